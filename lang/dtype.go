@@ -1,0 +1,149 @@
+// Package lang is the language as data: sources and spans, diagnostics, the
+// syntax tree, the element types and the table of operations. It imports
+// nothing of ours; every other stage reads it.
+package lang
+
+import "fmt"
+
+// DType is the type of one element of a tile or a tensor.
+type DType uint8
+
+// The element types, in the order in which documentation lists them.
+const (
+	Invalid DType = iota
+	Bool
+	I8
+	U8
+	I16
+	U16
+	I32
+	U32
+	I64
+	U64
+	F8E4M3
+	F8E5M2
+	F16
+	BF16
+	F32
+	F64
+	numDTypes
+)
+
+// Class groups element types by the arithmetic that applies to them.
+type Class uint8
+
+// The classes. A type has exactly one.
+const (
+	NoClass Class = iota
+	ClassBool
+	ClassInt
+	ClassFloat
+)
+
+type dtypeRow struct {
+	name   string
+	class  Class
+	bits   int
+	signed bool
+	// safetensors and npy are the names of the type in those file formats; "" where the format has none.
+	safetensors, npy string
+}
+
+var dtypeTable = [numDTypes]dtypeRow{
+	Invalid: {name: "invalid"},
+	Bool:    {"bool", ClassBool, 8, false, "BOOL", "|b1"},
+	I8:      {"i8", ClassInt, 8, true, "I8", "|i1"},
+	U8:      {"u8", ClassInt, 8, false, "U8", "|u1"},
+	I16:     {"i16", ClassInt, 16, true, "I16", "<i2"},
+	U16:     {"u16", ClassInt, 16, false, "U16", "<u2"},
+	I32:     {"i32", ClassInt, 32, true, "I32", "<i4"},
+	U32:     {"u32", ClassInt, 32, false, "U32", "<u4"},
+	I64:     {"i64", ClassInt, 64, true, "I64", "<i8"},
+	U64:     {"u64", ClassInt, 64, false, "U64", "<u8"},
+	F8E4M3:  {"f8e4m3", ClassFloat, 8, true, "F8_E4M3", ""},
+	F8E5M2:  {"f8e5m2", ClassFloat, 8, true, "F8_E5M2", ""},
+	F16:     {"f16", ClassFloat, 16, true, "F16", "<f2"},
+	BF16:    {"bf16", ClassFloat, 16, true, "BF16", ""},
+	F32:     {"f32", ClassFloat, 32, true, "F32", "<f4"},
+	F64:     {"f64", ClassFloat, 64, true, "F64", "<f8"},
+}
+
+// DTypes lists every valid element type.
+func DTypes() []DType {
+	all := make([]DType, 0, numDTypes-1)
+	for d := Bool; d < numDTypes; d++ {
+		all = append(all, d)
+	}
+	return all
+}
+
+// ParseDType finds an element type by its name in the language ("bf16").
+func ParseDType(name string) (DType, bool) {
+	return findDType(func(r dtypeRow) bool { return r.name == name })
+}
+
+// DTypeFromSafetensors finds an element type by its name in a safetensors header ("BF16").
+func DTypeFromSafetensors(name string) (DType, bool) {
+	return findDType(func(r dtypeRow) bool { return r.safetensors == name && name != "" })
+}
+
+// DTypeFromNpy finds an element type by its descriptor in an .npy header ("<f4").
+func DTypeFromNpy(descr string) (DType, bool) {
+	return findDType(func(r dtypeRow) bool { return r.npy == descr && descr != "" })
+}
+
+func findDType(match func(dtypeRow) bool) (DType, bool) {
+	for d := Bool; d < numDTypes; d++ {
+		if match(dtypeTable[d]) {
+			return d, true
+		}
+	}
+	return Invalid, false
+}
+
+func (d DType) row() dtypeRow {
+	if d >= numDTypes {
+		panic(fmt.Sprintf("lang: dtype %d does not exist", d))
+	}
+	return dtypeTable[d]
+}
+
+// String is the type's name in the language.
+func (d DType) String() string { return d.row().name }
+
+// Safetensors is the type's name in a safetensors header.
+func (d DType) Safetensors() string { return d.row().safetensors }
+
+// Npy is the type's descriptor in an .npy header, "" where the format has none.
+func (d DType) Npy() string { return d.row().npy }
+
+// Class is the type's class.
+func (d DType) Class() Class { return d.row().class }
+
+// Bits is the width of one element in memory; bool takes 8.
+func (d DType) Bits() int { return d.row().bits }
+
+// Size is the width of one element in bytes.
+func (d DType) Size() int { return d.row().bits / 8 }
+
+// IsFloat reports a floating-point type.
+func (d DType) IsFloat() bool { return d.Class() == ClassFloat }
+
+// IsInt reports an integer type; bool is not one.
+func (d DType) IsInt() bool { return d.Class() == ClassInt }
+
+// IsSigned reports a type with negative values.
+func (d DType) IsSigned() bool { return d.row().signed }
+
+// Accumulator is the type in which sums and products of d are accumulated and
+// the type that such a reduction gives: f32 for every float up to 32 bits, i32
+// for integers narrower than 32 bits, d itself otherwise.
+func (d DType) Accumulator() DType {
+	switch {
+	case d.IsFloat() && d.Bits() <= 32:
+		return F32
+	case d.IsInt() && d.Bits() < 32:
+		return I32
+	}
+	return d
+}
