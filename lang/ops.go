@@ -1,0 +1,381 @@
+package lang
+
+// This file is the operation table: one row an operation. The type checker,
+// the tile IR, the documentation and the tests read it; each backend has its
+// own table from Op to code, and a test fails when a row has no entry there.
+
+// Op names an operation. Its row is in the operation table.
+type Op uint16
+
+// The operations.
+const (
+	OpInvalid Op = iota
+
+	// math
+	OpAdd
+	OpSub
+	OpMul
+	OpDiv
+	OpFloorDiv
+	OpMod
+	OpPow
+	OpNeg
+	OpAbs
+	OpSign
+	OpMin
+	OpMax
+	OpFma
+	OpExp
+	OpExp2
+	OpExpm1
+	OpLog
+	OpLog2
+	OpLog1p
+	OpSqrt
+	OpRsqrt
+	OpSin
+	OpCos
+	OpTan
+	OpSinh
+	OpCosh
+	OpTanh
+	OpAtan2
+	OpErf
+	OpSigmoid
+	OpFloor
+	OpCeil
+	OpRound
+	OpIsNaN
+	OpIsInf
+
+	// bits
+	OpAnd
+	OpOr
+	OpXor
+	OpNot
+	OpShl
+	OpShr
+	OpPopcount
+	OpClz
+
+	// compare
+	OpEq
+	OpNe
+	OpLt
+	OpLe
+	OpGt
+	OpGe
+
+	// logic
+	OpLogicAnd
+	OpLogicOr
+	OpLogicNot
+
+	// select
+	OpWhere
+	OpClamp
+
+	// convert
+	OpCast
+
+	// create
+	OpConst
+	OpFull
+	OpIndex
+	OpStart
+	OpEnd
+	OpSize
+
+	// memory
+	OpLoad
+	OpStore
+	OpAtomicAdd
+
+	// reduce
+	OpSum
+	OpProd
+	OpReduceMax
+	OpReduceMin
+	OpMean
+	OpAny
+	OpAll
+	OpArgMax
+	OpArgMin
+
+	// contract
+	OpDot
+	OpMma
+
+	// shape
+	OpRename
+
+	// control
+	OpFor
+	OpIf
+
+	numOps
+)
+
+// Group is the chapter of the language reference that describes an operation.
+type Group string
+
+// The groups.
+const (
+	GroupMath     Group = "math"
+	GroupBits     Group = "bits"
+	GroupCompare  Group = "compare"
+	GroupLogic    Group = "logic"
+	GroupSelect   Group = "select"
+	GroupConvert  Group = "convert"
+	GroupCreate   Group = "create"
+	GroupMemory   Group = "memory"
+	GroupReduce   Group = "reduce"
+	GroupContract Group = "contract"
+	GroupShape    Group = "shape"
+	GroupAtomic   Group = "atomic"
+	GroupControl  Group = "control"
+)
+
+// Form is how an operation is written.
+type Form uint8
+
+// The forms.
+const (
+	// FormSyntax has syntax of its own: indexing, `as`, `for`, `.start`.
+	FormSyntax Form = iota
+	// FormInfix is `a + b`.
+	FormInfix
+	// FormPrefix is `-a`.
+	FormPrefix
+	// FormCall is `exp(a)`.
+	FormCall
+	// FormReduce is `sum(a, over k)`.
+	FormReduce
+)
+
+// Rule says which element types an operation takes and gives.
+type Rule uint8
+
+// The type rules. "Same" means that all operands have one element type.
+const (
+	// RuleSpecial: described in the row's Doc; checked by code of its own.
+	RuleSpecial Rule = iota
+	// RuleNumeric: same integer or float type, which is the result's.
+	RuleNumeric
+	// RuleFloat: same float type, which is the result's.
+	RuleFloat
+	// RuleInt: same integer type, which is the result's.
+	RuleInt
+	// RuleCompare: same type; gives bool.
+	RuleCompare
+	// RuleBool: bool operands; gives bool.
+	RuleBool
+	// RuleTest: a float; gives bool.
+	RuleTest
+	// RuleSelect: bool, then two of the same type, which is the result's.
+	RuleSelect
+	// RuleSum: a number; gives the accumulator type (see DType.Accumulator).
+	RuleSum
+	// RuleSame: a number; gives the same type.
+	RuleSame
+	// RuleMean: a float; gives the accumulator type.
+	RuleMean
+	// RuleArg: a number; gives i32, the absolute position along the reduced axis.
+	RuleArg
+	// RuleContract: two operands of one type; gives the accumulator type, or the type of the third.
+	RuleContract
+)
+
+// Effect says what an operation does beside giving a value.
+type Effect uint8
+
+// The effects.
+const (
+	// Pure operations may be moved, merged and dropped.
+	Pure Effect = iota
+	// Reads memory: moves freely over read-only tensors only.
+	Reads
+	// Writes memory: never moved, merged or dropped.
+	Writes
+	// Region has the effects of the operations inside it.
+	Region
+)
+
+// OpRow describes one operation.
+type OpRow struct {
+	// Name is the operation's name in the IR and in `CUTILE_LOGS`: lower case, unique.
+	Name string
+	// Spelling is the operator or function name in the language. Two rows may share one when their forms differ (max).
+	Spelling string
+	Group    Group
+	Form     Form
+	Rule     Rule
+	Effect   Effect
+	// Operands names the operands, in order; optional ones end in "?". Variadic or structural operations leave it nil.
+	Operands []string
+	// Elementwise operations give, at each element, a function of the operands
+	// at that element; operands broadcast by axis name.
+	Elementwise bool
+	// Commutative: swapping the first two operands changes nothing.
+	Commutative bool
+	// Associative: regrouping changes at most the rounding.
+	Associative bool
+	// Ulp is the largest error that a backend may have in f32, in units of the last place; 0 is correctly rounded.
+	Ulp float64
+	Doc string
+	// CuTile is the operation's name in CUDA Tile Python; "" where it has none.
+	CuTile string
+}
+
+func infix(name, spelling string, g Group, r Rule, commutative, associative bool, doc, cutile string) OpRow {
+	return OpRow{Name: name, Spelling: spelling, Group: g, Form: FormInfix, Rule: r, Operands: []string{"a", "b"},
+		Elementwise: true, Commutative: commutative, Associative: associative, Doc: doc, CuTile: cutile}
+}
+
+func prefix(name, spelling string, g Group, r Rule, doc, cutile string) OpRow {
+	return OpRow{Name: name, Spelling: spelling, Group: g, Form: FormPrefix, Rule: r, Operands: []string{"a"}, Elementwise: true, Doc: doc, CuTile: cutile}
+}
+
+func call(name string, g Group, r Rule, operands []string, ulp float64, doc, cutile string) OpRow {
+	return OpRow{Name: name, Spelling: name, Group: g, Form: FormCall, Rule: r, Operands: operands, Elementwise: true, Ulp: ulp, Doc: doc, CuTile: cutile}
+}
+
+func reduce(name, spelling string, r Rule, doc, cutile string) OpRow {
+	return OpRow{Name: name, Spelling: spelling, Group: GroupReduce, Form: FormReduce, Rule: r, Operands: []string{"x"},
+		Commutative: true, Associative: true, Doc: doc, CuTile: cutile}
+}
+
+var (
+	one   = []string{"a"}
+	two   = []string{"a", "b"}
+	three = []string{"a", "b", "c"}
+)
+
+// opTable is indexed by Op.
+var opTable = [numOps]OpRow{
+	OpAdd:      infix("add", "+", GroupMath, RuleNumeric, true, true, "sum; integers wrap", "ct.add"),
+	OpSub:      infix("sub", "-", GroupMath, RuleNumeric, false, false, "difference; integers wrap", "ct.sub"),
+	OpMul:      infix("mul", "*", GroupMath, RuleNumeric, true, true, "product; integers wrap", "ct.mul"),
+	OpDiv:      infix("div", "/", GroupMath, RuleNumeric, false, false, "quotient; integers truncate toward zero, and x / 0 is 0", "ct.truediv"),
+	OpFloorDiv: infix("floordiv", "//", GroupMath, RuleNumeric, false, false, "quotient rounded down; an integer // 0 is 0", "ct.floordiv"),
+	OpMod:      infix("mod", "%", GroupMath, RuleNumeric, false, false, "remainder with the sign of the dividend, as in Go; an integer x % 0 is x", "ct.mod"),
+	OpPow:      {Name: "pow", Spelling: "**", Group: GroupMath, Form: FormInfix, Rule: RuleFloat, Operands: two, Elementwise: true, Ulp: 16, Doc: "power", CuTile: "ct.pow"},
+	OpNeg:      prefix("neg", "-", GroupMath, RuleNumeric, "negation", "ct.negative"),
+	OpAbs:      call("abs", GroupMath, RuleNumeric, one, 0, "absolute value", "ct.abs"),
+	OpSign:     call("sign", GroupMath, RuleNumeric, one, 0, "-1, 0 or 1 by the sign; NaN stays NaN", ""),
+	OpMin:      {Name: "min", Spelling: "min", Group: GroupMath, Form: FormCall, Rule: RuleNumeric, Operands: two, Elementwise: true, Commutative: true, Associative: true, Doc: "the smaller; NaN when either is NaN", CuTile: "ct.minimum"},
+	OpMax:      {Name: "max", Spelling: "max", Group: GroupMath, Form: FormCall, Rule: RuleNumeric, Operands: two, Elementwise: true, Commutative: true, Associative: true, Doc: "the larger; NaN when either is NaN", CuTile: "ct.maximum"},
+	OpFma:      call("fma", GroupMath, RuleFloat, three, 0, "a * b + c, rounded once", ""),
+	OpExp:      call("exp", GroupMath, RuleFloat, one, 2, "e to the power a", "ct.exp"),
+	OpExp2:     call("exp2", GroupMath, RuleFloat, one, 2, "2 to the power a", "ct.exp2"),
+	OpExpm1:    call("expm1", GroupMath, RuleFloat, one, 4, "exp(a) - 1, accurate near 0", ""),
+	OpLog:      call("log", GroupMath, RuleFloat, one, 3, "natural logarithm", "ct.log"),
+	OpLog2:     call("log2", GroupMath, RuleFloat, one, 3, "logarithm to base 2", "ct.log2"),
+	OpLog1p:    call("log1p", GroupMath, RuleFloat, one, 4, "log(1 + a), accurate near 0", ""),
+	OpSqrt:     call("sqrt", GroupMath, RuleFloat, one, 0, "square root", "ct.sqrt"),
+	OpRsqrt:    call("rsqrt", GroupMath, RuleFloat, one, 2, "1 / sqrt(a)", "ct.rsqrt"),
+	OpSin:      call("sin", GroupMath, RuleFloat, one, 2, "sine", "ct.sin"),
+	OpCos:      call("cos", GroupMath, RuleFloat, one, 2, "cosine", "ct.cos"),
+	OpTan:      call("tan", GroupMath, RuleFloat, one, 4, "tangent", "ct.tan"),
+	OpSinh:     call("sinh", GroupMath, RuleFloat, one, 4, "hyperbolic sine", "ct.sinh"),
+	OpCosh:     call("cosh", GroupMath, RuleFloat, one, 4, "hyperbolic cosine", "ct.cosh"),
+	OpTanh:     call("tanh", GroupMath, RuleFloat, one, 4, "hyperbolic tangent", "ct.tanh"),
+	OpAtan2:    call("atan2", GroupMath, RuleFloat, []string{"y", "x"}, 4, "angle of the point (x, y)", ""),
+	OpErf:      call("erf", GroupMath, RuleFloat, one, 4, "error function", ""),
+	OpSigmoid:  call("sigmoid", GroupMath, RuleFloat, one, 4, "1 / (1 + exp(-a))", ""),
+	OpFloor:    call("floor", GroupMath, RuleFloat, one, 0, "largest whole number not above a", "ct.floor"),
+	OpCeil:     call("ceil", GroupMath, RuleFloat, one, 0, "smallest whole number not below a", "ct.ceil"),
+	OpRound:    call("round", GroupMath, RuleFloat, one, 0, "nearest whole number, ties to even", ""),
+	OpIsNaN:    call("isnan", GroupMath, RuleTest, one, 0, "whether a is NaN", "ct.isnan"),
+	OpIsInf:    call("isinf", GroupMath, RuleTest, one, 0, "whether a is infinite", ""),
+
+	OpAnd:      infix("and", "&", GroupBits, RuleInt, true, true, "bitwise and", "ct.bitwise_and"),
+	OpOr:       infix("or", "|", GroupBits, RuleInt, true, true, "bitwise or", "ct.bitwise_or"),
+	OpXor:      infix("xor", "^", GroupBits, RuleInt, true, true, "bitwise exclusive or", "ct.bitwise_xor"),
+	OpNot:      prefix("not", "~", GroupBits, RuleInt, "bitwise complement", "ct.bitwise_not"),
+	OpShl:      infix("shl", "<<", GroupBits, RuleInt, false, false, "left shift; a shift by the width or more gives 0", "ct.bitwise_lshift"),
+	OpShr:      infix("shr", ">>", GroupBits, RuleInt, false, false, "right shift, arithmetic on signed types; a shift by the width or more gives 0, or -1 for a negative", "ct.bitwise_rshift"),
+	OpPopcount: call("popcount", GroupBits, RuleInt, one, 0, "number of one bits", ""),
+	OpClz:      call("clz", GroupBits, RuleInt, one, 0, "number of leading zero bits; the width for 0", ""),
+
+	OpEq: infix("eq", "==", GroupCompare, RuleCompare, true, false, "equal; NaN equals nothing", "ct.equal"),
+	OpNe: infix("ne", "!=", GroupCompare, RuleCompare, true, false, "not equal; true with NaN", "ct.not_equal"),
+	OpLt: infix("lt", "<", GroupCompare, RuleCompare, false, false, "less", "ct.less"),
+	OpLe: infix("le", "<=", GroupCompare, RuleCompare, false, false, "less or equal", "ct.less_equal"),
+	OpGt: infix("gt", ">", GroupCompare, RuleCompare, false, false, "greater", "ct.greater"),
+	OpGe: infix("ge", ">=", GroupCompare, RuleCompare, false, false, "greater or equal", "ct.greater_equal"),
+
+	OpLogicAnd: infix("logic_and", "and", GroupLogic, RuleBool, true, true, "both", ""),
+	OpLogicOr:  infix("logic_or", "or", GroupLogic, RuleBool, true, true, "either", ""),
+	OpLogicNot: prefix("logic_not", "not", GroupLogic, RuleBool, "the opposite", ""),
+
+	OpWhere: call("where", GroupSelect, RuleSelect, []string{"c", "a", "b"}, 0, "a where c holds, b elsewhere", "ct.where"),
+	OpClamp: call("clamp", GroupSelect, RuleNumeric, []string{"x", "lo", "hi"}, 0, "min(max(x, lo), hi)", ""),
+
+	OpCast: {Name: "cast", Spelling: "as", Group: GroupConvert, Rule: RuleSpecial, Operands: one, Elementwise: true,
+		Doc: "conversion to another element type: floats round to nearest even; float to integer truncates and saturates, NaN gives 0; integers wrap; to bool, whether it is not 0", CuTile: "ct.astype"},
+
+	OpConst: {Name: "const", Group: GroupCreate, Rule: RuleSpecial, Doc: "a literal scalar"},
+	OpFull:  {Name: "full", Spelling: "full", Group: GroupCreate, Form: FormCall, Rule: RuleSpecial, Operands: []string{"value"}, Doc: "a tile over the axes named, one value everywhere; zeros and ones are short for it", CuTile: "ct.full"},
+	OpIndex: {Name: "index", Spelling: "index", Group: GroupCreate, Form: FormCall, Rule: RuleSpecial, Doc: "absolute positions along an axis, i32", CuTile: "ct.arange"},
+	OpStart: {Name: "start", Spelling: ".start", Group: GroupCreate, Rule: RuleSpecial, Doc: "first position of an axis in this block, i32"},
+	OpEnd:   {Name: "end", Spelling: ".end", Group: GroupCreate, Rule: RuleSpecial, Doc: "one past the last valid position of an axis in this block, i32"},
+	OpSize:  {Name: "size", Group: GroupCreate, Rule: RuleSpecial, Doc: "the size of a dimension, i32", CuTile: "ct.Array.shape"},
+
+	OpLoad:      {Name: "load", Spelling: "[]", Group: GroupMemory, Rule: RuleSpecial, Effect: Reads, Doc: "elements of a tensor; the result has the axes of its indices", CuTile: "ct.load, ct.gather"},
+	OpStore:     {Name: "store", Spelling: "[]=", Group: GroupMemory, Rule: RuleSpecial, Effect: Writes, Doc: "write elements of a tensor; those outside it are dropped", CuTile: "ct.store, ct.scatter"},
+	OpAtomicAdd: {Name: "atomic_add", Spelling: "atomic_add", Group: GroupAtomic, Form: FormCall, Rule: RuleSpecial, Effect: Writes, Doc: "add to elements of a tensor, in any order of blocks", CuTile: "ct.atomic_add"},
+
+	OpSum:       reduce("sum", "sum", RuleSum, "sum over axes; of nothing 0", "ct.sum"),
+	OpProd:      reduce("prod", "prod", RuleSum, "product over axes; of nothing 1", "ct.prod"),
+	OpReduceMax: reduce("reduce_max", "max", RuleSame, "largest over axes; NaN when any is NaN; of nothing -inf or the type's least", "ct.max"),
+	OpReduceMin: reduce("reduce_min", "min", RuleSame, "smallest over axes; NaN when any is NaN; of nothing inf or the type's greatest", "ct.min"),
+	OpMean:      reduce("mean", "mean", RuleMean, "sum divided by the number of elements", ""),
+	OpAny:       reduce("any", "any", RuleBool, "whether one holds", ""),
+	OpAll:       reduce("all", "all", RuleBool, "whether all hold", ""),
+	OpArgMax:    reduce("argmax", "argmax", RuleArg, "position of the largest, the first of equals; the first NaN wins", "ct.argmax"),
+	OpArgMin:    reduce("argmin", "argmin", RuleArg, "position of the smallest, the first of equals; the first NaN wins", "ct.argmin"),
+
+	OpDot: {Name: "dot", Spelling: "dot", Group: GroupContract, Form: FormCall, Rule: RuleContract, Operands: two, Doc: "contraction over every axis that both operands have; `over k` names them where some are batch axes", CuTile: "ct.matmul"},
+	OpMma: {Name: "mma", Spelling: "mma", Group: GroupContract, Form: FormCall, Rule: RuleContract, Operands: []string{"a", "b", "acc"}, Doc: "acc plus the contraction of a and b over the axes that both have and acc has not", CuTile: "ct.mma"},
+
+	OpRename: {Name: "rename", Spelling: "rename", Group: GroupShape, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x"}, Doc: "the same tile over another axis of the same positions"},
+
+	OpFor: {Name: "for", Spelling: "for", Group: GroupControl, Rule: RuleSpecial, Effect: Region, Doc: "a sequential loop that carries values"},
+	OpIf:  {Name: "if", Spelling: "if", Group: GroupControl, Rule: RuleSpecial, Effect: Region, Doc: "a choice by a scalar"},
+}
+
+// Ops lists every operation.
+func Ops() []Op {
+	all := make([]Op, 0, numOps-1)
+	for op := OpInvalid + 1; op < numOps; op++ {
+		all = append(all, op)
+	}
+	return all
+}
+
+// Row is the operation's row in the table.
+func (op Op) Row() *OpRow { return &opTable[op] }
+
+// String is the operation's name in the IR.
+func (op Op) String() string { return opTable[op].Name }
+
+// FindOp finds an operation by its spelling and form in the language.
+func FindOp(spelling string, form Form) (Op, bool) {
+	for _, op := range Ops() {
+		if r := op.Row(); r.Spelling == spelling && r.Form == form {
+			return op, true
+		}
+	}
+	return OpInvalid, false
+}
+
+// OpByName finds an operation by its name in the IR.
+func OpByName(name string) (Op, bool) {
+	for _, op := range Ops() {
+		if op.Row().Name == name {
+			return op, true
+		}
+	}
+	return OpInvalid, false
+}
