@@ -1,0 +1,375 @@
+// Package ir is the tile IR: SSA over immutable tiles with structured control
+// flow. A tile is an element type over named axes; there is no thread, no
+// layout and no mask in it. Which elements of a tile exist follows from its
+// axes: the last block of a ragged axis simply has fewer.
+package ir
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/lang"
+)
+
+// Dim is the size of a dimension of a tensor. A known Dim is a constant of the
+// kernel's specialisation; an unknown one is passed at every launch.
+type Dim struct {
+	Name string
+	// Value is the size in elements, or -1 when it is only known at launch.
+	Value int64
+	// Divisor, at least 1, is known to divide the size of an unknown Dim.
+	Divisor int64
+}
+
+// Known reports whether the size is a constant.
+func (d *Dim) Known() bool { return d.Value >= 0 }
+
+// Multiple is a number known to divide the size: the size itself when it is a constant.
+func (d *Dim) Multiple() int64 {
+	if d.Known() {
+		return d.Value
+	}
+	return max(d.Divisor, 1)
+}
+
+// AxisKind says how an axis walks its dimension.
+type AxisKind uint8
+
+// The kinds of axis.
+const (
+	// Grid axes are parallel: each block of the launch has one range of the dimension.
+	Grid AxisKind = iota
+	// Loop axes are sequential: each step of a `for` has one range.
+	Loop
+	// Whole axes are the same constant range in every block.
+	Whole
+)
+
+// String is the kind's name in the text form.
+func (k AxisKind) String() string { return [...]string{"grid", "loop", "whole"}[k] }
+
+// Axis is a named axis of tiles. An axis is its declaration: two axes over one
+// dimension are different axes, and two *Axis are the same only when equal.
+type Axis struct {
+	// Name is unique in its Func.
+	Name string
+	Kind AxisKind
+	// Dim is the dimension that the axis walks; nil for a free axis (`axis r in 4`), which is Whole.
+	Dim *Dim
+	// Lo and Len are the range of a Whole axis: positions Lo to Lo+Len-1.
+	Lo, Len int64
+	// Scalar axes (`grid b in B`) give a scalar position; no tile has them.
+	Scalar bool
+	// Tile names the parameter that holds Extent ("BM"); "" when the source pins or implies it.
+	Tile string
+	// Choices limits Extent, when not empty (a `tune` clause, or one pinned value).
+	Choices []int64
+	// Extent is how many elements of the dimension a block (Grid) or a step
+	// (Loop) handles at once. 0 until planned. 1 for Scalar axes, Len for Whole ones.
+	Extent int64
+	At     lang.Span
+}
+
+// Type is the type of a value: an element type over axes. A scalar has no
+// axes. The order of the axes has no meaning for the program; it is the order
+// in which the text form and the backends list them.
+type Type struct {
+	DType lang.DType
+	Axes  []*Axis
+}
+
+// Scalar is the type of a scalar.
+func Scalar(d lang.DType) Type { return Type{DType: d} }
+
+// IsScalar reports a type without axes.
+func (t Type) IsScalar() bool { return len(t.Axes) == 0 }
+
+// Has reports whether a is one of the type's axes.
+func (t Type) Has(a *Axis) bool {
+	for _, b := range t.Axes {
+		if a == b {
+			return true
+		}
+	}
+	return false
+}
+
+// With is t with another element type.
+func (t Type) With(d lang.DType) Type { return Type{DType: d, Axes: t.Axes} }
+
+// Same reports equal element types and equal sets of axes.
+func (t Type) Same(u Type) bool {
+	if t.DType != u.DType || len(t.Axes) != len(u.Axes) {
+		return false
+	}
+	for _, a := range t.Axes {
+		if !u.Has(a) {
+			return false
+		}
+	}
+	return true
+}
+
+// String is the text form: `f32{i, j}`, or `f32` for a scalar.
+func (t Type) String() string {
+	if t.IsScalar() {
+		return t.DType.String()
+	}
+	names := make([]string, len(t.Axes))
+	for i, a := range t.Axes {
+		names[i] = a.Name
+	}
+	return fmt.Sprintf("%s{%s}", t.DType, strings.Join(names, ", "))
+}
+
+// Union is the axes of all the types, in order of first appearance: the axes of
+// an elementwise result.
+func Union(types ...Type) []*Axis {
+	var u Type
+	for _, t := range types {
+		for _, a := range t.Axes {
+			if !u.Has(a) {
+				u.Axes = append(u.Axes, a)
+			}
+		}
+	}
+	return u.Axes
+}
+
+// Without is the axes that are not in drop.
+func Without(axes, drop []*Axis) []*Axis {
+	d := Type{Axes: drop}
+	var rest []*Axis
+	for _, a := range axes {
+		if !d.Has(a) {
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}
+
+// Tensor is a tensor parameter, in global memory.
+type Tensor struct {
+	Name  string
+	DType lang.DType
+	Mode  lang.ParamMode
+	// Shape is outermost first.
+	Shape []*Dim
+	// Strides, in elements, outermost first; nil when the tensor is contiguous in row-major order.
+	Strides []*Dim
+	// Align is a number of bytes that divides the address of element 0.
+	Align int64
+}
+
+// ReadOnly reports a tensor that the kernel never writes: its loads may move freely.
+func (t *Tensor) ReadOnly() bool { return t.Mode == lang.In }
+
+// Value is an SSA value.
+type Value struct {
+	// ID is unique in its Func; the text form prints %ID.
+	ID   int
+	Type Type
+	// Def is the operation that gives the value; nil for scalar parameters and block parameters.
+	Def *Op
+	// Name is the source's name for it, or "".
+	Name string
+}
+
+// Const is the payload of a const operation: Float for float types, Int for the others (bool is 0 or 1).
+type Const struct {
+	Int   int64
+	Float float64
+}
+
+// Op is an operation. Which attributes are set depends on Code:
+//
+//	const                Const
+//	full                 Axes; one scalar argument
+//	index start end      Axis
+//	size                 Dim
+//	load                 Tensor, Checked; arguments: one index per dimension, then the else value if any index is checked
+//	store atomic_add     Tensor, Checked; arguments: one index per dimension, then the value
+//	sum ... argmin       Over
+//	dot mma              Over; arguments a, b and, for mma, acc
+//	rename               From, Axis
+//	cast                 the result's type
+//	for                  Axis (nil for a scalar loop); arguments: lo, hi, initial values; one block
+//	                     whose parameters are the position (i32) and the carried values
+//	if                   one bool scalar argument; two blocks without parameters
+//
+// An index of a load or a store is a scalar or a tile of i32 or i64; the loaded tile
+// has the union of their axes.
+type Op struct {
+	Code    lang.Op
+	Args    []*Value
+	Results []*Value
+	Blocks  []*Block
+
+	Const   Const
+	Axis    *Axis
+	From    *Axis
+	Dim     *Dim
+	Axes    []*Axis
+	Over    []*Axis
+	Tensor  *Tensor
+	Checked []bool // by index: whether it may lie outside the tensor
+	// Precision of an f32 contraction: "" is tf32, else "ieee" or "tf32x3".
+	Precision string
+	At        lang.Span
+}
+
+// Result is the only result of an operation that has one.
+func (op *Op) Result() *Value { return op.Results[0] }
+
+// Indices are the index arguments of a load, a store or an atomic.
+func (op *Op) Indices() []*Value { return op.Args[:len(op.Tensor.Shape)] }
+
+// Else is the else value of a load, nil when it has none.
+func (op *Op) Else() *Value {
+	if op.Code == lang.OpLoad && len(op.Args) > len(op.Tensor.Shape) {
+		return op.Args[len(op.Tensor.Shape)]
+	}
+	return nil
+}
+
+// Stored is the value argument of a store or an atomic.
+func (op *Op) Stored() *Value { return op.Args[len(op.Tensor.Shape)] }
+
+// Block is a straight run of operations. Yield is what it hands back: the next
+// carried values of a `for`, the results of an `if`, nothing for a Func's body.
+type Block struct {
+	Params []*Value
+	Ops    []*Op
+	Yield  []*Value
+}
+
+// Func is one kernel, specialised: every element type is concrete, some dimensions are constants.
+type Func struct {
+	Name    string
+	Tensors []*Tensor
+	// Scalars are the scalar parameters.
+	Scalars []*Value
+	// Dims is every dimension in use. Those that are not Known are parameters of the launch, in this order.
+	Dims []*Dim
+	// Axes is every axis, in order of declaration; grid axes come first, slowest first.
+	Axes []*Axis
+	Body *Block
+	// Hints pins what the planner would decide, by attribute name (warps, stages ...).
+	Hints map[string]int64
+	// Approx permits the hardware's approximate math (`@approx`).
+	Approx bool
+
+	nextID int
+}
+
+// Grid is the axes that the launch walks, slowest first.
+func (f *Func) Grid() []*Axis {
+	var g []*Axis
+	for _, a := range f.Axes {
+		if a.Kind == Grid {
+			g = append(g, a)
+		}
+	}
+	return g
+}
+
+// Axis finds an axis by name; nil when there is none.
+func (f *Func) Axis(name string) *Axis {
+	for _, a := range f.Axes {
+		if a.Name == name {
+			return a
+		}
+	}
+	return nil
+}
+
+// NewValue makes a value with a fresh ID.
+func (f *Func) NewValue(t Type, def *Op) *Value {
+	v := &Value{ID: f.nextID, Type: t, Def: def}
+	f.nextID++
+	return v
+}
+
+// Walk calls visit for every operation, outer before inner, in order; it stops descending where visit gives false.
+func (f *Func) Walk(visit func(*Op) bool) { f.Body.Walk(visit) }
+
+// Walk calls visit for every operation in b.
+func (b *Block) Walk(visit func(*Op) bool) {
+	for _, op := range b.Ops {
+		if visit(op) {
+			for _, inner := range op.Blocks {
+				inner.Walk(visit)
+			}
+		}
+	}
+}
+
+// Replace puts, in b and everything inside it, for each use of a key of m its value.
+func (b *Block) Replace(m map[*Value]*Value) {
+	find := func(vs []*Value) {
+		for i, v := range vs {
+			for n, ok := m[v]; ok; n, ok = m[v] {
+				v = n
+			}
+			vs[i] = v
+		}
+	}
+	b.Walk(func(op *Op) bool {
+		find(op.Args)
+		for _, inner := range op.Blocks {
+			find(inner.Yield)
+		}
+		return true
+	})
+	find(b.Yield)
+}
+
+// ParamKind is what a launch parameter holds.
+type ParamKind uint8
+
+// The kinds of launch parameter.
+const (
+	// ParamPointer is the address of element 0 of a tensor, 64 bits.
+	ParamPointer ParamKind = iota
+	// ParamScalar is a scalar parameter, in its own type (bool in 8 bits).
+	ParamScalar
+	// ParamDim is the size of an unknown dimension, i32.
+	ParamDim
+	// ParamStride is an unknown stride in elements, i64.
+	ParamStride
+)
+
+// Param is one parameter of a compiled kernel.
+type Param struct {
+	Kind   ParamKind
+	Tensor *Tensor // ParamPointer
+	Scalar *Value  // ParamScalar
+	Dim    *Dim    // ParamDim, ParamStride
+}
+
+// Params is the launch interface of every backend: the tensors' pointers, the
+// scalars, the unknown dimensions, the unknown strides, each in order.
+func (f *Func) Params() []Param {
+	var ps []Param
+	for _, t := range f.Tensors {
+		ps = append(ps, Param{Kind: ParamPointer, Tensor: t})
+	}
+	for _, s := range f.Scalars {
+		ps = append(ps, Param{Kind: ParamScalar, Scalar: s})
+	}
+	for _, d := range f.Dims {
+		if !d.Known() {
+			ps = append(ps, Param{Kind: ParamDim, Dim: d})
+		}
+	}
+	seen := map[*Dim]bool{}
+	for _, t := range f.Tensors {
+		for _, s := range t.Strides {
+			if !s.Known() && !seen[s] {
+				seen[s] = true
+				ps = append(ps, Param{Kind: ParamStride, Dim: s})
+			}
+		}
+	}
+	return ps
+}

@@ -1,0 +1,72 @@
+// Package plan decides what the source leaves open: tile extents, warps,
+// pipeline stages, which long axes are streamed. A plan is data; applying it
+// to a kernel fills in the extents that the backends read.
+package plan
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"tilec/jit/ir"
+)
+
+// Plan is the choice for one kernel on one target. It can be stored, compared and printed.
+type Plan struct {
+	// Target is the name of the target that the plan is for.
+	Target string `json:"target"`
+	// Extents gives, by axis name, the elements that a block (grid axes) or a step (loop axes) handles at once.
+	Extents map[string]int64 `json:"extents,omitempty"`
+	// Chunks gives, by axis name, the elements at once of a Whole axis that is too long for a block
+	// and is streamed: the pass `stream` makes a loop of each operation that consumes the axis.
+	Chunks map[string]int64 `json:"chunks,omitempty"`
+	// Warps is the number of warps of a thread block; 0 on the CPU.
+	Warps int `json:"warps,omitempty"`
+	// Stages is the depth of the load pipeline of loops that feed contractions; 1 is none, 0 on the CPU.
+	Stages int `json:"stages,omitempty"`
+	// Why explains the choice, a line each.
+	Why []string `json:"why,omitempty"`
+}
+
+// Apply sets the extents of f's axes from the plan. Every grid and loop axis must have one.
+func (p *Plan) Apply(f *ir.Func) error {
+	for _, a := range f.Axes {
+		switch {
+		case a.Scalar:
+			a.Extent = 1
+		case a.Kind == ir.Whole:
+			a.Extent = a.Len
+		default:
+			e := p.Extents[a.Name]
+			if e <= 0 {
+				return fmt.Errorf("plan for %s gives no extent for axis %s", f.Name, a.Name)
+			}
+			a.Extent = e
+		}
+	}
+	return nil
+}
+
+// String is the plan on one line, the same for equal plans.
+func (p *Plan) String() string {
+	var parts []string
+	add := func(label string, m map[string]int64) {
+		names := make([]string, 0, len(m))
+		for n := range m {
+			names = append(names, n)
+		}
+		sort.Strings(names)
+		for _, n := range names {
+			parts = append(parts, fmt.Sprintf("%s%s=%d", label, n, m[n]))
+		}
+	}
+	add("", p.Extents)
+	add("stream ", p.Chunks)
+	if p.Warps > 0 {
+		parts = append(parts, fmt.Sprintf("warps=%d", p.Warps))
+	}
+	if p.Stages > 0 {
+		parts = append(parts, fmt.Sprintf("stages=%d", p.Stages))
+	}
+	return p.Target + ": " + strings.Join(parts, " ")
+}

@@ -1,0 +1,47 @@
+package plan
+
+import "fmt"
+
+// Target describes a machine to compile for: what the cost model and the
+// limits need. Its coefficients belong to the machine, never to a kernel.
+type Target struct {
+	// Name is "cpu" or the PTX target, "sm_90a".
+	Name string
+	// Arch is the compute capability times ten (90); 0 for the CPU.
+	Arch int
+	// SMs is the number of multiprocessors, or of cores.
+	SMs int
+	// SharedPerBlock is the largest shared memory of a block, in bytes.
+	SharedPerBlock int
+	// RegistersPerSM counts 32-bit registers.
+	RegistersPerSM int
+	// DRAM and L2 are bandwidths in bytes a second; L2Size is in bytes.
+	DRAM, L2 float64
+	L2Size   int64
+	// Tensor16 is the rate of f16 and bf16 contractions, Tensor32 of tf32, FMA32 of plain f32, in FLOP/s.
+	Tensor16, Tensor32, FMA32 float64
+	// Launch is the cost of one kernel launch, in seconds.
+	Launch float64
+}
+
+// The figures of sm_90a are those of an H200 (measured copy bandwidth, data
+// sheet rates); of sm_80, an A100.
+var targets = []Target{
+	{Name: "cpu", SMs: 2, L2Size: 1 << 20},
+	{Name: "sm_80", Arch: 80, SMs: 108, SharedPerBlock: 166912, RegistersPerSM: 65536, DRAM: 1.4e12, L2: 4e12, L2Size: 40 << 20, Tensor16: 312e12, Tensor32: 156e12, FMA32: 19.5e12, Launch: 2.5e-6},
+	{Name: "sm_86", Arch: 86, SMs: 84, SharedPerBlock: 101376, RegistersPerSM: 65536, DRAM: 0.7e12, L2: 3e12, L2Size: 6 << 20, Tensor16: 142e12, Tensor32: 35e12, FMA32: 35e12, Launch: 2.5e-6},
+	{Name: "sm_89", Arch: 89, SMs: 128, SharedPerBlock: 101376, RegistersPerSM: 65536, DRAM: 0.95e12, L2: 5e12, L2Size: 72 << 20, Tensor16: 330e12, Tensor32: 82e12, FMA32: 82e12, Launch: 2.5e-6},
+	{Name: "sm_90a", Arch: 90, SMs: 132, SharedPerBlock: 232448, RegistersPerSM: 65536, DRAM: 4.28e12, L2: 7e12, L2Size: 60 << 20, Tensor16: 990e12, Tensor32: 495e12, FMA32: 67e12, Launch: 2.1e-6},
+}
+
+// FindTarget gives a target by name.
+func FindTarget(name string) (Target, error) {
+	known := make([]string, len(targets))
+	for i, t := range targets {
+		if t.Name == name {
+			return t, nil
+		}
+		known[i] = t.Name
+	}
+	return Target{}, fmt.Errorf("unknown target %q: known are %v", name, known)
+}
