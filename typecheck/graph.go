@@ -1,0 +1,239 @@
+package typecheck
+
+import "tilec/lang"
+
+// This file is the typed form of graphs: programs over whole tensors.
+
+// GKind is the kind of a graph value.
+type GKind uint8
+
+// The kinds of graph value.
+const (
+	GTensor GKind = iota
+	GScalar
+	GStruct
+	GArray
+	GTuple
+)
+
+// GType is the type of a graph value.
+type GType struct {
+	Kind  GKind
+	DType DType  // GTensor, GScalar
+	Shape []Size // GTensor
+	// Struct and Fields describe a GStruct, with the struct's own parameters replaced by those of the graph that uses it.
+	Struct *Struct
+	Fields []GField
+	// Len and Elem describe a GArray.
+	Len  Size
+	Elem *GType
+	// Elems describe a GTuple: what a kernel with several outputs, or none, gives.
+	Elems []GType
+}
+
+// GField is a field of a struct.
+type GField struct {
+	Name string
+	Type GType
+	// Bind is the text of @name: the checkpoint tensor that fills the field, with
+	// `{i}` for the index in the enclosing array. "" without @name.
+	Bind string
+	At   lang.Span
+}
+
+// Struct is a declared struct. Its dimensions unify by name with those of the graph that uses it.
+type Struct struct {
+	Name       string
+	Decl       *lang.StructDecl
+	TypeParams []*TypeParam
+	Consts     []*Symbol
+	Dims       []*Symbol
+	Fields     []GField
+}
+
+// GParam is a parameter or an output of a graph.
+type GParam struct {
+	Name    string
+	Mode    lang.ParamMode
+	Type    GType
+	Default *Literal
+	At      lang.Span
+}
+
+// Graph is a typed graph.
+type Graph struct {
+	Name       string
+	Decl       *lang.GraphDecl
+	TypeParams []*TypeParam
+	Consts     []*Symbol
+	Dims       []*Symbol
+	Params     []*GParam
+	Outputs    []*GParam
+	Body       []GStmt
+	// Generate marks a language model (`@generate`); Logits the graph that gives every position's logits (`@logits`).
+	Generate, Logits bool
+	// Config maps dimensions, constants and scalar parameters, by name, to keys of the checkpoint's config.json (`@config(H = "n_head")`).
+	Config map[string]string
+	// SizeHints and TypeHints come from @sizes.
+	SizeHints map[*Symbol]int64
+	TypeHints map[*TypeParam]lang.DType
+}
+
+// GLocal is a name bound in a graph.
+type GLocal struct {
+	Name string
+	Type GType
+	At   lang.Span
+}
+
+// GStmt is a statement of a graph.
+type GStmt interface{ gstmt() }
+
+type (
+	// GLet binds the values of an expression; a nil GLocal discards.
+	GLet struct {
+		Locals []*GLocal
+		Value  GExpr
+		At     lang.Span
+	}
+
+	// GAssign gives an output its value.
+	GAssign struct {
+		Output *GParam
+		Value  GExpr
+		At     lang.Span
+	}
+
+	// GDo evaluates a call for its effect on inout arguments.
+	GDo struct{ X GExpr }
+)
+
+func (*GLet) gstmt()    {}
+func (*GAssign) gstmt() {}
+func (*GDo) gstmt()     {}
+
+// GExpr is an expression of a graph.
+type GExpr interface {
+	GType() GType
+	Span() lang.Span
+}
+
+// GTyped is the type and place that graph expressions embed.
+type GTyped struct {
+	Type GType
+	At   lang.Span
+}
+
+// GType is the expression's type.
+func (t GTyped) GType() GType { return t.Type }
+
+// Span is the place in the source.
+func (t GTyped) Span() lang.Span { return t.At }
+
+type (
+	// GParamRef is a parameter.
+	GParamRef struct {
+		GTyped
+		Param *GParam
+	}
+
+	// GLocalRef is a bound name.
+	GLocalRef struct {
+		GTyped
+		Local *GLocal
+	}
+
+	// GFieldOf is `x.field`; Index is its place in the struct.
+	GFieldOf struct {
+		GTyped
+		X     GExpr
+		Index int
+	}
+
+	// GElem is `blocks[n]` of an array of structs.
+	GElem struct {
+		GTyped
+		X, Index GExpr
+	}
+
+	// GView is the same elements in another shape, without a copy.
+	GView struct {
+		GTyped
+		X GExpr
+	}
+
+	// GSlice is a part of a tensor, without a copy. Items has one entry a dimension.
+	GSlice struct {
+		GTyped
+		X     GExpr
+		Items []GSliceItem
+	}
+
+	// GCall runs a kernel. Args follow Kernel.Params; nil takes the parameter's default.
+	GCall struct {
+		GTyped
+		Kernel *Kernel
+		Args   []GExpr
+		Types  map[*TypeParam]DType
+		Consts map[*Symbol]GExpr
+	}
+
+	// GInvoke runs a graph.
+	GInvoke struct {
+		GTyped
+		Graph  *Graph
+		Args   []GExpr
+		Types  map[*TypeParam]DType
+		Consts map[*Symbol]GExpr
+	}
+
+	// GConst is a literal scalar.
+	GConst struct {
+		GTyped
+		Value Literal
+	}
+
+	// GSizeOf is an integer expression over dimensions and constants.
+	GSizeOf struct {
+		GTyped
+		Size Size
+	}
+
+	// GConstRef is a constant parameter of bool or float type.
+	GConstRef struct {
+		GTyped
+		Symbol *Symbol
+	}
+
+	// GApply is an elementwise operation (or a cast) on scalars.
+	GApply struct {
+		GTyped
+		Op   lang.Op
+		Args []GExpr
+	}
+
+	// GFor is an unrolled loop: over an array (Over, with Var each element), or Var counts from Lo to Hi.
+	GFor struct {
+		GTyped
+		Over    GExpr
+		Lo, Hi  GExpr
+		Var     *GLocal
+		Carried []*GLocal
+		Init    []GExpr
+		Body    []GStmt
+		Results []GExpr
+	}
+
+	// GTupleOf is several values.
+	GTupleOf struct {
+		GTyped
+		Elems []GExpr
+	}
+)
+
+// GSliceItem is one index of a slice: a single position (Index, which drops the
+// dimension), or the range Lo .. Hi, nil for the dimension's ends.
+type GSliceItem struct {
+	Index  GExpr
+	Lo, Hi GExpr
+}

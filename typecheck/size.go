@@ -1,0 +1,89 @@
+package typecheck
+
+import "fmt"
+
+// Size is an integer expression over symbols: a dimension, a constant, or
+// arithmetic over them, kept in a canonical form so that equal expressions
+// compare equal. The zero Size is 0.
+type Size struct {
+	constant int64
+	// terms are the non-constant monomials, sorted; each is a coefficient times a product of atoms.
+	terms []term
+}
+
+type term struct {
+	coefficient int64
+	atoms       []atom // sorted
+}
+
+// atom is a symbol, or a floor division or remainder of sizes that does not simplify.
+type atom struct {
+	symbol *Symbol
+	op     string // "//" or "%" when symbol is nil
+	x, y   *Size
+}
+
+// ConstSize is a number.
+func ConstSize(n int64) Size { return Size{constant: n} }
+
+// SymbolSize is a symbol alone.
+func SymbolSize(s *Symbol) Size {
+	return Size{terms: []term{{1, []atom{{symbol: s}}}}}
+}
+
+// Symbol is the symbol that the size is alone, nil when it is anything else.
+func (s Size) Symbol() *Symbol {
+	if s.constant == 0 && len(s.terms) == 1 && s.terms[0].coefficient == 1 && len(s.terms[0].atoms) == 1 {
+		return s.terms[0].atoms[0].symbol
+	}
+	return nil
+}
+
+// Const gives the number that the size is; false when it depends on a symbol.
+func (s Size) Const() (int64, bool) { return s.constant, len(s.terms) == 0 }
+
+// Eval computes the size. It fails where a symbol has no value or a divisor is 0.
+func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
+	sum := s.constant
+	for _, t := range s.terms {
+		p := t.coefficient
+		for _, a := range t.atoms {
+			v, err := a.eval(value)
+			if err != nil {
+				return 0, err
+			}
+			p *= v
+		}
+		sum += p
+	}
+	return sum, nil
+}
+
+func (a atom) eval(value func(*Symbol) (int64, bool)) (int64, error) {
+	if a.symbol != nil {
+		v, ok := value(a.symbol)
+		if !ok {
+			return 0, fmt.Errorf("%s is not known", a.symbol.Name)
+		}
+		return v, nil
+	}
+	x, err := a.x.Eval(value)
+	if err != nil {
+		return 0, err
+	}
+	y, err := a.y.Eval(value)
+	if err != nil {
+		return 0, err
+	}
+	if y == 0 {
+		return 0, fmt.Errorf("division by zero in a size")
+	}
+	q := x / y
+	if x%y != 0 && (x < 0) != (y < 0) {
+		q--
+	}
+	if a.op == "%" {
+		return x - q*y, nil
+	}
+	return q, nil
+}

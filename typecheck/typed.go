@@ -1,0 +1,349 @@
+// Package typecheck makes the typed program of a syntax tree: every name
+// resolved, every expression with its element type and axes, every fn inlined
+// where it is called. All errors that a user can make in a source are found
+// here. The typed program is still generic: element type parameters, constant
+// parameters and dimensions are symbols that a specialisation binds.
+package typecheck
+
+import "tilec/lang"
+
+// Program is every declaration of a file and of what it imports.
+type Program struct {
+	// Modules are in order of import, the root last.
+	Modules []*lang.Module
+	Kernels []*Kernel
+	Graphs  []*Graph
+	Structs []*Struct
+}
+
+// TypeParam is an element type parameter, `T: float`.
+type TypeParam struct {
+	Name string
+	// Bound is "float", "int" or "any". A float parameter stands for the types that accumulate in f32
+	// (f32 and narrower), so that the type of a sum does not depend on it.
+	Bound string
+	At    lang.Span
+}
+
+// Accepts reports whether the parameter may stand for d.
+func (p *TypeParam) Accepts(d lang.DType) bool {
+	switch p.Bound {
+	case "float":
+		return d.IsFloat() && d != lang.F64
+	case "int":
+		return d.IsInt()
+	}
+	return d != lang.Invalid
+}
+
+// DType is an element type, or a parameter that stands for one.
+type DType struct {
+	// Of is the type when Param is nil.
+	Of    lang.DType
+	Param *TypeParam
+}
+
+// Concrete is the DType of a known element type.
+func Concrete(d lang.DType) DType { return DType{Of: d} }
+
+// Resolve gives the element type under a specialisation.
+func (d DType) Resolve(types map[*TypeParam]lang.DType) lang.DType {
+	if d.Param != nil {
+		return types[d.Param]
+	}
+	return d.Of
+}
+
+// String is the type as the source spells it.
+func (d DType) String() string {
+	if d.Param != nil {
+		return d.Param.Name
+	}
+	return d.Of.String()
+}
+
+// SymbolKind says what a Symbol stands for.
+type SymbolKind uint8
+
+// The kinds of symbol.
+const (
+	// DimSymbol is a dimension, bound by the shapes of the arguments.
+	DimSymbol SymbolKind = iota
+	// ConstSymbol is a constant parameter.
+	ConstSymbol
+)
+
+// Symbol is an integer that a specialisation or a launch binds: a dimension or
+// a constant parameter. Constant parameters may also be bool or float.
+type Symbol struct {
+	Name string
+	Kind SymbolKind
+	// DType is i32 for dimensions and int constants.
+	DType lang.DType
+	// Default is the value of a constant parameter that a call leaves out; nil when it must be given.
+	Default *Literal
+	At      lang.Span
+}
+
+// Literal is a constant of a concrete type: Int for integers and bool (0 or 1), Float for floats.
+type Literal struct {
+	DType lang.DType
+	Int   int64
+	Float float64
+}
+
+// AxisKind says how an axis walks its dimension.
+type AxisKind uint8
+
+// The kinds of axis.
+const (
+	GridAxis AxisKind = iota
+	LoopAxis
+	WholeAxis
+)
+
+// Axis is a declared axis. Two axes are the same only when the pointers are equal.
+type Axis struct {
+	Name string
+	Kind AxisKind
+	// Dim is the dimension walked. A free axis (`axis r in 4`) has the constant extent here and IsFree set.
+	Dim    Size
+	IsFree bool
+	// Lo and Len are the range of a WholeAxis.
+	Lo, Len Size
+	// Scalar axes (`grid b in B`) give a position and no tile axis.
+	Scalar bool
+	// Tile is the name of the extent ("BM"); "" without `by`, or for a constant extent.
+	Tile string
+	// Choices limits the extent: the tune clause, or one constant.
+	Choices []int64
+	At      lang.Span
+}
+
+// Type is the type of a tile: an element type over axes; a scalar has no axes.
+type Type struct {
+	DType DType
+	Axes  []*Axis
+}
+
+// Param is a parameter or an output of a kernel.
+type Param struct {
+	Name  string
+	Mode  lang.ParamMode
+	DType DType
+	// IsTensor tells a tensor of rank 0, which has an empty Shape too, from a scalar.
+	IsTensor bool
+	Shape    []Size
+	// Default is the value of a scalar that a call leaves out; nil when it must be given.
+	Default *Literal
+	At      lang.Span
+}
+
+// Kernel is a typed kernel.
+type Kernel struct {
+	Name       string
+	Decl       *lang.KernelDecl
+	TypeParams []*TypeParam
+	Consts     []*Symbol
+	// Dims are the dimensions, in order of first appearance in the parameters.
+	Dims []*Symbol
+	// Params are the inputs and inouts as declared; Outputs are the outputs (written after `->`, or with `out`).
+	Params  []*Param
+	Outputs []*Param
+	// Axes is every axis declared in the kernel; the grid axes come first, in order.
+	Axes []*Axis
+	Body *Body
+	// SizeHints and TypeHints come from @sizes.
+	SizeHints map[*Symbol]int64
+	TypeHints map[*TypeParam]lang.DType
+	// Hints pins what the planner would decide: warps, stages ...
+	Hints map[string]int64
+	// Precision of f32 contractions: "" (tf32), "ieee", "tf32x3".
+	Precision string
+	Approx    bool
+}
+
+// Local is a name bound by let, by a loop, or by the inlining of a fn.
+type Local struct {
+	Name string
+	Type Type
+	At   lang.Span
+}
+
+// Body is a run of statements with the values that it gives.
+type Body struct {
+	Stmts   []Stmt
+	Results []Expr
+}
+
+// Stmt is a typed statement.
+type Stmt interface{ stmt() }
+
+type (
+	// Let binds the values of an expression; a nil Local discards.
+	Let struct {
+		Locals []*Local
+		Value  Expr
+		At     lang.Span
+	}
+
+	// Store writes elements of a tensor parameter, by OpStore or an atomic.
+	Store struct {
+		Op      lang.Op
+		Param   *Param
+		Indices []Expr
+		// Checked tells, by index, that it may lie outside: such elements are dropped.
+		Checked []bool
+		Value   Expr
+		At      lang.Span
+	}
+
+	// Do evaluates an expression for the stores inside it (a `for` or an `if`).
+	Do struct{ X Expr }
+)
+
+func (*Let) stmt()   {}
+func (*Store) stmt() {}
+func (*Do) stmt()    {}
+
+// Expr is a typed expression. Most give one value; For, If, Tuple and Inline may give several, or none.
+type Expr interface {
+	Types() []Type
+	Span() lang.Span
+}
+
+// Typed is the type and place that one-valued expressions embed.
+type Typed struct {
+	Type Type
+	At   lang.Span
+}
+
+// Types is the one type.
+func (t Typed) Types() []Type { return []Type{t.Type} }
+
+// Span is the place in the source.
+func (t Typed) Span() lang.Span { return t.At }
+
+type (
+	// Const is a literal scalar; its type may be a TypeParam, to which the value is then rounded.
+	Const struct {
+		Typed
+		Int   int64
+		Float float64
+	}
+
+	// SizeExpr is a dimension or an integer expression over dimensions and constants, as an i32 or i64 scalar.
+	SizeExpr struct {
+		Typed
+		Size Size
+	}
+
+	// ConstRef is a constant parameter of bool or float type.
+	ConstRef struct {
+		Typed
+		Symbol *Symbol
+	}
+
+	// ScalarRef is a scalar parameter.
+	ScalarRef struct {
+		Typed
+		Param *Param
+	}
+
+	// LocalRef is a bound name.
+	LocalRef struct {
+		Typed
+		Local *Local
+	}
+
+	// Apply is an operation of the table, with the attributes of ir.Op: cast
+	// (to Type.DType), full (Axes), index, start and end (Axis), reductions and
+	// contractions (Over), rename (From to Axis), and every elementwise one.
+	Apply struct {
+		Typed
+		Op         lang.Op
+		Args       []Expr
+		Axis, From *Axis
+		Axes       []*Axis
+		Over       []*Axis
+	}
+
+	// Load reads a tensor parameter. Else is nil when no index is Checked.
+	Load struct {
+		Typed
+		Param   *Param
+		Indices []Expr
+		Checked []bool
+		Else    Expr
+	}
+
+	// For is a sequential loop: over Axis, or with a scalar Index when Axis is nil.
+	// Lo and Hi are i32 scalars; of an axis loop they are clamped to its dimension.
+	For struct {
+		Axis    *Axis
+		Index   *Local
+		Lo, Hi  Expr
+		Carried []*Local
+		Init    []Expr
+		Body    *Body
+		At      lang.Span
+	}
+
+	// If is a choice by a bool scalar. A condition that is a constant of the
+	// specialisation is decided then, and the other branch is not built.
+	If struct {
+		Cond       Expr
+		Then, Else *Body
+		At         lang.Span
+	}
+
+	// Tuple is several values.
+	Tuple struct {
+		Elems []Expr
+		At    lang.Span
+	}
+
+	// Inline is a block, or the body of a fn at a call.
+	Inline struct {
+		Body *Body
+		At   lang.Span
+	}
+)
+
+// Types are the types of the carried values.
+func (f *For) Types() []Type {
+	ts := make([]Type, len(f.Carried))
+	for i, c := range f.Carried {
+		ts[i] = c.Type
+	}
+	return ts
+}
+
+// Span is the place in the source.
+func (f *For) Span() lang.Span { return f.At }
+
+// Types are those of the first branch, which are those of the other.
+func (f *If) Types() []Type { return resultTypes(f.Then.Results) }
+
+// Span is the place in the source.
+func (f *If) Span() lang.Span { return f.At }
+
+// Types are those of the elements.
+func (t *Tuple) Types() []Type { return resultTypes(t.Elems) }
+
+// Span is the place in the source.
+func (t *Tuple) Span() lang.Span { return t.At }
+
+// Types are those of the block's results.
+func (b *Inline) Types() []Type { return resultTypes(b.Body.Results) }
+
+// Span is the place in the source.
+func (b *Inline) Span() lang.Span { return b.At }
+
+func resultTypes(xs []Expr) []Type {
+	var ts []Type
+	for _, x := range xs {
+		ts = append(ts, x.Types()...)
+	}
+	return ts
+}
