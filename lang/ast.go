@@ -338,6 +338,12 @@ type (
 		Body   Expr
 	}
 
+	// MapExpr is `from -> to` as an argument: `d -> (h, e)`, `i -> j`, `d[lo..hi] -> r`.
+	MapExpr struct {
+		At
+		From, To Expr
+	}
+
 	// Block is `{ statements }`. Its value is that of its last statement when that is an *ExprStmt.
 	Block struct {
 		At

@@ -1,0 +1,49 @@
+package parser
+
+import "github.com/alecthomas/participle/v2/lexer"
+
+// continues are the words that, first on a line, go on with the header above.
+var continues = set("{ -> tune grid with")
+
+// layout gives balanced tokens their newlines: one where a line ends a
+// statement. depths has the number of brackets around each token.
+//
+// A line ends a statement as in Go: it ends with a token that an operand can
+// end with, and not inside ( or [. No newline is kept before `}`, nor is a
+// comma before a closing bracket: both say nothing.
+func layout(in []lexer.Token) (out []lexer.Token, depths []int32) {
+	out = make([]lexer.Token, 0, len(in)+len(in)/6)
+	depths = make([]int32, 0, cap(out))
+	var open []string
+	add := func(t lexer.Token) {
+		out = append(out, t)
+		depths = append(depths, int32(len(open)))
+	}
+	for i := range in {
+		t := &in[i]
+		closes := t.Type == kindOp && openerOf[t.Value] != ""
+		if i > 0 {
+			prev := &in[i-1]
+			significant := len(open) == 0 || open[len(open)-1] == "{"
+			if prev.Pos.Line != t.Pos.Line && significant && canEnd(prev) && !closes && !(t.Type != kindString && continues[t.Value]) {
+				pos := prev.Pos
+				pos.Offset = endOf(prev)
+				add(lexer.Token{Type: kindNewline, Value: "\n", Pos: pos})
+			}
+		}
+		switch {
+		case is(t, ",") && i > 0 && i+1 < len(in) && in[i+1].Type == kindOp && openerOf[in[i+1].Value] != "" && canEnd(&in[i-1]):
+		case closes:
+			if len(open) > 0 {
+				open = open[:len(open)-1]
+			}
+			add(*t)
+		case t.Type == kindOp && closerOf[t.Value] != "":
+			add(*t)
+			open = append(open, t.Value)
+		default:
+			add(*t)
+		}
+	}
+	return out, depths
+}

@@ -1,0 +1,147 @@
+// Package parser makes the syntax tree of a text. It reports every error of a
+// text that is not the consequence of another: it goes on with the next
+// statement inside a block, and with the next declaration outside.
+//
+// The stages: scan cuts the text into tokens, balance repairs brackets, layout
+// adds the newlines that end statements, and the grammar makes the tree.
+package parser
+
+import (
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"tilec/lang"
+)
+
+// Parse makes the syntax tree of a source. The tree is never nil; with
+// diagnostics it lacks what could not be parsed.
+func Parse(src *lang.Source) (*lang.Module, lang.Diagnostics) {
+	g := grammars.Get().(*grammar)
+	defer func() {
+		g.parse = parse{}
+		grammars.Put(g)
+	}()
+	return g.module(src)
+}
+
+// parse is the state of one parse.
+type parse struct {
+	src    *lang.Source
+	docs   map[int]string
+	depths []int32
+	// depth is how deep the expression being parsed is nested.
+	depth int
+	// diags is all errors; causes is the places of those that break the tokens behind them.
+	diags  lang.Diagnostics
+	causes []int
+	// bindings are the assignments to a plain name in the declaration being parsed.
+	bindings []*lang.AssignStmt
+}
+
+type tokens struct {
+	list   []lexer.Token
+	depths []int32
+}
+
+func tokenize(src *lang.Source) (tokens, map[int]string, lang.Diagnostics) {
+	s := scan(src)
+	balanced, diags := balanceBrackets(src, s.tokens)
+	list, depths := layout(balanced)
+	return tokens{list, depths}, s.docs, append(s.diags, diags...)
+}
+
+var allowTrailing = participle.AllowTrailing(true)
+
+func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
+	toks, docs, diags := tokenize(src)
+	g.parse = parse{src: src, docs: docs, depths: toks.depths, diags: diags}
+	for _, d := range diags {
+		if breaksTokens(d) {
+			g.causes = append(g.causes, d.At.Start)
+		}
+	}
+	mod := &lang.Module{Source: src}
+	lex, err := lexer.Upgrade(&tokenList{toks.list})
+	if err != nil {
+		panic(err) // a tokenList gives no error
+	}
+	for {
+		for lex.Peek().Type == kindNewline {
+			lex.Next()
+		}
+		if lex.Peek().EOF() {
+			return mod, g.diags.Sort()
+		}
+		g.declaration(lex, mod)
+	}
+}
+
+// breaksTokens reports whether an error in the tokens can make the text behind
+// it look wrong to the grammar.
+func breaksTokens(d *lang.Diagnostic) bool {
+	switch d.Code {
+	case lang.ErrUnbalanced:
+		return d.At.Text() != "{"
+	case lang.ErrNumber:
+		return false
+	}
+	return true
+}
+
+// declaration parses one declaration into the module, or reports why it cannot
+// and goes on to the next one.
+func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
+	start := lex.MakeCheckpoint()
+	from := lex.Peek().Pos.Offset
+	g.bindings, g.depth = nil, 0
+	d, err := g.decl.ParseFromLexer(lex, allowTrailing)
+	if err == nil {
+		g.lower(d, mod)
+		if t := lex.Peek(); t.EOF() || t.Type == kindNewline {
+			return
+		}
+		err = g.unexpected(lex.Peek(), "the end of the declaration")
+	}
+	g.report(err, from)
+	g.depth = 0
+	failed := lex.RawCursor()
+	lex.LoadCheckpoint(start)
+	g.skipDeclaration(lex, failed)
+}
+
+// skipDeclaration goes to the declaration behind the broken one that begins
+// here. When its header is what broke, at the token failed, the body is parsed
+// all the same, for its errors.
+func (g *grammar) skipDeclaration(lex *lexer.PeekingLexer, failed lexer.RawCursor) {
+	headed := false
+	var prev *lexer.Token
+	for n := 0; !lex.Peek().EOF(); n++ {
+		t := lex.Peek()
+		top := g.depths[lex.RawCursor()] == 0
+		if prev != nil && prev.Pos.Line != t.Pos.Line && lex.RawCursor() >= failed && top {
+			if g.atDeclaration(lex) && headed {
+				return
+			}
+		}
+		headed = headed || t.Type == kindKeyword || is(t, "test")
+		if top && is(t, "{") && lex.RawCursor() >= failed && prev != nil && !is(prev, "in") && !is(prev, "struct") {
+			_, _ = g.parseBody(lex)
+			prev = t
+			continue
+		}
+		prev = lex.Next()
+	}
+}
+
+// atDeclaration reports whether a declaration, with its attributes, begins here.
+func (g *grammar) atDeclaration(lex *lexer.PeekingLexer) bool {
+	t := lex.Peek()
+	if t.EOF() || is(t, "@") {
+		return true
+	}
+	ahead := lex.MakeCheckpoint()
+	lex.Next()
+	next := lex.Peek()
+	lex.LoadCheckpoint(ahead)
+	return beginsDecl(t, next)
+}
