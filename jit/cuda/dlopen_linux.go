@@ -11,20 +11,29 @@ var libraryNames = []string{
 }
 
 func openLibrary() (*library, error) {
-	var last error
+	var first error
 	for _, name := range libraryNames {
-		h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
-		if err != nil {
-			last = err
-			continue
+		lib, err := loadLibrary(name)
+		if err == nil {
+			return lib, nil
 		}
-		return lookUp(func(name string) uintptr {
-			p, err := purego.Dlsym(h, name)
-			if err != nil {
-				return 0
-			}
-			return p
-		}), nil
+		if first == nil {
+			first = err // the loader's own search says the most
+		}
 	}
-	return nil, errNotFound(libraryNames, last)
+	return nil, errNotFound(libraryNames, first)
+}
+
+func loadLibrary(name string) (*library, error) {
+	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	if err != nil {
+		return nil, err
+	}
+	return lookUp(func(name string) uintptr {
+		p, err := purego.Dlsym(h, name)
+		if err != nil {
+			return 0
+		}
+		return p
+	}), nil
 }

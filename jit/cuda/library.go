@@ -231,6 +231,6 @@ func goString(p unsafe.Pointer) string {
 }
 
 // errNotFound says where the driver library was looked for.
-func errNotFound(names []string, last error) error {
-	return fmt.Errorf("the driver library was not found, looked for %q: %w", names, last)
+func errNotFound(names []string, cause error) error {
+	return fmt.Errorf("the driver library was not found, looked for %q: %w", names, cause)
 }

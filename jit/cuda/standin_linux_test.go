@@ -1,0 +1,77 @@
+package cuda
+
+import (
+	_ "embed"
+	"encoding/binary"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+//go:embed testdata/fakedriver.c
+var fakeDriver []byte
+
+// standIn opens the stand-in for the driver library, which a C compiler makes.
+func standIn(t *testing.T) *Driver {
+	compiler, err := exec.LookPath("cc")
+	if err != nil {
+		t.Skip("needs a C compiler")
+	}
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "fakedriver.c"), filepath.Join(dir, "libfake.so")
+	require.NoError(t, os.WriteFile(source, fakeDriver, 0o600))
+	out, err := exec.Command(compiler, "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", path, source).CombinedOutput()
+	require.NoError(t, err, string(out))
+	lib, err := loadLibrary(path)
+	require.NoError(t, err)
+	d, err := newDriver(direct{lib}, lib)
+	require.NoError(t, err)
+	return d
+}
+
+// Without a GPU this checks that every call passes its arguments as the driver
+// expects them, on whatever thread; what a GPU does is for TestConformance.
+func TestCallsAgainstStandIn(t *testing.T) {
+	d := standIn(t)
+	runConformance(t, d, 0)
+
+	c, err := d.Context(0)
+	require.NoError(t, err)
+	t.Run("launch attributes arrive", func(t *testing.T) {
+		f := kernel(t, load(t, c, vectorPTX), "count")
+		for want, cfg := range map[Code]LaunchConfig{
+			1600: {Cluster: Dim3{X: 3, Y: 2}},
+			1010: {Programmatic: true},
+			1001: {Cooperative: true},
+			1211: {Cluster: Dim3{X: 2}, Programmatic: true, Cooperative: true},
+		} {
+			cfg.Grid, cfg.Block = Dim3{X: 6}, Dim3{X: 32}
+			err := stream(t, c).Launch(f, cfg, nil)
+			require.ErrorIs(t, err, want)
+		}
+	})
+	t.Run("tensor map", func(t *testing.T) {
+		m, err := c.TensorMap(TensorMapDesc{
+			Type: TensorBFloat16, Address: 0x7000, Dims: []uint64{128, 64}, Strides: []uint64{256},
+			Box: []uint32{64, 8}, Swizzle: Swizzle128, L2: L2Promotion256, NaNFill: true,
+		})
+		require.NoError(t, err)
+		var got []uint64
+		for i := 0; i < len(m); i += 8 {
+			got = append(got, binary.NativeEndian.Uint64(m[i:]))
+		}
+		require.Equal(t, []uint64{9, ^uint64(0) &^ (1 << 21), 2, 0x7000, 128, 64, 256, 64, 8, 1, 1, 0, 3, 3, 1, 77}, got,
+			"a small tensor has the bit cleared that the driver sets in error")
+	})
+	t.Run("no such device", func(t *testing.T) {
+		_, err := d.Context(1)
+		require.ErrorContains(t, err, "device 1 does not exist: this machine has 1")
+	})
+	t.Run("occupancy of clusters is missing", func(t *testing.T) {
+		_, err := kernel(t, load(t, c, vectorPTX), "add").ActiveClusters(one)
+		require.ErrorIs(t, err, NotFound)
+	})
+}
