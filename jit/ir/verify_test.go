@@ -1,0 +1,108 @@
+package ir
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/lang"
+)
+
+const verifyHead = `kernel @k {
+  dim N = ?
+  dim K = 8
+  tensor %x : in f32[N, K]
+  tensor %y : out f32[N]
+  axis i : grid N by B = ?
+  axis b : grid scalar N
+  axis k : loop N by BK = ?
+  axis d : whole K[0 .. 8]
+body:
+  %0 = const 0 : i32
+  %1 = size N : i32
+  %2 = index i : i32{i}
+  %3 = index d : i32{d}
+  %4 = load %x[%2, %3] : f32{i, d}
+  %5 = const 0 : f32
+`
+
+func TestVerifyNamesTheOperation(t *testing.T) {
+	for body, want := range map[string]string{
+		"%6 = sum %4 over d : f32{d}":                                  "sum: %6 is f32{d}, should be f32{i} in `%6 = sum %4 over d : f32{d}`",
+		"%6 = add %4, %0 : f32{i, d}":                                  "add: mixes f32 and i32 in",
+		"%6 = index k : i32{k}":                                        "index: uses loop axis k outside its for in",
+		"%6 = index b : i32{b}":                                        "index: has scalar axis b in a tile",
+		"%6 = start k : i32":                                           "start: needs a declared axis that is in scope here",
+		"store %x[%2, %3] = %4":                                        "store: writes x, which is read-only",
+		"store %y[%2] = %4":                                            "store: value has axis d, which no index has",
+		"%6 = load %x[?%2, %3] : f32{i, d}":                            "load: a load has an else value exactly when an index is checked",
+		"%6 = const 8 : i32\n%7 = load %x[%0, %6] : f32":               "load: unchecked index 1 spans 8 to 8, dimension K has 8",
+		"for i from %0 to %1 pos %6 { }":                               "for: walks i, which is a grid axis",
+		"for k from %0 to %1 pos %6 {}\nfor k from %0 to %1 pos %7 {}": "for: walks k, which another for walks",
+		"%9 = for k from %0 to %1 with (%6 = %5) pos %7 : (f32) { %8 = index k : i32{k} yield %8 }":                                                                   "for: carried value 0 is f32, starts as f32 and becomes i32{k}",
+		"%9 = for k from %0 to %1 with (%6 = %5) pos %7 : (f32) { yield %6 }\n%8 = neg %6 : f32":                                                                      "neg: argument 0, %6, is not defined here",
+		"for k from %0 to %1 pos %7 { %8 = neg %5 : f32 }\n%9 = neg %8 : f32":                                                                                         "neg: argument 0, %8, is not defined here",
+		"%6 = const true : bool\n%7 = if %6 : (f32) { yield %5 } else { yield %0 }":                                                                                   "if: value 0 is f32 or i32",
+		"%6 = full %5 : f32{i}\n%7 = rename %6 from i to d : f32{d}":                                                                                                  "rename: axes i and d are not whole axes of one length",
+		"for k from %0 to %1 pos %6 { %7 = index k : i32{k} %8 = full %5 : f32{k} %9 = load %x[%7, %3] : f32{k, d} %10 = dot %8, %9 over k precision fast : f32{d} }": "dot: precision \"fast\" is not tf32, ieee or tf32x3",
+		"for k from %0 to %1 pos %6 { %7 = size K : f32 }":                                                                                                            "size: %7 is f32, should be i32",
+	} {
+		f, err := parse("t", verifyHead+body+"\n}")
+		require.NoError(t, err, body)
+		err = Verify(f)
+		if assert.Error(t, err, body) {
+			assert.Contains(t, err.Error(), want)
+		}
+	}
+}
+
+func TestVerifyDeclarations(t *testing.T) {
+	for decl, want := range map[string]string{
+		"axis d : whole [0 .. 3] axis i : grid N by 4": "axis i: grid axes must come before the others",
+		"axis d : whole N[0 .. 3]":                     "axis d: a whole axis needs a known dimension, N is not",
+		"dim K = 2 axis d : whole K[0 .. 3]":           "axis d: range [0 .. 3] leaves dimension K of 2",
+		"tensor %x : in f32[N] strides []":             "tensor x: 0 strides for 1 dimensions",
+		"tensor %x : in f32[N] align 12":               "tensor x: alignment 12 is not a power of two",
+		"axis d : whole scalar N[0 .. 1]":              "axis d: a whole axis cannot be scalar",
+		"scalar %0 : f32{i}":                           "axis i is not declared",
+		"axis i : grid N by 4 scalar %0 : f32{i}":      "scalar %0 is f32{i}",
+	} {
+		f, err := parse("t", "kernel @k { dim N = ? "+decl+" body: }")
+		if err == nil {
+			err = Verify(f)
+		}
+		if assert.Error(t, err, decl) {
+			assert.Contains(t, err.Error(), want)
+		}
+	}
+}
+
+// Faults that the text form cannot say.
+func TestVerifyStructure(t *testing.T) {
+	fresh := func() *Func {
+		f, err := Parse("add", readFile(t, "testdata/add.tir"))
+		require.NoError(t, err)
+		return f
+	}
+	for want, breakIt := range map[string]func(*Func){
+		"add: argument 0, %1, is not defined here in `%3 = add %1, %2 : f32{i}`": func(f *Func) { f.Body.Ops[1], f.Body.Ops[3] = f.Body.Ops[3], f.Body.Ops[1] },
+		"%1 is defined twice":                          func(f *Func) { f.Body.Ops[2].Results[0].ID = 1 },
+		"dimension \"N\": name is empty or used twice": func(f *Func) { f.Dims = append(f.Dims, &Dim{Name: "N"}) },
+		"load: dimension M is not declared":            func(f *Func) { f.Body.Ops[1].Dim = &Dim{Name: "M"} },
+		"tensor x is not declared":                     func(f *Func) { f.Tensors = f.Tensors[1:] },
+		"uses an axis that is not declared":            func(f *Func) { f.Axes = nil },
+		"%3 was not made by NewValue":                  func(f *Func) { f.nextID = 3 },
+		"%3 is defined by another operation":           func(f *Func) { f.Body.Ops[3].Results[0].Def = nil },
+		"add: has 1 blocks, needs 0":                   func(f *Func) { f.Body.Ops[3].Blocks = []*Block{{}} },
+		"index: argument 0, %?, is not defined here":   func(f *Func) { f.Body.Ops[0].Args = []*Value{nil} },
+		"for: has 0 blocks, needs 1":                   func(f *Func) { f.Body.Ops[0] = &Op{Code: lang.OpFor} },
+	} {
+		f := fresh()
+		breakIt(f)
+		err := Verify(f)
+		if assert.Error(t, err, want) {
+			assert.Contains(t, err.Error(), want)
+		}
+	}
+}
