@@ -340,9 +340,10 @@ func testAttributes(t *testing.T, c *Context) {
 	assert.Equal(t, 1024, r.MaxThreads)
 	full, err := add.BlocksPerSM(256, 0)
 	require.NoError(t, err)
-	few, err := add.BlocksPerSM(256, c.Device().SharedPerBlock)
-	require.Equal(t, err == nil, few > 0)
-	assert.Greater(t, full, few, "shared memory limits the blocks that fit")
+	one, err := add.BlocksPerSM(256, c.Device().SharedPerBlock)
+	require.NoError(t, err)
+	assert.Equal(t, 1, one, "a block with all the shared memory has a multiprocessor to itself")
+	assert.Greater(t, full, one)
 }
 
 func testDynamicShared(t *testing.T, c *Context) {

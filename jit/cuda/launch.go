@@ -101,10 +101,8 @@ func (s *Stream) Launch(f *Function, cfg LaunchConfig, params *Params) error {
 		return err
 	}
 	defer s.ctx.leave()
-	if int64(cfg.Shared) > f.shared.Load() {
-		if err := f.setAttribute(AttrMaxDynamicShared, cfg.Shared); err != nil {
-			return err
-		}
+	if err := f.allowShared(cfg.Shared); err != nil {
+		return err
 	}
 	var err error
 	if cfg.extended() {
@@ -128,6 +126,9 @@ func (f *Function) ActiveClusters(cfg LaunchConfig) (int, error) {
 		return 0, err
 	}
 	defer f.ctx.leave()
+	if err := f.allowShared(cfg.Shared); err != nil {
+		return 0, err
+	}
 	var n int32
 	x := cfg.extend(0)
 	err := f.ctx.driver.lib.do(cuOccupancyMaxActiveClusters,

@@ -267,13 +267,25 @@ func (f *Function) Resources() (Resources, error) {
 	return r, nil
 }
 
+// allowShared opts in to a size of dynamic shared memory, unless it is allowed
+// already.
+func (f *Function) allowShared(size int) error {
+	if int64(size) <= f.shared.Load() {
+		return nil
+	}
+	return f.setAttribute(AttrMaxDynamicShared, size)
+}
+
 // BlocksPerSM is how many blocks of a size fit on a multiprocessor at a time,
-// with the given dynamic shared memory in bytes.
+// with the given dynamic shared memory in bytes, which is opted in to as needed.
 func (f *Function) BlocksPerSM(threads, shared int) (int, error) {
 	if err := f.ctx.enter(); err != nil {
 		return 0, err
 	}
 	defer f.ctx.leave()
+	if err := f.allowShared(shared); err != nil {
+		return 0, err
+	}
 	var n int32
 	err := f.ctx.driver.lib.do(cuOccupancyMaxActiveBlocksPerMultiprocessor,
 		uintptr(unsafe.Pointer(&n)), uintptr(f.handle), uintptr(threads), uintptr(shared))
