@@ -2,6 +2,7 @@ package parser
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
 
@@ -39,6 +40,9 @@ func balanceBrackets(src *lang.Source, tokens []lexer.Token) ([]lexer.Token, lan
 			b.declaration(from, to)
 			b.byIndent = false
 		}
+		if b.swallowed(from, to) {
+			b.diags = b.diags[:told]
+		}
 		from = to
 	}
 	b.out = append(b.out, tokens[end])
@@ -49,6 +53,18 @@ func balanceBrackets(src *lang.Source, tokens []lexer.Token) ([]lexer.Token, lan
 func (b *balance) topOfFile(i int) bool {
 	t := &b.in[i]
 	return t.Pos.Column == 1 && (is(t, "@") || beginsDecl(t, &b.in[i+1]))
+}
+
+// swallowed reports whether a string that does not end has taken a bracket
+// with it: then what is unbalanced is the consequence of another error.
+func (b *balance) swallowed(from, to int) bool {
+	for i := from; i < to; i++ {
+		t := &b.in[i]
+		if t.Type == kindString && !closedString(t.Value) && strings.ContainsAny(t.Value, "()[]{}") {
+			return true
+		}
+	}
+	return false
 }
 
 func (b *balance) firstOnLine(i int) bool {

@@ -52,7 +52,7 @@ func (g *grammar) block(lex *lexer.PeekingLexer) (*lang.Block, error) {
 		s, err := g.statement(lex)
 		if err == nil {
 			b.Stmts = append(b.Stmts, s)
-			err = g.endOfStatement(lex, s)
+			err = g.endOfStatement(lex)
 		}
 		if err != nil {
 			g.report(err, t.Pos.Offset)
@@ -62,12 +62,12 @@ func (g *grammar) block(lex *lexer.PeekingLexer) (*lang.Block, error) {
 	}
 }
 
-func (g *grammar) endOfStatement(lex *lexer.PeekingLexer, s lang.Stmt) error {
+func (g *grammar) endOfStatement(lex *lexer.PeekingLexer) error {
 	t := lex.Peek()
 	if t.Type == kindNewline || t.EOF() || is(t, "}") {
 		return nil
 	}
-	return g.afterStatement(t, s)
+	return g.unexpected(t, "the end of the statement")
 }
 
 // skipStatement goes behind the broken statement that began at a cursor: to
@@ -111,9 +111,6 @@ func (g *grammar) statement(lex *lexer.PeekingLexer) (lang.Stmt, error) {
 		if s, err := g.check(lex); s != nil || err != nil {
 			return s, err
 		}
-	}
-	if err := g.foreignStatement(lex); err != nil {
-		return nil, err
 	}
 	x, err := g.expr(lex)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"sort"
 	"strings"
 
 	"github.com/alecthomas/participle/v2"
@@ -64,11 +65,14 @@ var words = map[string]string{
 	"<ident>":     "a name",
 	"<string>":    "a string",
 	"<newline>":   "a new line",
+	`")"`:         "`,` or `)`",
+	`"]"`:         "`,` or `]`",
+	`">"`:         "`,` or `>`",
 	"Ident":       "a name",
 	"Attribute":   "an attribute",
 	"Expr":        "an expression",
 	"Sum":         "an expression",
-	"Body":        "a block `{ ... }`",
+	"Body":        wantBlock,
 	"Otherwise":   "a block `{ ... }` or `if`",
 	"Generic":     "a parameter `T: float`",
 	"Param":       "a parameter",
@@ -77,8 +81,8 @@ var words = map[string]string{
 	"TypeExpr":    "a type",
 	"Tune":        "a name to tune",
 	"AxisClause":  "an axis `i in N`",
-	"ImportDecl":  "a declaration (import, const, fn, kernel, struct, graph or test)",
-	"Declaration": "a declaration (import, const, fn, kernel, struct, graph or test)",
+	"ImportDecl":  wantDecl,
+	"Declaration": wantDecl,
 }
 
 var (
@@ -118,33 +122,36 @@ func describe(t *lexer.Token) string {
 	return fmt.Sprintf("`%s`", t.Value)
 }
 
-// unexpected says that what was wanted where the token stands.
+// unexpected says that what was wanted where the token stands. When a line
+// ends too early the place is its last token, not the first of the next line.
 func (g *grammar) unexpected(t *lexer.Token, want string) *syntaxError {
+	prev := g.before(t)
 	message := fmt.Sprintf("expected %s, found %s", want, describe(t))
 	if want == "" {
 		message = "unexpected " + describe(t)
 	}
-	err := g.fail(lang.ErrSyntax, t, message, "")
-	if h, ok := hints[hintKey{want, t.Value}]; ok {
-		err.diag.Fix = &lang.Fix{Message: h}
-	} else if t.Type == kindKeyword && want == "a name" {
+	place := t
+	if prev != nil && prev.Type != kindNewline && prev.Pos.Line != t.Pos.Line && want != "" {
+		place, message = prev, fmt.Sprintf("expected %s after `%s`", want, prev.Value)
+	}
+	err := g.fail(lang.ErrSyntax, place, message, "")
+	if place == prev {
+		return err
+	}
+	if err.diag.Fix = g.hint(prev, t, want); err.diag.Fix == nil && t.Type == kindKeyword && want == "a name" {
 		err.diag.Notes = []string{fmt.Sprintf("`%s` is a word of the language and cannot be a name", t.Value)}
 	}
 	return err
 }
 
-type hintKey struct{ want, found string }
-
-// hints are the slips that are common enough to have an answer of their own.
-var hints = map[hintKey]string{
-	{"a block `{ ... }`", "="}: "compare with `==`",
-	{"`=`", ":"}:               "remove the type: it follows from the value; convert with `as f32`",
+// before is the token before t; nil when it is the first.
+func (g *grammar) before(t *lexer.Token) *lexer.Token {
+	i := sort.Search(len(g.list), func(i int) bool { return g.list[i].Pos.Offset >= t.Pos.Offset })
+	for i < len(g.list) && g.list[i].Pos.Offset == t.Pos.Offset && g.list[i].Value != t.Value {
+		i++ // a newline stands at the offset of what it ends
+	}
+	if i == 0 || i > len(g.list) {
+		return nil
+	}
+	return &g.list[i-1]
 }
-
-// afterStatement is the error of a token that stands where a statement should end.
-func (g *grammar) afterStatement(t *lexer.Token, _ lang.Stmt) error {
-	return g.unexpected(t, "the end of the statement")
-}
-
-// foreignStatement recognises statements of other languages.
-func (g *grammar) foreignStatement(*lexer.PeekingLexer) error { return nil }

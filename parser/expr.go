@@ -364,7 +364,7 @@ func (g *grammar) primary(lex *lexer.PeekingLexer) (lang.Expr, error) {
 	case is(t, "("):
 		return g.tuple(lex)
 	case is(t, "["):
-		return g.list(lex)
+		return g.shapeList(lex)
 	case is(t, "if"):
 		return g.ifExpr(lex)
 	case is(t, "for"):
@@ -394,7 +394,7 @@ func (g *grammar) tuple(lex *lexer.PeekingLexer) (lang.Expr, error) {
 	return &lang.TupleExpr{At: g.since(open.Pos.Offset, lex), Elems: elems}, nil
 }
 
-func (g *grammar) list(lex *lexer.PeekingLexer) (lang.Expr, error) {
+func (g *grammar) shapeList(lex *lexer.PeekingLexer) (lang.Expr, error) {
 	start := lex.Peek().Pos.Offset
 	elems, err := g.sequence(lex, "]")
 	if err != nil {

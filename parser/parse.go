@@ -26,9 +26,9 @@ func Parse(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 
 // parse is the state of one parse.
 type parse struct {
-	src    *lang.Source
-	docs   map[int]string
-	depths []int32
+	src  *lang.Source
+	docs map[int]string
+	tokens
 	// depth is how deep the expression being parsed is nested.
 	depth int
 	// diags is all errors; causes is the places of those that break the tokens behind them.
@@ -54,7 +54,7 @@ var allowTrailing = participle.AllowTrailing(true)
 
 func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 	toks, docs, diags := tokenize(src)
-	g.parse = parse{src: src, docs: docs, depths: toks.depths, diags: diags}
+	g.parse = parse{src: src, docs: docs, tokens: toks, diags: diags}
 	for _, d := range diags {
 		if breaksTokens(d) {
 			g.causes = append(g.causes, d.At.Start)
@@ -113,17 +113,15 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 // here. When its header is what broke, at the token failed, the body is parsed
 // all the same, for its errors.
 func (g *grammar) skipDeclaration(lex *lexer.PeekingLexer, failed lexer.RawCursor) {
-	headed := false
 	var prev *lexer.Token
-	for n := 0; !lex.Peek().EOF(); n++ {
+	for !lex.Peek().EOF() {
 		t := lex.Peek()
 		top := g.depths[lex.RawCursor()] == 0
 		if prev != nil && prev.Pos.Line != t.Pos.Line && lex.RawCursor() >= failed && top {
-			if g.atDeclaration(lex) && headed {
+			if g.atDeclaration(lex) {
 				return
 			}
 		}
-		headed = headed || t.Type == kindKeyword || is(t, "test")
 		if top && is(t, "{") && lex.RawCursor() >= failed && prev != nil && !is(prev, "in") && !is(prev, "struct") {
 			_, _ = g.parseBody(lex)
 			prev = t

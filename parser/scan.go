@@ -173,17 +173,7 @@ func (s *scanner) blockComment() {
 
 func (s *scanner) str() {
 	line := s.restOfLine(s.pos)
-	end, closed := 1, false
-	for end < len(line) && !closed {
-		switch line[end] {
-		case '\\':
-			end++
-		case '"':
-			closed = true
-		}
-		end++
-	}
-	end = min(end, len(line))
+	end, closed := quotedLen(line)
 	at := s.pos
 	s.emit(kindString, at+end)
 	if !closed {
@@ -196,6 +186,25 @@ func (s *scanner) str() {
 		s.report(lang.ErrString, at+from, at+to, fmt.Sprintf("`%s` is not an escape", line[from:to])).
 			Notes = []string{`the escapes are those of Go: \n \t \r \\ \" \x41 \u00e9 \U0001f600 \101`}
 	}
+}
+
+// quotedLen is the length of the string that a line begins with.
+func quotedLen(line string) (n int, closed bool) {
+	for n = 1; n < len(line); n++ {
+		switch line[n] {
+		case '\\':
+			n++
+		case '"':
+			return n + 1, true
+		}
+	}
+	return len(line), false
+}
+
+// closedString reports whether a string token has its end.
+func closedString(text string) bool {
+	_, closed := quotedLen(text)
+	return closed
 }
 
 // badEscape finds the first bad escape of a quoted string.
@@ -346,8 +355,8 @@ func (s *scanner) badCharacters() {
 	}
 	bad := s.text[start:s.pos]
 	d := s.report(lang.ErrCharacter, start, s.pos, fmt.Sprintf("%s cannot stand here", describeCharacters(bad)))
-	if strings.ContainsAny(bad, "“”‘’'`") {
-		d.Fix = &lang.Fix{Message: "strings are written with `\"`"}
+	if h, ok := characterHints[bad]; ok {
+		d.Fix = &lang.Fix{Message: h}
 	}
 }
 

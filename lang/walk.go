@@ -1,0 +1,161 @@
+package lang
+
+// Walk calls visit for a node and everything below it, parents first, in
+// source order. It does not go below a node for which visit gives false.
+func Walk(n Node, visit func(Node) bool) {
+	if isNil(n) || !visit(n) {
+		return
+	}
+	for _, k := range children(n) {
+		Walk(k, visit)
+	}
+}
+
+// isNil reports whether n is nothing, or the nil of an optional part.
+func isNil(n Node) bool {
+	switch n := n.(type) {
+	case nil:
+		return true
+	case *TypeExpr:
+		return n == nil
+	case *RangeExpr:
+		return n == nil
+	case *Block:
+		return n == nil
+	case *AxisClause:
+		return n == nil
+	case *Ident:
+		return n == nil
+	}
+	return false
+}
+
+// family collects the children of a node.
+type family []Node
+
+func (f *family) add(ns ...Node) { *f = append(*f, ns...) }
+
+func all[T Node](f *family, ns []T) {
+	for _, n := range ns {
+		f.add(n)
+	}
+}
+
+func (f *family) head(h *Head) {
+	all(f, h.Attrs)
+	f.add(&h.Name)
+}
+
+func (f *family) idents(names []Ident) {
+	for i := range names {
+		f.add(&names[i])
+	}
+}
+
+func (f *family) args(args []Arg) {
+	for i := range args {
+		f.add(&args[i])
+	}
+}
+
+func children(n Node) family {
+	var f family
+	switch n := n.(type) {
+	case *Attr:
+		f.add(&n.Name)
+		f.args(n.Args)
+	case *Arg:
+		f.add(n.Name, n.Value)
+	case *ConstDecl:
+		f.head(&n.Head)
+		f.add(n.Value)
+	case *FnDecl:
+		f.head(&n.Head)
+		all(&f, n.Generics)
+		all(&f, n.Params)
+		f.add(n.Result, n.Body)
+	case *KernelDecl:
+		f.head(&n.Head)
+		all(&f, n.Generics)
+		all(&f, n.Params)
+		all(&f, n.Outputs)
+		all(&f, n.Tunes)
+		all(&f, n.Grid)
+		f.add(n.Body)
+	case *StructDecl:
+		f.head(&n.Head)
+		all(&f, n.Generics)
+		all(&f, n.Fields)
+	case *GraphDecl:
+		f.head(&n.Head)
+		all(&f, n.Generics)
+		all(&f, n.Params)
+		all(&f, n.Outputs)
+		f.add(n.Body)
+	case *TestDecl:
+		f.head(&n.Head)
+		f.add(n.Body)
+	case *Generic:
+		f.add(&n.Name, &n.Bound, n.Default)
+	case *Param:
+		f.add(&n.Name, n.Type, n.Default)
+	case *Field:
+		f.add(&n.Name, n.Type)
+		all(&f, n.Attrs)
+	case *TypeExpr:
+		f.add(n.Count, &n.Name)
+		all(&f, n.Args)
+		all(&f, n.Shape)
+	case *Tune:
+		f.add(&n.Name)
+		all(&f, n.Choices)
+	case *AxisClause:
+		f.add(&n.Name, n.Over, n.Range, n.By)
+	case *LetStmt:
+		f.idents(n.Names)
+		f.add(n.Value)
+	case *AxisStmt:
+		f.add(n.Axis)
+	case *AssignStmt:
+		f.add(n.Target, n.Value)
+	case *ExprStmt:
+		f.add(n.X)
+	case *UnaryExpr:
+		f.add(n.X)
+	case *BinaryExpr:
+		f.add(n.X, n.Y)
+	case *CallExpr:
+		f.add(n.Fn)
+		f.args(n.Args)
+		f.idents(n.Over)
+	case *IndexExpr:
+		f.add(n.X)
+		all(&f, n.Indices)
+		all(&f, n.Attrs)
+		f.add(n.Else)
+	case *RangeExpr:
+		f.add(n.Lo, n.Hi)
+	case *FieldExpr:
+		f.add(n.X, &n.Name)
+	case *CastExpr:
+		f.add(n.X, n.Type)
+	case *IfExpr:
+		f.add(n.Cond, n.Then, n.Else)
+	case *ForExpr:
+		f.add(n.Axis)
+		f.idents(n.Carried)
+		f.add(n.Init, n.Body)
+	case *TupleExpr:
+		all(&f, n.Elems)
+	case *ListExpr:
+		all(&f, n.Elems)
+	case *LambdaExpr:
+		f.idents(n.Params)
+		f.add(n.Body)
+	case *MapExpr:
+		f.add(n.From, n.To)
+	case *Block:
+		all(&f, n.Stmts)
+	}
+	return f
+}

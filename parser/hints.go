@@ -1,0 +1,106 @@
+package parser
+
+import (
+	"fmt"
+
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"tilec/lang"
+)
+
+// This file knows the slips that people make who come from other languages,
+// and what to answer. A hint is found by what was wanted and what was found.
+
+type slip struct{ want, found string }
+
+const (
+	wantExpr  = "an expression"
+	wantEnd   = "the end of the statement"
+	wantBlock = "a block `{ ... }`"
+	wantDecl  = "a declaration (import, const, fn, kernel, struct, graph or test)"
+)
+
+// slips maps them to what to do.
+var slips = map[slip]string{
+	{wantBlock, "="}:       "compare with `==`",
+	{wantEnd, ":"}:         "there are no type annotations: a type follows from the value; convert with `as f32`",
+	{"`=`", ":"}:           "remove the type: it follows from the value; convert with `as f32`",
+	{wantExpr, ":"}:        "axes broadcast by name, so an index has no `:`; a slice is written `a..b`",
+	{wantExpr, "else"}:     "`else` stands on the line of the `}` or `]` before it",
+	{wantExpr, "fn"}:       "declarations stand outside of bodies; a small function is `(a, b) => a + b`",
+	{wantExpr, "kernel"}:   "declarations stand outside of bodies",
+	{wantExpr, "struct"}:   "declarations stand outside of bodies",
+	{wantExpr, "graph"}:    "declarations stand outside of bodies",
+	{wantExpr, "import"}:   "imports stand at the top of a file",
+	{wantExpr, "const"}:    "inside a body bind a value with `let`",
+	{wantExpr, "grid"}:     "`grid` stands between the parameters of a kernel and its `{`",
+	{wantExpr, "tune"}:     "`tune` stands between the parameters of a kernel and its `{`",
+	{wantDecl, "let"}:      "at the top of a file bind a constant: `const NAME = ...`",
+	{wantDecl, "def"}:      "a function is `fn name(x) = ...`, a kernel `kernel name(...) -> ... { ... }`",
+	{wantDecl, "func"}:     "a function is `fn name(x) = ...`",
+	{wantDecl, "function"}: "a function is `fn name(x) = ...`",
+	{wantDecl, "from"}:     "a file is imported as a whole: `import \"std/nn\"`",
+	{wantDecl, "class"}:    "named fields are grouped by `struct`",
+	{"`,` or `)`", ":"}:    "an argument is named with `=`",
+}
+
+// foreign are the words that begin a statement elsewhere.
+var foreign = map[string]string{
+	"return":   "the value of a block is its last expression: remove `return`",
+	"while":    "there is no `while`: a `for` walks an axis or a count",
+	"loop":     "loops are written `for k in K by BK { ... }`",
+	"break":    "a `for` runs to its end: choose with `if` or `where` inside it",
+	"continue": "choose with `if` or `where` instead",
+	"var":      "a value is bound once, with `let`",
+	"mut":      "a value is bound once, with `let`",
+	"const":    "inside a body bind a value with `let`",
+	"elif":     "write `else if`, on the line of the `}`",
+	"def":      "declarations stand outside of bodies",
+	"func":     "declarations stand outside of bodies",
+}
+
+// characterHints are for characters that begin no token.
+var characterHints = map[string]string{
+	"?":  "choose with `if c { a } else { b }`, or by element with `where(c, a, b)`",
+	"#":  "comments begin with `//`",
+	"'":  "strings are written with `\"`",
+	"“":  "strings are written with `\"`",
+	"”":  "strings are written with `\"`",
+	"`":  "strings are written with `\"`",
+	"×":  "products are written `*`",
+	"·":  "products are written `*`",
+	"≤":  "write `<=`",
+	"≥":  "write `>=`",
+	"≠":  "write `!=`",
+	"\\": "an expression goes on in the next line behind an operator or a comma",
+}
+
+// hint says what to do about a token that stands behind prev where something
+// else was wanted; nil when there is no one answer.
+func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
+	if prev != nil && prev.Type == kindIdent && want == wantEnd {
+		if h, ok := foreign[prev.Value]; ok {
+			return &lang.Fix{Message: h}
+		}
+	}
+	_, binary := binaryLevel[t.Value]
+	binary = binary && t.Type != kindString || is(t, ".") || is(t, "**")
+	switch {
+	case prev == nil:
+	case is(t, "=") && prev.Type == kindOp && endOf(prev) == t.Pos.Offset && want == wantExpr:
+		if _, ok := binaryLevel[prev.Value]; ok {
+			return &lang.Fix{Message: fmt.Sprintf("there is no `%s=`: a value never changes; bind a new one with `let`", prev.Value)}
+		}
+	case prev.Type == kindNewline && binary:
+		return &lang.Fix{Message: fmt.Sprintf("an expression goes on in the next line only behind an operator: end the line above with `%s`", t.Value)}
+	}
+	h, ok := slips[slip{want, t.Value}]
+	if !ok || t.Type == kindString {
+		return nil
+	}
+	fix := &lang.Fix{Message: h}
+	if want == wantBlock && t.Value == "=" {
+		fix.Edits = []lang.Edit{{At: g.spanOf(t), New: "=="}}
+	}
+	return fix
+}
