@@ -25,7 +25,7 @@ func openLibrary() (*library, error) {
 }
 
 func loadLibrary(name string) (*library, error) {
-	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
 		return nil, err
 	}
