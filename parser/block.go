@@ -48,15 +48,17 @@ func (g *grammar) block(lex *lexer.PeekingLexer) (*lang.Block, error) {
 			b.At = g.since(start, lex)
 			return b, nil
 		}
-		depth, begun := g.depth, lex.RawCursor()
+		begun := lex.RawCursor()
 		s, err := g.statement(lex)
 		if err == nil {
 			b.Stmts = append(b.Stmts, s)
 			err = g.endOfStatement(lex)
 		}
+		if tooDeep(err) {
+			return nil, err // what is inside would be too deep as well
+		}
 		if err != nil {
 			g.report(err, t.Pos.Offset)
-			g.depth = depth
 			g.skipStatement(lex, begun, inside)
 		}
 	}
@@ -81,7 +83,7 @@ func (g *grammar) skipStatement(lex *lexer.PeekingLexer, begun lexer.RawCursor, 
 			return
 		case depth == inside && lex.RawCursor() > begun && (is(t, "let") || is(t, "axis")):
 			return
-		case is(t, "{") && depth < maxNesting/2:
+		case is(t, "{"):
 			if _, err := g.block(lex); err == nil {
 				continue
 			}

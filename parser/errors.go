@@ -18,6 +18,12 @@ type syntaxError struct{ diag *lang.Diagnostic }
 
 func (e *syntaxError) Error() string { return e.diag.Message }
 
+// tooDeep reports whether an error is about nesting.
+func tooDeep(err error) bool {
+	var ours *syntaxError
+	return errors.As(err, &ours) && ours.diag.Code == lang.ErrNesting
+}
+
 func (g *grammar) failAt(code lang.Code, at lang.Span, message, fix string) *syntaxError {
 	d := &lang.Diagnostic{Code: code, At: at, Message: message}
 	if fix != "" {

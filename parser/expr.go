@@ -47,6 +47,7 @@ const (
 // enter goes one level of nesting deeper; leave goes back.
 func (g *grammar) enter(lex *lexer.PeekingLexer) error {
 	if g.depth++; g.depth > maxNesting {
+		g.depth--
 		return g.fail(lang.ErrNesting, lex.Peek(), fmt.Sprintf("this is nested more than %d deep", maxNesting), "name a part of it with `let`")
 	}
 	return nil

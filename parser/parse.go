@@ -93,7 +93,7 @@ func breaksTokens(d *lang.Diagnostic) bool {
 func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 	start := lex.MakeCheckpoint()
 	from := lex.Peek().Pos.Offset
-	g.bindings, g.depth = nil, 0
+	g.bindings = nil
 	d, err := g.decl.ParseFromLexer(lex, allowTrailing)
 	if err == nil {
 		g.lower(d, mod)
@@ -103,7 +103,6 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 		err = g.unexpected(lex.Peek(), "the end of the declaration")
 	}
 	g.report(err, from)
-	g.depth = 0
 	failed := lex.RawCursor()
 	lex.LoadCheckpoint(start)
 	g.skipDeclaration(lex, failed)

@@ -243,7 +243,9 @@ func (s *scanner) number() {
 	}
 	kind, end := kindInt, run(s.pos, digits)
 	if prefix := at(s.pos + 1); at(s.pos) == '0' && (prefix|0x20 == 'x' || prefix|0x20 == 'b' || prefix|0x20 == 'o') {
-		end = run(end, alnum)
+		if end = run(end, alnum); at(end) == '.' && digits(at(end+1)) {
+			end = run(end+1, alnum)
+		}
 	} else {
 		if at(end) == '.' && digits(at(end+1)) {
 			kind, end = kindFloat, run(end+1, digits)
