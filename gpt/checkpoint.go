@@ -1,0 +1,111 @@
+// Package gpt runs language models written as `@generate` graphs: it reads a
+// checkpoint, fills the graph's weights from it, and generates text.
+package gpt
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"tilec/gpt/bpe"
+	"tilec/gpt/config"
+	"tilec/gpt/safetensors"
+)
+
+// Source is gpt.tile, the network itself.
+//
+//go:embed gpt.tile
+var Source []byte
+
+//go:embed mini/config.json mini/merges.txt mini/vocab.json mini/model.safetensors
+var mini embed.FS
+
+// Mini is the file system of the embedded checkpoint: 2.9 million parameters, trained on Shakespeare.
+func Mini() fs.FS {
+	sub, err := fs.Sub(mini, "mini")
+	if err != nil {
+		panic(err) // the path is a constant
+	}
+	return sub
+}
+
+// weightsFile is the checkpoint's file of tensors.
+const weightsFile = "model.safetensors"
+
+// Checkpoint is a trained model: its shape, its tokenizer and its tensors.
+type Checkpoint struct {
+	Config    config.Config
+	Tokenizer *bpe.Tokenizer
+	Tensors   *safetensors.File
+}
+
+// Open reads a checkpoint's folder. The tensors are mapped, not copied.
+func Open(dir string) (*Checkpoint, error) {
+	if info, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("model folder %s: %w", dir, err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("model folder %s is a file: give the folder that holds config.json and %s", dir, weightsFile)
+	}
+	cfg, err := config.FromDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	tok, err := bpe.FromDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	file, err := safetensors.Open(filepath.Join(dir, weightsFile))
+	if err != nil {
+		return nil, err
+	}
+	return newCheckpoint(cfg, tok, file)
+}
+
+// OpenFS reads a checkpoint from a file system, such as Mini.
+func OpenFS(fsys fs.FS) (*Checkpoint, error) {
+	cfg, err := config.FromFS(fsys)
+	if err != nil {
+		return nil, err
+	}
+	tok, err := bpe.FromFS(fsys)
+	if err != nil {
+		return nil, err
+	}
+	data, err := fs.ReadFile(fsys, weightsFile)
+	if err != nil {
+		return nil, err
+	}
+	file, err := safetensors.Parse(weightsFile, data)
+	if err != nil {
+		return nil, err
+	}
+	return newCheckpoint(cfg, tok, file)
+}
+
+func newCheckpoint(cfg config.Config, tok *bpe.Tokenizer, file *safetensors.File) (*Checkpoint, error) {
+	if n := tok.VocabSize(); n > cfg.VocabSize {
+		return nil, fmt.Errorf("the tokenizer has %d tokens, the model's vocab_size is %d", n, cfg.VocabSize)
+	}
+	return &Checkpoint{Config: cfg, Tokenizer: tok, Tensors: file}, nil
+}
+
+// Close gives back what the checkpoint holds open.
+func (c *Checkpoint) Close() error { return c.Tensors.Close() }
+
+// number looks up a key of config.json that a graph may name in @config.
+func (c *Checkpoint) number(key string) (float64, bool) {
+	cfg := c.Config
+	v, ok := map[string]float64{
+		"n_layer":            float64(cfg.NLayer),
+		"n_head":             float64(cfg.NHead),
+		"n_embd":             float64(cfg.NEmbd),
+		"n_inner":            float64(cfg.NInner),
+		"n_positions":        float64(cfg.NPositions),
+		"n_ctx":              float64(cfg.NPositions),
+		"vocab_size":         float64(cfg.VocabSize),
+		"layer_norm_epsilon": cfg.LayerNormEpsilon,
+	}[key]
+	return v, ok
+}

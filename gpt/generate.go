@@ -1,0 +1,114 @@
+package gpt
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"tilec/gpt/sample"
+)
+
+// Request is what to generate.
+type Request struct {
+	Prompt string
+	// MaxNewTokens ends the text after so many tokens; it ends earlier at end-of-text or when the context is full.
+	MaxNewTokens int
+	Sampling     sample.Params
+}
+
+// Result is what was generated, and how fast.
+type Result struct {
+	// Prompt and Tokens are the ids of the prompt and of its continuation.
+	Prompt, Tokens []int32
+	// Stopped tells why the text ended: "length", "end-of-text" or "context".
+	Stopped string
+	// PromptTime is the time from the start to the first token, compilation included;
+	// DecodeTime is that of the tokens after the first.
+	PromptTime, DecodeTime time.Duration
+}
+
+// TokensPerSecond is the speed of the tokens after the first; 0 when there were none.
+func (r *Result) TokensPerSecond() float64 {
+	if len(r.Tokens) < 2 || r.DecodeTime <= 0 {
+		return 0
+	}
+	return float64(len(r.Tokens)-1) / r.DecodeTime.Seconds()
+}
+
+// Encode gives the ids of a prompt. An empty one begins with end-of-text, as
+// texts did in training. A prompt that does not fit the context is an error.
+func (m *Model) Encode(prompt string) ([]int32, error) {
+	ids := m.Checkpoint.Tokenizer.Encode(prompt)
+	if len(ids) == 0 {
+		if id, ok := m.Checkpoint.Tokenizer.EndOfText(); ok {
+			ids = []int32{id}
+		} else {
+			return nil, fmt.Errorf("the prompt is empty, and the vocabulary has no end-of-text token to begin with: give a prompt")
+		}
+	}
+	if len(ids) > m.context {
+		return nil, fmt.Errorf("the prompt has %d tokens, the model's context %d: shorten the prompt", len(ids), m.context)
+	}
+	return ids, nil
+}
+
+// Generate continues a prompt. Text is handed to emit as it comes, first the
+// prompt itself, in pieces that are whole characters; an error from emit ends it.
+func (m *Model) Generate(ctx context.Context, req Request, emit func(string) error) (*Result, error) {
+	if req.MaxNewTokens < 0 {
+		return nil, fmt.Errorf("max-new-tokens is %d, must be 0 or more", req.MaxNewTokens)
+	}
+	sampler, err := sample.New(req.Sampling)
+	if err != nil {
+		return nil, err
+	}
+	prompt, err := m.Encode(req.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	if err := emit(req.Prompt); err != nil {
+		return nil, err
+	}
+	res := &Result{Prompt: prompt, Stopped: "length"}
+	stream := m.Checkpoint.Tokenizer.NewStream()
+	begin := time.Now()
+	next := prompt
+	position := 0
+	for len(res.Tokens) < req.MaxNewTokens {
+		if position+len(next) > m.context {
+			res.Stopped = "context"
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		logits, err := m.Forward(next, position)
+		if err != nil {
+			return nil, err
+		}
+		position += len(next)
+		id, err := sampler.Next(logits)
+		if err != nil {
+			return nil, err
+		}
+		if len(res.Tokens) == 0 {
+			res.PromptTime = time.Since(begin)
+			begin = time.Now()
+		}
+		if int(id) == m.Checkpoint.Config.EOSTokenID {
+			res.Stopped = "end-of-text"
+			break
+		}
+		res.Tokens = append(res.Tokens, id)
+		text, err := stream.Next(id)
+		if err != nil {
+			return nil, err
+		}
+		if err := emit(text); err != nil {
+			return nil, err
+		}
+		next = []int32{id}
+	}
+	res.DecodeTime = time.Since(begin)
+	return res, emit(stream.Flush())
+}

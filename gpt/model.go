@@ -1,0 +1,179 @@
+package gpt
+
+import (
+	"encoding/binary"
+	"fmt"
+	"unsafe"
+
+	"tilec/jit"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// Model is a checkpoint on a device, ready to run: the `@generate` graph of a
+// program with its weights and its state. It serves one sequence at a time.
+type Model struct {
+	Checkpoint *Checkpoint
+
+	compiler *jit.Compiler
+	graph    *typecheck.Graph // gives the logits after the last token
+	scores   *typecheck.Graph // gives the logits after every token; nil when the program has no @logits
+	opts     jit.Options
+	args     []jit.Value
+	tokens   int         // which of args holds the token ids
+	ids      *jit.Memory // room for a whole context of ids
+	start    int         // which of args is the start position
+	bound    map[binding]*jit.Program
+	context  int
+}
+
+type binding struct {
+	graph  *typecheck.Graph
+	tokens int
+}
+
+// New puts a checkpoint on the compiler's device for a program's `@generate`
+// graph, with the weights converted to dtype (f32, bf16 or f16). Precision is
+// that of f32 contractions on tensor cores: "" (tf32), "tf32x3" or "ieee".
+func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
+	m := &Model{Checkpoint: ckpt, compiler: c, bound: map[binding]*jit.Program{}, tokens: -1, start: -1, context: ckpt.Config.NPositions}
+	for _, g := range program.Graphs {
+		if g.Generate {
+			m.graph = g
+		}
+		if g.Logits {
+			m.scores = g
+		}
+	}
+	if m.graph == nil {
+		return nil, fmt.Errorf("no graph is marked @generate: there is no language model to run")
+	}
+	f := &filler{ckpt: ckpt, device: c.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
+	for name, key := range m.graph.Config {
+		n, ok := ckpt.number(key)
+		if !ok {
+			return nil, fmt.Errorf("@config of graph %s: config.json has no number %q", m.graph.Name, key)
+		}
+		f.dims[name] = int64(n)
+	}
+	m.opts = jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Precision: precision}
+	for _, d := range m.graph.Dims {
+		if n, ok := f.dims[d.Name]; ok {
+			m.opts.Dims[d.Name] = n
+		}
+	}
+	for i, p := range m.graph.Params {
+		v, err := m.argument(f, i, p)
+		if err != nil {
+			return nil, fmt.Errorf("graph %s: %w", m.graph.Name, err)
+		}
+		m.args = append(m.args, v)
+	}
+	if m.tokens < 0 || m.start < 0 {
+		return nil, fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32`", m.graph.Name)
+	}
+	return m, nil
+}
+
+// argument fills one parameter: the token ids, the start position, the state
+// (inout), a number of config.json, or weights.
+func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, err error) {
+	t := p.Type
+	key, inConfig := m.graph.Config[p.Name]
+	switch {
+	case t.Kind == typecheck.GTensor && t.DType == typecheck.Concrete(lang.I32) && p.Mode == lang.In:
+		m.tokens = i
+		m.ids, err = m.compiler.Device.Alloc(int64(4 * m.context))
+	case p.Mode == lang.InOut:
+		return f.state(p.Name, t)
+	case t.Kind == typecheck.GScalar && inConfig:
+		n, _ := m.Checkpoint.number(key)
+		return jit.Value{Scalar: &typecheck.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
+	case t.Kind == typecheck.GScalar && t.DType == typecheck.Concrete(lang.I32):
+		m.start = i
+	case t.Kind == typecheck.GScalar && p.Default != nil:
+		return jit.Value{Scalar: p.Default}, nil
+	case t.Kind == typecheck.GStruct:
+		return f.weights(p.Name, t, "", 0)
+	default:
+		err = fmt.Errorf("do not know what to pass for parameter %s: name it in @config or give it a default", p.Name)
+	}
+	return v, err
+}
+
+// Context is the longest sequence that the model takes, in tokens.
+func (m *Model) Context() int { return m.context }
+
+// run evaluates a graph on new tokens that begin at a position; the state holds the tokens before.
+func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, error) {
+	if len(tokens) == 0 || start+len(tokens) > m.context {
+		return nil, fmt.Errorf("%d tokens from position %d on: the context has %d", len(tokens), start, m.context)
+	}
+	data := make([]byte, 4*len(tokens))
+	for i, t := range tokens {
+		binary.LittleEndian.PutUint32(data[4*i:], uint32(t))
+	}
+	if err := m.compiler.Device.Write(m.ids, 0, data); err != nil {
+		return nil, err
+	}
+	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(len(tokens))}, Memory: m.ids})
+	m.args[m.start] = jit.IntValue(lang.I32, int64(start))
+	p, err := m.bind(g, len(tokens))
+	if err != nil {
+		return nil, err
+	}
+	out, err := p.Run(m.args)
+	if err != nil {
+		return nil, err
+	}
+	logits := make([]float32, jit.Elements(out[0].Tensor.Shape))
+	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(logits))), 4*len(logits))
+	return logits, jit.ReadTensor(m.compiler.Device, out[0].Tensor, raw)
+}
+
+func (m *Model) bind(g *typecheck.Graph, tokens int) (*jit.Program, error) {
+	key := binding{g, tokens}
+	if p := m.bound[key]; p != nil {
+		return p, nil
+	}
+	p, err := m.compiler.BindGraph(g, m.args, m.opts)
+	if err != nil {
+		return nil, err
+	}
+	if out := g.Outputs[0].Type; out.DType != typecheck.Concrete(lang.F32) {
+		return nil, fmt.Errorf("graph %s gives logits of %s, must be f32", g.Name, out.DType)
+	}
+	m.bound[key] = p
+	return p, nil
+}
+
+// Forward runs new tokens that begin at position start, after those that the
+// model has seen, and gives the logits of the token that follows: one for each
+// token of the vocabulary.
+func (m *Model) Forward(tokens []int32, start int) ([]float32, error) {
+	return m.run(m.graph, tokens, start)
+}
+
+// Scores gives the logits after every one of the tokens of a text: token
+// position × vocabulary, row-major.
+func (m *Model) Scores(tokens []int32) ([]float32, error) {
+	if m.scores != nil {
+		return m.run(m.scores, tokens, 0)
+	}
+	var all []float32
+	for i := range tokens {
+		logits, err := m.Forward(tokens[i:i+1], i)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, logits...)
+	}
+	return all, nil
+}
+
+// Close gives the model's intermediate memory back.
+func (m *Model) Close() {
+	for _, p := range m.bound {
+		p.Close()
+	}
+}

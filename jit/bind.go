@@ -1,0 +1,160 @@
+package jit
+
+import (
+	"fmt"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file binds generic things to the arguments of a call: element type
+// parameters to types, dimensions to sizes. What does not fit is the user's
+// error, reported with the parameter and both sizes.
+
+// bindings is what the symbols of one kernel or graph stand for.
+type bindings struct {
+	owner  string
+	types  map[*typecheck.TypeParam]lang.DType
+	consts map[*typecheck.Symbol]typecheck.Literal
+	dims   map[*typecheck.Symbol]int64
+	// from tells, for messages, which parameter bound a symbol.
+	from map[*typecheck.Symbol]string
+}
+
+func newBindings(owner string) *bindings {
+	return &bindings{
+		owner:  owner,
+		types:  map[*typecheck.TypeParam]lang.DType{},
+		consts: map[*typecheck.Symbol]typecheck.Literal{},
+		dims:   map[*typecheck.Symbol]int64{},
+		from:   map[*typecheck.Symbol]string{},
+	}
+}
+
+// value looks a symbol up for Size.Eval.
+func (b *bindings) value(s *typecheck.Symbol) (int64, bool) {
+	if c, ok := b.consts[s]; ok {
+		return c.Int, true
+	}
+	n, ok := b.dims[s]
+	return n, ok
+}
+
+func launchError(at lang.Span, code lang.Code, format string, args ...any) error {
+	return &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...)}
+}
+
+// dtype binds an element type as written to that of an argument.
+func (b *bindings) dtype(name string, want typecheck.DType, got lang.DType, at lang.Span) error {
+	if want.Param == nil {
+		if want.Of != got {
+			return launchError(at, lang.ErrArgType, "%s of %s is %s, the argument %s", name, b.owner, want.Of, got)
+		}
+		return nil
+	}
+	if bound, ok := b.types[want.Param]; ok {
+		if bound != got {
+			return launchError(at, lang.ErrArgType, "%s of %s is %s, which is %s here, but the argument is %s", name, b.owner, want.Param.Name, bound, got)
+		}
+		return nil
+	}
+	if !want.Param.Accepts(got) {
+		return launchError(at, lang.ErrArgType, "%s of %s must be of a type that %s: %s allows, and %s is not", name, b.owner, want.Param.Name, want.Param.Bound, got)
+	}
+	b.types[want.Param] = got
+	return nil
+}
+
+// rank checks a shape's rank and binds the dimensions that stand alone in it.
+func (b *bindings) rank(name string, want []typecheck.Size, got []int64, at lang.Span) error {
+	if len(want) != len(got) {
+		return launchError(at, lang.ErrArgShape, "%s of %s has the shape %s, %d dimensions, but the argument has %d: %s",
+			name, b.owner, formatSizes(want), len(want), len(got), formatShape(got))
+	}
+	for i, w := range want {
+		sym := w.Symbol()
+		if sym == nil || sym.Kind != typecheck.DimSymbol {
+			continue
+		}
+		if n, ok := b.dims[sym]; ok && n != got[i] {
+			return launchError(at, lang.ErrArgShape, "dimension %s of %s is %d by %s, but %d in %s, which has the shape %s and must have %s",
+				sym.Name, b.owner, n, b.from[sym], got[i], name, formatShape(got), b.formatKnown(want))
+		} else if !ok {
+			b.dims[sym], b.from[sym] = got[i], name
+		}
+	}
+	return nil
+}
+
+// sizes checks the dimensions of a shape that are expressions of others.
+func (b *bindings) sizes(name string, want []typecheck.Size, got []int64, at lang.Span) error {
+	for i, w := range want {
+		n, err := w.Eval(b.value)
+		if err != nil {
+			return launchError(at, lang.ErrArgShape, "dimension %s of %s in %s: %v; give it by name", w, name, b.owner, err)
+		}
+		if n != got[i] {
+			return launchError(at, lang.ErrArgShape, "%s of %s has the shape %s and must have %s: %s is %d",
+				name, b.owner, formatShape(got), b.formatKnown(want), w, n)
+		}
+	}
+	return nil
+}
+
+// shape evaluates every size of a shape.
+func (b *bindings) shape(name string, sizes []typecheck.Size, at lang.Span) ([]int64, error) {
+	shape := make([]int64, len(sizes))
+	for i, s := range sizes {
+		n, err := s.Eval(b.value)
+		if err != nil {
+			return nil, launchError(at, lang.ErrArgShape, "shape %s of %s in %s: %v; give it by name", formatSizes(sizes), name, b.owner, err)
+		}
+		if n < 0 {
+			return nil, launchError(at, lang.ErrArgShape, "shape %s of %s in %s has a negative size: %s is %d", formatSizes(sizes), name, b.owner, s, n)
+		}
+		shape[i] = n
+	}
+	return shape, nil
+}
+
+func formatSizes(sizes []typecheck.Size) string {
+	s := "["
+	for i, d := range sizes {
+		if i > 0 {
+			s += ", "
+		}
+		s += d.String()
+	}
+	return s + "]"
+}
+
+// formatKnown shows a wanted shape with numbers where they are known.
+func (b *bindings) formatKnown(sizes []typecheck.Size) string {
+	s := "["
+	for i, d := range sizes {
+		if i > 0 {
+			s += ", "
+		}
+		if n, err := d.Eval(b.value); err == nil {
+			s += fmt.Sprint(n)
+		} else {
+			s += d.String()
+		}
+	}
+	return s + "]"
+}
+
+// constants binds constant parameters: those given, the rest to their defaults.
+func (b *bindings) constants(consts []*typecheck.Symbol, given map[*typecheck.Symbol]typecheck.Literal, at lang.Span) error {
+	for _, c := range consts {
+		switch v, ok := given[c]; {
+		case ok:
+			b.consts[c] = v
+		case c.Default != nil:
+			b.consts[c] = *c.Default
+		default:
+			return launchError(at, lang.ErrArgMissing, "constant %s of %s is not given and has no default", c.Name, b.owner)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,416 @@
+package jit
+
+import (
+	"fmt"
+	"math"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// buildIR makes the tile IR of a specialisation: types, constants and the
+// dimensions of static become concrete, conditions on constants are decided.
+// Extents are left to the planner.
+func buildIR(s *Spec) (f *ir.Func, dims *launchDims, err error) {
+	k := s.Kernel
+	b := &irBuilder{
+		spec:    s,
+		fixed:   static(k),
+		dims:    map[string]*ir.Dim{},
+		launch:  &launchDims{sizes: map[*ir.Dim]typecheck.Size{}, strides: map[*ir.Dim][2]int{}},
+		axes:    map[*typecheck.Axis]*ir.Axis{},
+		tensors: map[*typecheck.Param]*ir.Tensor{},
+		scalars: map[*typecheck.Param]*ir.Value{},
+		locals:  map[*typecheck.Local]*ir.Value{},
+	}
+	b.f = &ir.Func{Name: k.Name, Body: &ir.Block{}, Hints: k.Hints, Approx: k.Approx}
+	b.Builder = ir.Builder{Func: b.f, Block: b.f.Body}
+	b.precision = k.Precision
+	if b.precision == "" {
+		b.precision = s.Precision
+	}
+	defer func() {
+		// The IR builder refuses what typecheck should have: a bug of ours, reported as one.
+		if r := recover(); r != nil {
+			err = fmt.Errorf("compiler bug: building %s: %v", k.Name, r)
+		}
+	}()
+	for i, p := range params(k) {
+		if !p.IsTensor {
+			v := b.f.NewValue(ir.Scalar(p.DType.Resolve(s.Types)), nil)
+			v.Name = p.Name
+			b.f.Scalars = append(b.f.Scalars, v)
+			b.scalars[p] = v
+			continue
+		}
+		t := &ir.Tensor{Name: p.Name, DType: p.DType.Resolve(s.Types), Mode: p.Mode, Align: s.Layouts[i].Align}
+		for _, size := range p.Shape {
+			t.Shape = append(t.Shape, b.dim(size))
+		}
+		if l := s.Layouts[i]; !l.Contiguous {
+			for d := range p.Shape {
+				stride := &ir.Dim{Name: fmt.Sprintf("%s.stride%d", p.Name, d), Value: -1, Divisor: l.Divisors[d]}
+				if d == len(p.Shape)-1 && l.Inner == 1 {
+					stride.Value = 1
+				} else {
+					b.launch.strides[stride] = [2]int{i, d}
+				}
+				t.Strides = append(t.Strides, stride)
+			}
+		}
+		b.f.Tensors = append(b.f.Tensors, t)
+		b.tensors[p] = t
+	}
+	names := map[string]int{}
+	for _, a := range k.Axes {
+		b.declare(a, names)
+	}
+	b.body(k.Body)
+	return b.f, b.launch, nil
+}
+
+type irBuilder struct {
+	ir.Builder
+	f         *ir.Func
+	spec      *Spec
+	fixed     map[*typecheck.Symbol]bool
+	precision string
+	dims      map[string]*ir.Dim // by Size.String()
+	launch    *launchDims
+	axes      map[*typecheck.Axis]*ir.Axis
+	tensors   map[*typecheck.Param]*ir.Tensor
+	scalars   map[*typecheck.Param]*ir.Value
+	locals    map[*typecheck.Local]*ir.Value
+}
+
+// known evaluates a size that depends only on what the specialisation fixes.
+func (b *irBuilder) known(s typecheck.Size) (int64, bool) {
+	for _, sym := range s.Symbols() {
+		if _, isConst := b.spec.Consts[sym]; !isConst && !b.fixed[sym] {
+			return 0, false
+		}
+	}
+	n, err := s.Eval(b.spec.value)
+	if err != nil {
+		panic(err)
+	}
+	return n, true
+}
+
+// dim is the IR dimension of a size; equal sizes share one.
+func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
+	name := s.String()
+	if d, ok := b.dims[name]; ok {
+		return d
+	}
+	d := &ir.Dim{Name: name, Value: -1, Divisor: 1}
+	if n, ok := b.known(s); ok {
+		d.Value = n
+	} else {
+		b.launch.sizes[d] = s
+	}
+	b.dims[name] = d
+	b.f.Dims = append(b.f.Dims, d)
+	return d
+}
+
+func (b *irBuilder) declare(a *typecheck.Axis, names map[string]int) {
+	x := &ir.Axis{Name: a.Name, Scalar: a.Scalar, Tile: a.Tile, Choices: a.Choices, At: a.At}
+	// Inlining and separate scopes may declare one name twice; the IR's are unique.
+	if n := names[a.Name]; n > 0 {
+		x.Name = fmt.Sprintf("%s_%d", a.Name, n)
+	}
+	names[a.Name]++
+	switch a.Kind {
+	case typecheck.GridAxis:
+		x.Kind = ir.Grid
+	case typecheck.LoopAxis:
+		x.Kind = ir.Loop
+	case typecheck.WholeAxis:
+		x.Kind = ir.Whole
+		x.Lo, _ = b.known(a.Lo)
+		x.Len, _ = b.known(a.Len)
+		x.Extent = x.Len
+	}
+	if a.Scalar {
+		x.Extent = 1
+	}
+	if !a.IsFree {
+		x.Dim = b.dim(a.Dim)
+	}
+	b.axes[a] = x
+	b.f.Axes = append(b.f.Axes, x)
+}
+
+// in runs build with operations going to a new block.
+func (b *irBuilder) in(build func()) *ir.Block {
+	outer := b.Block
+	block := &ir.Block{}
+	b.Block = block
+	build()
+	b.Block = outer
+	return block
+}
+
+// body builds a run of statements and gives its values.
+func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
+	for _, s := range body.Stmts {
+		switch s := s.(type) {
+		case *typecheck.Let:
+			values := b.values(s.Value)
+			for i, l := range s.Locals {
+				if l == nil {
+					continue
+				}
+				if values[i].Name == "" {
+					values[i].Name = l.Name
+				}
+				b.locals[l] = values[i]
+			}
+		case *typecheck.Store:
+			args := b.indices(s.Indices)
+			args = append(args, b.value(s.Value))
+			b.At = s.At
+			b.Emit(&ir.Op{Code: s.Op, Args: args, Tensor: b.tensors[s.Param], Checked: s.Checked})
+		case *typecheck.Do:
+			b.values(s.X)
+		}
+	}
+	return b.all(body.Results)
+}
+
+func (b *irBuilder) all(xs []typecheck.Expr) []*ir.Value {
+	var out []*ir.Value
+	for _, x := range xs {
+		out = append(out, b.values(x)...)
+	}
+	return out
+}
+
+func (b *irBuilder) indices(xs []typecheck.Expr) []*ir.Value {
+	out := make([]*ir.Value, len(xs))
+	for i, x := range xs {
+		out[i] = b.value(x)
+	}
+	return out
+}
+
+// value builds an expression that gives one value.
+func (b *irBuilder) value(x typecheck.Expr) *ir.Value {
+	vs := b.values(x)
+	if len(vs) != 1 {
+		panic(fmt.Sprintf("expression gives %d values where one is needed", len(vs)))
+	}
+	return vs[0]
+}
+
+func (b *irBuilder) dtype(t typecheck.Type) lang.DType { return t.DType.Resolve(b.spec.Types) }
+
+// values builds an expression.
+func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
+	b.At = x.Span()
+	switch x := x.(type) {
+	case *typecheck.Const:
+		return one(b.constant(b.dtype(x.Type), x.Int, x.Float))
+	case *typecheck.SizeExpr:
+		return one(b.size(x))
+	case *typecheck.ConstRef:
+		c := b.spec.Consts[x.Symbol]
+		return one(b.constant(b.dtype(x.Type), c.Int, c.Float))
+	case *typecheck.ScalarRef:
+		return one(b.scalars[x.Param])
+	case *typecheck.LocalRef:
+		v := b.locals[x.Local]
+		if v == nil {
+			panic(fmt.Sprintf("%s is used before it is bound", x.Local.Name))
+		}
+		return one(v)
+	case *typecheck.Apply:
+		return one(b.apply(x))
+	case *typecheck.Load:
+		args := b.indices(x.Indices)
+		if x.Else != nil {
+			args = append(args, b.value(x.Else))
+		}
+		b.At = x.At
+		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: b.tensors[x.Param], Checked: x.Checked})
+	case *typecheck.For:
+		return b.loop(x)
+	case *typecheck.If:
+		return b.choice(x)
+	case *typecheck.Tuple:
+		return b.all(x.Elems)
+	case *typecheck.Inline:
+		return b.body(x.Body)
+	}
+	panic(fmt.Sprintf("unknown expression %T", x))
+}
+
+func one(v *ir.Value) []*ir.Value { return []*ir.Value{v} }
+
+// constant rounds a literal to its type.
+func (b *irBuilder) constant(d lang.DType, n int64, f float64) *ir.Value {
+	if d.IsFloat() {
+		if d.Bits() <= 32 {
+			f = float64(d.Round(float32(f)))
+		}
+		return b.Const(d, ir.Const{Float: f})
+	}
+	return b.Const(d, ir.Const{Int: n})
+}
+
+func (b *irBuilder) size(x *typecheck.SizeExpr) *ir.Value {
+	d := b.dtype(x.Type)
+	if n, ok := b.known(x.Size); ok {
+		if d == lang.I32 && n > math.MaxInt32 {
+			panic(fmt.Sprintf("size %s is %d, which i32 cannot hold", x.Size, n))
+		}
+		return b.constant(d, n, float64(n))
+	}
+	v := b.Emit(&ir.Op{Code: lang.OpSize, Dim: b.dim(x.Size)})[0]
+	return b.Cast(v, d)
+}
+
+func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
+	args := b.indices(x.Args)
+	b.At = x.At
+	if x.Op == lang.OpCast {
+		return b.Cast(args[0], b.dtype(x.Type))
+	}
+	op := &ir.Op{Code: x.Op, Args: args, Axes: b.mapAxes(x.Axes), Over: b.mapAxes(x.Over)}
+	if x.Axis != nil {
+		op.Axis = b.axes[x.Axis]
+	}
+	if x.From != nil {
+		op.From = b.axes[x.From]
+	}
+	if x.Op.Row().Group == lang.GroupContract && args[0].Type.DType == lang.F32 {
+		op.Precision = b.precision
+	}
+	return b.Emit(op)[0]
+}
+
+func (b *irBuilder) mapAxes(axes []*typecheck.Axis) []*ir.Axis {
+	var out []*ir.Axis
+	for _, a := range axes {
+		out = append(out, b.axes[a])
+	}
+	return out
+}
+
+func (b *irBuilder) loop(x *typecheck.For) []*ir.Value {
+	lo, hi := b.value(x.Lo), b.value(x.Hi)
+	op := &ir.Op{Code: lang.OpFor, At: x.At}
+	if x.Axis != nil {
+		op.Axis = b.axes[x.Axis]
+		// A range is cut to its dimension, so that an axis is in bounds by construction.
+		if !isConst(lo) || lo.Def.Const.Int < 0 {
+			lo = b.Op(lang.OpMax, lo, b.Int(0))
+		}
+		if !b.isSize(hi, op.Axis.Dim) {
+			hi = b.Op(lang.OpMin, hi, b.sizeOf(op.Axis.Dim))
+		}
+	}
+	op.Args = append([]*ir.Value{lo, hi}, b.all(x.Init)...)
+	body := b.in(func() {
+		pos := b.f.NewValue(ir.Scalar(lang.I32), nil)
+		b.Block.Params = []*ir.Value{pos}
+		if x.Index != nil {
+			pos.Name = x.Index.Name
+			b.locals[x.Index] = pos
+		}
+		for i, c := range x.Carried {
+			v := b.f.NewValue(op.Args[i+2].Type, nil)
+			v.Name = c.Name
+			b.Block.Params = append(b.Block.Params, v)
+			b.locals[c] = v
+		}
+		b.Block.Yield = b.body(x.Body)
+	})
+	op.Blocks = []*ir.Block{body}
+	return b.Emit(op)
+}
+
+func isConst(v *ir.Value) bool { return v.Def != nil && v.Def.Code == lang.OpConst }
+
+// isSize reports a value that is the size of d.
+func (b *irBuilder) isSize(v *ir.Value, d *ir.Dim) bool {
+	if v.Def == nil || d == nil {
+		return false
+	}
+	return v.Def.Code == lang.OpSize && v.Def.Dim == d || isConst(v) && d.Known() && v.Def.Const.Int == d.Value
+}
+
+func (b *irBuilder) sizeOf(d *ir.Dim) *ir.Value {
+	if d.Known() {
+		return b.Int(d.Value)
+	}
+	return b.Emit(&ir.Op{Code: lang.OpSize, Dim: d})[0]
+}
+
+func (b *irBuilder) choice(x *typecheck.If) []*ir.Value {
+	cond := b.value(x.Cond)
+	if c, ok := constBool(cond); ok {
+		if c {
+			return b.body(x.Then)
+		}
+		return b.body(x.Else)
+	}
+	op := &ir.Op{Code: lang.OpIf, Args: one(cond), At: x.At}
+	for _, branch := range []*typecheck.Body{x.Then, x.Else} {
+		block := b.in(func() {
+			if branch != nil {
+				b.Block.Yield = b.body(branch)
+			}
+		})
+		op.Blocks = append(op.Blocks, block)
+	}
+	return b.Emit(op)
+}
+
+// constBool decides a condition over constants, as far as building the IR needs
+// it: comparisons and logic on literals. The pass `fold` sees to the rest.
+func constBool(v *ir.Value) (value, ok bool) {
+	if v.Def == nil {
+		return false, false
+	}
+	op := v.Def
+	switch op.Code {
+	case lang.OpConst:
+		return op.Const.Int != 0, op.Results[0].Type.DType == lang.Bool
+	case lang.OpLogicNot:
+		x, ok := constBool(op.Args[0])
+		return !x, ok
+	case lang.OpLogicAnd, lang.OpLogicOr:
+		x, okx := constBool(op.Args[0])
+		y, oky := constBool(op.Args[1])
+		if op.Code == lang.OpLogicAnd {
+			return x && y, okx && oky || okx && !x || oky && !y
+		}
+		return x || y, okx && oky || okx && x || oky && y
+	case lang.OpEq, lang.OpNe, lang.OpLt, lang.OpLe, lang.OpGt, lang.OpGe:
+		x, y := op.Args[0], op.Args[1]
+		if !isConst(x) || !isConst(y) || x.Type.DType.IsFloat() {
+			return false, false
+		}
+		return compare(op.Code, x.Def.Const.Int, y.Def.Const.Int), true
+	}
+	return false, false
+}
+
+func compare(op lang.Op, x, y int64) bool {
+	switch op {
+	case lang.OpEq:
+		return x == y
+	case lang.OpNe:
+		return x != y
+	case lang.OpLt:
+		return x < y
+	case lang.OpLe:
+		return x <= y
+	case lang.OpGt:
+		return x > y
+	}
+	return x >= y
+}

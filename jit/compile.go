@@ -1,0 +1,154 @@
+package jit
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"tilec/jit/cache"
+	"tilec/jit/ir"
+	"tilec/jit/pass"
+	"tilec/jit/plan"
+	"tilec/lang"
+)
+
+// Compiler compiles kernels for one device and keeps what it compiled. It is
+// safe for concurrent use.
+type Compiler struct {
+	Device Device
+	// Logs prints stages; nil prints none.
+	Logs *Logs
+	// Cache holds compiled code between runs; nil for none.
+	Cache *cache.Cache
+
+	mu      sync.Mutex
+	kernels map[string]*entry
+	spent   time.Duration
+}
+
+type entry struct {
+	once     sync.Once
+	compiled *Compiled
+	err      error
+}
+
+// Compiled is a specialised kernel, planned and ready to launch.
+type Compiled struct {
+	// Func is the IR as the backend got it.
+	Func *ir.Func
+	Plan *plan.Plan
+
+	dims *launchDims
+	exe  executable
+	// tensorParam gives, for each tensor of Func, its place among the kernel's parameters.
+	tensorParam []int
+}
+
+// NewCompiler makes a compiler for a device.
+func NewCompiler(d Device, logs *Logs) *Compiler {
+	return &Compiler{Device: d, Logs: logs, kernels: map[string]*entry{}}
+}
+
+// CompileTime is the wall-clock time spent compiling so far.
+func (c *Compiler) CompileTime() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spent
+}
+
+// compileAll compiles specialisations, several at once, and gives them in order.
+func (c *Compiler) compileAll(specs []*Spec) ([]*Compiled, error) {
+	begin := time.Now()
+	out := make([]*Compiled, len(specs))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, s := range specs {
+		g.Go(func() (err error) {
+			out[i], err = c.compile(s)
+			return err
+		})
+	}
+	err := g.Wait()
+	c.mu.Lock()
+	c.spent += time.Since(begin)
+	c.mu.Unlock()
+	return out, err
+}
+
+func (c *Compiler) compile(s *Spec) (*Compiled, error) {
+	key := s.Key()
+	c.mu.Lock()
+	e := c.kernels[key]
+	if e == nil {
+		e = &entry{}
+		c.kernels[key] = e
+	}
+	c.mu.Unlock()
+	e.once.Do(func() { e.compiled, e.err = c.build(s) })
+	return e.compiled, e.err
+}
+
+func (c *Compiler) build(s *Spec) (*Compiled, error) {
+	l, err := Lower(s, c.Device.Target(), c.Logs)
+	if err != nil {
+		return nil, err
+	}
+	out := &Compiled{Func: l.Func, Plan: l.Plan, dims: l.dims}
+	for i, p := range params(s.Kernel) {
+		if p.IsTensor {
+			out.tensorParam = append(out.tensorParam, i)
+		}
+	}
+	begin := time.Now()
+	if out.exe, err = c.Device.compile(l.Func, l.Plan, c); err != nil {
+		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, err)
+	}
+	c.Logs.Line(StageTime, "compile %s for %s: %.1f ms", s.Kernel.Name, c.Device.ID(), float64(time.Since(begin).Microseconds())/1e3)
+	return out, nil
+}
+
+// Lowered is a specialisation as planned tile IR: what a backend takes.
+type Lowered struct {
+	Func *ir.Func
+	Plan *plan.Plan
+	dims *launchDims
+}
+
+// Lower takes a specialisation through the IR, its passes and the planner.
+func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
+	f, dims, err := buildIR(s)
+	if err != nil {
+		return nil, err
+	}
+	if err := pass.Run(f, pass.Options{}); err != nil {
+		return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+	}
+	logs.Print(StageIR, f.Name, func() string { return ir.Print(f) })
+	sizes := func(d *ir.Dim) int64 {
+		n, err := dims.sizes[d].Eval(s.value)
+		if err != nil {
+			return 1
+		}
+		return bucket(n)
+	}
+	p, err := plan.Choose(f, target, sizes, s.Pins)
+	if err != nil {
+		return nil, &lang.Diagnostic{Code: lang.ErrPlan, At: s.Kernel.Decl.Name.Span(), Message: fmt.Sprintf("kernel %s: %v", f.Name, err)}
+	}
+	logs.Print(StagePlan, f.Name, func() string { return p.String() + "\n" })
+	if len(p.Chunks) > 0 {
+		if err := pass.Stream(f, p.Chunks); err != nil {
+			return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+		}
+		if err := pass.Run(f, pass.Options{}); err != nil {
+			return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+		}
+	}
+	if err := p.Apply(f); err != nil {
+		return nil, fmt.Errorf("compiler bug: %w", err)
+	}
+	return &Lowered{Func: f, Plan: p, dims: dims}, nil
+}

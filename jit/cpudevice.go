@@ -1,0 +1,117 @@
+package jit
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"tilec/jit/cpu"
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+)
+
+// CPU is the processor as a device: the default where there is no GPU, and the reference.
+type CPU struct{ target plan.Target }
+
+// OpenCPU gives the CPU.
+func OpenCPU() *CPU {
+	t, err := plan.FindTarget("cpu")
+	if err != nil {
+		panic(err) // the table of targets has it
+	}
+	t.SMs = runtime.GOMAXPROCS(0)
+	return &CPU{t}
+}
+
+// Name is "CPU" with the number of cores.
+func (d *CPU) Name() string { return fmt.Sprintf("CPU (%d cores)", d.target.SMs) }
+
+// ID is "cpu".
+func (d *CPU) ID() string { return "cpu" }
+
+// Target describes the CPU to the planner.
+func (d *CPU) Target() plan.Target { return d.target }
+
+// hostAlign is the alignment of CPU memory: a cache line, and what vector loads like.
+const hostAlign = 64
+
+// Alloc gives zeroed memory.
+func (d *CPU) Alloc(n int64) (*Memory, error) {
+	if n < 0 || n > 1<<46 {
+		return nil, fmt.Errorf("cannot allocate %d bytes", n)
+	}
+	raw := make([]byte, n+hostAlign)
+	skip := -int64(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (hostAlign - 1)
+	return &Memory{Size: n, host: raw[skip : skip+n : skip+n]}, nil
+}
+
+// wrap uses data where it lies, when it is aligned; nil otherwise.
+func (d *CPU) wrap(data []byte, align int) *Memory {
+	if len(data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%uintptr(align) != 0 {
+		return nil
+	}
+	return &Memory{Size: int64(len(data)), host: data}
+}
+
+// Free leaves the memory to the garbage collector.
+func (d *CPU) Free(m *Memory) { m.host = nil }
+
+// Write copies data to m.
+func (d *CPU) Write(m *Memory, offset int64, data []byte) error {
+	if offset < 0 || offset+int64(len(data)) > m.Size {
+		return fmt.Errorf("write of %d bytes at %d into %d bytes of memory", len(data), offset, m.Size)
+	}
+	copy(m.host[offset:], data)
+	return nil
+}
+
+// Read copies from m.
+func (d *CPU) Read(data []byte, m *Memory, offset int64) error {
+	if offset < 0 || offset+int64(len(data)) > m.Size {
+		return fmt.Errorf("read of %d bytes at %d from %d bytes of memory", len(data), offset, m.Size)
+	}
+	copy(data, m.host[offset:])
+	return nil
+}
+
+// Sync has nothing to wait for.
+func (d *CPU) Sync() error { return nil }
+
+// Close has nothing to give back.
+func (d *CPU) Close() error { return nil }
+
+func (d *CPU) compile(f *ir.Func, _ *plan.Plan, _ *Compiler) (executable, error) {
+	p, err := cpu.Compile(f)
+	if err != nil {
+		return nil, err
+	}
+	return &cpuKernel{program: p, params: f.Params()}, nil
+}
+
+type cpuKernel struct {
+	program *cpu.Program
+	params  []ir.Param
+	mu      sync.Mutex
+	args    cpu.Args
+}
+
+func (k *cpuKernel) launch(args []launchArg) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	a := &k.args
+	a.Tensors, a.Scalars, a.Dims, a.Strides = a.Tensors[:0], a.Scalars[:0], a.Dims[:0], a.Strides[:0]
+	for i, p := range k.params {
+		switch arg := args[i]; p.Kind {
+		case ir.ParamPointer:
+			a.Tensors = append(a.Tensors, arg.memory.host[arg.offset:])
+		case ir.ParamScalar:
+			a.Scalars = append(a.Scalars, arg.bits)
+		case ir.ParamDim:
+			a.Dims = append(a.Dims, int64(arg.bits))
+		case ir.ParamStride:
+			a.Strides = append(a.Strides, int64(arg.bits))
+		}
+	}
+	return k.program.Run(*a)
+}

@@ -1,0 +1,283 @@
+package jit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"tilec/jit/cache"
+	"tilec/jit/cuda"
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+	"tilec/jit/ptx"
+)
+
+// GPU is a CUDA device.
+type GPU struct {
+	ctx    *cuda.Context
+	stream *cuda.Stream
+	target plan.Target
+	// assembler makes machine code ahead of time, where there is one; the driver compiles PTX otherwise.
+	assembler *cuda.Assembler
+}
+
+// OpenGPU opens the CUDA device of an ordinal.
+func OpenGPU(ordinal int) (*GPU, error) {
+	driver, err := cuda.Open()
+	if err != nil {
+		return nil, err
+	}
+	devices := driver.Devices()
+	if ordinal < 0 || ordinal >= len(devices) {
+		return nil, fmt.Errorf("there is no device cuda:%d: the driver has %d", ordinal, len(devices))
+	}
+	ctx, err := driver.Context(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	stream, err := ctx.NewStream()
+	if err != nil {
+		return nil, err
+	}
+	d := devices[ordinal]
+	target, err := gpuTarget(d)
+	if err != nil {
+		return nil, err
+	}
+	g := &GPU{ctx: ctx, stream: stream, target: target}
+	if a, err := cuda.FindAssembler(); err == nil {
+		g.assembler = a
+	}
+	return g, nil
+}
+
+// gpuTarget is the PTX target for a device, with the device's own counts and limits.
+func gpuTarget(d cuda.Device) (plan.Target, error) {
+	name := ""
+	switch c := d.Capability(); {
+	case c < 80:
+		return plan.Target{}, fmt.Errorf("%s has compute capability %d.%d, need 8.0 or more", d.Name, d.Major, d.Minor)
+	case c == 90:
+		name = "sm_90a"
+	case c == 89:
+		name = "sm_89"
+	case c == 86 || c == 87:
+		name = "sm_86"
+	default:
+		// PTX of an older target runs on a newer device.
+		name = "sm_80"
+	}
+	t, err := plan.FindTarget(name)
+	if err != nil {
+		return t, err
+	}
+	t.SMs, t.SharedPerBlock, t.RegistersPerSM, t.L2Size = d.SMs, d.SharedPerBlock, d.RegistersPerSM, int64(d.L2)
+	return t, nil
+}
+
+// Name is what the driver calls the device.
+func (d *GPU) Name() string { return d.ctx.Device().Name }
+
+// ID is "cuda:" and the ordinal.
+func (d *GPU) ID() string { return fmt.Sprintf("cuda:%d", d.ctx.Device().Ordinal) }
+
+// Target describes the device to the planner.
+func (d *GPU) Target() plan.Target { return d.target }
+
+// Alloc gives device memory.
+func (d *GPU) Alloc(n int64) (*Memory, error) {
+	p, err := d.ctx.Alloc(int(max(n, 1)))
+	if err != nil {
+		return nil, err
+	}
+	return &Memory{Size: n, address: uint64(p)}, nil
+}
+
+// Free gives memory back. A pointer that Alloc did not give is ignored.
+func (d *GPU) Free(m *Memory) {
+	if m.address != 0 {
+		_ = d.ctx.Free(cuda.Ptr(m.address))
+		m.address = 0
+	}
+}
+
+// Write copies data to the device and waits.
+func (d *GPU) Write(m *Memory, offset int64, data []byte) error {
+	if offset < 0 || offset+int64(len(data)) > m.Size {
+		return fmt.Errorf("write of %d bytes at %d into %d bytes of memory", len(data), offset, m.Size)
+	}
+	if len(data) == 0 {
+		return nil
+	}
+	if err := d.stream.CopyToDevice(cuda.Ptr(m.address+uint64(offset)), data); err != nil {
+		return err
+	}
+	return d.stream.Synchronize()
+}
+
+// Read waits for the work given so far and copies its results.
+func (d *GPU) Read(data []byte, m *Memory, offset int64) error {
+	if offset < 0 || offset+int64(len(data)) > m.Size {
+		return fmt.Errorf("read of %d bytes at %d from %d bytes of memory", len(data), offset, m.Size)
+	}
+	if len(data) == 0 {
+		return d.Sync()
+	}
+	if err := d.stream.CopyToHost(data, cuda.Ptr(m.address+uint64(offset))); err != nil {
+		return err
+	}
+	return d.stream.Synchronize()
+}
+
+// Sync waits for the work given so far.
+func (d *GPU) Sync() error { return d.stream.Synchronize() }
+
+// Close releases the device's context.
+func (d *GPU) Close() error { return d.ctx.Close() }
+
+func (d *GPU) compile(f *ir.Func, p *plan.Plan, c *Compiler) (executable, error) {
+	m, err := lowerPTX(f, p, d.target, c.Cache)
+	if err != nil {
+		return nil, err
+	}
+	c.Logs.Print(StagePTX, f.Name, func() string { return m.Text })
+	image, err := d.image(m, c.Cache)
+	if err != nil {
+		return nil, err
+	}
+	module, err := d.ctx.Load(image, cuda.CompileOptions{LineInfo: true})
+	if err != nil {
+		return nil, err
+	}
+	fn, err := module.Function(m.Entry)
+	if err != nil {
+		return nil, err
+	}
+	return &gpuKernel{device: d, fn: fn, module: m, params: f.Params()}, nil
+}
+
+// lowerPTX makes PTX of planned IR, or finds it in the cache.
+func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx.Module, error) {
+	if store == nil {
+		return ptx.Compile(f, p, t)
+	}
+	key := cache.NewKey("ptx").Add("version", Version).Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Sum()
+	var kept storedModule
+	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
+		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Grid: f.Grid(), Params: f.Params()}, nil
+	}
+	m, err := ptx.Compile(f, p, t)
+	if err != nil {
+		return nil, err
+	}
+	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared}); err == nil {
+		store.Put(key, data)
+	}
+	return m, nil
+}
+
+// storedModule is what the cache keeps of a ptx.Module; the rest is the kernel's own.
+type storedModule struct {
+	Text, Entry     string
+	Threads, Shared int
+}
+
+// image is what the driver loads: machine code where there is an assembler, else the PTX, which the driver compiles and caches itself.
+func (d *GPU) image(m *ptx.Module, store *cache.Cache) ([]byte, error) {
+	if d.assembler == nil || store == nil {
+		return []byte(m.Text), nil
+	}
+	key := cache.NewKey("cubin").Add("assembler", d.assembler.Version).Add("target", d.target.Name).Add("ptx", m.Text).Sum()
+	if data, ok := store.Get(key); ok {
+		return data, nil
+	}
+	cubin, _, err := d.assembler.Assemble(context.Background(), []byte(m.Text), d.target.Name, cuda.CompileOptions{LineInfo: true})
+	if err != nil {
+		return []byte(m.Text), nil // an assembler older than the PTX: the driver has the last word
+	}
+	store.Put(key, cubin)
+	return cubin, nil
+}
+
+type gpuKernel struct {
+	device *GPU
+	fn     *cuda.Function
+	module *ptx.Module
+	params []ir.Param
+
+	mu     sync.Mutex
+	packed cuda.Params
+}
+
+func (k *gpuKernel) launch(args []launchArg) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p := k.packed.Reset()
+	sizes := map[*ir.Dim]int64{}
+	for i, param := range k.params {
+		switch arg := args[i]; param.Kind {
+		case ir.ParamPointer:
+			p.Uint64(arg.memory.address + uint64(arg.offset))
+		case ir.ParamScalar:
+			switch param.Scalar.Type.DType.Bits() {
+			case 8:
+				p.Uint8(uint8(arg.bits))
+			case 16:
+				p.Uint16(uint16(arg.bits))
+			case 32:
+				p.Uint32(uint32(arg.bits))
+			default:
+				p.Uint64(arg.bits)
+			}
+		case ir.ParamDim:
+			p.Int32(int32(arg.bits))
+			sizes[param.Dim] = int64(arg.bits)
+		case ir.ParamStride:
+			p.Int64(int64(arg.bits))
+		}
+	}
+	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
+	if blocks >= 1<<31 {
+		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
+	}
+	return k.device.stream.Launch(k.fn, cuda.LaunchConfig{
+		Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
+	}, p)
+}
+
+// OpenDevice opens a device by its name on the command line: "cpu", "cuda",
+// "cuda:1", or "auto" for the first GPU and, without one, the CPU.
+func OpenDevice(name string) (Device, error) {
+	ordinal, isGPU := 0, name == "cuda"
+	if rest, ok := strings.CutPrefix(name, "cuda:"); ok {
+		n, err := strconv.Atoi(rest)
+		if err != nil || n < 0 {
+			return nil, fmt.Errorf("unknown device %q: the number after cuda: is not a device's", name)
+		}
+		ordinal, isGPU = n, true
+	}
+	switch {
+	case isGPU:
+		return OpenGPU(ordinal)
+	case name == "cpu":
+		return OpenCPU(), nil
+	case name == "auto":
+		if g, err := OpenGPU(0); err == nil {
+			return g, nil
+		}
+		return OpenCPU(), nil
+	}
+	return nil, fmt.Errorf("unknown device %q: known are auto, cpu, cuda, cuda:N", name)
+}
+
+// Bytes shows a slice of numbers as its memory.
+func Bytes[T ~int32 | ~int64 | ~float32 | ~float64 | ~uint16](s []T) []byte {
+	if len(s) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
+}

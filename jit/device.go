@@ -1,0 +1,43 @@
+package jit
+
+import (
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+)
+
+// Device is a machine that runs kernels. Work is done in the order in which it
+// is given; Read and Sync wait for it.
+type Device interface {
+	// Name is what a person calls the device: "NVIDIA H200", "CPU (2 cores)".
+	Name() string
+	// ID is the device's name on the command line: "cpu", "cuda:0".
+	ID() string
+	Target() plan.Target
+	// Alloc gives n bytes of memory with undefined contents, aligned to 256 bytes.
+	Alloc(n int64) (*Memory, error)
+	Free(*Memory)
+	// Write copies data to m from a byte offset on.
+	Write(m *Memory, offset int64, data []byte) error
+	// Read copies bytes of m, from a byte offset on, to data.
+	Read(data []byte, m *Memory, offset int64) error
+	Sync() error
+	// Close gives back what the device holds; its memory must not be used after.
+	Close() error
+
+	compile(f *ir.Func, p *plan.Plan, c *Compiler) (executable, error)
+}
+
+// executable is a kernel compiled for a device.
+type executable interface {
+	// launch starts the kernel; args are in the order of ir.Func.Params.
+	launch(args []launchArg) error
+}
+
+// launchArg is one launch parameter: the address of an element in memory, or
+// the bits of a scalar, a size or a stride.
+type launchArg struct {
+	memory *Memory
+	// offset of element 0 of a tensor, in bytes.
+	offset int64
+	bits   uint64
+}

@@ -1,0 +1,706 @@
+package jit
+
+import (
+	"fmt"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file binds a graph: it walks the typed graph once with the shapes of the
+// arguments and writes down the launches that it makes. Loops unroll, views and
+// slices become strides, calls of graphs are entered; only scalars that arrive
+// at run time stay open.
+
+// Options bind what the arguments do not tell.
+type Options struct {
+	// Dims and Consts give dimensions and constants by name.
+	Dims   map[string]int64
+	Consts map[string]typecheck.Literal
+	// Types gives element type parameters by name, where no argument binds them.
+	Types map[string]lang.DType
+	// Pins fixes tile extents by name.
+	Pins map[string]int64
+	// Precision of f32 contractions, unless a kernel says its own: "", "ieee" or "tf32x3".
+	Precision string
+}
+
+// gval is the value of a graph expression at bind time: a tensor, a scalar, or
+// elements (of a struct, an array or a tuple).
+type gval struct {
+	view   *view
+	scalar *scalar
+	elems  []gval
+}
+
+type binder struct {
+	prog *Program
+	opts Options
+}
+
+// frame is one activation of a graph.
+type frame struct {
+	*binder
+	*bindings
+	params  map[*typecheck.GParam]gval
+	locals  map[*typecheck.GLocal]gval
+	outputs map[*typecheck.GParam]gval
+}
+
+func (c *Compiler) newBinder(name string, opts Options) *binder {
+	return &binder{prog: &Program{compiler: c, name: name}, opts: opts}
+}
+
+// BindGraph binds a graph to its arguments' types and shapes, compiles every
+// kernel that it launches, and plans its memory.
+func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*Program, error) {
+	b := c.newBinder(g.Name, opts)
+	inputs := make([]gval, len(args))
+	for i, a := range args {
+		inputs[i] = b.input(a)
+	}
+	out, err := b.enter(g, inputs, nil, opts.Types, g.Decl.Name.Span())
+	if err != nil {
+		return nil, err
+	}
+	return b.finish(out)
+}
+
+// BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
+func (c *Compiler) BindKernel(k *typecheck.Kernel, args []Value, opts Options) (*Program, error) {
+	b := c.newBinder(k.Name, opts)
+	inputs := make([]gval, len(args))
+	for i, a := range args {
+		inputs[i] = b.input(a)
+	}
+	consts := map[*typecheck.Symbol]typecheck.Literal{}
+	for _, s := range k.Consts {
+		if v, ok := opts.Consts[s.Name]; ok {
+			consts[s] = v
+		}
+	}
+	out, err := b.call(k, inputs, consts, opts.Types, k.Decl.Name.Span())
+	if err != nil {
+		return nil, err
+	}
+	return b.finish(out)
+}
+
+func (b *binder) finish(out gval) (*Program, error) {
+	p := b.prog
+	results := out.elems
+	if out.elems == nil {
+		results = []gval{out}
+	}
+	for _, r := range results {
+		if r.view == nil {
+			return nil, fmt.Errorf("%s: an output is not a tensor", p.name)
+		}
+		b.use(r.view, len(p.steps))
+		p.outputs = append(p.outputs, *r.view)
+	}
+	if err := p.compile(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// input registers the leaves of an argument.
+func (b *binder) input(v Value) gval {
+	p := b.prog
+	switch {
+	case v.Tensor != nil:
+		t := *v.Tensor
+		if t.Strides == nil {
+			t.Strides = contiguous(t.Shape)
+		}
+		p.inputs = append(p.inputs, t)
+		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}
+	case v.Scalar != nil:
+		p.scalarTypes = append(p.scalarTypes, v.Scalar.DType)
+		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}
+	}
+	g := gval{elems: []gval{}}
+	for _, e := range v.Elems {
+		g.elems = append(g.elems, b.input(e))
+	}
+	return g
+}
+
+// use notes that step n needs a tensor.
+func (b *binder) use(v *view, n int) {
+	if v.slot.temp {
+		t := &b.prog.temps[v.slot.index]
+		t.last = max(t.last, n)
+	}
+}
+
+// fresh makes a temporary, written by the next step.
+func (b *binder) fresh(d lang.DType, shape []int64) *view {
+	n := len(b.prog.steps)
+	size := (Elements(shape)*int64(d.Size()) + tempAlign - 1) / tempAlign * tempAlign
+	b.prog.temps = append(b.prog.temps, temp{size: size, first: n, last: n})
+	return &view{slot: slot{temp: true, index: len(b.prog.temps) - 1}, dtype: d, shape: shape, strides: contiguous(shape)}
+}
+
+// enter runs a graph's body with its arguments and gives its outputs.
+func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, types map[string]lang.DType, at lang.Span) (gval, error) {
+	f := &frame{binder: b, bindings: newBindings(g.Name),
+		params: map[*typecheck.GParam]gval{}, locals: map[*typecheck.GLocal]gval{}, outputs: map[*typecheck.GParam]gval{}}
+	for _, d := range g.Dims {
+		if n, ok := b.opts.Dims[d.Name]; ok {
+			f.dims[d], f.from[d] = n, "its given value"
+		}
+	}
+	for _, p := range g.TypeParams {
+		if d, ok := types[p.Name]; ok {
+			f.types[p] = d
+		}
+	}
+	given := map[*typecheck.Symbol]typecheck.Literal{}
+	for _, c := range g.Consts {
+		if v, ok := b.opts.Consts[c.Name]; ok {
+			given[c] = v
+		}
+		if v, ok := consts[c]; ok {
+			given[c] = v
+		}
+	}
+	if err := f.constants(g.Consts, given, at); err != nil {
+		return gval{}, err
+	}
+	if len(args) != len(g.Params) {
+		return gval{}, launchError(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", g.Name, len(g.Params), len(args))
+	}
+	for i, p := range g.Params {
+		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.rank); err != nil {
+			return gval{}, err
+		}
+		f.params[p] = args[i]
+	}
+	for i, p := range g.Params {
+		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.sizes); err != nil {
+			return gval{}, err
+		}
+	}
+	if _, err := f.run(g.Body, nil); err != nil {
+		return gval{}, err
+	}
+	out := gval{elems: []gval{}}
+	for _, o := range g.Outputs {
+		v := f.outputs[o]
+		if err := f.bind(o.Name, o.Type, &v, nil, o.At, f.rank); err != nil {
+			return gval{}, err
+		}
+		if err := f.bind(o.Name, o.Type, &v, nil, o.At, f.sizes); err != nil {
+			return gval{}, err
+		}
+		out.elems = append(out.elems, v)
+	}
+	if len(out.elems) == 1 {
+		return out.elems[0], nil
+	}
+	return out, nil
+}
+
+type shapeCheck func(name string, want []typecheck.Size, got []int64, at lang.Span) error
+
+// bind matches an argument with a parameter's type, by one of the two checks of shapes.
+func (f *frame) bind(name string, t typecheck.GType, v *gval, def *typecheck.Literal, at lang.Span, check shapeCheck) error {
+	mismatch := func(what string) error {
+		return launchError(at, lang.ErrArgType, "%s of %s must be %s", name, f.owner, what)
+	}
+	switch t.Kind {
+	case typecheck.GTensor:
+		if v.view == nil {
+			return mismatch("a tensor " + t.DType.String() + formatSizes(t.Shape))
+		}
+		if err := f.dtype(name, t.DType, v.view.dtype, at); err != nil {
+			return err
+		}
+		return check(name, t.Shape, v.view.shape, at)
+	case typecheck.GScalar:
+		if v.scalar == nil && def != nil {
+			*v = gval{scalar: knownScalar(*def)}
+		}
+		if v.scalar == nil {
+			return mismatch("a scalar " + t.DType.String())
+		}
+		return f.dtype(name, t.DType, v.scalar.dtype, at)
+	case typecheck.GStruct:
+		if len(v.elems) != len(t.Fields) {
+			return mismatch("a struct " + t.Struct.Name)
+		}
+		for i, field := range t.Fields {
+			if err := f.bind(name+"."+field.Name, field.Type, &v.elems[i], nil, at, check); err != nil {
+				return err
+			}
+		}
+	case typecheck.GArray:
+		if v.elems == nil {
+			return mismatch("an array")
+		}
+		if err := check("the length of "+name, []typecheck.Size{t.Len}, []int64{int64(len(v.elems))}, at); err != nil {
+			return err
+		}
+		for i := range v.elems {
+			if err := f.bind(fmt.Sprintf("%s[%d]", name, i), *t.Elem, &v.elems[i], nil, at, check); err != nil {
+				return err
+			}
+		}
+	case typecheck.GTuple:
+		if len(v.elems) != len(t.Elems) {
+			return mismatch(fmt.Sprintf("%d values", len(t.Elems)))
+		}
+	}
+	return nil
+}
+
+// run executes statements, then gives the values of the results.
+func (f *frame) run(stmts []typecheck.GStmt, results []typecheck.GExpr) ([]gval, error) {
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case *typecheck.GLet:
+			v, err := f.eval(s.Value)
+			if err != nil {
+				return nil, err
+			}
+			if len(s.Locals) == 1 {
+				f.let(s.Locals[0], v)
+				continue
+			}
+			for i, l := range s.Locals {
+				f.let(l, v.elems[i])
+			}
+		case *typecheck.GAssign:
+			v, err := f.eval(s.Value)
+			if err != nil {
+				return nil, err
+			}
+			f.outputs[s.Output] = v
+		case *typecheck.GDo:
+			if _, err := f.eval(s.X); err != nil {
+				return nil, err
+			}
+		}
+	}
+	out := make([]gval, len(results))
+	for i, r := range results {
+		v, err := f.eval(r)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+func (f *frame) let(l *typecheck.GLocal, v gval) {
+	if l != nil {
+		f.locals[l] = v
+	}
+}
+
+func (f *frame) eval(x typecheck.GExpr) (gval, error) {
+	switch x := x.(type) {
+	case *typecheck.GParamRef:
+		return f.params[x.Param], nil
+	case *typecheck.GLocalRef:
+		return f.locals[x.Local], nil
+	case *typecheck.GConst:
+		return gval{scalar: knownScalar(x.Value)}, nil
+	case *typecheck.GConstRef:
+		return gval{scalar: knownScalar(f.consts[x.Symbol])}, nil
+	case *typecheck.GSizeOf:
+		n, err := x.Size.Eval(f.value)
+		if err != nil {
+			return gval{}, launchError(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
+		}
+		d := x.Type.DType.Resolve(f.types)
+		l := typecheck.Literal{DType: d, Int: n}
+		if d.IsFloat() {
+			l = typecheck.Literal{DType: d, Float: float64(n)}
+		}
+		return gval{scalar: knownScalar(l)}, nil
+	case *typecheck.GFieldOf:
+		v, err := f.eval(x.X)
+		if err != nil {
+			return gval{}, err
+		}
+		return v.elems[x.Index], nil
+	case *typecheck.GElem:
+		return f.elem(x)
+	case *typecheck.GView:
+		return f.reshape(x)
+	case *typecheck.GSlice:
+		return f.slice(x)
+	case *typecheck.GApply:
+		args, err := f.evalAll(x.Args)
+		if err != nil {
+			return gval{}, err
+		}
+		s := &scalar{op: x.Op, dtype: x.Type.DType.Resolve(f.types)}
+		for _, a := range args {
+			s.args = append(s.args, a.scalar)
+		}
+		return gval{scalar: s.fold()}, nil
+	case *typecheck.GCall:
+		args, err := f.evalAll(x.Args)
+		if err != nil {
+			return gval{}, err
+		}
+		consts, err := f.literals(x.Consts)
+		if err != nil {
+			return gval{}, err
+		}
+		return f.call(x.Kernel, args, consts, f.named(x.Types), x.At)
+	case *typecheck.GInvoke:
+		args, err := f.evalAll(x.Args)
+		if err != nil {
+			return gval{}, err
+		}
+		consts, err := f.literals(x.Consts)
+		if err != nil {
+			return gval{}, err
+		}
+		return f.enter(x.Graph, args, consts, f.named(x.Types), x.At)
+	case *typecheck.GFor:
+		return f.loop(x)
+	case *typecheck.GTupleOf:
+		elems, err := f.evalAll(x.Elems)
+		return gval{elems: elems}, err
+	}
+	return gval{}, fmt.Errorf("compiler bug: graph expression %T", x)
+}
+
+func (f *frame) evalAll(xs []typecheck.GExpr) ([]gval, error) {
+	out := make([]gval, len(xs))
+	for i, x := range xs {
+		if x == nil {
+			continue // the parameter's default
+		}
+		v, err := f.eval(x)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+func (f *frame) literals(consts map[*typecheck.Symbol]typecheck.GExpr) (map[*typecheck.Symbol]typecheck.Literal, error) {
+	out := map[*typecheck.Symbol]typecheck.Literal{}
+	for sym, x := range consts {
+		v, err := f.eval(x)
+		if err != nil {
+			return nil, err
+		}
+		if v.scalar == nil || !v.scalar.known() {
+			return nil, launchError(x.Span(), lang.ErrArgType, "constant %s must be known when the graph is bound", sym.Name)
+		}
+		out[sym] = v.scalar.literal
+	}
+	return out, nil
+}
+
+// named resolves the element types that a call gives, by parameter name.
+func (f *frame) named(types map[*typecheck.TypeParam]typecheck.DType) map[string]lang.DType {
+	out := map[string]lang.DType{}
+	for p, d := range types {
+		if r := d.Resolve(f.types); r != lang.Invalid {
+			out[p.Name] = r
+		}
+	}
+	return out
+}
+
+// index evaluates an integer that must be known when the graph is bound.
+func (f *frame) index(x typecheck.GExpr, what string) (int64, error) {
+	v, err := f.eval(x)
+	if err != nil {
+		return 0, err
+	}
+	if v.scalar == nil || !v.scalar.known() {
+		return 0, launchError(x.Span(), lang.ErrArgType, "%s must be known when the graph is bound: it depends on a scalar argument", what)
+	}
+	return v.scalar.literal.Int, nil
+}
+
+func (f *frame) elem(x *typecheck.GElem) (gval, error) {
+	v, err := f.eval(x.X)
+	if err != nil {
+		return gval{}, err
+	}
+	n, err := f.index(x.Index, "an index of an array")
+	if err != nil {
+		return gval{}, err
+	}
+	if n < 0 || n >= int64(len(v.elems)) {
+		return gval{}, launchError(x.At, lang.ErrArgShape, "index %d is outside an array of %d", n, len(v.elems))
+	}
+	return v.elems[n], nil
+}
+
+func (f *frame) loop(x *typecheck.GFor) (gval, error) {
+	carried, err := f.evalAll(x.Init)
+	if err != nil {
+		return gval{}, err
+	}
+	var over []gval
+	lo, hi := int64(0), int64(0)
+	if x.Over != nil {
+		v, err := f.eval(x.Over)
+		if err != nil {
+			return gval{}, err
+		}
+		over, hi = v.elems, int64(len(v.elems))
+	} else {
+		if lo, err = f.index(x.Lo, "the start of an unrolled loop"); err != nil {
+			return gval{}, err
+		}
+		if hi, err = f.index(x.Hi, "the end of an unrolled loop"); err != nil {
+			return gval{}, err
+		}
+	}
+	for n := lo; n < hi; n++ {
+		if over != nil {
+			f.let(x.Var, over[n])
+		} else {
+			f.let(x.Var, gval{scalar: knownScalar(typecheck.Literal{DType: lang.I32, Int: n})})
+		}
+		for i, c := range x.Carried {
+			f.let(c, carried[i])
+		}
+		if carried, err = f.run(x.Body, x.Results); err != nil {
+			return gval{}, err
+		}
+	}
+	if len(carried) == 1 {
+		return carried[0], nil
+	}
+	return gval{elems: carried}, nil
+}
+
+func (f *frame) reshape(x *typecheck.GView) (gval, error) {
+	v, err := f.eval(x.X)
+	if err != nil {
+		return gval{}, err
+	}
+	shape, err := f.shape("a view", x.Type.Shape, x.At)
+	if err != nil {
+		return gval{}, err
+	}
+	if Elements(shape) != Elements(v.view.shape) {
+		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s: %d elements and %d", formatShape(v.view.shape), formatShape(shape), Elements(v.view.shape), Elements(shape))
+	}
+	strides, ok := reshapeStrides(v.view.shape, v.view.strides, shape)
+	if !ok {
+		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s would need a copy: its strides are %v", formatShape(v.view.shape), formatShape(shape), v.view.strides)
+	}
+	w := *v.view
+	w.shape, w.strides = shape, strides
+	return gval{view: &w}, nil
+}
+
+// reshapeStrides gives the strides that show the same elements in another
+// shape, when there are any: runs of dimensions whose elements are evenly
+// spaced are cut anew.
+func reshapeStrides(shape, strides, want []int64) ([]int64, bool) {
+	out := make([]int64, len(want))
+	if Elements(shape) == 0 {
+		return contiguous(want), true
+	}
+	i, j := len(shape)-1, len(want)-1
+	for i >= 0 || j >= 0 {
+		if i < 0 {
+			if want[j] != 1 {
+				return nil, false
+			}
+			out[j] = 1
+			j--
+			continue
+		}
+		if shape[i] == 1 {
+			i--
+			continue
+		}
+		// A run: dimensions i down to k hold n elements evenly spaced by step.
+		n, step := shape[i], strides[i]
+		k := i
+		for k > 0 && (shape[k-1] == 1 || strides[k-1] == step*n) {
+			k--
+			n *= shape[k]
+		}
+		rest := n
+		for j >= 0 && rest > 1 {
+			if rest%want[j] != 0 {
+				return nil, false
+			}
+			out[j] = step
+			step *= want[j]
+			rest /= want[j]
+			j--
+		}
+		if rest != 1 {
+			return nil, false
+		}
+		i = k - 1
+	}
+	return out, true
+}
+
+func (f *frame) slice(x *typecheck.GSlice) (gval, error) {
+	v, err := f.eval(x.X)
+	if err != nil {
+		return gval{}, err
+	}
+	w := *v.view
+	w.shape, w.strides = nil, nil
+	for d, item := range x.Items {
+		size, stride := v.view.shape[d], v.view.strides[d]
+		if item.Index != nil {
+			n, err := f.index(item.Index, "an index of a slice")
+			if err != nil {
+				return gval{}, err
+			}
+			if n < 0 || n >= size {
+				return gval{}, launchError(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, formatShape(v.view.shape))
+			}
+			w.offset += n * stride
+			continue
+		}
+		lo, hi := int64(0), size
+		if item.Lo != nil {
+			if lo, err = f.index(item.Lo, "the start of a slice"); err != nil {
+				return gval{}, err
+			}
+		}
+		if item.Hi != nil {
+			if hi, err = f.index(item.Hi, "the end of a slice"); err != nil {
+				return gval{}, err
+			}
+		}
+		if lo < 0 || hi > size || lo > hi {
+			return gval{}, launchError(x.At, lang.ErrArgShape, "slice %d..%d is outside dimension %d of %s", lo, hi, d, formatShape(v.view.shape))
+		}
+		w.offset += lo * stride
+		w.shape = append(w.shape, hi-lo)
+		w.strides = append(w.strides, stride)
+	}
+	return gval{view: &w}, nil
+}
+
+// call writes down one launch and gives the kernel's outputs.
+func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, types map[string]lang.DType, at lang.Span) (gval, error) {
+	bound := newBindings(k.Name)
+	for _, d := range k.Dims {
+		if n, ok := b.opts.Dims[d.Name]; ok && len(b.prog.steps) == 0 && b.prog.name == k.Name {
+			bound.dims[d], bound.from[d] = n, "its given value"
+		}
+	}
+	if len(args) != len(k.Params) {
+		return gval{}, launchError(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
+	}
+	if err := bound.constants(k.Consts, consts, at); err != nil {
+		return gval{}, err
+	}
+	s := step{}
+	for i, p := range k.Params {
+		switch a := args[i]; {
+		case p.IsTensor && a.view == nil:
+			return gval{}, launchError(at, lang.ErrArgMissing, "%s of %s must be a tensor %s%s", p.Name, k.Name, p.DType, formatSizes(p.Shape))
+		case p.IsTensor:
+			if err := bound.dtype(p.Name, p.DType, a.view.dtype, at); err != nil {
+				return gval{}, err
+			}
+			if err := bound.rank(p.Name, p.Shape, a.view.shape, at); err != nil {
+				return gval{}, err
+			}
+			s.tensors = append(s.tensors, *a.view)
+		case a.scalar == nil && p.Default == nil:
+			return gval{}, launchError(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
+		default:
+			v := a.scalar
+			if v == nil {
+				v = knownScalar(*p.Default)
+			}
+			if err := bound.dtype(p.Name, p.DType, v.dtype, at); err != nil {
+				return gval{}, err
+			}
+			s.scalars = append(s.scalars, *v)
+			s.tensors = append(s.tensors, view{})
+		}
+	}
+	for i, p := range k.Params {
+		if p.IsTensor {
+			if err := bound.sizes(p.Name, p.Shape, args[i].view.shape, at); err != nil {
+				return gval{}, err
+			}
+		}
+	}
+	for _, p := range k.TypeParams {
+		if _, ok := bound.types[p]; !ok {
+			if bound.types[p], ok = types[p.Name]; !ok {
+				return gval{}, launchError(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
+			}
+		}
+	}
+	n := len(b.prog.steps)
+	for i := range s.tensors {
+		b.use(&s.tensors[i], n)
+	}
+	out := gval{elems: []gval{}}
+	for _, p := range k.Outputs {
+		shape, err := bound.shape(p.Name, p.Shape, at)
+		if err != nil {
+			return gval{}, err
+		}
+		v := b.fresh(p.DType.Resolve(bound.types), shape)
+		s.tensors = append(s.tensors, *v)
+		out.elems = append(out.elems, gval{view: v})
+	}
+	s.spec = &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision}
+	for i, p := range params(k) {
+		if !p.IsTensor {
+			s.spec.Layouts = append(s.spec.Layouts, Layout{})
+			continue
+		}
+		s.spec.Layouts = append(s.spec.Layouts, b.layout(&s.tensors[i]))
+	}
+	b.prog.steps = append(b.prog.steps, s)
+	if len(out.elems) == 1 {
+		return out.elems[0], nil
+	}
+	return out, nil
+}
+
+// layout is what a launch knows of a tensor's place.
+func (b *binder) layout(v *view) Layout {
+	l := Layout{Contiguous: v.contiguous()}
+	// Arguments and temporaries begin at multiples of 16 bytes, so the offset decides.
+	offset := v.offset
+	if !v.slot.temp {
+		offset += b.prog.inputs[v.slot.index].Offset
+	}
+	l.Align = powerDivisor(offset * int64(v.dtype.Size()))
+	if l.Contiguous {
+		return l
+	}
+	n := len(v.shape)
+	if n > 0 && v.strides[n-1] == 1 {
+		l.Inner = 1
+	}
+	for _, s := range v.strides {
+		l.Divisors = append(l.Divisors, powerDivisor(s))
+	}
+	return l
+}
+
+// powerDivisor is the largest power of two up to 16 that divides n.
+func powerDivisor(n int64) int64 {
+	d := int64(16)
+	for n%d != 0 {
+		d /= 2
+	}
+	return d
+}

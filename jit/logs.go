@@ -1,0 +1,85 @@
+package jit
+
+import (
+	"fmt"
+	"io"
+	"sort"
+	"strings"
+	"sync"
+)
+
+// Stage is a stage of the compiler that CUTILE_LOGS can print.
+type Stage string
+
+// The stages, in order.
+const (
+	StageAST    Stage = "ast"
+	StageTyped  Stage = "typed"
+	StageIR     Stage = "ir"
+	StagePlan   Stage = "plan"
+	StagePTX    Stage = "ptx"
+	StageLaunch Stage = "launch"
+	StageTime   Stage = "time"
+)
+
+// stageNames maps what users write to stages; the names of cuTile's own log are accepted for `ir`.
+var stageNames = map[string]Stage{
+	"ast": StageAST, "typed": StageTyped, "ir": StageIR, "cutileir": StageIR, "tileir": StageIR,
+	"plan": StagePlan, "ptx": StagePTX, "launch": StageLaunch, "time": StageTime,
+}
+
+// Logs prints chosen stages to a writer. A nil *Logs prints nothing.
+type Logs struct {
+	mu     sync.Mutex
+	w      io.Writer
+	stages map[Stage]bool
+}
+
+// ParseLogs reads the value of CUTILE_LOGS: a comma list of stages, or `all`.
+func ParseLogs(value string, w io.Writer) (*Logs, error) {
+	l := &Logs{w: w, stages: map[Stage]bool{}}
+	for _, name := range strings.Split(value, ",") {
+		name = strings.ToLower(strings.TrimSpace(name))
+		switch s, ok := stageNames[name]; {
+		case name == "":
+		case name == "all":
+			for _, s := range stageNames {
+				l.stages[s] = true
+			}
+		case ok:
+			l.stages[s] = true
+		default:
+			known := make([]string, 0, len(stageNames))
+			for n := range stageNames {
+				known = append(known, n)
+			}
+			sort.Strings(known)
+			return nil, fmt.Errorf("CUTILE_LOGS: unknown stage %q: known are all, %s", name, strings.Join(known, ", "))
+		}
+	}
+	return l, nil
+}
+
+// On reports whether a stage is printed.
+func (l *Logs) On(s Stage) bool { return l != nil && l.stages[s] }
+
+// Print writes one stage's text under a heading, when the stage is on.
+func (l *Logs) Print(s Stage, title string, text func() string) {
+	if !l.On(s) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.w, "// %s: %s\n%s", s, title, text())
+	fmt.Fprintln(l.w)
+}
+
+// Line writes one line of a stage, when the stage is on.
+func (l *Logs) Line(s Stage, format string, args ...any) {
+	if !l.On(s) {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.w, "%s: %s\n", s, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,274 @@
+package jit
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"time"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// Program is a graph or a kernel bound to the shapes of its arguments: a list
+// of launches over planned memory. It is data; Run replays it.
+type Program struct {
+	compiler *Compiler
+	name     string
+	// inputs are the tensor arguments in order, as the program was bound to them.
+	inputs []Tensor
+	// scalarTypes are the scalar arguments in order.
+	scalarTypes []lang.DType
+	steps       []step
+	temps       []temp
+	arena       *Memory
+	outputs     []view
+	scratch     []typecheck.Literal
+}
+
+// slot is where a tensor's memory comes from: argument n, or temporary n.
+type slot struct {
+	temp  bool
+	index int
+}
+
+// view is a tensor of a program, known but for the memory.
+type view struct {
+	slot    slot
+	dtype   lang.DType
+	shape   []int64
+	strides []int64 // always given
+	offset  int64   // elements
+}
+
+func (v *view) contiguous() bool {
+	want := int64(1)
+	for i := len(v.shape) - 1; i >= 0; i-- {
+		if v.shape[i] != 1 && v.strides[i] != want {
+			return false
+		}
+		want *= v.shape[i]
+	}
+	return true
+}
+
+// temp is a temporary: where in the arena it lies, and from which step to which it is needed.
+type temp struct {
+	size        int64
+	first, last int
+	offset      int64
+}
+
+// step is one launch.
+type step struct {
+	spec     *Spec
+	compiled *Compiled
+	// tensors and scalars follow the kernel's parameters, inputs then outputs.
+	tensors []view
+	scalars []scalar
+	// sizes are the launch's dimensions and strides, in the order of ir.Func.Params.
+	sizes []uint64
+	empty bool // no block to run
+	args  []launchArg
+}
+
+const tempAlign = 256
+
+// planMemory gives the temporaries places in one arena: first fit, a place being free before its temporary's first step and after its last.
+func (p *Program) planMemory() int64 {
+	order := make([]int, len(p.temps))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(a, b int) bool { return p.temps[order[a]].first < p.temps[order[b]].first })
+	total := int64(0)
+	var placed []*temp
+	for _, i := range order {
+		t := &p.temps[i]
+		var busy []*temp
+		for _, u := range placed {
+			if u.first <= t.last && t.first <= u.last {
+				busy = append(busy, u)
+			}
+		}
+		sort.Slice(busy, func(a, b int) bool { return busy[a].offset < busy[b].offset })
+		at := int64(0)
+		for _, u := range busy {
+			if at+t.size <= u.offset {
+				break
+			}
+			at = max(at, u.offset+u.size)
+		}
+		t.offset = at
+		placed = append(placed, t)
+		total = max(total, at+t.size)
+	}
+	return total
+}
+
+// compile compiles every step, several at once, and prepares its arguments.
+func (p *Program) compile() error {
+	specs := make([]*Spec, len(p.steps))
+	for i := range p.steps {
+		specs[i] = p.steps[i].spec
+	}
+	compiled, err := p.compiler.compileAll(specs)
+	if err != nil {
+		return err
+	}
+	for i := range p.steps {
+		if err := p.steps[i].prepare(compiled[i]); err != nil {
+			return err
+		}
+	}
+	if n := p.planMemory(); n > 0 {
+		if p.arena, err = p.compiler.Device.Alloc(n); err != nil {
+			return fmt.Errorf("%s: %d bytes for intermediate results: %w", p.name, n, err)
+		}
+	}
+	return nil
+}
+
+// prepare computes what does not change from run to run.
+func (s *step) prepare(c *Compiled) error {
+	s.compiled = c
+	b := s.spec
+	for _, a := range c.Func.Grid() {
+		n := a.Dim.Value
+		if size, ok := c.dims.sizes[a.Dim]; ok {
+			n, _ = size.Eval(b.value)
+		}
+		s.empty = s.empty || n == 0
+	}
+	tensors := make([]*view, 0, len(s.tensors))
+	for i := range s.tensors {
+		tensors = append(tensors, &s.tensors[i])
+	}
+	for _, p := range c.Func.Params() {
+		arg := launchArg{}
+		switch p.Kind {
+		case ir.ParamDim:
+			n, err := c.dims.sizes[p.Dim].Eval(b.value)
+			if err != nil {
+				return err
+			}
+			if n > math.MaxInt32 {
+				return launchError(b.Kernel.Decl.Name.Span(), lang.ErrArgShape, "dimension %s of %s is %d, more than a position can count (%d)", p.Dim.Name, b.Kernel.Name, n, math.MaxInt32)
+			}
+			arg.bits = uint64(n)
+		case ir.ParamStride:
+			at := c.dims.strides[p.Dim]
+			arg.bits = uint64(tensors[at[0]].strides[at[1]])
+		}
+		s.args = append(s.args, arg)
+	}
+	return nil
+}
+
+// Run runs the program on arguments of the shapes that it was bound to. The
+// results live in the program's own memory until its next Run.
+func (p *Program) Run(args []Value) ([]Value, error) {
+	var tensors []*Tensor
+	scalars := p.scratch[:0]
+	for _, a := range args {
+		tensors, scalars = a.leaves(tensors, scalars)
+	}
+	p.scratch = scalars
+	if len(tensors) != len(p.inputs) || len(scalars) != len(p.scalarTypes) {
+		return nil, fmt.Errorf("%s: bound to %d tensors and %d scalars, run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars))
+	}
+	logs := p.compiler.Logs
+	for i := range p.steps {
+		s := &p.steps[i]
+		if s.empty {
+			continue
+		}
+		t, c := 0, 0
+		for j, param := range s.compiled.Func.Params() {
+			switch param.Kind {
+			case ir.ParamPointer:
+				v := &s.tensors[s.compiled.tensorParam[t]]
+				t++
+				size := int64(v.dtype.Size())
+				if v.slot.temp {
+					s.args[j] = launchArg{memory: p.arena, offset: p.temps[v.slot.index].offset + v.offset*size}
+				} else {
+					in := tensors[v.slot.index]
+					s.args[j] = launchArg{memory: in.Memory, offset: (in.Offset + v.offset) * size}
+				}
+			case ir.ParamScalar:
+				s.args[j] = launchArg{bits: scalarBits(s.scalars[c].value(scalars))}
+				c++
+			}
+		}
+		var begin time.Time
+		if logs.On(StageLaunch) || logs.On(StageTime) {
+			begin = time.Now()
+		}
+		if err := s.compiled.exe.launch(s.args); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, err)
+		}
+		logs.Line(StageLaunch, "%s %s", s.spec.Kernel.Name, s.describe())
+		if logs.On(StageTime) {
+			if err := p.compiler.Device.Sync(); err != nil {
+				return nil, err
+			}
+			logs.Line(StageTime, "%s %.1f us", s.spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
+		}
+	}
+	out := make([]Value, len(p.outputs))
+	for i, v := range p.outputs {
+		t := &Tensor{DType: v.dtype, Shape: v.shape, Offset: v.offset}
+		if !v.contiguous() {
+			t.Strides = v.strides
+		}
+		if v.slot.temp {
+			t.Memory = p.arena
+			t.Offset += p.temps[v.slot.index].offset / int64(v.dtype.Size())
+		} else {
+			t.Memory = tensors[v.slot.index].Memory
+			t.Offset += tensors[v.slot.index].Offset
+		}
+		out[i] = TensorValue(t)
+	}
+	return out, nil
+}
+
+// describe is the launch's plan and shapes on one line.
+func (s *step) describe() string {
+	text := s.compiled.Plan.String()
+	for i, p := range params(s.spec.Kernel) {
+		if p.IsTensor {
+			text += fmt.Sprintf(" %s:%s%s", p.Name, s.tensors[i].dtype, formatShape(s.tensors[i].shape))
+		}
+	}
+	return text
+}
+
+// Close gives the program's memory back.
+func (p *Program) Close() {
+	if p.arena != nil {
+		p.compiler.Device.Free(p.arena)
+		p.arena = nil
+	}
+}
+
+// scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
+func scalarBits(l typecheck.Literal) uint64 {
+	switch l.DType {
+	case lang.F64:
+		return math.Float64bits(l.Float)
+	case lang.F32:
+		return uint64(math.Float32bits(float32(l.Float)))
+	case lang.F16:
+		return uint64(lang.F16Bits(float32(l.Float)))
+	case lang.BF16:
+		return uint64(lang.BF16Bits(float32(l.Float)))
+	case lang.F8E4M3:
+		return uint64(lang.F8E4M3Bits(float32(l.Float)))
+	case lang.F8E5M2:
+		return uint64(lang.F8E5M2Bits(float32(l.Float)))
+	}
+	return uint64(l.Int) & (1<<l.DType.Bits() - 1)
+}

@@ -1,0 +1,66 @@
+package jit
+
+import (
+	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// scalar is a scalar of a graph: a number known when the graph is bound, a
+// scalar argument, or an operation on scalars.
+type scalar struct {
+	dtype   lang.DType
+	literal typecheck.Literal
+	// input is 1 plus the number of the scalar argument; 0 for none.
+	input int
+	op    lang.Op
+	args  []*scalar
+}
+
+func knownScalar(l typecheck.Literal) *scalar { return &scalar{dtype: l.DType, literal: l} }
+
+func (s *scalar) known() bool { return s.input == 0 && s.op == lang.OpInvalid }
+
+// fold computes an operation whose operands are all known.
+func (s *scalar) fold() *scalar {
+	for _, a := range s.args {
+		if !a.known() {
+			return s
+		}
+	}
+	return knownScalar(s.value(nil))
+}
+
+// value computes the scalar from the scalar arguments of a run.
+func (s *scalar) value(args []typecheck.Literal) typecheck.Literal {
+	switch {
+	case s.input > 0:
+		return args[s.input-1]
+	case s.op == lang.OpInvalid:
+		return s.literal
+	}
+	operands := make([]typecheck.Literal, len(s.args))
+	for i, a := range s.args {
+		operands[i] = a.value(args)
+	}
+	return evalScalar(s.op, s.dtype, operands)
+}
+
+// evalScalar computes an elementwise operation by the table that constant folding uses.
+func evalScalar(op lang.Op, d lang.DType, args []typecheck.Literal) typecheck.Literal {
+	consts := make([]ir.Const, len(args))
+	from := d
+	for i, a := range args {
+		consts[i] = ir.Const{Int: a.Int, Float: a.Float}
+		from = a.DType
+	}
+	c := ir.Const{}
+	if op == lang.OpCast {
+		c = eval.Cast(consts[0], from, d)
+	} else {
+		// Operations are evaluated in their operands' type; of a comparison the result is bool.
+		c = eval.Apply(op, from, consts...)
+	}
+	return typecheck.Literal{DType: d, Int: c.Int, Float: c.Float}
+}

@@ -1,0 +1,129 @@
+package jit
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// Spec is one specialisation of a kernel: what its generic parts stand for.
+// Two launches with the same Key run the same compiled code.
+type Spec struct {
+	Kernel *typecheck.Kernel
+	Types  map[*typecheck.TypeParam]lang.DType
+	Consts map[*typecheck.Symbol]typecheck.Literal
+	// Dims is the size of every dimension.
+	Dims map[*typecheck.Symbol]int64
+	// Layouts describes each tensor parameter, inputs then outputs, in order of declaration; scalars have the zero Layout.
+	Layouts []Layout
+	// Pins are extents by tile name, from the command line or the launch.
+	Pins map[string]int64
+	// Precision of f32 contractions when the kernel does not say: "" (tf32), "ieee" or "tf32x3".
+	Precision string
+}
+
+// Layout is what a specialisation knows of where a tensor's elements lie.
+type Layout struct {
+	// Contiguous tensors are row-major without gaps.
+	Contiguous bool
+	// Inner is the stride of the last dimension, when it is 1; 0 otherwise.
+	Inner int64
+	// Divisors divide the strides of a tensor that is not contiguous, in elements, outermost first; powers of two up to 16.
+	Divisors []int64
+	// Align divides the address of the first element, in bytes; a power of two up to 16.
+	Align int64
+}
+
+// params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
+func params(k *typecheck.Kernel) []*typecheck.Param {
+	return append(append([]*typecheck.Param{}, k.Params...), k.Outputs...)
+}
+
+// static decides which dimensions a specialisation fixes: those whose size
+// shapes the code (whole axes, and innermost dimensions, on which the width of
+// memory accesses depends). The others are parameters of the launch, so that a
+// new batch or sequence length needs no new code.
+func static(k *typecheck.Kernel) map[*typecheck.Symbol]bool {
+	fixed := map[*typecheck.Symbol]bool{}
+	mark := func(s typecheck.Size) {
+		for _, sym := range s.Symbols() {
+			fixed[sym] = true
+		}
+	}
+	for _, a := range k.Axes {
+		if a.Kind == typecheck.WholeAxis {
+			mark(a.Lo)
+			mark(a.Len)
+		}
+	}
+	for _, p := range params(k) {
+		if n := len(p.Shape); n > 0 {
+			mark(p.Shape[n-1])
+		}
+	}
+	return fixed
+}
+
+// value looks a symbol up for Size.Eval.
+func (s *Spec) value(sym *typecheck.Symbol) (int64, bool) {
+	if c, ok := s.Consts[sym]; ok {
+		return c.Int, true
+	}
+	n, ok := s.Dims[sym]
+	return n, ok
+}
+
+// bucket is the power of two at or above n: plans see unknown dimensions at this
+// resolution, so that nearby sizes share one plan and its code.
+func bucket(n int64) int64 {
+	b := int64(1)
+	for b < n {
+		b *= 2
+	}
+	return b
+}
+
+// Key names the specialisation: everything that its code depends on.
+func (s *Spec) Key() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%p %s", s.Kernel, s.Kernel.Name)
+	for _, p := range s.Kernel.TypeParams {
+		fmt.Fprintf(&b, " %s=%s", p.Name, s.Types[p])
+	}
+	for _, c := range s.Kernel.Consts {
+		v := s.Consts[c]
+		fmt.Fprintf(&b, " %s=%d/%g", c.Name, v.Int, v.Float)
+	}
+	fixed := static(s.Kernel)
+	for _, d := range s.Kernel.Dims {
+		if fixed[d] {
+			fmt.Fprintf(&b, " %s=%d", d.Name, s.Dims[d])
+		} else {
+			fmt.Fprintf(&b, " %s<=%d", d.Name, bucket(s.Dims[d]))
+		}
+	}
+	for _, l := range s.Layouts {
+		fmt.Fprintf(&b, " %v/%d/%v/%d", l.Contiguous, l.Inner, l.Divisors, l.Align)
+	}
+	names := make([]string, 0, len(s.Pins))
+	for n := range s.Pins {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	for _, n := range names {
+		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
+	}
+	fmt.Fprintf(&b, " %s", s.Precision)
+	return b.String()
+}
+
+// launchDims tells how a launch computes the sizes that a compiled kernel takes as parameters.
+type launchDims struct {
+	sizes map[*ir.Dim]typecheck.Size
+	// strides gives, for a stride parameter, its tensor (in the order of params) and dimension.
+	strides map[*ir.Dim][2]int
+}
