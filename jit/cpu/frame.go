@@ -1,0 +1,107 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+
+	"tilec/jit/ir"
+)
+
+// axisState is where an axis stands: the first position and how many positions
+// there are in this block or step. Ragged ends are simply shorter.
+type axisState struct{ start, n int }
+
+// rowChunk is the longest run, in elements, for which a scalar operand is spread.
+const rowChunk = 1024
+
+// frame is what one worker needs to run blocks: the buffers of every value and
+// the state of every axis. Frames are pooled and shared by all programs.
+type frame struct {
+	arena []uint64
+	// base is the first element of arena, aligned to a cache line.
+	base   unsafe.Pointer
+	axes   []axisState
+	launch *launch
+	// op is the operation that runs, for error messages.
+	op *ir.Op
+	// spread holds scalar operands as runs.
+	spread [3][rowChunk]uint64
+	// temps are scratch buffers that grow on demand.
+	temps [numTemps][]uint64
+}
+
+// The uses of scratch buffers; an operation may use several at once.
+const (
+	tempA = iota
+	tempB
+	tempC
+	tempPackA
+	tempPackB
+	tempTile
+	numTemps
+)
+
+var frames = sync.Pool{New: func() any { return new(frame) }}
+
+// newFrame takes a frame with at least the arena and the axes asked for.
+func newFrame(arenaBytes, axes int) *frame {
+	fr := frames.Get().(*frame)
+	fr.arena, fr.base = grow(fr.arena, arenaBytes)
+	if cap(fr.axes) < axes {
+		fr.axes = make([]axisState, axes)
+	}
+	fr.axes = fr.axes[:axes]
+	return fr
+}
+
+func (fr *frame) release() {
+	fr.launch, fr.op = nil, nil
+	frames.Put(fr)
+}
+
+// at is the address at an offset of the arena.
+func (fr *frame) at(off int) unsafe.Pointer { return unsafe.Add(fr.base, off) }
+
+// temp is a scratch buffer of at least the bytes asked for. Its contents are undefined.
+func (fr *frame) temp(i, bytes int) unsafe.Pointer {
+	var p unsafe.Pointer
+	fr.temps[i], p = grow(fr.temps[i], bytes)
+	return p
+}
+
+const cacheLine = 64
+
+func grow(buf []uint64, bytes int) ([]uint64, unsafe.Pointer) {
+	words := (bytes+7)/8 + 2*cacheLine/8
+	if len(buf) < words {
+		buf = make([]uint64, words+words/4)
+	}
+	p := unsafe.Pointer(unsafe.SliceData(buf))
+	if over := uintptr(p) % cacheLine; over != 0 {
+		p = unsafe.Add(p, cacheLine-over)
+	}
+	return buf, p
+}
+
+// count is the number of elements over the axes as they stand.
+func (fr *frame) count(axes []int) int {
+	n := 1
+	for _, a := range axes {
+		n *= fr.axes[a].n
+	}
+	return n
+}
+
+// scalar reads an i32 or i64 scalar.
+func (fr *frame) scalar(s scalarRef) int {
+	if s.wide {
+		return int(*(*int64)(fr.at(s.off)))
+	}
+	return int(*(*int32)(fr.at(s.off)))
+}
+
+// scalarRef is a scalar integer in the arena.
+type scalarRef struct {
+	off  int
+	wide bool // i64
+}

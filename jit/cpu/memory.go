@@ -1,0 +1,95 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"tilec/jit/ir"
+)
+
+// load compiles a load into the buffer of its result.
+func (c *compiler) load(op *ir.Op) func(*frame) {
+	tile := op.Result().Type.Axes
+	a := c.access(op, tile)
+	dst, size, esize := c.off(op.Result()), kindOfDType[a.dtype].size(), a.dtype.Size()
+	m := loader(a.dtype)
+	var fill func(*frame)
+	if e := op.Else(); e != nil {
+		fill = c.spreadTo(op.Result(), e)
+	}
+	return func(fr *frame) {
+		var r region
+		a.resolve(fr, &r)
+		if fill != nil && (!r.whole || a.gathers) {
+			fill(fr)
+		}
+		if !r.some {
+			return
+		}
+		rank := len(a.axes)
+		var step [maxRank]int // of the tile's buffer
+		for i, s := rank-1, 1; i >= 0; i-- {
+			step[i] = s
+			s *= r.n[i]
+		}
+		a.eachRun(fr, &r, func(offset int) {
+			var b box
+			to := 0
+			for i := range a.outer {
+				to += r.at[i] * step[i]
+			}
+			for i := a.outer; i < rank; i++ {
+				b.add(r.hi[i]-r.lo[i], step[i], r.stride[i])
+				to += r.lo[i] * step[i]
+				offset += r.lo[i] * r.stride[i]
+			}
+			b.move(m, fr.at(dst+to*size), size, unsafe.Add(r.base, offset*esize), esize)
+		})
+	}
+}
+
+// write compiles a store or an atomic: m moves elements of the value into the tensor.
+func (c *compiler) write(op *ir.Op, m mover) func(*frame) {
+	var types []ir.Type
+	for _, v := range op.Indices() {
+		types = append(types, v.Type)
+	}
+	tile := ir.Union(types...)
+	a := c.access(op, tile)
+	v := op.Stored()
+	src, size, esize := c.off(v), kindOfDType[a.dtype].size(), a.dtype.Size()
+	// order gives, for the value's axes, their place among the tile's.
+	order := make([]int, len(v.Type.Axes))
+	for i, x := range v.Type.Axes {
+		for j, y := range tile {
+			if x == y {
+				order[i] = j
+			}
+		}
+	}
+	return func(fr *frame) {
+		var r region
+		a.resolve(fr, &r)
+		if !r.some {
+			return
+		}
+		rank := len(a.axes)
+		var step [maxRank]int // of the value's buffer; 0 along axes that it has not
+		for i, s := len(order)-1, 1; i >= 0; i-- {
+			step[order[i]] = s
+			s *= r.n[order[i]]
+		}
+		a.eachRun(fr, &r, func(offset int) {
+			var b box
+			from := 0
+			for i := range a.outer {
+				from += r.at[i] * step[i]
+			}
+			for i := a.outer; i < rank; i++ {
+				b.add(r.hi[i]-r.lo[i], r.stride[i], step[i])
+				from += r.lo[i] * step[i]
+				offset += r.lo[i] * r.stride[i]
+			}
+			b.move(m, unsafe.Add(r.base, offset*esize), esize, fr.at(src+from*size), size)
+		})
+	}
+}

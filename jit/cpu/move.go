@@ -1,0 +1,236 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"tilec/lang"
+)
+
+// maxRank bounds the axes of a tile, so that odometers need no allocation.
+const maxRank = 12
+
+// mover copies n elements between runs with strides in elements.
+type mover func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int)
+
+// box is a strided region of two arrays, walked together.
+type box struct {
+	rank     int
+	n        [maxRank]int
+	dst, src [maxRank]int // strides in elements
+}
+
+func (b *box) add(n, dst, src int) {
+	b.n[b.rank], b.dst[b.rank], b.src[b.rank] = n, dst, src
+	b.rank++
+}
+
+// collapse drops axes of one element and merges axes that both sides walk as one.
+func (b *box) collapse() {
+	out := 0
+	for i := range b.rank {
+		if b.n[i] == 1 {
+			continue
+		}
+		if out > 0 && b.dst[out-1] == b.dst[i]*b.n[i] && b.src[out-1] == b.src[i]*b.n[i] {
+			b.n[out-1] *= b.n[i]
+			b.dst[out-1], b.src[out-1] = b.dst[i], b.src[i]
+			continue
+		}
+		b.n[out], b.dst[out], b.src[out] = b.n[i], b.dst[i], b.src[i]
+		out++
+	}
+	if out == 0 {
+		b.n[0], b.dst[0], b.src[0] = 1, 1, 1
+		out = 1
+	}
+	b.rank = out
+}
+
+// empty reports a box without elements.
+func (b *box) empty() bool {
+	for i := range b.rank {
+		if b.n[i] <= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// move copies the box with m; the sizes are bytes of one element on each side.
+func (b *box) move(m mover, dst unsafe.Pointer, dstSize int, src unsafe.Pointer, srcSize int) {
+	if b.empty() {
+		return
+	}
+	b.collapse()
+	last := b.rank - 1
+	if last == 0 {
+		m(dst, b.dst[0], src, b.src[0], b.n[0])
+		return
+	}
+	if last == 1 {
+		for range b.n[0] {
+			m(dst, b.dst[1], src, b.src[1], b.n[1])
+			dst = unsafe.Add(dst, b.dst[0]*dstSize)
+			src = unsafe.Add(src, b.src[0]*srcSize)
+		}
+		return
+	}
+	var at [maxRank]int
+	do, so := 0, 0
+	for {
+		m(unsafe.Add(dst, do*dstSize), b.dst[last], unsafe.Add(src, so*srcSize), b.src[last], b.n[last])
+		i := last - 1
+		for ; i >= 0; i-- {
+			at[i]++
+			do += b.dst[i]
+			so += b.src[i]
+			if at[i] < b.n[i] {
+				break
+			}
+			do -= b.n[i] * b.dst[i]
+			so -= b.n[i] * b.src[i]
+			at[i] = 0
+		}
+		if i < 0 {
+			return
+		}
+	}
+}
+
+// copyRun moves elements of one Go type unchanged.
+func copyRun[T any](dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
+	switch {
+	case ds == 1 && ss == 1:
+		copy(slice[T](dst, n), slice[T](src, n))
+	case ds == 1 && ss == 0:
+		d, v := slice[T](dst, n), *(*T)(src)
+		for i := range d {
+			d[i] = v
+		}
+	default:
+		var z T
+		dstep, sstep := ds*int(unsafe.Sizeof(z)), ss*int(unsafe.Sizeof(z))
+		for i := range n {
+			*(*T)(unsafe.Add(dst, i*dstep)) = *(*T)(unsafe.Add(src, i*sstep))
+		}
+	}
+}
+
+// convertRun moves elements through a conversion.
+func convertRun[S, D any](f func(S) D) mover {
+	return func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
+		var s S
+		var d D
+		dstep, sstep := ds*int(unsafe.Sizeof(d)), ss*int(unsafe.Sizeof(s))
+		for i := range n {
+			*(*D)(unsafe.Add(dst, i*dstep)) = f(*(*S)(unsafe.Add(src, i*sstep)))
+		}
+	}
+}
+
+func copier(size int) mover {
+	switch size {
+	case 1:
+		return copyRun[uint8]
+	case 2:
+		return copyRun[uint16]
+	case 4:
+		return copyRun[uint32]
+	}
+	return copyRun[uint64]
+}
+
+// loader moves elements of a tensor into a tile's buffer.
+func loader(d lang.DType) mover {
+	switch d {
+	case lang.Bool:
+		return convertRun(func(b uint8) uint8 {
+			if b != 0 {
+				return 1
+			}
+			return 0
+		})
+	case lang.F16:
+		return loadF16
+	case lang.BF16:
+		return loadBF16
+	case lang.F8E4M3:
+		return tableRun(lang.F8E4M3Value)
+	case lang.F8E5M2:
+		return tableRun(lang.F8E5M2Value)
+	}
+	return copier(d.Size())
+}
+
+// storer moves elements of a tile's buffer, which are rounded already, into a tensor.
+func storer(d lang.DType) mover {
+	switch d {
+	case lang.F16:
+		return convertRun(halfBits)
+	case lang.BF16:
+		return convertRun(lang.BF16Bits)
+	case lang.F8E4M3:
+		return convertRun(lang.F8E4M3Bits)
+	case lang.F8E5M2:
+		return convertRun(lang.F8E5M2Bits)
+	}
+	return copier(d.Size())
+}
+
+func loadBF16(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
+	if ds == 1 && ss == 1 {
+		d, s := slice[uint32](dst, n), slice[uint16](src, n)
+		for i, v := range s {
+			d[i] = uint32(v) << 16
+		}
+		return
+	}
+	for i := range n {
+		*(*uint32)(unsafe.Add(dst, i*ds*4)) = uint32(*(*uint16)(unsafe.Add(src, i*ss*2))) << 16
+	}
+}
+
+func loadF16(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
+	for i := range n {
+		*(*float32)(unsafe.Add(dst, i*ds*4)) = halfValue(*(*uint16)(unsafe.Add(src, i*ss*2)))
+	}
+}
+
+// halfValue widens a half: its exponent moves by a multiplication, which
+// normalises subnormals as well.
+func halfValue(h uint16) float32 {
+	sign := uint32(h&0x8000) << 16
+	if h&0x7c00 == 0x7c00 {
+		return math.Float32frombits(sign | 0x7f800000 | uint32(h&0x3ff)<<13)
+	}
+	f := math.Float32frombits(uint32(h&0x7fff)<<13) * 0x1p112
+	return math.Float32frombits(math.Float32bits(f) | sign)
+}
+
+// halfBits gives the bits of a value that a half represents exactly.
+func halfBits(f float32) uint16 {
+	b := math.Float32bits(f)
+	sign := uint16(b>>16) & 0x8000
+	if b&0x7f800000 == 0x7f800000 {
+		h := sign | 0x7c00 | uint16(b>>13)&0x3ff
+		if b&0x7fffff != 0 {
+			h |= 0x200
+		}
+		return h
+	}
+	return sign | uint16(math.Float32bits(math.Float32frombits(b&0x7fffffff)*0x1p-112)>>13)
+}
+
+// tableRun converts one-byte elements through a table of their values.
+func tableRun(value func(uint8) float32) mover {
+	var table [256]float32
+	for i := range table {
+		table[i] = value(uint8(i))
+	}
+	return func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
+		for i := range n {
+			*(*float32)(unsafe.Add(dst, i*ds*4)) = table[*(*uint8)(unsafe.Add(src, i*ss))]
+		}
+	}
+}

@@ -1,0 +1,262 @@
+// Package cpu runs tile IR on the CPU: the default where there is no GPU, and
+// the reference everywhere. A block's tiles are dense buffers over their axes'
+// true extents, so ragged ends need no mask; blocks run in parallel.
+package cpu
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// Args are the arguments of one launch.
+type Args struct {
+	// Tensors are the bytes of each tensor, in the order of Func.Tensors: the
+	// first byte is element 0.
+	Tensors [][]byte
+	// Scalars are the scalar parameters, in order: the bits of the value in its
+	// own type, in the low bits.
+	Scalars []uint64
+	// Dims are the sizes of the dimensions that are not known, in order.
+	Dims []int64
+	// Strides are the unknown strides, in elements, in the order of Func.Params.
+	Strides []int64
+}
+
+// Program is a compiled kernel. It is immutable; any number of goroutines may run it.
+type Program struct {
+	f      *ir.Func
+	body   steps
+	setup  steps // constants: run once by each worker
+	arena  int   // bytes
+	axes   int
+	grid   []gridAxis
+	dims   []*ir.Dim // dimensions that launches look up by number
+	unknow []int     // the numbers of the unknown dimensions and strides, in order of Args
+	nDims  int       // how many of unknow are dimensions
+	// tensors gives, for each tensor, the dim numbers of its shape and strides.
+	tensors []tensorShape
+	scalars []scalarParam
+	cost    func(l *launch) float64
+	pool    sync.Pool // of *launch
+}
+
+type gridAxis struct {
+	axis, dim int
+	extent    int
+}
+
+type tensorShape struct {
+	name    string
+	size    int // bytes of an element
+	shape   []int
+	strides []int // nil when contiguous
+}
+
+type scalarParam struct {
+	off, size int
+	narrow    lang.DType // Invalid, or the float type that is held as float32
+}
+
+// tensorView is a tensor of a launch.
+type tensorView struct {
+	base    unsafe.Pointer
+	shape   []int
+	strides []int
+}
+
+// launch is what all the blocks of one run share.
+type launch struct {
+	dims    []int
+	tensors []tensorView
+	scalars []uint64
+	blocks  int
+	grid    []int // blocks by grid axis
+	next    atomic.Int64
+	failed  atomic.Pointer[error]
+	wait    sync.WaitGroup
+}
+
+// parallelFrom is the estimated cost, in nanoseconds, from which a launch is
+// worth waking other cores for.
+const parallelFrom = 20e3
+
+// Run runs every block of the grid. The tensors may be read and written from
+// several goroutines until it returns. An error says what is wrong with the
+// arguments, or names a compiler bug.
+func (p *Program) Run(args Args) error {
+	l := p.pool.Get().(*launch)
+	defer func() {
+		clear(l.tensorBases())
+		p.pool.Put(l)
+	}()
+	if err := p.bind(l, args); err != nil {
+		return fmt.Errorf("kernel %s: %w", p.f.Name, err)
+	}
+	if l.blocks == 0 {
+		return nil
+	}
+	workers := min(runtime.GOMAXPROCS(0), l.blocks)
+	if workers > 1 && p.cost(l)*float64(l.blocks) < parallelFrom {
+		workers = 1
+	}
+	l.next.Store(0)
+	l.failed.Store(nil)
+	// Chunks are small enough to balance and large enough to be rare.
+	chunk := max(1, l.blocks/(workers*8))
+	if workers == 1 {
+		chunk = l.blocks
+	}
+	l.wait.Add(workers - 1)
+	for range workers - 1 {
+		go func() {
+			defer l.wait.Done()
+			p.work(l, chunk)
+		}()
+	}
+	p.work(l, chunk)
+	l.wait.Wait()
+	if err := l.failed.Load(); err != nil {
+		return fmt.Errorf("kernel %s: %w", p.f.Name, *err)
+	}
+	return nil
+}
+
+func (l *launch) tensorBases() []tensorView {
+	for i := range l.tensors {
+		l.tensors[i].base = nil
+	}
+	return nil
+}
+
+// work runs chunks of blocks until there are none left.
+func (p *Program) work(l *launch, chunk int) {
+	fr := newFrame(p.arena, p.axes)
+	fr.launch = l
+	defer func() {
+		if r := recover(); r != nil {
+			err := blockError(fr, r)
+			l.failed.CompareAndSwap(nil, &err)
+		}
+		fr.release()
+	}()
+	for i, s := range p.scalars {
+		v := l.scalars[i]
+		switch {
+		case s.narrow != lang.Invalid:
+			bits := v
+			loader(s.narrow)(fr.at(s.off), 1, unsafe.Pointer(&bits), 1, 1)
+		default:
+			copier(s.size)(fr.at(s.off), 1, unsafe.Pointer(&v), 1, 1)
+		}
+	}
+	p.setup.run(fr)
+	for l.failed.Load() == nil {
+		end := int(l.next.Add(int64(chunk)))
+		begin := end - chunk
+		if begin >= l.blocks {
+			return
+		}
+		for b := begin; b < min(end, l.blocks); b++ {
+			rest := b
+			for i := len(p.grid) - 1; i >= 0; i-- {
+				g := p.grid[i]
+				start := rest % l.grid[i] * g.extent
+				rest /= l.grid[i]
+				fr.axes[g.axis] = axisState{start, min(g.extent, l.dims[g.dim]-start)}
+			}
+			p.body.run(fr)
+		}
+	}
+}
+
+// bug is a panic whose message is meant to be read.
+type bug string
+
+func blockError(fr *frame, r any) error {
+	where := "setup"
+	if fr.op != nil {
+		where = fr.op.Code.String()
+		if fr.op.Tensor != nil {
+			where += " " + fr.op.Tensor.Name
+		}
+		if fr.op.At.IsValid() {
+			where += fmt.Sprintf(" at %v", fr.op.At)
+		}
+	}
+	return fmt.Errorf("compiler bug: %s: %v", where, r)
+}
+
+// bind fills in the launch from the arguments, and checks that each tensor holds its shape.
+func (p *Program) bind(l *launch, args Args) error {
+	if len(args.Tensors) != len(p.tensors) || len(args.Scalars) != len(p.scalars) ||
+		len(args.Dims) != p.nDims || len(args.Strides) != len(p.unknow)-p.nDims {
+		return fmt.Errorf("launched with %d tensors, %d scalars, %d sizes and %d strides, needs %d, %d, %d and %d",
+			len(args.Tensors), len(args.Scalars), len(args.Dims), len(args.Strides),
+			len(p.tensors), len(p.scalars), p.nDims, len(p.unknow)-p.nDims)
+	}
+	for i, d := range p.unknow {
+		var v int64
+		if i < p.nDims {
+			v = args.Dims[i]
+			if m := p.dims[d].Multiple(); v < 0 || v%m != 0 {
+				return fmt.Errorf("dimension %s is %d, needs a multiple of %d that is not negative", p.dims[d].Name, v, m)
+			}
+		} else {
+			v = args.Strides[i-p.nDims]
+		}
+		l.dims[d] = int(v)
+	}
+	copy(l.scalars, args.Scalars)
+	for i, t := range p.tensors {
+		view := &l.tensors[i]
+		low, high, empty := 0, 0, false
+		stride := 1
+		for d := len(t.shape) - 1; d >= 0; d-- {
+			n := l.dims[t.shape[d]]
+			if t.strides != nil {
+				stride = l.dims[t.strides[d]]
+			}
+			view.shape[d], view.strides[d] = n, stride
+			empty = empty || n == 0
+			if reach := (n - 1) * stride; reach < 0 {
+				low += reach
+			} else {
+				high += reach
+			}
+			stride *= n
+		}
+		data := args.Tensors[i]
+		if !empty && (low < 0 || (high+1)*t.size > len(data)) {
+			return fmt.Errorf("tensor %s has %d bytes, its shape %v with strides %v needs %d", t.name, len(data), view.shape, view.strides, (high+1)*t.size)
+		}
+		view.base = unsafe.Pointer(unsafe.SliceData(data))
+	}
+	l.blocks = 1
+	for i, g := range p.grid {
+		n := l.dims[g.dim]
+		l.grid[i] = (n + g.extent - 1) / g.extent
+		l.blocks *= l.grid[i]
+	}
+	return nil
+}
+
+// step is one operation, ready to run on a frame.
+type step struct {
+	op  *ir.Op
+	run func(fr *frame)
+}
+
+type steps []step
+
+func (s steps) run(fr *frame) {
+	for i := range s {
+		fr.op = s[i].op
+		s[i].run(fr)
+	}
+}
