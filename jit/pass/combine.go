@@ -1,0 +1,150 @@
+package pass
+
+import (
+	"math"
+
+	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
+	"tilec/lang"
+)
+
+// combiner says how a reduction or a contraction over a long axis is made of
+// those over its chunks.
+type combiner struct {
+	// init emits the carried values before the first chunk; lo is the axis's first position.
+	init func(b *ir.Builder, op *ir.Op, lo int64) []*ir.Value
+	// step emits one chunk: op reads the chunk's tiles, over the loop's axis k.
+	step func(b *ir.Builder, op *ir.Op, k *ir.Axis, carried []*ir.Value) []*ir.Value
+	// finish emits the result from the carried values; nil when it is the first of them.
+	finish func(b *ir.Builder, op *ir.Op, carried []*ir.Value) *ir.Value
+}
+
+// combiners is filled by init, since its functions emit what it describes.
+var combiners map[lang.Op]*combiner
+
+func init() {
+	zero := func(lang.DType) ir.Const { return ir.Const{} }
+	one := func(lang.DType) ir.Const { return ir.Const{Int: 1, Float: 1} }
+	combiners = map[lang.Op]*combiner{
+		lang.OpSum:       reduction(lang.OpSum, lang.OpAdd, zero),
+		lang.OpProd:      reduction(lang.OpProd, lang.OpMul, one),
+		lang.OpReduceMax: reduction(lang.OpReduceMax, lang.OpMax, lowest),
+		lang.OpReduceMin: reduction(lang.OpReduceMin, lang.OpMin, highest),
+		lang.OpAny:       reduction(lang.OpAny, lang.OpLogicOr, zero),
+		lang.OpAll:       reduction(lang.OpAll, lang.OpLogicAnd, one),
+		lang.OpMean:      mean(),
+		lang.OpArgMax:    position(lang.OpReduceMax, lang.OpGt, lowest),
+		lang.OpArgMin:    position(lang.OpReduceMin, lang.OpLt, highest),
+		lang.OpDot:       contractions(),
+		lang.OpMma:       contractions(),
+	}
+}
+
+func lowest(d lang.DType) ir.Const {
+	if d.IsFloat() {
+		return ir.Const{Float: math.Inf(-1)}
+	}
+	lo, _ := eval.Limits(d)
+	return ir.Const{Int: lo}
+}
+
+func highest(d lang.DType) ir.Const {
+	if d.IsFloat() {
+		return ir.Const{Float: math.Inf(1)}
+	}
+	_, hi := eval.Limits(d)
+	return ir.Const{Int: hi}
+}
+
+// reduction combines the chunks' results with an elementwise operation, whose identity is given.
+func reduction(reduce, combine lang.Op, identity func(lang.DType) ir.Const) *combiner {
+	return &combiner{
+		init: func(b *ir.Builder, op *ir.Op, _ int64) []*ir.Value {
+			t := op.Result().Type
+			return []*ir.Value{constant(b, t, identity(t.DType))}
+		},
+		step: func(b *ir.Builder, op *ir.Op, _ *ir.Axis, carried []*ir.Value) []*ir.Value {
+			part := b.Emit(&ir.Op{Code: reduce, Args: op.Args, Over: op.Over})[0]
+			return []*ir.Value{b.Op(combine, carried[0], part)}
+		},
+	}
+}
+
+// mean carries the sum and divides it by the number of elements in the end.
+func mean() *combiner {
+	c := reduction(lang.OpSum, lang.OpAdd, func(lang.DType) ir.Const { return ir.Const{} })
+	c.finish = func(b *ir.Builder, op *ir.Op, carried []*ir.Value) *ir.Value {
+		d := op.Result().Type.DType
+		known := int64(1)
+		var count *ir.Value
+		for _, a := range op.Over {
+			if a.Kind == ir.Whole {
+				known *= a.Len
+				continue
+			}
+			end := b.Emit(&ir.Op{Code: lang.OpEnd, Axis: a})[0]
+			start := b.Emit(&ir.Op{Code: lang.OpStart, Axis: a})[0]
+			n := b.Cast(b.Op(lang.OpSub, end, start), d)
+			if count != nil {
+				n = b.Op(lang.OpMul, count, n)
+			}
+			count = n
+		}
+		total := constant(b, ir.Scalar(d), ir.Const{Int: known, Float: float64(known)})
+		if count != nil {
+			total = b.Op(lang.OpMul, count, total)
+		}
+		return b.Op(lang.OpDiv, carried[0], total)
+	}
+	return c
+}
+
+// position carries the best value and its position. Within a chunk the position
+// is the least of those that hold the chunk's best value, or NaN.
+func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combiner {
+	return &combiner{
+		init: func(b *ir.Builder, op *ir.Op, lo int64) []*ir.Value {
+			axes := op.Result().Type.Axes
+			d := op.Args[0].Type.DType
+			return []*ir.Value{
+				constant(b, ir.Type{DType: lang.I32, Axes: axes}, ir.Const{Int: lo}),
+				constant(b, ir.Type{DType: d, Axes: axes}, identity(d)),
+			}
+		},
+		step: func(b *ir.Builder, op *ir.Op, k *ir.Axis, carried []*ir.Value) []*ir.Value {
+			at, best := carried[0], carried[1]
+			x := op.Args[0]
+			float := x.Type.DType.IsFloat()
+			m := b.Emit(&ir.Op{Code: reduce, Args: []*ir.Value{x}, Over: op.Over})[0]
+			holds := b.Op(lang.OpEq, x, m)
+			if float { // where m is NaN it equals nothing: its position is the first NaN's
+				holds = b.Op(lang.OpLogicOr, holds, b.Op(lang.OpIsNaN, x))
+			}
+			index := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: k})[0]
+			candidates := b.Op(lang.OpWhere, holds, index, b.Int(math.MaxInt32))
+			first := b.Emit(&ir.Op{Code: lang.OpReduceMin, Args: []*ir.Value{candidates}, Over: op.Over})[0]
+			wins := b.Op(better, m, best)
+			if float {
+				newNaN := b.Op(lang.OpLogicAnd, b.Op(lang.OpIsNaN, m), b.Op(lang.OpLogicNot, b.Op(lang.OpIsNaN, best)))
+				wins = b.Op(lang.OpLogicOr, wins, newNaN)
+			}
+			return []*ir.Value{b.Op(lang.OpWhere, wins, first, at), b.Op(lang.OpWhere, wins, m, best)}
+		},
+	}
+}
+
+// contractions carry the accumulator.
+func contractions() *combiner {
+	return &combiner{
+		init: func(b *ir.Builder, op *ir.Op, _ int64) []*ir.Value {
+			if op.Code == lang.OpMma {
+				return []*ir.Value{op.Args[2]}
+			}
+			return []*ir.Value{constant(b, op.Result().Type, ir.Const{})}
+		},
+		step: func(b *ir.Builder, op *ir.Op, _ *ir.Axis, carried []*ir.Value) []*ir.Value {
+			return b.Emit(&ir.Op{Code: lang.OpMma, Args: []*ir.Value{op.Args[0], op.Args[1], carried[0]},
+				Over: op.Over, Precision: op.Precision})
+		},
+	}
+}

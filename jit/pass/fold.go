@@ -1,0 +1,306 @@
+package pass
+
+import (
+	"math"
+
+	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
+	"tilec/lang"
+)
+
+var fold = Pass{
+	Name:  "fold",
+	Doc:   "computes what is constant, and drops operations that change nothing",
+	Cheap: true,
+	Run: func(f *ir.Func, _ *Options) (bool, error) {
+		return rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
+			for _, simplify := range simplifications {
+				if v := simplify(b, op); v != nil {
+					return []*ir.Value{v}, true
+				}
+			}
+			return foldRegion(b, op)
+		}), nil
+	},
+	Before: `kernel @k {
+  dim N = 8
+  tensor %x : in f32[N]
+  tensor %y : out f32[N]
+  axis i : grid N by B = ?
+body:
+  %0 = index i : i32{i}
+  %1 = load %x[%0] : f32{i}
+  %2 = const 2 : f32
+  %3 = const 0.5 : f32
+  %4 = mul %2, %3 : f32
+  %5 = mul %1, %4 : f32{i}
+  store %y[%0] = %5
+}
+`,
+	After: `kernel @k {
+  dim N = 8
+  tensor %x : in f32[N]
+  tensor %y : out f32[N]
+  axis i : grid N by B = ?
+body:
+  %0 = index i : i32{i}
+  %1 = load %x[%0] : f32{i}
+  %2 = const 2 : f32
+  %3 = const 0.5 : f32
+  %6 = const 1 : f32
+  store %y[%0] = %1
+}
+`,
+}
+
+// simplifications give a value that stands for the operation's result, or nil.
+var simplifications = []func(*ir.Builder, *ir.Op) *ir.Value{
+	foldSize, foldConstants, foldIdentity, foldSelf, foldTwice, foldWhere, foldCast, foldFull,
+}
+
+// constant emits a constant of the type, spread over its axes.
+func constant(b *ir.Builder, t ir.Type, c ir.Const) *ir.Value {
+	if t.DType.IsFloat() {
+		c = ir.Const{Float: eval.Round(c.Float, t.DType)}
+	} else {
+		c = ir.Const{Int: eval.Wrap(c.Int, t.DType)}
+	}
+	v := b.Const(t.DType, c)
+	if !t.IsScalar() {
+		v = b.Emit(&ir.Op{Code: lang.OpFull, Args: []*ir.Value{v}, Axes: t.Axes})[0]
+	}
+	return v
+}
+
+func foldSize(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code == lang.OpSize && op.Dim.Known() {
+		return b.Int(op.Dim.Value)
+	}
+	return nil
+}
+
+// foldConstants evaluates operations whose arguments are all constant, and
+// rounds literals to the type that they have.
+func foldConstants(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code == lang.OpConst {
+		t := op.Result().Type
+		c := op.Const
+		switch d := t.DType; {
+		case d.IsFloat() && (c.Float != c.Float || eval.Round(c.Float, d) == c.Float):
+		case !d.IsFloat() && eval.Wrap(c.Int, d) == c.Int:
+		default:
+			return constant(b, t, c)
+		}
+		return nil
+	}
+	if !op.Code.Row().Elementwise {
+		return nil
+	}
+	args := make([]ir.Const, len(op.Args))
+	for i, a := range op.Args {
+		c, ok := a.IsConst()
+		if !ok {
+			return nil
+		}
+		args[i] = c
+	}
+	t, d := op.Result().Type, op.Args[len(op.Args)-1].Type.DType
+	if op.Code == lang.OpCast {
+		return constant(b, t, eval.Cast(args[0], d, t.DType))
+	}
+	return constant(b, t, eval.Apply(op.Code, d, args...))
+}
+
+// identity says that an operation with the constant on a side gives the other
+// operand, or, where absorbs is set, the constant itself.
+type identity struct {
+	code        lang.Op
+	left, right bool // the sides on which the constant may be
+	float       bool // for floats; else for integers
+	is          func(c ir.Const, d lang.DType) bool
+	absorbs     bool
+}
+
+func intIs(n int64) func(ir.Const, lang.DType) bool {
+	return func(c ir.Const, d lang.DType) bool { return c.Int == eval.Wrap(n, d) }
+}
+
+// floatIs compares bits: -0 is not 0.
+func floatIs(v float64) func(ir.Const, lang.DType) bool {
+	return func(c ir.Const, _ lang.DType) bool { return math.Float64bits(c.Float) == math.Float64bits(v) }
+}
+
+var negativeZero = math.Copysign(0, -1)
+
+// What is not here is not true of every value: x + 0 is 0 for -0, and x * 0 is
+// not 0 for infinities, NaN and negatives.
+var identities = []identity{
+	{lang.OpAdd, true, true, true, floatIs(negativeZero), false},
+	{lang.OpSub, false, true, true, floatIs(0), false},
+	{lang.OpMul, true, true, true, floatIs(1), false},
+	{lang.OpDiv, false, true, true, floatIs(1), false},
+	{lang.OpMax, true, true, true, floatIs(math.Inf(-1)), false},
+	{lang.OpMin, true, true, true, floatIs(math.Inf(1)), false},
+	{lang.OpPow, false, true, true, floatIs(1), false},
+
+	{lang.OpAdd, true, true, false, intIs(0), false},
+	{lang.OpSub, false, true, false, intIs(0), false},
+	{lang.OpMul, true, true, false, intIs(1), false},
+	{lang.OpMul, true, true, false, intIs(0), true},
+	{lang.OpDiv, false, true, false, intIs(1), false},
+	{lang.OpFloorDiv, false, true, false, intIs(1), false},
+	{lang.OpDiv, true, true, false, intIs(0), true}, // x / 0 is 0
+	{lang.OpFloorDiv, true, true, false, intIs(0), true},
+	{lang.OpMod, true, false, false, intIs(0), true},
+	{lang.OpMod, false, true, false, intIs(0), false}, // x % 0 is x
+	{lang.OpAnd, true, true, false, intIs(-1), false},
+	{lang.OpAnd, true, true, false, intIs(0), true},
+	{lang.OpOr, true, true, false, intIs(0), false},
+	{lang.OpOr, true, true, false, intIs(-1), true},
+	{lang.OpXor, true, true, false, intIs(0), false},
+	{lang.OpShl, false, true, false, intIs(0), false},
+	{lang.OpShr, false, true, false, intIs(0), false},
+	{lang.OpLogicAnd, true, true, false, intIs(1), false},
+	{lang.OpLogicAnd, true, true, false, intIs(0), true},
+	{lang.OpLogicOr, true, true, false, intIs(0), false},
+	{lang.OpLogicOr, true, true, false, intIs(1), true},
+}
+
+func foldIdentity(b *ir.Builder, op *ir.Op) *ir.Value {
+	if len(op.Args) != 2 || len(op.Results) != 1 {
+		return nil
+	}
+	t, d := op.Result().Type, op.Args[0].Type.DType
+	for side, v := range op.Args {
+		c, ok := v.IsConst()
+		if !ok {
+			continue
+		}
+		other := op.Args[1-side]
+		for _, id := range identities {
+			if id.code != op.Code || id.float != d.IsFloat() || !(side == 0 && id.left || side == 1 && id.right) || !id.is(c, d) {
+				continue
+			}
+			if id.absorbs {
+				return constant(b, t, c)
+			}
+			if other.Type.Same(t) {
+				return other
+			}
+		}
+	}
+	return nil
+}
+
+// foldSelf knows operations of a value with itself.
+func foldSelf(b *ir.Builder, op *ir.Op) *ir.Value {
+	if len(op.Args) != 2 || op.Args[0] != op.Args[1] {
+		return nil
+	}
+	switch op.Code {
+	case lang.OpAnd, lang.OpOr, lang.OpMin, lang.OpMax, lang.OpLogicAnd, lang.OpLogicOr:
+		return op.Args[0]
+	case lang.OpSub, lang.OpXor:
+		if t := op.Result().Type; t.DType.IsInt() {
+			return constant(b, t, ir.Const{})
+		}
+	}
+	return nil
+}
+
+// foldTwice drops operations that undo themselves.
+func foldTwice(_ *ir.Builder, op *ir.Op) *ir.Value {
+	switch op.Code {
+	case lang.OpNeg, lang.OpNot, lang.OpLogicNot:
+		if inner := op.Args[0].Def; inner != nil && inner.Code == op.Code {
+			return inner.Args[0]
+		}
+	}
+	return nil
+}
+
+func foldWhere(_ *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code != lang.OpWhere {
+		return nil
+	}
+	chosen := op.Args[1]
+	if c, ok := op.Args[0].IsConst(); ok && c.Int == 0 {
+		chosen = op.Args[2]
+	} else if !ok && op.Args[1] != op.Args[2] {
+		return nil
+	}
+	if chosen.Type.Same(op.Result().Type) {
+		return chosen
+	}
+	return nil
+}
+
+// holds reports that every value of type a is one of type b.
+func holds(a, b lang.DType) bool {
+	mantissa := map[lang.DType]int{lang.F8E4M3: 4, lang.F8E5M2: 3, lang.F16: 11, lang.BF16: 8, lang.F32: 24, lang.F64: 53}
+	exponent := map[lang.DType]int{lang.F8E4M3: 4, lang.F8E5M2: 5, lang.F16: 5, lang.BF16: 8, lang.F32: 8, lang.F64: 11}
+	switch {
+	case a == b || a == lang.Bool:
+		return true
+	case a.IsFloat() && b.IsFloat():
+		return mantissa[b] >= mantissa[a] && exponent[b] >= exponent[a]
+	case a.IsInt() && b.IsInt():
+		return b.Bits() > a.Bits() && (b.IsSigned() || !a.IsSigned())
+	case a.IsInt() && b.IsFloat():
+		return mantissa[b] >= a.Bits() && exponent[b] >= 8
+	}
+	return false
+}
+
+// foldCast drops a cast to the same type, and goes past a widening cast in between.
+func foldCast(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code != lang.OpCast {
+		return nil
+	}
+	x, to := op.Args[0], op.Result().Type.DType
+	if x.Type.DType == to {
+		return x
+	}
+	inner := x.Def
+	if inner == nil || inner.Code != lang.OpCast {
+		return nil
+	}
+	from, via := inner.Args[0].Type.DType, x.Type.DType
+	// From an integer by way of a float to an integer saturates, directly it wraps.
+	saturates := from.IsInt() && via.IsFloat() && to.IsInt() && !holds(from, to)
+	if !holds(from, via) || saturates {
+		return nil
+	}
+	return b.Cast(inner.Args[0], to)
+}
+
+func foldFull(_ *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code == lang.OpFull && len(op.Axes) == 0 {
+		return op.Args[0]
+	}
+	return nil
+}
+
+// foldRegion resolves an `if` by a constant and a `for` without a step.
+func foldRegion(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
+	switch op.Code {
+	case lang.OpIf:
+		c, ok := op.Args[0].IsConst()
+		if !ok {
+			return nil, false
+		}
+		chosen := op.Blocks[0]
+		if c.Int == 0 {
+			chosen = op.Blocks[1]
+		}
+		b.Block.Ops = append(b.Block.Ops, chosen.Ops...)
+		return chosen.Yield, true
+	case lang.OpFor:
+		lo, okLo := op.Args[0].IsConst()
+		hi, okHi := op.Args[1].IsConst()
+		if okLo && okHi && lo.Int >= hi.Int {
+			return op.Args[2:], true
+		}
+	}
+	return nil, false
+}

@@ -1,0 +1,415 @@
+package pass
+
+import (
+	"fmt"
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// A Whole axis that is too long for a block at once becomes loops over it in
+// chunks. Tiles over the axis are not kept from one loop to the next: each
+// operation that consumes the axis (a reduction or a contraction over it, a
+// store through it) gets a loop that computes again, chunk by chunk, what the
+// operation needs. Softmax becomes three loops: the maximum, the sum, the store.
+// Consumers that do not wait for one another share a loop.
+var stream = Pass{
+	Name: "stream",
+	Doc:  "makes loops of whole axes that are too long for a block",
+	Run: func(f *ir.Func, o *Options) (bool, error) {
+		var axes []*ir.Axis
+		for _, a := range f.Axes {
+			if c := o.Chunks[a.Name]; a.Kind == ir.Whole && c > 0 && c < a.Len {
+				axes = append(axes, a)
+			}
+		}
+		if len(axes) == 0 {
+			return false, nil
+		}
+		return true, streamAll(f, axes, o.Chunks)
+	},
+	Chunks: map[string]int64{"j": 1024},
+	Before: `kernel @softmax {
+  dim M = ?
+  dim N = 50257
+  tensor %x : in f32[M, N]
+  tensor %y : out f32[M, N]
+  axis i : grid M by BM = ?
+  axis j : whole N[0 .. 50257]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = load %x[%0, %1] : f32{i, j}
+  %3 = reduce_max %2 over j : f32{i}
+  %4 = sub %2, %3 : f32{i, j}
+  %5 = exp %4 : f32{i, j}
+  %6 = sum %5 over j : f32{i}
+  %7 = div %5, %6 : f32{i, j}
+  store %y[%0, %1] = %7
+}
+`,
+	After: `kernel @softmax {
+  dim M = ?
+  dim N = 50257
+  tensor %x : in f32[M, N]
+  tensor %y : out f32[M, N]
+  axis i : grid M by BM = ?
+  axis j : loop N by 1024
+  axis j.1 : loop N by 1024
+  axis j.2 : loop N by 1024
+body:
+  %0 = index i : i32{i}
+  %8 = const 0 : i32
+  %9 = const 50257 : i32
+  %13 = const -inf : f32
+  %14 = full %13 : f32{i}
+  %18 = for j from %8 to %9 with (%15 = %14) pos %10 : (f32{i}) {
+    %11 = index j : i32{j}
+    %12 = load %x[%0, %11] : f32{i, j}
+    %16 = reduce_max %12 over j : f32{i}
+    %17 = max %15, %16 : f32{i}
+    yield %17
+  }
+  %19 = const 0 : i32
+  %20 = const 50257 : i32
+  %26 = const 0 : f32
+  %27 = full %26 : f32{i}
+  %31 = for j.1 from %19 to %20 with (%28 = %27) pos %21 : (f32{i}) {
+    %22 = index j.1 : i32{j.1}
+    %23 = load %x[%0, %22] : f32{i, j.1}
+    %24 = sub %23, %18 : f32{i, j.1}
+    %25 = exp %24 : f32{i, j.1}
+    %29 = sum %25 over j.1 : f32{i}
+    %30 = add %28, %29 : f32{i}
+    yield %30
+  }
+  %32 = const 0 : i32
+  %33 = const 50257 : i32
+  for j.2 from %32 to %33 pos %34 {
+    %35 = index j.2 : i32{j.2}
+    %36 = load %x[%0, %35] : f32{i, j.2}
+    %37 = sub %36, %18 : f32{i, j.2}
+    %38 = exp %37 : f32{i, j.2}
+    %39 = div %38, %31 : f32{i, j.2}
+    store %y[%0, %35] = %39
+  }
+}
+`,
+}
+
+// streamAll streams the axes one after the other. A reduction over one of them
+// that keeps another can only be streamed in one order, so every order is
+// tried; the first that works wins.
+func streamAll(f *ir.Func, axes []*ir.Axis, chunks map[string]int64) error {
+	var first error
+	for _, order := range permutations(axes) {
+		names := make([]string, len(order))
+		for i, a := range order {
+			names[i] = a.Name
+		}
+		c := ir.Clone(f)
+		err := streamOrder(c, names, chunks)
+		if err == nil {
+			*f = *c
+			return nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
+}
+
+// maxStreamed bounds the axes whose orders are tried: 24 orders of 4.
+const maxStreamed = 4
+
+func permutations(axes []*ir.Axis) [][]*ir.Axis {
+	if len(axes) <= 1 || len(axes) > maxStreamed {
+		return [][]*ir.Axis{axes}
+	}
+	var all [][]*ir.Axis
+	for i, a := range axes {
+		for _, rest := range permutations(slices.Delete(slices.Clone(axes), i, i+1)) {
+			all = append(all, append([]*ir.Axis{a}, rest...))
+		}
+	}
+	return all
+}
+
+func streamOrder(f *ir.Func, names []string, chunks map[string]int64) error {
+	for _, name := range names {
+		s := &streamer{f: f, axis: f.Axis(name), chunk: chunks[name], results: map[*ir.Value]*ir.Value{}}
+		// The first loop takes over the axis's name.
+		f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool { return a == s.axis })
+		if err := s.block(f.Body); err != nil {
+			return fmt.Errorf("streaming axis %s by %d: %w", name, chunks[name], err)
+		}
+		f.Body.Replace(s.results)
+		liveness(f).sweep(f.Body)
+		if op := mention(f, s.axis); op != nil {
+			return fmt.Errorf("streaming axis %s by %d: `%s` keeps the axis", name, chunks[name], op)
+		}
+	}
+	return nil
+}
+
+func mention(f *ir.Func, a *ir.Axis) (found *ir.Op) {
+	f.Walk(func(op *ir.Op) bool {
+		if op.Mentions(a) {
+			found = op
+		}
+		return found == nil
+	})
+	return found
+}
+
+// streamer streams one axis.
+type streamer struct {
+	f     *ir.Func
+	axis  *ir.Axis
+	chunk int64
+	// results is what stands for the results of consumers.
+	results map[*ir.Value]*ir.Value
+}
+
+// group is consumers that share a loop, at the place of the first.
+type group struct {
+	at      int
+	members []*ir.Op
+}
+
+func (s *streamer) wide(v *ir.Value) bool { return v.Type.Has(s.axis) }
+
+// consumes reports an operation that needs tiles over the axis and gives none, or stores through it.
+func (s *streamer) consumes(op *ir.Op) bool {
+	return slices.ContainsFunc(op.Args, s.wide) && !slices.ContainsFunc(op.Results, s.wide)
+}
+
+func (s *streamer) block(b *ir.Block) error {
+	place := map[*ir.Op]int{}
+	for i, op := range b.Ops {
+		place[op] = i
+	}
+	var groups []*group
+	for i, op := range b.Ops {
+		for _, inner := range op.Blocks {
+			if err := s.block(inner); err != nil {
+				return err
+			}
+		}
+		if !s.consumes(op) {
+			continue
+		}
+		if err := s.check(op); err != nil {
+			return err
+		}
+		joined := false
+		for _, g := range groups {
+			if s.joins(b, g, op, place) {
+				g.members = append(g.members, op)
+				joined = true
+				break
+			}
+		}
+		if !joined {
+			groups = append(groups, &group{i, []*ir.Op{op}})
+		}
+	}
+	if len(groups) == 0 {
+		return nil
+	}
+	at := map[int]*group{}
+	consumed := map[*ir.Op]bool{}
+	for _, g := range groups {
+		at[g.at] = g
+		for _, op := range g.members {
+			consumed[op] = true
+		}
+	}
+	out := &ir.Builder{Func: s.f, Block: &ir.Block{}}
+	for i, op := range b.Ops {
+		if g := at[i]; g != nil {
+			s.loop(out, g.members)
+		}
+		if !consumed[op] {
+			out.Block.Ops = append(out.Block.Ops, op)
+		}
+	}
+	b.Ops = out.Block.Ops
+	return nil
+}
+
+// check refuses a consumer that cannot be computed chunk by chunk.
+func (s *streamer) check(op *ir.Op) error {
+	switch {
+	case combiners[op.Code] == nil && op.Code.Row().Effect != lang.Writes:
+		return fmt.Errorf("`%s` cannot be computed in chunks", op)
+	case op.Code.Row().Effect == lang.Writes:
+	case !slices.Contains(op.Over, s.axis):
+		return fmt.Errorf("`%s` loses the axis without reducing over it", op)
+	}
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value) error
+	visit = func(v *ir.Value) error {
+		if !s.wide(v) || seen[v] {
+			return nil
+		}
+		seen[v] = true
+		def := v.Def
+		switch {
+		case def == nil || len(def.Blocks) > 0:
+			return fmt.Errorf("`%s` needs %%%d, which a loop or a choice carries over the axis", op, v.ID)
+		case def.Code == lang.OpLoad && !def.Tensor.ReadOnly():
+			return fmt.Errorf("`%s` would read %s again, which the kernel writes", op, def.Tensor.Name)
+		case def.Code == lang.OpRename:
+			return fmt.Errorf("`%s` needs `%s`, which ties the axis to another", op, def)
+		}
+		for _, a := range def.Args {
+			if err := visit(a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for _, a := range op.Args {
+		if err := visit(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// joins reports whether the consumer can be computed at the group's place: all
+// that it needs beside tiles over the axis is there, and it passes no write
+// that its own could be confused with.
+func (s *streamer) joins(b *ir.Block, g *group, op *ir.Op, place map[*ir.Op]int) bool {
+	seen := map[*ir.Value]bool{}
+	var there func(v *ir.Value) bool
+	there = func(v *ir.Value) bool {
+		if seen[v] {
+			return true
+		}
+		seen[v] = true
+		if s.wide(v) {
+			return !slices.ContainsFunc(v.Def.Args, func(a *ir.Value) bool { return !there(a) })
+		}
+		if v.Def == nil {
+			return true
+		}
+		i, here := place[v.Def]
+		return !here || i < g.at
+	}
+	for _, a := range op.Args {
+		if !there(a) {
+			return false
+		}
+	}
+	if op.Code.Row().Effect != lang.Writes {
+		return true
+	}
+	for _, between := range b.Ops[g.at:place[op]] {
+		if between.Tensor == op.Tensor && between.Code.Row().Effect != lang.Pure || len(between.Blocks) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// loop emits the loop that computes the consumers.
+func (s *streamer) loop(b *ir.Builder, consumers []*ir.Op) {
+	k := *s.axis
+	k.Kind, k.Extent = ir.Loop, s.chunk
+	if k.Dim == nil { // a free axis gets a dimension to walk
+		k.Dim = s.freeDim()
+	}
+	lo, hi := k.Lo, k.Lo+k.Len
+	k.Lo, k.Len, k.Choices = 0, 0, nil
+	axis := s.f.AddAxis(k)
+
+	b.At = consumers[0].At
+	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: []*ir.Value{b.Int(lo), b.Int(hi)}, At: b.At}
+	body := &ir.Block{Params: []*ir.Value{s.f.NewValue(ir.Scalar(lang.I32), nil)}}
+	loop.Blocks = []*ir.Block{body}
+	inner := &ir.Builder{Func: s.f, Block: body}
+	m := &ir.Mapping{Values: map[*ir.Value]*ir.Value{}, Axes: map[*ir.Axis]*ir.Axis{s.axis: axis}}
+
+	type pending struct {
+		op    *ir.Op
+		c     *combiner
+		first int // the first of its carried values
+	}
+	var todo []pending
+	for _, op := range consumers {
+		for _, a := range op.Args {
+			s.recompute(inner, a, m)
+		}
+		inner.At = op.At
+		c := combiners[op.Code]
+		if c == nil {
+			body.Ops = append(body.Ops, s.f.CopyOp(op, m))
+			continue
+		}
+		b.At = op.At
+		inits := c.init(b, op, lo)
+		todo = append(todo, pending{op, c, len(loop.Args) - 2})
+		params := make([]*ir.Value, len(inits))
+		for i, v := range inits {
+			params[i] = s.f.NewValue(v.Type, nil)
+		}
+		loop.Args = append(loop.Args, inits...)
+		body.Params = append(body.Params, params...)
+		body.Yield = append(body.Yield, c.step(inner, mappedOp(op, m), axis, params)...)
+	}
+	results := b.Emit(loop)
+	for _, p := range todo {
+		b.At = p.op.At
+		v := results[p.first]
+		if p.c.finish != nil {
+			v = p.c.finish(b, p.op, results[p.first:])
+		}
+		if v.Name == "" && v.Def != nil {
+			v.Name = p.op.Result().Name
+		}
+		s.results[p.op.Result()] = v
+	}
+}
+
+// freeDim declares a dimension for a free axis, so that a loop can walk it.
+func (s *streamer) freeDim() *ir.Dim {
+	d := &ir.Dim{Name: s.axis.Name, Value: s.axis.Lo + s.axis.Len, Divisor: 1}
+	for n := 1; slices.ContainsFunc(s.f.Dims, func(e *ir.Dim) bool { return e.Name == d.Name }); n++ {
+		d.Name = fmt.Sprintf("%s.%d", s.axis.Name, n)
+	}
+	s.f.Dims = append(s.f.Dims, d)
+	return d
+}
+
+// recompute puts into the loop what v needs of tiles over the axis.
+func (s *streamer) recompute(b *ir.Builder, v *ir.Value, m *ir.Mapping) {
+	if !s.wide(v) || m.Values[v] != nil {
+		return
+	}
+	for _, a := range v.Def.Args {
+		s.recompute(b, a, m)
+	}
+	b.Block.Ops = append(b.Block.Ops, s.f.CopyOp(v.Def, m))
+}
+
+// mappedOp is the consumer over the loop's axis, apart from its results.
+func mappedOp(op *ir.Op, m *ir.Mapping) *ir.Op {
+	c := *op
+	c.Results = nil
+	c.Args = make([]*ir.Value, len(op.Args))
+	for i, a := range op.Args {
+		c.Args[i] = m.Value(a)
+	}
+	c.Over = make([]*ir.Axis, len(op.Over))
+	for i, a := range op.Over {
+		c.Over[i] = a
+		if n := m.Axes[a]; n != nil {
+			c.Over[i] = n
+		}
+	}
+	return &c
+}
