@@ -220,3 +220,5 @@ func near(t testing.TB, got []float32, want, bound []float64) {
 		}
 	}
 }
+
+func ptr[T any](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }

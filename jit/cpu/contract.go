@@ -116,27 +116,28 @@ func (c *compiler) contract(op *ir.Op) func(*frame) {
 		}
 		// Batches are counted like an odometer, the last axis fastest.
 		var at [maxRank]int
+		offA, offB := 0, 0
 		for i := range nbatch {
+			ma, mb, mc := va.m, vb.m, cm
+			ma.p = unsafe.Add(ma.p, offA*ma.size)
+			mb.p = unsafe.Add(mb.p, offB*mb.size)
+			mc.p = unsafe.Add(mc.p, i*m*n*csize)
 			if swap {
-				run(fr, n, m, k, vb.m.transpose(), va.m.transpose(), cm.transpose())
+				run(fr, n, m, k, mb.transpose(), ma.transpose(), mc.transpose())
 			} else {
-				run(fr, m, n, k, va.m, vb.m, cm)
+				run(fr, m, n, k, ma, mb, mc)
 			}
-			if i == nbatch-1 {
-				break
-			}
-			cm.p = unsafe.Add(cm.p, m*n*csize)
 			for x := len(nb) - 1; x >= 0; x-- {
 				size := fr.axes[nb[x]].n
 				at[x]++
-				va.m.p = unsafe.Add(va.m.p, va.batch[x]*va.m.size)
-				vb.m.p = unsafe.Add(vb.m.p, vb.batch[x]*vb.m.size)
+				offA += va.batch[x]
+				offB += vb.batch[x]
 				if at[x] < size {
 					break
 				}
 				at[x] = 0
-				va.m.p = unsafe.Add(va.m.p, -size*va.batch[x]*va.m.size)
-				vb.m.p = unsafe.Add(vb.m.p, -size*vb.batch[x]*vb.m.size)
+				offA -= size * va.batch[x]
+				offB -= size * vb.batch[x]
 			}
 		}
 		if !direct {

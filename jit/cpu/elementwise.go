@@ -151,6 +151,7 @@ func (c *compiler) broadcast(r row, dst, dsize int, axes []int, args [3]operand,
 		// Strides, in bytes, of the outer axes.
 		var size, at [maxRank]int
 		var step [3][maxRank]int
+		var off [3]int // bytes
 		for i := range n {
 			s := args[i].size
 			for a := rank - 1; a >= 0; a-- {
@@ -171,21 +172,23 @@ func (c *compiler) broadcast(r row, dst, dsize int, axes []int, args [3]operand,
 		if run == 0 {
 			return
 		}
-		d := fr.at(dst)
-		for {
-			runRow(fr, r, d, dsize, p, &args, &steady, n, run)
-			d = unsafe.Add(d, run*dsize)
+		for d := dst; ; d += run * dsize {
+			var q [3]unsafe.Pointer
+			for i := range n {
+				q[i] = unsafe.Add(p[i], off[i])
+			}
+			runRow(fr, r, fr.at(d), dsize, q, &args, &steady, n, run)
 			a := split - 1
 			for ; a >= 0; a-- {
 				at[a]++
 				for i := range n {
-					p[i] = unsafe.Add(p[i], step[i][a])
+					off[i] += step[i][a]
 				}
 				if at[a] < size[a] {
 					break
 				}
 				for i := range n {
-					p[i] = unsafe.Add(p[i], -size[a]*step[i][a])
+					off[i] -= size[a] * step[i][a]
 				}
 				at[a] = 0
 			}

@@ -50,7 +50,7 @@ func pack(dst unsafe.Pointer, width, lanes, k int, src unsafe.Pointer, lane, ste
 	for l := 0; l < lanes; l += width {
 		w := min(width, lanes-l)
 		group := unsafe.Add(src, l*lane*m.size)
-		d := slice[float32](dst, width*k)
+		d := slice[float32](unsafe.Add(dst, l*k*4), width*k)
 		if w < width {
 			clear(d)
 		}
@@ -79,7 +79,6 @@ func pack(dst unsafe.Pointer, width, lanes, k int, src unsafe.Pointer, lane, ste
 				load(unsafe.Pointer(&d[i]), width, unsafe.Add(group, i*lane*m.size), step, k)
 			}
 		}
-		dst = unsafe.Add(dst, width*k*4)
 	}
 }
 

@@ -58,6 +58,8 @@ func (b *box) empty() bool {
 }
 
 // move copies the box with m; the sizes are bytes of one element on each side.
+// Here and everywhere, a pointer is formed only where there is an element: the
+// garbage collector refuses to see one past the end of its object.
 func (b *box) move(m mover, dst unsafe.Pointer, dstSize int, src unsafe.Pointer, srcSize int) {
 	if b.empty() {
 		return
@@ -69,10 +71,8 @@ func (b *box) move(m mover, dst unsafe.Pointer, dstSize int, src unsafe.Pointer,
 		return
 	}
 	if last == 1 {
-		for range b.n[0] {
-			m(dst, b.dst[1], src, b.src[1], b.n[1])
-			dst = unsafe.Add(dst, b.dst[0]*dstSize)
-			src = unsafe.Add(src, b.src[0]*srcSize)
+		for i := range b.n[0] {
+			m(unsafe.Add(dst, i*b.dst[0]*dstSize), b.dst[1], unsafe.Add(src, i*b.src[0]*srcSize), b.src[1], b.n[1])
 		}
 		return
 	}

@@ -57,10 +57,8 @@ func (c *compiler) reduce(op *ir.Op) func(*frame) {
 		}
 		o, n, i := fr.count(outers), fr.count(reduceds), fr.count(inners)
 		to := fr.at(dst)
-		for range o {
-			f(to, from, n, i, fr.axes[first].start)
-			from = unsafe.Add(from, n*i*ssize)
-			to = unsafe.Add(to, i*dsize)
+		for q := range o {
+			f(unsafe.Add(to, q*i*dsize), unsafe.Add(from, q*n*i*ssize), n, i, fr.axes[first].start)
 		}
 		if round != nil {
 			round(slice[float32](fr.at(dst), o*i))
