@@ -123,10 +123,12 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := pass.Run(f, pass.Options{}); err != nil {
+	// Verifying costs microseconds and turns a bad pass into an error that names it.
+	opts := pass.Options{Verify: true}
+	if err := pass.Run(f, opts); err != nil {
 		return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
 	}
-	logs.Print(StageIR, f.Name, func() string { return ir.Print(f) })
+	logs.Print(StageIR, f.Name, f.String)
 	sizes := func(d *ir.Dim) int64 {
 		n, err := dims.sizes[d].Eval(s.value)
 		if err != nil {
@@ -140,12 +142,11 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 	}
 	logs.Print(StagePlan, f.Name, func() string { return p.String() + "\n" })
 	if len(p.Chunks) > 0 {
-		if err := pass.Stream(f, p.Chunks); err != nil {
+		opts.Chunks = p.Chunks
+		if err := pass.Run(f, opts); err != nil {
 			return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
 		}
-		if err := pass.Run(f, pass.Options{}); err != nil {
-			return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
-		}
+		logs.Print(StageIR, f.Name+", streamed", f.String)
 	}
 	if err := p.Apply(f); err != nil {
 		return nil, fmt.Errorf("compiler bug: %w", err)

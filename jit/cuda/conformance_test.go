@@ -406,7 +406,7 @@ func testWrongParams(t *testing.T, c *Context) {
 	}{
 		{nil, "it takes 3 parameters, 0 were given"},
 		{new(Params).Uint64(0).Uint32(1).Uint8(1).Uint8(1), "it takes 3 parameters, 4 were given"},
-		{new(Params).Uint64(0).Uint8(1).Uint8(1), "parameter 1 has 4 bytes at offset 8, 1 bytes at offset 8 were given"},
+		{new(Params).Uint64(0).Uint8(1).Uint8(1), "parameter 1 has 4 bytes, 1 were given"},
 		{new(Params).Uint64(0).Uint32(1).Uint32(1), "parameter 2 has 1 bytes at offset 12, 4 bytes at offset 12 were given"},
 	} {
 		require.ErrorContains(t, s.Launch(step, one, wrong.params), wrong.says)

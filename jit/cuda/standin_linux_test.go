@@ -35,6 +35,9 @@ func standIn(t *testing.T) *Driver {
 // Without a GPU this checks that every call passes its arguments as the driver
 // expects them, on whatever thread; what a GPU does is for TestConformance.
 func TestCallsAgainstStandIn(t *testing.T) {
+	if _, err := Open(); err == nil {
+		t.Skip("there is a real driver, whose symbols the stand-in's may be mixed with")
+	}
 	d := standIn(t)
 	runConformance(t, d, 0)
 
