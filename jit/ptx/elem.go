@@ -1,0 +1,205 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/lang"
+)
+
+// elem is one elementwise operation to be emitted: its operands, in their
+// register classes, and the operand type (of the two values for `where`).
+type elem struct {
+	*asm
+	d    lang.DType
+	args []reg
+	// approx permits the hardware's fast forms.
+	approx bool
+}
+
+// emitter emits an operation and gives its result.
+type emitter func(e elem) reg
+
+// emitters holds an operation's code by class of element type; nil where the
+// type rules allow no such operand. Floats up to 32 bits are computed in f32.
+type emitters struct {
+	boolean, integer, float emitter
+	// rounds: the float result may need rounding to a narrow type.
+	rounds bool
+}
+
+// elementwise emits an operation on one element and gives the register of its result:
+// of type d, or a predicate for comparisons and tests. Casts are emitted by cast.
+func elementwise(a *asm, op lang.Op, d lang.DType, args []reg, approx bool) reg {
+	row := elementTable[op]
+	e := elem{asm: a, d: d, args: args, approx: approx}
+	switch {
+	case d == lang.Bool && row.boolean != nil:
+		return row.boolean(e)
+	case d.IsInt() && row.integer != nil:
+		return row.integer(e)
+	case d.IsFloat() && row.float != nil:
+		r := row.float(e)
+		if row.rounds {
+			r = roundTo(a, d, r)
+		}
+		return r
+	}
+	panic(fmt.Sprintf("ptx: no code for %s of %s", op, d))
+}
+
+var elementTable = map[lang.Op]emitters{
+	lang.OpAdd:      {integer: wrapped("add"), float: plain("add"), rounds: true},
+	lang.OpSub:      {integer: wrapped("sub"), float: plain("sub"), rounds: true},
+	lang.OpMul:      {integer: wrapped("mul.lo"), float: plain("mul"), rounds: true},
+	lang.OpDiv:      {integer: intDiv, float: floatDiv, rounds: true},
+	lang.OpFloorDiv: {integer: intFloorDiv, float: floatFloorDiv, rounds: true},
+	lang.OpMod:      {integer: intMod, float: floatMod},
+	lang.OpNeg:      {integer: wrapped("neg"), float: plain("neg")},
+	lang.OpAbs:      {integer: intAbs, float: plain("abs")},
+	lang.OpSign:     {integer: intSign, float: floatSign},
+	lang.OpMin:      {integer: plain("min"), float: floatExtreme("min")},
+	lang.OpMax:      {integer: plain("max"), float: floatExtreme("max")},
+	lang.OpClamp:    {integer: clampOf(plain("min"), plain("max")), float: clampOf(floatExtreme("min"), floatExtreme("max"))},
+	lang.OpFma:      {float: floatFma},
+
+	lang.OpPow:     {float: mathOp2(flt.powOf), rounds: true},
+	lang.OpExp:     {float: mathOp(flt.expOf, approxExp), rounds: true},
+	lang.OpExp2:    {float: mathOp(flt.exp2Of, approxBy("ex2.approx.ftz.f32")), rounds: true},
+	lang.OpExpm1:   {float: mathOp(flt.expm1Of, nil), rounds: true},
+	lang.OpLog:     {float: mathOp(flt.logOf, approxLog), rounds: true},
+	lang.OpLog2:    {float: mathOp(flt.log2Of, approxBy("lg2.approx.ftz.f32")), rounds: true},
+	lang.OpLog1p:   {float: mathOp(flt.log1pOf, nil), rounds: true},
+	lang.OpSqrt:    {float: mathOp(flt.sqrtOf, approxBy("sqrt.approx.ftz.f32")), rounds: true},
+	lang.OpRsqrt:   {float: mathOp(flt.rsqrtOf, approxBy("rsqrt.approx.ftz.f32")), rounds: true},
+	lang.OpSin:     {float: mathOp(flt.sinOf, approxBy("sin.approx.ftz.f32")), rounds: true},
+	lang.OpCos:     {float: mathOp(flt.cosOf, approxBy("cos.approx.ftz.f32")), rounds: true},
+	lang.OpTan:     {float: mathOp(flt.tanOf, approxTan), rounds: true},
+	lang.OpSinh:    {float: mathOp(flt.sinhOf, nil), rounds: true},
+	lang.OpCosh:    {float: mathOp(flt.coshOf, nil), rounds: true},
+	lang.OpTanh:    {float: mathOp(flt.tanhOf, approxBy("tanh.approx.f32")), rounds: true},
+	lang.OpAtan2:   {float: mathOp2(flt.atan2Of), rounds: true},
+	lang.OpErf:     {float: mathOp(flt.erfOf, nil), rounds: true},
+	lang.OpSigmoid: {float: mathOp(flt.sigmoidOf, approxSigmoid), rounds: true},
+
+	// Whole numbers next to a narrow float are numbers of its type.
+	lang.OpFloor: {float: towards("cvt.rmi")},
+	lang.OpCeil:  {float: towards("cvt.rpi")},
+	lang.OpRound: {float: towards("cvt.rni")},
+	lang.OpIsNaN: {float: isNaN},
+	lang.OpIsInf: {float: isInf},
+
+	lang.OpAnd:      {integer: bitwise("and")},
+	lang.OpOr:       {integer: bitwise("or")},
+	lang.OpXor:      {integer: bitwise("xor")},
+	lang.OpNot:      {integer: bitwise("not")},
+	lang.OpShl:      {integer: shiftLeft},
+	lang.OpShr:      {integer: shiftRight},
+	lang.OpPopcount: {integer: popcount},
+	lang.OpClz:      {integer: clz},
+
+	lang.OpEq: {boolean: boolEq, integer: compare("eq"), float: compare("eq")},
+	lang.OpNe: {boolean: logic("xor"), integer: compare("ne"), float: compare("neu")},
+	lang.OpLt: {boolean: boolLess(0, 1), integer: compare("lt"), float: compare("lt")},
+	lang.OpLe: {boolean: boolLessEq(0, 1), integer: compare("le"), float: compare("le")},
+	lang.OpGt: {boolean: boolLess(1, 0), integer: compare("gt"), float: compare("gt")},
+	lang.OpGe: {boolean: boolLessEq(1, 0), integer: compare("ge"), float: compare("ge")},
+
+	lang.OpLogicAnd: {boolean: logic("and")},
+	lang.OpLogicOr:  {boolean: logic("or")},
+	lang.OpLogicNot: {boolean: logic("not")},
+
+	lang.OpWhere: {boolean: boolWhere, integer: where, float: where},
+}
+
+// suffix is the type of an instruction on a value of type d: .s32, .u64, .f32 ...
+func suffix(d lang.DType) string {
+	switch {
+	case d == lang.F64:
+		return ".f64"
+	case d.IsFloat():
+		return ".f32"
+	}
+	kind := ".u"
+	if d.IsSigned() {
+		kind = ".s"
+	}
+	if d.Bits() == 64 {
+		return kind + "64"
+	}
+	return kind + "32"
+}
+
+// bitsSuffix is the untyped form of suffix: .b32 or .b64.
+func bitsSuffix(d lang.DType) string {
+	if d.Bits() == 64 {
+		return ".b64"
+	}
+	return ".b32"
+}
+
+// emit emits one instruction of the operand type on the registers and constants given.
+func (e elem) emit(name string, xs ...any) reg {
+	return e.op(classOf(e.d), name+suffix(e.d), xs...)
+}
+
+// operands are the arguments as an instruction takes them.
+func (e elem) operands() []any {
+	xs := make([]any, len(e.args))
+	for i, r := range e.args {
+		xs[i] = r
+	}
+	return xs
+}
+
+// plain is one instruction.
+func plain(name string) emitter {
+	return func(e elem) reg { return e.emit(name, e.operands()...) }
+}
+
+// compare is one setp.
+func compare(cond string) emitter {
+	return func(e elem) reg { return e.op(pred, "setp."+cond+suffix(e.d), e.args[0], e.args[1]) }
+}
+
+func where(e elem) reg {
+	s := bitsSuffix(e.d)
+	if e.d.IsFloat() {
+		s = suffix(e.d)
+	}
+	return e.op(classOf(e.d), "selp"+s, e.args[1], e.args[2], e.args[0])
+}
+
+// clampOf is min(max(x, lo), hi), of the operand class's own min and max.
+func clampOf(min, max emitter) emitter {
+	return func(e elem) reg {
+		lower, upper := e, e
+		lower.args = e.args[:2]
+		upper.args = []reg{max(lower), e.args[2]}
+		return min(upper)
+	}
+}
+
+// Booleans are predicates.
+
+func logic(name string) emitter {
+	return func(e elem) reg { return e.op(pred, name+".pred", e.operands()...) }
+}
+
+func (e elem) not(p reg) reg { return e.op(pred, "not.pred", p) }
+
+func boolEq(e elem) reg { return e.not(logic("xor")(e)) }
+
+// boolLess is not args[i] and args[j]: false is less than true.
+func boolLess(i, j int) emitter {
+	return func(e elem) reg { return e.op(pred, "and.pred", e.not(e.args[i]), e.args[j]) }
+}
+
+func boolLessEq(i, j int) emitter {
+	return func(e elem) reg { return e.op(pred, "or.pred", e.not(e.args[i]), e.args[j]) }
+}
+
+func boolWhere(e elem) reg {
+	yes := e.op(pred, "and.pred", e.args[0], e.args[1])
+	no := e.op(pred, "and.pred", e.not(e.args[0]), e.args[2])
+	return e.op(pred, "or.pred", yes, no)
+}

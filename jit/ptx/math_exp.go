@@ -1,0 +1,105 @@
+package ptx
+
+import "math"
+
+// expPoly is e^r - 1 for |r| <= ln(2)/2, as r + r² q(r).
+func (m flt) expPoly(r reg) reg {
+	return m.fma(m.mul(r, r), m.poly(r, m.precision.exp), r)
+}
+
+// expReduce writes x as n ln 2 + r; raw is n + offset as nearest gives it.
+func (m flt) expReduce(x reg, offset int) (r, n, raw reg) {
+	n, raw = m.nearest(x, m.log2e[0], offset)
+	r = m.fma(n, -m.ln2[0], x)
+	return m.fma(n, -m.ln2[1], r), n, raw
+}
+
+// expScaled is e^x * 2^shift for whole shift, correct also where e^x alone
+// would be infinite.
+func (m flt) expScaled(x reg, shift int) reg {
+	x = m.clamp(x, m.expMin, m.expMax+1)
+	r, _, raw := m.expReduce(x, 2*m.bias+shift)
+	return m.scale(m.add(m.expPoly(r), 1.0), raw)
+}
+
+func (m flt) expOf(x reg) reg { return m.expScaled(x, 0) }
+
+func (m flt) exp2Of(x reg) reg {
+	x = m.clamp(x, float64(-m.bias-60), float64(m.bias+2))
+	n, raw := m.nearest(x, 1, 2*m.bias)
+	r := m.mul(m.sub(x, n), math.Ln2)
+	return m.scale(m.add(m.expPoly(r), 1.0), raw)
+}
+
+// expm1Of computes with 2^(n-1), so that the largest results do not overflow early:
+// e^x - 1 = 2 (2^(n-1) (e^r - 1) + (2^(n-1) - 1/2)).
+func (m flt) expm1Of(x reg) reg {
+	c := m.clamp(x, -64, m.expMax)
+	r, _, raw := m.expReduce(c, m.bias-1)
+	s := m.fromHigh(m.op(b32, "shl.b32", raw, m.man))
+	y := m.fma(m.expPoly(r), s, m.sub(s, 0.5))
+	y = m.add(y, y)
+	return m.sel(m.test("lt", m.abs(x), m.tiny), x, y)
+}
+
+// sigmoidOf is 1/(1+e) or e/(1+e) with e = exp(-|x|): neither overflows.
+func (m flt) sigmoidOf(x reg) reg {
+	e := m.expOf(m.neg(m.abs(x)))
+	num := m.sel(m.test("lt", x, 0.0), e, 1.0)
+	return m.mul(num, m.recip(m.add(e, 1.0)))
+}
+
+// sinhOf is by its series near 0, else (e^x - e^-x) / 2 with e^x halved first.
+func (m flt) sinhOf(x reg) reg {
+	a := m.abs(x)
+	t := m.expScaled(a, -1)
+	far := m.sub(t, m.quick(0.25, t))
+	far = m.sel(m.test("gt", t, 0x1p60), t, far)
+	var near reg
+	if m.class == f32 {
+		z := m.mul(a, a)
+		near = m.fma(m.mul(z, a), m.poly(z, sinhSmall), a)
+	} else {
+		e := m.expm1Of(a)
+		near = m.mul(m.add(e, m.div(e, m.add(e, 1.0))), 0.5)
+		near = m.sel(m.test("lt", a, m.tiny), a, near)
+	}
+	return m.copySign(m.sel(m.test("lt", a, 1.0), near, far), x)
+}
+
+func (m flt) coshOf(x reg) reg {
+	t := m.expScaled(m.abs(x), -1)
+	return m.sel(m.test("gt", t, 0x1p60), t, m.add(t, m.quick(0.25, t)))
+}
+
+// tanhOf is by its series near 0, else 1 - 2/(e^2x + 1). In f32 the
+// hardware's 2^x is enough there: tanh takes at most 3/4 of its error.
+func (m flt) tanhOf(x reg) reg {
+	a := m.abs(x)
+	if m.class == f64 {
+		e := m.expm1Of(m.f("min", m.add(a, a), 64.0))
+		y := m.sel(m.test("lt", a, m.tiny), a, m.div(e, m.add(e, 2.0)))
+		return m.copySign(m.sel(m.test("nan", x, x), x, y), x)
+	}
+	e := m.op(f32, "ex2.approx.ftz.f32", m.mul(a, 2*math.Log2E))
+	far := m.fma(m.op(f32, "rcp.approx.ftz.f32", m.add(e, 1.0)), -2.0, 1.0)
+	z := m.mul(a, a)
+	near := m.fma(m.mul(z, a), m.poly(z, tanhSmall), a)
+	return m.copySign(m.sel(m.test("lt", a, 0.55), near, far), x)
+}
+
+// erfOf is x times a polynomial in x² near 0, else 1 - 2^-g(x) with a polynomial g.
+func (m flt) erfOf(x reg) reg {
+	a := m.abs(x)
+	z := m.mul(x, x)
+	near := m.mul(x, m.poly(z, m.precision.erf))
+	if m.class == f32 {
+		g := m.poly(m.sub(m.f("min.NaN", a, 4.0), 2.0), erfcSingle)
+		far := m.sub(1.0, m.op(f32, "ex2.approx.ftz.f32", m.neg(g)))
+		return m.sel(m.test("lt", a, 0.92), near, m.copySign(far, x))
+	}
+	a = m.clamp(a, 0, 6)
+	g := m.sel(m.test("lt", a, 2.2), m.poly(m.sub(a, 1.6), erfcNear), m.poly(m.sub(a, 4.0), erfcFar))
+	far := m.sub(1.0, m.exp2Of(m.neg(g)))
+	return m.sel(m.test("lt", a, 1.0), near, m.copySign(far, x))
+}

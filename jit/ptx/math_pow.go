@@ -1,0 +1,109 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+)
+
+func hex64(v uint64) string { return fmt.Sprintf("0x%016X", v) }
+
+// powOf is 2^(y log2|x|), with C's rules for the special cases. f32 is computed in
+// f64; f64 keeps the logarithm in two numbers.
+func (m flt) powOf(x, y reg) reg {
+	if m.class == f32 {
+		d := flt{m.asm, double}
+		wide := d.powOf(m.op(f64, "cvt.f64.f32", x), m.op(f64, "cvt.f64.f32", y))
+		return m.op(f32, "cvt.rn.f32.f64", wide)
+	}
+	ax := m.abs(x)
+	hi, lo := m.log2Pair(ax)
+	// Beyond these y the result is 0, 1 or infinite, whatever x is; the product stays finite.
+	yc := m.clamp(y, -0x1p70, 0x1p70)
+	p := m.mul(hi, yc)
+	q := m.fma(hi, yc, m.neg(p))
+	q = m.fma(lo, yc, q)
+	pc := m.clamp(p, -1100, 1100)
+	q = m.sel(m.test("eq", p, pc), q, 0.0)
+	n, raw := m.nearest(pc, 1, 2*m.bias)
+	r := m.add(m.sub(pc, n), q)
+	r = m.fma(r, m.ln2[0], m.mul(r, m.ln2[1]))
+	z := m.scale(m.add(m.expPoly(r), 1.0), raw)
+
+	// |x| = 0 and infinity: to the power of a negative number the other way round.
+	rise := m.test("gt", y, 0.0)
+	z = m.sel(m.test("eq", ax, 0.0), m.sel(rise, 0.0, math.Inf(1)), z)
+	z = m.sel(m.test("eq", ax, math.Inf(1)), m.sel(rise, math.Inf(1), 0.0), z)
+	z = m.sel(m.test("eq", ax, 1.0), 1.0, z)
+
+	// Negative x: only whole y, the sign by its parity. Infinite y is whole and even.
+	negative := m.op(pred, "setp.lt.s32", m.high(x), 0)
+	whole := m.test("eq", m.f("cvt.rni.f64", y), y)
+	halfY := m.mul(y, 0.5)
+	odd := m.test("neu", m.f("cvt.rni.f64", halfY), halfY)
+	odd = m.op(pred, "and.pred", odd, whole)
+	flip := m.op(pred, "and.pred", negative, odd)
+	z = m.sel(flip, m.neg(z), z)
+	bad := m.op(pred, "and.pred", m.test("lt", x, 0.0), m.test("gt", x, math.Inf(-1)))
+	bad = m.op(pred, "and.pred", bad, m.op(pred, "not.pred", whole))
+	z = m.sel(bad, math.NaN(), z)
+
+	z = m.sel(m.test("nan", x, y), m.add(x, y), z)
+	one := m.op(pred, "or.pred", m.test("eq", x, 1.0), m.test("eq", y, 0.0))
+	return m.sel(one, 1.0, z)
+}
+
+// pair is a sum of two numbers, the second small beside the first.
+type pair struct{ hi, lo reg }
+
+// twoProduct is x y exactly.
+func (m flt) twoProduct(x, y any) pair {
+	p := m.mul(x, y)
+	if r, ok := x.(reg); ok {
+		return pair{p, m.fma(r, y, m.neg(p))}
+	}
+	return pair{p, m.fma(x, y, m.neg(p))}
+}
+
+// quickSum is x + y exactly, for |x| >= |y|.
+func (m flt) quickSum(x, y reg) pair {
+	s := m.add(x, y)
+	return pair{s, m.sub(y, m.sub(s, x))}
+}
+
+// timesPair multiplies pairs, to about twice the precision.
+func (m flt) timesPair(x, y pair) pair {
+	p := m.twoProduct(x.hi, y.hi)
+	return m.quickSum(p.hi, m.fma(x.hi, y.lo, m.fma(x.lo, y.hi, p.lo)))
+}
+
+// log2Pair is log2 of a positive number, relative error about 2^-64: with
+// s = f / (2 + f), log(1 + f) = 2s + 2/3 s³ + s⁵ (...), the first two terms as pairs.
+func (m flt) log2Pair(x reg) (hi, lo reg) {
+	n, shift := m.logNormal(x)
+	e, f := m.logReduce(n)
+	d := m.add(f, 2.0)
+	dlo := m.sub(f, m.sub(d, 2.0))
+	s := m.div(f, d)
+	rest := m.fma(m.neg(s), d, f)
+	rest = m.fma(m.neg(s), dlo, rest)
+	s2 := pair{s, m.div(rest, d)}
+
+	z := m.timesPair(s2, s2)
+	cube := m.timesPair(z, s2)
+	// 2/3 as a pair
+	const third2 = 2.0 / 3
+	c := pair{m.op(f64, "mov.f64", imm64(third2)), m.op(f64, "mov.f64", imm64(0x1.5555555555555p-55))}
+	t3 := m.timesPair(cube, c)
+	t5 := m.mul(m.mul(cube.hi, z.hi), m.poly(z.hi, logPair))
+
+	l := m.quickSum(m.add(s2.hi, s2.hi), t3.hi)
+	l.lo = m.add(l.lo, m.add(m.add(m.add(s2.lo, s2.lo), t3.lo), t5))
+	l = m.quickSum(l.hi, l.lo)
+	inv := pair{m.op(f64, "mov.f64", imm64(m.log2e[0])), m.op(f64, "mov.f64", imm64(m.log2e[1]))}
+	l = m.timesPair(l, inv)
+	ef := m.add(m.whole(e), shift)
+	// |e| >= 1 > |l| or e = 0: exact either way.
+	sum := m.quickSum(ef, l.hi)
+	out := m.quickSum(sum.hi, m.add(sum.lo, l.lo))
+	return out.hi, out.lo
+}
