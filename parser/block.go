@@ -48,18 +48,18 @@ func (g *grammar) block(lex *lexer.PeekingLexer) (*lang.Block, error) {
 			b.At = g.since(start, lex)
 			return b, nil
 		}
-		begun := lex.RawCursor()
+		before := lex.MakeCheckpoint()
 		s, err := g.statement(lex)
 		if err == nil {
-			b.Stmts = append(b.Stmts, s)
 			err = g.endOfStatement(lex)
 		}
-		if tooDeep(err) {
+		switch {
+		case err == nil:
+			b.Stmts = append(b.Stmts, s)
+		case tooDeep(err):
 			return nil, err // what is inside would be too deep as well
-		}
-		if err != nil {
-			g.report(err, t.Pos.Offset)
-			g.skipStatement(lex, begun, inside)
+		default:
+			g.recover(lex, before, err)
 		}
 	}
 }
@@ -72,16 +72,37 @@ func (g *grammar) endOfStatement(lex *lexer.PeekingLexer) error {
 	return g.unexpected(t, "the end of the statement")
 }
 
+// recover reports the error of the statement that began at start, and goes to
+// the statement behind it.
+func (g *grammar) recover(lex *lexer.PeekingLexer, start lexer.Checkpoint, err error) {
+	begun := start.RawCursor()
+	next, cut, err := g.cutShort(begun, lex.RawCursor(), err, g.beginsStatement)
+	g.report(err, g.list[begun].Pos.Offset)
+	if cut {
+		lex.LoadCheckpoint(start)
+		moveTo(lex, next)
+		return
+	}
+	g.skipStatement(lex, begun)
+}
+
+// beginsStatement reports whether a token that is first on its line can begin a statement.
+func (g *grammar) beginsStatement(i lexer.RawCursor) bool {
+	t := &g.list[i]
+	return t.Type == kindIdent || is(t, "let") || is(t, "axis") || is(t, "for") || is(t, "if")
+}
+
 // skipStatement goes behind the broken statement that began at a cursor: to
 // the end of its line, or to a `let` or `axis`, which begin the next one for
 // sure. The blocks on the way are parsed, for their errors.
-func (g *grammar) skipStatement(lex *lexer.PeekingLexer, begun lexer.RawCursor, inside int32) {
+func (g *grammar) skipStatement(lex *lexer.PeekingLexer, begun lexer.RawCursor) {
+	level := g.depths[begun]
 	for !lex.Peek().EOF() {
 		t, depth := lex.Peek(), g.depths[lex.RawCursor()]
 		switch {
-		case depth < inside, depth == inside && t.Type == kindNewline:
+		case depth < level, depth == level && t.Type == kindNewline:
 			return
-		case depth == inside && lex.RawCursor() > begun && (is(t, "let") || is(t, "axis")):
+		case depth == level && lex.RawCursor() > begun && (is(t, "let") || is(t, "axis")):
 			return
 		case is(t, "{"):
 			if _, err := g.block(lex); err == nil {

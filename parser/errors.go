@@ -14,7 +14,12 @@ import (
 )
 
 // syntaxError carries a diagnostic out of the productions.
-type syntaxError struct{ diag *lang.Diagnostic }
+type syntaxError struct {
+	diag *lang.Diagnostic
+	// noticed is the offset of the token at which the error came to light; its
+	// place may be an earlier one.
+	noticed int
+}
 
 func (e *syntaxError) Error() string { return e.diag.Message }
 
@@ -29,7 +34,7 @@ func (g *grammar) failAt(code lang.Code, at lang.Span, message, fix string) *syn
 	if fix != "" {
 		d.Fix = &lang.Fix{Message: fix}
 	}
-	return &syntaxError{d}
+	return &syntaxError{d, at.Start}
 }
 
 func (g *grammar) fail(code lang.Code, t *lexer.Token, message, fix string) *syntaxError {
@@ -39,31 +44,57 @@ func (g *grammar) fail(code lang.Code, t *lexer.Token, message, fix string) *syn
 // report adds the error of the statement or declaration that begins at from,
 // unless it is the consequence of an error in the tokens.
 func (g *grammar) report(err error, from int) {
-	d := g.diagnose(err)
+	e := g.diagnose(err)
 	for _, cause := range g.causes {
-		if from <= cause && cause <= d.At.Start {
+		if from <= cause && cause <= e.noticed {
 			return
 		}
 	}
-	g.diags = append(g.diags, d)
+	g.diags = append(g.diags, e.diag)
+}
+
+// cutShort looks for the line break at which the broken statement or
+// declaration, tokens begun to failed, should have ended: what stands behind it
+// begins the next one, in the same column. So `let b = a +` does not take the
+// line below into its error. It gives the token behind the break, and the error.
+func (g *grammar) cutShort(begun, failed lexer.RawCursor, err error, begins func(i lexer.RawCursor) bool) (next lexer.RawCursor, cut bool, _ error) {
+	for i := begun + 1; i <= failed; i++ {
+		prev, t := &g.list[i-1], &g.list[i]
+		if g.depths[i] != g.depths[begun] || t.Pos.Line == prev.Pos.Line || t.Pos.Column != g.list[begun].Pos.Column ||
+			prev.Type == kindNewline || !begins(i) {
+			continue
+		}
+		if i < failed {
+			err = g.fail(lang.ErrSyntax, prev, fmt.Sprintf("expected the rest of the statement after `%s`", prev.Value), "")
+		}
+		return i, true, err
+	}
+	return failed, false, err
+}
+
+// moveTo goes to a token that is not before the current one.
+func moveTo(lex *lexer.PeekingLexer, cursor lexer.RawCursor) {
+	for lex.RawCursor() < cursor && !lex.Peek().EOF() {
+		lex.Next()
+	}
 }
 
 // diagnose makes a diagnostic of an error of a production or of participle.
-func (g *grammar) diagnose(err error) *lang.Diagnostic {
+func (g *grammar) diagnose(err error) *syntaxError {
 	var ours *syntaxError
 	if errors.As(err, &ours) {
-		return ours.diag
+		return ours
 	}
 	var theirs *participle.UnexpectedTokenError
 	if errors.As(err, &theirs) {
-		return g.unexpected(&theirs.Unexpected, wanted(theirs.Message())).diag
+		return g.unexpected(&theirs.Unexpected, wanted(theirs.Message()))
 	}
 	var other participle.Error
 	if errors.As(err, &other) {
 		at := other.Position().Offset
-		return g.failAt(lang.ErrSyntax, g.span(at, at+1), other.Message(), "").diag
+		return g.failAt(lang.ErrSyntax, g.span(at, at+1), other.Message(), "")
 	}
-	return g.failAt(lang.ErrSyntax, g.span(0, 0), err.Error(), "").diag
+	return g.failAt(lang.ErrSyntax, g.span(0, 0), err.Error(), "")
 }
 
 // words says in the reader's terms what a production of the grammar is.
@@ -141,6 +172,7 @@ func (g *grammar) unexpected(t *lexer.Token, want string) *syntaxError {
 		place, message = prev, fmt.Sprintf("expected %s after `%s`", want, prev.Value)
 	}
 	err := g.fail(lang.ErrSyntax, place, message, "")
+	err.noticed = t.Pos.Offset
 	if place == prev {
 		return err
 	}

@@ -102,9 +102,14 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 		}
 		err = g.unexpected(lex.Peek(), "the end of the declaration")
 	}
-	g.report(err, from)
 	failed := lex.RawCursor()
+	next, cut, err := g.cutShort(start.RawCursor(), failed, err, g.beginsDeclaration)
+	g.report(err, from)
 	lex.LoadCheckpoint(start)
+	if cut {
+		moveTo(lex, next)
+		return
+	}
 	g.skipDeclaration(lex, failed)
 }
 
@@ -112,33 +117,30 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 // here. When its header is what broke, at the token failed, the body is parsed
 // all the same, for its errors.
 func (g *grammar) skipDeclaration(lex *lexer.PeekingLexer, failed lexer.RawCursor) {
-	var prev *lexer.Token
+	begun := lex.RawCursor()
 	for !lex.Peek().EOF() {
+		i := lex.RawCursor()
 		t := lex.Peek()
-		top := g.depths[lex.RawCursor()] == 0
-		if prev != nil && prev.Pos.Line != t.Pos.Line && lex.RawCursor() >= failed && top {
-			if g.atDeclaration(lex) {
+		if i > begun && i >= failed && g.depths[i] == 0 {
+			prev := &g.list[i-1]
+			switch {
+			case prev.Pos.Line != t.Pos.Line && g.beginsDeclaration(i):
 				return
+			case failed > begun && prev.Type == kindNewline && t.Pos.Column == 1:
+				return // whatever it is, it is not part of the broken one
+			case is(t, "{") && !is(prev, "in"):
+				if _, err := g.block(lex); err == nil {
+					continue
+				}
 			}
 		}
-		if top && is(t, "{") && lex.RawCursor() >= failed && prev != nil && !is(prev, "in") && !is(prev, "struct") {
-			_, _ = g.parseBody(lex)
-			prev = t
-			continue
-		}
-		prev = lex.Next()
+		lex.Next()
 	}
 }
 
-// atDeclaration reports whether a declaration, with its attributes, begins here.
-func (g *grammar) atDeclaration(lex *lexer.PeekingLexer) bool {
-	t := lex.Peek()
-	if t.EOF() || is(t, "@") {
-		return true
-	}
-	ahead := lex.MakeCheckpoint()
-	lex.Next()
-	next := lex.Peek()
-	lex.LoadCheckpoint(ahead)
-	return beginsDecl(t, next)
+// beginsDeclaration reports whether a token that is first on its line begins a
+// declaration, with its attributes.
+func (g *grammar) beginsDeclaration(i lexer.RawCursor) bool {
+	t := &g.list[i]
+	return is(t, "@") || !t.EOF() && beginsDecl(t, &g.list[i+1])
 }

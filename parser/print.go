@@ -86,6 +86,14 @@ func add[T any](t *tree, head string, of []T, one func(T) tree) {
 
 func word(head, name string) string { return head + " " + name }
 
+// named is a head with names behind it.
+func named(head string, names []lang.Ident) string {
+	for _, n := range names {
+		head = word(head, n.Name)
+	}
+	return head
+}
+
 func identTree(n lang.Ident) tree { return node(n.Name) }
 
 func declTree(d lang.Decl) tree {
@@ -135,6 +143,9 @@ func declTree(d lang.Decl) tree {
 		t.kids = append(t.kids, exprTree(d.Body))
 	default:
 		t.head = fmt.Sprintf("%T", d)
+	}
+	if len(t.kids) == 0 {
+		t.head = "(" + t.head + ")"
 	}
 	return t
 }
@@ -227,7 +238,7 @@ func axisTree(a *lang.AxisClause) tree {
 func stmtTree(s lang.Stmt) tree {
 	switch s := s.(type) {
 	case *lang.LetStmt:
-		return node("let", append(list("", s.Names, identTree).kids, exprTree(s.Value))...)
+		return node(named("let", s.Names), exprTree(s.Value))
 	case *lang.AxisStmt:
 		return node("axis", axisTree(s.Axis))
 	case *lang.AssignStmt:
@@ -286,7 +297,7 @@ func exprTree(e lang.Expr) tree {
 	case *lang.ForExpr:
 		t := node("for", axisTree(e.Axis))
 		if e.Init != nil {
-			t.kids = append(t.kids, node("with", append(list("", e.Carried, identTree).kids, exprTree(e.Init))...))
+			t.kids = append(t.kids, node(named("with", e.Carried), exprTree(e.Init)))
 		}
 		t.kids = append(t.kids, exprTree(e.Body))
 		return t
@@ -295,7 +306,7 @@ func exprTree(e lang.Expr) tree {
 	case *lang.ListExpr:
 		return bracketed("list", e.Elems)
 	case *lang.LambdaExpr:
-		return node("=>", append(list("", e.Params, identTree).kids, exprTree(e.Body))...)
+		return node(named("=>", e.Params), exprTree(e.Body))
 	case *lang.MapExpr:
 		return node("->", exprTree(e.From), exprTree(e.To))
 	case *lang.Block:
