@@ -21,8 +21,8 @@ type GPU struct {
 	ctx    *cuda.Context
 	stream *cuda.Stream
 	target plan.Target
-	// assembler makes machine code ahead of time, where there is one; the driver compiles PTX otherwise.
-	assembler *cuda.Assembler
+	// compiler makes machine code that can be kept: the driver's own, or ptxas. Where there is neither, the driver compiles PTX as it loads it.
+	compiler cuda.PTXCompiler
 }
 
 // OpenGPU opens the CUDA device of an ordinal.
@@ -49,8 +49,10 @@ func OpenGPU(ordinal int) (*GPU, error) {
 		return nil, err
 	}
 	g := &GPU{ctx: ctx, stream: stream, target: target}
-	if a, err := cuda.FindAssembler(); err == nil {
-		g.assembler = a
+	if c, err := driver.FindDriverCompiler(); err == nil {
+		g.compiler = c
+	} else if a, err := cuda.FindAssembler(); err == nil {
+		g.compiler = a
 	}
 	return g, nil
 }
@@ -186,18 +188,19 @@ type storedModule struct {
 	Threads, Shared int
 }
 
-// image is what the driver loads: machine code where there is an assembler, else the PTX, which the driver compiles and caches itself.
+// image is what the driver loads: machine code from the cache, or from the
+// compiler; PTX where there is no compiler, for the driver to compile and keep.
 func (d *GPU) image(m *ptx.Module, store *cache.Cache) ([]byte, error) {
-	if d.assembler == nil || store == nil {
+	if d.compiler == nil {
 		return []byte(m.Text), nil
 	}
-	key := cache.NewKey("cubin").Add("assembler", d.assembler.Version).Add("target", d.target.Name).Add("ptx", m.Text).Sum()
+	key := cache.NewKey("cubin").Add("compiler", d.compiler.Version()).Add("target", d.target.Name).Add("ptx", m.Text).Sum()
 	if data, ok := store.Get(key); ok {
 		return data, nil
 	}
-	cubin, _, err := d.assembler.Assemble(context.Background(), []byte(m.Text), d.target.Name, cuda.CompileOptions{LineInfo: true})
+	cubin, _, err := d.compiler.Compile(context.Background(), []byte(m.Text), d.target.Name, cuda.CompileOptions{LineInfo: true})
 	if err != nil {
-		return []byte(m.Text), nil // an assembler older than the PTX: the driver has the last word
+		return []byte(m.Text), nil // older than the PTX, perhaps: the driver has the last word
 	}
 	store.Put(key, cubin)
 	return cubin, nil

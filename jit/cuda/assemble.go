@@ -26,8 +26,11 @@ var ErrNoAssembler = errors.New("no ptxas")
 // An Assembler is NVIDIA's ptxas, which makes a cubin of PTX ahead of time.
 type Assembler struct {
 	Path    string
-	Version string // as it prints it: "V12.4.131", for instance
+	version string
 }
+
+// Version is ptxas's own: "V12.4.131", for instance.
+func (a *Assembler) Version() string { return a.version }
 
 // FindAssembler looks for ptxas at [AssemblerVariable] and then in PATH.
 func FindAssembler() (*Assembler, error) {
@@ -43,7 +46,7 @@ func FindAssembler() (*Assembler, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s --version: %w: %s", ErrNoAssembler, path, err, bytes.TrimSpace(out))
 	}
-	return &Assembler{Path: path, Version: assemblerVersion(string(out))}, nil
+	return &Assembler{Path: path, version: assemblerVersion(string(out))}, nil
 }
 
 // assemblerVersion finds the version in what ptxas prints about itself; failing
@@ -60,9 +63,9 @@ func assemblerVersion(text string) string {
 // sourceName is what ptxas calls the module in its messages.
 const sourceName = "module.ptx"
 
-// Assemble makes a cubin for a target, as in "sm_90a". The log is what ptxas
+// Compile makes a cubin for a target, as in "sm_90a". The log is what ptxas
 // printed; when it fails, the error has it too.
-func (a *Assembler) Assemble(ctx context.Context, ptx []byte, target string, opts CompileOptions) (cubin []byte, log string, err error) {
+func (a *Assembler) Compile(ctx context.Context, ptx []byte, target string, opts CompileOptions) (cubin []byte, log string, err error) {
 	if err := opts.check(); err != nil {
 		return nil, "", err
 	}
@@ -112,4 +115,12 @@ func (o CompileOptions) flags(target string) []string {
 		flags = append(flags, "-v")
 	}
 	return flags
+}
+
+// PTXCompiler makes machine code of PTX ahead of loading: an [Assembler] or a [DriverCompiler].
+type PTXCompiler interface {
+	// Compile makes a cubin for a target, as in "sm_90a". The log is what the compiler said.
+	Compile(ctx context.Context, ptx []byte, target string, opts CompileOptions) (cubin []byte, log string, err error)
+	// Version tells compilers apart, for keys of caches.
+	Version() string
 }

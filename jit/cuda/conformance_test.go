@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"errors"
@@ -46,6 +47,7 @@ var conformance = []struct {
 	{"wrong parameters are refused", 0, testWrongParams},
 	{"goroutines on any thread", 0, testGoroutines},
 	{"cubin", 0, testCubin},
+	{"cubin from the driver", 0, testDriverCubin},
 	{"launch allocates little", 0, testLaunchAllocations},
 	{"cluster", 90, testCluster},
 	{"programmatic launch", 90, testProgrammatic},
@@ -407,7 +409,7 @@ func testWrongParams(t *testing.T, c *Context) {
 		{nil, "it takes 3 parameters, 0 were given"},
 		{new(Params).Uint64(0).Uint32(1).Uint8(1).Uint8(1), "it takes 3 parameters, 4 were given"},
 		{new(Params).Uint64(0).Uint8(1).Uint8(1), "parameter 1 has 4 bytes, 1 were given"},
-		{new(Params).Uint64(0).Uint32(1).Uint32(1), "parameter 2 has 1 bytes at offset 12, 4 bytes at offset 12 were given"},
+		{new(Params).Uint64(0).Uint32(1).Uint32(1), "parameter 2 has 1 bytes, 4 were given"},
 	} {
 		require.ErrorContains(t, s.Launch(step, one, wrong.params), wrong.says)
 	}
@@ -433,7 +435,22 @@ func testCubin(t *testing.T, c *Context) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	cubin, log, err := a.Assemble(context.Background(), vectorPTX, "sm_"+itoa(c.Device().Capability()), CompileOptions{Verbose: true})
+	compileAndAdd(t, c, a)
+}
+
+func testDriverCubin(t *testing.T, c *Context) {
+	d, err := c.Driver().FindDriverCompiler()
+	if err != nil {
+		t.Skip(err)
+	}
+	compileAndAdd(t, c, d)
+	_, log, err := d.Compile(context.Background(), bytes.Replace(vectorPTX, []byte("add.f32"), []byte("nonsense.f32"), 1), "sm_80", CompileOptions{})
+	require.Error(t, err)
+	assert.Contains(t, log, "nonsense")
+}
+
+func compileAndAdd(t *testing.T, c *Context, compiler PTXCompiler) {
+	cubin, log, err := compiler.Compile(context.Background(), vectorPTX, "sm_"+itoa(c.Device().Capability()), CompileOptions{Verbose: true, LineInfo: true, OptLevel: 3})
 	require.NoError(t, err)
 	assert.Contains(t, log, "registers")
 	addVectors(t, c, stream(t, c), kernel(t, load(t, c, cubin), "add"), 1000)

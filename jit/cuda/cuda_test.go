@@ -161,19 +161,19 @@ func TestAssembler(t *testing.T) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	require.Regexp(t, `^V\d+\.\d+`, a.Version)
+	require.Regexp(t, `^V\d+\.\d+`, a.Version())
 	ctx := context.Background()
 	for _, m := range []struct {
 		ptx    []byte
 		target string
 	}{{vectorPTX, "sm_80"}, {vectorPTX, "sm_90a"}, {hopperPTX, "sm_90"}} {
-		cubin, log, err := a.Assemble(ctx, m.ptx, m.target, CompileOptions{Verbose: true, LineInfo: true, OptLevel: 3})
+		cubin, log, err := a.Compile(ctx, m.ptx, m.target, CompileOptions{Verbose: true, LineInfo: true, OptLevel: 3})
 		require.NoError(t, err)
 		require.True(t, bytes.HasPrefix(cubin, []byte("\x7fELF")))
 		require.Contains(t, log, "registers")
 		require.NotContains(t, log, " 4 bytes spill")
 	}
-	_, log, err := a.Assemble(ctx, bytes.Replace(vectorPTX, []byte("add.f32"), []byte("nonsense.f32"), 1), "sm_80", CompileOptions{})
+	_, log, err := a.Compile(ctx, bytes.Replace(vectorPTX, []byte("add.f32"), []byte("nonsense.f32"), 1), "sm_80", CompileOptions{})
 	require.ErrorContains(t, err, sourceName+", line")
 	require.Contains(t, log, "nonsense")
 }

@@ -37,3 +37,26 @@ func loadLibrary(name string) (*library, error) {
 		return p
 	}), nil
 }
+
+// openCompilerLibrary opens the library of the driver's PTX compiler and gives
+// a look-up of its functions, 0 for one that it has not.
+func openCompilerLibrary() (func(name string) uintptr, error) {
+	var first error
+	for _, name := range compilerLibraries {
+		h, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
+		if err != nil {
+			if first == nil {
+				first = err
+			}
+			continue
+		}
+		return func(name string) uintptr {
+			p, err := purego.Dlsym(h, name)
+			if err != nil {
+				return 0
+			}
+			return p
+		}, nil
+	}
+	return nil, first
+}
