@@ -28,7 +28,8 @@ type Plan struct {
 	Why []string `json:"why,omitempty"`
 }
 
-// Apply sets the extents of f's axes from the plan. Every grid and loop axis must have one.
+// Apply sets the extents of f's axes from the plan. Every grid and loop axis
+// must have one, there or, like the loops that the pass `stream` made, already.
 func (p *Plan) Apply(f *ir.Func) error {
 	for _, a := range f.Axes {
 		switch {
@@ -37,7 +38,10 @@ func (p *Plan) Apply(f *ir.Func) error {
 		case a.Kind == ir.Whole:
 			a.Extent = a.Len
 		default:
-			e := p.Extents[a.Name]
+			e, ok := p.Extents[a.Name]
+			if !ok {
+				e = a.Extent
+			}
 			if e <= 0 {
 				return fmt.Errorf("plan for %s gives no extent for axis %s", f.Name, a.Name)
 			}

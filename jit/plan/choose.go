@@ -1,0 +1,155 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilec/jit/ir"
+)
+
+// pipelineStages is the depth of the load pipeline where a loop feeds a contraction.
+const pipelineStages = 3
+
+// Choose decides the extents, chunks, warps and stages of a kernel for a
+// target: the candidate of least predicted time within the target's limits.
+//
+// sizes gives the typical size of a dimension that is only known at launch, 0
+// where nothing is said, and may be nil; it guides the choice, which is correct
+// for every size. pins fixes parameters by name: those of the axes (BM), warps
+// and stages; a pin wins over what the source allows. The same arguments give
+// the same plan always.
+//
+// It is an error if no candidate fits; the error says which limit is broken and
+// by how much.
+func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
+	m := newModel(f, t, sizes)
+	fail := func(err error) error { return fmt.Errorf("plan for %s on %s: %w", f.Name, t.Name, err) }
+	ks, err := m.knobs(pins)
+	if err != nil {
+		return nil, fail(err)
+	}
+	warps, err := m.setting("warps", pins, 4, 8)
+	if err != nil {
+		return nil, fail(err)
+	}
+	stages, err := m.setting("stages", pins, 1)
+	if err != nil {
+		return nil, fail(err)
+	}
+	if _, pinned := pins["stages"]; !pinned && f.Hints["stages"] == 0 && m.canPipeline() {
+		stages = []int{pipelineStages, pipelineStages - 1}
+	}
+	if t.Arch == 0 {
+		warps, stages = []int{0}, []int{0}
+	}
+
+	best, second := &scored{}, &scored{}
+	var worst *violation
+	var where string
+	each(ks, make([]int64, len(f.Axes)), func(extent []int64) {
+		for _, w := range warps {
+			for _, s := range stages {
+				c := at{m, candidate{extent, w, s}}
+				e, v := c.evaluate()
+				if v != nil {
+					if worst == nil || v.excess() < worst.excess() {
+						worst, where = v, c.describe()
+					}
+					continue
+				}
+				score(c, e, best, second)
+			}
+		}
+	})
+	if best.e == nil {
+		return nil, fail(fmt.Errorf("nothing fits: with %s it %s", where, worst))
+	}
+	p := best.plan(m)
+	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c}.describe(), best.e))
+	if second.e != nil {
+		p.Why = append(p.Why, fmt.Sprintf("next %s: %s", at{m, second.c}.describe(), second.e))
+	}
+	return p, nil
+}
+
+// canPipeline reports a contraction in a loop, or one that may be streamed.
+func (m *model) canPipeline() bool {
+	if m.pipelined {
+		return true
+	}
+	for i, a := range m.f.Axes {
+		if a.Kind == ir.Whole && m.contracted[i] && m.streamable[i] {
+			return true
+		}
+	}
+	return false
+}
+
+func (c at) evaluate() (*estimate, *violation) {
+	if c.target.Arch == 0 {
+		return c.cpu()
+	}
+	return c.gpu()
+}
+
+// scored is a candidate with its estimate; e is nil where there is none.
+type scored struct {
+	c candidate
+	e *estimate
+}
+
+// score keeps the two cheapest; of equals, the first.
+func score(c at, e *estimate, best, second *scored) {
+	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages}, e}
+	switch {
+	case best.e == nil || e.time < best.e.time:
+		*second, *best = *best, s
+	case second.e == nil || e.time < second.e.time:
+		*second = s
+	}
+}
+
+func (s *scored) plan(m *model) *Plan {
+	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages}
+	c := at{m, s.c}
+	staged := false
+	for i, a := range m.f.Axes {
+		switch {
+		case a.Scalar:
+		case a.Kind != ir.Whole:
+			p.Extents[a.Name] = s.c.extent[i]
+		case c.streamed(i):
+			if p.Chunks == nil {
+				p.Chunks = map[string]int64{}
+			}
+			p.Chunks[a.Name] = s.c.extent[i]
+			staged = staged || m.contracted[i]
+		}
+	}
+	if p.Stages > 1 && !m.pipelined && !staged {
+		p.Stages = 1 // the contraction was not streamed after all
+	}
+	return p
+}
+
+// describe is the candidate's values by the names that can be pinned.
+func (c at) describe() string {
+	var parts []string
+	for i, a := range c.f.Axes {
+		name := a.Tile
+		if name == "" {
+			name = a.Name
+		}
+		if !a.Scalar && (a.Kind != ir.Whole || c.streamed(i)) {
+			parts = append(parts, fmt.Sprintf("%s=%d", name, c.extent[i]))
+		}
+	}
+	if c.warps > 0 {
+		parts = append(parts, fmt.Sprintf("warps=%d stages=%d", c.warps, c.stages))
+	}
+	if len(parts) == 0 {
+		return "its one form"
+	}
+	return strings.Join(parts, " ")
+}

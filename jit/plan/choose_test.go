@@ -1,0 +1,98 @@
+package plan_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/ir"
+	"tilec/jit/pass"
+	"tilec/jit/plan"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// kernel reads a kernel of the IR's test data with some of its dimensions and ranges replaced, and runs the passes.
+func kernel(t testing.TB, name string, replace ...string) *ir.Func {
+	t.Helper()
+	text, err := os.ReadFile("../ir/testdata/" + name + ".tir")
+	require.NoError(t, err)
+	f, err := ir.Parse(name, strings.NewReplacer(replace...).Replace(string(text)))
+	require.NoError(t, err)
+	require.NoError(t, pass.Run(f, pass.Options{Verify: true}))
+	return f
+}
+
+func target(t testing.TB, name string) plan.Target {
+	tg, err := plan.FindTarget(name)
+	require.NoError(t, err)
+	return tg
+}
+
+func sizes(m map[string]int64) func(*ir.Dim) int64 {
+	return func(d *ir.Dim) int64 { return m[d.Name] }
+}
+
+type planCase struct {
+	name    string
+	kernel  string
+	replace []string
+	sizes   map[string]int64
+}
+
+func cases() []planCase {
+	row := func(n int64) []string {
+		return []string{"dim N = 768", fmt.Sprintf("dim N = %d", n), "N[0 .. 768]", fmt.Sprintf("N[0 .. %d]", n)}
+	}
+	var cs []planCase
+	for _, n := range []int64{1 << 12, 1 << 26} {
+		cs = append(cs, planCase{fmt.Sprintf("add %d", n), "add", nil, map[string]int64{"N": n}})
+	}
+	for _, s := range [][2]int64{{8192, 768}, {8192, 4096}, {65536, 1024}, {4096, 50304}, {4096, 50257}, {1, 768}} {
+		for _, k := range []string{"softmax", "layernorm"} {
+			cs = append(cs, planCase{fmt.Sprintf("%s %dx%d", k, s[0], s[1]), k, row(s[1]), map[string]int64{"M": s[0]}})
+		}
+	}
+	for _, m := range []int64{1, 256, 1024, 8192} {
+		for _, s := range [][2]int64{{768, 2304}, {768, 768}, {768, 3072}, {3072, 768}, {768, 50304}, {1024, 4096}, {4096, 1024}} {
+			// Without the source's limits on the extents.
+			free := []string{"dim K = 768", fmt.Sprintf("dim K = %d", s[0]), "dim N = 3072", fmt.Sprintf("dim N = %d", s[1]),
+				" in {64, 128, 256}", "", " in {32, 64, 128}", ""}
+			cs = append(cs, planCase{fmt.Sprintf("linear %d %d to %d", m, s[0], s[1]), "linear_gelu", free, map[string]int64{"M": m}})
+		}
+	}
+	for _, s := range [][3]int64{{8, 12, 128}, {8, 12, 1024}, {4, 16, 4096}, {2, 16, 16384}} {
+		cs = append(cs, planCase{fmt.Sprintf("attention %dx%dx%dx64", s[0], s[1], s[2]), "attention",
+			[]string{"dim H = 12", fmt.Sprintf("dim H = %d", s[1])}, map[string]int64{"B": s[0], "S": s[2]}})
+	}
+	cs = append(cs, planCase{"attention 4x16x4096x128", "attention", []string{"dim H = 12", "dim H = 16", "dim D = 64", "dim D = 128", "[0 .. 64]", "[0 .. 128]"}, map[string]int64{"B": 4, "S": 4096}})
+	cs = append(cs, planCase{"embed 8x1024x768", "embed", nil, map[string]int64{"B": 8, "S": 1024}})
+	return cs
+}
+
+// The plans are golden, so that a change of the planner shows in review.
+func TestPlans(t *testing.T) {
+	for _, name := range []string{"sm_90a", "sm_80", "cpu"} {
+		var b strings.Builder
+		for _, c := range cases() {
+			p, err := plan.Choose(kernel(t, c.kernel, c.replace...), target(t, name), sizes(c.sizes), nil)
+			require.NoError(t, err, c.name)
+			fmt.Fprintf(&b, "%s\n  %s\n", c.name, p)
+			for _, line := range p.Why {
+				fmt.Fprintf(&b, "    %s\n", line)
+			}
+		}
+		file := "testdata/" + name + ".txt"
+		if *update {
+			require.NoError(t, os.WriteFile(file, []byte(b.String()), 0o644))
+		}
+		want, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(want), b.String(), "run with -update where the change is meant")
+	}
+}

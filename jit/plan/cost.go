@@ -1,0 +1,414 @@
+package plan
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// Figures of the machine that the targets share, and of the backend.
+const (
+	// registerLimit is the most 32-bit registers a thread for tiles; the rest of 255 is for addresses and the like.
+	registerLimit = 160
+	// registerOverhead is what a thread needs beside tiles.
+	registerOverhead = 40
+	// threadsPerSM and blocksPerSM bound the occupancy.
+	threadsPerSM, blocksPerSM = 2048, 32
+	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.
+	loadLatency, stepOverhead = 0.7e-6, 50e-9
+	// blockOverhead is the time to start a block and to end it.
+	blockOverhead = 0.5e-6
+	// l2BytesPerClock and sharedBytesPerClock are what one multiprocessor moves.
+	l2BytesPerClock, sharedBytesPerClock = 64, 128
+	// lanes is the elementwise operations that a multiprocessor does each clock.
+	lanes = 128
+	// rereadMiss is the part of reads by several blocks that the L2 does not hold although it could not hold all.
+	rereadMiss = 0.1
+	// reductionScratch is shared memory for reductions across warps, in bytes.
+	reductionScratch = 4096
+	// manyElements is from how many elements a thread code gets long.
+	manyElements = 64
+)
+
+// estimate is the predicted cost of a candidate, in seconds, with what it is made of.
+type estimate struct {
+	time                               float64
+	compute, l2, dram, shared, issue   float64
+	latency, launch                    float64
+	waves                              float64 // wave efficiency, 0 to 1
+	blocks, perSM                      int64
+	registers, sharedBytes, workingSet int64
+}
+
+// violation is a limit that a candidate breaks.
+type violation struct {
+	what       string
+	need, have int64
+}
+
+func (v *violation) excess() float64 { return float64(v.need) / float64(v.have) }
+
+func (v *violation) String() string {
+	return fmt.Sprintf("needs %d %s, the limit is %d: %d too many", v.need, v.what, v.have, v.need-v.have)
+}
+
+// bound names the term that the time comes from.
+func (e *estimate) bound() string {
+	names := []string{"compute", "l2", "dram", "shared", "issue"}
+	terms := []float64{e.compute, e.l2, e.dram, e.shared, e.issue}
+	i := slices.Index(terms, slices.Max(terms))
+	if e.latency+e.launch > terms[i] {
+		return "latency"
+	}
+	return names[i]
+}
+
+func (e *estimate) String() string {
+	s := fmt.Sprintf("%s, bound by %s:", seconds(e.time), e.bound())
+	for _, t := range []struct {
+		name string
+		v    float64
+	}{{"compute", e.compute}, {"l2", e.l2}, {"dram", e.dram}, {"shared", e.shared}, {"issue", e.issue}, {"latency", e.latency}, {"launch", e.launch}} {
+		if t.v > 0 {
+			s += fmt.Sprintf(" %s %s", t.name, seconds(t.v))
+		}
+	}
+	s += fmt.Sprintf("; %d blocks, wave efficiency %.2f", e.blocks, e.waves)
+	if e.perSM > 0 {
+		s += fmt.Sprintf(", %d a multiprocessor, %d registers a thread, %d bytes of shared memory", e.perSM, e.registers, e.sharedBytes)
+	}
+	if e.workingSet > 0 {
+		s += fmt.Sprintf(", working set %d bytes", e.workingSet)
+	}
+	return s
+}
+
+func seconds(t float64) string {
+	return time.Duration(math.Round(t * 1e9)).String()
+}
+
+// at is a candidate with what follows from its extents.
+type at struct {
+	*model
+	candidate
+}
+
+func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
+
+func (c at) streamed(i int) bool { return c.f.Axes[i].Kind == ir.Whole && c.extent[i] < c.size[i] }
+
+// blocks is how many blocks the launch has.
+func (c at) blocks() int64 {
+	n := int64(1)
+	for i, a := range c.f.Axes {
+		if a.Kind == ir.Grid {
+			n *= max(ceilDiv(c.size[i], c.extent[i]), 1)
+		}
+	}
+	return n
+}
+
+// trips is how many steps a loop takes: half of them where it ends with a grid axis's block, as causal attention does.
+func (c at) trips(loop *ir.Op) float64 {
+	lo, hi := loop.Args[0].Def, loop.Args[1].Def
+	if loop.Axis == nil {
+		if lo != nil && hi != nil && lo.Code == lang.OpConst && hi.Code == lang.OpConst {
+			return float64(max(hi.Const.Int-lo.Const.Int, 0))
+		}
+		return 1
+	}
+	i := c.place[loop.Axis]
+	n := float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
+	if hi != nil && (hi.Code == lang.OpEnd || lo != nil && lo.Code == lang.OpStart) {
+		return (n + 1) / 2
+	}
+	return n
+}
+
+// elements is how many elements an operation over the axes handles in the whole
+// launch, each pass counted; padded counts those too that ragged blocks have not.
+func (c at) elements(s step, padded bool) (all, onePass float64) {
+	all = 1
+	for i, a := range c.f.Axes {
+		blocks := float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
+		switch has := slices.Contains(s.axes, i); {
+		case a.Kind == ir.Grid && has && padded:
+			all *= blocks * float64(c.extent[i])
+		case a.Kind == ir.Grid && has:
+			all *= float64(c.size[i])
+		case a.Kind == ir.Grid:
+			all *= blocks
+		case has && a.Kind == ir.Whole:
+			all *= float64(c.size[i])
+		}
+	}
+	for _, loop := range s.loops {
+		trips := c.trips(loop)
+		if loop.Axis != nil && slices.Contains(s.axes, c.place[loop.Axis]) {
+			i := c.place[loop.Axis]
+			per := float64(c.extent[i])
+			if !padded {
+				per = min(per, float64(c.size[i])/float64(max(ceilDiv(c.size[i], c.extent[i]), 1)))
+			}
+			trips *= per
+		}
+		all *= trips
+	}
+	onePass = all
+	for i, n := range c.passes[s.op] {
+		if c.streamed(i) {
+			all *= float64(n)
+		}
+	}
+	return all, onePass
+}
+
+// count is the elements of a tile at once.
+func (c at) count(t tile, padded bool) int64 {
+	n := int64(1)
+	for _, i := range t.axes {
+		e := c.extent[i]
+		if padded {
+			e = nextPow2(e)
+		}
+		n *= e
+	}
+	return n
+}
+
+func (c at) threads() int64 { return int64(c.warps) * 32 }
+
+// registersPerThread is the most that live tiles take at once.
+func (c at) registersPerThread() int64 {
+	most := int64(0)
+	for _, live := range c.live {
+		n := int64(0)
+		for _, t := range live {
+			n += max(c.count(t, true)*t.bytes/4/c.threads(), 1)
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// sharedBytes is the shared memory of a block: contraction operands, those that
+// are loaded step by step once a stage, and a tile to arrange results in.
+func (c at) sharedBytes() int64 {
+	total := int64(0)
+	for _, o := range c.operands {
+		staged := o.inLoop
+		for _, i := range o.over {
+			staged = staged || c.streamed(i)
+		}
+		n := c.count(o.tile, false) * o.bytes
+		if staged {
+			n *= int64(c.stages)
+		}
+		total += n
+	}
+	scratch := int64(0)
+	for _, t := range c.stored {
+		scratch = max(scratch, c.count(t, false)*t.bytes)
+	}
+	for _, s := range c.ops {
+		if isReduction(s.op) {
+			scratch = max(scratch, reductionScratch)
+		}
+	}
+	return total + scratch
+}
+
+// traffic is bytes moved.
+type traffic struct{ l2, dram float64 }
+
+func (c at) traffic(concurrent int64) traffic {
+	type use struct{ read, again, written float64 }
+	uses := map[*ir.Tensor]*use{}
+	var order []*ir.Tensor
+	for _, s := range c.ops {
+		t := s.op.Tensor
+		if t == nil {
+			continue
+		}
+		if uses[t] == nil {
+			uses[t] = &use{}
+			order = append(order, t)
+		}
+		all, once := c.elements(s, false)
+		bytes := float64(t.DType.Size())
+		if s.op.Code == lang.OpLoad {
+			uses[t].read += once * bytes
+			uses[t].again += (all - once) * bytes
+		} else {
+			uses[t].written += once * bytes
+		}
+	}
+	var sum traffic
+	blocks := float64(c.blocks())
+	for _, t := range order {
+		u := uses[t]
+		whole := float64(t.DType.Size())
+		for _, d := range t.Shape {
+			whole *= float64(c.dims(d))
+		}
+		first := min(u.read, whole)
+		sum.l2 += u.read + u.again + u.written
+		sum.dram += first + u.written
+		if whole > float64(c.target.L2Size)/2 {
+			sum.dram += (u.read - first) * rereadMiss
+		}
+		if u.read/blocks*float64(concurrent) > float64(c.target.L2Size)/2 {
+			sum.dram += u.again
+		}
+	}
+	return sum
+}
+
+// dims is the size of a dimension that an axis walks, else what is assumed.
+func (c at) dims(d *ir.Dim) int64 {
+	for i, a := range c.f.Axes {
+		if a.Dim == d && a.Kind != ir.Whole {
+			return c.size[i]
+		}
+	}
+	return dimSize(d, nil)
+}
+
+// weight is how many simple operations an elementwise one costs.
+func weight(op *ir.Op) float64 {
+	switch row := op.Code.Row(); {
+	case row.Ulp > 0, op.Code == lang.OpDiv, op.Code == lang.OpMod, op.Code == lang.OpFloorDiv, op.Code == lang.OpSqrt:
+		return 8
+	case row.Effect == lang.Reads || row.Effect == lang.Writes:
+		return 0.5 // vectors
+	}
+	return 1
+}
+
+// free is the product of the extents of a's axes that are not in b.
+func (c at) free(a, b *ir.Value) int64 {
+	return c.count(tile{axes: c.places(ir.Without(a.Type.Axes, b.Type.Axes))}, false)
+}
+
+func roundUp(n, to int64) int64 { return ceilDiv(n, to) * to }
+
+// gpu predicts the cost on a GPU, or says which limit the candidate breaks.
+func (c at) gpu() (*estimate, *violation) {
+	t := c.target
+	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread(), sharedBytes: c.sharedBytes(), launch: t.Launch}
+	if e.registers > registerLimit {
+		return nil, &violation{"registers a thread", e.registers, registerLimit}
+	}
+	if e.sharedBytes > int64(t.SharedPerBlock) {
+		return nil, &violation{"bytes of shared memory a block", e.sharedBytes, int64(t.SharedPerBlock)}
+	}
+	e.perSM = min(threadsPerSM/c.threads(), blocksPerSM, max(int64(t.RegistersPerSM)/(c.threads()*(e.registers+registerOverhead)), 1))
+	if e.sharedBytes > 0 {
+		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
+	}
+	sms := int64(t.SMs)
+	active := float64(min(e.blocks, sms))
+	resident := min(e.perSM, ceilDiv(e.blocks, sms))
+	e.waves = float64(e.blocks) / float64(sms*ceilDiv(e.blocks, sms))
+
+	moved := c.traffic(sms * resident)
+	tail := 1.0
+	if e.blocks >= sms {
+		tail = e.waves
+	}
+	perSM := l2BytesPerClock * t.Clock
+	inFlight := max(c.inFlight(), 32) * float64(resident)
+	e.l2 = moved.l2 / min(t.L2, active*perSM) / tail
+	e.dram = moved.dram / min(t.DRAM, active*min(perSM, inFlight/loadLatency)) / tail
+
+	full := float64(sms) * e.waves
+	var ops float64
+	most := int64(0)
+	for _, s := range c.ops {
+		n, _ := c.elements(s, true)
+		if isContraction(s.op) {
+			rate, padding, bytes := c.contract(s.op)
+			e.compute += 2 * n * padding / rate / e.waves
+			e.shared += n * bytes / (full * sharedBytesPerClock * t.Clock)
+			continue
+		}
+		if len(s.axes) > 0 {
+			ops += n * weight(s.op)
+			most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
+		}
+	}
+	warps := float64(int64(c.warps) * resident)
+	e.issue = ops / (full * lanes * t.Clock) / min(1, warps/8)
+	e.latency = c.latency(resident)
+	e.time = max(e.compute, e.l2, e.dram, e.shared, e.issue)
+	if most > manyElements {
+		e.time *= 1 + 0.0005*float64(most-manyElements)
+	}
+	e.time += e.latency + e.launch
+	return e, nil
+}
+
+// contract gives, for a contraction, its FLOP/s, by how much padding makes it
+// larger, and the bytes of shared memory traffic for each multiplication.
+func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
+	t := c.target
+	d := op.Args[0].Type.DType
+	m, n := c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
+	e := float64(d.Size())
+	switch {
+	case d.IsFloat() && d.Bits() <= 16:
+		rate = t.Tensor16
+	case d == lang.F32 && op.Precision != "ieee":
+		rate = t.Tensor32
+	default:
+		return t.FMA32, 1, 2 * e / 8 // each operand is used from registers a few times
+	}
+	rows := int64(16)
+	if t.Arch == 90 {
+		rows = 64
+	}
+	mm, nn := roundUp(m, rows), roundUp(n, 8)
+	padding = float64(mm) / float64(m) * float64(nn) / float64(n)
+	// Written once and read once, B by each group of four warps.
+	groups := float64(max(c.warps/4, 1))
+	bytes = e * (2/float64(n) + (1+groups)/float64(m))
+	return rate, padding, bytes
+}
+
+// inFlight is the bytes that a block loads at once.
+func (c at) inFlight() float64 {
+	n := 0.0
+	for _, s := range c.ops {
+		if s.op.Code == lang.OpLoad {
+			b := float64(c.count(c.tile(s.op.Result()), false) * int64(s.op.Tensor.DType.Size()))
+			if len(s.loops) > 0 || slices.ContainsFunc(c.tile(s.op.Result()).axes, c.streamed) {
+				b *= float64(c.stages)
+			}
+			n += b
+		}
+	}
+	return n
+}
+
+// latency is the time of a block's chain of dependent steps that nothing hides, over all waves.
+func (c at) latency(resident int64) float64 {
+	step := loadLatency
+	if c.stages > 1 {
+		step = stepOverhead
+	}
+	chain := blockOverhead + loadLatency
+	for _, loop := range c.loops {
+		chain += c.trips(loop) * step
+	}
+	for i := range c.f.Axes {
+		if c.streamed(i) {
+			chain += float64(ceilDiv(c.size[i], c.extent[i])) * step
+		}
+	}
+	waves := float64(ceilDiv(c.blocks(), int64(c.target.SMs)*resident))
+	return chain * (1 + (waves-1)/float64(resident))
+}

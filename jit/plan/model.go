@@ -1,0 +1,348 @@
+package plan
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// model is what the cost of a kernel depends on, gathered from its IR once:
+// every figure of a candidate is a product of extents over the axes listed here.
+type model struct {
+	f      *ir.Func
+	target Target
+	place  map[*ir.Axis]int
+	// By place of the axis: its elements in all; whether a contraction sums
+	// over it; whether it is a free axis of a contraction; whether it can be streamed.
+	size       []int64
+	contracted []bool
+	matrix     []bool
+	streamable []bool
+	// passes is, by operation and streamed axis, how many loops compute the operation.
+	passes map[*ir.Op]map[int]int
+
+	ops      []step
+	live     [][]tile // at each moment that matters, the tiles that are live in registers
+	operands []operand
+	stored   []tile // tiles with the result of a contraction, which stores arrange anew
+	loops    []*ir.Op
+	// pipelined reports a contraction in a loop, whose loads can run ahead.
+	pipelined bool
+}
+
+// tile is the axes of a value, by place, and the bytes of an element.
+type tile struct {
+	axes  []int
+	bytes int64
+}
+
+// step is an operation with the loops around it.
+type step struct {
+	op    *ir.Op
+	axes  []int // of all arguments and results
+	loops []*ir.Op
+}
+
+// operand is a tile that a contraction reads from shared memory. A staged one
+// is loaded anew at each step of a loop over one of the axes in over.
+type operand struct {
+	tile
+	inLoop bool
+	over   []int
+}
+
+func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
+	n := len(f.Axes)
+	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
+		matrix: make([]bool, n), streamable: make([]bool, n), passes: map[*ir.Op]map[int]int{}}
+	for i, a := range f.Axes {
+		m.place[a] = i
+		switch {
+		case a.Kind == ir.Whole:
+			m.size[i] = a.Len
+		default:
+			m.size[i] = dimSize(a.Dim, sizes)
+		}
+	}
+	m.gather(f.Body, nil)
+	m.liveness(f.Body, nil)
+	for i, a := range f.Axes {
+		if a.Kind == ir.Whole {
+			m.streamable[i] = m.stream(i)
+		}
+	}
+	return m
+}
+
+func dimSize(d *ir.Dim, sizes func(*ir.Dim) int64) int64 {
+	if d.Known() {
+		return d.Value
+	}
+	if sizes != nil {
+		if n := sizes(d); n > 0 {
+			return n
+		}
+	}
+	return unknownSize
+}
+
+func (m *model) places(axes []*ir.Axis) []int {
+	ps := make([]int, len(axes))
+	for i, a := range axes {
+		ps[i] = m.place[a]
+	}
+	return ps
+}
+
+func (m *model) tile(v *ir.Value) tile {
+	return tile{m.places(v.Type.Axes), int64(v.Type.DType.Size())}
+}
+
+// gather lists the operations with the loops around them.
+func (m *model) gather(b *ir.Block, loops []*ir.Op) {
+	for _, op := range b.Ops {
+		var types []ir.Type
+		for _, v := range op.Args {
+			types = append(types, v.Type)
+		}
+		for _, v := range op.Results {
+			types = append(types, v.Type)
+		}
+		inside := loops
+		if op.Code == lang.OpFor {
+			m.loops = append(m.loops, op)
+			inside = append(slices.Clone(loops), op)
+		} else {
+			m.ops = append(m.ops, step{op, m.places(ir.Union(types...)), loops})
+		}
+		if isContraction(op) {
+			m.contraction(op, b, len(loops) > 0)
+		}
+		if op.Code == lang.OpStore && m.fromContraction(op.Stored(), map[*ir.Value]bool{}) {
+			m.stored = append(m.stored, m.tile(op.Stored()))
+		}
+		for _, inner := range op.Blocks {
+			m.gather(inner, inside)
+		}
+	}
+}
+
+func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
+	x, y := op.Args[0].Type, op.Args[1].Type
+	for _, a := range op.Over {
+		m.contracted[m.place[a]] = true
+		m.pipelined = m.pipelined || a.Kind == ir.Loop
+	}
+	for _, a := range append(ir.Without(x.Axes, y.Axes), ir.Without(y.Axes, x.Axes)...) {
+		m.matrix[m.place[a]] = true
+		m.pipelined = m.pipelined || a.Kind == ir.Loop
+	}
+	for _, v := range op.Args[:2] {
+		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
+		m.operands = append(m.operands, operand{m.tile(v), loaded && inLoop, m.places(op.Over)})
+	}
+}
+
+// fromContraction reports a value that is computed elementwise from a contraction's result.
+func (m *model) fromContraction(v *ir.Value, seen map[*ir.Value]bool) bool {
+	if seen[v] || v.Def == nil || v.Type.IsScalar() {
+		return false
+	}
+	seen[v] = true
+	def := v.Def
+	if isContraction(def) {
+		return true
+	}
+	if def.Code == lang.OpFor {
+		for i, r := range def.Results {
+			if r == v {
+				return m.fromContraction(def.Blocks[0].Yield[i], seen)
+			}
+		}
+	}
+	return def.Code.Row().Elementwise && slices.ContainsFunc(def.Args, func(a *ir.Value) bool { return m.fromContraction(a, seen) })
+}
+
+// liveness finds the tiles that are in registers at once. Elementwise chains
+// are computed a few elements at a time, so between two operations that need
+// whole tiles (reductions, contractions, loops) only what crosses them counts,
+// and what loads have in flight.
+func (m *model) liveness(b *ir.Block, outside []tile) {
+	phase := make([]int, len(b.Ops))
+	defined, last := map[*ir.Value]int{}, map[*ir.Value]int{}
+	p := 0
+	for i, op := range b.Ops {
+		whole := isReduction(op) || isContraction(op) || len(op.Blocks) > 0
+		if len(op.Blocks) > 0 {
+			p++
+		}
+		phase[i] = p
+		eachUse(op, func(v *ir.Value) { last[v] = p })
+		for _, r := range op.Results {
+			defined[r] = p
+		}
+		if whole {
+			p++
+		}
+	}
+	for _, y := range b.Yield {
+		last[y] = p
+	}
+	outside = slices.Clone(outside)
+	for _, x := range b.Params {
+		outside = append(outside, m.registers(x)...)
+	}
+	for q := 0; q <= p; q++ {
+		live := slices.Clone(outside)
+		for _, op := range b.Ops {
+			for _, r := range op.Results {
+				if defined[r] <= q && q <= last[r] && m.materialised(r, defined[r] < last[r]) {
+					live = append(live, m.registers(r)...)
+				}
+			}
+		}
+		m.live = append(m.live, live)
+		for i, op := range b.Ops {
+			if phase[i] != q {
+				continue
+			}
+			for _, inner := range op.Blocks {
+				// The loop's results are its carried values: count them once.
+				m.liveness(inner, m.without(live, op.Results))
+			}
+		}
+	}
+}
+
+func (m *model) without(live []tile, vs []*ir.Value) []tile {
+	rest := slices.Clone(live)
+	for _, v := range vs {
+		for _, t := range m.registers(v) {
+			for i, l := range rest {
+				if slices.Equal(l.axes, t.axes) && l.bytes == t.bytes {
+					rest = slices.Delete(rest, i, i+1)
+					break
+				}
+			}
+		}
+	}
+	return rest
+}
+
+// eachUse calls visit for the operands of op and of everything inside it.
+func eachUse(op *ir.Op, visit func(*ir.Value)) {
+	for _, a := range op.Args {
+		visit(a)
+	}
+	for _, b := range op.Blocks {
+		for _, inner := range b.Ops {
+			eachUse(inner, visit)
+		}
+		for _, y := range b.Yield {
+			visit(y)
+		}
+	}
+}
+
+// materialised reports a value that takes registers: not one that is cheap to
+// compute again, and an elementwise one only where something comes between.
+func (m *model) materialised(v *ir.Value, crosses bool) bool {
+	if v.Type.IsScalar() {
+		return false
+	}
+	switch op := v.Def; {
+	case op.Code == lang.OpIndex || op.Code == lang.OpFull:
+		return false
+	case op.Code == lang.OpLoad:
+		return !m.onlyContracted(v)
+	case op.Code.Row().Elementwise:
+		return crosses
+	}
+	return true
+}
+
+// onlyContracted reports a loaded tile that goes to shared memory, since all that uses it are contractions.
+func (m *model) onlyContracted(v *ir.Value) bool {
+	contracted, other := false, false
+	m.f.Walk(func(op *ir.Op) bool {
+		for i, a := range op.Args {
+			if a == v && isContraction(op) && i < 2 {
+				contracted = true
+			} else if a == v {
+				other = true
+			}
+		}
+		return true
+	})
+	return contracted && !other
+}
+
+// registers is v as it is held in registers: loads as they are in memory, others in at least 32 bits an element.
+func (m *model) registers(v *ir.Value) []tile {
+	if v.Type.IsScalar() {
+		return nil
+	}
+	t := m.tile(v)
+	if v.Def == nil || v.Def.Code != lang.OpLoad {
+		t.bytes = max(t.bytes, 4)
+	}
+	return []tile{t}
+}
+
+// stream reports whether the Whole axis can be streamed, and counts the passes over what it needs.
+func (m *model) stream(i int) bool {
+	w := m.f.Axes[i]
+	wide := func(v *ir.Value) bool { return v.Type.Has(w) }
+	ok := true
+	level := map[*ir.Value]int{} // of a value: how many loops over w come before it
+	levels := map[*ir.Op]map[int]bool{}
+	var slice func(v *ir.Value, at int)
+	slice = func(v *ir.Value, at int) {
+		if !wide(v) {
+			return
+		}
+		op := v.Def
+		if op == nil || len(op.Blocks) > 0 || op.Code == lang.OpLoad && !op.Tensor.ReadOnly() {
+			ok = false
+			return
+		}
+		if levels[op] == nil {
+			levels[op] = map[int]bool{}
+		}
+		if levels[op][at] {
+			return
+		}
+		levels[op][at] = true
+		for _, a := range op.Args {
+			slice(a, at)
+		}
+	}
+	m.f.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpRename && (op.From == w || op.Axis == w) {
+			ok = false
+		}
+		at := 0
+		for _, a := range op.Args {
+			at = max(at, level[a])
+		}
+		consumes := slices.ContainsFunc(op.Args, wide) && !slices.ContainsFunc(op.Results, wide)
+		if consumes {
+			for _, a := range op.Args {
+				slice(a, at)
+			}
+			at++
+		}
+		for _, r := range op.Results {
+			level[r] = at
+		}
+		return true
+	})
+	for op, at := range levels {
+		if m.passes[op] == nil {
+			m.passes[op] = map[int]int{}
+		}
+		m.passes[op][i] = len(at)
+	}
+	return ok
+}

@@ -1,0 +1,236 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// knob is one thing to choose: the extent of an axis, or the chunk of a Whole one.
+type knob struct {
+	axis int // place in Func.Axes
+	// values to choose from, in increasing order. Of a Whole axis, its length stands for "not streamed".
+	values []int64
+	pinned bool
+}
+
+// candidate is one point of the space.
+type candidate struct {
+	// extent is, by place of the axis, the elements at once: of a streamed Whole axis, its chunk.
+	extent []int64
+	warps  int
+	stages int
+}
+
+// maxPoints bounds the candidates that are compared. A larger space is thinned
+// out, always in the same way.
+const maxPoints = 6000
+
+// unknownSize stands for a dimension about whose size nothing is said.
+const unknownSize = 1024
+
+var (
+	contractExtents = []int64{16, 32, 64, 128, 256}
+	contractSteps   = []int64{16, 32, 64, 128}
+	cpuExtents      = []int64{1, 4, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384}
+)
+
+// nextPow2 is the least power of two that is at least n.
+func nextPow2(n int64) int64 {
+	p := int64(1)
+	for p < n {
+		p *= 2
+	}
+	return p
+}
+
+func powersOfTwo(lo, hi int64) []int64 {
+	var ps []int64
+	for p := lo; p <= hi; p *= 2 {
+		ps = append(ps, p)
+	}
+	return ps
+}
+
+// knobs lists what is open in the kernel, given the pins.
+func (m *model) knobs(pins map[string]int64) ([]knob, error) {
+	used := map[string]bool{"warps": true, "stages": true}
+	var ks []knob
+	for i, a := range m.f.Axes {
+		used[a.Tile] = true
+		switch pin, ok := pins[a.Tile]; {
+		case a.Scalar:
+			ks = append(ks, knob{i, []int64{1}, true})
+		case ok && a.Tile != "":
+			if pin <= 0 {
+				return nil, fmt.Errorf("%s = %d: an extent is at least 1", a.Tile, pin)
+			}
+			if a.Kind == ir.Whole {
+				pin = min(pin, a.Len)
+				if pin < a.Len && !m.streamable[i] {
+					return nil, fmt.Errorf("%s = %d: axis %s cannot be cut, its tiles are carried or renamed; its extent is %d", a.Tile, pin, a.Name, a.Len)
+				}
+			}
+			ks = append(ks, knob{i, []int64{pin}, true})
+		case a.Kind != ir.Whole && a.Extent > 0:
+			ks = append(ks, knob{i, []int64{a.Extent}, true})
+		default:
+			ks = append(ks, knob{i, m.open(i), false})
+		}
+	}
+	for _, name := range sortedKeys(pins) {
+		if !used[name] {
+			var known []string
+			for n := range used {
+				if n != "" {
+					known = append(known, n)
+				}
+			}
+			sort.Strings(known)
+			return nil, fmt.Errorf("%s = %d: kernel %s has no such parameter; it has %s", name, pins[name], m.f.Name, strings.Join(known, ", "))
+		}
+	}
+	thin(ks)
+	return ks, nil
+}
+
+// open is the extents to choose from for an axis that nothing pins.
+func (m *model) open(i int) []int64 {
+	a := m.f.Axes[i]
+	if a.Kind == ir.Whole {
+		return m.chunks(i)
+	}
+	if len(a.Choices) > 0 {
+		vs := slices.Clone(a.Choices)
+		slices.Sort(vs)
+		return slices.Compact(vs)
+	}
+	var vs []int64
+	switch {
+	case m.target.Arch == 0:
+		vs = cpuExtents
+	case m.contracted[i]:
+		vs = contractSteps
+	case m.matrix[i]:
+		vs = contractExtents
+	default:
+		vs = powersOfTwo(1, 8192)
+	}
+	limit := nextPow2(max(m.size[i], 1))
+	kept := vs[:1:1]
+	for _, v := range vs[1:] {
+		if v <= limit {
+			kept = append(kept, v)
+		}
+	}
+	return kept
+}
+
+// chunks is the ways to handle a Whole axis: all at once, or streamed.
+func (m *model) chunks(i int) []int64 {
+	a := m.f.Axes[i]
+	all := []int64{a.Len}
+	// The CPU's tiles are in memory and its matrix product is blocked: nothing is gained.
+	if !m.streamable[i] || m.target.Arch == 0 && !m.tooLong(a) {
+		return all
+	}
+	vs := a.Choices
+	if len(vs) == 0 {
+		switch {
+		case m.contracted[i]:
+			vs = contractSteps
+		case m.target.Arch == 0:
+			vs = []int64{1 << 14, 1 << 16}
+		default:
+			vs = powersOfTwo(128, 8192)
+		}
+	}
+	var cut []int64
+	longest := int64(0)
+	for _, v := range vs {
+		longest = max(longest, v)
+		if v < a.Len {
+			cut = append(cut, v)
+		}
+	}
+	slices.Sort(cut)
+	if len(a.Choices) > 0 && longest < a.Len {
+		return slices.Compact(cut)
+	}
+	return append(slices.Compact(cut), a.Len)
+}
+
+// tooLong reports a Whole axis of which not even one row of f32 should be one tile on the CPU.
+func (m *model) tooLong(a *ir.Axis) bool { return a.Len*4 > m.target.L2Size }
+
+// thin halves the longest list of extents until the space is small enough.
+func thin(ks []knob) {
+	for {
+		points, longest := 1, 0
+		for i, k := range ks {
+			points *= len(k.values)
+			if len(k.values) > len(ks[longest].values) {
+				longest = i
+			}
+		}
+		if points <= maxPoints || len(ks[longest].values) <= 2 {
+			return
+		}
+		vs := ks[longest].values
+		var kept []int64
+		for i := range vs {
+			if i%2 == 1 || i == len(vs)-1 { // keep the largest, which may mean "not streamed"
+				kept = append(kept, vs[i])
+			}
+		}
+		ks[longest].values = kept
+	}
+}
+
+// each calls visit for every combination of the knobs, in order.
+func each(ks []knob, extent []int64, visit func([]int64)) {
+	if len(ks) == 0 {
+		visit(extent)
+		return
+	}
+	for _, v := range ks[0].values {
+		extent[ks[0].axis] = v
+		each(ks[1:], extent, visit)
+	}
+}
+
+// setting gives the values of a hint: pinned by a launch, by the source, or those given.
+func (m *model) setting(name string, pins map[string]int64, open ...int) ([]int, error) {
+	n, ok := pins[name]
+	if !ok {
+		n, ok = m.f.Hints[name]
+	}
+	if !ok {
+		return open, nil
+	}
+	limit := map[string]int64{"warps": 32, "stages": 8}[name]
+	if n < 1 || n > limit {
+		return nil, fmt.Errorf("%s = %d: must be 1 to %d", name, n, limit)
+	}
+	if name == "warps" && n&(n-1) != 0 {
+		return nil, fmt.Errorf("warps = %d: must be a power of two", n)
+	}
+	return []int{int(n)}, nil
+}
+
+func sortedKeys(m map[string]int64) []string {
+	names := make([]string, 0, len(m))
+	for n := range m {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+func isContraction(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupContract }
+
+func isReduction(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupReduce }
