@@ -35,14 +35,14 @@ type family []Node
 
 func (f *family) add(ns ...Node) { *f = append(*f, ns...) }
 
-func all[T Node](f *family, ns []T) {
+func addAll[T Node](f *family, ns []T) {
 	for _, n := range ns {
 		f.add(n)
 	}
 }
 
 func (f *family) head(h *Head) {
-	all(f, h.Attrs)
+	addAll(f, h.Attrs)
 	f.add(&h.Name)
 }
 
@@ -71,26 +71,26 @@ func children(n Node) family {
 		f.add(n.Value)
 	case *FnDecl:
 		f.head(&n.Head)
-		all(&f, n.Generics)
-		all(&f, n.Params)
+		addAll(&f, n.Generics)
+		addAll(&f, n.Params)
 		f.add(n.Result, n.Body)
 	case *KernelDecl:
 		f.head(&n.Head)
-		all(&f, n.Generics)
-		all(&f, n.Params)
-		all(&f, n.Outputs)
-		all(&f, n.Tunes)
-		all(&f, n.Grid)
+		addAll(&f, n.Generics)
+		addAll(&f, n.Params)
+		addAll(&f, n.Outputs)
+		addAll(&f, n.Tunes)
+		addAll(&f, n.Grid)
 		f.add(n.Body)
 	case *StructDecl:
 		f.head(&n.Head)
-		all(&f, n.Generics)
-		all(&f, n.Fields)
+		addAll(&f, n.Generics)
+		addAll(&f, n.Fields)
 	case *GraphDecl:
 		f.head(&n.Head)
-		all(&f, n.Generics)
-		all(&f, n.Params)
-		all(&f, n.Outputs)
+		addAll(&f, n.Generics)
+		addAll(&f, n.Params)
+		addAll(&f, n.Outputs)
 		f.add(n.Body)
 	case *TestDecl:
 		f.head(&n.Head)
@@ -101,14 +101,14 @@ func children(n Node) family {
 		f.add(&n.Name, n.Type, n.Default)
 	case *Field:
 		f.add(&n.Name, n.Type)
-		all(&f, n.Attrs)
+		addAll(&f, n.Attrs)
 	case *TypeExpr:
 		f.add(n.Count, &n.Name)
-		all(&f, n.Args)
-		all(&f, n.Shape)
+		addAll(&f, n.Args)
+		addAll(&f, n.Shape)
 	case *Tune:
 		f.add(&n.Name)
-		all(&f, n.Choices)
+		addAll(&f, n.Choices)
 	case *AxisClause:
 		f.add(&n.Name, n.Over, n.Range, n.By)
 	case *LetStmt:
@@ -130,8 +130,8 @@ func children(n Node) family {
 		f.idents(n.Over)
 	case *IndexExpr:
 		f.add(n.X)
-		all(&f, n.Indices)
-		all(&f, n.Attrs)
+		addAll(&f, n.Indices)
+		addAll(&f, n.Attrs)
 		f.add(n.Else)
 	case *RangeExpr:
 		f.add(n.Lo, n.Hi)
@@ -146,16 +146,16 @@ func children(n Node) family {
 		f.idents(n.Carried)
 		f.add(n.Init, n.Body)
 	case *TupleExpr:
-		all(&f, n.Elems)
+		addAll(&f, n.Elems)
 	case *ListExpr:
-		all(&f, n.Elems)
+		addAll(&f, n.Elems)
 	case *LambdaExpr:
 		f.idents(n.Params)
 		f.add(n.Body)
 	case *MapExpr:
 		f.add(n.From, n.To)
 	case *Block:
-		all(&f, n.Stmts)
+		addAll(&f, n.Stmts)
 	}
 	return f
 }

@@ -74,7 +74,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if len(text) < 1<<16 {
+		if len(text) < 1<<13 {
 			checkAny(t, text)
 		}
 	})

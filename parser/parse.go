@@ -70,10 +70,30 @@ func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 			lex.Next()
 		}
 		if lex.Peek().EOF() {
-			return mod, g.diags.Sort()
+			return mod, merge(g.diags.Sort())
 		}
 		g.declaration(lex, mod)
 	}
+}
+
+// merge makes one error of those that say the same of neighbouring text, such
+// as each bracket of a `(((` that is never closed.
+func merge(ds lang.Diagnostics) lang.Diagnostics {
+	var out lang.Diagnostics
+	for _, d := range ds {
+		if len(out) > 0 {
+			last := out[len(out)-1]
+			if last.Code == d.Code && last.Message == d.Message && last.At.End == d.At.Start && last.At.Start < d.At.Start {
+				last.At.End = d.At.End
+				if last.Fix != nil && d.Fix != nil {
+					last.Fix.Edits = append(last.Fix.Edits, d.Fix.Edits...)
+				}
+				continue
+			}
+		}
+		out = append(out, d)
+	}
+	return out
 }
 
 // breaksTokens reports whether an error in the tokens can make the text behind
