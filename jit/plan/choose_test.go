@@ -96,3 +96,87 @@ func TestPlans(t *testing.T) {
 		assert.Equal(t, string(want), b.String(), "run with -update where the change is meant")
 	}
 }
+
+func TestPinsWinAndImpossibleOnesSayWhy(t *testing.T) {
+	f := kernel(t, "linear_gelu")
+	h200 := target(t, "sm_90a")
+	choose := func(pins map[string]int64) (*plan.Plan, error) {
+		return plan.Choose(f, h200, sizes(map[string]int64{"M": 8192}), pins)
+	}
+	p, err := choose(map[string]int64{"BM": 32, "BN": 64, "BK": 16, "warps": 4, "stages": 4})
+	require.NoError(t, err) // 32 and 16 are not among the source's choices: a launch wins
+	assert.Equal(t, "sm_90a: i=32 j=64 stream k=16 warps=4 stages=4", p.String())
+
+	for want, pins := range map[string]map[string]int64{
+		"plan for linear_gelu on sm_90a: nothing fits: with BM=512 BN=512 BK=32 warps=8 stages=3 it needs 1025 registers a thread, the limit is 160: 865 too many": {"BM": 512, "BN": 512},
+		"it needs 819200 bytes of shared memory a block, the limit is 231424: 587776 too many":                                                                     {"BM": 128, "BN": 128, "BK": 512, "stages": 3},
+		"BX = 4: kernel linear_gelu has no such parameter; it has BK, BM, BN, stages, warps":                                                                       {"BX": 4},
+		"BM = 0: an extent is at least 1":   {"BM": 0},
+		"warps = 6: must be a power of two": {"warps": 6},
+		"stages = 9: must be 1 to 8":        {"stages": 9},
+	} {
+		_, err := choose(pins)
+		if assert.Error(t, err, want) {
+			assert.Contains(t, err.Error(), want)
+		}
+	}
+}
+
+// The source's limits hold where no pin says otherwise, and so do its hints.
+func TestChoicesAndHints(t *testing.T) {
+	f := kernel(t, "linear_gelu", "body:", "hint warps = 4 hint stages = 2 body:")
+	for _, m := range []int64{1, 100, 8192} {
+		p, err := plan.Choose(f, target(t, "sm_90a"), sizes(map[string]int64{"M": m}), nil)
+		require.NoError(t, err)
+		assert.Contains(t, []int64{64, 128, 256}, p.Extents["i"])
+		assert.Contains(t, []int64{64, 128, 256}, p.Extents["j"])
+		assert.Contains(t, []int64{32, 64, 128}, p.Chunks["k"])
+		assert.Equal(t, 4, p.Warps)
+		assert.Equal(t, 2, p.Stages)
+	}
+}
+
+// Every plan applies: what it streams can be streamed, and every axis gets an extent.
+func TestPlansApply(t *testing.T) {
+	for _, name := range []string{"sm_90a", "sm_80", "sm_86", "sm_89", "cpu"} {
+		for _, c := range cases() {
+			f := kernel(t, c.kernel, c.replace...)
+			p, err := plan.Choose(f, target(t, name), sizes(c.sizes), nil)
+			require.NoError(t, err, c.name)
+			require.NoError(t, pass.Run(f, pass.Options{Verify: true, Chunks: p.Chunks}), c.name)
+			require.NoError(t, p.Apply(f), c.name)
+			for _, a := range f.Axes {
+				assert.Positive(t, a.Extent, "%s: axis %s", c.name, a.Name)
+			}
+			require.NoError(t, ir.Verify(f))
+		}
+	}
+}
+
+func TestPlansAreDeterministic(t *testing.T) {
+	f := kernel(t, "attention")
+	size := sizes(map[string]int64{"B": 8, "S": 1000})
+	first, err := plan.Choose(f, target(t, "sm_90a"), size, nil)
+	require.NoError(t, err)
+	for range 20 {
+		p, err := plan.Choose(ir.Clone(f), target(t, "sm_90a"), size, nil)
+		require.NoError(t, err)
+		assert.Equal(t, first, p)
+	}
+}
+
+// Nothing said about a size, or a size of nothing, is no error.
+func TestSizesAreOnlyGuides(t *testing.T) {
+	for _, size := range []func(*ir.Dim) int64{nil, sizes(nil), sizes(map[string]int64{"M": -1}), sizes(map[string]int64{"M": 1 << 40})} {
+		for _, k := range []string{"softmax", "linear_gelu", "embed", "attention", "add"} {
+			_, err := plan.Choose(kernel(t, k), target(t, "sm_90a"), size, nil)
+			assert.NoError(t, err)
+		}
+	}
+}
+
+func TestApplyNeedsEveryExtent(t *testing.T) {
+	f := kernel(t, "add")
+	err := (&plan.Plan{}).Apply(f)
+	assert.EqualError(t, err, "plan for add gives no extent for axis i")
+}

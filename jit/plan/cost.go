@@ -20,6 +20,8 @@ const (
 	threadsPerSM, blocksPerSM = 2048, 32
 	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.
 	loadLatency, stepOverhead = 0.7e-6, 50e-9
+	// dispatchTime is between the starts of two blocks anywhere on the machine, in seconds.
+	dispatchTime = 0.4e-9
 	// blockOverhead is the time to start a block and to end it.
 	blockOverhead = 0.5e-6
 	// l2BytesPerClock and sharedBytesPerClock are what one multiprocessor moves.
@@ -30,8 +32,13 @@ const (
 	rereadMiss = 0.1
 	// reductionScratch is shared memory for reductions across warps, in bytes.
 	reductionScratch = 4096
-	// manyElements is from how many elements a thread code gets long.
-	manyElements = 64
+	// sharedReserve is shared memory that is not for tiles: barriers and alignment.
+	sharedReserve = 1024
+	// manyElements is from how many elements a thread code gets long and registers short;
+	// each further one costs longCode of the time.
+	manyElements, longCode = 32, 0.002
+	// accessWeight is what a load or a store of a vector of up to vectorBytes costs, in simple operations.
+	accessWeight, vectorBytes = 4, 16
 )
 
 // estimate is the predicted cost of a candidate, in seconds, with what it is made of.
@@ -284,7 +291,7 @@ func weight(op *ir.Op) float64 {
 	case row.Ulp > 0, op.Code == lang.OpDiv, op.Code == lang.OpMod, op.Code == lang.OpFloorDiv, op.Code == lang.OpSqrt:
 		return 8
 	case row.Effect == lang.Reads || row.Effect == lang.Writes:
-		return 0.5 // vectors
+		return accessWeight
 	}
 	return 1
 }
@@ -303,8 +310,8 @@ func (c at) gpu() (*estimate, *violation) {
 	if e.registers > registerLimit {
 		return nil, &violation{"registers a thread", e.registers, registerLimit}
 	}
-	if e.sharedBytes > int64(t.SharedPerBlock) {
-		return nil, &violation{"bytes of shared memory a block", e.sharedBytes, int64(t.SharedPerBlock)}
+	if limit := int64(t.SharedPerBlock) - sharedReserve; e.sharedBytes > limit {
+		return nil, &violation{"bytes of shared memory a block", e.sharedBytes, limit}
 	}
 	e.perSM = min(threadsPerSM/c.threads(), blocksPerSM, max(int64(t.RegistersPerSM)/(c.threads()*(e.registers+registerOverhead)), 1))
 	if e.sharedBytes > 0 {
@@ -321,9 +328,8 @@ func (c at) gpu() (*estimate, *violation) {
 		tail = e.waves
 	}
 	perSM := l2BytesPerClock * t.Clock
-	inFlight := max(c.inFlight(), 32) * float64(resident)
 	e.l2 = moved.l2 / min(t.L2, active*perSM) / tail
-	e.dram = moved.dram / min(t.DRAM, active*min(perSM, inFlight/loadLatency)) / tail
+	e.dram = moved.dram / min(t.DRAM, active*perSM) / tail
 
 	full := float64(sms) * e.waves
 	var ops float64
@@ -336,19 +342,26 @@ func (c at) gpu() (*estimate, *violation) {
 			e.shared += n * bytes / (full * sharedBytesPerClock * t.Clock)
 			continue
 		}
-		if len(s.axes) > 0 {
-			ops += n * weight(s.op)
-			most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
+		if len(s.axes) == 0 {
+			continue
 		}
+		// Lanes without an element take their turn too.
+		each := float64(c.count(tile{axes: s.axes}, false))
+		width := 1.0
+		if s.op.Tensor != nil {
+			width = max(vectorBytes/float64(s.op.Tensor.DType.Size()), 1)
+		}
+		ops += n / each * max(each/width, float64(c.threads())) * weight(s.op)
+		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
 	}
 	warps := float64(int64(c.warps) * resident)
-	e.issue = ops / (full * lanes * t.Clock) / min(1, warps/8)
-	e.latency = c.latency(resident)
-	e.time = max(e.compute, e.l2, e.dram, e.shared, e.issue)
+	e.issue = ops/(full*lanes*t.Clock)/min(1, warps/8) + float64(e.blocks)*dispatchTime
+	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements {
-		e.time *= 1 + 0.0005*float64(most-manyElements)
+		busy *= 1 + longCode*float64(most-manyElements)
 	}
-	e.time += e.latency + e.launch
+	e.latency = c.latency(resident, busy)
+	e.time = busy + e.latency + e.launch
 	return e, nil
 }
 
@@ -379,23 +392,10 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	return rate, padding, bytes
 }
 
-// inFlight is the bytes that a block loads at once.
-func (c at) inFlight() float64 {
-	n := 0.0
-	for _, s := range c.ops {
-		if s.op.Code == lang.OpLoad {
-			b := float64(c.count(c.tile(s.op.Result()), false) * int64(s.op.Tensor.DType.Size()))
-			if len(s.loops) > 0 || slices.ContainsFunc(c.tile(s.op.Result()).axes, c.streamed) {
-				b *= float64(c.stages)
-			}
-			n += b
-		}
-	}
-	return n
-}
-
-// latency is the time of a block's chain of dependent steps that nothing hides, over all waves.
-func (c at) latency(resident int64) float64 {
+// latency is the time beside the busy time. The blocks that a multiprocessor
+// holds at once hide one another's chains of dependent steps, but each place for
+// a block works through its share of them, chain after chain.
+func (c at) latency(resident int64, busy float64) float64 {
 	step := loadLatency
 	if c.stages > 1 {
 		step = stepOverhead
@@ -410,5 +410,5 @@ func (c at) latency(resident int64) float64 {
 		}
 	}
 	waves := float64(ceilDiv(c.blocks(), int64(c.target.SMs)*resident))
-	return chain * (1 + (waves-1)/float64(resident))
+	return max(chain, waves*chain+busy/float64(resident)-busy)
 }

@@ -158,7 +158,8 @@ func (m *model) chunks(i int) []int64 {
 		}
 	}
 	slices.Sort(cut)
-	if len(a.Choices) > 0 && longest < a.Len {
+	// Without a loop, the whole of a long contraction would be operands at once and one long run of code.
+	if (len(a.Choices) > 0 || m.contracted[i] && m.target.Arch != 0) && longest < a.Len {
 		return slices.Compact(cut)
 	}
 	return append(slices.Compact(cut), a.Len)
