@@ -77,6 +77,7 @@ func (r renderer) diagnostic(d *Diagnostic) {
 		arrow := "-->"
 		if i > 0 {
 			arrow = ":::"
+			r.bar(gutter, "")
 		}
 		line, col := g.source.Position(g.offset)
 		fmt.Fprintf(r.out, "%*s%s %s:%d:%d\n", gutter+1, "", r.paint(blue, arrow), g.source.Path, line, col)
@@ -95,7 +96,7 @@ func (r renderer) diagnostic(d *Diagnostic) {
 }
 
 func (r renderer) remark(gutter int, kind, text string) {
-	text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", gutter+len(kind)+5))
+	text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", gutter+len(kind)+6))
 	fmt.Fprintf(r.out, "%*s %s %s: %s\n", gutter+1, "", r.paint(blue, "="), r.paint(bold, kind), text)
 }
 
@@ -257,18 +258,17 @@ func display(line string, marks []mark) (string, []mark) {
 // beside them and those of the others below, each hanging from its mark.
 func (r renderer) underline(gutter int, marks []mark) {
 	row := newRow()
-	for _, primary := range []bool{false, true} {
-		for _, m := range marks {
-			if m.primary != primary {
-				continue
-			}
-			sign, s := "-", blue
-			if m.primary {
-				sign, s = "^", red
-			}
-			for c := m.start; c < m.end; c++ {
-				row.set(c, sign, s)
-			}
+	drawn := append([]mark(nil), marks...)
+	sort.SliceStable(drawn, func(i, j int) bool { // the shorter on top
+		return drawn[i].end-drawn[i].start > drawn[j].end-drawn[j].start
+	})
+	for _, m := range drawn {
+		sign := "-"
+		if m.primary {
+			sign = "^"
+		}
+		for c := m.start; c < m.end; c++ {
+			row.set(c, sign, styleOf(m))
 		}
 	}
 	hanging := append([]mark(nil), marks...)
