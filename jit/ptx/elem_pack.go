@@ -51,11 +51,12 @@ func unpack16(a *asm, d lang.DType, w reg) (lo, hi reg) {
 	return a.op(b32, "and.b32", w, 0xffff), a.op(b32, "shr.u32", w, 16)
 }
 
-// pack16 is the inverse of unpack16. The values are numbers of the type already.
+// pack16 is the inverse of unpack16. Floats are rounded to the type, so that
+// f32 values need not have been.
 func pack16(a *asm, d lang.DType, lo, hi reg) reg {
 	switch d {
-	case lang.BF16: // the upper halves
-		return a.op(b32, "prmt.b32", a.op(b32, "mov.b32", lo), a.op(b32, "mov.b32", hi), 0x7632)
+	case lang.BF16:
+		return a.op(b32, "cvt.rn.bf16x2.f32", hi, lo)
 	case lang.F16:
 		return a.op(b32, "cvt.rn.f16x2.f32", hi, lo)
 	}

@@ -7,6 +7,11 @@ func (m flt) expPoly(r reg) reg {
 	return m.fma(m.mul(r, r), m.poly(r, m.precision.exp), r)
 }
 
+// expNear is e^r for |r| <= ln(2)/2.
+func (m flt) expNear(r reg) reg {
+	return m.fma(m.fma(m.poly(r, m.precision.exp), r, 1.0), r, 1.0)
+}
+
 // expReduce writes x as n ln 2 + r; raw is n + offset as nearest gives it.
 func (m flt) expReduce(x reg, offset int) (r, n, raw reg) {
 	n, raw = m.nearest(x, m.log2e[0], offset)
@@ -19,7 +24,7 @@ func (m flt) expReduce(x reg, offset int) (r, n, raw reg) {
 func (m flt) expScaled(x reg, shift int) reg {
 	x = m.clamp(x, m.expMin, m.expMax+1)
 	r, _, raw := m.expReduce(x, 2*m.bias+shift)
-	return m.scale(m.add(m.expPoly(r), 1.0), raw)
+	return m.scale(m.expNear(r), raw)
 }
 
 func (m flt) expOf(x reg) reg { return m.expScaled(x, 0) }
@@ -28,7 +33,7 @@ func (m flt) exp2Of(x reg) reg {
 	x = m.clamp(x, float64(-m.bias-60), float64(m.bias+2))
 	n, raw := m.nearest(x, 1, 2*m.bias)
 	r := m.mul(m.sub(x, n), math.Ln2)
-	return m.scale(m.add(m.expPoly(r), 1.0), raw)
+	return m.scale(m.expNear(r), raw)
 }
 
 // expm1Of computes with 2^(n-1), so that the largest results do not overflow early:
@@ -92,7 +97,7 @@ func (m flt) tanhOf(x reg) reg {
 func (m flt) erfOf(x reg) reg {
 	a := m.abs(x)
 	z := m.mul(x, x)
-	near := m.mul(x, m.poly(z, m.precision.erf))
+	near := m.fma(x, m.poly(z, m.precision.erf), x)
 	if m.class == f32 {
 		g := m.poly(m.sub(m.f("min.NaN", a, 4.0), 2.0), erfcSingle)
 		far := m.sub(1.0, m.op(f32, "ex2.approx.ftz.f32", m.neg(g)))

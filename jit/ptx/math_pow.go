@@ -27,7 +27,7 @@ func (m flt) powOf(x, y reg) reg {
 	n, raw := m.nearest(pc, 1, 2*m.bias)
 	r := m.add(m.sub(pc, n), q)
 	r = m.fma(r, m.ln2[0], m.mul(r, m.ln2[1]))
-	z := m.scale(m.add(m.expPoly(r), 1.0), raw)
+	z := m.scale(m.expNear(r), raw)
 
 	// |x| = 0 and infinity: to the power of a negative number the other way round.
 	rise := m.test("gt", y, 0.0)
