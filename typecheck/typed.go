@@ -71,6 +71,9 @@ const (
 	DimSymbol SymbolKind = iota
 	// ConstSymbol is a constant parameter.
 	ConstSymbol
+	// positionSymbol is a position along an axis or a loop, or an integer
+	// parameter: only the proofs of bounds and races use it.
+	positionSymbol
 )
 
 // Symbol is an integer that a specialisation or a launch binds: a dimension or
@@ -83,6 +86,8 @@ type Symbol struct {
 	// Default is the value of a constant parameter that a call leaves out; nil when it must be given.
 	Default *Literal
 	At      lang.Span
+
+	serial int // tells apart hidden symbols of one name
 }
 
 // Literal is a constant of a concrete type: Int for integers and bool (0 or 1), Float for floats.

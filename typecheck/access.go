@@ -1,0 +1,308 @@
+package typecheck
+
+import (
+	"strings"
+
+	"tilec/lang"
+)
+
+// This file types loads, stores and atomics.
+
+// access is a use of a tensor's elements, for the proofs that blocks do not meet.
+type access struct {
+	param  *Param
+	at     lang.Span
+	atomic bool
+	// positions has one entry a dimension; nil where nothing is known of the index.
+	positions []*Size
+	indices   []Expr
+	checked   []bool
+}
+
+// accessHints are the attributes of an access; they never change a result.
+var accessHints = map[string]bool{"latency": true, "evict_first": true, "evict_last": true, "evict_normal": true, "no_allocate": true}
+
+// index types `x[a, b]`: a load, or `x.shape[n]`.
+func (b *bodyChecker) index(e *lang.IndexExpr) operand {
+	if f, ok := e.X.(*lang.FieldExpr); ok && f.Name.Name == "shape" {
+		if p, ok := b.tensorNamed(f.X); ok {
+			return b.shapeOf(p, e)
+		} else if p == nil {
+			return bad(e.Place)
+		}
+	}
+	p, ok := b.tensorNamed(e.X)
+	if !ok {
+		if p == nil {
+			return bad(e.Place)
+		}
+		o := b.value(e.X)
+		if o.mode != invalid {
+			b.errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors can", b.describeOperand(o)).
+				help("a tile's axes have names; reduce over one, or combine it with another tile by name")
+		}
+		return bad(e.Place)
+	}
+	a, ok := b.indices(p, e)
+	var els operand
+	if e.Else != nil {
+		els = b.value(e.Else)
+	}
+	if p.Mode == lang.Out {
+		b.errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", p.Name).label(p.At, "an output").
+			help("keep the value in a `let`, or declare it `inout %s`", p.Name)
+		return bad(e.Place)
+	}
+	if !ok || e.Else != nil && els.mode == invalid {
+		return bad(e.Place)
+	}
+	load := &Load{Typed: Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked}
+	types := make([]Type, 0, len(a.indices)+1)
+	for _, x := range a.indices {
+		types = append(types, x.Types()[0])
+	}
+	if e.Else != nil {
+		els = b.convert(els, p.DType)
+		if els.mode == invalid {
+			return bad(e.Place)
+		}
+		if t := els.typ(); t.DType != p.DType {
+			b.errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, p.Name, p.DType).castFix(e.Else, p.DType)
+			return bad(e.Place)
+		}
+		types = append(types, els.typ())
+	}
+	for i, checked := range a.checked {
+		if !checked {
+			continue
+		}
+		if e.Else == nil {
+			b.notProven(p, e, i, a.positions[i])
+			return bad(e.Place)
+		}
+		load.Else = els.expr
+	}
+	load.Type = Type{DType: p.DType, Axes: unionAxes(types...)}
+	if p.Mode == lang.InOut {
+		b.reads = append(b.reads, a)
+	}
+	return typedOperand(load)
+}
+
+// tensorNamed resolves the tensor in front of brackets. The result is nil and
+// false after an error, and not nil and false when the expression is no tensor.
+func (b *bodyChecker) tensorNamed(e lang.Expr) (*Param, bool) {
+	n, ok := e.(*lang.NameExpr)
+	if !ok {
+		return &Param{}, false
+	}
+	ent := b.scope.lookup(n.Name)
+	switch {
+	case ent == nil:
+		b.unknown(b.scope, n.Name, n.Place, nil)
+		return nil, false
+	case ent.kind == entInvalid:
+		return nil, false
+	case ent.kind == entTensor:
+		return ent.param, true
+	}
+	return &Param{}, false
+}
+
+func (b *bodyChecker) shapeOf(p *Param, e *lang.IndexExpr) operand {
+	if len(e.Indices) == 1 {
+		if o := b.value(e.Indices[0]); o.mode == untypedInt {
+			if n, ok := o.size.Const(); ok && n >= 0 && n < int64(len(p.Shape)) {
+				return sizeOperand(e.Place, p.Shape[n])
+			}
+		} else if o.mode == invalid {
+			return bad(e.Place)
+		}
+	}
+	b.errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(p.Shape)-1)
+	return bad(e.Place)
+}
+
+// indices types the indices of an access and decides which are proven in bounds.
+func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (access, bool) {
+	a := access{param: p, at: e.Place}
+	for _, at := range e.Attrs {
+		if !accessHints[at.Name.Name] {
+			b.errorf(lang.ErrAttribute, at.Name.Place, "an access has no attribute @%s", at.Name.Name).
+				suggest(at.Name.Place, at.Name.Name, sortedKeys(accessHints))
+		}
+	}
+	ok := len(e.Indices) == len(p.Shape)
+	if !ok {
+		b.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is accessed by %s", p.Name, plural(len(p.Shape), "dimension"), plural(len(e.Indices), "index")).
+			label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape))
+	}
+	for i, x := range e.Indices {
+		if r, isRange := x.(*lang.RangeExpr); isRange {
+			b.errorf(lang.ErrAxisAsValue, r.Place, "a range is no index of a kernel's tensor").
+				help("declare an axis for it, `axis r in D[lo .. hi]`, and index with that")
+			ok = false
+			continue
+		}
+		b.inIndex++
+		o := b.expr(x)
+		b.inIndex--
+		if o.mode == axisOperand && i < len(p.Shape) && !b.walks(o.axis, p, i, x.Span()) {
+			ok = false
+			continue
+		}
+		b.inIndex++
+		o = b.single(o, "index")
+		b.inIndex--
+		if o.mode == untypedInt {
+			o = b.convert(o, Concrete(lang.I32))
+		}
+		if o.mode == invalid {
+			ok = false
+			continue
+		}
+		if o.mode != typed || !isIndexType(o.typ().DType) {
+			b.errorf(lang.ErrIndexType, x.Span(), "an index is i32 or i64, not %s", b.describeOperand(o)).castFix(x, Concrete(lang.I32))
+			ok = false
+			continue
+		}
+		if i >= len(p.Shape) {
+			continue
+		}
+		a.indices = append(a.indices, o.expr)
+		a.positions = append(a.positions, o.lin)
+		a.checked = append(a.checked, !b.inside(o.lin, p.Shape[i]))
+	}
+	return a, ok
+}
+
+// walks checks that an axis used as an index walks the tensor's dimension there.
+func (b *bodyChecker) walks(x *Axis, p *Param, i int, at lang.Span) bool {
+	if x.IsFree || x.Dim.Equal(p.Shape[i]) {
+		return true
+	}
+	b.errorf(lang.ErrAxisDim, at, "axis %s walks %s, and dimension %d of %s is %s", x.Name, x.Dim, i, p.Name, p.Shape[i]).
+		here("walks %s", x.Dim).
+		label(x.At, "axis %s is over %s", x.Name, x.Dim).
+		label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).
+		help("index with an axis over %s; if %s positions are meant as mere numbers, write `index(%s)` and an `else`", p.Shape[i], x.Name, x.Name)
+	return false
+}
+
+// inside reports a proof that a position lies in [0, dim).
+func (b *bodyChecker) inside(pos *Size, dim Size) bool {
+	return pos != nil && b.prover.nonNegative(*pos) && b.prover.nonNegative(dim.Sub(ConstSize(1)).Sub(*pos))
+}
+
+// notProven reports a load that may lie outside and does not say what it reads there.
+func (b *bodyChecker) notProven(p *Param, e *lang.IndexExpr, i int, pos *Size) {
+	at := e.Indices[i].Span()
+	dim := p.Shape[i]
+	var r report
+	switch {
+	case pos == nil:
+		r = b.errorf(lang.ErrBounds, at, "the index is not proven to lie in dimension %d of %s, which is %s: it is computed from data", i, p.Name, dim)
+	case !b.prover.nonNegative(*pos):
+		r = b.errorf(lang.ErrBounds, at, "the index %s is not proven to be at least 0 in dimension %d of %s", *pos, i, p.Name)
+	default:
+		r = b.errorf(lang.ErrBounds, at, "the index %s is not proven to be less than %s, dimension %d of %s", *pos, dim, i, p.Name)
+	}
+	r.label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape))
+	r.insertAfter(e.Place, " else 0", "add `else 0` to say what an element outside reads")
+}
+
+func shapeText(d DType, shape []Size) string {
+	parts := make([]string, len(shape))
+	for i, s := range shape {
+		parts[i] = s.String()
+	}
+	return d.String() + "[" + strings.Join(parts, ", ") + "]"
+}
+
+// store types `y[i, j] = e`.
+func (b *bodyChecker) store(s *lang.AssignStmt) {
+	target, ok := s.Target.(*lang.IndexExpr)
+	if !ok {
+		b.value(s.Value)
+		b.notAssignable(s.Target)
+		return
+	}
+	if target.Else != nil {
+		b.errorf(lang.ErrBounds, target.Else.Span(), "a store has no `else`: elements outside the tensor are dropped").
+			help("remove the `else`")
+	}
+	b.write(lang.OpStore, target, s.Value, s.Place)
+}
+
+func (b *bodyChecker) notAssignable(target lang.Expr) {
+	n, ok := target.(*lang.NameExpr)
+	if !ok {
+		b.errorf(lang.ErrReadOnly, target.Span(), "only elements of an output are assigned, as in `y[i, j] = ...`")
+		return
+	}
+	e := b.scope.lookup(n.Name)
+	switch {
+	case e == nil:
+		b.unknown(b.scope, n.Name, n.Place, nil)
+	case e.kind == entInvalid:
+	case e.kind == entTensor:
+		b.stored[e.param] = true
+		b.errorf(lang.ErrIndexCount, n.Place, "the elements of %s are stored by index", n.Name).label(e.at, "%s: %s", n.Name, shapeText(e.param.DType, e.param.Shape)).
+			help("write `%s = ...`", exampleAccess(e.param))
+	default:
+		b.errorf(lang.ErrReadOnly, n.Place, "%s is %s and never changes", n.Name, e.describe()).label(e.at, "bound here").
+			help("bind a new value with `let %s = ...`", n.Name)
+	}
+}
+
+// write types a store or an atomic.
+func (b *bodyChecker) write(op lang.Op, target *lang.IndexExpr, value lang.Expr, at lang.Span) {
+	p, isTensor := b.tensorNamed(target.X)
+	v := b.value(value)
+	if !isTensor {
+		if p != nil {
+			b.notAssignable(target.X)
+		}
+		return
+	}
+	b.stored[p] = true
+	a, ok := b.indices(p, target)
+	if p.Mode == lang.In {
+		b.errorf(lang.ErrReadOnly, target.Place, "%s is an input and cannot be stored to", p.Name).label(p.At, "declared as an input").
+			help("declare it `inout %s`, or store to an output", p.Name)
+		return
+	}
+	if len(b.frames) > 0 {
+		b.errorf(lang.ErrReadOnly, target.Place, "a fn is pure and cannot store to %s", p.Name).help("give the value back and store it in the kernel")
+		return
+	}
+	if !ok || v.mode == invalid {
+		return
+	}
+	if v = b.convert(v, p.DType); v.mode == invalid {
+		return
+	}
+	t := v.typ()
+	if t.DType != p.DType {
+		b.errorf(lang.ErrWrongType, value.Span(), "the value is %s, and %s has elements of %s", t, p.Name, p.DType).
+			here("%s", t.DType).label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).castFix(value, p.DType)
+		return
+	}
+	if op != lang.OpStore && !isFloat(t.DType) && !isInt(t.DType) {
+		b.errorf(lang.ErrOperandType, value.Span(), "`%s` needs numbers, not %s", op, b.describeDType(t.DType))
+		return
+	}
+	types := make([]Type, len(a.indices))
+	for i, x := range a.indices {
+		types[i] = x.Types()[0]
+	}
+	if extra := withoutAxes(t.Axes, unionAxes(types...)); len(extra) > 0 {
+		b.errorf(lang.ErrStoreAxes, value.Span(), "the value is %s, and no index of %s is over %s", t, p.Name, axisNames(extra)).
+			label(target.Place, "stored here").label(extra[0].At, "axis %s", extra[0].Name).
+			help("reduce the value over %s, or index %s with it", axisNames(extra), p.Name)
+		return
+	}
+	a.at, a.atomic = target.Place, op != lang.OpStore
+	b.writes = append(b.writes, a)
+	b.emit(&Store{Op: op, Param: p, Indices: a.indices, Checked: a.checked, Value: v.expr, At: at})
+}

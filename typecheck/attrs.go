@@ -1,0 +1,169 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// attrRule handles one attribute of a declaration.
+type attrRule func(*lang.Attr)
+
+// attrs checks the attributes of a declaration against those it may have.
+func (c *checker) attrs(attrs []*lang.Attr, what string, rules map[string]attrRule) {
+	seen := map[string]lang.Span{}
+	for _, a := range attrs {
+		name := a.Name.Name
+		rule := rules[name]
+		if rule == nil {
+			r := c.errorf(lang.ErrAttribute, a.Name.Place, "%s has no attribute @%s", what, name).
+				suggest(a.Name.Place, name, sortedKeys(rules))
+			if len(rules) > 0 {
+				r.note("it may have %s", attrList(rules))
+			}
+			continue
+		}
+		if old, dup := seen[name]; dup {
+			c.errorf(lang.ErrAttribute, a.Name.Place, "@%s is given twice", name).label(old, "first here")
+			continue
+		}
+		seen[name] = a.Name.Place
+		rule(a)
+	}
+}
+
+func attrList(rules map[string]attrRule) string {
+	text := ""
+	for i, n := range sortedKeys(rules) {
+		if i > 0 {
+			text += ", "
+		}
+		text += "@" + n
+	}
+	return text
+}
+
+// noArgs is the rule of an attribute that is only there or not.
+func (c *checker) noArgs(set func()) attrRule {
+	return func(a *lang.Attr) {
+		if len(a.Args) > 0 {
+			c.errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", a.Name.Name)
+			return
+		}
+		set()
+	}
+}
+
+// intArg is the rule of an attribute that takes one positive number.
+func (c *checker) intArg(s *scope, set func(int64)) attrRule {
+	return func(a *lang.Attr) {
+		if len(a.Args) != 1 || a.Args[0].Name != nil {
+			c.errorf(lang.ErrAttribute, a.Place, "@%s takes one number, as in `@%s(4)`", a.Name.Name, a.Name.Name)
+			return
+		}
+		lit, ok := c.literalOf(s, a.Args[0].Value, lang.I32, "the argument of @"+a.Name.Name)
+		if !ok {
+			return
+		}
+		if lit.Int < 1 {
+			c.errorf(lang.ErrAttribute, a.Args[0].Place, "@%s is %d; the least is 1", a.Name.Name, lit.Int)
+			return
+		}
+		set(lit.Int)
+	}
+}
+
+// wordArg is the rule of an attribute that takes one of some words.
+func (c *checker) wordArg(words []string, set func(string)) attrRule {
+	return func(a *lang.Attr) {
+		if len(a.Args) == 1 && a.Args[0].Name == nil {
+			if n, ok := a.Args[0].Value.(*lang.NameExpr); ok {
+				for _, w := range words {
+					if w == n.Name {
+						set(w)
+						return
+					}
+				}
+				c.errorf(lang.ErrAttribute, n.Place, "@%s is one of %s, not %s", a.Name.Name, wordList(words), n.Name).suggest(n.Place, n.Name, words)
+				return
+			}
+		}
+		c.errorf(lang.ErrAttribute, a.Place, "@%s takes one of %s", a.Name.Name, wordList(words))
+	}
+}
+
+func wordList(words []string) string {
+	text := ""
+	for i, w := range words {
+		switch {
+		case i > 0 && i == len(words)-1:
+			text += " or "
+		case i > 0:
+			text += ", "
+		}
+		text += w
+	}
+	return text
+}
+
+// kernelAttrs reads the attributes of a kernel.
+func (c *checker) kernelAttrs(k *Kernel, d *lang.KernelDecl, s *signature) {
+	rules := map[string]attrRule{
+		"approx":    c.noArgs(func() { k.Approx = true }),
+		"precision": c.wordArg([]string{"ieee", "tf32", "tf32x3"}, func(w string) { k.Precision = map[string]string{"ieee": "ieee", "tf32x3": "tf32x3"}[w] }),
+		"sizes":     c.sizesRule(s, k.SizeHints, k.TypeHints),
+		"target":    func(a *lang.Attr) { c.later(a.Place, "@target") },
+		"split":     func(a *lang.Attr) { c.later(a.Place, "@split") },
+	}
+	for _, name := range []string{"warps", "stages", "cluster", "occupancy"} {
+		rules[name] = c.intArg(s.scope, func(n int64) { k.Hints[name] = n })
+	}
+	c.attrs(d.Attrs, "a kernel", rules)
+}
+
+// sizesRule reads `@sizes(M = 8192, T = bf16)`.
+func (c *checker) sizesRule(s *signature, sizes map[*Symbol]int64, types map[*TypeParam]lang.DType) attrRule {
+	return func(a *lang.Attr) {
+		names := map[string]*entity{}
+		for n, e := range s.scope.names {
+			if e.kind == entSymbol || e.kind == entTypeParam {
+				names[n] = e
+			}
+		}
+		for _, arg := range a.Args {
+			if arg.Name == nil {
+				c.errorf(lang.ErrAttribute, arg.Place, "@sizes names dimensions and type parameters, as in `@sizes(M = 8192, T = bf16)`")
+				continue
+			}
+			e := names[arg.Name.Name]
+			switch {
+			case e == nil:
+				if s.ok {
+					c.errorf(lang.ErrAttribute, arg.Name.Place, "there is no dimension or type parameter %s", arg.Name.Name).
+						suggest(arg.Name.Place, arg.Name.Name, sortedKeys(names))
+				}
+			case e.kind == entTypeParam:
+				n, ok := arg.Value.(*lang.NameExpr)
+				if !ok {
+					c.errorf(lang.ErrAttribute, arg.Value.Span(), "%s stands for an element type, as in `%s = bf16`", e.name, e.name)
+					continue
+				}
+				dt, ok := lang.ParseDType(n.Name)
+				if !ok {
+					c.errorf(lang.ErrUnknownType, n.Place, "unknown type %s", n.Name).suggest(n.Place, n.Name, typeNames())
+					continue
+				}
+				if p := e.dtype.Param; !p.Accepts(dt) {
+					c.errorf(lang.ErrTypeParam, n.Place, "%s: %s does not stand for %s", p.Name, p.Bound, dt).label(p.At, "declared here")
+				} else {
+					types[p] = dt
+				}
+			default:
+				lit, ok := c.literalOf(s.scope, arg.Value, e.symbol.DType, "the size of "+e.name)
+				if ok && e.symbol.Kind == DimSymbol && lit.Int < 1 {
+					c.errorf(lang.ErrAttribute, arg.Value.Span(), "the size of %s is %d; the least is 1", e.name, lit.Int)
+				} else if ok {
+					sizes[e.symbol] = lit.Int
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,239 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// This file declares axes: what they walk, how far, and what proofs may assume of their positions.
+
+// axisStmt is `axis d in D`, `axis p in D[lo .. hi]`, `axis r in 4`.
+func (b *bodyChecker) axisStmt(a *lang.AxisClause) {
+	refuse := func() {
+		b.declare(b.scope, &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}, false)
+	}
+	if a.By != nil {
+		b.errorf(lang.ErrTune, a.By.Span(), "an `axis` is the whole of its range at once and has no `by`").
+			help("walk it in steps with `for %s in ... by ...`", a.Name.Name)
+		refuse()
+		return
+	}
+	dim, ok := b.dimension(a.Over)
+	if !ok {
+		refuse()
+		return
+	}
+	n, isConst := dim.Const()
+	if isConst && n < 1 {
+		b.errorf(lang.ErrTune, a.Over.Span(), "an axis of extent %d has no elements; the least is 1", n)
+		refuse()
+		return
+	}
+	x := &Axis{Name: a.Name.Name, Kind: WholeAxis, Dim: dim, Len: dim, IsFree: isConst && a.Range == nil, At: a.Name.Place}
+	if a.Range != nil && !b.subRange(x, a) {
+		refuse()
+		return
+	}
+	b.declareAxis(x)
+}
+
+// subRange sets the constant part of its dimension that a whole axis is.
+func (b *bodyChecker) subRange(x *Axis, a *lang.AxisClause) bool {
+	hi := x.Dim
+	var ok bool
+	if a.Range.Lo != nil {
+		if x.Lo, ok = b.sizeOf(a.Range.Lo); !ok {
+			return false
+		}
+	}
+	if a.Range.Hi != nil {
+		if hi, ok = b.sizeOf(a.Range.Hi); !ok {
+			return false
+		}
+	}
+	x.Len = hi.Sub(x.Lo)
+	switch {
+	case !b.prover.nonNegative(x.Lo):
+		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s begins at %s, which is not proven to be at least 0", x.Name, x.Lo)
+	case !b.prover.atMost(hi, x.Dim):
+		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s ends at %s, which is not proven to be at most %s", x.Name, hi, x.Dim).
+			help("give an end that follows from the dimension, such as `%s / 2`, or walk the range with `for`, which stops at the end of the dimension", x.Dim)
+	case !b.prover.nonNegative(x.Len):
+		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s runs from %s to %s, which is not proven to be forward", x.Name, x.Lo, hi)
+	default:
+		return true
+	}
+	return false
+}
+
+// dimension is what an axis walks: an integer expression over dimensions and constants.
+func (b *bodyChecker) dimension(over lang.Expr) (Size, bool) {
+	if over == nil {
+		return Size{}, false
+	}
+	return b.sizeOf(over)
+}
+
+// sizeOf wants an expression over dimensions and constants.
+func (b *bodyChecker) sizeOf(e lang.Expr) (Size, bool) {
+	o := b.value(e)
+	switch o.mode {
+	case invalid:
+		return Size{}, false
+	case untypedInt:
+		return o.size, true
+	}
+	b.errorf(lang.ErrNotConstant, e.Span(), "%s is no dimension: an integer expression over dimensions and constants is needed", b.describeOperand(o))
+	return Size{}, false
+}
+
+// declareAxis enters an axis in the current scope and says what is known of its positions.
+func (b *bodyChecker) declareAxis(x *Axis) {
+	b.kernel.Axes = append(b.kernel.Axes, x)
+	b.declare(b.scope, &entity{kind: entAxis, name: x.Name, at: x.At, axis: x}, false)
+	b.scope.axes = append(b.scope.axes, x)
+	p := b.newHidden(x.Name)
+	b.positions[x], b.varying[p] = p, true
+	pos, one := SymbolSize(p), ConstSize(1)
+	if x.Kind == WholeAxis {
+		b.prover.assume(pos.Sub(x.Lo))
+		b.prover.assume(x.Lo.Add(x.Len).Sub(one).Sub(pos))
+		return
+	}
+	b.prover.assume(pos)
+	b.prover.assume(x.Dim.Sub(one).Sub(pos))
+	if x.Scalar {
+		return
+	}
+	s, e := b.newHidden(x.Name+".start"), b.newHidden(x.Name+".end")
+	b.starts[x], b.ends[x] = s, e
+	b.varying[s], b.varying[e] = true, true
+	start, end := SymbolSize(s), SymbolSize(e)
+	b.prover.assume(start)
+	b.prover.assume(pos.Sub(start))
+	b.prover.assume(end.Sub(one).Sub(pos))
+	b.prover.assume(x.Dim.Sub(end))
+}
+
+// positionsOf is the positions of an axis, as a tile or, of a scalar axis, a scalar.
+func (b *bodyChecker) positionsOf(x *Axis, at lang.Span) operand {
+	op, t := lang.OpIndex, Type{DType: Concrete(lang.I32), Axes: []*Axis{x}}
+	if x.Scalar {
+		op, t.Axes = lang.OpStart, nil
+	}
+	o := typedOperand(&Apply{Typed: Typed{t, at}, Op: op, Axis: x})
+	if p := b.positions[x]; p != nil {
+		s := SymbolSize(p)
+		o.lin = &s
+	}
+	return o
+}
+
+// axisField is `i.start` or `i.end`.
+func (b *bodyChecker) axisField(x *Axis, e *lang.FieldExpr) operand {
+	var op lang.Op
+	var lin Size
+	switch e.Name.Name {
+	case "start":
+		op, lin = lang.OpStart, x.Lo
+		if s := b.starts[x]; s != nil {
+			lin = SymbolSize(s)
+		} else if x.Scalar {
+			lin = SymbolSize(b.positions[x])
+		}
+	case "end":
+		op, lin = lang.OpEnd, x.Lo.Add(x.Len)
+		if s := b.ends[x]; s != nil {
+			lin = SymbolSize(s)
+		} else if x.Scalar {
+			lin = SymbolSize(b.positions[x]).Add(ConstSize(1))
+		}
+	default:
+		b.errorf(lang.ErrField, e.Name.Place, "an axis has `.start` and `.end`, not .%s", e.Name.Name).
+			suggest(e.Name.Place, e.Name.Name, []string{"start", "end"})
+		return bad(e.Place)
+	}
+	o := typedOperand(&Apply{Typed: Typed{Type{DType: Concrete(lang.I32)}, e.Place}, Op: op, Axis: x})
+	o.lin = &lin
+	return o
+}
+
+// axisNamed resolves the name of a tile axis, as in `over k`.
+func (b *bodyChecker) axisNamed(n lang.Ident) (*Axis, bool) {
+	e := b.scope.lookup(n.Name)
+	switch {
+	case e == nil:
+		if m := b.scope.file(); m == nil || !m.incomplete {
+			b.errorf(lang.ErrUnknownName, n.Place, "unknown axis %s", n.Name).suggest(n.Place, n.Name, b.axesInSight())
+		}
+		return nil, false
+	case e.kind == entInvalid || e.kind == entValue && e.value.mode == invalid:
+		return nil, false
+	case e.kind != entAxis:
+		b.errorf(lang.ErrAxisAsValue, n.Place, "%s is %s, not an axis", n.Name, e.describe()).label(e.at, "declared here")
+		return nil, false
+	case e.axis.Scalar:
+		b.errorf(lang.ErrAxisAsValue, n.Place, "%s is a scalar position: it has no extent, and no tile is over it", n.Name).
+			label(e.at, "declared without `by`").help("declare it with `by` to make it an axis of tiles")
+		return nil, false
+	}
+	return e.axis, true
+}
+
+func (b *bodyChecker) axesInSight() []string {
+	var names []string
+	for _, n := range b.scope.visible() {
+		if e := b.scope.lookup(n); e.kind == entAxis {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+// axisArg resolves an argument that names an axis.
+func (b *bodyChecker) axisArg(e lang.Expr) (*Axis, bool) {
+	if n, ok := e.(*lang.NameExpr); ok {
+		return b.axisNamed(lang.Ident{At: n.At, Name: n.Name})
+	}
+	b.errorf(lang.ErrAxisAsValue, e.Span(), "the name of an axis is needed here")
+	return nil, false
+}
+
+// extent sets an axis's Tile or its one choice from `by`.
+func (b *bodyChecker) extent(x *Axis, by lang.Expr) bool {
+	if n, ok := by.(*lang.NameExpr); ok {
+		e := b.scope.lookup(n.Name)
+		switch {
+		case e == nil, e.kind == entTile:
+			x.Tile = n.Name
+			if e == nil {
+				b.tiles[n.Name] = n.Place
+			}
+			return true
+		case e.kind == entInvalid:
+			return false
+		case e.kind != entConst:
+			b.errorf(lang.ErrTune, n.Place, "the extent of axis %s is %s, which is %s", x.Name, n.Name, e.describe()).
+				label(e.at, "declared here").help("write a number, the name of a const, or a new name that the planner then binds")
+			return false
+		}
+	}
+	o := b.value(by)
+	if o.mode == invalid {
+		return false
+	}
+	n, ok := int64(0), false
+	if o.mode == untypedInt {
+		n, ok = o.size.Const()
+	}
+	switch {
+	case !ok:
+		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is no constant", x.Name).
+			help("write a number, or a name that the planner binds and `tune` limits")
+		return false
+	case n < 1:
+		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d; the least is 1", x.Name, n)
+		return false
+	}
+	x.Choices = []int64{n}
+	return true
+}

@@ -1,0 +1,284 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// bodyChecker types the body of one kernel, with the fns that it calls.
+type bodyChecker struct {
+	*checker
+	kernel *Kernel
+	scope  *scope
+	stmts  *[]Stmt // where new statements go
+	// inIndex: inside the brackets of an access, where an axis stands for its positions.
+	inIndex int
+	prover  *prover
+	// where an axis is, as hidden symbols: its positions, its first and its end.
+	positions, starts, ends map[*Axis]*Symbol
+	scalars                 map[*Param]*Symbol
+	indexOf                 map[*Local]*Symbol // the position of a scalar loop
+	// tiles are the extents that the planner binds, by name, with where they first stand.
+	tiles map[string]lang.Span
+	// varying are the hidden symbols that may differ from block to block.
+	varying map[*Symbol]bool
+	writes  []access // stores and atomics
+	reads   []access // loads of inout tensors
+	stored  map[*Param]bool
+	frames  []frame // the fn calls being inlined, outermost first
+}
+
+// frame is a fn being inlined.
+type frame struct {
+	fn *lang.FnDecl
+	at lang.Span
+}
+
+// emit appends a statement to the block being checked.
+func (b *bodyChecker) emit(s Stmt) { *b.stmts = append(*b.stmts, s) }
+
+// errorf reports an error; inside a fn, with where it was called.
+func (b *bodyChecker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
+	r := b.checker.errorf(code, at, format, args...)
+	for i := len(b.frames) - 1; i >= 0; i-- {
+		f := b.frames[i]
+		r.label(f.at, "in this call of %s", f.fn.Name.Name)
+	}
+	return r
+}
+
+// block types a block in a scope of its own.
+func (b *bodyChecker) block(blk *lang.Block) ([]Stmt, operand) {
+	return b.within(newScope(b.scope), func() operand { return b.stmtsOf(blk) })
+}
+
+// within runs check in a scope and collects its statements. A value over an axis declared there may not leave it.
+func (b *bodyChecker) within(s *scope, check func() operand) ([]Stmt, operand) {
+	outerScope, outerStmts := b.scope, b.stmts
+	var stmts []Stmt
+	b.scope, b.stmts = s, &stmts
+	result := check()
+	b.scope, b.stmts = outerScope, outerStmts
+	return stmts, b.noEscape(result, s)
+}
+
+// noEscape reports a value over an axis whose scope ends here.
+func (b *bodyChecker) noEscape(o operand, s *scope) operand {
+	for _, t := range o.valueTypes() {
+		for _, a := range t.Axes {
+			if !hasAxis(s.axes, a) {
+				continue
+			}
+			r := b.errorf(lang.ErrEscape, o.at, "the value is %s, and the axis %s ends here", t, a.Name).
+				label(a.At, "%s is declared here", a.Name)
+			if a.Kind == LoopAxis {
+				r.help("reduce over %s inside the loop, as in `sum(x, over %s)`, and carry the result", a.Name, a.Name)
+			} else {
+				r.help("reduce over %s first, or declare the axis outside", a.Name)
+			}
+			return bad(o.at)
+		}
+	}
+	return o
+}
+
+// stmtsOf types statements in the current scope and gives the value of the last.
+func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
+	result := operand{mode: noValue, at: blk.Place}
+	for i, s := range blk.Stmts {
+		last := i == len(blk.Stmts)-1
+		switch s := s.(type) {
+		case *lang.LetStmt:
+			b.let(s)
+		case *lang.AxisStmt:
+			b.axisStmt(s.Axis)
+		case *lang.AssignStmt:
+			b.store(s)
+		case *lang.ExprStmt:
+			o := b.expr(s.X)
+			switch {
+			case o.mode == noValue:
+				if o.expr != nil {
+					b.emit(&Do{o.expr})
+				}
+				if last {
+					result = operand{mode: noValue, at: s.Place}
+				}
+			case last:
+				result = o
+				if result.mode == invalid {
+					return result
+				}
+			case o.mode != invalid:
+				b.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", b.describeOperand(o)).
+					help("bind it with `let`, or remove it")
+			}
+		}
+	}
+	return result
+}
+
+// let binds names.
+func (b *bodyChecker) let(s *lang.LetStmt) {
+	o := b.expr(s.Value)
+	if len(s.Names) == 1 {
+		b.bind(s.Names[0], b.single(o, "let"), s.Place)
+		return
+	}
+	b.bindAll(s.Names, o, s.Place)
+}
+
+// single wants exactly one value.
+func (b *bodyChecker) single(o operand, what string) operand {
+	switch o.mode {
+	case noValue:
+		b.errorf(lang.ErrValueCount, o.at, "this gives no value")
+		return bad(o.at)
+	case several:
+		if o.expr == nil && len(o.elems) == 1 {
+			return o.elems[0]
+		}
+		if n := len(o.valueTypes()); n != 1 {
+			b.errorf(lang.ErrValueCount, o.at, "this gives %s where one is needed", plural(n, "value")).
+				help("bind them with `let (a, b) = ...`")
+			return bad(o.at)
+		}
+		return operand{mode: typed, at: o.at, expr: o.expr}
+	case axisOperand:
+		if b.inIndex == 0 {
+			b.errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name).
+				replace(o.at, "index("+o.axis.Name+")", "write `index(%s)` for its positions", o.axis.Name)
+			return bad(o.at)
+		}
+		return b.positionsOf(o.axis, o.at)
+	case tensorOperand:
+		b.errorf(lang.ErrAxisAsValue, o.at, "the tensor %s is no value: only its elements are", o.param.Name).
+			help("index it, as in `%s`", exampleAccess(o.param))
+		return bad(o.at)
+	}
+	return o
+}
+
+func exampleAccess(p *Param) string {
+	text := p.Name + "["
+	for i := range p.Shape {
+		if i > 0 {
+			text += ", "
+		}
+		text += string(rune('i' + i))
+	}
+	return text + "]"
+}
+
+// bind gives a name to a value. Constants and sizes keep adapting to their context.
+func (b *bodyChecker) bind(name lang.Ident, o operand, at lang.Span) {
+	e := &entity{kind: entValue, name: name.Name, at: name.Place, value: o}
+	switch o.mode {
+	case invalid:
+		e.kind = entInvalid
+	case typed:
+		if name.Name == "_" {
+			b.emit(&Let{Locals: []*Local{nil}, Value: o.expr, At: at})
+			return
+		}
+		l := &Local{Name: name.Name, Type: o.typ(), At: name.Place}
+		b.emit(&Let{Locals: []*Local{l}, Value: o.expr, At: at})
+		e.value = operand{mode: typed, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: o.lin}
+	}
+	b.declare(b.scope, e, true)
+}
+
+// bindAll destructures.
+func (b *bodyChecker) bindAll(names []lang.Ident, o operand, at lang.Span) {
+	refuse := func() {
+		for _, n := range names {
+			b.declare(b.scope, &entity{kind: entInvalid, name: n.Name, at: n.Place}, true)
+		}
+	}
+	if o.mode == invalid {
+		refuse()
+		return
+	}
+	if n := len(o.valueTypes()); n != len(names) || o.mode != several {
+		b.errorf(lang.ErrValueCount, names[0].Place.To(names[len(names)-1].Place), "%s for %s", plural(len(names), "name"), plural(n, "value")).
+			label(o.at, "gives %s", plural(n, "value"))
+		refuse()
+		return
+	}
+	if o.elems != nil {
+		ops := make([]operand, len(o.elems)) // all are computed before any name is bound
+		for i, e := range o.elems {
+			ops[i] = b.single(e, "let")
+		}
+		for i, n := range names {
+			b.bind(n, ops[i], at)
+		}
+		return
+	}
+	let := &Let{Value: o.expr, At: at}
+	for i, n := range names {
+		if n.Name == "_" {
+			let.Locals = append(let.Locals, nil)
+			continue
+		}
+		l := &Local{Name: n.Name, Type: o.types[i], At: n.Place}
+		let.Locals = append(let.Locals, l)
+		b.declare(b.scope, &entity{kind: entValue, name: n.Name, at: n.Place,
+			value: operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}}, true)
+	}
+	b.emit(let)
+}
+
+// results are the expressions of a block's value, settled or converted to the types wanted.
+func (b *bodyChecker) results(o operand, want []Type) []Expr {
+	switch o.mode {
+	case typed:
+		return []Expr{o.expr}
+	case untypedInt, untypedFloat:
+		if len(want) == 1 {
+			if o = b.convert(o, want[0].DType); o.mode == typed {
+				return []Expr{o.expr}
+			}
+			return nil
+		}
+		if o = b.settle(o); o.mode == typed {
+			return []Expr{o.expr}
+		}
+	case several:
+		if o.elems == nil {
+			return []Expr{o.expr}
+		}
+		var out []Expr
+		for _, e := range o.elems {
+			n := len(e.valueTypes())
+			var w []Type
+			if len(want) >= len(out)+n {
+				w = want[len(out) : len(out)+n]
+			}
+			xs := b.results(e, w)
+			if xs == nil {
+				return nil
+			}
+			out = append(out, xs...)
+		}
+		return out
+	}
+	return nil
+}
+
+// inline is a block as an expression. A block that only gives a value is that value.
+func inline(stmts []Stmt, o operand, results []Expr, at lang.Span) operand {
+	body := &Inline{Body: &Body{Stmts: stmts, Results: results}, At: at}
+	return wrap(body, at, o.lin)
+}
+
+// wrap makes the operand of an expression that may give any number of values.
+func wrap(e Expr, at lang.Span, lin *Size) operand {
+	types := e.Types()
+	switch len(types) {
+	case 0:
+		return operand{mode: noValue, at: at, expr: e}
+	case 1:
+		return operand{mode: typed, at: at, expr: e, lin: lin}
+	}
+	return operand{mode: several, at: at, expr: e, types: types}
+}

@@ -1,0 +1,359 @@
+package typecheck
+
+import (
+	"sort"
+
+	"tilec/lang"
+)
+
+// This file types calls of functions of the language: the operation table's,
+// and the few that have rules of their own.
+
+// laterFunctions are in the language but not in this version of the compiler.
+var laterFunctions = map[string]bool{
+	"iota": true, "rand": true, "randn": true, "split": true, "merge": true, "cat": true, "slice": true, "pick": true,
+	"insert": true, "broadcast": true, "bitcast": true, "reduce": true, "scan": true, "cumsum": true, "cumprod": true,
+	"sort": true, "topk": true, "print": true, "assert": true, "static_assert": true, "assume": true,
+	"atomic_max": true, "atomic_min": true, "atomic_and": true, "atomic_or": true, "atomic_xor": true, "atomic_xchg": true, "atomic_cas": true,
+}
+
+// special types the calls that have rules of their own.
+func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
+	switch name {
+	case "zeros":
+		return func(e *lang.CallExpr) operand { return b.fill(e, 0) }
+	case "ones":
+		return func(e *lang.CallExpr) operand { return b.fill(e, 1) }
+	case "full":
+		return b.full
+	case "index":
+		return b.indexCall
+	case "rename":
+		return b.rename
+	case "dot":
+		return b.dot
+	case "mma":
+		return b.mma
+	case "atomic_add":
+		return b.atomicAdd
+	}
+	return nil
+}
+
+// isBuiltin reports a name that the language itself gives a meaning.
+func isBuiltin(name string) bool {
+	if laterFunctions[name] || name == "view" {
+		return true
+	}
+	for _, op := range lang.Ops() {
+		if r := op.Row(); r.Spelling == name && (r.Form == lang.FormCall || r.Form == lang.FormReduce) {
+			return true
+		}
+	}
+	switch name {
+	case "zeros", "ones", "inf", "nan", "pi":
+		return true
+	}
+	_, ok := lang.ParseDType(name)
+	return ok
+}
+
+// functionNames lists what can be called, for suggestions.
+func functionNames() []string {
+	names := []string{"zeros", "ones"}
+	for _, op := range lang.Ops() {
+		if r := op.Row(); r.Form == lang.FormCall || r.Form == lang.FormReduce {
+			names = append(names, r.Spelling)
+		}
+	}
+	return names
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
+
+func (b *bodyChecker) call(e *lang.CallExpr) operand {
+	n, ok := e.Fn.(*lang.NameExpr)
+	if !ok {
+		b.errorf(lang.ErrNameKind, e.Fn.Span(), "only a function's name can be called")
+		return bad(e.Place)
+	}
+	if ent := b.scope.lookup(n.Name); ent != nil {
+		switch ent.kind {
+		case entInvalid:
+			return bad(e.Place)
+		case entFn:
+			return b.callFn(ent, e)
+		case entKernel, entGraph:
+			b.errorf(lang.ErrNameKind, n.Place, "%s is %s: a kernel calls only functions", n.Name, ent.describe()).label(ent.at, "declared here").
+				help("call it from a graph, or make what they share a fn")
+			return bad(e.Place)
+		}
+		b.errorf(lang.ErrNameKind, n.Place, "%s is %s, not a function", n.Name, ent.describe()).label(ent.at, "declared here")
+		return bad(e.Place)
+	}
+	if special := b.special(n.Name); special != nil {
+		if b.named(e) {
+			return bad(e.Place)
+		}
+		return special(e)
+	}
+	if e.Over != nil {
+		if op, ok := lang.FindOp(n.Name, lang.FormReduce); ok {
+			return b.reduce(op, e)
+		}
+	}
+	if op, ok := lang.FindOp(n.Name, lang.FormCall); ok && (e.Over == nil || laterFunctions[n.Name]) {
+		if _, both := lang.FindOp(n.Name, lang.FormReduce); both && len(e.Args) == 1 {
+			return b.reduce(lang.OpInvalid, e)
+		}
+		return b.elementwise(op, e)
+	}
+	if op, ok := lang.FindOp(n.Name, lang.FormReduce); ok {
+		return b.reduce(op, e)
+	}
+	switch {
+	case laterFunctions[n.Name]:
+		b.later(n.Place, "`"+n.Name+"`")
+	case e.Over != nil && isBuiltin(n.Name):
+		b.errorf(lang.ErrArgName, e.Place, "%s does not reduce and takes no `over`", n.Name)
+	case n.Name == "view":
+		b.errorf(lang.ErrNameKind, n.Place, "view is of whole tensors, in a graph")
+	default:
+		if d, ok := lang.ParseDType(n.Name); ok {
+			r := b.errorf(lang.ErrNameKind, n.Place, "%s is a type and is not called", n.Name)
+			if len(e.Args) == 1 {
+				r.replace(e.Place, e.Args[0].Value.Span().Text()+" as "+d.String(), "convert with `as %s`", d)
+			}
+			return bad(e.Place)
+		}
+		b.unknown(b.scope, n.Name, n.Place, functionNames())
+		for _, a := range e.Args { // errors inside the arguments are no consequence
+			b.expr(a.Value)
+		}
+	}
+	return bad(e.Place)
+}
+
+// named refuses named arguments.
+func (b *bodyChecker) named(e *lang.CallExpr) bool {
+	for _, a := range e.Args {
+		if a.Name != nil {
+			b.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", e.Fn.Span().Text(), a.Name.Name)
+			return true
+		}
+	}
+	return false
+}
+
+// args types the arguments of a call as values.
+func (b *bodyChecker) args(e *lang.CallExpr) ([]operand, []lang.Expr, bool) {
+	ok := !b.named(e)
+	var ops []operand
+	var exprs []lang.Expr
+	for _, a := range e.Args {
+		o := b.value(a.Value)
+		ok = ok && o.mode != invalid
+		ops = append(ops, o)
+		exprs = append(exprs, a.Value)
+	}
+	return ops, exprs, ok
+}
+
+func (b *bodyChecker) elementwise(op lang.Op, e *lang.CallExpr) operand {
+	ops, exprs, ok := b.args(e)
+	if !ok {
+		return bad(e.Place)
+	}
+	o := b.apply(op, e.Place, e.Fn.Span(), ops, exprs)
+	switch {
+	case (op == lang.OpMin || op == lang.OpMax) && len(ops) == 2:
+		b.linear(&o, func() (Size, bool) { return b.linearOp(op, ops[0], ops[1]) })
+	case op == lang.OpClamp && len(ops) == 3:
+		b.linear(&o, func() (Size, bool) { return b.clamped(ops) })
+	}
+	return o
+}
+
+// clamped is the position min(max(x, lo), hi), of which x need not be known.
+func (b *bodyChecker) clamped(ops []operand) (Size, bool) {
+	lo, okLo := ops[1].position()
+	hi, okHi := ops[2].position()
+	if !okLo || !okHi || !b.prover.atMost(lo, hi) {
+		return Size{}, false
+	}
+	m := b.newHidden("clamp")
+	b.varying[m] = true
+	s := SymbolSize(m)
+	b.prover.assume(s.Sub(lo))
+	b.prover.assume(hi.Sub(s))
+	return s, true
+}
+
+// wantArgs checks the number of arguments.
+func (b *bodyChecker) wantArgs(e *lang.CallExpr, lo, hi int, usage string) bool {
+	if n := len(e.Args); n < lo || hi >= 0 && n > hi {
+		b.errorf(lang.ErrArgCount, e.Place, "%s has %s", e.Fn.Span().Text(), plural(n, "argument")).help("write `%s`", usage)
+		return false
+	}
+	return true
+}
+
+// fill types zeros and ones.
+func (b *bodyChecker) fill(e *lang.CallExpr, n int64) operand {
+	name := e.Fn.Span().Text()
+	if !b.wantArgs(e, 1, -1, name+"(f32, i, j)") {
+		return bad(e.Place)
+	}
+	return b.filled(e, intOperand(e.Place, n), e.Args[1:])
+}
+
+// full is `full(f32, value, i, j)`.
+func (b *bodyChecker) full(e *lang.CallExpr) operand {
+	if !b.wantArgs(e, 2, -1, "full(f32, value, i, j)") {
+		return bad(e.Place)
+	}
+	v := b.value(e.Args[1].Value)
+	if v.mode == invalid {
+		return bad(e.Place)
+	}
+	return b.filled(e, v, e.Args[2:])
+}
+
+// filled is one value over axes.
+func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) operand {
+	var d DType
+	ok := false
+	if n, isName := e.Args[0].Value.(*lang.NameExpr); isName {
+		d, ok = b.dtypeNamed(b.scope, n.Name, n.Place)
+	} else {
+		b.errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument is the element type, as in `f32`")
+	}
+	var axes []*Axis
+	for _, a := range axisArgs {
+		x, axisOK := b.axisArg(a.Value)
+		switch {
+		case !axisOK:
+			ok = false
+		case hasAxis(axes, x):
+			b.errorf(lang.ErrDuplicate, a.Place, "the axis %s stands twice", x.Name)
+			ok = false
+		default:
+			axes = append(axes, x)
+		}
+	}
+	if !ok {
+		return bad(e.Place)
+	}
+	if v.isUntyped() && d == Concrete(lang.Bool) {
+		if n, isConst := v.constant(); isConst && (n == 0 || n == 1) {
+			v = boolOperand(v.at, n == 1)
+		}
+	}
+	v = b.convert(v, d)
+	if v.mode != typed {
+		return bad(e.Place)
+	}
+	t := v.typ()
+	if len(t.Axes) > 0 {
+		b.errorf(lang.ErrNotScalar, v.at, "the value of `full` is the tile %s; a scalar is needed", t)
+		return bad(e.Place)
+	}
+	if t.DType != d {
+		b.errorf(lang.ErrWrongType, v.at, "the value is %s, not %s", t, d).castFix(e.Args[1].Value, d)
+		return bad(e.Place)
+	}
+	return typedOperand(&Apply{Typed: Typed{Type{DType: d, Axes: axes}, e.Place}, Op: lang.OpFull, Args: []Expr{v.expr}, Axes: axes})
+}
+
+// indexCall is `index(i)`.
+func (b *bodyChecker) indexCall(e *lang.CallExpr) operand {
+	if !b.wantArgs(e, 1, 1, "index(i)") {
+		return bad(e.Place)
+	}
+	n, ok := e.Args[0].Value.(*lang.NameExpr)
+	if ok {
+		if ent := b.scope.lookup(n.Name); ent != nil && ent.kind == entAxis {
+			return b.positionsOf(ent.axis, e.Place)
+		}
+	}
+	if x, ok := b.axisArg(e.Args[0].Value); ok {
+		return b.positionsOf(x, e.Place)
+	}
+	return bad(e.Place)
+}
+
+// rename is `rename(x, i -> j)`.
+func (b *bodyChecker) rename(e *lang.CallExpr) operand {
+	if !b.wantArgs(e, 2, 2, "rename(x, i -> j)") {
+		return bad(e.Place)
+	}
+	x := b.value(e.Args[0].Value)
+	m, ok := e.Args[1].Value.(*lang.MapExpr)
+	if !ok {
+		b.errorf(lang.ErrRename, e.Args[1].Value.Span(), "the second argument says which axis becomes which, as in `i -> j`")
+		return bad(e.Place)
+	}
+	from, okFrom := b.axisArg(m.From)
+	to, okTo := b.axisArg(m.To)
+	if !okFrom || !okTo || x.mode == invalid {
+		return bad(e.Place)
+	}
+	x = b.settle(x)
+	t := x.typ()
+	switch {
+	case !hasAxis(t.Axes, from):
+		b.errorf(lang.ErrNoAxis, m.From.Span(), "the tile %s has no axis %s", t, from.Name)
+	case hasAxis(t.Axes, to):
+		b.errorf(lang.ErrRename, m.To.Span(), "the tile %s has an axis %s already", t, to.Name)
+	case !b.samePositions(from, to):
+		b.errorf(lang.ErrRename, m.Place, "%s and %s do not hold the same positions", from.Name, to.Name).
+			label(from.At, "%s is over %s", from.Name, axisText(from)).label(to.At, "%s is over %s", to.Name, axisText(to)).
+			help("rename between axes that are each the whole of one dimension")
+	default:
+		axes := make([]*Axis, len(t.Axes))
+		for i, a := range t.Axes {
+			if a == from {
+				a = to
+			}
+			axes[i] = a
+		}
+		return typedOperand(&Apply{Typed: Typed{Type{DType: t.DType, Axes: axes}, e.Place}, Op: lang.OpRename, Args: []Expr{x.expr}, From: from, Axis: to})
+	}
+	return bad(e.Place)
+}
+
+// samePositions reports axes whose tiles always hold the same positions: whole axes over equal ranges.
+func (b *bodyChecker) samePositions(x, y *Axis) bool {
+	return x.Kind == WholeAxis && y.Kind == WholeAxis && x.Len.Equal(y.Len) && (x.Lo.Equal(y.Lo) || x.IsFree || y.IsFree)
+}
+
+func axisText(x *Axis) string {
+	switch {
+	case x.Kind != WholeAxis:
+		return x.Dim.String() + ", in parts"
+	case x.Len.Equal(x.Dim):
+		return x.Dim.String()
+	}
+	return x.Dim.String() + "[" + x.Lo.String() + " .. " + x.Lo.Add(x.Len).String() + "]"
+}
+
+// atomicAdd is `atomic_add(y[i, j], e)`.
+func (b *bodyChecker) atomicAdd(e *lang.CallExpr) operand {
+	if !b.wantArgs(e, 2, 2, "atomic_add(y[i, j], value)") {
+		return bad(e.Place)
+	}
+	target, ok := e.Args[0].Value.(*lang.IndexExpr)
+	if !ok {
+		b.errorf(lang.ErrReadOnly, e.Args[0].Value.Span(), "an atomic changes elements of an output, as in `atomic_add(y[i, j], value)`")
+		return bad(e.Place)
+	}
+	b.write(lang.OpAtomicAdd, target, e.Args[1].Value, e.Place)
+	return operand{mode: noValue, at: e.Place}
+}

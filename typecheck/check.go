@@ -1,0 +1,206 @@
+package typecheck
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/lang"
+)
+
+// Loader gives the file that an import names: a standard file ("std/nn"), or a
+// path relative to the importing file. A file that is asked for twice must have
+// the same Source.Path both times.
+type Loader = func(path string, from *lang.Module, at lang.Span) (*lang.Module, lang.Diagnostics)
+
+// Check types a file and everything that it imports. The program is complete
+// when there are no diagnostics; with some, it holds what could be typed. Call
+// it only on files that parsed without errors: what a broken declaration would
+// have declared is not known to it.
+func Check(root *lang.Module, load Loader) (*Program, lang.Diagnostics) {
+	c := &checker{
+		prog:     &Program{},
+		modules:  map[string]*module{},
+		fns:      map[*lang.FnDecl]*fnInfo{},
+		structs:  map[*lang.StructDecl]*structInfo{},
+		consts:   map[*lang.ConstDecl]*constInfo{},
+		kernels:  map[*lang.KernelDecl]*Kernel{},
+		graphs:   map[*lang.GraphDecl]*Graph{},
+		reported: map[errorKey]bool{},
+		broken:   map[lang.Decl]bool{},
+		sigs:     map[lang.Decl]*signature{},
+	}
+	c.loadAll(root, load)
+	for _, m := range c.order {
+		c.declareModule(m)
+	}
+	for _, m := range c.order {
+		c.importNames(m)
+	}
+	c.findRecursion()
+	c.checkDecls()
+	return c.prog, c.diags.Sort()
+}
+
+// checker is the state of one Check.
+type checker struct {
+	prog    *Program
+	diags   lang.Diagnostics
+	modules map[string]*module // by Source.Path
+	order   []*module          // imported before importing
+	fns     map[*lang.FnDecl]*fnInfo
+	structs map[*lang.StructDecl]*structInfo
+	consts  map[*lang.ConstDecl]*constInfo
+	kernels map[*lang.KernelDecl]*Kernel
+	graphs  map[*lang.GraphDecl]*Graph
+	serial  int
+	// reported is every error so far.
+	reported map[errorKey]bool
+	// broken are the kernels and graphs whose signature has errors.
+	broken map[lang.Decl]bool
+	// sigs are the signatures of kernels and graphs.
+	sigs map[lang.Decl]*signature
+	// muted counts the reasons not to report: checking what is already known to be wrong.
+	muted int
+}
+
+// checkDecls types every declaration: first what signatures need, then signatures, then bodies.
+func (c *checker) checkDecls() {
+	each := func(visit func(*module, lang.Decl)) {
+		for _, m := range c.order {
+			for _, d := range m.tree.Decls {
+				visit(m, d)
+			}
+		}
+	}
+	each(func(m *module, d lang.Decl) {
+		switch d := d.(type) {
+		case *lang.ConstDecl:
+			c.constValue(m, d)
+		case *lang.StructDecl:
+			c.structOf(m, d)
+		}
+	})
+	each(func(m *module, d lang.Decl) {
+		switch d := d.(type) {
+		case *lang.KernelDecl:
+			c.kernelOf(m, d)
+		case *lang.GraphDecl:
+			c.graphOf(m, d)
+		case *lang.FnDecl:
+			c.checkFn(m, d)
+		}
+	})
+	each(func(m *module, d lang.Decl) {
+		switch d := d.(type) {
+		case *lang.KernelDecl:
+			c.kernelBody(m, d)
+		case *lang.GraphDecl:
+			c.graphBody(m, d)
+		case *lang.TestDecl:
+			c.attrs(d.Attrs, "a test", nil)
+		}
+	})
+}
+
+type errorKey struct {
+	code    lang.Code
+	at      lang.Span
+	message string
+}
+
+// report is a diagnostic under construction.
+type report struct{ *lang.Diagnostic }
+
+// errorf reports an error at a place.
+func (c *checker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
+	d := &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...)}
+	// A fn is typed once for itself and once for every call: what is wrong in all is said once.
+	k := errorKey{code, at, d.Message}
+	if c.muted == 0 && !c.reported[k] {
+		c.reported[k] = true
+		c.diags = append(c.diags, d)
+	}
+	return report{d}
+}
+
+// label says something of another place.
+func (r report) label(at lang.Span, format string, args ...any) report {
+	if at.IsValid() {
+		r.Labels = append(r.Labels, lang.Label{At: at, Text: fmt.Sprintf(format, args...)})
+	}
+	return r
+}
+
+// here is the text beside the carets.
+func (r report) here(format string, args ...any) report {
+	r.Label = fmt.Sprintf(format, args...)
+	return r
+}
+
+func (r report) note(format string, args ...any) report {
+	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
+	return r
+}
+
+// help says what to do where it takes a person to do it.
+func (r report) help(format string, args ...any) report {
+	r.Fix = &lang.Fix{Message: fmt.Sprintf(format, args...)}
+	return r
+}
+
+// replace proposes an edit: the span becomes the text.
+func (r report) replace(at lang.Span, text, format string, args ...any) report {
+	r.Fix = &lang.Fix{Message: fmt.Sprintf(format, args...), Edits: []lang.Edit{{At: at, New: text}}}
+	return r
+}
+
+// insertAfter proposes to write text behind a span.
+func (r report) insertAfter(at lang.Span, text, format string, args ...any) report {
+	return r.replace(lang.Span{Source: at.Source, Start: at.End, End: at.End}, text, format, args...)
+}
+
+// castFix proposes `x as d`, in parentheses where precedence needs them.
+func (r report) castFix(x lang.Expr, d DType) report {
+	at := x.Span()
+	if !at.IsValid() {
+		return r
+	}
+	text := at.Text()
+	if needsParens(x) {
+		text = "(" + text + ")"
+	}
+	return r.replace(at, text+" as "+d.String(), "convert with `as %s`", d)
+}
+
+func needsParens(x lang.Expr) bool {
+	switch x.(type) {
+	case *lang.BinaryExpr, *lang.IfExpr, *lang.ForExpr, *lang.LambdaExpr:
+		return true
+	}
+	return false
+}
+
+// suggest adds "did you mean" when a name is close.
+func (r report) suggest(at lang.Span, name string, candidates []string) report {
+	if n := lang.Nearest(name, candidates); n != "" {
+		return r.replace(at, n, "did you mean `%s`?", n)
+	}
+	return r
+}
+
+// plural is "1 argument", "2 arguments".
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	if strings.HasSuffix(what, "x") {
+		return fmt.Sprintf("%d %ses", n, what)
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// newHidden makes a symbol that stands for an integer of the program in proofs.
+func (c *checker) newHidden(name string) *Symbol {
+	c.serial++
+	return &Symbol{Name: name, Kind: positionSymbol, DType: lang.I32, serial: c.serial}
+}

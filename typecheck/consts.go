@@ -1,0 +1,112 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// constInfo is a module constant being evaluated, or evaluated.
+type constInfo struct {
+	busy  bool
+	done  bool
+	value operand
+}
+
+// constValue evaluates `const NAME = value`, once.
+func (c *checker) constValue(m *module, d *lang.ConstDecl) operand {
+	info := c.consts[d]
+	if info == nil {
+		info = &constInfo{}
+		c.consts[d] = info
+	}
+	if info.done {
+		return info.value
+	}
+	if info.busy {
+		c.errorf(lang.ErrNotConstant, d.Name.Place, "the constant %s is defined by itself", d.Name.Name)
+		return bad(d.Name.Place)
+	}
+	info.busy = true
+	b := c.newBody(&Kernel{}, m.scope)
+	var stmts []Stmt
+	b.stmts = &stmts
+	o := b.value(d.Value)
+	if o.mode == typed {
+		switch x := o.expr.(type) {
+		case *Const:
+		default:
+			if v, ok := foldTyped(x); ok {
+				o.expr = v
+				break
+			}
+			c.errorf(lang.ErrNotConstant, d.Value.Span(), "the value of %s is not constant", d.Name.Name).
+				help("write it with numbers, true, false and other constants")
+			o = bad(d.Value.Span())
+		}
+	}
+	info.busy, info.done, info.value = false, true, o
+	return o
+}
+
+// foldTyped evaluates logic on literals.
+func foldTyped(e Expr) (*Const, bool) {
+	a, ok := e.(*Apply)
+	if !ok {
+		c, isConst := e.(*Const)
+		return c, isConst
+	}
+	var args []int64
+	for _, x := range a.Args {
+		c, ok := foldTyped(x)
+		if !ok || c.Type.DType != Concrete(lang.Bool) {
+			return nil, false
+		}
+		args = append(args, c.Int)
+	}
+	out := &Const{Typed: Typed{Type{DType: Concrete(lang.Bool)}, a.At}}
+	switch a.Op {
+	case lang.OpLogicAnd:
+		out.Int = args[0] & args[1]
+	case lang.OpLogicOr:
+		out.Int = args[0] | args[1]
+	case lang.OpLogicNot:
+		out.Int = 1 - args[0]
+	default:
+		return nil, false
+	}
+	return out, true
+}
+
+// literalOf evaluates a default value or a constant argument of type d.
+func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*Literal, bool) {
+	b := c.newBody(&Kernel{}, s)
+	var stmts []Stmt
+	b.stmts = &stmts
+	o := b.value(e)
+	if o.mode == invalid {
+		return nil, false
+	}
+	o = b.convert(o, Concrete(d))
+	if o.mode == invalid {
+		return nil, false
+	}
+	v, ok := foldTyped(o.expr)
+	if !ok {
+		c.errorf(lang.ErrNotConstant, e.Span(), "%s is not constant", what)
+		return nil, false
+	}
+	if v.Type.DType != Concrete(d) {
+		c.errorf(lang.ErrConstParam, e.Span(), "%s is %s, not %s", what, v.Type.DType, d)
+		return nil, false
+	}
+	return &Literal{DType: d, Int: v.Int, Float: v.Float}, true
+}
+
+// newBody makes the state for typing expressions in a scope.
+func (c *checker) newBody(k *Kernel, s *scope) *bodyChecker {
+	return &bodyChecker{
+		checker: c, kernel: k, scope: newScope(s), stmts: new([]Stmt), prover: &prover{},
+		positions: map[*Axis]*Symbol{}, starts: map[*Axis]*Symbol{}, ends: map[*Axis]*Symbol{},
+		scalars: map[*Param]*Symbol{}, indexOf: map[*Local]*Symbol{}, tiles: map[string]lang.Span{},
+		varying: map[*Symbol]bool{}, stored: map[*Param]bool{},
+	}
+}

@@ -1,0 +1,313 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// This file applies the operation table's type rules to operands.
+
+// typeNames lists every element type.
+func typeNames() []string {
+	var all []string
+	for _, d := range lang.DTypes() {
+		all = append(all, d.String())
+	}
+	return all
+}
+
+// dtypeNamed resolves the name of an element type or of a type parameter.
+func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (DType, bool) {
+	if e := s.lookup(name); e != nil {
+		switch e.kind {
+		case entTypeParam:
+			return e.dtype, true
+		case entInvalid:
+			return DType{}, false
+		}
+		if _, ok := lang.ParseDType(name); !ok {
+			c.errorf(lang.ErrUnknownType, at, "%s is %s, not an element type", name, e.describe()).label(e.at, "declared here")
+			return DType{}, false
+		}
+	}
+	if d, ok := lang.ParseDType(name); ok {
+		return Concrete(d), true
+	}
+	candidates := typeNames()
+	for _, n := range s.visible() {
+		if e := s.lookup(n); e.kind == entTypeParam {
+			candidates = append(candidates, n)
+		}
+	}
+	c.errorf(lang.ErrUnknownType, at, "unknown type %s", name).suggest(at, name, candidates)
+	return DType{}, false
+}
+
+// holds reports whether d certainly is of a class; a type parameter by its bound.
+func isFloat(d DType) bool {
+	if d.Param != nil {
+		return d.Param.Bound == "float"
+	}
+	return d.Of.IsFloat()
+}
+
+func isInt(d DType) bool {
+	if d.Param != nil {
+		return d.Param.Bound == "int"
+	}
+	return d.Of.IsInt()
+}
+
+// common finds the one element type of operands that must agree, and gives the
+// untyped ones that type. need is the type that untyped ones get when all are.
+func (c *checker) common(what string, at lang.Span, args []operand, exprs []lang.Expr, floats bool) (DType, []operand, bool) {
+	var d DType
+	from := -1
+	for i, a := range args {
+		if a.mode != typed {
+			continue
+		}
+		t := a.typ().DType
+		if from < 0 {
+			d, from = t, i
+		} else if t != d {
+			c.mixed(what, at, args[from], a, exprAt(exprs, from), exprAt(exprs, i))
+			return DType{}, nil, false
+		}
+	}
+	if from < 0 {
+		d = Concrete(lang.I32)
+		for _, a := range args {
+			if a.mode == untypedFloat {
+				floats = true
+			}
+		}
+		if floats {
+			d = Concrete(lang.F32)
+		}
+	}
+	out := make([]operand, len(args))
+	for i, a := range args {
+		out[i] = c.convert(a, d)
+		if out[i].mode == invalid {
+			return DType{}, nil, false
+		}
+	}
+	return d, out, true
+}
+
+func exprAt(exprs []lang.Expr, i int) lang.Expr {
+	if i < len(exprs) {
+		return exprs[i]
+	}
+	return nil
+}
+
+// mixed reports operands of different types; the fix widens the narrower.
+func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Expr) {
+	ta, tb := a.typ(), b.typ()
+	r := c.errorf(lang.ErrMixedTypes, at, "%s of %s and %s: element types differ", what, ta, tb).
+		label(a.at, "%s", ta.DType).label(b.at, "%s", tb.DType)
+	convert, to := ea, tb.DType
+	if rank(ta.DType) > rank(tb.DType) {
+		convert, to = eb, ta.DType
+	}
+	if convert != nil {
+		r.castFix(convert, to)
+	} else {
+		r.help("convert one with `as`")
+	}
+}
+
+// rank orders types by how much they hold, to choose which one a fix converts.
+func rank(d DType) int {
+	switch {
+	case d.Param != nil:
+		return 40
+	case d.Of.IsFloat():
+		return 100 + d.Of.Bits()
+	}
+	return d.Of.Bits()
+}
+
+// apply types an elementwise operation of the table.
+func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []lang.Expr) operand {
+	row := op.Row()
+	for _, a := range args {
+		if a.mode == invalid {
+			return bad(at)
+		}
+	}
+	if len(args) != len(row.Operands) {
+		c.errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
+		return bad(at)
+	}
+	if o, ok := c.fold(op, at, opAt, args); ok {
+		return o
+	}
+	same := args
+	sameExprs := exprs
+	if row.Rule == lang.RuleSelect {
+		cond := args[0]
+		if cond.mode != typed || cond.typ().DType != Concrete(lang.Bool) {
+			c.errorf(lang.ErrCondition, cond.at, "%s chooses by a bool, not by %s", row.Spelling, c.describeOperand(cond)).
+				help("compare it, as in `x > 0`")
+			return bad(at)
+		}
+		same, sameExprs = args[1:], tail(exprs)
+	}
+	d, conv, ok := c.common("`"+row.Spelling+"`", opAt, same, sameExprs, row.Rule == lang.RuleFloat || row.Rule == lang.RuleTest)
+	if !ok {
+		return bad(at)
+	}
+	if row.Rule == lang.RuleSelect {
+		conv = append([]operand{args[0]}, conv...)
+	}
+	result, ok := c.rule(row, opAt, d, firstTyped(same))
+	if !ok {
+		return bad(at)
+	}
+	e := &Apply{Typed: Typed{Type{DType: result}, at}, Op: op}
+	types := make([]Type, len(conv))
+	for i, a := range conv {
+		e.Args = append(e.Args, a.expr)
+		types[i] = a.typ()
+	}
+	e.Type.Axes = unionAxes(types...)
+	return typedOperand(e)
+}
+
+func tail(xs []lang.Expr) []lang.Expr {
+	if len(xs) == 0 {
+		return nil
+	}
+	return xs[1:]
+}
+
+func firstTyped(args []operand) operand {
+	for _, a := range args {
+		if a.mode == typed {
+			return a
+		}
+	}
+	return args[0]
+}
+
+// rule checks the element type that operands share and gives that of the result.
+func (c *checker) rule(row *lang.OpRow, at lang.Span, d DType, of operand) (DType, bool) {
+	refuse := func(need, help string) (DType, bool) {
+		r := c.errorf(lang.ErrOperandType, at, "`%s` needs %s, not %s", row.Spelling, need, c.describeDType(d)).label(of.at, "%s", d)
+		if help != "" {
+			r.help("%s", help)
+		}
+		return DType{}, false
+	}
+	number := isFloat(d) || isInt(d)
+	switch row.Rule {
+	case lang.RuleNumeric, lang.RuleSame, lang.RuleArg:
+		if !number {
+			return refuse("numbers", numberHelp(d))
+		}
+		if row.Rule == lang.RuleArg {
+			return Concrete(lang.I32), true
+		}
+	case lang.RuleFloat:
+		if !isFloat(d) {
+			return refuse("floats", floatHelp(d))
+		}
+	case lang.RuleInt:
+		if !isInt(d) {
+			return refuse("integers", "")
+		}
+	case lang.RuleBool:
+		if d != Concrete(lang.Bool) {
+			return refuse("bool operands", "compare the number, as in `x != 0`")
+		}
+	case lang.RuleCompare:
+		return Concrete(lang.Bool), true
+	case lang.RuleTest:
+		if !isFloat(d) {
+			return refuse("floats", floatHelp(d))
+		}
+		return Concrete(lang.Bool), true
+	case lang.RuleSum, lang.RuleMean:
+		if row.Rule == lang.RuleMean && !isFloat(d) {
+			return refuse("floats", floatHelp(d))
+		}
+		if !number {
+			return refuse("numbers", numberHelp(d))
+		}
+		return c.accumulator("`"+row.Spelling+"`", at, d, of)
+	}
+	return d, true
+}
+
+func floatHelp(d DType) string {
+	if d.Param != nil {
+		return "declare it as `" + d.Param.Name + ": float`, or convert with `as f32`"
+	}
+	return "convert with `as f32`"
+}
+
+func numberHelp(d DType) string {
+	switch {
+	case d.Param != nil:
+		return "declare it as `" + d.Param.Name + ": float` or `" + d.Param.Name + ": int`"
+	case d.Of == lang.Bool:
+		return "convert with `as i32`: true is 1"
+	}
+	return ""
+}
+
+// accumulator is the element type of a sum or a contraction of d.
+func (c *checker) accumulator(what string, at lang.Span, d DType, of operand) (DType, bool) {
+	switch {
+	case d.Param == nil:
+		return Concrete(d.Of.Accumulator()), true
+	case d.Param.Bound == "float":
+		return Concrete(lang.F32), true
+	}
+	c.errorf(lang.ErrSumType, at, "%s of %s has no one element type: it would be i32, u32, i64 or u64 by what %s stands for", what, c.describeDType(d), d).
+		label(of.at, "%s", d).help("convert the operand first, as in `x as i32` or `x as i64`")
+	return DType{}, false
+}
+
+// describeOperand names what an operand is, for messages.
+func (c *checker) describeOperand(o operand) string {
+	switch o.mode {
+	case typed:
+		return o.typ().String()
+	case untypedInt:
+		return "the integer " + o.size.String()
+	case untypedFloat:
+		return "a float constant"
+	case several:
+		return plural(len(o.valueTypes()), "value")
+	case axisOperand:
+		return "the axis " + o.axis.Name
+	case tensorOperand:
+		return "the tensor " + o.param.Name
+	}
+	return "nothing"
+}
+
+// valueTypes are the types of the values that an operand gives; untyped ones as they would settle.
+func (o operand) valueTypes() []Type {
+	switch o.mode {
+	case typed:
+		return []Type{o.typ()}
+	case untypedInt:
+		return []Type{{DType: Concrete(lang.I32)}}
+	case untypedFloat:
+		return []Type{{DType: Concrete(lang.F32)}}
+	case several:
+		if o.elems != nil {
+			var ts []Type
+			for _, e := range o.elems {
+				ts = append(ts, e.valueTypes()...)
+			}
+			return ts
+		}
+		return o.types
+	}
+	return nil
+}

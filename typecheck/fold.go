@@ -1,0 +1,238 @@
+package typecheck
+
+import (
+	"math"
+	"math/bits"
+
+	"tilec/lang"
+)
+
+// This file computes with constants and dimensions, which have no element type yet.
+
+// unaryFolds are the functions of a float constant.
+var unaryFolds = map[lang.Op]func(float64) float64{
+	lang.OpSqrt: math.Sqrt, lang.OpExp: math.Exp, lang.OpExp2: math.Exp2, lang.OpExpm1: math.Expm1,
+	lang.OpLog: math.Log, lang.OpLog2: math.Log2, lang.OpLog1p: math.Log1p,
+	lang.OpSin: math.Sin, lang.OpCos: math.Cos, lang.OpTan: math.Tan,
+	lang.OpSinh: math.Sinh, lang.OpCosh: math.Cosh, lang.OpTanh: math.Tanh, lang.OpErf: math.Erf,
+	lang.OpFloor: math.Floor, lang.OpCeil: math.Ceil, lang.OpRound: math.RoundToEven,
+	lang.OpRsqrt:   func(x float64) float64 { return 1 / math.Sqrt(x) },
+	lang.OpSigmoid: func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+}
+
+// fold evaluates an operation on untyped operands, when its result is untyped too.
+func (c *checker) fold(op lang.Op, at, opAt lang.Span, args []operand) (operand, bool) {
+	floats := false
+	for _, a := range args {
+		if !a.isUntyped() {
+			return operand{}, false
+		}
+		floats = floats || a.mode == untypedFloat
+	}
+	if f := unaryFolds[op]; f != nil {
+		x, ok := args[0].constant()
+		return floatOperand(at, f(x)), ok
+	}
+	if !floats {
+		return c.foldInts(op, at, opAt, args)
+	}
+	vals := make([]float64, len(args))
+	for i, a := range args {
+		v, ok := a.constant()
+		if !ok {
+			return operand{}, false
+		}
+		vals[i] = v
+	}
+	x, y := vals[0], vals[len(vals)-1]
+	switch op {
+	case lang.OpAdd:
+		return floatOperand(at, x+y), true
+	case lang.OpSub:
+		return floatOperand(at, x-y), true
+	case lang.OpMul:
+		return floatOperand(at, x*y), true
+	case lang.OpDiv:
+		return floatOperand(at, x/y), true
+	case lang.OpFloorDiv:
+		return floatOperand(at, math.Floor(x/y)), true
+	case lang.OpMod:
+		return floatOperand(at, math.Mod(x, y)), true
+	case lang.OpPow:
+		return floatOperand(at, math.Pow(x, y)), true
+	case lang.OpNeg:
+		return floatOperand(at, -x), true
+	case lang.OpAbs:
+		return floatOperand(at, math.Abs(x)), true
+	case lang.OpMax, lang.OpMin:
+		if math.IsNaN(x) || math.IsNaN(y) {
+			return floatOperand(at, math.NaN()), true
+		}
+		if op == lang.OpMax {
+			return floatOperand(at, math.Max(x, y)), true
+		}
+		return floatOperand(at, math.Min(x, y)), true
+	}
+	if b, ok := compareFloats(op, x, y); ok {
+		return boolOperand(at, b), true
+	}
+	return operand{}, false
+}
+
+func compareFloats(op lang.Op, x, y float64) (bool, bool) {
+	switch op {
+	case lang.OpEq:
+		return x == y, true
+	case lang.OpNe:
+		return x != y, true
+	case lang.OpLt:
+		return x < y, true
+	case lang.OpLe:
+		return x <= y, true
+	case lang.OpGt:
+		return x > y, true
+	case lang.OpGe:
+		return x >= y, true
+	}
+	return false, false
+}
+
+// foldInts computes with integers and dimensions. What cannot be kept as a size
+// (a quotient that may be negative, a shift of a dimension) is left to run time.
+func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (operand, bool) {
+	x, y := args[0].size, args[len(args)-1].size
+	a, aConst := x.Const()
+	b, bConst := y.Const()
+	consts := aConst && bConst
+	overflow := func() (operand, bool) {
+		c.errorf(lang.ErrConstantValue, at, "the constant expression does not fit 64 bits")
+		return bad(at), true
+	}
+	switch op {
+	case lang.OpAdd, lang.OpSub:
+		if consts {
+			sum, ok := addInts(a, b, op == lang.OpSub)
+			if !ok {
+				return overflow()
+			}
+			return intOperand(at, sum), true
+		}
+		if op == lang.OpSub {
+			return sizeOperand(at, x.Sub(y)), true
+		}
+		return sizeOperand(at, x.Add(y)), true
+	case lang.OpMul:
+		if consts {
+			p, ok := mulInts(a, b)
+			if !ok {
+				return overflow()
+			}
+			return intOperand(at, p), true
+		}
+		return sizeOperand(at, x.Mul(y)), true
+	case lang.OpNeg:
+		return sizeOperand(at, x.Neg()), true
+	case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
+		if bConst && b == 0 {
+			c.errorf(lang.ErrConstantValue, opAt, "division by the constant 0")
+			return bad(at), true
+		}
+		if consts {
+			switch op {
+			case lang.OpDiv:
+				return intOperand(at, a/b), true
+			case lang.OpMod:
+				return intOperand(at, a%b), true
+			}
+			return intOperand(at, floorDiv(a, b)), true
+		}
+		// As sizes, quotients round down and remainders are not negative: the same for operands that are not negative.
+		if !provablyNonNegative(y.Sub(ConstSize(1))) || !provablyNonNegative(x) {
+			return operand{}, false
+		}
+		if op == lang.OpMod {
+			return sizeOperand(at, x.Mod(y)), true
+		}
+		return sizeOperand(at, x.FloorDiv(y)), true
+	case lang.OpPow:
+		if consts && b >= 0 && b < 64 {
+			p := int64(1)
+			for range b {
+				var ok bool
+				if p, ok = mulInts(p, a); !ok {
+					return overflow()
+				}
+			}
+			return intOperand(at, p), true
+		}
+		if consts {
+			return floatOperand(at, math.Pow(float64(a), float64(b))), true
+		}
+		return operand{}, false
+	}
+	if !consts {
+		return operand{}, false
+	}
+	if r, ok := compareFloats(op, float64(sign64(a, b)), 0); ok && len(args) == 2 {
+		return boolOperand(at, r), true
+	}
+	switch op {
+	case lang.OpAnd:
+		return intOperand(at, a&b), true
+	case lang.OpOr:
+		return intOperand(at, a|b), true
+	case lang.OpXor:
+		return intOperand(at, a^b), true
+	case lang.OpShl:
+		if b < 0 || b > 62 || a<<b>>b != a {
+			return overflow()
+		}
+		return intOperand(at, a<<b), true
+	case lang.OpShr:
+		return intOperand(at, a>>min(uint64(b), 63)), true
+	case lang.OpMin:
+		return intOperand(at, min(a, b)), true
+	case lang.OpMax:
+		return intOperand(at, max(a, b)), true
+	case lang.OpAbs:
+		return intOperand(at, max(a, -a)), true
+	}
+	return operand{}, false
+}
+
+// sign64 compares without overflow.
+func sign64(a, b int64) int64 {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+func addInts(a, b int64, negate bool) (int64, bool) {
+	if negate {
+		if b == math.MinInt64 {
+			return 0, false
+		}
+		b = -b
+	}
+	s := a + b
+	return s, (s > a) == (b > 0)
+}
+
+func mulInts(a, b int64) (int64, bool) {
+	hi, lo := bits.Mul64(abs64(a), abs64(b))
+	if hi != 0 || lo > math.MaxInt64 {
+		return 0, false
+	}
+	return a * b, true
+}
+
+func abs64(n int64) uint64 {
+	if n < 0 {
+		return uint64(-n)
+	}
+	return uint64(n)
+}

@@ -1,0 +1,165 @@
+package typecheck
+
+import (
+	"path/filepath"
+	"strings"
+
+	"tilec/lang"
+)
+
+// module is a file with the names that it can use.
+type module struct {
+	tree    *lang.Module
+	imports []imported
+	own     *scope // its own declarations
+	scope   *scope // those and what it imports
+	// incomplete: an import failed, so that unknown names prove nothing.
+	incomplete bool
+}
+
+type imported struct {
+	at     lang.Span
+	module *module
+}
+
+// loadAll reads the imports of the root, theirs, and so on.
+func (c *checker) loadAll(root *lang.Module, load Loader) {
+	var stack []*module
+	var visit func(tree *lang.Module) *module
+	visit = func(tree *lang.Module) *module {
+		m := &module{tree: tree}
+		c.modules[tree.Source.Path] = m
+		stack = append(stack, m)
+		seen := map[*module]bool{}
+		for _, imp := range tree.Imports {
+			if load == nil {
+				c.errorf(lang.ErrImport, imp.Place, "cannot import %q: imports are not available here", imp.Path)
+				m.incomplete = true
+				continue
+			}
+			t, diags := load(imp.Path, tree, imp.Place)
+			c.diags = append(c.diags, diags...)
+			if t == nil {
+				if len(diags) == 0 {
+					c.errorf(lang.ErrImport, imp.Place, "cannot import %q: no such file", imp.Path)
+				}
+				m.incomplete = true
+				continue
+			}
+			if len(diags) > 0 {
+				m.incomplete = true
+			}
+			if c.reportCycle(stack, t, imp) {
+				m.incomplete = true
+				continue
+			}
+			dep, ok := c.modules[t.Source.Path]
+			if !ok {
+				dep = visit(t)
+			}
+			if dep.incomplete {
+				m.incomplete = true
+			}
+			if !seen[dep] {
+				seen[dep] = true
+				m.imports = append(m.imports, imported{imp.Place, dep})
+			}
+		}
+		stack = stack[:len(stack)-1]
+		c.order = append(c.order, m)
+		c.prog.Modules = append(c.prog.Modules, tree)
+		return m
+	}
+	visit(root)
+}
+
+// reportCycle reports an import of a file that is being loaded.
+func (c *checker) reportCycle(stack []*module, t *lang.Module, imp *lang.Import) bool {
+	for i, m := range stack {
+		if m.tree.Source.Path != t.Source.Path {
+			continue
+		}
+		var names []string
+		for _, on := range stack[i:] {
+			names = append(names, filepath.Base(on.tree.Source.Path))
+		}
+		names = append(names, filepath.Base(t.Source.Path))
+		r := c.errorf(lang.ErrImportCycle, imp.Place, "imports form a cycle: %s", strings.Join(names, " -> "))
+		for j := i; j+1 < len(stack); j++ {
+			for _, other := range stack[j].tree.Imports {
+				if other.Place != imp.Place {
+					r.label(other.Place, "on the way: imported here")
+					break
+				}
+			}
+		}
+		r.help("move what the files share into a file that imports none of them")
+		return true
+	}
+	return false
+}
+
+// declareModule enters a file's own declarations.
+func (c *checker) declareModule(m *module) {
+	m.own = newScope(nil)
+	for _, d := range m.tree.Decls {
+		name := d.DeclName()
+		e := &entity{name: name.Name, at: name.Place, module: m, decl: d}
+		switch d.(type) {
+		case *lang.ConstDecl:
+			e.kind = entConst
+		case *lang.FnDecl:
+			e.kind = entFn
+		case *lang.KernelDecl:
+			e.kind = entKernel
+		case *lang.GraphDecl:
+			e.kind = entGraph
+		case *lang.StructDecl:
+			e.kind = entStruct
+		default:
+			continue
+		}
+		if name.Name == "" {
+			continue
+		}
+		if isBuiltin(name.Name) {
+			c.errorf(lang.ErrDuplicate, name.Place, "%s is a name of the language and cannot be declared again", name.Name).
+				help("choose another name")
+			continue
+		}
+		if old := m.own.names[name.Name]; old != nil {
+			c.errorf(lang.ErrDuplicate, name.Place, "%s is declared twice", name.Name).
+				label(old.at, "first declared here").help("give one of them another name")
+			continue
+		}
+		m.own.names[name.Name] = e
+	}
+}
+
+// importNames makes the names of imported files usable.
+func (c *checker) importNames(m *module) {
+	m.scope = newScope(nil)
+	m.scope.module = m
+	for name, e := range m.own.names {
+		m.scope.names[name] = e
+	}
+	for _, imp := range m.imports {
+		for _, d := range imp.module.tree.Decls {
+			name := d.DeclName().Name
+			e := imp.module.own.names[name]
+			if e == nil || e.decl != d {
+				continue
+			}
+			switch old := m.scope.names[name]; {
+			case old == nil:
+				m.scope.names[name] = e
+			case old.module == m:
+				c.errorf(lang.ErrImportedName, old.at, "%s is declared here and in %s, which this file imports", name, imp.module.tree.Source.Path).
+					label(e.at, "the other %s", name).help("give this one another name")
+			case old != e:
+				c.errorf(lang.ErrImportedName, imp.at, "%s is declared in two imported files, %s and %s", name, old.module.tree.Source.Path, imp.module.tree.Source.Path).
+					label(old.at, "one %s", name).label(e.at, "the other %s", name).help("import only one of them, or rename one %s", name)
+			}
+		}
+	}
+}

@@ -1,0 +1,432 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// signature is what the declaration of a kernel or a graph needs to be typed.
+type signature struct {
+	*checker
+	what   string // "kernel" or "graph"
+	decl   lang.Decl
+	scope  *scope
+	types  []*TypeParam
+	consts []*Symbol
+	dims   []*Symbol
+	ok     bool
+}
+
+func (s *signature) fail() { s.ok = false }
+
+// errorf reports an error that makes the signature unusable.
+func (s *signature) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
+	s.fail()
+	return s.checker.errorf(code, at, format, args...)
+}
+
+// constTypeName is the element type of a constant parameter of a type as written.
+func constTypeName(name string) string {
+	switch name {
+	case "int":
+		return "i32"
+	case "float":
+		return "f32"
+	}
+	return name
+}
+
+// boundOf checks what stands after the colon of a generic parameter.
+func (c *checker) boundOf(g *lang.Generic) bool {
+	if g.IsConst {
+		d, ok := lang.ParseDType(constTypeName(g.Bound.Name))
+		if ok && (d == lang.Bool || d == lang.I32 || d == lang.F32) {
+			return true
+		}
+		c.errorf(lang.ErrUnknownType, g.Bound.Place, "a constant parameter is int, bool or f32, not %s", g.Bound.Name).
+			suggest(g.Bound.Place, g.Bound.Name, []string{"int", "bool", "f32"})
+		return false
+	}
+	switch g.Bound.Name {
+	case "float", "int", "any":
+		return true
+	}
+	c.errorf(lang.ErrUnknownType, g.Bound.Place, "a type parameter is float, int or any, not %s", g.Bound.Name).
+		suggest(g.Bound.Place, g.Bound.Name, []string{"float", "int", "any"})
+	return false
+}
+
+// generics declares the parameters between `<` and `>`.
+func (s *signature) generics(gs []*lang.Generic) {
+	for _, g := range gs {
+		e := &entity{kind: entInvalid, name: g.Name.Name, at: g.Name.Place}
+		if !s.boundOf(g) {
+			s.fail()
+		} else if g.IsConst {
+			d, _ := lang.ParseDType(constTypeName(g.Bound.Name))
+			sym := &Symbol{Name: g.Name.Name, Kind: ConstSymbol, DType: d, At: g.Name.Place}
+			if g.Default != nil {
+				lit, ok := s.literalOf(s.scope, g.Default, d, "the default of "+g.Name.Name)
+				if !ok {
+					s.fail()
+				}
+				sym.Default = lit
+			}
+			s.consts = append(s.consts, sym)
+			e.kind, e.symbol = entSymbol, sym
+		} else {
+			p := &TypeParam{Name: g.Name.Name, Bound: g.Bound.Name, At: g.Name.Place}
+			s.types = append(s.types, p)
+			e.kind, e.dtype = entTypeParam, DType{Param: p}
+		}
+		s.declare(s.scope, e, false)
+	}
+}
+
+// newDims declares a dimension for every unknown name in a shape.
+func (s *signature) newDims(shape []lang.Expr) {
+	for _, x := range shape {
+		lang.Walk(x, func(n lang.Node) bool {
+			name, ok := n.(*lang.NameExpr)
+			if !ok {
+				return true
+			}
+			if s.scope.lookup(name.Name) == nil && !isBuiltin(name.Name) {
+				sym := &Symbol{Name: name.Name, Kind: DimSymbol, DType: lang.I32, At: name.Place}
+				s.dims = append(s.dims, sym)
+				s.declare(s.scope, &entity{kind: entSymbol, name: name.Name, at: name.Place, symbol: sym}, false)
+			}
+			return true
+		})
+	}
+}
+
+// shape evaluates the sizes of a shape.
+func (s *signature) shape(exprs []lang.Expr) ([]Size, bool) {
+	b := s.newBody(&Kernel{}, s.scope)
+	ok := true
+	sizes := make([]Size, len(exprs))
+	for i, x := range exprs {
+		o := b.value(x)
+		switch {
+		case o.mode == invalid:
+			ok = false
+		case o.mode != untypedInt:
+			s.errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o))
+			ok = false
+		default:
+			if n, isConst := o.size.Const(); isConst && n < 1 {
+				s.errorf(lang.ErrConstantValue, x.Span(), "a dimension of size %d; the least is 1", n)
+				ok = false
+			}
+			sizes[i] = o.size
+		}
+	}
+	if !ok {
+		s.fail()
+	}
+	return sizes, ok
+}
+
+// requireBound reports dimensions that no argument's shape gives by itself.
+func (s *signature) requireBound(alone map[*Symbol]bool) {
+	for _, d := range s.dims {
+		if !alone[d] {
+			s.errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name).
+				help("give an input a dimension that is %s alone, or make it a constant parameter, `const %s: int`", d.Name, d.Name)
+		}
+	}
+}
+
+// param types a parameter or an output of a kernel.
+func (s *signature) param(p *lang.Param, mode lang.ParamMode) *Param {
+	out := &Param{Name: p.Name.Name, Mode: mode, At: p.Name.Place}
+	t := p.Type
+	switch {
+	case p.IsAxis:
+		s.errorf(lang.ErrDeclType, p.Place, "only a fn takes an axis")
+		return nil
+	case t == nil:
+		s.errorf(lang.ErrDeclType, p.Name.Place, "the parameter %s has no type", p.Name.Name).
+			help("write `%s: f32[N]` for a tensor or `%s: f32` for a scalar", p.Name.Name, p.Name.Name)
+		return nil
+	case t.Count != nil || len(t.Args) > 0:
+		s.errorf(lang.ErrDeclType, t.Place, "a kernel takes tensors and scalars, not %s", t.Place.Text()).help("a graph takes structs; pass their fields to the kernel")
+		return nil
+	}
+	if e := s.scope.lookup(t.Name.Name); e != nil && e.kind == entStruct {
+		s.errorf(lang.ErrDeclType, t.Place, "a kernel takes tensors and scalars, not the struct %s", t.Name.Name).
+			label(e.at, "declared here").help("a graph takes structs; pass their fields to the kernel")
+		return nil
+	}
+	d, ok := s.dtypeNamed(s.scope, t.Name.Name, t.Name.Place)
+	if !ok {
+		s.fail()
+		return nil
+	}
+	out.DType, out.IsTensor = d, t.HasShape
+	if t.HasShape {
+		if out.Shape, ok = s.shape(t.Shape); !ok {
+			return nil
+		}
+	} else if mode != lang.In {
+		s.errorf(lang.ErrDeclType, t.Place, "the %s %s is a scalar: only tensors are written", map[lang.ParamMode]string{lang.Out: "output", lang.InOut: "inout parameter"}[mode], p.Name.Name).
+			help("give it a shape, as in `%s[1]`", d)
+		return nil
+	}
+	if p.Default != nil {
+		out.Default = s.defaultOf(p, d, t.HasShape || mode != lang.In)
+	}
+	return out
+}
+
+// defaultOf evaluates the default of a scalar parameter.
+func (s *signature) defaultOf(p *lang.Param, d DType, refuse bool) *Literal {
+	if refuse {
+		s.errorf(lang.ErrDeclType, p.Default.Span(), "only a scalar parameter has a default")
+		return nil
+	}
+	of := d.Of
+	if d.Param != nil {
+		of = lang.F32
+		if d.Param.Bound == "int" {
+			of = lang.I32
+		}
+	}
+	lit, ok := s.literalOf(s.scope, p.Default, of, "the default of "+p.Name.Name)
+	if !ok {
+		s.fail()
+	}
+	return lit
+}
+
+// kernelOf types the signature of a kernel, once.
+func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *Kernel {
+	if k := c.kernels[d]; k != nil {
+		return k
+	}
+	k := &Kernel{Name: d.Name.Name, Decl: d, Body: &Body{}, Hints: map[string]int64{},
+		SizeHints: map[*Symbol]int64{}, TypeHints: map[*TypeParam]lang.DType{}}
+	c.kernels[d] = k
+	s := &signature{checker: c, what: "kernel", decl: d, scope: newScope(m.scope), ok: true}
+	c.sigs[d] = s
+	s.generics(d.Generics)
+	alone := map[*Symbol]bool{}
+	for _, p := range d.Params {
+		if p.Type != nil && p.Type.HasShape && p.Mode != lang.Out {
+			s.newDims(p.Type.Shape)
+		}
+	}
+	add := func(p *lang.Param, mode lang.ParamMode) {
+		q := s.param(p, mode)
+		e := &entity{kind: entInvalid, name: p.Name.Name, at: p.Name.Place}
+		if q != nil {
+			e.kind, e.param = entTensor, q
+			if !q.IsTensor {
+				e.kind = entValue
+				e.value = typedOperand(&ScalarRef{Typed{Type{DType: q.DType}, q.At}, q})
+			}
+			if mode == lang.Out {
+				k.Outputs = append(k.Outputs, q)
+			} else {
+				k.Params = append(k.Params, q)
+				for _, size := range q.Shape {
+					if sym := size.Symbol(); sym != nil {
+						alone[sym] = true
+					}
+				}
+			}
+		}
+		s.declareParam(e)
+	}
+	for _, p := range d.Params {
+		add(p, p.Mode)
+	}
+	for _, p := range d.Outputs {
+		add(p, lang.Out)
+	}
+	k.TypeParams, k.Consts, k.Dims = s.types, s.consts, s.dims
+	if s.ok {
+		s.requireBound(alone)
+	}
+	s.inferable(k)
+	if len(k.Outputs) == 0 && s.ok {
+		writes := false
+		for _, p := range k.Params {
+			writes = writes || p.Mode == lang.InOut
+		}
+		if !writes {
+			s.errorf(lang.ErrNeverStored, d.Name.Place, "the kernel %s has no output", k.Name).help("name one after the parameters: `-> y: f32[N]`")
+		}
+	}
+	c.kernelAttrs(k, d, s)
+	if !s.ok {
+		c.broken[d] = true
+	}
+	c.prog.Kernels = append(c.prog.Kernels, k)
+	return k
+}
+
+// declareParam enters a parameter; a name that a dimension has already is an error.
+func (s *signature) declareParam(e *entity) {
+	if old := s.scope.names[e.name]; old != nil && e.name != "_" {
+		s.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).label(old.at, "first declared here, as %s", old.describe()).
+			help("give one of them another name")
+		return
+	}
+	s.scope.names[e.name] = e
+}
+
+// inferable reports type parameters that no parameter's type mentions.
+func (s *signature) inferable(k *Kernel) {
+	used := map[*TypeParam]bool{}
+	for _, p := range k.Params {
+		used[p.DType.Param] = true
+	}
+	for _, t := range k.TypeParams {
+		if !used[t] && s.ok {
+			s.errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input has elements of that type", t.Name).
+				help("give an input the type %s, or write a type in its place", t.Name)
+		}
+	}
+}
+
+// kernelBody types what a kernel does.
+func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
+	k := c.kernels[d]
+	if len(d.Grid) == 0 {
+		c.errorf(lang.ErrFormula, d.Name.Place, "the kernel %s has no grid; kernels that are only a formula come with a later version of the language", k.Name).
+			help("say what one block computes: `grid i in M by BM, j in N by BN`")
+		return
+	}
+	b := c.newBody(k, m.scope)
+	b.scope = c.sigs[d].scope
+	b.assumeShapes(k)
+	for _, p := range k.Params {
+		if !p.IsTensor && isIndexType(p.DType) {
+			sym := b.newHidden(p.Name)
+			b.scalars[p] = sym
+			if e := b.scope.names[p.Name]; e != nil && e.kind == entValue {
+				lin := SymbolSize(sym)
+				e.value.lin = &lin
+			}
+		}
+	}
+	for _, a := range d.Grid {
+		b.gridAxis(a)
+	}
+	var stmts []Stmt
+	b.stmts = &stmts
+	if d.Body != nil {
+		b.scope = newScope(b.scope)
+		if o := b.stmtsOf(d.Body); o.mode != noValue && o.mode != invalid {
+			b.errorf(lang.ErrValueCount, o.at, "the value %s is not used", b.describeOperand(o)).
+				help("store it in an output, as in `%s = ...`", exampleOutput(k))
+		}
+	}
+	k.Body = &Body{Stmts: stmts}
+	b.tunes(d)
+	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
+		if p.Mode != lang.In && !b.stored[p] {
+			b.neverStored(p)
+		}
+	}
+	b.races()
+}
+
+func exampleOutput(k *Kernel) string {
+	if len(k.Outputs) > 0 {
+		return exampleAccess(k.Outputs[0])
+	}
+	return "y[i]"
+}
+
+func (b *bodyChecker) neverStored(p *Param) {
+	if p.Mode == lang.InOut {
+		b.errorf(lang.ErrNeverStored, p.At, "the inout tensor %s is never stored to", p.Name).help("declare it without `inout`")
+		return
+	}
+	b.errorf(lang.ErrNeverStored, p.At, "the output %s is never stored to", p.Name).help("store it: `%s = ...`", exampleAccess(p))
+}
+
+// assumeShapes lets proofs use that every dimension of a parameter has an element.
+func (b *bodyChecker) assumeShapes(k *Kernel) {
+	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
+		for _, s := range p.Shape {
+			if sym := s.Symbol(); sym == nil || sym.Kind != DimSymbol {
+				b.prover.assume(s.Sub(ConstSize(1)))
+			}
+		}
+	}
+}
+
+// gridAxis declares one axis of the grid.
+func (b *bodyChecker) gridAxis(a *lang.AxisClause) {
+	refuse := func() {
+		b.declare(b.scope, &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}, false)
+	}
+	if a.Range != nil {
+		b.later(a.Range.Place, "a grid over part of a dimension")
+		refuse()
+		return
+	}
+	dim, ok := b.dimension(a.Over)
+	if !ok {
+		refuse()
+		return
+	}
+	if n, isConst := dim.Const(); isConst && n < 1 {
+		b.errorf(lang.ErrTune, a.Over.Span(), "a grid over %d positions has no blocks; the least is 1", n)
+		refuse()
+		return
+	}
+	if old := b.scope.names[a.Name.Name]; old != nil && old.kind != entAxis {
+		b.errorf(lang.ErrDuplicate, a.Name.Place, "%s is declared twice", a.Name.Name).label(old.at, "first declared here, as %s", old.describe()).
+			help("give the axis another name")
+		return
+	}
+	x := &Axis{Name: a.Name.Name, Kind: GridAxis, Dim: dim, Len: dim, Scalar: a.By == nil, At: a.Name.Place}
+	if a.By != nil && !b.extent(x, a.By) {
+		refuse()
+		return
+	}
+	b.declareAxis(x)
+}
+
+// tunes limits extents by the tune clause.
+func (b *bodyChecker) tunes(d *lang.KernelDecl) {
+	seen := map[string]lang.Span{}
+	for _, t := range d.Tunes {
+		name := t.Name.Name
+		if old, dup := seen[name]; dup {
+			b.errorf(lang.ErrDuplicate, t.Name.Place, "%s is tuned twice", name).label(old, "first here")
+			continue
+		}
+		seen[name] = t.Name.Place
+		if _, known := b.tiles[name]; !known {
+			b.errorf(lang.ErrTune, t.Name.Place, "%s is the extent of no axis", name).suggest(t.Name.Place, name, sortedKeys(b.tiles))
+			continue
+		}
+		var choices []int64
+		ok := true
+		for _, x := range t.Choices {
+			lit, litOK := b.literalOf(b.scope.file().scope, x, lang.I32, "a choice of "+name)
+			switch {
+			case !litOK:
+				ok = false
+			case lit.Int < 1:
+				b.errorf(lang.ErrTune, x.Span(), "the extent %d of %s; the least is 1", lit.Int, name)
+				ok = false
+			default:
+				choices = append(choices, lit.Int)
+			}
+		}
+		if !ok {
+			continue
+		}
+		for _, a := range b.kernel.Axes {
+			if a.Tile == name {
+				a.Choices = choices
+			}
+		}
+	}
+}

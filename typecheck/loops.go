@@ -1,0 +1,267 @@
+package typecheck
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/lang"
+)
+
+// forExpr types a loop: over an axis when it has `by`, else with a scalar index.
+func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
+	loop := &For{At: e.Place}
+	s := newScope(b.scope)
+	enter, ok := b.loopHeader(e, loop)
+
+	var init operand
+	if e.Init != nil {
+		init = b.expr(e.Init)
+		if init.mode != several && init.mode != invalid {
+			init = b.single(init, "with")
+		}
+	}
+	carriedOK := b.carried(e, loop, init)
+	stmts, result := b.within(s, func() operand {
+		enter()
+		for i, n := range e.Carried {
+			ent := &entity{kind: entInvalid, name: n.Name, at: n.Place}
+			if carriedOK {
+				l := loop.Carried[i]
+				ent.kind = entValue
+				ent.value = operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}
+			}
+			b.declare(b.scope, ent, true)
+		}
+		return b.stmtsOf(e.Body)
+	})
+	if !ok || !carriedOK || result.mode == invalid {
+		return bad(e.Place)
+	}
+	if len(e.Carried) == 0 {
+		if result.mode != noValue {
+			b.errorf(lang.ErrValueCount, result.at, "the loop's body gives %s, and the loop carries nothing", b.describeOperand(result)).
+				help("carry it: `for ... with x = start { ... }`")
+			return bad(e.Place)
+		}
+		loop.Body = &Body{Stmts: stmts}
+		return operand{mode: noValue, at: e.Place, expr: loop}
+	}
+	if !b.sameCarried(e, loop, &result) {
+		return bad(e.Place)
+	}
+	xs := b.results(result, loop.Types())
+	if xs == nil {
+		return bad(e.Place)
+	}
+	loop.Body = &Body{Stmts: stmts, Results: xs}
+	return wrap(loop, e.Place, nil)
+}
+
+// loopHeader types `k in K[lo .. hi] by BK`; enter declares the axis or the index in the loop's scope.
+func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok bool) {
+	a := e.Axis
+	name := a.Name
+	invalidName := func() {
+		b.declare(b.scope, &entity{kind: entInvalid, name: name.Name, at: name.Place}, false)
+	}
+	if a.Over == nil {
+		return invalidName, false
+	}
+	over := b.value(a.Over)
+	lo, hi := operand{}, operand{}
+	rangeOK := true
+	if a.Range != nil {
+		lo, rangeOK = b.bound(a.Range.Lo)
+		if h, hok := b.bound(a.Range.Hi); hok {
+			hi = h
+		} else {
+			rangeOK = false
+		}
+	}
+	if over.mode == invalid || !rangeOK {
+		return invalidName, false
+	}
+	if a.By == nil && over.mode == typed && a.Range == nil { // a count that is only known when the kernel runs
+		count, countOK := b.scalarInt(over, a.Over)
+		if !countOK {
+			return invalidName, false
+		}
+		loop.Lo, loop.Hi = b.intConst(0, a.Place), count.expr
+		return func() { b.scalarIndex(loop, name, Size{}, count) }, true
+	}
+	if over.mode != untypedInt {
+		b.errorf(lang.ErrNotConstant, a.Over.Span(), "%s is no dimension: an integer expression over dimensions and constants is needed", b.describeOperand(over))
+		return invalidName, false
+	}
+	dim := over.size
+	if lo.mode == invalid {
+		lo = b.settle(intOperand(a.Place, 0))
+	}
+	if hi.mode == invalid {
+		hi = b.settle(sizeOperand(a.Over.Span(), dim))
+	}
+	if a.By != nil {
+		x := &Axis{Name: name.Name, Kind: LoopAxis, Dim: dim, Len: dim, At: name.Place}
+		if !b.extent(x, a.By) {
+			return invalidName, false
+		}
+		loop.Axis, loop.Lo, loop.Hi = x, lo.expr, hi.expr
+		return func() {
+			b.declareAxis(x)
+			p := SymbolSize(b.positions[x])
+			if l, ok := lo.position(); ok {
+				b.prover.assume(p.Sub(l))
+			}
+			if h, ok := hi.position(); ok {
+				b.prover.assume(h.Sub(ConstSize(1)).Sub(p))
+			}
+		}, true
+	}
+	b.clampRange(&lo, &hi, dim)
+	loop.Lo, loop.Hi = lo.expr, hi.expr
+	start, _ := lo.position()
+	return func() {
+		b.scalarIndex(loop, name, start, hi)
+		if a.Range != nil {
+			p := b.indexOf[loop.Index]
+			b.prover.assume(SymbolSize(p))
+			b.prover.assume(dim.Sub(ConstSize(1)).Sub(SymbolSize(p)))
+		}
+	}, true
+}
+
+// clampRange cuts the range of a scalar loop to its dimension, where it is not proven to lie inside.
+func (b *bodyChecker) clampRange(lo, hi *operand, dim Size) {
+	i32 := Type{DType: Concrete(lang.I32)}
+	if p, ok := lo.position(); !ok || !b.prover.nonNegative(p) {
+		lo.expr = &Apply{Typed: Typed{i32, lo.at}, Op: lang.OpMax, Args: []Expr{lo.expr, b.intConst(0, lo.at)}}
+		lo.lin = nil
+	}
+	if p, ok := hi.position(); !ok || !b.prover.atMost(p, dim) {
+		end := b.settle(sizeOperand(hi.at, dim))
+		hi.expr = &Apply{Typed: Typed{i32, hi.at}, Op: lang.OpMin, Args: []Expr{hi.expr, end.expr}}
+		hi.lin = end.lin
+	}
+}
+
+func (b *bodyChecker) intConst(n int64, at lang.Span) Expr {
+	return b.settle(intOperand(at, n)).expr
+}
+
+// scalarIndex declares the index of a scalar loop, known to lie in [lo, hi).
+func (b *bodyChecker) scalarIndex(loop *For, name lang.Ident, lo Size, hi operand) {
+	l := &Local{Name: name.Name, Type: Type{DType: Concrete(lang.I32)}, At: name.Place}
+	loop.Index = l
+	p := b.newHidden(name.Name)
+	b.varying[p] = true
+	b.indexOf[l] = p
+	pos := SymbolSize(p)
+	b.prover.assume(pos.Sub(lo))
+	if h, ok := hi.position(); ok {
+		b.prover.assume(h.Sub(ConstSize(1)).Sub(pos))
+	}
+	b.declare(b.scope, &entity{kind: entValue, name: name.Name, at: name.Place,
+		value: operand{mode: typed, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: &pos}}, false)
+}
+
+// bound types an end of a range: an i32 scalar. The zero operand stands for a missing end.
+func (b *bodyChecker) bound(e lang.Expr) (operand, bool) {
+	if e == nil {
+		return operand{}, true
+	}
+	o := b.value(e)
+	if o.mode == invalid {
+		return o, false
+	}
+	return b.scalarInt(o, e)
+}
+
+// scalarInt wants an i32 scalar.
+func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
+	o = b.convert(o, Concrete(lang.I32))
+	if o.mode != typed {
+		return o, false
+	}
+	t := o.typ()
+	if len(t.Axes) > 0 {
+		b.errorf(lang.ErrNotScalar, e.Span(), "the end of a range is the tile %s; a scalar is needed", t)
+		return o, false
+	}
+	if t.DType != Concrete(lang.I32) {
+		b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t).castFix(e, Concrete(lang.I32))
+		return o, false
+	}
+	return o, true
+}
+
+// carried makes the locals of the values that a loop carries, with the types of their start.
+func (b *bodyChecker) carried(e *lang.ForExpr, loop *For, init operand) bool {
+	if len(e.Carried) == 0 {
+		return true
+	}
+	if init.mode == invalid {
+		return false
+	}
+	types := init.valueTypes()
+	if len(types) != len(e.Carried) {
+		b.errorf(lang.ErrValueCount, e.Carried[0].Place.To(e.Carried[len(e.Carried)-1].Place), "the loop carries %s and starts with %s",
+			plural(len(e.Carried), "value"), plural(len(types), "value")).label(init.at, "the start")
+		return false
+	}
+	xs := b.results(init, nil)
+	if xs == nil {
+		return false
+	}
+	loop.Init = xs
+	for i, n := range e.Carried {
+		loop.Carried = append(loop.Carried, &Local{Name: n.Name, Type: types[i], At: n.Place})
+	}
+	return true
+}
+
+// sameCarried checks that the body gives what the loop carries.
+func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *For, result *operand) bool {
+	types := result.valueTypes()
+	if result.mode == noValue || len(types) != len(loop.Carried) {
+		at := result.at
+		if result.mode == noValue {
+			at = e.Carried[0].Place
+		}
+		b.errorf(lang.ErrValueCount, at, "the loop carries %s and its body gives %d", plural(len(loop.Carried), "value"), len(types)).
+			help("end the body with the next value of each carried name")
+		return false
+	}
+	loose := result.untypedAt(len(types))
+	ok := true
+	for i, c := range loop.Carried {
+		got, want := types[i], c.Type
+		if loose[i] {
+			got.DType = want.DType
+		}
+		at := result.at
+		if result.mode == several && len(result.elems) == len(types) {
+			at = result.elems[i].at
+		}
+		switch {
+		case !sameAxes(got.Axes, want.Axes):
+			ok = false
+			b.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", c.Name, want, got).
+				label(c.At, "carried as %s", want).
+				help("start it over the same axes, as in `%s = %s`", c.Name, zerosOf(got))
+		case got.DType != want.DType:
+			ok = false
+			b.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", c.Name, want, got).
+				label(c.At, "carried as %s", want).
+				help("convert the value with `as %s`, or start with %s", want.DType, got.DType)
+		}
+	}
+	return ok
+}
+
+func zerosOf(t Type) string {
+	parts := []string{t.DType.String()}
+	for _, a := range t.Axes {
+		parts = append(parts, a.Name)
+	}
+	return fmt.Sprintf("zeros(%s)", strings.Join(parts, ", "))
+}

@@ -1,0 +1,230 @@
+package typecheck
+
+import (
+	"math"
+
+	"tilec/lang"
+)
+
+// mode says what an operand is.
+type mode uint8
+
+const (
+	invalid       mode = iota // already reported: silences what depends on it
+	noValue                   // a statement without a value
+	typed                     // one value of a known type
+	untypedInt                // an integer constant, or an integer expression over dimensions
+	untypedFloat              // a float constant
+	several                   // several values: elems, or one expression that gives them
+	axisOperand               // a tile axis, by name
+	tensorOperand             // a tensor parameter, by name
+)
+
+// operand is the meaning of an expression of a kernel or fn before its context
+// has given it a type.
+type operand struct {
+	mode mode
+	at   lang.Span
+	expr Expr    // typed, several
+	size Size    // untypedInt
+	num  float64 // untypedFloat
+	// lin is a typed integer as an expression over dimensions and positions; nil when it is none.
+	lin   *Size
+	elems []operand
+	types []Type // several: the types of expr
+	axis  *Axis
+	param *Param
+}
+
+func bad(at lang.Span) operand { return operand{mode: invalid, at: at} }
+
+func (o operand) isUntyped() bool { return o.mode == untypedInt || o.mode == untypedFloat }
+
+func (o operand) typ() Type { return o.expr.Types()[0] }
+
+// constant is the value of a literal operand.
+func (o operand) constant() (float64, bool) {
+	switch o.mode {
+	case untypedFloat:
+		return o.num, true
+	case untypedInt:
+		n, ok := o.size.Const()
+		return float64(n), ok
+	}
+	return 0, false
+}
+
+func typedOperand(e Expr) operand { return operand{mode: typed, at: e.Span(), expr: e} }
+
+func intOperand(at lang.Span, n int64) operand {
+	return operand{mode: untypedInt, at: at, size: ConstSize(n)}
+}
+
+func sizeOperand(at lang.Span, s Size) operand {
+	return operand{mode: untypedInt, at: at, size: s}
+}
+
+func floatOperand(at lang.Span, f float64) operand {
+	return operand{mode: untypedFloat, at: at, num: f}
+}
+
+func boolOperand(at lang.Span, b bool) operand {
+	n := int64(0)
+	if b {
+		n = 1
+	}
+	return typedOperand(&Const{Typed: Typed{Type{DType: Concrete(lang.Bool)}, at}, Int: n})
+}
+
+// position is the integer that an operand is, for proofs; false when nothing is known of it.
+func (o operand) position() (Size, bool) {
+	switch {
+	case o.mode == untypedInt:
+		return o.size, true
+	case o.mode == typed && o.lin != nil:
+		return *o.lin, true
+	}
+	return Size{}, false
+}
+
+// convert gives an untyped operand the element type d; typed operands are returned as they are.
+func (c *checker) convert(o operand, d DType) operand {
+	switch o.mode {
+	case untypedInt:
+		return c.convertInt(o, d)
+	case untypedFloat:
+		t := Typed{Type{DType: d}, o.at}
+		switch {
+		case d.Param != nil && d.Param.Bound != "float", d.Param == nil && !d.Of.IsFloat():
+			c.errorf(lang.ErrConstantType, o.at, "the constant %v is no %s", o.num, c.describeDType(d)).
+				help("write an integer, or convert the other operand to a float")
+			return bad(o.at)
+		case d.Param == nil && !math.IsInf(o.num, 0) && d.Of.Bits() <= 32 && math.IsInf(float64(d.Of.Round(float32(o.num))), 0):
+			c.errorf(lang.ErrConstantType, o.at, "the constant %g is too large for %s", o.num, d)
+			return bad(o.at)
+		}
+		return operand{mode: typed, at: o.at, expr: &Const{Typed: t, Float: o.num, Int: wholeInt(o.num)}}
+	}
+	return o
+}
+
+func wholeInt(f float64) int64 {
+	if f == math.Trunc(f) && math.Abs(f) < 1<<62 {
+		return int64(f)
+	}
+	return 0
+}
+
+func (c *checker) convertInt(o operand, d DType) operand {
+	if d.Param == nil && d.Of == lang.Bool {
+		c.errorf(lang.ErrConstantType, o.at, "the integer %s is no bool", o.size).help("write true or false, or compare it: `%s != 0`", o.size)
+		return bad(o.at)
+	}
+	size := o.size
+	n, isConst := size.Const()
+	if isConst {
+		if lo, hi, ok := intRange(d); ok && (n < lo || n > hi) {
+			c.errorf(lang.ErrConstantType, o.at, "the constant %d does not fit %s, which holds %d to %d", n, c.describeDType(d), lo, hi).
+				help("write a constant in that range, or convert the other operand to a wider type")
+			return bad(o.at)
+		}
+		return operand{mode: typed, at: o.at, lin: &size, expr: &Const{Typed: Typed{Type{DType: d}, o.at}, Int: n, Float: float64(n)}}
+	}
+	if d == Concrete(lang.I32) || d == Concrete(lang.I64) {
+		return operand{mode: typed, at: o.at, lin: &size, expr: &SizeExpr{Typed: Typed{Type{DType: d}, o.at}, Size: size}}
+	}
+	i32 := &SizeExpr{Typed: Typed{Type{DType: Concrete(lang.I32)}, o.at}, Size: size}
+	return typedOperand(&Apply{Typed: Typed{Type{DType: d}, o.at}, Op: lang.OpCast, Args: []Expr{i32}})
+}
+
+// intRange is the constants that an integer type holds; of a type parameter, that every type it may stand for holds.
+func intRange(d DType) (lo, hi int64, ok bool) {
+	if d.Param != nil {
+		return -128, 255, d.Param.Bound == "int"
+	}
+	if !d.Of.IsInt() {
+		return 0, 0, false
+	}
+	bits := d.Of.Bits()
+	switch {
+	case d.Of.IsSigned():
+		return -1 << (bits - 1), 1<<(bits-1) - 1, true
+	case bits == 64:
+		return 0, math.MaxInt64, true
+	}
+	return 0, 1<<bits - 1, true
+}
+
+// settle gives an untyped operand its default type: i32, or f32.
+func (c *checker) settle(o operand) operand {
+	switch o.mode {
+	case untypedInt:
+		return c.convert(o, Concrete(lang.I32))
+	case untypedFloat:
+		return c.convert(o, Concrete(lang.F32))
+	}
+	return o
+}
+
+func (c *checker) describeDType(d DType) string {
+	if d.Param != nil {
+		return d.Param.Name + ": " + d.Param.Bound
+	}
+	return d.String()
+}
+
+// String is the type as messages show it: `f32{i, j}`.
+func (t Type) String() string {
+	if len(t.Axes) == 0 {
+		return t.DType.String()
+	}
+	return t.DType.String() + "{" + axisNames(t.Axes) + "}"
+}
+
+func axisNames(axes []*Axis) string {
+	text := ""
+	for i, a := range axes {
+		if i > 0 {
+			text += ", "
+		}
+		text += a.Name
+	}
+	return text
+}
+
+func hasAxis(axes []*Axis, a *Axis) bool {
+	for _, b := range axes {
+		if a == b {
+			return true
+		}
+	}
+	return false
+}
+
+// unionAxes is the axes of all, in order of first appearance.
+func unionAxes(types ...Type) []*Axis {
+	var u []*Axis
+	for _, t := range types {
+		for _, a := range t.Axes {
+			if !hasAxis(u, a) {
+				u = append(u, a)
+			}
+		}
+	}
+	return u
+}
+
+// withoutAxes is the axes that are not in drop.
+func withoutAxes(axes, drop []*Axis) []*Axis {
+	var rest []*Axis
+	for _, a := range axes {
+		if !hasAxis(drop, a) {
+			rest = append(rest, a)
+		}
+	}
+	return rest
+}
+
+func sameAxes(a, b []*Axis) bool {
+	return len(a) == len(b) && len(withoutAxes(a, b)) == 0
+}

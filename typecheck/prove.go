@@ -1,0 +1,344 @@
+package typecheck
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+)
+
+// This file proves linear inequalities between sizes by Fourier-Motzkin
+// elimination: to prove e >= 0 it assumes -e - 1 >= 0, adds what is known of
+// every symbol in sight, and looks for a contradiction. Products of symbols are
+// variables of their own, about which the products of known facts speak.
+
+// prover holds what is known: sizes that are at least 0, by a symbol in them.
+// Dimensions are at least 1 without being told.
+type prover struct {
+	facts map[*Symbol][]Size
+}
+
+const (
+	maxFacts       = 400     // constraints, beyond which a proof is given up
+	maxCoefficient = 1 << 30 // keeps products of two coefficients inside an int64
+	maxDegree      = 4
+)
+
+// assume records that s >= 0.
+func (p *prover) assume(s Size) {
+	if p.facts == nil {
+		p.facts = map[*Symbol][]Size{}
+	}
+	for _, sym := range s.Symbols() {
+		p.facts[sym] = append(p.facts[sym], s)
+	}
+}
+
+// nonNegative reports a proof of s >= 0.
+func (p *prover) nonNegative(s Size) bool {
+	if c, ok := s.Const(); ok {
+		return c >= 0
+	}
+	sys := &system{prover: p, vars: map[string]int{}}
+	sys.add(s.Neg().Sub(ConstSize(1)))
+	sys.saturate()
+	return sys.contradiction()
+}
+
+// atMost reports a proof of s <= t.
+func (p *prover) atMost(s, t Size) bool { return p.nonNegative(t.Sub(s)) }
+
+// different reports a proof that s and t are never equal.
+func (p *prover) different(s, t Size) bool {
+	d := s.Sub(t)
+	one := ConstSize(1)
+	return p.nonNegative(d.Sub(one)) || p.nonNegative(d.Neg().Sub(one))
+}
+
+// provablyNonNegative reports a proof of s >= 0 from nothing but that dimensions are at least 1.
+func provablyNonNegative(s Size) bool { return new(prover).nonNegative(s) }
+
+// row is a constraint: constant plus the sum of coefficient times variable is at least 0.
+type row struct {
+	constant int64
+	coeff    map[int]int64
+}
+
+type system struct {
+	*prover
+	vars      map[string]int
+	monomials [][]atom // by variable
+	rows      []row
+	seen      map[string]bool
+	failed    bool
+}
+
+// add turns s >= 0 into a row, making variables of its monomials.
+func (y *system) add(s Size) {
+	if y.seen == nil {
+		y.seen = map[string]bool{}
+	}
+	r := row{constant: s.constant, coeff: map[int]int64{}}
+	for _, t := range s.terms {
+		r.coeff[y.variable(t.atoms)] += t.coefficient
+	}
+	y.push(r)
+}
+
+func (y *system) push(r row) {
+	if !r.reduce() {
+		y.failed = true
+		return
+	}
+	k := r.key()
+	if y.seen[k] {
+		return
+	}
+	y.seen[k] = true
+	y.rows = append(y.rows, r)
+}
+
+func (y *system) variable(atoms []atom) int {
+	keys := make([]string, len(atoms))
+	for i, a := range atoms {
+		keys[i] = atomKey(a)
+	}
+	k := strings.Join(keys, "*")
+	v, ok := y.vars[k]
+	if !ok {
+		v = len(y.monomials)
+		y.vars[k] = v
+		y.monomials = append(y.monomials, atoms)
+	}
+	return v
+}
+
+func atomKey(a atom) string {
+	if a.symbol != nil {
+		return fmt.Sprintf("%p", a.symbol)
+	}
+	return "(" + sizeKey(*a.x) + a.op + sizeKey(*a.y) + ")"
+}
+
+func sizeKey(s Size) string {
+	var b strings.Builder
+	fmt.Fprint(&b, s.constant)
+	for _, t := range s.terms {
+		fmt.Fprintf(&b, "+%d", t.coefficient)
+		for _, a := range t.atoms {
+			b.WriteString("*" + atomKey(a))
+		}
+	}
+	return b.String()
+}
+
+// saturate adds what is known of every monomial, including those that the facts themselves bring in.
+func (y *system) saturate() {
+	for v := 0; v < len(y.monomials) && len(y.rows) < maxFacts; v++ {
+		m := y.monomials[v]
+		if len(m) == 1 {
+			for _, f := range y.about(m[0]) {
+				y.add(f)
+			}
+			continue
+		}
+		if len(m) > maxDegree {
+			continue
+		}
+		for i, a := range m { // fact(a) * rest >= 0 where the rest is not negative
+			rest := make([]atom, 0, len(m)-1)
+			rest = append(append(rest, m[:i]...), m[i+1:]...)
+			if !y.allNonNegative(rest) {
+				continue
+			}
+			for _, f := range y.about(a) {
+				y.add(f.Mul(Size{terms: []term{{1, rest}}}))
+			}
+		}
+	}
+}
+
+// about lists sizes, at least 0, that bound an atom.
+func (y *system) about(a atom) []Size {
+	self := atomSize(a)
+	if s := a.symbol; s != nil {
+		facts := y.facts[s]
+		if s.Kind == DimSymbol {
+			facts = append([]Size{self.Sub(ConstSize(1))}, facts...)
+		}
+		return facts
+	}
+	if !y.positive(*a.y) {
+		return nil
+	}
+	if a.op == "%" {
+		return []Size{self, a.y.Sub(ConstSize(1)).Sub(self)}
+	}
+	below := a.x.Sub(a.y.Mul(self)) // 0 <= x - y q <= y - 1
+	return []Size{below, a.y.Sub(ConstSize(1)).Sub(below)}
+}
+
+func (y *system) positive(s Size) bool {
+	if c, ok := s.Const(); ok {
+		return c > 0
+	}
+	sym := s.Symbol()
+	return sym != nil && y.atLeast(sym, 1)
+}
+
+// atLeast looks for a fact that is a plain lower bound of a symbol.
+func (y *system) atLeast(sym *Symbol, n int64) bool {
+	if sym.Kind == DimSymbol && n <= 1 {
+		return true
+	}
+	for _, f := range y.facts[sym] {
+		rest := f.Sub(SymbolSize(sym))
+		if c, ok := rest.Const(); ok && -c >= n {
+			return true
+		}
+	}
+	return false
+}
+
+func (y *system) allNonNegative(atoms []atom) bool {
+	for _, a := range atoms {
+		switch {
+		case a.symbol != nil:
+			if !y.atLeast(a.symbol, 0) {
+				return false
+			}
+		case !y.positive(*a.y):
+			return false
+		case a.op == "//":
+			if s := a.x.Symbol(); s == nil || !y.atLeast(s, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// contradiction eliminates every variable; it reports whether a row "negative number >= 0" is left.
+func (y *system) contradiction() bool {
+	for {
+		v, ok := y.cheapest()
+		for _, r := range y.rows {
+			if len(r.coeff) == 0 && r.constant < 0 {
+				return true
+			}
+		}
+		if !ok || y.failed {
+			return false
+		}
+		var pos, neg, rest []row
+		for _, r := range y.rows {
+			switch c := r.coeff[v]; {
+			case c > 0:
+				pos = append(pos, r)
+			case c < 0:
+				neg = append(neg, r)
+			default:
+				rest = append(rest, r)
+			}
+		}
+		if len(rest)+len(pos)*len(neg) > maxFacts {
+			return false
+		}
+		y.rows, y.seen = nil, map[string]bool{}
+		for _, r := range rest {
+			y.push(r)
+		}
+		for _, p := range pos {
+			for _, n := range neg {
+				y.push(combine(p, n, v))
+			}
+		}
+	}
+}
+
+// cheapest is the variable whose elimination makes the fewest rows.
+func (y *system) cheapest() (int, bool) {
+	pos, neg := map[int]int{}, map[int]int{}
+	for _, r := range y.rows {
+		for v, c := range r.coeff {
+			if c > 0 {
+				pos[v]++
+			} else {
+				neg[v]++
+			}
+		}
+	}
+	best, cost := -1, math.MaxInt
+	for v := range y.monomials {
+		if pos[v]+neg[v] == 0 {
+			continue
+		}
+		if c := pos[v]*neg[v] - pos[v] - neg[v]; c < cost {
+			best, cost = v, c
+		}
+	}
+	return best, best >= 0
+}
+
+// combine cancels v between a row where it is positive and one where it is negative.
+func combine(p, n row, v int) row {
+	a, b := -n.coeff[v], p.coeff[v]
+	out := row{constant: p.constant*a + n.constant*b, coeff: map[int]int64{}}
+	for w, c := range p.coeff {
+		out.coeff[w] += c * a
+	}
+	for w, c := range n.coeff {
+		out.coeff[w] += c * b
+	}
+	return out
+}
+
+// reduce drops zeros and divides by the greatest common divisor of the
+// coefficients; the constant rounds down, since the variables are integers.
+func (r *row) reduce() bool {
+	var g int64
+	for v, c := range r.coeff {
+		if c == 0 {
+			delete(r.coeff, v)
+			continue
+		}
+		if c > maxCoefficient || c < -maxCoefficient {
+			return false
+		}
+		g = gcd(g, c)
+	}
+	if r.constant > maxCoefficient || r.constant < -maxCoefficient {
+		return false
+	}
+	if g > 1 {
+		for v := range r.coeff {
+			r.coeff[v] /= g
+		}
+		r.constant = floorDiv(r.constant, g)
+	}
+	return true
+}
+
+func gcd(a, b int64) int64 {
+	if b < 0 {
+		b = -b
+	}
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func (r row) key() string {
+	vs := make([]int, 0, len(r.coeff))
+	for v := range r.coeff {
+		vs = append(vs, v)
+	}
+	sort.Ints(vs)
+	var b strings.Builder
+	fmt.Fprint(&b, r.constant)
+	for _, v := range vs {
+		fmt.Fprintf(&b, ",%d:%d", v, r.coeff[v])
+	}
+	return b.String()
+}

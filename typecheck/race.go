@@ -1,0 +1,185 @@
+package typecheck
+
+import (
+	"sort"
+
+	"tilec/lang"
+)
+
+// This file proves that no two blocks write one element, and that none reads an
+// inout element that another writes. Two blocks differ in the position of some
+// grid axis. So it is enough that, for every grid axis g, some index is
+// c * g + rest on both sides, where the rests differ by less than c: then blocks
+// at different positions of g use different elements.
+
+// races checks every pair of accesses of which one writes.
+func (b *bodyChecker) races() {
+	p := b.twoBlocks()
+	for i, w := range b.writes {
+		reported := false
+		for j := range b.writes[:i+1] {
+			other := b.writes[i-j] // itself first
+			if other.param != w.param || other.atomic && w.atomic {
+				continue
+			}
+			if g := b.meet(p, w, other); g != nil && !reported {
+				reported = true
+				b.reportRace(w, other, g, j == 0)
+			}
+		}
+	}
+	for _, r := range b.reads {
+		for _, w := range b.writes {
+			if w.param != r.param {
+				continue
+			}
+			if g := b.meet(p, r, w); g != nil {
+				b.errorf(lang.ErrInoutRead, r.at, "the block reads elements of %s that a block at another position of %s may write", r.param.Name, g.Name).
+					label(w.at, "written here").label(g.At, "blocks are told apart by %s", g.Name).
+					help("read an inout tensor only at the elements that the block itself stores")
+				break
+			}
+		}
+	}
+}
+
+func (b *bodyChecker) reportRace(w, other access, g *Axis, itself bool) {
+	if !itself {
+		b.errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s, here and in another store", g.Name, w.param.Name).
+			label(other.at, "the other store").label(g.At, "one block for every part of %s", g.Dim).
+			help("make the two stores differ by less than what separates the blocks, or write two outputs")
+		return
+	}
+	r := b.errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s", g.Name, w.param.Name).
+		here("does not tell blocks apart by %s", g.Name).
+		label(g.At, "%s is an axis of the grid over %s", g.Name, g.Dim)
+	r.help("index %s with %s, walk %s with `for` inside the block, or add up with `atomic_add(%s, ...)`", w.param.Name, g.Name, g.Name, w.at.Text())
+}
+
+// mirror knows this block and another, whose symbols are the twins of this one's.
+type mirror struct {
+	*prover
+	twin map[*Symbol]*Symbol
+}
+
+// twoBlocks is what is known of one block and of another: the same facts over
+// twins of every symbol that varies from block to block.
+func (b *bodyChecker) twoBlocks() mirror {
+	m := mirror{&prover{}, map[*Symbol]*Symbol{}}
+	var varying []*Symbol
+	for sym := range b.varying {
+		varying = append(varying, sym)
+	}
+	sort.Slice(varying, func(i, j int) bool { return varying[i].serial < varying[j].serial })
+	for _, sym := range varying {
+		m.twin[sym] = b.newHidden(sym.Name)
+	}
+	for sym, facts := range b.prover.facts {
+		for _, f := range facts {
+			m.add(sym, f)
+			if t := m.twin[sym]; t != nil {
+				m.add(t, m.other(f))
+			}
+		}
+	}
+	return m
+}
+
+// add records a fact under one symbol.
+func (m mirror) add(sym *Symbol, f Size) {
+	if m.facts == nil {
+		m.facts = map[*Symbol][]Size{}
+	}
+	m.facts[sym] = append(m.facts[sym], f)
+}
+
+// other is a size as another block has it.
+func (m mirror) other(s Size) Size {
+	return s.Subst(func(sym *Symbol) (Size, bool) {
+		if t := m.twin[sym]; t != nil {
+			return SymbolSize(t), true
+		}
+		return Size{}, false
+	})
+}
+
+// meet gives a grid axis by which two accesses are not told apart, nil when there is none.
+func (b *bodyChecker) meet(p mirror, x, y access) *Axis {
+	for _, g := range b.kernel.Axes {
+		if g.Kind != GridAxis {
+			break
+		}
+		if n, ok := g.Dim.Const(); ok && n == 1 {
+			continue
+		}
+		apart := false
+		for d := range x.positions {
+			if x.positions[d] == nil || y.positions[d] == nil {
+				continue
+			}
+			if b.separates(p, g, *x.positions[d], *y.positions[d]) {
+				apart = true
+				break
+			}
+		}
+		if !apart {
+			return g
+		}
+	}
+	return nil
+}
+
+// separates reports that blocks at different positions of g have different values of the indices.
+func (b *bodyChecker) separates(p mirror, g *Axis, x, y Size) bool {
+	cx, restX, ok := b.coefficient(x, b.positions[g])
+	if !ok {
+		return false
+	}
+	cy, restY, ok := b.coefficient(y, b.positions[g])
+	if !ok || !cx.Equal(cy) {
+		return false
+	}
+	if p.nonNegative(cx.Neg()) {
+		cx = cx.Neg()
+	}
+	room := cx.Sub(ConstSize(1))
+	d := restX.Sub(p.other(restY))
+	return p.nonNegative(room.Sub(d)) && p.nonNegative(room.Add(d))
+}
+
+// coefficient writes s as c * sym + rest, where c is the same in every block.
+func (b *bodyChecker) coefficient(s Size, sym *Symbol) (c, rest Size, ok bool) {
+	rest = ConstSize(s.constant)
+	for _, t := range s.terms {
+		at := -1
+		for i, a := range t.atoms {
+			if a.symbol == sym {
+				if at >= 0 {
+					return Size{}, Size{}, false
+				}
+				at = i
+			}
+		}
+		if at < 0 {
+			rest = rest.Add(Size{terms: []term{t}})
+			continue
+		}
+		others := append(append([]atom{}, t.atoms[:at]...), t.atoms[at+1:]...)
+		if len(others) == 0 {
+			c = c.Add(ConstSize(t.coefficient))
+		} else {
+			c = c.Add(Size{terms: []term{{t.coefficient, others}}})
+		}
+	}
+	for _, v := range rest.Symbols() {
+		if v == sym {
+			return Size{}, Size{}, false
+		}
+	}
+	for _, v := range c.Symbols() {
+		if b.varying[v] {
+			return Size{}, Size{}, false
+		}
+	}
+	return c, rest, len(c.terms) > 0 || c.constant != 0
+}

@@ -1,0 +1,121 @@
+package typecheck
+
+import "tilec/lang"
+
+// entKind says what a name stands for.
+type entKind uint8
+
+const (
+	entInvalid entKind = iota // declared, but wrongly: silences every use
+	entConst
+	entFn
+	entKernel
+	entGraph
+	entStruct
+	entTypeParam
+	entSymbol // a dimension or a constant parameter
+	entTensor // a tensor parameter of a kernel
+	entAxis   // a tile axis, or a scalar grid axis
+	entTile   // an extent that the planner binds (BM)
+	entValue  // a let, a loop variable, a scalar parameter: value is what it stands for
+	entGraphValue
+)
+
+// entity is a name's meaning.
+type entity struct {
+	kind   entKind
+	name   string
+	at     lang.Span
+	module *module   // of a declaration
+	decl   lang.Decl // of a declaration
+	dtype  DType     // entTypeParam
+	symbol *Symbol
+	param  *Param
+	axis   *Axis
+	value  operand
+	graph  GExpr   // entGraphValue
+	output *GParam // entGraphValue: an output of the graph
+}
+
+// kindNames is how messages call an entity.
+var kindNames = map[entKind]string{
+	entConst: "a constant", entFn: "a function", entKernel: "a kernel", entGraph: "a graph", entStruct: "a struct",
+	entTypeParam: "a type parameter", entSymbol: "a dimension", entTensor: "a tensor", entAxis: "an axis",
+	entTile: "an extent that the planner chooses", entValue: "a value", entGraphValue: "a value",
+}
+
+func (e *entity) describe() string {
+	if e.kind == entSymbol && e.symbol.Kind == ConstSymbol {
+		return "a constant parameter"
+	}
+	return kindNames[e.kind]
+}
+
+// scope is the names visible in a region of the source.
+type scope struct {
+	parent *scope
+	names  map[string]*entity
+	axes   []*Axis // declared in this scope itself
+	module *module // set on a file's scope
+}
+
+func newScope(parent *scope) *scope { return &scope{parent: parent, names: map[string]*entity{}} }
+
+// lookup finds a name in the scope or those around it.
+func (s *scope) lookup(name string) *entity {
+	for ; s != nil; s = s.parent {
+		if e := s.names[name]; e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// visible lists every name in sight.
+func (s *scope) visible() []string {
+	var all []string
+	for ; s != nil; s = s.parent {
+		for n := range s.names {
+			all = append(all, n)
+		}
+	}
+	return all
+}
+
+// file is the file that the scope lies in.
+func (s *scope) file() *module {
+	for ; s != nil; s = s.parent {
+		if s.module != nil {
+			return s.module
+		}
+	}
+	return nil
+}
+
+// declare enters a name. Hiding an axis in scope is an error, and so is a second
+// declaration in one scope unless rebind is set (let).
+func (c *checker) declare(s *scope, e *entity, rebind bool) {
+	if e.name == "_" || e.name == "" {
+		return
+	}
+	if old := s.lookup(e.name); old != nil {
+		switch {
+		case old.kind == entAxis:
+			c.errorf(lang.ErrShadowedAxis, e.at, "%s would hide the axis %s", e.name, e.name).
+				label(old.at, "the axis, which is still in scope").help("give it another name: an axis is told by its declaration, so two of one name would be confused")
+		case s.names[e.name] != nil && !rebind:
+			c.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).
+				label(old.at, "first declared here, as %s", old.describe()).help("give one of them another name")
+			return
+		}
+	}
+	s.names[e.name] = e
+}
+
+// unknown reports a name that nothing declares.
+func (c *checker) unknown(s *scope, name string, at lang.Span, more []string) {
+	if m := s.file(); m != nil && m.incomplete {
+		return
+	}
+	c.errorf(lang.ErrUnknownName, at, "unknown name %s", name).suggest(at, name, append(s.visible(), more...))
+}
