@@ -154,10 +154,8 @@ func sign(a float64) float64 {
 		return 1
 	case a < 0:
 		return -1
-	case a == 0:
-		return 0
 	}
-	return a
+	return a // zeros keep their sign, NaN stays NaN
 }
 
 // table has one row for each elementwise operation but cast and where, which Cast and Apply know.
