@@ -85,12 +85,14 @@ type asm struct {
 	entry   []line
 	body    []line
 	inEntry int // how deep atEntry calls are nested
+	// early are the registers defined in the entry section: they hold everywhere.
+	early   map[reg]bool
 	files   []*lang.Source
 	lastLoc string
 }
 
 func newAsm(arch int) *asm {
-	a := &asm{arch: arch, version: 70}
+	a := &asm{arch: arch, version: 70, early: map[reg]bool{}}
 	if arch >= 89 {
 		a.version = 78
 	}
@@ -103,7 +105,11 @@ func newAsm(arch int) *asm {
 // reg makes a fresh virtual register.
 func (a *asm) reg(c regClass) reg {
 	a.count[c]++
-	return reg{class: c, id: a.count[c]}
+	r := reg{class: c, id: a.count[c]}
+	if a.inEntry > 0 {
+		a.early[r] = true
+	}
+	return r
 }
 
 // regs makes n fresh virtual registers.

@@ -1,0 +1,327 @@
+package ptx
+
+import (
+	"sort"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file decides the home layout of every value. Values that would like to
+// share a layout (the operands and the result of an elementwise operation, what a
+// loop carries) form a class; the class takes the layout of its best anchor.
+
+// class is a set of values with one layout.
+type class struct {
+	axes   []*ir.Axis
+	values []*ir.Value // in program order
+	done   bool
+	layout layout
+}
+
+// assign fills k.home for every value.
+func (k *kernel) assign() {
+	parent := map[*ir.Value]*ir.Value{}
+	var order []*ir.Value
+	var find func(v *ir.Value) *ir.Value
+	find = func(v *ir.Value) *ir.Value {
+		if p := parent[v]; p != v {
+			parent[v] = find(p)
+		}
+		return parent[v]
+	}
+	add := func(v *ir.Value) {
+		if parent[v] == nil {
+			parent[v] = v
+			order = append(order, v)
+		}
+	}
+	link := func(v, w *ir.Value) {
+		if k.cheap(v) || k.cheap(w) || len(v.Type.Axes) != len(w.Type.Axes) || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
+			return
+		}
+		add(v)
+		add(w)
+		parent[find(w)] = find(v)
+	}
+	for _, v := range k.f.Scalars {
+		add(v)
+	}
+	var contractions []*ir.Op
+	k.f.Walk(func(op *ir.Op) bool {
+		for _, b := range op.Blocks {
+			for _, v := range b.Params {
+				add(v)
+			}
+		}
+		for _, v := range op.Results {
+			add(v)
+		}
+		switch {
+		case op.Code.Row().Elementwise:
+			for _, v := range op.Args {
+				link(op.Result(), v)
+			}
+		case op.Code == lang.OpFor:
+			b := op.Blocks[0]
+			for i, v := range b.Params[1:] {
+				link(v, op.Args[i+2])
+				link(v, b.Yield[i])
+				link(v, op.Results[i])
+			}
+		case op.Code == lang.OpIf:
+			for i, v := range op.Results {
+				link(v, op.Blocks[0].Yield[i])
+				link(v, op.Blocks[1].Yield[i])
+			}
+		case op.Code == lang.OpMma:
+			link(op.Result(), op.Args[2])
+		}
+		if op.Code == lang.OpDot || op.Code == lang.OpMma {
+			contractions = append(contractions, op)
+		}
+		return true
+	})
+
+	classes := map[*ir.Value]*class{}
+	var list []*class
+	classOf := map[*ir.Value]*class{}
+	for _, v := range order {
+		root := find(v)
+		c := classes[root]
+		if c == nil {
+			c = &class{axes: v.Type.Axes}
+			classes[root] = c
+			list = append(list, c)
+		}
+		c.values = append(c.values, v)
+		classOf[v] = c
+	}
+	rowwise := func(op *ir.Op) bool { return k.rowwise(op, classOf) }
+	for _, op := range contractions {
+		k.products[op] = k.newContraction(op, rowwise(op))
+	}
+	// Slices go from more axes to fewer, so classes with more axes come first.
+	sort.SliceStable(list, func(i, j int) bool { return len(list[i].axes) > len(list[j].axes) })
+	for _, c := range list {
+		c.layout, c.done = k.anchor(c, classOf), true
+		for _, v := range c.values {
+			k.home[v] = c.layout
+		}
+	}
+}
+
+// rowwise reports a contraction whose result is reduced along an axis of one
+// operand alone, or is an operand of another contraction: its rows should stay in a warp.
+func (k *kernel) rowwise(op *ir.Op, classOf map[*ir.Value]*class) bool {
+	for _, v := range classOf[op.Result()].values {
+		for _, u := range k.uses[v] {
+			switch u.op.Code {
+			case lang.OpDot:
+				return true
+			case lang.OpMma:
+				if u.arg < 2 || k.carriesRows(u.op, classOf) {
+					return true
+				}
+			}
+			if u.op.Code.Row().Group == lang.GroupReduce {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// carriesRows reports an accumulation whose first operand comes from another contraction.
+func (k *kernel) carriesRows(op *ir.Op, classOf map[*ir.Value]*class) bool {
+	c := classOf[op.Args[0]]
+	if c == nil {
+		return false
+	}
+	for _, v := range c.values {
+		if v.Def != nil && (v.Def.Code == lang.OpDot || v.Def.Code == lang.OpMma) {
+			return true
+		}
+	}
+	return false
+}
+
+// anchor chooses the layout of a class: that of a contraction's accumulator,
+// what is left of a reduction's operand, the slice that a wider operation wants,
+// a wide memory access, in this order.
+func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
+	if len(c.axes) == 0 {
+		return uniform(k.warps)
+	}
+	for _, v := range c.values {
+		if v.Def != nil {
+			if p := k.products[v.Def]; p != nil {
+				return p.result
+			}
+		}
+	}
+	for _, v := range c.values {
+		if v.Def != nil && v.Def.Code.Row().Group == lang.GroupReduce {
+			if wide := classOf[v.Def.Args[0]]; wide != nil && wide.done {
+				return wide.layout.slice(c.axes)
+			}
+		}
+	}
+	for _, v := range c.values {
+		for _, u := range k.uses[v] {
+			if u.op.Code.Row().Elementwise {
+				if wide := classOf[u.op.Result()]; wide.done && len(wide.axes) > len(c.axes) {
+					return wide.layout.slice(c.axes)
+				}
+			}
+		}
+	}
+	best := 0
+	var chosen layout
+	for _, v := range c.values {
+		if v.Def != nil && v.Def.Code == lang.OpLoad {
+			if l, width := k.accessLayout(v.Def); width > best {
+				best, chosen = width, l
+			}
+		}
+		for _, u := range k.uses[v] {
+			if (u.op.Code == lang.OpStore || u.op.Code == lang.OpAtomicAdd) && u.arg == len(u.op.Tensor.Shape) && len(indexAxes(u.op)) == len(c.axes) {
+				if l, width := k.accessLayout(u.op); width > best {
+					best, chosen = width, l
+				}
+			}
+		}
+	}
+	if best > 0 {
+		return chosen
+	}
+	axes := reversed(c.axes)
+	return blocked(axes, extents(axes), 1, k.warps)
+}
+
+func reversed(axes []*ir.Axis) []*ir.Axis {
+	out := make([]*ir.Axis, len(axes))
+	for i, a := range axes {
+		out[len(axes)-1-i] = a
+	}
+	return out
+}
+
+func extents(axes []*ir.Axis) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		out[i] = int(a.Extent)
+	}
+	return out
+}
+
+// cheap reports a value that is recomputed in whatever layout is wanted:
+// constants, positions and simple functions of them.
+func (k *kernel) cheap(v *ir.Value) bool { return k.price(v, false) <= 4 }
+
+// price is how many instructions an element of v costs to compute again, loads
+// included when the caller allows them; unaffordable when it cannot be.
+func (k *kernel) price(v *ir.Value, loads bool) int {
+	const unaffordable = 1000
+	op := v.Def
+	if op == nil || len(op.Results) != 1 {
+		return unaffordable
+	}
+	switch op.Code {
+	case lang.OpConst, lang.OpFull, lang.OpIndex, lang.OpStart, lang.OpEnd, lang.OpSize:
+		return 0
+	case lang.OpRename:
+		return k.price(op.Args[0], loads)
+	case lang.OpLoad:
+		if !loads || !op.Tensor.ReadOnly() || v.Type.IsScalar() {
+			return unaffordable
+		}
+		for _, x := range op.Args {
+			if !x.Type.IsScalar() && k.price(x, false) > 4 {
+				return unaffordable
+			}
+		}
+		return 4
+	}
+	if !op.Code.Row().Elementwise || v.Type.IsScalar() {
+		return unaffordable
+	}
+	switch op.Code.Row().Group {
+	case lang.GroupCompare, lang.GroupLogic, lang.GroupSelect, lang.GroupConvert, lang.GroupBits:
+	default:
+		switch op.Code {
+		case lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpNeg, lang.OpMin, lang.OpMax, lang.OpAbs:
+		default:
+			return unaffordable
+		}
+	}
+	n := 1
+	for _, x := range op.Args {
+		if x.Type.IsScalar() {
+			continue // at hand in every thread
+		}
+		n += k.price(x, loads)
+	}
+	return min(n, unaffordable)
+}
+
+// again reports a value that get may compute again rather than convert.
+func (k *kernel) again(v *ir.Value) bool { return k.price(v, true) <= 10 }
+
+// onDemand reports an operation that is emitted where it is used: cheap ones,
+// and loads that every use wants in a layout of its own.
+func (k *kernel) onDemand(op *ir.Op) bool {
+	if len(op.Results) != 1 {
+		return false
+	}
+	v := op.Result()
+	if op.Code == lang.OpConst {
+		return true
+	}
+	if v.Type.IsScalar() {
+		return false
+	}
+	return k.cheap(v) || k.again(v) && !k.wantedAtHome(v)
+}
+
+// wantedAtHome reports a value that some use takes in its home layout.
+func (k *kernel) wantedAtHome(v *ir.Value) bool {
+	for _, u := range k.uses[v] {
+		if u.op.Code == lang.OpDot || u.op.Code == lang.OpMma {
+			continue
+		}
+		want, ok := k.wanted(u.op, u.arg)
+		if !ok {
+			return true
+		}
+		if _, same := k.home[v].permutation(want, v.Type.Axes); same {
+			return true
+		}
+	}
+	return false
+}
+
+// wanted is the layout in which an operation takes an operand; false when it has no single one.
+func (k *kernel) wanted(op *ir.Op, arg int) (layout, bool) {
+	v := op.Args[arg]
+	row := op.Code.Row()
+	switch {
+	case v.Type.IsScalar():
+		return uniform(k.warps), true
+	case row.Elementwise:
+		return k.home[op.Result()].slice(v.Type.Axes), true
+	case row.Group == lang.GroupReduce:
+		return k.home[v], true
+	case op.Code == lang.OpStore || op.Code == lang.OpAtomicAdd:
+		return k.storeLayout(op).slice(v.Type.Axes), true
+	case op.Code == lang.OpLoad:
+		return k.home[op.Result()].slice(v.Type.Axes), true
+	case op.Code == lang.OpMma && arg == 2:
+		return k.products[op].result, true
+	case op.Code == lang.OpRename:
+		return k.home[op.Result()].rename(op.Axis, op.From), true
+	case op.Code == lang.OpFor && arg >= 2:
+		return k.home[op.Blocks[0].Params[arg-1]], true
+	}
+	return layout{}, false
+}

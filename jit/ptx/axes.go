@@ -1,0 +1,373 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// axisState is where an axis stands in the code being emitted.
+type axisState struct {
+	// start is the first position; end, one past the last that exists: registers (b32) or ints.
+	start, end any
+}
+
+func (k *kernel) setAxis(a *ir.Axis, start, end any) {
+	k.scope.axes[a] = &axisState{start: start, end: end}
+}
+
+func (k *kernel) state(a *ir.Axis) *axisState {
+	for s := k.scope; s != nil; s = s.parent {
+		if st, ok := s.axes[a]; ok {
+			return st
+		}
+	}
+	if a.Kind != ir.Whole {
+		failf("axis %s is used outside its loop", a.Name)
+	}
+	st := &axisState{start: int(a.Lo), end: int(a.Lo + a.Len)}
+	k.root.axes[a] = st
+	return st
+}
+
+// calc is a pure instruction, computed once for equal operands in reach: in the
+// entry section when its operands are there, else here. Operands are registers or ints.
+func (k *kernel) calc(c regClass, name string, args ...any) reg {
+	early := true
+	for _, x := range args {
+		if r, ok := x.(reg); ok && !k.a.early[r] {
+			early = false
+		}
+	}
+	emit := func() reg { return k.a.op(c, name, args...) }
+	key := fmt.Sprint(c, name, args)
+	if early {
+		return k.atEntry(key, emit)
+	}
+	return k.memo(key, emit)
+}
+
+// add, sub and mul are 32-bit arithmetic on registers and ints.
+func (k *kernel) add(x, y any) any {
+	if m, ok := x.(int); ok {
+		if n, ok := y.(int); ok {
+			return m + n
+		}
+		x, y = y, x
+	}
+	if y == any(0) {
+		return x
+	}
+	return k.calc(b32, "add.s32", x, y)
+}
+
+func (k *kernel) mul(x any, n int) any {
+	if m, ok := x.(int); ok {
+		return m * n
+	}
+	if n == 1 {
+		return x
+	}
+	return k.calc(b32, "mul.lo.s32", x, n)
+}
+
+// size is the size of a dimension: an int or a register of the entry section.
+func (k *kernel) size(d *ir.Dim) any {
+	if d.Known() {
+		return int(d.Value)
+	}
+	return k.atEntry("dim "+d.Name, func() reg {
+		_, name := paramDecl(ir.Param{Kind: ir.ParamDim, Dim: d})
+		r := k.a.reg(b32)
+		k.a.ins("ld.param.u32 %v, [%s]", r, name)
+		return r
+	})
+}
+
+// grid decomposes the block number into the positions of the grid axes, the last axis fastest.
+func (k *kernel) grid() {
+	axes := k.f.Grid()
+	if len(axes) == 0 {
+		return
+	}
+	k.a.atEntry(func() {
+		rest := k.a.op(b32, "mov.u32", "%ctaid.x")
+		for i := len(axes) - 1; i >= 0; i-- {
+			x := axes[i]
+			number := rest
+			if i > 0 {
+				blocks := k.blocksOf(x)
+				number = k.a.op(b32, "rem.u32", rest, blocks)
+				rest = k.a.op(b32, "div.u32", rest, blocks)
+			}
+			start := number
+			if x.Extent > 1 {
+				start = k.a.op(b32, "mul.lo.s32", number, x.Extent)
+			}
+			end := k.a.op(b32, "add.s32", start, x.Extent)
+			if k.ragged(x) {
+				end = k.a.op(b32, "min.s32", end, k.size(x.Dim))
+			}
+			k.setAxis(x, start, end)
+		}
+	})
+}
+
+// blocksOf is the number of blocks along a grid axis.
+func (k *kernel) blocksOf(x *ir.Axis) any {
+	if x.Dim.Known() {
+		return (x.Dim.Value + x.Extent - 1) / x.Extent
+	}
+	n := k.size(x.Dim)
+	if x.Extent == 1 {
+		return n
+	}
+	up := k.a.op(b32, "add.s32", n, x.Extent-1)
+	return k.a.op(b32, "div.u32", up, x.Extent)
+}
+
+// ragged reports an axis whose range may have fewer positions than its extent.
+func (k *kernel) ragged(a *ir.Axis) bool {
+	switch {
+	case a.Kind == ir.Whole || a.Scalar:
+		return false
+	case a.Kind == ir.Grid:
+		return a.Dim.Multiple()%a.Extent != 0
+	}
+	return len(k.loops[a]) == 0 || k.endMultiple(a)%a.Extent != 0 || k.startMultiple(a)%a.Extent != 0
+}
+
+// manyMultiples stands for what divides zero.
+const manyMultiples = 1 << 40
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// startMultiple and endMultiple are numbers known to divide the start and the end of an axis's range.
+func (k *kernel) startMultiple(a *ir.Axis) int64 {
+	switch a.Kind {
+	case ir.Grid:
+		return a.Extent
+	case ir.Whole:
+		return multipleOf(a.Lo)
+	}
+	m := a.Extent
+	for _, op := range k.loops[a] {
+		m = gcd(m, k.multiple(op.Args[0]))
+	}
+	return m
+}
+
+func (k *kernel) endMultiple(a *ir.Axis) int64 {
+	if a.Kind == ir.Whole {
+		return multipleOf(a.Lo + a.Len)
+	}
+	if a.Kind == ir.Grid {
+		return gcd(a.Extent, a.Dim.Multiple())
+	}
+	m := k.startMultiple(a)
+	for _, op := range k.loops[a] {
+		m = gcd(m, k.multiple(op.Args[1]))
+		if !withinDim(op.Args[1], a.Dim) {
+			m = gcd(m, a.Dim.Multiple())
+		}
+	}
+	return m
+}
+
+// withinDim reports a bound that is at most the size of the dimension for sure.
+func withinDim(hi *ir.Value, d *ir.Dim) bool {
+	switch {
+	case d == nil:
+		return true
+	case hi.Def == nil:
+		return false
+	case hi.Def.Code == lang.OpConst:
+		return d.Known() && hi.Def.Const.Int <= d.Value
+	case hi.Def.Code == lang.OpSize:
+		return hi.Def.Dim == d
+	case hi.Def.Code == lang.OpEnd:
+		return hi.Def.Axis.Dim == d
+	}
+	return false
+}
+
+func multipleOf(n int64) int64 {
+	if n == 0 {
+		return manyMultiples
+	}
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+// multiple is a number known to divide an integer scalar.
+func (k *kernel) multiple(v *ir.Value) int64 {
+	op := v.Def
+	if op == nil {
+		for a, loops := range k.loops {
+			for _, l := range loops {
+				if l.Blocks[0].Params[0] == v {
+					return k.startMultiple(a)
+				}
+			}
+		}
+		return 1
+	}
+	switch op.Code {
+	case lang.OpConst:
+		return multipleOf(op.Const.Int)
+	case lang.OpStart:
+		return k.startMultiple(op.Axis)
+	case lang.OpEnd:
+		return k.endMultiple(op.Axis)
+	case lang.OpSize:
+		return multipleOf(op.Dim.Multiple())
+	case lang.OpAdd, lang.OpSub, lang.OpMin, lang.OpMax:
+		return gcd(k.multiple(op.Args[0]), k.multiple(op.Args[1]))
+	case lang.OpMul:
+		return min(k.multiple(op.Args[0]), 1<<20) * min(k.multiple(op.Args[1]), 1<<20)
+	case lang.OpCast:
+		if op.Args[0].Type.DType.IsInt() && v.Type.DType.IsInt() {
+			return k.multiple(op.Args[0])
+		}
+	}
+	return 1
+}
+
+// threadCoord is the thread's part of the coordinate along a: an int or a register of the entry section.
+func (k *kernel) threadCoord(l layout, a *ir.Axis) any {
+	type field struct{ at, bits, stride int }
+	var fields []field
+	scan := func(ds []digit, at, total int) {
+		for i, d := range ds {
+			if d.axis == a && d.size > 1 {
+				size := d.size
+				if i == len(ds)-1 {
+					size = powerAbove(size) // nothing lies above: no mask needed beyond it
+				}
+				bits := 0
+				for 1<<bits < size {
+					bits++
+				}
+				if 1<<bits != size {
+					failf("layout %s has a thread digit of size %d", l, d.size)
+				}
+				if n := len(fields); n > 0 && fields[n-1].at+fields[n-1].bits == at && fields[n-1].stride<<fields[n-1].bits == d.stride {
+					fields[n-1].bits += bits
+				} else {
+					fields = append(fields, field{at, bits, d.stride})
+				}
+			}
+			for n := 1; n < d.size; n *= 2 {
+				at++
+			}
+		}
+	}
+	scan(l.lane, 0, lanes)
+	scan(l.warp, 5, k.warps)
+	if len(fields) == 0 {
+		return 0
+	}
+	key := fmt.Sprint("thread", fields)
+	return k.atEntry(key, func() reg {
+		var sum reg
+		for _, f := range fields {
+			x := k.tid
+			if f.at > 0 {
+				x = k.a.op(b32, "shr.u32", x, f.at)
+			}
+			if 1<<(f.at+f.bits) < k.warps*lanes {
+				x = k.a.op(b32, "and.b32", x, 1<<f.bits-1)
+			}
+			switch {
+			case sum.valid():
+				sum = k.a.op(b32, "mad.lo.s32", x, f.stride, sum)
+			case f.stride > 1:
+				sum = k.a.op(b32, "mul.lo.s32", x, f.stride)
+			default:
+				sum = x
+			}
+		}
+		return sum
+	})
+}
+
+// position is the absolute position along a of the thread's register coordinate 0: start plus the thread's part.
+func (k *kernel) position(l layout, a *ir.Axis) any {
+	return k.add(k.threadCoord(l, a), k.state(a).start)
+}
+
+// exists gives the predicate that the element at register coordinate c along a
+// exists; no register when it always does.
+func (k *kernel) exists(l layout, a *ir.Axis, c int) reg {
+	most := reach(a, l.lane, l.warp) - 1 + c
+	if k.ragged(a) {
+		// position + c < end; the end is never past start + extent, so padding is out too.
+		left := k.calc(b32, "sub.s32", k.state(a).end, k.position(l, a))
+		return k.calc(pred, "setp.gt.s32", left, c)
+	}
+	if most < int(a.Extent) {
+		return reg{}
+	}
+	t := k.threadCoord(l, a)
+	if t == any(0) {
+		return k.calc(pred, "mov.pred", 0)
+	}
+	return k.calc(pred, "setp.lt.s32", t, int(a.Extent)-c)
+}
+
+// both is the conjunction of predicates; no register stands for true.
+func (k *kernel) both(p, q reg) reg {
+	switch {
+	case !p.valid():
+		return q
+	case !q.valid() || p == q:
+		return p
+	}
+	return k.calc(pred, "and.pred", p, q)
+}
+
+// mask is the predicate that register r's element exists along all the axes.
+func (k *kernel) mask(l layout, axes []*ir.Axis, r int) reg {
+	var p reg
+	for _, a := range axes {
+		p = k.both(p, k.exists(l, a, l.regCoord(r, a)))
+	}
+	return p
+}
+
+// scalarParam loads a scalar parameter.
+func (k *kernel) scalarParam(p ir.Param) reg {
+	var r reg
+	k.a.atEntry(func() {
+		_, name := paramDecl(p)
+		d := p.Scalar.Type.DType
+		switch {
+		case d == lang.Bool:
+			byte := k.a.reg(b32)
+			k.a.ins("ld.param.u8 %v, [%s]", byte, name)
+			r = k.a.op(pred, "setp.ne.u32", byte, 0)
+		case d.IsFloat() && d.Bits() < 32:
+			raw := k.a.reg(b32)
+			k.a.ins("ld.param.u%d %v, [%s]", d.Bits(), raw, name)
+			r = unpack(k.a, d, raw, 1)[0]
+		default:
+			kind := "u"
+			if d.IsFloat() {
+				kind = "f"
+			} else if d.IsSigned() {
+				kind = "s"
+			}
+			r = k.a.reg(classOf(d))
+			k.a.ins("ld.param.%s%d %v, [%s]", kind, d.Bits(), r, name)
+		}
+	})
+	return r
+}

@@ -1,0 +1,368 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// contraction is the plan of one dot or mma: which axes play the rows (m), the
+// columns (n) and the depth (k) of a matrix product, in which layouts, by which
+// instruction. Several axes in one role are flattened, the first the fastest.
+type contraction struct {
+	op *ir.Op
+	// a gives the rows, b the columns; argument numbers of op, swapped when that wastes less.
+	a, b           int
+	m, n, k, batch []*ir.Axis
+	// result is the accumulator's layout; aLayout and bLayout the fragments'. Without
+	// tensor cores only result is set.
+	result, aLayout, bLayout layout
+	// mma is the tensor-core instruction; nil for multiply-add on the ordinary cores.
+	mma *mmaShape
+	// The digits from which the layouts are made: single bits, then repetitions.
+	mBits, nBits, kBits []digit
+	mReps, nReps, kReps []digit
+	aWarp, bWarp        []digit
+}
+
+// mmaShape is a tensor-core instruction m16n8k<depth>.
+type mmaShape struct {
+	depth int
+	// element is the type of the operands in shared memory and registers.
+	element lang.DType
+	// bits is how many of the depth's bits lie in one register: 1 for pairs of 16-bit elements.
+	inRegister int
+	name       string
+	terms      int // products a step: 3 for tf32x3
+}
+
+func mmaFor(d lang.DType, precision string) *mmaShape {
+	half := func(e lang.DType) *mmaShape {
+		return &mmaShape{16, e, 1, fmt.Sprintf("mma.sync.aligned.m16n8k16.row.col.f32.%v.%v.f32", e, e), 1}
+	}
+	switch d {
+	case lang.F16, lang.BF16:
+		return half(d)
+	case lang.F8E4M3, lang.F8E5M2:
+		return half(lang.F16) // holds both exactly
+	case lang.F32:
+		single := &mmaShape{8, d, 0, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 1}
+		switch precision {
+		case "":
+			return single
+		case "tf32x3":
+			single.terms = 3
+			return single
+		}
+	}
+	return nil
+}
+
+// flatten gives the digits of axes as one number that counts in units of 1<<bits:
+// the single bits of the unit, then the repetitions.
+func flatten(axes []*ir.Axis, bits int) (unit, reps []digit) {
+	for i, a := range axes {
+		n := bits
+		for i < len(axes)-1 && 1<<n > powerAbove(int(a.Extent)) {
+			n--
+		}
+		for b := range n {
+			unit = append(unit, digit{a, 1 << b, 2})
+		}
+		bits -= n
+		if left := (int(a.Extent) + 1<<n - 1) >> n; left > 1 {
+			reps = append(reps, digit{a, 1 << n, left})
+		}
+	}
+	for range bits { // no axis at all: copies
+		unit = append(unit, digit{size: 2})
+	}
+	return unit, reps
+}
+
+// spread takes w warps (a power of two) from the repetitions, neighbours to
+// different warps, and gives the warps' digits, what is left, and the number used.
+func spread(reps []digit, w int) (warp, left []digit, used int) {
+	used = 1
+	for i := len(reps) - 1; i >= 0; i-- {
+		d := reps[i]
+		f := min(w, powerAbove(d.size))
+		if f > 1 {
+			warp = append(warp, digit{d.axis, d.stride, f})
+			d = digit{d.axis, d.stride * f, (d.size + f - 1) / f}
+			w /= f
+			used *= f
+		}
+		if d.size > 1 {
+			left = append([]digit{d}, left...)
+		}
+	}
+	return warp, left, used
+}
+
+func volume(axes []*ir.Axis) int {
+	n := 1
+	for _, a := range axes {
+		n *= int(a.Extent)
+	}
+	return n
+}
+
+// newContraction decides roles and layouts. Rowwise asks for rows that stay in one warp.
+func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
+	x, y := op.Args[0].Type, op.Args[1].Type
+	c := &contraction{op: op, a: 0, b: 1, k: op.Over}
+	for _, a := range op.Result().Type.Axes {
+		switch {
+		case x.Has(a) && y.Has(a):
+			c.batch = append(c.batch, a)
+		case x.Has(a):
+			c.m = append(c.m, a)
+		default:
+			c.n = append(c.n, a)
+		}
+	}
+	// The last axis of a type is the fastest.
+	c.m, c.n, c.k, c.batch = reversed(c.m), reversed(c.n), reversed(c.k), reversed(c.batch)
+	c.mma = mmaFor(x.DType, op.Precision)
+	if c.mma == nil {
+		c.result = k.simtLayout(c)
+		return c
+	}
+	if volume(c.m) < 16 && volume(c.n) > volume(c.m) {
+		c.a, c.b, c.m, c.n = 1, 0, c.n, c.m
+	}
+	c.k = k.contiguousFirst(c.k, op.Args[0], op.Args[1])
+	kb := 4
+	if c.mma.depth == 8 {
+		kb = 3
+	}
+	c.mBits, c.mReps = flatten(c.m, 4)
+	c.nBits, c.nReps = flatten(c.n, 3)
+	c.kBits, c.kReps = flatten(c.k, kb)
+	var batch []digit
+	for _, a := range c.batch {
+		if a.Extent > 1 {
+			batch = append(batch, digit{a, 1, int(a.Extent)})
+		}
+	}
+
+	wm := c.rowWarps(k.warps, rowwise)
+	mWarp, mReps, used := spread(c.mReps, wm)
+	c.mReps = mReps
+	rest := k.warps / used
+	nWarp, nReps, used := spread(c.nReps, powerBelow(rest&-rest))
+	c.nReps = nReps
+	idle := digit{size: rest / used}
+	warps := func(ms, ns []digit) []digit {
+		out := append(append([]digit(nil), ms...), ns...)
+		if idle.size > 1 || len(out) == 0 {
+			out = append(out, idle)
+		}
+		return out
+	}
+	copies := func(ds []digit) []digit {
+		out := make([]digit, len(ds))
+		for i, d := range ds {
+			out[i] = digit{size: d.size}
+		}
+		return out
+	}
+	join := func(parts ...[]digit) []digit {
+		var out []digit
+		for _, p := range parts {
+			for _, d := range p {
+				if d.axis != nil {
+					out = append(out, d)
+				}
+			}
+		}
+		return out
+	}
+	c.aWarp, c.bWarp = warps(mWarp, copies(nWarp)), warps(copies(mWarp), nWarp)
+	m, n, kk, in := c.mBits, c.nBits, c.kBits, c.mma.inRegister
+	lane := func(low, high []digit) []digit { return append(append([]digit(nil), low...), high...) }
+	// Registers of padding bits without an axis must not vanish from the
+	// fragments, so roles without axes are given copies by unitRegs.
+	c.result = layout{reg: join(n[:1], m[3:4], c.nReps, c.mReps, batch), lane: lane(n[1:3], m[:3]), warp: warps(mWarp, nWarp)}
+	c.aLayout = layout{reg: join(kk[:in], m[3:4], kk[in+2:], c.kReps, c.mReps, batch), lane: lane(kk[in:in+2], m[:3]), warp: c.aWarp}
+	c.bLayout = layout{reg: join(kk[:in], kk[in+2:], c.kReps, c.nReps, batch), lane: lane(kk[in:in+2], n[:3]), warp: c.bWarp}
+	return c
+}
+
+// contiguousFirst moves to the front the axis along which an operand lies contiguous in memory.
+func (k *kernel) contiguousFirst(axes []*ir.Axis, operands ...*ir.Value) []*ir.Axis {
+	for _, v := range operands {
+		if v.Def == nil || v.Def.Code != lang.OpLoad {
+			continue
+		}
+		c := contiguous(k.access(v.Def))
+		for i, a := range axes {
+			if a == c {
+				out := []*ir.Axis{a}
+				return append(append(out, axes[:i]...), axes[i+1:]...)
+			}
+		}
+	}
+	return axes
+}
+
+// rowWarps is how many warps divide the rows; the others divide the columns.
+func (c *contraction) rowWarps(warps int, rowwise bool) int {
+	all := warps & -warps // the power of two in it
+	if rowwise {
+		return all
+	}
+	mTiles, nTiles := max(product(c.mReps), 1), max(product(c.nReps), 1)
+	best, least := 1, 0
+	for w := 1; w <= all; w *= 2 {
+		m, n := (mTiles+w-1)/w, (nTiles+all/w-1)/(all/w)
+		// The products of a warp first, then what it reads for them.
+		if cost := m*n*1000 + 2*m + n; least == 0 || cost < least {
+			best, least = w, cost
+		}
+	}
+	return best
+}
+
+// contract emits a dot or an mma.
+func (k *kernel) contract(op *ir.Op) {
+	c := k.products[op]
+	result := op.Result()
+	d := op.Args[0].Type.DType.Accumulator()
+	acc := make([]reg, c.result.regs())
+	if op.Code == lang.OpMma {
+		copy(acc, k.get(op.Args[2], c.result))
+		if from := result.Type.DType; from != d {
+			for i, r := range acc {
+				acc[i] = cast(k.a, from, d, r)
+			}
+		}
+	} else {
+		zero := k.zero(d)
+		for i := range acc {
+			acc[i] = zero
+		}
+	}
+	if c.mma != nil {
+		acc = k.multiply(c, acc)
+	} else {
+		acc = k.multiplySimt(c, acc)
+	}
+	if to := result.Type.DType; to != d {
+		for i, r := range acc {
+			acc[i] = cast(k.a, d, to, r)
+		}
+	}
+	k.hold(result, c.result, acc)
+	if _, same := c.result.permutation(k.home[result], result.Type.Axes); !same {
+		k.get(result, k.home[result])
+	}
+}
+
+// multiply emits the tensor-core instructions of a contraction.
+func (k *kernel) multiply(c *contraction, acc []reg) []reg {
+	a := k.fragments(c, c.a)
+	b := k.fragments(c, c.b)
+	mReps, nReps, kReps, batches := product(c.mReps), product(c.nReps), product(c.kReps), volume(c.batch)
+	out := append([]reg(nil), acc...)
+	// Where the rows or columns have no axis (or too few elements for a bit),
+	// registers that would hold copies are not in the layout: see spot.
+	for batch := range batches {
+		for step := range kReps {
+			rows := make([][][]reg, mReps)
+			for i := range mReps {
+				rows[i] = k.terms(c, a.at(step, i, batch))
+			}
+			for j := range nReps {
+				column := k.terms(c, b.at(step, j, batch))
+				for i := range mReps {
+					spots := c.spots(i, j, batch)
+					in := make([]reg, 4)
+					for s, r := range spots {
+						in[s] = k.zero(lang.F32)
+						if r >= 0 {
+							in[s] = out[r]
+						}
+					}
+					for _, pair := range termOrder(c.mma.terms) {
+						d := k.a.regs(f32, 4)
+						k.a.ins("%s %s, %s, %s, %s", c.mma.name, list(d), list(rows[i][pair[0]]), list(column[pair[1]]), list(in))
+						in = d
+					}
+					for s, r := range spots {
+						if r >= 0 {
+							out[r] = in[s]
+						}
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+// spots gives the registers of the result that the four accumulators of a tile
+// are; -1 for a copy that the layout does not hold.
+func (c *contraction) spots(i, j, batch int) [4]int {
+	var at [4]int
+	nBit, mBit := c.nBits[0].axis != nil, c.mBits[3].axis != nil
+	unit := 1
+	if nBit {
+		unit *= 2
+	}
+	if mBit {
+		unit *= 2
+	}
+	base := unit * (j + product(c.nReps)*(i+product(c.mReps)*batch))
+	for s := range at {
+		n, m := s&1, s>>1
+		r := base
+		if n == 1 && !nBit || m == 1 && !mBit {
+			at[s] = -1
+			continue
+		}
+		if nBit {
+			r += n
+			if m == 1 {
+				r += 2
+			}
+		} else {
+			r += m
+		}
+		at[s] = r
+	}
+	return at
+}
+
+// termOrder lists which terms of the operands are multiplied: the small ones first.
+func termOrder(terms int) [][2]int {
+	if terms == 3 {
+		return [][2]int{{1, 0}, {0, 1}, {0, 0}}
+	}
+	return [][2]int{{0, 0}}
+}
+
+// terms rounds f32 fragments to tf32, and splits off what the rounding lost when
+// the precision asks for it; 16-bit fragments stay.
+func (k *kernel) terms(c *contraction, frag []reg) [][]reg {
+	if c.mma.element != lang.F32 {
+		return [][]reg{frag}
+	}
+	hi, lo := make([]reg, len(frag)), make([]reg, len(frag))
+	for i, x := range frag {
+		hi[i] = k.calc(b32, "cvt.rna.tf32.f32", x)
+		if c.mma.terms == 3 {
+			high := k.calc(f32, "mov.b32", hi[i])
+			rest := k.calc(f32, "sub.f32", x, high)
+			finite := k.calc(pred, "testp.finite.f32", high)
+			rest = k.calc(f32, "selp.f32", rest, k.zero(lang.F32), finite)
+			lo[i] = k.calc(b32, "cvt.rna.tf32.f32", rest)
+		}
+	}
+	if c.mma.terms == 3 {
+		return [][]reg{hi, lo}
+	}
+	return [][]reg{hi}
+}

@@ -1,0 +1,221 @@
+package ptx
+
+import (
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// loop emits a `for`. What the loop carries stays in the same registers throughout.
+func (k *kernel) loop(op *ir.Op) {
+	a := k.a
+	body := op.Blocks[0]
+	lo, hi := k.scalar(op.Args[0]), k.scalar(op.Args[1])
+	step := int64(1)
+	if x := op.Axis; x != nil {
+		step = x.Extent
+		if x.Dim != nil {
+			// Only what exists: a range may reach beyond the dimension.
+			if !k.notNegative(op.Args[0]) {
+				lo = k.calc(b32, "max.s32", lo, 0)
+			}
+			if !withinDim(op.Args[1], x.Dim) {
+				hi = k.calc(b32, "min.s32", hi, k.size(x.Dim))
+			}
+		}
+	}
+	inits := make([][]reg, len(op.Results))
+	for i, v := range op.Args[2:] {
+		inits[i] = k.get(v, k.home[body.Params[i+1]])
+	}
+	k.hoist(op)
+	carried := make([][]reg, len(inits))
+	for i, regs := range inits {
+		carried[i] = make([]reg, len(regs))
+		for j, r := range regs {
+			carried[i][j] = a.reg(r.class)
+			k.move(carried[i][j], r)
+		}
+	}
+	position := a.reg(b32)
+	k.move(position, lo)
+
+	stages := k.newPipeline(op, lo, hi, step)
+	top, done := a.label(), a.label()
+	a.ins("@%v bra %s", a.op(pred, "setp.ge.s32", position, hi), done)
+	a.place(top)
+	k.push()
+	k.assumeTouched()
+	k.hold(body.Params[0], uniform(k.warps), []reg{position})
+	for i, p := range body.Params[1:] {
+		k.hold(p, k.home[p], carried[i])
+	}
+	if op.Axis != nil {
+		k.enter(op.Axis, position, hi)
+	}
+	stages.step(position)
+	k.block(body)
+
+	next := make([][]reg, len(carried))
+	for i, v := range body.Yield {
+		next[i] = k.get(v, k.home[body.Params[i+1]])
+	}
+	k.moveAll(carried, next)
+	a.ins("add.s32 %v, %v, %d", position, position, step)
+	a.ins("@%v bra %s", a.op(pred, "setp.lt.s32", position, hi), top)
+	k.pop()
+	a.place(done)
+	stages.finish()
+	k.assumeTouched()
+	for i, v := range op.Results {
+		k.hold(v, k.home[body.Params[i+1]], carried[i])
+	}
+}
+
+// enter sets where an axis stands: from start on, up to hi.
+func (k *kernel) enter(x *ir.Axis, start, hi reg) {
+	end := k.a.op(b32, "add.s32", start, x.Extent)
+	if k.ragged(x) {
+		end = k.a.op(b32, "min.s32", end, hi)
+	}
+	k.setAxis(x, start, end)
+}
+
+// notNegative reports a scalar that is 0 or more for sure.
+func (k *kernel) notNegative(v *ir.Value) bool {
+	if v.Def == nil {
+		return false
+	}
+	switch v.Def.Code {
+	case lang.OpConst:
+		return v.Def.Const.Int >= 0
+	case lang.OpStart, lang.OpEnd, lang.OpSize:
+		return true
+	}
+	return false
+}
+
+// moveAll moves next into carried, all at once: a register that another position
+// still needs is saved first.
+func (k *kernel) moveAll(carried, next [][]reg) {
+	target := map[reg]bool{}
+	for _, regs := range carried {
+		for _, r := range regs {
+			target[r] = true
+		}
+	}
+	for i, regs := range next {
+		for j, r := range regs {
+			if target[r] && r != carried[i][j] {
+				saved := k.a.reg(r.class)
+				k.move(saved, r)
+				next[i][j] = saved
+			}
+		}
+	}
+	for i, regs := range next {
+		for j, r := range regs {
+			if r != carried[i][j] {
+				k.move(carried[i][j], r)
+			}
+		}
+	}
+}
+
+// hoist computes before a loop what its body takes from outside in another
+// layout, so that the conversion is not repeated.
+func (k *kernel) hoist(loop *ir.Op) {
+	inside := map[*ir.Value]bool{}
+	var mark func(b *ir.Block)
+	mark = func(b *ir.Block) {
+		for _, v := range b.Params {
+			inside[v] = true
+		}
+		for _, op := range b.Ops {
+			for _, v := range op.Results {
+				inside[v] = true
+			}
+			for _, c := range op.Blocks {
+				mark(c)
+			}
+		}
+	}
+	mark(loop.Blocks[0])
+	loop.Blocks[0].Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpDot || op.Code == lang.OpMma {
+			k.hoistOperands(op, inside)
+		}
+		if k.onDemand(op) {
+			return true
+		}
+		for i, v := range op.Args {
+			if inside[v] || k.cheap(v) || k.dependsOn(v, inside) {
+				continue
+			}
+			if want, ok := k.wanted(op, i); ok {
+				k.get(v, want)
+			}
+		}
+		return true
+	})
+}
+
+// dependsOn reports a value that is computed where it is used, from something in the set.
+func (k *kernel) dependsOn(v *ir.Value, set map[*ir.Value]bool) bool {
+	if set[v] {
+		return true
+	}
+	if v.Def == nil || !k.onDemand(v.Def) {
+		return false
+	}
+	for _, x := range v.Def.Args {
+		if k.dependsOn(x, set) {
+			return true
+		}
+	}
+	return k.usesLoopAxis(v.Def)
+}
+
+// usesLoopAxis reports an operation that reads the position of a sequential axis.
+func (k *kernel) usesLoopAxis(op *ir.Op) bool {
+	if op.Axis != nil && op.Axis.Kind == ir.Loop {
+		for s := k.scope; s != nil; s = s.parent {
+			if s.axes[op.Axis] != nil {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// branch emits an `if` on a scalar: the whole block takes one side.
+func (k *kernel) branch(op *ir.Op) {
+	a := k.a
+	cond := k.scalar(op.Args[0])
+	other, end := a.label(), a.label()
+	out := make([][]reg, len(op.Results))
+	for i, v := range op.Results {
+		out[i] = a.regs(classOf(v.Type.DType), k.home[v].regs())
+	}
+	a.ins("@!%v bra.uni %s", cond, other)
+	for i, b := range op.Blocks {
+		k.push()
+		k.assumeTouched()
+		k.block(b)
+		for j, v := range b.Yield {
+			for n, r := range k.get(v, k.home[op.Results[j]]) {
+				k.move(out[j][n], r)
+			}
+		}
+		k.pop()
+		if i == 0 {
+			a.ins("bra.uni %s", end)
+			a.place(other)
+		}
+	}
+	a.place(end)
+	k.assumeTouched()
+	for i, v := range op.Results {
+		k.hold(v, k.home[v], out[i])
+	}
+}

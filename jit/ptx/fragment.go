@@ -1,0 +1,350 @@
+package ptx
+
+import (
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// fragments gives the registers of an operand of the tensor cores, tile by tile.
+type fragments struct {
+	// at is the fragment of a depth step, a repetition of rows (or columns) and a
+	// batch: four registers for rows, two for columns.
+	at func(step, rep, batch int) []reg
+}
+
+// fragments finds the way to an operand: from the registers where a thread holds
+// what it needs, through shared memory otherwise.
+func (k *kernel) fragments(c *contraction, arg int) fragments {
+	v := c.op.Args[arg]
+	l, reps := c.aLayout, product(c.mReps)
+	if arg == c.b {
+		l, reps = c.bLayout, product(c.nReps)
+	}
+	steps := product(c.kReps)
+	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
+	if _, regs := k.inRegisters(c, v, l); regs != nil {
+		return fragments{at: func(step, rep, batch int) []reg {
+			return k.packFragment(c, arg, l, regs, number(step, rep, batch))
+		}}
+	}
+	t := k.operandTile(c, arg)
+	k.reading(t.buffer)
+	if load := k.matrices(c, arg, t); load != nil {
+		return fragments{at: load}
+	}
+	x := k.accessing(t, l)
+	return fragments{at: func(step, rep, batch int) []reg {
+		per := l.regs() / (steps * reps * volume(c.batch))
+		first := number(step, rep, batch) * per
+		values := make([]reg, l.regs())
+		for r := first; r < first+per; r++ {
+			values[r] = k.fetch(t.d, 1, "ld.shared", reg{}, x.at(r))[0]
+		}
+		return k.packFragment(c, arg, l, values, number(step, rep, batch))
+	}}
+}
+
+// inRegisters finds a copy of an operand that every thread holds as the fragment
+// wants it, with the elements that do not exist along the depth replaced by 0.
+func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) (*held, []reg) {
+	for _, h := range k.copies(v) {
+		from, ok := h.layout.permutation(l, v.Type.Axes)
+		if !ok {
+			continue
+		}
+		regs := make([]reg, len(from))
+		for i, r := range from {
+			if r < 0 {
+				regs[i] = k.zero(v.Type.DType)
+				continue
+			}
+			regs[i] = h.regs[r]
+			if m := k.mask(l, c.k, i); m.valid() && !k.zeroPadded(v) {
+				regs[i] = k.selected(m, regs[i], k.zero(v.Type.DType))
+			}
+		}
+		return &h, regs
+	}
+	return nil, nil
+}
+
+// packFragment packs the elements of fragment number n as the instruction wants
+// them. Bits of a role without an axis are copies: the rows or columns that they
+// would name do not exist, and any value does.
+func (k *kernel) packFragment(c *contraction, arg int, l layout, values []reg, n int) []reg {
+	unit := c.unitBits(arg)
+	per := 1
+	for _, b := range unit {
+		if b.axis != nil {
+			per *= 2
+		}
+	}
+	var elements []reg
+	for i := range 1 << len(unit) {
+		r, scale := n*per, 1
+		for bit, b := range unit {
+			if b.axis != nil {
+				r += i >> bit & 1 * scale
+				scale *= 2
+			}
+		}
+		elements = append(elements, values[r])
+	}
+	if c.mma.inRegister == 0 {
+		return elements
+	}
+	packed := make([]reg, len(elements)/2)
+	for i := range packed {
+		packed[i] = k.packHalves(c.mma.element, elements[2*i], elements[2*i+1])
+	}
+	return packed
+}
+
+// packHalves packs two values of a 16-bit type, which they hold exactly.
+func (k *kernel) packHalves(d lang.DType, lo, hi reg) reg {
+	if d == lang.BF16 {
+		return k.a.op(b32, "cvt.rn.bf16x2.f32", hi, lo)
+	}
+	return k.a.op(b32, "cvt.rn.f16x2.f32", hi, lo)
+}
+
+// unitBits are the register bits of one fragment of an operand, low first.
+func (c *contraction) unitBits(arg int) []digit {
+	in := c.mma.inRegister
+	bits := append([]digit(nil), c.kBits[:in]...)
+	if arg == c.a {
+		bits = append(bits, c.mBits[3])
+	}
+	return append(bits, c.kBits[in+2:]...)
+}
+
+// operandTile puts an operand in shared memory, or finds it there.
+func (k *kernel) operandTile(c *contraction, arg int) *sharedTile {
+	v := c.op.Args[arg]
+	want := k.tileFor(c, arg)
+	for s := k.scope; s != nil; s = s.parent {
+		for _, t := range s.tiles[v] {
+			if t.holds(want) {
+				return t
+			}
+		}
+	}
+	want.buffer = k.allocate(want.bytes(), "operand "+valueName(v))
+	k.fill(want, v, c.k)
+	k.scope.tiles[v] = append(k.scope.tiles[v], want)
+	return want
+}
+
+// holds reports a tile that serves where want would.
+func (t *sharedTile) holds(want *sharedTile) bool {
+	if t.d != want.d || len(t.axes) != len(want.axes) {
+		return false
+	}
+	for i, a := range t.axes {
+		if want.axes[i] != a || want.ext[i] > t.ext[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// tileFor is the shape of an operand in shared memory: contiguous as it is in
+// global memory, padded to the instruction's sizes.
+func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
+	v := c.op.Args[arg]
+	l := c.aLayout
+	if arg == c.b {
+		l = c.bLayout
+	}
+	axes := reversed(v.Type.Axes)
+	first := 0
+	if v.Def != nil && v.Def.Code == lang.OpLoad {
+		for i, a := range axes {
+			if a == contiguous(k.access(v.Def)) {
+				first = i
+			}
+		}
+	} else {
+		run := 0
+		for i, a := range axes {
+			if n := k.home[v].run(a, false)*64 + k.home[v].run(a, true); n > run {
+				first, run = i, n
+			}
+		}
+	}
+	axes[0], axes[first] = axes[first], axes[0]
+	ext := make([]int, len(axes))
+	for i, a := range axes {
+		ext[i] = l.physical(a)
+	}
+	return newShared(c.mma.element, axes, ext, true)
+}
+
+// fill writes a value to a tile, with 0 for what does not exist along the axes in zeroed.
+func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
+	if v.Def != nil && k.again(v) {
+		vec := k.sharedVector(t)
+		if v.Def.Code == lang.OpLoad {
+			if dims := k.access(v.Def); contiguous(dims) == t.contiguous() {
+				vec = min(vec, k.vector(v.Def.Tensor, dims, t.contiguous()))
+			}
+		}
+		l := blocked(t.axes, t.ext, vec, k.warps)
+		k.write(t, v, l, k.recompute(v.Def, l), zeroed)
+		return
+	}
+	copies := k.copies(v)
+	if len(copies) == 0 {
+		failf("operand %s is used before it is computed", valueName(v))
+	}
+	h := copies[0]
+	for i, a := range t.axes {
+		if h.layout.physical(a) < t.ext[i] && (ir.Type{Axes: zeroed}).Has(a) {
+			k.clear(t)
+			break
+		}
+	}
+	k.write(t, v, h.layout, h.regs, zeroed)
+}
+
+// clear writes zeros to a whole tile.
+func (k *kernel) clear(t *sharedTile) {
+	k.writing(t.buffer)
+	bytes := &ir.Axis{Name: "byte", Kind: ir.Whole, Len: int64(t.bytes() / 4), Extent: int64(t.bytes() / 4)}
+	raw := newShared(lang.U32, []*ir.Axis{bytes}, []int{t.bytes() / 4}, false)
+	raw.buffer, raw.base = t.buffer, t.base
+	l := blocked(raw.axes, raw.ext, 4, k.warps)
+	x := k.accessing(raw, l)
+	zero := k.zero(lang.U32)
+	groups, _ := l.groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
+	for _, g := range groups {
+		p, ok := k.room(raw, l, g[0], reg{})
+		if !ok {
+			continue
+		}
+		xs := make([]reg, len(g))
+		for i := range xs {
+			xs[i] = zero
+		}
+		k.put(lang.U32, xs, "st.shared", p, x.at(g[0]))
+	}
+}
+
+// matrices reads fragments by ldmatrix: each lane names a row of 16 bytes of one of
+// up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that needs.
+func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []reg {
+	in := c.mma.inRegister
+	chunk := in + 2 // bits of a row of 16 bytes
+	rows, reps, warp := c.mBits, c.mReps, c.aWarp
+	if arg == c.b {
+		rows, reps, warp = c.nBits, c.nReps, c.bWarp
+	}
+	along := func(bits []digit) bool {
+		if len(bits) < chunk || t.ext[0]%(1<<chunk) != 0 {
+			return false
+		}
+		for i, b := range bits[:chunk] {
+			if b.axis != t.contiguous() || b.stride != 1<<i {
+				return false
+			}
+		}
+		return true
+	}
+	trans := ""
+	var lane []digit
+	high := c.kBits[in+2] // the depth's bit that tells the matrices of a fragment apart
+	switch {
+	case along(c.kBits):
+		lane = append(append([]digit(nil), rows[:3]...), high)
+		if arg == c.a {
+			lane = append(append([]digit(nil), rows[:4]...), high)
+		}
+	case in == 1 && along(rows):
+		trans = ".trans"
+		lane = append(append([]digit(nil), c.kBits[:3]...), high)
+		if arg == c.a {
+			lane = append(append([]digit(nil), c.kBits[:3]...), rows[3], high)
+		}
+	default:
+		return nil
+	}
+	count, pair := 4, false
+	if arg == c.b {
+		count = 2
+		// Two neighbouring columns of tiles in one instruction, where there are as many.
+		if len(reps) > 0 && reps[0].size%2 == 0 {
+			d := reps[0]
+			lane = append(lane, digit{d.axis, d.stride, 2})
+			rest := append([]digit(nil), reps[1:]...)
+			if d.size > 2 {
+				rest = append([]digit{{d.axis, d.stride * 2, d.size / 2}}, rest...)
+			}
+			reps = rest
+			count, pair = 4, true
+		} else {
+			lane = append(lane, digit{size: 2})
+		}
+	}
+	var batch []digit
+	for _, a := range c.batch {
+		if a.Extent > 1 {
+			batch = append(batch, digit{a, 1, int(a.Extent)})
+		}
+	}
+	l := layout{lane: lane, warp: warp}
+	l.reg = append(append(append(l.reg, c.kReps...), reps...), batch...)
+	x := k.accessing(t, l)
+	steps, nReps := product(c.kReps), product(reps)
+	loaded := map[int][]reg{}
+	return func(step, rep, batch int) []reg {
+		which := rep
+		if pair {
+			which /= 2
+		}
+		r := step + steps*(which+nReps*batch)
+		regs, ok := loaded[r]
+		if !ok {
+			regs = k.a.regs(b32, count)
+			k.a.ins("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 %s, %s", count, trans, list(regs), x.at(r))
+			loaded[r] = regs
+		}
+		if pair {
+			regs = regs[rep%2*2 : rep%2*2+2]
+		}
+		return k.asElements(c, regs)
+	}
+}
+
+// asElements gives tf32 fragments as floats, as the rounding takes them.
+func (k *kernel) asElements(c *contraction, regs []reg) []reg {
+	if c.mma.inRegister == 1 {
+		return regs
+	}
+	out := make([]reg, len(regs))
+	for i, r := range regs {
+		out[i] = k.calc(f32, "mov.b32", r)
+	}
+	return out
+}
+
+// hoistOperands brings to shared memory, before a loop, the operands of a
+// contraction in it that do not change there.
+func (k *kernel) hoistOperands(op *ir.Op, inside map[*ir.Value]bool) {
+	c := k.products[op]
+	for arg, v := range op.Args[:2] {
+		if inside[v] || k.dependsOn(v, inside) {
+			continue
+		}
+		if c.mma == nil {
+			k.simtTile(c, arg)
+			continue
+		}
+		l := c.aLayout
+		if arg == c.b {
+			l = c.bLayout
+		}
+		if _, regs := k.inRegisters(c, v, l); regs == nil {
+			k.operandTile(c, arg)
+		}
+	}
+}

@@ -1,0 +1,237 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+	"tilec/lang"
+)
+
+// kernel is the state of lowering one Func.
+type kernel struct {
+	f      *ir.Func
+	plan   *plan.Plan
+	target plan.Target
+	a      *asm
+	warps  int
+
+	uses  map[*ir.Value][]use
+	loops map[*ir.Axis][]*ir.Op
+	home  map[*ir.Value]layout
+	// products are the contractions, with their layouts.
+	products map[*ir.Op]*contraction
+
+	tid   reg // thread number in the block
+	root  *scope
+	scope *scope
+	arena arena
+	// written and read are the tensors stored and loaded since the last barrier.
+	written, read map[*ir.Tensor]bool
+}
+
+// use is one operand of an operation.
+type use struct {
+	op  *ir.Op
+	arg int
+}
+
+// held is a value in registers, in one layout.
+type held struct {
+	layout layout
+	regs   []reg
+}
+
+// scope is what the code of one region has at hand: it ends with the region,
+// as what is computed in a loop's body or a branch does not hold behind it.
+type scope struct {
+	parent *scope
+	values map[*ir.Value][]held
+	memo   map[string]reg
+	axes   map[*ir.Axis]*axisState
+	tiles  map[*ir.Value][]*sharedTile
+	mark   int // top of the shared arena when the scope began
+}
+
+func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
+	k := &kernel{
+		f: f, plan: p, target: t, a: newAsm(t.Arch), warps: p.Warps,
+		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
+		products: map[*ir.Op]*contraction{},
+		written:  map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{},
+	}
+	k.push()
+	k.root = k.scope
+	f.Walk(func(op *ir.Op) bool {
+		for i, v := range op.Args {
+			k.uses[v] = append(k.uses[v], use{op, i})
+		}
+		if op.Code == lang.OpFor && op.Axis != nil {
+			k.loops[op.Axis] = append(k.loops[op.Axis], op)
+		}
+		return true
+	})
+	return k
+}
+
+func (k *kernel) push() {
+	k.scope = &scope{
+		parent: k.scope, values: map[*ir.Value][]held{}, memo: map[string]reg{},
+		axes: map[*ir.Axis]*axisState{}, tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
+	}
+}
+
+func (k *kernel) pop() {
+	k.arena.top = k.scope.mark
+	k.scope = k.scope.parent
+}
+
+// memo gives a register computed earlier in this scope or one around it, or computes it here.
+func (k *kernel) memo(key string, emit func() reg) reg {
+	for s := k.scope; s != nil; s = s.parent {
+		if r, ok := s.memo[key]; ok {
+			return r
+		}
+	}
+	r := emit()
+	k.scope.memo[key] = r
+	return r
+}
+
+// atEntry gives a register computed once, in the entry section, from what the entry section has.
+func (k *kernel) atEntry(key string, emit func() reg) reg {
+	if r, ok := k.root.memo[key]; ok {
+		return r
+	}
+	var r reg
+	k.a.atEntry(func() {
+		here := k.scope
+		k.scope = k.root
+		r = emit()
+		k.scope = here
+	})
+	k.root.memo[key] = r
+	return r
+}
+
+// hold records a value's registers.
+func (k *kernel) hold(v *ir.Value, l layout, regs []reg) {
+	k.scope.values[v] = append(k.scope.values[v], held{l, regs})
+}
+
+// copies lists where a value is held, innermost scope first.
+func (k *kernel) copies(v *ir.Value) []held {
+	var hs []held
+	for s := k.scope; s != nil; s = s.parent {
+		hs = append(hs, s.values[v]...)
+	}
+	return hs
+}
+
+// lower emits the whole kernel.
+func (k *kernel) lower() {
+	k.assign()
+	k.a.atEntry(func() {
+		k.tid = k.a.op(b32, "mov.u32", "%tid.x")
+	})
+	for _, p := range k.f.Params() {
+		if p.Kind == ir.ParamScalar {
+			k.hold(p.Scalar, uniform(k.warps), []reg{k.scalarParam(p)})
+		}
+	}
+	k.grid()
+	k.push()
+	k.block(k.f.Body)
+}
+
+// block emits the operations of a block.
+func (k *kernel) block(b *ir.Block) {
+	for _, op := range b.Ops {
+		k.emit(op)
+	}
+}
+
+// emit emits one operation.
+func (k *kernel) emit(op *ir.Op) {
+	k.a.loc(op.At)
+	if k.onDemand(op) {
+		return
+	}
+	k.a.comment("%s", describe(op))
+	if op.Code.Row().Elementwise {
+		v := op.Result()
+		k.hold(v, k.home[v], k.elementwise(op, k.home[v]))
+		return
+	}
+	lower, ok := structural[op.Code]
+	if !ok {
+		failf("operation %s has no PTX form", op.Code)
+	}
+	lower(k, op)
+}
+
+// structural is the table of the operations that are not elementwise.
+var structural map[lang.Op]func(*kernel, *ir.Op)
+
+func init() {
+	structural = map[lang.Op]func(*kernel, *ir.Op){
+		lang.OpConst:     (*kernel).create,
+		lang.OpFull:      (*kernel).create,
+		lang.OpIndex:     (*kernel).create,
+		lang.OpStart:     (*kernel).create,
+		lang.OpEnd:       (*kernel).create,
+		lang.OpSize:      (*kernel).create,
+		lang.OpRename:    (*kernel).create,
+		lang.OpLoad:      (*kernel).loadOp,
+		lang.OpStore:     (*kernel).storeOp,
+		lang.OpAtomicAdd: (*kernel).storeOp,
+		lang.OpSum:       (*kernel).reduce,
+		lang.OpProd:      (*kernel).reduce,
+		lang.OpReduceMax: (*kernel).reduce,
+		lang.OpReduceMin: (*kernel).reduce,
+		lang.OpMean:      (*kernel).reduce,
+		lang.OpAny:       (*kernel).reduce,
+		lang.OpAll:       (*kernel).reduce,
+		lang.OpArgMax:    (*kernel).reduce,
+		lang.OpArgMin:    (*kernel).reduce,
+		lang.OpDot:       (*kernel).contract,
+		lang.OpMma:       (*kernel).contract,
+		lang.OpFor:       (*kernel).loop,
+		lang.OpIf:        (*kernel).branch,
+	}
+}
+
+// describe is an operation on one line, for comments.
+func describe(op *ir.Op) string {
+	s := ""
+	for i, r := range op.Results {
+		if i > 0 {
+			s += ", "
+		}
+		s += valueName(r)
+	}
+	if s != "" {
+		s += " = "
+	}
+	s += op.Code.String()
+	if op.Tensor != nil {
+		s += " " + op.Tensor.Name
+	}
+	for _, v := range op.Args {
+		s += " " + valueName(v)
+	}
+	for _, a := range op.Over {
+		s += " over " + a.Name
+	}
+	if len(op.Results) == 1 {
+		s += " : " + op.Result().Type.String()
+	}
+	return s
+}
+
+func valueName(v *ir.Value) string {
+	if v.Name != "" {
+		return fmt.Sprintf("%%%d(%s)", v.ID, v.Name)
+	}
+	return fmt.Sprintf("%%%d", v.ID)
+}

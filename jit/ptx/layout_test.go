@@ -1,0 +1,99 @@
+package ptx
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/ir"
+)
+
+func axis(name string, extent int64) *ir.Axis {
+	return &ir.Axis{Name: name, Kind: ir.Whole, Len: extent, Extent: extent}
+}
+
+// holders counts, for each element, the (thread, register) pairs that hold it.
+func holders(l layout, axes []*ir.Axis) map[string]int {
+	n := map[string]int{}
+	for w := range l.warps() {
+		for t := range lanes {
+			for r := range l.regs() {
+				key := ""
+				for _, a := range axes {
+					key += fmt.Sprintf("%d,", l.regCoord(r, a)+l.threadCoord(t, w, a))
+				}
+				n[key]++
+			}
+		}
+	}
+	return n
+}
+
+// requireCovers checks that every element is held, all equally often, and gives how often.
+func requireCovers(t *testing.T, l layout, axes []*ir.Axis) int {
+	t.Helper()
+	require.Equal(t, lanes, product(l.lane))
+	n := holders(l, axes)
+	total, copies := 1, 0
+	for _, a := range axes {
+		require.GreaterOrEqual(t, l.physical(a), int(a.Extent), "axis %s of %s", a.Name, l)
+		total *= l.physical(a)
+	}
+	require.Len(t, n, total, "%s", l)
+	for _, c := range n {
+		if copies == 0 {
+			copies = c
+		}
+		require.Equal(t, copies, c, "%s", l)
+	}
+	return copies
+}
+
+func TestBlockedCoversEveryElement(t *testing.T) {
+	for _, ext := range [][]int{{1}, {5}, {17}, {32}, {48}, {50}, {768}, {1000}, {1024, 4}, {768, 3}, {5, 7, 3}, {64, 1, 2}, {3, 100}} {
+		for _, vec := range []int{1, 2, 4, 8} {
+			for _, warps := range []int{1, 4, 6, 8} {
+				axes := make([]*ir.Axis, len(ext))
+				for i, e := range ext {
+					axes[i] = axis(fmt.Sprint("a", i), int64(e))
+				}
+				l := blocked(axes, ext, vec, warps)
+				require.Equal(t, warps, l.warps(), "%s", l)
+				requireCovers(t, l, axes)
+			}
+		}
+	}
+}
+
+func TestSliceReplicates(t *testing.T) {
+	i, j := axis("i", 8), axis("j", 64)
+	l := blocked([]*ir.Axis{j, i}, []int{64, 8}, 4, 4)
+	require.Equal(t, 1, requireCovers(t, l, []*ir.Axis{i, j}))
+	s := l.slice([]*ir.Axis{i})
+	require.Equal(t, 16, requireCovers(t, s, []*ir.Axis{i}), "16 lanes run along j")
+	_, ok := l.permutation(s, []*ir.Axis{i})
+	require.True(t, ok, "a slice is there already")
+	_, ok = s.permutation(l, []*ir.Axis{i, j})
+	require.False(t, ok)
+}
+
+func TestPermutationWithinThread(t *testing.T) {
+	i := axis("i", 6)
+	a := layout{reg: []digit{{i, 1, 2}, {i, 2, 3}}, lane: []digit{{nil, 0, 32}}, warp: []digit{{nil, 0, 1}}}
+	b := layout{reg: []digit{{i, 2, 4}, {i, 1, 2}}, lane: []digit{{nil, 0, 32}}, warp: []digit{{nil, 0, 1}}}
+	p, ok := a.permutation(b, []*ir.Axis{i})
+	require.True(t, ok)
+	require.Equal(t, []int{0, 2, 4, -1, 1, 3, 5, -1}, p, "elements 6 and 7 are padding")
+}
+
+func TestRegAt(t *testing.T) {
+	i, j := axis("i", 4), axis("j", 8)
+	l := layout{reg: []digit{{i, 1, 4}, {j, 4, 2}, {j, 1, 2}}}
+	r, ok := l.regAt(1, 5, j)
+	require.True(t, ok)
+	require.Equal(t, 5, l.regCoord(r, j))
+	require.Equal(t, 1, l.regCoord(r, i))
+	_, ok = l.regAt(0, 2, j)
+	require.False(t, ok)
+}

@@ -1,0 +1,299 @@
+package ptx
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// loadOp emits a load at home.
+func (k *kernel) loadOp(op *ir.Op) {
+	v := op.Result()
+	k.hold(v, k.home[v], k.load(op, k.home[v]))
+}
+
+// word describes how n elements of a type travel: as count registers of a class.
+type word struct {
+	class    regClass
+	count    int
+	elements int    // in one register
+	suffix   string // of the ld or st instruction, without the vector
+}
+
+// words is how n neighbouring elements of a type are loaded or stored at once; n*size is at most 16 bytes.
+func words(d lang.DType, n int) word {
+	bytes := d.Size() * n
+	switch {
+	case d.Bits() == 64:
+		w := word{b64, n, 1, "b64"}
+		if d == lang.F64 {
+			w.class, w.suffix = f64, "f64"
+		}
+		return w
+	case d.Bits() == 32 && d.IsFloat():
+		return word{f32, n, 1, "f32"}
+	case bytes >= 4:
+		return word{b32, bytes / 4, 4 / d.Size(), "b32"}
+	case d.IsInt() && d.IsSigned() && n == 1:
+		return word{b32, 1, n, fmt.Sprintf("s%d", bytes*8)}
+	}
+	return word{b32, 1, n, fmt.Sprintf("u%d", bytes*8)}
+}
+
+// vec is the vector part of a ld or st mnemonic.
+func (w word) vec() string {
+	if w.count > 1 {
+		return fmt.Sprintf(".v%d", w.count)
+	}
+	return ""
+}
+
+// list prints registers as an operand.
+func list(rs []reg) string {
+	if len(rs) == 1 {
+		return rs[0].String()
+	}
+	names := make([]string, len(rs))
+	for i, r := range rs {
+		names[i] = r.String()
+	}
+	return "{" + strings.Join(names, ", ") + "}"
+}
+
+// guard is the predicate prefix of an instruction; none for no register.
+func guard(p reg) string {
+	if !p.valid() {
+		return ""
+	}
+	return fmt.Sprintf("@%v ", p)
+}
+
+// fetch loads n neighbours from memory into their registers, 0 where p does not hold.
+func (k *kernel) fetch(d lang.DType, n int, mnemonic string, p reg, from any) []reg {
+	w := words(d, n)
+	raw := k.a.regs(w.class, w.count)
+	if p.valid() {
+		for _, r := range raw {
+			k.a.ins("mov.%s %v, %s", map[regClass]string{b32: "b32", b64: "b64", f32: "f32", f64: "f64"}[w.class], r, zeroText(w.class))
+		}
+	}
+	k.a.ins("%s%s%s.%s %s, %v", guard(p), mnemonic, w.vec(), w.suffix, list(raw), from)
+	var out []reg
+	for _, r := range raw {
+		if d.IsInt() && d.Bits() < 32 && n == 1 {
+			out = append(out, r) // extended by the load
+			continue
+		}
+		out = append(out, unpack(k.a, d, r, w.elements)...)
+	}
+	return out
+}
+
+func zeroText(c regClass) string {
+	switch c {
+	case f32:
+		return "0f00000000"
+	case f64:
+		return "0d0000000000000000"
+	}
+	return "0"
+}
+
+// put stores n neighbours where p holds.
+func (k *kernel) put(d lang.DType, xs []reg, mnemonic string, p reg, to any) {
+	w := words(d, len(xs))
+	raw := make([]reg, w.count)
+	for i := range raw {
+		raw[i] = k.pack(d, xs[i*w.elements:(i+1)*w.elements])
+	}
+	suffix := strings.Replace(w.suffix, "s", "u", 1)
+	k.a.ins("%s%s%s.%s %v, %s", guard(p), mnemonic, w.vec(), suffix, to, list(raw))
+}
+
+// load emits a load for a result in the layout l. Elements that do not exist are
+// not read and become 0; those that a checked index puts outside become the else value.
+func (k *kernel) load(op *ir.Op, l layout) []reg {
+	t, axes := op.Tensor, op.Result().Type.Axes
+	k.orderRead(t)
+	x := k.addressing(op, l)
+	c := contiguous(x.dims)
+	groups, n := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	mnemonic := "ld.global"
+	if t.ReadOnly() {
+		mnemonic = "ld.global.nc"
+	}
+	var other []reg
+	if e := op.Else(); e != nil {
+		other = k.get(e, l.slice(e.Type.Axes))
+	}
+	regs := make([]reg, l.regs())
+	for _, g := range groups {
+		inside := x.inside(g[0])
+		p := k.both(k.mask(l, axes, g[0]), inside)
+		got := k.fetch(t.DType, n, mnemonic, p, x.at(g[0]))
+		for i, r := range g {
+			regs[r] = got[i]
+			if other != nil {
+				regs[r] = k.selected(inside, got[i], other[l.project(r, op.Else().Type.Axes)])
+			}
+		}
+	}
+	return regs
+}
+
+// laneAligned lowers a vector width until every thread's first element along c is a multiple of it.
+func (k *kernel) laneAligned(l layout, c *ir.Axis, v int) int {
+	for _, ds := range [][]digit{l.lane, l.warp} {
+		for _, d := range ds {
+			for d.axis == c && c != nil && d.stride%v != 0 {
+				v /= 2
+			}
+		}
+	}
+	return v
+}
+
+// storeOp emits a store or an atomic.
+func (k *kernel) storeOp(op *ir.Op) {
+	t, v := op.Tensor, op.Stored()
+	l := k.storeLayout(op)
+	axes := indexAxes(op)
+	values := k.get(v, l.slice(v.Type.Axes))
+	k.orderWrite(t)
+	x := k.addressing(op, l)
+	c := contiguous(x.dims)
+	if op.Code == lang.OpAtomicAdd {
+		c = nil
+	}
+	groups, _ := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	owner := k.owner(l)
+	for _, g := range groups {
+		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
+		xs := make([]reg, len(g))
+		for i, r := range g {
+			xs[i] = values[l.project(r, v.Type.Axes)]
+		}
+		if op.Code == lang.OpAtomicAdd {
+			k.atomicAdd(t.DType, xs[0], p, x.at(g[0]))
+			continue
+		}
+		k.put(t.DType, xs, "st.global", p, x.at(g[0]))
+	}
+}
+
+// owner is the predicate of the first of the threads that hold copies; no register when there are none.
+func (k *kernel) owner(l layout) reg {
+	mask, at := 0, 0
+	scan := func(ds []digit) {
+		for _, d := range ds {
+			bits := 0
+			for 1<<bits < d.size {
+				bits++
+			}
+			if d.axis == nil {
+				mask |= (1<<bits - 1) << at
+			}
+			at += bits
+		}
+	}
+	scan(l.lane)
+	scan(l.warp)
+	if mask == 0 {
+		return reg{}
+	}
+	return k.calc(pred, "setp.eq.u32", k.calc(b32, "and.b32", k.tid, mask), 0)
+}
+
+// orderRead and orderWrite put a barrier where the block's threads would
+// otherwise see a tensor before what the program wrote there earlier. Tensors
+// that the program only reads, or writes at one place, need none.
+func (k *kernel) orderRead(t *ir.Tensor) {
+	if k.written[t] {
+		k.barrier()
+	}
+	k.read[t] = k.contended(t)
+}
+
+func (k *kernel) orderWrite(t *ir.Tensor) {
+	if k.read[t] || k.written[t] {
+		k.barrier()
+	}
+	k.written[t] = k.contended(t)
+}
+
+// contended reports a tensor with a store and another access beside it.
+func (k *kernel) contended(t *ir.Tensor) bool {
+	if t.ReadOnly() {
+		return false
+	}
+	n := 0
+	k.f.Walk(func(op *ir.Op) bool {
+		if op.Tensor == t {
+			n++
+		}
+		return true
+	})
+	return n > 1
+}
+
+// assumeTouched marks every contended tensor as read and written since the last
+// barrier: what holds at the start of a loop's body.
+func (k *kernel) assumeTouched() {
+	for _, t := range k.f.Tensors {
+		if k.contended(t) {
+			k.read[t], k.written[t] = true, true
+		}
+	}
+	k.arena.unknown = true
+}
+
+// atomicAdd adds to one element, where p holds.
+func (k *kernel) atomicAdd(d lang.DType, x reg, p reg, to address) {
+	g := guard(p)
+	switch {
+	case d == lang.F32, d == lang.F64:
+		k.a.ins("%sred.global.add.%v %v, %v", g, d, to, x)
+	case d.IsInt() && d.Bits() == 32:
+		k.a.ins("%sred.global.add.u32 %v, %v", g, to, x)
+	case d.IsInt() && d.Bits() == 64:
+		k.a.ins("%sred.global.add.u64 %v, %v", g, to, x)
+	default:
+		k.swapLoop(d, x, p, to)
+	}
+}
+
+// swapLoop adds to one element narrower than 32 bits by compare and swap on the aligned word around it.
+func (k *kernel) swapLoop(d lang.DType, x reg, p reg, to address) {
+	a := k.a
+	again, done := a.label(), a.label()
+	if p.valid() {
+		a.ins("@!%v bra %s", p, done)
+	}
+	at := a.op(b64, "add.s64", to.base, to.offset)
+	word := a.op(b64, "and.b64", at, -4)
+	low := a.op(b32, "cvt.u32.u64", at)
+	shift := a.op(b32, "and.b32", low, 3)
+	shift = a.op(b32, "shl.b32", shift, 3)
+	field := a.op(b32, "shl.b32", 1<<d.Bits()-1, shift)
+	keep := a.op(b32, "not.b32", field)
+	old := a.reg(b32)
+	a.ins("ld.relaxed.gpu.global.u32 %v, [%v]", old, word)
+	a.place(again)
+	raw := a.op(b32, "shr.u32", old, shift)
+	raw = a.op(b32, "and.b32", raw, 1<<d.Bits()-1)
+	have := unpack(a, d, raw, 1)[0]
+	sum := elementwise(a, lang.OpAdd, d, []reg{have, x}, false)
+	bits := k.pack(d, []reg{sum})
+	bits = a.op(b32, "shl.b32", bits, shift)
+	bits = a.op(b32, "and.b32", bits, field)
+	rest := a.op(b32, "and.b32", old, keep)
+	next := a.op(b32, "or.b32", rest, bits)
+	seen := a.reg(b32)
+	a.ins("atom.global.cas.b32 %v, [%v], %v, %v", seen, word, old, next)
+	lost := a.op(pred, "setp.ne.u32", seen, old)
+	a.ins("mov.b32 %v, %v", old, seen)
+	a.ins("@%v bra %s", lost, again)
+	a.place(done)
+}

@@ -1,0 +1,495 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// indexAxes is the axes of an access: those of its indices and, for a load, of its else value.
+func indexAxes(op *ir.Op) []*ir.Axis {
+	if op.Code == lang.OpLoad {
+		return op.Result().Type.Axes
+	}
+	types := make([]ir.Type, len(op.Tensor.Shape))
+	for i, v := range op.Indices() {
+		types[i] = v.Type
+	}
+	return ir.Union(types...)
+}
+
+// dimAccess is how an access walks one dimension of its tensor.
+type dimAccess struct {
+	index   *ir.Value
+	affine  affine
+	gather  bool // not affine: the index is a tile of its own
+	checked bool
+	// stride is in elements: known, or -1 with a number that divides it.
+	stride, multiple int64
+}
+
+// access reads the structure of a load or a store.
+func (k *kernel) access(op *ir.Op) []dimAccess {
+	dims := make([]dimAccess, len(op.Tensor.Shape))
+	for i, v := range op.Indices() {
+		f, ok := affineOf(v)
+		stride, multiple := strideOf(op.Tensor, i)
+		dims[i] = dimAccess{index: v, affine: f, gather: !ok, checked: op.Checked[i], stride: stride, multiple: multiple}
+	}
+	return dims
+}
+
+// strideOf is the stride of a dimension in elements, -1 when it is only known at launch, and what divides it.
+func strideOf(t *ir.Tensor, i int) (stride, multiple int64) {
+	if t.Strides != nil {
+		return t.Strides[i].Value, multipleOf(t.Strides[i].Multiple())
+	}
+	stride, multiple = 1, 1
+	for _, d := range t.Shape[i+1:] {
+		if d.Known() && stride >= 0 {
+			stride *= d.Value
+		} else {
+			stride = -1
+		}
+		multiple *= max(d.Multiple(), 1)
+	}
+	return stride, multiple
+}
+
+// strideReg is the register of a stride that is only known at launch, in elements, 64 bits.
+func (k *kernel) strideReg(t *ir.Tensor, i int) reg {
+	if t.Strides != nil {
+		d := t.Strides[i]
+		return k.atEntry("stride "+d.Name, func() reg {
+			_, name := paramDecl(ir.Param{Kind: ir.ParamStride, Dim: d})
+			r := k.a.reg(b64)
+			k.a.ins("ld.param.u64 %v, [%s]", r, name)
+			return r
+		})
+	}
+	var r any
+	known := int64(1)
+	for _, d := range t.Shape[i+1:] {
+		if d.Known() {
+			known *= d.Value
+			continue
+		}
+		wide := k.calc(b64, "cvt.s64.s32", k.size(d))
+		if r == nil {
+			r = wide
+		} else {
+			r = k.calc(b64, "mul.lo.s64", r, wide)
+		}
+	}
+	if known != 1 {
+		r = k.calc(b64, "mul.lo.s64", r, known)
+	}
+	return r.(reg)
+}
+
+// contiguous is the axis along which neighbours are neighbours in memory; nil when there is none.
+func contiguous(dims []dimAccess) *ir.Axis {
+	if len(dims) == 0 {
+		return nil
+	}
+	last := dims[len(dims)-1]
+	if last.gather || last.stride != 1 {
+		return nil
+	}
+	for _, t := range last.affine.terms {
+		if last.affine.coef(t.axis) != 1 {
+			continue
+		}
+		elsewhere := false
+		for _, d := range dims[:len(dims)-1] {
+			if d.gather {
+				elsewhere = elsewhere || d.index.Type.Has(t.axis)
+			} else {
+				elsewhere = elsewhere || d.affine.coef(t.axis) != 0
+			}
+		}
+		if !elsewhere {
+			return t.axis
+		}
+	}
+	return nil
+}
+
+// vector is how many neighbours along c one access may move: a power of two,
+// such that every such group is aligned, and exists as a whole or not at all.
+func (k *kernel) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
+	if c == nil {
+		return 1
+	}
+	size := int64(t.DType.Size())
+	whole := gcd(k.startMultiple(c), k.endMultiple(c)) // elements
+	if dims[len(dims)-1].checked {
+		whole = 1
+	}
+	align := gcd(max(t.Align, size), 16)
+	for i, d := range dims {
+		unit := multipleOf(d.multiple)
+		if d.stride >= 0 {
+			unit = multipleOf(d.stride)
+		}
+		parts := int64(manyMultiples)
+		switch {
+		case d.gather:
+			parts = 1
+		default:
+			parts = gcd(parts, multipleOf(d.affine.offset))
+			for _, s := range d.affine.scalars {
+				parts = gcd(parts, multipleOf(s.coef)*min(k.multiple(s.value), 1<<20))
+			}
+			for _, s := range d.affine.terms {
+				if s.axis == c && i == len(dims)-1 {
+					parts = gcd(parts, k.startMultiple(c))
+				} else {
+					parts = gcd(parts, multipleOf(s.coef))
+				}
+			}
+		}
+		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*size)
+	}
+	v := 1
+	for int64(2*v)*size <= 16 && align%(int64(2*v)*size) == 0 && whole%int64(2*v) == 0 {
+		v *= 2
+	}
+	return v
+}
+
+// accessLayout is the layout in which an access is widest, and how many bytes a thread then moves at once.
+func (k *kernel) accessLayout(op *ir.Op) (layout, int) {
+	axes := indexAxes(op)
+	if len(axes) == 0 {
+		return uniform(k.warps), op.Tensor.DType.Size()
+	}
+	dims := k.access(op)
+	c := contiguous(dims)
+	v := k.vector(op.Tensor, dims, c)
+	var order []*ir.Axis
+	put := func(a *ir.Axis) {
+		if !(ir.Type{Axes: order}).Has(a) {
+			order = append(order, a)
+		}
+	}
+	if c != nil {
+		put(c)
+	}
+	for i := len(dims) - 1; i >= 0; i-- {
+		for _, t := range dims[i].affine.terms {
+			put(t.axis)
+		}
+		if dims[i].gather {
+			for _, a := range dims[i].index.Type.Axes {
+				put(a)
+			}
+		}
+	}
+	for _, a := range axes {
+		put(a)
+	}
+	n := 1
+	for _, a := range order {
+		n *= int(a.Extent)
+	}
+	if c != nil {
+		v = min(v, powerAbove(int(c.Extent)))
+	}
+	v = max(1, min(v, powerBelow(n/(k.warps*lanes))))
+	return blocked(order, extents(order), v, k.warps), v * op.Tensor.DType.Size()
+}
+
+// storeLayout is the layout in which a store takes its value: the value's own where that writes
+// whole sectors, else the access's.
+func (k *kernel) storeLayout(op *ir.Op) layout {
+	axes := indexAxes(op)
+	v := op.Stored()
+	if len(v.Type.Axes) == len(axes) && !k.cheap(v) {
+		home := k.home[v]
+		c := contiguous(k.access(op))
+		if op.Code == lang.OpAtomicAdd || c == nil {
+			return home
+		}
+		run := home.run(c, true) * op.Tensor.DType.Size()
+		if run >= 32 || run >= int(c.Extent)*op.Tensor.DType.Size() {
+			return home
+		}
+	}
+	l, _ := k.accessLayout(op)
+	return l
+}
+
+// run is how many neighbours along a the registers of a thread hold in a row, or those of its warp too.
+func (l layout) run(a *ir.Axis, warp bool) int {
+	n := 1
+	for grown := true; grown; {
+		grown = false
+		ds := l.reg
+		if warp {
+			ds = append(append([]digit(nil), l.reg...), l.lane...)
+		}
+		for _, d := range ds {
+			if d.axis == a && d.stride == n && d.size > 1 {
+				n *= d.size
+				grown = true
+			}
+		}
+	}
+	return n
+}
+
+// groups cuts the registers of a layout in runs of v neighbours along c; v is
+// lowered to what the layout holds. Each group starts at a multiple of v.
+func (l layout) groups(c *ir.Axis, v int) ([][]int, int) {
+	if c == nil {
+		v = 1
+	}
+	for v > 1 && l.run(c, false)%v != 0 {
+		v /= 2
+	}
+	var gs [][]int
+	for r := range l.regs() {
+		if v > 1 && l.regCoord(r, c)%v != 0 {
+			continue
+		}
+		g := []int{r}
+		for n := 1; n < v; n++ {
+			s, ok := l.regAt(r, n, c)
+			if !ok {
+				failf("layout %s has no neighbour %d of register %d along %s", l, n, r, c.Name)
+			}
+			g = append(g, s)
+		}
+		gs = append(gs, g)
+	}
+	return gs, v
+}
+
+// pointer is the address of a tensor's element 0.
+func (k *kernel) pointer(t *ir.Tensor) reg {
+	return k.atEntry("pointer "+t.Name, func() reg {
+		_, name := paramDecl(ir.Param{Kind: ir.ParamPointer, Tensor: t})
+		r := k.a.reg(b64)
+		k.a.ins("ld.param.u64 %v, [%s]", r, name)
+		return k.a.op(b64, "cvta.to.global.u64", r)
+	})
+}
+
+// address is the address of element r of an access in the layout l: a register and an offset in bytes.
+type address struct {
+	base   reg
+	offset int64
+}
+
+func (x address) String() string {
+	if x.offset == 0 {
+		return fmt.Sprintf("[%v]", x.base)
+	}
+	return fmt.Sprintf("[%v+%d]", x.base, x.offset)
+}
+
+// addressing computes the addresses of one access in one layout.
+type addressing struct {
+	k      *kernel
+	tensor *ir.Tensor
+	dims   []dimAccess
+	l      layout
+	base   reg
+	// gathered are the registers of the indices that are tiles.
+	gathered map[int][]reg
+}
+
+func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]reg{}}
+	x.base = k.pointer(op.Tensor)
+	// What the whole block shares and what the thread adds come first: they are
+	// computed once; what changes in a loop comes last.
+	for _, local := range []bool{false, true} {
+		for i, d := range x.dims {
+			if d.gather {
+				if local {
+					x.gathered[i] = k.get(d.index, l.slice(d.index.Type.Axes))
+				}
+				continue
+			}
+			for _, part := range x.parts(d) {
+				r, isReg := part.value.(reg)
+				if (isReg && !k.a.early[r]) == local {
+					x.base = x.step(x.base, i, part.value, part.coef)
+				}
+			}
+		}
+	}
+	return x
+}
+
+// part is one summand of an index: coef times a register or an int.
+type part struct {
+	value any
+	coef  int64
+}
+
+// parts are the summands of an index that do not depend on the register.
+func (x *addressing) parts(d dimAccess) []part {
+	var ps []part
+	k := x.k
+	for _, t := range d.affine.terms {
+		pos := k.position(x.l, t.axis)
+		if r, ok := pos.(reg); ok && !k.a.early[r] {
+			ps = append(ps, part{k.threadCoord(x.l, t.axis), t.coef}, part{k.state(t.axis).start, t.coef})
+		} else {
+			ps = append(ps, part{pos, t.coef})
+		}
+	}
+	for _, s := range d.affine.scalars {
+		ps = append(ps, part{k.scalar(s.value), s.coef})
+	}
+	if d.affine.offset != 0 {
+		ps = append(ps, part{int(d.affine.offset), 1})
+	}
+	return ps
+}
+
+// step moves an address by coef*n along dimension i.
+func (x *addressing) step(base reg, i int, n any, coef int64) reg {
+	k := x.k
+	if n == any(0) || coef == 0 {
+		return base
+	}
+	bytes := int64(x.tensor.DType.Size()) * coef
+	d := x.dims[i]
+	if m, ok := n.(int); ok {
+		if d.stride >= 0 {
+			return k.offset(base, int64(m)*d.stride*bytes)
+		}
+		return k.calc(b64, "mad.lo.s64", k.strideReg(x.tensor, i), int64(m)*bytes, base)
+	}
+	r := n.(reg)
+	if d.stride >= 0 {
+		if by := d.stride * bytes; r.class == b32 && by >= math.MinInt32 && by <= math.MaxInt32 {
+			return k.calc(b64, "mad.wide.s32", r, by, base)
+		}
+		return k.calc(b64, "mad.lo.s64", k.wide(r), d.stride*bytes, base)
+	}
+	scaled := k.strideReg(x.tensor, i)
+	if bytes != 1 {
+		scaled = k.calc(b64, "mul.lo.s64", scaled, bytes)
+	}
+	return k.calc(b64, "mad.lo.s64", k.wide(r), scaled, base)
+}
+
+// wide is a 64-bit form of a signed integer register.
+func (k *kernel) wide(r reg) reg {
+	if r.class == b64 {
+		return r
+	}
+	return k.calc(b64, "cvt.s64.s32", r)
+}
+
+// offset moves an address by a constant.
+func (k *kernel) offset(base reg, bytes int64) reg {
+	if bytes == 0 {
+		return base
+	}
+	return k.calc(b64, "add.s64", base, bytes)
+}
+
+// coord is the register's part of the index of dimension i.
+func (x *addressing) coord(i, r int) int64 {
+	var n int64
+	for _, t := range x.dims[i].affine.terms {
+		n += t.coef * int64(x.l.regCoord(r, t.axis))
+	}
+	return n
+}
+
+// at is the address of register r's element.
+func (x *addressing) at(r int) address {
+	out := address{base: x.base}
+	size := int64(x.tensor.DType.Size())
+	for i, d := range x.dims {
+		switch n := x.coord(i, r); {
+		case d.gather:
+			out.base = x.step(out.base, i, x.gathered[i][x.l.project(r, d.index.Type.Axes)], 1)
+		case n == 0:
+		case d.stride >= 0:
+			out.offset += n * d.stride * size
+		default:
+			out.base = x.step(out.base, i, int(n), 1)
+		}
+	}
+	if out.offset != int64(int32(out.offset)) {
+		out = address{base: x.k.offset(out.base, out.offset)}
+	}
+	return out
+}
+
+// inside is the predicate that the checked indices of register r lie in the tensor; no register when none is checked.
+func (x *addressing) inside(r int) reg {
+	k := x.k
+	var p reg
+	for i, d := range x.dims {
+		if !d.checked {
+			continue
+		}
+		var index any
+		if d.gather {
+			index = x.gathered[i][x.l.project(r, d.index.Type.Axes)]
+		} else {
+			index = x.index(i, r)
+		}
+		size := k.size(x.tensor.Shape[i])
+		var q reg
+		if ir, ok := index.(reg); ok && ir.class == b64 {
+			if s, ok := size.(reg); ok {
+				size = k.wide(s)
+			}
+			q = k.calc(pred, "setp.lt.u64", index, size)
+		} else {
+			q = k.calc(pred, "setp.lt.u32", k.register(index), size)
+		}
+		p = k.both(p, q)
+	}
+	return p
+}
+
+// index is the value of an affine index at register r, in 32 bits, or 64 when a scalar in it has those.
+func (x *addressing) index(i, r int) any {
+	k := x.k
+	var sum any = int(x.coord(i, r))
+	add := func(p part) {
+		n, isReg := p.value.(reg)
+		if !isReg {
+			p.value = p.value.(int) * int(p.coef)
+		} else if p.coef != 1 {
+			if n.class == b64 {
+				p.value = k.calc(b64, "mul.lo.s64", n, p.coef)
+			} else {
+				p.value = k.mul(n, int(p.coef))
+			}
+		}
+		s, sumReg := sum.(reg)
+		v, valueReg := p.value.(reg)
+		if sumReg && s.class == b64 || valueReg && v.class == b64 {
+			if sumReg {
+				sum = k.wide(s)
+			}
+			if valueReg {
+				p.value = k.wide(v)
+			}
+			if !sumReg {
+				sum, p.value = p.value, sum
+			}
+			sum = k.calc(b64, "add.s64", sum, p.value)
+			return
+		}
+		sum = k.add(sum, p.value)
+	}
+	for _, p := range x.parts(x.dims[i]) {
+		add(p)
+	}
+	return sum
+}

@@ -1,0 +1,141 @@
+// Package ptx compiles tile IR to PTX text. A tile becomes an array of
+// registers in each thread; a layout says which elements those are. Layouts are
+// linear maps (layout.go), chosen from a few anchors (assign.go); everything else follows.
+package ptx
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+)
+
+// Module is one compiled kernel.
+type Module struct {
+	// Text is the PTX, with one entry named Entry.
+	Text  string
+	Entry string
+	// Threads is the size of a thread block; Shared its dynamic shared memory, in bytes.
+	Threads, Shared int
+	// Grid is the axes that the launch walks. The launch is one-dimensional, of Blocks blocks.
+	Grid []*ir.Axis
+	// Params is the launch interface, in order: that of Func.Params.
+	Params []ir.Param
+}
+
+// Blocks is the number of thread blocks of a launch, given the sizes of the dimensions.
+func (m *Module) Blocks(size func(*ir.Dim) int64) int64 {
+	n := int64(1)
+	for _, a := range m.Grid {
+		d := a.Dim.Value
+		if !a.Dim.Known() {
+			d = size(a.Dim)
+		}
+		n *= (d + a.Extent - 1) / a.Extent
+	}
+	return n
+}
+
+// failure carries an error out of the lowering to Compile.
+type failure struct{ err error }
+
+func failf(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
+
+// Compile lowers a kernel whose axes have extents (Plan.Apply) to PTX for a
+// target. It fails when the plan does not fit the target, naming what takes the room.
+func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case failure:
+			m, err = nil, fmt.Errorf("kernel %s for %s: %w", f.Name, t.Name, r.err)
+		default:
+			panic(r)
+		}
+	}()
+	if t.Arch < 80 {
+		failf("target %s has no PTX backend: it needs compute capability 8.0 or more", t.Name)
+	}
+	if p.Warps < 1 || p.Warps > 32 {
+		failf("plan has %d warps, a block has 1 to 32", p.Warps)
+	}
+	for _, a := range f.Axes {
+		if a.Extent <= 0 {
+			failf("axis %s has no extent; apply the plan first", a.Name)
+		}
+	}
+	k := newKernel(f, p, t)
+	k.lower()
+	return k.module(), nil
+}
+
+// identifier makes a PTX identifier of a name of the language.
+func identifier(name string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
+			return r
+		}
+		return '_'
+	}, name)
+}
+
+// paramDecl gives the type and the name of a launch parameter in PTX.
+func paramDecl(p ir.Param) (decl, name string) {
+	switch p.Kind {
+	case ir.ParamPointer:
+		return ".u64", "ptr_" + identifier(p.Tensor.Name)
+	case ir.ParamDim:
+		return ".u32", "dim_" + identifier(p.Dim.Name)
+	case ir.ParamStride:
+		return ".u64", "stride_" + identifier(p.Dim.Name)
+	}
+	name = fmt.Sprintf("arg_%s_%d", identifier(p.Scalar.Name), p.Scalar.ID)
+	d := p.Scalar.Type.DType
+	switch {
+	case d.Bits() == 8:
+		return ".u8", name
+	case d.Bits() == 16:
+		return ".b16", name
+	case d.IsFloat():
+		return fmt.Sprintf(".f%d", d.Bits()), name
+	case d.IsSigned():
+		return fmt.Sprintf(".s%d", d.Bits()), name
+	}
+	return fmt.Sprintf(".u%d", d.Bits()), name
+}
+
+// module prints what was lowered.
+func (k *kernel) module() *Module {
+	m := &Module{
+		Entry: identifier(k.f.Name), Threads: k.warps * lanes, Shared: k.arena.peak,
+		Grid: k.f.Grid(), Params: k.f.Params(),
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "// %s\n// plan %s\n", k.f.Name, k.plan)
+	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", k.a.version/10, k.a.version%10, k.target.Name)
+	if m.Shared > 0 {
+		fmt.Fprintf(&b, ".extern .shared .align 1024 .b8 %s[];\n\n", sharedName)
+	}
+	fmt.Fprintf(&b, ".visible .entry %s(", m.Entry)
+	for i, p := range m.Params {
+		if i > 0 {
+			b.WriteString(",")
+		}
+		decl, name := paramDecl(p)
+		fmt.Fprintf(&b, "\n    .param %-5s %s", decl, name)
+	}
+	fmt.Fprintf(&b, "\n)\n.maxntid %d, 1, 1\n{\n", m.Threads)
+	k.a.declarations(&b)
+	b.WriteString("\n")
+	format(&b, k.a.entry)
+	b.WriteString("\n")
+	format(&b, k.a.body)
+	b.WriteString("    ret;\n}\n")
+	for i, f := range k.a.files {
+		fmt.Fprintf(&b, ".file %d %q\n", i+1, f.Path)
+	}
+	m.Text = b.String()
+	return m
+}

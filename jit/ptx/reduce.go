@@ -1,0 +1,278 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// reduction is how one reduction combines: in which type, from what value, and by which code.
+type reduction struct {
+	d        lang.DType
+	identity func(lang.DType) ir.Const
+	combine  func(k *kernel, d lang.DType, x, y []reg) []reg
+}
+
+// pairwise combines by an elementwise operation.
+func pairwise(op lang.Op) func(*kernel, lang.DType, []reg, []reg) []reg {
+	return func(k *kernel, d lang.DType, x, y []reg) []reg {
+		return []reg{elementwise(k.a, op, d, []reg{x[0], y[0]}, false)}
+	}
+}
+
+func number(n int64) func(lang.DType) ir.Const {
+	return func(lang.DType) ir.Const { return ir.Const{Int: n, Float: float64(n)} }
+}
+
+// bound is the least (sign -1) or the greatest (sign 1) value of a type.
+func bound(sign int) func(lang.DType) ir.Const {
+	return func(d lang.DType) ir.Const {
+		c := ir.Const{Float: math.Inf(sign)}
+		switch {
+		case d == lang.F8E4M3: // it has no infinity
+			c.Float = 448 * float64(sign)
+		case d.IsInt() && sign < 0 && d.IsSigned():
+			c.Int = -1 << (d.Bits() - 1)
+		case d.IsInt() && sign < 0:
+			c.Int = 0
+		case d.IsInt() && d.IsSigned():
+			c.Int = 1<<(d.Bits()-1) - 1
+		case d.IsInt():
+			c.Int = -1
+		}
+		return c
+	}
+}
+
+var reductions = map[lang.Op]reduction{
+	lang.OpSum:       {identity: number(0), combine: pairwise(lang.OpAdd)},
+	lang.OpMean:      {identity: number(0), combine: pairwise(lang.OpAdd)},
+	lang.OpProd:      {identity: number(1), combine: pairwise(lang.OpMul)},
+	lang.OpReduceMax: {identity: bound(-1), combine: pairwise(lang.OpMax)},
+	lang.OpReduceMin: {identity: bound(1), combine: pairwise(lang.OpMin)},
+	lang.OpAny:       {identity: number(0), combine: pairwise(lang.OpLogicOr)},
+	lang.OpAll:       {identity: number(1), combine: pairwise(lang.OpLogicAnd)},
+	lang.OpArgMax:    {identity: bound(-1), combine: extreme(lang.OpGt)},
+	lang.OpArgMin:    {identity: bound(1), combine: extreme(lang.OpLt)},
+}
+
+// extreme combines (value, position) pairs: the better value wins, NaN is better
+// than any number, and of equals the lower position wins.
+func extreme(better lang.Op) func(*kernel, lang.DType, []reg, []reg) []reg {
+	return func(k *kernel, d lang.DType, x, y []reg) []reg {
+		a := k.a
+		wins := elementwise(a, better, d, []reg{y[0], x[0]}, false)
+		ties := elementwise(a, lang.OpEq, d, []reg{y[0], x[0]}, false)
+		if d.IsFloat() {
+			xNaN := elementwise(a, lang.OpIsNaN, d, []reg{x[0]}, false)
+			yNaN := elementwise(a, lang.OpIsNaN, d, []reg{y[0]}, false)
+			onlyY := a.op(pred, "and.pred", yNaN, a.op(pred, "not.pred", xNaN))
+			wins = a.op(pred, "or.pred", wins, onlyY)
+			ties = a.op(pred, "or.pred", ties, a.op(pred, "and.pred", xNaN, yNaN))
+		}
+		// Positions compare as unsigned: that of the identity is the greatest.
+		lower := a.op(pred, "setp.lt.u32", y[1], x[1])
+		wins = a.op(pred, "or.pred", wins, a.op(pred, "and.pred", ties, lower))
+		return []reg{k.selected(wins, y[0], x[0]), k.selected(wins, y[1], x[1])}
+	}
+}
+
+// noPosition is the position that stands for no element.
+const noPosition = -1
+
+// reduce emits a reduction: over a thread's registers, then over lanes by
+// shuffles, then over warps through shared memory. The order is fixed, and every
+// thread that holds a result computes the same bits.
+func (k *kernel) reduce(op *ir.Op) {
+	red := reductions[op.Code]
+	v, result := op.Args[0], op.Result()
+	l := k.home[v]
+	regs := k.get(v, l)
+	d := v.Type.DType
+	if rule := op.Code.Row().Rule; rule == lang.RuleSum || rule == lang.RuleMean {
+		if acc := d.Accumulator(); acc != d {
+			wide := make([]reg, len(regs))
+			for i, r := range regs {
+				wide[i] = cast(k.a, d, acc, r)
+			}
+			regs, d = wide, acc
+		}
+	}
+	keep := ir.Without(v.Type.Axes, op.Over)
+	out := l.slice(keep)
+	isArg := op.Code.Row().Rule == lang.RuleArg
+
+	// In the thread: gather each result's elements, then combine them as a balanced tree.
+	parts := make([][][]reg, out.regs())
+	var identity reg
+	for r := range regs {
+		x := []reg{regs[r]}
+		m := k.mask(l, op.Over, r)
+		if m.valid() {
+			if !identity.valid() {
+				c := red.identity(d)
+				identity = k.atEntry(fmt.Sprint("identity ", op.Code, d), func() reg { return constant(k.a, d, c) })
+			}
+			x[0] = k.selected(m, x[0], identity)
+		}
+		if isArg {
+			pos := k.register(k.add(k.position(l, op.Over[0]), l.regCoord(r, op.Over[0])))
+			if m.valid() {
+				pos = k.selected(m, pos, k.calc(b32, "mov.b32", noPosition))
+			}
+			x = append(x, pos)
+		}
+		i := l.project(r, keep)
+		parts[i] = append(parts[i], x)
+	}
+	held := make([][]reg, len(parts))
+	for i, xs := range parts {
+		for len(xs) > 1 {
+			var next [][]reg
+			for j := 0; j+1 < len(xs); j += 2 {
+				next = append(next, red.combine(k, d, xs[j], xs[j+1]))
+			}
+			if len(xs)%2 == 1 {
+				next = append(next, xs[len(xs)-1])
+			}
+			xs = next
+		}
+		held[i] = xs[0]
+	}
+
+	// Over lanes.
+	for bit, at := 1, 0; at < len(l.lane); at++ {
+		digit := l.lane[at]
+		for n := 1; n < digit.size; n *= 2 {
+			if (ir.Type{Axes: op.Over}).Has(digit.axis) && digit.axis != nil {
+				for i, x := range held {
+					y := make([]reg, len(x))
+					for j, r := range x {
+						y[j] = k.shuffle(r, bit)
+					}
+					held[i] = red.combine(k, d, x, y)
+				}
+			}
+			bit *= 2
+		}
+	}
+	held = k.reduceWarps(op, red, d, l, out, held)
+
+	final := make([]reg, len(held))
+	for i, x := range held {
+		final[i] = x[len(x)-1]
+	}
+	if op.Code == lang.OpMean {
+		count := k.count(op.Over)
+		n := cast(k.a, lang.I32, d, count)
+		for i, x := range final {
+			final[i] = elementwise(k.a, lang.OpDiv, d, []reg{x, n}, false)
+		}
+	}
+	k.hold(result, out, final)
+	if len(result.Type.Axes) == 0 {
+		return
+	}
+	if _, same := out.permutation(k.home[result], result.Type.Axes); !same {
+		k.get(result, k.home[result])
+	}
+}
+
+// count is the number of elements that exist along axes.
+func (k *kernel) count(axes []*ir.Axis) reg {
+	var n any = 1
+	for _, a := range axes {
+		var c any = int(a.Extent)
+		if k.ragged(a) {
+			c = k.calc(b32, "sub.s32", k.state(a).end, k.state(a).start)
+		}
+		switch m := n.(type) {
+		case int:
+			n = k.mul(c, m)
+		default:
+			n = k.calc(b32, "mul.lo.s32", m, c)
+		}
+	}
+	return k.register(n)
+}
+
+// shuffle exchanges a register with the lane whose number differs in one bit.
+func (k *kernel) shuffle(x reg, bit int) reg {
+	a := k.a
+	const all = "0xffffffff"
+	switch x.class {
+	case pred:
+		n := a.op(b32, "selp.u32", 1, 0, x)
+		return a.op(pred, "setp.ne.u32", a.op(b32, "shfl.sync.bfly.b32", n, bit, 31, all), 0)
+	case b64, f64:
+		lo, hi := a.reg(b32), a.reg(b32)
+		a.ins("mov.b64 {%v, %v}, %v", lo, hi, x)
+		lo = a.op(b32, "shfl.sync.bfly.b32", lo, bit, 31, all)
+		hi = a.op(b32, "shfl.sync.bfly.b32", hi, bit, 31, all)
+		d := a.reg(x.class)
+		a.ins("mov.b64 %v, {%v, %v}", d, lo, hi)
+		return d
+	}
+	return a.op(x.class, "shfl.sync.bfly.b32", x, bit, 31, all)
+}
+
+// reduceWarps combines what the warps hold, where warps divide a reduced axis: each writes its part, each reads all.
+func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layout, held [][]reg) [][]reg {
+	over := ir.Type{Axes: op.Over}
+	// A synthetic axis numbers the parts; its digits take the place of the reduced ones.
+	parts := &ir.Axis{Name: "part", Kind: ir.Whole}
+	from := layout{reg: out.reg, lane: out.lane, warp: make([]digit, len(l.warp))}
+	n := 1
+	for i, g := range l.warp {
+		from.warp[i] = out.warp[i]
+		if g.axis != nil && over.Has(g.axis) {
+			from.warp[i] = digit{parts, n, g.size}
+			n *= g.size
+		}
+	}
+	if n == 1 {
+		return held
+	}
+	parts.Len, parts.Extent = int64(n), int64(n)
+	to := layout{reg: append([]digit{{parts, 1, n}}, out.reg...), lane: out.lane, warp: out.warp}
+	kept := ir.Without(op.Args[0].Type.Axes, op.Over)
+	axes := append([]*ir.Axis{parts}, kept...)
+	ext := []int{n}
+	for _, a := range kept {
+		ext = append(ext, out.physical(a))
+	}
+	columns := len(held[0])
+	types := []lang.DType{d, lang.I32}[:columns]
+	got := make([][]reg, columns)
+	var tiles []*sharedTile
+	for c, e := range types {
+		t := newShared(e, axes, ext, false)
+		t.buffer = k.allocate(t.bytes(), "reducing "+valueName(op.Args[0])+" over warps")
+		xs := make([]reg, len(held))
+		for i, x := range held {
+			xs[i] = x[c]
+		}
+		k.write(t, op.Args[0], from, xs, nil)
+		tiles = append(tiles, t)
+	}
+	for c, t := range tiles {
+		got[c] = k.fetchTile(t, to)
+	}
+	k.release(tiles[0].buffer)
+	for i := range held {
+		for p := range n {
+			x := make([]reg, columns)
+			for c := range x {
+				x[c] = got[c][i*n+p]
+			}
+			if p == 0 {
+				held[i] = x
+			} else {
+				held[i] = red.combine(k, d, held[i], x)
+			}
+		}
+	}
+	return held
+}

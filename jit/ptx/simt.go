@@ -1,0 +1,150 @@
+package ptx
+
+import (
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// simtLayout is the layout of a result that the ordinary cores compute: every
+// thread owns neighbours along the columns, a warp a row of them.
+func (k *kernel) simtLayout(c *contraction) layout {
+	axes := append(append(append([]*ir.Axis(nil), c.n...), c.m...), c.batch...)
+	if len(axes) == 0 {
+		return uniform(k.warps)
+	}
+	vec := min(4, powerBelow(int(axes[0].Extent)), powerBelow(max(1, volume(axes)/(k.warps*lanes))))
+	return blocked(axes, extents(axes), vec, k.warps)
+}
+
+// simtTile puts an operand in shared memory with the depth outermost, so that a
+// step along the depth is one stride for every element.
+func (k *kernel) simtTile(c *contraction, arg int) *sharedTile {
+	v := c.op.Args[arg]
+	free := c.m
+	if arg == c.b {
+		free = c.n
+	}
+	axes := append(append(append([]*ir.Axis(nil), free...), c.batch...), c.k...)
+	want := &sharedTile{d: v.Type.DType, axes: axes, ext: extents(axes), swizzle: 1}
+	for s := k.scope; s != nil; s = s.parent {
+		for _, t := range s.tiles[v] {
+			if t.swizzle == 1 && t.holds(want) && want.holds(t) {
+				return t
+			}
+		}
+	}
+	want.buffer = k.allocate(want.bytes(), "operand "+valueName(v))
+	k.fill(want, v, c.k)
+	k.scope.tiles[v] = append(k.scope.tiles[v], want)
+	return want
+}
+
+// multiplySimt emits a contraction as a loop of multiply-adds over the flattened
+// depth, both operands read from shared memory.
+func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
+	a := k.a
+	d := c.op.Args[0].Type.DType
+	sum := d.Accumulator()
+	tiles := [2]*sharedTile{k.simtTile(c, 0), k.simtTile(c, 1)}
+	for _, t := range tiles {
+		k.reading(t.buffer)
+	}
+	depth := volume(c.k)
+	unroll := 1
+	for unroll < 8 && depth%(2*unroll) == 0 {
+		unroll *= 2
+	}
+	out := make([]reg, len(acc))
+	for i, r := range acc {
+		out[i] = a.reg(r.class)
+		k.move(out[i], r)
+	}
+	// An operand's element of register r, at depth 0, and the bytes of a step.
+	var spots [2]*sharedAccess
+	var slices [2]layout
+	var strides [2]int
+	for i, t := range tiles {
+		free := ir.Without(t.axes, c.k)
+		slices[i] = c.result.slice(free)
+		spots[i] = k.accessing(t, slices[i])
+		strides[i] = t.bytes() / depth
+	}
+	moving := [2]reg{}
+	for i := range moving {
+		moving[i] = a.reg(b32)
+		a.ins("mov.b32 %v, 0", moving[i])
+	}
+	left := a.reg(b32)
+	a.ins("mov.b32 %v, %d", left, depth/unroll)
+	top := a.label()
+	a.place(top)
+	k.push()
+	for u := range unroll {
+		var values [2][]reg
+		for i, t := range tiles {
+			s := slices[i]
+			free := ir.Without(t.axes, c.k)
+			contiguous := t.contiguous()
+			n := k.sharedVector(t)
+			if len(free) == 0 || contiguous != free[0] || strides[i]%(n*d.Size()) != 0 {
+				n = 1
+			}
+			groups, n := s.groups(contiguous, k.laneAligned(s, contiguous, n))
+			values[i] = make([]reg, s.regs())
+			for _, g := range groups {
+				p, ok := k.room(tileOf(t, free), s, g[0], reg{})
+				if !ok {
+					for _, r := range g {
+						values[i][r] = k.zero(sum)
+					}
+					continue
+				}
+				from := spots[i].moved(g[0], moving[i], u*strides[i])
+				for j, x := range k.fetch(d, n, "ld.shared", p, from) {
+					if d != sum {
+						x = cast(a, d, sum, x)
+					}
+					values[i][g[j]] = x
+				}
+			}
+		}
+		for r := range out {
+			x := values[0][c.result.project(r, ir.Without(tiles[0].axes, c.k))]
+			y := values[1][c.result.project(r, ir.Without(tiles[1].axes, c.k))]
+			multiplyAdd(a, sum, out[r], x, y)
+		}
+	}
+	k.pop()
+	for i, r := range moving {
+		a.ins("add.s32 %v, %v, %d", r, r, unroll*strides[i])
+	}
+	a.ins("sub.s32 %v, %v, 1", left, left)
+	a.ins("@%v bra.uni %s", a.op(pred, "setp.gt.s32", left, 0), top)
+	return out
+}
+
+// tileOf is a tile with only some of its axes: what of it bounds a slice.
+func tileOf(t *sharedTile, axes []*ir.Axis) *sharedTile {
+	u := &sharedTile{d: t.d, swizzle: 1}
+	for i, a := range t.axes {
+		if (ir.Type{Axes: axes}).Has(a) {
+			u.axes = append(u.axes, a)
+			u.ext = append(u.ext, t.ext[i])
+		}
+	}
+	return u
+}
+
+// multiplyAdd is acc += x * y in place.
+func multiplyAdd(a *asm, d lang.DType, acc, x, y reg) {
+	switch {
+	case d == lang.F32:
+		a.ins("fma.rn.f32 %v, %v, %v, %v", acc, x, y, acc)
+	case d == lang.F64:
+		a.ins("fma.rn.f64 %v, %v, %v, %v", acc, x, y, acc)
+	case d.Bits() == 64:
+		a.ins("mad.lo.s64 %v, %v, %v, %v", acc, x, y, acc)
+	default:
+		a.ins("mad.lo.s32 %v, %v, %v, %v", acc, x, y, acc)
+	}
+}
