@@ -105,6 +105,7 @@ var words = map[string]string{
 	`")"`:         "`,` or `)`",
 	`"]"`:         "`,` or `]`",
 	`">"`:         "`,` or `>`",
+	`"}"`:         "`,` or `}`",
 	"Ident":       "a name",
 	"Attribute":   "an attribute",
 	"Expr":        "an expression",
@@ -163,6 +164,9 @@ func describe(t *lexer.Token) string {
 // ends too early the place is its last token, not the first of the next line.
 func (g *grammar) unexpected(t *lexer.Token, want string) *syntaxError {
 	prev := g.before(t)
+	if want == "a name" && prev != nil && is(prev, ":") {
+		want = "a type"
+	}
 	message := fmt.Sprintf("expected %s, found %s", want, describe(t))
 	if want == "" {
 		message = "unexpected " + describe(t)

@@ -81,7 +81,7 @@ type graphDecl struct {
 type structDecl struct {
 	Name     ident      `parser:"'struct' @@"`
 	Generics []*generic `parser:"( '<' @@ ( ',' @@ )* '>' )?"`
-	Fields   []*field   `parser:"'{' ( @@ ( ',' | Newline )? )* '}'"`
+	Fields   []*field   `parser:"'{' ( @@ ( ( ',' | Newline ) @@ )* )? '}'"`
 }
 
 type testDecl struct {

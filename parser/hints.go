@@ -41,6 +41,9 @@ var slips = map[slip]string{
 	{wantDecl, "function"}: "a function is `fn name(x) = ...`",
 	{wantDecl, "from"}:     "a file is imported as a whole: `import \"std/nn\"`",
 	{wantDecl, "class"}:    "named fields are grouped by `struct`",
+	{"`:`", ">"}:           "say what it stands for: `T: float`, or `const C: int`",
+	{"`:`", ","}:           "every field and parameter has a type: `name: T[N]`",
+	{"`=`", "=>"}:          "a function is `fn name(x) = ...`; `=>` is for lambdas",
 	{"`,` or `)`", ":"}:    "an argument is named with `=`",
 }
 

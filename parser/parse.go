@@ -146,7 +146,7 @@ func (g *grammar) skipDeclaration(lex *lexer.PeekingLexer, failed lexer.RawCurso
 			switch {
 			case prev.Pos.Line != t.Pos.Line && g.beginsDeclaration(i):
 				return
-			case failed > begun && prev.Type == kindNewline && t.Pos.Column == 1:
+			case failed > begun && t.Pos.Column == 1 && (prev.Type == kindNewline || t.Type == kindIdent && prev.Pos.Line != t.Pos.Line):
 				return // whatever it is, it is not part of the broken one
 			case is(t, "{") && !is(prev, "in"):
 				if _, err := g.block(lex); err == nil {

@@ -303,10 +303,12 @@ func (s *scanner) word() {
 		}
 		return
 	}
-	for _, op := range operators {
-		if strings.HasPrefix(s.text[s.pos:], op) {
-			s.operator(op)
-			return
+	if c := s.text[s.pos]; c < utf8.RuneSelf {
+		for _, op := range operatorsBy[c] {
+			if strings.HasPrefix(s.text[s.pos:], op) {
+				s.operator(op)
+				return
+			}
 		}
 	}
 	s.badCharacters()

@@ -44,6 +44,14 @@ var operators = strings.Fields(`
 	-> => == != <= >= << >> ** // .. && ||
 	+ - * / % & | ^ ~ < > = ( ) [ ] { } , : . @ ! ;`)
 
+// operatorsBy finds the operators by their first byte.
+var operatorsBy = func() (by [128][]string) {
+	for _, op := range operators {
+		by[op[0]] = append(by[op[0]], op)
+	}
+	return by
+}()
+
 var closerOf = map[string]string{"(": ")", "[": "]", "{": "}"}
 var openerOf = map[string]string{")": "(", "]": "[", "}": "{"}
 
