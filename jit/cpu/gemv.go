@@ -16,23 +16,7 @@ func vectorMatrix(fr *frame, n, k int, a, b, c matrix) {
 	}
 	xs := slice[float32](x, k)
 	if n == 1 && k > 1 || b.col != 1 && n > 1 {
-		// Columns of b in turn.
-		row := unsafe.Pointer(nil)
-		if b.row != 1 && k > 1 || b.load != nil {
-			row = fr.temp(tempPackB, k*4)
-		}
-		load := b.load
-		if load == nil {
-			load = copyRun[uint32]
-		}
-		for j := range n {
-			s := b.at(0, j)
-			if row != nil {
-				load(row, 1, s, b.row, k)
-				s = row
-			}
-			*(*float32)(c.at(0, j)) += inner(xs, slice[float32](s, k))
-		}
+		columns(fr, xs, n, b, c)
 		return
 	}
 	if c.col != 1 && n > 1 {
@@ -41,19 +25,67 @@ func vectorMatrix(fr *frame, n, k int, a, b, c matrix) {
 	// Rows of b, each scaled by its element of the vector.
 	y := slice[float32](c.p, n)
 	if b.load == nil {
-		p := 0
-		for ; p+4 <= k; p += 4 {
-			axpy4(y, (*[4]float32)(unsafe.Pointer(&xs[p])), b.at(p, 0), b.row)
-		}
-		for ; p < k; p++ {
-			axpy(y, xs[p], slice[float32](b.at(p, 0), n))
-		}
+		axpyRows(y, xs, b.p, b.row)
 		return
 	}
-	row := fr.temp(tempPackB, n*4)
-	for p := range k {
-		b.load(row, 1, b.at(p, 0), 1, n)
-		axpy(y, xs[p], slice[float32](row, n))
+	rows := fr.temp(tempPackB, 4*n*4)
+	for p := 0; p < k; p += 4 {
+		w := min(4, k-p)
+		for i := range w {
+			b.load(unsafe.Add(rows, i*n*4), 1, b.at(p+i, 0), 1, n)
+		}
+		axpyRows(y, xs[p:p+w], rows, n)
+	}
+}
+
+// axpyRows adds to y the rows, stride elements apart, each times its element of x.
+func axpyRows(y, x []float32, rows unsafe.Pointer, stride int) {
+	for len(x) >= 4 {
+		axpy4(y, (*[4]float32)(x), rows, stride)
+		if x = x[4:]; len(x) > 0 {
+			rows = unsafe.Add(rows, 4*stride*4)
+		}
+	}
+	for i, a := range x {
+		axpyGo(y, a, slice[float32](unsafe.Add(rows, i*stride*4), len(y)))
+	}
+}
+
+// columns adds to c the inner product of x with each column of b: four at a
+// time, in place where b's columns are contiguous.
+func columns(fr *frame, x []float32, n int, b, c matrix) {
+	k := len(x)
+	stride, inPlace := b.col, (b.row == 1 || k == 1) && b.load == nil
+	var scratch unsafe.Pointer
+	load := b.load
+	if !inPlace {
+		stride, scratch = k, fr.temp(tempPackB, 4*k*4)
+		if load == nil {
+			load = copyRun[uint32]
+		}
+	}
+	var sums [4]float32
+	for j := 0; j < n; j += 4 {
+		rows := b.at(0, j)
+		w := min(4, n-j)
+		if !inPlace {
+			for i := range w {
+				load(unsafe.Add(scratch, i*k*4), 1, b.at(0, j+i), b.row, k)
+			}
+			rows = scratch
+		}
+		if w == 4 {
+			inner4(x, rows, stride, &sums)
+		} else {
+			for i := range w { // one row four times: its neighbours may not exist
+				var one [4]float32
+				inner4(x, unsafe.Add(rows, i*stride*4), 0, &one)
+				sums[i] = one[0]
+			}
+		}
+		for i := range w {
+			*(*float32)(c.at(0, j+i)) += sums[i]
+		}
 	}
 }
 

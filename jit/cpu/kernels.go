@@ -2,12 +2,65 @@ package cpu
 
 import "unsafe"
 
-func micro(k int, a, b, c unsafe.Pointer, stride int) { microGo(k, a, b, c, stride) }
+// This file chooses the innermost loops: vector code where the machine has
+// it, and Go elsewhere. Both give results within the same bounds.
 
-func inner(x, y []float32) float32 { return innerGo(x, y) }
+// micro adds a packed microRows × k panel times a packed k × microCols panel
+// to c, whose rows are stride elements apart.
+func micro(k int, a, b, c unsafe.Pointer, stride int) {
+	if vectors {
+		micro6x16(k, a, b, c, stride)
+		return
+	}
+	microGo(k, a, b, c, stride)
+}
 
-func axpy(y []float32, a float32, x []float32) { axpyGo(y, a, x) }
+// inner4 gives the inner products of x with four rows, stride elements apart.
+func inner4(x []float32, rows unsafe.Pointer, stride int, out *[4]float32) {
+	n := len(x)
+	if !vectors {
+		for i := range out {
+			out[i] = innerGo(x, slice[float32](unsafe.Add(rows, i*stride*4), n))
+		}
+		return
+	}
+	whole := n &^ 7
+	inner4AVX(whole, ptrOf(x), rows, stride, out)
+	for i := range out {
+		row := slice[float32](unsafe.Add(rows, i*stride*4), n)
+		for p := whole; p < n; p++ {
+			out[i] += x[p] * row[p]
+		}
+	}
+}
 
+// axpy4 adds to y four rows, stride elements apart, each times its element of a.
 func axpy4(y []float32, a *[4]float32, rows unsafe.Pointer, stride int) {
+	if vectors {
+		axpy4AVX(len(y), ptrOf(y), a, rows, stride)
+		return
+	}
 	axpy4Go(y, a, rows, stride)
+}
+
+func ptrOf[T any](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
+
+// lanes is how many float32 a vector loop takes at once.
+const lanes = 8
+
+// vectorUnary makes a row from a vector loop over a multiple of lanes elements.
+// The rest goes through the same loop, so that a result does not depend on its place.
+func vectorUnary(f func(n int, d, a unsafe.Pointer)) row {
+	return func(d, a, _, _ unsafe.Pointer, n int) {
+		whole := n &^ (lanes - 1)
+		if whole > 0 {
+			f(whole, d, a)
+		}
+		if rest := n - whole; rest > 0 {
+			var x [lanes]float32
+			copy(x[:], slice[float32](unsafe.Add(a, whole*4), rest))
+			f(lanes, unsafe.Pointer(&x), unsafe.Pointer(&x))
+			copy(slice[float32](unsafe.Add(d, whole*4), rest), x[:])
+		}
+	}
 }

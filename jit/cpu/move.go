@@ -105,6 +105,11 @@ func copyRun[T any](dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n in
 		copy(slice[T](dst, n), slice[T](src, n))
 	case ds == 1 && ss == 0:
 		d, v := slice[T](dst, n), *(*T)(src)
+		if vectors && unsafe.Sizeof(v) == 4 && n >= lanes {
+			whole := n &^ (lanes - 1)
+			fillAVX(whole, dst, *(*uint32)(src))
+			d = d[whole:]
+		}
 		for i := range d {
 			d[i] = v
 		}

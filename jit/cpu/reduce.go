@@ -76,7 +76,7 @@ var reducers = [numKinds]map[lang.Op]reducer{
 	kI16: intReducers[int16, int32](math.MinInt16, math.MaxInt16), kU16: intReducers[uint16, int32](0, math.MaxUint16),
 	kI32: intReducers[int32, int32](math.MinInt32, math.MaxInt32), kU32: intReducers[uint32, uint32](0, math.MaxUint32),
 	kI64: intReducers[int64, int64](math.MinInt64, math.MaxInt64), kU64: intReducers[uint64, uint64](0, math.MaxUint64),
-	kF32: with2(floatReducers[float32](), map[lang.Op]reducer{lang.OpSum: sum32(false), lang.OpMean: sum32(true)}),
+	kF32: with2(floatReducers[float32](), map[lang.Op]reducer{lang.OpSum: sum32(false), lang.OpMean: sum32(true), lang.OpReduceMax: max32}),
 	kF64: with2(floatReducers[float64](), map[lang.Op]reducer{lang.OpSum: sum64(false), lang.OpMean: sum64(true)}),
 }
 
@@ -159,6 +159,23 @@ func maxReducer[T number](identity T) reducer {
 	}
 }
 
+// max32 takes contiguous runs at once. Of a zero, whose sign the vector loop does not order, the plain loop decides.
+func max32(dst, x unsafe.Pointer, n, inner, start int) {
+	if whole := n &^ 15; vectors && inner == 1 && whole > 0 {
+		m := maxAVX(whole, x)
+		for _, v := range slice[float32](x, n)[whole:] {
+			m = max(m, v)
+		}
+		if m != 0 {
+			*(*float32)(dst) = m
+			return
+		}
+	}
+	max32Go(dst, x, n, inner, start)
+}
+
+var max32Go = maxReducer(float32(math.Inf(-1)))
+
 func minReducer[T number](identity T) reducer {
 	return func(dst, x unsafe.Pointer, n, inner, _ int) {
 		d, s := slice[T](dst, inner), slice[T](x, n*inner)
@@ -206,6 +223,10 @@ func sum32(mean bool) reducer {
 		for j := range d {
 			var a, b, c, e float64
 			i := j
+			if vectors && inner == 1 {
+				i = n &^ 15
+				a = sumAVX(i, x)
+			}
 			for ; i+3*inner < len(s); i += 4 * inner {
 				a += float64(s[i])
 				b += float64(s[i+inner])

@@ -274,7 +274,7 @@ func float64Rows() map[lang.Op]row {
 }
 
 func float32Rows() map[lang.Op]row {
-	return with(floatRows[float32](), map[lang.Op]row{
+	plain := with(floatRows[float32](), map[lang.Op]row{
 		lang.OpFma: ternary(func(d, a, b, c []float32) {
 			for i, v := range a {
 				d[i] = float32(fmaOdd(v, b[i], c[i]))
@@ -285,6 +285,7 @@ func float32Rows() map[lang.Op]row {
 		lang.OpTanh:    unary(tanhRow),
 		lang.OpSigmoid: unary(sigmoidRow),
 	})
+	return with(plain, vectorRows())
 }
 
 // narrowRows are the rows of the floats below 32 bits that are more than the
