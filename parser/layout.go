@@ -25,7 +25,7 @@ func layout(in []lexer.Token) (out []lexer.Token, depths []int32) {
 		if i > 0 {
 			prev := &in[i-1]
 			significant := len(open) == 0 || open[len(open)-1] == "{"
-			if prev.Pos.Line != t.Pos.Line && significant && canEnd(prev) && !closes && !(t.Type != kindString && continues[t.Value]) {
+			if prev.Pos.Line != t.Pos.Line && significant && (canEnd(prev) || endsType(in[:i])) && !closes && !(t.Type != kindString && continues[t.Value]) {
 				pos := prev.Pos
 				pos.Offset = endOf(prev)
 				add(lexer.Token{Type: kindNewline, Value: "\n", Pos: pos})
@@ -46,4 +46,28 @@ func layout(in []lexer.Token) (out []lexer.Token, depths []int32) {
 		}
 	}
 	return out, depths
+}
+
+// endsType reports whether the last of the tokens is the `>` of a type such as
+// `[L]Block<T>`, and not a comparison. What stands before a type tells: `:`,
+// `->` or `]`, none of which an operand can follow in an expression.
+func endsType(in []lexer.Token) bool {
+	i := len(in) - 1
+	if !is(&in[i], ">") {
+		return false
+	}
+	for open := 0; i > 1; i-- {
+		switch t := &in[i]; {
+		case is(t, ">"):
+			open++
+		case is(t, "<"):
+			if open--; open == 0 {
+				before := &in[i-2]
+				return in[i-1].Type == kindIdent && (is(before, ":") || is(before, "->") || is(before, "]"))
+			}
+		case t.Type != kindIdent && !is(t, ","):
+			return false
+		}
+	}
+	return false
 }
