@@ -91,12 +91,13 @@ func (c *Compiler) compile(s *Spec) (*Compiled, error) {
 	return e.compiled, e.err
 }
 
-func (c *Compiler) build(s *Spec) (*Compiled, error) {
+func (c *Compiler) build(s *Spec) (out *Compiled, err error) {
+	defer catch(&err)
 	l, err := Lower(s, c.Device.Target(), c.Logs)
 	if err != nil {
 		return nil, err
 	}
-	out := &Compiled{Func: l.Func, Plan: l.Plan, dims: l.dims}
+	out = &Compiled{Func: l.Func, Plan: l.Plan, dims: l.dims}
 	for i, p := range params(s.Kernel) {
 		if p.IsTensor {
 			out.tensorParam = append(out.tensorParam, i)

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"tilec/jit"
+)
+
+// The exit codes.
+const (
+	exitOK          = 0
+	exitError       = 1 // an error in an input or a program
+	exitUsage       = 2 // a command line that makes no sense
+	exitInterrupted = 130
+)
+
+// app is one invocation of the command.
+type app struct {
+	stdout, stderr *os.File
+	args           []string
+	begin          time.Time
+	// color is for stderr.
+	color bool
+	logs  *jit.Logs
+	// running is set when the command line has been understood: errors before it are of usage.
+	running bool
+	// sources are the texts read so far, by name, for the report of a compiler bug.
+	sources map[string][]byte
+}
+
+// run runs a command line that began at a time and gives its exit code.
+func run(args []string, stdout, stderr *os.File, begin time.Time) (code int) {
+	a := &app{stdout: stdout, stderr: stderr, args: args, begin: begin, color: wantsColor(stderr), sources: map[string][]byte{}}
+	defer func() {
+		if r := recover(); r != nil {
+			a.reportBug(jit.NewBug(r))
+			code = exitError
+		}
+	}()
+	root := a.root()
+	root.SetArgs(args)
+	cmd, err := root.ExecuteC()
+	return a.report(cmd, err)
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "tilec",
+		Short: "Compile and run programs in the tile language",
+		Long: `tilec compiles programs in the tile language and runs them on a GPU, or on the CPU where there is none.
+
+CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed, ir, plan, ptx, launch, time, or all.`,
+		Example: `  tilec run gpt.tile --prompt 'JULIET:'
+  tilec run std/nn.tile softmax x=randn[4,1000]
+  tilec check my.tile
+  tilec build --emit=ptx my.tile M=1024 T=bf16`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
+			a.logs, err = jit.ParseLogs(os.Getenv("CUTILE_LOGS"), a.stderr)
+			a.running = err == nil
+			return err
+		},
+	}
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	for _, command := range []func() *cobra.Command{
+		a.runCommand, a.checkCommand, a.buildCommand, a.explainCommand, a.devicesCommand, a.versionCommand,
+	} {
+		root.AddCommand(command())
+	}
+	return root
+}
+
+// usageError is a command line that makes no sense, found after cobra had accepted it.
+type usageError struct{ error }
+
+// reported is an error that has been printed already.
+type reported struct{ error }
+
+var errReported = reported{errors.New("errors were reported")}
+
+// report prints an error where that has not been done, and gives the exit code.
+func (a *app) report(cmd *cobra.Command, err error) int {
+	var usage usageError
+	var silent reported
+	var bug *jit.Bug
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &silent):
+		return exitError
+	case errors.As(err, &bug):
+		a.reportBug(bug)
+		return exitError
+	case errors.Is(err, errInterrupted):
+		a.say("interrupted")
+		return exitInterrupted
+	case !a.running || errors.As(err, &usage):
+		a.printError(err)
+		a.say("usage: %s", cmd.UseLine())
+		a.say("help:  %s --help", cmd.CommandPath())
+		return exitUsage
+	}
+	a.printError(err)
+	return exitError
+}
+
+// wantsColor reports whether a stream is a terminal that shows colours.
+func wantsColor(f *os.File) bool {
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(f)
+}
+
+func isTerminal(f *os.File) bool {
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
+}
+
+// flagsChanged lists the flags among names that the command line sets.
+func flagsChanged(cmd *cobra.Command, names ...string) string {
+	var set []string
+	for _, n := range names {
+		if cmd.Flags().Changed(n) {
+			set = append(set, "--"+n)
+		}
+	}
+	return strings.Join(set, ", ")
+}

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"tilec/jit"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// binding is what the command line gives a callable: the values of its symbols,
+// and the arrays and scalars of its parameters.
+type binding struct {
+	to   *callable
+	seed uint64
+	// note tells the user what was chosen for him.
+	note func(format string, args ...any)
+
+	values map[string]*argument // by path
+	arrays map[string]*array    // those with a known shape, by path
+	dims   map[*typecheck.Symbol]int64
+	consts map[*typecheck.Symbol]typecheck.Literal
+	types  map[*typecheck.TypeParam]lang.DType
+	// given are the dimensions that the command line gives by name.
+	given  map[string]int64
+	pins   map[string]int64
+	hinted map[*typecheck.Symbol]bool
+}
+
+func newBinding(to *callable, seed uint64, note func(string, ...any)) *binding {
+	return &binding{
+		to: to, seed: seed, note: note,
+		values: map[string]*argument{}, arrays: map[string]*array{},
+		dims: map[*typecheck.Symbol]int64{}, consts: map[*typecheck.Symbol]typecheck.Literal{},
+		types: map[*typecheck.TypeParam]lang.DType{}, given: map[string]int64{}, pins: map[string]int64{},
+		hinted: map[*typecheck.Symbol]bool{},
+	}
+}
+
+// options are the parts of the binding that the compiler takes by name.
+func (b *binding) options(precision string) jit.Options {
+	o := jit.Options{Dims: map[string]int64{}, Consts: map[string]typecheck.Literal{}, Types: map[string]lang.DType{}, Pins: b.pins, Precision: precision}
+	for n, v := range b.given {
+		o.Dims[n] = v
+	}
+	for s := range b.hinted {
+		o.Dims[s.Name] = b.dims[s]
+	}
+	for s, v := range b.consts {
+		o.Consts[s.Name] = v
+	}
+	for p, d := range b.types {
+		o.Types[p.Name] = d
+	}
+	return o
+}
+
+// give hands every argument to what its name stands for, then fixes the
+// dimensions and element types that the arguments determine.
+func (b *binding) give(args []*argument) error {
+	for _, a := range args {
+		if err := b.classify(a); err != nil {
+			return fmt.Errorf("%s=%s: %w", a.name, a.text, err)
+		}
+	}
+	for _, a := range args {
+		t, ok := b.to.leaf(a.name)
+		if !ok || b.values[a.name] == nil || t.Kind != typecheck.GTensor {
+			continue
+		}
+		if err := b.fix(a, t); err != nil {
+			return fmt.Errorf("%s=%s: %w", a.name, a.text, err)
+		}
+	}
+	return nil
+}
+
+func (b *binding) classify(a *argument) error {
+	if t, ok := b.to.leaf(a.name); ok {
+		isTensor, isValue := t.Kind == typecheck.GTensor, a.generator != nil || a.file != ""
+		switch {
+		case t.Kind == typecheck.GStruct || t.Kind == typecheck.GArray:
+			return fmt.Errorf("%s has parts: give each by its own name, or leave them out", a.name)
+		case isTensor && !isValue:
+			return fmt.Errorf("%s is a tensor: give a generator (%s) or a file (@x.npy)", a.name, strings.Join(generatorNames(), ", "))
+		case !isTensor && isValue:
+			return fmt.Errorf("%s is a scalar %s: give a number", a.name, t.DType)
+		}
+		b.values[a.name] = a
+		return nil
+	}
+	for _, s := range b.to.dims {
+		if s.Name == a.name {
+			n, err := strconv.ParseInt(a.text, 0, 64)
+			if err != nil || n < 0 {
+				return fmt.Errorf("a dimension is an integer of 0 or more")
+			}
+			b.dims[s], b.given[s.Name] = n, n
+			return nil
+		}
+	}
+	for _, s := range b.to.consts {
+		if s.Name == a.name {
+			l, err := parseScalar(s.DType, a.text)
+			b.consts[s] = l
+			return err
+		}
+	}
+	for _, p := range b.to.types {
+		if p.Name == a.name {
+			d, err := parseDType(a.text)
+			if err != nil {
+				return err
+			}
+			return b.bindType(p, d)
+		}
+	}
+	for _, tile := range b.to.tiles {
+		if tile == a.name {
+			n, err := strconv.ParseInt(a.text, 0, 64)
+			if err != nil || n < 1 {
+				return fmt.Errorf("an extent is an integer of 1 or more")
+			}
+			b.pins[tile] = n
+			return nil
+		}
+	}
+	names := b.to.names()
+	if near := lang.Nearest(a.name, names); near != "" {
+		return fmt.Errorf("%s has no %s: did you mean %s?", b.to.name, a.name, near)
+	}
+	return fmt.Errorf("%s has no %s: it has %s", b.to.name, a.name, strings.Join(names, ", "))
+}
+
+func (b *binding) bindType(p *typecheck.TypeParam, d lang.DType) error {
+	if have, ok := b.types[p]; ok && have != d {
+		return fmt.Errorf("%s is %s, but %s already is %s: convert one, or give another element type", p.Name, d, p.Name, have)
+	}
+	if !p.Accepts(d) {
+		return fmt.Errorf("%s: %s allows no %s", p.Name, p.Bound, d)
+	}
+	b.types[p] = d
+	return nil
+}
+
+// fix makes an array's shape and type known, as far as its argument tells them.
+func (b *binding) fix(a *argument, t typecheck.GType) error {
+	var x *array
+	switch {
+	case a.file != "":
+		var err error
+		if x, err = readArray(a); err != nil {
+			return err
+		}
+	case a.dims != nil:
+		x = &array{name: a.name, dtype: a.dtype}
+		for _, d := range a.dims {
+			n, err := b.size(d)
+			if err != nil {
+				return err
+			}
+			x.shape = append(x.shape, n)
+		}
+		if x.shape == nil {
+			x.shape = []int64{}
+		}
+	}
+	if d := a.dtype; d != lang.Invalid && t.DType.Param != nil {
+		if err := b.bindType(t.DType.Param, d); err != nil {
+			return err
+		}
+	}
+	if x == nil {
+		return nil
+	}
+	if x.data != nil && t.DType.Param != nil {
+		if err := b.bindType(t.DType.Param, x.dtype); err != nil {
+			return err
+		}
+	}
+	b.arrays[a.name] = x
+	if len(x.shape) != len(t.Shape) {
+		return nil // the compiler says so, with both shapes
+	}
+	for i, s := range t.Shape {
+		if sym := s.Symbol(); sym != nil && sym.Kind == typecheck.DimSymbol {
+			if _, ok := b.dims[sym]; !ok {
+				b.dims[sym] = x.shape[i]
+			}
+		}
+	}
+	return nil
+}
+
+// size reads a size in brackets: a number, or the name of a dimension that is given.
+func (b *binding) size(text string) (int64, error) {
+	if n, err := strconv.ParseInt(text, 0, 64); err == nil {
+		if n < 0 || n > 1<<40 {
+			return 0, fmt.Errorf("size %d, must be from 0 to 2^40", n)
+		}
+		return n, nil
+	}
+	for _, s := range b.to.dims {
+		if s.Name == text {
+			if n, ok := b.value(s); ok {
+				return n, nil
+			}
+			return 0, fmt.Errorf("dimension %s is not known: give it, as in %s=64", text, text)
+		}
+	}
+	return 0, fmt.Errorf("%q is no size: give a number or a dimension of %s", text, b.to.name)
+}
+
+// value looks a symbol up for Size.Eval; the sizes of @sizes are the last resort.
+func (b *binding) value(s *typecheck.Symbol) (int64, bool) {
+	if n, ok := b.dims[s]; ok {
+		return n, true
+	}
+	if l, ok := b.consts[s]; ok {
+		return l.Int, true
+	}
+	if s.Kind == typecheck.ConstSymbol && s.Default != nil {
+		return s.Default.Int, true
+	}
+	if n, ok := b.to.hints[s]; ok {
+		b.dims[s], b.hinted[s] = n, true
+		b.note("%s = %d, by @sizes", s.Name, n)
+		return n, true
+	}
+	return 0, false
+}
+
+// resolve gives the element type of a parameter; a type parameter that nothing binds is f32, or i32.
+func (b *binding) resolve(d typecheck.DType) lang.DType {
+	if d.Param == nil {
+		return d.Of
+	}
+	if _, ok := b.types[d.Param]; !ok {
+		b.types[d.Param] = lang.F32
+		if !d.Param.Accepts(lang.F32) {
+			b.types[d.Param] = lang.I32
+		}
+	}
+	return b.types[d.Param]
+}
+
+// parseScalar reads a number of a type.
+func parseScalar(d lang.DType, text string) (typecheck.Literal, error) {
+	l := typecheck.Literal{DType: d}
+	var err error
+	switch {
+	case d.IsFloat():
+		l.Float, err = strconv.ParseFloat(text, 64)
+	case d == lang.Bool:
+		var v bool
+		if v, err = strconv.ParseBool(text); v {
+			l.Int = 1
+		}
+	case d.IsSigned():
+		l.Int, err = strconv.ParseInt(text, 0, d.Bits())
+	default:
+		var v uint64
+		v, err = strconv.ParseUint(text, 0, d.Bits())
+		l.Int = int64(v)
+	}
+	if err != nil {
+		return l, fmt.Errorf("%q is no %s", text, d)
+	}
+	return l, nil
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tilec/jit"
+	"tilec/jit/plan"
+	"tilec/lang"
+	"tilec/parser"
+	"tilec/typecheck"
+)
+
+// buildOptions are the flags of `tilec build`.
+type buildOptions struct {
+	emit, target, kernel, out, precision string
+}
+
+// emission is a form in which `tilec build` shows a program.
+type emission struct {
+	name, about string
+	// file makes the text of a whole file; nil for the forms of one kernel.
+	file func(p *typecheck.Program) (string, error)
+	// kernel makes the text of one kernel.
+	kernel func(l *jit.Lowered, t plan.Target) (string, error)
+}
+
+// emissions are in the order of the compiler's stages.
+var emissions = []emission{
+	{name: "ast", about: "the syntax tree", file: printAST},
+	{name: "typed", about: "the typed program", file: printTyped},
+	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *jit.Lowered, _ plan.Target) (string, error) { return l.Func.String(), nil }},
+	{name: "plan", about: "what the planner chose, and why", kernel: printPlan},
+	{name: "ptx", about: "the PTX module", kernel: printPTX},
+}
+
+func (a *app) buildCommand() *cobra.Command {
+	var o buildOptions
+	names := make([]string, len(emissions))
+	about := ""
+	for i, e := range emissions {
+		names[i] = e.name
+		about += fmt.Sprintf("  %-6s %s\n", e.name, e.about)
+	}
+	cmd := &cobra.Command{
+		Use:   "build FILE.tile [NAME=VALUE ...]",
+		Short: "Print what the compiler makes of a file, stage by stage",
+		Long: `Build compiles a file, with no GPU in the machine, and prints one stage:
+` + about + `
+ir, plan and ptx are of each kernel in the file (of its imports, when it has none of its own), for the sizes
+and element types given or, failing these, those of the kernel's @sizes.`,
+		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
+  tilec build --emit=ir --target=cpu std/nn.tile --out ir/`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.build(args[0], args[1:], o) },
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", "))
+	f.StringVar(&o.target, "target", "sm_90a", "what to compile for: sm_90a, sm_89, sm_86, sm_80 or cpu")
+	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name")
+	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
+	f.StringVar(&o.precision, "precision", "tf32", "of f32 contractions on tensor cores: tf32, tf32x3 or ieee")
+	return cmd
+}
+
+// unit is one text that build makes.
+type unit struct{ name, text string }
+
+func (a *app) build(path string, texts []string, o buildOptions) error {
+	form, err := findEmission(o.emit)
+	if err != nil {
+		return usageError{err}
+	}
+	target, err := plan.FindTarget(o.target)
+	if err != nil {
+		return usageError{err}
+	}
+	if form.name == "ptx" && target.Arch == 0 {
+		return usageError{fmt.Errorf("--emit=ptx needs a GPU target, and %s is none", target.Name)}
+	}
+	if _, ok := precisions[o.precision]; !ok {
+		return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", o.precision)}
+	}
+	args, err := parseArguments(texts)
+	if err != nil {
+		return err
+	}
+	program, err := a.load(path)
+	if err != nil {
+		return err
+	}
+	var units []unit
+	if form.file != nil {
+		text, err := form.file(program)
+		if err != nil {
+			return err
+		}
+		units = []unit{{strings.TrimSuffix(filepath.Base(path), ".tile"), text}}
+	} else {
+		kernels, err := chooseKernels(program, o.kernel)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		if units, err = a.lower(kernels, args, form, target, o); err != nil {
+			return err
+		}
+	}
+	if o.out != "" {
+		return writeUnits(o.out, form.name, units)
+	}
+	for _, u := range units {
+		fmt.Fprint(a.stdout, u.text)
+	}
+	return nil
+}
+
+func findEmission(name string) (emission, error) {
+	names := make([]string, len(emissions))
+	for i, e := range emissions {
+		if e.name == name {
+			return e, nil
+		}
+		names[i] = e.name
+	}
+	return emission{}, fmt.Errorf("unknown stage %q: known are %s", name, strings.Join(names, ", "))
+}
+
+// chooseKernels gives the kernels to build: the one named, or those of the file
+// itself, or of its imports when it has none.
+func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, error) {
+	if name != "" {
+		var names []string
+		for _, k := range p.Kernels {
+			if k.Name == name {
+				return []*typecheck.Kernel{k}, nil
+			}
+			names = append(names, k.Name)
+		}
+		if near := lang.Nearest(name, names); near != "" {
+			return nil, fmt.Errorf("there is no kernel %s: did you mean %s?", name, near)
+		}
+		return nil, fmt.Errorf("there is no kernel %s: there are %s", name, strings.Join(names, ", "))
+	}
+	root := p.Modules[len(p.Modules)-1].Source
+	var own []*typecheck.Kernel
+	for _, k := range p.Kernels {
+		if k.Decl.Name.Span().Source == root {
+			own = append(own, k)
+		}
+	}
+	if own == nil {
+		own = p.Kernels
+	}
+	if own == nil {
+		return nil, errors.New("there is no kernel to build")
+	}
+	return own, nil
+}
+
+// lower compiles kernels. An argument must mean something to one of them at least.
+func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) ([]unit, error) {
+	used := map[*argument]bool{}
+	var units []unit
+	for _, k := range kernels {
+		b := newBinding(kernelCallable(k), 0, a.say)
+		for _, arg := range args {
+			if !belongs(k, arg.name) {
+				continue
+			}
+			used[arg] = true
+			if err := b.classify(arg); err != nil {
+				return nil, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+			}
+		}
+		spec, err := jit.Specialise(k, b.options(precisions[o.precision]))
+		if err != nil {
+			return nil, err
+		}
+		lowered, err := jit.Lower(spec, target, a.logs)
+		if err != nil {
+			return nil, err
+		}
+		text, err := form.kernel(lowered, target)
+		if err != nil {
+			return nil, err
+		}
+		units = append(units, unit{k.Name, text})
+	}
+	for _, arg := range args {
+		if !used[arg] {
+			// One kernel's own words for it, with a suggestion.
+			err := newBinding(kernelCallable(kernels[0]), 0, a.say).classify(arg)
+			return nil, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+		}
+	}
+	return units, nil
+}
+
+// belongs reports whether a name is a dimension, a constant, an element type or an extent of a kernel.
+func belongs(k *typecheck.Kernel, name string) bool {
+	c := kernelCallable(k)
+	c.params = nil // shapes and values of parameters are for a launch
+	for _, n := range c.names() {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+func printAST(p *typecheck.Program) (string, error) {
+	var b strings.Builder
+	err := parser.Print(&b, p.Modules[len(p.Modules)-1])
+	return b.String(), err
+}
+
+func printTyped(p *typecheck.Program) (string, error) {
+	var b strings.Builder
+	typecheck.PrintTyped(&b, p)
+	return b.String(), nil
+}
+
+func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
+	text := l.Func.Name + ": " + l.Plan.String() + "\n"
+	for _, line := range l.Plan.Why {
+		text += "  " + line + "\n"
+	}
+	return text, nil
+}
+
+func printPTX(l *jit.Lowered, t plan.Target) (string, error) { return l.PTX(t) }
+
+func writeUnits(dir, ext string, units []unit) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	for _, u := range units {
+		if err := os.WriteFile(filepath.Join(dir, u.name+"."+ext), []byte(u.text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"tilec/jit"
+	"tilec/lang"
+)
+
+func (a *app) checkCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check FILE...",
+		Short: "Report every error in the files",
+		Long:  "Check parses and type-checks the files and what they import, reports every error, and exits with 1 when there are any.",
+		Args:  cobra.MinimumNArgs(1),
+		RunE:  func(_ *cobra.Command, files []string) error { return a.check(files, asJSON) },
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the errors to stdout as a JSON array")
+	return cmd
+}
+
+func (a *app) check(files []string, asJSON bool) error {
+	var all lang.Diagnostics
+	failed := false
+	for _, path := range files {
+		text, err := a.readSource(path)
+		if err != nil {
+			// The other files are checked all the same.
+			a.printError(err)
+			failed = true
+			continue
+		}
+		_, ds := jit.Load(path, text, a.logs)
+		all = append(all, ds...)
+	}
+	// Two files may import one that has errors: they are reported once.
+	all = unique(all.Sort())
+	if asJSON {
+		text, err := lang.JSON(all)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "%s\n", text)
+	} else if err := lang.Render(a.stderr, all, lang.RenderOptions{Color: a.color}); err != nil {
+		return err
+	}
+	if failed || len(all) > 0 {
+		return errReported
+	}
+	return nil
+}
+
+// unique drops diagnostics that say the same of the same place; the files may
+// have been read more than once, so sources compare by path.
+func unique(ds lang.Diagnostics) lang.Diagnostics {
+	seen := map[string]bool{}
+	var out lang.Diagnostics
+	for _, d := range ds {
+		key := d.Error()
+		if !seen[key] {
+			out = append(out, d)
+		}
+		seen[key] = true
+	}
+	return out
+}

@@ -1,0 +1,242 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"tilec/gpt"
+	"tilec/gpt/safetensors"
+	"tilec/gpt/sample"
+	"tilec/jit"
+	"tilec/lang"
+)
+
+// generateOptions are the flags of `tilec run` for language models.
+type generateOptions struct {
+	model, prompt, dtype string
+	maxNewTokens         int
+	sampling             sample.Params
+	dumpLogits           string
+	json                 bool
+}
+
+// generateFlags names the flags that are for language models only.
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "dtype", "dump-logits", "json"}
+
+func (o *generateOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
+	f.StringVar(&o.prompt, "prompt", "ROMEO:\n", "the text to continue")
+	f.IntVar(&o.maxNewTokens, "max-new-tokens", 128, "end after so many tokens")
+	f.Float64Var(&o.sampling.Temperature, "temperature", 0.8, "of sampling; 0 always takes the likeliest token")
+	f.IntVar(&o.sampling.TopK, "top-k", 0, "sample among the k likeliest tokens; 0 for all")
+	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
+	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
+	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
+	f.BoolVar(&o.json, "json", false, "print one JSON object instead of the text")
+}
+
+// modelDTypes are the element types that a model can compute in.
+var modelDTypes = []lang.DType{lang.F32, lang.BF16, lang.F16}
+
+var errInterrupted = errors.New("interrupted")
+
+// generate continues a prompt with the language model in a file.
+func (a *app) generate(path string, run runOptions, o generateOptions) error {
+	dtype, err := modelDType(o.dtype)
+	if err != nil {
+		return usageError{err}
+	}
+	o.sampling.Seed = run.seed
+	if err := o.sampling.Validate(); err != nil {
+		return usageError{err}
+	}
+	if o.maxNewTokens < 0 {
+		return usageError{fmt.Errorf("--max-new-tokens is %d, must be 0 or more", o.maxNewTokens)}
+	}
+	program, err := a.load(path)
+	if err != nil {
+		return err
+	}
+	isModel := false
+	for _, g := range program.Graphs {
+		isModel = isModel || g.Generate
+	}
+	if !isModel {
+		return noModelError(path, runnable(program))
+	}
+	ckpt, name, err := openCheckpoint(o.model)
+	if err != nil {
+		return err
+	}
+	defer ckpt.Close()
+	compiler, err := a.open(run.device)
+	if err != nil {
+		return err
+	}
+	defer compiler.Device.Close()
+	cfg := ckpt.Config
+	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
+	model, err := gpt.New(program, ckpt, compiler, dtype, precisions[run.precision])
+	if err != nil {
+		return err
+	}
+	defer model.Close()
+	if o.dumpLogits != "" {
+		if err := dumpLogits(model, o.prompt, o.dumpLogits); err != nil {
+			return err
+		}
+	}
+	return a.emit(model, compiler, o)
+}
+
+// emit generates and prints the text, then the figures.
+func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var text strings.Builder
+	var first firstToken
+	before := compiler.CompileTime()
+	pieces := 0
+	res, err := model.Generate(ctx, gpt.Request{Prompt: o.prompt, MaxNewTokens: o.maxNewTokens, Sampling: o.sampling}, func(piece string) error {
+		if pieces++; pieces == 2 {
+			first = firstToken{since: time.Since(a.begin), compile: compiler.CompileTime() - before}
+		}
+		if pieces > 1 {
+			text.WriteString(piece)
+		}
+		if o.json {
+			return nil
+		}
+		if _, err := a.stdout.WriteString(piece); err != nil {
+			return fmt.Errorf("writing the text: %w", err)
+		}
+		return nil
+	})
+	if !o.json && isTerminal(a.stdout) && isTerminal(a.stderr) && !strings.HasSuffix(text.String(), "\n") {
+		a.say("")
+	}
+	if errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
+	if err != nil {
+		return err
+	}
+	figures := newFigures(res, first, compiler, before)
+	if o.json {
+		err = json.NewEncoder(a.stdout).Encode(generated{o.prompt, text.String(), res.Prompt, nonNil(res.Tokens), res.Stopped, figures})
+	}
+	a.say("%s", figures)
+	return err
+}
+
+// firstToken is what was known when the first token came.
+type firstToken struct {
+	since   time.Duration // since the process began
+	compile time.Duration // spent compiling
+}
+
+// figures say how fast a text was generated. Times of compilation are in CompileMS alone.
+type figures struct {
+	CompileMS       float64 `json:"compile_ms"`
+	PromptMS        float64 `json:"prompt_ms"`
+	FirstTokenMS    float64 `json:"first_token_ms"`
+	PromptTokens    int     `json:"prompt_tokens"`
+	NewTokens       int     `json:"new_tokens"`
+	TokensPerSecond float64 `json:"tokens_per_second"`
+	Device          string  `json:"device"`
+}
+
+// generated is what --json prints.
+type generated struct {
+	Prompt string `json:"prompt"`
+	// Text is the continuation.
+	Text         string  `json:"text"`
+	PromptTokens []int32 `json:"prompt_tokens"`
+	Tokens       []int32 `json:"tokens"`
+	Stopped      string  `json:"stopped"`
+	Figures      figures `json:"figures"`
+}
+
+func newFigures(res *gpt.Result, first firstToken, c *jit.Compiler, before time.Duration) figures {
+	f := figures{
+		CompileMS:    ms(c.CompileTime()),
+		PromptMS:     ms(max(0, res.PromptTime-first.compile)),
+		FirstTokenMS: ms(first.since),
+		PromptTokens: len(res.Prompt), NewTokens: len(res.Tokens),
+		Device: c.Device.Name(),
+	}
+	// The second token compiles the graph of one-token steps; that is not its speed.
+	decode := res.DecodeTime - (c.CompileTime() - before - first.compile)
+	if n := len(res.Tokens); n > 1 && decode > 0 {
+		f.TokensPerSecond = float64(n-1) / decode.Seconds()
+	}
+	return f
+}
+
+func (f figures) String() string {
+	return fmt.Sprintf("compile %.1f ms, prompt %.1f ms (%d tokens), first token %.0f ms after start, %.1f tokens/s (%d tokens), device %s",
+		f.CompileMS, f.PromptMS, f.PromptTokens, f.FirstTokenMS, f.TokensPerSecond, f.NewTokens, f.Device)
+}
+
+func ms(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+func nonNil(ids []int32) []int32 {
+	if ids == nil {
+		return []int32{}
+	}
+	return ids
+}
+
+func modelDType(name string) (lang.DType, error) {
+	for _, d := range modelDTypes {
+		if d.String() == name {
+			return d, nil
+		}
+	}
+	return lang.Invalid, fmt.Errorf("--dtype is %q, must be one of f32, bf16, f16", name)
+}
+
+func noModelError(path string, names []string) error {
+	if len(names) == 0 {
+		return fmt.Errorf("%s has nothing to run: no kernel and no graph", path)
+	}
+	const most = 12
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], ", ..."
+	}
+	return fmt.Errorf("%s is no language model, for no graph is marked @generate; name a kernel or graph of it to run: %s%s", path, strings.Join(names, ", "), more)
+}
+
+// openCheckpoint opens a checkpoint's folder, or the embedded mini model.
+func openCheckpoint(dir string) (ckpt *gpt.Checkpoint, name string, err error) {
+	if dir != "" {
+		ckpt, err = gpt.Open(dir)
+		return ckpt, dir, err
+	}
+	ckpt, err = gpt.OpenFS(gpt.Mini())
+	return ckpt, "mini", err
+}
+
+// dumpLogits writes the logits after every token of the prompt.
+func dumpLogits(model *gpt.Model, prompt, path string) error {
+	ids, err := model.Encode(prompt)
+	if err != nil {
+		return err
+	}
+	logits, err := model.Scores(ids)
+	if err != nil {
+		return err
+	}
+	return safetensors.Write(path, []safetensors.Tensor{{
+		Name: "logits", DType: lang.F32, Shape: []int{len(ids), len(logits) / len(ids)}, Data: jit.Bytes(logits),
+	}}, nil)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"math/rand/v2"
+	"sort"
+	"strings"
+
+	"tilec/lang"
+)
+
+// generator makes the elements of an array.
+type generator struct {
+	// parameters names the numbers that it takes.
+	parameters []string
+	// element gives element i.
+	element func(p []float64, r *rand.Rand, i int64) float64
+}
+
+func (g *generator) signature() string {
+	if len(g.parameters) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(g.parameters, ", ") + ")"
+}
+
+var generators = map[string]*generator{
+	"zeros":  {element: func([]float64, *rand.Rand, int64) float64 { return 0 }},
+	"ones":   {element: func([]float64, *rand.Rand, int64) float64 { return 1 }},
+	"arange": {element: func(_ []float64, _ *rand.Rand, i int64) float64 { return float64(i) }},
+	"full":   {parameters: []string{"value"}, element: func(p []float64, _ *rand.Rand, _ int64) float64 { return p[0] }},
+	"rand":   {element: func(_ []float64, r *rand.Rand, _ int64) float64 { return r.Float64() }},
+	"randn":  {element: func(_ []float64, r *rand.Rand, _ int64) float64 { return r.NormFloat64() }},
+	"randint": {parameters: []string{"low", "high"}, element: func(p []float64, r *rand.Rand, _ int64) float64 {
+		low, high := int64(p[0]), int64(p[1])
+		return float64(low + r.Int64N(max(1, high-low)))
+	}},
+}
+
+func generatorNames() []string {
+	names := make([]string, 0, len(generators))
+	for n := range generators {
+		names = append(names, n)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// usual is what a tensor that the command line leaves out is filled with.
+func usual(d lang.DType) (name string, parameters []float64) {
+	switch {
+	case d.IsFloat():
+		return "randn", nil
+	case d == lang.Bool:
+		return "randint", []float64{0, 2}
+	}
+	return "randint", []float64{0, 10}
+}
+
+// generate makes n elements of a type. The random numbers depend on the seed
+// and on the name, so that leaving one argument out does not change the others.
+func (g *generator) generate(parameters []float64, d lang.DType, n int64, seed uint64, name string) []byte {
+	stream := uint64(14695981039346656037) // FNV-1a
+	for _, c := range []byte(name) {
+		stream = (stream ^ uint64(c)) * 1099511628211
+	}
+	r := rand.New(rand.NewPCG(seed, stream))
+	size, put := int64(d.Size()), elementOf(d).put
+	data := make([]byte, n*size)
+	for i := range n {
+		put(data[i*size:], g.element(parameters, r, i))
+	}
+	return data
+}

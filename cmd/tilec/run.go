@@ -1,0 +1,118 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"tilec/jit"
+	"tilec/jit/cache"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// runOptions are the flags of `tilec run` that both of its forms have.
+type runOptions struct {
+	device    string
+	precision string
+	seed      uint64
+}
+
+// precisions maps what users write to what the compiler calls it: tf32 is its default.
+var precisions = map[string]string{"tf32": "", "tf32x3": "tf32x3", "ieee": "ieee"}
+
+func (a *app) runCommand() *cobra.Command {
+	var shared runOptions
+	var text generateOptions
+	var kernel kernelOptions
+	cmd := &cobra.Command{
+		Use:   "run FILE.tile [KERNEL [NAME=VALUE ...]]",
+		Short: "Generate text with a language model, or run one kernel or graph",
+		Long: `With a file alone, run generates text: the file is a language model when one of its graphs is marked @generate.
+Stdout gets the prompt and its continuation as it comes; stderr gets progress and a last line of figures.
+A file is looked up on disk, then among the sources inside tilec: ` + strings.Join(embeddedNames(), ", ") + `.
+
+With a name, run runs that kernel or graph. Each argument is NAME=VALUE:
+  x=randn[1024,768]      also rand, zeros, ones, arange, full(1.5), randint(0, 9)
+  x=randn[M,N]:bf16      sizes by name, element type behind the colon
+  x=zeros                the shape follows from the other arguments
+  x=@x.npy               a file; x=@x.safetensors:name names one of its tensors
+  eps=1e-5 start=3       scalars and constants
+  N=768 T=bf16 BM=128    dimensions, element types, extents of blocks
+Tensors that are left out are random, when their shape is known. Without T=..., an element type is f32.`,
+		Example: `  tilec run gpt.tile --prompt 'JULIET:' --temperature 0
+  tilec run std/nn.tile softmax x=randn[4,1000] --out y.npy
+  tilec run std/nn.tile linear M=512 K=768 N=768 T=bf16 --time --check`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, ok := precisions[shared.precision]; !ok {
+				return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", shared.precision)}
+			}
+			if len(args) == 1 {
+				if set := flagsChanged(cmd, kernelFlags...); set != "" {
+					return usageError{fmt.Errorf("%s: only with the name of a kernel or graph to run", set)}
+				}
+				return a.generate(args[0], shared, text)
+			}
+			if set := flagsChanged(cmd, generateFlags...); set != "" {
+				return usageError{fmt.Errorf("%s: only for language models, not with the kernel %s", set, args[1])}
+			}
+			return a.runNamed(args[0], args[1], args[2:], shared, kernel)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.StringVar(&shared.device, "device", "auto", "auto, cpu, cuda or cuda:N; auto is the first GPU, or the CPU without one")
+	f.StringVar(&shared.precision, "precision", "tf32", "of f32 contractions on tensor cores: tf32, tf32x3 or ieee")
+	f.Uint64Var(&shared.seed, "seed", 0, "of the random numbers")
+	text.flags(f)
+	kernel.flags(f)
+	return cmd
+}
+
+// open opens a device and a compiler for it.
+func (a *app) open(device string) (*jit.Compiler, error) {
+	d, err := jit.OpenDevice(device)
+	if err != nil {
+		return nil, err
+	}
+	c := jit.NewCompiler(d, a.logs)
+	if d.ID() != "cpu" {
+		c.Cache = cache.Open("")
+	}
+	return c, nil
+}
+
+// parseDType reads an element type's name.
+func parseDType(name string) (lang.DType, error) {
+	if d, ok := lang.ParseDType(name); ok {
+		return d, nil
+	}
+	names := make([]string, 0, len(lang.DTypes()))
+	for _, d := range lang.DTypes() {
+		names = append(names, d.String())
+	}
+	return lang.Invalid, fmt.Errorf("unknown element type %q: known are %s", name, strings.Join(names, ", "))
+}
+
+// runnable lists what `tilec run` can run by name: the kernels and graphs of the
+// file itself, then those that it imports.
+func runnable(p *typecheck.Program) []string {
+	root := p.Modules[len(p.Modules)-1].Source
+	var own, imported []string
+	add := func(at lang.Span, name string) {
+		if at.Source == root {
+			own = append(own, name)
+		} else {
+			imported = append(imported, name)
+		}
+	}
+	for _, k := range p.Kernels {
+		add(k.Decl.Name.Span(), k.Name)
+	}
+	for _, g := range p.Graphs {
+		add(g.Decl.Name.Span(), g.Name)
+	}
+	return append(own, imported...)
+}

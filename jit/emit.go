@@ -1,0 +1,82 @@
+package jit
+
+import (
+	"tilec/jit/plan"
+	"tilec/jit/ptx"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file serves tools that look at a kernel with no launch at hand.
+
+// Specialise makes a specialisation of a kernel from sizes, element types and
+// constants by name; @sizes gives what the options leave out. Tensors are taken
+// to be contiguous and aligned, as fresh ones are.
+func Specialise(k *typecheck.Kernel, opts Options) (*Spec, error) {
+	b := newBindings(k.Name)
+	at := k.Decl.Name.Span()
+	given := map[*typecheck.Symbol]typecheck.Literal{}
+	for _, c := range k.Consts {
+		if v, ok := opts.Consts[c.Name]; ok {
+			given[c] = v
+		} else if n, ok := k.SizeHints[c]; ok && c.DType.IsInt() {
+			given[c] = typecheck.Literal{DType: c.DType, Int: n}
+		}
+	}
+	if err := b.constants(k.Consts, given, at); err != nil {
+		return nil, err
+	}
+	for _, d := range k.Dims {
+		n, ok := opts.Dims[d.Name]
+		if !ok {
+			n, ok = k.SizeHints[d]
+		}
+		if !ok {
+			return nil, launchError(at, lang.ErrArgMissing, "the size of dimension %s of %s is not known: give it, as in %s=1024, or write @sizes(%s = 1024) above the kernel", d.Name, k.Name, d.Name, d.Name)
+		}
+		b.dims[d] = n
+	}
+	for _, p := range k.TypeParams {
+		d, ok := opts.Types[p.Name]
+		if !ok {
+			d, ok = k.TypeHints[p]
+		}
+		if !ok {
+			return nil, launchError(at, lang.ErrArgMissing, "element type %s of %s is not known: give it, as in %s=f32, or write @sizes(%s = f32) above the kernel", p.Name, k.Name, p.Name, p.Name)
+		}
+		if !p.Accepts(d) {
+			return nil, launchError(at, lang.ErrArgType, "%s of %s must be of a type that %s allows, and %s is not", p.Name, k.Name, p.Bound, d)
+		}
+		b.types[p] = d
+	}
+	s := &Spec{Kernel: k, Types: b.types, Consts: b.consts, Dims: b.dims, Pins: opts.Pins, Precision: opts.Precision}
+	for _, p := range params(k) {
+		l := Layout{}
+		if p.IsTensor {
+			if _, err := b.shape(p.Name, p.Shape, at); err != nil {
+				return nil, err
+			}
+			l = Layout{Contiguous: true, Align: powerDivisor(0)}
+		}
+		s.Layouts = append(s.Layouts, l)
+	}
+	return s, nil
+}
+
+// PTX compiles the kernel to the text of a PTX module for the target that it was lowered for.
+func (l *Lowered) PTX(t plan.Target) (string, error) {
+	m, err := ptx.Compile(l.Func, l.Plan, t)
+	if err != nil {
+		return "", err
+	}
+	return m.Text, nil
+}
+
+// Outputs are the types and shapes of the program's results; their memory is not set.
+func (p *Program) Outputs() []*Tensor {
+	out := make([]*Tensor, len(p.outputs))
+	for i, v := range p.outputs {
+		out[i] = &Tensor{DType: v.dtype, Shape: v.shape}
+	}
+	return out
+}
