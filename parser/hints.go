@@ -85,6 +85,16 @@ func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
 		if h, ok := foreign[prev.Value]; ok {
 			return &lang.Fix{Message: h}
 		}
+		if first := g.before(prev); first != nil && (first.Type == kindNewline || is(first, "{")) {
+			if fix := g.meant(prev, "let", "axis", "for", "if", "check"); fix != nil {
+				return fix
+			}
+		}
+	}
+	if t.Type == kindIdent && want == wantDecl {
+		if fix := g.meant(t, "import", "const", "fn", "kernel", "struct", "graph", "test"); fix != nil {
+			return fix
+		}
 	}
 	_, binary := binaryLevel[t.Value]
 	binary = binary && t.Type != kindString || is(t, ".") || is(t, "**")
@@ -106,4 +116,13 @@ func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
 		fix.Edits = []lang.Edit{{At: g.spanOf(t), New: "=="}}
 	}
 	return fix
+}
+
+// meant proposes the word that a misspelled one is nearest to; nil when none is near.
+func (g *grammar) meant(t *lexer.Token, among ...string) *lang.Fix {
+	word := lang.Nearest(t.Value, among)
+	if word == "" {
+		return nil
+	}
+	return &lang.Fix{Message: fmt.Sprintf("did you mean `%s`?", word), Edits: []lang.Edit{{At: g.spanOf(t), New: word}}}
 }
