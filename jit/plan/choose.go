@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -101,6 +102,9 @@ type scored struct {
 
 // score keeps the two cheapest; of equals, the first.
 func score(c at, e *estimate, best, second *scored) {
+	// Whole picoseconds, so that the last bits of a float, which differ between
+	// processors that fuse operations and others, decide nothing.
+	e.time = math.Round(e.time*1e12) / 1e12
 	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages}, e}
 	switch {
 	case best.e == nil || e.time < best.e.time:
@@ -137,12 +141,8 @@ func (s *scored) plan(m *model) *Plan {
 func (c at) describe() string {
 	var parts []string
 	for i, a := range c.f.Axes {
-		name := a.Tile
-		if name == "" {
-			name = a.Name
-		}
 		if !a.Scalar && (a.Kind != ir.Whole || c.streamed(i)) {
-			parts = append(parts, fmt.Sprintf("%s=%d", name, c.extent[i]))
+			parts = append(parts, fmt.Sprintf("%s=%d", parameter(a), c.extent[i]))
 		}
 	}
 	if c.warps > 0 {

@@ -75,6 +75,20 @@ func cases() []planCase {
 	return cs
 }
 
+// firstDifference gives the first line in which two texts differ; equal ones where they do not.
+func firstDifference(want, got string) (w, g string) {
+	ws, gs := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range min(len(ws), len(gs)) {
+		if ws[i] != gs[i] {
+			return ws[i], gs[i]
+		}
+	}
+	if len(ws) != len(gs) {
+		return fmt.Sprintf("%d lines", len(ws)), fmt.Sprintf("%d lines", len(gs))
+	}
+	return "", ""
+}
+
 // The plans are golden, so that a change of the planner shows in review.
 func TestPlans(t *testing.T) {
 	for _, name := range []string{"sm_90a", "sm_80", "cpu"} {
@@ -93,7 +107,9 @@ func TestPlans(t *testing.T) {
 		}
 		want, err := os.ReadFile(file)
 		require.NoError(t, err)
-		assert.Equal(t, string(want), b.String(), "run with -update where the change is meant")
+		if w, g := firstDifference(string(want), b.String()); w != g {
+			t.Errorf("%s: run with -update where the change is meant\nwant %s\ngot  %s", file, w, g)
+		}
 	}
 }
 
@@ -179,4 +195,22 @@ func TestApplyNeedsEveryExtent(t *testing.T) {
 	f := kernel(t, "add")
 	err := (&plan.Plan{}).Apply(f)
 	assert.EqualError(t, err, "plan for add gives no extent for axis i")
+}
+
+// Axes that share a parameter get the same extent; an axis without one is pinned by its name.
+func TestSharedAndUnnamedParameters(t *testing.T) {
+	f := kernel(t, "attention", "by BN", "by BM")
+	p, err := plan.Choose(f, target(t, "sm_90a"), sizes(map[string]int64{"B": 8, "S": 1024}), nil)
+	require.NoError(t, err)
+	assert.Equal(t, p.Extents["i"], p.Extents["j"])
+	p, err = plan.Choose(f, target(t, "sm_90a"), nil, map[string]int64{"BM": 32})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int64{"i": 32, "j": 32}, p.Extents)
+
+	f = kernel(t, "softmax")
+	p, err = plan.Choose(f, target(t, "sm_90a"), nil, map[string]int64{"j": 256})
+	require.NoError(t, err)
+	assert.Equal(t, map[string]int64{"j": 256}, p.Chunks)
+	_, err = plan.Choose(kernel(t, "attention"), target(t, "sm_90a"), nil, map[string]int64{"e": 16})
+	assert.EqualError(t, err, "plan for attention on sm_90a: e = 16: axis e cannot be cut, its tiles are carried or renamed; its extent is 64")
 }

@@ -41,7 +41,11 @@ func (c at) cpu() (*estimate, *violation) {
 			m, k := float64(c.free(s.op.Args[0], s.op.Args[1])), float64(c.free(s.op.Args[1], s.op.Args[0]))
 			e.issue += n * (1/m + 1/k) * packTime
 		case len(s.axes) > 0:
-			e.issue += n * weight(s.op) * elementTime * cold
+			w := weight(s.op)
+			if s.op.Tensor != nil {
+				w = 1
+			}
+			e.issue += n * w * elementTime * cold
 		}
 	}
 	share := float64(ceilDiv(e.blocks, cores)) / float64(e.blocks) // of the busiest core

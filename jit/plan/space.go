@@ -10,12 +10,12 @@ import (
 	"tilec/lang"
 )
 
-// knob is one thing to choose: the extent of an axis, or the chunk of a Whole one.
+// knob is one thing to choose: the extent of an axis, or the chunk of a Whole
+// one, or of all axes that share a parameter.
 type knob struct {
-	axis int // place in Func.Axes
+	axes []int // places in Func.Axes
 	// values to choose from, in increasing order. Of a Whole axis, its length stands for "not streamed".
 	values []int64
-	pinned bool
 }
 
 // candidate is one point of the space.
@@ -56,39 +56,45 @@ func powersOfTwo(lo, hi int64) []int64 {
 	return ps
 }
 
+// parameter is the name by which an axis's extent can be pinned.
+func parameter(a *ir.Axis) string {
+	if a.Tile != "" {
+		return a.Tile
+	}
+	return a.Name
+}
+
 // knobs lists what is open in the kernel, given the pins.
 func (m *model) knobs(pins map[string]int64) ([]knob, error) {
-	used := map[string]bool{"warps": true, "stages": true}
+	byName := map[string]int{}
 	var ks []knob
 	for i, a := range m.f.Axes {
-		used[a.Tile] = true
-		switch pin, ok := pins[a.Tile]; {
-		case a.Scalar:
-			ks = append(ks, knob{i, []int64{1}, true})
-		case ok && a.Tile != "":
-			if pin <= 0 {
-				return nil, fmt.Errorf("%s = %d: an extent is at least 1", a.Tile, pin)
-			}
-			if a.Kind == ir.Whole {
-				pin = min(pin, a.Len)
-				if pin < a.Len && !m.streamable[i] {
-					return nil, fmt.Errorf("%s = %d: axis %s cannot be cut, its tiles are carried or renamed; its extent is %d", a.Tile, pin, a.Name, a.Len)
-				}
-			}
-			ks = append(ks, knob{i, []int64{pin}, true})
-		case a.Kind != ir.Whole && a.Extent > 0:
-			ks = append(ks, knob{i, []int64{a.Extent}, true})
-		default:
-			ks = append(ks, knob{i, m.open(i), false})
+		if a.Scalar {
+			ks = append(ks, knob{[]int{i}, []int64{1}})
+			continue
 		}
+		name := parameter(a)
+		values, err := m.values(i, pins)
+		if err != nil {
+			return nil, err
+		}
+		if at, shared := byName[name]; shared {
+			k := &ks[at]
+			k.axes = append(k.axes, i)
+			both := slices.DeleteFunc(slices.Clone(k.values), func(v int64) bool { return !slices.Contains(values, v) })
+			if len(both) > 0 {
+				k.values = both
+			}
+			continue
+		}
+		byName[name] = len(ks)
+		ks = append(ks, knob{[]int{i}, values})
 	}
 	for _, name := range sortedKeys(pins) {
-		if !used[name] {
-			var known []string
-			for n := range used {
-				if n != "" {
-					known = append(known, n)
-				}
+		if _, ok := byName[name]; !ok && name != "warps" && name != "stages" {
+			known := []string{"warps", "stages"}
+			for n := range byName {
+				known = append(known, n)
 			}
 			sort.Strings(known)
 			return nil, fmt.Errorf("%s = %d: kernel %s has no such parameter; it has %s", name, pins[name], m.f.Name, strings.Join(known, ", "))
@@ -96,6 +102,26 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 	}
 	thin(ks)
 	return ks, nil
+}
+
+// values is what an axis's extent can be.
+func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
+	a := m.f.Axes[i]
+	name := parameter(a)
+	pin, ok := pins[name]
+	switch {
+	case ok && pin <= 0:
+		return nil, fmt.Errorf("%s = %d: an extent is at least 1", name, pin)
+	case ok && a.Kind == ir.Whole && pin < a.Len && !m.streamable[i]:
+		return nil, fmt.Errorf("%s = %d: axis %s cannot be cut, its tiles are carried or renamed; its extent is %d", name, pin, a.Name, a.Len)
+	case ok && a.Kind == ir.Whole:
+		return []int64{min(pin, a.Len)}, nil
+	case ok:
+		return []int64{pin}, nil
+	case a.Kind != ir.Whole && a.Extent > 0:
+		return []int64{a.Extent}, nil
+	}
+	return m.open(i), nil
 }
 
 // open is the extents to choose from for an axis that nothing pins.
@@ -199,7 +225,9 @@ func each(ks []knob, extent []int64, visit func([]int64)) {
 		return
 	}
 	for _, v := range ks[0].values {
-		extent[ks[0].axis] = v
+		for _, i := range ks[0].axes {
+			extent[i] = v
+		}
 		each(ks[1:], extent, visit)
 	}
 }
