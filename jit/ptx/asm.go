@@ -85,14 +85,16 @@ type asm struct {
 	entry   []line
 	body    []line
 	inEntry int // how deep atEntry calls are nested
-	// early are the registers defined in the entry section: they hold everywhere.
-	early   map[reg]bool
+	// level is how deep in loops and branches a register is defined, 0 for the
+	// entry section; at is the level of what is being emitted.
+	level   map[reg]int
+	at      int
 	files   []*lang.Source
 	lastLoc string
 }
 
 func newAsm(arch int) *asm {
-	a := &asm{arch: arch, version: 70, early: map[reg]bool{}}
+	a := &asm{arch: arch, version: 70, level: map[reg]int{}}
 	if arch >= 89 {
 		a.version = 78
 	}
@@ -106,8 +108,8 @@ func newAsm(arch int) *asm {
 func (a *asm) reg(c regClass) reg {
 	a.count[c]++
 	r := reg{class: c, id: a.count[c]}
-	if a.inEntry > 0 {
-		a.early[r] = true
+	if a.inEntry == 0 {
+		a.level[r] = a.at
 	}
 	return r
 }
@@ -148,6 +150,21 @@ func (a *asm) op(c regClass, name string, args ...any) reg {
 		fmt.Fprintf(&b, ", %v", x)
 	}
 	a.add(line{text: b.String()})
+	return d
+}
+
+// insert emits one instruction before line number index of the body, which is code of a
+// level, and gives the register that it defines.
+func (a *asm) insert(index, level int, c regClass, name string, args ...any) reg {
+	end, here := len(a.body), a.at
+	a.at = level
+	d := a.op(c, name, args...)
+	a.at = here
+	if index < end {
+		l := a.body[end]
+		copy(a.body[index+1:], a.body[index:end])
+		a.body[index] = l
+	}
 	return d
 }
 

@@ -31,21 +31,37 @@ func (k *kernel) state(a *ir.Axis) *axisState {
 	return st
 }
 
-// calc is a pure instruction, computed once for equal operands in reach: in the
-// entry section when its operands are there, else here. Operands are registers or ints.
+// calc is a pure instruction, computed once for equal operands in reach: before
+// the loops and branches that its operands do not depend on. Operands are registers or ints.
 func (k *kernel) calc(c regClass, name string, args ...any) reg {
-	early := true
+	if k.a.inEntry > 0 {
+		return k.a.op(c, name, args...)
+	}
+	level := 1
 	for _, x := range args {
-		if r, ok := x.(reg); ok && !k.a.early[r] {
-			early = false
+		if r, ok := x.(reg); ok {
+			level = max(level, k.a.level[r])
 		}
 	}
-	emit := func() reg { return k.a.op(c, name, args...) }
 	key := fmt.Sprint(c, name, args)
-	if early {
-		return k.atEntry(key, emit)
+	for s := k.scope; s != nil; s = s.parent {
+		if r, ok := s.memo[key]; ok {
+			return r
+		}
 	}
-	return k.memo(key, emit)
+	// The outermost scope where all operands are defined, and the point in the
+	// code before the scope inside it.
+	home, index := k.scope, len(k.a.body)
+	for home.level > level {
+		index = home.begin
+		home = home.parent
+	}
+	r := k.a.insert(index, level, c, name, args...)
+	home.memo[key] = r
+	for s := k.scope; s != home; s = s.parent {
+		s.begin++
+	}
+	return r
 }
 
 // add, sub and mul are 32-bit arithmetic on registers and ints.
@@ -241,7 +257,7 @@ func (k *kernel) multiple(v *ir.Value) int64 {
 	return 1
 }
 
-// threadCoord is the thread's part of the coordinate along a: an int or a register of the entry section.
+// threadCoord is the thread's part of the coordinate along a: an int or a register.
 func (k *kernel) threadCoord(l layout, a *ir.Axis) any {
 	type field struct{ at, bits, stride int }
 	var fields []field
@@ -275,28 +291,22 @@ func (k *kernel) threadCoord(l layout, a *ir.Axis) any {
 	if len(fields) == 0 {
 		return 0
 	}
-	key := fmt.Sprint("thread", fields)
-	return k.atEntry(key, func() reg {
-		var sum reg
-		for _, f := range fields {
-			x := k.tid
-			if f.at > 0 {
-				x = k.a.op(b32, "shr.u32", x, f.at)
-			}
-			if 1<<(f.at+f.bits) < k.warps*lanes {
-				x = k.a.op(b32, "and.b32", x, 1<<f.bits-1)
-			}
-			switch {
-			case sum.valid():
-				sum = k.a.op(b32, "mad.lo.s32", x, f.stride, sum)
-			case f.stride > 1:
-				sum = k.a.op(b32, "mul.lo.s32", x, f.stride)
-			default:
-				sum = x
-			}
+	var sum any = 0
+	for _, f := range fields {
+		x := k.tid
+		if f.at > 0 {
+			x = k.calc(b32, "shr.u32", x, f.at)
 		}
-		return sum
-	})
+		if 1<<(f.at+f.bits) < k.warps*lanes {
+			x = k.calc(b32, "and.b32", x, 1<<f.bits-1)
+		}
+		if r, ok := sum.(reg); ok {
+			sum = k.calc(b32, "mad.lo.s32", x, f.stride, r)
+		} else {
+			sum = k.mul(x, f.stride)
+		}
+	}
+	return sum
 }
 
 // position is the absolute position along a of the thread's register coordinate 0: start plus the thread's part.

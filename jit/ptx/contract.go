@@ -263,8 +263,8 @@ func (k *kernel) contract(op *ir.Op) {
 
 // multiply emits the tensor-core instructions of a contraction.
 func (k *kernel) multiply(c *contraction, acc []reg) []reg {
-	a := k.fragments(c, c.a)
-	b := k.fragments(c, c.b)
+	aTile, bTile := k.stage(c, c.a), k.stage(c, c.b)
+	a, b := k.fragments(c, c.a, aTile), k.fragments(c, c.b, bTile)
 	mReps, nReps, kReps, batches := product(c.mReps), product(c.nReps), product(c.kReps), volume(c.batch)
 	out := append([]reg(nil), acc...)
 	// Where the rows or columns have no axis (or too few elements for a bit),

@@ -41,9 +41,16 @@ func (k *kernel) loop(op *ir.Op) {
 
 	stages := k.newPipeline(op, lo, hi, step)
 	top, done := a.label(), a.label()
+	begin := len(a.body)
 	a.ins("@%v bra %s", a.op(pred, "setp.ge.s32", position, hi), done)
 	a.place(top)
-	k.push()
+	k.push(begin)
+	k.a.level[position] = k.scope.level
+	for _, regs := range carried {
+		for _, r := range regs {
+			k.a.level[r] = k.scope.level
+		}
+	}
 	k.assumeTouched()
 	k.hold(body.Params[0], uniform(k.warps), []reg{position})
 	for i, p := range body.Params[1:] {
@@ -67,6 +74,9 @@ func (k *kernel) loop(op *ir.Op) {
 	stages.finish()
 	k.assumeTouched()
 	for i, v := range op.Results {
+		for _, r := range carried[i] {
+			k.a.level[r] = k.scope.level
+		}
 		k.hold(v, k.home[body.Params[i+1]], carried[i])
 	}
 }
@@ -197,9 +207,10 @@ func (k *kernel) branch(op *ir.Op) {
 	for i, v := range op.Results {
 		out[i] = a.regs(classOf(v.Type.DType), k.home[v].regs())
 	}
+	begin := len(a.body)
 	a.ins("@!%v bra.uni %s", cond, other)
 	for i, b := range op.Blocks {
-		k.push()
+		k.push(begin)
 		k.assumeTouched()
 		k.block(b)
 		for j, v := range b.Yield {
@@ -207,6 +218,7 @@ func (k *kernel) branch(op *ir.Op) {
 				k.move(out[j][n], r)
 			}
 		}
+		begin = k.scope.begin // what was computed before it has moved it
 		k.pop()
 		if i == 0 {
 			a.ins("bra.uni %s", end)

@@ -12,22 +12,44 @@ type fragments struct {
 	at func(step, rep, batch int) []reg
 }
 
-// fragments finds the way to an operand: from the registers where a thread holds
+// staged is an operand that is ready to be read: in registers or in shared memory.
+type staged struct {
+	regs []reg
+	tile *sharedTile
+}
+
+// stage finds the way to an operand: from the registers where a thread holds
 // what it needs, through shared memory otherwise.
-func (k *kernel) fragments(c *contraction, arg int) fragments {
+func (k *kernel) stage(c *contraction, arg int) staged {
 	v := c.op.Args[arg]
-	l, reps := c.aLayout, product(c.mReps)
+	if regs := k.inRegisters(c, v, c.fragmentLayout(arg)); regs != nil {
+		return staged{regs: regs}
+	}
+	return staged{tile: k.operandTile(c, arg)}
+}
+
+// fragmentLayout is the layout of an operand's fragments.
+func (c *contraction) fragmentLayout(arg int) layout {
+	if arg == c.a {
+		return c.aLayout
+	}
+	return c.bLayout
+}
+
+// fragments reads a staged operand.
+func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
+	l, reps := c.fragmentLayout(arg), product(c.mReps)
 	if arg == c.b {
-		l, reps = c.bLayout, product(c.nReps)
+		reps = product(c.nReps)
 	}
 	steps := product(c.kReps)
 	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
-	if _, regs := k.inRegisters(c, v, l); regs != nil {
+	if s.regs != nil {
 		return fragments{at: func(step, rep, batch int) []reg {
-			return k.packFragment(c, arg, l, regs, number(step, rep, batch))
+			return k.packFragment(c, arg, l, s.regs, number(step, rep, batch))
 		}}
 	}
-	t := k.operandTile(c, arg)
+	t := s.tile
 	k.reading(t.buffer)
 	if load := k.matrices(c, arg, t); load != nil {
 		return fragments{at: load}
@@ -46,7 +68,7 @@ func (k *kernel) fragments(c *contraction, arg int) fragments {
 
 // inRegisters finds a copy of an operand that every thread holds as the fragment
 // wants it, with the elements that do not exist along the depth replaced by 0.
-func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) (*held, []reg) {
+func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []reg {
 	for _, h := range k.copies(v) {
 		from, ok := h.layout.permutation(l, v.Type.Axes)
 		if !ok {
@@ -63,9 +85,9 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) (*held, []re
 				regs[i] = k.selected(m, regs[i], k.zero(v.Type.DType))
 			}
 		}
-		return &h, regs
+		return regs
 	}
-	return nil, nil
+	return nil
 }
 
 // packFragment packs the elements of fragment number n as the instruction wants
@@ -152,10 +174,7 @@ func (t *sharedTile) holds(want *sharedTile) bool {
 // global memory, padded to the instruction's sizes.
 func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
 	v := c.op.Args[arg]
-	l := c.aLayout
-	if arg == c.b {
-		l = c.bLayout
-	}
+	l := c.fragmentLayout(arg)
 	axes := reversed(v.Type.Axes)
 	first := 0
 	if v.Def != nil && v.Def.Code == lang.OpLoad {
@@ -339,11 +358,7 @@ func (k *kernel) hoistOperands(op *ir.Op, inside map[*ir.Value]bool) {
 			k.simtTile(c, arg)
 			continue
 		}
-		l := c.aLayout
-		if arg == c.b {
-			l = c.bLayout
-		}
-		if _, regs := k.inRegisters(c, v, l); regs == nil {
+		if k.inRegisters(c, v, c.fragmentLayout(arg)) == nil {
 			k.operandTile(c, arg)
 		}
 	}

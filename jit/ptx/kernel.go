@@ -51,6 +51,8 @@ type scope struct {
 	axes   map[*ir.Axis]*axisState
 	tiles  map[*ir.Value][]*sharedTile
 	mark   int // top of the shared arena when the scope began
+	level  int // how deep the scope is nested; 0 is the entry section, 1 the body
+	begin  int // the line of the body at which the scope begins
 }
 
 func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
@@ -60,7 +62,7 @@ func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 		products: map[*ir.Op]*contraction{},
 		written:  map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{},
 	}
-	k.push()
+	k.push(0)
 	k.root = k.scope
 	f.Walk(func(op *ir.Op) bool {
 		for i, v := range op.Args {
@@ -74,9 +76,16 @@ func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 	return k
 }
 
-func (k *kernel) push() {
+// push begins a scope whose code starts at line begin of the body: what it
+// computes from outside alone goes before that line.
+func (k *kernel) push(begin int) {
+	level := 0
+	if k.scope != nil {
+		level = k.scope.level + 1
+	}
+	k.a.at = level
 	k.scope = &scope{
-		parent: k.scope, values: map[*ir.Value][]held{}, memo: map[string]reg{},
+		level: level, begin: begin, parent: k.scope, values: map[*ir.Value][]held{}, memo: map[string]reg{},
 		axes: map[*ir.Axis]*axisState{}, tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
 	}
 }
@@ -84,18 +93,7 @@ func (k *kernel) push() {
 func (k *kernel) pop() {
 	k.arena.top = k.scope.mark
 	k.scope = k.scope.parent
-}
-
-// memo gives a register computed earlier in this scope or one around it, or computes it here.
-func (k *kernel) memo(key string, emit func() reg) reg {
-	for s := k.scope; s != nil; s = s.parent {
-		if r, ok := s.memo[key]; ok {
-			return r
-		}
-	}
-	r := emit()
-	k.scope.memo[key] = r
-	return r
+	k.a.at = k.scope.level
 }
 
 // atEntry gives a register computed once, in the entry section, from what the entry section has.
@@ -105,10 +103,7 @@ func (k *kernel) atEntry(key string, emit func() reg) reg {
 	}
 	var r reg
 	k.a.atEntry(func() {
-		here := k.scope
-		k.scope = k.root
 		r = emit()
-		k.scope = here
 	})
 	k.root.memo[key] = r
 	return r
@@ -140,7 +135,7 @@ func (k *kernel) lower() {
 		}
 	}
 	k.grid()
-	k.push()
+	k.push(0)
 	k.block(k.f.Body)
 }
 

@@ -40,6 +40,9 @@ func ulps64(got float64, want *big.Float) float64 {
 // reals are f64 from lo to hi, by size and by value, of both signs where lo is negative.
 func reals(r *rand.Rand, n int, lo, hi float64) []float64 {
 	out := []float64{hi, math.Nextafter(hi, 0)}
+	for k := 1.0; k <= 70000 && k*2 < hi; k *= 1.7 { // beside zeros and poles of sine, cosine and tangent
+		out = append(out, math.Floor(k)*(math.Pi/2), math.Nextafter(math.Floor(k)*(math.Pi/2), 0))
+	}
 	if lo < 0 {
 		out = append(out, lo)
 	}

@@ -26,18 +26,17 @@ func floatMod(e elem) reg {
 	return m.sel(m.test("nan", x, y), m.add(x, y), z)
 }
 
-// mod32 divides in f64 until the rest is below b. Each quotient is cut to 29 bits, so that
-// its product with b, of 24 bits, is exact, and with it the rest. A step takes
-// 28 bits off the quotient, which has at most 277.
+// mod32 divides in f64 until the rest is below b. A quotient rounded toward
+// zero, to 53 bits and to a whole number, leaves a rest that is exact: it is
+// a multiple of b's last place, times that of the quotient, and under 2^25 of them. A
+// step takes 52 bits off the quotient, which has at most 277.
 func mod32(e *asm, a, b reg) reg {
 	r, d := e.reg(f64), e.op(f64, "cvt.f64.f32", b)
 	e.ins("cvt.f64.f32 %v, %v", r, a)
 	again := e.label()
 	e.place(again)
-	q := e.op(b64, "mov.b64", e.op(f64, "div.rz.f64", r, d))
-	cut := e.op(f64, "mov.b64", e.op(b64, "and.b64", q, hex64(^uint64(1<<24-1))))
-	whole := e.op(f64, "cvt.rzi.f64.f64", cut)
-	e.ins("fma.rn.f64 %v, %v, %v, %v", r, e.op(f64, "neg.f64", whole), d, r)
+	q := e.op(f64, "cvt.rzi.f64.f64", e.op(f64, "div.rz.f64", r, d))
+	e.ins("fma.rn.f64 %v, %v, %v, %v", r, e.op(f64, "neg.f64", q), d, r)
 	e.ins("@%v bra %s", e.op(pred, "setp.ge.f64", r, d), again)
 	return e.op(f32, "cvt.rn.f32.f64", r)
 }

@@ -43,6 +43,12 @@ func samples32(f func(x float32)) {
 	for _, b := range edges() {
 		f(math.Float32frombits(b))
 	}
+	for n := 1; n < 70000; n++ { // beside zeros and poles of sine, cosine and tangent
+		x := float32(float64(n) * math.Pi / 2)
+		f(x)
+		f(math.Nextafter32(x, 0))
+		f(-math.Nextafter32(x, 1e9))
+	}
 	s := stride()
 	for b := uint32(0); ; b += s {
 		f(math.Float32frombits(b))

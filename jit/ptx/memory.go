@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 	"math"
+	"sort"
 
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -305,23 +306,28 @@ type addressing struct {
 func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
 	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]reg{}}
 	x.base = k.pointer(op.Tensor)
-	// What the whole block shares and what the thread adds come first: they are
-	// computed once; what changes in a loop comes last.
-	for _, local := range []bool{false, true} {
-		for i, d := range x.dims {
-			if d.gather {
-				if local {
-					x.gathered[i] = k.get(d.index, l.slice(d.index.Type.Axes))
-				}
-				continue
-			}
-			for _, part := range x.parts(d) {
-				r, isReg := part.value.(reg)
-				if (isReg && !k.a.early[r]) == local {
-					x.base = x.step(x.base, i, part.value, part.coef)
-				}
-			}
+	// What holds longest comes first, so that it is computed outside the loops.
+	type summand struct {
+		part
+		dim, level int
+	}
+	var sum []summand
+	for i, d := range x.dims {
+		if d.gather {
+			x.gathered[i] = k.get(d.index, l.slice(d.index.Type.Axes))
+			continue
 		}
+		for _, p := range x.parts(d) {
+			level := 0
+			if r, ok := p.value.(reg); ok {
+				level = k.a.level[r]
+			}
+			sum = append(sum, summand{p, i, level})
+		}
+	}
+	sort.SliceStable(sum, func(i, j int) bool { return sum[i].level < sum[j].level })
+	for _, p := range sum {
+		x.base = x.step(x.base, p.dim, p.value, p.coef)
 	}
 	return x
 }
@@ -337,11 +343,11 @@ func (x *addressing) parts(d dimAccess) []part {
 	var ps []part
 	k := x.k
 	for _, t := range d.affine.terms {
-		pos := k.position(x.l, t.axis)
-		if r, ok := pos.(reg); ok && !k.a.early[r] {
-			ps = append(ps, part{k.threadCoord(x.l, t.axis), t.coef}, part{k.state(t.axis).start, t.coef})
+		start := k.state(t.axis).start
+		if r, ok := start.(reg); ok && k.a.level[r] > 1 {
+			ps = append(ps, part{k.threadCoord(x.l, t.axis), t.coef}, part{start, t.coef})
 		} else {
-			ps = append(ps, part{pos, t.coef})
+			ps = append(ps, part{k.position(x.l, t.axis), t.coef})
 		}
 	}
 	for _, s := range d.affine.scalars {

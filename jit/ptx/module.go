@@ -126,7 +126,7 @@ func (k *kernel) module() *Module {
 		decl, name := paramDecl(p)
 		fmt.Fprintf(&b, "\n    .param %-5s %s", decl, name)
 	}
-	fmt.Fprintf(&b, "\n)\n.maxntid %d, 1, 1\n{\n", m.Threads)
+	fmt.Fprintf(&b, "\n)\n.maxntid %d, 1, 1\n.minnctapersm 1\n{\n", m.Threads)
 	k.a.declarations(&b)
 	b.WriteString("\n")
 	format(&b, k.a.entry)

@@ -77,8 +77,9 @@ func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
 	left := a.reg(b32)
 	a.ins("mov.b32 %v, %d", left, depth/unroll)
 	top := a.label()
+	begin := len(a.body)
 	a.place(top)
-	k.push()
+	k.push(begin)
 	for u := range unroll {
 		var values [2][]reg
 		for i, t := range tiles {
