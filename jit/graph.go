@@ -23,6 +23,8 @@ type Options struct {
 	Pins map[string]int64
 	// Precision of f32 contractions, unless a kernel says its own: "", "ieee" or "tf32x3".
 	Precision string
+	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.
+	Guard int64
 }
 
 // gval is the value of a graph expression at bind time: a tensor, a scalar, or
@@ -138,7 +140,7 @@ func (b *binder) use(v *view, n int) {
 // fresh makes a temporary, written by the next step.
 func (b *binder) fresh(d lang.DType, shape []int64) *view {
 	n := len(b.prog.steps)
-	size := (Elements(shape)*int64(d.Size()) + tempAlign - 1) / tempAlign * tempAlign
+	size := (Elements(shape)*int64(d.Size()) + b.opts.Guard + tempAlign - 1) / tempAlign * tempAlign
 	b.prog.temps = append(b.prog.temps, temp{size: size, first: n, last: n})
 	return &view{slot: slot{temp: true, index: len(b.prog.temps) - 1}, dtype: d, shape: shape, strides: contiguous(shape)}
 }

@@ -1,0 +1,169 @@
+package gpt_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/gpt"
+	"tilec/lang"
+)
+
+// reference is GPT-2 in float64, written from the model's description and not
+// from gpt.tile. With the arithmetic of a format it shows how far rounding alone
+// takes the logits.
+type reference struct {
+	layers, heads, width, vocab int
+	eps                         float64
+	weights                     map[string][]float64
+	arithmetic                  arithmetic
+}
+
+// arithmetic says where a computation rounds.
+type arithmetic struct {
+	// stored rounds what kernels keep between them: activations, cache, weights.
+	stored func(float64) float64
+	// operand rounds what enters a contraction.
+	operand func(float64) float64
+}
+
+func same(x float64) float64 { return x }
+
+func tf32(x float64) float64 {
+	b := math.Float32bits(float32(x))
+	// 13 of the 23 bits go; to nearest, ties to even.
+	return float64(math.Float32frombits((b + 0xfff + b>>13&1) &^ 0x1fff))
+}
+
+func roundTo(d lang.DType) func(float64) float64 {
+	return func(x float64) float64 { return float64(d.Round(float32(x))) }
+}
+
+// arithmetics is what each way to run the model rounds.
+var arithmetics = map[string]arithmetic{
+	"exact": {same, same},
+	"tf32":  {roundTo(lang.F32), tf32},
+	"bf16":  {roundTo(lang.BF16), same},
+	"f16":   {roundTo(lang.F16), same},
+}
+
+func newReference(t *testing.T, ckpt *gpt.Checkpoint, format string) *reference {
+	t.Helper()
+	cfg := ckpt.Config
+	r := &reference{layers: cfg.NLayer, heads: cfg.NHead, width: cfg.NEmbd, vocab: cfg.VocabSize,
+		eps: cfg.LayerNormEpsilon, weights: map[string][]float64{}, arithmetic: arithmetics[format]}
+	for _, tensor := range ckpt.Tensors.Tensors() {
+		values, err := tensor.Float32s()
+		require.NoError(t, err)
+		w := make([]float64, len(values))
+		for i, v := range values {
+			w[i] = r.arithmetic.stored(float64(v))
+		}
+		// Some exports put every name behind this prefix.
+		r.weights[strings.TrimPrefix(tensor.Name, "transformer.")] = w
+	}
+	return r
+}
+
+// logits is [position, vocabulary] for a text from its beginning.
+func (r *reference) logits(tokens []int32) []float64 {
+	n, c, keep := len(tokens), r.width, r.arithmetic.stored
+	x := make([]float64, n*c)
+	for i, t := range tokens {
+		for j := range c {
+			x[i*c+j] = keep(r.weights["wte.weight"][int(t)*c+j] + r.weights["wpe.weight"][i*c+j])
+		}
+	}
+	for l := range r.layers {
+		name := func(s string) string { return fmt.Sprintf("h.%d.%s", l, s) }
+		qkv := r.linear(r.norm(x, name("ln_1")), name("attn.c_attn"), 3*c, same)
+		o := r.attention(qkv, n)
+		add(x, r.linear(o, name("attn.c_proj"), c, same), keep)
+		h := r.linear(r.norm(x, name("ln_2")), name("mlp.c_fc"), 4*c, geluTanh)
+		add(x, r.linear(h, name("mlp.c_proj"), c, same), keep)
+	}
+	x = r.norm(x, "ln_f")
+	out := make([]float64, n*r.vocab)
+	for i := range n {
+		for v := range r.vocab {
+			out[i*r.vocab+v] = r.dot(x[i*c:(i+1)*c], r.weights["wte.weight"][v*c:(v+1)*c], 1)
+		}
+	}
+	return out
+}
+
+func add(x, y []float64, keep func(float64) float64) {
+	for i := range x {
+		x[i] = keep(x[i] + y[i])
+	}
+}
+
+func geluTanh(x float64) float64 {
+	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
+}
+
+// dot is the sum over i of a[i] b[i*stride].
+func (r *reference) dot(a, b []float64, stride int) float64 {
+	sum := 0.0
+	for i := range a {
+		sum += r.arithmetic.operand(a[i]) * r.arithmetic.operand(b[i*stride])
+	}
+	return sum
+}
+
+func (r *reference) norm(x []float64, name string) []float64 {
+	g, b, c := r.weights[name+".weight"], r.weights[name+".bias"], r.width
+	y := make([]float64, len(x))
+	for i := 0; i < len(x); i += c {
+		mean, variance := 0.0, 0.0
+		for _, v := range x[i : i+c] {
+			mean += v / float64(c)
+		}
+		for _, v := range x[i : i+c] {
+			variance += (v - mean) * (v - mean) / float64(c)
+		}
+		for j := range c {
+			y[i+j] = r.arithmetic.stored((x[i+j]-mean)/math.Sqrt(variance+r.eps)*g[j] + b[j])
+		}
+	}
+	return y
+}
+
+// linear is f(x w + b), with w stored [in, out].
+func (r *reference) linear(x []float64, name string, out int, f func(float64) float64) []float64 {
+	w, b := r.weights[name+".weight"], r.weights[name+".bias"]
+	in := len(w) / out
+	y := make([]float64, len(x)/in*out)
+	for i := range len(x) / in {
+		for j := range out {
+			y[i*out+j] = r.arithmetic.stored(f(r.dot(x[i*in:(i+1)*in], w[j:], out) + b[j]))
+		}
+	}
+	return y
+}
+
+func (r *reference) attention(qkv []float64, n int) []float64 {
+	c, d := r.width, r.width/r.heads
+	out := make([]float64, n*c)
+	for h := range r.heads {
+		for i := range n {
+			p := make([]float64, i+1)
+			sum := 0.0
+			for j := range p {
+				q, k := qkv[i*3*c+h*d:], qkv[j*3*c+c+h*d:]
+				p[j] = math.Exp(r.dot(q[:d], k[:d], 1) / math.Sqrt(float64(d)))
+				sum += p[j]
+			}
+			for j := range p {
+				p[j] = r.arithmetic.stored(p[j] / sum)
+			}
+			for e := range d {
+				out[i*c+h*d+e] = r.arithmetic.stored(r.dot(p, qkv[2*c+h*d+e:], 3*c))
+			}
+		}
+	}
+	return out
+}

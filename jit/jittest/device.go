@@ -1,0 +1,56 @@
+// Package jittest is what tests of compiled kernels share: the device under
+// test, runs that show elements left unwritten and writes gone astray, and
+// tolerances that are derived from the arithmetic rather than chosen.
+package jittest
+
+import (
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+)
+
+// DeviceVariable names the environment variable that chooses the device under
+// test, as `tilec --device` does. Tests run on the CPU unless it is set.
+const DeviceVariable = "TILEC_TEST_DEVICE"
+
+// open opens the device under test once for all tests of a process: opening a
+// GPU takes longer than most tests.
+var open = sync.OnceValues(func() (jit.Device, error) {
+	name := os.Getenv(DeviceVariable)
+	if name == "" {
+		name = "cpu"
+	}
+	return jit.OpenDevice(name)
+})
+
+// Device is the device under test. A device that was asked for and is not there fails the test.
+func Device(t testing.TB) jit.Device {
+	t.Helper()
+	d, err := open()
+	require.NoErrorf(t, err, "opening the device that %s names", DeviceVariable)
+	return d
+}
+
+// OnGPU tells whether the device under test is a GPU.
+func OnGPU(t testing.TB) bool { return Device(t).Target().Arch > 0 }
+
+// Path finds a file of the repository, whether the test runs in its package's
+// folder, as `go test` does, or in the root, as a test binary that was carried to another machine does.
+func Path(t testing.TB, name string) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return filepath.Join(dir, filepath.FromSlash(name))
+		}
+		parent := filepath.Dir(dir)
+		require.NotEqualf(t, dir, parent, "no folder above the test's holds go.mod, so %s cannot be found", name)
+		dir = parent
+	}
+}
