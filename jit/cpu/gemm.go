@@ -34,7 +34,7 @@ func multiply32(fr *frame, m, n, k int, a, b, c matrix) {
 			pack(bp, microCols, nj, kp, b.at(p, j), b.col, b.row, b)
 			for i := 0; i < m; i += blockRows {
 				mi := min(blockRows, m-i)
-				ap := fr.temp(tempPackA, (mi+microRows)*kp*4)
+				ap := fr.temp(tempPackA, (mi+microRows)*kp*4+8)
 				pack(ap, microRows, mi, kp, a.at(i, p), a.row, a.col, a)
 				macro(mi, nj, kp, ap, bp, c.at(i, j), c.row)
 			}
@@ -43,41 +43,51 @@ func multiply32(fr *frame, m, n, k int, a, b, c matrix) {
 }
 
 // pack copies a panel of a matrix as groups of width lanes, k steps of each
-// group in order; the last group is padded with zeros. lane and step are the
-// strides, in elements, from lane to lane and from step to step.
+// group in order. lane and step are the strides, in elements, from lane to lane
+// and from step to step. Lanes of the last group past the panel are undefined:
+// they only reach results that are dropped. dst needs room for two lanes more.
 func pack(dst unsafe.Pointer, width, lanes, k int, src unsafe.Pointer, lane, step int, m matrix) {
-	load := m.load
+	move := m.load
+	if move == nil {
+		move = copyRun[uint32]
+	}
 	for l := 0; l < lanes; l += width {
 		w := min(width, lanes-l)
 		group := unsafe.Add(src, l*lane*m.size)
-		d := slice[float32](unsafe.Add(dst, l*k*4), width*k)
-		if w < width {
-			clear(d)
-		}
+		d := unsafe.Add(dst, l*k*4)
 		switch {
-		case load == nil && lane == 1 && w == 16 && width == 16:
+		case m.load == nil && lane == 1 && w == 16:
 			for p := range k {
-				*(*[16]float32)(unsafe.Pointer(&d[p*16])) = *(*[16]float32)(unsafe.Add(group, p*step*4))
+				*(*[16]float32)(unsafe.Add(d, p*16*4)) = *(*[16]float32)(unsafe.Add(group, p*step*4))
 			}
 		case lane == 1:
-			move := load
-			if move == nil {
-				move = copyRun[uint32]
-			}
 			for p := range k {
-				move(unsafe.Pointer(&d[p*width]), 1, unsafe.Add(group, p*step*m.size), 1, w)
+				move(unsafe.Add(d, p*width*4), 1, unsafe.Add(group, p*step*m.size), 1, w)
 			}
-		case load == nil:
-			for i := range w {
-				s := unsafe.Add(group, i*lane*4)
-				for p := range k {
-					d[p*width+i] = *(*float32)(unsafe.Add(s, p*step*4))
-				}
-			}
+		case m.load == nil && vectors && step == 1 && k >= 8:
+			packTransposed(d, width, w, k, group, lane)
 		default:
 			for i := range w {
-				load(unsafe.Pointer(&d[i]), width, unsafe.Add(group, i*lane*m.size), step, k)
+				move(unsafe.Add(d, i*4), width, unsafe.Add(group, i*lane*m.size), step, k)
 			}
+		}
+	}
+}
+
+// packTransposed packs one group whose lanes are contiguous along k.
+func packTransposed(d unsafe.Pointer, width, w, k int, src unsafe.Pointer, lane int) {
+	whole := k &^ 7
+	for first := 0; first < w; first += 8 {
+		var rows [8]unsafe.Pointer
+		for i := range rows {
+			rows[i] = unsafe.Add(src, min(first+i, w-1)*lane*4) // a lane too many reads the last again
+		}
+		// A step writes 8 lanes: of a group of 6, the next step overwrites the two that are too many.
+		transposeAVX(whole, unsafe.Add(d, first*4), width*4, &rows)
+	}
+	for p := whole; p < k; p++ {
+		for i := range w {
+			*(*float32)(unsafe.Add(d, (p*width+i)*4)) = *(*float32)(unsafe.Add(src, (i*lane+p)*4))
 		}
 	}
 }

@@ -27,6 +27,12 @@ func inner4AVX(n int, x, rows unsafe.Pointer, stride int, out *[4]float32)
 //go:noescape
 func axpy4AVX(n int, y unsafe.Pointer, a *[4]float32, rows unsafe.Pointer, stride int)
 
+// transposeAVX writes n groups of 8, step bytes apart: of each row its next
+// element. n is a multiple of 8.
+//
+//go:noescape
+func transposeAVX(n int, d unsafe.Pointer, step int, rows *[8]unsafe.Pointer)
+
 // Elementwise loops: any n.
 
 //go:noescape

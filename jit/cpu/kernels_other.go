@@ -18,6 +18,7 @@ func inner4AVX(n int, x, rows unsafe.Pointer, stride int, out *[4]float32) { pan
 func axpy4AVX(n int, y unsafe.Pointer, a *[4]float32, r unsafe.Pointer, stride int) {
 	panic("no vectors")
 }
-func sumAVX(n int, x unsafe.Pointer) float64    { panic("no vectors") }
-func maxAVX(n int, x unsafe.Pointer) float32    { panic("no vectors") }
-func fillAVX(n int, d unsafe.Pointer, v uint32) { panic("no vectors") }
+func sumAVX(n int, x unsafe.Pointer) float64                                  { panic("no vectors") }
+func maxAVX(n int, x unsafe.Pointer) float32                                  { panic("no vectors") }
+func fillAVX(n int, d unsafe.Pointer, v uint32)                               { panic("no vectors") }
+func transposeAVX(n int, d unsafe.Pointer, step int, rows *[8]unsafe.Pointer) { panic("no vectors") }
