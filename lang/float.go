@@ -24,10 +24,10 @@ func F16Bits(f float32) uint16 { return uint16(narrow(f, 5, 10, true)) }
 // F16Value is the value of IEEE binary16 bits.
 func F16Value(h uint16) float32 { return widen(uint32(h), 5, 10, true) }
 
-// F8E5M2Bits rounds f to f8e5m2 (OCP FP8), which has infinities, saturating
-// at the largest finite value as the hardware's satfinite conversion does.
+// F8E5M2Bits rounds f to f8e5m2 (OCP FP8), saturating at the largest finite
+// value, also for infinities, as the hardware's satfinite conversion does.
 func F8E5M2Bits(f float32) uint8 {
-	if a := math.Abs(float64(f)); a > 57344 { // the largest finite value; NaN compares false
+	if a := math.Abs(float64(f)); a > 57344 { // NaN compares false
 		return uint8(math.Float32bits(f)>>31)<<7 | 0x7b
 	}
 	return uint8(narrow(f, 5, 2, true))

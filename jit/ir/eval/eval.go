@@ -267,7 +267,8 @@ func Apply(code lang.Op, d lang.DType, args ...ir.Const) ir.Const {
 		case r.floatTest != nil:
 			return truth(r.floatTest(a))
 		case code == lang.OpFloorDiv:
-			return ir.Const{Float: Round(math.Floor(Round(a[0]/a[1], d)), d)}
+			// The quotient is rounded as arithmetic on d is carried out: in f32 for narrower types.
+			return ir.Const{Float: Round(math.Floor(Round(a[0]/a[1], d.Accumulator())), d)}
 		case code == lang.OpFma && d != lang.F64:
 			return ir.Const{Float: Round(fusedOdd(a[0], a[1], a[2]), d)}
 		case r.float != nil:

@@ -1,0 +1,40 @@
+package lang
+
+// Errors of a launch: what a call gives does not fit what it calls. They are
+// found when shapes and element types are known, before anything runs.
+const (
+	// resource
+	ErrPlan Code = "E0801" // no plan fits the machine, or a pin is impossible
+
+	// launch
+	ErrArgType    Code = "E0901" // an argument of another kind or element type
+	ErrArgShape   Code = "E0902" // shapes that do not fit together
+	ErrArgMissing Code = "E0903" // an argument that is needed and not given
+)
+
+func init() {
+	for code, row := range map[Code]CodeRow{
+		ErrPlan: {
+			Title: "no plan fits the machine, or a pin is impossible",
+			Doc: `The compiler chooses tile extents, warps and stages so that a block fits the
+machine. The message says which limit is broken and by how much: loosen the
+clause or the value that pins it.`,
+		},
+		ErrArgType: {
+			Title: "an argument of another kind or element type",
+			Doc: `Element types are bound by the arguments: two tensors of one type T have the
+same one. Convert the argument, or give another.`,
+		},
+		ErrArgShape: {
+			Title: "shapes that do not fit together",
+			Doc: `A dimension has one size in a launch. The message names the two parameters
+that disagree about it, with both sizes.`,
+		},
+		ErrArgMissing: {
+			Title: "an argument that is needed and not given",
+			Doc:   `Parameters without a default, and element types that no argument binds, are given by name.`,
+		},
+	} {
+		codeTable[code] = row
+	}
+}
