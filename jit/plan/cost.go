@@ -119,19 +119,26 @@ func (c at) blocks() int64 {
 	return n
 }
 
-// trips is how many steps a loop takes: half of them where it ends with a grid axis's block, as causal attention does.
+// trips is how many steps a loop takes, on average over the blocks: one that
+// ends with a grid axis's block, as causal attention's does, takes half of them
+// and what the block adds.
 func (c at) trips(loop *ir.Op) float64 {
 	lo, hi := loop.Args[0].Def, loop.Args[1].Def
+	is := func(op *ir.Op, code lang.Op) bool { return op != nil && op.Code == code }
 	if loop.Axis == nil {
-		if lo != nil && hi != nil && lo.Code == lang.OpConst && hi.Code == lang.OpConst {
+		if is(lo, lang.OpConst) && is(hi, lang.OpConst) {
 			return float64(max(hi.Const.Int-lo.Const.Int, 0))
 		}
 		return 1
 	}
 	i := c.place[loop.Axis]
 	n := float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
-	if hi != nil && (hi.Code == lang.OpEnd || lo != nil && lo.Code == lang.OpStart) {
-		return (n + 1) / 2
+	for _, bound := range []*ir.Op{lo, hi} {
+		if (is(bound, lang.OpEnd) || is(bound, lang.OpStart)) && bound.Axis.Kind == ir.Grid {
+			block := c.place[bound.Axis]
+			half := float64(c.size[block]+c.extent[block]) / 2 / float64(c.extent[i])
+			n = min(n, half+0.5) // half a step is lost at the ragged end
+		}
 	}
 	return n
 }
