@@ -90,7 +90,7 @@ func (m flt) tanhOf(x reg) reg {
 	far := m.fma(m.op(f32, "rcp.approx.ftz.f32", m.add(e, 1.0)), -2.0, 1.0)
 	z := m.mul(a, a)
 	near := m.fma(m.mul(z, a), m.poly(z, tanhSmall), a)
-	return m.copySign(m.sel(m.test("lt", a, 0.55), near, far), x)
+	return m.copySign(m.sel(m.test("lt", a, 0.6), near, far), x)
 }
 
 // erfOf is x times a polynomial in x² near 0, else 1 - 2^-g(x) with a polynomial g.

@@ -56,12 +56,16 @@ func (m flt) powOf(x, y reg) reg {
 type pair struct{ hi, lo reg }
 
 // twoProduct is x y exactly.
-func (m flt) twoProduct(x, y any) pair {
+func (m flt) twoProduct(x reg, y any) pair {
 	p := m.mul(x, y)
-	if r, ok := x.(reg); ok {
-		return pair{p, m.fma(r, y, m.neg(p))}
-	}
 	return pair{p, m.fma(x, y, m.neg(p))}
+}
+
+// difference is x - y exactly.
+func (m flt) difference(x, y reg) pair {
+	d := m.sub(x, y)
+	v := m.sub(d, x)
+	return pair{d, m.sub(m.sub(x, m.sub(d, v)), m.add(y, v))}
 }
 
 // quickSum is x + y exactly, for |x| >= |y|.

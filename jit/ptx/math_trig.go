@@ -6,30 +6,42 @@ import "math"
 // enough: the multiple is then exact in the first step.
 const trigFast = 100000
 
-// trigReduce writes x as q π/2 + r with |r| <= π/4, r rounded once. q is right in its two
-// lowest bits. Infinities give NaN.
-func (m flt) trigReduce(x reg) (r, q reg) {
-	r, q = m.reg(m.class), m.reg(b32)
+// angle is q quarter turns and hi + lo, |hi| <= π/4, lo what hi's rounding
+// lost. q is right in its two lowest bits.
+type angle struct{ hi, lo, q reg }
+
+// trigReduce reduces x. Infinities give NaN.
+func (m flt) trigReduce(x reg) angle {
 	n, raw := m.nearest(x, 2/math.Pi, 0)
-	s := m.fma(n, -m.halfPi[0], x)
-	s = m.fma(n, -m.halfPi[1], s)
-	s = m.fma(n, -m.halfPi[2], s)
-	m.ins("mov%s %v, %v", m.suffix, r, s)
-	m.ins("mov.b32 %v, %v", q, raw)
+	// The first step is exact, the second a difference of pairs.
+	first := m.fma(n, -m.halfPi[0], x)
+	p := m.twoProduct(n, m.halfPi[1])
+	d := m.difference(first, p.hi)
+	sum := m.quickSum(d.hi, m.fma(n, -m.halfPi[2], m.sub(d.lo, p.lo)))
+	out := angle{m.reg(m.class), m.reg(m.class), m.reg(b32)}
+	set := func(v angle) {
+		m.ins("mov%s %v, %v", m.suffix, out.hi, v.hi)
+		m.ins("mov%s %v, %v", m.suffix, out.lo, v.lo)
+		m.ins("mov.b32 %v, %v", out.q, v.q)
+	}
+	set(angle{sum.hi, sum.lo, raw})
 
 	done := m.label()
 	m.ins("@%v bra %s", m.test("leu", m.abs(x), float64(trigFast)), done)
-	var far, farQ reg
+	var far angle
 	if m.class == f32 {
-		far, farQ = m.trigFar32(x)
+		far = m.trigFar32(x)
 	} else {
-		far, farQ = m.trigFar64(x)
+		far = m.trigFar64(x)
 	}
-	far = m.sel(m.test("lt", m.abs(x), math.Inf(1)), far, math.NaN())
-	m.ins("mov%s %v, %v", m.suffix, r, far)
-	m.ins("mov.b32 %v, %v", q, farQ)
+	below := m.test("lt", x, 0.0)
+	far.hi = m.sel(below, m.neg(far.hi), far.hi)
+	far.lo = m.sel(below, m.neg(far.lo), far.lo)
+	far.q = m.op(b32, "selp.b32", m.op(b32, "neg.s32", far.q), far.q, below)
+	far.hi = m.sel(m.test("lt", m.abs(x), math.Inf(1)), far.hi, math.NaN())
+	set(far)
 	m.place(done)
-	return r, q
+	return out
 }
 
 // twoOverPi is the binary fraction of 2/π after 64 zeros; enough for the largest f64.
@@ -65,8 +77,8 @@ func (m flt) bitsOfTwoOverPi(offset reg, limit, count int) []reg {
 }
 
 // trigFar32 multiplies the mantissa of x, an integer, by those bits of 2/π that
-// matter: x 2/π / 4 modulo 1, in 64 bits. Payne and Hanek (1983).
-func (m flt) trigFar32(x reg) (r, q reg) {
+// matter: |x| 2/π / 4 modulo 1, in 64 bits. Payne and Hanek (1983).
+func (m flt) trigFar32(x reg) angle {
 	bits := m.high(x)
 	exp := m.op(b32, "bfe.u32", bits, 23, 8)
 	man := m.op(b32, "or.b32", m.op(b32, "and.b32", bits, 0x7fffff), 0x800000)
@@ -78,11 +90,13 @@ func (m flt) trigFar32(x reg) (r, q reg) {
 	turn := m.op(b64, "add.s64", m.op(b64, "mul.lo.u64", wide, w[0]), m.op(b64, "mul.hi.u64", wide, w[1]))
 	q, rest := m.quarters(turn)
 	f := m.op(f64, "mul.rn.f64", m.op(f64, "cvt.rn.f64.s64", rest), imm64(math.Pi/2*0x1p-62))
-	return m.trigSign(x, m.op(f32, "cvt.rn.f32.f64", f), q)
+	hi := m.op(f32, "cvt.rn.f32.f64", f)
+	lo := m.op(f32, "cvt.rn.f32.f64", m.op(f64, "sub.rn.f64", f, m.op(f64, "cvt.f64.f32", hi)))
+	return angle{hi, lo, q}
 }
 
 // trigFar64 is the same in 128 bits, as the worst f64 comes within 2^-60 of a multiple of π/2.
-func (m flt) trigFar64(x reg) (r, q reg) {
+func (m flt) trigFar64(x reg) angle {
 	bits := m.op(b64, "mov.b64", x)
 	exp := m.op(b32, "cvt.u32.u64", m.op(b64, "bfe.u64", bits, 52, 11))
 	man := m.op(b64, "or.b64", m.op(b64, "and.b64", bits, hex64(1<<52-1)), hex64(1<<52))
@@ -94,9 +108,13 @@ func (m flt) trigFar64(x reg) (r, q reg) {
 	carry := m.op(b64, "selp.b64", 1, 0, m.op(pred, "setp.lt.u64", low, mid))
 	high := m.op(b64, "add.s64", m.op(b64, "mul.lo.u64", man, w[0]), m.op(b64, "mul.hi.u64", man, w[1]))
 	q, rest := m.quarters(m.op(b64, "add.s64", high, carry))
-	f := m.fma(m.op(f64, "cvt.rn.f64.u64", low), 0x1p-64, m.op(f64, "cvt.rn.f64.s64", rest))
-	r = m.fma(f, m.halfPi[0]*0x1p-62, m.mul(f, m.halfPi[1]*0x1p-62))
-	return m.trigSign(x, r, q)
+	// The fraction as a pair, then times π/2.
+	hi := m.op(f64, "cvt.rn.f64.s64", rest)
+	rest = m.op(b64, "sub.s64", rest, m.op(b64, "cvt.rzi.s64.f64", hi))
+	lo := m.fma(m.op(f64, "cvt.rn.f64.u64", low), 0x1p-64, m.op(f64, "cvt.rn.f64.s64", rest))
+	p := m.twoProduct(hi, m.halfPi[0]*0x1p-62)
+	p = m.quickSum(p.hi, m.fma(hi, m.halfPi[1]*0x1p-62, m.fma(lo, m.halfPi[0]*0x1p-62, p.lo)))
+	return angle{p.hi, p.lo, q}
 }
 
 // quarters splits a fraction of a turn, in units of 2^-64, into the nearest
@@ -107,23 +125,14 @@ func (m flt) quarters(turn reg) (q, rest reg) {
 	return m.op(b32, "cvt.u32.u64", n), rest
 }
 
-// trigSign makes of the reduction of |x| that of x.
-func (m flt) trigSign(x, r, q reg) (reg, reg) {
-	below := m.test("lt", x, 0.0)
-	return m.sel(below, m.neg(r), r), m.op(b32, "selp.b32", m.op(b32, "neg.s32", q), q, below)
-}
-
-// sinCos gives sine and cosine of r, |r| <= π/4.
-func (m flt) sinCos(r reg) (sin, cos reg) {
-	z := m.mul(r, r)
-	sin = m.fma(m.mul(z, r), m.poly(z, m.precision.sin), r)
-	// 1 - z/2 loses bits; they are put back in f64, where they count.
+// sinCos gives sine and cosine of the angle without its quarter turns: hi and
+// 1 - hi²/2, whose error is put back, and small terms added last.
+func (m flt) sinCos(v angle) (sin, cos reg) {
+	z := m.mul(v.hi, v.hi)
+	sin = m.add(v.hi, m.fma(m.mul(z, v.hi), m.poly(z, m.precision.sin), v.lo))
 	h := m.mul(z, 0.5)
-	if m.class == f32 {
-		return sin, m.fma(z, m.fma(z, m.poly(z, m.precision.cos), -0.5), 1.0)
-	}
 	w := m.sub(1.0, h)
-	lost := m.sub(m.sub(1.0, w), h)
+	lost := m.fma(v.hi, m.neg(v.lo), m.sub(m.sub(1.0, w), h))
 	return sin, m.add(w, m.fma(m.mul(z, z), m.poly(z, m.precision.cos), lost))
 }
 
@@ -131,27 +140,27 @@ func hasBit(m flt, q reg, bit int) reg {
 	return m.op(pred, "setp.ne.b32", m.op(b32, "and.b32", q, bit), 0)
 }
 
-// turned is the sine of q quarters and r.
-func (m flt) turned(r, q reg) reg {
-	s, c := m.sinCos(r)
-	y := m.sel(hasBit(m, q, 1), c, s)
-	return m.sel(hasBit(m, q, 2), m.neg(y), y)
+// turned is the sine of the whole angle.
+func (m flt) turned(v angle) reg {
+	s, c := m.sinCos(v)
+	y := m.sel(hasBit(m, v.q, 1), c, s)
+	return m.sel(hasBit(m, v.q, 2), m.neg(y), y)
 }
 
 func (m flt) sinOf(x reg) reg {
-	r, q := m.trigReduce(x)
-	return m.sel(m.test("lt", m.abs(x), m.tiny), x, m.turned(r, q))
+	return m.sel(m.test("lt", m.abs(x), m.tiny), x, m.turned(m.trigReduce(x)))
 }
 
 func (m flt) cosOf(x reg) reg {
-	r, q := m.trigReduce(x)
-	return m.turned(r, m.op(b32, "add.s32", q, 1))
+	v := m.trigReduce(x)
+	v.q = m.op(b32, "add.s32", v.q, 1)
+	return m.turned(v)
 }
 
 func (m flt) tanOf(x reg) reg {
-	r, q := m.trigReduce(x)
-	s, c := m.sinCos(r)
-	odd := hasBit(m, q, 1)
+	v := m.trigReduce(x)
+	s, c := m.sinCos(v)
+	odd := hasBit(m, v.q, 1)
 	y := m.div(m.sel(odd, c, s), m.sel(odd, m.neg(s), c))
 	return m.sel(m.test("lt", m.abs(x), m.tiny), x, y)
 }
