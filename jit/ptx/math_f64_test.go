@@ -154,7 +154,7 @@ func TestMathSpecial(t *testing.T) {
 	}
 }
 
-func binary(t testing.TB, op lang.Op, d lang.DType) func(x, y float64) float64 {
+func binaryFunc(t testing.TB, op lang.Op, d lang.DType) func(x, y float64) float64 {
 	p := assemble(t, 80, []regClass{classOf(d), classOf(d)}, func(a *asm, in []reg) reg { return elementwise(a, op, d, in, false) })
 	return func(x, y float64) float64 { return floatFrom(d, p.run(floatSlot(d, x), floatSlot(d, y))) }
 }
@@ -167,7 +167,7 @@ func TestMathSpecial2(t *testing.T) {
 		for op, want := range map[lang.Op]func(a, b float64) float64{
 			lang.OpPow: math.Pow, lang.OpAtan2: math.Atan2, lang.OpMod: math.Mod,
 		} {
-			f := binary(t, op, d)
+			f := binaryFunc(t, op, d)
 			for _, a := range vs {
 				for _, b := range append(vs, nan) {
 					for s := range 4 {
@@ -220,7 +220,7 @@ func TestMathOfTwo(t *testing.T) {
 	}
 	for _, d := range []lang.DType{lang.F32, lang.F64} {
 		measure := func(op lang.Op, bound float64, pick func() (x, y float64), want func(x, y float64) *big.Float) {
-			f := binary(t, op, d)
+			f := binaryFunc(t, op, d)
 			worst, wx, wy := -1.0, 0.0, 0.0
 			for range n {
 				x, y := pick()
@@ -266,7 +266,7 @@ func TestMathOfTwo(t *testing.T) {
 func TestMod(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	for _, d := range []lang.DType{lang.F32, lang.F64} {
-		f := binary(t, lang.OpMod, d)
+		f := binaryFunc(t, lang.OpMod, d)
 		for range 20000 {
 			x, y := math.Float64frombits(r.Uint64()), math.Float64frombits(r.Uint64())
 			if r.IntN(2) == 0 {
