@@ -122,6 +122,16 @@ func isTerminal(f *os.File) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && f.Name() != os.DevNull
 }
 
+// atLeastOne refuses a command line without arguments, and says what is missing.
+func atLeastOne(what string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return errors.New("give " + what)
+		}
+		return nil
+	}
+}
+
 // flagsChanged lists the flags among names that the command line sets.
 func flagsChanged(cmd *cobra.Command, names ...string) string {
 	var set []string

@@ -56,7 +56,7 @@ ir, plan and ptx are of each kernel in the file (of its imports, when it has non
 and element types given or, failing these, those of the kernel's @sizes.`,
 		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
   tilec build --emit=ir --target=cpu std/nn.tile --out ir/`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("a .tile file to build"),
 		RunE: func(_ *cobra.Command, args []string) error { return a.build(args[0], args[1:], o) },
 	}
 	f := cmd.Flags()

@@ -15,7 +15,7 @@ func (a *app) checkCommand() *cobra.Command {
 		Use:   "check FILE...",
 		Short: "Report every error in the files",
 		Long:  "Check parses and type-checks the files and what they import, reports every error, and exits with 1 when there are any.",
-		Args:  cobra.MinimumNArgs(1),
+		Args:  atLeastOne("the .tile files to check"),
 		RunE:  func(_ *cobra.Command, files []string) error { return a.check(files, asJSON) },
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the errors to stdout as a JSON array")

@@ -14,8 +14,13 @@ func (a *app) explainCommand() *cobra.Command {
 		Use:     "explain CODE",
 		Short:   "Explain an error code, with a program that fails and one that works",
 		Example: "  tilec explain E0401",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.explain(args[0]) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return fmt.Errorf("give one error code, such as E0401")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error { return a.explain(args[0]) },
 	}
 }
 

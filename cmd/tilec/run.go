@@ -44,7 +44,7 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 		Example: `  tilec run gpt.tile --prompt 'JULIET:' --temperature 0
   tilec run std/nn.tile softmax x=randn[4,1000] --out y.npy
   tilec run std/nn.tile linear M=512 K=768 N=768 T=bf16 --time --check`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOne("a .tile file to run, such as gpt.tile"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, ok := precisions[shared.precision]; !ok {
 				return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", shared.precision)}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/hex"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write what the commands print into the scripts' golden files")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"tilec": main})
+}
+
+// TestScripts runs the command as users do: each script has its files, its
+// command lines and what they must print. Beside what testscript offers:
+//
+//	nano DIR                 copies the nano checkpoint
+//	replace FILE OLD NEW     replaces a text, once, by one of the same length
+//	resize FILE N|+N         cuts a file to N bytes, or appends N bytes
+//	bytes FILE HEX           writes a file of these bytes
+func TestScripts(t *testing.T) {
+	models, err := filepath.Abs("../../testdata/models")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("MODELS", models)
+			env.Setenv("CUTILE_LOGS", "")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"nano":    copyNano,
+			"replace": replaceText,
+			"resize":  resizeFile,
+			"bytes":   writeBytes,
+		},
+	})
+}
+
+func copyNano(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 1, "nano DIR")
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.MkdirAll(dir, 0o777))
+	for _, name := range []string{"config.json", "merges.txt", "model.safetensors", "vocab.json"} {
+		data, err := os.ReadFile(filepath.Join(ts.Getenv("MODELS"), "nano", name))
+		ts.Check(err)
+		ts.Check(os.WriteFile(filepath.Join(dir, name), data, 0o666))
+	}
+}
+
+func replaceText(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 3, "replace FILE OLD NEW")
+	path := ts.MkAbs(args[0])
+	data, err := os.ReadFile(path)
+	ts.Check(err)
+	if !strings.Contains(string(data), args[1]) || len(args[1]) != len(args[2]) {
+		ts.Fatalf("%s must contain %q, as long as %q", args[0], args[1], args[2])
+	}
+	ts.Check(os.WriteFile(path, []byte(strings.Replace(string(data), args[1], args[2], 1)), 0o666))
+}
+
+func resizeFile(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "resize FILE N|+N")
+	path := ts.MkAbs(args[0])
+	info, err := os.Stat(path)
+	ts.Check(err)
+	n, err := strconv.ParseInt(args[1], 10, 64)
+	ts.Check(err)
+	if strings.HasPrefix(args[1], "+") {
+		n += info.Size()
+	}
+	ts.Check(os.Truncate(path, n))
+}
+
+func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "bytes FILE HEX")
+	data, err := hex.DecodeString(args[1])
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o666))
+}
+
+func usage(ts *testscript.TestScript, neg bool, args []string, n int, text string) {
+	if neg || len(args) != n {
+		ts.Fatalf("usage: %s", text)
+	}
+}
