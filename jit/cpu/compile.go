@@ -198,8 +198,16 @@ func (c *compiler) constant(op *ir.Op) bool { return op.Code == lang.OpConst || 
 // block compiles the operations that something needs.
 func (c *compiler) block(b *ir.Block) steps {
 	var s steps
-	for _, op := range b.Ops {
+	started := map[*group]bool{}
+	for _, op := range c.schedule(b) {
 		if !c.live[op] || c.constant(op) || c.isAlias(op) {
+			continue
+		}
+		if g := c.groupOf[op]; g != nil {
+			if !started[g] {
+				started[g] = true
+				s = append(s, step{op, c.group(g)})
+			}
 			continue
 		}
 		s = append(s, step{op, c.emit(op)})
@@ -211,7 +219,7 @@ func (c *compiler) emit(op *ir.Op) func(*frame) {
 	row := op.Code.Row()
 	switch {
 	case row.Elementwise:
-		return c.elementwise(op)
+		return c.scalarOp(op)
 	case row.Group == lang.GroupReduce:
 		return c.reduce(op)
 	}

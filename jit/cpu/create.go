@@ -5,7 +5,6 @@ import (
 	"unsafe"
 
 	"tilec/jit/ir"
-	"tilec/lang"
 )
 
 // constOp writes a literal; it runs once for each worker.
@@ -117,13 +116,4 @@ func (c *compiler) stridesAlong(along, axes []*ir.Axis) func(fr *frame) [maxRank
 		}
 		return step
 	}
-}
-
-// rowOf finds the row of an elementwise operation.
-func rowOf(op *ir.Op) row {
-	last := op.Args[len(op.Args)-1].Type.DType
-	if op.Code == lang.OpCast {
-		return cast(last, op.Result().Type.DType)
-	}
-	return elementwise(op.Code, last)
 }

@@ -5,101 +5,252 @@ import (
 	"unsafe"
 
 	"tilec/jit/ir"
+	"tilec/lang"
 )
 
-// operand is how an elementwise operation reads one of its operands.
-type operand struct {
+// outside is an operand of a group that something else computed.
+type outside struct {
 	off, size int
-	// scalar operands have no axes; plain ones have the result's layout.
-	scalar, plain bool
-	// has says which of the result's axes the operand has.
-	has []bool
+	// steady operands are one element for a whole run; fixed ones for the whole tile.
+	steady, fixed bool
+	// has says along which of the group's axes the operand varies.
+	has  []bool
+	axes []int
 	// arrange copies an operand whose axes are in another order than the
-	// result's to a scratch buffer; nil when they are in order.
+	// group's to a scratch buffer; nil when they are in order.
 	arrange func(fr *frame, dst, src unsafe.Pointer)
-	axes    []int
 }
 
-// elementwise compiles an operation that works element by element, broadcasting by axis.
-func (c *compiler) elementwise(op *ir.Op) func(*frame) {
-	r := rowOf(op)
-	if r == nil {
-		panic(bug(fmt.Sprintf("%s has no implementation for %s", op.Code, op.Args[len(op.Args)-1].Type)))
-	}
-	result := op.Result().Type
-	dst, dsize := c.off(op.Result()), kindOfDType[result.DType].size()
-	axes := c.axisNumbers(result.Axes)
-	var args [3]operand
-	n := len(op.Args)
-	flat, scalars := true, false
+// source is where an operation of a group finds an operand: the number of an
+// outside one, or the offset of a value of the group.
+type source struct {
+	outside int // -1: of the group
+	value   place
+}
+
+// place is the buffer of a value of a group: of the tile, or of one piece.
+type place struct {
+	off, size int
+	local     bool
+}
+
+// member is one operation of a group, ready to run.
+type member struct {
+	op   *ir.Op
+	row  row
+	dst  place
+	args [3]source
+	n    int
+}
+
+// scalarOp compiles an elementwise operation on scalars.
+func (c *compiler) scalarOp(op *ir.Op) func(*frame) {
+	r := c.rowOf(op)
+	dst := c.off(op.Result())
+	var off [3]int
 	for i, v := range op.Args {
-		args[i] = c.operand(v, result)
-		flat = flat && (args[i].scalar || args[i].plain)
-		scalars = scalars || args[i].scalar
+		off[i] = c.off(v)
 	}
-	off := [3]int{args[0].off, args[1].off, args[2].off}
-	switch {
-	case result.IsScalar():
-		return func(fr *frame) { r(fr.at(dst), fr.at(off[0]), fr.at(off[1]), fr.at(off[2]), 1) }
-	case flat && !scalars:
-		return func(fr *frame) { r(fr.at(dst), fr.at(off[0]), fr.at(off[1]), fr.at(off[2]), fr.count(axes)) }
-	case flat:
-		return func(fr *frame) {
-			count := fr.count(axes)
-			var p [3]unsafe.Pointer
-			for i := range n {
-				p[i] = fr.at(off[i])
-			}
-			var steady [3]bool
-			for i := range n {
-				steady[i] = args[i].scalar
-			}
-			runRow(fr, r, fr.at(dst), dsize, p, &args, &steady, n, count)
-		}
-	}
-	return c.broadcast(r, dst, dsize, axes, args, n)
+	return func(fr *frame) { r(fr.at(dst), fr.at(off[0]), fr.at(off[1]), fr.at(off[2]), 1) }
 }
 
-func (c *compiler) operand(v *ir.Value, result ir.Type) operand {
-	o := operand{off: c.off(v), size: kindOfDType[v.Type.DType].size(), scalar: v.Type.IsScalar(),
-		plain: sameOrder(v.Type.Axes, result.Axes), axes: c.axisNumbers(v.Type.Axes)}
-	var ordered []*ir.Axis
-	for _, a := range result.Axes {
-		o.has = append(o.has, v.Type.Has(a))
-		if v.Type.Has(a) {
-			ordered = append(ordered, a)
+func (c *compiler) rowOf(op *ir.Op) row {
+	last := op.Args[len(op.Args)-1].Type.DType
+	var r row
+	if op.Code == lang.OpCast {
+		r = cast(last, op.Result().Type.DType)
+	} else {
+		r = elementwise(op.Code, last)
+	}
+	if r == nil {
+		panic(bug(fmt.Sprintf("%s has no implementation for %s", op.Code, last)))
+	}
+	return r
+}
+
+// group compiles the operations of a group that are needed.
+func (c *compiler) group(g *group) func(*frame) {
+	rank := len(g.axes)
+	var outs []outside
+	number := map[*ir.Value]int{}
+	made := map[*ir.Value]place{}
+	var members []member
+	var patterns [][]bool
+	for _, op := range g.ops {
+		if !c.live[op] {
+			continue
+		}
+		m := member{op: op, row: c.rowOf(op), n: len(op.Args)}
+		for i, v := range op.Args {
+			root := c.root(v)
+			if p, ok := made[root]; ok {
+				m.args[i] = source{-1, p}
+				continue
+			}
+			n, ok := number[v]
+			if !ok {
+				n = len(outs)
+				number[v] = n
+				outs = append(outs, c.outside(v, g.axes))
+				patterns = append(patterns, outs[n].has)
+			}
+			m.args[i] = source{outside: n}
+		}
+		r := op.Result()
+		m.dst = place{c.off(r), kindOfDType[r.Type.DType].size(), c.local(r)}
+		made[r] = m.dst
+		members = append(members, m)
+	}
+	s := split(patterns, rank)
+	steady := 0
+	aligned := s == 0 && len(members) == 1
+	for i := range outs {
+		o := &outs[i]
+		aligned = aligned && o.arrange == nil
+		o.fixed = scalarPattern(o.has)
+		o.steady = o.fixed || !o.has[rank-1]
+		if o.steady {
+			steady++
 		}
 	}
-	if !sameOrder(ordered, v.Type.Axes) {
-		o.arrange = c.spread(ir.Type{DType: v.Type.DType, Axes: ordered}, v.Type)
+	w := &walk{outs: outs, members: members, outer: c.axisNumbers(g.axes[:s]), inner: c.axisNumbers(g.axes[s:]), all: c.axisNumbers(g.axes), spreads: steady * rowChunk * 8}
+	if aligned && steady == 0 && members[0].n <= 2 {
+		return w.simple()
+	}
+	return w.run
+}
+
+func (c *compiler) outside(v *ir.Value, axes []*ir.Axis) outside {
+	o := outside{off: c.off(v), size: kindOfDType[v.Type.DType].size(), axes: c.axisNumbers(v.Type.Axes)}
+	has, ordered := pattern(v, axes)
+	o.has = has
+	if !ordered {
+		var in []*ir.Axis
+		for i, a := range axes {
+			if has[i] {
+				in = append(in, a)
+			}
+		}
+		o.arrange = c.spread(ir.Type{DType: v.Type.DType, Axes: in}, v.Type)
 	}
 	return o
 }
 
-// runRow applies a row to count elements, spreading the steady operands: those
-// that are one element for the whole run.
-func runRow(fr *frame, r row, d unsafe.Pointer, dsize int, p [3]unsafe.Pointer, args *[3]operand, steady *[3]bool, n, count int) {
-	chunk := min(count, rowChunk)
-	for i := range n {
-		if steady[i] {
-			spread := unsafe.Pointer(&fr.spread[i])
-			fill(spread, p[i], args[i].size, chunk)
-			p[i] = spread
-		}
+// walk runs a group: for each element of the outer axes, the run of the inner
+// ones, a chunk at a time.
+type walk struct {
+	outs              []outside
+	members           []member
+	outer, inner, all []int
+	spreads           int // bytes for the steady operands
+}
+
+// simple is the walk of one operation whose operands all have its layout.
+func (w *walk) simple() func(*frame) {
+	m, all := w.members[0], w.all
+	a := w.outs[m.args[0].outside].off
+	b := a
+	if m.n == 2 {
+		b = w.outs[m.args[1].outside].off
 	}
-	for count > 0 {
-		m := min(count, chunk)
-		r(d, p[0], p[1], p[2], m)
-		if count -= m; count == 0 {
-			return
+	dst, r := m.dst.off, m.row
+	return func(fr *frame) { r(fr.at(dst), fr.at(a), fr.at(b), nil, fr.count(all)) }
+}
+
+func (w *walk) run(fr *frame) {
+	run := fr.count(w.inner)
+	total := run * fr.count(w.outer)
+	if total == 0 {
+		return
+	}
+	chunk := min(rowChunk, run)
+	var at, size [maxRank]int
+	var base, now [maxOutside]unsafe.Pointer
+	var off, spreadOff [maxOutside]int
+	for i, x := range w.outer {
+		size[i] = fr.axes[x].n
+	}
+	step := &fr.step
+	spread := fr.temp(tempSpread, w.spreads)
+	for i := range w.outs {
+		o := &w.outs[i]
+		base[i] = fr.at(o.off)
+		if o.arrange != nil {
+			t := fr.temp(tempA+i, fr.count(o.axes)*o.size)
+			o.arrange(fr, t, base[i])
+			base[i] = t
 		}
-		d = unsafe.Add(d, m*dsize)
-		for i := range n {
-			if !steady[i] {
-				p[i] = unsafe.Add(p[i], m*args[i].size)
+		spreadOff[i] = -1
+		if o.steady {
+			now[i] = spread
+			spread = unsafe.Add(spread, rowChunk*8)
+		}
+		s := o.size
+		for a := len(w.all) - 1; a >= 0; a-- {
+			along := 0
+			if o.has[a] {
+				along = s
+				s *= fr.axes[w.all[a]].n
+			}
+			if a < len(w.outer) {
+				step[i][a] = along
 			}
 		}
 	}
+	for first := 0; ; first += run {
+		for i := range w.outs {
+			if o := &w.outs[i]; o.steady && spreadOff[i] != off[i] {
+				fill(now[i], unsafe.Add(base[i], off[i]), o.size, chunk)
+				spreadOff[i] = off[i]
+			}
+		}
+		for done := 0; done < run; done += chunk {
+			n := min(chunk, run-done)
+			for i := range w.outs {
+				if o := &w.outs[i]; !o.steady {
+					now[i] = unsafe.Add(base[i], off[i]+done*o.size)
+				}
+			}
+			for i := range w.members {
+				m := &w.members[i]
+				var p [3]unsafe.Pointer
+				for j := range m.n {
+					if a := &m.args[j]; a.outside >= 0 {
+						p[j] = now[a.outside]
+					} else {
+						p[j] = a.value.at(fr, first+done)
+					}
+				}
+				fr.op = m.op
+				m.row(m.dst.at(fr, first+done), p[0], p[1], p[2], n)
+			}
+		}
+		a := len(w.outer) - 1
+		for ; a >= 0; a-- {
+			at[a]++
+			for i := range w.outs {
+				off[i] += step[i][a]
+			}
+			if at[a] < size[a] {
+				break
+			}
+			for i := range w.outs {
+				off[i] -= size[a] * step[i][a]
+			}
+			at[a] = 0
+		}
+		if a < 0 {
+			return
+		}
+	}
+}
+
+// at is the address of the piece that begins with an element of the tile.
+func (p place) at(fr *frame, first int) unsafe.Pointer {
+	if p.local {
+		return fr.at(p.off)
+	}
+	return fr.at(p.off + first*p.size)
 }
 
 // fill writes n copies of an element.
@@ -113,88 +264,5 @@ func fill(dst, src unsafe.Pointer, size, n int) {
 		copyRun[uint32](dst, 1, src, 0, n)
 	default:
 		copyRun[uint64](dst, 1, src, 0, n)
-	}
-}
-
-// broadcast runs the row over the longest run of trailing axes along which
-// every operand is either dense or one element, for each element of the others.
-func (c *compiler) broadcast(r row, dst, dsize int, axes []int, args [3]operand, n int) func(*frame) {
-	rank := len(axes)
-	split := rank - 1
-	same := func(a, b int) bool {
-		for i := range n {
-			if args[i].has[a] != args[i].has[b] {
-				return false
-			}
-		}
-		return true
-	}
-	for split > 0 && same(split-1, rank-1) {
-		split--
-	}
-	var steady [3]bool
-	for i := range n {
-		steady[i] = !args[i].has[rank-1]
-	}
-	inner := axes[split:]
-	return func(fr *frame) {
-		var p [3]unsafe.Pointer
-		for i := range n {
-			p[i] = fr.at(args[i].off)
-			if arrange := args[i].arrange; arrange != nil {
-				t := fr.temp(tempA+i, fr.count(args[i].axes)*args[i].size)
-				arrange(fr, t, p[i])
-				p[i] = t
-			}
-		}
-		run := fr.count(inner)
-		// Strides, in bytes, of the outer axes.
-		var size, at [maxRank]int
-		var step [3][maxRank]int
-		var off [3]int // bytes
-		for i := range n {
-			s := args[i].size
-			for a := rank - 1; a >= 0; a-- {
-				if args[i].has[a] {
-					if a < split {
-						step[i][a] = s
-					}
-					s *= fr.axes[axes[a]].n
-				}
-			}
-		}
-		for a := range split {
-			size[a] = fr.axes[axes[a]].n
-			if size[a] == 0 {
-				return
-			}
-		}
-		if run == 0 {
-			return
-		}
-		for d := dst; ; d += run * dsize {
-			var q [3]unsafe.Pointer
-			for i := range n {
-				q[i] = unsafe.Add(p[i], off[i])
-			}
-			runRow(fr, r, fr.at(d), dsize, q, &args, &steady, n, run)
-			a := split - 1
-			for ; a >= 0; a-- {
-				at[a]++
-				for i := range n {
-					off[i] += step[i][a]
-				}
-				if at[a] < size[a] {
-					break
-				}
-				for i := range n {
-					off[i] -= size[a] * step[i][a]
-				}
-				at[a] = 0
-			}
-			if a < 0 {
-				return
-			}
-		}
 	}
 }

@@ -11,8 +11,12 @@ import (
 // there are in this block or step. Ragged ends are simply shorter.
 type axisState struct{ start, n int }
 
-// rowChunk is the longest run, in elements, for which a scalar operand is spread.
+// rowChunk is the most elements that a group of elementwise operations handles
+// at once: a few such runs fit in the nearest cache.
 const rowChunk = 1024
+
+// maxOutside bounds the operands of a group.
+const maxOutside = 16
 
 // frame is what one worker needs to run blocks: the buffers of every value and
 // the state of every axis. Frames are pooled and shared by all programs.
@@ -24,8 +28,8 @@ type frame struct {
 	launch *launch
 	// op is the operation that runs, for error messages.
 	op *ir.Op
-	// spread holds scalar operands as runs.
-	spread [3][rowChunk]uint64
+	// step has the strides, in bytes, of the operands of a group along its outer axes.
+	step [maxOutside][maxRank]int
 	// temps are scratch buffers that grow on demand.
 	temps [numTemps][]uint64
 }
@@ -38,6 +42,7 @@ const (
 	tempPackA
 	tempPackB
 	tempTile
+	tempSpread
 	numTemps
 )
 

@@ -21,11 +21,15 @@ type liveness struct {
 	// depth gives the regions that enclose a value's definition, outermost first.
 	depth map[*ir.Value][]*ir.Op
 	uses  map[*ir.Value][]*ir.Op
+	// order is the operations of each block as they run; groupOf the groups among them.
+	order   map[*ir.Block][]*ir.Op
+	groupOf map[*ir.Op]*group
 }
 
 func (c *compiler) analyse() {
 	l := &liveness{live: map[*ir.Op]bool{}, lazy: map[*ir.Op]bool{}, pos: map[*ir.Op]int{}, done: map[*ir.Op]int{},
-		last: map[*ir.Value]int{}, depth: map[*ir.Value][]*ir.Op{}, uses: map[*ir.Value][]*ir.Op{}}
+		last: map[*ir.Value]int{}, depth: map[*ir.Value][]*ir.Op{}, uses: map[*ir.Value][]*ir.Op{},
+		order: map[*ir.Block][]*ir.Op{}, groupOf: map[*ir.Op]*group{}}
 	c.liveness = l
 	at := 0
 	l.visit(c.f.Body, nil, &at)
@@ -69,7 +73,7 @@ func (l *liveness) visit(b *ir.Block, inside []*ir.Op, at *int) {
 	for _, p := range b.Params {
 		l.depth[p] = inside
 	}
-	for _, op := range b.Ops {
+	for _, op := range l.schedule(b) {
 		*at++
 		l.pos[op] = *at
 		for _, r := range op.Results {
@@ -149,7 +153,7 @@ func (l *liveness) reads(op *ir.Op) []*ir.Value {
 
 // mark finds the operations that an effect, or a region, depends on.
 func (l *liveness) mark(b *ir.Block) {
-	for _, op := range b.Ops {
+	for _, op := range l.schedule(b) {
 		if e := op.Code.Row().Effect; e == lang.Writes || e == lang.Region {
 			l.need(op)
 		}
@@ -181,7 +185,7 @@ func (l *liveness) needValue(v *ir.Value) {
 // findLast finds the last read of each value. A value from outside a loop is
 // read until the loop ends.
 func (l *liveness) findLast(b *ir.Block, inside []*ir.Op) {
-	for _, op := range b.Ops {
+	for _, op := range l.schedule(b) {
 		if !l.live[op] {
 			continue
 		}

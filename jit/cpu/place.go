@@ -25,11 +25,29 @@ func (c *compiler) place() {
 	for v, s := range c.slot {
 		s.end = max(s.end, c.last[v])
 	}
+	// A group runs piece by piece: what it reads from outside and what it leaves
+	// behind are in use until its last piece.
+	for op, g := range c.groupOf {
+		if !c.live[op] {
+			continue
+		}
+		_, last := c.within(g)
+		for _, v := range append([]*ir.Value{op.Result()}, op.Args...) {
+			if !c.local(v) {
+				s := c.slot[c.root(v)]
+				s.end = max(s.end, last)
+			}
+		}
+	}
 	c.layOut()
 }
 
 func (c *compiler) newSlot(v *ir.Value, begin int) *slot {
-	s := &slot{size: (bytes(v.Type) + cacheLine - 1) &^ (cacheLine - 1), begin: begin, end: begin}
+	size := bytes(v.Type)
+	if c.local(v) {
+		size = min(size, rowChunk*kindOfDType[v.Type.DType].size())
+	}
+	s := &slot{size: (size + cacheLine - 1) &^ (cacheLine - 1), begin: begin, end: begin}
 	c.slots = append(c.slots, s)
 	c.hold(s, v)
 	return s
@@ -41,7 +59,7 @@ func (c *compiler) hold(s *slot, v *ir.Value) {
 }
 
 func (c *compiler) placeBlock(b *ir.Block) {
-	for _, op := range b.Ops {
+	for _, op := range c.schedule(b) {
 		if !c.live[op] || c.isAlias(op) || c.lazy[op] {
 			continue
 		}
@@ -57,11 +75,15 @@ func (c *compiler) placeBlock(b *ir.Block) {
 		case len(op.Results) == 1:
 			if s := c.reusable(op); s != nil {
 				c.hold(s, op.Result())
-			} else if begin := c.pos[op]; c.constant(op) {
-				c.newSlot(op.Result(), 0)
-			} else {
-				c.newSlot(op.Result(), begin)
+				break
 			}
+			begin := c.pos[op]
+			if c.constant(op) {
+				begin = 0
+			} else if g := c.groupOf[op]; g != nil && !c.local(op.Result()) {
+				begin, _ = c.within(g)
+			}
+			c.newSlot(op.Result(), begin)
 		}
 	}
 }
@@ -76,7 +98,7 @@ func (c *compiler) reusable(op *ir.Op) *slot {
 		return nil
 	}
 	r := op.Result()
-	for i, v := range candidates {
+	for _, v := range candidates {
 		s := c.slot[c.root(v)]
 		if s == nil || !c.dies(v, c.pos[op]) || s.holder != c.root(v) || !sameTile(v.Type, r.Type) {
 			continue
@@ -84,16 +106,24 @@ func (c *compiler) reusable(op *ir.Op) *slot {
 		if op.Code == lang.OpMma && (c.root(op.Args[0]) == c.root(v) || c.root(op.Args[1]) == c.root(v)) {
 			continue
 		}
-		// Another name of the same buffer, over other axes, is not read element by element.
-		clash := false
-		for j, w := range op.Args {
-			clash = clash || op.Code != lang.OpMma && i != j && c.root(w) == c.root(v) && !sameTile(w.Type, r.Type)
+		if g := c.groupOf[op]; g != nil && (c.local(v) != c.local(r) || g.readsOtherwise(c.liveness, c.root(v))) {
+			continue
 		}
-		if !clash {
-			return s
-		}
+		return s
 	}
 	return nil
+}
+
+// readsOtherwise reports that a group reads a value under a name with other axes: not element by element.
+func (g *group) readsOtherwise(l *liveness, root *ir.Value) bool {
+	for _, op := range g.ops {
+		for _, w := range op.Args {
+			if l.root(w) == root && !sameOrder(w.Type.Axes, g.axes) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // dies reports that nothing reads v after the operation at a position.
