@@ -18,16 +18,17 @@ type Loader = func(path string, from *lang.Module, at lang.Span) (*lang.Module, 
 // have declared is not known to it.
 func Check(root *lang.Module, load Loader) (*Program, lang.Diagnostics) {
 	c := &checker{
-		prog:     &Program{},
-		modules:  map[string]*module{},
-		fns:      map[*lang.FnDecl]*fnInfo{},
-		structs:  map[*lang.StructDecl]*structInfo{},
-		consts:   map[*lang.ConstDecl]*constInfo{},
-		kernels:  map[*lang.KernelDecl]*Kernel{},
-		graphs:   map[*lang.GraphDecl]*Graph{},
-		reported: map[errorKey]bool{},
-		broken:   map[lang.Decl]bool{},
-		sigs:     map[lang.Decl]*signature{},
+		prog:      &Program{},
+		modules:   map[string]*module{},
+		fns:       map[*lang.FnDecl]*fnInfo{},
+		structs:   map[*lang.StructDecl]*structInfo{},
+		consts:    map[*lang.ConstDecl]*constInfo{},
+		kernels:   map[*lang.KernelDecl]*Kernel{},
+		graphs:    map[*lang.GraphDecl]*Graph{},
+		reported:  map[errorKey]bool{},
+		broken:    map[lang.Decl]bool{},
+		recursive: map[lang.Decl]bool{},
+		sigs:      map[lang.Decl]*signature{},
 	}
 	c.loadAll(root, load)
 	for _, m := range c.order {
@@ -57,6 +58,8 @@ type checker struct {
 	reported map[errorKey]bool
 	// broken are the kernels and graphs whose signature has errors.
 	broken map[lang.Decl]bool
+	// recursive are the fns and graphs that call themselves.
+	recursive map[lang.Decl]bool
 	// sigs are the signatures of kernels and graphs.
 	sigs map[lang.Decl]*signature
 	// muted counts the reasons not to report: checking what is already known to be wrong.

@@ -12,71 +12,93 @@ type fnInfo struct {
 	recursive bool
 }
 
-// findRecursion reports each cycle of fns once, and marks the fns in it.
+// callable is a declaration that may call others: a fn or a graph.
+type callable struct {
+	decl lang.Decl
+	body lang.Node
+	file *module
+}
+
+// findRecursion reports each cycle of fns, and of graphs, once, and marks those in it.
 func (c *checker) findRecursion() {
+	all := map[lang.Decl]*callable{}
+	var order []*callable
 	for _, m := range c.order {
 		for _, d := range m.tree.Decls {
-			if f, ok := d.(*lang.FnDecl); ok {
-				c.fns[f] = &fnInfo{module: m}
+			x := &callable{decl: d, file: m}
+			switch d := d.(type) {
+			case *lang.FnDecl:
+				c.fns[d] = &fnInfo{module: m}
+				x.body = d.Body
+			case *lang.GraphDecl:
+				x.body = d.Body
+			default:
+				continue
 			}
+			all[d] = x
+			order = append(order, x)
 		}
 	}
 	const visiting, visited = 1, 2
-	state := map[*lang.FnDecl]int{}
-	var stack []*lang.FnDecl
-	var visit func(f *lang.FnDecl)
-	visit = func(f *lang.FnDecl) {
-		state[f] = visiting
-		stack = append(stack, f)
-		if f.Body != nil {
-			lang.Walk(f.Body, func(n lang.Node) bool {
-				call, ok := n.(*lang.CallExpr)
-				if !ok {
-					return true
-				}
-				name, ok := call.Fn.(*lang.NameExpr)
-				if !ok {
-					return true
-				}
-				e := c.fns[f].module.scope.lookup(name.Name)
-				if e == nil || e.kind != entFn {
-					return true
-				}
-				g := e.decl.(*lang.FnDecl)
-				switch state[g] {
-				case visiting:
-					c.reportRecursion(stack, g, name.Place)
-				case 0:
-					visit(g)
-				}
+	state := map[*callable]int{}
+	var stack []*callable
+	var visit func(x *callable)
+	visit = func(x *callable) {
+		state[x] = visiting
+		stack = append(stack, x)
+		lang.Walk(x.body, func(n lang.Node) bool {
+			call, ok := n.(*lang.CallExpr)
+			if !ok {
 				return true
-			})
-		}
-		stack = stack[:len(stack)-1]
-		state[f] = visited
-	}
-	for _, m := range c.order {
-		for _, d := range m.tree.Decls {
-			if f, ok := d.(*lang.FnDecl); ok && state[f] == 0 {
-				visit(f)
 			}
+			name, ok := call.Fn.(*lang.NameExpr)
+			if !ok {
+				return true
+			}
+			e := x.file.scope.lookup(name.Name)
+			if e == nil || all[e.decl] == nil {
+				return true
+			}
+			switch y := all[e.decl]; state[y] {
+			case visiting:
+				c.reportRecursion(stack, y, name.Place)
+			case 0:
+				visit(y)
+			}
+			return true
+		})
+		stack = stack[:len(stack)-1]
+		state[x] = visited
+	}
+	for _, x := range order {
+		if state[x] == 0 {
+			visit(x)
 		}
 	}
 }
 
-func (c *checker) reportRecursion(stack []*lang.FnDecl, g *lang.FnDecl, at lang.Span) {
+func (c *checker) reportRecursion(stack []*callable, y *callable, at lang.Span) {
 	var names []string
-	for i, f := range stack {
-		if f == g {
-			for _, on := range stack[i:] {
-				names = append(names, on.Name.Name)
-				c.fns[on].recursive = true
+	for i, x := range stack {
+		if x != y {
+			continue
+		}
+		for _, on := range stack[i:] {
+			names = append(names, on.decl.DeclName().Name)
+			c.recursive[on.decl] = true
+			if f, ok := on.decl.(*lang.FnDecl); ok {
+				c.fns[f].recursive = true
 			}
 		}
 	}
-	names = append(names, g.Name.Name)
-	c.errorf(lang.ErrRecursion, at, "a fn may not call itself: %s", strings.Join(names, " -> ")).
-		label(g.Name.Place, "%s is declared here", g.Name.Name).help("use a `for` loop, which carries values")
+	name := y.decl.DeclName()
+	names = append(names, name.Name)
+	what := "fn"
+	if _, ok := y.decl.(*lang.GraphDecl); ok {
+		what = "graph"
+	}
+	c.errorf(lang.ErrRecursion, at, "a %s may not call itself: %s", what, strings.Join(names, " -> ")).
+		label(name.Place, "%s is declared here", name.Name).help("use a `for` loop, which carries values")
 }
 
 // checkFn types the body of a fn with arguments of which nothing is known, so

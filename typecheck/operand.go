@@ -34,6 +34,7 @@ type operand struct {
 	types []Type // several: the types of expr
 	axis  *Axis
 	param *Param
+	graph GExpr // typed, in a graph
 }
 
 func bad(at lang.Span) operand { return operand{mode: invalid, at: at} }

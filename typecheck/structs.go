@@ -1,9 +1,325 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"strings"
 
-type structInfo struct{}
+	"tilec/lang"
+)
 
-func (c *checker) structOf(m *module, d *lang.StructDecl) {}
-func (c *checker) graphOf(m *module, d *lang.GraphDecl)   {}
-func (c *checker) graphBody(m *module, d *lang.GraphDecl) {}
+// structInfo is a struct being typed, or typed.
+type structInfo struct {
+	typed *Struct
+	busy  bool
+	ok    bool
+	// order is every generic parameter, as declared: a *TypeParam or a *Symbol.
+	order []any
+}
+
+// structOf types a struct declaration, once.
+func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
+	if info := c.structs[d]; info != nil {
+		return info
+	}
+	s := &Struct{Name: d.Name.Name, Decl: d}
+	info := &structInfo{typed: s, busy: true, ok: true}
+	c.structs[d] = info
+	c.attrs(d.Attrs, "a struct", nil)
+	sig := &signature{checker: c, what: "struct", decl: d, scope: newScope(m.scope), ok: true}
+	sig.generics(d.Generics)
+	for _, g := range d.Generics {
+		if e := sig.scope.names[g.Name.Name]; e != nil && e.kind == entTypeParam {
+			info.order = append(info.order, e.dtype.Param)
+		} else if e != nil && e.kind == entSymbol {
+			info.order = append(info.order, e.symbol)
+		}
+	}
+	for _, f := range d.Fields {
+		sig.typeDims(f.Type)
+	}
+	seen := map[string]lang.Span{}
+	for _, f := range d.Fields {
+		if old, dup := seen[f.Name.Name]; dup {
+			sig.errorf(lang.ErrDuplicate, f.Name.Place, "the field %s is declared twice", f.Name.Name).label(old, "first declared here")
+			continue
+		}
+		seen[f.Name.Name] = f.Name.Place
+		t, ok := sig.gtype(f.Type)
+		if ok && t.Kind == GScalar {
+			sig.errorf(lang.ErrDeclType, f.Type.Place, "a field is a tensor, a struct or an array of structs, not the scalar %s", t.DType).
+				help("pass scalars as parameters, or give it a shape: `%s[1]`", t.DType)
+			ok = false
+		}
+		field := GField{Name: f.Name.Name, Type: t, At: f.Name.Place}
+		c.fieldAttrs(f, &field)
+		if ok {
+			s.Fields = append(s.Fields, field)
+		}
+	}
+	s.TypeParams, s.Consts, s.Dims = sig.types, sig.consts, sig.dims
+	info.busy, info.ok = false, sig.ok
+	c.prog.Structs = append(c.prog.Structs, s)
+	return info
+}
+
+// fieldAttrs reads `@name("h.{i}.w")`.
+func (c *checker) fieldAttrs(f *lang.Field, field *GField) {
+	c.attrs(f.Attrs, "a field", map[string]attrRule{"name": func(a *lang.Attr) {
+		if len(a.Args) == 1 && a.Args[0].Name == nil {
+			if text, ok := a.Args[0].Value.(*lang.StringLit); ok {
+				field.Bind = text.Value
+				return
+			}
+		}
+		c.errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`")
+	}})
+}
+
+// typeDims declares the new dimensions in a type as written.
+func (s *signature) typeDims(t *lang.TypeExpr) {
+	if t == nil {
+		return
+	}
+	if t.Count != nil {
+		s.newDims([]lang.Expr{t.Count})
+	}
+	if t.HasShape {
+		s.newDims(t.Shape)
+	}
+}
+
+// gtype resolves a type of a struct's field or a graph's parameter.
+func (s *signature) gtype(t *lang.TypeExpr) (GType, bool) {
+	if t == nil {
+		s.fail()
+		return GType{}, false
+	}
+	if t.Count != nil {
+		n, okLen := s.shape([]lang.Expr{t.Count})
+		elem, ok := s.elemType(t)
+		if !ok || !okLen {
+			return GType{}, false
+		}
+		if elem.Kind != GStruct {
+			s.errorf(lang.ErrDeclType, t.Place, "an array is of structs, not of %s", elem).help("give a tensor another dimension in place of an array")
+			return GType{}, false
+		}
+		return GType{Kind: GArray, Len: n[0], Elem: &elem}, true
+	}
+	return s.elemType(t)
+}
+
+// elemType is a type without its array count.
+func (s *signature) elemType(t *lang.TypeExpr) (GType, bool) {
+	e := s.scope.lookup(t.Name.Name)
+	if e != nil && e.kind == entStruct {
+		if t.HasShape {
+			s.errorf(lang.ErrDeclType, t.Place, "the struct %s has no shape", t.Name.Name).help("an array of structs is `[N]%s`", t.Name.Name)
+			return GType{}, false
+		}
+		return s.structType(e, t)
+	}
+	if len(t.Args) > 0 && e == nil {
+		names := []string{}
+		for _, n := range s.scope.visible() {
+			if x := s.scope.lookup(n); x.kind == entStruct {
+				names = append(names, n)
+			}
+		}
+		if m := s.scope.file(); m == nil || !m.incomplete {
+			s.checker.errorf(lang.ErrUnknownType, t.Name.Place, "unknown struct %s", t.Name.Name).suggest(t.Name.Place, t.Name.Name, names)
+		}
+		s.fail()
+		return GType{}, false
+	}
+	if e == nil {
+		if _, ok := lang.ParseDType(t.Name.Name); !ok {
+			names := typeNames()
+			for _, n := range s.scope.visible() {
+				if x := s.scope.lookup(n); x.kind == entStruct || x.kind == entTypeParam {
+					names = append(names, n)
+				}
+			}
+			if m := s.scope.file(); m == nil || !m.incomplete {
+				s.checker.errorf(lang.ErrUnknownType, t.Name.Place, "unknown type %s", t.Name.Name).suggest(t.Name.Place, t.Name.Name, names)
+			}
+			s.fail()
+			return GType{}, false
+		}
+	}
+	d, ok := s.dtypeNamed(s.scope, t.Name.Name, t.Name.Place)
+	if !ok {
+		s.fail()
+		return GType{}, false
+	}
+	if !t.HasShape {
+		return GType{Kind: GScalar, DType: d}, true
+	}
+	shape, ok := s.shape(t.Shape)
+	return GType{Kind: GTensor, DType: d, Shape: shape}, ok
+}
+
+// structType is a struct as used: its parameters replaced by the arguments, its
+// dimensions by those of the same names here.
+func (s *signature) structType(e *entity, t *lang.TypeExpr) (GType, bool) {
+	d := e.decl.(*lang.StructDecl)
+	info := s.structOf(e.module, d)
+	if info.busy {
+		s.errorf(lang.ErrRecursion, t.Place, "the struct %s contains itself", d.Name.Name).label(d.Name.Place, "declared here").
+			help("use an array of another struct")
+		info.ok = false
+		return GType{}, false
+	}
+	if !info.ok {
+		s.fail()
+		return GType{}, false
+	}
+	st := info.typed
+	types := map[*TypeParam]DType{}
+	syms := map[*Symbol]Size{}
+	if len(t.Args) != len(info.order) && len(t.Args) != len(st.TypeParams) {
+		s.errorf(lang.ErrArgCount, t.Place, "%s takes %s in < >, not %d", st.Name, plural(len(st.TypeParams), "type"), len(t.Args)).
+			label(d.Name.Place, "declared here").help("write `%s`", structUsage(st))
+		return GType{}, false
+	}
+	order := info.order
+	if len(t.Args) == len(st.TypeParams) {
+		order = nil
+		for _, p := range st.TypeParams {
+			order = append(order, p)
+		}
+	}
+	for i, p := range order {
+		a := t.Args[i]
+		switch p := p.(type) {
+		case *TypeParam:
+			dt, ok := s.dtypeNamed(s.scope, a.Name.Name, a.Place)
+			if !ok {
+				s.fail()
+				return GType{}, false
+			}
+			if !boundAccepts(p, dt) {
+				s.errorf(lang.ErrTypeParam, a.Place, "%s of %s is %s, which does not accept %s", p.Name, st.Name, p.Bound, s.describeDType(dt)).label(p.At, "declared here")
+				return GType{}, false
+			}
+			types[p] = dt
+		case *Symbol:
+			arg := s.scope.lookup(a.Name.Name)
+			if arg == nil || arg.kind != entSymbol {
+				s.errorf(lang.ErrConstParam, a.Place, "%s of %s is a constant: name a constant parameter or a dimension", p.Name, st.Name)
+				return GType{}, false
+			}
+			syms[p] = SymbolSize(arg.symbol)
+		}
+	}
+	for _, sym := range append(append([]*Symbol{}, st.Consts...), st.Dims...) {
+		if _, done := syms[sym]; done {
+			continue
+		}
+		same := s.scope.lookup(sym.Name)
+		switch {
+		case same != nil && same.kind == entSymbol:
+			syms[sym] = SymbolSize(same.symbol)
+		case same != nil && same.kind == entConst:
+			if o := s.constValue(same.module, same.decl.(*lang.ConstDecl)); o.mode == untypedInt {
+				syms[sym] = o.size
+				continue
+			}
+			fallthrough
+		case same != nil:
+			s.errorf(lang.ErrDuplicate, t.Place, "%s has a dimension %s, and %s is %s here", st.Name, sym.Name, sym.Name, same.describe()).
+				label(sym.At, "the dimension").label(same.at, "declared here").help("rename one of them: the dimensions of a struct are those of the same names where it is used")
+			return GType{}, false
+		case sym.Kind == ConstSymbol:
+			s.errorf(lang.ErrConstParam, t.Place, "nothing tells the constant parameter %s of %s", sym.Name, st.Name).label(sym.At, "declared here").
+				help("declare `const %s: int` here too", sym.Name)
+			return GType{}, false
+		default:
+			own := &Symbol{Name: sym.Name, Kind: DimSymbol, DType: lang.I32, At: t.Place}
+			s.dims = append(s.dims, own)
+			s.scope.names[sym.Name] = &entity{kind: entSymbol, name: sym.Name, at: t.Place, symbol: own}
+			syms[sym] = SymbolSize(own)
+		}
+	}
+	out := GType{Kind: GStruct, Struct: st}
+	sub := substitution{types, syms}
+	for _, f := range st.Fields {
+		f.Type = sub.gtype(f.Type)
+		out.Fields = append(out.Fields, f)
+	}
+	return out, true
+}
+
+func structUsage(st *Struct) string {
+	names := make([]string, len(st.TypeParams))
+	for i, p := range st.TypeParams {
+		names[i] = p.Name
+	}
+	if len(names) == 0 {
+		return st.Name
+	}
+	return st.Name + "<" + strings.Join(names, ", ") + ">"
+}
+
+// substitution replaces type parameters and symbols.
+type substitution struct {
+	types map[*TypeParam]DType
+	syms  map[*Symbol]Size
+}
+
+func (s substitution) size(x Size) Size {
+	return x.Subst(func(sym *Symbol) (Size, bool) {
+		v, ok := s.syms[sym]
+		return v, ok
+	})
+}
+
+func (s substitution) shape(xs []Size) []Size {
+	out := make([]Size, len(xs))
+	for i, x := range xs {
+		out[i] = s.size(x)
+	}
+	return out
+}
+
+func (s substitution) dtype(d DType) DType {
+	if d.Param != nil {
+		if v, ok := s.types[d.Param]; ok {
+			return v
+		}
+	}
+	return d
+}
+
+func (s substitution) gtype(t GType) GType {
+	out := t
+	out.DType, out.Shape, out.Len = s.dtype(t.DType), s.shape(t.Shape), s.size(t.Len)
+	out.Fields = nil
+	for _, f := range t.Fields {
+		f.Type = s.gtype(f.Type)
+		out.Fields = append(out.Fields, f)
+	}
+	if t.Elem != nil {
+		e := s.gtype(*t.Elem)
+		out.Elem = &e
+	}
+	out.Elems = nil
+	for _, e := range t.Elems {
+		out.Elems = append(out.Elems, s.gtype(e))
+	}
+	return out
+}
+
+// String is the type as messages show it.
+func (t GType) String() string {
+	switch t.Kind {
+	case GTensor:
+		return shapeText(t.DType, t.Shape)
+	case GScalar:
+		return t.DType.String()
+	case GStruct:
+		return t.Struct.Name
+	case GArray:
+		return "[" + t.Len.String() + "]" + t.Elem.String()
+	}
+	return plural(len(t.Elems), "value")
+}

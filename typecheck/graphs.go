@@ -1,0 +1,370 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// graphOf types the signature of a graph, once.
+func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
+	if g := c.graphs[d]; g != nil {
+		return g
+	}
+	g := &Graph{Name: d.Name.Name, Decl: d, Config: map[string]string{}, SizeHints: map[*Symbol]int64{}, TypeHints: map[*TypeParam]lang.DType{}}
+	c.graphs[d] = g
+	s := &signature{checker: c, what: "graph", decl: d, scope: newScope(m.scope), ok: true}
+	c.sigs[d] = s
+	s.generics(d.Generics)
+	for _, p := range d.Params {
+		if p.Mode != lang.Out {
+			s.typeDims(p.Type)
+		}
+	}
+	alone := map[*Symbol]bool{}
+	used := map[*TypeParam]bool{}
+	add := func(p *lang.Param, mode lang.ParamMode) {
+		e := &entity{kind: entInvalid, name: p.Name.Name, at: p.Name.Place}
+		if q := s.graphParam(p, mode); q != nil {
+			e.kind = entGraphValue
+			if mode == lang.Out {
+				g.Outputs = append(g.Outputs, q)
+				e.output = q
+			} else {
+				g.Params = append(g.Params, q)
+				e.graph = &GParamRef{GTyped{q.Type, q.At}, q}
+				q.Type.walk(func(t GType) {
+					used[t.DType.Param] = true
+					for _, size := range append(append([]Size{}, t.Shape...), t.Len) {
+						if sym := size.Symbol(); sym != nil {
+							alone[sym] = true
+						}
+					}
+				})
+			}
+		}
+		s.declareParam(e)
+	}
+	for _, p := range d.Params {
+		if p.Mode != lang.Out {
+			add(p, p.Mode)
+		}
+	}
+	for _, p := range d.Params {
+		if p.Mode == lang.Out {
+			add(p, lang.Out)
+		}
+	}
+	for _, p := range d.Outputs {
+		add(p, lang.Out)
+	}
+	g.TypeParams, g.Consts, g.Dims = s.types, s.consts, s.dims
+	c.graphAttrs(g, d, s)
+	for _, dim := range g.Dims {
+		if _, named := g.Config[dim.Name]; named {
+			alone[dim] = true
+		}
+	}
+	if s.ok {
+		s.requireBound(alone)
+		for _, t := range g.TypeParams {
+			if !used[t] {
+				s.errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input has elements of that type", t.Name).
+					help("give an input the type %s, or write a type in its place", t.Name)
+			}
+		}
+	}
+	if !s.ok {
+		c.broken[d] = true
+	}
+	c.prog.Graphs = append(c.prog.Graphs, g)
+	return g
+}
+
+// walk visits a type and those inside it.
+func (t GType) walk(visit func(GType)) {
+	visit(t)
+	for _, f := range t.Fields {
+		f.Type.walk(visit)
+	}
+	if t.Elem != nil {
+		t.Elem.walk(visit)
+	}
+	for _, e := range t.Elems {
+		e.walk(visit)
+	}
+}
+
+func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *GParam {
+	switch {
+	case p.IsAxis:
+		s.errorf(lang.ErrDeclType, p.Place, "only a fn takes an axis")
+		return nil
+	case p.Type == nil:
+		s.errorf(lang.ErrDeclType, p.Name.Place, "the parameter %s has no type", p.Name.Name).
+			help("write `%s: f32[N]` for a tensor or `%s: f32` for a scalar", p.Name.Name, p.Name.Name)
+		return nil
+	}
+	t, ok := s.gtype(p.Type)
+	if !ok {
+		return nil
+	}
+	if mode == lang.Out && t.Kind != GTensor {
+		s.errorf(lang.ErrDeclType, p.Type.Place, "the output %s is %s; outputs are tensors", p.Name.Name, t)
+		return nil
+	}
+	if mode == lang.InOut && t.Kind == GScalar {
+		s.errorf(lang.ErrDeclType, p.Type.Place, "the inout parameter %s is a scalar: only tensors are written", p.Name.Name).help("give it a shape, as in `%s[1]`", t.DType)
+		return nil
+	}
+	q := &GParam{Name: p.Name.Name, Mode: mode, Type: t, At: p.Name.Place}
+	if p.Default != nil {
+		q.Default = s.defaultOf(p, t.DType, t.Kind != GScalar || mode != lang.In)
+	}
+	return q
+}
+
+// graphAttrs reads the attributes of a graph.
+func (c *checker) graphAttrs(g *Graph, d *lang.GraphDecl, s *signature) {
+	c.attrs(d.Attrs, "a graph", map[string]attrRule{
+		"generate": c.noArgs(func() { g.Generate = true }),
+		"logits":   c.noArgs(func() { g.Logits = true }),
+		"sizes":    c.sizesRule(s, g.SizeHints, g.TypeHints),
+		"config": func(a *lang.Attr) {
+			known := map[string]bool{}
+			for _, x := range append(append([]*Symbol{}, g.Dims...), g.Consts...) {
+				known[x.Name] = true
+			}
+			for _, p := range g.Params {
+				if p.Type.Kind == GScalar {
+					known[p.Name] = true
+				}
+			}
+			for _, arg := range a.Args {
+				key, isText := arg.Value.(*lang.StringLit)
+				switch {
+				case arg.Name == nil || !isText:
+					c.errorf(lang.ErrAttribute, arg.Place, "@config maps a name to a key of config.json, as in `H = \"n_head\"`")
+				case !known[arg.Name.Name]:
+					if s.ok {
+						c.errorf(lang.ErrAttribute, arg.Name.Place, "%s has no dimension, constant or scalar parameter %s", g.Name, arg.Name.Name).
+							suggest(arg.Name.Place, arg.Name.Name, sortedKeys(known))
+					}
+				default:
+					g.Config[arg.Name.Name] = key.Value
+				}
+			}
+		},
+	})
+}
+
+// graphChecker types the body of one graph.
+type graphChecker struct {
+	*checker
+	graph    *Graph
+	scope    *scope
+	stmts    *[]GStmt
+	prover   *prover
+	assigned map[*GParam]lang.Span
+	// mutable are the locals that name a part of an inout parameter.
+	mutable map[*GLocal]bool
+	depth   int // of loops
+	calls   int // of fns being inlined
+}
+
+// graphBody types what a graph does.
+func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
+	g := c.graphs[d]
+	gc := &graphChecker{checker: c, graph: g, prover: &prover{}, assigned: map[*GParam]lang.Span{}, mutable: map[*GLocal]bool{}}
+	gc.scope = newScope(c.sigs[d].scope)
+	for _, p := range append(append([]*GParam{}, g.Params...), g.Outputs...) {
+		p.Type.walk(func(t GType) {
+			for _, s := range t.Shape {
+				if sym := s.Symbol(); sym == nil || sym.Kind != DimSymbol {
+					gc.prover.assume(s.Sub(ConstSize(1)))
+				}
+			}
+		})
+	}
+	gc.stmts = &g.Body
+	if d.Body == nil {
+		return
+	}
+	o := gc.block(d.Body)
+	if o.mode != noValue && o.mode != invalid {
+		gc.errorf(lang.ErrValueCount, o.at, "the value %s is not used", gc.describe(o)).help("assign it to an output, as in `y = ...`, or discard it with `let _ = ...`")
+	}
+	for _, out := range g.Outputs {
+		if _, ok := gc.assigned[out]; !ok {
+			c.errorf(lang.ErrNeverStored, out.At, "the output %s has no value", out.Name).help("assign it: `%s = ...`", out.Name)
+		}
+	}
+}
+
+// block types statements in the current scope and gives the value of the last.
+func (g *graphChecker) block(blk *lang.Block) operand {
+	result := operand{mode: noValue, at: blk.Place}
+	for i, s := range blk.Stmts {
+		last := i == len(blk.Stmts)-1
+		switch s := s.(type) {
+		case *lang.LetStmt:
+			g.let(s)
+		case *lang.AssignStmt:
+			g.assign(s)
+		case *lang.AxisStmt:
+			g.errorf(lang.ErrAxisAsValue, s.Place, "a graph works on whole tensors and has no axes").help("do it in a kernel, and call that")
+		case *lang.ExprStmt:
+			o := g.expr(s.X)
+			switch {
+			case o.mode == noValue:
+				if o.graph != nil {
+					*g.stmts = append(*g.stmts, &GDo{o.graph})
+				}
+			case last:
+				result = o
+			case o.mode != invalid:
+				g.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", g.describe(o)).help("bind it with `let`, or discard it with `let _ = ...`")
+			}
+		}
+	}
+	return result
+}
+
+func (g *graphChecker) describe(o operand) string {
+	if o.mode == typed {
+		return o.graph.GType().String()
+	}
+	return g.describeOperand(o)
+}
+
+func graphOperand(e GExpr) operand { return operand{mode: typed, at: e.Span(), graph: e} }
+
+// let binds names; constants and sizes keep adapting to their context.
+func (g *graphChecker) let(s *lang.LetStmt) {
+	o := g.expr(s.Value)
+	refuse := func() {
+		for _, n := range s.Names {
+			g.declare(g.scope, &entity{kind: entInvalid, name: n.Name, at: n.Place}, true)
+		}
+	}
+	if o.mode == noValue {
+		g.errorf(lang.ErrValueCount, o.at, "this gives no value")
+		o.mode = invalid
+	}
+	if o.mode == invalid {
+		refuse()
+		return
+	}
+	if len(s.Names) == 1 {
+		n := s.Names[0]
+		if o.isUntyped() {
+			g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, value: o}, true)
+			return
+		}
+		if o.graph.GType().Kind == GTuple {
+			g.errorf(lang.ErrValueCount, n.Place, "1 name for %s", o.graph.GType()).label(o.at, "gives %s", o.graph.GType())
+			refuse()
+			return
+		}
+		*g.stmts = append(*g.stmts, &GLet{Locals: []*GLocal{g.local(n, o.graph.GType(), o)}, Value: o.graph, At: s.Place})
+		return
+	}
+	var types []GType
+	if o.mode == typed && o.graph.GType().Kind == GTuple {
+		types = o.graph.GType().Elems
+	}
+	if len(types) != len(s.Names) {
+		n := max(len(types), 1)
+		g.errorf(lang.ErrValueCount, s.Names[0].Place.To(s.Names[len(s.Names)-1].Place), "%s for %s", plural(len(s.Names), "name"), plural(n, "value")).
+			label(o.at, "gives %s", plural(n, "value"))
+		refuse()
+		return
+	}
+	let := &GLet{Value: o.graph, At: s.Place}
+	for i, n := range s.Names {
+		from := operand{}
+		if t, ok := o.graph.(*GTupleOf); ok {
+			from = graphOperand(t.Elems[i])
+		}
+		let.Locals = append(let.Locals, g.local(n, types[i], from))
+	}
+	*g.stmts = append(*g.stmts, let)
+}
+
+// local declares a name for a value; nil for "_".
+func (g *graphChecker) local(n lang.Ident, t GType, from operand) *GLocal {
+	if n.Name == "_" {
+		return nil
+	}
+	l := &GLocal{Name: n.Name, Type: t, At: n.Place}
+	if from.graph != nil && g.isMutable(from.graph) {
+		g.mutable[l] = true
+	}
+	g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &GLocalRef{GTyped{t, n.Place}, l}, value: operand{lin: from.lin}}, true)
+	return l
+}
+
+// assign gives an output its value.
+func (g *graphChecker) assign(s *lang.AssignStmt) {
+	o := g.expr(s.Value)
+	n, ok := s.Target.(*lang.NameExpr)
+	if !ok {
+		g.errorf(lang.ErrReadOnly, s.Target.Span(), "a graph assigns whole outputs, as in `y = ...`").help("elements are stored by a kernel")
+		return
+	}
+	e := g.scope.lookup(n.Name)
+	switch {
+	case e == nil:
+		g.unknown(g.scope, n.Name, n.Place, nil)
+		return
+	case e.kind == entInvalid:
+		return
+	case e.output == nil:
+		g.errorf(lang.ErrReadOnly, n.Place, "%s is no output and never changes", n.Name).label(e.at, "bound here").help("bind a new value with `let %s = ...`", n.Name)
+		return
+	}
+	if first, twice := g.assigned[e.output]; twice {
+		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s is assigned twice", n.Name).label(first, "first assigned here")
+		return
+	}
+	g.assigned[e.output] = n.Place
+	if g.depth > 0 {
+		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s would be assigned at every step of the loop", n.Name).help("carry the value with `with`, and assign it after the loop")
+		return
+	}
+	if o.mode == noValue {
+		g.errorf(lang.ErrValueCount, s.Value.Span(), "this gives no value")
+		return
+	}
+	if o.mode == invalid {
+		return
+	}
+	t := e.output.Type
+	if o.mode != typed || o.graph.GType().Kind != GTensor {
+		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value is %s, and the output %s is %s", g.describe(o), n.Name, t).label(e.at, "declared here")
+		return
+	}
+	if g.fits(o.graph.GType(), t, s.Value.Span(), "the output "+n.Name, e.at) {
+		*g.stmts = append(*g.stmts, &GAssign{Output: e.output, Value: o.graph, At: s.Place})
+	}
+}
+
+// fits checks a tensor against the type of its place: sizes that can never agree are errors.
+func (g *graphChecker) fits(got, want GType, at lang.Span, place string, declared lang.Span) bool {
+	switch {
+	case got.DType != want.DType:
+		g.errorf(lang.ErrWrongType, at, "the value is %s, and %s is %s: element types differ", got, place, want).label(declared, "declared here").
+			help("convert the elements in the kernel that makes them")
+	case len(got.Shape) != len(want.Shape):
+		g.errorf(lang.ErrShape, at, "the value is %s, of %s, and %s is %s, of %d", got, plural(len(got.Shape), "dimension"), place, want, len(want.Shape)).
+			label(declared, "declared here")
+	default:
+		for i := range got.Shape {
+			if g.prover.different(got.Shape[i], want.Shape[i]) {
+				g.errorf(lang.ErrShape, at, "the value is %s, and %s is %s: dimension %d is %s, not %s", got, place, want, i, got.Shape[i], want.Shape[i]).
+					label(declared, "declared here")
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,401 @@
+package typecheck
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+
+	"tilec/lang"
+)
+
+// PrintTyped writes a typed program for people to read: every expression with
+// its operation, every binding with its element type and axes.
+func PrintTyped(w io.Writer, p *Program) error {
+	out := &printer{w: bufio.NewWriter(w)}
+	for _, s := range p.Structs {
+		out.line("struct %s {", s.Name)
+		for _, f := range s.Fields {
+			out.line("  %s: %s", f.Name, f.Type)
+		}
+		out.line("}")
+	}
+	for _, k := range p.Kernels {
+		out.kernel(k)
+	}
+	for _, g := range p.Graphs {
+		out.graph(g)
+	}
+	return out.w.Flush()
+}
+
+type printer struct {
+	w     *bufio.Writer
+	depth int
+}
+
+func (p *printer) line(format string, args ...any) {
+	fmt.Fprintf(p.w, "%s%s\n", strings.Repeat("  ", p.depth), fmt.Sprintf(format, args...))
+}
+
+func genericsText(types []*TypeParam, consts []*Symbol) string {
+	var parts []string
+	for _, t := range types {
+		parts = append(parts, t.Name+": "+t.Bound)
+	}
+	for _, c := range consts {
+		parts = append(parts, "const "+c.Name+": "+c.DType.String())
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "<" + strings.Join(parts, ", ") + ">"
+}
+
+func (p *printer) kernel(k *Kernel) {
+	var params, outs []string
+	for _, x := range k.Params {
+		params = append(params, paramText(x))
+	}
+	for _, x := range k.Outputs {
+		outs = append(outs, paramText(x))
+	}
+	p.line("kernel %s%s(%s) -> %s {", k.Name, genericsText(k.TypeParams, k.Consts), strings.Join(params, ", "), strings.Join(outs, ", "))
+	p.depth++
+	for _, a := range k.Axes {
+		p.line("%s", axisLine(a))
+	}
+	p.body(k.Body)
+	p.depth--
+	p.line("}")
+}
+
+func paramText(x *Param) string {
+	text := x.Name + ": "
+	if x.Mode == lang.InOut {
+		text = "inout " + text
+	}
+	if x.IsTensor {
+		return text + shapeText(x.DType, x.Shape)
+	}
+	return text + x.DType.String()
+}
+
+func axisLine(a *Axis) string {
+	text := [...]string{"grid", "loop", "axis"}[a.Kind] + " " + a.Name + " in " + axisText(a)
+	switch {
+	case a.Scalar:
+		text += " (scalar)"
+	case a.Tile != "":
+		text += " by " + a.Tile
+	}
+	if len(a.Choices) > 0 {
+		text += fmt.Sprint(" of ", a.Choices)
+	}
+	return text
+}
+
+func (p *printer) body(b *Body) {
+	if b == nil {
+		return
+	}
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *Let:
+			names := make([]string, len(s.Locals))
+			for i, l := range s.Locals {
+				names[i] = "_"
+				if l != nil {
+					names[i] = l.Name + ": " + l.Type.String()
+				}
+			}
+			p.value("let "+strings.Join(names, ", ")+" = ", s.Value)
+		case *Store:
+			head := accessText(s.Param, s.Indices, s.Checked)
+			if s.Op != lang.OpStore {
+				head = s.Op.String() + " " + head
+			}
+			p.value(head+" = ", s.Value)
+		case *Do:
+			p.value("", s.X)
+		}
+	}
+	for _, r := range b.Results {
+		p.value("=> ", r)
+	}
+}
+
+// value prints an expression behind a head; those with blocks take lines of their own.
+func (p *printer) value(head string, e Expr) {
+	switch e := e.(type) {
+	case *For:
+		var carried []string
+		for i, c := range e.Carried {
+			carried = append(carried, c.Name+": "+c.Type.String()+" = "+exprText(e.Init[i%len(e.Init)]))
+		}
+		name := ""
+		if e.Axis != nil {
+			name = e.Axis.Name
+		} else if e.Index != nil {
+			name = e.Index.Name
+		}
+		text := fmt.Sprintf("%sfor %s in %s .. %s", head, name, exprText(e.Lo), exprText(e.Hi))
+		if len(carried) > 0 {
+			text += " with " + strings.Join(carried, ", ")
+		}
+		p.line("%s {", text)
+		p.nested(e.Body)
+		p.line("}")
+	case *If:
+		p.line("%sif %s {", head, exprText(e.Cond))
+		p.nested(e.Then)
+		if e.Else != nil && len(e.Else.Stmts)+len(e.Else.Results) > 0 {
+			p.line("} else {")
+			p.nested(e.Else)
+		}
+		p.line("}")
+	case *Inline:
+		p.line("%sinline {", head)
+		p.nested(e.Body)
+		p.line("}")
+	default:
+		p.line("%s%s", head, exprText(e))
+	}
+}
+
+func (p *printer) nested(b *Body) {
+	p.depth++
+	p.body(b)
+	p.depth--
+}
+
+func accessText(param *Param, indices []Expr, checked []bool) string {
+	parts := make([]string, len(indices))
+	for i, x := range indices {
+		parts[i] = exprText(x)
+		if i < len(checked) && checked[i] {
+			parts[i] += "?"
+		}
+	}
+	return param.Name + "[" + strings.Join(parts, ", ") + "]"
+}
+
+// exprText is an expression on one line; `?` marks an index that may lie outside.
+func exprText(e Expr) string {
+	switch e := e.(type) {
+	case nil:
+		return "nothing"
+	case *Const:
+		switch {
+		case e.Type.DType == Concrete(lang.Bool):
+			return fmt.Sprint(e.Int != 0)
+		case isFloat(e.Type.DType):
+			return fmt.Sprintf("%v:%s", e.Float, e.Type.DType)
+		}
+		return fmt.Sprintf("%d:%s", e.Int, e.Type.DType)
+	case *SizeExpr:
+		return e.Size.String()
+	case *ConstRef:
+		return e.Symbol.Name
+	case *ScalarRef:
+		return e.Param.Name
+	case *LocalRef:
+		return e.Local.Name
+	case *Apply:
+		var args []string
+		for _, a := range e.Args {
+			args = append(args, exprText(a))
+		}
+		switch {
+		case e.Op == lang.OpCast:
+			return args[0] + " as " + e.Type.DType.String()
+		case e.From != nil:
+			args = append(args, e.From.Name+" -> "+e.Axis.Name)
+		case e.Axis != nil:
+			args = append(args, e.Axis.Name)
+		}
+		for _, a := range e.Axes {
+			args = append(args, a.Name)
+		}
+		if len(e.Over) > 0 {
+			args = append(args, "over "+axisNames(e.Over))
+		}
+		return e.Op.String() + "(" + strings.Join(args, ", ") + ")"
+	case *Load:
+		text := accessText(e.Param, e.Indices, e.Checked)
+		if e.Else != nil {
+			text += " else " + exprText(e.Else)
+		}
+		return text
+	case *Tuple:
+		return exprsText(e.Elems)
+	case *Inline:
+		if len(e.Body.Stmts) == 0 && len(e.Body.Results) == 1 {
+			return exprText(e.Body.Results[0])
+		}
+		return "{ " + flat(e.Body) + " }"
+	case *If:
+		return "if " + exprText(e.Cond) + " { " + flat(e.Then) + " } else { " + flat(e.Else) + " }"
+	case *For:
+		return "for { " + flat(e.Body) + " }"
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func exprsText(xs []Expr) string {
+	parts := make([]string, len(xs))
+	for i, x := range xs {
+		parts[i] = exprText(x)
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// flat is a body on one line.
+func flat(b *Body) string {
+	var text strings.Builder
+	p := &printer{w: bufio.NewWriter(&text)}
+	p.body(b)
+	p.w.Flush()
+	return strings.Join(strings.Fields(text.String()), " ")
+}
+
+func (p *printer) graph(g *Graph) {
+	var params, outs []string
+	for _, x := range g.Params {
+		text := x.Name + ": " + x.Type.String()
+		if x.Mode == lang.InOut {
+			text = "inout " + text
+		}
+		params = append(params, text)
+	}
+	for _, x := range g.Outputs {
+		outs = append(outs, x.Name+": "+x.Type.String())
+	}
+	p.line("graph %s%s(%s) -> %s {", g.Name, genericsText(g.TypeParams, g.Consts), strings.Join(params, ", "), strings.Join(outs, ", "))
+	p.graphBody(g.Body, nil)
+	p.line("}")
+}
+
+func (p *printer) graphBody(stmts []GStmt, results []GExpr) {
+	p.depth++
+	for _, s := range stmts {
+		switch s := s.(type) {
+		case *GLet:
+			names := make([]string, len(s.Locals))
+			for i, l := range s.Locals {
+				names[i] = "_"
+				if l != nil {
+					names[i] = l.Name + ": " + l.Type.String()
+				}
+			}
+			p.graphValue("let "+strings.Join(names, ", ")+" = ", s.Value)
+		case *GAssign:
+			p.graphValue(s.Output.Name+" = ", s.Value)
+		case *GDo:
+			p.graphValue("", s.X)
+		}
+	}
+	for _, r := range results {
+		p.graphValue("=> ", r)
+	}
+	p.depth--
+}
+
+func (p *printer) graphValue(head string, e GExpr) {
+	loop, ok := e.(*GFor)
+	if !ok {
+		p.line("%s%s", head, graphText(e))
+		return
+	}
+	over := ""
+	if loop.Over != nil {
+		over = graphText(loop.Over)
+	} else {
+		over = graphText(loop.Lo) + " .. " + graphText(loop.Hi)
+	}
+	var carried []string
+	for i, c := range loop.Carried {
+		if c != nil {
+			carried = append(carried, c.Name+": "+c.Type.String()+" = "+graphText(loop.Init[i]))
+		}
+	}
+	name := "_"
+	if loop.Var != nil {
+		name = loop.Var.Name
+	}
+	text := head + "for " + name + " in " + over
+	if len(carried) > 0 {
+		text += " with " + strings.Join(carried, ", ")
+	}
+	p.line("%s {", text)
+	p.graphBody(loop.Body, loop.Results)
+	p.line("}")
+}
+
+func graphText(e GExpr) string {
+	switch e := e.(type) {
+	case nil:
+		return "default"
+	case *GParamRef:
+		return e.Param.Name
+	case *GLocalRef:
+		return e.Local.Name
+	case *GFieldOf:
+		return graphText(e.X) + "." + e.X.GType().Fields[e.Index].Name
+	case *GElem:
+		return graphText(e.X) + "[" + graphText(e.Index) + "]"
+	case *GView:
+		return "view(" + graphText(e.X) + ", " + sizesText(e.Type.Shape) + ")"
+	case *GSlice:
+		items := make([]string, len(e.Items))
+		for i, it := range e.Items {
+			switch {
+			case it.Index != nil:
+				items[i] = graphText(it.Index)
+			default:
+				if it.Lo != nil {
+					items[i] = graphText(it.Lo)
+				}
+				items[i] += ".."
+				if it.Hi != nil {
+					items[i] += graphText(it.Hi)
+				}
+			}
+		}
+		return graphText(e.X) + "[" + strings.Join(items, ", ") + "]"
+	case *GCall:
+		return e.Kernel.Name + graphArgs(e.Args) + " : " + e.Type.String()
+	case *GInvoke:
+		return e.Graph.Name + graphArgs(e.Args) + " : " + e.Type.String()
+	case *GConst:
+		switch {
+		case e.Value.DType == lang.Bool:
+			return fmt.Sprint(e.Value.Int != 0)
+		case e.Value.DType.IsFloat():
+			return fmt.Sprintf("%v:%s", e.Value.Float, e.Value.DType)
+		}
+		return fmt.Sprintf("%d:%s", e.Value.Int, e.Value.DType)
+	case *GSizeOf:
+		return e.Size.String()
+	case *GConstRef:
+		return e.Symbol.Name
+	case *GApply:
+		if e.Op == lang.OpCast {
+			return graphText(e.Args[0]) + " as " + e.Type.DType.String()
+		}
+		return e.Op.String() + graphArgs(e.Args)
+	case *GTupleOf:
+		return graphArgs(e.Elems)
+	case *GFor:
+		return "for " + e.Type.String()
+	}
+	return fmt.Sprintf("%T", e)
+}
+
+func graphArgs(xs []GExpr) string {
+	parts := make([]string, len(xs))
+	for i, x := range xs {
+		parts[i] = graphText(x)
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
