@@ -1,0 +1,161 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+	"math/rand"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/cpu"
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+	"tilec/lang"
+)
+
+// load16 and others read an element as a float, for comparison.
+func elementAt(d lang.DType, b []byte, i int) float64 {
+	u := little(b[i*d.Size() : (i+1)*d.Size()])
+	switch d {
+	case lang.F64:
+		return db(u)
+	case lang.F32:
+		return float64(fl(u))
+	case lang.F16, lang.BF16:
+		return float64(halfValue(d, u))
+	case lang.Bool, lang.U8, lang.U16, lang.U32, lang.U64, lang.F8E4M3, lang.F8E5M2:
+		return float64(u)
+	}
+	up := 64 - d.Bits()
+	return float64(int64(u<<up) >> up)
+}
+
+// random fills a tensor: small floats of both signs, or integers from 0 to below limit.
+func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
+	for i := 0; i < len(b)/d.Size(); i++ {
+		x := float32(r.NormFloat64())
+		var u uint64
+		switch d {
+		case lang.F64:
+			u = fromF64(float64(x))
+		case lang.F32:
+			u = fromF32(x)
+		case lang.F16, lang.BF16:
+			u = halfBits(d, x)
+		case lang.F8E4M3, lang.F8E5M2:
+			u = uint64(0x30 + r.Intn(16) + 128*r.Intn(2))
+		case lang.Bool:
+			u = uint64(r.Intn(2))
+		default:
+			u = uint64(r.Intn(limit))
+		}
+		put(b[i*d.Size():(i+1)*d.Size()], u)
+	}
+}
+
+// differ runs a kernel on the CPU backend and its PTX on the machine, with the
+// same random tensors, and compares the results.
+func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, scalars ...uint64) {
+	t.Helper()
+	if p.Stages == 0 {
+		p.Stages = 1
+	}
+	m := compile(t, f, &p, "sm_90a")
+	size := func(d *ir.Dim) int64 {
+		if d.Known() {
+			return d.Value
+		}
+		n, ok := sizes[d.Name]
+		require.True(t, ok, "no size for %s", d.Name)
+		return n
+	}
+	r := rand.New(rand.NewSource(1))
+	x := newMachine(t, m)
+	var args cpu.Args
+	var mine [][]byte
+	for _, tensor := range f.Tensors {
+		n := int64(tensor.DType.Size())
+		for _, d := range tensor.Shape {
+			n *= size(d)
+		}
+		b := make([]byte, n)
+		if tensor.Mode != lang.Out {
+			random(r, tensor.DType, b, limit)
+		}
+		args.Tensors = append(args.Tensors, b)
+		mine = append(mine, append([]byte(nil), b...))
+	}
+	args.Scalars = scalars
+	for _, d := range f.Dims {
+		if !d.Known() {
+			args.Dims = append(args.Dims, size(d))
+		}
+	}
+	i, s := 0, 0
+	for _, q := range m.Params {
+		_, name := paramDecl(q)
+		switch q.Kind {
+		case ir.ParamPointer:
+			x.params[name] = x.bind(q.Tensor.Name, mine[i])
+			i++
+		case ir.ParamScalar:
+			x.params[name] = scalars[s]
+			s++
+		default:
+			x.params[name] = uint64(size(q.Dim))
+		}
+	}
+	x.launch(int(m.Blocks(size)))
+	c, err := cpu.Compile(f)
+	require.NoError(t, err)
+	require.NoError(t, c.Run(args))
+	for i, tensor := range f.Tensors {
+		if tensor.Mode == lang.In {
+			continue
+		}
+		n := len(mine[i]) / tensor.DType.Size()
+		for e := range n {
+			want, got := elementAt(tensor.DType, args.Tensors[i], e), elementAt(tensor.DType, mine[i], e)
+			if want == got || math.IsNaN(want) && math.IsNaN(got) {
+				continue
+			}
+			if math.Abs(want-got) <= tolerance*(1+math.Abs(want)) {
+				continue
+			}
+			at, rest := "", e
+			for d := len(tensor.Shape) - 1; d >= 0; d-- {
+				n := int(size(tensor.Shape[d]))
+				at = fmt.Sprint(rest%n, " ", at)
+				rest /= n
+			}
+			t.Fatalf("%s[%s] is %v, the cpu gives %v\n%s", tensor.Name, at, got, want, "plan "+p.String())
+		}
+	}
+}
+
+func TestExamplesAgreeWithTheCPU(t *testing.T) {
+	half := 1.0 / 64
+	f32bits := func(f float32) uint64 { return uint64(math.Float32bits(f)) }
+	for _, e := range []struct {
+		name    string
+		plan    plan.Plan
+		sizes   map[string]int64
+		scalars []uint64
+	}{
+		{"add", plan.Plan{Extents: map[string]int64{"i": 1024}, Warps: 4}, map[string]int64{"N": 3000}, nil},
+		{"add", plan.Plan{Extents: map[string]int64{"i": 100}, Warps: 2}, map[string]int64{"N": 301}, nil},
+		{"softmax", plan.Plan{Extents: map[string]int64{"i": 4}, Warps: 4}, map[string]int64{"M": 6}, nil},
+		{"softmax", plan.Plan{Extents: map[string]int64{"i": 1}, Warps: 4}, map[string]int64{"M": 2}, nil},
+		{"layernorm", plan.Plan{Extents: map[string]int64{"i": 2}, Warps: 4}, map[string]int64{"M": 5}, []uint64{f32bits(1e-5)}},
+		{"embed", plan.Plan{Extents: map[string]int64{"s": 4, "c": 256}, Warps: 4}, map[string]int64{"B": 2, "S": 5}, nil},
+		{"linear_gelu", plan.Plan{Extents: map[string]int64{"i": 64, "j": 192, "k": 32}, Warps: 8, Stages: 3}, map[string]int64{"M": 5}, nil},
+		{"linear_gelu", plan.Plan{Extents: map[string]int64{"i": 16, "j": 256, "k": 64}, Warps: 8, Stages: 1}, map[string]int64{"M": 17}, nil},
+		{"attention", plan.Plan{Extents: map[string]int64{"i": 64, "j": 64}, Warps: 4, Stages: 2}, map[string]int64{"B": 1, "S": 70}, []uint64{f32bits(0.125)}},
+		{"attention", plan.Plan{Extents: map[string]int64{"i": 16, "j": 32}, Warps: 4, Stages: 3}, map[string]int64{"B": 1, "S": 37}, []uint64{f32bits(0.125)}},
+	} {
+		t.Run(fmt.Sprint(e.name, " ", e.plan.String()), func(t *testing.T) {
+			differ(t, example(t, e.name), e.plan, e.sizes, half, 60000, e.scalars...)
+		})
+	}
+}
