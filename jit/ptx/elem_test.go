@@ -197,8 +197,17 @@ func TestIntegers(t *testing.T) {
 			p := assemble(t, 80, classes, func(a *asm, in []reg) reg { return elementwise(a, op, d, in, false) })
 			s := intSamples(d, r)
 			second := s
-			if len(classes) == 1 {
+			switch {
+			case len(classes) == 1:
 				second = s[:1]
+			default: // zero and its neighbours, the ends, and a part of the others
+				second = nil
+				for _, v := range []int64{0, 1, 2, -1, -2, math.MinInt64, math.MaxInt64, 1 << (d.Bits() - 1), 1<<(d.Bits()-1) - 1} {
+					second = append(second, int64(norm(d.Bits(), d.IsSigned(), uint64(v))))
+				}
+				for range 40 {
+					second = append(second, s[r.IntN(len(s))])
+				}
 			}
 			for _, x := range s {
 				for _, y := range second {
