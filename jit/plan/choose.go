@@ -71,6 +71,11 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 	if second.e != nil {
 		p.Why = append(p.Why, fmt.Sprintf("next %s: %s", at{m, second.c}.describe(), second.e))
 	}
+	for _, name := range sortedKeys(f.Hints) {
+		if name != "warps" && name != "stages" || t.Arch == 0 {
+			p.Why = append(p.Why, fmt.Sprintf("%s = %d has no effect on %s", name, f.Hints[name], t.Name))
+		}
+	}
 	return p, nil
 }
 

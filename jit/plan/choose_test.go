@@ -214,3 +214,18 @@ func TestSharedAndUnnamedParameters(t *testing.T) {
 	_, err = plan.Choose(kernel(t, "attention"), target(t, "sm_90a"), nil, map[string]int64{"e": 16})
 	assert.EqualError(t, err, "plan for attention on sm_90a: e = 16: axis e cannot be cut, its tiles are carried or renamed; its extent is 64")
 }
+
+// What a plan does not use it says, and an axis over nothing is no special case.
+func TestUnusedHintsAndEmptyAxes(t *testing.T) {
+	p, err := plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 hint warps = 8 body:"), target(t, "sm_90a"), nil, nil)
+	require.NoError(t, err)
+	assert.Equal(t, 8, p.Warps)
+	assert.Contains(t, p.Why, "cluster = 2 has no effect on sm_90a")
+
+	for _, name := range []string{"cpu", "sm_90a"} {
+		f := kernel(t, "softmax", "dim N = 768", "dim N = 0", "N[0 .. 768]", "N[0 .. 0]")
+		p, err = plan.Choose(f, target(t, name), nil, nil)
+		require.NoError(t, err)
+		assert.Empty(t, p.Chunks)
+	}
+}

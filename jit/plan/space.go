@@ -226,7 +226,7 @@ func each(ks []knob, extent []int64, visit func([]int64)) {
 	}
 	for _, v := range ks[0].values {
 		for _, i := range ks[0].axes {
-			extent[i] = v
+			extent[i] = max(v, 1) // an axis over nothing still divides by its extent
 		}
 		each(ks[1:], extent, visit)
 	}
