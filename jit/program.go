@@ -122,7 +122,7 @@ func (p *Program) compile() error {
 			return err
 		}
 	}
-	if n := p.planMemory(); n > 0 {
+	if n := p.planMemory(); len(p.temps) > 0 { // results may have no elements, and still lie somewhere
 		if p.arena, err = p.compiler.Device.Alloc(n); err != nil {
 			return fmt.Errorf("%s: %d bytes for intermediate results: %w", p.name, n, err)
 		}
