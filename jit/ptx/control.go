@@ -59,7 +59,7 @@ func (k *kernel) loop(op *ir.Op) {
 	if op.Axis != nil {
 		k.enter(op.Axis, position, hi)
 	}
-	stages.step(position)
+	stages.next(position)
 	k.block(body)
 
 	next := make([][]reg, len(carried))

@@ -1,10 +1,197 @@
 package ptx
 
-import "tilec/jit/ir"
+import (
+	"tilec/jit/ir"
+	"tilec/lang"
+)
 
-// pipeline is the slice of a loop that loads the operands of its contractions.
-type pipeline struct{ k *kernel }
+// pipeline is a cut through a loop: the slice that loads the operands of its
+// contractions runs some steps ahead of the rest. Its copies go from global to
+// shared memory without passing through registers; a ring of stages in shared
+// memory holds what is under way.
+type pipeline struct {
+	k      *kernel
+	op     *ir.Op
+	hi     reg
+	step   int64
+	stages int
+	items  []pipelined
+	// read and write number the stages that the step consumes and fills.
+	read, write reg
+	base        buffer
+}
 
-func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline { return &pipeline{k} }
-func (p *pipeline) step(position reg)                                     {}
-func (p *pipeline) finish()                                               {}
+// pipelined is one load of the slice.
+type pipelined struct {
+	load *ir.Op
+	tile *sharedTile // of a stage; its buffer is that of all stages
+	l    layout      // in which threads copy
+	vec  int         // neighbours that one copy moves
+}
+
+// newPipeline cuts a loop and emits the first copies; a loop with nothing to run ahead gives an empty pipeline.
+func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
+	p := &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages}
+	if op.Axis == nil || p.stages < 2 {
+		return p
+	}
+	p.items = k.slice(op)
+	if len(p.items) == 0 {
+		return p
+	}
+	for i, x := range p.items {
+		x.tile.buffer = k.allocate(x.tile.bytes()*p.stages, "stages of "+valueName(x.load.Result()))
+		if i == 0 {
+			p.base = x.tile.buffer
+		}
+	}
+	a := k.a
+	// What used this memory before must be done with.
+	k.barrier()
+	p.read, p.write = a.reg(b32), a.reg(b32)
+	a.ins("mov.b32 %v, 0", p.read)
+	a.ins("mov.b32 %v, %d", p.write, p.stages-1)
+	for s := range p.stages - 1 {
+		at := lo
+		if s > 0 {
+			at = a.op(b32, "add.s32", lo, int64(s)*step)
+		}
+		p.copies(at, s)
+	}
+	return p
+}
+
+// slice finds the loads that may run ahead: those that only contractions of this
+// loop read, through addresses that depend on nothing that the loop computes.
+func (k *kernel) slice(loop *ir.Op) []pipelined {
+	inside := map[*ir.Value]bool{}
+	for _, v := range loop.Blocks[0].Params {
+		inside[v] = true
+	}
+	for _, op := range loop.Blocks[0].Ops {
+		for _, v := range op.Results {
+			inside[v] = true
+		}
+	}
+	var items []pipelined
+	for _, op := range loop.Blocks[0].Ops {
+		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || op.Else() != nil || !k.again(op.Result()) {
+			continue
+		}
+		v := op.Result()
+		dims := k.access(op)
+		c := contiguous(dims)
+		ok := c != nil
+		for _, d := range dims {
+			ok = ok && !d.gather
+			for _, s := range d.affine.scalars {
+				ok = ok && !inside[s.value]
+			}
+		}
+		var tile *sharedTile
+		for _, u := range k.uses[v] {
+			p := k.products[u.op]
+			if p == nil || u.arg > 1 || p.mma == nil || p.mma.element != v.Type.DType || !inside[u.op.Result()] {
+				ok = false
+				break
+			}
+			want := k.tileFor(p, u.arg)
+			if tile != nil && !(tile.holds(want) && want.holds(tile)) {
+				ok = false
+				break
+			}
+			tile = want
+		}
+		if !ok || tile == nil || tile.contiguous() != c {
+			continue
+		}
+		vec := min(k.vector(op.Tensor, dims, c), k.sharedVector(tile))
+		if vec*v.Type.DType.Size() < 4 {
+			continue // cp.async moves 4, 8 or 16 bytes
+		}
+		items = append(items, pipelined{op, tile, blocked(tile.axes, tile.ext, vec, k.warps), vec})
+	}
+	return items
+}
+
+// copies emits the copies for the step at position, into a stage: a constant, or p.write.
+func (p *pipeline) copies(position reg, stage any) {
+	k, a := p.k, p.k.a
+	begin := len(a.body)
+	skip := a.label()
+	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, p.hi), skip)
+	k.push(begin)
+	k.enter(p.op.Axis, position, p.hi)
+	for _, x := range p.items {
+		a.comment("copy ahead %s", describe(x.load))
+		t := p.at(x, stage)
+		k.copyAsync(x.load, t, x.l, x.vec)
+	}
+	k.pop()
+	a.place(skip)
+	a.ins("cp.async.commit_group")
+}
+
+// at is a stage of an item.
+func (p *pipeline) at(x pipelined, stage any) *sharedTile {
+	k, t := p.k, *x.tile
+	size := x.tile.bytes()
+	if n, ok := stage.(int); ok {
+		t.at += n * size
+		return &t
+	}
+	t.base = k.a.op(b32, "mad.lo.s32", stage, size, k.calc(b32, "add.s32", k.sharedBase(), x.tile.at))
+	return &t
+}
+
+// copyAsync copies a load's elements to a tile; those that do not exist become 0.
+func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
+	from, to := k.addressing(op, l), k.accessing(t, l)
+	c := t.contiguous()
+	groups, n := l.groups(c, vec)
+	bytes := n * t.d.Size()
+	mode := "ca"
+	if bytes == 16 {
+		mode = "cg"
+	}
+	for _, g := range groups {
+		p, ok := k.room(t, l, g[0], reg{})
+		if !ok {
+			continue
+		}
+		size := ""
+		if m := k.mask(l, t.axes, g[0]); m.valid() {
+			size = ", " + k.calc(b32, "selp.b32", bytes, 0, m).String()
+		}
+		k.a.ins("%scp.async.%s.shared.global %s, %v, %d%s", guard(p), mode, to.at(g[0]), from.at(g[0]), bytes, size)
+	}
+}
+
+// next begins a step of the loop: it waits for the step's stage, and starts the
+// copies of a step to come into the stage that the last step has left.
+func (p *pipeline) next(position reg) {
+	if len(p.items) == 0 {
+		return
+	}
+	k, a := p.k, p.k.a
+	a.level[p.read], a.level[p.write] = k.scope.level, k.scope.level
+	a.ins("cp.async.wait_group %d", p.stages-2)
+	k.barrier()
+	for _, x := range p.items {
+		v := x.load.Result()
+		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, p.read))
+	}
+	p.copies(a.op(b32, "add.s32", position, int64(p.stages-1)*p.step), p.write)
+	for _, r := range []reg{p.read, p.write} {
+		a.ins("add.s32 %v, %v, 1", r, r)
+		wrap := a.op(pred, "setp.eq.s32", r, p.stages)
+		a.ins("selp.b32 %v, 0, %v, %v", r, r, wrap)
+	}
+}
+
+// finish gives the stages' memory back.
+func (p *pipeline) finish() {
+	if len(p.items) > 0 {
+		p.k.release(p.base)
+	}
+}

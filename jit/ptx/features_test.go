@@ -1,0 +1,243 @@
+package ptx
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+)
+
+func parse(t testing.TB, text string) *ir.Func {
+	t.Helper()
+	f, err := ir.Parse("test", text)
+	require.NoError(t, err)
+	return f
+}
+
+// product is c = a b over k, in steps of a loop; transposed says how b is stored.
+func productText(d, acc, precision string, transposed bool) string {
+	b, index := "K, N", "%8, %1"
+	if transposed {
+		b, index = "N, K", "%1, %8"
+	}
+	return fmt.Sprintf(`kernel @product {
+  dim M = ?
+  dim K = ?
+  dim N = ?
+  tensor %%a : in %[1]s[M, K] align 16
+  tensor %%b : in %[1]s[%[3]s] align 16
+  tensor %%c : out %[2]s[M, N] align 16
+  axis i : grid M by BM = ?
+  axis j : grid N by BN = ?
+  axis k : loop K by BK = ?
+body:
+  %%0 = index i : i32{i}
+  %%1 = index j : i32{j}
+  %%2 = const 0 : i32
+  %%3 = size K : i32
+  %%4 = const 0 : %[2]s
+  %%5 = full %%4 : %[2]s{i, j}
+  %%12 = for k from %%2 to %%3 with (%%6 = %%5) pos %%7 : (%[2]s{i, j}) {
+    %%8 = index k : i32{k}
+    %%9 = load %%a[%%0, %%8] : %[1]s{i, k}
+    %%10 = load %%b[%[4]s] : %[1]s{%[6]s}
+    %%11 = mma %%9, %%10, %%6 over k%[5]s : %[2]s{i, j}
+    yield %%11
+  }
+  store %%c[%%0, %%1] = %%12
+}
+`, d, acc, b, index, precision, map[bool]string{false: "k, j", true: "j, k"}[transposed])
+}
+
+func TestProducts(t *testing.T) {
+	for _, c := range []struct {
+		d, acc, precision string
+		tolerance         float64
+	}{
+		{"bf16", "f32", "", 1e-4},
+		{"f16", "f32", "", 1e-4},
+		{"f32", "f32", "", 1e-2},
+		{"f32", "f32", " precision tf32x3", 1e-5},
+		{"f32", "f32", " precision ieee", 1e-5},
+		{"f64", "f64", "", 1e-12},
+		{"i32", "i32", "", 0},
+		{"i64", "i64", "", 0},
+		{"i8", "i32", "", 0},
+		{"u8", "i32", "", 0},
+		{"f8e4m3", "f32", "", 1e-4},
+		{"f8e5m2", "f32", "", 1e-4},
+	} {
+		for _, transposed := range []bool{false, true} {
+			for _, s := range []struct {
+				m, n, k int64
+				tile    [3]int64
+				warps   int
+			}{
+				{33, 40, 48, [3]int64{32, 32, 32}, 4},
+				{17, 19, 23, [3]int64{16, 24, 16}, 2},
+				{5, 50, 70, [3]int64{1, 64, 32}, 4},
+				{70, 9, 10, [3]int64{48, 5, 7}, 1},
+			} {
+				name := fmt.Sprintf("%s%s/transposed=%v/%dx%dx%d", c.d, c.precision, transposed, s.m, s.n, s.k)
+				t.Run(name, func(t *testing.T) {
+					p := plan.Plan{Extents: map[string]int64{"i": s.tile[0], "j": s.tile[1], "k": s.tile[2]}, Warps: s.warps, Stages: 2}
+					differ(t, parse(t, productText(c.d, c.acc, c.precision, transposed)), p, map[string]int64{"M": s.m, "N": s.n, "K": s.k}, c.tolerance, 100)
+				})
+			}
+		}
+	}
+}
+
+// features are small kernels, each for one thing, over x[M, N] and y[M, N] in a
+// grid over rows; DTYPE and N vary.
+var features = []struct {
+	name, body string
+	dtypes     string
+	out        string // type of y, that of x when empty
+}{
+	{"reduce over rows", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = reduce_max %2 over j : T{i}
+  %4 = reduce_min %2 over j : T{i}
+  %5 = sub %3, %4 : T{i}
+  %6 = add %2, %5 : T{i, j}
+  store %y[%0, %1] = %6`, "f16 bf16 f32 f64 i8 u8 i16 i32 u32 i64 u64", ""},
+	{"reduce over columns", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = reduce_max %2 over i : T{j}
+  %4 = sub %2, %3 : T{i, j}
+  store %y[%0, %1] = %4`, "f32 i32 f64", ""},
+	{"reduce to a scalar", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = reduce_max %2 over i, j : T
+  %4 = sub %2, %3 : T{i, j}
+  store %y[%0, %1] = %4`, "f32 i32 f16", ""},
+	{"argmax", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = argmax %2 over j : i32{i}
+  %4 = argmin %2 over j : i32{i}
+  %5 = sub %3, %4 : i32{i}
+  store %y[%0, %1] = %5`, "f32 i32 f64 u8 f16", "i32"},
+	{"sum and mean", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = mean %2 over j : f32{i}
+  %4 = sum %2 over j : f32{i}
+  %5 = add %3, %4 : f32{i}
+  store %y[%0, %1] = %5`, "f16 bf16 f32", "f32"},
+	{"any and all", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = any %2 over j : bool{i}
+  %4 = all %2 over j : bool{i}
+  %5 = logic_and %3, %2 : bool{i, j}
+  %6 = logic_or %4, %5 : bool{i, j}
+  store %y[%0, %1] = %6`, "bool", ""},
+	{"prod", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = prod %2 over j : T{i}
+  store %y[%0, %1] = %3`, "i32 i64", ""},
+	{"shift", `
+  %2 = const 1 : i32
+  %3 = add %1, %2 : i32{j}
+  %4 = const 3 : T
+  %5 = load %x[%0, ?%3] else %4 : T{i, j}
+  store %y[%0, %1] = %5`, "f32 bf16 i8", ""},
+	{"gather and scatter", `
+  %2 = size N : i32
+  %3 = const 1 : i32
+  %4 = sub %2, %3 : i32
+  %5 = sub %4, %1 : i32{j}
+  %6 = const 7 : T
+  %7 = mul %5, %5 : i32{j}
+  %8 = load %x[%0, ?%7] else %6 : T{i, j}
+  store %y[%0, ?%5] = %8`, "f32 bf16 i8 f64", ""},
+	{"two layouts", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = sum %2 over i : f32{j}
+  %4 = sum %2 over j : f32{i}
+  %5 = mul %3, %4 : f32{i, j}
+  %6 = sum %5 over i, j : f32
+  %7 = add %5, %6 : f32{i, j}
+  store %y[%0, %1] = %7`, "f32 bf16", "f32"},
+	{"scalar loop", `
+  %2 = const 0 : i32
+  %3 = const 5 : i32
+  %4 = load %x[%0, %1] : T{i, j}
+  %5 = const 1 : T
+  %9, %14 = for from %2 to %3 with (%6 = %4, %7 = %5) pos %8 : (T{i, j}, T) {
+    %10 = add %6, %7 : T{i, j}
+    %11 = cast %8 : T
+    %12 = add %7, %11 : T
+    yield %10, %12
+  }
+  %13 = add %9, %14 : T{i, j}
+  store %y[%0, %1] = %13`, "f32 i32", ""},
+	{"swapping loop", `
+  %2 = const 0 : i32
+  %3 = const 3 : i32
+  %4 = load %x[%0, %1] : T{i, j}
+  %5 = neg %4 : T{i, j}
+  %9, %10 = for from %2 to %3 with (%6 = %4, %7 = %5) pos %8 : (T{i, j}, T{i, j}) {
+    yield %7, %6
+  }
+  store %y[%0, %1] = %9`, "f32", ""},
+	{"branch", `
+  %2 = start i : i32
+  %3 = const 4 : i32
+  %4 = lt %2, %3 : bool
+  %5 = load %x[%0, %1] : T{i, j}
+  %6 = if %4 : (T{i, j}) {
+    %7 = neg %5 : T{i, j}
+    yield %7
+  } else {
+    %8 = sum %5 over j : T{i}
+    %9 = add %5, %8 : T{i, j}
+    yield %9
+  }
+  store %y[%0, %1] = %6`, "f32", ""},
+	{"square in place", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = cast %2 : f32{i, j}
+  %4 = rename %3 i -> r : f32{r, j}
+  %5 = dot %3, %4 over j : f32{i, r}
+  %6 = sum %5 over r : f32{i}
+  store %y[%0, %1] = %6`, "f32", "f32"},
+}
+
+func TestFeatures(t *testing.T) {
+	for _, f := range features {
+		if f.name == "square in place" {
+			continue // in TestRenameFeedsContraction
+		}
+		for _, d := range strings.Fields(f.dtypes) {
+			for _, s := range []struct {
+				m, n, rows int64
+				warps      int
+			}{{7, 33, 4, 4}, {3, 128, 2, 4}, {9, 5, 3, 2}, {2, 200, 1, 8}} {
+				t.Run(fmt.Sprintf("%s/%s/%dx%d", f.name, d, s.m, s.n), func(t *testing.T) {
+					out := f.out
+					if out == "" {
+						out = d
+					}
+					body := strings.NewReplacer("T{", d+"{", ": T\n", ": "+d+"\n", "(T{", "("+d+"{", ", T)", ", "+d+")").Replace(f.body + "\n")
+					text := fmt.Sprintf(`kernel @feature {
+  dim M = ?
+  dim N = %d
+  tensor %%x : in %s[M, N] align 16
+  tensor %%y : out %s[M, N] align 16
+  axis i : grid M by BM = ?
+  axis j : whole N[0 .. %d]
+body:
+  %%0 = index i : i32{i}
+  %%1 = index j : i32{j}%s}
+`, s.n, d, out, s.n, body)
+					p := plan.Plan{Extents: map[string]int64{"i": s.rows}, Warps: s.warps}
+					differ(t, parse(t, text), p, map[string]int64{"M": s.m}, 1e-3, 120)
+				})
+			}
+		}
+	}
+}
