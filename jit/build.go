@@ -18,7 +18,7 @@ func buildIR(s *Spec) (f *ir.Func, dims *launchDims, err error) {
 		spec:    s,
 		fixed:   static(k),
 		dims:    map[string]*ir.Dim{},
-		launch:  &launchDims{sizes: map[*ir.Dim]typecheck.Size{}, strides: map[*ir.Dim][2]int{}},
+		launch:  &launchDims{sizes: map[string]typecheck.Size{}, strides: map[string][2]int{}},
 		axes:    map[*typecheck.Axis]*ir.Axis{},
 		tensors: map[*typecheck.Param]*ir.Tensor{},
 		scalars: map[*typecheck.Param]*ir.Value{},
@@ -54,7 +54,7 @@ func buildIR(s *Spec) (f *ir.Func, dims *launchDims, err error) {
 				if d == len(p.Shape)-1 && l.Inner == 1 {
 					stride.Value = 1
 				} else {
-					b.launch.strides[stride] = [2]int{i, d}
+					b.launch.strides[stride.Name] = [2]int{i, d}
 				}
 				t.Strides = append(t.Strides, stride)
 			}
@@ -108,7 +108,7 @@ func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
 	if n, ok := b.known(s); ok {
 		d.Value = n
 	} else {
-		b.launch.sizes[d] = s
+		b.launch.sizes[name] = s
 	}
 	b.dims[name] = d
 	b.f.Dims = append(b.f.Dims, d)

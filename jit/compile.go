@@ -131,7 +131,7 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 	}
 	logs.Print(StageIR, f.Name, f.String)
 	sizes := func(d *ir.Dim) int64 {
-		n, err := dims.sizes[d].Eval(s.value)
+		n, err := dims.size(d, s)
 		if err != nil {
 			return 1
 		}

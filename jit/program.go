@@ -136,8 +136,11 @@ func (s *step) prepare(c *Compiled) error {
 	b := s.spec
 	for _, a := range c.Func.Grid() {
 		n := a.Dim.Value
-		if size, ok := c.dims.sizes[a.Dim]; ok {
-			n, _ = size.Eval(b.value)
+		if !a.Dim.Known() {
+			var err error
+			if n, err = c.dims.size(a.Dim, b); err != nil {
+				return err
+			}
 		}
 		s.empty = s.empty || n == 0
 	}
@@ -149,7 +152,7 @@ func (s *step) prepare(c *Compiled) error {
 		arg := launchArg{}
 		switch p.Kind {
 		case ir.ParamDim:
-			n, err := c.dims.sizes[p.Dim].Eval(b.value)
+			n, err := c.dims.size(p.Dim, b)
 			if err != nil {
 				return err
 			}
@@ -158,7 +161,10 @@ func (s *step) prepare(c *Compiled) error {
 			}
 			arg.bits = uint64(n)
 		case ir.ParamStride:
-			at := c.dims.strides[p.Dim]
+			at, ok := c.dims.strides[p.Dim.Name]
+			if !ok {
+				return fmt.Errorf("compiler bug: kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
+			}
 			arg.bits = uint64(tensors[at[0]].strides[at[1]])
 		}
 		s.args = append(s.args, arg)

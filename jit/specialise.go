@@ -121,9 +121,19 @@ func (s *Spec) Key() string {
 	return b.String()
 }
 
-// launchDims tells how a launch computes the sizes that a compiled kernel takes as parameters.
+// launchDims tells how a launch computes the sizes that a compiled kernel takes
+// as parameters, by the name of the ir.Dim: passes may copy the Dim itself.
 type launchDims struct {
-	sizes map[*ir.Dim]typecheck.Size
+	sizes map[string]typecheck.Size
 	// strides gives, for a stride parameter, its tensor (in the order of params) and dimension.
-	strides map[*ir.Dim][2]int
+	strides map[string][2]int
+}
+
+// size computes an unknown dimension of a kernel for the sizes of a specialisation.
+func (l *launchDims) size(d *ir.Dim, s *Spec) (int64, error) {
+	size, ok := l.sizes[d.Name]
+	if !ok {
+		return 0, fmt.Errorf("compiler bug: kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
+	}
+	return size.Eval(s.value)
 }
