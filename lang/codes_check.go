@@ -1,5 +1,7 @@
 package lang
 
+import "sort"
+
 // The codes of the type checker, by kind.
 const (
 	// name
@@ -69,3 +71,13 @@ const (
 	ErrImportCycle  Code = "E1002" // files that import each other
 	ErrImportedName Code = "E1003" // one name from two files
 )
+
+// Codes lists every code that has a page, in order.
+func Codes() []Code {
+	all := make([]Code, 0, len(codeTable))
+	for c := range codeTable {
+		all = append(all, c)
+	}
+	sort.Slice(all, func(i, j int) bool { return all[i] < all[j] })
+	return all
+}

@@ -207,6 +207,7 @@ func (b *bodyChecker) extent(x *Axis, by lang.Expr) bool {
 			x.Tile = n.Name
 			if e == nil {
 				b.tiles[n.Name] = n.Place
+				b.scope.names[n.Name] = &entity{kind: entTile, name: n.Name, at: n.Place}
 			}
 			return true
 		case e.kind == entInvalid:

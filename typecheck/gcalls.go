@@ -217,7 +217,7 @@ func (s *callSite) match(params []string, optional []bool) ([]lang.Expr, bool) {
 			missing = append(missing, params[i])
 		}
 	}
-	if len(missing) > 0 {
+	if len(missing) > 0 && ok {
 		s.errorf(lang.ErrArgCount, s.call.Place, "the call of %s lacks %s", s.name, strings.Join(missing, ", ")).label(s.decl, "declared here")
 		return nil, false
 	}

@@ -19,6 +19,9 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 			s.typeDims(p.Type)
 		}
 	}
+	for _, p := range append(append([]*lang.Param{}, d.Params...), d.Outputs...) {
+		s.typeDims(p.Type)
+	}
 	alone := map[*Symbol]bool{}
 	used := map[*TypeParam]bool{}
 	add := func(p *lang.Param, mode lang.ParamMode) {

@@ -131,8 +131,15 @@ func (s *signature) shape(exprs []lang.Expr) ([]Size, bool) {
 func (s *signature) requireBound(alone map[*Symbol]bool) {
 	for _, d := range s.dims {
 		if !alone[d] {
-			s.errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name).
-				help("give an input a dimension that is %s alone, or make it a constant parameter, `const %s: int`", d.Name, d.Name)
+			var known []string
+			for _, other := range s.dims {
+				if alone[other] {
+					known = append(known, other.Name)
+				}
+			}
+			r := s.errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name)
+			r.help("give an input a dimension that is %s alone, or make it a constant parameter, `const %s: int`", d.Name, d.Name)
+			r.suggest(d.At, d.Name, known)
 		}
 	}
 }
@@ -212,9 +219,12 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *Kernel {
 	s.generics(d.Generics)
 	alone := map[*Symbol]bool{}
 	for _, p := range d.Params {
-		if p.Type != nil && p.Type.HasShape && p.Mode != lang.Out {
-			s.newDims(p.Type.Shape)
+		if p.Mode != lang.Out {
+			s.typeDims(p.Type)
 		}
+	}
+	for _, p := range append(append([]*lang.Param{}, d.Params...), d.Outputs...) {
+		s.typeDims(p.Type) // what only outputs have is reported by requireBound
 	}
 	add := func(p *lang.Param, mode lang.ParamMode) {
 		q := s.param(p, mode)

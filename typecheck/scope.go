@@ -103,6 +103,7 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 		case old.kind == entAxis:
 			c.errorf(lang.ErrShadowedAxis, e.at, "%s would hide the axis %s", e.name, e.name).
 				label(old.at, "the axis, which is still in scope").help("give it another name: an axis is told by its declaration, so two of one name would be confused")
+			e = &entity{kind: entInvalid, name: e.name, at: e.at}
 		case s.names[e.name] != nil && !rebind:
 			c.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).
 				label(old.at, "first declared here, as %s", old.describe()).help("give one of them another name")

@@ -1,0 +1,37 @@
+package typecheck_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"tilec/lang"
+)
+
+// TestCodePages compiles the examples of every code of the checker: the one that
+// fails gives exactly that code, the one that works gives no error.
+func TestCodePages(t *testing.T) {
+	n := 0
+	for _, code := range lang.Codes() {
+		if code < "E0200" || "E0800" <= code && code < "E1000" {
+			continue
+		}
+		n++
+		t.Run(string(code), func(t *testing.T) {
+			row, _ := lang.CodeInfo(code)
+			assert.NotEmpty(t, row.Title)
+			assert.NotEmpty(t, row.Doc)
+			_, ds := check(t, row.Fails)
+			if assert.NotEmpty(t, ds, "the failing example has no error") {
+				assert.Len(t, ds, 1, "%v", ds)
+				assert.Equal(t, code, ds[0].Code, "%v", ds)
+				assert.True(t, ds[0].At.IsValid())
+				assert.False(t, strings.HasSuffix(ds[0].Message, "."), ds[0].Message)
+			}
+			_, ds = check(t, row.Works)
+			assert.Empty(t, ds)
+		})
+	}
+	assert.Greater(t, n, 50)
+}
