@@ -14,8 +14,10 @@ import (
 const (
 	// registerLimit is the most 32-bit registers a thread for tiles; the rest of 255 is for addresses and the like.
 	registerLimit = 160
-	// registerOverhead is what a thread needs beside tiles.
-	registerOverhead = 40
+	// registerOverhead is what a thread needs beside tiles. Contractions need about as
+	// much again as tiles for fragments of their operands, up to fragmentRegisters
+	// (seen in what the assembler reports).
+	registerOverhead, fragmentRegisters = 40, 64
 	// threadsPerSM and blocksPerSM bound the occupancy.
 	threadsPerSM, blocksPerSM = 2048, 32
 	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.
@@ -320,7 +322,11 @@ func (c at) gpu() (*estimate, *violation) {
 	if limit := int64(t.SharedPerBlock) - sharedReserve; e.sharedBytes > limit {
 		return nil, &violation{"bytes of shared memory a block", e.sharedBytes, limit}
 	}
-	e.perSM = min(threadsPerSM/c.threads(), blocksPerSM, max(int64(t.RegistersPerSM)/(c.threads()*(e.registers+registerOverhead)), 1))
+	each := e.registers + registerOverhead
+	if c.contracts {
+		each += min(e.registers, fragmentRegisters)
+	}
+	e.perSM = min(threadsPerSM/c.threads(), blocksPerSM, max(int64(t.RegistersPerSM)/(c.threads()*each), 1))
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
 	}

@@ -27,8 +27,8 @@ type model struct {
 	operands []operand
 	stored   []tile // tiles with the result of a contraction, which stores arrange anew
 	loops    []*ir.Op
-	// pipelined reports a contraction in a loop, whose loads can run ahead.
-	pipelined bool
+	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
+	contracts, pipelined bool
 }
 
 // tile is the axes of a value, by place, and the bytes of an element.
@@ -129,6 +129,7 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op) {
 }
 
 func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
+	m.contracts = true
 	x, y := op.Args[0].Type, op.Args[1].Type
 	for _, a := range op.Over {
 		m.contracted[m.place[a]] = true
@@ -167,42 +168,62 @@ func (m *model) fromContraction(v *ir.Value, seen map[*ir.Value]bool) bool {
 // liveness finds the tiles that are in registers at once. Elementwise chains
 // are computed a few elements at a time, so between two operations that need
 // whole tiles (reductions, contractions, loops) only what crosses them counts,
-// and what loads have in flight.
+// and what loads have in flight. A result may take the place of an operand that
+// nothing needs any more, as an accumulator's does: so each run of elementwise
+// operations is looked at as it begins and as it ends.
 func (m *model) liveness(b *ir.Block, outside []tile) {
 	phase := make([]int, len(b.Ops))
-	defined, last := map[*ir.Value]int{}, map[*ir.Value]int{}
+	defined, last, lastWhole := map[*ir.Value]int{}, map[*ir.Value]int{}, map[*ir.Value]int{}
 	p := 0
 	for i, op := range b.Ops {
-		whole := isReduction(op) || isContraction(op) || len(op.Blocks) > 0
-		if len(op.Blocks) > 0 {
+		region := len(op.Blocks) > 0
+		if region {
 			p++
 		}
 		phase[i] = p
-		eachUse(op, func(v *ir.Value) { last[v] = p })
+		whole := isReduction(op) || isContraction(op)
+		eachUse(op, func(v *ir.Value) {
+			last[v] = p
+			if whole || region {
+				lastWhole[v] = p + 1 // 0 is never
+			}
+		})
+		if whole {
+			p++
+		}
 		for _, r := range op.Results {
 			defined[r] = p
 		}
-		if whole {
+		if region {
 			p++
 		}
 	}
 	for _, y := range b.Yield {
-		last[y] = p
-	}
-	outside = slices.Clone(outside)
-	for _, x := range b.Params {
-		outside = append(outside, m.registers(x)...)
+		last[y], lastWhole[y] = p, p+1
 	}
 	for q := 0; q <= p; q++ {
-		live := slices.Clone(outside)
+		begin, live := slices.Clone(outside), slices.Clone(outside)
+		add := func(v *ir.Value, from int) {
+			// What a load has in flight, and the result of what came before, is there from the beginning.
+			early := v.Def != nil && (v.Def.Code == lang.OpLoad || isReduction(v.Def) || isContraction(v.Def))
+			if from <= q && q <= last[v] && (from < q || early) {
+				begin = append(begin, m.registers(v)...)
+			}
+			if from <= q && (q < last[v] || q < lastWhole[v]) {
+				live = append(live, m.registers(v)...)
+			}
+		}
+		for _, x := range b.Params {
+			add(x, -1)
+		}
 		for _, op := range b.Ops {
 			for _, r := range op.Results {
-				if defined[r] <= q && q <= last[r] && m.materialised(r, defined[r] < last[r]) {
-					live = append(live, m.registers(r)...)
+				if m.materialised(r, defined[r] < last[r]) {
+					add(r, defined[r])
 				}
 			}
 		}
-		m.live = append(m.live, live)
+		m.live = append(m.live, begin, live)
 		for i, op := range b.Ops {
 			if phase[i] != q {
 				continue
