@@ -92,6 +92,11 @@ func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, toler
 			args.Dims = append(args.Dims, size(d))
 		}
 	}
+	for _, q := range m.Params {
+		if q.Kind == ir.ParamStride {
+			args.Strides = append(args.Strides, size(q.Dim))
+		}
+	}
 	i, s := 0, 0
 	for _, q := range m.Params {
 		_, name := paramDecl(q)
