@@ -165,10 +165,10 @@ func TestReferenceIsTheOracles(t *testing.T) {
 // TestLogitsInShortFormats bounds the error of bf16, f16 and tf32. Rounding
 // errors act as independent random numbers whose size the format gives, and what
 // the network makes of them is seen in a float64 model that rounds where the
-// kernels round: the kernels' logits must err like its logits do. The root mean
-// square over all logits of a text may be at most twice the model's; a single
-// logit, over some 10^4 of them, at most 6 times it (for a normal distribution,
-// 10^-5 of all such tests would fail).
+// kernels round: over a text, the kernels' logits must err like its logits do.
+// The kernels round other numbers, since they add in another order, so that only
+// the sizes agree: the root mean square of some 7·10^4 errors may be at most one
+// and a half times the model's, the largest at most twice its.
 func TestLogitsInShortFormats(t *testing.T) {
 	formats := []struct {
 		name  string
@@ -184,15 +184,17 @@ func TestLogitsInShortFormats(t *testing.T) {
 		for _, format := range formats {
 			t.Run(name+" "+format.name, func(t *testing.T) {
 				m := model(t, name, format.dtype, "")
-				rounding := newReference(t, m.Checkpoint, format.name)
-				for _, o := range oracles(t, name) {
-					got, err := m.Scores(o.tokens)
+				exact, rounding := newReference(t, m.Checkpoint, "exact"), newReference(t, m.Checkpoint, format.name)
+				for i, o := range oracles(t, name) {
+					text := o.greedy[:72]
+					want := exact.logits(text)
+					got, err := m.Scores(text)
 					require.NoError(t, err)
-					largest, rms := difference(got, o.logits)
-					_, expected := difference(rounding.logits(o.tokens), o.logits)
-					t.Logf("root mean square error %.2g, of rounding alone %.2g; largest %.2g", rms, expected, largest)
-					assert.LessOrEqual(t, rms, 2*expected)
-					assert.LessOrEqual(t, largest, 6*expected)
+					largest, rms := difference(got, want)
+					mayLargest, mayRMS := difference(rounding.logits(text), want)
+					t.Logf("prompt %d: root mean square error %.2g, of rounding alone %.2g; largest %.2g, %.2g", i, rms, mayRMS, largest, mayLargest)
+					assert.LessOrEqual(t, rms, 1.5*mayRMS)
+					assert.LessOrEqual(t, largest, 2*mayLargest)
 				}
 			})
 		}
@@ -305,12 +307,14 @@ func TestGenerateStopsForItsCaller(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
-// TestTensorsMayHaveAPrefix loads what some exports write: every name behind "transformer.".
-func TestTensorsMayHaveAPrefix(t *testing.T) {
+// TestTensorsMayHaveNoPrefix loads what other exports write: names without "transformer." before them.
+func TestTensorsMayHaveNoPrefix(t *testing.T) {
 	ckpt := open(t, "nano")
 	tensors := ckpt.Tensors.Tensors()
 	for i := range tensors {
-		tensors[i].Name = "transformer." + tensors[i].Name
+		name, ok := strings.CutPrefix(tensors[i].Name, "transformer.")
+		require.Truef(t, ok, "tensor %s has the prefix", tensors[i].Name)
+		tensors[i].Name = name
 	}
 	var file bytes.Buffer
 	require.NoError(t, safetensors.Encode(&file, tensors, nil))

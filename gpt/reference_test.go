@@ -3,6 +3,7 @@ package gpt_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,8 @@ type reference struct {
 type arithmetic struct {
 	// stored rounds what kernels keep between them: activations, cache, weights.
 	stored func(float64) float64
-	// operand rounds what enters a contraction.
+	// operand rounds the activations that enter a contraction. The weights of the
+	// demo models are bf16, which every format here holds exactly but f16, and that is how f16 stores them.
 	operand func(float64) float64
 }
 
@@ -85,11 +87,11 @@ func (r *reference) logits(tokens []int32) []float64 {
 		h := r.linear(r.norm(x, name("ln_2")), name("mlp.c_fc"), 4*c, geluTanh)
 		add(x, r.linear(h, name("mlp.c_proj"), c, same), keep)
 	}
-	x = r.norm(x, "ln_f")
+	x = rounded(r.norm(x, "ln_f"), r.arithmetic.operand)
 	out := make([]float64, n*r.vocab)
 	for i := range n {
 		for v := range r.vocab {
-			out[i*r.vocab+v] = r.dot(x[i*c:(i+1)*c], r.weights["wte.weight"][v*c:(v+1)*c], 1)
+			out[i*r.vocab+v] = dot(x[i*c:(i+1)*c], r.weights["wte.weight"][v*c:(v+1)*c])
 		}
 	}
 	return out
@@ -105,11 +107,18 @@ func geluTanh(x float64) float64 {
 	return 0.5 * x * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }
 
-// dot is the sum over i of a[i] b[i*stride].
-func (r *reference) dot(a, b []float64, stride int) float64 {
+func rounded(x []float64, round func(float64) float64) []float64 {
+	y := make([]float64, len(x))
+	for i, v := range x {
+		y[i] = round(v)
+	}
+	return y
+}
+
+func dot(a, b []float64) float64 {
 	sum := 0.0
-	for i := range a {
-		sum += r.arithmetic.operand(a[i]) * r.arithmetic.operand(b[i*stride])
+	for i, v := range a {
+		sum += v * b[i]
 	}
 	return sum
 }
@@ -136,32 +145,45 @@ func (r *reference) norm(x []float64, name string) []float64 {
 func (r *reference) linear(x []float64, name string, out int, f func(float64) float64) []float64 {
 	w, b := r.weights[name+".weight"], r.weights[name+".bias"]
 	in := len(w) / out
-	y := make([]float64, len(x)/in*out)
-	for i := range len(x) / in {
-		for j := range out {
-			y[i*out+j] = r.arithmetic.stored(f(r.dot(x[i*in:(i+1)*in], w[j:], out) + b[j]))
+	x = rounded(x, r.arithmetic.operand)
+	y := make([]float64, 0, len(x)/in*out)
+	for ; len(x) > 0; x = x[in:] {
+		row := slices.Clone(b)
+		for k, v := range x[:in] {
+			for j, u := range w[k*out : (k+1)*out] {
+				row[j] += v * u
+			}
+		}
+		for _, v := range row {
+			y = append(y, r.arithmetic.stored(f(v)))
 		}
 	}
 	return y
 }
 
+// attention takes [position, 3, head, channel] and gives [position, head, channel].
 func (r *reference) attention(qkv []float64, n int) []float64 {
 	c, d := r.width, r.width/r.heads
+	qkv = rounded(qkv, r.arithmetic.operand)
+	part := func(i, which, h int) []float64 { return qkv[(3*i+which)*c+h*d:][:d] }
 	out := make([]float64, n*c)
 	for h := range r.heads {
 		for i := range n {
 			p := make([]float64, i+1)
 			sum := 0.0
 			for j := range p {
-				q, k := qkv[i*3*c+h*d:], qkv[j*3*c+c+h*d:]
-				p[j] = math.Exp(r.dot(q[:d], k[:d], 1) / math.Sqrt(float64(d)))
+				p[j] = math.Exp(dot(part(i, 0, h), part(j, 1, h)) / math.Sqrt(float64(d)))
 				sum += p[j]
 			}
+			o := out[i*c+h*d:][:d]
 			for j := range p {
-				p[j] = r.arithmetic.stored(p[j] / sum)
+				weight := r.arithmetic.operand(r.arithmetic.stored(p[j] / sum))
+				for e, v := range part(j, 2, h) {
+					o[e] += weight * v
+				}
 			}
-			for e := range d {
-				out[i*c+h*d+e] = r.arithmetic.stored(r.dot(p, qkv[2*c+h*d+e:], 3*c))
+			for e := range o {
+				o[e] = r.arithmetic.stored(o[e])
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package stdlib_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -18,7 +19,7 @@ func TestAttentionOfPrompt(t *testing.T) {
 		{2, 127, 2, 3, 129, 0}, {1, 129, 1, 64, 1000, 0}, {1, 127, 2, 32, 127, 0},
 	}
 	large := []shape{{1, 1000, 3, 64, 1000, 0}, {2, 129, 2, 128, 1000, 0}, {1, 129, 2, 127, 129, 0}, {3, 1, 2, 129, 3, 0}}
-	testAttention(t, shapes(t, everywhere, large))
+	testAttention(t, shapes(t, everywhere, large), nil)
 }
 
 // TestAttentionOfOneToken decodes: one query against a cache.
@@ -28,17 +29,26 @@ func TestAttentionOfOneToken(t *testing.T) {
 		{1, 1, 2, 64, 1000, 999}, {3, 1, 2, 17, 129, 127},
 	}
 	large := []shape{{8, 1, 12, 64, 1024, 1000}, {1, 1, 3, 128, 1000, 129}}
-	testAttention(t, shapes(t, everywhere, large))
+	testAttention(t, shapes(t, everywhere, large), nil)
 }
 
 // TestAttentionOfSeveralTokens continues a sequence by a few queries at once.
 func TestAttentionOfSeveralTokens(t *testing.T) {
 	everywhere := []shape{{1, 3, 2, 16, 127, 17}, {2, 17, 2, 32, 129, 112}, {1, 127, 1, 17, 1000, 129}}
 	large := []shape{{2, 129, 3, 64, 1000, 127}}
-	testAttention(t, shapes(t, everywhere, large))
+	testAttention(t, shapes(t, everywhere, large), nil)
 }
 
-func testAttention(t *testing.T, cases []shape) {
+// TestAttentionInSteps pins how many positions a step takes, so that the sums
+// are carried from step to step, whatever a planner would choose.
+func TestAttentionInSteps(t *testing.T) {
+	everywhere := []shape{{1, 127, 2, 32, 129, 0}, {2, 1, 1, 16, 1000, 998}, {1, 17, 2, 64, 129, 97}, {1, 129, 1, 17, 129, 0}}
+	for _, pins := range []map[string]int64{{"BN": 32}, {"BN": 64}} {
+		t.Run(fmt.Sprint("BN ", pins["BN"]), func(t *testing.T) { testAttention(t, shapes(t, everywhere, nil), pins) })
+	}
+}
+
+func testAttention(t *testing.T, cases []shape, pins map[string]int64) {
 	k := load(t)
 	eachType(t, cases, func(t *testing.T, d lang.DType, s shape) {
 		n, h, c, p, start := int(s[1]), int(s[2]), int(s[3]), int(s[4]), int(s[5])
@@ -56,7 +66,7 @@ func testAttention(t *testing.T, cases []shape) {
 		qs, ks, vs := q.Floats(), keys.Floats(), values.Floats()
 		for _, precision := range jittest.Precisions(t, d) {
 			t.Run("precision "+precision, func(t *testing.T) {
-				o := k.Run(t, "attention", jit.Options{Precision: precision}, q, keys, values, jit.IntValue(lang.I32, s[5]), jit.FloatValue(lang.F32, scale))[0]
+				o := k.Run(t, "attention", jit.Options{Precision: precision, Pins: pins}, q, keys, values, jit.IntValue(lang.I32, s[5]), jit.FloatValue(lang.F32, scale))[0]
 				a := attention{d, jittest.ContractionOf(t, d, precision), scale}
 				want := make([]jittest.Bounded, 0, o.Len())
 				for row := range int(s[0]) * n * h {

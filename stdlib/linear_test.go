@@ -22,6 +22,7 @@ type linearCase struct {
 	// transposed weights are stored [N, K].
 	transposed bool
 	finish     func(jittest.Bounded) jittest.Bounded
+	pins       map[string]int64
 }
 
 func TestLinear(t *testing.T) { testLinear(t, linearCase{kernel: "linear"}) }
@@ -34,6 +35,12 @@ func TestLinearGelu(t *testing.T) {
 
 func TestLinearResidual(t *testing.T) {
 	testLinear(t, linearCase{kernel: "linear_residual", bias: true, residual: true})
+}
+
+// TestLinearInSteps pins the extents, so that blocks are many and sums are
+// carried from step to step, whatever a planner would choose.
+func TestLinearInSteps(t *testing.T) {
+	testLinear(t, linearCase{kernel: "linear", pins: map[string]int64{"BM": 64, "BN": 64, "BK": 32}})
 }
 
 func TestHead(t *testing.T) { testLinear(t, linearCase{kernel: "head", transposed: true}) }
@@ -60,7 +67,7 @@ func testLinear(t *testing.T, c linearCase) {
 		xs, ws := x.Floats(), w.Floats()
 		for _, precision := range jittest.Precisions(t, d) {
 			t.Run("precision "+precision, func(t *testing.T) {
-				y := k.Run(t, c.kernel, jit.Options{Precision: precision}, args...)[0]
+				y := k.Run(t, c.kernel, jit.Options{Precision: precision, Pins: c.pins}, args...)[0]
 				contraction := jittest.ContractionOf(t, d, precision)
 				jittest.Near(t, y, func(e int) jittest.Bounded {
 					i, j := e/int(n), e%int(n)
