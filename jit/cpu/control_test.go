@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -147,4 +148,42 @@ func TestRename(t *testing.T) {
 			assert.Equal(t, sum(b), d[a*6+b])
 		}
 	}
+}
+
+// TestConcurrentRuns: a program may run in many goroutines at once, its results the same bits each time.
+func TestConcurrentRuns(t *testing.T) {
+	const m, n, kk = 70, 90, 110
+	p := linearGelu(lang.F32, m, n, kk, 16, 32, 32).compile(t)
+	var r noise
+	x, w, b := r.floats(m*kk), r.floats(kk*n), r.floats(n)
+	want := make([]float32, m*n)
+	require.NoError(t, p.Run(Args{Tensors: [][]byte{bytesOf(x), bytesOf(w), bytesOf(b), bytesOf(want)}}))
+	var group sync.WaitGroup
+	for range 8 {
+		group.Go(func() {
+			for range 5 {
+				y := make([]float32, m*n)
+				assert.NoError(t, p.Run(Args{Tensors: [][]byte{bytesOf(x), bytesOf(w), bytesOf(b), bytesOf(y)}}))
+				assert.Equal(t, want, y)
+			}
+		})
+	}
+	group.Wait()
+}
+
+// TestWorkerPanics: what goes wrong in one of many blocks is one error, and the program runs again.
+func TestWorkerPanics(t *testing.T) {
+	k := newKernel("late")
+	dn := k.dim("N", 1<<16)
+	j := k.grid("j", dn, 64)
+	x, y := k.in("x", lang.F32, dn), k.out("y", lang.F32, dn)
+	shift := k.scalar("shift", lang.I32)
+	k.store(y, k.Op(lang.OpExp, k.load(x, k.Op(lang.OpAdd, k.index(j), shift))), j)
+	in, out := make([]float32, 1<<16), make([]float32, 1<<16)
+	p := k.compile(t)
+	args := Args{Tensors: [][]byte{bytesOf(in), bytesOf(out)}, Scalars: []uint64{1}}
+	require.EqualError(t, p.Run(args), "kernel late: compiler bug: load x: dimension 0 of x has size 65536, accessed at 65473 to 65536")
+	args.Scalars[0] = 0
+	require.NoError(t, p.Run(args))
+	assert.Equal(t, float32(1), out[65535])
 }

@@ -124,22 +124,27 @@ func TestElementwise(t *testing.T) {
 			continue
 		}
 		for _, d := range lang.DTypes() {
-			ts := operandTypes(op, d)
-			if ts == nil {
-				continue
-			}
-			t.Run(op.String()+"/"+d.String(), func(t *testing.T) {
-				rows := combinations(ts)
-				got := runMap(t, ts, rows, func(k *kernel, args []*ir.Value) *ir.Value { return k.Op(op, args...) })
-				for i, r := range rows {
-					checkElement(t, op, d, r, got[i])
-					if t.Failed() {
-						return
-					}
-				}
-			})
+			testElementwise(t, op, d)
 		}
 	}
+}
+
+// testElementwise runs an operation on all combinations of special values.
+func testElementwise(t *testing.T, op lang.Op, d lang.DType) {
+	ts := operandTypes(op, d)
+	if ts == nil {
+		return
+	}
+	t.Run(op.String()+"/"+d.String(), func(t *testing.T) {
+		rows := combinations(ts)
+		got := runMap(t, ts, rows, func(k *kernel, args []*ir.Value) *ir.Value { return k.Op(op, args...) })
+		for i, r := range rows {
+			checkElement(t, op, d, r, got[i])
+			if t.Failed() {
+				return
+			}
+		}
+	})
 }
 
 func checkElement(t *testing.T, op lang.Op, d lang.DType, r []num, got num) {

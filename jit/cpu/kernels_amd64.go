@@ -8,8 +8,9 @@ import (
 	"tilec/lang"
 )
 
-// vectors reports that the machine has the vector loops: AVX2 with FMA.
-var vectors = machine.X86.HasAVX2 && machine.X86.HasFMA
+// vectors reports that the machine has the vector loops: AVX2 with
+// FMA and the conversions of halves.
+var vectors = machine.X86.HasAVX2 && machine.X86.HasFMA && machine.X86.HasF16C
 
 // The loops below are in kernels_amd64.s. Those over n elements that say so
 // take a multiple of lanes; the others take any number.
@@ -79,6 +80,29 @@ func sumAVX(n int, x unsafe.Pointer) float64
 //
 //go:noescape
 func maxAVX(n int, x unsafe.Pointer) float32
+
+// Conversions between float32 and the formats of 16 bits: n a multiple of
+// lanes. Those to the narrow format take values that it represents.
+
+//go:noescape
+func widenBF16AVX(n int, d, a unsafe.Pointer)
+
+//go:noescape
+func widenF16AVX(n int, d, a unsafe.Pointer)
+
+//go:noescape
+func narrowBF16AVX(n int, d, a unsafe.Pointer)
+
+//go:noescape
+func narrowF16AVX(n int, d, a unsafe.Pointer)
+
+// roundF16AVX and roundBF16AVX round in place.
+//
+//go:noescape
+func roundF16AVX(n int, d unsafe.Pointer)
+
+//go:noescape
+func roundBF16AVX(n int, d unsafe.Pointer)
 
 // fillAVX writes a multiple of lanes copies.
 //

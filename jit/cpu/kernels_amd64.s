@@ -41,6 +41,10 @@ LANES(t4, 0xbbbaf0ea) // -0.00570498873
 LANES(sign, 0x80000000)
 LANES(abs, 0x7fffffff)
 LANES(bias, 0x0000007f)
+LANES(unit, 0x00000001)
+LANES(half, 0x00007fff)
+LANES(quiet, 0x00400000)
+LANES(upper, 0xffff0000)
 
 // func micro6x16(k int, a, b, c unsafe.Pointer, stride int)
 TEXT ·micro6x16(SB), NOSPLIT, $0-40
@@ -789,6 +793,114 @@ transposeLoop:
 	ADDQ $8, CX
 	CMPQ CX, DX
 	JLT  transposeLoop
+	VZEROUPPER
+	RET
+
+// func widenBF16AVX(n int, d, a unsafe.Pointer)
+TEXT ·widenBF16AVX(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), BX
+	MOVQ d+8(FP), DI
+	MOVQ a+16(FP), SI
+	XORQ CX, CX
+
+widenBF16Loop:
+	VPMOVZXWD (SI)(CX*2), Y0
+	VPSLLD    $16, Y0, Y0
+	VMOVUPS   Y0, (DI)(CX*4)
+	ADDQ      $8, CX
+	CMPQ      CX, BX
+	JLT       widenBF16Loop
+	VZEROUPPER
+	RET
+
+// func widenF16AVX(n int, d, a unsafe.Pointer)
+TEXT ·widenF16AVX(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), BX
+	MOVQ d+8(FP), DI
+	MOVQ a+16(FP), SI
+	XORQ CX, CX
+
+widenF16Loop:
+	VCVTPH2PS (SI)(CX*2), Y0
+	VMOVUPS   Y0, (DI)(CX*4)
+	ADDQ      $8, CX
+	CMPQ      CX, BX
+	JLT       widenF16Loop
+	VZEROUPPER
+	RET
+
+// func narrowBF16AVX(n int, d, a unsafe.Pointer)
+TEXT ·narrowBF16AVX(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), BX
+	MOVQ d+8(FP), DI
+	MOVQ a+16(FP), SI
+	XORQ CX, CX
+
+narrowBF16Loop:
+	VMOVUPS   (SI)(CX*4), Y0
+	VPSRLD    $16, Y0, Y0
+	VEXTRACTI128 $1, Y0, X1
+	VPACKUSDW X1, X0, X0
+	VMOVUPS   X0, (DI)(CX*2)
+	ADDQ      $8, CX
+	CMPQ      CX, BX
+	JLT       narrowBF16Loop
+	VZEROUPPER
+	RET
+
+// func narrowF16AVX(n int, d, a unsafe.Pointer)
+TEXT ·narrowF16AVX(SB), NOSPLIT, $0-24
+	MOVQ n+0(FP), BX
+	MOVQ d+8(FP), DI
+	MOVQ a+16(FP), SI
+	XORQ CX, CX
+
+narrowF16Loop:
+	VMOVUPS   (SI)(CX*4), Y0
+	VCVTPS2PH $0, Y0, (DI)(CX*2)
+	ADDQ      $8, CX
+	CMPQ      CX, BX
+	JLT       narrowF16Loop
+	VZEROUPPER
+	RET
+
+// func roundF16AVX(n int, d unsafe.Pointer)
+TEXT ·roundF16AVX(SB), NOSPLIT, $0-16
+	MOVQ n+0(FP), BX
+	MOVQ d+8(FP), DI
+	XORQ CX, CX
+
+roundF16Loop:
+	VMOVUPS   (DI)(CX*4), Y0
+	VCVTPS2PH $0, Y0, X0
+	VCVTPH2PS X0, Y0
+	VMOVUPS   Y0, (DI)(CX*4)
+	ADDQ      $8, CX
+	CMPQ      CX, BX
+	JLT       roundF16Loop
+	VZEROUPPER
+	RET
+
+// func roundBF16AVX(n int, d unsafe.Pointer)
+TEXT ·roundBF16AVX(SB), NOSPLIT, $0-16
+	MOVQ n+0(FP), BX
+	MOVQ d+8(FP), DI
+	XORQ CX, CX
+
+roundBF16Loop:
+	VMOVUPS   (DI)(CX*4), Y0
+	VPSRLD    $16, Y0, Y1
+	VPAND     unit<>(SB), Y1, Y1
+	VPADDD    half<>(SB), Y1, Y1
+	VPADDD    Y0, Y1, Y1 // to nearest, ties to even
+	VPOR      quiet<>(SB), Y0, Y2
+	VCMPPS    $3, Y0, Y0, Y3
+	VBLENDVPS Y3, Y2, Y1, Y0 // NaN stays NaN
+	VPAND     upper<>(SB), Y0, Y0
+	VMOVUPS   Y0, (DI)(CX*4)
+	ADDQ      $8, CX
+	CMPQ      CX, BX
+	JLT       roundBF16Loop
 	VZEROUPPER
 	RET
 

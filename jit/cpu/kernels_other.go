@@ -22,3 +22,9 @@ func sumAVX(n int, x unsafe.Pointer) float64                                  { 
 func maxAVX(n int, x unsafe.Pointer) float32                                  { panic("no vectors") }
 func fillAVX(n int, d unsafe.Pointer, v uint32)                               { panic("no vectors") }
 func transposeAVX(n int, d unsafe.Pointer, step int, rows *[8]unsafe.Pointer) { panic("no vectors") }
+func widenBF16AVX(n int, d, a unsafe.Pointer)                                 { panic("no vectors") }
+func widenF16AVX(n int, d, a unsafe.Pointer)                                  { panic("no vectors") }
+func narrowBF16AVX(n int, d, a unsafe.Pointer)                                { panic("no vectors") }
+func narrowF16AVX(n int, d, a unsafe.Pointer)                                 { panic("no vectors") }
+func roundF16AVX(n int, d unsafe.Pointer)                                     { panic("no vectors") }
+func roundBF16AVX(n int, d unsafe.Pointer)                                    { panic("no vectors") }

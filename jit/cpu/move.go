@@ -157,9 +157,9 @@ func loader(d lang.DType) mover {
 			return 0
 		})
 	case lang.F16:
-		return loadF16
+		return widener(halfValue, widenF16AVX)
 	case lang.BF16:
-		return loadBF16
+		return widener(lang.BF16Value, widenBF16AVX)
 	case lang.F8E4M3:
 		return tableRun(lang.F8E4M3Value)
 	case lang.F8E5M2:
@@ -172,9 +172,9 @@ func loader(d lang.DType) mover {
 func storer(d lang.DType) mover {
 	switch d {
 	case lang.F16:
-		return convertRun(halfBits)
+		return narrower(halfBits, narrowF16AVX)
 	case lang.BF16:
-		return convertRun(lang.BF16Bits)
+		return narrower(lang.BF16Bits, narrowBF16AVX)
 	case lang.F8E4M3:
 		return convertRun(lang.F8E4M3Bits)
 	case lang.F8E5M2:
@@ -183,22 +183,33 @@ func storer(d lang.DType) mover {
 	return copier(d.Size())
 }
 
-func loadBF16(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
-	if ds == 1 && ss == 1 {
-		d, s := slice[uint32](dst, n), slice[uint16](src, n)
-		for i, v := range s {
-			d[i] = uint32(v) << 16
+// widener converts elements of 16 bits to float32, contiguous ones by a vector loop.
+func widener(value func(uint16) float32, vector func(n int, d, a unsafe.Pointer)) mover {
+	each := convertRun(value)
+	return func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
+		if whole := n &^ (lanes - 1); vectors && ds == 1 && ss == 1 && whole > 0 {
+			vector(whole, dst, src)
+			if n -= whole; n == 0 {
+				return
+			}
+			dst, src = unsafe.Add(dst, whole*4), unsafe.Add(src, whole*2)
 		}
-		return
-	}
-	for i := range n {
-		*(*uint32)(unsafe.Add(dst, i*ds*4)) = uint32(*(*uint16)(unsafe.Add(src, i*ss*2))) << 16
+		each(dst, ds, src, ss, n)
 	}
 }
 
-func loadF16(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
-	for i := range n {
-		*(*float32)(unsafe.Add(dst, i*ds*4)) = halfValue(*(*uint16)(unsafe.Add(src, i*ss*2)))
+// narrower converts float32 to elements of 16 bits likewise.
+func narrower(bits func(float32) uint16, vector func(n int, d, a unsafe.Pointer)) mover {
+	each := convertRun(bits)
+	return func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
+		if whole := n &^ (lanes - 1); vectors && ds == 1 && ss == 1 && whole > 0 {
+			vector(whole, dst, src)
+			if n -= whole; n == 0 {
+				return
+			}
+			dst, src = unsafe.Add(dst, whole*2), unsafe.Add(src, whole*4)
+		}
+		each(dst, ds, src, ss, n)
 	}
 }
 

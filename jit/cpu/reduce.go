@@ -220,20 +220,24 @@ func argReducer[T any](beats func(x, best T) bool) reducer {
 func sum32(mean bool) reducer {
 	return func(dst, x unsafe.Pointer, n, inner, _ int) {
 		d, s := slice[float32](dst, inner), slice[float32](x, n*inner)
+		if inner > 1 {
+			sumColumns(d, s, mean)
+			return
+		}
 		for j := range d {
 			var a, b, c, e float64
-			i := j
-			if vectors && inner == 1 {
+			i := 0
+			if vectors {
 				i = n &^ 15
 				a = sumAVX(i, x)
 			}
-			for ; i+3*inner < len(s); i += 4 * inner {
+			for ; i+3 < len(s); i += 4 {
 				a += float64(s[i])
-				b += float64(s[i+inner])
-				c += float64(s[i+2*inner])
-				e += float64(s[i+3*inner])
+				b += float64(s[i+1])
+				c += float64(s[i+2])
+				e += float64(s[i+3])
 			}
-			for ; i < len(s); i += inner {
+			for ; i < len(s); i++ {
 				a += float64(s[i])
 			}
 			sum := (a + b) + (c + e)
@@ -241,6 +245,29 @@ func sum32(mean bool) reducer {
 				sum /= float64(n)
 			}
 			d[j] = float32(sum)
+		}
+	}
+}
+
+// sumColumns adds the rows of s, each as long as d, in float64.
+func sumColumns(d, s []float32, mean bool) {
+	var sums [256]float64
+	n := len(s) / len(d)
+	for first := 0; first < len(d); first += len(sums) {
+		out := d[first:min(first+len(sums), len(d))]
+		acc := sums[:len(out)]
+		clear(acc)
+		for i := range n {
+			row := s[i*len(d)+first:][:len(acc)]
+			for j, v := range row {
+				acc[j] += float64(v)
+			}
+		}
+		for j, v := range acc {
+			if mean {
+				v /= float64(n)
+			}
+			out[j] = float32(v)
 		}
 	}
 }

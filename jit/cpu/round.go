@@ -24,6 +24,10 @@ func rounder(d lang.DType) func([]float32) {
 }
 
 func roundBF16(x []float32) {
+	if whole := len(x) &^ (lanes - 1); vectors && whole > 0 {
+		roundBF16AVX(whole, ptrOf(x))
+		x = x[whole:]
+	}
 	for i, v := range x {
 		b := math.Float32bits(v)
 		if b&0x7fffffff > 0x7f800000 {
@@ -36,6 +40,10 @@ func roundBF16(x []float32) {
 }
 
 func roundF16(x []float32) {
+	if whole := len(x) &^ (lanes - 1); vectors && whole > 0 {
+		roundF16AVX(whole, ptrOf(x))
+		x = x[whole:]
+	}
 	for i, v := range x {
 		b := math.Float32bits(v)
 		sign := b & 0x80000000

@@ -19,7 +19,7 @@ var rows = [numKinds]map[lang.Op]row{
 	kI16: signedRows[int16](), kU16: unsignedRows[uint16](),
 	kI32: signedRows[int32](), kU32: unsignedRows[uint32](),
 	kI64: signedRows[int64](), kU64: unsignedRows[uint64](),
-	kF32: float32Rows(), kF64: float64Rows(),
+	kF32: with(float32Rows(), vectorRows()), kF64: float64Rows(),
 }
 
 func unary[T any](f func(d, a []T)) row {
@@ -274,7 +274,7 @@ func float64Rows() map[lang.Op]row {
 }
 
 func float32Rows() map[lang.Op]row {
-	plain := with(floatRows[float32](), map[lang.Op]row{
+	return with(floatRows[float32](), map[lang.Op]row{
 		lang.OpFma: ternary(func(d, a, b, c []float32) {
 			for i, v := range a {
 				d[i] = float32(fmaOdd(v, b[i], c[i]))
@@ -285,7 +285,6 @@ func float32Rows() map[lang.Op]row {
 		lang.OpTanh:    unary(tanhRow),
 		lang.OpSigmoid: unary(sigmoidRow),
 	})
-	return with(plain, vectorRows())
 }
 
 // narrowRows are the rows of the floats below 32 bits that are more than the
