@@ -7,6 +7,12 @@ import (
 
 // precision is what the math functions need to know of a floating-point format.
 // They are written once for both formats; coefficients are per format.
+//
+// Each function gives its largest error as measured, in ulp: in f32 over every
+// 53rd bit pattern (81 million), all edges and the neighbours of 70000 multiples of π/2, in
+// f64 over 60000 arguments against references of 240 bits. Approximate
+// instructions counted with the largest error that PTX permits them, so
+// that hardware may be better and not worse.
 type precision struct {
 	class  regClass
 	suffix string
@@ -183,8 +189,8 @@ func (m flt) nearest(x reg, scale float64, offset int) (n, raw reg) {
 	return m.sub(t, magic), m.low(t)
 }
 
-// scale is p * 2^n, with one rounding, for raw from nearest with an offset of
-// 2 * bias - less: n + less is then the exponent. Two factors keep each a normal number.
+// scale is p * 2^k, rounded once, for raw = k + 2*bias as nearest gives it. With
+// two factors each is a normal number, or infinite.
 func (m flt) scale(p, raw reg) reg {
 	half := m.op(b32, "shr.s32", raw, 1)
 	rest := m.op(b32, "sub.s32", raw, half)

@@ -72,7 +72,7 @@ var functions64 = []struct {
 }{
 	{lang.OpExp, -744, 709.7, 1.5, func(x float64) *big.Float { return bExp(bf(x)) }},
 	{lang.OpExp2, -1073, 1023.9, 1.5, func(x float64) *big.Float { return bExp(bMul(bf(x), bigLn2)) }},
-	{lang.OpExpm1, -60, 709.7, 2, func(x float64) *big.Float { return bExpm1(bf(x)) }},
+	{lang.OpExpm1, -60, 709.7, 2.5, func(x float64) *big.Float { return bExpm1(bf(x)) }},
 	{lang.OpLog, 0x1p-1074, math.MaxFloat64, 1.5, func(x float64) *big.Float { return bLog(bf(x)) }},
 	{lang.OpLog2, 0x1p-1074, math.MaxFloat64, 2, func(x float64) *big.Float { return bDiv(bLog(bf(x)), bigLn2) }},
 	{lang.OpLog1p, -0.9999999, math.MaxFloat64, 2, func(x float64) *big.Float {

