@@ -81,6 +81,21 @@ func gpuTarget(d cuda.Device) (plan.Target, error) {
 	return t, nil
 }
 
+// Retarget compiles from now on for another PTX target, older than the device
+// or its own: code for sm_80 runs on every later device.
+func (d *GPU) Retarget(name string) error {
+	t, err := plan.FindTarget(name)
+	if err != nil {
+		return err
+	}
+	if t.Arch == 0 || t.Arch > d.target.Arch {
+		return fmt.Errorf("code for %s does not run on %s, whose target is %s", name, d.Name(), d.target.Name)
+	}
+	t.SMs, t.L2Size = d.target.SMs, d.target.L2Size
+	d.target = t
+	return nil
+}
+
 // Name is what the driver calls the device.
 func (d *GPU) Name() string { return d.ctx.Device().Name }
 

@@ -4,6 +4,7 @@
 package jittest
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"sync"
@@ -18,6 +19,10 @@ import (
 // test, as `tilec --device` does. Tests run on the CPU unless it is set.
 const DeviceVariable = "TILEC_TEST_DEVICE"
 
+// TargetVariable names the environment variable with the PTX target to compile
+// for, when that is not the device's own: sm_80 on a newer GPU.
+const TargetVariable = "TILEC_TEST_TARGET"
+
 // open opens the device under test once for all tests of a process: opening a
 // GPU takes longer than most tests.
 var open = sync.OnceValues(func() (jit.Device, error) {
@@ -25,7 +30,16 @@ var open = sync.OnceValues(func() (jit.Device, error) {
 	if name == "" {
 		name = "cpu"
 	}
-	return jit.OpenDevice(name)
+	d, err := jit.OpenDevice(name)
+	target := os.Getenv(TargetVariable)
+	if err != nil || target == "" {
+		return d, err
+	}
+	gpu, ok := d.(*jit.GPU)
+	if !ok {
+		return nil, fmt.Errorf("%s is %s, but %s is no GPU", TargetVariable, target, d.Name())
+	}
+	return gpu, gpu.Retarget(target)
 })
 
 // Device is the device under test. A device that was asked for and is not there fails the test.
