@@ -13,8 +13,9 @@ const (
 	elementTime = 0.5e-9
 	// flopTime is for one multiplication or addition of the blocked matrix product, packTime for one element of an operand.
 	flopTime, packTime = 1.0 / 30e9, 0.7e-9
-	// coldFactor slows elementwise work whose tiles do not fit the core's cache.
-	coldFactor = 3
+	// coldFactor slows work on tiles that do not fit the core's cache, remoteFactor on
+	// those of which which are larger still by remoteSets.
+	coldFactor, remoteFactor, remoteSets = 3, 6, 16
 	// blocksPerCore is from how many blocks a core on that the cores are balanced.
 	blocksPerCore = 4
 )
@@ -25,7 +26,10 @@ func (c at) cpu() (*estimate, *violation) {
 	cores := int64(max(c.target.SMs, 1))
 	e.workingSet = c.workingSet()
 	cold := 1.0
-	if e.workingSet > c.target.L2Size {
+	switch {
+	case e.workingSet > remoteSets*c.target.L2Size:
+		cold = remoteFactor
+	case e.workingSet > c.target.L2Size:
 		cold = coldFactor
 	}
 	for _, s := range c.ops {
@@ -39,7 +43,7 @@ func (c at) cpu() (*estimate, *violation) {
 		case isContraction(s.op):
 			e.compute += 2 * n * flopTime
 			m, k := float64(c.free(s.op.Args[0], s.op.Args[1])), float64(c.free(s.op.Args[1], s.op.Args[0]))
-			e.issue += n * (1/m + 1/k) * packTime
+			e.issue += n * (1/m + 1/k) * packTime * cold
 		case len(s.axes) > 0:
 			w := weight(s.op)
 			if s.op.Tensor != nil {

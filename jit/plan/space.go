@@ -37,6 +37,7 @@ var (
 	contractExtents = []int64{16, 32, 64, 128, 256}
 	contractSteps   = []int64{16, 32, 64, 128}
 	cpuExtents      = []int64{1, 4, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384}
+	cpuContract     = cpuExtents[:8]
 )
 
 // nextPow2 is the least power of two that is at least n.
@@ -137,6 +138,8 @@ func (m *model) open(i int) []int64 {
 	}
 	var vs []int64
 	switch {
+	case m.target.Arch == 0 && (m.contracted[i] || m.matrix[i]):
+		vs = cpuContract
 	case m.target.Arch == 0:
 		vs = cpuExtents
 	case m.contracted[i]:
