@@ -56,7 +56,7 @@ func (a *app) root() *cobra.Command {
 
 CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed, ir, plan, ptx, launch, time, or all.`,
 		Example: `  tilec run gpt.tile --prompt 'JULIET:'
-  tilec run std/nn.tile softmax x=randn[4,1000]
+  tilec run std/nn.tile softmax 'x=randn[4,1000]'
   tilec check my.tile
   tilec build --emit=ptx my.tile M=1024 T=bf16`,
 		SilenceErrors: true,

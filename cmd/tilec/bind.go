@@ -121,7 +121,7 @@ func (b *binding) classify(a *argument) error {
 		if tile == a.name {
 			n, err := strconv.ParseInt(a.text, 0, 64)
 			if err != nil || n < 1 {
-				return fmt.Errorf("an extent is an integer of 1 or more")
+				return fmt.Errorf("a pin is an integer of 1 or more")
 			}
 			b.pins[tile] = n
 			return nil

@@ -19,7 +19,7 @@ type callable struct {
 	dims    []*typecheck.Symbol
 	params  []*typecheck.GParam
 	outputs []string
-	// tiles names the extents that can be pinned.
+	// tiles names what can be pinned.
 	tiles []string
 	// hints are the dimensions of @sizes.
 	hints map[*typecheck.Symbol]int64
@@ -67,7 +67,7 @@ func graphCallable(g *typecheck.Graph) *callable {
 	return c
 }
 
-// tileNames are the names of a kernel's extents.
+// tileNames are what can be pinned of a kernel's plan: its extents, warps and stages.
 func tileNames(k *typecheck.Kernel) []string {
 	var names []string
 	for _, a := range k.Axes {
@@ -75,7 +75,7 @@ func tileNames(k *typecheck.Kernel) []string {
 			names = append(names, a.Tile)
 		}
 	}
-	return names
+	return append(names, "warps", "stages")
 }
 
 // leaf finds the type of a parameter, or of a part of one: `w.blocks[0].bias`.

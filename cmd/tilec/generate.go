@@ -106,7 +106,7 @@ func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) 
 	before := compiler.CompileTime()
 	pieces := 0
 	res, err := model.Generate(ctx, gpt.Request{Prompt: o.prompt, MaxNewTokens: o.maxNewTokens, Sampling: o.sampling}, func(piece string) error {
-		if pieces++; pieces == 2 {
+		if pieces++; pieces == 2 && o.maxNewTokens > 0 {
 			first = firstToken{since: time.Since(a.begin), compile: compiler.CompileTime() - before}
 		}
 		if pieces > 1 {

@@ -88,7 +88,7 @@ func (b *binding) tensor(path string, t typecheck.GType) (*array, error) {
 		for _, s := range t.Shape {
 			n, err := s.Eval(b.value)
 			if err != nil {
-				return nil, fmt.Errorf("the shape of %s in %s is not known: %w: give it by name or give %s with a shape", path, b.to.name, err, path)
+				return nil, fmt.Errorf("the size %s of %s in %s: %w: give it by name, or give %s with a shape", s, path, b.to.name, err, path)
 			}
 			x.shape = append(x.shape, n)
 		}

@@ -85,7 +85,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		}
 	}
 	if o.check {
-		if err := a.compare(target, inputs, outputs, opts, run.device); err != nil {
+		if err := a.compare(target, inputs, outputs, opts, compiler.Device.ID()); err != nil {
 			return err
 		}
 	}
