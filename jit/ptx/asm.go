@@ -95,6 +95,9 @@ type asm struct {
 
 func newAsm(arch int) *asm {
 	a := &asm{arch: arch, version: 70, level: map[reg]int{}}
+	if arch >= 86 { // the version that knows the target
+		a.version = 71
+	}
 	if arch >= 89 {
 		a.version = 78
 	}
