@@ -690,6 +690,9 @@ func decodeCvt(n []string, o []int) (func(v []uint64), error) {
 		read = db
 	}
 	switch {
+	case to == "f16x2" && from == "e4m3x2":
+		half := func(b uint64) uint64 { return halfBits(lang.F16, lang.F8E4M3Value(uint8(b))) }
+		return oneInt(o, func(a uint64) uint64 { return half(a) | half(a>>8)<<16 }), nil
 	case strings.HasSuffix(to, "x2"):
 		enc := map[string]func(float32) uint64{
 			"bf16x2": func(f float32) uint64 { return halfBits(lang.BF16, f) },

@@ -66,6 +66,13 @@ func pack16(a *asm, d lang.DType, lo, hi reg) reg {
 // unpack8 takes apart four elements of an 8-bit type, the first in the low byte.
 func unpack8(a *asm, d lang.DType, w reg) [4]reg {
 	var out [4]reg
+	if d == lang.F8E4M3 && a.arch >= 90 { // pairs are exact in f16
+		lo, hi := a.reg(b16), a.reg(b16)
+		a.ins("mov.b32 {%v, %v}, %v", lo, hi, w)
+		out[0], out[1] = unpack16(a, lang.F16, a.op(b32, "cvt.rn.f16x2.e4m3x2", lo))
+		out[2], out[3] = unpack16(a, lang.F16, a.op(b32, "cvt.rn.f16x2.e4m3x2", hi))
+		return out
+	}
 	for i := range out {
 		out[i] = decode(a, d, w, i)
 	}
