@@ -11,6 +11,8 @@ import (
 type axisState struct {
 	// start is the first position; end, one past the last that exists: registers (b32) or ints.
 	start, end any
+	// full: every position of the range exists, though those of another range may not.
+	full bool
 }
 
 func (k *kernel) setAxis(a *ir.Axis, start, end any) {
@@ -109,14 +111,22 @@ func (k *kernel) grid() {
 	}
 	k.a.atEntry(func() {
 		rest := k.a.op(b32, "mov.u32", "%ctaid.x")
-		for i := len(axes) - 1; i >= 0; i-- {
-			x := axes[i]
-			number := rest
+		numbers := make([]reg, len(axes))
+		last := len(axes) - 1
+		if len(k.products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar {
+			rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
+			last -= 2
+		}
+		for i := last; i >= 0; i-- {
+			numbers[i] = rest
 			if i > 0 {
-				blocks := k.blocksOf(x)
-				number = k.a.op(b32, "rem.u32", rest, blocks)
+				blocks := k.blocksOf(axes[i])
+				numbers[i] = k.a.op(b32, "rem.u32", rest, blocks)
 				rest = k.a.op(b32, "div.u32", rest, blocks)
 			}
+		}
+		for i, x := range axes {
+			number := numbers[i]
 			start := number
 			if x.Extent > 1 {
 				start = k.a.op(b32, "mul.lo.s32", number, x.Extent)
@@ -128,6 +138,28 @@ func (k *kernel) grid() {
 			k.setAxis(x, start, end)
 		}
 	})
+}
+
+// groupRows is how many rows of blocks run side by side before the columns advance.
+const groupRows = 8
+
+// grouped numbers the blocks of a matrix product so that those that run at the
+// same time share rows and columns of the operands, which then stay in the L2
+// cache: down a few rows first, then to the next column. It gives what is left of
+// the block number for slower axes, the row and the column.
+func (k *kernel) grouped(block reg, x, y *ir.Axis, slower bool) (rest, row, column reg) {
+	op := func(name string, args ...any) reg { return k.a.op(b32, name, args...) }
+	rows, columns := k.blocksOf(x), k.blocksOf(y)
+	rest = block
+	if slower {
+		both := op("mul.lo.s32", k.register(rows), columns)
+		rest, block = op("div.u32", block, both), op("rem.u32", block, both)
+	}
+	size := op("mul.lo.s32", k.register(columns), groupRows)
+	first := op("mul.lo.s32", op("div.u32", block, size), groupRows)
+	within := op("rem.u32", block, size)
+	height := op("min.s32", op("sub.s32", k.register(rows), first), groupRows)
+	return rest, op("add.s32", first, op("rem.u32", within, height)), op("div.u32", within, height)
 }
 
 // blocksOf is the number of blocks along a grid axis.
@@ -153,6 +185,9 @@ func (k *kernel) ragged(a *ir.Axis) bool {
 	}
 	return len(k.loops[a]) == 0 || k.endMultiple(a)%a.Extent != 0 || k.startMultiple(a)%a.Extent != 0
 }
+
+// partial reports an axis whose range, in the code being emitted, may have fewer positions than its extent.
+func (k *kernel) partial(a *ir.Axis) bool { return k.ragged(a) && !k.state(a).full }
 
 // manyMultiples stands for what divides zero.
 const manyMultiples = 1 << 40
@@ -318,7 +353,7 @@ func (k *kernel) position(l layout, a *ir.Axis) any {
 // exists; no register when it always does.
 func (k *kernel) exists(l layout, a *ir.Axis, c int) reg {
 	most := reach(a, l.lane, l.warp) - 1 + c
-	if k.ragged(a) {
+	if k.partial(a) {
 		// position + c < end; the end is never past start + extent, so padding is out too.
 		left := k.calc(b32, "sub.s32", k.state(a).end, k.position(l, a))
 		return k.calc(pred, "setp.gt.s32", left, c)

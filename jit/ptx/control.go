@@ -40,37 +40,28 @@ func (k *kernel) loop(op *ir.Op) {
 	k.move(position, lo)
 
 	stages := k.newPipeline(op, lo, hi, step)
+	// Steps whose range exists as a whole need no masks; the last one, when it may
+	// have fewer positions, is a copy of the body with them.
+	end := hi
+	split := op.Axis != nil && k.ragged(op.Axis)
+	if split {
+		end = a.op(b32, "sub.s32", hi, step-1)
+	}
 	top, done := a.label(), a.label()
 	begin := len(a.body)
-	a.ins("@%v bra %s", a.op(pred, "setp.ge.s32", position, hi), done)
+	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, end), done)
 	a.place(top)
-	k.push(begin)
-	k.a.level[position] = k.scope.level
-	for _, regs := range carried {
-		for _, r := range regs {
-			k.a.level[r] = k.scope.level
-		}
-	}
-	k.assumeTouched()
-	k.hold(body.Params[0], uniform(k.warps), []reg{position})
-	for i, p := range body.Params[1:] {
-		k.hold(p, k.home[p], carried[i])
-	}
-	if op.Axis != nil {
-		k.enter(op.Axis, position, hi)
-	}
-	stages.next(position)
-	k.block(body)
-
-	next := make([][]reg, len(carried))
-	for i, v := range body.Yield {
-		next[i] = k.get(v, k.home[body.Params[i+1]])
-	}
-	k.moveAll(carried, next)
-	a.ins("add.s32 %v, %v, %d", position, position, step)
-	a.ins("@%v bra %s", a.op(pred, "setp.lt.s32", position, hi), top)
-	k.pop()
+	k.step(op, stages, carried, position, hi, begin, true)
+	a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.s32", position, end), top)
 	a.place(done)
+	if split {
+		k.assumeTouched()
+		over := a.label()
+		begin := len(a.body)
+		a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, hi), over)
+		k.step(op, stages, carried, position, hi, begin, false)
+		a.place(over)
+	}
 	stages.finish()
 	k.assumeTouched()
 	for i, v := range op.Results {
@@ -81,13 +72,45 @@ func (k *kernel) loop(op *ir.Op) {
 	}
 }
 
-// enter sets where an axis stands: from start on, up to hi.
-func (k *kernel) enter(x *ir.Axis, start, hi reg) {
+// step emits the body of a loop once. Full says that the whole range of the loop's axis exists.
+func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi reg, begin int, full bool) {
+	a, body := k.a, op.Blocks[0]
+	k.push(begin)
+	a.level[position] = k.scope.level
+	for _, regs := range carried {
+		for _, r := range regs {
+			a.level[r] = k.scope.level
+		}
+	}
+	k.assumeTouched()
+	k.hold(body.Params[0], uniform(k.warps), []reg{position})
+	for i, p := range body.Params[1:] {
+		k.hold(p, k.home[p], carried[i])
+	}
+	step := int64(1)
+	if op.Axis != nil {
+		step = op.Axis.Extent
+		k.enter(op.Axis, position, hi, full)
+	}
+	stages.next(position)
+	k.block(body)
+	next := make([][]reg, len(carried))
+	for i, v := range body.Yield {
+		next[i] = k.get(v, k.home[body.Params[i+1]])
+	}
+	k.moveAll(carried, next)
+	a.ins("add.s32 %v, %v, %d", position, position, step)
+	k.pop()
+}
+
+// enter sets where an axis stands: from start on, up to hi, or its whole extent.
+func (k *kernel) enter(x *ir.Axis, start, hi reg, full bool) {
 	end := k.a.op(b32, "add.s32", start, x.Extent)
-	if k.ragged(x) {
+	if !full {
 		end = k.a.op(b32, "min.s32", end, hi)
 	}
 	k.setAxis(x, start, end)
+	k.state(x).full = full
 }
 
 // notNegative reports a scalar that is 0 or more for sure.

@@ -121,7 +121,7 @@ func (p *pipeline) copies(position reg, stage any) {
 	skip := a.label()
 	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, p.hi), skip)
 	k.push(begin)
-	k.enter(p.op.Axis, position, p.hi)
+	k.enter(p.op.Axis, position, p.hi, !k.ragged(p.op.Axis))
 	for _, x := range p.items {
 		a.comment("copy ahead %s", describe(x.load))
 		t := p.at(x, stage)

@@ -185,7 +185,7 @@ func (k *kernel) count(axes []*ir.Axis) reg {
 	var n any = 1
 	for _, a := range axes {
 		var c any = int(a.Extent)
-		if k.ragged(a) {
+		if k.partial(a) {
 			c = k.calc(b32, "sub.s32", k.state(a).end, k.state(a).start)
 		}
 		switch m := n.(type) {
