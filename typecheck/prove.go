@@ -50,7 +50,7 @@ func (p *prover) atMost(s, t Size) bool { return p.nonNegative(t.Sub(s)) }
 
 // different reports a proof that s and t are never equal.
 func (p *prover) different(s, t Size) bool {
-	d := s.Sub(t)
+	d := p.primitive(s.Sub(t))
 	one := ConstSize(1)
 	return p.nonNegative(d.Sub(one)) || p.nonNegative(d.Neg().Sub(one))
 }
