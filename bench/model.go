@@ -1,0 +1,157 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"tilec/gpt"
+	"tilec/gpt/bpe"
+	"tilec/gpt/config"
+	"tilec/gpt/safetensors"
+	"tilec/gpt/sample"
+	"tilec/jit"
+	"tilec/lang"
+)
+
+// ModelResult is what generating a text took.
+type ModelResult struct {
+	Name string `json:"name"`
+	// FirstTokenMillis is from the start given to the first token: loading, compiling and the prompt.
+	FirstTokenMillis float64 `json:"first_token_ms"`
+	// CompileMillis is the compiler's part of it.
+	CompileMillis float64 `json:"compile_ms"`
+	// PromptMillis is a second run of the prompt, with all compiled.
+	PromptMillis float64 `json:"prompt_ms"`
+	// TokensPerSecond is the speed of the tokens after the first.
+	TokensPerSecond float64 `json:"tokens_per_s"`
+	// PromptTokens and Tokens count what was read and written.
+	PromptTokens int    `json:"prompt_tokens"`
+	Tokens       int    `json:"tokens"`
+	Error        string `json:"error,omitempty"`
+}
+
+// Model names what to generate with.
+type Model struct {
+	// Name is "mini", "gpt2" (the 124 million parameter shape with random weights), or a checkpoint's folder.
+	Name      string
+	DType     lang.DType
+	Precision string
+	Tokens    int
+}
+
+// RunModel generates a text greedily and times it from start on.
+func RunModel(c *jit.Compiler, m Model, start time.Time) ModelResult {
+	r, err := runModel(c, m, start)
+	r.Name = fmt.Sprintf("%s %s", m.Name, m.DType)
+	if m.Precision != "" {
+		r.Name += " " + m.Precision
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	return r
+}
+
+func runModel(c *jit.Compiler, m Model, start time.Time) (r ModelResult, err error) {
+	ckpt, err := open(m.Name)
+	if err != nil {
+		return r, err
+	}
+	defer ckpt.Close()
+	program, problems := jit.Load("gpt.tile", gpt.Source, nil)
+	if len(problems) > 0 {
+		return r, problems[0]
+	}
+	model, err := gpt.New(program, ckpt, c, m.DType, m.Precision)
+	if err != nil {
+		return r, err
+	}
+	defer model.Close()
+	ckpt.Config.EOSTokenID = -1 // the text must have its length
+	req := gpt.Request{Prompt: "ROMEO:\nWhat light", MaxNewTokens: m.Tokens, Sampling: sample.Params{TopP: 1}}
+	quiet := func(string) error { return nil }
+	prepared := time.Since(start)
+	first, err := model.Generate(context.Background(), req, quiet)
+	if err != nil {
+		return r, err
+	}
+	r.FirstTokenMillis = millis(prepared + first.PromptTime)
+	r.CompileMillis = millis(c.CompileTime())
+	again, err := model.Generate(context.Background(), req, quiet)
+	if err != nil {
+		return r, err
+	}
+	r.PromptMillis, r.TokensPerSecond = millis(again.PromptTime), again.TokensPerSecond()
+	r.PromptTokens, r.Tokens = len(again.Prompt), len(again.Tokens)
+	return r, nil
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
+
+func open(name string) (*gpt.Checkpoint, error) {
+	switch name {
+	case "mini":
+		return gpt.OpenFS(gpt.Mini())
+	case "gpt2":
+		return randomGPT2()
+	}
+	return gpt.Open(name)
+}
+
+// randomGPT2 has the shape of GPT-2 with 124 million parameters, which time does not tell
+// from the trained ones, and the tokenizer of mini.
+func randomGPT2() (*gpt.Checkpoint, error) {
+	cfg := config.Config{NLayer: 12, NHead: 12, NEmbd: 768, NInner: 3072, NPositions: 1024, VocabSize: 50257, LayerNormEpsilon: 1e-5, EOSTokenID: -1}
+	tok, err := bpe.FromFS(gpt.Mini())
+	if err != nil {
+		return nil, err
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	var tensors []safetensors.Tensor
+	add := func(name string, mean float64, shape ...int) {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		data := make([]byte, 2*n)
+		for i := range min(n, pattern) {
+			binary.LittleEndian.PutUint16(data[2*i:], lang.BF16Bits(float32(mean+0.02*random.NormFloat64())))
+		}
+		for done := 2 * min(n, pattern); done < len(data); done *= 2 {
+			copy(data[done:], data[:done])
+		}
+		tensors = append(tensors, safetensors.Tensor{Name: name, DType: lang.BF16, Shape: shape, Data: data})
+	}
+	c := cfg.NEmbd
+	add("wte.weight", 0, cfg.VocabSize, c)
+	add("wpe.weight", 0, cfg.NPositions, c)
+	for l := range cfg.NLayer {
+		layer := fmt.Sprintf("h.%d.", l)
+		for _, norm := range []string{"ln_1", "ln_2"} {
+			add(layer+norm+".weight", 1, c)
+			add(layer+norm+".bias", 0, c)
+		}
+		for _, w := range []struct {
+			name    string
+			in, out int
+		}{{"attn.c_attn", c, 3 * c}, {"attn.c_proj", c, c}, {"mlp.c_fc", c, cfg.NInner}, {"mlp.c_proj", cfg.NInner, c}} {
+			add(layer+w.name+".weight", 0, w.in, w.out)
+			add(layer+w.name+".bias", 0, w.out)
+		}
+	}
+	add("ln_f.weight", 1, c)
+	add("ln_f.bias", 0, c)
+	var file bytes.Buffer
+	if err := safetensors.Encode(&file, tensors, nil); err != nil {
+		return nil, err
+	}
+	parsed, err := safetensors.Parse("random gpt2", file.Bytes())
+	if err != nil {
+		return nil, err
+	}
+	return &gpt.Checkpoint{Config: cfg, Tokenizer: tok, Tensors: parsed}, nil
+}

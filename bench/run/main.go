@@ -1,0 +1,177 @@
+// Run times kernels and models, one JSON object a line, and makes tables of them.
+//
+//	run list                                     the workloads, for the peer's script
+//	run kernels [-device cuda] [-seconds 100] [WORD ...]
+//	run model [-device cuda] [-model mini] [-dtype f32] [-precision ieee] [-tokens 128]
+//	run report -ours FILE [-peers FILE] [-cold FILE] [-models FILE]
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"time"
+
+	"tilec/bench"
+	"tilec/jit"
+	"tilec/jit/cache"
+	"tilec/lang"
+)
+
+func main() {
+	start := time.Now()
+	if err := run(os.Args[1:], start); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string, start time.Time) error {
+	verbs := map[string]func([]string, time.Time) error{"list": list, "kernels": kernels, "model": model, "report": report}
+	if len(args) > 0 {
+		if f := verbs[args[0]]; f != nil {
+			return f(args[1:], start)
+		}
+	}
+	return fmt.Errorf("give one of list, kernels, model, report")
+}
+
+func emit(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
+
+func list(args []string, _ time.Time) error {
+	for _, w := range bench.Select(bench.Workloads(), args) {
+		if err := emit(w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func compiler(device string) (*jit.Compiler, error) {
+	d, err := jit.OpenDevice(device)
+	if err != nil {
+		return nil, err
+	}
+	c := jit.NewCompiler(d, nil)
+	c.Cache = cache.Open("")
+	return c, nil
+}
+
+func kernels(args []string, start time.Time) error {
+	flags := flag.NewFlagSet("kernels", flag.ExitOnError)
+	device := flags.String("device", "auto", "auto, cpu, cuda or cuda:N")
+	seconds := flags.Float64("seconds", 600, "start no workload after so many seconds")
+	limit := flags.Int64("limit", 1<<40, "cut every size to this")
+	_ = flags.Parse(args)
+	c, err := compiler(*device)
+	if err != nil {
+		return err
+	}
+	defer c.Device.Close()
+	flush := int64(0)
+	if c.Device.Target().Arch > 0 {
+		flush = 256 << 20
+	}
+	k, err := bench.NewKernels(c, flush)
+	if err != nil {
+		return err
+	}
+	for _, w := range bench.Select(bench.Workloads(), flags.Args()) {
+		r := bench.Result{Name: w.Name, Error: fmt.Sprintf("left out: the %g seconds were over", *seconds)}
+		if time.Since(start).Seconds() < *seconds {
+			r = k.Run(w.Small(*limit), 100*time.Millisecond)
+		}
+		if err := emit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func model(args []string, start time.Time) error {
+	flags := flag.NewFlagSet("model", flag.ExitOnError)
+	device := flags.String("device", "auto", "auto, cpu, cuda or cuda:N")
+	name := flags.String("model", "mini", "mini, gpt2 (its shape, random weights), or a checkpoint's folder")
+	dtype := flags.String("dtype", "f32", "f32, bf16 or f16")
+	precision := flags.String("precision", "", "of f32 contractions: empty for tf32, tf32x3 or ieee")
+	tokens := flags.Int("tokens", 128, "how many to generate")
+	_ = flags.Parse(args)
+	d, ok := lang.ParseDType(*dtype)
+	if !ok {
+		return fmt.Errorf("unknown element type %q: give f32, bf16 or f16", *dtype)
+	}
+	c, err := compiler(*device)
+	if err != nil {
+		return err
+	}
+	defer c.Device.Close()
+	return emit(bench.RunModel(c, bench.Model{Name: *name, DType: d, Precision: *precision, Tokens: *tokens}, start))
+}
+
+func report(args []string, _ time.Time) error {
+	flags := flag.NewFlagSet("report", flag.ExitOnError)
+	device := flags.String("device", "this machine", "what to call the device")
+	ours := flags.String("ours", "", "what `run kernels` printed")
+	peers := flags.String("peers", "", "what the peer's script printed")
+	cold := flags.String("cold", "", "what `run model` printed with empty caches")
+	models := flags.String("models", "", "what `run model` printed after that")
+	_ = flags.Parse(args)
+	own, err := read[bench.Result](*ours)
+	if err != nil {
+		return err
+	}
+	other, err := read[bench.Result](*peers)
+	if err != nil {
+		return err
+	}
+	if len(own)+len(other) > 0 {
+		bench.Report(os.Stdout, *device, bench.Workloads(), own, other)
+	}
+	first, err := read[bench.ModelResult](*cold)
+	if err != nil {
+		return err
+	}
+	later, err := read[bench.ModelResult](*models)
+	if err != nil {
+		return err
+	}
+	// The peer prints its models' speeds among its kernels.
+	speeds := map[string]float64{}
+	rates, err := read[bench.ModelResult](*peers)
+	if err != nil {
+		return err
+	}
+	for _, r := range rates {
+		if r.TokensPerSecond > 0 {
+			speeds[r.Name] = r.TokensPerSecond
+		}
+	}
+	if len(later) > 0 {
+		bench.ReportModels(os.Stdout, *device, first, later, speeds)
+	}
+	return nil
+}
+
+// read reads one JSON object a line; a file without a name has none. A last line cut short is left out.
+func read[T any](name string) ([]T, error) {
+	if name == "" {
+		return nil, nil
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var all []T
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var v T
+		if json.Unmarshal(lines.Bytes(), &v) == nil {
+			all = append(all, v)
+		}
+	}
+	return all, lines.Err()
+}
