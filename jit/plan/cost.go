@@ -32,6 +32,8 @@ const (
 	lanes = 128
 	// rereadMiss is the part of reads by several blocks that the L2 does not hold although it could not hold all.
 	rereadMiss = 0.1
+	// sectorBytes is the least that the L2 moves.
+	sectorBytes = 32
 	// reductionScratch is shared memory for reductions across warps, in bytes.
 	reductionScratch = 4096
 	// sharedReserve is shared memory that is not for tiles: barriers and alignment.
@@ -243,6 +245,7 @@ type traffic struct{ l2, dram float64 }
 
 func (c at) traffic(concurrent int64) traffic {
 	type use struct{ read, again, written float64 }
+	var sum traffic
 	uses := map[*ir.Tensor]*use{}
 	var order []*ir.Tensor
 	for _, s := range c.ops {
@@ -256,6 +259,8 @@ func (c at) traffic(concurrent int64) traffic {
 		}
 		all, once := c.elements(s, false)
 		bytes := float64(t.DType.Size())
+		// Part of a sector takes the time of all of it.
+		sum.l2 += all * bytes * max(sectorBytes/(c.run(s.op)*bytes), 1)
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += once * bytes
 			uses[t].again += (all - once) * bytes
@@ -263,7 +268,6 @@ func (c at) traffic(concurrent int64) traffic {
 			uses[t].written += once * bytes
 		}
 	}
-	var sum traffic
 	blocks := float64(c.blocks())
 	for _, t := range order {
 		u := uses[t]
@@ -272,7 +276,6 @@ func (c at) traffic(concurrent int64) traffic {
 			whole *= float64(c.dims(d))
 		}
 		first := min(u.read, whole)
-		sum.l2 += u.read + u.again + u.written
 		sum.dram += first + u.written
 		if whole > float64(c.target.L2Size)/2 {
 			sum.dram += (u.read - first) * rereadMiss
@@ -282,6 +285,24 @@ func (c at) traffic(concurrent int64) traffic {
 		}
 	}
 	return sum
+}
+
+// run is how many elements that are neighbours in memory an access handles at once.
+func (c at) run(op *ir.Op) float64 {
+	inner := len(op.Tensor.Shape) - 1
+	if s := op.Tensor.Strides; s != nil {
+		inner = slices.IndexFunc(s, func(d *ir.Dim) bool { return d.Value == 1 })
+	}
+	if inner < 0 {
+		return 1
+	}
+	v := op.Indices()[inner]
+	// A gather follows no axis; index(i) + 3 does.
+	if v.Def == nil || v.Def.Code == lang.OpLoad || len(v.Type.Axes) == 0 {
+		return 1
+	}
+	i := c.place[v.Type.Axes[0]]
+	return float64(max(min(c.extent[i], c.size[i]), 1))
 }
 
 // dims is the size of a dimension that an axis walks, else what is assumed.
@@ -316,8 +337,9 @@ func roundUp(n, to int64) int64 { return ceilDiv(n, to) * to }
 func (c at) gpu() (*estimate, *violation) {
 	t := c.target
 	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread(), sharedBytes: c.sharedBytes(), launch: t.Launch}
-	if e.registers > registerLimit {
-		return nil, &violation{"registers a thread", e.registers, registerLimit}
+	// Many threads share the registers of one multiprocessor.
+	if limit := max(min(registerLimit, int64(t.RegistersPerSM)/c.threads()-registerOverhead), 1); e.registers > limit {
+		return nil, &violation{"registers a thread", e.registers, limit}
 	}
 	if limit := int64(t.SharedPerBlock) - sharedReserve; e.sharedBytes > limit {
 		return nil, &violation{"bytes of shared memory a block", e.sharedBytes, limit}

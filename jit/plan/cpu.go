@@ -13,6 +13,8 @@ const (
 	elementTime = 0.5e-9
 	// flopTime is for one multiplication or addition of the blocked matrix product, packTime for one element of an operand.
 	flopTime, packTime = 1.0 / 30e9, 0.7e-9
+	// runTime is to start on a run of neighbours in memory.
+	runTime = 4e-9
 	// coldFactor slows work on tiles that do not fit the core's cache, remoteFactor on
 	// those of which which are larger still by remoteSets.
 	coldFactor, remoteFactor, remoteSets = 3, 6, 16
@@ -45,11 +47,11 @@ func (c at) cpu() (*estimate, *violation) {
 			m, k := float64(c.free(s.op.Args[0], s.op.Args[1])), float64(c.free(s.op.Args[1], s.op.Args[0]))
 			e.issue += n * (1/m + 1/k) * packTime * cold
 		case len(s.axes) > 0:
-			w := weight(s.op)
 			if s.op.Tensor != nil {
-				w = 1
+				e.issue += n * (elementTime*cold + runTime/c.run(s.op))
+				continue
 			}
-			e.issue += n * w * elementTime * cold
+			e.issue += n * weight(s.op) * elementTime * cold
 		}
 	}
 	share := float64(ceilDiv(e.blocks, cores)) / float64(e.blocks) // of the busiest core

@@ -28,7 +28,7 @@ type candidate struct {
 
 // maxPoints bounds the candidates that are compared. A larger space is thinned
 // out, always in the same way.
-const maxPoints = 6000
+const maxPoints = 2000
 
 // unknownSize stands for a dimension about whose size nothing is said.
 const unknownSize = 1024
