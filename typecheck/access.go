@@ -201,7 +201,7 @@ func (b *bodyChecker) notProven(p *Param, e *lang.IndexExpr, i int, pos *Size) {
 	var r report
 	switch {
 	case pos == nil:
-		r = b.errorf(lang.ErrBounds, at, "the index is not proven to lie in dimension %d of %s, which is %s: it is computed from data", i, p.Name, dim)
+		r = b.errorf(lang.ErrBounds, at, "the index is not proven to lie in dimension %d of %s, which is %s: its value is only known when the kernel runs", i, p.Name, dim)
 	case !b.prover.nonNegative(*pos):
 		r = b.errorf(lang.ErrBounds, at, "the index %s is not proven to be at least 0 in dimension %d of %s", *pos, i, p.Name)
 	default:

@@ -162,7 +162,7 @@ func (b *bodyChecker) axisNamed(n lang.Ident) (*Axis, bool) {
 	e := b.scope.lookup(n.Name)
 	switch {
 	case e == nil:
-		if m := b.scope.file(); m == nil || !m.incomplete {
+		if m := b.scope.file(); (m == nil || !m.incomplete) && !b.ended(n.Name, n.Place) {
 			b.errorf(lang.ErrUnknownName, n.Place, "unknown axis %s", n.Name).suggest(n.Place, n.Name, b.axesInSight())
 		}
 		return nil, false
@@ -237,4 +237,19 @@ func (b *bodyChecker) extent(x *Axis, by lang.Expr) bool {
 	}
 	x.Choices = []int64{n}
 	return true
+}
+
+// ended reports a name that was an axis of this kernel and is no longer in scope.
+func (b *bodyChecker) ended(name string, at lang.Span) bool {
+	if len(b.frames) > 0 {
+		return false
+	}
+	for i := len(b.kernel.Axes) - 1; i >= 0; i-- {
+		if a := b.kernel.Axes[i]; a.Name == name {
+			b.errorf(lang.ErrEscape, at, "the axis %s has ended with the block that declares it", name).label(a.At, "%s is declared here", name).
+				help("reduce over %s where it is in scope, or declare an axis here", name)
+			return true
+		}
+	}
+	return false
 }

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"fmt"
 	"sort"
 
 	"tilec/lang"
@@ -168,6 +169,10 @@ func (b *bodyChecker) args(e *lang.CallExpr) ([]operand, []lang.Expr, bool) {
 
 func (b *bodyChecker) elementwise(op lang.Op, e *lang.CallExpr) operand {
 	ops, exprs, ok := b.args(e)
+	if n := len(op.Row().Operands); len(ops) != n {
+		b.errorf(lang.ErrArgCount, e.Place, "%s takes %s, not %d", op.Row().Spelling, plural(n, "argument"), len(ops))
+		return bad(e.Place)
+	}
 	if !ok {
 		return bad(e.Place)
 	}
@@ -188,7 +193,7 @@ func (b *bodyChecker) clamped(ops []operand) (Size, bool) {
 	if !okLo || !okHi || !b.prover.atMost(lo, hi) {
 		return Size{}, false
 	}
-	m := b.newHidden("clamp")
+	m := b.newHidden(fmt.Sprintf("clamp(%s, %s)", lo, hi))
 	b.varying[m] = true
 	s := SymbolSize(m)
 	b.prover.assume(s.Sub(lo))

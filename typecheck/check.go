@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"fmt"
-	"strings"
 
 	"tilec/lang"
 )
@@ -64,6 +63,8 @@ type checker struct {
 	sigs map[lang.Decl]*signature
 	// muted counts the reasons not to report: checking what is already known to be wrong.
 	muted int
+	// found counts the errors met, those that were said before too.
+	found int
 }
 
 // checkDecls types every declaration: first what signatures need, then signatures, then bodies.
@@ -119,6 +120,7 @@ func (c *checker) errorf(code lang.Code, at lang.Span, format string, args ...an
 	d := &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...)}
 	// A fn is typed once for itself and once for every call: what is wrong in all is said once.
 	k := errorKey{code, at, d.Message}
+	c.found++
 	if c.muted == 0 && !c.reported[k] {
 		c.reported[k] = true
 		c.diags = append(c.diags, d)
@@ -196,8 +198,8 @@ func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
-	if strings.HasSuffix(what, "x") {
-		return fmt.Sprintf("%d %ses", n, what)
+	if what == "index" {
+		return fmt.Sprintf("%d indices", n)
 	}
 	return fmt.Sprintf("%d %ss", n, what)
 }

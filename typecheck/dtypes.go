@@ -38,8 +38,23 @@ func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (DType, bool) 
 			candidates = append(candidates, n)
 		}
 	}
-	c.errorf(lang.ErrUnknownType, at, "unknown type %s", name).suggest(at, name, candidates)
+	c.errorf(lang.ErrUnknownType, at, "unknown type %s", name).suggestType(at, name, candidates)
 	return DType{}, false
+}
+
+// otherNames are what other languages call the element types.
+var otherNames = map[string]string{
+	"float": "f32", "float32": "f32", "float64": "f64", "double": "f64", "float16": "f16", "half": "f16", "fp16": "f16", "fp32": "f32",
+	"bfloat16": "bf16", "int": "i32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "long": "i64",
+	"uint8": "u8", "byte": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "boolean": "bool", "fp8": "f8e4m3", "float8": "f8e4m3",
+}
+
+// suggestType proposes an element type for a name that is none.
+func (r report) suggestType(at lang.Span, name string, candidates []string) report {
+	if d, ok := otherNames[name]; ok {
+		return r.replace(at, d, "did you mean `%s`?", d)
+	}
+	return r.suggest(at, name, candidates)
 }
 
 // holds reports whether d certainly is of a class; a type parameter by its bound.
@@ -135,6 +150,14 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 	for _, a := range args {
 		if a.mode == invalid {
 			return bad(at)
+		}
+	}
+	if row.Rule == lang.RuleBool {
+		for _, a := range args {
+			if a.mode == typed && a.typ().DType != Concrete(lang.Bool) {
+				c.rule(row, opAt, a.typ().DType, a)
+				return bad(at)
+			}
 		}
 	}
 	if len(args) != len(row.Operands) {

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"fmt"
 	"math"
 
 	"tilec/lang"
@@ -87,11 +88,11 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 		}
 		if e.Name == "_" {
 			b.errorf(lang.ErrNameKind, e.Place, "`_` discards a value and cannot be read")
-		} else if isBuiltin(e.Name) {
-			b.errorf(lang.ErrNameKind, e.Place, "%s is a function; its arguments are missing", e.Name)
 		} else if _, ok := lang.ParseDType(e.Name); ok {
 			b.errorf(lang.ErrNameKind, e.Place, "%s is a type, not a value", e.Name)
-		} else {
+		} else if isBuiltin(e.Name) {
+			b.errorf(lang.ErrNameKind, e.Place, "%s is a function; its arguments are missing", e.Name)
+		} else if !b.ended(e.Name, e.Place) {
 			b.unknown(b.scope, e.Name, e.Place, []string{"inf", "nan", "pi"})
 		}
 		return bad(e.Place)
@@ -231,7 +232,7 @@ func (s Size) isPlain() bool {
 
 // bounded is a hidden symbol for the smaller or the larger of two positions.
 func (b *bodyChecker) bounded(op lang.Op, p, q Size) Size {
-	m := b.newHidden(op.String())
+	m := b.newHidden(fmt.Sprintf("%s(%s, %s)", op, p, q))
 	s := SymbolSize(m)
 	for _, sym := range append(p.Symbols(), q.Symbols()...) {
 		b.varying[m] = b.varying[m] || b.varying[sym]

@@ -124,7 +124,7 @@ func (c *checker) checkFn(m *module, d *lang.FnDecl) {
 		}
 		seen[p.Name.Name] = p.Name.Place
 		b.fnParamType(p)
-		b.declare(b.scope, &entity{kind: entInvalid, name: p.Name.Name, at: p.Name.Place}, true)
+		b.declare(b.scope, &entity{kind: entInvalid, name: p.Name.Name, at: p.Name.Place, isAxis: p.IsAxis}, true)
 	}
 	if d.Result != nil {
 		b.fnType(d.Result)
@@ -276,6 +276,7 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	b.frames = append(b.frames, frame{d, e.Place})
 	inIndex := b.inIndex
 	b.inIndex = 0
+	found := b.found
 	stmts, o := b.within(inner, func() operand {
 		for _, f := range bind {
 			f()
@@ -288,6 +289,9 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 		o = b.single(o, "result")
 	}
 	if o.mode == invalid {
+		return bad(e.Place)
+	}
+	if o.mode == noValue && b.found > found {
 		return bad(e.Place)
 	}
 	if o.mode == noValue {
@@ -355,6 +359,9 @@ func (b *bodyChecker) fnConsts(d *lang.FnDecl, e *lang.CallExpr) (map[string]ope
 				ok = ok && given[g.Name.Name].mode != invalid
 			}
 			continue
+		}
+		if g.Default == nil && !ok {
+			continue // the argument that was meant may be the wrong one
 		}
 		if g.Default == nil {
 			b.errorf(lang.ErrConstParam, e.Place, "the constant parameter %s of %s has no value", g.Name.Name, d.Name.Name).
@@ -429,6 +436,7 @@ func (b *bodyChecker) fnArg(d *lang.FnDecl, p *lang.Param, o operand, x lang.Exp
 	case !bound && !boundAccepts(want.Param, t):
 		b.errorf(lang.ErrTypeParam, x.Span(), "the argument is %s, which %s: %s does not accept", o.typ(), want, want.Param.Bound).
 			label(p.Place, "declared here")
+		types[want.Param] = t // said once for all arguments of the type
 		return bad(o.at), false
 	}
 	types[want.Param] = t

@@ -306,9 +306,10 @@ func (s *callSite) finish() bool {
 func (s *callSite) bindType(want, got DType, at lang.Span, param string, x lang.Expr, scalar bool) bool {
 	if want.Param == nil {
 		if want != got {
-			r := s.errorf(lang.ErrWrongType, at, "the argument for %s of %s has elements of %s; %s is needed", param, s.name, got, want).label(s.decl, "declared here")
 			if scalar {
-				r.castFix(x, want)
+				s.errorf(lang.ErrWrongType, at, "the argument for %s of %s is %s; %s is needed", param, s.name, got, want).label(s.decl, "declared here").castFix(x, want)
+			} else {
+				s.errorf(lang.ErrWrongType, at, "the argument for %s of %s has elements of %s; %s is needed", param, s.name, got, want).label(s.decl, "declared here")
 			}
 			return false
 		}

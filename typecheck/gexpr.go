@@ -85,7 +85,9 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 		if o, ok := namedConstant(e.Name, e.Place); ok {
 			return o
 		}
-		if isBuiltin(e.Name) {
+		if _, ok := lang.ParseDType(e.Name); ok {
+			g.errorf(lang.ErrNameKind, e.Place, "%s is a type, not a value", e.Name)
+		} else if isBuiltin(e.Name) {
 			g.errorf(lang.ErrNameKind, e.Place, "%s is not a value", e.Name)
 		} else {
 			g.unknown(g.scope, e.Name, e.Place, []string{"inf", "nan", "pi"})
@@ -163,9 +165,12 @@ func (g *graphChecker) toScalar(o operand, d DType) operand {
 	return out
 }
 
-// value types an expression that must give a scalar or an untyped constant.
+// scalar types an expression that must give a scalar or an untyped constant.
 func (g *graphChecker) scalar(e lang.Expr, what string) operand {
-	o := g.expr(e)
+	return g.scalarOf(g.expr(e), e, what)
+}
+
+func (g *graphChecker) scalarOf(o operand, e lang.Expr, what string) operand {
 	switch {
 	case o.mode == noValue:
 		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
@@ -186,7 +191,14 @@ func (g *graphChecker) scalarOp(op lang.Op, at, opAt lang.Span, exprs []lang.Exp
 	args := make([]operand, len(exprs))
 	ok := true
 	for i, e := range exprs {
-		args[i] = g.scalar(e, "`"+row.Spelling+"`")
+		args[i] = g.expr(e)
+	}
+	for i, a := range args {
+		if a.mode == typed && a.graph.GType().Kind == GTensor { // one error for the operation, whatever its operands
+			g.later(at, "`"+row.Spelling+"` on whole tensors")
+			return bad(at)
+		}
+		args[i] = g.scalarOf(a, exprs[i], "`"+row.Spelling+"`")
 		ok = ok && args[i].mode != invalid
 	}
 	if !ok {

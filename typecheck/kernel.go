@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"strings"
+
 	"tilec/lang"
 )
 
@@ -86,6 +88,12 @@ func (s *signature) generics(gs []*lang.Generic) {
 func (s *signature) newDims(shape []lang.Expr) {
 	for _, x := range shape {
 		lang.Walk(x, func(n lang.Node) bool {
+			if call, ok := n.(*lang.CallExpr); ok {
+				for _, a := range call.Args {
+					s.newDims([]lang.Expr{a.Value})
+				}
+				return false
+			}
 			name, ok := n.(*lang.NameExpr)
 			if !ok {
 				return true
@@ -392,6 +400,7 @@ func (b *bodyChecker) gridAxis(a *lang.AxisClause) {
 	if old := b.scope.names[a.Name.Name]; old != nil && old.kind != entAxis {
 		b.errorf(lang.ErrDuplicate, a.Name.Place, "%s is declared twice", a.Name.Name).label(old.at, "first declared here, as %s", old.describe()).
 			help("give the axis another name")
+		b.scope.names[a.Name.Name] = &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}
 		return
 	}
 	x := &Axis{Name: a.Name.Name, Kind: GridAxis, Dim: dim, Len: dim, Scalar: a.By == nil, At: a.Name.Place}
@@ -413,7 +422,11 @@ func (b *bodyChecker) tunes(d *lang.KernelDecl) {
 		}
 		seen[name] = t.Name.Place
 		if _, known := b.tiles[name]; !known {
-			b.errorf(lang.ErrTune, t.Name.Place, "%s is the extent of no axis", name).suggest(t.Name.Place, name, sortedKeys(b.tiles))
+			r := b.errorf(lang.ErrTune, t.Name.Place, "%s is the extent of no axis", name)
+			if len(b.tiles) > 0 {
+				r.help("the extents are %s", strings.Join(sortedKeys(b.tiles), ", "))
+			}
+			r.suggest(t.Name.Place, name, sortedKeys(b.tiles))
 			continue
 		}
 		var choices []int64

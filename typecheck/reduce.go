@@ -19,12 +19,12 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 		}
 		return bad(e.Place)
 	}
-	over, axesOK := b.axesOver(e.Over)
-	if !ok || !axesOK {
-		return bad(e.Place)
-	}
 	if len(ops) != 1 {
 		b.errorf(lang.ErrArgCount, e.Place, "%s over an axis takes 1 tile, not %d", name, len(ops))
+		ok = false
+	}
+	over, axesOK := b.axesOver(e.Over)
+	if !ok || !axesOK {
 		return bad(e.Place)
 	}
 	x := b.settle(ops[0])

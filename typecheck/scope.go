@@ -33,6 +33,7 @@ type entity struct {
 	param  *Param
 	axis   *Axis
 	value  operand
+	isAxis bool    // an axis parameter of a fn that is typed for itself
 	graph  GExpr   // entGraphValue
 	output *GParam // entGraphValue: an output of the graph
 }
@@ -100,7 +101,7 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 	}
 	if old := s.lookup(e.name); old != nil {
 		switch {
-		case old.kind == entAxis:
+		case old.kind == entAxis || old.isAxis:
 			c.errorf(lang.ErrShadowedAxis, e.at, "%s would hide the axis %s", e.name, e.name).
 				label(old.at, "the axis, which is still in scope").help("give it another name: an axis is told by its declaration, so two of one name would be confused")
 			e = &entity{kind: entInvalid, name: e.name, at: e.at}

@@ -140,7 +140,7 @@ func (s *signature) elemType(t *lang.TypeExpr) (GType, bool) {
 				}
 			}
 			if m := s.scope.file(); m == nil || !m.incomplete {
-				s.checker.errorf(lang.ErrUnknownType, t.Name.Place, "unknown type %s", t.Name.Name).suggest(t.Name.Place, t.Name.Name, names)
+				s.checker.errorf(lang.ErrUnknownType, t.Name.Place, "unknown type %s", t.Name.Name).suggestType(t.Name.Place, t.Name.Name, names)
 			}
 			s.fail()
 			return GType{}, false
