@@ -1,0 +1,61 @@
+package main
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/lang"
+)
+
+func TestParseArgument(t *testing.T) {
+	randn, full := generators["randn"], generators["full"]
+	for text, want := range map[string]argument{
+		"randn":                  {generator: randn},
+		"randn[3, N]":            {generator: randn, dims: []string{"3", "N"}},
+		"randn[]":                {generator: randn, dims: []string{}},
+		"randn:bf16":             {generator: randn, dtype: lang.BF16},
+		"full(-1.5)[2]:f16":      {generator: full, parameters: []float64{-1.5}, dims: []string{"2"}, dtype: lang.F16},
+		"full(inf)":              {generator: full, parameters: []float64{math.Inf(1)}},
+		"@a/b.npy":               {file: "a/b.npy"},
+		"@m.safetensors:h.0.w:x": {file: "m.safetensors", tensor: "h.0.w:x"},
+		"1e-5":                   {},
+		"bf16":                   {},
+		"-3":                     {},
+	} {
+		got, err := parseArgument("x", text)
+		require.NoError(t, err, text)
+		want.name, want.text = "x", text
+		assert.Equal(t, &want, got, text)
+	}
+}
+
+func TestParseArgumentRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"@file":                 "a file is @NAME.npy or @NAME.safetensors:TENSOR",
+		"@file.safetensors":     "which tensor of the file? write @file.safetensors:NAME",
+		"randn[3":               `a "]" is missing`,
+		"full(1":                `a ")" is missing`,
+		"full(one)":             `"one" is no number`,
+		"randn(1)":              "randn takes 0 numbers in parentheses, 1 are given",
+		"randn[3]x":             `do not understand "x"`,
+		"randn[3]:f12":          `unknown element type "f12"`,
+		"noise[3]":              `unknown generator "noise": known are arange`,
+		"randint(1)[3]":         "randint takes 2 numbers in parentheses (low, high), 1 are given",
+		"full(1.5)[2]:f16:bf16": `unknown element type "f16:bf16"`,
+	} {
+		_, err := parseArgument("x", text)
+		assert.ErrorContains(t, err, want, text)
+	}
+}
+
+func TestGeneratorsDependOnSeedAndName(t *testing.T) {
+	make := func(seed uint64, name string) []byte {
+		return generators["randn"].generate(nil, lang.F32, 16, seed, name)
+	}
+	assert.Equal(t, make(1, "x"), make(1, "x"))
+	assert.NotEqual(t, make(1, "x"), make(2, "x"))
+	assert.NotEqual(t, make(1, "x"), make(1, "w"))
+}
