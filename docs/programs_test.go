@@ -32,7 +32,7 @@ func TestPrograms(t *testing.T) {
 			}
 		}
 	}
-	if found < 6 {
-		t.Errorf("found %d programs, there are 6 at least", found)
+	if found < 8 {
+		t.Errorf("found %d programs, there are 8 at least", found)
 	}
 }
