@@ -11,8 +11,9 @@ import (
 // outside is an operand of a group that something else computed.
 type outside struct {
 	off, size int
-	// steady operands are one element for a whole run; fixed ones for the whole tile.
-	steady, fixed bool
+	// dense operands have the tile's layout; steady ones are one element for a
+	// whole run, fixed ones for the whole tile.
+	dense, steady, fixed bool
 	// has says along which of the group's axes the operand varies.
 	has  []bool
 	axes []int
@@ -102,19 +103,24 @@ func (c *compiler) group(g *group) func(*frame) {
 		members = append(members, m)
 	}
 	s := split(patterns, rank)
-	steady := 0
+	var partial []int
+	loose := 0
 	aligned := s == 0 && len(members) == 1
 	for i := range outs {
 		o := &outs[i]
 		aligned = aligned && o.arrange == nil
 		o.fixed = scalarPattern(o.has)
 		o.steady = o.fixed || !o.has[rank-1]
-		if o.steady {
-			steady++
+		o.dense = len(o.axes) == rank // once it is arranged
+		if !o.dense {
+			loose++
+			if !o.fixed {
+				partial = append(partial, i)
+			}
 		}
 	}
-	w := &walk{outs: outs, members: members, outer: c.axisNumbers(g.axes[:s]), inner: c.axisNumbers(g.axes[s:]), all: c.axisNumbers(g.axes), spreads: steady * rowChunk * 8}
-	if aligned && steady == 0 && members[0].n <= 2 {
+	w := &walk{outs: outs, members: members, outer: c.axisNumbers(g.axes[:s]), inner: c.axisNumbers(g.axes[s:]), all: c.axisNumbers(g.axes), partial: partial, spreads: loose * rowChunk * 8}
+	if aligned && loose == 0 && members[0].n <= 2 {
 		return w.simple()
 	}
 	return w.run
@@ -142,7 +148,8 @@ type walk struct {
 	outs              []outside
 	members           []member
 	outer, inner, all []int
-	spreads           int // bytes for the steady operands
+	partial           []int // the operands that are neither dense nor fixed
+	spreads           int   // bytes for those that are not dense
 }
 
 // simple is the walk of one operation whose operands all have its layout.
@@ -157,91 +164,138 @@ func (w *walk) simple() func(*frame) {
 	return func(fr *frame) { r(fr.at(dst), fr.at(a), fr.at(b), nil, fr.count(all)) }
 }
 
+// state is where a walk stands: of each operand its first element, the bytes
+// from there to the current run, and the piece that the operations read; of
+// each outer axis its extent and position.
+type state struct {
+	from, now        [maxOutside]unsafe.Pointer
+	off              [maxOutside]int
+	extent, position [maxRank]int
+}
+
+// run runs the group. Short runs are taken several at a time: the operands that
+// are not dense are copied out to match, which costs less than many small calls.
 func (w *walk) run(fr *frame) {
-	run := fr.count(w.inner)
-	total := run * fr.count(w.outer)
-	if total == 0 {
+	var s state
+	run, rows := fr.count(w.inner), fr.count(w.outer)
+	if run == 0 || rows == 0 {
 		return
 	}
-	chunk := min(rowChunk, run)
-	var at, size [maxRank]int
-	var base, now [maxOutside]unsafe.Pointer
-	var off, spreadOff [maxOutside]int
-	for i, x := range w.outer {
-		size[i] = fr.axes[x].n
+	batch := max(1, min(rowChunk/run, rows))
+	w.begin(fr, &s, min(rowChunk, batch*run))
+	for row := 0; row < rows; row += batch {
+		k := min(batch, rows-row)
+		if batch > 1 {
+			w.gather(fr, &s, k, run)
+			w.piece(fr, &s, row*run, k*run)
+			continue
+		}
+		for i := range w.outs {
+			if o := &w.outs[i]; o.steady && !o.fixed {
+				fill(s.now[i], unsafe.Add(s.from[i], s.off[i]), o.size, min(run, rowChunk))
+			}
+		}
+		for done := 0; done < run; done += rowChunk {
+			for i := range w.outs {
+				if o := &w.outs[i]; !o.steady && !o.dense {
+					s.now[i] = unsafe.Add(s.from[i], s.off[i]+done*o.size)
+				}
+			}
+			w.piece(fr, &s, row*run+done, min(rowChunk, run-done))
+		}
+		w.advance(fr, &s)
 	}
-	step := &fr.step
-	spread := fr.temp(tempSpread, w.spreads)
+}
+
+// begin finds the operands, their strides along the outer axes, and room for
+// those that are not dense; elements that serve the whole tile are spread here.
+func (w *walk) begin(fr *frame, s *state, chunk int) {
+	room := fr.temp(tempSpread, w.spreads)
+	for i, x := range w.outer {
+		s.extent[i], s.position[i] = fr.axes[x].n, 0
+	}
 	for i := range w.outs {
 		o := &w.outs[i]
-		base[i] = fr.at(o.off)
+		s.off[i] = 0
+		s.from[i] = fr.at(o.off)
 		if o.arrange != nil {
 			t := fr.temp(tempA+i, fr.count(o.axes)*o.size)
-			o.arrange(fr, t, base[i])
-			base[i] = t
+			o.arrange(fr, t, s.from[i])
+			s.from[i] = t
 		}
-		spreadOff[i] = -1
-		if o.steady {
-			now[i] = spread
-			spread = unsafe.Add(spread, rowChunk*8)
+		if o.dense {
+			continue
 		}
-		s := o.size
+		s.now[i] = room
+		room = unsafe.Add(room, rowChunk*8)
+		if o.fixed {
+			fill(s.now[i], s.from[i], o.size, chunk)
+			continue
+		}
+		stride := o.size
 		for a := len(w.all) - 1; a >= 0; a-- {
 			along := 0
 			if o.has[a] {
-				along = s
-				s *= fr.axes[w.all[a]].n
+				along = stride
+				stride *= fr.axes[w.all[a]].n
 			}
 			if a < len(w.outer) {
-				step[i][a] = along
+				fr.step[i][a] = along
 			}
 		}
 	}
-	for first := 0; ; first += run {
-		for i := range w.outs {
-			if o := &w.outs[i]; o.steady && spreadOff[i] != off[i] {
-				fill(now[i], unsafe.Add(base[i], off[i]), o.size, chunk)
-				spreadOff[i] = off[i]
+}
+
+// gather copies out the next runs of the operands that are not dense.
+func (w *walk) gather(fr *frame, s *state, rows, run int) {
+	for r := range rows {
+		for _, i := range w.partial {
+			o := &w.outs[i]
+			dst, src := unsafe.Add(s.now[i], r*run*o.size), unsafe.Add(s.from[i], s.off[i])
+			if o.steady {
+				fill(dst, src, o.size, run)
+			} else {
+				copy(slice[byte](dst, run*o.size), slice[byte](src, run*o.size))
 			}
 		}
-		for done := 0; done < run; done += chunk {
-			n := min(chunk, run-done)
-			for i := range w.outs {
-				if o := &w.outs[i]; !o.steady {
-					now[i] = unsafe.Add(base[i], off[i]+done*o.size)
-				}
-			}
-			for i := range w.members {
-				m := &w.members[i]
-				var p [3]unsafe.Pointer
-				for j := range m.n {
-					if a := &m.args[j]; a.outside >= 0 {
-						p[j] = now[a.outside]
-					} else {
-						p[j] = a.value.at(fr, first+done)
-					}
-				}
-				fr.op = m.op
-				m.row(m.dst.at(fr, first+done), p[0], p[1], p[2], n)
-			}
+		w.advance(fr, s)
+	}
+}
+
+// advance moves to the next element of the outer axes.
+func (w *walk) advance(fr *frame, s *state) {
+	for a := len(w.outer) - 1; a >= 0; a-- {
+		s.position[a]++
+		for _, i := range w.partial {
+			s.off[i] += fr.step[i][a]
 		}
-		a := len(w.outer) - 1
-		for ; a >= 0; a-- {
-			at[a]++
-			for i := range w.outs {
-				off[i] += step[i][a]
-			}
-			if at[a] < size[a] {
-				break
-			}
-			for i := range w.outs {
-				off[i] -= size[a] * step[i][a]
-			}
-			at[a] = 0
-		}
-		if a < 0 {
+		if s.position[a] < s.extent[a] {
 			return
 		}
+		for _, i := range w.partial {
+			s.off[i] -= s.extent[a] * fr.step[i][a]
+		}
+		s.position[a] = 0
+	}
+}
+
+// piece applies the operations, one after another, to n elements from first of the tile on.
+func (w *walk) piece(fr *frame, s *state, first, n int) {
+	for i := range w.members {
+		m := &w.members[i]
+		var p [3]unsafe.Pointer
+		for j := range m.n {
+			switch a := &m.args[j]; {
+			case a.outside < 0:
+				p[j] = a.value.at(fr, first)
+			case w.outs[a.outside].dense:
+				p[j] = unsafe.Add(s.from[a.outside], first*w.outs[a.outside].size)
+			default:
+				p[j] = s.now[a.outside]
+			}
+		}
+		fr.op = m.op
+		m.row(m.dst.at(fr, first), p[0], p[1], p[2], n)
 	}
 }
 

@@ -11,13 +11,9 @@ import (
 type group struct {
 	ops  []*ir.Op
 	axes []*ir.Axis
-	// has says, for each of the axes, which of the operands from outside vary
-	// along it, one entry an operand.
-	has [][]bool
+	// outside counts the operands from outside, at most maxOutside.
+	outside int
 }
-
-// leastRun is the shortest run, in elements, for which an operation joins others.
-const leastRun = 64
 
 // schedule orders the operations of a block so that elementwise ones over the
 // same axes stand together, and groups them.
@@ -85,8 +81,8 @@ func pattern(v *ir.Value, axes []*ir.Axis) (has []bool, ordered bool) {
 	return has, sameOrder(in, v.Type.Axes)
 }
 
-// accepts reports that an operation can join: it has the group's axes, and the
-// operands that it adds leave runs that are long enough.
+// accepts reports that an operation can join: it has the group's axes, and so
+// have its operands, in order, as far as they have any.
 func (g *group) accepts(op *ir.Op, l *liveness, made map[*ir.Value]bool) bool {
 	if !sameOrder(op.Result().Type.Axes, g.axes) {
 		return false
@@ -94,19 +90,12 @@ func (g *group) accepts(op *ir.Op, l *liveness, made map[*ir.Value]bool) bool {
 	if len(g.ops) == 1 && g.rearranges() {
 		return false
 	}
-	has := g.has
 	for _, a := range op.Args {
-		h, ordered := pattern(a, g.axes)
-		if !ordered || made[l.root(a)] && !sameOrder(a.Type.Axes, g.axes) {
+		if _, ordered := pattern(a, g.axes); !ordered || made[l.root(a)] && !sameOrder(a.Type.Axes, g.axes) {
 			return false
 		}
-		has = append(has[:len(has):len(has)], h)
 	}
-	if len(has) > maxOutside {
-		return false
-	}
-	run := runFrom(g.axes, split(has, len(g.axes)))
-	return run >= leastRun || run == runFrom(g.axes, split(g.has, len(g.axes)))
+	return g.outside+len(op.Args) <= maxOutside
 }
 
 // rearranges reports an operand whose axes are in another order than the group's.
@@ -123,8 +112,7 @@ func (g *group) add(op *ir.Op, l *liveness, made map[*ir.Value]bool) {
 	g.ops = append(g.ops, op)
 	for _, a := range op.Args {
 		if !made[l.root(a)] {
-			h, _ := pattern(a, g.axes)
-			g.has = append(g.has, h)
+			g.outside++
 		}
 	}
 }
@@ -151,15 +139,6 @@ func scalarPattern(h []bool) bool {
 		}
 	}
 	return true
-}
-
-// runFrom is the most elements of the axes from s on.
-func runFrom(axes []*ir.Axis, s int) int {
-	n := 1
-	for _, a := range axes[s:] {
-		n *= most(a)
-	}
-	return n
 }
 
 // local reports a value that only its own group uses: it needs room for one piece.
