@@ -136,7 +136,49 @@ func (k *kernel) lower() {
 	}
 	k.grid()
 	k.push(0)
+	k.body()
+}
+
+// body emits the kernel's body: twice where whole blocks can do without masks
+// and the last ones cannot. Products mask only outside their loops, so once is enough.
+func (k *kernel) body() {
+	var ragged []*ir.Axis
+	for _, x := range k.f.Grid() {
+		if k.ragged(x) {
+			ragged = append(ragged, x)
+		}
+	}
+	if len(ragged) == 0 || len(k.products) > 0 {
+		k.block(k.f.Body)
+		return
+	}
+	a := k.a
+	var whole reg
+	ends := make([]reg, len(ragged))
+	for i, x := range ragged {
+		ends[i] = k.calc(b32, "add.s32", k.state(x).start, int(x.Extent))
+		whole = k.both(whole, k.calc(pred, "setp.eq.s32", ends[i], k.state(x).end))
+	}
+	partial, done := a.label(), a.label()
+	begin := len(a.body)
+	a.ins("@!%v bra.uni %s", whole, partial)
+	a.comment("all of the block's elements exist")
+	k.push(begin)
+	for i, x := range ragged {
+		k.setAxis(x, k.state(x).start, ends[i])
+		k.state(x).full = true
+	}
 	k.block(k.f.Body)
+	begin = k.scope.begin
+	k.pop()
+	a.ins("bra.uni %s", done)
+	a.place(partial)
+	a.comment("some do not")
+	k.push(begin)
+	k.assumeTouched()
+	k.block(k.f.Body)
+	k.pop()
+	a.place(done)
 }
 
 // block emits the operations of a block.

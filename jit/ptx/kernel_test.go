@@ -4,12 +4,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/lang"
 )
 
 // example reads one of the IR's example kernels.
@@ -74,4 +77,103 @@ func requireAssembles(t testing.TB, text, target string) string {
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "0 bytes spill stores", "%s", out)
 	return string(out)
+}
+
+// Threads of a block take the same way to every instruction that they execute
+// together: the only branches that may divide them jump over none of these.
+func TestNothingSharedInDivergentCode(t *testing.T) {
+	together := regexp.MustCompile(`^(bar\.|shfl\.|ldmatrix|mma\.|cp\.async)`)
+	check := func(t *testing.T, f *ir.Func, p plan.Plan) {
+		m := compile(t, f, &p, "sm_90a")
+		lines := strings.Split(m.Text, "\n")
+		label := map[string]int{}
+		for i, l := range lines {
+			if name, ok := strings.CutSuffix(l, ":"); ok {
+				label[name] = i
+			}
+		}
+		for i, l := range lines {
+			guard, rest := "", strings.TrimSpace(l)
+			if strings.HasPrefix(rest, "@") {
+				guard, rest, _ = strings.Cut(rest, " ")
+			}
+			rest = strings.TrimSpace(rest)
+			if guard != "" && !strings.HasPrefix(rest, "cp.async") {
+				require.NotRegexp(t, together, rest, "line %d", i+1)
+			}
+			name, target, _ := strings.Cut(rest, " ")
+			if name != "bra" {
+				continue
+			}
+			at, ok := label[strings.Trim(target, " ;")]
+			require.True(t, ok, "line %d: %s", i+1, l)
+			for _, between := range lines[min(i, at):max(i, at)] {
+				require.NotRegexp(t, together, strings.TrimSpace(between), "between line %d and its target", i+1)
+			}
+		}
+	}
+	for _, e := range examplePlans {
+		t.Run(e.name, func(t *testing.T) { check(t, example(t, e.name), e.plan) })
+	}
+	for _, k := range kernels {
+		t.Run(k.name, func(t *testing.T) { check(t, parse(t, k.text), k.plan) })
+	}
+}
+
+func TestKernelsAssemble(t *testing.T) {
+	for _, target := range []string{"sm_80", "sm_90a"} {
+		for _, k := range kernels {
+			t.Run(target+"/"+k.name, func(t *testing.T) {
+				t.Parallel()
+				p := k.plan
+				requireAssembles(t, compile(t, parse(t, k.text), &p, target).Text, target)
+			})
+		}
+		for _, c := range []struct{ d, acc, precision string }{
+			{"f32", "f32", ""}, {"f32", "f32", " precision tf32x3"}, {"f32", "f32", " precision ieee"}, {"f64", "f64", ""},
+			{"i8", "i32", ""}, {"f8e4m3", "f32", ""}, {"f16", "f32", ""},
+		} {
+			t.Run(target+"/"+c.d+c.precision, func(t *testing.T) {
+				t.Parallel()
+				p := plan.Plan{Extents: map[string]int64{"i": 32, "j": 32, "k": 16}, Warps: 4, Stages: 2}
+				requireAssembles(t, compile(t, parse(t, productText(c.d, c.acc, c.precision, false)), &p, target).Text, target)
+			})
+		}
+	}
+}
+
+// Every operation of the table has a form in this backend.
+func TestEveryOperationHasAForm(t *testing.T) {
+	for _, op := range lang.Ops() {
+		_, ok := structural[op]
+		require.True(t, ok || op.Row().Elementwise, "operation %s", op)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	target, err := plan.FindTarget("sm_80")
+	require.NoError(t, err)
+	f := example(t, "linear_gelu")
+	p := &plan.Plan{Extents: map[string]int64{"i": 256, "j": 256, "k": 128}, Warps: 8, Stages: 4}
+	require.NoError(t, p.Apply(f))
+	_, err = Compile(f, p, target)
+	require.ErrorContains(t, err, "kernel linear_gelu for sm_80: plan needs")
+	require.ErrorContains(t, err, "stages of %9 takes 262144 bytes")
+	_, err = Compile(f, &plan.Plan{Warps: 0}, target)
+	require.ErrorContains(t, err, "plan has 0 warps, a block has 1 to 32")
+	cpu, err := plan.FindTarget("cpu")
+	require.NoError(t, err)
+	_, err = Compile(f, p, cpu)
+	require.ErrorContains(t, err, "has no PTX backend")
+	_, err = Compile(example(t, "add"), p, target)
+	require.ErrorContains(t, err, "axis i has no extent")
+}
+
+func TestTheSameTextEveryTime(t *testing.T) {
+	for _, e := range examplePlans {
+		first := compile(t, example(t, e.name), &e.plan, "sm_90a").Text
+		for range 5 {
+			require.Equal(t, first, compile(t, example(t, e.name), &e.plan, "sm_90a").Text)
+		}
+	}
 }
