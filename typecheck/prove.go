@@ -39,6 +39,9 @@ func (p *prover) nonNegative(s Size) bool {
 	if c, ok := s.Const(); ok {
 		return c >= 0
 	}
+	if p.refuted(s) {
+		return false
+	}
 	sys := &system{prover: p, vars: map[string]int{}}
 	sys.add(s.Neg().Sub(ConstSize(1)))
 	sys.saturate()
