@@ -1,0 +1,175 @@
+#!/usr/bin/env bash
+# Tests and times everything on a machine with a GPU.
+#
+#   bench/device.sh build            here, with Go: makes .gpu/bundle.tgz, all that the other machine needs
+#   bench/device.sh run [PART ...]   there, in the root of a copy of the repository with that bundle
+#
+# Parts are correctness, bench and sanitize; all three when none is given. Each is
+# cut when it takes too long, and says so; together they take under 9 minutes.
+# Summaries go to stdout; logs and tables to the folder that OUT names.
+#
+# TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
+# test with gorgonia.org/cu too. PTXAS=FILE takes an assembler along.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+root=$PWD
+
+build() {
+    set -e
+    local stage=.gpu/stage
+    rm -rf .gpu && mkdir -p $stage
+    export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
+    local flags=(-trimpath -ldflags '-s -w')
+    go build "${flags[@]}" -o $stage/tilec ./cmd/tilec
+    go build "${flags[@]}" -o $stage/bench ./bench/run
+    # Every package whose tests ask for the device under test, and the driver's own;
+    # not bench, whose workloads are timed there anyway.
+    local packages
+    packages=$(go list -f '{{range .TestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}' ./... | grep -v '^tilec/bench$' | sort -u)
+    local p
+    for p in tilec/jit/cuda $packages; do
+        p=${p#tilec/}
+        go test -c "${flags[@]}" -o "$stage/$(echo "$p" | tr / .).test" "./$p"
+        echo "$p" >>$stage/packages
+    done
+    if [ -n "${TOOLS:-}" ]; then
+        CGO_ENABLED=1 CGO_CFLAGS="-I$TOOLS/include" CGO_LDFLAGS="-L$TOOLS/lib" go test -c -tags cu "${flags[@]}" -o $stage/cu.test ./jit/cuda
+    fi
+    if [ -n "${PTXAS:-}" ]; then cp "$PTXAS" $stage/ptxas; fi
+    tar -czf .gpu/bundle.tgz -C $stage .
+    rm -rf $stage
+    ls -l .gpu/bundle.tgz
+}
+
+# part SECONDS COMMAND... runs a command in a shell of its own with a time limit.
+limited() {
+    local seconds=$1 status
+    shift
+    timeout -k 5 "$seconds" "$@"
+    status=$?
+    if [ $status -eq 124 ] || [ $status -eq 137 ]; then echo "CUT after $seconds s: $*"; fi
+    return $status
+}
+
+# tests FOLDER BINARY SECONDS [ARG...] runs a test binary as `go test` would, and
+# prints one line for each test function, failures first by cause.
+tests() {
+    local folder=$1 binary=$2 seconds=$3 log=$work/test.log status
+    shift 3
+    (cd "$root/$folder" && limited "$seconds" "$binary" -test.v "$@") >"$log" 2>&1
+    status=$?
+    { echo "==== $folder $(basename "$binary") $*"; cat "$log"; } >>"$OUT/correctness.log"
+    local passed failed skipped
+    passed=$(grep -c '^--- PASS' "$log")
+    skipped=$(grep -c '^--- SKIP' "$log")
+    failed=$(grep -c '^--- FAIL' "$log")
+    local result=ok
+    if [ $status -ne 0 ]; then result="FAILED (exit $status)"; fi
+    printf '%-14s %-12s %3d passed %3d failed %3d skipped  %s\n' "$folder" "$(basename "$binary" .test)" "$passed" "$failed" "$skipped" "$result" | tee -a "$work/summary"
+    grep -hE '^--- (PASS|FAIL|SKIP)' "$log" | sed 's/^--- //' >>"$OUT/tests.txt"
+    if [ $status -ne 0 ]; then
+        # Which tests, and the first reasons that the log gives.
+        grep -E '^--- FAIL' "$log" | head -20
+        grep -E '^CUT|^panic:|fatal error|Error:|are wrong|compiler bug|CUDA_ERROR|ptxas|  at \[' "$log" | awk '!seen[$0]++' | head -12
+    fi
+}
+
+correctness() {
+    local p
+    while read -r p; do
+        tests "$p" "$work/$(echo "$p" | tr / .).test" 170
+    done <"$work/packages"
+    if [ -x "$work/cu.test" ]; then tests jit/cuda "$work/cu.test" 60; fi
+}
+
+bench() {
+    export TILEC_CACHE=$work/cache CUDA_CACHE_PATH=$work/cuda-cache
+    local dtype
+    # A process finds empty caches once; the second time it finds what the first left.
+    for dtype in f32 bf16; do
+        for log in cold models; do
+            limited 40 "$work/bench" model -device $device -model mini -dtype $dtype -tokens 200 >>"$OUT/$log.jsonl" 2>>"$work/bench.err"
+        done
+    done
+    limited 40 "$work/bench" model -device $device -model testdata/models/nano -tokens 200 >>"$OUT/models.jsonl" 2>>"$work/bench.err"
+    limited 40 "$work/bench" model -device $device -model gpt2 -dtype bf16 -tokens 200 >>"$OUT/models.jsonl" 2>>"$work/bench.err"
+    "$work/bench" list >"$work/workloads"
+    limited 130 python3 bench/peer.py --seconds 60 <"$work/workloads" >"$OUT/peers.jsonl" 2>>"$work/bench.err"
+    limited 130 "$work/bench" kernels -device $device -seconds 120 >"$OUT/ours.jsonl" 2>>"$work/bench.err"
+    "$work/bench" report -device "$name" -ours "$OUT/ours.jsonl" -peers "$OUT/peers.jsonl" -cold "$OUT/cold.jsonl" -models "$OUT/models.jsonl" >"$OUT/results.md" 2>>"$work/bench.err"
+    cat "$OUT/results.md"
+    if [ -s "$work/bench.err" ]; then echo "-- stderr of the benchmarks"; tail -n 15 "$work/bench.err"; fi
+    # All figures in one file; what can be brought back is a few files.
+    cat "$OUT"/{ours,peers,cold,models}.jsonl >"$OUT/figures.jsonl" 2>/dev/null
+    rm -f "$OUT"/{ours,peers,cold,models}.jsonl
+}
+
+sanitize() {
+    local log=$OUT/sanitize.log tool
+    if ! command -v compute-sanitizer >/dev/null; then
+        echo "sanitize: there is no compute-sanitizer on this machine" | tee -a "$work/summary"
+        return
+    fi
+    # The sanitizer slows kernels by orders of magnitude: few and small ones.
+    for tool in memcheck racecheck; do
+        sanitized $tool "nano, 4 tokens" . "$work/bench" model -device $device -model testdata/models/nano -tokens 4
+        sanitized $tool "stdlib, small shapes" stdlib "$work/stdlib.test" -test.short -test.parallel 1 -test.run 'TestSoftmax|TestLayernorm|TestLinearBias|TestAttentionOf|TestEmbedding|TestAppend'
+    done
+}
+
+# sanitized TOOL WHAT FOLDER COMMAND... runs a command under compute-sanitizer.
+sanitized() {
+    local tool=$1 what=$2 folder=$3 status found
+    shift 3
+    (cd "$root/$folder" && limited 45 compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$@") >"$work/sanitize.log" 2>&1
+    status=$?
+    { echo "==== $tool: $what"; cat "$work/sanitize.log"; } >>"$OUT/sanitize.log"
+    found=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitize.log" | tail -n 1 | sed 's/^=* *//')
+    printf '%-10s %-22s exit %d  %s\n' "$tool" "$what" "$status" "${found:-no summary}" | tee -a "$work/summary"
+    if [ $status -ne 0 ]; then
+        grep -E '^CUT|Invalid|Race|hazard|panic:|Error:' "$work/sanitize.log" | awk '!seen[$0]++' | head -8
+    fi
+}
+
+run() {
+    local parts=("$@")
+    if [ ${#parts[@]} -eq 0 ]; then parts=(correctness bench sanitize); fi
+    : "${OUT:?set OUT to a folder for logs and tables}"
+    device=${DEVICE:-cuda}
+    mkdir -p "$OUT"
+    work=$(mktemp -d)
+    trap 'rm -rf "$work"' EXIT
+    tar -xzf .gpu/bundle.tgz -C "$work" || exit 1
+    if [ -x "$work/ptxas" ]; then export TILEC_PTXAS=$work/ptxas; fi
+    export TILEC_TEST_DEVICE=$device TILEC_CACHE=$work/test-cache CUDA_CACHE_PATH=$work/test-cuda-cache
+    name=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
+    echo "device: ${name:-nvidia-smi found none}"
+    local part begin
+    for part in "${parts[@]}"; do
+        case $part in
+        correctness | bench | sanitize) ;;
+        *) echo "unknown part $part: give correctness, bench or sanitize" && exit 2 ;;
+        esac
+    done
+    for part in "${parts[@]}"; do
+        begin=$SECONDS
+        echo "== $part"
+        $part
+        echo "$part took $((SECONDS - begin)) s" | tee -a "$work/summary"
+    done
+    echo "== summary"
+    cat "$work/summary"
+    cp "$work/summary" "$OUT/summary.txt"
+}
+
+case ${1:-} in
+build) build ;;
+run)
+    shift
+    run "$@"
+    ;;
+*)
+    echo "usage: bench/device.sh build | run [correctness] [bench] [sanitize]"
+    exit 2
+    ;;
+esac
