@@ -215,7 +215,9 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		if err := s.compiled.exe.launch(s.args); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, err)
 		}
-		logs.Line(StageLaunch, "%s %s", s.spec.Kernel.Name, s.describe())
+		if logs.On(StageLaunch) { // the description costs more than a small launch
+			logs.Line(StageLaunch, "%s %s", s.spec.Kernel.Name, s.describe())
+		}
 		if logs.On(StageTime) {
 			if err := p.compiler.Device.Sync(); err != nil {
 				return nil, err

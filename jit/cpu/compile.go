@@ -154,10 +154,10 @@ func (c *compiler) program() *Program {
 			}
 			p.scalars = append(p.scalars, s)
 		case ir.ParamDim:
-			p.unknow = append(p.unknow, c.dimNumber(param.Dim))
+			p.given = append(p.given, c.dimNumber(param.Dim))
 			p.nDims++
 		case ir.ParamStride:
-			p.unknow = append(p.unknow, c.dimNumber(param.Dim))
+			p.given = append(p.given, c.dimNumber(param.Dim))
 		}
 	}
 	return p

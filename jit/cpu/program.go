@@ -30,15 +30,15 @@ type Args struct {
 
 // Program is a compiled kernel. It is immutable; any number of goroutines may run it.
 type Program struct {
-	f      *ir.Func
-	body   steps
-	setup  steps // constants: run once by each worker
-	arena  int   // bytes
-	axes   int
-	grid   []gridAxis
-	dims   []*ir.Dim // dimensions that launches look up by number
-	unknow []int     // the numbers of the unknown dimensions and strides, in order of Args
-	nDims  int       // how many of unknow are dimensions
+	f     *ir.Func
+	body  steps
+	setup steps // constants: run once by each worker
+	arena int   // bytes
+	axes  int
+	grid  []gridAxis
+	dims  []*ir.Dim // dimensions that launches look up by number
+	given []int     // the numbers of the unknown dimensions and strides, in order of Args
+	nDims int       // how many of given are dimensions
 	// tensors gives, for each tensor, the dim numbers of its shape and strides.
 	tensors []tensorShape
 	scalars []scalarParam
@@ -92,7 +92,7 @@ const parallelFrom = 20e3
 func (p *Program) Run(args Args) error {
 	l := p.pool.Get().(*launch)
 	defer func() {
-		clear(l.tensorBases())
+		l.forget()
 		p.pool.Put(l)
 	}()
 	if err := p.bind(l, args); err != nil {
@@ -127,11 +127,11 @@ func (p *Program) Run(args Args) error {
 	return nil
 }
 
-func (l *launch) tensorBases() []tensorView {
+// forget lets go of the tensors, so that a pooled launch keeps none alive.
+func (l *launch) forget() {
 	for i := range l.tensors {
 		l.tensors[i].base = nil
 	}
-	return nil
 }
 
 // work runs chunks of blocks until there are none left.
@@ -195,12 +195,12 @@ func blockError(fr *frame, r any) error {
 // bind fills in the launch from the arguments, and checks that each tensor holds its shape.
 func (p *Program) bind(l *launch, args Args) error {
 	if len(args.Tensors) != len(p.tensors) || len(args.Scalars) != len(p.scalars) ||
-		len(args.Dims) != p.nDims || len(args.Strides) != len(p.unknow)-p.nDims {
+		len(args.Dims) != p.nDims || len(args.Strides) != len(p.given)-p.nDims {
 		return fmt.Errorf("launched with %d tensors, %d scalars, %d sizes and %d strides, needs %d, %d, %d and %d",
 			len(args.Tensors), len(args.Scalars), len(args.Dims), len(args.Strides),
-			len(p.tensors), len(p.scalars), p.nDims, len(p.unknow)-p.nDims)
+			len(p.tensors), len(p.scalars), p.nDims, len(p.given)-p.nDims)
 	}
-	for i, d := range p.unknow {
+	for i, d := range p.given {
 		var v int64
 		if i < p.nDims {
 			v = args.Dims[i]
