@@ -95,12 +95,12 @@ func (b *bodyChecker) declareAxis(x *Axis) {
 	b.positions[x], b.varying[p] = p, true
 	pos, one := SymbolSize(p), ConstSize(1)
 	if x.Kind == WholeAxis {
-		b.prover.assume(pos.Sub(x.Lo))
-		b.prover.assume(x.Lo.Add(x.Len).Sub(one).Sub(pos))
+		b.prover.where(p, pos.Sub(x.Lo))
+		b.prover.where(p, x.Lo.Add(x.Len).Sub(one).Sub(pos))
 		return
 	}
-	b.prover.assume(pos)
-	b.prover.assume(x.Dim.Sub(one).Sub(pos))
+	b.prover.where(p, pos)
+	b.prover.where(p, x.Dim.Sub(one).Sub(pos))
 	if x.Scalar {
 		return
 	}
@@ -108,10 +108,12 @@ func (b *bodyChecker) declareAxis(x *Axis) {
 	b.starts[x], b.ends[x] = s, e
 	b.varying[s], b.varying[e] = true, true
 	start, end := SymbolSize(s), SymbolSize(e)
-	b.prover.assume(start)
-	b.prover.assume(pos.Sub(start))
-	b.prover.assume(end.Sub(one).Sub(pos))
-	b.prover.assume(x.Dim.Sub(end))
+	b.prover.where(s, start)
+	b.prover.where(s, x.Dim.Sub(one).Sub(start))
+	b.prover.where(e, end.Sub(one).Sub(start))
+	b.prover.where(e, x.Dim.Sub(end))
+	b.prover.where(p, pos.Sub(start))
+	b.prover.where(p, end.Sub(one).Sub(pos))
 }
 
 // positionsOf is the positions of an axis, as a tile or, of a scalar axis, a scalar.

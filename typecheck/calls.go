@@ -196,8 +196,8 @@ func (b *bodyChecker) clamped(ops []operand) (Size, bool) {
 	m := b.newHidden(fmt.Sprintf("clamp(%s, %s)", lo, hi))
 	b.varying[m] = true
 	s := SymbolSize(m)
-	b.prover.assume(s.Sub(lo))
-	b.prover.assume(hi.Sub(s))
+	b.prover.where(m, s.Sub(lo))
+	b.prover.where(m, hi.Sub(s))
 	return s, true
 }
 

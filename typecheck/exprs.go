@@ -238,14 +238,14 @@ func (b *bodyChecker) bounded(op lang.Op, p, q Size) Size {
 		b.varying[m] = b.varying[m] || b.varying[sym]
 	}
 	if op == lang.OpMin {
-		b.prover.assume(p.Sub(s))
-		b.prover.assume(q.Sub(s))
+		b.prover.where(m, p.Sub(s))
+		b.prover.where(m, q.Sub(s))
 		if b.prover.nonNegative(p) && b.prover.nonNegative(q) {
-			b.prover.assume(s)
+			b.prover.where(m, s)
 		}
 	} else {
-		b.prover.assume(s.Sub(p))
-		b.prover.assume(s.Sub(q))
+		b.prover.where(m, s.Sub(p))
+		b.prover.where(m, s.Sub(q))
 	}
 	return s
 }

@@ -565,9 +565,10 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 			hi, loop.Hi = g.sliceEnd(a.Range.Hi)
 			ok = ok && loop.Hi != nil
 		}
-		p := SymbolSize(g.newHidden(a.Name.Name))
-		g.prover.assume(p.Sub(lo))
-		g.prover.assume(hi.Sub(ConstSize(1)).Sub(p))
+		counter := g.newHidden(a.Name.Name)
+		p := SymbolSize(counter)
+		g.prover.where(counter, p.Sub(lo))
+		g.prover.where(counter, hi.Sub(ConstSize(1)).Sub(p))
 		lin = &p
 	default:
 		g.errorf(lang.ErrNotConstant, a.Over.Span(), "a loop of a graph is over an array or a count of dimensions and constants, not over %s", g.describe(over))

@@ -108,12 +108,12 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 		loop.Axis, loop.Lo, loop.Hi = x, lo.expr, hi.expr
 		return func() {
 			b.declareAxis(x)
-			p := SymbolSize(b.positions[x])
+			p := b.positions[x]
 			if l, ok := lo.position(); ok {
-				b.prover.assume(p.Sub(l))
+				b.prover.where(p, SymbolSize(p).Sub(l))
 			}
 			if h, ok := hi.position(); ok {
-				b.prover.assume(h.Sub(ConstSize(1)).Sub(p))
+				b.prover.where(p, h.Sub(ConstSize(1)).Sub(SymbolSize(p)))
 			}
 		}, true
 	}
@@ -124,8 +124,8 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 		b.scalarIndex(loop, name, start, hi)
 		if a.Range != nil {
 			p := b.indexOf[loop.Index]
-			b.prover.assume(SymbolSize(p))
-			b.prover.assume(dim.Sub(ConstSize(1)).Sub(SymbolSize(p)))
+			b.prover.where(p, SymbolSize(p))
+			b.prover.where(p, dim.Sub(ConstSize(1)).Sub(SymbolSize(p)))
 		}
 	}, true
 }
@@ -156,9 +156,9 @@ func (b *bodyChecker) scalarIndex(loop *For, name lang.Ident, lo Size, hi operan
 	b.varying[p] = true
 	b.indexOf[l] = p
 	pos := SymbolSize(p)
-	b.prover.assume(pos.Sub(lo))
+	b.prover.where(p, pos.Sub(lo))
 	if h, ok := hi.position(); ok {
-		b.prover.assume(h.Sub(ConstSize(1)).Sub(pos))
+		b.prover.where(p, h.Sub(ConstSize(1)).Sub(pos))
 	}
 	b.declare(b.scope, &entity{kind: entValue, name: name.Name, at: name.Place,
 		value: operand{mode: typed, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: &pos}}, false)

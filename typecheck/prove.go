@@ -12,7 +12,7 @@ import (
 // every symbol in sight, and looks for a contradiction. Products of symbols are
 // variables of their own, about which the products of known facts speak.
 
-// prover holds what is known: sizes that are at least 0, by a symbol in them.
+// prover holds what is known: sizes that are at least 0, by a symbol that brings them into a proof.
 // Dimensions are at least 1 without being told.
 type prover struct {
 	facts map[*Symbol][]Size
@@ -24,14 +24,21 @@ const (
 	maxDegree      = 4
 )
 
-// assume records that s >= 0.
+// assume records that s >= 0, whatever runs.
 func (p *prover) assume(s Size) {
+	for _, sym := range s.Symbols() {
+		p.where(sym, s)
+	}
+}
+
+// where records that s >= 0 wherever there is a position sym. A proof uses it
+// only about what mentions sym: an axis may be empty, a loop may make no step,
+// and then nothing follows from its positions for anything else.
+func (p *prover) where(sym *Symbol, s Size) {
 	if p.facts == nil {
 		p.facts = map[*Symbol][]Size{}
 	}
-	for _, sym := range s.Symbols() {
-		p.facts[sym] = append(p.facts[sym], s)
-	}
+	p.facts[sym] = append(p.facts[sym], s)
 }
 
 // nonNegative reports a proof of s >= 0.
