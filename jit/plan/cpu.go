@@ -22,11 +22,16 @@ const (
 	blocksPerCore = 4
 )
 
-// cpu predicts the cost on the CPU. It breaks no limit: tiles are in memory.
+// maxWorkingSet is the most memory that the tiles of one block may take, in bytes.
+const maxWorkingSet = 4 << 30
+
+// cpu predicts the cost on the CPU. Tiles are in memory: only a pin can make them too large.
 func (c at) cpu() (*estimate, *violation) {
 	e := &estimate{blocks: c.blocks()}
 	cores := int64(max(c.target.SMs, 1))
-	e.workingSet = c.workingSet()
+	if e.workingSet = c.workingSet(); e.workingSet > maxWorkingSet {
+		return nil, &violation{"bytes of memory a block", e.workingSet, maxWorkingSet}
+	}
 	cold := 1.0
 	switch {
 	case e.workingSet > remoteSets*c.target.L2Size:

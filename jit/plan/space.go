@@ -105,6 +105,9 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 	return ks, nil
 }
 
+// maxExtent is the most that an extent may be pinned to: products of three fit an int64.
+const maxExtent = 1 << 20
+
 // values is what an axis's extent can be.
 func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
 	a := m.f.Axes[i]
@@ -113,6 +116,8 @@ func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
 	switch {
 	case ok && pin <= 0:
 		return nil, fmt.Errorf("%s = %d: an extent is at least 1", name, pin)
+	case ok && pin > maxExtent:
+		return nil, fmt.Errorf("%s = %d: an extent is at most %d", name, pin, maxExtent)
 	case ok && a.Kind == ir.Whole && pin < a.Len && !m.streamable[i]:
 		return nil, fmt.Errorf("%s = %d: axis %s cannot be cut, its tiles are carried or renamed; its extent is %d", name, pin, a.Name, a.Len)
 	case ok && a.Kind == ir.Whole:
