@@ -57,6 +57,7 @@ type thread struct {
 	v       []uint64
 	pc      int
 	pending [][]func() // cp.async, by group; the last is open
+	groups  [][]int    // bytes of shared memory that wgmma reads, by group; the last is open
 }
 
 // newMachine decodes a module's text.
@@ -123,6 +124,20 @@ func (m *machine) decode(text string, labels map[string]int) blockStep {
 		s.warp = m.shuffle(ops)
 	case "ldmatrix":
 		s.warp = m.ldmatrix(parts, ops)
+	case "wgmma":
+		switch parts[1] {
+		case "mma_async":
+			s.warp = m.wgmma(parts, ops)
+		case "commit_group":
+			s.warp = func(m *machine, ls []*thread) { ls[0].groups = append(ls[0].groups, nil) }
+		case "wait_group":
+			n, _ := strconv.Atoi(ops[0])
+			s.warp = func(m *machine, ls []*thread) { m.finishGroups(ls[0], n) }
+		default:
+			s.run = func([]uint64) {}
+		}
+	case "fence":
+		s.run = func([]uint64) {}
 	case "mma":
 		s.warp = m.mma(parts, ops)
 	case "testp":
@@ -483,6 +498,102 @@ func (m *machine) mma(parts, ops []string) func(*machine, []*thread) {
 	}
 }
 
+// element16 reads one element of a wgmma operand in shared memory, as the
+// descriptor says: row along the rows or columns, k along the depth.
+func (m *machine) element16(th *thread, desc uint64, trans bool, row, k int) uint64 {
+	start := desc & 0x3fff << 4
+	panel, eight := desc>>16&0x3fff<<4, desc>>32&0x3fff<<4
+	width, bits := uint64(128), uint64(7)
+	switch desc >> 62 {
+	case 2:
+		width, bits = 64, 3
+	case 3:
+		width, bits = 32, 1
+	}
+	across, along := uint64(row), uint64(k)*2
+	if trans {
+		across, along = uint64(k), uint64(row)*2
+	}
+	at := start + across/8*eight + across%8*width + along%width
+	if trans {
+		at += along / width * panel
+	}
+	// The pattern begins at multiples of 8 rows; within the first one, k steps move start.
+	at ^= at >> 7 & bits << 4
+	if len(th.groups) == 0 {
+		th.groups = [][]int{nil}
+	}
+	last := len(th.groups) - 1
+	th.groups[last] = append(th.groups[last], int(at))
+	return little(m.bytes(th, "shared", at, 2, false))
+}
+
+// finishGroups waits until n groups of wgmma are under way: what the others read, they have read until now.
+func (m *machine) finishGroups(th *thread, n int) {
+	for len(th.groups)-1 > n {
+		for _, at := range th.groups[0] {
+			m.touch(int32(th.id), at, false, "wgmma under way")
+		}
+		th.groups = th.groups[1:]
+	}
+}
+
+// wgmma is executed warp by warp: each computes its 16 rows.
+func (m *machine) wgmma(parts, ops []string) func(*machine, []*thread) {
+	var n int
+	if _, err := fmt.Sscanf(parts[4], "m64n%dk16", &n); err != nil {
+		m.t.Fatalf("%v", parts)
+	}
+	elem, _ := lang.ParseDType(parts[7])
+	ds := m.list(ops[0])
+	as := m.list(ops[1])
+	b, keep := m.p.slot(ops[2]), m.p.slot(ops[3])
+	tB := ops[len(ops)-1] == "1"
+	tA := len(as) == 1 && ops[len(ops)-2] == "1"
+	return func(m *machine, ls []*thread) {
+		warp := ls[0].id / lanes % 4
+		var rows [16][16]float64
+		for l, th := range ls {
+			g, t := l>>2, l&3
+			for i, s := range as {
+				if len(as) == 1 {
+					break
+				}
+				for h := range 2 {
+					rows[g+8*(i&1)][2*t+h+8*(i>>1)] = float64(halfValue(elem, th.v[s]>>(16*h)&0xffff))
+				}
+			}
+		}
+		if len(as) == 1 {
+			for r := range 16 {
+				for k := range 16 {
+					rows[r][k] = float64(halfValue(elem, m.element16(ls[0], ls[0].v[as[0]], tA, 16*warp+r, k)))
+				}
+			}
+		}
+		columns := make([][16]float64, n)
+		for c := range n {
+			for k := range 16 {
+				columns[c][k] = float64(halfValue(elem, m.element16(ls[0], ls[0].v[b], tB, c, k)))
+			}
+		}
+		for l, th := range ls {
+			g, t := l>>2, l&3
+			for i, d := range ds {
+				row, col := g+8*(i>>1&1), 8*(i>>2)+2*t+i&1
+				sum := 0.0
+				if th.v[keep] != 0 {
+					sum = float64(fl(th.v[d]))
+				}
+				for k := range 16 {
+					sum += rows[row][k] * columns[col][k]
+				}
+				th.v[d] = uint64(math.Float32bits(float32(sum)))
+			}
+		}
+	}
+}
+
 // launch runs every block.
 func (m *machine) launch(blocks int) {
 	m.t.Helper()
@@ -500,7 +611,7 @@ func (m *machine) launch(blocks int) {
 			}
 			copy(th.v, m.p.slots)
 			th.v[tid], th.v[cta] = uint64(th.id), uint64(b)
-			th.pc, th.pending = 0, nil
+			th.pc, th.pending, th.groups = 0, nil, nil
 		}
 		for m.phase() {
 			m.epoch++

@@ -20,6 +20,11 @@ type contraction struct {
 	result, aLayout, bLayout layout
 	// mma is the tensor-core instruction; nil for multiply-add on the ordinary cores.
 	mma *mmaShape
+	// wide: the instruction is wgmma, which a group of four warps executes together
+	// with the operands in shared memory.
+	wide bool
+	// overlapped: the product is waited for in the next step of the loop around it.
+	overlapped bool
 	// The digits from which the layouts are made: single bits, then repetitions.
 	mBits, nBits, kBits []digit
 	mReps, nReps, kReps []digit
@@ -148,7 +153,8 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 		}
 	}
 
-	wm := c.rowWarps(k.warps, rowwise)
+	c.wide = k.fitsWgmma(c)
+	wm := c.rowWarps(k.warps, rowwise || c.wide)
 	mWarp, mReps, used := spread(c.mReps, wm)
 	c.mReps = mReps
 	rest := k.warps / used
@@ -245,7 +251,9 @@ func (k *kernel) contract(op *ir.Op) {
 			acc[i] = zero
 		}
 	}
-	if c.mma != nil {
+	if c.wide {
+		acc = k.multiplyWide(c, acc)
+	} else if c.mma != nil {
 		acc = k.multiply(c, acc)
 	} else {
 		acc = k.multiplySimt(c, acc)

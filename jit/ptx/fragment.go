@@ -159,7 +159,7 @@ func (k *kernel) operandTile(c *contraction, arg int) *sharedTile {
 
 // holds reports a tile that serves where want would.
 func (t *sharedTile) holds(want *sharedTile) bool {
-	if t.d != want.d || len(t.axes) != len(want.axes) {
+	if t.d != want.d || len(t.axes) != len(want.axes) || t.panels != want.panels || t.async != want.async {
 		return false
 	}
 	for i, a := range t.axes {
@@ -175,6 +175,9 @@ func (t *sharedTile) holds(want *sharedTile) bool {
 func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
 	v := c.op.Args[arg]
 	l := c.fragmentLayout(arg)
+	if c.wide {
+		return k.wideTile(c, arg)
+	}
 	axes := reversed(v.Type.Axes)
 	first := 0
 	if v.Def != nil && v.Def.Code == lang.OpLoad {

@@ -16,6 +16,10 @@ type pipeline struct {
 	step   int64
 	stages int
 	items  []pipelined
+	// ahead is how many steps the copies run before the rest.
+	ahead int
+	// overlapped: a step's product is waited for in the next step.
+	overlapped bool
 	// read and write number the stages that the step consumes and fills.
 	read, write reg
 	base        buffer
@@ -31,7 +35,7 @@ type pipelined struct {
 
 // newPipeline cuts a loop and emits the first copies; a loop with nothing to run ahead gives an empty pipeline.
 func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
-	p := &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages}
+	p := &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages, ahead: k.plan.Stages - 1}
 	if op.Axis == nil || p.stages < 2 {
 		return p
 	}
@@ -45,13 +49,17 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
 			p.base = x.tile.buffer
 		}
 	}
+	if c := k.overlaps(op, p.items); c != nil && p.stages >= 3 {
+		// The stage of the step before is still being read.
+		c.overlapped, p.overlapped, p.ahead = true, true, p.stages-2
+	}
 	a := k.a
 	// What used this memory before must be done with.
 	k.barrier()
 	p.read, p.write = a.reg(b32), a.reg(b32)
 	a.ins("mov.b32 %v, 0", p.read)
-	a.ins("mov.b32 %v, %d", p.write, p.stages-1)
-	for s := range p.stages - 1 {
+	a.ins("mov.b32 %v, %d", p.write, p.ahead)
+	for s := range p.ahead {
 		at := lo
 		if s > 0 {
 			at = a.op(b32, "add.s32", lo, int64(s)*step)
@@ -114,6 +122,43 @@ func (k *kernel) slice(loop *ir.Op) []pipelined {
 	return items
 }
 
+// overlaps gives the contraction of a loop whose product may still be under way
+// when the next step begins: the only one, by wgmma, from operands that all run
+// ahead, into an accumulator that nothing but the next step reads.
+func (k *kernel) overlaps(loop *ir.Op, items []pipelined) *contraction {
+	body := loop.Blocks[0]
+	var only *contraction
+	for _, op := range body.Ops {
+		if len(op.Blocks) > 0 {
+			return nil
+		}
+		if c := k.products[op]; c != nil {
+			if only != nil {
+				return nil
+			}
+			only = c
+		}
+	}
+	if only == nil || !only.wide || only.op.Code != lang.OpMma || len(items) != 2 {
+		return nil
+	}
+	acc, result := only.op.Args[2], only.op.Result()
+	if result.Type.DType != lang.F32 || len(k.uses[acc]) != 1 || len(k.uses[result]) > 0 {
+		return nil
+	}
+	for i, v := range body.Yield {
+		if (v == result) != (body.Params[i+1] == acc) {
+			return nil
+		}
+	}
+	for _, v := range only.op.Args[:2] {
+		if v != items[0].load.Result() && v != items[1].load.Result() {
+			return nil
+		}
+	}
+	return only
+}
+
 // copies emits the copies for the step at position, into a stage: a constant, or p.write.
 func (p *pipeline) copies(position reg, stage any) {
 	k, a := p.k, p.k.a
@@ -155,7 +200,7 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 		mode = "cg"
 	}
 	for _, g := range groups {
-		p, ok := k.room(t, l, g[0], reg{})
+		p, ok := k.room(t, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}
@@ -175,13 +220,19 @@ func (p *pipeline) next(position reg) {
 	}
 	k, a := p.k, p.k.a
 	a.level[p.read], a.level[p.write] = k.scope.level, k.scope.level
-	a.ins("cp.async.wait_group %d", p.stages-2)
+	a.ins("cp.async.wait_group %d", p.ahead-1)
+	for _, x := range p.items {
+		if x.tile.async {
+			a.ins("fence.proxy.async.shared::cta")
+			break
+		}
+	}
 	k.barrier()
 	for _, x := range p.items {
 		v := x.load.Result()
 		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, p.read))
 	}
-	p.copies(a.op(b32, "add.s32", position, int64(p.stages-1)*p.step), p.write)
+	p.copies(a.op(b32, "add.s32", position, int64(p.ahead)*p.step), p.write)
 	for _, r := range []reg{p.read, p.write} {
 		a.ins("add.s32 %v, %v, 1", r, r)
 		wrap := a.op(pred, "setp.eq.s32", r, p.stages)
@@ -191,6 +242,9 @@ func (p *pipeline) next(position reg) {
 
 // finish gives the stages' memory back.
 func (p *pipeline) finish() {
+	if p.overlapped {
+		p.k.a.ins("wgmma.wait_group.sync.aligned 0")
+	}
 	if len(p.items) > 0 {
 		p.k.release(p.base)
 	}

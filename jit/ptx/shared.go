@@ -34,7 +34,10 @@ func (b buffer) overlaps(c buffer) bool { return b.at < c.at+c.size && c.at < b.
 func (k *kernel) allocate(size int, what string) buffer {
 	m := &k.arena
 	b := buffer{at: m.top, size: (size + 127) / 128 * 128, name: what}
-	m.top += b.size
+	if size%1024 == 0 {
+		b.at = (b.at + 1023) / 1024 * 1024 // where a swizzle pattern begins
+	}
+	m.top = b.at + b.size
 	for len(m.live) > 0 && m.live[len(m.live)-1].at >= b.at {
 		m.live = m.live[:len(m.live)-1]
 	}
@@ -107,6 +110,11 @@ type sharedTile struct {
 	ext  []int      // how much is held along each
 	// swizzle is how many chunks are permuted among each other: 1, 2, 4 or 8.
 	swizzle int
+	// panels is how many rows lie in a panel, where longer rows are cut in panels
+	// of 128 bytes one behind the other, as wgmma reads them; 0 where they are not.
+	panels int
+	// async marks a tile that wgmma reads: writes to it are made visible to the asynchronous proxy.
+	async bool
 	// base is where the tile lies when that changes as the kernel runs (a stage of a pipeline).
 	base reg
 }
@@ -171,8 +179,14 @@ func (t *sharedTile) turn(row int) int {
 
 // offset is the byte at which an element lies.
 func (t *sharedTile) offset(row, column int) int {
+	if t.panels > 0 {
+		return column/panelBytes*t.panels*panelBytes + row*panelBytes + (column%panelBytes ^ t.turn(row)<<4)
+	}
 	return row*t.rowBytes() + (column ^ t.turn(row)<<4)
 }
+
+// panelBytes is the width of a panel.
+const panelBytes = 128
 
 // sharedAccess computes the addresses of a tile's elements in one layout.
 type sharedAccess struct {
@@ -216,6 +230,18 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) any) any {
 		row = k.add(row, k.mul(coord(a), scale))
 		scale *= t.ext[i]
 	}
+	var panel any = 0
+	width := t.rowBytes()
+	if t.panels > 0 {
+		width = panelBytes
+		if c, ok := column.(reg); ok {
+			panel = k.mul(k.calc(b32, "shr.u32", c, 7), t.panels*panelBytes)
+			column = k.calc(b32, "and.b32", c, panelBytes-1)
+		} else {
+			n := column.(int)
+			panel, column = n/panelBytes*t.panels*panelBytes, n%panelBytes
+		}
+	}
 	if r, ok := row.(reg); ok && t.swizzle > 1 {
 		turn := r
 		if shift := 8 / t.swizzle; shift > 1 {
@@ -233,7 +259,7 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) any) any {
 			}
 		}
 	}
-	return k.add(k.mul(row, t.rowBytes()), column)
+	return k.add(k.add(k.mul(row, width), column), panel)
 }
 
 // linear reports that an element's offset is the thread's, XORed with a constant
@@ -266,6 +292,9 @@ func (t *sharedTile) linear(l layout) bool {
 func (t *sharedTile) split(row, column int) (xor, plus int) {
 	mask := (t.swizzle - 1) << 4
 	xor = column&mask ^ t.turn(row)<<4
+	if t.panels > 0 {
+		return xor, column/panelBytes*t.panels*panelBytes + row*panelBytes + column%panelBytes&^mask
+	}
 	return xor, row*t.rowBytes() + column&^mask
 }
 
@@ -328,6 +357,9 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []reg, zeroed 
 			}
 		}
 		k.put(t.d, xs, "st.shared", p, x.at(g[0]))
+	}
+	if t.async {
+		k.a.ins("fence.proxy.async.shared::cta")
 	}
 }
 

@@ -1,0 +1,219 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file multiplies by wgmma (sm_90a): four warps together, a tile of 64 rows
+// by all the columns, with the columns' operand, and mostly the rows' too, read
+// from shared memory by descriptors. The accumulator's and the register operand's
+// layouts are those of mma.sync with four warps down the rows, so that everything
+// around a product stays as it is.
+
+// wgmmaByDefault uses wgmma wherever it fits; otherwise only where the hint wgmma asks for it.
+const wgmmaByDefault = false
+
+// fitsWgmma reports a contraction in a shape that wgmma takes.
+func (k *kernel) fitsWgmma(c *contraction) bool {
+	if _, asked := k.f.Hints["wgmma"]; !asked && !wgmmaByDefault || k.target.Name != "sm_90a" || c.mma.depth != 16 || c.mma.element != c.op.Args[0].Type.DType {
+		return false
+	}
+	if len(c.m) != 1 || len(c.n) != 1 || len(c.k) != 1 || len(c.batch) > 0 || k.warps%4 != 0 || k.warps&(k.warps-1) != 0 {
+		return false
+	}
+	m, n, depth := c.m[0], c.n[0], c.k[0]
+	if powerAbove((int(m.Extent)+15)/16) < k.warps || n.Extent > 256 {
+		return false
+	}
+	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+15)/16*16
+	panel := func(elements int) bool { return elements == 16 || elements == 32 || elements%64 == 0 }
+	if !panel(steps) {
+		return false
+	}
+	b := c.op.Args[c.b]
+	if b.Def == nil || b.Def.Code != lang.OpLoad {
+		return false
+	}
+	return k.wideFirst(c, c.b) == depth || panel(columns)
+}
+
+// wideFirst is the axis along which an operand lies contiguous in shared memory:
+// as in global memory, or the depth for a computed one.
+func (k *kernel) wideFirst(c *contraction, arg int) *ir.Axis {
+	v := c.op.Args[arg]
+	if v.Def != nil && v.Def.Code == lang.OpLoad {
+		if a := contiguous(k.access(v.Def)); a != nil && v.Type.Has(a) {
+			return a
+		}
+	}
+	return c.k[0]
+}
+
+// wideTile is the shape of an operand in shared memory: rows of up to 128
+// bytes, in panels, with the swizzle that the descriptors name.
+func (k *kernel) wideTile(c *contraction, arg int) *sharedTile {
+	l := c.fragmentLayout(arg)
+	side := c.m[0]
+	if arg == c.b {
+		side = c.n[0]
+	}
+	first, other := k.wideFirst(c, arg), side
+	if first == side {
+		other = c.k[0]
+	}
+	t := newShared(c.mma.element, []*ir.Axis{first, other}, []int{l.physical(first), l.physical(other)}, true)
+	t.async = true
+	if t.rowBytes() > panelBytes {
+		t.panels = t.ext[1]
+		t.swizzle = 8
+	}
+	return t
+}
+
+// descriptor names a tile to wgmma: where it is, how far apart its groups of
+// eight rows and its panels are, and its swizzle.
+func (k *kernel) descriptor(t *sharedTile, at any) reg {
+	width := min(t.rowBytes(), panelBytes)
+	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
+	rows := t.ext[1]
+	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
+	var base any = t.base
+	if !t.base.valid() {
+		base = k.calc(b32, "add.s32", k.sharedBase(), t.at)
+	}
+	low := k.calc(b32, "and.b32", k.calc(b32, "shr.u32", k.add(base, at), 4), 0x3fff)
+	return k.calc(b64, "or.b64", k.calc(b64, "cvt.u64.u32", low), fmt.Sprintf("0x%016x", bits))
+}
+
+// wideOperand gives the descriptors of an operand in shared memory, by depth step
+// and repetition of rows, and whether its depth is not the contiguous axis.
+func (k *kernel) wideOperand(c *contraction, arg int, t *sharedTile) (at func(step, rep int) reg, trans int) {
+	width := min(t.rowBytes(), panelBytes)
+	panel := t.ext[1] * width
+	var group any = 0
+	groups := k.warps / 4
+	if arg == c.a && groups > 1 {
+		group = k.calc(b32, "shr.u32", k.tid, 7)
+	}
+	deep := t.contiguous() == c.k[0]
+	tile := 64 * width // bytes from 64 rows to the next
+	if !deep {
+		trans, tile = 1, panel // a panel holds 64 rows
+	}
+	base := k.descriptor(t, k.mul(group, tile))
+	return func(step, rep int) reg {
+		bytes := 32 * step // along the depth, 16 elements
+		if deep {
+			bytes = bytes/width*panel + bytes%width
+		} else {
+			bytes = 16 * step * width
+		}
+		if arg == c.a {
+			bytes += rep * groups * tile
+		}
+		if bytes == 0 {
+			return base
+		}
+		return k.calc(b64, "add.s64", base, bytes/16)
+	}, trans
+}
+
+// multiplyWide emits the wgmma instructions of a contraction.
+func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
+	a := k.a
+	rows, columns := k.stage(c, c.a), k.stage(c, c.b)
+	if columns.tile == nil {
+		columns = staged{tile: k.operandTile(c, c.b)}
+	}
+	var left fragments
+	var leftAt func(step, rep int) reg
+	tA := 0
+	if rows.regs != nil {
+		left = k.fragments(c, c.a, rows)
+	} else {
+		k.reading(rows.tile.buffer)
+		leftAt, tA = k.wideOperand(c, c.a, rows.tile)
+	}
+	k.reading(columns.tile.buffer)
+	rightAt, tB := k.wideOperand(c, c.b, columns.tile)
+
+	steps, reps := product(c.kReps), product(c.mReps)
+	n := 8 * product(c.nReps)
+	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk16.f32.%v.%v", n, c.mma.element, c.mma.element)
+	out := acc
+	fresh := c.op.Code == lang.OpDot
+	if !k.ownsAccumulator(c) {
+		out = a.regs(f32, len(acc))
+		for i, r := range acc {
+			if !fresh {
+				k.move(out[i], r)
+			}
+		}
+	}
+	// All operands in registers and all descriptors come before the fence.
+	frags := make([][][]reg, steps)
+	for s := range steps {
+		frags[s] = make([][]reg, reps)
+		for i := range reps {
+			rightAt(s, 0)
+			if leftAt != nil {
+				leftAt(s, i)
+			} else {
+				frags[s][i] = left.at(s, i, 0)
+			}
+		}
+	}
+	yes, no := k.calc(pred, "mov.pred", 1), k.calc(pred, "mov.pred", 0)
+	a.ins("wgmma.fence.sync.aligned")
+	for s := range steps {
+		for i := range reps {
+			keep := yes
+			if fresh && s == 0 {
+				keep = no
+			}
+			d := list(out[i*n/2 : (i+1)*n/2])
+			if leftAt != nil {
+				a.ins("%s %s, %v, %v, %v, 1, 1, %d, %d", name, d, leftAt(s, i), rightAt(s, 0), keep, tA, tB)
+			} else {
+				a.ins("%s %s, %s, %v, %v, 1, 1, %d", name, d, list(frags[s][i]), rightAt(s, 0), keep, tB)
+			}
+		}
+	}
+	a.ins("wgmma.commit_group.sync.aligned")
+	if c.overlapped {
+		a.ins("wgmma.wait_group.sync.aligned 1")
+	} else {
+		a.ins("wgmma.wait_group.sync.aligned 0")
+	}
+	return out
+}
+
+// ownsAccumulator reports an accumulation into what a loop carries and nothing
+// else reads: its registers may be overwritten.
+func (k *kernel) ownsAccumulator(c *contraction) bool {
+	if c.op.Code != lang.OpMma {
+		return false
+	}
+	v := c.op.Args[2]
+	copies := k.copies(v)
+	return v.Def == nil && len(k.uses[v]) == 1 && len(copies) > 0 && k.a.level[copies[0].regs[0]] == k.scope.level && k.yields(v) == 0 && c.op.Result().Type.DType == lang.F32
+}
+
+// yields counts how often a value is handed back by a region.
+func (k *kernel) yields(v *ir.Value) int {
+	n := 0
+	k.f.Walk(func(op *ir.Op) bool {
+		for _, b := range op.Blocks {
+			for _, y := range b.Yield {
+				if y == v {
+					n++
+				}
+			}
+		}
+		return true
+	})
+	return n
+}

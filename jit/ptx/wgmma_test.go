@@ -1,0 +1,76 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+)
+
+// wide asks for wgmma.
+func wide(f *ir.Func) *ir.Func {
+	if f.Hints == nil {
+		f.Hints = map[string]int64{}
+	}
+	f.Hints["wgmma"] = 1
+	return f
+}
+
+var wideProducts = []struct {
+	d          string
+	transposed bool
+	tile       [3]int64
+	warps      int
+	stages     int
+}{
+	{"bf16", false, [3]int64{64, 64, 64}, 4, 2},
+	{"bf16", true, [3]int64{64, 64, 64}, 4, 3},
+	{"f16", false, [3]int64{64, 128, 32}, 4, 4},
+	{"f16", true, [3]int64{128, 24, 32}, 4, 2},
+	{"bf16", false, [3]int64{128, 32, 16}, 8, 3},
+	{"bf16", true, [3]int64{128, 40, 128}, 8, 1},
+	{"bf16", false, [3]int64{256, 128, 64}, 8, 3},
+	{"bf16", true, [3]int64{128, 256, 64}, 8, 4},
+}
+
+// aligned promises that the depth and the columns are multiples of 8.
+func aligned(f *ir.Func) *ir.Func {
+	for _, d := range f.Dims {
+		if d.Name != "M" {
+			d.Divisor = 8
+		}
+	}
+	return f
+}
+
+func TestWgmmaProducts(t *testing.T) {
+	for _, c := range wideProducts {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages}
+			f := aligned(wide(parse(t, productText(c.d, "f32", "", c.transposed))))
+			differ(t, f, p, map[string]int64{"M": 70, "N": 72, "K": 136}, 1e-4, 100)
+			m := compile(t, f, &p, "sm_90a")
+			require.Contains(t, m.Text, "wgmma.mma_async")
+			require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+		})
+	}
+}
+
+func TestWgmmaAttention(t *testing.T) {
+	for _, e := range []plan.Plan{
+		{Extents: map[string]int64{"i": 64, "j": 64}, Warps: 4, Stages: 2},
+		{Extents: map[string]int64{"i": 128, "j": 32}, Warps: 4, Stages: 3},
+	} {
+		t.Run(e.String(), func(t *testing.T) {
+			f := wide(example(t, "attention"))
+			differ(t, f, e, map[string]int64{"B": 1, "S": 150}, 1.0/64, 0, uint64(math.Float32bits(0.125)))
+			m := compile(t, f, &e, "sm_90a")
+			require.Contains(t, m.Text, "wgmma.mma_async")
+			require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+		})
+	}
+}
