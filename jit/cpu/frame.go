@@ -43,6 +43,7 @@ const (
 	tempPackB
 	tempTile
 	tempSpread
+	tempWide
 	numTemps
 )
 

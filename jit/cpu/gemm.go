@@ -31,28 +31,28 @@ func multiply32(fr *frame, m, n, k int, a, b, c matrix) {
 		for p := 0; p < k; p += blockK {
 			kp := min(blockK, k-p)
 			bp := fr.temp(tempPackB, (nj+microCols)*kp*4)
-			pack(bp, microCols, nj, kp, b.at(p, j), b.col, b.row, b)
+			pack(fr, bp, microCols, nj, kp, b.at(p, j), b.col, b.row, b)
 			for i := 0; i < m; i += blockRows {
 				mi := min(blockRows, m-i)
 				ap := fr.temp(tempPackA, (mi+microRows)*kp*4+8)
-				pack(ap, microRows, mi, kp, a.at(i, p), a.row, a.col, a)
+				pack(fr, ap, microRows, mi, kp, a.at(i, p), a.row, a.col, a)
 				macro(mi, nj, kp, ap, bp, c.at(i, j), c.row)
 			}
 		}
 	}
 }
 
-// pack copies a panel of a matrix as groups of width lanes, k steps of each
+// pack copies a panel of a matrix as groups of width lanes, count in all, k steps of each
 // group in order. lane and step are the strides, in elements, from lane to lane
 // and from step to step. Lanes of the last group past the panel are undefined:
 // they only reach results that are dropped. dst needs room for two lanes more.
-func pack(dst unsafe.Pointer, width, lanes, k int, src unsafe.Pointer, lane, step int, m matrix) {
+func pack(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.Pointer, lane, step int, m matrix) {
 	move := m.load
 	if move == nil {
 		move = copyRun[uint32]
 	}
-	for l := 0; l < lanes; l += width {
-		w := min(width, lanes-l)
+	for l := 0; l < count; l += width {
+		w := min(width, count-l)
 		group := unsafe.Add(src, l*lane*m.size)
 		d := unsafe.Add(dst, l*k*4)
 		switch {
@@ -64,8 +64,16 @@ func pack(dst unsafe.Pointer, width, lanes, k int, src unsafe.Pointer, lane, ste
 			for p := range k {
 				move(unsafe.Add(d, p*width*4), 1, unsafe.Add(group, p*step*m.size), 1, w)
 			}
-		case m.load == nil && vectors && step == 1 && k >= 8:
-			packTransposed(d, width, w, k, group, lane)
+		case vectors && step == 1 && k >= lanes:
+			stride := lane
+			if m.load != nil { // widen the lanes first
+				wide := fr.temp(tempWide, w*k*4)
+				for i := range w {
+					m.load(unsafe.Add(wide, i*k*4), 1, unsafe.Add(group, i*lane*m.size), 1, k)
+				}
+				group, stride = wide, k
+			}
+			packTransposed(d, width, w, k, group, stride)
 		default:
 			for i := range w {
 				move(unsafe.Add(d, i*4), width, unsafe.Add(group, i*lane*m.size), step, k)
