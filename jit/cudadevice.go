@@ -3,6 +3,7 @@ package jit
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -25,6 +26,8 @@ type GPU struct {
 	compiler cuda.PTXCompiler
 }
 
+var errNoDevice = errors.New("there is no device")
+
 // OpenGPU opens the CUDA device of an ordinal.
 func OpenGPU(ordinal int) (*GPU, error) {
 	driver, err := cuda.Open()
@@ -33,7 +36,7 @@ func OpenGPU(ordinal int) (*GPU, error) {
 	}
 	devices := driver.Devices()
 	if ordinal < 0 || ordinal >= len(devices) {
-		return nil, fmt.Errorf("there is no device cuda:%d: the driver has %d", ordinal, len(devices))
+		return nil, fmt.Errorf("%w cuda:%d: the driver has %d", errNoDevice, ordinal, len(devices))
 	}
 	ctx, err := driver.Context(ordinal)
 	if err != nil {
@@ -284,10 +287,15 @@ func OpenDevice(name string) (Device, error) {
 	case name == "cpu":
 		return OpenCPU(), nil
 	case name == "auto":
-		if g, err := OpenGPU(0); err == nil {
-			return g, nil
+		g, err := OpenGPU(0)
+		if errors.Is(err, cuda.ErrNoDriver) || errors.Is(err, errNoDevice) {
+			return OpenCPU(), nil
 		}
-		return OpenCPU(), nil
+		if err != nil {
+			// A GPU that does not work is worth knowing of; a silent fall to the CPU would hide it.
+			return nil, fmt.Errorf("%w; choose --device cpu to do without the GPU", err)
+		}
+		return g, nil
 	}
 	return nil, fmt.Errorf("unknown device %q: known are auto, cpu, cuda, cuda:N", name)
 }
