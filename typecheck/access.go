@@ -181,6 +181,9 @@ func (b *bodyChecker) walks(x *Axis, p *Param, i int, at lang.Span) bool {
 	if x.IsFree || x.Dim.Equal(p.Shape[i]) {
 		return true
 	}
+	if x.Kind == WholeAxis && x.Lo.Equal(Size{}) && x.Len.Equal(p.Shape[i]) {
+		return true // the first D / 2 positions of D are those of a dimension D / 2
+	}
 	b.errorf(lang.ErrAxisDim, at, "axis %s walks %s, and dimension %d of %s is %s", x.Name, x.Dim, i, p.Name, p.Shape[i]).
 		here("walks %s", x.Dim).
 		label(x.At, "axis %s is over %s", x.Name, x.Dim).

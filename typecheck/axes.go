@@ -75,7 +75,9 @@ func (b *bodyChecker) dimension(over lang.Expr) (Size, bool) {
 
 // sizeOf wants an expression over dimensions and constants.
 func (b *bodyChecker) sizeOf(e lang.Expr) (Size, bool) {
+	b.sizing++
 	o := b.value(e)
+	b.sizing--
 	switch o.mode {
 	case invalid:
 		return Size{}, false

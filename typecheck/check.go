@@ -63,6 +63,8 @@ type checker struct {
 	sigs map[lang.Decl]*signature
 	// muted counts the reasons not to report: checking what is already known to be wrong.
 	muted int
+	// sizing counts the places that we are in where a size is needed: shapes, axes, slices.
+	sizing int
 	// found counts the errors met, those that were said before too.
 	found int
 }

@@ -147,7 +147,8 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 			return intOperand(at, floorDiv(a, b)), true
 		}
 		// As sizes, quotients round down and remainders are not negative: the same for operands that are not negative.
-		if !provablyNonNegative(y.Sub(ConstSize(1))) || !provablyNonNegative(x) {
+		// Where a size is needed, a constant parameter is one: binding it to less than makes sense fails then.
+		if c.sizing == 0 && (!provablyNonNegative(y.Sub(ConstSize(1))) || !provablyNonNegative(x)) {
 			return operand{}, false
 		}
 		if op == lang.OpMod {

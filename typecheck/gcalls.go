@@ -75,7 +75,9 @@ func (g *graphChecker) view(e *lang.CallExpr) operand {
 	var shape []Size
 	count := ConstSize(1)
 	for _, s := range list.Elems {
+		g.sizing++
 		o := g.expr(s)
+		g.sizing--
 		switch {
 		case o.mode == invalid:
 			ok = false

@@ -391,7 +391,9 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 
 // position types an index or an end of a range: an i32 that is known when the graph is bound.
 func (g *graphChecker) position(e lang.Expr) operand {
+	g.sizing++
 	o := g.scalar(e, "an index")
+	g.sizing--
 	if o.mode == invalid {
 		return o
 	}
@@ -539,7 +541,9 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	}
 	over := operand{mode: invalid}
 	if a.Over != nil {
+		g.sizing++
 		over = g.expr(a.Over)
+		g.sizing--
 	}
 	varType := GType{Kind: GScalar, DType: Concrete(lang.I32)}
 	var lin *Size

@@ -114,7 +114,9 @@ func (s *signature) shape(exprs []lang.Expr) ([]Size, bool) {
 	ok := true
 	sizes := make([]Size, len(exprs))
 	for i, x := range exprs {
+		s.sizing++
 		o := b.value(x)
+		s.sizing--
 		switch {
 		case o.mode == invalid:
 			ok = false

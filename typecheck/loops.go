@@ -67,7 +67,9 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 	if a.Over == nil {
 		return invalidName, false
 	}
+	b.sizing++
 	over := b.value(a.Over)
+	b.sizing--
 	lo, hi := operand{}, operand{}
 	rangeOK := true
 	if a.Range != nil {

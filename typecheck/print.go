@@ -85,7 +85,7 @@ func axisLine(a *Axis) string {
 	text := [...]string{"grid", "loop", "axis"}[a.Kind] + " " + a.Name + " in " + axisText(a)
 	switch {
 	case a.Scalar:
-		text += " (scalar)"
+		text = "grid " + a.Name + " in " + a.Dim.String() + ", one by one"
 	case a.Tile != "":
 		text += " by " + a.Tile
 	}
@@ -129,21 +129,7 @@ func (p *printer) body(b *Body) {
 func (p *printer) value(head string, e Expr) {
 	switch e := e.(type) {
 	case *For:
-		var carried []string
-		for i, c := range e.Carried {
-			carried = append(carried, c.Name+": "+c.Type.String()+" = "+exprText(e.Init[i%len(e.Init)]))
-		}
-		name := ""
-		if e.Axis != nil {
-			name = e.Axis.Name
-		} else if e.Index != nil {
-			name = e.Index.Name
-		}
-		text := fmt.Sprintf("%sfor %s in %s .. %s", head, name, exprText(e.Lo), exprText(e.Hi))
-		if len(carried) > 0 {
-			text += " with " + strings.Join(carried, ", ")
-		}
-		p.line("%s {", text)
+		p.line("%s%s {", head, loopText(e))
 		p.nested(e.Body)
 		p.line("}")
 	case *If:
@@ -161,6 +147,28 @@ func (p *printer) value(head string, e Expr) {
 	default:
 		p.line("%s%s", head, exprText(e))
 	}
+}
+
+// loopText is the header of a loop.
+func loopText(e *For) string {
+	var carried, init []string
+	for _, c := range e.Carried {
+		carried = append(carried, c.Name+": "+c.Type.String())
+	}
+	for _, x := range e.Init {
+		init = append(init, exprText(x))
+	}
+	name := ""
+	if e.Axis != nil {
+		name = e.Axis.Name
+	} else if e.Index != nil {
+		name = e.Index.Name
+	}
+	text := fmt.Sprintf("for %s in %s .. %s", name, exprText(e.Lo), exprText(e.Hi))
+	if len(carried) > 0 {
+		text += " with " + strings.Join(carried, ", ") + " = " + strings.Join(init, ", ")
+	}
+	return text
 }
 
 func (p *printer) nested(b *Body) {
@@ -237,7 +245,7 @@ func exprText(e Expr) string {
 	case *If:
 		return "if " + exprText(e.Cond) + " { " + flat(e.Then) + " } else { " + flat(e.Else) + " }"
 	case *For:
-		return "for { " + flat(e.Body) + " }"
+		return loopText(e) + " { " + flat(e.Body) + " }"
 	}
 	return fmt.Sprintf("%T", e)
 }
