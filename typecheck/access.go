@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"fmt"
 	"strings"
 
 	"tilec/lang"
@@ -67,7 +68,8 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 			return bad(e.Place)
 		}
 		if t := els.typ(); t.DType != p.DType {
-			b.errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, p.Name, p.DType).castFix(e.Else, p.DType)
+			b.errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, p.Name, p.DType).
+				replace(e.Else.Span(), fmt.Sprintf("(%s as %s)", e.Else.Span().Text(), p.DType), "convert with `as %s`", p.DType)
 			return bad(e.Place)
 		}
 		types = append(types, els.typ())
