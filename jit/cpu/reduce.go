@@ -76,15 +76,8 @@ var reducers = [numKinds]map[lang.Op]reducer{
 	kI16: intReducers[int16, int32](math.MinInt16, math.MaxInt16), kU16: intReducers[uint16, int32](0, math.MaxUint16),
 	kI32: intReducers[int32, int32](math.MinInt32, math.MaxInt32), kU32: intReducers[uint32, uint32](0, math.MaxUint32),
 	kI64: intReducers[int64, int64](math.MinInt64, math.MaxInt64), kU64: intReducers[uint64, uint64](0, math.MaxUint64),
-	kF32: with2(floatReducers[float32](), map[lang.Op]reducer{lang.OpSum: sum32(false), lang.OpMean: sum32(true), lang.OpReduceMax: max32}),
-	kF64: with2(floatReducers[float64](), map[lang.Op]reducer{lang.OpSum: sum64(false), lang.OpMean: sum64(true)}),
-}
-
-func with2(m, more map[lang.Op]reducer) map[lang.Op]reducer {
-	for op, r := range more {
-		m[op] = r
-	}
-	return m
+	kF32: with(floatReducers[float32](), map[lang.Op]reducer{lang.OpSum: sum32(false), lang.OpMean: sum32(true), lang.OpReduceMax: max32}),
+	kF64: with(floatReducers[float64](), map[lang.Op]reducer{lang.OpSum: sum64(false), lang.OpMean: sum64(true)}),
 }
 
 func intReducers[T integer, A integer](least, most T) map[lang.Op]reducer {

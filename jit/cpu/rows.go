@@ -196,7 +196,8 @@ func boolRows() map[lang.Op]row {
 	}
 }
 
-func with(m, more map[lang.Op]row) map[lang.Op]row {
+// with adds entries to a table, over those that it has.
+func with[T any](m, more map[lang.Op]T) map[lang.Op]T {
 	for op, r := range more {
 		m[op] = r
 	}
