@@ -251,6 +251,7 @@ func (k *kernel) contract(op *ir.Op) {
 			acc[i] = zero
 		}
 	}
+	mark := k.arena.top
 	if c.wide {
 		acc = k.multiplyWide(c, acc)
 	} else if c.mma != nil {
@@ -258,6 +259,7 @@ func (k *kernel) contract(op *ir.Op) {
 	} else {
 		acc = k.multiplySimt(c, acc)
 	}
+	k.dropOperands(op, mark)
 	if to := result.Type.DType; to != d {
 		for i, r := range acc {
 			acc[i] = cast(k.a, d, to, r)
@@ -267,6 +269,27 @@ func (k *kernel) contract(op *ir.Op) {
 	if _, same := c.result.permutation(k.home[result], result.Type.Axes); !same {
 		k.get(result, k.home[result])
 	}
+}
+
+// dropOperands gives back the shared memory of operands staged since mark, unless another contraction reads them.
+func (k *kernel) dropOperands(op *ir.Op, mark int) {
+	for _, v := range op.Args[:2] {
+		for _, u := range k.uses[v] {
+			if u.op != op && k.products[u.op] != nil && u.arg < 2 {
+				return
+			}
+		}
+	}
+	for _, v := range op.Args[:2] {
+		var left []*sharedTile
+		for _, t := range k.scope.tiles[v] {
+			if t.at < mark {
+				left = append(left, t)
+			}
+		}
+		k.scope.tiles[v] = left
+	}
+	k.arena.top = mark
 }
 
 // multiply emits the tensor-core instructions of a contraction.
@@ -306,6 +329,11 @@ func (k *kernel) multiply(c *contraction, acc []reg) []reg {
 					}
 				}
 			}
+		}
+	}
+	for _, s := range []staged{aTile, bTile} {
+		if s.tile != nil {
+			k.readUntilNow(s.tile.buffer)
 		}
 	}
 	return out

@@ -79,6 +79,9 @@ func (k *kernel) reading(b buffer) {
 	k.arena.reads = append(k.arena.reads, b)
 }
 
+// readUntilNow renews what reading said, after barriers in between.
+func (k *kernel) readUntilNow(b buffer) { k.arena.reads = append(k.arena.reads, b) }
+
 func (k *kernel) writing(b buffer) {
 	if k.arena.unknown || overlap(k.arena.reads, b) || overlap(k.arena.writes, b) {
 		k.barrier()

@@ -121,6 +121,9 @@ func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
 	}
 	a.ins("sub.s32 %v, %v, 1", left, left)
 	a.ins("@%v bra.uni %s", a.op(pred, "setp.gt.s32", left, 0), top)
+	for _, t := range tiles {
+		k.readUntilNow(t.buffer)
+	}
 	return out
 }
 

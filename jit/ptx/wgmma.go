@@ -188,6 +188,11 @@ func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
 	} else {
 		a.ins("wgmma.wait_group.sync.aligned 0")
 	}
+	for _, s := range []staged{rows, columns} {
+		if s.tile != nil {
+			k.readUntilNow(s.tile.buffer)
+		}
+	}
 	return out
 }
 
