@@ -194,16 +194,15 @@ and f64. A type parameter is ` + "`" + `T: float` + "`" + `, ` + "`" + `T: int` 
 `,
 		},
 		ErrFormula: {
-			Title: "a kernel without a grid",
-			Doc: `A kernel that is only a formula, for which the compiler makes the grid, comes
-with a later version of the language. Say what one block computes.`,
-			Fails: `kernel scale(x: f32[N]) -> y: f32[N] {
-    y[i] = 2 * x[i]
+			Title: "a kernel without a grid that is no formula",
+			Doc: `A kernel without a grid is a formula: the names in the index of its store are the
+grid, and a name that a reduction is over is an axis over the whole dimension that
+it indexes. Without such names, nothing tells what the blocks are.`,
+			Fails: `kernel first(x: f32[N]) -> y: f32[1] {
+    y[0] = x[0]
 }
 `,
-			Works: `kernel scale(x: f32[N]) -> y: f32[N]
-    grid i in N by B
-{
+			Works: `kernel scale(x: f32[N]) -> y: f32[N] {
     y[i] = 2 * x[i]
 }
 `,

@@ -313,11 +313,6 @@ func (s *signature) inferable(k *Kernel) {
 // kernelBody types what a kernel does.
 func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	k := c.kernels[d]
-	if len(d.Grid) == 0 {
-		c.errorf(lang.ErrFormula, d.Name.Place, "the kernel %s has no grid; kernels that are only a formula come with a later version of the language", k.Name).
-			help("say what one block computes: `grid i in M by BM, j in N by BN`")
-		return
-	}
 	b := c.newBody(k, m.scope)
 	b.scope = c.sigs[d].scope
 	b.assumeShapes(k)
@@ -333,6 +328,9 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	}
 	for _, a := range d.Grid {
 		b.gridAxis(a)
+	}
+	if len(d.Grid) == 0 && !b.formula(d) {
+		return
 	}
 	var stmts []Stmt
 	b.stmts = &stmts

@@ -1,0 +1,109 @@
+package typecheck
+
+import (
+	"strings"
+
+	"tilec/lang"
+)
+
+// This file gives a formula its axes. In a kernel without a grid, the names in
+// the index of a store are the grid, over the dimensions at whose places they
+// stand, by extents that the planner chooses; every other name that a reduction
+// is over is an axis over the whole dimension that it indexes.
+
+// formula declares the axes of a kernel without a grid.
+func (b *bodyChecker) formula(d *lang.KernelDecl) bool {
+	if d.Body == nil {
+		return false
+	}
+	for _, s := range d.Body.Stmts {
+		a, ok := s.(*lang.AssignStmt)
+		if !ok {
+			continue
+		}
+		if target, ok := a.Target.(*lang.IndexExpr); ok {
+			b.gridOf(target)
+		}
+	}
+	if len(b.kernel.Axes) == 0 {
+		b.errorf(lang.ErrFormula, d.Name.Place, "nothing tells what the blocks of %s are: it has no grid, and no store by names of axes", d.Name.Name).
+			help("write a formula, as in `y[i, j] = ...`, or say what one block computes: `grid i in M by BM`")
+		return false
+	}
+	lang.Walk(d.Body, func(n lang.Node) bool {
+		if call, ok := n.(*lang.CallExpr); ok {
+			for _, name := range call.Over {
+				b.reducedOf(d, name)
+			}
+		}
+		return true
+	})
+	return true
+}
+
+// gridOf declares the axes that a store names.
+func (b *bodyChecker) gridOf(target *lang.IndexExpr) {
+	x, ok := target.X.(*lang.NameExpr)
+	if !ok {
+		return
+	}
+	e := b.scope.lookup(x.Name)
+	if e == nil || e.kind != entTensor {
+		return
+	}
+	for i, index := range target.Indices {
+		name, ok := index.(*lang.NameExpr)
+		if !ok || i >= len(e.param.Shape) || name.Name == "_" || b.scope.lookup(name.Name) != nil {
+			continue
+		}
+		tile := "B" + strings.ToUpper(name.Name)
+		for b.scope.lookup(tile) != nil {
+			tile += "_"
+		}
+		b.tiles[tile] = name.Place
+		dim := e.param.Shape[i]
+		b.declareAxis(&Axis{Name: name.Name, Kind: GridAxis, Dim: dim, Len: dim, Tile: tile, At: name.Place})
+		b.scope.names[tile] = &entity{kind: entTile, name: tile, at: name.Place}
+	}
+}
+
+// reducedOf declares the axis that a reduction names, over the dimension that it indexes.
+func (b *bodyChecker) reducedOf(d *lang.KernelDecl, name lang.Ident) {
+	if b.scope.lookup(name.Name) != nil {
+		return
+	}
+	declared := false // by an `axis` or a `for` of the body
+	lang.Walk(d.Body, func(n lang.Node) bool {
+		if a, ok := n.(*lang.AxisClause); ok && a.Name.Name == name.Name {
+			declared = true
+		}
+		return !declared
+	})
+	if declared {
+		return
+	}
+	lang.Walk(d.Body, func(n lang.Node) bool {
+		access, ok := n.(*lang.IndexExpr)
+		if !ok || declared {
+			return !declared
+		}
+		x, ok := access.X.(*lang.NameExpr)
+		if !ok {
+			return true
+		}
+		e := b.scope.lookup(x.Name)
+		if e == nil || e.kind != entTensor {
+			return true
+		}
+		for i, index := range access.Indices {
+			if at, ok := index.(*lang.NameExpr); ok && at.Name == name.Name && i < len(e.param.Shape) {
+				dim := e.param.Shape[i]
+				_, isConst := dim.Const()
+				b.declareAxis(&Axis{Name: name.Name, Kind: WholeAxis, Dim: dim, Len: dim, IsFree: isConst, At: at.Place})
+				declared = true
+				return false
+			}
+		}
+		return true
+	})
+}
