@@ -4,6 +4,7 @@ import (
 	"math"
 	"unsafe"
 
+	"tilec/jit/ir/eval"
 	"tilec/lang"
 )
 
@@ -264,6 +265,8 @@ func floatRows[T float]() map[lang.Op]row {
 	})
 }
 
+// float64Rows has the functions of eval where those of package math lose
+// digits; a float32 result rounds such losses away.
 func float64Rows() map[lang.Op]row {
 	return with(floatRows[float64](), map[lang.Op]row{
 		lang.OpFma: ternary(func(d, a, b, c []float64) {
@@ -271,6 +274,13 @@ func float64Rows() map[lang.Op]row {
 				d[i] = math.FMA(v, b[i], c[i])
 			}
 		}),
+		lang.OpLog:   each(eval.Log),
+		lang.OpLog2:  each(eval.Log2),
+		lang.OpPow:   each2(eval.Pow),
+		lang.OpAtan2: each2(eval.Atan2),
+		lang.OpSin:   each(eval.Sin),
+		lang.OpCos:   each(eval.Cos),
+		lang.OpTan:   each(eval.Tan),
 	})
 }
 
