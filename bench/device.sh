@@ -68,10 +68,30 @@ tests() {
     printf '%-14s %-12s %3d passed %3d failed %3d skipped  %s\n' "$folder" "$(basename "$binary" .test)" "$passed" "$failed" "$skipped" "$result" | tee -a "$work/summary"
     grep -hE '^--- (PASS|FAIL|SKIP)' "$log" | sed 's/^--- //' >>"$OUT/tests.txt"
     if [ $status -ne 0 ]; then
-        # Which tests, and the first reasons that the log gives.
-        grep -E '^--- FAIL' "$log" | head -20
-        grep -E '^CUT|^panic:|fatal error|Error:|are wrong|compiler bug|CUDA_ERROR|ptxas|  at \[' "$log" | awk '!seen[$0]++' | head -12
+        grep -E '^CUT|^panic:|fatal error' "$log" | head -3
+        alone "$folder" "$binary" "$(grep -oE '^--- FAIL: [A-Za-z0-9_]+' "$log" | cut -d' ' -f3)"
     fi
+}
+
+# alone FOLDER BINARY TESTS runs each of the tests that failed in a process of its
+# own, one case after the other: a fault in one kernel makes all that follows in
+# its process fail. It prints the first case that fails, and why.
+alone() {
+    local folder=$1 binary=$2 name log=$work/alone.log until=$((SECONDS + 100)) status
+    for name in ${3:-$("$binary" -test.list .)}; do
+        if [ $SECONDS -gt $until ]; then
+            echo "  $name: not run alone, the time is up"
+            continue
+        fi
+        (cd "$root/$folder" && limited 30 "$binary" -test.v -test.parallel 1 -test.run "^$name\$") >"$log" 2>&1
+        status=$?
+        { echo "==== $folder $name alone"; cat "$log"; } >>"$OUT/correctness.log"
+        printf '  %s alone: exit %d, %d cases pass, %d fail\n' "$name" $status "$(grep -cE '^ +--- PASS' "$log")" "$(grep -cE '^ +--- FAIL' "$log")" | tee -a "$work/summary"
+        if [ $status -ne 0 ]; then
+            grep -E '^ +--- FAIL' "$log" | head -2
+            grep -E '^CUT|^panic:|fatal error|Error:|Messages:|are wrong|compiler bug|CUDA_ERROR|ptxas|  at \[' "$log" | awk '!seen[$0]++' | cut -c1-240 | head -5
+        fi
+    done
 }
 
 correctness() {
