@@ -210,7 +210,7 @@ func reversed(axes []*ir.Axis) []*ir.Axis {
 func extents(axes []*ir.Axis) []int {
 	out := make([]int, len(axes))
 	for i, a := range axes {
-		out[i] = int(a.Extent)
+		out[i] = max(int(a.Extent), 1)
 	}
 	return out
 }

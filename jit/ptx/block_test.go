@@ -115,6 +115,8 @@ func (m *machine) decode(text string, labels map[string]int) blockStep {
 		s.isBar = true
 	case "ld", "st", "red":
 		s.each = m.memory(parts, ops)
+	case "atom":
+		s.each = m.compareAndSwap(ops)
 	case "cp":
 		s.each = m.async(parts, ops)
 	case "cvta":
@@ -294,6 +296,19 @@ func (m *machine) memory(parts, ops []string) func(*machine, *thread) {
 		for i := range count {
 			put(bytes[i*size:(i+1)*size], th.v[xs[i]])
 		}
+	}
+}
+
+// compareAndSwap is atom.global.cas.b32.
+func (m *machine) compareAndSwap(ops []string) func(*machine, *thread) {
+	d, at, old, next := m.p.slot(ops[0]), m.address(ops[1]), m.p.operand(m.t, ops[2]), m.p.operand(m.t, ops[3])
+	return func(m *machine, th *thread) {
+		b := m.bytes(th, "global", at(th.v), 4, true)
+		seen := little(b)
+		if seen == th.v[old] {
+			put(b, th.v[next])
+		}
+		th.v[d] = seen
 	}
 }
 

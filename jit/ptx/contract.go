@@ -76,7 +76,7 @@ func flatten(axes []*ir.Axis, bits int) (unit, reps []digit) {
 			unit = append(unit, digit{a, 1 << b, 2})
 		}
 		bits -= n
-		if left := (int(a.Extent) + 1<<n - 1) >> n; left > 1 {
+		if left := (max(int(a.Extent), 1) + 1<<n - 1) >> n; left > 1 {
 			reps = append(reps, digit{a, 1 << n, left})
 		}
 	}
@@ -106,10 +106,11 @@ func spread(reps []digit, w int) (warp, left []digit, used int) {
 	return warp, left, used
 }
 
+// volume is how many elements registers are kept for: one even along an axis without any.
 func volume(axes []*ir.Axis) int {
 	n := 1
 	for _, a := range axes {
-		n *= int(a.Extent)
+		n *= max(int(a.Extent), 1)
 	}
 	return n
 }

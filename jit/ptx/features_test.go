@@ -410,6 +410,33 @@ body:
   %2 = load %x[%0, %1] : bf16{i, j}
   store %y[%1, %0] = %2
 }`, plan.Plan{Extents: map[string]int64{"i": 32, "j": 64}, Warps: 4}, map[string]int64{"M": 40}, 0, 0},
+	{"nothing along an axis", `kernel @nothing {
+  dim M = ?
+  dim N = 0
+  tensor %x : in f32[M, N] align 16
+  tensor %s : out f32[M] align 16
+  tensor %y : out f32[M] align 16
+  tensor %z : out i32[M] align 16
+  tensor %d : out f32[M] align 16
+  axis i : grid M by BM = ?
+  axis j : whole N[0 .. 0]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = load %x[%0, %1] : f32{i, j}
+  %3 = sum %2 over j : f32{i}
+  store %s[%0] = %3
+  %4 = reduce_max %2 over j : f32{i}
+  store %y[%0] = %4
+  %6 = load %x[%0, %1] : f32{i, j}
+  %7 = sum %6 over i : f32{j}
+  %8 = dot %2, %7 over j : f32{i}
+  store %d[%0] = %8
+  %9 = argmax %2 over j : i32{i}
+  %10 = const 0 : i32
+  %11 = mul %9, %10 : i32{i}
+  store %z[%0] = %11
+}`, plan.Plan{Extents: map[string]int64{"i": 3}, Warps: 2}, map[string]int64{"M": 7}, 0, 0},
 	{"64-bit gather", `kernel @gather64 {
   dim M = ?
   dim V = ?
@@ -427,6 +454,38 @@ body:
   %4 = load %x[?%2, %1] else %3 : f32{i, j}
   store %y[%0, %1] = %4
 }`, plan.Plan{Extents: map[string]int64{"i": 5}, Warps: 1}, map[string]int64{"M": 12, "V": 9}, 0, 12},
+}
+
+// Atomics on types without an instruction of their own swap the word around the
+// element; blocks run one after the other here, so every sum has one order.
+func TestAtomics(t *testing.T) {
+	for _, d := range []string{"i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "bf16", "f32", "f64", "f8e4m3", "f8e5m2"} {
+		t.Run(d, func(t *testing.T) {
+			text := fmt.Sprintf(`kernel @atomics {
+  dim M = ?
+  dim N = 12
+  tensor %%x : in %[1]s[M, N] align 16
+  tensor %%y : inout %[1]s[N] align 16
+  axis i : grid M by BM = ?
+  axis j : whole N[0 .. 12]
+body:
+  %%0 = index i : i32{i}
+  %%1 = index j : i32{j}
+  %%2 = load %%x[%%0, %%1] : %[1]s{i, j}
+  atomic_add %%y[%%1] = %%2
+}`, d)
+			if _, err := ir.Parse("test", text); err != nil {
+				// An atomic must not broadcast: one row a block then.
+				text = strings.NewReplacer("axis i : grid M by BM = ?", "axis i : grid scalar M", "index i : i32{i}", "start i : i32", "{i, j}", "{j}").Replace(text)
+			}
+			p := plan.Plan{Extents: map[string]int64{"i": 1}, Warps: 2}
+			f := parse(t, text)
+			differ(t, f, p, map[string]int64{"M": 3}, 1e-3, 10)
+			for _, target := range []string{"sm_80", "sm_90a"} {
+				requireAssembles(t, compile(t, f, &p, target).Text, target)
+			}
+		})
+	}
 }
 
 func TestKernels(t *testing.T) {

@@ -192,10 +192,7 @@ func (k *kernel) accessLayout(op *ir.Op) (layout, int) {
 	for _, a := range axes {
 		put(a)
 	}
-	n := 1
-	for _, a := range order {
-		n *= int(a.Extent)
-	}
+	n := volume(order)
 	if c != nil {
 		v = min(v, powerAbove(int(c.Extent)))
 	}

@@ -61,7 +61,7 @@ func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
 		failf("plan has %d warps, a block has 1 to 32", p.Warps)
 	}
 	for _, a := range f.Axes {
-		if a.Extent <= 0 {
+		if a.Extent <= 0 && !(a.Kind == ir.Whole && a.Len == 0) {
 			failf("axis %s has no extent; apply the plan first", a.Name)
 		}
 	}

@@ -199,6 +199,11 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 	if bytes == 16 {
 		mode = "cg"
 	}
+	line := ""
+	if t.ext[0]*t.d.Size() >= 128 { // neighbours take the rest of the line
+		k.a.require(74)
+		line = ".L2::128B"
+	}
 	for _, g := range groups {
 		p, ok := k.room(t, l, g[0], k.owner(l))
 		if !ok {
@@ -208,7 +213,7 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 		if m := k.mask(l, t.axes, g[0]); m.valid() {
 			size = ", " + k.calc(b32, "selp.b32", bytes, 0, m).String()
 		}
-		k.a.ins("%scp.async.%s.shared.global %s, %v, %d%s", guard(p), mode, to.at(g[0]), from.at(g[0]), bytes, size)
+		k.a.ins("%scp.async.%s.shared.global%s %s, %v, %d%s", guard(p), mode, line, to.at(g[0]), from.at(g[0]), bytes, size)
 	}
 }
 

@@ -18,7 +18,8 @@ const wgmmaByDefault = false
 
 // fitsWgmma reports a contraction in a shape that wgmma takes.
 func (k *kernel) fitsWgmma(c *contraction) bool {
-	if _, asked := k.f.Hints["wgmma"]; !asked && !wgmmaByDefault || k.target.Name != "sm_90a" || c.mma.depth != 16 || c.mma.element != c.op.Args[0].Type.DType {
+	hint, asked := k.f.Hints["wgmma"]
+	if asked && hint == 0 || !asked && !wgmmaByDefault || k.target.Name != "sm_90a" || c.mma.depth != 16 || c.mma.element != c.op.Args[0].Type.DType {
 		return false
 	}
 	if len(c.m) != 1 || len(c.n) != 1 || len(c.k) != 1 || len(c.batch) > 0 || k.warps%4 != 0 || k.warps&(k.warps-1) != 0 {
