@@ -167,16 +167,16 @@ type graphChecker struct {
 	stmts    *[]GStmt
 	prover   *prover
 	assigned map[*GParam]lang.Span
-	// mutable are the locals that name a part of an inout parameter.
-	mutable map[*GLocal]bool
-	depth   int // of loops
-	calls   int // of fns being inlined
+	// partOf tells what the locals that name a part of an inout parameter stand for.
+	partOf map[*GLocal]GExpr
+	depth  int // of loops
+	calls  int // of fns being inlined
 }
 
 // graphBody types what a graph does.
 func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 	g := c.graphs[d]
-	gc := &graphChecker{checker: c, graph: g, prover: &prover{}, assigned: map[*GParam]lang.Span{}, mutable: map[*GLocal]bool{}}
+	gc := &graphChecker{checker: c, graph: g, prover: &prover{}, assigned: map[*GParam]lang.Span{}, partOf: map[*GLocal]GExpr{}}
 	gc.scope = newScope(c.sigs[d].scope)
 	for _, p := range append(append([]*GParam{}, g.Params...), g.Outputs...) {
 		p.Type.walk(func(t GType) {
@@ -299,7 +299,7 @@ func (g *graphChecker) local(n lang.Ident, t GType, from operand) *GLocal {
 	}
 	l := &GLocal{Name: n.Name, Type: t, At: n.Place}
 	if from.graph != nil && g.isMutable(from.graph) {
-		g.mutable[l] = true
+		g.partOf[l] = from.graph
 	}
 	g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &GLocalRef{GTyped{t, n.Place}, l}, value: operand{lin: from.lin}}, true)
 	return l

@@ -1,0 +1,151 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// This file types the loops of graphs, which are unrolled.
+
+// forExpr types an unrolled loop: over an array, or counted.
+func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
+	a := e.Axis
+	loop := &GFor{GTyped: GTyped{At: e.Place}}
+	ok := true
+	if a.By != nil {
+		g.errorf(lang.ErrTune, a.By.Span(), "a loop of a graph goes one by one and has no `by`")
+		ok = false
+	}
+	over := operand{mode: invalid}
+	if a.Over != nil {
+		g.sizing++
+		over = g.expr(a.Over)
+		g.sizing--
+	}
+	varType := GType{Kind: GScalar, DType: Concrete(lang.I32)}
+	var lin *Size
+	switch {
+	case over.mode == invalid:
+		ok = false
+	case over.mode == typed && over.graph.GType().Kind == GArray:
+		if a.Range != nil {
+			g.later(a.Range.Place, "a loop over part of an array")
+			ok = false
+		}
+		loop.Over = over.graph
+		varType = *over.graph.GType().Elem
+	case over.mode == untypedInt:
+		zero := intOperand(a.Place, 0)
+		loop.Lo, loop.Hi = g.toScalar(zero, Concrete(lang.I32)).graph, g.toScalar(over, Concrete(lang.I32)).graph
+		lo, hi := Size{}, over.size
+		if a.Range != nil && a.Range.Lo != nil {
+			lo, loop.Lo = g.sliceEnd(a.Range.Lo)
+			ok = ok && loop.Lo != nil
+		}
+		if a.Range != nil && a.Range.Hi != nil {
+			hi, loop.Hi = g.sliceEnd(a.Range.Hi)
+			ok = ok && loop.Hi != nil
+		}
+		counter := g.newHidden(a.Name.Name)
+		p := SymbolSize(counter)
+		g.prover.where(counter, p.Sub(lo))
+		g.prover.where(counter, hi.Sub(ConstSize(1)).Sub(p))
+		lin = &p
+	default:
+		g.errorf(lang.ErrNotConstant, a.Over.Span(), "a loop of a graph is over an array or a count of dimensions and constants, not over %s", g.describe(over))
+		ok = false
+	}
+	init := operand{mode: noValue}
+	if e.Init != nil {
+		init = g.settled(g.expr(e.Init))
+	}
+	types, inits, initOK := g.spread(init, e.Init)
+	if initOK && len(types) != len(e.Carried) {
+		g.errorf(lang.ErrValueCount, e.Carried[0].Place.To(e.Carried[len(e.Carried)-1].Place), "the loop carries %s and starts with %s",
+			plural(len(e.Carried), "value"), plural(len(types), "value")).label(init.at, "the start")
+		initOK = false
+	}
+	loop.Init = inits
+
+	outerScope, outerStmts := g.scope, g.stmts
+	g.scope, g.stmts = newScope(outerScope), &loop.Body
+	g.depth++
+	if ok {
+		loop.Var = g.local(a.Name, varType, operand{graph: loop.Over, lin: lin})
+	} else {
+		g.declare(g.scope, &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}, true)
+	}
+	for i, n := range e.Carried {
+		if !initOK {
+			g.declare(g.scope, &entity{kind: entInvalid, name: n.Name, at: n.Place}, true)
+			continue
+		}
+		loop.Carried = append(loop.Carried, g.local(n, types[i], operand{}))
+	}
+	result := operand{mode: noValue, at: e.Place}
+	if e.Body != nil {
+		result = g.settled(g.block(e.Body))
+	}
+	g.depth--
+	g.scope, g.stmts = outerScope, outerStmts
+	if !ok || !initOK || result.mode == invalid {
+		return bad(e.Place)
+	}
+	gotTypes, results, resultOK := g.spread(result, e.Body)
+	if !resultOK {
+		return bad(e.Place)
+	}
+	if len(gotTypes) != len(types) {
+		if len(types) == 0 {
+			g.errorf(lang.ErrValueCount, result.at, "the loop's body gives %s, and the loop carries nothing", g.describe(result)).help("carry it: `for ... with x = start { ... }`")
+		} else {
+			g.errorf(lang.ErrValueCount, result.at, "the loop carries %s and its body gives %d", plural(len(types), "value"), len(gotTypes)).help("end the body with the next value of each carried name")
+		}
+		return bad(e.Place)
+	}
+	for i := range types {
+		if !g.sameCarried(e.Carried[i], types[i], gotTypes[i], results[i].Span()) {
+			return bad(e.Place)
+		}
+	}
+	loop.Results = results
+	switch len(types) {
+	case 0:
+		loop.Type = GType{Kind: GTuple}
+		return operand{mode: noValue, at: e.Place, graph: loop}
+	case 1:
+		loop.Type = types[0]
+	default:
+		loop.Type = GType{Kind: GTuple, Elems: types}
+	}
+	return graphOperand(loop)
+}
+
+// spread lists the values of an operand that may be a tuple.
+func (g *graphChecker) spread(o operand, e lang.Node) ([]GType, []GExpr, bool) {
+	switch {
+	case o.mode == invalid:
+		return nil, nil, false
+	case o.mode == noValue:
+		return nil, nil, true
+	case o.graph.GType().Kind != GTuple:
+		return []GType{o.graph.GType()}, []GExpr{o.graph}, true
+	}
+	t, ok := o.graph.(*GTupleOf)
+	if !ok {
+		g.errorf(lang.ErrValueCount, o.at, "this gives %s at once", o.graph.GType()).help("bind them with `let (a, b) = ...` first")
+		return nil, nil, false
+	}
+	return t.Type.Elems, t.Elems, true
+}
+
+// sameCarried checks that a value carried by a loop keeps its type.
+func (g *graphChecker) sameCarried(n lang.Ident, want, got GType, at lang.Span) bool {
+	same := want.Kind == got.Kind && want.DType == got.DType && len(want.Shape) == len(got.Shape) && want.Struct == got.Struct
+	for i := 0; same && i < len(want.Shape); i++ {
+		same = !g.prover.different(want.Shape[i], got.Shape[i])
+	}
+	if !same {
+		g.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", n.Name, want, got).label(n.Place, "carried as %s", want)
+	}
+	return same
+}
