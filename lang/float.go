@@ -24,10 +24,10 @@ func F16Bits(f float32) uint16 { return uint16(narrow(f, 5, 10, true)) }
 // F16Value is the value of IEEE binary16 bits.
 func F16Value(h uint16) float32 { return widen(uint32(h), 5, 10, true) }
 
-// F8E5M2Bits rounds f to f8e5m2 (OCP FP8), saturating at the largest finite
-// value, also for infinities, as the hardware's satfinite conversion does.
+// F8E5M2Bits rounds f to f8e5m2 (OCP FP8). Finite values saturate at the largest
+// finite one; an infinity stays. Results of operations saturate too: see Round.
 func F8E5M2Bits(f float32) uint8 {
-	if a := math.Abs(float64(f)); a > 57344 { // NaN compares false
+	if a := math.Abs(float64(f)); a > 57344 && a <= math.MaxFloat32 { // NaN compares false
 		return uint8(math.Float32bits(f)>>31)<<7 | 0x7b
 	}
 	return uint8(narrow(f, 5, 2, true))
@@ -115,7 +115,9 @@ func widen(v uint32, expBits, manBits uint, ieee bool) float32 {
 	return sign * float32(math.Ldexp(float64(man|1<<manBits), exp-bias-int(manBits)))
 }
 
-// Round gives the nearest value of type d to f, for the float types up to 32 bits.
+// Round gives the nearest value of type d to f, for the float types up to 32
+// bits. The 8-bit types saturate at their largest finite value, also from an
+// infinity, as the hardware's conversions do.
 func (d DType) Round(f float32) float32 {
 	switch d {
 	case F16:
@@ -125,7 +127,7 @@ func (d DType) Round(f float32) float32 {
 	case F8E4M3:
 		return F8E4M3Value(F8E4M3Bits(f))
 	case F8E5M2:
-		return F8E5M2Value(F8E5M2Bits(f))
+		return F8E5M2Value(F8E5M2Bits(max(min(f, math.MaxFloat32), -math.MaxFloat32)))
 	}
 	return f
 }

@@ -357,6 +357,17 @@ func Ops() []Op {
 // Row is the operation's row in the table.
 func (op Op) Row() *OpRow { return &opTable[op] }
 
+// Rounds reports an elementwise operation whose float result may lie between two
+// values of its type. The others give a value that the type has: an operand, its
+// negation, a whole number near it.
+func (op Op) Rounds() bool {
+	switch op {
+	case OpNeg, OpAbs, OpSign, OpMin, OpMax, OpClamp, OpWhere, OpFloor, OpCeil, OpRound:
+		return false
+	}
+	return true
+}
+
 // String is the operation's name in the IR.
 func (op Op) String() string { return opTable[op].Name }
 

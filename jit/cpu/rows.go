@@ -318,7 +318,7 @@ func elementwise(op lang.Op, d lang.DType) row {
 	if n := narrowRows[op]; n != nil {
 		r = n
 	}
-	if rule := op.Row().Rule; rule == lang.RuleCompare || rule == lang.RuleTest || rule == lang.RuleSelect {
+	if rule := op.Row().Rule; rule == lang.RuleCompare || rule == lang.RuleTest || !op.Rounds() {
 		return r // gives no new number
 	}
 	round := rounder(d)

@@ -271,6 +271,8 @@ func Apply(code lang.Op, d lang.DType, args ...ir.Const) ir.Const {
 			return ir.Const{Float: Round(math.Floor(Round(a[0]/a[1], d.Accumulator())), d)}
 		case code == lang.OpFma && d != lang.F64:
 			return ir.Const{Float: Round(fusedOdd(a[0], a[1], a[2]), d)}
+		case r.float != nil && !code.Rounds():
+			return ir.Const{Float: r.float(a)}
 		case r.float != nil:
 			return ir.Const{Float: Round(r.float(a), d)}
 		}
