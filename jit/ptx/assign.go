@@ -281,7 +281,26 @@ func (k *kernel) onDemand(op *ir.Op) bool {
 	if v.Type.IsScalar() {
 		return false
 	}
-	return k.cheap(v) || k.again(v) && !k.wantedAtHome(v)
+	return k.cheap(v) || k.again(v) && !k.wantedAtHome(v) || k.packedCast(op)
+}
+
+// packedCast reports a conversion to a 16-bit float that only tensor cores read:
+// packing their operand rounds, so the conversion needs no instructions of its own.
+func (k *kernel) packedCast(op *ir.Op) bool {
+	if op.Code != lang.OpCast || op.Args[0].Type.DType != lang.F32 {
+		return false
+	}
+	v := op.Result()
+	d := v.Type.DType
+	if d != lang.F16 && d != lang.BF16 || k.cheap(op.Args[0]) || k.yields(v) > 0 {
+		return false
+	}
+	for _, u := range k.uses[v] {
+		if c := k.products[u.op]; c == nil || c.mma == nil || u.arg > 1 {
+			return false
+		}
+	}
+	return true
 }
 
 // wantedAtHome reports a value that some use takes in its home layout.

@@ -495,3 +495,31 @@ func TestKernels(t *testing.T) {
 		})
 	}
 }
+
+func TestScalarParameters(t *testing.T) {
+	for _, c := range []struct {
+		d    string
+		bits uint64
+	}{
+		{"bool", 1}, {"i8", 0x85}, {"u8", 0x85}, {"i16", 0x8005}, {"u16", 0x8005}, {"i32", 0x80000005}, {"u32", 0x80000005},
+		{"i64", 1<<63 + 5}, {"u64", 1<<63 + 5}, {"f16", 0x3e00}, {"bf16", 0x3fc0}, {"f32", 0x3fc00000}, {"f64", 0x3ff8000000000000},
+		{"f8e4m3", 0x3c}, {"f8e5m2", 0x3e},
+	} {
+		t.Run(c.d, func(t *testing.T) {
+			text := fmt.Sprintf(`kernel @scalar {
+  dim M = ?
+  tensor %%y : out %[1]s[M] align 16
+  scalar %%0 s : %[1]s
+  axis i : grid M by BM = ?
+body:
+  %%1 = index i : i32{i}
+  %%2 = full %%0 : %[1]s{i}
+  store %%y[%%1] = %%2
+}`, c.d)
+			p := plan.Plan{Extents: map[string]int64{"i": 64}, Warps: 1}
+			f := parse(t, text)
+			differ(t, f, p, map[string]int64{"M": 70}, 0, 1, c.bits)
+			requireAssembles(t, compile(t, f, &p, "sm_80").Text, "sm_80")
+		})
+	}
+}

@@ -69,7 +69,11 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 // inRegisters finds a copy of an operand that every thread holds as the fragment
 // wants it, with the elements that do not exist along the depth replaced by 0.
 func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []reg {
-	for _, h := range k.copies(v) {
+	copies := k.copies(v)
+	if v.Def != nil && k.packedCast(v.Def) {
+		copies = append(copies, k.copies(v.Def.Args[0])...)
+	}
+	for _, h := range copies {
 		from, ok := h.layout.permutation(l, v.Type.Axes)
 		if !ok {
 			continue
@@ -214,6 +218,9 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 		l := blocked(t.axes, t.ext, vec, k.warps)
 		k.write(t, v, l, k.recompute(v.Def, l), zeroed)
 		return
+	}
+	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
+		k.hold(v, k.home[v], k.elementwise(v.Def, k.home[v]))
 	}
 	copies := k.copies(v)
 	if len(copies) == 0 {
