@@ -169,7 +169,7 @@ func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
 				b.locals[l] = values[i]
 			}
 		case *typecheck.Store:
-			args := b.indices(s.Indices)
+			args := b.positions(s.Indices, s.Checked)
 			args = append(args, b.value(s.Value))
 			b.At = s.At
 			b.Emit(&ir.Op{Code: s.Op, Args: args, Tensor: b.tensors[s.Param], Checked: s.Checked})
@@ -192,6 +192,19 @@ func (b *irBuilder) indices(xs []typecheck.Expr) []*ir.Value {
 	out := make([]*ir.Value, len(xs))
 	for i, x := range xs {
 		out[i] = b.value(x)
+	}
+	return out
+}
+
+// positions builds the indices of an access. What an axis gives is inside its
+// dimension whatever the size; other unchecked indices were proven for sizes from 1 on.
+func (b *irBuilder) positions(xs []typecheck.Expr, checked []bool) []*ir.Value {
+	out := b.indices(xs)
+	for i, v := range out {
+		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart
+		if !checked[i] && !byAxis {
+			b.launch.nonEmpty = true
+		}
 	}
 	return out
 }
@@ -229,7 +242,7 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 	case *typecheck.Apply:
 		return one(b.apply(x))
 	case *typecheck.Load:
-		args := b.indices(x.Indices)
+		args := b.positions(x.Indices, x.Checked)
 		if x.Else != nil {
 			args = append(args, b.value(x.Else))
 		}

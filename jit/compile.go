@@ -41,8 +41,9 @@ type Compiled struct {
 	Func *ir.Func
 	Plan *plan.Plan
 
-	dims *launchDims
-	exe  executable
+	dims   *launchDims
+	exe    executable
+	params []ir.Param // of Func, in order
 	// tensorParam gives, for each tensor of Func, its place among the kernel's parameters.
 	tensorParam []int
 }
@@ -97,7 +98,7 @@ func (c *Compiler) build(s *Spec) (out *Compiled, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out = &Compiled{Func: l.Func, Plan: l.Plan, dims: l.dims}
+	out = &Compiled{Func: l.Func, Plan: l.Plan, dims: l.dims, params: l.Func.Params()}
 	for i, p := range params(s.Kernel) {
 		if p.IsTensor {
 			out.tensorParam = append(out.tensorParam, i)

@@ -144,11 +144,18 @@ func (s *step) prepare(c *Compiled) error {
 		}
 		s.empty = s.empty || n == 0
 	}
+	if c.dims.nonEmpty && !s.empty {
+		for _, d := range b.Kernel.Dims {
+			if b.Dims[d] == 0 {
+				return launchError(b.Kernel.Decl.Name.Span(), lang.ErrArgShape, "dimension %s of %s is 0, but the kernel accesses a position that every size of 1 or more has", d.Name, b.Kernel.Name)
+			}
+		}
+	}
 	tensors := make([]*view, 0, len(s.tensors))
 	for i := range s.tensors {
 		tensors = append(tensors, &s.tensors[i])
 	}
-	for _, p := range c.Func.Params() {
+	for _, p := range c.params {
 		arg := launchArg{}
 		switch p.Kind {
 		case ir.ParamDim:
@@ -191,7 +198,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 			continue
 		}
 		t, c := 0, 0
-		for j, param := range s.compiled.Func.Params() {
+		for j, param := range s.compiled.params {
 			switch param.Kind {
 			case ir.ParamPointer:
 				v := &s.tensors[s.compiled.tensorParam[t]]

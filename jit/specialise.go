@@ -127,6 +127,8 @@ type launchDims struct {
 	sizes map[string]typecheck.Size
 	// strides gives, for a stride parameter, its tensor (in the order of params) and dimension.
 	strides map[string][2]int
+	// nonEmpty kernels access positions whose proof takes every dimension to be at least 1.
+	nonEmpty bool
 }
 
 // size computes an unknown dimension of a kernel for the sizes of a specialisation.
