@@ -27,7 +27,7 @@ build() {
     local packages
     packages=$(go list -f '{{range .TestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}' ./... | grep -v '^tilec/bench$' | sort -u)
     local p
-    for p in tilec/jit/cuda $packages; do
+    for p in tilec/jit/cuda tilec/jit $packages; do
         p=${p#tilec/}
         go test -c "${flags[@]}" -o "$stage/$(echo "$p" | tr / .).test" "./$p"
         echo "$p" >>$stage/packages
@@ -113,9 +113,10 @@ bench() {
     done
     limited 40 "$work/bench" model -device $device -model testdata/models/nano -tokens 200 >>"$OUT/models.jsonl" 2>>"$work/bench.err"
     limited 40 "$work/bench" model -device $device -model gpt2 -dtype bf16 -tokens 200 >>"$OUT/models.jsonl" 2>>"$work/bench.err"
-    "$work/bench" list >"$work/workloads"
+    # shellcheck disable=SC2086 # the words are separate arguments
+    "$work/bench" list ${WORKLOADS:-} >"$work/workloads"
     limited 130 python3 bench/peer.py --seconds 60 <"$work/workloads" >"$OUT/peers.jsonl" 2>>"$work/bench.err"
-    limited 130 "$work/bench" kernels -device $device -seconds 120 >"$OUT/ours.jsonl" 2>>"$work/bench.err"
+    limited 130 "$work/bench" kernels -device $device -seconds 120 ${WORKLOADS:-} >"$OUT/ours.jsonl" 2>>"$work/bench.err"
     "$work/bench" report -device "$name" -ours "$OUT/ours.jsonl" -peers "$OUT/peers.jsonl" -cold "$OUT/cold.jsonl" -models "$OUT/models.jsonl" >"$OUT/results.md" 2>>"$work/bench.err"
     cat "$OUT/results.md"
     if [ -s "$work/bench.err" ]; then echo "-- stderr of the benchmarks"; tail -n 15 "$work/bench.err"; fi
@@ -163,7 +164,8 @@ run() {
     if [ -x "$work/ptxas" ]; then export TILEC_PTXAS=$work/ptxas; fi
     export TILEC_TEST_DEVICE=$device TILEC_CACHE=$work/test-cache CUDA_CACHE_PATH=$work/test-cuda-cache
     name=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)
-    echo "device: ${name:-nvidia-smi found none}"
+    name=${name:-$device}
+    echo "device: $name"
     local part begin
     for part in "${parts[@]}"; do
         case $part in
