@@ -98,6 +98,9 @@ func newAsm(arch int) *asm {
 	if arch >= 86 { // the version that knows the target
 		a.version = 71
 	}
+	if arch >= 86 {
+		a.version = 71
+	}
 	if arch >= 89 {
 		a.version = 78
 	}

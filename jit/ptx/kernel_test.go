@@ -50,7 +50,7 @@ var examplePlans = []struct {
 }
 
 func TestExamplesAssemble(t *testing.T) {
-	for _, target := range []string{"sm_80", "sm_90a"} {
+	for _, target := range []string{"sm_80", "sm_86", "sm_89", "sm_90a"} {
 		for _, e := range examplePlans {
 			t.Run(target+"/"+e.name, func(t *testing.T) {
 				m := compile(t, example(t, e.name), &e.plan, target)

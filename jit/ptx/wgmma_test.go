@@ -35,6 +35,10 @@ var wideProducts = []struct {
 	{"bf16", true, [3]int64{128, 40, 128}, 8, 1},
 	{"bf16", false, [3]int64{256, 128, 64}, 8, 3},
 	{"bf16", true, [3]int64{128, 256, 64}, 8, 4},
+	{"bf16", false, [3]int64{8, 64, 64}, 4, 3}, // few rows: the columns play them
+	{"bf16", true, [3]int64{8, 128, 64}, 8, 3},
+	{"f16", false, [3]int64{5, 128, 32}, 8, 3},
+	{"f16", false, [3]int64{5, 256, 32}, 8, 3},
 }
 
 // aligned promises that the depth and the columns are multiples of 8.
