@@ -39,7 +39,7 @@ type Options struct {
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return []Pass{fold, cse, licm, contract, dce, stream}
+	return []Pass{fold, cse, licm, empty, contract, dce, stream}
 }
 
 // Find gives a pass by name.
