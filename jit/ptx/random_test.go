@@ -28,6 +28,7 @@ func randomKernel(r *rand.Rand) (*ir.Func, plan.Plan, map[string]int64) {
 	j := &ir.Axis{Name: "j", Kind: ir.Whole, Dim: n, Len: n.Value}
 	s := &ir.Axis{Name: "s", Kind: ir.Whole, Dim: p, Len: p.Value}
 	f.Axes = []*ir.Axis{i, j, s}
+	steps := map[string]int64{}
 	tensor := func(name string, mode lang.ParamMode, shape ...*ir.Dim) *ir.Tensor {
 		t := &ir.Tensor{Name: name, DType: lang.F32, Mode: mode, Shape: shape, Align: 16}
 		f.Tensors = append(f.Tensors, t)
@@ -47,9 +48,9 @@ func randomKernel(r *rand.Rand) (*ir.Func, plan.Plan, map[string]int64) {
 		return out
 	}
 	var pool []*ir.Value
-	for k, shape := range [][]*ir.Dim{{m, n}, {n, m}, {n, p}, {p}, {m}, {m, n, p}, {n}} {
-		if k < 2 || r.Intn(2) == 0 {
-			t := tensor(fmt.Sprint("x", k), lang.In, shape...)
+	for nth, shape := range [][]*ir.Dim{{m, n}, {n, m}, {n, p}, {p}, {m}, {m, n, p}, {n}} {
+		if nth < 2 || r.Intn(2) == 0 {
+			t := tensor(fmt.Sprint("x", nth), lang.In, shape...)
 			pool = append(pool, b.Emit(&ir.Op{Code: lang.OpLoad, Tensor: t, Args: at(t), Checked: make([]bool, len(shape))})[0])
 		}
 	}
@@ -67,9 +68,52 @@ func randomKernel(r *rand.Rand) (*ir.Func, plan.Plan, map[string]int64) {
 		}
 		return size <= 2048
 	}
+	// streamed is a product and a maximum along n, in steps, as attention does it.
+	var left, right *ir.Tensor
+	streamed := func() {
+		k := &ir.Axis{Name: fmt.Sprint("k", len(steps)), Kind: ir.Loop, Dim: n}
+		f.Axes = append(f.Axes, k)
+		steps[k.Name] = []int64{3, 8, 16, 32}[r.Intn(4)]
+		d := []lang.DType{lang.BF16, lang.F16, lang.F32, lang.F32}[r.Intn(4)]
+		if left == nil {
+			left, right = tensor("left", lang.In, m, n), tensor("right", lang.In, n, p)
+			left.DType, right.DType = d, d
+		}
+		d = left.DType
+		zero := b.Const(lang.F32, ir.Const{})
+		acc := b.Emit(&ir.Op{Code: lang.OpFull, Args: []*ir.Value{zero}, Axes: []*ir.Axis{i, s}})[0]
+		top := b.Emit(&ir.Op{Code: lang.OpFull, Args: []*ir.Value{zero}, Axes: []*ir.Axis{i}})[0]
+		outer, lo, hi := b.Block, b.Int(0), b.Emit(&ir.Op{Code: lang.OpSize, Dim: n})[0]
+		if r.Intn(3) == 0 {
+			hi = b.Int(max(0, n.Value-int64(r.Intn(4))))
+			lo = b.Int(int64(r.Intn(3)))
+		}
+		body := &ir.Block{Params: []*ir.Value{f.NewValue(ir.Scalar(lang.I32), nil), f.NewValue(acc.Type, nil), f.NewValue(top.Type, nil)}}
+		b.Block = body
+		at := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: k})[0]
+		x := b.Emit(&ir.Op{Code: lang.OpLoad, Tensor: left, Args: []*ir.Value{index[i], at}, Checked: make([]bool, 2)})[0]
+		w := b.Emit(&ir.Op{Code: lang.OpLoad, Tensor: right, Args: []*ir.Value{at, index[s]}, Checked: make([]bool, 2)})[0]
+		wide := b.Cast(x, lang.F32)
+		most := b.Op(lang.OpMax, body.Params[2], b.Emit(&ir.Op{Code: lang.OpReduceMax, Args: []*ir.Value{wide}, Over: []*ir.Axis{k}})[0])
+		sum := body.Params[1]
+		if r.Intn(2) == 0 {
+			sum = b.Op(lang.OpMul, sum, b.Op(lang.OpSin, most))
+			x = b.Cast(b.Op(lang.OpExp, b.Op(lang.OpSub, wide, most)), d)
+		}
+		precision := ""
+		if d == lang.F32 {
+			precision = []string{"ieee", "tf32x3"}[r.Intn(2)]
+		}
+		sum = b.Emit(&ir.Op{Code: lang.OpMma, Args: []*ir.Value{x, w, sum}, Over: []*ir.Axis{k}, Precision: precision})[0]
+		body.Yield = []*ir.Value{sum, most}
+		b.Block = outer
+		for _, v := range b.Emit(&ir.Op{Code: lang.OpFor, Axis: k, Args: []*ir.Value{lo, hi, acc, top}, Blocks: []*ir.Block{body}}) {
+			keep(v)
+		}
+	}
 	op := func() {
 		x, y := pick(), pick()
-		switch r.Intn(9) {
+		switch r.Intn(11) {
 		case 0, 1:
 			code := []lang.Op{lang.OpAdd, lang.OpMul, lang.OpMax, lang.OpSub}[r.Intn(4)]
 			if small(&ir.Value{Type: ir.Type{Axes: ir.Union(x.Type, y.Type)}}) {
@@ -99,6 +143,8 @@ func randomKernel(r *rand.Rand) (*ir.Func, plan.Plan, map[string]int64) {
 				k := b.Emit(&ir.Op{Code: lang.OpArgMax, Args: []*ir.Value{x}, Over: []*ir.Axis{a}})[0]
 				keep(b.Cast(k, lang.F32))
 			}
+		case 9, 10:
+			streamed()
 		case 7:
 			keep(b.Op(lang.OpWhere, b.Op(lang.OpLt, x, y), y, x))
 		case 8:
@@ -118,7 +164,7 @@ func randomKernel(r *rand.Rand) (*ir.Func, plan.Plan, map[string]int64) {
 	for range 3 + r.Intn(10) {
 		op()
 	}
-	for k, v := range pool {
+	for nth, v := range pool {
 		if len(v.Type.Axes) == 0 || !v.Type.Has(i) || v.Def.Code == lang.OpLoad {
 			continue // blocks may not write the same elements
 		}
@@ -126,11 +172,15 @@ func randomKernel(r *rand.Rand) (*ir.Func, plan.Plan, map[string]int64) {
 		for _, a := range v.Type.Axes {
 			shape = append(shape, a.Dim)
 		}
-		t := tensor(fmt.Sprint("y", k), lang.Out, shape...)
+		t := tensor(fmt.Sprint("y", nth), lang.Out, shape...)
 		b.Emit(&ir.Op{Code: lang.OpStore, Tensor: t, Args: append(at(t), v), Checked: make([]bool, len(shape))})
 	}
 	e := extent()
-	return f, plan.Plan{Extents: map[string]int64{"i": e}, Warps: []int{1, 2, 4, 8}[r.Intn(4)]}, map[string]int64{"M": e + int64(r.Intn(int(e)+1))}
+	steps["i"] = e
+	if r.Intn(2) == 0 {
+		f.Hints = map[string]int64{"wgmma": 1}
+	}
+	return f, plan.Plan{Extents: steps, Warps: []int{1, 2, 3, 4, 6, 8}[r.Intn(6)], Stages: 1 + r.Intn(4)}, map[string]int64{"M": e + int64(r.Intn(int(e)+1))}
 }
 
 // FUZZ=n tries n kernels instead of a few.
