@@ -17,7 +17,7 @@ root=$PWD
 build() {
     set -e
     local stage=.gpu/stage
-    rm -rf .gpu && mkdir -p $stage
+    rm -rf $stage .gpu/bundle.tgz && mkdir -p $stage
     export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
     local flags=(-trimpath -ldflags '-s -w')
     go build "${flags[@]}" -o $stage/tilec ./cmd/tilec
