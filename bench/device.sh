@@ -142,7 +142,7 @@ sanitize() {
 sanitized() {
     local tool=$1 what=$2 folder=$3 status found
     shift 3
-    (cd "$root/$folder" && limited 45 compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 20 "$@") >"$work/sanitize.log" 2>&1
+    (cd "$root/$folder" && limited 45 compute-sanitizer --tool "$tool" --report-api-errors no --error-exitcode 9 --print-limit 20 "$@") >"$work/sanitize.log" 2>&1
     status=$?
     { echo "==== $tool: $what"; cat "$work/sanitize.log"; } >>"$OUT/sanitize.log"
     found=$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$work/sanitize.log" | tail -n 1 | sed 's/^=* *//')

@@ -9,8 +9,8 @@ import (
 // This file has f64 functions that are within two units in the last place where
 // those of package math are not: math.Log is wrong below the normal numbers (its
 // assembly on amd64), math.Log2 loses half of its digits near 1, math.Atan2
-// gives the wrong half-turn when y/x underflows, and the trigonometric functions
-// lose digits at large arguments. The CPU backend uses them too.
+// gives the wrong half-turn when y/x underflows, the trigonometric functions lose
+// digits at large arguments, and math.Tan at small ones. The CPU backend uses them too.
 
 // scaleUp brings every positive number to the normal range; its logarithm is whole.
 const scaleUp, scaleUpLog2 = 0x1p54, 54
@@ -82,13 +82,15 @@ func Cos(x float64) float64 {
 // Tan is the tangent.
 func Tan(x float64) float64 {
 	q, r, ok := quadrant(x)
-	if !ok {
-		return math.Tan(x)
+	switch {
+	case ok && q%2 == 1:
+		return -1 / Tan(r)
+	case ok:
+		return Tan(r)
+	case math.Abs(x) <= 1e-7: // math.Tan takes these for x itself, up to 15 units off
+		return math.FMA(x*x*x, 1.0/3, x)
 	}
-	if q%2 == 1 {
-		return -1 / math.Tan(r)
-	}
-	return math.Tan(r)
+	return math.Tan(x)
 }
 
 func negSin(x float64) float64 { return -math.Sin(x) }

@@ -21,6 +21,8 @@ func TestAccurateFunctions(t *testing.T) {
 		{"sin of 1e30", Sin(1e30), 0.009331468931175825},
 		{"cos of -2.25e300", Cos(-2.2529758496320264e+300), 0.04102416658299208},
 		{"tan of 1e30", Tan(1e30), -0.009331875232662407},
+		{"tan of a small angle", Tan(7.804423787514705e-08), 7.804423787514721e-08},
+		{"tan of none", Tan(5e-324), 5e-324},
 		{"sin of 2^120", Sin(0x1p120), 0.377820109360752},
 		{"pow of the least", Pow(5e-324, -0.001), 2.1052623094188774},
 		{"atan2 that underflows", Atan2(-5e-324, -2.5), -math.Pi},
