@@ -1,0 +1,181 @@
+package emu
+
+import (
+	"encoding/binary"
+)
+
+// A place is memory that a thread has checked that it may touch.
+type place struct {
+	space space
+	data  []byte // from the address on, as long as the access
+	fill  []byte
+	at    int // in shared memory, or in the allocation
+	alloc *allocation
+}
+
+// resolve turns a generic address into one of a space.
+func resolve(s space, address uint64) (space, uint64) {
+	if s != spaceGeneric {
+		return s, address
+	}
+	switch {
+	case address-sharedWindow < windowSize:
+		return spaceCluster, address - sharedWindow
+	case address-localWindow < windowSize:
+		return spaceLocal, address - localWindow
+	case address-paramWindow < windowSize:
+		return spaceParam, address - paramWindow
+	}
+	return spaceGlobal, address
+}
+
+// locate checks an access of n bytes by a lane and finds its memory; false, with
+// a finding, when there is none.
+func (w *warp) locate(s space, address uint64, n, align, lane int) (p place, ok bool) {
+	s, address = resolve(s, address)
+	p.space = s
+	if address&uint64(align-1) != 0 {
+		w.report(Misaligned, 1<<lane, "an access of %d bytes at %s address %#x, which is no multiple of %d", n, s, address, align)
+		return p, false
+	}
+	if s == spaceGlobal || s == spaceConst {
+		a := w.near
+		if a == nil || address-a.base > uint64(len(a.data)-n) || len(a.data) < n {
+			a = w.block.launch.memory.find(address)
+			if a == nil || address-a.base+uint64(n) > uint64(len(a.data)) {
+				w.report(OutOfBounds, 1<<lane, "an access of %d bytes at address %#x: %s", n, address, w.block.launch.memory.describe(address))
+				return p, false
+			}
+			w.near = a
+		}
+		p.at = int(address - a.base)
+		p.alloc = a
+		p.data, p.fill = a.data[p.at:p.at+n:p.at+n], a.filled[p.at:p.at+n:p.at+n]
+		return p, true
+	}
+	var data, filled []byte
+	switch s {
+	case spaceShared, spaceCluster:
+		data, filled = w.block.shared.data, w.block.shared.filled
+		p.space = spaceShared
+	case spaceLocal:
+		size := w.block.launch.entry.Local
+		if size > 0 {
+			data, filled = w.local[lane][:size], w.local[lane][size:]
+		}
+	case spaceParam:
+		data = w.block.launch.params
+	}
+	if address > uint64(len(data)) || uint64(len(data))-address < uint64(n) {
+		w.report(OutOfBounds, 1<<lane, "an access of %d bytes at %s address %#x, where there are %d bytes", n, s, address, len(data))
+		return p, false
+	}
+	p.at = int(address)
+	p.data = data[p.at : p.at+n : p.at+n]
+	if filled != nil {
+		p.fill = filled[p.at : p.at+n : p.at+n]
+	}
+	return p, true
+}
+
+// read checks that a lane may read a place now.
+func (w *warp) read(p place, lane int) {
+	if p.fill != nil && !allFilled(p.fill) {
+		w.reportUnfilled(p, lane)
+	}
+	if p.space == spaceShared {
+		w.checkPending(p, lane, "reads")
+		w.noteRead(lane, p.at, len(p.data))
+	}
+}
+
+func (w *warp) reportUnfilled(p place, lane int) {
+	at := "address"
+	where := p.at
+	for i, f := range p.fill {
+		if f == 0 {
+			where += i
+			break
+		}
+	}
+	if p.alloc != nil {
+		at = "byte"
+		w.report(Uninitialised, 1<<lane, "reads %s memory that was never written: %s %d of %s", p.space, at, where, w.block.launch.memory.describe(p.alloc.base))
+		return
+	}
+	w.report(Uninitialised, 1<<lane, "reads %s memory that was never written, at %s %#x", p.space, at, where)
+}
+
+func allFilled(f []byte) bool {
+	const ones = 0x0101010101010101
+	switch len(f) {
+	case 2:
+		return binary.LittleEndian.Uint16(f) == ones&0xffff
+	case 4:
+		return binary.LittleEndian.Uint32(f) == ones&0xffffffff
+	case 8:
+		return binary.LittleEndian.Uint64(f) == ones
+	case 16:
+		return binary.LittleEndian.Uint64(f) == ones && binary.LittleEndian.Uint64(f[8:]) == ones
+	}
+	for _, b := range f {
+		if b == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// written checks and notes a write that a lane is about to make; value is what it will write.
+func (w *warp) written(p place, lane int, value []byte) {
+	switch p.space {
+	case spaceShared:
+		w.checkPending(p, lane, "writes")
+		w.noteWrite(lane, p.at, len(p.data), value)
+	case spaceGlobal:
+		if other := p.alloc.noteWriter(w.block.id, p.at, len(p.data)); other >= 0 && !w.acquired {
+			w.report(BlockRace, 1<<lane, "blocks %d and %d both write %s", min(other, w.block.id), max(other, w.block.id), w.block.launch.memory.describe(p.alloc.base+uint64(p.at)))
+		}
+	case spaceConst, spaceParam:
+		w.report(OutOfBounds, 1<<lane, "writes %s memory", p.space)
+		return
+	}
+	fill(p.fill)
+}
+
+// checkPending reports a touch of bytes that an asynchronous copy may still write.
+func (w *warp) checkPending(p place, lane int, does string) {
+	pending := w.block.shared.pending[p.at : p.at+len(p.data)]
+	for _, n := range pending {
+		if n != 0 {
+			w.report(PendingCopy, 1<<lane, "%s shared address %#x, which a copy that was not waited for writes", does, p.at)
+			return
+		}
+	}
+}
+
+// word reads a little-endian value of 1, 2, 4 or 8 bytes.
+func word(p []byte) uint64 {
+	switch len(p) {
+	case 1:
+		return uint64(p[0])
+	case 2:
+		return uint64(binary.LittleEndian.Uint16(p))
+	case 4:
+		return uint64(binary.LittleEndian.Uint32(p))
+	}
+	return binary.LittleEndian.Uint64(p)
+}
+
+func setWord(p []byte, v uint64) {
+	switch len(p) {
+	case 1:
+		p[0] = byte(v)
+	case 2:
+		binary.LittleEndian.PutUint16(p, uint16(v))
+	case 4:
+		binary.LittleEndian.PutUint32(p, uint32(v))
+	default:
+		binary.LittleEndian.PutUint64(p, v)
+	}
+}

@@ -1,0 +1,121 @@
+package emu
+
+var atomicOps = map[string]operation{
+	"atom": {classAtomic, atomicUpdate},
+	"red":  {classAtomic, atomicUpdate},
+}
+
+// atomicUpdate is atom and red. Operations on one memory happen one after the other.
+func atomicUpdate(d *decoder) {
+	returns := d.st.name == "atom"
+	switch d.one("relaxed", "acquire", "release", "acq_rel") {
+	case "acquire", "release", "acq_rel":
+		d.synchronises()
+	}
+	d.one("cta", "cluster", "gpu", "sys")
+	s := d.space("global", "shared", "shared::cta", "shared::cluster")
+	op := d.must("add", "min", "max", "and", "or", "xor", "inc", "dec", "exch", "cas")
+	noftz := d.has("noftz")
+	hint := d.has("L2::cache_hint")
+	n := d.vectorSize()
+	t := d.typeOf("b16", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
+	if t.isFloat() && op != "add" && !(n > 1 && (op == "min" || op == "max")) {
+		d.fail(".%s does not go with type .%s", op, t.name)
+	}
+	if t.kind == kindBits && (op == "add" || op == "min" || op == "max" || op == "inc" || op == "dec") {
+		d.fail(".%s does not go with type .%s", op, t.name)
+	}
+	if noftz != (t.isFloat() && t.bits/t.lanes == 16) {
+		d.fail(".noftz goes with f16 and bf16, and must be with them")
+	}
+	var dsts []dest
+	if returns {
+		dsts = d.dests(n, t, true)
+	}
+	a := d.address(s)
+	b := d.sources(n, t)
+	var c row
+	if op == "cas" {
+		c = d.src(t)
+	}
+	if hint {
+		d.src(types["b64"])
+	}
+	size := t.bytes()
+	result := atomicFunction(op, t)
+	d.in.run = func(w *warp) {
+		w.traffic(a, size*n)
+		all := &w.block.launch.memory.atomics
+		all.Lock()
+		defer all.Unlock()
+		for m := w.active; m != 0; m &= m - 1 {
+			lane := first(m)
+			p, ok := w.locate(a.space, a.in(w, lane), size*n, size*n, lane)
+			if !ok {
+				continue
+			}
+			if p.fill != nil && !allFilled(p.fill) {
+				w.reportUnfilled(p, lane)
+			}
+			w.atomicTouch(p, lane)
+			for k := range n {
+				at := p.data[k*size : k*size+size]
+				old := word(at)
+				var r uint64
+				if op == "cas" {
+					if r = old; old == w.regs[b[k]][lane]&t.mask() {
+						r = w.regs[c][lane]
+					}
+				} else {
+					r = result(p.space, old, w.regs[b[k]][lane])
+				}
+				setWord(at, r)
+				if returns {
+					w.regs[dsts[k].row][lane] = old & dsts[k].mask
+				}
+			}
+		}
+		for _, dst := range dsts {
+			w.init[dst.row] |= w.active
+		}
+	}
+}
+
+// atomicTouch notes an atomic access: atomics do not race with each other, but
+// with plain accesses of shared memory.
+func (w *warp) atomicTouch(p place, lane int) {
+	fill(p.fill)
+	if p.space == spaceShared {
+		w.checkPending(p, lane, "updates")
+	}
+}
+
+// atomicFunction gives what an operation makes of the old value and the operand.
+func atomicFunction(op string, t dtype) func(s space, old, b uint64) uint64 {
+	if !t.isFloat() {
+		f := combiners[op]
+		return func(_ space, old, b uint64) uint64 { return f(t, old, b) }
+	}
+	style := floatStyle{t: t}
+	flushed := floatStyle{t: t, ftz: true} // f32 in global memory
+	one := func(s *floatStyle, a, b uint64) uint64 {
+		x, y := s.in(a), s.in(b)
+		switch op {
+		case "min":
+			return s.out(min(x, y))
+		case "max":
+			return s.out(max(x, y))
+		}
+		if s.t.bits == 64 {
+			return s.out(x + y)
+		}
+		return s.out(addOdd(x, y))
+	}
+	return func(sp space, old, b uint64) uint64 {
+		s := &style
+		if t.name == "f32" && sp == spaceGlobal {
+			s = &flushed
+		}
+		return s.lanewise(func(a, b, _ uint64) uint64 { return one(s, a, b) })(old, b, 0)
+	}
+}

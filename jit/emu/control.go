@@ -1,0 +1,115 @@
+package emu
+
+var controlOps = map[string]operation{
+	"bra":            {classControl, branch},
+	"exit":           {classControl, func(d *decoder) { d.in.control = exit }},
+	"ret":            {classControl, func(d *decoder) { d.has("uni"); d.in.control = exit }},
+	"trap":           {classControl, trap},
+	"brkpt":          {classControl, func(*decoder) {}},
+	"pmevent":        {classControl, func(d *decoder) { d.has("mask"); d.constInt() }},
+	"nanosleep":      {classControl, func(d *decoder) { d.src(types["u32"]) }},
+	"griddepcontrol": {classControl, func(d *decoder) { d.must("launch_dependents", "wait") }},
+	"setmaxnreg":     {classControl, setMaxRegisters},
+	"membar":         {classBarrier, memoryBarrier},
+	"fence":          {classBarrier, fence},
+}
+
+func (d *decoder) label() int {
+	o := d.operand()
+	at, ok := d.f.labels[o.name]
+	if o.kind != opName || !ok {
+		d.fail("there is no label %s", o.name)
+	}
+	return at
+}
+
+func branch(d *decoder) {
+	uniform := d.has("uni")
+	target := d.label()
+	d.in.control = func(w *warp, f *fragment) outcome {
+		taken := w.active
+		switch stay := f.mask &^ taken; {
+		case taken == 0:
+			return advance
+		case stay == 0:
+			f.pc = target
+		default:
+			if uniform {
+				w.report(Divergence, taken, "lanes %s take a branch that is marked as uniform and lanes %s do not", laneList(taken), laneList(stay))
+			}
+			f.mask = stay
+			f.pc++
+			w.frags = append(w.frags, fragment{pc: target, mask: taken})
+		}
+		return moved
+	}
+}
+
+// exit ends the active lanes.
+func exit(w *warp, f *fragment) outcome {
+	if w.active == 0 {
+		return advance
+	}
+	w.live &^= w.active
+	f.mask &^= w.active
+	f.pc++
+	w.join()
+	if w.live == 0 {
+		// Barriers of the whole block wait for the living only.
+		for n := range w.block.barriers {
+			w.block.barriers[n].finish(w.block, n)
+		}
+	}
+	return moved
+}
+
+func trap(d *decoder) {
+	d.in.control = func(w *warp, _ *fragment) outcome {
+		if w.active == 0 {
+			return advance
+		}
+		w.report(Trap, w.active, "the kernel stops itself")
+		w.block.stopped = true
+		w.live = 0
+		w.frags = w.frags[:0]
+		return moved
+	}
+}
+
+// setMaxRegisters checks setmaxnreg, which changes no value.
+func setMaxRegisters(d *decoder) {
+	d.must("inc", "dec")
+	if !d.has("sync") || !d.has("aligned") {
+		d.fail("need .sync.aligned")
+	}
+	d.typeOf("u32")
+	if n := d.constInt(); n < 24 || n > 256 || n%8 != 0 {
+		d.fail("%d registers: need a multiple of 8 from 24 to 256", n)
+	}
+	d.aligned(func(*warp) {})
+}
+
+func memoryBarrier(d *decoder) {
+	if level := d.must("cta", "gl", "sys", "proxy"); level == "gl" || level == "sys" {
+		d.synchronises()
+	}
+	d.one("alias")
+}
+
+// fence is a fence of memory: with blocks that execute in program order it
+// changes nothing but what is known of other blocks.
+func fence(d *decoder) {
+	if d.has("proxy") {
+		d.must("alias", "async", "async::generic")
+		d.one("global", "shared::cta", "shared::cluster", "shared")
+		d.one("acquire", "release")
+		d.one("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
+		d.one("cluster", "cta", "gpu", "sys")
+		return
+	}
+	d.has("mbarrier_init")
+	d.one("sc", "acq_rel", "acquire", "release")
+	if scope := d.must("cta", "cluster", "gpu", "sys"); scope == "gpu" || scope == "sys" {
+		d.synchronises()
+	}
+}

@@ -1,0 +1,30 @@
+// Package emu executes PTX on the CPU, and finds what hardware hides.
+//
+// Parse reads a module, Launch runs one of its kernels over Memory and gives a
+// Report: findings (out-of-bounds and misaligned accesses, reads of what was
+// never written, races in shared memory, divergence at warp-wide instructions,
+// deadlocks ...) in terms of the source lines that .loc names, and figures of
+// cost (instructions by class, traffic, sectors, bank conflicts).
+//
+// The package is written from the text of the PTX ISA and knows nothing of the
+// compiler whose output it runs, so that it can be evidence about it.
+//
+// # How it executes
+//
+// Parse turns every instruction into a closure over register rows: a row is the
+// value of one register in the 32 lanes of a warp. Immediates and most special
+// registers are rows too, filled in when a warp starts, so that an instruction
+// never asks what its operands are. A warp is a set of fragments, groups of lanes
+// with one program counter; the fragment with the lowest counter runs first, and
+// fragments that meet join. Warps of a block take turns between barriers; blocks
+// run in parallel.
+//
+// # Numbers
+//
+// Arithmetic is rounded once, as IEEE 754 says, in each rounding mode. NaN results
+// of f32 and narrower types are the canonical NaN. Approximate functions (.approx)
+// are computed in double precision and rounded to nearest, which is within every
+// documented error. The order in which tensor cores add is not documented: mma
+// keeps products exact, adds in double precision from the accumulator on by rising
+// k, and rounds once.
+package emu

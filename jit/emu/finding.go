@@ -1,0 +1,134 @@
+package emu
+
+import (
+	"fmt"
+	"math/bits"
+	"strings"
+	"sync"
+)
+
+// A Kind is a kind of finding.
+type Kind string
+
+// The findings.
+const (
+	OutOfBounds    Kind = "out of bounds"      // an access outside all allocations, or of a space that it is not in
+	Misaligned     Kind = "misaligned"         // an address that is no multiple of the access's size
+	Uninitialised  Kind = "uninitialised"      // a read of memory or a register that was never written
+	SharedRace     Kind = "shared memory race" // two threads, no barrier between them
+	BlockRace      Kind = "block race"         // different blocks wrote one element
+	PendingCopy    Kind = "pending copy"       // a touch of what an asynchronous copy may still write
+	Divergence     Kind = "divergence"         // a warp-wide instruction without all of its lanes
+	BarrierMisuse  Kind = "barrier misuse"     // wrong number, count or mix of barrier instructions
+	Deadlock       Kind = "deadlock"           // nobody can run
+	Runaway        Kind = "runaway"            // more instructions than the launch allows
+	Trap           Kind = "trap"               // the kernel executed trap
+	UndefinedValue Kind = "undefined value"    // an operand for which the ISA defines no result
+)
+
+// A Finding is something wrong with a program that hardware may hide.
+type Finding struct {
+	Kind    Kind
+	Message string
+	// File and Line are the source of the instruction, by .loc; empty and 0 without one.
+	File string
+	Line int
+	// Instruction is the opcode, and PTXLine its line in the module.
+	Instruction string
+	PTXLine     int
+	// Block is where it was found first, Warp the warp in the block and Lanes the lanes in the warp.
+	Block [3]int
+	Warp  int
+	Lanes uint32
+	// Count is how often it was found.
+	Count int
+}
+
+func (f Finding) String() string {
+	at := ""
+	if f.Line > 0 {
+		at = fmt.Sprintf("%s:%d: ", f.File, f.Line)
+	}
+	s := fmt.Sprintf("%s%s: %s (block %d,%d,%d warp %d lanes %s, ptx line %d: %s)", at, f.Kind, f.Message,
+		f.Block[0], f.Block[1], f.Block[2], f.Warp, laneList(f.Lanes), f.PTXLine, f.Instruction)
+	if f.Count > 1 {
+		s += fmt.Sprintf(", %d times", f.Count)
+	}
+	return s
+}
+
+// laneList writes a mask of lanes as ranges: 0-3,7.
+func laneList(mask uint32) string {
+	if mask == 0 {
+		return "none"
+	}
+	var parts []string
+	for mask != 0 {
+		from := bits.TrailingZeros32(mask)
+		n := bits.TrailingZeros32(^(mask >> from))
+		if n == 1 {
+			parts = append(parts, fmt.Sprint(from))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", from, from+n-1))
+		}
+		if from+n >= 32 {
+			break
+		}
+		mask = mask >> (from + n) << (from + n)
+	}
+	return strings.Join(parts, ",")
+}
+
+// findings collects what the blocks of a launch find, each kind once an instruction.
+type findings struct {
+	mu   sync.Mutex
+	list []Finding
+	seen map[findingKey]int
+}
+
+type findingKey struct {
+	kind    Kind
+	ptxLine int
+}
+
+// report notes a finding at the warp's current instruction.
+func (w *warp) report(kind Kind, mask uint32, format string, args ...any) {
+	all := &w.block.launch.findings
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	s := w.in.site
+	key := findingKey{kind, s.ptxLine}
+	if i, ok := all.seen[key]; ok {
+		all.list[i].Count++
+		return
+	}
+	all.seen[key] = len(all.list)
+	all.list = append(all.list, Finding{
+		Kind: kind, Message: fmt.Sprintf(format, args...),
+		File: w.block.launch.entry.module.files[s.file], Line: s.line,
+		Instruction: s.text, PTXLine: s.ptxLine,
+		Block: w.block.place, Warp: w.index, Lanes: mask, Count: 1,
+	})
+}
+
+// whereabouts says where lanes are.
+func (w *warp) whereabouts(mask uint32) string {
+	var parts []string
+	for _, f := range w.frags {
+		if f.mask&mask != 0 {
+			parts = append(parts, w.block.launch.entry.code[f.pc].site.String())
+		}
+	}
+	if parts == nil {
+		return "no instruction"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (s *site) String() string {
+	at := fmt.Sprintf("%s (ptx line %d", s.text, s.ptxLine)
+	if s.line > 0 {
+		at += fmt.Sprintf(", source line %d", s.line)
+	}
+	return at + ")"
+}

@@ -1,0 +1,171 @@
+package emu
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+)
+
+// Options change how a launch runs; the zero value is good.
+type Options struct {
+	// Workers is how many blocks run at once; 0 for one a core.
+	Workers int
+	// MaxSteps is after how many warp instructions a launch counts as running for ever; 0 for 2^34.
+	MaxSteps int64
+	// Profile counts traffic, sectors and bank conflicts by access, which takes time.
+	Profile bool
+}
+
+// Limits of a launch.
+const (
+	maxBlockThreads = 1024
+	maxShared       = 232448 // bytes a block, of sm_90
+	defaultSteps    = 1 << 34
+)
+
+type launch struct {
+	entry       *Entry
+	grid, block [3]int
+	dynamic     int // bytes of dynamic shared memory
+	params      []byte
+	memory      *Memory
+	options     Options
+	variables   map[*variable]uint64 // addresses of .global and .const variables
+	findings    findings
+	steps       atomic.Int64
+	serial      int64
+}
+
+var launches atomic.Int64
+
+// Launch runs a kernel over a grid of blocks, each of block threads with dynamic
+// bytes of dynamic shared memory. params is the parameter space as Entry.Params
+// lays it out. What is wrong with the program is in the report's findings; the
+// error is about the launch itself.
+func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []byte, memory *Memory, options Options) (*Report, error) {
+	e := m.Entries[entry]
+	if e == nil {
+		return nil, fmt.Errorf("the module has no kernel %q", entry)
+	}
+	l := &launch{entry: e, grid: grid, block: block, dynamic: dynamic, params: params, memory: memory, options: options}
+	if err := l.check(); err != nil {
+		return nil, fmt.Errorf("launching %s: %w", entry, err)
+	}
+	if l.options.MaxSteps == 0 {
+		l.options.MaxSteps = defaultSteps
+	}
+	l.serial = launches.Add(1)
+	l.findings.seen = map[findingKey]int{}
+	memory.begin()
+	release, err := l.place(m)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+
+	blocks := grid[0] * grid[1] * grid[2]
+	workers := options.Workers
+	if workers < 1 {
+		workers = runtime.GOMAXPROCS(0)
+	}
+	report := &Report{Blocks: blocks, Threads: block[0] * block[1] * block[2], Registers: e.Registers}
+	counts := make([]siteCount, len(e.code))
+	var next atomic.Int64
+	var mu sync.Mutex
+	var group sync.WaitGroup
+	for range min(workers, blocks) {
+		group.Go(func() {
+			b := newBlock(l)
+			for {
+				id := int(next.Add(1)) - 1
+				if id >= blocks {
+					break
+				}
+				b.start(id)
+				b.run()
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			for i := range counts {
+				counts[i].add(&b.counts[i])
+			}
+			report.Shared = len(b.shared.data)
+		})
+	}
+	group.Wait()
+	report.fill(e, counts)
+	report.Findings = l.findings.list
+	slices.SortStableFunc(report.Findings, func(a, b Finding) int { return a.PTXLine - b.PTXLine })
+	return report, nil
+}
+
+func (l *launch) check() error {
+	e := l.entry
+	blocks := 1
+	for i := range 3 {
+		if l.grid[i] < 1 || l.grid[i] > 1<<31-1 || l.block[i] < 1 {
+			return fmt.Errorf("the grid is %v and the block %v, each needs at least 1", l.grid, l.block)
+		}
+		if blocks *= l.grid[i]; blocks > 1<<40 {
+			return fmt.Errorf("the grid has more than %d blocks", 1<<40)
+		}
+	}
+	threads := l.block[0] * l.block[1] * l.block[2]
+	if threads > maxBlockThreads || max(l.block[0], l.block[1], l.block[2]) > maxBlockThreads {
+		return fmt.Errorf("%d threads a block, at most %d are possible", threads, maxBlockThreads)
+	}
+	if most := e.MaxThreads[0] * e.MaxThreads[1] * e.MaxThreads[2]; most > 0 && threads > most {
+		return fmt.Errorf("%d threads a block, and .maxntid allows %d", threads, most)
+	}
+	if e.Threads[0] > 0 && l.block != e.Threads {
+		return fmt.Errorf("the block is %v, and .reqntid demands %v", l.block, e.Threads)
+	}
+	if l.dynamic < 0 || e.dynamic+l.dynamic > maxShared {
+		return fmt.Errorf("%d bytes of shared memory, at most %d are possible", e.dynamic+l.dynamic, maxShared)
+	}
+	if len(l.params) != e.ParamSize {
+		return fmt.Errorf("%d bytes of parameters, need %d", len(l.params), e.ParamSize)
+	}
+	return nil
+}
+
+// place gives the module's variables addresses for the launch.
+func (l *launch) place(m *Module) (release func(), err error) {
+	l.variables = map[*variable]uint64{}
+	for _, v := range m.globals {
+		at, err := l.memory.Alloc(int64(v.size))
+		if err != nil {
+			return nil, err
+		}
+		if err := l.memory.Write(at, v.data); err != nil {
+			return nil, err
+		}
+		l.variables[v] = at
+	}
+	return func() {
+		for _, at := range l.variables {
+			l.memory.Free(at)
+		}
+	}, nil
+}
+
+// spend counts instructions and tells whether they are too many.
+func (l *launch) spend(n int) bool { return l.steps.Add(int64(n)) > l.options.MaxSteps }
+
+// registerName is the name of a row, for a person.
+func (e *Entry) registerName(r row) string {
+	if name, ok := e.names[registerKey{false, int(r)}]; ok {
+		return name
+	}
+	return "row " + strconv.Itoa(int(r))
+}
+
+func (e *Entry) predName(p predRow) string { return e.names[registerKey{true, int(p)}] }
+
+type registerKey struct {
+	pred  bool
+	index int
+}

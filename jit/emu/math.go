@@ -1,0 +1,72 @@
+package emu
+
+import "math"
+
+// mathOps are roots, reciprocals and the approximate functions.
+var mathOps = map[string]operation{
+	"rcp":   {classSpecial, reciprocal},
+	"sqrt":  {classSpecial, squareRoot},
+	"rsqrt": {classSpecial, approximate(func(a float64) float64 { return 1 / math.Sqrt(a) })},
+	"sin":   {classSpecial, approximate(math.Sin)},
+	"cos":   {classSpecial, approximate(math.Cos)},
+	"lg2":   {classSpecial, approximate(math.Log2)},
+	"ex2":   {classSpecial, approximate(math.Exp2)},
+	"tanh":  {classSpecial, approximate(math.Tanh)},
+}
+
+// approximate is a function, computed in double precision and rounded
+// to nearest: the ISA gives an error bound, and the nearest value is within it.
+func approximate(f func(float64) float64) func(*decoder) {
+	return func(d *decoder) {
+		if !d.has("approx") {
+			d.fail("need .approx")
+		}
+		s := d.floatStyle()
+		dst, a := d.dst(s.t), d.src(s.t)
+		d.map3(dst, a, a, a, s.lanewise(func(a, _, _ uint64) uint64 { return s.out(f(s.in(a))) }))
+	}
+}
+
+func reciprocal(d *decoder) {
+	if d.has("approx") {
+		s := d.floatStyle()
+		dst, a := d.dst(s.t), d.src(s.t)
+		if s.t.bits == 64 { // a gross one: 20 bits of the mantissa in and out
+			d.map1(dst, a, func(a uint64) uint64 {
+				v := math.Float64frombits(a &^ 0xffffffff)
+				if v != v {
+					return 0x7fffffff00000000
+				}
+				if a>>52&0x7ff == 0 {
+					v = math.Copysign(0, v)
+				}
+				r := 1 / v
+				if math.Abs(r) < 0x1p-1022 {
+					r = math.Copysign(0, r)
+				}
+				return math.Float64bits(r) &^ 0xffffffff
+			})
+			return
+		}
+		d.map1(dst, a, func(a uint64) uint64 { return s.out(divOdd(1, s.in(a))) })
+		return
+	}
+	s := d.floatStyle()
+	dst, a := d.dst(s.t), d.src(s.t)
+	if s.t.bits == 64 {
+		d.map1(dst, a, func(a uint64) uint64 { return s.out(div64(1, s.in(a), s.mode)) })
+		return
+	}
+	d.map1(dst, a, func(a uint64) uint64 { return s.out(divOdd(1, s.in(a))) })
+}
+
+func squareRoot(d *decoder) {
+	d.has("approx")
+	s := d.floatStyle()
+	dst, a := d.dst(s.t), d.src(s.t)
+	if s.t.bits == 64 {
+		d.map1(dst, a, func(a uint64) uint64 { return s.out(sqrt64(s.in(a), s.mode)) })
+		return
+	}
+	d.map1(dst, a, func(a uint64) uint64 { return s.out(sqrtOdd(s.in(a))) })
+}

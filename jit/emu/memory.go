@@ -1,0 +1,199 @@
+package emu
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"sync"
+	"sync/atomic"
+)
+
+// Memory is the global memory of an emulated device. Allocations lie apart, so
+// that an access past the end of one does not meet the next. It is safe for
+// concurrent use, as far as accesses do not touch the same bytes.
+type Memory struct {
+	mu   sync.RWMutex
+	list []*allocation // by address
+	next uint64
+	// atomics orders atomic operations and accesses that synchronise.
+	atomics sync.Mutex
+}
+
+// junk fills memory that nobody has written.
+const junk = 0xd5
+
+const (
+	globalBase      = 0x1000_0000_0000
+	allocationAlign = 256     // as the driver's
+	allocationGap   = 1 << 16 // between allocations
+)
+
+// Windows of the generic address space; what is in none is global.
+const (
+	sharedWindow = 0x7f00_0000_0000
+	localWindow  = 0x7e00_0000_0000
+	paramWindow  = 0x7d00_0000_0000
+	windowSize   = 1 << 32
+)
+
+type allocation struct {
+	base   uint64
+	data   []byte
+	filled []byte // 1 where written
+	// writers, by page, hold the number of the block, plus one, that wrote a byte in the present launch.
+	writers []atomic.Pointer[writerPage]
+}
+
+const writerPageSize = 4096
+
+type writerPage [writerPageSize]uint32
+
+// NewMemory gives memory without allocations.
+func NewMemory() *Memory { return &Memory{next: globalBase} }
+
+// Alloc gives the address of n bytes with undefined contents, a multiple of 256.
+func (m *Memory) Alloc(n int64) (uint64, error) {
+	if n < 0 || n > 1<<40 {
+		return 0, fmt.Errorf("cannot allocate %d bytes", n)
+	}
+	a := &allocation{
+		data: make([]byte, n), filled: make([]byte, n),
+		writers: make([]atomic.Pointer[writerPage], (n+writerPageSize-1)/writerPageSize),
+	}
+	for i := range a.data {
+		a.data[i] = junk
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a.base = m.next
+	m.next += (uint64(n)+allocationGap)/allocationAlign*allocationAlign + allocationAlign
+	m.list = append(m.list, a)
+	return a.base, nil
+}
+
+// Free takes back what Alloc gave; later accesses are out of bounds.
+func (m *Memory) Free(address uint64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.list = slices.DeleteFunc(slices.Clone(m.list), func(a *allocation) bool { return a.base == address })
+}
+
+// find gives the allocation that holds an address, nil when none does.
+func (m *Memory) find(address uint64) *allocation {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	i := sort.Search(len(m.list), func(i int) bool { return m.list[i].base > address }) - 1
+	if i < 0 || address-m.list[i].base >= uint64(len(m.list[i].data)) {
+		return nil
+	}
+	return m.list[i]
+}
+
+// span gives n bytes from an address on.
+func (m *Memory) span(address uint64, n int) (*allocation, int, error) {
+	a := m.find(address)
+	if a == nil {
+		if n == 0 {
+			return &allocation{}, 0, nil
+		}
+		return nil, 0, fmt.Errorf("address %#x is in no allocation", address)
+	}
+	at := int(address - a.base)
+	if at+n > len(a.data) {
+		return nil, 0, fmt.Errorf("%d bytes at %#x end %d bytes past their allocation of %d bytes", n, address, at+n-len(a.data), len(a.data))
+	}
+	return a, at, nil
+}
+
+// Write copies data to an address.
+func (m *Memory) Write(address uint64, data []byte) error {
+	a, at, err := m.span(address, len(data))
+	if err != nil {
+		return err
+	}
+	copy(a.data[at:], data)
+	fill(a.filled[at : at+len(data)])
+	return nil
+}
+
+// Read copies from an address; bytes that nobody has written come as junk.
+func (m *Memory) Read(data []byte, address uint64) error {
+	a, at, err := m.span(address, len(data))
+	if err != nil {
+		return err
+	}
+	copy(data, a.data[at:])
+	return nil
+}
+
+// Written gives how many of the n bytes from an address on were written.
+func (m *Memory) Written(address uint64, n int) (int, error) {
+	a, at, err := m.span(address, n)
+	if err != nil {
+		return 0, err
+	}
+	sum := 0
+	for _, f := range a.filled[at : at+n] {
+		sum += int(f)
+	}
+	return sum, nil
+}
+
+func fill(b []byte) {
+	for i := range b {
+		b[i] = 1
+	}
+}
+
+// describe says where an address lies, for a person.
+func (m *Memory) describe(address uint64) string {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	i := sort.Search(len(m.list), func(i int) bool { return m.list[i].base > address }) - 1
+	switch {
+	case i >= 0 && address-m.list[i].base < 1<<30:
+		a := m.list[i]
+		return fmt.Sprintf("byte %d of allocation %d, which has %d", address-a.base, i, len(a.data))
+	case i+1 < len(m.list) && m.list[i+1].base-address < 1<<30:
+		return fmt.Sprintf("%d bytes before allocation %d", m.list[i+1].base-address, i+1)
+	}
+	return "in no allocation"
+}
+
+// begin starts a launch: nobody has written anything in it.
+func (m *Memory) begin() {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	for _, a := range m.list {
+		for i := range a.writers {
+			a.writers[i].Store(nil)
+		}
+	}
+}
+
+// page gives the writers of a page.
+func (a *allocation) page(i int) *writerPage {
+	if p := a.writers[i].Load(); p != nil {
+		return p
+	}
+	a.writers[i].CompareAndSwap(nil, new(writerPage))
+	return a.writers[i].Load()
+}
+
+// noteWriter remembers that a block wrote n bytes, and gives another block that
+// wrote one of them, or -1.
+func (a *allocation) noteWriter(block, at, n int) int {
+	other := -1
+	for n > 0 {
+		p, from := a.page(at/writerPageSize), at%writerPageSize
+		run := min(n, writerPageSize-from)
+		for i := from; i < from+run; i++ {
+			// Two blocks may come here at once: the swap tells each who was before.
+			if was := atomic.SwapUint32(&p[i], uint32(block+1)); was != 0 && int(was) != block+1 {
+				other = int(was) - 1
+			}
+		}
+		at, n = at+run, n-run
+	}
+	return other
+}

@@ -1,0 +1,218 @@
+package emu
+
+import (
+	"fmt"
+	"math"
+)
+
+// A fragmentLayout says where element i of a lane's fragment lies in its matrix.
+// With g = lane/4 and t = lane%4.
+type fragmentLayout func(g, t, i int) (row, col int)
+
+// An mmaShape is a shape of mma for element types of one width: m is 8 or 16, n is 8.
+type mmaShape struct {
+	m, k    int
+	a, b, c fragmentLayout
+}
+
+// Accumulators of all shapes: two neighbours in row g, then two in row g+8.
+func accumulatorLayout(g, t, i int) (row, col int) { return g + i/2*8, 2*t + i%2 }
+
+// The layouts of A and B for elements held p to a 32-bit register (f16: 2, 8 bits:
+// 4, tf32: 1): a register is p neighbours along k; the registers of A are rows g
+// and g+8, then the same p*4 further along k.
+func aLayout(p int) fragmentLayout {
+	return func(g, t, i int) (row, col int) {
+		register := i / p
+		return g + register%2*8, t*p + i%p + register/2*4*p
+	}
+}
+
+func bLayout(p int) fragmentLayout {
+	return func(g, t, i int) (row, col int) { return t*p + i%p + i/p*4*p, g }
+}
+
+// Shapes with m = 8 have no rows g+8.
+func aLayout8(p int) fragmentLayout {
+	return func(g, t, i int) (row, col int) { return g, t*p + i }
+}
+
+// The f64 shapes hold one element a register.
+func aLayout64(g, t, i int) (row, col int) { return g + i%2*8, t + i/2*4 }
+
+// mmaShapes are the shapes by name and by the width of the elements of A in bits.
+var mmaShapes = map[string]map[int]mmaShape{
+	"m8n8k4":   {64: {8, 4, aLayout8(1), bLayout(1), accumulatorLayout}},
+	"m16n8k4":  {32: {16, 4, aLayout(1), bLayout(1), accumulatorLayout}, 64: {16, 4, aLayout64, bLayout(1), accumulatorLayout}},
+	"m16n8k8":  {16: {16, 8, aLayout(2), bLayout(2), accumulatorLayout}, 32: {16, 8, aLayout(1), bLayout(1), accumulatorLayout}, 64: {16, 8, aLayout64, bLayout(1), accumulatorLayout}},
+	"m16n8k16": {16: {16, 16, aLayout(2), bLayout(2), accumulatorLayout}, 8: {16, 16, aLayout(4), bLayout(4), accumulatorLayout}, 64: {16, 16, aLayout64, bLayout(1), accumulatorLayout}},
+	"m16n8k32": {8: {16, 32, aLayout(4), bLayout(4), accumulatorLayout}},
+	"m8n8k16":  {8: {8, 16, aLayout8(4), bLayout(4), accumulatorLayout}},
+}
+
+// A fragmentPart finds the elements of one register of a fragment: where element e of lane l lies in the matrix, by rows.
+type fragmentPart struct {
+	reg row
+	at  [][warpSize]int // by element
+}
+
+// parts prepares the registers of a fragment; width is the number of columns of the matrix in memory.
+func parts(regs []row, perRegister, width int, l fragmentLayout) []fragmentPart {
+	out := make([]fragmentPart, len(regs))
+	for r, reg := range regs {
+		out[r] = fragmentPart{reg, make([][warpSize]int, perRegister)}
+		for e := range perRegister {
+			for lane := range warpSize {
+				i, j := l(lane/4, lane%4, r*perRegister+e)
+				out[r].at[e][lane] = i*width + j
+			}
+		}
+	}
+	return out
+}
+
+const (
+	mmaN    = 8
+	mostMMA = 16 * 32
+)
+
+// gather reads a fragment into a matrix.
+func gather(w *warp, fragment []fragmentPart, bits int, value func(uint64) float64, into *[mostMMA]float64) {
+	mask := widthMask(bits)
+	for i := range fragment {
+		p := &fragment[i]
+		regs := &w.regs[p.reg]
+		for e := range p.at {
+			at := &p.at[e]
+			for lane, v := range regs {
+				into[at[lane]&(mostMMA-1)] = value(v >> (e * bits) & mask)
+			}
+		}
+	}
+}
+
+// multiplyMatrices is mma.sync.
+func multiplyMatrices(d *decoder) {
+	if !d.has("sync") || !d.has("aligned") {
+		d.fail("need .sync.aligned")
+	}
+	name := d.must("m8n8k4", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "m8n8k16")
+	if !d.has("row") || !d.has("col") {
+		d.fail("need .row.col")
+	}
+	saturate := d.has("satfinite")
+	dt := d.typeOf("f16", "f32", "s32", "f64")
+	at := d.typeOf("f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8", "f64")
+	bt := d.typeOf(at.name, map[string]string{"u8": "s8", "s8": "u8", "e4m3": "e5m2", "e5m2": "e4m3"}[at.name])
+	ct := d.typeOf(dt.name)
+	if err := mmaTypes(dt, at); err != nil || saturate && dt.name != "s32" {
+		d.fail("types .%s and .%s do not go together", dt.name, at.name)
+	}
+	mode, _ := d.rounding("rn", "rz", "rm", "rp")
+	shape, ok := mmaShapes[name][at.bits]
+	if !ok {
+		d.fail("shape .%s does not go with type .%s", name, at.name)
+	}
+
+	word := types["b32"]
+	if at.bits == 64 {
+		word = types["b64"]
+	}
+	per := word.bits / at.bits // elements of A and B in a register
+	accWord, accPer := types["b32"], 1
+	switch dt.name {
+	case "f64":
+		accWord = types["b64"]
+	case "f16":
+		accPer = 2
+	}
+	accumulators := shape.m * mmaN / warpSize / accPer
+	dsts := d.dests(accumulators, accWord, false)
+	a := parts(d.sources(shape.m*shape.k/warpSize/per, word), per, shape.k, shape.a)
+	b := parts(d.sources(shape.k*mmaN/warpSize/per, word), per, mmaN, shape.b)
+	c := parts(d.sources(accumulators, accWord), accPer, mmaN, shape.c)
+	valueA, valueB, valueC := reader(at), reader(bt), reader(ct)
+	finish := mmaResult(dt, saturate)
+	d.aligned(func(w *warp) {
+		var x, y, z [mostMMA]float64
+		gather(w, a, at.bits, valueA, &x)
+		gather(w, b, bt.bits, valueB, &y)
+		gather(w, c, accWord.bits/accPer, valueC, &z)
+		if at.bits == 64 {
+			for i := range shape.m {
+				for j := range mmaN {
+					s := z[i*mmaN+j]
+					for k := range shape.k {
+						s = fma64(x[i*shape.k+k], y[k*mmaN+j], s, mode)
+					}
+					z[i*mmaN+j] = s
+				}
+			}
+		} else {
+			for i := range shape.m {
+				sums := (*[mmaN]float64)(z[i*mmaN:])
+				for k := range shape.k {
+					f, col := x[i*shape.k+k], (*[mmaN]float64)(y[k*mmaN:])
+					for j, v := range col {
+						sums[j] += f * v
+					}
+				}
+			}
+		}
+		for r := range dsts {
+			out := w.out(dsts[r])
+			for lane := range out {
+				v := finish(z[c[r].at[0][lane]])
+				if accPer == 2 {
+					v |= finish(z[c[r].at[1][lane]]) << 16
+				}
+				out[lane] = v
+			}
+		}
+	})
+}
+
+// mmaTypes checks that results of type d go with factors of type a.
+func mmaTypes(d, a dtype) error {
+	ok := false
+	switch d.name {
+	case "f64":
+		ok = a.name == "f64"
+	case "s32":
+		ok = a.isInt()
+	case "f16":
+		ok = a.name == "f16" || a.bits == 8 && a.isFloat()
+	case "f32":
+		ok = a.isFloat() && a.bits < 64
+	}
+	if !ok {
+		return fmt.Errorf("a product of .%s cannot be .%s", a.name, d.name)
+	}
+	return nil
+}
+
+// reader gives the number that an element stands for. Sums of integers stay below 2^53, where float64 is exact.
+func reader(t dtype) func(uint64) float64 {
+	if t.isFloat() {
+		f := t.format
+		if f == &bf16 {
+			return func(v uint64) float64 { return float64(math.Float32frombits(uint32(v) << 16)) }
+		}
+		return f.value
+	}
+	return func(v uint64) float64 { return float64(t.read(v)) }
+}
+
+// mmaResult turns a sum into the bits of an accumulator.
+func mmaResult(t dtype, saturate bool) func(float64) uint64 {
+	switch {
+	case t.name == "f32":
+		return func(v float64) uint64 { return bits32(float32(v)) }
+	case t.isFloat():
+		f := t.format
+		return func(v float64) uint64 { return f.round(v, nearestEven, false) }
+	case saturate:
+		return func(v float64) uint64 { return saturate32(int64(v)) & 0xffffffff }
+	}
+	return func(v float64) uint64 { return uint64(uint32(int64(v))) }
+}

@@ -1,0 +1,221 @@
+package emu
+
+import "math/bits"
+
+// warpOps exchange values between the lanes of a warp.
+var warpOps = map[string]operation{
+	"shfl":       {classWarp, shuffle},
+	"vote":       {classWarp, vote},
+	"match":      {classWarp, match},
+	"redux":      {classWarp, reduce},
+	"activemask": {classWarp, activeMask},
+	"elect":      {classWarp, elect},
+}
+
+func (d *decoder) sync() {
+	if !d.has("sync") {
+		d.fail("need .sync")
+	}
+}
+
+func shuffle(d *decoder) {
+	d.sync()
+	mode := d.must("up", "down", "bfly", "idx")
+	b32 := d.typeOf("b32")
+	o, second, both := d.pair()
+	dst, p := d.destination(o, b32, false), noPred
+	if both {
+		p = d.predDestination(second)
+	}
+	a, b, c, mask := d.src(b32), d.src(b32), d.src(b32), d.src(b32)
+	d.collective(mask, func(w *warp, members uint32) {
+		from := w.regs[a]
+		var result lanes
+		var valid, absent uint32
+		for m := w.active; m != 0; m &= m - 1 {
+			lane := first(m)
+			bval, cval, seg := int(w.regs[b][lane]&31), int(w.regs[c][lane]&31), int(w.regs[c][lane]>>8&31)
+			low := lane & seg
+			limit := low | cval&^seg
+			j, ok := lane, false
+			switch mode {
+			case "up":
+				j = lane - bval
+				ok = j >= limit
+			case "down":
+				j = lane + bval
+				ok = j <= limit
+			case "bfly":
+				j = lane ^ bval
+				ok = j <= limit
+			case "idx":
+				j = low | bval&^seg
+				ok = j <= limit
+			}
+			if ok {
+				valid |= 1 << lane
+			} else {
+				j = lane
+			}
+			if members>>j&1 == 0 && j != lane {
+				absent |= 1 << lane
+			}
+			result[lane] = from[j&31]
+		}
+		if absent != 0 {
+			w.report(Divergence, absent, "shuffles from lanes that do not execute the instruction")
+		}
+		w.copyActive(dst, &result)
+		w.setPred(p, valid)
+	})
+}
+
+func vote(d *decoder) {
+	d.sync()
+	mode := d.must("all", "any", "uni", "ballot")
+	var dst dest
+	p := noPred
+	if mode == "ballot" {
+		dst = d.dst(d.typeOf("b32"))
+	} else {
+		d.typeOf("pred")
+		p = d.predDst()
+	}
+	a, mask := d.pred(), d.src(types["b32"])
+	d.collective(mask, func(w *warp, members uint32) {
+		v := a.get(w) & members
+		if mode == "ballot" {
+			w.broadcast(dst, uint64(v))
+			return
+		}
+		is := mode == "all" && v == members || mode == "any" && v != 0 || mode == "uni" && (v == 0 || v == members)
+		w.setPred(p, -uint32(truth(is)))
+	})
+}
+
+func truth(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// broadcast writes one value in all active lanes.
+func (w *warp) broadcast(dst dest, v uint64) {
+	out := w.out(dst)
+	for m := w.active; m != 0; m &= m - 1 {
+		out[first(m)&31] = v & dst.mask
+	}
+}
+
+func match(d *decoder) {
+	all := d.must("any", "all") == "all"
+	d.sync()
+	t := d.typeOf("b32", "b64")
+	o, second, both := d.pair()
+	dst, p := d.destination(o, types["b32"], false), noPred
+	if both {
+		if !all {
+			d.fail("only .all has a predicate")
+		}
+		p = d.predDestination(second)
+	}
+	a, mask := d.src(t), d.src(types["b32"])
+	d.collective(mask, func(w *warp, members uint32) {
+		var result lanes
+		same := true
+		for m := members; m != 0; m &= m - 1 {
+			i := first(m)
+			for n := members; n != 0; n &= n - 1 {
+				if j := first(n); w.regs[a][j] == w.regs[a][i] {
+					result[i] |= 1 << j
+				}
+			}
+			same = same && uint32(result[i]) == members
+		}
+		if all && !same {
+			result = lanes{}
+		}
+		w.copyActive(dst, &result)
+		w.setPred(p, -uint32(truth(same)))
+	})
+}
+
+func reduce(d *decoder) {
+	d.sync()
+	op := d.must("add", "min", "max", "and", "or", "xor")
+	t := d.typeOf("u32", "s32", "b32")
+	if bitwise := op == "and" || op == "or" || op == "xor"; bitwise != (t.kind == kindBits) {
+		d.fail(".%s does not go with type .%s", op, t.name)
+	}
+	dst, a, mask := d.dst(t), d.src(t), d.src(types["b32"])
+	f := combiners[op]
+	d.collective(mask, func(w *warp, members uint32) {
+		v := w.regs[a][first(members)]
+		for m := members & (members - 1); m != 0; m &= m - 1 {
+			v = f(t, v, w.regs[a][first(m)])
+		}
+		w.broadcast(dst, v)
+	})
+}
+
+// combiners are the integer operations of redux and atomics.
+var combiners = map[string]func(t dtype, a, b uint64) uint64{
+	"add": func(t dtype, a, b uint64) uint64 { return (a + b) & t.mask() },
+	"and": func(t dtype, a, b uint64) uint64 { return a & b },
+	"or":  func(t dtype, a, b uint64) uint64 { return a | b },
+	"xor": func(t dtype, a, b uint64) uint64 { return a ^ b },
+	"min": func(t dtype, a, b uint64) uint64 {
+		if t.below(b, a) {
+			return b
+		}
+		return a
+	},
+	"max": func(t dtype, a, b uint64) uint64 {
+		if t.below(a, b) {
+			return b
+		}
+		return a
+	},
+	"inc": func(t dtype, a, b uint64) uint64 {
+		if a >= b {
+			return 0
+		}
+		return a + 1
+	},
+	"dec": func(t dtype, a, b uint64) uint64 {
+		if a == 0 || a > b {
+			return b
+		}
+		return a - 1
+	},
+	"exch": func(t dtype, a, b uint64) uint64 { return b },
+}
+
+// below compares integers of the type.
+func (t dtype) below(a, b uint64) bool {
+	if t.kind == kindSigned {
+		return t.read(a) < t.read(b)
+	}
+	return a&t.mask() < b&t.mask()
+}
+
+func activeMask(d *decoder) {
+	dst := d.dst(d.typeOf("b32"))
+	d.in.run = func(w *warp) { w.broadcast(dst, uint64(w.active)) }
+}
+
+func elect(d *decoder) {
+	d.sync()
+	o, second, both := d.pair()
+	if !both {
+		d.fail("need d|p")
+	}
+	dst, p := d.destination(o, types["b32"], false), d.predDestination(second)
+	mask := d.src(types["b32"])
+	d.collective(mask, func(w *warp, members uint32) {
+		leader := bits.TrailingZeros32(members)
+		w.broadcast(dst, uint64(leader))
+		w.setPred(p, 1<<leader)
+	})
+}
