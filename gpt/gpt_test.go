@@ -120,7 +120,18 @@ func TestGreedyIsTheOracles(t *testing.T) {
 	}
 }
 
-// TestLogitsAreTheOracles expects every logit of every position within 1e-4.
+// logitBound is how far a logit may be from the oracle's: 1e-4 in f32. Of an f32
+// product tf32x3 drops what the two low parts round away, 2^-22 each, and their
+// product, 2^-22 again: 3 * 2^-22 is 12 unit roundoffs of f32 beside the one that
+// f32 itself has.
+func logitBound(precision string) float64 {
+	if precision == "tf32x3" {
+		return 13 * 1e-4
+	}
+	return 1e-4
+}
+
+// TestLogitsAreTheOracles expects every logit of every position within logitBound.
 func TestLogitsAreTheOracles(t *testing.T) {
 	for _, name := range checkpoints {
 		for _, precision := range exactPrecisions(t) {
@@ -132,7 +143,7 @@ func TestLogitsAreTheOracles(t *testing.T) {
 					require.Len(t, got, len(o.logits))
 					largest, _ := difference(got, o.logits)
 					t.Logf("largest difference of a logit: %.2g", largest)
-					assert.LessOrEqual(t, largest, 1e-4)
+					assert.LessOrEqual(t, largest, logitBound(precision))
 				})
 			}
 		}
