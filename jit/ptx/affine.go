@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"math"
+
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -54,32 +56,35 @@ func (f affine) plus(g affine) affine {
 }
 
 // affineOf reads an index expression; false when it is not affine (a gather).
-func affineOf(v *ir.Value) (affine, bool) {
+func affineOf(v *ir.Value) (affine, bool) { return affineWithin(v, 8) }
+
+// affineWithin looks depth operations deep.
+func affineWithin(v *ir.Value, depth int) (affine, bool) {
 	op := v.Def
 	if op != nil && op.Code == lang.OpConst {
 		return affine{offset: op.Const.Int}, true
 	}
 	if v.Type.IsScalar() {
-		if op != nil && (op.Code == lang.OpAdd || op.Code == lang.OpSub) {
-			if f, ok := affineSum(op); ok && len(f.scalars) < 4 {
+		if op != nil && depth > 0 && (op.Code == lang.OpAdd || op.Code == lang.OpSub) {
+			if f, ok := affineSum(op, depth); ok && len(f.scalars) < 4 {
 				return f, true
 			}
 		}
 		return affine{scalars: []scalarTerm{{v, 1}}}, true
 	}
-	if op == nil {
+	if op == nil || depth == 0 {
 		return affine{}, false
 	}
 	switch op.Code {
 	case lang.OpIndex:
 		return affine{terms: []axisTerm{{op.Axis, 1}}}, true
 	case lang.OpFull:
-		return affineOf(op.Args[0])
+		return affineWithin(op.Args[0], depth-1)
 	case lang.OpAdd, lang.OpSub:
-		return affineSum(op)
+		return affineSum(op, depth)
 	case lang.OpMul:
-		f, ok1 := affineOf(op.Args[0])
-		g, ok2 := affineOf(op.Args[1])
+		f, ok1 := affineWithin(op.Args[0], depth-1)
+		g, ok2 := affineWithin(op.Args[1], depth-1)
 		if !ok1 || !ok2 {
 			return affine{}, false
 		}
@@ -92,15 +97,15 @@ func affineOf(v *ir.Value) (affine, bool) {
 		return f.scaled(g.offset), true
 	case lang.OpCast:
 		if op.Args[0].Type.DType == lang.I32 && v.Type.DType == lang.I64 {
-			return affineOf(op.Args[0])
+			return affineWithin(op.Args[0], depth-1)
 		}
 	}
 	return affine{}, false
 }
 
-func affineSum(op *ir.Op) (affine, bool) {
-	f, ok1 := affineOf(op.Args[0])
-	g, ok2 := affineOf(op.Args[1])
+func affineSum(op *ir.Op, depth int) (affine, bool) {
+	f, ok1 := affineWithin(op.Args[0], depth-1)
+	g, ok2 := affineWithin(op.Args[1], depth-1)
 	if !ok1 || !ok2 {
 		return affine{}, false
 	}
@@ -108,4 +113,33 @@ func affineSum(op *ir.Op) (affine, bool) {
 		g = g.scaled(-1)
 	}
 	return f.plus(g), true
+}
+
+// fits reports an expression whose value, where it does not fit 32 bits, does not
+// wrap around to a number from 0 on either: comparing the low 32 bits with a size
+// then says whether the exact value is inside.
+func (f affine) fits() bool {
+	lo, hi := f.offset, f.offset
+	widen := func(coef, least, most int64) {
+		if coef < 0 {
+			least, most = most, least
+		}
+		lo, hi = lo+coef*least, hi+coef*most
+	}
+	for _, t := range f.terms {
+		most := int64(math.MaxInt32)
+		if t.axis.Kind == ir.Whole {
+			most = t.axis.Lo + t.axis.Len
+		} else if t.axis.Dim != nil && t.axis.Dim.Known() {
+			most = t.axis.Dim.Value + t.axis.Extent // padding counts positions beyond the dimension
+		}
+		widen(t.coef, 0, most)
+	}
+	for _, s := range f.scalars {
+		if s.value.Type.DType.Bits() == 64 {
+			return true // compared in 64 bits
+		}
+		widen(s.coef, math.MinInt32, math.MaxInt32)
+	}
+	return lo >= math.MinInt32 && hi < 1<<32
 }

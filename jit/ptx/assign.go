@@ -222,6 +222,22 @@ func (k *kernel) cheap(v *ir.Value) bool { return k.price(v, false) <= 4 }
 // price is how many instructions an element of v costs to compute again, loads
 // included when the caller allows them; unaffordable when it cannot be.
 func (k *kernel) price(v *ir.Value, loads bool) int {
+	key := priced{v, loads}
+	if p, ok := k.prices[key]; ok {
+		return p
+	}
+	p := k.priceOf(v, loads)
+	k.prices[key] = p
+	return p
+}
+
+// priced is a question to price.
+type priced struct {
+	v     *ir.Value
+	loads bool
+}
+
+func (k *kernel) priceOf(v *ir.Value, loads bool) int {
 	const unaffordable = 1000
 	op := v.Def
 	if op == nil || len(op.Results) != 1 {

@@ -260,6 +260,15 @@ func multipleOf(n int64) int64 {
 
 // multiple is a number known to divide an integer scalar.
 func (k *kernel) multiple(v *ir.Value) int64 {
+	m, ok := k.multiples[v]
+	if !ok {
+		m = k.multipleOf(v)
+		k.multiples[v] = m
+	}
+	return m
+}
+
+func (k *kernel) multipleOf(v *ir.Value) int64 {
 	op := v.Def
 	if op == nil {
 		for a, loops := range k.loops {

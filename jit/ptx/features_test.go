@@ -437,6 +437,24 @@ body:
   %11 = mul %9, %10 : i32{i}
   store %z[%0] = %11
 }`, plan.Plan{Extents: map[string]int64{"i": 3}, Warps: 2}, map[string]int64{"M": 7}, 0, 0},
+	{"an index that wraps around", `kernel @wraps {
+  dim M = ?
+  dim N = 16
+  tensor %x : in f32[N] align 16
+  tensor %y : out f32[M] align 16
+  axis i : grid M by BM = ?
+body:
+  %0 = index i : i32{i}
+  %1 = const 1073741824 : i32
+  %2 = mul %0, %1 : i32{i}
+  %3 = const 0.5 : f32
+  %4 = load %x[?%2] else %3 : f32{i}
+  %5 = const -2147483645 : i32
+  %6 = sub %5, %0 : i32{i}
+  %7 = load %x[?%6] else %3 : f32{i}
+  %8 = add %4, %7 : f32{i}
+  store %y[%0] = %8
+}`, plan.Plan{Extents: map[string]int64{"i": 32}, Warps: 1}, map[string]int64{"M": 40}, 0, 0},
 	{"64-bit gather", `kernel @gather64 {
   dim M = ?
   dim V = ?

@@ -16,9 +16,12 @@ type kernel struct {
 	a      *asm
 	warps  int
 
-	uses  map[*ir.Value][]use
-	loops map[*ir.Axis][]*ir.Op
-	home  map[*ir.Value]layout
+	uses map[*ir.Value][]use
+	// prices and multiples remember what is asked of a value again and again.
+	prices    map[priced]int
+	multiples map[*ir.Value]int64
+	loops     map[*ir.Axis][]*ir.Op
+	home      map[*ir.Value]layout
 	// products are the contractions, with their layouts.
 	products map[*ir.Op]*contraction
 
@@ -58,6 +61,7 @@ type scope struct {
 func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 	k := &kernel{
 		f: f, plan: p, target: t, a: newAsm(t.Arch), warps: p.Warps,
+		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{},
 		written:  map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{},

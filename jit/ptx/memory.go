@@ -36,6 +36,10 @@ func (k *kernel) access(op *ir.Op) []dimAccess {
 	dims := make([]dimAccess, len(op.Tensor.Shape))
 	for i, v := range op.Indices() {
 		f, ok := affineOf(v)
+		if ok && op.Checked[i] && !f.fits() {
+			// Computed as the program says: what wraps around in 32 bits is compared and used as it comes out.
+			f, ok = affine{}, false
+		}
 		stride, multiple := strideOf(op.Tensor, i)
 		dims[i] = dimAccess{index: v, affine: f, gather: !ok, checked: op.Checked[i], stride: stride, multiple: multiple}
 	}

@@ -34,9 +34,8 @@ func (b buffer) overlaps(c buffer) bool { return b.at < c.at+c.size && c.at < b.
 func (k *kernel) allocate(size int, what string) buffer {
 	m := &k.arena
 	b := buffer{at: m.top, size: (size + 127) / 128 * 128, name: what}
-	if size%1024 == 0 {
-		b.at = (b.at + 1023) / 1024 * 1024 // where a swizzle pattern begins
-	}
+	align := min(1024, powerAbove(b.size)) // where a swizzle pattern begins
+	b.at = (b.at + align - 1) / align * align
 	m.top = b.at + b.size
 	for len(m.live) > 0 && m.live[len(m.live)-1].at >= b.at {
 		m.live = m.live[:len(m.live)-1]
