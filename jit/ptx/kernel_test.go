@@ -52,7 +52,11 @@ var examplePlans = []struct {
 func TestExamplesAssemble(t *testing.T) {
 	for _, target := range []string{"sm_80", "sm_86", "sm_89", "sm_90a"} {
 		for _, e := range examplePlans {
+			if (target == "sm_86" || target == "sm_89") && e.name != "linear_gelu" {
+				continue // the text differs in its version alone
+			}
 			t.Run(target+"/"+e.name, func(t *testing.T) {
+				t.Parallel()
 				m := compile(t, example(t, e.name), &e.plan, target)
 				if dir := os.Getenv("PTX_DUMP"); dir != "" {
 					require.NoError(t, os.WriteFile(filepath.Join(dir, e.name+"."+target+".ptx"), []byte(m.Text), 0o644))
@@ -176,4 +180,11 @@ func TestTheSameTextEveryTime(t *testing.T) {
 			require.Equal(t, first, compile(t, example(t, e.name), &e.plan, "sm_90a").Text)
 		}
 	}
+}
+
+func TestIdentifiers(t *testing.T) {
+	require.Equal(t, "softmax", identifier("softmax"))
+	require.Regexp(t, `^k_h_0_w_[0-9a-f]{8}$`, identifier("h.0.w"))
+	require.NotEqual(t, identifier("h.0.w"), identifier("h.0_w"))
+	require.Regexp(t, `^k_2x_`, identifier("2x"))
 }

@@ -5,6 +5,7 @@ package ptx
 
 import (
 	"fmt"
+	"hash/fnv"
 	"strings"
 
 	"tilec/jit/ir"
@@ -70,15 +71,22 @@ func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
 	return k.module(), nil
 }
 
-// identifier makes a PTX identifier of a name of the language.
+// identifier makes a PTX identifier of a name of the language. Different names
+// give different identifiers: one that has to be changed gets a hash of the whole.
 func identifier(name string) string {
-	return strings.Map(func(r rune) rune {
+	plain := strings.Map(func(r rune) rune {
 		switch {
 		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_':
 			return r
 		}
 		return '_'
 	}, name)
+	if plain == name && (name == "" || name[0] < '0' || name[0] > '9') {
+		return name
+	}
+	h := fnv.New32a()
+	h.Write([]byte(name))
+	return fmt.Sprintf("k_%s_%08x", plain, h.Sum32())
 }
 
 // paramDecl gives the type and the name of a launch parameter in PTX.

@@ -185,7 +185,7 @@ func randomKernel(r *rand.Rand) (*ir.Func, plan.Plan, map[string]int64) {
 
 // FUZZ=n tries n kernels instead of a few.
 func TestRandomKernels(t *testing.T) {
-	n := 60
+	n := 40
 	if s := os.Getenv("FUZZ"); s != "" {
 		n, _ = strconv.Atoi(s)
 	}
