@@ -29,6 +29,8 @@ type scanner struct {
 	// inline counts the ( and [ that were opened on this line.
 	inline int
 	diags  lang.Diagnostics
+	// comments are the comments, which are no tokens, for the formatter.
+	comments []lexer.Token
 }
 
 // scan cuts a source into tokens, without newlines, ended by an EOF token.
@@ -154,6 +156,7 @@ func (s *scanner) comment() {
 		s.doc = append(s.doc, strings.TrimSpace(line[3:]))
 		s.docLine = s.line
 	}
+	s.comments = append(s.comments, lexer.Token{Value: line, Pos: s.position(s.pos)})
 	s.pos += len(line)
 }
 

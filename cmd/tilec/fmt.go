@@ -1,0 +1,111 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"tilec/lang"
+	"tilec/parser"
+)
+
+// fmtOptions says what `tilec fmt` does with files that are not in the canonical layout.
+type fmtOptions struct{ list, diff, write bool }
+
+func (a *app) fmtCommand() *cobra.Command {
+	var opts fmtOptions
+	cmd := &cobra.Command{
+		Use:   "fmt [-l] [-d] [-w] [FILE...]",
+		Short: "Lay out sources in the one canonical form",
+		Long: `Fmt prints the files in the canonical layout, or what it reads from stdin when there is none. Comments and the
+meaning of the program stay as they are. A file with syntax errors is left alone: its errors are reported, and the
+exit code is 1.`,
+		Example: `  tilec fmt -w my.tile
+  tilec fmt -l *.tile`,
+		RunE: func(_ *cobra.Command, files []string) error { return a.fmt(files, opts) },
+	}
+	cmd.Flags().BoolVarP(&opts.list, "list", "l", false, "print the names of the files whose layout differs, and nothing else")
+	cmd.Flags().BoolVarP(&opts.diff, "diff", "d", false, "print what would change")
+	cmd.Flags().BoolVarP(&opts.write, "write", "w", false, "write the result to the file instead of printing it")
+	return cmd
+}
+
+func (a *app) fmt(files []string, opts fmtOptions) error {
+	if len(files) == 0 {
+		if opts.write {
+			return usageError{errors.New("-w needs the files to write")}
+		}
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return fmt.Errorf("cannot read stdin: %w", err)
+		}
+		return a.fmtText("<stdin>", text, opts)
+	}
+	failed := false
+	for _, path := range files {
+		text, err := a.readSource(path)
+		if err == nil {
+			err = a.fmtText(path, text, opts)
+		}
+		if err != nil {
+			// The other files are formatted all the same.
+			a.printError(err)
+			failed = true
+		}
+	}
+	if failed {
+		return errReported
+	}
+	return nil
+}
+
+// fmtText formats one text.
+func (a *app) fmtText(path string, text []byte, opts fmtOptions) error {
+	formatted, err := parser.Format(lang.NewSource(path, string(text)))
+	if err != nil {
+		return err
+	}
+	changed := formatted != string(text)
+	if opts.list && changed {
+		fmt.Fprintln(a.stdout, path)
+	}
+	if opts.diff && changed {
+		a.stdout.Write(diff.Diff(path+".orig", text, path, []byte(formatted)))
+	}
+	if opts.write && changed {
+		if err := rewrite(path, []byte(formatted)); err != nil {
+			return fmt.Errorf("cannot write %s: %w", path, err)
+		}
+	}
+	if !opts.list && !opts.diff && !opts.write {
+		fmt.Fprint(a.stdout, formatted)
+	}
+	return nil
+}
+
+// rewrite replaces the text of a file, whole or not at all, and keeps its mode.
+func rewrite(path string, text []byte) error {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return errors.Unwrap(err)
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".tilec-fmt-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already when all went well
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
