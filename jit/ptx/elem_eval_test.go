@@ -174,4 +174,3 @@ func (p *program) decodeMovPair(rest string, wide bool) func(v []uint64) {
 	d := p.slot(strings.Trim(rest[:open], ", "))
 	return func(v []uint64) { v[d] = v[l]&mask | v[h]&mask<<width }
 }
-
