@@ -1,0 +1,533 @@
+package fuzz
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+
+	"tilec/jit"
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// Kind is what is wrong.
+type Kind string
+
+// The kinds of finding, and two of no finding.
+const (
+	// Rejected: the checker refuses a generated program.
+	Rejected Kind = "rejected"
+	// Crash: the compiler panics, or a pass breaks the IR.
+	Crash Kind = "crash"
+	// CompileError: a program that type-checks does not compile.
+	CompileError Kind = "compile"
+	// RunError: a launch fails.
+	RunError Kind = "run"
+	// Wrong: a result is outside its bound.
+	Wrong Kind = "wrong"
+	// Stray: memory outside the results is written, or elements of results that no statement stores.
+	Stray Kind = "stray"
+	// Unstable: two runs of one program differ.
+	Unstable Kind = "unstable"
+	// Unproven: an access that the checker proved to be inside a tensor is outside.
+	Unproven Kind = "unproven"
+	// Hang: nothing happens any more, or the process died.
+	Hang Kind = "hang"
+	// Refused is no finding: a pinned plan does not fit the device.
+	Refused Kind = "refused"
+	// TooLarge is no finding: the reference would take too long.
+	TooLarge Kind = "too large"
+)
+
+// finding reports whether a kind is one.
+func (k Kind) finding() bool { return k != Refused && k != TooLarge }
+
+// Problem is why a run fails.
+type Problem struct {
+	Kind Kind
+	Text string
+}
+
+// Error is the problem in words.
+func (p *Problem) Error() string { return string(p.Kind) + ": " + p.Text }
+
+func problem(k Kind, format string, args ...any) *Problem {
+	return &Problem{k, fmt.Sprintf(format, args...)}
+}
+
+// Tally counts what was compared.
+type Tally struct {
+	Launches int64
+	Elements int64
+	// Unknown elements are those of which the reference can say nothing.
+	Unknown int64
+}
+
+func (t *Tally) add(u Tally) {
+	t.Launches += u.Launches
+	t.Elements += u.Elements
+	t.Unknown += u.Unknown
+}
+
+// checker runs cases on a device and compares.
+type checker struct {
+	device jit.Device
+	arith  Arithmetic
+	// running lets one launch at a time to a device with one queue.
+	running sync.Mutex
+}
+
+func newChecker(d jit.Device) *checker {
+	return &checker{device: d, arith: ArithmeticOf(d.Target().Arch > 0)}
+}
+
+// guard is how many bytes around tensors must stay as they were, poison what is there: NaN in every float type.
+const (
+	guard  = 4096
+	poison = 0xff
+)
+
+// program type-checks a case's source.
+func load(source string) (*typecheck.Kernel, *Problem) {
+	p, ds := jit.Load("fuzz.tile", []byte(source), nil)
+	if len(ds) > 0 {
+		var b strings.Builder
+		if err := lang.Render(&b, ds, lang.RenderOptions{}); err != nil {
+			return nil, problem(Rejected, "%v", ds[0])
+		}
+		return nil, problem(Rejected, "%s", b.String())
+	}
+	if len(p.Kernels) != 1 {
+		return nil, problem(Rejected, "the source has %d kernels, a case has 1", len(p.Kernels))
+	}
+	return p.Kernels[0], nil
+}
+
+// compileProblem says what an error of the compiler is.
+func compileProblem(err error, pinned bool) *Problem {
+	var bug *jit.Bug
+	var d *lang.Diagnostic
+	switch {
+	case errors.As(err, &bug):
+		return problem(Crash, "%v\n%s", bug, bug.Stack)
+	case strings.Contains(err.Error(), "compiler bug"):
+		return problem(Crash, "%v", err)
+	case errors.As(err, &d) && d.Code == lang.ErrPlan && pinned:
+		return problem(Refused, "%v", err)
+	}
+	return problem(CompileError, "%v", err)
+}
+
+// argument is one parameter of a launch.
+type argument struct {
+	param *typecheck.Param
+	dtype lang.DType
+	shape []int64
+	data  []byte // tensors
+	value ir.Const
+}
+
+// arguments draws the inputs of a run.
+func arguments(k *typecheck.Kernel, spec *jit.Spec, r Trial) ([]argument, error) {
+	var args []argument
+	for _, p := range k.Params {
+		rnd := random(r.Seed, p.Name)
+		a := argument{param: p, dtype: p.DType.Resolve(spec.Types)}
+		if !p.IsTensor {
+			a.value = r.Style.element(a.dtype, rnd)
+			args = append(args, a)
+			continue
+		}
+		var err error
+		if a.shape, err = shapeOf(spec, p); err != nil {
+			return nil, err
+		}
+		a.data = r.Style.fill(a.dtype, jit.Elements(a.shape), rnd)
+		args = append(args, a)
+	}
+	return args, nil
+}
+
+func shapeOf(spec *jit.Spec, p *typecheck.Param) ([]int64, error) {
+	shape := make([]int64, len(p.Shape))
+	for i, s := range p.Shape {
+		n, err := s.Eval(func(sym *typecheck.Symbol) (int64, bool) {
+			if c, ok := spec.Consts[sym]; ok {
+				return c.Int, true
+			}
+			n, ok := spec.Dims[sym]
+			return n, ok
+		})
+		if err != nil {
+			return nil, err
+		}
+		shape[i] = n
+	}
+	return shape, nil
+}
+
+// reference computes what results may be: the outputs, then the inouts.
+func (c *checker) reference(k *typecheck.Kernel, spec *jit.Spec, r Trial, args []argument) ([]*array, *Problem) {
+	f, sizes, err := jit.BuildIR(spec)
+	if err != nil {
+		return nil, problem(Crash, "%v", err)
+	}
+	m := &machine{fn: f, sizes: sizes, arith: c.arith, precision: r.Precision,
+		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
+	if k.Precision != "" {
+		m.precision = k.Precision
+	}
+	pinned := func(a *ir.Axis) int64 {
+		name := a.Tile
+		if name == "" {
+			name = a.Name
+		}
+		if n, ok := r.Pins[name]; ok {
+			return n
+		}
+		if len(a.Choices) == 1 {
+			return a.Choices[0]
+		}
+		return 0
+	}
+	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 }
+	m.extent = func(a *ir.Axis) int64 {
+		if n := pinned(a); n > 0 {
+			return n
+		}
+		n, err := sizes(a.Dim)
+		if err != nil {
+			panic(fault{err})
+		}
+		return max(n, 1)
+	}
+	var inouts, outs []*array
+	tensor, scalar := 0, 0
+	for i := range args {
+		a := &args[i]
+		if !a.param.IsTensor {
+			v := f.Scalars[scalar]
+			t := &tile{dtype: a.dtype}
+			if a.dtype.IsFloat() {
+				t.f = []interval{point(a.value.Float)}
+			} else {
+				t.n = []whole{{a.value.Int, true}}
+			}
+			m.values[v] = t
+			scalar++
+			continue
+		}
+		x := newArray(a.dtype, a.shape)
+		for j := range max(len(x.f), len(x.n)) {
+			if e := decode(a.dtype, a.data, j); x.f != nil {
+				x.f[j] = point(e.Float)
+			} else {
+				x.n[j] = whole{e.Int, true}
+			}
+		}
+		m.tensors[f.Tensors[tensor]] = x
+		tensor++
+		if a.param.Mode == lang.InOut {
+			for j := range x.written {
+				x.written[j] = true // what is there counts as a result
+			}
+			inouts = append(inouts, x)
+		}
+	}
+	for _, p := range k.Outputs {
+		shape, err := shapeOf(spec, p)
+		if err != nil {
+			return nil, problem(RunError, "%v", err)
+		}
+		x := newArray(p.DType.Resolve(spec.Types), shape)
+		m.tensors[f.Tensors[tensor]] = x
+		tensor++
+		outs = append(outs, x)
+	}
+	switch err := m.run(); {
+	case errors.Is(err, errTooMuch):
+		return nil, problem(TooLarge, "%v", err)
+	case err != nil:
+		return nil, problem(Unproven, "%v", err)
+	}
+	return append(outs, inouts...), nil
+}
+
+// result is what a device gave for one output or inout.
+type result struct {
+	name string
+	data []byte
+	// before is what the run before gave; elements that are never written may differ.
+	before []byte
+}
+
+// check runs one run of a program and compares.
+func (c *checker) check(k *typecheck.Kernel, r Trial) (t Tally, p *Problem) {
+	defer func() {
+		if e := recover(); e != nil {
+			bug := jit.NewBug(e)
+			p = problem(Crash, "%v\n%s", bug, bug.Stack)
+		}
+	}()
+	types, err := r.types()
+	if err != nil {
+		return t, problem(RunError, "%v", err)
+	}
+	opts := jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision, Guard: guard}
+	spec, err := jit.Specialise(k, opts)
+	if err != nil {
+		return t, compileProblem(err, false)
+	}
+	args, err := arguments(k, spec, r)
+	if err != nil {
+		return t, problem(RunError, "%v", err)
+	}
+	want, p := c.reference(k, spec, r, args)
+	if p != nil {
+		return t, p
+	}
+	got, p := c.execute(k, opts, args)
+	if p != nil {
+		return t, p
+	}
+	t.Launches = 1
+	for i, g := range got {
+		p := want[i].compare(g, i < len(k.Outputs), &t)
+		if p != nil {
+			return t, p
+		}
+	}
+	return t, nil
+}
+
+// execute launches twice, the second time over poisoned results, and reads the results.
+func (c *checker) execute(k *typecheck.Kernel, opts jit.Options, args []argument) ([]result, *Problem) {
+	device := c.device
+	var values []jit.Value
+	var memory []*jit.Memory
+	defer func() {
+		for _, m := range memory {
+			if m != nil {
+				device.Free(m)
+			}
+		}
+	}()
+	for _, a := range args {
+		var m *jit.Memory
+		switch {
+		case a.param.IsTensor:
+			var err error
+			if m, err = device.Alloc(int64(len(a.data) + guard)); err != nil {
+				return nil, problem(RunError, "%v", err)
+			}
+			values = append(values, jit.TensorValue(&jit.Tensor{DType: a.dtype, Shape: a.shape, Memory: m}))
+		case a.dtype.IsFloat():
+			values = append(values, jit.FloatValue(a.dtype, a.value.Float))
+		default:
+			values = append(values, jit.IntValue(a.dtype, a.value.Int))
+		}
+		memory = append(memory, m)
+	}
+	compiler := jit.NewCompiler(device, nil)
+	program, err := compiler.BindKernel(k, values, opts)
+	if err != nil {
+		return nil, compileProblem(err, len(opts.Pins) > 0)
+	}
+	defer program.Close()
+	if device.Target().Arch > 0 {
+		c.running.Lock()
+		defer c.running.Unlock()
+	}
+	l := launch{device, k, program, args, values, memory}
+	first, arena, p := l.once(nil)
+	if p != nil {
+		return nil, p
+	}
+	second, _, p := l.once(arena)
+	if p != nil {
+		return nil, p
+	}
+	for i := range second {
+		second[i].before = first[i].data
+	}
+	return second, nil
+}
+
+// launch is a bound program with its arguments.
+type launch struct {
+	device  jit.Device
+	kernel  *typecheck.Kernel
+	program *jit.Program
+	args    []argument
+	values  []jit.Value
+	memory  []*jit.Memory
+}
+
+// once runs the program and reads its results, which lie in the memory that it
+// gives; where that memory is given, it is poisoned before and checked after.
+func (l *launch) once(arena *jit.Memory) ([]result, *jit.Memory, *Problem) {
+	failed := func(err error) ([]result, *jit.Memory, *Problem) { return nil, nil, problem(RunError, "%v", err) }
+	behind := bytes.Repeat([]byte{poison}, guard)
+	for i, m := range l.memory {
+		if m == nil {
+			continue
+		}
+		if err := l.device.Write(m, 0, append(bytes.Clone(l.args[i].data), behind...)); err != nil {
+			return failed(err)
+		}
+	}
+	if arena != nil {
+		if err := l.device.Write(arena, 0, bytes.Repeat([]byte{poison}, int(arena.Size))); err != nil {
+			return failed(err)
+		}
+	}
+	out, err := l.program.Run(l.values)
+	if err != nil {
+		return failed(err)
+	}
+	if err := l.device.Sync(); err != nil {
+		return failed(err)
+	}
+	results, p := l.outputs(out, arena != nil)
+	if p != nil {
+		return nil, nil, p
+	}
+	for i, m := range l.memory {
+		if m == nil {
+			continue
+		}
+		a := &l.args[i]
+		data := make([]byte, m.Size)
+		if err := l.device.Read(data, m, 0); err != nil {
+			return failed(err)
+		}
+		n := len(a.data)
+		if !untouched(data[n:]) {
+			return nil, nil, problem(Stray, "memory behind %s is written", a.param.Name)
+		}
+		if a.param.Mode == lang.InOut {
+			results = append(results, result{name: a.param.Name, data: data[:n]})
+		} else if !bytes.Equal(data[:n], a.data) {
+			return nil, nil, problem(Stray, "the input %s is written", a.param.Name)
+		}
+	}
+	if len(out) == 0 {
+		return results, nil, nil
+	}
+	return results, out[0].Tensor.Memory, nil
+}
+
+func (l *launch) outputs(out []jit.Value, poisoned bool) ([]result, *Problem) {
+	if len(out) == 0 {
+		return nil, nil
+	}
+	arena := make([]byte, out[0].Tensor.Memory.Size)
+	if err := l.device.Read(arena, out[0].Tensor.Memory, 0); err != nil {
+		return nil, problem(RunError, "%v", err)
+	}
+	type part struct{ from, to int64 }
+	parts := []part{{int64(len(arena)), int64(len(arena))}}
+	var results []result
+	for i, v := range out {
+		from := v.Tensor.Offset * int64(v.Tensor.DType.Size())
+		to := from + v.Tensor.Bytes()
+		parts = append(parts, part{from, to})
+		results = append(results, result{name: l.kernel.Outputs[i].Name, data: arena[from:to]})
+	}
+	if !poisoned {
+		return results, nil
+	}
+	sort.Slice(parts, func(i, j int) bool { return parts[i].from < parts[j].from })
+	at := int64(0)
+	for _, s := range parts {
+		if !untouched(arena[at:s.from]) {
+			return nil, problem(Stray, "memory is written outside the outputs, between bytes %d and %d", at, s.from)
+		}
+		at = s.to
+	}
+	return results, nil
+}
+
+func untouched(data []byte) bool {
+	for _, b := range data {
+		if b != poison {
+			return false
+		}
+	}
+	return true
+}
+
+// shown is how many wrong elements a problem lists.
+const shown = 4
+
+// compare checks every element of a result. Elements of outputs that nothing
+// stored must hold the poison still.
+func (a *array) compare(g result, output bool, t *Tally) *Problem {
+	if a.lost {
+		t.Elements += int64(len(a.written))
+		t.Unknown += int64(len(a.written))
+		return nil
+	}
+	size := a.dtype.Size()
+	wrong, text := 0, ""
+	for i, written := range a.written {
+		if !written {
+			if output && !untouched(g.data[i*size:(i+1)*size]) {
+				return problem(Stray, "%s is written at %v, where nothing is stored", g.name, position(i, a.shape))
+			}
+			continue
+		}
+		t.Elements++
+		if a.adds == nil && !bytes.Equal(g.data[i*size:(i+1)*size], g.before[i*size:(i+1)*size]) {
+			return problem(Unstable, "%s differs from run to run at %v", g.name, position(i, a.shape))
+		}
+		got := decode(a.dtype, g.data, i)
+		ok, said := true, ""
+		switch {
+		case a.f != nil && a.f[i].isUnknown(), a.f == nil && !a.n[i].ok:
+			t.Unknown++
+			continue
+		case a.f != nil:
+			ok = a.f[i].accepts(got.Float)
+			said = fmt.Sprintf("%v, required %s", got.Float, a.f[i])
+		default:
+			ok = got.Int == a.n[i].v
+			said = fmt.Sprintf("%d, required %d", got.Int, a.n[i].v)
+		}
+		if !ok {
+			if wrong++; wrong <= shown {
+				text += fmt.Sprintf("\n  %s%v is %s", g.name, position(i, a.shape), said)
+			}
+		}
+	}
+	if wrong > 0 {
+		return problem(Wrong, "%d of %d elements of %s, %s%v, are wrong:%s", wrong, len(a.written), g.name, a.dtype, a.shape, text)
+	}
+	return nil
+}
+
+// String is the interval for messages.
+func (a interval) String() string {
+	switch {
+	case a.nan == always:
+		return "NaN"
+	case a.nan == perhaps:
+		return fmt.Sprintf("%v to %v, or NaN", a.lo, a.hi)
+	case a.lo == a.hi:
+		return fmt.Sprint(a.lo)
+	}
+	return fmt.Sprintf("%v to %v", a.lo, a.hi)
+}
+
+func position(i int, shape []int64) []int64 {
+	at := make([]int64, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		at[d] = int64(i) % shape[d]
+		i /= int(shape[d])
+	}
+	return at
+}

@@ -1,0 +1,54 @@
+package fuzz
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+)
+
+// A short run on the CPU: no program may give a finding, and most of what is computed must be known.
+func TestPrograms(t *testing.T) {
+	report := &Report{}
+	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+	defer cancel()
+	err := Run(ctx, Config{Device: jit.OpenCPU(), Seed: 1_000_000, Count: 300, Jobs: runtime.GOMAXPROCS(0), Events: report.Note})
+	require.NoError(t, err)
+	for _, f := range report.Findings {
+		t.Errorf("seed %d: %s: %s\n%s", f.Seed, f.Kind, f.Problem, f.Case)
+	}
+	assert.Greater(t, report.Programs, 20)
+	assert.Greater(t, report.Tally.Elements, int64(50_000))
+	assert.Less(t, float64(report.Tally.Unknown), 0.05*float64(report.Tally.Elements))
+}
+
+// The same seed gives the same program.
+func TestGenerateIsDeterministic(t *testing.T) {
+	for seed := range uint64(50) {
+		assert.Equal(t, Generate(seed).String(), Generate(seed).String())
+	}
+	assert.NotEqual(t, Generate(1).Source, Generate(2).Source)
+}
+
+// Cases kept from findings that have been put right.
+func TestKeptCases(t *testing.T) {
+	files, err := filepath.Glob("../../testdata/fuzz/*.tile")
+	require.NoError(t, err)
+	for _, name := range files {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			text, err := os.ReadFile(name)
+			require.NoError(t, err)
+			c, err := ParseCase(string(text))
+			require.NoError(t, err)
+			_, err = Replay(jit.OpenCPU(), c)
+			assert.NoError(t, err)
+		})
+	}
+}

@@ -1,0 +1,368 @@
+package fuzz
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"tilec/lang"
+)
+
+// This file makes random programs that type-check. What depends on where blocks
+// begin and end (partial results, `i.start`) is only made over axes whose
+// extents the source pins: everything else has one result whatever the plan.
+
+// elem is an element type as the program writes it: T stands for a type.
+type elem struct {
+	name string
+	d    lang.DType
+}
+
+func concrete(d lang.DType) elem { return elem{d.String(), d} }
+
+// acc is the accumulator.
+func (e elem) acc() elem { return concrete(e.d.Accumulator()) }
+
+type axisKind uint8
+
+const (
+	gridAxis axisKind = iota
+	loopAxis
+	wholeAxis
+)
+
+// axis is an axis of tiles in scope, or a scalar position.
+type axis struct {
+	name, dim string
+	kind      axisKind
+	scalar    bool
+	// pinned axes have an extent that the source fixes.
+	pinned bool
+	// part is the sub-range of the dimension; free axes walk no dimension of their own.
+	part string
+	free bool
+}
+
+// value is an expression with its type.
+type value struct {
+	text string
+	e    elem
+	axes []*axis
+}
+
+func (v value) has(a *axis) bool { return slices.Contains(v.axes, a) }
+
+type tensor struct {
+	name string
+	e    elem
+	dims []string
+	mode lang.ParamMode
+}
+
+type helper struct {
+	name, kind string // kind: "number", "float", "axis"
+	params     int
+}
+
+// generator makes one program.
+type generator struct {
+	r       *rand.Rand
+	dims    []string
+	generic *elem // T, where the kernel has it
+	tensors []*tensor
+	scalars []value
+	tiles   []string // names of extents that a launch may pin
+	tunes   []string
+	fns     []string
+	helpers []helper
+
+	axes  []*axis // in scope
+	vars  []value
+	frame []*axis // the axes that the current expression may be over
+	// around are the dimensions whose every position repeats the current statement.
+	around []string
+	// works are the dimensions of what is computed or stored, to choose sizes by.
+	works  [][]string
+	lines  []string
+	indent int
+	names  int
+	fuel   int
+	heavy  int // statements with loops left
+}
+
+// Generate makes a program and the launches that test it; the same seed gives the same program.
+func Generate(seed uint64) *Case {
+	g := &generator{r: random(seed, "program"), indent: 1, heavy: 2}
+	source := g.kernel()
+	return &Case{Source: source, Trials: g.runs(seed)}
+}
+
+func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
+
+func pick[T any](r *rand.Rand, xs ...T) T { return xs[r.IntN(len(xs))] }
+
+func (g *generator) fresh(prefix string) string {
+	g.names++
+	return fmt.Sprintf("%s%d", prefix, g.names)
+}
+
+func (g *generator) line(format string, args ...any) {
+	g.lines = append(g.lines, strings.Repeat("    ", g.indent)+fmt.Sprintf(format, args...))
+}
+
+// work records that tiles over these axes are computed.
+func (g *generator) work(axes []*axis, more ...string) {
+	dims := append(slices.Clone(g.around), more...)
+	for _, a := range axes {
+		dims = append(dims, a.dim)
+	}
+	g.works = append(g.works, dims)
+}
+
+func (g *generator) kernel() string {
+	for _, n := range []string{"M", "N", "K", "D"}[:1+g.r.IntN(4)] {
+		g.dims = append(g.dims, n)
+	}
+	if g.chance(15) {
+		g.generic = &elem{"T", pick(g.r, lang.F16, lang.BF16, lang.F32)}
+	}
+	g.functions()
+	var grid []string
+	for n := range 1 + g.r.IntN(3) {
+		a := &axis{name: fmt.Sprintf("i%d", n), dim: pick(g.r, g.dims...), kind: gridAxis, scalar: g.chance(15)}
+		g.axes = append(g.axes, a)
+		clause := a.name + " in " + a.dim
+		if a.scalar {
+			g.around = append(g.around, a.dim)
+		} else {
+			clause += " by " + g.extent(a, 30)
+		}
+		grid = append(grid, clause)
+	}
+	for range g.r.IntN(3) {
+		g.axis()
+	}
+	for range 1 + g.r.IntN(5) {
+		g.statement()
+	}
+	for range 1 + g.r.IntN(2) {
+		g.store()
+	}
+	return g.assemble(grid)
+}
+
+// extent is what stands after `by`.
+func (g *generator) extent(a *axis, pinned int) string {
+	sizes := []int{1, 2, 3, 4, 5, 8, 16, 17, 32, 48, 64, 128}
+	if g.chance(pinned) {
+		a.pinned = true
+		if g.chance(70) {
+			return fmt.Sprint(pick(g.r, sizes...))
+		}
+		name := g.fresh("B")
+		g.tunes = append(g.tunes, fmt.Sprintf("%s = %d", name, pick(g.r, sizes...)))
+		return name
+	}
+	name := g.fresh("B")
+	g.tiles = append(g.tiles, name)
+	if g.chance(15) {
+		g.tunes = append(g.tunes, fmt.Sprintf("%s in {%d, %d}", name, pick(g.r, sizes...), pick(g.r, sizes...)))
+	}
+	return name
+}
+
+// axis declares a whole axis, a part of a dimension, or a free one.
+func (g *generator) axis() {
+	a := &axis{name: g.fresh("d"), kind: wholeAxis, dim: pick(g.r, g.dims...)}
+	over := a.dim
+	switch k := g.r.IntN(10); {
+	case k == 0:
+		a.free, a.dim = true, fmt.Sprint(pick(g.r, 1, 2, 3, 4, 7, 8))
+		over = a.dim
+	case k < 3:
+		a.part = pick(g.r, ".. "+a.dim+" / 2", a.dim+" / 2 ..", a.dim+" / 3 .. "+a.dim+" / 2", ".. "+a.dim, "0 .. 1")
+		over += "[" + a.part + "]"
+	}
+	g.axes = append(g.axes, a)
+	g.line("axis %s in %s", a.name, over)
+}
+
+// functions declares fns that work on whatever they are given.
+func (g *generator) functions() {
+	for range g.r.IntN(3) {
+		h := helper{name: g.fresh("f"), kind: pick(g.r, "number", "float", "axis"), params: 1 + g.r.IntN(2)}
+		names := []string{"a", "b"}[:h.params]
+		ops := numeric
+		if h.kind == "float" {
+			ops = append(slices.Clone(numeric), floating...)
+		}
+		text := "a"
+		for range 1 + g.r.IntN(3) {
+			args := []string{text}
+			op := pick(g.r, ops...)
+			for len(args) < len(op.Row().Operands) {
+				args = append(args, pick(g.r, append([]string{"1", "2", "3"}, names...)...))
+			}
+			if g.chance(30) && len(args) > 1 {
+				args[0], args[1] = args[1], args[0]
+				if op.Row().Form == lang.FormCall && !strings.ContainsAny(strings.Join(args, ""), "ab") {
+					args[0] = "a"
+				}
+			}
+			text = apply(op, args...)
+		}
+		if h.kind == "axis" {
+			h.params = 1
+			red := pick(g.r, "max", "min")
+			text = fmt.Sprintf("a %s %s(a, over z)", pick(g.r, "-", "+", "*"), red)
+			names = []string{"a", "axis z"}
+		}
+		g.fns = append(g.fns, fmt.Sprintf("fn %s(%s) = %s", h.name, strings.Join(names, ", "), text))
+		g.helpers = append(g.helpers, h)
+	}
+}
+
+// assemble puts the pieces together.
+func (g *generator) assemble(grid []string) string {
+	bound := map[string]bool{}
+	hasGeneric := false
+	for _, t := range g.tensors {
+		if t.mode != lang.Out {
+			for _, d := range t.dims {
+				bound[d] = true
+			}
+			hasGeneric = hasGeneric || t.e.name == "T"
+		}
+	}
+	for _, s := range g.scalars {
+		hasGeneric = hasGeneric || s.e.name == "T"
+	}
+	rest := &tensor{name: "shape", e: concrete(lang.U8)}
+	for _, d := range g.dims {
+		if !bound[d] {
+			rest.dims = append(rest.dims, d)
+		}
+	}
+	if g.generic != nil && !hasGeneric {
+		rest.e = *g.generic
+		if len(rest.dims) == 0 {
+			rest.dims = g.dims[:1]
+		}
+	}
+	if len(rest.dims) > 0 {
+		g.tensors = append(g.tensors, rest)
+		g.works = append(g.works, rest.dims)
+	}
+	var in, out []string
+	for _, t := range g.tensors {
+		text := fmt.Sprintf("%s: %s[%s]", t.name, t.e.name, strings.Join(t.dims, ", "))
+		switch t.mode {
+		case lang.Out:
+			out = append(out, text)
+		case lang.InOut:
+			in = append(in, "inout "+text)
+		default:
+			in = append(in, text)
+		}
+	}
+	for _, s := range g.scalars {
+		in = append(in, s.text+": "+s.e.name)
+	}
+	var b strings.Builder
+	for _, f := range g.fns {
+		b.WriteString(f + "\n")
+	}
+	if g.chance(15) {
+		fmt.Fprintf(&b, "@precision(%s)\n", pick(g.r, "ieee", "tf32x3"))
+	}
+	if g.chance(10) {
+		fmt.Fprintf(&b, "@warps(%d)\n", pick(g.r, 1, 2, 4, 8))
+	}
+	if g.chance(10) {
+		fmt.Fprintf(&b, "@stages(%d)\n", 1+g.r.IntN(4))
+	}
+	b.WriteString("kernel k")
+	if g.generic != nil {
+		b.WriteString("<T: float>")
+	}
+	fmt.Fprintf(&b, "(%s)", strings.Join(in, ", "))
+	if len(out) > 0 {
+		fmt.Fprintf(&b, " -> %s", strings.Join(out, ", "))
+	}
+	b.WriteString("\n")
+	if len(g.tunes) > 0 {
+		fmt.Fprintf(&b, "    tune %s\n", strings.Join(g.tunes, ", "))
+	}
+	fmt.Fprintf(&b, "    grid %s\n{\n%s\n}\n", strings.Join(grid, ", "), strings.Join(g.lines, "\n"))
+	return b.String()
+}
+
+// runs chooses sizes, pins and inputs.
+func (g *generator) runs(seed uint64) []Trial {
+	var runs []Trial
+	for n := range 3 {
+		r := Trial{Dims: map[string]int64{}, Style: styles[(n+g.r.IntN(2))%len(styles)], Seed: seed + uint64(n)<<32}
+		for _, d := range g.dims {
+			r.Dims[d] = pick[int64](g.r, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129, 257)
+		}
+		limit := int64(4000)
+		if g.chance(10) {
+			limit = 60000
+		}
+		g.fit(r.Dims, limit)
+		if g.generic != nil {
+			r.Types = map[string]string{"T": g.generic.d.String()}
+		}
+		if g.chance(60) {
+			r.Pins = map[string]int64{}
+			for _, t := range g.tiles {
+				if g.chance(60) {
+					r.Pins[t] = pick[int64](g.r, 1, 2, 3, 4, 7, 8, 16, 20, 32, 33, 64, 96, 128)
+				}
+			}
+			if g.chance(20) {
+				r.Pins["warps"] = pick[int64](g.r, 1, 2, 4, 8)
+			}
+			if g.chance(20) {
+				r.Pins["stages"] = 1 + g.r.Int64N(4)
+			}
+		}
+		if g.chance(20) {
+			r.Precision = pick(g.r, "ieee", "tf32x3")
+		}
+		runs = append(runs, r)
+	}
+	return runs
+}
+
+// fit makes dimensions smaller until nothing that is computed has more elements than the limit.
+func (g *generator) fit(dims map[string]int64, limit int64) {
+	for {
+		over := false
+		for _, w := range g.works {
+			n, widest := int64(1), ""
+			for _, d := range w {
+				size, ok := dims[d]
+				if !ok {
+					var c int64 = 1
+					fmt.Sscan(d, &c)
+					size = c
+				} else if widest == "" || size > dims[widest] {
+					widest = d
+				}
+				n *= max(size, 1)
+			}
+			if n > limit && widest != "" && dims[widest] > 1 {
+				dims[widest] /= 2
+				if dims[widest] > 4 && dims[widest]%2 == 0 && g.chance(50) {
+					dims[widest]++
+				}
+				over = true
+			}
+		}
+		if !over {
+			return
+		}
+	}
+}

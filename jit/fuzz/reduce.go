@@ -1,0 +1,265 @@
+package fuzz
+
+import (
+	"math"
+	"math/bits"
+
+	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
+	"tilec/lang"
+)
+
+// Arithmetic is how a device computes contractions. Other sums are of the
+// language: rounded to nearest, in any order.
+type Arithmetic struct {
+	// product is by how much a product of f32 may be off, relative to it, for each precision.
+	product map[string]float64
+	// unit is the relative error of one addition, additions through how many a product may go for each product of the sum.
+	unit, additions float64
+}
+
+// ArithmeticOf is the arithmetic of the CPU, or of a GPU with tensor cores.
+//
+// A tensor core adds a few products and the accumulator at once, each cut off
+// below the 24th bit of the largest, so that an addition is off by at most
+// 2^-23 of the sum of magnitudes (Fasi, Higham, Mikaitis and Pranesh 2021). A
+// step of k products has k+1 such cuts, so there are at most two for a product.
+// tf32 has 11 bits: rounding both operands puts a product off by 2^-11 twice
+// and the square of that. tf32x3 splits each operand in two and adds three
+// products; what the second parts leave is 2^-22 of an operand each, and their
+// own product, left out, 2^-22 of the product.
+func ArithmeticOf(gpu bool) Arithmetic {
+	if !gpu {
+		return Arithmetic{unit: 0x1p-24, additions: 1}
+	}
+	return Arithmetic{unit: 0x1p-23, additions: 2, product: map[string]float64{"": 2*0x1p-11 + 0x1p-22, "tf32x3": 3 * 0x1p-22}}
+}
+
+// contraction sums products of elements of type d at a precision; mass is the sum of the products' magnitudes.
+func (a Arithmetic) contraction(d lang.DType, precision string, products []interval) interval {
+	acc, n := accumulator(d), float64(len(products))
+	if acc == lang.F64 || d == lang.F32 && precision == "ieee" {
+		return total(acc, products, rounding(acc), n+1)
+	}
+	off, additions := 0.0, a.additions
+	if d == lang.F32 {
+		off = a.product[precision]
+		if precision == "tf32x3" && off > 0 {
+			additions *= 3
+		}
+	}
+	r := total(acc, products, a.unit, additions*n+1)
+	if off == 0 || r.nan == always {
+		return r
+	}
+	mass := 0.0
+	for _, p := range products {
+		mass += p.most()
+	}
+	if math.IsInf(mass, 0) {
+		return unknown // an infinite factor beside one that is rounded to 0
+	}
+	return r.grow(off*mass*(1+growth(additions*n+1, a.unit)) + n*0x1p-120)
+}
+
+// rounding is the unit roundoff of a type.
+func rounding(d lang.DType) float64 { return spacing(d, 1) / 2 }
+
+// growth is how far n roundings in a row may take a number, relative to it (Higham's gamma).
+func growth(n, unit float64) float64 {
+	if n*unit >= 0.5 {
+		return infinity
+	}
+	return n * unit / (1 - n*unit)
+}
+
+// total is the sum of a list, in any order, as arithmetic on d gives it. Each
+// number goes through at most `additions` roundings of relative size unit.
+func total(d lang.DType, list []interval, unit, additions float64) interval {
+	r := interval{}
+	mass, grain, points := 0.0, infinity, true
+	var up, down, surelyUp, surelyDown bool
+	for _, x := range list {
+		if x.nan == always {
+			return x
+		}
+		r.nan = max(r.nan, x.nan)
+		up, down = up || x.hi == infinity, down || x.lo == -infinity
+		surelyUp, surelyDown = surelyUp || x.lo == infinity, surelyDown || x.hi == -infinity
+		if math.IsInf(x.most(), 0) {
+			continue
+		}
+		r.lo, r.hi = r.lo+x.lo, r.hi+x.hi
+		mass += x.most()
+		if points = points && x.exact(); points && x.lo != 0 {
+			grain = min(grain, lastBit(x.lo))
+		}
+	}
+	if points && mass <= grain/rounding(d) && !up && !down {
+		return r // every partial sum is a multiple of grain that d holds
+	}
+	n := float64(len(list))
+	e := growth(additions, unit)*mass + growth(n+1, 0x1p-52)*mass
+	if !(mass+e <= largest(d)) {
+		return unknown // whether it overflows depends on the order
+	}
+	switch {
+	case surelyUp && surelyDown:
+		return notANum
+	case up && down:
+		return unknown
+	case surelyUp:
+		return interval{infinity, infinity, r.nan}
+	case surelyDown:
+		return interval{-infinity, -infinity, r.nan}
+	case up || down:
+		return interval{-infinity, infinity, r.nan}
+	}
+	return r.grow(e)
+}
+
+// lastBit is the value of the last bit set of a number.
+func lastBit(v float64) float64 {
+	m := math.Float64bits(v)&(1<<52-1) | 1<<52
+	return math.Ldexp(1, max(math.Ilogb(v), -1022)-52+bits.TrailingZeros64(m))
+}
+
+func sumFloats(d lang.DType, list []interval) interval {
+	acc := accumulator(d)
+	return total(acc, list, rounding(acc), float64(len(list)))
+}
+
+// product is the product of a list, in any order.
+func product(d lang.DType, list []interval) interval {
+	acc := accumulator(d)
+	r := point(1)
+	most, least, exact := 1.0, 1.0, true
+	for _, x := range list {
+		r = r.mul(x)
+		if x.nan == always {
+			return x
+		}
+		if m := x.most(); m > 1 {
+			most *= m
+		}
+		if m := x.least(); m < 1 && m > 0 {
+			least *= m
+		}
+		exact = exact && x.exact() && (x.lo == 0 || math.Abs(x.lo) == 1)
+	}
+	switch {
+	case exact || len(list) < 2:
+		return r
+	case !(most <= largest(acc)/2) || !(least >= spacing(acc, 0)*2/rounding(acc)):
+		return unknown // an intermediate product may overflow or lose bits in some order
+	}
+	return r.grow(growth(float64(len(list)), rounding(acc)) * r.most())
+}
+
+func mean(d lang.DType, list []interval) interval {
+	return sumFloats(d, list).div(point(float64(len(list)))).round(accumulator(d))
+}
+
+func largestFloat(_ lang.DType, list []interval) interval {
+	r := point(math.Inf(-1))
+	for _, x := range list {
+		r = maximum(r, x)
+	}
+	return r
+}
+
+func smallestFloat(_ lang.DType, list []interval) interval {
+	r := point(infinity)
+	for _, x := range list {
+		r = minimum(r, x)
+	}
+	return r
+}
+
+// floatReductions has one row for each reduction of floats to a float.
+var floatReductions = map[lang.Op]func(d lang.DType, list []interval) interval{
+	lang.OpSum:       sumFloats,
+	lang.OpProd:      product,
+	lang.OpMean:      mean,
+	lang.OpReduceMax: largestFloat,
+	lang.OpReduceMin: smallestFloat,
+}
+
+// firstOf is the place of the best of a list, the first of equals; the first NaN wins.
+func firstOf(list []interval, better func(a, b interval) verdict) whole {
+	best := -1
+	for i, x := range list {
+		switch {
+		case x.nan == perhaps:
+			return whole{}
+		case x.nan == always:
+			return whole{int64(i), noneBefore(list[:i])}
+		case best < 0:
+			best = i
+			continue
+		}
+		if better(x, list[best]) != no && list[best].nan == never {
+			best = i
+		}
+	}
+	if best < 0 {
+		return whole{}
+	}
+	for i, x := range list {
+		if i == best {
+			continue
+		}
+		v := better(x, list[best])
+		if i < best { // an earlier one must be surely worse, a later one surely not better
+			v = better(list[best], x).not()
+		}
+		if v != no {
+			return whole{}
+		}
+	}
+	return whole{int64(best), true}
+}
+
+func noneBefore(list []interval) bool {
+	for _, x := range list {
+		if x.nan != never {
+			return false
+		}
+	}
+	return true
+}
+
+func greater(a, b interval) verdict { return b.less(a) }
+func smaller(a, b interval) verdict { return a.less(b) }
+
+// foldWholes reduces integers or bools.
+func foldWholes(op lang.Op, d lang.DType, list []whole) whole {
+	step := map[lang.Op]lang.Op{
+		lang.OpSum: lang.OpAdd, lang.OpProd: lang.OpMul, lang.OpReduceMax: lang.OpMax, lang.OpReduceMin: lang.OpMin,
+		lang.OpAny: lang.OpLogicOr, lang.OpAll: lang.OpLogicAnd,
+	}[op]
+	lo, hi := eval.Limits(d)
+	r := whole{map[lang.Op]int64{lang.OpProd: 1, lang.OpAll: 1, lang.OpReduceMax: lo, lang.OpReduceMin: hi}[op], true}
+	for _, x := range list {
+		r = wholes(step, d, [3]whole{r, x})
+	}
+	return r
+}
+
+// firstWhole is the place of the largest or smallest integer, the first of equals.
+func firstWhole(op lang.Op, d lang.DType, list []whole) whole {
+	better := lang.OpGt
+	if op == lang.OpArgMin {
+		better = lang.OpLt
+	}
+	best := 0
+	for i, x := range list {
+		if !x.ok {
+			return whole{}
+		}
+		if eval.Apply(better, d, ir.Const{Int: x.v}, ir.Const{Int: list[best].v}).Int != 0 {
+			best = i
+		}
+	}
+	return whole{int64(best), len(list) > 0}
+}

@@ -1,0 +1,580 @@
+package fuzz
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
+	"tilec/lang"
+)
+
+// This file runs unoptimised tile IR one operation at a time, with what each
+// element may be in a correct computation: integers exactly, floats as intervals.
+
+// tile is a value: its elements in row-major order of its axes. Floats are in
+// f, integers and bools in n.
+type tile struct {
+	dtype lang.DType
+	axes  []*ir.Axis
+	sizes []int
+	f     []interval
+	n     []whole
+	// mass is, of sums, the sum of the magnitudes that each element adds up.
+	mass []float64
+}
+
+// span is the positions of an axis at the moment: from lo to before hi.
+type span struct{ lo, hi int64 }
+
+// machine is one run of a kernel.
+type machine struct {
+	fn    *ir.Func
+	sizes func(*ir.Dim) (int64, error)
+	// extent is how many elements of an axis are handled at once: what is pinned, else all.
+	extent func(*ir.Axis) int64
+	// fixed reports an axis whose extent is pinned.
+	fixed func(*ir.Axis) bool
+	arith Arithmetic
+	// precision is the kernel's, of sums that are contractions.
+	precision string
+
+	tensors map[*ir.Tensor]*array
+	values  map[*ir.Value]*tile
+	at      map[*ir.Axis]span
+	// loose are the values carried by loops of which the plan chooses the steps, with the size of what the loop walks.
+	loose map[*ir.Value]float64
+	// doubt counts the choices around the current operation that are undecided.
+	doubt int
+	work  int64
+}
+
+// maxWork bounds the elements that one run computes.
+const maxWork = 30e6
+
+// fault is a mistake of the program or of the compiler's front end that the reference meets.
+type fault struct{ error }
+
+func (m *machine) fail(op *ir.Op, format string, args ...any) {
+	line := 0
+	if op.At.IsValid() {
+		line, _ = op.At.Position()
+	}
+	panic(fault{fmt.Errorf("reference: %s at line %d: %s", op.Code, line, fmt.Sprintf(format, args...))})
+}
+
+// run runs every block.
+func (m *machine) run() (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case fault:
+			err = r.error
+		default:
+			panic(r)
+		}
+	}()
+	m.blocks(m.fn.Grid())
+	for _, a := range m.tensors {
+		a.settle()
+	}
+	return nil
+}
+
+func (m *machine) blocks(grid []*ir.Axis) {
+	if len(grid) == 0 {
+		m.block(m.fn.Body)
+		return
+	}
+	a := grid[0]
+	n, err := m.sizes(a.Dim)
+	if err != nil {
+		panic(fault{err})
+	}
+	step := m.step(a)
+	for lo := int64(0); lo < n; lo += step {
+		m.at[a] = span{lo, min(lo+step, n)}
+		m.blocks(grid[1:])
+	}
+}
+
+// step is how many elements of an axis a block or a step of a loop handles.
+func (m *machine) step(a *ir.Axis) int64 {
+	if a.Scalar {
+		return 1
+	}
+	return m.extent(a)
+}
+
+func (m *machine) span(a *ir.Axis) span {
+	if a.Kind == ir.Whole {
+		return span{a.Lo, a.Lo + a.Len}
+	}
+	return m.at[a]
+}
+
+// make makes a tile of a type.
+func (m *machine) make(t ir.Type) *tile {
+	x := &tile{dtype: t.DType, axes: t.Axes, sizes: make([]int, len(t.Axes))}
+	n := 1
+	for i, a := range t.Axes {
+		s := m.span(a)
+		x.sizes[i] = int(max(0, s.hi-s.lo))
+		n *= x.sizes[i]
+	}
+	if m.work += int64(n); m.work > maxWork {
+		panic(fault{errTooMuch})
+	}
+	if t.DType.IsFloat() {
+		x.f = make([]interval, n)
+	} else {
+		x.n = make([]whole, n)
+	}
+	return x
+}
+
+// steps gives how far apart in t the neighbours along each axis are; 0 along those that t lacks.
+func (t *tile) steps(axes []*ir.Axis) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		step := 1
+		for j := len(t.axes) - 1; j >= 0; j-- {
+			if t.axes[j] == a {
+				out[i] = step
+				break
+			}
+			step *= t.sizes[j]
+		}
+	}
+	return out
+}
+
+// walk visits every position of the sizes, the last fastest, with where it lies in tiles of the steps.
+func walk(sizes []int, steps [][]int, visit func(at []int)) {
+	for _, n := range sizes {
+		if n == 0 {
+			return
+		}
+	}
+	at := make([]int, len(steps))
+	pos := make([]int, len(sizes))
+	for {
+		visit(at)
+		d := len(sizes) - 1
+		for ; d >= 0; d-- {
+			pos[d]++
+			for i := range at {
+				at[i] += steps[i][d]
+			}
+			if pos[d] < sizes[d] {
+				break
+			}
+			for i := range at {
+				at[i] -= steps[i][d] * sizes[d]
+			}
+			pos[d] = 0
+		}
+		if d < 0 {
+			return
+		}
+	}
+}
+
+func (m *machine) sizesOf(axes []*ir.Axis) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		s := m.span(a)
+		out[i] = int(max(0, s.hi-s.lo))
+	}
+	return out
+}
+
+func (m *machine) block(b *ir.Block) []*tile {
+	for _, op := range b.Ops {
+		m.op(op)
+	}
+	out := make([]*tile, len(b.Yield))
+	for i, v := range b.Yield {
+		out[i] = m.value(v)
+	}
+	return out
+}
+
+func (m *machine) value(v *ir.Value) *tile {
+	t := m.values[v]
+	if t == nil {
+		panic(fmt.Sprintf("value %%%d is used before it is computed", v.ID))
+	}
+	return t
+}
+
+func (m *machine) args(op *ir.Op) []*tile {
+	out := make([]*tile, len(op.Args))
+	for i, a := range op.Args {
+		out[i] = m.value(a)
+	}
+	return out
+}
+
+func (m *machine) op(op *ir.Op) {
+	row := op.Code.Row()
+	var r *tile
+	switch {
+	case op.Code == lang.OpCast:
+		r = m.cast(op)
+	case op.Code == lang.OpWhere:
+		r = m.where(op)
+	case row.Elementwise:
+		r = m.elementwise(op)
+	case row.Group == lang.GroupReduce:
+		r = m.reduce(op)
+	case row.Group == lang.GroupContract:
+		r = m.contract(op)
+	default:
+		special, ok := specials[op.Code]
+		if !ok {
+			panic("the reference has no row for " + op.Code.String())
+		}
+		r = special(m, op)
+	}
+	if r != nil {
+		m.values[op.Result()] = r
+	}
+}
+
+// specials has a row for each operation with semantics of its own; those that give several results or none give nil.
+var specials map[lang.Op]func(m *machine, op *ir.Op) *tile
+
+func init() {
+	specials = map[lang.Op]func(m *machine, op *ir.Op) *tile{
+		lang.OpConst:     (*machine).constant,
+		lang.OpFull:      (*machine).full,
+		lang.OpIndex:     (*machine).index,
+		lang.OpStart:     (*machine).bound,
+		lang.OpEnd:       (*machine).bound,
+		lang.OpSize:      (*machine).size,
+		lang.OpRename:    (*machine).rename,
+		lang.OpLoad:      (*machine).load,
+		lang.OpStore:     (*machine).store,
+		lang.OpAtomicAdd: (*machine).store,
+		lang.OpFor:       (*machine).loop,
+		lang.OpIf:        (*machine).choice,
+	}
+}
+
+func (m *machine) elementwise(op *ir.Op) *tile {
+	args := m.args(op)
+	r := m.make(op.Result().Type)
+	steps := make([][]int, len(args))
+	for i, a := range args {
+		steps[i] = a.steps(r.axes)
+	}
+	d, i := args[0].dtype, 0
+	switch {
+	case !d.IsFloat():
+		var x [3]whole
+		walk(r.sizes, steps, func(at []int) {
+			for j, a := range args {
+				x[j] = a.n[at[j]]
+			}
+			r.n[i] = wholes(op.Code, d, x)
+			i++
+		})
+	case r.f != nil:
+		f := floats[op.Code]
+		var x [3]interval
+		walk(r.sizes, steps, func(at []int) {
+			for j, a := range args {
+				x[j] = a.f[at[j]]
+			}
+			r.f[i] = f(d, x).taint(x[:len(args)]...)
+			i++
+		})
+		if op.Code == lang.OpAdd {
+			m.regroup(op, args, r)
+		}
+	default:
+		f := tests[op.Code]
+		var x [3]interval
+		walk(r.sizes, steps, func(at []int) {
+			for j, a := range args {
+				x[j] = a.f[at[j]]
+			}
+			r.n[i] = f(x).whole()
+			i++
+		})
+	}
+	return r
+}
+
+// regroup lets a sum that a loop carries be added up in other steps than the reference's.
+func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
+	for c := range 2 {
+		n, isCarried := m.loose[op.Args[c]]
+		sum := args[1-c]
+		if !isCarried || sum.mass == nil {
+			continue
+		}
+		i := 0
+		walk(r.sizes, [][]int{args[c].steps(r.axes), sum.steps(r.axes)}, func(at []int) {
+			mass := args[c].f[at[0]].most() + sum.mass[at[1]]
+			switch {
+			case args[c].f[at[0]].exact() && args[c].f[at[0]].lo == 0:
+			case !(mass <= largest(r.dtype)):
+				r.f[i] = unknown
+			default:
+				r.f[i] = r.f[i].grow(growth(m.arith.additions*n+2, max(m.arith.unit, rounding(r.dtype))) * mass)
+			}
+			i++
+		})
+	}
+}
+
+func massOf(list []interval) float64 {
+	mass := 0.0
+	for _, x := range list {
+		mass += x.most()
+	}
+	return mass
+}
+
+func (m *machine) cast(op *ir.Op) *tile {
+	x := m.value(op.Args[0])
+	r := m.make(x.typed(op.Result().Type.DType))
+	from, to := x.dtype, r.dtype
+	for i := range max(len(r.f), len(r.n)) {
+		switch {
+		case from.IsFloat() && to.IsFloat():
+			r.f[i] = castFloat(x.f[i], to)
+		case from.IsFloat():
+			r.n[i] = truncated(x.f[i], from, to)
+		case to.IsFloat():
+			r.f[i] = unknown
+			if x.n[i].ok {
+				r.f[i] = point(eval.Cast(ir.Const{Int: x.n[i].v}, from, to).Float)
+			}
+		case x.n[i].ok:
+			r.n[i] = whole{eval.Cast(ir.Const{Int: x.n[i].v}, from, to).Int, true}
+		}
+	}
+	return r
+}
+
+func (t *tile) typed(d lang.DType) ir.Type { return ir.Type{DType: d, Axes: t.axes} }
+
+func (m *machine) where(op *ir.Op) *tile {
+	args := m.args(op)
+	r := m.make(op.Result().Type)
+	steps := [][]int{args[0].steps(r.axes), args[1].steps(r.axes), args[2].steps(r.axes)}
+	i := 0
+	walk(r.sizes, steps, func(at []int) {
+		c, from := args[0].n[at[0]], 2
+		if c.ok && c.v != 0 {
+			from = 1
+		}
+		r.copy(i, args[from], at[from])
+		if !c.ok {
+			r.blur(i, args[1], at[1])
+		}
+		i++
+	})
+	return r
+}
+
+// copy sets element i of t to element j of x.
+func (t *tile) copy(i int, x *tile, j int) {
+	if t.f != nil {
+		t.f[i] = x.f[j]
+	} else {
+		t.n[i] = x.n[j]
+	}
+}
+
+// blur makes element i of t stand for what it is or for element j of x.
+func (t *tile) blur(i int, x *tile, j int) {
+	switch {
+	case t.f != nil:
+		t.f[i] = t.f[i].union(x.f[j])
+	case t.n[i] != x.n[j]:
+		t.n[i] = whole{}
+	}
+}
+
+func (m *machine) reduce(op *ir.Op) *tile {
+	x := m.value(op.Args[0])
+	r := m.make(op.Result().Type)
+	over := m.sizesOf(op.Over)
+	outer, inner := x.steps(r.axes), x.steps(op.Over)
+	d, i := x.dtype, 0
+	first := map[lang.Op]func(a, b interval) verdict{lang.OpArgMax: greater, lang.OpArgMin: smaller}[op.Code]
+	slack := m.productSlack(op)
+	lo := m.span(op.Over[0]).lo
+	m.work += int64(max(len(x.f), len(x.n)))
+	var fs []interval
+	var ns []whole
+	walk(r.sizes, [][]int{outer}, func(base []int) {
+		fs, ns = fs[:0], ns[:0]
+		walk(over, [][]int{inner}, func(at []int) {
+			if x.f != nil {
+				fs = append(fs, x.f[base[0]+at[0]])
+			} else {
+				ns = append(ns, x.n[base[0]+at[0]])
+			}
+		})
+		switch {
+		case first != nil && x.f != nil:
+			r.n[i] = firstOf(fs, first).plus(lo)
+		case first != nil:
+			r.n[i] = firstWhole(op.Code, d, ns).plus(lo)
+		case x.f != nil:
+			r.f[i] = floatReductions[op.Code](d, fs)
+			if slack > 0 {
+				r.f[i] = r.f[i].grow(slack * massOf(fs))
+			}
+			if op.Code == lang.OpSum {
+				r.mass = append(r.mass, massOf(fs))
+			}
+		case r.dtype != d: // narrow integers widen before they are summed
+			r.n[i] = sumWidened(op.Code, d, r.dtype, ns)
+		default:
+			r.n[i] = foldWholes(op.Code, d, ns)
+		}
+		i++
+	})
+	return r
+}
+
+func (w whole) plus(n int64) whole { return whole{w.v + n, w.ok} }
+
+// sumWidened is a sum or product in the accumulator of a narrower type.
+func sumWidened(op lang.Op, d, acc lang.DType, list []whole) whole {
+	wide := make([]whole, len(list))
+	for i, x := range list {
+		wide[i] = whole{eval.Cast(ir.Const{Int: x.v}, d, acc).Int, x.ok}
+	}
+	return foldWholes(op, acc, wide)
+}
+
+// productSlack is by how much the products of a sum of products, which is a
+// contraction, may be off where contractions round their operands.
+func (m *machine) productSlack(op *ir.Op) float64 {
+	p := op.Args[0].Def
+	if op.Code != lang.OpSum || p == nil || p.Code != lang.OpMul || p.Result().Type.DType != lang.F32 {
+		return 0
+	}
+	return m.arith.product[m.precision] * (1 + 0x1p-10)
+}
+
+func (m *machine) contract(op *ir.Op) *tile {
+	args := m.args(op)
+	a, b := args[0], args[1]
+	r := m.make(op.Result().Type)
+	over := m.sizesOf(op.Over)
+	inner := [][]int{a.steps(op.Over), b.steps(op.Over)}
+	outer := [][]int{a.steps(r.axes), b.steps(r.axes)}
+	if len(args) == 3 {
+		outer = append(outer, args[2].steps(r.axes))
+	}
+	k := 1
+	for _, n := range over {
+		k *= n
+	}
+	if m.work += int64(k) * int64(max(len(r.f), len(r.n))); m.work > maxWork {
+		panic(fault{errTooMuch})
+	}
+	d, acc, i := a.dtype, r.dtype, 0
+	var fs []interval
+	walk(r.sizes, outer, func(base []int) {
+		if r.f != nil {
+			fs = fs[:0]
+			if len(args) == 3 {
+				fs = append(fs, args[2].f[base[2]])
+			}
+			walk(over, inner, func(at []int) { fs = append(fs, a.f[base[0]+at[0]].mul(b.f[base[1]+at[1]])) })
+			r.f[i] = m.arith.contraction(d, op.Precision, fs)
+			r.mass = append(r.mass, massOf(fs))
+		} else {
+			sum := whole{0, true}
+			if len(args) == 3 {
+				sum = args[2].n[base[2]]
+			}
+			walk(over, inner, func(at []int) {
+				x, y := a.n[base[0]+at[0]], b.n[base[1]+at[1]]
+				sum.v, sum.ok = eval.Wrap(sum.v+x.v*y.v, acc), sum.ok && x.ok && y.ok
+			})
+			r.n[i] = sum
+		}
+		i++
+	})
+	return r
+}
+
+func (m *machine) loop(op *ir.Op) *tile {
+	lo, hi := m.value(op.Args[0]).n[0], m.value(op.Args[1]).n[0]
+	if !lo.ok || !hi.ok {
+		m.fail(op, "the range depends on a number that is not decided")
+	}
+	carried := m.args(op)[2:]
+	step := int64(1)
+	if op.Axis != nil {
+		step = m.step(op.Axis)
+	}
+	body := op.Blocks[0]
+	for _, p := range body.Params[1:] {
+		if op.Axis != nil && !m.fixed(op.Axis) {
+			m.loose[p] = float64(hi.v - lo.v)
+		}
+	}
+	for pos := lo.v; pos < hi.v; pos += step {
+		if op.Axis != nil {
+			m.at[op.Axis] = span{pos, min(pos+step, hi.v)}
+		}
+		p := m.make(body.Params[0].Type)
+		p.n[0] = whole{pos, true}
+		m.values[body.Params[0]] = p
+		for i, c := range carried {
+			m.values[body.Params[i+1]] = c
+		}
+		carried = m.block(body)
+	}
+	for i, r := range op.Results {
+		m.values[r] = carried[i]
+	}
+	return nil
+}
+
+func (m *machine) choice(op *ir.Op) *tile {
+	c := m.value(op.Args[0]).n[0]
+	if !c.ok {
+		m.doubt++
+		then, other := m.block(op.Blocks[0]), m.block(op.Blocks[1])
+		m.doubt--
+		for i, r := range op.Results {
+			t := m.arranged(then[i], r.Type)
+			o := m.arranged(other[i], r.Type)
+			for j := range max(len(t.f), len(t.n)) {
+				t.blur(j, o, j)
+			}
+			m.values[r] = t
+		}
+		return nil
+	}
+	b := op.Blocks[1]
+	if c.v != 0 {
+		b = op.Blocks[0]
+	}
+	for i, x := range m.block(b) {
+		m.values[op.Results[i]] = x
+	}
+	return nil
+}
+
+// arranged is a copy of a tile with its axes in the order of a type.
+func (m *machine) arranged(x *tile, t ir.Type) *tile {
+	r := m.make(t)
+	i := 0
+	walk(r.sizes, [][]int{x.steps(r.axes)}, func(at []int) {
+		r.copy(i, x, at[0])
+		i++
+	})
+	return r
+}

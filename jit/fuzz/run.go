@@ -1,0 +1,166 @@
+// Package fuzz tests the compiler by random programs: it generates sources that
+// type-check, runs them on a device at several shapes, plans and inputs, and
+// compares every element with a reference that knows how far a correct result
+// may be off. What differs is made as small as it can be and kept as a file.
+package fuzz
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"tilec/jit"
+)
+
+// Finding is a program on which something is wrong.
+type Finding struct {
+	Seed    uint64 `json:"seed"`
+	Kind    Kind   `json:"kind"`
+	Problem string `json:"problem"`
+	// Case is the program, as small as it was made, with its run.
+	Case string `json:"case"`
+}
+
+// Event tells of the progress of one program: that it begins, or what came of it.
+type Event struct {
+	Seed    uint64        `json:"seed"`
+	Done    bool          `json:"done,omitempty"`
+	Tally   Tally         `json:"tally"`
+	Kinds   map[Kind]int  `json:"kinds,omitempty"` // problems that are no finding
+	Finding *Finding      `json:"finding,omitempty"`
+	Spent   time.Duration `json:"spent,omitempty"`
+}
+
+// Config says which programs to run where.
+type Config struct {
+	Device jit.Device
+	// Seed of the first program; the others follow it.
+	Seed  uint64
+	Count int
+	// Jobs is how many programs are worked on at once.
+	Jobs int
+	// Events gets every event, one at a time.
+	Events func(Event)
+}
+
+// Run runs programs until they are done or the context ends. It is an error
+// when the device works no more; the programs that had begun then are suspects.
+func Run(ctx context.Context, cfg Config) error {
+	c := newChecker(cfg.Device)
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var events sync.Mutex
+	var lost error // the device works no more
+	emit := func(e Event) {
+		events.Lock()
+		defer events.Unlock()
+		if lost == nil {
+			cfg.Events(e)
+		}
+	}
+	lose := func(err error) {
+		events.Lock()
+		defer events.Unlock()
+		lost = err
+		cancel()
+	}
+	next := make(chan uint64)
+	go func() {
+		defer close(next)
+		for n := range uint64(cfg.Count) {
+			select {
+			case next <- cfg.Seed + n:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	var workers sync.WaitGroup
+	for range max(1, cfg.Jobs) {
+		workers.Go(func() {
+			for seed := range next {
+				emit(Event{Seed: seed})
+				e := c.program(ctx, seed)
+				if e.Finding != nil && e.Finding.Kind == RunError {
+					if err := c.alive(); err != nil {
+						if cfg.Count == 1 {
+							emit(e)
+						}
+						lose(err)
+						return
+					}
+				}
+				emit(e)
+			}
+		})
+	}
+	workers.Wait()
+	return lost
+}
+
+// alive reports whether the device still works.
+func (c *checker) alive() error {
+	m, err := c.device.Alloc(256)
+	if err != nil {
+		return err
+	}
+	defer c.device.Free(m)
+	if err := c.device.Write(m, 0, make([]byte, 256)); err != nil {
+		return err
+	}
+	return c.device.Sync()
+}
+
+// program generates one program, runs it, and shrinks it when something is wrong.
+func (c *checker) program(ctx context.Context, seed uint64) Event {
+	begin := time.Now()
+	e := Event{Seed: seed, Done: true, Kinds: map[Kind]int{}}
+	cs := Generate(seed)
+	t, kinds, r, p := c.runCase(cs)
+	e.Tally, e.Kinds = t, kinds
+	if p != nil {
+		small := &Case{Source: cs.Source, Trials: []Trial{r}}
+		if p.Kind != RunError || c.device.Target().Arch == 0 {
+			small, p = c.shrink(ctx, small, p)
+		}
+		e.Finding = &Finding{Seed: seed, Kind: p.Kind, Problem: p.Text, Case: small.String()}
+	}
+	e.Spent = time.Since(begin)
+	return e
+}
+
+// runCase runs a case until something is wrong; r is the run that it is wrong in.
+func (c *checker) runCase(cs *Case) (t Tally, kinds map[Kind]int, r Trial, p *Problem) {
+	kinds = map[Kind]int{}
+	k, p := load(cs.Source)
+	if p != nil {
+		return t, kinds, cs.Trials[0], p
+	}
+	for _, r := range cs.Trials {
+		u, p := c.check(k, r)
+		t.add(u)
+		if p != nil && p.Kind == Refused {
+			kinds[Refused]++
+			r.Pins = nil
+			u, p = c.check(k, r)
+			t.add(u)
+		}
+		switch {
+		case p == nil:
+		case p.Kind.finding():
+			return t, kinds, r, p
+		default:
+			kinds[p.Kind]++
+		}
+	}
+	return t, kinds, r, nil
+}
+
+// Replay runs a case on a device; the error says what is wrong.
+func Replay(d jit.Device, cs *Case) (Tally, error) {
+	t, _, _, p := newChecker(d).runCase(cs)
+	if p != nil {
+		return t, p
+	}
+	return t, nil
+}

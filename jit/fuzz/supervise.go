@@ -1,0 +1,150 @@
+package fuzz
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os/exec"
+	"time"
+)
+
+// This file runs the programs in another process, which may crash, hang, or
+// lose its device without ending the test.
+
+// Report is what came of a session.
+type Report struct {
+	Programs int
+	Tally    Tally
+	// Kinds counts the problems, findings and others.
+	Kinds    map[Kind]int
+	Findings []*Finding
+	// Restarts is how often the process that ran the programs ended before its time.
+	Restarts int
+}
+
+// Note adds an event to the report.
+func (r *Report) Note(e Event) {
+	if !e.Done {
+		return
+	}
+	if r.Kinds == nil {
+		r.Kinds = map[Kind]int{}
+	}
+	r.Programs++
+	r.Tally.add(e.Tally)
+	for k, n := range e.Kinds {
+		r.Kinds[k] += n
+	}
+	if e.Finding != nil {
+		r.Kinds[e.Finding.Kind]++
+		r.Findings = append(r.Findings, e.Finding)
+	}
+}
+
+// Supervisor runs programs in other processes.
+type Supervisor struct {
+	// Command makes the process that runs count programs from a seed on and writes its events to stdout, a line of JSON each.
+	Command func(ctx context.Context, seed uint64, count int) *exec.Cmd
+	// Silence is how long a process may go without an event before it counts as hanging.
+	Silence time.Duration
+	// Events gets every event.
+	Events func(Event)
+}
+
+// maxRestarts bounds how often a process that ends early is replaced.
+const maxRestarts = 100
+
+// Run runs count programs from a seed on, or as many as the context leaves time for.
+func (s *Supervisor) Run(ctx context.Context, seed uint64, count int) (*Report, error) {
+	report := &Report{}
+	note := func(e Event) {
+		report.Note(e)
+		if s.Events != nil {
+			s.Events(e)
+		}
+	}
+	for end := seed + uint64(count); seed < end && ctx.Err() == nil; {
+		next, suspects, err := s.batch(ctx, seed, int(end-seed), note)
+		if err == nil || ctx.Err() != nil {
+			return report, nil
+		}
+		if report.Restarts++; report.Restarts > maxRestarts {
+			return report, fmt.Errorf("the process that runs the programs ended %d times: %w", report.Restarts, err)
+		}
+		if next == seed && len(suspects) == 0 {
+			return report, err // it did not even begin
+		}
+		for _, one := range suspects {
+			if ctx.Err() != nil {
+				return report, nil
+			}
+			_, alone, err := s.batch(ctx, one, 1, note)
+			if err != nil && len(alone) > 0 && ctx.Err() == nil {
+				note(Event{Seed: one, Done: true, Finding: &Finding{Seed: one, Kind: Hang, Problem: err.Error(), Case: Generate(one).String()}})
+			}
+		}
+		seed = next
+	}
+	return report, nil
+}
+
+// batch runs one process. It gives the first seed that was not begun, and those that were begun and did not end.
+func (s *Supervisor) batch(ctx context.Context, seed uint64, count int, note func(Event)) (next uint64, suspects []uint64, err error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	cmd := s.Command(ctx, seed, count)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return seed, nil, err
+	}
+	tail := &lastLines{}
+	cmd.Stderr = tail
+	if err := cmd.Start(); err != nil {
+		return seed, nil, err
+	}
+	silent := time.AfterFunc(s.Silence, func() { stop(fmt.Errorf("nothing happened for %s", s.Silence)) })
+	defer silent.Stop()
+	next = seed
+	open := map[uint64]bool{}
+	for d := json.NewDecoder(bufio.NewReader(out)); ; {
+		var e Event
+		if err := d.Decode(&e); err != nil {
+			break
+		}
+		silent.Reset(s.Silence)
+		if next = max(next, e.Seed+1); e.Done {
+			delete(open, e.Seed)
+		} else {
+			open[e.Seed] = true
+		}
+		note(e)
+	}
+	_, _ = io.Copy(io.Discard, out)
+	err = cmd.Wait()
+	for one := range open {
+		suspects = append(suspects, one)
+	}
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		err = fmt.Errorf("%w\n%s", err, tail)
+	}
+	return next, suspects, err
+}
+
+// lastLines keeps the end of what is written to it.
+type lastLines struct{ text []byte }
+
+func (l *lastLines) Write(p []byte) (int, error) {
+	const most = 8000
+	l.text = append(l.text, p...)
+	if n := len(l.text); n > most {
+		l.text = append(l.text[:most/2:most/2], l.text[n-most/2:]...)
+	}
+	return len(p), nil
+}
+
+func (l *lastLines) String() string { return string(l.text) }
