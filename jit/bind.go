@@ -69,7 +69,7 @@ func (b *bindings) dtype(name string, want typecheck.DType, got lang.DType, at l
 func (b *bindings) rank(name string, want []typecheck.Size, got []int64, at lang.Span) error {
 	if len(want) != len(got) {
 		return launchError(at, lang.ErrArgShape, "%s of %s has the shape %s, %d dimensions, but the argument has %d: %s",
-			name, b.owner, formatSizes(want), len(want), len(got), formatShape(got))
+			name, b.owner, formatSizes(want), len(want), len(got), FormatShape(got))
 	}
 	for i, w := range want {
 		sym := w.Symbol()
@@ -78,7 +78,7 @@ func (b *bindings) rank(name string, want []typecheck.Size, got []int64, at lang
 		}
 		if n, ok := b.dims[sym]; ok && n != got[i] {
 			return launchError(at, lang.ErrArgShape, "dimension %s of %s is %d by %s, but %d in %s, which has the shape %s and must have %s",
-				sym.Name, b.owner, n, b.from[sym], got[i], name, formatShape(got), b.formatKnown(want))
+				sym.Name, b.owner, n, b.from[sym], got[i], name, FormatShape(got), b.formatKnown(want))
 		} else if !ok {
 			b.dims[sym], b.from[sym] = got[i], name
 		}
@@ -95,7 +95,7 @@ func (b *bindings) sizes(name string, want []typecheck.Size, got []int64, at lan
 		}
 		if n != got[i] {
 			return launchError(at, lang.ErrArgShape, "%s of %s has the shape %s and must have %s: %s is %d",
-				name, b.owner, formatShape(got), b.formatKnown(want), w, n)
+				name, b.owner, FormatShape(got), b.formatKnown(want), w, n)
 		}
 	}
 	return nil
@@ -103,6 +103,9 @@ func (b *bindings) sizes(name string, want []typecheck.Size, got []int64, at lan
 
 // shape evaluates every size of a shape.
 func (b *bindings) shape(name string, sizes []typecheck.Size, at lang.Span) ([]int64, error) {
+	// What fits is for the device to say, but the number of elements must not overflow.
+	const most = 1 << 48
+	elements := int64(1)
 	shape := make([]int64, len(sizes))
 	for i, s := range sizes {
 		n, err := s.Eval(b.value)
@@ -112,6 +115,10 @@ func (b *bindings) shape(name string, sizes []typecheck.Size, at lang.Span) ([]i
 		if n < 0 {
 			return nil, launchError(at, lang.ErrArgShape, "shape %s of %s in %s has a negative size: %s is %d", formatSizes(sizes), name, b.owner, s, n)
 		}
+		if n > 0 && elements > most/n {
+			return nil, launchError(at, lang.ErrArgShape, "shape %s of %s in %s has more than 2^48 elements: it is %s", formatSizes(sizes), name, b.owner, b.formatKnown(sizes))
+		}
+		elements *= n
 		shape[i] = n
 	}
 	return shape, nil

@@ -38,8 +38,8 @@ const hostAlign = 64
 
 // Alloc gives zeroed memory.
 func (d *CPU) Alloc(n int64) (*Memory, error) {
-	if n < 0 || n > 1<<46 {
-		return nil, fmt.Errorf("cannot allocate %d bytes", n)
+	if have := HostMemory(); n < 0 || n > 1<<46 || have > 0 && n > have {
+		return nil, fmt.Errorf("cannot allocate %d bytes: this machine has %d", n, have)
 	}
 	raw := make([]byte, n+hostAlign)
 	skip := -int64(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (hostAlign - 1)

@@ -38,6 +38,20 @@ type gval struct {
 type binder struct {
 	prog *Program
 	opts Options
+	// unrolled counts the iterations of loops and the calls so far.
+	unrolled int64
+}
+
+// maxUnrolled is how many iterations and calls a graph may have in all: each is written down with its launches.
+const maxUnrolled = 1 << 17
+
+// unroll counts n iterations or calls more.
+func (b *binder) unroll(n int64, at lang.Span) error {
+	if n > maxUnrolled-b.unrolled {
+		return launchError(at, lang.ErrArgShape, "%s unrolls to more than %d loop iterations and calls", b.prog.name, int64(maxUnrolled))
+	}
+	b.unrolled += n
+	return nil
 }
 
 // frame is one activation of a graph.
@@ -61,7 +75,14 @@ func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*P
 	for i, a := range args {
 		inputs[i] = b.input(a)
 	}
-	out, err := b.enter(g, inputs, nil, opts.Types, g.Decl.Name.Span())
+	// The names in the options are this graph's; graphs that it calls have names of their own.
+	consts := map[*typecheck.Symbol]typecheck.Literal{}
+	for _, s := range g.Consts {
+		if v, ok := opts.Consts[s.Name]; ok {
+			consts[s] = v
+		}
+	}
+	out, err := b.enter(g, inputs, consts, opts.Dims, opts.Types, g.Decl.Name.Span())
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +102,7 @@ func (c *Compiler) BindKernel(k *typecheck.Kernel, args []Value, opts Options) (
 			consts[s] = v
 		}
 	}
-	out, err := b.call(k, inputs, consts, opts.Types, k.Decl.Name.Span())
+	out, err := b.call(k, inputs, consts, opts.Dims, opts.Types, k.Decl.Name.Span())
 	if err != nil {
 		return nil, err
 	}
@@ -145,12 +166,16 @@ func (b *binder) fresh(d lang.DType, shape []int64) *view {
 	return &view{slot: slot{temp: true, index: len(b.prog.temps) - 1}, dtype: d, shape: shape, strides: contiguous(shape)}
 }
 
-// enter runs a graph's body with its arguments and gives its outputs.
-func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, types map[string]lang.DType, at lang.Span) (gval, error) {
+// enter runs a graph's body with its arguments and gives its outputs. Dims and
+// types are by name, for what the arguments do not tell.
+func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+	if err := b.unroll(1, at); err != nil {
+		return gval{}, err
+	}
 	f := &frame{binder: b, bindings: newBindings(g.Name),
 		params: map[*typecheck.GParam]gval{}, locals: map[*typecheck.GLocal]gval{}, outputs: map[*typecheck.GParam]gval{}}
 	for _, d := range g.Dims {
-		if n, ok := b.opts.Dims[d.Name]; ok {
+		if n, ok := dims[d.Name]; ok {
 			f.dims[d], f.from[d] = n, "its given value"
 		}
 	}
@@ -159,16 +184,7 @@ func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Sy
 			f.types[p] = d
 		}
 	}
-	given := map[*typecheck.Symbol]typecheck.Literal{}
-	for _, c := range g.Consts {
-		if v, ok := b.opts.Consts[c.Name]; ok {
-			given[c] = v
-		}
-		if v, ok := consts[c]; ok {
-			given[c] = v
-		}
-	}
-	if err := f.constants(g.Consts, given, at); err != nil {
+	if err := f.constants(g.Consts, consts, at); err != nil {
 		return gval{}, err
 	}
 	if len(args) != len(g.Params) {
@@ -355,7 +371,7 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 		if err != nil {
 			return gval{}, err
 		}
-		return f.call(x.Kernel, args, consts, f.named(x.Types), x.At)
+		return f.call(x.Kernel, args, consts, nil, f.named(x.Types), x.At)
 	case *typecheck.GInvoke:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
@@ -365,7 +381,7 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 		if err != nil {
 			return gval{}, err
 		}
-		return f.enter(x.Graph, args, consts, f.named(x.Types), x.At)
+		return f.enter(x.Graph, args, consts, nil, f.named(x.Types), x.At)
 	case *typecheck.GFor:
 		return f.loop(x)
 	case *typecheck.GTupleOf:
@@ -464,6 +480,9 @@ func (f *frame) loop(x *typecheck.GFor) (gval, error) {
 			return gval{}, err
 		}
 	}
+	if err := f.unroll(max(0, hi-lo), x.At); err != nil {
+		return gval{}, err
+	}
 	for n := lo; n < hi; n++ {
 		if over != nil {
 			f.let(x.Var, over[n])
@@ -493,11 +512,11 @@ func (f *frame) reshape(x *typecheck.GView) (gval, error) {
 		return gval{}, err
 	}
 	if Elements(shape) != Elements(v.view.shape) {
-		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s: %d elements and %d", formatShape(v.view.shape), formatShape(shape), Elements(v.view.shape), Elements(shape))
+		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s: %d elements and %d", FormatShape(v.view.shape), FormatShape(shape), Elements(v.view.shape), Elements(shape))
 	}
 	strides, ok := reshapeStrides(v.view.shape, v.view.strides, shape)
 	if !ok {
-		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s would need a copy: its strides are %v", formatShape(v.view.shape), formatShape(shape), v.view.strides)
+		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s would need a copy: its strides are %v", FormatShape(v.view.shape), FormatShape(shape), v.view.strides)
 	}
 	w := *v.view
 	w.shape, w.strides = shape, strides
@@ -566,7 +585,7 @@ func (f *frame) slice(x *typecheck.GSlice) (gval, error) {
 				return gval{}, err
 			}
 			if n < 0 || n >= size {
-				return gval{}, launchError(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, formatShape(v.view.shape))
+				return gval{}, launchError(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, FormatShape(v.view.shape))
 			}
 			w.offset += n * stride
 			continue
@@ -583,7 +602,7 @@ func (f *frame) slice(x *typecheck.GSlice) (gval, error) {
 			}
 		}
 		if lo < 0 || hi > size || lo > hi {
-			return gval{}, launchError(x.At, lang.ErrArgShape, "slice %d..%d is outside dimension %d of %s", lo, hi, d, formatShape(v.view.shape))
+			return gval{}, launchError(x.At, lang.ErrArgShape, "slice %d..%d is outside dimension %d of %s", lo, hi, d, FormatShape(v.view.shape))
 		}
 		w.offset += lo * stride
 		w.shape = append(w.shape, hi-lo)
@@ -592,11 +611,12 @@ func (f *frame) slice(x *typecheck.GSlice) (gval, error) {
 	return gval{view: &w}, nil
 }
 
-// call writes down one launch and gives the kernel's outputs.
-func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, types map[string]lang.DType, at lang.Span) (gval, error) {
+// call writes down one launch and gives the kernel's outputs. Dims and types are
+// by name, for what the arguments do not tell.
+func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
 	bound := newBindings(k.Name)
 	for _, d := range k.Dims {
-		if n, ok := b.opts.Dims[d.Name]; ok && len(b.prog.steps) == 0 && b.prog.name == k.Name {
+		if n, ok := dims[d.Name]; ok {
 			bound.dims[d], bound.from[d] = n, "its given value"
 		}
 	}

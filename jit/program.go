@@ -255,7 +255,7 @@ func (s *step) describe() string {
 	text := s.compiled.Plan.String()
 	for i, p := range params(s.spec.Kernel) {
 		if p.IsTensor {
-			text += fmt.Sprintf(" %s:%s%s", p.Name, s.tensors[i].dtype, formatShape(s.tensors[i].shape))
+			text += fmt.Sprintf(" %s:%s%s", p.Name, s.tensors[i].dtype, FormatShape(s.tensors[i].shape))
 		}
 	}
 	return text

@@ -66,7 +66,8 @@ func contiguous(shape []int64) []int64 {
 	return strides
 }
 
-func formatShape(shape []int64) string {
+// FormatShape shows a shape: `[8, 768]`.
+func FormatShape(shape []int64) string {
 	parts := make([]string, len(shape))
 	for i, d := range shape {
 		parts[i] = fmt.Sprint(d)
@@ -75,7 +76,7 @@ func formatShape(shape []int64) string {
 }
 
 // String is the tensor's type: `bf16[8, 768]`.
-func (t *Tensor) String() string { return t.DType.String() + formatShape(t.Shape) }
+func (t *Tensor) String() string { return t.DType.String() + FormatShape(t.Shape) }
 
 // Value is an argument or a result: exactly one of its parts is set.
 type Value struct {

@@ -101,6 +101,11 @@ func (a *argument) parseGenerator(name, rest string) error {
 	if n := len(a.generator.parameters); n != len(a.parameters) {
 		return fmt.Errorf("%s takes %d numbers in parentheses%s, %d are given", name, n, a.generator.signature(), len(a.parameters))
 	}
+	if a.generator.check != nil {
+		if err := a.generator.check(a.parameters); err != nil {
+			return err
+		}
+	}
 	if strings.HasPrefix(rest, "[") {
 		items, after, err := bracketed(rest, "]")
 		if err != nil {

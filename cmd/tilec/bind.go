@@ -27,6 +27,8 @@ type binding struct {
 	given  map[string]int64
 	pins   map[string]int64
 	hinted map[*typecheck.Symbol]bool
+	// bytes counts the memory of the arrays made so far.
+	bytes int64
 }
 
 func newBinding(to *callable, seed uint64, note func(string, ...any)) *binding {
@@ -182,7 +184,7 @@ func (b *binding) fix(a *argument, t typecheck.GType) error {
 	}
 	b.arrays[a.name] = x
 	if len(x.shape) != len(t.Shape) {
-		return nil // the compiler says so, with both shapes
+		return fmt.Errorf("%s is %s, %d dimensions, but the argument has %d: %s", a.name, t, len(t.Shape), len(x.shape), jit.FormatShape(x.shape))
 	}
 	for i, s := range t.Shape {
 		if sym := s.Symbol(); sym != nil && sym.Kind == typecheck.DimSymbol {

@@ -142,6 +142,9 @@ func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, erro
 			}
 			names = append(names, k.Name)
 		}
+		if len(names) == 0 {
+			return nil, fmt.Errorf("there is no kernel %s: the file declares none", name)
+		}
 		if near := lang.Nearest(name, names); near != "" {
 			return nil, fmt.Errorf("there is no kernel %s: did you mean %s?", name, near)
 		}
@@ -195,7 +198,11 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 	for _, arg := range args {
 		if !used[arg] {
 			// One kernel's own words for it, with a suggestion.
-			err := newBinding(kernelCallable(kernels[0]), 0, a.say).classify(arg)
+			k := kernels[0]
+			err := newBinding(kernelCallable(k), 0, a.say).classify(arg)
+			if err == nil {
+				err = fmt.Errorf("%s is a parameter of %s, for a launch: build takes dimensions, constants, element types and extents", arg.name, k.Name)
+			}
 			return nil, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 		}
 	}

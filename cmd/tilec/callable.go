@@ -38,6 +38,9 @@ func findCallable(p *typecheck.Program, name string) (*callable, error) {
 		}
 	}
 	names := runnable(p)
+	if len(names) == 0 {
+		return nil, fmt.Errorf("there is no kernel or graph %s: the file declares none", name)
+	}
 	if near := lang.Nearest(name, names); near != "" {
 		return nil, fmt.Errorf("there is no kernel or graph %s: did you mean %s?", name, near)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -60,6 +61,9 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	}
 	if o.maxNewTokens < 0 {
 		return usageError{fmt.Errorf("--max-new-tokens is %d, must be 0 or more", o.maxNewTokens)}
+	}
+	if o.dumpLogits != "" && filepath.Ext(o.dumpLogits) != ".safetensors" {
+		return usageError{errors.New("--dump-logits must end in .safetensors")}
 	}
 	program, err := a.load(path)
 	if err != nil {

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"math"
 	"math/rand/v2"
 	"sort"
 	"strings"
@@ -12,6 +14,8 @@ import (
 type generator struct {
 	// parameters names the numbers that it takes.
 	parameters []string
+	// check refuses parameters that make no sense; nil when all do.
+	check func(p []float64) error
 	// element gives element i.
 	element func(p []float64, r *rand.Rand, i int64) float64
 }
@@ -30,10 +34,24 @@ var generators = map[string]*generator{
 	"full":   {parameters: []string{"value"}, element: func(p []float64, _ *rand.Rand, _ int64) float64 { return p[0] }},
 	"rand":   {element: func(_ []float64, r *rand.Rand, _ int64) float64 { return r.Float64() }},
 	"randn":  {element: func(_ []float64, r *rand.Rand, _ int64) float64 { return r.NormFloat64() }},
-	"randint": {parameters: []string{"low", "high"}, element: func(p []float64, r *rand.Rand, _ int64) float64 {
+	"randint": {parameters: []string{"low", "high"}, check: checkRange, element: func(p []float64, r *rand.Rand, _ int64) float64 {
 		low, high := int64(p[0]), int64(p[1])
-		return float64(low + r.Int64N(max(1, high-low)))
+		return float64(low + r.Int64N(high-low))
 	}},
+}
+
+// checkRange accepts integers that a float64 holds exactly, the first below the second.
+func checkRange(p []float64) error {
+	const most = 1 << 53
+	for _, v := range p {
+		if v != math.Trunc(v) || math.Abs(v) > most {
+			return fmt.Errorf("randint takes integers of at most 2^53, and %v is none", v)
+		}
+	}
+	if p[0] >= p[1] {
+		return fmt.Errorf("randint gives integers from low up to, not including, high: %v is not below %v", p[0], p[1])
+	}
+	return nil
 }
 
 func generatorNames() []string {

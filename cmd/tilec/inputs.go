@@ -106,6 +106,10 @@ func (b *binding) tensor(path string, t typecheck.GType) (*array, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.bytes += n * int64(x.dtype.Size())
+	if have := jit.HostMemory(); have > 0 && b.bytes > have {
+		return nil, fmt.Errorf("%s is too large: the arguments take %.0f GB, and this machine has %.0f GB", x, float64(b.bytes)/1e9, float64(have)/1e9)
+	}
 	if a != nil {
 		x.data = a.generator.generate(a.parameters, x.dtype, n, b.seed, path)
 		return x, nil
