@@ -271,7 +271,8 @@ func (k *gpuKernel) launch(args []launchArg) error {
 }
 
 // OpenDevice opens a device by its name on the command line: "cpu", "cuda",
-// "cuda:1", or "auto" for the first GPU and, without one, the CPU.
+// "cuda:1", "emu" or "emu:sm_80" for the emulator of a GPU target, or "auto" for
+// the first GPU and, without one, the CPU.
 func OpenDevice(name string) (Device, error) {
 	ordinal, isGPU := 0, name == "cuda"
 	if rest, ok := strings.CutPrefix(name, "cuda:"); ok {
@@ -281,9 +282,14 @@ func OpenDevice(name string) (Device, error) {
 		}
 		ordinal, isGPU = n, true
 	}
+	if target, ok := strings.CutPrefix(name, "emu:"); ok {
+		return OpenEmulator(target)
+	}
 	switch {
 	case isGPU:
 		return OpenGPU(ordinal)
+	case name == "emu":
+		return OpenEmulator(DefaultEmulatorTarget)
 	case name == "cpu":
 		return OpenCPU(), nil
 	case name == "auto":
@@ -297,7 +303,7 @@ func OpenDevice(name string) (Device, error) {
 		}
 		return g, nil
 	}
-	return nil, fmt.Errorf("unknown device %q: known are auto, cpu, cuda, cuda:N", name)
+	return nil, fmt.Errorf("unknown device %q: known are auto, cpu, cuda, cuda:N, emu, emu:TARGET", name)
 }
 
 // Bytes shows a slice of numbers as its memory.

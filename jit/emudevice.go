@@ -1,0 +1,158 @@
+package jit
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"tilec/jit/emu"
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+	"tilec/jit/ptx"
+)
+
+// Emulator is a GPU that exists only in software: it runs the PTX that a GPU of
+// its target would get, and checks what hardware does not.
+type Emulator struct {
+	target plan.Target
+	memory *emu.Memory
+}
+
+// DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
+const DefaultEmulatorTarget = "sm_90a"
+
+// OpenEmulator gives an emulator of a GPU target by name, as plan.FindTarget knows it.
+func OpenEmulator(target string) (*Emulator, error) {
+	t, err := plan.FindTarget(target)
+	if err != nil {
+		return nil, err
+	}
+	if t.Arch == 0 {
+		return nil, fmt.Errorf("target %s is no GPU, so it has no PTX to emulate", target)
+	}
+	return &Emulator{target: t, memory: emu.NewMemory()}, nil
+}
+
+// Name is "PTX emulator" with the target.
+func (d *Emulator) Name() string { return fmt.Sprintf("PTX emulator (%s)", d.target.Name) }
+
+// ID is "emu", with the target where it is not the default.
+func (d *Emulator) ID() string {
+	if d.target.Name == DefaultEmulatorTarget {
+		return "emu"
+	}
+	return "emu:" + d.target.Name
+}
+
+// Target describes the emulated GPU to the planner.
+func (d *Emulator) Target() plan.Target { return d.target }
+
+// Alloc gives memory whose reading before it is written is found.
+func (d *Emulator) Alloc(n int64) (*Memory, error) {
+	at, err := d.memory.Alloc(n)
+	if err != nil {
+		return nil, err
+	}
+	return &Memory{Size: n, address: at}, nil
+}
+
+// Free gives memory back; a kernel that touches it afterwards is found.
+func (d *Emulator) Free(m *Memory) {
+	d.memory.Free(m.address)
+	m.address = 0
+}
+
+// Write copies data to m.
+func (d *Emulator) Write(m *Memory, offset int64, data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	return d.memory.Write(m.address+uint64(offset), data)
+}
+
+// Read copies from m.
+func (d *Emulator) Read(data []byte, m *Memory, offset int64) error {
+	if len(data) == 0 {
+		return nil
+	}
+	return d.memory.Read(data, m.address+uint64(offset))
+}
+
+// Sync has nothing to wait for: a launch returns when it is done.
+func (d *Emulator) Sync() error { return nil }
+
+// Close has nothing to give back.
+func (d *Emulator) Close() error { return nil }
+
+func (d *Emulator) compile(f *ir.Func, p *plan.Plan, c *Compiler) (executable, error) {
+	m, err := lowerPTX(f, p, d.target, c.Cache)
+	if err != nil {
+		return nil, err
+	}
+	c.Logs.Print(StagePTX, f.Name, func() string { return m.Text })
+	parsed, err := emu.Parse(m.Text)
+	if err != nil {
+		return nil, fmt.Errorf("compiler bug: %w", err)
+	}
+	return &emulatedKernel{device: d, text: m, module: parsed, params: f.Params()}, nil
+}
+
+type emulatedKernel struct {
+	device *Emulator
+	text   *ptx.Module
+	module *emu.Module
+	params []ir.Param
+}
+
+// EmulationError is what the emulator found wrong with a kernel.
+type EmulationError struct {
+	Kernel   string
+	Findings []emu.Finding
+}
+
+func (e *EmulationError) Error() string {
+	const most = 5
+	lines := make([]string, 0, most+1)
+	for _, f := range e.Findings[:min(most, len(e.Findings))] {
+		lines = append(lines, f.String())
+	}
+	if n := len(e.Findings) - most; n > 0 {
+		lines = append(lines, fmt.Sprintf("and %d more", n))
+	}
+	return fmt.Sprintf("kernel %s: the emulator found:\n\t%s", e.Kernel, strings.Join(lines, "\n\t"))
+}
+
+func (k *emulatedKernel) launch(args []launchArg) error {
+	entry := k.module.Entries[k.text.Entry]
+	if entry == nil || len(entry.Params) != len(k.params) {
+		return fmt.Errorf("compiler bug: the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params))
+	}
+	space := make([]byte, entry.ParamSize)
+	sizes := map[*ir.Dim]int64{}
+	for i, param := range k.params {
+		bits := args[i].bits
+		switch param.Kind {
+		case ir.ParamPointer:
+			bits = args[i].memory.address + uint64(args[i].offset)
+		case ir.ParamDim:
+			sizes[param.Dim] = int64(bits)
+		}
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], bits)
+		place := entry.Params[i]
+		copy(space[place.Offset:place.Offset+place.Size], word[:])
+	}
+	blocks := k.text.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
+	if blocks == 0 {
+		return nil
+	}
+	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
+		k.text.Shared, space, k.device.memory, emu.Options{})
+	if err != nil {
+		return err
+	}
+	if len(report.Findings) > 0 {
+		return &EmulationError{Kernel: k.text.Entry, Findings: report.Findings}
+	}
+	return nil
+}
