@@ -42,14 +42,6 @@ func Log2(x float64) float64 {
 	return float64(e) + math.FMA(l, float64(math.Log2E), l*log2eLow)
 }
 
-// Pow is x to the power y.
-func Pow(x, y float64) float64 {
-	if x > 0 && x < leastNormal {
-		return math.Pow(x*scaleUp, y) * math.Exp2(-scaleUpLog2*y)
-	}
-	return math.Pow(x, y)
-}
-
 // Atan2 is the angle of the point (x, y).
 func Atan2(y, x float64) float64 {
 	if a := math.Abs(y / x); x < 0 && y != 0 && a < leastNormal {

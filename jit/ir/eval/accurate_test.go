@@ -25,6 +25,11 @@ func TestAccurateFunctions(t *testing.T) {
 		{"tan of none", Tan(5e-324), 5e-324},
 		{"sin of 2^120", Sin(0x1p120), 0.377820109360752},
 		{"pow of the least", Pow(5e-324, -0.001), 2.1052623094188774},
+		{"pow of a whole number", Pow(-0.001, -90), 9.999999999999982e+269},
+		{"pow of a large exponent", Pow(1e300, 0.3), 9.999999999999924e+89},
+		{"pow below the normal numbers", Pow(2, -1070), 0x1p-1070},
+		{"pow, odd", Pow(-3, 3), -27},
+		{"pow, even", Pow(-1.1, 700), 9.43799212767295e+28},
 		{"atan2 that underflows", Atan2(-5e-324, -2.5), -math.Pi},
 		{"atan2 of -0", Atan2(math.Copysign(0, -1), -1), -math.Pi},
 	} {
