@@ -1,0 +1,86 @@
+package jit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/cuda"
+	"tilec/jit/plan"
+	"tilec/lang"
+	"tilec/stdlib"
+)
+
+var spilled = regexp.MustCompile(`(\d+) bytes spill stores, (\d+) bytes spill loads`)
+
+// knownSpill is what ptxas 12.4 spills at worst, in bytes a thread: linear kernels
+// of f32, whose second operand is read element by element (ldmatrix cannot
+// transpose 32-bit elements) so that the assembler hoists loads until registers
+// run out; attention with 4 warps spills 8. More than that is a layout gone wrong.
+const knownSpill = 48
+
+// Every kernel of the standard library assembles for every target, at its own
+// @sizes (with knownSpill at most) and at odd ones.
+func TestStandardLibraryAssembles(t *testing.T) {
+	assembler, err := cuda.FindAssembler()
+	if errors.Is(err, cuda.ErrNoAssembler) {
+		if os.Getenv(cuda.AssemblerVariable) != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	for _, file := range []string{"math.tile", "nn.tile"} {
+		text, err := stdlib.FS.ReadFile(file)
+		require.NoError(t, err)
+		program, ds := Load("std/"+file, text, nil)
+		require.Empty(t, ds)
+		for _, k := range program.Kernels {
+			if k.Decl.Name.Place.Source.Path != "std/"+file {
+				continue // imported: it has its turn with its own file
+			}
+			odd := map[string]int64{}
+			for n, d := range k.Dims {
+				odd[d.Name] = []int64{5, 17, 129, 31, 3}[n%5]
+			}
+			for _, target := range []string{"sm_80", "sm_90a"} {
+				for _, d := range []lang.DType{lang.F32, lang.BF16, lang.F16} {
+					for name, dims := range map[string]map[string]int64{"sizes": nil, "odd": odd} {
+						if name == "odd" && d == lang.F16 {
+							continue // differs from bf16 in an instruction's name only
+						}
+						t.Run(fmt.Sprintf("%s/%s/%s/%s", k.Name, target, d, name), func(t *testing.T) {
+							t.Parallel()
+							to, err := plan.FindTarget(target)
+							require.NoError(t, err)
+							s, err := Specialise(k, Options{Dims: dims, Types: map[string]lang.DType{"T": d}})
+							require.NoError(t, err)
+							l, err := Lower(s, to, nil)
+							require.NoError(t, err)
+							ptx, err := l.PTX(to)
+							require.NoError(t, err)
+							_, log, err := assembler.Compile(context.Background(), []byte(ptx), target, cuda.CompileOptions{Verbose: true})
+							require.NoError(t, err, "%s", l.Plan)
+							if name == "sizes" {
+								figures := spilled.FindStringSubmatch(log)
+								require.NotNil(t, figures, log)
+								for _, f := range figures[1:] {
+									n, err := strconv.Atoi(f)
+									require.NoError(t, err)
+									assert.LessOrEqual(t, n, knownSpill, "%s: %s", l.Plan, log)
+								}
+							}
+						})
+					}
+				}
+			}
+		}
+	}
+}
