@@ -193,6 +193,9 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 		if err != nil {
 			return nil, err
 		}
+		if form.name == string(jit.StagePTX) {
+			a.logs.Print(jit.StagePTX, k.Name, func() string { return text })
+		}
 		units = append(units, unit{k.Name, text})
 	}
 	for _, arg := range args {
