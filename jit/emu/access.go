@@ -11,6 +11,8 @@ type place struct {
 	fill  []byte
 	at    int // in shared memory, or in the allocation
 	alloc *allocation
+	// shared is the memory of the block that the place is in.
+	shared *sharedMemory
 }
 
 // resolve turns a generic address into one of a space.
@@ -56,8 +58,13 @@ func (w *warp) locate(s space, address uint64, n, align, lane int) (p place, ok 
 	var data, filled []byte
 	switch s {
 	case spaceShared, spaceCluster:
-		data, filled = w.block.shared.data, w.block.shared.filled
-		p.space = spaceShared
+		owner := w.owner(s, address, n, lane)
+		if owner == nil {
+			return p, false
+		}
+		address &= blockWindow - 1
+		p.shared, p.space = &owner.shared, spaceShared
+		data, filled = p.shared.data, p.shared.filled
 	case spaceLocal:
 		size := w.block.launch.entry.Local
 		if size > 0 {
@@ -85,7 +92,7 @@ func (w *warp) read(p place, lane int) {
 	}
 	if p.space == spaceShared {
 		w.checkPending(p, lane, "reads")
-		w.noteRead(lane, p.at, len(p.data))
+		w.noteRead(p.shared, lane, p.at, len(p.data))
 	}
 }
 
@@ -131,7 +138,7 @@ func (w *warp) written(p place, lane int, value []byte) {
 	switch p.space {
 	case spaceShared:
 		w.checkPending(p, lane, "writes")
-		w.noteWrite(lane, p.at, len(p.data), value)
+		w.noteWrite(p.shared, lane, p.at, len(p.data), value)
 	case spaceGlobal:
 		if other := p.alloc.noteWriter(w.block.id, p.at, len(p.data)); other >= 0 && !w.acquired {
 			w.report(BlockRace, 1<<lane, "blocks %d and %d both write %s", min(other, w.block.id), max(other, w.block.id), w.block.launch.memory.describe(p.alloc.base+uint64(p.at)))
@@ -145,8 +152,15 @@ func (w *warp) written(p place, lane int, value []byte) {
 
 // checkPending reports a touch of bytes that an asynchronous copy may still write.
 func (w *warp) checkPending(p place, lane int, does string) {
-	pending := w.block.shared.pending[p.at : p.at+len(p.data)]
+	if p.shared.async != nil {
+		w.checkAsync(p, lane, does)
+	}
+	pending := p.shared.pending[p.at : p.at+len(p.data)]
 	for _, n := range pending {
+		if n == mbarrierMark {
+			w.report(BarrierMisuse, 1<<lane, "%s shared address %#x, which holds an mbarrier", does, p.at)
+			return
+		}
 		if n != 0 {
 			w.report(PendingCopy, 1<<lane, "%s shared address %#x, which a copy that was not waited for writes", does, p.at)
 			return

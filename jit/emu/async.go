@@ -36,8 +36,19 @@ func (q *asyncQueue) commit() {
 }
 
 func asyncCopy(d *decoder) {
+	reduce := d.has("reduce")
 	if !d.has("async") {
 		d.fail("only cp.async is known")
+	}
+	switch {
+	case d.has("bulk"):
+		bulkCopy(d, reduce)
+		return
+	case reduce:
+		d.fail("need .bulk")
+	case d.has("mbarrier"):
+		copiesArrive(d)
+		return
 	}
 	switch {
 	case d.has("commit_group"):
@@ -130,10 +141,10 @@ func (w *warp) startCopy(lane int, dst, src uint64, size, n int) {
 	}
 	// From here to the wait the copy may write at any time.
 	w.checkPending(to, lane, "copies to")
-	w.noteWrite(lane, to.at, size, nil)
+	w.noteWrite(to.shared, lane, to.at, size, nil)
 	pending := w.block.shared.pending
 	for i := to.at; i < to.at+size; i++ {
-		if pending[i] < 255 {
+		if pending[i] < mbarrierMark-1 {
 			pending[i]++
 		}
 	}
@@ -143,7 +154,6 @@ func (w *warp) startCopy(lane int, dst, src uint64, size, n int) {
 
 // finishCopies completes the groups of the active lanes but for the newest keep.
 func (w *warp) finishCopies(keep int) {
-	s := &w.block.shared
 	for m := w.active; m != 0; m &= m - 1 {
 		lane := first(m)
 		q := &w.async[lane]
@@ -152,17 +162,23 @@ func (w *warp) finishCopies(keep int) {
 			continue
 		}
 		for _, g := range q.groups[:done] {
-			for i := range g {
-				c := &g[i]
-				for b := c.at; b < c.at+c.n; b++ {
-					s.pending[b]--
-				}
-				copy(s.data[c.at:c.at+c.n], c.data[:c.n])
-				fill(s.filled[c.at : c.at+c.n])
-				w.stampWrite(lane, c.at, c.n)
-			}
+			w.landChunks(lane, g)
 			q.free = append(q.free, g[:0])
 		}
 		q.groups = append(q.groups[:0], q.groups[done:]...)
+	}
+}
+
+// landChunks writes chunks to shared memory.
+func (w *warp) landChunks(lane int, chunks []asyncChunk) {
+	s := &w.block.shared
+	for i := range chunks {
+		c := &chunks[i]
+		for b := c.at; b < c.at+c.n; b++ {
+			s.pending[b]--
+		}
+		copy(s.data[c.at:c.at+c.n], c.data[:c.n])
+		fill(s.filled[c.at : c.at+c.n])
+		w.stampWrite(lane, c.at, c.n)
 	}
 }

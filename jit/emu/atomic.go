@@ -7,6 +7,10 @@ var atomicOps = map[string]operation{
 
 // atomicUpdate is atom and red. Operations on one memory happen one after the other.
 func atomicUpdate(d *decoder) {
+	if d.has("async") {
+		asyncReduce(d)
+		return
+	}
 	returns := d.st.name == "atom"
 	switch d.one("relaxed", "acquire", "release", "acq_rel") {
 	case "acquire", "release", "acq_rel":

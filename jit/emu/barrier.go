@@ -36,6 +36,10 @@ var barrierOps = map[string]operation{
 
 // barrierInstruction decodes bar and barrier: .sync, .arrive and .red.
 func barrierInstruction(d *decoder, aligned bool) {
+	if d.has("cluster") {
+		clusterBarrier(d, aligned)
+		return
+	}
 	if d.has("warp") {
 		warpBarrier(d)
 		return
@@ -148,7 +152,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 func (b *barrier) arrive(w *warp, expected int, reduces bool) {
 	if b.arrived == 0 {
 		b.expected, b.reduces, b.first = expected, reduces, w.in.site
-		b.clock.clear(len(w.block.warps))
+		b.clock.clear(len(w.clock.seen))
 	} else {
 		if b.expected != expected {
 			w.report(BarrierMisuse, w.active, "a count of %d threads, but %s arrived with %d (0 is all)", expected*warpSize, b.first, b.expected*warpSize)
@@ -187,7 +191,7 @@ func (b *barrier) finish(blk *block, number int) {
 			}
 		}
 	}
-	blk.shared.settle(blk)
+	blk.cluster.time.settle(blk.cluster)
 	*b = barrier{waiting: b.waiting[:0], results: b.results[:0], clock: b.clock}
 }
 
@@ -199,7 +203,7 @@ func warpBarrier(d *decoder) {
 		// Ordering among all lanes is what the race check knows.
 		if members == w.live {
 			w.release()
-			w.block.shared.settle(w.block)
+			w.block.cluster.time.settle(w.block.cluster)
 		}
 	})
 }

@@ -1,13 +1,12 @@
 package emu
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // A block is a thread block while it runs.
 type block struct {
 	launch   *launch
+	cluster  *cluster
+	rank     int    // in the cluster
 	place    [3]int // %ctaid
 	id       int    // linear
 	warps    []*warp
@@ -16,18 +15,21 @@ type block struct {
 	counts   []siteCount
 	steps    uint64 // warp instructions
 	stopped  bool   // by a trap or a deadlock
+
+	registers registerPool
+	groups    []warpgroup
 }
 
 // slice is how many instructions a warp runs before the next has its turn.
 const slice = 4096
 
 // newBlock makes a block that a worker uses for one place in the grid after the other.
-func newBlock(l *launch) *block {
-	b := &block{launch: l, counts: make([]siteCount, len(l.entry.code))}
+func newBlock(l *launch, c *cluster, rank int) *block {
+	b := &block{launch: l, cluster: c, rank: rank, counts: make([]siteCount, len(l.entry.code))}
 	threads := l.block[0] * l.block[1] * l.block[2]
 	for i := range (threads + warpSize - 1) / warpSize {
 		w := &warp{
-			block: b, index: i,
+			block: b, index: i, slot: rank*l.warps() + i,
 			regs: make([]lanes, l.entry.rows), init: make([]uint32, l.entry.rows),
 			preds: make([]uint32, l.entry.preds), predInit: make([]uint32, l.entry.preds),
 		}
@@ -38,18 +40,21 @@ func newBlock(l *launch) *block {
 			}
 		}
 	}
-	b.shared.init(l.entry.dynamic+l.dynamic, len(b.warps))
+	size := l.entry.dynamic + l.dynamic
 	if l.dynamic == 0 {
-		b.shared.init(l.entry.Shared, len(b.warps))
+		size = l.entry.Shared
 	}
+	b.shared.init(size, len(b.warps), rank*l.warps(), &c.time)
 	return b
 }
 
 // start puts the block at the beginning of its program.
-func (b *block) start(id int) {
+func (b *block) start(place [3]int) {
 	l := b.launch
-	b.id = id
-	b.place = [3]int{id % l.grid[0], id / l.grid[0] % l.grid[1], id / (l.grid[0] * l.grid[1])}
+	b.place = place
+	b.id = place[0] + l.grid[0]*(place[1]+l.grid[1]*place[2])
+	b.registers.start(l)
+	b.groups = append(b.groups[:0], make([]warpgroup, (len(b.warps)+3)/4)...)
 	b.stopped = false
 	b.shared.start()
 	b.barriers = [barrierCount]barrier{}
@@ -63,9 +68,12 @@ func (b *block) start(id int) {
 		clear(w.init)
 		clear(w.predInit)
 		w.acquired = false
-		w.clock.start(b.shared.tick(), len(b.warps), b.shared.floor)
+		w.clock.start(b.cluster.time.tick(), len(b.warps)*len(b.cluster.blocks), b.cluster.time.floor)
+		w.dirty, w.gates = 0, [warpSize]int{}
+		w.matrix.reset()
 		for lane := range w.async {
 			w.async[lane].reset()
+			w.bulk[lane] = bulkQueue{}
 			clear(w.local[lane])
 		}
 		for _, c := range l.entry.consts {
@@ -90,35 +98,21 @@ func (c *constRow) at(w *warp, lane int) uint64 {
 	return c.value
 }
 
-// run executes the block to its end.
-func (b *block) run() {
-	for !b.stopped {
-		progress, alive := 0, false
-		for _, w := range b.warps {
-			if w.live == 0 {
-				continue
-			}
-			alive = true
-			n := w.step(slice)
-			progress += n
-			b.steps += uint64(n)
-			if b.stopped {
-				return
-			}
+// turn gives every warp a slice, and tells how many instructions ran and whether any thread lives.
+func (b *block) turn() (progress int, alive bool) {
+	for _, w := range b.warps {
+		if w.live == 0 {
+			continue
 		}
-		if !alive {
-			return
-		}
-		if progress == 0 {
-			b.deadlock()
-			return
-		}
-		if b.launch.spend(progress) {
-			w := b.firstAlive()
-			w.report(Runaway, w.live, "the launch has executed more than %d warp instructions and not ended", b.launch.options.MaxSteps)
-			b.stopped = true
+		alive = true
+		n := w.step(slice)
+		progress += n
+		b.steps += uint64(n)
+		if b.stopped {
+			break
 		}
 	}
+	return progress, alive
 }
 
 func (b *block) firstAlive() *warp {
@@ -130,28 +124,27 @@ func (b *block) firstAlive() *warp {
 	return b.warps[0]
 }
 
-// deadlock reports who waits for what.
-func (b *block) deadlock() {
+// waits says who in the block waits for what.
+func (b *block) waits() []string {
 	var waits []string
 	for _, w := range b.warps {
-		for _, f := range w.frags {
+		for i := range w.frags {
+			f := &w.frags[i]
 			if f.mask == 0 {
 				continue
 			}
-			at := b.launch.entry.code[f.pc].site
-			s := fmt.Sprintf("warp %d lanes %s at %s", w.index, laneList(f.mask), at)
-			if f.wait == forBarrier {
+			s := fmt.Sprintf("warp %d lanes %s at %s", w.index, laneList(f.mask), b.launch.entry.code[f.pc].site)
+			switch f.wait {
+			case forBarrier:
 				s += " wait for " + b.barriers[f.barrier].state(f.barrier)
+			case forEvent:
+				s += " wait for " + f.event.describe()
+			}
+			if len(b.cluster.blocks) > 1 {
+				s = fmt.Sprintf("block %d ", b.rank) + s
 			}
 			waits = append(waits, s)
 		}
 	}
-	const most = 8
-	if n := len(waits); n > most {
-		waits = append(waits[:most], fmt.Sprintf("and %d more", n-most))
-	}
-	w := b.firstAlive()
-	w.in = &b.launch.entry.code[w.frags[0].pc]
-	w.report(Deadlock, w.live, "no thread of the block can run: %s", strings.Join(waits, "; "))
-	b.stopped = true
+	return waits
 }

@@ -54,6 +54,9 @@ func exit(w *warp, f *fragment) outcome {
 	f.mask &^= w.active
 	f.pc++
 	w.join()
+	if len(w.block.cluster.blocks) > 1 {
+		w.block.cluster.gate.finish(w.block.cluster)
+	}
 	if w.live == 0 {
 		// Barriers of the whole block wait for the living only.
 		for n := range w.block.barriers {
@@ -76,19 +79,6 @@ func trap(d *decoder) {
 	}
 }
 
-// setMaxRegisters checks setmaxnreg, which changes no value.
-func setMaxRegisters(d *decoder) {
-	d.must("inc", "dec")
-	if !d.has("sync") || !d.has("aligned") {
-		d.fail("need .sync.aligned")
-	}
-	d.typeOf("u32")
-	if n := d.constInt(); n < 24 || n > 256 || n%8 != 0 {
-		d.fail("%d registers: need a multiple of 8 from 24 to 256", n)
-	}
-	d.aligned(func(*warp) {})
-}
-
 func memoryBarrier(d *decoder) {
 	if level := d.must("cta", "gl", "sys", "proxy"); level == "gl" || level == "sys" {
 		d.synchronises()
@@ -100,11 +90,7 @@ func memoryBarrier(d *decoder) {
 // changes nothing but what is known of other blocks.
 func fence(d *decoder) {
 	if d.has("proxy") {
-		d.must("alias", "async", "async::generic")
-		d.one("global", "shared::cta", "shared::cluster", "shared")
-		d.one("acquire", "release")
-		d.one("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
-		d.one("cluster", "cta", "gpu", "sys")
+		proxyFence(d)
 		return
 	}
 	d.has("mbarrier_init")

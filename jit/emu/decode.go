@@ -33,7 +33,10 @@ type inst struct {
 	// srcs and preds must have been written before they are read.
 	srcs  []row
 	preds []predRow
-	site  *site
+	// dsts are the rows written; touches are the rows read or written that some
+	// wgmma of the kernel works on.
+	dsts, touches []row
+	site          *site
 }
 
 // A site is where an instruction stands, for findings and figures.
@@ -44,6 +47,7 @@ type site struct {
 	file    int
 	line    int
 	class   class
+	matrix  bool // a wgmma.mma_async
 }
 
 // A decoder turns one statement into an inst, taking its modifiers and operands one after the other.
@@ -81,6 +85,7 @@ func decode(f *function) {
 		d := &decoder{f: f, e: e, st: st, mods: slices.Clone(st.mods), ops: st.ops, in: in, shared: shared}
 		d.instruction()
 	}
+	watchMatrices(e)
 	end := &e.code[len(f.statements)]
 	end.guard, end.control = -1, exit
 	end.site = &site{index: len(f.statements), text: "the end of the kernel", class: classControl}
@@ -304,6 +309,7 @@ func (d *decoder) destination(o operand, t dtype, wide bool) dest {
 		d.fail("%s is not a declared register", o.name)
 	}
 	d.checkWidth(o.name, r.t, t, wide)
+	d.in.dsts = append(d.in.dsts, row(r.index))
 	return dest{row(r.index), r.t.mask()}
 }
 
@@ -424,6 +430,7 @@ var operations = func() map[string]operation {
 	for _, family := range []map[string]operation{
 		integerOps, bitOps, floatOps, mathOps, convertOps, compareOps, moveOps, memoryOps, atomicOps,
 		controlOps, barrierOps, warpOps, asyncOps, matrixOps,
+		mbarrierOps, wgmmaOps, clusterOps,
 	} {
 		for name, op := range family {
 			all[name] = op

@@ -17,6 +17,14 @@ type Options struct {
 	MaxSteps int64
 	// Profile counts traffic, sectors and bank conflicts by access, which takes time.
 	Profile bool
+	// Cluster is the shape of a cluster in blocks, where the kernel does not say it itself.
+	Cluster [3]int
+	// TensorMaps are the tensor maps among the parameters, by the parameter's name;
+	// the bytes of such a parameter do not matter.
+	TensorMaps map[string]*TensorMap
+	// Seed orders asynchronous operations: they end at random moments drawn from it,
+	// or as late as they can when it is 0.
+	Seed int64
 }
 
 // Limits of a launch.
@@ -37,6 +45,8 @@ type launch struct {
 	findings    findings
 	steps       atomic.Int64
 	serial      int64
+	cluster     [3]int                // blocks of a cluster by axis
+	maps        map[uint64]*TensorMap // by offset in the parameter space
 }
 
 var launches atomic.Int64
@@ -67,6 +77,7 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	defer release()
 
 	blocks := grid[0] * grid[1] * grid[2]
+	clusters := blocks / l.clusterSize()
 	workers := options.Workers
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
@@ -76,23 +87,25 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	var next atomic.Int64
 	var mu sync.Mutex
 	var group sync.WaitGroup
-	for range min(workers, blocks) {
+	for range min(workers, clusters) {
 		group.Go(func() {
-			b := newBlock(l)
+			c := newCluster(l)
 			for {
 				id := int(next.Add(1)) - 1
-				if id >= blocks {
+				if id >= clusters {
 					break
 				}
-				b.start(id)
-				b.run()
+				c.start(id)
+				c.run()
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			for i := range counts {
-				counts[i].add(&b.counts[i])
+			for _, b := range c.blocks {
+				for i := range counts {
+					counts[i].add(&b.counts[i])
+				}
+				report.Shared = len(b.shared.data)
 			}
-			report.Shared = len(b.shared.data)
 		})
 	}
 	group.Wait()
@@ -129,7 +142,10 @@ func (l *launch) check() error {
 	if len(l.params) != e.ParamSize {
 		return fmt.Errorf("%d bytes of parameters, need %d", len(l.params), e.ParamSize)
 	}
-	return nil
+	if err := l.checkCluster(); err != nil {
+		return err
+	}
+	return l.checkTensorMaps()
 }
 
 // place gives the module's variables addresses for the launch.

@@ -168,6 +168,10 @@ func load(d *decoder) {
 }
 
 func store(d *decoder) {
+	if d.has("async") {
+		asyncStore(d)
+		return
+	}
 	s := d.space("global", "shared", "shared::cta", "shared::cluster", "local")
 	strong := d.cacheModifiers()
 	hint := d.has("L2::cache_hint")

@@ -207,7 +207,9 @@ func (p *parser) bound(e *Entry) {
 		e.Cluster = p.triple()
 	case ".minnctapersm":
 		e.MinBlocks = p.integer()
-	case ".maxnreg", ".maxnctapersm", ".maxclusterrank":
+	case ".maxnreg":
+		e.MaxRegisters = p.integer()
+	case ".maxnctapersm", ".maxclusterrank":
 		p.integer()
 	case ".explicitcluster", ".noreturn":
 	case ".pragma":

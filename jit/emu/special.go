@@ -23,11 +23,10 @@ var specials = func() map[string]specialRegister {
 		"%lanemask_gt": fixed(func(_ *warp, lane int) uint64 { return allLanes &^ (2<<lane - 1) }),
 		"%lanemask_ge": fixed(func(_ *warp, lane int) uint64 { return allLanes &^ (1<<lane - 1) }),
 
-		"%is_explicit_cluster": fixed(func(w *warp, _ int) uint64 { return 0 }),
-		"%cluster_ctarank":     fixed(func(w *warp, _ int) uint64 { return 0 }),
-		"%cluster_nctarank":    fixed(func(w *warp, _ int) uint64 { return 1 }),
-		"%dynamic_smem_size":   fixed(func(w *warp, _ int) uint64 { return uint64(w.block.launch.dynamic) }),
-		"%total_smem_size":     fixed(func(w *warp, _ int) uint64 { return uint64(len(w.block.shared.data)) }),
+		"%cluster_ctarank":   fixed(func(w *warp, _ int) uint64 { return uint64(w.block.rank) }),
+		"%cluster_nctarank":  fixed(func(w *warp, _ int) uint64 { return uint64(len(w.block.cluster.blocks)) }),
+		"%dynamic_smem_size": fixed(func(w *warp, _ int) uint64 { return uint64(w.block.launch.dynamic) }),
+		"%total_smem_size":   fixed(func(w *warp, _ int) uint64 { return uint64(len(w.block.shared.data)) }),
 
 		"%clock":          {read: func(w *warp) uint64 { return w.block.steps }},
 		"%clock_hi":       {read: func(w *warp) uint64 { return w.block.steps >> 32 }},
@@ -45,10 +44,12 @@ var specials = func() map[string]specialRegister {
 		table["%ntid"+suffix] = fixed(func(w *warp, _ int) uint64 { return uint64(w.block.launch.block[axis]) })
 		table["%ctaid"+suffix] = fixed(func(w *warp, _ int) uint64 { return uint64(w.block.place[axis]) })
 		table["%nctaid"+suffix] = fixed(func(w *warp, _ int) uint64 { return uint64(w.block.launch.grid[axis]) })
-		table["%clusterid"+suffix] = fixed(func(w *warp, _ int) uint64 { return uint64(w.block.place[axis]) })
-		table["%nclusterid"+suffix] = fixed(func(w *warp, _ int) uint64 { return uint64(w.block.launch.grid[axis]) })
-		table["%cluster_ctaid"+suffix] = fixed(func(w *warp, _ int) uint64 { return 0 })
-		table["%cluster_nctaid"+suffix] = fixed(func(w *warp, _ int) uint64 { return 1 })
+		table["%clusterid"+suffix] = fixed(func(w *warp, _ int) uint64 { return uint64(w.block.cluster.place[axis]) })
+		table["%nclusterid"+suffix] = fixed(func(w *warp, _ int) uint64 {
+			return uint64(w.block.launch.grid[axis] / w.block.launch.cluster[axis])
+		})
+		table["%cluster_ctaid"+suffix] = fixed(func(w *warp, _ int) uint64 { return uint64(w.block.place[axis] % w.block.launch.cluster[axis]) })
+		table["%cluster_nctaid"+suffix] = fixed(func(w *warp, _ int) uint64 { return uint64(w.block.launch.cluster[axis]) })
 	}
 	return table
 }()

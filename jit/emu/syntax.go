@@ -21,8 +21,8 @@ type Entry struct {
 	MaxThreads, Threads [3]int
 	// Cluster is .reqnctapercluster, zero where not given.
 	Cluster [3]int
-	// MinBlocks is .minnctapersm.
-	MinBlocks int
+	// MinBlocks is .minnctapersm, and MaxRegisters .maxnreg, zero where not given.
+	MinBlocks, MaxRegisters int
 	// Shared is the size of the statically declared shared memory in bytes;
 	// what a launch asks for comes after it.
 	Shared int

@@ -17,6 +17,7 @@ type lanes [warpSize]uint64
 type warp struct {
 	block *block
 	index int // in the block
+	slot  int // in the cluster
 	regs  []lanes
 	// init says in which lanes a row has been written.
 	init     []uint32
@@ -31,6 +32,10 @@ type warp struct {
 
 	local     [warpSize][]byte // local memory of each thread, contents then initialised map
 	clock     clock
+	dirty     uint32 // lanes with writes to shared memory that no proxy fence has followed
+	bulk      [warpSize]bulkQueue
+	matrix    matrixQueue
+	gates     [warpSize]int // phases of the cluster's barrier arrived at, plus one; 0 when waited for
 	async     [warpSize]asyncQueue
 	near      *allocation // where the last global access was
 	acquired  bool        // has synchronised with other blocks
@@ -45,6 +50,7 @@ const (
 	forLanes           // for other lanes of the warp, to execute an instruction together
 	forBarrier         // for other warps, at a barrier
 	forced             // has waited for lanes that will not come: goes on without them
+	forEvent           // for something that the fragment's event tells
 )
 
 // A fragment is the lanes of a warp that have one program counter.
@@ -53,6 +59,8 @@ type fragment struct {
 	mask    uint32
 	wait    waiting
 	barrier int // number, of forBarrier
+	event   event
+	expired bool // the event did not come in time
 }
 
 // An outcome is what a control instruction does to its fragment.
@@ -99,6 +107,7 @@ func (w *warp) pick() *fragment {
 	var best, waiting *fragment
 	w.turn++
 	highest := w.turn%fairShare == 0
+	blocked := false // a fragment may still come when its event does
 	for i := range w.frags {
 		f := &w.frags[i]
 		switch f.wait {
@@ -110,9 +119,11 @@ func (w *warp) pick() *fragment {
 			if waiting == nil || f.pc < waiting.pc {
 				waiting = f
 			}
+		case forEvent:
+			blocked = true
 		}
 	}
-	if best == nil && waiting != nil {
+	if best == nil && waiting != nil && !blocked {
 		waiting.wait = forced
 		return waiting
 	}
@@ -194,6 +205,9 @@ func (w *warp) step(budget int) int {
 
 // checkWritten reports registers that an instruction reads and that were never written.
 func (w *warp) checkWritten(in *inst) {
+	if in.touches != nil {
+		w.touch(in)
+	}
 	for _, r := range in.srcs {
 		if bad := w.active &^ w.init[r]; bad != 0 {
 			w.report(Uninitialised, bad, "reads register %s, which was never written", w.block.launch.entry.registerName(r))

@@ -1,0 +1,166 @@
+package emu
+
+import "slices"
+
+// A tensorOperand is [map, {coordinates}].
+type tensorOperand struct {
+	at     address
+	coords []row
+}
+
+// dimensions takes .1d to .5d.
+func (d *decoder) dimensions() int { return int(d.must("1d", "2d", "3d", "4d", "5d")[0] - '0') }
+
+func (d *decoder) tensorOperand(dims int) tensorOperand {
+	o := d.operand()
+	if o.kind != opAddress || len(o.elems) != 1 {
+		d.fail("need a tensor map and its coordinates: [map, {0, 0}]")
+	}
+	coords := o.elems[0].elems
+	if o.elems[0].kind != opVector {
+		coords = o.elems
+	}
+	if len(coords) != dims {
+		d.fail("%d coordinates, need %d", len(coords), dims)
+	}
+	t := tensorOperand{at: d.addressAt(operand{kind: opAddress, name: o.name, bits: o.bits, offset: o.offset}, spaceGeneric)}
+	for _, c := range coords {
+		t.coords = append(t.coords, d.source(c, types["s32"], false))
+	}
+	return t
+}
+
+// find gives the tensor map that a lane names, and the coordinates; nil, with a finding, without one.
+func (t tensorOperand) find(w *warp, lane int) (*TensorMap, []int64) {
+	s, at := resolve(t.at.space, t.at.in(w, lane))
+	var m *TensorMap
+	if s == spaceParam {
+		m = w.block.launch.maps[at]
+	}
+	if m == nil {
+		w.report(OutOfBounds, 1<<lane, "there is no tensor map at %s address %#x", s, at)
+		return nil, nil
+	}
+	if len(m.Dims) != len(t.coords) {
+		w.report(UndefinedValue, 1<<lane, "%d coordinates for a tensor map of %d dimensions", len(t.coords), len(m.Dims))
+		return nil, nil
+	}
+	coords := make([]int64, len(t.coords))
+	for i, c := range t.coords {
+		coords[i] = int64(int32(w.regs[c][lane]))
+	}
+	return m, coords
+}
+
+// tensorAlign is the alignment of a box in shared memory.
+const tensorAlign = 128
+
+// tensorCopy is cp.async.bulk.tensor and its reduction, in tile mode.
+func tensorCopy(d *decoder, reduce bool) {
+	dims := d.dimensions()
+	to := d.must("shared::cluster", "shared::cta", "global")
+	from := d.must("global", "shared::cta")
+	if to == "global" == (from == "global") || reduce && to != "global" {
+		d.fail("cannot copy a tensor from .%s to .%s", from, to)
+	}
+	op := ""
+	if reduce {
+		op = d.must("add", "min", "max", "inc", "dec", "and", "or", "xor")
+	}
+	d.has("tile")
+	multicast := d.has("multicast::cluster")
+	hint := d.has("L2::cache_hint")
+	if to != "global" {
+		d.must("mbarrier::complete_tx::bytes")
+		dst, m := d.address(spaces[to]), d.tensorOperand(dims)
+		sig := d.signal(spaces[to], multicast)
+		if hint {
+			d.src(types["b64"])
+		}
+		d.in.run = func(w *warp) {
+			for l := w.active; l != 0; l &= l - 1 {
+				lane := first(l)
+				if t, coords := m.find(w, lane); t != nil {
+					w.loadBox(lane, t, coords, w.landings(dst, t.bytes(), tensorAlign, lane, sig))
+				}
+			}
+		}
+		return
+	}
+	d.must("bulk_group")
+	m, src := d.tensorOperand(dims), d.address(spaceShared)
+	if hint {
+		d.src(types["b64"])
+	}
+	d.in.run = func(w *warp) {
+		for l := w.active; l != 0; l &= l - 1 {
+			lane := first(l)
+			t, coords := m.find(w, lane)
+			if t == nil {
+				continue
+			}
+			var combine reduction
+			if op != "" {
+				e := t.elem()
+				name := e.name
+				if op == "and" || op == "or" || op == "xor" {
+					name = map[int]string{4: "b32", 8: "b64"}[e.bytes()]
+				}
+				if !slices.Contains(reductionTypes["global"][op], name) {
+					w.report(UndefinedValue, 1<<lane, "reduces by .%s a tensor of .%s", op, e.name)
+					continue
+				}
+				combine = reduction{e.bytes(), atomicFunction(op, types[name])}
+			}
+			if p, ok := w.bulkPlace(spaceShared, src.in(w, lane), t.bytes(), tensorAlign, lane); ok {
+				w.storeBox(lane, t, coords, p, combine)
+			}
+		}
+	}
+}
+
+// boxPlaces finds the rows of a box in global memory.
+func (w *warp) boxPlaces(lane int, t *TensorMap, coords []int64) ([]boxRow, []place) {
+	rows := t.boxRows(coords)
+	places := make([]place, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		if r.n == 0 {
+			continue
+		}
+		var ok bool
+		if places[i], ok = w.locate(spaceGlobal, r.address, r.n, 1, lane); !ok {
+			r.n = 0
+		}
+	}
+	return rows, places
+}
+
+func (w *warp) loadBox(lane int, t *TensorMap, coords []int64, to []landing) {
+	rows, places := w.boxPlaces(lane, t, coords)
+	for i, r := range rows {
+		if r.n > 0 {
+			w.read(places[i], lane)
+		}
+	}
+	var box []byte
+	read := func() {
+		box = t.background()
+		for i, r := range rows {
+			copy(box[i*t.rowBytes()+r.skip:][:r.n], places[i].data)
+		}
+	}
+	w.deliver(lane, to, nil, read, func(at int, _ []byte) []byte { return t.permute(box, at) })
+}
+
+func (w *warp) storeBox(lane int, t *TensorMap, coords []int64, from place, combine reduction) {
+	rows, places := w.boxPlaces(lane, t, coords)
+	w.give(lane, from, func(data []byte) {
+		box := t.permute(data, from.at)
+		for i, r := range rows {
+			if r.n > 0 {
+				w.toGlobal(lane, places[i], box[i*t.rowBytes()+r.skip:][:r.n], combine)
+			}
+		}
+	})
+}
