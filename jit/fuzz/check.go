@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
+	"unicode"
 
 	"tilec/jit"
 	"tilec/jit/ir"
@@ -79,10 +80,34 @@ type checker struct {
 	arith  Arithmetic
 	// running lets one launch at a time to a device with one queue.
 	running sync.Mutex
+
+	mu sync.Mutex
+	// shrunk counts the findings of each sort that were made smaller.
+	shrunk map[string]int
+}
+
+// maxShrunk is how many findings of one sort are made smaller: more of them tell no more.
+const maxShrunk = 4
+
+// worthShrinking reports whether a problem is among the first of its sort.
+func (c *checker) worthShrinking(p *Problem) bool {
+	sort := string(p.Kind)
+	if p.Kind != Wrong { // the first words of an error tell sorts apart
+		words := strings.FieldsFunc(p.Text, func(r rune) bool { return !unicode.IsLetter(r) })
+		sort += strings.Join(words[:min(len(words), 12)], " ")
+	}
+	limit := maxShrunk
+	if p.Kind == Wrong {
+		limit *= 10
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.shrunk[sort]++
+	return c.shrunk[sort] <= limit
 }
 
 func newChecker(d jit.Device) *checker {
-	return &checker{device: d, arith: ArithmeticOf(d.Target().Arch > 0)}
+	return &checker{device: d, arith: ArithmeticOf(d.Target().Arch > 0), shrunk: map[string]int{}}
 }
 
 // guard is how many bytes around tensors must stay as they were, poison what is there: NaN in every float type.

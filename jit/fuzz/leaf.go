@@ -86,7 +86,7 @@ func (g *generator) position(e elem) value {
 		text, axes = "index("+a.name+")", []*axis{a}
 	} else if a := pick(g.r, g.axes...); a.scalar {
 		text = a.name
-		if g.chance(30) {
+		if a.kind == gridAxis && g.chance(30) {
 			text += pick(g.r, ".start", ".end")
 		}
 	} else if a.pinned || a.kind == wholeAxis {

@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"math"
 
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
@@ -21,6 +22,8 @@ type tile struct {
 	n     []whole
 	// mass is, of sums, the sum of the magnitudes that each element adds up.
 	mass []float64
+	// terms is, of sums, how many numbers each element adds up.
+	terms float64
 }
 
 // span is the positions of an axis at the moment: from lo to before hi.
@@ -286,7 +289,9 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 			for j, a := range args {
 				x[j] = a.f[at[j]]
 			}
-			r.f[i] = f(d, x).taint(x[:len(args)]...)
+			if r.f[i] = f(d, x); op.Code != lang.OpPow { // 1 ** NaN and NaN ** 0 are 1
+				r.f[i] = r.f[i].taint(x[:len(args)]...)
+			}
 			i++
 		})
 		if op.Code == lang.OpAdd {
@@ -306,19 +311,26 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 	return r
 }
 
-// regroup lets a sum that a loop carries be added up in other steps than the reference's.
+// regroup lets a sum be added up in other steps than the reference's: one that
+// a loop carries, of which the plan chooses the steps, and a contraction, which
+// may start from what is added to it.
 func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
 	for c := range 2 {
-		n, isCarried := m.loose[op.Args[c]]
 		sum := args[1-c]
-		if !isCarried || sum.mass == nil {
+		n, isCarried := m.loose[op.Args[c]]
+		if def := op.Args[1-c].Def; def != nil && !isCarried && isContraction(def) {
+			n = sum.terms
+		}
+		if n == 0 || sum.mass == nil {
 			continue
 		}
 		i := 0
 		walk(r.sizes, [][]int{args[c].steps(r.axes), sum.steps(r.axes)}, func(at []int) {
-			mass := args[c].f[at[0]].most() + sum.mass[at[1]]
+			x := args[c].f[at[0]]
+			mass := x.most() + sum.mass[at[1]]
 			switch {
-			case args[c].f[at[0]].exact() && args[c].f[at[0]].lo == 0:
+			case x.exact() && x.lo == 0:
+			case math.IsInf(x.most(), 0) || math.IsInf(sum.mass[at[1]], 0):
 			case !(mass <= largest(r.dtype)):
 				r.f[i] = unknown
 			default:
@@ -327,6 +339,13 @@ func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
 			i++
 		})
 	}
+}
+
+func isContraction(op *ir.Op) bool {
+	if op.Code.Row().Group == lang.GroupContract {
+		return true
+	}
+	return op.Code == lang.OpSum && op.Args[0].Def != nil && op.Args[0].Def.Code == lang.OpMul
 }
 
 func massOf(list []interval) float64 {
@@ -408,6 +427,10 @@ func (m *machine) reduce(op *ir.Op) *tile {
 	first := map[lang.Op]func(a, b interval) verdict{lang.OpArgMax: greater, lang.OpArgMin: smaller}[op.Code]
 	slack := m.productSlack(op)
 	lo := m.span(op.Over[0]).lo
+	r.terms = 1
+	for _, n := range over {
+		r.terms *= float64(n)
+	}
 	m.work += int64(max(len(x.f), len(x.n)))
 	var fs []interval
 	var ns []whole
@@ -482,6 +505,7 @@ func (m *machine) contract(op *ir.Op) *tile {
 		panic(fault{errTooMuch})
 	}
 	d, acc, i := a.dtype, r.dtype, 0
+	r.terms = float64(k)
 	var fs []interval
 	walk(r.sizes, outer, func(base []int) {
 		if r.f != nil {

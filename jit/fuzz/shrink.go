@@ -55,7 +55,21 @@ func (c *checker) shrink(ctx context.Context, cs *Case, p *Problem) (*Case, *Pro
 			edit++
 		}
 	}
+	if source := tidied(cs.Source); source != cs.Source {
+		cs = &Case{Source: source, Trials: cs.Trials}
+	}
 	return cs, p
+}
+
+// tidied is a source without the empty lines that edits leave.
+func tidied(source string) string {
+	var lines []string
+	for _, line := range strings.Split(source, "\n") {
+		if strings.TrimSpace(line) != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
 }
 
 // shrinkRun tries simpler sizes, plans and inputs.
