@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Verdicts on a fault.
+const (
+	noticed    = "noticed"
+	missed     = "missed"
+	equivalent = "equivalent"
+	noBuild    = "does not build"
+	noApply    = "does not apply"
+)
+
+// Result is what became of one fault.
+type Result struct {
+	ID      string
+	Line    int
+	Verdict string
+	// By is the package, and the test in it, that noticed.
+	By string `json:",omitempty"`
+	// Detail is the first message of the failure, or why there is no verdict.
+	Detail  string `json:",omitempty"`
+	Seconds float64
+	// Text is the fault's Old and New: a result of other text is out of date.
+	Text string
+}
+
+// limit is the time after which a package's tests count as failed: the unchanged ones take a tenth of it.
+const limit = 120 * time.Second
+
+// memoryLimit is the address space of a test in KiB: a fault may make a program that grows without end.
+const memoryLimit = "16000000"
+
+// test runs a package's tests and gives their output and whether they passed.
+func (t *tree) test(pkg string) (output string, passed bool) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
+	defer cancel()
+	script := `ulimit -v ` + memoryLimit + `; exec nice -n 10 go test -vet=off -failfast -short -timeout ` + limit.String() + ` ./` + pkg
+	cmd := exec.CommandContext(ctx, "sh", "-c", script)
+	cmd.Dir = t.root
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+	out, err := cmd.CombinedOutput()
+	return string(out), err == nil
+}
+
+// builds compiles a fault's package.
+func (t *tree) builds(f *Fault) (string, bool) {
+	dir := f.File[:strings.LastIndex(f.File, "/")]
+	cmd := exec.Command("nice", "-n", "10", "go", "build", "./"+dir)
+	cmd.Dir = t.root
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	return string(out), err == nil || !errors.As(err, &exit)
+}
+
+// judge puts a fault into the tree and finds out whether the tests notice it.
+func (t *tree) judge(f *Fault) Result {
+	begin := time.Now()
+	r := Result{ID: f.ID, Text: f.text()}
+	err := t.with(f, func(line int) {
+		r.Line = line
+		if out, ok := t.builds(f); !ok {
+			r.Verdict, r.Detail = noBuild, message(out)
+			return
+		}
+		for _, p := range packagesFor(f, t.packages) {
+			if out, ok := t.test(p); !ok {
+				r.Verdict, r.By, r.Detail = noticed, p+" "+failedTest(out), message(out)
+				return
+			}
+		}
+		r.Verdict = missed
+	})
+	if err != nil {
+		r.Verdict, r.Detail = noApply, err.Error()
+	}
+	if r.Verdict == missed && f.Equivalent != "" {
+		r.Verdict = equivalent
+	}
+	r.Seconds = time.Since(begin).Seconds()
+	return r
+}
+
+func (f *Fault) text() string { return f.Old + " => " + f.New }
+
+var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
+
+// failedTest is the innermost of the first tests that failed.
+func failedTest(output string) string {
+	last := ""
+	for _, m := range failure.FindAllStringSubmatch(output, -1) {
+		if last != "" && !strings.HasPrefix(m[1], last+"/") {
+			break
+		}
+		last = m[1]
+	}
+	switch {
+	case strings.Contains(output, "panic: test timed out"):
+		return "(too slow)"
+	case last == "":
+		return "(crash)"
+	}
+	return last
+}
+
+// message is the first line that says something.
+func message(output string) string {
+	for _, l := range strings.Split(output, "\n") {
+		l = strings.TrimSpace(l)
+		if l == "" || strings.HasPrefix(l, "#") || strings.HasPrefix(l, "---") || strings.HasPrefix(l, "Error Trace") {
+			continue
+		}
+		if len(l) > 160 {
+			l = l[:160]
+		}
+		return l
+	}
+	return ""
+}

@@ -1,0 +1,173 @@
+// Mutate measures how good the tests are: it puts faults into the compiler, one
+// at a time, and counts those that the test suite notices.
+//
+//	go run ./bench/mutate                    every fault; writes bench/mutate/RESULTS.md
+//	go run ./bench/mutate -run 'ptx-|race'   those whose ID or class matches
+//	go run ./bench/mutate -resume            only those without an up-to-date result
+//	go run ./bench/mutate -check             whether every fault still applies
+//
+// It works on a copy of what is committed. A fault that no longer applies is
+// reported, so that the list follows the sources.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sync"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	pattern := flag.String("run", "", "only faults whose ID or class matches this regular expression")
+	jobs := flag.Int("jobs", 1, "copies of the repository to test side by side")
+	resume := flag.Bool("resume", false, "keep the results that are up to date")
+	again := flag.Bool("again", false, "with -resume, test again those that were missed")
+	check := flag.Bool("check", false, "only report the faults that no longer apply")
+	results := flag.String("results", filepath.Join(self, "results.jsonl"), "where results are kept, one JSON object a line")
+	report := flag.String("report", filepath.Join(self, "RESULTS.md"), "where the report goes")
+	flag.Parse()
+
+	match, err := regexp.Compile(*pattern)
+	if err != nil {
+		return err
+	}
+	if *check {
+		return staleFaults(".")
+	}
+	kept, err := readResults(*results)
+	if err != nil {
+		return err
+	}
+	var todo []Fault
+	for _, f := range faults() {
+		if !match.MatchString(f.ID) && !match.MatchString(f.Class) {
+			continue
+		}
+		if r, ok := kept[f.ID]; *resume && ok && r.Text == f.text() && !(*again && r.Verdict == missed) {
+			continue
+		}
+		todo = append(todo, f)
+	}
+	if err := judgeAll(todo, *jobs, kept, *results); err != nil {
+		return err
+	}
+	return os.WriteFile(*report, []byte(markdown(faults(), kept)), 0o644)
+}
+
+// staleFaults reports the faults that do not apply under a root.
+func staleFaults(root string) error {
+	n := 0
+	for _, f := range faults() {
+		if err := f.stale(root); err != nil {
+			fmt.Printf("%s: %v\n", f.ID, err)
+			n++
+		}
+	}
+	if n > 0 {
+		return fmt.Errorf("%d of %d faults no longer apply", n, len(faults()))
+	}
+	return nil
+}
+
+// judgeAll judges faults on several copies of the repository and keeps the results.
+func judgeAll(todo []Fault, jobs int, kept map[string]Result, path string) error {
+	if len(todo) == 0 {
+		return nil
+	}
+	temp, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(temp)
+	trees := make([]*tree, max(jobs, 1))
+	for i := range trees {
+		if trees[i], err = copyTree(".", filepath.Join(temp, fmt.Sprint(i))); err != nil {
+			return err
+		}
+	}
+	// Tests that fail without a fault tell nothing.
+	var sound []string
+	for _, p := range trees[0].packages {
+		if out, ok := trees[0].test(p); ok {
+			sound = append(sound, p)
+		} else {
+			fmt.Printf("left out: %s fails without a fault: %s %s\n", p, failedTest(out), message(out))
+		}
+	}
+	// In an order that is always the same and mixed, so that what is known early is a fair sample.
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
+	queue := make(chan Fault)
+	var lock sync.Mutex
+	var done sync.WaitGroup
+	var failed error
+	n := 0
+	for _, t := range trees {
+		t.packages = sound
+		done.Go(func() {
+			for f := range queue {
+				r := t.judge(&f)
+				lock.Lock()
+				n++
+				fmt.Printf("%d/%d %-28s %-14s %5.0f s  %s\n", n, len(todo), f.ID, r.Verdict, r.Seconds, r.By)
+				kept[f.ID] = r
+				if err := writeResults(path, kept); err != nil {
+					failed = err
+				}
+				lock.Unlock()
+			}
+		})
+	}
+	for _, f := range todo {
+		queue <- f
+	}
+	close(queue)
+	done.Wait()
+	return failed
+}
+
+func readResults(path string) (map[string]Result, error) {
+	kept := map[string]Result{}
+	data, err := os.ReadFile(path)
+	if os.IsNotExist(err) {
+		return kept, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	d := json.NewDecoder(bytes.NewReader(data))
+	for d.More() {
+		var r Result
+		if err := d.Decode(&r); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		kept[r.ID] = r
+	}
+	return kept, nil
+}
+
+// writeResults writes the results of the faults in the list, in its order.
+func writeResults(path string, kept map[string]Result) error {
+	var b bytes.Buffer
+	for _, f := range faults() {
+		if r, ok := kept[f.ID]; ok {
+			line, err := json.Marshal(r)
+			if err != nil {
+				return err
+			}
+			b.Write(append(line, '\n'))
+		}
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestListOfFaults(t *testing.T) {
+	ids := map[string]bool{}
+	for _, f := range faults() {
+		assert.False(t, ids[f.ID], "%s is in the list twice", f.ID)
+		ids[f.ID] = true
+		assert.NotEqual(t, f.Old, f.New, f.ID)
+		assert.NotEmpty(t, f.Note, f.ID)
+		assert.True(t, slices.Contains(classes, f.Class), "%s is of the unknown class %q", f.ID, f.Class)
+	}
+}
+
+// Sources move on, and single faults may fail to apply until the next run of
+// the tool reports them. The list must not wear away, though.
+func TestAtLeastHundredFaultsApply(t *testing.T) {
+	n := 0
+	for _, f := range faults() {
+		if err := f.stale("../.."); err == nil {
+			n++
+		} else {
+			t.Logf("%s: %v", f.ID, err)
+		}
+	}
+	require.GreaterOrEqual(t, n, 100)
+}
+
+func TestApplyWantsOnePlace(t *testing.T) {
+	f := Fault{File: "x.go", Old: "a + b", New: "a - b"}
+	changed, line, err := f.apply("one\nc = a + b\n")
+	require.NoError(t, err)
+	assert.Equal(t, "one\nc = a - b\n", changed)
+	assert.Equal(t, 2, line)
+	_, _, err = f.apply("c = a * b")
+	assert.ErrorContains(t, err, "no longer has")
+	_, _, err = f.apply("a + b, a + b")
+	assert.ErrorContains(t, err, "more than once")
+}
+
+func TestLikeliestPackagesComeFirst(t *testing.T) {
+	all := []string{"gpt", "jit", "jit/pass", "jit/ptx", "lang"}
+	f := Fault{File: "jit/pass/cse.go"}
+	assert.Equal(t, []string{"jit/pass", "jit", "jit/ptx", "gpt", "lang"}, packagesFor(&f, all))
+}
+
+func TestFailedTest(t *testing.T) {
+	assert.Equal(t, "TestA/case_1", failedTest("--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/case_1 (0.0s)\n        x\n--- FAIL: TestB\n"))
+	assert.Equal(t, "(too slow)", failedTest("panic: test timed out after 2m0s"))
+	assert.Equal(t, "(crash)", failedTest("fatal error: out of memory"))
+}
+
+func TestReportCounts(t *testing.T) {
+	all := []Fault{
+		{ID: "a", File: "f.go", Class: "cse", Note: "n"},
+		{ID: "b", File: "f.go", Class: "cse", Note: "n", Missed: "nothing looks"},
+		{ID: "c", File: "f.go", Class: "fold", Note: "n", Equivalent: "same bits"},
+		{ID: "d", File: "f.go", Class: "fold", Note: "n"},
+	}
+	text := markdown(all, map[string]Result{
+		"a": {Verdict: noticed, By: "jit TestX"}, "b": {Verdict: missed}, "c": {Verdict: equivalent}, "d": {Verdict: noBuild, Detail: "oops"},
+	})
+	assert.Contains(t, text, "**1 of 2 faults noticed, 50.0 %.** 1 more")
+	assert.Contains(t, text, "| cse | 1 | 1 | 0 |")
+	assert.Contains(t, text, "nothing looks")
+	assert.Contains(t, text, "same bits")
+	assert.Equal(t, 1, strings.Count(text, "oops"))
+}

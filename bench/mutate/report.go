@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// markdown is the report: the score, by class, and every fault that was not noticed.
+func markdown(all []Fault, kept map[string]Result) string {
+	type tally struct{ noticed, missed, equivalent, other int }
+	var total tally
+	byClass := map[string]*tally{}
+	var missing, same, broken []string
+	slow, crash := 0, 0
+	for _, f := range all {
+		t := byClass[f.Class]
+		if t == nil {
+			t = &tally{}
+			byClass[f.Class] = t
+		}
+		r, ok := kept[f.ID]
+		switch {
+		case !ok:
+			t.other++
+			total.other++
+			broken = append(broken, fmt.Sprintf("| `%s` | not tested |", f.ID))
+		case r.Verdict == noticed:
+			t.noticed++
+			total.noticed++
+			if strings.HasSuffix(r.By, "(too slow)") {
+				slow++
+			}
+			if strings.HasSuffix(r.By, "(crash)") {
+				crash++
+			}
+		case r.Verdict == missed:
+			t.missed++
+			total.missed++
+			missing = append(missing, fmt.Sprintf("| `%s` | %s | %s | %s |", f.ID, place(f, r), f.Note, f.Missed))
+		case r.Verdict == equivalent:
+			t.equivalent++
+			total.equivalent++
+			same = append(same, fmt.Sprintf("| `%s` | %s | %s | %s |", f.ID, place(f, r), f.Note, f.Equivalent))
+		default:
+			t.other++
+			total.other++
+			broken = append(broken, fmt.Sprintf("| `%s` | %s: %s |", f.ID, r.Verdict, strings.ReplaceAll(r.Detail, "|", "\\|")))
+		}
+	}
+	var b strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	counted := total.noticed + total.missed
+	line("# Mutation score")
+	line("Made by `go run ./bench/mutate`, with an assembler in `TILEC_PTXAS`: each fault of the list is put into the compiler alone, and the test suite is run until a package fails.\n")
+	line("**%d of %d faults noticed, %.1f %%.** %d more change nothing that any program could tell, and do not count. Of those noticed, %d made a test run into its time limit and %d crashed outside any test.\n",
+		total.noticed, counted, 100*float64(total.noticed)/float64(max(counted, 1)), total.equivalent, slow, crash)
+	line("| class | noticed | missed | equivalent |")
+	line("|---|---|---|---|")
+	for _, c := range classes {
+		if t := byClass[c]; t != nil {
+			line("| %s | %d | %d | %d |", c, t.noticed, t.missed, t.equivalent)
+		}
+	}
+	table := func(title, head string, rows []string) {
+		if len(rows) == 0 {
+			return
+		}
+		line("\n## %s", title)
+		line("%s", head)
+		line("|%s", strings.Repeat("---|", strings.Count(head, "|")-1))
+		for _, r := range rows {
+			line("%s", r)
+		}
+	}
+	table("Missed", "| fault | where | what goes wrong | why it is missed |", missing)
+	table("Equivalent", "| fault | where | the change | why nothing changes |", same)
+	table("Without a verdict", "| fault | why |", broken)
+	line("\n## Noticed")
+	line("| fault | where | what goes wrong | first noticed by |")
+	line("|---|---|---|---|")
+	for _, f := range all {
+		if r := kept[f.ID]; r.Verdict == noticed {
+			line("| `%s` | %s | %s | %s |", f.ID, place(f, r), f.Note, r.By)
+		}
+	}
+	return b.String()
+}
+
+func place(f Fault, r Result) string { return fmt.Sprintf("%s:%d", f.File, r.Line) }
