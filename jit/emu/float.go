@@ -39,7 +39,7 @@ func (d *decoder) floatStyle() floatStyle {
 	s.mode, _ = d.rounding("rn", "rz", "rm", "rp")
 	d.has("noftz")
 	s.t = d.typeOf("f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
-	if s.ftz && s.t.format != &f32 && s.t.format != &f16 {
+	if s.ftz && s.t.format != &f32 && s.t.format != &f16 && !(s.t.format == &bf16 && d.st.name == "ex2") {
 		d.fail(".ftz cannot be with type .%s", s.t.name)
 	}
 	return s
@@ -92,15 +92,24 @@ func (s *floatStyle) lanewise(f func(a, b, c uint64) uint64) func(a, b, c uint64
 // results exact or rounded to odd, and on f64, rounded.
 var exactOps = map[string]struct {
 	operands int
-	narrow   func(a, b, c float64) float64
+	narrow   func(a, b, c float64, mode rounding) float64
 	wide     func(a, b, c float64, mode rounding) float64
 }{
-	"add": {2, func(a, b, _ float64) float64 { return addOdd(a, b) }, func(a, b, _ float64, m rounding) float64 { return fma64(a, 1, b, m) }},
-	"sub": {2, func(a, b, _ float64) float64 { return addOdd(a, -b) }, func(a, b, _ float64, m rounding) float64 { return fma64(a, 1, -b, m) }},
-	"mul": {2, func(a, b, _ float64) float64 { return a * b }, func(a, b, _ float64, m rounding) float64 { return fma64(a, b, math.Copysign(0, -sign(a)*sign(b)), m) }},
-	"fma": {3, fmaOdd, fma64},
-	"mad": {3, fmaOdd, fma64},
-	"div": {2, func(a, b, _ float64) float64 { return divOdd(a, b) }, func(a, b, _ float64, m rounding) float64 { return div64(a, b, m) }},
+	"add": {2, func(a, b, _ float64, m rounding) float64 { return sum(a, b, m) }, func(a, b, _ float64, m rounding) float64 { return fma64(a, 1, b, m) }},
+	"sub": {2, func(a, b, _ float64, m rounding) float64 { return sum(a, -b, m) }, func(a, b, _ float64, m rounding) float64 { return fma64(a, 1, -b, m) }},
+	"mul": {2, func(a, b, _ float64, _ rounding) float64 { return a * b }, func(a, b, _ float64, m rounding) float64 { return fma64(a, b, math.Copysign(0, sign(a)*sign(b)), m) }},
+	"fma": {3, func(a, b, c float64, m rounding) float64 { return sum(a*b, c, m) }, fma64},
+	"mad": {3, func(a, b, c float64, m rounding) float64 { return sum(a*b, c, m) }, fma64},
+	"div": {2, func(a, b, _ float64, _ rounding) float64 { return divOdd(a, b) }, func(a, b, _ float64, m rounding) float64 { return div64(a, b, m) }},
+}
+
+// sum is addOdd, but for the zero of a sum that is rounded down: it is -0 unless both are +0.
+func sum(a, b float64, mode rounding) float64 {
+	s := addOdd(a, b)
+	if s == 0 && mode == downward && (math.Signbit(a) || math.Signbit(b)) {
+		return math.Copysign(0, -1)
+	}
+	return s
 }
 
 func sign(v float64) float64 { return math.Copysign(1, v) }
@@ -153,7 +162,7 @@ func floatArithmetic(d *decoder) {
 			return s.out(op.wide(math.Float64frombits(a), math.Float64frombits(b), math.Float64frombits(c), s.mode))
 		})
 	default:
-		d.map3(dst, a, b, c, s.lanewise(func(a, b, c uint64) uint64 { return s.out(op.narrow(s.in(a), s.in(b), s.in(c))) }))
+		d.map3(dst, a, b, c, s.lanewise(func(a, b, c uint64) uint64 { return s.out(op.narrow(s.in(a), s.in(b), s.in(c), s.mode)) }))
 	}
 }
 
