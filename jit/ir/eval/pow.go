@@ -13,15 +13,15 @@ func Pow(x, y float64) float64 {
 		return math.Pow(x, y) // the cases without arithmetic
 	}
 	l := logPair(math.Abs(x))
-	t := l.times(y)
 	sign := 1.0
 	if x < 0 && math.Abs(y) < 1<<53 && int64(y)%2 != 0 {
 		sign = -1
 	}
-	// The low part is below an ulp of the high one, where e^low is 1 + low.
-	if t.hi > 710 || t.hi < -746 {
-		return sign * math.Exp(t.hi)
+	if e := math.Exp(l.hi * y); e == 0 || math.IsInf(e, 0) { // no low part then, and the product may have overflowed
+		return sign * e
 	}
+	t := l.times(y)
+	// The low part is below an ulp of the high one, where e^low is 1 + low.
 	if t.hi > -700 {
 		e := math.Exp(t.hi)
 		return sign * math.FMA(e, t.lo, e)
