@@ -606,7 +606,7 @@ func parseNumber(text string) (operand, error) {
 func literal(o operand, t dtype) (uint64, error) {
 	switch o.kind {
 	case opInt:
-		if t.isFloat() && t.lanes == 1 && t.bits >= 32 {
+		if t.isFloat() {
 			return 0, fmt.Errorf("an integer constant where .%s is needed", t.name)
 		}
 		return o.bits & t.mask(), nil

@@ -67,22 +67,22 @@ func TestWarpVotes(t *testing.T) {
 		return w
 	}
 	for body, want := range map[string][]uint32{
-		`setp.lt.u32 %p1, %r0, 5; vote.sync.ballot.b32 %r9, %p1, -1;`:                              same(31),
-		`setp.lt.u32 %p1, %r0, 5; vote.sync.ballot.b32 %r9, !%p1, -1;`:                             same(^uint32(31)),
-		`setp.lt.u32 %p1, %r0, 5; vote.sync.any.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;`:       same(1),
-		`setp.lt.u32 %p1, %r0, 5; vote.sync.all.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;`:       same(0),
-		`setp.lt.u32 %p1, %r0, 99; vote.sync.uni.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;`:      same(1),
-		`redux.sync.add.s32 %r9, %r0, -1;`:                                                         same(496),
-		`sub.s32 %r2, %r0, 16; redux.sync.min.s32 %r9, %r2, -1;`:                                   same(0xfffffff0),
-		`sub.s32 %r2, %r0, 16; redux.sync.min.u32 %r9, %r2, -1;`:                                   same(0),
-		`redux.sync.xor.b32 %r9, %r0, -1;`:                                                         same(0),
+		`setp.lt.u32 %p1, %r0, 5; vote.sync.ballot.b32 %r9, %p1, -1;`:                                       same(31),
+		`setp.lt.u32 %p1, %r0, 5; vote.sync.ballot.b32 %r9, !%p1, -1;`:                                      same(^uint32(31)),
+		`setp.lt.u32 %p1, %r0, 5; vote.sync.any.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;`:                same(1),
+		`setp.lt.u32 %p1, %r0, 5; vote.sync.all.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;`:                same(0),
+		`setp.lt.u32 %p1, %r0, 99; vote.sync.uni.pred %p2, %p1, -1; selp.b32 %r9, 1, 0, %p2;`:               same(1),
+		`redux.sync.add.s32 %r9, %r0, -1;`:                                                                  same(496),
+		`sub.s32 %r2, %r0, 16; redux.sync.min.s32 %r9, %r2, -1;`:                                            same(0xfffffff0),
+		`sub.s32 %r2, %r0, 16; redux.sync.min.u32 %r9, %r2, -1;`:                                            same(0),
+		`redux.sync.xor.b32 %r9, %r0, -1;`:                                                                  same(0),
 		`and.b32 %r2, %r0, 1; match.any.sync.b32 %r9, %r2, -1; and.b32 %r9, %r9, 3; shl.b32 %r9, %r9, %r2;`: alternating(1, 4),
-		`mov.b32 %r2, 7; match.all.sync.b32 %r9|%p1, %r2, -1;`:                                     same(0xffffffff),
-		`match.all.sync.b32 %r9|%p1, %r0, -1;`:                                                     same(0),
-		`elect.sync %r9|%p1, -1;`:                                                                  same(0),
-		`mov.b32 %r9, 0; setp.lt.u32 %p1, %r0, 8; @%p1 activemask.b32 %r9;`:                        append(same(255)[:8], same(0)[:24]...),
-		`mov.u32 %r9, %lanemask_lt; popc.b32 %r9, %r9;`:                                            counting(32),
-		`mov.u32 %r9, %laneid;`:                                                                    counting(32),
+		`mov.b32 %r2, 7; match.all.sync.b32 %r9|%p1, %r2, -1;`:                                              same(0xffffffff),
+		`match.all.sync.b32 %r9|%p1, %r0, -1;`:                                                              same(0),
+		`elect.sync %r9|%p1, -1;`:                                                                           same(0),
+		`mov.b32 %r9, 0; setp.lt.u32 %p1, %r0, 8; @%p1 activemask.b32 %r9;`:                                 append(same(255)[:8], same(0)[:24]...),
+		`mov.u32 %r9, %lanemask_lt; popc.b32 %r9, %r9;`:                                                     counting(32),
+		`mov.u32 %r9, %laneid;`:                                                                             counting(32),
 	} {
 		require.Equal(t, want, perLane(t, body), body)
 	}

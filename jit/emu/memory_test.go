@@ -1,0 +1,186 @@
+package emu
+
+import (
+	"encoding/binary"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLoadsAndStores(t *testing.T) {
+	in := words(0x80ff7f01, 2, 3, 4, 5, 6, 7, 8)
+	for body, want := range map[string][]uint32{
+		`ld.global.s8 %r2, [%rd0+2]; ld.global.u8 %r3, [%rd0+2]; st.global.v2.b32 [%rd1], {%r2, %r3};`:                                          {0xffffffff, 0xff},
+		`ld.global.nc.L1::no_allocate.v4.u32 {%r2,%r3,%r4,%r5}, [%rd0]; st.global.v4.b32 [%rd1], {%r5,%r4,%r3,%r2};`:                            {4, 3, 2, 0x80ff7f01},
+		`ld.global.s16 %r2, [%rd0+2]; st.global.cs.b32 [%rd1], %r2;`:                                                                            {0xffff80ff},
+		`ld.global.v2.u64 {%rd5,%rd6}, [%rd0+16]; st.global.b64 [%rd1], %rd6;`:                                                                  {7, 8},
+		`ld.relaxed.gpu.global.u32 %r2, [%rd0+4]; st.release.gpu.global.b32 [%rd1], %r2;`:                                                       {2},
+		`ld.b32 %r2, [%rd0+4]; st.b32 [%rd1], %r2;`:                                                                                             {2},
+		`mov.b64 %rd5, {1, 2}; mov.b64 {%r2, %r3}, %rd5; mov.b32 {%h1, %h2}, %r3; mov.b32 %r4, {%h2, %h1}; st.global.v2.b32 [%rd1], {%r2,%r4};`: {1, 0x20000},
+		`mov.b32 %r2, 5; st.global.b8 [%rd1], %r2; st.global.b8 [%rd1+1], %r2; mov.b16 %h1, 9; st.global.b16 [%rd1+2], %h1;`:                    {0x90505},
+	} {
+		r := (&run{threads: 1, in: in, outSize: 4 * len(want)}).clean(t, kernel(body))
+		require.Equal(t, want, r.words(), body)
+	}
+}
+
+func TestSpaces(t *testing.T) {
+	declarations := shared + `
+.const .align 4 .b32 table[4] = {10, 20, 30};
+.global .align 4 .b32 counter = 7;
+`
+	r := (&run{threads: 1, outSize: 32}).clean(t, module(declarations, `
+	.local .align 8 .b8 stack[32];
+	mov.b32 %r2, 1;
+	st.local.b32 [stack+4], %r2;
+	mov.u64 %rd5, stack;
+	cvta.local.u64 %rd6, %rd5;
+	ld.b32 %r3, [%rd6+4];
+	mov.u64 %rd5, buffer;
+	cvta.shared.u64 %rd6, %rd5;
+	st.b32 [%rd6+8], %r3;
+	ld.shared.b32 %r4, [buffer+8];
+	isspacep.shared %p1, %rd6;
+	isspacep.global %p2, %rd6;
+	selp.b32 %r5, 1, 0, %p1;
+	selp.b32 %r6, 1, 0, %p2;
+	cvta.to.shared.u64 %rd7, %rd6;
+	ld.shared.b32 %r7, [%rd7+8];
+	ld.const.b32 %r8, [table+8];
+	ld.const.b32 %r10, [table+12];
+	ld.global.b32 %r11, [counter];
+	st.global.v4.b32 [%rd1], {%r4, %r5, %r6, %r7};
+	st.global.v4.b32 [%rd1+16], {%r8, %r10, %r11, %r3};`))
+	require.Equal(t, []uint32{1, 1, 0, 1, 30, 0, 7, 1}, r.words())
+	// Dynamic shared memory starts after the static.
+	r = (&run{threads: 1, dynamic: 64, outSize: 8}).clean(t, module(".extern .shared .align 16 .b8 arena[];\n", `
+	mov.u32 %r2, arena;
+	st.shared.b32 [%r2+60], %r0;
+	st.shared.b32 [arena+32], 5;
+	ld.shared.b32 %r3, [%r2+32];
+	st.global.b32 [%rd1], %r3;
+	st.global.b32 [%rd1+4], %r2;`))
+	require.Equal(t, []uint32{5, 0}, r.words())
+}
+
+func TestAtomics(t *testing.T) {
+	// 256 threads of four blocks update the word at in; the last one to finish copies it to out.
+	for _, c := range []struct {
+		op, operand string
+		start, want uint32
+	}{
+		{"add.u32", "1", 5, 5 + 256}, {"add.f32", "0f3F800000", 0, math.Float32bits(256)},
+		{"max.s32", "%r0", 5, 63}, {"min.s32", "-3", 5, 0xfffffffd}, {"min.u32", "-3", 5, 5},
+		{"or.b32", "%r0", 64, 127}, {"and.b32", "12", 0xff, 12}, {"xor.b32", "1", 1, 1},
+		{"inc.u32", "9", 0, 256 % 10}, {"dec.u32", "9", 0, (10 - 256%10) % 10}, {"exch.b32", "3", 0, 3},
+	} {
+		r := (&run{blocks: 4, threads: 64, in: words(c.start, 0), outSize: 4}).clean(t, kernel(`
+	atom.global.`+c.op+` %r5, [%rd0], `+c.operand+`;
+	membar.gl;
+	atom.acq_rel.gpu.global.add.u32 %r6, [%rd0+4], 1;
+	setp.eq.u32 %p1, %r6, 255;
+	@%p1 ld.volatile.global.b32 %r7, [%rd0];
+	@%p1 st.global.b32 [%rd1], %r7;`))
+		require.Equal(t, c.want, r.words()[0], c.op)
+	}
+	// cas by a loop, in shared memory: each thread counts once.
+	r := (&run{threads: 64, outSize: 4}).clean(t, module(shared, `
+	setp.eq.u32 %p1, %r0, 0;
+	@%p1 st.shared.b32 [buffer], 0;
+	bar.sync 0;
+	mov.b32 %r2, 0;
+again:
+	add.u32 %r3, %r2, 1;
+	atom.shared.cas.b32 %r4, [buffer], %r2, %r3;
+	setp.ne.u32 %p2, %r4, %r2;
+	mov.b32 %r2, %r4;
+	@%p2 bra again;
+	bar.sync 0;
+	@%p1 ld.shared.b32 %r5, [buffer];
+	@%p1 st.global.b32 [%rd1], %r5;`))
+	require.Equal(t, uint32(64), r.words()[0])
+	// Packed and half types.
+	r = (&run{threads: 32, in: words(0, 0), outSize: 4}).clean(t, kernel(`
+	mov.b32 %r2, 0x3c003c00;
+	mov.b32 %r3, 0x3f803f80;
+	atom.global.add.noftz.f16x2 %r4, [%rd0], %r2;
+	red.global.add.noftz.bf16x2 [%rd0+4], %r3;
+	membar.gl;
+	setp.eq.u32 %p1, %r0, 0;
+	bar.warp.sync -1;
+	@%p1 ld.volatile.global.b32 %r4, [%rd0];
+	@%p1 ld.volatile.global.b32 %r5, [%rd0+4];
+	@%p1 add.u32 %r4, %r4, %r5;
+	@%p1 st.global.b32 [%rd1], %r4;`))
+	require.Equal(t, uint32(0x50005000+0x42004200), r.words()[0])
+}
+
+func TestAsyncCopy(t *testing.T) {
+	in := make([]byte, 512)
+	for i := range in {
+		in[i] = byte(i + 1)
+	}
+	// Two groups; a source of 8 bytes leaves zeros behind it.
+	r := (&run{threads: 16, in: in, outSize: 256}).clean(t, module(shared, `
+	mad.wide.u32 %rd2, %r0, 16, %rd0;
+	mad.wide.u32 %rd3, %r0, 16, %rd1;
+	mov.u32 %r2, buffer;
+	mad.lo.u32 %r2, %r0, 16, %r2;
+	mov.b32 %r3, 8;
+	cp.async.cg.shared.global [%r2], [%rd2], 16, %r3;
+	cp.async.commit_group;
+	cp.async.ca.shared.global [%r2+256], [%rd2], 4;
+	cp.async.ca.shared.global [%r2+264], [%rd2+8], 8, 0;
+	cp.async.commit_group;
+	cp.async.wait_group 1;
+	ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%r2];
+	cp.async.wait_all;
+	ld.shared.b32 %r8, [%r2+256];
+	st.global.v4.b32 [%rd3], {%r4, %r5, %r6, %r8};`))
+	for i := range 16 {
+		want := make([]byte, 16)
+		copy(want, in[16*i:16*i+8])
+		copy(want[12:], in[16*i:16*i+4])
+		require.Equal(t, want, r.out[16*i:16*i+16])
+	}
+}
+
+func TestMemory(t *testing.T) {
+	m := NewMemory()
+	a, err := m.Alloc(100)
+	require.NoError(t, err)
+	require.Zero(t, a%256)
+	require.NoError(t, m.Write(a+10, []byte{1, 2, 3}))
+	got := make([]byte, 3)
+	require.NoError(t, m.Read(got, a+10))
+	require.Equal(t, []byte{1, 2, 3}, got)
+	n, err := m.Written(a, 100)
+	require.NoError(t, err)
+	require.Equal(t, 3, n)
+	require.ErrorContains(t, m.Write(a+98, []byte{1, 2, 3}), "1 bytes past")
+	m.Free(a)
+	require.ErrorContains(t, m.Read(got, a), "no allocation")
+	_, err = m.Alloc(-1)
+	require.Error(t, err)
+}
+
+// TestLaunchErrors: what is wrong with a launch is said, with the limit.
+func TestLaunchErrors(t *testing.T) {
+	m, err := Parse(kernel(""))
+	require.NoError(t, err)
+	one := [3]int{1, 1, 1}
+	params := binary.LittleEndian.AppendUint64(make([]byte, 8), 0)
+	for want, launch := range map[string]func() (*Report, error){
+		"no kernel": func() (*Report, error) { return Launch(m, "x", one, one, 0, params, NewMemory(), Options{}) },
+		"need 16":   func() (*Report, error) { return Launch(m, "k", one, one, 0, nil, NewMemory(), Options{}) },
+		"at most 1024": func() (*Report, error) {
+			return Launch(m, "k", one, [3]int{2000, 1, 1}, 0, params, NewMemory(), Options{})
+		},
+		"at most 232448":      func() (*Report, error) { return Launch(m, "k", one, one, 1<<20, params, NewMemory(), Options{}) },
+		"each needs at least": func() (*Report, error) { return Launch(m, "k", [3]int{}, one, 0, params, NewMemory(), Options{}) },
+	} {
+		_, err := launch()
+		require.ErrorContains(t, err, want)
+	}
+}
