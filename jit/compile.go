@@ -2,7 +2,9 @@ package jit
 
 import (
 	"fmt"
+	"maps"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -125,6 +127,7 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
+	declared := slices.Clone(f.Axes) // passes change the list
 	// Verifying costs microseconds and turns a bad pass into an error that names it.
 	opts := pass.Options{Verify: true}
 	if err := pass.Run(f, opts); err != nil {
@@ -138,7 +141,7 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 		}
 		return bucket(n)
 	}
-	p, err := plan.Choose(f, target, sizes, s.Pins)
+	p, err := plan.Choose(f, target, sizes, livePins(s.Pins, declared, f.Axes))
 	if err != nil {
 		return nil, &lang.Diagnostic{Code: lang.ErrPlan, At: s.Kernel.Decl.Name.Span(), Message: fmt.Sprintf("kernel %s: %v", f.Name, err)}
 	}
@@ -154,4 +157,21 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 		return nil, fmt.Errorf("compiler bug: %w", err)
 	}
 	return &Lowered{Func: f, Plan: p, dims: dims}, nil
+}
+
+// livePins leaves out the pins of extents that the source declares and of which
+// the passes have left nothing: a pin decides how code runs, and none does.
+func livePins(pins map[string]int64, declared, left []*ir.Axis) map[string]int64 {
+	live := map[string]bool{}
+	for _, a := range left {
+		live[a.Tile], live[a.Name] = true, true
+	}
+	kept := maps.Clone(pins)
+	for _, a := range declared {
+		if !live[a.Tile] && !live[a.Name] {
+			delete(kept, a.Tile)
+			delete(kept, a.Name)
+		}
+	}
+	return kept
 }

@@ -58,6 +58,7 @@ func static(k *typecheck.Kernel) map[*typecheck.Symbol]bool {
 		if a.Kind == typecheck.WholeAxis {
 			mark(a.Lo)
 			mark(a.Len)
+			mark(a.Dim) // known even where the range is constant: a load's bounds follow from it
 		}
 	}
 	for _, p := range params(k) {

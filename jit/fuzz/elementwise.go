@@ -106,6 +106,22 @@ func settled(op lang.Op, d lang.DType, r interval) interval {
 	return r.widen(referenceUlps).off(accumulator(d), ulps).round(d)
 }
 
+// evaluate is f(v). In f64 package math errs too much for some functions, on
+// which jit/ir/eval has its own; rounded to a narrower type it does not show.
+func evaluate(op lang.Op, d lang.DType, f func(float64) float64, v float64) float64 {
+	if d == lang.F64 {
+		return eval.Apply(op, d, ir.Const{Float: v}).Float
+	}
+	return f(v)
+}
+
+func evaluate2(op lang.Op, d lang.DType, f func(x, y float64) float64, x, y float64) float64 {
+	if d == lang.F64 {
+		return eval.Apply(op, d, ir.Const{Float: x}, ir.Const{Float: y}).Float
+	}
+	return f(x, y)
+}
+
 type domain struct{ lo, hi float64 }
 
 var all = domain{-infinity, infinity}
@@ -129,7 +145,7 @@ func function(op lang.Op, f func(float64) float64, in domain) func(lang.DType, [
 		if a.nan == always {
 			return a
 		}
-		lo, hi := f(a.lo), f(a.hi)
+		lo, hi := evaluate(op, d, f, a.lo), evaluate(op, d, f, a.hi)
 		if op == lang.OpSqrt && a.exact() && lo*lo == a.lo && math.FMA(lo, lo, -a.lo) == 0 {
 			return interval{lo, hi, a.nan}.round(d)
 		}
@@ -197,7 +213,7 @@ func wave(op lang.Op, f func(float64) float64) func(lang.DType, [3]interval) int
 		if a.exact() {
 			mid = a.lo
 		}
-		r := point(f(mid)).grow(max(a.hi-mid, mid-a.lo)).within(-1, 1)
+		r := point(evaluate(op, d, f, mid)).grow(max(a.hi-mid, mid-a.lo)).within(-1, 1)
 		r.nan = a.nan
 		return settled(op, d, r)
 	}
@@ -219,7 +235,7 @@ func tan(d lang.DType, x [3]interval) interval {
 			return interval{-infinity, infinity, a.nan}
 		}
 	}
-	return settled(lang.OpTan, d, interval{math.Tan(a.lo), math.Tan(a.hi), a.nan})
+	return settled(lang.OpTan, d, interval{evaluate(lang.OpTan, d, math.Tan, a.lo), evaluate(lang.OpTan, d, math.Tan, a.hi), a.nan})
 }
 
 func atan2(d lang.DType, v [3]interval) interval {
@@ -231,7 +247,7 @@ func atan2(d lang.DType, v [3]interval) interval {
 	exact := y.exact() && x.exact()
 	switch {
 	case exact && y.lo != 0:
-		return settled(lang.OpAtan2, d, point(math.Atan2(y.lo, x.lo)))
+		return settled(lang.OpAtan2, d, point(evaluate2(lang.OpAtan2, d, math.Atan2, y.lo, x.lo)))
 	case math.IsInf(x.most(), 0) || math.IsInf(y.most(), 0), y.has(0) && x.lo <= 0:
 		// A zero's sign, which is not followed, chooses between pi and -pi.
 		return settled(lang.OpAtan2, d, interval{-math.Pi, math.Pi, r.nan})
@@ -239,7 +255,7 @@ func atan2(d lang.DType, v [3]interval) interval {
 	// The angle changes by at most the distance over the radius.
 	my, mx := y.lo/2+y.hi/2, x.lo/2+x.hi/2
 	radius := math.Hypot(y.least(), x.least())
-	p := point(math.Atan2(my, mx)).grow(math.Hypot(y.hi-my+y.most()*0x1p-50, x.hi-mx+x.most()*0x1p-50) / radius)
+	p := point(evaluate2(lang.OpAtan2, d, math.Atan2, my, mx)).grow(math.Hypot(y.hi-my+y.most()*0x1p-50, x.hi-mx+x.most()*0x1p-50) / radius)
 	p.nan = r.nan
 	return settled(lang.OpAtan2, d, p)
 }
@@ -247,7 +263,7 @@ func atan2(d lang.DType, v [3]interval) interval {
 func pow(d lang.DType, v [3]interval) interval {
 	x, y := v[0], v[1]
 	if x.exact() && y.exact() && x.lo != 0 {
-		return settled(lang.OpPow, d, point(math.Pow(x.lo, y.lo)))
+		return settled(lang.OpPow, d, point(evaluate2(lang.OpPow, d, math.Pow, x.lo, y.lo)))
 	}
 	if x.nan != never || y.nan != never || !(x.lo > 0) || math.IsInf(x.hi, 0) || math.IsInf(y.most(), 0) {
 		return unknown // bases of either sign, zeros, and 1 ** NaN
@@ -255,7 +271,7 @@ func pow(d lang.DType, v [3]interval) interval {
 	r := interval{lo: infinity, hi: -infinity}
 	for _, a := range [2]float64{x.lo, x.hi} {
 		for _, b := range [2]float64{y.lo, y.hi} {
-			p := math.Pow(a, b)
+			p := evaluate2(lang.OpPow, d, math.Pow, a, b)
 			r.lo, r.hi = min(r.lo, p), max(r.hi, p)
 		}
 	}

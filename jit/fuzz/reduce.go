@@ -95,7 +95,7 @@ func total(d lang.DType, list []interval, unit, additions float64) interval {
 			grain = min(grain, lastBit(x.lo))
 		}
 	}
-	if points && mass <= grain/rounding(d) && !up && !down {
+	if points && mass <= grain/rounding(d) && mass <= largest(d) && !up && !down {
 		return r // every partial sum is a multiple of grain that d holds
 	}
 	n := float64(len(list))
@@ -160,16 +160,16 @@ func mean(d lang.DType, list []interval) interval {
 	return sumFloats(d, list).div(point(float64(len(list)))).round(accumulator(d))
 }
 
-func largestFloat(_ lang.DType, list []interval) interval {
-	r := point(math.Inf(-1))
+func largestFloat(d lang.DType, list []interval) interval {
+	r := point(math.Inf(-1)).round(d)
 	for _, x := range list {
 		r = maximum(r, x)
 	}
 	return r
 }
 
-func smallestFloat(_ lang.DType, list []interval) interval {
-	r := point(infinity)
+func smallestFloat(d lang.DType, list []interval) interval {
+	r := point(infinity).round(d)
 	for _, x := range list {
 		r = minimum(r, x)
 	}
