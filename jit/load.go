@@ -17,13 +17,13 @@ import (
 // Load parses and checks a file and everything that it imports. The program
 // comes even with diagnostics, as far as it could be checked.
 func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagnostics) {
-	l := &loader{logs: logs, modules: map[string]*lang.Module{}}
-	root, ds := l.parse(path, text)
+	l := &Loader{logs: logs}
+	root, ds := l.Parse(path, text)
 	if len(ds) > 0 {
 		// What a broken tree would say of its types is mostly a consequence.
 		return nil, ds.Sort()
 	}
-	program, ds := typecheck.Check(root, l.load)
+	program, ds := typecheck.Check(root, l.Import)
 	if len(ds) == 0 {
 		logs.Print(StageTyped, path, func() string {
 			var b strings.Builder
@@ -34,12 +34,18 @@ func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagno
 	return program, ds.Sort()
 }
 
-type loader struct {
+// Loader parses a file and what it imports.
+type Loader struct {
+	// Open gives the text of a file that is not to be read from disk, such as
+	// what an editor has of it; it may be nil.
+	Open func(name string) (text []byte, ok bool)
+
 	logs    *Logs
 	modules map[string]*lang.Module
 }
 
-func (l *loader) parse(path string, text []byte) (*lang.Module, lang.Diagnostics) {
+// Parse parses a text; what the tree lacks is in the diagnostics.
+func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics) {
 	m, ds := parser.Parse(lang.NewSource(path, string(text)))
 	if m != nil {
 		l.logs.Print(StageAST, path, func() string {
@@ -51,14 +57,14 @@ func (l *loader) parse(path string, text []byte) (*lang.Module, lang.Diagnostics
 	return m, ds
 }
 
-// load finds an imported file: "std/nn" in the standard library, anything else
-// relative to the file that imports it. A file is parsed once.
-func (l *loader) load(path string, from *lang.Module, at lang.Span) (*lang.Module, lang.Diagnostics) {
+// Import finds an imported file: "std/nn" in the standard library, anything else
+// relative to the file that imports it. A file is parsed once. It is a typecheck.Loader.
+func (l *Loader) Import(path string, from *lang.Module, at lang.Span) (*lang.Module, lang.Diagnostics) {
 	name, read := resolve(path, from.Source.Path)
 	if m, ok := l.modules[name]; ok {
 		return m, nil
 	}
-	text, err := read()
+	text, err := l.read(name, read)
 	if err != nil {
 		reason := err.Error()
 		if errors.Is(err, fs.ErrNotExist) {
@@ -66,9 +72,21 @@ func (l *loader) load(path string, from *lang.Module, at lang.Span) (*lang.Modul
 		}
 		return nil, lang.Diagnostics{{Code: lang.ErrImport, At: at, Message: fmt.Sprintf("cannot import %q: %s", path, reason)}}
 	}
-	m, ds := l.parse(name, text)
+	m, ds := l.Parse(name, text)
+	if l.modules == nil {
+		l.modules = map[string]*lang.Module{}
+	}
 	l.modules[name] = m
 	return m, ds
+}
+
+func (l *Loader) read(name string, fromDisk func() ([]byte, error)) ([]byte, error) {
+	if l.Open != nil {
+		if text, ok := l.Open(name); ok {
+			return text, nil
+		}
+	}
+	return fromDisk()
 }
 
 func resolve(path, from string) (name string, read func() ([]byte, error)) {

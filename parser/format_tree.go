@@ -280,3 +280,12 @@ func begins(seq sequence, word string) bool {
 	l, ok := seq[0].(*leaf)
 	return ok && is(&l.Token, word)
 }
+
+// Comments gives the places of the comments of a source.
+func Comments(src *lang.Source) []lang.Span {
+	var all []lang.Span
+	for _, c := range scan(src).comments {
+		all = append(all, lang.Span{Source: src, Start: c.Pos.Offset, End: c.Pos.Offset + len(c.Value)})
+	}
+	return all
+}

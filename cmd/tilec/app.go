@@ -71,7 +71,7 @@ CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed,
 	root.SetErr(a.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	for _, command := range []func() *cobra.Command{
-		a.runCommand, a.checkCommand, a.fmtCommand, a.buildCommand, a.explainCommand, a.fuzzCommand, a.devicesCommand, a.versionCommand,
+		a.runCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.fuzzCommand, a.devicesCommand, a.versionCommand,
 	} {
 		root.AddCommand(command())
 	}

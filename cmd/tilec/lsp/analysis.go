@@ -1,0 +1,70 @@
+package lsp
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"tilec/jit"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// analysis is all that is known of one text. A text with syntax errors has a
+// tree of what could be parsed, and the types of that.
+type analysis struct {
+	doc    *document
+	module *lang.Module
+	diags  lang.Diagnostics
+	types  *types
+	loader *jit.Loader
+	// linesOf has the lines of the sources that were needed so far.
+	linesOf map[*lang.Source]*lines
+}
+
+func (s *server) analyse(d *document) *analysis {
+	a := &analysis{doc: d, loader: &jit.Loader{Open: s.opened}, linesOf: map[*lang.Source]*lines{}, types: newTypes()}
+	a.module, a.diags = a.loader.Parse(d.path, []byte(d.lines.text))
+	a.linesOf[a.module.Source] = d.lines
+	program, ds, err := check(a.module, a.loader.Import)
+	if err != nil {
+		s.log("checking %s: %v", d.path, err)
+	}
+	a.types.add(program)
+	if len(a.diags) == 0 {
+		a.diags = ds
+	} // else most of ds is a consequence of what could not be parsed
+	a.diags = a.diags.Sort()
+	return a
+}
+
+// check is typecheck.Check for trees that may lack anything: a panic is an error.
+func check(m *lang.Module, load typecheck.Loader) (p *typecheck.Program, ds lang.Diagnostics, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			p, ds, err = &typecheck.Program{}, nil, fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
+	p, ds = typecheck.Check(m, load)
+	return p, ds, nil
+}
+
+// imports are the files that this one imports, and whose names it can use.
+func (a *analysis) imports() []*lang.Module {
+	var all []*lang.Module
+	for _, imp := range a.module.Imports {
+		if m, _ := a.loader.Import(imp.Path, a.module, imp.Place); m != nil {
+			all = append(all, m)
+		}
+	}
+	return all
+}
+
+// lines are those of a source.
+func (a *analysis) lines(src *lang.Source) *lines {
+	l := a.linesOf[src]
+	if l == nil {
+		l = newLines(src.Text)
+		a.linesOf[src] = l
+	}
+	return l
+}

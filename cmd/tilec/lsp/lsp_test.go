@@ -1,0 +1,300 @@
+package lsp
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.lsp.dev/uri"
+
+	"tilec/gpt"
+	"tilec/stdlib"
+)
+
+const program = `import "std/math"
+
+/// Twice a number.
+fn twice(x) = 2 * x
+
+/// Weights of a layer.
+struct Layer<T: float> {
+    /// The gain.
+    g: T[N]
+    next: Inner<T>
+}
+
+struct Inner<T: float> {
+    b: T[N]
+}
+
+/// A matrix product.
+@sizes(M = 64, N = 64, K = 64, T = f32)
+kernel product<T: float>(x: T[M, K], w: T[K, N], eps: f32 = 1e-5) -> y: T[M, N]
+    tune BM in {16, 32}
+    grid i in M by BM, j in N by BN
+{
+    // the sum
+    let acc = for k in K by BK with total = zeros(f32, i, j) {
+        mma(x[i, k], w[k, j], total)
+    }
+    let acc = gelu(acc) + twice(eps)
+    y[i, j] = acc as T
+}
+
+graph run<T: float>(x: T[N, N], l: Layer<T>) -> y: T[N, N] {
+    let inner = l.next
+    y = product(x, x, eps = 1.0)
+}
+`
+
+func TestSession(t *testing.T) {
+	s := start(t)
+	doc := "untitled:Untitled-1"
+	s.open(doc, program)
+	require.Empty(t, s.published(doc, 1))
+
+	hover := func(piece string) string {
+		t.Helper()
+		return s.hover(doc, placeOf(t, program, piece))
+	}
+	require.Equal(t, "```tile\nlet acc: f32{i, j}\n```\n- `grid i in M by BM`\n- `grid j in N by BN`", hover("let |acc = for"))
+	require.Equal(t, "```tile\nlet total: f32{i, j}\n```\n- `grid i in M by BM`\n- `grid j in N by BN`", hover("j], |total)"))
+	require.Contains(t, hover("for |k in K"), "for k in K by BK")
+	require.Contains(t, hover("x[i, |k]"), "for k in K by BK")
+	require.Contains(t, hover("(|x[i, k]"), "x: T[M, K]")
+	require.Contains(t, hover("|mma(x"), "acc plus the contraction")
+	require.Contains(t, hover("|mma(x"), "here: `f32{i, j}`")
+	require.Contains(t, hover("|gelu(acc"), "fn gelu(x) = 0.5 * x")
+	require.Contains(t, hover("|gelu(acc"), "by tanh")
+	require.Contains(t, hover("+ tw|ice("), "```tile\nfn twice(x) = 2 * x\n```\nTwice a number.")
+	require.Contains(t, hover("acc) |+ twice"), "```tile\na + b\n```")
+	require.Contains(t, hover("y = |product(x"), "kernel product<T: float>(x: T[M, K], w: T[K, N], eps: f32 = 1e-5) -> y: T[M, N]\n    tune BM in {16, 32}\n    grid i in M by BM, j in N by BN\n```\nA matrix product.")
+	require.Contains(t, hover("@|sizes"), "typical sizes")
+	require.Contains(t, hover("|grid i"), "one block for every B elements")
+	require.Contains(t, hover("l.|next"), "next: Inner<T>")
+	require.Contains(t, hover("let |inner"), "Inner")
+	require.Contains(t, hover("|import"), "Elementwise functions and kernels.")
+	require.Equal(t, "", hover("the |sum"))
+	require.Equal(t, "", hover("A |matrix"))
+
+	definition := func(piece string) location {
+		t.Helper()
+		return s.definition(doc, placeOf(t, program, piece))
+	}
+	to := func(from, piece string) {
+		t.Helper()
+		l := definition(from)
+		require.Equal(t, doc, l.URI)
+		require.Equal(t, placeOf(t, program, piece), l.Range.Start)
+	}
+	to("gelu(|acc)", "let |acc = for")
+	to("y[i, j] = |acc", "let |acc = gelu")
+	to("j], |total)", "with |total")
+	to("mma(x[i, |k]", "for |k in K")
+	to("mma(x[|i, k]", "grid |i in M")
+	to("+ |twice", "fn |twice")
+	to("w[k, j], |total", "with |total")
+	to("as |T", "product<|T: float")
+	to("l: |Layer", "struct |Layer")
+	to("l.|next", "|next: Inner")
+	to("(x, x, |eps", "w: T[K, N], |eps")
+	to("grid i in |M", "x: T[|M, K]")
+	to("by |BM, j", "tune |BM")
+	library := definition("|gelu(acc")
+	file, err := os.ReadFile(uri.URI(library.URI).FsPath())
+	require.NoError(t, err)
+	source, err := stdlib.FS.ReadFile("math.tile")
+	require.NoError(t, err)
+	require.Equal(t, string(source), string(file))
+	require.Contains(t, strings.Split(string(file), "\n")[library.Range.Start.Line], "fn gelu(x)")
+	require.Equal(t, library.URI, definition("\"std/|math").URI)
+
+	var symbols []struct {
+		Name, Detail string
+		Range        span
+		Children     []struct{ Name, Detail string }
+	}
+	s.call("textDocument/documentSymbol", object{"textDocument": object{"uri": doc}}, &symbols)
+	var names []string
+	for _, x := range symbols {
+		names = append(names, x.Detail+" "+x.Name)
+	}
+	require.Equal(t, []string{"fn twice", "struct Layer", "struct Inner", "kernel product", "graph run"}, names)
+	require.Equal(t, "g", symbols[1].Children[0].Name)
+	require.Equal(t, "T[N]", symbols[1].Children[0].Detail)
+	s.leave()
+}
+
+func TestCompletion(t *testing.T) {
+	s := start(t)
+	doc := "file:///nowhere/program.tile"
+	s.open(doc, program)
+	version := 1
+	complete := func(piece, typed string) []string {
+		t.Helper()
+		version++
+		p := placeOf(t, program, piece)
+		s.change(doc, version, program)
+		version++
+		s.edit(doc, version, span{p, p}, typed)
+		return s.complete(doc, place{p.Line, p.Character + len(typed)})
+	}
+	all := complete("\n    y[i, j] = acc|", "\n    let q = a")
+	for _, want := range []string{"acc", "x", "eps", "i", "M", "T", "BM", "twice", "gelu", "product", "exp", "zeros", "inf", "bf16", "let", "where"} {
+		require.Contains(t, all, want)
+	}
+	require.NotContains(t, all, "total", "it is a name of the loop")
+	require.NotContains(t, all, "k", "it is an axis of the loop")
+	require.Contains(t, complete("mma(|", "to"), "total")
+	require.Contains(t, complete("mma(|", "to"), "k")
+	require.NotContains(t, complete("let acc = |for", "a"), "acc")
+	require.Equal(t, []string{"g", "next"}, complete("y = product(|x", "l."))
+	require.Equal(t, []string{"b"}, complete("y = product(|x", "l.next."))
+	require.Equal(t, []string{"b"}, complete("y = product(|x", "inner."))
+	require.Equal(t, []string{"start", "end"}, complete("gelu(|acc", "i."))
+	require.Contains(t, complete("|kernel product", "@"), "warps")
+	require.NotContains(t, complete("|kernel product", "@"), "let")
+	require.Equal(t, "T", complete("= acc as |T", "")[0])
+	require.Contains(t, complete("= acc as |T", "b"), "bf16")
+	require.NotContains(t, complete("= acc as |T", "b"), "acc")
+	require.Equal(t, []string{"j", "i"}, complete("= gelu(|acc", "sum(acc, over "))
+	require.Contains(t, complete("|import \"std", "import \"st"), "std/nn")
+	require.Empty(t, complete("// the su|m", "x"))
+	require.Contains(t, complete("l: |Layer", "L"), "Layer")
+	s.leave()
+}
+
+// TestFixes applies the edit of a quick fix, and the error is gone.
+func TestFixes(t *testing.T) {
+	s := start(t)
+	doc := "file:///nowhere/fix.tile"
+	text := "// 𝒜𝒷\nkernel f(x: f16[N], y: f32[N]) -> z: f32[N]\n    grid i in N by B\n{\n    z[i] = x[i] + y[i]\n}\n"
+	s.open(doc, text)
+	ds := s.published(doc, 1)
+	require.Len(t, ds, 1)
+	require.Equal(t, "4:16-4:17", ds[0].Range.String())
+	var actions []struct {
+		Title, Kind string
+		Edit        struct {
+			Changes map[string][]struct {
+				Range   span
+				NewText string
+			}
+		}
+	}
+	s.call("textDocument/codeAction", object{"textDocument": object{"uri": doc}, "range": ds[0].Range,
+		"context": object{"diagnostics": []any{}}}, &actions)
+	require.Len(t, actions, 1)
+	require.Equal(t, "quickfix", actions[0].Kind)
+	edits := actions[0].Edit.Changes[doc]
+	require.Len(t, edits, 1)
+	s.edit(doc, 2, edits[0].Range, edits[0].NewText)
+	require.Empty(t, s.published(doc, 2))
+	s.leave()
+}
+
+// TestPositions: a line of wide characters, an edit behind them.
+func TestPositions(t *testing.T) {
+	s := start(t)
+	doc := "file:///nowhere/wide.tile"
+	text := "test \"é𝒜\" { check unknown }\r\n"
+	s.open(doc, text)
+	ds := s.published(doc, 1)
+	if len(ds) == 0 { // tests are checked by a later version of the checker: a syntax error serves as well
+		text = "test \"é𝒜\" { check ) }\r\n"
+		s.change(doc, 2, text)
+		ds = s.published(doc, 2)
+	}
+	require.NotEmpty(t, ds)
+	require.Equal(t, placeOf(t, text, "check |").Character, ds[0].Range.Start.Character)
+	s.leave()
+}
+
+func TestImports(t *testing.T) {
+	s := start(t)
+	dir := t.TempDir()
+	lib, user := filepath.Join(dir, "lib.tile"), filepath.Join(dir, "user.tile")
+	require.NoError(t, os.WriteFile(lib, []byte("fn f(x) = x\n"), 0o666))
+	userURI, libURI := string(uri.File(user)), string(uri.File(lib))
+	text := "import \"lib\"\n\nfn g(x) = h(f(x))\n"
+	s.open(userURI, text)
+	ds := s.published(userURI, 1)
+	require.Len(t, ds, 1)
+	require.Contains(t, ds[0].Message, "unknown name h")
+	// What the editor has of the library counts, not the file.
+	s.open(libURI, "fn h(x) = x\n")
+	s.change(userURI, 2, text+"// again\n")
+	ds = s.published(userURI, 2)
+	require.Len(t, ds, 1)
+	require.Contains(t, ds[0].Message, "unknown name f")
+	require.Equal(t, location{libURI, span{place{0, 3}, place{0, 4}}}, s.definition(userURI, placeOf(t, text, "= |h")))
+	// A change of the library alone is seen in what imports it.
+	s.edit(libURI, 2, span{place{0, 0}, place{0, 0}}, "fn f(x) = x\n")
+	for len(s.diagnostics[userURI].Diagnostics) > 0 {
+		s.next()
+	}
+	// Closed and broken on disk: the error stands at the import, with its place.
+	require.NoError(t, os.WriteFile(lib, []byte("fn f(x) = \n"), 0o666))
+	s.notify("textDocument/didClose", object{"textDocument": object{"uri": libURI}})
+	for len(s.diagnostics[userURI].Diagnostics) == 0 {
+		s.next()
+	}
+	d := s.diagnostics[userURI].Diagnostics[0]
+	require.Contains(t, d.Message, "lib.tile has errors")
+	require.Equal(t, "0:0-0:12", d.Range.String())
+	require.Equal(t, libURI, d.Related[0].Location.URI)
+	s.leave()
+}
+
+func TestFormatting(t *testing.T) {
+	s := start(t)
+	doc := "file:///nowhere/format.tile"
+	s.open(doc, "const A = 1\nfn f(x)=x // é\nconst B = 2\n")
+	var edits []struct {
+		Range   span
+		NewText string
+	}
+	params := object{"textDocument": object{"uri": doc}, "options": object{"tabSize": 4, "insertSpaces": true}}
+	s.call("textDocument/formatting", params, &edits)
+	require.Len(t, edits, 1)
+	require.Equal(t, "1:0-2:0", edits[0].Range.String(), "no more than the line that changes")
+	require.Equal(t, "fn f(x) = x // é\n", edits[0].NewText)
+	s.edit(doc, 2, edits[0].Range, edits[0].NewText)
+	s.call("textDocument/formatting", params, &edits)
+	require.Empty(t, edits)
+	s.change(doc, 3, "fn f(x = (")
+	s.call("textDocument/formatting", params, &edits)
+	require.Empty(t, edits)
+	s.leave()
+}
+
+// TestUnknown: what the server does not know ends no session.
+func TestUnknown(t *testing.T) {
+	s := start(t)
+	require.NotNil(t, s.request("textDocument/unheardOf", object{}).Error)
+	s.notify("$/setTrace", object{"value": "off"})
+	s.notify("$/unheardOf", object{"value": 1})
+	require.NotNil(t, s.request("textDocument/hover", json.RawMessage(`{"textDocument": 3}`)).Error)
+	require.Equal(t, "", s.hover("file:///not/open.tile", place{}))
+	s.log.Reset()
+	s.leave()
+}
+
+// TestLeaving without a shutdown is an error: the editor may have crashed.
+func TestLeaving(t *testing.T) {
+	s := start(t)
+	s.notify("exit", nil)
+	require.ErrorIs(t, <-s.ended, ErrNoShutdown)
+}
+
+// TestModel: the sources that ship with the compiler have no errors here either.
+func TestModel(t *testing.T) {
+	s := start(t)
+	doc := "file:///nowhere/gpt.tile"
+	s.open(doc, string(gpt.Source))
+	require.Empty(t, s.published(doc, 1))
+	s.leave()
+}

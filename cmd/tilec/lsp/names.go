@@ -1,0 +1,397 @@
+package lsp
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/lang"
+)
+
+// nameKind says what a name stands for.
+type nameKind uint8
+
+const (
+	localName nameKind = iota
+	paramName
+	axisName
+	scalarName // the index of a loop or a grid without `by`, which is no axis
+	dimName
+	constParamName
+	typeParamName
+	tileName
+	declName
+)
+
+// kindText is how hover calls them.
+var kindText = [...]string{"let", "parameter", "axis", "index", "dimension", "constant parameter", "element type", "tile extent, chosen by the planner", ""}
+
+// name is what a name stands for in a place.
+type name struct {
+	kind nameKind
+	text string
+	at   lang.Span // where it is declared
+	// node is what declares it: a *lang.Param, an *lang.AxisClause, a
+	// *lang.Generic, a *lang.Tune, a lang.Decl, or the expression that a let binds.
+	node lang.Node
+}
+
+// declAt is the declaration around an offset; nil when there is none.
+func (a *analysis) declAt(offset int) lang.Decl {
+	for _, d := range a.module.Decls {
+		if at := d.Span(); at.Start <= offset && offset <= at.End {
+			return d
+		}
+	}
+	return nil
+}
+
+// namesAt lists the names that can be used at an offset, outer ones first: of
+// two that are the same the later one counts.
+func (a *analysis) namesAt(offset int) []name {
+	var all []name
+	declared := func(m *lang.Module) {
+		for _, d := range m.Decls {
+			if n := d.DeclName(); n.Name != "" {
+				if _, test := d.(*lang.TestDecl); !test {
+					all = append(all, name{declName, n.Name, n.Place, d})
+				}
+			}
+		}
+	}
+	for _, m := range a.imports() {
+		declared(m)
+	}
+	declared(a.module)
+	if d := a.declAt(offset); d != nil {
+		c := collector{offset: offset, declared: len(all), names: all}
+		c.decl(d)
+		all = c.names
+	}
+	return all
+}
+
+// resolve finds what a name stands for at an offset.
+func (a *analysis) resolve(text string, offset int) (name, bool) {
+	all := a.namesAt(offset)
+	for i := len(all) - 1; i >= 0; i-- {
+		if all[i].text == text {
+			return all[i], true
+		}
+	}
+	return name{}, false
+}
+
+// collector gathers the names that are visible at an offset.
+type collector struct {
+	offset   int
+	declared int // the names before these are of whole files
+	names    []name
+}
+
+func (c *collector) add(kind nameKind, id lang.Ident, node lang.Node) {
+	if id.Name != "" && id.Name != "_" {
+		c.names = append(c.names, name{kind, id.Name, id.Place, node})
+	}
+}
+
+func (c *collector) decl(d lang.Decl) {
+	switch d := d.(type) {
+	case *lang.FnDecl:
+		c.generics(d.Generics)
+		c.params(d.Params)
+		c.inside(d.Body)
+	case *lang.KernelDecl:
+		c.generics(d.Generics)
+		c.params(d.Params)
+		c.params(d.Outputs)
+		for _, t := range d.Tunes {
+			c.add(tileName, t.Name, t)
+		}
+		for _, g := range d.Grid {
+			c.axis(g)
+		}
+		if d.Body != nil {
+			c.inside(d.Body)
+		}
+	case *lang.GraphDecl:
+		c.generics(d.Generics)
+		c.params(d.Params)
+		c.params(d.Outputs)
+		if d.Body != nil {
+			c.inside(d.Body)
+		}
+	case *lang.StructDecl:
+		c.generics(d.Generics)
+		for _, f := range d.Fields {
+			c.dims(f.Type)
+		}
+	case *lang.TestDecl:
+		if d.Body != nil {
+			c.inside(d.Body)
+		}
+	}
+}
+
+func (c *collector) generics(gs []*lang.Generic) {
+	for _, g := range gs {
+		if g.IsConst {
+			c.add(constParamName, g.Name, g)
+		} else {
+			c.add(typeParamName, g.Name, g)
+		}
+	}
+}
+
+func (c *collector) params(ps []*lang.Param) {
+	for _, p := range ps {
+		c.dims(p.Type)
+	}
+	for _, p := range ps {
+		if p.IsAxis {
+			c.add(axisName, p.Name, p)
+		} else {
+			c.add(paramName, p.Name, p)
+		}
+	}
+}
+
+// dims adds the dimensions that a shape declares by using them first.
+func (c *collector) dims(t *lang.TypeExpr) {
+	if t == nil {
+		return
+	}
+	known := func(text string) bool {
+		for _, n := range c.names {
+			if n.text == text && (n.kind != declName || isConst(n.node)) {
+				return true
+			}
+		}
+		return false
+	}
+	for _, dim := range append([]lang.Expr{t.Count}, t.Shape...) {
+		if dim == nil {
+			continue
+		}
+		lang.Walk(dim, func(n lang.Node) bool {
+			if id, ok := n.(*lang.NameExpr); ok && !known(id.Name) {
+				c.add(dimName, lang.Ident{At: id.At, Name: id.Name}, t)
+			}
+			return true
+		})
+	}
+}
+
+func isConst(n lang.Node) bool {
+	_, ok := n.(*lang.ConstDecl)
+	return ok
+}
+
+// axis adds the name of a clause, and the extent that its `by` names.
+func (c *collector) axis(x *lang.AxisClause) {
+	if x == nil {
+		return
+	}
+	if by, ok := x.By.(*lang.NameExpr); ok {
+		if !c.has(by.Name) {
+			c.add(tileName, lang.Ident{At: by.At, Name: by.Name}, x)
+		}
+	}
+	c.add(axisName, x.Name, x)
+}
+
+func (c *collector) has(text string) bool {
+	for _, n := range c.names[c.declared:] {
+		if n.text == text {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *collector) holds(n lang.Node) bool {
+	at := n.Span()
+	return at.Start <= c.offset && c.offset <= at.End
+}
+
+// inside adds what is declared between the start of a node and the offset.
+func (c *collector) inside(n lang.Node) {
+	if n == nil || !c.holds(n) {
+		return
+	}
+	switch n := n.(type) {
+	case *lang.Block:
+		for _, s := range n.Stmts {
+			c.stmt(s)
+		}
+		return
+	case *lang.ForExpr:
+		if n.Body != nil && c.holds(n.Body) {
+			if n.Axis != nil {
+				c.axis(n.Axis)
+			}
+			for _, id := range n.Carried {
+				c.add(localName, id, n.Init)
+			}
+		}
+	case *lang.LambdaExpr:
+		for _, id := range n.Params {
+			c.add(localName, id, n)
+		}
+	}
+	lang.Walk(n, func(k lang.Node) bool {
+		if k == n {
+			return true
+		}
+		if _, ok := k.(*lang.Ident); !ok {
+			c.inside(k)
+		}
+		return false
+	})
+}
+
+func (c *collector) stmt(s lang.Stmt) {
+	switch s := s.(type) {
+	case *lang.LetStmt:
+		if s.Span().End < c.offset {
+			for _, id := range s.Names {
+				c.add(localName, id, s.Value)
+			}
+			return
+		}
+	case *lang.AxisStmt:
+		if s.Span().End < c.offset {
+			c.axis(s.Axis)
+			return
+		}
+	}
+	c.inside(s)
+}
+
+// path lists the nodes around an offset, the outermost first.
+func (a *analysis) path(offset int) []lang.Node {
+	var all []lang.Node
+	visit := func(n lang.Node) bool {
+		at := n.Span()
+		if at.Start > offset || offset >= at.End {
+			return false
+		}
+		all = append(all, n)
+		return true
+	}
+	for _, imp := range a.module.Imports {
+		visit(imp)
+	}
+	for _, d := range a.module.Decls {
+		lang.Walk(d, visit)
+	}
+	return all
+}
+
+// structOf is the struct that an expression is of, as its declarations say;
+// nil when it is none.
+func (a *analysis) structOf(e lang.Node, offset int) *lang.StructDecl {
+	return a.structIn(e, offset, 0)
+}
+
+func (a *analysis) structIn(e lang.Node, offset, depth int) *lang.StructDecl {
+	if depth++; depth > 50 {
+		return nil // names that stand for each other
+	}
+	switch e := e.(type) {
+	case *lang.NameExpr:
+		n, ok := a.resolve(e.Name, offset)
+		if !ok {
+			return nil
+		}
+		switch node := n.node.(type) {
+		case *lang.Param:
+			return a.structNamed(node.Type)
+		case *lang.AxisClause:
+			return a.structIn(node.Over, node.Place.Start, depth)
+		case lang.Expr:
+			if n.kind == localName && node.Span().Source == a.module.Source {
+				return a.structIn(node, node.Span().Start, depth)
+			}
+		}
+	case *lang.FieldExpr:
+		if f := field(a.structIn(e.X, offset, depth), e.Name.Name); f != nil {
+			return a.structNamed(f.Type)
+		}
+	case *lang.IndexExpr:
+		return a.structIn(e.X, offset, depth)
+	}
+	return nil
+}
+
+// structNamed is the struct that a type names, in this file or in one that it imports.
+func (a *analysis) structNamed(t *lang.TypeExpr) *lang.StructDecl {
+	if t == nil {
+		return nil
+	}
+	for _, m := range append(a.imports(), a.module) {
+		for _, d := range m.Decls {
+			if s, ok := d.(*lang.StructDecl); ok && s.Name.Name == t.Name.Name {
+				return s
+			}
+		}
+	}
+	return nil
+}
+
+func field(s *lang.StructDecl, name string) *lang.Field {
+	if s == nil {
+		return nil
+	}
+	for _, f := range s.Fields {
+		if f.Name.Name == name {
+			return f
+		}
+	}
+	return nil
+}
+
+// signature is a declaration up to its body, on as few lines as it has in its file.
+func signature(d lang.Decl) string {
+	src := d.Span().Source
+	from, to := d.Span().Start, d.Span().End
+	if n := d.DeclName().Place; n.IsValid() {
+		from = n.Start - len(keyword(d)) - 1
+		if line := src.Text[:n.Start]; from < 0 || src.Text[from:n.Start-1] != keyword(d) {
+			from = strings.LastIndexByte(line, '\n') + 1 // other spaces between them
+		}
+	}
+	switch d := d.(type) {
+	case *lang.KernelDecl:
+		if d.Body != nil {
+			to = d.Body.Span().Start
+		}
+	case *lang.GraphDecl:
+		if d.Body != nil {
+			to = d.Body.Span().Start
+		}
+	case *lang.FnDecl:
+		if b, ok := d.Body.(*lang.Block); ok {
+			to = b.Span().Start
+		}
+	}
+	return strings.TrimSpace(lang.Span{Source: src, Start: from, End: to}.Text())
+}
+
+// keyword is the word that a declaration begins with.
+func keyword(d lang.Decl) string {
+	switch d.(type) {
+	case *lang.ConstDecl:
+		return "const"
+	case *lang.FnDecl:
+		return "fn"
+	case *lang.KernelDecl:
+		return "kernel"
+	case *lang.GraphDecl:
+		return "graph"
+	case *lang.StructDecl:
+		return "struct"
+	case *lang.TestDecl:
+		return "test"
+	}
+	return fmt.Sprintf("%T", d)
+}

@@ -1,0 +1,112 @@
+// Package lsp is the language server: what an editor asks about the sources
+// that are open in it, answered by the parser and the type checker.
+package lsp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/uri"
+)
+
+// Options is what a server needs to know of the program that it is part of.
+type Options struct {
+	// Version is shown to the editor.
+	Version string
+	// LibraryDir is the folder into which the standard library is written, so
+	// that an editor can open its files; "" for none.
+	LibraryDir string
+	// Delay is how long the text must rest before its errors are shown.
+	Delay time.Duration
+	// Log gets what goes wrong in the server itself; nil for nowhere.
+	Log io.Writer
+}
+
+// ErrNoShutdown is that of a session which ended without the editor having asked for it.
+var ErrNoShutdown = errors.New("the editor left without asking the server to shut down")
+
+// Serve answers an editor over a stream, until it leaves.
+func Serve(ctx context.Context, stream io.ReadWriteCloser, opts Options) error {
+	s := newServer(opts)
+	conn := jsonrpc2.NewConn(jsonrpc2.NewHeaderStream(stream), jsonrpc2.WithCodec(codec{}))
+	s.notify = func(ctx context.Context, method string, params any) error { return conn.Notify(ctx, method, params) }
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	// Requests are handled one after the other, in the order in which they were
+	// sent: an answer is always about the text that the editor had.
+	conn.Go(ctx, s.guarded(s.handle))
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.publishLoop(ctx)
+	}()
+	select {
+	case <-conn.Done():
+	case <-s.exit:
+	case <-ctx.Done():
+	}
+	cancel()
+	<-done
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.shutdown {
+		return nil
+	}
+	return errors.Join(ErrNoShutdown, conn.Err())
+}
+
+// server is the state of a session.
+type server struct {
+	opts Options
+	// notify sends a notification to the editor.
+	notify func(ctx context.Context, method string, params any) error
+	exit   chan struct{}
+	wake   chan struct{}
+
+	// mu guards what follows, and is held while a request is answered.
+	mu       sync.Mutex
+	shutdown bool
+	exiting  bool
+	docs     map[uri.URI]*document
+	// published is the diagnostics that the editor has of each file.
+	published map[uri.URI]string
+}
+
+func newServer(opts Options) *server {
+	return &server{opts: opts, docs: map[uri.URI]*document{}, published: map[uri.URI]string{}, exit: make(chan struct{}), wake: make(chan struct{}, 1)}
+}
+
+// guarded makes an error of a panic, and answers no error to a notification:
+// that would end the session.
+func (s *server) guarded(handle jsonrpc2.Handler) jsonrpc2.Handler {
+	return func(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		defer func() {
+			if r := recover(); r != nil {
+				s.log("panic in %s: %v\n%s", req.Method(), r, debug.Stack())
+				err = jsonrpc2.NewError(jsonrpc2.ErrInternal.Code, fmt.Sprintf("internal error: %v", r))
+			}
+			if err != nil && !req.IsCall() {
+				s.log("%s: %v", req.Method(), err)
+				err = nil
+			}
+		}()
+		if s.shutdown && req.IsCall() {
+			return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, "the server is shutting down")
+		}
+		return handle(ctx, req)
+	}
+}
+
+func (s *server) log(format string, args ...any) {
+	if s.opts.Log != nil {
+		fmt.Fprintf(s.opts.Log, "tilec lsp: "+format+"\n", args...)
+	}
+}

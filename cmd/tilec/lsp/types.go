@@ -1,0 +1,228 @@
+package lsp
+
+import (
+	"strings"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// types finds the types of expressions and bindings by their place. A place
+// inside a fn has one for each call of it.
+type types struct {
+	at map[lang.Span][]typeAt
+	// axes are the axes by the place of their names.
+	axes map[lang.Span]*typecheck.Axis
+	seen map[any]bool
+}
+
+// typeAt is a type as the source would spell it, with the axes in it.
+type typeAt struct {
+	text string
+	axes []*typecheck.Axis
+}
+
+func newTypes() *types {
+	return &types{at: map[lang.Span][]typeAt{}, axes: map[lang.Span]*typecheck.Axis{}, seen: map[any]bool{}}
+}
+
+// text is the types of a place, "" when there are none.
+func (t *types) text(at lang.Span) string {
+	const most = 4
+	var all []string
+	for _, x := range t.at[at] {
+		if len(all) == most {
+			all = append(all, "...")
+			break
+		}
+		all = append(all, x.text)
+	}
+	return strings.Join(all, " or ")
+}
+
+func (t *types) put(at lang.Span, x typeAt) {
+	if !at.IsValid() || x.text == "" {
+		return
+	}
+	for _, y := range t.at[at] {
+		if x.text == y.text {
+			return
+		}
+	}
+	t.at[at] = append(t.at[at], x)
+}
+
+func (t *types) putTypes(at lang.Span, ts []typecheck.Type) {
+	var x typeAt
+	parts := make([]string, len(ts))
+	for i, one := range ts {
+		parts[i] = one.String()
+		x.axes = append(x.axes, one.Axes...)
+	}
+	x.text = strings.Join(parts, ", ")
+	if len(ts) > 1 {
+		x.text = "(" + x.text + ")"
+	}
+	t.put(at, x)
+}
+
+// add takes the types of a program.
+func (t *types) add(p *typecheck.Program) {
+	for _, k := range p.Kernels {
+		for _, a := range k.Axes {
+			t.axis(a)
+		}
+		t.body(k.Body)
+	}
+	for _, g := range p.Graphs {
+		t.gstmts(g.Body)
+	}
+}
+
+func (t *types) axis(a *typecheck.Axis) {
+	if a != nil && a.At.IsValid() {
+		t.axes[a.At] = a
+	}
+}
+
+func (t *types) local(l *typecheck.Local) {
+	if l != nil {
+		t.putTypes(l.At, []typecheck.Type{l.Type})
+	}
+}
+
+func (t *types) body(b *typecheck.Body) {
+	if b == nil {
+		return
+	}
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *typecheck.Let:
+			for _, l := range s.Locals {
+				t.local(l)
+			}
+			t.expr(s.Value)
+		case *typecheck.Store:
+			t.exprs(s.Indices)
+			t.expr(s.Value)
+		case *typecheck.Do:
+			t.expr(s.X)
+		}
+	}
+	t.exprs(b.Results)
+}
+
+func (t *types) exprs(xs []typecheck.Expr) {
+	for _, x := range xs {
+		t.expr(x)
+	}
+}
+
+func (t *types) expr(e typecheck.Expr) {
+	if e == nil || t.seen[e] {
+		return
+	}
+	t.seen[e] = true
+	t.putTypes(e.Span(), e.Types())
+	switch e := e.(type) {
+	case *typecheck.Apply:
+		t.exprs(e.Args)
+	case *typecheck.Load:
+		t.exprs(e.Indices)
+		t.expr(e.Else)
+	case *typecheck.For:
+		t.axis(e.Axis)
+		t.local(e.Index)
+		for _, c := range e.Carried {
+			t.local(c)
+		}
+		t.expr(e.Lo)
+		t.expr(e.Hi)
+		t.exprs(e.Init)
+		t.body(e.Body)
+	case *typecheck.If:
+		t.expr(e.Cond)
+		t.body(e.Then)
+		t.body(e.Else)
+	case *typecheck.Tuple:
+		t.exprs(e.Elems)
+	case *typecheck.Inline:
+		t.body(e.Body)
+	}
+}
+
+func (t *types) glocal(l *typecheck.GLocal) {
+	if l != nil {
+		t.put(l.At, typeAt{text: l.Type.String()})
+	}
+}
+
+func (t *types) gstmts(ss []typecheck.GStmt) {
+	for _, s := range ss {
+		switch s := s.(type) {
+		case *typecheck.GLet:
+			for _, l := range s.Locals {
+				t.glocal(l)
+			}
+			t.gexpr(s.Value)
+		case *typecheck.GAssign:
+			t.gexpr(s.Value)
+		case *typecheck.GDo:
+			t.gexpr(s.X)
+		}
+	}
+}
+
+func (t *types) gexprs(xs []typecheck.GExpr) {
+	for _, x := range xs {
+		t.gexpr(x)
+	}
+}
+
+func (t *types) gexpr(e typecheck.GExpr) {
+	if e == nil || t.seen[e] {
+		return
+	}
+	t.seen[e] = true
+	t.put(e.Span(), typeAt{text: e.GType().String()})
+	switch e := e.(type) {
+	case *typecheck.GFieldOf:
+		t.gexpr(e.X)
+	case *typecheck.GElem:
+		t.gexpr(e.X)
+		t.gexpr(e.Index)
+	case *typecheck.GView:
+		t.gexpr(e.X)
+	case *typecheck.GSlice:
+		t.gexpr(e.X)
+	case *typecheck.GCall:
+		t.gexprs(e.Args)
+	case *typecheck.GInvoke:
+		t.gexprs(e.Args)
+	case *typecheck.GApply:
+		t.gexprs(e.Args)
+	case *typecheck.GFor:
+		t.gexpr(e.Over)
+		t.glocal(e.Var)
+		for _, c := range e.Carried {
+			t.glocal(c)
+		}
+		t.gexprs(e.Init)
+		t.gstmts(e.Body)
+		t.gexprs(e.Results)
+	case *typecheck.GTupleOf:
+		t.gexprs(e.Elems)
+	}
+}
+
+// axisText says what an axis is: `i in M by BM, 64 or 128`.
+func axisText(a *typecheck.Axis) string {
+	text := [...]string{"grid ", "for ", "axis "}[a.Kind] + a.Name + " in " + a.Dim.String()
+	switch {
+	case a.Scalar:
+		text += ", one position at a time"
+	case a.Tile != "":
+		text += " by " + a.Tile
+	}
+	return text
+}

@@ -1,0 +1,155 @@
+package lsp
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/lang"
+)
+
+// word is something of the language itself, with what hover says of it.
+type word struct{ text, doc string }
+
+// keywords, with how they are used.
+var keywords = []word{
+	{"import", "`import \"std/nn\"`: a file of the standard library, or a path relative to this file"},
+	{"const", "`const NAME = expr`: a constant"},
+	{"fn", "`fn name(x, axis j) = expr`: a pure function of tiles, inlined where it is called"},
+	{"kernel", "`kernel name<T: float>(x: T[M, N]) -> y: T[M, N] grid i in M by BM { ... }`: what one block computes"},
+	{"struct", "`struct Name { field: T[N] }`: named tensors and structs, for weights"},
+	{"graph", "`graph name(params) -> outputs { ... }`: a program of whole tensors that calls kernels"},
+	{"test", "`test \"name\" { ... }`: a graph with `check` statements, run by `tilec test`"},
+	{"tune", "`tune BM in {64, 128}` limits what the planner may choose; `tune BM = 128` pins it"},
+	{"grid", "`grid i in N by B`: one block for every B elements of N; without `by` a scalar index"},
+	{"axis", "`axis d in D`: a whole dimension as one axis of a tile"},
+	{"for", "`for k in K by BK with acc = init { ... }`: a sequential loop that carries values"},
+	{"in", "the dimension that an axis walks"},
+	{"by", "the extent of an axis: how many elements a block handles at once"},
+	{"with", "the values that a loop carries: `with acc = zeros(f32, i, j)`"},
+	{"over", "the axes of a reduction: `sum(x, over k)`, `sum(x, over (i, j))`"},
+	{"let", "`let x = expr`: a name for a value, bound once"},
+	{"if", "`if c { a } else { b }`: a choice by a scalar; by element it is `where(c, a, b)`"},
+	{"else", "the other branch of an `if`; behind an access, what an element outside reads: `x[i + 1] else 0`"},
+	{"as", "`x as f32`: conversion to another element type"},
+	{"and", "both, of bool"},
+	{"or", "either, of bool"},
+	{"not", "the opposite, of bool"},
+	{"true", "bool"},
+	{"false", "bool"},
+	{"out", "a parameter that is written: the same as `-> y`"},
+	{"inout", "a parameter that is read and written, at the elements that the block owns"},
+	{"check", "`check e, \"message\"`: what must hold in a test"},
+}
+
+// attributes, with where they stand.
+var attributes = []word{
+	{"sizes", "`@sizes(M = 8192, T = bf16)` on a kernel or graph: typical sizes and element types, for tools that have no launch at hand"},
+	{"warps", "`@warps(8)` on a kernel: the warps of a block"},
+	{"stages", "`@stages(4)` on a kernel: the stages of the pipeline of its loop"},
+	{"cluster", "`@cluster(2)` on a kernel: the blocks of a cluster"},
+	{"occupancy", "`@occupancy(2)` on a kernel: the blocks that one processor holds at least"},
+	{"split", "`@split(k, 4)` on a kernel: the loop over k in 4 parts, by as many blocks"},
+	{"target", "`@target(sm_90a, BM = 128, warps = 8)` on a kernel: pins for that target alone"},
+	{"precision", "`@precision(ieee)` or `@precision(tf32x3)` on a kernel: how products of f32 are computed"},
+	{"approx", "`@approx` on a kernel: permits the hardware's fast forms of the math functions"},
+	{"generate", "`@generate` on a graph: a language model, which `tilec run` can generate text with"},
+	{"logits", "`@logits` on a graph: gives the logits of every position"},
+	{"config", "`@config(H = \"n_head\")` on a graph: dimensions and scalars from a checkpoint's config.json"},
+	{"name", "`@name(\"h.{i}.ln_1.weight\")` on a field: the tensor of a checkpoint that fills it"},
+	{"latency", "`x[i, k] @latency(4)`: how far ahead an access is issued"},
+	{"evict_first", "`x[i, k] @evict_first`: the elements are used once"},
+	{"evict_last", "`x[i, k] @evict_last`: the elements are used again soon"},
+	{"evict_normal", "`x[i, k] @evict_normal`: no wish about the cache"},
+	{"no_allocate", "`x[i, k] @no_allocate`: the elements need not be kept in the nearest cache"},
+}
+
+// functions of the language that are no rows of the operation table.
+var functions = []word{
+	{"zeros", "`zeros(f32, i, j)`: a tile of zeros over the axes named"},
+	{"ones", "`ones(f32, i, j)`: a tile of ones over the axes named"},
+	{"view", "`view(x, [B, S, H, D])`: the same elements in another shape, without a copy"},
+}
+
+// constants of the language.
+var constants = []word{
+	{"inf", "infinity"},
+	{"nan", "not a number"},
+	{"pi", "3.14159..."},
+}
+
+func find(words []word, text string) (word, bool) {
+	for _, w := range words {
+		if w.text == text {
+			return w, true
+		}
+	}
+	return word{}, false
+}
+
+// rules says in words which element types an operation takes and gives.
+var rules = map[lang.Rule]string{
+	lang.RuleNumeric:  "takes numbers of one type; gives that type",
+	lang.RuleFloat:    "takes floats of one type; gives that type",
+	lang.RuleInt:      "takes integers of one type; gives that type",
+	lang.RuleCompare:  "takes one type; gives `bool`",
+	lang.RuleBool:     "takes `bool`; gives `bool`",
+	lang.RuleTest:     "takes a float; gives `bool`",
+	lang.RuleSelect:   "takes `bool`, then two of one type; gives that type",
+	lang.RuleSum:      "takes a number; gives its accumulator",
+	lang.RuleSame:     "takes a number; gives the same type",
+	lang.RuleMean:     "takes a float; gives its accumulator",
+	lang.RuleArg:      "takes a number; gives `i32`",
+	lang.RuleContract: "takes two of one type; gives its accumulator, or the type of the third",
+}
+
+// opSignature is how an operation is written.
+func opSignature(r *lang.OpRow) string {
+	args := strings.Join(r.Operands, ", ")
+	switch r.Form {
+	case lang.FormInfix:
+		return "a " + r.Spelling + " b"
+	case lang.FormPrefix:
+		if r.Spelling == "not" {
+			return "not a"
+		}
+		return r.Spelling + "a"
+	case lang.FormReduce:
+		return fmt.Sprintf("%s(%s, over k)", r.Spelling, args)
+	case lang.FormCall:
+		if args == "" {
+			args = "..."
+		}
+		return fmt.Sprintf("%s(%s)", r.Spelling, args)
+	}
+	return r.Spelling
+}
+
+// opDoc is the page of an operation.
+func opDoc(op lang.Op) string {
+	r := op.Row()
+	text := code(opSignature(r)) + r.Doc
+	if rule := rules[r.Rule]; rule != "" {
+		text += "\n\n" + rule
+	}
+	if r.Ulp > 0 {
+		text += fmt.Sprintf("\n\nerror in f32: at most %g ulp", r.Ulp)
+	}
+	return text
+}
+
+// operations lists those that a spelling may mean: max is two.
+func operations(spelling string, forms ...lang.Form) []lang.Op {
+	var all []lang.Op
+	for _, op := range lang.Ops() {
+		r := op.Row()
+		for _, f := range forms {
+			if r.Spelling == spelling && r.Form == f {
+				all = append(all, op)
+			}
+		}
+	}
+	return all
+}
+
+// code is a block of source in Markdown.
+func code(text string) string { return "```tile\n" + text + "\n```\n" }
