@@ -41,6 +41,7 @@ func (w *warp) waitBulk(keep int, read bool) {
 				if o.take(); !read {
 					o.end()
 				}
+				o.awaited = true
 				for _, s := range o.source { // from here on others may be told that it was read
 					w.noteRead(s.shared, lane, s.at, s.n)
 				}
@@ -48,6 +49,20 @@ func (w *warp) waitBulk(keep int, read bool) {
 		}
 		if done > 0 && !read {
 			q.groups = q.groups[done:]
+		}
+	}
+}
+
+// finish reports copies from the shared memory of a block that is gone.
+func (q *bulkQueue) finish() {
+	for _, g := range append(q.groups, q.open) {
+		for _, o := range g {
+			if o.awaited {
+				continue
+			}
+			o.as(func() {
+				o.w.report(PendingCopy, 1<<o.lane, "the block exits without waiting until a copy from its shared memory has read it: need cp.async.bulk.wait_group")
+			})
 		}
 	}
 }

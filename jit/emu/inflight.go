@@ -10,8 +10,8 @@ type operationInFlight struct {
 	read, write func()
 	// source and target are bytes of shared memory that must be left alone until then.
 	source, target []span
-	// bulk operations end by their group; block is whose shared memory they need.
-	ended bool
+	ended          bool
+	awaited        bool // by its thread, as far as the source goes
 }
 
 // A span is bytes of shared memory.
@@ -129,20 +129,20 @@ func (c *cluster) finish() {
 		if o.ended {
 			continue
 		}
-		switch {
-		case len(o.target) > 0:
+		if len(o.target) > 0 {
 			o.as(func() {
 				o.w.report(PendingCopy, 1<<o.lane, "the block exits before a copy to its shared memory is complete")
-			})
-		case o.read != nil && len(o.source) > 0:
-			o.as(func() {
-				o.w.report(PendingCopy, 1<<o.lane, "the block exits before a copy from its shared memory has read it: wait for the bulk group")
 			})
 		}
 		o.end()
 	}
 	for _, b := range c.blocks {
 		b.finishGroups()
+		for _, w := range b.warps {
+			for lane := range w.bulk {
+				w.bulk[lane].finish()
+			}
+		}
 	}
 }
 
