@@ -58,7 +58,7 @@ wrong is made as small as it can be and printed. With files, it runs those cases
 	f.StringVar(&o.device, "device", "cpu", "where to run: cpu, cuda, cuda:N")
 	f.StringVar(&o.keep, "keep", "", "write each finding to a file in this folder")
 	f.DurationVar(&o.limit, "time", 0, "stop after this long")
-	f.DurationVar(&o.silence, "hang", 2*time.Minute, "how long nothing may happen before a program counts as hanging")
+	f.DurationVar(&o.silence, "hang", 30*time.Second, "how long nothing may happen before a program counts as hanging")
 	f.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many programs to work on at once")
 	f.BoolVar(&o.worker, "worker", false, "write events to stdout as lines of JSON")
 	if err := f.MarkHidden("worker"); err != nil {

@@ -95,11 +95,11 @@ func total(d lang.DType, list []interval, unit, additions float64) interval {
 			grain = min(grain, lastBit(x.lo))
 		}
 	}
-	if points && mass <= grain/rounding(d) && mass <= largest(d) && !up && !down {
+	if points && mass <= grain/rounding(d) && mass <= largest(d) && grain >= spacing(d, 0) && !up && !down {
 		return r // every partial sum is a multiple of grain that d holds
 	}
 	n := float64(len(list))
-	e := growth(additions, unit)*mass + growth(n+1, 0x1p-52)*mass
+	e := growth(additions, unit)*mass + growth(n+1, 0x1p-52)*mass + n*spacing(d, 0)
 	if !(mass+e <= largest(d)) {
 		return unknown // whether it overflows depends on the order
 	}
