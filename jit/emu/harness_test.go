@@ -28,7 +28,7 @@ func kernel(body string) string { return module("", body) }
 
 // module is kernel with declarations before it.
 func module(declarations, body string) string {
-	return `.version 8.3
+	return `.version 8.4
 .target sm_90a
 .address_size 64
 ` + declarations + `

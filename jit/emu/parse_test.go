@@ -1,0 +1,180 @@
+package emu
+
+import (
+	"encoding/binary"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestParse(t *testing.T) {
+	m, err := Parse(`
+.version 8.0 // a comment
+.target sm_90a, debug /* another
+	over lines */
+.address_size 64
+.file 1 "a.tile"
+.extern .shared .align 1024 .b8 arena[];
+.const .align 8 .f64 half = 0d3FE0000000000000;
+.visible .entry first(
+	.param .u64 .ptr .global .align 16 x,
+	.param .b8 flag,
+	.param .align 64 .b8 map[128],
+	.param .u32 n
+)
+.maxntid 256, 1, 1
+.reqnctapercluster 2
+.minnctapersm 1
+{
+	.reg .b32 %r<5>, %extra;
+	.reg .b64 %rd<3>;
+	.reg .pred %p;
+	.shared .align 4 .b32 words[10];
+	{
+		.reg .b32 %r<2>; // hides the outer
+		mov.b32 %r1, 0x10;
+	}
+$L: mov.b32 %extra, -1;
+	@!%p bra $L;
+	mov.u32 %r4, %ntid.y;
+	ret;
+}
+.entry second() { ret; }
+`)
+	require.NoError(t, err)
+	require.Equal(t, "8.0", m.Version)
+	require.Equal(t, "sm_90a", m.Target)
+	require.Len(t, m.Entries, 2)
+	e := m.Entries["first"]
+	require.Equal(t, []Param{{"x", 0, 8}, {"flag", 8, 1}, {"map", 64, 128}, {"n", 192, 4}}, e.Params)
+	require.Equal(t, 196, e.ParamSize)
+	require.Equal(t, [3]int{256, 1, 1}, e.MaxThreads)
+	require.Equal(t, [3]int{2, 1, 1}, e.Cluster)
+	require.Equal(t, 1, e.MinBlocks)
+	require.Equal(t, 40, e.Shared)
+	require.Equal(t, 5+1+6+2, e.Registers)
+}
+
+// TestParseErrors: each error names the line and what is wrong.
+func TestParseErrors(t *testing.T) {
+	for body, want := range map[string]string{
+		"frobnicate.b32 %r1, %r2;":                    "does not know the instruction frobnicate.b32",
+		"add.b32 %r1, %r2, %r3;":                      "type .b32",
+		"add.s32.fast %r1, %r2, %r3;":                 "unknown modifier .fast",
+		"add.s32 %r1, %r2;":                           "operand is missing",
+		"add.s32 %r1, %r2, %r3, %r4;":                 "1 operands too many",
+		"add.s32 %r1, %r2, %rd3;":                     "%rd3 has type .b64 where .s32 is needed",
+		"add.s32 %r1, %r2, %nosuch;":                  "%nosuch is not declared",
+		"add.f32 %f1, %f2, 3;":                        "integer constant",
+		"add.s32 5, %r2, %r3;":                        "not a register",
+		"@%r1 mov.b32 %r2, 1;":                        "not a predicate register",
+		"bra nowhere;":                                "no label nowhere",
+		"x: x: ret;":                                  "stands twice",
+		"ld.global.b32 %r1, %r2;":                     "need an address",
+		"ld.global.b32 %r1, [%r2];":                   "cannot hold an address",
+		"ld.shared.b32 %r1, [in];":                    "in .param, not in shared",
+		"cp.async.cg.shared.global [%r1], [%rd1], 8;": "cannot copy 8 bytes",
+		"mov.b32 %r1, 0f3F80;":                        "not a number",
+		"setp.lo.f32 %p1, %f1, %f2;":                  "does not compare floats",
+		"cvt.s32.f32 %r1, %f1;":                       "need one of .rni",
+		"mma.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%f1}, {%r1}, {%r1}, {%f1};": "does not go with",
+		".reg .b999 %x;":                 ".b999",
+		".reg .b32 %r1;\n.reg .b32 %r1;": "declared twice",
+		"mov.b32 %r1, \"text":            "does not end",
+	} {
+		_, err := Parse(kernel(body))
+		require.ErrorContains(t, err, want, body)
+		var syntax *SyntaxError
+		require.ErrorAs(t, err, &syntax)
+		require.Positive(t, syntax.Line, body)
+	}
+	_, err := Parse("")
+	require.ErrorContains(t, err, ".version")
+	_, err = Parse(".version 8.0\n.func f() { ret; }")
+	require.EqualError(t, err, "ptx line 2: .func is not a declaration that the emulator knows")
+}
+
+// FuzzParse: no text makes the parser panic, and what it takes can be launched.
+func FuzzParse(f *testing.F) {
+	f.Add(kernel("add.s32 %r1, %r0, 1;"))
+	f.Add(module(shared, checkTests[12].right))
+	f.Add(".version 8.0\n.entry k(.param .u64 in) { .reg .b32 %r<9>; x: @%p bra x; }")
+	f.Add(kernel("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%f2,%f3,%f4,%f5}, {%r2,%r2}, {%r2}, {%f1,%f1,%f1,%f1};"))
+	for _, c := range checkTests {
+		f.Add(module(c.declarations, c.wrong))
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := Parse(text)
+		if err != nil {
+			return
+		}
+		for name, e := range m.Entries {
+			if e.ParamSize > 1<<10 || e.Local > 1<<10 || e.Shared > 1<<14 || len(m.globals) > 0 {
+				continue
+			}
+			threads := [3]int{32, 1, 1}
+			if e.Threads[0] > 0 {
+				threads = e.Threads
+			}
+			params := binary.LittleEndian.AppendUint64(nil, globalBase)
+			params = append(params, make([]byte, e.ParamSize)...)[:e.ParamSize]
+			_, _ = Launch(m, name, [3]int{1, 1, 1}, threads, 64, params, NewMemory(), Options{MaxSteps: 2000})
+		}
+	})
+}
+
+// TestReport counts instructions and traffic of a kernel small enough to count by hand.
+func TestReport(t *testing.T) {
+	r := &run{blocks: 2, threads: 64, in: words(counting(64)...), outSize: 512, options: Options{Profile: true}}
+	r.clean(t, module(shared, strings.ReplaceAll(`
+	mad.wide.u32 %rd2, %r0, 4, %rd0;
+	ld.global.b32 %r2, [%rd2];
+	mov.u32 %r3, buffer;
+	mad.lo.u32 %r4, %r0, 8, %r3;
+	st.shared.b32 [%r4], %r2;
+	mad.lo.u32 %r5, %r1, 64, %r0;
+	mad.wide.u32 %rd3, %r5, 4, %rd1;
+	setp.lt.u32 %p1, %r0, 16;
+	@%p1 st.global.b32 [%rd3], %r2;`, "\r", "")))
+	p := r.report
+	require.Equal(t, 2, p.Blocks)
+	require.Equal(t, 64, p.Threads)
+	require.Equal(t, int64(4*16), p.WarpInstructions)
+	require.Equal(t, int64(4*32*15+2*16), p.ThreadInstructions)
+	require.Equal(t, int64(2*64*4), p.GlobalRead)
+	require.Equal(t, int64(2*16*4), p.GlobalWritten)
+	require.Equal(t, int64(2*64*4), p.SharedWritten)
+	require.Len(t, p.Accesses, 3)
+	load, store, last := p.Accesses[0], p.Accesses[1], p.Accesses[2]
+	require.Equal(t, int64(4), load.Requests)
+	require.Equal(t, int64(4*4), load.Sectors, "128 bytes in a row are 4 sectors")
+	require.Equal(t, int64(4*2), store.Wavefronts, "a stride of 8 bytes uses every other bank twice")
+	require.Equal(t, int64(4), store.Ideal)
+	require.Equal(t, int64(2*2), last.Sectors)
+}
+
+// TestConflicts counts passes over the banks of shared memory.
+func TestConflicts(t *testing.T) {
+	at := func(stride uint64) *[warpSize]uint64 {
+		var a [warpSize]uint64
+		for i := range a {
+			a[i] = uint64(i) * stride
+		}
+		return &a
+	}
+	for _, c := range []struct {
+		stride uint64
+		size   int
+		want   int
+	}{
+		{0, 4, 1}, {4, 4, 1}, {8, 4, 2}, {128, 4, 32}, {132, 4, 1}, {2, 2, 1}, {1, 1, 1},
+		{8, 8, 2}, {16, 16, 4}, {32, 16, 8}, {256, 8, 32}, {144, 16, 4},
+	} {
+		require.Equal(t, c.want, wavefronts(at(c.stride), allLanes, c.size), "stride %d size %d", c.stride, c.size)
+	}
+	require.Equal(t, 1, wavefronts(at(128), 1, 4))
+	require.Equal(t, 32, sectors(at(128), allLanes, 4))
+	require.Equal(t, 4, sectors(at(4), allLanes, 4))
+	require.Equal(t, 16, sectors(at(16), allLanes, 16))
+}
