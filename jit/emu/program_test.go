@@ -59,7 +59,7 @@ type argument struct {
 
 var record = flag.Bool("record", false, "keep what the device gives for each program")
 
-const header = ".version 8.0\n.target sm_90a\n.address_size 64\n"
+const header = ".version 8.4\n.target sm_90a\n.address_size 64\n"
 
 func (p *program) variant(name string) string {
 	var b strings.Builder
