@@ -488,3 +488,5 @@ func reversed(b []byte) []byte {
 	slices.Reverse(b)
 	return b
 }
+
+var nan = math.NaN()

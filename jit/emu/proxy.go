@@ -23,10 +23,12 @@ func proxyFence(d *decoder) {
 		return
 	}
 	d.in.run = func(w *warp) {
+		// The writes so far are in order for asynchronous accesses, which does not
+		// make those of other lanes known to this one: seen stays as it is.
 		own := w.clock.seen[w.slot]
-		w.release()
+		w.clock.stretch = w.block.cluster.time.tick()
 		if w.dirty &^= w.active; w.dirty == 0 {
-			own = w.clock.seen[w.slot]
+			own = w.clock.stretch - 1
 		}
 		fenced := w.clock.fenced
 		for i, s := range w.clock.seen {
