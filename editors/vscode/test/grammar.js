@@ -1,0 +1,64 @@
+// Tokenises lines with the grammar, as VS Code does, and compares scopes.
+"use strict";
+const assert = require("assert");
+const fs = require("fs");
+const path = require("path");
+const oniguruma = require("vscode-oniguruma");
+const { Registry, parseRawGrammar, INITIAL } = require("vscode-textmate");
+
+const root = path.join(__dirname, "..");
+const file = path.join(root, "syntaxes", "tile.tmLanguage.json");
+
+// Each line, and the scope that a piece of it must have.
+const cases = [
+  ["/// doc", "/// doc", "comment.line.documentation.tile"],
+  ["let n = a//b", "//", "keyword.operator.arithmetic.tile"],
+  ["y = x[i // 2]", "//", "keyword.operator.arithmetic.tile"],
+  ["axis j in N // the whole", "// the whole", "comment.line.double-slash.tile"],
+  ["kernel add<T: float>(x: T[N]) -> z: T[N]", "add", "entity.name.function.tile"],
+  ["kernel add<T: float>(x: T[N]) -> z: T[N]", "kernel", "storage.type.tile"],
+  ["struct Block<T: float> {", "Block", "entity.name.type.struct.tile"],
+  ["@warps(8)", "warps", "storage.modifier.attribute.tile"],
+  ["    grid i in M by BM", "grid", "storage.type.tile"],
+  ["    grid i in M by BM", "by", "keyword.control.tile"],
+  ["    let v = x[i, j] as f32", "f32", "support.type.tile"],
+  ["    let v = x[i, j] as f32", "as", "keyword.operator.word.tile"],
+  ["eps: f32 = 1e-5", "1e-5", "constant.numeric.float.tile"],
+  ["a = 0x2a", "0x2a", "constant.numeric.hex.tile"],
+  ["K[0..42]", "42", "constant.numeric.integer.tile"],
+  ["K[0..42]", "..", "keyword.operator.range.tile"],
+  ["let e = exp(v)", "exp", "entity.name.function.call.tile"],
+  ["w.blocks[n]", "blocks", "variable.other.member.tile"],
+  ["full(f32, -inf, i)", "inf", "constant.language.tile"],
+  ['@name("h.{i}.w")', "{i}", "constant.other.placeholder.tile"],
+  ['test "it works" {', "test", "storage.type.tile"],
+  ["inout cache: T[N]", "inout", "storage.modifier.tile"],
+];
+
+async function main() {
+  for (const name of ["package.json", "language-configuration.json"]) {
+    JSON.parse(fs.readFileSync(path.join(root, name), "utf8"));
+  }
+  const wasm = fs.readFileSync(require.resolve("vscode-oniguruma/release/onig.wasm"));
+  await oniguruma.loadWASM(wasm);
+  const registry = new Registry({
+    onigLib: Promise.resolve({
+      createOnigScanner: (sources) => new oniguruma.OnigScanner(sources),
+      createOnigString: (text) => new oniguruma.OnigString(text),
+    }),
+    loadGrammar: async () => parseRawGrammar(fs.readFileSync(file, "utf8"), file),
+  });
+  const grammar = await registry.loadGrammar("source.tile");
+  for (const [line, piece, scope] of cases) {
+    const at = line.indexOf(piece);
+    const { tokens } = grammar.tokenizeLine(line, INITIAL);
+    const token = tokens.find((t) => t.startIndex <= at && at < t.endIndex);
+    assert.ok(token.scopes.includes(scope), `${piece} of ${line}: ${token.scopes.join(" ")}, not ${scope}`);
+  }
+  console.log(`${cases.length} scopes are right`);
+}
+
+main().catch((error) => {
+  console.error(error.message);
+  process.exit(1);
+});
