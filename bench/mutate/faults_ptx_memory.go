@@ -119,7 +119,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `shift = a.op(b32, "shl.b32", shift, 3)`, New: `shift = a.op(b32, "shl.b32", shift, 2)`,
 		Note: "an atomic on 8 or 16 bits changes the wrong bits of its word"},
 	{ID: "atomic-narrow-rest", File: ptx + "loadstore.go", Class: "address",
-		Old: `rest := a.op(b32, "and.b32", old, keep)`, New: `rest := a.op(b32, "and.b32", old, field)`,
+		Old: `keep := a.op(b32, "not.b32", field)`, New: `keep := a.op(b32, "mov.b32", field)`,
 		Note: "an atomic on 8 or 16 bits clears its neighbours"},
 	{ID: "store-permutes-index", File: ptx + "loadstore.go", Class: "address",
 		Old: `xs[i] = values[l.project(r, v.Type.Axes)]`, New: `xs[i] = values[l.project(g[0], v.Type.Axes)]`,

@@ -72,7 +72,7 @@ func (t *tree) judge(f *Fault) Result {
 			r.Verdict, r.Detail = noBuild, message(out)
 			return
 		}
-		for _, p := range packagesFor(f, t.packages) {
+		for _, p := range packagesFor(f, t.packages, t.every) {
 			if out, ok := t.test(p); !ok {
 				r.Verdict, r.By, r.Detail = noticed, p+" "+failedTest(out), message(out)
 				return

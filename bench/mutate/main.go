@@ -34,6 +34,7 @@ func run() error {
 	jobs := flag.Int("jobs", 1, "copies of the repository to test side by side")
 	resume := flag.Bool("resume", false, "keep the results that are up to date")
 	again := flag.Bool("again", false, "with -resume, test again those that were missed")
+	every := flag.Bool("all", false, "test every package, not only those of the fault's folder")
 	check := flag.Bool("check", false, "only report the faults that no longer apply")
 	results := flag.String("results", filepath.Join(self, "results.jsonl"), "where results are kept, one JSON object a line")
 	report := flag.String("report", filepath.Join(self, "RESULTS.md"), "where the report goes")
@@ -60,7 +61,7 @@ func run() error {
 		}
 		todo = append(todo, f)
 	}
-	if err := judgeAll(todo, *jobs, kept, *results); err != nil {
+	if err := judgeAll(todo, *jobs, *every, kept, *results); err != nil {
 		return err
 	}
 	return os.WriteFile(*report, []byte(markdown(faults(), kept)), 0o644)
@@ -82,7 +83,7 @@ func staleFaults(root string) error {
 }
 
 // judgeAll judges faults on several copies of the repository and keeps the results.
-func judgeAll(todo []Fault, jobs int, kept map[string]Result, path string) error {
+func judgeAll(todo []Fault, jobs int, every bool, kept map[string]Result, path string) error {
 	if len(todo) == 0 {
 		return nil
 	}
@@ -98,8 +99,17 @@ func judgeAll(todo []Fault, jobs int, kept map[string]Result, path string) error
 		}
 	}
 	// Tests that fail without a fault tell nothing.
+	needed := map[string]bool{}
+	for i := range todo {
+		for _, p := range packagesFor(&todo[i], trees[0].packages, every) {
+			needed[p] = true
+		}
+	}
 	var sound []string
 	for _, p := range trees[0].packages {
+		if !needed[p] {
+			continue
+		}
 		if out, ok := trees[0].test(p); ok {
 			sound = append(sound, p)
 		} else {
@@ -114,7 +124,7 @@ func judgeAll(todo []Fault, jobs int, kept map[string]Result, path string) error
 	var failed error
 	n := 0
 	for _, t := range trees {
-		t.packages = sound
+		t.packages, t.every = sound, every
 		done.Go(func() {
 			for f := range queue {
 				r := t.judge(&f)

@@ -13,6 +13,8 @@ type tree struct {
 	root string
 	// packages are those with tests, without the module's name, as "jit/ptx".
 	packages []string
+	// every: all packages are tested, not only those of the fault's folder.
+	every bool
 }
 
 // self is this folder: the list of faults has every fault's original text in it and is not tested.
