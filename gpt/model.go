@@ -2,6 +2,7 @@ package gpt
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -37,16 +38,8 @@ type binding struct {
 // that of f32 contractions on tensor cores: "" (tf32), "tf32x3" or "ieee".
 func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
 	m := &Model{Checkpoint: ckpt, compiler: c, bound: map[binding]*jit.Program{}, tokens: -1, start: -1, context: ckpt.Config.NPositions}
-	for _, g := range program.Graphs {
-		if g.Generate {
-			m.graph = g
-		}
-		if g.Logits {
-			m.scores = g
-		}
-	}
-	if m.graph == nil {
-		return nil, fmt.Errorf("no graph is marked @generate: there is no language model to run")
+	if err := m.find(program); err != nil {
+		return nil, err
 	}
 	f := &filler{ckpt: ckpt, device: c.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
 	for name, key := range m.graph.Config {
@@ -73,6 +66,29 @@ func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype la
 		return nil, fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32`", m.graph.Name)
 	}
 	return m, nil
+}
+
+// find takes the graphs marked @generate and @logits, one of each at most.
+func (m *Model) find(program *typecheck.Program) error {
+	for _, g := range program.Graphs {
+		for _, mark := range []struct {
+			name string
+			set  bool
+			to   **typecheck.Graph
+		}{{"@generate", g.Generate, &m.graph}, {"@logits", g.Logits, &m.scores}} {
+			if !mark.set {
+				continue
+			}
+			if *mark.to != nil {
+				return fmt.Errorf("two graphs are marked %s, %s and %s: a model has one", mark.name, (*mark.to).Name, g.Name)
+			}
+			*mark.to = g
+		}
+	}
+	if m.graph == nil {
+		return errors.New("no graph is marked @generate: there is no language model to run")
+	}
+	return nil
 }
 
 // argument fills one parameter: the token ids, the start position, the state
