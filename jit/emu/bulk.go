@@ -210,7 +210,7 @@ func linearCopy(d *decoder, reduce bool) {
 	from := d.must("global", "shared::cta")
 	multicast := d.has("multicast::cluster")
 	hint := d.has("L2::cache_hint")
-	if to == "global" == (from == "global") {
+	if to == from || to == "shared::cta" && from != "global" {
 		d.fail("cannot copy from .%s to .%s", from, to)
 	}
 	var combine reduction

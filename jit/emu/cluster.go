@@ -147,6 +147,9 @@ func (c *cluster) deadlock() {
 	if n := len(waits); n > most {
 		waits = append(waits[:most], fmt.Sprintf("and %d more", n-most))
 	}
+	for _, b := range c.blocks {
+		b.finishGroups()
+	}
 	w := c.firstAlive()
 	w.in = &c.launch.entry.code[w.frags[0].pc]
 	who := "block"

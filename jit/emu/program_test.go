@@ -65,15 +65,19 @@ func (p *program) variant(name string) string {
 	var b strings.Builder
 	b.WriteString(header)
 	for line := range strings.Lines(p.text) {
-		code, mark, marked := strings.Cut(line, "//")
-		kind, of, _ := strings.Cut(strings.TrimSpace(mark), " ")
-		switch {
-		case marked && kind == "-" && of == name:
+		parts := strings.Split(line, "//")
+		line, added, wanted := strings.TrimRight(parts[0], "\n")+"\n", false, false
+		for _, mark := range parts[1:] {
+			kind, of, _ := strings.Cut(strings.TrimSpace(mark), " ")
+			switch {
+			case kind == "-" && of == name:
+				line = "\n"
+			case kind == "+":
+				added, wanted = true, wanted || of == name
+			}
+		}
+		if added && !wanted {
 			line = "\n"
-		case marked && kind == "+" && of != name:
-			line = "\n"
-		case marked && kind == "+":
-			line = code + "\n"
 		}
 		b.WriteString(line)
 	}
@@ -127,6 +131,9 @@ var seeds = []int64{0, 1, 2, 3}
 
 // check runs a program and its broken variants.
 func (p *program) check(t *testing.T) {
+	if os.Getenv("TILEC_TEST_DEVICE") == "" {
+		t.Parallel()
+	}
 	text := p.variant("")
 	assemble(t, text)
 	for _, seed := range seeds {

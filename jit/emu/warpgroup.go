@@ -48,7 +48,7 @@ func (b *block) finishGroups() {
 		}
 		step := g.log[0]
 		for i, at := range g.at {
-			if at == g.base {
+			if at == g.base && b.warps[n*groupWarps+i].live == 0 {
 				w := b.warps[n*groupWarps+step.warp%groupWarps]
 				w.in = step.in
 				w.report(Divergence, allLanes, "the warpgroup must execute it together, and warp %d never does", n*groupWarps+i)
