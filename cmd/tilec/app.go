@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"time"
@@ -21,9 +22,10 @@ const (
 
 // app is one invocation of the command.
 type app struct {
-	stdout, stderr *os.File
-	args           []string
-	begin          time.Time
+	stdout *output
+	stderr *os.File
+	args   []string
+	begin  time.Time
 	// color is for stderr.
 	color bool
 	logs  *jit.Logs
@@ -33,9 +35,26 @@ type app struct {
 	sources map[string][]byte
 }
 
+// output is stdout. It keeps the first error of a write, so that what is lost on
+// a full disk does not look like success.
+type output struct {
+	*os.File
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	n, err := o.File.Write(p)
+	if o.err == nil {
+		o.err = err
+	}
+	return n, err
+}
+
+func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
+
 // run runs a command line that began at a time and gives its exit code.
 func run(args []string, stdout, stderr *os.File, begin time.Time) (code int) {
-	a := &app{stdout: stdout, stderr: stderr, args: args, begin: begin, color: wantsColor(stderr), sources: map[string][]byte{}}
+	a := &app{stdout: &output{File: stdout}, stderr: stderr, args: args, begin: begin, color: wantsColor(stderr), sources: map[string][]byte{}}
 	defer func() {
 		if r := recover(); r != nil {
 			a.reportBug(jit.NewBug(r))
@@ -45,6 +64,9 @@ func run(args []string, stdout, stderr *os.File, begin time.Time) (code int) {
 	root := a.root()
 	root.SetArgs(args)
 	cmd, err := root.ExecuteC()
+	if err == nil && a.stdout.err != nil {
+		err = fmt.Errorf("writing the output: %w", a.stdout.err)
+	}
 	return a.report(cmd, err)
 }
 

@@ -58,6 +58,24 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
+func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "stdout")
+	require.NoError(t, os.WriteFile(path, nil, 0o600))
+	readOnly, err := os.Open(path)
+	require.NoError(t, err)
+	defer readOnly.Close()
+	for _, args := range [][]string{{"version"}, {"build", "--emit=ir", "std/math.tile"}, {"run", "std/math.tile", "add", "--device", "cpu", "M=2", "N=2"}} {
+		stderr, err := os.Create(filepath.Join(dir, "stderr"))
+		require.NoError(t, err)
+		assert.Equal(t, exitError, run(args, readOnly, stderr, time.Now()), args)
+		text, err := os.ReadFile(stderr.Name())
+		require.NoError(t, err)
+		assert.Contains(t, string(text), "tilec: writing the output: ")
+		require.NoError(t, stderr.Close())
+	}
+}
+
 func TestCompilerBugLeavesAReport(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	stderr, err := os.Create(filepath.Join(t.TempDir(), "stderr"))

@@ -124,7 +124,7 @@ func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) 
 		}
 		return nil
 	})
-	if !o.json && isTerminal(a.stdout) && isTerminal(a.stderr) && !strings.HasSuffix(text.String(), "\n") {
+	if !o.json && isTerminal(a.stdout.File) && isTerminal(a.stderr) && !strings.HasSuffix(text.String(), "\n") {
 		a.say("")
 	}
 	if errors.Is(err, context.Canceled) {
