@@ -109,7 +109,7 @@ func (c *completion) all(a *analysis, offset int) {
 	}
 	for _, op := range lang.Ops() {
 		if r := op.Row(); r.Form == lang.FormCall || r.Form == lang.FormReduce {
-			c.add(r.Spelling, protocol.CompletionItemKindFunction, opSignature(r), opDoc(op))
+			c.add(r.Spelling, protocol.CompletionItemKindFunction, opSignature(op), opDoc(op))
 		}
 	}
 	c.words(functions, protocol.CompletionItemKindFunction)
@@ -135,9 +135,7 @@ func (c *completion) types(a *analysis, offset int, structs bool) {
 	}
 	c.dtypes()
 	if structs {
-		for _, bound := range []string{"float", "int", "any"} {
-			c.add(bound, protocol.CompletionItemKindKeyword, "what a type parameter may stand for", "")
-		}
+		c.words(bounds, protocol.CompletionItemKindKeyword)
 	}
 }
 

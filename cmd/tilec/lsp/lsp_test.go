@@ -8,9 +8,11 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
 	"tilec/gpt"
+	"tilec/jit"
 	"tilec/stdlib"
 )
 
@@ -67,6 +69,9 @@ func TestSession(t *testing.T) {
 	require.Contains(t, hover("(|x[i, k]"), "x: T[M, K]")
 	require.Contains(t, hover("|mma(x"), "acc plus the contraction")
 	require.Contains(t, hover("|mma(x"), "here: `f32{i, j}`")
+	require.Equal(t, "`zeros(f32, i, j)`: a tile of zeros over the axes named\n\nhere: `f32{i, j}`", hover("|zeros"))
+	require.Contains(t, hover("product<T: |float"), "any float type")
+	require.Contains(t, hover("-> |y: T[M, N]"), "output")
 	require.Contains(t, hover("|gelu(acc"), "fn gelu(x) = 0.5 * x")
 	require.Contains(t, hover("|gelu(acc"), "by tanh")
 	require.Contains(t, hover("+ tw|ice("), "```tile\nfn twice(x) = 2 * x\n```\nTwice a number.")
@@ -288,6 +293,31 @@ func TestLeaving(t *testing.T) {
 	s := start(t)
 	s.notify("exit", nil)
 	require.ErrorIs(t, <-s.ended, ErrNoShutdown)
+}
+
+// TestSameErrors: the editor shows what `tilec check` reports, at the same places.
+func TestSameErrors(t *testing.T) {
+	paths, err := filepath.Glob("../../../testdata/errors/*.tile")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	s := newServer(Options{})
+	for _, path := range paths {
+		path, err := filepath.Abs(path)
+		require.NoError(t, err)
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		_, want := jit.Load(path, text, nil)
+		doc := uri.File(path)
+		require.NoError(t, s.didOpen(&protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{URI: doc, Text: string(text)}}))
+		got := s.diagnosticsOf(s.docs[doc])
+		require.Len(t, got, len(want), path)
+		for i, d := range want {
+			require.Equal(t, protocol.String(d.Code), got[i].Code, path)
+			require.Equal(t, s.docs[doc].lines.position(d.At.Start), got[i].Range.Start, path)
+			require.Len(t, got[i].RelatedInformation, len(d.Labels), path)
+		}
+		delete(s.docs, doc)
+	}
 }
 
 // TestModel: the sources that ship with the compiler have no errors here either.

@@ -108,7 +108,7 @@ func (c *collector) decl(d lang.Decl) {
 			c.add(tileName, t.Name, t)
 		}
 		for _, g := range d.Grid {
-			c.axis(g)
+			c.steps(g)
 		}
 		if d.Body != nil {
 			c.inside(d.Body)
@@ -186,17 +186,19 @@ func isConst(n lang.Node) bool {
 	return ok
 }
 
-// axis adds the name of a clause, and the extent that its `by` names.
-func (c *collector) axis(x *lang.AxisClause) {
-	if x == nil {
-		return
-	}
-	if by, ok := x.By.(*lang.NameExpr); ok {
-		if !c.has(by.Name) {
+// steps adds the name of a `grid` or a `for`: an axis, with the extent that its
+// `by` names, or without `by` a scalar.
+func (c *collector) steps(x *lang.AxisClause) {
+	switch {
+	case x == nil:
+	case x.By == nil:
+		c.add(scalarName, x.Name, x)
+	default:
+		if by, ok := x.By.(*lang.NameExpr); ok && !c.has(by.Name) {
 			c.add(tileName, lang.Ident{At: by.At, Name: by.Name}, x)
 		}
+		c.add(axisName, x.Name, x)
 	}
-	c.add(axisName, x.Name, x)
 }
 
 func (c *collector) has(text string) bool {
@@ -226,9 +228,7 @@ func (c *collector) inside(n lang.Node) {
 		return
 	case *lang.ForExpr:
 		if n.Body != nil && c.holds(n.Body) {
-			if n.Axis != nil {
-				c.axis(n.Axis)
-			}
+			c.steps(n.Axis)
 			for _, id := range n.Carried {
 				c.add(localName, id, n.Init)
 			}
@@ -260,7 +260,9 @@ func (c *collector) stmt(s lang.Stmt) {
 		}
 	case *lang.AxisStmt:
 		if s.Span().End < c.offset {
-			c.axis(s.Axis)
+			if s.Axis != nil {
+				c.add(axisName, s.Axis.Name, s.Axis)
+			}
 			return
 		}
 	}

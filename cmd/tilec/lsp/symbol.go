@@ -209,12 +209,15 @@ func (a *analysis) local(n name, at lang.Span, typ string) symbol {
 		s.source, s.doc = "let "+n.text+": "+typ, a.axesDoc(n.at)
 	case n.kind == localName:
 		s.source = "let " + n.text
-	case n.kind == axisName && a.types.axes[n.at] != nil:
+	case (n.kind == axisName || n.kind == scalarName) && a.types.axes[n.at] != nil:
 		s.source = axisText(a.types.axes[n.at])
 	case n.kind == dimName, n.kind == tileName:
 		s.source = n.text
 	default:
 		s.source = n.node.Span().Text()
+	}
+	if p, ok := n.node.(*lang.Param); ok && n.kind == paramName && p.Mode == lang.Out {
+		s.doc = "output"
 	}
 	return s
 }
@@ -240,7 +243,7 @@ func (a *analysis) builtin(text string, at lang.Span, typ string) (symbol, bool)
 	for _, op := range operations(text, lang.FormCall, lang.FormReduce) {
 		docs = append(docs, opDoc(op))
 	}
-	for _, words := range [][]word{functions, constants} {
+	for _, words := range [][]word{functions, constants, bounds} {
 		if w, ok := find(words, text); ok {
 			docs = append(docs, w.doc)
 		}
@@ -267,7 +270,8 @@ func (a *analysis) wordOn(offset int) (symbol, bool) {
 	for to < len(text) && isWord(text[to]) {
 		to++
 	}
-	if from == to || offset >= len(text) || inComment(a.module.Source, offset) {
+	_, inString := a.last(offset).(*lang.StringLit)
+	if from == to || offset >= len(text) || inString || inComment(a.module.Source, offset) {
 		return symbol{}, false
 	}
 	words := keywords

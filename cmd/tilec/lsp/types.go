@@ -14,6 +14,9 @@ type types struct {
 	// axes are the axes by the place of their names.
 	axes map[lang.Span]*typecheck.Axis
 	seen map[any]bool
+	// around is the place of the expression whose parts are being added: a part
+	// with no place of its own, such as the zero of `zeros`, is not shown there.
+	around lang.Span
 }
 
 // typeAt is a type as the source would spell it, with the axes in it.
@@ -123,7 +126,11 @@ func (t *types) expr(e typecheck.Expr) {
 		return
 	}
 	t.seen[e] = true
-	t.putTypes(e.Span(), e.Types())
+	if e.Span() != t.around {
+		t.putTypes(e.Span(), e.Types())
+	}
+	defer func(outer lang.Span) { t.around = outer }(t.around)
+	t.around = e.Span()
 	switch e := e.(type) {
 	case *typecheck.Apply:
 		t.exprs(e.Args)
@@ -184,7 +191,11 @@ func (t *types) gexpr(e typecheck.GExpr) {
 		return
 	}
 	t.seen[e] = true
-	t.put(e.Span(), typeAt{text: e.GType().String()})
+	if e.Span() != t.around {
+		t.put(e.Span(), typeAt{text: e.GType().String()})
+	}
+	defer func(outer lang.Span) { t.around = outer }(t.around)
+	t.around = e.Span()
 	switch e := e.(type) {
 	case *typecheck.GFieldOf:
 		t.gexpr(e.X)

@@ -77,6 +77,21 @@ var constants = []word{
 	{"pi", "3.14159..."},
 }
 
+// bounds are what a type parameter may stand for.
+var bounds = []word{
+	{"float", "any float type that accumulates in f32: f32 and narrower"},
+	{"int", "any integer type"},
+	{"any", "any element type"},
+}
+
+// syntax is how operations are written whose arguments are not all operands.
+var syntax = map[lang.Op]string{
+	lang.OpFull:      "full(f32, value, i, j)",
+	lang.OpIndex:     "index(i)",
+	lang.OpRename:    "rename(x, i -> j)",
+	lang.OpAtomicAdd: "atomic_add(y[i, j], a)",
+}
+
 func find(words []word, text string) (word, bool) {
 	for _, w := range words {
 		if w.text == text {
@@ -103,7 +118,11 @@ var rules = map[lang.Rule]string{
 }
 
 // opSignature is how an operation is written.
-func opSignature(r *lang.OpRow) string {
+func opSignature(op lang.Op) string {
+	if text, ok := syntax[op]; ok {
+		return text
+	}
+	r := op.Row()
 	args := strings.Join(r.Operands, ", ")
 	switch r.Form {
 	case lang.FormInfix:
@@ -127,7 +146,7 @@ func opSignature(r *lang.OpRow) string {
 // opDoc is the page of an operation.
 func opDoc(op lang.Op) string {
 	r := op.Row()
-	text := code(opSignature(r)) + r.Doc
+	text := code(opSignature(op)) + r.Doc
 	if rule := rules[r.Rule]; rule != "" {
 		text += "\n\n" + rule
 	}
