@@ -32,7 +32,11 @@ func buildIR(s *Spec) (f *ir.Func, dims *launchDims, err error) {
 	}
 	defer func() {
 		// The IR builder refuses what typecheck should have: a bug of ours, reported as one.
-		if r := recover(); r != nil {
+		switch r := recover().(type) {
+		case nil:
+		case *lang.Diagnostic: // sizes that the kernel cannot have
+			err = r
+		default:
 			err = fmt.Errorf("compiler bug: building %s: %v", k.Name, r)
 		}
 	}()
@@ -138,6 +142,10 @@ func (b *irBuilder) declare(a *typecheck.Axis, names map[string]int) {
 	}
 	if !a.IsFree {
 		x.Dim = b.dim(a.Dim)
+		if end := x.Lo + x.Len; x.Kind == ir.Whole && (x.Lo < 0 || x.Len < 0 || end > x.Dim.Value) {
+			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: a.At, Message: fmt.Sprintf(
+				"axis %s of %s covers positions %d to %d of dimension %s, which has %d", a.Name, b.f.Name, x.Lo, end, x.Dim.Name, x.Dim.Value)})
+		}
 	}
 	b.axes[a] = x
 	b.f.Axes = append(b.f.Axes, x)
@@ -298,7 +306,7 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 	if x.From != nil {
 		op.From = b.axes[x.From]
 	}
-	if x.Op.Row().Group == lang.GroupContract && args[0].Type.DType == lang.F32 {
+	if mayContract := x.Op == lang.OpSum || x.Op.Row().Group == lang.GroupContract; mayContract && args[0].Type.DType == lang.F32 {
 		op.Precision = b.precision
 	}
 	return b.Emit(op)[0]

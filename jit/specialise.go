@@ -58,6 +58,9 @@ func static(k *typecheck.Kernel) map[*typecheck.Symbol]bool {
 		if a.Kind == typecheck.WholeAxis {
 			mark(a.Lo)
 			mark(a.Len)
+			if !a.IsFree {
+				mark(a.Dim)
+			}
 			mark(a.Dim) // known even where the range is constant: a load's bounds follow from it
 		}
 	}

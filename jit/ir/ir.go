@@ -213,7 +213,7 @@ type Op struct {
 	Over    []*Axis
 	Tensor  *Tensor
 	Checked []bool // by index: whether it may lie outside the tensor
-	// Precision of an f32 contraction: "" is tf32, else "ieee" or "tf32x3".
+	// Precision of an f32 contraction, or of a sum, which may become one: "" is tf32, else "ieee" or "tf32x3".
 	Precision string
 	At        lang.Span
 }

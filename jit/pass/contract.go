@@ -121,7 +121,7 @@ func sumOfProducts(b *ir.Builder, op *ir.Op) *ir.Value {
 	if x.Type.DType.Accumulator() != want.DType {
 		return nil
 	}
-	return b.Emit(&ir.Op{Code: lang.OpDot, Args: []*ir.Value{x, y}, Over: slices.Clone(op.Over)})[0]
+	return b.Emit(&ir.Op{Code: lang.OpDot, Args: []*ir.Value{x, y}, Over: slices.Clone(op.Over), Precision: op.Precision})[0]
 }
 
 // widened is what v was before an exact cast to its accumulator type, or v.

@@ -55,7 +55,7 @@ body:
 
 // simplifications give a value that stands for the operation's result, or nil.
 var simplifications = []func(*ir.Builder, *ir.Op) *ir.Value{
-	foldSize, foldConstants, foldIdentity, foldSelf, foldTwice, foldWhere, foldCast, foldFull,
+	foldSize, foldWhole, foldConstants, foldIdentity, foldNegation, foldSelf, foldTwice, foldWhere, foldCast, foldFull,
 }
 
 // constant emits a constant of the type, spread over its axes.
@@ -81,6 +81,41 @@ func foldSize(b *ir.Builder, op *ir.Op) *ir.Value {
 
 // foldConstants evaluates operations whose arguments are all constant, and
 // rounds literals to the type that they have.
+// foldWhole knows where a whole axis starts and ends.
+func foldWhole(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Axis == nil || op.Axis.Kind != ir.Whole {
+		return nil
+	}
+	switch op.Code {
+	case lang.OpStart:
+		return constant(b, op.Result().Type, ir.Const{Int: op.Axis.Lo})
+	case lang.OpEnd:
+		return constant(b, op.Result().Type, ir.Const{Int: op.Axis.Lo + op.Axis.Len})
+	}
+	return nil
+}
+
+// foldNegation gives an integer's negation its one form, which backends know.
+func foldNegation(b *ir.Builder, op *ir.Op) *ir.Value {
+	if len(op.Args) != 2 || !op.Args[0].Type.DType.IsInt() {
+		return nil
+	}
+	x := (*ir.Value)(nil)
+	left, leftConst := op.Args[0].IsConst()
+	right, rightConst := op.Args[1].IsConst()
+	minusOne := eval.Wrap(-1, op.Args[0].Type.DType)
+	switch {
+	case op.Code == lang.OpSub && leftConst && left.Int == 0, op.Code == lang.OpMul && leftConst && left.Int == minusOne:
+		x = op.Args[1]
+	case op.Code == lang.OpMul && rightConst && right.Int == minusOne:
+		x = op.Args[0]
+	}
+	if x == nil || !x.Type.Same(op.Result().Type) {
+		return nil
+	}
+	return b.Op(lang.OpNeg, x)
+}
+
 func foldConstants(b *ir.Builder, op *ir.Op) *ir.Value {
 	if op.Code == lang.OpConst {
 		t := op.Result().Type

@@ -54,7 +54,7 @@ var elementTable = map[lang.Op]emitters{
 	lang.OpDiv:      {integer: intDiv, float: floatDiv, rounds: true},
 	lang.OpFloorDiv: {integer: intFloorDiv, float: floatFloorDiv, rounds: true},
 	lang.OpMod:      {integer: intMod, float: floatMod},
-	lang.OpNeg:      {integer: wrapped("neg"), float: plain("neg")},
+	lang.OpNeg:      {integer: intNeg, float: plain("neg")},
 	lang.OpAbs:      {integer: intAbs, float: plain("abs")},
 	lang.OpSign:     {integer: intSign, float: floatSign},
 	lang.OpMin:      {integer: plain("min"), float: floatExtreme("min")},
@@ -99,10 +99,10 @@ var elementTable = map[lang.Op]emitters{
 
 	lang.OpEq: {boolean: boolEq, integer: compare("eq"), float: compare("eq")},
 	lang.OpNe: {boolean: logic("xor"), integer: compare("ne"), float: compare("neu")},
-	lang.OpLt: {boolean: boolLess(0, 1), integer: compare("lt"), float: compare("lt")},
-	lang.OpLe: {boolean: boolLessEq(0, 1), integer: compare("le"), float: compare("le")},
-	lang.OpGt: {boolean: boolLess(1, 0), integer: compare("gt"), float: compare("gt")},
-	lang.OpGe: {boolean: boolLessEq(1, 0), integer: compare("ge"), float: compare("ge")},
+	lang.OpLt: {boolean: boolLess(0, 1), integer: compare("lt"), float: ordered("geu")},
+	lang.OpLe: {boolean: boolLessEq(0, 1), integer: compare("le"), float: ordered("gtu")},
+	lang.OpGt: {boolean: boolLess(1, 0), integer: compare("gt"), float: ordered("leu")},
+	lang.OpGe: {boolean: boolLessEq(1, 0), integer: compare("ge"), float: ordered("ltu")},
 
 	lang.OpLogicAnd: {boolean: logic("and")},
 	lang.OpLogicOr:  {boolean: logic("or")},
@@ -159,6 +159,14 @@ func plain(name string) emitter {
 // compare is one setp.
 func compare(cond string) emitter {
 	return func(e elem) reg { return e.op(pred, "setp."+cond+suffix(e.d), e.args[0], e.args[1]) }
+}
+
+// ordered compares floats by the opposite comparison that is true with NaN, and
+// so is false with NaN. The direct way is not to be had: ptxas 12.4 and 13.0 make
+// `setp.gt.f32 p, |x|, -1` always true, which it is not for NaN.
+func ordered(opposite string) emitter {
+	unordered := compare(opposite)
+	return func(e elem) reg { return e.not(unordered(e)) }
 }
 
 func where(e elem) reg {

@@ -16,16 +16,19 @@ func extend(a *asm, d lang.DType, r reg) reg {
 	return r
 }
 
-// wrapped is one instruction whose result wraps to the type's width. Negation
-// exists for signed types only, and gives the same bits.
+// wrapped is one instruction whose result wraps to the type's width.
 func wrapped(name string) emitter {
 	return func(e elem) reg {
-		s := suffix(e.d)
-		if name == "neg" {
-			s = ".s" + s[2:]
-		}
-		return extend(e.asm, e.d, e.op(classOf(e.d), name+s, e.operands()...))
+		return extend(e.asm, e.d, e.op(classOf(e.d), name+suffix(e.d), e.operands()...))
 	}
+}
+
+// intNeg is the complement plus one. Not neg, nor 0 - x, nor x * -1: ptxas 13.0
+// makes one instruction of two minima (or maxima) and loses the negation of an
+// operand there: min(0, min(x, -x)) becomes min(0, x, x).
+func intNeg(e elem) reg {
+	n := e.op(classOf(e.d), "not"+bitsSuffix(e.d), e.args[0])
+	return extend(e.asm, e.d, e.emit("add", n, 1))
 }
 
 func bitwise(name string) emitter {
