@@ -37,7 +37,7 @@ func shapes(t *testing.T, everywhere, large []shape) []shape {
 	if testing.Short() {
 		return everywhere[:min(3, len(everywhere))]
 	}
-	if jittest.OnGPU(t) {
+	if jittest.OnGPU(t) && !jittest.OnEmulator(t) {
 		return append(append([]shape{}, everywhere...), large...)
 	}
 	return everywhere

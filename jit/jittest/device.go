@@ -53,6 +53,13 @@ func Device(t testing.TB) jit.Device {
 // OnGPU tells whether the device under test is a GPU.
 func OnGPU(t testing.TB) bool { return Device(t).Target().Arch > 0 }
 
+// OnEmulator tells whether the device under test is a GPU in software: it does
+// what a GPU does, thousands of times slower.
+func OnEmulator(t testing.TB) bool {
+	_, ok := Device(t).(*jit.Emulator)
+	return ok
+}
+
 // Path finds a file of the repository, whether the test runs in its package's
 // folder, as `go test` does, or in the root, as a test binary that was carried to another machine does.
 func Path(t testing.TB, name string) string {
