@@ -3,11 +3,14 @@ package main
 import (
 	"context"
 	"errors"
+	"os"
 	"os/exec"
 	"regexp"
 	"strings"
 	"syscall"
 	"time"
+
+	"tilec/jit/jittest"
 )
 
 // Verdicts on a fault.
@@ -43,9 +46,13 @@ const memoryLimit = "16000000"
 func (t *tree) test(pkg string) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
+	pkg, emulated := strings.CutSuffix(pkg, onEmulator)
 	script := `ulimit -v ` + memoryLimit + `; exec nice -n 10 go test -vet=off -failfast -short -timeout ` + limit.String() + ` ./` + pkg
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
 	cmd.Dir = t.root
+	if emulated {
+		cmd.Env = append(os.Environ(), jittest.DeviceVariable+"=emu")
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()

@@ -47,10 +47,10 @@ func TestApplyWantsOnePlace(t *testing.T) {
 }
 
 func TestLikeliestPackagesComeFirst(t *testing.T) {
-	all := []string{"gpt", "jit", "jit/pass", "jit/ptx", "lang"}
+	all := []string{"gpt", "jit", "jit@emu", "jit/pass", "jit/ptx", "lang"}
 	f := Fault{File: "jit/pass/cse.go"}
-	assert.Equal(t, []string{"jit/pass", "jit"}, packagesFor(&f, all, false))
-	assert.Equal(t, []string{"jit/pass", "jit", "gpt", "jit/ptx", "lang"}, packagesFor(&f, all, true))
+	assert.Equal(t, []string{"jit/pass", "jit", "jit@emu"}, packagesFor(&f, all, false))
+	assert.Equal(t, []string{"jit/pass", "jit", "jit@emu", "gpt", "jit/ptx", "lang"}, packagesFor(&f, all, true))
 }
 
 func TestFailedTest(t *testing.T) {

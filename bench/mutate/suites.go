@@ -3,17 +3,18 @@ package main
 import "strings"
 
 // suites gives, by the folder of a fault, the packages to test: those whose tests
-// are about what the folder does, the likeliest to notice first.
+// are about what the folder does, the likeliest to notice first. "jit@emu" is
+// jit's tests with the emulator as the device under test.
 var suites = []struct {
 	folder   string
 	packages string
 }{
-	{"jit/ptx/", "jit/ptx jit jit/fuzz stdlib"},
-	{"jit/pass/", "jit/pass jit jit/fuzz stdlib"},
-	{"jit/ir/", "jit/ir jit/ir/eval jit/pass jit/cpu jit jit/fuzz"},
+	{"jit/ptx/", "jit/ptx jit@emu stdlib@emu jit jit/fuzz"},
+	{"jit/pass/", "jit/pass jit jit@emu jit/fuzz stdlib"},
+	{"jit/ir/", "jit/ir jit/ir/eval jit/pass jit/cpu jit jit@emu jit/fuzz"},
 	{"jit/cpu/", "jit/cpu jit/pass jit jit/fuzz stdlib"},
-	{"jit/plan/", "jit/plan jit jit/fuzz stdlib"},
-	{"jit/", "jit gpt stdlib jit/fuzz cmd/tilec"},
+	{"jit/plan/", "jit/plan jit jit@emu jit/fuzz stdlib"},
+	{"jit/", "jit gpt jit@emu stdlib jit/fuzz stdlib@emu cmd/tilec"},
 	{"typecheck/", "typecheck jit jit/fuzz stdlib"},
 	{"stdlib/", "stdlib gpt"},
 	{"gpt/", "gpt cmd/tilec"},

@@ -11,7 +11,8 @@ import (
 // tree is a copy of the repository to change and test.
 type tree struct {
 	root string
-	// packages are those with tests, without the module's name, as "jit/ptx".
+	// packages are those with tests, without the module's name, as "jit/ptx"; with
+	// onEmulator at the end where the tests run on another device.
 	packages []string
 	// every: all packages are tested, not only those of the fault's folder.
 	every bool
@@ -19,6 +20,9 @@ type tree struct {
 
 // self is this folder: the list of faults has every fault's original text in it and is not tested.
 const self = "bench/mutate"
+
+// onEmulator marks tests of a package that are to run on the emulator.
+const onEmulator = "@emu"
 
 // copyTree copies what is committed to a new folder. Files that are being edited
 // in the working tree are not part of it.
@@ -40,6 +44,9 @@ func copyTree(from, to string) (*tree, error) {
 	for _, p := range strings.Fields(string(out)) {
 		if _, rest, ok := strings.Cut(p, "/"); ok && rest != self {
 			t.packages = append(t.packages, rest)
+			if rest == "jit" || rest == "stdlib" {
+				t.packages = append(t.packages, rest+onEmulator)
+			}
 		}
 	}
 	return t, nil
