@@ -267,33 +267,25 @@ func compoundDoc(c *compound) doc {
 	// The blocks of an `if` are expanded all or none.
 	expanded := false
 	for _, p := range c.pieces {
-		b, ok := p.(*enclosed)
-		expanded = expanded || ok && b.isBlock && !b.onOneLine()
+		if isBlockPiece(p) {
+			expanded = expanded || !p.(*enclosed).onOneLine()
+		}
 	}
 	var parts []doc
-	var condition sequence
-	for i, p := range c.pieces {
-		if i == 0 {
-			parts = append(parts, pieceDoc(p, blockIndent))
-			continue
+	for i := 0; i < len(c.pieces); {
+		block := i + 1
+		for block < len(c.pieces) && !isBlockPiece(c.pieces[block]) {
+			block++
 		}
-		b, isBlock := p.(*enclosed)
-		isBlock = isBlock && b.isBlock
-		if l, ok := p.(*leaf); !isBlock && !(ok && (is(&l.Token, "else") && blockBefore(c.pieces, i) || is(&l.Token, "if"))) {
-			condition = append(condition, p)
-			if next := c.pieces[i+1]; isBlockPiece(next) {
-				parts = append(parts, joint(c.pieces[i-len(condition)], condition[0], textDoc(condition[0].first().gap)),
-					group(operatorsDoc(condition, blockIndent)))
-				condition = nil
-			}
-			continue
+		if i > 0 {
+			parts = append(parts, joint(c.pieces[i-1], c.pieces[i], textDoc(" ")))
 		}
-		parts = append(parts, joint(c.pieces[i-1], p, textDoc(" ")))
-		if isBlock {
-			parts = append(parts, blockDoc(b, expanded))
-		} else {
-			parts = append(parts, pieceDoc(p, blockIndent))
+		head := c.pieces[i:block] // `if` and its condition, `else`, or both
+		parts = append(parts, group(operatorsDoc(head, blockIndent)))
+		if block < len(c.pieces) {
+			parts = append(parts, joint(head[len(head)-1], c.pieces[block], textDoc(" ")), blockDoc(c.pieces[block].(*enclosed), expanded))
 		}
+		i = block + 1
 	}
 	return group(parts...)
 }
@@ -302,8 +294,6 @@ func isBlockPiece(p piece) bool {
 	b, ok := p.(*enclosed)
 	return ok && b.isBlock
 }
-
-func blockBefore(seq sequence, i int) bool { return i > 0 && isBlockPiece(seq[i-1]) }
 
 // loopDoc is a `for`. When its head is too long, `with` and the `{` take lines of their own.
 func loopDoc(seq sequence) doc {

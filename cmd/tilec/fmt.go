@@ -20,8 +20,9 @@ type fmtOptions struct{ list, diff, write bool }
 func (a *app) fmtCommand() *cobra.Command {
 	var opts fmtOptions
 	cmd := &cobra.Command{
-		Use:   "fmt [-l] [-d] [-w] [FILE...]",
-		Short: "Lay out sources in the one canonical form",
+		Use:                   "fmt [-l] [-d] [-w] [FILE...]",
+		DisableFlagsInUseLine: true,
+		Short:                 "Lay out sources in the one canonical form",
 		Long: `Fmt prints the files in the canonical layout, or what it reads from stdin when there is none. Comments and the
 meaning of the program stay as they are. A file with syntax errors is left alone: its errors are reported, and the
 exit code is 1.`,
