@@ -94,6 +94,10 @@ type generator struct {
 // Generate makes a program and the launches that test it; the same seed gives the same program.
 func Generate(seed uint64) *Case {
 	g := &generator{r: random(seed, "program"), indent: 1, heavy: 2}
+	if g.chance(8) {
+		source := g.matrixKernel()
+		return &Case{Source: source, Trials: g.matrixTrials(seed)}
+	}
 	source := g.kernel()
 	return &Case{Source: source, Trials: g.runs(seed)}
 }
@@ -302,7 +306,7 @@ func (g *generator) assemble(grid []string) string {
 func (g *generator) runs(seed uint64) []Trial {
 	var runs []Trial
 	for n := range 3 {
-		r := Trial{Dims: map[string]int64{}, Style: styles[(n+g.r.IntN(2))%len(styles)], Seed: seed + uint64(n)<<32}
+		r := g.trial(seed, n)
 		for _, d := range g.dims {
 			r.Dims[d] = pick[int64](g.r, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129, 257)
 		}
@@ -311,29 +315,35 @@ func (g *generator) runs(seed uint64) []Trial {
 			limit = 60000
 		}
 		g.fit(r.Dims, limit)
-		if g.generic != nil {
-			r.Types = map[string]string{"T": g.generic.d.String()}
-		}
-		if g.chance(60) {
-			r.Pins = map[string]int64{}
-			for _, t := range g.tiles {
-				if g.chance(60) {
-					r.Pins[t] = pick[int64](g.r, 1, 2, 3, 4, 7, 8, 16, 20, 32, 33, 64, 96, 128)
-				}
-			}
-			if g.chance(20) {
-				r.Pins["warps"] = pick[int64](g.r, 1, 2, 4, 8)
-			}
-			if g.chance(20) {
-				r.Pins["stages"] = 1 + g.r.Int64N(4)
-			}
-		}
-		if g.chance(20) {
-			r.Precision = pick(g.r, "ieee", "tf32x3")
-		}
 		runs = append(runs, r)
 	}
 	return runs
+}
+
+// trial is the n-th launch of a program but for its sizes.
+func (g *generator) trial(seed uint64, n int) Trial {
+	r := Trial{Dims: map[string]int64{}, Style: styles[(n+g.r.IntN(2))%len(styles)], Seed: seed + uint64(n)<<32}
+	if g.generic != nil {
+		r.Types = map[string]string{"T": g.generic.d.String()}
+	}
+	if g.chance(60) {
+		r.Pins = map[string]int64{}
+		for _, t := range g.tiles {
+			if g.chance(60) {
+				r.Pins[t] = pick[int64](g.r, 1, 2, 3, 4, 7, 8, 16, 20, 32, 33, 64, 96, 128)
+			}
+		}
+		if g.chance(20) {
+			r.Pins["warps"] = pick[int64](g.r, 1, 2, 4, 8)
+		}
+		if g.chance(20) {
+			r.Pins["stages"] = 1 + g.r.Int64N(4)
+		}
+	}
+	if g.chance(20) {
+		r.Precision = pick(g.r, "ieee", "tf32x3")
+	}
+	return r
 }
 
 // fit makes dimensions smaller until nothing that is computed has more elements than the limit.

@@ -120,8 +120,7 @@ func (c *checker) program(ctx context.Context, seed uint64) Event {
 	e.Tally, e.Kinds = t, kinds
 	if p != nil {
 		small := &Case{Source: cs.Source, Trials: []Trial{r}}
-		onGPU := c.device.Target().Arch > 0
-		if p.Kind != Rejected && !(p.Kind == RunError && onGPU) && c.worthShrinking(p) {
+		if p.Kind != Rejected && !(p.Kind == RunError && c.alive() != nil) && c.worthShrinking(p) {
 			small, p = c.shrink(ctx, small, p)
 		}
 		e.Finding = &Finding{Seed: seed, Kind: p.Kind, Problem: p.Text, Case: small.String()}

@@ -1,0 +1,145 @@
+package fuzz
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilec/lang"
+)
+
+// This file makes programs about one large matrix product, whose sizes reach
+// the tiles, pipelines and tensor cores that small products never see.
+
+// product types, by what hardware there is for them.
+var matrixTypes = []lang.DType{lang.F16, lang.F16, lang.F16, lang.BF16, lang.BF16, lang.BF16, lang.F32, lang.F32, lang.F64, lang.I8, lang.U8, lang.F8E4M3, lang.F8E5M2}
+
+func (g *generator) matrixKernel() string {
+	g.dims = []string{"M", "N", "K"}
+	e := concrete(pick(g.r, matrixTypes...))
+	acc := e.acc()
+	var grid []string
+	axes := map[string]*axis{}
+	declare := func(name, dim string, by bool) {
+		a := &axis{name: name, dim: dim, kind: gridAxis, scalar: !by}
+		clause := name + " in " + dim
+		if by {
+			clause += " by " + g.extent(a, 25)
+		}
+		grid = append(grid, clause)
+		axes[name], g.axes = a, append(g.axes, a)
+	}
+	batch := g.chance(20)
+	if batch {
+		g.dims = append(g.dims, "B")
+		declare("b", "B", false)
+	}
+	declare("i", "M", true)
+	declare("j", "N", true)
+	i, j := axes["i"], axes["j"]
+	k := &axis{name: "k", dim: "K", kind: loopAxis}
+
+	operand := func(a *axis) value {
+		over := []*axis{a, k}
+		if g.chance(40) {
+			over = []*axis{k, a}
+		}
+		var index, dims []string
+		if batch && g.chance(70) {
+			index, dims = append(index, "b"), append(dims, "B")
+		}
+		for _, x := range over {
+			index, dims = append(index, x.name), append(dims, x.dim)
+		}
+		from := e
+		if g.chance(15) { // converted on its way
+			from = concrete(pick(g.r, lang.F32, lang.I8, lang.BF16))
+		}
+		text := g.tensor(from, dims).name + "[" + strings.Join(index, ", ") + "]"
+		switch {
+		case from != e:
+			text = "(" + text + " as " + e.name + ")"
+		case g.chance(10):
+			text = "(" + text + " * " + g.literal(e) + ")"
+		}
+		return value{text, e, over}
+	}
+	a, b := operand(i), operand(j)
+	frame := []*axis{i, j}
+	total := value{"acc", acc, frame}
+	switch g.r.IntN(5) {
+	case 0:
+		g.line("axis k in K")
+		g.line("let acc = dot(%s, %s, over k)", a.text, b.text)
+	case 1:
+		g.line("axis k in K")
+		g.line("let acc = sum(%s * %s, over k)", a.text, b.text)
+	default:
+		init := g.zeros(acc, frame)
+		if g.chance(25) {
+			init = g.start(acc, frame).text
+		}
+		next := fmt.Sprintf("mma(%s, %s, acc)", a.text, b.text)
+		if g.chance(25) {
+			next = fmt.Sprintf("acc + dot(%s, %s, over k)", a.text, b.text)
+		}
+		over := "K"
+		if g.chance(15) {
+			over += g.bounds("K")
+		}
+		g.line("let acc = for k in %s by %s with acc = %s {", over, g.extent(k, 25), init)
+		g.line("    %s", next)
+		g.line("}")
+	}
+	g.vars = append(g.vars, total)
+	for range g.r.IntN(3) {
+		g.bind(g.whole(g.someType(), frame[:1+g.r.IntN(2)]))
+	}
+	v := total
+	if g.chance(60) {
+		v = g.update(total)
+	}
+	if to := g.someFloat(); to != acc && g.chance(60) {
+		v = value{"(" + v.text + " as " + to.name + ")", to, v.axes}
+	}
+	index := slices.Clone(frame)
+	if batch {
+		index = append(index, axes["b"])
+	}
+	if g.chance(40) {
+		index = g.shuffled(index)
+	}
+	g.put(index, v)
+	return g.assemble(grid)
+}
+
+// matrixTrials chooses sizes at which a product is worth tiling; half of them suit wide accesses.
+func (g *generator) matrixTrials(seed uint64) []Trial {
+	var out []Trial
+	for n := range 2 {
+		r := g.trial(seed, n)
+		size := func(odd, even []int64) int64 {
+			if g.chance(50) {
+				return pick(g.r, odd...)
+			}
+			return pick(g.r, even...)
+		}
+		outer, inner := []int64{1, 5, 17, 33, 65, 100, 129}, []int64{1, 3, 17, 31, 65, 100, 130, 257}
+		r.Dims["M"] = size(outer, []int64{16, 64, 64, 128, 192})
+		r.Dims["N"] = size(outer, []int64{8, 32, 64, 64, 128, 256})
+		r.Dims["K"] = size(inner, []int64{16, 32, 64, 64, 128, 256})
+		r.Dims["B"] = 1 + g.r.Int64N(3)
+		for r.Dims["M"]*r.Dims["N"]*r.Dims["K"]*r.Dims["B"] > 1_200_000 {
+			switch g.r.IntN(3) {
+			case 0:
+				r.Dims["M"] = (r.Dims["M"] + 1) / 2
+			case 1:
+				r.Dims["N"] = (r.Dims["N"] + 1) / 2
+			default:
+				r.Dims["K"] = (r.Dims["K"] + 1) / 2
+			}
+		}
+		out = append(out, r)
+	}
+	return out
+}
