@@ -92,6 +92,7 @@ func (w *warp) read(p place, lane int) {
 	}
 	if p.space == spaceShared {
 		w.checkPending(p, lane, "reads")
+		w.loose |= 1 << lane
 		w.noteRead(p.shared, lane, p.at, len(p.data))
 	}
 }
@@ -138,6 +139,7 @@ func (w *warp) written(p place, lane int, value []byte) {
 	switch p.space {
 	case spaceShared:
 		w.checkPending(p, lane, "writes")
+		w.loose |= 1 << lane
 		w.noteWrite(p.shared, lane, p.at, len(p.data), value)
 	case spaceGlobal:
 		if other := p.alloc.noteWriter(w.block.id, p.at, len(p.data)); other >= 0 && !w.acquired {

@@ -69,7 +69,7 @@ func (b *block) start(place [3]int) {
 		clear(w.predInit)
 		w.acquired = false
 		w.clock.start(b.cluster.time.tick(), len(b.warps)*len(b.cluster.blocks), b.cluster.time.floor)
-		w.dirty, w.gates = 0, [warpSize]int{}
+		w.loose, w.dirty, w.gates = 0, 0, [warpSize]int{}
 		w.matrix.reset()
 		for lane := range w.async {
 			w.async[lane].reset()

@@ -290,7 +290,7 @@ func clusterBarrier(d *decoder, aligned bool) {
 				g.clock.stretch = uint32(g.phase)
 			}
 			if sem != "relaxed" {
-				w.release()
+				w.releaseLanes()
 				g.clock.join(&w.clock)
 			}
 			g.arrived[w.slot] |= w.active

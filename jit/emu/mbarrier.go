@@ -184,7 +184,7 @@ func mbarrierArrive(d *decoder, drop bool) {
 	}
 	d.in.run = func(w *warp) {
 		if !relaxed {
-			w.release()
+			w.releaseLanes()
 		}
 		out := w.out(state)
 		for m := w.active; m != 0; m &= m - 1 {

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -209,7 +210,7 @@ func (p *program) replay(t *testing.T, out map[string][]byte) {
 	if p.unpredictable {
 		return
 	}
-	path := filepath.Join("testdata", "h200", p.name+".txt")
+	path := filepath.Join(testdata(), "h200", p.name+".txt")
 	if os.Getenv("TILEC_TEST_DEVICE") == "cuda" {
 		device := p.runDevice(t)
 		for name, want := range device {
@@ -241,14 +242,29 @@ func (p *program) replay(t *testing.T, out map[string][]byte) {
 	}
 }
 
+// testdata is where the programs are, whether the test runs in its package's
+// folder or in the root, as a test binary that was carried to another machine does.
+func testdata() string {
+	if _, err := os.Stat("testdata"); err != nil {
+		return filepath.Join("jit", "emu", "testdata")
+	}
+	return "testdata"
+}
+
+// gpu opens the device once for all programs.
+var gpu = sync.OnceValues(func() (*cuda.Context, error) {
+	driver, err := cuda.Open()
+	if err != nil {
+		return nil, err
+	}
+	return driver.Context(0)
+})
+
 // runDevice executes the program on a GPU.
 func (p *program) runDevice(t *testing.T) map[string][]byte {
 	t.Helper()
-	driver, err := cuda.Open()
+	ctx, err := gpu()
 	require.NoError(t, err)
-	ctx, err := driver.Context(0)
-	require.NoError(t, err)
-	defer ctx.Close()
 	module, err := ctx.Load([]byte(p.variant("")), cuda.CompileOptions{})
 	require.NoError(t, err)
 	defer module.Close()
@@ -481,7 +497,7 @@ func readProgram(t *testing.T, path string) *program {
 }
 
 func TestPrograms(t *testing.T) {
-	paths, err := filepath.Glob("testdata/*.txtar")
+	paths, err := filepath.Glob(filepath.Join(testdata(), "*.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {

@@ -46,6 +46,16 @@ func (c *clock) join(o *clock) {
 func (w *warp) release() {
 	w.clock.stretch = w.block.cluster.time.tick()
 	w.clock.seen[w.slot] = w.clock.stretch - 1
+	w.loose = 0
+}
+
+// releaseLanes is release by the active lanes alone. As long as other lanes have
+// accesses that they did not release, the stretch goes on: whoever is told by
+// some lanes of a warp knows nothing of what the others did.
+func (w *warp) releaseLanes() {
+	if w.loose &^= w.active; w.loose == 0 {
+		w.release()
+	}
 }
 
 // sharedMemory is the shared memory of a block, with what the checks must know of every byte.

@@ -32,6 +32,7 @@ type warp struct {
 
 	local     [warpSize][]byte // local memory of each thread, contents then initialised map
 	clock     clock
+	loose     uint32 // lanes that touched shared memory in the present stretch
 	dirty     uint32 // lanes with writes to shared memory that no proxy fence has followed
 	bulk      [warpSize]bulkQueue
 	matrix    matrixQueue
