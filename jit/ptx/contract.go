@@ -373,13 +373,23 @@ func (c *contraction) spots(i, j, batch int) [4]int {
 	return at
 }
 
-// termOrder lists which terms of the operands are multiplied: the small ones first.
+// termOrder lists which terms of the operands are multiplied: the small ones
+// first. A high part that is infinite or NaN meets the other's high part only:
+// with a low part of 0 an infinity would give NaN.
 func termOrder(terms int) [][2]int {
 	if terms == 3 {
-		return [][2]int{{1, 0}, {0, 1}, {0, 0}}
+		return [][2]int{{lowTerm, finiteTerm}, {finiteTerm, lowTerm}, {highTerm, highTerm}}
 	}
 	return [][2]int{{0, 0}}
 }
+
+// The terms of a split operand: the value rounded to tf32, what that lost, and
+// the rounded value with 0 for what is not finite.
+const (
+	highTerm = iota
+	lowTerm
+	finiteTerm
+)
 
 // terms rounds f32 fragments to tf32, and splits off what the rounding lost when
 // the precision asks for it; 16-bit fragments stay.
@@ -387,7 +397,7 @@ func (k *kernel) terms(c *contraction, frag []reg) [][]reg {
 	if c.mma.element != lang.F32 {
 		return [][]reg{frag}
 	}
-	hi, lo := make([]reg, len(frag)), make([]reg, len(frag))
+	hi, lo, finiteHi := make([]reg, len(frag)), make([]reg, len(frag)), make([]reg, len(frag))
 	for i, x := range frag {
 		hi[i] = k.calc(b32, "cvt.rna.tf32.f32", x)
 		if c.mma.terms == 3 {
@@ -396,10 +406,11 @@ func (k *kernel) terms(c *contraction, frag []reg) [][]reg {
 			finite := k.calc(pred, "testp.finite.f32", high)
 			rest = k.calc(f32, "selp.f32", rest, k.zero(lang.F32), finite)
 			lo[i] = k.calc(b32, "cvt.rna.tf32.f32", rest)
+			finiteHi[i] = k.calc(b32, "selp.b32", hi[i], 0, finite)
 		}
 	}
 	if c.mma.terms == 3 {
-		return [][]reg{hi, lo}
+		return [][]reg{hi, lo, finiteHi}
 	}
 	return [][]reg{hi}
 }
