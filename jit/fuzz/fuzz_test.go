@@ -17,7 +17,7 @@ import (
 // A short run on the CPU: no program may give a finding, and most of what is computed must be known.
 func TestPrograms(t *testing.T) {
 	report := &Report{}
-	ctx, cancel := context.WithTimeout(context.Background(), 8*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	err := Run(ctx, Config{Device: jit.OpenCPU(), Seed: 1_000_000, Count: 300, Jobs: runtime.GOMAXPROCS(0), Events: report.Note})
 	require.NoError(t, err)
