@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"tilec/jit/jittest"
 )
 
 // Verdicts on a fault.
@@ -39,6 +37,9 @@ type Result struct {
 // limit is the time after which a package's tests count as failed: the unchanged ones take a tenth of it.
 const limit = 120 * time.Second
 
+// deviceVariable names the device under test to the packages that have one.
+const deviceVariable = "TILEC_TEST_DEVICE"
+
 // memoryLimit is the address space of a test in KiB: a fault may make a program that grows without end.
 const memoryLimit = "16000000"
 
@@ -51,7 +52,7 @@ func (t *tree) test(pkg string) (output string, passed bool) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
 	cmd.Dir = t.root
 	if emulated {
-		cmd.Env = append(os.Environ(), jittest.DeviceVariable+"=emu")
+		cmd.Env = append(os.Environ(), deviceVariable+"=emu")
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/jittest"
 )
 
 func TestListOfFaults(t *testing.T) {
@@ -52,6 +54,8 @@ func TestLikeliestPackagesComeFirst(t *testing.T) {
 	assert.Equal(t, []string{"jit/pass", "jit", "jit@emu"}, packagesFor(&f, all, false))
 	assert.Equal(t, []string{"jit/pass", "jit", "jit@emu", "gpt", "jit/ptx", "lang"}, packagesFor(&f, all, true))
 }
+
+func TestDeviceVariableIsThatOfTheTests(t *testing.T) { assert.Equal(t, jittest.DeviceVariable, deviceVariable) }
 
 func TestFailedTest(t *testing.T) {
 	assert.Equal(t, "TestA/case_1", failedTest("--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/case_1 (0.0s)\n        x\n--- FAIL: TestB\n"))

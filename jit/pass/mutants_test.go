@@ -1,0 +1,55 @@
+package pass
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/ir"
+)
+
+// The tests of this file notice faults that bench/mutate put into the passes and nothing else saw.
+
+// computesTheSame runs the passes and compares the kernel before and after.
+func computesTheSame(t *testing.T, text string, sizes map[string]int64, o Options) *ir.Func {
+	t.Helper()
+	f := parse(t, text)
+	require.NoError(t, ir.Verify(f))
+	before := execute(t, f, sizes, data{seed: 1})
+	o.Verify = true
+	require.NoError(t, Run(f, o))
+	assert.Equal(t, before, execute(t, f, sizes, data{seed: 1}), f.String())
+	return f
+}
+
+// Each carried value goes with its own start.
+func TestDroppedCarriedValueTakesItsStart(t *testing.T) {
+	f := computesTheSame(t, `kernel @k {
+  dim N = ?
+  tensor %x : in f32[N]
+  tensor %y : out f32[]
+  axis k : loop N by B = ?
+body:
+  %0 = const 0 : i32
+  %1 = size N : i32
+  %2 = const 5 : f32
+  %3 = const 7 : f32
+  %4, %5 = for k from %0 to %1 with (%6 = %2, %7 = %3) pos %8 : (f32, f32) {
+    %9 = index k : i32{k}
+    %10 = load %x[%9] : f32{k}
+    %11 = sum %10 over k : f32
+    %12 = add %6, %11 : f32
+    %13 = sub %7, %11 : f32
+    yield %12, %13
+  }
+  store %y[] = %4
+}
+`, map[string]int64{"N": 20}, Options{})
+	f.Walk(func(op *ir.Op) bool {
+		if isLoop(op) {
+			assert.Len(t, op.Results, 1, "what the loop carries for nothing is dropped")
+		}
+		return true
+	})
+}

@@ -1,0 +1,47 @@
+package jit
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// Two launches that differ in anything that code depends on have different
+// keys; those that differ in a size that is a parameter of the launch share one.
+func TestKeyTellsSpecialisationsApart(t *testing.T) {
+	T := &typecheck.TypeParam{Name: "T"}
+	c, m, n := &typecheck.Symbol{Name: "C"}, &typecheck.Symbol{Name: "M"}, &typecheck.Symbol{Name: "N"}
+	k := &typecheck.Kernel{Name: "k", TypeParams: []*typecheck.TypeParam{T}, Consts: []*typecheck.Symbol{c}, Dims: []*typecheck.Symbol{m, n},
+		Params: []*typecheck.Param{{Name: "x", IsTensor: true, Shape: []typecheck.Size{typecheck.SymbolSize(m), typecheck.SymbolSize(n)}}}}
+	spec := func(change func(*Spec)) string {
+		s := &Spec{Kernel: k, Types: map[*typecheck.TypeParam]lang.DType{T: lang.F32},
+			Consts:  map[*typecheck.Symbol]typecheck.Literal{c: {DType: lang.F32, Float: 1}},
+			Dims:    map[*typecheck.Symbol]int64{m: 100, n: 100},
+			Layouts: []Layout{{Inner: 1, Divisors: []int64{16, 1}, Align: 16}}, Pins: map[string]int64{"BM": 16}}
+		change(s)
+		return s.Key()
+	}
+	same := spec(func(*Spec) {})
+	for name, change := range map[string]func(*Spec){
+		"kernel":         func(s *Spec) { other := *k; s.Kernel = &other },
+		"element type":   func(s *Spec) { s.Types[T] = lang.BF16 },
+		"float constant": func(s *Spec) { s.Consts[c] = typecheck.Literal{DType: lang.F32, Float: 1.5} },
+		"int constant":   func(s *Spec) { s.Consts[c] = typecheck.Literal{DType: lang.I32, Int: 1} },
+		"innermost size": func(s *Spec) { s.Dims[n] = 101 },
+		"outer size":     func(s *Spec) { s.Dims[m] = 200 },
+		"contiguity":     func(s *Spec) { s.Layouts[0].Contiguous = true },
+		"inner stride":   func(s *Spec) { s.Layouts[0].Inner = 0 },
+		"divisors":       func(s *Spec) { s.Layouts[0].Divisors = []int64{8, 1} },
+		"alignment":      func(s *Spec) { s.Layouts[0].Align = 4 },
+		"pin":            func(s *Spec) { s.Pins["BM"] = 32 },
+		"precision":      func(s *Spec) { s.Precision = "tf32x3" },
+		"exactness":      func(s *Spec) { s.Precision = "ieee" },
+	} {
+		assert.NotEqual(t, same, spec(change), name)
+	}
+	assert.NotEqual(t, spec(func(s *Spec) { s.Precision = "tf32x3" }), spec(func(s *Spec) { s.Precision = "" }))
+	assert.Equal(t, same, spec(func(s *Spec) { s.Dims[m] = 99 }), "an outer size of the same power of two")
+}
