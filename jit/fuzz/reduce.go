@@ -12,10 +12,18 @@ import (
 // Arithmetic is how a device computes contractions. Other sums are of the
 // language: rounded to nearest, in any order.
 type Arithmetic struct {
-	// product is by how much a product of f32 may be off, relative to it, for each precision.
-	product map[string]float64
+	// operands says, for each precision of f32, how operands are rounded; without a row they are not.
+	operands map[string]operandRounding
 	// unit is the relative error of one addition, additions through how many a product may go for each product of the sum.
 	unit, additions float64
+}
+
+// operandRounding is how the operands of a contraction of f32 become tf32.
+type operandRounding struct {
+	// relative is the error of an operand that tf32 cannot hold, relative to it; dropped that of a product that is left out.
+	relative, dropped float64
+	// steps is how many products stand for one.
+	steps float64
 }
 
 // ArithmeticOf is the arithmetic of the CPU, or of a GPU with tensor cores.
@@ -24,42 +32,54 @@ type Arithmetic struct {
 // below the 24th bit of the largest, so that an addition is off by at most
 // 2^-23 of the sum of magnitudes (Fasi, Higham, Mikaitis and Pranesh 2021). A
 // step of k products has k+1 such cuts, so there are at most two for a product.
-// tf32 has 11 bits: rounding both operands puts a product off by 2^-11 twice
-// and the square of that. tf32x3 splits each operand in two and adds three
-// products; what the second parts leave is 2^-22 of an operand each, and their
-// own product, left out, 2^-22 of the product.
+// tf32 has 11 bits: rounding puts an operand off by 2^-11. tf32x3 splits each
+// operand in two and adds three products; what the second part leaves is 2^-22
+// of the operand, and the product of the second parts, left out, 2^-22 of the
+// product.
 func ArithmeticOf(gpu bool) Arithmetic {
 	if !gpu {
 		return Arithmetic{unit: 0x1p-24, additions: 1}
 	}
-	return Arithmetic{unit: 0x1p-23, additions: 2, product: map[string]float64{"": 2*0x1p-11 + 0x1p-22, "tf32x3": 3 * 0x1p-22}}
+	return Arithmetic{unit: 0x1p-23, additions: 2, operands: map[string]operandRounding{
+		"":       {relative: 0x1p-11, steps: 1},
+		"tf32x3": {relative: 0x1p-22, dropped: 0x1p-22, steps: 3},
+	}}
 }
 
-// contraction sums products of elements of type d at a precision; mass is the sum of the products' magnitudes.
+// operand is what an operand of a contraction of d may be when it is multiplied.
+func (a Arithmetic) operand(d lang.DType, precision string, x interval) interval {
+	o, ok := a.operands[precision]
+	switch {
+	case d != lang.F32 || !ok || x.nan == always || isTF32(x.lo) && isTF32(x.hi):
+		return x
+	case x.most() >= 0x1.ffep127:
+		return unknown // rounding to nearest may make it infinite
+	}
+	// Below the normal numbers the error is absolute.
+	return x.grow(max(o.relative*x.most(), 0x1p-126))
+}
+
+// isTF32 reports a number that tf32 holds, and normal.
+func isTF32(v float64) bool {
+	b := math.Float32bits(float32(v))
+	return b&(1<<13-1) == 0 && (v == 0 || math.Abs(v) >= 0x1p-126)
+}
+
+// contraction sums products of elements of type d at a precision.
 func (a Arithmetic) contraction(d lang.DType, precision string, products []interval) interval {
 	acc, n := accumulator(d), float64(len(products))
 	if acc == lang.F64 || d == lang.F32 && precision == "ieee" {
 		return total(acc, products, rounding(acc), n+1)
 	}
-	off, additions := 0.0, a.additions
-	if d == lang.F32 {
-		off = a.product[precision]
-		if precision == "tf32x3" && off > 0 {
-			additions *= 3
-		}
+	o := operandRounding{steps: 1}
+	if d == lang.F32 && a.operands != nil {
+		o = a.operands[precision]
 	}
-	r := total(acc, products, a.unit, additions*n+1)
-	if off == 0 || r.nan == always {
+	r := total(acc, products, a.unit, a.additions*o.steps*n+1)
+	if o.dropped == 0 || r.nan == always || r.exact() {
 		return r
 	}
-	mass := 0.0
-	for _, p := range products {
-		mass += p.most()
-	}
-	if math.IsInf(mass, 0) {
-		return unknown // an infinite factor beside one that is rounded to 0
-	}
-	return r.grow(off*mass*(1+growth(additions*n+1, a.unit)) + n*0x1p-120)
+	return r.grow(o.dropped * massOf(products))
 }
 
 // rounding is the unit roundoff of a type.

@@ -419,13 +419,12 @@ func (t *tile) blur(i int, x *tile, j int) {
 }
 
 func (m *machine) reduce(op *ir.Op) *tile {
-	x := m.value(op.Args[0])
+	x := m.summed(op)
 	r := m.make(op.Result().Type)
 	over := m.sizesOf(op.Over)
 	outer, inner := x.steps(r.axes), x.steps(op.Over)
 	d, i := x.dtype, 0
 	first := map[lang.Op]func(a, b interval) verdict{lang.OpArgMax: greater, lang.OpArgMin: smaller}[op.Code]
-	slack := m.productSlack(op)
 	lo := m.span(op.Over[0]).lo
 	r.terms = 1
 	for _, n := range over {
@@ -450,9 +449,6 @@ func (m *machine) reduce(op *ir.Op) *tile {
 			r.n[i] = firstWhole(op.Code, d, ns).plus(lo)
 		case x.f != nil:
 			r.f[i] = floatReductions[op.Code](d, fs)
-			if slack > 0 {
-				r.f[i] = r.f[i].grow(slack * massOf(fs))
-			}
 			if op.Code == lang.OpSum {
 				r.mass = append(r.mass, massOf(fs))
 			}
@@ -477,14 +473,28 @@ func sumWidened(op lang.Op, d, acc lang.DType, list []whole) whole {
 	return foldWholes(op, acc, wide)
 }
 
-// productSlack is by how much the products of a sum of products, which is a
-// contraction, may be off where contractions round their operands.
-func (m *machine) productSlack(op *ir.Op) float64 {
+// summed is what a reduction reduces: of a sum of products, which is a
+// contraction, the products as contractions may make them, too.
+func (m *machine) summed(op *ir.Op) *tile {
+	x := m.value(op.Args[0])
 	p := op.Args[0].Def
-	if op.Code != lang.OpSum || p == nil || p.Code != lang.OpMul || p.Result().Type.DType != lang.F32 {
-		return 0
+	_, rounds := m.arith.operands[m.precision]
+	if op.Code != lang.OpSum || p == nil || p.Code != lang.OpMul || x.dtype != lang.F32 || !rounds {
+		return x
 	}
-	return m.arith.product[m.precision] * (1 + 0x1p-10)
+	a, b := m.value(p.Args[0]), m.value(p.Args[1])
+	r := m.make(op.Args[0].Type)
+	i := 0
+	walk(r.sizes, [][]int{a.steps(r.axes), b.steps(r.axes), x.steps(r.axes)}, func(at []int) {
+		y, z := m.arith.operand(lang.F32, m.precision, a.f[at[0]]), m.arith.operand(lang.F32, m.precision, b.f[at[1]])
+		product := y.mul(z)
+		if !product.exact() {
+			product = product.grow(m.arith.operands[m.precision].dropped * product.most())
+		}
+		r.f[i] = product.union(x.f[at[2]])
+		i++
+	})
+	return r
 }
 
 func (m *machine) contract(op *ir.Op) *tile {
@@ -506,6 +516,7 @@ func (m *machine) contract(op *ir.Op) *tile {
 	}
 	d, acc, i := a.dtype, r.dtype, 0
 	r.terms = float64(k)
+	af, bf := m.multiplied(op, a), m.multiplied(op, b)
 	var fs []interval
 	walk(r.sizes, outer, func(base []int) {
 		if r.f != nil {
@@ -513,7 +524,7 @@ func (m *machine) contract(op *ir.Op) *tile {
 			if len(args) == 3 {
 				fs = append(fs, args[2].f[base[2]])
 			}
-			walk(over, inner, func(at []int) { fs = append(fs, a.f[base[0]+at[0]].mul(b.f[base[1]+at[1]])) })
+			walk(over, inner, func(at []int) { fs = append(fs, af[base[0]+at[0]].mul(bf[base[1]+at[1]])) })
 			r.f[i] = m.arith.contraction(d, op.Precision, fs)
 			r.mass = append(r.mass, massOf(fs))
 		} else {
@@ -530,6 +541,18 @@ func (m *machine) contract(op *ir.Op) *tile {
 		i++
 	})
 	return r
+}
+
+// multiplied is the elements of an operand as a contraction multiplies them.
+func (m *machine) multiplied(op *ir.Op, x *tile) []interval {
+	if _, rounds := m.arith.operands[op.Precision]; x.dtype != lang.F32 || !rounds {
+		return x.f
+	}
+	out := make([]interval, len(x.f))
+	for i, v := range x.f {
+		out[i] = m.arith.operand(x.dtype, op.Precision, v)
+	}
+	return out
 }
 
 func (m *machine) loop(op *ir.Op) *tile {
