@@ -259,6 +259,9 @@ func (a interval) mul(b interval) interval {
 			if !math.IsInf(p, 0) && (math.FMA(x, y, -p) != 0 || math.Abs(p) < tinyProduct && x != 0 && y != 0) {
 				lo, hi = below(p), above(p)
 			}
+			if math.IsInf(p, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) { // too large for float64, and finite until it is rounded
+				lo, hi = min(p, math.Copysign(math.MaxFloat64, p)), max(p, math.Copysign(math.MaxFloat64, p))
+			}
 			r.lo, r.hi = min(r.lo, lo), max(r.hi, hi)
 		}
 	}
