@@ -14,6 +14,9 @@ import (
 // Emulator is a GPU that exists only in software: it runs the PTX that a GPU of
 // its target would get, and checks what hardware does not.
 type Emulator struct {
+	// OnLaunch, where it is set, gets what each launch cost; counting that takes time.
+	OnLaunch func(kernel string, r *emu.Report)
+
 	target plan.Target
 	memory *emu.Memory
 }
@@ -147,9 +150,12 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		return nil
 	}
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{})
+		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil})
 	if err != nil {
 		return err
+	}
+	if k.device.OnLaunch != nil {
+		k.device.OnLaunch(k.text.Entry, report)
 	}
 	if len(report.Findings) > 0 {
 		return &EmulationError{Kernel: k.text.Entry, Findings: report.Findings}

@@ -81,7 +81,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		return err
 	}
 	defer ckpt.Close()
-	compiler, err := a.open(run.device)
+	compiler, err := a.open(run)
 	if err != nil {
 		return err
 	}

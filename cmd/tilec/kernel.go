@@ -59,7 +59,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err != nil {
 		return err
 	}
-	compiler, err := a.open(run.device)
+	compiler, err := a.open(run)
 	if err != nil {
 		return err
 	}

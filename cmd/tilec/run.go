@@ -8,6 +8,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/cache"
+	"tilec/jit/emu"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -15,6 +16,7 @@ import (
 // runOptions are the flags of `tilec run` that both of its forms have.
 type runOptions struct {
 	device    string
+	profile   bool
 	precision string
 	seed      uint64
 }
@@ -63,7 +65,8 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&shared.device, "device", "auto", "auto, cpu, cuda or cuda:N; auto is the first GPU, or the CPU without one")
+	f.StringVar(&shared.device, "device", "auto", "auto, cpu, cuda, cuda:N, emu or emu:TARGET; auto is the first GPU, or the CPU without one; emu emulates a GPU and checks what hardware does not")
+	f.BoolVar(&shared.profile, "profile", false, "with --device emu: print what each launch costs, by class of instruction and by source line, to stderr")
 	f.StringVar(&shared.precision, "precision", "tf32", "of f32 contractions on tensor cores: tf32, tf32x3 or ieee")
 	f.Uint64Var(&shared.seed, "seed", 0, "of the random numbers")
 	text.flags(f)
@@ -71,11 +74,18 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 	return cmd
 }
 
-// open opens a device and a compiler for it.
-func (a *app) open(device string) (*jit.Compiler, error) {
-	d, err := jit.OpenDevice(device)
+// open opens the device that the options name and a compiler for it.
+func (a *app) open(run runOptions) (*jit.Compiler, error) {
+	d, err := jit.OpenDevice(run.device)
 	if err != nil {
 		return nil, err
+	}
+	if run.profile {
+		e, ok := d.(*jit.Emulator)
+		if !ok {
+			return nil, usageError{fmt.Errorf("--profile needs --device emu, and the device is %s", d.ID())}
+		}
+		e.OnLaunch = func(kernel string, r *emu.Report) { r.Print(a.stderr, kernel) }
 	}
 	c := jit.NewCompiler(d, a.logs)
 	if d.ID() != "cpu" {
