@@ -55,7 +55,9 @@ func TestLikeliestPackagesComeFirst(t *testing.T) {
 	assert.Equal(t, []string{"jit/pass", "jit", "jit@emu", "gpt", "jit/ptx", "lang"}, packagesFor(&f, all, true))
 }
 
-func TestDeviceVariableIsThatOfTheTests(t *testing.T) { assert.Equal(t, jittest.DeviceVariable, deviceVariable) }
+func TestDeviceVariableIsThatOfTheTests(t *testing.T) {
+	assert.Equal(t, jittest.DeviceVariable, deviceVariable)
+}
 
 func TestFailedTest(t *testing.T) {
 	assert.Equal(t, "TestA/case_1", failedTest("--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/case_1 (0.0s)\n        x\n--- FAIL: TestB\n"))
