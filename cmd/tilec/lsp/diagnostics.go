@@ -53,7 +53,7 @@ func (s *server) unpublished() (all []*protocol.PublishDiagnosticsParams) {
 	}()
 	for u, d := range s.docs {
 		p := &protocol.PublishDiagnosticsParams{URI: u, Version: protocol.NewOptional(d.version), Diagnostics: s.diagnosticsOf(d)}
-		text, err := json.Marshal(p, json.Deterministic(true))
+		text, err := json.Marshal(p, json.Deterministic(true), lenient)
 		if err != nil {
 			s.log("diagnostics of %s: %v", d.path, err)
 			continue

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"errors"
+	"strings"
 
 	"go.lsp.dev/protocol"
 
@@ -18,6 +19,9 @@ func (s *server) formatting(p *documentParams) ([]protocol.TextEdit, error) {
 	}
 	old := d.lines.text
 	text, err := parser.Format(lang.NewSource(d.path, old))
+	if strings.Contains(old, "\r\n") { // the ends of lines are the editor's choice
+		text = strings.ReplaceAll(text, "\n", "\r\n")
+	}
 	var ds lang.Diagnostics
 	switch {
 	case errors.As(err, &ds) || err == nil && text == old:

@@ -4,12 +4,16 @@ import (
 	"context"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
 )
 
 // The dispatch and the codec here are our own: those of package protocol know
 // every message of the protocol, and with them the binary is 3 MB larger.
+
+// lenient takes and gives text that is no UTF-8, such as half of a surrogate pair.
+var lenient = jsontext.AllowInvalidUTF8(true)
 
 // handler answers a request, or takes a notification, from its parameters.
 type handler func(s *server, params []byte) (any, error)
@@ -19,7 +23,7 @@ func request[P, R any](answer func(*server, *P) (R, error)) handler {
 	return func(s *server, params []byte) (any, error) {
 		p := new(P)
 		if len(params) > 0 {
-			if err := json.Unmarshal(params, p); err != nil {
+			if err := json.Unmarshal(params, p, lenient); err != nil {
 				return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidParams.Code, err.Error())
 			}
 		}
@@ -72,7 +76,7 @@ func (codec) Marshal(v any) ([]byte, error) {
 	if raw, ok := v.(jsonrpc2.RawMessage); ok && raw != nil {
 		return raw, nil
 	}
-	return json.Marshal(v)
+	return json.Marshal(v, lenient)
 }
 
 func (codec) Unmarshal(data []byte, v any) error {
@@ -80,7 +84,7 @@ func (codec) Unmarshal(data []byte, v any) error {
 		*raw = append(jsonrpc2.RawMessage(nil), data...)
 		return nil
 	}
-	return json.Unmarshal(data, v)
+	return json.Unmarshal(data, v, lenient)
 }
 
 func ref[T any](v T) *T { return &v }

@@ -270,7 +270,11 @@ func TestFormatting(t *testing.T) {
 	s.edit(doc, 2, edits[0].Range, edits[0].NewText)
 	s.call("textDocument/formatting", params, &edits)
 	require.Empty(t, edits)
-	s.change(doc, 3, "fn f(x = (")
+	s.change(doc, 3, "const A = 1\r\nfn f(x)=x\r\n")
+	s.call("textDocument/formatting", params, &edits)
+	require.Len(t, edits, 1)
+	require.Equal(t, "fn f(x) = x\r\n", edits[0].NewText)
+	s.change(doc, 4, "fn f(x = (")
 	s.call("textDocument/formatting", params, &edits)
 	require.Empty(t, edits)
 	s.leave()
@@ -285,6 +289,16 @@ func TestUnknown(t *testing.T) {
 	require.NotNil(t, s.request("textDocument/hover", json.RawMessage(`{"textDocument": 3}`)).Error)
 	require.Equal(t, "", s.hover("file:///not/open.tile", place{}))
 	s.log.Reset()
+	s.leave()
+}
+
+// TestHalfCharacter: an editor may send one half of a surrogate pair.
+func TestHalfCharacter(t *testing.T) {
+	s := start(t)
+	s.raw(`{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":{"uri":"file:///nowhere/half.tile","languageId":"tile","version":1,"text":"// \ud835\nfn f(x) = y\ud835"}}}`)
+	ds := s.published("file:///nowhere/half.tile", 1)
+	require.NotEmpty(t, ds)
+	require.Equal(t, "1:11-1:12", ds[0].Range.String())
 	s.leave()
 }
 

@@ -133,7 +133,12 @@ func (s *session) send(m object) {
 	m["jsonrpc"] = "2.0"
 	body, err := json.Marshal(m)
 	require.NoError(s.t, err)
-	_, err = fmt.Fprintf(s.in, "Content-Length: %d\r\n\r\n%s", len(body), body)
+	s.raw(string(body))
+}
+
+// raw sends the text of a message.
+func (s *session) raw(body string) {
+	_, err := fmt.Fprintf(s.in, "Content-Length: %d\r\n\r\n%s", len(body), body)
 	require.NoError(s.t, err)
 }
 
