@@ -231,6 +231,7 @@ func linearCopy(d *decoder, reduce bool) {
 				p, ok := w.bulkPlace(spaceGlobal, dst.in(w, lane), n, bulkUnit, lane)
 				q, ok2 := w.bulkPlace(spaceShared, src.in(w, lane), n, bulkUnit, lane)
 				if ok && ok2 {
+					w.bulkTraffic(n, []place{p})
 					w.give(lane, q, func(box []byte) { w.toGlobal(lane, p, box, combine) })
 				}
 			}
@@ -252,6 +253,7 @@ func linearCopy(d *decoder, reduce bool) {
 				continue
 			}
 			landings := w.landings(dst, n, bulkUnit, lane, sig)
+			w.bulkTraffic(n*len(landings), []place{p})
 			var data []byte
 			read := func() { data = append(data, p.data...) }
 			var source []span

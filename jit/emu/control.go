@@ -80,10 +80,12 @@ func trap(d *decoder) {
 }
 
 func memoryBarrier(d *decoder) {
-	if level := d.must("cta", "gl", "sys", "proxy"); level == "gl" || level == "sys" {
+	switch d.must("cta", "gl", "sys", "proxy") {
+	case "gl", "sys":
 		d.synchronises()
+	case "proxy":
+		proxyFence(d)
 	}
-	d.one("alias")
 }
 
 // fence is a fence of memory: with blocks that execute in program order it

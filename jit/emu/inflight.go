@@ -1,5 +1,7 @@
 package emu
 
+import "strings"
+
 // An operationInFlight is something that an instruction has begun and that ends
 // later: as late as it can, or at a random moment.
 type operationInFlight struct {
@@ -37,6 +39,32 @@ func (s *sharedMemory) bytes() *asyncBytes {
 	}
 	return s.async
 }
+
+// bulkTraffic counts a bulk operation for the figures of cost. The rows of a box are
+// requests of their own in global memory.
+func (w *warp) bulkTraffic(bytes int, rows []place) {
+	if !w.block.launch.options.Profile {
+		return
+	}
+	c := &w.block.counts[w.in.site.index]
+	c.shared.requests++
+	c.shared.bytes += uint64(bytes)
+	c.shared.units += uint64((bytes + bankWidth*banks - 1) / (bankWidth * banks))
+	c.shared.ideal += uint64((bytes + bankWidth*banks - 1) / (bankWidth * banks))
+	for _, p := range rows {
+		if p.alloc == nil {
+			continue
+		}
+		from, to := p.alloc.base+uint64(p.at), p.alloc.base+uint64(p.at+len(p.data))
+		c.global.requests++
+		c.global.bytes += to - from
+		c.global.units += (to+sectorSize-1)/sectorSize - from/sectorSize
+		c.global.ideal += (to - from + sectorSize - 1) / sectorSize
+	}
+}
+
+// toGlobal tells whether an asynchronous copy goes from shared to global memory.
+func toGlobal(opcode string) bool { return strings.Contains(opcode, ".global.shared::cta") }
 
 // begin starts an operation of the current instruction.
 func (w *warp) begin(o *operationInFlight) {

@@ -203,6 +203,9 @@ func (r *Report) access(e *Entry, s *site, space string, c accessCount, read, wr
 	switch s.class {
 	case classAsync: // from global to shared memory
 		reads, writes = space == "global", space == "shared"
+		if toGlobal(s.text) {
+			reads, writes = writes, reads
+		}
 	case classAtomic:
 		reads, writes = true, true
 	case classMatrix:

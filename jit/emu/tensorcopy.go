@@ -143,6 +143,7 @@ func (w *warp) loadBox(lane int, t *TensorMap, coords []int64, to []landing) {
 			w.read(places[i], lane)
 		}
 	}
+	w.bulkTraffic(t.bytes()*len(to), places)
 	var box []byte
 	read := func() {
 		box = t.background()
@@ -155,6 +156,7 @@ func (w *warp) loadBox(lane int, t *TensorMap, coords []int64, to []landing) {
 
 func (w *warp) storeBox(lane int, t *TensorMap, coords []int64, from place, combine reduction) {
 	rows, places := w.boxPlaces(lane, t, coords)
+	w.bulkTraffic(t.bytes(), places)
 	w.give(lane, from, func(data []byte) {
 		box := t.permute(data, from.at)
 		for i, r := range rows {
