@@ -39,6 +39,7 @@ type program struct {
 	args          []*argument
 	want          map[string][]byte
 	broken        []brokenProgram
+	profile       bool
 	unpredictable bool // the results differ from run to run or by device
 }
 
@@ -92,7 +93,7 @@ func (p *program) run(t *testing.T, text string, seed int64) (*emu.Report, map[s
 	require.NoError(t, err)
 	memory := emu.NewMemory()
 	address := map[string]uint64{}
-	options := emu.Options{Cluster: p.cluster, Seed: seed, Workers: 1, MaxSteps: 1 << 22, TensorMaps: map[string]*emu.TensorMap{}}
+	options := emu.Options{Cluster: p.cluster, Seed: seed, Workers: 1, Profile: p.profile, MaxSteps: 1 << 22, TensorMaps: map[string]*emu.TensorMap{}}
 	entry := module.Entries["k"]
 	require.NotNil(t, entry)
 	params := make([]byte, entry.ParamSize)
@@ -494,6 +495,22 @@ func readProgram(t *testing.T, path string) *program {
 		p.text = string(file.Data)
 	}
 	return p
+}
+
+// Bulk copies count in the figures of cost: in one program 2 copies come and 1 goes, boxes by their rows.
+func TestBulkTraffic(t *testing.T) {
+	p := readProgram(t, filepath.Join(testdata(), "hints.txtar"))
+	p.profile = true
+	report, _ := p.run(t, p.variant(""), 0)
+	assert.EqualValues(t, 256, report.GlobalRead)
+	assert.EqualValues(t, 256, report.SharedWritten)
+	assert.EqualValues(t, 256, report.SharedRead)
+	assert.EqualValues(t, 256, report.GlobalWritten)
+	for _, a := range report.Accesses {
+		if a.Space == "global" {
+			assert.Equal(t, a.Bytes/32, a.Sectors, a.Instruction)
+		}
+	}
 }
 
 func TestPrograms(t *testing.T) {
