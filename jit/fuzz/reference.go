@@ -330,8 +330,8 @@ func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
 			mass := x.most() + sum.mass[at[1]]
 			switch {
 			case x.exact() && x.lo == 0:
-			case math.IsInf(x.most(), 0) || math.IsInf(sum.mass[at[1]], 0):
-			case !(mass <= largest(r.dtype)):
+			case math.IsInf(x.most(), 0):
+			case !(mass <= largest(r.dtype)): // a part may overflow, and meet an infinity
 				r.f[i] = unknown
 			default:
 				r.f[i] = r.f[i].grow(growth(m.arith.additions*n+2, max(m.arith.unit, rounding(r.dtype))) * mass)
@@ -348,10 +348,13 @@ func isContraction(op *ir.Op) bool {
 	return op.Code == lang.OpSum && op.Args[0].Def != nil && op.Args[0].Def.Code == lang.OpMul
 }
 
+// massOf is the sum of the finite magnitudes of a list.
 func massOf(list []interval) float64 {
 	mass := 0.0
 	for _, x := range list {
-		mass += x.most()
+		if m := x.most(); !math.IsInf(m, 0) {
+			mass += m
+		}
 	}
 	return mass
 }
