@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -8,41 +9,66 @@ import (
 
 // This file gives a formula its axes. In a kernel without a grid, the names in
 // the index of a store are the grid, over the dimensions at whose places they
-// stand, by extents that the planner chooses; every other name that a reduction
-// is over is an axis over the whole dimension that it indexes.
+// stand, by extents that the planner chooses. A name that a reduction is over is
+// an axis over the whole dimension that it indexes, stored by or not: what is
+// reduced must be there whole.
 
 // formula declares the axes of a kernel without a grid.
 func (b *bodyChecker) formula(d *lang.KernelDecl) bool {
 	if d.Body == nil {
 		return false
 	}
+	reduced := b.reducedNames(d)
 	for _, s := range d.Body.Stmts {
 		a, ok := s.(*lang.AssignStmt)
 		if !ok {
 			continue
 		}
 		if target, ok := a.Target.(*lang.IndexExpr); ok {
-			b.gridOf(target)
+			b.gridOf(target, reduced)
 		}
+	}
+	for _, name := range reduced {
+		b.reducedOf(d, name)
 	}
 	if len(b.kernel.Axes) == 0 {
 		b.errorf(lang.ErrFormula, d.Name.Place, "nothing tells what the blocks of %s are: it has no grid, and no store by names of axes", d.Name.Name).
 			help("write a formula, as in `y[i, j] = ...`, or say what one block computes: `grid i in M by BM`")
 		return false
 	}
+	return true
+}
+
+// reducedNames are the names that the body reduces over, or hands to a function as an axis.
+func (b *bodyChecker) reducedNames(d *lang.KernelDecl) []lang.Ident {
+	var names []lang.Ident
 	lang.Walk(d.Body, func(n lang.Node) bool {
-		if call, ok := n.(*lang.CallExpr); ok {
-			for _, name := range call.Over {
-				b.reducedOf(d, name)
+		call, ok := n.(*lang.CallExpr)
+		if !ok {
+			return true
+		}
+		names = append(names, call.Over...)
+		callee, ok := call.Fn.(*lang.NameExpr)
+		if !ok {
+			return true
+		}
+		e := b.scope.lookup(callee.Name)
+		if e == nil || e.kind != entFn {
+			return true
+		}
+		params := e.decl.(*lang.FnDecl).Params
+		for i, arg := range call.Args {
+			if x, ok := arg.Value.(*lang.NameExpr); ok && i < len(params) && params[i].IsAxis {
+				names = append(names, lang.Ident{At: x.At, Name: x.Name})
 			}
 		}
 		return true
 	})
-	return true
+	return names
 }
 
 // gridOf declares the axes that a store names.
-func (b *bodyChecker) gridOf(target *lang.IndexExpr) {
+func (b *bodyChecker) gridOf(target *lang.IndexExpr, reduced []lang.Ident) {
 	x, ok := target.X.(*lang.NameExpr)
 	if !ok {
 		return
@@ -54,6 +80,9 @@ func (b *bodyChecker) gridOf(target *lang.IndexExpr) {
 	for i, index := range target.Indices {
 		name, ok := index.(*lang.NameExpr)
 		if !ok || i >= len(e.param.Shape) || name.Name == "_" || b.scope.lookup(name.Name) != nil {
+			continue
+		}
+		if slices.ContainsFunc(reduced, func(r lang.Ident) bool { return r.Name == name.Name }) {
 			continue
 		}
 		tile := "B" + strings.ToUpper(name.Name)
