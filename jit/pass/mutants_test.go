@@ -53,3 +53,33 @@ body:
 		return true
 	})
 }
+
+// Products of narrow integers wrap; a contraction's do not.
+func TestWrappingProductsAreNoContraction(t *testing.T) {
+	for _, d := range []string{"i8", "u8", "i16", "u16"} {
+		f := parse(t, `kernel @k {
+  dim N = 8
+  tensor %x : in `+d+`[N, N]
+  tensor %z : in `+d+`[N, N]
+  tensor %y : out i32[N, N]
+  axis i : grid N by 8
+  axis j : grid N by 8
+  axis k : whole N[0 .. 8]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = index k : i32{k}
+  %3 = load %x[%0, %2] : `+d+`{i, k}
+  %4 = load %z[%2, %1] : `+d+`{k, j}
+  %5 = mul %3, %4 : `+d+`{i, k, j}
+  %6 = sum %5 over k : i32{i, j}
+  store %y[%0, %1] = %6
+}
+`)
+		require.NoError(t, Run(f, Options{Verify: true}))
+		f.Walk(func(op *ir.Op) bool {
+			assert.NotEqual(t, "dot", op.Code.String(), d)
+			return true
+		})
+	}
+}
