@@ -118,7 +118,7 @@ const (
 	poison = 0xff
 )
 
-// program type-checks a case's source.
+// load type-checks a case's source and gives its kernel.
 func load(source string) (*typecheck.Kernel, *Problem) {
 	p, ds := jit.Load("fuzz.tile", []byte(source), nil)
 	if len(ds) > 0 {

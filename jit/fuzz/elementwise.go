@@ -314,7 +314,7 @@ func isInf(x [3]interval) verdict {
 	return undecided
 }
 
-// cast converts an element.
+// castFloat converts a float to a float.
 func castFloat(a interval, to lang.DType) interval { return a.round(to) }
 
 // truncated is the integer that floats of an interval convert to.

@@ -104,7 +104,7 @@ func (g *generator) load(e elem, axes []*axis) value {
 	var over []*axis
 	checked := false
 	for _, a := range axes {
-		text, dim, needs := g.along1(a)
+		text, dim, needs := g.indexAlong(a)
 		index, dims = append(index, text), append(dims, dim)
 		over, checked = append(over, a), checked || needs
 	}
@@ -129,8 +129,8 @@ func (g *generator) load(e elem, axes []*axis) value {
 	return value{text, e, over}
 }
 
-// along1 is an index over an axis, with the dimension that it indexes and whether it may lie outside.
-func (g *generator) along1(a *axis) (text, dim string, checked bool) {
+// indexAlong is an index over an axis, with the dimension that it indexes and whether it may lie outside.
+func (g *generator) indexAlong(a *axis) (text, dim string, checked bool) {
 	last := a.dim + " - 1"
 	switch k := g.r.IntN(100); {
 	case a.free || k < 72:

@@ -11,7 +11,7 @@ import (
 // exprFuel bounds the nodes of one expression.
 const exprFuel = 14
 
-// full makes the expression of a statement, over axes of the frame.
+// whole makes the whole expression of a statement, over axes of the frame.
 func (g *generator) whole(e elem, frame []*axis) value {
 	g.fuel = exprFuel
 	return g.within(frame, func() value { return g.expr(e, 1+g.r.IntN(4)) })
