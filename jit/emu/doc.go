@@ -19,6 +19,19 @@
 // fragments that meet join. Warps of a block take turns between barriers; blocks
 // run in parallel.
 //
+// Blocks of a cluster run together and reach each other's shared memory. What an
+// instruction begins and does not end (bulk and tensor copies, remote stores and
+// reductions) ends as late as it can, when no thread can go on without it, or at
+// random moments drawn from Options.Seed; its bytes are locked until a wait, of
+// mbarrier phase or bulk group, says that it is over. A wgmma computes at once and
+// locks its registers and its matrices until its wait. The checks follow what each
+// warp can know by vector clocks, with a second clock of what fence.proxy.async has
+// put in order for asynchronous reads. A wait at an mbarrier that nothing will
+// complete is a deadlock, told with the counts of the mbarrier.
+//
+// Tensor maps are opaque to programs: Options.TensorMaps describes those among the
+// parameters.
+//
 // # Numbers
 //
 // Arithmetic is rounded once, as IEEE 754 says, in each rounding mode. NaN results

@@ -273,8 +273,9 @@ func isSpace(d *decoder) {
 		var is uint32
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
-			have, _ := resolve(spaceGeneric, w.regs[a][lane])
-			if have == s || have == spaceCluster && s == spaceShared {
+			have, at := resolve(spaceGeneric, w.regs[a][lane])
+			own := at < blockWindow || int(at/blockWindow)-1 == w.block.rank
+			if have == s || have == spaceCluster && s == spaceShared && own {
 				is |= 1 << lane
 			}
 		}

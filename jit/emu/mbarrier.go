@@ -12,6 +12,7 @@ type mbarrier struct {
 	expected int // arrivals a phase
 	pending  int // arrivals that the present phase still needs
 	tx       int // bytes announced and not yet copied
+	observed int // phases that some wait has found complete
 
 	initStretch uint32
 	initThread  int
@@ -245,6 +246,10 @@ func (b *mbarrier) state() uint64 { return uint64(b.phase)<<stateOneShift | uint
 
 // arrive counts arrivals in the present phase.
 func (b *mbarrier) arrive(w *warp, lane, n int) {
+	if b.observed < b.phase {
+		w.report(BarrierMisuse, 1<<lane, "arrives at %s before any wait has found phase %d complete", b, b.phase-1)
+		b.observed = b.phase
+	}
 	if n > b.pending {
 		w.report(BarrierMisuse, 1<<lane, "arrives %d times at %s: it expects fewer", n, b)
 		n = b.pending
@@ -357,6 +362,7 @@ func mbarrierWait(d *decoder) {
 				continue
 			}
 			complete |= 1 << lane
+			b.observed = b.phase
 			if !relaxed {
 				w.clock.join(&b.done)
 			}

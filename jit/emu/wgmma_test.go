@@ -20,6 +20,7 @@ type product struct {
 	negA, negB     bool
 	scale          bool // D is added to
 	step           int  // of k, within a wider swizzle atom
+	base           int  // lines of 128 bytes by which the swizzle pattern starts late
 }
 
 func (p product) name() string {
@@ -27,7 +28,7 @@ func (p product) name() string {
 	for _, flag := range []struct {
 		on   bool
 		name string
-	}{{p.majorA, "ma"}, {p.majorB, "nb"}, {p.registers, "ra"}, {p.negA, "na"}, {p.negB, "gb"}, {p.scale, "acc"}, {p.step > 0, "step"}} {
+	}{{p.majorA, "ma"}, {p.majorB, "nb"}, {p.registers, "ra"}, {p.negA, "na"}, {p.negB, "gb"}, {p.scale, "acc"}, {p.step > 0, fmt.Sprint("step", p.step)}, {p.base > 0, fmt.Sprint("base", p.base)}} {
 		if flag.on {
 			s += "_" + flag.name
 		}
@@ -81,7 +82,7 @@ type panel struct {
 	descriptor uint64 // without the address
 }
 
-func layOut(elem string, mnMajor bool, swizzle, rows, depth, step int, at func(i, j int) int) panel {
+func layOut(elem string, mnMajor bool, swizzle, rows, depth, step, base int, at func(i, j int) int) panel {
 	size := elementBits[elem] / 8
 	T := 16 / size
 	s := swizzle / 16
@@ -103,13 +104,13 @@ func layOut(elem string, mnMajor bool, swizzle, rows, depth, step int, at func(i
 	top := 0
 	for i := range rows {
 		for j := range depth {
-			address := swizzleBits(bits, canonical(mnMajor, swizzle, T, i, j, lbo, sbo)*size+step*32)
+			address := swizzleBits(bits, canonical(mnMajor, swizzle, T, i, j, lbo, sbo)*size+step*32) + base*128
 			copy(image[address:], element(elem, at(i, j)))
 			top = max(top, address+size)
 		}
 	}
 	image = image[:(top+1023)/1024*1024]
-	return panel{image, uint64(step*2) | uint64(lbo*size>>4)<<16 | uint64(sbo*size>>4)<<32 | mode<<62}
+	return panel{image, uint64(base)<<49 | uint64(base*8+step*2) | uint64(lbo*size>>4)<<16 | uint64(sbo*size>>4)<<32 | mode<<62}
 }
 
 // small makes small integers that differ from row to row and along k.
@@ -132,8 +133,8 @@ func (p product) program() *program {
 	if p.bt == "u8" {
 		b = unsigned(b)
 	}
-	left := layOut(p.at, p.majorA, p.swizzle, 64, depth, p.step, a)
-	right := layOut(p.bt, p.majorB, p.swizzle, p.n, depth, p.step, b)
+	left := layOut(p.at, p.majorA, p.swizzle, 64, depth, p.step, p.base, a)
+	right := layOut(p.bt, p.majorB, p.swizzle, p.n, depth, p.step, p.base, b)
 	perD := 1
 	if p.dt == "f16" {
 		perD = 2
@@ -279,6 +280,9 @@ func TestWgmma(t *testing.T) {
 		product{n: 32, dt: "f32", at: "bf16", bt: "bf16", swizzle: 128, step: 1, scale: true},
 		product{n: 32, dt: "f32", at: "bf16", bt: "bf16", swizzle: 128, step: 3},
 		product{n: 32, dt: "f32", at: "e4m3", bt: "e4m3", swizzle: 64, step: 1},
+		product{n: 32, dt: "f32", at: "bf16", bt: "bf16", swizzle: 128, base: 3},
+		product{n: 32, dt: "f32", at: "f16", bt: "f16", swizzle: 64, base: 1, majorB: true},
+		product{n: 32, dt: "f32", at: "tf32", bt: "tf32", swizzle: 32, base: 1},
 	)
 	for _, p := range all {
 		t.Run(p.name(), func(t *testing.T) { p.program().check(t) })
