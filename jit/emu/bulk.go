@@ -138,17 +138,15 @@ func (w *warp) landings(dst address, n, align, lane int, s signal) []landing {
 			w.report(OutOfBounds, 1<<lane, "copies to %s address %#x, which is not in shared memory", p.space, to)
 			return
 		}
-		w.regsAside(s.barrier, lane, bar, func(a address) {
-			b := w.mbarrier(a, lane)
-			if b == nil {
-				return
-			}
-			if b.shared != p.shared {
-				w.report(BarrierMisuse, 1<<lane, "copies to the shared memory of one block and reports to an mbarrier of another")
-				return
-			}
-			all = append(all, landing{p, b})
-		})
+		b := w.mbarrierAt(dst.space, bar, lane)
+		if b == nil {
+			return
+		}
+		if b.shared != p.shared {
+			w.report(BarrierMisuse, 1<<lane, "copies to the shared memory of one block and reports to an mbarrier of another")
+			return
+		}
+		all = append(all, landing{p, b})
 	}
 	if !s.multicast {
 		one(to, s.barrier.in(w, lane))
@@ -166,15 +164,6 @@ func (w *warp) landings(dst address, n, align, lane int, s signal) []landing {
 		}
 	}
 	return all
-}
-
-// regsAside calls f with an address operand that stands for a value.
-func (w *warp) regsAside(a address, lane int, value uint64, f func(address)) {
-	a.offset += value - a.in(w, lane)
-	if a.space == spaceShared && value >= blockWindow {
-		a.space = spaceCluster
-	}
-	f(a)
 }
 
 // deliver starts a copy of data to shared memory: data gives the bytes for an

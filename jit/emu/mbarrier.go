@@ -69,7 +69,7 @@ func mbarrierInit(d *decoder) {
 	d.in.run = func(w *warp) {
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
-			p, ok := w.mbarrierPlace(a, lane)
+			p, ok := w.mbarrierPlace(a.space, a.in(w, lane), lane)
 			if !ok {
 				continue
 			}
@@ -125,9 +125,8 @@ func mbarrierInvalidate(d *decoder) {
 }
 
 // mbarrierPlace finds the bytes of an mbarrier.
-func (w *warp) mbarrierPlace(a address, lane int) (place, bool) {
-	address := a.in(w, lane)
-	p, ok := w.locate(a.space, address, mbarrierSize, mbarrierSize, lane)
+func (w *warp) mbarrierPlace(s space, address uint64, lane int) (place, bool) {
+	p, ok := w.locate(s, address, mbarrierSize, mbarrierSize, lane)
 	if ok && p.space != spaceShared {
 		w.report(OutOfBounds, 1<<lane, "an mbarrier at %s address %#x: they are in shared memory", p.space, address)
 		return p, false
@@ -137,7 +136,11 @@ func (w *warp) mbarrierPlace(a address, lane int) (place, bool) {
 
 // mbarrier finds the mbarrier that a lane names; nil, with a finding, when there is none.
 func (w *warp) mbarrier(a address, lane int) *mbarrier {
-	p, ok := w.mbarrierPlace(a, lane)
+	return w.mbarrierAt(a.space, a.in(w, lane), lane)
+}
+
+func (w *warp) mbarrierAt(s space, address uint64, lane int) *mbarrier {
+	p, ok := w.mbarrierPlace(s, address, lane)
 	if !ok {
 		return nil
 	}
