@@ -23,7 +23,7 @@ func (v verdict) whole() whole {
 var floats = map[lang.Op]func(d lang.DType, x [3]interval) interval{
 	lang.OpAdd:      func(d lang.DType, x [3]interval) interval { return x[0].add(x[1]).round(d) },
 	lang.OpSub:      func(d lang.DType, x [3]interval) interval { return x[0].add(x[1].neg()).round(d) },
-	lang.OpMul:      func(d lang.DType, x [3]interval) interval { return fusable(d, x[0].mul(x[1])) },
+	lang.OpMul:      mul,
 	lang.OpDiv:      func(d lang.DType, x [3]interval) interval { return x[0].div(x[1]).round(d) },
 	lang.OpFloorDiv: floorDiv,
 	lang.OpMod:      mod,
@@ -87,6 +87,15 @@ func comparison(numbers func(a, b interval) verdict, withNaN verdict) func(x [3]
 
 // fusable is a product that may be rounded to d, or be part of a fused multiply-add that keeps all of it.
 func fusable(d lang.DType, p interval) interval { return p.round(d).union(p) }
+
+func mul(d lang.DType, x [3]interval) interval {
+	for i := range 2 {
+		if x[i] == point(1) {
+			return x[1-i]
+		}
+	}
+	return fusable(d, x[0].mul(x[1]))
+}
 
 // accumulator is the type in which arithmetic on d is carried out.
 func accumulator(d lang.DType) lang.DType { return d.Accumulator() }

@@ -74,6 +74,7 @@ type generator struct {
 	scalars []value
 	tiles   []string // names of extents that a launch may pin
 	tunes   []string
+	wholes  []string // axes that a launch may cut into steps
 	fns     []string
 	helpers []helper
 
@@ -189,6 +190,7 @@ func (g *generator) axis() {
 		over += "[" + a.part + "]"
 	}
 	g.axes = append(g.axes, a)
+	g.wholes = append(g.wholes, a.name)
 	g.line("axis %s in %s", a.name, over)
 }
 
@@ -332,6 +334,9 @@ func (g *generator) trial(seed uint64, n int) Trial {
 			if g.chance(60) {
 				r.Pins[t] = pick[int64](g.r, 1, 2, 3, 4, 7, 8, 16, 20, 32, 33, 64, 96, 128)
 			}
+		}
+		if len(g.wholes) > 0 && g.chance(25) {
+			r.Pins[pick(g.r, g.wholes...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
 		}
 		if g.chance(20) {
 			r.Pins["warps"] = pick[int64](g.r, 1, 2, 4, 8)

@@ -3,6 +3,7 @@ package fuzz
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
@@ -24,6 +25,8 @@ type tile struct {
 	mass []float64
 	// terms is, of sums, how many numbers each element adds up.
 	terms float64
+	// joins: it is a contraction, which may begin with what is added to it.
+	joins bool
 }
 
 // span is the positions of an axis at the moment: from lo to before hi.
@@ -297,6 +300,11 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 		if op.Code == lang.OpAdd {
 			m.regroup(op, args, r)
 		}
+		for _, a := range args { // an operation that changes nothing may be dropped
+			if a.mass != nil && slices.Equal(a.axes, r.axes) && slices.Equal(a.f, r.f) {
+				r.mass, r.terms, r.joins = a.mass, a.terms, a.joins
+			}
+		}
 	default:
 		f := tests[op.Code]
 		var x [3]interval
@@ -318,7 +326,7 @@ func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
 	for c := range 2 {
 		sum := args[1-c]
 		n, isCarried := m.loose[op.Args[c]]
-		if def := op.Args[1-c].Def; def != nil && !isCarried && isContraction(def) {
+		if sum.joins && !isCarried {
 			n = sum.terms
 		}
 		if n == 0 || sum.mass == nil {
@@ -429,6 +437,7 @@ func (m *machine) reduce(op *ir.Op) *tile {
 	d, i := x.dtype, 0
 	first := map[lang.Op]func(a, b interval) verdict{lang.OpArgMax: greater, lang.OpArgMin: smaller}[op.Code]
 	lo := m.span(op.Over[0]).lo
+	r.joins = isContraction(op)
 	r.terms = 1
 	for _, n := range over {
 		r.terms *= float64(n)
@@ -518,7 +527,7 @@ func (m *machine) contract(op *ir.Op) *tile {
 		panic(fault{errTooMuch})
 	}
 	d, acc, i := a.dtype, r.dtype, 0
-	r.terms = float64(k)
+	r.terms, r.joins = float64(k), true
 	af, bf := m.multiplied(op, a), m.multiplied(op, b)
 	var fs []interval
 	walk(r.sizes, outer, func(base []int) {
