@@ -54,9 +54,7 @@ func exit(w *warp, f *fragment) outcome {
 	f.mask &^= w.active
 	f.pc++
 	w.join()
-	if len(w.block.cluster.blocks) > 1 {
-		w.block.cluster.gate.finish(w.block.cluster)
-	}
+	w.block.cluster.gate.finish(w.block.cluster)
 	if w.live == 0 {
 		// Barriers of the whole block wait for the living only.
 		for n := range w.block.barriers {

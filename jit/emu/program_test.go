@@ -28,8 +28,10 @@ import (
 
 // A program is a small PTX kernel k with its inputs and what must come out. It is
 // assembled by ptxas where there is one, run on the emulator, and, with
-// TILEC_TEST_DEVICE=cuda, on a GPU; with -record the GPU's results are kept, and
-// replayed without one.
+// TILEC_TEST_DEVICE=cuda, on a GPU; with -record the GPU's results are kept (in
+// $OUT/h200 where OUT is set, else in testdata/h200), and replayed without one:
+//
+//	TILEC_TEST_DEVICE=cuda go test ./jit/emu -run 'Programs|Wgmma|Tensor|Gemm' -record
 type program struct {
 	name          string
 	text          string
@@ -93,7 +95,7 @@ func (p *program) run(t *testing.T, text string, seed int64) (*emu.Report, map[s
 	require.NoError(t, err)
 	memory := emu.NewMemory()
 	address := map[string]uint64{}
-	options := emu.Options{Cluster: p.cluster, Seed: seed, Workers: 1, Profile: p.profile, MaxSteps: 1 << 22, TensorMaps: map[string]*emu.TensorMap{}}
+	options := emu.Options{Cluster: p.cluster, Seed: seed, Profile: p.profile, MaxSteps: 1 << 22, TensorMaps: map[string]*emu.TensorMap{}}
 	entry := module.Entries["k"]
 	require.NotNil(t, entry)
 	params := make([]byte, entry.ParamSize)
