@@ -25,6 +25,7 @@ type bodyChecker struct {
 	reads   []access // loads of inout tensors
 	stored  map[*Param]bool
 	frames  []frame // the fn calls being inlined, outermost first
+	inlined int     // calls inlined so far
 }
 
 // frame is a fn being inlined.

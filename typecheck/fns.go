@@ -166,10 +166,21 @@ func (b *bodyChecker) fnBody(d *lang.FnDecl) operand {
 	return b.expr(d.Body)
 }
 
+// maxInlined bounds the calls that one body unfolds to: a chain of functions that
+// each call the next one twice doubles with every link.
+const maxInlined = 10000
+
 // callFn inlines a call: the arguments are bound, the body is typed in the fn's own file.
 func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.FnDecl)
 	info := b.fns[d]
+	if b.inlined++; b.inlined > maxInlined {
+		if b.inlined == maxInlined+1 {
+			b.errorf(lang.ErrNesting, e.Place, "the calls of functions in this kernel unfold to more than %d", maxInlined).
+				help("bind what is computed twice with `let`: each call is inlined where it stands")
+		}
+		return bad(e.Place)
+	}
 	if e.Over != nil {
 		b.errorf(lang.ErrArgName, e.Over[0].Place, "%s takes no `over`", d.Name.Name).help("an axis is passed by name: declare a parameter `axis j`")
 		return bad(e.Place)

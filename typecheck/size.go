@@ -1,6 +1,10 @@
 package typecheck
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"math"
+)
 
 // Size is an integer expression over symbols: a dimension, a constant, or
 // arithmetic over them, kept in a canonical form so that equal expressions
@@ -52,11 +56,28 @@ func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
 			if err != nil {
 				return 0, err
 			}
-			p *= v
+			if p, err = timesExact(p, v); err != nil {
+				return 0, err
+			}
 		}
-		sum += p
+		next := sum + p
+		if p != 0 && (next > sum) != (p > 0) {
+			return 0, errTooLarge
+		}
+		sum = next
 	}
 	return sum, nil
+}
+
+var errTooLarge = errors.New("it is larger than 64 bits can hold")
+
+// timesExact is a * b, or an error where 64 bits cannot hold it.
+func timesExact(a, b int64) (int64, error) {
+	p := a * b
+	if a != 0 && (p/a != b || a == -1 && b == math.MinInt64) {
+		return 0, errTooLarge
+	}
+	return p, nil
 }
 
 func (a atom) eval(value func(*Symbol) (int64, bool)) (int64, error) {
