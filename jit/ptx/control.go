@@ -22,6 +22,9 @@ func (k *kernel) loop(op *ir.Op) {
 				hi = k.calc(b32, "min.s32", hi, k.size(x.Dim))
 			}
 		}
+		if !k.notNegative(op.Args[1]) {
+			hi = k.calc(b32, "max.s32", hi, 0) // the end of the whole steps, below, must not wrap around
+		}
 	}
 	inits := make([][]reg, len(op.Results))
 	for i, v := range op.Args[2:] {
