@@ -83,3 +83,24 @@ body:
 		})
 	}
 }
+
+// Reductions of one tile over different axes are different.
+func TestReductionsOverDifferentAxesAreNotEqual(t *testing.T) {
+	computesTheSame(t, `kernel @k {
+  dim N = 8
+  tensor %x : in f32[N, N]
+  tensor %y : out f32[N]
+  tensor %z : out f32[N]
+  axis i : whole N[0 .. 8]
+  axis j : whole N[0 .. 8]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = load %x[%0, %1] : f32{i, j}
+  %3 = sum %2 over j : f32{i}
+  %4 = sum %2 over i : f32{j}
+  store %y[%0] = %3
+  store %z[%1] = %4
+}
+`, nil, Options{})
+}
