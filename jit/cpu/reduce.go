@@ -44,6 +44,9 @@ func (c *compiler) reduce(op *ir.Op) func(*frame) {
 		panic(bug("no reduction " + op.Code.String() + " of " + x.Type.String()))
 	}
 	round := rounder(r.Type.DType)
+	if op.Code.Row().Rule == lang.RuleSame && r.Type.DType != lang.F8E4M3 {
+		round = nil // an operand, or the infinity that stands for none, which only f8e4m3 has not
+	}
 	src, dst := c.off(x), c.off(r)
 	ssize, dsize := kindOfDType[x.Type.DType].size(), kindOfDType[r.Type.DType].size()
 	outers, reduceds, inners := c.axisNumbers(outer), c.axisNumbers(reduced), c.axisNumbers(inner)

@@ -139,8 +139,8 @@ func (c *checker) runCase(cs *Case) (t Tally, kinds map[Kind]int, r Trial, p *Pr
 	for _, r := range cs.Trials {
 		u, p := c.check(k, r)
 		t.add(u)
-		if p != nil && p.Kind == Refused {
-			kinds[Refused]++
+		if p != nil && (p.Kind == Refused || p.Kind == CompileError && len(r.Pins) > 0) {
+			kinds[Refused]++ // what pins ask for may not fit; without them it must
 			r.Pins = nil
 			u, p = c.check(k, r)
 			t.add(u)
