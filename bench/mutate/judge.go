@@ -48,7 +48,7 @@ func (t *tree) test(pkg string) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
 	pkg, emulated := strings.CutSuffix(pkg, onEmulator)
-	script := `ulimit -v ` + memoryLimit + `; exec nice -n 10 go test -vet=off -failfast -short -timeout ` + limit.String() + ` ./` + pkg
+	script := `ulimit -v ` + memoryLimit + `; exec nice -n 10 go test -trimpath -vet=off -failfast -short -timeout ` + limit.String() + ` ./` + pkg
 	cmd := exec.CommandContext(ctx, "sh", "-c", script)
 	cmd.Dir = t.root
 	if emulated {
@@ -63,7 +63,7 @@ func (t *tree) test(pkg string) (output string, passed bool) {
 // builds compiles a fault's package.
 func (t *tree) builds(f *Fault) (string, bool) {
 	dir := f.File[:strings.LastIndex(f.File, "/")]
-	cmd := exec.Command("nice", "-n", "10", "go", "build", "./"+dir)
+	cmd := exec.Command("nice", "-n", "10", "go", "build", "-trimpath", "./"+dir)
 	cmd.Dir = t.root
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError

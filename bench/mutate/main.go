@@ -35,6 +35,7 @@ func run() error {
 	resume := flag.Bool("resume", false, "keep the results that are up to date")
 	again := flag.Bool("again", false, "with -resume, test again those that were missed")
 	every := flag.Bool("all", false, "test every package, not only those of the fault's folder")
+	trust := flag.Bool("trust", false, "take for granted that every package passes without a fault")
 	check := flag.Bool("check", false, "only report the faults that no longer apply")
 	results := flag.String("results", filepath.Join(self, "results.jsonl"), "where results are kept, one JSON object a line")
 	report := flag.String("report", filepath.Join(self, "RESULTS.md"), "where the report goes")
@@ -61,7 +62,7 @@ func run() error {
 		}
 		todo = append(todo, f)
 	}
-	if err := judgeAll(todo, *jobs, *every, kept, *results); err != nil {
+	if err := judgeAll(todo, *jobs, *every, *trust, kept, *results); err != nil {
 		return err
 	}
 	return os.WriteFile(*report, []byte(markdown(faults(), kept)), 0o644)
@@ -83,7 +84,7 @@ func staleFaults(root string) error {
 }
 
 // judgeAll judges faults on several copies of the repository and keeps the results.
-func judgeAll(todo []Fault, jobs int, every bool, kept map[string]Result, path string) error {
+func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result, path string) error {
 	if len(todo) == 0 {
 		return nil
 	}
@@ -110,7 +111,9 @@ func judgeAll(todo []Fault, jobs int, every bool, kept map[string]Result, path s
 		if !needed[p] {
 			continue
 		}
-		if out, ok := trees[0].test(p); ok {
+		if trust {
+			sound = append(sound, p)
+		} else if out, ok := trees[0].test(p); ok {
 			sound = append(sound, p)
 		} else {
 			fmt.Printf("left out: %s fails without a fault: %s %s\n", p, failedTest(out), message(out))
