@@ -69,7 +69,7 @@ var ptxContractFaults = []Fault{
 		Old: `digit{d.axis, d.stride * f, (d.size + f - 1) / f}`, New: `digit{d.axis, d.stride * f, d.size / f}`,
 		Note: "repetitions that do not divide by the warps lose their rest"},
 	{ID: "contract-tf32x3-term", File: ptx + "contract.go", Class: "arithmetic",
-		Old: `return [][2]int{{1, 0}, {0, 1}, {0, 0}}`, New: `return [][2]int{{1, 0}, {1, 0}, {0, 0}}`,
+		Old: `{{lowTerm, finiteTerm}, {finiteTerm, lowTerm}, {highTerm, highTerm}}`, New: `{{lowTerm, finiteTerm}, {lowTerm, finiteTerm}, {highTerm, highTerm}}`,
 		Note: "tf32x3 adds one small product twice and leaves out the other"},
 	{ID: "contract-tf32x3-sign", File: ptx + "contract.go", Class: "arithmetic",
 		Old: `k.calc(f32, "sub.f32", x, high)`, New: `k.calc(f32, "sub.f32", high, x)`,

@@ -1,0 +1,20 @@
+package typecheck
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// The tests of this file notice faults that bench/mutate put into this package and nothing else saw.
+
+// D >= 1 says nothing about D * n - n where n may be negative.
+func TestFactsAreMultipliedByWhatIsNotNegative(t *testing.T) {
+	d := dims("D")[0]
+	sym := &Symbol{Name: "n", Kind: positionSymbol, serial: 9}
+	n := SymbolSize(sym)
+	p := &prover{}
+	assert.False(t, p.nonNegative(d.Mul(n).Sub(n)), "n may be negative")
+	p.where(sym, n)
+	assert.True(t, p.nonNegative(d.Mul(n).Sub(n)))
+}
