@@ -181,17 +181,21 @@ func mean(d lang.DType, list []interval) interval {
 }
 
 func largestFloat(d lang.DType, list []interval) interval {
-	r := point(math.Inf(-1)).round(d)
-	for _, x := range list {
-		r = maximum(r, x)
-	}
-	return r
+	return bestFloat(d, -infinity, maximum, list)
 }
 
 func smallestFloat(d lang.DType, list []interval) interval {
-	r := point(infinity).round(d)
-	for _, x := range list {
-		r = minimum(r, x)
+	return bestFloat(d, infinity, minimum, list)
+}
+
+// bestFloat is the best of a list; of none, an infinity as far as d has it.
+func bestFloat(d lang.DType, none float64, better func(a, b interval) interval, list []interval) interval {
+	if len(list) == 0 {
+		return point(none).round(d)
+	}
+	r := list[0]
+	for _, x := range list[1:] {
+		r = better(r, x)
 	}
 	return r
 }

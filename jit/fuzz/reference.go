@@ -332,10 +332,15 @@ func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
 		if n == 0 || sum.mass == nil {
 			continue
 		}
+		r.mass, r.terms, r.joins = make([]float64, len(r.f)), n+args[c].terms+1, sum.joins
 		i := 0
 		walk(r.sizes, [][]int{args[c].steps(r.axes), sum.steps(r.axes)}, func(at []int) {
 			x := args[c].f[at[0]]
 			mass := x.most() + sum.mass[at[1]]
+			if args[c].mass != nil {
+				mass = max(mass, args[c].mass[at[0]]+sum.mass[at[1]])
+			}
+			r.mass[i] = mass
 			switch {
 			case x.exact() && x.lo == 0:
 			case math.IsInf(x.most(), 0):
@@ -528,17 +533,24 @@ func (m *machine) contract(op *ir.Op) *tile {
 	}
 	d, acc, i := a.dtype, r.dtype, 0
 	r.terms, r.joins = float64(k), true
+	if len(args) == 3 {
+		r.terms += args[2].terms + 1
+	}
 	af, bf := m.multiplied(op, a), m.multiplied(op, b)
 	var fs []interval
 	walk(r.sizes, outer, func(base []int) {
 		if r.f != nil {
 			fs = fs[:0]
+			before := 0.0
 			if len(args) == 3 {
 				fs = append(fs, args[2].f[base[2]])
+				if args[2].mass != nil { // a sum itself: what it adds up counts, not what is left of it
+					before = max(0, args[2].mass[base[2]]-args[2].f[base[2]].most())
+				}
 			}
 			walk(over, inner, func(at []int) { fs = append(fs, af[base[0]+at[0]].mul(bf[base[1]+at[1]])) })
 			r.f[i] = m.arith.contraction(d, op.Precision, fs)
-			r.mass = append(r.mass, massOf(fs))
+			r.mass = append(r.mass, massOf(fs)+before)
 		} else {
 			sum := whole{0, true}
 			if len(args) == 3 {
