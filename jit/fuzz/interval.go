@@ -281,7 +281,8 @@ func (a interval) div(b interval) interval {
 		if b.exact() && (a.exact() && a.lo == 0) {
 			return notANum
 		}
-		if !a.has(0) && a.nan == never && b.nan == never {
+		infinite := math.IsInf(a.most(), 0) && math.IsInf(b.most(), 0)
+		if !a.has(0) && !infinite && a.nan == never && b.nan == never {
 			return interval{-infinity, infinity, never} // the sign of the zero is not followed
 		}
 		return unknown

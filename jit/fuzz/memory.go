@@ -49,11 +49,10 @@ func (a *array) settle() {
 			a.f[i] = unknown
 			continue
 		}
-		if n == 1 {
-			a.f[i] = a.f[i].round(a.dtype)
-		} else {
-			a.f[i] = a.f[i].grow(e)
+		if a.dtype == lang.F32 {
+			e += float64(n+1) * 0x1p-126 // GPUs' atomics on f32 take subnormal numbers for 0
 		}
+		a.f[i] = a.f[i].grow(e + rounding(a.dtype)*a.f[i].most())
 	}
 }
 
