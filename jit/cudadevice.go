@@ -22,6 +22,9 @@ type GPU struct {
 	ctx    *cuda.Context
 	stream *cuda.Stream
 	target plan.Target
+	// arch is the device's own architecture, for which machine code is made; the
+	// PTX may be for an older target.
+	arch string
 	// compiler makes machine code that can be kept: the driver's own, or ptxas. Where there is neither, the driver compiles PTX as it loads it.
 	compiler cuda.PTXCompiler
 }
@@ -51,7 +54,10 @@ func OpenGPU(ordinal int) (*GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &GPU{ctx: ctx, stream: stream, target: target}
+	g := &GPU{ctx: ctx, stream: stream, target: target, arch: target.Name}
+	if target.Arch != d.Capability() {
+		g.arch = fmt.Sprintf("sm_%d", d.Capability())
+	}
 	if c, err := driver.FindDriverCompiler(); err == nil {
 		g.compiler = c
 	} else if a, err := cuda.FindAssembler(); err == nil {
@@ -212,11 +218,11 @@ func (d *GPU) image(m *ptx.Module, store *cache.Cache) ([]byte, error) {
 	if d.compiler == nil {
 		return []byte(m.Text), nil
 	}
-	key := cache.NewKey("cubin").Add("compiler", d.compiler.Version()).Add("target", d.target.Name).Add("ptx", m.Text).Sum()
+	key := cache.NewKey("cubin").Add("compiler", d.compiler.Version()).Add("target", d.arch).Add("ptx", m.Text).Sum()
 	if data, ok := store.Get(key); ok {
 		return data, nil
 	}
-	cubin, _, err := d.compiler.Compile(context.Background(), []byte(m.Text), d.target.Name, cuda.CompileOptions{LineInfo: true})
+	cubin, _, err := d.compiler.Compile(context.Background(), []byte(m.Text), d.arch, cuda.CompileOptions{LineInfo: true})
 	if err != nil {
 		return []byte(m.Text), nil // older than the PTX, perhaps: the driver has the last word
 	}
