@@ -104,3 +104,29 @@ body:
 }
 `, nil, Options{})
 }
+
+// a - b is not b - a.
+func TestOperandsKeepTheirOrder(t *testing.T) {
+	for _, op := range []string{"sub", "div", "pow"} {
+		computesTheSame(t, `kernel @k {
+  dim N = 8
+  tensor %x : in f32[N]
+  tensor %z : in f32[N]
+  tensor %y : out f32[N]
+  axis i : grid N by 8
+body:
+  %0 = index i : i32{i}
+  %1 = load %x[%0] : f32{i}
+  %2 = load %z[%0] : f32{i}
+  %3 = exp %1 : f32{i}
+  %4 = exp %2 : f32{i}
+  %5 = `+op+` %3, %4 : f32{i}
+  %6 = `+op+` %4, %3 : f32{i}
+  %7 = const 3 : f32
+  %8 = mul %5, %7 : f32{i}
+  %9 = add %8, %6 : f32{i}
+  store %y[%0] = %9
+}
+`, nil, Options{})
+	}
+}
