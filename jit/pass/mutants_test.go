@@ -130,3 +130,66 @@ body:
 `, nil, Options{})
 	}
 }
+
+// Each chunk of a contraction is computed in the precision of the whole.
+func TestChunksKeepThePrecision(t *testing.T) {
+	f := parse(t, `kernel @k {
+  dim N = 64
+  tensor %x : in f32[N, N]
+  tensor %z : in f32[N, N]
+  tensor %y : out f32[N, N]
+  axis i : grid N by 8
+  axis j : grid N by 8
+  axis k : whole N[0 .. 64]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = index k : i32{k}
+  %3 = load %x[%0, %2] : f32{i, k}
+  %4 = load %z[%2, %1] : f32{k, j}
+  %5 = dot %3, %4 over k precision ieee : f32{i, j}
+  store %y[%0, %1] = %5
+}
+`)
+	require.NoError(t, Run(f, Options{Verify: true, Chunks: map[string]int64{"k": 16}}))
+	n := 0
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code.String() == "mma" {
+			assert.Equal(t, "ieee", op.Precision)
+			n++
+		}
+		return true
+	})
+	assert.Equal(t, 1, n, f.String())
+}
+
+// A loop that also reduces each chunk is more than a contraction.
+func TestLoopThatReducesItsChunksStays(t *testing.T) {
+	computesTheSame(t, `kernel @k {
+  dim N = 16
+  tensor %x : in f32[N, N]
+  tensor %z : in f32[N, N]
+  tensor %y : out f32[N, N]
+  axis i : grid N by 8
+  axis j : grid N by 8
+  axis k : loop N by 8
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = const 0 : i32
+  %3 = const 16 : i32
+  %4 = const 0 : f32
+  %5 = full %4 : f32{i, j}
+  %6 = for k from %2 to %3 with (%7 = %5) pos %8 : (f32{i, j}) {
+    %9 = index k : i32{k}
+    %10 = load %x[%0, %9] : f32{i, k}
+    %11 = load %z[%9, %1] : f32{k, j}
+    %12 = reduce_max %10 over k : f32{i}
+    %13 = sub %10, %12 : f32{i, k}
+    %14 = mma %13, %11, %7 over k : f32{i, j}
+    yield %14
+  }
+  store %y[%0, %1] = %6
+}
+`, nil, Options{})
+}
