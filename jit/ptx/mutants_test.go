@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"strings"
 	"testing"
 
 	"tilec/jit/plan"
@@ -174,4 +175,38 @@ func TestCorners(t *testing.T) {
 	for _, c := range corners {
 		t.Run(c.name, func(t *testing.T) { differ(t, parse(t, c.text), c.plan, c.sizes, 0, 10) })
 	}
+}
+
+// An accumulator narrower than what the products are summed in rounds at every step.
+func TestNarrowAccumulatorRoundsEachStep(t *testing.T) {
+	text := `kernel @k {
+  dim M = 16
+  dim N = 16
+  dim K = 64
+  tensor %a : in f16[M, K] align 16
+  tensor %y : out f16[M, N] align 16
+  axis i : grid M by 16
+  axis j : grid N by 16
+  axis k : loop K by 16
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = const 0 : i32
+  %3 = const 64 : i32
+  %4 = const 2048 : f16
+  %5 = full %4 : f16{i, j}
+  %6 = const 0.0625 : f16
+  %7 = for k from %2 to %3 with (%8 = %5) pos %9 : (f16{i, j}) {
+    %10 = index k : i32{k}
+    %11 = load %a[%0, %10] : f16{i, k}
+    %12 = mul %11, %2c : f16{i, k}
+    %13 = add %12, %6 : f16{i, k}
+    %14 = full %4c : f16{k, j}
+    %15 = mma %13, %14, %8 over k : f16{i, j}
+    yield %15
+  }
+  store %y[%0, %1] = %7
+}`
+	text = strings.NewReplacer("%2c", "%20", "%4c", "%21", "  %7 = for", "  %20 = const 0 : f16\n  %21 = const 1 : f16\n  %7 = for").Replace(text)
+	differ(t, parse(t, text), plan.Plan{Extents: map[string]int64{"i": 16, "j": 16, "k": 16}, Warps: 1}, nil, 0, 10)
 }
