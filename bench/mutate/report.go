@@ -11,6 +11,7 @@ var added = map[string]string{
 	"bounds-product":      "typecheck TestFactsAreMultipliedByWhatIsNotNegative",
 	"bounds-where":        "typecheck TestErrors/bounds_loop_end.tile",
 	"combine-precision":   "jit/pass TestChunksKeepThePrecision",
+	"contract-mma-cast":   "jit/ptx TestNarrowAccumulatorRoundsEachStep",
 	"contract-mixes":      "jit/pass TestLoopThatReducesItsChunksStays",
 	"contract-narrow":     "jit/pass TestWrappingProductsAreNoContraction",
 	"cse-over":            "jit/pass TestReductionsOverDifferentAxesAreNotEqual",
@@ -102,6 +103,9 @@ func markdown(all []Fault, kept map[string]Result) string {
 		if test := added[f.ID]; test != "" {
 			later = append(later, fmt.Sprintf("| `%s` | %s | %s |", f.ID, f.Note, test))
 		}
+	}
+	if len(later) > 0 {
+		line("\n%d of those noticed were not when they were first tried; a test was written for each, listed below.", len(later))
 	}
 	table("Unnoticed at first", "| fault | what goes wrong | test that was written for it |", later)
 	table("Missed", "| fault | where | what goes wrong | why it is missed |", missing)
