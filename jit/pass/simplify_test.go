@@ -114,6 +114,11 @@ func TestSimplificationsHoldForEveryValue(t *testing.T) {
 				}
 			}
 		}
+		for _, cond := range []int64{0, 1} {
+			holds(d, func(b *ir.Builder, x *ir.Value) *ir.Value {
+				return b.Op(lang.OpWhere, b.Const(lang.Bool, ir.Const{Int: cond}), x, b.Const(d, ir.Const{Int: 1, Float: 1}))
+			})
+		}
 		for _, via := range lang.DTypes() {
 			for _, to := range lang.DTypes() {
 				holds(d, func(b *ir.Builder, x *ir.Value) *ir.Value { return b.Cast(b.Cast(x, via), to) })
