@@ -1,12 +1,15 @@
 package emu
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,9 +56,12 @@ type run struct {
 	in                       []byte
 	outSize                  int
 	options                  Options
+	unpredictable            bool    // the results differ from run to run or by device, or tell nothing
+	compare                  Compare // with a device's results; nil for Same
 
-	out    []byte
-	report *Report
+	out     []byte
+	inAfter []byte // what in holds afterwards
+	report  *Report
 }
 
 // do parses and launches a module.
@@ -75,6 +81,8 @@ func (r *run) do(t testing.TB, text string) *run {
 	require.NoError(t, err)
 	r.out = make([]byte, r.outSize)
 	require.NoError(t, memory.Read(r.out, out))
+	r.inAfter = make([]byte, len(r.in))
+	require.NoError(t, memory.Read(r.inAfter, in))
 	return r
 }
 
@@ -84,7 +92,41 @@ func (r *run) clean(t testing.TB, text string) *run {
 	assemble(t, text)
 	r.do(t, text)
 	require.Empty(t, r.report.Findings, text)
+	r.replay(t, text)
 	return r
+}
+
+// cleanCounts are how many programs each test has run, by its name: a test's
+// recording has a line for every array of every program, in order.
+var cleanCounts sync.Map
+
+// replay compares the results with a GPU's.
+func (r *run) replay(t testing.TB, text string) {
+	t.Helper()
+	if r.unpredictable {
+		return
+	}
+	count, more := cleanCounts.LoadOrStore(t.Name(), new(atomic.Int64))
+	if !more {
+		t.Cleanup(func() { cleanCounts.Delete(t.Name()) })
+	}
+	n := count.(*atomic.Int64).Add(1)
+	job := &DeviceJob{
+		Text: text, Grid: [3]int{max(r.blocks, 1), 1, 1}, Block: [3]int{max(r.threads, 1), 1, 1}, Cluster: r.options.Cluster, Shared: r.dynamic,
+		Args: []DeviceArg{{Array: r.in}, {Array: make([]byte, r.outSize)}},
+	}
+	keys := make([]string, 2)
+	if len(r.in) > 0 && !bytes.Equal(r.in, r.inAfter) {
+		keys[0] = fmt.Sprintf("%d.in", n)
+	}
+	if r.outSize > 0 {
+		keys[1] = fmt.Sprintf("%d.out", n)
+	}
+	compare := r.compare
+	if compare == nil {
+		compare = Same
+	}
+	Replay(t, t.Name(), job, keys, [][]byte{r.inAfter, r.out}, compare)
 }
 
 func (r *run) words() []uint32 {

@@ -3,11 +3,9 @@ package emu_test
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -15,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
@@ -27,11 +24,7 @@ import (
 )
 
 // A program is a small PTX kernel k with its inputs and what must come out. It is
-// assembled by ptxas where there is one, run on the emulator, and, with
-// TILEC_TEST_DEVICE=cuda, on a GPU; with -record the GPU's results are kept (in
-// $OUT/h200 where OUT is set, else in testdata/h200), and replayed without one:
-//
-//	TILEC_TEST_DEVICE=cuda go test ./jit/emu -run 'Programs|Wgmma|Tensor|Gemm' -record
+// assembled by ptxas where there is one, run on the emulator, and compared with a GPU.
 type program struct {
 	name          string
 	text          string
@@ -60,8 +53,6 @@ type argument struct {
 	of    string // of map: the parameter with the tensor
 	shape emu.TensorMap
 }
-
-var record = flag.Bool("record", false, "keep what the device gives for each program")
 
 const header = ".version 8.4\n.target sm_90a\n.address_size 64\n"
 
@@ -135,9 +126,7 @@ var seeds = []int64{0, 1, 2, 3}
 
 // check runs a program and its broken variants.
 func (p *program) check(t *testing.T) {
-	if os.Getenv("TILEC_TEST_DEVICE") == "" {
-		t.Parallel()
-	}
+	t.Parallel()
 	text := p.variant("")
 	assemble(t, text)
 	for _, seed := range seeds {
@@ -197,119 +186,33 @@ func assemble(t *testing.T, text string) {
 	require.NoError(t, err)
 }
 
-// mostHex is how many bytes of a result are kept as they are; of more, the hash is.
-const mostHex = 512
-
-func digest(b []byte) string {
-	if len(b) <= mostHex {
-		return hex.EncodeToString(b)
-	}
-	sum := sha256.Sum256(b)
-	return "sha256 " + hex.EncodeToString(sum[:])
-}
-
-// replay compares the emulator's results with those of a GPU: with the device's, when there is one, or with what it gave once.
+// replay compares the emulator's results with those of a GPU.
 func (p *program) replay(t *testing.T, out map[string][]byte) {
 	if p.unpredictable {
 		return
 	}
-	path := filepath.Join(testdata(), "h200", p.name+".txt")
-	if os.Getenv("TILEC_TEST_DEVICE") == "cuda" {
-		device := p.runDevice(t)
-		for name, want := range device {
-			p.compare(t, name+" against the device", name, want, out[name])
-		}
-		if *record {
-			if dir := os.Getenv("OUT"); dir != "" {
-				path = filepath.Join(dir, "h200", p.name+".txt")
-			}
-			var b strings.Builder
-			for _, a := range p.args {
-				if data, ok := device[a.name]; ok {
-					fmt.Fprintf(&b, "%s %s\n", a.name, digest(data))
-				}
-			}
-			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-			require.NoError(t, os.WriteFile(path, []byte(b.String()), 0o644))
-		}
-		return
-	}
-	kept, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return // not recorded yet
-	}
-	require.NoError(t, err)
-	for line := range strings.Lines(string(kept)) {
-		name, want, _ := strings.Cut(strings.TrimSpace(line), " ")
-		assert.Equal(t, want, digest(out[name]), "%s differs from what the H200 gave", name)
-	}
-}
-
-// testdata is where the programs are, whether the test runs in its package's
-// folder or in the root, as a test binary that was carried to another machine does.
-func testdata() string {
-	if _, err := os.Stat("testdata"); err != nil {
-		return filepath.Join("jit", "emu", "testdata")
-	}
-	return "testdata"
-}
-
-// gpu opens the device once for all programs.
-var gpu = sync.OnceValues(func() (*cuda.Context, error) {
-	driver, err := cuda.Open()
-	if err != nil {
-		return nil, err
-	}
-	return driver.Context(0)
-})
-
-// runDevice executes the program on a GPU.
-func (p *program) runDevice(t *testing.T) map[string][]byte {
-	t.Helper()
-	ctx, err := gpu()
-	require.NoError(t, err)
-	module, err := ctx.Load([]byte(p.variant("")), cuda.CompileOptions{})
-	require.NoError(t, err)
-	defer module.Close()
-	f, err := module.Function("k")
-	require.NoError(t, err)
-	address := map[string]cuda.Ptr{}
-	params := new(cuda.Params)
-	for _, a := range p.args {
+	job := &emu.DeviceJob{Text: p.variant(""), Grid: p.grid, Block: p.block, Cluster: p.cluster, Shared: p.shared}
+	index := map[string]int{}
+	keys, results := make([]string, len(p.args)), make([][]byte, len(p.args))
+	for i, a := range p.args {
+		index[a.name] = i
 		switch a.kind {
 		case "scalar":
-			params.Bytes(a.data, len(a.data))
-			continue
+			job.Args = append(job.Args, emu.DeviceArg{Scalar: a.data})
 		case "map":
 			m := a.shape
-			desc := cuda.TensorMapDesc{
-				Type: cuda.TensorType(m.Type), Address: address[a.of], Dims: m.Dims, Strides: m.Strides, Box: m.Box,
+			job.Args = append(job.Args, emu.DeviceArg{Of: index[a.of], Map: &cuda.TensorMapDesc{
+				Type: cuda.TensorType(m.Type), Dims: m.Dims, Strides: m.Strides, Box: m.Box,
 				Steps: m.Steps, Swizzle: cuda.Swizzle(m.Swizzle), NaNFill: m.NaNFill,
-			}
-			encoded, err := ctx.TensorMap(desc)
-			require.NoError(t, err)
-			params.TensorMap(&encoded)
-			continue
+			}})
+		default:
+			job.Args = append(job.Args, emu.DeviceArg{Array: a.data})
 		}
-		at, err := ctx.Alloc(len(a.data))
-		require.NoError(t, err)
-		defer ctx.Free(at)
-		address[a.name] = at
-		require.NoError(t, ctx.CopyToDevice(at, a.data))
-		params.Ptr(at)
-	}
-	dim := func(d [3]int) cuda.Dim3 { return cuda.Dim3{X: uint32(d[0]), Y: uint32(d[1]), Z: uint32(d[2])} }
-	stream := ctx.DefaultStream()
-	require.NoError(t, stream.Launch(f, cuda.LaunchConfig{Grid: dim(p.grid), Block: dim(p.block), Shared: p.shared, Cluster: dim(p.cluster)}, params))
-	require.NoError(t, ctx.Synchronize())
-	out := map[string][]byte{}
-	for _, a := range p.args {
 		if a.kind == "out" || a.kind == "inout" {
-			out[a.name] = make([]byte, len(a.data))
-			require.NoError(t, ctx.CopyToHost(out[a.name], address[a.name]))
+			keys[i], results[i] = a.name, out[a.name]
 		}
 	}
-	return out
+	emu.Replay(t, p.name, job, keys, results, emu.Same)
 }
 
 var elemSizes = map[string]int{
@@ -501,7 +404,7 @@ func readProgram(t *testing.T, path string) *program {
 
 // Bulk copies count in the figures of cost: in one program 2 copies come and 1 goes, boxes by their rows.
 func TestBulkTraffic(t *testing.T) {
-	p := readProgram(t, filepath.Join(testdata(), "hints.txtar"))
+	p := readProgram(t, filepath.Join(emu.Testdata(), "hints.txtar"))
 	p.profile = true
 	report, _ := p.run(t, p.variant(""), 0)
 	assert.EqualValues(t, 256, report.GlobalRead)
@@ -516,7 +419,7 @@ func TestBulkTraffic(t *testing.T) {
 }
 
 func TestPrograms(t *testing.T) {
-	paths, err := filepath.Glob(filepath.Join(testdata(), "*.txtar"))
+	paths, err := filepath.Glob(filepath.Join(emu.Testdata(), "*.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
