@@ -226,6 +226,9 @@ func encode(elem string, v float64) []byte {
 	case "f16":
 		binary.LittleEndian.PutUint16(b[:], halfBits(v))
 	case "bf16":
+		if v != v {
+			return []byte{0xff, 0x7f}
+		}
 		binary.LittleEndian.PutUint16(b[:], uint16(math.Float32bits(float32(v))>>16))
 	case "f32":
 		if v != v { // the NaN of every NVIDIA operation
@@ -233,6 +236,9 @@ func encode(elem string, v float64) []byte {
 		}
 		binary.LittleEndian.PutUint32(b[:], math.Float32bits(float32(v)))
 	case "f64":
+		if v != v {
+			v = math.Float64frombits(0x7ff8 << 48)
+		}
 		binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
 	default:
 		binary.LittleEndian.PutUint64(b[:], uint64(int64(v)))
