@@ -195,7 +195,15 @@ func (c boxCase) boxBytes() int {
 	return n
 }
 
-// tensor is a tensor whose elements count up, from 1.
+// count is the element i of the tensor: numbers that its type has room for.
+func (c boxCase) count(i int) int {
+	if c.elem == "bf16" {
+		return i%100 + 1
+	}
+	return i%1000 + 1
+}
+
+// tensor is a tensor whose elements count up.
 func (c boxCase) tensor() []byte {
 	size := elemSizes[c.elem]
 	n := int(c.dims[0]) * size
@@ -204,7 +212,7 @@ func (c boxCase) tensor() []byte {
 	}
 	b := make([]byte, (n+15)/16*16)
 	for i := 0; i < n; i += size {
-		copy(b[i:], encode(c.elem, float64(i/size%1000+1)))
+		copy(b[i:], encode(c.elem, float64(c.count(i/size))))
 	}
 	return b
 }
@@ -341,7 +349,7 @@ func TestTensorStores(t *testing.T) {
 				v := n*7%23 + 2
 				copy(y[shared:], encode(c.elem, float64(v)))
 				if global >= 0 {
-					copy(want[global:global+size], encode(c.elem, float64(combined(c.reduce, global/size%1000+1, v))))
+					copy(want[global:global+size], encode(c.elem, float64(combined(c.reduce, c.count(global/size), v))))
 				}
 			})
 			copyText := fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(c.dims))
