@@ -9,79 +9,6 @@ import (
 	"tilec/lang"
 )
 
-// Arithmetic is how a device computes contractions. Other sums are of the
-// language: rounded to nearest, in any order.
-type Arithmetic struct {
-	// operands says, for each precision of f32, how operands are rounded; without a row they are not.
-	operands map[string]operandRounding
-	// unit is the relative error of one addition, additions through how many a product may go for each product of the sum.
-	unit, additions float64
-}
-
-// operandRounding is how the operands of a contraction of f32 become tf32.
-type operandRounding struct {
-	// relative is the error of an operand that tf32 cannot hold, relative to it; dropped that of a product that is left out.
-	relative, dropped float64
-	// steps is how many products stand for one.
-	steps float64
-}
-
-// ArithmeticOf is the arithmetic of the CPU, or of a GPU with tensor cores.
-//
-// A tensor core adds a few products and the accumulator at once, each cut off
-// below the 24th bit of the largest, so that an addition is off by at most
-// 2^-23 of the sum of magnitudes (Fasi, Higham, Mikaitis and Pranesh 2021). A
-// step of k products has k+1 such cuts, so there are at most two for a product.
-// tf32 has 11 bits: rounding puts an operand off by 2^-11. tf32x3 splits each
-// operand in two and adds three products; what the second part leaves is 2^-22
-// of the operand, and the product of the second parts, left out, 2^-22 of the
-// product.
-func ArithmeticOf(gpu bool) Arithmetic {
-	if !gpu {
-		return Arithmetic{unit: 0x1p-24, additions: 1}
-	}
-	return Arithmetic{unit: 0x1p-23, additions: 2, operands: map[string]operandRounding{
-		"":       {relative: 0x1p-11, steps: 1},
-		"tf32x3": {relative: 0x1p-22, dropped: 0x1p-22, steps: 3},
-	}}
-}
-
-// operand is what an operand of a contraction of d may be when it is multiplied.
-func (a Arithmetic) operand(d lang.DType, precision string, x interval) interval {
-	o, ok := a.operands[precision]
-	switch {
-	case d != lang.F32 || !ok || x.nan == always || isTF32(x.lo) && isTF32(x.hi):
-		return x
-	case x.most() >= 0x1.ffep127:
-		return unknown // rounding to nearest may make it infinite
-	}
-	// Below the normal numbers the error is absolute.
-	return x.grow(max(o.relative*x.most(), 0x1p-126))
-}
-
-// isTF32 reports a number that tf32 holds, and normal.
-func isTF32(v float64) bool {
-	b := math.Float32bits(float32(v))
-	return b&(1<<13-1) == 0 && (v == 0 || math.Abs(v) >= 0x1p-126)
-}
-
-// contraction sums products of elements of type d at a precision.
-func (a Arithmetic) contraction(d lang.DType, precision string, products []interval) interval {
-	acc, n := accumulator(d), float64(len(products))
-	if acc == lang.F64 || d == lang.F32 && precision == "ieee" {
-		return total(acc, products, rounding(acc), n+1)
-	}
-	o := operandRounding{steps: 1}
-	if d == lang.F32 && a.operands != nil {
-		o = a.operands[precision]
-	}
-	r := total(acc, products, a.unit, a.additions*o.steps*n+1)
-	if o.dropped == 0 || r.nan == always || r.exact() {
-		return r
-	}
-	return r.grow(o.dropped * massOf(products))
-}
-
 // rounding is the unit roundoff of a type.
 func rounding(d lang.DType) float64 { return spacing(d, 1) / 2 }
 
@@ -94,8 +21,9 @@ func growth(n, unit float64) float64 {
 }
 
 // total is the sum of a list, in any order, as arithmetic on d gives it. Each
-// number goes through at most `additions` roundings of relative size unit.
-func total(d lang.DType, list []interval, unit, additions float64) interval {
+// number goes through at most `additions` additions. Numbers are cut off as if
+// one were as large as top.
+func total(d lang.DType, list []interval, how summing, additions, top float64) interval {
 	r := interval{}
 	mass, grain, points := 0.0, infinity, true
 	var up, down, surelyUp, surelyDown bool
@@ -115,11 +43,12 @@ func total(d lang.DType, list []interval, unit, additions float64) interval {
 			grain = min(grain, lastBit(x.lo))
 		}
 	}
-	if points && mass <= grain/rounding(d) && mass <= largest(d) && grain >= spacing(d, 0) && !up && !down {
+	size := max(mass, top)
+	if points && size <= grain/max(rounding(d), how.unit/2) && mass <= largest(d) && grain >= spacing(d, 0) && !up && !down {
 		return r // every partial sum is a multiple of grain that d holds
 	}
 	n := float64(len(list))
-	e := growth(additions, unit)*mass + growth(n+1, 0x1p-52)*mass + n*spacing(d, 0)
+	e := growth(additions, how.unit)*size + growth(n+1, 0x1p-52)*mass + n*spacing(d, 0)
 	if !(mass+e <= largest(d)) {
 		return unknown // whether it overflows depends on the order
 	}
@@ -146,7 +75,7 @@ func lastBit(v float64) float64 {
 
 func sumFloats(d lang.DType, list []interval) interval {
 	acc := accumulator(d)
-	return total(acc, list, rounding(acc), float64(len(list)))
+	return total(acc, list, summing{unit: rounding(acc)}, float64(len(list)), 0)
 }
 
 // product is the product of a list, in any order.

@@ -27,6 +27,8 @@ type tile struct {
 	terms float64
 	// joins: it is a contraction, which may begin with what is added to it.
 	joins bool
+	// product is what it is the product of, if it is one.
+	product *origin
 }
 
 // span is the positions of an axis at the moment: from lo to before hi.
@@ -297,14 +299,13 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 			}
 			i++
 		})
-		if op.Code == lang.OpAdd {
+		switch op.Code {
+		case lang.OpAdd:
 			m.regroup(op, args, r)
+		case lang.OpMul:
+			r.product = &origin{op, args[0], args[1]}
 		}
-		for _, a := range args { // an operation that changes nothing may be dropped
-			if a.mass != nil && slices.Equal(a.axes, r.axes) && slices.Equal(a.f, r.f) {
-				r.mass, r.terms, r.joins = a.mass, a.terms, a.joins
-			}
-		}
+		r.takeAfter(args)
 	default:
 		f := tests[op.Code]
 		var x [3]interval
@@ -317,6 +318,15 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 		})
 	}
 	return r
+}
+
+// takeAfter: an operation that changes nothing may be dropped.
+func (t *tile) takeAfter(args []*tile) {
+	for _, a := range args {
+		if (a.mass != nil || a.product != nil) && slices.Equal(a.axes, t.axes) && slices.Equal(a.f, t.f) {
+			t.mass, t.terms, t.joins, t.product = a.mass, a.terms, a.joins, a.product
+		}
+	}
 }
 
 // regroup lets a sum be added up in other steps than the reference's: one that
@@ -347,18 +357,11 @@ func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
 			case !(mass <= largest(r.dtype)): // a part may overflow, and meet an infinity
 				r.f[i] = unknown
 			default:
-				r.f[i] = r.f[i].grow(growth(m.arith.additions*n+2, max(m.arith.unit, rounding(r.dtype))) * mass)
+				r.f[i] = r.f[i].grow(growth(m.arith.sums.additions*n+2, max(m.arith.sums.unit, rounding(r.dtype))) * mass)
 			}
 			i++
 		})
 	}
-}
-
-func isContraction(op *ir.Op) bool {
-	if op.Code.Row().Group == lang.GroupContract {
-		return true
-	}
-	return op.Code == lang.OpSum && op.Args[0].Def != nil && op.Args[0].Def.Code == lang.OpMul
 }
 
 // massOf is the sum of the finite magnitudes of a list.
@@ -412,6 +415,9 @@ func (m *machine) where(op *ir.Op) *tile {
 		}
 		i++
 	})
+	if r.f != nil {
+		r.takeAfter(args[1:])
+	}
 	return r
 }
 
@@ -435,14 +441,18 @@ func (t *tile) blur(i int, x *tile, j int) {
 }
 
 func (m *machine) reduce(op *ir.Op) *tile {
-	x := m.summed(op)
+	x := m.value(op.Args[0])
+	var p *summands
+	if op.Code == lang.OpSum {
+		p = m.summands(x)
+	}
 	r := m.make(op.Result().Type)
 	over := m.sizesOf(op.Over)
 	outer, inner := x.steps(r.axes), x.steps(op.Over)
 	d, i := x.dtype, 0
 	first := map[lang.Op]func(a, b interval) verdict{lang.OpArgMax: greater, lang.OpArgMin: smaller}[op.Code]
 	lo := m.span(op.Over[0]).lo
-	r.joins = isContraction(op)
+	r.joins = x.product != nil
 	r.terms = 1
 	for _, n := range over {
 		r.terms *= float64(n)
@@ -452,11 +462,18 @@ func (m *machine) reduce(op *ir.Op) *tile {
 	var ns []whole
 	walk(r.sizes, [][]int{outer}, func(base []int) {
 		fs, ns = fs[:0], ns[:0]
+		top := 0.0
 		walk(over, [][]int{inner}, func(at []int) {
-			if x.f != nil {
-				fs = append(fs, x.f[base[0]+at[0]])
-			} else {
-				ns = append(ns, x.n[base[0]+at[0]])
+			switch j := base[0] + at[0]; {
+			case p != nil:
+				fs = append(fs, p.f[j])
+				if p.top != nil {
+					top = max(top, p.top[j])
+				}
+			case x.f != nil:
+				fs = append(fs, x.f[j])
+			default:
+				ns = append(ns, x.n[j])
 			}
 		})
 		switch {
@@ -464,6 +481,9 @@ func (m *machine) reduce(op *ir.Op) *tile {
 			r.n[i] = firstOf(fs, first).plus(lo)
 		case first != nil:
 			r.n[i] = firstWhole(op.Code, d, ns).plus(lo)
+		case p != nil:
+			r.f[i] = m.arith.contraction(p.dtype, m.precision, fs, top)
+			r.mass = append(r.mass, max(massOf(fs), top))
 		case x.f != nil:
 			r.f[i] = floatReductions[op.Code](d, fs)
 			if op.Code == lang.OpSum {
@@ -490,30 +510,6 @@ func sumWidened(op lang.Op, d, acc lang.DType, list []whole) whole {
 	return foldWholes(op, acc, wide)
 }
 
-// summed is what a reduction reduces: of a sum of products, which is a
-// contraction, the products as contractions may make them, too.
-func (m *machine) summed(op *ir.Op) *tile {
-	x := m.value(op.Args[0])
-	p := op.Args[0].Def
-	_, rounds := m.arith.operands[m.precision]
-	if op.Code != lang.OpSum || p == nil || p.Code != lang.OpMul || x.dtype != lang.F32 || !rounds {
-		return x
-	}
-	a, b := m.value(p.Args[0]), m.value(p.Args[1])
-	r := m.make(op.Args[0].Type)
-	i := 0
-	walk(r.sizes, [][]int{a.steps(r.axes), b.steps(r.axes), x.steps(r.axes)}, func(at []int) {
-		y, z := m.arith.operand(lang.F32, m.precision, a.f[at[0]]), m.arith.operand(lang.F32, m.precision, b.f[at[1]])
-		product := y.mul(z)
-		if !product.exact() {
-			product = product.grow(m.arith.operands[m.precision].dropped * product.most())
-		}
-		r.f[i] = product.union(x.f[at[2]])
-		i++
-	})
-	return r
-}
-
 func (m *machine) contract(op *ir.Op) *tile {
 	args := m.args(op)
 	a, b := args[0], args[1]
@@ -536,21 +532,28 @@ func (m *machine) contract(op *ir.Op) *tile {
 	if len(args) == 3 {
 		r.terms += args[2].terms + 1
 	}
-	af, bf := m.multiplied(op, a), m.multiplied(op, b)
+	var f factors
+	if r.f != nil {
+		f = m.factors(op.Precision, op, a, b)
+	}
 	var fs []interval
 	walk(r.sizes, outer, func(base []int) {
 		if r.f != nil {
 			fs = fs[:0]
-			before := 0.0
+			before, top := 0.0, 0.0
 			if len(args) == 3 {
 				fs = append(fs, args[2].f[base[2]])
 				if args[2].mass != nil { // a sum itself: what it adds up counts, not what is left of it
 					before = max(0, args[2].mass[base[2]]-args[2].f[base[2]].most())
 				}
 			}
-			walk(over, inner, func(at []int) { fs = append(fs, af[base[0]+at[0]].mul(bf[base[1]+at[1]])) })
-			r.f[i] = m.arith.contraction(d, op.Precision, fs)
-			r.mass = append(r.mass, massOf(fs)+before)
+			walk(over, inner, func(at []int) {
+				x, y := base[0]+at[0], base[1]+at[1]
+				fs = append(fs, f.a[x].mul(f.b[y]))
+				top = max(top, f.top(x, y))
+			})
+			r.f[i] = m.arith.contraction(d, op.Precision, fs, top)
+			r.mass = append(r.mass, max(massOf(fs), top)+before)
 		} else {
 			sum := whole{0, true}
 			if len(args) == 3 {
@@ -565,18 +568,6 @@ func (m *machine) contract(op *ir.Op) *tile {
 		i++
 	})
 	return r
-}
-
-// multiplied is the elements of an operand as a contraction multiplies them.
-func (m *machine) multiplied(op *ir.Op, x *tile) []interval {
-	if _, rounds := m.arith.operands[op.Precision]; x.dtype != lang.F32 || !rounds {
-		return x.f
-	}
-	out := make([]interval, len(x.f))
-	for i, v := range x.f {
-		out[i] = m.arith.operand(x.dtype, op.Precision, v)
-	}
-	return out
 }
 
 func (m *machine) loop(op *ir.Op) *tile {

@@ -28,8 +28,9 @@ type Contraction struct {
 // off below the 24th bit of the largest, so that an addition is off by at most
 // 2^-23 of the sum of magnitudes (Fasi, Higham, Mikaitis and Pranesh 2021). A
 // step of k products has k+1 such cuts, so there are at most two for a product
-// (k = 1). Products of f16, bf16 and tf32 numbers are exact. Small contractions
-// that use FMA instead err less.
+// (k = 1). Products of f16, bf16, f8 (as f16) and tf32 numbers are exact. That
+// holds for normal factors (docs/language.md, Numbers), which tests have. Small
+// contractions that use FMA instead err less.
 //
 // tf32 has 11 bits: rounding both operands puts a product off by 2^-11 twice,
 // and the square of that. tf32x3 splits each operand in two tf32 numbers and
