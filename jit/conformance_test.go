@@ -173,8 +173,10 @@ func put(to []byte, d lang.DType, text string) error {
 		bits = uint64(lang.F16Bits(float32(l.Float)))
 	case d == lang.BF16:
 		bits = uint64(lang.BF16Bits(float32(l.Float)))
-	case d.IsFloat():
-		return fmt.Errorf("no literals of %s", d)
+	case d == lang.F8E4M3:
+		bits = uint64(lang.F8E4M3Bits(float32(l.Float)))
+	case d == lang.F8E5M2:
+		bits = uint64(lang.F8E5M2Bits(float32(l.Float)))
 	default:
 		bits = uint64(l.Int)
 	}

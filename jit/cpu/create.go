@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"tilec/jit/ir"
+	"tilec/lang"
 )
 
 // constOp writes a literal; it runs once for each worker.
@@ -19,7 +20,10 @@ func (c *compiler) constOp(op *ir.Op) func(*frame) {
 	case kF32:
 		f := float32(op.Const.Float)
 		if narrowFloat(d) {
-			f = d.Round(roundOdd(op.Const.Float))
+			f = roundOdd(op.Const.Float)
+			if d != lang.F8E5M2 || !math.IsInf(op.Const.Float, 0) { // the identity of a reduction is no result, which would be rounded
+				f = d.Round(f)
+			}
 		}
 		bits = uint64(math.Float32bits(f))
 	case kBool:

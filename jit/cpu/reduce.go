@@ -44,7 +44,9 @@ func (c *compiler) reduce(op *ir.Op) func(*frame) {
 		panic(bug("no reduction " + op.Code.String() + " of " + x.Type.String()))
 	}
 	round := rounder(r.Type.DType)
-	selects := op.Code.Row().Rule == lang.RuleSame // gives an operand, which is not rounded, or of none an infinity, which is
+	if op.Code.Row().Rule == lang.RuleSame && r.Type.DType != lang.F8E4M3 {
+		round = nil // an operand, or the infinity that stands for none, which only f8e4m3 has not
+	}
 	src, dst := c.off(x), c.off(r)
 	ssize, dsize := kindOfDType[x.Type.DType].size(), kindOfDType[r.Type.DType].size()
 	outers, reduceds, inners := c.axisNumbers(outer), c.axisNumbers(reduced), c.axisNumbers(inner)
@@ -61,7 +63,7 @@ func (c *compiler) reduce(op *ir.Op) func(*frame) {
 		for q := range o {
 			f(unsafe.Add(to, q*i*dsize), unsafe.Add(from, q*n*i*ssize), n, i, fr.axes[first].start)
 		}
-		if round != nil && (n == 0 || !selects) {
+		if round != nil {
 			round(slice[float32](fr.at(dst), o*i))
 		}
 	}

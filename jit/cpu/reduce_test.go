@@ -124,7 +124,9 @@ func wantReduce(op lang.Op, d lang.DType, r []num) num {
 			if op == lang.OpReduceMax {
 				sign = -1
 			}
-			if d.IsFloat() {
+			if d == lang.F8E5M2 { // an infinity of no arithmetic, which does not saturate
+				return num{f: math.Inf(sign)}
+			} else if d.IsFloat() {
 				return num{f: formats[d].round(math.Inf(sign))}
 			} else if sign < 0 {
 				return num{i: limitsOf(d).lo}

@@ -120,6 +120,9 @@ func smallestFloat(d lang.DType, list []interval) interval {
 // bestFloat is the best of a list; of none, an infinity as far as d has it.
 func bestFloat(d lang.DType, none float64, better func(a, b interval) interval, list []interval) interval {
 	if len(list) == 0 {
+		if d == lang.F8E5M2 { // an infinity that is no result of arithmetic does not saturate
+			return point(none)
+		}
 		return point(none).round(d)
 	}
 	r := list[0]

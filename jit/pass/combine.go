@@ -40,6 +40,20 @@ func init() {
 	}
 }
 
+// first is the identity of a reduction as a tile. It stands for nothing that was
+// computed, so the infinities of a type that has them are not rounded to its largest number.
+func first(b *ir.Builder, t ir.Type, identity func(lang.DType) ir.Const) *ir.Value {
+	c := identity(t.DType)
+	if t.DType == lang.F8E4M3 || !t.DType.IsFloat() {
+		return constant(b, t, c)
+	}
+	v := b.Const(t.DType, c)
+	if !t.IsScalar() {
+		v = b.Emit(&ir.Op{Code: lang.OpFull, Args: []*ir.Value{v}, Axes: t.Axes})[0]
+	}
+	return v
+}
+
 func lowest(d lang.DType) ir.Const {
 	if d.IsFloat() {
 		return ir.Const{Float: math.Inf(-1)}
@@ -60,8 +74,7 @@ func highest(d lang.DType) ir.Const {
 func reduction(reduce, combine lang.Op, identity func(lang.DType) ir.Const) *combiner {
 	return &combiner{
 		init: func(b *ir.Builder, op *ir.Op, _ int64) []*ir.Value {
-			t := op.Result().Type
-			return []*ir.Value{constant(b, t, identity(t.DType))}
+			return []*ir.Value{first(b, op.Result().Type, identity)}
 		},
 		step: func(b *ir.Builder, op *ir.Op, _ *ir.Axis, carried []*ir.Value) []*ir.Value {
 			part := b.Emit(&ir.Op{Code: reduce, Args: op.Args, Over: op.Over})[0]
@@ -108,7 +121,7 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 			d := op.Args[0].Type.DType
 			return []*ir.Value{
 				constant(b, ir.Type{DType: lang.I32, Axes: axes}, ir.Const{Int: lo}),
-				constant(b, ir.Type{DType: d, Axes: axes}, identity(d)),
+				first(b, ir.Type{DType: d, Axes: axes}, identity),
 			}
 		},
 		step: func(b *ir.Builder, op *ir.Op, k *ir.Axis, carried []*ir.Value) []*ir.Value {
@@ -122,13 +135,13 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 			}
 			index := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: k})[0]
 			candidates := b.Op(lang.OpWhere, holds, index, b.Int(math.MaxInt32))
-			first := b.Emit(&ir.Op{Code: lang.OpReduceMin, Args: []*ir.Value{candidates}, Over: op.Over})[0]
+			least := b.Emit(&ir.Op{Code: lang.OpReduceMin, Args: []*ir.Value{candidates}, Over: op.Over})[0]
 			wins := b.Op(better, m, best)
 			if float {
 				newNaN := b.Op(lang.OpLogicAnd, b.Op(lang.OpIsNaN, m), b.Op(lang.OpLogicNot, b.Op(lang.OpIsNaN, best)))
 				wins = b.Op(lang.OpLogicOr, wins, newNaN)
 			}
-			return []*ir.Value{b.Op(lang.OpWhere, wins, first, at), b.Op(lang.OpWhere, wins, m, best)}
+			return []*ir.Value{b.Op(lang.OpWhere, wins, least, at), b.Op(lang.OpWhere, wins, m, best)}
 		},
 	}
 }

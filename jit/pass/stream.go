@@ -100,22 +100,27 @@ body:
 
 // streamAll streams the axes one after the other. A reduction over one of them
 // that keeps another can only be streamed in one order, so every order is
-// tried; the first that works wins.
+// tried; the first that works wins. Where none does, reductions may be put off.
 func streamAll(f *ir.Func, axes []*ir.Axis, chunks map[string]int64) error {
 	var first error
-	for _, order := range permutations(axes) {
-		names := make([]string, len(order))
-		for i, a := range order {
-			names[i] = a.Name
+	for _, putOff := range []bool{false, true} {
+		for _, order := range permutations(axes) {
+			names := make([]string, len(order))
+			for i, a := range order {
+				names[i] = a.Name
+			}
+			c := ir.Clone(f)
+			err := streamOrder(c, names, chunks, putOff)
+			if err == nil {
+				*f = *c
+				return nil
+			}
+			if first == nil {
+				first = err
+			}
 		}
-		c := ir.Clone(f)
-		err := streamOrder(c, names, chunks)
-		if err == nil {
-			*f = *c
-			return nil
-		}
-		if first == nil {
-			first = err
+		if len(axes) == 1 {
+			break
 		}
 	}
 	return first
@@ -137,18 +142,42 @@ func permutations(axes []*ir.Axis) [][]*ir.Axis {
 	return all
 }
 
-func streamOrder(f *ir.Func, names []string, chunks map[string]int64) error {
-	for _, name := range names {
-		s := &streamer{f: f, axis: f.Axis(name), chunk: chunks[name], results: map[*ir.Value]*ir.Value{}}
-		// The first loop takes over the axis's name.
-		f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool { return a == s.axis })
-		if err := s.block(f.Body); err != nil {
-			return fmt.Errorf("streaming axis %s by %d: %w", name, chunks[name], err)
+// streamOrder streams the axes of these names, in order. With putOff, a
+// reduction whose result is over an axis still to be streamed waits until that
+// axis has taken it into a loop of its own: of two sums of one tile, each over
+// another axis, one is a loop over rows around one over columns, the other the
+// reverse. What a later round finds again is computed again.
+func streamOrder(f *ir.Func, names []string, chunks map[string]int64, putOff bool) error {
+	left := make([]*ir.Axis, len(names))
+	for i, name := range names {
+		left[i] = f.Axis(name)
+	}
+	whole := slices.Clone(left)
+	for round := 0; len(left) > 0; round++ {
+		before := len(left)
+		for _, axis := range slices.Clone(left) {
+			s := &streamer{f: f, axis: axis, chunk: chunks[axis.Name], results: map[*ir.Value]*ir.Value{}}
+			if putOff {
+				s.later = slices.DeleteFunc(slices.Clone(left), func(a *ir.Axis) bool { return a == axis })
+			}
+			// The first loop takes over the axis's name.
+			f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool { return a == axis })
+			if err := s.block(f.Body); err != nil {
+				return fmt.Errorf("streaming axis %s by %d: %w", axis.Name, s.chunk, err)
+			}
+			f.Body.Replace(s.results)
+			liveness(f).sweep(f.Body)
+			op := mention(f, axis)
+			if op == nil {
+				left = slices.DeleteFunc(left, func(a *ir.Axis) bool { return a == axis })
+				continue
+			}
+			if !putOff || round > len(whole) {
+				return fmt.Errorf("streaming axis %s by %d: `%s` keeps the axis", axis.Name, s.chunk, op)
+			}
 		}
-		f.Body.Replace(s.results)
-		liveness(f).sweep(f.Body)
-		if op := mention(f, s.axis); op != nil {
-			return fmt.Errorf("streaming axis %s by %d: `%s` keeps the axis", name, chunks[name], op)
+		if len(left) == before && round > 0 {
+			return fmt.Errorf("streaming axis %s by %d: `%s` keeps the axis", left[0].Name, chunks[left[0].Name], mention(f, left[0]))
 		}
 	}
 	return nil
@@ -169,6 +198,8 @@ type streamer struct {
 	f     *ir.Func
 	axis  *ir.Axis
 	chunk int64
+	// later is the other axes that are still to be streamed, for which a reduction over one of them is put off.
+	later []*ir.Axis
 	// results is what stands for the results of consumers.
 	results map[*ir.Value]*ir.Value
 }
@@ -186,6 +217,11 @@ func (s *streamer) consumes(op *ir.Op) bool {
 	return slices.ContainsFunc(op.Args, s.wide) && !slices.ContainsFunc(op.Results, s.wide)
 }
 
+// putsOff reports a consumer whose result is over an axis that is still to be streamed.
+func (s *streamer) putsOff(op *ir.Op) bool {
+	return slices.ContainsFunc(op.Results, func(v *ir.Value) bool { return slices.ContainsFunc(s.later, v.Type.Has) })
+}
+
 func (s *streamer) block(b *ir.Block) error {
 	place := map[*ir.Op]int{}
 	for i, op := range b.Ops {
@@ -198,7 +234,7 @@ func (s *streamer) block(b *ir.Block) error {
 				return err
 			}
 		}
-		if !s.consumes(op) {
+		if !s.consumes(op) || s.putsOff(op) {
 			continue
 		}
 		if err := s.check(op); err != nil {

@@ -8,6 +8,15 @@ import (
 	"tilec/lang"
 )
 
+// literal is a constant rounded to its type. An infinity stays one where the type has it: a program's own
+// was rounded when the IR was built, so that what is left stands for no element in a reduction.
+func literal(d lang.DType, f float32) float32 {
+	if d == lang.F8E5M2 && math.IsInf(float64(f), 0) {
+		return f
+	}
+	return d.Round(f)
+}
+
 // constant gives a register with a constant of type d, rounded or wrapped to it.
 func constant(a *asm, d lang.DType, c ir.Const) reg {
 	switch {
@@ -20,7 +29,7 @@ func constant(a *asm, d lang.DType, c ir.Const) reg {
 	case d == lang.F64:
 		return a.op(f64, "mov.f64", imm64(c.Float))
 	case d.IsFloat():
-		return a.op(f32, "mov.f32", imm32(d.Round(float32(c.Float))))
+		return a.op(f32, "mov.f32", imm32(literal(d, float32(c.Float))))
 	case d.Bits() == 64:
 		return a.op(b64, "mov.b64", fmt.Sprintf("0x%016X", uint64(c.Int)))
 	}

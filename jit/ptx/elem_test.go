@@ -481,7 +481,7 @@ func TestConstants(t *testing.T) {
 	for _, d := range floats {
 		for _, v := range []float64{0, math.Copysign(0, -1), 0.1, -1e-30, 1e30, math.Inf(-1), math.NaN(), math.Pi} {
 			want := v
-			if d != lang.F64 {
+			if d != lang.F64 && !(d == lang.F8E5M2 && math.IsInf(v, 0)) {
 				want = float64(d.Round(float32(v)))
 			}
 			got := floatFrom(d, read(d, ir.Const{Float: v}))

@@ -247,7 +247,7 @@ func (k *kernel) clear(t *sharedTile) {
 	zero := k.zero(lang.U32)
 	groups, _ := l.groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
 	for _, g := range groups {
-		p, ok := k.room(raw, l, g[0], k.owner(l))
+		p, ok := k.room(raw, raw.ext, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}

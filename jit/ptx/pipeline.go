@@ -205,7 +205,7 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 		line = ".L2::128B"
 	}
 	for _, g := range groups {
-		p, ok := k.room(t, l, g[0], k.owner(l))
+		p, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}

@@ -110,6 +110,8 @@ type sharedTile struct {
 	d    lang.DType
 	axes []*ir.Axis // the contiguous one first
 	ext  []int      // how much is held along each
+	// filled is how much of that is ever written, where it may be less; nil where it is all.
+	filled []int
 	// swizzle is how many chunks are permuted among each other: 1, 2, 4 or 8.
 	swizzle int
 	// panels is how many rows lie in a panel, where longer rows are cut in panels
@@ -347,7 +349,7 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []reg, zeroed 
 	c := t.contiguous()
 	groups, _ := l.groups(c, k.laneAligned(l, c, k.sharedVector(t)))
 	for _, g := range groups {
-		p, ok := k.room(t, l, g[0], owner)
+		p, ok := k.room(t, t.ext, l, g[0], owner)
 		if !ok {
 			continue
 		}
@@ -365,17 +367,17 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []reg, zeroed 
 	}
 }
 
-// room narrows p to the threads whose element r lies in the tile; false when no thread's does.
-func (k *kernel) room(t *sharedTile, l layout, r int, p reg) (reg, bool) {
+// room narrows p to the threads whose element r lies in the first ext elements of the tile; false when no thread's does.
+func (k *kernel) room(t *sharedTile, ext []int, l layout, r int, p reg) (reg, bool) {
 	for i, a := range t.axes {
 		c := l.regCoord(r, a)
-		if c >= t.ext[i] {
+		if c >= ext[i] {
 			return p, false
 		}
-		if c+reach(a, l.lane, l.warp) <= t.ext[i] {
+		if c+reach(a, l.lane, l.warp) <= ext[i] {
 			continue
 		}
-		p = k.both(p, k.calc(pred, "setp.lt.s32", k.threadCoord(l, a), t.ext[i]-c))
+		p = k.both(p, k.calc(pred, "setp.lt.s32", k.threadCoord(l, a), ext[i]-c))
 	}
 	return p, true
 }
@@ -385,10 +387,17 @@ func (k *kernel) fetchTile(t *sharedTile, l layout) []reg {
 	k.reading(t.buffer)
 	x := k.accessing(t, l)
 	c := t.contiguous()
-	groups, n := l.groups(c, k.laneAligned(l, c, k.sharedVector(t)))
+	vector, ext := k.sharedVector(t), t.ext
+	if t.filled != nil {
+		ext = t.filled
+		for vector > 1 && ext[0]%vector != 0 {
+			vector /= 2
+		}
+	}
+	groups, n := l.groups(c, k.laneAligned(l, c, vector))
 	regs := make([]reg, l.regs())
 	for _, g := range groups {
-		p, ok := k.room(t, l, g[0], reg{})
+		p, ok := k.room(t, ext, l, g[0], reg{})
 		if !ok {
 			for _, r := range g {
 				regs[r] = k.zero(t.d)
@@ -427,13 +436,15 @@ func (k *kernel) zeroPadded(v *ir.Value) bool {
 // convert moves a value to another layout through shared memory.
 func (k *kernel) convert(v *ir.Value, from held, want layout) []reg {
 	axes := conversionOrder(v.Type.Axes, from.layout, want)
-	ext := make([]int, len(axes))
+	ext, filled := make([]int, len(axes)), make([]int, len(axes))
 	for i, a := range axes {
-		ext[i] = max(from.layout.physical(a), want.physical(a))
+		filled[i] = from.layout.physical(a)
+		ext[i] = max(filled[i], want.physical(a))
 	}
 	k.a.comment("convert %s from %s", valueName(v), from.layout)
 	k.a.comment("  to %s", want)
 	t := newShared(v.Type.DType, axes, ext, true)
+	t.filled = filled
 	t.buffer = k.allocate(t.bytes(), "converting "+valueName(v))
 	k.write(t, v, from.layout, from.regs, nil)
 	regs := k.fetchTile(t, want)

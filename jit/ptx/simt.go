@@ -93,7 +93,8 @@ func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
 			groups, n := s.groups(contiguous, k.laneAligned(s, contiguous, n))
 			values[i] = make([]reg, s.regs())
 			for _, g := range groups {
-				p, ok := k.room(tileOf(t, free), s, g[0], reg{})
+				part := tileOf(t, free)
+				p, ok := k.room(part, part.ext, s, g[0], reg{})
 				if !ok {
 					for _, r := range g {
 						values[i][r] = k.zero(sum)
