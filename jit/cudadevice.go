@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"unsafe"
 
 	"tilec/jit/cache"
 	"tilec/jit/cuda"
@@ -310,12 +309,4 @@ func OpenDevice(name string) (Device, error) {
 		return g, nil
 	}
 	return nil, fmt.Errorf("unknown device %q: known are auto, cpu, cuda, cuda:N, emu, emu:TARGET", name)
-}
-
-// Bytes shows a slice of numbers as its memory.
-func Bytes[T ~int32 | ~int64 | ~float32 | ~float64 | ~uint16](s []T) []byte {
-	if len(s) == 0 {
-		return nil
-	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }

@@ -134,7 +134,7 @@ func TestArgmaxRows(t *testing.T) {
 		y := k.Run(t, "argmax_rows", jit.Options{}, x)[0]
 		got, want := []int32{}, []int32{}
 		for i := range int(s[0]) {
-			got = append(got, y.Int(i))
+			got = append(got, int32(y.Float(i)))
 			want = append(want, argmax(x.Floats()[i*n:(i+1)*n]))
 		}
 		assert.Equal(t, want, got)

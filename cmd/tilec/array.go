@@ -10,31 +10,26 @@ import (
 	"tilec/gpt/npy"
 	"tilec/gpt/safetensors"
 	"tilec/jit"
-	"tilec/lang"
 )
 
-// array is a tensor in the host's memory, row-major.
+// array is a tensor in the host's memory, with the name that it has for the user.
 type array struct {
-	name  string
-	dtype lang.DType
-	shape []int64
-	data  []byte
+	name string
+	*jit.Array
 }
 
-func (a *array) String() string {
-	return fmt.Sprintf("%s: %s", a.name, &jit.Tensor{DType: a.dtype, Shape: a.shape})
-}
+func (a *array) String() string { return fmt.Sprintf("%s: %s", a.name, a.Array) }
 
 // readArray reads the file of an argument.
 func readArray(arg *argument) (*array, error) {
-	a := &array{name: arg.name}
+	a := &array{name: arg.name, Array: &jit.Array{}}
 	var shape []int
 	if arg.tensor == "" {
 		f, err := npy.Read(arg.file)
 		if err != nil {
 			return nil, err
 		}
-		a.dtype, a.data, shape = f.DType, f.Data, f.Shape
+		a.DType, a.Data, shape = f.DType, f.Data, f.Shape
 	} else {
 		// The file stays open: its memory is the array's.
 		f, err := safetensors.Open(arg.file)
@@ -45,10 +40,10 @@ func readArray(arg *argument) (*array, error) {
 		if err != nil {
 			return nil, err
 		}
-		a.dtype, a.data, shape = t.DType, t.Data, t.Shape
+		a.DType, a.Data, shape = t.DType, t.Data, t.Shape
 	}
 	for _, n := range shape {
-		a.shape = append(a.shape, int64(n))
+		a.Shape = append(a.Shape, int64(n))
 	}
 	return a, nil
 }
@@ -61,13 +56,13 @@ func saver(path string) (func([]*array) error, error) {
 			if len(arrays) != 1 {
 				return fmt.Errorf("%s: an .npy file holds one array, there are %d outputs: use .safetensors", path, len(arrays))
 			}
-			return npy.Write(path, npy.Array{DType: arrays[0].dtype, Shape: arrays[0].ints(), Data: arrays[0].data})
+			return npy.Write(path, npy.Array{DType: arrays[0].DType, Shape: arrays[0].ints(), Data: arrays[0].Data})
 		}, nil
 	case ".safetensors":
 		return func(arrays []*array) error {
 			var tensors []safetensors.Tensor
 			for _, a := range arrays {
-				tensors = append(tensors, safetensors.Tensor{Name: a.name, DType: a.dtype, Shape: a.ints(), Data: a.data})
+				tensors = append(tensors, safetensors.Tensor{Name: a.name, DType: a.DType, Shape: a.ints(), Data: a.Data})
 			}
 			return safetensors.Write(path, tensors, nil)
 		}, nil
@@ -76,8 +71,8 @@ func saver(path string) (func([]*array) error, error) {
 }
 
 func (a *array) ints() []int {
-	shape := make([]int, len(a.shape))
-	for i, n := range a.shape {
+	shape := make([]int, len(a.Shape))
+	for i, n := range a.Shape {
 		shape[i] = int(n)
 	}
 	return shape
@@ -85,18 +80,17 @@ func (a *array) ints() []int {
 
 // summary is the range, the mean and the first values, on two lines.
 func (a *array) summary() string {
-	n := jit.Elements(a.shape)
+	n := a.Len()
 	if n == 0 {
 		return "  no elements\n"
 	}
 	const shown = 8
-	get, size := elementOf(a.dtype).get, a.dtype.Size()
 	low, high, sum, nans := math.Inf(1), math.Inf(-1), 0.0, 0
 	var first []string
 	for i := range n {
-		v := get(a.data[int(i)*size:])
+		v := a.Float(i)
 		if i < shown {
-			first = append(first, format(a.dtype, v))
+			first = append(first, a.DType.FormatElement(v))
 		}
 		if math.IsNaN(v) {
 			nans++
@@ -108,8 +102,8 @@ func (a *array) summary() string {
 		first = append(first, "...")
 	}
 	figures := "no value is a number"
-	if valid := n - int64(nans); valid > 0 {
-		figures = fmt.Sprintf("min %s  max %s  mean %.6g", format(a.dtype, low), format(a.dtype, high), sum/float64(valid))
+	if valid := n - nans; valid > 0 {
+		figures = fmt.Sprintf("min %s  max %s  mean %.6g", a.DType.FormatElement(low), a.DType.FormatElement(high), sum/float64(valid))
 	}
 	return fmt.Sprintf("  %s  nan %d\n  %s\n", figures, nans, strings.Join(first, " "))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // binding is what the command line gives a callable: the values of its symbols,
 // and the arrays and scalars of its parameters.
 type binding struct {
-	to   *callable
+	to   *jit.Function
 	seed uint64
 	// note tells the user what was chosen for him.
 	note func(format string, args ...any)
@@ -29,9 +30,11 @@ type binding struct {
 	hinted map[*typecheck.Symbol]bool
 	// bytes counts the memory of the arrays made so far.
 	bytes int64
+	// inputs are the arrays that the call takes, in order.
+	inputs []*array
 }
 
-func newBinding(to *callable, seed uint64, note func(string, ...any)) *binding {
+func newBinding(to *jit.Function, seed uint64, note func(string, ...any)) *binding {
 	return &binding{
 		to: to, seed: seed, note: note,
 		values: map[string]*argument{}, arrays: map[string]*array{},
@@ -43,13 +46,7 @@ func newBinding(to *callable, seed uint64, note func(string, ...any)) *binding {
 
 // options are the parts of the binding that the compiler takes by name.
 func (b *binding) options(precision string) jit.Options {
-	o := jit.Options{Dims: map[string]int64{}, Consts: map[string]typecheck.Literal{}, Types: map[string]lang.DType{}, Pins: b.pins, Precision: precision}
-	for n, v := range b.given {
-		o.Dims[n] = v
-	}
-	for s := range b.hinted {
-		o.Dims[s.Name] = b.dims[s]
-	}
+	o := jit.Options{Dims: b.known(), Consts: map[string]typecheck.Literal{}, Types: map[string]lang.DType{}, Pins: b.pins, Precision: precision}
 	for s, v := range b.consts {
 		o.Consts[s.Name] = v
 	}
@@ -57,6 +54,40 @@ func (b *binding) options(precision string) jit.Options {
 		o.Types[p.Name] = d
 	}
 	return o
+}
+
+// known are the dimensions that no array tells.
+func (b *binding) known() map[string]int64 {
+	dims := maps.Clone(b.given)
+	for s := range b.hinted {
+		dims[s.Name] = b.dims[s]
+	}
+	return dims
+}
+
+// args are the arguments of the call; what the command line leaves out is made up, and said.
+func (b *binding) args(precision string) (jit.Args, error) {
+	args := jit.Args{"@precision": precision}
+	for _, p := range b.to.Params {
+		v, err := b.input(p.Name, p.Type, p)
+		if err != nil {
+			return nil, err
+		}
+		args[p.Name] = v
+	}
+	for name, n := range b.known() {
+		args[name] = n
+	}
+	for s, v := range b.consts {
+		args[s.Name] = v
+	}
+	for p, d := range b.types {
+		args[p.Name] = d
+	}
+	for name, n := range b.pins {
+		args[name] = n
+	}
+	return args, nil
 }
 
 // give hands every argument to what its name stands for, then fixes the
@@ -68,7 +99,7 @@ func (b *binding) give(args []*argument) error {
 		}
 	}
 	for _, a := range args {
-		t, ok := b.to.leaf(a.name)
+		t, ok := b.to.Leaf(a.name)
 		if !ok || b.values[a.name] == nil || t.Kind != typecheck.GTensor {
 			continue
 		}
@@ -80,7 +111,7 @@ func (b *binding) give(args []*argument) error {
 }
 
 func (b *binding) classify(a *argument) error {
-	if t, ok := b.to.leaf(a.name); ok {
+	if t, ok := b.to.Leaf(a.name); ok {
 		isTensor, isValue := t.Kind == typecheck.GTensor, a.generator != nil || a.file != ""
 		switch {
 		case t.Kind == typecheck.GStruct || t.Kind == typecheck.GArray:
@@ -93,7 +124,7 @@ func (b *binding) classify(a *argument) error {
 		b.values[a.name] = a
 		return nil
 	}
-	for _, s := range b.to.dims {
+	for _, s := range b.to.Dims {
 		if s.Name == a.name {
 			n, err := strconv.ParseInt(a.text, 0, 64)
 			if err != nil || n < 0 {
@@ -103,14 +134,14 @@ func (b *binding) classify(a *argument) error {
 			return nil
 		}
 	}
-	for _, s := range b.to.consts {
+	for _, s := range b.to.Consts {
 		if s.Name == a.name {
 			l, err := parseScalar(s.DType, a.text)
 			b.consts[s] = l
 			return err
 		}
 	}
-	for _, p := range b.to.types {
+	for _, p := range b.to.Types {
 		if p.Name == a.name {
 			d, err := parseDType(a.text)
 			if err != nil {
@@ -119,7 +150,7 @@ func (b *binding) classify(a *argument) error {
 			return b.bindType(p, d)
 		}
 	}
-	for _, tile := range b.to.tiles {
+	for _, tile := range b.to.Tiles {
 		if tile == a.name {
 			n, err := strconv.ParseInt(a.text, 0, 64)
 			if err != nil || n < 1 {
@@ -129,11 +160,11 @@ func (b *binding) classify(a *argument) error {
 			return nil
 		}
 	}
-	names := b.to.names()
+	names := b.to.Names()
 	if near := lang.Nearest(a.name, names); near != "" {
-		return fmt.Errorf("%s has no %s: did you mean %s?", b.to.name, a.name, near)
+		return fmt.Errorf("%s has no %s: did you mean %s?", b.to.Name, a.name, near)
 	}
-	return fmt.Errorf("%s has no %s: it has %s", b.to.name, a.name, strings.Join(names, ", "))
+	return fmt.Errorf("%s has no %s: it has %s", b.to.Name, a.name, strings.Join(names, ", "))
 }
 
 func (b *binding) bindType(p *typecheck.TypeParam, d lang.DType) error {
@@ -157,16 +188,16 @@ func (b *binding) fix(a *argument, t typecheck.GType) error {
 			return err
 		}
 	case a.dims != nil:
-		x = &array{name: a.name, dtype: a.dtype}
+		x = &array{name: a.name, Array: &jit.Array{DType: a.dtype}}
 		for _, d := range a.dims {
 			n, err := b.size(d)
 			if err != nil {
 				return err
 			}
-			x.shape = append(x.shape, n)
+			x.Shape = append(x.Shape, n)
 		}
-		if x.shape == nil {
-			x.shape = []int64{}
+		if x.Shape == nil {
+			x.Shape = []int64{}
 		}
 	}
 	if d := a.dtype; d != lang.Invalid && t.DType.Param != nil {
@@ -177,19 +208,19 @@ func (b *binding) fix(a *argument, t typecheck.GType) error {
 	if x == nil {
 		return nil
 	}
-	if x.data != nil && t.DType.Param != nil {
-		if err := b.bindType(t.DType.Param, x.dtype); err != nil {
+	if x.Data != nil && t.DType.Param != nil {
+		if err := b.bindType(t.DType.Param, x.DType); err != nil {
 			return err
 		}
 	}
 	b.arrays[a.name] = x
-	if len(x.shape) != len(t.Shape) {
-		return fmt.Errorf("%s is %s, %d dimensions, but the argument has %d: %s", a.name, t, len(t.Shape), len(x.shape), jit.FormatShape(x.shape))
+	if len(x.Shape) != len(t.Shape) {
+		return fmt.Errorf("%s is %s, %d dimensions, but the argument has %d: %s", a.name, t, len(t.Shape), len(x.Shape), jit.FormatShape(x.Shape))
 	}
 	for i, s := range t.Shape {
 		if sym := s.Symbol(); sym != nil && sym.Kind == typecheck.DimSymbol {
 			if _, ok := b.dims[sym]; !ok {
-				b.dims[sym] = x.shape[i]
+				b.dims[sym] = x.Shape[i]
 			}
 		}
 	}
@@ -204,7 +235,7 @@ func (b *binding) size(text string) (int64, error) {
 		}
 		return n, nil
 	}
-	for _, s := range b.to.dims {
+	for _, s := range b.to.Dims {
 		if s.Name == text {
 			if n, ok := b.value(s); ok {
 				return n, nil
@@ -212,7 +243,7 @@ func (b *binding) size(text string) (int64, error) {
 			return 0, fmt.Errorf("dimension %s is not known: give it, as in %s=64", text, text)
 		}
 	}
-	return 0, fmt.Errorf("%q is no size: give a number or a dimension of %s", text, b.to.name)
+	return 0, fmt.Errorf("%q is no size: give a number or a dimension of %s", text, b.to.Name)
 }
 
 // value looks a symbol up for Size.Eval; the sizes of @sizes are the last resort.
@@ -226,7 +257,7 @@ func (b *binding) value(s *typecheck.Symbol) (int64, bool) {
 	if s.Kind == typecheck.ConstSymbol && s.Default != nil {
 		return s.Default.Int, true
 	}
-	if n, ok := b.to.hints[s]; ok {
+	if n, ok := b.to.SizeHints[s]; ok {
 		b.dims[s], b.hinted[s] = n, true
 		b.note("%s = %d, by @sizes", s.Name, n)
 		return n, true

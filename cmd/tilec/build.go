@@ -171,7 +171,7 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 	used := map[*argument]bool{}
 	var units []unit
 	for _, k := range kernels {
-		b := newBinding(kernelCallable(k), 0, a.say)
+		b := newBinding(jit.KernelFunction(k), 0, a.say)
 		for _, arg := range args {
 			if !belongs(k, arg.name) {
 				continue
@@ -202,7 +202,7 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 		if !used[arg] {
 			// One kernel's own words for it, with a suggestion.
 			k := kernels[0]
-			err := newBinding(kernelCallable(k), 0, a.say).classify(arg)
+			err := newBinding(jit.KernelFunction(k), 0, a.say).classify(arg)
 			if err == nil {
 				err = fmt.Errorf("%s is a parameter of %s, for a launch: build takes dimensions, constants, element types and extents", arg.name, k.Name)
 			}
@@ -214,9 +214,9 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 
 // belongs reports whether a name is a dimension, a constant, an element type or an extent of a kernel.
 func belongs(k *typecheck.Kernel, name string) bool {
-	c := kernelCallable(k)
-	c.params = nil // shapes and values of parameters are for a launch
-	for _, n := range c.names() {
+	c := jit.KernelFunction(k)
+	c.Params = nil // shapes and values of parameters are for a launch
+	for _, n := range c.Names() {
 		if n == name {
 			return true
 		}

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -11,19 +13,22 @@ import (
 
 // compare runs on the CPU what ran on another device (or on the CPU with pinned
 // extents) and holds the outputs against each other. Beyond the bounds is an error.
-func (a *app) compare(c *callable, inputs []*input, outputs []*array, opts jit.Options, device string) error {
-	opts.Pins = nil
-	ref, err := c.bind(jit.NewCompiler(jit.OpenCPU(), nil), inputs, opts)
+func (a *app) compare(f *jit.Function, args jit.Args, inputs, outputs []*array, device string) error {
+	args = maps.Clone(args)
+	for _, tile := range f.Tiles {
+		delete(args, tile)
+	}
+	ref, err := f.On(jit.NewCompiler(jit.OpenCPU(), nil)).Bind(args)
 	if err != nil {
 		return fmt.Errorf("on the CPU: %w", err)
 	}
-	defer ref.program.Close()
-	want, err := ref.run()
+	defer ref.Close()
+	want, err := runOnce(ref)
 	if err != nil {
 		return fmt.Errorf("on the CPU: %w", err)
 	}
-	unit := math.Exp2(-float64(precision(c.narrowest(inputs, outputs))))
-	if opts.Precision == "" && device != "cpu" {
+	unit := math.Exp2(-float64(narrowest(slices.Concat(inputs, outputs)).Precision()))
+	if args["@precision"] == "tf32" && device != "cpu" {
 		unit = max(unit, math.Exp2(-11)) // f32 contractions round their operands to tf32
 	}
 	length := longest(inputs)
@@ -60,7 +65,7 @@ func (d deviation) String() string {
 		s = fmt.Sprintf("max difference %.3g absolute, %.3g relative, %d ulp; bound %s", d.absolute, d.relative, d.ulps, d.bound)
 	}
 	if d.beyond > 0 {
-		s += fmt.Sprintf("; %d of %d elements are beyond it, first number %d: %s, on the CPU %s", d.beyond, d.elements, d.where, format(d.dtype, d.got), format(d.dtype, d.want))
+		s += fmt.Sprintf("; %d of %d elements are beyond it, first number %d: %s, on the CPU %s", d.beyond, d.elements, d.where, d.dtype.FormatElement(d.got), d.dtype.FormatElement(d.want))
 	}
 	return s
 }
@@ -76,30 +81,30 @@ func (d deviation) String() string {
 // dimension of any input, u the unit roundoff of the narrowest float that the
 // kernel takes or gives (2^-11 where tf32 contractions are allowed).
 func difference(got, want *array, unit float64, length int64) deviation {
-	d := deviation{dtype: got.dtype, elements: jit.Elements(got.shape)}
-	size := got.dtype.Size()
-	if !got.dtype.IsFloat() {
+	d := deviation{dtype: got.DType, elements: jit.Elements(got.Shape)}
+	size := got.DType.Size()
+	if !got.DType.IsFloat() {
 		for i := range d.elements {
-			if at := int(i) * size; !bytes.Equal(got.data[at:at+size], want.data[at:at+size]) {
-				d.see(i, elementOf(got.dtype).get(got.data[at:]), elementOf(got.dtype).get(want.data[at:]))
+			if at := int(i) * size; !bytes.Equal(got.Data[at:at+size], want.Data[at:at+size]) {
+				d.see(i, got.DType.Element(got.Data[at:]), got.DType.Element(want.Data[at:]))
 			}
 		}
 		d.bound = "equality"
 		return d
 	}
-	get := elementOf(got.dtype).get
+	get := got.DType.Element
 	scale := 0.0
 	for i := range d.elements {
-		if v := math.Abs(get(want.data[int(i)*size:])); v <= math.MaxFloat64 { // neither NaN nor infinite
+		if v := math.Abs(get(want.Data[int(i)*size:])); v <= math.MaxFloat64 { // neither NaN nor infinite
 			scale = max(scale, v)
 		}
 	}
-	out := math.Exp2(-float64(precision(got.dtype)))
+	out := math.Exp2(-float64(got.DType.Precision()))
 	floor := 4 * (unit + math.Sqrt(float64(length))*math.Exp2(-24)) * scale
-	d.bound = fmt.Sprintf("4 u(%s) |x| + 4 (u + sqrt(%d) 2^-24) max|x| = %.3g |x| + %.3g", got.dtype, length, 4*out, floor)
+	d.bound = fmt.Sprintf("4 u(%s) |x| + 4 (u + sqrt(%d) 2^-24) max|x| = %.3g |x| + %.3g", got.DType, length, 4*out, floor)
 	for i := range d.elements {
 		at := int(i) * size
-		g, w := get(got.data[at:]), get(want.data[at:])
+		g, w := get(got.Data[at:]), get(want.Data[at:])
 		if g == w || math.IsNaN(g) && math.IsNaN(w) {
 			continue
 		}
@@ -113,7 +118,7 @@ func difference(got, want *array, unit float64, length int64) deviation {
 		if w != 0 {
 			d.relative = max(d.relative, diff/math.Abs(w))
 		}
-		ulps := rank(got.dtype, got.data[at:]) - rank(got.dtype, want.data[at:])
+		ulps := got.DType.Rank(got.Data[at:]) - got.DType.Rank(want.Data[at:])
 		d.ulps = max(d.ulps, ulps, -ulps)
 		if diff > 4*out*math.Abs(w)+floor {
 			d.see(i, g, w)

@@ -6,16 +6,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"tilec/jit"
 	"tilec/lang"
 )
 
 // vector is an array of one dimension.
 func vector(d lang.DType, values ...float64) *array {
-	a := &array{name: "y", dtype: d, shape: []int64{int64(len(values))}, data: make([]byte, len(values)*d.Size())}
-	for i, v := range values {
-		elementOf(d).put(a.data[i*d.Size():], v)
-	}
-	return a
+	return &array{name: "y", Array: jit.Converted(d, values)}
 }
 
 func TestDifference(t *testing.T) {
@@ -49,40 +46,5 @@ func TestDifference(t *testing.T) {
 			}
 			assert.NotEmpty(t, d.bound)
 		})
-	}
-}
-
-func TestElementsKeepWhatTheirTypeHolds(t *testing.T) {
-	for _, d := range lang.DTypes() {
-		values := []float64{0, 1}
-		if d.IsSigned() {
-			values = append(values, -1, -4)
-		}
-		if d.IsFloat() {
-			values = append(values, 0.5, 1.5, -0.25)
-		}
-		for _, v := range values {
-			b := make([]byte, d.Size())
-			elementOf(d).put(b, v)
-			assert.Equal(t, v, elementOf(d).get(b), d.String())
-		}
-	}
-}
-
-func TestRankOrdersFloats(t *testing.T) {
-	values := []float64{math.Inf(-1), -240, -1.5, -1, -0.5, 0, 0.5, 1, 1.5, 240, math.Inf(1)}
-	for _, d := range lang.DTypes() {
-		if !d.IsFloat() {
-			continue
-		}
-		list := values
-		if d == lang.F8E4M3 { // has no infinities
-			list = values[1 : len(values)-1]
-		}
-		a := vector(d, list...)
-		for i := 1; i < len(list); i++ {
-			low, high := a.data[(i-1)*d.Size():], a.data[i*d.Size():]
-			assert.Less(t, rank(d, low), rank(d, high), "%s: %g and %g", d, list[i-1], list[i])
-		}
 	}
 }

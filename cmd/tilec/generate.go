@@ -74,7 +74,8 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		isModel = isModel || g.Generate
 	}
 	if !isModel {
-		return noModelError(path, runnable(program))
+		own, imported := jit.FunctionNames(program)
+		return noModelError(path, append(own, imported...))
 	}
 	ckpt, name, err := openCheckpoint(o.model)
 	if err != nil {

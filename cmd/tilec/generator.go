@@ -82,10 +82,10 @@ func (g *generator) generate(parameters []float64, d lang.DType, n int64, seed u
 		stream = (stream ^ uint64(c)) * 1099511628211
 	}
 	r := rand.New(rand.NewPCG(seed, stream))
-	size, put := int64(d.Size()), elementOf(d).put
+	size := int64(d.Size())
 	data := make([]byte, n*size)
 	for i := range n {
-		put(data[i*size:], g.element(parameters, r, i))
+		d.PutElement(data[i*size:], g.element(parameters, r, i))
 	}
 	return data
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err != nil {
 		return err
 	}
-	target, err := findCallable(program, name)
+	target, err := jit.FindFunction(program, name)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -55,7 +56,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err := b.give(args); err != nil {
 		return err
 	}
-	inputs, err := b.inputs()
+	values, err := b.args(run.precision)
 	if err != nil {
 		return err
 	}
@@ -64,14 +65,13 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	defer compiler.Device.Close()
-	opts := b.options(precisions[run.precision])
-	bound, err := target.bind(compiler, inputs, opts)
+	launch, err := target.On(compiler).Bind(values)
 	if err != nil {
 		return err
 	}
-	defer bound.program.Close()
+	defer launch.Close()
 	begin := time.Now()
-	outputs, err := bound.run()
+	outputs, err := runOnce(launch)
 	if err != nil {
 		return err
 	}
@@ -85,12 +85,12 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		}
 	}
 	if o.check {
-		if err := a.compare(target, inputs, outputs, opts, compiler.Device.ID()); err != nil {
+		if err := a.compare(target, values, b.inputs, outputs, compiler.Device.ID()); err != nil {
 			return err
 		}
 	}
 	if o.time {
-		t, err := bound.time()
+		t, err := timeLaunch(launch, compiler.Device)
 		if err != nil {
 			return err
 		}
@@ -99,74 +99,20 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	return nil
 }
 
-// bound is a callable with its arguments on a device, ready to run.
-type bound struct {
-	to      *callable
-	device  jit.Device
-	program *jit.Program
-	inputs  []*input
-	args    []jit.Value
-}
-
-// bind compiles a callable for its inputs and puts them on the compiler's device.
-func (c *callable) bind(compiler *jit.Compiler, inputs []*input, opts jit.Options) (*bound, error) {
-	b := &bound{to: c, device: compiler.Device, inputs: inputs}
-	for _, in := range inputs {
-		v, err := in.upload(b.device)
-		if err != nil {
-			return nil, err
-		}
-		b.args = append(b.args, v)
-	}
-	var err error
-	if c.kernel != nil {
-		b.program, err = compiler.BindKernel(c.kernel, b.args, opts)
-	} else {
-		b.program, err = compiler.BindGraph(c.graph, b.args, opts)
-	}
-	return b, err
-}
-
-// run runs once and reads what was written: the outputs, then the inouts.
-func (b *bound) run() ([]*array, error) {
-	results, err := b.program.Run(b.args)
-	if err != nil {
+// runOnce runs once and reads what was written: the outputs, then the inouts.
+func runOnce(l *jit.Launch) ([]*array, error) {
+	if err := l.Run(); err != nil {
 		return nil, err
 	}
 	var all []*array
-	read := func(name string, t *jit.Tensor) error {
-		x := &array{name: name, dtype: t.DType, shape: t.Shape, data: make([]byte, t.Bytes())}
-		all = append(all, x)
-		return jit.ReadTensor(b.device, t, x.data)
-	}
-	for i, v := range results {
-		if err := read(b.to.outputs[i], v.Tensor); err != nil {
+	for _, name := range append(slices.Clone(l.Function.Outputs), l.Inouts()...) {
+		x, err := l.Read(name)
+		if err != nil {
 			return nil, err
 		}
-	}
-	for i, in := range b.inputs {
-		tensors := tensorsOf(b.args[i])
-		for n, leaf := range in.arrays() {
-			if leaf.mode == lang.InOut {
-				if err := read(leaf.array.name, tensors[n]); err != nil {
-					return nil, err
-				}
-			}
-		}
+		all = append(all, &array{name, x})
 	}
 	return all, nil
-}
-
-// tensorsOf lists the tensors inside a value, in order.
-func tensorsOf(v jit.Value) []*jit.Tensor {
-	if v.Tensor != nil {
-		return []*jit.Tensor{v.Tensor}
-	}
-	var all []*jit.Tensor
-	for _, e := range v.Elems {
-		all = append(all, tensorsOf(e)...)
-	}
-	return all
 }
 
 // timing is what repeated runs took.
@@ -184,9 +130,9 @@ func (t timing) String() string {
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.2f us", float64(d.Nanoseconds())/1e3) }
 
-// time runs again and again. Runs are given to the device in batches that are
-// long against the cost of waiting for it.
-func (b *bound) time() (timing, error) {
+// timeLaunch runs again and again. Runs are given to the device in batches that
+// are long against the cost of waiting for it.
+func timeLaunch(l *jit.Launch, d jit.Device) (timing, error) {
 	const (
 		batch  = 2 * time.Millisecond
 		total  = 500 * time.Millisecond
@@ -197,11 +143,11 @@ func (b *bound) time() (timing, error) {
 	measure := func() (time.Duration, error) {
 		begin := time.Now()
 		for range t.runs {
-			if _, err := b.program.Run(b.args); err != nil {
+			if err := l.Run(); err != nil {
 				return 0, err
 			}
 		}
-		err := b.device.Sync()
+		err := d.Sync()
 		return time.Since(begin), err
 	}
 	for { // warms up, and finds the size of a batch
@@ -223,55 +169,27 @@ func (b *bound) time() (timing, error) {
 		each = append(each, d/time.Duration(t.runs))
 	}
 	sort.Slice(each, func(i, j int) bool { return each[i] < each[j] })
-	t.median, t.fastest, t.batches, t.bytes = each[len(each)/2], each[0], len(each), b.bytes()
+	t.median, t.fastest, t.batches, t.bytes = each[len(each)/2], each[0], len(each), l.Bytes()
 	return t, nil
 }
 
-// bytes counts what one run reads and writes at least: every input and output
-// once, every inout twice.
-func (b *bound) bytes() int64 {
-	n := int64(0)
-	for _, in := range b.inputs {
-		for _, leaf := range in.arrays() {
-			n += int64(len(leaf.array.data))
-			if leaf.mode == lang.InOut {
-				n += int64(len(leaf.array.data))
-			}
-		}
-	}
-	for _, o := range b.program.Outputs() {
-		n += jit.Elements(o.Shape) * int64(o.DType.Size())
-	}
-	return n
-}
-
-// narrowest is the element type of the least precision that a callable computes with.
-func (c *callable) narrowest(inputs []*input, outputs []*array) lang.DType {
+// narrowest is the element type of the least precision among arrays, f32 at most.
+func narrowest(arrays []*array) lang.DType {
 	least := lang.F32
-	see := func(d lang.DType) {
-		if d.IsFloat() && precision(d) < precision(least) {
-			least = d
+	for _, x := range arrays {
+		if x.DType.IsFloat() && x.DType.Precision() < least.Precision() {
+			least = x.DType
 		}
-	}
-	for _, in := range inputs {
-		for _, leaf := range in.arrays() {
-			see(leaf.array.dtype)
-		}
-	}
-	for _, x := range outputs {
-		see(x.dtype)
 	}
 	return least
 }
 
 // longest is the largest dimension of any input: no reduction over one axis is longer.
-func longest(inputs []*input) int64 {
+func longest(inputs []*array) int64 {
 	n := int64(1)
-	for _, in := range inputs {
-		for _, leaf := range in.arrays() {
-			for _, d := range leaf.array.shape {
-				n = max(n, d)
-			}
+	for _, x := range inputs {
+		for _, d := range x.Shape {
+			n = max(n, d)
 		}
 	}
 	return n

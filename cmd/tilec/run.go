@@ -10,7 +10,6 @@ import (
 	"tilec/jit/cache"
 	"tilec/jit/emu"
 	"tilec/lang"
-	"tilec/typecheck"
 )
 
 // runOptions are the flags of `tilec run` that both of its forms have.
@@ -104,25 +103,4 @@ func parseDType(name string) (lang.DType, error) {
 		names = append(names, d.String())
 	}
 	return lang.Invalid, fmt.Errorf("unknown element type %q: known are %s", name, strings.Join(names, ", "))
-}
-
-// runnable lists what `tilec run` can run by name: the kernels and graphs of the
-// file itself, then those that it imports.
-func runnable(p *typecheck.Program) []string {
-	root := p.Modules[len(p.Modules)-1].Source
-	var own, imported []string
-	add := func(at lang.Span, name string) {
-		if at.Source == root {
-			own = append(own, name)
-		} else {
-			imported = append(imported, name)
-		}
-	}
-	for _, k := range p.Kernels {
-		add(k.Decl.Name.Span(), k.Name)
-	}
-	for _, g := range p.Graphs {
-		add(g.Decl.Name.Span(), g.Name)
-	}
-	return append(own, imported...)
 }

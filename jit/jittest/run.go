@@ -118,7 +118,7 @@ func (k *Kernels) once(t testing.TB, program *jit.Program, values []jit.Value, t
 		n := len(p.array.Data)
 		require.Truef(t, untouched(data[n:]), "memory behind argument %d is written", i)
 		if p.mode == lang.InOut {
-			results = append(results, &Array{p.array.DType, p.array.Shape, data[:n]})
+			results = append(results, &Array{DType: p.array.DType, Shape: p.array.Shape, Data: data[:n]})
 		} else {
 			require.Truef(t, bytes.Equal(p.array.Data, data[:n]), "argument %d, an input, is written", i)
 		}
@@ -157,7 +157,7 @@ func readResults(t testing.TB, device jit.Device, out []jit.Value, poisoned bool
 		from := v.Tensor.Offset * int64(v.Tensor.DType.Size())
 		to := from + v.Tensor.Bytes()
 		spans = append(spans, span{from, to})
-		results = append(results, &Array{v.Tensor.DType, v.Tensor.Shape, arena[from:to]})
+		results = append(results, &Array{DType: v.Tensor.DType, Shape: v.Tensor.Shape, Data: arena[from:to]})
 	}
 	if !poisoned {
 		return results

@@ -1,0 +1,131 @@
+package jit
+
+import (
+	"fmt"
+	"unsafe"
+
+	"tilec/lang"
+)
+
+// Array is a tensor in the host's memory.
+type Array struct {
+	DType lang.DType
+	// Shape is outermost first; an empty one is a scalar's.
+	Shape []int64
+	// Data is the elements as memory holds them: row-major, without gaps, little-endian, a bool in a byte.
+	Data []byte
+}
+
+// Number is a Go type that has an element type of its own. The floats of 16 and
+// 8 bits have none: see Converted.
+type Number interface {
+	bool | int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | float32 | float64
+}
+
+// dtypeOf is the element type of a Go type.
+func dtypeOf[T Number]() lang.DType {
+	var zero T
+	switch any(zero).(type) {
+	case bool:
+		return lang.Bool
+	case int8:
+		return lang.I8
+	case uint8:
+		return lang.U8
+	case int16:
+		return lang.I16
+	case uint16:
+		return lang.U16
+	case int32:
+		return lang.I32
+	case uint32:
+		return lang.U32
+	case int64:
+		return lang.I64
+	case uint64:
+		return lang.U64
+	case float32:
+		return lang.F32
+	}
+	return lang.F64
+}
+
+// NewArray makes an array of zeros.
+func NewArray(d lang.DType, shape ...int64) *Array {
+	return &Array{DType: d, Shape: shape, Data: make([]byte, Elements(shape)*int64(d.Size()))}
+}
+
+// ArrayOf makes an array of a slice's elements, which it shares; without a
+// shape it has one dimension. That the shape fits is checked where the array is used.
+func ArrayOf[T Number](elements []T, shape ...int64) *Array {
+	if len(shape) == 0 {
+		shape = []int64{int64(len(elements))}
+	}
+	return &Array{DType: dtypeOf[T](), Shape: shape, Data: Bytes(elements)}
+}
+
+// Converted makes an array of any element type, each value rounded to it. It
+// is how float16, bfloat16 and the 8-bit floats are made of Go's floats.
+func Converted[T float32 | float64](d lang.DType, values []T, shape ...int64) *Array {
+	if len(shape) == 0 {
+		shape = []int64{int64(len(values))}
+	}
+	a := &Array{DType: d, Shape: shape, Data: make([]byte, len(values)*d.Size())}
+	for i, v := range values {
+		d.PutElement(a.Data[i*d.Size():], float64(v))
+	}
+	return a
+}
+
+// Slice shows an array's elements as a Go slice, which shares its memory.
+func Slice[T Number](a *Array) ([]T, error) {
+	if d := dtypeOf[T](); d != a.DType {
+		var zero T
+		return nil, fmt.Errorf("the array is %s, not of %T", a, zero)
+	}
+	var zero T
+	if len(a.Data) == 0 {
+		return []T{}, nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a.Data))), len(a.Data)/int(unsafe.Sizeof(zero))), nil
+}
+
+// Bytes shows a slice of numbers as its memory.
+func Bytes[T Number](s []T) []byte {
+	var zero T
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(zero)))
+}
+
+// String is the array's type: `bf16[8, 768]`.
+func (a *Array) String() string { return a.DType.String() + FormatShape(a.Shape) }
+
+// Len is the number of elements.
+func (a *Array) Len() int { return int(Elements(a.Shape)) }
+
+// Float is element i in row-major order.
+func (a *Array) Float(i int) float64 { return a.DType.Element(a.Data[i*a.DType.Size():]) }
+
+// SetFloat sets element i to the nearest value of the array's type.
+func (a *Array) SetFloat(i int, v float64) { a.DType.PutElement(a.Data[i*a.DType.Size():], v) }
+
+// Floats is every element, in row-major order.
+func (a *Array) Floats() []float64 {
+	out := make([]float64, a.Len())
+	for i := range out {
+		out[i] = a.Float(i)
+	}
+	return out
+}
+
+// check reports a shape that does not fit the data.
+func (a *Array) check() error {
+	for _, n := range a.Shape {
+		if n < 0 {
+			return fmt.Errorf("its shape %s has a negative size", FormatShape(a.Shape))
+		}
+	}
+	if have, want := int64(len(a.Data)), Elements(a.Shape)*int64(a.DType.Size()); have != want {
+		return fmt.Errorf("it has %d elements, and its shape %s has %d", have/int64(a.DType.Size()), FormatShape(a.Shape), Elements(a.Shape))
+	}
+	return nil
+}

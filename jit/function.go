@@ -1,0 +1,216 @@
+package jit
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// Function is a kernel or a graph as a caller sees it.
+type Function struct {
+	Name string
+	// Kernel or Graph is what it is.
+	Kernel *typecheck.Kernel
+	Graph  *typecheck.Graph
+	Types  []*typecheck.TypeParam
+	Consts []*typecheck.Symbol
+	Dims   []*typecheck.Symbol
+	// Params are the inputs and inouts, in order.
+	Params []*typecheck.GParam
+	// Outputs are the results' names, in order.
+	Outputs []string
+	// Tiles names what can be pinned: tile extents, warps, stages.
+	Tiles []string
+	// SizeHints are the dimensions of @sizes.
+	SizeHints map[*typecheck.Symbol]int64
+
+	compiler *Compiler
+}
+
+// FindFunction finds a kernel or a graph of a program; a *NameError when there
+// is none. It has no compiler yet: see Function.On.
+func FindFunction(p *typecheck.Program, name string) (*Function, error) {
+	for _, k := range p.Kernels {
+		if k.Name == name {
+			return KernelFunction(k), nil
+		}
+	}
+	for _, g := range p.Graphs {
+		if g.Name == name {
+			return graphFunction(g), nil
+		}
+	}
+	own, imported := FunctionNames(p)
+	return nil, &NameError{What: "kernel or graph", Name: name, Known: append(own, imported...)}
+}
+
+// FunctionNames lists the kernels and graphs of a source itself, and those that it imports.
+func FunctionNames(p *typecheck.Program) (own, imported []string) {
+	root := p.Modules[len(p.Modules)-1].Source
+	add := func(name lang.Ident) {
+		if name.Span().Source == root {
+			own = append(own, name.Name)
+		} else {
+			imported = append(imported, name.Name)
+		}
+	}
+	for _, k := range p.Kernels {
+		add(k.Decl.Name)
+	}
+	for _, g := range p.Graphs {
+		add(g.Decl.Name)
+	}
+	return own, imported
+}
+
+// On is the function as another compiler compiles it, for its device.
+func (f *Function) On(c *Compiler) *Function {
+	g := *f
+	g.compiler = c
+	return &g
+}
+
+// KernelFunction shows a kernel as a Function; it has no compiler yet.
+func KernelFunction(k *typecheck.Kernel) *Function {
+	f := &Function{Name: k.Name, Kernel: k, Types: k.TypeParams, Consts: k.Consts, Dims: k.Dims, SizeHints: k.SizeHints}
+	for _, p := range k.Params {
+		t := typecheck.GType{Kind: typecheck.GScalar, DType: p.DType}
+		if p.IsTensor {
+			t.Kind, t.Shape = typecheck.GTensor, p.Shape
+		}
+		f.Params = append(f.Params, &typecheck.GParam{Name: p.Name, Mode: p.Mode, Type: t, Default: p.Default, At: p.At})
+	}
+	for _, o := range k.Outputs {
+		f.Outputs = append(f.Outputs, o.Name)
+	}
+	for _, a := range k.Axes {
+		if a.Tile != "" {
+			f.Tiles = append(f.Tiles, a.Tile)
+		}
+	}
+	f.Tiles = append(f.Tiles, "warps", "stages")
+	return f
+}
+
+func graphFunction(g *typecheck.Graph) *Function {
+	f := &Function{Name: g.Name, Graph: g, Types: g.TypeParams, Consts: g.Consts, Dims: g.Dims, Params: g.Params, SizeHints: g.SizeHints}
+	for _, o := range g.Outputs {
+		f.Outputs = append(f.Outputs, o.Name)
+	}
+	return f
+}
+
+// Leaf finds the type of a parameter, or of a part of one: `w.blocks[0].bias`.
+func (f *Function) Leaf(path string) (typecheck.GType, bool) {
+	head, rest := path, ""
+	if n := strings.IndexAny(path, ".["); n >= 0 {
+		head, rest = path[:n], path[n:]
+	}
+	for _, p := range f.Params {
+		if p.Name == head {
+			return part(p.Type, rest)
+		}
+	}
+	return typecheck.GType{}, false
+}
+
+func part(t typecheck.GType, path string) (typecheck.GType, bool) {
+	if path == "" {
+		return t, true
+	}
+	if inner, ok := strings.CutPrefix(path, "["); ok && t.Kind == typecheck.GArray {
+		number, rest, ok := strings.Cut(inner, "]")
+		if n, err := strconv.Atoi(number); !ok || err != nil || n < 0 {
+			return t, false
+		}
+		return part(*t.Elem, rest)
+	}
+	if inner, ok := strings.CutPrefix(path, "."); ok && t.Kind == typecheck.GStruct {
+		for _, f := range t.Fields {
+			rest, ok := strings.CutPrefix(inner, f.Name)
+			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
+				return part(f.Type, rest)
+			}
+		}
+	}
+	return t, false
+}
+
+// Names lists everything that a call may give by name.
+func (f *Function) Names() []string {
+	var names []string
+	for _, p := range f.Params {
+		names = append(names, p.Name)
+	}
+	for _, s := range slices.Concat(f.Dims, f.Consts) {
+		names = append(names, s.Name)
+	}
+	for _, t := range f.Types {
+		names = append(names, t.Name)
+	}
+	return append(names, f.Tiles...)
+}
+
+// Bind compiles the function for the types and shapes of its arguments, on the
+// module's device, and puts the arguments there. Errors of the arguments are
+// *lang.Diagnostic, *NameError or *ArgError; a failure of the compiler is a *Bug.
+func (f *Function) Bind(args Args) (l *Launch, err error) {
+	defer catch(&err)
+	l = &Launch{Function: f, device: f.compiler.Device}
+	defer func() {
+		if err != nil {
+			l.Close()
+		}
+	}()
+	opts, err := f.options(args)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range f.Params {
+		v, err := l.argument(p.Name, p.Type, p, args[p.Name])
+		if err != nil {
+			return nil, err
+		}
+		l.args = append(l.args, v)
+	}
+	if f.Kernel != nil {
+		l.Program, err = f.compiler.BindKernel(f.Kernel, l.args, opts)
+	} else {
+		l.Program, err = f.compiler.BindGraph(f.Graph, l.args, opts)
+	}
+	return l, err
+}
+
+// Call runs the function once on arrays in the host's memory and gives its
+// outputs by name. Arrays that it takes as inout are changed in place.
+func (f *Function) Call(args Args) (map[string]*Array, error) {
+	l, err := f.Bind(args)
+	if err != nil {
+		return nil, err
+	}
+	defer l.Close()
+	if err := l.Run(); err != nil {
+		return nil, err
+	}
+	out := map[string]*Array{}
+	for _, name := range f.Outputs {
+		if out[name], err = l.Read(name); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range f.Params {
+		a, ok := args[p.Name].(*Array)
+		if p.Mode != lang.InOut || !ok {
+			continue
+		}
+		changed, err := l.Read(p.Name)
+		if err != nil {
+			return nil, err
+		}
+		copy(a.Data, changed.Data)
+	}
+	return out, nil
+}

@@ -1,0 +1,237 @@
+package jit
+
+import (
+	"fmt"
+	"slices"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// Launch is a function compiled for the types and shapes of its arguments, with
+// the arguments on the device, ready to run again and again.
+type Launch struct {
+	Function *Function
+	Program  *Program
+
+	device  Device
+	args    []Value
+	results []Value
+	// owned is the memory that Bind allocated.
+	owned []*Memory
+}
+
+// argument puts the value of a parameter, or of a part of one, on the device.
+func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, value any) (Value, error) {
+	fail := func(format string, a ...any) (Value, error) {
+		return Value{}, &ArgError{l.Function.Name, path, fmt.Sprintf(format, a...)}
+	}
+	if value == nil && t.Kind == typecheck.GScalar && p.Default != nil {
+		return Value{Scalar: p.Default}, nil
+	}
+	if value == nil {
+		return fail("is not given")
+	}
+	switch t.Kind {
+	case typecheck.GTensor:
+		if tensor, ok := value.(*Tensor); ok {
+			return TensorValue(tensor), nil
+		}
+		a := array(value)
+		if a == nil {
+			return fail("is a tensor, and no %T can be one: give an *Array, a *Tensor or a slice of numbers", value)
+		}
+		if err := a.check(); err != nil {
+			return fail("%v", err)
+		}
+		data := a.Data
+		if p.Mode != lang.In {
+			data = slices.Clone(data) // the CPU would write to the caller's memory
+		}
+		tensor, err := l.upload(a, data)
+		if err != nil {
+			return fail("%v", err)
+		}
+		return TensorValue(tensor), nil
+	case typecheck.GScalar:
+		d := t.DType.Of
+		if t.DType.Param != nil {
+			given, ok := value.(typecheck.Literal)
+			if !ok {
+				return fail("is of type %s: give a typecheck.Literal, which says which type that is", t.DType)
+			}
+			d = given.DType
+		}
+		s, err := scalarOf(d, value)
+		if err != nil {
+			return fail("%v", err)
+		}
+		return Value{Scalar: &s}, nil
+	case typecheck.GStruct:
+		fields, ok := value.(Args)
+		if !ok {
+			return fail("is a struct: give jit.Args of its fields, not %T", value)
+		}
+		v := Value{Elems: []Value{}}
+		var names []string
+		for _, f := range t.Fields {
+			names = append(names, f.Name)
+			e, err := l.argument(path+"."+f.Name, f.Type, p, fields[f.Name])
+			if err != nil {
+				return v, err
+			}
+			v.Elems = append(v.Elems, e)
+		}
+		for name := range fields {
+			if !slices.Contains(names, name) {
+				return v, &NameError{What: "field of " + path, Name: name, Known: names}
+			}
+		}
+		return v, nil
+	case typecheck.GArray:
+		elems, ok := value.([]Args)
+		if !ok {
+			return fail("is an array of structs: give []jit.Args, not %T", value)
+		}
+		v := Value{Elems: []Value{}}
+		for i, a := range elems {
+			e, err := l.argument(fmt.Sprintf("%s[%d]", path, i), *t.Elem, p, a)
+			if err != nil {
+				return v, err
+			}
+			v.Elems = append(v.Elems, e)
+		}
+		return v, nil
+	}
+	return fail("no argument can have its type, %s", t)
+}
+
+// upload puts an array's data on the device.
+func (l *Launch) upload(a *Array, data []byte) (*Tensor, error) {
+	m, err := Upload(l.device, data, a.DType.Size())
+	if err != nil {
+		return nil, err
+	}
+	l.owned = append(l.owned, m)
+	return &Tensor{DType: a.DType, Shape: a.Shape, Memory: m}, nil
+}
+
+// Run runs the function. The device may still be at work when it returns;
+// reading a result waits.
+func (l *Launch) Run() (err error) {
+	l.results, err = l.Program.Run(l.args)
+	return err
+}
+
+// Tensor is an output or a tensor parameter, or a part of one
+// (`w.blocks[0].bias`), where it lies on the device. An output's memory is the
+// Launch's own, overwritten by the next Run.
+func (l *Launch) Tensor(name string) (*Tensor, error) {
+	f := l.Function
+	if i := slices.Index(f.Outputs, name); i >= 0 {
+		if l.results == nil {
+			return nil, fmt.Errorf("%s of %s: there are no results before Run", name, f.Name)
+		}
+		return l.results[i].Tensor, nil
+	}
+	found := (*Tensor)(nil)
+	known := slices.Clone(f.Outputs)
+	l.each(func(path string, _ *typecheck.GParam, t *Tensor) {
+		known = append(known, path)
+		if path == name {
+			found = t
+		}
+	})
+	if found == nil {
+		return nil, &NameError{What: "tensor of " + f.Name, Name: name, Known: known}
+	}
+	return found, nil
+}
+
+// Read copies an output or a tensor parameter to the host's memory.
+func (l *Launch) Read(name string) (*Array, error) {
+	t, err := l.Tensor(name)
+	if err != nil {
+		return nil, err
+	}
+	a := NewArray(t.DType, t.Shape...)
+	return a, ReadTensor(l.device, t, a.Data)
+}
+
+// Write copies an array of the same type and shape over a tensor parameter.
+func (l *Launch) Write(name string, a *Array) error {
+	t, err := l.Tensor(name)
+	if err != nil {
+		return err
+	}
+	if t.DType != a.DType || !slices.Equal(t.Shape, a.Shape) || t.Strides != nil || a.check() != nil {
+		return &ArgError{l.Function.Name, name, fmt.Sprintf("was bound to %s, and %s is given", t, a)}
+	}
+	if _, ok := l.device.(*CPU); ok && slices.Contains(l.owned, t.Memory) {
+		// The memory may be the array's that was given before: it is left as it is.
+		t.Memory, err = Upload(l.device, slices.Clone(a.Data), a.DType.Size())
+		return err
+	}
+	return l.device.Write(t.Memory, t.Offset*int64(t.DType.Size()), a.Data)
+}
+
+// Inouts lists the tensors that the function may change, with their names.
+func (l *Launch) Inouts() []string {
+	var names []string
+	l.each(func(path string, p *typecheck.GParam, _ *Tensor) {
+		if p.Mode == lang.InOut {
+			names = append(names, path)
+		}
+	})
+	return names
+}
+
+// each visits the tensors among the arguments.
+func (l *Launch) each(visit func(path string, p *typecheck.GParam, t *Tensor)) {
+	var walk func(path string, p *typecheck.GParam, t typecheck.GType, v Value)
+	walk = func(path string, p *typecheck.GParam, t typecheck.GType, v Value) {
+		switch t.Kind {
+		case typecheck.GTensor:
+			visit(path, p, v.Tensor)
+		case typecheck.GStruct:
+			for i, f := range t.Fields {
+				walk(path+"."+f.Name, p, f.Type, v.Elems[i])
+			}
+		case typecheck.GArray:
+			for i := range v.Elems {
+				walk(fmt.Sprintf("%s[%d]", path, i), p, *t.Elem, v.Elems[i])
+			}
+		}
+	}
+	for i, p := range l.Function.Params {
+		walk(p.Name, p, p.Type, l.args[i])
+	}
+}
+
+// Bytes counts what one run reads and writes at least: every input and output
+// once, every inout twice.
+func (l *Launch) Bytes() int64 {
+	n := int64(0)
+	l.each(func(_ string, p *typecheck.GParam, t *Tensor) {
+		n += t.Bytes()
+		if p.Mode == lang.InOut {
+			n += t.Bytes()
+		}
+	})
+	for _, t := range l.Program.Outputs() {
+		n += t.Bytes()
+	}
+	return n
+}
+
+// Close gives back the memory of the results and of the arguments that Bind
+// put on the device.
+func (l *Launch) Close() {
+	if l.Program != nil {
+		l.Program.Close()
+	}
+	for _, m := range l.owned {
+		l.device.Free(m)
+	}
+	l.owned = nil
+}

@@ -1,0 +1,86 @@
+package jit
+
+import (
+	"fmt"
+	"os"
+	"strings"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// Module is a source, parsed and checked with what it imports, whose kernels
+// and graphs a compiler compiles for its device as they are called.
+type Module struct {
+	Program *typecheck.Program
+
+	compiler *Compiler
+}
+
+// LoadFile reads, parses and checks a .tile file. Errors in the source are
+// lang.Diagnostics.
+func (c *Compiler) LoadFile(path string) (*Module, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return c.Load(path, text)
+}
+
+// Load parses and checks a text; the path is its name in messages, and what its
+// imports are relative to. Errors in the source are lang.Diagnostics.
+func (c *Compiler) Load(path string, text []byte) (m *Module, err error) {
+	defer catch(&err)
+	program, ds := Load(path, text, c.Logs)
+	if err := ds.Err(); err != nil {
+		return nil, err
+	}
+	return &Module{Program: program, compiler: c}, nil
+}
+
+// Names lists the kernels and the graphs of the source itself, in order of declaration.
+func (m *Module) Names() []string {
+	own, _ := FunctionNames(m.Program)
+	return own
+}
+
+// Function finds a kernel or a graph by its name; a *NameError when there is none.
+func (m *Module) Function(name string) (*Function, error) {
+	f, err := FindFunction(m.Program, name)
+	if err != nil {
+		return nil, err
+	}
+	return f.On(m.compiler), nil
+}
+
+// Call runs a kernel or a graph once: see Function.Call.
+func (m *Module) Call(name string, args Args) (map[string]*Array, error) {
+	f, err := m.Function(name)
+	if err != nil {
+		return nil, err
+	}
+	return f.Call(args)
+}
+
+// NameError is a name that nothing has.
+type NameError struct {
+	// What the name should be of: "kernel or graph", "argument of softmax".
+	What, Name string
+	// Known are the names that there are.
+	Known []string
+}
+
+// Error proposes the nearest name, or lists all.
+func (e *NameError) Error() string {
+	s := fmt.Sprintf("there is no %s %s: ", e.What, e.Name)
+	if near := lang.Nearest(e.Name, e.Known); near != "" {
+		return s + "did you mean " + near + "?"
+	}
+	if len(e.Known) == 0 {
+		return s + "there is none at all"
+	}
+	return s + "there are " + strings.Join(e.Known, ", ")
+}
+
+// Device is where the module's functions run.
+func (m *Module) Device() Device { return m.compiler.Device }
