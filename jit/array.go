@@ -81,7 +81,7 @@ func Converted[T float32 | float64](d lang.DType, values []T, shape ...int64) *A
 func Slice[T Number](a *Array) ([]T, error) {
 	if d := dtypeOf[T](); d != a.DType {
 		var zero T
-		return nil, fmt.Errorf("the array is %s, not of %T", a, zero)
+		return nil, fmt.Errorf("the array is %s, and has no elements of type %T", a, zero)
 	}
 	var zero T
 	if len(a.Data) == 0 {

@@ -157,14 +157,14 @@ func (f *Function) Names() []string {
 // Bind compiles the function for the types and shapes of its arguments, on the
 // module's device, and puts the arguments there. Errors of the arguments are
 // *lang.Diagnostic, *NameError or *ArgError; a failure of the compiler is a *Bug.
-func (f *Function) Bind(args Args) (l *Launch, err error) {
-	defer catch(&err)
-	l = &Launch{Function: f, device: f.compiler.Device}
+func (f *Function) Bind(args Args) (_ *Launch, err error) {
+	l := &Launch{Function: f, device: f.compiler.Device}
 	defer func() {
 		if err != nil {
 			l.Close()
 		}
 	}()
+	defer catch(&err)
 	opts, err := f.options(args)
 	if err != nil {
 		return nil, err

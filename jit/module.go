@@ -76,8 +76,11 @@ func (e *NameError) Error() string {
 	if near := lang.Nearest(e.Name, e.Known); near != "" {
 		return s + "did you mean " + near + "?"
 	}
-	if len(e.Known) == 0 {
+	switch len(e.Known) {
+	case 0:
 		return s + "there is none at all"
+	case 1:
+		return s + "there is " + e.Known[0]
 	}
 	return s + "there are " + strings.Join(e.Known, ", ")
 }
