@@ -128,6 +128,7 @@ largest error in f32, in units of the last place, that any backend may make; 0 i
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", code(written(op)), cell(r.Doc), rules[r.Rule], ulp, code(r.Name), code(r.CuTile))
 		}
 	}
+	b.WriteString(measuredErrors())
 	return b.String()
 }
 
