@@ -16,6 +16,10 @@ import (
 type Emulator struct {
 	// OnLaunch, where it is set, gets what each launch cost; counting that takes time.
 	OnLaunch func(kernel string, r *emu.Report)
+	// Workers is how many blocks run at once, and MaxSteps after how many warp
+	// instructions a launch counts as running for ever; 0 for emu's own choice.
+	Workers  int
+	MaxSteps int64
 
 	target plan.Target
 	memory *emu.Memory
@@ -150,7 +154,7 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		return nil
 	}
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil})
+		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps})
 	if err != nil {
 		return err
 	}

@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -29,7 +32,9 @@ type fuzzOptions struct {
 	limit   time.Duration
 	silence time.Duration
 	jobs    int
-	worker  bool
+	shrink  time.Duration
+	// worker and shrinker are the processes that run programs and make findings smaller.
+	worker, shrinker bool
 }
 
 func (a *app) fuzzCommand() *cobra.Command {
@@ -38,14 +43,16 @@ func (a *app) fuzzCommand() *cobra.Command {
 		Use:   "fuzz [CASE...]",
 		Short: "Test the compiler by random programs",
 		Long: `Fuzz generates programs that type-check, runs them at several shapes, plans and inputs, and compares every
-element with a reference that computes how far a correct result may be off. A program on which something is
-wrong is made as small as it can be and printed. With files, it runs those cases again.`,
+element with a reference that computes how far a correct result may be off. Programs on which something is wrong
+are made smaller at the end, and told apart by cause. With files, it runs those cases again.`,
 		Example: `  tilec fuzz --count 1000
   tilec fuzz --device cuda --time 4m --keep findings`,
 		RunE: func(_ *cobra.Command, files []string) error {
 			switch {
 			case o.worker:
 				return a.fuzzWorker(o)
+			case o.shrinker:
+				return a.fuzzShrinker(o)
 			case len(files) > 0:
 				return a.fuzzReplay(o, files)
 			}
@@ -55,21 +62,37 @@ wrong is made as small as it can be and printed. With files, it runs those cases
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 1, "the first program; the others follow it")
 	f.IntVar(&o.count, "count", 1000, "how many programs")
-	f.StringVar(&o.device, "device", "cpu", "where to run: cpu, cuda, cuda:N")
+	f.StringVar(&o.device, "device", "cpu", "where to run: cpu, emu, cuda, cuda:N")
 	f.StringVar(&o.keep, "keep", "", "write each finding to a file in this folder")
 	f.DurationVar(&o.limit, "time", 0, "stop after this long")
 	f.DurationVar(&o.silence, "hang", 30*time.Second, "how long nothing may happen before a program counts as hanging")
 	f.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many programs to work on at once")
+	f.DurationVar(&o.shrink, "shrink", time.Minute, "how long findings are made smaller, after the run")
 	f.BoolVar(&o.worker, "worker", false, "write events to stdout as lines of JSON")
-	if err := f.MarkHidden("worker"); err != nil {
-		panic(err)
+	f.BoolVar(&o.shrinker, "shrinker", false, "make the findings on stdin smaller")
+	for _, hidden := range []string{"worker", "shrinker"} {
+		if err := f.MarkHidden(hidden); err != nil {
+			panic(err)
+		}
 	}
 	return cmd
 }
 
+// maxEmulatedSteps is how many warp instructions a launch may take in the emulator: some twenty seconds of them.
+const maxEmulatedSteps = 1 << 24
+
+// fuzzDevice opens the device. Many programs run at once, so that the emulator need not run blocks in parallel too.
+func fuzzDevice(name string) (jit.Device, error) {
+	device, err := jit.OpenDevice(name)
+	if e, ok := device.(*jit.Emulator); ok && err == nil {
+		e.Workers, e.MaxSteps = 1, maxEmulatedSteps
+	}
+	return device, err
+}
+
 // fuzzWorker runs programs in this process.
 func (a *app) fuzzWorker(o fuzzOptions) error {
-	device, err := jit.OpenDevice(o.device)
+	device, err := fuzzDevice(o.device)
 	if err != nil {
 		return err
 	}
@@ -81,6 +104,33 @@ func (a *app) fuzzWorker(o fuzzOptions) error {
 			cancel() // nobody reads any more
 		}
 	}})
+}
+
+// fuzzShrinker makes findings smaller in this process.
+func (a *app) fuzzShrinker(o fuzzOptions) error {
+	device, err := fuzzDevice(o.device)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := fuzzContext(o)
+	defer cancel()
+	var findings []*fuzz.Finding
+	for in := json.NewDecoder(os.Stdin); ; {
+		f := &fuzz.Finding{}
+		if err := in.Decode(f); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return err
+		}
+		findings = append(findings, f)
+	}
+	out := json.NewEncoder(a.stdout)
+	fuzz.Shrink(ctx, device, o.jobs, findings, func(f *fuzz.Finding) {
+		if err := out.Encode(fuzz.Event{Seed: f.Seed, Finding: f}); err != nil {
+			cancel()
+		}
+	})
+	return nil
 }
 
 func fuzzContext(o fuzzOptions) (context.Context, context.CancelFunc) {
@@ -119,13 +169,19 @@ func (a *app) fuzz(o fuzzOptions) error {
 			return exec.CommandContext(ctx, self, "fuzz", "--worker", "--device", o.device,
 				fmt.Sprintf("--seed=%d", seed), fmt.Sprintf("--count=%d", count), fmt.Sprintf("--jobs=%d", jobs))
 		},
+		Shrinker: func(ctx context.Context) *exec.Cmd {
+			return exec.CommandContext(ctx, self, "fuzz", "--shrinker", "--device", o.device,
+				fmt.Sprintf("--time=%s", o.shrink), fmt.Sprintf("--jobs=%d", o.jobs))
+		},
 		Events: func(e fuzz.Event) {
 			if e.Done {
 				programs++
 			}
 			if e.Finding != nil {
-				findings++
-				failed = errors.Join(failed, a.fuzzFinding(o, e.Finding))
+				if e.Done {
+					findings++
+				}
+				failed = errors.Join(failed, a.keepFinding(o, e.Finding))
 			}
 			if time.Since(last) > 10*time.Second {
 				last = time.Now()
@@ -134,7 +190,13 @@ func (a *app) fuzz(o fuzzOptions) error {
 		},
 	}
 	report, err := s.Run(ctx, o.seed, o.count)
-	a.fuzzSummary(report, time.Since(begin))
+	spent := time.Since(begin)
+	if o.shrink > 0 && !errors.Is(ctx.Err(), context.Canceled) {
+		// What the process that shrinks leaves behind stays as it was found.
+		_ = s.Shrink(context.WithoutCancel(ctx), report)
+	}
+	a.fuzzFindings(o, report)
+	a.fuzzSummary(report, spent)
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
@@ -144,23 +206,40 @@ func (a *app) fuzz(o fuzzOptions) error {
 	return nil
 }
 
-// fuzzFinding prints or writes one finding.
-func (a *app) fuzzFinding(o fuzzOptions, f *fuzz.Finding) error {
+// findingText is a finding as a file.
+func findingText(o fuzzOptions, f *fuzz.Finding) string {
 	comment := "// " + strings.ReplaceAll(strings.TrimSpace(string(f.Kind)+": "+f.Problem), "\n", "\n// ")
-	text := fmt.Sprintf("// seed %d on %s\n%s\n%s", f.Seed, o.device, comment, f.Case)
+	return fmt.Sprintf("// seed %d on %s\n%s\n%s", f.Seed, o.device, comment, f.Case)
+}
+
+// keepFinding writes a finding to the folder for them, if there is one.
+func (a *app) keepFinding(o fuzzOptions, f *fuzz.Finding) error {
 	if o.keep == "" {
-		fmt.Fprintf(a.stdout, "%s\n", text)
 		return nil
 	}
 	name := fmt.Sprintf("%s-%d.tile", strings.ReplaceAll(string(f.Kind), " ", "-"), f.Seed)
-	return os.WriteFile(filepath.Join(o.keep, name), []byte(text), 0o666)
+	return os.WriteFile(filepath.Join(o.keep, name), []byte(findingText(o, f)), 0o666)
+}
+
+// fuzzFindings lists the findings by cause, each with its smallest program where those are not kept as files.
+func (a *app) fuzzFindings(o fuzzOptions, r *fuzz.Report) {
+	for _, group := range r.Causes() {
+		seeds := make([]string, 0, len(group))
+		for _, f := range group[:min(len(group), 10)] {
+			seeds = append(seeds, fmt.Sprint(f.Seed))
+		}
+		fmt.Fprintf(a.stdout, "%d times: %s (seeds %s)\n", len(group), group[0].Cause, strings.Join(seeds, ", "))
+		if o.keep == "" {
+			fmt.Fprintf(a.stdout, "%s\n", findingText(o, group[0]))
+		}
+	}
 }
 
 func (a *app) fuzzSummary(r *fuzz.Report, spent time.Duration) {
 	t := r.Tally
 	share := 100 * float64(t.Unknown) / float64(max(1, t.Elements))
-	fmt.Fprintf(a.stdout, "%d programs, %d launches, %d elements compared (%.2f%% unknown) in %.0f s, %d restarts, %d findings\n",
-		r.Programs, t.Launches, t.Elements, share, spent.Seconds(), r.Restarts, len(r.Findings))
+	fmt.Fprintf(a.stdout, "%d programs, %d launches, %d elements compared (%.2f%% unknown) in %.0f s (%.1f programs a second), %d restarts, %d findings of %d causes\n",
+		r.Programs, t.Launches, t.Elements, share, spent.Seconds(), float64(r.Programs)/spent.Seconds(), r.Restarts, len(r.Findings), len(r.Causes()))
 	kinds := make([]string, 0, len(r.Kinds))
 	for k, n := range r.Kinds {
 		kinds = append(kinds, fmt.Sprintf("%s: %d", k, n))
@@ -169,11 +248,19 @@ func (a *app) fuzzSummary(r *fuzz.Report, spent time.Duration) {
 	if len(kinds) > 0 {
 		fmt.Fprintf(a.stdout, "%s\n", strings.Join(kinds, ", "))
 	}
+	groups := map[string][]string{}
+	for _, name := range slices.Sorted(maps.Keys(r.Features)) {
+		group, part, _ := strings.Cut(name, " ")
+		groups[group] = append(groups[group], fmt.Sprintf("%s: %d", part, r.Features[name]))
+	}
+	for _, group := range slices.Sorted(maps.Keys(groups)) {
+		fmt.Fprintf(a.stdout, "programs by %s: %s\n", group, strings.Join(groups[group], ", "))
+	}
 }
 
 // fuzzReplay runs kept cases.
 func (a *app) fuzzReplay(o fuzzOptions, files []string) error {
-	device, err := jit.OpenDevice(o.device)
+	device, err := fuzzDevice(o.device)
 	if err != nil {
 		return err
 	}

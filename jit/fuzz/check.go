@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"sync"
-	"unicode"
 
 	"tilec/jit"
 	"tilec/jit/ir"
@@ -82,34 +82,10 @@ type checker struct {
 	arith  Arithmetic
 	// running lets one launch at a time to a device with one queue.
 	running sync.Mutex
-
-	mu sync.Mutex
-	// shrunk counts the findings of each sort that were made smaller.
-	shrunk map[string]int
-}
-
-// maxShrunk is how many findings of one sort are made smaller: more of them tell no more.
-const maxShrunk = 4
-
-// worthShrinking reports whether a problem is among the first of its sort.
-func (c *checker) worthShrinking(p *Problem) bool {
-	sort := string(p.Kind)
-	if p.Kind != Wrong { // the first words of an error tell sorts apart
-		words := strings.FieldsFunc(p.Text, func(r rune) bool { return !unicode.IsLetter(r) })
-		sort += strings.Join(words[:min(len(words), 12)], " ")
-	}
-	limit := maxShrunk
-	if p.Kind == Wrong {
-		limit *= 10
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.shrunk[sort]++
-	return c.shrunk[sort] <= limit
 }
 
 func newChecker(d jit.Device) *checker {
-	return &checker{device: d, arith: ArithmeticOf(d.Target().Arch > 0), shrunk: map[string]int{}}
+	return &checker{device: d, arith: ArithmeticOf(d.Target().Arch > 0)}
 }
 
 // guard is how many bytes around tensors must stay as they were, poison what is there: NaN in every float type.
@@ -147,6 +123,11 @@ func compileProblem(err error, pinned bool) *Problem {
 		return problem(Refused, "%v", err)
 	}
 	return problem(CompileError, "%v", err)
+}
+
+// pinsPlan reports a kernel whose source fixes a part of its plan.
+func pinsPlan(k *typecheck.Kernel) bool {
+	return len(k.Hints) > 0 || slices.ContainsFunc(k.Axes, func(a *typecheck.Axis) bool { return len(a.Choices) > 0 })
 }
 
 // argument is one parameter of a launch.
@@ -374,7 +355,7 @@ func (c *checker) execute(k *typecheck.Kernel, opts jit.Options, args []argument
 	compiler := jit.NewCompiler(device, nil)
 	program, err := compiler.BindKernel(k, values, opts)
 	if err != nil {
-		return nil, compileProblem(err, len(opts.Pins) > 0)
+		return nil, compileProblem(err, len(opts.Pins) > 0 || pinsPlan(k))
 	}
 	defer program.Close()
 	if device.Target().Arch > 0 {

@@ -31,9 +31,12 @@ func TestFaultsAreFoundAndShrunk(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	report := &Report{}
-	require.NoError(t, Run(ctx, Config{Device: faulty{jit.OpenCPU(), 67}, Seed: 7, Count: 2, Jobs: 1, Events: report.Note}))
+	device := faulty{jit.OpenCPU(), 67}
+	require.NoError(t, Run(ctx, Config{Device: device, Seed: 7, Count: 2, Jobs: 1, Events: report.Note}))
 	require.NotEmpty(t, report.Findings)
+	Shrink(ctx, device, 1, report.Findings, func(f *Finding) { report.Note(Event{Seed: f.Seed, Finding: f}) })
 	f := report.Findings[0]
+	require.True(t, f.Small)
 	assert.Contains(t, []Kind{Wrong, Stray}, f.Kind)
 	assert.Less(t, len(f.Case), len(Generate(f.Seed).String())/2)
 	c, err := ParseCase(f.Case)

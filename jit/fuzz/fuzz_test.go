@@ -41,14 +41,18 @@ func TestGenerateIsDeterministic(t *testing.T) {
 func TestKeptCases(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/fuzz/*.tile")
 	require.NoError(t, err)
+	emulator, err := jit.OpenEmulator(jit.DefaultEmulatorTarget)
+	require.NoError(t, err)
 	for _, name := range files {
-		t.Run(filepath.Base(name), func(t *testing.T) {
-			text, err := os.ReadFile(name)
-			require.NoError(t, err)
-			c, err := ParseCase(string(text))
-			require.NoError(t, err)
-			_, err = Replay(jit.OpenCPU(), c)
-			assert.NoError(t, err)
-		})
+		for _, device := range []jit.Device{jit.OpenCPU(), emulator} {
+			t.Run(filepath.Base(name)+"/"+device.ID(), func(t *testing.T) {
+				text, err := os.ReadFile(name)
+				require.NoError(t, err)
+				c, err := ParseCase(string(text))
+				require.NoError(t, err)
+				_, err = Replay(device, c)
+				assert.NoError(t, err)
+			})
+		}
 	}
 }

@@ -17,17 +17,29 @@ type Finding struct {
 	Seed    uint64 `json:"seed"`
 	Kind    Kind   `json:"kind"`
 	Problem string `json:"problem"`
+	// Cause tells findings apart; findings of one cause are most likely one mistake.
+	Cause string `json:"cause"`
 	// Case is the program, as small as it was made, with its run.
 	Case string `json:"case"`
+	// Small: the case was made smaller, or cannot be.
+	Small bool `json:"small,omitempty"`
 }
 
-// Event tells of the progress of one program: that it begins, or what came of it.
+// finding makes a finding of a problem.
+func finding(seed uint64, p *Problem, cs *Case) *Finding {
+	return &Finding{Seed: seed, Kind: p.Kind, Problem: p.Text, Cause: causeOf(p, cs), Case: cs.String()}
+}
+
+// Event tells of the progress of one program: that it begins, what came of it,
+// or that its finding was made smaller.
 type Event struct {
 	Seed    uint64        `json:"seed"`
 	Done    bool          `json:"done,omitempty"`
 	Tally   Tally         `json:"tally"`
 	Kinds   map[Kind]int  `json:"kinds,omitempty"` // problems that are no finding
 	Finding *Finding      `json:"finding,omitempty"`
+	// Features is what the program is made of.
+	Features []string `json:"features,omitempty"`
 	Spent   time.Duration `json:"spent,omitempty"`
 }
 
@@ -80,7 +92,7 @@ func Run(ctx context.Context, cfg Config) error {
 		workers.Go(func() {
 			for seed := range next {
 				emit(Event{Seed: seed})
-				e := c.program(ctx, seed)
+				e := c.program(seed)
 				if e.Finding != nil && e.Finding.Kind == RunError {
 					if err := c.alive(); err != nil {
 						if cfg.Count == 1 {
@@ -111,19 +123,16 @@ func (c *checker) alive() error {
 	return c.device.Sync()
 }
 
-// program generates one program, runs it, and shrinks it when something is wrong.
-func (c *checker) program(ctx context.Context, seed uint64) Event {
+// program generates one program and runs it.
+func (c *checker) program(seed uint64) Event {
 	begin := time.Now()
-	e := Event{Seed: seed, Done: true, Kinds: map[Kind]int{}}
+	e := Event{Seed: seed, Done: true}
 	cs := Generate(seed)
+	e.Features = Features(cs)
 	t, kinds, r, p := c.runCase(cs)
 	e.Tally, e.Kinds = t, kinds
 	if p != nil {
-		small := &Case{Source: cs.Source, Trials: []Trial{r}}
-		if p.Kind != Rejected && !(p.Kind == RunError && c.alive() != nil) && c.worthShrinking(p) {
-			small, p = c.shrink(ctx, small, p)
-		}
-		e.Finding = &Finding{Seed: seed, Kind: p.Kind, Problem: p.Text, Case: small.String()}
+		e.Finding = finding(seed, p, &Case{Source: cs.Source, Trials: []Trial{r}})
 	}
 	e.Spent = time.Since(begin)
 	return e

@@ -1,14 +1,17 @@
 package fuzz
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
+	"tilec/jit"
 	"tilec/lang"
 	"tilec/parser"
 )
@@ -19,6 +22,52 @@ import (
 
 // shrinkTime bounds the time spent on one finding.
 const shrinkTime = 15 * time.Second
+
+// maxShrunk is how many findings of one cause are made smaller: more of them tell no more.
+const maxShrunk = 4
+
+// Shrink makes findings smaller until the context ends, the first of each cause
+// first, and gives each to done, one at a time.
+func Shrink(ctx context.Context, d jit.Device, jobs int, findings []*Finding, done func(*Finding)) {
+	c := newChecker(d)
+	seen := map[string]int{}
+	turn := make(map[*Finding]int, len(findings))
+	for _, f := range findings {
+		turn[f] = seen[f.Cause]
+		seen[f.Cause]++
+	}
+	queue := slices.DeleteFunc(slices.Clone(findings), func(f *Finding) bool {
+		return f.Small || f.Kind == Rejected || f.Kind == Hang || turn[f] >= maxShrunk
+	})
+	slices.SortStableFunc(queue, func(a, b *Finding) int { return cmp.Compare(turn[a], turn[b]) })
+	var mu sync.Mutex
+	var workers sync.WaitGroup
+	next := make(chan *Finding)
+	for range max(1, jobs) {
+		workers.Go(func() {
+			for f := range next {
+				cs, err := ParseCase(f.Case)
+				if err != nil {
+					continue
+				}
+				small, p := c.shrink(ctx, cs, &Problem{f.Kind, f.Problem})
+				g := finding(f.Seed, p, small)
+				g.Small = true
+				mu.Lock()
+				done(g)
+				mu.Unlock()
+			}
+		})
+	}
+	for _, f := range queue {
+		if ctx.Err() != nil || c.alive() != nil {
+			break
+		}
+		next <- f
+	}
+	close(next)
+	workers.Wait()
+}
 
 func (c *checker) shrink(ctx context.Context, cs *Case, p *Problem) (*Case, *Problem) {
 	ctx, cancel := context.WithTimeout(ctx, shrinkTime)

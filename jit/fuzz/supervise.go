@@ -2,11 +2,15 @@ package fuzz
 
 import (
 	"bufio"
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os/exec"
+	"slices"
 	"time"
 )
 
@@ -19,6 +23,8 @@ type Report struct {
 	Tally    Tally
 	// Kinds counts the problems, findings and others.
 	Kinds    map[Kind]int
+	// Features counts the programs that have each part of the language.
+	Features map[string]int
 	Findings []*Finding
 	// Restarts is how often the process that ran the programs ended before its time.
 	Restarts int
@@ -26,16 +32,27 @@ type Report struct {
 
 // Note adds an event to the report.
 func (r *Report) Note(e Event) {
+	if e.Finding != nil && e.Finding.Small {
+		for i, f := range r.Findings {
+			if f.Seed == e.Seed {
+				r.Findings[i] = e.Finding
+			}
+		}
+		return
+	}
 	if !e.Done {
 		return
 	}
 	if r.Kinds == nil {
-		r.Kinds = map[Kind]int{}
+		r.Kinds, r.Features = map[Kind]int{}, map[string]int{}
 	}
 	r.Programs++
 	r.Tally.add(e.Tally)
 	for k, n := range e.Kinds {
 		r.Kinds[k] += n
+	}
+	for _, f := range e.Features {
+		r.Features[f]++
 	}
 	if e.Finding != nil {
 		r.Kinds[e.Finding.Kind]++
@@ -43,10 +60,26 @@ func (r *Report) Note(e Event) {
 	}
 }
 
+// Causes groups the findings by cause, the commonest first; in each group the smallest case is first.
+func (r *Report) Causes() [][]*Finding {
+	groups := map[string][]*Finding{}
+	for _, f := range r.Findings {
+		groups[f.Cause] = append(groups[f.Cause], f)
+	}
+	for _, g := range groups {
+		slices.SortStableFunc(g, func(a, b *Finding) int { return cmp.Compare(len(a.Case), len(b.Case)) })
+	}
+	return slices.SortedFunc(maps.Values(groups), func(a, b []*Finding) int {
+		return cmp.Or(-cmp.Compare(len(a), len(b)), cmp.Compare(a[0].Cause, b[0].Cause))
+	})
+}
+
 // Supervisor runs programs in other processes.
 type Supervisor struct {
 	// Command makes the process that runs count programs from a seed on and writes its events to stdout, a line of JSON each.
 	Command func(ctx context.Context, seed uint64, count int) *exec.Cmd
+	// Shrinker makes the process that reads findings from stdin, a line of JSON each, and makes them smaller.
+	Shrinker func(ctx context.Context) *exec.Cmd
 	// Silence is how long a process may go without an event before it counts as hanging.
 	Silence time.Duration
 	// Events gets every event.
@@ -82,7 +115,7 @@ func (s *Supervisor) Run(ctx context.Context, seed uint64, count int) (*Report, 
 			}
 			_, alone, err := s.batch(ctx, one, 1, note)
 			if err != nil && len(alone) > 0 && ctx.Err() == nil {
-				note(Event{Seed: one, Done: true, Finding: &Finding{Seed: one, Kind: Hang, Problem: err.Error(), Case: Generate(one).String()}})
+				note(Event{Seed: one, Done: true, Finding: finding(one, problem(Hang, "%v", err), Generate(one))})
 			}
 		}
 		seed = next
@@ -90,49 +123,80 @@ func (s *Supervisor) Run(ctx context.Context, seed uint64, count int) (*Report, 
 	return report, nil
 }
 
+// Shrink makes the findings of a report smaller, until the context ends or the process does.
+func (s *Supervisor) Shrink(ctx context.Context, report *Report) error {
+	if len(report.Findings) == 0 {
+		return nil
+	}
+	var lines bytes.Buffer
+	out := json.NewEncoder(&lines)
+	for _, f := range report.Findings {
+		if err := out.Encode(f); err != nil {
+			return err
+		}
+	}
+	return s.watch(ctx, func(ctx context.Context) *exec.Cmd {
+		cmd := s.Shrinker(ctx)
+		cmd.Stdin = &lines
+		return cmd
+	}, func(e Event) {
+		report.Note(e)
+		if s.Events != nil {
+			s.Events(e)
+		}
+	})
+}
+
 // batch runs one process. It gives the first seed that was not begun, and those that were begun and did not end.
 func (s *Supervisor) batch(ctx context.Context, seed uint64, count int, note func(Event)) (next uint64, suspects []uint64, err error) {
-	ctx, stop := context.WithCancelCause(ctx)
-	defer stop(nil)
-	cmd := s.Command(ctx, seed, count)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return seed, nil, err
-	}
-	tail := &lastLines{}
-	cmd.Stderr = tail
-	if err := cmd.Start(); err != nil {
-		return seed, nil, err
-	}
-	silent := time.AfterFunc(s.Silence, func() { stop(fmt.Errorf("nothing happened for %s", s.Silence)) })
-	defer silent.Stop()
 	next = seed
 	open := map[uint64]bool{}
-	for d := json.NewDecoder(bufio.NewReader(out)); ; {
-		var e Event
-		if err := d.Decode(&e); err != nil {
-			break
-		}
-		silent.Reset(s.Silence)
+	err = s.watch(ctx, func(ctx context.Context) *exec.Cmd { return s.Command(ctx, seed, count) }, func(e Event) {
 		if next = max(next, e.Seed+1); e.Done {
 			delete(open, e.Seed)
 		} else {
 			open[e.Seed] = true
 		}
 		note(e)
-	}
-	_, _ = io.Copy(io.Discard, out)
-	err = cmd.Wait()
+	})
 	for one := range open {
 		suspects = append(suspects, one)
 	}
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
-		}
-		err = fmt.Errorf("%w\n%s", err, tail)
-	}
 	return next, suspects, err
+}
+
+// watch runs a process, which must not be silent for long, and gives its events; the error has the end of its stderr.
+func (s *Supervisor) watch(ctx context.Context, command func(context.Context) *exec.Cmd, note func(Event)) error {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	cmd := command(ctx)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	tail := &lastLines{}
+	cmd.Stderr = tail
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	silent := time.AfterFunc(s.Silence, func() { stop(fmt.Errorf("nothing happened for %s", s.Silence)) })
+	defer silent.Stop()
+	for d := json.NewDecoder(bufio.NewReader(out)); ; {
+		var e Event
+		if err := d.Decode(&e); err != nil {
+			break
+		}
+		silent.Reset(s.Silence)
+		note(e)
+	}
+	_, _ = io.Copy(io.Discard, out)
+	if err = cmd.Wait(); err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause
+	}
+	return fmt.Errorf("%w\n%s", err, tail)
 }
 
 // lastLines keeps the end of what is written to it.

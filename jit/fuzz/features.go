@@ -1,0 +1,191 @@
+package fuzz
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+
+	"tilec/jit"
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file says what a program is made of, so that a session can report how
+// often each part of the language was generated, and findings can be told apart.
+
+// Features lists what a case has, each part once, as "group name": operations,
+// element types, forms of axes and accesses, attributes, inputs.
+func Features(cs *Case) []string {
+	k, p := load(cs.Source)
+	if p != nil {
+		return nil
+	}
+	has := map[string]bool{}
+	for _, a := range k.Decl.Attrs {
+		has["attribute "+a.Name.Name] = true
+	}
+	if len(k.Decl.Tunes) > 0 {
+		has["attribute tune"] = true
+	}
+	if len(k.TypeParams) > 0 {
+		has["attribute generic"] = true
+	}
+	for _, r := range cs.Trials {
+		has["input "+string(r.Style)] = true
+		for name := range r.Pins {
+			if name != "warps" && name != "stages" {
+				name = "extent"
+			}
+			has["pin "+name] = true
+		}
+	}
+	f := irOf(k, cs.Trials[0])
+	if f == nil {
+		return slices.Sorted(maps.Keys(has))
+	}
+	for _, a := range f.Axes {
+		has["axis "+axisForm(a)] = true
+	}
+	f.Walk(func(op *ir.Op) bool {
+		has["operation "+op.Code.String()] = true
+		for _, v := range op.Results {
+			has["type "+v.Type.DType.String()] = true
+		}
+		switch {
+		case op.Tensor != nil:
+			has["access "+accessForm(op)] = true
+		case op.Code.Row().Group == lang.GroupContract:
+			has["contraction "+op.Args[0].Type.DType.String()] = true
+		}
+		return true
+	})
+	return slices.Sorted(maps.Keys(has))
+}
+
+// irOf is the tile IR of a kernel for one launch, before any pass; nil where it has none.
+func irOf(k *typecheck.Kernel, r Trial) (f *ir.Func) {
+	defer func() {
+		if recover() != nil {
+			f = nil // the check of the program meets that, too, and tells
+		}
+	}()
+	types, err := r.types()
+	if err != nil {
+		return nil
+	}
+	spec, err := jit.Specialise(k, jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision})
+	if err != nil {
+		return nil
+	}
+	if f, _, err = jit.BuildIR(spec); err != nil {
+		return nil
+	}
+	return f
+}
+
+func axisForm(a *ir.Axis) string {
+	form := a.Kind.String()
+	switch {
+	case a.Scalar:
+		form += " scalar"
+	case a.Dim == nil:
+		form += " free"
+	case a.Kind == ir.Whole && a.Dim.Known() && a.Len < a.Dim.Value:
+		form += " part"
+	case len(a.Choices) == 1:
+		form += " pinned"
+	}
+	return form
+}
+
+// accessForm is how an operation reaches its tensor.
+func accessForm(op *ir.Op) string {
+	var parts []string
+	for _, x := range op.Indices() {
+		switch {
+		case x.Def == nil: // a position of a loop, or a parameter
+			parts = append(parts, "scalar")
+		case x.Def.Code == lang.OpLoad:
+			parts = append(parts, "gather")
+		case x.Def.Code == lang.OpIndex:
+		case x.Type.IsScalar():
+			parts = append(parts, "scalar")
+		default:
+			parts = append(parts, "computed")
+		}
+	}
+	if op.Else() != nil {
+		parts = append(parts, "else")
+	}
+	slices.Sort(parts)
+	return strings.Join(append([]string{op.Code.String()}, slices.Compact(parts)...), " ")
+}
+
+// plumbing are the operations that nearly every program has.
+var plumbing = map[lang.Op]bool{lang.OpConst: true, lang.OpFull: true, lang.OpIndex: true, lang.OpSize: true, lang.OpLoad: true, lang.OpStore: true}
+
+// causeOf tells findings apart: the check that failed, and the operations at
+// the place that it names, or those of the whole program.
+func causeOf(p *Problem, cs *Case) string {
+	words := []string{string(p.Kind)}
+	if p.Kind == Hang { // to look at the program could hang again
+		return words[0]
+	}
+	if p.Kind != Wrong {
+		text := p.Text
+		if _, found, ok := strings.Cut(text, "the emulator found:"); ok {
+			text = found
+		}
+		letters := strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && r != '\'' })
+		letters = slices.DeleteFunc(letters, func(w string) bool { return len(w) < 2 || w == "fuzz" || w == "tile" })
+		words = append(words, letters[:min(len(letters), 8)]...)
+	}
+	line := 0
+	if _, at, ok := strings.Cut(p.Text, "fuzz.tile:"); ok {
+		fmt.Sscan(at, &line)
+	}
+	if ops := operations(cs, line); len(ops) > 0 {
+		words = append(words, "in", strings.Join(ops, ", "))
+	}
+	return strings.Join(words, " ")
+}
+
+// operations are those of a case's source line, of all lines when there are
+// none there; among them those that are more than elementwise, if there are any.
+func operations(cs *Case, line int) []string {
+	k, p := load(cs.Source)
+	if p != nil {
+		return nil
+	}
+	f := irOf(k, cs.Trials[0])
+	if f == nil {
+		return nil
+	}
+	here, all := map[string]bool{}, map[string]bool{}
+	f.Walk(func(op *ir.Op) bool {
+		if plumbing[op.Code] {
+			return true
+		}
+		all[op.Code.String()] = true
+		if op.At.IsValid() {
+			if n, _ := op.At.Position(); n == line {
+				here[op.Code.String()] = true
+			}
+		}
+		return true
+	})
+	if len(here) > 0 {
+		all = here
+	}
+	names := slices.Sorted(maps.Keys(all))
+	if structural := slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		op, _ := lang.OpByName(name)
+		return op.Row().Elementwise
+	}); len(structural) > 0 {
+		return structural
+	}
+	return names
+}
