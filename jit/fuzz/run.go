@@ -33,14 +33,14 @@ func finding(seed uint64, p *Problem, cs *Case) *Finding {
 // Event tells of the progress of one program: that it begins, what came of it,
 // or that its finding was made smaller.
 type Event struct {
-	Seed    uint64        `json:"seed"`
-	Done    bool          `json:"done,omitempty"`
-	Tally   Tally         `json:"tally"`
-	Kinds   map[Kind]int  `json:"kinds,omitempty"` // problems that are no finding
-	Finding *Finding      `json:"finding,omitempty"`
+	Seed    uint64       `json:"seed"`
+	Done    bool         `json:"done,omitempty"`
+	Tally   Tally        `json:"tally"`
+	Kinds   map[Kind]int `json:"kinds,omitempty"` // problems that are no finding
+	Finding *Finding     `json:"finding,omitempty"`
 	// Features is what the program is made of.
-	Features []string `json:"features,omitempty"`
-	Spent   time.Duration `json:"spent,omitempty"`
+	Features []string      `json:"features,omitempty"`
+	Spent    time.Duration `json:"spent,omitempty"`
 }
 
 // Config says which programs to run where.

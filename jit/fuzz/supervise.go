@@ -22,7 +22,7 @@ type Report struct {
 	Programs int
 	Tally    Tally
 	// Kinds counts the problems, findings and others.
-	Kinds    map[Kind]int
+	Kinds map[Kind]int
 	// Features counts the programs that have each part of the language.
 	Features map[string]int
 	Findings []*Finding
