@@ -38,6 +38,8 @@ type gval struct {
 type binder struct {
 	prog *Program
 	opts Options
+	// checks are those of the test that is bound.
+	checks []check
 	// unrolled counts the iterations of loops and the calls so far.
 	unrolled int64
 }
@@ -84,6 +86,7 @@ func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*P
 	}
 	out, err := b.enter(g, inputs, consts, opts.Dims, opts.Types, g.Decl.Name.Span())
 	if err != nil {
+		b.prog.Close()
 		return nil, err
 	}
 	return b.finish(out)
@@ -123,6 +126,7 @@ func (b *binder) finish(out gval) (*Program, error) {
 		p.outputs = append(p.outputs, *r.view)
 	}
 	if err := p.compile(); err != nil {
+		p.Close()
 		return nil, err
 	}
 	return p, nil
@@ -300,6 +304,10 @@ func (f *frame) run(stmts []typecheck.GStmt, results []typecheck.GExpr) ([]gval,
 			if _, err := f.eval(s.X); err != nil {
 				return nil, err
 			}
+		case *typecheck.GCheck:
+			if err := f.check(s); err != nil {
+				return nil, err
+			}
 		}
 	}
 	out := make([]gval, len(results))
@@ -384,6 +392,10 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 		return f.enter(x.Graph, args, consts, nil, f.named(x.Types), x.At)
 	case *typecheck.GFor:
 		return f.loop(x)
+	case *typecheck.GIf:
+		return f.choice(x)
+	case *typecheck.GMake:
+		return f.make(x)
 	case *typecheck.GTupleOf:
 		elems, err := f.evalAll(x.Elems)
 		return gval{elems: elems}, err
@@ -701,7 +713,7 @@ func (b *binder) layout(v *view) Layout {
 	l := Layout{Contiguous: v.contiguous()}
 	// Arguments and temporaries begin at multiples of 16 bytes, so the offset decides.
 	offset := v.offset
-	if !v.slot.temp {
+	if !v.slot.temp && !v.slot.made {
 		offset += b.prog.inputs[v.slot.index].Offset
 	}
 	l.Align = powerDivisor(offset * int64(v.dtype.Size()))

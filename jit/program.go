@@ -18,6 +18,9 @@ type Program struct {
 	name     string
 	// inputs are the tensor arguments in order, as the program was bound to them.
 	inputs []Tensor
+	// made are the tensors that the program filled when it was bound, by what they hold.
+	made      []Tensor
+	madeNames map[string]int
 	// scalarTypes are the scalar arguments in order.
 	scalarTypes []lang.DType
 	steps       []step
@@ -27,10 +30,10 @@ type Program struct {
 	scratch     []typecheck.Literal
 }
 
-// slot is where a tensor's memory comes from: argument n, or temporary n.
+// slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
 type slot struct {
-	temp  bool
-	index int
+	temp, made bool
+	index      int
 }
 
 // view is a tensor of a program, known but for the memory.
@@ -204,9 +207,12 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 				v := &s.tensors[s.compiled.tensorParam[t]]
 				t++
 				size := int64(v.dtype.Size())
-				if v.slot.temp {
+				switch {
+				case v.slot.temp:
 					s.args[j] = launchArg{memory: p.arena, offset: p.temps[v.slot.index].offset + v.offset*size}
-				} else {
+				case v.slot.made:
+					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.offset * size}
+				default:
 					in := tensors[v.slot.index]
 					s.args[j] = launchArg{memory: in.Memory, offset: (in.Offset + v.offset) * size}
 				}
@@ -238,10 +244,13 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		if !v.contiguous() {
 			t.Strides = v.strides
 		}
-		if v.slot.temp {
+		switch {
+		case v.slot.temp:
 			t.Memory = p.arena
 			t.Offset += p.temps[v.slot.index].offset / int64(v.dtype.Size())
-		} else {
+		case v.slot.made:
+			t.Memory = p.made[v.slot.index].Memory
+		default:
 			t.Memory = tensors[v.slot.index].Memory
 			t.Offset += tensors[v.slot.index].Offset
 		}
@@ -267,6 +276,10 @@ func (p *Program) Close() {
 		p.compiler.Device.Free(p.arena)
 		p.arena = nil
 	}
+	for i := range p.made {
+		p.compiler.Device.Free(p.made[i].Memory)
+	}
+	p.made = nil
 }
 
 // scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.

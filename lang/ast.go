@@ -187,9 +187,10 @@ type AxisClause struct {
 type Stmt interface{ Node }
 
 type (
-	// LetStmt is `let x = e` or `let (a, b) = e`.
+	// LetStmt is `let x = e` or `let (a, b) = e`; in a graph or a test also `inout x = e`.
 	LetStmt struct {
 		At
+		InOut bool
 		Names []Ident // "_" discards
 		Value Expr
 	}

@@ -134,6 +134,18 @@ func (g *grammar) statement(lex *lexer.PeekingLexer) (lang.Stmt, error) {
 		if s, err := g.check(lex); s != nil || err != nil {
 			return s, err
 		}
+	case is(t, "inout") && g.list[lex.RawCursor()+1].Type == kindIdent:
+		lex.Next()
+		name := lex.Next()
+		if t := lex.Peek(); !is(t, "=") {
+			return nil, g.unexpected(t, "`=`")
+		}
+		lex.Next()
+		v, err := g.expr(lex)
+		if err != nil {
+			return nil, err
+		}
+		return &lang.LetStmt{At: g.since(start, lex), InOut: true, Names: []lang.Ident{g.lowerIdent(ident{*name})}, Value: v}, nil
 	}
 	x, err := g.expr(lex)
 	if err != nil {
@@ -166,7 +178,7 @@ func (g *grammar) statement(lex *lexer.PeekingLexer) (lang.Stmt, error) {
 func (g *grammar) check(lex *lexer.PeekingLexer) (lang.Stmt, error) {
 	before := lex.MakeCheckpoint()
 	word := lex.Next()
-	if t := lex.Peek(); !beginsExpr(t) || is(t, "(") || is(t, "[") || is(t, "-") {
+	if t := lex.Peek(); !beginsExpr(t) || !g.inTest && (is(t, "(") || is(t, "[") || is(t, "-")) {
 		lex.LoadCheckpoint(before)
 		return nil, nil
 	}

@@ -38,7 +38,7 @@ func setGaps(all []*leaf) {
 	}
 	for i, l := range tokens {
 		if _, ok := binaryLevel[l.Value]; ok && l.Type != kindString && !l.angle && i > 0 {
-			l.binary = canEnd(&at(i-1).Token) || is(&at(i-1).Token, ">")
+			l.binary = canEnd(&at(i-1).Token) && !at(i-1).word || is(&at(i-1).Token, ">")
 		}
 		l.gap = gap(at(i-1), l)
 	}
@@ -59,7 +59,7 @@ func gap(prev, l *leaf) string {
 	case op(l, tightBefore), l.angle, l.isFloor():
 		return ""
 	case is(&l.Token, "("), is(&l.Token, "["):
-		if prev.Type == kindIdent || prev.angle || is(&prev.Token, ")") || is(&prev.Token, "]") || is(&prev.Token, "}") {
+		if prev.Type == kindIdent && !prev.word || prev.angle || is(&prev.Token, ")") || is(&prev.Token, "]") || is(&prev.Token, "}") {
 			return ""
 		}
 	case l.Type == kindIdent && is(&prev.Token, "]"): // [L]Block

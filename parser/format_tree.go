@@ -32,6 +32,8 @@ type leaf struct {
 	gap string
 	// angle is set for the `<` and `>` of parameters, binary for an operator between operands.
 	angle, binary bool
+	// word is set for the `check` that begins a statement of a test.
+	word bool
 }
 
 // sequence is what stands between two newlines of the grammar: a declaration,
@@ -69,7 +71,7 @@ func leaves(mod *lang.Module) []*leaf {
 	src := mod.Source
 	s := scan(src)
 	list, _ := layout(s.tokens)
-	angles := anglesOf(mod, s.tokens)
+	angles, checks := anglesOf(mod, s.tokens), checksOf(mod)
 	all := make([]*leaf, len(list))
 	comments := s.comments
 	end, line := 0, 0 // of the last token or comment; no line at the start of the text
@@ -78,7 +80,7 @@ func leaves(mod *lang.Module) []*leaf {
 	}
 	var prev *leaf
 	for i := range list {
-		l := &leaf{Token: list[i], angle: angles[list[i].Pos.Offset]}
+		l := &leaf{Token: list[i], angle: angles[list[i].Pos.Offset], word: checks[list[i].Pos.Offset]}
 		all[i] = l
 		if l.Type == kindNewline {
 			continue
@@ -144,6 +146,28 @@ func anglesOf(mod *lang.Module, tokens []lexer.Token) map[int]bool {
 			case *lang.TypeExpr:
 				if len(n.Args) > 0 {
 					pair(n.Name.Place, n.Args[len(n.Args)-1].Place)
+				}
+			}
+			return true
+		})
+	}
+	return at
+}
+
+// checksOf finds the offsets of the `check` that begin statements.
+func checksOf(mod *lang.Module) map[int]bool {
+	at := map[int]bool{}
+	for _, d := range mod.Decls {
+		test, ok := d.(*lang.TestDecl)
+		if !ok {
+			continue
+		}
+		lang.Walk(test, func(n lang.Node) bool {
+			if s, ok := n.(*lang.ExprStmt); ok {
+				if call, ok := s.X.(*lang.CallExpr); ok {
+					if name, ok := call.Fn.(*lang.NameExpr); ok && name.Name == "check" {
+						at[name.Place.Start] = true
+					}
 				}
 			}
 			return true

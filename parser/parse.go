@@ -34,6 +34,8 @@ type parse struct {
 	// diags is all errors; causes is the places of those that break the tokens behind them.
 	diags  lang.Diagnostics
 	causes []int
+	// inTest: the declaration being parsed is a test, where `check` begins a statement.
+	inTest bool
 	// bindings are the assignments to a plain name in the declaration being parsed.
 	bindings []*lang.AssignStmt
 }
@@ -114,6 +116,7 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 	start := lex.MakeCheckpoint()
 	from := lex.Peek().Pos.Offset
 	g.bindings = nil
+	g.inTest = g.beginsTest(start.RawCursor())
 	d, err := g.decl.ParseFromLexer(lex, allowTrailing)
 	if err == nil {
 		g.lower(d, mod)
@@ -131,6 +134,16 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 		return
 	}
 	g.skipDeclaration(lex, failed)
+}
+
+// beginsTest reports whether the declaration at i, behind its attributes, is a test.
+func (g *grammar) beginsTest(i lexer.RawCursor) bool {
+	for ; !g.list[i].EOF(); i++ {
+		if t := &g.list[i]; beginsDecl(t, &g.list[i+1]) {
+			return t.Value == "test"
+		}
+	}
+	return false
 }
 
 // skipDeclaration goes to the declaration behind the broken one that begins

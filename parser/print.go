@@ -238,6 +238,9 @@ func axisTree(a *lang.AxisClause) tree {
 func stmtTree(s lang.Stmt) tree {
 	switch s := s.(type) {
 	case *lang.LetStmt:
+		if s.InOut {
+			return node(named("inout", s.Names), exprTree(s.Value))
+		}
 		return node(named("let", s.Names), exprTree(s.Value))
 	case *lang.AxisStmt:
 		return node("axis", axisTree(s.Axis))

@@ -121,6 +121,11 @@ func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
 // let binds names.
 func (b *bodyChecker) let(s *lang.LetStmt) {
 	o := b.expr(s.Value)
+	if s.InOut {
+		b.errorf(lang.ErrReadOnly, s.Names[0].Place, "a kernel has no state of its own: %s is bound once", s.Names[0].Name).
+			help("bind it with `let`, and carry what changes from step to step: `for ... with %s = ...`", s.Names[0].Name)
+		o = bad(s.Place)
+	}
 	if len(s.Names) == 1 {
 		b.bind(s.Names[0], b.single(o, "let"), s.Place)
 		return

@@ -103,7 +103,9 @@ func (c *checker) checkDecls() {
 		case *lang.GraphDecl:
 			c.graphBody(m, d)
 		case *lang.TestDecl:
-			c.attrs(d.Attrs, "a test", nil)
+			if m == c.order[len(c.order)-1] { // those of an imported file are its own matter
+				c.testBody(m, d)
+			}
 		}
 	})
 }

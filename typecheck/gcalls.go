@@ -33,6 +33,9 @@ func (g *graphChecker) call(e *lang.CallExpr) operand {
 	if n.Name == "view" {
 		return g.view(e)
 	}
+	if _, ok := makers[n.Name]; ok {
+		return g.make(n.Name, e)
+	}
 	if op, ok := lang.FindOp(n.Name, lang.FormCall); ok && op.Row().Elementwise {
 		exprs := make([]lang.Expr, len(e.Args))
 		for i, a := range e.Args {
@@ -42,7 +45,7 @@ func (g *graphChecker) call(e *lang.CallExpr) operand {
 			}
 			exprs[i] = a.Value
 		}
-		return g.scalarOp(op, e.Place, n.Place, exprs)
+		return g.elementwise(op, e.Place, n.Place, exprs)
 	}
 	switch {
 	case laterFunctions[n.Name]:
@@ -50,7 +53,7 @@ func (g *graphChecker) call(e *lang.CallExpr) operand {
 	case isBuiltin(n.Name):
 		g.errorf(lang.ErrNameKind, n.Place, "%s is of tiles, in kernels", n.Name).help("do it in a kernel, and call that")
 	default:
-		g.unknown(g.scope, n.Name, n.Place, append(functionNames(), "view"))
+		g.unknown(g.scope, n.Name, n.Place, append(functionNames(), "view", "arange", "rand", "randn"))
 		for _, a := range e.Args {
 			g.expr(a.Value)
 		}
@@ -64,7 +67,7 @@ func (g *graphChecker) view(e *lang.CallExpr) operand {
 		g.errorf(lang.ErrArgCount, e.Place, "view has %s", plural(len(e.Args), "argument")).help("write `view(x, [B, S, C])`")
 		return bad(e.Place)
 	}
-	x := g.expr(e.Args[0].Value)
+	x := g.settled(g.expr(e.Args[0].Value))
 	list, ok := e.Args[1].Value.(*lang.ListExpr)
 	if !ok {
 		g.errorf(lang.ErrView, e.Args[1].Value.Span(), "the second argument of view is a shape, as in `[B, S, C]`")
@@ -111,10 +114,17 @@ func (g *graphChecker) view(e *lang.CallExpr) operand {
 	return graphOperand(&GView{GTyped{GType{Kind: GTensor, DType: t.DType, Shape: shape}, e.Place}, x.graph})
 }
 
-// callFn inlines a function of scalars.
+// callFn inlines a function of scalars and whole tensors.
 func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.FnDecl)
-	if info := g.fns[d]; info == nil || info.recursive || d.Body == nil || g.calls > maxInlining {
+	if g.inlined++; g.inlined > maxInlined {
+		if g.inlined == maxInlined+1 {
+			g.errorf(lang.ErrNesting, e.Place, "the calls of functions in this graph unfold to more than %d", maxInlined).
+				help("bind what is computed twice with `let`: each call is inlined where it stands")
+		}
+		return bad(e.Place)
+	}
+	if info := g.fns[d]; info == nil || info.recursive || d.Body == nil {
 		return bad(e.Place)
 	}
 	if len(e.Args) != len(d.Params) {
@@ -127,7 +137,10 @@ func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 		g.later(e.Fn.Span(), "a call of a generic fn in a graph")
 	}
 	for i, a := range e.Args {
-		o := g.scalar(a.Value, d.Name.Name)
+		o := g.element(g.expr(a.Value), a.Value, d.Name.Name)
+		if o.mode == list {
+			o = g.settled(o)
+		}
 		if o.mode == invalid {
 			ok = false
 			continue
@@ -152,7 +165,7 @@ func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 			ok = false
 			continue
 		}
-		ent := &entity{kind: entGraphValue, name: p.Name.Name, at: p.Name.Place, value: o, graph: nil}
+		ent := &entity{kind: entGraphValue, name: p.Name.Name, at: p.Name.Place, value: g.once(o, p.Name), graph: nil}
 		inner.names[p.Name.Name] = ent
 	}
 	if !ok {
@@ -160,9 +173,7 @@ func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	}
 	outer := g.scope
 	g.scope = inner
-	g.calls++
 	o := g.expr(d.Body)
-	g.calls--
 	g.scope = outer
 	if o.mode == noValue {
 		g.errorf(lang.ErrValueCount, e.Place, "%s gives no value", d.Name.Name).label(d.Name.Place, "declared here")
@@ -203,6 +214,10 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 		ok = ok && ops[i].mode != invalid
 	}
 	if !ok || !s.finish() {
+		return bad(e.Place)
+	}
+	ok = s.listArgs(ops, func(i int) DType { return k.Params[i].DType })
+	if !ok {
 		return bad(e.Place)
 	}
 	for i, p := range k.Params { // tensors first: they bind the types that scalars then take
@@ -296,7 +311,7 @@ func (g *graphChecker) path(x GExpr) (root any, fields []int) {
 		if x.Type.Kind == GScalar {
 			return nil, nil
 		}
-		if of := g.partOf[x.Local]; of != nil {
+		if of := g.partOf[x.Local]; of != nil && !g.state[x.Local] {
 			return g.path(of)
 		}
 		return x.Local, nil
@@ -344,6 +359,10 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 		ok = ok && ops[i].mode != invalid
 	}
 	if !ok || !s.finish() {
+		return bad(e.Place)
+	}
+	ok = s.listArgs(ops, func(i int) DType { return callee.Params[i].Type.DType })
+	if !ok {
 		return bad(e.Place)
 	}
 	for i, p := range callee.Params {

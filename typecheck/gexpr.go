@@ -23,12 +23,12 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 		return g.literal(Literal{DType: lang.Bool, Int: boolInt(e.Value)}, e.Place)
 	case *lang.UnaryExpr:
 		if op, ok := lang.FindOp(e.Op, lang.FormPrefix); ok {
-			return g.scalarOp(op, e.Place, e.OpAt, []lang.Expr{e.X})
+			return g.elementwise(op, e.Place, e.OpAt, []lang.Expr{e.X})
 		}
 		g.errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
 	case *lang.BinaryExpr:
 		if op, ok := lang.FindOp(e.Op, lang.FormInfix); ok {
-			return g.scalarOp(op, e.Place, e.OpAt, []lang.Expr{e.X, e.Y})
+			return g.elementwise(op, e.Place, e.OpAt, []lang.Expr{e.X, e.Y})
 		}
 		g.errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
 	case *lang.CallExpr:
@@ -50,9 +50,9 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 		g.scope = outer
 		return o
 	case *lang.IfExpr:
-		g.later(e.Place, "a choice in a graph")
+		return g.ifExpr(e)
 	case *lang.ListExpr:
-		g.errorf(lang.ErrAxisAsValue, e.Place, "a list is no value: it is a shape, as in `view(x, [B, S])`")
+		return g.list(e)
 	case *lang.StringLit:
 		g.errorf(lang.ErrAxisAsValue, e.Place, "a string is no value of a graph")
 	case *lang.RangeExpr:
@@ -175,36 +175,46 @@ func (g *graphChecker) scalarOf(o operand, e lang.Expr, what string) operand {
 	case o.mode == noValue:
 		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
 		return bad(e.Span())
-	case o.mode == typed && o.graph.GType().Kind == GTensor:
-		g.later(e.Span(), what+" on whole tensors")
-		return bad(e.Span())
-	case o.mode == typed && o.graph.GType().Kind != GScalar:
-		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs scalars, not %s", what, o.graph.GType())
+	case o.mode == list, o.mode == typed && o.graph.GType().Kind != GScalar:
+		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs a scalar, not %s", what, g.describe(o))
 		return bad(e.Span())
 	}
 	return o
 }
 
-// scalarOp types an operation of the table on scalars.
-func (g *graphChecker) scalarOp(op lang.Op, at, opAt lang.Span, exprs []lang.Expr) operand {
+// elementwise types an operation of the table on scalars and whole tensors.
+func (g *graphChecker) elementwise(op lang.Op, at, opAt lang.Span, exprs []lang.Expr) operand {
 	row := op.Row()
 	args := make([]operand, len(exprs))
-	ok := true
+	ok, tensors := true, false
 	for i, e := range exprs {
-		args[i] = g.expr(e)
-	}
-	for i, a := range args {
-		if a.mode == typed && a.graph.GType().Kind == GTensor { // one error for the operation, whatever its operands
-			g.later(at, "`"+row.Spelling+"` on whole tensors")
-			return bad(at)
-		}
-		args[i] = g.scalarOf(a, exprs[i], "`"+row.Spelling+"`")
+		args[i] = g.element(g.expr(e), e, "`"+row.Spelling+"`")
 		ok = ok && args[i].mode != invalid
+		tensors = tensors || args[i].mode == list || args[i].mode == typed && args[i].graph.GType().Kind == GTensor
 	}
-	if !ok {
+	switch {
+	case !ok:
+		return bad(at)
+	case !tensors:
+		return g.scalarApply(op, at, opAt, args, exprs)
+	}
+	if args, ok = g.adaptLists(args); !ok {
 		return bad(at)
 	}
-	return g.scalarApply(op, at, opAt, args, exprs)
+	return g.tensorOp(op, at, opAt, args, exprs)
+}
+
+// element checks that an operand is one that elementwise operations take: a tensor, a scalar, or a constant.
+func (g *graphChecker) element(o operand, e lang.Expr, what string) operand {
+	switch {
+	case o.mode == noValue:
+		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
+		return bad(e.Span())
+	case o.mode == typed && o.graph.GType().Kind != GScalar && o.graph.GType().Kind != GTensor:
+		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs tensors or scalars, not %s", what, o.graph.GType())
+		return bad(e.Span())
+	}
+	return o
 }
 
 func (g *graphChecker) scalarApply(op lang.Op, at, opAt lang.Span, args []operand, exprs []lang.Expr) operand {
@@ -271,7 +281,7 @@ func linearSum(op lang.Op, x, y operand) *Size {
 }
 
 func (g *graphChecker) cast(e *lang.CastExpr) operand {
-	o := g.scalar(e.X, "`as`")
+	o := g.element(g.expr(e.X), e.X, "`as`")
 	t := e.Type
 	if t.HasShape || t.Count != nil || len(t.Args) > 0 {
 		g.errorf(lang.ErrDeclType, t.Place, "a value is converted to an element type, not to %s", t.Place.Text())
@@ -280,6 +290,9 @@ func (g *graphChecker) cast(e *lang.CastExpr) operand {
 	d, ok := g.dtypeNamed(g.scope, t.Name.Name, t.Place)
 	if !ok || o.mode == invalid {
 		return bad(e.Place)
+	}
+	if o.mode == list {
+		return g.listAs(o, d)
 	}
 	if o.mode == untypedFloat && !isFloat(d) {
 		o = g.toScalar(o, Concrete(lang.F32))
@@ -291,6 +304,12 @@ func (g *graphChecker) cast(e *lang.CastExpr) operand {
 	}
 	if o.mode != typed || o.graph.GType().DType == d {
 		return o
+	}
+	if t := o.graph.GType(); t.Kind == GTensor {
+		k := &pointwise{}
+		x := g.operandOf(k, o.graph)
+		k.value = &Apply{Typed: Typed{Type{DType: d, Axes: x.Types()[0].Axes}, e.Place}, Op: lang.OpCast, Args: []Expr{x}}
+		return g.tensorValue(k, t.Shape, e.Place)
 	}
 	return graphOperand(&GApply{GTyped{GType{Kind: GScalar, DType: d}, e.Place}, lang.OpCast, []GExpr{o.graph}})
 }
@@ -323,6 +342,8 @@ func (g *graphChecker) settled(o operand) operand {
 		return g.toScalar(o, Concrete(lang.I32))
 	case untypedFloat:
 		return g.toScalar(o, Concrete(lang.F32))
+	case list:
+		return g.listAs(o, o.list.settled())
 	}
 	return o
 }
@@ -355,7 +376,7 @@ func (g *graphChecker) isMutable(x GExpr) bool {
 	case *GParamRef:
 		return x.Param.Mode == lang.InOut
 	case *GLocalRef:
-		return g.partOf[x.Local] != nil
+		return g.state[x.Local] || g.partOf[x.Local] != nil
 	case *GFieldOf:
 		return g.isMutable(x.X)
 	case *GElem:

@@ -64,7 +64,13 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 			plural(len(e.Carried), "value"), plural(len(types), "value")).label(init.at, "the start")
 		initOK = false
 	}
-	loop.Init = inits
+	for _, x := range inits {
+		if x = g.snapshot(x); g.isMutable(x) {
+			g.errorf(lang.ErrNotMutable, x.Span(), "a loop carries values, and %s is state that calls write", x.GType()).help("use it by its name inside the loop")
+			initOK = false
+		}
+		loop.Init = append(loop.Init, x)
+	}
 
 	outerScope, outerStmts := g.scope, g.stmts
 	g.scope, g.stmts = newScope(outerScope), &loop.Body
@@ -79,7 +85,11 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 			g.declare(g.scope, &entity{kind: entInvalid, name: n.Name, at: n.Place}, true)
 			continue
 		}
-		loop.Carried = append(loop.Carried, g.local(n, types[i], operand{}))
+		from := operand{}
+		if types[i].Kind == GScalar {
+			from.graph = inits[i]
+		}
+		loop.Carried = append(loop.Carried, g.local(n, types[i], from))
 	}
 	result := operand{mode: noValue, at: e.Place}
 	if e.Body != nil {
@@ -106,6 +116,7 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 		if !g.sameCarried(e.Carried[i], types[i], gotTypes[i], results[i].Span()) {
 			return bad(e.Place)
 		}
+		results[i] = g.snapshot(results[i])
 	}
 	loop.Results = results
 	switch len(types) {
@@ -140,10 +151,7 @@ func (g *graphChecker) spread(o operand, e lang.Node) ([]GType, []GExpr, bool) {
 
 // sameCarried checks that a value carried by a loop keeps its type.
 func (g *graphChecker) sameCarried(n lang.Ident, want, got GType, at lang.Span) bool {
-	same := want.Kind == got.Kind && want.DType == got.DType && len(want.Shape) == len(got.Shape) && want.Struct == got.Struct
-	for i := 0; same && i < len(want.Shape); i++ {
-		same = !g.prover.different(want.Shape[i], got.Shape[i])
-	}
+	same := g.sameType(want, got)
 	if !same {
 		g.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", n.Name, want, got).label(n.Place, "carried as %s", want)
 	}

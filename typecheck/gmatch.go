@@ -112,7 +112,7 @@ func (s *callSite) constArg(c *Symbol, a lang.Arg) bool {
 		s.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", c.Name, c.DType, s.describe(o)).label(c.At, "declared here")
 		return false
 	}
-	if p := runtimeScalar(o.graph); p != nil {
+	if p := s.runtimeScalar(o.graph); p != nil {
 		s.errorf(lang.ErrNotConstant, a.Value.Span(), "the constant parameter %s depends on %s, which is only known when the graph runs", c.Name, p.Name).label(p.At, "a scalar parameter")
 		return false
 	}
@@ -133,6 +133,33 @@ func (s *callSite) finish() bool {
 		}
 		if c.DType == lang.I32 {
 			s.sub.syms[c] = ConstSize(c.Default.Int)
+		}
+	}
+	return true
+}
+
+// listArgs gives lists among the arguments their element types: that of the
+// parameter or, where that is open, of another argument for the same type.
+func (s *callSite) listArgs(ops []operand, want func(int) DType) bool {
+	for i := range ops {
+		if ops[i].mode != list {
+			continue
+		}
+		d := want(i)
+		if d.Param != nil {
+			d = ops[i].list.settled()
+			for j := range ops {
+				if ops[j].mode == typed && want(j) == want(i) && ops[j].graph.GType().Kind == GTensor {
+					d = ops[j].graph.GType().DType
+					break
+				}
+			}
+		}
+		if d == (DType{}) { // a struct or an array: no list fits
+			d = ops[i].list.settled()
+		}
+		if ops[i] = s.listAs(ops[i], d); ops[i].mode != typed {
+			return false
 		}
 	}
 	return true

@@ -224,11 +224,46 @@ type (
 		Results []GExpr
 	}
 
+	// GMake is a tensor that is filled when the graph is bound.
+	GMake struct {
+		GTyped
+		Rule MakeRule
+		// Value is the element of MakeFull, or the seed of random numbers.
+		Value GExpr
+		// Elems are the elements of MakeList, row-major.
+		Elems []Literal
+	}
+
+	// GIf is a choice that is made when the graph is bound.
+	GIf struct {
+		GTyped
+		Cond       GExpr
+		Then, Else GBody
+	}
+
 	// GTupleOf is several values.
 	GTupleOf struct {
 		GTyped
 		Elems []GExpr
 	}
+)
+
+// GBody is statements with the values that they give.
+type GBody struct {
+	Stmts   []GStmt
+	Results []GExpr
+}
+
+// MakeRule says what the elements of a GMake are.
+type MakeRule uint8
+
+// The rules.
+const (
+	MakeFull    MakeRule = iota // one value
+	MakeRange                   // 0, 1, 2 ... in row-major order
+	MakeUniform                 // random, uniform in [0, 1)
+	MakeNormal                  // random, of mean 0 and variance 1
+	MakeList                    // as listed
 )
 
 // GSliceItem is one index of a slice: a single position (Index, which drops the

@@ -169,15 +169,36 @@ type graphChecker struct {
 	assigned map[*GParam]lang.Span
 	// partOf tells what the locals that name a part of an inout parameter stand for.
 	partOf map[*GLocal]GExpr
-	depth  int // of loops
-	calls  int // of fns being inlined
+	// runtime tells which scalar parameter a scalar local depends on.
+	runtime map[*GLocal]*GParam
+	// named are the names of the dimensions of locals, for messages.
+	named map[*GLocal][]string
+	// state are the locals declared with inout.
+	state   map[*GLocal]bool
+	depth   int   // of loops
+	inlined int   // calls of fns so far
+	test    *Test // the test whose body this is; nil in a graph
+	checks  bool  // a check stood in it
+	// choices counts the branches of `if` that we are in.
+	choices int
+
+	// pointwise are the kernels that elementwise expressions became, by their calls; the rest is what they share.
+	pointwise map[*GCall]*pointwise
+	grids     map[int]*grid
+	leaves    map[any]*Param
+	leafNames map[string]bool
+}
+
+func (c *checker) newGraphChecker(g *Graph, s *scope) *graphChecker {
+	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: &prover{},
+		assigned: map[*GParam]lang.Span{}, partOf: map[*GLocal]GExpr{}, state: map[*GLocal]bool{}, named: map[*GLocal][]string{}, runtime: map[*GLocal]*GParam{},
+		pointwise: map[*GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*Param{}, leafNames: map[string]bool{}}
 }
 
 // graphBody types what a graph does.
 func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 	g := c.graphs[d]
-	gc := &graphChecker{checker: c, graph: g, prover: &prover{}, assigned: map[*GParam]lang.Span{}, partOf: map[*GLocal]GExpr{}}
-	gc.scope = newScope(c.sigs[d].scope)
+	gc := c.newGraphChecker(g, newScope(c.sigs[d].scope))
 	for _, p := range append(append([]*GParam{}, g.Params...), g.Outputs...) {
 		p.Type.walk(func(t GType) {
 			for _, s := range t.Shape {
@@ -187,7 +208,6 @@ func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 			}
 		})
 	}
-	gc.stmts = &g.Body
 	if d.Body == nil {
 		return
 	}
@@ -215,6 +235,10 @@ func (g *graphChecker) block(blk *lang.Block) operand {
 		case *lang.AxisStmt:
 			g.errorf(lang.ErrAxisAsValue, s.Place, "a graph works on whole tensors and has no axes").help("do it in a kernel, and call that")
 		case *lang.ExprStmt:
+			if call, ok := isCheck(s.X); ok && g.scope.lookup("check") == nil {
+				g.check(call)
+				continue
+			}
 			o := g.expr(s.X)
 			switch {
 			case o.mode == noValue:
@@ -232,8 +256,11 @@ func (g *graphChecker) block(blk *lang.Block) operand {
 }
 
 func (g *graphChecker) describe(o operand) string {
-	if o.mode == typed {
+	switch o.mode {
+	case typed:
 		return o.graph.GType().String()
+	case list:
+		return "a list " + sizesText(o.list.sizes())
 	}
 	return g.describeOperand(o)
 }
@@ -243,6 +270,13 @@ func graphOperand(e GExpr) operand { return operand{mode: typed, at: e.Span(), g
 // let binds names; constants and sizes keep adapting to their context.
 func (g *graphChecker) let(s *lang.LetStmt) {
 	o := g.expr(s.Value)
+	if o.mode == list {
+		o = g.settled(o)
+	}
+	if s.InOut {
+		g.inout(s, o)
+		return
+	}
 	refuse := func() {
 		for _, n := range s.Names {
 			g.declare(g.scope, &entity{kind: entInvalid, name: n.Name, at: n.Place}, true)
@@ -267,7 +301,9 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 			refuse()
 			return
 		}
-		*g.stmts = append(*g.stmts, &GLet{Locals: []*GLocal{g.local(n, o.graph.GType(), o)}, Value: o.graph, At: s.Place})
+		l := g.local(n, o.graph.GType(), o)
+		g.named[l] = g.dimNames(o.graph)
+		*g.stmts = append(*g.stmts, &GLet{Locals: []*GLocal{l}, Value: o.graph, At: s.Place})
 		return
 	}
 	var types []GType
@@ -282,14 +318,35 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 		return
 	}
 	let := &GLet{Value: o.graph, At: s.Place}
+	names := g.namesOf(o.graph, len(types))
 	for i, n := range s.Names {
 		from := operand{}
 		if t, ok := o.graph.(*GTupleOf); ok {
 			from = graphOperand(t.Elems[i])
 		}
-		let.Locals = append(let.Locals, g.local(n, types[i], from))
+		l := g.local(n, types[i], from)
+		g.named[l] = names[i]
+		let.Locals = append(let.Locals, l)
 	}
 	*g.stmts = append(*g.stmts, let)
+}
+
+// inout declares state: a tensor that kernels may write, which begins as a copy of a value.
+func (g *graphChecker) inout(s *lang.LetStmt, o operand) {
+	n := s.Names[0]
+	switch {
+	case o.mode == invalid:
+	case o.mode != typed || o.graph.GType().Kind != GTensor:
+		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value of inout %s is %s; only tensors are written", n.Name, g.describe(o)).help("give it a shape, as in `zeros(f32, [1])`")
+	default:
+		t := o.graph.GType()
+		l := &GLocal{Name: n.Name, Type: t, At: n.Place}
+		g.state[l] = true
+		g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &GLocalRef{GTyped{t, n.Place}, l}}, true)
+		*g.stmts = append(*g.stmts, &GLet{Locals: []*GLocal{l}, Value: g.copyOf(o.graph), At: s.Place})
+		return
+	}
+	g.declare(g.scope, &entity{kind: entInvalid, name: n.Name, at: n.Place}, true)
 }
 
 // local declares a name for a value; nil for "_".
@@ -300,6 +357,9 @@ func (g *graphChecker) local(n lang.Ident, t GType, from operand) *GLocal {
 	l := &GLocal{Name: n.Name, Type: t, At: n.Place}
 	if from.graph != nil && g.isMutable(from.graph) {
 		g.partOf[l] = from.graph
+	}
+	if from.graph != nil && t.Kind == GScalar {
+		g.runtime[l] = g.runtimeScalar(from.graph)
 	}
 	g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &GLocalRef{GTyped{t, n.Place}, l}, value: operand{lin: from.lin}}, true)
 	return l
@@ -333,6 +393,10 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s would be assigned at every step of the loop", n.Name).help("carry the value with `with`, and assign it after the loop")
 		return
 	}
+	if g.choices > 0 {
+		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s would be assigned in one branch of the `if` only", n.Name).help("give the value from both branches: `%s = if c { ... } else { ... }`", n.Name)
+		return
+	}
 	if o.mode == noValue {
 		g.errorf(lang.ErrValueCount, s.Value.Span(), "this gives no value")
 		return
@@ -341,12 +405,17 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 		return
 	}
 	t := e.output.Type
+	if o.mode == list {
+		if o = g.listAs(o, t.DType); o.mode == invalid {
+			return
+		}
+	}
 	if o.mode != typed || o.graph.GType().Kind != GTensor {
 		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value is %s, and the output %s is %s", g.describe(o), n.Name, t).label(e.at, "declared here")
 		return
 	}
 	if g.fits(o.graph.GType(), t, s.Value.Span(), "the output "+n.Name, e.at) {
-		*g.stmts = append(*g.stmts, &GAssign{Output: e.output, Value: o.graph, At: s.Place})
+		*g.stmts = append(*g.stmts, &GAssign{Output: e.output, Value: g.snapshot(o.graph), At: s.Place})
 	}
 }
 

@@ -30,7 +30,7 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 			return bad(e.Place)
 		}
 	}
-	x := g.expr(e.X)
+	x := g.settled(g.expr(e.X))
 	if x.mode == invalid {
 		return bad(e.Place)
 	}
@@ -62,7 +62,7 @@ func (g *graphChecker) position(e lang.Expr) operand {
 		g.errorf(lang.ErrIndexType, e.Span(), "an index is i32 or i64, not %s", t).castFix(e, Concrete(lang.I32))
 		return bad(e.Span())
 	}
-	if p := runtimeScalar(o.graph); p != nil {
+	if p := g.runtimeScalar(o.graph); p != nil {
 		g.errorf(lang.ErrNotConstant, e.Span(), "the index depends on %s, which is only known when the graph runs", p.Name).label(p.At, "a scalar parameter").
 			help("pass %s to a kernel, which can index with it", p.Name)
 		return bad(e.Span())
@@ -71,13 +71,21 @@ func (g *graphChecker) position(e lang.Expr) operand {
 }
 
 // runtimeScalar finds a scalar parameter that an expression depends on.
-func runtimeScalar(x GExpr) *GParam {
+func (g *graphChecker) runtimeScalar(x GExpr) *GParam {
 	switch x := x.(type) {
 	case *GParamRef:
 		return x.Param
+	case *GLocalRef:
+		return g.runtime[x.Local]
 	case *GApply:
 		for _, a := range x.Args {
-			if p := runtimeScalar(a); p != nil {
+			if p := g.runtimeScalar(a); p != nil {
+				return p
+			}
+		}
+	case *GIf:
+		for _, a := range append(append([]GExpr{}, x.Then.Results...), x.Else.Results...) {
+			if p := g.runtimeScalar(a); p != nil {
 				return p
 			}
 		}

@@ -18,6 +18,7 @@ const (
 	several                   // several values: elems, or one expression that gives them
 	axisOperand               // a tile axis, by name
 	tensorOperand             // a tensor parameter, by name
+	list                      // a tensor written out in a graph, whose element type follows from its context
 )
 
 // operand is the meaning of an expression of a kernel or fn before its context
@@ -35,6 +36,7 @@ type operand struct {
 	axis  *Axis
 	param *Param
 	graph GExpr // typed, in a graph
+	list  *listed
 }
 
 func bad(at lang.Span) operand { return operand{mode: invalid, at: at} }

@@ -26,6 +26,11 @@ func PrintTyped(w io.Writer, p *Program) error {
 	for _, g := range p.Graphs {
 		out.graph(g)
 	}
+	for _, t := range p.Tests {
+		out.line("test %q {", t.Name)
+		out.graphBody(t.Graph.Body, nil)
+		out.line("}")
+	}
 	return out.w.Flush()
 }
 
@@ -301,6 +306,12 @@ func (p *printer) graphBody(stmts []GStmt, results []GExpr) {
 			p.graphValue(s.Output.Name+" = ", s.Value)
 		case *GDo:
 			p.graphValue("", s.X)
+		case *GCheck:
+			if s.B == nil {
+				p.graphValue("check ", s.A)
+			} else {
+				p.line("check %s ~ %s, abs %g, rel %g, ulps %g", graphText(s.A), graphText(s.B), s.Abs, s.Rel, s.Ulps)
+			}
 		}
 	}
 	for _, r := range results {
@@ -396,6 +407,16 @@ func graphText(e GExpr) string {
 		return graphArgs(e.Elems)
 	case *GFor:
 		return "for " + e.Type.String()
+	case *GMake:
+		return [...]string{"full", "arange", "rand", "randn", "list"}[e.Rule] + " : " + e.Type.String()
+	case *GIf:
+		var then, other strings.Builder
+		for i, body := range []GBody{e.Then, e.Else} {
+			p := &printer{w: bufio.NewWriter([]*strings.Builder{&then, &other}[i])}
+			p.graphBody(body.Stmts, body.Results)
+			p.w.Flush()
+		}
+		return "if " + graphText(e.Cond) + " { " + strings.Join(strings.Fields(then.String()), " ") + " } else { " + strings.Join(strings.Fields(other.String()), " ") + " }"
 	}
 	return fmt.Sprintf("%T", e)
 }

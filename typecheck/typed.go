@@ -14,6 +14,8 @@ type Program struct {
 	Kernels []*Kernel
 	Graphs  []*Graph
 	Structs []*Struct
+	// Tests are those of the root.
+	Tests []*Test
 }
 
 // TypeParam is an element type parameter, `T: float`.

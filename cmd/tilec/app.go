@@ -62,7 +62,7 @@ func run(args []string, stdout, stderr *os.File, begin time.Time) (code int) {
 		}
 	}()
 	root := a.root()
-	root.SetArgs(args)
+	root.SetArgs(longFlags(args))
 	cmd, err := root.ExecuteC()
 	if err == nil && a.stdout.err != nil {
 		err = fmt.Errorf("writing the output: %w", a.stdout.err)
@@ -80,6 +80,7 @@ CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed,
 		Example: `  tilec run gpt.tile --prompt 'JULIET:'
   tilec run std/nn.tile softmax 'x=randn[4,1000]'
   tilec check my.tile
+  tilec test my.tile
   tilec build --emit=ptx my.tile M=1024 T=bf16`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -93,7 +94,7 @@ CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed,
 	root.SetErr(a.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	for _, command := range []func() *cobra.Command{
-		a.runCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.fuzzCommand, a.devicesCommand, a.versionCommand,
+		a.runCommand, a.testCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.fuzzCommand, a.devicesCommand, a.versionCommand,
 	} {
 		root.AddCommand(command())
 	}

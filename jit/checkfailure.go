@@ -1,0 +1,267 @@
+package jit
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// CheckFailure is a check of a test that does not hold: the first element that
+// is wrong, and how wrong the others are.
+type CheckFailure struct {
+	Check *typecheck.GCheck
+	DType lang.DType
+	Shape []int64
+	// Index is the place of the first wrong element.
+	Index     []int64
+	Got, Want typecheck.Literal
+	// Wrong of Elements elements are wrong.
+	Wrong, Elements int64
+	// Largest is the largest difference of all, in value, and LargestAt its place; NaN against a number is infinite.
+	Largest   float64
+	LargestAt []int64
+}
+
+// compareCheck gives what is wrong; nil when the check holds.
+func compareCheck(c *typecheck.GCheck, got, want elements) *CheckFailure {
+	f := &CheckFailure{Check: c, DType: got.dtype, Shape: got.shape}
+	if got.isScalar && c.B != nil {
+		f.Shape = want.shape
+	}
+	f.Elements = Elements(f.Shape)
+	for i := range f.Elements {
+		g, w := got.at(i), typecheck.Literal{DType: lang.Bool, Int: 1}
+		if c.B != nil {
+			w = want.at(i)
+		}
+		off, ok := 0.0, false
+		if c.Op == lang.OpEq {
+			off, ok = difference(c, g, w)
+		} else {
+			ok = holds(c.Op, g, w)
+		}
+		if ok {
+			continue
+		}
+		if f.Wrong++; f.Wrong == 1 {
+			f.Index, f.Got, f.Want = position(i, f.Shape), g, w
+		}
+		if f.LargestAt == nil || off > f.Largest {
+			f.Largest, f.LargestAt = off, position(i, f.Shape)
+		}
+	}
+	if f.Wrong == 0 {
+		return nil
+	}
+	return f
+}
+
+// holds compares two elements by another operation than equality.
+func holds(op lang.Op, got, want typecheck.Literal) bool {
+	return evalScalar(op, lang.Bool, []typecheck.Literal{got, want}).Int != 0
+}
+
+// difference is how far two elements are apart, and whether a check allows it.
+// NaN equals NaN, and 0 equals -0.
+func difference(c *typecheck.GCheck, got, want typecheck.Literal) (float64, bool) {
+	if !got.DType.IsFloat() {
+		off := math.Abs(float64(got.Int) - float64(want.Int))
+		return off, got.Int == want.Int
+	}
+	g, w := got.Float, want.Float
+	switch {
+	case g == w, g != g && w != w:
+		return 0, true
+	case g != g || w != w || math.IsInf(g, 0) || math.IsInf(w, 0):
+		return math.Inf(1), false
+	}
+	off := math.Abs(g - w)
+	limit := c.Abs + c.Rel*math.Abs(w)
+	if c.Ulps > 0 {
+		limit += c.Ulps * spacing(got.DType, w)
+	}
+	return off, off <= limit
+}
+
+// spacing is a unit in the last place of v: the distance to the next larger number of its type.
+func spacing(d lang.DType, v float64) float64 {
+	bits := scalarBits(typecheck.Literal{DType: d, Float: math.Abs(v)})
+	up := literalOf(d, bits+1).Float
+	if math.IsInf(up, 0) || up != up { // the largest number: as far as the one below
+		return math.Abs(v) - literalOf(d, bits-1).Float
+	}
+	return up - math.Abs(v)
+}
+
+// ulpDistance is how many numbers of the type lie between two; false when one is NaN.
+func ulpDistance(d lang.DType, a, b float64) (uint64, bool) {
+	if a != a || b != b {
+		return 0, false
+	}
+	// Bits of floats are sign and magnitude: as signed numbers they count from 0 in both directions.
+	order := func(v float64) int64 {
+		n := int64(scalarBits(typecheck.Literal{DType: d, Float: math.Abs(v)}))
+		if math.Signbit(v) {
+			return -n
+		}
+		return n
+	}
+	x, y := order(a), order(b)
+	if x < y {
+		x, y = y, x
+	}
+	return uint64(x) - uint64(y), true
+}
+
+// literalOf is the scalar that memory holds as bits.
+func literalOf(d lang.DType, bits uint64) typecheck.Literal {
+	l := typecheck.Literal{DType: d}
+	switch d {
+	case lang.F64:
+		l.Float = math.Float64frombits(bits)
+	case lang.F32:
+		l.Float = float64(math.Float32frombits(uint32(bits)))
+	case lang.F16:
+		l.Float = float64(lang.F16Value(uint16(bits)))
+	case lang.BF16:
+		l.Float = float64(lang.BF16Value(uint16(bits)))
+	case lang.F8E4M3:
+		l.Float = float64(lang.F8E4M3Value(uint8(bits)))
+	case lang.F8E5M2:
+		l.Float = float64(lang.F8E5M2Value(uint8(bits)))
+	default:
+		shift := 64 - 8*d.Size()
+		if d.IsSigned() {
+			l.Int = int64(bits<<shift) >> shift
+		} else {
+			l.Int = int64(bits << shift >> shift)
+		}
+	}
+	return l
+}
+
+// position is the index of element i, in row-major order, of a shape.
+func position(i int64, shape []int64) []int64 {
+	at := make([]int64, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		at[d] = i % shape[d]
+		i /= shape[d]
+	}
+	return at
+}
+
+// Text is what a person should see, a line each, without the place in the source.
+func (f *CheckFailure) Text() []string {
+	var out []string
+	line := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	where := ""
+	if len(f.Shape) > 0 {
+		where = " at " + f.place(f.Index)
+	}
+	if f.Check.B == nil {
+		if len(f.Shape) == 0 {
+			line("it is false")
+		} else {
+			line("it is false%s, at %d of %d elements", where, f.Wrong, f.Elements)
+		}
+		return out
+	}
+	if f.Check.Op != lang.OpEq {
+		line("it does not hold%s:", where)
+		line("    left   %s", literalText(f.Got))
+		line("    right  %s", literalText(f.Want))
+		if f.Elements > 1 {
+			line("nor at %s of %d elements of %s%s", count(uint64(f.Wrong-1), "other"), f.Elements, f.DType, FormatShape(f.Shape))
+		}
+		return out
+	}
+	line("the first difference is%s:", orHere(where))
+	line("    got   %s", literalText(f.Got))
+	want := "    want  " + literalText(f.Want)
+	if f.DType.IsFloat() {
+		if n, ok := ulpDistance(f.DType, f.Got.Float, f.Want.Float); ok {
+			want += fmt.Sprintf("   (%s away%s)", count(n, "ulp"), f.allowed())
+		}
+	}
+	line("%s", want)
+	if f.Elements > 1 {
+		line("%d of %d elements of %s%s differ; the largest difference is %.6g, at %s", f.Wrong, f.Elements, f.DType, FormatShape(f.Shape), f.Largest, f.place(f.LargestAt))
+	}
+	return out
+}
+
+func orHere(where string) string {
+	if where == "" {
+		return " here"
+	}
+	return where
+}
+
+func count(n uint64, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// allowed is what the check allows, in words.
+func (f *CheckFailure) allowed() string {
+	var parts []string
+	c := f.Check
+	if c.Ulps > 0 {
+		parts = append(parts, fmt.Sprintf("%g ulps", c.Ulps))
+	}
+	if c.Abs > 0 {
+		parts = append(parts, fmt.Sprintf("%g", c.Abs))
+	}
+	if c.Rel > 0 {
+		parts = append(parts, fmt.Sprintf("%g of the value", c.Rel))
+	}
+	if parts == nil {
+		return ""
+	}
+	return "; allowed: " + strings.Join(parts, " + ")
+}
+
+// place is an index with the names of its dimensions: `i = 3, j = 17`.
+func (f *CheckFailure) place(index []int64) string {
+	if len(index) == 0 {
+		return "the one element"
+	}
+	parts := make([]string, len(index))
+	for i, n := range index {
+		if len(f.Check.Names) == len(index) && !isNumber(f.Check.Names[i]) {
+			parts[i] = fmt.Sprintf("%s = %d", f.Check.Names[i], n)
+		} else {
+			parts[i] = fmt.Sprint(n)
+		}
+	}
+	if len(f.Check.Names) != len(index) {
+		return "[" + strings.Join(parts, ", ") + "]"
+	}
+	return strings.Join(parts, ", ")
+}
+
+func isNumber(s string) bool {
+	_, err := strconv.Atoi(s)
+	return err == nil
+}
+
+// literalText is a scalar as the source would write it.
+func literalText(l typecheck.Literal) string {
+	switch {
+	case l.DType == lang.Bool:
+		return fmt.Sprint(l.Int != 0)
+	case l.DType == lang.F64:
+		return strconv.FormatFloat(l.Float, 'g', -1, 64)
+	case l.DType.IsFloat():
+		return strconv.FormatFloat(l.Float, 'g', -1, 32)
+	case l.DType == lang.U64:
+		return fmt.Sprint(uint64(l.Int))
+	}
+	return fmt.Sprint(l.Int)
+}

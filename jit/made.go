@@ -1,0 +1,127 @@
+package jit
+
+import (
+	"fmt"
+	"math/rand/v2"
+
+	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file makes the tensors that a graph fills itself: lists, ranges, random
+// numbers. They are made on the host when the graph is bound, so that every
+// device gets the same.
+
+// choice runs the branch of an `if` that its condition tells.
+func (f *frame) choice(x *typecheck.GIf) (gval, error) {
+	cond, err := f.index(x.Cond, "the condition of `if`")
+	if err != nil {
+		return gval{}, err
+	}
+	body := &x.Else
+	if cond != 0 {
+		body = &x.Then
+	}
+	out, err := f.run(body.Stmts, body.Results)
+	if err != nil {
+		return gval{}, err
+	}
+	if len(out) == 1 {
+		return out[0], nil
+	}
+	return gval{elems: out}, nil
+}
+
+// make fills a tensor, unless the program has one like it.
+func (f *frame) make(x *typecheck.GMake) (gval, error) {
+	shape, err := f.shape("a tensor", x.Type.Shape, x.At)
+	if err != nil {
+		return gval{}, err
+	}
+	d := x.Type.DType.Resolve(f.types)
+	value := typecheck.Literal{}
+	if x.Value != nil {
+		v, err := f.eval(x.Value)
+		if err != nil {
+			return gval{}, err
+		}
+		if v.scalar == nil || !v.scalar.known() {
+			return gval{}, launchError(x.At, lang.ErrArgType, "the value of a tensor must be known when the graph is bound: it depends on a scalar argument")
+		}
+		value = v.scalar.literal
+	}
+	p := f.prog
+	name := fmt.Sprint(x.Rule, d, shape, value)
+	if x.Rule == typecheck.MakeList {
+		name += fmt.Sprintf(" %p", x)
+	}
+	n, ok := p.madeNames[name]
+	if !ok {
+		t, err := f.fill(d, shape, elementOf(x, d, value))
+		if err != nil {
+			return gval{}, launchError(x.At, lang.ErrArgShape, "%s%s: %v", d, FormatShape(shape), err)
+		}
+		n = len(p.made)
+		p.made = append(p.made, *t)
+		if p.madeNames == nil {
+			p.madeNames = map[string]int{}
+		}
+		p.madeNames[name] = n
+	}
+	return gval{view: &view{slot: slot{made: true, index: n}, dtype: d, shape: shape, strides: contiguous(shape)}}, nil
+}
+
+// maxMade is how many bytes a tensor may have that a graph fills: it is made on the host.
+const maxMade = 1 << 30
+
+// fill makes a tensor on the device of the elements that a function gives, in row-major order.
+func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Const) (*Tensor, error) {
+	n, size := Elements(shape), int64(d.Size())
+	if n*size > maxMade {
+		return nil, fmt.Errorf("%d bytes in one tensor that a graph fills; the most is %d", n*size, int64(maxMade))
+	}
+	data := make([]byte, n*size)
+	for i := range n {
+		c := element(i)
+		bits := scalarBits(typecheck.Literal{DType: d, Int: c.Int, Float: c.Float})
+		for j := range size {
+			data[i*size+j] = byte(bits >> (8 * j))
+		}
+	}
+	device := b.prog.compiler.Device
+	m, err := device.Alloc(max(1, n*size))
+	if err != nil {
+		return nil, err
+	}
+	return &Tensor{DType: d, Shape: shape, Memory: m}, device.Write(m, 0, data)
+}
+
+// elementOf gives the elements of a tensor by its rule. Numbers are rounded to
+// the type as a conversion rounds them.
+func elementOf(x *typecheck.GMake, d lang.DType, value typecheck.Literal) func(int64) ir.Const {
+	rounded := func(l typecheck.Literal) ir.Const {
+		return eval.Cast(ir.Const{Int: l.Int, Float: l.Float}, l.DType, d)
+	}
+	switch x.Rule {
+	case typecheck.MakeList:
+		return func(i int64) ir.Const { return rounded(x.Elems[i]) }
+	case typecheck.MakeRange:
+		return func(i int64) ir.Const { return rounded(typecheck.Literal{DType: lang.I64, Int: i}) }
+	case typecheck.MakeUniform, typecheck.MakeNormal:
+		r := rand.New(rand.NewPCG(uint64(value.Int), 0x9e3779b97f4a7c15))
+		return func(int64) ir.Const {
+			if x.Rule == typecheck.MakeNormal {
+				return rounded(typecheck.Literal{DType: lang.F64, Float: r.NormFloat64()})
+			}
+			for { // rounding to a narrow type may reach 1
+				if c := rounded(typecheck.Literal{DType: lang.F64, Float: r.Float64()}); c.Float < 1 {
+					return c
+				}
+			}
+		}
+	}
+	c := rounded(value)
+	return func(int64) ir.Const { return c }
+}

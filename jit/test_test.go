@@ -1,0 +1,60 @@
+package jit_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/jittest"
+)
+
+// TestPrograms runs the test blocks of the programs in testdata/tests on the device under test.
+func TestPrograms(t *testing.T) {
+	paths, err := filepath.Glob("../testdata/tests/*.tile")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		program, ds := jit.Load(path, text, nil)
+		require.Empty(t, ds)
+		require.NotEmpty(t, program.Tests, path)
+		compiler := jit.NewCompiler(jittest.Device(t), nil)
+		for _, test := range program.Tests {
+			t.Run(filepath.Base(path)+"/"+test.Name, func(t *testing.T) {
+				failures, err := compiler.RunTest(test, jit.Options{})
+				require.NoError(t, err)
+				for _, f := range failures {
+					line, _ := f.Check.At.Position()
+					t.Errorf("line %d: %s\n%s", line, f.Check.At.Text(), strings.Join(f.Text(), "\n"))
+				}
+			})
+		}
+	}
+}
+
+// TestCheckFailure: what a failing check says of elements of every kind.
+func TestCheckFailure(t *testing.T) {
+	for _, c := range []struct{ check, want string }{
+		{`[1.0, 2.0] == [1.0, 2.5]`, "the first difference is at [1]:\n    got   2\n    want  2.5   (2097152 ulps away)\n1 of 2 elements of f32[2] differ; the largest difference is 0.5, at [1]"},
+		{`[1.0] as f16 == [1.001]`, "the first difference is at [0]:\n    got   1\n    want  1.0009766   (1 ulp away)"},
+		{`[-0.0] as bf16 == [1e-40]`, "the first difference is at [0]:\n    got   -0\n    want  9.1835e-41   (1 ulp away)"},
+		{`[nan, 1.0] == [0.0, inf]`, "the first difference is at [0]:\n    got   NaN\n    want  0\n2 of 2 elements of f32[2] differ; the largest difference is +Inf, at [0]"},
+		{`[3, 200] as u8 == [4, 100]`, "the first difference is at [0]:\n    got   3\n    want  4\n2 of 2 elements of u8[2] differ; the largest difference is 100, at [1]"},
+		{`[true, false]`, "it is false at [1], at 1 of 2 elements"},
+		{`1 > 2`, "it does not hold:\n    left   1\n    right  2"},
+		{`close([1.0, 2.0, 4.0], [1.0, 2.1, 4.3], abs = 0.01, rel = 0.02)`,
+			"the first difference is at [1]:\n    got   2\n    want  2.1   (419430 ulps away; allowed: 0.01 + 0.02 of the value)\n2 of 3 elements of f32[3] differ; the largest difference is 0.3, at [2]"},
+	} {
+		program, ds := jit.Load("t.tile", []byte("test \"t\" {\n    check "+c.check+"\n}\n"), nil)
+		require.Empty(t, ds, c.check)
+		failures, err := jit.NewCompiler(jit.OpenCPU(), nil).RunTest(program.Tests[0], jit.Options{})
+		require.NoError(t, err, c.check)
+		require.Len(t, failures, 1, c.check)
+		require.Equal(t, c.want, strings.Join(failures[0].Text(), "\n"), c.check)
+	}
+}

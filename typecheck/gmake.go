@@ -1,0 +1,290 @@
+package typecheck
+
+import (
+	"math"
+
+	"tilec/lang"
+)
+
+// This file types the tensors that a graph makes itself: lists, and those of a
+// dtype, a shape and a rule (`zeros(f32, [M, N])`).
+
+// listed is a tensor written out, `[[1, 2], [3, 4]]`, before its context gives it an element type.
+type listed struct {
+	elems []operand // constants, row-major
+	shape []int64
+}
+
+func (l *listed) sizes() []Size {
+	out := make([]Size, len(l.shape))
+	for i, n := range l.shape {
+		out[i] = ConstSize(n)
+	}
+	return out
+}
+
+// settled is the element type that a list has where nothing asks for another.
+func (l *listed) settled() DType {
+	d := Concrete(lang.I32)
+	for _, e := range l.elems {
+		switch e.mode {
+		case untypedFloat:
+			return Concrete(lang.F32)
+		case typed:
+			d = e.graph.GType().DType
+		}
+	}
+	return d
+}
+
+// list types `[a, b, ...]`: constants, or lists of one shape.
+func (g *graphChecker) list(e *lang.ListExpr) operand {
+	out := &listed{}
+	ok := true
+	if len(e.Elems) == 0 {
+		g.errorf(lang.ErrShape, e.Place, "an empty list has no element type").help("write `zeros(f32, [0])` for a tensor without elements")
+		return bad(e.Place)
+	}
+	var first *listed
+	for i, x := range e.Elems {
+		o := g.expr(x)
+		switch {
+		case o.mode == invalid:
+			ok = false
+			continue
+		case o.mode == list:
+			if i > 0 && (first == nil || !sameShape(first.shape, o.list.shape)) {
+				g.unevenList(e, x, first, o.list)
+				return bad(e.Place)
+			}
+			first = o.list
+			out.elems = append(out.elems, o.list.elems...)
+			continue
+		case first != nil:
+			g.unevenList(e, x, first, nil)
+			return bad(e.Place)
+		}
+		if !isConstant(o) {
+			g.errorf(lang.ErrNotConstant, x.Span(), "an element of a list is a constant, not %s", g.describe(o)).help("compute with whole tensors: `[1.0, 2.0] * s`")
+			ok = false
+			continue
+		}
+		out.elems = append(out.elems, o)
+	}
+	if !ok {
+		return bad(e.Place)
+	}
+	out.shape = []int64{int64(len(e.Elems))}
+	if first != nil {
+		out.shape = append(out.shape, first.shape...)
+	}
+	return operand{mode: list, at: e.Place, list: out}
+}
+
+func (g *graphChecker) unevenList(e *lang.ListExpr, x lang.Expr, first, other *listed) {
+	text := func(l *listed) string {
+		if l == nil {
+			return "one number"
+		}
+		return "of the shape " + sizesText(l.sizes())
+	}
+	g.errorf(lang.ErrShape, x.Span(), "this element of the list is %s, and the one before it is %s: all have one shape", text(other), text(first)).
+		label(e.Elems[0].Span(), "the first element")
+}
+
+func sameShape(a, b []int64) bool {
+	same := len(a) == len(b)
+	for i := 0; same && i < len(a); i++ {
+		same = a[i] == b[i]
+	}
+	return same
+}
+
+// isConstant reports a number, or true or false.
+func isConstant(o operand) bool {
+	if o.mode == typed {
+		_, ok := o.graph.(*GConst)
+		return ok
+	}
+	_, ok := o.constant()
+	return ok
+}
+
+// listAs gives a list its element type.
+func (g *graphChecker) listAs(o operand, d DType) operand {
+	made := &GMake{GTyped: GTyped{GType{Kind: GTensor, DType: d, Shape: o.list.sizes()}, o.at}, Rule: MakeList}
+	of := d.Of // of a type parameter, as wide as can be; rounded when it is bound
+	if d.Param != nil {
+		of = lang.F32
+		if d.Param.Bound == "int" {
+			of = lang.I32
+		}
+	}
+	for _, e := range o.list.elems {
+		v := g.toScalar(e, d)
+		if v.mode != typed {
+			return bad(o.at)
+		}
+		if have := v.graph.GType().DType; have != d {
+			g.errorf(lang.ErrMixedTypes, e.at, "this element is %s, and the list has elements of %s", have, d).help("write all elements as numbers of one type")
+			return bad(o.at)
+		}
+		l := Literal{DType: of}
+		if c, ok := v.graph.(*GConst); ok {
+			l = c.Value
+		} else if n, ok := e.constant(); ok {
+			l.Float, l.Int = n, wholeInt(n)
+		}
+		made.Elems = append(made.Elems, l)
+	}
+	return graphOperand(made)
+}
+
+// adaptLists gives lists among the operands of one operation the element type of the others.
+func (g *graphChecker) adaptLists(args []operand) ([]operand, bool) {
+	d := DType{}
+	known := false
+	for _, a := range args {
+		if a.mode == typed && !known {
+			d, known = a.graph.GType().DType, true
+		}
+	}
+	if !known { // only constants: a float among them makes all floats
+		all := &listed{}
+		for _, a := range args {
+			if a.mode == list {
+				all.elems = append(all.elems, a.list.elems...)
+			} else {
+				all.elems = append(all.elems, a)
+			}
+		}
+		d = all.settled()
+	}
+	out := make([]operand, len(args))
+	for i, a := range args {
+		if out[i] = a; a.mode == list {
+			if out[i] = g.listAs(a, d); out[i].mode != typed {
+				return nil, false
+			}
+		}
+	}
+	return out, true
+}
+
+// maker is a function of graphs that makes a tensor.
+type maker struct {
+	rule MakeRule
+	// args are what follows dtype (first) and shape (last, but for the seed).
+	value, seed bool
+	usage       string
+}
+
+// makers are the functions that make tensors in graphs.
+var makers = map[string]maker{
+	"zeros":  {MakeFull, false, false, "zeros(f32, [M, N])"},
+	"ones":   {MakeFull, false, false, "ones(f32, [M, N])"},
+	"full":   {MakeFull, true, false, "full(f32, 0.5, [M, N])"},
+	"arange": {MakeRange, false, false, "arange(f32, [M, N])"},
+	"rand":   {MakeUniform, false, true, "rand(f32, [M, N], 1)"},
+	"randn":  {MakeNormal, false, true, "randn(f32, [M, N], 1)"},
+}
+
+// make types a call of one of the makers.
+func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
+	m := makers[name]
+	want := 2
+	if m.value || m.seed {
+		want = 3
+	}
+	for _, a := range e.Args {
+		if a.Name != nil {
+			g.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", name, a.Name.Name).help("write `%s`", m.usage)
+			return bad(e.Place)
+		}
+	}
+	if len(e.Args) != want {
+		g.errorf(lang.ErrArgCount, e.Place, "%s takes %s in a graph, not %d", name, plural(want, "argument"), len(e.Args)).help("write `%s`", m.usage)
+		return bad(e.Place)
+	}
+	n, ok := e.Args[0].Value.(*lang.NameExpr)
+	if !ok {
+		g.errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument of %s is an element type", name).help("write `%s`", m.usage)
+		return bad(e.Place)
+	}
+	d, ok := g.dtypeNamed(g.scope, n.Name, n.Place)
+	rest := e.Args[1:]
+	made := &GMake{GTyped: GTyped{GType{Kind: GTensor, DType: d}, e.Place}, Rule: m.rule}
+	var value operand
+	if m.value {
+		value, rest = g.scalar(rest[0].Value, "the value of full"), rest[1:]
+		ok = ok && value.mode != invalid
+	}
+	shape, shapeOK := g.shapeList(rest[0].Value)
+	made.Type.Shape = shape
+	if m.seed {
+		seed := g.position(rest[1].Value)
+		ok = ok && seed.mode == typed
+		made.Value = seed.graph
+	}
+	if !ok || !shapeOK {
+		return bad(e.Place)
+	}
+	switch {
+	case m.value:
+		if value = g.toScalar(value, d); value.mode != typed {
+			return bad(e.Place)
+		}
+		if have := value.graph.GType().DType; have != d {
+			g.errorf(lang.ErrWrongType, value.at, "the value is %s, and the elements are %s", have, d).castFix(e.Args[1].Value, d)
+			return bad(e.Place)
+		}
+		if p := g.runtimeScalar(value.graph); p != nil {
+			g.errorf(lang.ErrNotConstant, value.at, "the value depends on %s, which is only known when the graph runs", p.Name).label(p.At, "a scalar parameter").
+				help("compute it: `zeros(%s, ...) + %s`", d, p.Name)
+			return bad(e.Place)
+		}
+		made.Value = value.graph
+	case m.rule == MakeFull:
+		n := int64(0)
+		if name == "ones" {
+			n = 1
+		}
+		made.Value = &GConst{GTyped{GType{Kind: GScalar, DType: d}, e.Place}, Literal{DType: lang.I32, Int: n, Float: float64(n)}}
+	case m.seed && !isFloat(d):
+		g.errorf(lang.ErrOperandType, n.Place, "%s makes floats, not %s", name, g.describeDType(d)).help("for integers scale and convert them: `(rand(f32, [N], 1) * 10) as i32`")
+		return bad(e.Place)
+	case m.rule == MakeRange && !isFloat(d) && !isInt(d):
+		g.errorf(lang.ErrOperandType, n.Place, "%s makes numbers, not %s", name, g.describeDType(d))
+		return bad(e.Place)
+	}
+	return graphOperand(made)
+}
+
+// shapeList types a shape in brackets; sizes are integer expressions over dimensions and constants.
+func (g *graphChecker) shapeList(e lang.Expr) ([]Size, bool) {
+	l, ok := e.(*lang.ListExpr)
+	if !ok {
+		g.errorf(lang.ErrView, e.Span(), "a shape is written in brackets, as in `[B, S, C]`")
+		return nil, false
+	}
+	shape := []Size{}
+	for _, s := range l.Elems {
+		g.sizing++
+		o := g.expr(s)
+		g.sizing--
+		switch {
+		case o.mode == invalid:
+			ok = false
+		case o.mode == untypedInt:
+			if n, isConst := o.size.Const(); isConst && (n < 0 || n > math.MaxInt32) {
+				g.errorf(lang.ErrView, s.Span(), "a dimension of size %d; it is from 0 to %d", n, math.MaxInt32)
+				ok = false
+			}
+			shape = append(shape, o.size)
+		default:
+			g.errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o))
+			ok = false
+		}
+	}
+	return shape, ok
+}

@@ -1,0 +1,288 @@
+package typecheck
+
+import "tilec/lang"
+
+// This file types tests: graphs without parameters that check what they compute.
+
+// Test is `test "name" { ... }`.
+type Test struct {
+	Name string
+	Decl *lang.TestDecl
+	// Graph is what the test does; it has no parameters and no outputs.
+	Graph *Graph
+}
+
+// GCheck is one `check`: that A and B are alike, element by element (Op is
+// lang.OpEq), or compare as another Op says; where B is nil, that A is true
+// everywhere. A scalar is compared with every element of a tensor.
+type GCheck struct {
+	Op   lang.Op
+	A, B GExpr
+	// An element of A may be off by Abs + Rel * |b| + Ulps units in the last place of b in A's type.
+	Abs, Rel, Ulps float64
+	// Names are those of A's dimensions, by the kernel that made it; nil where nothing tells.
+	Names []string
+	// Message is what the test says of the check; "" for nothing.
+	Message string
+	At      lang.Span
+}
+
+func (*GCheck) gstmt() {}
+
+// testBody types a test.
+func (c *checker) testBody(m *module, d *lang.TestDecl) {
+	c.attrs(d.Attrs, "a test", nil)
+	name := d.DeclName()
+	for _, t := range c.prog.Tests {
+		if t.Name == name.Name {
+			c.errorf(lang.ErrDuplicate, name.Place, "two tests have the name %q", name.Name).label(t.Decl.Name.Place, "the first").help("give one of them another name")
+		}
+	}
+	head := lang.Head{At: lang.At{Place: d.Place}, Name: name}
+	t := &Test{Name: name.Name, Decl: d, Graph: &Graph{Name: name.Name, Decl: &lang.GraphDecl{Head: head}}}
+	c.prog.Tests = append(c.prog.Tests, t)
+	if d.Body == nil {
+		return
+	}
+	g := c.newGraphChecker(t.Graph, newScope(m.scope))
+	g.test = t
+	found := c.found
+	o := g.block(d.Body)
+	if o.mode != noValue && o.mode != invalid {
+		c.errorf(lang.ErrValueCount, o.at, "the value %s is not used", g.describe(o)).help("check it: `check ... == ...`")
+	}
+	if !g.checks && found == c.found {
+		c.errorf(lang.ErrNeverStored, name.Place, "the test %q checks nothing", name.Name).help("end it with what must hold, as in `check y == [1.0, 2.0]`")
+	}
+}
+
+// isCheck reports the statement `check ...`, which the parser gives as a call.
+func isCheck(e lang.Expr) (*lang.CallExpr, bool) {
+	call, ok := e.(*lang.CallExpr)
+	if !ok {
+		return nil, false
+	}
+	n, ok := call.Fn.(*lang.NameExpr)
+	return call, ok && n.Name == "check"
+}
+
+// check types `check condition` or `check condition, "message"`.
+func (g *graphChecker) check(e *lang.CallExpr) {
+	g.checks = true
+	if g.test == nil {
+		g.errorf(lang.ErrNameKind, e.Fn.Span(), "`check` stands in a test, not in a graph").help("write a test: `test \"...\" { check ... }`")
+		return
+	}
+	if e.Over != nil || len(e.Args) == 0 || len(e.Args) > 2 || e.Args[0].Name != nil {
+		g.errorf(lang.ErrArgCount, e.Place, "check takes what must hold, and perhaps a message").help("write `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
+		return
+	}
+	c := &GCheck{Op: lang.OpEq, At: e.Place}
+	if len(e.Args) == 2 {
+		text, ok := e.Args[1].Value.(*lang.StringLit)
+		if !ok {
+			g.errorf(lang.ErrOperandType, e.Args[1].Value.Span(), "the message of a check is a string")
+			return
+		}
+		c.Message = text.Value
+	}
+	if g.condition(c, e.Args[0].Value) {
+		*g.stmts = append(*g.stmts, c)
+	}
+}
+
+// condition types what a check is of.
+func (g *graphChecker) condition(c *GCheck, e lang.Expr) bool {
+	switch x := e.(type) {
+	case *lang.BinaryExpr:
+		if op, ok := lang.FindOp(x.Op, lang.FormInfix); ok && op.Row().Rule == lang.RuleCompare {
+			c.Op = op
+			return g.compared(c, "`"+x.Op+"`", x.OpAt, x.X, x.Y)
+		}
+	case *lang.CallExpr:
+		if n, ok := x.Fn.(*lang.NameExpr); ok && n.Name == "close" && g.scope.lookup("close") == nil {
+			return g.close(c, x)
+		}
+	}
+	o := g.settled(g.element(g.expr(e), e, "`check`"))
+	if o.mode == invalid {
+		return false
+	}
+	if o.mode != typed || o.graph.GType().DType != Concrete(lang.Bool) {
+		g.errorf(lang.ErrCondition, e.Span(), "check is of a bool, and this is %s", g.describe(o)).help("compare it, as in `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
+		return false
+	}
+	c.A, c.Names = g.snapshot(o.graph), g.dimNames(o.graph)
+	return true
+}
+
+// close types `close(a, b, ulps = 4, abs = 1e-6, rel = 1e-3)`.
+func (g *graphChecker) close(c *GCheck, e *lang.CallExpr) bool {
+	var args []lang.Expr
+	limits := map[string]*float64{"ulps": &c.Ulps, "abs": &c.Abs, "rel": &c.Rel}
+	ok, given := true, false
+	for _, a := range e.Args {
+		if a.Name == nil {
+			args = append(args, a.Value)
+			continue
+		}
+		limit := limits[a.Name.Name]
+		given = true
+		if limit == nil {
+			g.errorf(lang.ErrArgName, a.Name.Place, "close has no argument named %s", a.Name.Name).suggest(a.Name.Place, a.Name.Name, []string{"ulps", "abs", "rel"})
+			ok = false
+			continue
+		}
+		o := g.expr(a.Value)
+		n, isConst := o.constant()
+		if o.mode == invalid {
+			ok = false
+		} else if !isConst || !(n >= 0) {
+			g.errorf(lang.ErrNotConstant, a.Value.Span(), "%s is a number from 0 on", a.Name.Name)
+			ok = false
+		}
+		*limit = n
+	}
+	if len(args) != 2 || e.Over != nil {
+		g.errorf(lang.ErrArgCount, e.Place, "close takes two values and how far they may be apart").help("write `close(a, b, ulps = 4)`")
+		return false
+	}
+	if !given {
+		g.errorf(lang.ErrArgCount, e.Place, "nothing says how close the values must be").
+			help("add `ulps = 4` (units in the last place), `abs = 1e-6` or `rel = 1e-3`; what is given adds up")
+		return false
+	}
+	if !ok || !g.compared(c, "close", e.Fn.Span(), args[0], args[1]) {
+		return false
+	}
+	if d := c.A.GType().DType; !isFloat(d) {
+		g.errorf(lang.ErrOperandType, e.Place, "close compares floats, not %s", d).help("compare with `==`")
+		return false
+	}
+	return true
+}
+
+// compared types the two sides of a comparison.
+func (g *graphChecker) compared(c *GCheck, what string, at lang.Span, a, b lang.Expr) bool {
+	args := []operand{g.element(g.expr(a), a, what), g.element(g.expr(b), b, what)}
+	if args[0].mode == invalid || args[1].mode == invalid {
+		return false
+	}
+	args, ok := g.alike(args)
+	if !ok {
+		return false
+	}
+	x, y := args[0].graph, args[1].graph
+	if x.GType().DType != y.GType().DType {
+		r := g.errorf(lang.ErrMixedTypes, at, "%s of %s and %s: element types differ", what, x.GType(), y.GType()).label(args[0].at, "%s", x.GType()).label(args[1].at, "%s", y.GType())
+		r.castFix(b, x.GType().DType)
+		return false
+	}
+	if x.GType().Kind == GTensor || y.GType().Kind == GTensor {
+		if _, ok := g.oneShape(what, at, args); !ok {
+			return false
+		}
+	}
+	if c.Names = g.dimNames(x); c.Names == nil {
+		c.Names = g.dimNames(y)
+	}
+	c.A, c.B = g.snapshot(x), g.snapshot(y)
+	return true
+}
+
+// dimNames names the dimensions of a tensor: by the axes that the kernel which
+// made it stores it by, or by the sizes that its declaration gives.
+func (g *graphChecker) dimNames(x GExpr) []string {
+	switch x := x.(type) {
+	case *GLocalRef:
+		return g.named[x.Local]
+	case *GCall:
+		if k := g.pointwise[x]; k != nil {
+			for _, leaf := range k.leaves {
+				if names := g.dimNames(leaf); names != nil {
+					return names
+				}
+			}
+			return nil
+		}
+		if len(x.Kernel.Outputs) == 1 {
+			return outputNames(x.Kernel, x.Kernel.Outputs[0])
+		}
+	case *GInvoke:
+		if len(x.Graph.Outputs) == 1 {
+			return sizeNames(x.Graph.Outputs[0].Type.Shape)
+		}
+	case *GSlice:
+		names := g.dimNames(x.X)
+		if names == nil {
+			return nil
+		}
+		var left []string
+		for i, item := range x.Items {
+			if item.Index == nil {
+				left = append(left, names[i])
+			}
+		}
+		return left
+	}
+	return nil
+}
+
+// namesOf are the names of the dimensions of the values of an expression, one by one.
+func (g *graphChecker) namesOf(x GExpr, n int) [][]string {
+	out := make([][]string, n)
+	switch call := x.(type) {
+	case *GTupleOf:
+		for i, e := range call.Elems {
+			out[i] = g.dimNames(e)
+		}
+		return out
+	case *GCall:
+		if n > 1 {
+			for i, o := range call.Kernel.Outputs {
+				out[i] = outputNames(call.Kernel, o)
+			}
+			return out
+		}
+	case *GInvoke:
+		if n > 1 {
+			for i, o := range call.Graph.Outputs {
+				out[i] = sizeNames(o.Type.Shape)
+			}
+			return out
+		}
+	}
+	if n == 1 {
+		out[0] = g.dimNames(x)
+	}
+	return out
+}
+
+func sizeNames(shape []Size) []string {
+	names := make([]string, len(shape))
+	for i, s := range shape {
+		names[i] = s.String()
+	}
+	return names
+}
+
+// outputNames names the dimensions of a kernel's output by the axes of a store to it.
+func outputNames(k *Kernel, o *Param) []string {
+	names := sizeNames(o.Shape)
+	if k.Body == nil {
+		return names
+	}
+	for _, s := range k.Body.Stmts {
+		store, ok := s.(*Store)
+		if !ok || store.Param != o {
+			continue
+		}
+		for i, x := range store.Indices {
+			if a, ok := x.(*Apply); ok && a.Axis != nil && (a.Op == lang.OpIndex || a.Op == lang.OpStart) {
+				names[i] = a.Axis.Name
+			}
+		}
+		break
+	}
+	return names
+}
