@@ -81,7 +81,7 @@ func bulkPrefetch(d *decoder) {
 		}
 		d.in.run = func(w *warp) {
 			for l := w.active; l != 0; l &= l - 1 {
-				m.find(w, first(l))
+				m.find(w, first(l), false)
 			}
 		}
 		return

@@ -30,7 +30,9 @@
 // complete is a deadlock, told with the counts of the mbarrier.
 //
 // Tensor maps are opaque to programs: Options.TensorMaps describes those among the
-// parameters.
+// parameters. Three things that the ISA leaves to be seen are as an H200 has them: a
+// box to store may not begin below the tensor, a store goes on to the end of a chunk
+// of 16 bytes, and what is out of bounds is filled with 0x7ff7 in every 16 bits.
 //
 // # Numbers
 //

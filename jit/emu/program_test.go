@@ -222,23 +222,17 @@ var elemSizes = map[string]int{
 // encode writes a number as an element.
 func encode(elem string, v float64) []byte {
 	var b [8]byte
+	if v != v { // the one that fills boxes
+		return bytes.Repeat([]byte{0xf7, 0x7f}, elemSizes[elem]/2)
+	}
 	switch elem {
 	case "f16":
 		binary.LittleEndian.PutUint16(b[:], halfBits(v))
 	case "bf16":
-		if v != v {
-			return []byte{0xff, 0x7f}
-		}
 		binary.LittleEndian.PutUint16(b[:], uint16(math.Float32bits(float32(v))>>16))
 	case "f32":
-		if v != v { // the NaN of every NVIDIA operation
-			return []byte{0xff, 0xff, 0xff, 0x7f}
-		}
 		binary.LittleEndian.PutUint32(b[:], math.Float32bits(float32(v)))
 	case "f64":
-		if v != v {
-			v = math.Float64frombits(0x7ff8 << 48)
-		}
 		binary.LittleEndian.PutUint64(b[:], math.Float64bits(v))
 	default:
 		binary.LittleEndian.PutUint64(b[:], uint64(int64(v)))
@@ -252,9 +246,6 @@ func halfBits(v float64) uint16 {
 	sign := uint16(b >> 48 & 0x8000)
 	if v == 0 {
 		return sign
-	}
-	if v != v {
-		return 0x7fff
 	}
 	exp := int(b>>52&0x7ff) - 1023
 	if exp < -14 {
@@ -439,5 +430,3 @@ func reversed(b []byte) []byte {
 	slices.Reverse(b)
 	return b
 }
-
-var nan = math.NaN()

@@ -30,8 +30,11 @@ func (d *decoder) tensorOperand(dims int) tensorOperand {
 	return t
 }
 
+// boxAlign is the alignment of a box's first element in global memory.
+const boxAlign = 16
+
 // find gives the tensor map that a lane names, and the coordinates; nil, with a finding, without one.
-func (t tensorOperand) find(w *warp, lane int) (*TensorMap, []int64) {
+func (t tensorOperand) find(w *warp, lane int, stores bool) (*TensorMap, []int64) {
 	s, at := resolve(t.at.space, t.at.in(w, lane))
 	var m *TensorMap
 	if s == spaceParam {
@@ -48,6 +51,17 @@ func (t tensorOperand) find(w *warp, lane int) (*TensorMap, []int64) {
 	coords := make([]int64, len(t.coords))
 	for i, c := range t.coords {
 		coords[i] = int64(int32(w.regs[c][lane]))
+		// Seen on an H200, where it is an illegal instruction: a box may hang over
+		// any edge when it is loaded, but not over the lower ones when it is stored.
+		if stores && coords[i] < 0 {
+			w.report(OutOfBounds, 1<<lane, "stores a box that begins at coordinate %d of dimension %d: need 0 or more", coords[i], i)
+			return nil, nil
+		}
+	}
+	// Strides and the tensor's address are multiples of 16.
+	if at := coords[0] * int64(m.elem().bytes()); at%boxAlign != 0 {
+		w.report(Misaligned, 1<<lane, "a box that begins at coordinate %d of dimension 0, %d bytes from the beginning, which is no multiple of %d", coords[0], at, boxAlign)
+		return nil, nil
 	}
 	return m, coords
 }
@@ -80,7 +94,7 @@ func tensorCopy(d *decoder, reduce bool) {
 		d.in.run = func(w *warp) {
 			for l := w.active; l != 0; l &= l - 1 {
 				lane := first(l)
-				if t, coords := m.find(w, lane); t != nil {
+				if t, coords := m.find(w, lane, false); t != nil {
 					w.loadBox(lane, t, coords, w.landings(dst, t.bytes(), tensorAlign, lane, sig))
 				}
 			}
@@ -95,7 +109,7 @@ func tensorCopy(d *decoder, reduce bool) {
 	d.in.run = func(w *warp) {
 		for l := w.active; l != 0; l &= l - 1 {
 			lane := first(l)
-			t, coords := m.find(w, lane)
+			t, coords := m.find(w, lane, true)
 			if t == nil {
 				continue
 			}
@@ -120,8 +134,7 @@ func tensorCopy(d *decoder, reduce bool) {
 }
 
 // boxPlaces finds the rows of a box in global memory.
-func (w *warp) boxPlaces(lane int, t *TensorMap, coords []int64) ([]boxRow, []place) {
-	rows := t.boxRows(coords)
+func (w *warp) boxPlaces(lane int, t *TensorMap, rows []boxRow) ([]boxRow, []place) {
 	places := make([]place, len(rows))
 	for i := range rows {
 		r := &rows[i]
@@ -137,7 +150,7 @@ func (w *warp) boxPlaces(lane int, t *TensorMap, coords []int64) ([]boxRow, []pl
 }
 
 func (w *warp) loadBox(lane int, t *TensorMap, coords []int64, to []landing) {
-	rows, places := w.boxPlaces(lane, t, coords)
+	rows, places := w.boxPlaces(lane, t, t.boxRows(coords))
 	for i, r := range rows {
 		if r.n > 0 {
 			w.read(places[i], lane)
@@ -155,7 +168,13 @@ func (w *warp) loadBox(lane int, t *TensorMap, coords []int64, to []landing) {
 }
 
 func (w *warp) storeBox(lane int, t *TensorMap, coords []int64, from place, combine reduction) {
-	rows, places := w.boxPlaces(lane, t, coords)
+	rows := t.boxRows(coords)
+	for i := range rows {
+		// Seen on an H200: stores end with a chunk of 16 bytes, not with the tensor's row.
+		r := &rows[i]
+		r.n = min((r.n+boxAlign-1)/boxAlign*boxAlign, t.rowBytes()-r.skip)
+	}
+	rows, places := w.boxPlaces(lane, t, rows)
 	w.bulkTraffic(t.bytes(), places)
 	w.give(lane, from, func(data []byte) {
 		box := t.permute(data, from.at)

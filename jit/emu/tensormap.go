@@ -163,12 +163,13 @@ func (t *TensorMap) boxRows(coords []int64) []boxRow {
 	return rows
 }
 
-// background is a box of what stands for elements out of bounds.
+// background is a box of what stands for elements out of bounds: zeros, or the
+// OOB-NaN, whose bits the ISA does not give; these are those of an H200, in every type.
 func (t *TensorMap) background() []byte {
 	b := make([]byte, t.bytes())
-	if e := t.elem(); t.NaNFill && e.isFloat() {
-		for i := 0; i < len(b); i += e.bytes() {
-			setWord(b[i:i+e.bytes()], e.format.nan)
+	if t.NaNFill && t.elem().isFloat() {
+		for i := 0; i < len(b); i += 2 {
+			b[i], b[i+1] = 0xf7, 0x7f
 		}
 	}
 	return b
