@@ -77,6 +77,10 @@ type generator struct {
 	wholes  []string // axes that a launch may cut into steps
 	fns     []string
 	helpers []helper
+	// matrix: the program is about one matrix product, whose tiles may be large.
+	matrix bool
+	// area is the product of the extents that the source pins.
+	area int64
 
 	axes  []*axis // in scope
 	vars  []value
@@ -94,7 +98,7 @@ type generator struct {
 
 // Generate makes a program and the launches that test it; the same seed gives the same program.
 func Generate(seed uint64) *Case {
-	g := &generator{r: random(seed, "program"), indent: 1, heavy: 2}
+	g := &generator{r: random(seed, "program"), indent: 1, heavy: 2, area: 1}
 	if g.chance(8) {
 		source := g.matrixKernel()
 		return &Case{Source: source, Trials: g.matrixTrials(seed)}
@@ -157,16 +161,25 @@ func (g *generator) kernel() string {
 	return g.assemble(grid)
 }
 
+// maxArea bounds the product of pinned extents: with more, code for tiles of
+// elementwise operations takes longer to assemble than it tells.
+const maxArea = 4096
+
 // extent is what stands after `by`.
 func (g *generator) extent(a *axis, pinned int) string {
 	sizes := []int{1, 2, 3, 4, 5, 8, 16, 17, 32, 48, 64, 128}
 	if g.chance(pinned) {
 		a.pinned = true
+		n := pick(g.r, sizes...)
+		for !g.matrix && g.area*int64(n) > maxArea {
+			n /= 2
+		}
+		g.area *= int64(n)
 		if g.chance(70) {
-			return fmt.Sprint(pick(g.r, sizes...))
+			return fmt.Sprint(n)
 		}
 		name := g.fresh("B")
-		g.tunes = append(g.tunes, fmt.Sprintf("%s = %d", name, pick(g.r, sizes...)))
+		g.tunes = append(g.tunes, fmt.Sprintf("%s = %d", name, n))
 		return name
 	}
 	name := g.fresh("B")
@@ -330,9 +343,15 @@ func (g *generator) trial(seed uint64, n int) Trial {
 	}
 	if g.chance(60) {
 		r.Pins = map[string]int64{}
+		area := g.area
 		for _, t := range g.tiles {
 			if g.chance(60) {
-				r.Pins[t] = pick[int64](g.r, 1, 2, 3, 4, 7, 8, 16, 20, 32, 33, 64, 96, 128)
+				n := pick[int64](g.r, 1, 2, 3, 4, 7, 8, 16, 20, 32, 33, 64, 96, 128)
+				for !g.matrix && area*n > maxArea {
+					n = (n + 1) / 2
+				}
+				area *= n
+				r.Pins[t] = n
 			}
 		}
 		if len(g.wholes) > 0 && g.chance(25) {

@@ -15,7 +15,7 @@ import (
 var matrixTypes = []lang.DType{lang.F16, lang.F16, lang.F16, lang.BF16, lang.BF16, lang.BF16, lang.F32, lang.F32, lang.F64, lang.I8, lang.U8, lang.F8E4M3, lang.F8E5M2}
 
 func (g *generator) matrixKernel() string {
-	g.dims = []string{"M", "N", "K"}
+	g.dims, g.matrix = []string{"M", "N", "K"}, true
 	e := concrete(pick(g.r, matrixTypes...))
 	acc := e.acc()
 	var grid []string
