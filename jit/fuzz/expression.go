@@ -406,7 +406,7 @@ func (g *generator) zeros(e elem, axes []*axis) string {
 	for _, a := range axes {
 		args = append(args, a.name)
 	}
-	return "zeros(" + strings.Join(args, ", ") + ")"
+	return pick(g.r, "zeros", "zeros", "ones") + "(" + strings.Join(args, ", ") + ")"
 }
 
 func (g *generator) callHelper(e elem, depth int) value {

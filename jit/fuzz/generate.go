@@ -103,6 +103,10 @@ func Generate(seed uint64) *Case {
 		source := g.matrixKernel()
 		return &Case{Source: source, Trials: g.matrixTrials(seed)}
 	}
+	if g.chance(6) {
+		source := g.formulaKernel()
+		return &Case{Source: source, Trials: g.runs(seed)}
+	}
 	source := g.kernel()
 	return &Case{Source: source, Trials: g.runs(seed)}
 }
@@ -301,6 +305,11 @@ func (g *generator) assemble(grid []string) string {
 	if g.chance(10) {
 		fmt.Fprintf(&b, "@stages(%d)\n", 1+g.r.IntN(4))
 	}
+	for _, name := range []string{"cluster", "occupancy"} {
+		if g.chance(3) {
+			fmt.Fprintf(&b, "@%s(%d)\n", name, 1+g.r.IntN(2))
+		}
+	}
 	b.WriteString("kernel k")
 	if g.generic != nil {
 		b.WriteString("<T: float>")
@@ -313,7 +322,10 @@ func (g *generator) assemble(grid []string) string {
 	if len(g.tunes) > 0 {
 		fmt.Fprintf(&b, "    tune %s\n", strings.Join(g.tunes, ", "))
 	}
-	fmt.Fprintf(&b, "    grid %s\n{\n%s\n}\n", strings.Join(grid, ", "), strings.Join(g.lines, "\n"))
+	if len(grid) > 0 {
+		fmt.Fprintf(&b, "    grid %s\n", strings.Join(grid, ", "))
+	}
+	fmt.Fprintf(&b, "{\n%s\n}\n", strings.Join(g.lines, "\n"))
 	return b.String()
 }
 
@@ -328,6 +340,9 @@ func (g *generator) runs(seed uint64) []Trial {
 		limit := int64(4000)
 		if g.chance(10) {
 			limit = 60000
+		}
+		if g.chance(4) { // more than a block holds at once
+			r.Dims[pick(g.r, g.dims...)] = pick[int64](g.r, 1000, 1023, 2049, 4099)
 		}
 		g.fit(r.Dims, limit)
 		runs = append(runs, r)

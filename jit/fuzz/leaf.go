@@ -81,7 +81,10 @@ func (g *generator) scalar(e elem) value {
 // position is the positions of an axis, a bound of one, or a size.
 func (g *generator) position(e elem) value {
 	text, axes := pick(g.r, g.dims...), []*axis(nil)
-	if len(g.frame) > 0 && g.chance(70) {
+	if t := g.tensors; len(t) > 0 && g.chance(4) {
+		t := pick(g.r, t...)
+		text = fmt.Sprintf("%s.shape[%d]", t.name, g.r.IntN(len(t.dims)))
+	} else if len(g.frame) > 0 && g.chance(70) {
 		a := pick(g.r, g.frame...)
 		text, axes = "index("+a.name+")", []*axis{a}
 	} else if a := pick(g.r, g.axes...); a.scalar {
@@ -124,6 +127,8 @@ func (g *generator) load(e elem, axes []*axis) value {
 			}
 		}
 		text = "(" + text + " else " + alternative + ")"
+	} else if g.chance(3) {
+		text = "(" + text + " @" + pick(g.r, "evict_first", "latency(4)") + ")"
 	}
 	g.work(over)
 	return value{text, e, over}
