@@ -61,7 +61,6 @@ var syntax = map[lang.Op]string{
 	lang.OpSize:      "N",
 	lang.OpLoad:      "x[i, j]",
 	lang.OpStore:     "y[i, j] = a",
-	lang.OpAtomicAdd: "atomic_add(y[i, j], a)",
 	lang.OpCast:      "a as f32",
 	lang.OpRename:    "rename(x, i -> j)",
 	lang.OpFor:       "for k in K by BK with a = e { ... }",
@@ -72,6 +71,9 @@ var syntax = map[lang.Op]string{
 func written(op lang.Op) string {
 	if text, ok := syntax[op]; ok {
 		return text
+	}
+	if op.IsAtomic() {
+		return op.AtomicUsage()
 	}
 	r := op.Row()
 	args := strings.Join(r.Operands, ", ")

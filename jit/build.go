@@ -177,15 +177,53 @@ func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
 				b.locals[l] = values[i]
 			}
 		case *typecheck.Store:
-			args := b.positions(s.Indices, s.Checked)
-			args = append(args, b.value(s.Value))
-			b.At = s.At
-			b.Emit(&ir.Op{Code: s.Op, Args: args, Tensor: b.tensors[s.Param], Checked: s.Checked})
+			b.store(s)
 		case *typecheck.Do:
 			b.values(s.X)
 		}
 	}
 	return b.all(body.Results)
+}
+
+// store builds a store or an atomic.
+func (b *irBuilder) store(s *typecheck.Store) {
+	args := b.positions(s.Indices, s.Checked)
+	indices := args
+	args = append(args, b.value(s.Value))
+	if s.New != nil {
+		args = append(args, b.value(s.New))
+	}
+	b.At = s.At
+	op := &ir.Op{Code: s.Op, Args: args, Tensor: b.tensors[s.Param], Checked: s.Checked, Order: s.Order, Scope: s.Scope, Old: s.Old != nil}
+	old := b.Emit(op)
+	if s.Old == nil {
+		return
+	}
+	v := old[0]
+	if s.Else != nil {
+		inside := b.inside(op.Tensor, indices, s.Checked)
+		v = b.Op(lang.OpWhere, inside, v, b.value(s.Else))
+	}
+	b.locals[s.Old] = v
+}
+
+// inside is whether the checked indices of an access lie in its tensor.
+func (b *irBuilder) inside(t *ir.Tensor, indices []*ir.Value, checked []bool) *ir.Value {
+	var all *ir.Value
+	and := func(c *ir.Value) {
+		if all != nil {
+			c = b.Op(lang.OpLogicAnd, all, c)
+		}
+		all = c
+	}
+	for i, x := range indices {
+		if checked[i] {
+			d := x.Type.DType
+			and(b.Op(lang.OpGe, x, b.constant(d, 0, 0)))
+			and(b.Op(lang.OpLt, x, b.Cast(b.sizeOf(t.Shape[i]), d)))
+		}
+	}
+	return all
 }
 
 func (b *irBuilder) all(xs []typecheck.Expr) []*ir.Value {

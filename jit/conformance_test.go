@@ -2,9 +2,12 @@ package jit_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -14,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/cuda"
 	"tilec/jit/jittest"
 	"tilec/lang"
 	"tilec/typecheck"
@@ -50,13 +54,35 @@ func TestConformance(t *testing.T) {
 			t.Run(topic+"/"+name, func(t *testing.T) {
 				program, problems := jit.Load(name+".tile", f.Data, nil)
 				require.Empty(t, problems)
-				compiler := jit.NewCompiler(jittest.Device(t), nil)
+				var modules bytes.Buffer
+				logs, err := jit.ParseLogs("ptx", &modules)
+				require.NoError(t, err)
+				compiler := jit.NewCompiler(jittest.Device(t), logs)
 				for i, text := range strings.Split(strings.TrimSpace(string(runs)), "\n\n") {
 					c, err := parseCase(text)
 					require.NoErrorf(t, err, "run %d", i+1)
 					t.Run(fmt.Sprint(i+1), func(t *testing.T) { c.run(t, compiler, program) })
 				}
+				if jittest.OnEmulator(t) { // a GPU's driver assembles what it runs
+					assemble(t, modules.String(), compiler.Device.Target().Name)
+				}
 			})
+		}
+	}
+}
+
+// assemble assembles the modules of a program, where there is an assembler.
+func assemble(t *testing.T, logged, target string) {
+	assembler, err := cuda.FindAssembler()
+	if errors.Is(err, cuda.ErrNoAssembler) && os.Getenv(cuda.AssemblerVariable) == "" {
+		return
+	}
+	require.NoError(t, err)
+	_, logged, _ = strings.Cut(logged, "// ptx: ")
+	for _, module := range strings.Split(logged, "\n// ptx: ") {
+		if _, text, ok := strings.Cut(module, "\n"); ok {
+			_, _, err := assembler.Compile(context.Background(), []byte(text), target, cuda.CompileOptions{})
+			require.NoError(t, err, text)
 		}
 	}
 }

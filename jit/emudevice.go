@@ -56,9 +56,16 @@ func (d *Emulator) Target() plan.Target { return d.target }
 
 // Alloc gives memory whose reading before it is written is found.
 func (d *Emulator) Alloc(n int64) (*Memory, error) {
-	at, err := d.memory.Alloc(n)
+	// Whole words, as GPUs give: an atomic on one byte swaps the word around it.
+	const word = 4
+	at, err := d.memory.Alloc((n + word - 1) / word * word)
 	if err != nil {
 		return nil, err
+	}
+	if rest := n % word; rest > 0 {
+		if err := d.memory.Write(at+uint64(n), make([]byte, word-rest)); err != nil {
+			return nil, err
+		}
 	}
 	return &Memory{Size: n, address: at}, nil
 }

@@ -90,6 +90,13 @@ const (
 	OpLoad
 	OpStore
 	OpAtomicAdd
+	OpAtomicMax
+	OpAtomicMin
+	OpAtomicAnd
+	OpAtomicOr
+	OpAtomicXor
+	OpAtomicXchg
+	OpAtomicCas
 
 	// reduce
 	OpSum
@@ -322,9 +329,16 @@ var opTable = [numOps]OpRow{
 	OpEnd:   {Name: "end", Spelling: ".end", Group: GroupCreate, Rule: RuleSpecial, Doc: "one past the last valid position of an axis in this block, i32"},
 	OpSize:  {Name: "size", Group: GroupCreate, Rule: RuleSpecial, Doc: "the size of a dimension, i32", CuTile: "ct.Array.shape"},
 
-	OpLoad:      {Name: "load", Spelling: "[]", Group: GroupMemory, Rule: RuleSpecial, Effect: Reads, Doc: "elements of a tensor; the result has the axes of its indices", CuTile: "ct.load, ct.gather"},
-	OpStore:     {Name: "store", Spelling: "[]=", Group: GroupMemory, Rule: RuleSpecial, Effect: Writes, Doc: "write elements of a tensor; those outside it are dropped", CuTile: "ct.store, ct.scatter"},
-	OpAtomicAdd: {Name: "atomic_add", Spelling: "atomic_add", Group: GroupAtomic, Form: FormCall, Rule: RuleSpecial, Effect: Writes, Doc: "add to elements of a tensor, in any order of blocks", CuTile: "ct.atomic_add"},
+	OpLoad:       {Name: "load", Spelling: "[]", Group: GroupMemory, Rule: RuleSpecial, Effect: Reads, Doc: "elements of a tensor; the result has the axes of its indices", CuTile: "ct.load, ct.gather"},
+	OpStore:      {Name: "store", Spelling: "[]=", Group: GroupMemory, Rule: RuleSpecial, Effect: Writes, Doc: "write elements of a tensor; those outside it are dropped", CuTile: "ct.store, ct.scatter"},
+	OpAtomicAdd:  atomic("add", "add to elements of a tensor, in any order of blocks", "ct.atomic_add"),
+	OpAtomicMax:  atomic("max", "raise elements of a tensor to a value; NaN when either is NaN", "ct.atomic_max"),
+	OpAtomicMin:  atomic("min", "lower elements of a tensor to a value; NaN when either is NaN", "ct.atomic_min"),
+	OpAtomicAnd:  atomic("and", "bitwise and into elements of a tensor", "ct.atomic_and"),
+	OpAtomicOr:   atomic("or", "bitwise or into elements of a tensor", "ct.atomic_or"),
+	OpAtomicXor:  atomic("xor", "bitwise exclusive or into elements of a tensor", "ct.atomic_xor"),
+	OpAtomicXchg: atomic("xchg", "replace elements of a tensor; of use for the old values", "ct.atomic_xchg"),
+	OpAtomicCas:  atomic("cas", "replace elements of a tensor where their bits are those of a value expected", "ct.atomic_cas"),
 
 	OpSum:       reduce("sum", "sum", RuleSum, "sum over axes; of nothing 0", "ct.sum"),
 	OpProd:      reduce("prod", "prod", RuleSum, "product over axes; of nothing 1", "ct.prod"),

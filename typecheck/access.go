@@ -7,13 +7,14 @@ import (
 	"tilec/lang"
 )
 
-// This file types loads, stores and atomics.
+// This file types loads and stores.
 
 // access is a use of a tensor's elements, for the proofs that blocks do not meet.
 type access struct {
 	param  *Param
 	at     lang.Span
 	atomic bool
+	scope  string // of an atomic
 	// positions has one entry a dimension; nil where nothing is known of the index.
 	positions []*Size
 	indices   []Expr
@@ -240,7 +241,7 @@ func (b *bodyChecker) store(s *lang.AssignStmt) {
 		b.errorf(lang.ErrBounds, target.Else.Span(), "a store has no `else`: elements outside the tensor are dropped").
 			help("remove the `else`")
 	}
-	b.write(lang.OpStore, target, s.Value, s.Place)
+	b.write(&Store{Op: lang.OpStore, At: s.Place}, target, s.Value)
 }
 
 func (b *bodyChecker) notAssignable(target lang.Expr) {
@@ -262,56 +263,4 @@ func (b *bodyChecker) notAssignable(target lang.Expr) {
 		b.errorf(lang.ErrReadOnly, n.Place, "%s is %s and never changes", n.Name, e.describe()).label(e.at, "bound here").
 			help("bind a new value with `let %s = ...`", n.Name)
 	}
-}
-
-// write types a store or an atomic.
-func (b *bodyChecker) write(op lang.Op, target *lang.IndexExpr, value lang.Expr, at lang.Span) {
-	p, isTensor := b.tensorNamed(target.X)
-	v := b.value(value)
-	if !isTensor {
-		if p != nil {
-			b.notAssignable(target.X)
-		}
-		return
-	}
-	b.stored[p] = true
-	a, ok := b.indices(p, target)
-	if p.Mode == lang.In {
-		b.errorf(lang.ErrReadOnly, target.Place, "%s is an input and cannot be stored to", p.Name).label(p.At, "declared as an input").
-			help("declare it `inout %s`, or store to an output", p.Name)
-		return
-	}
-	if len(b.frames) > 0 {
-		b.errorf(lang.ErrReadOnly, target.Place, "a fn is pure and cannot store to %s", p.Name).help("give the value back and store it in the kernel")
-		return
-	}
-	if !ok || v.mode == invalid {
-		return
-	}
-	if v = b.convert(v, p.DType); v.mode == invalid {
-		return
-	}
-	t := v.typ()
-	if t.DType != p.DType {
-		b.errorf(lang.ErrWrongType, value.Span(), "the value is %s, and %s has elements of %s", t, p.Name, p.DType).
-			here("%s", t.DType).label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).castFix(value, p.DType)
-		return
-	}
-	if op != lang.OpStore && !isFloat(t.DType) && !isInt(t.DType) {
-		b.errorf(lang.ErrOperandType, value.Span(), "`%s` needs numbers, not %s", op, b.describeDType(t.DType))
-		return
-	}
-	types := make([]Type, len(a.indices))
-	for i, x := range a.indices {
-		types[i] = x.Types()[0]
-	}
-	if extra := withoutAxes(t.Axes, unionAxes(types...)); len(extra) > 0 {
-		b.errorf(lang.ErrStoreAxes, value.Span(), "the value is %s, and no index of %s is over %s", t, p.Name, axisNames(extra)).
-			label(target.Place, "stored here").label(extra[0].At, "axis %s", extra[0].Name).
-			help("reduce the value over %s, or index %s with it", axisNames(extra), p.Name)
-		return
-	}
-	a.at, a.atomic = target.Place, op != lang.OpStore
-	b.writes = append(b.writes, a)
-	b.emit(&Store{Op: op, Param: p, Indices: a.indices, Checked: a.checked, Value: v.expr, At: at})
 }

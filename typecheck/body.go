@@ -137,6 +137,9 @@ func (b *bodyChecker) let(s *lang.LetStmt) {
 func (b *bodyChecker) single(o operand, what string) operand {
 	switch o.mode {
 	case noValue:
+		if o.old != nil {
+			return o.old()
+		}
 		b.errorf(lang.ErrValueCount, o.at, "this gives no value")
 		return bad(o.at)
 	case several:

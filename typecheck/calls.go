@@ -15,7 +15,6 @@ var laterFunctions = map[string]bool{
 	"iota": true, "rand": true, "randn": true, "split": true, "merge": true, "cat": true, "slice": true, "pick": true,
 	"insert": true, "broadcast": true, "bitcast": true, "reduce": true, "scan": true, "cumsum": true, "cumprod": true,
 	"sort": true, "topk": true, "print": true, "assert": true, "static_assert": true, "assume": true,
-	"atomic_max": true, "atomic_min": true, "atomic_and": true, "atomic_or": true, "atomic_xor": true, "atomic_xchg": true, "atomic_cas": true,
 }
 
 // special types the calls that have rules of their own.
@@ -35,8 +34,9 @@ func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
 		return b.dot
 	case "mma":
 		return b.mma
-	case "atomic_add":
-		return b.atomicAdd
+	}
+	if op, ok := lang.FindOp(name, lang.FormCall); ok && op.IsAtomic() {
+		return func(e *lang.CallExpr) operand { return b.atomic(op, e) }
 	}
 	return nil
 }
@@ -100,7 +100,7 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if special := b.special(n.Name); special != nil {
-		if b.named(e) {
+		if op, _ := lang.FindOp(n.Name, lang.FormCall); !op.IsAtomic() && b.named(e) {
 			return bad(e.Place)
 		}
 		return special(e)
@@ -347,18 +347,4 @@ func axisText(x *Axis) string {
 		return x.Dim.String()
 	}
 	return x.Dim.String() + "[" + x.Lo.String() + " .. " + x.Lo.Add(x.Len).String() + "]"
-}
-
-// atomicAdd is `atomic_add(y[i, j], e)`.
-func (b *bodyChecker) atomicAdd(e *lang.CallExpr) operand {
-	if !b.wantArgs(e, 2, 2, "atomic_add(y[i, j], value)") {
-		return bad(e.Place)
-	}
-	target, ok := e.Args[0].Value.(*lang.IndexExpr)
-	if !ok {
-		b.errorf(lang.ErrReadOnly, e.Args[0].Value.Span(), "an atomic changes elements of an output, as in `atomic_add(y[i, j], value)`")
-		return bad(e.Place)
-	}
-	b.write(lang.OpAtomicAdd, target, e.Args[1].Value, e.Place)
-	return operand{mode: noValue, at: e.Place}
 }

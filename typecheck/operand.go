@@ -37,6 +37,8 @@ type operand struct {
 	param *Param
 	graph GExpr // typed, in a graph
 	list  *listed
+	// old, of an effect that gives no value unless one is asked for, gives it.
+	old func() operand
 }
 
 func bad(at lang.Span) operand { return operand{mode: invalid, at: at} }

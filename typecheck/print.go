@@ -119,6 +119,14 @@ func (p *printer) body(b *Body) {
 			head := accessText(s.Param, s.Indices, s.Checked)
 			if s.Op != lang.OpStore {
 				head = s.Op.String() + " " + head
+				for _, word := range []string{s.Order, s.Scope} {
+					if word != "" {
+						head += " " + word
+					}
+				}
+				if s.Old != nil {
+					head = "let " + s.Old.Name + ": " + s.Old.Type.String() + " = " + head
+				}
 			}
 			p.value(head+" = ", s.Value)
 		case *Do:

@@ -19,7 +19,7 @@ func (b *bodyChecker) races() {
 		reported := false
 		for j := range b.writes[:i+1] {
 			other := b.writes[i-j] // itself first
-			if other.param != w.param || other.atomic && w.atomic {
+			if other.param != w.param || other.together(w) {
 				continue
 			}
 			if g := b.meet(p, w, other); g != nil && !reported {
@@ -53,7 +53,16 @@ func (b *bodyChecker) reportRace(w, other access, g *Axis, itself bool) {
 	r := b.errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s", g.Name, w.param.Name).
 		here("does not tell blocks apart by %s", g.Name).
 		label(g.At, "%s is an axis of the grid over %s", g.Name, g.Dim)
+	if w.scope == lang.ScopeBlock {
+		r.help("leave out `scope = block`: blocks at other positions of %s change the element too", g.Name)
+		return
+	}
 	r.help("index %s with %s, walk %s with `for` inside the block, or add up with `atomic_add(%s, ...)`", w.param.Name, g.Name, g.Name, w.at.Text())
+}
+
+// together reports atomics that blocks may apply to one element: of a scope in which both blocks are.
+func (a access) together(b access) bool {
+	return a.atomic && b.atomic && a.scope != lang.ScopeBlock && b.scope != lang.ScopeBlock
 }
 
 // mirror knows this block and another, whose symbols are the twins of this one's.

@@ -202,7 +202,15 @@ type (
 		// Checked tells, by index, that it may lie outside: such elements are dropped.
 		Checked []bool
 		Value   Expr
-		At      lang.Span
+		// New, of a compare-and-swap, is what an element becomes that is Value.
+		New Expr
+		// Order and Scope of an atomic, "" where it has none.
+		Order, Scope string
+		// Old, where something needs them, is bound to the elements as they were;
+		// Else, where an index is checked, to what those outside the tensor give.
+		Old  *Local
+		Else Expr
+		At   lang.Span
 	}
 
 	// Do evaluates an expression for the stores inside it (a `for` or an `if`).

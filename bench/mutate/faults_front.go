@@ -3,7 +3,7 @@ package main
 // frontFaults are in the type checker's proofs and in the language models.
 var frontFaults = []Fault{
 	{ID: "race-atomics", File: "typecheck/race.go", Class: "race",
-		Old: `other.atomic && w.atomic {`, New: `other.atomic || w.atomic {`,
+		Old: `return a.atomic && b.atomic`, New: `return (a.atomic || b.atomic)`,
 		Note: "an atomic and a plain store to one element are accepted"},
 	{ID: "race-inout-reads", File: "typecheck/race.go", Class: "race",
 		Old: `for _, r := range b.reads {`, New: `for _, r := range b.reads[:0] {`,

@@ -243,15 +243,17 @@ func init() {
 		lang.OpSize:  (*compiler).sizeOp,
 		lang.OpLoad:  (*compiler).load,
 		lang.OpStore: func(c *compiler, op *ir.Op) func(*frame) { return c.write(op, storer(op.Tensor.DType)) },
-		lang.OpAtomicAdd: func(c *compiler, op *ir.Op) func(*frame) {
-			return c.write(op, atomicAdder(op.Tensor.DType))
-		},
-		lang.OpDot: (*compiler).contract,
-		lang.OpMma: (*compiler).contract,
-		lang.OpFor: (*compiler).loop,
-		lang.OpIf:  (*compiler).branch,
+		lang.OpDot:   (*compiler).contract,
+		lang.OpMma:   (*compiler).contract,
+		lang.OpFor:   (*compiler).loop,
+		lang.OpIf:    (*compiler).branch,
 		// A rename is another name for its operand's buffer.
 		lang.OpRename: func(*compiler, *ir.Op) func(*frame) { return func(*frame) {} },
+	}
+	for _, op := range lang.Ops() {
+		if op.IsAtomic() {
+			emitters[op] = (*compiler).atomicOp
+		}
 	}
 }
 

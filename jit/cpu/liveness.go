@@ -132,12 +132,6 @@ func sameRegion(a, b []*ir.Op) bool {
 func (l *liveness) reads(op *ir.Op) []*ir.Value {
 	var vs []*ir.Value
 	switch op.Code {
-	case lang.OpLoad, lang.OpStore, lang.OpAtomicAdd:
-		for _, i := range op.Indices() {
-			p := positionOf(i)
-			vs = append(vs, p.reads()...)
-		}
-		return append(vs, op.Args[len(op.Tensor.Shape):]...)
 	case lang.OpDot, lang.OpMma:
 		for _, a := range op.Args {
 			if def := l.root(a).Def; def != nil && l.lazy[def] {
@@ -147,6 +141,13 @@ func (l *liveness) reads(op *ir.Op) []*ir.Value {
 			}
 		}
 		return vs
+	}
+	if op.Tensor != nil {
+		for _, i := range op.Indices() {
+			p := positionOf(i)
+			vs = append(vs, p.reads()...)
+		}
+		return append(vs, op.Args[len(op.Tensor.Shape):]...)
 	}
 	return op.Args
 }

@@ -49,11 +49,7 @@ func (c *compiler) load(op *ir.Op) func(*frame) {
 
 // write compiles a store or an atomic: m moves elements of the value into the tensor.
 func (c *compiler) write(op *ir.Op, m mover) func(*frame) {
-	var types []ir.Type
-	for _, v := range op.Indices() {
-		types = append(types, v.Type)
-	}
-	tile := ir.Union(types...)
+	tile := op.AccessAxes()
 	a := c.access(op, tile)
 	v := op.Stored()
 	src, size, esize := c.off(v), kindOfDType[a.dtype].size(), a.dtype.Size()

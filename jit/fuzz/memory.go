@@ -22,6 +22,8 @@ type array struct {
 	// mass and adds are, for each element, the sum of the magnitudes added to it by atomics, and their number.
 	mass []float64
 	adds []int
+	// touched: an atomic has changed the element.
+	touched []bool
 }
 
 func newArray(d lang.DType, shape []int64) *array {
@@ -166,16 +168,12 @@ func (m *machine) load(op *ir.Op) *tile {
 	return r
 }
 
-// store writes or, of an atomic, adds.
+// store writes.
 func (m *machine) store(op *ir.Op) *tile {
 	args := m.args(op)
 	a := m.tensors[op.Tensor]
 	rank := len(a.shape)
-	types := make([]ir.Type, rank)
-	for i, x := range op.Indices() {
-		types[i] = x.Type
-	}
-	axes := ir.Union(types...)
+	axes := op.AccessAxes()
 	steps := make([][]int, len(args))
 	for j, x := range args {
 		steps[j] = x.steps(axes)
@@ -187,8 +185,6 @@ func (m *machine) store(op *ir.Op) *tile {
 		case !ok:
 			a.lost = true
 		case outside:
-		case op.Code == lang.OpAtomicAdd:
-			m.add(a, where, x, at[rank])
 		default:
 			a.set(where, x, at[rank], m.doubt > 0)
 		}

@@ -254,18 +254,22 @@ var specials map[lang.Op]func(m *machine, op *ir.Op) *tile
 
 func init() {
 	specials = map[lang.Op]func(m *machine, op *ir.Op) *tile{
-		lang.OpConst:     (*machine).constant,
-		lang.OpFull:      (*machine).full,
-		lang.OpIndex:     (*machine).index,
-		lang.OpStart:     (*machine).bound,
-		lang.OpEnd:       (*machine).bound,
-		lang.OpSize:      (*machine).size,
-		lang.OpRename:    (*machine).rename,
-		lang.OpLoad:      (*machine).load,
-		lang.OpStore:     (*machine).store,
-		lang.OpAtomicAdd: (*machine).store,
-		lang.OpFor:       (*machine).loop,
-		lang.OpIf:        (*machine).choice,
+		lang.OpConst:  (*machine).constant,
+		lang.OpFull:   (*machine).full,
+		lang.OpIndex:  (*machine).index,
+		lang.OpStart:  (*machine).bound,
+		lang.OpEnd:    (*machine).bound,
+		lang.OpSize:   (*machine).size,
+		lang.OpRename: (*machine).rename,
+		lang.OpLoad:   (*machine).load,
+		lang.OpStore:  (*machine).store,
+		lang.OpFor:    (*machine).loop,
+		lang.OpIf:     (*machine).choice,
+	}
+	for _, op := range lang.Ops() {
+		if op.IsAtomic() {
+			specials[op] = (*machine).atomic
+		}
 	}
 }
 

@@ -392,23 +392,3 @@ func (g *generator) storeInLoop() {
 	g.lines = append(g.lines, body...)
 	g.line("}")
 }
-
-// atomic adds to elements that another tensor chooses.
-func (g *generator) atomic() {
-	e := concrete(pick(g.r, lang.I32, lang.F32))
-	frame := g.gridTiles()
-	var dims []string
-	index := make([]string, len(frame))
-	for i, a := range frame {
-		index[i], dims = a.name, append(dims, a.dim)
-	}
-	v := g.whole(e, frame)
-	t := &tensor{name: g.fresh("y"), e: e, dims: []string{pick(g.r, g.dims...)}, mode: lang.InOut}
-	g.tensors = append(g.tensors, t)
-	g.works = append(g.works, dims)
-	at := "0"
-	if len(frame) > 0 {
-		at = fmt.Sprintf("%s[%s]", g.tensor(concrete(lang.I32), dims).name, strings.Join(index, ", "))
-	}
-	g.line("atomic_add(%s[%s], %s)", t.name, at, v.text)
-}

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/lang"
 )
@@ -84,6 +85,9 @@ func Infer(op *Op) ([]Type, error) {
 	if row.Group == lang.GroupReduce {
 		return inferReduce(op, row, types)
 	}
+	if op.Code.IsAtomic() {
+		return inferAtomic(op, types)
+	}
 	switch op.Code {
 	case lang.OpConst, lang.OpCast:
 		if len(op.Results) != 1 {
@@ -115,7 +119,7 @@ func Infer(op *Op) ([]Type, error) {
 		return []Type{Scalar(lang.I32)}, nil
 	case lang.OpLoad:
 		return inferLoad(op, types)
-	case lang.OpStore, lang.OpAtomicAdd:
+	case lang.OpStore:
 		return nil, checkStore(op, types)
 	case lang.OpDot, lang.OpMma:
 		return inferContract(op, types)
@@ -235,18 +239,42 @@ func checkStore(op *Op, types []Type) error {
 		return err
 	}
 	rank := len(op.Tensor.Shape)
-	if len(types) != rank+1 {
-		return fmt.Errorf("needs %d indices and a value", rank)
+	values := 1
+	if op.Code.IsAtomic() {
+		values = op.Code.AtomicValues()
+	}
+	if len(types) != rank+values {
+		return fmt.Errorf("needs %d indices and %d values, has %d arguments", rank, values, len(types))
 	}
 	if op.Tensor.Mode == lang.In {
 		return fmt.Errorf("writes %s, which is read-only", op.Tensor.Name)
 	}
-	if v := types[rank]; v.DType != op.Tensor.DType {
-		return fmt.Errorf("stores %s into %s of %s", v, op.Tensor.Name, op.Tensor.DType)
-	} else if rest := Without(v.Axes, Union(types[:rank]...)); len(rest) > 0 {
-		return fmt.Errorf("value has axis %s, which no index has", rest[0].Name)
+	for _, v := range types[rank:] {
+		if v.DType != op.Tensor.DType {
+			return fmt.Errorf("stores %s into %s of %s", v, op.Tensor.Name, op.Tensor.DType)
+		} else if rest := Without(v.Axes, Union(types[:rank]...)); len(rest) > 0 {
+			return fmt.Errorf("value has axis %s, which no index has", rest[0].Name)
+		}
 	}
 	return nil
+}
+
+func inferAtomic(op *Op, types []Type) ([]Type, error) {
+	if err := checkStore(op, types); err != nil {
+		return nil, err
+	}
+	d := op.Tensor.DType
+	switch {
+	case !op.Code.AtomicAccepts(d):
+		return nil, fmt.Errorf("does not work on elements of %s", d)
+	case op.Order != "" && !slices.Contains(lang.AtomicOrders, op.Order):
+		return nil, fmt.Errorf("order %q is not one of %v", op.Order, lang.AtomicOrders)
+	case op.Scope != "" && !slices.Contains(lang.AtomicScopes, op.Scope):
+		return nil, fmt.Errorf("scope %q is not one of %v", op.Scope, lang.AtomicScopes)
+	case !op.Old:
+		return nil, nil
+	}
+	return []Type{{DType: d, Axes: op.AccessAxes()}}, nil
 }
 
 func inferContract(op *Op, types []Type) ([]Type, error) {

@@ -188,7 +188,8 @@ type Const struct {
 //	index start end      Axis
 //	size                 Dim
 //	load                 Tensor, Checked; arguments: one index per dimension, then the else value if any index is checked
-//	store atomic_add     Tensor, Checked; arguments: one index per dimension, then the value
+//	store                Tensor, Checked; arguments: one index per dimension, then the value
+//	atomic_...           the same, Old, Order, Scope; of atomic_cas, the value expected and then the new one
 //	sum ... argmin       Over
 //	dot mma              Over; arguments a, b and, for mma, acc
 //	rename               From, Axis
@@ -215,7 +216,11 @@ type Op struct {
 	Checked []bool // by index: whether it may lie outside the tensor
 	// Precision of an f32 contraction, or of a sum, which may become one: "" is tf32, else "ieee" or "tf32x3".
 	Precision string
-	At        lang.Span
+	// Old: the atomic gives the elements as they were, 0 for those outside the tensor.
+	Old bool
+	// Order and Scope of an atomic: "" is lang.OrderRelaxed and lang.ScopeDevice.
+	Order, Scope string
+	At           lang.Span
 }
 
 // Result is the only result of an operation that has one.
@@ -232,8 +237,17 @@ func (op *Op) Else() *Value {
 	return nil
 }
 
-// Stored is the value argument of a store or an atomic.
+// Stored is the value argument of a store or an atomic, of atomic_cas the one expected.
 func (op *Op) Stored() *Value { return op.Args[len(op.Tensor.Shape)] }
+
+// AccessAxes is the axes of the indices of an access: it touches one element for each position along them.
+func (op *Op) AccessAxes() []*Axis {
+	types := make([]Type, len(op.Tensor.Shape))
+	for i, v := range op.Indices() {
+		types[i] = v.Type
+	}
+	return Union(types...)
+}
 
 // Block is a straight run of operations. Yield is what it hands back: the next
 // carried values of a `for`, the results of an `if`, nothing for a Func's body.

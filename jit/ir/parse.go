@@ -373,9 +373,8 @@ func init() {
 			},
 			func(p *parser, op *Op) { op.Dim = p.dimUse() },
 		},
-		lang.OpLoad:      accessConvention,
-		lang.OpStore:     accessConvention,
-		lang.OpAtomicAdd: accessConvention,
+		lang.OpLoad:  accessConvention,
+		lang.OpStore: accessConvention,
 		lang.OpRename: {
 			func(b *strings.Builder, op *Op) {
 				b.WriteString(" " + uses(op.Args))
@@ -399,6 +398,32 @@ func init() {
 				op.Blocks = []*Block{{}, {}}
 			},
 		},
+	}
+	for _, op := range lang.Ops() {
+		if op.IsAtomic() {
+			conventions[op] = convention{printAtomic, (*parser).atomic}
+		}
+	}
+}
+
+func printAtomic(b *strings.Builder, op *Op) {
+	printAccess(b, op)
+	if op.Order != "" {
+		b.WriteString(" order " + quote(op.Order))
+	}
+	if op.Scope != "" {
+		b.WriteString(" scope " + quote(op.Scope))
+	}
+}
+
+func (p *parser) atomic(op *Op) {
+	p.access(op)
+	op.Old = len(op.Results) > 0
+	if p.acceptWord("order") {
+		op.Order = p.name()
+	}
+	if p.acceptWord("scope") {
+		op.Scope = p.name()
 	}
 }
 
@@ -443,7 +468,7 @@ func (p *parser) access(op *Op) {
 	}
 	if op.Code != lang.OpLoad {
 		p.punct("=")
-		op.Args = append(op.Args, p.use())
+		op.Args = append(op.Args, p.uses()...)
 	} else if p.acceptWord("else") {
 		op.Args = append(op.Args, p.use())
 	}

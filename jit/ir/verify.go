@@ -246,8 +246,14 @@ func (v *verifier) attributes(op *Op) error {
 	if err := v.inScope(op.Axes); err != nil {
 		return err
 	}
+	if op.Code.IsAtomic() {
+		if op.Tensor == nil {
+			return fmt.Errorf("needs a tensor")
+		}
+		return indicesInBounds(op)
+	}
 	switch op.Code {
-	case lang.OpLoad, lang.OpStore, lang.OpAtomicAdd:
+	case lang.OpLoad, lang.OpStore:
 		if op.Tensor == nil {
 			return fmt.Errorf("needs a tensor")
 		}

@@ -157,6 +157,9 @@ func (l *live) sweep(b *ir.Block) bool {
 	b.Ops = slices.DeleteFunc(b.Ops, func(op *ir.Op) bool { return !l.ops[op] })
 	changed := len(b.Ops) < n
 	for _, op := range b.Ops {
+		if op.Old && !l.values[op.Result()] {
+			op.Old, op.Results, changed = false, nil, true // the atomic is for its effect alone
+		}
 		for _, inner := range op.Blocks {
 			changed = l.sweep(inner) || changed
 		}

@@ -14,9 +14,15 @@ var empty = Pass{
 		return rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
 			if op.Code.Row().Effect == lang.Writes {
 				for _, v := range op.Args {
-					if hasEmpty(v.Type.Axes) {
+					if !hasEmpty(v.Type.Axes) {
+						continue
+					}
+					if len(op.Results) == 0 {
 						return nil, true
 					}
+					t := op.Result().Type // of an atomic: old elements, of which there are none
+					zero := b.Const(t.DType, ir.Const{})
+					return b.Emit(&ir.Op{Code: lang.OpFull, Args: []*ir.Value{zero}, Axes: t.Axes}), true
 				}
 			}
 			c := combiners[op.Code]

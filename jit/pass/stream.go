@@ -298,6 +298,8 @@ func (s *streamer) check(op *ir.Op) error {
 			return fmt.Errorf("`%s` needs %%%d, which a loop or a choice carries over the axis", op, v.ID)
 		case def.Code == lang.OpLoad && !def.Tensor.ReadOnly():
 			return fmt.Errorf("`%s` would read %s again, which the kernel writes", op, def.Tensor.Name)
+		case def.Code.Row().Effect == lang.Writes:
+			return fmt.Errorf("`%s` would run `%s` again, which has an effect", op, def)
 		case def.Code == lang.OpRename:
 			return fmt.Errorf("`%s` needs `%s`, which ties the axis to another", op, def)
 		}

@@ -324,7 +324,7 @@ func (m *model) stream(i int) bool {
 			return
 		}
 		op := v.Def
-		if op == nil || len(op.Blocks) > 0 || op.Code == lang.OpLoad && !op.Tensor.ReadOnly() {
+		if op == nil || !op.Pure() {
 			ok = false
 			return
 		}

@@ -76,6 +76,8 @@ func (k *kernel) assign() {
 			}
 		case op.Code == lang.OpMma:
 			link(op.Result(), op.Args[2])
+		case op.Old:
+			link(op.Result(), op.Stored())
 		}
 		if op.Code == lang.OpDot || op.Code == lang.OpMma {
 			contractions = append(contractions, op)
@@ -179,13 +181,13 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
 	best := 0
 	var chosen layout
 	for _, v := range c.values {
-		if v.Def != nil && v.Def.Code == lang.OpLoad {
+		if v.Def != nil && (v.Def.Code == lang.OpLoad || v.Def.Old) {
 			if l, width := k.accessLayout(v.Def); width > best {
 				best, chosen = width, l
 			}
 		}
 		for _, u := range k.uses[v] {
-			if (u.op.Code == lang.OpStore || u.op.Code == lang.OpAtomicAdd) && u.arg == len(u.op.Tensor.Shape) && len(indexAxes(u.op)) == len(c.axes) {
+			if (u.op.Code == lang.OpStore || u.op.Code.IsAtomic()) && u.arg >= len(u.op.Tensor.Shape) && len(indexAxes(u.op)) == len(c.axes) {
 				if l, width := k.accessLayout(u.op); width > best {
 					best, chosen = width, l
 				}
@@ -347,8 +349,10 @@ func (k *kernel) wanted(op *ir.Op, arg int) (layout, bool) {
 		return k.home[op.Result()].slice(v.Type.Axes), true
 	case row.Group == lang.GroupReduce:
 		return k.home[v], true
-	case op.Code == lang.OpStore || op.Code == lang.OpAtomicAdd:
+	case op.Code == lang.OpStore:
 		return k.storeLayout(op).slice(v.Type.Axes), true
+	case op.Code.IsAtomic():
+		return k.atomicLayout(op).slice(v.Type.Axes), true
 	case op.Code == lang.OpLoad:
 		return k.home[op.Result()].slice(v.Type.Axes), true
 	case op.Code == lang.OpMma && arg == 2:

@@ -116,7 +116,7 @@ func (m *machine) decode(text string, labels map[string]int) blockStep {
 	case "ld", "st", "red":
 		s.each = m.memory(parts, ops)
 	case "atom":
-		s.each = m.compareAndSwap(ops)
+		s.each = m.compareAndSwap(ops, map[bool]int{true: 2, false: 4}[strings.HasSuffix(parts[len(parts)-1], "b16")])
 	case "cp":
 		s.each = m.async(parts, ops)
 	case "cvta":
@@ -299,11 +299,11 @@ func (m *machine) memory(parts, ops []string) func(*machine, *thread) {
 	}
 }
 
-// compareAndSwap is atom.global.cas.b32.
-func (m *machine) compareAndSwap(ops []string) func(*machine, *thread) {
+// compareAndSwap is atom.global.cas on words of some bytes.
+func (m *machine) compareAndSwap(ops []string, size int) func(*machine, *thread) {
 	d, at, old, next := m.p.slot(ops[0]), m.address(ops[1]), m.p.operand(m.t, ops[2]), m.p.operand(m.t, ops[3])
 	return func(m *machine, th *thread) {
-		b := m.bytes(th, "global", at(th.v), 4, true)
+		b := m.bytes(th, "global", at(th.v), size, true)
 		seen := little(b)
 		if seen == th.v[old] {
 			put(b, th.v[next])

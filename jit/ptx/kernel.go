@@ -225,7 +225,6 @@ func init() {
 		lang.OpRename:    (*kernel).create,
 		lang.OpLoad:      (*kernel).loadOp,
 		lang.OpStore:     (*kernel).storeOp,
-		lang.OpAtomicAdd: (*kernel).storeOp,
 		lang.OpSum:       (*kernel).reduce,
 		lang.OpProd:      (*kernel).reduce,
 		lang.OpReduceMax: (*kernel).reduce,
@@ -239,6 +238,11 @@ func init() {
 		lang.OpMma:       (*kernel).contract,
 		lang.OpFor:       (*kernel).loop,
 		lang.OpIf:        (*kernel).branch,
+	}
+	for _, op := range lang.Ops() {
+		if op.IsAtomic() {
+			structural[op] = (*kernel).atomicOp
+		}
 	}
 }
 

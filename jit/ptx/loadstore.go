@@ -155,7 +155,7 @@ func (k *kernel) laneAligned(l layout, c *ir.Axis, v int) int {
 	return v
 }
 
-// storeOp emits a store or an atomic.
+// storeOp emits a store.
 func (k *kernel) storeOp(op *ir.Op) {
 	t, v := op.Tensor, op.Stored()
 	l := k.storeLayout(op)
@@ -164,9 +164,6 @@ func (k *kernel) storeOp(op *ir.Op) {
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	c := contiguous(x.dims)
-	if op.Code == lang.OpAtomicAdd {
-		c = nil
-	}
 	groups, _ := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
 	owner := k.owner(l)
 	for _, g := range groups {
@@ -174,10 +171,6 @@ func (k *kernel) storeOp(op *ir.Op) {
 		xs := make([]reg, len(g))
 		for i, r := range g {
 			xs[i] = values[l.project(r, v.Type.Axes)]
-		}
-		if op.Code == lang.OpAtomicAdd {
-			k.atomicAdd(t.DType, xs[0], p, x.at(g[0]))
-			continue
 		}
 		k.put(t.DType, xs, "st.global", p, x.at(g[0]))
 	}
@@ -247,53 +240,4 @@ func (k *kernel) assumeTouched() {
 		}
 	}
 	k.arena.unknown = true
-}
-
-// atomicAdd adds to one element, where p holds.
-func (k *kernel) atomicAdd(d lang.DType, x reg, p reg, to address) {
-	g := guard(p)
-	switch {
-	case d == lang.F32, d == lang.F64:
-		k.a.ins("%sred.global.add.%v %v, %v", g, d, to, x)
-	case d.IsInt() && d.Bits() == 32:
-		k.a.ins("%sred.global.add.u32 %v, %v", g, to, x)
-	case d.IsInt() && d.Bits() == 64:
-		k.a.ins("%sred.global.add.u64 %v, %v", g, to, x)
-	default:
-		k.swapLoop(d, x, p, to)
-	}
-}
-
-// swapLoop adds to one element narrower than 32 bits by compare and swap on the aligned word around it.
-func (k *kernel) swapLoop(d lang.DType, x reg, p reg, to address) {
-	a := k.a
-	again, done := a.label(), a.label()
-	if p.valid() {
-		a.ins("@!%v bra %s", p, done)
-	}
-	at := a.op(b64, "add.s64", to.base, to.offset)
-	word := a.op(b64, "and.b64", at, -4)
-	low := a.op(b32, "cvt.u32.u64", at)
-	shift := a.op(b32, "and.b32", low, 3)
-	shift = a.op(b32, "shl.b32", shift, 3)
-	field := a.op(b32, "shl.b32", 1<<d.Bits()-1, shift)
-	keep := a.op(b32, "not.b32", field)
-	old := a.reg(b32)
-	a.ins("ld.relaxed.gpu.global.u32 %v, [%v]", old, word)
-	a.place(again)
-	raw := a.op(b32, "shr.u32", old, shift)
-	raw = a.op(b32, "and.b32", raw, 1<<d.Bits()-1)
-	have := unpack(a, d, raw, 1)[0]
-	sum := elementwise(a, lang.OpAdd, d, []reg{have, x}, false)
-	bits := k.pack(d, []reg{sum})
-	bits = a.op(b32, "shl.b32", bits, shift)
-	bits = a.op(b32, "and.b32", bits, field)
-	rest := a.op(b32, "and.b32", old, keep)
-	next := a.op(b32, "or.b32", rest, bits)
-	seen := a.reg(b32)
-	a.ins("atom.global.cas.b32 %v, [%v], %v, %v", seen, word, old, next)
-	lost := a.op(pred, "setp.ne.u32", seen, old)
-	a.ins("mov.b32 %v, %v", old, seen)
-	a.ins("@%v bra %s", lost, again)
-	a.place(done)
 }

@@ -14,11 +14,7 @@ func indexAxes(op *ir.Op) []*ir.Axis {
 	if op.Code == lang.OpLoad {
 		return op.Result().Type.Axes
 	}
-	types := make([]ir.Type, len(op.Tensor.Shape))
-	for i, v := range op.Indices() {
-		types[i] = v.Type
-	}
-	return ir.Union(types...)
+	return op.AccessAxes()
 }
 
 // dimAccess is how an access walks one dimension of its tensor.
@@ -212,7 +208,7 @@ func (k *kernel) storeLayout(op *ir.Op) layout {
 	if len(v.Type.Axes) == len(axes) && !k.cheap(v) {
 		home := k.home[v]
 		c := contiguous(k.access(op))
-		if op.Code == lang.OpAtomicAdd || c == nil {
+		if op.Code.IsAtomic() || c == nil {
 			return home
 		}
 		run := home.run(c, true) * op.Tensor.DType.Size()

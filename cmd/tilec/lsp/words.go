@@ -89,7 +89,6 @@ var syntax = map[lang.Op]string{
 	lang.OpFull:      "full(f32, value, i, j)",
 	lang.OpIndex:     "index(i)",
 	lang.OpRename:    "rename(x, i -> j)",
-	lang.OpAtomicAdd: "atomic_add(y[i, j], a)",
 }
 
 func find(words []word, text string) (word, bool) {

@@ -1,0 +1,194 @@
+package typecheck
+
+import (
+	"slices"
+	"strings"
+
+	"tilec/lang"
+)
+
+// This file types what writes elements: stores and atomics.
+
+// write types a store or an atomic, and emits it; values are one, of a
+// compare-and-swap two. It reports whether it did.
+func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Expr) bool {
+	p, isTensor := b.tensorNamed(target.X)
+	vs := make([]operand, len(values))
+	ok := true
+	for i, x := range values {
+		vs[i] = b.value(x)
+		ok = ok && vs[i].mode != invalid
+	}
+	if !isTensor {
+		if p != nil {
+			b.notAssignable(target.X)
+		}
+		return false
+	}
+	b.stored[p] = true
+	a, indexed := b.indices(p, target)
+	if p.Mode == lang.In {
+		b.errorf(lang.ErrReadOnly, target.Place, "%s is an input and cannot be stored to", p.Name).label(p.At, "declared as an input").
+			help("declare it `inout %s`, or store to an output", p.Name)
+		return false
+	}
+	if len(b.frames) > 0 {
+		b.errorf(lang.ErrReadOnly, target.Place, "a fn is pure and cannot store to %s", p.Name).help("give the value back and store it in the kernel")
+		return false
+	}
+	if !ok || !indexed {
+		return false
+	}
+	types := make([]Type, len(a.indices))
+	for i, x := range a.indices {
+		types[i] = x.Types()[0]
+	}
+	exprs := make([]Expr, len(vs))
+	for i := range vs {
+		if exprs[i] = b.storedValue(s.Op, p, target, vs[i], values[i], types); exprs[i] == nil {
+			return false
+		}
+	}
+	a.at, a.atomic, a.scope = target.Place, s.Op != lang.OpStore, s.Scope
+	b.writes = append(b.writes, a)
+	s.Param, s.Indices, s.Checked, s.Value = p, a.indices, a.checked, exprs[0]
+	if len(exprs) > 1 {
+		s.New = exprs[1]
+	}
+	b.emit(s)
+	return true
+}
+
+// storedValue types one value of a write to elements whose indices have the types given; nil after an error.
+func (b *bodyChecker) storedValue(op lang.Op, p *Param, target *lang.IndexExpr, v operand, value lang.Expr, indices []Type) Expr {
+	if v = b.convert(v, p.DType); v.mode == invalid {
+		return nil
+	}
+	t := v.typ()
+	if t.DType != p.DType {
+		b.errorf(lang.ErrWrongType, value.Span(), "the value is %s, and %s has elements of %s", t, p.Name, p.DType).
+			here("%s", t.DType).label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).castFix(value, p.DType)
+		return nil
+	}
+	if !b.atomicAccepts(op, t.DType) {
+		needs := "numbers"
+		if !op.AtomicAccepts(lang.F32) {
+			needs = "integers"
+		}
+		b.errorf(lang.ErrOperandType, value.Span(), "`%s` needs %s, not %s", op, needs, b.describeDType(t.DType))
+		return nil
+	}
+	if extra := withoutAxes(t.Axes, unionAxes(indices...)); len(extra) > 0 {
+		b.errorf(lang.ErrStoreAxes, value.Span(), "the value is %s, and no index of %s is over %s", t, p.Name, axisNames(extra)).
+			label(target.Place, "stored here").label(extra[0].At, "axis %s", extra[0].Name).
+			help("reduce the value over %s, or index %s with it", axisNames(extra), p.Name)
+		return nil
+	}
+	return v.expr
+}
+
+// atomicAccepts reports that a store or an atomic works on elements of a type: of a parameter, on all that it may stand for.
+func (b *bodyChecker) atomicAccepts(op lang.Op, d DType) bool {
+	if op == lang.OpStore {
+		return true
+	}
+	if d.Param == nil {
+		return op.AtomicAccepts(d.Of)
+	}
+	for _, of := range lang.DTypes() {
+		if d.Param.Accepts(of) && !op.AtomicAccepts(of) {
+			return false
+		}
+	}
+	return true
+}
+
+// atomic is `atomic_add(y[i, j], e)` and its like. It is a statement, unless
+// something asks for its value: the elements as they were.
+func (b *bodyChecker) atomic(op lang.Op, e *lang.CallExpr) operand {
+	s := &Store{Op: op, At: e.Place}
+	var args []lang.Expr
+	ok := true
+	for _, a := range e.Args {
+		switch {
+		case a.Name == nil:
+			args = append(args, a.Value)
+		case a.Name.Name == "order":
+			s.Order, ok = b.atomicWord(a, lang.AtomicOrders, ok)
+		case a.Name.Name == "scope":
+			s.Scope, ok = b.atomicWord(a, lang.AtomicScopes, ok)
+		default:
+			b.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s; it has order and scope", e.Fn.Span().Text(), a.Name.Name)
+			ok = false
+		}
+	}
+	if n := 1 + op.AtomicValues(); len(args) != n {
+		b.errorf(lang.ErrArgCount, e.Place, "%s takes %s, not %d", op.Row().Spelling, plural(n, "argument"), len(args)).
+			help("write `%s`", op.AtomicUsage())
+		return bad(e.Place)
+	}
+	if !ok {
+		return bad(e.Place)
+	}
+	target, isAccess := args[0].(*lang.IndexExpr)
+	if !isAccess {
+		b.errorf(lang.ErrReadOnly, args[0].Span(), "an atomic changes elements of an output, as in `%s`", op.AtomicUsage())
+		return bad(e.Place)
+	}
+	var els operand
+	if target.Else != nil {
+		els = b.value(target.Else)
+	}
+	if !b.write(s, target, args[1:]...) || target.Else != nil && els.mode == invalid {
+		return bad(e.Place)
+	}
+	return operand{mode: noValue, at: e.Place, old: func() operand { return b.oldElements(s, target, els) }}
+}
+
+// atomicWord reads the value of `order` or `scope`.
+func (b *bodyChecker) atomicWord(a lang.Arg, words []string, ok bool) (string, bool) {
+	n, isName := a.Value.(*lang.NameExpr)
+	if !isName || !slices.Contains(words, n.Name) {
+		r := b.errorf(lang.ErrArgName, a.Value.Span(), "%s is one of %s, not %s", a.Name.Name, strings.Join(words, ", "), a.Value.Span().Text())
+		if isName {
+			r.suggest(n.Place, n.Name, words)
+		}
+		return "", false
+	}
+	return n.Name, ok
+}
+
+// oldElements is the value of an atomic.
+func (b *bodyChecker) oldElements(s *Store, target *lang.IndexExpr, els operand) operand {
+	if s.Old != nil {
+		return typedOperand(&LocalRef{Typed{s.Old.Type, s.At}, s.Old})
+	}
+	types := make([]Type, len(s.Indices))
+	for i, x := range s.Indices {
+		types[i] = x.Types()[0]
+	}
+	axes := unionAxes(types...)
+	checked := slices.Index(s.Checked, true)
+	switch {
+	case checked >= 0 && target.Else == nil:
+		b.errorf(lang.ErrBounds, target.Indices[checked].Span(), "the old value of an element outside %s is asked for, and the index is not proven to lie in dimension %d, which is %s", s.Param.Name, checked, s.Param.Shape[checked]).
+			label(s.Param.At, "%s: %s", s.Param.Name, shapeText(s.Param.DType, s.Param.Shape)).
+			insertAfter(target.Place, " else 0", "add `else 0` to say what an element outside gives")
+		return bad(s.At)
+	case checked >= 0:
+		if els = b.convert(els, s.Param.DType); els.mode == invalid {
+			return bad(s.At)
+		}
+		if t := els.typ(); t.DType != s.Param.DType {
+			b.errorf(lang.ErrWrongType, target.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, s.Param.Name, s.Param.DType).
+				castFix(target.Else, s.Param.DType)
+			return bad(s.At)
+		} else if extra := withoutAxes(t.Axes, axes); len(extra) > 0 {
+			b.errorf(lang.ErrStoreAxes, target.Else.Span(), "the value after `else` is %s, and no index of %s is over %s", t, s.Param.Name, axisNames(extra))
+			return bad(s.At)
+		}
+		s.Else = els.expr
+	}
+	s.Old = &Local{Name: s.Op.String(), Type: Type{DType: s.Param.DType, Axes: axes}, At: s.At}
+	return typedOperand(&LocalRef{Typed{s.Old.Type, s.At}, s.Old})
+}
