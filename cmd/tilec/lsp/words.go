@@ -86,9 +86,9 @@ var bounds = []word{
 
 // syntax is how operations are written whose arguments are not all operands.
 var syntax = map[lang.Op]string{
-	lang.OpFull:      "full(f32, value, i, j)",
-	lang.OpIndex:     "index(i)",
-	lang.OpRename:    "rename(x, i -> j)",
+	lang.OpFull:   "full(f32, value, i, j)",
+	lang.OpIndex:  "index(i)",
+	lang.OpRename: "rename(x, i -> j)",
 }
 
 func find(words []word, text string) (word, bool) {
