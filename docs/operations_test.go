@@ -48,23 +48,25 @@ var rules = map[lang.Rule]string{
 	lang.RuleSame:     "a number; the same type",
 	lang.RuleMean:     "a float; its accumulator",
 	lang.RuleArg:      "a number; `i32`",
+	lang.RuleBits64:   "`u64`; `u64`",
 	lang.RuleContract: "two of one type; its accumulator, or the type of the third",
 }
 
 // syntax is how operations are written whose arguments are not all operands.
 var syntax = map[lang.Op]string{
-	lang.OpConst:  "1.5",
-	lang.OpFull:   "full(f32, value, i, j)",
-	lang.OpIndex:  "index(i)",
-	lang.OpStart:  "i.start",
-	lang.OpEnd:    "i.end",
-	lang.OpSize:   "N",
-	lang.OpLoad:   "x[i, j]",
-	lang.OpStore:  "y[i, j] = a",
-	lang.OpCast:   "a as f32",
-	lang.OpRename: "rename(x, i -> j)",
-	lang.OpFor:    "for k in K by BK with a = e { ... }",
-	lang.OpIf:     "if c { ... } else { ... }",
+	lang.OpConst:      "1.5",
+	lang.OpFull:       "full(f32, value, i, j)",
+	lang.OpIndex:      "index(i)",
+	lang.OpStart:      "i.start",
+	lang.OpEnd:        "i.end",
+	lang.OpSize:       "N",
+	lang.OpRandomBits: "random_bits(seed, i, j)",
+	lang.OpLoad:       "x[i, j]",
+	lang.OpStore:      "y[i, j] = a",
+	lang.OpCast:       "a as f32",
+	lang.OpRename:     "rename(x, i -> j)",
+	lang.OpFor:        "for k in K by BK with a = e { ... }",
+	lang.OpIf:         "if c { ... } else { ... }",
 }
 
 // written shows how an operation is written.

@@ -190,6 +190,8 @@ func accepts(r lang.Rule, d lang.DType) bool {
 		return d.IsInt()
 	case lang.RuleBool:
 		return d == lang.Bool
+	case lang.RuleBits64:
+		return d == lang.U64
 	}
 	return r == lang.RuleCompare || r == lang.RuleSelect
 }

@@ -85,6 +85,7 @@ const (
 	OpStart
 	OpEnd
 	OpSize
+	OpRandomBits
 
 	// memory
 	OpLoad
@@ -189,6 +190,8 @@ const (
 	RuleMean
 	// RuleArg: a number; gives i32, the absolute position along the reduced axis.
 	RuleArg
+	// RuleBits64: u64 operands; gives u64.
+	RuleBits64
 	// RuleContract: two operands of one type; gives the accumulator type, or the type of the third.
 	RuleContract
 )
@@ -328,6 +331,9 @@ var opTable = [numOps]OpRow{
 	OpStart: {Name: "start", Spelling: ".start", Group: GroupCreate, Rule: RuleSpecial, Doc: "first position of an axis in this block, i32"},
 	OpEnd:   {Name: "end", Spelling: ".end", Group: GroupCreate, Rule: RuleSpecial, Doc: "one past the last valid position of an axis in this block, i32"},
 	OpSize:  {Name: "size", Group: GroupCreate, Rule: RuleSpecial, Doc: "the size of a dimension, i32", CuTile: "ct.Array.shape"},
+
+	OpRandomBits: {Name: "random_bits", Spelling: "random_bits", Group: GroupCreate, Form: FormCall, Rule: RuleBits64, Operands: []string{"key", "lo", "hi"}, Elementwise: true,
+		Doc: "64 random bits for each position: Philox4x32-10 of the seed and of up to four coordinates, each an axis or an integer; `rand(seed, i, j)` and `randn(seed, i, j)` make numbers of them"},
 
 	OpLoad:       {Name: "load", Spelling: "[]", Group: GroupMemory, Rule: RuleSpecial, Effect: Reads, Doc: "elements of a tensor; the result has the axes of its indices", CuTile: "ct.load, ct.gather"},
 	OpStore:      {Name: "store", Spelling: "[]=", Group: GroupMemory, Rule: RuleSpecial, Effect: Writes, Doc: "write elements of a tensor; those outside it are dropped", CuTile: "ct.store, ct.scatter"},

@@ -12,7 +12,7 @@ import (
 
 // laterFunctions are in the language but not in this version of the compiler.
 var laterFunctions = map[string]bool{
-	"iota": true, "rand": true, "randn": true, "split": true, "merge": true, "cat": true, "slice": true, "pick": true,
+	"iota": true, "split": true, "merge": true, "cat": true, "slice": true, "pick": true,
 	"insert": true, "broadcast": true, "bitcast": true, "reduce": true, "scan": true, "cumsum": true, "cumprod": true,
 	"sort": true, "topk": true, "print": true, "assert": true, "static_assert": true, "assume": true,
 }
@@ -34,6 +34,8 @@ func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
 		return b.dot
 	case "mma":
 		return b.mma
+	case "random_bits", "rand", "randn":
+		return b.random
 	}
 	if op, ok := lang.FindOp(name, lang.FormCall); ok && op.IsAtomic() {
 		return func(e *lang.CallExpr) operand { return b.atomic(op, e) }
@@ -52,7 +54,7 @@ func isBuiltin(name string) bool {
 		}
 	}
 	switch name {
-	case "zeros", "ones", "inf", "nan", "pi":
+	case "zeros", "ones", "rand", "randn", "inf", "nan", "pi":
 		return true
 	}
 	_, ok := lang.ParseDType(name)
@@ -61,7 +63,7 @@ func isBuiltin(name string) bool {
 
 // functionNames lists what can be called, for suggestions.
 func functionNames() []string {
-	names := []string{"zeros", "ones"}
+	names := []string{"zeros", "ones", "rand", "randn"}
 	for _, op := range lang.Ops() {
 		if r := op.Row(); r.Form == lang.FormCall || r.Form == lang.FormReduce {
 			names = append(names, r.Spelling)

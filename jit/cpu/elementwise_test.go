@@ -26,6 +26,8 @@ func operandTypes(op lang.Op, d lang.DType) []lang.DType {
 		ok = d.IsInt()
 	case lang.RuleBool:
 		ok = d == lang.Bool
+	case lang.RuleBits64:
+		ok = d == lang.U64
 	case lang.RuleCompare, lang.RuleSelect:
 		ok = true
 	}

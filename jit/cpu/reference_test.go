@@ -379,6 +379,8 @@ func wantInt(op lang.Op, d lang.DType, a, b, c *big.Int) *big.Int {
 			n++
 		}
 		z.SetInt64(int64(n))
+	case lang.OpRandomBits:
+		z = philox(a, b, c)
 	default:
 		panic("no reference for " + op.String())
 	}
@@ -458,4 +460,24 @@ func wantCast(from, to lang.DType, v num) num {
 		return num{f: formats[to].roundBig(new(big.Float).SetPrec(100).SetInt(v.i))}
 	}
 	return num{i: wrap(to, v.i)}
+}
+
+// philox is the operation random_bits by arithmetic on integers of any size:
+// Philox4x32-10, whose second counter word stays in the place of the first after a round.
+func philox(key, lo, hi *big.Int) *big.Int {
+	word := func(x *big.Int, i int) uint64 {
+		v := new(big.Int).Rsh(x, uint(32*i))
+		return v.And(v, big.NewInt(0xffffffff)).Uint64()
+	}
+	c := [4]uint64{word(lo, 0) / 2, word(lo, 1), word(hi, 0), word(hi, 1)}
+	for round := range uint64(10) {
+		p, q := c[0]*0xD2511F53, c[2]*0xCD9E8D57
+		c = [4]uint64{
+			q>>32 ^ c[1] ^ (word(key, 0)+round*0x9E3779B9)&0xffffffff, q & 0xffffffff,
+			p>>32 ^ c[3] ^ (word(key, 1)+round*0xBB67AE85)&0xffffffff, p & 0xffffffff,
+		}
+	}
+	first := word(lo, 0) % 2 * 2
+	z := new(big.Int).SetUint64(c[first+1])
+	return z.Lsh(z, 32).Add(z, new(big.Int).SetUint64(c[first]))
 }

@@ -19,7 +19,7 @@ var rows = [numKinds]map[lang.Op]row{
 	kI8:   signedRows[int8](), kU8: unsignedRows[uint8](),
 	kI16: signedRows[int16](), kU16: unsignedRows[uint16](),
 	kI32: signedRows[int32](), kU32: unsignedRows[uint32](),
-	kI64: signedRows[int64](), kU64: unsignedRows[uint64](),
+	kI64: signedRows[int64](), kU64: with(unsignedRows[uint64](), map[lang.Op]row{lang.OpRandomBits: ternary(eval.RandomRow)}),
 	kF32: with(float32Rows(), vectorRows()), kF64: float64Rows(),
 }
 

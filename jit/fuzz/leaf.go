@@ -44,6 +44,8 @@ func (g *generator) leaf(e elem) value {
 		return g.scalar(e)
 	case k < 56 && e.d != lang.Bool:
 		return g.position(e)
+	case k < 58 && (e.d == lang.F32 || e.d == lang.U64):
+		return g.random(e)
 	}
 	n := min(len(g.frame), 1+g.r.IntN(2))
 	return g.load(e, g.shuffled(g.frame)[:n])
@@ -99,6 +101,23 @@ func (g *generator) position(e elem) value {
 		text = "(" + text + " as " + e.name + ")"
 	}
 	return value{text, e, axes}
+}
+
+// random is random numbers or bits at positions.
+func (g *generator) random(e elem) value {
+	over := g.shuffled(g.frame)[:min(len(g.frame), 1+g.r.IntN(2))]
+	coordinates := []string{pick(g.r, "0", "3", "(-1)")}
+	for _, a := range over {
+		coordinates = append(coordinates, a.name)
+	}
+	if len(over) > 0 && g.chance(50) {
+		coordinates = coordinates[1:]
+	}
+	name := "random_bits"
+	if e.d == lang.F32 {
+		name = pick(g.r, "rand", "rand", "randn")
+	}
+	return value{fmt.Sprintf("%s(%s, %s)", name, pick(g.r, "0", "42", "(-7)"), strings.Join(coordinates, ", ")), e, over}
 }
 
 // load reads a tensor along axes.

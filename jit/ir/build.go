@@ -167,6 +167,8 @@ func elementwiseDType(row *lang.OpRow, types []Type) (lang.DType, error) {
 		return need(d == lang.Bool, "bool")
 	case lang.RuleSelect:
 		return d, nil
+	case lang.RuleBits64:
+		return need(d == lang.U64, "u64")
 	case lang.RuleCompare:
 		return lang.Bool, nil
 	case lang.RuleTest:

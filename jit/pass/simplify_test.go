@@ -56,6 +56,8 @@ func accepts(op lang.Op, d lang.DType) bool {
 		return d.IsInt()
 	case lang.RuleBool:
 		return d == lang.Bool
+	case lang.RuleBits64:
+		return d == lang.U64
 	}
 	return false
 }

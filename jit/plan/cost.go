@@ -320,6 +320,8 @@ func weight(op *ir.Op) float64 {
 	switch row := op.Code.Row(); {
 	case row.Ulp > 0, op.Code == lang.OpDiv, op.Code == lang.OpMod, op.Code == lang.OpFloorDiv, op.Code == lang.OpSqrt:
 		return 8
+	case op.Code == lang.OpRandomBits:
+		return 40
 	case row.Effect == lang.Reads || row.Effect == lang.Writes:
 		return accessWeight
 	}

@@ -108,6 +108,8 @@ var elementTable = map[lang.Op]emitters{
 	lang.OpLogicOr:  {boolean: logic("or")},
 	lang.OpLogicNot: {boolean: logic("not")},
 
+	lang.OpRandomBits: {integer: randomBits},
+
 	lang.OpWhere: {boolean: boolWhere, integer: where, float: where},
 }
 

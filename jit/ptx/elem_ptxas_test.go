@@ -42,6 +42,8 @@ func allowed(op lang.Op, d lang.DType) bool {
 		return d.IsInt()
 	case lang.RuleBool:
 		return d == lang.Bool
+	case lang.RuleBits64:
+		return d == lang.U64
 	}
 	return true
 }

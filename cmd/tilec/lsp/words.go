@@ -113,6 +113,7 @@ var rules = map[lang.Rule]string{
 	lang.RuleSame:     "takes a number; gives the same type",
 	lang.RuleMean:     "takes a float; gives its accumulator",
 	lang.RuleArg:      "takes a number; gives `i32`",
+	lang.RuleBits64:   "takes `u64`; gives `u64`",
 	lang.RuleContract: "takes two of one type; gives its accumulator, or the type of the third",
 }
 

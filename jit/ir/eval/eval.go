@@ -217,6 +217,10 @@ var table = map[lang.Op]row{
 	lang.OpLogicOr:  logic(func(a, b bool) bool { return a || b }),
 	lang.OpLogicNot: logic(func(a, _ bool) bool { return !a }),
 
+	lang.OpRandomBits: {int: func(_ lang.DType, a [3]int64) int64 {
+		return int64(RandomBits(uint64(a[0]), uint64(a[1]), uint64(a[2])))
+	}},
+
 	lang.OpClamp: {float: func(a [3]float64) float64 { return minimum(maximum(a[0], a[1]), a[2]) },
 		int: func(d lang.DType, a [3]int64) int64 { return least(d, greatest(d, a[0], a[1]), a[2]) }},
 }

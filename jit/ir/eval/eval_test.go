@@ -37,6 +37,10 @@ func operandTypes(r lang.Rule) []lang.DType {
 			if d != lang.Bool {
 				continue
 			}
+		case lang.RuleBits64:
+			if d != lang.U64 {
+				continue
+			}
 		}
 		ds = append(ds, d)
 	}

@@ -1,0 +1,55 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/jit/ir/eval"
+)
+
+// halves are the low and the high word of a 64-bit register.
+func (e elem) halves(x reg) (lo, hi reg) {
+	lo, hi = e.reg(b32), e.reg(b32)
+	e.ins("mov.b64 {%v, %v}, %v", lo, hi, x)
+	return lo, hi
+}
+
+// whole is the 64-bit register of two words.
+func (e elem) whole(lo, hi reg) reg {
+	x := e.reg(b64)
+	e.ins("mov.b64 %v, {%v, %v}", x, lo, hi)
+	return x
+}
+
+// randomPair is what eval.RandomBits gives at the coordinates whose first word
+// is 2 n and 2 n + 1, n being the first word of the counter: one call of Philox4x32-10.
+func (e elem) randomPair(key reg, c [4]reg) (even, odd reg) {
+	word := func(name string, args ...any) reg { return e.op(b32, name, args...) }
+	hex := func(x uint32) string { return fmt.Sprintf("0x%08X", x) }
+	var k [2]reg
+	k[0], k[1] = e.halves(key)
+	for round := range 10 {
+		hi0, lo0 := word("mul.hi.u32", c[0], hex(eval.PhiloxMultipliers[0])), word("mul.lo.u32", c[0], hex(eval.PhiloxMultipliers[0]))
+		hi1, lo1 := word("mul.hi.u32", c[2], hex(eval.PhiloxMultipliers[1])), word("mul.lo.u32", c[2], hex(eval.PhiloxMultipliers[1]))
+		c = [4]reg{word("xor.b32", word("xor.b32", hi1, c[1]), k[0]), lo1, word("xor.b32", word("xor.b32", hi0, c[3]), k[1]), lo0}
+		if round < 9 {
+			k[0], k[1] = word("add.u32", k[0], hex(eval.PhiloxWeyl[0])), word("add.u32", k[1], hex(eval.PhiloxWeyl[1]))
+		}
+	}
+	return e.whole(c[0], c[1]), e.whole(c[2], c[3])
+}
+
+// counter are the words of Philox's counter at coordinates, and the first coordinate.
+func (e elem) counter(lo, hi reg) (c [4]reg, first reg) {
+	first, c[1] = e.halves(lo)
+	c[0] = e.op(b32, "shr.u32", first, 1)
+	c[2], c[3] = e.halves(hi)
+	return c, first
+}
+
+// randomBits is one element of the operation.
+func randomBits(e elem) reg {
+	c, first := e.counter(e.args[1], e.args[2])
+	even, odd := e.randomPair(e.args[0], c)
+	isOdd := e.op(pred, "setp.ne.u32", e.op(b32, "and.b32", first, 1), 0)
+	return e.op(b64, "selp.b64", odd, even, isOdd)
+}

@@ -1,0 +1,119 @@
+package typecheck
+
+import "tilec/lang"
+
+// This file types random numbers: `rand(seed, i, j)` and its kin are made of the
+// operation random_bits, whose counter is the coordinates. A number depends on
+// the seed and on where it stands, and on nothing that the planner decides.
+
+// maxCoordinates is how many words Philox's counter has.
+const maxCoordinates = 4
+
+// random types random_bits, rand and randn.
+func (b *bodyChecker) random(e *lang.CallExpr) operand {
+	name := e.Fn.Span().Text()
+	if e.Over != nil {
+		b.errorf(lang.ErrArgName, e.Over[0].Place, "%s takes no `over`", name).help("the axes stand behind the seed: `%s(seed, %s)`", name, e.Over[0].Name)
+		return bad(e.Place)
+	}
+	if !b.wantArgs(e, 2, maxCoordinates+1, name+"(seed, i, j)`, with one to four coordinates; several can be one: `index(i) * 4 + n") {
+		return bad(e.Place)
+	}
+	key, ok := b.randomWord(e.Args[0].Value, "the seed")
+	words := make([]Expr, maxCoordinates)
+	b.inIndex++
+	for i, a := range e.Args[1:] {
+		x, wordOK := b.randomWord(a.Value, "a coordinate")
+		// The last coordinate, along which memory runs, is the first word.
+		words[len(e.Args)-2-i], ok = x, ok && wordOK
+	}
+	b.inIndex--
+	if !ok {
+		return bad(e.Place)
+	}
+	m := maker{at: e.Place}
+	bits := m.op(lang.OpRandomBits, key, m.counter(words[0], words[1]), m.counter(words[2], words[3]))
+	switch name {
+	case "rand":
+		return typedOperand(m.uniform(m.cast(bits, lang.U32)))
+	case "randn":
+		l := &Local{Name: "bits", Type: bits.Types()[0], At: e.Place}
+		let := &Let{Locals: []*Local{l}, Value: bits, At: e.Place}
+		return inline([]Stmt{let}, operand{}, []Expr{m.normal(&LocalRef{Typed{l.Type, e.Place}, l})}, e.Place)
+	}
+	return typedOperand(bits)
+}
+
+// randomWord types the seed or a coordinate: an integer, as u64.
+func (b *bodyChecker) randomWord(x lang.Expr, what string) (Expr, bool) {
+	o := b.value(x)
+	if o.mode == untypedInt {
+		o = b.convert(o, Concrete(lang.I64))
+	}
+	o = b.settle(o)
+	if o.mode != typed {
+		return nil, false
+	}
+	t := o.typ()
+	if !isInt(t.DType) {
+		b.errorf(lang.ErrWrongType, x.Span(), "%s is %s; an integer is needed", what, t).castFix(x, Concrete(lang.I32))
+		return nil, false
+	}
+	if t.DType == Concrete(lang.U64) {
+		return o.expr, true
+	}
+	return &Apply{Typed: Typed{Type{DType: Concrete(lang.U64), Axes: t.Axes}, x.Span()}, Op: lang.OpCast, Args: []Expr{o.expr}}, true
+}
+
+// maker makes typed expressions at one place.
+type maker struct{ at lang.Span }
+
+func (m maker) op(op lang.Op, args ...Expr) Expr {
+	types := make([]Type, len(args))
+	for i, a := range args {
+		types[i] = a.Types()[0]
+	}
+	t := Type{DType: types[len(types)-1].DType, Axes: unionAxes(types...)}
+	return &Apply{Typed: Typed{t, m.at}, Op: op, Args: args}
+}
+
+func (m maker) cast(x Expr, d lang.DType) Expr {
+	t := x.Types()[0]
+	return &Apply{Typed: Typed{Type{DType: Concrete(d), Axes: t.Axes}, m.at}, Op: lang.OpCast, Args: []Expr{x}}
+}
+
+func (m maker) int(d lang.DType, n int64) Expr {
+	return &Const{Typed: Typed{Type{DType: Concrete(d)}, m.at}, Int: n, Float: float64(n)}
+}
+
+func (m maker) float(v float64) Expr {
+	return &Const{Typed: Typed{Type{DType: Concrete(lang.F32)}, m.at}, Float: v}
+}
+
+// counter is two coordinates, each modulo 2^32; a missing one is 0.
+func (m maker) counter(x, y Expr) Expr {
+	if x == nil {
+		return m.int(lang.U64, 0)
+	}
+	lo := m.op(lang.OpAnd, x, m.int(lang.U64, 1<<32-1))
+	if y == nil {
+		return lo
+	}
+	return m.op(lang.OpOr, lo, m.op(lang.OpShl, y, m.int(lang.U64, 32)))
+}
+
+// uniform is the upper 24 bits of a word as a fraction: 0 to 1 - 2^-24, all exact.
+func (m maker) uniform(word Expr) Expr {
+	top := m.op(lang.OpShr, word, m.int(lang.U32, 8))
+	return m.op(lang.OpMul, m.cast(top, lang.F32), m.float(0x1p-24))
+}
+
+// normal is the Box-Muller transform of two words: the magnitude by the low one
+// (from 2^-33 up to 1, so that its logarithm is finite), the angle by the high one.
+func (m maker) normal(bits Expr) Expr {
+	low := m.cast(m.cast(bits, lang.U32), lang.F32)
+	high := m.cast(m.op(lang.OpShr, bits, m.int(lang.U64, 32)), lang.U32)
+	u := m.op(lang.OpFma, low, m.float(0x1p-32), m.float(0x1p-33))
+	radius := m.op(lang.OpSqrt, m.op(lang.OpMul, m.float(-2), m.op(lang.OpLog, u)))
+	return m.op(lang.OpMul, radius, m.op(lang.OpCos, m.op(lang.OpMul, m.uniform(high), m.float(6.283185307179586))))
+}
