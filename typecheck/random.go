@@ -31,7 +31,7 @@ func (b *bodyChecker) random(e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	m := maker{at: e.Place}
+	m := randomMaker{at: e.Place}
 	bits := m.op(lang.OpRandomBits, key, m.counter(words[0], words[1]), m.counter(words[2], words[3]))
 	switch name {
 	case "rand":
@@ -65,10 +65,10 @@ func (b *bodyChecker) randomWord(x lang.Expr, what string) (Expr, bool) {
 	return &Apply{Typed: Typed{Type{DType: Concrete(lang.U64), Axes: t.Axes}, x.Span()}, Op: lang.OpCast, Args: []Expr{o.expr}}, true
 }
 
-// maker makes typed expressions at one place.
-type maker struct{ at lang.Span }
+// randomMaker makes typed expressions at one place.
+type randomMaker struct{ at lang.Span }
 
-func (m maker) op(op lang.Op, args ...Expr) Expr {
+func (m randomMaker) op(op lang.Op, args ...Expr) Expr {
 	types := make([]Type, len(args))
 	for i, a := range args {
 		types[i] = a.Types()[0]
@@ -77,21 +77,21 @@ func (m maker) op(op lang.Op, args ...Expr) Expr {
 	return &Apply{Typed: Typed{t, m.at}, Op: op, Args: args}
 }
 
-func (m maker) cast(x Expr, d lang.DType) Expr {
+func (m randomMaker) cast(x Expr, d lang.DType) Expr {
 	t := x.Types()[0]
 	return &Apply{Typed: Typed{Type{DType: Concrete(d), Axes: t.Axes}, m.at}, Op: lang.OpCast, Args: []Expr{x}}
 }
 
-func (m maker) int(d lang.DType, n int64) Expr {
+func (m randomMaker) int(d lang.DType, n int64) Expr {
 	return &Const{Typed: Typed{Type{DType: Concrete(d)}, m.at}, Int: n, Float: float64(n)}
 }
 
-func (m maker) float(v float64) Expr {
+func (m randomMaker) float(v float64) Expr {
 	return &Const{Typed: Typed{Type{DType: Concrete(lang.F32)}, m.at}, Float: v}
 }
 
 // counter is two coordinates, each modulo 2^32; a missing one is 0.
-func (m maker) counter(x, y Expr) Expr {
+func (m randomMaker) counter(x, y Expr) Expr {
 	if x == nil {
 		return m.int(lang.U64, 0)
 	}
@@ -103,14 +103,14 @@ func (m maker) counter(x, y Expr) Expr {
 }
 
 // uniform is the upper 24 bits of a word as a fraction: 0 to 1 - 2^-24, all exact.
-func (m maker) uniform(word Expr) Expr {
+func (m randomMaker) uniform(word Expr) Expr {
 	top := m.op(lang.OpShr, word, m.int(lang.U32, 8))
 	return m.op(lang.OpMul, m.cast(top, lang.F32), m.float(0x1p-24))
 }
 
 // normal is the Box-Muller transform of two words: the magnitude by the low one
 // (from 2^-33 up to 1, so that its logarithm is finite), the angle by the high one.
-func (m maker) normal(bits Expr) Expr {
+func (m randomMaker) normal(bits Expr) Expr {
 	low := m.cast(m.cast(bits, lang.U32), lang.F32)
 	high := m.cast(m.op(lang.OpShr, bits, m.int(lang.U64, 32)), lang.U32)
 	u := m.op(lang.OpFma, low, m.float(0x1p-32), m.float(0x1p-33))
