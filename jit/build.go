@@ -110,6 +110,10 @@ func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
 	}
 	d := &ir.Dim{Name: name, Value: -1, Divisor: 1}
 	if n, ok := b.known(s); ok {
+		if n < 0 {
+			k := b.spec.Kernel
+			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: k.Decl.Name.Span(), Message: fmt.Sprintf("%s walks or accesses a dimension %s, which is %d and must be 0 or more", k.Name, s, n)})
+		}
 		d.Value = n
 	} else {
 		b.launch.sizes[name] = s

@@ -145,6 +145,9 @@ func (s *step) prepare(c *Compiled) error {
 				return err
 			}
 		}
+		if n < 0 {
+			return launchError(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", b.Kernel.Name, a.Dim.Name, n)
+		}
 		s.empty = s.empty || n == 0
 	}
 	if c.dims.nonEmpty && !s.empty {

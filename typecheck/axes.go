@@ -93,6 +93,9 @@ func (b *bodyChecker) declareAxis(x *Axis) {
 	b.kernel.Axes = append(b.kernel.Axes, x)
 	b.declare(b.scope, &entity{kind: entAxis, name: x.Name, at: x.At, axis: x}, false)
 	b.scope.axes = append(b.scope.axes, x)
+	if x.Kind != LoopAxis && x.Dim.Symbol() != nil {
+		b.prover.assume(x.Dim) // a constant below 0 is refused at launch
+	}
 	p := b.newHidden(x.Name)
 	b.positions[x], b.varying[p] = p, true
 	pos, one := SymbolSize(p), ConstSize(1)

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"slices"
 	"sort"
 
 	"tilec/lang"
@@ -10,7 +11,9 @@ import (
 // inout element that another writes. Two blocks differ in the position of some
 // grid axis. So it is enough that, for every grid axis g, some index is
 // c * g + rest on both sides, where the rests differ by less than c: then blocks
-// at different positions of g use different elements.
+// at different positions of g use different elements. What is left to prove for the
+// next axis is about blocks at the same position of g: in `y[n * G + g]`, n is
+// told apart because g is less than G, and then g because n is the same.
 
 // races checks every pair of accesses of which one writes.
 func (b *bodyChecker) races() {
@@ -69,12 +72,14 @@ func (a access) together(b access) bool {
 type mirror struct {
 	*prover
 	twin map[*Symbol]*Symbol
+	// same are the symbols that both blocks have one value of.
+	same map[*Symbol]bool
 }
 
 // twoBlocks is what is known of one block and of another: the same facts over
 // twins of every symbol that varies from block to block.
 func (b *bodyChecker) twoBlocks() mirror {
-	m := mirror{&prover{}, map[*Symbol]*Symbol{}}
+	m := mirror{prover: &prover{}, twin: map[*Symbol]*Symbol{}}
 	var varying []*Symbol
 	for sym := range b.varying {
 		varying = append(varying, sym)
@@ -105,7 +110,7 @@ func (m mirror) add(sym *Symbol, f Size) {
 // other is a size as another block has it.
 func (m mirror) other(s Size) Size {
 	return s.Subst(func(sym *Symbol) (Size, bool) {
-		if t := m.twin[sym]; t != nil {
+		if t := m.twin[sym]; t != nil && !m.same[sym] {
 			return SymbolSize(t), true
 		}
 		return Size{}, false
@@ -114,28 +119,37 @@ func (m mirror) other(s Size) Size {
 
 // meet gives a grid axis by which two accesses are not told apart, nil when there is none.
 func (b *bodyChecker) meet(p mirror, x, y access) *Axis {
+	var left []*Axis
 	for _, g := range b.kernel.Axes {
 		if g.Kind != GridAxis {
 			break
 		}
-		if n, ok := g.Dim.Const(); ok && n == 1 {
-			continue
-		}
-		apart := false
-		for d := range x.positions {
-			if x.positions[d] == nil || y.positions[d] == nil {
-				continue
-			}
-			if b.separates(p, g, *x.positions[d], *y.positions[d]) {
-				apart = true
-				break
-			}
-		}
-		if !apart {
-			return g
+		if n, ok := g.Dim.Const(); !ok || n != 1 {
+			left = append(left, g)
 		}
 	}
+	p.same = map[*Symbol]bool{}
+	for len(left) > 0 {
+		i := slices.IndexFunc(left, func(g *Axis) bool { return b.apart(p, g, x, y) })
+		if i < 0 {
+			return left[0]
+		}
+		for _, sym := range []*Symbol{b.positions[left[i]], b.starts[left[i]], b.ends[left[i]]} {
+			p.same[sym] = true
+		}
+		left = slices.Delete(left, i, i+1)
+	}
 	return nil
+}
+
+// apart reports that some index has different values in blocks at different positions of g.
+func (b *bodyChecker) apart(p mirror, g *Axis, x, y access) bool {
+	for d := range x.positions {
+		if x.positions[d] != nil && y.positions[d] != nil && b.separates(p, g, *x.positions[d], *y.positions[d]) {
+			return true
+		}
+	}
+	return false
 }
 
 // separates reports that blocks at different positions of g have different values of the indices.
