@@ -357,20 +357,21 @@ f32, so that they are converted before they are stored.`,
 		},
 		ErrTypeParam: {
 			Title: "an element type that a type parameter does not accept, or that nothing determines",
-			Doc: `A type parameter is bound by the arguments that have it. ` + "`" + `T: float` + "`" + ` accepts the
+			Doc: `A type parameter is bound by the arguments that have it; one that only outputs have
+is given by name: ` + "`" + `dequantise(q, scale, T = bf16)` + "`" + ` in a graph, T=bf16 on the command line. ` + "`" + `T: float` + "`" + ` accepts the
 floats that add up in f32: f8e4m3, f8e5m2, f16, bf16 and f32, so that the type of
 a sum does not depend on T; write f64 out where it is meant. ` + "`" + `T: int` + "`" + ` accepts the
 integers and ` + "`" + `T: any` + "`" + ` every type.`,
-			Fails: `kernel fill<T: float>(x: f32[N]) -> y: T[N]
-    grid i in N by B
-{
-    y[i] = x[i] as T
-}
-`,
-			Works: `kernel fill<T: float>(x: T[N]) -> y: T[N]
+			Fails: `kernel fill<T: float>(x: f32[N]) -> y: f32[N]
     grid i in N by B
 {
     y[i] = x[i]
+}
+`,
+			Works: `kernel fill<T: float>(x: f32[N]) -> y: T[N]
+    grid i in N by B
+{
+    y[i] = x[i] as T
 }
 `,
 		},

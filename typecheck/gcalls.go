@@ -186,7 +186,7 @@ func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.KernelDecl)
 	k := g.kernelOf(ent.module, d)
-	s := g.site(e, k.Name, ent.at, k.Consts)
+	s := g.site(e, k.Name, ent.at, k.Consts, k.TypeParams)
 	names, optional := make([]string, len(k.Params)), make([]bool, len(k.Params))
 	for i, p := range k.Params {
 		names[i], optional[i] = p.Name, p.Default != nil
@@ -331,7 +331,7 @@ func (g *graphChecker) path(x GExpr) (root any, fields []int) {
 func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.GraphDecl)
 	callee := g.graphOf(ent.module, d)
-	s := g.site(e, callee.Name, ent.at, callee.Consts)
+	s := g.site(e, callee.Name, ent.at, callee.Consts, callee.TypeParams)
 	names, optional := make([]string, len(callee.Params)), make([]bool, len(callee.Params))
 	for i, p := range callee.Params {
 		names[i], optional[i] = p.Name, p.Default != nil

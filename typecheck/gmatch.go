@@ -15,6 +15,7 @@ type callSite struct {
 	name   string
 	decl   lang.Span
 	consts []*Symbol
+	types  []*TypeParam
 	sub    substitution
 	// from tells which argument bound a dimension or a type, for messages.
 	dimFrom  map[*Symbol]lang.Span
@@ -22,13 +23,13 @@ type callSite struct {
 	given    map[*Symbol]GExpr
 }
 
-func (g *graphChecker) site(e *lang.CallExpr, name string, decl lang.Span, consts []*Symbol) *callSite {
-	return &callSite{graphChecker: g, call: e, name: name, decl: decl, consts: consts,
+func (g *graphChecker) site(e *lang.CallExpr, name string, decl lang.Span, consts []*Symbol, types []*TypeParam) *callSite {
+	return &callSite{graphChecker: g, call: e, name: name, decl: decl, consts: consts, types: types,
 		sub:     substitution{map[*TypeParam]DType{}, map[*Symbol]Size{}},
 		dimFrom: map[*Symbol]lang.Span{}, typeFrom: map[*TypeParam]lang.Span{}, given: map[*Symbol]GExpr{}}
 }
 
-// match assigns the arguments to parameters: by position, or by name, which may be that of a constant parameter.
+// match assigns the arguments to parameters: by position, or by name, which may be that of a constant or a type parameter.
 func (s *callSite) match(params []string, optional []bool) ([]lang.Expr, bool) {
 	out := make([]lang.Expr, len(params))
 	at, ok := 0, true
@@ -80,9 +81,30 @@ func (s *callSite) namedArg(a lang.Arg, params []string, out []lang.Expr) bool {
 		}
 		names = append(names, c.Name)
 	}
+	for _, p := range s.types {
+		if p.Name == name {
+			return s.typeArg(p, a)
+		}
+		names = append(names, p.Name)
+	}
 	s.errorf(lang.ErrArgName, a.Name.Place, "%s has no parameter %s", s.name, name).label(s.decl, "declared here").suggest(a.Name.Place, name, names)
 	s.expr(a.Value)
 	return false
+}
+
+// typeArg binds a type parameter by name.
+func (s *callSite) typeArg(p *TypeParam, a lang.Arg) bool {
+	if at, twice := s.typeFrom[p]; twice {
+		s.errorf(lang.ErrArgName, a.Name.Place, "the type parameter %s is given twice", p.Name).label(at, "first given here")
+		return false
+	}
+	n, ok := a.Value.(*lang.NameExpr)
+	if !ok {
+		s.errorf(lang.ErrUnknownType, a.Value.Span(), "%s is a type parameter: give an element type, as in `%s = bf16`", p.Name, p.Name).label(p.At, "declared here")
+		return false
+	}
+	d, ok := s.dtypeNamed(s.scope, n.Name, n.Place)
+	return ok && s.bindType(DType{Param: p}, d, n.Place, p.Name, a.Value, false)
 }
 
 // constArg binds a constant parameter.
@@ -246,7 +268,8 @@ func sizesText(sizes []Size) string {
 func (s *callSite) inferred(params []*TypeParam) bool {
 	for _, p := range params {
 		if _, ok := s.sub.types[p]; !ok {
-			s.errorf(lang.ErrTypeParam, s.call.Place, "nothing tells what %s of %s stands for in this call", p.Name, s.name).label(p.At, "declared here")
+			s.errorf(lang.ErrTypeParam, s.call.Place, "nothing tells what %s of %s stands for in this call", p.Name, s.name).label(p.At, "declared here").
+				help("give it by name: `%s = bf16`", p.Name)
 			return false
 		}
 	}

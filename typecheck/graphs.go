@@ -31,6 +31,7 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 			if mode == lang.Out {
 				g.Outputs = append(g.Outputs, q)
 				e.output = q
+				used[q.Type.DType.Param] = true
 			} else {
 				g.Params = append(g.Params, q)
 				e.graph = &GParamRef{GTyped{q.Type, q.At}, q}
@@ -70,8 +71,7 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 		s.requireBound(alone)
 		for _, t := range g.TypeParams {
 			if !used[t] {
-				s.errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input has elements of that type", t.Name).
-					help("give an input the type %s, or write a type in its place", t.Name)
+				c.unusedTypeParam(t)
 			}
 		}
 	}

@@ -268,7 +268,7 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *Kernel {
 	if s.ok {
 		s.requireBound(alone)
 	}
-	s.inferable(k)
+	s.used(k)
 	if len(k.Outputs) == 0 && s.ok {
 		writes := false
 		for _, p := range k.Params {
@@ -296,18 +296,23 @@ func (s *signature) declareParam(e *entity) {
 	s.scope.names[e.name] = e
 }
 
-// inferable reports type parameters that no parameter's type mentions.
-func (s *signature) inferable(k *Kernel) {
+// used reports type parameters that no input's and no output's type mentions. Those
+// that only outputs mention are given by name, as in `k(x, T = bf16)`.
+func (s *signature) used(k *Kernel) {
 	used := map[*TypeParam]bool{}
-	for _, p := range k.Params {
+	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
 		used[p.DType.Param] = true
 	}
 	for _, t := range k.TypeParams {
 		if !used[t] && s.ok {
-			s.errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input has elements of that type", t.Name).
-				help("give an input the type %s, or write a type in its place", t.Name)
+			s.unusedTypeParam(t)
 		}
 	}
+}
+
+func (c *checker) unusedTypeParam(t *TypeParam) {
+	c.errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input and no output has elements of that type", t.Name).
+		help("give an input or an output the type %s, or leave %s out", t.Name, t.Name)
 }
 
 // kernelBody types what a kernel does.
