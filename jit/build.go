@@ -298,6 +298,8 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 		}
 		b.At = x.At
 		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: b.tensors[x.Param], Checked: x.Checked})
+	case *typecheck.Take:
+		return one(b.take(x))
 	case *typecheck.For:
 		return b.loop(x)
 	case *typecheck.If:

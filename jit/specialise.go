@@ -64,6 +64,9 @@ func static(k *typecheck.Kernel) map[*typecheck.Symbol]bool {
 			mark(a.Dim) // known even where the range is constant: a load's bounds follow from it
 		}
 	}
+	for _, s := range k.Fixed {
+		mark(s)
+	}
 	for _, p := range params(k) {
 		if n := len(p.Shape); n > 0 {
 			mark(p.Shape[n-1])

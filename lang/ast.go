@@ -266,12 +266,13 @@ type (
 		X, Y Expr
 	}
 
-	// CallExpr is `f(a, name = b, over (i, j))`. Over is nil without an over clause.
+	// CallExpr is `f(a, name = b, over (i, j)) else e`. Over is nil without an over clause.
 	CallExpr struct {
 		At
 		Fn   Expr
 		Args []Arg
 		Over []Ident
+		Else Expr // nil without an else
 	}
 
 	// IndexExpr is `x[a, b] else e`. An index may be a *RangeExpr (slices).

@@ -46,6 +46,7 @@ const (
 	ErrUnboundDim  Code = "E0409" // a dimension that no argument determines
 	ErrAxisAsValue Code = "E0410" // an axis where a value is needed, or the reverse
 	ErrRename      Code = "E0411" // a rename to an axis of other positions
+	ErrShapeOp     Code = "E0412" // a shape operation whose axes or sizes do not fit
 
 	// bounds
 	ErrBounds   Code = "E0501" // an index that is not proven in bounds

@@ -672,6 +672,31 @@ same positions: both are the whole of one dimension, or the same part of it.`,
 }
 `,
 		},
+		ErrShapeOp: {
+			Title: "a shape operation whose axes or sizes do not fit",
+			Doc: `Splitting, merging, joining and slicing keep every element: the axes of the
+result have room for exactly those that are there. They count elements along
+axes that a block has as a whole (` + "`" + `axis d in D` + "`" + `), not along those that a grid or
+a loop walks in parts, whose extent is the planner's.`,
+			Fails: `kernel heads(x: f32[M, 12]) -> y: f32[M, 3, 5]
+    grid i in M by BM
+{
+    axis d in 12
+    axis h in 3
+    axis e in 5
+    y[i, h, e] = split(x[i, d], d -> (h, e))
+}
+`,
+			Works: `kernel heads(x: f32[M, 12]) -> y: f32[M, 3, 4]
+    grid i in M by BM
+{
+    axis d in 12
+    axis h in 3
+    axis e in 4
+    y[i, h, e] = split(x[i, d], d -> (h, e))
+}
+`,
+		},
 		ErrBounds: {
 			Title: "an index that is not proven in bounds",
 			Doc: `Every read is proven to lie inside its tensor, or says with ` + "`" + `else` + "`" + ` what an element

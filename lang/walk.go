@@ -128,6 +128,7 @@ func children(n Node) family {
 		f.add(n.Fn)
 		f.args(n.Args)
 		f.idents(n.Over)
+		f.add(n.Else)
 	case *IndexExpr:
 		f.add(n.X)
 		addAll(&f, n.Indices)

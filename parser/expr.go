@@ -249,7 +249,10 @@ func (g *grammar) postfix(lex *lexer.PeekingLexer) (lang.Expr, error) {
 		case is(t, "("):
 			var args *argumentList
 			if args, err = g.argumentList(lex); err == nil {
-				x = &lang.CallExpr{At: g.since(start, lex), Fn: x, Args: args.args, Over: args.over}
+				call := &lang.CallExpr{Fn: x, Args: args.args, Over: args.over}
+				call.Else, err = g.otherwise(lex)
+				call.At = g.since(start, lex)
+				x = call
 			}
 		case is(t, "["):
 			x, err = g.index(lex, start, x)
@@ -290,23 +293,30 @@ func (g *grammar) index(lex *lexer.PeekingLexer, start int, x lang.Expr) (lang.E
 	if err := g.hints(lex, ix); err != nil {
 		return nil, err
 	}
-	if is(lex.Peek(), "else") {
-		lex.Next()
-		if err := g.enter(lex); err != nil {
-			return nil, err
-		}
-		defer g.leave()
-		e, err := g.unary(lex)
-		if err != nil {
-			return nil, err
-		}
-		ix.Else = e
+	e, err := g.otherwise(lex)
+	if err != nil {
+		return nil, err
+	}
+	if ix.Else = e; e != nil {
 		if err := g.hints(lex, ix); err != nil {
 			return nil, err
 		}
 	}
 	ix.At = g.since(start, lex)
 	return ix, nil
+}
+
+// otherwise is `else e`, or nothing.
+func (g *grammar) otherwise(lex *lexer.PeekingLexer) (lang.Expr, error) {
+	if !is(lex.Peek(), "else") {
+		return nil, nil
+	}
+	lex.Next()
+	if err := g.enter(lex); err != nil {
+		return nil, err
+	}
+	defer g.leave()
+	return g.unary(lex)
 }
 
 func (g *grammar) hints(lex *lexer.PeekingLexer, ix *lang.IndexExpr) error {

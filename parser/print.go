@@ -276,6 +276,9 @@ func exprTree(e lang.Expr) tree {
 		t := node("call", exprTree(e.Fn))
 		t.kids = append(t.kids, list("", e.Args, argTree).kids...)
 		add(&t, "over", e.Over, identTree)
+		if e.Else != nil {
+			t.kids = append(t.kids, node("else", exprTree(e.Else)))
+		}
 		return t
 	case *lang.IndexExpr:
 		t := node("index", exprTree(e.X))

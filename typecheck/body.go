@@ -17,6 +17,7 @@ type bodyChecker struct {
 	positions, starts, ends map[*Axis]*Symbol
 	scalars                 map[*Param]*Symbol
 	indexOf                 map[*Local]*Symbol // the position of a scalar loop
+	loopStarts              map[*Axis]Expr     // where a loop over a part of its dimension begins, in elements
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
 	// varying are the hidden symbols that may differ from block to block.

@@ -12,8 +12,7 @@ import (
 
 // laterFunctions are in the language but not in this version of the compiler.
 var laterFunctions = map[string]bool{
-	"iota": true, "split": true, "merge": true, "cat": true, "slice": true, "pick": true,
-	"insert": true, "broadcast": true, "bitcast": true, "reduce": true, "scan": true, "cumsum": true, "cumprod": true,
+	"bitcast": true, "reduce": true, "scan": true, "cumsum": true, "cumprod": true,
 	"sort": true, "topk": true, "print": true, "assert": true, "static_assert": true, "assume": true,
 }
 
@@ -30,6 +29,20 @@ func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
 		return b.indexCall
 	case "rename":
 		return b.rename
+	case "split", "merge":
+		return b.regroup
+	case "slice":
+		return b.slice
+	case "cat":
+		return b.cat
+	case "pick":
+		return b.pick
+	case "insert":
+		return b.insert
+	case "iota":
+		return b.iota
+	case "broadcast":
+		return b.broadcast
 	case "dot":
 		return b.dot
 	case "mma":
@@ -53,6 +66,9 @@ func isBuiltin(name string) bool {
 			return true
 		}
 	}
+	if _, ok := lang.FindFunction(name); ok {
+		return true
+	}
 	switch name {
 	case "zeros", "ones", "rand", "randn", "inf", "nan", "pi":
 		return true
@@ -64,6 +80,9 @@ func isBuiltin(name string) bool {
 // functionNames lists what can be called, for suggestions.
 func functionNames() []string {
 	names := []string{"zeros", "ones", "rand", "randn"}
+	for _, f := range lang.Functions() {
+		names = append(names, f.Name)
+	}
 	for _, op := range lang.Ops() {
 		if r := op.Row(); r.Form == lang.FormCall || r.Form == lang.FormReduce {
 			names = append(names, r.Spelling)
@@ -99,6 +118,10 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 			return bad(e.Place)
 		}
 		b.errorf(lang.ErrNameKind, n.Place, "%s is %s, not a function", n.Name, ent.describe()).label(ent.at, "declared here")
+		return bad(e.Place)
+	}
+	if e.Else != nil && n.Name != "pick" {
+		b.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", n.Name).help("remove the `else`")
 		return bad(e.Place)
 	}
 	if special := b.special(n.Name); special != nil {

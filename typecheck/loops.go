@@ -110,6 +110,11 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 		loop.Axis, loop.Lo, loop.Hi = x, lo.expr, hi.expr
 		return func() {
 			b.declareAxis(x)
+			if a.Range != nil && a.Range.Lo != nil {
+				from := lo
+				b.clampRange(&from, &operand{}, dim)
+				b.loopStarts[x] = from.expr
+			}
 			p := b.positions[x]
 			if l, ok := lo.position(); ok {
 				b.prover.where(p, SymbolSize(p).Sub(l))

@@ -248,6 +248,19 @@ func exprText(e Expr) string {
 			text += " else " + exprText(e.Else)
 		}
 		return text
+	case *Take:
+		parts := make([]string, len(e.Axes))
+		for i, a := range e.Axes {
+			parts[i] = a.Name + " = " + exprText(e.Positions[i])
+			if e.Checked[i] {
+				parts[i] += "?"
+			}
+		}
+		text := exprText(e.X) + "[" + strings.Join(parts, ", ") + "]"
+		if e.Else != nil {
+			text += " else " + exprText(e.Else)
+		}
+		return text
 	case *Tuple:
 		return exprsText(e.Elems)
 	case *Inline:

@@ -160,6 +160,8 @@ type Kernel struct {
 	// Axes is every axis declared in the kernel; the grid axes come first, in order.
 	Axes []*Axis
 	Body *Body
+	// Fixed are sizes that a specialisation must know: shape operations rest on them.
+	Fixed []Size
 	// SizeHints and TypeHints come from @sizes.
 	SizeHints map[*Symbol]int64
 	TypeHints map[*TypeParam]lang.DType
@@ -290,6 +292,19 @@ type (
 		Indices []Expr
 		Checked []bool
 		Else    Expr
+	}
+
+	// Take is X with each of Axes replaced by positions along it (i32 or i64), which
+	// lie inside it or, where Checked, may not: Else stands there. Its Type has the
+	// axes of Else too. Claims must hold in a specialisation.
+	Take struct {
+		Typed
+		X         Expr
+		Axes      []*Axis
+		Positions []Expr
+		Checked   []bool
+		Else      Expr
+		Claims    []Claim
 	}
 
 	// For is a sequential loop: over Axis, or with a scalar Index when Axis is nil.

@@ -247,6 +247,7 @@ func init() {
 		lang.OpMma:   (*compiler).contract,
 		lang.OpFor:   (*compiler).loop,
 		lang.OpIf:    (*compiler).branch,
+		lang.OpTake:  (*compiler).take,
 		// A rename is another name for its operand's buffer.
 		lang.OpRename: func(*compiler, *ir.Op) func(*frame) { return func(*frame) {} },
 	}

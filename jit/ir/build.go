@@ -98,8 +98,11 @@ func Infer(op *Op) ([]Type, error) {
 		}
 		return []Type{Scalar(op.Results[0].Type.DType)}, nil
 	case lang.OpFull:
-		if len(types) != 1 || !types[0].IsScalar() {
-			return nil, fmt.Errorf("needs one scalar")
+		if len(types) != 1 {
+			return nil, fmt.Errorf("needs one value")
+		}
+		if rest := Without(types[0].Axes, op.Axes); len(rest) > 0 {
+			return nil, fmt.Errorf("loses axis %s of its value", rest[0].Name)
 		}
 		return []Type{{DType: types[0].DType, Axes: op.Axes}}, nil
 	case lang.OpIndex:
@@ -125,6 +128,8 @@ func Infer(op *Op) ([]Type, error) {
 		return inferContract(op, types)
 	case lang.OpRename:
 		return inferRename(op, types)
+	case lang.OpTake:
+		return inferTake(op, types)
 	case lang.OpFor:
 		return inferFor(op, types)
 	case lang.OpIf:

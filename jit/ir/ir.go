@@ -184,7 +184,7 @@ type Const struct {
 // Op is an operation. Which attributes are set depends on Code:
 //
 //	const                Const
-//	full                 Axes; one scalar argument
+//	full                 Axes; one argument, whose axes are among them
 //	index start end      Axis
 //	size                 Dim
 //	load                 Tensor, Checked; arguments: one index per dimension, then the else value if any index is checked
@@ -193,6 +193,7 @@ type Const struct {
 //	sum ... argmin       Over
 //	dot mma              Over; arguments a, b and, for mma, acc
 //	rename               From, Axis
+//	take                 Axes, which the tile loses; arguments: the tile, then for each of Axes its positions (i32)
 //	cast                 the result's type
 //	for                  Axis (nil for a scalar loop); arguments: lo, hi, initial values; one block
 //	                     whose parameters are the position (i32) and the carried values

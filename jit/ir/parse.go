@@ -390,7 +390,8 @@ func init() {
 				op.Axis = p.axisUse()
 			},
 		},
-		lang.OpFor: {printFor, (*parser).forHead},
+		lang.OpTake: {printTake, (*parser).take},
+		lang.OpFor:  {printFor, (*parser).forHead},
 		lang.OpIf: {
 			func(b *strings.Builder, op *Op) { b.WriteString(" " + uses(op.Args)) },
 			func(p *parser, op *Op) {

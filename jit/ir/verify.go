@@ -275,6 +275,8 @@ func (v *verifier) attributes(op *Op) error {
 			return fmt.Errorf("axes %s and %s are not whole axes of one length", a.Name, b.Name)
 		}
 		return v.inScope([]*Axis{op.From, op.Axis})
+	case lang.OpTake:
+		return takenInRange(op)
 	case lang.OpDot, lang.OpMma:
 		if p := op.Precision; p != "" && p != "tf32" && p != "ieee" && p != "tf32x3" {
 			return fmt.Errorf("precision %q is not tf32, ieee or tf32x3", p)

@@ -302,6 +302,8 @@ func (s *streamer) check(op *ir.Op) error {
 			return fmt.Errorf("`%s` would run `%s` again, which has an effect", op, def)
 		case def.Code == lang.OpRename:
 			return fmt.Errorf("`%s` needs `%s`, which ties the axis to another", op, def)
+		case def.Code == lang.OpTake && slices.Contains(def.Axes, s.axis):
+			return fmt.Errorf("`%s` needs `%s`, which reads anywhere along the axis", op, def)
 		}
 		for _, a := range def.Args {
 			if err := visit(a); err != nil {

@@ -212,7 +212,7 @@ func TestSharedAndUnnamedParameters(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int64{"j": 256}, p.Chunks)
 	_, err = plan.Choose(kernel(t, "attention"), target(t, "sm_90a"), nil, map[string]int64{"e": 16})
-	assert.EqualError(t, err, "plan for attention on sm_90a: e = 16: axis e cannot be cut, its tiles are carried or renamed; its extent is 64")
+	assert.EqualError(t, err, "plan for attention on sm_90a: e = 16: axis e cannot be cut, its tiles are carried, renamed or taken from; its extent is 64")
 }
 
 // What a plan does not use it says, and an axis over nothing is no special case.

@@ -232,6 +232,9 @@ func (c at) sharedBytes() int64 {
 	for _, t := range c.stored {
 		scratch = max(scratch, c.count(t, false)*t.bytes)
 	}
+	for _, t := range c.taken {
+		scratch = max(scratch, c.count(t, true)*t.bytes)
+	}
 	for _, s := range c.ops {
 		if isReduction(s.op) {
 			scratch = max(scratch, reductionScratch)

@@ -26,6 +26,7 @@ type model struct {
 	live     [][]tile // at each moment that matters, the tiles that are live in registers
 	operands []operand
 	stored   []tile // tiles with the result of a contraction, which stores arrange anew
+	taken    []tile // tiles that are read at computed positions, from shared memory
 	loops    []*ir.Op
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
@@ -110,6 +111,10 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op) {
 			types = append(types, v.Type)
 		}
 		inside := loops
+		if op.Code == lang.OpTake { // moves the elements of its result
+			types = []ir.Type{op.Result().Type}
+			m.taken = append(m.taken, m.tile(op.Args[0]))
+		}
 		if op.Code == lang.OpFor {
 			m.loops = append(m.loops, op)
 			inside = append(slices.Clone(loops), op)
@@ -181,7 +186,7 @@ func (m *model) liveness(b *ir.Block, outside []tile) {
 			p++
 		}
 		phase[i] = p
-		whole := isReduction(op) || isContraction(op)
+		whole := isReduction(op) || isContraction(op) || op.Code == lang.OpTake
 		eachUse(op, func(v *ir.Value) {
 			last[v] = p
 			if whole || region {
@@ -340,7 +345,7 @@ func (m *model) stream(i int) bool {
 		}
 	}
 	m.f.Walk(func(op *ir.Op) bool {
-		if op.Code == lang.OpRename && (op.From == w || op.Axis == w) {
+		if op.Code == lang.OpRename && (op.From == w || op.Axis == w) || op.Code == lang.OpTake && slices.Contains(op.Axes, w) {
 			ok = false
 		}
 		at := 0

@@ -119,7 +119,7 @@ func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
 	case ok && pin > maxExtent:
 		return nil, fmt.Errorf("%s = %d: an extent is at most %d", name, pin, maxExtent)
 	case ok && a.Kind == ir.Whole && pin < a.Len && !m.streamable[i]:
-		return nil, fmt.Errorf("%s = %d: axis %s cannot be cut, its tiles are carried or renamed; its extent is %d", name, pin, a.Name, a.Len)
+		return nil, fmt.Errorf("%s = %d: axis %s cannot be cut, its tiles are carried, renamed or taken from; its extent is %d", name, pin, a.Name, a.Len)
 	case ok && a.Kind == ir.Whole:
 		return []int64{min(pin, a.Len)}, nil
 	case ok:

@@ -246,7 +246,12 @@ func (k *kernel) priceOf(v *ir.Value, loads bool) int {
 		return unaffordable
 	}
 	switch op.Code {
-	case lang.OpConst, lang.OpFull, lang.OpIndex, lang.OpStart, lang.OpEnd, lang.OpSize:
+	case lang.OpFull:
+		if x := op.Args[0]; !x.Type.IsScalar() {
+			return k.price(x, loads)
+		}
+		return 0
+	case lang.OpConst, lang.OpIndex, lang.OpStart, lang.OpEnd, lang.OpSize:
 		return 0
 	case lang.OpRename:
 		return k.price(op.Args[0], loads)
@@ -359,6 +364,12 @@ func (k *kernel) wanted(op *ir.Op, arg int) (layout, bool) {
 		return k.products[op].result, true
 	case op.Code == lang.OpRename:
 		return k.home[op.Result()].rename(op.Axis, op.From), true
+	case op.Code == lang.OpFull:
+		return k.home[op.Result()].slice(v.Type.Axes), true
+	case op.Code == lang.OpTake && arg == 0:
+		return k.home[v], true
+	case op.Code == lang.OpTake:
+		return k.home[op.Result()].slice(v.Type.Axes), true
 	case op.Code == lang.OpFor && arg >= 2:
 		return k.home[op.Blocks[0].Params[arg-1]], true
 	}

@@ -223,6 +223,7 @@ func init() {
 		lang.OpEnd:       (*kernel).create,
 		lang.OpSize:      (*kernel).create,
 		lang.OpRename:    (*kernel).create,
+		lang.OpTake:      (*kernel).take,
 		lang.OpLoad:      (*kernel).loadOp,
 		lang.OpStore:     (*kernel).storeOp,
 		lang.OpSum:       (*kernel).reduce,

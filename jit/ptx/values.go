@@ -65,10 +65,11 @@ func (k *kernel) recompute(op *ir.Op, l layout) []reg {
 		key := fmt.Sprint("const ", op.Result().Type.DType, c.Int, math.Float64bits(c.Float))
 		return []reg{k.atEntry(key, func() reg { return constant(k.a, op.Result().Type.DType, c) })}
 	case lang.OpFull:
-		x := k.scalar(op.Args[0])
+		axes := op.Args[0].Type.Axes
+		x := k.get(op.Args[0], l.slice(axes))
 		regs := make([]reg, l.regs())
 		for i := range regs {
-			regs[i] = x
+			regs[i] = x[l.project(i, axes)]
 		}
 		return regs
 	case lang.OpIndex:

@@ -137,6 +137,10 @@ func (t *types) expr(e typecheck.Expr) {
 	case *typecheck.Load:
 		t.exprs(e.Indices)
 		t.expr(e.Else)
+	case *typecheck.Take:
+		t.expr(e.X)
+		t.exprs(e.Positions)
+		t.expr(e.Else)
 	case *typecheck.For:
 		t.axis(e.Axis)
 		t.local(e.Index)

@@ -1,0 +1,61 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+)
+
+// take emits a take: the tile goes to shared memory as it is held, and each
+// thread reads the elements that it wants at the positions that it computes.
+// Elements that do not exist are not read and become 0.
+func (k *kernel) take(op *ir.Op) {
+	x, result := op.Args[0], op.Result()
+	from, to := k.home[x], k.home[result]
+	regs := k.get(x, from)
+	positions := make([][]reg, len(op.Axes))
+	for i, v := range op.Taken() {
+		positions[i] = k.get(v, to.slice(v.Type.Axes))
+	}
+	axes := conversionOrder(x.Type.Axes, from, to)
+	t := newShared(x.Type.DType, axes, extents(axes), false)
+	t.buffer = k.allocate(t.bytes(), "taking from "+valueName(x))
+	k.write(t, x, from, regs, nil)
+	k.reading(t.buffer)
+
+	// Neighbours along an axis that stays are neighbours in shared memory.
+	c, n := t.contiguous(), 1
+	if !(ir.Type{Axes: op.Axes}).Has(c) {
+		n = k.sharedVector(t)
+		for int(c.Extent)%n != 0 {
+			n /= 2
+		}
+	} else {
+		c = nil
+	}
+	groups, n := to.groups(c, k.laneAligned(to, c, n))
+	read := &sharedAccess{k: k, t: t, l: to}
+	out := make([]reg, to.regs())
+	for _, g := range groups {
+		r := g[0]
+		offset := read.compute(func(a *ir.Axis) any {
+			for i, b := range op.Axes {
+				if a == b {
+					return k.add(positions[i][to.project(r, op.Taken()[i].Type.Axes)], int(-a.Lo))
+				}
+			}
+			return k.add(k.threadCoord(to, a), to.regCoord(r, a))
+		})
+		plus := t.at
+		if m, ok := offset.(int); ok {
+			offset, plus = 0, plus+m
+		}
+		at := k.register(k.add(k.sharedBase(), offset))
+		got := k.fetch(t.d, n, "ld.shared", k.mask(to, result.Type.Axes, r), fmt.Sprintf("[%v+%d]", at, plus))
+		for i, r := range g {
+			out[r] = got[i]
+		}
+	}
+	k.release(t.buffer)
+	k.hold(result, to, out)
+}

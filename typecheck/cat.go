@@ -1,0 +1,173 @@
+package typecheck
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/lang"
+)
+
+// This file types cat: tiles one behind the other along an axis.
+
+const catUsage = "cat(a, b, over d)` or `cat(a, b, (p, q) -> d)"
+
+// cat is `cat(a, b, ..., over d)`, or, where it is not plain which axis of each
+// tile is joined, `cat(a, b, ..., (p, q) -> d)`; `p -> d` is of all.
+func (b *bodyChecker) cat(e *lang.CallExpr) operand {
+	args := e.Args
+	var m *lang.MapExpr
+	if n := len(args); n > 0 {
+		if m, _ = args[n-1].Value.(*lang.MapExpr); m != nil {
+			args = args[:n-1]
+		}
+	}
+	if len(args) == 0 || (m == nil) == (len(e.Over) == 0) {
+		b.errorf(lang.ErrArgCount, e.Place, "cat needs tiles and the axis over which they stand in the result").help("write `%s`", catUsage)
+		return bad(e.Place)
+	}
+	ok := true
+	var tiles []operand
+	var exprs []lang.Expr
+	for _, a := range args {
+		x := b.value(a.Value)
+		ok = ok && x.mode != invalid
+		tiles, exprs = append(tiles, x), append(exprs, a.Value)
+	}
+	var from, to []*Axis
+	where := e.Place
+	if m != nil {
+		_, f, t, mapOK := b.mapping(m, catUsage)
+		from, to, ok, where = f, t, ok && mapOK, m.Place
+	} else {
+		over, overOK := b.axesOver(e.Over)
+		to, ok, where = over, ok && overOK, e.Over[0].Place
+	}
+	if !ok {
+		return bad(e.Place)
+	}
+	if len(to) != 1 {
+		b.errorf(lang.ErrShapeOp, where, "cat gives one axis, not %d", len(to)).help("write `%s`", catUsage)
+		return bad(e.Place)
+	}
+	_, tiles, ok = b.common("cat", e.Fn.Span(), tiles, exprs, false)
+	if !ok {
+		return bad(e.Place)
+	}
+	d := to[0]
+	if m == nil {
+		from = joinedAxes(tiles, d)
+	}
+	switch {
+	case from == nil:
+		types := make([]string, len(tiles))
+		for i, x := range tiles {
+			types[i] = x.typ().String()
+		}
+		b.errorf(lang.ErrShapeOp, where, "which axes of %s stand one behind the other along %s is not plain", strings.Join(types, ", "), d.Name).
+			help("name them: `cat(..., (p, q) -> %s)`, or `p -> %s` where it is one axis of all", d.Name, d.Name)
+		return bad(e.Place)
+	case len(from) == 1:
+		for len(from) < len(tiles) {
+			from = append(from, from[0])
+		}
+	case len(from) != len(tiles):
+		b.errorf(lang.ErrShapeOp, where, "cat is of %s, and joins %s", plural(len(tiles), "tile"), plural(len(from), "axis")).help("write `%s`", catUsage)
+		return bad(e.Place)
+	}
+	return b.joined(e, tiles, from, d, where)
+}
+
+// joinedAxes finds the axis of each tile that `over d` means: of the whole axes
+// that not all tiles have, or else of all, the only one; or, of tiles over the
+// same axes, the one whose lengths add up to that of d. nil when that is not plain.
+func joinedAxes(tiles []operand, d *Axis) []*Axis {
+	shared := func(a *Axis) bool {
+		for _, x := range tiles {
+			if !hasAxis(x.typ().Axes, a) {
+				return false
+			}
+		}
+		return true
+	}
+	pick := func(may func(*Axis) bool) []*Axis {
+		var found []*Axis
+		for _, x := range tiles {
+			var only *Axis
+			for _, a := range x.typ().Axes {
+				if a.Kind != WholeAxis || a == d || !may(a) {
+					continue
+				}
+				if only != nil {
+					return nil
+				}
+				only = a
+			}
+			if only == nil {
+				return nil
+			}
+			found = append(found, only)
+		}
+		return found
+	}
+	if len(tiles) > 1 {
+		if axes := pick(func(a *Axis) bool { return !shared(a) }); axes != nil {
+			return axes
+		}
+	}
+	if axes := pick(func(*Axis) bool { return true }); axes != nil {
+		return axes
+	}
+	return pick(func(a *Axis) bool { return shared(a) && fills(a, len(tiles), d) })
+}
+
+// fills reports that n times the elements of a are those of d, as far as the source tells.
+func fills(a *Axis, n int, d *Axis) bool {
+	all := a.Len.Mul(ConstSize(int64(n)))
+	if all.Equal(d.length()) {
+		return true
+	}
+	return a.Len.Equal(d.length().FloorDiv(ConstSize(int64(n))))
+}
+
+// joined builds the cat: of each element the number along d says from which tile it comes.
+func (b *bodyChecker) joined(e *lang.CallExpr, tiles []operand, from []*Axis, d *Axis, where lang.Span) operand {
+	at := e.Place
+	total := Size{}
+	for i, x := range tiles {
+		if !b.source(x, from[i:i+1], where) || !b.target(x, nil, []*Axis{d}, where) {
+			return bad(at)
+		}
+		total = total.Add(from[i].Len)
+	}
+	var claims []Claim
+	if !b.claim(&claims, Claim{Left: total, Right: d.length(), At: where, Text: fmt.Sprintf("cat: the tiles together have %%d elements, and the axis %s has %%d", d.Name)}) {
+		return bad(at)
+	}
+	n := b.number(d, at)
+	var out operand
+	start := total
+	for i := len(tiles) - 1; i >= 0; i-- {
+		a, end := from[i], start
+		start = start.Sub(a.Len)
+		// Elements of other tiles read one of this one's, which nothing uses.
+		p := b.plus(at, n, start.Neg())
+		if i > 0 {
+			p = b.arith(lang.OpMax, at, p, intOperand(at, 0))
+		}
+		if i < len(tiles)-1 {
+			p = b.arith(lang.OpMin, at, p, sizeOperand(at, a.Len.Sub(ConstSize(1))))
+		}
+		part := b.taken(at, tiles[i], []*Axis{a}, []operand{b.plus(at, p, a.Lo)}, claims)
+		if part.mode != typed {
+			return bad(at)
+		}
+		claims = nil
+		if i == len(tiles)-1 {
+			out = part
+			continue
+		}
+		before := b.apply(lang.OpLt, at, at, []operand{n, sizeOperand(at, end)}, nil)
+		out = b.apply(lang.OpWhere, at, at, []operand{before, part, out}, nil)
+	}
+	return out
+}

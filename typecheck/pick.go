@@ -1,0 +1,161 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// This file types the operations on single positions of an axis: pick, insert,
+// and what gives positions their type.
+
+// pickArgs is the tile, the axis and the positions of `pick(x, d, n)` and `insert(x, d, n, v)`.
+func (b *bodyChecker) pickArgs(e *lang.CallExpr, n int, usage string) (x operand, d *Axis, at operand, ok bool) {
+	if !b.wantArgs(e, n, n, usage) {
+		return x, nil, at, false
+	}
+	x = b.settle(b.value(e.Args[0].Value))
+	d, ok = b.axisArg(e.Args[1].Value)
+	at = b.value(e.Args[2].Value)
+	if !ok || x.mode != typed || at.mode == invalid {
+		return x, d, at, false
+	}
+	at, ok = b.positionOperand(at, e.Args[2].Value)
+	return x, d, at, ok
+}
+
+// positionOperand gives an integer the type of a position: i32, or i64 where 32
+// bits may not hold it. What a u64 has beyond i64 becomes negative, which no
+// position is.
+func (b *bodyChecker) positionOperand(o operand, e lang.Expr) (operand, bool) {
+	if o.mode == untypedInt {
+		o = b.convert(o, Concrete(lang.I32))
+	}
+	if o.mode == invalid {
+		return o, false
+	}
+	if o.mode != typed || !isInt(o.typ().DType) {
+		b.errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o)).castFix(e, Concrete(lang.I32))
+		return o, false
+	}
+	d := o.typ().DType
+	switch {
+	case isIndexType(d):
+	case d.Param == nil && d.Of.Bits() < 32:
+		return b.castTo(o, Concrete(lang.I32), o.at), true
+	default:
+		return b.castTo(o, Concrete(lang.I64), o.at), true
+	}
+	return o, true
+}
+
+// pick is `pick(x, d, n)`, with `else` where n is not proven to be a position of d.
+func (b *bodyChecker) pick(e *lang.CallExpr) operand {
+	x, d, n, ok := b.pickArgs(e, 3, "pick(x, d, n)")
+	var els operand
+	if e.Else != nil {
+		els = b.value(e.Else)
+		ok = ok && els.mode != invalid
+	}
+	if !ok || !b.source(x, []*Axis{d}, e.Args[1].Value.Span()) {
+		return bad(e.Place)
+	}
+	end := d.Lo.Add(d.Len)
+	proven := n.lin != nil && b.prover.atMost(d.Lo, *n.lin) && b.prover.atMost(*n.lin, end.Sub(ConstSize(1)))
+	if !proven && e.Else == nil {
+		what := "its value is only known when the kernel runs"
+		if n.lin != nil {
+			what = "it is " + n.lin.String() + ", and the axis has " + d.Lo.String() + " to " + end.Sub(ConstSize(1)).String()
+		}
+		b.errorf(lang.ErrBounds, e.Args[2].Value.Span(), "the position is not proven to lie in axis %s: %s", d.Name, what).
+			insertAfter(e.Place, " else 0", "add `else 0` to say what a position outside gives")
+		return bad(e.Place)
+	}
+	t := &Take{Typed: Typed{At: e.Place}, X: x.expr, Axes: []*Axis{d}, Positions: []Expr{n.expr}, Checked: []bool{!proven}}
+	t.Type = Type{DType: x.typ().DType, Axes: takeAxes(x.typ().Axes, t.Axes, []Type{n.typ()})}
+	if e.Else != nil {
+		els = b.convert(els, t.Type.DType)
+		if els.mode != typed {
+			return bad(e.Place)
+		}
+		if got := els.typ(); got.DType != t.Type.DType {
+			b.errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and the tile's elements are %s", got, t.Type.DType).castFix(e.Else, t.Type.DType)
+			return bad(e.Place)
+		}
+		axes := unionAxes(t.Type, els.typ())
+		if !proven || len(axes) > len(t.Type.Axes) {
+			t.Else, t.Checked[0] = els.expr, true // whatever could be proven, the result is over its axes
+		}
+		t.Type.Axes = axes
+	}
+	return typedOperand(t)
+}
+
+// insert is `insert(x, d, n, v)`: v where d stands at n, x elsewhere. A position
+// outside d changes nothing.
+func (b *bodyChecker) insert(e *lang.CallExpr) operand {
+	x, d, n, ok := b.pickArgs(e, 4, "insert(x, d, n, v)")
+	var v operand
+	if len(e.Args) == 4 {
+		v = b.value(e.Args[3].Value)
+	}
+	if !ok || v.mode == invalid {
+		return bad(e.Place)
+	}
+	if !hasAxis(x.typ().Axes, d) {
+		b.errorf(lang.ErrNoAxis, e.Args[1].Value.Span(), "the tile %s has no axis %s", x.typ(), d.Name).label(x.at, "%s", x.typ())
+		return bad(e.Place)
+	}
+	at := e.Place
+	here := b.positionsOf(d, at)
+	if n.typ().DType == Concrete(lang.I64) {
+		here = b.castTo(here, Concrete(lang.I64), at)
+	}
+	same := b.apply(lang.OpEq, at, at, []operand{here, n}, nil)
+	return b.apply(lang.OpWhere, at, at, []operand{same, v, x}, []lang.Expr{nil, e.Args[3].Value, e.Args[0].Value})
+}
+
+// iota is `iota(i)`: the elements of an axis, counted from 0 where the axis begins.
+func (b *bodyChecker) iota(e *lang.CallExpr) operand {
+	if !b.wantArgs(e, 1, 1, "iota(i)") {
+		return bad(e.Place)
+	}
+	x, ok := b.axisArg(e.Args[0].Value)
+	if !ok {
+		return bad(e.Place)
+	}
+	n := b.number(x, e.Place)
+	if lo := b.loopStarts[x]; lo != nil {
+		n = b.arith(lang.OpSub, e.Place, n, typedOperand(lo))
+	}
+	return n
+}
+
+// broadcast is `broadcast(x, i, j)`: x over these axes too.
+func (b *bodyChecker) broadcast(e *lang.CallExpr) operand {
+	if !b.wantArgs(e, 2, -1, "broadcast(x, i, j)") {
+		return bad(e.Place)
+	}
+	x := b.settle(b.value(e.Args[0].Value))
+	ok := x.mode == typed
+	var axes []*Axis
+	for _, a := range e.Args[1:] {
+		d, found := b.axisArg(a.Value)
+		switch {
+		case !found:
+			ok = false
+		case hasAxis(axes, d):
+			b.errorf(lang.ErrDuplicate, a.Place, "the axis %s stands twice", d.Name)
+			ok = false
+		default:
+			axes = append(axes, d)
+		}
+	}
+	if !ok {
+		return bad(e.Place)
+	}
+	t := x.typ()
+	all := unionAxes(t, Type{Axes: axes})
+	if len(all) == len(t.Axes) {
+		return x
+	}
+	return typedOperand(&Apply{Typed: Typed{Type{DType: t.DType, Axes: all}, e.Place}, Op: lang.OpFull, Args: []Expr{x.expr}, Axes: all})
+}

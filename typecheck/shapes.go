@@ -1,0 +1,326 @@
+package typecheck
+
+import (
+	"fmt"
+
+	"tilec/lang"
+)
+
+// This file types the operations that change the axes of a tile. All are
+// written as takes: elements at positions along some of the axes. split, merge
+// and cat count the elements of an axis from 0; slice and pick name positions,
+// as index(d) gives them.
+
+// Claim is a relation between sizes that a shape operation rests on and that
+// only a specialisation can decide: Left is equal to Right, or at most it.
+type Claim struct {
+	Left, Right Size
+	AtMost      bool
+	// Text says what is compared, with a %d for each side.
+	Text string
+	At   lang.Span
+}
+
+// claim holds two sizes to be equal, or the left one to be at most the right one.
+// What follows from the source is decided now, the rest when the sizes are known.
+func (b *bodyChecker) claim(cs *[]Claim, c Claim) bool {
+	x, okX := c.Left.Const()
+	y, okY := c.Right.Const()
+	switch {
+	case c.Left.Equal(c.Right), c.AtMost && b.prover.atMost(c.Left, c.Right):
+		return true
+	case okX && okY && c.Broken(x, y):
+		b.errorf(lang.ErrShapeOp, c.At, c.Text, x, y)
+		return false
+	case okX && okY:
+		return true
+	}
+	b.kernel.Fixed = append(b.kernel.Fixed, c.Left, c.Right)
+	*cs = append(*cs, c)
+	return true
+}
+
+// Broken reports sizes for which the claim does not hold.
+func (c Claim) Broken(left, right int64) bool {
+	return left > right || left < right && !c.AtMost
+}
+
+// length is how many positions an axis has in all its blocks or steps.
+func (x *Axis) length() Size {
+	if x.Kind == WholeAxis {
+		return x.Len
+	}
+	return x.Dim
+}
+
+// arith is an operation on integers, with what is known of its position.
+func (b *bodyChecker) arith(op lang.Op, at lang.Span, x, y operand) operand {
+	o := b.apply(op, at, at, []operand{x, y}, nil)
+	b.linear(&o, func() (Size, bool) { return b.linearOp(op, x, y) })
+	return o
+}
+
+// plus is x + n without the operation where n is 0.
+func (b *bodyChecker) plus(at lang.Span, x operand, n Size) operand {
+	if n.Equal(Size{}) {
+		return x
+	}
+	return b.arith(lang.OpAdd, at, x, sizeOperand(at, n))
+}
+
+// number is the elements of an axis counted from 0, as a tile over it.
+func (b *bodyChecker) number(x *Axis, at lang.Span) operand {
+	return b.plus(at, b.positionsOf(x, at), x.Lo.Neg())
+}
+
+// taken is a take: x with each of the axes replaced by positions along it.
+func (b *bodyChecker) taken(at lang.Span, x operand, axes []*Axis, positions []operand, claims []Claim) operand {
+	t := &Take{X: x.expr, Axes: axes, Checked: make([]bool, len(axes)), Claims: claims}
+	types := make([]Type, len(axes))
+	for i, p := range positions {
+		p = b.convert(p, Concrete(lang.I32))
+		if p.mode != typed {
+			return bad(at)
+		}
+		t.Positions = append(t.Positions, p.expr)
+		types[i] = p.typ()
+	}
+	t.Typed = Typed{Type{DType: x.typ().DType, Axes: takeAxes(x.typ().Axes, axes, types)}, at}
+	return typedOperand(t)
+}
+
+// takeAxes is the axes of a take's result: the positions' in place of those taken.
+func takeAxes(of, axes []*Axis, positions []Type) []*Axis {
+	var parts []Type
+	for _, a := range of {
+		part := Type{Axes: []*Axis{a}}
+		for i, t := range axes {
+			if a == t {
+				part = positions[i]
+			}
+		}
+		parts = append(parts, part)
+	}
+	return unionAxes(parts...)
+}
+
+// mapping is `from -> to`, each an axis or a tuple of them.
+func (b *bodyChecker) mapping(e lang.Expr, usage string) (m *lang.MapExpr, from, to []*Axis, ok bool) {
+	m, isMap := e.(*lang.MapExpr)
+	if !isMap {
+		b.errorf(lang.ErrShapeOp, e.Span(), "this argument says which axes become which").help("write `%s`", usage)
+		return nil, nil, nil, false
+	}
+	from, ok = b.axisList(m.From)
+	to, okTo := b.axisList(m.To)
+	return m, from, to, ok && okTo
+}
+
+// axisList is `d` or `(h, e)`.
+func (b *bodyChecker) axisList(e lang.Expr) ([]*Axis, bool) {
+	t, isTuple := e.(*lang.TupleExpr)
+	if !isTuple {
+		x, ok := b.axisArg(e)
+		return []*Axis{x}, ok
+	}
+	var axes []*Axis
+	ok := true
+	for _, elem := range t.Elems {
+		x, found := b.axisArg(elem)
+		switch {
+		case !found:
+			ok = false
+		case hasAxis(axes, x):
+			b.errorf(lang.ErrDuplicate, elem.Span(), "the axis %s stands twice", x.Name)
+			ok = false
+		default:
+			axes = append(axes, x)
+		}
+	}
+	return axes, ok
+}
+
+// source checks axes that are taken from: the tile has them, whole.
+func (b *bodyChecker) source(x operand, axes []*Axis, at lang.Span) bool {
+	for _, a := range axes {
+		if !hasAxis(x.typ().Axes, a) {
+			b.errorf(lang.ErrNoAxis, at, "the tile %s has no axis %s", x.typ(), a.Name).label(x.at, "%s", x.typ())
+			return false
+		}
+		if a.Kind != WholeAxis {
+			b.errorf(lang.ErrShapeOp, at, "a block has only the part of axis %s that the plan gives it, and its elements are wanted by number", a.Name).
+				label(a.At, "%s is walked in parts", a.Name).help("make it whole: `axis %s in %s`", a.Name, a.Dim)
+			return false
+		}
+	}
+	return true
+}
+
+// target checks axes that a result gets: the tile has them not yet.
+func (b *bodyChecker) target(x operand, from, to []*Axis, at lang.Span) bool {
+	for _, a := range to {
+		if hasAxis(x.typ().Axes, a) {
+			b.errorf(lang.ErrShapeOp, at, "the tile %s has an axis %s already", x.typ(), a.Name).label(x.at, "%s", x.typ()).
+				help("declare another axis for the result")
+			return false
+		}
+	}
+	return true
+}
+
+// regroup is `split(x, d -> (h, e))` and `merge(x, (h, e) -> d)`: the elements
+// are counted along the axes of one side, the last fastest, and found by the
+// same count along those of the other.
+func (b *bodyChecker) regroup(e *lang.CallExpr) operand {
+	name := e.Fn.Span().Text()
+	usage := map[string]string{"split": "split(x, d -> (h, e))", "merge": "merge(x, (h, e) -> d)"}[name]
+	if !b.wantArgs(e, 2, 2, usage) {
+		return bad(e.Place)
+	}
+	x := b.settle(b.value(e.Args[0].Value))
+	m, from, to, ok := b.mapping(e.Args[1].Value, usage)
+	if !ok || x.mode != typed {
+		return bad(e.Place)
+	}
+	if name == "split" && len(from) != 1 || name == "merge" && len(to) != 1 {
+		b.errorf(lang.ErrShapeOp, m.Place, "%s is of %s into %s", name, plural(len(from), "axis"), plural(len(to), "axis")).help("write `%s`", usage)
+		return bad(e.Place)
+	}
+	if !b.source(x, from, m.From.Span()) || !b.target(x, from, to, m.To.Span()) {
+		return bad(e.Place)
+	}
+	var claims []Claim
+	text := fmt.Sprintf("%s: %s %%d, and %s %%d", name, have(from), have(to))
+	if !b.claim(&claims, Claim{Left: volume(from), Right: volume(to), Text: text, At: m.Place}) {
+		return bad(e.Place)
+	}
+	at := e.Place
+	n := b.number(to[0], at)
+	for _, a := range to[1:] {
+		n = b.arith(lang.OpAdd, at, b.arith(lang.OpMul, at, n, sizeOperand(at, a.length())), b.number(a, at))
+	}
+	positions := make([]operand, len(from))
+	for i := len(from) - 1; i >= 0; i-- {
+		digit := n
+		if i > 0 {
+			size := sizeOperand(at, from[i].Len)
+			digit, n = b.arith(lang.OpMod, at, n, size), b.arith(lang.OpDiv, at, n, size)
+		}
+		positions[i] = b.plus(at, digit, from[i].Lo)
+	}
+	return b.taken(at, x, from, positions, claims)
+}
+
+// volume is the product of the axes' lengths.
+func volume(axes []*Axis) Size {
+	n := ConstSize(1)
+	for _, a := range axes {
+		n = n.Mul(a.length())
+	}
+	return n
+}
+
+// have is how a message begins that counts the elements of axes.
+func have(axes []*Axis) string {
+	if len(axes) == 1 {
+		return "the axis " + axes[0].Name + " has"
+	}
+	return "the axes " + axisNames(axes) + " together have"
+}
+
+// slice is `slice(x, d[lo .. hi] -> r)`.
+func (b *bodyChecker) slice(e *lang.CallExpr) operand {
+	const usage = "slice(x, d[lo .. hi] -> r)"
+	if !b.wantArgs(e, 2, 2, usage) {
+		return bad(e.Place)
+	}
+	x := b.settle(b.value(e.Args[0].Value))
+	m, isMap := e.Args[1].Value.(*lang.MapExpr)
+	var part *lang.IndexExpr
+	var r *lang.RangeExpr
+	if isMap {
+		part, _ = m.From.(*lang.IndexExpr)
+	}
+	if part != nil && len(part.Indices) == 1 && part.Else == nil {
+		r, _ = part.Indices[0].(*lang.RangeExpr)
+	}
+	if r == nil {
+		b.errorf(lang.ErrShapeOp, e.Args[1].Value.Span(), "this argument says which positions of which axis become which axis").help("write `%s`", usage)
+		return bad(e.Place)
+	}
+	d, okD := b.axisArg(part.X)
+	to, okTo := b.axisArg(m.To)
+	lo, hi, okRange := operand{}, operand{}, true
+	if okD {
+		lo, hi = sizeOperand(r.Place, d.Lo), sizeOperand(r.Place, d.Lo.Add(d.length()))
+	}
+	for _, end := range []struct {
+		e lang.Expr
+		o *operand
+	}{{r.Lo, &lo}, {r.Hi, &hi}} {
+		if end.e != nil {
+			*end.o = b.value(end.e)
+			_, known := end.o.position()
+			if end.o.mode != invalid && !known {
+				b.errorf(lang.ErrBounds, end.e.Span(), "the end of the slice is not proven to lie in axis %s: its value is only known when the kernel runs", part.X.Span().Text()).
+					help("say what lies outside with `pick(x, %s, index(r) + start) else 0`", part.X.Span().Text())
+				return bad(e.Place)
+			}
+			okRange = okRange && end.o.mode != invalid
+		}
+	}
+	if !okD || !okTo || !okRange || x.mode != typed {
+		return bad(e.Place)
+	}
+	if !b.source(x, []*Axis{d}, part.X.Span()) || !b.target(x, []*Axis{d}, []*Axis{to}, m.To.Span()) {
+		return bad(e.Place)
+	}
+	first, _ := lo.position()
+	last, _ := hi.position()
+	var claims []Claim
+	ok := b.sliceInside(&claims, d, first, last, part.Place) &&
+		b.sized(&claims, Claim{Left: last.Sub(first), Right: to.length(), Text: fmt.Sprintf("slice: the part of axis %s has %%d elements, and the axis %s has %%d", d.Name, to.Name), At: m.Place})
+	if !ok {
+		return bad(e.Place)
+	}
+	n := b.number(to, e.Place)
+	if !first.Equal(Size{}) {
+		n = b.arith(lang.OpAdd, e.Place, n, lo)
+	}
+	return b.taken(e.Place, x, []*Axis{d}, []operand{n}, claims)
+}
+
+// sized is a claim of equality between sizes that may mention positions of the
+// kernel: those must cancel out.
+func (b *bodyChecker) sized(cs *[]Claim, c Claim) bool {
+	if c.Left.Equal(c.Right) {
+		return true
+	}
+	for _, sym := range append(c.Left.Symbols(), c.Right.Symbols()...) {
+		if sym.Kind == positionSymbol {
+			b.errorf(lang.ErrShapeOp, c.At, "the part runs over %s elements, which is not proven to be %s", c.Left, c.Right)
+			return false
+		}
+	}
+	return b.claim(cs, c)
+}
+
+// sliceInside holds a range to lie in an axis.
+func (b *bodyChecker) sliceInside(cs *[]Claim, d *Axis, first, last Size, at lang.Span) bool {
+	end := d.Lo.Add(d.Len)
+	varies := false
+	for _, sym := range append(first.Symbols(), last.Symbols()...) {
+		varies = varies || sym.Kind == positionSymbol
+	}
+	if varies {
+		if b.prover.atMost(d.Lo, first) && b.prover.atMost(last, end) {
+			return true
+		}
+		b.errorf(lang.ErrBounds, at, "the part from %s to %s is not proven to lie in axis %s, which has %s to %s", first, last, d.Name, d.Lo, end).
+			help("say what lies outside with `pick(x, %s, index(r) + start) else 0`", d.Name)
+		return false
+	}
+	return b.claim(cs, Claim{Left: d.Lo, Right: first, AtMost: true, At: at, Text: fmt.Sprintf("slice: the axis %s begins at %%d, and the part at %%d", d.Name)}) &&
+		b.claim(cs, Claim{Left: first, Right: last, AtMost: true, At: at, Text: "slice: the part begins at %d and ends at %d"}) &&
+		b.claim(cs, Claim{Left: last, Right: end, AtMost: true, At: at, Text: fmt.Sprintf("slice: the part ends at %%d, and the axis %s at %%d", d.Name)})
+}
