@@ -131,6 +131,11 @@ largest error in f32, in units of the last place, that any backend may make; 0 i
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s | %s | %s | %s |\n", code(written(op)), cell(r.Doc), rules[r.Rule], ulp, code(r.Name), code(r.CuTile))
 		}
+		for _, f := range lang.Functions() {
+			if f.Group == chapter.group {
+				fmt.Fprintf(&b, "| %s | %s | | | | %s |\n", code(f.Written), cell(f.Doc), code(f.CuTile))
+			}
+		}
 	}
 	b.WriteString(measuredErrors())
 	return b.String()

@@ -30,7 +30,7 @@ const (
 	ErrTypeParam    Code = "E0309" // an element type that a type parameter does not accept, or that nothing determines
 	ErrSumType      Code = "E0310" // a sum whose type would depend on a type parameter
 	ErrDeclType     Code = "E0311" // a type that a declaration may not have
-	ErrIndexType    Code = "E0312" // an index that is no i32 or i64
+	ErrIndexType    Code = "E0312" // an index that is no integer
 	ErrNotScalar    Code = "E0313" // a tile where a scalar is needed
 	ErrNotMutable   Code = "E0314" // an inout argument that may not be written
 

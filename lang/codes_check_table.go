@@ -405,15 +405,15 @@ A fn takes and gives tiles: an element type, or nothing, never a shape.`,
 `,
 		},
 		ErrIndexType: {
-			Title: "an index that is no i32 or i64",
-			Doc:   `An index is an axis, or an integer scalar or tile of type i32 or i64.`,
-			Fails: `kernel look(ids: u8[N], table: f32[V]) -> y: f32[N]
+			Title: "an index that is no integer",
+			Doc:   `An index is an axis, or a scalar or a tile of any integer type.`,
+			Fails: `kernel look(ids: f32[N], table: f32[V]) -> y: f32[N]
     grid i in N by B
 {
     y[i] = table[ids[i]] else 0
 }
 `,
-			Works: `kernel look(ids: u8[N], table: f32[V]) -> y: f32[N]
+			Works: `kernel look(ids: f32[N], table: f32[V]) -> y: f32[N]
     grid i in N by B
 {
     y[i] = table[ids[i] as i32] else 0

@@ -361,7 +361,7 @@ var opTable = [numOps]OpRow{
 	OpMma: {Name: "mma", Spelling: "mma", Group: GroupContract, Form: FormCall, Rule: RuleContract, Operands: []string{"a", "b", "acc"}, Doc: "acc plus the contraction of a and b over the axes that both have and acc has not", CuTile: "ct.mma"},
 
 	OpRename: {Name: "rename", Spelling: "rename", Group: GroupShape, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x"}, Doc: "the same tile over another axis of the same positions"},
-	OpTake:   {Name: "take", Spelling: "pick", Group: GroupShape, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x", "n"}, Doc: "the elements of a tile at positions along one of its axes; the result has the axes of the positions in its place; positions that are not proven inside need `else`", CuTile: "ct.extract"},
+	OpTake:   {Name: "take", Spelling: "pick", Group: GroupShape, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x", "d", "n"}, Doc: "the elements of a tile at positions along one of its axes; the result has the axes of the positions in its place; positions that are not proven inside need `else`", CuTile: "ct.extract"},
 
 	OpFor: {Name: "for", Spelling: "for", Group: GroupControl, Rule: RuleSpecial, Effect: Region, Doc: "a sequential loop that carries values"},
 	OpIf:  {Name: "if", Spelling: "if", Group: GroupControl, Rule: RuleSpecial, Effect: Region, Doc: "a choice by a scalar"},

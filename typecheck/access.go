@@ -41,7 +41,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		o := b.value(e.X)
 		if o.mode != invalid {
 			b.errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors can", b.describeOperand(o)).
-				help("a tile's axes have names; reduce over one, or combine it with another tile by name")
+				help("a tile's axes have names: `pick(x, d, n)` gives its elements at positions along one")
 		}
 		return bad(e.Place)
 	}
@@ -161,15 +161,12 @@ func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (access, bool) {
 		b.inIndex++
 		o = b.single(o, "index")
 		b.inIndex--
-		if o.mode == untypedInt {
-			o = b.convert(o, Concrete(lang.I32))
-		}
 		if o.mode == invalid {
 			ok = false
 			continue
 		}
-		if o.mode != typed || !isIndexType(o.typ().DType) {
-			b.errorf(lang.ErrIndexType, x.Span(), "an index is i32 or i64, not %s", b.describeOperand(o)).castFix(x, Concrete(lang.I32))
+		isIndex := false
+		if o, isIndex = b.positionOperand(o, x); !isIndex {
 			ok = false
 			continue
 		}

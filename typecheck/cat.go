@@ -36,7 +36,7 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 	var from, to []*Axis
 	where := e.Place
 	if m != nil {
-		_, f, t, mapOK := b.mapping(m, catUsage)
+		_, f, t, mapOK := b.mapping(m, catUsage, true)
 		from, to, ok, where = f, t, ok && mapOK, m.Place
 	} else {
 		over, overOK := b.axesOver(e.Over)
@@ -71,7 +71,7 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 			from = append(from, from[0])
 		}
 	case len(from) != len(tiles):
-		b.errorf(lang.ErrShapeOp, where, "cat is of %s, and joins %s", plural(len(tiles), "tile"), plural(len(from), "axis")).help("write `%s`", catUsage)
+		b.errorf(lang.ErrShapeOp, where, "cat of %s joins %s", plural(len(tiles), "tile"), countAxes(from)).help("write `%s`", catUsage)
 		return bad(e.Place)
 	}
 	return b.joined(e, tiles, from, d, where)

@@ -41,7 +41,21 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	return typedOperand(&Apply{Typed: Typed{Type{DType: d, Axes: withoutAxes(t.Axes, over)}, e.Place}, Op: op, Args: []Expr{x.expr}, Over: over})
+	o := typedOperand(&Apply{Typed: Typed{Type{DType: d, Axes: withoutAxes(t.Axes, over)}, e.Place}, Op: op, Args: []Expr{x.expr}, Over: over})
+	if row.Rule == lang.RuleArg {
+		o.lin = b.someOf(over[0], name)
+	}
+	return o
+}
+
+// someOf is one of the positions of an axis, for proofs.
+func (b *bodyChecker) someOf(x *Axis, name string) *Size {
+	p := b.newHidden(name + "(" + x.Name + ")")
+	b.varying[p] = true
+	s := SymbolSize(p)
+	b.prover.where(p, s.Sub(x.Lo))
+	b.prover.where(p, x.Lo.Add(x.length()).Sub(ConstSize(1)).Sub(s))
+	return &s
 }
 
 // axesOver resolves the names after `over`.

@@ -104,20 +104,20 @@ func takeAxes(of, axes []*Axis, positions []Type) []*Axis {
 	return unionAxes(parts...)
 }
 
-// mapping is `from -> to`, each an axis or a tuple of them.
-func (b *bodyChecker) mapping(e lang.Expr, usage string) (m *lang.MapExpr, from, to []*Axis, ok bool) {
+// mapping is `from -> to`, each an axis or a tuple of them; twice: an axis may stand twice in from.
+func (b *bodyChecker) mapping(e lang.Expr, usage string, twice bool) (m *lang.MapExpr, from, to []*Axis, ok bool) {
 	m, isMap := e.(*lang.MapExpr)
 	if !isMap {
 		b.errorf(lang.ErrShapeOp, e.Span(), "this argument says which axes become which").help("write `%s`", usage)
 		return nil, nil, nil, false
 	}
-	from, ok = b.axisList(m.From)
-	to, okTo := b.axisList(m.To)
+	from, ok = b.axisList(m.From, twice)
+	to, okTo := b.axisList(m.To, false)
 	return m, from, to, ok && okTo
 }
 
 // axisList is `d` or `(h, e)`.
-func (b *bodyChecker) axisList(e lang.Expr) ([]*Axis, bool) {
+func (b *bodyChecker) axisList(e lang.Expr, twice bool) ([]*Axis, bool) {
 	t, isTuple := e.(*lang.TupleExpr)
 	if !isTuple {
 		x, ok := b.axisArg(e)
@@ -130,7 +130,7 @@ func (b *bodyChecker) axisList(e lang.Expr) ([]*Axis, bool) {
 		switch {
 		case !found:
 			ok = false
-		case hasAxis(axes, x):
+		case !twice && hasAxis(axes, x):
 			b.errorf(lang.ErrDuplicate, elem.Span(), "the axis %s stands twice", x.Name)
 			ok = false
 		default:
@@ -178,12 +178,12 @@ func (b *bodyChecker) regroup(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	x := b.settle(b.value(e.Args[0].Value))
-	m, from, to, ok := b.mapping(e.Args[1].Value, usage)
+	m, from, to, ok := b.mapping(e.Args[1].Value, usage, false)
 	if !ok || x.mode != typed {
 		return bad(e.Place)
 	}
 	if name == "split" && len(from) != 1 || name == "merge" && len(to) != 1 {
-		b.errorf(lang.ErrShapeOp, m.Place, "%s is of %s into %s", name, plural(len(from), "axis"), plural(len(to), "axis")).help("write `%s`", usage)
+		b.errorf(lang.ErrShapeOp, m.Place, "%s makes of %s %s", name, countAxes(from), countAxes(to)).help("write `%s`", usage)
 		return bad(e.Place)
 	}
 	if !b.source(x, from, m.From.Span()) || !b.target(x, from, to, m.To.Span()) {
@@ -211,6 +211,14 @@ func (b *bodyChecker) regroup(e *lang.CallExpr) operand {
 	return b.taken(at, x, from, positions, claims)
 }
 
+// countAxes is `the axis d` or `the axes h, e`.
+func countAxes(axes []*Axis) string {
+	if len(axes) == 1 {
+		return "the axis " + axes[0].Name
+	}
+	return "the axes " + axisNames(axes)
+}
+
 // volume is the product of the axes' lengths.
 func volume(axes []*Axis) Size {
 	n := ConstSize(1)
@@ -223,9 +231,9 @@ func volume(axes []*Axis) Size {
 // have is how a message begins that counts the elements of axes.
 func have(axes []*Axis) string {
 	if len(axes) == 1 {
-		return "the axis " + axes[0].Name + " has"
+		return countAxes(axes) + " has"
 	}
-	return "the axes " + axisNames(axes) + " together have"
+	return countAxes(axes) + " together have"
 }
 
 // slice is `slice(x, d[lo .. hi] -> r)`.
@@ -259,7 +267,9 @@ func (b *bodyChecker) slice(e *lang.CallExpr) operand {
 		o *operand
 	}{{r.Lo, &lo}, {r.Hi, &hi}} {
 		if end.e != nil {
+			b.sizing++
 			*end.o = b.value(end.e)
+			b.sizing--
 			_, known := end.o.position()
 			if end.o.mode != invalid && !known {
 				b.errorf(lang.ErrBounds, end.e.Span(), "the end of the slice is not proven to lie in axis %s: its value is only known when the kernel runs", part.X.Span().Text()).

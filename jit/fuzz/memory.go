@@ -70,9 +70,11 @@ func (m *machine) constant(op *ir.Op) *tile {
 
 func (m *machine) full(op *ir.Op) *tile {
 	x, r := m.value(op.Args[0]), m.make(op.Result().Type)
-	for i := range max(len(r.f), len(r.n)) {
-		r.copy(i, x, 0)
-	}
+	i := 0
+	walk(r.sizes, [][]int{x.steps(r.axes)}, func(at []int) {
+		r.copy(i, x, at[0])
+		i++
+	})
 	return r
 }
 

@@ -261,6 +261,7 @@ func init() {
 		lang.OpEnd:    (*machine).bound,
 		lang.OpSize:   (*machine).size,
 		lang.OpRename: (*machine).rename,
+		lang.OpTake:   (*machine).take,
 		lang.OpLoad:   (*machine).load,
 		lang.OpStore:  (*machine).store,
 		lang.OpFor:    (*machine).loop,

@@ -29,6 +29,8 @@ func (g *generator) statement() {
 		g.rename()
 	case k < 43 && len(g.axes) < 6:
 		g.axis()
+	case k < 53:
+		g.shape()
 	default:
 		g.bind(g.whole(g.someType(), g.someAxes(widest)))
 	}
@@ -309,6 +311,11 @@ func (g *generator) write(frame []*axis) {
 			v = g.update(value{x.text, x.e, x.axes})
 		}
 	}
+	g.keep(v, frame)
+}
+
+// keep stores a value at its axes, with those of the frame that it lacks and every scalar position.
+func (g *generator) keep(v value, frame []*axis) {
 	index := slices.Clone(v.axes)
 	for _, a := range frame {
 		if !slices.Contains(index, a) && (a.kind != wholeAxis || g.chance(20)) {

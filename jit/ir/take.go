@@ -57,9 +57,6 @@ func inferTake(op *Op, types []Type) ([]Type, error) {
 		if !types[0].Has(a) {
 			return nil, fmt.Errorf("takes from axis %s, which %s has not", a.Name, types[0])
 		}
-		if (Type{Axes: op.Axes[:i]}).Has(a) {
-			return nil, fmt.Errorf("takes from axis %s twice", a.Name)
-		}
 		if d := types[i+1].DType; d != lang.I32 {
 			return nil, fmt.Errorf("position of type %s along %s, needs i32", d, a.Name)
 		}

@@ -89,6 +89,8 @@ body:
     yield %5, %17
   }
   %21 = dot %17, %17 over r, d precision ieee : f32
+  %22 = index r : i32{r}
+  %23 = take %17[d = %2, r = %22] : f32{r}
   store %"1"[%2, ?%3] = %21
 }
 `

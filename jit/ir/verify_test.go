@@ -46,7 +46,12 @@ func TestVerifyNamesTheOperation(t *testing.T) {
 		"%6 = const true : bool\n%7 = if %6 : (f32) { yield %5 } else { yield %0 }":                                                                                   "if: value 0 is f32 or i32",
 		"%6 = full %5 : f32{i}\n%7 = rename %6 from i to d : f32{d}":                                                                                                  "rename: axes i and d are not whole axes of one length",
 		"for k from %0 to %1 pos %6 { %7 = index k : i32{k} %8 = full %5 : f32{k} %9 = load %x[%7, %3] : f32{k, d} %10 = dot %8, %9 over k precision fast : f32{d} }": "dot: precision \"fast\" is not tf32, ieee or tf32x3",
-		"for k from %0 to %1 pos %6 { %7 = size K : f32 }":                                                                                                            "size: %7 is f32, should be i32",
+		"%6 = take %4[i = %0] : f32{d}":                     "take: takes from i, which is a grid axis: a block has only a part of it",
+		"%6 = const 8 : i32\n%7 = take %4[d = %6] : f32{i}": "take: position 8 along d, which has 0 to 7",
+		"%6 = take %4[d = %5] : f32{i}":                     "take: position of type f32 along d, needs i32",
+		"%6 = take %4[d = %0, d = %0] : f32{i}":             "take: has axis d twice",
+		"%6 = take %5[d = %0] : f32":                        "take: takes from axis d, which f32 has not",
+		"for k from %0 to %1 pos %6 { %7 = size K : f32 }":  "size: %7 is f32, should be i32",
 	} {
 		f, err := parse("t", verifyHead+body+"\n}")
 		require.NoError(t, err, body)

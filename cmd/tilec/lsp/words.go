@@ -64,10 +64,19 @@ var attributes = []word{
 }
 
 // functions of the language that are no rows of the operation table.
-var functions = []word{
+var functions = append(written(lang.Functions()), []word{
 	{"zeros", "`zeros(f32, i, j)`: a tile of zeros over the axes named"},
 	{"ones", "`ones(f32, i, j)`: a tile of ones over the axes named"},
 	{"view", "`view(x, [B, S, H, D])`: the same elements in another shape, without a copy"},
+}...)
+
+// written shows functions with a call of each.
+func written(fs []lang.Function) []word {
+	out := make([]word, len(fs))
+	for i, f := range fs {
+		out[i] = word{f.Name, "`" + f.Written + "`: " + f.Doc}
+	}
+	return out
 }
 
 // constants of the language.
