@@ -90,7 +90,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 		if aligned && !w.together(f, w.live) {
 			return moved
 		}
-		w.checkWritten(in)
+		w.execute(in, func(*warp) {})
 		lane := first(w.active)
 		n := int(uint32(w.regs[number][lane]))
 		if n >= barrierCount {

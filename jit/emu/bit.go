@@ -4,9 +4,9 @@ import "math/bits"
 
 // bitOps are logic, shifts and bit fields.
 var bitOps = map[string]operation{
-	"and":   {classLogic, logic(func(a, b uint64) uint64 { return a & b })},
-	"or":    {classLogic, logic(func(a, b uint64) uint64 { return a | b })},
-	"xor":   {classLogic, logic(func(a, b uint64) uint64 { return a ^ b })},
+	"and":   {classLogic, logic("and", func(a, b uint64) uint64 { return a & b })},
+	"or":    {classLogic, logic("or", func(a, b uint64) uint64 { return a | b })},
+	"xor":   {classLogic, logic("xor", func(a, b uint64) uint64 { return a ^ b })},
 	"not":   {classLogic, not},
 	"cnot":  {classLogic, cnot},
 	"lop3":  {classLogic, lop3},
@@ -26,15 +26,25 @@ var bitOps = map[string]operation{
 }
 
 // logic is a bitwise operation, on registers or on predicates.
-func logic(f func(a, b uint64) uint64) func(*decoder) {
+func logic(name string, f func(a, b uint64) uint64) func(*decoder) {
 	return func(d *decoder) {
 		t := d.typeOf("pred", "b16", "b32", "b64")
 		if t.kind == kindPred {
 			p, a, b := d.predDst(), d.pred(), d.pred()
+			d.in.spread = func(w *warp) []uint32 {
+				u := w.undefined
+				return []uint32{spreadCombine(name, a.get(w), u.pred(a), b.get(w), u.pred(b))}
+			}
 			d.in.run = func(w *warp) { w.setPred(p, uint32(f(uint64(a.get(w)), uint64(b.get(w))))) }
 			return
 		}
 		dst, a, b := d.dst(t), d.src(t), d.src(t)
+		if name == "and" {
+			d.in.spread = func(w *warp) []uint32 {
+				u := w.undefined
+				return []uint32{spreadAnd(w.nonzero(a), u.rows[a], w.nonzero(b), u.rows[b])}
+			}
+		}
 		d.map2(dst, a, b, f)
 	}
 }

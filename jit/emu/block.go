@@ -67,6 +67,7 @@ func (b *block) start(place [3]int) {
 		w.frags = append(w.frags[:0], fragment{mask: w.live})
 		clear(w.init)
 		clear(w.predInit)
+		w.forgetUndefined()
 		w.acquired = false
 		w.clock.start(b.cluster.time.tick(), len(b.warps)*len(b.cluster.blocks), b.cluster.time.floor)
 		w.loose, w.dirty, w.gates = 0, 0, [warpSize]int{}

@@ -60,9 +60,39 @@ var checkTests = []checkTest{
 		wrong: "ld.global.b32 %r2, [%rd1];",
 	},
 	{
-		name: "shared memory read before it is written", kind: Uninitialised, declarations: shared, message: "shared",
-		right: "st.shared.b32 [buffer], 1; ld.shared.b32 %r2, [buffer];",
-		wrong: "ld.shared.b32 %r2, [buffer];",
+		name: "output made of shared memory that was never written", kind: Uninitialised, declarations: shared, message: "shared memory that was never written, address 0x4",
+		right: "ld.shared.b32 %r2, [buffer+4]; add.u32 %r3, %r2, 1;",
+		wrong: "ld.shared.b32 %r2, [buffer+4]; add.u32 %r3, %r2, 1; st.global.b32 [%rd1], %r3;",
+	},
+	{
+		name: "undefined value chosen", kind: Uninitialised, declarations: shared, message: "stored value",
+		right: "ld.shared.b32 %r2, [buffer]; setp.eq.u32 %p1, %r0, 0; selp.b32 %r3, 7, %r2, %p1; st.global.b32 [%rd1], %r3;",
+		wrong: "ld.shared.b32 %r2, [buffer]; setp.eq.u32 %p1, %r0, 0; selp.b32 %r3, %r2, 7, %p1; st.global.b32 [%rd1], %r3;",
+	},
+	{
+		name: "undefined value masked", kind: Uninitialised, declarations: shared, message: "stored value",
+		right: "ld.shared.b32 %r2, [buffer]; and.b32 %r2, %r2, %r0; st.global.b32 [%rd1], %r2;",
+		wrong: "ld.shared.b32 %r2, [buffer]; or.b32 %r2, %r2, %r0; st.global.b32 [%rd1], %r2;",
+	},
+	{
+		name: "branch on an undefined value", kind: Uninitialised, declarations: shared, message: "predicate %p2",
+		right: "ld.shared.b32 %r2, [buffer]; setp.ne.u32 %p1, %r0, 0; setp.eq.and.u32 %p2, %r2, 0, %p1; @%p2 bra end1; mov.b32 %r3, 1; end1:",
+		wrong: "ld.shared.b32 %r2, [buffer]; setp.eq.u32 %p1, %r0, 0; setp.eq.and.u32 %p2, %r2, 0, %p1; @%p2 bra end1; mov.b32 %r3, 1; end1:",
+	},
+	{
+		name: "address made of an undefined value", kind: Uninitialised, declarations: shared, message: "register %r2",
+		right: "ld.shared.b32 %r2, [buffer]; setp.ne.u32 %p1, %r0, 0; mov.u32 %r3, buffer; st.shared.b32 [%r3], 1; ld.shared.b32 %r4, [%r3];",
+		wrong: "mov.u32 %r3, buffer; ld.shared.b32 %r2, [%r3]; and.b32 %r2, %r2, 124; add.u32 %r2, %r2, %r3; ld.shared.b32 %r4, [%r2];",
+	},
+	{
+		name: "undefined value by way of shared memory and another lane", kind: Uninitialised, declarations: shared, threads: 32, message: "lanes 3,",
+		right: sharedOdd + "st.shared.b32 [%r3+512], %r2; ld.shared.b32 %r4, [%r3+512]; shfl.sync.idx.b32 %r5, %r4, 6, 31, -1;" + storeLane,
+		wrong: sharedOdd + "st.shared.b32 [%r3+512], %r2; ld.shared.b32 %r4, [%r3+512]; shfl.sync.bfly.b32 %r5, %r4, 4, 31, -1;" + storeLane,
+	},
+	{
+		name: "row of a product made of undefined values", kind: Uninitialised, declarations: shared, threads: 32, message: "register %f2 comes from",
+		right: undefinedProduct + "setp.ge.u32 %p2, %r0, 4; @%p2 st.global.b32 [%rd1], 0;",
+		wrong: undefinedProduct + "@%p1 st.global.f32 [%rd1], %f2;",
 	},
 	{
 		name: "register never written", kind: Uninitialised, message: "%r2",
@@ -192,6 +222,19 @@ var checkTests = []checkTest{
 		wrong: "setp.eq.u32 %p1, %r0, 0; @%p1 trap;",
 	},
 }
+
+const (
+	// sharedOdd loads a word of shared memory that was never written in lane 7, and zeros in the others.
+	sharedOdd = "setp.eq.u32 %p1, %r0, 7; mov.b32 %r2, 0; mov.u32 %r3, buffer; mad.lo.u32 %r3, %r0, 4, %r3; @%p1 ld.shared.b32 %r2, [buffer];"
+	storeLane = "mad.wide.u32 %rd2, %r0, 0, %rd1; setp.eq.u32 %p3, %r0, 3; @%p3 st.global.b32 [%rd2], %r5;"
+	// undefinedProduct has undefined values in row 0 of A and nowhere else.
+	undefinedProduct = `
+	setp.lt.u32 %p1, %r0, 4; mov.b32 %r2, 0; mov.f32 %f1, 0f00000000; @%p1 ld.shared.b32 %r2, [buffer];
+	mov.b32 %r3, 0;
+	mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%f2,%f3,%f4,%f5}, {%r2,%r3}, {%r3}, {%f1,%f1,%f1,%f1};
+	st.global.f32 [%rd1], %f4;
+`
+)
 
 func TestChecks(t *testing.T) {
 	for _, c := range checkTests {

@@ -118,6 +118,18 @@ func setPredicate(d *decoder) {
 	if boolean != "" {
 		other = d.pred()
 	}
+	if boolean != "" {
+		d.in.spread = func(w *warp) []uint32 {
+			u := w.undefined
+			r, bad := c.lanes(w), u.rows[c.a]|u.rows[c.b]
+			o, ob := other.get(w), u.pred(other)
+			all := []uint32{spreadCombine(boolean, r, bad, o, ob), spreadCombine(boolean, ^r, bad, o, ob)}
+			if p == noPred {
+				return all[1:]
+			}
+			return all
+		}
+	}
 	d.in.run = func(w *warp) {
 		r := c.lanes(w)
 		o := uint32(0)
@@ -185,6 +197,10 @@ func selectByPredicate(d *decoder) {
 	t := d.typeOf(comparable...)
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
 	p := d.pred()
+	d.in.spread = func(w *warp) []uint32 {
+		u, sel := w.undefined, p.get(w)
+		return []uint32{u.pred(p) | u.rows[a]&sel | u.rows[b]&^sel}
+	}
 	d.in.run = func(w *warp) {
 		out, x, y, sel := w.out(dst), &w.regs[a], &w.regs[b], p.get(w)
 		for m := w.active; m != 0; m &= m - 1 {

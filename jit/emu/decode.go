@@ -33,6 +33,13 @@ type inst struct {
 	// srcs and preds must have been written before they are read.
 	srcs  []row
 	preds []predRow
+	// uses are those of them on which more depends than a result; follows says that
+	// undefined operands make undefined results, and spread of which, by dsts and
+	// then predDsts, in which lanes: without it, of all in the same lanes.
+	uses     []row
+	follows  bool
+	spread   func(*warp) []uint32
+	predDsts []predRow
 	// dsts are the rows written; touches are the rows read or written that some
 	// wgmma of the kernel works on.
 	dsts, touches []row
@@ -111,6 +118,7 @@ func (d *decoder) instruction() {
 		d.in.guard, d.in.not = predRow(r.index), d.st.not
 	}
 	d.in.site.class = op.class
+	d.in.follows = following[d.st.name]
 	op.decode(d)
 	if len(d.mods) > 0 {
 		d.fail("unknown modifier .%s", d.mods[0])
@@ -362,6 +370,7 @@ func (d *decoder) predDestination(o operand) predRow {
 	if o.kind != opName || !ok || r.t.kind != kindPred {
 		d.fail("the destination %s is not a predicate register", o.name)
 	}
+	d.in.predDsts = append(d.in.predDsts, predRow(r.index))
 	return predRow(r.index)
 }
 
@@ -423,6 +432,20 @@ type operation struct {
 	class  class
 	decode func(*decoder)
 }
+
+// following are the names of the instructions whose results are undefined when operands are.
+var following = func() map[string]bool {
+	names := map[string]bool{}
+	for _, family := range []map[string]operation{integerOps, bitOps, floatOps, mathOps, convertOps, compareOps, moveOps, matrixOps} {
+		for name := range family {
+			names[name] = true
+		}
+	}
+	for _, name := range []string{"ld", "ldu", "st", "cvta", "shfl", "vote", "match", "redux"} {
+		names[name] = true
+	}
+	return names
+}()
 
 // operations are the instructions by name, gathered from the table of each family.
 var operations = func() map[string]operation {

@@ -43,7 +43,7 @@ func (d *decoder) addressAt(o operand, s space) address {
 			d.fail("register %s of type .%s cannot hold an address of %s memory", o.name, r.t.name, s)
 		}
 		a.row = row(r.index)
-		d.in.srcs = append(d.in.srcs, a.row)
+		d.in.srcs, d.in.uses = append(d.in.srcs, a.row), append(d.in.uses, a.row)
 		return a
 	}
 	v := d.st.scope.variable(o.name)
@@ -152,7 +152,7 @@ func load(d *decoder) {
 				}
 				continue
 			}
-			w.read(p, lane)
+			w.readInto(p, lane, size, dsts)
 			for i, dst := range dsts {
 				v := word(p.data[i*size : i*size+size])
 				if t.kind == kindSigned {
@@ -211,6 +211,9 @@ func store(d *decoder) {
 			}
 			w.written(p, lane, value[:size*n])
 			copy(p.data, value[:size*n])
+			if w.undefined != nil {
+				w.storeUndefined(p, lane, size, srcs)
+			}
 		}
 	}
 }

@@ -43,7 +43,7 @@ func loadMatrix(d *decoder) {
 					rows[r] = make([]byte, matrixRowBytes)
 					continue
 				}
-				w.read(p, lane)
+				w.readRow(p, lane, r, transposed, dst)
 				rows[r] = p.data
 			}
 			out := w.out(dst)
@@ -82,10 +82,43 @@ func storeMatrix(d *decoder) {
 				if p, ok := w.locate(a.space, a.in(w, lane), matrixRowBytes, matrixRowBytes, lane); ok {
 					w.written(p, lane, rows[r][:])
 					copy(p.data, rows[r][:])
+					if w.undefined != nil {
+						w.storeUndefinedRow(p, r, transposed, w.undefined.rows[src])
+					}
 				}
 			}
 		}
 	})
+}
+
+// holder is the lane that holds an element of an 8x8 matrix.
+func holder(row, col int, transposed bool) int {
+	if transposed {
+		row, col = col, row
+	}
+	return 4*row + col/2
+}
+
+// readRow is read of row r of a matrix that goes into a register of all lanes.
+func (w *warp) readRow(p place, lane, r int, transposed bool, dst dest) {
+	if !allFilled(p.fill) {
+		for i, f := range p.fill {
+			if f == 0 {
+				w.undefine(dst.row, holder(r, i/2, transposed), origin{w.in.site, p.space, p.at + i})
+			}
+		}
+		p.fill = nil
+	}
+	w.read(p, lane)
+}
+
+// storeUndefinedRow makes row r of a matrix in memory hold the undefined values of some lanes.
+func (w *warp) storeUndefinedRow(p place, r int, transposed bool, undefined uint32) {
+	for i := range p.fill {
+		if undefined>>holder(r, i/2, transposed)&1 == 1 {
+			p.fill[i] = 0
+		}
+	}
 }
 
 // matrixTraffic counts the request: the addresses are those of the first 8n lanes, a matrix a pass.
@@ -103,6 +136,15 @@ func moveMatrix(d *decoder) {
 	}
 	d.typeOf("b16")
 	dst, a := d.dst(types["b32"]), d.src(types["b32"])
+	d.in.spread = func(w *warp) []uint32 {
+		var to uint32
+		for i := range 8 {
+			for j := range 8 {
+				to |= w.undefined.rows[a] >> holder(i, j, false) & 1 << holder(j, i, false)
+			}
+		}
+		return []uint32{to}
+	}
 	d.aligned(func(w *warp) {
 		from, out := w.regs[a], w.out(dst)
 		at := func(i, j int) uint64 { return from[4*i+j/2] >> (16 * (j % 2)) & 0xffff }

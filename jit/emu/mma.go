@@ -133,6 +133,7 @@ func multiplyMatrices(d *decoder) {
 	c := parts(d.sources(accumulators, accWord), accPer, mmaN, shape.c)
 	valueA, valueB, valueC := reader(at), reader(bt), reader(ct)
 	finish := mmaResult(dt, saturate)
+	d.in.spread = func(w *warp) []uint32 { return spreadProduct(w.undefined, a, b, c, shape) }
 	d.aligned(func(w *warp) {
 		var x, y, z [mostMMA]float64
 		gather(w, a, at.bits, valueA, &x)
@@ -170,6 +171,43 @@ func multiplyMatrices(d *decoder) {
 			}
 		}
 	})
+}
+
+// spreadProduct gives the undefined lanes of the results: an undefined element of A
+// makes its row undefined, one of B its column.
+func spreadProduct(u *undefinedValues, a, b, c []fragmentPart, shape mmaShape) []uint32 {
+	var bad [16][mmaN]bool
+	each := func(fragment []fragmentPart, visit func(at int)) {
+		for _, p := range fragment {
+			for m := u.rows[p.reg]; m != 0; m &= m - 1 {
+				for e := range p.at {
+					visit(p.at[e][first(m)])
+				}
+			}
+		}
+	}
+	each(a, func(at int) {
+		for j := range mmaN {
+			bad[at/shape.k][j] = true
+		}
+	})
+	each(b, func(at int) {
+		for i := range shape.m {
+			bad[i][at%mmaN] = true
+		}
+	})
+	each(c, func(at int) { bad[at/mmaN][at%mmaN] = true })
+	spread := make([]uint32, len(c))
+	for r, p := range c {
+		for e := range p.at {
+			for lane, at := range p.at[e] {
+				if bad[at/mmaN][at%mmaN] {
+					spread[r] |= 1 << lane
+				}
+			}
+		}
+	}
+	return spread
 }
 
 // mmaTypes checks that results of type d go with factors of type a.

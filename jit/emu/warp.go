@@ -30,6 +30,9 @@ type warp struct {
 	frags  []fragment
 	turn   int // picks since fragments were last given an equal chance
 
+	// undefined are the undefined values, nil without any; spare is room for them.
+	undefined, spare *undefinedValues
+
 	local     [warpSize][]byte // local memory of each thread, contents then initialised map
 	clock     clock
 	loose     uint32 // lanes that touched shared memory in the present stretch
@@ -174,6 +177,10 @@ func (w *warp) step(budget int) int {
 				if bad := active &^ w.predInit[in.guard]; bad != 0 {
 					w.unwrittenPred(in, in.guard, bad)
 				}
+				if u := w.undefined; u != nil && u.preds[in.guard]&active != 0 {
+					w.active, w.in = active, in
+					w.usePred(in.guard)
+				}
 				p := w.preds[in.guard]
 				if in.not {
 					p = ^p
@@ -187,7 +194,11 @@ func (w *warp) step(budget int) int {
 			if in.run != nil {
 				if active != 0 {
 					w.checkWritten(in)
-					in.run(w)
+					if w.undefined == nil {
+						in.run(w)
+					} else {
+						w.follow(in, in.run)
+					}
 				}
 				f.pc++
 			} else if in.control(w, f) == advance {
@@ -252,6 +263,7 @@ func (w *warp) together(f *fragment, need uint32) bool {
 // mask is that of each active lane; all must name the same lanes.
 func (d *decoder) collective(mask row, run func(w *warp, members uint32)) {
 	in := d.in
+	in.uses = append(in.uses, mask)
 	d.in.control = func(w *warp, f *fragment) outcome {
 		if w.active == 0 {
 			return advance
@@ -269,8 +281,7 @@ func (d *decoder) collective(mask row, run func(w *warp, members uint32)) {
 		if !w.together(f, members) {
 			return moved
 		}
-		w.checkWritten(in)
-		run(w, members&w.active)
+		w.execute(in, func(w *warp) { run(w, members&w.active) })
 		return advance
 	}
 }
@@ -285,8 +296,7 @@ func (d *decoder) aligned(run func(w *warp)) {
 		if !w.together(f, w.live) {
 			return moved
 		}
-		w.checkWritten(in)
-		run(w)
+		w.execute(in, run)
 		return advance
 	}
 }

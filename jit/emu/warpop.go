@@ -28,30 +28,30 @@ func shuffle(d *decoder) {
 		p = d.predDestination(second)
 	}
 	a, b, c, mask := d.src(b32), d.src(b32), d.src(b32), d.src(b32)
+	d.in.uses = append(d.in.uses, b, c)
+	in := d.in
+	in.spread = func(w *warp) []uint32 { // of dst, and none of p
+		var to uint32
+		for m := w.active; m != 0; m &= m - 1 {
+			lane := first(m)
+			j, ok := shuffleFrom(mode, lane, w.regs[b][lane], w.regs[c][lane])
+			if !ok {
+				j = lane
+			}
+			to |= w.undefined.rows[a] >> (j & 31) & 1 << lane
+		}
+		if len(in.dsts) == 0 {
+			return []uint32{0}
+		}
+		return []uint32{to, 0}
+	}
 	d.collective(mask, func(w *warp, members uint32) {
 		from := w.regs[a]
 		var result lanes
 		var valid, absent uint32
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
-			bval, cval, seg := int(w.regs[b][lane]&31), int(w.regs[c][lane]&31), int(w.regs[c][lane]>>8&31)
-			low := lane & seg
-			limit := low | cval&^seg
-			j, ok := lane, false
-			switch mode {
-			case "up":
-				j = lane - bval
-				ok = j >= limit
-			case "down":
-				j = lane + bval
-				ok = j <= limit
-			case "bfly":
-				j = lane ^ bval
-				ok = j <= limit
-			case "idx":
-				j = low | bval&^seg
-				ok = j <= limit
-			}
+			j, ok := shuffleFrom(mode, lane, w.regs[b][lane], w.regs[c][lane])
 			if ok {
 				valid |= 1 << lane
 			} else {
@@ -70,6 +70,36 @@ func shuffle(d *decoder) {
 	})
 }
 
+// shuffleFrom gives the lane whose value a lane takes, and whether it is in range.
+func shuffleFrom(mode string, lane int, b, c uint64) (j int, ok bool) {
+	bval, cval, seg := int(b&31), int(c&31), int(c>>8&31)
+	low := lane & seg
+	limit := low | cval&^seg
+	switch mode {
+	case "up":
+		j = lane - bval
+		return j, j >= limit
+	case "down":
+		j = lane + bval
+	case "bfly":
+		j = lane ^ bval
+	case "idx":
+		j = low | bval&^seg
+	}
+	return j, j <= limit
+}
+
+// spreadAll makes all results undefined in all lanes when an operand is in one.
+func spreadAll(results int) func(*warp) []uint32 {
+	return func(*warp) []uint32 {
+		all := make([]uint32, results)
+		for i := range all {
+			all[i] = allLanes
+		}
+		return all
+	}
+}
+
 func vote(d *decoder) {
 	d.sync()
 	mode := d.must("all", "any", "uni", "ballot")
@@ -82,6 +112,7 @@ func vote(d *decoder) {
 		p = d.predDst()
 	}
 	a, mask := d.pred(), d.src(types["b32"])
+	d.in.spread = spreadAll(2)
 	d.collective(mask, func(w *warp, members uint32) {
 		v := a.get(w) & members
 		if mode == "ballot" {
@@ -121,6 +152,7 @@ func match(d *decoder) {
 		p = d.predDestination(second)
 	}
 	a, mask := d.src(t), d.src(types["b32"])
+	d.in.spread = spreadAll(2)
 	d.collective(mask, func(w *warp, members uint32) {
 		var result lanes
 		same := true
@@ -150,6 +182,7 @@ func reduce(d *decoder) {
 	}
 	dst, a, mask := d.dst(t), d.src(t), d.src(types["b32"])
 	f := combiners[op]
+	d.in.spread = spreadAll(2)
 	d.collective(mask, func(w *warp, members uint32) {
 		v := w.regs[a][first(members)]
 		for m := members & (members - 1); m != 0; m &= m - 1 {
