@@ -68,7 +68,7 @@ func (b *block) start(place [3]int) {
 		clear(w.init)
 		clear(w.predInit)
 		w.forgetUndefined()
-		w.acquired = false
+		w.acquired, w.turn, w.mixed = false, 0, false
 		w.clock.start(b.cluster.time.tick(), len(b.warps)*len(b.cluster.blocks), b.cluster.time.floor)
 		w.loose, w.dirty, w.gates = 0, 0, [warpSize]int{}
 		w.matrix.reset()

@@ -34,7 +34,7 @@ func branch(d *decoder) {
 		case stay == 0:
 			f.pc = target
 		default:
-			if uniform {
+			if uniform && !w.mixed {
 				w.report(Divergence, taken, "lanes %s take a branch that is marked as uniform and lanes %s do not", laneList(taken), laneList(stay))
 			}
 			f.mask = stay

@@ -28,7 +28,8 @@ type warp struct {
 	active uint32 // lanes that execute the current instruction
 	in     *inst  // the current instruction
 	frags  []fragment
-	turn   int // picks since fragments were last given an equal chance
+	turn   int  // picks since the warp was last undivided
+	mixed  bool // lanes have passed each other, see fairShare
 
 	// undefined are the undefined values, nil without any; spare is room for them.
 	undefined, spare *undefinedValues
@@ -92,13 +93,17 @@ func (w *warp) setPred(p predRow, value uint32) {
 // first is the lowest lane of a mask.
 func first(mask uint32) int { return bits.TrailingZeros32(mask) }
 
-// fairShare is how many turns the lowest fragment has before the others have one:
-// lanes that spin until another lane of the warp acts must not spin for ever.
-const fairShare = 256
+// fairShare is how many turns the lowest fragment has, while the warp is divided,
+// before the others have one: lanes that spin until another lane of the warp acts
+// must not spin for ever. Whoever has such a turn passes the place where the lanes
+// would have met, so that it must be rare: where they meet later, they may be in
+// different rounds of one loop.
+const fairShare = 4096
 
 // pick gives the fragment to run next, nil when none can.
 func (w *warp) pick() *fragment {
 	if len(w.frags) == 1 {
+		w.turn = 0
 		if f := &w.frags[0]; f.wait == running || f.wait == forced {
 			return f
 		} else if f.wait == forLanes { // the lanes waited for have exited
@@ -111,6 +116,7 @@ func (w *warp) pick() *fragment {
 	var best, waiting *fragment
 	w.turn++
 	highest := w.turn%fairShare == 0
+	w.mixed = w.mixed || highest
 	blocked := false // a fragment may still come when its event does
 	for i := range w.frags {
 		f := &w.frags[i]

@@ -153,6 +153,27 @@ end:
 	mov.b32 %r9, 1;`+storeResult))
 }
 
+// TestRounds has lanes go round an inner loop as often as each likes: they meet
+// after it in every round of the outer loop, however many there are.
+func TestRounds(t *testing.T) {
+	got := perLane(t, `
+	mov.b32 %r9, 0;
+	mov.b32 %r2, 0;
+outer:
+	and.b32 %r3, %r0, 15;
+inner:
+	add.u32 %r9, %r9, 1;
+	sub.u32 %r3, %r3, 1;
+	setp.gt.s32 %p1, %r3, 0;
+	@%p1 bra inner;
+	add.u32 %r2, %r2, 1;
+	setp.lt.u32 %p2, %r2, 500;
+	@%p2 bra.uni outer;`)
+	for lane, v := range got {
+		require.Equal(t, uint32(500*max(lane%16, 1)), v)
+	}
+}
+
 const shared = ".shared .align 16 .b8 buffer[1024];\n"
 
 func TestBarriers(t *testing.T) {
