@@ -18,12 +18,9 @@ import (
 // comes even with diagnostics, as far as it could be checked.
 func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
-	root, ds := l.Parse(path, text)
-	if len(ds) > 0 {
-		// What a broken tree would say of its types is mostly a consequence.
-		return nil, ds.Sort()
-	}
+	root, syntax := l.Parse(path, text)
 	program, ds := typecheck.Check(root, l.Import)
+	ds = append(ds, syntax...)
 	if len(ds) == 0 {
 		logs.Print(StageTyped, path, func() string {
 			var b strings.Builder

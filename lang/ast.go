@@ -23,6 +23,10 @@ type Module struct {
 	Source  *Source
 	Imports []*Import
 	Decls   []Decl // in source order, imports left out
+	// Lost are the names of declarations that could not be parsed. Partial: there
+	// may be others, so that a name which nothing declares proves nothing.
+	Lost    []string
+	Partial bool
 }
 
 // Import is `import "path"`.
@@ -38,7 +42,20 @@ type Decl interface {
 	DeclName() Ident
 	// DocText is the text of the `///` lines above, without the slashes.
 	DocText() string
+	// SyntaxErrors tells where the declaration lacks what could not be parsed.
+	SyntaxErrors() Damage
 }
+
+// Damage says which part of a declaration has syntax errors: what is left of
+// that part says nothing for certain.
+type Damage uint8
+
+// The parts. A damaged header is a damaged declaration.
+const (
+	Intact Damage = iota
+	DamagedBody
+	DamagedHeader
+)
 
 // Head is what every declaration has; declarations embed it.
 type Head struct {
@@ -46,7 +63,15 @@ type Head struct {
 	Doc   string
 	Attrs []*Attr
 	Name  Ident
+	// Damage is set by the parser.
+	Damage Damage
 }
+
+// SyntaxErrors tells where the declaration lacks what could not be parsed.
+func (h *Head) SyntaxErrors() Damage { return h.Damage }
+
+// MarkDamage notes a syntax error.
+func (h *Head) MarkDamage(d Damage) { h.Damage = max(h.Damage, d) }
 
 // DeclName is the declared name.
 func (h Head) DeclName() Ident { return h.Name }

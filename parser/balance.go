@@ -2,6 +2,7 @@ package parser
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -36,9 +37,13 @@ func balanceBrackets(src *lang.Source, tokens []lexer.Token) ([]lexer.Token, lan
 		}
 		kept, told := len(b.out), len(b.diags)
 		if b.declaration(from, to); b.unclosed > 0 {
+			plain, plainDiags := slices.Clone(b.out[kept:]), slices.Clone(b.diags[told:])
 			b.out, b.diags, b.byIndent = b.out[:kept], b.diags[:told], true
 			b.declaration(from, to)
 			b.byIndent = false
+			if len(b.diags)-told > len(plainDiags) { // the text is not indented as blocks are
+				b.out, b.diags = append(b.out[:kept], plain...), append(b.diags[:told], plainDiags...)
+			}
 		}
 		if b.swallowed(from, to) {
 			b.diags = b.diags[:told]
@@ -75,12 +80,19 @@ func (b *balance) declaration(from, to int) {
 	b.open, b.unclosed = b.open[:0], 0
 	for i := from; i < to; i++ {
 		t := &b.in[i]
-		switch {
-		case t.Type == kindKeyword && t.Value == "let" && b.firstOnLine(i):
+		if t.Type == kindKeyword && t.Value == "let" && b.firstOnLine(i) {
 			// A statement never begins inside ( or [.
 			for len(b.open) > 0 && b.top() != "{" {
 				b.close(i)
 			}
+		}
+		if b.byIndent && b.firstOnLine(i) && openerOf[t.Value] == "" && !continues[t.Value] {
+			// Nor does it stand left of the block that it is in.
+			for len(b.open) > 0 && b.top() == "{" && b.indent(b.open[len(b.open)-1]) >= t.Pos.Column {
+				b.close(i)
+			}
+		}
+		switch {
 		case t.Type != kindOp:
 		case closerOf[t.Value] != "":
 			b.open = append(b.open, i)
@@ -152,8 +164,22 @@ func (b *balance) close(i int) {
 	b.open = b.open[:len(b.open)-1]
 	b.unclosed++
 	opener := b.in[o].Value
-	b.report(o, fmt.Sprintf("`%s` is never closed", opener)).
-		Fix = &lang.Fix{Message: fmt.Sprintf("add `%s`", closerOf[opener])}
+	closer, prev := closerOf[opener], b.span(i-1)
+	fix := &lang.Fix{Message: fmt.Sprintf("add `%s`", closer)}
+	if b.in[o].Pos.Line == b.in[i-1].Pos.Line {
+		b.report(o, fmt.Sprintf("`%s` is never closed", opener)).Fix = fix
+	} else {
+		// The error is where it should have been closed: that is what was edited last.
+		line := b.in[o].Pos.Line
+		d := b.report(i-1, fmt.Sprintf("expected `%s` after this: the `%s` of line %d is never closed", closer, opener, line))
+		d.Labels = []lang.Label{{At: b.span(o), Text: "never closed"}}
+		d.Fix = fix
+		if opener == "{" {
+			closer = "\n" + strings.Repeat(" ", b.indent(o)-1) + closer
+		}
+	}
+	end := min(prev.End, len(b.src.Text)) // tokens of bytes that are no text are longer than what they stand for
+	fix.Edits = []lang.Edit{{At: lang.Span{Source: b.src, Start: end, End: end}, New: closer}}
 	b.insert(closerOf[opener], i)
 }
 

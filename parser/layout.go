@@ -32,7 +32,7 @@ func layout(in []lexer.Token) (out []lexer.Token, depths []int32) {
 			}
 		}
 		switch {
-		case is(t, ",") && i > 0 && i+1 < len(in) && in[i+1].Type == kindOp && openerOf[in[i+1].Value] != "" && canEnd(&in[i-1]):
+		case is(t, ",") && i > 0 && i+1 < len(in) && endsList(t, &in[i+1]) && canEnd(&in[i-1]):
 		case closes:
 			if len(open) > 0 {
 				open = open[:len(open)-1]
@@ -46,6 +46,12 @@ func layout(in []lexer.Token) (out []lexer.Token, depths []int32) {
 		}
 	}
 	return out, depths
+}
+
+// endsList reports whether a comma before a closing bracket says nothing. In
+// `[M, ]` something is missing; a comma at the end of a line of a list is not.
+func endsList(comma, closer *lexer.Token) bool {
+	return closer.Type == kindOp && openerOf[closer.Value] != "" && (closer.Value != "]" || closer.Pos.Line != comma.Pos.Line)
 }
 
 // endsType reports whether the last of the tokens is the `>` of a type such as

@@ -72,7 +72,9 @@ func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 			lex.Next()
 		}
 		if lex.Peek().EOF() {
-			return mod, merge(g.diags.Sort())
+			ds := merge(g.diags.Sort())
+			markDamage(mod, ds)
+			return mod, ds
 		}
 		g.declaration(lex, mod)
 	}
@@ -103,6 +105,9 @@ func merge(ds lang.Diagnostics) lang.Diagnostics {
 func breaksTokens(d *lang.Diagnostic) bool {
 	switch d.Code {
 	case lang.ErrUnbalanced:
+		if len(d.Labels) > 0 && d.Labels[0].At.Text() == "{" {
+			return false
+		}
 		return d.At.Text() != "{"
 	case lang.ErrNumber:
 		return false
@@ -124,6 +129,11 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 			return
 		}
 		err = g.unexpected(lex.Peek(), "the end of the declaration")
+		if d.Import == nil {
+			mod.Decls[len(mod.Decls)-1].(damaged).MarkDamage(lang.DamagedHeader)
+		}
+	} else {
+		g.lose(start.RawCursor(), mod)
 	}
 	failed := lex.RawCursor()
 	next, cut, err := g.cutShort(start.RawCursor(), failed, err, g.beginsDeclaration)

@@ -27,6 +27,8 @@ type bodyChecker struct {
 	stored  map[*Param]bool
 	frames  []frame // the fn calls being inlined, outermost first
 	inlined int     // calls inlined so far
+	// storeFailed: a statement that may have been a store has an error.
+	storeFailed bool
 }
 
 // frame is a fn being inlined.
@@ -88,6 +90,7 @@ func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
 	result := operand{mode: noValue, at: blk.Place}
 	for i, s := range blk.Stmts {
 		last := i == len(blk.Stmts)-1
+		found := b.found
 		switch s := s.(type) {
 		case *lang.LetStmt:
 			b.let(s)
@@ -95,8 +98,10 @@ func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
 			b.axisStmt(s.Axis)
 		case *lang.AssignStmt:
 			b.store(s)
+			b.storeFailed = b.storeFailed || b.found > found && !b.isOutput(s.Target)
 		case *lang.ExprStmt:
 			o := b.expr(s.X)
+			b.storeFailed = b.storeFailed || b.found > found
 			switch {
 			case o.mode == noValue:
 				if o.expr != nil {
@@ -113,10 +118,24 @@ func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
 			case o.mode != invalid:
 				b.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", b.describeOperand(o)).
 					help("bind it with `let`, or remove it")
+				b.storeFailed = true
 			}
 		}
 	}
 	return result
+}
+
+// isOutput reports whether the target of a store is a tensor that may be stored to.
+func (b *bodyChecker) isOutput(target lang.Expr) bool {
+	if x, ok := target.(*lang.IndexExpr); ok {
+		target = x.X
+	}
+	n, ok := target.(*lang.NameExpr)
+	if !ok {
+		return false
+	}
+	e := b.scope.lookup(n.Name)
+	return e != nil && e.kind == entTensor && e.param.Mode != lang.In
 }
 
 // let binds names.

@@ -12,9 +12,9 @@ import (
 type Loader = func(path string, from *lang.Module, at lang.Span) (*lang.Module, lang.Diagnostics)
 
 // Check types a file and everything that it imports. The program is complete
-// when there are no diagnostics; with some, it holds what could be typed. Call
-// it only on files that parsed without errors: what a broken declaration would
-// have declared is not known to it.
+// when there are no diagnostics; with some, it holds what could be typed. Of a
+// file with syntax errors it reports what is wrong in the intact declarations,
+// and nothing that follows from what could not be parsed.
 func Check(root *lang.Module, load Loader) (*Program, lang.Diagnostics) {
 	c := &checker{
 		prog:      &Program{},
@@ -71,10 +71,18 @@ type checker struct {
 
 // checkDecls types every declaration: first what signatures need, then signatures, then bodies.
 func (c *checker) checkDecls() {
+	// What is left of a damaged declaration is typed for its types, not for its errors.
+	quietFrom := lang.DamagedHeader
 	each := func(visit func(*module, lang.Decl)) {
 		for _, m := range c.order {
 			for _, d := range m.tree.Decls {
-				visit(m, d)
+				if quiet := d.SyntaxErrors() >= quietFrom; quiet {
+					c.muted++
+					visit(m, d)
+					c.muted--
+				} else {
+					visit(m, d)
+				}
 			}
 		}
 	}
@@ -96,6 +104,7 @@ func (c *checker) checkDecls() {
 			c.checkFn(m, d)
 		}
 	})
+	quietFrom = lang.DamagedBody
 	each(func(m *module, d lang.Decl) {
 		switch d := d.(type) {
 		case *lang.KernelDecl:

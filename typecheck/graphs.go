@@ -179,6 +179,8 @@ type graphChecker struct {
 	inlined int   // calls of fns so far
 	test    *Test // the test whose body this is; nil in a graph
 	checks  bool  // a check stood in it
+	// assignFailed: a statement that may have been an assignment has an error.
+	assignFailed bool
 	// choices counts the branches of `if` that we are in.
 	choices int
 
@@ -214,9 +216,10 @@ func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 	o := gc.block(d.Body)
 	if o.mode != noValue && o.mode != invalid {
 		gc.errorf(lang.ErrValueCount, o.at, "the value %s is not used", gc.describe(o)).help("assign it to an output, as in `y = ...`, or discard it with `let _ = ...`")
+		gc.assignFailed = true
 	}
 	for _, out := range g.Outputs {
-		if _, ok := gc.assigned[out]; !ok {
+		if _, ok := gc.assigned[out]; !ok && !gc.assignFailed {
 			c.errorf(lang.ErrNeverStored, out.At, "the output %s has no value", out.Name).help("assign it: `%s = ...`", out.Name)
 		}
 	}
@@ -231,7 +234,9 @@ func (g *graphChecker) block(blk *lang.Block) operand {
 		case *lang.LetStmt:
 			g.let(s)
 		case *lang.AssignStmt:
+			found := g.found
 			g.assign(s)
+			g.assignFailed = g.assignFailed || g.found > found && !g.isOutput(s.Target)
 		case *lang.AxisStmt:
 			g.errorf(lang.ErrAxisAsValue, s.Place, "a graph works on whole tensors and has no axes").help("do it in a kernel, and call that")
 		case *lang.ExprStmt:
@@ -253,6 +258,15 @@ func (g *graphChecker) block(blk *lang.Block) operand {
 		}
 	}
 	return result
+}
+
+func (g *graphChecker) isOutput(target lang.Expr) bool {
+	n, ok := target.(*lang.NameExpr)
+	if !ok {
+		return false
+	}
+	e := g.scope.lookup(n.Name)
+	return e != nil && e.output != nil
 }
 
 func (g *graphChecker) describe(o operand) string {

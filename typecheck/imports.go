@@ -27,7 +27,7 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 	var stack []*module
 	var visit func(tree *lang.Module) *module
 	visit = func(tree *lang.Module) *module {
-		m := &module{tree: tree}
+		m := &module{tree: tree, incomplete: tree.Partial}
 		c.modules[tree.Source.Path] = m
 		stack = append(stack, m)
 		seen := map[*module]bool{}
@@ -122,6 +122,9 @@ func (c *checker) declareModule(m *module) {
 		if name.Name == "" {
 			continue
 		}
+		if d.SyntaxErrors() == lang.DamagedHeader {
+			e.kind = entInvalid
+		}
 		if isBuiltin(name.Name) {
 			c.errorf(lang.ErrDuplicate, name.Place, "%s is a name of the language and cannot be declared again", name.Name).
 				help("choose another name")
@@ -134,6 +137,11 @@ func (c *checker) declareModule(m *module) {
 		}
 		m.own.names[name.Name] = e
 	}
+	for _, name := range m.tree.Lost { // known, but not as what
+		if m.own.names[name] == nil {
+			m.own.names[name] = &entity{kind: entInvalid, name: name, module: m}
+		}
+	}
 }
 
 // importNames makes the names of imported files usable.
@@ -144,6 +152,11 @@ func (c *checker) importNames(m *module) {
 		m.scope.names[name] = e
 	}
 	for _, imp := range m.imports {
+		for _, name := range imp.module.tree.Lost {
+			if m.scope.names[name] == nil {
+				m.scope.names[name] = imp.module.own.names[name]
+			}
+		}
 		for _, d := range imp.module.tree.Decls {
 			name := d.DeclName().Name
 			e := imp.module.own.names[name]

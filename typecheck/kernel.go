@@ -344,12 +344,13 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		if o := b.stmtsOf(d.Body); o.mode != noValue && o.mode != invalid {
 			b.errorf(lang.ErrValueCount, o.at, "the value %s is not used", b.describeOperand(o)).
 				help("store it in an output, as in `%s = ...`", exampleOutput(k))
+			b.storeFailed = true
 		}
 	}
 	k.Body = &Body{Stmts: stmts}
 	b.tunes(d)
 	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
-		if p.Mode != lang.In && !b.stored[p] {
+		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed {
 			b.neverStored(p)
 		}
 	}

@@ -30,10 +30,7 @@ func (s *server) analyse(d *document) *analysis {
 		s.log("checking %s: %v", d.path, err)
 	}
 	a.types.add(program)
-	if len(a.diags) == 0 {
-		a.diags = ds
-	} // else most of ds is a consequence of what could not be parsed
-	a.diags = a.diags.Sort()
+	a.diags = append(a.diags, ds...).Sort()
 	return a
 }
 

@@ -1,0 +1,69 @@
+package parser
+
+import (
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"tilec/lang"
+)
+
+// This file notes what a tree lacks, so that the type checker can go on with
+// the rest and report nothing that follows from a syntax error.
+
+// damaged is a declaration that takes note of its syntax errors.
+type damaged interface{ MarkDamage(lang.Damage) }
+
+// lose notes the name of the declaration at a token, which could not be parsed.
+func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
+	for is(&g.list[i], "@") { // attributes
+		for !g.list[i].EOF() && g.list[i].Type != kindNewline && !beginsDecl(&g.list[i], &g.list[i+1]) {
+			i++
+		}
+		for g.list[i].Type == kindNewline {
+			i++
+		}
+	}
+	// The keyword may be what is wrong, or missing: either of the first two words may be the name.
+	found := false
+	for n := 0; n < 2 && !g.list[i].EOF() && g.list[i].Type != kindNewline; i, n = i+1, n+1 {
+		if t := &g.list[i]; t.Type == kindIdent {
+			mod.Lost = append(mod.Lost, t.Value)
+			found = true
+		}
+	}
+	mod.Partial = mod.Partial || !found
+}
+
+// markDamage notes in each declaration which part of it has errors.
+func markDamage(mod *lang.Module, ds lang.Diagnostics) {
+	for _, d := range ds {
+		for i, decl := range mod.Decls {
+			at := decl.Span()
+			// What is wrong behind a declaration may be what a stray `}` cut off from it.
+			end := len(mod.Source.Text)
+			if i+1 < len(mod.Decls) {
+				end = mod.Decls[i+1].Span().Start - 1
+			}
+			if d.At.Start < at.Start || d.At.Start > end {
+				continue
+			}
+			part := lang.DamagedHeader
+			if body := bodyOf(decl); body != nil && d.At.Start > body.Place.Start {
+				part = lang.DamagedBody
+			}
+			decl.(damaged).MarkDamage(part)
+		}
+	}
+}
+
+// bodyOf is the block of a kernel, a graph or a test.
+func bodyOf(d lang.Decl) *lang.Block {
+	switch d := d.(type) {
+	case *lang.KernelDecl:
+		return d.Body
+	case *lang.GraphDecl:
+		return d.Body
+	case *lang.TestDecl:
+		return d.Body
+	}
+	return nil
+}
