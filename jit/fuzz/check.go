@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"sort"
 	"strings"
@@ -68,12 +69,18 @@ type Tally struct {
 	Elements int64
 	// Unknown elements are those of which the reference can say nothing.
 	Unknown int64
+	// instructions are those of the kernels that ran.
+	instructions map[string]bool
 }
 
 func (t *Tally) add(u Tally) {
 	t.Launches += u.Launches
 	t.Elements += u.Elements
 	t.Unknown += u.Unknown
+	if t.instructions == nil {
+		t.instructions = map[string]bool{}
+	}
+	maps.Copy(t.instructions, u.instructions)
 }
 
 // checker runs cases on a device and compares.
@@ -302,7 +309,8 @@ func (c *checker) check(k *typecheck.Kernel, r Trial) (t Tally, p *Problem) {
 	if p != nil {
 		return t, p
 	}
-	got, p := c.execute(k, opts, args)
+	t.instructions = map[string]bool{}
+	got, p := c.execute(watched(c.device, t.instructions), k, opts, args)
 	if p != nil {
 		return t, p
 	}
@@ -325,7 +333,7 @@ func (c *checker) check(k *typecheck.Kernel, r Trial) (t Tally, p *Problem) {
 }
 
 // execute launches twice, the second time over poisoned results, and reads the results.
-func (c *checker) execute(k *typecheck.Kernel, opts jit.Options, args []argument) ([]result, *Problem) {
+func (c *checker) execute(compiler *jit.Compiler, k *typecheck.Kernel, opts jit.Options, args []argument) ([]result, *Problem) {
 	device := c.device
 	var values []jit.Value
 	var memory []*jit.Memory
@@ -352,7 +360,6 @@ func (c *checker) execute(k *typecheck.Kernel, opts jit.Options, args []argument
 		}
 		memory = append(memory, m)
 	}
-	compiler := jit.NewCompiler(device, nil)
 	program, err := compiler.BindKernel(k, values, opts)
 	if err != nil {
 		return nil, compileProblem(err, len(opts.Pins) > 0 || pinsPlan(k))

@@ -79,6 +79,8 @@ type generator struct {
 	helpers []helper
 	// matrix: the program is about one matrix product, whose tiles may be large.
 	matrix bool
+	// tileOf names the extents that a launch may pin by axis.
+	tileOf map[string]string
 	// area is the product of the extents that the source pins.
 	area int64
 
@@ -98,7 +100,7 @@ type generator struct {
 
 // Generate makes a program and the launches that test it; the same seed gives the same program.
 func Generate(seed uint64) *Case {
-	g := &generator{r: random(seed, "program"), indent: 1, heavy: 2, area: 1}
+	g := &generator{r: random(seed, "program"), indent: 1, heavy: 2, area: 1, tileOf: map[string]string{}}
 	if g.chance(8) {
 		source := g.matrixKernel()
 		return &Case{Source: source, Trials: g.matrixTrials(seed)}
@@ -187,7 +189,7 @@ func (g *generator) extent(a *axis, pinned int) string {
 		return name
 	}
 	name := g.fresh("B")
-	g.tiles = append(g.tiles, name)
+	g.tiles, g.tileOf[a.name] = append(g.tiles, name), name
 	if g.chance(15) {
 		g.tunes = append(g.tunes, fmt.Sprintf("%s in {%d, %d}", name, pick(g.r, sizes...), pick(g.r, sizes...)))
 	}

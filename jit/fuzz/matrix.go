@@ -129,6 +129,9 @@ func (g *generator) matrixTrials(seed uint64) []Trial {
 		r.Dims["N"] = size(outer, []int64{8, 32, 64, 64, 128, 256})
 		r.Dims["K"] = size(inner, []int64{16, 32, 64, 64, 128, 256})
 		r.Dims["B"] = 1 + g.r.Int64N(3)
+		if g.chance(25) {
+			g.large(&r)
+		}
 		for r.Dims["M"]*r.Dims["N"]*r.Dims["K"]*r.Dims["B"] > 1_200_000 {
 			switch g.r.IntN(3) {
 			case 0:
@@ -142,4 +145,23 @@ func (g *generator) matrixTrials(seed uint64) []Trial {
 		out = append(out, r)
 	}
 	return out
+}
+
+// large asks for tiles that a group of four warps multiplies together.
+func (g *generator) large(r *Trial) {
+	r.Pins = map[string]int64{"warps": pick[int64](g.r, 4, 4, 8)}
+	pin := func(axis, dim string, extents ...int64) {
+		n := pick(g.r, extents...)
+		if tile := g.tileOf[axis]; tile != "" {
+			r.Pins[tile] = n
+		}
+		r.Dims[dim] = n + pick[int64](g.r, 0, 0, 0, -1, 8)
+	}
+	pin("i", "M", 64, 128)
+	pin("j", "N", 128)
+	pin("k", "K", 16, 32, 64)
+	if g.chance(50) {
+		r.Pins["stages"] = 1 + g.r.Int64N(4)
+	}
+	r.Dims["B"] = 1
 }

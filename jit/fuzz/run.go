@@ -131,6 +131,9 @@ func (c *checker) program(seed uint64) Event {
 	e.Features = Features(cs)
 	t, kinds, r, p := c.runCase(cs)
 	e.Tally, e.Kinds = t, kinds
+	for name := range t.instructions {
+		e.Features = append(e.Features, "instruction "+name)
+	}
 	if p != nil {
 		e.Finding = finding(seed, p, &Case{Source: cs.Source, Trials: []Trial{r}})
 	}

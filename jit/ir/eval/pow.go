@@ -9,6 +9,8 @@ import "math"
 func Pow(x, y float64) float64 {
 	whole := y == math.Trunc(y)
 	switch {
+	case y == 1:
+		return x
 	case x == 0 || y == 0 || x == 1 || math.IsNaN(x) || math.IsInf(x, 0) || math.IsNaN(y) || math.IsInf(y, 0), x < 0 && !whole:
 		return math.Pow(x, y) // the cases without arithmetic
 	}
@@ -17,19 +19,25 @@ func Pow(x, y float64) float64 {
 	if x < 0 && math.Abs(y) < 1<<53 && int64(y)%2 != 0 {
 		sign = -1
 	}
-	if e := math.Exp(l.hi * y); e == 0 || math.IsInf(e, 0) { // no low part then, and the product may have overflowed
-		return sign * e
+	switch h := l.hi * y; { // far beyond what f64 holds, where the product may have overflowed too
+	case h > 720:
+		return sign * math.Inf(1)
+	case h < -760:
+		return sign * 0
 	}
 	t := l.times(y)
-	// The low part is below an ulp of the high one, where e^low is 1 + low.
-	if t.hi > -700 {
-		e := math.Exp(t.hi)
-		return sign * math.FMA(e, t.lo, e)
+	// Near both ends of what f64 holds: scaled by a power of two, so that only the last step rounds to fewer bits, or overflows.
+	scale := 0
+	switch {
+	case t.hi > 700:
+		scale = 200
+	case t.hi < -700:
+		scale = -200
 	}
-	// Below the normal numbers: scaled by a power of two, so that only the last step rounds to fewer bits.
-	t = t.plus(ln2.times(200))
+	t = t.plus(ln2.times(float64(-scale)))
+	// The low part is below an ulp of the high one, where e^low is 1 + low.
 	e := math.Exp(t.hi)
-	return sign * math.Ldexp(math.FMA(e, t.lo, e), -200)
+	return sign * math.Ldexp(math.FMA(e, t.lo, e), scale)
 }
 
 // pair is an unevaluated sum of two f64, the second below an ulp of the first.

@@ -20,7 +20,16 @@ func TestPowFarOut(t *testing.T) {
 		{2, -1077, 0},
 		{2, 1023, 0x1p1023},
 		{2, 1024, math.Inf(1)},
+		{math.MaxFloat64, 1, math.MaxFloat64},
+		{-math.MaxFloat64, 1, -math.MaxFloat64},
 	} {
 		assert.Equal(t, c.want, Pow(c.x, c.y), "%v ** %v", c.x, c.y)
 	}
+}
+
+// Just below what f64 cannot hold, the power is finite.
+func TestPowJustFits(t *testing.T) {
+	assert.InEpsilon(t, math.MaxFloat64*(1-0x1p-52), Pow(math.Nextafter(0x1p512, 0), 2), 0x1p-51)
+	assert.InEpsilon(t, 0x1p1023*(2-2*math.Ln2*0x1p-43), Pow(2, math.Nextafter(1024, 0)), 0x1p-48)
+	assert.Equal(t, math.Inf(1), Pow(math.Nextafter(0x1p512, math.Inf(1)), 2))
 }
