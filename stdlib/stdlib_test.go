@@ -14,6 +14,9 @@ import (
 const source = `
 import "std/math"
 import "std/nn"
+import "std/llm"
+import "std/matmul"
+import "std/array"
 `
 
 // load compiles the library for one test, which runs beside the others: most of

@@ -117,3 +117,9 @@ func (a Bounded) As(d lang.DType) Bounded {
 	}
 	return a
 }
+
+// Log is the natural logarithm of a number above 0, steepest where its argument is least.
+func (a Bounded) Log() Bounded {
+	v := math.Log(a.V)
+	return Bounded{v, v - math.Log(a.V-a.E)}.rounded(lang.OpLog)
+}
