@@ -64,7 +64,7 @@ func TestStandardLibraryAssembles(t *testing.T) {
 							require.NoError(t, err)
 							l, err := Lower(s, to, nil)
 							require.NoError(t, err)
-							ptx, err := l.PTX(to)
+							ptx, err := l.PTX()
 							require.NoError(t, err)
 							_, log, err := assembler.Compile(context.Background(), []byte(ptx), target, cuda.CompileOptions{Verbose: true})
 							require.NoError(t, err, "%s", l.Plan)

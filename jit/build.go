@@ -70,6 +70,11 @@ func buildIR(s *Spec) (f *ir.Func, dims *launchDims, err error) {
 	for _, a := range k.Axes {
 		b.declare(a, names)
 	}
+	for _, split := range k.Splits {
+		if split.Blocks > 1 {
+			b.axes[split.Axis].Split = split.Blocks
+		}
+	}
 	b.body(k.Body)
 	return b.f, b.launch, nil
 }
@@ -198,7 +203,7 @@ func (b *irBuilder) store(s *typecheck.Store) {
 		args = append(args, b.value(s.New))
 	}
 	b.At = s.At
-	op := &ir.Op{Code: s.Op, Args: args, Tensor: b.tensors[s.Param], Checked: s.Checked, Order: s.Order, Scope: s.Scope, Old: s.Old != nil}
+	op := &ir.Op{Code: s.Op, Args: args, Tensor: b.tensors[s.Param], Checked: s.Checked, Order: s.Order, Scope: s.Scope, Old: s.Old != nil, Hint: accessHint(s.Hints)}
 	old := b.Emit(op)
 	if s.Old == nil {
 		return
@@ -297,7 +302,7 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 			args = append(args, b.value(x.Else))
 		}
 		b.At = x.At
-		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: b.tensors[x.Param], Checked: x.Checked})
+		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: b.tensors[x.Param], Checked: x.Checked, Hint: accessHint(x.Hints)})
 	case *typecheck.Take:
 		return one(b.take(x))
 	case *typecheck.For:
@@ -310,6 +315,10 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 		return b.body(x.Body)
 	}
 	panic(fmt.Sprintf("unknown expression %T", x))
+}
+
+func accessHint(h typecheck.AccessHints) ir.AccessHint {
+	return ir.AccessHint{Latency: h.Latency, Cache: h.Cache, At: h.At}
 }
 
 func one(v *ir.Value) []*ir.Value { return []*ir.Value{v} }

@@ -82,7 +82,7 @@ kernel compare(x: f32[N]) -> y: f32[N]
 		require.NoError(t, err)
 		l, err := Lower(s, to, nil)
 		require.NoError(t, err)
-		ptx, err := l.PTX(to)
+		ptx, err := l.PTX()
 		require.NoError(t, err)
 		text.WriteString(ptx)
 	}

@@ -2,9 +2,7 @@ package jit
 
 import (
 	"fmt"
-	"maps"
 	"runtime"
-	"slices"
 	"sync"
 	"time"
 
@@ -12,9 +10,7 @@ import (
 
 	"tilec/jit/cache"
 	"tilec/jit/ir"
-	"tilec/jit/pass"
 	"tilec/jit/plan"
-	"tilec/lang"
 )
 
 // Compiler compiles kernels for one device and keeps what it compiled. It is
@@ -96,7 +92,7 @@ func (c *Compiler) compile(s *Spec) (*Compiled, error) {
 
 func (c *Compiler) build(s *Spec) (out *Compiled, err error) {
 	defer catch(&err)
-	l, err := Lower(s, c.Device.Target(), c.Logs)
+	l, err := lower(s, c.Device.Target(), c.Logs, c.Cache)
 	if err != nil {
 		return nil, err
 	}
@@ -107,71 +103,9 @@ func (c *Compiler) build(s *Spec) (out *Compiled, err error) {
 		}
 	}
 	begin := time.Now()
-	if out.exe, err = c.Device.compile(l.Func, l.Plan, c); err != nil {
+	if out.exe, err = c.Device.compile(l, c); err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, err)
 	}
 	c.Logs.Line(StageTime, "compile %s for %s: %.1f ms", s.Kernel.Name, c.Device.ID(), float64(time.Since(begin).Microseconds())/1e3)
 	return out, nil
-}
-
-// Lowered is a specialisation as planned tile IR: what a backend takes.
-type Lowered struct {
-	Func *ir.Func
-	Plan *plan.Plan
-	dims *launchDims
-}
-
-// Lower takes a specialisation through the IR, its passes and the planner.
-func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
-	f, dims, err := buildIR(s)
-	if err != nil {
-		return nil, err
-	}
-	declared := slices.Clone(f.Axes) // passes change the list
-	// Verifying costs microseconds and turns a bad pass into an error that names it.
-	opts := pass.Options{Verify: true}
-	if err := pass.Run(f, opts); err != nil {
-		return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
-	}
-	logs.Print(StageIR, f.Name, f.String)
-	sizes := func(d *ir.Dim) int64 {
-		n, err := dims.size(d, s)
-		if err != nil {
-			return 1
-		}
-		return bucket(n)
-	}
-	p, err := plan.Choose(f, target, sizes, livePins(s.Pins, declared, f.Axes))
-	if err != nil {
-		return nil, &lang.Diagnostic{Code: lang.ErrPlan, At: s.Kernel.Decl.Name.Span(), Message: fmt.Sprintf("kernel %s: %v", f.Name, err)}
-	}
-	logs.Print(StagePlan, f.Name, func() string { return p.String() + "\n" })
-	if len(p.Chunks) > 0 {
-		opts.Chunks = p.Chunks
-		if err := pass.Run(f, opts); err != nil {
-			return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
-		}
-		logs.Print(StageIR, f.Name+", streamed", f.String)
-	}
-	if err := p.Apply(f); err != nil {
-		return nil, fmt.Errorf("compiler bug: %w", err)
-	}
-	return &Lowered{Func: f, Plan: p, dims: dims}, nil
-}
-
-// livePins leaves out the pins of extents that the source declares and of which
-// the passes have left nothing: a pin decides how code runs, and none does.
-func livePins(pins map[string]int64, declared, left []*ir.Axis) map[string]int64 {
-	live := map[string]bool{}
-	for _, a := range left {
-		live[a.Tile], live[a.Name] = true, true
-	}
-	kept := maps.Clone(pins)
-	for _, a := range declared {
-		if !live[a.Tile] && !live[a.Name] {
-			delete(kept, a.Tile)
-			delete(kept, a.Name)
-		}
-	}
-	return kept
 }

@@ -81,12 +81,12 @@ func (d *CPU) Sync() error { return nil }
 // Close has nothing to give back.
 func (d *CPU) Close() error { return nil }
 
-func (d *CPU) compile(f *ir.Func, _ *plan.Plan, _ *Compiler) (executable, error) {
-	p, err := cpu.Compile(f)
+func (d *CPU) compile(l *Lowered, _ *Compiler) (executable, error) {
+	p, err := cpu.Compile(l.Func)
 	if err != nil {
 		return nil, err
 	}
-	return &cpuKernel{program: p, params: f.Params()}, nil
+	return &cpuKernel{program: p, params: l.Func.Params()}, nil
 }
 
 type cpuKernel struct {

@@ -164,12 +164,9 @@ func (d *GPU) Sync() error { return d.stream.Synchronize() }
 // Close releases the device's context.
 func (d *GPU) Close() error { return d.ctx.Close() }
 
-func (d *GPU) compile(f *ir.Func, p *plan.Plan, c *Compiler) (executable, error) {
-	m, err := lowerPTX(f, p, d.target, c.Cache)
-	if err != nil {
-		return nil, err
-	}
-	c.Logs.Print(StagePTX, f.Name, func() string { return m.Text })
+func (d *GPU) compile(l *Lowered, c *Compiler) (executable, error) {
+	m := l.module
+	c.Logs.Print(StagePTX, l.Func.Name, func() string { return m.Text })
 	image, err := d.image(m, c.Cache)
 	if err != nil {
 		return nil, err
@@ -182,7 +179,7 @@ func (d *GPU) compile(f *ir.Func, p *plan.Plan, c *Compiler) (executable, error)
 	if err != nil {
 		return nil, err
 	}
-	return &gpuKernel{device: d, fn: fn, module: m, params: f.Params()}, nil
+	return &gpuKernel{device: d, fn: fn, module: m, params: l.Func.Params()}, nil
 }
 
 // lowerPTX makes PTX of planned IR, or finds it in the cache.
@@ -193,13 +190,14 @@ func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx
 	key := cache.NewKey("ptx").Add("version", Version).Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Sum()
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
-		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Grid: f.Grid(), Params: f.Params()}, nil
+		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster,
+			Split: kept.Split, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params()}, nil
 	}
 	m, err := ptx.Compile(f, p, t)
 	if err != nil {
 		return nil, err
 	}
-	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared}); err == nil {
+	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.Buffers, effects(f, m)}); err == nil {
 		store.Put(key, data)
 	}
 	return m, nil
@@ -207,8 +205,35 @@ func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx
 
 // storedModule is what the cache keeps of a ptx.Module; the rest is the kernel's own.
 type storedModule struct {
-	Text, Entry     string
-	Threads, Shared int
+	Text, Entry                     string
+	Threads, Shared, Cluster, Split int
+	Buffers                         []string
+	// Effects are of the hints of accesses, in the order of the IR.
+	Effects []string
+}
+
+func effects(f *ir.Func, m *ptx.Module) []string {
+	var texts []string
+	f.Walk(func(op *ir.Op) bool {
+		if op.Hint.Given() {
+			texts = append(texts, m.Hinted[op])
+		}
+		return true
+	})
+	return texts
+}
+
+// hinted gives the effects back to the accesses of the same kernel.
+func (s *storedModule) hinted(f *ir.Func) map[*ir.Op]string {
+	m := map[*ir.Op]string{}
+	texts := s.Effects
+	f.Walk(func(op *ir.Op) bool {
+		if op.Hint.Given() && len(texts) > 0 {
+			m[op], texts = texts[0], texts[1:]
+		}
+		return true
+	})
+	return m
 }
 
 // image is what the driver loads: machine code from the cache, or from the

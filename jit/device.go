@@ -1,7 +1,6 @@
 package jit
 
 import (
-	"tilec/jit/ir"
 	"tilec/jit/plan"
 )
 
@@ -24,7 +23,7 @@ type Device interface {
 	// Close gives back what the device holds; its memory must not be used after.
 	Close() error
 
-	compile(f *ir.Func, p *plan.Plan, c *Compiler) (executable, error)
+	compile(l *Lowered, c *Compiler) (executable, error)
 }
 
 // executable is a kernel compiled for a device.

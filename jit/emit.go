@@ -1,8 +1,8 @@
 package jit
 
 import (
-	"tilec/jit/plan"
-	"tilec/jit/ptx"
+	"fmt"
+
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -63,13 +63,24 @@ func Specialise(k *typecheck.Kernel, opts Options) (*Spec, error) {
 	return s, nil
 }
 
-// PTX compiles the kernel to the text of a PTX module for the target that it was lowered for.
-func (l *Lowered) PTX(t plan.Target) (string, error) {
-	m, err := ptx.Compile(l.Func, l.Plan, t)
-	if err != nil {
-		return "", err
+// PTX is the text of the kernel's PTX module, for the target that it was lowered for.
+func (l *Lowered) PTX() (string, error) {
+	if l.module == nil {
+		return "", fmt.Errorf("target %s is no GPU, so it has no PTX", l.Plan.Target)
 	}
-	return m.Text, nil
+	return l.module.Text, nil
+}
+
+// Shared says what takes the shared memory of a block where it is fullest, a line each; nil where none is used.
+func (l *Lowered) Shared() []string {
+	if l.module == nil || l.module.Shared == 0 {
+		return nil
+	}
+	lines := []string{fmt.Sprintf("shared memory: %d of %d bytes", l.module.Shared, l.Plan.SharedLimit(l.target))}
+	for _, b := range l.module.Buffers {
+		lines = append(lines, "  "+b)
+	}
+	return lines
 }
 
 // Outputs are the types and shapes of the program's results; their memory is not set.

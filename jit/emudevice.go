@@ -98,17 +98,14 @@ func (d *Emulator) Sync() error { return nil }
 // Close has nothing to give back.
 func (d *Emulator) Close() error { return nil }
 
-func (d *Emulator) compile(f *ir.Func, p *plan.Plan, c *Compiler) (executable, error) {
-	m, err := lowerPTX(f, p, d.target, c.Cache)
-	if err != nil {
-		return nil, err
-	}
-	c.Logs.Print(StagePTX, f.Name, func() string { return m.Text })
+func (d *Emulator) compile(l *Lowered, c *Compiler) (executable, error) {
+	m := l.module
+	c.Logs.Print(StagePTX, l.Func.Name, func() string { return m.Text })
 	parsed, err := emu.Parse(m.Text)
 	if err != nil {
 		return nil, fmt.Errorf("compiler bug: %w", err)
 	}
-	return &emulatedKernel{device: d, text: m, module: parsed, params: f.Params()}, nil
+	return &emulatedKernel{device: d, text: m, module: parsed, params: l.Func.Params()}, nil
 }
 
 type emulatedKernel struct {

@@ -32,6 +32,18 @@ func testCompiler(t testing.TB) *Compiler {
 	return NewCompiler(d, nil)
 }
 
+// compilePlanned compiles IR with a plan made by hand.
+func compilePlanned(c *Compiler, f *ir.Func, p *plan.Plan) (executable, error) {
+	l := &Lowered{Func: f, Plan: p}
+	if target := c.Device.Target(); target.Arch > 0 {
+		var err error
+		if l.module, err = lowerPTX(f, p, target, nil); err != nil {
+			return nil, err
+		}
+	}
+	return c.Device.compile(l, c)
+}
+
 // runIR plans a kernel by hand and runs it. Tensors are given and returned as
 // bytes; sizes gives the unknown dimensions.
 func runIR(t testing.TB, c *Compiler, f *ir.Func, extents map[string]int64, sizes map[string]int64, tensors [][]byte, scalars ...uint64) [][]byte {
@@ -42,7 +54,7 @@ func runIR(t testing.TB, c *Compiler, f *ir.Func, extents map[string]int64, size
 		p.Warps, p.Stages = 4, 1
 	}
 	require.NoError(t, p.Apply(f))
-	exe, err := c.Device.compile(f, p, c)
+	exe, err := compilePlanned(c, f, p)
 	require.NoError(t, err)
 	var args []launchArg
 	memory := make([]*Memory, len(tensors))

@@ -108,7 +108,7 @@ func measureUlp(t *testing.T, c *Compiler, op lang.Op, d lang.DType, n int) (wor
 		p.Warps, p.Stages = 4, 1
 	}
 	require.NoError(t, p.Apply(f))
-	exe, err := c.Device.compile(f, p, c)
+	exe, err := compilePlanned(c, f, p)
 	require.NoError(t, err)
 	piece := min(n, 1<<20)
 	tensors := make([]*Memory, len(operands)+1)

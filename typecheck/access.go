@@ -21,9 +21,6 @@ type access struct {
 	checked   []bool
 }
 
-// accessHints are the attributes of an access; they never change a result.
-var accessHints = map[string]bool{"latency": true, "evict_first": true, "evict_last": true, "evict_normal": true, "no_allocate": true}
-
 // index types `x[a, b]`: a load, or `x.shape[n]`.
 func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 	if f, ok := e.X.(*lang.FieldExpr); ok && f.Name.Name == "shape" {
@@ -58,7 +55,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 	if !ok || e.Else != nil && els.mode == invalid {
 		return bad(e.Place)
 	}
-	load := &Load{Typed: Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked}
+	load := &Load{Typed: Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked, Hints: b.accessHints(e, lang.OpLoad)}
 	types := make([]Type, 0, len(a.indices)+1)
 	for _, x := range a.indices {
 		types = append(types, x.Types()[0])
@@ -117,6 +114,9 @@ func (b *bodyChecker) tensorNamed(e lang.Expr) (*Param, bool) {
 }
 
 func (b *bodyChecker) shapeOf(p *Param, e *lang.IndexExpr) operand {
+	for _, a := range e.Attrs {
+		b.errorf(lang.ErrAttribute, a.Name.Place, "a shape is no access, and has no attribute @%s", a.Name.Name)
+	}
 	if len(e.Indices) == 1 {
 		if o := b.value(e.Indices[0]); o.mode == untypedInt {
 			if n, ok := o.size.Const(); ok && n >= 0 && n < int64(len(p.Shape)) {
@@ -133,12 +133,6 @@ func (b *bodyChecker) shapeOf(p *Param, e *lang.IndexExpr) operand {
 // indices types the indices of an access and decides which are proven in bounds.
 func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (access, bool) {
 	a := access{param: p, at: e.Place}
-	for _, at := range e.Attrs {
-		if !accessHints[at.Name.Name] {
-			b.errorf(lang.ErrAttribute, at.Name.Place, "an access has no attribute @%s", at.Name.Name).
-				suggest(at.Name.Place, at.Name.Name, sortedKeys(accessHints))
-		}
-	}
 	ok := len(e.Indices) == len(p.Shape)
 	if !ok {
 		b.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is accessed by %s", p.Name, plural(len(p.Shape), "dimension"), plural(len(e.Indices), "index")).

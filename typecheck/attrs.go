@@ -7,6 +7,9 @@ import (
 // attrRule handles one attribute of a declaration.
 type attrRule func(*lang.Attr)
 
+// repeatable attributes may stand more than once, for different targets and axes.
+var repeatable = map[string]bool{"target": true, "split": true}
+
 // attrs checks the attributes of a declaration against those it may have.
 func (c *checker) attrs(attrs []*lang.Attr, what string, rules map[string]attrRule) {
 	seen := map[string]lang.Span{}
@@ -21,7 +24,7 @@ func (c *checker) attrs(attrs []*lang.Attr, what string, rules map[string]attrRu
 			}
 			continue
 		}
-		if old, dup := seen[name]; dup {
+		if old, dup := seen[name]; dup && !repeatable[name] {
 			c.errorf(lang.ErrAttribute, a.Name.Place, "@%s is given twice", name).label(old, "first here")
 			continue
 		}
@@ -49,25 +52,6 @@ func (c *checker) noArgs(set func()) attrRule {
 			return
 		}
 		set()
-	}
-}
-
-// intArg is the rule of an attribute that takes one positive number.
-func (c *checker) intArg(s *scope, set func(int64)) attrRule {
-	return func(a *lang.Attr) {
-		if len(a.Args) != 1 || a.Args[0].Name != nil {
-			c.errorf(lang.ErrAttribute, a.Place, "@%s takes one number, as in `@%s(4)`", a.Name.Name, a.Name.Name)
-			return
-		}
-		lit, ok := c.literalOf(s, a.Args[0].Value, lang.I32, "the argument of @"+a.Name.Name)
-		if !ok {
-			return
-		}
-		if lit.Int < 1 {
-			c.errorf(lang.ErrAttribute, a.Args[0].Place, "@%s is %d; the least is 1", a.Name.Name, lit.Int)
-			return
-		}
-		set(lit.Int)
 	}
 }
 
@@ -110,11 +94,15 @@ func (c *checker) kernelAttrs(k *Kernel, d *lang.KernelDecl, s *signature) {
 		"approx":    c.noArgs(func() { k.Approx = true }),
 		"precision": c.wordArg([]string{"ieee", "tf32", "tf32x3"}, func(w string) { k.Precision = map[string]string{"ieee": "ieee", "tf32x3": "tf32x3"}[w] }),
 		"sizes":     c.sizesRule(s, k.SizeHints, k.TypeHints),
-		"target":    func(a *lang.Attr) { c.later(a.Place, "@target") },
-		"split":     func(a *lang.Attr) { c.later(a.Place, "@split") },
+		"target":    c.targetRule(s, k),
+		"split":     func(*lang.Attr) {}, // its axis is declared in the body: see splits
 	}
-	for _, name := range []string{"warps", "stages", "cluster", "occupancy"} {
-		rules[name] = c.intArg(s.scope, func(n int64) { k.Hints[name] = n })
+	for _, l := range pinLimits {
+		rules[l.name] = func(a *lang.Attr) {
+			if n, ok := c.pinValue(s.scope, a, l); ok {
+				k.Hints[l.name], k.HintAt[l.name] = n, a.Place
+			}
+		}
 	}
 	c.attrs(d.Attrs, "a kernel", rules)
 }

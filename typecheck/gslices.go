@@ -8,6 +8,10 @@ import (
 
 // index types a slice, an element of an array, or `x.shape[n]`.
 func (g *graphChecker) index(e *lang.IndexExpr) operand {
+	for _, a := range e.Attrs {
+		g.errorf(lang.ErrAttribute, a.Name.Place, "a graph makes no accesses of its own, and takes no @%s", a.Name.Name).
+			help("hints belong to the accesses of a kernel")
+	}
 	if e.Else != nil {
 		g.errorf(lang.ErrBounds, e.Else.Span(), "a slice has no `else`").help("read elements that may lie outside in a kernel")
 		return bad(e.Place)

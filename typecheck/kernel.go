@@ -221,7 +221,7 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *Kernel {
 	if k := c.kernels[d]; k != nil {
 		return k
 	}
-	k := &Kernel{Name: d.Name.Name, Decl: d, Body: &Body{}, Hints: map[string]int64{},
+	k := &Kernel{Name: d.Name.Name, Decl: d, Body: &Body{}, Hints: map[string]int64{}, HintAt: map[string]lang.Span{},
 		SizeHints: map[*Symbol]int64{}, TypeHints: map[*TypeParam]lang.DType{}}
 	c.kernels[d] = k
 	s := &signature{checker: c, what: "kernel", decl: d, scope: newScope(m.scope), ok: true}
@@ -349,6 +349,8 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	}
 	k.Body = &Body{Stmts: stmts}
 	b.tunes(d)
+	b.splits(d)
+	b.targetExtents()
 	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
 		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed {
 			b.neverStored(p)

@@ -165,11 +165,47 @@ type Kernel struct {
 	// SizeHints and TypeHints come from @sizes.
 	SizeHints map[*Symbol]int64
 	TypeHints map[*TypeParam]lang.DType
-	// Hints pins what the planner would decide: warps, stages ...
-	Hints map[string]int64
+	// Hints pins what the planner would decide: warps, stages, cluster, occupancy. HintAt is where.
+	Hints  map[string]int64
+	HintAt map[string]lang.Span
+	// Targets are the pins that hold for one target alone, in order.
+	Targets []TargetPins
+	// Splits are the axes that several blocks share.
+	Splits []Split
 	// Precision of f32 contractions: "" (tf32), "ieee", "tf32x3".
 	Precision string
 	Approx    bool
+}
+
+// Pin is a choice that the source takes from the planner.
+type Pin struct {
+	// Name is warps, stages, cluster, occupancy, or the extent of an axis.
+	Name  string
+	Value int64
+	At    lang.Span
+}
+
+// TargetPins is `@target(sm_90a, BM = 128)`.
+type TargetPins struct {
+	Target string
+	Pins   []Pin
+	At     lang.Span
+}
+
+// Split is `@split(k, 4)`: so many blocks share the positions of a sequential or whole axis.
+type Split struct {
+	Axis   *Axis
+	Blocks int64
+	At     lang.Span
+}
+
+// AccessHints are the attributes of one access; they change no result.
+type AccessHints struct {
+	// Latency is how many steps a load runs ahead, in stages of its pipeline; 0 where nothing is said.
+	Latency int64
+	// Cache is evict_first, evict_last, evict_normal or no_allocate; "" where nothing is said.
+	Cache string
+	At    lang.Span
 }
 
 // Local is a name bound by let, by a loop, or by the inlining of a fn.
@@ -210,9 +246,10 @@ type (
 		Order, Scope string
 		// Old, where something needs them, is bound to the elements as they were;
 		// Else, where an index is checked, to what those outside the tensor give.
-		Old  *Local
-		Else Expr
-		At   lang.Span
+		Old   *Local
+		Else  Expr
+		Hints AccessHints
+		At    lang.Span
 	}
 
 	// Do evaluates an expression for the stores inside it (a `for` or an `if`).
@@ -292,6 +329,7 @@ type (
 		Indices []Expr
 		Checked []bool
 		Else    Expr
+		Hints   AccessHints
 	}
 
 	// Take is X with each of Axes replaced by positions along it (i32 or i64), which

@@ -49,6 +49,7 @@ func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Exp
 			return false
 		}
 	}
+	s.Hints = b.accessHints(target, s.Op)
 	a.at, a.atomic, a.scope = target.Place, s.Op != lang.OpStore, s.Scope
 	b.writes = append(b.writes, a)
 	s.Param, s.Indices, s.Checked, s.Value = p, a.indices, a.checked, exprs[0]

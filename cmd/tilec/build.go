@@ -241,10 +241,16 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	for _, line := range l.Plan.Why {
 		text += "  " + line + "\n"
 	}
+	for _, line := range l.Pins {
+		text += "  " + line + "\n"
+	}
+	for _, line := range l.Shared() {
+		text += "  " + line + "\n"
+	}
 	return text, nil
 }
 
-func printPTX(l *jit.Lowered, t plan.Target) (string, error) { return l.PTX(t) }
+func printPTX(l *jit.Lowered, _ plan.Target) (string, error) { return l.PTX() }
 
 func writeUnits(dir, ext string, units []unit) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {

@@ -64,6 +64,8 @@ type Axis struct {
 	Tile string
 	// Choices limits Extent, when not empty (a `tune` clause, or one pinned value).
 	Choices []int64
+	// Split is over how many blocks of a cluster the positions of a Loop or Whole axis are divided; 0 and 1 are none.
+	Split int64
 	// Extent is how many elements of the dimension a block (Grid) or a step
 	// (Loop) handles at once. 0 until planned. 1 for Scalar axes, Len for Whole ones.
 	Extent int64
@@ -215,6 +217,8 @@ type Op struct {
 	Over    []*Axis
 	Tensor  *Tensor
 	Checked []bool // by index: whether it may lie outside the tensor
+	// Hint says how a load or a store of global memory is to go about it; it changes no result.
+	Hint AccessHint
 	// Precision of an f32 contraction, or of a sum, which may become one: "" is tf32, else "ieee" or "tf32x3".
 	Precision string
 	// Old: the atomic gives the elements as they were, 0 for those outside the tensor.
@@ -222,6 +226,31 @@ type Op struct {
 	// Order and Scope of an atomic: "" is lang.OrderRelaxed and lang.ScopeDevice.
 	Order, Scope string
 	At           lang.Span
+}
+
+// AccessHint is what a source says of one access.
+type AccessHint struct {
+	// Latency is how many stages a load's pipeline has; 0 where nothing is said.
+	Latency int64
+	// Cache is evict_first, evict_last, evict_normal or no_allocate; "" where nothing is said.
+	Cache string
+	// At is where it is said.
+	At lang.Span
+}
+
+// Given reports that something is said.
+func (h AccessHint) Given() bool { return h.Latency > 0 || h.Cache != "" }
+
+// String is the text form: ` latency 4 cache evict_first`.
+func (h AccessHint) String() string {
+	s := ""
+	if h.Latency > 0 {
+		s += fmt.Sprintf(" latency %d", h.Latency)
+	}
+	if h.Cache != "" {
+		s += " cache " + h.Cache
+	}
+	return s
 }
 
 // Result is the only result of an operation that has one.

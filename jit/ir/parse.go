@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -195,6 +196,11 @@ func (p *parser) axisDecl() {
 	}
 	if p.acceptWord("by") {
 		p.by(a)
+	}
+	if at := p.tok; p.acceptWord("split") {
+		if a.Split = p.positive(); a.Split < 2 || a.Scalar || kind == Grid {
+			p.failAt(at, "a loop or a whole axis is split over 2 blocks or more")
+		}
 	}
 	p.axes[a.Name] = a
 	p.f.Axes = append(p.f.Axes, a)
@@ -473,7 +479,20 @@ func (p *parser) access(op *Op) {
 	} else if p.acceptWord("else") {
 		op.Args = append(op.Args, p.use())
 	}
+	if p.acceptWord("latency") {
+		op.Hint.Latency = p.positive()
+	}
+	if p.acceptWord("cache") {
+		at := p.tok
+		op.Hint.Cache = p.name()
+		if !slices.Contains(cacheHints, op.Hint.Cache) {
+			p.failAt(at, "unknown cache hint %s: known are %s", op.Hint.Cache, strings.Join(cacheHints, ", "))
+		}
+	}
 }
+
+// cacheHints are the words for AccessHint.Cache.
+var cacheHints = []string{"evict_first", "evict_last", "evict_normal", "no_allocate"}
 
 // literal sets a const's payload from the token that its type tells how to read.
 func (p *parser) literal(op *Op, at token) {

@@ -130,6 +130,13 @@ func (p *printer) stride(d *Dim) string {
 }
 
 func axis(a *Axis) string {
+	if a.Split > 1 {
+		return axisRange(a) + fmt.Sprintf(" split %d", a.Split)
+	}
+	return axisRange(a)
+}
+
+func axisRange(a *Axis) string {
 	s := a.Kind.String()
 	if a.Scalar {
 		s += " scalar"
@@ -266,6 +273,7 @@ func printAccess(b *strings.Builder, op *Op) {
 		}
 		b.WriteString(sep + uses(rest))
 	}
+	b.WriteString(op.Hint.String())
 }
 
 // literal prints a constant exactly. Floats narrower than f64 print the

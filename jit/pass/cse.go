@@ -104,7 +104,7 @@ func key(op *ir.Op) string {
 		slices.Sort(ns)
 		return strings.Join(ns, ",")
 	}
-	k := fmt.Sprintf("%s %v %s %s %s %v", op.Code, ids, names(op.Over), names(op.Axes), op.Precision, op.Checked)
+	k := fmt.Sprintf("%s %v %s %s %s %v", op.Code, ids, names(op.Over), names(op.Axes), op.Precision+op.Hint.String(), op.Checked)
 	for _, a := range []*ir.Axis{op.Axis, op.From} {
 		if a != nil {
 			k += fmt.Sprintf(" %q", a.Name)

@@ -22,10 +22,14 @@ const pipelineStages = 3
 // the same plan always.
 //
 // It is an error if no candidate fits; the error says which limit is broken and
-// by how much.
+// by how much: a *PinError where one pin is impossible whatever the others are,
+// else a *FitError.
 func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	m := newModel(f, t, sizes)
 	fail := func(err error) error { return fmt.Errorf("plan for %s on %s: %w", f.Name, t.Name, err) }
+	if err := m.share(pins); err != nil {
+		return nil, fail(err)
+	}
 	ks, err := m.knobs(pins)
 	if err != nil {
 		return nil, fail(err)
@@ -40,6 +44,9 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 	}
 	if _, pinned := pins["stages"]; !pinned && f.Hints["stages"] == 0 && m.canPipeline() {
 		stages = []int{pipelineStages, pipelineStages - 1}
+		if m.latency > 0 { // every other load of the loop waits with the one that says so
+			stages = []int{m.latency}
+		}
 	}
 	if t.Arch == 0 {
 		warps, stages = []int{0}, []int{0}
@@ -64,17 +71,12 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 		}
 	})
 	if best.e == nil {
-		return nil, fail(fmt.Errorf("nothing fits: with %s it %s", where, worst))
+		return nil, fail(&FitError{where, *worst})
 	}
 	p := best.plan(m)
 	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c}.describe(), best.e))
 	if second.e != nil {
 		p.Why = append(p.Why, fmt.Sprintf("next %s: %s", at{m, second.c}.describe(), second.e))
-	}
-	for _, name := range sortedKeys(f.Hints) {
-		if name != "warps" && name != "stages" || t.Arch == 0 {
-			p.Why = append(p.Why, fmt.Sprintf("%s = %d has no effect on %s", name, f.Hints[name], t.Name))
-		}
 	}
 	return p, nil
 }
@@ -121,6 +123,9 @@ func score(c at, e *estimate, best, second *scored) {
 
 func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages}
+	if m.target.Arch != 0 {
+		p.Occupancy, p.Cluster = m.occupancy, m.cluster
+	}
 	c := at{m, s.c}
 	staged := false
 	for i, a := range m.f.Axes {
@@ -147,7 +152,7 @@ func (c at) describe() string {
 	var parts []string
 	for i, a := range c.f.Axes {
 		if !a.Scalar && (a.Kind != ir.Whole || c.streamed(i)) {
-			parts = append(parts, fmt.Sprintf("%s=%d", parameter(a), c.extent[i]))
+			parts = append(parts, fmt.Sprintf("%s=%d", Parameter(a), c.extent[i]))
 		}
 	}
 	if c.warps > 0 {

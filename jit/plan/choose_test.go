@@ -13,6 +13,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
+	"tilec/lang"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -126,10 +127,14 @@ func TestPinsWinAndImpossibleOnesSayWhy(t *testing.T) {
 	for want, pins := range map[string]map[string]int64{
 		"plan for linear_gelu on sm_90a: nothing fits: with BM=512 BN=512 BK=32 warps=8 stages=3 it needs 1025 registers a thread, the limit is 160: 865 too many": {"BM": 512, "BN": 512},
 		"it needs 819200 bytes of shared memory a block, the limit is 231424: 587776 too many":                                                                     {"BM": 128, "BN": 128, "BK": 512, "stages": 3},
-		"BX = 4: kernel linear_gelu has no such parameter; it has BK, BM, BN, stages, warps":                                                                       {"BX": 4},
-		"BM = 0: an extent is at least 1":   {"BM": 0},
-		"warps = 6: must be a power of two": {"warps": 6},
-		"stages = 9: must be 1 to 8":        {"stages": 9},
+		"BX = 4: kernel linear_gelu has no such parameter; it has BK, BM, BN, cluster, occupancy, stages, warps":                                                   {"BX": 4},
+		"BM = 0: an extent is at least 1":                                             {"BM": 0},
+		"warps = 6: must be a power of two: 4 or 8":                                   {"warps": 6},
+		"stages = 9: must be 1 to 8 stages: 1 too many":                               {"stages": 9},
+		"warps = 64: must be 1 to 32 warps in a block: 32 too many":                   {"warps": 64},
+		"cluster = 9: must be 1 to 8 blocks in a cluster: 1 too many":                 {"cluster": 9},
+		"occupancy = 40: must be 1 to 32 blocks on a multiprocessor: 8 too many":      {"occupancy": 40},
+		"it needs 4096 threads on a multiprocessor, the limit is 2048: 2048 too many": {"occupancy": 4, "warps": 32},
 	} {
 		_, err := choose(pins)
 		if assert.Error(t, err, want) {
@@ -215,12 +220,56 @@ func TestSharedAndUnnamedParameters(t *testing.T) {
 	assert.EqualError(t, err, "plan for attention on sm_90a: e = 16: axis e cannot be cut, its tiles are carried, renamed or taken from; its extent is 64")
 }
 
+// Blocks that share a multiprocessor share its registers and its memory; those that share an axis need a loop over it.
+func TestSharing(t *testing.T) {
+	h200 := target(t, "sm_90a")
+	size := sizes(map[string]int64{"M": 8192})
+	alone, err := plan.Choose(kernel(t, "linear_gelu"), h200, size, nil)
+	require.NoError(t, err)
+	assert.Equal(t, h200.SharedPerBlock, alone.SharedLimit(h200))
+	p, err := plan.Choose(kernel(t, "linear_gelu"), h200, size, map[string]int64{"occupancy": 4})
+	require.NoError(t, err)
+	assert.Equal(t, 4, p.Occupancy)
+	assert.Equal(t, (h200.SharedPerBlock+1024)/4-1024, p.SharedLimit(h200))
+	assert.LessOrEqual(t, 4*p.Warps*32, 2048)
+
+	p, err = plan.Choose(kernel(t, "softmax", "N[0 .. 768]", "N[0 .. 768] split 4"), h200, nil, nil)
+	require.NoError(t, err)
+	assert.LessOrEqual(t, p.Chunks["j"], int64(192))
+	assert.Equal(t, 4, p.Cluster)
+	for want, pins := range map[string]map[string]int64{
+		"cluster = 2: axis j is split over 4 blocks, which are a cluster": {"cluster": 2},
+	} {
+		_, err = plan.Choose(kernel(t, "softmax", "N[0 .. 768]", "N[0 .. 768] split 4"), h200, nil, pins)
+		assert.ErrorContains(t, err, want)
+	}
+	_, err = plan.Choose(kernel(t, "softmax", "dim N = 768", "dim N = 3", "N[0 .. 768]", "N[0 .. 3] split 4"), h200, nil, nil)
+	assert.ErrorContains(t, err, "axis j has 3 elements for 4 blocks: 1 too few")
+	_, err = plan.Choose(kernel(t, "softmax", "N[0 .. 768]", "N[0 .. 768] split 4"), target(t, "sm_80"), nil, nil)
+	assert.ErrorContains(t, err, "sm_80 has no clusters")
+}
+
+// The names of the targets are the language's.
+func TestTargetNames(t *testing.T) {
+	for _, name := range lang.TargetNames() {
+		target(t, name)
+	}
+	_, err := plan.FindTarget("")
+	assert.ErrorContains(t, err, fmt.Sprint(lang.TargetNames()))
+}
+
 // What a plan does not use it says, and an axis over nothing is no special case.
 func TestUnusedHintsAndEmptyAxes(t *testing.T) {
 	p, err := plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 hint warps = 8 body:"), target(t, "sm_90a"), nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 8, p.Warps)
-	assert.Contains(t, p.Why, "cluster = 2 has no effect on sm_90a")
+	assert.Equal(t, 2, p.Cluster)
+	assert.Contains(t, p.String(), "cluster=2")
+	_, err = plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 body:"), target(t, "sm_80"), nil, nil)
+	assert.EqualError(t, err, "plan for softmax on sm_80: cluster = 2: sm_80 has no clusters of blocks; compute capability 9.0 has")
+	p, err = plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 hint occupancy = 3 body:"), target(t, "cpu"), nil, nil)
+	require.NoError(t, err)
+	assert.Zero(t, p.Cluster+p.Occupancy)
 
 	for _, name := range []string{"cpu", "sm_90a"} {
 		f := kernel(t, "softmax", "dim N = 768", "dim N = 0", "N[0 .. 768]", "N[0 .. 0]")

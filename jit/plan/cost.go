@@ -114,7 +114,10 @@ func (c at) streamed(i int) bool { return c.f.Axes[i].Kind == ir.Whole && c.exte
 
 // blocks is how many blocks the launch has.
 func (c at) blocks() int64 {
-	n := int64(1)
+	n := max(c.split, 1)
+	if c.target.Arch == 0 {
+		n = 1
+	}
 	for i, a := range c.f.Axes {
 		if a.Kind == ir.Grid {
 			n *= max(ceilDiv(c.size[i], c.extent[i]), 1)
@@ -343,17 +346,21 @@ func (c at) gpu() (*estimate, *violation) {
 	t := c.target
 	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread(), sharedBytes: c.sharedBytes(), launch: t.Launch}
 	// Many threads share the registers of one multiprocessor.
-	if limit := max(min(registerLimit, int64(t.RegistersPerSM)/c.threads()-registerOverhead), 1); e.registers > limit {
+	together := int64(max(c.occupancy, 1))
+	if limit := threadsOn(t); c.threads()*together > limit && c.occupancy > 1 {
+		return nil, &violation{"threads on a multiprocessor", c.threads() * together, limit}
+	}
+	if limit := max(min(registerLimit, int64(t.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1); e.registers > limit {
 		return nil, &violation{"registers a thread", e.registers, limit}
 	}
-	if limit := int64(t.SharedPerBlock) - sharedReserve; e.sharedBytes > limit {
+	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {
 		return nil, &violation{"bytes of shared memory a block", e.sharedBytes, limit}
 	}
 	each := e.registers + registerOverhead
 	if c.contracts {
 		each += min(e.registers, fragmentRegisters)
 	}
-	e.perSM = min(threadsPerSM/c.threads(), blocksPerSM, max(int64(t.RegistersPerSM)/(c.threads()*each), 1))
+	e.perSM = min(threadsOn(t)/c.threads(), int64(blocksOn(t)), max(int64(t.RegistersPerSM)/(c.threads()*each), 1))
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
 	}
@@ -446,7 +453,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 	}
 	for i := range c.f.Axes {
 		if c.streamed(i) {
-			chain += float64(ceilDiv(c.size[i], c.extent[i])) * step
+			chain += float64(ceilDiv(c.size[i], c.extent[i]*max(c.f.Axes[i].Split, 1))) * step
 		}
 	}
 	waves := float64(ceilDiv(c.blocks(), int64(c.target.SMs)*resident))

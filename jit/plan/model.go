@@ -28,6 +28,12 @@ type model struct {
 	stored   []tile // tiles with the result of a contraction, which stores arrange anew
 	taken    []tile // tiles that are read at computed positions, from shared memory
 	loops    []*ir.Op
+	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
+	// asked; split is the blocks that share an axis, 0 or 1 for none.
+	occupancy, cluster int
+	split              int64
+	// latency is the most stages that a load of a contraction asks for; 0 where none does.
+	latency int
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
 }
@@ -147,6 +153,9 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	for _, v := range op.Args[:2] {
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
 		m.operands = append(m.operands, operand{m.tile(v), loaded && inLoop, m.places(op.Over)})
+		if v.Def != nil && v.Def.Code == lang.OpLoad {
+			m.latency = max(m.latency, int(v.Def.Hint.Latency))
+		}
 	}
 }
 

@@ -24,6 +24,10 @@ type Plan struct {
 	Warps int `json:"warps,omitempty"`
 	// Stages is the depth of the load pipeline of loops that feed contractions; 1 is none, 0 on the CPU.
 	Stages int `json:"stages,omitempty"`
+	// Occupancy is the thread blocks that share a multiprocessor, where it is pinned, and Cluster those of a
+	// cluster; 0 where nothing is asked.
+	Occupancy int `json:"occupancy,omitempty"`
+	Cluster   int `json:"cluster,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 }
@@ -71,6 +75,12 @@ func (p *Plan) String() string {
 	}
 	if p.Stages > 0 {
 		parts = append(parts, fmt.Sprintf("stages=%d", p.Stages))
+	}
+	if p.Occupancy > 0 {
+		parts = append(parts, fmt.Sprintf("occupancy=%d", p.Occupancy))
+	}
+	if p.Cluster > 0 {
+		parts = append(parts, fmt.Sprintf("cluster=%d", p.Cluster))
 	}
 	return p.Target + ": " + strings.Join(parts, " ")
 }

@@ -57,8 +57,8 @@ func powersOfTwo(lo, hi int64) []int64 {
 	return ps
 }
 
-// parameter is the name by which an axis's extent can be pinned.
-func parameter(a *ir.Axis) string {
+// Parameter is the name by which an axis's extent, or how much of a Whole one is handled at once, can be pinned.
+func Parameter(a *ir.Axis) string {
 	if a.Tile != "" {
 		return a.Tile
 	}
@@ -74,7 +74,7 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 			ks = append(ks, knob{[]int{i}, []int64{1}})
 			continue
 		}
-		name := parameter(a)
+		name := Parameter(a)
 		values, err := m.values(i, pins)
 		if err != nil {
 			return nil, err
@@ -92,13 +92,13 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 		ks = append(ks, knob{[]int{i}, values})
 	}
 	for _, name := range sortedKeys(pins) {
-		if _, ok := byName[name]; !ok && name != "warps" && name != "stages" {
-			known := []string{"warps", "stages"}
+		if _, ok := byName[name]; !ok && settings[name].most == 0 {
+			known := sortedKeys(settings)
 			for n := range byName {
 				known = append(known, n)
 			}
 			sort.Strings(known)
-			return nil, fmt.Errorf("%s = %d: kernel %s has no such parameter; it has %s", name, pins[name], m.f.Name, strings.Join(known, ", "))
+			return nil, &PinError{name, pins[name], fmt.Sprintf("kernel %s has no such parameter; it has %s", m.f.Name, strings.Join(known, ", ")), 0}
 		}
 	}
 	thin(ks)
@@ -111,15 +111,15 @@ const maxExtent = 1 << 20
 // values is what an axis's extent can be.
 func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
 	a := m.f.Axes[i]
-	name := parameter(a)
+	name := Parameter(a)
 	pin, ok := pins[name]
 	switch {
 	case ok && pin <= 0:
-		return nil, fmt.Errorf("%s = %d: an extent is at least 1", name, pin)
+		return nil, &PinError{name, pin, "an extent is at least 1", 1}
 	case ok && pin > maxExtent:
-		return nil, fmt.Errorf("%s = %d: an extent is at most %d", name, pin, maxExtent)
+		return nil, &PinError{name, pin, fmt.Sprintf("an extent is at most %d, %d less", maxExtent, pin-maxExtent), maxExtent}
 	case ok && a.Kind == ir.Whole && pin < a.Len && !m.streamable[i]:
-		return nil, fmt.Errorf("%s = %d: axis %s cannot be cut, its tiles are carried, renamed or taken from; its extent is %d", name, pin, a.Name, a.Len)
+		return nil, &PinError{name, pin, fmt.Sprintf("axis %s cannot be cut, its tiles are carried, renamed or taken from; its extent is %d", a.Name, a.Len), a.Len}
 	case ok && a.Kind == ir.Whole:
 		return []int64{min(pin, a.Len)}, nil
 	case ok:
@@ -183,6 +183,15 @@ func (m *model) chunks(i int) []int64 {
 			vs = powersOfTwo(128, 8192)
 		}
 	}
+	if a.Split > 1 && m.target.Arch != 0 { // only a loop can be shared
+		share := ceilDiv(a.Len, a.Split)
+		kept := slices.DeleteFunc(slices.Clone(vs), func(v int64) bool { return v > share })
+		if len(kept) == 0 {
+			kept = []int64{share}
+		}
+		slices.Sort(kept)
+		return slices.Compact(kept)
+	}
 	var cut []int64
 	longest := int64(0)
 	for _, v := range vs {
@@ -240,26 +249,7 @@ func each(ks []knob, extent []int64, visit func([]int64)) {
 	}
 }
 
-// setting gives the values of a hint: pinned by a launch, by the source, or those given.
-func (m *model) setting(name string, pins map[string]int64, open ...int) ([]int, error) {
-	n, ok := pins[name]
-	if !ok {
-		n, ok = m.f.Hints[name]
-	}
-	if !ok {
-		return open, nil
-	}
-	limit := map[string]int64{"warps": 32, "stages": 8}[name]
-	if n < 1 || n > limit {
-		return nil, fmt.Errorf("%s = %d: must be 1 to %d", name, n, limit)
-	}
-	if name == "warps" && n&(n-1) != 0 {
-		return nil, fmt.Errorf("warps = %d: must be a power of two", n)
-	}
-	return []int{int(n)}, nil
-}
-
-func sortedKeys(m map[string]int64) []string {
+func sortedKeys[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
 	for n := range m {
 		names = append(names, n)

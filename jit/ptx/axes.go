@@ -106,11 +106,11 @@ func (k *kernel) size(d *ir.Dim) any {
 // grid decomposes the block number into the positions of the grid axes, the last axis fastest.
 func (k *kernel) grid() {
 	axes := k.f.Grid()
-	if len(axes) == 0 {
+	if len(axes) == 0 && k.clusterSize() <= 1 {
 		return
 	}
 	k.a.atEntry(func() {
-		rest := k.a.op(b32, "mov.u32", "%ctaid.x")
+		rest := k.blockNumber()
 		numbers := make([]reg, len(axes))
 		last := len(axes) - 1
 		if len(k.products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar {

@@ -26,9 +26,17 @@ func (k *kernel) loop(op *ir.Op) {
 			hi = k.calc(b32, "max.s32", hi, 0) // the end of the whole steps, below, must not wrap around
 		}
 	}
+	shared := op.Axis != nil && op.Axis.Split > 1
+	if shared {
+		lo, hi = k.part(lo, hi, step)
+	}
 	inits := make([][]reg, len(op.Results))
 	for i, v := range op.Args[2:] {
 		inits[i] = k.get(v, k.home[body.Params[i+1]])
+	}
+	if shared {
+		k.startOnce(op, inits)
+		k.sharing = op
 	}
 	k.hoist(op)
 	carried := make([][]reg, len(inits))
@@ -67,6 +75,10 @@ func (k *kernel) loop(op *ir.Op) {
 	}
 	stages.finish()
 	k.assumeTouched()
+	if shared {
+		k.sharing = nil
+		k.combine(op, carried)
+	}
 	for i, v := range op.Results {
 		for _, r := range carried[i] {
 			k.a.level[r] = k.scope.level

@@ -25,6 +25,12 @@ type kernel struct {
 	// products are the contractions, with their layouts.
 	products map[*ir.Op]*contraction
 
+	// split is over how many blocks of a cluster axes are divided, 0 for none; sharing is the loop over such an axis around.
+	split   int
+	sharing *ir.Op
+	// hinted says what became of the hints of accesses.
+	hinted map[*ir.Op]string
+
 	tid   reg // thread number in the block
 	root  *scope
 	scope *scope
@@ -64,8 +70,9 @@ func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{},
-		written:  map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{},
+		written:  map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: map[*ir.Op]string{},
 	}
+	k.split = splitOver(f)
 	k.push(0)
 	k.root = k.scope
 	f.Walk(func(op *ir.Op) bool {
@@ -207,6 +214,10 @@ func (k *kernel) emit(op *ir.Op) {
 	lower, ok := structural[op.Code]
 	if !ok {
 		failf("operation %s has no PTX form", op.Code)
+	}
+	if k.split > 1 && k.sharing == nil && op.Code.Row().Effect == lang.Writes {
+		k.onlyFirst(func() { lower(k, op) })
+		return
 	}
 	lower(k, op)
 }

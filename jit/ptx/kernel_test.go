@@ -161,7 +161,7 @@ func TestErrors(t *testing.T) {
 	p := &plan.Plan{Extents: map[string]int64{"i": 256, "j": 256, "k": 128}, Warps: 8, Stages: 4}
 	require.NoError(t, p.Apply(f))
 	_, err = Compile(f, p, target)
-	require.ErrorContains(t, err, "kernel linear_gelu for sm_80: plan needs")
+	require.ErrorContains(t, err, "kernel linear_gelu for sm_80: the plan needs")
 	require.ErrorContains(t, err, "stages of %9 takes 262144 bytes")
 	_, err = Compile(f, &plan.Plan{Warps: 0}, target)
 	require.ErrorContains(t, err, "plan has 0 warps, a block has 1 to 32")

@@ -124,6 +124,7 @@ func (k *kernel) load(op *ir.Op, l layout) []reg {
 	if t.ReadOnly() {
 		mnemonic = "ld.global.nc"
 	}
+	mnemonic += k.eviction(op, mnemonic)
 	var other []reg
 	if e := op.Else(); e != nil {
 		other = k.get(e, l.slice(e.Type.Axes))
@@ -166,13 +167,14 @@ func (k *kernel) storeOp(op *ir.Op) {
 	c := contiguous(x.dims)
 	groups, _ := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
 	owner := k.owner(l)
+	mnemonic := "st.global" + k.eviction(op, "st.global")
 	for _, g := range groups {
 		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		xs := make([]reg, len(g))
 		for i, r := range g {
 			xs[i] = values[l.project(r, v.Type.Axes)]
 		}
-		k.put(t.DType, xs, "st.global", p, x.at(g[0]))
+		k.put(t.DType, xs, mnemonic, p, x.at(g[0]))
 	}
 }
 

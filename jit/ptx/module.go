@@ -19,6 +19,12 @@ type Module struct {
 	Entry string
 	// Threads is the size of a thread block; Shared its dynamic shared memory, in bytes.
 	Threads, Shared int
+	// Cluster is the blocks of a cluster, and Split over how many of them an axis is divided; 0 or 1 for none.
+	Cluster, Split int
+	// Buffers is what takes the shared memory where it is fullest, a line each.
+	Buffers []string
+	// Hinted says what became of the hint of an access.
+	Hinted map[*ir.Op]string
 	// Grid is the axes that the launch walks. The launch is one-dimensional, of Blocks blocks.
 	Grid []*ir.Axis
 	// Params is the launch interface, in order: that of Func.Params.
@@ -35,7 +41,25 @@ func (m *Module) Blocks(size func(*ir.Dim) int64) int64 {
 		}
 		n *= (d + a.Extent - 1) / a.Extent
 	}
+	if m.Split > 1 {
+		return n * int64(m.Split)
+	}
+	if c := int64(m.Cluster); c > 1 { // a cluster is launched whole; blocks beyond the last do nothing
+		n = (n + c - 1) / c * c
+	}
 	return n
+}
+
+// SharedError says that a plan's code needs more shared memory than a block may have.
+type SharedError struct {
+	// Need and Have are bytes.
+	Need, Have int
+	// Buffers is what takes them, a line each.
+	Buffers []string
+}
+
+func (e *SharedError) Error() string {
+	return fmt.Sprintf("the plan needs %d bytes of shared memory, the limit is %d a block: %s", e.Need, e.Have, strings.Join(e.Buffers, ", "))
 }
 
 // failure carries an error out of the lowering to Compile.
@@ -68,6 +92,7 @@ func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
 	}
 	k := newKernel(f, p, t)
 	k.lower()
+	k.checkShared()
 	return k.module(), nil
 }
 
@@ -118,6 +143,7 @@ func paramDecl(p ir.Param) (decl, name string) {
 func (k *kernel) module() *Module {
 	m := &Module{
 		Entry: identifier(k.f.Name), Threads: k.warps * lanes, Shared: k.arena.peak,
+		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted,
 		Grid: k.f.Grid(), Params: k.f.Params(),
 	}
 	var b strings.Builder
@@ -134,7 +160,11 @@ func (k *kernel) module() *Module {
 		decl, name := paramDecl(p)
 		fmt.Fprintf(&b, "\n    .param %-5s %s", decl, name)
 	}
-	fmt.Fprintf(&b, "\n)\n.maxntid %d, 1, 1\n.minnctapersm 1\n{\n", m.Threads)
+	fmt.Fprintf(&b, "\n)\n.maxntid %d, 1, 1\n.minnctapersm %d\n", m.Threads, max(k.plan.Occupancy, 1))
+	if m.Cluster > 1 {
+		fmt.Fprintf(&b, ".reqnctapercluster %d, 1, 1\n", m.Cluster)
+	}
+	b.WriteString("{\n")
 	k.a.declarations(&b)
 	b.WriteString("\n")
 	format(&b, k.a.entry)

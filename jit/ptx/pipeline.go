@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"fmt"
+
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -43,6 +45,7 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
 	if len(p.items) == 0 {
 		return p
 	}
+	p.deepen()
 	for i, x := range p.items {
 		x.tile.buffer = k.allocate(x.tile.bytes()*p.stages, "stages of "+valueName(x.load.Result()))
 		if i == 0 {
@@ -204,6 +207,10 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 		k.a.require(74)
 		line = ".L2::128B"
 	}
+	policy := ""
+	if h, ok := k.policy(op); ok {
+		line, policy = ".L2::cache_hint"+line, fmt.Sprintf(", %v", h)
+	}
 	for _, g := range groups {
 		p, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 		if !ok {
@@ -213,7 +220,7 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 		if m := k.mask(l, t.axes, g[0]); m.valid() {
 			size = ", " + k.calc(b32, "selp.b32", bytes, 0, m).String()
 		}
-		k.a.ins("%scp.async.%s.shared.global%s %s, %v, %d%s", guard(p), mode, line, to.at(g[0]), from.at(g[0]), bytes, size)
+		k.a.ins("%scp.async.%s.shared.global%s %s, %v, %d%s%s", guard(p), mode, line, to.at(g[0]), from.at(g[0]), bytes, size, policy)
 	}
 }
 

@@ -2,7 +2,6 @@ package ptx
 
 import (
 	"fmt"
-	"strings"
 
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -48,11 +47,21 @@ func (k *kernel) allocate(size int, what string) buffer {
 			m.names = append(m.names, fmt.Sprintf("%s takes %d bytes", l.name, l.size))
 		}
 	}
-	if m.top > k.target.SharedPerBlock {
-		failf("plan needs %d bytes of shared memory, the target has %d a block: %s; choose smaller extents or fewer stages",
-			m.peak, k.target.SharedPerBlock, strings.Join(m.names, ", "))
+	// What does not fit is laid out to the end, to say how much it takes, unless that is absurd.
+	if m.top > hopeless*k.target.SharedPerBlock {
+		k.checkShared()
 	}
 	return b
+}
+
+// hopeless is how many times a block's shared memory a plan must need for nobody to care how many exactly.
+const hopeless = 16
+
+// checkShared fails when the plan takes more shared memory than it may.
+func (k *kernel) checkShared() {
+	if limit := k.plan.SharedLimit(k.target); k.arena.peak > limit {
+		panic(failure{&SharedError{k.arena.peak, limit, k.arena.names}})
+	}
 }
 
 // release gives the last buffer back.

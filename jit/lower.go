@@ -1,0 +1,199 @@
+package jit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tilec/jit/cache"
+	"tilec/jit/ir"
+	"tilec/jit/pass"
+	"tilec/jit/plan"
+	"tilec/jit/ptx"
+)
+
+// Lowered is a specialisation as planned tile IR, and for a GPU as PTX: what a device takes.
+type Lowered struct {
+	Func *ir.Func
+	Plan *plan.Plan
+	// Pins says what became of each pin and hint of the source and the launch, a line each.
+	Pins []string
+
+	target plan.Target
+	dims   *launchDims
+	module *ptx.Module // nil on the CPU
+}
+
+// Lower takes a specialisation through the IR, its passes and the planner and,
+// for a GPU, to PTX: only there does it show whether the plan fits.
+func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
+	return lower(s, target, logs, nil)
+}
+
+func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowered, error) {
+	f, dims, err := buildIR(s)
+	if err != nil {
+		return nil, err
+	}
+	declared := slices.Clone(f.Axes) // passes change the list
+	// Verifying costs microseconds and turns a bad pass into an error that names it.
+	if err := pass.Run(f, pass.Options{Verify: true}); err != nil {
+		return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+	}
+	logs.Print(StageIR, f.Name, f.String)
+	p := &planning{
+		f: f, target: target, store: store,
+		sizes: func(d *ir.Dim) int64 {
+			n, err := dims.size(d, s)
+			if err != nil {
+				return 1
+			}
+			return bucket(n)
+		},
+	}
+	pins := pinsOf(s, target.Name)
+	live := livePins(pins.values(), declared, f.Axes)
+	l, err := p.fit(live)
+	if err != nil {
+		return nil, p.explain(s.Kernel, pins, live, err)
+	}
+	l.dims = dims
+	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
+	if len(l.Plan.Chunks) > 0 {
+		logs.Print(StageIR, f.Name+", streamed", l.Func.String)
+	}
+	l.Pins = pins.report(s.Kernel, l, live)
+	return l, nil
+}
+
+// planning is a kernel that is to be planned, for one target.
+type planning struct {
+	f      *ir.Func
+	target plan.Target
+	sizes  func(*ir.Dim) int64
+	store  *cache.Cache
+}
+
+// maxAttempts bounds how often a plan is chosen anew because the code for it does not fit.
+const maxAttempts = 6
+
+// fit finds a plan whose code fits. The planner estimates shared memory, and the
+// backend lays it out: where the estimate was too low, the planner gets that much less to plan with.
+func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
+	t := p.target
+	var first error
+	for range maxAttempts {
+		l, err := p.attempt(t, pins)
+		var over *ptx.SharedError
+		if err == nil {
+			return l, nil
+		}
+		if first == nil {
+			first = err
+		}
+		if !errors.As(err, &over) {
+			break
+		}
+		less := t.SharedPerBlock * over.Have / over.Need
+		t.SharedPerBlock = min(less, t.SharedPerBlock-1024)
+		if t.SharedPerBlock <= 0 {
+			break
+		}
+	}
+	return nil, first
+}
+
+// attempt makes one plan and the code for it. The planner reckons with t.
+func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, error) {
+	chosen, f, err := p.choose(t, pins)
+	if err != nil {
+		return nil, err
+	}
+	if err := chosen.Apply(f); err != nil {
+		return nil, fmt.Errorf("compiler bug: %w", err)
+	}
+	if err := splittable(f, p.target); err != nil {
+		return nil, err
+	}
+	l := &Lowered{Func: f, Plan: chosen, target: p.target}
+	if p.target.Arch > 0 {
+		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
+			return nil, err
+		}
+	}
+	return l, nil
+}
+
+// choose plans, and streams a copy of the kernel as the plan says. Where axes
+// cannot be streamed together, one of them stays whole, if that fits.
+func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir.Func, error) {
+	chosen, err := plan.Choose(p.f, t, p.sizes, pins)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := stream(p.f, chosen)
+	if err == nil {
+		return chosen, f, nil
+	}
+	var names []string
+	for _, a := range p.f.Axes {
+		if chosen.Chunks[a.Name] > 0 {
+			names = append(names, a.Name)
+		}
+	}
+	for _, name := range names {
+		key := plan.Parameter(p.f.Axis(name))
+		if _, pinned := pins[key]; pinned {
+			continue
+		}
+		more := maps.Clone(pins)
+		if more == nil {
+			more = map[string]int64{}
+		}
+		more[key] = p.f.Axis(name).Len
+		other, tooLong := plan.Choose(p.f, t, p.sizes, more)
+		if tooLong != nil {
+			continue
+		}
+		if f, again := stream(p.f, other); again == nil {
+			return other, f, nil
+		}
+	}
+	return nil, nil, &streamError{names, err}
+}
+
+// stream gives a copy of the kernel with loops over the axes that the plan cuts.
+func stream(f *ir.Func, p *plan.Plan) (*ir.Func, error) {
+	c := ir.Clone(f)
+	if len(p.Chunks) == 0 {
+		return c, nil
+	}
+	return c, pass.Run(c, pass.Options{Verify: true, Chunks: p.Chunks})
+}
+
+// streamError says that axes are too long for a block, and cannot be cut together.
+type streamError struct {
+	axes  []string
+	cause error
+}
+
+func (e *streamError) Error() string { return e.cause.Error() }
+func (e *streamError) Unwrap() error { return e.cause }
+
+// livePins leaves out the pins of extents that the source declares and of which
+// the passes have left nothing: a pin decides how code runs, and none does.
+func livePins(pins map[string]int64, declared, left []*ir.Axis) map[string]int64 {
+	live := map[string]bool{}
+	for _, a := range left {
+		live[a.Tile], live[a.Name] = true, true
+	}
+	kept := maps.Clone(pins)
+	for _, a := range declared {
+		if !live[a.Tile] && !live[a.Name] {
+			delete(kept, a.Tile)
+			delete(kept, a.Name)
+		}
+	}
+	return kept
+}

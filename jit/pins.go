@@ -1,0 +1,325 @@
+package jit
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+	"tilec/jit/ptx"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// pin is a choice that is taken from the planner, with who took it.
+type pin struct {
+	value int64
+	// from is how it is written: `@warps(8)`, `@target(sm_90a, BM = 128)`, `BM = 128 of the launch`.
+	from string
+	// at is where; not valid for a launch.
+	at lang.Span
+	// implied: the axis itself says so in the IR.
+	implied bool
+}
+
+// pins is the pins that hold for one compilation, by name. Of several for one
+// name, a launch's wins over one for the target, and that over one for every target.
+type pins struct {
+	held map[string]pin
+	// lost are those over which another won.
+	lost []lostPin
+	// elsewhere are @target attributes for other targets.
+	elsewhere []typecheck.TargetPins
+}
+
+type lostPin struct {
+	name string
+	pin
+}
+
+func pinsOf(s *Spec, target string) *pins {
+	k := s.Kernel
+	ps := &pins{held: map[string]pin{}}
+	set := func(name string, p pin) {
+		if old, ok := ps.held[name]; ok {
+			ps.lost = append(ps.lost, lostPin{name, old})
+		}
+		ps.held[name] = p
+	}
+	for _, name := range sortedNames(k.Hints) {
+		set(name, pin{k.Hints[name], fmt.Sprintf("@%s(%d)", name, k.Hints[name]), k.HintAt[name], false})
+	}
+	for _, t := range k.Decl.Tunes {
+		if n, ok := tuned(k, t.Name.Name); ok {
+			set(t.Name.Name, pin{n, fmt.Sprintf("tune %s = %d", t.Name.Name, n), t.Place, true})
+		}
+	}
+	for _, a := range k.Axes {
+		if a.Tile == "" && !a.Scalar && len(a.Choices) == 1 {
+			ps.held[a.Name] = pin{a.Choices[0], fmt.Sprintf("axis %s by %d", a.Name, a.Choices[0]), a.At, true}
+		}
+	}
+	for _, t := range k.Targets {
+		if t.Target != target {
+			ps.elsewhere = append(ps.elsewhere, t)
+			continue
+		}
+		for _, p := range t.Pins {
+			set(p.Name, pin{p.Value, fmt.Sprintf("@target(%s, %s = %d)", target, p.Name, p.Value), p.At, false})
+		}
+	}
+	for _, name := range sortedNames(s.Pins) {
+		set(name, pin{s.Pins[name], fmt.Sprintf("%s = %d of the launch", name, s.Pins[name]), lang.Span{}, false})
+	}
+	return ps
+}
+
+// tuned is the one choice of an extent.
+func tuned(k *typecheck.Kernel, tile string) (int64, bool) {
+	for _, a := range k.Axes {
+		if a.Tile == tile && len(a.Choices) == 1 {
+			return a.Choices[0], true
+		}
+	}
+	return 0, false
+}
+
+func sortedNames[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func (ps *pins) values() map[string]int64 {
+	values := map[string]int64{}
+	for name, p := range ps.held {
+		if !p.implied {
+			values[name] = p.value
+		}
+	}
+	return values
+}
+
+// explain makes a diagnostic of what went wrong with a plan: at the pin that
+// makes it impossible, where it is one, with a choice that fits.
+func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64, err error) error {
+	d := &lang.Diagnostic{Code: lang.ErrPlan, At: k.Decl.Name.Span()}
+	var (
+		single *plan.PinError
+		fits   *plan.FitError
+		over   *ptx.SharedError
+		tied   *streamError
+		split  *splitError
+	)
+	text := err.Error()
+	switch {
+	case errors.As(err, &single):
+		text = single.Error()
+		held, ok := ps.held[single.Name]
+		if single.Name == "split" {
+			for _, s := range k.Splits {
+				if s.Blocks == single.Value {
+					held, ok = pin{value: single.Value, at: s.At}, true
+				}
+			}
+			text = single.Message
+		}
+		if ok && held.at.IsValid() {
+			d.At = held.at
+		}
+		if single.Fits > 0 {
+			d.Fix = &lang.Fix{Message: fmt.Sprintf("%s = %d would do", single.Name, single.Fits)}
+			if single.Name == "split" {
+				d.Fix.Message = fmt.Sprintf("a split over %d would do", single.Fits)
+			}
+		}
+	case errors.As(err, &split):
+		for _, s := range k.Splits {
+			if base, _, _ := strings.Cut(split.axis, "."); s.Axis.Name == base {
+				d.At = s.At
+			}
+		}
+		d.Fix = &lang.Fix{Message: "let one block go through the axis: remove the @split"}
+	case errors.As(err, &fits), errors.As(err, &over), errors.As(err, &tied):
+		if over != nil {
+			text = fmt.Sprintf("a block needs %d bytes of shared memory, the limit is %d: %d too many", over.Need, over.Have, over.Need-over.Have)
+			d.Notes = append(d.Notes, over.Buffers...)
+		}
+		p.blame(d, ps, live)
+	default:
+		return err
+	}
+	d.Message = fmt.Sprintf("no plan for kernel %s on %s: %s", k.Name, p.target.Name, strings.TrimPrefix(text, fmt.Sprintf("plan for %s on %s: ", p.f.Name, p.target.Name)))
+	return d
+}
+
+// blame finds the pin without which there is a plan, and says which value it
+// has there; where it takes more than one, the plan without any.
+func (p *planning) blame(d *lang.Diagnostic, ps *pins, live map[string]int64) {
+	names := sortedNames(ps.held)
+	for _, name := range names {
+		without := maps.Clone(live)
+		delete(without, name)
+		l, err := p.freed(name).fit(without)
+		if err != nil {
+			continue
+		}
+		held := ps.held[name]
+		if held.at.IsValid() {
+			d.At = held.at
+		} else {
+			d.Notes = append(d.Notes, held.from+" is what does not fit")
+		}
+		if n, ok := valueIn(l, name); ok {
+			d.Fix = &lang.Fix{Message: fmt.Sprintf("%s = %d fits", name, n)}
+		}
+		return
+	}
+	if len(names) < 2 {
+		return
+	}
+	l, err := p.freed(names...).fit(nil)
+	if err != nil {
+		return
+	}
+	var parts []string
+	placed := false
+	for _, name := range names {
+		switch held := ps.held[name]; {
+		case !held.at.IsValid():
+		case !placed:
+			d.At, placed = held.at, true
+		default:
+			d.Labels = append(d.Labels, lang.Label{At: held.at, Text: held.from})
+		}
+		if n, ok := valueIn(l, name); ok {
+			parts = append(parts, fmt.Sprintf("%s = %d", name, n))
+		}
+	}
+	if len(parts) > 0 {
+		d.Fix = &lang.Fix{Message: strings.Join(parts, ", ") + " fits"}
+	}
+}
+
+// freed is the planning without what the source says of some names.
+func (p *planning) freed(names ...string) *planning {
+	q := *p
+	q.f = ir.Clone(p.f)
+	for _, name := range names {
+		delete(q.f.Hints, name)
+		for _, a := range q.f.Axes {
+			if plan.Parameter(a) == name {
+				a.Choices = nil
+			}
+		}
+	}
+	return &q
+}
+
+// valueIn is what a plan has chosen for a name; false where it has chosen nothing.
+func valueIn(l *Lowered, name string) (int64, bool) {
+	switch p := l.Plan; name {
+	case "warps":
+		return int64(p.Warps), p.Warps > 0
+	case "stages":
+		return int64(p.Stages), p.Stages > 0
+	case "occupancy":
+		return int64(max(p.Occupancy, 1)), true
+	case "cluster":
+		return int64(max(p.Cluster, 1)), true
+	}
+	for _, a := range l.Func.Axes {
+		if plan.Parameter(a) == name && a.Extent > 0 {
+			return a.Extent, true
+		}
+	}
+	return 0, false
+}
+
+// report says, a line each, what became of the pins and hints of the source and the launch.
+func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) []string {
+	var lines []string
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	gpu := l.module != nil
+	for _, name := range sortedNames(ps.held) {
+		held := ps.held[name]
+		isSetting := slices.Contains([]string{"warps", "stages", "cluster", "occupancy"}, name)
+		n, chosen := valueIn(l, name)
+		_, used := live[name]
+		switch {
+		case isSetting && !gpu:
+			add("%s has no effect: %s runs blocks one at a time on a core", held.from, l.Plan.Target)
+		case name == "stages" && l.Plan.Stages != int(held.value):
+			add("%s has no effect: no loop loads the operands of a contraction", held.from)
+		case name == "occupancy":
+			add("%s: code for %d blocks on a multiprocessor, %d bytes of shared memory each at most (.minnctapersm %d)", held.from, held.value, l.Plan.SharedLimit(l.target), held.value)
+		case name == "cluster":
+			add("%s: blocks are launched in clusters of %d (.reqnctapercluster %d)", held.from, held.value, held.value)
+		case isSetting:
+			add("%s: %s=%d", held.from, name, n)
+		case !held.implied && !used, !chosen:
+			add("%s has no effect: the passes have left nothing of that axis", held.from)
+		case n < held.value:
+			add("%s: %s=%d, all there is", held.from, name, n)
+		case n != held.value && !gpu:
+			add("%s has no effect: %s=%d, for the CPU takes the whole axis at once", held.from, name, n)
+		case n != held.value:
+			add("%s has no effect: %s=%d, which cannot be cut", held.from, name, n)
+		default:
+			add("%s: %s=%d", held.from, name, n)
+		}
+	}
+	for _, t := range k.Decl.Tunes {
+		if len(t.Choices) == 1 {
+			continue
+		}
+		if n, ok := valueIn(l, t.Name.Name); ok {
+			if _, pinned := ps.held[t.Name.Name]; !pinned {
+				add("tune %s in %d choices: %s=%d", t.Name.Name, len(t.Choices), t.Name.Name, n)
+			}
+		} else {
+			add("tune %s has no effect: the passes have left nothing of that axis", t.Name.Name)
+		}
+	}
+	for _, p := range ps.lost {
+		add("%s gives way to %s", p.from, ps.held[p.name].from)
+	}
+	for _, t := range ps.elsewhere {
+		add("@target(%s, ...) has no effect: this is %s", t.Target, l.Plan.Target)
+	}
+	for _, s := range k.Splits {
+		switch {
+		case !gpu:
+			add("@split(%s, %d) has no effect: %s goes through an axis in one block", s.Axis.Name, s.Blocks, l.Plan.Target)
+		case l.module.Split > 1:
+			add("@split(%s, %d): %d blocks of a cluster share it, and add up their parts through one another's shared memory in order", s.Axis.Name, s.Blocks, s.Blocks)
+		default:
+			add("@split(%s, %d) has no effect: no loop goes along the axis", s.Axis.Name, s.Blocks)
+		}
+	}
+	l.Func.Walk(func(op *ir.Op) bool {
+		if op.Hint.Given() {
+			var said []string
+			if n := op.Hint.Latency; n > 0 {
+				said = append(said, fmt.Sprintf("@latency(%d)", n))
+			}
+			if c := op.Hint.Cache; c != "" {
+				said = append(said, "@"+c)
+			}
+			what := strings.Join(said, " ")
+			effect := "has no effect: the CPU's caches take no hints, and its loads do not run ahead"
+			if gpu {
+				effect = l.module.Hinted[op]
+			}
+			add("%s of %s: %s", what, op.Tensor.Name, effect)
+		}
+		return true
+	})
+	if k.Approx {
+		effect := "the hardware's fast forms of functions"
+		if !gpu {
+			effect = "no effect: " + l.Plan.Target + " has none faster"
+		}
+		add("@approx: %s", effect)
+	}
+	return lines
+}

@@ -1,0 +1,160 @@
+package plan
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+)
+
+// PinError is a pin that is impossible by itself.
+type PinError struct {
+	Name  string
+	Value int64
+	// Message says which limit it breaks, and by how much.
+	Message string
+	// Fits is a value that would do; 0 where none is known.
+	Fits int64
+}
+
+func (e *PinError) Error() string { return fmt.Sprintf("%s = %d: %s", e.Name, e.Value, e.Message) }
+
+// FitError says that no candidate is within the limits of the target.
+type FitError struct {
+	// Where is the candidate that comes nearest, by the names that can be pinned.
+	Where string
+	Limit violation
+}
+
+func (e *FitError) Error() string {
+	return fmt.Sprintf("nothing fits: with %s it %s", e.Where, &e.Limit)
+}
+
+// setting is what can be pinned beside extents.
+type setting struct {
+	most int64
+	// power: a power of two.
+	power bool
+	what  string
+}
+
+var settings = map[string]setting{
+	"warps":     {32, true, "warps in a block"},
+	"stages":    {8, false, "stages"},
+	"occupancy": {32, false, "blocks on a multiprocessor"},
+	"cluster":   {8, false, "blocks in a cluster"},
+}
+
+// asked gives a setting that a launch or the source pins; 0 where neither does.
+func (m *model) asked(name string, pins map[string]int64) (int64, error) {
+	n, ok := pins[name]
+	if !ok {
+		n, ok = m.f.Hints[name]
+	}
+	s := settings[name]
+	switch {
+	case !ok:
+		return 0, nil
+	case n < 1:
+		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d", s.most), 1}
+	case n > s.most:
+		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d %s: %d too many", s.most, s.what, n-s.most), s.most}
+	case s.power && n&(n-1) != 0:
+		return 0, &PinError{name, n, fmt.Sprintf("must be a power of two: %d or %d", nextPow2(n)/2, nextPow2(n)), nextPow2(n) / 2}
+	}
+	return n, nil
+}
+
+// setting gives the values of a setting: the one asked for, or those given.
+func (m *model) setting(name string, pins map[string]int64, open ...int) ([]int, error) {
+	n, err := m.asked(name, pins)
+	if err != nil || n == 0 {
+		return open, err
+	}
+	return []int{int(n)}, nil
+}
+
+// share finds out how blocks share a multiprocessor, a cluster and an axis, and whether the target lets them.
+func (m *model) share(pins map[string]int64) error {
+	for _, name := range []string{"occupancy", "cluster"} {
+		n, err := m.asked(name, pins)
+		switch {
+		case err != nil:
+			return err
+		case name == "occupancy":
+			m.occupancy = int(n)
+		default:
+			m.cluster = int(n)
+		}
+	}
+	for _, a := range m.f.Axes {
+		if a.Split > 1 {
+			m.split = max(m.split, a.Split)
+		}
+	}
+	t := m.target
+	if t.Arch == 0 {
+		return nil
+	}
+	if limit := int64(blocksOn(t)); int64(m.occupancy) > limit {
+		return &PinError{"occupancy", int64(m.occupancy), fmt.Sprintf("a multiprocessor of %s holds at most %d blocks: %d too many", t.Name, limit, int64(m.occupancy)-limit), limit}
+	}
+	for _, a := range m.f.Axes {
+		switch {
+		case a.Split <= 1:
+		case t.Arch < clusterArch:
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over a cluster of blocks, and %s has no clusters; compute capability 9.0 has", a.Name, t.Name), 1}
+		case a.Split != m.split:
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over %d blocks and another axis over %d: all are split over the blocks of one cluster", a.Name, a.Split, m.split), m.split}
+		case m.cluster > 0 && int64(m.cluster) != m.split:
+			return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("axis %s is split over %d blocks, which are a cluster", a.Name, a.Split), m.split}
+		case a.Kind == ir.Whole && a.Len < a.Split:
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s has %d elements for %d blocks: %d too few", a.Name, a.Len, a.Split, a.Split-a.Len), max(a.Len, 1)}
+		case a.Kind == ir.Whole && !m.streamable[m.place[a]]:
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s cannot be cut: its tiles are carried, renamed, or read from a tensor that the kernel writes", a.Name), 1}
+		}
+	}
+	if m.split > 1 {
+		m.cluster = int(m.split)
+	}
+	if m.cluster > 1 && t.Arch < clusterArch {
+		return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", t.Name), 1}
+	}
+	return nil
+}
+
+// clusterArch is the first compute capability with clusters.
+const clusterArch = 90
+
+// blocksOn is how many blocks a multiprocessor of the target holds at most.
+func blocksOn(t Target) int {
+	switch t.Arch {
+	case 86:
+		return 16
+	case 89:
+		return 24
+	}
+	return blocksPerSM
+}
+
+// threadsOn is how many threads a multiprocessor of the target holds at most.
+func threadsOn(t Target) int64 {
+	if t.Arch == 86 || t.Arch == 89 {
+		return 1536
+	}
+	return threadsPerSM
+}
+
+// sharedShare is the shared memory of a block when so many share a
+// multiprocessor; each has some reserved beside what it can use.
+func sharedShare(t Target, blocks int) int64 {
+	if blocks <= 1 {
+		return int64(t.SharedPerBlock)
+	}
+	return max(int64(t.SharedPerBlock+sharedReserved)/int64(blocks)-sharedReserved, 0)
+}
+
+// sharedReserved is what the system takes of shared memory for each block.
+const sharedReserved = 1024
+
+// SharedLimit is the most shared memory that a block of the plan may have, in bytes.
+func (p *Plan) SharedLimit(t Target) int { return int(sharedShare(t, p.Occupancy)) }

@@ -1,0 +1,83 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+)
+
+// This file does what the source says of single accesses. A hint changes which
+// instructions are used, never what they read or write; what became of it is kept for the explanation of the plan.
+
+// eviction is the part of a load's or a store's mnemonic that tells the cache how long the data is wanted.
+func (k *kernel) eviction(op *ir.Op, mnemonic string) string {
+	h := op.Hint
+	if !h.Given() {
+		return ""
+	}
+	late := ""
+	switch {
+	case h.Latency > 1 && k.plan.Stages < 2:
+		late = "the latency has no effect: the plan has one stage"
+	case h.Latency > 1:
+		late = "the latency has no effect: no loop loads it for a contraction that could run ahead"
+	case h.Latency == 1:
+		late = "waited for at once"
+	}
+	if h.Cache == "" {
+		k.hinted[op] = late
+		return ""
+	}
+	k.a.require(74)
+	suffix := ".L1::" + h.Cache
+	k.hinted[op] = mnemonic + suffix
+	if late != "" {
+		k.hinted[op] += "; " + late
+	}
+	return suffix
+}
+
+// policies are the words of createpolicy for what a copy to shared memory, which passes the L1 cache by, can be told.
+var policies = map[string]string{"evict_first": "evict_first", "evict_last": "evict_last", "evict_normal": "evict_normal"}
+
+// policy is the register of a cache policy for a copy that runs ahead; false where it has none.
+func (k *kernel) policy(op *ir.Op) (reg, bool) {
+	word := policies[op.Hint.Cache]
+	if word == "" {
+		return reg{}, false
+	}
+	k.a.require(74)
+	return k.atEntry("policy "+word, func() reg {
+		r := k.a.reg(b64)
+		k.a.ins("createpolicy.fractional.L2::%s.b64 %v, 1.0", word, r)
+		return r
+	}), true
+}
+
+// deepen gives the pipeline the stages that one of its loads asks for, and says what became of the hints.
+func (p *pipeline) deepen() {
+	asked := 0
+	for _, x := range p.items {
+		asked = max(asked, int(x.load.Hint.Latency))
+	}
+	if asked > 0 {
+		p.stages = max(asked, 2)
+		p.ahead = p.stages - 1
+	}
+	for _, x := range p.items {
+		h := x.load.Hint
+		if !h.Given() {
+			continue
+		}
+		text := fmt.Sprintf("cp.async in %d stages", p.stages)
+		switch {
+		case policies[h.Cache] != "":
+			text += ", policy L2::" + h.Cache
+		case h.Cache != "" && x.vec*x.tile.d.Size() == 16:
+			text += ", past the L1 cache as " + h.Cache + " wants it"
+		case h.Cache != "":
+			text += fmt.Sprintf("; %s has no effect: copies of less than 16 bytes go through the L1 cache", h.Cache)
+		}
+		p.k.hinted[x.load] = text
+	}
+}

@@ -1,0 +1,68 @@
+package jit
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+	"tilec/lang"
+)
+
+// splitError is a kernel whose axis several blocks cannot share.
+type splitError struct {
+	axis string
+	why  string
+}
+
+func (e *splitError) Error() string { return fmt.Sprintf("axis %s cannot be split: %s", e.axis, e.why) }
+
+// splittable checks that blocks may share the axes that are to be split: each
+// loop over such an axis adds up or stores, and no block reads what another may have written.
+func splittable(f *ir.Func, t plan.Target) error {
+	if t.Arch == 0 { // one block goes through all of the axis
+		return nil
+	}
+	split := ""
+	for _, a := range f.Axes {
+		if a.Split > 1 {
+			split = a.Name
+		}
+	}
+	if split == "" {
+		return nil
+	}
+	read, written := map[*ir.Tensor]bool{}, map[*ir.Tensor]bool{}
+	var err error
+	var walk func(b *ir.Block, inside *ir.Axis)
+	walk = func(b *ir.Block, inside *ir.Axis) {
+		for _, op := range b.Ops {
+			if op.Tensor != nil && op.Code == lang.OpLoad {
+				read[op.Tensor] = true
+			} else if op.Tensor != nil {
+				written[op.Tensor] = true
+			}
+			if inside == nil && op.Code.Row().Effect == lang.Writes && len(op.Results) > 0 && err == nil {
+				err = &splitError{split, fmt.Sprintf("the kernel uses what %s gives, which one block of the cluster alone does", op.Code)}
+			}
+			within := inside
+			if op.Code == lang.OpFor && op.Axis != nil && op.Axis.Split > 1 && err == nil {
+				if inside != nil {
+					err = &splitError{op.Axis.Name, fmt.Sprintf("its loop is inside that of axis %s, which is split too", inside.Name)}
+				} else if _, bad := ir.Accumulators(op); bad != nil {
+					err = &splitError{op.Axis.Name, bad.Error()}
+				}
+				within = op.Axis
+			}
+			for _, inner := range op.Blocks {
+				walk(inner, within)
+			}
+		}
+	}
+	walk(f.Body, nil)
+	for _, x := range f.Tensors {
+		if err == nil && read[x] && written[x] {
+			err = &splitError{split, fmt.Sprintf("the kernel reads %s, and another block of the cluster may have written it", x.Name)}
+		}
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package typecheck
+
+import (
+	"slices"
+	"strings"
+
+	"tilec/lang"
+)
+
+// This file reads what a source takes from the planner: @warps(8), @target(sm_90a, BM = 128), @split(k, 4).
+
+// pinLimit is what a number given to the planner may be. These limits hold on
+// every machine; what one machine has is for the planner to say.
+type pinLimit struct {
+	name string
+	most int64
+	unit string
+	// power: a power of two.
+	power bool
+}
+
+var pinLimits = []pinLimit{
+	{"warps", 32, "warps of a block", true},
+	{"stages", 8, "stages", false},
+	{"cluster", 8, "blocks", false},
+	{"occupancy", 32, "blocks a multiprocessor", false},
+}
+
+// maxSplit is the most blocks that share an axis: those of a cluster.
+const maxSplit = 8
+
+// check reports a number that the pin cannot be, with one that it can.
+func (l pinLimit) check(c *checker, at lang.Span, n int64) bool {
+	switch {
+	case n < 1:
+		c.errorf(lang.ErrAttribute, at, "@%s is %d; the least is 1", l.name, n)
+	case n > l.most:
+		c.errorf(lang.ErrAttribute, at, "@%s is %d: at most %d %s are possible, %d fewer", l.name, n, l.most, l.unit, n-l.most).
+			replace(at, ConstSize(l.most).String(), "use %d", l.most)
+	case l.power && n&(n-1) != 0:
+		down := int64(1)
+		for 2*down < n {
+			down *= 2
+		}
+		c.errorf(lang.ErrAttribute, at, "@%s is %d, which is no power of two", l.name, n).
+			replace(at, ConstSize(down).String(), "use %d or %d", down, 2*down)
+	default:
+		return true
+	}
+	return false
+}
+
+// pinValue reads `@warps(8)`.
+func (c *checker) pinValue(s *scope, a *lang.Attr, l pinLimit) (int64, bool) {
+	if len(a.Args) != 1 || a.Args[0].Name != nil {
+		c.errorf(lang.ErrAttribute, a.Place, "@%s takes one number, as in `@%s(4)`", l.name, l.name)
+		return 0, false
+	}
+	lit, ok := c.literalOf(s, a.Args[0].Value, lang.I32, "the argument of @"+l.name)
+	if !ok {
+		return 0, false
+	}
+	return lit.Int, l.check(c, a.Args[0].Place, lit.Int)
+}
+
+// targetRule reads `@target(sm_90a, BM = 128, warps = 8)`. Extents are known
+// when the body has been typed: see targetExtents.
+func (c *checker) targetRule(s *signature, k *Kernel) attrRule {
+	return func(a *lang.Attr) {
+		name, ok := (*lang.NameExpr)(nil), false
+		if len(a.Args) > 0 && a.Args[0].Name == nil {
+			name, ok = a.Args[0].Value.(*lang.NameExpr)
+		}
+		if !ok || len(a.Args) < 2 {
+			c.errorf(lang.ErrAttribute, a.Place, "@target takes a target and what holds for it, as in `@target(sm_90a, BM = 128, warps = 8)`")
+			return
+		}
+		if targets := lang.TargetNames(); !slices.Contains(targets, name.Name) {
+			r := c.errorf(lang.ErrAttribute, name.Place, "unknown target %s: known are %s", name.Name, strings.Join(targets, ", ")).
+				suggest(name.Place, name.Name, targets)
+			for _, t := range targets {
+				if strings.HasPrefix(t, name.Name) { // sm_90, of which there is only sm_90a
+					r.replace(name.Place, t, "did you mean `%s`?", t)
+				}
+			}
+			return
+		}
+		for _, t := range k.Targets {
+			if t.Target == name.Name {
+				c.errorf(lang.ErrAttribute, name.Place, "@target(%s) is given twice", name.Name).label(t.At, "first here").
+					help("write all that holds for %s in one", name.Name)
+				return
+			}
+		}
+		t := TargetPins{Target: name.Name, At: a.Place}
+		seen := map[string]lang.Span{}
+		for _, arg := range a.Args[1:] {
+			if arg.Name == nil {
+				c.errorf(lang.ErrAttribute, arg.Place, "what holds for %s has a name, as in `BM = 128` or `warps = 8`", name.Name)
+				continue
+			}
+			if old, dup := seen[arg.Name.Name]; dup {
+				c.errorf(lang.ErrAttribute, arg.Name.Place, "%s is given twice", arg.Name.Name).label(old, "first here")
+				continue
+			}
+			seen[arg.Name.Name] = arg.Name.Place
+			lit, ok := c.literalOf(s.scope, arg.Value, lang.I32, arg.Name.Name)
+			if !ok {
+				continue
+			}
+			i := slices.IndexFunc(pinLimits, func(l pinLimit) bool { return l.name == arg.Name.Name })
+			switch {
+			case i >= 0:
+				ok = pinLimits[i].check(c, arg.Value.Span(), lit.Int)
+			case lit.Int < 1:
+				c.errorf(lang.ErrTune, arg.Value.Span(), "the extent %d of %s; the least is 1", lit.Int, arg.Name.Name)
+				ok = false
+			}
+			if ok {
+				t.Pins = append(t.Pins, Pin{arg.Name.Name, lit.Int, arg.Name.Place})
+			}
+		}
+		k.Targets = append(k.Targets, t)
+	}
+}
+
+// targetExtents reports pins of @target that are the extent of no axis.
+func (b *bodyChecker) targetExtents() {
+	known := map[string]bool{}
+	for _, l := range pinLimits {
+		known[l.name] = true
+	}
+	for _, a := range b.kernel.Axes {
+		switch {
+		case a.Tile != "":
+			known[a.Tile] = true
+		case a.Kind == WholeAxis: // how much of it at once
+			known[a.Name] = true
+		}
+	}
+	for _, t := range b.kernel.Targets {
+		for _, p := range t.Pins {
+			if !known[p.Name] {
+				b.errorf(lang.ErrTune, p.At, "%s is the extent of no axis, and nothing else that can be pinned", p.Name).
+					suggest(p.At, p.Name, sortedKeys(known)).note("it may be %s", strings.Join(sortedKeys(known), ", "))
+			}
+		}
+	}
+}
+
+// splits reads `@split(k, 4)`, when the axes of the body are known.
+func (b *bodyChecker) splits(d *lang.KernelDecl) {
+	seen := map[string]lang.Span{}
+	for _, a := range d.Attrs {
+		if a.Name.Name != "split" {
+			continue
+		}
+		name, ok := (*lang.NameExpr)(nil), false
+		if len(a.Args) == 2 && a.Args[0].Name == nil && a.Args[1].Name == nil {
+			name, ok = a.Args[0].Value.(*lang.NameExpr)
+		}
+		if !ok {
+			b.errorf(lang.ErrAttribute, a.Place, "@split takes an axis and a number of blocks, as in `@split(k, 4)`")
+			continue
+		}
+		if old, dup := seen[name.Name]; dup {
+			b.errorf(lang.ErrAttribute, a.Place, "%s is split twice", name.Name).label(old, "first here")
+			continue
+		}
+		seen[name.Name] = a.Place
+		lit, ok := b.literalOf(b.scope.file().scope, a.Args[1].Value, lang.I32, "the number of blocks")
+		if !ok {
+			continue
+		}
+		if at := a.Args[1].Place; lit.Int < 1 {
+			b.errorf(lang.ErrAttribute, at, "@split is over %d blocks; the least is 1", lit.Int)
+			continue
+		} else if lit.Int > maxSplit {
+			b.errorf(lang.ErrAttribute, at, "@split is over %d blocks: a cluster has at most %d, %d fewer", lit.Int, maxSplit, lit.Int-maxSplit).
+				replace(at, ConstSize(maxSplit).String(), "use %d", maxSplit)
+			continue
+		}
+		found := false
+		grid := (*Axis)(nil)
+		names := map[string]bool{}
+		for _, x := range b.kernel.Axes {
+			switch {
+			case x.Kind == GridAxis:
+				if x.Name == name.Name {
+					grid = x
+				}
+			case x.Scalar:
+			default:
+				names[x.Name] = true
+				if x.Name == name.Name {
+					found = true
+					b.kernel.Splits = append(b.kernel.Splits, Split{x, lit.Int, a.Place})
+				}
+			}
+		}
+		switch {
+		case found:
+		case grid != nil:
+			b.errorf(lang.ErrAttribute, name.Place, "%s is an axis of the grid, which blocks share already", name.Name).label(grid.At, "declared here").
+				help("split an axis that one block goes through: a `for`, an `axis`, or one that a formula reduces over")
+		default:
+			b.errorf(lang.ErrAttribute, name.Place, "there is no axis %s to split", name.Name).suggest(name.Place, name.Name, sortedKeys(names))
+		}
+	}
+}
