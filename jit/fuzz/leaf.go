@@ -44,7 +44,7 @@ func (g *generator) leaf(e elem) value {
 		return g.scalar(e)
 	case k < 56 && e.d != lang.Bool:
 		return g.position(e)
-	case k < 58 && (e.d == lang.F32 || e.d == lang.U64):
+	case k < 58 && (e.name == "f32" || e.name == "u64"):
 		return g.random(e)
 	}
 	n := min(len(g.frame), 1+g.r.IntN(2))
