@@ -11,6 +11,9 @@ type place struct {
 	fill  []byte
 	at    int // in shared memory, or in the allocation
 	alloc *allocation
+	// strong accesses synchronise, and race with no strong ones and no atomics;
+	// constant are those to what nobody writes.
+	strong, constant bool
 	// shared is the memory of the block that the place is in.
 	shared *sharedMemory
 }
@@ -87,12 +90,19 @@ func (w *warp) locate(s space, address uint64, n, align, lane int) (p place, ok 
 
 // read checks that a lane may read a place now.
 func (w *warp) read(p place, lane int) {
+	if p.alloc != nil && !p.constant {
+		w.noteGlobalRead(p, lane)
+	}
 	if p.fill != nil && !allFilled(p.fill) {
 		w.reportUnfilled(p, lane)
 	}
 	if p.space == spaceShared {
 		w.checkPending(p, lane, "reads")
 		w.loose |= 1 << lane
+		if p.strong {
+			w.noteAtomic(p.shared, lane, p.at, len(p.data), false)
+			return
+		}
 		w.noteRead(p.shared, lane, p.at, len(p.data))
 	}
 }
@@ -140,8 +150,15 @@ func (w *warp) written(p place, lane int, value []byte) {
 	case spaceShared:
 		w.checkPending(p, lane, "writes")
 		w.loose |= 1 << lane
+		if p.strong {
+			w.noteAtomic(p.shared, lane, p.at, len(p.data), true)
+			break
+		}
 		w.noteWrite(p.shared, lane, p.at, len(p.data), value)
 	case spaceGlobal:
+		if !p.strong {
+			w.noteGlobalWrite(p, lane, value)
+		}
 		if other := p.alloc.noteWriter(w.block.id, p.at, len(p.data)); other >= 0 && !w.acquired {
 			w.report(BlockRace, 1<<lane, "blocks %d and %d both write %s", min(other, w.block.id), max(other, w.block.id), w.block.launch.memory.describe(p.alloc.base+uint64(p.at)))
 		}

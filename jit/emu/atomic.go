@@ -91,6 +91,8 @@ func (w *warp) atomicTouch(p place, lane int) {
 	fill(p.fill)
 	if p.space == spaceShared {
 		w.checkPending(p, lane, "updates")
+		w.loose |= 1 << lane
+		w.noteAtomic(p.shared, lane, p.at, len(p.data), true)
 	}
 }
 

@@ -162,6 +162,36 @@ var checkTests = []checkTest{
 		wrong: "st.global.b32 [%rd1], %r1;",
 	},
 	{
+		name: "thread reads what another of its block writes", kind: GlobalRace, threads: 64, message: "wrote at byte",
+		right: globalPair + "st.global.b32 [%rd2], %r0; bar.sync 0; ld.global.b32 %r4, [%rd3];",
+		wrong: globalPair + "st.global.b32 [%rd2], %r0; setp.ge.u32 %p1, %r0, 32; @%p1 ld.global.b32 %r4, [%rd3];",
+	},
+	{
+		name: "thread writes what another of its block reads", kind: GlobalRace, threads: 64, in: words(counting(64)...), message: "read at byte",
+		right: globalPair + "ld.global.b32 %r4, [%rd5]; bar.sync 0; st.global.b32 [%rd4], %r4;",
+		wrong: globalPair + "setp.lt.u32 %p1, %r0, 32; @%p1 ld.global.b32 %r4, [%rd5]; @!%p1 st.global.b32 [%rd4], %r0;",
+	},
+	{
+		name: "two threads of a block write one element", kind: GlobalRace, threads: 64, message: "writes what",
+		right: "st.global.b32 [%rd1], 7; setp.eq.u32 %p1, %r0, 9; bar.sync 0; @%p1 st.global.b32 [%rd1], %r0;",
+		wrong: "st.global.b32 [%rd1], %r0;",
+	},
+	{
+		name: "halves of a word by two threads", kind: GlobalRace, threads: 2, message: "writes what",
+		right: "mad.wide.u32 %rd2, %r0, 2, %rd1; cvt.u16.u32 %h1, %r0; st.global.u16 [%rd2], %h1;",
+		wrong: "mad.wide.u32 %rd2, %r0, 2, %rd1; cvt.u16.u32 %h1, %r0; st.global.u16 [%rd2], %h1; st.global.u16 [%rd1], %h1;",
+	},
+	{
+		name: "atomic update of what another thread wrote", kind: SharedRace, declarations: shared, threads: 64, message: "updates what",
+		right: "mov.b32 %r2, buffer; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.b32 [%r2], 0; bar.sync 0; red.shared.add.u32 [%r2], 1; bar.sync 0; ld.shared.b32 %r3, [%r2];",
+		wrong: "mov.b32 %r2, buffer; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.b32 [%r2], 0; red.shared.add.u32 [%r2], 1;",
+	},
+	{
+		name: "read of what another thread updates", kind: SharedRace, declarations: shared, threads: 64, message: "reads what",
+		right: "mov.b32 %r2, buffer; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.b32 [%r2], 0; bar.sync 0; red.shared.add.u32 [%r2], 1; ld.relaxed.cta.shared.b32 %r3, [%r2];",
+		wrong: "mov.b32 %r2, buffer; setp.eq.u32 %p1, %r0, 0; @%p1 st.shared.b32 [%r2], 0; bar.sync 0; red.shared.add.u32 [%r2], 1; ld.shared.b32 %r3, [%r2];",
+	},
+	{
 		name: "shuffle without some lanes", kind: Divergence, threads: 32, message: "predicated off",
 		right: "shfl.sync.bfly.b32 %r2, %r0, 1, 31, -1;",
 		wrong: "setp.lt.u32 %p1, %r0, 16; @%p1 shfl.sync.bfly.b32 %r2, %r0, 1, 31, -1;",
@@ -224,6 +254,8 @@ var checkTests = []checkTest{
 }
 
 const (
+	// globalPair makes %rd2 and %rd4 the addresses of the thread's word of out and in, %rd3 and %rd5 those of the other warp's thread.
+	globalPair = "mad.wide.u32 %rd2, %r0, 4, %rd1; mad.wide.u32 %rd4, %r0, 4, %rd0; xor.b32 %r5, %r0, 32; mad.wide.u32 %rd3, %r5, 4, %rd1; mad.wide.u32 %rd5, %r5, 4, %rd0;\n"
 	// sharedOdd loads a word of shared memory that was never written in lane 7, and zeros in the others.
 	sharedOdd = "setp.eq.u32 %p1, %r0, 7; mov.b32 %r2, 0; mov.u32 %r3, buffer; mad.lo.u32 %r3, %r0, 4, %r3; @%p1 ld.shared.b32 %r2, [buffer];"
 	storeLane = "mad.wide.u32 %rd2, %r0, 0, %rd1; setp.eq.u32 %p3, %r0, 3; @%p3 st.global.b32 [%rd2], %r5;"
@@ -240,7 +272,7 @@ func TestChecks(t *testing.T) {
 	for _, c := range checkTests {
 		t.Run(c.name, func(t *testing.T) {
 			launch := func() *run {
-				return &run{blocks: c.blocks, threads: c.threads, in: c.in, outSize: 64, unpredictable: true}
+				return &run{blocks: c.blocks, threads: c.threads, in: c.in, outSize: 256, unpredictable: true}
 			}
 			launch().clean(t, module(c.declarations, ".loc 1 77 3\n"+c.right))
 			wrong := module(c.declarations, ".loc 1 77 3\n"+c.wrong)

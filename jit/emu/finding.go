@@ -16,6 +16,7 @@ const (
 	Misaligned     Kind = "misaligned"         // an address that is no multiple of the access's size
 	Uninitialised  Kind = "uninitialised"      // a read of memory or a register that was never written
 	SharedRace     Kind = "shared memory race" // two threads, no barrier between them
+	GlobalRace     Kind = "global memory race" // two threads of a block, no barrier between them
 	BlockRace      Kind = "block race"         // different blocks wrote one element
 	PendingCopy    Kind = "pending copy"       // a touch of what an asynchronous copy may still write
 	Divergence     Kind = "divergence"         // a warp-wide instruction without all of its lanes

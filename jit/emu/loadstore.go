@@ -122,7 +122,8 @@ func (d *decoder) vectorSize() int {
 func load(d *decoder) {
 	s := d.space()
 	strong := d.cacheModifiers()
-	if d.has("nc") && s != spaceGlobal {
+	constant := d.has("nc")
+	if constant && s != spaceGlobal {
 		d.fail(".nc is for global memory")
 	}
 	hint := d.has("L2::cache_hint")
@@ -152,6 +153,7 @@ func load(d *decoder) {
 				}
 				continue
 			}
+			p.strong, p.constant = strong, constant || strong || p.space == spaceConst
 			w.readInto(p, lane, size, dsts)
 			for i, dst := range dsts {
 				v := word(p.data[i*size : i*size+size])
@@ -209,6 +211,7 @@ func store(d *decoder) {
 			for i, src := range srcs {
 				setWord(value[i*size:i*size+size], w.regs[src][lane])
 			}
+			p.strong = strong
 			w.written(p, lane, value[:size*n])
 			copy(p.data, value[:size*n])
 			if w.undefined != nil {

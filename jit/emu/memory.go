@@ -42,6 +42,7 @@ type allocation struct {
 	filled []byte // 1 where written
 	// writers, by page, hold the number of the block, plus one, that wrote a byte in the present launch.
 	writers []atomic.Pointer[writerPage]
+	stamped []atomic.Pointer[stampPage] // by page, for races within a block
 }
 
 const writerPageSize = 4096
@@ -59,6 +60,7 @@ func (m *Memory) Alloc(n int64) (uint64, error) {
 	a := &allocation{
 		data: make([]byte, n), filled: make([]byte, n),
 		writers: make([]atomic.Pointer[writerPage], (n+writerPageSize-1)/writerPageSize),
+		stamped: make([]atomic.Pointer[stampPage], (n+writerPageSize-1)/writerPageSize),
 	}
 	for i := range a.data {
 		a.data[i] = junk
@@ -167,6 +169,7 @@ func (m *Memory) begin() {
 	for _, a := range m.list {
 		for i := range a.writers {
 			a.writers[i].Store(nil)
+			a.stamped[i].Store(nil)
 		}
 	}
 }

@@ -71,7 +71,7 @@ func (w *warp) asyncRead(s *sharedMemory, lane, at, n int) {
 		if wr == 0 {
 			continue
 		}
-		stretch, thread := uint32(wr>>16), int(wr&0xffff)
+		stretch, thread := uint32(wr>>16), writerThread(wr)
 		if stretch <= clock.fenced[thread/warpSize] {
 			continue
 		}
@@ -103,7 +103,7 @@ func (w *warp) asyncWrite(s *sharedMemory, lane, at, n int) {
 			return
 		}
 		if wr := s.writer[i]; wr != 0 {
-			stretch, thread := uint32(wr>>16), int(wr&0xffff)
+			stretch, thread := uint32(wr>>16), writerThread(wr)
 			if w.before(stretch, thread, lane) && stretch > w.clock.fenced[thread/warpSize] {
 				w.report(MissingFence, 1<<lane, "copies to shared address %#x, which %s wrote, with no fence.proxy.async between", i, w.block.cluster.threadName(thread))
 				return

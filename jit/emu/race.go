@@ -64,7 +64,7 @@ type sharedMemory struct {
 	filled []byte // 1 where written
 	// pending counts the asynchronous copies on their way to a byte.
 	pending []byte
-	// writer is the last write to a byte: stretch<<16 | thread.
+	// writer is the last write to a byte: stretch<<16 | atomicMark | thread.
 	writer []uint64
 	// readers are the last reads of a byte, one a warp: stretch<<6 | many<<5 | lane.
 	readers []uint32
@@ -149,8 +149,8 @@ func (w *warp) noteRead(s *sharedMemory, lane, at, n int) {
 	mark := w.clock.stretch<<6 | uint32(lane)
 	for i := at; i < at+n; i++ {
 		if s.latest[i] > s.time.floor {
-			if wr := s.writer[i]; !w.before(uint32(wr>>16), int(wr&0xffff), lane) {
-				w.race(lane, i, "reads what", int(wr&0xffff), "wrote")
+			if wr := s.writer[i]; !w.before(uint32(wr>>16), writerThread(wr), lane) {
+				w.race(lane, i, "reads what", writerThread(wr), "wrote")
 				s.writer[i] = 0
 			}
 		}
@@ -178,20 +178,10 @@ func (w *warp) noteWrite(s *sharedMemory, lane, at, n int, value []byte) {
 	w.dirty |= 1 << lane
 	for i := at; i < at+n; i++ {
 		if s.latest[i] > s.time.floor {
-			if wr := s.writer[i]; !w.before(uint32(wr>>16), int(wr&0xffff), lane) && (value == nil || s.data[i] != value[i-at]) {
-				w.race(lane, i, "writes what", int(wr&0xffff), "wrote")
+			if wr := s.writer[i]; !w.before(uint32(wr>>16), writerThread(wr), lane) && (value == nil || s.data[i] != value[i-at]) {
+				w.race(lane, i, "writes what", writerThread(wr), "wrote")
 			}
-			for v := range s.warps {
-				r := s.readers[i*s.warps+v]
-				stretch := r >> 6
-				if stretch <= w.clock.seen[s.first+v] {
-					continue
-				}
-				if by := (s.first+v)*warpSize + int(r&31); by != thread || r&(1<<5) != 0 {
-					w.race(lane, i, "writes what", by, "read")
-					s.readers[i*s.warps+v] = 0
-				}
-			}
+			w.checkReaders(s, lane, i, "writes what")
 		}
 		if s.remote != nil {
 			if r := s.remote[i]; r != 0 && !w.before(uint32(r>>16), int(r&0xffff), lane) {
@@ -201,6 +191,51 @@ func (w *warp) noteWrite(s *sharedMemory, lane, at, n int, value []byte) {
 		}
 		s.latest[i] = max(s.latest[i], w.clock.stretch)
 		s.writer[i] = uint64(w.clock.stretch)<<16 | uint64(thread)
+	}
+}
+
+// checkReaders checks a write of a byte against earlier reads.
+func (w *warp) checkReaders(s *sharedMemory, lane, i int, does string) {
+	for v := range s.warps {
+		r := s.readers[i*s.warps+v]
+		if r>>6 <= w.clock.seen[s.first+v] {
+			continue
+		}
+		if by := (s.first+v)*warpSize + int(r&31); by != w.thread(lane) || r&(1<<5) != 0 {
+			w.race(lane, i, does, by, "read")
+			s.readers[i*s.warps+v] = 0
+		}
+	}
+}
+
+// atomicMark marks the stamp of a write that was atomic.
+const atomicMark = 1 << 15
+
+func writerThread(stamp uint64) int { return int(stamp & (atomicMark - 1)) }
+
+// noteAtomic checks an atomic or strong access against earlier plain ones and
+// remembers it where it writes: those of its kind do not race with it.
+func (w *warp) noteAtomic(s *sharedMemory, lane, at, n int, writes bool) {
+	does := "reads what"
+	if writes {
+		does = "updates what"
+		w.dirty |= 1 << lane
+	}
+	for i := at; i < at+n; i++ {
+		if s.latest[i] > s.time.floor {
+			if wr := s.writer[i]; wr&atomicMark == 0 && !w.before(uint32(wr>>16), writerThread(wr), lane) {
+				w.race(lane, i, does, writerThread(wr), "wrote")
+				s.writer[i] = 0
+			}
+			if writes {
+				w.checkReaders(s, lane, i, does)
+			}
+		}
+		// A plain write of the thread's own in this stretch stays the one to race with.
+		if own := uint64(w.clock.stretch)<<16 | uint64(w.thread(lane)); writes && s.writer[i] != own {
+			s.latest[i] = max(s.latest[i], w.clock.stretch)
+			s.writer[i] = uint64(w.clock.stretch)<<16 | atomicMark | uint64(w.thread(lane))
+		}
 	}
 }
 
