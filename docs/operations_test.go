@@ -23,6 +23,7 @@ var chapters = []struct {
 	{lang.GroupCreate, "Create"},
 	{lang.GroupShape, "Shape"},
 	{lang.GroupReduce, "Reduce"},
+	{lang.GroupScan, "Scan, and reduce by a function"},
 	{lang.GroupContract, "Contract"},
 	{lang.GroupSelect, "Select"},
 	{lang.GroupMath, "Math"},
@@ -67,6 +68,8 @@ var syntax = map[lang.Op]string{
 	lang.OpRename:     "rename(x, i -> j)",
 	lang.OpFor:        "for k in K by BK with a = e { ... }",
 	lang.OpIf:         "if c { ... } else { ... }",
+	lang.OpReduce:     "reduce(x, over k, identity, fn)",
+	lang.OpScan:       "scan(x, over k, identity, fn)",
 }
 
 // written shows how an operation is written.

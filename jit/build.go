@@ -91,6 +91,7 @@ type irBuilder struct {
 	tensors   map[*typecheck.Param]*ir.Tensor
 	scalars   map[*typecheck.Param]*ir.Value
 	locals    map[*typecheck.Local]*ir.Value
+	combining bool // the function of a reduce or a scan is being built
 }
 
 // known evaluates a size that depends only on what the specialisation fixes.
@@ -296,6 +297,8 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 		return one(v)
 	case *typecheck.Apply:
 		return one(b.apply(x))
+	case *typecheck.Combine:
+		return b.combine(x)
 	case *typecheck.Load:
 		args := b.positions(x.Indices, x.Checked)
 		if x.Else != nil {
@@ -430,6 +433,13 @@ func (b *irBuilder) choice(x *typecheck.If) []*ir.Value {
 			return b.body(x.Then)
 		}
 		return b.body(x.Else)
+	}
+	if b.combining { // elements, not blocks, choose
+		then, other := b.body(x.Then), b.body(x.Else)
+		for i := range then {
+			then[i] = b.Op(lang.OpWhere, cond, then[i], other[i])
+		}
+		return then
 	}
 	op := &ir.Op{Code: lang.OpIf, Args: one(cond), At: x.At}
 	for _, branch := range []*typecheck.Body{x.Then, x.Else} {

@@ -358,10 +358,10 @@ type (
 		Elems []Expr
 	}
 
-	// LambdaExpr is `(a, b) => e`.
+	// LambdaExpr is `(a, b) => e`, or `((a, i), (b, j)) => e` of tuples.
 	LambdaExpr struct {
 		At
-		Params []Ident
+		Params []Pattern
 		Body   Expr
 	}
 
@@ -377,6 +377,13 @@ type (
 		Stmts []Stmt
 	}
 )
+
+// Pattern is a parameter of a lambda: a name, or names in brackets for the elements of a tuple.
+type Pattern struct {
+	At
+	Names []Ident
+	Tuple bool
+}
 
 // Arg is an argument, named (`reverse = true`) or not.
 type Arg struct {

@@ -177,19 +177,16 @@ and f64. A type parameter is ` + "`" + `T: float` + "`" + `, ` + "`" + `T: int` 
 		ErrLater: {
 			Title: "a part of the language of a later version",
 			Doc:   `The reference describes it, and this version of the compiler does not have it.`,
-			Fails: `kernel rows(x: f32[M, N]) -> y: f32[M, N]
-    grid i in M by BM
+			Fails: `kernel tail(x: f32[N], inout y: f32[N])
+    grid i in N[1 ..] by B
 {
-    axis j in N
-    y[i, j] = cumsum(x[i, j], over j)
+    y[i] = x[i]
 }
 `,
-			Works: `kernel rows(x: f32[M, N]) -> y: f32[M, N]
-    grid i in M by BM
+			Works: `kernel tail(x: f32[N], inout y: f32[N])
+    grid i in N by B
 {
-    axis j in N
-    axis k in N
-    y[i, k] = sum(where(index(j) <= index(k), x[i, j], 0), over j)
+    y[i] = where(index(i) >= 1, x[i], y[i])
 }
 `,
 		},

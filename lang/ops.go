@@ -110,6 +110,12 @@ const (
 	OpArgMax
 	OpArgMin
 
+	// scan
+	OpReduce
+	OpScan
+	OpCumSum
+	OpCumProd
+
 	// contract
 	OpDot
 	OpMma
@@ -139,6 +145,7 @@ const (
 	GroupCreate   Group = "create"
 	GroupMemory   Group = "memory"
 	GroupReduce   Group = "reduce"
+	GroupScan     Group = "scan"
 	GroupContract Group = "contract"
 	GroupShape    Group = "shape"
 	GroupAtomic   Group = "atomic"
@@ -231,6 +238,8 @@ type OpRow struct {
 	Commutative bool
 	// Associative: regrouping changes at most the rounding.
 	Associative bool
+	// Derived operations are written with others when the IR is built: no backend has code for them.
+	Derived bool
 	// Ulp is the largest error that a backend may have in f32, in units of the last place; 0 is correctly rounded.
 	Ulp float64
 	Doc string
@@ -356,6 +365,13 @@ var opTable = [numOps]OpRow{
 	OpAll:       reduce("all", "all", RuleBool, "whether all hold", ""),
 	OpArgMax:    reduce("argmax", "argmax", RuleArg, "position of the largest, the first of equals; the first NaN wins", "ct.argmax"),
 	OpArgMin:    reduce("argmin", "argmin", RuleArg, "position of the smallest, the first of equals; the first NaN wins", "ct.argmin"),
+	OpReduce: {Name: "reduce", Spelling: "reduce", Group: GroupScan, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x", "identity", "fn"}, Associative: true,
+		Doc: "elements, or tuples of them, combined in the order of their positions by an associative function, as in `reduce(x, over k, 0.0, (a, b) => a + b)`; of nothing the identity", CuTile: "ct.reduce"},
+
+	OpScan: {Name: "scan", Spelling: "scan", Group: GroupScan, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x", "identity", "fn"}, Associative: true,
+		Doc: "at each position along an axis, `reduce` of the elements up to and with it; with `reverse = true` from the last position to the first", CuTile: "ct.scan"},
+	OpCumSum:  {Name: "cumsum", Spelling: "cumsum", Group: GroupScan, Form: FormReduce, Rule: RuleSum, Operands: []string{"x"}, Associative: true, Derived: true, Doc: "sum of the elements up to and with each position; `reverse = true` sums from the end", CuTile: "ct.cumsum"},
+	OpCumProd: {Name: "cumprod", Spelling: "cumprod", Group: GroupScan, Form: FormReduce, Rule: RuleSum, Operands: []string{"x"}, Associative: true, Derived: true, Doc: "product of the elements up to and with each position; `reverse = true` multiplies from the end", CuTile: "ct.cumprod"},
 
 	OpDot: {Name: "dot", Spelling: "dot", Group: GroupContract, Form: FormCall, Rule: RuleContract, Operands: two, Doc: "contraction over every axis that both operands have; `over k` names them where some are batch axes", CuTile: "ct.matmul"},
 	OpMma: {Name: "mma", Spelling: "mma", Group: GroupContract, Form: FormCall, Rule: RuleContract, Operands: []string{"a", "b", "acc"}, Doc: "acc plus the contraction of a and b over the axes that both have and acc has not", CuTile: "ct.mma"},

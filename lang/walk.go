@@ -151,7 +151,9 @@ func children(n Node) family {
 	case *ListExpr:
 		addAll(&f, n.Elems)
 	case *LambdaExpr:
-		f.idents(n.Params)
+		for _, p := range n.Params {
+			f.idents(p.Names)
+		}
 		f.add(n.Body)
 	case *MapExpr:
 		f.add(n.From, n.To)

@@ -115,19 +115,26 @@ func (g *grammar) expr(lex *lexer.PeekingLexer) (lang.Expr, error) {
 	return &lang.LambdaExpr{At: g.since(start, lex), Params: params, Body: bodyExpr}, nil
 }
 
-// lambdaParams reads what stands before `=>`, parsed as an expression, as names.
-func (g *grammar) lambdaParams(lex *lexer.PeekingLexer, x lang.Expr) ([]lang.Ident, error) {
+// lambdaParams reads what stands before `=>`, parsed as an expression, as names and tuples of names.
+func (g *grammar) lambdaParams(lex *lexer.PeekingLexer, x lang.Expr) ([]lang.Pattern, error) {
 	elems := []lang.Expr{x}
 	if t, ok := x.(*lang.TupleExpr); ok {
 		elems = t.Elems
 	}
-	params := make([]lang.Ident, len(elems))
+	params := make([]lang.Pattern, len(elems))
 	for i, e := range elems {
-		n, ok := e.(*lang.NameExpr)
-		if !ok {
-			return nil, g.failAt(lang.ErrSyntax, e.Span(), "a parameter of a lambda must be a name", "write `(a, b) => ...`")
+		params[i].At = lang.At{Place: e.Span()}
+		names := []lang.Expr{e}
+		if t, ok := e.(*lang.TupleExpr); ok {
+			names, params[i].Tuple = t.Elems, true
 		}
-		params[i] = lang.Ident{At: n.At, Name: n.Name}
+		for _, x := range names {
+			n, ok := x.(*lang.NameExpr)
+			if !ok {
+				return nil, g.failAt(lang.ErrSyntax, x.Span(), "a parameter of a lambda must be a name", "write `(a, b) => ...`, or `((a, i), (b, j)) => ...` for tuples")
+			}
+			params[i].Names = append(params[i].Names, lang.Ident{At: n.At, Name: n.Name})
+		}
 	}
 	return params, nil
 }

@@ -86,6 +86,7 @@ func TestPrecedence(t *testing.T) {
 		"x[]":                                   "(index x)",
 		"a.b.c[i].d(e)":                         "(call (.d (index (.c (.b a)) i)) e)",
 		"(a, b) => a + b":                       "(=> a b (+ a b))",
+		"((a, i), (b, j)) => (a, i)":            "(=> (a i) (b j) (tuple a i))",
 		"a => b => a":                           "(=> a (=> b a))",
 		"() => 1":                               "(=> 1)",
 		"(a, b) => { let c = a\n c }":           "(=> a b (block (let c a) c))",

@@ -312,7 +312,7 @@ func exprTree(e lang.Expr) tree {
 	case *lang.ListExpr:
 		return bracketed("list", e.Elems)
 	case *lang.LambdaExpr:
-		return node(named("=>", e.Params), exprTree(e.Body))
+		return node("=> "+patterns(e.Params), exprTree(e.Body))
 	case *lang.MapExpr:
 		return node("->", exprTree(e.From), exprTree(e.To))
 	case *lang.Block:
@@ -322,6 +322,18 @@ func exprTree(e lang.Expr) tree {
 		return list("block", e.Stmts, stmtTree)
 	}
 	return node(fmt.Sprintf("%T", e))
+}
+
+// patterns is the parameters of a lambda, tuples in brackets.
+func patterns(params []lang.Pattern) string {
+	texts := make([]string, len(params))
+	for i, p := range params {
+		texts[i] = strings.TrimSpace(named("", p.Names))
+		if p.Tuple {
+			texts[i] = "(" + texts[i] + ")"
+		}
+	}
+	return strings.Join(texts, " ")
 }
 
 // bracketed is a node that keeps its brackets when it is empty.

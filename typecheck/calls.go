@@ -12,8 +12,8 @@ import (
 
 // laterFunctions are in the language but not in this version of the compiler.
 var laterFunctions = map[string]bool{
-	"bitcast": true, "reduce": true, "scan": true, "cumsum": true, "cumprod": true,
-	"sort": true, "topk": true, "print": true, "assert": true, "static_assert": true, "assume": true,
+	"bitcast": true,
+	"sort":    true, "topk": true, "print": true, "assert": true, "static_assert": true, "assume": true,
 }
 
 // special types the calls that have rules of their own.
@@ -123,6 +123,12 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 	if e.Else != nil && n.Name != "pick" {
 		b.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", n.Name).help("remove the `else`")
 		return bad(e.Place)
+	}
+	switch op, _ := lang.OpByName(n.Name); op {
+	case lang.OpReduce, lang.OpScan:
+		return b.combine(op, e)
+	case lang.OpCumSum, lang.OpCumProd:
+		return b.cumulate(op, e)
 	}
 	if special := b.special(n.Name); special != nil {
 		if op, _ := lang.FindOp(n.Name, lang.FormCall); !op.IsAtomic() && b.named(e) {

@@ -57,7 +57,7 @@ func (b *bodyChecker) expr(e lang.Expr) operand {
 	case *lang.RangeExpr:
 		b.errorf(lang.ErrAxisAsValue, e.Place, "a range is no value of a kernel").help("to read a part of a dimension, declare an axis: `axis r in D[lo .. hi]`")
 	case *lang.LambdaExpr:
-		b.later(e.Place, "a function as a value")
+		b.errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: only `reduce` and `scan` take one")
 	default:
 		if e == nil {
 			return operand{}

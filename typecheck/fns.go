@@ -51,19 +51,17 @@ func (c *checker) findRecursion() {
 			if !ok {
 				return true
 			}
-			name, ok := call.Fn.(*lang.NameExpr)
-			if !ok {
-				return true
-			}
-			e := x.file.scope.lookup(name.Name)
-			if e == nil || all[e.decl] == nil {
-				return true
-			}
-			switch y := all[e.decl]; state[y] {
-			case visiting:
-				c.reportRecursion(stack, y, name.Place)
-			case 0:
-				visit(y)
+			for _, name := range called(call) {
+				e := x.file.scope.lookup(name.Name)
+				if e == nil || all[e.decl] == nil {
+					continue
+				}
+				switch y := all[e.decl]; state[y] {
+				case visiting:
+					c.reportRecursion(stack, y, name.Place)
+				case 0:
+					visit(y)
+				}
 			}
 			return true
 		})
@@ -75,6 +73,23 @@ func (c *checker) findRecursion() {
 			visit(x)
 		}
 	}
+}
+
+// called is the function that a call names, and the one that it hands to reduce or scan.
+func called(call *lang.CallExpr) []*lang.NameExpr {
+	name, ok := call.Fn.(*lang.NameExpr)
+	if !ok {
+		return nil
+	}
+	names := []*lang.NameExpr{name}
+	if op, _ := lang.OpByName(name.Name); op == lang.OpReduce || op == lang.OpScan {
+		for _, a := range call.Args {
+			if f, ok := a.Value.(*lang.NameExpr); ok {
+				names = append(names, f)
+			}
+		}
+	}
+	return names
 }
 
 func (c *checker) reportRecursion(stack []*callable, y *callable, at lang.Span) {

@@ -58,7 +58,7 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 	case *lang.RangeExpr:
 		g.errorf(lang.ErrAxisAsValue, e.Place, "a range is no value: it is part of an index, as in `x[a .. b]`")
 	case *lang.LambdaExpr:
-		g.later(e.Place, "a function as a value")
+		g.errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: only `reduce` and `scan` take one, in kernels")
 	default:
 		if e == nil {
 			return operand{}

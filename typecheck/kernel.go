@@ -356,7 +356,11 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 			b.neverStored(p)
 		}
 	}
+	before := b.found
 	b.races()
+	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart
+		b.findPartials(k.Body)
+	}
 }
 
 func exampleOutput(k *Kernel) string {

@@ -261,6 +261,19 @@ func exprText(e Expr) string {
 			text += " else " + exprText(e.Else)
 		}
 		return text
+	case *Combine:
+		text := e.Op.String() + exprsText(e.Args) + " over " + axisNames(e.Over)
+		if e.Reverse != nil {
+			text += " reverse " + exprText(e.Reverse)
+		}
+		if e.Fn == nil {
+			return text
+		}
+		names := make([]string, len(e.Params))
+		for i, p := range e.Params {
+			names[i] = p.Name
+		}
+		return text + " from " + exprsText(e.Identity) + " (" + strings.Join(names, ", ") + ") => { " + flat(e.Fn) + " }"
 	case *Tuple:
 		return exprsText(e.Elems)
 	case *Inline:

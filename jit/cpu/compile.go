@@ -220,6 +220,8 @@ func (c *compiler) emit(op *ir.Op) func(*frame) {
 	switch {
 	case row.Elementwise:
 		return c.scalarOp(op)
+	case op.Combines():
+		return c.combine(op)
 	case row.Group == lang.GroupReduce:
 		return c.reduce(op)
 	}

@@ -75,14 +75,18 @@ func (c *compiler) loop(op *ir.Op) func(*frame) {
 	body := c.block(block)
 	lo, hi := c.scalarRef(op.Args[0]), c.scalarRef(op.Args[1])
 	position := c.off(block.Params[0])
-	axis, extent := -1, 1
+	axis, extent, reverse := -1, 1, op.Reverse
 	if op.Axis != nil {
 		axis, extent = c.axisNumber(op.Axis), int(op.Axis.Extent)
 	}
 	return func(fr *frame) {
 		begin, end := fr.scalar(lo), fr.scalar(hi)
 		enter(fr)
-		for pos := begin; pos < end; pos += extent {
+		first, by := begin, extent
+		if reverse {
+			first, by = begin+(end-begin-1)/extent*extent, -extent
+		}
+		for pos := first; pos < end && pos >= begin; pos += by {
 			if axis >= 0 {
 				fr.axes[axis] = axisState{pos, min(extent, end-pos)}
 			}

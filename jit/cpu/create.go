@@ -11,32 +11,32 @@ import (
 // constOp writes a literal; it runs once for each worker.
 func (c *compiler) constOp(op *ir.Op) func(*frame) {
 	d := op.Result().Type.DType
-	off := c.off(op.Result())
-	k := kindOfDType[d]
-	var bits uint64
-	switch k {
-	case kF64:
-		bits = math.Float64bits(op.Const.Float)
-	case kF32:
-		f := float32(op.Const.Float)
-		if narrowFloat(d) {
-			f = roundOdd(op.Const.Float)
-			if d != lang.F8E5M2 || !math.IsInf(op.Const.Float, 0) { // the identity of a reduction is no result, which would be rounded
-				f = d.Round(f)
-			}
-		}
-		bits = uint64(math.Float32bits(f))
-	case kBool:
-		bits = uint64(flag(op.Const.Int != 0))
-	default:
-		bits = uint64(op.Const.Int)
-	}
-	size := k.size()
-	write := copier(size)
+	off, bits := c.off(op.Result()), bitsOf(d, op.Const)
+	write := copier(kindOfDType[d].size())
 	return func(fr *frame) {
 		v := bits // little endian: the low bytes come first
 		write(fr.at(off), 1, unsafe.Pointer(&v), 1, 1)
 	}
+}
+
+// bitsOf is a literal as a tile holds it.
+func bitsOf(d lang.DType, c ir.Const) uint64 {
+	switch kindOfDType[d] {
+	case kF64:
+		return math.Float64bits(c.Float)
+	case kF32:
+		f := float32(c.Float)
+		if narrowFloat(d) {
+			f = roundOdd(c.Float)
+			if d != lang.F8E5M2 || !math.IsInf(c.Float, 0) { // the identity of a reduction is no result, which would be rounded
+				f = d.Round(f)
+			}
+		}
+		return uint64(math.Float32bits(f))
+	case kBool:
+		return uint64(flag(c.Int != 0))
+	}
+	return uint64(c.Int)
 }
 
 func (c *compiler) full(op *ir.Op) func(*frame) { return c.spreadTo(op.Result(), op.Args[0]) }

@@ -72,6 +72,10 @@ func (c *compiler) placeBlock(b *ir.Block) {
 			}
 			c.placeBlock(op.Blocks[0])
 			c.placeBlock(op.Blocks[1])
+		case op.Combines():
+			for _, r := range op.Results {
+				c.newSlot(r, c.pos[op])
+			}
 		case len(op.Results) == 1:
 			if s := c.reusable(op); s != nil {
 				c.hold(s, op.Result())

@@ -249,6 +249,9 @@ func (g *generator) reducible() *axis {
 }
 
 func (g *generator) reduction(e elem, depth int) value {
+	if g.chance(20) {
+		return g.scanned(e, depth)
+	}
 	a := g.reducible()
 	if a == nil {
 		return g.leaf(e)

@@ -11,7 +11,10 @@ import (
 )
 
 // notGenerated are the operations of the table that no program has, with why.
-var notGenerated = map[lang.Op]string{}
+var notGenerated = map[lang.Op]string{
+	lang.OpCumSum:  "it is a scan in the IR",
+	lang.OpCumProd: "it is a scan in the IR",
+}
 
 // mostPrograms bounds the programs in which an operation is looked for; the rarest is in one of about a hundred.
 const mostPrograms = 1500

@@ -264,6 +264,8 @@ func init() {
 		lang.OpTake:   (*machine).take,
 		lang.OpLoad:   (*machine).load,
 		lang.OpStore:  (*machine).store,
+		lang.OpReduce: (*machine).combine,
+		lang.OpScan:   (*machine).combine,
 		lang.OpFor:    (*machine).loop,
 		lang.OpIf:     (*machine).choice,
 	}

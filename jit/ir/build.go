@@ -82,6 +82,9 @@ func Infer(op *Op) ([]Type, error) {
 		}
 		return []Type{{DType: d, Axes: Union(types...)}}, nil
 	}
+	if op.Combines() {
+		return inferCombine(op, types)
+	}
 	if row.Group == lang.GroupReduce {
 		return inferReduce(op, row, types)
 	}

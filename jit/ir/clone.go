@@ -98,6 +98,12 @@ func (f *Func) CopyOp(op *Op, m *Mapping) *Op {
 	return m.op(op, func(*Value) int { f.nextID++; return f.nextID - 1 })
 }
 
+// CopyBlock is a deep copy of a block that uses nothing from outside, with fresh values of f.
+func (f *Func) CopyBlock(b *Block) *Block {
+	m := &Mapping{Values: map[*Value]*Value{}}
+	return m.block(b, func(*Value) int { f.nextID++; return f.nextID - 1 })
+}
+
 func (m *Mapping) op(op *Op, id func(*Value) int) *Op {
 	c := *op
 	c.Args = each(op.Args, m.Values)
@@ -106,6 +112,9 @@ func (m *Mapping) op(op *Op, id func(*Value) int) *Op {
 	c.Dim, c.Tensor = mapped(m.Dims, op.Dim), mapped(m.Tensors, op.Tensor)
 	c.Checked = slices.Clone(op.Checked)
 	c.Results, c.Blocks = nil, nil
+	if op.Fn != nil {
+		c.Fn = m.block(op.Fn, id)
+	}
 	for _, b := range op.Blocks {
 		c.Blocks = append(c.Blocks, m.block(b, id))
 	}

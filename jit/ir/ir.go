@@ -194,6 +194,7 @@ type Const struct {
 //	atomic_...           the same, Old, Order, Scope; of atomic_cas, the value expected and then the new one
 //	sum ... argmin       Over
 //	dot mma              Over; arguments a, b and, for mma, acc
+//	reduce scan          Over (one axis), Fn, Reverse; see combine.go
 //	rename               From, Axis
 //	take                 Axes, which the tile loses; arguments: the tile, then for each of Axes its positions (i32)
 //	cast                 the result's type
@@ -208,6 +209,8 @@ type Op struct {
 	Args    []*Value
 	Results []*Value
 	Blocks  []*Block
+	// Fn is the function of a reduce or a scan.
+	Fn *Block
 
 	Const   Const
 	Axis    *Axis
@@ -216,6 +219,7 @@ type Op struct {
 	Axes    []*Axis
 	Over    []*Axis
 	Tensor  *Tensor
+	Reverse bool   // of a scan or a loop over an axis: from the last position, or step, to the first
 	Checked []bool // by index: whether it may lie outside the tensor
 	// Hint says how a load or a store of global memory is to go about it; it changes no result.
 	Hint AccessHint

@@ -272,10 +272,14 @@ func (p *parser) op() *Op {
 			op.Over = append(op.Over, p.axisUse())
 		}
 	}
+	op.Reverse = p.acceptWord("reverse")
+	if op.Combines() {
+		p.combinerHead(op, at)
+	}
 	if p.acceptWord("precision") {
 		op.Precision = p.name()
 	}
-	if code == lang.OpFor || code == lang.OpIf {
+	if code == lang.OpFor || code == lang.OpIf || op.Combines() {
 		p.region(op, at)
 		return op
 	}
@@ -322,7 +326,11 @@ func (p *parser) region(op *Op, at token) {
 			params[i+1].Type = r.Type
 		}
 	}
-	for i, b := range op.Blocks {
+	blocks := op.Blocks
+	if op.Fn != nil {
+		blocks = []*Block{op.Fn}
+	}
+	for i, b := range blocks {
 		if i > 0 {
 			p.word("else")
 		}
@@ -396,8 +404,10 @@ func init() {
 				op.Axis = p.axisUse()
 			},
 		},
-		lang.OpTake: {printTake, (*parser).take},
-		lang.OpFor:  {printFor, (*parser).forHead},
+		lang.OpTake:   {printTake, (*parser).take},
+		lang.OpReduce: combineConvention,
+		lang.OpScan:   combineConvention,
+		lang.OpFor:    {printFor, (*parser).forHead},
 		lang.OpIf: {
 			func(b *strings.Builder, op *Op) { b.WriteString(" " + uses(op.Args)) },
 			func(p *parser, op *Op) {

@@ -29,7 +29,7 @@ func (f *Func) String() string {
 // String is the operation's text form on one line; of a `for` or an `if`, its head.
 func (op *Op) String() string {
 	s := head(op)
-	if len(op.Blocks) > 0 {
+	if len(op.Blocks) > 0 || op.Fn != nil {
 		s += " { ... }"
 	}
 	return s
@@ -184,12 +184,16 @@ func extent(a *Axis) string {
 
 func (p *printer) block(b *Block) {
 	for _, op := range b.Ops {
-		if len(op.Blocks) == 0 {
+		blocks := op.Blocks
+		if op.Fn != nil {
+			blocks = []*Block{op.Fn}
+		}
+		if len(blocks) == 0 {
 			p.line("%s", head(op))
 			continue
 		}
 		p.line("%s {", head(op))
-		for i, inner := range op.Blocks {
+		for i, inner := range blocks {
 			if i > 0 {
 				p.line("} else {")
 			}
@@ -219,12 +223,18 @@ func head(op *Op) string {
 	if len(op.Over) > 0 {
 		fmt.Fprintf(&b, " over %s", list(op.Over, func(a *Axis) string { return quote(a.Name) }))
 	}
+	if op.Reverse {
+		b.WriteString(" reverse")
+	}
+	if op.Fn != nil {
+		fmt.Fprintf(&b, " by (%s)", list(op.Fn.Params, define))
+	}
 	if op.Precision != "" {
 		fmt.Fprintf(&b, " precision %s", quote(op.Precision))
 	}
 	switch {
 	case len(op.Results) == 0:
-	case op.Code == lang.OpFor || op.Code == lang.OpIf:
+	case op.Code == lang.OpFor || op.Code == lang.OpIf || op.Combines():
 		fmt.Fprintf(&b, " : (%s)", list(op.Results, func(v *Value) string { return v.Type.String() }))
 	default:
 		fmt.Fprintf(&b, " : %s", op.Results[0].Type)

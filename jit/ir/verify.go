@@ -320,6 +320,15 @@ func (v *verifier) regions(op *Op) error {
 	if len(op.Blocks) != want {
 		return fmt.Errorf("has %d blocks, needs %d", len(op.Blocks), want)
 	}
+	if op.Reverse && op.Code != lang.OpFor && op.Code != lang.OpScan {
+		return fmt.Errorf("only a scan and a loop are reversed")
+	}
+	if op.Combines() != (op.Fn != nil) {
+		return fmt.Errorf("only a reduce and a scan have a function, and they need one")
+	}
+	if op.Fn != nil {
+		return v.combiner(op)
+	}
 	if op.Code == lang.OpFor {
 		if err := v.forHead(op); err != nil {
 			return err
@@ -361,6 +370,9 @@ func (v *verifier) forHead(op *Op) error {
 	}
 	a := op.Axis
 	if a == nil {
+		if op.Reverse {
+			return fmt.Errorf("only a loop over an axis is reversed")
+		}
 		return nil
 	}
 	switch {

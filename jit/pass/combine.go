@@ -13,8 +13,8 @@ import (
 type combiner struct {
 	// init emits the carried values before the first chunk; lo is the axis's first position.
 	init func(b *ir.Builder, op *ir.Op, lo int64) []*ir.Value
-	// step emits one chunk: op reads the chunk's tiles, over the loop's axis k.
-	step func(b *ir.Builder, op *ir.Op, k *ir.Axis, carried []*ir.Value) []*ir.Value
+	// step emits one chunk: op reads the chunk's tiles, over the loop's axis.
+	step func(b *ir.Builder, op *ir.Op, c *chunks, carried []*ir.Value) []*ir.Value
 	// finish emits the result from the carried values; nil when it is the first of them.
 	finish func(b *ir.Builder, op *ir.Op, carried []*ir.Value) *ir.Value
 }
@@ -35,6 +35,7 @@ func init() {
 		lang.OpMean:      mean(),
 		lang.OpArgMax:    position(lang.OpReduceMax, lang.OpGt, lowest),
 		lang.OpArgMin:    position(lang.OpReduceMin, lang.OpLt, highest),
+		lang.OpReduce:    byFunction(),
 		lang.OpDot:       contractions(),
 		lang.OpMma:       contractions(),
 	}
@@ -76,7 +77,7 @@ func reduction(reduce, combine lang.Op, identity func(lang.DType) ir.Const) *com
 		init: func(b *ir.Builder, op *ir.Op, _ int64) []*ir.Value {
 			return []*ir.Value{first(b, op.Result().Type, identity)}
 		},
-		step: func(b *ir.Builder, op *ir.Op, _ *ir.Axis, carried []*ir.Value) []*ir.Value {
+		step: func(b *ir.Builder, op *ir.Op, _ *chunks, carried []*ir.Value) []*ir.Value {
 			part := b.Emit(&ir.Op{Code: reduce, Args: op.Args, Over: op.Over})[0]
 			return []*ir.Value{b.Op(combine, carried[0], part)}
 		},
@@ -124,7 +125,7 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 				first(b, ir.Type{DType: d, Axes: axes}, identity),
 			}
 		},
-		step: func(b *ir.Builder, op *ir.Op, k *ir.Axis, carried []*ir.Value) []*ir.Value {
+		step: func(b *ir.Builder, op *ir.Op, c *chunks, carried []*ir.Value) []*ir.Value {
 			at, best := carried[0], carried[1]
 			x := op.Args[0]
 			float := x.Type.DType.IsFloat()
@@ -133,7 +134,7 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 			if float { // where m is NaN it equals nothing: its position is the first NaN's
 				holds = b.Op(lang.OpLogicOr, holds, b.Op(lang.OpIsNaN, x))
 			}
-			index := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: k})[0]
+			index := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: c.axis()})[0]
 			candidates := b.Op(lang.OpWhere, holds, index, b.Int(math.MaxInt32))
 			least := b.Emit(&ir.Op{Code: lang.OpReduceMin, Args: []*ir.Value{candidates}, Over: op.Over})[0]
 			wins := b.Op(better, m, best)
@@ -155,7 +156,7 @@ func contractions() *combiner {
 			}
 			return []*ir.Value{constant(b, op.Result().Type, ir.Const{})}
 		},
-		step: func(b *ir.Builder, op *ir.Op, _ *ir.Axis, carried []*ir.Value) []*ir.Value {
+		step: func(b *ir.Builder, op *ir.Op, _ *chunks, carried []*ir.Value) []*ir.Value {
 			return b.Emit(&ir.Op{Code: lang.OpMma, Args: []*ir.Value{op.Args[0], op.Args[1], carried[0]},
 				Over: op.Over, Precision: op.Precision})
 		},

@@ -46,40 +46,42 @@ body:
 
 // seen is what is computed already at a place: by key, in this region and those around it.
 type seen struct {
-	values map[string]*ir.Value
+	values map[string]*ir.Op
 	outer  *seen
 }
 
-func (s *seen) find(key string) *ir.Value {
+func (s *seen) find(key string) *ir.Op {
 	for ; s != nil; s = s.outer {
-		if v := s.values[key]; v != nil {
-			return v
+		if op := s.values[key]; op != nil {
+			return op
 		}
 	}
 	return nil
 }
 
 func eliminate(b *ir.Block, outer *seen, m map[*ir.Value]*ir.Value) bool {
-	s := &seen{map[string]*ir.Value{}, outer}
+	s := &seen{map[string]*ir.Op{}, outer}
 	changed := false
 	b.Ops = slices.DeleteFunc(b.Ops, func(op *ir.Op) bool {
 		replace(op.Args, m)
 		for _, inner := range op.Blocks {
 			changed = eliminate(inner, s, m) || changed
 		}
-		if !op.Pure() || len(op.Results) != 1 {
+		if !op.Pure() || len(op.Results) == 0 {
 			return false
 		}
 		k := key(op)
-		if v := s.find(k); v != nil {
-			if v.Name == "" && v.Def != nil {
-				v.Name = op.Result().Name
+		if same := s.find(k); same != nil {
+			for i, v := range same.Results {
+				if v.Name == "" {
+					v.Name = op.Results[i].Name
+				}
+				m[op.Results[i]] = v
 			}
-			m[op.Result()] = v
 			changed = true
 			return true
 		}
-		s.values[k] = op.Result()
+		s.values[k] = op
 		return false
 	})
 	replace(b.Yield, m)
@@ -105,6 +107,9 @@ func key(op *ir.Op) string {
 		return strings.Join(ns, ",")
 	}
 	k := fmt.Sprintf("%s %v %s %s %s %v", op.Code, ids, names(op.Over), names(op.Axes), op.Precision+op.Hint.String(), op.Checked)
+	if op.Fn != nil {
+		k += fmt.Sprintf(" %v by %s", op.Reverse, op.Fn.Text())
+	}
 	for _, a := range []*ir.Axis{op.Axis, op.From} {
 		if a != nil {
 			k += fmt.Sprintf(" %q", a.Name)

@@ -208,6 +208,7 @@ type streamer struct {
 type group struct {
 	at      int
 	members []*ir.Op
+	way     ir.Way // in which the loop goes through the chunks
 }
 
 func (s *streamer) wide(v *ir.Value) bool { return v.Type.Has(s.axis) }
@@ -237,19 +238,24 @@ func (s *streamer) block(b *ir.Block) error {
 		if !s.consumes(op) || s.putsOff(op) {
 			continue
 		}
+		needs := op.Direction(s.axis)
+		if needs == ir.BothWays {
+			return fmt.Errorf("`%s` needs scans from both ends", op)
+		}
 		if err := s.check(op); err != nil {
 			return err
 		}
 		joined := false
 		for _, g := range groups {
-			if s.joins(b, g, op, place) {
+			if g.way|needs != ir.BothWays && s.joins(b, g, op, place) {
 				g.members = append(g.members, op)
+				g.way |= needs
 				joined = true
 				break
 			}
 		}
 		if !joined {
-			groups = append(groups, &group{i, []*ir.Op{op}})
+			groups = append(groups, &group{i, []*ir.Op{op}, needs})
 		}
 	}
 	if len(groups) == 0 {
@@ -266,7 +272,7 @@ func (s *streamer) block(b *ir.Block) error {
 	out := &ir.Builder{Func: s.f, Block: &ir.Block{}}
 	for i, op := range b.Ops {
 		if g := at[i]; g != nil {
-			s.loop(out, g.members)
+			s.loop(out, g)
 		}
 		if !consumed[op] {
 			out.Block.Ops = append(out.Block.Ops, op)
@@ -357,7 +363,8 @@ func (s *streamer) joins(b *ir.Block, g *group, op *ir.Op, place map[*ir.Op]int)
 }
 
 // loop emits the loop that computes the consumers.
-func (s *streamer) loop(b *ir.Builder, consumers []*ir.Op) {
+func (s *streamer) loop(b *ir.Builder, g *group) {
+	consumers := g.members
 	k := *s.axis
 	k.Kind, k.Extent = ir.Loop, s.chunk
 	if k.Dim == nil { // a free axis gets a dimension to walk
@@ -368,11 +375,11 @@ func (s *streamer) loop(b *ir.Builder, consumers []*ir.Op) {
 	axis := s.f.AddAxis(k)
 
 	b.At = consumers[0].At
-	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: []*ir.Value{b.Int(lo), b.Int(hi)}, At: b.At}
+	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: []*ir.Value{b.Int(lo), b.Int(hi)}, Reverse: g.way == ir.Backward, At: b.At}
 	body := &ir.Block{Params: []*ir.Value{s.f.NewValue(ir.Scalar(lang.I32), nil)}}
 	loop.Blocks = []*ir.Block{body}
-	inner := &ir.Builder{Func: s.f, Block: body}
-	m := &ir.Mapping{Values: map[*ir.Value]*ir.Value{}, Axes: map[*ir.Axis]*ir.Axis{s.axis: axis}}
+	c := &chunks{f: s.f, before: b, inside: &ir.Builder{Func: s.f, Block: body}, loop: loop, lo: lo, hi: hi,
+		from: s.axis, m: &ir.Mapping{Values: map[*ir.Value]*ir.Value{}, Axes: map[*ir.Axis]*ir.Axis{s.axis: axis}}}
 
 	type pending struct {
 		op    *ir.Op
@@ -382,36 +389,32 @@ func (s *streamer) loop(b *ir.Builder, consumers []*ir.Op) {
 	var todo []pending
 	for _, op := range consumers {
 		for _, a := range op.Args {
-			s.recompute(inner, a, m)
+			c.recompute(a)
 		}
-		inner.At = op.At
-		c := combiners[op.Code]
-		if c == nil {
-			body.Ops = append(body.Ops, s.f.CopyOp(op, m))
+		c.inside.At = op.At
+		how := combiners[op.Code]
+		if how == nil {
+			body.Ops = append(body.Ops, s.f.CopyOp(op, c.m))
 			continue
 		}
 		b.At = op.At
-		inits := c.init(b, op, lo)
-		todo = append(todo, pending{op, c, len(loop.Args) - 2})
-		params := make([]*ir.Value, len(inits))
-		for i, v := range inits {
-			params[i] = s.f.NewValue(v.Type, nil)
-		}
-		loop.Args = append(loop.Args, inits...)
-		body.Params = append(body.Params, params...)
-		body.Yield = append(body.Yield, c.step(inner, mappedOp(op, m), axis, params)...)
+		todo = append(todo, pending{op, how, len(loop.Args) - 2})
+		params := c.carry(how.init(b, op, lo))
+		body.Yield = append(body.Yield, how.step(c.inside, mappedOp(op, c.m), c, params)...)
 	}
 	results := b.Emit(loop)
 	for _, p := range todo {
 		b.At = p.op.At
-		v := results[p.first]
+		values := results[p.first:]
 		if p.c.finish != nil {
-			v = p.c.finish(b, p.op, results[p.first:])
+			values = []*ir.Value{p.c.finish(b, p.op, values)}
 		}
-		if v.Name == "" && v.Def != nil {
-			v.Name = p.op.Result().Name
+		for i, r := range p.op.Results {
+			if values[i].Name == "" && values[i].Def != nil {
+				values[i].Name = r.Name
+			}
+			s.results[r] = values[i]
 		}
-		s.results[p.op.Result()] = v
 	}
 }
 
@@ -423,17 +426,6 @@ func (s *streamer) freeDim() *ir.Dim {
 	}
 	s.f.Dims = append(s.f.Dims, d)
 	return d
-}
-
-// recompute puts into the loop what v needs of tiles over the axis.
-func (s *streamer) recompute(b *ir.Builder, v *ir.Value, m *ir.Mapping) {
-	if !s.wide(v) || m.Values[v] != nil {
-		return
-	}
-	for _, a := range v.Def.Args {
-		s.recompute(b, a, m)
-	}
-	b.Block.Ops = append(b.Block.Ops, s.f.CopyOp(v.Def, m))
 }
 
 // mappedOp is the consumer over the loop's axis, apart from its results.

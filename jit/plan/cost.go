@@ -324,6 +324,15 @@ func (c at) dims(d *ir.Dim) int64 {
 // weight is how many simple operations an elementwise one costs.
 func weight(op *ir.Op) float64 {
 	switch row := op.Code.Row(); {
+	case op.Combines():
+		n := 1.0
+		for _, inner := range op.Fn.Ops {
+			n += weight(inner)
+		}
+		if op.Code == lang.OpScan {
+			n *= 3 // in the thread, over lanes, over warps
+		}
+		return n
 	case row.Ulp > 0, op.Code == lang.OpDiv, op.Code == lang.OpMod, op.Code == lang.OpFloorDiv, op.Code == lang.OpSqrt:
 		return 8
 	case op.Code == lang.OpRandomBits:

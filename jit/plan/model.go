@@ -363,6 +363,7 @@ func (m *model) stream(i int) bool {
 		}
 		consumes := slices.ContainsFunc(op.Args, wide) && !slices.ContainsFunc(op.Results, wide)
 		if consumes {
+			ok = ok && op.Direction(w) != ir.BothWays
 			for _, a := range op.Args {
 				slice(a, at)
 			}

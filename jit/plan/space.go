@@ -260,4 +260,5 @@ func sortedKeys[V any](m map[string]V) []string {
 
 func isContraction(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupContract }
 
-func isReduction(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupReduce }
+// isReduction reports an operation that needs whole tiles: a reduction or a scan.
+func isReduction(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupReduce || op.Combines() }

@@ -78,6 +78,17 @@ func (k *kernel) assign() {
 			link(op.Result(), op.Args[2])
 		case op.Old:
 			link(op.Result(), op.Stored())
+		case op.Combines():
+			for _, v := range op.Results[1:] {
+				link(op.Results[0], v)
+			}
+			for _, v := range op.Operands() {
+				if op.Code == lang.OpScan {
+					link(op.Results[0], v)
+				} else {
+					link(op.Args[0], v)
+				}
+			}
 		}
 		if op.Code == lang.OpDot || op.Code == lang.OpMma {
 			contractions = append(contractions, op)
@@ -126,7 +137,7 @@ func (k *kernel) rowwise(op *ir.Op, classOf map[*ir.Value]*class) bool {
 					return true
 				}
 			}
-			if u.op.Code.Row().Group == lang.GroupReduce {
+			if u.op.Code.Row().Group == lang.GroupReduce || u.op.Combines() {
 				return true
 			}
 		}
@@ -163,8 +174,8 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
 		}
 	}
 	for _, v := range c.values {
-		if v.Def != nil && v.Def.Code.Row().Group == lang.GroupReduce {
-			if wide := classOf[v.Def.Args[0]]; wide != nil && wide.done {
+		if v.Def != nil && (v.Def.Code.Row().Group == lang.GroupReduce || v.Def.Code == lang.OpReduce) {
+			if wide := classOf[k.reducedOperand(v.Def)]; wide != nil && wide.done {
 				return wide.layout.slice(c.axes)
 			}
 		}
@@ -199,6 +210,24 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
 	}
 	axes := reversed(c.axes)
 	return blocked(axes, extents(axes), 1, k.warps)
+}
+
+// reducedOperand is the operand of a reduction that has all its axes; where several make them up, none has to.
+func (k *kernel) reducedOperand(op *ir.Op) *ir.Value {
+	if !op.Combines() {
+		return op.Args[0]
+	}
+	var wide *ir.Value
+	for _, v := range op.Operands() {
+		if len(v.Type.Axes) != len(op.Combined()) {
+			continue
+		}
+		if !k.cheap(v) {
+			return v
+		}
+		wide = v
+	}
+	return wide
 }
 
 func reversed(axes []*ir.Axis) []*ir.Axis {
@@ -352,6 +381,8 @@ func (k *kernel) wanted(op *ir.Op, arg int) (layout, bool) {
 		return uniform(k.warps), true
 	case row.Elementwise:
 		return k.home[op.Result()].slice(v.Type.Axes), true
+	case op.Combines():
+		return k.combineLayout(op).slice(v.Type.Axes), true
 	case row.Group == lang.GroupReduce:
 		return k.home[v], true
 	case op.Code == lang.OpStore:

@@ -51,6 +51,32 @@ func (k *kernel) loop(op *ir.Op) {
 	k.move(position, lo)
 
 	stages := k.newPipeline(op, lo, hi, step)
+	if op.Reverse {
+		k.backwards(op, stages, carried, position, lo, hi)
+	} else {
+		k.forwards(op, stages, carried, position, hi)
+	}
+	stages.finish()
+	k.assumeTouched()
+	if shared {
+		k.sharing = nil
+		k.combine(op, carried)
+	}
+	for i, v := range op.Results {
+		for _, r := range carried[i] {
+			k.a.level[r] = k.scope.level
+		}
+		k.hold(v, k.home[body.Params[i+1]], carried[i])
+	}
+}
+
+// forwards emits the steps of a loop in order.
+func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]reg, position, hi reg) {
+	a := k.a
+	step := int64(1)
+	if op.Axis != nil {
+		step = op.Axis.Extent
+	}
 	// Steps whose range exists as a whole need no masks; the last one, when it may
 	// have fewer positions, is a copy of the body with them.
 	end := hi
@@ -73,18 +99,28 @@ func (k *kernel) loop(op *ir.Op) {
 		k.step(op, stages, carried, position, hi, begin, false)
 		a.place(over)
 	}
-	stages.finish()
-	k.assumeTouched()
-	if shared {
-		k.sharing = nil
-		k.combine(op, carried)
+}
+
+// backwards emits the steps of a loop over an axis from the last to the first,
+// which are those of forwards: the last may have fewer positions.
+func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]reg, position, lo, hi reg) {
+	a, step := k.a, op.Axis.Extent
+	over, top := a.label(), a.label()
+	begin := len(a.body)
+	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", lo, hi), over)
+	last := a.op(b32, "sub.s32", a.op(b32, "sub.s32", hi, lo), 1)
+	last = a.op(b32, "mul.lo.s32", a.op(b32, "div.s32", last, step), step)
+	a.ins("add.s32 %v, %v, %v", position, lo, last)
+	if k.ragged(op.Axis) {
+		k.step(op, stages, carried, position, hi, begin, false)
+		k.assumeTouched()
+		begin = len(a.body)
+		a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.s32", position, lo), over)
 	}
-	for i, v := range op.Results {
-		for _, r := range carried[i] {
-			k.a.level[r] = k.scope.level
-		}
-		k.hold(v, k.home[body.Params[i+1]], carried[i])
-	}
+	a.place(top)
+	k.step(op, stages, carried, position, hi, begin, true)
+	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, lo), top)
+	a.place(over)
 }
 
 // step emits the body of a loop once. Full says that the whole range of the loop's axis exists.
@@ -114,6 +150,9 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi
 		next[i] = k.get(v, k.home[body.Params[i+1]])
 	}
 	k.moveAll(carried, next)
+	if op.Reverse {
+		step = -step
+	}
 	a.ins("add.s32 %v, %v, %d", position, position, step)
 	k.pop()
 }

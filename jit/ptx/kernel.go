@@ -246,6 +246,8 @@ func init() {
 		lang.OpAll:       (*kernel).reduce,
 		lang.OpArgMax:    (*kernel).reduce,
 		lang.OpArgMin:    (*kernel).reduce,
+		lang.OpReduce:    (*kernel).reduceBy,
+		lang.OpScan:      (*kernel).scan,
 		lang.OpDot:       (*kernel).contract,
 		lang.OpMma:       (*kernel).contract,
 		lang.OpFor:       (*kernel).loop,

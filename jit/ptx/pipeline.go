@@ -38,7 +38,7 @@ type pipelined struct {
 // newPipeline cuts a loop and emits the first copies; a loop with nothing to run ahead gives an empty pipeline.
 func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
 	p := &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages, ahead: k.plan.Stages - 1}
-	if op.Axis == nil || p.stages < 2 {
+	if op.Axis == nil || op.Reverse || p.stages < 2 {
 		return p
 	}
 	p.items = k.slice(op)

@@ -199,23 +199,27 @@ func (k *kernel) count(axes []*ir.Axis) reg {
 }
 
 // shuffle exchanges a register with the lane whose number differs in one bit.
-func (k *kernel) shuffle(x reg, bit int) reg {
+func (k *kernel) shuffle(x reg, bit int) reg { return k.exchange(x, "bfly", bit, 31) }
+
+// exchange reads a register of another lane of the warp.
+func (k *kernel) exchange(x reg, mode string, by any, clamp int) reg {
 	a := k.a
 	const all = "0xffffffff"
+	name := "shfl.sync." + mode + ".b32"
 	switch x.class {
 	case pred:
 		n := a.op(b32, "selp.u32", 1, 0, x)
-		return a.op(pred, "setp.ne.u32", a.op(b32, "shfl.sync.bfly.b32", n, bit, 31, all), 0)
+		return a.op(pred, "setp.ne.u32", a.op(b32, name, n, by, clamp, all), 0)
 	case b64, f64:
 		lo, hi := a.reg(b32), a.reg(b32)
 		a.ins("mov.b64 {%v, %v}, %v", lo, hi, x)
-		lo = a.op(b32, "shfl.sync.bfly.b32", lo, bit, 31, all)
-		hi = a.op(b32, "shfl.sync.bfly.b32", hi, bit, 31, all)
+		lo = a.op(b32, name, lo, by, clamp, all)
+		hi = a.op(b32, name, hi, by, clamp, all)
 		d := a.reg(x.class)
 		a.ins("mov.b64 %v, {%v, %v}", d, lo, hi)
 		return d
 	}
-	return a.op(x.class, "shfl.sync.bfly.b32", x, bit, 31, all)
+	return a.op(x.class, name, x, by, clamp, all)
 }
 
 // reduceWarps combines what the warps hold, where warps divide a reduced axis: each writes its part, each reads all.

@@ -234,8 +234,10 @@ func (c *collector) inside(n lang.Node) {
 			}
 		}
 	case *lang.LambdaExpr:
-		for _, id := range n.Params {
-			c.add(localName, id, n)
+		for _, p := range n.Params {
+			for _, id := range p.Names {
+				c.add(localName, id, n)
+			}
 		}
 	}
 	lang.Walk(n, func(k lang.Node) bool {

@@ -134,6 +134,13 @@ func (t *types) expr(e typecheck.Expr) {
 	switch e := e.(type) {
 	case *typecheck.Apply:
 		t.exprs(e.Args)
+	case *typecheck.Combine:
+		t.exprs(e.Args)
+		t.exprs(e.Identity)
+		for _, p := range e.Params {
+			t.local(p)
+		}
+		t.body(e.Fn)
 	case *typecheck.Load:
 		t.exprs(e.Indices)
 		t.expr(e.Else)

@@ -98,6 +98,8 @@ var syntax = map[lang.Op]string{
 	lang.OpFull:   "full(f32, value, i, j)",
 	lang.OpIndex:  "index(i)",
 	lang.OpRename: "rename(x, i -> j)",
+	lang.OpReduce: "reduce(x, over k, identity, (a, b) => ...)",
+	lang.OpScan:   "scan(x, over k, identity, (a, b) => ...)",
 }
 
 func find(words []word, text string) (word, bool) {

@@ -1,0 +1,534 @@
+package ptx
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file emits reduce and scan, which combine by a function in the order of
+// the positions. A layout's digits on the axis say how: positions that differ in
+// the digit of least stride are neighbours, so combining along the digits in the
+// order of their strides keeps the order, whatever the layout. A digit of the
+// register number is combined in the thread, one of the lane number by shuffles,
+// one of the warp number through shared memory. At each moment the positions are
+// in blocks of equal size, each of which has a total that all its threads hold;
+// a digit joins blocks to larger ones.
+//
+// Where the axis has fewer positions than the layout, the last are missing: a
+// block exists when its first position does, and one that does not is left out.
+// So the identity has no part in it.
+
+// level is where the digits of a layout are.
+type level uint8
+
+const (
+	inThread level = iota
+	inWarp
+	inBlock
+)
+
+// joint is one digit along the axis.
+type joint struct {
+	level level
+	digit
+}
+
+// joints are the digits along an axis, in the order of their strides.
+func (l layout) joints(a *ir.Axis) []joint {
+	var out []joint
+	for at, ds := range [][]digit{inThread: l.reg, inWarp: l.lane, inBlock: l.warp} {
+		for _, d := range ds {
+			if d.axis == a && d.size > 1 {
+				out = append(out, joint{level(at), d})
+			}
+		}
+	}
+	slices.SortFunc(out, func(x, y joint) int { return x.stride - y.stride })
+	return out
+}
+
+// combineLayout is the layout in which a reduce or a scan takes its operands.
+func (k *kernel) combineLayout(op *ir.Op) layout {
+	if op.Code == lang.OpScan {
+		return k.home[op.Results[0]]
+	}
+	if v := k.reducedOperand(op); v != nil {
+		return k.home[v]
+	}
+	axes := reversed(op.Combined())
+	return blocked(axes, extents(axes), 1, k.warps)
+}
+
+// combining is the state of a reduce or a scan.
+type combining struct {
+	*kernel
+	op      *ir.Op
+	axis    *ir.Axis
+	reverse bool
+	types   []lang.DType
+	// now is the layout of the totals: the digits that are done hold nothing any more, or copies.
+	now layout
+	// totals is, by register of now, the total of a block.
+	totals [][]reg
+	// Of a scan: values is, by register of the operands' layout, what the positions
+	// of the block up to there give; block is the register of now with the block.
+	values [][]reg
+	block  []int
+}
+
+func (k *kernel) newCombining(op *ir.Op, l layout) *combining {
+	c := &combining{kernel: k, op: op, axis: op.Over[0], reverse: op.Reverse, now: l}
+	c.totals = make([][]reg, l.regs())
+	for _, v := range op.Operands() {
+		c.types = append(c.types, v.Type.DType)
+		regs := k.get(v, l.slice(v.Type.Axes))
+		for r := range c.totals {
+			c.totals[r] = append(c.totals[r], regs[l.project(r, v.Type.Axes)])
+		}
+	}
+	return c
+}
+
+// reduceBy emits a reduce.
+func (k *kernel) reduceBy(op *ir.Op) {
+	l := k.combineLayout(op)
+	c := k.newCombining(op, l)
+	for _, s := range l.joints(c.axis) {
+		c.join(s, true)
+	}
+	out := l.slice(ir.Without(op.Combined(), op.Over))
+	for i, v := range op.Results {
+		regs := make([]reg, out.regs())
+		for r := range regs {
+			regs[r] = c.totals[r][i]
+			if c.axis.Kind == ir.Whole && c.axis.Len == 0 {
+				regs[r] = k.scalar(op.Identity()[i])
+			}
+		}
+		k.hold(v, out, regs)
+		if len(v.Type.Axes) == 0 {
+			continue
+		}
+		if _, same := out.permutation(k.home[v], v.Type.Axes); !same {
+			k.get(v, k.home[v])
+		}
+	}
+}
+
+// scan emits a scan.
+func (k *kernel) scan(op *ir.Op) {
+	l := k.combineLayout(op)
+	c := k.newCombining(op, l)
+	c.values = slices.Clone(c.totals)
+	for r := range c.values {
+		c.block = append(c.block, r)
+	}
+	joints := l.joints(c.axis)
+	for i, s := range joints {
+		c.join(s, i < len(joints)-1)
+	}
+	for i, v := range op.Results {
+		regs := make([]reg, l.regs())
+		for r := range regs {
+			regs[r] = c.values[r][i]
+		}
+		k.hold(v, l, regs)
+	}
+}
+
+// join combines along one digit. The totals of the larger blocks are wanted by further digits, and by a reduce.
+func (c *combining) join(s joint, wanted bool) {
+	switch s.level {
+	case inThread:
+		c.joinRegisters(s.digit)
+	case inWarp:
+		c.joinLanes(s.digit, wanted)
+	case inBlock:
+		c.joinWarps(s.digit, wanted)
+	}
+}
+
+// apply emits the function: x is of the earlier elements (of the later ones in a reversed scan), y of those that follow.
+func (c *combining) apply(x, y []reg) []reg {
+	fn := c.op.Fn
+	values := map[*ir.Value]reg{}
+	for i, p := range fn.Params {
+		switch n := len(x); {
+		case i < n:
+			values[p] = x[i]
+		case i < 2*n:
+			values[p] = y[i-n]
+		default:
+			values[p] = c.scalar(c.op.Args[i])
+		}
+	}
+	for _, op := range fn.Ops {
+		r := op.Result()
+		if op.Code == lang.OpConst {
+			values[r] = c.recompute(op, uniform(c.warps))[0]
+			continue
+		}
+		args := make([]reg, len(op.Args))
+		for i, v := range op.Args {
+			args[i] = values[v]
+		}
+		values[r] = c.kernel.apply(op, args)
+	}
+	out := make([]reg, len(fn.Yield))
+	for i, y := range fn.Yield {
+		out[i] = values[y]
+	}
+	return out
+}
+
+// choose gives x where p holds and y elsewhere.
+func (c *combining) choose(p reg, x, y []reg) []reg {
+	out := make([]reg, len(x))
+	for i := range x {
+		out[i] = c.selected(p, x[i], y[i])
+	}
+	return out
+}
+
+// begins is the predicate that the block of a register of now, moved by some
+// positions, exists; no register when it does for sure. A thread may ask for a
+// block that other threads have: then beyond is how far those reach that none has.
+func (c *combining) begins(r, by, beyond int) reg {
+	a := c.axis
+	at := c.now.regCoord(r, a)
+	if c.partial(a) {
+		left := c.calc(b32, "sub.s32", c.state(a).end, c.position(c.now, a))
+		return c.calc(pred, "setp.gt.s32", left, at+by)
+	}
+	if reach(a, c.now.lane, c.now.warp)-1+at+beyond < int(a.Extent) {
+		return reg{}
+	}
+	t := c.threadCoord(c.now, a)
+	if n, ok := t.(int); ok {
+		if n+at+by < int(a.Extent) {
+			return reg{}
+		}
+		return c.calc(pred, "mov.pred", 0)
+	}
+	return c.calc(pred, "setp.lt.s32", t, int(a.Extent)-at-by)
+}
+
+// without removes the register digit on the axis of a stride from now. It gives the
+// registers of now by the register that takes their place and the count of the digit.
+func (c *combining) without(d digit) [][]int {
+	inner := 1
+	for i, g := range c.now.reg {
+		if g != d {
+			inner *= g.size
+			continue
+		}
+		n := c.now.regs() / d.size
+		groups := make([][]int, n)
+		for r := range groups {
+			for q := range d.size {
+				groups[r] = append(groups[r], (r/inner*d.size+q)*inner+r%inner)
+			}
+		}
+		c.now.reg = slices.Delete(slices.Clone(c.now.reg), i, i+1)
+		return groups
+	}
+	return nil
+}
+
+// joinRegisters combines blocks that one thread holds.
+func (c *combining) joinRegisters(d digit) {
+	before := *c
+	groups := c.without(d)
+	totals := make([][]reg, len(groups))
+	place := map[int]int{} // of a register of before
+	for r, group := range groups {
+		if c.reverse {
+			slices.Reverse(group)
+		}
+		for _, from := range group {
+			place[from] = r
+		}
+		if c.values == nil {
+			totals[r] = before.tree(group)
+		} else {
+			totals[r] = before.run(group, c.values)
+		}
+	}
+	for r, b := range c.block {
+		c.block[r] = place[b]
+	}
+	c.totals = totals
+}
+
+// tree combines totals pair by pair.
+func (c *combining) tree(group []int) []reg {
+	xs := make([][]reg, len(group))
+	for i, r := range group {
+		xs[i] = c.totals[r]
+	}
+	for len(xs) > 1 {
+		var next [][]reg
+		var first []int
+		for i := 0; i < len(xs); i += 2 {
+			x := xs[i]
+			if i+1 < len(xs) {
+				x = c.choose(c.begins(group[i+1], 0, 0), c.apply(xs[i], xs[i+1]), xs[i])
+			}
+			next, first = append(next, x), append(first, group[i])
+		}
+		xs, group = next, first
+	}
+	return xs[0]
+}
+
+// run combines each block of a group with the totals of those before it, and gives the total of all.
+func (c *combining) run(group []int, values [][]reg) []reg {
+	total := c.totals[group[0]]
+	for i, r := range group[1:] {
+		exists := reg{} // whether anything is before: from the front, what is missing comes last
+		if c.reverse {
+			exists = c.begins(group[i], 0, 0)
+		}
+		var joined []reg
+		for v, b := range c.block {
+			if b != r {
+				continue
+			}
+			same := slices.Equal(values[v], c.totals[r])
+			values[v] = c.choose(exists, c.apply(total, values[v]), values[v])
+			if same {
+				joined = values[v]
+			}
+		}
+		if joined == nil {
+			joined = c.choose(exists, c.apply(total, c.totals[r]), c.totals[r])
+		}
+		total = joined
+	}
+	return total
+}
+
+// count is a digit's count in the thread that runs.
+func (c *combining) count(d digit, thread reg, bit, limit int) reg {
+	x := thread
+	if bit > 1 {
+		shift := 0
+		for 1<<shift < bit {
+			shift++
+		}
+		x = c.calc(b32, "shr.u32", x, shift)
+	}
+	if bit*d.size < limit {
+		x = c.calc(b32, "and.b32", x, d.size-1)
+	}
+	return x
+}
+
+// joinLanes combines blocks that lanes of one warp hold.
+func (c *combining) joinLanes(d digit, wanted bool) {
+	bit, at := 1, 0
+	for c.now.lane[at] != d {
+		bit *= c.now.lane[at].size
+		at++
+	}
+	lane := c.calc(b32, "and.b32", c.tid, lanes-1)
+	mask := (d.size - 1) * bit
+	if c.values == nil {
+		for n := 1; n < d.size; n *= 2 {
+			for r, x := range c.totals {
+				y := c.shuffled(x, "down", n*bit, 31)
+				c.totals[r] = c.choose(c.begins(r, n*d.stride, 0), c.apply(x, y), x)
+			}
+		}
+		// The first lane of each run has the total.
+		first := c.calc(b32, "and.b32", lane, (lanes-1)&^mask)
+		for r, x := range c.totals {
+			c.totals[r] = c.shuffled(x, "idx", first, 31)
+		}
+		c.now.lane = slices.Clone(c.now.lane)
+		c.now.lane[at] = digit{size: d.size}
+		return
+	}
+	here := c.count(d, lane, bit, lanes)
+	// before gives what a lane n counts before this one holds, and whether there is one.
+	before := func(r int, x []reg, n int) ([]reg, reg) {
+		if !c.reverse {
+			return c.shuffled(x, "up", n*bit, 0), c.calc(pred, "setp.ge.u32", here, n)
+		}
+		has := c.calc(pred, "setp.lt.u32", here, d.size-n)
+		return c.shuffled(x, "down", n*bit, 31), c.both(has, c.begins(r, n*d.stride, 0))
+	}
+	for r, x := range c.totals {
+		for n := 1; n < d.size; n *= 2 {
+			y, has := before(r, x, n)
+			x = c.choose(has, c.apply(y, x), x)
+		}
+		var y []reg
+		var has reg
+		for v, b := range c.block {
+			switch {
+			case b != r:
+				continue
+			case slices.Equal(c.values[v], c.totals[r]):
+				c.values[v] = x
+				continue
+			case y == nil:
+				y, has = before(r, x, 1)
+			}
+			c.values[v] = c.choose(has, c.apply(y, c.values[v]), c.values[v])
+		}
+		c.totals[r] = x
+	}
+	if wanted {
+		last := c.calc(b32, "or.b32", lane, mask)
+		if c.reverse {
+			last = c.calc(b32, "and.b32", lane, (lanes-1)&^mask)
+		}
+		for r, x := range c.totals {
+			c.totals[r] = c.shuffled(x, "idx", last, 31)
+		}
+	}
+	c.now.lane = slices.Clone(c.now.lane)
+	c.now.lane[at] = digit{size: d.size}
+}
+
+// shuffled exchanges elements among lanes: `up` and `down` by a number of lanes, `idx` with a lane.
+func (c *combining) shuffled(xs []reg, mode string, by any, clamp int) []reg {
+	out := make([]reg, len(xs))
+	for i, x := range xs {
+		out[i] = c.exchange(x, mode, by, clamp)
+	}
+	return out
+}
+
+// joinWarps combines blocks that warps hold: each writes its totals, each reads all.
+func (c *combining) joinWarps(d digit, wanted bool) {
+	bit, at := 1, 0
+	for c.now.warp[at] != d {
+		bit *= c.now.warp[at].size
+		at++
+	}
+	parts := c.gather(d, at)
+	c.now.warp = slices.Clone(c.now.warp)
+	c.now.warp[at] = digit{size: d.size}
+	warp := c.calc(b32, "shr.u32", c.tid, 5)
+	here := c.count(d, warp, bit, c.warps)
+	for r := range c.totals {
+		order := make([]int, d.size)
+		for q := range order {
+			order[q] = q
+		}
+		if c.reverse {
+			slices.Reverse(order)
+		}
+		total := parts[order[0]][r]
+		prefix := total
+		for i, q := range order[1:] {
+			// What exists comes first: from the front, whether there is more; from the back, whether there was any.
+			exists := reg{}
+			switch {
+			case c.reverse:
+				exists = c.begins(r, order[i]*d.stride, order[i]*d.stride)
+			case c.values == nil:
+				exists = c.begins(r, q*d.stride, q*d.stride)
+			}
+			if c.values != nil {
+				mine := c.calc(pred, "setp.eq.u32", here, q)
+				prefix = c.choose(mine, total, prefix)
+			}
+			if i == d.size-2 && !wanted {
+				break
+			}
+			otherwise := total
+			if c.reverse {
+				otherwise = parts[q][r]
+			}
+			total = c.choose(exists, c.apply(total, parts[q][r]), otherwise)
+		}
+		c.totals[r] = total
+		if c.values == nil {
+			continue
+		}
+		has := c.calc(pred, "setp.ne.u32", here, order[0])
+		if c.reverse { // what comes before is the block behind this one
+			next := c.calc(b32, "mad.lo.s32", here, d.stride, d.stride)
+			has = c.both(has, c.beginsAt(r, next))
+		}
+		for v, b := range c.block {
+			if b == r {
+				c.values[v] = c.choose(has, c.apply(prefix, c.values[v]), c.values[v])
+			}
+		}
+	}
+}
+
+// beginsAt is begins, moved by a number of positions in a register.
+func (c *combining) beginsAt(r int, by reg) reg {
+	a := c.axis
+	at := c.add(by, c.now.regCoord(r, a))
+	if c.partial(a) {
+		left := c.calc(b32, "sub.s32", c.state(a).end, c.position(c.now, a))
+		return c.calc(pred, "setp.gt.s32", left, at)
+	}
+	sum := c.threadCoord(c.now, a)
+	return c.calc(pred, "setp.lt.s32", c.register(c.add(at, sum)), int(a.Extent))
+}
+
+// gather gives the totals of all warps along a digit, by its count and by register.
+func (c *combining) gather(d digit, at int) [][][]reg {
+	part := &ir.Axis{Name: "part", Kind: ir.Whole, Len: int64(d.size), Extent: int64(d.size)}
+	rest := &ir.Axis{Name: "rest", Kind: ir.Whole} // the blocks that this digit leaves apart
+	swap := func(ds []digit) []digit {
+		out := slices.Clone(ds)
+		for i, g := range out {
+			switch {
+			case g == d:
+				out[i] = digit{part, 1, d.size}
+			case g.axis == c.axis:
+				out[i] = digit{rest, g.stride / (d.stride * d.size), g.size}
+			}
+		}
+		return out
+	}
+	from := layout{swap(c.now.reg), swap(c.now.lane), swap(c.now.warp)}
+	to := layout{append([]digit{{part, 1, d.size}}, from.reg...), from.lane, slices.Clone(from.warp)}
+	to.warp[at] = digit{size: d.size}
+	axes, ext := []*ir.Axis{part}, []int{d.size}
+	for _, a := range append(ir.Without(c.op.Combined(), c.op.Over), rest) {
+		n := from.physical(a)
+		if a == rest {
+			if n == 1 {
+				continue
+			}
+			rest.Len, rest.Extent = int64(n), int64(n)
+		}
+		axes, ext = append(axes, a), append(ext, n)
+	}
+	out := make([][][]reg, d.size)
+	for q := range out {
+		out[q] = make([][]reg, len(c.totals))
+	}
+	var tiles []*sharedTile
+	for i, e := range c.types {
+		t := newShared(e, axes, ext, false)
+		t.buffer = c.allocate(t.bytes(), "combining "+valueName(c.op.Results[0])+" over warps")
+		xs := make([]reg, len(c.totals))
+		for r, x := range c.totals {
+			xs[r] = x[i]
+		}
+		c.write(t, c.op.Results[i], from, xs, nil)
+		tiles = append(tiles, t)
+	}
+	for _, t := range tiles {
+		got := c.fetchTile(t, to)
+		for r := range c.totals {
+			for q := range out {
+				out[q][r] = append(out[q][r], got[r*d.size+q])
+			}
+		}
+	}
+	c.release(tiles[0].buffer)
+	return out
+}

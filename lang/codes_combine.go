@@ -1,0 +1,59 @@
+package lang
+
+// This file has the pages of the codes about reductions and scans.
+
+func init() {
+	codeTable[ErrCombiner] = CodeRow{
+		Title: "a function that reduce or scan cannot combine by",
+		Doc: "The function of `reduce` and `scan` combines two elements, or two tuples of elements,\n" +
+			"and gives one of the same types. It uses its parameters, constants and scalars alone,\n" +
+			"with elementwise operations: no load, no reduction, no tile. It must be associative;\n" +
+			"it need not be commutative, for elements are combined in the order of their positions.",
+		Fails: `kernel largest(x: f32[N]) -> (m: f32[1], p: i32[1])
+    grid g in 1
+{
+    axis i in N
+    let (v, at) = reduce((x[i], index(i)), over i, (-inf, 0), (a, b) => max(a, b))
+    m[g] = v
+    p[g] = at
+}
+`,
+		Works: `kernel largest(x: f32[N]) -> (m: f32[1], p: i32[1])
+    grid g in 1
+{
+    axis i in N
+    let (v, at) = reduce((x[i], index(i)), over i, (-inf, 0), ((a, i1), (b, i2)) => {
+        let later = b > a
+        (where(later, b, a), where(later, i2, i1))
+    })
+    m[g] = v
+    p[g] = at
+}
+`,
+	}
+	codeTable[ErrPartial] = CodeRow{
+		Title: "a reduction or a scan of the part of a dimension that one block has",
+		Doc: "A block has a part of a grid axis, and how large a part the planner chooses. What is\n" +
+			"reduced over the axis is that of the part, so the result would depend on the plan. It\n" +
+			"may be added to a tensor by an atomic, which puts the parts together. For the whole\n" +
+			"dimension, declare an axis over it: `axis j in N`. A scan goes along a whole axis only.",
+		Fails: `kernel normalize(x: f32[N]) -> y: f32[N]
+    grid i in N by B
+{
+    y[i] = x[i] / sum(x[i], over i)
+}
+`,
+		Works: `kernel normalize(x: f32[N]) -> y: f32[N]
+    grid i in N by B
+{
+    axis j in N
+    y[i] = x[i] / sum(x[j], over j)
+}
+kernel total(x: f32[N], inout y: f32[1])
+    grid i in N by B
+{
+    atomic_add(y[0], sum(x[i], over i))
+}
+`,
+	}
+}

@@ -1,0 +1,376 @@
+package typecheck
+
+import (
+	"fmt"
+
+	"tilec/lang"
+)
+
+// This file types reductions and scans by a function of the program.
+
+// Combine is a reduction or a scan: OpReduce and OpScan by a function, or
+// OpCumSum and OpCumProd, which need none.
+type Combine struct {
+	Op lang.Op
+	// Args are the operands, which broadcast by name; Identity is, for each, what nothing gives.
+	Args, Identity []Expr
+	Over           []*Axis
+	// Reverse is a bool that the specialisation decides; nil is false.
+	Reverse Expr
+	// Params are the values of the function's first argument, then those of the second.
+	Params []*Local
+	Fn     *Body
+	types  []Type
+	At     lang.Span
+}
+
+// Types are the types of the results, one for each operand.
+func (c *Combine) Types() []Type { return c.types }
+
+// Span is the place in the source.
+func (c *Combine) Span() lang.Span { return c.At }
+
+// combine types `reduce(x, over k, identity, fn)` and `scan(...)`.
+func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
+	name := op.Row().Spelling
+	usage := fmt.Sprintf("%s(x, over k, 0.0, (a, b) => a + b)", name)
+	reverse, args, ok := b.reversed(op, e)
+	if len(args) != 3 {
+		b.errorf(lang.ErrArgCount, e.Place, "%s takes the operand, the identity and the function, not %s", name, plural(len(args), "argument")).
+			help("write `%s`; tuples stand in brackets", usage)
+		return bad(e.Place)
+	}
+	over, overOK := b.along(op, e)
+	x, xOK := b.columns(args[0])
+	identity, idOK := b.columns(args[1])
+	if !ok || !overOK || !xOK || !idOK {
+		return bad(e.Place)
+	}
+	if len(x) != len(identity) {
+		b.errorf(lang.ErrValueCount, args[1].Span(), "%s, and %s combined: each needs one", plural(len(identity), "identity value"), plural(len(x), "operand")).
+			label(args[0].Span(), "%s", plural(len(x), "operand"))
+		return bad(e.Place)
+	}
+	c := &Combine{Op: op, Over: over, Reverse: reverse, At: e.Place}
+	types := make([]Type, len(x))
+	for i := range x {
+		_, same, ok := b.common("`"+name+"`", e.Fn.Span(), []operand{x[i], identity[i]}, []lang.Expr{elementAt(args[0], i), elementAt(args[1], i)}, false)
+		if !ok {
+			return bad(e.Place)
+		}
+		if t := same[1].typ(); len(t.Axes) > 0 {
+			b.errorf(lang.ErrNotScalar, same[1].at, "the identity is the tile %s; a scalar is needed", t)
+			return bad(e.Place)
+		}
+		types[i] = same[0].typ()
+		c.Args, c.Identity = append(c.Args, same[0].expr), append(c.Identity, same[1].expr)
+	}
+	axes := unionAxes(types...)
+	for i, a := range over {
+		if hasAxis(axes, a) {
+			continue
+		}
+		r := b.errorf(lang.ErrNoAxis, e.Over[i].Place, "the operand has no axis %s", a.Name).label(args[0].Span(), "%s", types[0])
+		if len(axes) > 0 {
+			r.help("its axes are %s", axisNames(axes))
+		}
+		return bad(e.Place)
+	}
+	if op == lang.OpReduce {
+		axes = withoutAxes(axes, over)
+	}
+	for i, t := range types {
+		types[i].Axes = nil
+		c.types = append(c.types, Type{DType: t.DType, Axes: axes})
+	}
+	if !b.function(c, args[2], types) {
+		return bad(e.Place)
+	}
+	return wrap(c, e.Place, nil)
+}
+
+// cumulate types `cumsum(x, over k)` and `cumprod(x, over k)`.
+func (b *bodyChecker) cumulate(op lang.Op, e *lang.CallExpr) operand {
+	reverse, args, ok := b.reversed(op, e)
+	name := op.Row().Spelling
+	if len(args) != 1 {
+		b.errorf(lang.ErrArgCount, e.Place, "%s takes 1 tile, not %d", name, len(args)).help("write `%s(x, over k)`", name)
+		return bad(e.Place)
+	}
+	over, overOK := b.along(op, e)
+	x := b.settle(b.value(args[0]))
+	if !ok || !overOK || x.mode != typed || !b.has(x, over, e.Over) {
+		return bad(e.Place)
+	}
+	d, ok := b.rule(op.Row(), e.Fn.Span(), x.typ().DType, x)
+	if !ok {
+		return bad(e.Place)
+	}
+	return wrap(&Combine{Op: op, Args: []Expr{x.expr}, Over: over, Reverse: reverse, types: []Type{{DType: d, Axes: x.typ().Axes}}, At: e.Place}, e.Place, nil)
+}
+
+// reversed takes `reverse = true` from the arguments and gives the others.
+func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse Expr, args []lang.Expr, ok bool) {
+	ok = true
+	for _, a := range e.Args {
+		switch {
+		case a.Name == nil:
+			args = append(args, a.Value)
+		case a.Name.Name != "reverse" || op == lang.OpReduce || reverse != nil:
+			b.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", op.Row().Spelling, a.Name.Name)
+			ok = false
+		default:
+			o := b.value(a.Value)
+			if o.mode == invalid {
+				ok = false
+				continue
+			}
+			if o.mode != typed || o.typ().DType != Concrete(lang.Bool) || !isStatic(o.expr) {
+				b.errorf(lang.ErrNotConstant, a.Value.Span(), "`reverse` is true or false, known when the kernel is compiled, not %s", b.describeOperand(o))
+				ok = false
+				continue
+			}
+			reverse = o.expr
+		}
+	}
+	return reverse, args, ok
+}
+
+// along resolves the axes of a reduction or the one axis of a scan.
+func (b *bodyChecker) along(op lang.Op, e *lang.CallExpr) ([]*Axis, bool) {
+	name := op.Row().Spelling
+	if len(e.Over) == 0 {
+		b.errorf(lang.ErrArgCount, e.Place, "%s needs the axis that it goes along", name).help("say over what: `%s(x, over k, ...)`", name)
+		return nil, false
+	}
+	over, ok := b.axesOver(e.Over)
+	if !ok || op == lang.OpReduce {
+		return over, ok
+	}
+	if len(over) != 1 {
+		b.errorf(lang.ErrArgCount, e.Over[1].Place, "%s goes along one axis, not %d", name, len(over)).
+			help("scan along one and then along the other")
+		return nil, false
+	}
+	if a := over[0]; a.Kind != WholeAxis && !b.oneBlock(a) {
+		what := "each block has a part of it, whose extent the planner chooses"
+		if a.Kind == LoopAxis {
+			what = "each step of the loop has a part of it, whose extent the planner chooses"
+		}
+		b.errorf(lang.ErrPartial, e.Over[0].Place, "%s along %s would begin anew with every part: %s", name, a.Name, what).
+			label(a.At, "%s is declared here", a.Name).
+			help("scan along the whole dimension: declare `axis j in %s` and index with j", a.Dim)
+		return nil, false
+	}
+	return over, true
+}
+
+// columns types an operand or a tuple of them.
+func (b *bodyChecker) columns(e lang.Expr) ([]operand, bool) {
+	o := b.expr(e)
+	switch {
+	case o.mode == invalid:
+		return nil, false
+	case o.mode != several:
+		o = b.single(o, "operand")
+		return []operand{o}, o.mode != invalid
+	case o.elems == nil: // a call or a choice that gives several
+		let := &Let{Value: o.expr, At: o.at}
+		var out []operand
+		for _, t := range o.types {
+			l := &Local{Type: t, At: o.at}
+			let.Locals = append(let.Locals, l)
+			out = append(out, typedOperand(&LocalRef{Typed{t, o.at}, l}))
+		}
+		b.emit(let)
+		return out, true
+	}
+	var out []operand
+	for _, x := range o.elems {
+		x = b.single(x, "operand")
+		if x.mode == invalid {
+			return nil, false
+		}
+		out = append(out, x)
+	}
+	return out, true
+}
+
+// elementAt is the source of element i of what may be a tuple.
+func elementAt(e lang.Expr, i int) lang.Expr {
+	if t, ok := e.(*lang.TupleExpr); ok && i < len(t.Elems) {
+		return t.Elems[i]
+	}
+	return e
+}
+
+// function types the function of a reduction: a lambda, or the name of a function, on two tuples of scalars.
+func (b *bodyChecker) function(c *Combine, e lang.Expr, types []Type) bool {
+	s := newScope(b.scope)
+	param := func(n lang.Ident, i int) {
+		l := &Local{Name: n.Name, Type: types[i%len(types)], At: n.Place}
+		c.Params = append(c.Params, l)
+		b.declare(s, &entity{kind: entValue, name: n.Name, at: n.Place,
+			value: operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}}, false)
+	}
+	var body lang.Expr
+	switch f := e.(type) {
+	case *lang.LambdaExpr:
+		names, ok := b.parameters(f, len(types), c.Op)
+		if !ok {
+			return false
+		}
+		for i, n := range names {
+			param(n, i)
+		}
+		body = f.Body
+	case *lang.NameExpr:
+		// A call of the function by the values, under names that no source can have.
+		call := &lang.CallExpr{At: f.At, Fn: f}
+		for i := range 2 * len(types) {
+			n := lang.Ident{At: f.At, Name: fmt.Sprintf("%s.%d", f.Name, i)}
+			param(n, i)
+			call.Args = append(call.Args, lang.Arg{At: f.At, Value: &lang.NameExpr{At: f.At, Name: n.Name}})
+		}
+		body = call
+	default:
+		b.errorf(lang.ErrCombiner, e.Span(), "the last argument of %s is a function", c.Op.Row().Spelling).
+			help("write a lambda, as in `(a, b) => a + b`, or the name of a fn")
+		return false
+	}
+	found := b.found
+	stmts, result := b.within(s, func() operand { return b.expr(body) })
+	if result.mode == invalid || result.mode == noValue && b.found > found {
+		return false
+	}
+	got := result.valueTypes()
+	if len(got) != len(types) {
+		b.errorf(lang.ErrCombiner, result.at, "the function gives %s and combines %d", plural(len(got), "value"), len(types))
+		return false
+	}
+	loose := result.untypedAt(len(got))
+	if result.mode == several { // values that need be none of their own
+		for i, x := range result.elems {
+			result.elems[i] = b.single(x, "result")
+		}
+	}
+	xs := b.results(result, types)
+	if xs == nil {
+		return false
+	}
+	for i, t := range got {
+		if loose[i] {
+			t.DType = types[i].DType
+		}
+		switch {
+		case len(t.Axes) > 0:
+			b.errorf(lang.ErrCombiner, result.at, "the function gives the tile %s; it combines one element with another and gives one", t).
+				help("use its parameters, constants and scalars alone")
+			return false
+		case t.DType != types[i].DType:
+			b.errorf(lang.ErrCombiner, result.at, "the function gives %s where it combines %s", t.DType, types[i].DType).
+				help("convert the result with `as %s`, or the operand and the identity with `as %s`", types[i].DType, t.DType)
+			return false
+		}
+	}
+	c.Fn = &Body{Stmts: stmts, Results: xs}
+	if at, what := impure(c.Fn); what != "" {
+		b.errorf(lang.ErrCombiner, at, "%s inside the function of %s: it combines one element with another, element by element", what, c.Op.Row().Spelling).
+			help("compute it before, and use its parameters, constants and scalars alone")
+		return false
+	}
+	return true
+}
+
+// parameters are the names of a lambda's 2n parameters: two, or two tuples.
+func (b *bodyChecker) parameters(f *lang.LambdaExpr, n int, op lang.Op) ([]lang.Ident, bool) {
+	var names []lang.Ident
+	for _, p := range f.Params {
+		if len(f.Params) == 2 && len(p.Names) != n {
+			b.errorf(lang.ErrCombiner, p.Place, "%s for the %d values that are combined", plural(len(p.Names), "name"), n).
+				help("name each, as in `((a, i), (b, j)) => ...`")
+			return nil, false
+		}
+		names = append(names, p.Names...)
+	}
+	if len(names) != 2*n {
+		b.errorf(lang.ErrCombiner, f.Place, "the function of %s takes two of what it combines: %s, not %d", op.Row().Spelling, plural(2*n, "value"), len(names)).
+			help("write `(a, b) => ...`, or `((a, i), (b, j)) => ...` for tuples")
+		return nil, false
+	}
+	return names, true
+}
+
+// impure finds what a function may not do: anything but elementwise operations on scalars.
+func impure(body *Body) (lang.Span, string) {
+	for _, s := range body.Stmts {
+		switch s := s.(type) {
+		case *Let:
+			if at, what := impureExpr(s.Value); what != "" {
+				return at, what
+			}
+		case *Store:
+			return s.At, "a store"
+		case *Do:
+			if at, what := impureExpr(s.X); what != "" {
+				return at, what
+			}
+		}
+	}
+	return impureIn(body.Results)
+}
+
+func impureIn(xs []Expr) (lang.Span, string) {
+	for _, x := range xs {
+		if at, what := impureExpr(x); what != "" {
+			return at, what
+		}
+	}
+	return lang.Span{}, ""
+}
+
+func impureExpr(x Expr) (lang.Span, string) {
+	switch x := x.(type) {
+	case *Const, *SizeExpr, *ConstRef, *ScalarRef:
+	case *LocalRef:
+		if len(x.Type.Axes) > 0 {
+			return x.At, "the tile " + x.Type.String()
+		}
+	case *Apply:
+		switch row := x.Op.Row(); {
+		case row.Elementwise, x.Op == lang.OpStart, x.Op == lang.OpEnd:
+			return impureIn(x.Args)
+		case row.Group == lang.GroupReduce:
+			return x.At, "a reduction"
+		default:
+			return x.At, "`" + row.Spelling + "`"
+		}
+	case *Load:
+		return x.At, "a load"
+	case *Take:
+		return x.At, "`pick`"
+	case *For:
+		return x.At, "a loop"
+	case *Combine:
+		return x.At, "`" + x.Op.Row().Spelling + "`"
+	case *If:
+		if at, what := impureExpr(x.Cond); what != "" {
+			return at, what
+		}
+		for _, branch := range []*Body{x.Then, x.Else} {
+			if branch == nil {
+				continue
+			}
+			if at, what := impure(branch); what != "" {
+				return at, what
+			}
+		}
+	case *Tuple:
+		return impureIn(x.Elems)
+	case *Inline:
+		return impure(x.Body)
+	default:
+		return x.Span(), "this"
+	}
+	return lang.Span{}, ""
+}
