@@ -14,19 +14,33 @@ import (
 	"tilec/jit"
 )
 
-// A short run on the CPU: no program may give a finding, and most of what is computed must be known.
+// A short run: no program may give a finding, and most of what is computed must be known.
 func TestPrograms(t *testing.T) {
-	report := &Report{}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	err := Run(ctx, Config{Device: jit.OpenCPU(), Seed: 1_000_000, Count: 300, Jobs: runtime.GOMAXPROCS(0), Events: report.Note})
+	emulator, err := jit.OpenEmulator(jit.DefaultEmulatorTarget)
 	require.NoError(t, err)
-	for _, f := range report.Findings {
-		t.Errorf("seed %d: %s: %s\n%s", f.Seed, f.Kind, f.Problem, f.Case)
+	emulator.Workers = 1
+	for _, c := range []struct {
+		device jit.Device
+		limit  time.Duration
+		least  int
+	}{
+		{jit.OpenCPU(), 4 * time.Second, 20},
+		{emulator, 4 * time.Second, 10},
+	} {
+		t.Run(c.device.ID(), func(t *testing.T) {
+			report := &Report{}
+			ctx, cancel := context.WithTimeout(context.Background(), c.limit)
+			defer cancel()
+			err := Run(ctx, Config{Device: c.device, Seed: 1_000_000, Count: 300, Jobs: runtime.GOMAXPROCS(0), Events: report.Note})
+			require.NoError(t, err)
+			for _, f := range report.Findings {
+				t.Errorf("seed %d: %s: %s\n%s", f.Seed, f.Kind, f.Problem, f.Case)
+			}
+			assert.GreaterOrEqual(t, report.Programs, c.least)
+			assert.Greater(t, report.Tally.Elements, int64(1000*c.least))
+			assert.Less(t, float64(report.Tally.Unknown), 0.05*float64(report.Tally.Elements))
+		})
 	}
-	assert.Greater(t, report.Programs, 20)
-	assert.Greater(t, report.Tally.Elements, int64(50_000))
-	assert.Less(t, float64(report.Tally.Unknown), 0.05*float64(report.Tally.Elements))
 }
 
 // The same seed gives the same program.
