@@ -133,7 +133,7 @@ func (b *balance) closing(i int) bool {
 		return false
 	}
 	b.report(i, fmt.Sprintf("`%s` closes nothing", t.Value)).
-		Fix = &lang.Fix{Message: fmt.Sprintf("remove it, or add the `%s` that it closes", want)}
+		Fix = &lang.Fix{Message: fmt.Sprintf("remove it, or add the `%s` that it closes", want), Edits: []lang.Edit{{At: b.span(i)}}}
 	return false
 }
 

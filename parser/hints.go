@@ -78,12 +78,27 @@ var characterHints = map[string]string{
 	"\\": "an expression goes on in the next line behind an operator or a comma",
 }
 
+// spellings are what to write in place of such a character.
+var spellings = map[string]string{"#": "//", "“": "\"", "”": "\"", "×": "*", "·": "*", "≤": "<=", "≥": ">=", "≠": "!="}
+
+// instead are the words that have one of ours in their place where a declaration or a statement begins.
+var instead = map[string]string{"let": "const", "def": "fn", "func": "fn", "function": "fn", "class": "struct", "const": "let"}
+
 // hint says what to do about a token that stands behind prev where something
 // else was wanted; nil when there is no one answer.
 func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
 	if prev != nil && prev.Type == kindIdent && want == wantEnd {
 		if h, ok := foreign[prev.Value]; ok {
-			return &lang.Fix{Message: h}
+			fix := &lang.Fix{Message: h}
+			switch prev.Value {
+			case "return":
+				at := g.spanOf(prev)
+				at.End = t.Pos.Offset
+				fix.Edits = []lang.Edit{{At: at}}
+			case "var", "mut":
+				fix.Edits = []lang.Edit{{At: g.spanOf(prev), New: "let"}}
+			}
+			return fix
 		}
 		if first := g.before(prev); first != nil && (first.Type == kindNewline || is(first, "{")) {
 			if fix := g.meant(prev, "let", "axis", "for", "if", "check"); fix != nil {
@@ -112,10 +127,31 @@ func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
 		return nil
 	}
 	fix := &lang.Fix{Message: h}
-	if want == wantBlock && t.Value == "=" {
+	switch {
+	case want == "`=`" && t.Value == ":":
+		fix.Edits = g.untilEquals(t)
+	case want == wantBlock && t.Value == "=":
 		fix.Edits = []lang.Edit{{At: g.spanOf(t), New: "=="}}
+	case want == wantDecl && instead[t.Value] != "", want == wantExpr && t.Value == "const":
+		fix.Edits = []lang.Edit{{At: g.spanOf(t), New: instead[t.Value]}}
 	}
 	return fix
+}
+
+// untilEquals leaves out what stands between a token and the next `=` of its line.
+func (g *grammar) untilEquals(t *lexer.Token) []lang.Edit {
+	from := t.Pos.Offset
+	for i := range g.list {
+		u := &g.list[i]
+		switch {
+		case u.Pos.Offset <= from:
+		case u.Type == kindNewline:
+			return nil
+		case is(u, "="):
+			return []lang.Edit{{At: g.span(from, u.Pos.Offset), New: " "}}
+		}
+	}
+	return nil
 }
 
 // meant proposes the word that a misspelled one is nearest to; nil when none is near.

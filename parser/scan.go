@@ -181,7 +181,7 @@ func (s *scanner) str() {
 	s.emit(kindString, at+end)
 	if !closed {
 		s.report(lang.ErrString, at, at+end, "this string does not end on its line").
-			Fix = &lang.Fix{Message: "close it with `\"`; a line break in a string is `\\n`"}
+			Fix = &lang.Fix{Message: "close it with `\"`; a line break in a string is `\\n`", Edits: []lang.Edit{{At: lang.Span{Source: s.src, Start: at + end, End: at + end}, New: "\""}}}
 		return
 	}
 	if _, err := strconv.Unquote(line[:end]); err != nil {
@@ -364,6 +364,9 @@ func (s *scanner) badCharacters() {
 	d := s.report(lang.ErrCharacter, start, s.pos, fmt.Sprintf("%s cannot stand here", describeCharacters(bad)))
 	if h, ok := characterHints[bad]; ok {
 		d.Fix = &lang.Fix{Message: h}
+		if instead := spellings[bad]; instead != "" {
+			d.Fix.Edits = []lang.Edit{{At: d.At, New: instead}}
+		}
 	}
 }
 

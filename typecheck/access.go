@@ -230,7 +230,7 @@ func (b *bodyChecker) store(s *lang.AssignStmt) {
 	}
 	if target.Else != nil {
 		b.errorf(lang.ErrBounds, target.Else.Span(), "a store has no `else`: elements outside the tensor are dropped").
-			help("remove the `else`")
+			removeElse(target.Else.Span())
 	}
 	b.write(&Store{Op: lang.OpStore, At: s.Place}, target, s.Value)
 }

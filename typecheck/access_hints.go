@@ -38,7 +38,7 @@ func (b *bodyChecker) accessHints(e *lang.IndexExpr, op lang.Op) AccessHints {
 				h.Latency = n
 			}
 		case len(a.Args) > 0:
-			b.errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", name)
+			b.errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", name).removeArgs(a)
 		case cache.IsValid():
 			b.errorf(lang.ErrAttribute, a.Place, "@%s and @%s cannot both hold of one access", h.Cache, name).label(cache, "first here")
 		default:

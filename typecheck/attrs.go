@@ -48,7 +48,7 @@ func attrList(rules map[string]attrRule) string {
 func (c *checker) noArgs(set func()) attrRule {
 	return func(a *lang.Attr) {
 		if len(a.Args) > 0 {
-			c.errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", a.Name.Name)
+			c.errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", a.Name.Name).removeArgs(a)
 			return
 		}
 		set()

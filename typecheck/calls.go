@@ -121,7 +121,7 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if e.Else != nil && n.Name != "pick" {
-		b.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", n.Name).help("remove the `else`")
+		b.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", n.Name).removeElse(e.Else.Span())
 		return bad(e.Place)
 	}
 	switch op, _ := lang.OpByName(n.Name); op {

@@ -179,10 +179,10 @@ func (r report) insertAfter(at lang.Span, text, format string, args ...any) repo
 
 // castFix proposes `x as d`, in parentheses where precedence needs them.
 func (r report) castFix(x lang.Expr, d DType) report {
-	at := x.Span()
-	if !at.IsValid() {
+	if x == nil || !x.Span().IsValid() {
 		return r
 	}
+	at := x.Span()
 	text := at.Text()
 	if needsParens(x) {
 		text = "(" + text + ")"

@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"strings"
+
 	"tilec/lang"
 )
 
@@ -219,7 +221,12 @@ func firstTyped(args []operand) operand {
 func (c *checker) rule(row *lang.OpRow, at lang.Span, d DType, of operand) (DType, bool) {
 	refuse := func(need, help string) (DType, bool) {
 		r := c.errorf(lang.ErrOperandType, at, "`%s` needs %s, not %s", row.Spelling, need, c.describeDType(d)).label(of.at, "%s", d)
-		if help != "" {
+		switch to, cast := castIn(help); {
+		case help == compareHelp:
+			r.rewrite(of.at, " != 0", "%s", help)
+		case cast && of.mode == typed:
+			r.castAt(of.at, to, "%s", help)
+		case help != "":
 			r.help("%s", help)
 		}
 		return DType{}, false
@@ -243,7 +250,7 @@ func (c *checker) rule(row *lang.OpRow, at lang.Span, d DType, of operand) (DTyp
 		}
 	case lang.RuleBool:
 		if d != Concrete(lang.Bool) {
-			return refuse("bool operands", "compare the number, as in `x != 0`")
+			return refuse("bool operands", compareHelp)
 		}
 	case lang.RuleCompare:
 		return Concrete(lang.Bool), true
@@ -262,6 +269,16 @@ func (c *checker) rule(row *lang.OpRow, at lang.Span, d DType, of operand) (DTyp
 		return c.accumulator("`"+row.Spelling+"`", at, d, of)
 	}
 	return d, true
+}
+
+const compareHelp = "compare the number, as in `x != 0`"
+
+// castIn is the conversion that a help proposes.
+func castIn(help string) (DType, bool) {
+	_, rest, ok := strings.Cut(help, "`as ")
+	name, _, _ := strings.Cut(rest, "`")
+	d, known := lang.ParseDType(name)
+	return Concrete(d), ok && known
 }
 
 func floatHelp(d DType) string {

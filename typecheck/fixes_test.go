@@ -6,8 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
-
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck"
@@ -17,29 +15,33 @@ import (
 // result parses, and the error is gone.
 func TestFixes(t *testing.T) {
 	applied := 0
-	for _, text := range sources(t) {
+	check := func(text string) lang.Diagnostics {
 		m, ds := parser.Parse(lang.NewSource("x.tile", text))
-		if len(ds) > 0 {
-			continue
-		}
-		_, ds = typecheck.Check(m, nil)
+		_, more := typecheck.Check(m, nil)
+		return append(ds, more...).Sort()
+	}
+	for _, text := range sources(t) {
+		ds := check(text)
 		for _, d := range ds {
 			if d.Fix == nil || len(d.Fix.Edits) == 0 {
 				continue
 			}
 			applied++
 			fixed := apply(text, d.Fix.Edits)
-			m, broken := parser.Parse(lang.NewSource("x.tile", fixed))
-			require.Empty(t, broken, "%s: %s\n%s", d, d.Fix.Message, fixed)
-			_, after := typecheck.Check(m, nil)
+			after := check(fixed)
 			for _, a := range after {
 				same := a.Code == d.Code && a.At.Start == d.At.Start && a.Message == d.Message
+				if d.Code == lang.ErrUnbalanced { // of several open brackets the innermost is closed
+					same = same && len(after) >= len(ds)
+				}
 				assert.False(t, same, "%s: %s does not help", d, d.Fix.Message)
 			}
-			assert.Less(t, len(after), len(ds)+1, "%s: %s brings other errors", d, d.Fix.Message)
+			if d.Code >= lang.ErrUnknownName { // a syntax error may have kept others from being found
+				assert.LessOrEqual(t, len(after), len(ds), "%s: %s brings other errors", d, d.Fix.Message)
+			}
 		}
 	}
-	assert.Greater(t, applied, 50)
+	assert.Greater(t, applied, 120)
 }
 
 func apply(text string, edits []lang.Edit) string {

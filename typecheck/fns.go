@@ -168,7 +168,7 @@ func (b *bodyChecker) fnParamType(p *lang.Param) (DType, bool) {
 func (b *bodyChecker) fnType(t *lang.TypeExpr) (DType, bool) {
 	if t.HasShape || t.Count != nil || len(t.Args) > 0 {
 		b.checker.errorf(lang.ErrDeclType, t.Place, "a fn takes and gives tiles, which have an element type and no shape").
-			help("write the element type alone, or leave the type out")
+			replace(t.Place, t.Name.Name, "write the element type alone, or leave the type out")
 		return DType{}, false
 	}
 	return b.dtypeNamed(b.scope, t.Name.Name, t.Place)
@@ -488,7 +488,7 @@ func (b *bodyChecker) fnResult(d *lang.FnDecl, o operand, want DType, types map[
 	}
 	if ts := o.valueTypes(); o.mode != typed || ts[0].DType != want {
 		b.checker.errorf(lang.ErrWrongType, o.at, "%s gives %s and is declared to give %s", d.Name.Name, b.describeOperand(o), want).
-			label(d.Result.Place, "declared here").label(e.Place, "in this call").help("convert the value with `as %s`, or change the declaration", want)
+			label(d.Result.Place, "declared here").label(e.Place, "in this call").castAt(o.at, want, "convert the value with `as %s`, or change the declaration", want)
 		return bad(e.Place)
 	}
 	return o

@@ -28,7 +28,7 @@ func sources(t testing.TB) []string {
 			}
 		}
 	}
-	for _, pattern := range []string{"testdata/*.tile", "../stdlib/*.tile", "../gpt/*.tile", "../testdata/errors/*.tile"} {
+	for _, pattern := range []string{"testdata/*.tile", "../stdlib/*.tile", "../gpt/*.tile", "../testdata/errors/*.tile", "../parser/testdata/errors/*.tile"} {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, p := range paths {

@@ -231,7 +231,11 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 			continue
 		}
 		t := ops[i].graph.GType()
-		ok = s.bindType(p.DType, t.DType, at, p.Name, args[i], false) && ok
+		converts := args[i]
+		if p.Mode == lang.InOut { // a converted copy cannot be written
+			converts = nil
+		}
+		ok = s.bindType(p.DType, t.DType, at, p.Name, converts, false) && ok
 		ok = s.bindShape(p.Shape, t.Shape, at, p.Name) && ok
 		if p.Mode == lang.InOut {
 			ok = s.writable(ops[i].graph, at, p.Name) && ok
@@ -375,7 +379,11 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 			ok = false
 			continue
 		}
-		ok = s.unify(p.Type, ops[i].graph.GType(), at, p.Name, args[i]) && ok
+		converts := args[i]
+		if p.Mode == lang.InOut {
+			converts = nil
+		}
+		ok = s.unify(p.Type, ops[i].graph.GType(), at, p.Name, converts) && ok
 		if p.Mode == lang.InOut {
 			ok = s.writable(ops[i].graph, at, p.Name) && ok
 		}

@@ -104,7 +104,7 @@ func (s *callSite) typeArg(p *TypeParam, a lang.Arg) bool {
 		return false
 	}
 	d, ok := s.dtypeNamed(s.scope, n.Name, n.Place)
-	return ok && s.bindType(DType{Param: p}, d, n.Place, p.Name, a.Value, false)
+	return ok && s.bindType(DType{Param: p}, d, n.Place, p.Name, nil, false)
 }
 
 // constArg binds a constant parameter.
@@ -194,7 +194,7 @@ func (s *callSite) bindType(want, got DType, at lang.Span, param string, x lang.
 			if scalar {
 				s.errorf(lang.ErrWrongType, at, "the argument for %s of %s is %s; %s is needed", param, s.name, got, want).label(s.decl, "declared here").castFix(x, want)
 			} else {
-				s.errorf(lang.ErrWrongType, at, "the argument for %s of %s has elements of %s; %s is needed", param, s.name, got, want).label(s.decl, "declared here")
+				s.errorf(lang.ErrWrongType, at, "the argument for %s of %s has elements of %s; %s is needed", param, s.name, got, want).label(s.decl, "declared here").castFix(x, want)
 			}
 			return false
 		}
@@ -204,9 +204,7 @@ func (s *callSite) bindType(want, got DType, at lang.Span, param string, x lang.
 		if old != got {
 			r := s.errorf(lang.ErrMixedTypes, at, "the argument for %s of %s has elements of %s, and %s is %s in this call", param, s.name, got, want, old).
 				label(s.typeFrom[want.Param], "%s is %s by this argument", want, old)
-			if scalar {
-				r.castFix(x, old)
-			}
+			r.castFix(x, old)
 			return false
 		}
 		return true
@@ -338,12 +336,12 @@ func (s *callSite) unify(want, got GType, at lang.Span, param string, x lang.Exp
 		return s.bindType(want.DType, got.DType, at, param, x, false) && s.bindShape(want.Shape, got.Shape, at, param)
 	case GStruct:
 		for i, f := range want.Fields {
-			if !s.unify(f.Type, got.Fields[i].Type, at, param+"."+f.Name, x) {
+			if !s.unify(f.Type, got.Fields[i].Type, at, param+"."+f.Name, nil) {
 				return false
 			}
 		}
 	case GArray:
-		return s.bindShape([]Size{want.Len}, []Size{got.Len}, at, "the length of "+param) && s.unify(*want.Elem, *got.Elem, at, param+"[i]", x)
+		return s.bindShape([]Size{want.Len}, []Size{got.Len}, at, "the length of "+param) && s.unify(*want.Elem, *got.Elem, at, param+"[i]", nil)
 	}
 	return true
 }

@@ -438,7 +438,7 @@ func (g *graphChecker) fits(got, want GType, at lang.Span, place string, declare
 	switch {
 	case got.DType != want.DType:
 		g.errorf(lang.ErrWrongType, at, "the value is %s, and %s is %s: element types differ", got, place, want).label(declared, "declared here").
-			help("convert the elements in the kernel that makes them")
+			castAt(at, want.DType, "convert with `as %s`", want.DType)
 	case len(got.Shape) != len(want.Shape):
 		g.errorf(lang.ErrShape, at, "the value is %s, of %s, and %s is %s, of %d", got, plural(len(got.Shape), "dimension"), place, want, len(want.Shape)).
 			label(declared, "declared here")

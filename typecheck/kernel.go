@@ -372,7 +372,7 @@ func exampleOutput(k *Kernel) string {
 
 func (b *bodyChecker) neverStored(p *Param) {
 	if p.Mode == lang.InOut {
-		b.errorf(lang.ErrNeverStored, p.At, "the inout tensor %s is never stored to", p.Name).help("declare it without `inout`")
+		b.errorf(lang.ErrNeverStored, p.At, "the inout tensor %s is never stored to", p.Name).removeBefore(p.At, "inout", "declare it without `inout`")
 		return
 	}
 	b.errorf(lang.ErrNeverStored, p.At, "the output %s is never stored to", p.Name).help("store it: `%s = ...`", exampleAccess(p))

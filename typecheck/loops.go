@@ -259,7 +259,7 @@ func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *For, result *operand) b
 			ok = false
 			b.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", c.Name, want, got).
 				label(c.At, "carried as %s", want).
-				help("convert the value with `as %s`, or start with %s", want.DType, got.DType)
+				castAt(at, want.DType, "convert the value with `as %s`, or start with %s", want.DType, got.DType)
 		}
 	}
 	return ok

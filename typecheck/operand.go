@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"math"
+	"strconv"
 
 	"tilec/lang"
 )
@@ -101,8 +102,13 @@ func (c *checker) convert(o operand, d DType) operand {
 		t := Typed{Type{DType: d}, o.at}
 		switch {
 		case d.Param != nil && d.Param.Bound != "float", d.Param == nil && !d.Of.IsFloat():
-			c.errorf(lang.ErrConstantType, o.at, "the constant %v is no %s", o.num, c.describeDType(d)).
-				help("write an integer, or convert the other operand to a float")
+			r := c.errorf(lang.ErrConstantType, o.at, "the constant %v is no %s", o.num, c.describeDType(d))
+			const help = "write an integer, or convert the other operand to a float"
+			if n := int64(o.num); isInt(d) && float64(n) == o.num && o.at.IsValid() {
+				r.replace(o.at, strconv.FormatInt(n, 10), help)
+			} else {
+				r.help(help)
+			}
 			return bad(o.at)
 		case d.Param == nil && !math.IsInf(o.num, 0) && d.Of.Bits() <= 32 && math.IsInf(float64(d.Of.Round(float32(o.num))), 0):
 			c.errorf(lang.ErrConstantType, o.at, "the constant %g is too large for %s", o.num, d)

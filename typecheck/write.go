@@ -29,7 +29,7 @@ func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Exp
 	a, indexed := b.indices(p, target)
 	if p.Mode == lang.In {
 		b.errorf(lang.ErrReadOnly, target.Place, "%s is an input and cannot be stored to", p.Name).label(p.At, "declared as an input").
-			help("declare it `inout %s`, or store to an output", p.Name)
+			before(p.At, "inout ", "declare it `inout %s`, or store to an output", p.Name)
 		return false
 	}
 	if len(b.frames) > 0 {
