@@ -22,7 +22,7 @@ type Function struct {
 	Params []*typecheck.GParam
 	// Outputs are the results' names, in order.
 	Outputs []string
-	// Tiles names what can be pinned: tile extents, warps, stages.
+	// Tiles names what can be pinned: tile extents, whole axes that may be cut, warps, stages, occupancy, cluster.
 	Tiles []string
 	// SizeHints are the dimensions of @sizes.
 	SizeHints map[*typecheck.Symbol]int64
@@ -86,12 +86,23 @@ func KernelFunction(k *typecheck.Kernel) *Function {
 	for _, o := range k.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
 	}
-	for _, a := range k.Axes {
-		if a.Tile != "" {
-			f.Tiles = append(f.Tiles, a.Tile)
+	taken := f.Names()
+	add := func(name string) {
+		if !slices.Contains(taken, name) && !slices.Contains(f.Tiles, name) {
+			f.Tiles = append(f.Tiles, name)
 		}
 	}
-	f.Tiles = append(f.Tiles, "warps", "stages")
+	for _, a := range k.Axes {
+		switch {
+		case a.Tile != "":
+			add(a.Tile)
+		case a.Kind == typecheck.WholeAxis && !a.IsFree: // how much of it at once
+			add(a.Name)
+		}
+	}
+	for _, name := range []string{"warps", "stages", "occupancy", "cluster"} {
+		add(name)
+	}
 	return f
 }
 

@@ -131,6 +131,12 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 			if single.Name == "split" {
 				d.Fix.Message = fmt.Sprintf("a split over %d would do", single.Fits)
 			}
+			switch {
+			case single.Fits == 1 && single.Name == "split":
+				d.Fix.Message = "let one block go through the axis: remove the @split"
+			case single.Fits == 1 && single.Name == "cluster":
+				d.Fix.Message = "remove the @cluster, or say `cluster` in a @target that has clusters"
+			}
 		}
 	case errors.As(err, &split):
 		for _, s := range k.Splits {
@@ -144,6 +150,12 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 			text = fmt.Sprintf("a block needs %d bytes of shared memory, the limit is %d: %d too many", over.Need, over.Have, over.Need-over.Have)
 			d.Notes = append(d.Notes, over.Buffers...)
 		}
+		if fits != nil {
+			d.Notes = append(d.Notes, fits.Parts()...)
+			if len(fits.Uncut) > 0 {
+				d.Notes = append(d.Notes, fmt.Sprintf("nothing can cut %s: the kernel renames or carries tiles over it, or reads again what it writes", strings.Join(fits.Uncut, ", ")))
+			}
+		}
 		p.blame(d, ps, live)
 	default:
 		return err
@@ -152,14 +164,15 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 	return d
 }
 
-// blame finds the pin without which there is a plan, and says which value it
-// has there; where it takes more than one, the plan without any.
+// blame finds the pin without which there is a plan, and says which value of it
+// fits; where it takes more than one, what the plan is without any.
 func (p *planning) blame(d *lang.Diagnostic, ps *pins, live map[string]int64) {
-	names := sortedNames(ps.held)
+	names := ps.suspects()
 	for _, name := range names {
 		without := maps.Clone(live)
 		delete(without, name)
-		l, err := p.freed(name).fit(without)
+		free := p.freed(name)
+		l, err := free.fit(without)
 		if err != nil {
 			continue
 		}
@@ -169,7 +182,9 @@ func (p *planning) blame(d *lang.Diagnostic, ps *pins, live map[string]int64) {
 		} else {
 			d.Notes = append(d.Notes, held.from+" is what does not fit")
 		}
-		if n, ok := valueIn(l, name); ok {
+		if n, ok := free.nearest(name, held.value, without); ok {
+			d.Fix = &lang.Fix{Message: fmt.Sprintf("%s = %d fits", name, n)}
+		} else if n, ok := valueIn(l, name); ok {
 			d.Fix = &lang.Fix{Message: fmt.Sprintf("%s = %d fits", name, n)}
 		}
 		return
@@ -198,6 +213,55 @@ func (p *planning) blame(d *lang.Diagnostic, ps *pins, live map[string]int64) {
 	if len(parts) > 0 {
 		d.Fix = &lang.Fix{Message: strings.Join(parts, ", ") + " fits"}
 	}
+}
+
+// suspects lists the pins in the order in which they are held to be at fault:
+// those of the launch, which somebody has just typed, then numbers, then extents.
+func (ps *pins) suspects() []string {
+	weight := func(name string) int {
+		switch held := ps.held[name]; {
+		case !held.at.IsValid():
+			return 0
+		case isSetting(name):
+			return 1
+		case !held.implied:
+			return 2
+		}
+		return 3
+	}
+	names := sortedNames(ps.held)
+	slices.SortStableFunc(names, func(a, b string) int { return weight(a) - weight(b) })
+	return names
+}
+
+func isSetting(name string) bool {
+	return slices.Contains([]string{"warps", "stages", "cluster", "occupancy"}, name)
+}
+
+// maxTries bounds the values that are tried to find one that fits.
+const maxTries = 8
+
+// nearest is the largest value below one that does not fit that does; of warps and extents, halves are tried.
+func (p *planning) nearest(name string, value int64, others map[string]int64) (int64, bool) {
+	pins := maps.Clone(others)
+	if pins == nil {
+		pins = map[string]int64{}
+	}
+	for range maxTries {
+		if name == "warps" || !isSetting(name) {
+			value /= 2
+		} else {
+			value--
+		}
+		if value < 1 {
+			break
+		}
+		pins[name] = value
+		if _, err := p.fit(pins); err == nil {
+			return value, true
+		}
+	}
+	return 0, false
 }
 
 // freed is the planning without what the source says of some names.
@@ -242,11 +306,10 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 	gpu := l.module != nil
 	for _, name := range sortedNames(ps.held) {
 		held := ps.held[name]
-		isSetting := slices.Contains([]string{"warps", "stages", "cluster", "occupancy"}, name)
 		n, chosen := valueIn(l, name)
 		_, used := live[name]
 		switch {
-		case isSetting && !gpu:
+		case isSetting(name) && !gpu:
 			add("%s has no effect: %s runs blocks one at a time on a core", held.from, l.Plan.Target)
 		case name == "stages" && l.Plan.Stages != int(held.value):
 			add("%s has no effect: no loop loads the operands of a contraction", held.from)
@@ -254,7 +317,7 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 			add("%s: code for %d blocks on a multiprocessor, %d bytes of shared memory each at most (.minnctapersm %d)", held.from, held.value, l.Plan.SharedLimit(l.target), held.value)
 		case name == "cluster":
 			add("%s: blocks are launched in clusters of %d (.reqnctapercluster %d)", held.from, held.value, held.value)
-		case isSetting:
+		case isSetting(name):
 			add("%s: %s=%d", held.from, name, n)
 		case !held.implied && !used, !chosen:
 			add("%s has no effect: the passes have left nothing of that axis", held.from)
@@ -293,7 +356,7 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 		case l.module.Split > 1:
 			add("@split(%s, %d): %d blocks of a cluster share it, and add up their parts through one another's shared memory in order", s.Axis.Name, s.Blocks, s.Blocks)
 		default:
-			add("@split(%s, %d) has no effect: no loop goes along the axis", s.Axis.Name, s.Blocks)
+			add("@split(%s, %d) has no effect: the axis is not long enough for a loop", s.Axis.Name, s.Blocks)
 		}
 	}
 	l.Func.Walk(func(op *ir.Op) bool {

@@ -41,9 +41,9 @@ func Accumulators(loop *Op) ([]lang.Op, error) {
 		fail := func(why string) error {
 			name := carried.Name
 			if name == "" {
-				name = fmt.Sprintf("%%%d", carried.ID)
+				name = "a value"
 			}
-			return fmt.Errorf("the loop carries %s, which %s", name, why)
+			return fmt.Errorf("its loop carries %s that %s", name, why)
 		}
 		switch {
 		case y == carried:

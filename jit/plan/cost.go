@@ -59,6 +59,8 @@ type estimate struct {
 type violation struct {
 	what       string
 	need, have int64
+	// parts is what takes it, a line each, where that is known.
+	parts []string
 }
 
 func (v *violation) excess() float64 { return float64(v.need) / float64(v.have) }
@@ -221,16 +223,44 @@ func (c at) registersPerThread() int64 {
 func (c at) sharedBytes() int64 {
 	total := int64(0)
 	for _, o := range c.operands {
-		staged := o.inLoop
-		for _, i := range o.over {
-			staged = staged || c.streamed(i)
-		}
-		n := c.count(o.tile, false) * o.bytes
-		if staged {
-			n *= int64(c.stages)
-		}
-		total += n
+		each, stages := c.operandBytes(o)
+		total += each * stages
 	}
+	return total + c.scratchBytes()
+}
+
+// operandBytes is what an operand takes, and how many times over.
+func (c at) operandBytes(o operand) (each, stages int64) {
+	staged := o.inLoop
+	for _, i := range o.over {
+		staged = staged || c.streamed(i)
+	}
+	stages = 1
+	if staged {
+		stages = int64(c.stages)
+	}
+	return c.count(o.tile, false) * o.bytes, stages
+}
+
+// sharedParts says what takes the shared memory, a line each.
+func (c at) sharedParts() []string {
+	var lines []string
+	for _, o := range c.operands {
+		each, stages := c.operandBytes(o)
+		line := fmt.Sprintf("%s takes %d bytes", o.name, each*stages)
+		if stages > 1 {
+			line += fmt.Sprintf(", %d stages of %d", stages, each)
+		}
+		lines = append(lines, line)
+	}
+	if n := c.scratchBytes(); n > 0 {
+		lines = append(lines, fmt.Sprintf("results and reductions take %d bytes", n))
+	}
+	return lines
+}
+
+// scratchBytes is for a tile to arrange results in, and for reductions.
+func (c at) scratchBytes() int64 {
 	scratch := int64(0)
 	for _, t := range c.stored {
 		scratch = max(scratch, c.count(t, false)*t.bytes)
@@ -243,7 +273,7 @@ func (c at) sharedBytes() int64 {
 			scratch = max(scratch, reductionScratch)
 		}
 	}
-	return total + scratch
+	return scratch
 }
 
 // traffic is bytes moved.
@@ -357,13 +387,13 @@ func (c at) gpu() (*estimate, *violation) {
 	// Many threads share the registers of one multiprocessor.
 	together := int64(max(c.occupancy, 1))
 	if limit := threadsOn(t); c.threads()*together > limit && c.occupancy > 1 {
-		return nil, &violation{"threads on a multiprocessor", c.threads() * together, limit}
+		return nil, &violation{what: "threads on a multiprocessor", need: c.threads() * together, have: limit}
 	}
 	if limit := max(min(registerLimit, int64(t.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1); e.registers > limit {
-		return nil, &violation{"registers a thread", e.registers, limit}
+		return nil, &violation{what: "registers a thread", need: e.registers, have: limit}
 	}
 	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {
-		return nil, &violation{"bytes of shared memory a block", e.sharedBytes, limit}
+		return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
 	}
 	each := e.registers + registerOverhead
 	if c.contracts {

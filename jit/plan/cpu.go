@@ -30,7 +30,7 @@ func (c at) cpu() (*estimate, *violation) {
 	e := &estimate{blocks: c.blocks()}
 	cores := int64(max(c.target.SMs, 1))
 	if e.workingSet = c.workingSet(); e.workingSet > maxWorkingSet {
-		return nil, &violation{"bytes of memory a block", e.workingSet, maxWorkingSet}
+		return nil, &violation{what: "bytes of memory a block", need: e.workingSet, have: maxWorkingSet}
 	}
 	cold := 1.0
 	switch {

@@ -55,6 +55,8 @@ type step struct {
 // is loaded anew at each step of a loop over one of the axes in over.
 type operand struct {
 	tile
+	// name is what a person calls it: the tensor that it is loaded from, or the value.
+	name   string
 	inLoop bool
 	over   []int
 }
@@ -152,11 +154,21 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	}
 	for _, v := range op.Args[:2] {
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
-		m.operands = append(m.operands, operand{m.tile(v), loaded && inLoop, m.places(op.Over)})
+		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, m.places(op.Over)})
 		if v.Def != nil && v.Def.Code == lang.OpLoad {
 			m.latency = max(m.latency, int(v.Def.Hint.Latency))
 		}
 	}
+}
+
+func operandName(v *ir.Value) string {
+	switch {
+	case v.Def != nil && v.Def.Tensor != nil:
+		return "the operand from " + v.Def.Tensor.Name
+	case v.Name != "":
+		return "the operand " + v.Name
+	}
+	return "an operand that is computed"
 }
 
 // fromContraction reports a value that is computed elementwise from a contraction's result.

@@ -23,7 +23,12 @@ type FitError struct {
 	// Where is the candidate that comes nearest, by the names that can be pinned.
 	Where string
 	Limit violation
+	// Uncut are the axes that are there as a whole because nothing can cut them.
+	Uncut []string
 }
+
+// Parts is what takes the room, a line each, where that is known.
+func (e *FitError) Parts() []string { return e.Limit.parts }
 
 func (e *FitError) Error() string {
 	return fmt.Sprintf("nothing fits: with %s it %s", e.Where, &e.Limit)
@@ -107,8 +112,6 @@ func (m *model) share(pins map[string]int64) error {
 			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over %d blocks and another axis over %d: all are split over the blocks of one cluster", a.Name, a.Split, m.split), m.split}
 		case m.cluster > 0 && int64(m.cluster) != m.split:
 			return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("axis %s is split over %d blocks, which are a cluster", a.Name, a.Split), m.split}
-		case a.Kind == ir.Whole && a.Len < a.Split:
-			return &PinError{"split", a.Split, fmt.Sprintf("axis %s has %d elements for %d blocks: %d too few", a.Name, a.Len, a.Split, a.Split-a.Len), max(a.Len, 1)}
 		case a.Kind == ir.Whole && !m.streamable[m.place[a]]:
 			return &PinError{"split", a.Split, fmt.Sprintf("axis %s cannot be cut: its tiles are carried, renamed, or read from a tensor that the kernel writes", a.Name), 1}
 		}

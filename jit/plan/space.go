@@ -184,7 +184,7 @@ func (m *model) chunks(i int) []int64 {
 		}
 	}
 	if a.Split > 1 && m.target.Arch != 0 { // only a loop can be shared
-		share := ceilDiv(a.Len, a.Split)
+		share := max(ceilDiv(a.Len, a.Split), 1)
 		kept := slices.DeleteFunc(slices.Clone(vs), func(v int64) bool { return v > share })
 		if len(kept) == 0 {
 			kept = []int64{share}
