@@ -55,6 +55,17 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	pins := pinsOf(s, target.Name)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fit(live)
+	if err != nil && takes(f) {
+		// Tiles that are taken from may be too long for a block: what is taken is computed again.
+		apart := *p
+		apart.f = ir.Clone(f)
+		if err := pass.Run(apart.f, pass.Options{Verify: true, Recompute: true}); err != nil {
+			return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+		}
+		if again, e := apart.fit(live); e == nil {
+			l, err = again, nil
+		}
+	}
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}

@@ -68,3 +68,12 @@ func (b *irBuilder) hold(claims []typecheck.Claim) {
 		}
 	}
 }
+
+// takes reports a kernel that takes from tiles.
+func takes(f *ir.Func) (found bool) {
+	f.Walk(func(op *ir.Op) bool {
+		found = found || op.Code == lang.OpTake
+		return !found
+	})
+	return found
+}

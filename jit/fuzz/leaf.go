@@ -117,7 +117,11 @@ func (g *generator) random(e elem) value {
 	if e.d == lang.F32 {
 		name = pick(g.r, "rand", "rand", "randn")
 	}
-	return value{fmt.Sprintf("%s(%s, %s)", name, pick(g.r, "0", "42", "(-7)"), strings.Join(coordinates, ", ")), e, over}
+	text := fmt.Sprintf("%s(%s, %s)", name, pick(g.r, "0", "42", "(-7)"), strings.Join(coordinates, ", "))
+	if e.name != e.d.String() {
+		text = "(" + text + " as " + e.name + ")"
+	}
+	return value{text, e, over}
 }
 
 // load reads a tensor along axes.

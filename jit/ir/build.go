@@ -75,7 +75,7 @@ func Infer(op *Op) ([]Type, error) {
 		}
 		types[i] = a.Type
 	}
-	if row.Elementwise && op.Code != lang.OpCast {
+	if row.Elementwise && !op.HasOwnType() {
 		d, err := elementwiseDType(row, types)
 		if err != nil {
 			return nil, err

@@ -207,3 +207,7 @@ func (v *Value) IsConst() (Const, bool) {
 	}
 	return Const{}, false
 }
+
+// HasOwnType reports an operation whose arguments do not tell the element type
+// of its result: whoever makes one gives the result.
+func (op *Op) HasOwnType() bool { return op.Code == lang.OpConst || op.Code == lang.OpCast }

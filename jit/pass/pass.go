@@ -33,13 +33,16 @@ type Options struct {
 	Dump func(pass string, f *ir.Func)
 	// Chunks gives, by name, the elements at once of the Whole axes that `stream` makes loops of.
 	Chunks map[string]int64
+	// Recompute makes `sink` compute tiles again rather than take from them, however
+	// much that is: what is not taken from can be streamed.
+	Recompute bool
 	// Skip names passes to leave out.
 	Skip map[string]bool
 }
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return []Pass{fold, cse, licm, empty, contract, dce, stream}
+	return []Pass{fold, sink, cse, licm, empty, contract, dce, stream}
 }
 
 // Find gives a pass by name.
