@@ -1,10 +1,14 @@
 package jit
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
+	"regexp"
+	"strconv"
 	"strings"
 
+	"tilec/jit/cuda"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
@@ -105,7 +109,30 @@ func (d *Emulator) compile(l *Lowered, c *Compiler) (executable, error) {
 	if err != nil {
 		return nil, fmt.Errorf("compiler bug: %w", err)
 	}
-	return &emulatedKernel{device: d, text: m, module: parsed, params: l.Func.Params()}, nil
+	k := &emulatedKernel{device: d, text: m, module: parsed, params: l.Func.Params()}
+	if d.OnLaunch != nil {
+		k.registers = assembledRegisters(m.Text, d.target.Name)
+	}
+	return k, nil
+}
+
+// assembledRegisters is how many registers ptxas gives a thread of a module's one
+// kernel: PTX does not say it. It is 0 where there is no ptxas or it does not know the target.
+func assembledRegisters(text, target string) int {
+	assembler, err := cuda.FindAssembler()
+	if err != nil {
+		return 0
+	}
+	_, log, err := assembler.Compile(context.Background(), []byte(text), target, cuda.CompileOptions{Verbose: true})
+	if err != nil {
+		return 0
+	}
+	used := regexp.MustCompile(`Used (\d+) registers`).FindStringSubmatch(log)
+	if used == nil {
+		return 0
+	}
+	n, _ := strconv.Atoi(used[1])
+	return n
 }
 
 type emulatedKernel struct {
@@ -113,6 +140,8 @@ type emulatedKernel struct {
 	text   *ptx.Module
 	module *emu.Module
 	params []ir.Param
+	// registers of a thread, 0 where nobody knows
+	registers int
 }
 
 // EmulationError is what the emulator found wrong with a kernel.
@@ -158,7 +187,7 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		return nil
 	}
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps})
+		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, Registers: k.registers})
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ var controlOps = map[string]operation{
 	"pmevent":        {classControl, func(d *decoder) { d.has("mask"); d.constInt() }},
 	"nanosleep":      {classControl, func(d *decoder) { d.src(types["u32"]) }},
 	"griddepcontrol": {classControl, func(d *decoder) { d.must("launch_dependents", "wait") }},
-	"setmaxnreg":     {classControl, setMaxRegisters},
 	"membar":         {classBarrier, memoryBarrier},
 	"fence":          {classBarrier, fence},
 }

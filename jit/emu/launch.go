@@ -22,6 +22,9 @@ type Options struct {
 	// TensorMaps are the tensor maps among the parameters, by the parameter's name;
 	// the bytes of such a parameter do not matter.
 	TensorMaps map[string]*TensorMap
+	// Registers is how many registers a thread has, where an assembler told; the
+	// figure of occupancy needs it.
+	Registers int
 	// Seed orders asynchronous operations: they end at random moments drawn from it,
 	// or as late as they can when it is 0.
 	Seed int64
@@ -110,6 +113,7 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	}
 	group.Wait()
 	report.fill(e, counts)
+	report.Occupancy = e.occupancy(report.Threads, report.Shared, options.Registers)
 	report.Findings = l.findings.list
 	slices.SortStableFunc(report.Findings, func(a, b Finding) int { return a.PTXLine - b.PTXLine })
 	return report, nil
@@ -135,6 +139,9 @@ func (l *launch) check() error {
 	}
 	if e.Threads[0] > 0 && l.block != e.Threads {
 		return fmt.Errorf("the block is %v, and .reqntid demands %v", l.block, e.Threads)
+	}
+	if n, on := max(e.MaxRegisters, l.options.Registers), e.sm(); n > 0 && alignUp(n, registerUnit)*alignUp(threads, warpSize) > on.registers {
+		return fmt.Errorf("%d threads of %d registers, a multiprocessor has %d registers", threads, n, on.registers)
 	}
 	if l.dynamic < 0 || e.dynamic+l.dynamic > maxShared {
 		return fmt.Errorf("%d bytes of shared memory, at most %d are possible", e.dynamic+l.dynamic, maxShared)

@@ -18,6 +18,16 @@ func (r *Report) Print(w io.Writer, kernel string) {
 		fmt.Fprintf(w, " (%.1f lanes active)", float64(r.ThreadInstructions)/float64(r.WarpInstructions))
 	}
 	fmt.Fprintln(w)
+	o := r.Occupancy
+	fmt.Fprintf(w, "  occupancy: %d of %d warps (%.0f%%), %d", o.Blocks*o.Warps, o.MostWarps, 100*float64(o.Blocks*o.Warps)/float64(o.MostWarps), o.Blocks)
+	if o.MostBlocks > o.Blocks {
+		fmt.Fprintf(w, " to %d", o.MostBlocks)
+	}
+	fmt.Fprintf(w, " blocks a multiprocessor, limited by %s; a thread has ", o.Limit)
+	if !o.Assembled {
+		fmt.Fprint(w, "at most ")
+	}
+	fmt.Fprintf(w, "%d registers\n", o.Registers)
 	classes := slices.Clone(r.Classes)
 	slices.SortStableFunc(classes, func(a, b ClassCount) int { return int(b.Warps - a.Warps) })
 	for _, c := range classes {

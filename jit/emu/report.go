@@ -44,6 +44,7 @@ type Report struct {
 	GlobalRead, GlobalWritten, SharedRead, SharedWritten int64
 	// Registers is how many 32-bit registers the kernel declares; Shared the bytes of shared memory of a block.
 	Registers, Shared int
+	Occupancy         Occupancy
 }
 
 // A ClassCount is how often instructions of a class were executed.
