@@ -32,6 +32,7 @@ var chapters = []struct {
 	{lang.GroupLogic, "Logic"},
 	{lang.GroupConvert, "Convert"},
 	{lang.GroupAtomic, "Atomic"},
+	{lang.GroupUtility, "Utility"},
 	{lang.GroupControl, "Control"},
 }
 
@@ -70,6 +71,8 @@ var syntax = map[lang.Op]string{
 	lang.OpIf:         "if c { ... } else { ... }",
 	lang.OpReduce:     "reduce(x, over k, identity, fn)",
 	lang.OpScan:       "scan(x, over k, identity, fn)",
+	lang.OpPrint:      `print("x is {}", x)`,
+	lang.OpAssert:     `assert(c, "x is {}", x)`,
 }
 
 // written shows how an operation is written.

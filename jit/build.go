@@ -123,6 +123,9 @@ func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
 		d.Value = n
 	} else {
 		b.launch.sizes[name] = s
+		if sym := s.Symbol(); sym != nil {
+			d.Divisor = max(b.spec.Kernel.Divisors[sym], 1)
+		}
 	}
 	b.dims[name] = d
 	b.f.Dims = append(b.f.Dims, d)
@@ -188,6 +191,10 @@ func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
 			}
 		case *typecheck.Store:
 			b.store(s)
+		case *typecheck.Print:
+			b.print(s)
+		case *typecheck.Assert:
+			b.assert(s)
 		case *typecheck.Do:
 			b.values(s.X)
 		}

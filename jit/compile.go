@@ -2,6 +2,7 @@ package jit
 
 import (
 	"fmt"
+	"io"
 	"runtime"
 	"sync"
 	"time"
@@ -19,6 +20,10 @@ type Compiler struct {
 	Device Device
 	// Logs prints stages; nil prints none.
 	Logs *Logs
+	// Output gets what kernels print; os.Stderr when it is nil.
+	Output io.Writer
+	// Debug checks what assumes say of tiles, as asserts do.
+	Debug bool
 	// Cache holds compiled code between runs; nil for none.
 	Cache *cache.Cache
 

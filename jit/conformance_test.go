@@ -30,6 +30,9 @@ import (
 //	run KERNEL NAME=VALUE ...          a kernel or graph, with scalars, constants, dimensions, element types and pins
 //	in  NAME f32[2,3] 1 2 3 4 5 6      a tensor; w.blocks[0].b names a part of a struct
 //	out NAME f32[2,3] ulp=2 1 2 3 ...  an output or inout, exactly or within units in the last place
+//	say TEXT                           a line that the run prints, all of them in order
+//	error TEXT                         what the message of the error has in it, with which the run ends
+//	debug                              a debug build
 //
 // The values may be `arange`, or `fill V`.
 func TestConformance(t *testing.T) {
@@ -93,6 +96,9 @@ type conformanceCase struct {
 	given   map[string]string
 	inputs  map[string]*jittest.Array
 	outputs []expected
+	says    []string // nil for none
+	err     string
+	debug   bool
 }
 
 type expected struct {
@@ -105,6 +111,10 @@ func parseCase(text string) (*conformanceCase, error) {
 	c := &conformanceCase{given: map[string]string{}, inputs: map[string]*jittest.Array{}}
 	for _, line := range strings.Split(text, "\n") {
 		words := strings.Fields(line)
+		if line == "debug" {
+			c.debug = true
+			continue
+		}
 		if len(words) < 2 {
 			return nil, fmt.Errorf("cannot read %q", line)
 		}
@@ -121,6 +131,10 @@ func parseCase(text string) (*conformanceCase, error) {
 				return nil, fmt.Errorf("%s: %w", name, err)
 			}
 			c.inputs[name] = a
+		case "say":
+			c.says = append(c.says, strings.TrimPrefix(line, "say "))
+		case "error":
+			c.err = strings.TrimPrefix(line, "error ")
 		case "out":
 			e := expected{name: name}
 			rest := words[2:]
@@ -141,7 +155,7 @@ func parseCase(text string) (*conformanceCase, error) {
 			return nil, fmt.Errorf("cannot read %q", line)
 		}
 	}
-	if c.callee == "" || len(c.outputs) == 0 {
+	if c.callee == "" || len(c.outputs)+len(c.says)+len(c.err) == 0 {
 		return nil, fmt.Errorf("a run needs a line `run` and an output that is expected")
 	}
 	return c, nil
@@ -368,11 +382,24 @@ func (c *conformanceCase) run(t *testing.T, compiler *jit.Compiler, p *typecheck
 	for name := range c.inputs {
 		require.Truef(t, used[name], "%s has no %s", c.callee, name)
 	}
+	var said bytes.Buffer
+	compiler.Output, opts.Debug = &said, c.debug
 	program, err := to.bind(args, opts)
-	require.NoError(t, err)
-	defer program.Close()
-	results, err := program.Run(args)
-	require.NoError(t, err)
+	var results []jit.Value
+	if err == nil {
+		defer program.Close()
+		results, err = program.Run(args)
+	}
+	if c.err == "" {
+		require.NoError(t, err)
+	} else {
+		require.ErrorContains(t, err, c.err)
+	}
+	var says []string
+	for line := range strings.Lines(said.String()) {
+		says = append(says, strings.TrimSuffix(line, "\n"))
+	}
+	require.Equal(t, c.says, says)
 	for i, r := range results {
 		written = append(written, inout{to.outputs[i], r.Tensor})
 	}

@@ -111,6 +111,8 @@ func (k *cpuKernel) launch(args []launchArg) error {
 			a.Dims = append(a.Dims, int64(arg.bits))
 		case ir.ParamStride:
 			a.Strides = append(a.Strides, int64(arg.bits))
+		case ir.ParamDebug:
+			a.Debug = arg.memory.host[arg.offset:]
 		}
 	}
 	return k.program.Run(*a)

@@ -271,7 +271,7 @@ func (k *gpuKernel) launch(args []launchArg) error {
 	sizes := map[*ir.Dim]int64{}
 	for i, param := range k.params {
 		switch arg := args[i]; param.Kind {
-		case ir.ParamPointer:
+		case ir.ParamPointer, ir.ParamDebug:
 			p.Uint64(arg.memory.address + uint64(arg.offset))
 		case ir.ParamScalar:
 			switch param.Scalar.Type.DType.Bits() {

@@ -49,7 +49,7 @@ func Specialise(k *typecheck.Kernel, opts Options) (*Spec, error) {
 		}
 		b.types[p] = d
 	}
-	s := &Spec{Kernel: k, Types: b.types, Consts: b.consts, Dims: b.dims, Pins: opts.Pins, Precision: opts.Precision}
+	s := &Spec{Kernel: k, Types: b.types, Consts: b.consts, Dims: b.dims, Pins: opts.Pins, Precision: opts.Precision, Debug: opts.Debug}
 	for _, p := range params(k) {
 		l := Layout{}
 		if p.IsTensor {
@@ -59,6 +59,9 @@ func Specialise(k *typecheck.Kernel, opts Options) (*Spec, error) {
 			l = Layout{Contiguous: true, Align: powerDivisor(0)}
 		}
 		s.Layouts = append(s.Layouts, l)
+	}
+	if err := checkConditions(s); err != nil {
+		return nil, err
 	}
 	return s, nil
 }

@@ -172,7 +172,7 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 	for i, param := range k.params {
 		bits := args[i].bits
 		switch param.Kind {
-		case ir.ParamPointer:
+		case ir.ParamPointer, ir.ParamDebug:
 			bits = args[i].memory.address + uint64(args[i].offset)
 		case ir.ParamDim:
 			sizes[param.Dim] = int64(bits)

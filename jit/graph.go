@@ -23,6 +23,8 @@ type Options struct {
 	Pins map[string]int64
 	// Precision of f32 contractions, unless a kernel says its own: "", "ieee" or "tf32x3".
 	Precision string
+	// Debug checks what an assume says of tiles, as an assert does.
+	Debug bool
 	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.
 	Guard int64
 }
@@ -693,13 +695,16 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 		s.tensors = append(s.tensors, *v)
 		out.elems = append(out.elems, gval{view: v})
 	}
-	s.spec = &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision}
+	s.spec = &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug}
 	for i, p := range params(k) {
 		if !p.IsTensor {
 			s.spec.Layouts = append(s.spec.Layouts, Layout{})
 			continue
 		}
 		s.spec.Layouts = append(s.spec.Layouts, b.layout(&s.tensors[i]))
+	}
+	if err := checkConditions(s.spec); err != nil {
+		return gval{}, err
 	}
 	b.prog.steps = append(b.prog.steps, s)
 	if len(out.elems) == 1 {

@@ -73,7 +73,9 @@ type step struct {
 	// sizes are the launch's dimensions and strides, in the order of ir.Func.Params.
 	sizes []uint64
 	empty bool // no block to run
-	args  []launchArg
+	// speech is where the kernel leaves what it says; nil for one that says nothing.
+	speech *speech
+	args   []launchArg
 }
 
 const tempAlign = 256
@@ -121,7 +123,7 @@ func (p *Program) compile() error {
 		return err
 	}
 	for i := range p.steps {
-		if err := p.steps[i].prepare(compiled[i]); err != nil {
+		if err := p.steps[i].prepare(compiled[i], p.compiler.Device); err != nil {
 			return err
 		}
 	}
@@ -134,9 +136,10 @@ func (p *Program) compile() error {
 }
 
 // prepare computes what does not change from run to run.
-func (s *step) prepare(c *Compiled) error {
+func (s *step) prepare(c *Compiled, d Device) error {
 	s.compiled = c
 	b := s.spec
+	var grid []int64 // blocks
 	for _, a := range c.Func.Grid() {
 		n := a.Dim.Value
 		if !a.Dim.Known() {
@@ -149,12 +152,19 @@ func (s *step) prepare(c *Compiled) error {
 			return launchError(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", b.Kernel.Name, a.Dim.Name, n)
 		}
 		s.empty = s.empty || n == 0
+		grid = append(grid, (n+a.Extent-1)/a.Extent)
 	}
 	if c.dims.nonEmpty && !s.empty {
 		for _, d := range b.Kernel.Dims {
 			if b.Dims[d] == 0 {
 				return launchError(b.Kernel.Decl.Name.Span(), lang.ErrArgShape, "dimension %s of %s is 0, but the kernel accesses a position that every size of 1 or more has", d.Name, b.Kernel.Name)
 			}
+		}
+	}
+	if c.Func.Speaks() && !s.empty {
+		var err error
+		if s.speech, err = newSpeech(d, c.Func, grid); err != nil {
+			return err
 		}
 	}
 	tensors := make([]*view, 0, len(s.tensors))
@@ -222,7 +232,12 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 			case ir.ParamScalar:
 				s.args[j] = launchArg{bits: scalarBits(s.scalars[c].value(scalars))}
 				c++
+			case ir.ParamDebug:
+				s.args[j] = launchArg{memory: s.speech.memory}
 			}
+		}
+		if err := s.begin(p.compiler.Device, scalars); err != nil {
+			return nil, err
 		}
 		var begin time.Time
 		if logs.On(StageLaunch) || logs.On(StageTime) {
@@ -230,6 +245,11 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		}
 		if err := s.compiled.exe.launch(s.args); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, err)
+		}
+		if s.speech != nil {
+			if err := s.speech.report(p.compiler.Device, p.compiler.Output); err != nil {
+				return nil, err
+			}
 		}
 		if logs.On(StageLaunch) { // the description costs more than a small launch
 			logs.Line(StageLaunch, "%s %s", s.spec.Kernel.Name, s.describe())
@@ -262,6 +282,27 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 	return out, nil
 }
 
+// begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
+func (s *step) begin(d Device, args []typecheck.Literal) error {
+	if len(s.spec.Kernel.Assumes) > 0 {
+		given := map[*typecheck.Param]typecheck.Literal{}
+		n := 0
+		for _, p := range s.spec.Kernel.Params {
+			if !p.IsTensor {
+				given[p] = s.scalars[n].value(args)
+				n++
+			}
+		}
+		if err := checkScalars(s.spec, given); err != nil {
+			return err
+		}
+	}
+	if s.speech != nil {
+		return s.speech.clear(d)
+	}
+	return nil
+}
+
 // describe is the launch's plan and shapes on one line.
 func (s *step) describe() string {
 	text := s.compiled.Plan.String()
@@ -278,6 +319,12 @@ func (p *Program) Close() {
 	if p.arena != nil {
 		p.compiler.Device.Free(p.arena)
 		p.arena = nil
+	}
+	for i := range p.steps {
+		if s := p.steps[i].speech; s != nil {
+			p.compiler.Device.Free(s.memory)
+			p.steps[i].speech = nil
+		}
 	}
 	for i := range p.made {
 		p.compiler.Device.Free(p.made[i].Memory)

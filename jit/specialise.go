@@ -24,6 +24,8 @@ type Spec struct {
 	Pins map[string]int64
 	// Precision of f32 contractions when the kernel does not say: "" (tf32), "ieee" or "tf32x3".
 	Precision string
+	// Debug keeps what is checked in debug builds only.
+	Debug bool
 }
 
 // Layout is what a specialisation knows of where a tensor's elements lie.
@@ -124,7 +126,7 @@ func (s *Spec) Key() string {
 	for _, n := range names {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
-	fmt.Fprintf(&b, " %s", s.Precision)
+	fmt.Fprintf(&b, " %s %t", s.Precision, s.Debug)
 	return b.String()
 }
 

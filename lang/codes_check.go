@@ -14,6 +14,7 @@ const (
 	ErrArgCount     Code = "E0207" // too few or too many arguments
 	ErrArgName      Code = "E0208" // an unknown or repeated argument name
 	ErrRecursion    Code = "E0209" // a fn, graph or struct that contains itself
+	ErrFormat       Code = "E0211" // a text whose {} do not fit its values
 	ErrUnknownType  Code = "E0210" // a type that nothing declares
 	ErrLater        Code = "E0298" // a part of the language of a later version
 	ErrFormula      Code = "E0299" // a kernel without a grid that is no formula
@@ -63,10 +64,13 @@ const (
 	ErrOutputRead   Code = "E0605" // an output that is read
 	ErrAssignedMore Code = "E0606" // an output assigned more than once
 
+	ErrPure Code = "E0607" // a fn that would print, assert or assume
+
 	// constant
 	ErrNotConstant   Code = "E0701" // an expression that is not constant where one is needed
 	ErrConstantValue Code = "E0702" // a constant expression without a value: overflow, division by zero
 	ErrTune          Code = "E0703" // a tune clause or an extent that cannot be
+	ErrStaticAssert  Code = "E0705" // a static_assert, or an assume, that constants make false
 	ErrConstParam    Code = "E0704" // a constant parameter without a value, or of another type
 
 	// import

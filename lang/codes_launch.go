@@ -10,6 +10,8 @@ const (
 	ErrArgType    Code = "E0901" // an argument of another kind or element type
 	ErrArgShape   Code = "E0902" // shapes that do not fit together
 	ErrArgMissing Code = "E0903" // an argument that is needed and not given
+	ErrAssert     Code = "E0904" // an assert that failed as a kernel ran
+	ErrAssume     Code = "E0905" // an assume that the arguments do not meet
 )
 
 func init() {
@@ -33,6 +35,17 @@ that disagree about it, with both sizes.`,
 		ErrArgMissing: {
 			Title: "an argument that is needed and not given",
 			Doc:   `Parameters without a default, and element types that no argument binds, are given by name.`,
+		},
+		ErrAssert: {
+			Title: "an assert that failed as a kernel ran",
+			Doc: `The condition did not hold for the element named, which is the first one in the
+first block, in the order of blocks, in which an assert failed. All blocks have
+run to their end.`,
+		},
+		ErrAssume: {
+			Title: "an assume that the arguments do not meet",
+			Doc: `A kernel may rely on what it assumes of dimensions and scalars, so every launch
+checks it. Give arguments that meet it, or loosen it.`,
 		},
 	} {
 		codeTable[code] = row

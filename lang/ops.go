@@ -124,6 +124,10 @@ const (
 	OpRename
 	OpTake
 
+	// utility
+	OpPrint
+	OpAssert
+
 	// control
 	OpFor
 	OpIf
@@ -149,6 +153,7 @@ const (
 	GroupContract Group = "contract"
 	GroupShape    Group = "shape"
 	GroupAtomic   Group = "atomic"
+	GroupUtility  Group = "utility"
 	GroupControl  Group = "control"
 )
 
@@ -378,6 +383,9 @@ var opTable = [numOps]OpRow{
 
 	OpRename: {Name: "rename", Spelling: "rename", Group: GroupShape, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x"}, Doc: "the same tile over another axis of the same positions"},
 	OpTake:   {Name: "take", Spelling: "pick", Group: GroupShape, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x", "d", "n"}, Doc: "the elements of a tile at positions along one of its axes; the result has the axes of the positions in its place; positions that are not proven inside need `else`", CuTile: "ct.extract"},
+
+	OpPrint:  {Name: "print", Spelling: "print", Group: GroupUtility, Form: FormCall, Rule: RuleSpecial, Effect: Writes, Doc: "say something while the kernel runs: a text with values in the place of each {}", CuTile: "ct.printf"},
+	OpAssert: {Name: "assert", Spelling: "assert", Group: GroupUtility, Form: FormCall, Rule: RuleSpecial, Effect: Writes, Doc: "fail the launch, when it is over, unless a condition holds for every element", CuTile: "ct.assert_"},
 
 	OpFor: {Name: "for", Spelling: "for", Group: GroupControl, Rule: RuleSpecial, Effect: Region, Doc: "a sequential loop that carries values"},
 	OpIf:  {Name: "if", Spelling: "if", Group: GroupControl, Rule: RuleSpecial, Effect: Region, Doc: "a choice by a scalar"},

@@ -10,6 +10,7 @@ type bodyChecker struct {
 	kernel *Kernel
 	scope  *scope
 	stmts  *[]Stmt // where new statements go
+	top    *[]Stmt // the statements of the kernel itself, outside all blocks
 	// inIndex: inside the brackets of an access, where an axis stands for its positions.
 	inIndex int
 	prover  *prover

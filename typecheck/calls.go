@@ -12,8 +12,7 @@ import (
 
 // laterFunctions are in the language but not in this version of the compiler.
 var laterFunctions = map[string]bool{
-	"bitcast": true,
-	"sort":    true, "topk": true, "print": true, "assert": true, "static_assert": true, "assume": true,
+	"bitcast": true, "sort": true, "topk": true,
 }
 
 // special types the calls that have rules of their own.
@@ -49,6 +48,14 @@ func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
 		return b.mma
 	case "random_bits", "rand", "randn":
 		return b.random
+	case "print":
+		return b.say
+	case "assert":
+		return b.asserted
+	case "static_assert":
+		return b.staticAssert
+	case "assume":
+		return b.assume
 	}
 	if op, ok := lang.FindOp(name, lang.FormCall); ok && op.IsAtomic() {
 		return func(e *lang.CallExpr) operand { return b.atomic(op, e) }
@@ -70,7 +77,7 @@ func isBuiltin(name string) bool {
 		return true
 	}
 	switch name {
-	case "zeros", "ones", "rand", "randn", "inf", "nan", "pi":
+	case "zeros", "ones", "rand", "randn", "static_assert", "assume", "inf", "nan", "pi":
 		return true
 	}
 	_, ok := lang.ParseDType(name)
@@ -79,7 +86,7 @@ func isBuiltin(name string) bool {
 
 // functionNames lists what can be called, for suggestions.
 func functionNames() []string {
-	names := []string{"zeros", "ones", "rand", "randn"}
+	names := []string{"zeros", "ones", "rand", "randn", "static_assert", "assume"}
 	for _, f := range lang.Functions() {
 		names = append(names, f.Name)
 	}

@@ -338,7 +338,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		return
 	}
 	var stmts []Stmt
-	b.stmts = &stmts
+	b.stmts, b.top = &stmts, &stmts
 	if d.Body != nil {
 		b.scope = newScope(b.scope)
 		if o := b.stmtsOf(d.Body); o.mode != noValue && o.mode != invalid {

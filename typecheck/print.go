@@ -129,6 +129,16 @@ func (p *printer) body(b *Body) {
 				}
 			}
 			p.value(head+" = ", s.Value)
+		case *Print:
+			p.line("print %q%s", s.Text, argsText(s.Args))
+		case *Assert:
+			head := "assert "
+			if s.Debug {
+				head = "debug assert "
+			}
+			p.line("%s%s, %q%s", head, exprText(s.Cond), s.Text, argsText(s.Args))
+		case *StaticAssert:
+			p.line("static_assert %s, %q", exprText(s.Cond), s.Text)
 		case *Do:
 			p.value("", s.X)
 		}
@@ -136,6 +146,14 @@ func (p *printer) body(b *Body) {
 	for _, r := range b.Results {
 		p.value("=> ", r)
 	}
+}
+
+func argsText(xs []Expr) string {
+	text := ""
+	for _, x := range xs {
+		text += ", " + exprText(x)
+	}
+	return text
 }
 
 // value prints an expression behind a head; those with blocks take lines of their own.

@@ -175,6 +175,16 @@ type Kernel struct {
 	// Precision of f32 contractions: "" (tf32), "ieee", "tf32x3".
 	Precision string
 	Approx    bool
+	// Assumes are conditions of dimensions, constants and scalars that every launch checks;
+	// Divisors are numbers that, by these, divide dimensions.
+	Assumes  []*Assume
+	Divisors map[*Symbol]int64
+}
+
+// Assume is a condition that launches must meet; At is where it stands.
+type Assume struct {
+	Cond Expr
+	At   lang.Span
 }
 
 // Pin is a choice that the source takes from the planner.
@@ -252,6 +262,30 @@ type (
 		At    lang.Span
 	}
 
+	// Print says Text, with Args in the place of its {}.
+	Print struct {
+		Text string
+		Args []Expr
+		At   lang.Span
+	}
+
+	// Assert fails the launch with Text unless Cond holds for every element. With
+	// Debug it does so in debug builds only.
+	Assert struct {
+		Cond  Expr
+		Text  string
+		Args  []Expr
+		Debug bool
+		At    lang.Span
+	}
+
+	// StaticAssert is a condition of constants and dimensions; At is where it stands.
+	StaticAssert struct {
+		Cond Expr
+		Text string
+		At   lang.Span
+	}
+
 	// Do evaluates an expression for the stores inside it (a `for` or an `if`).
 	Do struct{ X Expr }
 )
@@ -259,6 +293,10 @@ type (
 func (*Let) stmt()   {}
 func (*Store) stmt() {}
 func (*Do) stmt()    {}
+
+func (*Print) stmt()        {}
+func (*Assert) stmt()       {}
+func (*StaticAssert) stmt() {}
 
 // Expr is a typed expression. Most give one value; For, If, Tuple and Inline may give several, or none.
 type Expr interface {

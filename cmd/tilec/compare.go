@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"maps"
 	"math"
 	"slices"
@@ -18,7 +19,9 @@ func (a *app) compare(f *jit.Function, args jit.Args, inputs, outputs []*array, 
 	for _, tile := range f.Tiles {
 		delete(args, tile)
 	}
-	ref, err := f.On(jit.NewCompiler(jit.OpenCPU(), nil)).Bind(args)
+	compiler := jit.NewCompiler(jit.OpenCPU(), nil)
+	compiler.Output = io.Discard // it has been said
+	ref, err := f.On(compiler).Bind(args)
 	if err != nil {
 		return fmt.Errorf("on the CPU: %w", err)
 	}

@@ -17,6 +17,7 @@ type runOptions struct {
 	device    string
 	profile   bool
 	precision string
+	debug     bool
 	seed      uint64
 }
 
@@ -67,6 +68,7 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 	f.StringVar(&shared.device, "device", "auto", "auto, cpu, cuda, cuda:N, emu or emu:TARGET; auto is the first GPU, or the CPU without one; emu emulates a GPU and checks what hardware does not")
 	f.BoolVar(&shared.profile, "profile", false, "with --device emu: print what each launch costs, by class of instruction and by source line, to stderr")
 	f.StringVar(&shared.precision, "precision", "tf32", "of f32 contractions on tensor cores: tf32, tf32x3 or ieee")
+	f.BoolVar(&shared.debug, "debug", false, "check what kernels assume of tiles, as they assert")
 	f.Uint64Var(&shared.seed, "seed", 0, "of the random numbers")
 	text.flags(f)
 	kernel.flags(f)
@@ -87,6 +89,7 @@ func (a *app) open(run runOptions) (*jit.Compiler, error) {
 		e.OnLaunch = func(kernel string, r *emu.Report) { r.Print(a.stderr, kernel) }
 	}
 	c := jit.NewCompiler(d, a.logs)
+	c.Output, c.Debug = a.stderr, run.debug // stdout is for results
 	if d.ID() != "cpu" {
 		c.Cache = cache.Open("")
 	}

@@ -134,6 +134,7 @@ func testDevices(name string) ([]jit.Device, error) {
 func (a *app) testFile(path string, tests []*typecheck.Test, d jit.Device, opts testOptions) bool {
 	begin := time.Now()
 	compiler := jit.NewCompiler(d, a.logs)
+	compiler.Output = a.stderr
 	wrong := 0
 	for _, t := range tests {
 		begin := time.Now()

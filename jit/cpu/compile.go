@@ -158,6 +158,8 @@ func (c *compiler) program() *Program {
 			p.nDims++
 		case ir.ParamStride:
 			p.given = append(p.given, c.dimNumber(param.Dim))
+		case ir.ParamDebug:
+			p.speechTable = c.f.DebugTable()
 		}
 	}
 	return p
@@ -237,19 +239,21 @@ var emitters map[lang.Op]func(c *compiler, op *ir.Op) func(*frame)
 
 func init() {
 	emitters = map[lang.Op]func(c *compiler, op *ir.Op) func(*frame){
-		lang.OpConst: (*compiler).constOp,
-		lang.OpFull:  (*compiler).full,
-		lang.OpIndex: (*compiler).index,
-		lang.OpStart: (*compiler).start,
-		lang.OpEnd:   (*compiler).end,
-		lang.OpSize:  (*compiler).sizeOp,
-		lang.OpLoad:  (*compiler).load,
-		lang.OpStore: func(c *compiler, op *ir.Op) func(*frame) { return c.write(op, storer(op.Tensor.DType)) },
-		lang.OpDot:   (*compiler).contract,
-		lang.OpMma:   (*compiler).contract,
-		lang.OpFor:   (*compiler).loop,
-		lang.OpIf:    (*compiler).branch,
-		lang.OpTake:  (*compiler).take,
+		lang.OpConst:  (*compiler).constOp,
+		lang.OpFull:   (*compiler).full,
+		lang.OpIndex:  (*compiler).index,
+		lang.OpStart:  (*compiler).start,
+		lang.OpEnd:    (*compiler).end,
+		lang.OpSize:   (*compiler).sizeOp,
+		lang.OpLoad:   (*compiler).load,
+		lang.OpStore:  func(c *compiler, op *ir.Op) func(*frame) { return c.write(op, storer(op.Tensor.DType)) },
+		lang.OpDot:    (*compiler).contract,
+		lang.OpMma:    (*compiler).contract,
+		lang.OpFor:    (*compiler).loop,
+		lang.OpIf:     (*compiler).branch,
+		lang.OpTake:   (*compiler).take,
+		lang.OpPrint:  (*compiler).print,
+		lang.OpAssert: (*compiler).assert,
 		// A rename is another name for its operand's buffer.
 		lang.OpRename: func(*compiler, *ir.Op) func(*frame) { return func(*frame) {} },
 	}

@@ -28,6 +28,9 @@ type frame struct {
 	launch *launch
 	// op is the operation that runs, for error messages.
 	op *ir.Op
+	// block is the number of the block that runs, said the bytes of its records so far, words room for one.
+	block, said int
+	words       []uint64
 	// step has the strides, in bytes, of the operands of a group along its outer axes.
 	step [maxOutside][maxRank]int
 	// temps are scratch buffers that grow on demand.

@@ -4,6 +4,7 @@
 package cpu
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -26,6 +27,8 @@ type Args struct {
 	Dims []int64
 	// Strides are the unknown strides, in elements, in the order of Func.Params.
 	Strides []int64
+	// Debug is the memory for what the kernel says, where it says something.
+	Debug []byte
 }
 
 // Program is a compiled kernel. It is immutable; any number of goroutines may run it.
@@ -42,8 +45,10 @@ type Program struct {
 	// tensors gives, for each tensor, the dim numbers of its shape and strides.
 	tensors []tensorShape
 	scalars []scalarParam
-	cost    func(l *launch) float64
-	pool    sync.Pool // of *launch
+	// speechTable is where in that memory the table of the blocks is; 0 for a kernel that says nothing.
+	speechTable int
+	cost        func(l *launch) float64
+	pool        sync.Pool // of *launch
 }
 
 type gridAxis struct {
@@ -80,7 +85,13 @@ type launch struct {
 	next    atomic.Int64
 	failed  atomic.Pointer[error]
 	wait    sync.WaitGroup
+	// speech is the memory for what the kernel says; failing guards the failed assert in it.
+	speech  []byte
+	table   int
+	failing sync.Mutex
 }
+
+var errSpeech = errors.New("the memory for what the kernel says is too small")
 
 // parallelFrom is the estimated cost, in nanoseconds, from which a launch is
 // worth waking other cores for.
@@ -132,6 +143,7 @@ func (l *launch) forget() {
 	for i := range l.tensors {
 		l.tensors[i].base = nil
 	}
+	l.speech = nil
 }
 
 // work runs chunks of blocks until there are none left.
@@ -170,6 +182,7 @@ func (p *Program) work(l *launch, chunk int) {
 				rest /= l.grid[i]
 				fr.axes[g.axis] = axisState{start, min(g.extent, l.dims[g.dim]-start)}
 			}
+			fr.block, fr.said = b, 0
 			p.body.run(fr)
 		}
 	}
@@ -213,6 +226,9 @@ func (p *Program) bind(l *launch, args Args) error {
 		l.dims[d] = int(v)
 	}
 	copy(l.scalars, args.Scalars)
+	if err := p.bindSpeech(l, args.Debug); err != nil {
+		return err
+	}
 	for i, t := range p.tensors {
 		view := &l.tensors[i]
 		low, high, empty := 0, 0, false

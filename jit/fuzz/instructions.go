@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"bytes"
+	"io"
 
 	"tilec/jit"
 )
@@ -45,5 +46,7 @@ func watched(d jit.Device, seen map[string]bool) *jit.Compiler {
 	if err != nil {
 		panic(err) // the stage has its own name
 	}
-	return jit.NewCompiler(d, logs)
+	c := jit.NewCompiler(d, logs)
+	c.Output = io.Discard
+	return c
 }

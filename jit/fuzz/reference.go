@@ -269,6 +269,7 @@ func init() {
 		lang.OpFor:    (*machine).loop,
 		lang.OpIf:     (*machine).choice,
 	}
+	specials[lang.OpPrint], specials[lang.OpAssert] = (*machine).say, (*machine).say
 	for _, op := range lang.Ops() {
 		if op.IsAtomic() {
 			specials[op] = (*machine).atomic

@@ -31,6 +31,8 @@ func (g *generator) statement() {
 		g.axis()
 	case k < 53:
 		g.shape()
+	case k < 56:
+		g.speak()
 	default:
 		g.bind(g.whole(g.someType(), g.someAxes(widest)))
 	}

@@ -127,6 +127,8 @@ func Infer(op *Op) ([]Type, error) {
 		return inferLoad(op, types)
 	case lang.OpStore:
 		return nil, checkStore(op, types)
+	case lang.OpPrint, lang.OpAssert:
+		return nil, checkSpeech(op, types)
 	case lang.OpDot, lang.OpMma:
 		return inferContract(op, types)
 	case lang.OpRename:

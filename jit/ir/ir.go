@@ -195,6 +195,8 @@ type Const struct {
 //	sum ... argmin       Over
 //	dot mma              Over; arguments a, b and, for mma, acc
 //	reduce scan          Over (one axis), Fn, Reverse; see combine.go
+//	print                Text; any arguments
+//	assert               Text, Names; arguments: whether it has failed, the position along each name, scalars for the text
 //	rename               From, Axis
 //	take                 Axes, which the tile loses; arguments: the tile, then for each of Axes its positions (i32)
 //	cast                 the result's type
@@ -229,7 +231,10 @@ type Op struct {
 	Old bool
 	// Order and Scope of an atomic: "" is lang.OrderRelaxed and lang.ScopeDevice.
 	Order, Scope string
-	At           lang.Span
+	// Text is what a print or an assert says; Names are the axes whose positions an assert gives.
+	Text  string
+	Names []string
+	At    lang.Span
 }
 
 // AccessHint is what a source says of one access.
@@ -385,6 +390,8 @@ const (
 	ParamDim
 	// ParamStride is an unknown stride in elements, i64.
 	ParamStride
+	// ParamDebug is the address of the memory for what the kernel says, 64 bits.
+	ParamDebug
 )
 
 // Param is one parameter of a compiled kernel.
@@ -396,7 +403,8 @@ type Param struct {
 }
 
 // Params is the launch interface of every backend: the tensors' pointers, the
-// scalars, the unknown dimensions, the unknown strides, each in order.
+// scalars, the unknown dimensions, the unknown strides, each in order, then the
+// memory for what the kernel says, where it says something.
 func (f *Func) Params() []Param {
 	var ps []Param
 	for _, t := range f.Tensors {
@@ -418,6 +426,9 @@ func (f *Func) Params() []Param {
 				ps = append(ps, Param{Kind: ParamStride, Dim: s})
 			}
 		}
+	}
+	if f.Speaks() {
+		ps = append(ps, Param{Kind: ParamDebug})
 	}
 	return ps
 }

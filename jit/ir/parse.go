@@ -387,8 +387,10 @@ func init() {
 			},
 			func(p *parser, op *Op) { op.Dim = p.dimUse() },
 		},
-		lang.OpLoad:  accessConvention,
-		lang.OpStore: accessConvention,
+		lang.OpLoad:   accessConvention,
+		lang.OpStore:  accessConvention,
+		lang.OpPrint:  speechConvention,
+		lang.OpAssert: speechConvention,
 		lang.OpRename: {
 			func(b *strings.Builder, op *Op) {
 				b.WriteString(" " + uses(op.Args))

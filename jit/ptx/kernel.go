@@ -31,10 +31,12 @@ type kernel struct {
 	// hinted says what became of the hints of accesses.
 	hinted map[*ir.Op]string
 
-	tid   reg // thread number in the block
-	root  *scope
-	scope *scope
-	arena arena
+	tid reg // thread number in the block
+	// speech is where prints and asserts go.
+	speech speech
+	root   *scope
+	scope  *scope
+	arena  arena
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -252,6 +254,8 @@ func init() {
 		lang.OpMma:       (*kernel).contract,
 		lang.OpFor:       (*kernel).loop,
 		lang.OpIf:        (*kernel).branch,
+		lang.OpPrint:     (*kernel).print,
+		lang.OpAssert:    (*kernel).assert,
 	}
 	for _, op := range lang.Ops() {
 		if op.IsAtomic() {

@@ -119,6 +119,8 @@ func paramDecl(p ir.Param) (decl, name string) {
 	switch p.Kind {
 	case ir.ParamPointer:
 		return ".u64", "ptr_" + identifier(p.Tensor.Name)
+	case ir.ParamDebug:
+		return ".u64", "debug"
 	case ir.ParamDim:
 		return ".u32", "dim_" + identifier(p.Dim.Name)
 	case ir.ParamStride:

@@ -67,6 +67,8 @@ var attributes = []word{
 var functions = append(written(lang.Functions()), []word{
 	{"zeros", "`zeros(f32, i, j)`: a tile of zeros over the axes named"},
 	{"ones", "`ones(f32, i, j)`: a tile of ones over the axes named"},
+	{"static_assert", "`static_assert(D % 8 == 0, \"...\")`: an error unless constants and dimensions meet the condition"},
+	{"assume", "`assume(N % 16 == 0)`: a condition of dimensions and scalars that every launch checks and proofs may use; on tiles, of debug builds"},
 	{"view", "`view(x, [B, S, H, D])`: the same elements in another shape, without a copy"},
 }...)
 
@@ -95,6 +97,8 @@ var bounds = []word{
 
 // syntax is how operations are written whose arguments are not all operands.
 var syntax = map[lang.Op]string{
+	lang.OpPrint:  "print(\"x is {}\", x)",
+	lang.OpAssert: "assert(c, \"x is {}\", x)",
 	lang.OpFull:   "full(f32, value, i, j)",
 	lang.OpIndex:  "index(i)",
 	lang.OpRename: "rename(x, i -> j)",

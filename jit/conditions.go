@@ -1,0 +1,318 @@
+package jit
+
+import (
+	"fmt"
+	"math/bits"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file decides what a launch knows before it runs: static_assert, of
+// constants and dimensions, and assume, of scalar parameters too.
+
+// checkConditions reports the first static_assert or assume that a launch does
+// not meet. Assumes of scalars are left to each run.
+func checkConditions(s *Spec) error {
+	e := &evaluator{spec: s}
+	if err := e.body(s.Kernel.Body); err != nil {
+		return err
+	}
+	for _, a := range s.Kernel.Assumes {
+		if err := e.assume(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkScalars reports the first assume that the scalars of a run do not meet.
+func checkScalars(s *Spec, scalars map[*typecheck.Param]typecheck.Literal) error {
+	e := &evaluator{spec: s, scalars: scalars}
+	for _, a := range s.Kernel.Assumes {
+		if err := e.assume(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// number is an exact value of a condition's part: an integer, a float or a bool (0 or 1).
+type number struct {
+	int     int64
+	float   float64
+	isFloat bool
+}
+
+// evaluator computes conditions from what a specialisation binds.
+type evaluator struct {
+	spec    *Spec
+	scalars map[*typecheck.Param]typecheck.Literal
+}
+
+// body checks the static_asserts of a body; branches that constants rule out are not entered.
+func (e *evaluator) body(b *typecheck.Body) error {
+	if b == nil {
+		return nil
+	}
+	for _, s := range b.Stmts {
+		switch s := s.(type) {
+		case *typecheck.StaticAssert:
+			holds, known := e.truth(s.Cond)
+			if !known {
+				return launchError(s.At, lang.ErrStaticAssert, "static_assert: %s cannot be computed for these sizes", s.At.Text())
+			}
+			if !holds {
+				return launchError(s.At, lang.ErrStaticAssert, "%s, for %s", typecheck.StaticMessage(s.At, s.Text), e.given(s.Cond))
+			}
+		case *typecheck.Let:
+			if err := e.inside(s.Value); err != nil {
+				return err
+			}
+		case *typecheck.Do:
+			if err := e.inside(s.X); err != nil {
+				return err
+			}
+		}
+	}
+	for _, x := range b.Results {
+		if err := e.inside(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inside checks the blocks of an expression.
+func (e *evaluator) inside(x typecheck.Expr) error {
+	switch x := x.(type) {
+	case *typecheck.For:
+		return e.body(x.Body)
+	case *typecheck.Inline:
+		return e.body(x.Body)
+	case *typecheck.If:
+		holds, known := e.truth(x.Cond)
+		if !known || holds {
+			if err := e.body(x.Then); err != nil {
+				return err
+			}
+		}
+		if !known || !holds {
+			return e.body(x.Else)
+		}
+	}
+	return nil
+}
+
+func (e *evaluator) assume(a *typecheck.Assume) error {
+	holds, known := e.truth(a.Cond)
+	switch {
+	case holds && known:
+		return nil
+	case !known && e.scalars == nil:
+		return nil // of a scalar: each run checks it
+	case !known:
+		return launchError(a.At, lang.ErrAssume, "%s assumes %s, which cannot be computed for %s", e.spec.Kernel.Name, a.At.Text(), e.given(a.Cond))
+	}
+	return launchError(a.At, lang.ErrAssume, "%s assumes %s, which does not hold for %s", e.spec.Kernel.Name, a.At.Text(), e.given(a.Cond))
+}
+
+// given lists what a condition depends on, with its values.
+func (e *evaluator) given(x typecheck.Expr) string {
+	text := ""
+	seen := map[string]bool{}
+	add := func(name string, value any) {
+		if seen[name] {
+			return
+		}
+		seen[name] = true
+		if text != "" {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s = %v", name, value)
+	}
+	var visit func(typecheck.Expr)
+	visit = func(x typecheck.Expr) {
+		switch x := x.(type) {
+		case *typecheck.SizeExpr:
+			for _, s := range x.Size.Symbols() {
+				if n, ok := e.spec.value(s); ok {
+					add(s.Name, n)
+				}
+			}
+		case *typecheck.ConstRef:
+			c := e.spec.Consts[x.Symbol]
+			if c.DType.IsFloat() {
+				add(x.Symbol.Name, c.Float)
+			} else if c.DType == lang.Bool {
+				add(x.Symbol.Name, c.Int != 0)
+			} else {
+				add(x.Symbol.Name, c.Int)
+			}
+		case *typecheck.ScalarRef:
+			if v, ok := e.scalars[x.Param]; ok && v.DType.IsFloat() {
+				add(x.Param.Name, v.Float)
+			} else if ok {
+				add(x.Param.Name, v.Int)
+			}
+		case *typecheck.Apply:
+			for _, a := range x.Args {
+				visit(a)
+			}
+		}
+	}
+	visit(x)
+	if text == "" {
+		return "any argument"
+	}
+	return text
+}
+
+// truth decides a condition; known is false where something in it is not.
+func (e *evaluator) truth(x typecheck.Expr) (holds, known bool) {
+	if a, ok := x.(*typecheck.Apply); ok && (a.Op == lang.OpLogicAnd || a.Op == lang.OpLogicOr) {
+		p, okP := e.truth(a.Args[0])
+		q, okQ := e.truth(a.Args[1])
+		if a.Op == lang.OpLogicAnd {
+			return p && q, okP && okQ || okP && !p || okQ && !q
+		}
+		return p || q, okP && okQ || okP && p || okQ && q
+	}
+	n, ok := e.value(x)
+	return n.int != 0, ok
+}
+
+// value computes exactly: integers do not wrap here, so that a condition means what it says.
+func (e *evaluator) value(x typecheck.Expr) (number, bool) {
+	literal := func(l typecheck.Literal) number {
+		n := number{int: l.Int, float: l.Float, isFloat: l.DType.IsFloat()}
+		if n.isFloat && l.DType != lang.F64 {
+			n.float = float64(l.DType.Round(float32(l.Float)))
+		}
+		return n
+	}
+	switch x := x.(type) {
+	case *typecheck.Const:
+		return literal(typecheck.Literal{DType: x.Type.DType.Resolve(e.spec.Types), Int: x.Int, Float: x.Float}), true
+	case *typecheck.SizeExpr:
+		n, err := x.Size.Eval(e.spec.value)
+		return number{int: n}, err == nil
+	case *typecheck.ConstRef:
+		c, ok := e.spec.Consts[x.Symbol]
+		return literal(c), ok
+	case *typecheck.ScalarRef:
+		v, ok := e.scalars[x.Param]
+		return literal(v), ok
+	case *typecheck.Apply:
+		if !x.Op.Row().Elementwise {
+			return number{}, false
+		}
+		args := make([]number, len(x.Args))
+		for i, a := range x.Args {
+			var ok bool
+			if args[i], ok = e.value(a); !ok {
+				return number{}, false
+			}
+		}
+		return apply(x, args)
+	}
+	return number{}, false
+}
+
+// apply computes an operation of a condition; false for one that it does not know, or that overflows.
+func apply(x *typecheck.Apply, args []number) (number, bool) {
+	truth := func(b bool) (number, bool) {
+		if b {
+			return number{int: 1}, true
+		}
+		return number{}, true
+	}
+	p := args[0]
+	if x.Op == lang.OpLogicNot {
+		return truth(p.int == 0)
+	}
+	if x.Op == lang.OpCast {
+		return p, !p.isFloat
+	}
+	if len(args) != 2 {
+		if x.Op == lang.OpNeg && !p.isFloat {
+			return number{int: -p.int}, p.int != -p.int || p.int == 0
+		}
+		if x.Op == lang.OpNeg {
+			return number{float: -p.float, isFloat: true}, true
+		}
+		return number{}, false
+	}
+	q := args[1]
+	if p.isFloat {
+		if b, ok := floatOrder(x.Op, p.float, q.float); ok {
+			return truth(b)
+		}
+		return number{}, false
+	}
+	switch x.Op {
+	case lang.OpEq, lang.OpNe, lang.OpLt, lang.OpLe, lang.OpGt, lang.OpGe:
+		if x.Op == lang.OpNe {
+			return truth(p.int != q.int)
+		}
+		return truth(compare(x.Op, p.int, q.int))
+	case lang.OpAdd:
+		s := p.int + q.int
+		return number{int: s}, (s > p.int) == (q.int > 0)
+	case lang.OpSub:
+		s := p.int - q.int
+		return number{int: s}, (s < p.int) == (q.int > 0)
+	case lang.OpMul:
+		hi, lo := bits.Mul64(uint64(abs(p.int)), uint64(abs(q.int)))
+		return number{int: p.int * q.int}, hi == 0 && int64(lo) >= 0
+	case lang.OpMod:
+		if q.int == 0 {
+			return p, true
+		}
+		return number{int: p.int % q.int}, true
+	case lang.OpDiv:
+		if q.int == 0 {
+			return number{}, true
+		}
+		return number{int: p.int / q.int}, true
+	case lang.OpFloorDiv:
+		if q.int == 0 {
+			return number{}, true
+		}
+		d := p.int / q.int
+		if p.int%q.int != 0 && (p.int < 0) != (q.int < 0) {
+			d--
+		}
+		return number{int: d}, true
+	case lang.OpMin:
+		return number{int: min(p.int, q.int)}, true
+	case lang.OpMax:
+		return number{int: max(p.int, q.int)}, true
+	}
+	return number{}, false
+}
+
+func abs(n int64) int64 {
+	if n < 0 {
+		return -n
+	}
+	return n
+}
+
+func floatOrder(op lang.Op, x, y float64) (bool, bool) {
+	switch op {
+	case lang.OpEq:
+		return x == y, true
+	case lang.OpNe:
+		return x != y, true
+	case lang.OpLt:
+		return x < y, true
+	case lang.OpLe:
+		return x <= y, true
+	case lang.OpGt:
+		return x > y, true
+	case lang.OpGe:
+		return x >= y, true
+	}
+	return false, false
+}

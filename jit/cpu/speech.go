@@ -1,0 +1,159 @@
+package cpu
+
+import (
+	le "encoding/binary"
+	"math"
+	"sync/atomic"
+	"unsafe"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file runs print and assert: what they say goes to the launch's memory
+// for it, in the form that package ir describes.
+
+// word is an element of a tile's buffer as a record holds it.
+func word(d lang.DType) func(p unsafe.Pointer) uint64 {
+	switch kindOfDType[d] {
+	case kBool, kU8:
+		return func(p unsafe.Pointer) uint64 { return uint64(*(*uint8)(p)) }
+	case kI8:
+		return func(p unsafe.Pointer) uint64 { return uint64(*(*int8)(p)) }
+	case kI16:
+		return func(p unsafe.Pointer) uint64 { return uint64(*(*int16)(p)) }
+	case kU16:
+		return func(p unsafe.Pointer) uint64 { return uint64(*(*uint16)(p)) }
+	case kI32:
+		return func(p unsafe.Pointer) uint64 { return uint64(*(*int32)(p)) }
+	case kU32, kF32:
+		return func(p unsafe.Pointer) uint64 { return uint64(*(*uint32)(p)) }
+	}
+	return func(p unsafe.Pointer) uint64 { return *(*uint64)(p) }
+}
+
+// site is the number of a print or an assert.
+func (c *compiler) site(op *ir.Op) uint64 {
+	for i, s := range c.f.Sites() {
+		if s == op {
+			return uint64(i + 1)
+		}
+	}
+	panic(bug("a print or an assert is not in the kernel"))
+}
+
+// print compiles a print: one record of the block.
+func (c *compiler) print(op *ir.Op) func(*frame) {
+	type part struct {
+		off, size int
+		axes      []int // in the order of declaration
+		strides   func(*frame) [maxRank]int
+		word      func(unsafe.Pointer) uint64
+	}
+	site := c.site(op)
+	var parts []part
+	for _, v := range op.Args {
+		d := v.Type.DType
+		axes := c.f.InOrder(v.Type.Axes)
+		parts = append(parts, part{c.off(v), kindOfDType[d].size(), c.axisNumbers(axes), c.stridesAlong(axes, v.Type.Axes), word(d)})
+	}
+	return func(fr *frame) {
+		words := append(fr.words[:0], site)
+		for _, p := range parts {
+			for _, a := range p.axes {
+				words = append(words, uint64(fr.axes[a].n))
+			}
+			fr.shown(p.axes, p.strides(fr), func(i int) { words = append(words, p.word(fr.at(p.off+i*p.size))) })
+		}
+		fr.words = words
+		fr.say(words)
+	}
+}
+
+// shown visits the elements of a tile that a print shows, by their place in its buffer.
+func (fr *frame) shown(axes []int, strides [maxRank]int, visit func(i int)) {
+	all := fr.count(axes)
+	var walk func(d, at int)
+	walk = func(d, at int) {
+		if d == len(axes) {
+			visit(at)
+			return
+		}
+		n := fr.axes[axes[d]].n
+		shown := ir.Shown(n, all)
+		for i := range shown {
+			if i >= ir.ShownEdge {
+				i += n - shown
+			}
+			walk(d+1, at+i*strides[d])
+		}
+	}
+	walk(0, 0)
+}
+
+// say puts a record into the area of the block, or counts it among the dropped.
+func (fr *frame) say(words []uint64) {
+	l := fr.launch
+	share := int(le.LittleEndian.Uint32(l.speech[ir.DebugShare:]))
+	areas := int(le.LittleEndian.Uint32(l.speech[ir.DebugAreas:]))
+	first := int(le.LittleEndian.Uint64(l.speech[ir.DebugFirst:]))
+	size := len(words) * ir.DebugWord
+	if fr.block >= areas || fr.said+size > share {
+		fr.said = share // what follows would be misleading without it
+		atomic.AddUint64((*uint64)(unsafe.Pointer(&l.speech[ir.DebugDropped])), 1)
+		return
+	}
+	at := l.speech[first+fr.block*share+fr.said:]
+	for i, w := range words {
+		le.LittleEndian.PutUint64(at[i*ir.DebugWord:], w)
+	}
+	fr.said += size
+	le.LittleEndian.PutUint64(l.speech[l.table+fr.block*ir.DebugWord:], uint64(fr.said))
+}
+
+// assert compiles an assert: the failure of the first block is kept.
+func (c *compiler) assert(op *ir.Op) func(*frame) {
+	site := c.site(op)
+	failed := c.off(op.Args[0])
+	var offs []int
+	var words []func(unsafe.Pointer) uint64
+	for _, v := range op.Args[1:] {
+		offs = append(offs, c.off(v))
+		words = append(words, word(v.Type.DType))
+	}
+	return func(fr *frame) {
+		if *(*uint8)(fr.at(failed)) == 0 {
+			return
+		}
+		l := fr.launch
+		l.failing.Lock()
+		defer l.failing.Unlock()
+		if l.speech[ir.DebugFailed] != 0 && le.LittleEndian.Uint64(l.speech[ir.DebugBlock:]) <= uint64(fr.block) {
+			return
+		}
+		l.speech[ir.DebugFailed] = 1
+		le.LittleEndian.PutUint64(l.speech[ir.DebugBlock:], uint64(fr.block))
+		le.LittleEndian.PutUint64(l.speech[ir.DebugSite:], site)
+		for i, off := range offs {
+			le.LittleEndian.PutUint64(l.speech[ir.DebugValues+i*ir.DebugWord:], words[i](fr.at(off)))
+		}
+	}
+}
+
+// bindSpeech checks the memory for what the kernel says.
+func (p *Program) bindSpeech(l *launch, memory []byte) error {
+	l.speech, l.table = memory, p.speechTable
+	if p.speechTable == 0 {
+		return nil
+	}
+	if len(memory) < p.speechTable {
+		return errSpeech
+	}
+	share := int(le.LittleEndian.Uint32(memory[ir.DebugShare:]))
+	areas := int(le.LittleEndian.Uint32(memory[ir.DebugAreas:]))
+	first := le.LittleEndian.Uint64(memory[ir.DebugFirst:])
+	if first > math.MaxInt32 || p.speechTable+areas*ir.DebugWord > int(first) || int(first)+share*areas > len(memory) {
+		return errSpeech
+	}
+	return nil
+}
