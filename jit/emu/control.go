@@ -2,6 +2,7 @@ package emu
 
 var controlOps = map[string]operation{
 	"bra":            {classControl, branch},
+	"brx":            {classControl, indexedBranch},
 	"exit":           {classControl, func(d *decoder) { d.in.control = exit }},
 	"ret":            {classControl, func(d *decoder) { d.has("uni"); d.in.control = exit }},
 	"trap":           {classControl, trap},
@@ -15,7 +16,7 @@ var controlOps = map[string]operation{
 
 func (d *decoder) label() int {
 	o := d.operand()
-	at, ok := d.f.labels[o.name]
+	at, ok := d.f.labels[d.st.prefix+o.name]
 	if o.kind != opName || !ok {
 		d.fail("there is no label %s", o.name)
 	}

@@ -12,13 +12,13 @@ func (a address) in(w *warp, lane int) uint64 { return w.regs[a.row][lane] + a.o
 // spaces are the state spaces of loads, stores and atomics by modifier.
 var spaces = map[string]space{
 	"global": spaceGlobal, "shared": spaceShared, "shared::cta": spaceShared, "shared::cluster": spaceCluster,
-	"local": spaceLocal, "param": spaceParam, "const": spaceConst, "param::entry": spaceParam,
+	"local": spaceLocal, "param": spaceParam, "const": spaceConst, "param::entry": spaceParam, "param::func": spaceParam,
 }
 
 // space takes a state space modifier; generic without one.
 func (d *decoder) space(of ...string) space {
 	if len(of) == 0 {
-		of = []string{"global", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "const"}
+		of = []string{"global", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "param::func", "const"}
 	}
 	return spaces[d.one(of...)] // of "" is generic
 }
@@ -52,7 +52,9 @@ func (d *decoder) addressAt(o operand, s space) address {
 	}
 	same := v.space == s || v.space == spaceShared && s == spaceCluster
 	switch {
-	case same:
+	case same && !v.call:
+	case v.call && s == spaceParam:
+		a.space = spaceLocal
 	case s == spaceGeneric && (v.space == spaceGlobal || v.space == spaceConst):
 	case s == spaceGeneric && v.space == spaceParam:
 		a.space = spaceParam
@@ -174,7 +176,7 @@ func store(d *decoder) {
 		asyncStore(d)
 		return
 	}
-	s := d.space("global", "shared", "shared::cta", "shared::cluster", "local")
+	s := d.space("global", "shared", "shared::cta", "shared::cluster", "local", "param", "param::func")
 	strong := d.cacheModifiers()
 	hint := d.has("L2::cache_hint")
 	n := d.vectorSize()

@@ -23,7 +23,7 @@ func Parse(text string) (m *Module, err error) {
 		}
 	}()
 	p.module = &Module{Entries: map[string]*Entry{}, files: map[int]string{}}
-	p.scope = newScope(nil)
+	p.scope, p.functions = newScope(nil), map[string]position{}
 	p.advance()
 	for p.tok.kind != tokenEnd {
 		p.declaration()
@@ -46,6 +46,8 @@ type parser struct {
 	scope  *scope
 	f      *function // being parsed
 	elem   dtype     // of the last variable read
+	// functions are where the text of each .func starts
+	functions map[string]position
 }
 
 // A function is a kernel while it is parsed.
@@ -54,7 +56,14 @@ type function struct {
 	statements []statement
 	labels     map[string]int // index of a statement
 	shared     int
-	file, line int // of the last .loc
+	file, line int                 // of the last .loc
+	targets    map[string][]string // of brx.idx, by the list's name
+	// In a call: what its labels begin with, the labels of the ends, the functions
+	// being expanded, and how many have been.
+	prefix   string
+	end      []string
+	calls    []string
+	expanded int
 }
 
 func (p *parser) advance() { p.tok = p.lex.next() }
@@ -138,6 +147,8 @@ func (p *parser) declaration() {
 		p.variables(d, extern)
 	case ".entry":
 		p.entry()
+	case ".func":
+		p.function()
 	default:
 		p.failAt(line, "%s is not a declaration that the emulator knows", d)
 	}
@@ -160,7 +171,7 @@ func (p *parser) entry() {
 	}
 	outer := p.scope
 	p.scope = newScope(outer)
-	p.f = &function{entry: e, labels: map[string]int{}}
+	p.f = &function{entry: e, labels: map[string]int{}, targets: map[string][]string{}}
 	if p.accept("(") {
 		for !p.accept(")") {
 			p.expect(".param")
@@ -249,7 +260,7 @@ func (p *parser) statement() {
 		p.directive()
 		return
 	}
-	st := statement{line: p.tok.line, file: f.file, srcLine: f.line, scope: p.scope}
+	st := statement{line: p.tok.line, file: f.file, srcLine: f.line, scope: p.scope, prefix: f.prefix}
 	if p.accept("@") {
 		st.not = p.accept("!")
 		st.guard = p.name()
@@ -257,10 +268,14 @@ func (p *parser) statement() {
 		// A label, unless an instruction: look at what follows.
 		name := p.name()
 		if p.accept(":") {
-			if _, ok := f.labels[name]; ok {
+			if p.accept(".branchtargets") {
+				p.branchTargets(name)
+				return
+			}
+			if _, ok := f.labels[f.prefix+name]; ok {
 				p.fail("label %s stands twice", name)
 			}
-			f.labels[name] = len(f.statements)
+			f.labels[f.prefix+name] = len(f.statements)
 			return
 		}
 		st.opcode = name
@@ -270,11 +285,19 @@ func (p *parser) statement() {
 	}
 	parts := strings.Split(st.opcode, ".")
 	st.name, st.mods = parts[0], parts[1:]
+	if st.name == "call" {
+		p.call(st)
+		return
+	}
 	for !p.accept(";") {
 		st.ops = append(st.ops, p.operand())
 		if !p.is(";") {
 			p.expect(",")
 		}
+	}
+	if st.name == "ret" && len(f.end) > 0 { // to the caller
+		st.name, st.mods, st.prefix = "bra", nil, ""
+		st.ops = []operand{{kind: opName, name: f.end[len(f.end)-1]}}
 	}
 	f.statements = append(f.statements, st)
 }
@@ -284,7 +307,7 @@ func (p *parser) directive() {
 	switch d := p.name(); d {
 	case ".reg":
 		p.registers()
-	case ".shared", ".local":
+	case ".shared", ".local", ".param":
 		p.variables(d, false)
 	case ".loc":
 		p.f.file = p.integer()
@@ -354,9 +377,9 @@ func alignUp(n, align int) int { return (n + align - 1) / align * align }
 
 // variables reads a declaration of .shared, .local, .global or .const variables and gives them addresses.
 func (p *parser) variables(directive string, extern bool) {
-	spaces := map[string]space{".shared": spaceShared, ".local": spaceLocal, ".global": spaceGlobal, ".const": spaceConst}
+	spaces := map[string]space{".shared": spaceShared, ".local": spaceLocal, ".param": spaceLocal, ".global": spaceGlobal, ".const": spaceConst}
 	v := p.variable(spaces[directive])
-	v.extern = extern
+	v.extern, v.call = extern, directive == ".param"
 	switch v.space {
 	case spaceShared:
 		if extern { // starts after all static shared memory, known at the end of the kernel

@@ -91,14 +91,16 @@ func TestParseErrors(t *testing.T) {
 	}
 	_, err := Parse("")
 	require.ErrorContains(t, err, ".version")
-	_, err = Parse(".version 8.0\n.func f() { ret; }")
-	require.EqualError(t, err, "ptx line 2: .func is not a declaration that the emulator knows")
+	_, err = Parse(".version 8.0\n.alias f, g;")
+	require.EqualError(t, err, "ptx line 2: .alias is not a declaration that the emulator knows")
 }
 
 // FuzzParse: no text makes the parser panic, and what it takes can be launched.
 func FuzzParse(f *testing.F) {
 	f.Add(kernel("add.s32 %r1, %r0, 1;"))
 	f.Add(module(shared, checkTests[12].right))
+	f.Add(module(".func (.reg .b32 %o) f(.reg .b32 %i) { @%p ret; mov.b32 %o, %i; }", "call (%r1), f, (%r2); t: .branchtargets a, b; brx.idx %r1, t; a: b:"))
+	f.Add(module(".func (.param .b32 %o) f(.param .b64 %i) { ret; }", "{ .param .b32 a; .param .b64 b; st.param.b64 [b], 1; call (a), f, (b); }"))
 	f.Add(".version 8.0\n.entry k(.param .u64 in) { .reg .b32 %r<9>; x: @%p bra x; }")
 	f.Add(kernel("mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%f2,%f3,%f4,%f5}, {%r2,%r2}, {%r2}, {%f1,%f1,%f1,%f1};"))
 	for _, c := range checkTests {
@@ -177,4 +179,101 @@ func TestConflicts(t *testing.T) {
 	require.Equal(t, 32, sectors(at(128), allLanes, 4))
 	require.Equal(t, 4, sectors(at(4), allLanes, 4))
 	require.Equal(t, 16, sectors(at(16), allLanes, 16))
+}
+
+// Functions are called with registers and with .param variables, in one another and predicated.
+func TestCalls(t *testing.T) {
+	functions := `
+.func (.reg .b32 %out) twice(.reg .b32 %in)
+{
+	.reg .pred %p;
+	setp.gt.u32 %p, %in, 10;
+	@%p bra big;
+	add.u32 %in, %in, %in;
+	mov.b32 %out, %in;
+	ret;
+big:
+	mov.b32 %out, 99;
+}
+.visible .func (.param .b32 result) sum(.param .b32 a, .param .b64 b)
+{
+	.reg .b32 %x, %y;
+	.reg .b64 %z;
+	ld.param.b32 %x, [a];
+	ld.param.b64 %z, [b];
+	cvt.u32.u64 %y, %z;
+	call.uni (%x), twice, (%x);
+	add.u32 %x, %x, %y;
+	st.param.b32 [result], %x;
+	ret;
+}
+`
+	r := (&run{threads: 32, outSize: 128}).clean(t, module(functions, `
+	mov.b32 %r2, %r0;
+	call (%r3), twice, (%r2);
+	call (%r4), twice, (4);
+	{
+		.param .b32 param0;
+		.param .b64 param1;
+		.param .b32 retval0;
+		st.param.b32 [param0], %r2;
+		st.param.b64 [param1], 1000;
+		call.uni (retval0), sum, (param0, param1);
+		ld.param.b32 %r5, [retval0];
+	}
+	mov.b32 %r6, 0;
+	setp.lt.u32 %p1, %r0, 3;
+	@%p1 call (%r6), twice, (%r0);
+	add.u32 %r9, %r3, %r4;
+	add.u32 %r9, %r9, %r5;
+	add.u32 %r9, %r9, %r6;
+	add.u32 %r9, %r9, %r2;`+storeResult))
+	twice := func(v int) int {
+		if v > 10 {
+			return 99
+		}
+		return 2 * v
+	}
+	for lane, v := range r.words() {
+		want := twice(lane) + 8 + twice(lane) + 1000 + lane
+		if lane < 3 {
+			want += twice(lane)
+		}
+		require.Equal(t, uint32(want), v, "lane %d", lane)
+	}
+	for body, want := range map[string]string{
+		"call nothing;":                  "function nothing has no body in the module",
+		"call (%r1), twice;":             "the call gives 0 values, the function needs more",
+		"call (%r1), twice, (%r1, %r2);": "the call gives 2 values, the function needs 1",
+		"call (%r1), sum, (%r1, %r2);":   "%r1 is not a .param variable of 4 bytes, which the function needs",
+	} {
+		_, err := Parse(module(functions, body))
+		require.ErrorContains(t, err, want)
+	}
+	_, err := Parse(module(".func f() { call f; ret; }\n", "call f;"))
+	require.ErrorContains(t, err, "function f calls itself")
+}
+
+// brx.idx goes to the label of each lane's number.
+func TestIndexedBranch(t *testing.T) {
+	r := (&run{threads: 32, outSize: 128}).clean(t, kernel(`
+	and.b32 %r2, %r0, 3;
+	mov.b32 %r9, 77;
+	setp.lt.u32 %p1, %r2, 3;
+ways:
+	.branchtargets zero, one, two;
+	@%p1 brx.idx %r2, ways;
+	bra done;
+two:
+	mov.b32 %r9, 2;
+	bra done;
+zero:
+	mov.b32 %r9, 10;
+	bra done;
+one:
+	mov.b32 %r9, 11;
+done:`+storeResult))
+	for lane, v := range r.words() {
+		require.Equal(t, []uint32{10, 11, 2, 77}[lane%4], v)
+	}
 }

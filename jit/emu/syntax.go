@@ -76,6 +76,7 @@ type variable struct {
 	address uint64
 	data    []byte // initial contents; nil for none
 	extern  bool
+	call    bool // a .param variable in a body, for calls
 }
 
 // A statement is an instruction as written.
@@ -90,6 +91,7 @@ type statement struct {
 	mods    []string // the modifiers, without dots
 	ops     []operand
 	scope   *scope // names that the operands may use
+	prefix  string // of labels
 }
 
 type operandKind uint8
