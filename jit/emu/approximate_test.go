@@ -103,3 +103,85 @@ func TestApproximations(t *testing.T) {
 		})
 	}
 }
+
+// halfApproximations are the functions of f16 and bf16.
+var halfApproximations = []struct {
+	op    string
+	of    *format
+	f     func(a float64) float64
+	from  func(u float64) float64
+	bound func(x, y float64) float64
+}{
+	{"ex2.approx.f16", &f16, math.Exp2, linear(-12, 15), relative(math.Exp2(-9.9))},
+	{"ex2.approx.ftz.bf16", &bf16, math.Exp2, linear(-100, 100), relative(0x1p-7)},
+	{"tanh.approx.f16", &f16, math.Tanh, linear(-5, 5), absolute(math.Exp2(-10.987))},
+	{"tanh.approx.bf16", &bf16, math.Tanh, linear(-5, 5), absolute(0x1p-8)},
+}
+
+func TestHalfApproximations(t *testing.T) {
+	const n = 128
+	for _, c := range halfApproximations {
+		t.Run(c.op, func(t *testing.T) {
+			var in []byte
+			operands := make([]float64, n)
+			for j := range operands {
+				code := c.of.round(c.from(float64(j)/n), nearestEven, false)
+				operands[j] = c.of.value(code)
+				in = binary.LittleEndian.AppendUint16(in, uint16(code))
+			}
+			check := func(out []byte) error {
+				for j, v := range operands {
+					y, have := c.f(v), c.of.value(uint64(binary.LittleEndian.Uint16(out[2*j:])))
+					if !(math.Abs(have-y) <= c.bound(v, y)) {
+						return fmt.Errorf("%s of %v is %v, want %v within %v", c.op, v, have, y, c.bound(v, y))
+					}
+				}
+				return nil
+			}
+			r := &run{threads: n, in: in, outSize: 2 * n, compare: func(device, _ []byte) error { return check(device) }}
+			r.clean(t, kernel(`
+	mul.wide.u32 %rd2, %r0, 2;
+	add.u64 %rd3, %rd0, %rd2;
+	add.u64 %rd4, %rd1, %rd2;
+	ld.global.b16 %h1, [%rd3];
+	`+c.op+` %h2, %h1;
+	st.global.b16 [%rd4], %h2;`))
+			if err := check(r.out); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Quotients by the two approximate divisions are within 2 units in the last place.
+func TestApproximateQuotients(t *testing.T) {
+	const n = 128
+	for _, op := range []string{"div.approx.f32", "div.full.f32"} {
+		var in []byte
+		operands := make([]float32, 2*n)
+		for j := range operands {
+			f := exponential(-60, 60)
+			operands[j] = float32(f(math.Mod(float64(j)*0.61803398875, 1)))
+			in = binary.LittleEndian.AppendUint32(in, math.Float32bits(operands[j]))
+		}
+		check := func(out []byte) error {
+			for j := range n {
+				y, have := float64(operands[2*j])/float64(operands[2*j+1]), float64(math.Float32frombits(binary.LittleEndian.Uint32(out[4*j:])))
+				if !(math.Abs(have-y) <= ulps(2.5)(0, y)) {
+					return fmt.Errorf("%s of %v and %v is %v", op, operands[2*j], operands[2*j+1], have)
+				}
+			}
+			return nil
+		}
+		r := &run{threads: n, in: in, outSize: 4 * n, compare: func(device, _ []byte) error { return check(device) }}
+		r.clean(t, kernel(`
+	mad.wide.u32 %rd3, %r0, 8, %rd0;
+	mad.wide.u32 %rd4, %r0, 4, %rd1;
+	ld.global.v2.f32 {%f1, %f2}, [%rd3];
+	`+op+` %f3, %f1, %f2;
+	st.global.f32 [%rd4], %f3;`))
+		if err := check(r.out); err != nil {
+			t.Error(err)
+		}
+	}
+}

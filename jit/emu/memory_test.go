@@ -2,7 +2,9 @@ package emu
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -113,6 +115,67 @@ again:
 	@%p1 add.u32 %r4, %r4, %r5;
 	@%p1 st.global.b32 [%rd1], %r4;`))
 	require.Equal(t, uint32(0x50005000+0x42004200), r.words()[0])
+}
+
+// TestAtomicResults has one thread do every operation of every type and keep what was there before and after.
+func TestAtomicResults(t *testing.T) {
+	type row struct {
+		op, class       string
+		start, with     uint64
+		compare, before uint64
+		after           uint64
+	}
+	half := uint64(0x3c00)
+	for _, c := range []row{
+		{"add.u32", "r", 0xffffffff, 2, 0, 0xffffffff, 1},
+		{"add.s32", "r", 5, 0xfffffffb, 0, 5, 0},
+		{"add.u64", "rd", 1 << 40, 3, 0, 1 << 40, 1<<40 + 3},
+		{"add.f32", "f", b32(0.5), b32(0.25), 0, b32(0.5), b32(0.75)},
+		{"add.f64", "d", b64(0.5), b64(0.25), 0, b64(0.5), b64(0.75)},
+		{"add.noftz.f16", "h", half, half, 0, half, 0x4000},
+		{"add.noftz.bf16", "h", 0x3f80, 0x3f80, 0, 0x3f80, 0x4000},
+		{"min.u64", "rd", 1 << 63, 7, 0, 1 << 63, 7},
+		{"max.s64", "rd", 1 << 63, 7, 0, 1 << 63, 7},
+		{"min.s64", "rd", 1 << 63, 7, 0, 1 << 63, 1 << 63},
+		{"max.u32", "r", 3, 0x80000000, 0, 3, 0x80000000},
+		{"min.s32", "r", 3, 0x80000000, 0, 3, 0x80000000},
+		{"and.b64", "rd", 0xff00ff00ff, 0xf0f0f0f0f0, 0, 0xff00ff00ff, 0xf000f000f0},
+		{"or.b64", "rd", 0xff00ff00ff, 0xf0f0f0f0f0, 0, 0xff00ff00ff, 0xfff0fff0ff},
+		{"xor.b64", "rd", 0xff00ff00ff, 0xf0f0f0f0f0, 0, 0xff00ff00ff, 0x0ff00ff00f},
+		{"exch.b64", "rd", 7, 9, 0, 7, 9},
+		{"inc.u32", "r", 9, 9, 0, 9, 0},
+		{"inc.u32", "r", 8, 9, 0, 8, 9},
+		{"dec.u32", "r", 0, 9, 0, 0, 9},
+		{"dec.u32", "r", 10, 9, 0, 10, 9},
+		{"cas.b32", "r", 5, 8, 5, 5, 8},
+		{"cas.b32", "r", 5, 8, 6, 5, 5},
+		{"cas.b64", "rd", 1 << 50, 8, 1 << 50, 1 << 50, 8},
+		{"cas.b16", "h", 5, 8, 5, 5, 8},
+	} {
+		bits := map[string]int{"r": 32, "rd": 64, "f": 32, "d": 64, "h": 16}[c.class]
+		register := func(i int) string { return fmt.Sprintf("%%%s%d", c.class, i) }
+		for _, space := range []string{"global", "shared"} {
+			at := map[string]string{"global": "[%rd0]", "shared": "[buffer]"}[space]
+			operands := register(10)
+			if strings.HasPrefix(c.op, "cas") {
+				operands = register(12) + ", " + register(10)
+			}
+			in := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, c.start), c.with), c.compare)
+			r := (&run{threads: 1, in: in, outSize: 16}).clean(t, module(shared, fmt.Sprintf(`
+	ld.global.b%[1]d %[2]s, [%%rd0];
+	ld.global.b%[1]d %[3]s, [%%rd0+8];
+	ld.global.b%[1]d %[4]s, [%%rd0+16];
+	st.%[5]s.b%[1]d %[6]s, %[2]s;
+	atom.%[5]s.%[7]s %[8]s, %[6]s, %[9]s;
+	ld.%[5]s.b%[1]d %[2]s, %[6]s;
+	st.global.b64 [%%rd1], 0;
+	st.global.b64 [%%rd1+8], 0;
+	st.global.b%[1]d [%%rd1], %[8]s;
+	st.global.b%[1]d [%%rd1+8], %[2]s;`, bits, register(11), register(10), register(12), space, at, c.op, register(13), operands)))
+			require.Equal(t, c.before, binary.LittleEndian.Uint64(r.out), "%s %s before", space, c.op)
+			require.Equal(t, c.after, binary.LittleEndian.Uint64(r.out[8:]), "%s %s after", space, c.op)
+		}
+	}
 }
 
 func TestAsyncCopy(t *testing.T) {
