@@ -306,6 +306,8 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 		return one(b.apply(x))
 	case *typecheck.Combine:
 		return b.combine(x)
+	case *typecheck.Order:
+		return b.order(x)
 	case *typecheck.Load:
 		args := b.positions(x.Indices, x.Checked)
 		if x.Else != nil {

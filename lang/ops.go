@@ -115,6 +115,9 @@ const (
 	OpScan
 	OpCumSum
 	OpCumProd
+	// sort
+	OpSort
+	OpTopK
 
 	// contract
 	OpDot
@@ -150,6 +153,7 @@ const (
 	GroupMemory   Group = "memory"
 	GroupReduce   Group = "reduce"
 	GroupScan     Group = "scan"
+	GroupSort     Group = "sort"
 	GroupContract Group = "contract"
 	GroupShape    Group = "shape"
 	GroupAtomic   Group = "atomic"
@@ -377,6 +381,11 @@ var opTable = [numOps]OpRow{
 		Doc: "at each position along an axis, `reduce` of the elements up to and with it; with `reverse = true` from the last position to the first", CuTile: "ct.scan"},
 	OpCumSum:  {Name: "cumsum", Spelling: "cumsum", Group: GroupScan, Form: FormReduce, Rule: RuleSum, Operands: []string{"x"}, Associative: true, Derived: true, Doc: "sum of the elements up to and with each position; `reverse = true` sums from the end", CuTile: "ct.cumsum"},
 	OpCumProd: {Name: "cumprod", Spelling: "cumprod", Group: GroupScan, Form: FormReduce, Rule: RuleSum, Operands: []string{"x"}, Associative: true, Derived: true, Doc: "product of the elements up to and with each position; `reverse = true` multiplies from the end", CuTile: "ct.cumprod"},
+
+	OpSort: {Name: "sort", Spelling: "sort", Group: GroupSort, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x"},
+		Doc: "a tile in ascending order along a whole axis; in the IR, the positions that put it in order. Equal elements stay in their order, -0 and 0 are equal, NaN is above all numbers; `descending = true` for the other direction; of a tuple, the first is the key and the others move with it"},
+	OpTopK: {Name: "topk", Spelling: "topk", Group: GroupSort, Form: FormCall, Rule: RuleSpecial, Operands: []string{"x"},
+		Doc: "the largest elements along a whole axis and their positions (i32), as many as the axis r has places, as `sort` with `descending = true` would begin; where there are fewer elements, the least value and position -1"},
 
 	OpDot: {Name: "dot", Spelling: "dot", Group: GroupContract, Form: FormCall, Rule: RuleContract, Operands: two, Doc: "contraction over every axis that both operands have; `over k` names them where some are batch axes", CuTile: "ct.matmul"},
 	OpMma: {Name: "mma", Spelling: "mma", Group: GroupContract, Form: FormCall, Rule: RuleContract, Operands: []string{"a", "b", "acc"}, Doc: "acc plus the contraction of a and b over the axes that both have and acc has not", CuTile: "ct.mma"},

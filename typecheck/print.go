@@ -260,6 +260,16 @@ func exprText(e Expr) string {
 			args = append(args, "over "+axisNames(e.Over))
 		}
 		return e.Op.String() + "(" + strings.Join(args, ", ") + ")"
+	case *Order:
+		text := e.Op.String() + exprsText(e.Args)
+		if e.Into != nil {
+			text += " into " + e.Into.Name
+		}
+		text += " over " + e.Over.Name
+		if e.Descending != nil {
+			text += " descending " + exprText(e.Descending)
+		}
+		return text
 	case *Load:
 		text := accessText(e.Param, e.Indices, e.Checked)
 		if e.Else != nil {

@@ -254,6 +254,8 @@ func init() {
 		lang.OpTake:   (*compiler).take,
 		lang.OpPrint:  (*compiler).print,
 		lang.OpAssert: (*compiler).assert,
+		lang.OpSort:   (*compiler).sort,
+		lang.OpTopK:   (*compiler).topk,
 		// A rename is another name for its operand's buffer.
 		lang.OpRename: func(*compiler, *ir.Op) func(*frame) { return func(*frame) {} },
 	}

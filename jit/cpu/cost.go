@@ -52,6 +52,7 @@ const (
 	costElement  = 0.4
 	costFunction = 2
 	costMultiply = 0.05
+	costSorted   = 40
 )
 
 func (c *compiler) opCost(op *ir.Op) func(l *launch) float64 {
@@ -65,6 +66,8 @@ func (c *compiler) opCost(op *ir.Op) func(l *launch) float64 {
 	weight := costElement
 	if row := op.Code.Row(); row.Group == lang.GroupContract {
 		weight = costMultiply
+	} else if row.Group == lang.GroupSort {
+		weight = costSorted
 	} else if row.Ulp > 0 {
 		weight = costFunction
 	}

@@ -88,6 +88,10 @@ func (c *compiler) placeBlock(b *ir.Block) {
 				begin, _ = c.within(g)
 			}
 			c.newSlot(op.Result(), begin)
+		default:
+			for _, r := range op.Results {
+				c.newSlot(r, c.pos[op])
+			}
 		}
 	}
 }

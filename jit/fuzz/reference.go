@@ -262,6 +262,8 @@ func init() {
 		lang.OpSize:   (*machine).size,
 		lang.OpRename: (*machine).rename,
 		lang.OpTake:   (*machine).take,
+		lang.OpSort:   (*machine).sort,
+		lang.OpTopK:   (*machine).topk,
 		lang.OpLoad:   (*machine).load,
 		lang.OpStore:  (*machine).store,
 		lang.OpReduce: (*machine).combine,

@@ -33,6 +33,8 @@ func (g *generator) statement() {
 		g.shape()
 	case k < 56:
 		g.speak()
+	case k < 60:
+		g.order()
 	default:
 		g.bind(g.whole(g.someType(), g.someAxes(widest)))
 	}

@@ -135,6 +135,10 @@ func Infer(op *Op) ([]Type, error) {
 		return inferRename(op, types)
 	case lang.OpTake:
 		return inferTake(op, types)
+	case lang.OpSort:
+		return inferSort(op, types)
+	case lang.OpTopK:
+		return inferTopK(op, types)
 	case lang.OpFor:
 		return inferFor(op, types)
 	case lang.OpIf:

@@ -193,6 +193,9 @@ type Const struct {
 //	store                Tensor, Checked; arguments: one index per dimension, then the value
 //	atomic_...           the same, Old, Order, Scope; of atomic_cas, the value expected and then the new one
 //	sum ... argmin       Over
+//	sort                 Over (one axis), Descending; gives positions
+//	topk                 Over (one axis), Axis of the results; arguments: the tile, then the values and positions
+//	                     over Axis that other elements have given so far, or nothing
 //	dot mma              Over; arguments a, b and, for mma, acc
 //	reduce scan          Over (one axis), Fn, Reverse; see combine.go
 //	print                Text; any arguments
@@ -225,6 +228,8 @@ type Op struct {
 	Checked []bool // by index: whether it may lie outside the tensor
 	// Hint says how a load or a store of global memory is to go about it; it changes no result.
 	Hint AccessHint
+	// Descending is the order of a sort.
+	Descending bool
 	// Precision of an f32 contraction, or of a sum, which may become one: "" is tf32, else "ieee" or "tf32x3".
 	Precision string
 	// Old: the atomic gives the elements as they were, 0 for those outside the tensor.

@@ -276,11 +276,16 @@ func (p *parser) op() *Op {
 	if op.Combines() {
 		p.combinerHead(op, at)
 	}
+	op.Descending = p.acceptWord("descending")
 	if p.acceptWord("precision") {
 		op.Precision = p.name()
 	}
 	if code == lang.OpFor || code == lang.OpIf || op.Combines() {
 		p.region(op, at)
+		return op
+	}
+	if code == lang.OpTopK {
+		p.resultTypes(op, at)
 		return op
 	}
 	if len(op.Results) > 1 {
@@ -302,21 +307,7 @@ func (p *parser) op() *Op {
 
 // region reads the result types and the blocks of a `for` or an `if`.
 func (p *parser) region(op *Op, at token) {
-	if len(op.Results) > 0 {
-		p.punct(":")
-		p.punct("(")
-		n := 0
-		p.items(")", func() {
-			t := p.typ()
-			if n < len(op.Results) {
-				op.Results[n].Type = t
-			}
-			n++
-		})
-		if n != len(op.Results) {
-			p.failAt(at, "%d results and %d types", len(op.Results), n)
-		}
-	}
+	p.resultTypes(op, at)
 	if op.Code == lang.OpFor {
 		params := op.Blocks[0].Params
 		if len(params) != len(op.Results)+1 {
@@ -410,6 +401,7 @@ func init() {
 		lang.OpReduce: combineConvention,
 		lang.OpScan:   combineConvention,
 		lang.OpFor:    {printFor, (*parser).forHead},
+		lang.OpTopK:   topkConvention,
 		lang.OpIf: {
 			func(b *strings.Builder, op *Op) { b.WriteString(" " + uses(op.Args)) },
 			func(p *parser, op *Op) {

@@ -229,12 +229,15 @@ func head(op *Op) string {
 	if op.Fn != nil {
 		fmt.Fprintf(&b, " by (%s)", list(op.Fn.Params, define))
 	}
+	if op.Descending {
+		b.WriteString(" descending")
+	}
 	if op.Precision != "" {
 		fmt.Fprintf(&b, " precision %s", quote(op.Precision))
 	}
 	switch {
 	case len(op.Results) == 0:
-	case op.Code == lang.OpFor || op.Code == lang.OpIf || op.Combines():
+	case op.Code == lang.OpFor || op.Code == lang.OpIf || op.Combines() || op.Code == lang.OpTopK:
 		fmt.Fprintf(&b, " : (%s)", list(op.Results, func(v *Value) string { return v.Type.String() }))
 	default:
 		fmt.Fprintf(&b, " : %s", op.Results[0].Type)

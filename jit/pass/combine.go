@@ -36,6 +36,7 @@ func init() {
 		lang.OpArgMax:    position(lang.OpReduceMax, lang.OpGt, lowest),
 		lang.OpArgMin:    position(lang.OpReduceMin, lang.OpLt, highest),
 		lang.OpReduce:    byFunction(),
+		lang.OpTopK:      largest(),
 		lang.OpDot:       contractions(),
 		lang.OpMma:       contractions(),
 	}
@@ -143,6 +144,24 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 				wins = b.Op(lang.OpLogicOr, wins, newNaN)
 			}
 			return []*ir.Value{b.Op(lang.OpWhere, wins, least, at), b.Op(lang.OpWhere, wins, m, best)}
+		},
+	}
+}
+
+// largest carries the best values so far and their positions: each chunk goes on from them.
+func largest() *combiner {
+	return &combiner{
+		init: func(b *ir.Builder, op *ir.Op, _ int64) []*ir.Value {
+			if len(op.Args) > 1 {
+				return op.Args[1:]
+			}
+			return []*ir.Value{
+				first(b, op.Results[0].Type, lowest),
+				constant(b, op.Results[1].Type, ir.Const{Int: -1}),
+			}
+		},
+		step: func(b *ir.Builder, op *ir.Op, _ *chunks, carried []*ir.Value) []*ir.Value {
+			return b.Emit(&ir.Op{Code: lang.OpTopK, Args: append(op.Args[:1:1], carried...), Over: op.Over, Axis: op.Axis})
 		},
 	}
 }

@@ -110,6 +110,9 @@ func key(op *ir.Op) string {
 	if op.Fn != nil {
 		k += fmt.Sprintf(" %v by %s", op.Reverse, op.Fn.Text())
 	}
+	if op.Descending {
+		k += " descending"
+	}
 	for _, a := range []*ir.Axis{op.Axis, op.From} {
 		if a != nil {
 			k += fmt.Sprintf(" %q", a.Name)

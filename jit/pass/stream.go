@@ -312,6 +312,8 @@ func (s *streamer) check(op *ir.Op) error {
 			return fmt.Errorf("`%s` needs `%s`, which ties the axis to another", op, def)
 		case def.Code == lang.OpTake && slices.Contains(def.Axes, s.axis):
 			return fmt.Errorf("`%s` needs `%s`, which reads anywhere along the axis", op, def)
+		case def.Code == lang.OpSort && slices.Contains(def.Over, s.axis), def.Code == lang.OpTopK && def.Axis == s.axis:
+			return fmt.Errorf("`%s` needs `%s`, which orders the whole axis", op, def)
 		}
 		for _, a := range def.Args {
 			if err := visit(a); err != nil {

@@ -34,7 +34,11 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 	if err != nil {
 		return nil, fail(err)
 	}
-	warps, err := m.setting("warps", pins, 4, 8)
+	threads := []int{4, 8}
+	if len(m.sorts()) > 0 { // long rows spread over more registers
+		threads = append(threads, 16)
+	}
+	warps, err := m.setting("warps", pins, threads...)
 	if err != nil {
 		return nil, fail(err)
 	}

@@ -254,7 +254,7 @@ func (c at) sharedParts() []string {
 		lines = append(lines, line)
 	}
 	if n := c.scratchBytes(); n > 0 {
-		lines = append(lines, fmt.Sprintf("results and reductions take %d bytes", n))
+		lines = append(lines, fmt.Sprintf("results, reductions and sorts take %d bytes", n))
 	}
 	return lines
 }
@@ -271,6 +271,9 @@ func (c at) scratchBytes() int64 {
 	for _, s := range c.ops {
 		if isReduction(s.op) {
 			scratch = max(scratch, reductionScratch)
+		}
+		if s.op.Code == lang.OpSort {
+			scratch = max(scratch, c.sorted(s.op))
 		}
 	}
 	return scratch
@@ -351,6 +354,14 @@ func (c at) dims(d *ir.Dim) int64 {
 	return dimSize(d, nil)
 }
 
+// weight is how many simple operations an element of an operation costs.
+func (c at) weight(op *ir.Op) float64 {
+	if op.Code.Row().Group == lang.GroupSort {
+		return c.sortWeight(op)
+	}
+	return weight(op)
+}
+
 // weight is how many simple operations an elementwise one costs.
 func weight(op *ir.Op) float64 {
 	switch row := op.Code.Row(); {
@@ -388,6 +399,9 @@ func (c at) gpu() (*estimate, *violation) {
 	together := int64(max(c.occupancy, 1))
 	if limit := threadsOn(t); c.threads()*together > limit && c.occupancy > 1 {
 		return nil, &violation{what: "threads on a multiprocessor", need: c.threads() * together, have: limit}
+	}
+	if v := c.tooLongToSort(sharedShare(t, c.occupancy) - sharedReserve); v != nil {
+		return nil, v
 	}
 	if limit := max(min(registerLimit, int64(t.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1); e.registers > limit {
 		return nil, &violation{what: "registers a thread", need: e.registers, have: limit}
@@ -437,7 +451,7 @@ func (c at) gpu() (*estimate, *violation) {
 		if s.op.Tensor != nil {
 			width = max(vectorBytes/float64(s.op.Tensor.DType.Size()), 1)
 		}
-		ops += n / each * max(each/width, float64(c.threads())) * weight(s.op)
+		ops += n / each * max(each/width, float64(c.threads())) * c.weight(s.op)
 		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
 	}
 	warps := float64(int64(c.warps) * resident)

@@ -56,7 +56,7 @@ func (c at) cpu() (*estimate, *violation) {
 				e.issue += n * (elementTime*cold + runTime/c.run(s.op))
 				continue
 			}
-			e.issue += n * weight(s.op) * elementTime * cold
+			e.issue += n * c.weight(s.op) * elementTime * cold
 		}
 	}
 	share := float64(ceilDiv(e.blocks, cores)) / float64(e.blocks) // of the busiest core

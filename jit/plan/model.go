@@ -366,7 +366,8 @@ func (m *model) stream(i int) bool {
 		}
 	}
 	m.f.Walk(func(op *ir.Op) bool {
-		if op.Code == lang.OpRename && (op.From == w || op.Axis == w) || op.Code == lang.OpTake && slices.Contains(op.Axes, w) {
+		if op.Code == lang.OpRename && (op.From == w || op.Axis == w) || op.Code == lang.OpTake && slices.Contains(op.Axes, w) ||
+			op.Code == lang.OpSort && slices.Contains(op.Over, w) || op.Code == lang.OpTopK && op.Axis == w {
 			ok = false
 		}
 		at := 0

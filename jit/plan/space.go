@@ -260,5 +260,8 @@ func sortedKeys[V any](m map[string]V) []string {
 
 func isContraction(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupContract }
 
-// isReduction reports an operation that needs whole tiles: a reduction or a scan.
-func isReduction(op *ir.Op) bool { return op.Code.Row().Group == lang.GroupReduce || op.Combines() }
+// isReduction reports an operation that needs whole tiles: a reduction, a scan, or what orders elements.
+func isReduction(op *ir.Op) bool {
+	g := op.Code.Row().Group
+	return g == lang.GroupReduce || g == lang.GroupSort || op.Combines()
+}

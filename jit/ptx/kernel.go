@@ -237,6 +237,7 @@ func init() {
 		lang.OpSize:      (*kernel).create,
 		lang.OpRename:    (*kernel).create,
 		lang.OpTake:      (*kernel).take,
+		lang.OpSort:      (*kernel).sort,
 		lang.OpLoad:      (*kernel).loadOp,
 		lang.OpStore:     (*kernel).storeOp,
 		lang.OpSum:       (*kernel).reduce,

@@ -90,7 +90,7 @@ func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
 			failf("axis %s has no extent; apply the plan first", a.Name)
 		}
 	}
-	k := newKernel(f, p, t)
+	k := newKernel(expandTopK(f), p, t)
 	k.lower()
 	k.checkShared()
 	return k.module(), nil

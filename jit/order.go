@@ -1,0 +1,32 @@
+package jit
+
+import (
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// order builds a topk, or a sort: the positions that put the key in order, and
+// from every tile that moves its elements at them.
+func (b *irBuilder) order(x *typecheck.Order) []*ir.Value {
+	args := b.indices(x.Args)
+	b.At = x.At
+	over := []*ir.Axis{b.axes[x.Over]}
+	if x.Op == lang.OpTopK {
+		return b.Emit(&ir.Op{Code: lang.OpTopK, Args: args, Over: over, Axis: b.axes[x.Into]})
+	}
+	sort := &ir.Op{Code: lang.OpSort, Args: args[:1], Over: over}
+	if x.Descending != nil {
+		descending, known := constBool(b.value(x.Descending))
+		if !known {
+			panic("the order of a sort is not constant")
+		}
+		sort.Descending = descending
+	}
+	positions := b.Emit(sort)
+	sorted := make([]*ir.Value, len(args))
+	for i, v := range args {
+		sorted[i] = b.Take(v, over, positions)
+	}
+	return sorted
+}

@@ -1,0 +1,72 @@
+package plan
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file has what sorts take: a network in shared memory, of a power of two
+// of words for each row.
+
+// sortWord is the bytes of shared memory for an element with a key of type d.
+func sortWord(d lang.DType) int64 {
+	if d.Bits() == 64 {
+		return 12 // the key, and the place beside it
+	}
+	return 8
+}
+
+// sorted is the shared memory that a sort takes, in bytes.
+func (c at) sorted(op *ir.Op) int64 {
+	n := sortWord(op.Args[0].Type.DType)
+	for _, a := range op.Result().Type.Axes {
+		e := c.extent[c.place[a]]
+		if a == op.Over[0] {
+			e = max(nextPow2(e), 2)
+		}
+		n *= e
+	}
+	return n
+}
+
+// sorts lists the kernel's sorts.
+func (m *model) sorts() []*ir.Op {
+	var all []*ir.Op
+	for _, s := range m.ops {
+		if s.op.Code == lang.OpSort {
+			all = append(all, s.op)
+		}
+	}
+	return all
+}
+
+// tooLongToSort is a sort whose rows the shared memory of a block cannot hold; nil where there is none.
+func (c at) tooLongToSort(limit int64) *violation {
+	for _, op := range c.sorts() {
+		n := c.sorted(op)
+		if n <= limit {
+			continue
+		}
+		d := op.Args[0].Type.DType
+		fits := int64(1)
+		for 2*fits*sortWord(d) <= limit {
+			fits *= 2
+		}
+		return &violation{what: fmt.Sprintf("bytes of shared memory a block to sort %d elements of %s along %s, where at most %d fit", op.Over[0].Len, d, op.Over[0].Name, fits), need: n, have: limit}
+	}
+	return nil
+}
+
+// sortWeight is how many simple operations an element of a sort or a topk costs.
+func (c at) sortWeight(op *ir.Op) float64 {
+	if op.Code == lang.OpTopK {
+		return 12 * float64(op.Axis.Len)
+	}
+	rounds := 1.0
+	for n := int64(2); n < c.extent[c.place[op.Over[0]]]; n *= 2 {
+		rounds++
+	}
+	return 10 * rounds * (rounds + 1) / 2
+}
