@@ -62,6 +62,19 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 	}
 	g.TypeParams, g.Consts, g.Dims = s.types, s.consts, s.dims
 	c.graphAttrs(g, d, s)
+	for _, a := range d.Attrs {
+		switch {
+		case a.Name.Name == "generate" && g.Generate:
+			c.oneModel(g, "@generate", a.Place, func(g *Graph) bool { return g.Generate })
+		case a.Name.Name == "logits" && g.Logits:
+			c.oneModel(g, "@logits", a.Place, func(g *Graph) bool { return g.Logits })
+		default:
+			continue
+		}
+		if s.ok {
+			c.modelSignature(g, "@"+a.Name.Name, a.Place)
+		}
+	}
 	for _, dim := range g.Dims {
 		if _, named := g.Config[dim.Name]; named {
 			alone[dim] = true
