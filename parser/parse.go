@@ -74,7 +74,7 @@ func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 		if lex.Peek().EOF() {
 			ds := merge(g.diags.Sort())
 			markDamage(mod, ds)
-			return mod, ds
+			return mod, g.causesOnly(ds)
 		}
 		g.declaration(lex, mod)
 	}

@@ -131,13 +131,20 @@ func (b *bodyChecker) shapeOf(p *Param, e *lang.IndexExpr) operand {
 }
 
 // indices types the indices of an access and decides which are proven in bounds.
-func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (access, bool) {
+func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (_ access, done bool) {
 	a := access{param: p, at: e.Place}
-	ok := len(e.Indices) == len(p.Shape)
-	if !ok {
+	ok := true
+	found := b.found
+	defer func() {
+		if len(e.Indices) == len(p.Shape) {
+			return
+		}
+		if done = false; b.found > found { // the indices are not what was meant
+			return
+		}
 		b.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is accessed by %s", p.Name, plural(len(p.Shape), "dimension"), plural(len(e.Indices), "index")).
 			label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape))
-	}
+	}()
 	for i, x := range e.Indices {
 		if r, isRange := x.(*lang.RangeExpr); isRange {
 			b.errorf(lang.ErrAxisAsValue, r.Place, "a range is no index of a kernel's tensor").

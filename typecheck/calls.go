@@ -88,6 +88,21 @@ func isBuiltin(name string) bool {
 	return ok
 }
 
+// isValue reports an expression that is one in any call: not what only some functions take, such as an axis or a list.
+func (c *checker) isValue(s *scope, e lang.Expr) bool {
+	switch e := e.(type) {
+	case *lang.ListExpr, *lang.RangeExpr, *lang.LambdaExpr, *lang.MapExpr, *lang.TupleExpr, *lang.StringLit:
+		return false
+	case *lang.NameExpr:
+		if ent := s.lookup(e.Name); ent != nil {
+			return ent.kind != entAxis && ent.kind != entTypeParam && ent.kind != entTensor
+		}
+		_, isType := lang.ParseDType(e.Name)
+		return !isType
+	}
+	return true
+}
+
 // functionNames lists what can be called, for suggestions.
 func functionNames() []string {
 	names := []string{"zeros", "ones", "rand", "randn", "static_assert", "assume"}
@@ -178,7 +193,9 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 		}
 		b.unknown(b.scope, n.Name, n.Place, functionNames())
 		for _, a := range e.Args { // errors inside the arguments are no consequence
-			b.expr(a.Value)
+			if b.isValue(b.scope, a.Value) {
+				b.expr(a.Value)
+			}
 		}
 	}
 	return bad(e.Place)

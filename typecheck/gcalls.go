@@ -55,7 +55,9 @@ func (g *graphChecker) call(e *lang.CallExpr) operand {
 	default:
 		g.unknown(g.scope, n.Name, n.Place, append(functionNames(), "view", "arange", "rand", "randn"))
 		for _, a := range e.Args {
-			g.expr(a.Value)
+			if g.isValue(g.scope, a.Value) {
+				g.expr(a.Value)
+			}
 		}
 	}
 	return bad(e.Place)

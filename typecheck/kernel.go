@@ -291,6 +291,7 @@ func (s *signature) declareParam(e *entity) {
 	if old := s.scope.names[e.name]; old != nil && e.name != "_" {
 		s.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).label(old.at, "first declared here, as %s", old.describe()).
 			help("give one of them another name")
+		s.scope.names[e.name] = &entity{kind: entInvalid, name: e.name, at: e.at}
 		return
 	}
 	s.scope.names[e.name] = e

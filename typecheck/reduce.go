@@ -6,8 +6,18 @@ import "tilec/lang"
 
 // reduce is `sum(x, over k)`. Without a known operation it is one that lacks its `over`.
 func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
-	ops, _, ok := b.args(e)
 	name := e.Fn.Span().Text()
+	if len(e.Over) == 0 && len(e.Args) > 1 {
+		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
+		if x, ok := e.Args[1].Value.(*lang.NameExpr); ok && len(e.Args) == 2 {
+			if ent := b.scope.lookup(x.Name); ent != nil && ent.kind == entAxis {
+				return bad(r.before(x.Place, "over ", "write `over %s`", x.Name).At)
+			}
+		}
+		r.help("say over what: `%s(x, over k)`", name)
+		return bad(e.Place)
+	}
+	ops, _, ok := b.args(e)
 	if len(e.Over) == 0 {
 		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
 		if len(ops) == 1 && ops[0].mode == typed && len(ops[0].typ().Axes) > 0 {
