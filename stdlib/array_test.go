@@ -1,7 +1,10 @@
 package stdlib_test
 
 import (
+	"math"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
 
 	"tilec/jit"
 	"tilec/jit/jittest"
@@ -68,4 +71,57 @@ func TestConv2d(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestPrefixSum has rows that no block holds at once. A number goes through at
+// most as many additions as there are numbers up to its own, whatever the order.
+func TestPrefixSum(t *testing.T) {
+	k := load(t)
+	eachType(t, shapes(t, []shape{{3, 17}, {1, 1}, {2, 1000}, {1, 9001}}, rowsLarge), func(t *testing.T, d lang.DType, s shape) {
+		n := int(s[1])
+		x := jittest.Normal(d, "prefix", s...)
+		want := make([]jittest.Bounded, x.Len())
+		for i := range int(s[0]) {
+			var sum jittest.Bounded
+			size := 0.0
+			for j := range n {
+				v := x.Float(i*n + j)
+				sum.V += v
+				size += math.Abs(v)
+				roundings := float64(j+1) * 0x1p-24
+				want[i*n+j] = jittest.Bounded{V: sum.V, E: roundings / (1 - roundings) * size}
+			}
+		}
+		jittest.Near(t, k.Run(t, "prefix_sum", jit.Options{}, x)[0], func(i int) jittest.Bounded { return want[i] })
+	})
+}
+
+// TestMoments has rows far from 0 for their spread. The update is backward
+// stable: a result is off by at most a small multiple of n u times that of data
+// that is moved by u, whose variance changes by 2 u |mean| times the deviation
+// (Chan, Golub and LeVeque 1983, table 1: n u kappa with kappa = sqrt(1 + mean²/variance)).
+func TestMoments(t *testing.T) {
+	k := load(t)
+	eachType(t, shapes(t, []shape{{3, 17}, {1, 1}, {2, 1000}, {1, 5001}}, rowsLarge), func(t *testing.T, d lang.DType, s shape) {
+		n := int(s[1])
+		x := jittest.Normal(d, "moments", s...)
+		for i := range x.Len() {
+			x.SetFloat(i, x.Float(i)+8)
+		}
+		out := k.Run(t, "moments", jit.Options{}, x)
+		for i := range int(s[0]) {
+			mean, variance, size := 0.0, 0.0, 0.0
+			for j := range n {
+				mean += x.Float(i*n+j) / float64(n)
+				size += math.Abs(x.Float(i*n+j)) / float64(n)
+			}
+			for j := range n {
+				variance += (x.Float(i*n+j) - mean) * (x.Float(i*n+j) - mean) / float64(n)
+			}
+			unit := float64(n+4) * 0x1p-24
+			assert.InDelta(t, mean, out[0].Float(i), 4*unit*size, "the mean of row %d", i)
+			kappa := math.Sqrt(1 + mean*mean/max(variance, 1e-30))
+			assert.InDelta(t, variance, out[1].Float(i), 4*unit*kappa*variance+unit*unit*mean*mean, "the variance of row %d", i)
+		}
+	})
 }
