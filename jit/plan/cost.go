@@ -254,7 +254,7 @@ func (c at) sharedParts() []string {
 		lines = append(lines, line)
 	}
 	if n := c.scratchBytes(); n > 0 {
-		lines = append(lines, fmt.Sprintf("results, reductions and sorts take %d bytes", n))
+		lines = append(lines, fmt.Sprintf("results and reductions take %d bytes", n))
 	}
 	return lines
 }
