@@ -34,10 +34,10 @@ func (c *chunks) carry(inits []*ir.Value) []*ir.Value {
 	return params
 }
 
-// first emits whether the chunk is the one that the loop begins with.
-func (c *chunks) first() *ir.Value {
+// first emits whether the chunk is the one at the end of the axis, or else at its beginning.
+func (c *chunks) first(atEnd bool) *ir.Value {
 	b := c.inside
-	if c.loop.Reverse {
+	if atEnd {
 		return b.Op(lang.OpEq, b.Emit(&ir.Op{Code: lang.OpEnd, Axis: c.axis()})[0], b.Int(c.hi))
 	}
 	return b.Op(lang.OpEq, b.Emit(&ir.Op{Code: lang.OpStart, Axis: c.axis()})[0], b.Int(c.lo))
@@ -59,24 +59,60 @@ func (c *chunks) recompute(v *ir.Value) {
 }
 
 // resume makes a scan of a chunk go on where the one of the chunk before ended.
+// That is carried, when the loop goes the way of the scan.
 func (c *chunks) resume(whole, chunk *ir.Op) {
 	b := c.inside
 	b.At, c.before.At = whole.At, whole.At
-	kept := ir.Without(whole.Combined(), whole.Over)
-	var start []*ir.Value
-	for _, v := range whole.Identity() {
-		start = append(start, c.before.Broadcast(v, kept))
+	sameWay := whole.Reverse == c.loop.Reverse
+	var before []*ir.Value
+	if sameWay {
+		before = c.carry(start(c.before, whole))
+	} else {
+		before = c.beyond(whole)
 	}
-	carried := c.carry(start)
-	axes := chunk.Combined()
-	joined := b.Inline(chunk.Fn, slices.Concat(carried, chunk.Results, chunk.Captured()), axes)
-	first := c.first()
+	joined := b.Inline(chunk.Fn, slices.Concat(before, chunk.Results, chunk.Captured()), chunk.Combined())
+	first := c.first(whole.Reverse)
 	for i, r := range whole.Results {
 		joined[i] = b.Op(lang.OpWhere, first, chunk.Results[i], joined[i])
 		c.m.Values[r] = joined[i]
 	}
-	body := c.loop.Blocks[0]
-	body.Yield = append(body.Yield, c.last(joined, chunk)...)
+	if sameWay {
+		body := c.loop.Blocks[0]
+		body.Yield = append(body.Yield, c.last(joined, chunk)...)
+	}
+}
+
+// start emits what a reduction or a scan gives of nothing, over the axes that it keeps.
+func start(b *ir.Builder, op *ir.Op) []*ir.Value {
+	var values []*ir.Value
+	for _, v := range op.Identity() {
+		values = append(values, b.Broadcast(v, ir.Without(op.Combined(), op.Over)))
+	}
+	return values
+}
+
+// beyond emits, inside a loop that goes the other way, a loop over all chunks
+// that a scan meets before this one, and gives where it ends. Nothing less will
+// do: what the scan needs first, the loop around has last.
+func (c *chunks) beyond(whole *ir.Op) []*ir.Value {
+	k := *c.axis()
+	axis := c.f.AddAxis(k)
+	lo, hi := c.inside.Int(c.lo), (*ir.Value)(nil)
+	if whole.Reverse {
+		lo, hi = c.inside.Emit(&ir.Op{Code: lang.OpEnd, Axis: c.axis()})[0], c.inside.Int(c.hi)
+	} else {
+		hi = c.inside.Emit(&ir.Op{Code: lang.OpStart, Axis: c.axis()})[0]
+	}
+	body := &ir.Block{Params: []*ir.Value{c.f.NewValue(ir.Scalar(lang.I32), nil)}}
+	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: []*ir.Value{lo, hi}, Reverse: whole.Reverse, Blocks: []*ir.Block{body}, At: whole.At}
+	inner := &chunks{f: c.f, before: c.inside, inside: &ir.Builder{Func: c.f, Block: body}, loop: loop, lo: c.lo, hi: c.hi,
+		from: c.from, m: &ir.Mapping{Values: map[*ir.Value]*ir.Value{}, Axes: map[*ir.Axis]*ir.Axis{c.from: axis}}}
+	for _, v := range whole.Operands() {
+		inner.recompute(v)
+	}
+	first := len(loop.Args) - 2 // what scans inside the operands carry comes before
+	inner.recompute(whole.Results[0])
+	return c.inside.Emit(loop)[first:][:len(whole.Results)]
 }
 
 // last emits the elements at the end of a scan, by a reduction that keeps one of two elements.
@@ -99,17 +135,13 @@ func (c *chunks) last(xs []*ir.Value, scan *ir.Op) []*ir.Value {
 func byFunction() *combiner {
 	return &combiner{
 		init: func(b *ir.Builder, op *ir.Op, _ int64) []*ir.Value {
-			var start []*ir.Value
-			for i, v := range op.Identity() {
-				start = append(start, b.Broadcast(v, op.Results[i].Type.Axes))
-			}
-			return start
+			return start(b, op)
 		},
 		step: func(b *ir.Builder, op *ir.Op, c *chunks, carried []*ir.Value) []*ir.Value {
 			op.Fn = c.f.CopyBlock(op.Fn)
 			part := b.Emit(op)
 			next := b.Inline(op.Fn, slices.Concat(carried, part, op.Captured()), part[0].Type.Axes)
-			first := c.first()
+			first := c.first(c.loop.Reverse)
 			for i := range next {
 				next[i] = b.Op(lang.OpWhere, first, part[i], next[i])
 			}

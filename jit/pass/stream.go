@@ -239,15 +239,12 @@ func (s *streamer) block(b *ir.Block) error {
 			continue
 		}
 		needs := op.Direction(s.axis)
-		if needs == ir.BothWays {
-			return fmt.Errorf("`%s` needs scans from both ends", op)
-		}
 		if err := s.check(op); err != nil {
 			return err
 		}
 		joined := false
 		for _, g := range groups {
-			if g.way|needs != ir.BothWays && s.joins(b, g, op, place) {
+			if (g.way == needs || g.way|needs != ir.BothWays) && s.joins(b, g, op, place) {
 				g.members = append(g.members, op)
 				g.way |= needs
 				joined = true

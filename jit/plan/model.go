@@ -376,7 +376,6 @@ func (m *model) stream(i int) bool {
 		}
 		consumes := slices.ContainsFunc(op.Args, wide) && !slices.ContainsFunc(op.Results, wide)
 		if consumes {
-			ok = ok && op.Direction(w) != ir.BothWays
 			ok = ok && !op.Code.Speaks() // it shows whole tiles
 			for _, a := range op.Args {
 				slice(a, at)
