@@ -1,7 +1,9 @@
 package jit_test
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"testing"
@@ -9,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/cuda"
 	"tilec/jit/jittest"
+	"tilec/jit/plan"
 	"tilec/lang"
 )
 
@@ -126,5 +130,34 @@ func checkAffine(t *testing.T, k *jittest.Kernels, name string, m, n int, opts j
 			return want[j].b
 		})
 		require.Equal(t, data, out[i].Data, "result %d", i)
+	}
+}
+
+// TestCombineAssembles hands reductions and scans to the assembler: in one block, and in parts.
+func TestCombineAssembles(t *testing.T) {
+	assembler, err := cuda.FindAssembler()
+	if errors.Is(err, cuda.ErrNoAssembler) {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	program, problems := jit.Load("affine.tile", []byte(affineSource), nil)
+	require.Empty(t, problems)
+	for _, k := range program.Kernels {
+		for _, target := range []string{"sm_80", "sm_90a"} {
+			for _, n := range []int64{33, 1024, 50257} {
+				t.Run(fmt.Sprintf("%s/%s/%d", k.Name, target, n), func(t *testing.T) {
+					to, err := plan.FindTarget(target)
+					require.NoError(t, err)
+					s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"M": 7, "N": n}})
+					require.NoError(t, err)
+					l, err := jit.Lower(s, to, nil)
+					require.NoError(t, err)
+					ptx, err := l.PTX()
+					require.NoError(t, err)
+					_, _, err = assembler.Compile(context.Background(), []byte(ptx), target, cuda.CompileOptions{})
+					require.NoError(t, err)
+				})
+			}
+		}
 	}
 }

@@ -311,6 +311,10 @@ func impure(body *Body) (lang.Span, string) {
 			}
 		case *Store:
 			return s.At, "a store"
+		case *Print:
+			return s.At, "`print`"
+		case *Assert:
+			return s.At, "`assert`"
 		case *Do:
 			if at, what := impureExpr(s.X); what != "" {
 				return at, what

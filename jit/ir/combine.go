@@ -127,11 +127,11 @@ func (p *parser) combine(op *Op) {
 	if p.acceptWord("using") {
 		op.Args = append(op.Args, p.uses()...)
 	}
+	op.Fn = &Block{Yield: make([]*Value, n)} // what it will have to give
 }
 
 // combinerHead reads the parameters of the function.
 func (p *parser) combinerHead(op *Op, at token) {
-	op.Fn = &Block{}
 	p.word("by")
 	p.punct("(")
 	p.items(")", func() { op.Fn.Params = append(op.Fn.Params, p.define()) })

@@ -272,7 +272,7 @@ func (p *parser) op() *Op {
 			op.Over = append(op.Over, p.axisUse())
 		}
 	}
-	op.Reverse = p.acceptWord("reverse")
+	op.Reverse = p.acceptWord("reverse") || op.Reverse
 	if op.Combines() {
 		p.combinerHead(op, at)
 	}
@@ -317,9 +317,10 @@ func (p *parser) region(op *Op, at token) {
 			params[i+1].Type = r.Type
 		}
 	}
-	blocks := op.Blocks
+	blocks, yields := op.Blocks, 0
 	if op.Fn != nil {
 		blocks = []*Block{op.Fn}
+		yields, op.Fn.Yield = len(op.Fn.Yield), nil
 	}
 	for i, b := range blocks {
 		if i > 0 {
@@ -328,6 +329,9 @@ func (p *parser) region(op *Op, at token) {
 		p.punct("{")
 		p.block(b, true)
 		p.punct("}")
+	}
+	if op.Fn != nil && len(op.Fn.Yield) != yields {
+		p.failAt(at, "%d operands, and the function yields %d values", yields, len(op.Fn.Yield))
 	}
 }
 
@@ -448,6 +452,7 @@ func (p *parser) forHead(op *Op) {
 	op.Args = []*Value{p.use()}
 	p.word("to")
 	op.Args = append(op.Args, p.use())
+	op.Reverse = p.acceptWord("reverse")
 	var carried []*Value
 	if p.acceptWord("with") {
 		p.punct("(")

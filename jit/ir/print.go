@@ -223,7 +223,7 @@ func head(op *Op) string {
 	if len(op.Over) > 0 {
 		fmt.Fprintf(&b, " over %s", list(op.Over, func(a *Axis) string { return quote(a.Name) }))
 	}
-	if op.Reverse {
+	if op.Reverse && op.Code != lang.OpFor {
 		b.WriteString(" reverse")
 	}
 	if op.Fn != nil {
@@ -253,6 +253,9 @@ func printFor(b *strings.Builder, op *Op) {
 		return // malformed: the verifier prints what it refuses
 	}
 	fmt.Fprintf(b, " from %s to %s", use(op.Args[0]), use(op.Args[1]))
+	if op.Reverse {
+		b.WriteString(" reverse")
+	}
 	params := op.Blocks[0].Params
 	if inits := op.Args[2:]; len(inits) > 0 && len(params) == len(inits)+1 {
 		carried := make([]string, len(inits))

@@ -92,6 +92,14 @@ body:
   %22 = index r : i32{r}
   %23 = take %17[d = %2, r = %22] : f32{r}
   store %"1"[%2, ?%3] = %21
+  %24, %25 = reduce %17, %4 from %4, %4 using %12 over d by (%26 a, %27, %28 reverse, %29, %30) : (f32{r}, f32{r}) {
+    %31 = where %30, %26, %28 : f32
+    yield %31, %29
+  }
+  %32 = scan %17 from %4 over r reverse by (%33, %34) : (f32{d, r}) {
+    %35 = add %33, %34 : f32
+    yield %35
+  }
 }
 `
 
@@ -164,4 +172,24 @@ func FuzzParse(f *testing.F) {
 		require.NoError(t, err, once)
 		require.Equal(t, once, again.String())
 	})
+}
+
+// A name behind the position is not taken for the word `reverse`, nor the word for a name.
+func TestReversedLoopsRoundTrip(t *testing.T) {
+	const text = `kernel @k {
+  dim N = ?
+  axis k : loop N by B = ?
+body:
+  %0 = const 0 : i32
+  %1 = size N : i32
+  %2 = for k from %0 to %1 reverse with (%3 = %0) pos %4 reverse : (i32) {
+    yield %4
+  }
+}
+`
+	f, err := Parse("t", text)
+	require.NoError(t, err)
+	require.True(t, f.Body.Ops[2].Reverse)
+	require.Equal(t, "reverse", f.Body.Ops[2].Blocks[0].Params[0].Name)
+	require.Equal(t, text, f.String())
 }

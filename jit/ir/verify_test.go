@@ -52,6 +52,18 @@ func TestVerifyNamesTheOperation(t *testing.T) {
 		"%6 = take %4[d = %0, d = %0] : f32{i}":             "take: has axis d twice",
 		"%6 = take %5[d = %0] : f32":                        "take: takes from axis d, which f32 has not",
 		"for k from %0 to %1 pos %6 { %7 = size K : f32 }":  "size: %7 is f32, should be i32",
+
+		"%9 = reduce %4 from %5 over d by (%6, %7) : (f32{d}) { %8 = add %6, %7 : f32 yield %8 }":  "reduce: %9 is f32{d}, should be f32{i}",
+		"%9 = reduce %4 from %0 over d by (%6, %7) : (f32{i}) { yield %6 }":                        "reduce: operand 0 is f32{i, d}, its identity i32",
+		"%9 = reduce %4 from %5 over k by (%6, %7) : (f32{i}) { yield %6 }":                        "reduce: uses loop axis k outside its for",
+		"%9 = reduce %2 from %0 over d by (%6, %7) : (i32{i}) { yield %6 }":                        "reduce: goes along d, which no operand has",
+		"%9 = reduce %4 from %5 over i, d by (%6, %7) : (f32) { yield %6 }":                        "reduce: needs exactly one axis",
+		"%9 = reduce %4 from %5 over d reverse by (%6, %7) : (f32{i}) { yield %6 }":                "reduce: only a scan and a loop are reversed",
+		"%9 = scan %4 from %5 over d by (%6, %7) : (f32{i, d}) { %8 = add %6, %5 : f32 yield %8 }": "add: argument 1, %5, is not defined here",
+		"%9 = scan %4 from %5 over d by (%6, %7) : (f32{i, d}) { %8 = gt %6, %7 : bool yield %8 }": "scan: operand 0 is f32{i, d}, its function gives bool",
+		"%9 = scan %4 from %5 over d by (%6, %7) : (f32{i, d}) { %8 = size N : i32 yield %6 }":     "scan: its function is not of elementwise operations alone: `%8 = size N : i32`",
+		"%9 = scan %4 from %5 using %2 over d by (%6, %7, %8) : (f32{i, d}) { yield %6 }":          "scan: parameter 2 is i32, its argument i32{i}",
+		"for from %0 to %1 reverse pos %6 { }":                                                     "for: only a loop over an axis is reversed",
 	} {
 		f, err := parse("t", verifyHead+body+"\n}")
 		require.NoError(t, err, body)
