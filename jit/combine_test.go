@@ -144,11 +144,12 @@ func TestCombineAssembles(t *testing.T) {
 	require.Empty(t, problems)
 	for _, k := range program.Kernels {
 		for _, target := range []string{"sm_80", "sm_90a"} {
-			for _, n := range []int64{33, 1024, 50257} {
+			for n, pins := range map[int64]map[string]int64{33: nil, 500: nil, 700: {"j": 256}} {
 				t.Run(fmt.Sprintf("%s/%s/%d", k.Name, target, n), func(t *testing.T) {
+					t.Parallel()
 					to, err := plan.FindTarget(target)
 					require.NoError(t, err)
-					s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"M": 7, "N": n}})
+					s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"M": 7, "N": n}, Pins: pins})
 					require.NoError(t, err)
 					l, err := jit.Lower(s, to, nil)
 					require.NoError(t, err)
