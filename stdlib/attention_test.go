@@ -48,6 +48,12 @@ func TestAttentionInSteps(t *testing.T) {
 	}
 }
 
+// TestAttentionWide has as many channels and positions in a step as the matrix
+// units of a whole warpgroup take (wgmma).
+func TestAttentionWide(t *testing.T) {
+	testAttention(t, []shape{{1, 70, 1, 128, 200, 100}}, map[string]int64{"BM": 64, "BN": 128, "warps": 4})
+}
+
 func testAttention(t *testing.T, cases []shape, pins map[string]int64) {
 	k := load(t)
 	eachType(t, cases, func(t *testing.T, d lang.DType, s shape) {

@@ -1,6 +1,7 @@
 package stdlib_test
 
 import (
+	"fmt"
 	"testing"
 
 	"tilec/jit"
@@ -43,11 +44,28 @@ func TestLinearInSteps(t *testing.T) {
 	testLinear(t, linearCase{kernel: "linear", pins: map[string]int64{"BM": 64, "BN": 64, "BK": 32}})
 }
 
+// TestLinearWide has tiles of as many columns as the matrix units of a whole
+// warpgroup take (wgmma), with and without a pipeline.
+func TestLinearWide(t *testing.T) {
+	for _, stages := range []int64{1, 2, 4} {
+		t.Run(fmt.Sprint("stages ", stages), func(t *testing.T) {
+			testProducts(t, linearCase{kernel: "linear_bias", bias: true, pins: map[string]int64{"BM": 64, "BN": 128, "BK": 64, "warps": 4, "stages": stages}},
+				[]shape{{70, 200, 136}, {3, 64, 128}})
+		})
+	}
+	testProducts(t, linearCase{kernel: "head", transposed: true, pins: map[string]int64{"BM": 64, "BN": 128, "BK": 32, "warps": 4}}, []shape{{70, 200, 136}})
+}
+
 func TestHead(t *testing.T) { testLinear(t, linearCase{kernel: "head", transposed: true}) }
 
 func testLinear(t *testing.T, c linearCase) {
-	k := load(t)
-	eachType(t, shapes(t, products, productsLarge), func(t *testing.T, d lang.DType, s shape) {
+	t.Parallel()
+	testProducts(t, c, shapes(t, products, productsLarge))
+}
+
+func testProducts(t *testing.T, c linearCase, cases []shape) {
+	k := jittest.Load(t, "stdlib_test.tile", source)
+	eachType(t, cases, func(t *testing.T, d lang.DType, s shape) {
 		m, kk, n := s[0], s[1], s[2]
 		x := jittest.Normal(d, c.kernel+" x", m, kk)
 		emphasise(x, int(kk), 1, int(kk)-1)
