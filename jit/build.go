@@ -204,6 +204,9 @@ func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
 
 // store builds a store or an atomic.
 func (b *irBuilder) store(s *typecheck.Store) {
+	if len(s.Once) > 0 {
+		b.launch.once = append(b.launch.once, s)
+	}
 	args := b.positions(s.Indices, s.Checked)
 	indices := args
 	args = append(args, b.value(s.Value))

@@ -138,6 +138,8 @@ type launchDims struct {
 	strides map[string][2]int
 	// nonEmpty kernels access positions whose proof takes every dimension to be at least 1.
 	nonEmpty bool
+	// once are the stores of a formula that need a block, though they do not mention all axes of the grid.
+	once []*typecheck.Store
 }
 
 // size computes an unknown dimension of a kernel for the sizes of a specialisation.

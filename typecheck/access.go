@@ -14,7 +14,9 @@ type access struct {
 	param  *Param
 	at     lang.Span
 	atomic bool
-	scope  string // of an atomic
+	// once are the grid axes of a formula that the store does not mention: the first block along each does it alone.
+	once  []*Axis
+	scope string // of an atomic
 	// positions has one entry a dimension; nil where nothing is known of the index.
 	positions []*Size
 	indices   []Expr

@@ -21,6 +21,8 @@ type bodyChecker struct {
 	loopStarts              map[*Axis]Expr     // where a loop over a part of its dimension begins, in elements
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
+	// isFormula: the kernel has no grid of its own.
+	isFormula bool
 	// varying are the hidden symbols that may differ from block to block.
 	varying map[*Symbol]bool
 	writes  []access // stores and atomics

@@ -18,6 +18,7 @@ func (b *bodyChecker) formula(d *lang.KernelDecl) bool {
 	if d.Body == nil {
 		return false
 	}
+	b.isFormula = true
 	reduced := b.reducedNames(d)
 	for _, s := range d.Body.Stmts {
 		a, ok := s.(*lang.AssignStmt)
@@ -135,4 +136,40 @@ func (b *bodyChecker) reducedOf(d *lang.KernelDecl, name lang.Ident) {
 		}
 		return true
 	})
+}
+
+// unmentioned is the grid axes of a formula that a store over some axes does
+// not mention. In `y[i, j] = ...` and `d[i] = ...`, d is the same for every j:
+// one block along j is enough to say it.
+func (b *bodyChecker) unmentioned(axes []*Axis) []*Axis {
+	if !b.isFormula {
+		return nil
+	}
+	var once []*Axis
+	for _, g := range b.kernel.Axes {
+		if g.Kind == GridAxis && !slices.Contains(axes, g) {
+			once = append(once, g)
+		}
+	}
+	return once
+}
+
+// onlyOnce is a store that only the blocks at the first positions of the axes do.
+func (b *bodyChecker) onlyOnce(s *Store, axes []*Axis) Stmt {
+	if len(axes) == 0 {
+		return s
+	}
+	s.Once = axes
+	var first Expr
+	for _, g := range axes {
+		position, truth := Typed{Type{DType: Concrete(lang.I32)}, s.At}, Typed{Type{DType: Concrete(lang.Bool)}, s.At}
+		var at Expr = &Apply{Typed: truth, Op: lang.OpEq, Args: []Expr{
+			&Apply{Typed: position, Op: lang.OpStart, Axis: g}, &Const{Typed: position},
+		}}
+		if first != nil {
+			at = &Apply{Typed: truth, Op: lang.OpLogicAnd, Args: []Expr{first, at}}
+		}
+		first = at
+	}
+	return &Do{&If{Cond: first, Then: &Body{Stmts: []Stmt{s}}, Else: &Body{}, At: s.At}}
 }

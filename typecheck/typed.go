@@ -259,7 +259,9 @@ type (
 		Old   *Local
 		Else  Expr
 		Hints AccessHints
-		At    lang.Span
+		// Once are the grid axes of a formula along which only the first block stores.
+		Once []*Axis
+		At   lang.Span
 	}
 
 	// Print says Text, with Args in the place of its {}.

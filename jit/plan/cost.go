@@ -163,6 +163,7 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 			all *= blocks * float64(c.extent[i])
 		case a.Kind == ir.Grid && has:
 			all *= float64(c.size[i])
+		case a.Kind == ir.Grid && slices.Contains(s.once, i):
 		case a.Kind == ir.Grid:
 			all *= blocks
 		case has && a.Kind == ir.Whole:

@@ -49,6 +49,8 @@ type step struct {
 	op    *ir.Op
 	axes  []int // of all arguments and results
 	loops []*ir.Op
+	// once are the grid axes along which only the first block does it.
+	once []int
 }
 
 // operand is a tile that a contraction reads from shared memory. A staged one
@@ -74,7 +76,7 @@ func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 			m.size[i] = dimSize(a.Dim, sizes)
 		}
 	}
-	m.gather(f.Body, nil)
+	m.gather(f.Body, nil, nil)
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {
 		if a.Kind == ir.Whole {
@@ -108,8 +110,8 @@ func (m *model) tile(v *ir.Value) tile {
 	return tile{m.places(v.Type.Axes), int64(v.Type.DType.Size())}
 }
 
-// gather lists the operations with the loops around them.
-func (m *model) gather(b *ir.Block, loops []*ir.Op) {
+// gather lists the operations with the loops around them, and the axes along which only the first block does them.
+func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 	for _, op := range b.Ops {
 		var types []ir.Type
 		for _, v := range op.Args {
@@ -127,7 +129,7 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op) {
 			m.loops = append(m.loops, op)
 			inside = append(slices.Clone(loops), op)
 		} else {
-			m.ops = append(m.ops, step{op, m.places(ir.Union(types...)), loops})
+			m.ops = append(m.ops, step{op, m.places(ir.Union(types...)), loops, once})
 		}
 		if isContraction(op) {
 			m.contraction(op, b, len(loops) > 0)
@@ -135,10 +137,32 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op) {
 		if op.Code == lang.OpStore && m.fromContraction(op.Stored(), map[*ir.Value]bool{}) {
 			m.stored = append(m.stored, m.tile(op.Stored()))
 		}
-		for _, inner := range op.Blocks {
-			m.gather(inner, inside)
+		for i, inner := range op.Blocks {
+			if op.Code == lang.OpIf && i == 0 {
+				m.gather(inner, inside, append(slices.Clone(once), m.firstOnly(op.Args[0])...))
+				continue
+			}
+			m.gather(inner, inside, once)
 		}
 	}
+}
+
+// firstOnly is the grid axes at whose first position a condition holds alone: of `start(j) == 0`, j.
+func (m *model) firstOnly(cond *ir.Value) []int {
+	def := cond.Def
+	switch {
+	case def == nil:
+		return nil
+	case def.Code == lang.OpLogicAnd:
+		return append(m.firstOnly(def.Args[0]), m.firstOnly(def.Args[1])...)
+	case def.Code != lang.OpEq:
+		return nil
+	}
+	at, zero := def.Args[0].Def, def.Args[1].Def
+	if at == nil || zero == nil || at.Code != lang.OpStart || zero.Code != lang.OpConst || zero.Const.Int != 0 || at.Axis.Kind != ir.Grid {
+		return nil
+	}
+	return []int{m.place[at.Axis]}
 }
 
 func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {

@@ -149,6 +149,8 @@ func (m *model) open(i int) []int64 {
 		vs = cpuExtents
 	case m.contracted[i]:
 		vs = contractSteps
+	case m.matrix[i] && m.manyMatrixAxes():
+		vs = powersOfTwo(1, contractExtents[len(contractExtents)-1])
 	case m.matrix[i]:
 		vs = contractExtents
 	default:
@@ -162,6 +164,18 @@ func (m *model) open(i int) []int64 {
 		}
 	}
 	return kept
+}
+
+// manyMatrixAxes reports contractions of more than a row and a column axis of
+// the grid, as a convolution's: only their product has to fill an instruction.
+func (m *model) manyMatrixAxes() bool {
+	n := 0
+	for i, a := range m.f.Axes {
+		if m.matrix[i] && a.Kind == ir.Grid && !a.Scalar {
+			n++
+		}
+	}
+	return n > 2
 }
 
 // chunks is the ways to handle a Whole axis: all at once, or streamed.

@@ -1,0 +1,78 @@
+package jit
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/plan"
+)
+
+// A formula is planned and compiled as the kernel that somebody would write for it by hand.
+func TestFormulasAreAsGoodAsKernels(t *testing.T) {
+	comments := regexp.MustCompile(`(?m)^\s*(//|\.loc|\.file).*\n`)
+	for _, c := range []struct{ name, formula, hand string }{
+		{"product", `kernel f(a: bf16[M, K], b: bf16[K, N], c: bf16[N]) -> y: bf16[M, N] {
+    y[i, j] = max(sum(a[i, k] * b[k, j], over k) + (c[j] as f32), 0) as bf16
+}`, `kernel f(a: bf16[M, K], b: bf16[K, N], c: bf16[N]) -> y: bf16[M, N]
+    grid i in M by BM, j in N by BN
+{
+    let acc = for k in K by BK with acc = zeros(f32, i, j) { mma(a[i, k], b[k, j], acc) }
+    y[i, j] = max(acc + (c[j] as f32), 0) as bf16
+}`},
+		{"softmax", `kernel f(a: f32[M, K]) -> y: f32[M, K] {
+    let e = exp(a[i, k] - max(a[i, k], over k))
+    y[i, k] = e / sum(e, over k)
+}`, `kernel f(a: f32[M, K]) -> y: f32[M, K]
+    grid i in M by BM
+{
+    axis k in K
+    let e = exp(a[i, k] - max(a[i, k], over k))
+    y[i, k] = e / sum(e, over k)
+}`},
+		{"batched", `kernel f(a: f32[B, M, K], b: f32[B, N, K]) -> y: f32[B, M, N] {
+    y[z, i, j] = sum(a[z, i, k] * b[z, j, k], over k)
+}`, `kernel f(a: f32[B, M, K], b: f32[B, N, K]) -> y: f32[B, M, N]
+    grid z in B by BB, i in M by BM, j in N by BN
+{
+    axis k in K
+    y[z, i, j] = dot(a[z, i, k], b[z, j, k], over k)
+}`},
+		{"transpose", `kernel f(a: f32[M, K]) -> y: f32[K, M] { y[k, i] = a[i, k] + 1 }`,
+			`kernel f(a: f32[M, K]) -> y: f32[K, M]
+    grid k in K by BK, i in M by BM
+{
+    y[k, i] = a[i, k] + 1
+}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for _, target := range []string{"sm_90a", "sm_80", "cpu"} {
+				to, err := plan.FindTarget(target)
+				require.NoError(t, err)
+				lowered := func(source string) *Lowered {
+					program, ds := Load("f.tile", []byte(source), nil)
+					require.Empty(t, ds)
+					s, err := Specialise(program.Kernels[0], Options{Dims: map[string]int64{"B": 4, "M": 1000, "N": 768, "K": 30000}})
+					require.NoError(t, err)
+					l, err := Lower(s, to, nil)
+					require.NoError(t, err)
+					return l
+				}
+				formula, hand := lowered(c.formula), lowered(c.hand)
+				assert.Equal(t, hand.Plan.String(), formula.Plan.String())
+				if to.Arch == 0 {
+					continue
+				}
+				f, err := formula.PTX()
+				require.NoError(t, err)
+				h, err := hand.PTX()
+				require.NoError(t, err)
+				same := comments.ReplaceAllString(f, "") == comments.ReplaceAllString(h, "")
+				assert.True(t, same, "%s: the code differs, %d lines and %d by hand", target, strings.Count(f, "\n"), strings.Count(h, "\n"))
+			}
+		})
+	}
+}
