@@ -48,6 +48,9 @@ func apply(op lang.Op, args ...string) string {
 	r := op.Row()
 	switch r.Form {
 	case lang.FormInfix:
+		if op == lang.OpFloorDiv { // where lines break inside brackets, spaces would make it a comment
+			return "(" + args[0] + r.Spelling + args[1] + ")"
+		}
 		return "(" + args[0] + " " + r.Spelling + " " + args[1] + ")"
 	case lang.FormPrefix:
 		if r.Spelling == "not" {
