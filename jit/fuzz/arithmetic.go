@@ -87,21 +87,38 @@ func isTF32(v float64) bool {
 	return b&(1<<13-1) == 0 && (v == 0 || math.Abs(v) >= 0x1p-126)
 }
 
-// contraction sums products of elements of type d at a precision, which are cut off as if one were as large as top.
-func (a Arithmetic) contraction(d lang.DType, precision string, products []interval, top float64) interval {
-	acc, n := accumulator(d), float64(len(products))
+// weight is through how many roundings each of n products of elements of type d
+// goes when a contraction adds them up at a precision, times their unit.
+func (a Arithmetic) weight(d lang.DType, precision string, n float64) float64 {
+	acc := accumulator(d)
 	if acc == lang.F64 || d == lang.F32 && precision == "ieee" {
-		return total(acc, products, summing{unit: rounding(acc)}, n+1, 0)
+		return (n + 1) * rounding(acc)
 	}
-	o := operandRounding{steps: 1}
+	steps := 1.0
 	if d == lang.F32 && a.operands != nil {
-		o = a.operands[precision]
+		steps = a.operands[precision].steps
 	}
-	r := total(acc, products, a.sums, a.sums.additions*o.steps*n+1, top)
-	if o.dropped == 0 || r.nan == always || r.exact() {
-		return r
+	return (a.sums.additions*steps*n + 1) * a.sums.unit
+}
+
+// unit is the error of one addition on arithmetic of d, in a contraction or beside one.
+func (a Arithmetic) unit(d lang.DType) float64 {
+	if d == lang.F64 {
+		return rounding(d)
 	}
-	return r.grow(o.dropped * massOf(products))
+	return max(a.sums.unit, rounding(d))
+}
+
+// contraction adds up products of elements of type d at a precision, which are cut off as if one were as large as top.
+func (a Arithmetic) contraction(d lang.DType, precision string, products []interval, top float64) sum {
+	s := sumOf(products)
+	if d == lang.F32 && s.grain == 0 {
+		s.value = s.value.grow(a.operands[precision].dropped * s.size)
+	}
+	if accumulator(d) != lang.F64 && !(d == lang.F32 && precision == "ieee") {
+		s.size = max(s.size, top)
+	}
+	return s
 }
 
 // aligned is, of the factors in a tile, the magnitudes that decide where

@@ -15,7 +15,7 @@ func (g *generator) formulaKernel() string {
 		g.dims = append(g.dims, n)
 	}
 	if g.chance(15) {
-		g.generic = &elem{"T", g.someFloat().d}
+		g.generic = &elem{"T", pick(g.r, lang.F16, lang.BF16, lang.F32)}
 	}
 	g.functions()
 	for n := range 1 + g.r.IntN(3) {

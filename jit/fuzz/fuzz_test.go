@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,24 +20,18 @@ func TestPrograms(t *testing.T) {
 	emulator.Workers = 1
 	for _, c := range []struct {
 		device jit.Device
-		limit  time.Duration
-		least  int
-	}{
-		{jit.OpenCPU(), 4 * time.Second, 20},
-		{emulator, 4 * time.Second, 10},
-	} {
+		count  int
+	}{{jit.OpenCPU(), 100}, {emulator, 30}} {
 		t.Run(c.device.ID(), func(t *testing.T) {
 			report := &Report{}
-			ctx, cancel := context.WithTimeout(context.Background(), c.limit)
-			defer cancel()
-			err := Run(ctx, Config{Device: c.device, Seed: 1_000_000, Count: 300, Jobs: runtime.GOMAXPROCS(0), Events: report.Note})
+			err := Run(context.Background(), Config{Device: c.device, Seed: 1_000_000, Count: c.count, Jobs: runtime.GOMAXPROCS(0), Events: report.Note})
 			require.NoError(t, err)
 			for _, f := range report.Findings {
 				t.Errorf("seed %d: %s: %s\n%s", f.Seed, f.Kind, f.Problem, f.Case)
 			}
-			assert.GreaterOrEqual(t, report.Programs, c.least)
-			assert.Greater(t, report.Tally.Elements, int64(1000*c.least))
-			assert.Less(t, float64(report.Tally.Unknown), 0.05*float64(report.Tally.Elements))
+			assert.Equal(t, c.count, report.Programs)
+			assert.Greater(t, report.Tally.Elements, int64(1000*c.count))
+			assert.Less(t, float64(report.Tally.Unknown), 0.1*float64(report.Tally.Elements))
 		})
 	}
 }

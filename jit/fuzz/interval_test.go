@@ -102,6 +102,39 @@ func TestSumsHoldInAnyOrder(t *testing.T) {
 	}
 }
 
+// What a loop adds up in steps may be added up in any order, its first value among the others.
+func TestSumsOfSumsHoldInAnyOrder(t *testing.T) {
+	r := random(5, "sums")
+	for range 300 {
+		list := make([]float64, 2+r.IntN(100))
+		for i := range list {
+			if list[i] = eval.Round(r.NormFloat64()*math.Exp(4*r.NormFloat64()), lang.F32); r.IntN(3) == 0 {
+				list[i] = float64(r.IntN(9)-4) * 0x1p20 // what is left of these is exact, and small
+			}
+		}
+		total := sumOf(points(list[:1]))
+		for at := 1; at < len(list); {
+			end := min(len(list), at+1+r.IntN(5))
+			total = sumOf(points(list[at:end])).plus(total)
+			at = end
+		}
+		n := float64(len(list))
+		want := total.rounded(lang.F32, n*0x1p-24, n)
+		for range 20 {
+			r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+			sum := float32(0)
+			for _, x := range list {
+				sum += float32(x)
+			}
+			if !assert.True(t, want.accepts(float64(sum)), "%v: %v, want %s", list, sum, want) {
+				return
+			}
+		}
+	}
+	assert.Equal(t, point(3), sumOf(points([]float64{1, 2})).plus(sumOf(points([]float64{0x1p22, -0x1p22}))).rounded(lang.F32, 4*0x1p-24, 4))
+	assert.False(t, sumOf(points([]float64{0x1p-3, 2})).plus(sumOf(points([]float64{0x1p24, -0x1p24}))).rounded(lang.F32, 4*0x1p-24, 4).exact())
+}
+
 func TestExactSumsArePoints(t *testing.T) {
 	list := []interval{point(1.25), point(-3), point(0.5), point(1000)}
 	assert.Equal(t, point(998.75), sumFloats(lang.F32, list))

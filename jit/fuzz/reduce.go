@@ -20,53 +20,6 @@ func growth(n, unit float64) float64 {
 	return n * unit / (1 - n*unit)
 }
 
-// total is the sum of a list, in any order, as arithmetic on d gives it. Each
-// number goes through at most `additions` additions. Numbers are cut off as if
-// one were as large as top.
-func total(d lang.DType, list []interval, how summing, additions, top float64) interval {
-	r := interval{}
-	mass, grain, points := 0.0, infinity, true
-	var up, down, surelyUp, surelyDown bool
-	for _, x := range list {
-		if x.nan == always {
-			return x
-		}
-		r.nan = max(r.nan, x.nan)
-		up, down = up || x.hi == infinity, down || x.lo == -infinity
-		surelyUp, surelyDown = surelyUp || x.lo == infinity, surelyDown || x.hi == -infinity
-		if math.IsInf(x.most(), 0) {
-			continue
-		}
-		r.lo, r.hi = r.lo+x.lo, r.hi+x.hi
-		mass += x.most()
-		if points = points && x.exact(); points && x.lo != 0 {
-			grain = min(grain, lastBit(x.lo))
-		}
-	}
-	size := max(mass, top)
-	if points && size <= grain/max(rounding(d), how.unit/2) && mass <= largest(d) && grain >= spacing(d, 0) && !up && !down {
-		return r // every partial sum is a multiple of grain that d holds
-	}
-	n := float64(len(list))
-	e := growth(additions, how.unit)*size + growth(n+1, 0x1p-52)*mass + n*spacing(d, 0)
-	if !(mass+e <= largest(d)) {
-		return unknown // whether it overflows depends on the order
-	}
-	switch {
-	case surelyUp && surelyDown:
-		return notANum
-	case up && down:
-		return unknown
-	case surelyUp:
-		return interval{infinity, infinity, r.nan}
-	case surelyDown:
-		return interval{-infinity, -infinity, r.nan}
-	case up || down:
-		return interval{-infinity, infinity, r.nan}
-	}
-	return r.grow(e)
-}
-
 // lastBit is the value of the last bit set of a number.
 func lastBit(v float64) float64 {
 	m := math.Float64bits(v)&(1<<52-1) | 1<<52
@@ -75,7 +28,8 @@ func lastBit(v float64) float64 {
 
 func sumFloats(d lang.DType, list []interval) interval {
 	acc := accumulator(d)
-	return total(acc, list, summing{unit: rounding(acc)}, float64(len(list)), 0)
+	n := float64(len(list))
+	return sumOf(list).rounded(acc, n*rounding(acc), n)
 }
 
 // product is the product of a list, in any order.

@@ -2,7 +2,6 @@ package fuzz
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"tilec/jit/ir"
@@ -21,10 +20,10 @@ type tile struct {
 	sizes []int
 	f     []interval
 	n     []whole
-	// mass is, of sums, the sum of the magnitudes that each element adds up.
-	mass []float64
-	// terms is, of sums, how many numbers each element adds up.
-	terms float64
+	// sums is, of sums, what each element adds up.
+	sums []sum
+	// weight and terms are, of sums, through how many roundings each number goes, times their unit, and how many numbers there are.
+	weight, terms float64
 	// joins: it is a contraction, which may begin with what is added to it.
 	joins bool
 	// product is what it is the product of, if it is one.
@@ -333,8 +332,8 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 // takeAfter: an operation that changes nothing may be dropped.
 func (t *tile) takeAfter(args []*tile) {
 	for _, a := range args {
-		if (a.mass != nil || a.product != nil) && slices.Equal(a.axes, t.axes) && slices.Equal(a.f, t.f) {
-			t.mass, t.terms, t.joins, t.product = a.mass, a.terms, a.joins, a.product
+		if (a.sums != nil || a.product != nil) && slices.Equal(a.axes, t.axes) && slices.Equal(a.f, t.f) {
+			t.sums, t.weight, t.terms, t.joins, t.product = a.sums, a.weight, a.terms, a.joins, a.product
 		}
 	}
 }
@@ -344,45 +343,24 @@ func (t *tile) takeAfter(args []*tile) {
 // may start from what is added to it.
 func (m *machine) regroup(op *ir.Op, args []*tile, r *tile) {
 	for c := range 2 {
-		sum := args[1-c]
-		n, isCarried := m.loose[op.Args[c]]
-		if sum.joins && !isCarried {
-			n = sum.terms
-		}
-		if n == 0 || sum.mass == nil {
+		x, y := args[c], args[1-c]
+		steps, isCarried := m.loose[op.Args[c]]
+		if y.sums == nil || !y.joins && !isCarried || r.sums != nil {
 			continue
 		}
-		r.mass, r.terms, r.joins = make([]float64, len(r.f)), n+args[c].terms+1, sum.joins
+		unit := m.arith.unit(r.dtype)
+		r.sums, r.joins = make([]sum, len(r.f)), y.joins
+		r.weight, r.terms = x.weight+y.weight+2*unit, x.terms+y.terms+1
+		if isCarried {
+			r.weight += m.arith.sums.additions * steps * unit
+		}
 		i := 0
-		walk(r.sizes, [][]int{args[c].steps(r.axes), sum.steps(r.axes)}, func(at []int) {
-			x := args[c].f[at[0]]
-			mass := x.most() + sum.mass[at[1]]
-			if args[c].mass != nil {
-				mass = max(mass, args[c].mass[at[0]]+sum.mass[at[1]])
-			}
-			r.mass[i] = mass
-			switch {
-			case x.exact() && x.lo == 0:
-			case math.IsInf(x.most(), 0):
-			case !(mass <= largest(r.dtype)): // a part may overflow, and meet an infinity
-				r.f[i] = unknown
-			default:
-				r.f[i] = r.f[i].grow(growth(m.arith.sums.additions*n+2, max(m.arith.sums.unit, rounding(r.dtype))) * mass)
-			}
+		walk(r.sizes, [][]int{x.steps(r.axes), y.steps(r.axes)}, func(at []int) {
+			r.sums[i] = x.sumAt(at[0]).plus(y.sums[at[1]])
+			r.f[i] = r.f[i].union(r.sums[i].rounded(r.dtype, r.weight, r.terms))
 			i++
 		})
 	}
-}
-
-// massOf is the sum of the finite magnitudes of a list.
-func massOf(list []interval) float64 {
-	mass := 0.0
-	for _, x := range list {
-		if m := x.most(); !math.IsInf(m, 0) {
-			mass += m
-		}
-	}
-	return mass
 }
 
 func (m *machine) cast(op *ir.Op) *tile {
@@ -467,6 +445,9 @@ func (m *machine) reduce(op *ir.Op) *tile {
 	for _, n := range over {
 		r.terms *= float64(n)
 	}
+	if r.weight = r.terms * rounding(r.dtype); p != nil {
+		r.weight = m.arith.weight(p.dtype, m.precision, r.terms)
+	}
 	m.work += int64(max(len(x.f), len(x.n)))
 	var fs []interval
 	var ns []whole
@@ -491,14 +472,15 @@ func (m *machine) reduce(op *ir.Op) *tile {
 			r.n[i] = firstOf(fs, first).plus(lo)
 		case first != nil:
 			r.n[i] = firstWhole(op.Code, d, ns).plus(lo)
-		case p != nil:
-			r.f[i] = m.arith.contraction(p.dtype, m.precision, fs, top)
-			r.mass = append(r.mass, max(massOf(fs), top))
+		case op.Code == lang.OpSum && x.f != nil:
+			total := sumOf(fs)
+			if p != nil {
+				total = m.arith.contraction(p.dtype, m.precision, fs, top)
+			}
+			r.sums = append(r.sums, total)
+			r.f[i] = total.rounded(r.dtype, r.weight, r.terms)
 		case x.f != nil:
 			r.f[i] = floatReductions[op.Code](d, fs)
-			if op.Code == lang.OpSum {
-				r.mass = append(r.mass, massOf(fs))
-			}
 		case r.dtype != d: // narrow integers widen before they are summed
 			r.n[i] = sumWidened(op.Code, d, r.dtype, ns)
 		default:
@@ -538,9 +520,9 @@ func (m *machine) contract(op *ir.Op) *tile {
 		panic(fault{errTooMuch})
 	}
 	d, acc, i := a.dtype, r.dtype, 0
-	r.terms, r.joins = float64(k), true
+	r.weight, r.terms, r.joins = m.arith.weight(d, op.Precision, float64(k)), float64(k), true
 	if len(args) == 3 {
-		r.terms += args[2].terms + 1
+		r.weight, r.terms = r.weight+args[2].weight+m.arith.sums.additions*m.arith.unit(r.dtype), r.terms+args[2].terms+1
 	}
 	var f factors
 	if r.f != nil {
@@ -550,20 +532,18 @@ func (m *machine) contract(op *ir.Op) *tile {
 	walk(r.sizes, outer, func(base []int) {
 		if r.f != nil {
 			fs = fs[:0]
-			before, top := 0.0, 0.0
-			if len(args) == 3 {
-				fs = append(fs, args[2].f[base[2]])
-				if args[2].mass != nil { // a sum itself: what it adds up counts, not what is left of it
-					before = max(0, args[2].mass[base[2]]-args[2].f[base[2]].most())
-				}
-			}
+			top := 0.0
 			walk(over, inner, func(at []int) {
 				x, y := base[0]+at[0], base[1]+at[1]
 				fs = append(fs, f.a[x].mul(f.b[y]))
 				top = max(top, f.top(x, y))
 			})
-			r.f[i] = m.arith.contraction(d, op.Precision, fs, top)
-			r.mass = append(r.mass, max(massOf(fs), top)+before)
+			total := m.arith.contraction(d, op.Precision, fs, top)
+			if len(args) == 3 { // a sum itself: what it adds up counts, not what is left of it
+				total = total.plus(args[2].sumAt(base[2]))
+			}
+			r.sums = append(r.sums, total)
+			r.f[i] = total.rounded(r.dtype, r.weight, r.terms)
 		} else {
 			sum := whole{0, true}
 			if len(args) == 3 {
