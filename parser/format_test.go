@@ -50,8 +50,8 @@ func programs(t testing.TB) []string {
 			all = append(all, text)
 		}
 	}
-	for _, pattern := range []string{"../stdlib/*.tile", "../gpt/*.tile", "../testdata/errors/*.tile", "../testdata/*/*.txtar",
-		"../typecheck/testdata/*/*.tile", "testdata/*.tile", "testdata/*/*.txtar", "../docs/*.md"} {
+	for _, pattern := range []string{"../stdlib/*.tile", "../gpt/*.tile", "../testdata/*/*.tile", "../testdata/*/*.txtar", "../jit/testdata/*.tile",
+		"../typecheck/testdata/*.tile", "../typecheck/testdata/*/*.tile", "testdata/*.tile", "testdata/*/*.txtar", "../docs/*.md"} {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		for _, path := range paths {
@@ -123,6 +123,43 @@ func TestFormatPrograms(t *testing.T) {
 	for _, text := range programs(t) {
 		checkFormat(t, text)
 	}
+}
+
+// TestFormatted: what ships is in the canonical layout.
+func TestFormatted(t *testing.T) {
+	for _, pattern := range []string{"../stdlib/*.tile", "../gpt/*.tile", "../testdata/tests/*.tile"} {
+		paths, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		require.NotEmpty(t, paths, pattern)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			formatted, err := Format(lang.NewSource(path, string(text)))
+			require.NoError(t, err)
+			require.Equal(t, string(text), formatted, "%s: run tilec fmt -w", path)
+		}
+	}
+}
+
+// TestFormatChecks: `check` begins a statement in a test, and is a name elsewhere.
+func TestFormatChecks(t *testing.T) {
+	const source = `test "t" {
+check   (a+b)==c   // one
+  check [1,2]==x , "two"
+check -x<0
+  inout s=zeros(f32,[4])
+}
+fn f(check)=check (1)+check -1
+`
+	require.Equal(t, `test "t" {
+    check (a + b) == c // one
+    check [1, 2] == x, "two"
+    check -x < 0
+    inout s = zeros(f32, [4])
+}
+
+fn f(check) = check(1) + check - 1
+`, checkFormat(t, source))
 }
 
 // TestFormatKeepsErrors: a source with syntax errors is not formatted, and all its errors are told.

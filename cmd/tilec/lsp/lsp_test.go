@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"go.lsp.dev/protocol"
@@ -208,14 +210,127 @@ func TestPositions(t *testing.T) {
 	text := "test \"é𝒜\" { check unknown }\r\n"
 	s.open(doc, text)
 	ds := s.published(doc, 1)
-	if len(ds) == 0 { // tests are checked by a later version of the checker: a syntax error serves as well
-		text = "test \"é𝒜\" { check ) }\r\n"
-		s.change(doc, 2, text)
-		ds = s.published(doc, 2)
-	}
-	require.NotEmpty(t, ds)
+	require.Len(t, ds, 1)
+	require.Contains(t, ds[0].Message, "unknown name unknown")
 	require.Equal(t, placeOf(t, text, "check |").Character, ds[0].Range.Start.Character)
 	s.leave()
+}
+
+// TestTestBlocks: hover, definition and completion in a test; every error of a file, one behind a syntax error too.
+func TestTestBlocks(t *testing.T) {
+	s := start(t)
+	doc := "file:///nowhere/tests.tile"
+	text := `import "std/nn"
+
+/// Twice x.
+fn twice(x) = x + x
+
+test "softmax" {
+    let x = randn(f32, [5, 33], 1)
+    inout state = zeros(i32, [4])
+    let y = softmax(twice(x) * 3)
+    check close(y, softmax(x), ulps = 4), "not so"
+    check x > y
+}
+`
+	s.open(doc, text)
+	require.Empty(t, s.published(doc, 1))
+	require.Contains(t, s.hover(doc, placeOf(t, text, "let |y")), "f32[5, 33]")
+	require.Contains(t, s.hover(doc, placeOf(t, text, "inout |state")), "i32[4]")
+	require.Contains(t, s.hover(doc, placeOf(t, text, "|softmax(twice")), "Softmax over the last dimension")
+	require.Contains(t, s.hover(doc, placeOf(t, text, "|twice(x) *")), "Twice x.")
+	require.Contains(t, s.hover(doc, placeOf(t, text, "twice(x) |* 3")), "f32[5, 33]")
+	require.Contains(t, s.hover(doc, placeOf(t, text, "|check close")), "what must hold in a test")
+	require.Contains(t, s.hover(doc, placeOf(t, text, "|close(y")), "units in the last place")
+	require.Equal(t, "3:3-3:8", s.definition(doc, placeOf(t, text, "|twice(x) *")).Range.String())
+	require.Equal(t, "6:8-6:9", s.definition(doc, placeOf(t, text, "x > y")).Range.String())
+	labels := s.complete(doc, placeOf(t, text, "x > |y"))
+	for _, want := range []string{"x", "y", "state", "softmax", "twice", "close", "arange"} {
+		require.Contains(t, labels, want)
+	}
+	// A syntax error above, and an unknown name in the test: both are shown.
+	s.change(doc, 2, strings.Replace(strings.Replace(text, "x + x", "x +", 1), "x > y", "x > yy", 1))
+	ds := s.published(doc, 2)
+	require.Len(t, ds, 2)
+	require.Contains(t, ds[0].Message, "expected the rest of the statement after `+`")
+	require.Contains(t, ds[1].Message, "unknown name yy")
+	s.leave()
+}
+
+// TestQuickFixes applies what the editor is offered for each error of a file, until none is left.
+func TestQuickFixes(t *testing.T) {
+	s := start(t)
+	doc := "file:///nowhere/fixes.tile"
+	text := `kernel k<T: float>(x: T[N], h: f16[N], inout unused: f32[N]) -> y: f32[N]
+    grid i in N by B
+{
+    var a: f32 = x[i + 1]
+    y[i] = a * h[i]
+    y[i] else 0 = wheer(x[i] > 0, 1.0, 2)
+}
+def f(𝒜) = 𝒜 ≤ 1
+graph g(x: f32[N]) -> z: f16[N] {
+    z = x
+`
+	version := 1
+	s.open(doc, text)
+	for ds := s.published(doc, version); len(ds) > 0; ds = s.published(doc, version) {
+		var actions []struct {
+			Title string
+			Edit  struct {
+				Changes map[string][]struct {
+					Range   span
+					NewText string
+				}
+			}
+		}
+		for _, d := range ds {
+			s.call("textDocument/codeAction", object{"textDocument": object{"uri": doc}, "range": d.Range, "context": object{"diagnostics": []any{}}}, &actions)
+			if len(actions) > 0 {
+				break
+			}
+		}
+		require.NotEmpty(t, actions, "no fix for any of %v in\n%s", ds, text)
+		edits := actions[0].Edit.Changes[doc]
+		require.NotEmpty(t, edits)
+		for i := len(edits) - 1; i >= 0; i-- { // the last first: those before keep their places
+			text = applied(text, edits[i].Range, edits[i].NewText)
+		}
+		version++
+		require.Less(t, version, 20, text)
+		s.change(doc, version, text)
+	}
+	require.Equal(t, `kernel k<T: float>(x: T[N], h: f16[N], unused: f32[N]) -> y: f32[N]
+    grid i in N by B
+{
+    let a = x[i + 1] else 0
+    y[i] = (a as f16 * h[i]) as f32
+    y[i] = where(x[i] > 0, 1.0, 2)
+}
+fn f(𝒜) = 𝒜 <= 1
+graph g(x: f32[N]) -> z: f16[N] {
+    z = x as f16
+}
+`, text)
+	s.leave()
+}
+
+// applied is a text with a range, in UTF-16 units, replaced.
+func applied(text string, at span, with string) string {
+	offset := func(p place) int {
+		lines := strings.SplitAfter(text, "\n")
+		n := len(strings.Join(lines[:p.Line], ""))
+		units := 0
+		for _, r := range lines[p.Line] {
+			if units >= p.Character {
+				break
+			}
+			units += utf16.RuneLen(r)
+			n += utf8.RuneLen(r)
+		}
+		return n
+	}
+	return text[:offset(at.Start)] + with + text[offset(at.End):]
 }
 
 func TestImports(t *testing.T) {

@@ -42,7 +42,10 @@ func (a *analysis) symbolOn(offset int) (symbol, bool) {
 		}
 	case *lang.NameExpr:
 		if call, ok := parent.(*lang.CallExpr); ok && call.Fn == lang.Expr(n) {
-			return a.named(n.Name, n.Place, a.types.text(call.Place))
+			if s, ok := a.named(n.Name, n.Place, a.types.text(call.Place)); ok {
+				return s, true
+			}
+			return a.wordOn(offset) // `check`
 		}
 		return a.named(n.Name, n.Place, a.types.text(n.Place))
 	case *lang.Ident:

@@ -80,6 +80,9 @@ func (t *types) add(p *typecheck.Program) {
 	for _, g := range p.Graphs {
 		t.gstmts(g.Body)
 	}
+	for _, test := range p.Tests {
+		t.gstmts(test.Graph.Body)
+	}
 }
 
 func (t *types) axis(a *typecheck.Axis) {
@@ -187,6 +190,31 @@ func (t *types) gstmts(ss []typecheck.GStmt) {
 			t.gexpr(s.Value)
 		case *typecheck.GDo:
 			t.gexpr(s.X)
+		case *typecheck.GCheck:
+			t.gexpr(s.A)
+			t.gexpr(s.B)
+		}
+	}
+}
+
+// pointwise takes the types of the parts of an expression of whole tensors,
+// which became a kernel: there they are tiles, here they have the tensor's shape.
+func (t *types) pointwise(e typecheck.Expr, whole typecheck.GType) {
+	if e == nil || t.seen[e] {
+		return
+	}
+	t.seen[e] = true
+	typ := e.Types()[0]
+	here := typecheck.GType{Kind: typecheck.GScalar, DType: typ.DType}
+	if len(typ.Axes) > 0 {
+		here.Kind, here.Shape = typecheck.GTensor, whole.Shape
+	}
+	if e.Span().IsValid() {
+		t.put(e.Span(), typeAt{text: here.String()})
+	}
+	if apply, ok := e.(*typecheck.Apply); ok {
+		for _, a := range apply.Args {
+			t.pointwise(a, whole)
 		}
 	}
 }
@@ -219,6 +247,16 @@ func (t *types) gexpr(e typecheck.GExpr) {
 		t.gexpr(e.X)
 	case *typecheck.GCall:
 		t.gexprs(e.Args)
+		if e.Kernel.Decl.Body == nil { // made for an expression
+			for _, s := range e.Kernel.Body.Stmts {
+				switch s := s.(type) {
+				case *typecheck.Let:
+					t.pointwise(s.Value, e.Type)
+				case *typecheck.Store:
+					t.pointwise(s.Value, e.Type)
+				}
+			}
+		}
 	case *typecheck.GInvoke:
 		t.gexprs(e.Args)
 	case *typecheck.GApply:
@@ -232,6 +270,14 @@ func (t *types) gexpr(e typecheck.GExpr) {
 		t.gexprs(e.Init)
 		t.gstmts(e.Body)
 		t.gexprs(e.Results)
+	case *typecheck.GIf:
+		t.gexpr(e.Cond)
+		for _, body := range []typecheck.GBody{e.Then, e.Else} {
+			t.gstmts(body.Stmts)
+			t.gexprs(body.Results)
+		}
+	case *typecheck.GMake:
+		t.gexpr(e.Value)
 	case *typecheck.GTupleOf:
 		t.gexprs(e.Elems)
 	}

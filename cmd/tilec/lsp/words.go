@@ -37,8 +37,8 @@ var keywords = []word{
 	{"true", "bool"},
 	{"false", "bool"},
 	{"out", "a parameter that is written: the same as `-> y`"},
-	{"inout", "a parameter that is read and written, at the elements that the block owns"},
-	{"check", "`check e, \"message\"`: what must hold in a test"},
+	{"inout", "a parameter that is read and written, at the elements that the block owns; in a graph `inout s = x` is state that calls may write"},
+	{"check", "`check a == b`, `check close(a, b, ulps = 4)`, `check c, \"message\"`: what must hold in a test, for every element"},
 }
 
 // attributes, with where they stand.
@@ -69,6 +69,8 @@ var functions = append(written(lang.Functions()), []word{
 	{"ones", "`ones(f32, i, j)`: a tile of ones over the axes named"},
 	{"static_assert", "`static_assert(D % 8 == 0, \"...\")`: an error unless constants and dimensions meet the condition"},
 	{"assume", "`assume(N % 16 == 0)`: a condition of dimensions and scalars that every launch checks and proofs may use; on tiles, of debug builds"},
+	{"arange", "`arange(i32, [M, N])`: in a graph or a test, the numbers 0, 1, 2 ... in row-major order"},
+	{"close", "`check close(a, b, ulps = 4)`: in a test, whether a is near b: by units in the last place of b, `abs = 1e-6`, `rel = 1e-3` of b, or the sum of those given"},
 	{"view", "`view(x, [B, S, H, D])`: the same elements in another shape, without a copy"},
 }...)
 
