@@ -364,8 +364,11 @@ func (b *irBuilder) size(x *typecheck.SizeExpr) *ir.Value {
 func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 	args := b.indices(x.Args)
 	b.At = x.At
-	if x.Op == lang.OpCast {
+	switch x.Op {
+	case lang.OpCast:
 		return b.Cast(args[0], b.dtype(x.Type))
+	case lang.OpBitcast:
+		return b.Bitcast(args[0], b.dtype(x.Type))
 	}
 	op := &ir.Op{Code: x.Op, Args: args, Axes: b.mapAxes(x.Axes), Over: b.mapAxes(x.Over)}
 	if x.Axis != nil {

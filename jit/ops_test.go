@@ -182,9 +182,12 @@ func elementwiseKernel(op lang.Op, operands []lang.DType, result lang.DType) *ir
 	z := &ir.Tensor{Name: "z", DType: result, Mode: lang.Out, Shape: []*ir.Dim{n}, Align: 16}
 	f.Tensors = append(f.Tensors, z)
 	var v *ir.Value
-	if op == lang.OpCast {
+	switch op {
+	case lang.OpCast:
 		v = b.Cast(args[0], result)
-	} else {
+	case lang.OpBitcast:
+		v = b.Bitcast(args[0], result)
+	default:
 		v = b.Op(op, args...)
 	}
 	b.Emit(&ir.Op{Code: lang.OpStore, Tensor: z, Args: []*ir.Value{index, v}, Checked: []bool{false}})
@@ -228,7 +231,7 @@ func TestElementwiseOperations(t *testing.T) {
 	c := testCompiler(t)
 	for _, op := range lang.Ops() {
 		row := op.Row()
-		if !row.Elementwise || op == lang.OpCast {
+		if !row.Elementwise || op == lang.OpCast || op == lang.OpBitcast {
 			continue
 		}
 		for _, d := range lang.DTypes() {
@@ -315,6 +318,38 @@ func TestConversions(t *testing.T) {
 						}
 					} else {
 						require.Equal(t, want.Int, got.Int, "element %d: %v as %s", i, x, to)
+					}
+				}
+			})
+		}
+	}
+}
+
+// Every bit pattern of the narrow types is its own value's, but for those of NaN.
+func TestBitcasts(t *testing.T) {
+	c := testCompiler(t)
+	for _, from := range lang.DTypes() {
+		for _, to := range lang.DTypes() {
+			if from == lang.Bool || to == lang.Bool || from.Bits() != to.Bits() || from.IsFloat() == to.IsFloat() {
+				continue
+			}
+			t.Run(fmt.Sprintf("%s as %s", from, to), func(t *testing.T) {
+				f := elementwiseKernel(lang.OpBitcast, []lang.DType{from}, to)
+				in := samples(from, opElements, 0, rand.New(rand.NewPCG(5, uint64(from))))
+				if from.Bits() <= 16 { // the first elements count through the bits
+					for i := range min(opElements, 1<<from.Bits()) {
+						copy(in[i*from.Size():], []byte{byte(i * 13), byte(i * 13 >> 8)}[:from.Size()])
+					}
+				}
+				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, [][]byte{in, make([]byte, opElements*to.Size())})
+				for i := range opElements {
+					x := decode(from, in, i)
+					want, got := eval.Bitcast(x, from, to), decode(to, out[1], i)
+					require.Equal(t, want.Int, got.Int, "element %d: %v", i, x)
+					if math.IsNaN(want.Float) {
+						require.True(t, math.IsNaN(got.Float), "element %d: %v", i, x)
+					} else {
+						require.Equal(t, math.Float64bits(want.Float), math.Float64bits(got.Float), "element %d: %v", i, x)
 					}
 				}
 			})

@@ -417,6 +417,24 @@ A fn takes and gives tiles: an element type, or nothing, never a shape.`,
 }
 `,
 		},
+		ErrBitcast: {
+			Title: "a bitcast between types of different widths",
+			Doc: `` + "`" + `bitcast(x, d)` + "`" + ` looks at the bits of numbers as numbers of another type, which
+must be as wide. bool has no bits of its own, and the width of a type parameter
+is not known.`,
+			Fails: `kernel bits(x: f32[N]) -> y: i16[N]
+    grid i in N by B
+{
+    y[i] = bitcast(x[i], i16)
+}
+`,
+			Works: `kernel bits(x: f32[N]) -> y: i32[N]
+    grid i in N by B
+{
+    y[i] = bitcast(x[i], i32)
+}
+`,
+		},
 		ErrNotScalar: {
 			Title: "a tile where a scalar is needed",
 			Doc:   `The ends of a range, and the value that ` + "`" + `full` + "`" + ` repeats, are scalars.`,

@@ -77,6 +77,7 @@ const (
 
 	// convert
 	OpCast
+	OpBitcast
 
 	// create
 	OpConst
@@ -343,6 +344,8 @@ var opTable = [numOps]OpRow{
 
 	OpCast: {Name: "cast", Spelling: "as", Group: GroupConvert, Rule: RuleSpecial, Operands: one, Elementwise: true,
 		Doc: "conversion to another element type: floats round to nearest even; float to integer truncates and saturates, NaN gives 0; integers wrap; to bool, whether it is not 0", CuTile: "ct.astype"},
+	OpBitcast: {Name: "bitcast", Spelling: "bitcast", Group: GroupConvert, Form: FormCall, Rule: RuleSpecial, Operands: []string{"a", "type"}, Elementwise: true,
+		Doc: "the value that has the same bits in another type of the same width; the bits of NaN are those of the quiet NaN without a sign, whichever it is", CuTile: "ct.bitcast"},
 
 	OpConst: {Name: "const", Group: GroupCreate, Rule: RuleSpecial, Doc: "a literal scalar"},
 	OpFull:  {Name: "full", Spelling: "full", Group: GroupCreate, Form: FormCall, Rule: RuleSpecial, Operands: []string{"value"}, Doc: "a tile over the axes named, one value everywhere; zeros and ones are short for it", CuTile: "ct.full"},

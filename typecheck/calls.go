@@ -10,11 +10,6 @@ import (
 // This file types calls of functions of the language: the operation table's,
 // and the few that have rules of their own.
 
-// laterFunctions are in the language but not in this version of the compiler.
-var laterFunctions = map[string]bool{
-	"bitcast": true,
-}
-
 // special types the calls that have rules of their own.
 func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
 	switch name {
@@ -40,6 +35,8 @@ func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
 		return b.insert
 	case "iota":
 		return b.iota
+	case "bitcast":
+		return b.bitcast
 	case "broadcast":
 		return b.broadcast
 	case "dot":
@@ -69,7 +66,7 @@ func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
 
 // isBuiltin reports a name that the language itself gives a meaning.
 func isBuiltin(name string) bool {
-	if laterFunctions[name] || name == "view" {
+	if name == "view" {
 		return true
 	}
 	for _, op := range lang.Ops() {
@@ -167,7 +164,7 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 			return b.reduce(op, e)
 		}
 	}
-	if op, ok := lang.FindOp(n.Name, lang.FormCall); ok && (e.Over == nil || laterFunctions[n.Name]) {
+	if op, ok := lang.FindOp(n.Name, lang.FormCall); ok && e.Over == nil {
 		if _, both := lang.FindOp(n.Name, lang.FormReduce); both && len(e.Args) == 1 {
 			return b.reduce(lang.OpInvalid, e)
 		}
@@ -177,8 +174,6 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 		return b.reduce(op, e)
 	}
 	switch {
-	case laterFunctions[n.Name]:
-		b.later(n.Place, "`"+n.Name+"`")
 	case e.Over != nil && isBuiltin(n.Name):
 		b.errorf(lang.ErrArgName, e.Place, "%s does not reduce and takes no `over`", n.Name)
 	case n.Name == "view":

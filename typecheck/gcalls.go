@@ -48,8 +48,6 @@ func (g *graphChecker) call(e *lang.CallExpr) operand {
 		return g.elementwise(op, e.Place, n.Place, exprs)
 	}
 	switch {
-	case laterFunctions[n.Name]:
-		g.later(n.Place, "`"+n.Name+"`")
 	case isBuiltin(n.Name):
 		g.errorf(lang.ErrNameKind, n.Place, "%s is of tiles, in kernels", n.Name).help("do it in a kernel, and call that")
 	default:

@@ -248,6 +248,8 @@ func exprText(e Expr) string {
 		switch {
 		case e.Op == lang.OpCast:
 			return args[0] + " as " + e.Type.DType.String()
+		case e.Op == lang.OpBitcast:
+			args = append(args, e.Type.DType.String())
 		case e.From != nil:
 			args = append(args, e.From.Name+" -> "+e.Axis.Name)
 		case e.Axis != nil:

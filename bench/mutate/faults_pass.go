@@ -53,7 +53,7 @@ var passFaults = []Fault{
 		Old: `k += fmt.Sprintf(" tensor %q", op.Tensor.Name)`, New: `k += " tensor"`,
 		Note: "loads of different tensors are one"},
 	{ID: "cse-cast-type", File: pass + "cse.go", Class: "cse",
-		Old: `case lang.OpConst, lang.OpCast: // their type is their own; the text form tells -0 from 0`, New: `case lang.OpConst:`,
+		Old: `case lang.OpConst, lang.OpCast, lang.OpBitcast: // their type is their own; the text form tells -0 from 0`, New: `case lang.OpConst:`,
 		Note: "conversions to different types are one"},
 	{ID: "cse-scope", File: pass + "cse.go", Class: "cse",
 		Old:  `s := &seen{map[string]*ir.Value{}, outer}`,

@@ -58,9 +58,12 @@ func (c *compiler) scalarOp(op *ir.Op) func(*frame) {
 func (c *compiler) rowOf(op *ir.Op) row {
 	last := op.Args[len(op.Args)-1].Type.DType
 	var r row
-	if op.Code == lang.OpCast {
+	switch op.Code {
+	case lang.OpCast:
 		r = cast(last, op.Result().Type.DType)
-	} else {
+	case lang.OpBitcast:
+		r = bitcast(last, op.Result().Type.DType)
+	default:
 		r = elementwise(op.Code, last)
 	}
 	if r == nil {

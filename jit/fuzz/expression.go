@@ -232,6 +232,10 @@ func (g *generator) selection(e elem, depth int) value {
 }
 
 func (g *generator) conversion(e elem, depth int) value {
+	if from, ok := g.sameWidth(e); ok && g.chance(10) {
+		v := g.expr(from, depth-1)
+		return value{"bitcast(" + v.text + ", " + e.name + ")", e, v.axes}
+	}
 	from := g.someType()
 	v := g.expr(from, depth-1)
 	return value{"(" + v.text + " as " + e.name + ")", e, v.axes}

@@ -228,6 +228,8 @@ func (m *machine) op(op *ir.Op) {
 	switch {
 	case op.Code == lang.OpCast:
 		r = m.cast(op)
+	case op.Code == lang.OpBitcast:
+		r = m.bitcast(op)
 	case op.Code == lang.OpWhere:
 		r = m.where(op)
 	case row.Elementwise:

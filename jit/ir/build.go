@@ -92,9 +92,12 @@ func Infer(op *Op) ([]Type, error) {
 		return inferAtomic(op, types)
 	}
 	switch op.Code {
-	case lang.OpConst, lang.OpCast:
+	case lang.OpConst, lang.OpCast, lang.OpBitcast:
 		if len(op.Results) != 1 {
 			return nil, fmt.Errorf("needs its result given")
+		}
+		if op.Code == lang.OpBitcast {
+			return inferBitcast(types[0], op.Results[0].Type.DType)
 		}
 		if op.Code == lang.OpCast {
 			return []Type{types[0].With(op.Results[0].Type.DType)}, nil

@@ -210,4 +210,6 @@ func (v *Value) IsConst() (Const, bool) {
 
 // HasOwnType reports an operation whose arguments do not tell the element type
 // of its result: whoever makes one gives the result.
-func (op *Op) HasOwnType() bool { return op.Code == lang.OpConst || op.Code == lang.OpCast }
+func (op *Op) HasOwnType() bool {
+	return op.Code == lang.OpConst || op.Code == lang.OpCast || op.Code == lang.OpBitcast
+}

@@ -125,7 +125,7 @@ func key(op *ir.Op) string {
 		k += fmt.Sprintf(" tensor %q", op.Tensor.Name)
 	}
 	switch op.Code {
-	case lang.OpConst, lang.OpCast: // their type is their own; the text form tells -0 from 0
+	case lang.OpConst, lang.OpCast, lang.OpBitcast: // their type is their own; the text form tells -0 from 0
 		_, text, _ := strings.Cut(op.String(), " = ")
 		k += " " + text
 	}

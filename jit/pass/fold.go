@@ -141,8 +141,11 @@ func foldConstants(b *ir.Builder, op *ir.Op) *ir.Value {
 		args[i] = c
 	}
 	t, d := op.Result().Type, op.Args[len(op.Args)-1].Type.DType
-	if op.Code == lang.OpCast {
+	switch op.Code {
+	case lang.OpCast:
 		return constant(b, t, eval.Cast(args[0], d, t.DType))
+	case lang.OpBitcast:
+		return constant(b, t, eval.Bitcast(args[0], d, t.DType))
 	}
 	return constant(b, t, eval.Apply(op.Code, d, args...))
 }

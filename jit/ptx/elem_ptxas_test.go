@@ -65,7 +65,7 @@ func operandClasses(op lang.Op, d lang.DType) []regClass {
 func everything(f func(name string, classes []regClass, emit func(a *asm, in []reg) []reg)) {
 	for _, op := range lang.Ops() {
 		for _, d := range lang.DTypes() {
-			if !op.Row().Elementwise || op == lang.OpCast || !allowed(op, d) {
+			if !op.Row().Elementwise || op == lang.OpCast || op == lang.OpBitcast || !allowed(op, d) {
 				continue
 			}
 			for _, approx := range []bool{false, true} {

@@ -131,6 +131,9 @@ func (k *kernel) apply(op *ir.Op, xs []reg) reg {
 		}
 		return cast(k.a, from, to, xs[0])
 	}
+	if op.Code == lang.OpBitcast {
+		return k.bitcast(op.Args[0].Type.DType, op.Result().Type.DType, xs[0])
+	}
 	d := op.Args[0].Type.DType
 	if op.Code == lang.OpWhere {
 		d = op.Args[1].Type.DType

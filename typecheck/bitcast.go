@@ -1,0 +1,60 @@
+package typecheck
+
+import (
+	"tilec/lang"
+)
+
+// bitcast is `bitcast(x, i32)`: the value with the same bits in another type of the same width.
+func (b *bodyChecker) bitcast(e *lang.CallExpr) operand {
+	if !b.wantArgs(e, 2, 2, "bitcast(x, i32)") {
+		return bad(e.Place)
+	}
+	x := b.settle(b.value(e.Args[0].Value))
+	n, ok := e.Args[1].Value.(*lang.NameExpr)
+	if !ok {
+		b.errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
+		return bad(e.Place)
+	}
+	to, ok := b.dtypeNamed(b.scope, n.Name, n.Place)
+	if !ok || x.mode != typed || !b.sameWidth(x, x.typ().DType, to, n.Place) {
+		return bad(e.Place)
+	}
+	from := x.typ().DType
+	cast := func(x operand, op lang.Op, d DType) operand {
+		return typedOperand(&Apply{Typed: Typed{Type{DType: d, Axes: x.typ().Axes}, e.Place}, Op: op, Args: []Expr{x.expr}})
+	}
+	switch {
+	case from == to:
+		return x
+	case isInt(from) && isInt(to):
+		return cast(x, lang.OpCast, to)
+	case isFloat(from) && isFloat(to): // by way of the bits
+		x = cast(x, lang.OpBitcast, Concrete(unsignedOf[from.Of.Bits()]))
+	}
+	return cast(x, lang.OpBitcast, to)
+}
+
+// unsignedOf is the unsigned integers by width.
+var unsignedOf = map[int]lang.DType{8: lang.U8, 16: lang.U16, 32: lang.U32, 64: lang.U64}
+
+// sameWidth checks that values of one type can be looked at as another.
+func (b *bodyChecker) sameWidth(x operand, from, to DType, at lang.Span) bool {
+	switch {
+	case from == to:
+		return true
+	case from.Param != nil || to.Param != nil:
+		p := from
+		if p.Param == nil {
+			p = to
+		}
+		b.errorf(lang.ErrBitcast, at, "a bitcast keeps the width, and that of %s is not known", b.describeDType(p)).label(x.at, "%s", x.typ())
+	case from.Of == lang.Bool || to.Of == lang.Bool:
+		b.errorf(lang.ErrBitcast, at, "bool has no bits to look at").label(x.at, "%s", x.typ()).help("convert with `as`, or compare with 0")
+	case from.Of.Bits() != to.Of.Bits():
+		b.errorf(lang.ErrBitcast, at, "a bitcast keeps the width: %s has %d bits, %s has %d", from, from.Of.Bits(), to, to.Of.Bits()).
+			label(x.at, "%s", x.typ()).help("convert the value with `as %s`", to)
+	default:
+		return true
+	}
+	return false
+}
