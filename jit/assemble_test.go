@@ -37,7 +37,10 @@ func TestStandardLibraryAssembles(t *testing.T) {
 		t.Skip(err)
 	}
 	require.NoError(t, err)
-	for _, file := range []string{"math.tile", "nn.tile"} {
+	files, err := stdlib.FS.ReadDir(".")
+	require.NoError(t, err)
+	for _, entry := range files {
+		file := entry.Name()
 		text, err := stdlib.FS.ReadFile(file)
 		require.NoError(t, err)
 		program, ds := Load("std/"+file, text, nil)
@@ -55,6 +58,9 @@ func TestStandardLibraryAssembles(t *testing.T) {
 					for name, dims := range map[string]map[string]int64{"sizes": nil, "odd": odd} {
 						if name == "odd" && d == lang.F16 {
 							continue // differs from bf16 in an instruction's name only
+						}
+						if len(k.TypeParams) == 0 && d != lang.F32 {
+							continue // has no types to choose
 						}
 						t.Run(fmt.Sprintf("%s/%s/%s/%s", k.Name, target, d, name), func(t *testing.T) {
 							t.Parallel()
