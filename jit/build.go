@@ -120,6 +120,10 @@ func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
 			k := b.spec.Kernel
 			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: k.Decl.Name.Span(), Message: fmt.Sprintf("%s walks or accesses a dimension %s, which is %d and must be 0 or more", k.Name, s, n)})
 		}
+		if n > math.MaxInt32 {
+			k := b.spec.Kernel
+			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: k.Decl.Name.Span(), Message: fmt.Sprintf("dimension %s of %s is %d, more than a position can count (%d)", s, k.Name, n, math.MaxInt32)})
+		}
 		d.Value = n
 	} else {
 		b.launch.sizes[name] = s
