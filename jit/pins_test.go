@@ -198,3 +198,91 @@ kernel f(x: f32[M, N]) -> y: f32[M]
 		assert.InEpsilon(t, v, first[i], 1e-5)
 	}
 }
+
+// Blocks that share an axis give what one block gives, in every element type and place in which a loop may stand.
+func TestSplitAgreesWithOneBlock(t *testing.T) {
+	for _, c := range []struct {
+		name, source string
+		args         Args
+	}{
+		{"tensor cores", `kernel f(a: bf16[M, K], b: bf16[K, N]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis k in K
+    y[i, j] = 3 * sum(a[i, k] * b[k, j], over k)
+}`, Args{"a": counting(lang.BF16, 70, 520), "b": counting(lang.BF16, 520, 72), "BM": 64, "BN": 64, "k": 64}},
+		{"wgmma", `kernel f(a: bf16[M, K], b: bf16[K, N], z: f32[N]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis k in K
+    y[i, j] = sum(a[i, k] * b[k, j], over k) + z[j]
+}`, Args{"a": counting(lang.BF16, 128, 320), "b": counting(lang.BF16, 320, 128), "z": counting(lang.F32, 128), "BM": 128, "BN": 128, "k": 64, "warps": 8}},
+		{"small tiles", `kernel f(a: f16[M, K], b: f16[K, N]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis k in K
+    y[i, j] = sum(a[i, k] * b[k, j], over k)
+}`, Args{"a": counting(lang.F16, 9, 100), "b": counting(lang.F16, 100, 7), "BM": 4, "BN": 4, "k": 9, "warps": 1}},
+		{"types", `kernel f(x: f64[M, K], h: f16[M, K], n: i64[M, K], c: u8[M, K]) -> (s: f64[M], m: f16[M], p: i64[M], q: u8[M], any_: bool[M])
+    grid i in M by BM
+{
+    axis k in K
+    s[i] = sum(x[i, k], over k)
+    m[i] = max(h[i, k], over k)
+    p[i] = min(n[i, k], over k)
+    q[i] = max(c[i, k], over k)
+    any_[i] = any(n[i, k] == 3, over k) and not all(c[i, k] > 0, over k)
+}`, Args{"x": counting(lang.F64, 5, 301), "h": counting(lang.F16, 5, 301), "n": counting(lang.I64, 5, 301), "c": counting(lang.U8, 5, 301), "k": 16, "BM": 2}},
+		{"inside a loop and a choice", `kernel f(x: f32[B, M, K], flag: i32) -> y: f32[M]
+    grid i in M by BM
+{
+    axis k in K
+    let total = for b in B with t = zeros(f32, i) {
+        let part = if b % 2 == flag { sum(x[b, i, k], over k) } else { max(x[b, i, k], over k) }
+        t + part
+    }
+    y[i] = total
+}`, Args{"x": counting(lang.F32, 3, 5, 200), "flag": 1, "k": 16, "BM": 4}},
+		{"stores of every block", `kernel f(x: f32[M, K]) -> (y: f32[M, K], z: f32[K, M], m: f32[M])
+    grid i in M by BM
+{
+    axis k in K
+    let s = sum(x[i, k], over k)
+    y[i, k] = x[i, k] - s
+    z[k, i] = x[i, k] * 2
+    m[i] = s
+}`, Args{"x": counting(lang.F32, 6, 1000), "k": 100, "BM": 4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run := func(device, attr string) map[string]*Array {
+				d, err := OpenDevice(device)
+				require.NoError(t, err)
+				defer d.Close()
+				module, err := NewCompiler(d, nil).Load("f.tile", []byte(attr+"\n"+c.source))
+				require.NoError(t, err)
+				out, err := module.Call("f", c.args)
+				require.NoError(t, err)
+				return out
+			}
+			want := run("cpu", "")
+			for _, attr := range []string{"", "@split(k, 2)", "@split(k, 3)", "@split(k, 8)"} {
+				for name, got := range run("emu", attr) {
+					assert.Equal(t, want[name].Floats(), got.Floats(), "%s of %q", name, attr)
+				}
+			}
+		})
+	}
+}
+
+// counting is small integers, of which sums are exact in any order.
+func counting(d lang.DType, shape ...int64) *Array {
+	n := int64(1)
+	for _, s := range shape {
+		n *= s
+	}
+	values := make([]float64, n)
+	for i := range values {
+		values[i] = float64(i * 7 % 5)
+	}
+	return Converted(d, values, shape...)
+}

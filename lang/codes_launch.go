@@ -19,8 +19,10 @@ func init() {
 		ErrPlan: {
 			Title: "no plan fits the machine, or a pin is impossible",
 			Doc: `The compiler chooses tile extents, warps and stages so that a block fits the
-machine. The message says which limit is broken and by how much: loosen the
-clause or the value that pins it.`,
+machine. The message says which limit is broken and by how much, stands at the
+clause, attribute or value that is at fault, and names a value that fits. Where
+shared memory is short, it says what takes it. ` + "`tilec build --emit=plan`" + ` shows the
+plan of a kernel, and what became of each pin and hint.`,
 		},
 		ErrArgType: {
 			Title: "an argument of another kind or element type",

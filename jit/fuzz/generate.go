@@ -380,6 +380,12 @@ func (g *generator) trial(seed uint64, n int) Trial {
 		if g.chance(20) {
 			r.Pins["stages"] = 1 + g.r.Int64N(4)
 		}
+		if g.chance(8) {
+			r.Pins["occupancy"] = 1 + g.r.Int64N(4)
+		}
+		if g.chance(8) {
+			r.Pins["cluster"] = 1 + g.r.Int64N(8)
+		}
 	}
 	if g.chance(20) {
 		r.Precision = pick(g.r, "ieee", "tf32x3")
