@@ -110,7 +110,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `if k.read[t] || k.written[t] {`, New: `if k.written[t] {`,
 		Note: "a tensor is written without a barrier after the block read it"},
 	{ID: "global-contended", File: ptx + "loadstore.go", Class: "barrier",
-		Old: `return n > 1`, New: `return n > 2`,
+		Old: `return n > 1 ||`, New: `return n > 2 ||`,
 		Note: "a tensor with one read and one write needs no barrier"},
 	{ID: "loop-assumes-nothing", File: ptx + "loadstore.go", Class: "barrier",
 		Old: `k.arena.unknown = true`, New: `k.arena.unknown = false`,

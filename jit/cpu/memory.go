@@ -50,6 +50,9 @@ func (c *compiler) load(op *ir.Op) func(*frame) {
 // write compiles a store or an atomic: m moves elements of the value into the tensor.
 func (c *compiler) write(op *ir.Op, m mover) func(*frame) {
 	tile := op.AccessAxes()
+	if op.Collides() {
+		tile = c.f.InOrder(tile) // the last position wins
+	}
 	a := c.access(op, tile)
 	v := op.Stored()
 	src, size, esize := c.off(v), kindOfDType[a.dtype].size(), a.dtype.Size()

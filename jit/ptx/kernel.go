@@ -39,6 +39,8 @@ type kernel struct {
 	arena  arena
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
+	// revisited are the tensors that a loop may write at one place in several steps.
+	revisited map[*ir.Tensor]bool
 }
 
 // use is one operand of an operation.
@@ -72,7 +74,7 @@ func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{},
-		written:  map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: map[*ir.Op]string{},
+		written:  map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{},
 	}
 	k.split = splitOver(f)
 	k.push(0)

@@ -158,6 +158,10 @@ func (k *kernel) laneAligned(l layout, c *ir.Axis, v int) int {
 
 // storeOp emits a store.
 func (k *kernel) storeOp(op *ir.Op) {
+	if op.Collides() {
+		k.scatter(op)
+		return
+	}
 	t, v := op.Tensor, op.Stored()
 	l := k.storeLayout(op)
 	axes := indexAxes(op)
@@ -218,7 +222,7 @@ func (k *kernel) orderWrite(t *ir.Tensor) {
 	k.written[t] = k.contended(t)
 }
 
-// contended reports a tensor with a store and another access beside it.
+// contended reports a tensor with a store and another access beside it, or one that meets itself.
 func (k *kernel) contended(t *ir.Tensor) bool {
 	if t.ReadOnly() {
 		return false
@@ -230,7 +234,7 @@ func (k *kernel) contended(t *ir.Tensor) bool {
 		}
 		return true
 	})
-	return n > 1
+	return n > 1 || k.revisited[t]
 }
 
 // assumeTouched marks every contended tensor as read and written since the last

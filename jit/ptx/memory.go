@@ -203,6 +203,9 @@ func (k *kernel) accessLayout(op *ir.Op) (layout, int) {
 // storeLayout is the layout in which a store takes its value: the value's own where that writes
 // whole sectors, else the access's.
 func (k *kernel) storeLayout(op *ir.Op) layout {
+	if op.Code == lang.OpStore && op.Collides() {
+		return k.scatterLayout(op)
+	}
 	axes := indexAxes(op)
 	v := op.Stored()
 	if len(v.Type.Axes) == len(axes) && !k.cheap(v) {

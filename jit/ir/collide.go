@@ -1,0 +1,50 @@
+package ir
+
+import "tilec/lang"
+
+// Collides reports a store of which several positions may name one element of
+// the tensor. The last of these positions wins, the axes in the order of their
+// declaration, the first slowest. A store does not collide when each of its axes
+// has a dimension of the tensor for itself.
+func (op *Op) Collides() bool {
+	told := map[*Axis]bool{}
+	for _, v := range op.Indices() {
+		if a := follows(v); a != nil {
+			told[a] = true
+		}
+	}
+	for _, a := range op.AccessAxes() {
+		if !told[a] {
+			return true
+		}
+	}
+	return false
+}
+
+// follows is the axis whose positions, moved by a scalar, an index is; nil when it is none.
+func follows(v *Value) *Axis {
+	if v.Def == nil || len(v.Type.Axes) != 1 {
+		return nil
+	}
+	args := v.Def.Args
+	switch v.Def.Code {
+	case lang.OpIndex:
+		return v.Def.Axis
+	case lang.OpRename:
+		if follows(args[0]) == v.Def.From {
+			return v.Def.Axis
+		}
+	case lang.OpCast:
+		if args[0].Type.DType == lang.I32 && v.Type.DType == lang.I64 {
+			return follows(args[0])
+		}
+	case lang.OpAdd, lang.OpSub:
+		switch {
+		case args[1].Type.IsScalar():
+			return follows(args[0])
+		case args[0].Type.IsScalar():
+			return follows(args[1])
+		}
+	}
+	return nil
+}
