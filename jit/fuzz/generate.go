@@ -371,8 +371,8 @@ func (g *generator) trial(seed uint64, n int) Trial {
 				r.Pins[t] = n
 			}
 		}
-		if len(g.wholes) > 0 && g.chance(25) {
-			r.Pins[pick(g.r, g.wholes...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
+		if used := g.usedWholes(); len(used) > 0 && g.chance(25) {
+			r.Pins[pick(g.r, used...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
 		}
 		if g.chance(20) {
 			r.Pins["warps"] = pick[int64](g.r, 1, 2, 4, 8)
@@ -391,6 +391,12 @@ func (g *generator) trial(seed uint64, n int) Trial {
 		r.Precision = pick(g.r, "ieee", "tf32x3")
 	}
 	return r
+}
+
+// usedWholes are the whole axes that more than their declaration names: others are gone before there is a plan.
+func (g *generator) usedWholes() []string {
+	text := strings.Join(g.lines, "\n")
+	return slices.DeleteFunc(slices.Clone(g.wholes), func(name string) bool { return strings.Count(text, name) < 2 })
 }
 
 // fit makes dimensions smaller until nothing that is computed has more elements than the limit.
