@@ -353,6 +353,8 @@ func impureExpr(x Expr) (lang.Span, string) {
 		return x.At, "a load"
 	case *Take:
 		return x.At, "`pick`"
+	case *Order:
+		return x.At, "`" + x.Op.Row().Spelling + "`"
 	case *For:
 		return x.At, "a loop"
 	case *Combine:

@@ -149,6 +149,8 @@ func (p *partials) expr(x Expr) []*partial {
 		return all(x, d)
 	case *Take:
 		return all(x, firstOf(append(p.exprs(x.Positions), p.one(x.X), p.one(x.Else))...))
+	case *Order:
+		return all(x, firstOf(p.exprs(x.Args)...))
 	case *For:
 		return p.loop(x)
 	case *If:

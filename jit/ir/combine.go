@@ -222,7 +222,7 @@ const (
 func (op *Op) Direction(a *Axis) Way {
 	needs := AnyWay
 	switch op.Code {
-	case lang.OpArgMax, lang.OpArgMin, lang.OpReduce:
+	case lang.OpArgMax, lang.OpArgMin, lang.OpReduce, lang.OpTopK:
 		needs = Forward
 	}
 	seen := map[*Op]bool{}
