@@ -7,10 +7,10 @@ import "tilec/lang"
 // is that of a part. It may go to an atomic, which puts the parts together, and
 // nowhere else.
 
-// oneBlock reports a grid axis that one block has as a whole for sure.
+// oneBlock reports a grid axis that one block has as a whole for sure. An extent with a name may be pinned by a launch.
 func (b *bodyChecker) oneBlock(a *Axis) bool {
 	n, known := a.Dim.Const()
-	if a.Kind != GridAxis || !known || len(a.Choices) == 0 {
+	if a.Kind != GridAxis || !known || a.Tile != "" || len(a.Choices) == 0 {
 		return false
 	}
 	for _, c := range a.Choices {
