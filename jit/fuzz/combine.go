@@ -14,7 +14,7 @@ import (
 // and of integers alone, which wrap.
 var (
 	exactNumber  = []string{"max", "min", "(p, q) => q", "(p, q) => p"}
-	exactInteger = []string{"(p, q) => where(q > p, q, p)", "(p, q) => p + q", "(p, q) => p * q", "(p, q) => p ^ q", "(p, q) => p & q", "(p, q) => { let r = p | q\n r }"}
+	exactInteger = []string{"(p, q) => where(q > p, q, p)", "(p, q) => p + q", "(p, q) => p * q", "(p, q) => p ^ q", "(p, q) => p & q", "(p, q) => { p | q }"}
 )
 
 // scanned is a scan, or a reduction by a function, along an axis.
