@@ -35,7 +35,7 @@ func Parse(text string) (m *Module, err error) {
 }
 
 const (
-	maxRegisters = 1 << 16 // of a kernel
+	maxRegisters = 1 << 17 // of a kernel
 	maxVariable  = 1 << 30 // bytes
 )
 
