@@ -391,7 +391,11 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 		if err != nil {
 			return gval{}, err
 		}
-		return f.enter(x.Graph, args, consts, nil, f.named(x.Types), x.At)
+		out, err := f.enter(x.Graph, args, consts, nil, f.named(x.Types), x.At)
+		if err != nil || x.Copies == nil {
+			return out, err
+		}
+		return f.copied(x, args, out)
 	case *typecheck.GFor:
 		return f.loop(x)
 	case *typecheck.GIf:

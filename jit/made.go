@@ -34,6 +34,45 @@ func (f *frame) choice(x *typecheck.GIf) (gval, error) {
 	return gval{elems: out}, nil
 }
 
+// copied gives the results of a call, copied where they are views of the caller's state.
+func (f *frame) copied(x *typecheck.GInvoke, args []gval, out gval) (gval, error) {
+	results := []gval{out}
+	if out.elems != nil {
+		results = out.elems
+	}
+	for i, r := range results {
+		shared := false
+		for j, a := range args {
+			shared = shared || x.State[j] && a.holds(r.view.slot)
+		}
+		if !shared {
+			continue
+		}
+		c, err := f.call(x.Copies[i].Kernel, []gval{r}, nil, nil, f.named(x.Copies[i].Types), x.At)
+		if err != nil {
+			return gval{}, err
+		}
+		results[i] = c
+	}
+	if out.elems != nil {
+		return gval{elems: results}, nil
+	}
+	return results[0], nil
+}
+
+// holds reports whether a tensor of a value lies in a slot.
+func (v gval) holds(s slot) bool {
+	if v.view != nil {
+		return v.view.slot == s
+	}
+	for _, e := range v.elems {
+		if e.holds(s) {
+			return true
+		}
+	}
+	return false
+}
+
 // make fills a tensor, unless the program has one like it.
 func (f *frame) make(x *typecheck.GMake) (gval, error) {
 	shape, err := f.shape("a tensor", x.Type.Shape, x.At)

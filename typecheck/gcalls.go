@@ -274,6 +274,29 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 	return graphOperand(call)
 }
 
+// copyResults prepares copies of the results of a call that reads state.
+func (g *graphChecker) copyResults(call *GInvoke) {
+	reads := false
+	call.State = make([]bool, len(call.Args))
+	for i, x := range call.Args {
+		if x != nil && call.Graph.Params[i].Mode == lang.In && x.GType().Kind != GScalar {
+			call.State[i] = g.isMutable(x)
+			reads = reads || call.State[i]
+		}
+	}
+	if !reads {
+		return
+	}
+	types := []GType{call.Type}
+	if call.Type.Kind == GTuple {
+		types = call.Type.Elems
+	}
+	for _, t := range types {
+		result := &GLocalRef{GTyped{t, call.At}, &GLocal{Name: "result", Type: t, At: call.At}}
+		call.Copies = append(call.Copies, g.copyOf(result).(*GCall))
+	}
+}
+
 // distinct refuses a tensor that a call writes and is also given as another argument.
 func (s *callSite) distinct(params []string, writes func(int) bool, ops []operand) bool {
 	for i, p := range params {
@@ -412,6 +435,7 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	call.GTyped = GTyped{s.result(len(callee.Outputs), func(i int) GType { return callee.Outputs[i].Type }), e.Place}
+	g.copyResults(call)
 	if len(callee.Outputs) == 0 {
 		return operand{mode: noValue, at: e.Place, graph: call}
 	}

@@ -185,6 +185,11 @@ type (
 		Args   []GExpr
 		Types  map[*TypeParam]DType
 		Consts map[*Symbol]GExpr
+		// State tells which arguments are parts of the caller's state that the
+		// graph only reads. A result that is a view of one is copied, by the call in
+		// Copies that has its place: what is written to the state later must not show in it.
+		State  []bool
+		Copies []*GCall
 	}
 
 	// GConst is a literal scalar.

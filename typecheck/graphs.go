@@ -207,7 +207,7 @@ type graphChecker struct {
 func (c *checker) newGraphChecker(g *Graph, s *scope) *graphChecker {
 	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: &prover{},
 		assigned: map[*GParam]lang.Span{}, partOf: map[*GLocal]GExpr{}, state: map[*GLocal]bool{}, named: map[*GLocal][]string{}, runtime: map[*GLocal]*GParam{},
-		pointwise: map[*GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*Param{}, leafNames: map[string]bool{}}
+		pointwise: map[*GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*Param{}, leafNames: map[string]bool{"result": true}}
 }
 
 // graphBody types what a graph does.
