@@ -538,6 +538,7 @@ func (f *frame) reshape(x *typecheck.GView) (gval, error) {
 	}
 	w := *v.view
 	w.shape, w.strides = shape, strides
+	w.dtype = x.Type.DType.Resolve(f.types) // a bitcast is a view too
 	return gval{view: &w}, nil
 }
 

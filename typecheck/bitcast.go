@@ -16,7 +16,7 @@ func (b *bodyChecker) bitcast(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	to, ok := b.dtypeNamed(b.scope, n.Name, n.Place)
-	if !ok || x.mode != typed || !b.sameWidth(x, x.typ().DType, to, n.Place) {
+	if !ok || x.mode != typed || !b.sameWidth(b.errorf, x.typ().DType, to, n.Place) {
 		return bad(e.Place)
 	}
 	from := x.typ().DType
@@ -38,7 +38,7 @@ func (b *bodyChecker) bitcast(e *lang.CallExpr) operand {
 var unsignedOf = map[int]lang.DType{8: lang.U8, 16: lang.U16, 32: lang.U32, 64: lang.U64}
 
 // sameWidth checks that values of one type can be looked at as another.
-func (b *bodyChecker) sameWidth(x operand, from, to DType, at lang.Span) bool {
+func (c *checker) sameWidth(errorf func(lang.Code, lang.Span, string, ...any) report, from, to DType, at lang.Span) bool {
 	switch {
 	case from == to:
 		return true
@@ -47,14 +47,42 @@ func (b *bodyChecker) sameWidth(x operand, from, to DType, at lang.Span) bool {
 		if p.Param == nil {
 			p = to
 		}
-		b.errorf(lang.ErrBitcast, at, "a bitcast keeps the width, and that of %s is not known", b.describeDType(p)).label(x.at, "%s", x.typ())
+		errorf(lang.ErrBitcast, at, "a bitcast keeps the width, and that of %s is not known", c.describeDType(p))
 	case from.Of == lang.Bool || to.Of == lang.Bool:
-		b.errorf(lang.ErrBitcast, at, "bool has no bits to look at").label(x.at, "%s", x.typ()).help("convert with `as`, or compare with 0")
+		errorf(lang.ErrBitcast, at, "bool has no bits to look at").help("convert with `as`, or compare with 0")
 	case from.Of.Bits() != to.Of.Bits():
-		b.errorf(lang.ErrBitcast, at, "a bitcast keeps the width: %s has %d bits, %s has %d", from, from.Of.Bits(), to, to.Of.Bits()).
-			label(x.at, "%s", x.typ()).help("convert the value with `as %s`", to)
+		errorf(lang.ErrBitcast, at, "a bitcast keeps the width: %s has %d bits, %s has %d", from, from.Of.Bits(), to, to.Of.Bits()).
+			help("convert the value with `as %s`", to)
 	default:
 		return true
 	}
 	return false
+}
+
+// bitcast is `bitcast(x, i32)` of a tensor: the same memory as elements of
+// another type of the same width, without a copy.
+func (g *graphChecker) bitcast(e *lang.CallExpr) operand {
+	if len(e.Args) != 2 {
+		g.errorf(lang.ErrArgCount, e.Place, "bitcast has %s", plural(len(e.Args), "argument")).help("write `bitcast(x, i32)`")
+		return bad(e.Place)
+	}
+	x := g.settled(g.expr(e.Args[0].Value))
+	n, ok := e.Args[1].Value.(*lang.NameExpr)
+	if !ok {
+		g.errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
+		return bad(e.Place)
+	}
+	to, ok := g.dtypeNamed(g.scope, n.Name, n.Place)
+	if !ok || x.mode == invalid {
+		return bad(e.Place)
+	}
+	if x.mode != typed || x.graph.GType().Kind != GTensor {
+		g.errorf(lang.ErrWrongType, e.Args[0].Value.Span(), "bitcast in a graph is of a tensor, not of %s", g.describe(x))
+		return bad(e.Place)
+	}
+	t := x.graph.GType()
+	if !g.sameWidth(g.errorf, t.DType, to, n.Place) {
+		return bad(e.Place)
+	}
+	return graphOperand(&GView{GTyped{GType{Kind: GTensor, DType: to, Shape: t.Shape}, e.Place}, x.graph})
 }

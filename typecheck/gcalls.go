@@ -30,8 +30,15 @@ func (g *graphChecker) call(e *lang.CallExpr) operand {
 		g.errorf(lang.ErrNameKind, n.Place, "%s is %s and cannot be called", n.Name, ent.describe()).label(ent.at, "declared here")
 		return bad(e.Place)
 	}
-	if n.Name == "view" {
+	if e.Else != nil {
+		g.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", n.Name).help("remove the `else`")
+		return bad(e.Place)
+	}
+	switch n.Name {
+	case "view":
 		return g.view(e)
+	case "bitcast":
+		return g.bitcast(e)
 	}
 	if _, ok := makers[n.Name]; ok {
 		return g.make(n.Name, e)

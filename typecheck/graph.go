@@ -156,7 +156,8 @@ type (
 		X, Index GExpr
 	}
 
-	// GView is the same elements in another shape, without a copy.
+	// GView is the same elements in another shape, or their bits as another type of
+	// the same width, without a copy.
 	GView struct {
 		GTyped
 		X GExpr

@@ -428,6 +428,9 @@ func graphText(e GExpr) string {
 	case *GElem:
 		return graphText(e.X) + "[" + graphText(e.Index) + "]"
 	case *GView:
+		if from := e.X.GType().DType; from != e.Type.DType {
+			return "bitcast(" + graphText(e.X) + ", " + e.Type.DType.String() + ")"
+		}
 		return "view(" + graphText(e.X) + ", " + sizesText(e.Type.Shape) + ")"
 	case *GSlice:
 		items := make([]string, len(e.Items))
