@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/ir/eval"
 	"tilec/jit/jittest"
 	"tilec/typecheck"
 )
@@ -79,6 +80,8 @@ kernel numbers(seed: i32, inout u: f32[M, N], inout z: f32[M, N])
 	within("neighbours in a column", mean(func(i int) float64 { return centred(u, i) * centred(u, i+columns) }), 0, 1.0/12)
 	within("seeds", mean(func(i int) float64 { return centred(u, i) * centred(other, i) }), 0, 1.0/12)
 	for i := range n {
+		bits := eval.RandomBits(1, uint64(i/columns)<<32|uint64(i%columns), 0)
+		require.Equalf(t, float64(uint32(bits)>>8)*0x1p-24, u[i], "element %d", i)
 		require.True(t, u[i] >= 0 && u[i] < 1)
 		require.False(t, math.IsNaN(z[i]) || math.IsInf(z[i], 0))
 	}

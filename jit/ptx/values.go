@@ -111,6 +111,9 @@ func (k *kernel) elementwise(op *ir.Op, l layout) []reg {
 	for i, v := range op.Args {
 		args[i] = k.get(v, l.slice(v.Type.Axes))
 	}
+	if op.Code == lang.OpRandomBits {
+		return k.randomBits(op, l, args)
+	}
 	regs := make([]reg, l.regs())
 	for r := range regs {
 		xs := make([]reg, len(args))

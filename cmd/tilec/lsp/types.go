@@ -144,6 +144,8 @@ func (t *types) expr(e typecheck.Expr) {
 			t.local(p)
 		}
 		t.body(e.Fn)
+	case *typecheck.Order:
+		t.exprs(e.Args)
 	case *typecheck.Load:
 		t.exprs(e.Indices)
 		t.expr(e.Else)
