@@ -144,8 +144,6 @@ func (p *partials) expr(x Expr) []*partial {
 		return all(x, firstOf(append(p.exprs(x.Args), p.reducing(x.At, x.Op, x.Over))...))
 	case *Combine:
 		return all(x, firstOf(append(append(p.exprs(x.Args), p.exprs(x.Identity)...), p.reducing(x.At, x.Op, x.Over))...))
-	case *Order:
-		return all(x, firstOf(p.exprs(x.Args)...))
 	case *Load:
 		d := firstOf(append(p.exprs(x.Indices), p.one(x.Else))...)
 		return all(x, d)
