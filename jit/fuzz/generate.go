@@ -373,6 +373,9 @@ func (g *generator) trial(seed uint64, n int) Trial {
 		}
 		if used := g.usedWholes(); len(used) > 0 && g.chance(25) {
 			r.Pins[pick(g.r, used...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
+			if g.chance(40) { // another too, most of the time
+				r.Pins[pick(g.r, used...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
+			}
 		}
 		if g.chance(20) {
 			r.Pins["warps"] = pick[int64](g.r, 1, 2, 4, 8)
