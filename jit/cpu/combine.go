@@ -16,7 +16,7 @@ func (c *compiler) combine(op *ir.Op) func(*frame) {
 	over := op.Over[0]
 	rest := ir.Without(op.Combined(), op.Over)
 	order := append([]*ir.Axis{over}, rest...)
-	x := &combination{reduce: op.Code == lang.OpReduce, reverse: op.Reverse, fn: c.rowsOf(op.Fn), along: c.axisNumber(over), rest: c.axisNumbers(rest)}
+	x := &combination{reduce: op.Code == lang.OpReduce, reverse: op.Reverse, fn: c.rowsOf(op.Fn), single: runnerOf(op.Fn), along: c.axisNumber(over), rest: c.axisNumbers(rest)}
 	for i, v := range op.Operands() {
 		t := ir.Type{DType: v.Type.DType, Axes: order}
 		r := op.Results[i]
@@ -49,6 +49,7 @@ type combination struct {
 	columns         []column
 	captured        []scalarAt
 	fn              *rowFunction
+	single          runner // of a function that is one operation; nil otherwise
 	along           int
 	rest            []int
 }
@@ -78,6 +79,21 @@ func (x *combination) run(fr *frame) {
 		} else {
 			fill(rows[i], fr.at(c.identity), c.size, width)
 		}
+	}
+	if x.picks() && n > 0 {
+		for i, c := range x.columns {
+			from, at := x.fn.yields[i], 0
+			if from >= len(x.columns) {
+				from, at = from-len(x.columns), n-1
+			}
+			c.put(fr, fr.at(c.dst), unsafe.Add(tiles[from], at*width*c.size))
+		}
+		return
+	}
+	if x.single != nil && width == 1 && n > 0 {
+		x.single(tiles[0], n, x.reverse, x.reduce)
+		x.columns[0].put(fr, fr.at(x.columns[0].dst), tiles[0])
+		return
 	}
 	f := x.fn.begin(fr, min(width, rowChunk))
 	for first := 0; first < width; first += rowChunk {
@@ -119,6 +135,19 @@ func (x *combination) run(fr *frame) {
 			c.put(fr, fr.at(c.dst), tiles[i])
 		}
 	}
+}
+
+// picks reports a reduce that gives the first or the last of the elements.
+func (x *combination) picks() bool {
+	if !x.reduce || len(x.fn.steps)+len(x.fn.consts) > 0 {
+		return false
+	}
+	for i, y := range x.fn.yields {
+		if y != i && y != i+len(x.columns) {
+			return false
+		}
+	}
+	return true
 }
 
 func round(bytes int) int { return (bytes + cacheLine - 1) &^ (cacheLine - 1) }
