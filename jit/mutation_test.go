@@ -152,7 +152,29 @@ func (m mutant) check(name string) (c checked) {
 			}
 		}
 	}
+	if err := m.runs(program, name); err != nil {
+		c.bug = fmt.Sprintf("accepted, but: %v", err)
+	}
 	return c
+}
+
+// runs runs the tests of a mutant that the damage may change; what they check need not hold.
+func (m mutant) runs(program *typecheck.Program, name string) error {
+	damaged := false // a graph, which any test may call
+	for _, g := range program.Graphs {
+		damaged = damaged || g.Decl.Place.Source.Path == name && m.touches(g.Decl.Place)
+	}
+	compiler := jit.NewCompiler(jit.OpenCPU(), nil)
+	for _, t := range program.Tests {
+		if !damaged && !m.touches(t.Decl.Place) {
+			continue
+		}
+		_, err := compiler.RunTest(t, jit.Options{})
+		if _, told := err.(*lang.Diagnostic); err != nil && !told {
+			return fmt.Errorf("test %q: %w", t.Name, err)
+		}
+	}
+	return nil
 }
 
 // touches reports whether the damage is in a declaration.
