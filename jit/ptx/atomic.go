@@ -33,6 +33,17 @@ func (k *kernel) atomicOp(op *ir.Op) {
 	owner := k.owner(l)
 	u := &atomicUpdate{kernel: k, op: op, d: t.DType}
 	var old []reg
+	if c := contiguous(x.dims); u.addsVectors() && c != nil {
+		groups, n := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+		if n > 1 {
+			for _, g := range groups {
+				u.p = k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
+				u.to = x.at(g[0])
+				u.addVector(g, func(r int) reg { return regs[0][l.project(r, values[0].Type.Axes)] })
+			}
+			return
+		}
+	}
 	for r := range l.regs() {
 		u.p = k.both(k.both(owner, k.mask(l, axes, r)), x.inside(r))
 		u.to = x.at(r)
@@ -53,6 +64,22 @@ func (k *kernel) atomicOp(op *ir.Op) {
 		old = k.convert(v, held{l, old}, l)
 	}
 	k.hold(v, l, old)
+}
+
+// addsVectors reports additions of which one instruction can do several neighbours, each by itself an atomic.
+func (u *atomicUpdate) addsVectors() bool {
+	return u.op.Code == lang.OpAtomicAdd && u.d == lang.F32 && !u.op.Old && u.a.arch >= 90 &&
+		u.op.Order != lang.OrderAcquire && u.op.Order != lang.OrderAcqRel
+}
+
+// addVector adds to neighbours, in two or four registers.
+func (u *atomicUpdate) addVector(g []int, value func(r int) reg) {
+	xs := make([]reg, len(g))
+	for i, r := range g {
+		xs[i] = value(r)
+	}
+	u.a.require(81)
+	u.a.ins("%sred%s.global.add.v%d.f32 %v, %s", guard(u.p), u.ordering(), len(g), u.to, list(xs))
 }
 
 // atomicUpdate is an atomic on one element, where p holds.
