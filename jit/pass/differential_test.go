@@ -407,6 +407,24 @@ body:
   %5 = add %1, %4 : f32{j}
   %6 = sum %5 over j : f32
   store %y[] = %6`,
+		"which reads anywhere along the axis": `
+  %1 = load %x[%0] : f32{j}
+  %2 = exp %1 : f32{j}
+  %3 = take %2[j = %0] : f32{j}
+  %4 = load %x[%0] : f32{j}
+  %5 = cast %4 : i32{j}
+  %6 = take %2[j = %5] : f32{j}
+  %7 = add %6, %2 : f32{j}
+  %8 = sum %7 over j : f32
+  store %y[] = %8`,
+		"`%3 = take %6[j = %2] : f32{e}` cannot be computed in chunks": `
+  %1 = load %x[%0] : f32{j}
+  %2 = index e : i32{e}
+  %6 = exp %1 : f32{j}
+  %3 = take %6[j = %2] : f32{e}
+  %4 = add %3, %6 : f32{e, j}
+  %5 = sum %4 over e, j : f32
+  store %y[] = %5`,
 		"`%2 = rename %1 from j to e : f32{e}` cannot be computed in chunks": `
   %1 = load %x[%0] : f32{j}
   %2 = rename %1 from j to e : f32{e}

@@ -224,6 +224,30 @@ var features = []struct {
   %6 = reduce_max %5 over j : f32{r}
   %8 = sum %6 over r : f32
   store %y[%0, %1] = %8`, "f32 bf16 f16", "f32"},
+	{"elements taken in another order", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = reduce_max %2 over j : T{i}
+  %4 = sub %2, %3 : T{i, j}
+  %5 = index r : i32{r}
+  %6 = const 0 : i32
+  %7 = sub %6, %5 : i32{r}
+  %8 = end r : i32
+  %9 = add %8, %7 : i32{r}
+  %10 = const 1 : i32
+  %11 = sub %9, %10 : i32{r}
+  %12 = take %4[j = %11] : T{i, r}
+  %13 = rename %12 from r to j : T{i, j}
+  %14 = add %13, %4 : T{i, j}
+  store %y[%0, %1] = %14`, "f32 f64 bf16 i8 u16 i64", ""},
+	{"contraction of what is taken", `
+  %2 = load %x[%0, %1] : T{i, j}
+  %3 = mul %2, %2 : T{i, j}
+  %4 = index r : i32{r}
+  %7 = take %3[j = %4] : T{i, r}
+  %5 = dot %3, %7 over i : f32{j, r}
+  %6 = reduce_max %5 over j : f32{r}
+  %8 = sum %6 over r : f32
+  store %y[%0, %1] = %8`, "f32 bf16 f16", "f32"},
 	{"contraction of a contraction", `
   %2 = load %x[%0, %1] : T{i, j}
   %3 = rename %2 from j to r : T{i, r}
