@@ -113,7 +113,7 @@ func (m *model) share(pins map[string]int64) error {
 		case m.cluster > 0 && int64(m.cluster) != m.split:
 			return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("axis %s is split over %d blocks, which are a cluster", a.Name, a.Split), m.split}
 		case a.Kind == ir.Whole && !m.streamable[m.place[a]]:
-			return &PinError{"split", a.Split, fmt.Sprintf("axis %s cannot be cut: its tiles are carried, renamed, or read from a tensor that the kernel writes", a.Name), 1}
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s cannot be cut: its tiles are carried, renamed, printed, or read from a tensor that the kernel writes", a.Name), 1}
 		}
 	}
 	if m.split > 1 {
