@@ -24,7 +24,7 @@ func (c at) sorted(op *ir.Op) int64 {
 	for _, a := range op.Result().Type.Axes {
 		e := c.extent[c.place[a]]
 		if a == op.Over[0] {
-			e = max(nextPow2(e), 2)
+			e = max(nextPow2(e), 4)
 		}
 		n *= e
 	}

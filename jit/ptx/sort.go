@@ -22,7 +22,7 @@ func (k *kernel) sort(op *ir.Op) {
 	d := x.Type.DType
 	axes := append([]*ir.Axis{axis}, ir.Without(result.Type.Axes, op.Over)...)
 	ext := extents(axes)
-	ext[0] = max(powerAbove(ext[0]), 2)
+	ext[0] = max(powerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
 
 	// Keys of up to 32 bits share a word with the place; others have one of their own.
 	s := &sorting{k: k, op: op, words: newShared(lang.U64, axes, ext, false)}
