@@ -427,6 +427,9 @@ func decodeInt(n []string, o []int, typ string, unknown error) (func(v []uint64)
 	case "mul.lo":
 		return two(func(a, b uint64) uint64 { return a * b })
 	case "mul.hi":
+		if width == 32 && !signed {
+			return two(func(a, b uint64) uint64 { return a * b >> 32 })
+		}
 		if width != 64 || signed {
 			return nil, unknown
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
 	"tilec/lang"
 )
 
@@ -170,6 +171,8 @@ func intReference(op lang.Op, d lang.DType, a, b, c int64) int64 {
 		return low(z.Rsh(x, by))
 	case lang.OpPopcount:
 		return int64(bits.OnesCount64(norm(w, false, uint64(a))))
+	case lang.OpRandomBits:
+		return int64(eval.RandomBits(uint64(a), uint64(b), uint64(c)))
 	case lang.OpClz:
 		return int64(w - bits.Len64(norm(w, false, uint64(a))))
 	case lang.OpEq:
@@ -195,6 +198,9 @@ func TestIntegers(t *testing.T) {
 			continue
 		}
 		for _, d := range ints {
+			if !allowed(op, d) {
+				continue
+			}
 			r := rand.New(rand.NewPCG(uint64(op), uint64(d)))
 			classes := operandClasses(op, d)
 			p := assemble(t, 80, classes, func(a *asm, in []reg) reg { return elementwise(a, op, d, in, false) })
