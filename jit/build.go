@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -272,11 +273,16 @@ func (b *irBuilder) positions(xs []typecheck.Expr, checked []bool) []*ir.Value {
 	out := b.indices(xs)
 	for i, v := range out {
 		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart
-		if !checked[i] && !byAxis {
+		if !checked[i] && !byAxis && !nowhere(v) {
 			b.launch.nonEmpty = true
 		}
 	}
 	return out
+}
+
+// nowhere reports positions along an axis without elements, which are none.
+func nowhere(v *ir.Value) bool {
+	return slices.ContainsFunc(v.Type.Axes, func(a *ir.Axis) bool { return a.Kind == ir.Whole && a.Len == 0 })
 }
 
 // value builds an expression that gives one value.

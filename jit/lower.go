@@ -94,9 +94,9 @@ const maxAttempts = 6
 func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 	t := p.target
 	var first error
+	var over *ptx.SharedError
 	for range maxAttempts {
 		l, err := p.attempt(t, pins)
-		var over *ptx.SharedError
 		if err == nil {
 			return l, nil
 		}
@@ -104,7 +104,7 @@ func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 			first = err
 		}
 		if !errors.As(err, &over) {
-			break
+			return nil, first
 		}
 		less := t.SharedPerBlock * over.Have / over.Need
 		t.SharedPerBlock = min(less, t.SharedPerBlock-1024)
@@ -112,7 +112,36 @@ func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 			break
 		}
 	}
+	if l := p.cut(pins); l != nil {
+		return l, nil
+	}
 	return nil, first
+}
+
+// longestCut is where cut begins: the elements of an axis that it asks for at once.
+const longestCut = 8192
+
+// cut finds a plan for a kernel of which the planner expects nothing to be in
+// shared memory, so that giving it less changes nothing: whole axes that are
+// open and long go through a block in parts.
+func (p *planning) cut(pins map[string]int64) *Lowered {
+	for chunk := int64(longestCut); chunk >= 128; chunk /= 2 {
+		for _, a := range p.f.Axes {
+			key := plan.Parameter(a)
+			if _, pinned := pins[key]; pinned || a.Kind != ir.Whole || a.Len <= chunk || len(a.Choices) > 0 {
+				continue
+			}
+			more := maps.Clone(pins)
+			if more == nil {
+				more = map[string]int64{}
+			}
+			more[key] = chunk
+			if l, err := p.attempt(p.target, more); err == nil {
+				return l
+			}
+		}
+	}
+	return nil
 }
 
 // attempt makes one plan and the code for it. The planner reckons with t.

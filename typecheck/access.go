@@ -147,6 +147,10 @@ func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (_ access, done bool)
 		b.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is accessed by %s", p.Name, plural(len(p.Shape), "dimension"), plural(len(e.Indices), "index")).
 			label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape))
 	}()
+	known := b.prover
+	if e.Else != nil { // says what is there where a dimension is 0
+		known = known.withZeros()
+	}
 	for i, x := range e.Indices {
 		if r, isRange := x.(*lang.RangeExpr); isRange {
 			b.errorf(lang.ErrAxisAsValue, r.Place, "a range is no index of a kernel's tensor").
@@ -178,7 +182,7 @@ func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (_ access, done bool)
 		}
 		a.indices = append(a.indices, o.expr)
 		a.positions = append(a.positions, o.lin)
-		a.checked = append(a.checked, !b.inside(o.lin, p.Shape[i]))
+		a.checked = append(a.checked, !inside(known, o.lin, p.Shape[i]))
 	}
 	return a, ok
 }
@@ -200,8 +204,8 @@ func (b *bodyChecker) walks(x *Axis, p *Param, i int, at lang.Span) bool {
 }
 
 // inside reports a proof that a position lies in [0, dim).
-func (b *bodyChecker) inside(pos *Size, dim Size) bool {
-	return pos != nil && b.prover.nonNegative(*pos) && b.prover.nonNegative(dim.Sub(ConstSize(1)).Sub(*pos))
+func inside(known *prover, pos *Size, dim Size) bool {
+	return pos != nil && known.nonNegative(*pos) && known.nonNegative(dim.Sub(ConstSize(1)).Sub(*pos))
 }
 
 // notProven reports a load that may lie outside and does not say what it reads there.

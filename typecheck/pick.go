@@ -59,7 +59,11 @@ func (b *bodyChecker) pick(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	end := d.Lo.Add(d.Len)
-	proven := n.lin != nil && b.prover.atMost(d.Lo, *n.lin) && b.prover.atMost(*n.lin, end.Sub(ConstSize(1)))
+	known := b.prover
+	if e.Else != nil { // says what is there where the axis is empty
+		known = known.withZeros()
+	}
+	proven := n.lin != nil && known.atMost(d.Lo, *n.lin) && known.atMost(*n.lin, end.Sub(ConstSize(1)))
 	if !proven && e.Else == nil {
 		what := "its value is only known when the kernel runs"
 		if n.lin != nil {

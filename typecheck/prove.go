@@ -13,9 +13,10 @@ import (
 // variables of their own, about which the products of known facts speak.
 
 // prover holds what is known: sizes that are at least 0, by a symbol that brings them into a proof.
-// Dimensions are at least 1 without being told.
+// Dimensions are at least 1 without being told, unless zeros says that they may be 0.
 type prover struct {
 	facts map[*Symbol][]Size
+	zeros bool
 }
 
 const (
@@ -54,6 +55,17 @@ func (p *prover) nonNegative(s Size) bool {
 	sys.saturate()
 	return sys.contradiction()
 }
+
+// least is the size that every dimension has.
+func (p *prover) least() int64 {
+	if p.zeros {
+		return 0
+	}
+	return 1
+}
+
+// withZeros is what is known when dimensions may be 0.
+func (p *prover) withZeros() *prover { return &prover{facts: p.facts, zeros: true} }
 
 // atMost reports a proof of s <= t.
 func (p *prover) atMost(s, t Size) bool { return p.nonNegative(t.Sub(s)) }
@@ -174,7 +186,7 @@ func (y *system) about(a atom) []Size {
 	if s := a.symbol; s != nil {
 		facts := y.facts[s]
 		if s.Kind == DimSymbol {
-			facts = append([]Size{self.Sub(ConstSize(1))}, facts...)
+			facts = append([]Size{self.Sub(ConstSize(y.least()))}, facts...)
 		}
 		return facts
 	}
@@ -198,7 +210,7 @@ func (y *system) positive(s Size) bool {
 
 // atLeast looks for a fact that is a plain lower bound of a symbol.
 func (y *system) atLeast(sym *Symbol, n int64) bool {
-	if sym.Kind == DimSymbol && n <= 1 {
+	if sym.Kind == DimSymbol && n <= y.least() {
 		return true
 	}
 	for _, f := range y.facts[sym] {

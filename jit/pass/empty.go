@@ -37,7 +37,7 @@ var empty = Pass{
 			if c.finish != nil {
 				return []*ir.Value{c.finish(b, op, carried)}, true
 			}
-			return carried[:1], true
+			return carried[:len(op.Results)], true
 		}), nil
 	},
 	Before: `kernel @k {
