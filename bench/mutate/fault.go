@@ -19,6 +19,8 @@ type Fault struct {
 	Class string
 	// Note says what goes wrong.
 	Note string
+	// First is the package and test to try before all others, "jit@emu TestConformance/loops"; may be empty.
+	First string
 	// Equivalent says why no program can tell the fault from the original; empty where one can.
 	Equivalent string
 	// Missed says why the tests do not notice the fault; empty where they do.

@@ -18,7 +18,7 @@ var frontFaults = []Fault{
 		Old: `d := restX.Sub(p.other(restY))`, New: `d := restX.Sub(restY)`,
 		Note: "another block is taken to have this one's positions"},
 	{ID: "race-single", File: "typecheck/race.go", Class: "race",
-		Old: `if n, ok := g.Dim.Const(); ok && n == 1 {`, New: `if n, ok := g.Dim.Const(); ok && n <= 2 {`,
+		Old: `if n, ok := g.Dim.Const(); !ok || n != 1 {`, New: `if n, ok := g.Dim.Const(); !ok || n > 2 {`,
 		Note: "two blocks cannot meet"},
 	{ID: "race-pairs", File: "typecheck/race.go", Class: "race",
 		Old: `for j := range b.writes[:i+1] {`, New: `for j := range b.writes[i : i+1] {`,

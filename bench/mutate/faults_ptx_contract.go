@@ -123,10 +123,10 @@ var ptxContractFaults = []Fault{
 		New:  `if (t.offset(h.row, h.column)^xor)+plus == -1 {`,
 		Note: "every layout counts as linear in a swizzled tile"},
 	{ID: "shared-room-reach", File: ptx + "shared.go", Class: "mask",
-		Old: `if c+reach(a, l.lane, l.warp) <= t.ext[i] {`, New: `if c+reach(a, l.lane, l.warp) <= t.ext[i]+1 {`,
+		Old: `if c+reach(a, l.lane, l.warp) <= ext[i] {`, New: `if c+reach(a, l.lane, l.warp) <= ext[i]+1 {`,
 		Note: "one element too many fits in a tile"},
 	{ID: "shared-room-bound", File: ptx + "shared.go", Class: "mask",
-		Old: `k.threadCoord(l, a), t.ext[i]-c))`, New: `k.threadCoord(l, a), t.ext[i]-c+1))`,
+		Old: `k.threadCoord(l, a), ext[i]-c))`, New: `k.threadCoord(l, a), ext[i]-c+1))`,
 		Note: "the predicate of what fits in a tile is off by one"},
 	{ID: "shared-fetch-barrier", File: ptx + "shared.go", Class: "barrier",
 		Old:  "	k.reading(t.buffer)\n	x := k.accessing(t, l)\n	c := t.contiguous()",
@@ -182,7 +182,7 @@ var ptxContractFaults = []Fault{
 		Old: `ok = ok && !inside[s.value]`, New: `ok = ok && s.value != nil`,
 		Note: "loads run ahead though their address is computed in the loop"},
 	{ID: "pipeline-stage-address", File: ptx + "pipeline.go", Class: "address",
-		Old: `t.at += n * size`, New: `t.at += size`,
+		Old: `t.at += n * size`, New: `t.at += min(n, 1) * size`,
 		Note: "the first copies all go to the second stage"},
 
 	// wgmma
@@ -217,6 +217,6 @@ var ptxContractFaults = []Fault{
 		Old: "	if p.overlapped {\n		p.k.a.ins(\"wgmma.wait_group.sync.aligned 0\")", New: "	if p.overlapped {\n		p.k.a.comment(\"no wait\")",
 		Note: "the last product is not waited for"},
 	{ID: "wgmma-alignment", File: ptx + "shared.go", Class: "wgmma",
-		Old: `b.at = (b.at + align - 1) / align * align`, New: `b.at = (b.at + 127) / 128 * 128`,
+		Old: `b.at = (b.at + align - 1) / align * align`, New: `b.at = (b.at + min(align, 128) - 1) / 128 * 128`,
 		Note: "a tile need not begin where its swizzle pattern does"},
 }

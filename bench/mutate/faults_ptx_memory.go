@@ -60,7 +60,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `return k.calc(b64, "mad.wide.s32", r, by, base)`, New: `return k.calc(b64, "mad.wide.u32", r, by, base)`,
 		Note: "a negative part of an index is taken as unsigned"},
 	{ID: "address-bytes", File: ptx + "memory.go", Class: "address",
-		Old: `out.offset += n * d.stride * size`, New: `out.offset += n * d.stride`,
+		Old: `out.offset += n * d.stride * size`, New: `out.offset += n * d.stride * min(size, 1)`,
 		Note: "the constant part of an address counts elements as bytes"},
 	{ID: "address-wide-sign", File: ptx + "memory.go", Class: "address",
 		Old: `return k.calc(b64, "cvt.s64.s32", r)`, New: `return k.calc(b64, "cvt.u64.u32", r)`,
@@ -122,7 +122,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `keep := a.op(b32, "not.b32", field)`, New: `keep := a.op(b32, "mov.b32", field)`,
 		Note: "an atomic on 8 or 16 bits clears its neighbours"},
 	{ID: "store-permutes-index", File: ptx + "loadstore.go", Class: "address",
-		Old: `xs[i] = values[l.project(r, v.Type.Axes)]`, New: `xs[i] = values[l.project(g[0], v.Type.Axes)]`,
+		Old: `xs[i] = values[l.project(r, v.Type.Axes)]`, New: `xs[i] = values[l.project(min(r, g[0]), v.Type.Axes)]`,
 		Note: "a vector store repeats its first element"},
 
 	// axes.go
@@ -180,7 +180,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `end = a.op(b32, "sub.s32", hi, step-1)`, New: `end = a.op(b32, "sub.s32", hi, step-2)`,
 		Note: "a step that lacks one element runs without masks"},
 	{ID: "loop-last-full", File: ptx + "control.go", Class: "mask",
-		Old: `k.step(op, stages, carried, position, hi, begin, false)`, New: `k.step(op, stages, carried, position, hi, begin, true)`,
+		Old: "k.step(op, stages, carried, position, hi, begin, false)\n		a.place(over)", New: "k.step(op, stages, carried, position, hi, begin, true)\n		a.place(over)",
 		Note: "the last, partial step runs without masks"},
 	{ID: "carried-in-turn", File: ptx + "control.go", Class: "control",
 		Old: `if target[r] && r != carried[i][j] {`, New: `if target[r] && r == carried[i][j] {`,

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -48,12 +50,15 @@ const deviceVariable = "TILEC_TEST_DEVICE"
 const memoryLimit = "16000000"
 
 // test runs a package's tests and gives their output and whether they passed.
-func (t *tree) test(pkg string) (output string, passed bool) {
+func (t *tree) test(pkg string) (output string, passed bool) { return t.testOnly(pkg, "") }
+
+// testOnly runs those of a package's tests that a pattern matches; the empty one matches all.
+func (t *tree) testOnly(pkg, pattern string) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
 	pkg, emulated := strings.CutSuffix(pkg, onEmulator)
-	script := `ulimit -v ` + memoryLimit + `; ulimit -t ` + cpuLimit + `; exec nice -n 10 go test -trimpath -vet=off -failfast -short -timeout ` + limit.String() + ` ./` + pkg
-	cmd := exec.CommandContext(ctx, "sh", "-c", script)
+	script := `ulimit -v ` + memoryLimit + `; ulimit -t ` + cpuLimit + `; exec nice -n 10 go test -trimpath -vet=off -failfast -short -timeout ` + limit.String() + ` -run "$1" ./` + pkg
+	cmd := exec.CommandContext(ctx, "sh", "-c", script, "sh", pattern)
 	cmd.Dir = t.root
 	if emulated {
 		cmd.Env = append(os.Environ(), deviceVariable+"=emu")
@@ -74,8 +79,14 @@ func (t *tree) builds(f *Fault) (string, bool) {
 	return string(out), err == nil || !errors.As(err, &exit)
 }
 
-// judge puts a fault into the tree and finds out whether the tests notice it.
-func (t *tree) judge(f *Fault) Result {
+// likeliest are the package and test to try first on a fault: what is written in the
+// list, what was written for it, what noticed it before.
+func likeliest(f *Fault, kept map[string]Result) string {
+	return cmp.Or(f.First, added[f.ID], kept[f.ID].By)
+}
+
+// judge puts a fault into the tree and finds out whether the tests notice it, first the one named.
+func (t *tree) judge(f *Fault, first string) Result {
 	begin := time.Now()
 	r := Result{ID: f.ID, Text: f.text()}
 	err := t.with(f, func(line int) {
@@ -83,6 +94,12 @@ func (t *tree) judge(f *Fault) Result {
 		if out, ok := t.builds(f); !ok {
 			r.Verdict, r.Detail = noBuild, message(out)
 			return
+		}
+		if p, test, ok := strings.Cut(first, " "); ok && slices.Contains(t.packages, p) && !strings.HasPrefix(test, "(") {
+			if out, ok := t.testOnly(p, patternOf(test)); !ok {
+				r.Verdict, r.By, r.Detail = noticed, p+" "+failedTest(out), message(out)
+				return
+			}
 		}
 		for _, p := range packagesFor(f, t.packages, t.every) {
 			if out, ok := t.test(p); !ok {
@@ -100,6 +117,15 @@ func (t *tree) judge(f *Fault) Result {
 	}
 	r.Seconds = time.Since(begin).Seconds()
 	return r
+}
+
+// patternOf matches one test, named as the tests name it, and what is in it.
+func patternOf(test string) string {
+	parts := strings.Split(test, "/")
+	for i, p := range parts {
+		parts[i] = "^" + regexp.QuoteMeta(p) + "$"
+	}
+	return strings.Join(parts, "/")
 }
 
 func (f *Fault) text() string { return f.Old + " => " + f.New }

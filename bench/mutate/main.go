@@ -36,6 +36,7 @@ func run() error {
 	again := flag.Bool("again", false, "with -resume, test again those that were missed")
 	every := flag.Bool("all", false, "test every package, not only those of the fault's folder")
 	trust := flag.Bool("trust", false, "take for granted that every package passes without a fault")
+	put := flag.String("apply", "", "only put the fault of this ID into the working tree and print its file, to look at what it does")
 	check := flag.Bool("check", false, "only report the faults that no longer apply")
 	results := flag.String("results", filepath.Join(self, "results.jsonl"), "where results are kept, one JSON object a line")
 	report := flag.String("report", filepath.Join(self, "RESULTS.md"), "where the report goes")
@@ -47,6 +48,9 @@ func run() error {
 	}
 	if *check {
 		return staleFaults(".")
+	}
+	if *put != "" {
+		return applyHere(*put)
 	}
 	kept, err := readResults(*results)
 	if err != nil {
@@ -81,6 +85,26 @@ func staleFaults(root string) error {
 		return fmt.Errorf("%d of %d faults no longer apply", n, len(faults()))
 	}
 	return nil
+}
+
+// applyHere puts a fault into the working tree.
+func applyHere(id string) error {
+	for _, f := range faults() {
+		if f.ID != id {
+			continue
+		}
+		source, err := os.ReadFile(f.File)
+		if err != nil {
+			return err
+		}
+		changed, _, err := f.apply(string(source))
+		if err != nil {
+			return err
+		}
+		fmt.Println(f.File)
+		return os.WriteFile(f.File, []byte(changed), 0o644)
+	}
+	return fmt.Errorf("no fault of the list is called %q", id)
 }
 
 // judgeAll judges faults on several copies of the repository and keeps the results.
@@ -130,7 +154,10 @@ func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result,
 		t.packages, t.every = sound, every
 		done.Go(func() {
 			for f := range queue {
-				r := t.judge(&f)
+				lock.Lock()
+				first := likeliest(&f, kept)
+				lock.Unlock()
+				r := t.judge(&f, first)
 				lock.Lock()
 				n++
 				fmt.Printf("%d/%d %-28s %-14s %5.0f s  %s\n", n, len(todo), f.ID, r.Verdict, r.Seconds, r.By)

@@ -59,6 +59,28 @@ func TestDeviceVariableIsThatOfTheTests(t *testing.T) {
 	assert.Equal(t, jittest.DeviceVariable, deviceVariable)
 }
 
+func TestLikeliestTestComesFirst(t *testing.T) {
+	f := Fault{ID: "x"}
+	assert.Equal(t, "", likeliest(&f, nil))
+	kept := map[string]Result{"x": {By: "jit TestA/b"}}
+	assert.Equal(t, "jit TestA/b", likeliest(&f, kept))
+	f.First = "jit/ptx TestC"
+	assert.Equal(t, "jit/ptx TestC", likeliest(&f, kept))
+	assert.Equal(t, `^TestA$/^n=2\.5$`, patternOf("TestA/n=2.5"))
+}
+
+// What is tried first must be of a package that has tests, or nothing is.
+func TestFirstTestsAreOfPackages(t *testing.T) {
+	for _, f := range faults() {
+		for _, first := range []string{f.First, added[f.ID]} {
+			if p, test, ok := strings.Cut(first, " "); first != "" {
+				assert.True(t, ok && strings.HasPrefix(test, "Test"), "%s: %q", f.ID, first)
+				assert.DirExists(t, "../../"+strings.TrimSuffix(p, onEmulator), f.ID)
+			}
+		}
+	}
+}
+
 func TestFailedTest(t *testing.T) {
 	assert.Equal(t, "TestA/case_1", failedTest("--- FAIL: TestA (0.1s)\n    --- FAIL: TestA/case_1 (0.0s)\n        x\n--- FAIL: TestB\n"))
 	assert.Equal(t, "(too slow)", failedTest("panic: test timed out after 2m0s"))

@@ -7,7 +7,7 @@ import (
 
 // added names the tests that were written because a fault went unnoticed when it was first tried.
 var added = map[string]string{
-	"address-sign":        "jit TestConformance/launches/backwards, on the emulator",
+	"address-sign":        "jit@emu TestConformance/launches/backwards",
 	"bounds-product":      "typecheck TestFactsAreMultipliedByWhatIsNotNegative",
 	"bounds-where":        "typecheck TestErrors/bounds_loop_end.tile",
 	"combine-precision":   "jit/pass TestChunksKeepThePrecision",
