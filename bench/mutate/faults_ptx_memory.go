@@ -164,7 +164,8 @@ var ptxMemoryFaults = []Fault{
 		Note: "add.s32 and add.s64 of the same operands, min and min.u, count as one"},
 	{ID: "within-dimension", File: ptx + "axes.go", Class: "vector",
 		Old: "		if !withinDim(op.Args[1], a.Dim) {\n			m = gcd(m, a.Dim.Multiple())", New: "		if withinDim(op.Args[1], a.Dim) {\n			m = gcd(m, a.Dim.Multiple())",
-		Note: "a range cut at its dimension counts as ending where it says"},
+		Note:       "a range cut at its dimension counts as ending where it says",
+		Equivalent: "no program's range ends behind its dimension: where the checker has no proof of it, the IR has the lesser of the two for its end, whose multiple counts; IR whose range does is refused by the CPU"},
 
 	// kernel.go, control.go, values.go, assign.go
 	{ID: "whole-last-axis", File: ptx + "kernel.go", Class: "mask",
@@ -202,5 +203,6 @@ var ptxMemoryFaults = []Fault{
 		Note: "what depends on a loop's position is computed before the loop"},
 	{ID: "hoist-loop-axis", File: ptx + "control.go", Class: "licm",
 		Old: `return k.usesLoopAxis(v.Def)`, New: `return false`,
-		Note: "positions along a loop's axis are computed before the loop"},
+		Note:       "positions along a loop's axis are computed before the loop",
+		Equivalent: "it is asked only of what is defined before the loop, where the verifier refuses positions of the loop's axis"},
 }

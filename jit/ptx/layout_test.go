@@ -94,6 +94,9 @@ func TestRegAt(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, 5, l.regCoord(r, j))
 	require.Equal(t, 1, l.regCoord(r, i))
+	r, ok = l.regAt(8, 3, j) // 1 + 3 carries
+	require.True(t, ok)
+	require.Equal(t, 4, l.regCoord(r, j))
 	_, ok = l.regAt(0, 2, j)
 	require.False(t, ok)
 }
