@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"math"
+
 	"tilec/lang"
 )
 
@@ -70,7 +72,12 @@ func (b *bodyChecker) dimension(over lang.Expr) (Size, bool) {
 	if over == nil {
 		return Size{}, false
 	}
-	return b.sizeOf(over)
+	dim, ok := b.sizeOf(over)
+	if n, isConst := dim.Const(); ok && isConst && n > math.MaxInt32 {
+		b.errorf(lang.ErrTune, over.Span(), "%d is more than a position can count, which is an i32: the most is %d", n, math.MaxInt32)
+		return Size{}, false
+	}
+	return dim, ok
 }
 
 // sizeOf wants an expression over dimensions and constants.
@@ -210,9 +217,9 @@ func (b *bodyChecker) extent(x *Axis, by lang.Expr) bool {
 	if n, ok := by.(*lang.NameExpr); ok {
 		e := b.scope.lookup(n.Name)
 		switch {
-		case e == nil, e.kind == entTile:
+		case !e.counts(), e.kind == entTile:
 			x.Tile = n.Name
-			if e == nil {
+			if !e.counts() {
 				b.tiles[n.Name] = n.Place
 				b.scope.names[n.Name] = &entity{kind: entTile, name: n.Name, at: n.Place}
 			}

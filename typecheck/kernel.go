@@ -98,7 +98,7 @@ func (s *signature) newDims(shape []lang.Expr) {
 			if !ok {
 				return true
 			}
-			if s.scope.lookup(name.Name) == nil && !isBuiltin(name.Name) {
+			if !s.scope.lookup(name.Name).counts() && !isBuiltin(name.Name) {
 				sym := &Symbol{Name: name.Name, Kind: DimSymbol, DType: lang.I32, At: name.Place}
 				s.dims = append(s.dims, sym)
 				s.declare(s.scope, &entity{kind: entSymbol, name: name.Name, at: name.Place, symbol: sym}, false)
@@ -353,7 +353,8 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	b.splits(d)
 	b.targetExtents()
 	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
-		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed {
+		named := c.sigs[d].scope.names[p.Name]
+		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed && named != nil && named.param == p { // two of one name are one error
 			b.neverStored(p)
 		}
 	}

@@ -52,6 +52,12 @@ func (e *entity) describe() string {
 	return kindNames[e.kind]
 }
 
+// counts reports a meaning where a size is asked for. A file's kernels, functions,
+// graphs and structs mean nothing there: a dimension or an extent may have the name of one.
+func (e *entity) counts() bool {
+	return e != nil && (e.decl == nil || e.kind == entConst || e.kind == entInvalid)
+}
+
 // scope is the names visible in a region of the source.
 type scope struct {
 	parent *scope
