@@ -38,7 +38,7 @@ var classes = []string{
 // faults is the whole list, file after file.
 func faults() []Fault {
 	var all []Fault
-	for _, part := range [][]Fault{ptxContractFaults, ptxMemoryFaults, ptxCodeFaults, passFaults, irFaults, jitFaults, cpuFaults, frontFaults} {
+	for _, part := range [][]Fault{ptxContractFaults, ptxMemoryFaults, ptxCodeFaults, ptxOrderFaults, passFaults, irFaults, jitFaults, cpuFaults, frontFaults} {
 		all = append(all, part...)
 	}
 	return all

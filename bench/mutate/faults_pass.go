@@ -147,4 +147,21 @@ var passFaults = []Fault{
 	{ID: "empty-axis", File: pass + "empty.go", Class: "reduction",
 		Old: `if a.Kind == ir.Whole && a.Len == 0 {`, New: `if a.Kind == ir.Whole && a.Len <= 1 {`,
 		Note: "an axis of one element counts as empty"},
+
+	// sink.go
+	{ID: "sink-written", File: pass + "sink.go", Class: "order", First: "jit/pass TestMutants",
+		Old: `case def.Code == lang.OpLoad && def.Tensor.ReadOnly(), def.Code`, New: `case def.Code == lang.OpLoad, def.Code`,
+		Note: "a take moves into a load of a tensor that the kernel writes in between"},
+	{ID: "sink-renamed", File: pass + "sink.go", Class: "address", First: "jit TestConformance/shapes",
+		Old: `by := def.From.Lo - def.Axis.Lo`, New: `by := def.Axis.Lo - def.From.Lo`,
+		Note: "a take of a renamed part of an axis moves the wrong way"},
+	{ID: "sink-composed", File: pass + "sink.go", Class: "address", First: "jit TestConformance/shapes",
+		Old: `positions[i] = s.within(b, op, p)`, New: `positions[i] = p`,
+		Note: "a take of a take forgets the outer positions"},
+	{ID: "sink-key", File: pass + "sink.go", Class: "cse", First: "jit TestConformance/shapes",
+		Old: `key += fmt.Sprintf(" %q=%d", axes[i].Name, p.ID)`, New: `key += fmt.Sprintf(" %d", p.ID+0*len(axes[i].Name))`,
+		Note: "takes along different axes at the same positions are one"},
+	{ID: "sink-untaken", File: pass + "sink.go", Class: "address", First: "jit TestConformance/shapes",
+		Old: `if p.Def == nil || p.Def.Code != lang.OpIndex || p.Def.Axis != a {`, New: `if p.Def == nil || p.Def.Code != lang.OpIndex {`,
+		Note: "positions of another axis count as the axis's own"},
 }
