@@ -112,7 +112,7 @@ var frontFaults = []Fault{
 	{ID: "race-same", File: "typecheck/race.go", Class: "race", First: "typecheck TestErrors",
 		Old: `t != nil && !m.same[sym] {`, New: `t != nil && !m.same[sym] && len(m.same) > 0 {`,
 		Note: "before an axis tells blocks apart, all their positions count as equal"},
-	{ID: "race-same-lost", File: "typecheck/race.go", Class: "race", First: "typecheck TestPrograms",
+	{ID: "race-same-lost", File: "typecheck/race.go", Class: "race", First: "typecheck TestLibrary",
 		Old: `p.same[sym] = true`, New: `p.same[sym] = i < 0`,
 		Note: "blocks at the same position of an axis may differ in it: y[n * G + g] is refused"},
 	{ID: "race-once", File: "typecheck/race.go", Class: "race", First: "typecheck TestErrors",

@@ -39,7 +39,8 @@ var ptxOrderFaults = []Fault{
 		Note: "the total of the warps lacks the last one"},
 	{ID: "combine-empty", File: ptx + "combine.go", Class: "reduction", First: "jit@emu TestConformance/scans",
 		Old: `if c.axis.Kind == ir.Whole && c.axis.Len == 0 {`, New: `if c.axis.Kind == ir.Whole && c.axis.Len < 0 {`,
-		Note: "a reduce over nothing does not give its start"},
+		Note:       "a reduce over nothing does not give its start",
+		Equivalent: "the pass `empty` has put the start in place of every reduce over nothing"},
 
 	// atomic.go
 	{ID: "atomic-release", File: ptx + "atomic.go", Class: "barrier", First: "jit@emu TestConformance/atomics",
@@ -82,10 +83,10 @@ var ptxOrderFaults = []Fault{
 		Note: "a minimum over a cluster begins at the least value"},
 
 	// speech.go
-	{ID: "speech-room", File: ptx + "speech.go", Class: "mask", First: "jit@emu TestConformance/print",
+	{ID: "speech-room", File: ptx + "speech.go", Class: "mask", First: "jit@emu TestPrintOfMuch",
 		Old: `fits := a.op(pred, "setp.le.u32", next, s.share)`, New: `fits := a.op(pred, "setp.lt.u32", next, s.share)`,
 		Note: "a record that just fits is dropped"},
-	{ID: "speech-ends", File: ptx + "speech.go", Class: "memory", First: "jit@emu TestConformance/print",
+	{ID: "speech-ends", File: ptx + "speech.go", Class: "memory", First: "jit@emu TestPrintOfMuch",
 		Old: `s.said, next, s.share, fits)`, New: `s.said, next, s.said, fits)`,
 		Note: "a block goes on printing after a record without room"},
 	{ID: "speech-mask", File: ptx + "speech.go", Class: "mask", First: "jit@emu TestConformance/print",

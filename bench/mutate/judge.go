@@ -79,10 +79,10 @@ func (t *tree) builds(f *Fault) (string, bool) {
 	return string(out), err == nil || !errors.As(err, &exit)
 }
 
-// likeliest are the package and test to try first on a fault: what is written in the
-// list, what was written for it, what noticed it before.
+// likeliest are the package and test to try first on a fault: what was written for it,
+// what the list says, what noticed it before.
 func likeliest(f *Fault, kept map[string]Result) string {
-	return cmp.Or(f.First, added[f.ID], kept[f.ID].By)
+	return cmp.Or(added[f.ID], f.First, kept[f.ID].By)
 }
 
 // judge puts a fault into the tree and finds out whether the tests notice it, first the one named.
