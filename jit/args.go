@@ -126,6 +126,11 @@ func scalarOf(d lang.DType, value any) (typecheck.Literal, error) {
 	}
 	if d.IsFloat() {
 		l.Int = 0
+		element := make([]byte, d.Size())
+		d.PutElement(element, l.Float)
+		if math.IsInf(d.Element(element), 0) && !math.IsInf(l.Float, 0) {
+			return l, fmt.Errorf("is %v, beyond the range of %s", value, d)
+		}
 		return l, nil
 	}
 	l.Float = 0

@@ -1,6 +1,7 @@
 package jit_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -50,6 +51,10 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		{"scale", jit.Args{"x": x, "f": 1, "T": lang.F64}, "T of scale: is f64, must be a lang.DType that T: float allows"},
 		{"scale", jit.Args{"x": x, "f": 1, "BM": 0}, "BM of scale: a pin is an integer of 1 or more, not 0"},
 		{"scale", jit.Args{"x": x, "f": 1, "@precision": "f64"}, `@precision of scale: is f64, must be "tf32", "tf32x3" or "ieee"`},
+		{"scale", jit.Args{"x": (*jit.Tensor)(nil), "f": 1}, "x of scale: is a *Tensor without memory or element type: Upload gives memory"},
+		{"scale", jit.Args{"x": &jit.Tensor{DType: lang.F32, Shape: []int64{1, 2}}, "f": 1}, "x of scale: is a *Tensor without memory or element type: Upload gives memory"},
+		{"scale", jit.Args{"x": &jit.Array{DType: 99, Shape: []int64{1}}, "f": 1}, "x of scale: it has no element type of the language"},
+		{"scale", jit.Args{"x": x, "f": 1e300}, "f of scale: is 1e+300, beyond the range of f32"},
 		{"scale", jit.Args{"x": x, "f": 1, "wraps": 1}, "there is no argument of scale wraps: did you mean warps?"},
 		{"fill", jit.Args{"v": 1, "N": -1, "s": []int32{0}}, "N of fill: a dimension is an integer of 0 or more, not -1"},
 		{"fill", jit.Args{"v": 1.5, "s": []int32{0}}, "v of fill: is 1.5 of type float64, must be a number of type i32"},
@@ -101,4 +106,29 @@ func TestLaunchLeavesTheCallersArraysAlone(t *testing.T) {
 	assert.EqualError(t, l.Write("x", jit.ArrayOf([]float32{1})), "x of scale: was bound to f32[1, 2], and f32[1] is given")
 	_, err = l.Read("z")
 	assert.EqualError(t, err, "there is no tensor of scale z: there are y, x")
+	assert.EqualError(t, l.Write("x", nil), "x of scale: is given no array")
+	l.Close()
+	l.Close()
+	assert.EqualError(t, l.Run(), "scale: Run after Close")
+	_, err = l.Read("y")
+	assert.EqualError(t, err, "y of scale: the launch is closed")
+}
+
+func TestAnElementTypeGivenIsThatOfTheArguments(t *testing.T) {
+	_, err := loadExample(scaled).Call("scale", jit.Args{"x": jit.ArrayOf([]float32{1}, 1, 1), "f": 1, "T": lang.BF16})
+	assert.ErrorContains(t, err, "x of scale is T, which is bf16 here, but the argument is f32")
+}
+
+func TestConvertedSaturates(t *testing.T) {
+	values := []float64{-1e30, -3.7, 2.5, 300, math.Inf(1), math.NaN()}
+	for d, want := range map[lang.DType][]float64{
+		lang.I8:  {-128, -3, 2, 127, 127, 0},
+		lang.U16: {0, 0, 2, 300, 65535, 0},
+		lang.I64: {math.MinInt64, -3, 2, 300, math.MaxInt64, 0},
+		lang.U64: {0, 0, 2, 300, math.MaxUint64, 0},
+	} {
+		assert.Equal(t, want, jit.Converted(d, values).Floats(), d)
+	}
+	_, err := jit.Slice[int8](nil)
+	assert.EqualError(t, err, "there is no array, and so no elements of type int8")
 }

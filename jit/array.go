@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -64,8 +65,9 @@ func ArrayOf[T Number](elements []T, shape ...int64) *Array {
 	return &Array{DType: dtypeOf[T](), Shape: shape, Data: Bytes(elements)}
 }
 
-// Converted makes an array of any element type, each value rounded to it. It
-// is how float16, bfloat16 and the 8-bit floats are made of Go's floats.
+// Converted makes an array of any element type, each value converted as the language's `as` does:
+// rounded to a float, truncated and saturated to an integer. It is how float16, bfloat16 and the
+// 8-bit floats are made of Go's floats.
 func Converted[T float32 | float64](d lang.DType, values []T, shape ...int64) *Array {
 	if len(shape) == 0 {
 		shape = []int64{int64(len(values))}
@@ -79,11 +81,13 @@ func Converted[T float32 | float64](d lang.DType, values []T, shape ...int64) *A
 
 // Slice shows an array's elements as a Go slice, which shares its memory.
 func Slice[T Number](a *Array) ([]T, error) {
+	var zero T
+	if a == nil {
+		return nil, fmt.Errorf("there is no array, and so no elements of type %T", zero)
+	}
 	if d := dtypeOf[T](); d != a.DType {
-		var zero T
 		return nil, fmt.Errorf("the array is %s, and has no elements of type %T", a, zero)
 	}
-	var zero T
 	if len(a.Data) == 0 {
 		return []T{}, nil
 	}
@@ -119,6 +123,9 @@ func (a *Array) Floats() []float64 {
 
 // check reports a shape that does not fit the data.
 func (a *Array) check() error {
+	if !a.DType.IsValid() {
+		return errors.New("it has no element type of the language")
+	}
 	for _, n := range a.Shape {
 		if n < 0 {
 			return fmt.Errorf("its shape %s has a negative size", FormatShape(a.Shape))

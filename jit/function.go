@@ -176,6 +176,9 @@ func (f *Function) Bind(args Args) (_ *Launch, err error) {
 		}
 	}()
 	defer catch(&err)
+	if l.device == nil {
+		return nil, fmt.Errorf("%s has no device to run on: give NewCompiler what OpenDevice gives", f.Name)
+	}
 	opts, err := f.options(args)
 	if err != nil {
 		return nil, err

@@ -639,6 +639,11 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			bound.dims[d], bound.from[d] = n, "its given value"
 		}
 	}
+	for _, p := range k.TypeParams {
+		if d, ok := types[p.Name]; ok {
+			bound.types[p] = d
+		}
+	}
 	if len(args) != len(k.Params) {
 		return gval{}, launchError(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
 	}
@@ -681,9 +686,7 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 	}
 	for _, p := range k.TypeParams {
 		if _, ok := bound.types[p]; !ok {
-			if bound.types[p], ok = types[p.Name]; !ok {
-				return gval{}, launchError(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
-			}
+			return gval{}, launchError(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
 		}
 	}
 	n := len(b.prog.steps)

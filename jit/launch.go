@@ -18,7 +18,8 @@ type Launch struct {
 	args    []Value
 	results []Value
 	// owned is the memory that Bind allocated.
-	owned []*Memory
+	owned  []*Memory
+	closed bool
 }
 
 // argument puts the value of a parameter, or of a part of one, on the device.
@@ -35,6 +36,9 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 	switch t.Kind {
 	case typecheck.GTensor:
 		if tensor, ok := value.(*Tensor); ok {
+			if tensor == nil || tensor.Memory == nil || !tensor.DType.IsValid() {
+				return fail("is a *Tensor without memory or element type: Upload gives memory")
+			}
 			return TensorValue(tensor), nil
 		}
 		a := array(value)
@@ -119,6 +123,9 @@ func (l *Launch) upload(a *Array, data []byte) (*Tensor, error) {
 // Run runs the function. The device may still be at work when it returns;
 // reading a result waits.
 func (l *Launch) Run() (err error) {
+	if l.closed {
+		return fmt.Errorf("%s: Run after Close", l.Function.Name)
+	}
 	l.results, err = l.Program.Run(l.args)
 	return err
 }
@@ -128,6 +135,9 @@ func (l *Launch) Run() (err error) {
 // Launch's own, overwritten by the next Run.
 func (l *Launch) Tensor(name string) (*Tensor, error) {
 	f := l.Function
+	if l.closed {
+		return nil, fmt.Errorf("%s of %s: the launch is closed", name, f.Name)
+	}
 	if i := slices.Index(f.Outputs, name); i >= 0 {
 		if l.results == nil {
 			return nil, fmt.Errorf("%s of %s: there are no results before Run", name, f.Name)
@@ -163,6 +173,9 @@ func (l *Launch) Write(name string, a *Array) error {
 	t, err := l.Tensor(name)
 	if err != nil {
 		return err
+	}
+	if a == nil {
+		return &ArgError{l.Function.Name, name, "is given no array"}
 	}
 	if t.DType != a.DType || !slices.Equal(t.Shape, a.Shape) || t.Strides != nil || a.check() != nil {
 		return &ArgError{l.Function.Name, name, fmt.Sprintf("was bound to %s, and %s is given", t, a)}
@@ -233,5 +246,5 @@ func (l *Launch) Close() {
 	for _, m := range l.owned {
 		l.device.Free(m)
 	}
-	l.owned = nil
+	l.owned, l.results, l.closed = nil, nil, true
 }

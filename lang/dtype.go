@@ -101,6 +101,9 @@ func findDType(match func(dtypeRow) bool) (DType, bool) {
 	return Invalid, false
 }
 
+// IsValid reports an element type of the language.
+func (d DType) IsValid() bool { return d > Invalid && d < numDTypes }
+
 func (d DType) row() dtypeRow {
 	if d >= numDTypes {
 		panic(fmt.Sprintf("lang: dtype %d does not exist", d))

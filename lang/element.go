@@ -43,9 +43,31 @@ var codecs = [...]codec{
 // Element is the value of the element at the start of b. Integers beyond 2^53 lose their lowest bits.
 func (d DType) Element(b []byte) float64 { return codecs[d].get(b) }
 
-// PutElement sets the element at the start of b to the value of the type
-// nearest to v; v must be within the range of an integer type.
-func (d DType) PutElement(b []byte, v float64) { codecs[d].put(b, v) }
+// PutElement sets the element at the start of b to v, converted as the language converts:
+// rounded to the nearest float, truncated and saturated to an integer, of NaN 0.
+func (d DType) PutElement(b []byte, v float64) {
+	if d.IsInt() {
+		low, high := 0.0, math.Ldexp(1, d.Bits())
+		if d.IsSigned() {
+			low, high = -high/2, high/2
+		}
+		switch {
+		case math.IsNaN(v):
+			v = 0
+		case v < low:
+			v = low
+		case v >= high: // whose nearest float64 is the type's largest number or, in 64 bits, beyond it
+			for i := range d.Size() {
+				b[i] = 0xff
+			}
+			if d.IsSigned() {
+				b[d.Size()-1] = 0x7f
+			}
+			return
+		}
+	}
+	codecs[d].put(b, v)
+}
 
 // Precision is the number of significant bits of a float type, the hidden one
 // included: a value is rounded with a relative error of at most 2^-Precision.

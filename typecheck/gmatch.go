@@ -88,6 +88,11 @@ func (s *callSite) namedArg(a lang.Arg, params []string, out []lang.Expr) bool {
 		names = append(names, p.Name)
 	}
 	s.errorf(lang.ErrArgName, a.Name.Place, "%s has no parameter %s", s.name, name).label(s.decl, "declared here").suggest(a.Name.Place, name, names)
+	if n, ok := a.Value.(*lang.NameExpr); ok {
+		if _, isType := lang.ParseDType(n.Name); isType {
+			return false // a type where no parameter is needs no error of its own
+		}
+	}
 	s.expr(a.Value)
 	return false
 }
