@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
