@@ -60,7 +60,10 @@ var simplifications = []func(*ir.Builder, *ir.Op) *ir.Value{
 
 // constant emits a constant of the type, spread over its axes.
 func constant(b *ir.Builder, t ir.Type, c ir.Const) *ir.Value {
-	if t.DType.IsFloat() {
+	if t.DType == lang.F8E5M2 && math.IsInf(c.Float, 0) {
+		// Rounding would saturate; this one comes of an operation that does not round.
+		c = ir.Const{Float: c.Float}
+	} else if t.DType.IsFloat() {
 		c = ir.Const{Float: eval.Round(c.Float, t.DType)}
 	} else {
 		c = ir.Const{Int: eval.Wrap(c.Int, t.DType)}

@@ -23,9 +23,14 @@ func (k *kernel) take(op *ir.Op) {
 	k.write(t, x, from, regs, nil)
 	k.reading(t.buffer)
 
-	// Neighbours along an axis that stays are neighbours in shared memory.
+	// Neighbours along an axis that stays are neighbours in shared memory, as long
+	// as what is taken from the other axes is the same for both.
 	c, n := t.contiguous(), 1
-	if !(ir.Type{Axes: op.Axes}).Has(c) {
+	stays := !(ir.Type{Axes: op.Axes}).Has(c)
+	for _, v := range op.Taken() {
+		stays = stays && !v.Type.Has(c)
+	}
+	if stays {
 		n = k.sharedVector(t)
 		for int(c.Extent)%n != 0 {
 			n /= 2
