@@ -82,6 +82,24 @@ func TestPrintOfMuch(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("much: %d more prints had no room and are not shown", 1024*(2+1)), lines[len(lines)-1])
 }
 
+// What comes after a record without room is not printed, though it be short enough.
+func TestPrintAfterMuch(t *testing.T) {
+	lines := said(t, `kernel more(x: i32[N]) -> y: i32[N]
+    grid i in N
+{
+    for n in 127 {
+        print("{} {} {}", n, n, n)
+    }
+    print("{} {} {} {}", 1, 2, 3, 4)
+    print("end")
+    y[i] = x[i]
+}
+`, 1024)
+	require.Len(t, lines, 1024*127+1)
+	assert.Equal(t, "say.tile:5: block (0): 126 126 126", lines[126])
+	assert.Equal(t, fmt.Sprintf("more: %d more prints had no room and are not shown", 1024*2), lines[len(lines)-1])
+}
+
 // What is assumed of a dimension that a launch gives saves the code for blocks that are not full.
 func TestAssumeOfDivisor(t *testing.T) {
 	source := `kernel half(x: f32[M, N]) -> y: f32[M, N]
