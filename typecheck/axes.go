@@ -208,7 +208,10 @@ func (b *bodyChecker) axisArg(e lang.Expr) (*Axis, bool) {
 	if n, ok := e.(*lang.NameExpr); ok {
 		return b.axisNamed(lang.Ident{At: n.At, Name: n.Name})
 	}
-	b.errorf(lang.ErrAxisAsValue, e.Span(), "the name of an axis is needed here")
+	r := b.errorf(lang.ErrAxisAsValue, e.Span(), "the name of an axis is needed here")
+	if lit, ok := e.(*lang.IntLit); ok {
+		r.help("declare one of that extent, `axis r in %s`, and name it here", lit.Span().Text())
+	}
 	return nil, false
 }
 
