@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"tilec/jit"
+	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck"
@@ -43,7 +44,7 @@ const (
 	Refused Kind = "refused"
 	// PlanDependent is no finding: the result depends on extents that the source leaves open.
 	PlanDependent Kind = "plan-dependent"
-	// TooLarge is no finding: the reference would take too long.
+	// TooLarge is no finding: the reference or the emulator would take too long.
 	TooLarge Kind = "too large"
 )
 
@@ -284,6 +285,16 @@ type result struct {
 	before []byte
 }
 
+// runErrorKind tells what is wrong with a launch that failed. Pins of tiny tiles can
+// make more work than the emulator allows a launch; that the code ends is for a GPU to show.
+func runErrorKind(err error) Kind {
+	var e *jit.EmulationError
+	if errors.As(err, &e) && !slices.ContainsFunc(e.Findings, func(f emu.Finding) bool { return f.Kind != emu.Runaway }) {
+		return TooLarge
+	}
+	return RunError
+}
+
 // check runs one run of a program and compares.
 func (c *checker) check(k *typecheck.Kernel, r Trial) (t Tally, p *Problem) {
 	defer func() {
@@ -397,7 +408,9 @@ type launch struct {
 // once runs the program and reads its results, which lie in the memory that it
 // gives; where that memory is given, it is poisoned before and checked after.
 func (l *launch) once(arena *jit.Memory) ([]result, *jit.Memory, *Problem) {
-	failed := func(err error) ([]result, *jit.Memory, *Problem) { return nil, nil, problem(RunError, "%v", err) }
+	failed := func(err error) ([]result, *jit.Memory, *Problem) {
+		return nil, nil, problem(runErrorKind(err), "%v", err)
+	}
 	behind := bytes.Repeat([]byte{poison}, guard)
 	for i, m := range l.memory {
 		if m == nil {
