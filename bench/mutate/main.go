@@ -56,6 +56,11 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	for _, f := range faults() {
+		if r, ok := kept[f.ID]; ok && r.Text != f.text() {
+			delete(kept, f.ID) // of another fault
+		}
+	}
 	var todo []Fault
 	for _, f := range faults() {
 		if !match.MatchString(f.ID) && !match.MatchString(f.Class) {

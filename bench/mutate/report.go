@@ -101,7 +101,7 @@ func markdown(all []Fault, kept map[string]Result) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	counted := total.noticed + total.missed
 	line("# Mutation score")
-	line("Made by `go run ./bench/mutate`, with an assembler in `TILEC_PTXAS`: each fault of the list is put into the compiler alone, and the test suite is run until a package fails.\n")
+	line("Made by `go run ./bench/mutate`, with an assembler in `TILEC_PTXAS`: each fault of the list is put into the compiler alone, and the test suite is run until a package fails, the likeliest test first. A fault keeps its result until its text changes; results are of the commit at which it was tried.\n")
 	line("**%d of %d faults noticed, %.1f %%.** %d more change nothing that any program could tell, and do not count. Of those noticed, %d made a test run into its time limit and %d crashed outside any test.\n",
 		total.noticed, counted, 100*float64(total.noticed)/float64(max(counted, 1)), total.equivalent, slow, crash)
 	if total.untested > 0 {
