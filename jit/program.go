@@ -73,9 +73,9 @@ type step struct {
 	// sizes are the launch's dimensions and strides, in the order of ir.Func.Params.
 	sizes []uint64
 	empty bool // no block to run
-	// speech is where the kernel leaves what it says; nil for one that says nothing.
-	speech *speech
-	args   []launchArg
+	// debug is where the kernel leaves what it says; nil for one that says nothing.
+	debug *debugOutput
+	args  []launchArg
 }
 
 const tempAlign = 256
@@ -191,9 +191,9 @@ func (s *step) prepare(c *Compiled, d Device) error {
 			}
 		}
 	}
-	if c.Func.Speaks() && !s.empty {
+	if c.Func.HasDebug() && !s.empty {
 		var err error
-		if s.speech, err = newSpeech(d, c.Func, grid); err != nil {
+		if s.debug, err = newDebugOutput(d, c.Func, grid); err != nil {
 			return err
 		}
 	}
@@ -263,7 +263,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 				s.args[j] = launchArg{bits: scalarBits(s.scalars[c].value(scalars))}
 				c++
 			case ir.ParamDebug:
-				s.args[j] = launchArg{memory: s.speech.memory}
+				s.args[j] = launchArg{memory: s.debug.memory}
 			}
 		}
 		if err := s.begin(p.compiler.Device, scalars); err != nil {
@@ -276,8 +276,8 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		if err := s.compiled.exe.launch(s.args); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, err)
 		}
-		if s.speech != nil {
-			if err := s.speech.report(p.compiler.Device, p.compiler.Output); err != nil {
+		if s.debug != nil {
+			if err := s.debug.report(p.compiler.Device, p.compiler.Output); err != nil {
 				return nil, err
 			}
 		}
@@ -327,8 +327,8 @@ func (s *step) begin(d Device, args []typecheck.Literal) error {
 			return err
 		}
 	}
-	if s.speech != nil {
-		return s.speech.clear(d)
+	if s.debug != nil {
+		return s.debug.clear(d)
 	}
 	return nil
 }
@@ -351,9 +351,9 @@ func (p *Program) Close() {
 		p.arena = nil
 	}
 	for i := range p.steps {
-		if s := p.steps[i].speech; s != nil {
+		if s := p.steps[i].debug; s != nil {
 			p.compiler.Device.Free(s.memory)
-			p.steps[i].speech = nil
+			p.steps[i].debug = nil
 		}
 	}
 	for i := range p.made {

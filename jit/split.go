@@ -44,7 +44,7 @@ func splittable(f *ir.Func, t plan.Target) error {
 			if inside == nil && op.Code.Row().Effect == lang.Writes && len(op.Results) > 0 && err == nil {
 				err = &splitError{split, fmt.Sprintf("the kernel uses what %s gives, which one block of the cluster alone does", op.Code)}
 			}
-			if inside != nil && op.Code.Speaks() && err == nil {
+			if inside != nil && op.Code.IsDebug() && err == nil {
 				err = &splitError{inside.Name, fmt.Sprintf("its loop has a %s, and the blocks that share it run its steps in no order", op.Code)}
 			}
 			within := inside

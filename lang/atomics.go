@@ -12,8 +12,8 @@ func atomic(name, doc, cutile string) OpRow {
 // IsAtomic reports an operation that changes an element of a tensor as one step among all blocks.
 func (op Op) IsAtomic() bool { return opTable[op].Group == GroupAtomic }
 
-// Speaks reports an operation that says something while a kernel runs.
-func (op Op) Speaks() bool { return opTable[op].Group == GroupUtility }
+// IsDebug reports an operation that says something while a kernel runs.
+func (op Op) IsDebug() bool { return opTable[op].Group == GroupUtility }
 
 // Combines is the elementwise operation that an atomic applies to an element
 // and its operand; OpInvalid for those that only put a new value there.

@@ -43,7 +43,7 @@ var added = map[string]string{
 	"shared-overlap":           "jit@emu TestConformance/barriers/two_sorts",
 	"sink-written":             "jit TestConformance/shapes/split_of_what_was",
 	"sum-multiple":             "jit@emu TestConformance/alignment/range_that_begins_anywhere",
-	"speech-ends":              "jit@emu TestPrintAfterMuch",
+	"debug-ends":               "jit@emu TestPrintAfterMuch",
 	"take-start":               "jit@emu TestConformance/shapes/split_of_a_part",
 	"unify-struct":             "typecheck TestErrors/graph_struct_names.tile",
 	"vector-checked":           "jit@emu TestConformance/alignment/end_within_a_vector",

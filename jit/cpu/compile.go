@@ -159,7 +159,7 @@ func (c *compiler) program() *Program {
 		case ir.ParamStride:
 			p.given = append(p.given, c.dimNumber(param.Dim))
 		case ir.ParamDebug:
-			p.speechTable = c.f.DebugTable()
+			p.debugTable = c.f.DebugTable()
 		}
 	}
 	return p

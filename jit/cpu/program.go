@@ -45,10 +45,10 @@ type Program struct {
 	// tensors gives, for each tensor, the dim numbers of its shape and strides.
 	tensors []tensorShape
 	scalars []scalarParam
-	// speechTable is where in that memory the table of the blocks is; 0 for a kernel that says nothing.
-	speechTable int
-	cost        func(l *launch) float64
-	pool        sync.Pool // of *launch
+	// debugTable is where in that memory the table of the blocks is; 0 for a kernel that says nothing.
+	debugTable int
+	cost       func(l *launch) float64
+	pool       sync.Pool // of *launch
 }
 
 type gridAxis struct {
@@ -85,13 +85,13 @@ type launch struct {
 	next    atomic.Int64
 	failed  atomic.Pointer[error]
 	wait    sync.WaitGroup
-	// speech is the memory for what the kernel says; failing guards the failed assert in it.
-	speech  []byte
+	// debug is the memory for what the kernel says; failing guards the failed assert in it.
+	debug   []byte
 	table   int
 	failing sync.Mutex
 }
 
-var errSpeech = errors.New("the memory for what the kernel says is too small")
+var errDebugOutput = errors.New("the memory for what the kernel says is too small")
 
 // parallelFrom is the estimated cost, in nanoseconds, from which a launch is
 // worth waking other cores for.
@@ -143,7 +143,7 @@ func (l *launch) forget() {
 	for i := range l.tensors {
 		l.tensors[i].base = nil
 	}
-	l.speech = nil
+	l.debug = nil
 }
 
 // work runs chunks of blocks until there are none left.
@@ -226,7 +226,7 @@ func (p *Program) bind(l *launch, args Args) error {
 		l.dims[d] = int(v)
 	}
 	copy(l.scalars, args.Scalars)
-	if err := p.bindSpeech(l, args.Debug); err != nil {
+	if err := p.bindDebug(l, args.Debug); err != nil {
 		return err
 	}
 	for i, t := range p.tensors {

@@ -131,7 +131,7 @@ func Infer(op *Op) ([]Type, error) {
 	case lang.OpStore:
 		return nil, checkStore(op, types)
 	case lang.OpPrint, lang.OpAssert:
-		return nil, checkSpeech(op, types)
+		return nil, checkDebug(op, types)
 	case lang.OpDot, lang.OpMma:
 		return inferContract(op, types)
 	case lang.OpRename:

@@ -86,7 +86,7 @@ func (f *Func) InOrder(axes []*Axis) []*Axis {
 func (f *Func) Sites() []*Op {
 	var sites []*Op
 	f.Walk(func(op *Op) bool {
-		if op.Code.Speaks() {
+		if op.Code.IsDebug() {
 			sites = append(sites, op)
 		}
 		return true
@@ -94,8 +94,8 @@ func (f *Func) Sites() []*Op {
 	return sites
 }
 
-// Speaks reports whether launches need memory for what the kernel says.
-func (f *Func) Speaks() bool { return len(f.Sites()) > 0 }
+// HasDebug reports whether launches need memory for what the kernel says.
+func (f *Func) HasDebug() bool { return len(f.Sites()) > 0 }
 
 // Shown is how many positions of an axis of n are shown, in a tile of so many elements.
 func Shown(n, elements int) int {
@@ -105,7 +105,7 @@ func Shown(n, elements int) int {
 	return n
 }
 
-func checkSpeech(op *Op, types []Type) error {
+func checkDebug(op *Op, types []Type) error {
 	if op.Code == lang.OpPrint {
 		return nil
 	}
@@ -121,7 +121,7 @@ func checkSpeech(op *Op, types []Type) error {
 	return nil
 }
 
-var speechConvention = convention{
+var debugConvention = convention{
 	func(b *strings.Builder, op *Op) {
 		b.WriteString(" " + strconv.Quote(op.Text))
 		if len(op.Names) > 0 {

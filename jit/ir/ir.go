@@ -432,7 +432,7 @@ func (f *Func) Params() []Param {
 			}
 		}
 	}
-	if f.Speaks() {
+	if f.HasDebug() {
 		ps = append(ps, Param{Kind: ParamDebug})
 	}
 	return ps

@@ -384,8 +384,8 @@ func init() {
 		},
 		lang.OpLoad:   accessConvention,
 		lang.OpStore:  accessConvention,
-		lang.OpPrint:  speechConvention,
-		lang.OpAssert: speechConvention,
+		lang.OpPrint:  debugConvention,
+		lang.OpAssert: debugConvention,
 		lang.OpRename: {
 			func(b *strings.Builder, op *Op) {
 				b.WriteString(" " + uses(op.Args))

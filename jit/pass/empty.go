@@ -12,7 +12,7 @@ var empty = Pass{
 	Doc:  "computes what reductions and contractions over a whole axis without elements give, and drops stores along one",
 	Run: func(f *ir.Func, _ *Options) (bool, error) {
 		return rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
-			if op.Code.Row().Effect == lang.Writes && !op.Code.Speaks() {
+			if op.Code.Row().Effect == lang.Writes && !op.Code.IsDebug() {
 				for _, v := range op.Args {
 					if !hasEmpty(v.Type.Axes) {
 						continue

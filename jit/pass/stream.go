@@ -282,7 +282,7 @@ func (s *streamer) block(b *ir.Block) error {
 // check refuses a consumer that cannot be computed chunk by chunk.
 func (s *streamer) check(op *ir.Op) error {
 	switch {
-	case op.Code.Speaks():
+	case op.Code.IsDebug():
 		return fmt.Errorf("`%s` shows whole tiles", op)
 	case combiners[op.Code] == nil && op.Code.Row().Effect != lang.Writes:
 		return fmt.Errorf("`%s` cannot be computed in chunks", op)

@@ -400,7 +400,7 @@ func (m *model) stream(i int) bool {
 		}
 		consumes := slices.ContainsFunc(op.Args, wide) && !slices.ContainsFunc(op.Results, wide)
 		if consumes {
-			ok = ok && !op.Code.Speaks() // it shows whole tiles
+			ok = ok && !op.Code.IsDebug() // it shows whole tiles
 			for _, a := range op.Args {
 				slice(a, at)
 			}

@@ -390,7 +390,7 @@ func (k *kernel) wanted(op *ir.Op, arg int) (layout, bool) {
 	case op.Code.IsAtomic():
 		return k.atomicLayout(op).slice(v.Type.Axes), true
 	case op.Code == lang.OpPrint:
-		return k.speechLayout(v), true
+		return k.debugLayout(v), true
 	case op.Code == lang.OpLoad:
 		return k.home[op.Result()].slice(v.Type.Axes), true
 	case op.Code == lang.OpMma && arg == 2:

@@ -107,7 +107,7 @@ func (k *kernel) size(d *ir.Dim) any {
 func (k *kernel) grid() {
 	axes := k.f.Grid()
 	if len(axes) == 0 && k.clusterSize() <= 1 {
-		k.startSpeech(nil, nil)
+		k.startDebugOutput(nil, nil)
 		return
 	}
 	k.a.atEntry(func() {
@@ -138,7 +138,7 @@ func (k *kernel) grid() {
 			}
 			k.setAxis(x, start, end)
 		}
-		k.startSpeech(axes, numbers)
+		k.startDebugOutput(axes, numbers)
 	})
 }
 

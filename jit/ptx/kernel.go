@@ -32,11 +32,11 @@ type kernel struct {
 	hinted map[*ir.Op]string
 
 	tid reg // thread number in the block
-	// speech is where prints and asserts go.
-	speech speech
-	root   *scope
-	scope  *scope
-	arena  arena
+	// debug is where prints and asserts go.
+	debug debugOutput
+	root  *scope
+	scope *scope
+	arena arena
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 	// revisited are the tensors that a loop may write at one place in several steps.

@@ -77,17 +77,17 @@ func (b *irBuilder) assert(s *typecheck.Assert) {
 }
 
 // The memory of a launch for what it says: areas for at most maxAreas blocks,
-// of speechBytes in all and at least minArea each. What the blocks behind them,
+// of debugBytes in all and at least minArea each. What the blocks behind them,
 // or a block that says more, print is counted and dropped.
 const (
-	maxAreas    = 1024
-	speechBytes = 4 << 20
-	minArea     = 4 << 10
-	maxArea     = 1 << 20
+	maxAreas   = 1024
+	debugBytes = 4 << 20
+	minArea    = 4 << 10
+	maxArea    = 1 << 20
 )
 
-// speech is where a launch leaves what its kernel says.
-type speech struct {
+// debugOutput is where a launch leaves what its kernel says.
+type debugOutput struct {
 	f      *ir.Func
 	sites  []*ir.Op
 	grid   []int64 // blocks along each axis of the grid
@@ -96,9 +96,9 @@ type speech struct {
 	head, share, areas int
 }
 
-// newSpeech makes the memory of a launch over a grid.
-func newSpeech(d Device, f *ir.Func, grid []int64) (*speech, error) {
-	s := &speech{f: f, sites: f.Sites(), grid: grid}
+// newDebugOutput makes the memory of a launch over a grid.
+func newDebugOutput(d Device, f *ir.Func, grid []int64) (*debugOutput, error) {
+	s := &debugOutput{f: f, sites: f.Sites(), grid: grid}
 	blocks := int64(1)
 	for _, n := range grid {
 		blocks *= n
@@ -106,7 +106,7 @@ func newSpeech(d Device, f *ir.Func, grid []int64) (*speech, error) {
 	for _, op := range s.sites {
 		if op.Code == lang.OpPrint {
 			s.areas = int(min(blocks, maxAreas))
-			s.share = min(max(speechBytes/s.areas, minArea), maxArea) / ir.DebugWord * ir.DebugWord
+			s.share = min(max(debugBytes/s.areas, minArea), maxArea) / ir.DebugWord * ir.DebugWord
 			break
 		}
 	}
@@ -117,7 +117,7 @@ func newSpeech(d Device, f *ir.Func, grid []int64) (*speech, error) {
 }
 
 // clear makes the memory ready for a launch.
-func (s *speech) clear(d Device) error {
+func (s *debugOutput) clear(d Device) error {
 	head := make([]byte, s.head)
 	binary.LittleEndian.PutUint32(head[ir.DebugShare:], uint32(s.share))
 	binary.LittleEndian.PutUint32(head[ir.DebugAreas:], uint32(s.areas))
@@ -127,7 +127,7 @@ func (s *speech) clear(d Device) error {
 
 // report writes what the blocks have said, in their order, and gives the error
 // of the first failed assert. It waits for the launch.
-func (s *speech) report(d Device, out io.Writer) error {
+func (s *debugOutput) report(d Device, out io.Writer) error {
 	head := make([]byte, s.head)
 	if err := d.Read(head, s.memory, 0); err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *speech) report(d Device, out io.Writer) error {
 }
 
 // records writes the prints of one block.
-func (s *speech) records(out io.Writer, block int64, area []byte) error {
+func (s *debugOutput) records(out io.Writer, block int64, area []byte) error {
 	r := &recordReader{data: area}
 	for len(r.data) > 0 && !r.short {
 		site := r.word()
@@ -196,7 +196,7 @@ func place(op *ir.Op, f *ir.Func) string {
 }
 
 // block is a block's position in the grid, as messages show it.
-func (s *speech) block(n int64) string {
+func (s *debugOutput) block(n int64) string {
 	at := make([]string, len(s.grid))
 	for i := len(s.grid) - 1; i >= 0; i-- {
 		at[i] = strconv.FormatInt(n%s.grid[i], 10)
@@ -206,7 +206,7 @@ func (s *speech) block(n int64) string {
 }
 
 // failure is the error of the failed assert that the head holds.
-func (s *speech) failure(head []byte) error {
+func (s *debugOutput) failure(head []byte) error {
 	block := binary.LittleEndian.Uint64(head[ir.DebugBlock:])
 	site := binary.LittleEndian.Uint64(head[ir.DebugSite:])
 	if site == 0 || site > uint64(len(s.sites)) {

@@ -9,8 +9,8 @@ import (
 // so each knows how much the block has said, and a record needs no agreement:
 // each thread writes the elements that it holds to where they belong.
 
-// speech is what the code of a kernel that prints or asserts has at hand.
-type speech struct {
+// debugOutput is what the code of a kernel that prints or asserts has at hand.
+type debugOutput struct {
 	base  reg // the launch's memory for it
 	block reg // the block's number, in the order of the grid's axes
 	share reg // bytes of the block's area
@@ -21,12 +21,12 @@ type speech struct {
 	said reg
 }
 
-// startSpeech finds the block's area, in the entry section. Numbers are the block's along each axis of the grid.
-func (k *kernel) startSpeech(axes []*ir.Axis, numbers []reg) {
-	if !k.f.Speaks() {
+// startDebugOutput finds the block's area, in the entry section. Numbers are the block's along each axis of the grid.
+func (k *kernel) startDebugOutput(axes []*ir.Axis, numbers []reg) {
+	if !k.f.HasDebug() {
 		return
 	}
-	a, s := k.a, &k.speech
+	a, s := k.a, &k.debug
 	a.atEntry(func() {
 		s.block = a.op(b32, "mov.b32", 0)
 		for i, x := range axes {
@@ -63,8 +63,8 @@ func (k *kernel) site(op *ir.Op) int {
 	return 0
 }
 
-// speechLayout is the layout in which a print takes a tile.
-func (k *kernel) speechLayout(v *ir.Value) layout {
+// debugLayout is the layout in which a print takes a tile.
+func (k *kernel) debugLayout(v *ir.Value) layout {
 	if v.Type.IsScalar() {
 		return uniform(k.warps)
 	}
@@ -174,11 +174,11 @@ func (p *printed) place(k *kernel, r int) (any, reg) {
 
 // print emits a print.
 func (k *kernel) print(op *ir.Op) {
-	a, s := k.a, &k.speech
+	a, s := k.a, &k.debug
 	var size any = 1 // words: first the site
 	var args []*printed
 	for _, v := range op.Args {
-		p := &printed{v: v, axes: k.f.InOrder(v.Type.Axes), l: k.speechLayout(v), at: size}
+		p := &printed{v: v, axes: k.f.InOrder(v.Type.Axes), l: k.debugLayout(v), at: size}
 		p.regs = k.get(v, p.l)
 		p.measure(k)
 		size = k.add(size, p.words(k))
@@ -248,7 +248,7 @@ func (k *kernel) word(d lang.DType, x reg) reg {
 // assert emits an assert: one thread of a failing block takes the lock and,
 // unless a block before it has failed, notes what failed.
 func (k *kernel) assert(op *ir.Op) {
-	a, s := k.a, &k.speech
+	a, s := k.a, &k.debug
 	regs := make([]reg, len(op.Args))
 	for i, v := range op.Args {
 		regs[i] = k.scalar(v)

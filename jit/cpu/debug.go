@@ -94,21 +94,21 @@ func (fr *frame) shown(axes []int, strides [maxRank]int, visit func(i int)) {
 // say puts a record into the area of the block, or counts it among the dropped.
 func (fr *frame) say(words []uint64) {
 	l := fr.launch
-	share := int(le.LittleEndian.Uint32(l.speech[ir.DebugShare:]))
-	areas := int(le.LittleEndian.Uint32(l.speech[ir.DebugAreas:]))
-	first := int(le.LittleEndian.Uint64(l.speech[ir.DebugFirst:]))
+	share := int(le.LittleEndian.Uint32(l.debug[ir.DebugShare:]))
+	areas := int(le.LittleEndian.Uint32(l.debug[ir.DebugAreas:]))
+	first := int(le.LittleEndian.Uint64(l.debug[ir.DebugFirst:]))
 	size := len(words) * ir.DebugWord
 	if fr.block >= areas || fr.said+size > share {
 		fr.said = share // what follows would be misleading without it
-		atomic.AddUint64((*uint64)(unsafe.Pointer(&l.speech[ir.DebugDropped])), 1)
+		atomic.AddUint64((*uint64)(unsafe.Pointer(&l.debug[ir.DebugDropped])), 1)
 		return
 	}
-	at := l.speech[first+fr.block*share+fr.said:]
+	at := l.debug[first+fr.block*share+fr.said:]
 	for i, w := range words {
 		le.LittleEndian.PutUint64(at[i*ir.DebugWord:], w)
 	}
 	fr.said += size
-	le.LittleEndian.PutUint64(l.speech[l.table+fr.block*ir.DebugWord:], uint64(fr.said))
+	le.LittleEndian.PutUint64(l.debug[l.table+fr.block*ir.DebugWord:], uint64(fr.said))
 }
 
 // assert compiles an assert: the failure of the first block is kept.
@@ -128,32 +128,32 @@ func (c *compiler) assert(op *ir.Op) func(*frame) {
 		l := fr.launch
 		l.failing.Lock()
 		defer l.failing.Unlock()
-		if l.speech[ir.DebugFailed] != 0 && le.LittleEndian.Uint64(l.speech[ir.DebugBlock:]) <= uint64(fr.block) {
+		if l.debug[ir.DebugFailed] != 0 && le.LittleEndian.Uint64(l.debug[ir.DebugBlock:]) <= uint64(fr.block) {
 			return
 		}
-		l.speech[ir.DebugFailed] = 1
-		le.LittleEndian.PutUint64(l.speech[ir.DebugBlock:], uint64(fr.block))
-		le.LittleEndian.PutUint64(l.speech[ir.DebugSite:], site)
+		l.debug[ir.DebugFailed] = 1
+		le.LittleEndian.PutUint64(l.debug[ir.DebugBlock:], uint64(fr.block))
+		le.LittleEndian.PutUint64(l.debug[ir.DebugSite:], site)
 		for i, off := range offs {
-			le.LittleEndian.PutUint64(l.speech[ir.DebugValues+i*ir.DebugWord:], words[i](fr.at(off)))
+			le.LittleEndian.PutUint64(l.debug[ir.DebugValues+i*ir.DebugWord:], words[i](fr.at(off)))
 		}
 	}
 }
 
-// bindSpeech checks the memory for what the kernel says.
-func (p *Program) bindSpeech(l *launch, memory []byte) error {
-	l.speech, l.table = memory, p.speechTable
-	if p.speechTable == 0 {
+// bindDebug checks the memory for what the kernel says.
+func (p *Program) bindDebug(l *launch, memory []byte) error {
+	l.debug, l.table = memory, p.debugTable
+	if p.debugTable == 0 {
 		return nil
 	}
-	if len(memory) < p.speechTable {
-		return errSpeech
+	if len(memory) < p.debugTable {
+		return errDebugOutput
 	}
 	share := int(le.LittleEndian.Uint32(memory[ir.DebugShare:]))
 	areas := int(le.LittleEndian.Uint32(memory[ir.DebugAreas:]))
 	first := le.LittleEndian.Uint64(memory[ir.DebugFirst:])
-	if first > math.MaxInt32 || p.speechTable+areas*ir.DebugWord > int(first) || int(first)+share*areas > len(memory) {
-		return errSpeech
+	if first > math.MaxInt32 || p.debugTable+areas*ir.DebugWord > int(first) || int(first)+share*areas > len(memory) {
+		return errDebugOutput
 	}
 	return nil
 }
