@@ -27,7 +27,7 @@ build() {
     local packages
     packages=$(go list -f '{{range .TestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}' ./... | grep -v '^tilec/bench$' | sort -u)
     local p
-    for p in tilec/jit/cuda tilec/jit $packages; do
+    for p in $(printf '%s\n' tilec/jit/cuda tilec/jit $packages | sort -u); do
         p=${p#tilec/}
         go test -c "${flags[@]}" -o "$stage/$(echo "$p" | tr / .).test" "./$p"
         echo "$p" >>$stage/packages
