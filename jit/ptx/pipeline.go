@@ -1,8 +1,6 @@
 package ptx
 
 import (
-	"fmt"
-
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -207,10 +205,6 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 		k.a.require(74)
 		line = ".L2::128B"
 	}
-	policy := ""
-	if h, ok := k.policy(op); ok {
-		line, policy = ".L2::cache_hint"+line, fmt.Sprintf(", %v", h)
-	}
 	for _, g := range groups {
 		p, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 		if !ok {
@@ -220,7 +214,7 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 		if m := k.mask(l, t.axes, g[0]); m.valid() {
 			size = ", " + k.calc(b32, "selp.b32", bytes, 0, m).String()
 		}
-		k.a.ins("%scp.async.%s.shared.global%s %s, %v, %d%s%s", guard(p), mode, line, to.at(g[0]), from.at(g[0]), bytes, size, policy)
+		k.a.ins("%scp.async.%s.shared.global%s %s, %v, %d%s", guard(p), mode, line, to.at(g[0]), from.at(g[0]), bytes, size)
 	}
 }
 
