@@ -261,6 +261,10 @@ func atan2(d lang.DType, v [3]interval) interval {
 		// A zero's sign, which is not followed, chooses between pi and -pi.
 		return settled(lang.OpAtan2, d, interval{-math.Pi, math.Pi, r.nan})
 	}
+	if max(y.most(), x.most()) < 0x1p-500 { // halves and squares of tiny numbers would vanish, and the angle is that of larger ones
+		const up = 0x1p540
+		y, x = interval{y.lo * up, y.hi * up, y.nan}, interval{x.lo * up, x.hi * up, x.nan}
+	}
 	// The angle changes by at most the distance over the radius.
 	my, mx := y.lo/2+y.hi/2, x.lo/2+x.hi/2
 	radius := math.Hypot(y.least(), x.least())
