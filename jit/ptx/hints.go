@@ -53,8 +53,8 @@ func (p *pipeline) deepen() {
 			continue
 		}
 		text := fmt.Sprintf("cp.async in %d stages", p.stages)
-		// A copy could be given an L2 policy; that ptxas 12.4 and 13.0 make an instruction
-		// of it which an H200 finds illegal (cp.async with createpolicy's result) was found by fuzzing.
+		// A copy could be given an L2 policy, but the driver's compiler makes an instruction
+		// of it (cp.async with createpolicy's result) that an H200 finds illegal, as fuzzing showed.
 		switch {
 		case h.Cache == "no_allocate" && x.vec*x.tile.d.Size() == 16:
 			text += ", past the L1 cache as " + h.Cache + " wants it"
