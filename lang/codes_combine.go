@@ -35,8 +35,10 @@ func init() {
 		Title: "a reduction or a scan of the part of a dimension that one block has",
 		Doc: "A block has a part of a grid axis, and how large a part the planner chooses. What is\n" +
 			"reduced over the axis is that of the part, so the result would depend on the plan. It\n" +
-			"may be added to a tensor by an atomic, which puts the parts together. For the whole\n" +
-			"dimension, declare an axis over it: `axis j in N`. A scan goes along a whole axis only.",
+			"may go to the atomic that puts the parts together: sums to `atomic_add`, maxima to\n" +
+			"`atomic_max`. An atomic does not do that for another reduction, nor for what is no sum\n" +
+			"of parts any more: twice a sum is one, a sum plus one is not. For the whole dimension,\n" +
+			"declare an axis over it: `axis j in N`. A scan goes along a whole axis only.",
 		Fails: `kernel normalize(x: f32[N]) -> y: f32[N]
     grid i in N by B
 {
@@ -49,10 +51,11 @@ func init() {
     axis j in N
     y[i] = x[i] / sum(x[j], over j)
 }
-kernel total(x: f32[N], inout y: f32[1])
+kernel total(x: f32[N], inout y: f32[2])
     grid i in N by B
 {
     atomic_add(y[0], sum(x[i], over i))
+    atomic_max(y[1], max(x[i], over i))
 }
 `,
 	}

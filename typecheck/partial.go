@@ -1,6 +1,10 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"slices"
+
+	"tilec/lang"
+)
 
 // This file finds results that would depend on the plan. A block has a part of
 // each grid axis, as large as the planner makes it, so what is reduced over one
@@ -21,18 +25,19 @@ func (b *bodyChecker) oneBlock(a *Axis) bool {
 	return true
 }
 
-// partial is a value that depends on how the planner cuts a grid axis.
+// partial is a reduction of a part of a grid axis.
 type partial struct {
 	at   lang.Span
 	name string // of the operation
 	axis *Axis
+	by   joins // the atomics that put its results together
 }
 
 // partials follows such values through a body.
 type partials struct {
 	*bodyChecker
-	of       map[*Local]*partial
-	under    *partial // the condition that decides whether the statement runs
+	of       map[*Local]part
+	under    part // the condition that decides whether the statement runs
 	reported map[*partial]bool
 	// first is by place: an expression is looked at again in each round of a loop.
 	first map[lang.Span]*partial
@@ -40,21 +45,12 @@ type partials struct {
 
 // findPartials reports the stores of values that depend on the plan.
 func (b *bodyChecker) findPartials(body *Body) {
-	p := &partials{bodyChecker: b, of: map[*Local]*partial{}, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
+	p := &partials{bodyChecker: b, of: map[*Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
 	p.body(body)
 }
 
-func firstOf(ps ...*partial) *partial {
-	for _, p := range ps {
-		if p != nil {
-			return p
-		}
-	}
-	return nil
-}
-
-// body gives, for each result, the partial value that it depends on, or nil.
-func (p *partials) body(body *Body) []*partial {
+// body gives what each result has to do with the parts.
+func (p *partials) body(body *Body) []part {
 	if body == nil {
 		return nil
 	}
@@ -64,110 +60,188 @@ func (p *partials) body(body *Body) []*partial {
 			of := p.expr(s.Value)
 			for i, l := range s.Locals {
 				if l != nil && i < len(of) {
-					p.of[l] = firstOf(of[i], p.of[l])
+					p.of[l] = of[i]
 				}
 			}
 		case *Store:
-			d := firstOf(append(p.exprs(s.Indices), p.one(s.Value), p.under)...)
-			if d != nil && s.Op == lang.OpStore {
-				p.report(d, s)
-			}
-			if s.Old != nil {
-				p.of[s.Old] = firstOf(d, p.of[s.Old])
-			}
+			p.store(s)
 		case *Do:
 			p.expr(s.X)
 		}
 	}
-	var out []*partial
+	var out []part
 	for _, x := range body.Results {
 		out = append(out, p.expr(x)...)
 	}
 	return out
 }
 
+// store reports a store of what depends on the plan, and an atomic that does not put the parts together.
+func (p *partials) store(s *Store) {
+	where := mixed(append(p.exprs(s.Indices), p.under)...)
+	value := p.one(s.Value)
+	if s.New != nil {
+		value = mixed(value, p.one(s.New))
+	}
+	if s.Old != nil {
+		p.of[s.Old] = mixed(where, value)
+	}
+	switch all := mixed(value, where); {
+	case all.of == nil:
+	case s.Op == lang.OpStore:
+		p.report(all.of, s)
+	case where.of != nil:
+		p.reportAtomic(where, s, "decides what %s changes")
+	case value.by&joinOf[s.Op.Combines()] == 0:
+		p.reportAtomic(value, s, "%s does not put the parts together")
+	default:
+		for _, x := range s.Indices {
+			for _, a := range x.Types()[0].Axes {
+				if slices.Contains(value.axes, a) {
+					value.by = 0
+					p.reportAtomic(value, s, "%s changes every element along "+a.Name+" by the part that it is in")
+					return
+				}
+			}
+		}
+	}
+}
+
+// report says that a part is stored as if it were the whole.
 func (p *partials) report(d *partial, s *Store) {
 	if p.reported[d] {
 		return
 	}
 	p.reported[d] = true
-	p.errorf(lang.ErrPartial, d.at, "%s over %s is of the part of %s that a block has, whose extent the planner chooses", d.name, d.axis.Name, d.axis.Dim).
+	r := p.errorf(lang.ErrPartial, d.at, "%s over %s is of the part of %s that a block has, whose extent the planner chooses", d.name, d.axis.Name, d.axis.Dim).
 		label(d.axis.At, "%s is an axis of the grid", d.axis.Name).
-		label(s.At, "stored here").
-		help("declare `axis j in %s` and reduce over j for the whole dimension, or add the parts up with `atomic_add(%s, ...)`", d.axis.Dim, s.Param.Name+"[...]")
+		label(s.At, "stored here")
+	if op, ok := d.by.with(); ok {
+		r.help("declare `axis j in %s` and reduce over j for the whole dimension, or put the parts together with `%s(%s, ...)`", d.axis.Dim, op, s.Param.Name+"[...]")
+	} else {
+		r.help("declare `axis j in %s` and reduce over j for the whole dimension", d.axis.Dim)
+	}
 }
 
-func (p *partials) exprs(xs []Expr) []*partial {
-	var out []*partial
+// reportAtomic says that an atomic gets parts from which it does not make the whole.
+func (p *partials) reportAtomic(v part, s *Store, why string) {
+	d := v.of
+	if p.reported[d] {
+		return
+	}
+	p.reported[d] = true
+	r := p.errorf(lang.ErrPartial, d.at, "%s over %s is of the part of %s that a block has, whose extent the planner chooses, and "+why, d.name, d.axis.Name, d.axis.Dim, s.Op).
+		label(d.axis.At, "%s is an axis of the grid", d.axis.Name).
+		label(s.At, "changed here")
+	op, ok := v.by.with()
+	switch {
+	case ok:
+		r.help("put the parts together with `%s(%s, ...)`, or declare `axis j in %s` and reduce over j for the whole dimension", op, s.Param.Name+"[...]", d.axis.Dim)
+	case d.by&joinOf[s.Op.Combines()] != 0:
+		r.help("give `%s` the %s itself and compute the rest of the whole afterwards, or declare `axis j in %s` and reduce over j for the whole dimension", s.Op, d.name, d.axis.Dim)
+	default:
+		r.help("declare `axis j in %s` and reduce over j for the whole dimension", d.axis.Dim)
+	}
+}
+
+func (p *partials) exprs(xs []Expr) []part {
+	var out []part
 	for _, x := range xs {
 		out = append(out, p.one(x))
 	}
 	return out
 }
 
-// one is the partial value that any of an expression's values depends on.
-func (p *partials) one(x Expr) *partial {
+// one is what an expression of one value has to do with the parts.
+func (p *partials) one(x Expr) part {
 	if x == nil {
-		return nil
+		return plain
 	}
-	return firstOf(p.expr(x)...)
+	of := p.expr(x)
+	if len(of) == 1 {
+		return of[0]
+	}
+	return mixed(of...)
 }
 
 // all gives every value of an expression the same.
-func all(x Expr, d *partial) []*partial {
-	out := make([]*partial, len(x.Types()))
+func all(x Expr, d part) []part {
+	out := make([]part, len(x.Types()))
 	for i := range out {
 		out[i] = d
 	}
 	return out
 }
 
-// reducing is the partial value that a reduction over axes is.
-func (p *partials) reducing(at lang.Span, op lang.Op, over []*Axis) *partial {
+// reduced is what a reduction over axes makes of its operands' parts, where its results are put together as by says.
+func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*Axis, args ...part) part {
+	left := by
+	for _, a := range args {
+		if a.of != nil {
+			left &= a.by
+		}
+	}
+	out := together(left, args...)
 	for _, a := range over {
 		if a.Kind != GridAxis || p.oneBlock(a) {
 			continue
 		}
 		if p.first[at] == nil {
-			p.first[at] = &partial{at, op.Row().Spelling, a}
+			p.first[at] = &partial{at, op.Row().Spelling, a, by}
 		}
-		return p.first[at]
+		if out.of == nil {
+			out.of = p.first[at]
+			out.by = by
+		}
+		out.axes = append(slices.Clip(out.axes), a)
 	}
-	return nil
+	return out
 }
 
-func (p *partials) expr(x Expr) []*partial {
+func (p *partials) expr(x Expr) []part {
 	switch x := x.(type) {
+	case *Const:
+		if x.Int == 0 && x.Float == 0 {
+			return all(x, zero)
+		}
 	case *LocalRef:
-		return all(x, p.of[x.Local])
+		if d, ok := p.of[x.Local]; ok {
+			return all(x, d)
+		}
 	case *Apply:
-		return all(x, firstOf(append(p.exprs(x.Args), p.reducing(x.At, x.Op, x.Over))...))
+		return all(x, p.apply(x))
 	case *Combine:
-		return all(x, firstOf(append(append(p.exprs(x.Args), p.exprs(x.Identity)...), p.reducing(x.At, x.Op, x.Over))...))
+		args := append(p.exprs(x.Args), p.exprs(x.Identity)...)
+		return all(x, p.reduced(x.At, x.Op, joinOf[x.simple()], x.Over, args...))
 	case *Load:
-		d := firstOf(append(p.exprs(x.Indices), p.one(x.Else))...)
-		return all(x, d)
+		return all(x, mixed(append(p.exprs(x.Indices), p.one(x.Else))...))
 	case *Take:
-		return all(x, firstOf(append(p.exprs(x.Positions), p.one(x.X), p.one(x.Else))...))
+		from := p.one(x.X)
+		if where := mixed(append(p.exprs(x.Positions), p.one(x.Else))...); where.of != nil {
+			from = mixed(from, where)
+		}
+		return all(x, from)
 	case *Order:
-		return all(x, firstOf(p.exprs(x.Args)...))
+		return all(x, mixed(p.exprs(x.Args)...))
 	case *For:
 		return p.loop(x)
 	case *If:
 		cond := p.one(x.Cond)
 		outer := p.under
-		p.under = firstOf(p.under, cond)
+		p.under = mixed(p.under, cond)
 		then, other := p.body(x.Then), p.body(x.Else)
 		p.under = outer
 		for i := range then {
-			then[i] = firstOf(then[i], cond)
 			if i < len(other) {
-				then[i] = firstOf(then[i], other[i])
+				then[i] = either(then[i], other[i])
+			}
+			if cond.of != nil {
+				then[i] = mixed(cond, then[i])
 			}
 		}
 		return then
 	case *Tuple:
-		var out []*partial
+		var out []part
 		for _, e := range x.Elems {
 			out = append(out, p.expr(e)...)
 		}
@@ -175,20 +249,42 @@ func (p *partials) expr(x Expr) []*partial {
 	case *Inline:
 		return p.body(x.Body)
 	}
-	return all(x, nil)
+	return all(x, plain)
 }
 
-// loop follows carried values until they depend on no more.
-func (p *partials) loop(x *For) []*partial {
-	bounds := firstOf(p.one(x.Lo), p.one(x.Hi))
+func (p *partials) apply(x *Apply) part {
+	args := p.exprs(x.Args)
+	switch x.Op.Row().Group {
+	case lang.GroupReduce:
+		return p.reduced(x.At, x.Op, joinOf[x.Op], x.Over, args...)
+	case lang.GroupContract:
+		// A product of two parts is not that of the wholes.
+		product := p.reduced(x.At, x.Op, byAdd, x.Over, args[:2]...)
+		if args[0].of != nil && args[1].of != nil {
+			product = mixed(product)
+		}
+		if x.Op == lang.OpMma {
+			return together(byAdd&product.by&args[2].by, product, args[2])
+		}
+		return product
+	}
+	return computed(x, args)
+}
+
+// loop follows carried values until nothing more is learnt of them.
+func (p *partials) loop(x *For) []part {
+	bounds := mixed(p.one(x.Lo), p.one(x.Hi))
 	outer := p.under
-	p.under = firstOf(p.under, bounds)
-	var start []*partial
+	p.under = mixed(p.under, bounds)
+	var start []part
 	for _, e := range x.Init {
 		start = append(start, p.expr(e)...)
 	}
 	for i, d := range start {
-		p.of[x.Carried[i]] = firstOf(p.of[x.Carried[i]], d, bounds)
+		if bounds.of != nil {
+			d = mixed(d, bounds)
+		}
+		p.of[x.Carried[i]] = d
 	}
 	if x.Index != nil {
 		p.of[x.Index] = bounds
@@ -196,14 +292,17 @@ func (p *partials) loop(x *For) []*partial {
 	for changed := true; changed; {
 		changed = false
 		for i, d := range p.body(x.Body) {
-			if d != nil && p.of[x.Carried[i]] == nil {
-				p.of[x.Carried[i]] = d
-				changed = true
+			was := p.of[x.Carried[i]]
+			now := either(was, d)
+			if now.of == was.of && now.by == was.by {
+				continue
 			}
+			p.of[x.Carried[i]] = now
+			changed = true
 		}
 	}
 	p.under = outer
-	out := make([]*partial, len(x.Carried))
+	out := make([]part, len(x.Carried))
 	for i, c := range x.Carried {
 		out[i] = p.of[c]
 	}
