@@ -34,6 +34,8 @@ const (
 	rereadMiss = 0.1
 	// sectorBytes is the least that the L2 moves.
 	sectorBytes = 32
+	// bytesDepth is what a tensor core contracts of 8-bit integers at once: less takes as long.
+	bytesDepth = 32
 	// reductionScratch is shared memory for reductions across warps, in bytes.
 	reductionScratch = 4096
 	// sharedReserve is shared memory that is not for tiles: barriers and alignment.
@@ -473,20 +475,23 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	d := op.Args[0].Type.DType
 	m, n := c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
 	e := float64(d.Size())
+	rows, depth := int64(16), int64(1)
 	switch {
 	case d.IsFloat() && d.Bits() <= 16:
 		rate = t.Tensor16
+	case d == lang.I8 || d == lang.U8:
+		rate, depth = t.Tensor8, bytesDepth
 	case d == lang.F32 && op.Precision != "ieee":
 		rate = t.Tensor32
 	default:
 		return t.FMA32, 1, 2 * e / 8 // each operand is used from registers a few times
 	}
-	rows := int64(16)
 	if t.Arch == 90 {
 		rows = 64
 	}
-	mm, nn := roundUp(m, rows), roundUp(n, 8)
-	padding = float64(mm) / float64(m) * float64(nn) / float64(n)
+	k := c.count(tile{axes: c.places(op.Over)}, false)
+	padded := func(n, to int64) float64 { return float64(roundUp(n, to)) / float64(n) }
+	padding = padded(m, rows) * padded(n, 8) * padded(k, depth)
 	// Written once and read once, B by each group of four warps.
 	groups := float64(max(c.warps/4, 1))
 	bytes = e * (2/float64(n) + (1+groups)/float64(m))

@@ -463,35 +463,44 @@ func (m *machine) ldmatrix(parts, ops []string) func(*machine, []*thread) {
 	}
 }
 
-// mma multiplies as the tables of the PTX ISA for m16n8k16 and m16n8k8 say.
+// mma multiplies as the tables of the PTX ISA for m16n8k8, m16n8k16 and m16n8k32 say:
+// a register holds 1, 2 or 4 neighbours of the depth.
 func (m *machine) mma(parts, ops []string) func(*machine, []*thread) {
 	ds, as, bs, cs := m.list(ops[0]), m.list(ops[1]), m.list(ops[2]), m.list(ops[3])
-	elem, _ := lang.ParseDType(parts[7])
-	depth := 16
-	if parts[3] == "m16n8k8" {
-		depth = 8
+	var depth int
+	if _, err := fmt.Sscanf(parts[3], "m16n8k%d", &depth); err != nil {
+		m.t.Fatalf("%v", parts)
+	}
+	per := depth / 8
+	element := func(kind string) func(uint64) float64 {
+		switch kind {
+		case "s8":
+			return func(v uint64) float64 { return float64(int8(v)) }
+		case "u8":
+			return func(v uint64) float64 { return float64(uint8(v)) }
+		case "tf32":
+			return func(v uint64) float64 { return float64(fl(v &^ (1<<13 - 1))) }
+		}
+		d, _ := lang.ParseDType(kind)
+		return func(v uint64) float64 { return float64(halfValue(d, v&0xffff)) }
+	}
+	elementA, elementB := element(parts[7]), element(parts[8])
+	start, result := func(v uint64) float64 { return float64(fl(v)) }, func(v float64) uint64 { return uint64(math.Float32bits(float32(v))) }
+	if parts[6] == "s32" {
+		start, result = func(v uint64) float64 { return float64(int32(v)) }, func(v float64) uint64 { return uint64(uint32(int64(v))) }
 	}
 	return func(m *machine, ls []*thread) {
-		var a [16][16]float32
-		var b [16][8]float32
+		var a [16][32]float64
+		var b [32][8]float64
 		for l, th := range ls {
 			g, t := l>>2, l&3
-			for i, s := range as {
-				if depth == 8 {
-					a[g+8*(i&1)][t+4*(i>>1)] = fl(th.v[s] &^ (1<<13 - 1))
-					continue
+			for h := range per {
+				shift, at := h*32/per, per*t+h
+				for i, s := range as {
+					a[g+8*(i&1)][at+4*per*(i>>1)] = elementA(th.v[s] >> shift)
 				}
-				for h := range 2 {
-					a[g+8*(i&1)][2*t+h+8*(i>>1)] = halfValue(elem, th.v[s]>>(16*h)&0xffff)
-				}
-			}
-			for i, s := range bs {
-				if depth == 8 {
-					b[t+4*i][g] = fl(th.v[s] &^ (1<<13 - 1))
-					continue
-				}
-				for h := range 2 {
-					b[2*t+h+8*i][g] = halfValue(elem, th.v[s]>>(16*h)&0xffff)
+				for i, s := range bs {
+					b[at+4*per*i][g] = elementB(th.v[s] >> shift)
 				}
 			}
 		}
@@ -500,11 +509,11 @@ func (m *machine) mma(parts, ops []string) func(*machine, []*thread) {
 			var out [4]uint64
 			for i, s := range cs {
 				row, col := g+8*(i>>1), 2*t+i&1
-				sum := float64(fl(th.v[s]))
+				sum := start(th.v[s])
 				for k := range depth {
-					sum += float64(a[row][k]) * float64(b[k][col])
+					sum += a[row][k] * b[k][col]
 				}
-				out[i] = uint64(math.Float32bits(float32(sum)))
+				out[i] = result(sum)
 			}
 			for i, d := range ds {
 				th.v[d] = out[i]

@@ -29,14 +29,18 @@ type contraction struct {
 	mBits, nBits, kBits []digit
 	mReps, nReps, kReps []digit
 	aWarp, bWarp        []digit
+	// aAcross and bAcross: an operand of bytes lies along its rows (or columns) in
+	// shared memory, not along the depth: see loadAcross.
+	aAcross, bAcross bool
 }
 
 // mmaShape is a tensor-core instruction m16n8k<depth>.
 type mmaShape struct {
 	depth int
-	// element is the type of the operands in shared memory and registers.
-	element lang.DType
-	// bits is how many of the depth's bits lie in one register: 1 for pairs of 16-bit elements.
+	// element is the type of the operands in shared memory and registers, sum that of the accumulator.
+	element, sum lang.DType
+	// inRegister is how many of the depth's bits lie in one register: 1 for pairs of
+	// 16-bit elements, 2 for four bytes.
 	inRegister int
 	name       string
 	terms      int // products a step: 3 for tf32x3
@@ -44,15 +48,19 @@ type mmaShape struct {
 
 func mmaFor(d lang.DType, precision string) *mmaShape {
 	half := func(e lang.DType) *mmaShape {
-		return &mmaShape{16, e, 1, fmt.Sprintf("mma.sync.aligned.m16n8k16.row.col.f32.%v.%v.f32", e, e), 1}
+		return &mmaShape{16, e, lang.F32, 1, fmt.Sprintf("mma.sync.aligned.m16n8k16.row.col.f32.%v.%v.f32", e, e), 1}
 	}
 	switch d {
+	case lang.I8:
+		return &mmaShape{32, d, lang.I32, 2, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 1}
+	case lang.U8:
+		return &mmaShape{32, d, lang.I32, 2, "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32", 1}
 	case lang.F16, lang.BF16:
 		return half(d)
 	case lang.F8E4M3, lang.F8E5M2:
 		return half(lang.F16) // holds both exactly
 	case lang.F32:
-		single := &mmaShape{8, d, 0, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 1}
+		single := &mmaShape{8, d, lang.F32, 0, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 1}
 		switch precision {
 		case "":
 			return single
@@ -140,27 +148,18 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 		c.a, c.b, c.m, c.n = 1, 0, c.n, c.m
 	}
 	c.k = k.contiguousFirst(c.k, op.Args[0], op.Args[1])
-	kb := 4
-	if c.mma.depth == 8 {
-		kb = 3
-	}
 	c.mBits, c.mReps = flatten(c.m, 4)
 	c.nBits, c.nReps = flatten(c.n, 3)
-	c.kBits, c.kReps = flatten(c.k, kb)
-	var batch []digit
-	for _, a := range c.batch {
-		if a.Extent > 1 {
-			batch = append(batch, digit{a, 1, int(a.Extent)})
-		}
-	}
-
+	c.kBits, c.kReps = flatten(c.k, c.mma.inRegister+3)
+	between := k.layAcross(c)
+	batch := c.batchDigits()
 	c.wide = k.fitsWgmma(c)
 	wm := c.rowWarps(k.warps, rowwise || c.wide)
 	mWarp, mReps, used := spread(c.mReps, wm)
 	c.mReps = mReps
 	rest := k.warps / used
 	nWarp, nReps, used := spread(c.nReps, powerBelow(rest&-rest))
-	c.nReps = nReps
+	c.nReps = append(between, nReps...)
 	idle := digit{size: rest / used}
 	warps := func(ms, ns []digit) []digit {
 		out := append(append([]digit(nil), ms...), ns...)
@@ -196,6 +195,17 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 	c.aLayout = layout{reg: join(kk[:in], m[3:4], kk[in+2:], c.kReps, c.mReps, batch), lane: lane(kk[in:in+2], m[:3]), warp: c.aWarp}
 	c.bLayout = layout{reg: join(kk[:in], kk[in+2:], c.kReps, c.nReps, batch), lane: lane(kk[in:in+2], n[:3]), warp: c.bWarp}
 	return c
+}
+
+// batchDigits are the repetitions along the batch axes.
+func (c *contraction) batchDigits() []digit {
+	var batch []digit
+	for _, a := range c.batch {
+		if a.Extent > 1 {
+			batch = append(batch, digit{a, 1, int(a.Extent)})
+		}
+	}
+	return batch
 }
 
 // contiguousFirst moves to the front the axis along which an operand lies contiguous in memory.
@@ -313,13 +323,13 @@ func (k *kernel) multiply(c *contraction, acc []reg) []reg {
 					spots := c.spots(i, j, batch)
 					in := make([]reg, 4)
 					for s, r := range spots {
-						in[s] = k.zero(lang.F32)
+						in[s] = k.zero(c.mma.sum)
 						if r >= 0 {
 							in[s] = out[r]
 						}
 					}
 					for _, pair := range termOrder(c.mma.terms) {
-						d := k.a.regs(f32, 4)
+						d := k.a.regs(classOf(c.mma.sum), 4)
 						k.a.ins("%s %s, %s, %s, %s", c.mma.name, list(d), list(rows[i][pair[0]]), list(column[pair[1]]), list(in))
 						in = d
 					}

@@ -31,7 +31,7 @@ func elementAt(d lang.DType, b []byte, i int) float64 {
 	return float64(int64(u<<up) >> up)
 }
 
-// random fills a tensor: small floats of both signs, or integers from 0 to below limit.
+// random fills a tensor: small floats of both signs, bytes of every value, or other integers from 0 to below limit.
 func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
 	for i := 0; i < len(b)/d.Size(); i++ {
 		x := float32(r.NormFloat64())
@@ -47,6 +47,8 @@ func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
 			u = uint64(0x30 + r.Intn(16) + 128*r.Intn(2))
 		case lang.Bool:
 			u = uint64(r.Intn(2))
+		case lang.I8, lang.U8:
+			u = uint64(r.Intn(256))
 		default:
 			u = uint64(r.Intn(limit))
 		}

@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"slices"
+
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -119,19 +121,20 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []reg, n
 	if c.mma.inRegister == 0 {
 		return elements
 	}
-	packed := make([]reg, len(elements)/2)
+	per = 1 << c.mma.inRegister
+	packed := make([]reg, len(elements)/per)
 	for i := range packed {
-		packed[i] = k.packHalves(c.mma.element, elements[2*i], elements[2*i+1])
+		packed[i] = k.packElements(c.mma.element, elements[per*i:per*(i+1)])
 	}
 	return packed
 }
 
-// packHalves packs two values of a 16-bit type, which they hold exactly.
-func (k *kernel) packHalves(d lang.DType, lo, hi reg) reg {
-	if d == lang.BF16 {
-		return k.a.op(b32, "cvt.rn.bf16x2.f32", hi, lo)
+// packElements packs two values of a 16-bit type, rounding them to it, or four of an 8-bit integer.
+func (k *kernel) packElements(d lang.DType, xs []reg) reg {
+	if len(xs) == 4 {
+		return pack8(k.a, d, [4]reg(xs))
 	}
-	return k.a.op(b32, "cvt.rn.f16x2.f32", hi, lo)
+	return pack16(k.a, d, xs[0], xs[1])
 }
 
 // unitBits are the register bits of one fragment of an operand, low first.
@@ -190,6 +193,8 @@ func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
 				first = i
 			}
 		}
+	} else if c.mma.inRegister == 2 { // what is computed may as well lie as fragments want it
+		first = slices.Index(axes, c.k[0])
 	} else {
 		run := 0
 		for i, a := range axes {
@@ -262,6 +267,9 @@ func (k *kernel) clear(t *sharedTile) {
 // matrices reads fragments by ldmatrix: each lane names a row of 16 bytes of one of
 // up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that needs.
 func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []reg {
+	if c.across(arg) {
+		return k.loadAcross(c, arg, t)
+	}
 	in := c.mma.inRegister
 	chunk := in + 2 // bits of a row of 16 bytes
 	rows, reps, warp := c.mBits, c.mReps, c.aWarp
@@ -314,14 +322,8 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 			lane = append(lane, digit{size: 2})
 		}
 	}
-	var batch []digit
-	for _, a := range c.batch {
-		if a.Extent > 1 {
-			batch = append(batch, digit{a, 1, int(a.Extent)})
-		}
-	}
 	l := layout{lane: lane, warp: warp}
-	l.reg = append(append(append(l.reg, c.kReps...), reps...), batch...)
+	l.reg = append(append(append(l.reg, c.kReps...), reps...), c.batchDigits()...)
 	x := k.accessing(t, l)
 	steps, nReps := product(c.kReps), product(reps)
 	loaded := map[int][]reg{}
@@ -346,7 +348,7 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 
 // asElements gives tf32 fragments as floats, as the rounding takes them.
 func (k *kernel) asElements(c *contraction, regs []reg) []reg {
-	if c.mma.inRegister == 1 {
+	if c.mma.inRegister > 0 {
 		return regs
 	}
 	out := make([]reg, len(regs))

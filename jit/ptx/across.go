@@ -1,0 +1,86 @@
+package ptx
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file reads operands of bytes that lie along their rows (or columns), where
+// fragments want four neighbours of the depth in a register. ldmatrix transposes
+// pairs of bytes: of four positions of the depth, two matrices give a register each
+// with two neighbouring rows, which a permutation of bytes takes apart. So the rows
+// that one fragment holds are every other one: the lanes count in twos, and the odd
+// rows are the fragment's second half, or the next tile of columns.
+
+// layAcross decides which operands are read so, and orders the digits of their rows
+// and columns for it. It gives the repetition that tells the two tiles of columns
+// apart, which no warps may divide.
+func (k *kernel) layAcross(c *contraction) (between []digit) {
+	if c.mma.inRegister != 2 {
+		return nil
+	}
+	if c.aAcross = k.liesAcross(c.op.Args[c.a], c.m); c.aAcross {
+		c.mBits = append(slices.Clone(c.mBits[1:]), c.mBits[0])
+	}
+	if c.bAcross = k.liesAcross(c.op.Args[c.b], c.n); c.bAcross {
+		c.nBits, c.nReps = flatten(c.n, 4)
+		between, c.nBits = c.nBits[:1:1], c.nBits[1:]
+	}
+	return between
+}
+
+// liesAcross reports a load that is contiguous along the first of the axes, with at least 16 bytes of it.
+func (k *kernel) liesAcross(v *ir.Value, axes []*ir.Axis) bool {
+	return len(axes) > 0 && axes[0].Extent > 8 && v.Def != nil && v.Def.Code == lang.OpLoad && contiguous(k.access(v.Def)) == axes[0]
+}
+
+func (c *contraction) across(arg int) bool {
+	if arg == c.a {
+		return c.aAcross
+	}
+	return c.bAcross
+}
+
+// loadAcross reads fragments by ldmatrix and takes their bytes apart; nil when the tile does not lie as that needs.
+func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []reg {
+	axis, reps, warp := c.m, c.mReps, c.aWarp
+	if arg == c.b {
+		axis, reps, warp = c.n, c.nReps[1:], c.bWarp
+	}
+	const chunk = 16
+	if t.contiguous() != axis[0] || t.ext[0]%chunk != 0 {
+		return nil
+	}
+	// Of eight rows of a matrix, a lane gets two neighbours: positions 4t and 4t+1 of the
+	// depth from the first matrix, 4t+2 and 4t+3 from the second, 16 further from the others.
+	kk := c.kBits
+	l := layout{lane: []digit{kk[0], kk[2], kk[3], kk[1], kk[4]}, warp: warp}
+	l.reg = append(append(append(l.reg, c.kReps...), reps...), c.batchDigits()...)
+	x := k.accessing(t, l)
+	steps, groups := product(c.kReps), product(reps)
+	loaded := map[int][]reg{}
+	return func(step, rep, batch int) []reg {
+		group := rep
+		if arg == c.b {
+			group /= 2
+		}
+		r := step + steps*(group+groups*batch)
+		regs, ok := loaded[r]
+		if !ok {
+			raw := k.a.regs(b32, 4)
+			k.a.ins("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 %s, %s", list(raw), x.at(r))
+			for _, pair := range [][]reg{raw[:2], raw[2:]} {
+				for _, bytes := range []int{0x6420, 0x7531} { // those of the even and of the odd row
+					regs = append(regs, k.a.op(b32, "prmt.b32", pair[0], pair[1], bytes))
+				}
+			}
+			loaded[r] = regs
+		}
+		if arg == c.b {
+			return []reg{regs[rep%2], regs[2+rep%2]}
+		}
+		return regs
+	}
+}

@@ -1,0 +1,57 @@
+package ptx
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/plan"
+)
+
+// Products of bytes with each operand along the depth and across it.
+func TestByteProducts(t *testing.T) {
+	for _, d := range []string{"i8", "u8"} {
+		for _, across := range []struct{ a, b bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
+			for _, c := range []struct {
+				m, n, k int64
+				tile    [3]int64
+				warps   int
+				pure    bool // the tiles are large enough for ldmatrix
+			}{
+				{64, 64, 64, [3]int64{32, 32, 32}, 4, true},
+				{80, 176, 112, [3]int64{64, 128, 64}, 8, true},
+				{33, 50, 40, [3]int64{16, 48, 96}, 2, true}, // a third of a warp's columns
+				{7, 64, 64, [3]int64{4, 64, 64}, 4, false},  // few rows: the columns play them
+				{30, 20, 50, [3]int64{12, 10, 20}, 4, true}, // part of a tile
+				{20, 9, 33, [3]int64{20, 3, 5}, 1, false},
+			} {
+				name := fmt.Sprintf("%s/across=%v,%v/%dx%dx%d", d, across.a, across.b, c.m, c.n, c.k)
+				t.Run(name, func(t *testing.T) {
+					text := productText(d, "i32", "", !across.b)
+					if across.a {
+						text = strings.NewReplacer("[M, K]", "[K, M]", "%a[%0, %8]", "%a[%8, %0]", "{i, k}", "{k, i}").Replace(text)
+					}
+					f := parse(t, text)
+					for _, dim := range f.Dims {
+						if size := map[string]int64{"M": c.m, "N": c.n, "K": c.k}[dim.Name]; size%16 == 0 {
+							dim.Divisor = 16 // so that loads may run ahead
+						}
+					}
+					p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: 3}
+					differ(t, f, p, map[string]int64{"M": c.m, "N": c.n, "K": c.k}, 0, 100)
+					for _, target := range []string{"sm_80", "sm_90a"} {
+						ptx := compile(t, f, &p, target).Text
+						require.Contains(t, ptx, "mma.sync.aligned.m16n8k32")
+						if c.pure {
+							require.NotContains(t, ptx, "ld.shared", "an operand is read element by element")
+							require.Equal(t, across.a || across.b, strings.Contains(ptx, ".trans"))
+						}
+						requireAssembles(t, ptx, target)
+					}
+				})
+			}
+		}
+	}
+}
