@@ -19,11 +19,12 @@ func buildIR(s *Spec) (f *ir.Func, dims *launchDims, err error) {
 		spec:    s,
 		fixed:   static(k),
 		dims:    map[string]*ir.Dim{},
-		launch:  &launchDims{sizes: map[string]typecheck.Size{}, strides: map[string][2]int{}},
+		launch:  &launchDims{sizes: map[string]typecheck.Size{}, strides: map[string][2]int{}, parts: map[string]gridPart{}},
 		axes:    map[*typecheck.Axis]*ir.Axis{},
 		tensors: map[*typecheck.Param]*ir.Tensor{},
 		scalars: map[*typecheck.Param]*ir.Value{},
 		locals:  map[*typecheck.Local]*ir.Value{},
+		begins:  map[*typecheck.Axis]*ir.Dim{},
 	}
 	b.f = &ir.Func{Name: k.Name, Body: &ir.Block{}, Hints: k.Hints, Approx: k.Approx}
 	b.Builder = ir.Builder{Func: b.f, Block: b.f.Body}
@@ -92,7 +93,8 @@ type irBuilder struct {
 	tensors   map[*typecheck.Param]*ir.Tensor
 	scalars   map[*typecheck.Param]*ir.Value
 	locals    map[*typecheck.Local]*ir.Value
-	combining bool // the function of a reduce or a scan is being built
+	begins    map[*typecheck.Axis]*ir.Dim // where grid axes over a part of their dimension begin
+	combining bool                        // the function of a reduce or a scan is being built
 }
 
 // known evaluates a size that depends only on what the specialisation fixes.
@@ -158,7 +160,10 @@ func (b *irBuilder) declare(a *typecheck.Axis, names map[string]int) {
 	if a.Scalar {
 		x.Extent = 1
 	}
-	if !a.IsFree {
+	switch {
+	case a.From != nil:
+		x.Dim = b.part(a, x.Name)
+	case !a.IsFree:
 		x.Dim = b.dim(a.Dim)
 		if end := x.Lo + x.Len; x.Kind == ir.Whole && (x.Lo < 0 || x.Len < 0 || end > x.Dim.Value) {
 			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: a.At, Message: fmt.Sprintf(
@@ -272,7 +277,7 @@ func (b *irBuilder) indices(xs []typecheck.Expr) []*ir.Value {
 func (b *irBuilder) positions(xs []typecheck.Expr, checked []bool) []*ir.Value {
 	out := b.indices(xs)
 	for i, v := range out {
-		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart
+		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofPart(xs[i])
 		if !checked[i] && !byAxis && !nowhere(v) {
 			b.launch.nonEmpty = true
 		}
@@ -390,7 +395,7 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 	if mayContract := x.Op == lang.OpSum || x.Op.Row().Group == lang.GroupContract; mayContract && args[0].Type.DType == lang.F32 {
 		op.Precision = b.precision
 	}
-	return b.Emit(op)[0]
+	return b.moved(b.Emit(op)[0], x.Axis)
 }
 
 func (b *irBuilder) mapAxes(axes []*typecheck.Axis) []*ir.Axis {

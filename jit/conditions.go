@@ -203,7 +203,21 @@ func (e *evaluator) value(x typecheck.Expr) (number, bool) {
 	case *typecheck.ScalarRef:
 		v, ok := e.scalars[x.Param]
 		return literal(v), ok
+	case *typecheck.If:
+		holds, known := e.truth(x.Cond)
+		branch := x.Else
+		if holds {
+			branch = x.Then
+		}
+		if !known || branch == nil || len(branch.Stmts) > 0 || len(branch.Results) != 1 {
+			return number{}, false
+		}
+		return e.value(branch.Results[0])
 	case *typecheck.Apply:
+		if op := x.Op; op == lang.OpLogicAnd || op == lang.OpLogicOr {
+			holds, known := e.truth(x)
+			return number{int: truthInt(holds)}, known
+		}
 		if !x.Op.Row().Elementwise {
 			return number{}, false
 		}
@@ -221,12 +235,7 @@ func (e *evaluator) value(x typecheck.Expr) (number, bool) {
 
 // apply computes an operation of a condition; false for one that it does not know, or that overflows.
 func apply(x *typecheck.Apply, args []number) (number, bool) {
-	truth := func(b bool) (number, bool) {
-		if b {
-			return number{int: 1}, true
-		}
-		return number{}, true
-	}
+	truth := func(b bool) (number, bool) { return number{int: truthInt(b)}, true }
 	p := args[0]
 	if x.Op == lang.OpLogicNot {
 		return truth(p.int == 0)
@@ -290,6 +299,13 @@ func apply(x *typecheck.Apply, args []number) (number, bool) {
 		return number{int: max(p.int, q.int)}, true
 	}
 	return number{}, false
+}
+
+func truthInt(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
 }
 
 func abs(n int64) int64 {

@@ -57,7 +57,7 @@ func (b *irBuilder) assert(s *typecheck.Assert) {
 	op.Args = []*ir.Value{reduce(lang.OpAny, fails)}
 	here := fails // at the elements that may still be the first
 	for _, a := range axes {
-		at := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: a})[0]
+		at := b.positionsAlong(a)
 		first := reduce(lang.OpReduceMin, b.Op(lang.OpWhere, here, at, b.Int(math.MaxInt32)))
 		here = b.Op(lang.OpLogicAnd, here, b.Op(lang.OpEq, at, first))
 		op.Names = append(op.Names, a.Name)

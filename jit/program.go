@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"time"
 
@@ -73,6 +74,8 @@ type step struct {
 	// sizes are the launch's dimensions and strides, in the order of ir.Func.Params.
 	sizes []uint64
 	empty bool // no block to run
+	// ranged: scalars decide what part of a dimension the grid walks.
+	ranged bool
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
 	debug *debugOutput
 	args  []launchArg
@@ -166,20 +169,13 @@ func (s *step) stored(c *Compiled) error {
 func (s *step) prepare(c *Compiled, d Device) error {
 	s.compiled = c
 	b := s.spec
-	var grid []int64 // blocks
-	for _, a := range c.Func.Grid() {
-		n := a.Dim.Value
-		if !a.Dim.Known() {
-			var err error
-			if n, err = c.dims.size(a.Dim, b); err != nil {
-				return err
-			}
-		}
-		if n < 0 {
-			return launchError(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", b.Kernel.Name, a.Dim.Name, n)
-		}
-		s.empty = s.empty || n == 0
-		grid = append(grid, (n+a.Extent-1)/a.Extent)
+	grid, err := s.grid(nil)
+	if err != nil {
+		return err
+	}
+	s.empty = slices.Contains(grid, 0)
+	for _, part := range c.dims.parts {
+		s.ranged = s.ranged || part.byScalars()
 	}
 	if err := s.stored(c); err != nil {
 		return err
@@ -192,7 +188,6 @@ func (s *step) prepare(c *Compiled, d Device) error {
 		}
 	}
 	if c.Func.HasDebug() && !s.empty {
-		var err error
 		if s.debug, err = newDebugOutput(d, c.Func, grid); err != nil {
 			return err
 		}
@@ -242,6 +237,14 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		s := &p.steps[i]
 		if s.empty {
 			continue
+		}
+		if s.ranged {
+			if empty, err := s.ranges(s.scalarsOf(scalars)); err != nil || empty {
+				if err != nil {
+					return nil, err
+				}
+				continue
+			}
 		}
 		t, c := 0, 0
 		for j, param := range s.compiled.params {
@@ -315,15 +318,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
 func (s *step) begin(d Device, args []typecheck.Literal) error {
 	if len(s.spec.Kernel.Assumes) > 0 {
-		given := map[*typecheck.Param]typecheck.Literal{}
-		n := 0
-		for _, p := range s.spec.Kernel.Params {
-			if !p.IsTensor {
-				given[p] = s.scalars[n].value(args)
-				n++
-			}
-		}
-		if err := checkScalars(s.spec, given); err != nil {
+		if err := checkScalars(s.spec, s.scalarsOf(args)); err != nil {
 			return err
 		}
 	}

@@ -136,14 +136,20 @@ type launchDims struct {
 	sizes map[string]typecheck.Size
 	// strides gives, for a stride parameter, its tensor (in the order of params) and dimension.
 	strides map[string][2]int
+	// parts are what grid axes over a part of their dimension walk, and where they begin.
+	parts map[string]gridPart
 	// nonEmpty kernels access positions whose proof takes every dimension to be at least 1.
 	nonEmpty bool
 	// once are the stores of a formula that need a block, though they do not mention all axes of the grid.
 	once []*typecheck.Store
 }
 
-// size computes an unknown dimension of a kernel for the sizes of a specialisation.
+// size computes an unknown dimension of a kernel for the sizes of a
+// specialisation. One that scalars decide is the most that it can be.
 func (l *launchDims) size(d *ir.Dim, s *Spec) (int64, error) {
+	if p, ok := l.parts[d.Name]; ok {
+		return p.size(s, nil)
+	}
 	size, ok := l.sizes[d.Name]
 	if !ok {
 		return 0, fmt.Errorf("compiler bug: kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)

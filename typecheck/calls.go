@@ -394,11 +394,8 @@ func (b *bodyChecker) samePositions(x, y *Axis) bool {
 }
 
 func axisText(x *Axis) string {
-	switch {
-	case x.Kind != WholeAxis:
-		return x.Dim.String() + ", in parts"
-	case x.Len.Equal(x.Dim):
-		return x.Dim.String()
+	if x.Kind != WholeAxis {
+		return x.Over() + ", in parts"
 	}
-	return x.Dim.String() + "[" + x.Lo.String() + " .. " + x.Lo.Add(x.Len).String() + "]"
+	return x.Over()
 }

@@ -358,6 +358,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 			b.neverStored(p)
 		}
 	}
+	b.covered()
 	before := b.found
 	b.races()
 	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart
@@ -396,11 +397,6 @@ func (b *bodyChecker) gridAxis(a *lang.AxisClause) {
 	refuse := func() {
 		b.declare(b.scope, &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}, false)
 	}
-	if a.Range != nil {
-		b.later(a.Range.Place, "a grid over part of a dimension")
-		refuse()
-		return
-	}
 	dim, ok := b.dimension(a.Over)
 	if !ok {
 		refuse()
@@ -418,11 +414,18 @@ func (b *bodyChecker) gridAxis(a *lang.AxisClause) {
 		return
 	}
 	x := &Axis{Name: a.Name.Name, Kind: GridAxis, Dim: dim, Len: dim, Scalar: a.By == nil, At: a.Name.Place}
-	if a.By != nil && !b.extent(x, a.By) {
+	var part func()
+	if a.Range != nil {
+		part, ok = b.gridPart(x, a)
+	}
+	if !ok || a.By != nil && !b.extent(x, a.By) {
 		refuse()
 		return
 	}
 	b.declareAxis(x)
+	if part != nil {
+		part()
+	}
 }
 
 // tunes limits extents by the tune clause.

@@ -90,7 +90,7 @@ func axisLine(a *Axis) string {
 	text := [...]string{"grid", "loop", "axis"}[a.Kind] + " " + a.Name + " in " + axisText(a)
 	switch {
 	case a.Scalar:
-		text = "grid " + a.Name + " in " + a.Dim.String() + ", one by one"
+		text = "grid " + a.Name + " in " + a.Over() + ", one by one"
 	case a.Tile != "":
 		text += " by " + a.Tile
 	}

@@ -132,6 +132,11 @@ func (b *bodyChecker) meet(p mirror, x, y access) *Axis {
 		}
 	}
 	p.same = map[*Symbol]bool{}
+	for d := range x.positions {
+		if u, v := x.positions[d], y.positions[d]; u != nil && v != nil && p.different(*u, p.other(*v)) {
+			return nil // in two places, whatever the blocks
+		}
+	}
 	for len(left) > 0 {
 		i := slices.IndexFunc(left, func(g *Axis) bool { return b.apart(p, g, x, y) })
 		if i < 0 {

@@ -118,6 +118,10 @@ type Axis struct {
 	IsFree bool
 	// Lo and Len are the range of a WholeAxis.
 	Lo, Len Size
+	// From and To are the range of a GridAxis over a part of its dimension, to which they are cut: i32
+	// scalars that a launch computes. Both are nil where it walks all of it.
+	From, To Expr
+	Part     lang.Span // where the source says so
 	// Scalar axes (`grid b in B`) give a position and no tile axis.
 	Scalar bool
 	// Tile is the name of the extent ("BM"); "" without `by`, or for a constant extent.

@@ -148,6 +148,11 @@ func (g *generator) kernel() string {
 		a := &axis{name: fmt.Sprintf("i%d", n), dim: pick(g.r, g.dims...), kind: gridAxis, scalar: g.chance(15)}
 		g.axes = append(g.axes, a)
 		clause := a.name + " in " + a.dim
+		if g.chance(15) {
+			d := a.dim
+			a.part = pick(g.r, "1 ..", ".. "+d+" - 1", d+" / 3 .. "+d+" / 2", "2 .. min("+d+", 20)", ".. "+pick(g.r, g.dims...), "-1 .. "+d+" + 1")
+			clause += "[" + a.part + "]"
+		}
 		if a.scalar {
 			g.around = append(g.around, a.dim)
 		} else {

@@ -358,6 +358,11 @@ func (g *generator) put(axes []*axis, v value) {
 	}
 	t := &tensor{name: g.fresh("y"), e: v.e, dims: dims, mode: lang.Out}
 	at := strings.Join(index, ", ")
+	for _, a := range axes {
+		if a.kind == gridAxis && a.part != "" { // what it leaves out has to be something
+			t.mode = lang.InOut
+		}
+	}
 	if g.chance(12) && !strings.ContainsAny(at, "+-") {
 		t.mode = lang.InOut
 		old := value{t.name + "[" + at + "]", v.e, v.axes}

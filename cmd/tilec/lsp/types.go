@@ -287,7 +287,7 @@ func (t *types) gexpr(e typecheck.GExpr) {
 
 // axisText says what an axis is: `i in M by BM, 64 or 128`.
 func axisText(a *typecheck.Axis) string {
-	text := [...]string{"grid ", "for ", "axis "}[a.Kind] + a.Name + " in " + a.Dim.String()
+	text := [...]string{"grid ", "for ", "axis "}[a.Kind] + a.Name + " in " + a.Over()
 	switch {
 	case a.Scalar:
 		text += ", one position at a time"

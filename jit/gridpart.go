@@ -1,0 +1,204 @@
+package jit
+
+import (
+	"math"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file has grids over a part of a dimension. `grid i in N[lo .. hi] by B`
+// is a grid over a dimension of its own, of hi - lo elements, whose positions
+// are moved by lo: what one would write by hand. So no pass and no backend knows
+// of it, and its accesses are the shifted ones that they all know.
+
+// gridPart is a number that a launch computes: how many positions a grid axis has, or where it begins.
+type gridPart struct {
+	axis  *typecheck.Axis
+	begin bool
+}
+
+// size is the number, given the scalars of a run; nil where they are not known
+// yet, which gives the most that it can be.
+func (p gridPart) size(s *Spec, scalars map[*typecheck.Param]typecheck.Literal) (int64, error) {
+	dim, err := p.axis.Dim.Eval(s.value)
+	if err != nil {
+		return 0, err
+	}
+	e := &evaluator{spec: s, scalars: scalars}
+	from, okFrom := e.value(p.axis.From)
+	to, okTo := e.value(p.axis.To)
+	if (!okFrom || !okTo) && scalars != nil {
+		return 0, launchError(p.axis.At, lang.ErrArgShape, "the range of %s of %s overflows for %s", p.axis.Name, s.Kernel.Name, e.given(p.axis.From))
+	}
+	if !okFrom {
+		from = number{}
+	}
+	if !okTo {
+		to = number{int: dim}
+	}
+	begin := min(max(from.int, 0), dim)
+	if p.begin {
+		return begin, nil
+	}
+	return max(min(to.int, dim)-begin, 0), nil
+}
+
+// byScalars reports a number that differs from run to run.
+func (p gridPart) byScalars() bool { return usesScalars(p.axis.From) || usesScalars(p.axis.To) }
+
+func usesScalars(x typecheck.Expr) bool {
+	switch x := x.(type) {
+	case *typecheck.ScalarRef:
+		return true
+	case *typecheck.If:
+		return usesScalars(x.Cond) || usesScalars(x.Then.Results[0]) || usesScalars(x.Else.Results[0])
+	case *typecheck.Apply:
+		for _, a := range x.Args {
+			if usesScalars(a) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// part makes the dimension that a grid axis over a part of its own walks, and notes where it begins.
+func (b *irBuilder) part(a *typecheck.Axis, name string) *ir.Dim {
+	number := func(what string, p gridPart, exprs ...typecheck.Expr) *ir.Dim {
+		d := &ir.Dim{Name: name + what, Value: -1, Divisor: 1}
+		_, known := b.known(a.Dim)
+		for _, x := range exprs {
+			known = known && b.fixedScalar(x)
+		}
+		e := &evaluator{spec: b.spec}
+		from, _ := e.value(a.From)
+		switch {
+		case p.begin && b.fixedScalar(a.From): // where it is beyond the dimension, there are no blocks
+			d.Value = min(max(from.int, 0), math.MaxInt32)
+		case known:
+			n, err := p.size(b.spec, nil)
+			if err != nil {
+				panic(err)
+			}
+			d.Value = n
+		default:
+			b.launch.parts[d.Name] = p
+		}
+		b.f.Dims = append(b.f.Dims, d)
+		return d
+	}
+	b.begins[a] = number(".begin", gridPart{a, true}, a.From)
+	return number(".count", gridPart{a, false}, a.From, a.To)
+}
+
+// fixedScalar reports a scalar that the specialisation decides.
+func (b *irBuilder) fixedScalar(x typecheck.Expr) bool {
+	switch x := x.(type) {
+	case *typecheck.Const, *typecheck.ConstRef:
+		return true
+	case *typecheck.SizeExpr:
+		_, ok := b.known(x.Size)
+		return ok
+	case *typecheck.If:
+		return b.fixedScalar(x.Cond) && b.fixedScalar(x.Then.Results[0]) && b.fixedScalar(x.Else.Results[0])
+	case *typecheck.Apply:
+		for _, a := range x.Args {
+			if !b.fixedScalar(a) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+// moved is a position along an axis, or a tile of them, in the axis's dimension.
+func (b *irBuilder) moved(v *ir.Value, a *typecheck.Axis) *ir.Value {
+	begin := b.begins[a]
+	if begin == nil || begin.Known() && begin.Value == 0 {
+		return v
+	}
+	switch v.Def.Code {
+	case lang.OpIndex, lang.OpStart, lang.OpEnd:
+		return b.Op(lang.OpAdd, v, b.sizeOf(begin))
+	}
+	return v
+}
+
+// positionsAlong is the tile of the positions of an axis of the IR.
+func (b *irBuilder) positionsAlong(x *ir.Axis) *ir.Value {
+	v := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: x})[0]
+	for a, y := range b.axes {
+		if x == y {
+			return b.moved(v, a)
+		}
+	}
+	return v
+}
+
+// ofPart reports positions that a grid axis over a part of its dimension gives: those inside the dimension, whatever its size.
+func ofPart(x typecheck.Expr) bool {
+	a, ok := x.(*typecheck.Apply)
+	return ok && a.Axis != nil && a.Axis.From != nil && (a.Op == lang.OpIndex || a.Op == lang.OpStart)
+}
+
+// ranges makes what depends on the scalars of a run ready, and reports a launch without blocks.
+func (s *step) ranges(scalars map[*typecheck.Param]typecheck.Literal) (empty bool, err error) {
+	for i, p := range s.compiled.params {
+		part, ok := gridPart{}, false
+		if p.Kind == ir.ParamDim {
+			part, ok = s.compiled.dims.parts[p.Dim.Name]
+		}
+		if !ok {
+			continue
+		}
+		n, err := part.size(s.spec, scalars)
+		if err != nil {
+			return false, err
+		}
+		s.args[i].bits = uint64(n)
+		empty = empty || !part.begin && n == 0
+	}
+	if s.debug != nil {
+		if s.debug.grid, err = s.grid(scalars); err != nil {
+			return false, err
+		}
+	}
+	return empty, nil
+}
+
+// grid is how many blocks the launch has along each axis of its grid.
+func (s *step) grid(scalars map[*typecheck.Param]typecheck.Literal) ([]int64, error) {
+	var grid []int64
+	for _, a := range s.compiled.Func.Grid() {
+		n, err := a.Dim.Value, error(nil)
+		if part, ok := s.compiled.dims.parts[a.Dim.Name]; ok {
+			n, err = part.size(s.spec, scalars)
+		} else if !a.Dim.Known() {
+			n, err = s.compiled.dims.size(a.Dim, s.spec)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n < 0 {
+			return nil, launchError(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", s.spec.Kernel.Name, a.Dim.Name, n)
+		}
+		grid = append(grid, (n+a.Extent-1)/a.Extent)
+	}
+	return grid, nil
+}
+
+// scalarsOf are the kernel's scalars in a run.
+func (s *step) scalarsOf(args []typecheck.Literal) map[*typecheck.Param]typecheck.Literal {
+	given := map[*typecheck.Param]typecheck.Literal{}
+	n := 0
+	for _, p := range s.spec.Kernel.Params {
+		if !p.IsTensor {
+			given[p] = s.scalars[n].value(args)
+			n++
+		}
+	}
+	return given
+}
