@@ -177,16 +177,20 @@ and f64. A type parameter is ` + "`" + `T: float` + "`" + `, ` + "`" + `T: int` 
 		ErrLater: {
 			Title: "a part of the language of a later version",
 			Doc:   `The reference describes it, and this version of the compiler does not have it.`,
-			Fails: `kernel tail(x: f32[N], inout y: f32[N])
-    grid i in N[1 ..] by B
-{
-    y[i] = x[i]
+			Fails: `struct Layer {
+    b: f32[N]
+}
+
+graph last(x: f32[N], layers: [L]Layer) -> y: f32[N] {
+    y = for layer in layers[1 ..] with y = x { y + layer.b }
 }
 `,
-			Works: `kernel tail(x: f32[N], inout y: f32[N])
-    grid i in N by B
-{
-    y[i] = where(index(i) >= 1, x[i], y[i])
+			Works: `struct Layer {
+    b: f32[N]
+}
+
+graph last(x: f32[N], layers: [L]Layer) -> y: f32[N] {
+    y = for l in L with y = x { y + layers[l].b }
 }
 `,
 		},
@@ -824,7 +828,10 @@ or bind a new value with ` + "`" + `let` + "`" + `.`,
 		},
 		ErrNeverStored: {
 			Title: "an output without a value",
-			Doc:   `Every output of a kernel is stored to, and every output of a graph is assigned.`,
+			Doc: `Every output of a kernel is stored to, and every output of a graph is assigned. A
+grid over a part of a dimension (` + "`" + `grid i in N[1 ..] by B` + "`" + `) must be proven to store all of an
+output: its memory holds nothing before. A tensor that is to keep its other elements is
+a parameter, ` + "`" + `inout y: f32[N]` + "`" + `.`,
 			Fails: `kernel both(x: f32[N]) -> (y: f32[N], z: f32[N])
     grid i in N by B
 {
