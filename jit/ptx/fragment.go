@@ -211,7 +211,8 @@ func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
 	return newShared(c.mma.element, axes, ext, true)
 }
 
-// fill writes a value to a tile, with 0 for what does not exist along the axes in zeroed.
+// fill writes a value to a tile, with 0 for what does not exist along the axes in
+// zeroed, and for what the layout in which the value is held does not reach.
 func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 	if v.Def != nil && k.again(v) {
 		vec := k.sharedVector(t)
@@ -232,8 +233,10 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 		failf("operand %s is used before it is computed", valueName(v))
 	}
 	h := copies[0]
+	// What the layout does not reach is 0: along zeroed axes it counts, and elsewhere
+	// it makes rows of the product that do not exist, on which functions branch.
 	for i, a := range t.axes {
-		if h.layout.physical(a) < t.ext[i] && (ir.Type{Axes: zeroed}).Has(a) {
+		if h.layout.physical(a) < t.ext[i] {
 			k.clear(t)
 			break
 		}
