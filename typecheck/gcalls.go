@@ -242,11 +242,12 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 		if p.Mode == lang.InOut { // a converted copy cannot be written
 			converts = nil
 		}
-		ok = s.bindType(p.DType, t.DType, at, p.Name, converts, false) && ok
-		ok = s.bindShape(p.Shape, t.Shape, at, p.Name) && ok
-		if p.Mode == lang.InOut {
-			ok = s.writable(ops[i].graph, at, p.Name) && ok
+		fits := s.bindType(p.DType, t.DType, at, p.Name, converts, false)
+		fits = s.bindShape(p.Shape, t.Shape, at, p.Name) && fits
+		if fits && p.Mode == lang.InOut {
+			fits = s.writable(ops[i].graph, at, p.Name)
 		}
+		ok = ok && fits
 	}
 	if !ok {
 		return bad(e.Place)
@@ -304,64 +305,6 @@ func (g *graphChecker) copyResults(call *GInvoke) {
 	}
 }
 
-// distinct refuses a tensor that a call writes and is also given as another argument.
-func (s *callSite) distinct(params []string, writes func(int) bool, ops []operand) bool {
-	for i, p := range params {
-		if !writes(i) || ops[i].graph == nil {
-			continue
-		}
-		for j, other := range ops {
-			if j != i && other.graph != nil && s.overlap(ops[i].graph, other.graph) {
-				s.errorf(lang.ErrNotMutable, other.at, "%s writes %s, and this argument is a part of the same tensor", s.name, p).
-					label(ops[i].at, "written by the call").help("pass a copy, or another part of it")
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// overlap reports that two expressions may name elements of one tensor: the same root, through the same fields.
-func (g *graphChecker) overlap(x, y GExpr) bool {
-	rx, px := g.path(x)
-	ry, py := g.path(y)
-	if rx == nil || rx != ry {
-		return false
-	}
-	for i := 0; i < len(px) && i < len(py); i++ {
-		if px[i] != py[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// path is the parameter or local that an expression is a part of, and the fields on the way.
-func (g *graphChecker) path(x GExpr) (root any, fields []int) {
-	switch x := x.(type) {
-	case *GParamRef:
-		return x.Param, nil
-	case *GLocalRef:
-		if x.Type.Kind == GScalar {
-			return nil, nil
-		}
-		if of := g.partOf[x.Local]; of != nil && !g.state[x.Local] {
-			return g.path(of)
-		}
-		return x.Local, nil
-	case *GFieldOf:
-		root, fields = g.path(x.X)
-		return root, append(fields, x.Index)
-	case *GElem:
-		return g.path(x.X)
-	case *GSlice:
-		return g.path(x.X)
-	case *GView:
-		return g.path(x.X)
-	}
-	return nil, nil
-}
-
 func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.GraphDecl)
 	callee := g.graphOf(ent.module, d)
@@ -413,10 +356,11 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 		if p.Mode == lang.InOut {
 			converts = nil
 		}
-		ok = s.unify(p.Type, ops[i].graph.GType(), at, p.Name, converts) && ok
-		if p.Mode == lang.InOut {
-			ok = s.writable(ops[i].graph, at, p.Name) && ok
+		fits := s.unify(p.Type, ops[i].graph.GType(), at, p.Name, converts)
+		if fits && p.Mode == lang.InOut {
+			fits = s.writable(ops[i].graph, at, p.Name)
 		}
+		ok = ok && fits
 	}
 	if !ok {
 		return bad(e.Place)

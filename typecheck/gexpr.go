@@ -381,6 +381,8 @@ func (g *graphChecker) isMutable(x GExpr) bool {
 		return g.isMutable(x.X)
 	case *GElem:
 		return g.isMutable(x.X)
+	case *GPart:
+		return g.isMutable(x.X)
 	case *GSlice:
 		return g.isMutable(x.X)
 	case *GView:

@@ -27,28 +27,35 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	case over.mode == invalid:
 		ok = false
 	case over.mode == typed && over.graph.GType().Kind == GArray:
-		if a.Range != nil {
-			g.later(a.Range.Place, "a loop over part of an array")
-			ok = false
-		}
 		loop.Over = over.graph
+		if a.Range != nil {
+			part, partOK := g.part(over.graph, a.Range, a.Over.Span().To(a.Range.Place))
+			loop.Over, ok = part, ok && partOK
+		}
 		varType = *over.graph.GType().Elem
 	case over.mode == untypedInt:
-		zero := intOperand(a.Place, 0)
-		loop.Lo, loop.Hi = g.toScalar(zero, Concrete(lang.I32)).graph, g.toScalar(over, Concrete(lang.I32)).graph
+		loop.Lo, loop.Hi = g.toScalar(intOperand(a.Place, 0), Concrete(lang.I32)).graph, g.toScalar(over, Concrete(lang.I32)).graph
 		lo, hi := Size{}, over.size
 		if a.Range != nil && a.Range.Lo != nil {
-			lo, loop.Lo = g.sliceEnd(a.Range.Lo)
-			ok = ok && loop.Lo != nil
+			var end GExpr
+			if lo, end = g.sliceEnd(a.Range.Lo); end != nil {
+				lo, loop.Lo = g.cut(lang.OpMax, lo, end, Size{}, loop.Lo, g.sure.nonNegative(lo))
+			}
+			ok = ok && end != nil
 		}
 		if a.Range != nil && a.Range.Hi != nil {
-			hi, loop.Hi = g.sliceEnd(a.Range.Hi)
-			ok = ok && loop.Hi != nil
+			var end GExpr
+			if hi, end = g.sliceEnd(a.Range.Hi); end != nil {
+				hi, loop.Hi = g.cut(lang.OpMin, hi, end, over.size, loop.Hi, g.sure.atMost(hi, over.size))
+			}
+			ok = ok && end != nil
 		}
 		counter := g.newHidden(a.Name.Name)
 		p := SymbolSize(counter)
-		g.prover.where(counter, p.Sub(lo))
-		g.prover.where(counter, hi.Sub(ConstSize(1)).Sub(p))
+		for _, known := range []*prover{g.prover, g.sure} {
+			known.where(counter, p.Sub(lo))
+			known.where(counter, hi.Sub(ConstSize(1)).Sub(p))
+		}
 		lin = &p
 	default:
 		g.errorf(lang.ErrNotConstant, a.Over.Span(), "a loop of a graph is over an array or a count of dimensions and constants, not over %s", g.describe(over))
@@ -76,7 +83,11 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	g.scope, g.stmts = newScope(outerScope), &loop.Body
 	g.depth++
 	if ok {
-		loop.Var = g.local(a.Name, varType, operand{graph: loop.Over, lin: lin})
+		from := operand{lin: lin}
+		if loop.Over != nil { // any of the elements
+			from.graph = &GElem{GTyped: GTyped{varType, a.Name.Place}, X: loop.Over, at: positions{true, Size{}, loop.Over.GType().Len}}
+		}
+		loop.Var = g.local(a.Name, varType, from)
 	} else {
 		g.declare(g.scope, &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}, true)
 	}
@@ -129,6 +140,15 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 		loop.Type = GType{Kind: GTuple, Elems: types}
 	}
 	return graphOperand(loop)
+}
+
+// cut keeps the end of a counted loop's range inside the dimension, whose own end
+// is given by limit and bound, unless it is proven to lie there.
+func (g *graphChecker) cut(op lang.Op, at Size, end GExpr, limit Size, bound GExpr, inside bool) (Size, GExpr) {
+	if inside {
+		return at, end
+	}
+	return limit, &GApply{GTyped{bound.GType(), end.Span()}, op, []GExpr{end, bound}}
 }
 
 // spread lists the values of an operand that may be a tuple.

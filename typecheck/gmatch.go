@@ -285,7 +285,7 @@ func (s *callSite) writable(x GExpr, at lang.Span, param string) bool {
 		return true
 	}
 	s.errorf(lang.ErrNotMutable, at, "%s writes its parameter %s, and this argument is no part of an inout parameter", s.name, param).label(s.decl, "declared here").
-		help("declare the tensor as an `inout` parameter of the graph")
+		help("declare it as an `inout` parameter of the graph, or copy it to state: `inout s = ...`")
 	return false
 }
 

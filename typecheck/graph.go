@@ -154,6 +154,15 @@ type (
 	GElem struct {
 		GTyped
 		X, Index GExpr
+		at       positions
+	}
+
+	// GPart is the elements Lo .. Hi of an array of structs; nil for the array's ends.
+	GPart struct {
+		GTyped
+		X      GExpr
+		Lo, Hi GExpr
+		at     positions
 	}
 
 	// GView is the same elements in another shape, or their bits as another type of
@@ -277,4 +286,5 @@ const (
 type GSliceItem struct {
 	Index  GExpr
 	Lo, Hi GExpr
+	at     positions
 }

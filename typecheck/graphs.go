@@ -178,7 +178,8 @@ type graphChecker struct {
 	graph    *Graph
 	scope    *scope
 	stmts    *[]GStmt
-	prover   *prover
+	prover   *prover // of what can never be right: it takes every dimension for 1 or more
+	sure     *prover // of what is always right
 	assigned map[*GParam]lang.Span
 	// partOf tells what the locals that name a part of an inout parameter stand for.
 	partOf map[*GLocal]GExpr
@@ -205,7 +206,7 @@ type graphChecker struct {
 }
 
 func (c *checker) newGraphChecker(g *Graph, s *scope) *graphChecker {
-	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: &prover{},
+	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: &prover{}, sure: &prover{zeros: true},
 		assigned: map[*GParam]lang.Span{}, partOf: map[*GLocal]GExpr{}, state: map[*GLocal]bool{}, named: map[*GLocal][]string{}, runtime: map[*GLocal]*GParam{},
 		pointwise: map[*GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*Param{}, leafNames: map[string]bool{"result": true}}
 }

@@ -1,10 +1,12 @@
 package typecheck
 
 import (
+	"fmt"
+
 	"tilec/lang"
 )
 
-// This file types what picks a part of a graph value: slices of tensors, elements of arrays.
+// This file types what picks a part of a graph value: slices of tensors, elements and parts of arrays.
 
 // index types a slice, an element of an array, or `x.shape[n]`.
 func (g *graphChecker) index(e *lang.IndexExpr) operand {
@@ -97,6 +99,7 @@ func (g *graphChecker) runtimeScalar(x GExpr) *GParam {
 	return nil
 }
 
+// elem types an element of an array of structs, or a part of it.
 func (g *graphChecker) elem(e *lang.IndexExpr, x GExpr) operand {
 	t := x.GType()
 	if len(e.Indices) != 1 {
@@ -104,8 +107,11 @@ func (g *graphChecker) elem(e *lang.IndexExpr, x GExpr) operand {
 		return bad(e.Place)
 	}
 	if r, ok := e.Indices[0].(*lang.RangeExpr); ok {
-		g.later(r.Place, "a part of an array")
-		return bad(e.Place)
+		part, ok := g.part(x, r, e.Place)
+		if !ok || !g.oneLength(part.Type.Len, r.Place, "part") {
+			return bad(e.Place)
+		}
+		return graphOperand(part)
 	}
 	n := g.position(e.Indices[0])
 	if n.mode != typed {
@@ -115,7 +121,16 @@ func (g *graphChecker) elem(e *lang.IndexExpr, x GExpr) operand {
 		g.errorf(lang.ErrSlice, e.Indices[0].Span(), "the index %s is outside the array, which has %s elements", *n.lin, t.Len)
 		return bad(e.Place)
 	}
-	return graphOperand(&GElem{GTyped{*t.Elem, e.Place}, x, n.graph})
+	return graphOperand(&GElem{GTyped{*t.Elem, e.Place}, x, n.graph, onePosition(n.lin)})
+}
+
+// part types the range r of an array. Its length may differ from step to step of
+// a loop around it, which only a loop over the part can use.
+func (g *graphChecker) part(x GExpr, r *lang.RangeExpr, at lang.Span) (*GPart, bool) {
+	t := x.GType()
+	n, item, ok := g.ends(r, t.Len, "the part", "the array, which has "+t.Len.String()+" elements")
+	t.Len = n
+	return &GPart{GTyped{t, at}, x, item.Lo, item.Hi, item.at}, ok
 }
 
 // slice types `x[.., a .. b, n]`; dimensions that no index names stay whole.
@@ -127,54 +142,78 @@ func (g *graphChecker) slice(e *lang.IndexExpr, x GExpr) operand {
 	}
 	out := &GSlice{GTyped: GTyped{GType{Kind: GTensor, DType: t.DType, Shape: []Size{}}, e.Place}, X: x, Items: make([]GSliceItem, len(t.Shape))}
 	ok := true
-	one := ConstSize(1)
 	for i, dim := range t.Shape {
 		if i >= len(e.Indices) {
 			out.Type.Shape = append(out.Type.Shape, dim)
+			out.Items[i].at = positions{true, Size{}, dim}
 			continue
 		}
 		at := e.Indices[i].Span()
-		r, isRange := e.Indices[i].(*lang.RangeExpr)
-		if !isRange {
-			n := g.position(e.Indices[i])
-			if n.mode != typed {
-				ok = false
-				continue
-			}
-			if n.lin != nil && (g.prover.atMost(dim, *n.lin) || g.prover.nonNegative(n.lin.Neg().Sub(one))) {
-				g.errorf(lang.ErrSlice, at, "the index %s is outside dimension %d of %s, which is %s", *n.lin, i, t, dim)
-				ok = false
-			}
-			out.Items[i].Index = n.graph
+		if r, isRange := e.Indices[i].(*lang.RangeExpr); isRange {
+			n, item, endsOK := g.ends(r, dim, "the slice", fmt.Sprintf("dimension %d of %s, which is %s", i, t, dim))
+			ok = endsOK && g.oneLength(n, at, "slice") && ok
+			out.Items[i] = item
+			out.Type.Shape = append(out.Type.Shape, n)
 			continue
 		}
-		lo, hi := Size{}, dim
-		if r.Lo != nil {
-			lo, out.Items[i].Lo = g.sliceEnd(r.Lo)
-			ok = ok && out.Items[i].Lo != nil
-		}
-		if r.Hi != nil {
-			hi, out.Items[i].Hi = g.sliceEnd(r.Hi)
-			ok = ok && out.Items[i].Hi != nil
-		}
-		if !ok {
+		n := g.position(e.Indices[i])
+		if n.mode != typed {
+			ok = false
 			continue
 		}
-		n := hi.Sub(lo)
-		switch {
-		case g.prover.nonNegative(hi.Sub(dim).Sub(one)), g.prover.nonNegative(lo.Neg().Sub(one)), g.prover.nonNegative(n.Neg()):
-			g.errorf(lang.ErrSlice, at, "the slice %s .. %s is outside dimension %d of %s, which is %s", lo, hi, i, t, dim)
-			ok = false
-		case hasHidden(n):
-			g.errorf(lang.ErrNotConstant, at, "the length %s of the slice changes from step to step of the loop", n).help("take slices of one length")
+		if n.lin != nil && (g.prover.atMost(dim, *n.lin) || g.prover.nonNegative(n.lin.Neg().Sub(ConstSize(1)))) {
+			g.errorf(lang.ErrSlice, at, "the index %s is outside dimension %d of %s, which is %s", *n.lin, i, t, dim)
 			ok = false
 		}
-		out.Type.Shape = append(out.Type.Shape, n)
+		out.Items[i].Index, out.Items[i].at = n.graph, onePosition(n.lin)
 	}
 	if !ok {
 		return bad(e.Place)
 	}
 	return graphOperand(out)
+}
+
+// ends types the ends of a range of positions from 0 to size, and gives how many
+// it has. what is the range and where is what it lies in, for messages.
+func (g *graphChecker) ends(r *lang.RangeExpr, size Size, what, where string) (Size, GSliceItem, bool) {
+	lo, hi, item, ok := Size{}, size, GSliceItem{}, true
+	if r.Lo != nil {
+		lo, item.Lo = g.sliceEnd(r.Lo)
+		ok = item.Lo != nil
+	}
+	if r.Hi != nil {
+		hi, item.Hi = g.sliceEnd(r.Hi)
+		ok = item.Hi != nil && ok
+	}
+	if !ok {
+		return Size{}, item, false
+	}
+	one := ConstSize(1)
+	switch negative := func(s Size) bool { return g.prover.nonNegative(s.Neg().Sub(one)) }; {
+	case negative(size.Sub(hi)), negative(lo), negative(hi):
+		rep := g.errorf(lang.ErrSlice, r.Place, "%s %s .. %s is outside %s", what, lo, hi, where)
+		switch {
+		case r.Hi != nil && negative(hi):
+			rep.help("positions are counted from the start: write `%s`", size.Add(hi))
+		case r.Lo != nil && negative(lo):
+			rep.help("positions are counted from the start: write `%s`", size.Add(lo))
+		}
+	case negative(hi.Sub(lo)):
+		g.errorf(lang.ErrSlice, r.Place, "%s %s .. %s ends before it begins", what, lo, hi)
+	default:
+		item.at = positions{true, lo, hi}
+		return hi.Sub(lo), item, true
+	}
+	return Size{}, item, false
+}
+
+// oneLength refuses a length that depends on the step of a loop: a shape with it would have no type.
+func (g *graphChecker) oneLength(n Size, at lang.Span, what string) bool {
+	if !hasHidden(n) {
+		return true
+	}
+	g.errorf(lang.ErrNotConstant, at, "the length %s of the %s changes from step to step of the loop", n, what).help("take %ss of one length", what)
+	return false
 }
 
 func hasHidden(s Size) bool {

@@ -427,6 +427,8 @@ func graphText(e GExpr) string {
 		return graphText(e.X) + "." + e.X.GType().Fields[e.Index].Name
 	case *GElem:
 		return graphText(e.X) + "[" + graphText(e.Index) + "]"
+	case *GPart:
+		return graphText(e.X) + "[" + rangeText(e.Lo, e.Hi) + "]"
 	case *GView:
 		if from := e.X.GType().DType; from != e.Type.DType {
 			return "bitcast(" + graphText(e.X) + ", " + e.Type.DType.String() + ")"
@@ -439,13 +441,7 @@ func graphText(e GExpr) string {
 			case it.Index != nil:
 				items[i] = graphText(it.Index)
 			default:
-				if it.Lo != nil {
-					items[i] = graphText(it.Lo)
-				}
-				items[i] += ".."
-				if it.Hi != nil {
-					items[i] += graphText(it.Hi)
-				}
+				items[i] = rangeText(it.Lo, it.Hi)
 			}
 		}
 		return graphText(e.X) + "[" + strings.Join(items, ", ") + "]"
@@ -486,6 +482,18 @@ func graphText(e GExpr) string {
 		return "if " + graphText(e.Cond) + " { " + strings.Join(strings.Fields(then.String()), " ") + " } else { " + strings.Join(strings.Fields(other.String()), " ") + " }"
 	}
 	return fmt.Sprintf("%T", e)
+}
+
+func rangeText(lo, hi GExpr) string {
+	text := ""
+	if lo != nil {
+		text = graphText(lo)
+	}
+	text += ".."
+	if hi != nil {
+		text += graphText(hi)
+	}
+	return text
 }
 
 func graphArgs(xs []GExpr) string {

@@ -245,8 +245,17 @@ func (t *types) gexpr(e typecheck.GExpr) {
 		t.gexpr(e.Index)
 	case *typecheck.GView:
 		t.gexpr(e.X)
+	case *typecheck.GPart:
+		t.gexpr(e.X)
+		t.gexpr(e.Lo)
+		t.gexpr(e.Hi)
 	case *typecheck.GSlice:
 		t.gexpr(e.X)
+		for _, item := range e.Items {
+			t.gexpr(item.Index)
+			t.gexpr(item.Lo)
+			t.gexpr(item.Hi)
+		}
 	case *typecheck.GCall:
 		t.gexprs(e.Args)
 		if e.Kernel.Decl.Body == nil { // made for an expression

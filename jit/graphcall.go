@@ -1,0 +1,130 @@
+package jit
+
+import (
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file writes down the launches of a graph.
+
+// call writes down one launch and gives the kernel's outputs. Dims and types are
+// by name, for what the arguments do not tell.
+func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+	bound := newBindings(k.Name)
+	for _, d := range k.Dims {
+		if n, ok := dims[d.Name]; ok {
+			bound.dims[d], bound.from[d] = n, "its given value"
+		}
+	}
+	for _, p := range k.TypeParams {
+		if d, ok := types[p.Name]; ok {
+			bound.types[p] = d
+		}
+	}
+	if len(args) != len(k.Params) {
+		return gval{}, launchError(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
+	}
+	if err := bound.constants(k.Consts, consts, at); err != nil {
+		return gval{}, err
+	}
+	s := step{}
+	for i, p := range k.Params {
+		switch a := args[i]; {
+		case p.IsTensor && a.view == nil:
+			return gval{}, launchError(at, lang.ErrArgMissing, "%s of %s must be a tensor %s%s", p.Name, k.Name, p.DType, formatSizes(p.Shape))
+		case p.IsTensor:
+			if err := bound.dtype(p.Name, p.DType, a.view.dtype, at); err != nil {
+				return gval{}, err
+			}
+			if err := bound.rank(p.Name, p.Shape, a.view.shape, at); err != nil {
+				return gval{}, err
+			}
+			s.tensors = append(s.tensors, *a.view)
+		case a.scalar == nil && p.Default == nil:
+			return gval{}, launchError(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
+		default:
+			v := a.scalar
+			if v == nil {
+				v = knownScalar(*p.Default)
+			}
+			if err := bound.dtype(p.Name, p.DType, v.dtype, at); err != nil {
+				return gval{}, err
+			}
+			s.scalars = append(s.scalars, *v)
+			s.tensors = append(s.tensors, view{})
+		}
+	}
+	for i, p := range k.Params {
+		if p.IsTensor {
+			if err := bound.sizes(p.Name, p.Shape, args[i].view.shape, at); err != nil {
+				return gval{}, err
+			}
+		}
+	}
+	for _, p := range k.TypeParams {
+		if _, ok := bound.types[p]; !ok {
+			return gval{}, launchError(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
+		}
+	}
+	n := len(b.prog.steps)
+	for i := range s.tensors {
+		b.use(&s.tensors[i], n)
+	}
+	out := gval{elems: []gval{}}
+	for _, p := range k.Outputs {
+		shape, err := bound.shape(p.Name, p.Shape, at)
+		if err != nil {
+			return gval{}, err
+		}
+		v := b.fresh(p.DType.Resolve(bound.types), shape)
+		s.tensors = append(s.tensors, *v)
+		out.elems = append(out.elems, gval{view: v})
+	}
+	s.spec = &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug}
+	for i, p := range params(k) {
+		if !p.IsTensor {
+			s.spec.Layouts = append(s.spec.Layouts, Layout{})
+			continue
+		}
+		s.spec.Layouts = append(s.spec.Layouts, b.layout(&s.tensors[i]))
+	}
+	if err := checkConditions(s.spec); err != nil {
+		return gval{}, err
+	}
+	b.prog.steps = append(b.prog.steps, s)
+	if len(out.elems) == 1 {
+		return out.elems[0], nil
+	}
+	return out, nil
+}
+
+// layout is what a launch knows of a tensor's place.
+func (b *binder) layout(v *view) Layout {
+	l := Layout{Contiguous: v.contiguous()}
+	// Arguments and temporaries begin at multiples of 16 bytes, so the offset decides.
+	offset := v.offset
+	if !v.slot.temp && !v.slot.made {
+		offset += b.prog.inputs[v.slot.index].Offset
+	}
+	l.Align = powerDivisor(offset * int64(v.dtype.Size()))
+	if l.Contiguous {
+		return l
+	}
+	n := len(v.shape)
+	if n > 0 && v.strides[n-1] == 1 {
+		l.Inner = 1
+	}
+	for _, s := range v.strides {
+		l.Divisors = append(l.Divisors, powerDivisor(s))
+	}
+	return l
+}
+
+// powerDivisor is the largest power of two up to 16 that divides n.
+func powerDivisor(n int64) int64 {
+	d := int64(16)
+	for n%d != 0 {
+		d /= 2
+	}
+	return d
+}

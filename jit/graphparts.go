@@ -1,0 +1,158 @@
+package jit
+
+import (
+	"fmt"
+
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file binds what picks a part of a value of a graph: elements and parts of
+// arrays, slices and views of tensors. Nothing is copied.
+
+func (f *frame) elem(x *typecheck.GElem) (gval, error) {
+	v, err := f.eval(x.X)
+	if err != nil {
+		return gval{}, err
+	}
+	n, err := f.index(x.Index, "an index of an array")
+	if err != nil {
+		return gval{}, err
+	}
+	if n < 0 || n >= int64(len(v.elems)) {
+		return gval{}, launchError(x.At, lang.ErrArgShape, "index %d is outside an array of %d", n, len(v.elems))
+	}
+	return v.elems[n], nil
+}
+
+// part gives elements lo .. hi of an array.
+func (f *frame) part(x *typecheck.GPart) (gval, error) {
+	v, err := f.eval(x.X)
+	if err != nil {
+		return gval{}, err
+	}
+	lo, hi, err := f.ends(x.Lo, x.Hi, int64(len(v.elems)), x.At, func() string { return fmt.Sprintf("an array of %d", len(v.elems)) })
+	if err != nil {
+		return gval{}, err
+	}
+	return gval{elems: v.elems[lo:hi:hi]}, nil
+}
+
+// ends evaluates the ends of a range of positions from 0 to size; nil is that end of all.
+func (f *frame) ends(from, to typecheck.GExpr, size int64, at lang.Span, what func() string) (lo, hi int64, err error) {
+	hi = size
+	if from != nil {
+		if lo, err = f.index(from, "the start of a range"); err != nil {
+			return 0, 0, err
+		}
+	}
+	if to != nil {
+		if hi, err = f.index(to, "the end of a range"); err != nil {
+			return 0, 0, err
+		}
+	}
+	if lo < 0 || hi > size || lo > hi {
+		return 0, 0, launchError(at, lang.ErrArgShape, "%d..%d is outside %s", lo, hi, what())
+	}
+	return lo, hi, nil
+}
+
+func (f *frame) reshape(x *typecheck.GView) (gval, error) {
+	v, err := f.eval(x.X)
+	if err != nil {
+		return gval{}, err
+	}
+	shape, err := f.shape("a view", x.Type.Shape, x.At)
+	if err != nil {
+		return gval{}, err
+	}
+	if Elements(shape) != Elements(v.view.shape) {
+		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s: %d elements and %d", FormatShape(v.view.shape), FormatShape(shape), Elements(v.view.shape), Elements(shape))
+	}
+	strides, ok := reshapeStrides(v.view.shape, v.view.strides, shape)
+	if !ok {
+		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s would need a copy: its strides are %v", FormatShape(v.view.shape), FormatShape(shape), v.view.strides)
+	}
+	w := *v.view
+	w.shape, w.strides = shape, strides
+	w.dtype = x.Type.DType.Resolve(f.types) // a bitcast is a view too
+	return gval{view: &w}, nil
+}
+
+// reshapeStrides gives the strides that show the same elements in another
+// shape, when there are any: runs of dimensions whose elements are evenly
+// spaced are cut anew.
+func reshapeStrides(shape, strides, want []int64) ([]int64, bool) {
+	out := make([]int64, len(want))
+	if Elements(shape) == 0 {
+		return contiguous(want), true
+	}
+	i, j := len(shape)-1, len(want)-1
+	for i >= 0 || j >= 0 {
+		if i < 0 {
+			if want[j] != 1 {
+				return nil, false
+			}
+			out[j] = 1
+			j--
+			continue
+		}
+		if shape[i] == 1 {
+			i--
+			continue
+		}
+		// A run: dimensions i down to k hold n elements evenly spaced by step.
+		n, step := shape[i], strides[i]
+		k := i
+		for k > 0 && (shape[k-1] == 1 || strides[k-1] == step*n) {
+			k--
+			n *= shape[k]
+		}
+		rest := n
+		for j >= 0 && rest > 1 {
+			if rest%want[j] != 0 {
+				return nil, false
+			}
+			out[j] = step
+			step *= want[j]
+			rest /= want[j]
+			j--
+		}
+		if rest != 1 {
+			return nil, false
+		}
+		i = k - 1
+	}
+	return out, true
+}
+
+func (f *frame) slice(x *typecheck.GSlice) (gval, error) {
+	v, err := f.eval(x.X)
+	if err != nil {
+		return gval{}, err
+	}
+	w := *v.view
+	w.shape, w.strides = nil, nil
+	for d, item := range x.Items {
+		size, stride := v.view.shape[d], v.view.strides[d]
+		if item.Index != nil {
+			n, err := f.index(item.Index, "an index of a slice")
+			if err != nil {
+				return gval{}, err
+			}
+			if n < 0 || n >= size {
+				return gval{}, launchError(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, FormatShape(v.view.shape))
+			}
+			w.offset += n * stride
+			continue
+		}
+		lo, hi, err := f.ends(item.Lo, item.Hi, size, x.At, func() string { return fmt.Sprintf("dimension %d of %s", d, FormatShape(v.view.shape)) })
+		if err != nil {
+			return gval{}, err
+		}
+		w.offset += lo * stride
+		w.shape = append(w.shape, hi-lo)
+		w.strides = append(w.strides, stride)
+	}
+	return gval{view: &w}, nil
+}

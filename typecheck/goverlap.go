@@ -1,0 +1,138 @@
+package typecheck
+
+import "tilec/lang"
+
+// This file tells whether two expressions of a graph may name elements of one
+// tensor: a call may not write what it is also given as another argument.
+
+// distinct refuses a tensor that a call writes and is also given as another argument.
+func (s *callSite) distinct(params []string, writes func(int) bool, ops []operand) bool {
+	for i, p := range params {
+		if !writes(i) || ops[i].graph == nil {
+			continue
+		}
+		for j, other := range ops {
+			if j != i && other.graph != nil && s.overlap(ops[i].graph, other.graph) {
+				s.errorf(lang.ErrNotMutable, other.at, "%s writes %s, and this argument may lie in the same elements", s.name, p).
+					label(ops[i].at, "written by the call").help("pass a copy, or a part of the tensor that does not meet it")
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// positions are from to to - 1 of an array's elements or of a dimension of a
+// tensor; unless known, they may be any.
+type positions struct {
+	known    bool
+	from, to Size
+}
+
+func onePosition(n *Size) positions {
+	if n == nil {
+		return positions{}
+	}
+	return positions{true, *n, n.Add(ConstSize(1))}
+}
+
+// of gives positions of a part as those of the whole.
+func (a positions) of(part positions) positions {
+	return positions{a.known && part.known, part.from.Add(a.from), part.to.Add(a.from)}
+}
+
+// apart reports that no position is in both.
+func (g *graphChecker) apart(a, b positions) bool {
+	return a.known && b.known && (g.sure.atMost(a.to, b.from) || g.sure.atMost(b.to, a.from))
+}
+
+// region is where the value of an expression lies: in a parameter or a local,
+// and there step by step. Behind a view it says no more than what is viewed.
+type region struct {
+	root   any
+	steps  []regionStep
+	viewed bool
+}
+
+// regionStep is a field of a struct (or -1), or positions along each dimension.
+type regionStep struct {
+	field int
+	along []positions
+	left  []int // the dimensions that the value still has
+}
+
+// overlap reports that two expressions may name elements of one tensor.
+func (g *graphChecker) overlap(x, y GExpr) bool {
+	p, q := g.region(x), g.region(y)
+	if p.root == nil || p.root != q.root {
+		return false
+	}
+	for i := 0; i < len(p.steps) && i < len(q.steps); i++ {
+		a, b := p.steps[i], q.steps[i]
+		if a.field != b.field {
+			return false
+		}
+		for d := range a.along {
+			if g.apart(a.along[d], b.along[d]) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// region finds where a value lies; its root is nil for one of its own.
+func (g *graphChecker) region(x GExpr) region {
+	switch x := x.(type) {
+	case *GParamRef:
+		return region{root: x.Param}
+	case *GLocalRef:
+		if x.Type.Kind == GScalar {
+			return region{}
+		}
+		if of := g.partOf[x.Local]; of != nil && !g.state[x.Local] {
+			return g.region(of)
+		}
+		return region{root: x.Local}
+	case *GFieldOf:
+		r := g.region(x.X)
+		r.steps = append(r.steps, regionStep{field: x.Index})
+		return r
+	case *GElem:
+		return g.region(x.X).cut(GSliceItem{Index: x.Index, at: x.at})
+	case *GPart:
+		return g.region(x.X).cut(GSliceItem{at: x.at})
+	case *GSlice:
+		return g.region(x.X).cut(x.Items...)
+	case *GView:
+		r := g.region(x.X)
+		r.viewed = true
+		return r
+	}
+	return region{}
+}
+
+// cut is a part of a region: positions along each of the dimensions that it has.
+func (r region) cut(items ...GSliceItem) region {
+	if r.root == nil || r.viewed {
+		return r
+	}
+	if n := len(r.steps); n == 0 || r.steps[n-1].along == nil {
+		step := regionStep{field: -1}
+		for d := range items {
+			step.along, step.left = append(step.along, positions{known: true}), append(step.left, d)
+		}
+		r.steps = append(r.steps, step)
+	}
+	last := &r.steps[len(r.steps)-1]
+	var left []int
+	for i, item := range items {
+		d := last.left[i]
+		last.along[d] = last.along[d].of(item.at)
+		if item.Index == nil {
+			left = append(left, d)
+		}
+	}
+	last.left = left
+	return r
+}
