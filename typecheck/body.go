@@ -46,10 +46,13 @@ func (b *bodyChecker) emit(s Stmt) { *b.stmts = append(*b.stmts, s) }
 
 // errorf reports an error; inside a fn, with where it was called.
 func (b *bodyChecker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
-	r := b.checker.errorf(code, at, format, args...)
-	for i := len(b.frames) - 1; i >= 0; i-- {
-		f := b.frames[i]
-		r.label(f.at, "in this call of %s", f.fn.Name.Name)
+	return labelCalls(b.checker.errorf(code, at, format, args...), b.frames)
+}
+
+// labelCalls shows the calls that an error is inside of.
+func labelCalls(r report, frames []frame) report {
+	for i := len(frames) - 1; i >= 0; i-- {
+		r.label(frames[i].at, "in this call of %s", frames[i].fn.Name.Name)
 	}
 	return r
 }

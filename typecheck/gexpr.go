@@ -109,7 +109,7 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 			return graphOperand(&GConstRef{GTyped{GType{Kind: GScalar, DType: Concrete(s.DType)}, e.Place}, s})
 		}
 		return sizeOperand(e.Place, SymbolSize(ent.symbol))
-	case entGraphValue:
+	case entValue, entGraphValue: // an entValue is a constant of a fn
 		if ent.output != nil {
 			g.errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", e.Name).label(ent.at, "an output").help("bind the value with `let` first, and use that name")
 			return bad(e.Place)

@@ -48,6 +48,14 @@ func (o operand) isUntyped() bool { return o.mode == untypedInt || o.mode == unt
 
 func (o operand) typ() Type { return o.expr.Types()[0] }
 
+// dtype is the element type of a typed operand, of a kernel or a graph.
+func (o operand) dtype() DType {
+	if o.graph != nil {
+		return o.graph.GType().DType
+	}
+	return o.typ().DType
+}
+
 // constant is the value of a literal operand.
 func (o operand) constant() (float64, bool) {
 	switch o.mode {
