@@ -16,7 +16,6 @@ const (
 	ErrRecursion    Code = "E0209" // a fn, graph or struct that contains itself
 	ErrFormat       Code = "E0211" // a text whose {} do not fit its values
 	ErrUnknownType  Code = "E0210" // a type that nothing declares
-	ErrLater        Code = "E0298" // a part of the language of a later version
 	ErrFormula      Code = "E0299" // a kernel without a grid that is no formula
 
 	// type

@@ -174,26 +174,6 @@ and f64. A type parameter is ` + "`" + `T: float` + "`" + `, ` + "`" + `T: int` 
 }
 `,
 		},
-		ErrLater: {
-			Title: "a part of the language of a later version",
-			Doc:   `The reference describes it, and this version of the compiler does not have it.`,
-			Fails: `struct Layer {
-    b: f32[N]
-}
-
-graph last(x: f32[N], layers: [L]Layer) -> y: f32[N] {
-    y = for layer in layers[1 ..] with y = x { y + layer.b }
-}
-`,
-			Works: `struct Layer {
-    b: f32[N]
-}
-
-graph last(x: f32[N], layers: [L]Layer) -> y: f32[N] {
-    y = for l in L with y = x { y + layers[l].b }
-}
-`,
-		},
 		ErrFormula: {
 			Title: "a kernel without a grid that is no formula",
 			Doc: `A kernel without a grid is a formula: the names in the index of its store are the

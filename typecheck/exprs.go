@@ -67,11 +67,6 @@ func (b *bodyChecker) expr(e lang.Expr) operand {
 	return bad(e.Span())
 }
 
-// later reports a part of the language that this version does not have.
-func (c *checker) later(at lang.Span, what string) {
-	c.errorf(lang.ErrLater, at, "%s comes with a later version of the language", what)
-}
-
 // value types an expression that must give one value.
 func (b *bodyChecker) value(e lang.Expr) operand {
 	if e == nil {
