@@ -69,6 +69,7 @@ var syntax = map[lang.Op]string{
 	lang.OpCast:       "a as f32",
 	lang.OpRename:     "rename(x, i -> j)",
 	lang.OpFor:        "for k in K by BK with a = e { ... }",
+	lang.OpJoin:       "@split(k, 4)",
 	lang.OpSort:       "sort(x, over j)",
 	lang.OpTopK:       "topk(x, r, over j)",
 	lang.OpIf:         "if c { ... } else { ... }",

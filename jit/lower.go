@@ -37,11 +37,11 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 		return nil, err
 	}
 	declared := slices.Clone(f.Axes) // passes change the list
-	// Verifying costs microseconds and turns a bad pass into an error that names it.
-	if err := pass.Run(f, pass.Options{Verify: true}); err != nil {
-		return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+	if target.Arch == 0 {            // one block goes through all of an axis
+		for _, a := range f.Axes {
+			a.Split = 0
+		}
 	}
-	logs.Print(StageIR, f.Name, f.String)
 	p := &planning{
 		f: f, target: target, store: store,
 		sizes: func(d *ir.Dim) int64 {
@@ -53,6 +53,15 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 		},
 	}
 	pins := pinsOf(s, target.Name)
+	// Verifying costs microseconds and turns a bad pass into an error that names it.
+	if err := pass.Run(f, pass.Options{Verify: true}); err != nil {
+		var split *pass.SplitError
+		if errors.As(err, &split) {
+			return nil, p.explain(s.Kernel, pins, nil, err)
+		}
+		return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+	}
+	logs.Print(StageIR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fit(live)
 	if err != nil && takes(f) {
@@ -153,7 +162,7 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, erro
 	if err := chosen.Apply(f); err != nil {
 		return nil, fmt.Errorf("compiler bug: %w", err)
 	}
-	if err := splittable(f, p.target); err != nil {
+	if err := splittable(f); err != nil {
 		return nil, err
 	}
 	l := &Lowered{Func: f, Plan: chosen, target: p.target}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
 	"tilec/lang"
@@ -108,7 +109,7 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 		fits   *plan.FitError
 		over   *ptx.SharedError
 		tied   *streamError
-		split  *splitError
+		split  *pass.SplitError
 	)
 	text := err.Error()
 	switch {
@@ -139,8 +140,9 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 			}
 		}
 	case errors.As(err, &split):
+		text = split.Error()
 		for _, s := range k.Splits {
-			if base, _, _ := strings.Cut(split.axis, "."); s.Axis.Name == base {
+			if base, _, _ := strings.Cut(split.Axis, "."); s.Axis.Name == base {
 				d.At = s.At
 			}
 		}

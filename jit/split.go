@@ -4,24 +4,13 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/pass"
 	"tilec/lang"
 )
 
-// splitError is a kernel whose axis several blocks cannot share.
-type splitError struct {
-	axis string
-	why  string
-}
-
-func (e *splitError) Error() string { return fmt.Sprintf("axis %s cannot be split: %s", e.axis, e.why) }
-
-// splittable checks that blocks may share the axes that are to be split: each
-// loop over such an axis adds up or stores, and no block reads what another may have written.
-func splittable(f *ir.Func, t plan.Target) error {
-	if t.Arch == 0 { // one block goes through all of the axis
-		return nil
-	}
+// splittable checks that blocks may share the axes that are to be split: no
+// block reads what another may have written, or hears what it has said.
+func splittable(f *ir.Func) error {
 	split := ""
 	for _, a := range f.Axes {
 		if a.Split > 1 {
@@ -42,17 +31,15 @@ func splittable(f *ir.Func, t plan.Target) error {
 				written[op.Tensor] = true
 			}
 			if inside == nil && op.Code.Row().Effect == lang.Writes && len(op.Results) > 0 && err == nil {
-				err = &splitError{split, fmt.Sprintf("the kernel uses what %s gives, which one block of the cluster alone does", op.Code)}
+				err = &pass.SplitError{Axis: split, Why: fmt.Sprintf("the kernel uses what %s gives, which one block of the cluster alone does", op.Code)}
 			}
 			if inside != nil && op.Code.IsDebug() && err == nil {
-				err = &splitError{inside.Name, fmt.Sprintf("its loop has a %s, and the blocks that share it run its steps in no order", op.Code)}
+				err = &pass.SplitError{Axis: inside.Name, Why: fmt.Sprintf("its loop has a %s, and the blocks that share it run its steps in no order", op.Code)}
 			}
 			within := inside
 			if op.Code == lang.OpFor && op.Axis != nil && op.Axis.Split > 1 && err == nil {
 				if inside != nil {
-					err = &splitError{op.Axis.Name, fmt.Sprintf("its loop is inside that of axis %s, which is split too", inside.Name)}
-				} else if _, bad := ir.Accumulators(op); bad != nil {
-					err = &splitError{op.Axis.Name, bad.Error()}
+					err = &pass.SplitError{Axis: op.Axis.Name, Why: fmt.Sprintf("its loop is inside that of axis %s, which is split too", inside.Name)}
 				}
 				within = op.Axis
 			}
@@ -64,7 +51,7 @@ func splittable(f *ir.Func, t plan.Target) error {
 	walk(f.Body, nil)
 	for _, x := range f.Tensors {
 		if err == nil && read[x] && written[x] {
-			err = &splitError{split, fmt.Sprintf("the kernel reads %s, and another block of the cluster may have written it", x.Name)}
+			err = &pass.SplitError{Axis: split, Why: fmt.Sprintf("the kernel reads %s, and another block of the cluster may have written it", x.Name)}
 		}
 	}
 	return err

@@ -135,6 +135,7 @@ const (
 	// control
 	OpFor
 	OpIf
+	OpJoin
 
 	numOps
 )
@@ -401,6 +402,8 @@ var opTable = [numOps]OpRow{
 
 	OpFor: {Name: "for", Spelling: "for", Group: GroupControl, Rule: RuleSpecial, Effect: Region, Doc: "a sequential loop that carries values"},
 	OpIf:  {Name: "if", Spelling: "if", Group: GroupControl, Rule: RuleSpecial, Effect: Region, Doc: "a choice by a scalar"},
+	OpJoin: {Name: "join", Spelling: "@split", Group: GroupControl, Rule: RuleSpecial,
+		Doc: "what the blocks that share an axis hold of it, combined in the order of the blocks; in the IR, behind a loop over an axis of `@split(k, 4)`"},
 }
 
 // Ops lists every operation.

@@ -146,6 +146,8 @@ func Infer(op *Op) ([]Type, error) {
 		return inferFor(op, types)
 	case lang.OpIf:
 		return inferIf(op, types)
+	case lang.OpJoin:
+		return inferJoin(op, types)
 	}
 	return nil, fmt.Errorf("has no type rule")
 }

@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -130,16 +131,18 @@ func (p *parser) combine(op *Op) {
 	op.Fn = &Block{Yield: make([]*Value, n)} // what it will have to give
 }
 
-// combinerHead reads the parameters of the function.
-func (p *parser) combinerHead(op *Op, at token) {
+// functionHead reads the parameters of the function: two for each tile, and one for each scalar from outside.
+func (p *parser) functionHead(op *Op, at token) {
 	p.word("by")
 	p.punct("(")
 	p.items(")", func() { op.Fn.Params = append(op.Fn.Params, p.define()) })
-	if len(op.Fn.Params) != len(op.Args) {
-		p.failAt(at, "%d arguments and %d parameters", len(op.Args), len(op.Fn.Params))
+	n := len(op.Fn.Yield)
+	tiles, from := op.Args[:n], op.Using()
+	if len(op.Fn.Params) != 2*n+len(from) {
+		p.failAt(at, "%d tiles, %d scalars and %d parameters", n, len(from), len(op.Fn.Params))
 	}
-	for i, x := range op.Fn.Params {
-		x.Type = Scalar(op.Args[i].Type.DType)
+	for i, v := range slices.Concat(tiles, tiles, from) {
+		op.Fn.Params[i].Type = Scalar(v.Type.DType)
 	}
 }
 

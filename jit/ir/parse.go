@@ -273,14 +273,14 @@ func (p *parser) op() *Op {
 		}
 	}
 	op.Reverse = p.acceptWord("reverse") || op.Reverse
-	if op.Combines() {
-		p.combinerHead(op, at)
+	if op.Fn != nil {
+		p.functionHead(op, at)
 	}
 	op.Descending = p.acceptWord("descending")
 	if p.acceptWord("precision") {
 		op.Precision = p.name()
 	}
-	if code == lang.OpFor || code == lang.OpIf || op.Combines() {
+	if code == lang.OpFor || code == lang.OpIf || op.Fn != nil {
 		p.region(op, at)
 		return op
 	}
@@ -406,6 +406,7 @@ func init() {
 		lang.OpScan:   combineConvention,
 		lang.OpFor:    {printFor, (*parser).forHead},
 		lang.OpTopK:   topkConvention,
+		lang.OpJoin:   joinConvention,
 		lang.OpIf: {
 			func(b *strings.Builder, op *Op) { b.WriteString(" " + uses(op.Args)) },
 			func(p *parser, op *Op) {

@@ -237,7 +237,7 @@ func head(op *Op) string {
 	}
 	switch {
 	case len(op.Results) == 0:
-	case op.Code == lang.OpFor || op.Code == lang.OpIf || op.Combines() || op.Code == lang.OpTopK:
+	case op.Code == lang.OpFor || op.Code == lang.OpIf || op.Fn != nil || op.Code == lang.OpTopK:
 		fmt.Fprintf(&b, " : (%s)", list(op.Results, func(v *Value) string { return v.Type.String() }))
 	default:
 		fmt.Fprintf(&b, " : %s", op.Results[0].Type)

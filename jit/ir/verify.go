@@ -277,6 +277,10 @@ func (v *verifier) attributes(op *Op) error {
 		return v.inScope([]*Axis{op.From, op.Axis})
 	case lang.OpTake:
 		return takenInRange(op)
+	case lang.OpJoin:
+		if !v.axes[op.Axis] {
+			return fmt.Errorf("needs a declared axis")
+		}
 	case lang.OpDot, lang.OpMma:
 		if p := op.Precision; p != "" && p != "tf32" && p != "ieee" && p != "tf32x3" {
 			return fmt.Errorf("precision %q is not tf32, ieee or tf32x3", p)
@@ -323,8 +327,8 @@ func (v *verifier) regions(op *Op) error {
 	if op.Reverse && op.Code != lang.OpFor && op.Code != lang.OpScan {
 		return fmt.Errorf("only a scan and a loop are reversed")
 	}
-	if op.Combines() != (op.Fn != nil) {
-		return fmt.Errorf("only a reduce and a scan have a function, and they need one")
+	if (op.Combines() || op.Code == lang.OpJoin) != (op.Fn != nil) {
+		return fmt.Errorf("only a reduce, a scan and a join have a function, and they need one")
 	}
 	if op.Fn != nil {
 		return v.combiner(op)

@@ -17,6 +17,15 @@ type chunks struct {
 	from           *ir.Axis
 	// m says what stands for the values over the axis, and for the axis.
 	m *ir.Mapping
+	// begins holds in the first chunk of a block that has a part of them; nil where one block has all.
+	begins *ir.Value
+}
+
+// begin carries whether a chunk is the first of its block's part.
+func (c *chunks) begin() {
+	c.begins = c.carry([]*ir.Value{c.before.Const(lang.Bool, ir.Const{Int: 1})})[0]
+	body := c.loop.Blocks[0]
+	body.Yield = append(body.Yield, c.inside.Const(lang.Bool, ir.Const{}))
 }
 
 // axis is the loop's.
@@ -37,6 +46,9 @@ func (c *chunks) carry(inits []*ir.Value) []*ir.Value {
 // first emits whether the chunk is the one at the end of the axis, or else at its beginning.
 func (c *chunks) first(atEnd bool) *ir.Value {
 	b := c.inside
+	if c.begins != nil {
+		return c.begins
+	}
 	if atEnd {
 		return b.Op(lang.OpEq, b.Emit(&ir.Op{Code: lang.OpEnd, Axis: c.axis()})[0], b.Int(c.hi))
 	}
@@ -146,6 +158,9 @@ func byFunction() *combiner {
 				next[i] = b.Op(lang.OpWhere, first, part[i], next[i])
 			}
 			return next
+		},
+		join: func(op *ir.Op) joiner {
+			return func(b *ir.Builder, x, y []*ir.Value) []*ir.Value { return b.Inline(op.Fn, slices.Concat(x, y), nil) }
 		},
 	}
 }

@@ -17,6 +17,9 @@ type combiner struct {
 	step func(b *ir.Builder, op *ir.Op, c *chunks, carried []*ir.Value) []*ir.Value
 	// finish emits the result from the carried values; nil when it is the first of them.
 	finish func(b *ir.Builder, op *ir.Op, carried []*ir.Value) *ir.Value
+	// join puts together what two parts of the chunks carry, the earlier one first; nil where that is no function
+	// of their elements. Captured values of op come behind those of the later part.
+	join func(op *ir.Op) joiner
 }
 
 // combiners is filled by init, since its functions emit what it describes.
@@ -82,6 +85,7 @@ func reduction(reduce, combine lang.Op, identity func(lang.DType) ir.Const) *com
 			part := b.Emit(&ir.Op{Code: reduce, Args: op.Args, Over: op.Over})[0]
 			return []*ir.Value{b.Op(combine, carried[0], part)}
 		},
+		join: func(*ir.Op) joiner { return elementwiseJoin(combine) },
 	}
 }
 
@@ -127,7 +131,6 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 			}
 		},
 		step: func(b *ir.Builder, op *ir.Op, c *chunks, carried []*ir.Value) []*ir.Value {
-			at, best := carried[0], carried[1]
 			x := op.Args[0]
 			float := x.Type.DType.IsFloat()
 			m := b.Emit(&ir.Op{Code: reduce, Args: []*ir.Value{x}, Over: op.Over})[0]
@@ -138,14 +141,22 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 			index := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: c.axis()})[0]
 			candidates := b.Op(lang.OpWhere, holds, index, b.Int(math.MaxInt32))
 			least := b.Emit(&ir.Op{Code: lang.OpReduceMin, Args: []*ir.Value{candidates}, Over: op.Over})[0]
-			wins := b.Op(better, m, best)
-			if float {
-				newNaN := b.Op(lang.OpLogicAnd, b.Op(lang.OpIsNaN, m), b.Op(lang.OpLogicNot, b.Op(lang.OpIsNaN, best)))
-				wins = b.Op(lang.OpLogicOr, wins, newNaN)
-			}
-			return []*ir.Value{b.Op(lang.OpWhere, wins, least, at), b.Op(lang.OpWhere, wins, m, best)}
+			return laterWins(b, better, carried, []*ir.Value{least, m})
+		},
+		join: func(*ir.Op) joiner {
+			return func(b *ir.Builder, x, y []*ir.Value) []*ir.Value { return laterWins(b, better, x, y) }
 		},
 	}
+}
+
+// laterWins gives, of two positions with their values, the later one where its value is better, or the first NaN.
+func laterWins(b *ir.Builder, better lang.Op, x, y []*ir.Value) []*ir.Value {
+	wins := b.Op(better, y[1], x[1])
+	if y[1].Type.DType.IsFloat() {
+		newNaN := b.Op(lang.OpLogicAnd, b.Op(lang.OpIsNaN, y[1]), b.Op(lang.OpLogicNot, b.Op(lang.OpIsNaN, x[1])))
+		wins = b.Op(lang.OpLogicOr, wins, newNaN)
+	}
+	return []*ir.Value{b.Op(lang.OpWhere, wins, y[0], x[0]), b.Op(lang.OpWhere, wins, y[1], x[1])}
 }
 
 // largest carries the best values so far and their positions: each chunk goes on from them.
@@ -179,5 +190,6 @@ func contractions() *combiner {
 			return b.Emit(&ir.Op{Code: lang.OpMma, Args: []*ir.Value{op.Args[0], op.Args[1], carried[0]},
 				Over: op.Over, Precision: op.Precision})
 		},
+		join: func(*ir.Op) joiner { return elementwiseJoin(lang.OpAdd) },
 	}
 }

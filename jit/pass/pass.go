@@ -42,7 +42,7 @@ type Options struct {
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return []Pass{fold, sink, cse, licm, empty, contract, dce, stream}
+	return []Pass{fold, sink, cse, licm, empty, contract, dce, share, stream}
 }
 
 // Find gives a pass by name.

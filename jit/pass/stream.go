@@ -287,6 +287,8 @@ func (s *streamer) check(op *ir.Op) error {
 	case combiners[op.Code] == nil && op.Code.Row().Effect != lang.Writes:
 		return fmt.Errorf("`%s` cannot be computed in chunks", op)
 	case op.Code.Row().Effect == lang.Writes:
+	case s.axis.Split > 1 && combiners[op.Code].join == nil:
+		return &SplitError{s.axis.Name, fmt.Sprintf("%s keeps several elements of it in order, and blocks put their parts together element by element", op.Code)}
 	case !slices.Contains(op.Over, s.axis):
 		return fmt.Errorf("`%s` loses the axis without reducing over it", op)
 	}
@@ -305,6 +307,8 @@ func (s *streamer) check(op *ir.Op) error {
 			return fmt.Errorf("`%s` would read %s again, which the kernel writes", op, def.Tensor.Name)
 		case def.Code.Row().Effect == lang.Writes:
 			return fmt.Errorf("`%s` would run `%s` again, which has an effect", op, def)
+		case s.axis.Split > 1 && def.Code == lang.OpScan && def.Over[0] == s.axis:
+			return &SplitError{s.axis.Name, "a scan goes along it, and what comes before a position is in the parts of other blocks"}
 		case def.Code == lang.OpRename:
 			return fmt.Errorf("`%s` needs `%s`, which ties the axis to another", op, def)
 		case def.Code == lang.OpTake && slices.Contains(def.Axes, s.axis):
@@ -386,6 +390,11 @@ func (s *streamer) loop(b *ir.Builder, g *group) {
 		op    *ir.Op
 		c     *combiner
 		first int // the first of its carried values
+		count int
+	}
+	shared := axis.Split > 1
+	if shared && slices.ContainsFunc(consumers, func(op *ir.Op) bool { return op.Code == lang.OpReduce }) {
+		c.begin()
 	}
 	var todo []pending
 	for _, op := range consumers {
@@ -399,14 +408,24 @@ func (s *streamer) loop(b *ir.Builder, g *group) {
 			continue
 		}
 		b.At = op.At
-		todo = append(todo, pending{op, how, len(loop.Args) - 2})
-		params := c.carry(how.init(b, op, lo))
+		inits := how.init(b, op, lo)
+		if shared && op.Code == lang.OpMma { // what the products are added to counts once
+			inits = []*ir.Value{neutral(b, lang.OpAdd, op.Result().Type)}
+		}
+		todo = append(todo, pending{op, how, len(loop.Args) - 2, len(inits)})
+		params := c.carry(inits)
 		body.Yield = append(body.Yield, how.step(c.inside, mappedOp(op, c.m), c, params)...)
 	}
 	results := b.Emit(loop)
 	for _, p := range todo {
 		b.At = p.op.At
 		values := results[p.first:]
+		if shared {
+			values = join(b, loop, values[:p.count], p.c.join(p.op), captured(p.op))
+			if p.op.Code == lang.OpMma {
+				values = []*ir.Value{b.Op(lang.OpAdd, p.op.Args[2], values[0])}
+			}
+		}
 		if p.c.finish != nil {
 			values = []*ir.Value{p.c.finish(b, p.op, values)}
 		}
@@ -417,6 +436,14 @@ func (s *streamer) loop(b *ir.Builder, g *group) {
 			s.results[r] = values[i]
 		}
 	}
+}
+
+// captured is the scalars that the function of a consumer takes from outside.
+func captured(op *ir.Op) []*ir.Value {
+	if op.Combines() {
+		return op.Captured()
+	}
+	return nil
 }
 
 // freeDim declares a dimension for a free axis, so that a loop can walk it.

@@ -76,6 +76,11 @@ func (k *kernel) assign() {
 			}
 		case op.Code == lang.OpMma:
 			link(op.Result(), op.Args[2])
+		case op.Code == lang.OpJoin:
+			for i, v := range op.Results {
+				link(op.Results[0], v)
+				link(v, op.Args[i])
+			}
 		case op.Old:
 			link(op.Result(), op.Stored())
 		case op.Combines():
@@ -403,6 +408,8 @@ func (k *kernel) wanted(op *ir.Op, arg int) (layout, bool) {
 		return k.home[v], true
 	case op.Code == lang.OpTake:
 		return k.home[op.Result()].slice(v.Type.Axes), true
+	case op.Code == lang.OpJoin:
+		return k.home[op.Results[0]], true
 	case op.Code == lang.OpFor && arg >= 2:
 		return k.home[op.Blocks[0].Params[arg-1]], true
 	}

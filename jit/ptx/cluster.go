@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -85,13 +86,18 @@ func (k *kernel) onlyFirst(emit func()) {
 	k.assumeTouched()
 }
 
-// part is the range of a loop's positions that this block goes through: whole steps, but for the last.
-func (k *kernel) part(lo, hi reg, step int64) (from, to reg) {
-	length := k.calc(b32, "max.s32", k.calc(b32, "sub.s32", hi, lo), 0)
+// share is how many positions a range has, and how many of them each block goes through: whole steps, but for the last.
+func (k *kernel) share(lo, hi reg, step int64) (length, each reg) {
+	length = k.calc(b32, "max.s32", k.calc(b32, "sub.s32", hi, lo), 0)
 	// As unsigned numbers, for their sums may pass the largest i32.
 	steps := k.calc(b32, "div.u32", k.calc(b32, "add.u32", length, step-1), step)
-	each := k.calc(b32, "div.u32", k.calc(b32, "add.u32", steps, k.split-1), k.split)
-	each = k.calc(b32, "mul.lo.u32", each, step)
+	each = k.calc(b32, "div.u32", k.calc(b32, "add.u32", steps, k.split-1), k.split)
+	return length, k.calc(b32, "mul.lo.u32", each, step)
+}
+
+// part is the range of a loop's positions that this block goes through.
+func (k *kernel) part(lo, hi reg, step int64) (from, to reg) {
+	length, each := k.share(lo, hi, step)
 	begin := k.calc(b32, "mul.lo.u32", k.rank(), each)
 	end := k.calc(b32, "add.u32", begin, each)
 	from = k.calc(b32, "add.s32", lo, k.calc(b32, "min.u32", begin, length))
@@ -99,113 +105,188 @@ func (k *kernel) part(lo, hi reg, step int64) (from, to reg) {
 	return from, to
 }
 
-// neutral is the value that changes nothing when it is combined.
-func neutral(op lang.Op, d lang.DType) ir.Const {
-	switch op {
-	case lang.OpMul, lang.OpLogicAnd:
-		return ir.Const{Int: 1, Float: 1}
-	case lang.OpAnd:
-		return ir.Const{Int: -1}
-	case lang.OpMax:
-		return bound(-1)(d)
-	case lang.OpMin:
-		return bound(1)(d)
-	}
-	return ir.Const{}
-}
-
-// startOnce lets the first block alone start from what the loop starts from, which must count once.
-func (k *kernel) startOnce(op *ir.Op, inits [][]reg) {
-	ops := k.accumulators(op)
-	for i, v := range op.Args[2:] {
-		d := v.Type.DType
-		c := neutral(ops[i], d)
-		if have, ok := v.IsConst(); ok && have == c {
-			continue
-		}
-		none := k.atEntry(fmt.Sprint("neutral ", ops[i], d), func() reg { return constant(k.a, d, c) })
-		regs := make([]reg, len(inits[i]))
-		for j, r := range inits[i] {
-			regs[j] = k.selected(k.firstBlock(), r, none)
-		}
-		inits[i] = regs
-	}
-}
-
-func (k *kernel) accumulators(op *ir.Op) []lang.Op {
-	ops, err := ir.Accumulators(op)
-	if err != nil {
-		failf("axis %s cannot be split: %w", op.Axis.Name, err)
-	}
-	return ops
-}
-
 // exchangeBytes bounds the shared memory through which blocks exchange what they carry.
 const exchangeBytes = 32 << 10
 
-// combine adds up what the blocks carry out of a loop that they share, into the registers that hold it.
-func (k *kernel) combine(op *ir.Op, carried [][]reg) {
-	a := k.a
-	ops := k.accumulators(op)
+// joinsAt is the joins that begin at a place of a block: those of one axis that
+// follow one another share one exchange.
+func joinsAt(ops []*ir.Op) []*ir.Op {
+	n := 0
+	for n < len(ops) && ops[n].Code == lang.OpJoin && ops[n].Axis == ops[0].Axis {
+		for _, v := range ops[n].Args {
+			if slices.Contains(ops[:n], v.Def) {
+				return ops[:n]
+			}
+		}
+		n++
+	}
+	return ops[:n]
+}
+
+// joined is one element of the tiles of a join, as one thread of each block holds it.
+type joined struct {
+	op   *ir.Op
+	regs []reg // by tile
+	out  []reg
+}
+
+// join puts together what the blocks carry out of loops over an axis that they share.
+func (k *kernel) join(ops []*ir.Op) {
+	var all []joined
+	for _, op := range ops {
+		k.a.comment("%s", describe(op))
+		l := k.home[op.Results[0]]
+		out := make([][]reg, len(op.Results))
+		tiles := make([][]reg, len(op.Results))
+		for i, v := range op.Joined() {
+			tiles[i] = k.get(v, l)
+			out[i] = make([]reg, len(tiles[i]))
+		}
+		for j := range tiles[0] {
+			e := joined{op: op}
+			for i := range tiles {
+				out[i][j] = k.a.reg(tiles[i][j].class)
+				e.regs, e.out = append(e.regs, tiles[i][j]), append(e.out, out[i][j])
+			}
+			all = append(all, e)
+		}
+		for i, v := range op.Results {
+			k.hold(v, l, out[i])
+		}
+	}
 	threads := k.warps * lanes
-	// Every thread of a block holds what the same thread of the others holds a part of.
-	type spot struct {
-		r  reg
-		op lang.Op
-		d  lang.DType
-	}
-	byClass := map[regClass][]spot{}
-	for i, regs := range carried {
-		for _, r := range regs {
-			byClass[r.class] = append(byClass[r.class], spot{r, ops[i], op.Results[i].Type.DType})
+	for len(all) > 0 {
+		n, bytes := 0, 0
+		for n < len(all) && (n == 0 || bytes+all[n].bytes()*threads <= exchangeBytes) {
+			bytes += all[n].bytes() * threads
+			n++
 		}
+		k.exchangeParts(all[:n], bytes)
+		all = all[n:]
 	}
-	for _, class := range []regClass{f32, b32, pred, f64, b64} {
-		spots := byClass[class]
-		size, suffix := 4, "b32"
-		if class == f64 || class == b64 {
-			size, suffix = 8, "b64"
-		}
-		for len(spots) > 0 {
-			batch := spots[:min(len(spots), max(exchangeBytes/(threads*size), 1))]
-			spots = spots[len(batch):]
-			a.comment("add up the parts of %d blocks", k.split)
-			buffer := k.allocate(len(batch)*threads*size, fmt.Sprintf("exchanging the parts of axis %s", op.Axis.Name))
-			k.writing(buffer)
-			mine := k.register(k.add(k.calc(b32, "add.s32", k.sharedBase(), buffer.at), k.mul(k.tid, size)))
-			for i, s := range batch {
-				x := s.r
-				if class == pred {
-					x = a.op(b32, "selp.u32", 1, 0, x)
+}
+
+// bytes is what one thread's element takes.
+func (e joined) bytes() int {
+	n := 0
+	for _, r := range e.regs {
+		n += r.class.bytes()
+	}
+	return n
+}
+
+// bytes is what a register takes in shared memory; a predicate is a word.
+func (c regClass) bytes() int {
+	if c == f64 || c == b64 {
+		return 8
+	}
+	return 4
+}
+
+// exchangeParts joins some elements. Every thread of a block holds what the same
+// thread of the others holds a part of; each reads the parts of all in the order of the blocks.
+func (k *kernel) exchangeParts(all []joined, bytes int) {
+	a, axis := k.a, all[0].op.Axis
+	threads := k.warps * lanes
+	a.comment("the parts of %d blocks", k.split)
+	buffer := k.allocate(bytes, fmt.Sprintf("exchanging the parts of axis %s", axis.Name))
+	k.writing(buffer)
+	// Of each register there is an array with an element for each thread, of which mine is the thread's place.
+	mine := map[int]reg{}
+	for _, size := range []int{4, 8} {
+		mine[size] = k.register(k.add(k.calc(b32, "add.s32", k.sharedBase(), buffer.at), k.mul(k.tid, size)))
+	}
+	each := func(visit func(e joined, i, size, offset int)) {
+		at := 0
+		for _, size := range []int{8, 4} { // the wide ones first, so that all are aligned
+			for _, e := range all {
+				for i, r := range e.regs {
+					if r.class.bytes() == size {
+						visit(e, i, size, at)
+						at += threads * size
+					}
 				}
-				a.ins("st.shared.%s [%v+%d], %v", suffix, mine, i*threads*size, x)
 			}
-			k.clusterBarrier()
-			sums := make([]reg, len(batch))
-			for rank := range k.split {
-				at := a.op(b32, "mapa.shared::cluster.u32", mine, rank)
-				for i, s := range batch {
-					x := a.reg(class)
-					if class == pred {
-						x = a.reg(b32)
-					}
-					a.ins("ld.shared::cluster.%s %v, [%v+%d]", suffix, x, at, i*threads*size)
-					if class == pred {
-						x = a.op(pred, "setp.ne.u32", x, 0)
-					}
-					if rank > 0 {
-						x = elementwise(a, s.op, s.d, []reg{sums[i], x}, false)
-					}
-					sums[i] = x
-				}
-			}
-			k.clusterBarrier()
-			for i, s := range batch {
-				k.move(s.r, sums[i])
-			}
-			k.release(buffer)
 		}
 	}
+	each(func(e joined, i, size, offset int) {
+		x := e.regs[i]
+		if x.class == pred {
+			x = a.op(b32, "selp.u32", 1, 0, x)
+		}
+		a.ins("st.shared.b%d [%v+%d], %v", 8*size, mine[size], offset, x)
+	})
+	k.clusterBarrier()
+	// Parts without steps are the last ones: behind the first of them there is nothing more.
+	end := a.label()
+	conditional := false
+	for rank := range k.split {
+		if exists := k.partExists(all[0].op, rank); exists.valid() {
+			begin := len(a.body)
+			a.ins("@!%v bra.uni %s", exists, end)
+			if !conditional {
+				k.push(begin)
+				conditional = true
+			}
+		}
+		from := map[int]reg{}
+		parts := map[reg]reg{} // by the block's own register
+		each(func(e joined, i, size, offset int) {
+			if !from[size].valid() {
+				from[size] = a.op(b32, "mapa.shared::cluster.u32", mine[size], rank)
+			}
+			class := e.regs[i].class
+			x := a.reg(class)
+			if class == pred {
+				x = a.reg(b32)
+			}
+			a.ins("ld.shared::cluster.b%d %v, [%v+%d]", 8*size, x, from[size], offset)
+			if class == pred {
+				x = a.op(pred, "setp.ne.u32", x, 0)
+			}
+			parts[e.out[i]] = x
+		})
+		for _, e := range all {
+			xs := make([]reg, len(e.out))
+			for i, r := range e.out {
+				xs[i] = parts[r]
+			}
+			if rank > 0 {
+				xs = k.function(e.op, e.out, xs)
+			}
+			for i, r := range e.out {
+				k.move(r, xs[i])
+			}
+		}
+	}
+	if conditional {
+		k.pop()
+		a.place(end)
+	}
+	k.clusterBarrier()
+	k.release(buffer)
+}
+
+// partExists is the predicate that the block of a rank has steps of a shared loop, given that all before it
+// have; no register where it does for sure.
+func (k *kernel) partExists(join *ir.Op, rank int) reg {
+	lo, hi := join.Bounds()
+	step := join.Axis.Extent
+	if rank == 0 {
+		return reg{}
+	}
+	from, fromKnown := lo.IsConst()
+	to, toKnown := hi.IsConst()
+	if fromKnown && toKnown {
+		steps := (max(to.Int-from.Int, 0) + step - 1) / step
+		each := (steps + int64(k.split) - 1) / int64(k.split)
+		if int64(rank)*each < steps {
+			return reg{}
+		}
+	}
+	begin, end := k.bounds(join.Axis, lo, hi)
+	length, each := k.share(begin, end, step)
+	return k.calc(pred, "setp.lt.u32", k.calc(b32, "mul.lo.u32", each, rank), length)
 }
 
 // clusterBarrier makes what the cluster's blocks have written visible to all of them.

@@ -151,8 +151,11 @@ func (c *combining) join(s joint, wanted bool) {
 }
 
 // apply emits the function: x is of the earlier elements (of the later ones in a reversed scan), y of those that follow.
-func (c *combining) apply(x, y []reg) []reg {
-	fn := c.op.Fn
+func (c *combining) apply(x, y []reg) []reg { return c.function(c.op, x, y) }
+
+// function emits the function of a reduce, a scan or a join on one element.
+func (k *kernel) function(of *ir.Op, x, y []reg) []reg {
+	fn := of.Fn
 	values := map[*ir.Value]reg{}
 	for i, p := range fn.Params {
 		switch n := len(x); {
@@ -161,20 +164,20 @@ func (c *combining) apply(x, y []reg) []reg {
 		case i < 2*n:
 			values[p] = y[i-n]
 		default:
-			values[p] = c.scalar(c.op.Args[i])
+			values[p] = k.scalar(of.Using()[i-2*n])
 		}
 	}
 	for _, op := range fn.Ops {
 		r := op.Result()
 		if op.Code == lang.OpConst {
-			values[r] = c.recompute(op, uniform(c.warps))[0]
+			values[r] = k.recompute(op, uniform(k.warps))[0]
 			continue
 		}
 		args := make([]reg, len(op.Args))
 		for i, v := range op.Args {
 			args[i] = values[v]
 		}
-		values[r] = c.kernel.apply(op, args)
+		values[r] = k.apply(op, args)
 	}
 	out := make([]reg, len(fn.Yield))
 	for i, y := range fn.Yield {

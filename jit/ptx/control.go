@@ -9,22 +9,10 @@ import (
 func (k *kernel) loop(op *ir.Op) {
 	a := k.a
 	body := op.Blocks[0]
-	lo, hi := k.scalar(op.Args[0]), k.scalar(op.Args[1])
+	lo, hi := k.bounds(op.Axis, op.Args[0], op.Args[1])
 	step := int64(1)
-	if x := op.Axis; x != nil {
-		step = x.Extent
-		if x.Dim != nil {
-			// Only what exists: a range may reach beyond the dimension.
-			if !k.notNegative(op.Args[0]) {
-				lo = k.calc(b32, "max.s32", lo, 0)
-			}
-			if !withinDim(op.Args[1], x.Dim) {
-				hi = k.calc(b32, "min.s32", hi, k.size(x.Dim))
-			}
-		}
-		if !k.notNegative(op.Args[1]) {
-			hi = k.calc(b32, "max.s32", hi, 0) // the end of the whole steps, below, must not wrap around
-		}
+	if op.Axis != nil {
+		step = op.Axis.Extent
 	}
 	shared := op.Axis != nil && op.Axis.Split > 1
 	if shared {
@@ -35,7 +23,6 @@ func (k *kernel) loop(op *ir.Op) {
 		inits[i] = k.get(v, k.home[body.Params[i+1]])
 	}
 	if shared {
-		k.startOnce(op, inits)
 		k.sharing = op
 	}
 	k.hoist(op)
@@ -60,7 +47,6 @@ func (k *kernel) loop(op *ir.Op) {
 	k.assumeTouched()
 	if shared {
 		k.sharing = nil
-		k.combine(op, carried)
 	}
 	for i, v := range op.Results {
 		for _, r := range carried[i] {
@@ -68,6 +54,27 @@ func (k *kernel) loop(op *ir.Op) {
 		}
 		k.hold(v, k.home[body.Params[i+1]], carried[i])
 	}
+}
+
+// bounds are the first position of a loop and the one behind its last: of a loop over an axis, of what exists.
+func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi reg) {
+	lo, hi = k.scalar(from), k.scalar(to)
+	if x == nil {
+		return lo, hi
+	}
+	if x.Dim != nil {
+		// A range may reach beyond the dimension.
+		if !k.notNegative(from) {
+			lo = k.calc(b32, "max.s32", lo, 0)
+		}
+		if !withinDim(to, x.Dim) {
+			hi = k.calc(b32, "min.s32", hi, k.size(x.Dim))
+		}
+	}
+	if !k.notNegative(to) {
+		hi = k.calc(b32, "max.s32", hi, 0) // the end of the whole steps must not wrap around
+	}
+	return lo, hi
 }
 
 // forwards emits the steps of a loop in order.

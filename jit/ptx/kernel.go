@@ -198,8 +198,15 @@ func (k *kernel) body() {
 
 // block emits the operations of a block.
 func (k *kernel) block(b *ir.Block) {
-	for _, op := range b.Ops {
-		k.emit(op)
+	for i := 0; i < len(b.Ops); {
+		if joins := joinsAt(b.Ops[i:]); len(joins) > 0 {
+			k.a.loc(joins[0].At)
+			k.join(joins)
+			i += len(joins)
+			continue
+		}
+		k.emit(b.Ops[i])
+		i++
 	}
 }
 
@@ -257,6 +264,7 @@ func init() {
 		lang.OpMma:       (*kernel).contract,
 		lang.OpFor:       (*kernel).loop,
 		lang.OpIf:        (*kernel).branch,
+		lang.OpJoin:      func(k *kernel, op *ir.Op) { k.join([]*ir.Op{op}) },
 		lang.OpPrint:     (*kernel).print,
 		lang.OpAssert:    (*kernel).assert,
 	}
