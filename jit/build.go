@@ -13,7 +13,7 @@ import (
 // buildIR makes the tile IR of a specialisation: types, constants and the
 // dimensions of static become concrete, conditions on constants are decided.
 // Extents are left to the planner.
-func buildIR(s *Spec) (f *ir.Func, dims *launchDims, err error) {
+func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 	k := s.Kernel
 	b := &irBuilder{
 		spec:    s,
@@ -72,10 +72,8 @@ func buildIR(s *Spec) (f *ir.Func, dims *launchDims, err error) {
 	for _, a := range k.Axes {
 		b.declare(a, names)
 	}
-	for _, split := range k.Splits {
-		if split.Blocks > 1 {
-			b.axes[split.Axis].Split = split.Blocks
-		}
+	for _, split := range k.SplitsOn(target) {
+		b.axes[split.Axis].Split = split.Blocks
 	}
 	b.body(k.Body)
 	return b.f, b.launch, nil

@@ -32,7 +32,7 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 }
 
 func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowered, error) {
-	f, dims, err := buildIR(s)
+	f, dims, err := buildIR(s, target.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -184,6 +184,10 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 	f, err := stream(p.f, chosen)
 	if err == nil {
 		return chosen, f, nil
+	}
+	var split *pass.SplitError
+	if errors.As(err, &split) {
+		return nil, nil, err
 	}
 	var names []string
 	for _, a := range p.f.Axes {

@@ -117,8 +117,8 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 		text = single.Error()
 		held, ok := ps.held[single.Name]
 		if single.Name == "split" {
-			for _, s := range k.Splits {
-				if s.Blocks == single.Value {
+			for _, s := range k.SplitsOn(p.target.Name) {
+				if s.Axis.Name == baseName(single.Axis) {
 					held, ok = pin{value: single.Value, at: s.At}, true
 				}
 			}
@@ -133,6 +133,8 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 				d.Fix.Message = fmt.Sprintf("a split over %d would do", single.Fits)
 			}
 			switch {
+			case single.Name == "split" && !p.target.HasClusters():
+				d.Fix.Message = fmt.Sprintf("say it of a target with clusters alone: `@target(sm_90a, split(%s, %d))`; elsewhere one block then goes through the axis", baseName(single.Axis), single.Value)
 			case single.Fits == 1 && single.Name == "split":
 				d.Fix.Message = "let one block go through the axis: remove the @split"
 			case single.Fits == 1 && single.Name == "cluster":
@@ -141,8 +143,8 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 		}
 	case errors.As(err, &split):
 		text = split.Error()
-		for _, s := range k.Splits {
-			if base, _, _ := strings.Cut(split.Axis, "."); s.Axis.Name == base {
+		for _, s := range k.SplitsOn(p.target.Name) {
+			if s.Axis.Name == baseName(split.Axis) {
 				d.At = s.At
 			}
 		}
@@ -164,6 +166,12 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 	}
 	d.Message = fmt.Sprintf("no plan for kernel %s on %s: %s", k.Name, p.target.Name, strings.TrimPrefix(text, fmt.Sprintf("plan for %s on %s: ", p.f.Name, p.target.Name)))
 	return d
+}
+
+// baseName is an axis's name in the source: j of j.2, a loop that was made of it.
+func baseName(axis string) string {
+	base, _, _ := strings.Cut(axis, ".")
+	return base
 }
 
 // blame finds the pin without which there is a plan, and says which value of it
@@ -351,14 +359,20 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 	for _, t := range ps.elsewhere {
 		add("@target(%s, ...) has no effect: this is %s", t.Target, l.Plan.Target)
 	}
+	on := k.SplitsOn(l.Plan.Target)
 	for _, s := range k.Splits {
 		switch {
+		case s.Target != "" && s.Target != l.Plan.Target: // said above
+		case !slices.Contains(on, s):
+			add("%s gives way to what @target(%s) says", s, l.Plan.Target)
 		case !gpu:
-			add("@split(%s, %d) has no effect: %s goes through an axis in one block", s.Axis.Name, s.Blocks, l.Plan.Target)
+			add("%s has no effect: %s goes through an axis in one block", s, l.Plan.Target)
+		case s.Blocks == 1:
+			add("%s: one block goes through it", s)
 		case l.module.Split > 1:
-			add("@split(%s, %d): %d blocks of a cluster share it, and add up their parts through one another's shared memory in order", s.Axis.Name, s.Blocks, s.Blocks)
+			add("%s: %d blocks of a cluster share it, and join their parts through one another's shared memory in order", s, s.Blocks)
 		default:
-			add("@split(%s, %d) has no effect: the axis is not long enough for a loop", s.Axis.Name, s.Blocks)
+			add("%s has no effect: the axis is not long enough for a loop", s)
 		}
 	}
 	l.Func.Walk(func(op *ir.Op) bool {

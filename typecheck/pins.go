@@ -7,7 +7,7 @@ import (
 	"tilec/lang"
 )
 
-// This file reads what a source takes from the planner: @warps(8), @target(sm_90a, BM = 128), @split(k, 4).
+// This file reads what a source takes from the planner: @warps(8), @target(sm_90a, BM = 128, split(k, 2)), @split(k, 4).
 
 // pinLimit is what a number given to the planner may be. These limits hold on
 // every machine; what one machine has is for the planner to say.
@@ -95,6 +95,9 @@ func (c *checker) targetRule(s *signature, k *Kernel) attrRule {
 		t := TargetPins{Target: name.Name, At: a.Place}
 		seen := map[string]lang.Span{}
 		for _, arg := range a.Args[1:] {
+			if isSplit(arg) { // its axis is declared in the body: see splits
+				continue
+			}
 			if arg.Name == nil {
 				c.errorf(lang.ErrAttribute, arg.Place, "what holds for %s has a name, as in `BM = 128` or `warps = 8`", name.Name)
 				continue
@@ -148,63 +151,89 @@ func (b *bodyChecker) targetExtents() {
 	}
 }
 
-// splits reads `@split(k, 4)`, when the axes of the body are known.
+// isSplit reports the split(k, 4) of `@target(sm_90a, split(k, 4))`.
+func isSplit(arg lang.Arg) bool {
+	call, ok := arg.Value.(*lang.CallExpr)
+	if !ok || arg.Name != nil {
+		return false
+	}
+	name, ok := call.Fn.(*lang.NameExpr)
+	return ok && name.Name == "split"
+}
+
+// splits reads `@split(k, 4)` and `@target(sm_90a, split(k, 4))`, when the axes of the body are known.
 func (b *bodyChecker) splits(d *lang.KernelDecl) {
 	seen := map[string]lang.Span{}
 	for _, a := range d.Attrs {
-		if a.Name.Name != "split" {
-			continue
-		}
-		name, ok := (*lang.NameExpr)(nil), false
-		if len(a.Args) == 2 && a.Args[0].Name == nil && a.Args[1].Name == nil {
-			name, ok = a.Args[0].Value.(*lang.NameExpr)
-		}
-		if !ok {
-			b.errorf(lang.ErrAttribute, a.Place, "@split takes an axis and a number of blocks, as in `@split(k, 4)`")
-			continue
-		}
-		if old, dup := seen[name.Name]; dup {
-			b.errorf(lang.ErrAttribute, a.Place, "%s is split twice", name.Name).label(old, "first here")
-			continue
-		}
-		seen[name.Name] = a.Place
-		lit, ok := b.literalOf(b.scope.file().scope, a.Args[1].Value, lang.I32, "the number of blocks")
-		if !ok {
-			continue
-		}
-		if at := a.Args[1].Place; lit.Int < 1 {
-			b.errorf(lang.ErrAttribute, at, "@split is over %d blocks; the least is 1", lit.Int)
-			continue
-		} else if lit.Int > maxSplit {
-			b.errorf(lang.ErrAttribute, at, "@split is over %d blocks: a cluster has at most %d, %d fewer", lit.Int, maxSplit, lit.Int-maxSplit).
-				replace(at, ConstSize(maxSplit).String(), "use %d", maxSplit)
-			continue
-		}
-		found := false
-		grid := (*Axis)(nil)
-		names := map[string]bool{}
-		for _, x := range b.kernel.Axes {
-			switch {
-			case x.Kind == GridAxis:
-				if x.Name == name.Name {
-					grid = x
-				}
-			case x.Scalar:
-			default:
-				names[x.Name] = true
-				if x.Name == name.Name {
-					found = true
-					b.kernel.Splits = append(b.kernel.Splits, Split{x, lit.Int, a.Place})
+		switch a.Name.Name {
+		case "split":
+			b.split(seen, "", a.Place, a.Args)
+		case "target":
+			if !slices.ContainsFunc(b.kernel.Targets, func(t TargetPins) bool { return t.At == a.Place }) {
+				continue // of no target, or of one that has been
+			}
+			for _, arg := range a.Args[1:] {
+				if isSplit(arg) {
+					b.split(seen, a.Args[0].Value.(*lang.NameExpr).Name, arg.Place, arg.Value.(*lang.CallExpr).Args)
 				}
 			}
 		}
+	}
+}
+
+// split reads one of them: an axis, and how many blocks share it.
+func (b *bodyChecker) split(seen map[string]lang.Span, target string, place lang.Span, args []lang.Arg) {
+	name, ok := (*lang.NameExpr)(nil), false
+	if len(args) == 2 && args[0].Name == nil && args[1].Name == nil {
+		name, ok = args[0].Value.(*lang.NameExpr)
+	}
+	if !ok {
+		b.errorf(lang.ErrAttribute, place, "@split takes an axis and a number of blocks, as in `@split(k, 4)`")
+		return
+	}
+	key := target + " " + name.Name
+	if old, dup := seen[key]; dup {
+		b.errorf(lang.ErrAttribute, place, "%s is split twice", name.Name).label(old, "first here")
+		return
+	}
+	seen[key] = place
+	lit, ok := b.literalOf(b.scope.file().scope, args[1].Value, lang.I32, "the number of blocks")
+	if !ok {
+		return
+	}
+	if at := args[1].Place; lit.Int < 1 {
+		b.errorf(lang.ErrAttribute, at, "@split is over %d blocks; the least is 1", lit.Int)
+		return
+	} else if lit.Int > maxSplit {
+		b.errorf(lang.ErrAttribute, at, "@split is over %d blocks: a cluster, whose blocks reach each other's memory, has at most %d, %d fewer", lit.Int, maxSplit, lit.Int-maxSplit).
+			replace(at, ConstSize(maxSplit).String(), "use %d", maxSplit).
+			note("for more parts, make each of them a row of a tensor with an axis of the grid, and reduce the rows in a second kernel")
+		return
+	}
+	found := false
+	grid := (*Axis)(nil)
+	names := map[string]bool{}
+	for _, x := range b.kernel.Axes {
 		switch {
-		case found:
-		case grid != nil:
-			b.errorf(lang.ErrAttribute, name.Place, "%s is an axis of the grid, which blocks share already", name.Name).label(grid.At, "declared here").
-				help("split an axis that one block goes through: a `for`, an `axis`, or one that a formula reduces over")
+		case x.Kind == GridAxis:
+			if x.Name == name.Name {
+				grid = x
+			}
+		case x.Scalar:
 		default:
-			b.errorf(lang.ErrAttribute, name.Place, "there is no axis %s to split", name.Name).suggest(name.Place, name.Name, sortedKeys(names))
+			names[x.Name] = true
+			if x.Name == name.Name {
+				found = true
+				b.kernel.Splits = append(b.kernel.Splits, Split{x, lit.Int, place, target})
+			}
 		}
+	}
+	switch {
+	case found:
+	case grid != nil:
+		b.errorf(lang.ErrAttribute, name.Place, "%s is an axis of the grid, which blocks share already", name.Name).label(grid.At, "declared here").
+			help("split an axis that one block goes through: a `for`, an `axis`, or one that a formula reduces over")
+	default:
+		b.errorf(lang.ErrAttribute, name.Place, "there is no axis %s to split", name.Name).suggest(name.Place, name.Name, sortedKeys(names))
 	}
 }

@@ -5,7 +5,12 @@
 // parameters and dimensions are symbols that a specialisation binds.
 package typecheck
 
-import "tilec/lang"
+import (
+	"fmt"
+	"slices"
+
+	"tilec/lang"
+)
 
 // Program is every declaration of a file and of what it imports.
 type Program struct {
@@ -211,6 +216,29 @@ type Split struct {
 	Axis   *Axis
 	Blocks int64
 	At     lang.Span
+	// Target is where it holds, as in `@target(sm_90a, split(k, 4))`; "" for every target.
+	Target string
+}
+
+// String is the split as the source says it.
+func (s Split) String() string {
+	text := fmt.Sprintf("split(%s, %d)", s.Axis.Name, s.Blocks)
+	if s.Target != "" {
+		return fmt.Sprintf("@target(%s, %s)", s.Target, text)
+	}
+	return "@" + text
+}
+
+// SplitsOn are the splits that hold on a target: of two for one axis, that for the target alone.
+func (k *Kernel) SplitsOn(target string) []Split {
+	var on []Split
+	for _, s := range k.Splits {
+		own := slices.ContainsFunc(k.Splits, func(o Split) bool { return o.Axis == s.Axis && o.Target == target && o.Target != s.Target })
+		if s.Target == target || s.Target == "" && !own {
+			on = append(on, s)
+		}
+	}
+	return on
 }
 
 // AccessHints are the attributes of one access; they change no result.

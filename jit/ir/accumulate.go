@@ -49,13 +49,13 @@ func Accumulators(loop *Op) ([]lang.Op, error) {
 		case y == carried:
 			return nil, fail("no step changes")
 		case def == nil || uses[carried] != 1 || uses[y] != 1:
-			return nil, fail("is more than a sum, a product, a largest or a least of what the steps give")
+			return nil, fail("is more than a sum, a product, a largest or a least of what the steps give; a `reduce` of tuples by a function says how two parts go together")
 		case def.Code == lang.OpMma && def.Args[2] == carried:
 			ops[i] = lang.OpAdd
 		case accumulating[def.Code] && (def.Args[0] == carried || def.Args[1] == carried):
 			ops[i] = def.Code
 		default:
-			return nil, fail("is more than a sum, a product, a largest or a least of what the steps give")
+			return nil, fail("is more than a sum, a product, a largest or a least of what the steps give; a `reduce` of tuples by a function says how two parts go together")
 		}
 		if y.Type.DType == lang.Bool && def.Code != lang.OpLogicAnd && def.Code != lang.OpLogicOr {
 			return nil, fail("is a truth value")

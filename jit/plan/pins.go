@@ -14,6 +14,8 @@ type PinError struct {
 	Message string
 	// Fits is a value that would do; 0 where none is known.
 	Fits int64
+	// Axis is what is split, where Name is split.
+	Axis string
 }
 
 func (e *PinError) Error() string { return fmt.Sprintf("%s = %d: %s", e.Name, e.Value, e.Message) }
@@ -60,11 +62,11 @@ func (m *model) asked(name string, pins map[string]int64) (int64, error) {
 	case !ok:
 		return 0, nil
 	case n < 1:
-		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d", s.most), 1}
+		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d", s.most), 1, ""}
 	case n > s.most:
-		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d %s: %d too many", s.most, s.what, n-s.most), s.most}
+		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d %s: %d too many", s.most, s.what, n-s.most), s.most, ""}
 	case s.power && n&(n-1) != 0:
-		return 0, &PinError{name, n, fmt.Sprintf("must be a power of two: %d or %d", nextPow2(n)/2, nextPow2(n)), nextPow2(n) / 2}
+		return 0, &PinError{name, n, fmt.Sprintf("must be a power of two: %d or %d", nextPow2(n)/2, nextPow2(n)), nextPow2(n) / 2, ""}
 	}
 	return n, nil
 }
@@ -101,29 +103,32 @@ func (m *model) share(pins map[string]int64) error {
 		return nil
 	}
 	if limit := int64(blocksOn(t)); int64(m.occupancy) > limit {
-		return &PinError{"occupancy", int64(m.occupancy), fmt.Sprintf("a multiprocessor of %s holds at most %d blocks: %d too many", t.Name, limit, int64(m.occupancy)-limit), limit}
+		return &PinError{"occupancy", int64(m.occupancy), fmt.Sprintf("a multiprocessor of %s holds at most %d blocks: %d too many", t.Name, limit, int64(m.occupancy)-limit), limit, ""}
 	}
 	for _, a := range m.f.Axes {
 		switch {
 		case a.Split <= 1:
-		case t.Arch < clusterArch:
-			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over a cluster of blocks, and %s has no clusters; compute capability 9.0 has", a.Name, t.Name), 1}
+		case !t.HasClusters():
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over the %d blocks of a cluster, and %s has no clusters; compute capability 9.0 has", a.Name, a.Split, t.Name), 1, a.Name}
 		case a.Split != m.split:
-			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over %d blocks and another axis over %d: all are split over the blocks of one cluster", a.Name, a.Split, m.split), m.split}
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over %d blocks and another axis over %d: all are split over the blocks of one cluster", a.Name, a.Split, m.split), m.split, a.Name}
 		case m.cluster > 0 && int64(m.cluster) != m.split:
-			return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("axis %s is split over %d blocks, which are a cluster", a.Name, a.Split), m.split}
+			return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("axis %s is split over %d blocks, which are a cluster", a.Name, a.Split), m.split, ""}
 		case a.Kind == ir.Whole && !m.streamable[m.place[a]]:
-			return &PinError{"split", a.Split, fmt.Sprintf("axis %s cannot be cut: its tiles are carried, renamed, printed, or read from a tensor that the kernel writes", a.Name), 1}
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s cannot be cut: its tiles are carried, renamed, printed, or read from a tensor that the kernel writes", a.Name), 1, a.Name}
 		}
 	}
 	if m.split > 1 {
 		m.cluster = int(m.split)
 	}
-	if m.cluster > 1 && t.Arch < clusterArch {
-		return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", t.Name), 1}
+	if m.cluster > 1 && !t.HasClusters() {
+		return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", t.Name), 1, ""}
 	}
 	return nil
 }
+
+// HasClusters reports a target whose blocks can work together in clusters.
+func (t Target) HasClusters() bool { return t.Arch >= clusterArch }
 
 // clusterArch is the first compute capability with clusters.
 const clusterArch = 90

@@ -98,7 +98,7 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 				known = append(known, n)
 			}
 			sort.Strings(known)
-			return nil, &PinError{name, pins[name], fmt.Sprintf("kernel %s has no such parameter; it has %s", m.f.Name, strings.Join(known, ", ")), 0}
+			return nil, &PinError{name, pins[name], fmt.Sprintf("kernel %s has no such parameter; it has %s", m.f.Name, strings.Join(known, ", ")), 0, ""}
 		}
 	}
 	thin(ks)
@@ -115,11 +115,11 @@ func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
 	pin, ok := pins[name]
 	switch {
 	case ok && pin <= 0:
-		return nil, &PinError{name, pin, "an extent is at least 1", 1}
+		return nil, &PinError{name, pin, "an extent is at least 1", 1, ""}
 	case ok && pin > maxExtent:
-		return nil, &PinError{name, pin, fmt.Sprintf("an extent is at most %d, %d less", maxExtent, pin-maxExtent), maxExtent}
+		return nil, &PinError{name, pin, fmt.Sprintf("an extent is at most %d, %d less", maxExtent, pin-maxExtent), maxExtent, ""}
 	case ok && a.Kind == ir.Whole && pin < a.Len && !m.streamable[i]:
-		return nil, &PinError{name, pin, fmt.Sprintf("axis %s cannot be cut, its tiles are carried, renamed or taken from; its extent is %d", a.Name, a.Len), a.Len}
+		return nil, &PinError{name, pin, fmt.Sprintf("axis %s cannot be cut, its tiles are carried, renamed or taken from; its extent is %d", a.Name, a.Len), a.Len, ""}
 	case ok && a.Kind == ir.Whole:
 		return []int64{min(pin, a.Len)}, nil
 	case ok:
