@@ -14,6 +14,7 @@ import (
 var notGenerated = map[lang.Op]string{
 	lang.OpCumSum:  "it is a scan in the IR",
 	lang.OpCumProd: "it is a scan in the IR",
+	lang.OpJoin:    "it is made of a split of the plan",
 }
 
 // mostPrograms bounds the programs in which an operation is looked for; the rarest is in one of about a hundred.
