@@ -30,7 +30,7 @@ type bodyChecker struct {
 	reads   []access // loads of inout tensors
 	stored  map[*Param]bool
 	frames  []frame // the fn calls being inlined, outermost first
-	inlined int     // calls inlined so far
+	unfolding
 	// storeFailed: a statement that may have been a store has an error.
 	storeFailed bool
 }
@@ -52,6 +52,9 @@ func (b *bodyChecker) errorf(code lang.Code, at lang.Span, format string, args .
 // labelCalls shows the calls that an error is inside of.
 func labelCalls(r report, frames []frame) report {
 	for i := len(frames) - 1; i >= 0; i-- {
+		if i+1 < len(frames) && frames[i] == frames[i+1] {
+			continue // inside itself
+		}
 		r.label(frames[i].at, "in this call of %s", frames[i].fn.Name.Name)
 	}
 	return r

@@ -132,9 +132,16 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 	if ent := b.scope.lookup(n.Name); ent != nil {
 		switch ent.kind {
 		case entInvalid:
+			b.argumentsOf(e)
 			return bad(e.Place)
 		case entFn:
 			return b.callFn(ent, e)
+		case entLambda:
+			return b.callLambda(ent, e)
+		case entBuiltin:
+			named := *e
+			named.Fn = &lang.NameExpr{At: n.At, Name: ent.builtin}
+			return b.callBuiltin(ent.builtin, &named)
 		case entKernel, entGraph:
 			b.errorf(lang.ErrNameKind, n.Place, "%s is %s: a kernel calls only functions", n.Name, ent.describe()).label(ent.at, "declared here").
 				help("call it from a graph, or make what they share a fn")
@@ -143,55 +150,66 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 		b.errorf(lang.ErrNameKind, n.Place, "%s is %s, not a function", n.Name, ent.describe()).label(ent.at, "declared here")
 		return bad(e.Place)
 	}
-	if e.Else != nil && n.Name != "pick" {
-		b.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", n.Name).removeElse(e.Else.Span())
+	return b.callBuiltin(n.Name, e)
+}
+
+// argumentsOf types the arguments of a call that means nothing: errors inside them are no consequence of that.
+func (b *bodyChecker) argumentsOf(e *lang.CallExpr) {
+	for _, a := range e.Args {
+		if b.isValue(b.scope, a.Value) {
+			b.expr(a.Value)
+		}
+	}
+}
+
+// callBuiltin types a call of a function of the language.
+func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
+	n := e.Fn.(*lang.NameExpr)
+	if e.Else != nil && name != "pick" {
+		b.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", name).removeElse(e.Else.Span())
 		return bad(e.Place)
 	}
-	switch op, _ := lang.OpByName(n.Name); op {
+	switch op, _ := lang.OpByName(name); op {
 	case lang.OpReduce, lang.OpScan:
 		return b.combine(op, e)
 	case lang.OpCumSum, lang.OpCumProd:
 		return b.cumulate(op, e)
 	}
-	if special := b.special(n.Name); special != nil {
-		if op, _ := lang.FindOp(n.Name, lang.FormCall); !op.IsAtomic() && op != lang.OpSort && b.named(e) {
+	if special := b.special(name); special != nil {
+		if op, _ := lang.FindOp(name, lang.FormCall); !op.IsAtomic() && op != lang.OpSort && b.named(e) {
 			return bad(e.Place)
 		}
 		return special(e)
 	}
 	if e.Over != nil {
-		if op, ok := lang.FindOp(n.Name, lang.FormReduce); ok {
+		if op, ok := lang.FindOp(name, lang.FormReduce); ok {
 			return b.reduce(op, e)
 		}
 	}
-	if op, ok := lang.FindOp(n.Name, lang.FormCall); ok && e.Over == nil {
-		if _, both := lang.FindOp(n.Name, lang.FormReduce); both && len(e.Args) == 1 {
+	if op, ok := lang.FindOp(name, lang.FormCall); ok && e.Over == nil {
+		if _, both := lang.FindOp(name, lang.FormReduce); both && len(e.Args) == 1 {
 			return b.reduce(lang.OpInvalid, e)
 		}
 		return b.elementwise(op, e)
 	}
-	if op, ok := lang.FindOp(n.Name, lang.FormReduce); ok {
+	if op, ok := lang.FindOp(name, lang.FormReduce); ok {
 		return b.reduce(op, e)
 	}
 	switch {
-	case e.Over != nil && isBuiltin(n.Name):
-		b.errorf(lang.ErrArgName, e.Place, "%s does not reduce and takes no `over`", n.Name)
-	case n.Name == "view":
+	case e.Over != nil && isBuiltin(name):
+		b.errorf(lang.ErrArgName, e.Place, "%s does not reduce and takes no `over`", name)
+	case name == "view":
 		b.errorf(lang.ErrNameKind, n.Place, "view is of whole tensors, in a graph")
 	default:
-		if d, ok := lang.ParseDType(n.Name); ok {
-			r := b.errorf(lang.ErrNameKind, n.Place, "%s is a type and is not called", n.Name)
+		if d, ok := lang.ParseDType(name); ok {
+			r := b.errorf(lang.ErrNameKind, n.Place, "%s is a type and is not called", name)
 			if len(e.Args) == 1 {
 				r.replace(e.Place, e.Args[0].Value.Span().Text()+" as "+d.String(), "convert with `as %s`", d)
 			}
 			return bad(e.Place)
 		}
-		b.unknown(b.scope, n.Name, n.Place, functionNames())
-		for _, a := range e.Args { // errors inside the arguments are no consequence
-			if b.isValue(b.scope, a.Value) {
-				b.expr(a.Value)
-			}
-		}
+		b.unknown(b.scope, name, n.Place, functionNames())
+		b.argumentsOf(e)
 	}
 	return bad(e.Place)
 }

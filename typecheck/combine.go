@@ -206,7 +206,13 @@ func elementAt(e lang.Expr, i int) lang.Expr {
 
 // function types the function of a reduction: a lambda, or the name of a function, on two tuples of scalars.
 func (b *bodyChecker) function(c *Combine, e lang.Expr, types []Type) bool {
-	s := newScope(b.scope)
+	around := b.scope
+	if n, ok := e.(*lang.NameExpr); ok {
+		if ent := b.scope.lookup(n.Name); ent != nil && ent.kind == entLambda { // that a fn was given
+			e, around = ent.lambda, ent.scope
+		}
+	}
+	s := newScope(around)
 	param := func(n lang.Ident, i int) {
 		l := &Local{Name: n.Name, Type: types[i%len(types)], At: n.Place}
 		c.Params = append(c.Params, l)

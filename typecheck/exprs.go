@@ -57,7 +57,7 @@ func (b *bodyChecker) expr(e lang.Expr) operand {
 	case *lang.RangeExpr:
 		b.errorf(lang.ErrAxisAsValue, e.Place, "a range is no value of a kernel").help("to read a part of a dimension, declare an axis: `axis r in D[lo .. hi]`")
 	case *lang.LambdaExpr:
-		b.errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: only `reduce` and `scan` take one")
+		b.errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: only `reduce`, `scan` and a fn that calls its parameter take one")
 	default:
 		if e == nil {
 			return operand{}

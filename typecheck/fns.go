@@ -46,6 +46,7 @@ func (c *checker) findRecursion() {
 	visit = func(x *callable) {
 		state[x] = visiting
 		stack = append(stack, x)
+		own := boundIn(x.decl)
 		lang.Walk(x.body, func(n lang.Node) bool {
 			call, ok := n.(*lang.CallExpr)
 			if !ok {
@@ -53,7 +54,7 @@ func (c *checker) findRecursion() {
 			}
 			for _, name := range called(call) {
 				e := x.file.scope.lookup(name.Name)
-				if e == nil || all[e.decl] == nil {
+				if e == nil || all[e.decl] == nil || own[name.Name] {
 					continue
 				}
 				switch y := all[e.decl]; state[y] {
@@ -75,21 +76,47 @@ func (c *checker) findRecursion() {
 	}
 }
 
-// called is the function that a call names, and the one that it hands to reduce or scan.
+// called is the function that a call names, and those that it hands on.
 func called(call *lang.CallExpr) []*lang.NameExpr {
 	name, ok := call.Fn.(*lang.NameExpr)
 	if !ok {
 		return nil
 	}
 	names := []*lang.NameExpr{name}
-	if op, _ := lang.OpByName(name.Name); op == lang.OpReduce || op == lang.OpScan {
-		for _, a := range call.Args {
-			if f, ok := a.Value.(*lang.NameExpr); ok {
-				names = append(names, f)
-			}
+	for _, a := range call.Args {
+		if f, ok := a.Value.(*lang.NameExpr); ok {
+			names = append(names, f)
 		}
 	}
 	return names
+}
+
+// boundIn is the names that a declaration gives a meaning of its own: parameters, and what its body binds.
+func boundIn(d lang.Decl) map[string]bool {
+	own := map[string]bool{}
+	add := func(names ...lang.Ident) {
+		for _, n := range names {
+			own[n.Name] = true
+		}
+	}
+	lang.Walk(d, func(n lang.Node) bool {
+		switch n := n.(type) {
+		case *lang.Param:
+			add(n.Name)
+		case *lang.LetStmt:
+			add(n.Names...)
+		case *lang.AxisClause:
+			add(n.Name)
+		case *lang.ForExpr:
+			add(n.Carried...)
+		case *lang.LambdaExpr:
+			for _, p := range n.Params {
+				add(p.Names...)
+			}
+		}
+		return true
+	})
+	return own
 }
 
 func (c *checker) reportRecursion(stack []*callable, y *callable, at lang.Span) {
@@ -161,15 +188,15 @@ const maxInlined = 10000
 func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.FnDecl)
 	info := b.fns[d]
-	if b.inlined++; b.inlined > maxInlined {
-		if b.inlined == maxInlined+1 {
-			b.errorf(lang.ErrNesting, e.Place, "the calls of functions in this kernel unfold to more than %d", maxInlined).
-				help("bind what is computed twice with `let`: each call is inlined where it stands")
-		}
+	if !b.deeper(b, "kernel", e) {
 		return bad(e.Place)
 	}
 	if e.Over != nil {
 		b.errorf(lang.ErrArgName, e.Over[0].Place, "%s takes no `over`", d.Name.Name).help("an axis is passed by name: declare a parameter `axis j`")
+		return bad(e.Place)
+	}
+	if ent.refused != nil && countPositional(e) != len(d.Params) {
+		wrongCount(b, b.frames, ent, e, len(d.Params))
 		return bad(e.Place)
 	}
 	call, positional, ok := b.newFnCall(b, ent, e)
@@ -200,6 +227,12 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 			bind[i] = func() { b.declare(b.scope, e, true) }
 			continue
 		}
+		if ent, done, argOK := functionArg(b, b.scope, d, p, x); done {
+			if ok = ok && argOK; argOK {
+				bind[i] = func() { b.declare(b.scope, ent, true) }
+			}
+			continue
+		}
 		o := b.expr(x)
 		if o.mode == tensorOperand {
 			e := &entity{kind: entTensor, name: p.Name.Name, at: p.Name.Place, param: o.param}
@@ -210,48 +243,24 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 		ok = ok && args[i].mode != invalid
 		bind[i] = func() { b.bindArg(p.Name, args[i]) }
 	}
-	if !call.settle(args, positional, ok) || info == nil || info.recursive || d.Body == nil || len(b.frames) > maxInlining {
+	if !call.settle(args, positional, ok) || info == nil || info.recursive || d.Body == nil {
 		return bad(e.Place)
 	}
 	b.frames = append(b.frames, frame{d, e.Place})
-	inIndex := b.inIndex
-	b.inIndex = 0
-	found := b.found
-	stmts, o := b.within(call.scope, func() operand {
+	stmts, o := b.unfold(e, call.scope, func() operand {
 		for _, f := range bind {
 			f()
 		}
 		return b.fnBody(d)
-	})
-	b.inIndex = inIndex
+	}, d.Name.Name, d.Name.Place)
 	b.frames = b.frames[:len(b.frames)-1]
-	if o.mode == axisOperand || o.mode == tensorOperand {
-		o = b.single(o, "result")
+	if o.mode != invalid {
+		o = call.resultOf(o)
 	}
-	if o.mode == invalid {
-		return bad(e.Place)
-	}
-	if o.mode == noValue && b.found > found {
-		return bad(e.Place)
-	}
-	if o.mode == noValue {
-		b.errorf(lang.ErrValueCount, e.Place, "%s gives no value", d.Name.Name).label(d.Name.Place, "declared here").help("end its body with the value")
-		return bad(e.Place)
-	}
-	if o = call.resultOf(o); o.mode == invalid {
-		return o
-	}
-	o.at = e.Place
-	if len(stmts) == 0 && o.mode != several {
-		return o
-	}
-	xs := b.results(o, nil)
-	if xs == nil {
-		return bad(e.Place)
-	}
-	return inline(stmts, o, xs, e.Place)
+	return b.asExpr(o, stmts, e.Place)
 }
 
+// maxInlining bounds how deep calls are in one another.
 const maxInlining = 200
 
 // isStatic reports an expression that a specialisation decides.

@@ -26,39 +26,51 @@ func (g *graphChecker) call(e *lang.CallExpr) operand {
 			return g.callGraph(ent, e)
 		case entFn:
 			return g.callFn(ent, e)
+		case entLambda:
+			return g.callLambda(ent, e)
+		case entBuiltin:
+			named := *e
+			named.Fn = &lang.NameExpr{At: n.At, Name: ent.builtin}
+			return g.callBuiltin(ent.builtin, &named)
 		}
 		g.errorf(lang.ErrNameKind, n.Place, "%s is %s and cannot be called", n.Name, ent.describe()).label(ent.at, "declared here")
 		return bad(e.Place)
 	}
+	return g.callBuiltin(n.Name, e)
+}
+
+// callBuiltin types a call of a function of the language.
+func (g *graphChecker) callBuiltin(name string, e *lang.CallExpr) operand {
+	at := e.Fn.Span()
 	if e.Else != nil {
-		g.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", n.Name).help("remove the `else`")
+		g.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", name).help("remove the `else`")
 		return bad(e.Place)
 	}
-	switch n.Name {
+	switch name {
 	case "view":
 		return g.view(e)
 	case "bitcast":
 		return g.bitcast(e)
 	}
-	if _, ok := makers[n.Name]; ok {
-		return g.make(n.Name, e)
+	if _, ok := makers[name]; ok {
+		return g.make(name, e)
 	}
-	if op, ok := lang.FindOp(n.Name, lang.FormCall); ok && op.Row().Elementwise {
+	if op, ok := lang.FindOp(name, lang.FormCall); ok && op.Row().Elementwise {
 		exprs := make([]lang.Expr, len(e.Args))
 		for i, a := range e.Args {
 			if a.Name != nil {
-				g.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", n.Name, a.Name.Name)
+				g.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", name, a.Name.Name)
 				return bad(e.Place)
 			}
 			exprs[i] = a.Value
 		}
-		return g.elementwise(op, e.Place, n.Place, exprs)
+		return g.elementwise(op, e.Place, at, exprs)
 	}
 	switch {
-	case isBuiltin(n.Name):
-		g.errorf(lang.ErrNameKind, n.Place, "%s is of tiles, in kernels", n.Name).help("do it in a kernel, and call that")
+	case isBuiltin(name):
+		g.errorf(lang.ErrNameKind, at, "%s is of tiles, in kernels", name).help("do it in a kernel, and call that")
 	default:
-		g.unknown(g.scope, n.Name, n.Place, append(functionNames(), "view", "arange", "rand", "randn"))
+		g.unknown(g.scope, name, at, append(functionNames(), "view", "arange", "rand", "randn"))
 		for _, a := range e.Args {
 			if g.isValue(g.scope, a.Value) {
 				g.expr(a.Value)

@@ -58,7 +58,7 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 	case *lang.RangeExpr:
 		g.errorf(lang.ErrAxisAsValue, e.Place, "a range is no value: it is part of an index, as in `x[a .. b]`")
 	case *lang.LambdaExpr:
-		g.errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: only `reduce` and `scan` take one, in kernels")
+		g.errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: a fn that calls its parameter takes one")
 	default:
 		if e == nil {
 			return operand{}

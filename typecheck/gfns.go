@@ -32,16 +32,23 @@ func (g *graphChecker) static(o operand) bool {
 // callFn inlines a call: the arguments are bound, the body is typed in the fn's own file.
 func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.FnDecl)
-	if g.inlined++; g.inlined > maxInlined {
-		if g.inlined == maxInlined+1 {
-			g.errorf(lang.ErrNesting, e.Place, "the calls of functions in this graph unfold to more than %d", maxInlined).
-				help("bind what is computed twice with `let`: each call is inlined where it stands")
-		}
+	if !g.deeper(g, "graph", e) {
+		return bad(e.Place)
+	}
+	if ent.refused != nil && countPositional(e) != len(d.Params) {
+		wrongCount(g, g.frames, ent, e, len(d.Params))
 		return bad(e.Place)
 	}
 	call, positional, ok := g.newFnCall(g, ent, e)
 	args := make([]operand, len(positional))
+	functions := make([]*entity, len(positional))
 	for i, x := range positional {
+		if i < len(d.Params) && !d.Params[i].IsAxis {
+			if f, done, argOK := functionArg(g, g.scope, d, d.Params[i], x); done {
+				functions[i], ok = f, ok && argOK
+				continue
+			}
+		}
 		o := g.element(g.expr(x), x, d.Name.Name)
 		if args[i] = o; i < len(d.Params) && d.Params[i].IsAxis && o.mode != invalid {
 			g.errorf(lang.ErrAxisAsValue, x.Span(), "%s takes an axis here, and a graph has none", d.Name.Name).label(d.Params[i].Place, "declared here").
@@ -54,24 +61,84 @@ func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	for i, p := range d.Params {
-		if args[i].mode == list {
-			args[i] = g.settled(args[i])
+		if functions[i] != nil {
+			call.scope.names[p.Name.Name] = functions[i]
+			continue
 		}
-		call.scope.names[p.Name.Name] = &entity{kind: entGraphValue, name: p.Name.Name, at: p.Name.Place, value: g.once(args[i], p.Name)}
+		g.bindArg(call.scope, p.Name, args[i])
 	}
-	outer, found := g.scope, g.found
-	g.scope, g.frames = call.scope, append(g.frames, frame{d, e.Place})
-	o := g.expr(d.Body)
-	g.scope, g.frames = outer, g.frames[:len(g.frames)-1]
-	if o.mode == noValue {
-		if g.found == found {
-			g.errorf(lang.ErrValueCount, e.Place, "%s gives no value", d.Name.Name).label(d.Name.Place, "declared here").help("end its body with the value")
-		}
-		return bad(e.Place)
+	g.frames = append(g.frames, frame{d, e.Place})
+	o := g.unfold(e, call.scope, d.Body, d.Name.Name, d.Name.Place)
+	g.frames = g.frames[:len(g.frames)-1]
+	if o.mode != invalid {
+		o = call.resultOf(o)
 	}
-	if o = call.resultOf(o); o.mode == invalid {
+	if o.mode == invalid {
 		return bad(e.Place)
 	}
 	o.at = e.Place
+	return o
+}
+
+// bindArg gives the parameter of an inlined call its value.
+func (g *graphChecker) bindArg(s *scope, name lang.Ident, o operand) {
+	if o.mode == list {
+		o = g.settled(o)
+	}
+	s.names[name.Name] = &entity{kind: entGraphValue, name: name.Name, at: name.Place, value: g.once(o, name)}
+}
+
+// unfold types the body of an inlined call in a scope of its own.
+func (g *graphChecker) unfold(e *lang.CallExpr, s *scope, body lang.Expr, what string, declared lang.Span) operand {
+	outer, found := g.scope, g.found
+	g.scope = s
+	g.nested++
+	o := g.expr(body)
+	g.nested--
+	g.scope = outer
+	if o.mode == noValue {
+		if g.found == found {
+			g.errorf(lang.ErrValueCount, e.Place, "%s gives no value", what).label(declared, "declared here").help("end its body with the value")
+		}
+		return bad(e.Place)
+	}
+	return o
+}
+
+// callLambda inlines a call of a lambda that a fn was given.
+func (g *graphChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
+	if !g.deeper(g, "graph", e) {
+		return bad(e.Place)
+	}
+	f := ent.lambda
+	if len(e.Args) != len(f.Params) {
+		wrongCount(g, g.frames, ent, e, len(f.Params))
+		return bad(e.Place)
+	}
+	inner := newScope(ent.scope)
+	ok := true
+	for i, a := range e.Args {
+		if a.Name != nil {
+			g.errorf(lang.ErrArgName, a.Name.Place, "a lambda has no argument named %s", a.Name.Name)
+			return bad(e.Place)
+		}
+		if p := f.Params[i]; p.Tuple || len(p.Names) != 1 {
+			g.errorf(lang.ErrValueCount, p.Place, "a lambda of tuples is for `reduce` and `scan`, in kernels").help("name each value")
+			return bad(e.Place)
+		}
+		o := g.element(g.expr(a.Value), a.Value, ent.name)
+		if o.mode == invalid {
+			ok = false
+			continue
+		}
+		g.bindArg(inner, f.Params[i].Names[0], o)
+	}
+	if !ok {
+		return bad(e.Place)
+	}
+	o := g.unfold(e, inner, f.Body, "the lambda", f.Place)
+	if o.mode != invalid {
+		o.at = e.Place
+	}
 	return o
 }

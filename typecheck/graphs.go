@@ -188,12 +188,12 @@ type graphChecker struct {
 	// named are the names of the dimensions of locals, for messages.
 	named map[*GLocal][]string
 	// state are the locals declared with inout.
-	state   map[*GLocal]bool
-	depth   int     // of loops
-	inlined int     // calls of fns so far
-	frames  []frame // the fn calls being inlined, outermost first
-	test    *Test   // the test whose body this is; nil in a graph
-	checks  bool    // a check stood in it
+	state map[*GLocal]bool
+	depth int // of loops
+	unfolding
+	frames []frame // the fn calls being inlined, outermost first
+	test   *Test   // the test whose body this is; nil in a graph
+	checks bool    // a check stood in it
 	// assignFailed: a statement that may have been an assignment has an error.
 	assignFailed bool
 	// choices counts the branches of `if` that we are in.

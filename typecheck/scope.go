@@ -19,6 +19,8 @@ const (
 	entTile   // an extent that the planner binds (BM)
 	entValue  // a let, a loop variable, a scalar parameter: value is what it stands for
 	entGraphValue
+	entLambda  // a lambda that a fn is given
+	entBuiltin // a function of the language that a fn is given
 )
 
 // entity is a name's meaning.
@@ -36,6 +38,13 @@ type entity struct {
 	isAxis bool    // an axis parameter of a fn that is typed for itself
 	graph  GExpr   // entGraphValue
 	output *GParam // entGraphValue: an output of the graph
+	lambda *lang.LambdaExpr
+	scope  *scope // in which a lambda stands
+	// builtin is the name of a function of the language.
+	builtin string
+	// given is the argument that a parameter of a fn stands for, where that is a function; refused is set where it has the wrong number of parameters.
+	given   lang.Span
+	refused *bool
 }
 
 // kindNames is how messages call an entity.
@@ -43,6 +52,11 @@ var kindNames = map[entKind]string{
 	entConst: "a constant", entFn: "a function", entKernel: "a kernel", entGraph: "a graph", entStruct: "a struct",
 	entTypeParam: "a type parameter", entSymbol: "a dimension", entTensor: "a tensor", entAxis: "an axis",
 	entTile: "an extent that the planner chooses", entValue: "a value", entGraphValue: "a value",
+	entLambda: "a function", entBuiltin: "a function",
+}
+
+func (e *entity) isFunction() bool {
+	return e.kind == entFn || e.kind == entLambda || e.kind == entBuiltin
 }
 
 func (e *entity) describe() string {

@@ -1,0 +1,230 @@
+package typecheck
+
+import "tilec/lang"
+
+// This file has functions as arguments of functions: `fn twice(f, x) = f(f(x))`
+// is called with the name of a fn, a function of the language or a lambda. Since
+// calls are inlined, a parameter that stands for a function is another name of
+// it, and no value.
+
+// functionNamed is the function that an argument is: a lambda, or the name of one.
+// It is nil where the argument is something else.
+func functionNamed(s *scope, x lang.Expr) *entity {
+	switch x := x.(type) {
+	case *lang.LambdaExpr:
+		return &entity{kind: entLambda, at: x.Place, lambda: x, scope: s}
+	case *lang.NameExpr:
+		ent := s.lookup(x.Name)
+		switch {
+		case ent == nil && takesValues(x.Name):
+			return &entity{kind: entBuiltin, at: x.Place, builtin: x.Name}
+		case ent != nil && ent.isFunction():
+			return ent
+		}
+	}
+	return nil
+}
+
+// takesValues reports a function of the language whose arguments are values: one of the table.
+func takesValues(name string) bool {
+	op, ok := lang.FindOp(name, lang.FormCall)
+	_, reduces := lang.FindOp(name, lang.FormReduce)
+	return reduces || ok && op.Row().Elementwise
+}
+
+// fnParam is how a fn uses a parameter: it calls it, hands it on, or needs its value.
+type fnParam struct{ calls, passes bool }
+
+// fnParamUse looks at the body of a fn.
+func fnParamUse(d *lang.FnDecl, name string) (use fnParam) {
+	is := func(e lang.Expr) bool {
+		n, ok := e.(*lang.NameExpr)
+		return ok && n.Name == name
+	}
+	lang.Walk(d.Body, func(n lang.Node) bool {
+		call, ok := n.(*lang.CallExpr)
+		if !ok {
+			return true
+		}
+		use.calls = use.calls || is(call.Fn)
+		for i, a := range call.Args {
+			use.passes = use.passes || is(a.Value)
+			if callee, ok := call.Fn.(*lang.NameExpr); ok && i == 2 && is(a.Value) {
+				op, _ := lang.OpByName(callee.Name)
+				use.calls = use.calls || op == lang.OpReduce || op == lang.OpScan
+			}
+		}
+		return true
+	})
+	return use
+}
+
+// functionArg gives what a parameter stands for where a function is given for
+// it; done is false where the argument is a value like any other. Where a
+// function is needed and none is given, or the reverse, it says so and ok is false.
+func functionArg(in fnCaller, s *scope, d *lang.FnDecl, p *lang.Param, x lang.Expr) (ent *entity, done, ok bool) {
+	name := p.Name.Name
+	use := fnParamUse(d, name)
+	given := functionNamed(s, x)
+	switch {
+	case given == nil && !use.calls:
+		return nil, false, true
+	case given == nil:
+		if what := noFunction(in, s, x); what != "" {
+			in.errorf(lang.ErrNameKind, x.Span(), "%s calls its parameter %s, and %s is no function", d.Name.Name, name, what).
+				label(p.Place, "declared here").help("give the name of a function, or a lambda, as in `(a) => a * a`")
+		}
+		return nil, true, false
+	case p.Type != nil || !use.calls && !use.passes:
+		in.errorf(lang.ErrNameKind, x.Span(), "%s is given a function for its parameter %s, which is a value", d.Name.Name, name).
+			label(p.Place, "declared here").help("call the function and give what it gives, or call %s in the body of %s", name, d.Name.Name)
+		return nil, true, false
+	}
+	bound := *given
+	bound.name, bound.at, bound.given, bound.refused = name, p.Name.Place, x.Span(), new(bool)
+	return &bound, true, true
+}
+
+// noFunction names what stands where a function is needed; "" where that is in error itself.
+func noFunction(in fnCaller, s *scope, x lang.Expr) string {
+	if n, ok := x.(*lang.NameExpr); ok {
+		if ent := s.lookup(n.Name); ent != nil && ent.kind != entInvalid {
+			return n.Name
+		}
+	}
+	if o := in.value(x); o.mode != invalid {
+		return in.describe(o)
+	}
+	return ""
+}
+
+// unfolding counts the calls that one body unfolds to, and how deep they are in one another.
+type unfolding struct {
+	inlined, nested int
+	endless         bool // a call that would never end has been reported
+}
+
+// deeper reports that one call more may be inlined.
+func (u *unfolding) deeper(in fnCaller, where string, e *lang.CallExpr) bool {
+	if u.nested == 0 {
+		u.endless = false
+	}
+	if u.endless {
+		return false // said already
+	}
+	if u.inlined++; u.inlined > maxInlined {
+		if u.inlined == maxInlined+1 {
+			in.errorf(lang.ErrNesting, e.Place, "the calls of functions in this %s unfold to more than %d", where, maxInlined).
+				help("bind what is computed twice with `let`: each call is inlined where it stands")
+		}
+		return false
+	}
+	if u.nested < maxInlining {
+		return true
+	}
+	u.endless = true
+	in.errorf(lang.ErrRecursion, e.Place, "%s is called inside itself, by way of what it is given, and never ends", e.Fn.Span().Text()).
+		help("use a `for` loop, which carries values")
+	return false
+}
+
+// wrongCount reports a call of a function that a fn was given, which takes
+// n arguments and not so many: once, at what was given.
+func wrongCount(in fnCaller, frames []frame, ent *entity, e *lang.CallExpr, n int) {
+	if *ent.refused {
+		return
+	}
+	*ent.refused = true
+	in.errorf(lang.ErrArgCount, ent.given, "this takes %s, and %s calls it with %d", plural(n, "argument"), frames[len(frames)-1].fn.Name.Name, len(e.Args)).
+		label(e.Place, "called here")
+}
+
+// countPositional is how many arguments of a call have no name.
+func countPositional(e *lang.CallExpr) int {
+	n := 0
+	for _, a := range e.Args {
+		if a.Name == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// callLambda inlines a call of a lambda that a fn was given: its body is typed where it stands.
+func (b *bodyChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
+	if !b.deeper(b, "kernel", e) {
+		return bad(e.Place)
+	}
+	f := ent.lambda
+	if e.Over != nil {
+		b.errorf(lang.ErrArgName, e.Over[0].Place, "%s is a lambda here and takes no `over`", ent.name).label(f.Place, "given here")
+		return bad(e.Place)
+	}
+	if b.named(e) {
+		return bad(e.Place)
+	}
+	if len(e.Args) != len(f.Params) {
+		wrongCount(b, b.frames, ent, e, len(f.Params))
+		return bad(e.Place)
+	}
+	given := make([]operand, len(e.Args))
+	ok := true
+	for i, a := range e.Args {
+		if len(f.Params[i].Names) == 1 && !f.Params[i].Tuple {
+			given[i] = b.value(a.Value)
+		} else {
+			given[i] = b.expr(a.Value)
+		}
+		ok = ok && given[i].mode != invalid
+	}
+	if !ok {
+		return bad(e.Place)
+	}
+	stmts, o := b.unfold(e, newScope(ent.scope), func() operand {
+		for i, p := range f.Params {
+			if len(p.Names) == 1 && !p.Tuple {
+				b.bindArg(p.Names[0], given[i])
+			} else {
+				b.bindAll(p.Names, given[i], p.Place)
+			}
+		}
+		return b.expr(f.Body)
+	}, "the lambda", f.Place)
+	return b.asExpr(o, stmts, e.Place)
+}
+
+// unfold types what a call is inlined to, in a scope of its own.
+func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, what string, declared lang.Span) ([]Stmt, operand) {
+	inIndex, found := b.inIndex, b.found
+	b.inIndex = 0
+	b.nested++
+	stmts, o := b.within(s, body)
+	b.nested--
+	b.inIndex = inIndex
+	if o.mode == axisOperand || o.mode == tensorOperand {
+		o = b.single(o, "result")
+	}
+	if o.mode == noValue {
+		if b.found == found {
+			b.errorf(lang.ErrValueCount, e.Place, "%s gives no value", what).label(declared, "declared here").help("end its body with the value")
+		}
+		o = bad(e.Place)
+	}
+	return stmts, o
+}
+
+// asExpr is the value of an inlined call, with the statements that compute it.
+func (b *bodyChecker) asExpr(o operand, stmts []Stmt, at lang.Span) operand {
+	if o.mode == invalid {
+		return bad(at)
+	}
+	o.at = at
+	if len(stmts) == 0 && o.mode != several {
+		return o
+	}
+	xs := b.results(o, nil)
+	if xs == nil {
+		return bad(at)
+	}
+	return inline(stmts, o, xs, at)
+}
