@@ -472,23 +472,8 @@ func (m *machine) mma(parts, ops []string) func(*machine, []*thread) {
 		m.t.Fatalf("%v", parts)
 	}
 	per := depth / 8
-	element := func(kind string) func(uint64) float64 {
-		switch kind {
-		case "s8":
-			return func(v uint64) float64 { return float64(int8(v)) }
-		case "u8":
-			return func(v uint64) float64 { return float64(uint8(v)) }
-		case "tf32":
-			return func(v uint64) float64 { return float64(fl(v &^ (1<<13 - 1))) }
-		}
-		d, _ := lang.ParseDType(kind)
-		return func(v uint64) float64 { return float64(halfValue(d, v&0xffff)) }
-	}
-	elementA, elementB := element(parts[7]), element(parts[8])
-	start, result := func(v uint64) float64 { return float64(fl(v)) }, func(v float64) uint64 { return uint64(math.Float32bits(float32(v))) }
-	if parts[6] == "s32" {
-		start, result = func(v uint64) float64 { return float64(int32(v)) }, func(v float64) uint64 { return uint64(uint32(int64(v))) }
-	}
+	elementA, elementB := m.factor(parts[7]), m.factor(parts[8])
+	start, result := accumulator(parts[6])
 	return func(m *machine, ls []*thread) {
 		var a [16][32]float64
 		var b [32][8]float64
@@ -522,9 +507,34 @@ func (m *machine) mma(parts, ops []string) func(*machine, []*thread) {
 	}
 }
 
-// element16 reads one element of a wgmma operand in shared memory, as the
+// factor reads an element of an operand from the low bits.
+func (m *machine) factor(kind string) func(uint64) float64 {
+	switch kind {
+	case "s8":
+		return func(v uint64) float64 { return float64(int8(v)) }
+	case "u8":
+		return func(v uint64) float64 { return float64(uint8(v)) }
+	case "tf32":
+		return func(v uint64) float64 { return float64(fl(v &^ (1<<13 - 1))) }
+	}
+	d, ok := lang.ParseDType(kind)
+	if !ok {
+		m.t.Fatalf("products of %s", kind)
+	}
+	return func(v uint64) float64 { return float64(halfValue(d, v&0xffff)) }
+}
+
+// accumulator reads and writes a register with a sum; those of integers wrap.
+func accumulator(kind string) (start func(uint64) float64, result func(float64) uint64) {
+	if kind == "s32" {
+		return func(v uint64) float64 { return float64(int32(v)) }, func(v float64) uint64 { return uint64(uint32(int64(v))) }
+	}
+	return func(v uint64) float64 { return float64(fl(v)) }, func(v float64) uint64 { return uint64(math.Float32bits(float32(v))) }
+}
+
+// wideElement reads one element of size bytes of a wgmma operand in shared memory, as the
 // descriptor says: row along the rows or columns, k along the depth.
-func (m *machine) element16(th *thread, desc uint64, trans bool, row, k int) uint64 {
+func (m *machine) wideElement(th *thread, desc uint64, trans bool, row, k, size int) uint64 {
 	start := desc & 0x3fff << 4
 	panel, eight := desc>>16&0x3fff<<4, desc>>32&0x3fff<<4
 	width, bits := uint64(128), uint64(7)
@@ -534,9 +544,9 @@ func (m *machine) element16(th *thread, desc uint64, trans bool, row, k int) uin
 	case 3:
 		width, bits = 32, 1
 	}
-	across, along := uint64(row), uint64(k)*2
+	across, along := uint64(row), uint64(k*size)
 	if trans {
-		across, along = uint64(k), uint64(row)*2
+		across, along = uint64(k), uint64(row*size)
 	}
 	at := start + across/8*eight + across%8*width + along%width
 	if trans {
@@ -549,7 +559,7 @@ func (m *machine) element16(th *thread, desc uint64, trans bool, row, k int) uin
 	}
 	last := len(th.groups) - 1
 	th.groups[last] = append(th.groups[last], int(at))
-	return little(m.bytes(th, "shared", at, 2, false))
+	return little(m.bytes(th, "shared", at, size, false))
 }
 
 // finishGroups waits until n groups of wgmma are under way: what the others read, they have read until now.
@@ -564,41 +574,44 @@ func (m *machine) finishGroups(th *thread, n int) {
 
 // wgmma is executed warp by warp: each computes its 16 rows.
 func (m *machine) wgmma(parts, ops []string) func(*machine, []*thread) {
-	var n int
-	if _, err := fmt.Sscanf(parts[4], "m64n%dk16", &n); err != nil {
+	var n, depth int
+	if _, err := fmt.Sscanf(parts[4], "m64n%dk%d", &n, &depth); err != nil {
 		m.t.Fatalf("%v", parts)
 	}
-	elem, _ := lang.ParseDType(parts[7])
+	size := 32 / depth
+	per := 4 / size
+	elementA, elementB := m.factor(parts[6]), m.factor(parts[7])
+	start, result := accumulator(parts[5])
 	ds := m.list(ops[0])
 	as := m.list(ops[1])
 	b, keep := m.p.slot(ops[2]), m.p.slot(ops[3])
-	tB := ops[len(ops)-1] == "1"
-	tA := len(as) == 1 && ops[len(ops)-2] == "1"
+	tB := len(ops) > 4 && ops[len(ops)-1] == "1"
+	tA := len(ops) > 4 && len(as) == 1 && ops[len(ops)-2] == "1"
 	return func(m *machine, ls []*thread) {
 		warp := ls[0].id / lanes % 4
-		var rows [16][16]float64
+		var rows [16][32]float64
 		for l, th := range ls {
 			g, t := l>>2, l&3
 			for i, s := range as {
 				if len(as) == 1 {
 					break
 				}
-				for h := range 2 {
-					rows[g+8*(i&1)][2*t+h+8*(i>>1)] = float64(halfValue(elem, th.v[s]>>(16*h)&0xffff))
+				for h := range per {
+					rows[g+8*(i&1)][per*t+h+4*per*(i>>1)] = elementA(th.v[s] >> (h * 32 / per))
 				}
 			}
 		}
 		if len(as) == 1 {
 			for r := range 16 {
-				for k := range 16 {
-					rows[r][k] = float64(halfValue(elem, m.element16(ls[0], ls[0].v[as[0]], tA, 16*warp+r, k)))
+				for k := range depth {
+					rows[r][k] = elementA(m.wideElement(ls[0], ls[0].v[as[0]], tA, 16*warp+r, k, size))
 				}
 			}
 		}
-		columns := make([][16]float64, n)
+		columns := make([][32]float64, n)
 		for c := range n {
-			for k := range 16 {
-				columns[c][k] = float64(halfValue(elem, m.element16(ls[0], ls[0].v[b], tB, c, k)))
+			for k := range depth {
+				columns[c][k] = elementB(m.wideElement(ls[0], ls[0].v[b], tB, c, k, size))
 			}
 		}
 		for l, th := range ls {
@@ -607,12 +620,12 @@ func (m *machine) wgmma(parts, ops []string) func(*machine, []*thread) {
 				row, col := g+8*(i>>1&1), 8*(i>>2)+2*t+i&1
 				sum := 0.0
 				if th.v[keep] != 0 {
-					sum = float64(fl(th.v[d]))
+					sum = start(th.v[d])
 				}
-				for k := range 16 {
+				for k := range depth {
 					sum += rows[row][k] * columns[col][k]
 				}
-				th.v[d] = uint64(math.Float32bits(float32(sum)))
+				th.v[d] = result(sum)
 			}
 		}
 	}

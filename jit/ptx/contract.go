@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"strings"
 
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -42,25 +43,31 @@ type mmaShape struct {
 	// inRegister is how many of the depth's bits lie in one register: 1 for pairs of
 	// 16-bit elements, 2 for four bytes.
 	inRegister int
-	name       string
-	terms      int // products a step: 3 for tf32x3
+	types      string // of the result and the operands, as instructions name them
+	terms      int    // products a step: 3 for tf32x3
+}
+
+// name is the instruction of a single warp.
+func (s *mmaShape) name() string {
+	result, _, _ := strings.Cut(s.types, ".")
+	return fmt.Sprintf("mma.sync.aligned.m16n8k%d.row.col.%s.%s", s.depth, s.types, result)
 }
 
 func mmaFor(d lang.DType, precision string) *mmaShape {
 	half := func(e lang.DType) *mmaShape {
-		return &mmaShape{16, e, lang.F32, 1, fmt.Sprintf("mma.sync.aligned.m16n8k16.row.col.f32.%v.%v.f32", e, e), 1}
+		return &mmaShape{16, e, lang.F32, 1, fmt.Sprintf("f32.%v.%v", e, e), 1}
 	}
 	switch d {
 	case lang.I8:
-		return &mmaShape{32, d, lang.I32, 2, "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32", 1}
+		return &mmaShape{32, d, lang.I32, 2, "s32.s8.s8", 1}
 	case lang.U8:
-		return &mmaShape{32, d, lang.I32, 2, "mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32", 1}
+		return &mmaShape{32, d, lang.I32, 2, "s32.u8.u8", 1}
 	case lang.F16, lang.BF16:
 		return half(d)
 	case lang.F8E4M3, lang.F8E5M2:
 		return half(lang.F16) // holds both exactly
 	case lang.F32:
-		single := &mmaShape{8, d, lang.F32, 0, "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", 1}
+		single := &mmaShape{8, d, lang.F32, 0, "f32.tf32.tf32", 1}
 		switch precision {
 		case "":
 			return single
@@ -330,7 +337,7 @@ func (k *kernel) multiply(c *contraction, acc []reg) []reg {
 					}
 					for _, pair := range termOrder(c.mma.terms) {
 						d := k.a.regs(classOf(c.mma.sum), 4)
-						k.a.ins("%s %s, %s, %s, %s", c.mma.name, list(d), list(rows[i][pair[0]]), list(column[pair[1]]), list(in))
+						k.a.ins("%s %s, %s, %s, %s", c.mma.name(), list(d), list(rows[i][pair[0]]), list(column[pair[1]]), list(in))
 						in = d
 					}
 					for s, r := range spots {

@@ -144,7 +144,7 @@ func (k *kernel) overlaps(loop *ir.Op, items []pipelined) *contraction {
 		return nil
 	}
 	acc, result := only.op.Args[2], only.op.Result()
-	if result.Type.DType != lang.F32 || len(k.uses[acc]) != 1 || len(k.uses[result]) > 0 {
+	if result.Type.DType != only.mma.sum || len(k.uses[acc]) != 1 || len(k.uses[result]) > 0 {
 		return nil
 	}
 	for i, v := range body.Yield {

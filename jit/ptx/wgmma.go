@@ -22,7 +22,7 @@ const wgmmaColumns = 128
 // fitsWgmma reports a contraction in a shape that wgmma takes.
 func (k *kernel) fitsWgmma(c *contraction) bool {
 	hint, asked := k.f.Hints["wgmma"]
-	if asked && hint == 0 || k.target.Name != "sm_90a" || c.mma.depth != 16 || c.mma.element != c.op.Args[0].Type.DType {
+	if asked && hint == 0 || k.target.Name != "sm_90a" || c.mma.inRegister == 0 || c.mma.element != c.op.Args[0].Type.DType {
 		return false
 	}
 	if len(c.m) != 1 || len(c.n) != 1 || len(c.k) != 1 || len(c.batch) > 0 || k.warps%4 != 0 || k.warps&(k.warps-1) != 0 {
@@ -32,8 +32,11 @@ func (k *kernel) fitsWgmma(c *contraction) bool {
 	if powerAbove((int(m.Extent)+15)/16) < k.warps || n.Extent > 256 || !asked && n.Extent < wgmmaColumns {
 		return false
 	}
-	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+15)/16*16
-	panel := func(elements int) bool { return elements == 16 || elements == 32 || elements%64 == 0 }
+	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.mma.depth-1)/c.mma.depth*c.mma.depth
+	panel := func(elements int) bool {
+		bytes := elements * c.mma.element.Size()
+		return bytes == 32 || bytes == 64 || bytes%panelBytes == 0
+	}
 	if !panel(steps) {
 		return false
 	}
@@ -41,7 +44,11 @@ func (k *kernel) fitsWgmma(c *contraction) bool {
 	if b.Def == nil || b.Def.Code != lang.OpLoad {
 		return false
 	}
-	return k.wideFirst(c, c.b) == depth || panel(columns)
+	deep := k.wideFirst(c, c.b) == depth
+	if c.mma.inRegister == 2 { // bytes are never transposed, and there are fewer shapes
+		return deep && k.wideFirst(c, c.a) == depth && (columns <= 32 || columns%16 == 0)
+	}
+	return deep || panel(columns)
 }
 
 // wideFirst is the axis along which an operand lies contiguous in shared memory:
@@ -109,11 +116,11 @@ func (k *kernel) wideOperand(c *contraction, arg int, t *sharedTile) (at func(st
 	}
 	base := k.descriptor(t, k.mul(group, tile))
 	return func(step, rep int) reg {
-		bytes := 32 * step // along the depth, 16 elements
+		bytes := 32 * step // along the depth
 		if deep {
 			bytes = bytes/width*panel + bytes%width
 		} else {
-			bytes = 16 * step * width
+			bytes = c.mma.depth * step * width
 		}
 		if arg == c.a {
 			bytes += rep * groups * tile
@@ -146,11 +153,11 @@ func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
 
 	steps, reps := product(c.kReps), product(c.mReps)
 	n := 8 * product(c.nReps)
-	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk16.f32.%v.%v", n, c.mma.element, c.mma.element)
+	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.mma.depth, c.mma.types)
 	out := acc
 	fresh := c.op.Code == lang.OpDot
 	if !k.ownsAccumulator(c) {
-		out = a.regs(f32, len(acc))
+		out = a.regs(classOf(c.mma.sum), len(acc))
 		for i, r := range acc {
 			if !fresh {
 				k.move(out[i], r)
@@ -170,6 +177,17 @@ func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
 			}
 		}
 	}
+	// Products of floats can be negated, which these are not, and operands transposed.
+	immediates := func(transposed ...int) string {
+		if c.mma.sum != lang.F32 {
+			return ""
+		}
+		text := ", 1, 1"
+		for _, t := range transposed {
+			text += fmt.Sprintf(", %d", t)
+		}
+		return text
+	}
 	yes, no := k.calc(pred, "mov.pred", 1), k.calc(pred, "mov.pred", 0)
 	a.ins("wgmma.fence.sync.aligned")
 	for s := range steps {
@@ -180,9 +198,9 @@ func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
 			}
 			d := list(out[i*n/2 : (i+1)*n/2])
 			if leftAt != nil {
-				a.ins("%s %s, %v, %v, %v, 1, 1, %d, %d", name, d, leftAt(s, i), rightAt(s, 0), keep, tA, tB)
+				a.ins("%s %s, %v, %v, %v%s", name, d, leftAt(s, i), rightAt(s, 0), keep, immediates(tA, tB))
 			} else {
-				a.ins("%s %s, %s, %v, %v, 1, 1, %d", name, d, list(frags[s][i]), rightAt(s, 0), keep, tB)
+				a.ins("%s %s, %s, %v, %v%s", name, d, list(frags[s][i]), rightAt(s, 0), keep, immediates(tB))
 			}
 		}
 	}
@@ -208,7 +226,7 @@ func (k *kernel) ownsAccumulator(c *contraction) bool {
 	}
 	v := c.op.Args[2]
 	copies := k.copies(v)
-	return v.Def == nil && len(k.uses[v]) == 1 && len(copies) > 0 && k.a.level[copies[0].regs[0]] == k.scope.level && k.yields(v) == 0 && c.op.Result().Type.DType == lang.F32
+	return v.Def == nil && len(k.uses[v]) == 1 && len(copies) > 0 && k.a.level[copies[0].regs[0]] == k.scope.level && k.yields(v) == 0 && c.op.Result().Type.DType == c.mma.sum
 }
 
 // yields counts how often a value is handed back by a region.

@@ -3,12 +3,14 @@ package ptx
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/lang"
 )
 
 // wide asks for wgmma.
@@ -39,6 +41,26 @@ var wideProducts = []struct {
 	{"bf16", true, [3]int64{8, 128, 64}, 8, 3},
 	{"f16", false, [3]int64{5, 128, 32}, 8, 3},
 	{"f16", false, [3]int64{5, 256, 32}, 8, 3},
+	{"i8", true, [3]int64{64, 128, 128}, 4, 3},
+	{"i8", true, [3]int64{64, 64, 32}, 4, 3},
+	{"u8", true, [3]int64{128, 24, 64}, 4, 1},
+	{"i8", true, [3]int64{128, 256, 128}, 8, 4},
+	{"u8", true, [3]int64{256, 48, 256}, 8, 2},
+	{"i8", true, [3]int64{8, 128, 64}, 8, 3},
+}
+
+// wgmma transposes no bytes, and takes fewer widths of them: mma.sync takes the others.
+func TestWgmmaOfBytesNeedsTheDepthContiguous(t *testing.T) {
+	for _, c := range []struct {
+		transposed bool
+		columns    int64
+		wide       bool
+	}{{true, 128, true}, {false, 128, false}, {true, 40, false}, {true, 32, true}} {
+		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": c.columns, "k": 64}, Warps: 4, Stages: 3}
+		text := compile(t, aligned(wide(parse(t, productText("i8", "i32", "", c.transposed)))), &p, "sm_90a").Text
+		require.Equal(t, c.wide, strings.Contains(text, "wgmma"), c)
+		require.Equal(t, !c.wide, strings.Contains(text, "mma.sync"), c)
+	}
 }
 
 // aligned promises that the depth and the columns are multiples of 8.
@@ -55,8 +77,13 @@ func TestWgmmaProducts(t *testing.T) {
 	for _, c := range wideProducts {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages}
-			f := aligned(wide(parse(t, productText(c.d, "f32", "", c.transposed))))
-			differ(t, f, p, map[string]int64{"M": 70, "N": 72, "K": 136}, 1e-4, 100)
+			d, _ := lang.ParseDType(c.d)
+			f := aligned(wide(parse(t, productText(c.d, d.Accumulator().String(), "", c.transposed))))
+			tolerance := 1e-4
+			if d.IsInt() {
+				tolerance = 0
+			}
+			differ(t, f, p, map[string]int64{"M": 70, "N": 72, "K": 136}, tolerance, 100)
 			m := compile(t, f, &p, "sm_90a")
 			require.Contains(t, m.Text, "wgmma.mma_async")
 			require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
