@@ -56,11 +56,10 @@ func (c *compiler) contract(op *ir.Op) func(*frame) {
 	}
 	left := c.view(a, batch, rows, op.Over)
 	right := c.view(b, batch, op.Over, cols)
-	kd := kindOfDType[a.Type.DType]
 	sum := a.Type.DType.Accumulator()
-	run := products[kd]
+	run, swapped := productOf(a.Type.DType, b.Type.DType), productOf(b.Type.DType, a.Type.DType)
 	if run == nil {
-		panic(bug(fmt.Sprintf("no contraction of %s", a.Type.DType)))
+		panic(bug(fmt.Sprintf("no contraction of %s and %s", a.Type.DType, b.Type.DType)))
 	}
 	// The result is accumulated where it belongs when its axes are in order
 	// [batch, rows, cols] or [batch, cols, rows], and else in scratch.
@@ -123,7 +122,7 @@ func (c *compiler) contract(op *ir.Op) func(*frame) {
 			mb.p = unsafe.Add(mb.p, offB*mb.size)
 			mc.p = unsafe.Add(mc.p, i*m*n*csize)
 			if swap {
-				run(fr, n, m, k, mb.transpose(), ma.transpose(), mc.transpose())
+				swapped(fr, n, m, k, mb.transpose(), ma.transpose(), mc.transpose())
 			} else {
 				run(fr, m, n, k, ma, mb, mc)
 			}
@@ -302,29 +301,42 @@ func merge(group []int, stride, n *[maxRank]int) (int, bool) {
 	return s, true
 }
 
-// products is the table of contractions, by the kind of the operands.
-var products = [numKinds]product{
-	kI8: multiply[int8, int32], kU8: multiply[uint8, int32],
-	kI16: multiply[int16, int32], kU16: multiply[uint16, int32],
-	kI32: multiply[int32, int32], kU32: multiply[uint32, uint32],
-	kI64: multiply[int64, int64], kU64: multiply[uint64, uint64],
-	kF32: multiply32, kF64: multiply[float64, float64],
+// productOf finds the product of operands of two types: of one type, or of bytes with and without a sign.
+func productOf(a, b lang.DType) product {
+	switch {
+	case a == lang.I8 && b == lang.U8:
+		return multiply[int8, uint8, int32]
+	case a == lang.U8 && b == lang.I8:
+		return multiply[uint8, int8, int32]
+	case kindOfDType[a] != kindOfDType[b]:
+		return nil
+	}
+	return products[kindOfDType[a]]
 }
 
-// multiply is the product for the types that have no kernel of their own.
-func multiply[T, A number](_ *frame, m, n, k int, a, b, c matrix) {
+// products is the table of contractions, by the kind of both operands.
+var products = [numKinds]product{
+	kI8: multiply[int8, int8, int32], kU8: multiply[uint8, uint8, int32],
+	kI16: multiply[int16, int16, int32], kU16: multiply[uint16, uint16, int32],
+	kI32: multiply[int32, int32, int32], kU32: multiply[uint32, uint32, uint32],
+	kI64: multiply[int64, int64, int64], kU64: multiply[uint64, uint64, uint64],
+	kF32: multiply32, kF64: multiply[float64, float64, float64],
+}
+
+// multiply is the product of a in T and b in U, added up in A, for the types that have no kernel of their own.
+func multiply[T, U, A number](_ *frame, m, n, k int, a, b, c matrix) {
 	for i := range m {
 		for p := range k {
 			x := A(*(*T)(a.at(i, p)))
 			if b.col == 1 && c.col == 1 {
-				d, s := slice[A](c.at(i, 0), n), slice[T](b.at(p, 0), n)
+				d, s := slice[A](c.at(i, 0), n), slice[U](b.at(p, 0), n)
 				for j := range d {
 					d[j] += x * A(s[j])
 				}
 				continue
 			}
 			for j := range n {
-				*(*A)(c.at(i, j)) += x * A(*(*T)(b.at(p, j)))
+				*(*A)(c.at(i, j)) += x * A(*(*U)(b.at(p, j)))
 			}
 		}
 	}

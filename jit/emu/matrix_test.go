@@ -70,12 +70,13 @@ type mmaCase struct {
 	m, k         int
 	a, b, c      int                       // 32-bit registers of a lane
 	bitsA        int                       // of an element
-	read         func(bits uint64) float64 // of elements of A and B
+	read         func(bits uint64) float64 // of elements of A, and of B where readB is nil
 	write        func(random *rand.Rand) uint64
 	accumulate   func(bits uint64) float64 // of elements of C
 	placeA       func(g, t, i int) (row, col int)
 	placeB       func(g, t, i int) (row, col int)
 	bitsC        int
+	readB        func(bits uint64) float64
 }
 
 // TestMultiplyMatrices compares every shape with a plain triple loop.
@@ -132,19 +133,21 @@ func TestMultiplyMatrices(t *testing.T) {
 	a8m8 := func(g, t, i int) (int, int) { return g, 4*t + i }
 
 	cases := []mmaCase{
-		{"m16n8k8", "f32.bf16.bf16.f32", 16, 8, 2, 1, 4, 16, ofBF16, asBF16, ofF32, a16x8, b16x8, 32},
-		{"m16n8k16", "f32.bf16.bf16.f32", 16, 16, 4, 2, 4, 16, ofBF16, asBF16, ofF32, a16x16, b16x16, 32},
-		{"m16n8k8", "f32.f16.f16.f32", 16, 8, 2, 1, 4, 16, ofF16, asF16, ofF32, a16x8, b16x8, 32},
-		{"m16n8k16", "f32.f16.f16.f32", 16, 16, 4, 2, 4, 16, ofF16, asF16, ofF32, a16x16, b16x16, 32},
-		{"m16n8k16", "f16.f16.f16.f16", 16, 16, 4, 2, 2, 16, ofF16, asF16, f16.value, a16x16, b16x16, 16},
-		{"m16n8k4", "f32.tf32.tf32.f32", 16, 4, 2, 1, 4, 32, ofF32, asF32, ofF32, a32x4, b32x4, 32},
-		{"m16n8k8", "f32.tf32.tf32.f32", 16, 8, 4, 2, 4, 32, ofF32, asF32, ofF32, a32x8, b32x8, 32},
-		{"m16n8k16", "s32.s8.s8.s32", 16, 16, 2, 1, 4, 8, signed, byte8, of32, a8x16, b8x16, 32},
-		{"m16n8k32", "s32.s8.s8.s32", 16, 32, 4, 2, 4, 8, signed, byte8, of32, a8x32, b8x32, 32},
-		{"m16n8k32", "s32.u8.u8.s32", 16, 32, 4, 2, 4, 8, unsigned, byte8, of32, a8x32, b8x32, 32},
-		{"m8n8k16", "s32.s8.s8.s32", 8, 16, 1, 1, 2, 8, signed, byte8, of32, a8m8, b8x16, 32},
-		{"m16n8k32", "f32.e4m3.e4m3.f32", 16, 32, 4, 2, 4, 8, func(v uint64) float64 { return e4m3Few[v] }, pick(e4m3Few), ofF32, a8x32, b8x32, 32},
-		{"m16n8k32", "f32.e5m2.e5m2.f32", 16, 32, 4, 2, 4, 8, func(v uint64) float64 { return e5m2Few[v] }, pick(e5m2Few), ofF32, a8x32, b8x32, 32},
+		{"m16n8k8", "f32.bf16.bf16.f32", 16, 8, 2, 1, 4, 16, ofBF16, asBF16, ofF32, a16x8, b16x8, 32, nil},
+		{"m16n8k16", "f32.bf16.bf16.f32", 16, 16, 4, 2, 4, 16, ofBF16, asBF16, ofF32, a16x16, b16x16, 32, nil},
+		{"m16n8k8", "f32.f16.f16.f32", 16, 8, 2, 1, 4, 16, ofF16, asF16, ofF32, a16x8, b16x8, 32, nil},
+		{"m16n8k16", "f32.f16.f16.f32", 16, 16, 4, 2, 4, 16, ofF16, asF16, ofF32, a16x16, b16x16, 32, nil},
+		{"m16n8k16", "f16.f16.f16.f16", 16, 16, 4, 2, 2, 16, ofF16, asF16, f16.value, a16x16, b16x16, 16, nil},
+		{"m16n8k4", "f32.tf32.tf32.f32", 16, 4, 2, 1, 4, 32, ofF32, asF32, ofF32, a32x4, b32x4, 32, nil},
+		{"m16n8k8", "f32.tf32.tf32.f32", 16, 8, 4, 2, 4, 32, ofF32, asF32, ofF32, a32x8, b32x8, 32, nil},
+		{"m16n8k16", "s32.s8.s8.s32", 16, 16, 2, 1, 4, 8, signed, byte8, of32, a8x16, b8x16, 32, nil},
+		{"m16n8k32", "s32.s8.s8.s32", 16, 32, 4, 2, 4, 8, signed, byte8, of32, a8x32, b8x32, 32, nil},
+		{"m16n8k32", "s32.u8.u8.s32", 16, 32, 4, 2, 4, 8, unsigned, byte8, of32, a8x32, b8x32, 32, nil},
+		{"m16n8k32", "s32.u8.s8.s32", 16, 32, 4, 2, 4, 8, unsigned, byte8, of32, a8x32, b8x32, 32, signed},
+		{"m16n8k32", "s32.s8.u8.s32", 16, 32, 4, 2, 4, 8, signed, byte8, of32, a8x32, b8x32, 32, unsigned},
+		{"m8n8k16", "s32.s8.s8.s32", 8, 16, 1, 1, 2, 8, signed, byte8, of32, a8m8, b8x16, 32, nil},
+		{"m16n8k32", "f32.e4m3.e4m3.f32", 16, 32, 4, 2, 4, 8, func(v uint64) float64 { return e4m3Few[v] }, pick(e4m3Few), ofF32, a8x32, b8x32, 32, nil},
+		{"m16n8k32", "f32.e5m2.e5m2.f32", 16, 32, 4, 2, 4, 8, func(v uint64) float64 { return e5m2Few[v] }, pick(e5m2Few), ofF32, a8x32, b8x32, 32, nil},
 	}
 	for _, c := range cases {
 		t.Run(c.shape+"."+c.types, func(t *testing.T) { c.run(t, random) })
@@ -157,6 +160,10 @@ func (c mmaCase) run(t *testing.T, random *rand.Rand) {
 	var a [16][32]float64
 	var b [32][8]float64
 	per := 32 / c.bitsA
+	readB := c.readB
+	if readB == nil {
+		readB = c.read
+	}
 	element := func(lane, register, i, bits int, v uint64) {
 		at := in[4*(lane*registers+register):]
 		binary.LittleEndian.PutUint32(at, binary.LittleEndian.Uint32(at)|uint32(v)<<(i*bits))
@@ -171,7 +178,7 @@ func (c mmaCase) run(t *testing.T, random *rand.Rand) {
 		for i := range c.b * per {
 			v := c.write(random)
 			row, col := c.placeB(lane/4, lane%4, i)
-			b[row][col] = c.read(v)
+			b[row][col] = readB(v)
 			element(lane, c.a+i/per, i%per, c.bitsA, v)
 		}
 	}

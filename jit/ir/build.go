@@ -303,7 +303,8 @@ func inferContract(op *Op, types []Type) ([]Type, error) {
 		return nil, fmt.Errorf("has %d arguments", len(types))
 	}
 	a, b := types[0], types[1]
-	if a.DType != b.DType {
+	byte := func(t Type) bool { return t.DType.IsInt() && t.DType.Bits() == 8 }
+	if a.DType != b.DType && !(byte(a) && byte(b)) { // an i8 and a u8 are multiplied as they are
 		return nil, fmt.Errorf("mixes %s and %s", a.DType, b.DType)
 	}
 	for _, x := range op.Over {

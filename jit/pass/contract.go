@@ -13,6 +13,9 @@ import (
 // widened just before is the contraction of the narrow factors, whose products
 // are exact in the accumulator.
 //
+// A contraction of 8-bit integers that were widened by hand, as the language wants it
+// where one has a sign and the other none, is one of the bytes themselves.
+//
 // A loop over all of k (or a constant part) that only carries the accumulator
 // is one contraction too: how far to cut k, and whether at all, is then the
 // planner's choice, and a backend with a blocked matrix product of its own gets
@@ -23,7 +26,7 @@ var contract = Pass{
 	Run: func(f *ir.Func, _ *Options) (bool, error) {
 		liveness(f).sweep(f.Body) // loops are recognised by what is live in them
 		changed := rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
-			for _, find := range []func(*ir.Builder, *ir.Op) *ir.Value{sumOfProducts, addOfDot} {
+			for _, find := range []func(*ir.Builder, *ir.Op) *ir.Value{sumOfProducts, addOfDot, ofNarrowFactors} {
 				if v := find(b, op); v != nil {
 					return []*ir.Value{v}, true
 				}
@@ -135,6 +138,32 @@ func widened(v *ir.Value) *ir.Value {
 		}
 	}
 	return v
+}
+
+// ofNarrowFactors is a contraction of integers that are bytes widened without loss, with the bytes as its factors.
+func ofNarrowFactors(b *ir.Builder, op *ir.Op) *ir.Value {
+	if op.Code != lang.OpDot && op.Code != lang.OpMma || op.Args[0].Type.DType.Accumulator() != lang.I32 {
+		return nil
+	}
+	x, y := widenedByte(op.Args[0]), widenedByte(op.Args[1])
+	if x == nil || y == nil {
+		return nil
+	}
+	return b.Emit(&ir.Op{Code: op.Code, Args: append([]*ir.Value{x, y}, op.Args[2:]...), Over: slices.Clone(op.Over), Precision: op.Precision})[0]
+}
+
+// widenedByte is the 8-bit integer that v is, in a type that has all its values; nil where v is none.
+func widenedByte(v *ir.Value) *ir.Value {
+	op := v.Def
+	if op == nil || op.Code != lang.OpCast || !v.Type.DType.IsInt() {
+		return nil
+	}
+	x := op.Args[0]
+	from, to := x.Type.DType, v.Type.DType
+	if !from.IsInt() || from.Bits() != 8 || to.Bits() == 8 || from.IsSigned() && !to.IsSigned() {
+		return nil
+	}
+	return x
 }
 
 // addOfDot finds acc + dot(a, b).

@@ -95,6 +95,12 @@ func put(d lang.DType, b []byte, i int64, v float64) {
 		b[2*i], b[2*i+1] = byte(bits), byte(bits>>8)
 	case lang.Bool:
 		b[i] = byte(int(math.Abs(v)) & 1)
+	case lang.I8, lang.U8:
+		b[i] = byte(int(v) * 40) // -120 to 120, or as far from 0 and 256
+	case lang.I16, lang.U32, lang.I64:
+		for j := range d.Size() {
+			b[int(i)*d.Size()+j] = byte(int64(v) >> (8 * j))
+		}
 	default:
 		panic(d)
 	}
@@ -109,8 +115,16 @@ func get(d lang.DType, b []byte, i int64) float64 {
 		return float64(int32(u32(b[4*i:])))
 	case lang.BF16:
 		return float64(lang.BF16Value(uint16(b[2*i]) | uint16(b[2*i+1])<<8))
-	case lang.Bool:
+	case lang.Bool, lang.U8:
 		return float64(b[i])
+	case lang.I8:
+		return float64(int8(b[i]))
+	case lang.I16:
+		return float64(int16(uint16(b[2*i]) | uint16(b[2*i+1])<<8))
+	case lang.U32:
+		return float64(u32(b[4*i:]))
+	case lang.I64:
+		return float64(int64(u32(b[8*i:])) | int64(u32(b[8*i+4:]))<<32)
 	}
 	panic(d)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/ir"
+	"tilec/lang"
 )
 
 // The tests of this file notice faults that bench/mutate put into the passes and nothing else saw.
@@ -81,6 +82,56 @@ body:
 			assert.NotEqual(t, "dot", op.Code.String(), d)
 			return true
 		})
+	}
+}
+
+// Bytes widened without loss are multiplied as bytes, also where one has a sign and the other none.
+func TestContractionsOfWidenedBytes(t *testing.T) {
+	for _, c := range []struct {
+		x, z, wide string
+		bytes      bool
+	}{
+		{"u8", "i8", "i16", true}, {"i8", "u8", "i32", true}, {"i8", "i8", "i16", true}, {"u8", "u8", "u16", true},
+		{"i8", "u8", "u16", false}, // -1 would be 65535
+		{"u8", "i16", "i32", false}, {"u8", "i8", "i64", false}, {"u8", "u8", "u32", false}, {"i8", "i8", "f32", false},
+	} {
+		for _, mma := range []bool{false, true} {
+			d, _ := lang.ParseDType(c.wide)
+			sum := d.Accumulator().String()
+			product := "%8 = dot %5, %6 over k : " + sum + "{i, j}"
+			if mma {
+				product = "%8 = mma %5, %6, %9 over k : " + sum + "{i, j}"
+			}
+			f := computesTheSame(t, `kernel @k {
+  dim N = 8
+  tensor %x : in `+c.x+`[N, N]
+  tensor %z : in `+c.z+`[N, N]
+  tensor %y : out `+sum+`[N, N]
+  axis i : grid N by 8
+  axis j : grid N by 8
+  axis k : whole N[0 .. 8]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = index k : i32{k}
+  %3 = load %x[%0, %2] : `+c.x+`{i, k}
+  %4 = load %z[%2, %1] : `+c.z+`{k, j}
+  %5 = cast %3 : `+c.wide+`{i, k}
+  %6 = cast %4 : `+c.wide+`{k, j}
+  %7 = add %0, %1 : i32{i, j}
+  %9 = cast %7 : `+sum+`{i, j}
+  `+product+`
+  store %y[%0, %1] = %8
+}
+`, nil, Options{})
+			f.Walk(func(op *ir.Op) bool {
+				if op.Code.Row().Group == lang.GroupContract {
+					got := op.Args[0].Type.DType.Bits() == 8 && op.Args[0].Type.DType.IsInt() && op.Args[1].Type.DType.Bits() == 8
+					assert.Equal(t, c.bytes, got, "%v", c)
+				}
+				return true
+			})
+		}
 	}
 }
 

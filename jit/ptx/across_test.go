@@ -12,7 +12,7 @@ import (
 
 // Products of bytes with each operand along the depth and across it.
 func TestByteProducts(t *testing.T) {
-	for _, d := range []string{"i8", "u8"} {
+	for _, d := range []struct{ a, b string }{{"i8", "i8"}, {"u8", "u8"}, {"u8", "i8"}} {
 		for _, across := range []struct{ a, b bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 			for _, c := range []struct {
 				m, n, k int64
@@ -27,9 +27,10 @@ func TestByteProducts(t *testing.T) {
 				{30, 20, 50, [3]int64{12, 10, 20}, 4, true}, // part of a tile
 				{20, 9, 33, [3]int64{20, 3, 5}, 1, false},
 			} {
-				name := fmt.Sprintf("%s/across=%v,%v/%dx%dx%d", d, across.a, across.b, c.m, c.n, c.k)
+				name := fmt.Sprintf("%v/across=%v,%v/%dx%dx%d", d, across.a, across.b, c.m, c.n, c.k)
 				t.Run(name, func(t *testing.T) {
-					text := productText(d, "i32", "", !across.b)
+					text := productText(d.a, "i32", "", !across.b)
+					text = strings.NewReplacer("%b : in "+d.a, "%b : in "+d.b, d.a+"{j, k}", d.b+"{j, k}", d.a+"{k, j}", d.b+"{k, j}").Replace(text)
 					if across.a {
 						text = strings.NewReplacer("[M, K]", "[K, M]", "%a[%0, %8]", "%a[%8, %0]", "{i, k}", "{k, i}").Replace(text)
 					}

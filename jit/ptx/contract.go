@@ -38,8 +38,9 @@ type contraction struct {
 // mmaShape is a tensor-core instruction m16n8k<depth>.
 type mmaShape struct {
 	depth int
-	// element is the type of the operands in shared memory and registers, sum that of the accumulator.
-	element, sum lang.DType
+	// elements are the types of rows and columns in shared memory and registers, sum that of the accumulator.
+	elements [2]lang.DType
+	sum      lang.DType
 	// inRegister is how many of the depth's bits lie in one register: 1 for pairs of
 	// 16-bit elements, 2 for four bytes.
 	inRegister int
@@ -53,21 +54,21 @@ func (s *mmaShape) name() string {
 	return fmt.Sprintf("mma.sync.aligned.m16n8k%d.row.col.%s.%s", s.depth, s.types, result)
 }
 
-func mmaFor(d lang.DType, precision string) *mmaShape {
-	half := func(e lang.DType) *mmaShape {
-		return &mmaShape{16, e, lang.F32, 1, fmt.Sprintf("f32.%v.%v", e, e), 1}
+// mmaFor is the instruction for rows of one type and columns of another; nil where there is none.
+func mmaFor(rows, columns lang.DType, precision string) *mmaShape {
+	floats := func(depth, inRegister int, e lang.DType, name string) *mmaShape {
+		return &mmaShape{depth: depth, elements: [2]lang.DType{e, e}, sum: lang.F32, inRegister: inRegister, types: "f32." + name + "." + name, terms: 1}
 	}
-	switch d {
-	case lang.I8:
-		return &mmaShape{32, d, lang.I32, 2, "s32.s8.s8", 1}
-	case lang.U8:
-		return &mmaShape{32, d, lang.I32, 2, "s32.u8.u8", 1}
+	switch d := rows; d {
+	case lang.I8, lang.U8:
+		names := map[lang.DType]string{lang.I8: "s8", lang.U8: "u8"}
+		return &mmaShape{depth: 32, elements: [2]lang.DType{rows, columns}, sum: lang.I32, inRegister: 2, types: "s32." + names[rows] + "." + names[columns], terms: 1}
 	case lang.F16, lang.BF16:
-		return half(d)
+		return floats(16, 1, d, d.String())
 	case lang.F8E4M3, lang.F8E5M2:
-		return half(lang.F16) // holds both exactly
+		return floats(16, 1, lang.F16, "f16") // holds both exactly
 	case lang.F32:
-		single := &mmaShape{8, d, lang.F32, 0, "f32.tf32.tf32", 1}
+		single := floats(8, 0, d, "tf32")
 		switch precision {
 		case "":
 			return single
@@ -77,6 +78,14 @@ func mmaFor(d lang.DType, precision string) *mmaShape {
 		}
 	}
 	return nil
+}
+
+// element is the type of an operand as the instruction takes it.
+func (c *contraction) element(arg int) lang.DType {
+	if arg == c.a {
+		return c.mma.elements[0]
+	}
+	return c.mma.elements[1]
 }
 
 // flatten gives the digits of axes as one number that counts in units of 1<<bits:
@@ -146,13 +155,13 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 	}
 	// The last axis of a type is the fastest.
 	c.m, c.n, c.k, c.batch = reversed(c.m), reversed(c.n), reversed(c.k), reversed(c.batch)
-	c.mma = mmaFor(x.DType, op.Precision)
+	if volume(c.m) < 16 && volume(c.n) > volume(c.m) && mmaFor(x.DType, y.DType, op.Precision) != nil {
+		c.a, c.b, c.m, c.n = 1, 0, c.n, c.m
+	}
+	c.mma = mmaFor(op.Args[c.a].Type.DType, op.Args[c.b].Type.DType, op.Precision)
 	if c.mma == nil {
 		c.result = k.simtLayout(c)
 		return c
-	}
-	if volume(c.m) < 16 && volume(c.n) > volume(c.m) {
-		c.a, c.b, c.m, c.n = 1, 0, c.n, c.m
 	}
 	c.k = k.contiguousFirst(c.k, op.Args[0], op.Args[1])
 	c.mBits, c.mReps = flatten(c.m, 4)
@@ -411,7 +420,7 @@ const (
 // terms rounds f32 fragments to tf32, and splits off what the rounding lost when
 // the precision asks for it; 16-bit fragments stay.
 func (k *kernel) terms(c *contraction, frag []reg) [][]reg {
-	if c.mma.element != lang.F32 {
+	if c.mma.elements[0] != lang.F32 {
 		return [][]reg{frag}
 	}
 	hi, lo, finiteHi := make([]reg, len(frag)), make([]reg, len(frag)), make([]reg, len(frag))

@@ -124,7 +124,7 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []reg, n
 	per = 1 << c.mma.inRegister
 	packed := make([]reg, len(elements)/per)
 	for i := range packed {
-		packed[i] = k.packElements(c.mma.element, elements[per*i:per*(i+1)])
+		packed[i] = k.packElements(c.element(arg), elements[per*i:per*(i+1)])
 	}
 	return packed
 }
@@ -208,7 +208,7 @@ func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
 	for i, a := range axes {
 		ext[i] = l.physical(a)
 	}
-	return newShared(c.mma.element, axes, ext, true)
+	return newShared(c.element(arg), axes, ext, true)
 }
 
 // fill writes a value to a tile, with 0 for what does not exist along the axes in

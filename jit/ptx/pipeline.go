@@ -100,7 +100,7 @@ func (k *kernel) slice(loop *ir.Op) []pipelined {
 		var tile *sharedTile
 		for _, u := range k.uses[v] {
 			p := k.products[u.op]
-			if p == nil || u.arg > 1 || p.mma == nil || p.mma.element != v.Type.DType || !inside[u.op.Result()] {
+			if p == nil || u.arg > 1 || p.mma == nil || p.element(u.arg) != v.Type.DType || !inside[u.op.Result()] {
 				ok = false
 				break
 			}

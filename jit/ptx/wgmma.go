@@ -22,7 +22,7 @@ const wgmmaColumns = 128
 // fitsWgmma reports a contraction in a shape that wgmma takes.
 func (k *kernel) fitsWgmma(c *contraction) bool {
 	hint, asked := k.f.Hints["wgmma"]
-	if asked && hint == 0 || k.target.Name != "sm_90a" || c.mma.inRegister == 0 || c.mma.element != c.op.Args[0].Type.DType {
+	if asked && hint == 0 || k.target.Name != "sm_90a" || c.mma.inRegister == 0 || c.element(0) != c.op.Args[0].Type.DType {
 		return false
 	}
 	if len(c.m) != 1 || len(c.n) != 1 || len(c.k) != 1 || len(c.batch) > 0 || k.warps%4 != 0 || k.warps&(k.warps-1) != 0 {
@@ -34,7 +34,7 @@ func (k *kernel) fitsWgmma(c *contraction) bool {
 	}
 	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.mma.depth-1)/c.mma.depth*c.mma.depth
 	panel := func(elements int) bool {
-		bytes := elements * c.mma.element.Size()
+		bytes := elements * c.element(0).Size()
 		return bytes == 32 || bytes == 64 || bytes%panelBytes == 0
 	}
 	if !panel(steps) {
@@ -75,7 +75,7 @@ func (k *kernel) wideTile(c *contraction, arg int) *sharedTile {
 	if first == side {
 		other = c.k[0]
 	}
-	t := newShared(c.mma.element, []*ir.Axis{first, other}, []int{l.physical(first), l.physical(other)}, true)
+	t := newShared(c.element(arg), []*ir.Axis{first, other}, []int{l.physical(first), l.physical(other)}, true)
 	t.async = true
 	if t.rowBytes() > panelBytes {
 		t.panels = t.ext[1]
@@ -153,6 +153,9 @@ func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
 
 	steps, reps := product(c.kReps), product(c.mReps)
 	n := 8 * product(c.nReps)
+	if c.mma.elements[0] != c.mma.elements[1] {
+		a.require(84)
+	}
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.mma.depth, c.mma.types)
 	out := acc
 	fresh := c.op.Code == lang.OpDot

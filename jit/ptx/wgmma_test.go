@@ -47,6 +47,7 @@ var wideProducts = []struct {
 	{"i8", true, [3]int64{128, 256, 128}, 8, 4},
 	{"u8", true, [3]int64{256, 48, 256}, 8, 2},
 	{"i8", true, [3]int64{8, 128, 64}, 8, 3},
+	{"u8 i8", true, [3]int64{64, 128, 64}, 4, 3},
 }
 
 // wgmma transposes no bytes, and takes fewer widths of them: mma.sync takes the others.
@@ -77,8 +78,13 @@ func TestWgmmaProducts(t *testing.T) {
 	for _, c := range wideProducts {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages}
-			d, _ := lang.ParseDType(c.d)
-			f := aligned(wide(parse(t, productText(c.d, d.Accumulator().String(), "", c.transposed))))
+			a, b, mixed := strings.Cut(c.d, " ")
+			d, _ := lang.ParseDType(a)
+			text := productText(a, d.Accumulator().String(), "", c.transposed)
+			if mixed {
+				text = strings.NewReplacer("%b : in "+a, "%b : in "+b, a+"{j, k}", b+"{j, k}").Replace(text)
+			}
+			f := aligned(wide(parse(t, text)))
 			tolerance := 1e-4
 			if d.IsInt() {
 				tolerance = 0
