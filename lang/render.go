@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"regexp"
 	"sort"
 	"strings"
 	"unicode"
@@ -65,7 +66,7 @@ type mark struct {
 }
 
 func (r renderer) diagnostic(d *Diagnostic) {
-	fmt.Fprintf(r.out, "%s%s\n", r.paint(red, fmt.Sprintf("error[%s]", d.Code)), r.paint(bold, ": "+d.Message))
+	fmt.Fprintf(r.out, "%s%s\n", r.paint(red, fmt.Sprintf("error[%s]", d.Code)), r.paint(bold, ": "+shorten(d.Message)))
 	groups := groupBySource(d)
 	gutter := 1
 	for _, g := range groups {
@@ -96,9 +97,26 @@ func (r renderer) diagnostic(d *Diagnostic) {
 }
 
 func (r renderer) remark(gutter int, kind, text string) {
-	text = strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", gutter+len(kind)+6))
+	text = strings.ReplaceAll(shorten(text), "\n", "\n"+strings.Repeat(" ", gutter+len(kind)+6))
 	fmt.Fprintf(r.out, "%*s %s %s: %s\n", gutter+1, "", r.paint(blue, "="), r.paint(bold, kind), text)
 }
+
+// shorten cuts words that no person reads to their end: a name or a number of a thousand letters.
+func shorten(text string) string {
+	const longest, kept = 200, 40
+	if len(text) <= longest {
+		return text
+	}
+	return longWord.ReplaceAllStringFunc(text, func(word string) string {
+		runes := []rune(word)
+		if len(runes) <= longest {
+			return word
+		}
+		return string(runes[:kept]) + "..." + string(runes[len(runes)-kept:])
+	})
+}
+
+var longWord = regexp.MustCompile(`\S{200,}`)
 
 // bar writes a line that is not in the source.
 func (r renderer) bar(gutter int, text string) {
@@ -130,7 +148,7 @@ func groupBySource(d *Diagnostic) []places {
 		if i == len(groups) {
 			groups = append(groups, places{source: at.Source, offset: at.Start})
 		}
-		groups[i].marks = append(groups[i].marks, newMark(at, text, primary))
+		groups[i].marks = append(groups[i].marks, newMark(at, shorten(text), primary))
 	}
 	add(d.At, d.Label, true)
 	for _, l := range d.Labels {

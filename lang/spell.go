@@ -1,23 +1,26 @@
 package lang
 
-import (
-	"sort"
-	"strings"
-)
+import "strings"
+
+// longestTypo is the length in bytes up to which names are compared: the time it takes grows with the square.
+const longestTypo = 100
 
 // Nearest finds, among the names, the one that a person who wrote name most
 // likely meant: the least edit distance, where a swap of neighbours counts one
 // and a difference of case alone nothing. It gives "" when none is close: more
-// than a third of the letters differ.
+// than a third of the letters differ, or the name is longer than a person writes.
 func Nearest(name string, names []string) string {
-	sorted := append([]string{}, names...)
-	sort.Strings(sorted) // the answer does not depend on the order of the names
+	if len(name) > longestTypo {
+		return ""
+	}
 	best, limit := "", len([]rune(name))/3+1
-	for _, n := range sorted {
-		if n == name || n == "" || n == "_" {
+	wrote := []rune(strings.ToLower(name))
+	for _, n := range names {
+		if n == name || n == "" || n == "_" || len(n) > 2*longestTypo {
 			continue
 		}
-		if d := editDistance(strings.ToLower(name), strings.ToLower(n), limit); d < limit {
+		// Of several that are as near, the first by the alphabet: the order of the names decides nothing.
+		if d := editDistance(wrote, []rune(strings.ToLower(n)), limit); d < limit || d == limit && best != "" && n < best {
 			best, limit = n, d
 		}
 	}
@@ -26,8 +29,7 @@ func Nearest(name string, names []string) string {
 
 // editDistance counts insertions, deletions, replacements and swaps of
 // neighbours; beyond limit it gives some number larger than limit.
-func editDistance(a, b string, limit int) int {
-	x, y := []rune(a), []rune(b)
+func editDistance(x, y []rune, limit int) int {
 	if d := len(x) - len(y); d > limit || -d > limit {
 		return limit + 1
 	}

@@ -1,6 +1,7 @@
 package lang
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -23,6 +24,10 @@ func TestNearest(t *testing.T) {
 	} {
 		assert.Equal(t, meant, Nearest(wrote, names), "%q", wrote)
 	}
+	// A name of a million letters is no typo, and takes no time.
+	long := strings.Repeat("x", 1_000_000)
+	assert.Equal(t, "", Nearest(long, []string{long + "y", "x"}))
+	assert.Equal(t, "", Nearest("xx", []string{long}))
 	// The answer does not depend on the order of the names.
 	assert.Equal(t, Nearest("abd", []string{"abc", "abe"}), Nearest("abd", []string{"abe", "abc"}))
 }
@@ -32,8 +37,8 @@ func TestEditDistance(t *testing.T) {
 		a, b string
 		want int
 	}{{"", "", 0}, {"a", "", 1}, {"kitten", "sitting", 3}, {"ab", "ba", 1}, {"größe", "grösse", 2}} {
-		assert.Equal(t, x.want, editDistance(x.a, x.b, 10), "%s %s", x.a, x.b)
-		assert.Equal(t, x.want, editDistance(x.b, x.a, 10), "%s %s", x.b, x.a)
+		assert.Equal(t, x.want, editDistance([]rune(x.a), []rune(x.b), 10), "%s %s", x.a, x.b)
+		assert.Equal(t, x.want, editDistance([]rune(x.b), []rune(x.a), 10), "%s %s", x.b, x.a)
 	}
-	assert.Greater(t, editDistance("a", "abcdef", 2), 2)
+	assert.Greater(t, editDistance([]rune("a"), []rune("abcdef"), 2), 2)
 }

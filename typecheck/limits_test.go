@@ -5,6 +5,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,4 +39,20 @@ func TestFunctionsThatDouble(t *testing.T) {
 	_, ds = Check(m, nil)
 	require.Len(t, ds, 1)
 	assert.Equal(t, lang.ErrNesting, ds[0].Code)
+}
+
+func TestManyUnknownNames(t *testing.T) {
+	var b strings.Builder
+	const many = 20_000
+	for i := range many {
+		fmt.Fprintf(&b, "const known%d = unknown%d\n", i, i)
+	}
+	m, ds := parser.Parse(lang.NewSource("many.tile", b.String()))
+	require.Empty(t, ds)
+	begin := time.Now()
+	_, ds = Check(m, nil)
+	assert.Less(t, time.Since(begin), 30*time.Second) // 3 s here; without a limit of proposals, minutes
+	require.Len(t, ds, many)
+	assert.NotNil(t, ds[0].Fix)
+	assert.Nil(t, ds[many-1].Fix)
 }

@@ -134,10 +134,17 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 	s.names[e.name] = e
 }
 
+// mostSuggested is the number of errors from which names are looked up no more: a file with so many is not
+// one of typing errors, and comparing all of its names with all others takes minutes.
+const mostSuggested = 100
+
 // unknown reports a name that nothing declares.
 func (c *checker) unknown(s *scope, name string, at lang.Span, more []string) {
 	if m := s.file(); m != nil && m.incomplete {
 		return
 	}
-	c.errorf(lang.ErrUnknownName, at, "unknown name %s", name).suggest(at, name, append(s.visible(), more...))
+	r := c.errorf(lang.ErrUnknownName, at, "unknown name %s", name)
+	if c.found <= mostSuggested {
+		r.suggest(at, name, append(s.visible(), more...))
+	}
 }
