@@ -14,6 +14,8 @@ import (
 // is wrong, and how wrong the others are.
 type CheckFailure struct {
 	Check *typecheck.GCheck
+	// Round is which rounds of the loops around the check it is of, "n = 2"; "" outside loops.
+	Round string
 	DType lang.DType
 	Shape []int64
 	// Index is the place of the first wrong element.
@@ -158,6 +160,9 @@ func position(i int64, shape []int64) []int64 {
 func (f *CheckFailure) Text() []string {
 	var out []string
 	line := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	if f.Round != "" {
+		line("in the loop, with %s:", f.Round)
+	}
 	where := ""
 	if len(f.Shape) > 0 {
 		where = " at " + f.place(f.Index)
@@ -189,7 +194,7 @@ func (f *CheckFailure) Text() []string {
 	}
 	line("%s", want)
 	if f.Elements > 1 {
-		line("%d of %d elements of %s%s differ; the largest difference is %.6g, at %s", f.Wrong, f.Elements, f.DType, FormatShape(f.Shape), f.Largest, f.place(f.LargestAt))
+		line("%d of %d elements of %s%s differ; the largest difference is %s, at %s", f.Wrong, f.Elements, f.DType, FormatShape(f.Shape), floatText(f.Largest, 6, 64), f.place(f.LargestAt))
 	}
 	return out
 }
@@ -251,15 +256,20 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
+// floatText is a number to so many digits, -1 for all that tell it from others; nan and inf as the language writes them.
+func floatText(v float64, digits, bits int) string {
+	return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(v, 'g', digits, bits)), "+")
+}
+
 // literalText is a scalar as the source would write it.
 func literalText(l typecheck.Literal) string {
 	switch {
 	case l.DType == lang.Bool:
 		return fmt.Sprint(l.Int != 0)
 	case l.DType == lang.F64:
-		return strconv.FormatFloat(l.Float, 'g', -1, 64)
+		return floatText(l.Float, -1, 64)
 	case l.DType.IsFloat():
-		return strconv.FormatFloat(l.Float, 'g', -1, 32)
+		return floatText(l.Float, -1, 32)
 	case l.DType == lang.U64:
 		return fmt.Sprint(uint64(l.Int))
 	}

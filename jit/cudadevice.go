@@ -302,18 +302,22 @@ func (k *gpuKernel) launch(args []launchArg) error {
 
 // OpenDevice opens a device by its name on the command line: "cpu", "cuda",
 // "cuda:1", "emu" or "emu:sm_80" for the emulator of a GPU target, or "auto" for
-// the first GPU and, without one, the CPU.
+// the first GPU and, without one, the CPU. Any other name is a *NameError.
 func OpenDevice(name string) (Device, error) {
 	ordinal, isGPU := 0, name == "cuda"
 	if rest, ok := strings.CutPrefix(name, "cuda:"); ok {
 		n, err := strconv.Atoi(rest)
 		if err != nil || n < 0 {
-			return nil, fmt.Errorf("unknown device %q: the number after cuda: is not a device's", name)
+			return nil, unknownDevice(name)
 		}
 		ordinal, isGPU = n, true
 	}
 	if target, ok := strings.CutPrefix(name, "emu:"); ok {
-		return OpenEmulator(target)
+		e, err := OpenEmulator(target)
+		if err != nil {
+			return nil, fmt.Errorf("device %s: %w", name, err)
+		}
+		return e, nil
 	}
 	switch {
 	case isGPU:
@@ -333,5 +337,9 @@ func OpenDevice(name string) (Device, error) {
 		}
 		return g, nil
 	}
-	return nil, fmt.Errorf("unknown device %q: known are auto, cpu, cuda, cuda:N, emu, emu:TARGET", name)
+	return nil, unknownDevice(name)
+}
+
+func unknownDevice(name string) error {
+	return &NameError{What: "device", Name: name, Known: []string{"auto", "cpu", "cuda", "cuda:N", "emu", "emu:TARGET"}, unlike: true}
 }

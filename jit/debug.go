@@ -306,11 +306,5 @@ func showWord(d lang.DType, w uint64) string {
 	if d != lang.F64 {
 		x, bits = float64(math.Float32frombits(uint32(w))), 32
 	}
-	switch {
-	case math.IsNaN(x):
-		return "nan"
-	case math.IsInf(x, 0):
-		return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(x, 'g', -1, 64)), "+")
-	}
-	return strconv.FormatFloat(x, 'g', -1, bits)
+	return floatText(x, -1, bits)
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/lang"
 )
 
 // Emulator is a GPU that exists only in software: it runs the PTX that a GPU of
@@ -32,14 +34,12 @@ type Emulator struct {
 // DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
 const DefaultEmulatorTarget = "sm_90a"
 
-// OpenEmulator gives an emulator of a GPU target by name, as plan.FindTarget knows it.
+// OpenEmulator gives an emulator of a GPU target by name, as plan.FindTarget knows it. Any other name is a *NameError.
 func OpenEmulator(target string) (*Emulator, error) {
 	t, err := plan.FindTarget(target)
-	if err != nil {
-		return nil, err
-	}
-	if t.Arch == 0 {
-		return nil, fmt.Errorf("target %s is no GPU, so it has no PTX to emulate", target)
+	if err != nil || t.Arch == 0 {
+		gpus := slices.DeleteFunc(lang.TargetNames(), func(name string) bool { return name == "cpu" })
+		return nil, &NameError{What: "GPU target", Name: target, Known: gpus, unlike: true}
 	}
 	return &Emulator{target: t, memory: emu.NewMemory()}, nil
 }

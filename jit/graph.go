@@ -42,6 +42,8 @@ type binder struct {
 	opts Options
 	// checks are those of the test that is bound.
 	checks []check
+	// rounds are the rounds of the loops that are being unrolled, the outermost first: "n = 2".
+	rounds []string
 	// unrolled counts the iterations of loops and the calls so far.
 	unrolled int64
 }
@@ -488,10 +490,15 @@ func (f *frame) loop(x *typecheck.GFor) (gval, error) {
 	if err := f.unroll(max(0, hi-lo), x.At); err != nil {
 		return gval{}, err
 	}
+	defer func(outer int) { f.rounds = f.rounds[:outer] }(len(f.rounds))
+	f.rounds = append(f.rounds, "")
 	for n := lo; n < hi; n++ {
+		round := &f.rounds[len(f.rounds)-1]
 		if over != nil {
+			*round = fmt.Sprintf("%s is number %d", x.Var.Name, n)
 			f.let(x.Var, over[n])
 		} else {
+			*round = fmt.Sprintf("%s = %d", x.Var.Name, n)
 			f.let(x.Var, gval{scalar: knownScalar(typecheck.Literal{DType: lang.I32, Int: n})})
 		}
 		for i, c := range x.Carried {

@@ -6,6 +6,9 @@ import (
 	"sort"
 	"strings"
 	"sync"
+
+	"tilec/jit/ir"
+	"tilec/jit/pass"
 )
 
 // Stage is a stage of the compiler that CUTILE_LOGS can print.
@@ -33,11 +36,14 @@ type Logs struct {
 	mu     sync.Mutex
 	w      io.Writer
 	stages map[Stage]bool
+	// passes are those after which the IR is printed.
+	passes map[string]bool
 }
 
-// ParseLogs reads the value of CUTILE_LOGS: a comma list of stages, or `all`.
+// ParseLogs reads the value of CUTILE_LOGS: a comma list of stages, or `all`; the name
+// of a pass prints the IR wherever that pass changes it.
 func ParseLogs(value string, w io.Writer) (*Logs, error) {
-	l := &Logs{w: w, stages: map[Stage]bool{}}
+	l := &Logs{w: w, stages: map[Stage]bool{}, passes: map[string]bool{}}
 	for _, name := range strings.Split(value, ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
 		switch s, ok := stageNames[name]; {
@@ -48,16 +54,52 @@ func ParseLogs(value string, w io.Writer) (*Logs, error) {
 			}
 		case ok:
 			l.stages[s] = true
+		case l.DumpAfter(name) == nil:
 		default:
 			known := make([]string, 0, len(stageNames))
 			for n := range stageNames {
 				known = append(known, n)
 			}
 			sort.Strings(known)
-			return nil, fmt.Errorf("CUTILE_LOGS: unknown stage %q: known are all, %s", name, strings.Join(known, ", "))
+			return nil, fmt.Errorf("CUTILE_LOGS: unknown stage %q: known are all, %s; and the passes %s", name, strings.Join(known, ", "), strings.Join(passNames(), ", "))
 		}
 	}
 	return l, nil
+}
+
+// DumpAfter prints the IR wherever one of the passes changes it: a comma list of
+// the names of passes, or `all`.
+func (l *Logs) DumpAfter(passes string) error {
+	for _, name := range strings.Split(passes, ",") {
+		if name == "all" {
+			return l.DumpAfter(strings.Join(passNames(), ","))
+		}
+		if _, err := pass.Find(name); err != nil {
+			return err
+		}
+		l.passes[name] = true
+	}
+	return nil
+}
+
+func passNames() []string {
+	var names []string
+	for _, p := range pass.Passes() {
+		names = append(names, p.Name)
+	}
+	return names
+}
+
+// dump is what passes call when they have changed a kernel; nil when nobody wants to see it.
+func (l *Logs) dump() func(string, *ir.Func) {
+	if l == nil || len(l.passes) == 0 {
+		return nil
+	}
+	return func(pass string, f *ir.Func) {
+		if l.passes[pass] {
+			l.print(StageIR, f.Name+", after "+pass, f.String)
+		}
+	}
 }
 
 // On reports whether a stage is printed.
@@ -65,9 +107,12 @@ func (l *Logs) On(s Stage) bool { return l != nil && l.stages[s] }
 
 // Print writes one stage's text under a heading, when the stage is on.
 func (l *Logs) Print(s Stage, title string, text func() string) {
-	if !l.On(s) {
-		return
+	if l.On(s) {
+		l.print(s, title, text)
 	}
+}
+
+func (l *Logs) print(s Stage, title string, text func() string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	fmt.Fprintf(l.w, "// %s: %s\n%s", s, title, text())

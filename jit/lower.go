@@ -54,7 +54,7 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	}
 	pins := pinsOf(s, target.Name)
 	// Verifying costs microseconds and turns a bad pass into an error that names it.
-	if err := pass.Run(f, pass.Options{Verify: true}); err != nil {
+	if err := pass.Run(f, pass.Options{Verify: true, Dump: logs.dump()}); err != nil {
 		var split *pass.SplitError
 		if errors.As(err, &split) {
 			return nil, p.explain(s.Kernel, pins, nil, err)
@@ -64,6 +64,7 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	logs.Print(StageIR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fit(live)
+	planned := f
 	if err != nil && takes(f) {
 		// Tiles that are taken from may be too long for a block: what is taken is computed again.
 		apart := *p
@@ -72,7 +73,7 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 			return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
 		}
 		if again, e := apart.fit(live); e == nil {
-			l, err = again, nil
+			l, err, planned = again, nil, apart.f
 		}
 	}
 	if err != nil {
@@ -81,6 +82,12 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	l.dims = dims
 	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
 	if len(l.Plan.Chunks) > 0 {
+		if dump := logs.dump(); dump != nil {
+			// The passes that cut the kernel ran for every plan that was tried; this one was chosen.
+			if err := pass.Run(ir.Clone(planned), pass.Options{Chunks: l.Plan.Chunks, Dump: dump}); err != nil {
+				return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+			}
+		}
 		logs.Print(StageIR, f.Name+", streamed", l.Func.String)
 	}
 	l.Pins = pins.report(s.Kernel, l, live)

@@ -68,12 +68,14 @@ type NameError struct {
 	What, Name string
 	// Known are the names that there are.
 	Known []string
+	// unlike names are so short that the nearest is not what was meant: gpu is not cpu.
+	unlike bool
 }
 
 // Error proposes the nearest name, or lists all.
 func (e *NameError) Error() string {
 	s := fmt.Sprintf("there is no %s %s: ", e.What, e.Name)
-	if near := lang.Nearest(e.Name, e.Known); near != "" {
+	if near := lang.Nearest(e.Name, e.Known); near != "" && !e.unlike {
 		return s + "did you mean " + near + "?"
 	}
 	switch len(e.Known) {

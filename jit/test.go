@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"strings"
+
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -9,11 +11,13 @@ import (
 type check struct {
 	stmt *typecheck.GCheck
 	a, b gval // b is empty when the check is of a bool
+	// round is which rounds of loops it is in; "" for none.
+	round string
 }
 
 // check writes down what a check compares.
 func (f *frame) check(s *typecheck.GCheck) (err error) {
-	c := check{stmt: s}
+	c := check{stmt: s, round: strings.Join(f.rounds, ", ")}
 	if c.a, err = f.eval(s.A); err != nil {
 		return err
 	}
@@ -75,6 +79,7 @@ func (c *Compiler) RunTest(t *typecheck.Test, opts Options) ([]*CheckFailure, er
 			return nil, err
 		}
 		if f := compareCheck(k.stmt, got, want); f != nil {
+			f.Round = k.round
 			failed = append(failed, f)
 		}
 	}

@@ -12,7 +12,7 @@ type jsonPlace struct {
 
 type jsonDiagnostic struct {
 	*jsonPlace
-	Code    Code        `json:"code"`
+	Code    Code        `json:"code,omitempty"`
 	Message string      `json:"message"`
 	Label   string      `json:"label,omitempty"`
 	Labels  []jsonLabel `json:"labels,omitempty"`
@@ -37,7 +37,8 @@ type jsonEdit struct {
 
 // JSON gives diagnostics for programs: an array with an object each. Lines and
 // columns count from 1, columns in code points; the end is one past the last
-// character. A diagnostic without a place has none of these fields.
+// character. A diagnostic without a place has none of these fields, and one that is of
+// no source, such as a file that cannot be read, has no code. docs/json.md is for users.
 func JSON(ds Diagnostics) ([]byte, error) {
 	all := make([]jsonDiagnostic, len(ds))
 	for i, d := range ds {

@@ -29,6 +29,8 @@ type app struct {
 	// color is for stderr.
 	color bool
 	logs  *jit.Logs
+	// json says that stdout is for a program: errors too are printed there.
+	json bool
 	// running is set when the command line has been understood: errors before it are of usage.
 	running bool
 	// sources are the texts read so far, by name, for the report of a compiler bug.
@@ -76,7 +78,12 @@ func (a *app) root() *cobra.Command {
 		Short: "Compile and run programs in the tile language",
 		Long: `tilec compiles programs in the tile language and runs them on a GPU, or on the CPU where there is none.
 
-CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed, ir, plan, ptx, launch, time, or all.`,
+A FILE is looked up on disk, then among the sources inside tilec; - is stdin. Where several may be given, a directory
+stands for the .tile files in it. The exit code is 1 for an error in an input or a program, 2 for a command line
+that makes no sense.
+
+CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed, ir, plan, ptx, launch, time, or all.
+TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours off.`,
 		Example: `  tilec run gpt.tile --prompt 'JULIET:'
   tilec run std/nn.tile softmax 'x=randn[4,1000]'
   tilec check my.tile
@@ -92,11 +99,12 @@ CUTILE_LOGS prints stages of the compiler to stderr: a comma list of ast, typed,
 	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.CompletionOptions.HiddenDefaultCmd = true
 	for _, command := range []func() *cobra.Command{
 		a.runCommand, a.testCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.fuzzCommand, a.devicesCommand, a.versionCommand,
 	} {
-		root.AddCommand(command())
+		c := command()
+		completeFlags(c)
+		root.AddCommand(c)
 	}
 	return root
 }
@@ -130,6 +138,11 @@ func (a *app) report(cmd *cobra.Command, err error) int {
 		a.say("usage: %s", cmd.UseLine())
 		a.say("help:  %s --help", cmd.CommandPath())
 		return exitUsage
+	}
+	if a.json {
+		if err := a.printJSONError(err); err == nil {
+			return exitError
+		}
 	}
 	a.printError(err)
 	return exitError

@@ -78,32 +78,54 @@ func (a *array) ints() []int {
 	return shape
 }
 
-// summary is the range, the mean and the first values, on two lines.
-func (a *array) summary() string {
-	n := a.Len()
-	if n == 0 {
-		return "  no elements\n"
-	}
+// figured is an array in numbers, as --json prints it. What no element has is left out.
+type figured struct {
+	Name  string  `json:"name"`
+	DType string  `json:"dtype"`
+	Shape []int64 `json:"shape"`
+	// Min, Max and Mean are of the elements that are numbers, as text: they may be infinite.
+	Min  string `json:"min,omitempty"`
+	Max  string `json:"max,omitempty"`
+	Mean string `json:"mean,omitempty"`
+	NaN  int64  `json:"nan"`
+	// First are the first values.
+	First []string `json:"first"`
+}
+
+func (a *array) figures() figured {
 	const shown = 8
-	low, high, sum, nans := math.Inf(1), math.Inf(-1), 0.0, 0
-	var first []string
+	f := figured{Name: a.name, DType: a.DType.String(), Shape: a.Shape, First: []string{}}
+	low, high, sum := math.Inf(1), math.Inf(-1), 0.0
+	n := a.Len()
 	for i := range n {
 		v := a.Float(i)
 		if i < shown {
-			first = append(first, a.DType.FormatElement(v))
+			f.First = append(f.First, a.DType.FormatElement(v))
 		}
 		if math.IsNaN(v) {
-			nans++
+			f.NaN++
 			continue
 		}
 		low, high, sum = min(low, v), max(high, v), sum+v
 	}
-	if n > shown {
-		first = append(first, "...")
+	if valid := int64(n) - f.NaN; valid > 0 {
+		f.Min, f.Max, f.Mean = a.DType.FormatElement(low), a.DType.FormatElement(high), fmt.Sprintf("%.6g", sum/float64(valid))
 	}
-	figures := "no value is a number"
-	if valid := n - nans; valid > 0 {
-		figures = fmt.Sprintf("min %s  max %s  mean %.6g", a.DType.FormatElement(low), a.DType.FormatElement(high), sum/float64(valid))
+	return f
+}
+
+// summary is the range, the mean and the first values, on two lines.
+func (a *array) summary() string {
+	f := a.figures()
+	if a.Len() == 0 {
+		return "  no elements\n"
 	}
-	return fmt.Sprintf("  %s  nan %d\n  %s\n", figures, nans, strings.Join(first, " "))
+	line := "no value is a number"
+	if f.Min != "" {
+		line = fmt.Sprintf("min %s  max %s  mean %s", f.Min, f.Max, f.Mean)
+	}
+	if int(a.Len()) > len(f.First) {
+		f.First = append(f.First, "...")
+	}
+	return fmt.Sprintf("  %s  nan %d\n  %s\n", line, f.NaN, strings.Join(f.First, " "))
 }

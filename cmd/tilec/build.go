@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilec/jit"
+	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/lang"
 	"tilec/parser"
@@ -18,7 +19,7 @@ import (
 
 // buildOptions are the flags of `tilec build`.
 type buildOptions struct {
-	emit, target, kernel, out, precision string
+	emit, target, kernel, out, precision, dumpAfter string
 }
 
 // emission is a form in which `tilec build` shows a program.
@@ -47,17 +48,23 @@ func (a *app) buildCommand() *cobra.Command {
 		names[i] = e.name
 		about += fmt.Sprintf("  %-6s %s\n", e.name, e.about)
 	}
+	passes := ""
+	for _, p := range pass.Passes() {
+		passes += fmt.Sprintf("  %-9s %s\n", p.Name, p.Doc)
+	}
 	cmd := &cobra.Command{
 		Use:   "build FILE.tile [NAME=VALUE ...]",
 		Short: "Print what the compiler makes of a file, stage by stage",
 		Long: `Build compiles a file, with no GPU in the machine, and prints one stage:
 ` + about + `
 ir, plan and ptx are of each kernel in the file (of its imports, when it has none of its own), for the sizes
-and element types given or, failing these, those of the kernel's @sizes.`,
+and element types given or, failing these, those of the kernel's @sizes. --dump-after takes the names of passes:
+` + passes,
 		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
   tilec build --emit=ir --target=cpu std/nn.tile --out ir/`,
-		Args: atLeastOne("a .tile file to build"),
-		RunE: func(_ *cobra.Command, args []string) error { return a.build(args[0], args[1:], o) },
+		Args:              atLeastOne("a .tile file to build"),
+		ValidArgsFunction: sourceFiles,
+		RunE:              func(_ *cobra.Command, args []string) error { return a.build(source(args[0]), args[1:], o) },
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
@@ -65,12 +72,17 @@ and element types given or, failing these, those of the kernel's @sizes.`,
 	f.StringVar(&o.target, "target", "sm_90a", "what to compile for: sm_90a, sm_89, sm_86, sm_80 or cpu")
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
+	a.jsonFlag(f, "print one JSON object")
+	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it: a comma list, or all")
 	f.StringVar(&o.precision, "precision", "tf32", "of f32 contractions on tensor cores: tf32, tf32x3 or ieee")
 	return cmd
 }
 
 // unit is one text that build makes.
-type unit struct{ name, text string }
+type unit struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
 
 func (a *app) build(path string, texts []string, o buildOptions) error {
 	form, err := findEmission(o.emit)
@@ -86,6 +98,11 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	}
 	if _, ok := precisions[o.precision]; !ok {
 		return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", o.precision)}
+	}
+	if o.dumpAfter != "" {
+		if err := a.logs.DumpAfter(o.dumpAfter); err != nil {
+			return usageError{fmt.Errorf("--dump-after: %w", err)}
+		}
 	}
 	args, err := parseArguments(texts)
 	if err != nil {
@@ -114,8 +131,14 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if o.out != "" {
 		return writeUnits(o.out, form.name, units)
 	}
+	if a.json {
+		return a.printJSON(struct {
+			Stage string `json:"stage"`
+			Units []unit `json:"units"`
+		}{form.name, units})
+	}
 	for _, u := range units {
-		fmt.Fprint(a.stdout, u.text)
+		fmt.Fprint(a.stdout, u.Text)
 	}
 	return nil
 }
@@ -257,7 +280,9 @@ func writeUnits(dir, ext string, units []unit) error {
 		return err
 	}
 	for _, u := range units {
-		if err := os.WriteFile(filepath.Join(dir, u.name+"."+ext), []byte(u.text), 0o666); err != nil {
+		path := filepath.Join(dir, u.Name+"."+ext)
+		if err := os.WriteFile(path, []byte(u.Text), 0o666); err != nil {
+			os.Remove(path) // half a file is worse than none
 			return err
 		}
 	}

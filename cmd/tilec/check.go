@@ -10,25 +10,33 @@ import (
 )
 
 func (a *app) checkCommand() *cobra.Command {
-	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "check FILE...",
-		Short: "Report every error in the files",
-		Long:  "Check parses and type-checks the files and what they import, reports every error, and exits with 1 when there are any.",
-		Args:  atLeastOne("the .tile files to check"),
-		RunE:  func(_ *cobra.Command, files []string) error { return a.check(files, asJSON) },
+		Use:               "check FILE|DIRECTORY...",
+		Short:             "Report every error in the files",
+		Long:              "Check parses and type-checks the files and what they import, reports every error, and exits with 1 when there are any.",
+		Args:              atLeastOne("the .tile files to check"),
+		ValidArgsFunction: sourceFiles,
+		RunE:              func(_ *cobra.Command, files []string) error { return a.check(files) },
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the errors to stdout as a JSON array")
+	a.jsonFlag(cmd.Flags(), "print the errors to stdout as a JSON array")
 	return cmd
 }
 
-func (a *app) check(files []string, asJSON bool) error {
+func (a *app) check(args []string) error {
+	files, err := expand(args)
+	if err != nil {
+		return err
+	}
 	var all lang.Diagnostics
 	failed := false
 	for _, path := range files {
 		text, err := a.readSource(path)
 		if err != nil {
 			// The other files are checked all the same.
+			if a.json {
+				all = append(all, &lang.Diagnostic{Message: err.Error()})
+				continue
+			}
 			a.printError(err)
 			failed = true
 			continue
@@ -38,7 +46,7 @@ func (a *app) check(files []string, asJSON bool) error {
 	}
 	// Two files may import one that has errors: they are reported once.
 	all = unique(all.Sort())
-	if asJSON {
+	if a.json {
 		text, err := lang.JSON(all)
 		if err != nil {
 			return err

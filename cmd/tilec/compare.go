@@ -13,8 +13,8 @@ import (
 )
 
 // compare runs on the CPU what ran on another device (or on the CPU with pinned
-// extents) and holds the outputs against each other. Beyond the bounds is an error.
-func (a *app) compare(f *jit.Function, args jit.Args, inputs, outputs []*array, device string) error {
+// extents) and holds the outputs against each other, a line each. Beyond the bounds is an error.
+func (a *app) compare(f *jit.Function, args jit.Args, inputs, outputs []*array, device string) (checks []string, err error) {
 	args = maps.Clone(args)
 	for _, tile := range f.Tiles {
 		delete(args, tile)
@@ -23,12 +23,12 @@ func (a *app) compare(f *jit.Function, args jit.Args, inputs, outputs []*array, 
 	compiler.Output = io.Discard // it has been said
 	ref, err := f.On(compiler).Bind(args)
 	if err != nil {
-		return fmt.Errorf("on the CPU: %w", err)
+		return nil, fmt.Errorf("on the CPU: %w", err)
 	}
 	defer ref.Close()
 	want, err := runOnce(ref)
 	if err != nil {
-		return fmt.Errorf("on the CPU: %w", err)
+		return nil, fmt.Errorf("on the CPU: %w", err)
 	}
 	unit := math.Exp2(-float64(narrowest(slices.Concat(inputs, outputs)).Precision()))
 	if args["@precision"] == "tf32" && device != "cpu" {
@@ -38,15 +38,19 @@ func (a *app) compare(f *jit.Function, args jit.Args, inputs, outputs []*array, 
 	failed := 0
 	for i, got := range outputs {
 		d := difference(got, want[i], unit, length)
-		fmt.Fprintf(a.stdout, "check %s: %s\n", got.name, d)
+		line := fmt.Sprintf("check %s: %s", got.name, d)
+		checks = append(checks, line)
+		if !a.json {
+			fmt.Fprintln(a.stdout, line)
+		}
 		if d.beyond > 0 {
 			failed++
 		}
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d of %d outputs differ from the CPU's by more than the bound", failed, len(outputs))
+		return checks, fmt.Errorf("%d of %d outputs differ from the CPU's by more than the bound", failed, len(outputs))
 	}
-	return nil
+	return checks, nil
 }
 
 // deviation says how far one array is from another.

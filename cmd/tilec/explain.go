@@ -11,16 +11,26 @@ import (
 
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "explain CODE",
-		Short:   "Explain an error code, with a program that fails and one that works",
+		Use:     "explain [CODE]",
+		Short:   "Explain an error code, with a program that fails and one that works; without one, list the codes",
 		Example: "  tilec explain E0401",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			if len(args) > 1 {
 				return fmt.Errorf("give one error code, such as E0401")
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error { return a.explain(args[0]) },
+		ValidArgsFunction: errorCodes,
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				for _, c := range lang.Codes() {
+					row, _ := lang.CodeInfo(c)
+					fmt.Fprintf(a.stdout, "%s: %s\n", c, row.Title)
+				}
+				return nil
+			}
+			return a.explain(args[0])
+		},
 	}
 }
 

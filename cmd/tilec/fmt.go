@@ -3,9 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -20,7 +21,7 @@ type fmtOptions struct{ list, diff, write bool }
 func (a *app) fmtCommand() *cobra.Command {
 	var opts fmtOptions
 	cmd := &cobra.Command{
-		Use:                   "fmt [-l] [-d] [-w] [FILE...]",
+		Use:                   "fmt [-l] [-d] [-w] [FILE|DIRECTORY...]",
 		DisableFlagsInUseLine: true,
 		Short:                 "Lay out sources in the one canonical form",
 		Long: `Fmt prints the files in the canonical layout, or what it reads from stdin when there is none. Comments and the
@@ -28,7 +29,8 @@ meaning of the program stay as they are. A file with syntax errors is left alone
 exit code is 1.`,
 		Example: `  tilec fmt -w my.tile
   tilec fmt -l *.tile`,
-		RunE: func(_ *cobra.Command, files []string) error { return a.fmt(files, opts) },
+		ValidArgsFunction: sourceFiles,
+		RunE:              func(_ *cobra.Command, files []string) error { return a.fmt(files, opts) },
 	}
 	cmd.Flags().BoolVarP(&opts.list, "list", "l", false, "print the names of the files whose layout differs, and nothing else")
 	cmd.Flags().BoolVarP(&opts.diff, "diff", "d", false, "print what would change")
@@ -36,16 +38,16 @@ exit code is 1.`,
 	return cmd
 }
 
-func (a *app) fmt(files []string, opts fmtOptions) error {
-	if len(files) == 0 {
-		if opts.write {
-			return usageError{errors.New("-w needs the files to write")}
-		}
-		text, err := io.ReadAll(os.Stdin)
-		if err != nil {
-			return fmt.Errorf("cannot read stdin: %w", err)
-		}
-		return a.fmtText("<stdin>", text, opts)
+func (a *app) fmt(args []string, opts fmtOptions) error {
+	if len(args) == 0 {
+		args = []string{"-"}
+	}
+	if opts.write && slices.Contains(args, "-") {
+		return usageError{errors.New("-w needs the files to write")}
+	}
+	files, err := expand(args)
+	if err != nil {
+		return err
 	}
 	failed := false
 	for _, path := range files {
@@ -79,7 +81,9 @@ func (a *app) fmtText(path string, text []byte, opts fmtOptions) error {
 		a.stdout.Write(diff.Diff(path+".orig", text, path, []byte(formatted)))
 	}
 	if opts.write && changed {
-		if err := rewrite(path, []byte(formatted)); err != nil {
+		if err := rewrite(path, []byte(formatted)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot write %s: it is part of tilec, and no file", path)
+		} else if err != nil {
 			return fmt.Errorf("cannot write %s: %w", path, err)
 		}
 	}
@@ -98,6 +102,9 @@ func rewrite(path string, text []byte) error {
 	info, err := os.Stat(path)
 	if err != nil {
 		return errors.Unwrap(err)
+	}
+	if info.Mode()&0o222 == 0 {
+		return errors.New("the file is read-only")
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".tilec-fmt-*")
 	if err != nil {

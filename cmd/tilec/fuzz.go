@@ -83,7 +83,7 @@ const maxEmulatedSteps = 1 << 24
 
 // fuzzDevice opens the device. Many programs run at once, so that the emulator need not run blocks in parallel too.
 func fuzzDevice(name string) (jit.Device, error) {
-	device, err := jit.OpenDevice(name)
+	device, err := openDevice(name)
 	if e, ok := device.(*jit.Emulator); ok && err == nil {
 		e.Workers, e.MaxSteps = 1, maxEmulatedSteps
 	}

@@ -26,11 +26,10 @@ type generateOptions struct {
 	maxNewTokens         int
 	sampling             sample.Params
 	dumpLogits           string
-	json                 bool
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "dtype", "dump-logits", "json"}
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "dtype", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
@@ -41,7 +40,6 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
 	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
 	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
-	f.BoolVar(&o.json, "json", false, "print one JSON object instead of the text")
 }
 
 // modelDTypes are the element types that a model can compute in.
@@ -117,7 +115,7 @@ func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) 
 		if pieces > 1 {
 			text.WriteString(piece)
 		}
-		if o.json {
+		if a.json {
 			return nil
 		}
 		if _, err := a.stdout.WriteString(piece); err != nil {
@@ -125,7 +123,7 @@ func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) 
 		}
 		return nil
 	})
-	if !o.json && isTerminal(a.stdout.File) && isTerminal(a.stderr) && !strings.HasSuffix(text.String(), "\n") {
+	if !a.json && isTerminal(a.stdout.File) && isTerminal(a.stderr) && !strings.HasSuffix(text.String(), "\n") {
 		a.say("")
 	}
 	if errors.Is(err, context.Canceled) {
@@ -135,7 +133,7 @@ func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) 
 		return err
 	}
 	figures := newFigures(res, first, compiler, before)
-	if o.json {
+	if a.json {
 		err = json.NewEncoder(a.stdout).Encode(generated{o.prompt, text.String(), res.Prompt, nonNil(res.Tokens), res.Stopped, figures})
 	}
 	a.say("%s", figures)

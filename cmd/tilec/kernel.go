@@ -56,15 +56,15 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err := b.give(args); err != nil {
 		return err
 	}
-	values, err := b.args(run.precision)
-	if err != nil {
-		return err
-	}
 	compiler, err := a.open(run)
 	if err != nil {
 		return err
 	}
 	defer compiler.Device.Close()
+	values, err := b.args(run.precision)
+	if err != nil {
+		return err
+	}
 	launch, err := target.On(compiler).Bind(values)
 	if err != nil {
 		return err
@@ -76,7 +76,12 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	a.say("compile %.1f ms, run and read back %.1f ms, device %s", ms(compiler.CompileTime()), ms(time.Since(begin)), compiler.Device.Name())
+	result := runResult{Function: name, Device: compiler.Device.Name(), CompileMS: ms(compiler.CompileTime()), RunMS: ms(time.Since(begin))}
 	for _, x := range outputs {
+		if a.json {
+			result.Outputs = append(result.Outputs, x.figures())
+			continue
+		}
 		fmt.Fprintf(a.stdout, "%s\n%s", x, x.summary())
 	}
 	if save != nil {
@@ -85,7 +90,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		}
 	}
 	if o.check {
-		if err := a.compare(target, values, b.inputs, outputs, compiler.Device.ID()); err != nil {
+		if result.Checks, err = a.compare(target, values, b.inputs, outputs, compiler.Device.ID()); err != nil {
 			return err
 		}
 	}
@@ -94,9 +99,28 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "time: %s\n", t)
+		result.MedianUS = float64(t.median.Nanoseconds()) / 1e3
+		if !a.json {
+			fmt.Fprintf(a.stdout, "time: %s\n", t)
+		}
+	}
+	if a.json {
+		return a.printJSON(result)
 	}
 	return nil
+}
+
+// runResult is what --json prints of a kernel or graph that ran.
+type runResult struct {
+	Function  string    `json:"function"`
+	Device    string    `json:"device"`
+	CompileMS float64   `json:"compile_ms"`
+	RunMS     float64   `json:"run_ms"`
+	Outputs   []figured `json:"outputs"`
+	// Checks are --check's comparisons, a line for each output.
+	Checks []string `json:"checks,omitempty"`
+	// MedianUS is --time's, in microseconds.
+	MedianUS float64 `json:"median_us,omitempty"`
 }
 
 // runOnce runs once and reads what was written: the outputs, then the inouts.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -46,7 +47,8 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 		Example: `  tilec run gpt.tile --prompt 'JULIET:' --temperature 0
   tilec run std/nn.tile softmax 'x=randn[4,1000]' --out y.npy
   tilec run std/nn.tile linear M=512 K=768 N=768 T=bf16 --time --check`,
-		Args: atLeastOne("a .tile file to run, such as gpt.tile"),
+		Args:              atLeastOne("a .tile file to run, such as gpt.tile"),
+		ValidArgsFunction: a.functionOf,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, ok := precisions[shared.precision]; !ok {
 				return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", shared.precision)}
@@ -55,12 +57,12 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 				if set := flagsChanged(cmd, kernelFlags...); set != "" {
 					return usageError{fmt.Errorf("%s: only with the name of a kernel or graph to run", set)}
 				}
-				return a.generate(args[0], shared, text)
+				return a.generate(source(args[0]), shared, text)
 			}
 			if set := flagsChanged(cmd, generateFlags...); set != "" {
 				return usageError{fmt.Errorf("%s: only for language models, not with the kernel %s", set, args[1])}
 			}
-			return a.runNamed(args[0], args[1], args[2:], shared, kernel)
+			return a.runNamed(source(args[0]), args[1], args[2:], shared, kernel)
 		},
 	}
 	f := cmd.Flags()
@@ -71,13 +73,24 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 	f.BoolVar(&shared.debug, "debug", false, "check what kernels assume of tiles, as they assert")
 	f.Uint64Var(&shared.seed, "seed", 0, "of the random numbers")
 	text.flags(f)
+	a.jsonFlag(f, "print one JSON object instead of text")
 	kernel.flags(f)
 	return cmd
 }
 
+// openDevice opens a device by name; a name that is none's is an error of the command line.
+func openDevice(name string) (jit.Device, error) {
+	d, err := jit.OpenDevice(name)
+	var unknown *jit.NameError
+	if errors.As(err, &unknown) {
+		return nil, usageError{err}
+	}
+	return d, err
+}
+
 // open opens the device that the options name and a compiler for it.
 func (a *app) open(run runOptions) (*jit.Compiler, error) {
-	d, err := jit.OpenDevice(run.device)
+	d, err := openDevice(run.device)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -42,8 +43,61 @@ func embeddedNames() []string {
 	return names
 }
 
-// readSource finds a .tile file: on disk, then among the embedded sources.
+// stdinName is what stdin is called in messages; `-` stands for it on the command line.
+const stdinName = "<stdin>"
+
+// source is the file that an argument names.
+func source(arg string) string {
+	if arg == "-" {
+		return stdinName
+	}
+	return arg
+}
+
+// expand gives the sources that arguments name. A directory stands for the
+// .tile files in it and below, without hidden directories.
+func expand(args []string) ([]string, error) {
+	var files []string
+	for _, arg := range args {
+		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+			files = append(files, source(arg)) // what is wrong with a file is said where it is read
+			continue
+		}
+		before := len(files)
+		err := filepath.WalkDir(arg, func(path string, e fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case e.IsDir() && path != arg && strings.HasPrefix(e.Name(), "."):
+				return fs.SkipDir
+			case !e.IsDir() && filepath.Ext(path) == ".tile":
+				files = append(files, path)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == before {
+			return nil, fmt.Errorf("there is no .tile file in the directory %s", arg)
+		}
+	}
+	return files, nil
+}
+
+// readSource finds a .tile file: on disk, then among the embedded sources; stdinName is stdin.
 func (a *app) readSource(path string) ([]byte, error) {
+	if path == stdinName {
+		text, err := io.ReadAll(os.Stdin)
+		if err != nil {
+			return nil, fmt.Errorf("cannot read stdin: %w", err)
+		}
+		a.sources[path] = text
+		return text, nil
+	}
+	if path == "" {
+		return nil, errors.New("the name of a file is empty")
+	}
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		var ok bool

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -25,20 +26,22 @@ type testOptions struct {
 func (a *app) testCommand() *cobra.Command {
 	var opts testOptions
 	cmd := &cobra.Command{
-		Use:   "test [--device cpu|emu|cuda|all] [-run REGEX] [-v] FILE...",
+		Use:   "test [--device cpu|emu|cuda|all] [-run REGEX] [-v] [--json] FILE|DIRECTORY...",
 		Short: "Run the tests in the files",
 		Long: `Test runs every test block of the files, on every device at hand: the CPU, the PTX emulator, and a GPU where there
 is one. A check that does not hold is shown with the first element that differs, and how far it is off. The exit code
-is 1 when a test fails.`,
+is 1 when a test fails. With --json, each test is one line of JSON on stdout.`,
 		Example: `  tilec test std/nn.tile
   tilec test --device cpu -run softmax -v my.tile`,
 		DisableFlagsInUseLine: true,
 		Args:                  atLeastOne("the .tile files to test"),
+		ValidArgsFunction:     sourceFiles,
 		RunE:                  func(_ *cobra.Command, files []string) error { return a.test(files, opts) },
 	}
 	cmd.Flags().StringVar(&opts.device, "device", "all", "cpu, emu, emu:TARGET, cuda, cuda:N, or all that are at hand")
 	cmd.Flags().StringVar(&opts.run, "run", "", "run only the tests whose name matches the regular expression; also -run")
 	cmd.Flags().BoolVarP(&opts.verbose, "verbose", "v", false, "print every test, not only those that fail")
+	a.jsonFlag(cmd.Flags(), "print a JSON object a line for each test")
 	return cmd
 }
 
@@ -56,10 +59,14 @@ func longFlags(args []string) []string {
 	return out
 }
 
-func (a *app) test(files []string, opts testOptions) error {
+func (a *app) test(args []string, opts testOptions) error {
 	match, err := regexp.Compile(opts.run)
 	if err != nil {
 		return usageError{fmt.Errorf("--run: %w", err)}
+	}
+	files, err := expand(args)
+	if err != nil {
+		return err
 	}
 	devices, err := testDevices(opts.device)
 	if err != nil {
@@ -70,13 +77,19 @@ func (a *app) test(files []string, opts testOptions) error {
 			d.Close()
 		}
 	}()
-	failed := false
+	total := tally{files: len(files)}
 	for _, path := range files {
 		program, err := a.load(path)
 		if err != nil {
+			total.broken++
+			if a.json {
+				if err := a.printTestJSON(testResult{file: path, err: err}); err != nil {
+					return err
+				}
+				continue
+			}
 			a.printError(err)
 			fmt.Fprintf(a.stdout, "FAIL  %s  [errors in the source]\n", path)
-			failed = true
 			continue
 		}
 		var tests []*typecheck.Test
@@ -90,25 +103,54 @@ func (a *app) test(files []string, opts testOptions) error {
 			if len(program.Tests) > 0 {
 				why = "no test matches"
 			}
-			fmt.Fprintf(a.stdout, "?     %s  [%s]\n", path, why)
+			if !a.json {
+				fmt.Fprintf(a.stdout, "?     %s  [%s]\n", path, why)
+			}
 			continue
 		}
+		total.tests += len(tests)
 		for _, d := range devices {
-			if !a.testFile(path, tests, d, opts) {
-				failed = true
+			wrong, err := a.testFile(path, tests, d, opts)
+			if err != nil {
+				return err
 			}
+			total.runs += len(tests)
+			total.wrong += wrong
 		}
 	}
-	if failed {
+	if !a.json && (len(files) > 1 || len(devices) > 1) {
+		a.printTally(total, devices)
+	}
+	if total.wrong+total.broken > 0 {
 		return errReported
 	}
 	return nil
 }
 
+// tally counts what a run of `tilec test` saw: each test runs once on each device.
+type tally struct{ files, broken, tests, runs, wrong int }
+
+// printTally prints the last line, which sums up several files or devices.
+func (a *app) printTally(t tally, devices []jit.Device) {
+	names := make([]string, len(devices))
+	for i, d := range devices {
+		names[i] = d.ID()
+	}
+	verdict := "ok  "
+	if t.wrong+t.broken > 0 {
+		verdict = "FAIL"
+	}
+	fmt.Fprintf(a.stdout, "%s  %s in %s on %s: %d of %s failed", verdict, plural(t.tests, "test"), plural(t.files, "file"), strings.Join(names, ", "), t.wrong, plural(t.runs, "run"))
+	if t.broken > 0 {
+		fmt.Fprintf(a.stdout, "; %s with errors", plural(t.broken, "file"))
+	}
+	fmt.Fprintln(a.stdout)
+}
+
 // testDevices opens the devices to test on.
 func testDevices(name string) ([]jit.Device, error) {
 	if name != "all" {
-		d, err := jit.OpenDevice(name)
+		d, err := openDevice(name)
 		if err != nil {
 			return nil, err
 		}
@@ -130,27 +172,37 @@ func testDevices(name string) ([]jit.Device, error) {
 	return devices, nil
 }
 
-// testFile runs the tests of a file on a device and reports whether all hold.
-func (a *app) testFile(path string, tests []*typecheck.Test, d jit.Device, opts testOptions) bool {
+// testResult is how one test went on one device, or why a file has none.
+type testResult struct {
+	file, test, device string
+	took               time.Duration
+	failures           []*jit.CheckFailure
+	err                error
+}
+
+// testFile runs the tests of a file on a device and counts those that do not hold.
+func (a *app) testFile(path string, tests []*typecheck.Test, d jit.Device, opts testOptions) (wrong int, err error) {
 	begin := time.Now()
 	compiler := jit.NewCompiler(d, a.logs)
 	compiler.Output = a.stderr
-	wrong := 0
 	for _, t := range tests {
+		r := testResult{file: path, test: t.Name, device: d.ID()}
 		begin := time.Now()
-		failures, err := compiler.RunTest(t, jit.Options{})
-		took := seconds(time.Since(begin))
-		switch {
-		case err != nil || len(failures) > 0:
+		r.failures, r.err = compiler.RunTest(t, jit.Options{})
+		r.took = time.Since(begin)
+		if r.err != nil || len(r.failures) > 0 {
 			wrong++
-			fmt.Fprintf(a.stdout, "--- FAIL: %s (%s, %s)\n", t.Name, d.ID(), took)
-			a.printTestError(err)
-			for _, f := range failures {
-				a.printFailure(f)
-			}
-		case opts.verbose:
-			fmt.Fprintf(a.stdout, "--- PASS: %s (%s, %s)\n", t.Name, d.ID(), took)
 		}
+		if a.json {
+			if err := a.printTestJSON(r); err != nil {
+				return wrong, err
+			}
+			continue
+		}
+		a.printTest(r, opts.verbose)
+	}
+	if a.json {
+		return wrong, nil
 	}
 	took := seconds(time.Since(begin))
 	if wrong > 0 {
@@ -158,8 +210,55 @@ func (a *app) testFile(path string, tests []*typecheck.Test, d jit.Device, opts 
 	} else {
 		fmt.Fprintf(a.stdout, "ok    %s  %s  %s  %s\n", path, d.ID(), plural(len(tests), "test"), took)
 	}
-	return wrong == 0
+	return wrong, nil
 }
+
+// printTest prints a test that fails, or any where the user wants to see all.
+func (a *app) printTest(r testResult, verbose bool) {
+	took := seconds(r.took)
+	switch {
+	case r.err != nil || len(r.failures) > 0:
+		fmt.Fprintf(a.stdout, "--- FAIL: %s (%s, %s)\n", r.test, r.device, took)
+		a.printTestError(r.err)
+		for _, f := range r.failures {
+			a.printFailure(f)
+		}
+	case verbose:
+		fmt.Fprintf(a.stdout, "--- PASS: %s (%s, %s)\n", r.test, r.device, took)
+	}
+}
+
+// printTestJSON prints a test as a line of JSON.
+func (a *app) printTestJSON(r testResult) error {
+	type failure struct {
+		Line  int      `json:"line"`
+		Check string   `json:"check"`
+		Text  []string `json:"text"`
+	}
+	line := struct {
+		File     string          `json:"file"`
+		Test     string          `json:"test,omitempty"`
+		Device   string          `json:"device,omitempty"`
+		OK       bool            `json:"ok"`
+		Seconds  float64         `json:"seconds"`
+		Failures []failure       `json:"failures,omitempty"`
+		Errors   json.RawMessage `json:"errors,omitempty"`
+	}{File: r.file, Test: r.test, Device: r.device, OK: r.err == nil && len(r.failures) == 0, Seconds: r.took.Seconds()}
+	for _, f := range r.failures {
+		n, _ := f.Check.At.Position()
+		line.Failures = append(line.Failures, failure{n, oneLine(f.Check.At.Text()), f.Text()})
+	}
+	if r.err != nil {
+		var err error
+		if line.Errors, err = jsonErrors(r.err); err != nil {
+			return err
+		}
+	}
+	return a.printJSON(line)
+}
+
+// oneLine is a source text without its line breaks.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.2fs", d.Seconds()) }
 
@@ -191,8 +290,7 @@ func (a *app) printTestError(err error) {
 func (a *app) printFailure(f *jit.CheckFailure) {
 	at := f.Check.At
 	line, _ := at.Position()
-	source := strings.Join(strings.Fields(at.Text()), " ")
-	fmt.Fprintf(a.stdout, "    %s:%d: %s\n", at.Source.Path, line, source)
+	fmt.Fprintf(a.stdout, "    %s:%d: %s\n", at.Source.Path, line, oneLine(at.Text()))
 	for _, l := range f.Text() {
 		fmt.Fprintf(a.stdout, "        %s\n", l)
 	}

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -232,5 +233,5 @@ func goString(p unsafe.Pointer) string {
 
 // errNotFound says where the driver library was looked for.
 func errNotFound(names []string, cause error) error {
-	return fmt.Errorf("the driver library was not found, looked for %q: %w", names, cause)
+	return fmt.Errorf("the driver library was not found, looked for %s: %w", strings.Join(names, ", "), cause)
 }

@@ -5,6 +5,7 @@ package pass
 
 import (
 	"fmt"
+	"strings"
 
 	"tilec/jit/ir"
 )
@@ -54,7 +55,7 @@ func Find(name string) (Pass, error) {
 		}
 		known = append(known, p.Name)
 	}
-	return Pass{}, fmt.Errorf("unknown pass %q: known are %v", name, known)
+	return Pass{}, fmt.Errorf("unknown pass %q: known are %s", name, strings.Join(known, ", "))
 }
 
 // maxRounds bounds the rounds of cheap passes. Each round makes the kernel

@@ -1,6 +1,9 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Target describes a machine to compile for: what the cost model and the
 // limits need. Its coefficients belong to the machine, never to a kernel.
@@ -46,5 +49,5 @@ func FindTarget(name string) (Target, error) {
 		}
 		known[i] = t.Name
 	}
-	return Target{}, fmt.Errorf("unknown target %q: known are %v", name, known)
+	return Target{}, fmt.Errorf("unknown target %q: known are %s", name, strings.Join(known, ", "))
 }
