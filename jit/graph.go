@@ -492,13 +492,17 @@ func (f *frame) loop(x *typecheck.GFor) (gval, error) {
 	}
 	defer func(outer int) { f.rounds = f.rounds[:outer] }(len(f.rounds))
 	f.rounds = append(f.rounds, "")
+	name := "_"
+	if x.Var != nil {
+		name = x.Var.Name
+	}
 	for n := lo; n < hi; n++ {
 		round := &f.rounds[len(f.rounds)-1]
 		if over != nil {
-			*round = fmt.Sprintf("%s is number %d", x.Var.Name, n)
+			*round = fmt.Sprintf("%s is number %d", name, n)
 			f.let(x.Var, over[n])
 		} else {
-			*round = fmt.Sprintf("%s = %d", x.Var.Name, n)
+			*round = fmt.Sprintf("%s = %d", name, n)
 			f.let(x.Var, gval{scalar: knownScalar(typecheck.Literal{DType: lang.I32, Int: n})})
 		}
 		for i, c := range x.Carried {

@@ -68,10 +68,10 @@ func renderCases(t *testing.T) map[string]Diagnostics {
 			{Code: "E0101", At: Span{odd, len(odd.Text), len(odd.Text)}, Message: "the end of the text", Label: "here"},
 			{Code: "E0101", At: spanOf(t, odd, "\t", 0), Message: "a tab", Label: "four columns"},
 		},
-		"long":    {{Code: "E0201", At: spanOf(t, long, "oops", 0), Message: "a long line", Label: "here"}},
+		"long":     {{Code: "E0201", At: spanOf(t, long, "oops", 0), Message: "a long line", Label: "here"}},
 		"longword": {{Code: "E0104", At: Span{long, 0, 5}, Message: "the integer " + strings.Repeat("9", 100_000) + " has more than 64 bits", Label: strings.Repeat("x", 1000)}},
-		"noplace": {{Code: "E0901", Message: "no device was found", Notes: []string{"looked for cuda"}, Fix: &Fix{Message: "run on the cpu"}}, {Code: "E0902", Message: "nothing more to say"}},
-		"empty":   nil,
+		"noplace":  {{Code: "E0901", Message: "no device was found", Notes: []string{"looked for cuda"}, Fix: &Fix{Message: "run on the cpu"}}, {Code: "E0902", Message: "nothing more to say"}},
+		"empty":    nil,
 	}
 }
 
