@@ -104,7 +104,8 @@ func (b *irBuilder) known(s typecheck.Size) (int64, bool) {
 	}
 	n, err := s.Eval(b.spec.value)
 	if err != nil {
-		panic(err)
+		k := b.spec.Kernel
+		panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: k.Decl.Name.Span(), Message: fmt.Sprintf("the size %s in %s has no value: %v", s, k.Name, err)})
 	}
 	return n, true
 }
@@ -383,6 +384,9 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 	case lang.OpBitcast:
 		return b.Bitcast(args[0], b.dtype(x.Type))
 	}
+	if x.Op == lang.OpSum || x.Op == lang.OpMean {
+		args[0] = b.summand(args[0])
+	}
 	op := &ir.Op{Code: x.Op, Args: args, Axes: b.mapAxes(x.Axes), Over: b.mapAxes(x.Over)}
 	if x.Axis != nil {
 		op.Axis = b.axes[x.Axis]
@@ -394,6 +398,19 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 		op.Precision = b.precision
 	}
 	return b.moved(b.Emit(op)[0], x.Axis)
+}
+
+// summand is what a sum or a mean adds up. Its products are not rounded first,
+// whether or not it is a contraction: those of narrow floats are exact in the
+// type that adds them up.
+func (b *irBuilder) summand(v *ir.Value) *ir.Value {
+	d := v.Type.DType
+	product := v.Def
+	if product == nil || product.Code != lang.OpMul || !d.IsFloat() || d.Accumulator() == d {
+		return v
+	}
+	wide := d.Accumulator()
+	return b.Op(lang.OpMul, b.Cast(product.Args[0], wide), b.Cast(product.Args[1], wide))
 }
 
 func (b *irBuilder) mapAxes(axes []*typecheck.Axis) []*ir.Axis {

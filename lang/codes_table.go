@@ -12,6 +12,7 @@ const (
 	ErrEncoding   Code = "E0105" // text that is not UTF-8
 	ErrUnbalanced Code = "E0106" // a bracket without its partner
 	ErrNesting    Code = "E0107" // expressions nested too deep
+	ErrComment    Code = "E0108" // a comment that reads as a division
 )
 
 var codeTable = map[Code]CodeRow{
@@ -56,6 +57,15 @@ written 1.5 or 1e-5, with a digit on both sides of the point.`,
 once, and the text behind it is read as if the bracket were closed.`,
 		Fails: "fn half(x) = (x + 1 / 2\n",
 		Works: "fn half(x) = (x + 1) / 2\n",
+	},
+	ErrComment: {
+		Title: "a comment that reads as a division",
+		Doc: `` + "`" + `//` + "`" + ` divides, rounding down, where it touches its operands on both sides (` + "`" + `a//b` + "`" + `)
+or stands inside brackets (` + "`" + `(a // b)` + "`" + `, ` + "`" + `x[i // 2]` + "`" + `). Everywhere else it begins a
+comment. One behind an operand that is nothing but an expression over names of its
+declaration was meant to divide. A comment that says something in words is none.`,
+		Fails: "fn row(i, w) = i // w\n",
+		Works: "fn row(i, w) = i//w  // rounds down\n",
 	},
 	ErrNesting: {
 		Title: "expressions nested too deep",

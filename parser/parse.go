@@ -45,18 +45,18 @@ type tokens struct {
 	depths []int32
 }
 
-func tokenize(src *lang.Source) (tokens, map[int]string, lang.Diagnostics) {
+func tokenize(src *lang.Source) (tokens, *scanner, lang.Diagnostics) {
 	s := scan(src)
 	balanced, diags := balanceBrackets(src, s.tokens)
 	list, depths := layout(balanced)
-	return tokens{list, depths}, s.docs, append(s.diags, diags...)
+	return tokens{list, depths}, s, append(s.diags, diags...)
 }
 
 var allowTrailing = participle.AllowTrailing(true)
 
 func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
-	toks, docs, diags := tokenize(src)
-	g.parse = parse{src: src, docs: docs, tokens: toks, diags: diags}
+	toks, scanned, diags := tokenize(src)
+	g.parse = parse{src: src, docs: scanned.docs, tokens: toks, diags: diags}
 	for _, d := range diags {
 		if breaksTokens(d) {
 			g.causes = append(g.causes, d.At.Start)
@@ -72,6 +72,7 @@ func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 			lex.Next()
 		}
 		if lex.Peek().EOF() {
+			g.quotients(mod, scanned.doubts)
 			ds := merge(g.diags.Sort())
 			markDamage(mod, ds)
 			return mod, g.causesOnly(ds)

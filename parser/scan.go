@@ -31,6 +31,7 @@ type scanner struct {
 	diags  lang.Diagnostics
 	// comments are the comments, which are no tokens, for the formatter.
 	comments []lexer.Token
+	doubts   []doubtful
 }
 
 // scan cuts a source into tokens, without newlines, ended by an EOF token.
@@ -156,7 +157,9 @@ func (s *scanner) comment() {
 		s.doc = append(s.doc, strings.TrimSpace(line[3:]))
 		s.docLine = s.line
 	}
-	s.comments = append(s.comments, lexer.Token{Value: line, Pos: s.position(s.pos)})
+	comment := lexer.Token{Value: line, Pos: s.position(s.pos)}
+	s.comments = append(s.comments, comment)
+	s.doubt(comment)
 	s.pos += len(line)
 }
 

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"tilec/lang"
@@ -195,11 +196,15 @@ func (b *bodyChecker) walks(x *Axis, p *Param, i int, at lang.Span) bool {
 	if x.Kind == WholeAxis && x.Lo.Equal(Size{}) && x.Len.Equal(p.Shape[i]) {
 		return true // the first D / 2 positions of D are those of a dimension D / 2
 	}
+	plain := "write `index(%s)`, in a load with an `else`"
+	if pos := SymbolSize(b.positions[x]); inside(b.prover, &pos, p.Shape[i]) {
+		plain = "write `index(%s)`"
+	}
 	b.errorf(lang.ErrAxisDim, at, "axis %s walks %s, and dimension %d of %s is %s", x.Name, x.Dim, i, p.Name, p.Shape[i]).
 		here("walks %s", x.Dim).
 		label(x.At, "axis %s is over %s", x.Name, x.Dim).
 		label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).
-		help("index with an axis over %s; if %s positions are meant as mere numbers, write `index(%s)` and an `else`", p.Shape[i], x.Name, x.Name)
+		help("index with an axis over %s; if %s positions are meant as mere numbers, "+plain, p.Shape[i], x.Name, x.Name)
 	return false
 }
 
@@ -222,7 +227,29 @@ func (b *bodyChecker) notProven(p *Param, e *lang.IndexExpr, i int, pos *Size) {
 		r = b.errorf(lang.ErrBounds, at, "the index %s is not proven to be less than %s, dimension %d of %s", *pos, dim, i, p.Name)
 	}
 	r.label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape))
-	r.insertAfter(e.Place, " else 0", "add `else 0` to say what an element outside reads")
+	otherwise := ""
+	if cond := b.wouldDivide(pos, dim); cond != "" {
+		otherwise = fmt.Sprintf(", or `assume(%s)` to the beginning of the block, which every launch then has to meet", cond)
+	}
+	r.insertAfter(e.Place, " else 0", "add `else 0` to say what an element outside reads%s", otherwise)
+}
+
+// wouldDivide is the condition that the dimension divides without a rest, if with it the position is proven to lie inside.
+func (b *bodyChecker) wouldDivide(pos *Size, dim Size) string {
+	if pos == nil || len(dim.terms) != 1 || len(dim.terms[0].atoms) != 1 {
+		return ""
+	}
+	q := dim.terms[0].atoms[0]
+	if q.op != "//" {
+		return ""
+	}
+	known := &prover{facts: maps.Clone(b.prover.facts)}
+	rest := q.x.Mod(*q.y)
+	known.assume(rest.Neg())
+	if !inside(known, pos, dim) {
+		return ""
+	}
+	return rest.String() + " == 0"
 }
 
 func shapeText(d DType, shape []Size) string {

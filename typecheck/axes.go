@@ -100,6 +100,7 @@ func (b *bodyChecker) declareAxis(x *Axis) {
 	b.kernel.Axes = append(b.kernel.Axes, x)
 	b.declare(b.scope, &entity{kind: entAxis, name: x.Name, at: x.At, axis: x}, false)
 	b.scope.axes = append(b.scope.axes, x)
+	b.prover.bound(x.Dim)
 	if x.Kind != LoopAxis && x.Dim.Symbol() != nil {
 		b.prover.assume(x.Dim) // a constant below 0 is refused at launch
 	}

@@ -385,6 +385,7 @@ func (b *bodyChecker) neverStored(p *Param) {
 func (b *bodyChecker) assumeShapes(k *Kernel) {
 	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
 		for _, s := range p.Shape {
+			b.prover.bound(s)
 			if sym := s.Symbol(); sym == nil || sym.Kind != DimSymbol {
 				b.prover.assume(s.Sub(ConstSize(1)))
 			}

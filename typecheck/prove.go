@@ -42,6 +42,14 @@ func (p *prover) where(sym *Symbol, s Size) {
 	p.facts[sym] = append(p.facts[sym], s)
 }
 
+// bound records what a launch makes sure of, where s is the size of a tensor or
+// of what an axis walks: it divides by positive numbers only.
+func (p *prover) bound(s Size) {
+	for _, d := range s.divisors() {
+		p.assume(d.Sub(ConstSize(1)))
+	}
+}
+
 // nonNegative reports a proof of s >= 0.
 func (p *prover) nonNegative(s Size) bool {
 	if c, ok := s.Const(); ok {
@@ -50,10 +58,21 @@ func (p *prover) nonNegative(s Size) bool {
 	if p.refuted(s) {
 		return false
 	}
-	sys := &system{prover: p, vars: map[string]int{}}
-	sys.add(s.Neg().Sub(ConstSize(1)))
-	sys.saturate()
-	return sys.contradiction()
+	for _, degree := range []int{2, maxDegree} { // most proofs are short, and what a longer one needs may be too much for them
+		sys := &system{prover: p, vars: map[string]int{}, degree: degree}
+		opposite := s.Neg().Sub(ConstSize(1))
+		sys.add(opposite)
+		for _, d := range s.divisors() { // n <= x // d is about n d and x
+			if sys.positive(d) {
+				sys.add(opposite.Mul(d))
+			}
+		}
+		sys.saturate()
+		if sys.contradiction() {
+			return true
+		}
+	}
+	return false
 }
 
 // least is the size that every dimension has.
@@ -92,6 +111,7 @@ type system struct {
 	monomials [][]atom // by variable
 	rows      []row
 	seen      map[string]bool
+	degree    int // of the largest products that known facts are added about
 	failed    bool
 }
 
@@ -164,7 +184,7 @@ func (y *system) saturate() {
 			}
 			continue
 		}
-		if len(m) > maxDegree {
+		if len(m) > y.degree {
 			continue
 		}
 		for i, a := range m { // fact(a) * rest >= 0 where the rest is not negative
@@ -174,7 +194,9 @@ func (y *system) saturate() {
 				continue
 			}
 			for _, f := range y.about(a) {
-				y.add(f.Mul(Size{terms: []term{{1, rest}}}))
+				if f := f.Mul(Size{terms: []term{{1, rest}}}); f.degree() <= y.degree {
+					y.add(f)
+				}
 			}
 		}
 	}
@@ -193,8 +215,9 @@ func (y *system) about(a atom) []Size {
 	if !y.positive(*a.y) {
 		return nil
 	}
-	if a.op == "%" {
-		return []Size{self, a.y.Sub(ConstSize(1)).Sub(self)}
+	if a.op == "%" { // x == y (x // y) + x % y
+		rest := a.x.Sub(a.y.Mul(a.x.FloorDiv(*a.y))).Sub(self)
+		return []Size{self, a.y.Sub(ConstSize(1)).Sub(self), rest, rest.Neg()}
 	}
 	below := a.x.Sub(a.y.Mul(self)) // 0 <= x - y q <= y - 1
 	return []Size{below, a.y.Sub(ConstSize(1)).Sub(below)}

@@ -13,7 +13,8 @@ import (
 // c * g + rest on both sides, where the rests differ by less than c: then blocks
 // at different positions of g use different elements. What is left to prove for the
 // next axis is about blocks at the same position of g: in `y[n * G + g]`, n is
-// told apart because g is less than G, and then g because n is the same.
+// told apart because g is less than G, and then g because n is the same. Two
+// stores may also be told apart by where they write, as `y[i]` and `y[N + i]`.
 
 // races checks every pair of accesses of which one writes.
 func (b *bodyChecker) races() {
@@ -50,7 +51,7 @@ func (b *bodyChecker) reportRace(w, other access, g *Axis, itself bool) {
 	if !itself {
 		b.errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s, here and in another store", g.Name, w.param.Name).
 			label(other.at, "the other store").label(g.At, "one block for every part of %s", g.Dim).
-			help("make the two stores differ by less than what separates the blocks, or write two outputs")
+			help("store to parts that do not meet, as `y[i]` and `y[N + i]`, or by indices that differ by less than what separates the blocks, as `y[2 * i]` and `y[2 * i + 1]`; or write two outputs")
 		return
 	}
 	r := b.errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s", g.Name, w.param.Name).
@@ -60,7 +61,7 @@ func (b *bodyChecker) reportRace(w, other access, g *Axis, itself bool) {
 		r.help("leave out `scope = block`: blocks at other positions of %s change the element too", g.Name)
 		return
 	}
-	r.help("index %s with %s, walk %s with `for` inside the block, or add up with `atomic_add(%s, ...)`", w.param.Name, g.Name, g.Name, w.at.Text())
+	r.help("index %s with %s, walk %s with `for` inside the block, add up with `atomic_add(%s, ...)`, or let any of the blocks have its way with `atomic_xchg`", w.param.Name, g.Name, g.Name, w.at.Text())
 }
 
 // together reports atomics that blocks may apply to one element: of a scope in which both blocks are.

@@ -43,10 +43,36 @@ func (s Size) Symbol() *Symbol {
 	return nil
 }
 
+// divisors lists what the size divides by, constants left out.
+func (s Size) divisors() []Size {
+	var all []Size
+	for _, t := range s.terms {
+		for _, a := range t.atoms {
+			if a.symbol != nil {
+				continue
+			}
+			if _, isConst := a.y.Const(); !isConst {
+				all = append(all, *a.y)
+			}
+			all = append(append(all, a.x.divisors()...), a.y.divisors()...)
+		}
+	}
+	return all
+}
+
+// degree is how many atoms its longest product has.
+func (s Size) degree() int {
+	n := 0
+	for _, t := range s.terms {
+		n = max(n, len(t.atoms))
+	}
+	return n
+}
+
 // Const gives the number that the size is; false when it depends on a symbol.
 func (s Size) Const() (int64, bool) { return s.constant, len(s.terms) == 0 }
 
-// Eval computes the size. It fails where a symbol has no value or a divisor is 0.
+// Eval computes the size. It fails where a symbol has no value or a divisor is not positive.
 func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
 	sum := s.constant
 	for _, t := range s.terms {
@@ -96,13 +122,10 @@ func (a atom) eval(value func(*Symbol) (int64, bool)) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if y == 0 {
-		return 0, fmt.Errorf("division by zero in a size")
+	if y <= 0 {
+		return 0, fmt.Errorf("it divides by %s, which is %d and must be 1 or more", a.y, y)
 	}
-	q := x / y
-	if x%y != 0 && (x < 0) != (y < 0) {
-		q--
-	}
+	q := floorDiv(x, y)
 	if a.op == "%" {
 		return x - q*y, nil
 	}

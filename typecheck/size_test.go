@@ -133,6 +133,8 @@ func TestProver(t *testing.T) {
 		n.Mul(two).Sub(one).Sub(i.Mul(two)), i.Mod(ConstSize(8)), ConstSize(7).Sub(i.Mod(ConstSize(8))),
 		i.FloorDiv(ConstSize(4)), n.Sub(one).Sub(i.FloorDiv(ConstSize(4))),
 		n.Mul(ConstSize(4)).Sub(one).Sub(i.Mul(ConstSize(4)).Add(r)),
+		i.FloorDiv(h), n.FloorDiv(h).Sub(i.FloorDiv(h)), // by an unknown divisor
+		dd.Sub(one).Sub(pos(p, "of D H", Size{}, dd.Mul(h)).FloorDiv(h)),
 	}
 	for _, s := range holds {
 		assert.True(t, p.nonNegative(s), "%s >= 0 holds", s)
@@ -151,6 +153,17 @@ func TestProver(t *testing.T) {
 	assert.True(t, p.different(n, n.Mul(two)))
 	assert.False(t, p.different(n, dd))
 	assert.False(t, p.different(h.Mul(dd.FloorDiv(h)), dd))
+	// The last group is whole only where the groups divide the dimension.
+	groups, last := n.FloorDiv(h), n.FloorDiv(h).Sub(one).Sub(i.FloorDiv(h))
+	assert.False(t, p.nonNegative(last))
+	p.assume(n.Mod(h).Neg())
+	assert.True(t, p.nonNegative(last))
+	assert.True(t, p.nonNegative(groups.Mul(h).Sub(n)))
+	// A constant may be anything, until a size divides by it.
+	g := SymbolSize(&Symbol{Name: "G", Kind: ConstSymbol, DType: lang.I32, serial: 20})
+	assert.False(t, p.nonNegative(i.FloorDiv(g)))
+	p.bound(n.FloorDiv(g))
+	assert.True(t, p.nonNegative(i.FloorDiv(g)))
 	assert.True(t, provablyNonNegative(n.Mul(dd).Sub(one)))
 	assert.False(t, provablyNonNegative(n.Sub(dd)))
 }
@@ -170,7 +183,7 @@ func TestProverIsSound(t *testing.T) {
 		}
 		p.where(sym, i)
 		p.where(sym, limit.Sub(ConstSize(1)).Sub(i))
-		atoms := []Size{ds[0], ds[1], i, ds[0].Mul(ds[1]), i.Mul(ds[0]), ds[0].FloorDiv(ConstSize(2)), i.Mod(ConstSize(3)), i.FloorDiv(ConstSize(2))}
+		atoms := []Size{ds[0], ds[1], i, ds[0].Mul(ds[1]), i.Mul(ds[0]), ds[0].FloorDiv(ConstSize(2)), i.Mod(ConstSize(3)), i.FloorDiv(ConstSize(2)), i.FloorDiv(ds[1]), ds[0].Mod(ds[1]), ds[0].FloorDiv(ds[1]), i.Mod(ds[0])}
 		s := ConstSize(rng.Int63n(7) - 3)
 		for range 1 + rng.Intn(3) {
 			s = s.Add(atoms[rng.Intn(len(atoms))].Mul(ConstSize(rng.Int63n(5) - 2)))

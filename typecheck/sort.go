@@ -81,9 +81,9 @@ func (b *bodyChecker) topk(e *lang.CallExpr) operand {
 	}
 	at := e.Args[1].Value.Span()
 	switch {
-	case !into.IsFree:
-		b.errorf(lang.ErrSort, at, "topk gives its results over an axis of fixed extent, and %s is over %s", into.Name, axisText(into)).
-			label(into.At, "declared here").help("declare it as `axis r in 5`")
+	case into.Kind != WholeAxis || !into.Lo.Equal(Size{}):
+		b.errorf(lang.ErrSort, at, "topk gives its results over an axis that a block has whole, from 0 on, and %s is over %s", into.Name, axisText(into)).
+			label(into.At, "declared here").help("declare it as `axis r in 5`, or over a whole dimension")
 		return bad(e.Place)
 	case hasAxis(x.typ().Axes, into):
 		b.errorf(lang.ErrSort, at, "the tile %s has the axis %s already", x.typ(), into.Name).help("declare another one for the results: `axis r in 5`")
