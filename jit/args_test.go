@@ -132,3 +132,22 @@ func TestConvertedSaturates(t *testing.T) {
 	_, err := jit.Slice[int8](nil)
 	assert.EqualError(t, err, "there is no array, and so no elements of type int8")
 }
+
+// A dimension without elements is shown where a parameter has it, with the access that needs one.
+func TestAnEmptyDimensionIsShownWhereItStands(t *testing.T) {
+	module := loadExample(`kernel last(x: f32[N], z: f32[M]) -> y: f32[M]
+    grid i in M by B
+{
+    y[i] = z[i] + x[N - 1]
+}
+`)
+	f, err := module.Function("last")
+	require.NoError(t, err)
+	_, err = f.Call(jit.Args{"x": jit.ArrayOf([]float32{}, 0), "z": jit.ArrayOf([]float32{1, 2}, 2)})
+	d := &lang.Diagnostic{}
+	require.ErrorAs(t, err, &d)
+	assert.Equal(t, lang.ErrArgShape, d.Code)
+	assert.Equal(t, "N", d.At.Text())
+	require.Len(t, d.Labels, 1)
+	assert.Equal(t, "N - 1", d.Labels[0].At.Text())
+}

@@ -278,7 +278,7 @@ func (b *irBuilder) positions(xs []typecheck.Expr, checked []bool) []*ir.Value {
 	for i, v := range out {
 		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofPart(xs[i])
 		if !checked[i] && !byAxis && !nowhere(v) {
-			b.launch.nonEmpty = true
+			b.launch.needs(xs[i].Span())
 		}
 	}
 	return out

@@ -67,7 +67,11 @@ func (l *Loader) Import(path string, from *lang.Module, at lang.Span) (*lang.Mod
 		if errors.Is(err, fs.ErrNotExist) {
 			reason = "there is no file " + name
 		}
-		return nil, lang.Diagnostics{{Code: lang.ErrImport, At: at, Message: fmt.Sprintf("cannot import %q: %s", path, reason)}}
+		d := &lang.Diagnostic{Code: lang.ErrImport, At: at, Message: fmt.Sprintf("cannot import %q: %s", path, reason)}
+		if near := nearestLibrary(path); near != "" {
+			d.Fix = &lang.Fix{Message: fmt.Sprintf("did you mean %q?", near)}
+		}
+		return nil, lang.Diagnostics{d}
 	}
 	m, ds := l.Parse(name, text)
 	if l.modules == nil {
@@ -84,6 +88,23 @@ func (l *Loader) read(name string, fromDisk func() ([]byte, error)) ([]byte, err
 		}
 	}
 	return fromDisk()
+}
+
+// nearestLibrary is the file of the library that a path which leads nowhere may mean; "" for none.
+func nearestLibrary(path string) string {
+	files, err := stdlib.FS.ReadDir(".")
+	if err != nil {
+		return ""
+	}
+	var names []string
+	for _, f := range files {
+		name := "std/" + strings.TrimSuffix(f.Name(), ".tile")
+		if name == "std/"+strings.TrimSuffix(filepath.Base(path), ".tile") {
+			return name
+		}
+		names = append(names, name)
+	}
+	return lang.Nearest(path, names)
 }
 
 func resolve(path, from string) (name string, read func() ([]byte, error)) {

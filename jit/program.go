@@ -180,10 +180,12 @@ func (s *step) prepare(c *Compiled, d Device) error {
 	if err := s.stored(c); err != nil {
 		return err
 	}
-	if c.dims.nonEmpty && !s.empty {
+	if at := c.dims.nonEmpty; at.IsValid() && !s.empty {
 		for _, d := range b.Kernel.Dims {
 			if b.Dims[d] == 0 {
-				return launchError(b.Kernel.Decl.Name.Span(), lang.ErrArgShape, "dimension %s of %s is 0, but the kernel accesses a position that every size of 1 or more has", d.Name, b.Kernel.Name)
+				return &lang.Diagnostic{Code: lang.ErrArgShape, At: d.At,
+					Message: fmt.Sprintf("dimension %s of %s is 0, but the kernel accesses a position that every size of 1 or more has", d.Name, b.Kernel.Name),
+					Labels:  []lang.Label{{At: at, Text: "accessed here"}}}
 			}
 		}
 	}

@@ -138,10 +138,17 @@ type launchDims struct {
 	strides map[string][2]int
 	// parts are what grid axes over a part of their dimension walk, and where they begin.
 	parts map[string]gridPart
-	// nonEmpty kernels access positions whose proof takes every dimension to be at least 1.
-	nonEmpty bool
+	// nonEmpty is the first access to a position whose proof takes every dimension to be at least 1.
+	nonEmpty lang.Span
 	// once are the stores of a formula that need a block, though they do not mention all axes of the grid.
 	once []*typecheck.Store
+}
+
+// needs notes an access that is in bounds where every dimension is at least 1.
+func (l *launchDims) needs(at lang.Span) {
+	if !l.nonEmpty.IsValid() {
+		l.nonEmpty = at
+	}
 }
 
 // size computes an unknown dimension of a kernel for the sizes of a

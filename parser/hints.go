@@ -14,10 +14,11 @@ import (
 type slip struct{ want, found string }
 
 const (
-	wantExpr  = "an expression"
-	wantEnd   = "the end of the statement"
-	wantBlock = "a block `{ ... }`"
-	wantDecl  = "a declaration (import, const, fn, kernel, struct, graph or test)"
+	wantExpr    = "an expression"
+	wantEnd     = "the end of the statement"
+	wantBlock   = "a block `{ ... }`"
+	wantDeclEnd = "the end of the declaration"
+	wantDecl    = "a declaration (import, const, fn, kernel, struct, graph or test)"
 )
 
 // slips maps them to what to do.
@@ -45,6 +46,15 @@ var slips = map[slip]string{
 	{"`:`", ","}:           "every field and parameter has a type: `name: T[N]`",
 	{"`=`", "=>"}:          "a function is `fn name(x) = ...`; `=>` is for lambdas",
 	{"`,` or `)`", ":"}:    "an argument is named with `=`",
+	{"`,` or `)`", "*"}:    "there are no pointers: a tensor is `x: f32[N]`",
+	{"`,` or `}`", "="}:    "a field has no value of its own: a checkpoint or the caller gives it",
+	{"`{`", "["}:           "choices stand in braces: `tune B in {64, 128}`",
+	{wantEnd, "="}:         "compare with `==`; a name is bound with `let`",
+	{wantEnd, "if"}:        "choose with `if c { a } else { b }`, or by element with `where(c, a, b)`",
+	{wantEnd, "@"}:         "a hint stands behind an access, as in `x[i] @latency(4)`",
+	{wantExpr, "axis"}:     "a reduction names its axes with `over`: `sum(x, over j)`",
+	{wantBlock, "step"}:    "the extent of an axis stands after `by`",
+	{wantDeclEnd, "as"}:    "the names of an imported file are used as they are",
 }
 
 // foreign are the words that begin a statement elsewhere.
@@ -111,6 +121,9 @@ func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
 			return fix
 		}
 	}
+	if h := g.hintBehind(prev, t, want); h != "" {
+		return &lang.Fix{Message: h}
+	}
 	_, binary := binaryLevel[t.Value]
 	binary = binary && t.Type != kindString || is(t, ".") || is(t, "**")
 	switch {
@@ -136,6 +149,46 @@ func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
 		fix.Edits = []lang.Edit{{At: g.spanOf(t), New: instead[t.Value]}}
 	}
 	return fix
+}
+
+// hintBehind answers slips that show in what stands before them.
+func (g *grammar) hintBehind(prev, t *lexer.Token, want string) string {
+	if prev == nil {
+		return ""
+	}
+	_, afterType := lang.ParseDType(prev.Value)
+	switch {
+	case want == wantEnd && is(t, "[") && afterType:
+		return fmt.Sprintf("a conversion names the element type alone: `as %s`", prev.Value)
+	case want == wantEnd && is(prev, ")"):
+		if d := g.before(prev); d != nil && is(g.before(d), "(") {
+			if _, cast := lang.ParseDType(d.Value); cast {
+				return fmt.Sprintf("a conversion stands behind the value: `%s as %s`", t.Value, d.Value)
+			}
+		}
+	case want == "a string" && t.Type == kindIdent && is(prev, "test"):
+		return fmt.Sprintf("the name of a test is a text: `test \"%s\"`", t.Value)
+	case want == "a string" && t.Type == kindIdent && is(prev, "import"):
+		return "a path is a text: `import \"std/nn\"`"
+	case want == "a name to tune" && is(prev, ",") && t.Type == kindInt:
+		return "several choices stand in braces: `tune B in {64, 128}`"
+	case want == "`:`" && is(t, ",") && g.inGenerics(t):
+		return slips[slip{want, ">"}]
+	}
+	return ""
+}
+
+// inGenerics reports whether the bracket that t stands in is a `<`.
+func (g *grammar) inGenerics(t *lexer.Token) bool {
+	for u := g.before(t); u != nil && u.Type != kindNewline; u = g.before(u) {
+		switch {
+		case is(u, "<"):
+			return true
+		case is(u, "("), is(u, "{"), is(u, ")"):
+			return false
+		}
+	}
+	return false
 }
 
 // untilEquals leaves out what stands between a token and the next `=` of its line.

@@ -122,14 +122,14 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 	start := lex.MakeCheckpoint()
 	from := lex.Peek().Pos.Offset
 	g.bindings = nil
-	g.inTest = g.beginsTest(start.RawCursor())
+	g.inTest = g.begins(start.RawCursor(), "test")
 	d, err := g.decl.ParseFromLexer(lex, allowTrailing)
 	if err == nil {
 		g.lower(d, mod)
 		if t := lex.Peek(); t.EOF() || t.Type == kindNewline {
 			return
 		}
-		err = g.unexpected(lex.Peek(), "the end of the declaration")
+		err = g.unexpected(lex.Peek(), wantDeclEnd)
 		if d.Import == nil {
 			mod.Decls[len(mod.Decls)-1].(damaged).MarkDamage(lang.DamagedHeader)
 		}
@@ -147,11 +147,11 @@ func (g *grammar) declaration(lex *lexer.PeekingLexer, mod *lang.Module) {
 	g.skipDeclaration(lex, failed)
 }
 
-// beginsTest reports whether the declaration at i, behind its attributes, is a test.
-func (g *grammar) beginsTest(i lexer.RawCursor) bool {
+// begins reports whether the declaration at i, behind its attributes, begins with a word.
+func (g *grammar) begins(i lexer.RawCursor, word string) bool {
 	for ; !g.list[i].EOF(); i++ {
 		if t := &g.list[i]; beginsDecl(t, &g.list[i+1]) {
-			return t.Value == "test"
+			return t.Value == word
 		}
 	}
 	return false
@@ -172,7 +172,7 @@ func (g *grammar) skipDeclaration(lex *lexer.PeekingLexer, failed lexer.RawCurso
 				return
 			case failed > begun && t.Pos.Column == 1 && (prev.Type == kindNewline || t.Type == kindIdent && prev.Pos.Line != t.Pos.Line):
 				return // whatever it is, it is not part of the broken one
-			case is(t, "{") && !is(prev, "in"):
+			case is(t, "{") && !is(prev, "in") && !g.begins(begun, "struct"): // whose fields are no statements
 				if _, err := g.block(lex); err == nil {
 					continue
 				}

@@ -38,6 +38,12 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		if p == nil {
 			return bad(e.Place)
 		}
+		if inner, twice := e.X.(*lang.IndexExpr); twice {
+			if _, isTensor := b.tensorNamed(inner.X); isTensor {
+				b.errorf(lang.ErrIndexCount, e.Place, "the indices of an access stand in one pair of brackets").help("write `%s[i, j]`", inner.X.Span().Text())
+				return bad(e.Place)
+			}
+		}
 		o := b.value(e.X)
 		if o.mode != invalid {
 			b.errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors can", b.describeOperand(o)).

@@ -72,6 +72,14 @@ func (b *bodyChecker) dimension(over lang.Expr) (Size, bool) {
 	if over == nil {
 		return Size{}, false
 	}
+	if n, ok := over.(*lang.NameExpr); ok {
+		if e := b.scope.lookup(n.Name); e != nil && e.kind == entTensor && len(e.param.Shape) > 0 {
+			b.errorf(lang.ErrAxisAsValue, n.Place, "an axis walks a dimension, and %s is a tensor", n.Name).
+				label(e.at, "%s: %s", n.Name, shapeText(e.param.DType, e.param.Shape)).
+				help("name one of its dimensions, as in `in %s`", e.param.Shape[0])
+			return Size{}, false
+		}
+	}
 	dim, ok := b.sizeOf(over)
 	if n, isConst := dim.Const(); ok && isConst && n > math.MaxInt32 {
 		b.errorf(lang.ErrTune, over.Span(), "%d is more than a position can count, which is an i32: the most is %d", n, math.MaxInt32)
@@ -244,7 +252,11 @@ func (b *bodyChecker) extent(x *Axis, by lang.Expr) bool {
 	if o.mode == untypedInt {
 		n, ok = o.size.Const()
 	}
+	lit, isLit := by.(*lang.IntLit)
 	switch {
+	case isLit && lit.Value > math.MaxInt32:
+		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d, more than a position can count; the most is %d", x.Name, lit.Value, math.MaxInt32)
+		return false
 	case !ok:
 		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is no constant", x.Name).
 			help("write a number, or a name that the planner binds and `tune` limits")

@@ -3,6 +3,7 @@ package typecheck
 import (
 	"fmt"
 	"sort"
+	"strings"
 
 	"tilec/lang"
 )
@@ -126,7 +127,10 @@ func sortedKeys[V any](m map[string]V) []string {
 func (b *bodyChecker) call(e *lang.CallExpr) operand {
 	n, ok := e.Fn.(*lang.NameExpr)
 	if !ok {
-		b.errorf(lang.ErrNameKind, e.Fn.Span(), "only a function's name can be called")
+		r := b.errorf(lang.ErrNameKind, e.Fn.Span(), "only a function's name can be called")
+		if f, isField := e.Fn.(*lang.FieldExpr); isField {
+			b.notMethod(r, f)
+		}
 		return bad(e.Place)
 	}
 	if ent := b.scope.lookup(n.Name); ent != nil {
@@ -152,6 +156,21 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 	}
 	return b.callBuiltin(n.Name, e)
 }
+
+// notMethod says how to write what is a method, or a name of a module, elsewhere.
+func (b *bodyChecker) notMethod(r report, f *lang.FieldExpr) {
+	name := f.Name.Name
+	ent := b.scope.lookup(name)
+	switch {
+	case conversions[name]:
+		r.help("convert with `as`, as in `x as f16`")
+	case ent != nil && ent.kind == entFn || ent == nil && isBuiltin(name):
+		r.help("there are no methods and no modules: call it by its name, `%s(...)`", name)
+	}
+}
+
+// conversions is what converting is called elsewhere.
+var conversions = map[string]bool{"cast": true, "astype": true, "to": true, "convert": true, "float": true, "int": true}
 
 // argumentsOf types the arguments of a call that means nothing: errors inside them are no consequence of that.
 func (b *bodyChecker) argumentsOf(e *lang.CallExpr) {
@@ -208,8 +227,14 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 			}
 			return bad(e.Place)
 		}
+		if conversions[name] {
+			b.errorf(lang.ErrUnknownName, n.Place, "unknown name %s", name).help("convert with `as`, as in `x as f16`")
+			return bad(e.Place)
+		}
 		b.unknown(b.scope, name, n.Place, functionNames())
-		b.argumentsOf(e)
+		if !strings.HasPrefix(strings.ToLower(name), "atomic") { // whose first argument is no value
+			b.argumentsOf(e)
+		}
 	}
 	return bad(e.Place)
 }

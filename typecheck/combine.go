@@ -288,13 +288,24 @@ func (b *bodyChecker) function(c *Combine, e lang.Expr, types []Type) bool {
 	return true
 }
 
+func areValues(n int) string {
+	if n == 1 {
+		return "1 value is"
+	}
+	return fmt.Sprintf("%d values are", n)
+}
+
 // parameters are the names of a lambda's 2n parameters: two, or two tuples.
 func (b *bodyChecker) parameters(f *lang.LambdaExpr, n int, op lang.Op) ([]lang.Ident, bool) {
 	var names []lang.Ident
 	for _, p := range f.Params {
 		if len(f.Params) == 2 && len(p.Names) != n {
-			b.errorf(lang.ErrCombiner, p.Place, "%s for the %d values that are combined", plural(len(p.Names), "name"), n).
-				help("name each, as in `((a, i), (b, j)) => ...`")
+			r := b.errorf(lang.ErrCombiner, p.Place, "%s where %s combined", plural(len(p.Names), "name"), areValues(n))
+			if n == 1 {
+				r.help("name it, as in `(a, b) => ...`")
+			} else {
+				r.help("name each, as in `((a, i), (b, j)) => ...`")
+			}
 			return nil, false
 		}
 		names = append(names, p.Names...)

@@ -81,6 +81,10 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 	b := c.newBody(&Kernel{}, s)
 	var stmts []Stmt
 	b.stmts = &stmts
+	if text, isText := e.(*lang.StringLit); isText && d != lang.Bool {
+		c.errorf(lang.ErrConstantType, text.Place, "%s is a number of type %s, not a text", what, d)
+		return nil, false
+	}
 	o := b.value(e)
 	if o.mode == invalid {
 		return nil, false

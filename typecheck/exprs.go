@@ -292,7 +292,10 @@ func (b *bodyChecker) castTo(x operand, d DType, at lang.Span) operand {
 func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	n, ok := e.X.(*lang.NameExpr)
 	if !ok {
-		b.errorf(lang.ErrField, e.Name.Place, "a value has no field %s: `.start` and `.end` are of an axis", e.Name.Name)
+		r := b.errorf(lang.ErrField, e.Name.Place, "a value has no field %s: `.start` and `.end` are of an axis", e.Name.Name)
+		if d, isType := lang.ParseDType(e.Name.Name); isType {
+			r.help("convert with `as %s`", d)
+		}
 		return bad(e.Place)
 	}
 	ent := b.scope.lookup(n.Name)

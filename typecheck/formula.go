@@ -80,7 +80,7 @@ func (b *bodyChecker) gridOf(target *lang.IndexExpr, reduced []lang.Ident) {
 	}
 	for i, index := range target.Indices {
 		name, ok := index.(*lang.NameExpr)
-		if !ok || i >= len(e.param.Shape) || name.Name == "_" || b.scope.lookup(name.Name) != nil {
+		if !ok || i >= len(e.param.Shape) || name.Name == "_" || b.scope.lookup(name.Name).counts() {
 			continue
 		}
 		if slices.ContainsFunc(reduced, func(r lang.Ident) bool { return r.Name == name.Name }) {
@@ -99,7 +99,7 @@ func (b *bodyChecker) gridOf(target *lang.IndexExpr, reduced []lang.Ident) {
 
 // reducedOf declares the axis that a reduction names, over the dimension that it indexes.
 func (b *bodyChecker) reducedOf(d *lang.KernelDecl, name lang.Ident) {
-	if b.scope.lookup(name.Name) != nil {
+	if b.scope.lookup(name.Name).counts() {
 		return
 	}
 	declared := false // by an `axis` or a `for` of the body

@@ -68,7 +68,12 @@ func (g *graphChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 	}
 	switch {
 	case isBuiltin(name):
-		g.errorf(lang.ErrNameKind, at, "%s is of tiles, in kernels", name).help("do it in a kernel, and call that")
+		r := g.errorf(lang.ErrNameKind, at, "%s is of tiles, in kernels", name)
+		if name == "assert" || name == "all" {
+			r.help("in a test, `check c` says that c holds for every element")
+		} else {
+			r.help("do it in a kernel, and call that")
+		}
 	default:
 		g.unknown(g.scope, name, at, append(functionNames(), "view", "arange", "rand", "randn"))
 		for _, a := range e.Args {

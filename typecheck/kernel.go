@@ -269,7 +269,7 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *Kernel {
 		s.requireBound(alone)
 	}
 	s.used(k)
-	if len(k.Outputs) == 0 && s.ok {
+	if len(k.Outputs) == 0 && s.ok && !storesTo(d) {
 		writes := false
 		for _, p := range k.Params {
 			writes = writes || p.Mode == lang.InOut
@@ -286,11 +286,35 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *Kernel {
 	return k
 }
 
+// storesTo reports a kernel that assigns to one of its parameters: where that is an input, it is the error.
+func storesTo(d *lang.KernelDecl) (found bool) {
+	if d.Body == nil {
+		return false
+	}
+	lang.Walk(d.Body, func(n lang.Node) bool {
+		if a, ok := n.(*lang.AssignStmt); ok {
+			if x, isAccess := a.Target.(*lang.IndexExpr); isAccess {
+				name, _ := x.X.(*lang.NameExpr)
+				for _, p := range d.Params {
+					found = found || name != nil && p.Name.Name == name.Name && p.Type != nil && p.Type.HasShape
+				}
+			}
+		}
+		return !found
+	})
+	return found
+}
+
 // declareParam enters a parameter; a name that a dimension has already is an error.
 func (s *signature) declareParam(e *entity) {
 	if old := s.scope.names[e.name]; old != nil && e.name != "_" {
-		s.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).label(old.at, "first declared here, as %s", old.describe()).
-			help("give one of them another name")
+		r := s.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).label(old.at, "first declared here, as %s", old.describe())
+		if old.kind == entSymbol && old.symbol.Kind == DimSymbol && e.kind == entValue {
+			r.Labels[len(r.Labels)-1].Text = "a dimension of this name stands here"
+			r.help("a shape tells a size, so it is no parameter: leave out %s, or make it a constant, `<const %s: int>`", e.name, e.name)
+		} else {
+			r.help("give one of them another name")
+		}
 		s.scope.names[e.name] = &entity{kind: entInvalid, name: e.name, at: e.at}
 		return
 	}

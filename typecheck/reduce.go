@@ -17,6 +17,10 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 		r.help("say over what: `%s(x, over k)`", name)
 		return bad(e.Place)
 	}
+	if len(e.Over) == 0 && b.isFormula { // a name that only it would be over is no axis yet
+		b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name).help("say over what: `%s(x, over k)`", name)
+		return bad(e.Place)
+	}
 	ops, _, ok := b.args(e)
 	if len(e.Over) == 0 {
 		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
