@@ -96,6 +96,9 @@ type cpuKernel struct {
 	args    cpu.Args
 }
 
+// scratch is no matter of the launch: each worker has its own.
+func (k *cpuKernel) scratch(int64) (bytes, atOnce int64) { return 0, 0 }
+
 func (k *cpuKernel) launch(args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

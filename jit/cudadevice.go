@@ -190,7 +190,7 @@ func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx
 	key := cache.NewKey("ptx").Add("version", Version).Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Sum()
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
-		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster,
+		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
 			Split: kept.Split, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params()}, nil
 	}
 	m, err := ptx.Compile(f, p, t)
@@ -264,14 +264,40 @@ type gpuKernel struct {
 	packed cuda.Params
 }
 
+func (k *gpuKernel) scratch(blocks int64) (bytes, atOnce int64) {
+	return k.module.ScratchShare(blocks, scratchLimit)
+}
+
 func (k *gpuKernel) launch(args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	p := k.packed.Reset()
 	sizes := map[*ir.Dim]int64{}
+	atOnce := int64(0)
+	for i, param := range k.params {
+		switch param.Kind {
+		case ir.ParamDim:
+			sizes[param.Dim] = int64(args[i].bits)
+		case ir.ParamFirst:
+			atOnce = int64(args[i].bits)
+		}
+	}
+	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
+	if blocks >= 1<<31 {
+		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
+	}
+	return inParts(blocks, atOnce, func(first, blocks int64) error {
+		return k.device.stream.Launch(k.fn, cuda.LaunchConfig{
+			Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
+		}, k.pack(args, first))
+	})
+}
+
+// pack gives the parameters of a launch from the block first on.
+func (k *gpuKernel) pack(args []launchArg, first int64) *cuda.Params {
+	p := k.packed.Reset()
 	for i, param := range k.params {
 		switch arg := args[i]; param.Kind {
-		case ir.ParamPointer, ir.ParamDebug:
+		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
 			p.Uint64(arg.memory.address + uint64(arg.offset))
 		case ir.ParamScalar:
 			switch param.Scalar.Type.DType.Bits() {
@@ -286,18 +312,13 @@ func (k *gpuKernel) launch(args []launchArg) error {
 			}
 		case ir.ParamDim:
 			p.Int32(int32(arg.bits))
-			sizes[param.Dim] = int64(arg.bits)
 		case ir.ParamStride:
 			p.Int64(int64(arg.bits))
+		case ir.ParamFirst:
+			p.Int32(int32(first))
 		}
 	}
-	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
-	if blocks >= 1<<31 {
-		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
-	}
-	return k.device.stream.Launch(k.fn, cuda.LaunchConfig{
-		Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
-	}, p)
+	return p
 }
 
 // OpenDevice opens a device by its name on the command line: "cpu", "cuda",

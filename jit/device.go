@@ -30,6 +30,10 @@ type Device interface {
 type executable interface {
 	// launch starts the kernel; args are in the order of ir.Func.Params.
 	launch(args []launchArg) error
+	// scratch is the bytes of scratch memory that a launch over so many blocks needs beside its arguments, and for
+	// how many thread blocks at once that is, which is the launch's argument for the first block: it runs the
+	// others after them.
+	scratch(blocks int64) (bytes, atOnce int64)
 }
 
 // launchArg is one launch parameter: the address of an element in memory, or

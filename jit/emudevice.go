@@ -162,30 +162,47 @@ func (e *EmulationError) Error() string {
 	return fmt.Sprintf("kernel %s: the emulator found:\n\t%s", e.Kernel, strings.Join(lines, "\n\t"))
 }
 
+func (k *emulatedKernel) scratch(blocks int64) (bytes, atOnce int64) {
+	return k.text.ScratchShare(blocks, scratchLimit)
+}
+
 func (k *emulatedKernel) launch(args []launchArg) error {
 	entry := k.module.Entries[k.text.Entry]
 	if entry == nil || len(entry.Params) != len(k.params) {
 		return fmt.Errorf("compiler bug: the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params))
 	}
 	space := make([]byte, entry.ParamSize)
-	sizes := map[*ir.Dim]int64{}
-	for i, param := range k.params {
-		bits := args[i].bits
-		switch param.Kind {
-		case ir.ParamPointer, ir.ParamDebug:
-			bits = args[i].memory.address + uint64(args[i].offset)
-		case ir.ParamDim:
-			sizes[param.Dim] = int64(bits)
-		}
+	put := func(i int, bits uint64) {
 		var word [8]byte
 		binary.LittleEndian.PutUint64(word[:], bits)
 		place := entry.Params[i]
 		copy(space[place.Offset:place.Offset+place.Size], word[:])
 	}
-	blocks := k.text.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
-	if blocks == 0 {
-		return nil
+	sizes := map[*ir.Dim]int64{}
+	atOnce, first := int64(0), -1
+	for i, param := range k.params {
+		bits := args[i].bits
+		switch param.Kind {
+		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
+			bits = args[i].memory.address + uint64(args[i].offset)
+		case ir.ParamDim:
+			sizes[param.Dim] = int64(bits)
+		case ir.ParamFirst:
+			first, atOnce = i, int64(bits)
+		}
+		put(i, bits)
 	}
+	blocks := k.text.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
+	return inParts(blocks, atOnce, func(from, blocks int64) error {
+		if first >= 0 {
+			put(first, uint64(from))
+		}
+		return k.run(space, blocks)
+	})
+}
+
+// run launches so many blocks on the parameters.
+func (k *emulatedKernel) run(space []byte, blocks int64) error {
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
 		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, Registers: k.registers})
 	if err != nil {

@@ -21,6 +21,8 @@ type Lowered struct {
 	Pins []string
 
 	target plan.Target
+	// uncut is the kernel before the passes that cut it as the plan says.
+	uncut  *ir.Func
 	dims   *launchDims
 	module *ptx.Module // nil on the CPU
 }
@@ -64,18 +66,6 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	logs.Print(StageIR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fit(live)
-	planned := f
-	if err != nil && takes(f) {
-		// Tiles that are taken from may be too long for a block: what is taken is computed again.
-		apart := *p
-		apart.f = ir.Clone(f)
-		if err := pass.Run(apart.f, pass.Options{Verify: true, Recompute: true}); err != nil {
-			return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
-		}
-		if again, e := apart.fit(live); e == nil {
-			l, err, planned = again, nil, apart.f
-		}
-	}
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
@@ -84,7 +74,7 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	if len(l.Plan.Chunks) > 0 {
 		if dump := logs.dump(); dump != nil {
 			// The passes that cut the kernel ran for every plan that was tried; this one was chosen.
-			if err := pass.Run(ir.Clone(planned), pass.Options{Chunks: l.Plan.Chunks, Dump: dump}); err != nil {
+			if err := pass.Run(ir.Clone(l.uncut), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: dump}); err != nil {
 				return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
 			}
 		}
@@ -105,9 +95,35 @@ type planning struct {
 // maxAttempts bounds how often a plan is chosen anew because the code for it does not fit.
 const maxAttempts = 6
 
-// fit finds a plan whose code fits. The planner estimates shared memory, and the
-// backend lays it out: where the estimate was too low, the planner gets that much less to plan with.
+// fit finds a plan whose code fits. Where there is none because tiles are too long for a block, what is taken from
+// them is computed again, and where that does not do, they are kept in scratch memory.
 func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
+	l, err := p.fitAs(pins)
+	if err == nil {
+		return l, err
+	}
+	other := *p
+	if takes(p.f) {
+		other.f = ir.Clone(p.f)
+		if err := pass.Run(other.f, pass.Options{Verify: true, Recompute: true}); err != nil {
+			return nil, fmt.Errorf("compiler bug: %s: %w", p.f.Name, err)
+		}
+		if l, err := other.fitAs(pins); err == nil {
+			return l, nil
+		}
+	}
+	other.f = ir.Clone(p.f)
+	other.f.Spill = true
+	l, kept := other.fitAs(pins)
+	if kept != nil && !errors.Is(err, plan.ErrUncut) {
+		return nil, err
+	}
+	return l, kept
+}
+
+// fitAs finds a plan for the kernel as it is. The planner estimates shared memory, and the
+// backend lays it out: where the estimate was too low, the planner gets that much less to plan with.
+func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
 	t := p.target
 	var first error
 	var over *ptx.SharedError
@@ -172,7 +188,7 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, erro
 	if err := splittable(f); err != nil {
 		return nil, err
 	}
-	l := &Lowered{Func: f, Plan: chosen, target: p.target}
+	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
 	if p.target.Arch > 0 {
 		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
 			return nil, err
@@ -229,7 +245,7 @@ func stream(f *ir.Func, p *plan.Plan) (*ir.Func, error) {
 	if len(p.Chunks) == 0 {
 		return c, nil
 	}
-	return c, pass.Run(c, pass.Options{Verify: true, Chunks: p.Chunks})
+	return c, pass.Run(c, pass.Options{Verify: true, Chunks: p.Chunks, Extents: p.Extents})
 }
 
 // streamError says that axes are too long for a block, and cannot be cut together.

@@ -156,9 +156,6 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 		}
 		if fits != nil {
 			d.Notes = append(d.Notes, fits.Parts()...)
-			if len(fits.Uncut) > 0 {
-				d.Notes = append(d.Notes, fmt.Sprintf("nothing can cut %s: the kernel renames, carries or prints tiles over it, or reads again what it writes", strings.Join(fits.Uncut, ", ")))
-			}
 		}
 		p.blame(d, ps, live)
 	default:

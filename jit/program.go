@@ -27,8 +27,10 @@ type Program struct {
 	steps       []step
 	temps       []temp
 	arena       *Memory
-	outputs     []view
-	scratch     []typecheck.Literal
+	// kept is the scratch memory of the launches, which run one after the other; nil where none needs any.
+	kept    *Memory
+	outputs []view
+	scratch []typecheck.Literal
 }
 
 // slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
@@ -76,6 +78,8 @@ type step struct {
 	empty bool // no block to run
 	// ranged: scalars decide what part of a dimension the grid walks.
 	ranged bool
+	// kept is the bytes of scratch memory that the launch needs, for atOnce thread blocks.
+	kept, atOnce int64
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
 	debug *debugOutput
 	args  []launchArg
@@ -125,9 +129,17 @@ func (p *Program) compile() error {
 	if err != nil {
 		return err
 	}
+	most := int64(0)
 	for i := range p.steps {
-		if err := p.steps[i].prepare(compiled[i], p.compiler.Device); err != nil {
+		s := &p.steps[i]
+		if err := s.prepare(compiled[i], p.compiler.Device); err != nil {
 			return err
+		}
+		most = max(most, s.kept)
+	}
+	if most > 0 {
+		if p.kept, err = p.compiler.Device.Alloc(most); err != nil {
+			return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, most, err)
 		}
 	}
 	if n := p.planMemory(); len(p.temps) > 0 { // results may have no elements, and still lie somewhere
@@ -193,6 +205,13 @@ func (s *step) prepare(c *Compiled, d Device) error {
 		if s.debug, err = newDebugOutput(d, c.Func, grid); err != nil {
 			return err
 		}
+	}
+	blocks := int64(1)
+	for _, n := range grid {
+		blocks *= n
+	}
+	if !s.empty {
+		s.kept, s.atOnce = c.exe.scratch(blocks)
 	}
 	tensors := make([]*view, 0, len(s.tensors))
 	for i := range s.tensors {
@@ -269,6 +288,10 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 				c++
 			case ir.ParamDebug:
 				s.args[j] = launchArg{memory: s.debug.memory}
+			case ir.ParamScratch:
+				s.args[j] = launchArg{memory: p.kept}
+			case ir.ParamFirst:
+				s.args[j] = launchArg{bits: uint64(s.atOnce)}
 			}
 		}
 		if err := s.begin(p.compiler.Device, scalars); err != nil {
@@ -346,6 +369,10 @@ func (p *Program) Close() {
 	if p.arena != nil {
 		p.compiler.Device.Free(p.arena)
 		p.arena = nil
+	}
+	if p.kept != nil {
+		p.compiler.Device.Free(p.kept)
+		p.kept = nil
 	}
 	for i := range p.steps {
 		if s := p.steps[i].debug; s != nil {

@@ -73,7 +73,7 @@ func lowerShapes(t *testing.T, kernel string, dims map[string]int64) (takes, loo
 
 // A split of what is loaded is a load; a row that a block can hold is taken from,
 // one that it cannot hold is computed again, chunk by chunk; and what cannot be
-// computed again is an error that says what would not fit.
+// computed again is kept and loaded.
 func TestTakesOfLongAxes(t *testing.T) {
 	takes, _, err := lowerShapes(t, "heads", map[string]int64{"M": 64, "D": 768, "H": 12, "E": 64})
 	require.NoError(t, err)
@@ -88,11 +88,10 @@ func TestTakesOfLongAxes(t *testing.T) {
 	assert.Zero(t, takes)
 	assert.Equal(t, 2, loops)
 
-	_, _, err = lowerShapes(t, "turned", map[string]int64{"M": 64, "D": 200_000})
-	var d *lang.Diagnostic
-	require.True(t, errors.As(err, &d), "%v", err)
-	assert.Equal(t, lang.ErrPlan, d.Code)
-	assert.Contains(t, d.Message, "the limit is")
+	takes, loops, err = lowerShapes(t, "turned", map[string]int64{"M": 64, "D": 200_000})
+	require.NoError(t, err)
+	assert.Zero(t, takes)
+	assert.Positive(t, loops)
 }
 
 // Sizes that a launch brings are compared then; the error names both.

@@ -25,7 +25,8 @@ func splittable(f *ir.Func) error {
 	var walk func(b *ir.Block, inside *ir.Axis)
 	walk = func(b *ir.Block, inside *ir.Axis) {
 		for _, op := range b.Ops {
-			if op.Tensor != nil && op.Code == lang.OpLoad {
+			if op.Tensor != nil && op.Tensor.Scratch { // each block has its own
+			} else if op.Tensor != nil && op.Code == lang.OpLoad {
 				read[op.Tensor] = true
 			} else if op.Tensor != nil {
 				written[op.Tensor] = true

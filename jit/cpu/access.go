@@ -163,7 +163,7 @@ type region struct {
 
 // resolve finds the region of the affine indices; gathered ones add nothing yet.
 func (a *access) resolve(fr *frame, r *region) {
-	view := &fr.launch.tensors[a.tensor]
+	view := fr.tensor(a.tensor)
 	r.base, r.view, r.offset, r.some, r.whole = view.base, view, 0, true, true
 	empty := false
 	for i, x := range a.axes {

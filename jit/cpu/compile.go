@@ -49,8 +49,14 @@ type compiler struct {
 
 // number gives axes, dimensions and tensors the numbers by which frames and launches know them.
 func (c *compiler) number() {
+	for _, scratch := range []bool{false, true} {
+		for _, t := range c.f.Tensors {
+			if t.Scratch == scratch {
+				c.tensor[t] = len(c.tensor)
+			}
+		}
+	}
 	for _, t := range c.f.Tensors {
-		c.tensor[t] = len(c.tensor)
 		for _, d := range t.Shape {
 			c.dimNumber(d)
 		}
@@ -135,6 +141,9 @@ func (c *compiler) program() *Program {
 		p.grid = append(p.grid, gridAxis{axis: c.axisNumber(a), dim: c.dimNumber(a.Dim), extent: int(a.Extent)})
 	}
 	for _, t := range c.f.Tensors {
+		if t.Scratch {
+			continue
+		}
 		s := tensorShape{name: t.Name, size: t.DType.Size()}
 		for _, d := range t.Shape {
 			s.shape = append(s.shape, c.dimNumber(d))
@@ -143,6 +152,10 @@ func (c *compiler) program() *Program {
 			s.strides = append(s.strides, c.dimNumber(d))
 		}
 		p.tensors = append(p.tensors, s)
+	}
+	p.edges = make([]int, len(c.axis))
+	for a, n := range c.axis {
+		p.edges[n] = int(a.Edges)
 	}
 	for _, param := range c.f.Params() {
 		switch param.Kind {
@@ -170,6 +183,7 @@ func (p *Program) newLaunch() *launch {
 	for i, d := range p.dims {
 		l.dims[i] = int(d.Value)
 	}
+	l.edges = p.edges
 	for i, t := range p.tensors {
 		l.tensors[i].shape, l.tensors[i].strides = make([]int, len(t.shape)), make([]int, len(t.shape))
 	}

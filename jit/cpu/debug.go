@@ -61,7 +61,7 @@ func (c *compiler) print(op *ir.Op) func(*frame) {
 		words := append(fr.words[:0], site)
 		for _, p := range parts {
 			for _, a := range p.axes {
-				words = append(words, uint64(fr.axes[a].n))
+				words = append(words, uint64(fr.positions(a)))
 			}
 			fr.shown(p.axes, p.strides(fr), func(i int) { words = append(words, p.word(fr.at(p.off+i*p.size))) })
 		}
@@ -72,7 +72,10 @@ func (c *compiler) print(op *ir.Op) func(*frame) {
 
 // shown visits the elements of a tile that a print shows, by their place in its buffer.
 func (fr *frame) shown(axes []int, strides [maxRank]int, visit func(i int)) {
-	all := fr.count(axes)
+	all := 1
+	for _, a := range axes {
+		all *= fr.positions(a)
+	}
 	var walk func(d, at int)
 	walk = func(d, at int) {
 		if d == len(axes) {
@@ -89,6 +92,14 @@ func (fr *frame) shown(axes []int, strides [maxRank]int, visit func(i int)) {
 		}
 	}
 	walk(0, 0)
+}
+
+// positions is how many positions an axis of a print stands for.
+func (fr *frame) positions(a int) int {
+	if n := fr.launch.edges[a]; n > 0 {
+		return n
+	}
+	return fr.axes[a].n
 }
 
 // say puts a record into the area of the block, or counts it among the dropped.

@@ -33,6 +33,8 @@ type frame struct {
 	words       []uint64
 	// step has the strides, in bytes, of the operands of a group along its outer axes.
 	step [maxOutside][maxRank]int
+	// scratch are the kernel's scratch tensors, which lie in the buffer tempScratch.
+	scratch []tensorView
 	// temps are scratch buffers that grow on demand.
 	temps [numTemps][]uint64
 }
@@ -47,6 +49,7 @@ const (
 	tempTile
 	tempSpread
 	tempWide
+	tempScratch
 	numTemps
 )
 
@@ -64,8 +67,37 @@ func newFrame(arenaBytes, axes int) *frame {
 }
 
 func (fr *frame) release() {
-	fr.launch, fr.op = nil, nil
+	fr.launch, fr.op, fr.scratch = nil, nil, nil
 	frames.Put(fr)
+}
+
+// tensor is a tensor by its number: those of the launch come first, then the scratch tensors.
+func (fr *frame) tensor(n int) *tensorView {
+	if given := len(fr.launch.tensors); n >= given {
+		return &fr.scratch[n-given]
+	}
+	return &fr.launch.tensors[n]
+}
+
+// provide gives the frame the kernel's scratch tensors. What they hold at first is undefined.
+func (fr *frame) provide(f *ir.Func) {
+	n := f.ScratchBytes()
+	if n == 0 {
+		return
+	}
+	base := fr.temp(tempScratch, int(n))
+	for _, t := range f.Tensors {
+		if !t.Scratch {
+			continue
+		}
+		v := tensorView{unsafe.Add(base, f.ScratchOffset(t)), make([]int, len(t.Shape)), make([]int, len(t.Shape))}
+		stride := 1
+		for i := len(t.Shape) - 1; i >= 0; i-- {
+			v.shape[i], v.strides[i] = int(t.Shape[i].Value), stride
+			stride *= v.shape[i]
+		}
+		fr.scratch = append(fr.scratch, v)
+	}
 }
 
 // at is the address at an offset of the arena.

@@ -47,6 +47,7 @@ type Program struct {
 	scalars []scalarParam
 	// debugTable is where in that memory the table of the blocks is; 0 for a kernel that says nothing.
 	debugTable int
+	edges      []int // by axis, what ir.Axis.Edges says
 	cost       func(l *launch) float64
 	pool       sync.Pool // of *launch
 }
@@ -88,6 +89,7 @@ type launch struct {
 	// debug is the memory for what the kernel says; failing guards the failed assert in it.
 	debug   []byte
 	table   int
+	edges   []int // by axis, what ir.Axis.Edges says
 	failing sync.Mutex
 }
 
@@ -150,6 +152,7 @@ func (l *launch) forget() {
 func (p *Program) work(l *launch, chunk int) {
 	fr := newFrame(p.arena, p.axes)
 	fr.launch = l
+	fr.provide(p.f)
 	defer func() {
 		if r := recover(); r != nil {
 			err := blockError(fr, r)

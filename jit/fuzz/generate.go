@@ -376,7 +376,7 @@ func (g *generator) trial(seed uint64, n int) Trial {
 				r.Pins[t] = n
 			}
 		}
-		if used := g.usedWholes(); len(used) > 0 && g.chance(25) {
+		if used := g.usedWholes(); len(used) > 0 && g.chance(40) {
 			r.Pins[pick(g.r, used...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
 			if g.chance(40) { // another too, most of the time
 				r.Pins[pick(g.r, used...)] = pick[int64](g.r, 1, 3, 4, 16, 32)

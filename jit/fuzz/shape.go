@@ -14,7 +14,7 @@ import (
 // freeAxis declares an axis of its own, of n elements.
 func (g *generator) freeAxis(n int) *axis {
 	a := &axis{name: g.fresh("r"), kind: wholeAxis, dim: fmt.Sprint(n), free: true}
-	g.axes = append(g.axes, a)
+	g.axes, g.wholes = append(g.axes, a), append(g.wholes, a.name)
 	g.line("axis %s in %d", a.name, n)
 	return a
 }

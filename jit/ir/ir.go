@@ -64,6 +64,9 @@ type Axis struct {
 	Tile string
 	// Choices limits Extent, when not empty (a `tune` clause, or one pinned value).
 	Choices []int64
+	// Edges is, of an axis that stands in a print for one of so many positions, that
+	// number: the axis has the first and the last ShownEdge of them. 0 for other axes.
+	Edges int64
 	// Split is over how many blocks of a cluster the positions of a Loop or Whole axis are divided; 0 and 1 are none.
 	Split int64
 	// Extent is how many elements of the dimension a block (Grid) or a step
@@ -161,6 +164,8 @@ type Tensor struct {
 	Strides []*Dim
 	// Align is a number of bytes that divides the address of element 0.
 	Align int64
+	// Scratch is memory that each block has for itself; its Mode is InOut. See scratch.go.
+	Scratch bool
 }
 
 // ReadOnly reports a tensor that the kernel never writes: its loads may move freely.
@@ -316,6 +321,8 @@ type Func struct {
 	Hints map[string]int64
 	// Approx permits the hardware's approximate math (`@approx`).
 	Approx bool
+	// Spill permits to keep in scratch tensors what is too long for a block and cannot be computed again.
+	Spill bool
 
 	nextID int
 }
@@ -397,6 +404,11 @@ const (
 	ParamStride
 	// ParamDebug is the address of the memory for what the kernel says, 64 bits.
 	ParamDebug
+	// ParamScratch is the address of the scratch tensors of the first block of a launch, 64 bits.
+	ParamScratch
+	// ParamFirst is the number of the first block of a launch, i32: where there is not enough
+	// scratch memory for all blocks at once, they run in several launches.
+	ParamFirst
 )
 
 // Param is one parameter of a compiled kernel.
@@ -409,11 +421,14 @@ type Param struct {
 
 // Params is the launch interface of every backend: the tensors' pointers, the
 // scalars, the unknown dimensions, the unknown strides, each in order, then the
-// memory for what the kernel says, where it says something.
+// memory for what the kernel says, where it says something, and the scratch
+// memory with the number of the first block, where there are scratch tensors.
 func (f *Func) Params() []Param {
 	var ps []Param
 	for _, t := range f.Tensors {
-		ps = append(ps, Param{Kind: ParamPointer, Tensor: t})
+		if !t.Scratch {
+			ps = append(ps, Param{Kind: ParamPointer, Tensor: t})
+		}
 	}
 	for _, s := range f.Scalars {
 		ps = append(ps, Param{Kind: ParamScalar, Scalar: s})
@@ -434,6 +449,9 @@ func (f *Func) Params() []Param {
 	}
 	if f.HasDebug() {
 		ps = append(ps, Param{Kind: ParamDebug})
+	}
+	if f.ScratchBytes() > 0 {
+		ps = append(ps, Param{Kind: ParamScratch}, Param{Kind: ParamFirst})
 	}
 	return ps
 }

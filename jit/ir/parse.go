@@ -65,7 +65,7 @@ func (p *parser) kernel() {
 	for p.tok.text != "body" || p.tok.kind != tokWord {
 		decl, ok := declarations[p.tok.text]
 		if !ok || p.tok.kind != tokWord {
-			p.fail("%s where a declaration (dim, stride, tensor, scalar, axis, hint, approx) or body belongs", p.tok)
+			p.fail("%s where a declaration (dim, stride, tensor, scalar, axis, hint, approx, spill) or body belongs", p.tok)
 		}
 		p.next()
 		decl(p)
@@ -96,6 +96,7 @@ var declarations = map[string]func(*parser){
 		p.f.Hints[name] = p.integer()
 	},
 	"approx": func(p *parser) { p.f.Approx = true },
+	"spill":  func(p *parser) { p.f.Spill = true },
 }
 
 func (p *parser) dim() *Dim {
@@ -136,8 +137,11 @@ func (p *parser) tensor() {
 	}
 	p.punct(":")
 	mode, ok := modes[p.tok.text]
+	if t.Scratch = p.tok.text == "scratch"; t.Scratch {
+		mode, ok = lang.InOut, true
+	}
 	if !ok {
-		p.fail("%s where in, out or inout belongs", p.tok)
+		p.fail("%s where in, out, inout or scratch belongs", p.tok)
 	}
 	p.next()
 	t.Mode, t.DType = mode, p.dtype()
@@ -201,6 +205,10 @@ func (p *parser) axisDecl() {
 		if a.Split = p.positive(); a.Split < 2 || a.Scalar || kind == Grid {
 			p.failAt(at, "a loop or a whole axis is split over 2 blocks or more")
 		}
+	}
+	if p.acceptWord("edges") {
+		p.word("of")
+		a.Edges = p.positive()
 	}
 	p.axes[a.Name] = a
 	p.f.Axes = append(p.f.Axes, a)

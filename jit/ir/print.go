@@ -70,6 +70,9 @@ func (p *printer) declarations() {
 	if f.Approx {
 		p.line("approx")
 	}
+	if f.Spill {
+		p.line("spill")
+	}
 }
 
 // strideDims is the unknown strides that are not dimensions too, in order of first use.
@@ -101,7 +104,11 @@ func size(d *Dim) string {
 }
 
 func (p *printer) tensor(t *Tensor) string {
-	s := fmt.Sprintf("tensor %s : %s %s[%s]", tensorName(t), t.Mode, t.DType,
+	mode := t.Mode.String()
+	if t.Scratch {
+		mode = "scratch"
+	}
+	s := fmt.Sprintf("tensor %s : %s %s[%s]", tensorName(t), mode, t.DType,
 		list(t.Shape, func(d *Dim) string { return quote(d.Name) }))
 	if t.Strides != nil {
 		s += fmt.Sprintf(" strides [%s]", list(t.Strides, p.stride))
@@ -130,10 +137,14 @@ func (p *printer) stride(d *Dim) string {
 }
 
 func axis(a *Axis) string {
+	s := axisRange(a)
 	if a.Split > 1 {
-		return axisRange(a) + fmt.Sprintf(" split %d", a.Split)
+		s += fmt.Sprintf(" split %d", a.Split)
 	}
-	return axisRange(a)
+	if a.Edges > 0 {
+		s += fmt.Sprintf(" edges of %d", a.Edges)
+	}
+	return s
 }
 
 func axisRange(a *Axis) string {

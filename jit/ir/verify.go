@@ -103,6 +103,16 @@ func (v *verifier) tensor(t *Tensor) error {
 			return fmt.Errorf("dimension %s is not declared", d.Name)
 		}
 	}
+	if t.Scratch {
+		for _, d := range t.Shape {
+			if !d.Known() {
+				return fmt.Errorf("dimension %s of scratch memory is only known at launch", d.Name)
+			}
+		}
+		if t.Strides != nil || t.Mode != lang.InOut {
+			return fmt.Errorf("scratch memory has strides, or is not both read and written")
+		}
+	}
 	if t.Strides != nil && len(t.Strides) != len(t.Shape) {
 		return fmt.Errorf("%d strides for %d dimensions", len(t.Strides), len(t.Shape))
 	}
@@ -124,6 +134,8 @@ func (v *verifier) axis(a *Axis) error {
 	switch {
 	case a.Kind > Whole:
 		return fmt.Errorf("kind %d does not exist", a.Kind)
+	case a.Edges != 0 && (a.Kind != Whole || a.Len != 2*ShownEdge || a.Edges <= ShownElements):
+		return fmt.Errorf("the edges of %d positions in a print are a whole axis of %d, and only more than %d are abbreviated for sure", a.Edges, 2*ShownEdge, ShownElements)
 	case a.Kind != Whole && a.Dim == nil:
 		return fmt.Errorf("a %s axis needs a dimension", a.Kind)
 	case a.Extent < 0:

@@ -34,6 +34,8 @@ type Options struct {
 	Dump func(pass string, f *ir.Func)
 	// Chunks gives, by name, the elements at once of the Whole axes that `stream` makes loops of.
 	Chunks map[string]int64
+	// Extents gives, by name, the elements that a block or a step has of the other axes; those of `spill`'s tensors follow from it.
+	Extents map[string]int64
 	// Recompute makes `sink` compute tiles again rather than take from them, however
 	// much that is: what is not taken from can be streamed.
 	Recompute bool
@@ -43,7 +45,7 @@ type Options struct {
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return []Pass{fold, sink, cse, licm, empty, contract, dce, share, stream}
+	return []Pass{fold, topk, sink, cse, licm, empty, contract, dce, share, spill, stream}
 }
 
 // Find gives a pass by name.

@@ -18,16 +18,11 @@ var stream = Pass{
 	Name: "stream",
 	Doc:  "makes loops of whole axes that are too long for a block",
 	Run: func(f *ir.Func, o *Options) (bool, error) {
-		var axes []*ir.Axis
-		for _, a := range f.Axes {
-			if c := o.Chunks[a.Name]; a.Kind == ir.Whole && c > 0 && c < a.Len {
-				axes = append(axes, a)
-			}
-		}
+		axes := longAxes(f, o)
 		if len(axes) == 0 {
 			return false, nil
 		}
-		return true, streamAll(f, axes, o.Chunks)
+		return true, streamAll(f, axes, o)
 	},
 	Chunks: map[string]int64{"j": 1024},
 	Before: `kernel @softmax {
@@ -100,17 +95,23 @@ body:
 
 // streamAll streams the axes one after the other. A reduction over one of them
 // that keeps another can only be streamed in one order, so every order is
-// tried; the first that works wins. Where none does, reductions may be put off.
-func streamAll(f *ir.Func, axes []*ir.Axis, chunks map[string]int64) error {
+// tried; the first that works wins. Where none does, reductions may be put off,
+// and, where the kernel permits it, what the loops over one axis carry over
+// another is kept.
+func streamAll(f *ir.Func, axes []*ir.Axis, o *Options) error {
 	var first error
-	for _, putOff := range []bool{false, true} {
+	ways := []way{carried, putOff}
+	if f.Spill {
+		ways = append(ways, kept)
+	}
+	for _, w := range ways {
 		for _, order := range permutations(axes) {
 			names := make([]string, len(order))
 			for i, a := range order {
 				names[i] = a.Name
 			}
 			c := ir.Clone(f)
-			err := streamOrder(c, names, chunks, putOff)
+			err := streamOrder(c, names, o, w)
 			if err == nil {
 				*f = *c
 				return nil
@@ -125,6 +126,18 @@ func streamAll(f *ir.Func, axes []*ir.Axis, chunks map[string]int64) error {
 	}
 	return first
 }
+
+// way is what becomes of a reduction over one of the axes whose result is over another.
+type way int
+
+const (
+	// carried: a loop carries it, and the other axis must have been streamed before.
+	carried way = iota
+	// putOff: it waits until the other axis has taken it into a loop of its own.
+	putOff
+	// kept: a loop carries it in scratch memory.
+	kept
+)
 
 // maxStreamed bounds the axes whose orders are tried: 24 orders of 4.
 const maxStreamed = 4
@@ -142,12 +155,11 @@ func permutations(axes []*ir.Axis) [][]*ir.Axis {
 	return all
 }
 
-// streamOrder streams the axes of these names, in order. With putOff, a
-// reduction whose result is over an axis still to be streamed waits until that
-// axis has taken it into a loop of its own: of two sums of one tile, each over
+// streamOrder streams the axes of these names, in order. Putting off serves kernels such as this: of two sums of one tile, each over
 // another axis, one is a loop over rows around one over columns, the other the
 // reverse. What a later round finds again is computed again.
-func streamOrder(f *ir.Func, names []string, chunks map[string]int64, putOff bool) error {
+func streamOrder(f *ir.Func, names []string, o *Options, w way) error {
+	chunks := o.Chunks
 	left := make([]*ir.Axis, len(names))
 	for i, name := range names {
 		left[i] = f.Axis(name)
@@ -157,7 +169,10 @@ func streamOrder(f *ir.Func, names []string, chunks map[string]int64, putOff boo
 		before := len(left)
 		for _, axis := range slices.Clone(left) {
 			s := &streamer{f: f, axis: axis, chunk: chunks[axis.Name], results: map[*ir.Value]*ir.Value{}}
-			if putOff {
+			if w == kept {
+				keepLong(f, o, []*ir.Axis{axis})
+			}
+			if w == putOff {
 				s.later = slices.DeleteFunc(slices.Clone(left), func(a *ir.Axis) bool { return a == axis })
 			}
 			// The first loop takes over the axis's name.
@@ -172,7 +187,7 @@ func streamOrder(f *ir.Func, names []string, chunks map[string]int64, putOff boo
 				left = slices.DeleteFunc(left, func(a *ir.Axis) bool { return a == axis })
 				continue
 			}
-			if !putOff || round > len(whole) {
+			if w != putOff || round > len(whole) {
 				return fmt.Errorf("streaming axis %s by %d: `%s` keeps the axis", axis.Name, s.chunk, op)
 			}
 		}
@@ -264,6 +279,9 @@ func (s *streamer) block(b *ir.Block) error {
 		at[g.at] = g
 		for _, op := range g.members {
 			consumed[op] = true
+			if old := s.keepsOld(op); old != nil {
+				consumed[old] = true
+			}
 		}
 	}
 	out := &ir.Builder{Func: s.f, Block: &ir.Block{}}
@@ -303,11 +321,13 @@ func (s *streamer) check(op *ir.Op) error {
 		switch {
 		case def == nil || len(def.Blocks) > 0:
 			return fmt.Errorf("`%s` needs %%%d, which a loop or a choice carries over the axis", op, v.ID)
+		case def.Code == lang.OpLoad && def.Tensor.Scratch: // nothing writes there again before the last use
+		case keeps(op) && v == op.Stored() && def.Tensor != nil: // computed once, here
 		case def.Code == lang.OpLoad && !def.Tensor.ReadOnly():
 			return fmt.Errorf("`%s` would read %s again, which the kernel writes", op, def.Tensor.Name)
 		case def.Code.Row().Effect == lang.Writes:
 			return fmt.Errorf("`%s` would run `%s` again, which has an effect", op, def)
-		case s.axis.Split > 1 && def.Code == lang.OpScan && def.Over[0] == s.axis:
+		case s.axis.Split > 1 && def.Code == lang.OpScan && def.Over[0] == s.axis && !keeps(op):
 			return &SplitError{s.axis.Name, "a scan goes along it, and what comes before a position is in the parts of other blocks"}
 		case def.Code == lang.OpRename:
 			return fmt.Errorf("`%s` needs `%s`, which ties the axis to another", op, def)
@@ -332,8 +352,8 @@ func (s *streamer) check(op *ir.Op) error {
 }
 
 // joins reports whether the consumer can be computed at the group's place: all
-// that it needs beside tiles over the axis is there, and it passes no write
-// that its own could be confused with.
+// that it needs beside tiles over the axis is there, it passes no write of what
+// it reads, and nothing that touches what it writes.
 func (s *streamer) joins(b *ir.Block, g *group, op *ir.Op, place map[*ir.Op]int) bool {
 	seen := map[*ir.Value]bool{}
 	var there func(v *ir.Value) bool
@@ -356,15 +376,58 @@ func (s *streamer) joins(b *ir.Block, g *group, op *ir.Op, place map[*ir.Op]int)
 			return false
 		}
 	}
-	if op.Code.Row().Effect != lang.Writes {
+	if s.keepsOld(op) != nil {
+		return false
+	}
+	writes, reads := op.Code.Row().Effect == lang.Writes, s.reads(op)
+	if !writes && len(reads) == 0 {
 		return true
 	}
 	for _, between := range b.Ops[g.at:place[op]] {
-		if between.Tensor == op.Tensor && between.Code.Row().Effect != lang.Pure || len(between.Blocks) > 0 {
+		switch effect := between.Code.Row().Effect; {
+		case len(between.Blocks) > 0,
+			writes && between.Tensor == op.Tensor && effect != lang.Pure,
+			writes && s.consumes(between) && slices.Contains(s.reads(between), op.Tensor),
+			effect == lang.Writes && slices.Contains(reads, between.Tensor),
+			s.keepsOld(between) != nil && slices.Contains(reads, s.keepsOld(between).Tensor):
 			return false
 		}
 	}
 	return true
+}
+
+// keeps reports a store to scratch memory.
+func keeps(op *ir.Op) bool { return op.Code == lang.OpStore && op.Tensor.Scratch }
+
+// keepsOld is the atomic whose old values a consumer keeps in scratch memory: its loop is the one that does it. nil for other consumers.
+func (s *streamer) keepsOld(op *ir.Op) *ir.Op {
+	if keeps(op) && s.wide(op.Stored()) && op.Stored().Def.Old {
+		return op.Stored().Def
+	}
+	return nil
+}
+
+// reads is the tensors that the kernel writes and a consumer's loop loads again.
+func (s *streamer) reads(op *ir.Op) []*ir.Tensor {
+	var tensors []*ir.Tensor
+	seen := map[*ir.Value]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		if !s.wide(v) || seen[v] || v.Def == nil {
+			return
+		}
+		seen[v] = true
+		if t := v.Def.Tensor; t != nil && !t.ReadOnly() {
+			tensors = append(tensors, t)
+		}
+		for _, a := range v.Def.Args {
+			visit(a)
+		}
+	}
+	for _, a := range op.Args {
+		visit(a)
+	}
+	return tensors
 }
 
 // loop emits the loop that computes the consumers.
@@ -377,6 +440,9 @@ func (s *streamer) loop(b *ir.Builder, g *group) {
 	}
 	lo, hi := k.Lo, k.Lo+k.Len
 	k.Lo, k.Len, k.Choices = 0, 0, nil
+	if slices.ContainsFunc(consumers, keeps) {
+		k.Split = 0 // each of the blocks that share an axis keeps all of a tile
+	}
 	axis := s.f.AddAxis(k)
 
 	b.At = consumers[0].At

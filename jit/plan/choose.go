@@ -75,7 +75,7 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 		}
 	})
 	if best.e == nil {
-		return nil, fail(&FitError{where, *worst, m.uncut()})
+		return nil, fail(&FitError{where, *worst})
 	}
 	p := best.plan(m)
 	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c}.describe(), best.e))
@@ -96,17 +96,6 @@ func (m *model) canPipeline() bool {
 		}
 	}
 	return false
-}
-
-// uncut is the Whole axes that cannot be streamed.
-func (m *model) uncut() []string {
-	var names []string
-	for i, a := range m.f.Axes {
-		if a.Kind == ir.Whole && !m.streamable[i] {
-			names = append(names, a.Name)
-		}
-	}
-	return names
 }
 
 func (c at) evaluate() (*estimate, *violation) {

@@ -80,7 +80,7 @@ func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {
 		if a.Kind == ir.Whole {
-			m.streamable[i] = m.stream(i)
+			m.streamable[i] = m.stream(i) || f.Spill // what cannot be computed again is kept
 		}
 	}
 	return m

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 
 	"tilec/jit/ir"
@@ -25,9 +26,11 @@ type FitError struct {
 	// Where is the candidate that comes nearest, by the names that can be pinned.
 	Where string
 	Limit violation
-	// Uncut are the axes that are there as a whole because nothing can cut them.
-	Uncut []string
 }
+
+// ErrUncut says that a pin cuts an axis, and that what the kernel does with tiles over it
+// cannot be computed again in parts: they have to be kept (ir.Func.Spill).
+var ErrUncut = errors.New("tiles over an axis that a pin cuts have to be kept")
 
 // Parts is what takes the room, a line each, where that is known.
 func (e *FitError) Parts() []string { return e.Limit.parts }
@@ -115,7 +118,7 @@ func (m *model) share(pins map[string]int64) error {
 		case m.cluster > 0 && int64(m.cluster) != m.split:
 			return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("axis %s is split over %d blocks, which are a cluster", a.Name, a.Split), m.split, ""}
 		case a.Kind == ir.Whole && !m.streamable[m.place[a]]:
-			return &PinError{"split", a.Split, fmt.Sprintf("axis %s cannot be cut: its tiles are carried, renamed, printed, or read from a tensor that the kernel writes", a.Name), 1, a.Name}
+			return ErrUncut
 		}
 	}
 	if m.split > 1 {

@@ -59,6 +59,9 @@ func (c at) tooLongToSort(limit int64) *violation {
 	return nil
 }
 
+// mergeWeight is how many simple operations a step of a bisection costs, in merging sorted chunks.
+const mergeWeight = 20
+
 // sortWeight is how many simple operations an element of a sort or a topk costs.
 func (c at) sortWeight(op *ir.Op) float64 {
 	if op.Code == lang.OpTopK {
@@ -68,5 +71,12 @@ func (c at) sortWeight(op *ir.Op) float64 {
 	for n := int64(2); n < c.extent[c.place[op.Over[0]]]; n *= 2 {
 		rounds++
 	}
-	return 10 * rounds * (rounds + 1) / 2
+	weight := 10 * rounds * (rounds + 1) / 2
+	if i := c.place[op.Over[0]]; c.streamed(i) { // chunks are merged by bisection
+		for n := c.extent[i]; n < c.size[i]; n *= 2 {
+			rounds++
+			weight += mergeWeight * rounds
+		}
+	}
+	return weight
 }

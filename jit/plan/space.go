@@ -119,7 +119,7 @@ func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
 	case ok && pin > maxExtent:
 		return nil, &PinError{name, pin, fmt.Sprintf("an extent is at most %d, %d less", maxExtent, pin-maxExtent), maxExtent, ""}
 	case ok && a.Kind == ir.Whole && pin < a.Len && !m.streamable[i]:
-		return nil, &PinError{name, pin, fmt.Sprintf("axis %s cannot be cut, its tiles are carried, renamed or taken from; its extent is %d", a.Name, a.Len), a.Len, ""}
+		return nil, ErrUncut
 	case ok && a.Kind == ir.Whole:
 		return []int64{min(pin, a.Len)}, nil
 	case ok:
@@ -178,6 +178,17 @@ func (m *model) manyMatrixAxes() bool {
 	return n > 2
 }
 
+// matrixAxes is how many axes tell rows and columns of contractions apart.
+func (m *model) matrixAxes() int {
+	n := 0
+	for _, is := range m.matrix {
+		if is {
+			n++
+		}
+	}
+	return n
+}
+
 // chunks is the ways to handle a Whole axis: all at once, or streamed.
 func (m *model) chunks(i int) []int64 {
 	a := m.f.Axes[i]
@@ -193,6 +204,10 @@ func (m *model) chunks(i int) []int64 {
 			vs = contractSteps
 		case m.target.Arch == 0:
 			vs = []int64{1 << 14, 1 << 16}
+		case m.f.Spill && m.matrix[i] && m.matrixAxes() <= 2: // less would not fill an instruction
+			vs = powersOfTwo(contractExtents[0], 8192)
+		case m.f.Spill: // as little as it takes
+			vs = powersOfTwo(1, 8192)
 		default:
 			vs = powersOfTwo(128, 8192)
 		}

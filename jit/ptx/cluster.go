@@ -34,6 +34,12 @@ func splitOver(f *ir.Func) int {
 func (k *kernel) blockNumber() reg {
 	a := k.a
 	number := a.op(b32, "mov.u32", "%ctaid.x")
+	if k.f.ScratchBytes() > 0 {
+		_, name := paramDecl(ir.Param{Kind: ir.ParamFirst})
+		first := a.reg(b32)
+		a.ins("ld.param.u32 %v, [%s]", first, name)
+		number = a.op(b32, "add.u32", number, first)
+	}
 	if k.split > 1 {
 		return a.op(b32, "div.u32", number, k.split)
 	}

@@ -82,8 +82,8 @@ type printed struct {
 	l    layout
 	regs []reg
 	at   any // its first word: a register or an int, as the following are
-	// By axis: how many positions there are, how many of these are shown and how many are not.
-	counts, shown, hidden []any
+	// By axis: how many positions there are, how many of these the tile has, how many are shown and how many are not.
+	counts, present, shown, hidden []any
 }
 
 // words is the number of words that the argument takes.
@@ -126,9 +126,14 @@ func (p *printed) measure(k *kernel) {
 	for _, a := range p.axes {
 		st := k.state(a)
 		n := k.minus(st.end, st.start)
-		p.counts = append(p.counts, n)
-		all = k.times(all, n)
-		most *= int(a.Extent)
+		count := n
+		if a.Edges > 0 {
+			count = int(a.Edges)
+		}
+		p.counts = append(p.counts, count)
+		p.present = append(p.present, n)
+		all = k.times(all, count)
+		most *= int(max(a.Extent, a.Edges))
 	}
 	total, known := all.(int)
 	fits := most <= ir.ShownElements || known && total <= ir.ShownElements
@@ -136,7 +141,7 @@ func (p *printed) measure(k *kernel) {
 	if !fits && !known {
 		long = k.calc(pred, "setp.gt.s32", all, ir.ShownElements)
 	}
-	for _, c := range p.counts {
+	for _, c := range p.present {
 		n, isInt := c.(int)
 		switch {
 		case fits, isInt && n <= 2*ir.ShownEdge:

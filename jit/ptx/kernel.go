@@ -226,7 +226,7 @@ func (k *kernel) emit(op *ir.Op) {
 	if !ok {
 		failf("operation %s has no PTX form", op.Code)
 	}
-	if k.split > 1 && k.sharing == nil && op.Code.Row().Effect == lang.Writes {
+	if k.split > 1 && k.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) {
 		k.onlyFirst(func() { lower(k, op) })
 		return
 	}

@@ -272,11 +272,26 @@ func (l layout) groups(c *ir.Axis, v int) ([][]int, int) {
 // pointer is the address of a tensor's element 0.
 func (k *kernel) pointer(t *ir.Tensor) reg {
 	return k.atEntry("pointer "+t.Name, func() reg {
+		if t.Scratch {
+			return k.scratch(t)
+		}
 		_, name := paramDecl(ir.Param{Kind: ir.ParamPointer, Tensor: t})
 		r := k.a.reg(b64)
 		k.a.ins("ld.param.u64 %v, [%s]", r, name)
 		return k.a.op(b64, "cvta.to.global.u64", r)
 	})
+}
+
+// scratch is the address of a scratch tensor, in the share of the block: launches that have not room for
+// all blocks at once run some after the others, from the number of the first on.
+func (k *kernel) scratch(t *ir.Tensor) reg {
+	_, name := paramDecl(ir.Param{Kind: ir.ParamScratch})
+	base, share := k.a.reg(b64), k.a.reg(b64)
+	k.a.ins("ld.param.u64 %v, [%s]", base, name)
+	k.a.ins("cvt.u64.u32 %v, %%ctaid.x", share)
+	base = k.a.op(b64, "cvta.to.global.u64", base)
+	base = k.a.op(b64, "mad.lo.s64", share, k.f.ScratchBytes(), base)
+	return k.a.op(b64, "add.s64", base, k.f.ScratchOffset(t))
 }
 
 // address is the address of element r of an access in the layout l: a register and an offset in bytes.

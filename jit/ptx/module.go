@@ -21,6 +21,8 @@ type Module struct {
 	Threads, Shared int
 	// Cluster is the blocks of a cluster, and Split over how many of them an axis is divided; 0 or 1 for none.
 	Cluster, Split int
+	// Scratch is the scratch memory of a block, in bytes.
+	Scratch int64
 	// Buffers is what takes the shared memory where it is fullest, a line each.
 	Buffers []string
 	// Hinted says what became of the hint of an access.
@@ -41,6 +43,11 @@ func (m *Module) Blocks(size func(*ir.Dim) int64) int64 {
 		}
 		n *= (d + a.Extent - 1) / a.Extent
 	}
+	return m.launched(n)
+}
+
+// launched is the thread blocks for the blocks of a grid.
+func (m *Module) launched(n int64) int64 {
 	if m.Split > 1 {
 		return n * int64(m.Split)
 	}
@@ -48,6 +55,17 @@ func (m *Module) Blocks(size func(*ir.Dim) int64) int64 {
 		n = (n + c - 1) / c * c
 	}
 	return n
+}
+
+// ScratchShare is the scratch memory that a launch over a number of blocks of the grid needs, in bytes, and how many
+// thread blocks it has room for at once: whole clusters, as many as limit bytes hold and one at least.
+func (m *Module) ScratchShare(blocks, limit int64) (bytes, atOnce int64) {
+	if m.Scratch == 0 {
+		return 0, 0
+	}
+	group := int64(max(m.Cluster, m.Split, 1))
+	atOnce = max(min(m.launched(blocks), limit/m.Scratch)/group*group, group)
+	return atOnce * m.Scratch, atOnce
 }
 
 // SharedError says that a plan's code needs more shared memory than a block may have.
@@ -121,6 +139,10 @@ func paramDecl(p ir.Param) (decl, name string) {
 		return ".u64", "ptr_" + identifier(p.Tensor.Name)
 	case ir.ParamDebug:
 		return ".u64", "debug"
+	case ir.ParamScratch:
+		return ".u64", "scratch"
+	case ir.ParamFirst:
+		return ".u32", "first"
 	case ir.ParamDim:
 		return ".u32", "dim_" + identifier(p.Dim.Name)
 	case ir.ParamStride:
@@ -145,7 +167,7 @@ func paramDecl(p ir.Param) (decl, name string) {
 func (k *kernel) module() *Module {
 	m := &Module{
 		Entry: identifier(k.f.Name), Threads: k.warps * lanes, Shared: k.arena.peak,
-		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted,
+		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.f.ScratchBytes(),
 		Grid: k.f.Grid(), Params: k.f.Params(),
 	}
 	var b strings.Builder
