@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
 )
@@ -99,6 +100,9 @@ func TestLongTilesHavePlans(t *testing.T) {
 			l, err := Lower(s, target, nil)
 			require.NoError(t, err, name)
 			assert.Positive(t, l.Func.ScratchBytes(), name)
+			again, err := ir.Parse(name, l.Func.String())
+			require.NoError(t, err)
+			assert.Equal(t, l.Func.String(), again.String())
 		}
 	}
 }

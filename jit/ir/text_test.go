@@ -51,6 +51,7 @@ const everything = `kernel @"odd name" {
   tensor %x : in f32[N, 3] strides [S, 1] align 16
   tensor %"1" : inout f32[3, 3] strides ["3", 1]
   tensor %h.0.w : out i32[]
+  tensor %kept : scratch f32[3, scalar] align 256
   scalar %0 "a b" : f32
   scalar %1 : bool
   axis g : grid scalar "scalar"
@@ -59,10 +60,12 @@ const everything = `kernel @"odd name" {
   axis p : loop N by "7" = 4
   axis d : whole 3[0 .. 3]
   axis r : whole [0 .. 3]
+  axis e : whole [0 .. 6] edges of 70
   axis u : whole 3[1 .. 2] by T in {1}
   hint stages = 2
   hint warps = 8
   approx
+  spill
 body:
   %2 = const 0 : i32
   %3 = const 8 : i32

@@ -83,6 +83,9 @@ func TestVerifyDeclarations(t *testing.T) {
 		"tensor %x : in f32[N] align 12":               "tensor x: alignment 12 is not a power of two",
 		"axis d : whole scalar N[0 .. 1]":              "axis d: a whole axis cannot be scalar",
 		"scalar %0 : f32{i}":                           "axis i is not declared",
+		"tensor %w : scratch f32[N]":                   "dimension N of scratch memory is only known at launch",
+		"axis e : whole [0 .. 6] edges of 64":          "only more than 64 are abbreviated",
+		"axis e : whole [0 .. 7] edges of 70":          "a whole axis of 6",
 		"axis i : grid N by 4 scalar %0 : f32{i}":      "scalar %0 is f32{i}",
 	} {
 		f, err := parse("t", "kernel @k { dim N = ? "+decl+" body: }")

@@ -3,6 +3,7 @@ package pass
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -87,7 +88,10 @@ type SplitError struct {
 	Why  string
 }
 
-func (e *SplitError) Error() string { return fmt.Sprintf("axis %s cannot be split: %s", e.Axis, e.Why) }
+func (e *SplitError) Error() string {
+	declared, _, _ := strings.Cut(e.Axis, ".")
+	return fmt.Sprintf("axis %s cannot be split: %s", declared, e.Why)
+}
 
 // joinLoop puts a join behind a loop that adds up: every block starts from what
 // changes nothing, and what the loop starts from comes in once, behind the join.
