@@ -50,9 +50,9 @@ func (f *Function) options(args Args) (Options, error) {
 		typeParam := func(p *typecheck.TypeParam) bool { return p.Name == name }
 		switch {
 		case name == precisionKey:
-			text, _ := value.(string)
+			text, isText := value.(string)
 			p, ok := precisions[text]
-			if !ok {
+			if !ok || !isText {
 				return fail(`is %v, must be "tf32", "tf32x3" or "ieee"`, value)
 			}
 			o.Precision = p

@@ -57,6 +57,8 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		{"scale", jit.Args{"x": x, "f": 1e300}, "f of scale: is 1e+300, beyond the range of f32"},
 		{"scale", jit.Args{"x": x, "f": 1, "wraps": 1}, "there is no argument of scale wraps: did you mean warps?"},
 		{"fill", jit.Args{"v": 1, "N": -1, "s": []int32{0}}, "N of fill: a dimension is an integer of 0 or more, not -1"},
+		{"scale", jit.Args{"x": (*jit.Array)(nil), "f": 1}, "x of scale: is a nil *Array"},
+		{"scale", jit.Args{"x": x, "f": 1, "@precision": 7}, `@precision of scale: is 7, must be "tf32", "tf32x3" or "ieee"`},
 		{"fill", jit.Args{"v": 1.5, "s": []int32{0}}, "v of fill: is 1.5 of type float64, must be a number of type i32"},
 		{"layers", jit.Args{"x": x, "layers": 3}, "layers of layers: is an array of structs: give []jit.Args, not int"},
 		{"layers", jit.Args{"x": x, "layers": []jit.Args{{"v": x}}}, "layers[0].w of layers: is not given"},

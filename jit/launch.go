@@ -41,6 +41,9 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 			}
 			return TensorValue(tensor), nil
 		}
+		if none, ok := value.(*Array); ok && none == nil {
+			return fail("is a nil *Array")
+		}
 		a := array(value)
 		if a == nil {
 			return fail("is a tensor, and no %T can be one: give an *Array, a *Tensor or a slice of numbers", value)

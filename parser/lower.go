@@ -27,7 +27,12 @@ func (g *grammar) lower(d *declaration, mod *lang.Module) {
 	var decl lang.Decl
 	switch {
 	case d.Import != nil:
-		mod.Imports = append(mod.Imports, &lang.Import{At: head.At, Path: unquote(d.Import.Path.Value)})
+		path := unquote(d.Import.Path.Value)
+		if path == "" && d.Import.Path.Value != `""` { // a string that does not end: which file was meant, nobody knows
+			mod.Partial = true
+			return
+		}
+		mod.Imports = append(mod.Imports, &lang.Import{At: head.At, Path: path})
 		return
 	case d.Const != nil:
 		decl = &lang.ConstDecl{Head: named(d.Const.Name), Value: d.Const.Value}

@@ -99,8 +99,20 @@ func (b *bodyChecker) sizeOf(e lang.Expr) (Size, bool) {
 	case untypedInt:
 		return o.size, true
 	}
-	b.errorf(lang.ErrNotConstant, e.Span(), "%s is no dimension: an integer expression over dimensions and constants is needed", b.describeOperand(o))
+	b.noDimension(e, o)
 	return Size{}, false
+}
+
+// noDimension reports a value where a dimension is needed.
+func (b *bodyChecker) noDimension(e lang.Expr, o operand) {
+	what := "this"
+	if n, ok := e.(*lang.NameExpr); ok {
+		what = n.Name
+	}
+	r := b.errorf(lang.ErrNotConstant, e.Span(), "%s is %s, which is no dimension: an integer expression over dimensions and constants is needed", what, b.describeOperand(o))
+	if o.lin != nil {
+		r.help("make it a constant parameter, `<const N: int>`, or walk a dimension with `for k in K[.. n]`, whose end may be a value")
+	}
 }
 
 // declareAxis enters an axis in the current scope and says what is known of its positions.

@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"fmt"
 	"strings"
 
 	"tilec/lang"
@@ -239,7 +240,7 @@ func (s *callSite) bindShape(want, got []Size, at lang.Span, param string) bool 
 		if old, ok := s.sub.syms[sym]; !ok {
 			s.sub.syms[sym], s.dimFrom[sym] = got[i], at
 		} else if s.prover.different(old, got[i]) {
-			s.errorf(lang.ErrShape, at, "dimension %d of the argument for %s of %s is %s, and %s is %s in this call", i, param, s.name, got[i], sym.Name, old).
+			s.errorf(lang.ErrShape, at, "dimension %d of the argument for %s of %s is %s, and must be %s", i, param, s.name, got[i], inCall(old, sym.Name)).
 				label(s.dimFrom[sym], "%s is %s by this argument", sym.Name, old).here("has the shape %s", sizesText(got))
 			return false
 		}
@@ -247,11 +248,19 @@ func (s *callSite) bindShape(want, got []Size, at lang.Span, param string) bool 
 	return true
 }
 
+// inCall is a size that a call needs, and what the callee calls it, where that is not the same.
+func inCall(size Size, callee string) string {
+	if size.String() == callee {
+		return callee
+	}
+	return fmt.Sprintf("%s, which is its %s", size, callee)
+}
+
 // checkShape checks the dimensions that are expressions of others.
 func (s *callSite) checkShape(want, got []Size, at lang.Span, param string) bool {
 	for i, w := range want {
 		if n := s.sub.size(w); s.prover.different(n, got[i]) {
-			s.errorf(lang.ErrShape, at, "dimension %d of the argument for %s of %s is %s; %s is needed, which is %s in this call", i, param, s.name, got[i], w, n).
+			s.errorf(lang.ErrShape, at, "dimension %d of the argument for %s of %s is %s, and must be %s", i, param, s.name, got[i], inCall(n, w.String())).
 				label(s.decl, "declared here").here("has the shape %s", sizesText(got))
 			return false
 		}

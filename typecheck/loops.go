@@ -92,7 +92,7 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 		return func() { b.scalarIndex(loop, name, Size{}, count) }, true
 	}
 	if over.mode != untypedInt {
-		b.errorf(lang.ErrNotConstant, a.Over.Span(), "%s is no dimension: an integer expression over dimensions and constants is needed", b.describeOperand(over))
+		b.noDimension(a.Over, over)
 		return invalidName, false
 	}
 	dim := over.size

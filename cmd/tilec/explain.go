@@ -47,7 +47,7 @@ func (a *app) explain(name string) error {
 		}
 		fmt.Fprintf(a.stdout, "\n%s:\n\n", title)
 		for _, line := range strings.Split(strings.TrimRight(text, "\n"), "\n") {
-			fmt.Fprintf(a.stdout, "    %s\n", abbreviate(line))
+			fmt.Fprintf(a.stdout, "    %s\n", strings.ToValidUTF8(abbreviate(line), "\ufffd"))
 		}
 	}
 	example("This fails", row.Fails)

@@ -402,6 +402,10 @@ func TestUnknown(t *testing.T) {
 	s.notify("$/setTrace", object{"value": "off"})
 	s.notify("$/unheardOf", object{"value": 1})
 	require.NotNil(t, s.request("textDocument/hover", json.RawMessage(`{"textDocument": 3}`)).Error)
+	constant := "kernel k(x: f32[N]) -> y: f32[N]\n    grid i in N by B\n{\n    let größe = 3.0\n    let bad = x[i] + unknown\n    y[i] = x[i] * größe\n}\n"
+	s.open("file:///nowhere/constant.tile", constant)
+	require.Equal(t, "```tile\nlet größe\n```\nlet", s.hover("file:///nowhere/constant.tile", placeOf(t, constant, "let |größe")))
+	require.Equal(t, "```tile\nlet bad\n```\nlet", s.hover("file:///nowhere/constant.tile", placeOf(t, constant, "let |bad")))
 	require.Equal(t, "", s.hover("file:///not/open.tile", place{}))
 	s.log.Reset()
 	s.leave()

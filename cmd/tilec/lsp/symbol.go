@@ -166,6 +166,11 @@ func (a *analysis) named(text string, at lang.Span, typ string) (symbol, bool) {
 		if s, declared := a.declaredHere(text, at, typ); declared {
 			return s, true
 		}
+		if path := a.path(at.Start); len(path) > 1 && typ == "" {
+			if _, isLet := path[len(path)-2].(*lang.LetStmt); isLet { // of a constant, or with an error in what it binds
+				return symbol{at: at, source: "let " + text, doc: kindText[localName], defined: at}, true
+			}
+		}
 		return a.builtin(text, at, typ)
 	}
 	if s, ok := a.declaredHere(text, at, typ); ok && n.at != at {
