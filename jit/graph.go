@@ -109,7 +109,7 @@ func (c *Compiler) BindKernel(k *typecheck.Kernel, args []Value, opts Options) (
 			consts[s] = v
 		}
 	}
-	out, err := b.call(k, inputs, consts, opts.Dims, opts.Types, k.Decl.Name.Span())
+	out, err := b.call(k, inputs, consts, nil, opts.Dims, opts.Types, k.Decl.Name.Span())
 	if err != nil {
 		return nil, err
 	}
@@ -385,7 +385,13 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 		if err != nil {
 			return gval{}, err
 		}
-		return f.call(x.Kernel, args, consts, nil, f.named(x.Types), x.At)
+		shapes := make([][]int64, len(x.Shapes))
+		for i, s := range x.Shapes {
+			if shapes[i], err = f.shape("a tensor", s, x.At); err != nil {
+				return gval{}, err
+			}
+		}
+		return f.call(x.Kernel, args, consts, shapes, nil, f.named(x.Types), x.At)
 	case *typecheck.GInvoke:
 		args, err := f.evalAll(x.Args)
 		if err != nil {

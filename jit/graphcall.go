@@ -8,8 +8,9 @@ import (
 // This file writes down the launches of a graph.
 
 // call writes down one launch and gives the kernel's outputs. Dims and types are
-// by name, for what the arguments do not tell.
-func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+// by name, for what the arguments do not tell; shapes are those of the first
+// output that the arguments do not tell.
+func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
 	bound := newBindings(k.Name)
 	for _, d := range k.Dims {
 		if n, ok := dims[d.Name]; ok {
@@ -52,6 +53,11 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			}
 			s.scalars = append(s.scalars, *v)
 			s.tensors = append(s.tensors, view{})
+		}
+	}
+	for _, shape := range shapes {
+		if err := bound.rank("a tensor that the graph makes", k.Outputs[0].Shape, shape, at); err != nil {
+			return gval{}, err
 		}
 	}
 	for i, p := range k.Params {

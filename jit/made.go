@@ -2,7 +2,6 @@ package jit
 
 import (
 	"fmt"
-	"math/rand/v2"
 
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
@@ -10,9 +9,8 @@ import (
 	"tilec/typecheck"
 )
 
-// This file makes the tensors that a graph fills itself: lists, ranges, random
-// numbers. They are made on the host when the graph is bound, so that every
-// device gets the same.
+// This file makes the tensors that a graph fills itself: one value, ranges,
+// lists. They are made on the host, once, when the graph is bound.
 
 // choice runs the branch of an `if` that its condition tells.
 func (f *frame) choice(x *typecheck.GIf) (gval, error) {
@@ -48,7 +46,7 @@ func (f *frame) copied(x *typecheck.GInvoke, args []gval, out gval) (gval, error
 		if !shared {
 			continue
 		}
-		c, err := f.call(x.Copies[i].Kernel, []gval{r}, nil, nil, f.named(x.Copies[i].Types), x.At)
+		c, err := f.call(x.Copies[i].Kernel, []gval{r}, nil, nil, nil, f.named(x.Copies[i].Types), x.At)
 		if err != nil {
 			return gval{}, err
 		}
@@ -148,18 +146,6 @@ func elementOf(x *typecheck.GMake, d lang.DType, value typecheck.Literal) func(i
 		return func(i int64) ir.Const { return rounded(x.Elems[i]) }
 	case typecheck.MakeRange:
 		return func(i int64) ir.Const { return rounded(typecheck.Literal{DType: lang.I64, Int: i}) }
-	case typecheck.MakeUniform, typecheck.MakeNormal:
-		r := rand.New(rand.NewPCG(uint64(value.Int), 0x9e3779b97f4a7c15))
-		return func(int64) ir.Const {
-			if x.Rule == typecheck.MakeNormal {
-				return rounded(typecheck.Literal{DType: lang.F64, Float: r.NormFloat64()})
-			}
-			for { // rounding to a narrow type may reach 1
-				if c := rounded(typecheck.Literal{DType: lang.F64, Float: r.Float64()}); c.Float < 1 {
-					return c
-				}
-			}
-		}
 	}
 	c := rounded(value)
 	return func(int64) ir.Const { return c }

@@ -51,6 +51,8 @@ func (g *graphChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 		return g.view(e)
 	case "bitcast":
 		return g.bitcast(e)
+	case "rand", "randn", "random_bits":
+		return g.random(n.Name, e)
 	}
 	if _, ok := makers[name]; ok {
 		return g.make(name, e)

@@ -173,45 +173,33 @@ func (g *graphChecker) adaptLists(args []operand) ([]operand, bool) {
 
 // maker is a function of graphs that makes a tensor.
 type maker struct {
-	rule MakeRule
-	// args are what follows dtype (first) and shape (last, but for the seed).
-	value, seed bool
-	usage       string
+	rule  MakeRule
+	value bool // a value stands between the element type and the shape
+	usage string
 }
 
 // makers are the functions that make tensors in graphs.
 var makers = map[string]maker{
-	"zeros":  {MakeFull, false, false, "zeros(f32, [M, N])"},
-	"ones":   {MakeFull, false, false, "ones(f32, [M, N])"},
-	"full":   {MakeFull, true, false, "full(f32, 0.5, [M, N])"},
-	"arange": {MakeRange, false, false, "arange(f32, [M, N])"},
-	"rand":   {MakeUniform, false, true, "rand(f32, [M, N], 1)"},
-	"randn":  {MakeNormal, false, true, "randn(f32, [M, N], 1)"},
+	"zeros":  {MakeFull, false, "zeros(f32, [M, N])"},
+	"ones":   {MakeFull, false, "ones(f32, [M, N])"},
+	"full":   {MakeFull, true, "full(f32, 0.5, [M, N])"},
+	"arange": {MakeRange, false, "arange(f32, [M, N])"},
 }
 
 // make types a call of one of the makers.
 func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 	m := makers[name]
 	want := 2
-	if m.value || m.seed {
+	if m.value {
 		want = 3
 	}
-	for _, a := range e.Args {
-		if a.Name != nil {
-			g.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", name, a.Name.Name).help("write `%s`", m.usage)
-			return bad(e.Place)
-		}
-	}
-	if len(e.Args) != want {
-		g.errorf(lang.ErrArgCount, e.Place, "%s takes %s in a graph, not %d", name, plural(want, "argument"), len(e.Args)).help("write `%s`", m.usage)
+	if !g.plainArgs(name, m.usage, want, e) {
 		return bad(e.Place)
 	}
-	n, ok := e.Args[0].Value.(*lang.NameExpr)
+	d, ok := g.madeType(name, m.usage, e.Args[0].Value)
 	if !ok {
-		g.errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument of %s is an element type", name).help("write `%s`", m.usage)
 		return bad(e.Place)
 	}
-	d, ok := g.dtypeNamed(g.scope, n.Name, n.Place)
 	rest := e.Args[1:]
 	made := &GMake{GTyped: GTyped{GType{Kind: GTensor, DType: d}, e.Place}, Rule: m.rule}
 	var value operand
@@ -221,11 +209,6 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 	}
 	shape, shapeOK := g.shapeList(rest[0].Value)
 	made.Type.Shape = shape
-	if m.seed {
-		seed := g.position(rest[1].Value)
-		ok = ok && seed.mode == typed
-		made.Value = seed.graph
-	}
 	if !ok || !shapeOK {
 		return bad(e.Place)
 	}
@@ -238,10 +221,10 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 			g.errorf(lang.ErrWrongType, value.at, "the value is %s, and the elements are %s", have, d).castFix(e.Args[1].Value, d)
 			return bad(e.Place)
 		}
-		if p := g.runtimeScalar(value.graph); p != nil {
-			g.errorf(lang.ErrNotConstant, value.at, "the value depends on %s, which is only known when the graph runs", p.Name).label(p.At, "a scalar parameter").
-				help("compute it: `zeros(%s, ...) + %s`", d, p.Name)
-			return bad(e.Place)
+		if g.runtimeScalar(value.graph) != nil { // only known when the graph runs: then a kernel stores it
+			k := &pointwise{shapes: [][]Size{shape}}
+			k.value = g.operandOf(k, value.graph)
+			return g.tensorValue(k, shape, e.Place)
 		}
 		made.Value = value.graph
 	case m.rule == MakeFull:
@@ -250,14 +233,36 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 			n = 1
 		}
 		made.Value = &GConst{GTyped{GType{Kind: GScalar, DType: d}, e.Place}, Literal{DType: lang.I32, Int: n, Float: float64(n)}}
-	case m.seed && !isFloat(d):
-		g.errorf(lang.ErrOperandType, n.Place, "%s makes floats, not %s", name, g.describeDType(d)).help("for integers scale and convert them: `(rand(f32, [N], 1) * 10) as i32`")
-		return bad(e.Place)
 	case m.rule == MakeRange && !isFloat(d) && !isInt(d):
-		g.errorf(lang.ErrOperandType, n.Place, "%s makes numbers, not %s", name, g.describeDType(d))
+		g.errorf(lang.ErrOperandType, e.Args[0].Value.Span(), "%s makes numbers, not %s", name, g.describeDType(d))
 		return bad(e.Place)
 	}
 	return graphOperand(made)
+}
+
+// plainArgs checks that a function that makes a tensor has so many arguments, and none by name.
+func (g *graphChecker) plainArgs(name, usage string, want int, e *lang.CallExpr) bool {
+	for _, a := range e.Args {
+		if a.Name != nil {
+			g.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", name, a.Name.Name).help("write `%s`", usage)
+			return false
+		}
+	}
+	if len(e.Args) != want {
+		g.errorf(lang.ErrArgCount, e.Place, "%s takes %s in a graph, not %d", name, plural(want, "argument"), len(e.Args)).help("write `%s`", usage)
+		return false
+	}
+	return true
+}
+
+// madeType types the element type of a tensor that a graph makes.
+func (g *graphChecker) madeType(name, usage string, x lang.Expr) (DType, bool) {
+	n, ok := x.(*lang.NameExpr)
+	if !ok {
+		g.errorf(lang.ErrUnknownType, x.Span(), "the first argument of %s is an element type", name).help("write `%s`", usage)
+		return DType{}, false
+	}
+	return g.dtypeNamed(g.scope, n.Name, n.Place)
 }
 
 // shapeList types a shape in brackets; sizes are integer expressions over dimensions and constants.

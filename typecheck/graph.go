@@ -186,6 +186,9 @@ type (
 		Args   []GExpr
 		Types  map[*TypeParam]DType
 		Consts map[*Symbol]GExpr
+		// Shapes are shapes of the first output that its parameters do not tell: those
+		// of random numbers and the like that the kernel makes.
+		Shapes [][]Size
 	}
 
 	// GInvoke runs a graph.
@@ -243,7 +246,7 @@ type (
 	GMake struct {
 		GTyped
 		Rule MakeRule
-		// Value is the element of MakeFull, or the seed of random numbers.
+		// Value is the element of MakeFull.
 		Value GExpr
 		// Elems are the elements of MakeList, row-major.
 		Elems []Literal
@@ -274,11 +277,9 @@ type MakeRule uint8
 
 // The rules.
 const (
-	MakeFull    MakeRule = iota // one value
-	MakeRange                   // 0, 1, 2 ... in row-major order
-	MakeUniform                 // random, uniform in [0, 1)
-	MakeNormal                  // random, of mean 0 and variance 1
-	MakeList                    // as listed
+	MakeFull  MakeRule = iota // one value
+	MakeRange                 // 0, 1, 2 ... in row-major order
+	MakeList                  // as listed
 )
 
 // GSliceItem is one index of a slice: a single position (Index, which drops the

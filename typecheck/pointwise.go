@@ -16,6 +16,7 @@ import (
 type pointwise struct {
 	leaves []GExpr // the tensors and scalars that it reads, one a parameter
 	params []*Param
+	shapes [][]Size // of what it makes itself, such as random numbers
 	lets   []Stmt
 	value  Expr
 }
@@ -149,6 +150,9 @@ func (g *graphChecker) operandOf(k *pointwise, x GExpr) Expr {
 func (g *graphChecker) leaf(x GExpr) *Param {
 	var key any = x
 	name := "x"
+	if x.GType().Kind == GScalar {
+		name = "s"
+	}
 	switch x := x.(type) {
 	case *GParamRef:
 		key, name = x.Param, x.Param.Name
@@ -185,6 +189,7 @@ func (k *pointwise) add(inner *pointwise) {
 	for i, p := range inner.params {
 		k.leaf(inner.leaves[i], p)
 	}
+	k.shapes = append(k.shapes, inner.shapes...)
 	for _, s := range inner.lets {
 		seen := false
 		for _, have := range k.lets {
@@ -207,7 +212,7 @@ func (g *graphChecker) tensorValue(k *pointwise, shape []Size, at lang.Span) ope
 		Dims: grid.dims, Axes: grid.axes, Params: k.params, Outputs: []*Param{out},
 		Body: &Body{Stmts: append(k.lets[:len(k.lets):len(k.lets)],
 			&Store{Op: lang.OpStore, Param: out, Indices: grid.index, Checked: make([]bool, len(grid.index)), Value: k.value, At: at})}}
-	call := &GCall{GTyped: GTyped{GType{Kind: GTensor, DType: d, Shape: shape}, at}, Kernel: kernel, Args: k.leaves, Types: map[*TypeParam]DType{}}
+	call := &GCall{GTyped: GTyped{GType{Kind: GTensor, DType: d, Shape: shape}, at}, Kernel: kernel, Args: k.leaves, Types: map[*TypeParam]DType{}, Shapes: k.shapes}
 	for _, t := range g.graph.TypeParams { // the kernel's are the graph's own
 		kernel.TypeParams = append(kernel.TypeParams, t)
 		call.Types[t] = DType{Param: t}
@@ -228,7 +233,7 @@ func (g *graphChecker) once(o operand, name lang.Ident) operand {
 	case *GCall:
 		if k := g.pointwise[x]; k != nil {
 			l := &Local{Name: name.Name, Type: k.value.Types()[0], At: name.Place}
-			named := &pointwise{leaves: k.leaves, params: k.params, value: &LocalRef{Typed{l.Type, x.At}, l}}
+			named := &pointwise{leaves: k.leaves, params: k.params, shapes: k.shapes, value: &LocalRef{Typed{l.Type, x.At}, l}}
 			named.lets = append(k.lets[:len(k.lets):len(k.lets)], &Let{Locals: []*Local{l}, Value: k.value, At: x.At})
 			return g.tensorValue(named, x.Type.Shape, x.At)
 		}

@@ -471,7 +471,7 @@ func graphText(e GExpr) string {
 	case *GFor:
 		return "for " + e.Type.String()
 	case *GMake:
-		return [...]string{"full", "arange", "rand", "randn", "list"}[e.Rule] + " : " + e.Type.String()
+		return [...]string{"full", "arange", "list"}[e.Rule] + " : " + e.Type.String()
 	case *GIf:
 		var then, other strings.Builder
 		for i, body := range []GBody{e.Then, e.Else} {

@@ -1,0 +1,107 @@
+package typecheck
+
+import "tilec/lang"
+
+// This file types random numbers of graphs: an elementwise kernel draws what the
+// kernel's `rand(seed, i, j)` gives at the position [i, j].
+
+// random types `rand(f32, [M, N], seed)`, `randn(f32, [M, N], seed)` and `random_bits([M, N], seed)`.
+func (g *graphChecker) random(name string, e *lang.CallExpr) operand {
+	usage, want := name+"(f32, [M, N], seed)", 3
+	if name == "random_bits" {
+		usage, want = "random_bits([M, N], seed)", 2
+	}
+	if !g.plainArgs(name, usage, want, e) {
+		return bad(e.Place)
+	}
+	d, ok := Concrete(lang.U64), true
+	if x := e.Args[0].Value; want == 3 {
+		if d, ok = g.madeType(name, usage, x); !ok {
+			return bad(e.Place)
+		}
+		if ok = isFloat(d); !ok {
+			g.errorf(lang.ErrOperandType, x.Span(), "%s makes floats, not %s", name, g.describeDType(d)).help("for integers scale and convert them: `(rand(f32, [N], 1) * 10) as i32`")
+		}
+	}
+	list := e.Args[want-2].Value
+	shape, shapeOK := g.shapeList(list)
+	if shapeOK && len(shape) > maxCoordinates {
+		g.errorf(lang.ErrView, list.Span(), "%s of %d dimensions: a position of random numbers has at most %d coordinates", name, len(shape), maxCoordinates).
+			help("make them with fewer dimensions and view them: `view(%s, [...])`", usage)
+		shapeOK = false
+	}
+	k := &pointwise{shapes: [][]Size{shape}}
+	key, keyOK := g.seed(k, e.Args[want-1].Value)
+	if !ok || !shapeOK || !keyOK {
+		return bad(e.Place)
+	}
+	m := randomMaker{}
+	words := make([]Expr, maxCoordinates)
+	index := g.gridOf(len(shape)).index
+	for i, x := range index { // the last coordinate is the first word
+		words[len(index)-1-i] = m.cast(x, lang.U64)
+	}
+	bits := m.op(lang.OpRandomBits, key, m.counter(words[0], words[1]), m.counter(words[2], words[3]))
+	switch name {
+	case "rand":
+		k.value = m.below1(k, m.uniform(m.cast(bits, lang.U32)), d)
+	case "randn":
+		k.value = m.to(m.normal(k.named("bits", bits)), d)
+	default:
+		k.value = bits
+	}
+	return g.tensorValue(k, shape, e.Place)
+}
+
+// seed types the seed of random numbers: an integer, as u64. It is a parameter
+// of the kernel, so that another seed needs no other kernel.
+func (g *graphChecker) seed(k *pointwise, x lang.Expr) (Expr, bool) {
+	o := g.scalar(x, "the seed")
+	if o.mode == untypedInt {
+		o = g.toScalar(o, Concrete(lang.I64))
+	}
+	o = g.settled(o)
+	if o.mode != typed {
+		return nil, false
+	}
+	d := o.graph.GType().DType
+	if !isInt(d) {
+		g.errorf(lang.ErrWrongType, x.Span(), "the seed is %s; an integer is needed", g.describe(o)).castFix(x, Concrete(lang.I32))
+		return nil, false
+	}
+	p := g.leaf(o.graph)
+	k.leaf(o.graph, p)
+	key := &ScalarRef{Typed{Type{DType: d}, x.Span()}, p}
+	if d == Concrete(lang.U64) {
+		return key, true
+	}
+	return randomMaker{}.cast(key, lang.U64), true
+}
+
+// named gives a value that is used twice a name inside the kernel.
+func (k *pointwise) named(name string, x Expr) Expr {
+	l := &Local{Name: name, Type: x.Types()[0]}
+	k.lets = append(k.lets, &Let{Locals: []*Local{l}, Value: x})
+	return &LocalRef{Typed{l.Type, lang.Span{}}, l}
+}
+
+// to converts f32 numbers to the element type d.
+func (m randomMaker) to(x Expr, d DType) Expr {
+	t := x.Types()[0]
+	if t.DType == d {
+		return x
+	}
+	return &Apply{Typed: Typed{Type{DType: d, Axes: t.Axes}, m.at}, Op: lang.OpCast, Args: []Expr{x}}
+}
+
+// below1 converts numbers in [0, 1) to d. In a narrow type the largest round to 1, which becomes 0.
+func (m randomMaker) below1(k *pointwise, x Expr, d DType) Expr {
+	y := m.to(x, d)
+	if d == Concrete(lang.F32) || d == Concrete(lang.F64) {
+		return y
+	}
+	y = k.named("rounded", y)
+	number := func(v float64) Expr { return &Const{Typed: Typed{Type{DType: d}, m.at}, Float: v, Int: int64(v)} }
+	one := &Apply{Typed: Typed{Type{DType: Concrete(lang.Bool), Axes: y.Types()[0].Axes}, m.at}, Op: lang.OpEq, Args: []Expr{y, number(1)}}
+	return m.op(lang.OpWhere, one, number(0), y)
+}
