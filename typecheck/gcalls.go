@@ -52,7 +52,7 @@ func (g *graphChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 	case "bitcast":
 		return g.bitcast(e)
 	case "rand", "randn", "random_bits":
-		return g.random(n.Name, e)
+		return g.random(name, e)
 	}
 	if _, ok := makers[name]; ok {
 		return g.make(name, e)
