@@ -1,6 +1,9 @@
 package jit
 
 import (
+	"slices"
+	"strings"
+
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -27,6 +30,11 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 	}
 	if err := bound.constants(k.Consts, consts, at); err != nil {
 		return gval{}, err
+	}
+	if k.Decl.Body == nil { // made for an expression of whole tensors
+		if err := oneShape(k, args, shapes, at); err != nil {
+			return gval{}, err
+		}
 	}
 	s := step{}
 	for i, p := range k.Params {
@@ -102,6 +110,39 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 		return out.elems[0], nil
 	}
 	return out, nil
+}
+
+// oneShape checks that the tensors of one expression have one shape, and so have those that it makes.
+func oneShape(k *typecheck.Kernel, args []gval, made [][]int64, at lang.Span) error {
+	var first []int64
+	text := ""
+	differs := func(shape []int64, name string) error {
+		if text == "" {
+			first, text = shape, name
+		}
+		if slices.Equal(first, shape) {
+			return nil
+		}
+		return launchError(at, lang.ErrArgShape, "the tensors of one expression have one shape, but %s has %s and %s has %s", text, FormatShape(first), name, FormatShape(shape))
+	}
+	for i, p := range k.Params {
+		if args[i].view == nil {
+			continue
+		}
+		name := p.At.Text()
+		if strings.Contains(name, "\n") {
+			name = p.Name
+		}
+		if err := differs(args[i].view.shape, name); err != nil {
+			return err
+		}
+	}
+	for _, shape := range made {
+		if err := differs(shape, "a tensor that it makes"); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // layout is what a launch knows of a tensor's place.

@@ -216,6 +216,10 @@ func (g *grammar) needsLet(target lang.Expr) error {
 	at := target.Span()
 	err := g.failAt(lang.ErrSyntax, at, fmt.Sprintf("`%s` is not an output, so it cannot be assigned", at.Text()), "bind a value with `let`")
 	err.diag.Notes = []string{"a name is bound once and never changes"}
+	if _, several := target.(*lang.TupleExpr); several {
+		err.diag.Notes = []string{"outputs are assigned one by one"}
+		err.diag.Fix.Message = "bind the values with `let`"
+	}
 	err.diag.Fix.Edits = []lang.Edit{{At: lang.Span{Source: at.Source, Start: at.Start, End: at.Start}, New: "let "}}
 	return err
 }

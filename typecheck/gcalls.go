@@ -94,34 +94,13 @@ func (g *graphChecker) view(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	x := g.settled(g.expr(e.Args[0].Value))
-	list, ok := e.Args[1].Value.(*lang.ListExpr)
-	if !ok {
-		g.errorf(lang.ErrView, e.Args[1].Value.Span(), "the second argument of view is a shape, as in `[B, S, C]`")
-		return bad(e.Place)
-	}
-	var shape []Size
-	count := ConstSize(1)
-	for _, s := range list.Elems {
-		g.sizing++
-		o := g.expr(s)
-		g.sizing--
-		switch {
-		case o.mode == invalid:
-			ok = false
-		case o.mode == untypedInt:
-			if n, isConst := o.size.Const(); isConst && n < 1 {
-				g.errorf(lang.ErrView, s.Span(), "a dimension of size %d; the least is 1", n)
-				ok = false
-			}
-			shape = append(shape, o.size)
-			count = count.Mul(o.size)
-		default:
-			g.errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o))
-			ok = false
-		}
-	}
+	shape, ok := g.shapeList(e.Args[1].Value)
 	if !ok || x.mode == invalid {
 		return bad(e.Place)
+	}
+	count := ConstSize(1)
+	for _, s := range shape {
+		count = count.Mul(s)
 	}
 	if x.mode != typed || x.graph.GType().Kind != GTensor {
 		g.errorf(lang.ErrWrongType, e.Args[0].Value.Span(), "view is of a tensor, not of %s", g.describe(x))
@@ -133,7 +112,7 @@ func (g *graphChecker) view(e *lang.CallExpr) operand {
 		have = have.Mul(s)
 	}
 	if g.prover.different(have, count) {
-		g.errorf(lang.ErrView, list.Place, "the view has %s elements, and %s has %s", count, t, have).label(x.at, "%s", t).
+		g.errorf(lang.ErrView, e.Args[1].Value.Span(), "the view has %s elements, and %s has %s", count, t, have).label(x.at, "%s", t).
 			help("a view has as many elements as what it shows")
 		return bad(e.Place)
 	}

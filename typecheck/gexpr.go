@@ -366,7 +366,14 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 			suggest(e.Name.Place, e.Name.Name, names)
 		return bad(e.Place)
 	}
-	g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", g.describe(x), e.Name.Name)
+	r := g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", g.describe(x), e.Name.Name)
+	switch {
+	case x.mode != typed || x.graph.GType().Kind != GTensor:
+	case e.Name.Name == "shape":
+		r.help("it is read by dimension: `x.shape[0]`")
+	case e.Name.Name == "T":
+		r.help("a kernel reads elements in any order: `y[j, i] = x[i, j]`")
+	}
 	return bad(e.Place)
 }
 

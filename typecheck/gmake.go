@@ -282,7 +282,7 @@ func (g *graphChecker) shapeList(e lang.Expr) ([]Size, bool) {
 			ok = false
 		case o.mode == untypedInt:
 			if n, isConst := o.size.Const(); isConst && (n < 0 || n > math.MaxInt32) {
-				g.errorf(lang.ErrView, s.Span(), "a dimension of size %d; it is from 0 to %d", n, math.MaxInt32)
+				g.errorf(lang.ErrView, s.Span(), "a dimension of size %d; it is from 0 to %d", n, math.MaxInt32).help("write the size, by the dimensions at hand: nothing is filled in")
 				ok = false
 			}
 			shape = append(shape, o.size)

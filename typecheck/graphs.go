@@ -124,7 +124,10 @@ func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *GParam {
 		return nil
 	}
 	if mode == lang.Out && t.Kind != GTensor {
-		s.errorf(lang.ErrDeclType, p.Type.Place, "the output %s is %s; outputs are tensors", p.Name.Name, t)
+		r := s.errorf(lang.ErrDeclType, p.Type.Place, "the output %s is %s; outputs are tensors", p.Name.Name, t)
+		if t.Kind == GScalar {
+			r.help("give it a shape, as in `%s[1]`", t.DType)
+		}
 		return nil
 	}
 	if mode == lang.InOut && t.Kind == GScalar {
@@ -408,6 +411,10 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 		g.unknown(g.scope, n.Name, n.Place, nil)
 		return
 	case e.kind == entInvalid:
+		return
+	case e.output == nil && e.graph != nil && g.isMutable(e.graph):
+		g.errorf(lang.ErrReadOnly, n.Place, "%s is state, which changes only where a call writes it", n.Name).label(e.at, "declared here").
+			help("pass it to a kernel that has it as `inout` and stores the value")
 		return
 	case e.output == nil:
 		g.errorf(lang.ErrReadOnly, n.Place, "%s is no output and never changes", n.Name).label(e.at, "bound here").help("bind a new value with `let %s = ...`", n.Name)

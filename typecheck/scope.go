@@ -66,8 +66,8 @@ func (e *entity) describe() string {
 	return kindNames[e.kind]
 }
 
-// counts reports a meaning where a size is asked for. A file's kernels, functions,
-// graphs and structs mean nothing there: a dimension or an extent may have the name of one.
+// counts reports a meaning where a size or an axis is asked for. A file's kernels, functions,
+// graphs and structs mean nothing there: a dimension, an extent or an axis of a formula may have the name of one.
 func (e *entity) counts() bool {
 	return e != nil && (e.decl == nil || e.kind == entConst || e.kind == entInvalid)
 }
