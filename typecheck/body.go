@@ -46,7 +46,7 @@ func (b *bodyChecker) emit(s Stmt) { *b.stmts = append(*b.stmts, s) }
 
 // errorf reports an error; inside a fn, with where it was called.
 func (b *bodyChecker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
-	return labelCalls(b.checker.errorf(code, at, format, args...), b.frames)
+	return labelCalls(b.checker.reportf(code, at, format, args...), b.frames)
 }
 
 // labelCalls shows the calls that an error is inside of.

@@ -65,6 +65,8 @@ type checker struct {
 	muted int
 	// sizing counts the places that we are in where a size is needed: shapes, axes, slices.
 	sizing int
+	// calls are the fn calls being inlined, outermost first, for what is typed by rules of no body.
+	calls []frame
 	// found counts the errors met, those that were said before too.
 	found int
 }
@@ -128,8 +130,13 @@ type errorKey struct {
 // report is a diagnostic under construction.
 type report struct{ *lang.Diagnostic }
 
-// errorf reports an error at a place.
+// errorf reports an error at a place; inside a fn, with where it was called.
 func (c *checker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
+	return labelCalls(c.reportf(code, at, format, args...), c.calls)
+}
+
+// reportf reports an error at a place.
+func (c *checker) reportf(code lang.Code, at lang.Span, format string, args ...any) report {
 	d := &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...)}
 	// A fn is typed once for itself and once for every call: what is wrong in all is said once.
 	k := errorKey{code, at, d.Message}

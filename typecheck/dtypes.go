@@ -128,9 +128,12 @@ func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Exp
 	if rank(ta.DType) > rank(tb.DType) {
 		convert, to = eb, ta.DType
 	}
-	if convert != nil {
+	switch {
+	case to.Param != nil && len(c.calls) > 0: // the fn does not know the name that its caller has for the type
+		r.help("convert the argument where %s is called", c.calls[len(c.calls)-1].fn.Name.Name)
+	case convert != nil:
 		r.castFix(convert, to)
-	} else {
+	default:
 		r.help("convert one with `as`")
 	}
 }

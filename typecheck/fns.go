@@ -247,6 +247,7 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	b.frames = append(b.frames, frame{d, e.Place})
+	b.calls = append(b.calls, frame{d, e.Place})
 	stmts, o := b.unfold(e, call.scope, func() operand {
 		for _, f := range bind {
 			f()
@@ -254,6 +255,7 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 		return b.fnBody(d)
 	}, d.Name.Name, d.Name.Place)
 	b.frames = b.frames[:len(b.frames)-1]
+	b.calls = b.calls[:len(b.calls)-1]
 	if o.mode != invalid {
 		o = call.resultOf(o)
 	}

@@ -6,7 +6,7 @@ import "tilec/lang"
 
 // errorf reports an error; inside a fn, with where it was called.
 func (g *graphChecker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
-	return labelCalls(g.checker.errorf(code, at, format, args...), g.frames)
+	return labelCalls(g.checker.reportf(code, at, format, args...), g.frames)
 }
 
 func (g *graphChecker) value(e lang.Expr) operand {
@@ -68,8 +68,10 @@ func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 		g.bindArg(call.scope, p.Name, args[i])
 	}
 	g.frames = append(g.frames, frame{d, e.Place})
+	g.calls = append(g.calls, frame{d, e.Place})
 	o := g.unfold(e, call.scope, d.Body, d.Name.Name, d.Name.Place)
 	g.frames = g.frames[:len(g.frames)-1]
+	g.calls = g.calls[:len(g.calls)-1]
 	if o.mode != invalid {
 		o = call.resultOf(o)
 	}
