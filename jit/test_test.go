@@ -12,11 +12,15 @@ import (
 	"tilec/jit/jittest"
 )
 
-// TestPrograms runs the test blocks of the programs in testdata/tests on the device under test.
+// TestPrograms runs the test blocks of the programs in testdata/tests and testdata/examples on the device under test.
 func TestPrograms(t *testing.T) {
 	paths, err := filepath.Glob("../testdata/tests/*.tile")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
+	examples, err := filepath.Glob("../testdata/examples/*.tile")
+	require.NoError(t, err)
+	require.NotEmpty(t, examples)
+	paths = append(paths, examples...)
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)

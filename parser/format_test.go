@@ -127,7 +127,7 @@ func TestFormatPrograms(t *testing.T) {
 
 // TestFormatted: what ships is in the canonical layout.
 func TestFormatted(t *testing.T) {
-	for _, pattern := range []string{"../stdlib/*.tile", "../gpt/*.tile", "../testdata/tests/*.tile"} {
+	for _, pattern := range []string{"../stdlib/*.tile", "../gpt/*.tile", "../testdata/tests/*.tile", "../testdata/examples/*.tile"} {
 		paths, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		require.NotEmpty(t, paths, pattern)

@@ -97,6 +97,9 @@ var instead = map[string]string{"let": "const", "def": "fn", "func": "fn", "func
 // hint says what to do about a token that stands behind prev where something
 // else was wanted; nil when there is no one answer.
 func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
+	if is(t, "else") && want == wantEnd && prev != nil && !is(prev, "}") {
+		return &lang.Fix{Message: "`else` stands right behind the access whose missing elements it gives, as in `(x[i] else 0) as f32`"}
+	}
 	if prev != nil && prev.Type == kindIdent && want == wantEnd {
 		if h, ok := foreign[prev.Value]; ok {
 			fix := &lang.Fix{Message: h}

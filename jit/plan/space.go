@@ -209,7 +209,7 @@ func (m *model) chunks(i int) []int64 {
 		case m.f.Spill: // as little as it takes
 			vs = powersOfTwo(1, 8192)
 		default:
-			vs = powersOfTwo(128, 8192)
+			vs = powersOfTwo(m.shortestChunk(a), wideTile)
 		}
 	}
 	if a.Split > 1 && m.target.Arch != 0 { // only a loop can be shared
@@ -235,6 +235,24 @@ func (m *model) chunks(i int) []int64 {
 		return slices.Compact(cut)
 	}
 	return append(slices.Compact(cut), a.Len)
+}
+
+// wideTile is how many elements along Whole axes a block has at once without a second thought.
+const wideTile = 8192
+
+// shortestChunk is the least part of a Whole axis that a loop should take. Where
+// several axes make a wide tile, as the rows and columns of images, each of them may be short.
+func (m *model) shortestChunk(a *ir.Axis) int64 {
+	together := int64(1)
+	for i, w := range m.f.Axes {
+		if w.Kind == ir.Whole && !m.contracted[i] {
+			together = min(together*max(w.Len, 1), maxExtent)
+		}
+	}
+	if a.Len <= wideTile && together > wideTile {
+		return 1
+	}
+	return 128
 }
 
 // tooLong reports a Whole axis of which not even one row of f32 should be one tile on the CPU.
