@@ -481,12 +481,14 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		rate = t.Tensor16
 	case d == lang.I8 || d == lang.U8:
 		rate, depth = t.Tensor8, bytesDepth
+	case d == lang.F64 && t.Tensor64 > 0:
+		rate = t.Tensor64
 	case d == lang.F32 && op.Precision != "ieee":
 		rate = t.Tensor32
 	default:
 		return t.FMA32, 1, 2 * e / 8 // each operand is used from registers a few times
 	}
-	if t.Arch == 90 {
+	if t.Arch == 90 && d != lang.F64 {
 		rows = 64
 	}
 	k := c.count(tile{axes: c.places(op.Over)}, false)

@@ -514,6 +514,8 @@ func (m *machine) factor(kind string) func(uint64) float64 {
 		return func(v uint64) float64 { return float64(int8(v)) }
 	case "u8":
 		return func(v uint64) float64 { return float64(uint8(v)) }
+	case "f64":
+		return db
 	case "tf32":
 		return func(v uint64) float64 { return float64(fl(v &^ (1<<13 - 1))) }
 	}
@@ -526,6 +528,9 @@ func (m *machine) factor(kind string) func(uint64) float64 {
 
 // accumulator reads and writes a register with a sum; those of integers wrap.
 func accumulator(kind string) (start func(uint64) float64, result func(float64) uint64) {
+	if kind == "f64" {
+		return db, fromF64
+	}
 	if kind == "s32" {
 		return func(v uint64) float64 { return float64(int32(v)) }, func(v float64) uint64 { return uint64(uint32(int64(v))) }
 	}

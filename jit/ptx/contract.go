@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/plan"
 	"tilec/lang"
 )
 
@@ -55,9 +56,10 @@ func (s *mmaShape) name() string {
 }
 
 // mmaFor is the instruction for rows of one type and columns of another; nil where there is none.
-func mmaFor(rows, columns lang.DType, precision string) *mmaShape {
+func mmaFor(t plan.Target, rows, columns lang.DType, precision string) *mmaShape {
 	floats := func(depth, inRegister int, e lang.DType, name string) *mmaShape {
-		return &mmaShape{depth: depth, elements: [2]lang.DType{e, e}, sum: lang.F32, inRegister: inRegister, types: "f32." + name + "." + name, terms: 1}
+		sum := e.Accumulator()
+		return &mmaShape{depth: depth, elements: [2]lang.DType{e, e}, sum: sum, inRegister: inRegister, types: sum.String() + "." + name + "." + name, terms: 1}
 	}
 	switch d := rows; d {
 	case lang.I8, lang.U8:
@@ -75,6 +77,10 @@ func mmaFor(rows, columns lang.DType, precision string) *mmaShape {
 		case "tf32x3":
 			single.terms = 3
 			return single
+		}
+	case lang.F64:
+		if t.Tensor64 > 0 {
+			return floats(8, 0, d, "f64")
 		}
 	}
 	return nil
@@ -155,10 +161,10 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 	}
 	// The last axis of a type is the fastest.
 	c.m, c.n, c.k, c.batch = reversed(c.m), reversed(c.n), reversed(c.k), reversed(c.batch)
-	if volume(c.m) < 16 && volume(c.n) > volume(c.m) && mmaFor(x.DType, y.DType, op.Precision) != nil {
+	if volume(c.m) < 16 && volume(c.n) > volume(c.m) && mmaFor(k.target, x.DType, y.DType, op.Precision) != nil {
 		c.a, c.b, c.m, c.n = 1, 0, c.n, c.m
 	}
-	c.mma = mmaFor(op.Args[c.a].Type.DType, op.Args[c.b].Type.DType, op.Precision)
+	c.mma = mmaFor(k.target, op.Args[c.a].Type.DType, op.Args[c.b].Type.DType, op.Precision)
 	if c.mma == nil {
 		c.result = k.simtLayout(c)
 		return c
@@ -345,9 +351,7 @@ func (k *kernel) multiply(c *contraction, acc []reg) []reg {
 						}
 					}
 					for _, pair := range termOrder(c.mma.terms) {
-						d := k.a.regs(classOf(c.mma.sum), 4)
-						k.a.ins("%s %s, %s, %s, %s", c.mma.name(), list(d), list(rows[i][pair[0]]), list(column[pair[1]]), list(in))
-						in = d
+						in = k.multiplyTile(c.mma, rows[i][pair[0]], column[pair[1]], in)
 					}
 					for s, r := range spots {
 						if r >= 0 {
@@ -362,6 +366,29 @@ func (k *kernel) multiply(c *contraction, acc []reg) []reg {
 		if s.tile != nil {
 			k.readUntilNow(s.tile.buffer)
 		}
+	}
+	return out
+}
+
+// multiplyTile emits the instruction for one tile. What sm_90 multiplies at once of
+// doubles, targets before it multiply in quarters of the rows and the depth.
+func (k *kernel) multiplyTile(s *mmaShape, rows, columns, in []reg) []reg {
+	multiply := func(name string, rows, columns, in []reg) []reg {
+		out := k.a.regs(classOf(s.sum), len(in))
+		braces := func(rs []reg) string { return "{" + strings.Trim(list(rs), "{}") + "}" }
+		k.a.ins("%s %s, %s, %s, %s", name, braces(out), braces(rows), braces(columns), braces(in))
+		return out
+	}
+	if s.sum != lang.F64 || k.target.Arch >= 90 {
+		return multiply(s.name(), rows, columns, in)
+	}
+	var out []reg
+	for half := range 2 {
+		part := in[2*half : 2*half+2]
+		for step := range 2 {
+			part = multiply("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", rows[half+2*step:][:1], columns[step:][:1], part)
+		}
+		out = append(out, part...)
 	}
 	return out
 }

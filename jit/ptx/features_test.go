@@ -96,6 +96,21 @@ func TestProducts(t *testing.T) {
 	}
 }
 
+// Doubles take tensor cores where those are faster than the others, in the shapes that a target has.
+func TestProductsOfDoubles(t *testing.T) {
+	p := plan.Plan{Extents: map[string]int64{"i": 32, "j": 64, "k": 16}, Warps: 4, Stages: 2}
+	for target, name := range map[string]string{
+		"sm_80":  "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64",
+		"sm_89":  "fma.rn.f64",
+		"sm_90a": "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64",
+	} {
+		text := compile(t, parse(t, productText("f64", "f64", "", false)), &p, target).Text
+		require.Contains(t, text, name)
+		require.Equal(t, target != "sm_89", strings.Contains(text, "mma.sync"))
+		requireAssembles(t, text, target)
+	}
+}
+
 // features are small kernels, each for one thing, over x[M, N] and y[M, N] in a
 // grid over rows; DTYPE and N vary.
 var features = []struct {

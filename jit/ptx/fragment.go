@@ -268,10 +268,14 @@ func (k *kernel) clear(t *sharedTile) {
 }
 
 // matrices reads fragments by ldmatrix: each lane names a row of 16 bytes of one of
-// up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that needs.
+// up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that
+// needs, and for doubles, of which a lane would get halves.
 func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []reg {
 	if c.across(arg) {
 		return k.loadAcross(c, arg, t)
+	}
+	if c.mma.sum == lang.F64 {
+		return nil
 	}
 	in := c.mma.inRegister
 	chunk := in + 2 // bits of a row of 16 bytes
