@@ -444,7 +444,25 @@ func (g *generator) callHelper(e elem, depth int) value {
 	g.work(union(args...))
 	// A fn may leave an argument out, and with it that argument's axes; adding it brings them back.
 	text := fmt.Sprintf("%s(%s)", h.name, strings.Join(texts, ", "))
+	if g.chance(20) {
+		text = g.handed(h, texts)
+	}
 	return g.spread(value{text, e, nil}, union(args...))
+}
+
+// handed calls a helper by way of a fn that is given it, by name or inside a lambda.
+func (g *generator) handed(h helper, args []string) string {
+	names := []string{"la", "lb"}[:h.params]
+	list := strings.Join(names, ", ")
+	by := fmt.Sprintf("with%d", h.params)
+	if fn := fmt.Sprintf("fn %s(lf, %s) = lf(%s)", by, list, list); !slices.Contains(g.fns, fn) {
+		g.fns = append(g.fns, fn)
+	}
+	given := h.name
+	if g.chance(50) {
+		given = fmt.Sprintf("(%s) => %s(%s)", list, h.name, list)
+	}
+	return fmt.Sprintf("%s(%s, %s)", by, given, strings.Join(args, ", "))
 }
 
 // spread makes a value of which only the largest set of axes is known be over exactly these.
