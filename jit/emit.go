@@ -74,14 +74,26 @@ func (l *Lowered) PTX() (string, error) {
 	return l.module.Text, nil
 }
 
-// Shared says what takes the shared memory of a block where it is fullest, a line each; nil where none is used.
-func (l *Lowered) Shared() []string {
-	if l.module == nil || l.module.Shared == 0 {
+// Memory says what takes the shared memory of a block where it is fullest, and what it keeps in global memory, a line
+// each; nil where it uses neither.
+func (l *Lowered) Memory() []string {
+	if l.module == nil {
 		return nil
 	}
-	lines := []string{fmt.Sprintf("shared memory: %d of %d bytes", l.module.Shared, l.Plan.SharedLimit(l.target))}
-	for _, b := range l.module.Buffers {
-		lines = append(lines, "  "+b)
+	var lines []string
+	if l.module.Shared > 0 {
+		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", l.module.Shared, l.Plan.SharedLimit(l.target)))
+		for _, b := range l.module.Buffers {
+			lines = append(lines, "  "+b)
+		}
+	}
+	if n := l.Func.ScratchBytes(); n > 0 {
+		lines = append(lines, fmt.Sprintf("kept in global memory: %d bytes a block", n))
+		for _, t := range l.Func.Tensors {
+			if t.Scratch {
+				lines = append(lines, fmt.Sprintf("  %s takes %d bytes", t.Name, t.Bytes()))
+			}
+		}
 	}
 	return lines
 }

@@ -94,7 +94,7 @@ func TestPins(t *testing.T) {
 			t.Errorf("%s on %s: %v is no diagnostic", c.kernel, c.target, err)
 		default:
 			fmt.Fprintf(&b, "  %s\n", l.Plan)
-			for _, line := range append(l.Pins, l.Shared()...) {
+			for _, line := range append(l.Pins, l.Memory()...) {
 				fmt.Fprintf(&b, "  %s\n", line)
 			}
 		}

@@ -267,7 +267,7 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	for _, line := range l.Pins {
 		text += "  " + line + "\n"
 	}
-	for _, line := range l.Shared() {
+	for _, line := range l.Memory() {
 		text += "  " + line + "\n"
 	}
 	return text, nil
