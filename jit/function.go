@@ -23,7 +23,7 @@ type Function struct {
 	Params []*typecheck.GParam
 	// Outputs are the results' names, in order.
 	Outputs []string
-	// Tiles names what can be pinned: tile extents, whole axes that may be cut, warps, stages, occupancy, cluster.
+	// Tiles names what can be pinned: tile extents, whole axes that may be cut, warps, stages, occupancy, cluster, split.
 	Tiles []string
 	// SizeHints are the dimensions of @sizes.
 	SizeHints map[*typecheck.Symbol]int64
@@ -101,7 +101,7 @@ func KernelFunction(k *typecheck.Kernel) *Function {
 			add(a.Name)
 		}
 	}
-	for _, name := range []string{"warps", "stages", "occupancy", "cluster"} {
+	for _, name := range []string{"warps", "stages", "occupancy", "cluster", "split"} {
 		add(name)
 	}
 	return f

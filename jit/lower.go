@@ -163,12 +163,7 @@ func (p *planning) cut(pins map[string]int64) *Lowered {
 			if _, pinned := pins[key]; pinned || a.Kind != ir.Whole || a.Len <= chunk || len(a.Choices) > 0 {
 				continue
 			}
-			more := maps.Clone(pins)
-			if more == nil {
-				more = map[string]int64{}
-			}
-			more[key] = chunk
-			if l, err := p.attempt(p.target, more); err == nil {
+			if l, err := p.attempt(p.target, with(pins, key, chunk)); err == nil {
 				return l
 			}
 		}
@@ -205,8 +200,14 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 		return nil, nil, err
 	}
 	f, err := stream(p.f, chosen)
+	if err == nil && len(chosen.Split) > 0 {
+		err = splittable(f)
+	}
 	if err == nil {
 		return chosen, f, nil
+	}
+	if _, pinned := pins["split"]; len(chosen.Split) > 0 && !pinned {
+		return p.choose(t, with(pins, "split", 1)) // it cannot be shared after all
 	}
 	var split *pass.SplitError
 	if errors.As(err, &split) {
@@ -223,12 +224,7 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 		if _, pinned := pins[key]; pinned {
 			continue
 		}
-		more := maps.Clone(pins)
-		if more == nil {
-			more = map[string]int64{}
-		}
-		more[key] = p.f.Axis(name).Len
-		other, tooLong := plan.Choose(p.f, t, p.sizes, more)
+		other, tooLong := plan.Choose(p.f, t, p.sizes, with(pins, key, p.f.Axis(name).Len))
 		if tooLong != nil {
 			continue
 		}
@@ -239,9 +235,23 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 	return nil, nil, &streamError{names, err}
 }
 
+// with is pins and one more.
+func with(pins map[string]int64, name string, value int64) map[string]int64 {
+	more := map[string]int64{name: value}
+	for n, v := range pins {
+		if n != name {
+			more[n] = v
+		}
+	}
+	return more
+}
+
 // stream gives a copy of the kernel with loops over the axes that the plan cuts.
 func stream(f *ir.Func, p *plan.Plan) (*ir.Func, error) {
 	c := ir.Clone(f)
+	for name, n := range p.Split {
+		c.Axis(name).Split = n
+	}
 	if len(p.Chunks) == 0 {
 		return c, nil
 	}
@@ -272,4 +282,12 @@ func livePins(pins map[string]int64, declared, left []*ir.Axis) map[string]int64
 		}
 	}
 	return kept
+}
+
+// split is how many blocks of a cluster share an axis; 0 where none do.
+func (l *Lowered) split() int {
+	if l.module == nil {
+		return 0
+	}
+	return l.module.Split
 }

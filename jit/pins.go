@@ -116,7 +116,8 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 	case errors.As(err, &single):
 		text = single.Error()
 		held, ok := ps.held[single.Name]
-		if single.Name == "split" {
+		ofSource := single.Axis != "" // a split of the source, not of the launch
+		if ofSource {
 			for _, s := range k.SplitsOn(p.target.Name) {
 				if s.Axis.Name == baseName(single.Axis) {
 					held, ok = pin{value: single.Value, at: s.At}, true
@@ -129,13 +130,13 @@ func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64,
 		}
 		if single.Fits > 0 {
 			d.Fix = &lang.Fix{Message: fmt.Sprintf("%s = %d would do", single.Name, single.Fits)}
-			if single.Name == "split" {
+			if ofSource {
 				d.Fix.Message = fmt.Sprintf("a split over %d would do", single.Fits)
 			}
 			switch {
-			case single.Name == "split" && !p.target.HasClusters():
+			case ofSource && !p.target.HasClusters():
 				d.Fix.Message = fmt.Sprintf("say it of a target with clusters alone: `@target(sm_90a, split(%s, %d))`; elsewhere one block then goes through the axis", baseName(single.Axis), single.Value)
-			case single.Fits == 1 && single.Name == "split":
+			case single.Fits == 1 && ofSource:
 				d.Fix.Message = "let one block go through the axis: remove the @split"
 			case single.Fits == 1 && single.Name == "cluster":
 				d.Fix.Message = "remove the @cluster, or say `cluster` in a @target that has clusters"
@@ -242,7 +243,7 @@ func (ps *pins) suspects() []string {
 }
 
 func isSetting(name string) bool {
-	return slices.Contains([]string{"warps", "stages", "cluster", "occupancy"}, name)
+	return slices.Contains([]string{"warps", "stages", "cluster", "occupancy", "split"}, name)
 }
 
 // maxTries bounds the values that are tried to find one that fits.
@@ -297,6 +298,8 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 		return int64(max(p.Occupancy, 1)), true
 	case "cluster":
 		return int64(max(p.Cluster, 1)), true
+	case "split":
+		return int64(max(l.split(), 1)), true
 	}
 	for _, a := range l.Func.Axes {
 		if plan.Parameter(a) == name && a.Extent > 0 {
@@ -355,6 +358,13 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 	}
 	for _, t := range ps.elsewhere {
 		add("@target(%s, ...) has no effect: this is %s", t.Target, l.Plan.Target)
+	}
+	for _, name := range sortedNames(l.Plan.Split) {
+		if held, ok := ps.held["split"]; ok {
+			add("%s is of axis %s: as many blocks of a cluster share it", held.from, name)
+			continue
+		}
+		add("axis %s: %d blocks of a cluster share it, for the grid has too few; @split(%s, 1) keeps it to one", name, l.Plan.Split[name], name)
 	}
 	on := k.SplitsOn(l.Plan.Target)
 	for _, s := range k.Splits {

@@ -200,3 +200,49 @@ func TestSplitReductions(t *testing.T) {
 		}
 	}
 }
+
+// The planner spreads a long axis by itself where the grid has too few blocks, and a launch says how far.
+func TestPlannerSplits(t *testing.T) {
+	const source = `
+kernel f(a: bf16[M, K], b: bf16[N, K]) -> (c: f32[M, N], most: i32[M], scaled: f32[M, K])
+    grid i in M by BM
+{
+    axis j in N
+    axis k in K
+    c[i, j] = dot(a[i, k], b[j, k])
+    most[i] = argmax(a[i, k], over k)
+    scaled[i, k] = a[i, k] as f32 - sum(a[i, k], over k)
+}`
+	const m, n, k = 5, 7, 16384
+	args := Args{"a": counting(lang.BF16, m, k), "b": counting(lang.BF16, n, k)}
+	program, problems := Load("f.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	run := func(device string, split int) map[string]*Array {
+		d, err := OpenDevice(device)
+		require.NoError(t, err)
+		defer d.Close()
+		module, err := NewCompiler(d, nil).Load("f.tile", []byte(source))
+		require.NoError(t, err)
+		delete(args, "split")
+		if split > 0 {
+			args["split"] = split
+		}
+		out, err := module.Call("f", args)
+		require.NoError(t, err)
+		return out
+	}
+	want := run("cpu", 0)
+	for _, c := range []struct{ split, blocks int }{{0, 8}, {1, 0}, {3, 3}, {8, 8}} {
+		pins := map[string]int64{}
+		if c.split > 0 {
+			pins["split"] = int64(c.split)
+		}
+		l, err := lowerCase(t, program.Kernels[0], "sm_90a", map[string]int64{"M": m, "N": n, "K": k}, pins)
+		require.NoError(t, err)
+		assert.Equal(t, c.blocks, l.split())
+		got := run("emu", c.split)
+		for name := range want {
+			assert.Equal(t, want[name].Data, got[name].Data, "%s, split = %d", name, c.split)
+		}
+	}
+}

@@ -42,7 +42,7 @@ With a name, run runs that kernel or graph. Each argument is NAME=VALUE:
   x=zeros                the shape follows from the other arguments
   x=@x.npy               a file; x=@x.safetensors:name names one of its tensors
   eps=1e-5 start=3       scalars and constants
-  N=768 T=bf16 BM=128    dimensions, element types, extents of blocks; also warps=8, stages=3
+  N=768 T=bf16 BM=128    dimensions, element types, extents of blocks; also warps=8, stages=3, split=4
 Tensors that are left out are random, when their shape is known. Without T=..., an element type is f32.`,
 		Example: `  tilec run gpt.tile --prompt 'JULIET:' --temperature 0
   tilec run std/nn.tile softmax 'x=randn[4,1000]' --out y.npy

@@ -55,25 +55,48 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 	if t.Arch == 0 {
 		warps, stages = []int{0}, []int{0}
 	}
+	parts, err := m.partings(pins)
+	if err != nil {
+		return nil, fail(err)
+	}
 
 	best, second := &scored{}, &scored{}
+	shared, next := &scored{}, &scored{} // of those in which blocks share an axis
 	var worst *violation
 	var where string
 	each(ks, make([]int64, len(f.Axes)), func(extent []int64) {
 		for _, w := range warps {
 			for _, s := range stages {
-				c := at{m, candidate{extent, w, s}}
-				e, v := c.evaluate()
-				if v != nil {
-					if worst == nil || v.excess() < worst.excess() {
-						worst, where = v, c.describe()
+				for _, n := range parts {
+					c := at{m, candidate{extent, w, s, n}}
+					if !c.spreads() || n > 1 && len(parts) > 1 && c.fills() {
+						continue
 					}
-					continue
+					e, v := c.evaluate()
+					if v != nil {
+						if worst == nil || v.excess() < worst.excess() {
+							worst, where = v, c.describe()
+						}
+						continue
+					}
+					if n > 1 {
+						score(c, e, shared, next)
+					} else {
+						score(c, e, best, second)
+					}
 				}
-				score(c, e, best, second)
 			}
 		}
 	})
+	if shared.pays(best) {
+		if best.e != nil {
+			next = best // what it was chosen over
+		}
+		best, second = shared, next
+	}
+	if best.e == nil && worst == nil { // the split that is asked for leaves no candidate
+		return nil, fail(m.tooShort(parts[0]))
+	}
 	if best.e == nil {
 		return nil, fail(&FitError{where, *worst})
 	}
@@ -116,7 +139,7 @@ func score(c at, e *estimate, best, second *scored) {
 	// Whole picoseconds, so that the last bits of a float, which differ between
 	// processors that fuse operations and others, decide nothing.
 	e.time = math.Round(e.time*1e12) / 1e12
-	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages}, e}
+	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.parts}, e}
 	switch {
 	case best.e == nil || e.time < best.e.time:
 		*second, *best = *best, s
@@ -129,6 +152,9 @@ func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages}
 	if m.target.Arch != 0 {
 		p.Occupancy, p.Cluster = m.occupancy, m.cluster
+	}
+	if s.c.parts > 1 {
+		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.parts)}, s.c.parts
 	}
 	c := at{m, s.c}
 	staged := false
@@ -161,6 +187,9 @@ func (c at) describe() string {
 	}
 	if c.warps > 0 {
 		parts = append(parts, fmt.Sprintf("warps=%d stages=%d", c.warps, c.stages))
+	}
+	if c.parts > 1 {
+		parts = append(parts, fmt.Sprintf("split=%d", c.parts))
 	}
 	if len(parts) == 0 {
 		return "its one form"

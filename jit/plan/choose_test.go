@@ -67,6 +67,10 @@ func cases() []planCase {
 			cs = append(cs, planCase{fmt.Sprintf("linear %d %d to %d", m, s[0], s[1]), "linear_gelu", free, map[string]int64{"M": m}})
 		}
 	}
+	// Too few blocks for the machine, and much for each: several share it.
+	cs = append(cs, planCase{"softmax 4x262144", "softmax", row(262144), map[string]int64{"M": 4}})
+	cs = append(cs, planCase{"linear 16 16384 to 16", "linear_gelu", []string{"dim K = 768", "dim K = 16384", "dim N = 3072", "dim N = 16",
+		" in {64, 128, 256}", "", " in {32, 64, 128}", ""}, map[string]int64{"M": 16}})
 	for _, s := range [][3]int64{{8, 12, 128}, {8, 12, 1024}, {4, 16, 4096}, {2, 16, 16384}} {
 		cs = append(cs, planCase{fmt.Sprintf("attention %dx%dx%dx64", s[0], s[1], s[2]), "attention",
 			[]string{"dim H = 12", fmt.Sprintf("dim H = %d", s[1])}, map[string]int64{"B": s[0], "S": s[2]}})
@@ -127,7 +131,7 @@ func TestPinsWinAndImpossibleOnesSayWhy(t *testing.T) {
 	for want, pins := range map[string]map[string]int64{
 		"plan for linear_gelu on sm_90a: nothing fits: with BM=512 BN=512 BK=32 warps=8 stages=3 it needs 1025 registers a thread, the limit is 160: 865 too many": {"BM": 512, "BN": 512},
 		"it needs 819200 bytes of shared memory a block, the limit is 231424: 587776 too many":                                                                     {"BM": 128, "BN": 128, "BK": 512, "stages": 3},
-		"BX = 4: kernel linear_gelu has no such parameter; it has BK, BM, BN, cluster, occupancy, stages, warps":                                                   {"BX": 4},
+		"BX = 4: kernel linear_gelu has no such parameter; it has BK, BM, BN, cluster, occupancy, split, stages, warps":                                                   {"BX": 4},
 		"BM = 0: an extent is at least 1":                                             {"BM": 0},
 		"warps = 6: must be a power of two: 4 or 8":                                   {"warps": 6},
 		"stages = 9: must be 1 to 8 stages: 1 too many":                               {"stages": 9},

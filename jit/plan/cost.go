@@ -118,7 +118,7 @@ func (c at) streamed(i int) bool { return c.f.Axes[i].Kind == ir.Whole && c.exte
 
 // blocks is how many blocks the launch has.
 func (c at) blocks() int64 {
-	n := max(c.split, 1)
+	n := c.sharing()
 	if c.target.Arch == 0 {
 		n = 1
 	}
@@ -183,6 +183,10 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 			trips *= per
 		}
 		all *= trips
+	}
+	// What the blocks of a cluster do not share, each does by itself, but for what it writes.
+	if !c.divided(s) && s.op.Code.Row().Effect != lang.Writes && c.target.Arch != 0 {
+		all *= float64(c.sharing())
 	}
 	onePass = all
 	for i, n := range c.passes[s.op] {
@@ -508,13 +512,13 @@ func (c at) latency(resident int64, busy float64) float64 {
 	if c.stages > 1 {
 		step = stepOverhead
 	}
-	chain := blockOverhead + loadLatency
+	chain := blockOverhead + loadLatency + c.joining()
 	for _, loop := range c.loops {
 		chain += c.trips(loop) * step
 	}
 	for i := range c.f.Axes {
 		if c.streamed(i) {
-			chain += float64(ceilDiv(c.size[i], c.extent[i]*max(c.f.Axes[i].Split, 1))) * step
+			chain += float64(ceilDiv(c.size[i], c.extent[i]*c.partsOf(i))) * step
 		}
 	}
 	waves := float64(ceilDiv(c.blocks(), int64(c.target.SMs)*resident))

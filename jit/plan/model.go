@@ -32,6 +32,8 @@ type model struct {
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
 	split              int64
+	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
+	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
 	latency int
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.

@@ -52,6 +52,7 @@ var settings = map[string]setting{
 	"stages":    {8, false, "stages"},
 	"occupancy": {32, false, "blocks on a multiprocessor"},
 	"cluster":   {8, false, "blocks in a cluster"},
+	"split":     {8, false, "blocks of a cluster that share an axis"},
 }
 
 // asked gives a setting that a launch or the source pins; 0 where neither does.
@@ -128,6 +129,35 @@ func (m *model) share(pins map[string]int64) error {
 		return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", t.Name), 1, ""}
 	}
 	return nil
+}
+
+// partings is over how many blocks of a cluster an axis may be spread that the source does not split.
+func (m *model) partings(pins map[string]int64) ([]int, error) {
+	m.shared = m.shareable()
+	n, err := m.asked("split", pins)
+	switch {
+	case err != nil:
+		return nil, err
+	case m.target.Arch == 0 || m.split > 1 && (n == 0 || n == m.split) || n == 1:
+		return []int{1}, nil
+	case m.split > 1:
+		return nil, &PinError{"split", n, fmt.Sprintf("the kernel splits an axis over %d blocks", m.split), m.split, ""}
+	case n > 1 && !m.target.HasClusters():
+		return nil, &PinError{"split", n, fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", m.target.Name), 1, ""}
+	case n > 1 && m.shared < 0:
+		return nil, &PinError{"split", n, fmt.Sprintf("no axis of kernel %s is one that blocks can share: a whole axis that is reduced, at the top of a kernel that reads nothing that it writes", m.f.Name), 1, ""}
+	case n > 1:
+		return []int{int(n)}, nil
+	case m.shared < 0:
+		return []int{1}, nil
+	}
+	return splits, nil
+}
+
+// tooShort says that an axis has not enough steps for so many blocks.
+func (m *model) tooShort(blocks int) error {
+	a := m.f.Axes[m.shared]
+	return &PinError{"split", int64(blocks), fmt.Sprintf("axis %s has %d positions, which the plan does not go through in as many steps", a.Name, a.Len), 1, ""}
 }
 
 // HasClusters reports a target whose blocks can work together in clusters.

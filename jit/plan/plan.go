@@ -20,6 +20,9 @@ type Plan struct {
 	// Chunks gives, by axis name, the elements at once of a Whole axis that is too long for a block
 	// and is streamed: the pass `stream` makes a loop of each operation that consumes the axis.
 	Chunks map[string]int64 `json:"chunks,omitempty"`
+	// Split gives, by axis name, over how many blocks of a cluster the planner spreads a Whole axis that is streamed:
+	// each streams a part, and what they have is joined. Those that the source pins are the axes' own (ir.Axis.Split).
+	Split map[string]int64 `json:"split,omitempty"`
 	// Warps is the number of warps of a thread block; 0 on the CPU.
 	Warps int `json:"warps,omitempty"`
 	// Stages is the depth of the load pipeline of loops that feed contractions; 1 is none, 0 on the CPU.
@@ -70,6 +73,7 @@ func (p *Plan) String() string {
 	}
 	add("", p.Extents)
 	add("stream ", p.Chunks)
+	add("split ", p.Split)
 	if p.Warps > 0 {
 		parts = append(parts, fmt.Sprintf("warps=%d", p.Warps))
 	}

@@ -24,6 +24,8 @@ type candidate struct {
 	extent []int64
 	warps  int
 	stages int
+	// parts is over how many blocks of a cluster the planner spreads the model's shared axis; 1 is none.
+	parts int
 }
 
 // maxPoints bounds the candidates that are compared. A larger space is thinned

@@ -1,0 +1,148 @@
+package plan
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file is about an axis that the blocks of a cluster share. Where the grid
+// has too few blocks for the machine, a long axis that a block would go through
+// by itself is work for several, who then put together what they have.
+
+// splits are the numbers of blocks that an axis is spread over, where nothing pins them.
+var splits = []int{1, 2, 4, 8}
+
+// What it costs that blocks work together. These are estimates: barriers of a
+// cluster and reads of other blocks' memory have not been measured by themselves.
+const (
+	// joinLatency is the time of the two barriers of a cluster and of a read from another block between them.
+	joinLatency = 1e-6
+	// remoteBytesPerClock is what a multiprocessor reads of other ones' shared memory.
+	remoteBytesPerClock = 32
+	// sharingPays is by how much sharing has to be faster by these estimates, before the planner chooses it.
+	sharingPays = 1.25
+)
+
+// pays reports that a candidate in which blocks share an axis is that much better than one in which none do.
+func (s *scored) pays(alone *scored) bool {
+	return s.e != nil && (alone.e == nil || s.e.time*sharingPays < alone.e.time)
+}
+
+// shareable finds the axis that the planner may spread over the blocks of a
+// cluster, the longest of those that allow it; -1 where there is none. All that
+// goes along it must be cut into parts that join element by element, at the top
+// of the kernel, and no block may need what another says, writes or changes.
+func (m *model) shareable() int {
+	if !m.target.HasClusters() || m.split > 1 || m.cluster > 0 {
+		return -1
+	}
+	read, written, alone := map[*ir.Tensor]bool{}, map[*ir.Tensor]bool{}, false
+	m.f.Walk(func(op *ir.Op) bool {
+		switch {
+		case op.Code.IsDebug() || op.Code.Row().Effect == lang.Writes && len(op.Results) > 0:
+			alone = true
+		case op.Code == lang.OpLoad:
+			read[op.Tensor] = true
+		case op.Tensor != nil:
+			written[op.Tensor] = true
+		}
+		return true
+	})
+	for t := range written {
+		alone = alone || read[t]
+	}
+	if alone {
+		return -1
+	}
+	best := -1
+	for i, a := range m.f.Axes {
+		if a.Kind == ir.Whole && a.Split == 0 && m.streamable[i] && m.divides(a) && (best < 0 || m.size[i] > m.size[best]) {
+			best = i
+		}
+	}
+	return best
+}
+
+// divides reports a whole axis that something reduces, and all of whose consumers blocks can share.
+func (m *model) divides(w *ir.Axis) bool {
+	reduced, ok := false, true
+	top := map[*ir.Op]bool{}
+	for _, op := range m.f.Body.Ops {
+		top[op] = true
+	}
+	m.f.Walk(func(op *ir.Op) bool {
+		wide := func(v *ir.Value) bool { return v.Type.Has(w) }
+		over := slices.Contains(op.Over, w)
+		switch {
+		case op.Code == lang.OpScan && over, op.Code.Row().Group == lang.GroupSort && over:
+			ok = false
+		case !top[op] && (slices.ContainsFunc(op.Args, wide) || slices.ContainsFunc(op.Results, wide)):
+			ok = false
+		case over:
+			reduced = true
+		}
+		return ok
+	})
+	return ok && reduced
+}
+
+// partsOf is over how many blocks an axis is spread.
+func (c at) partsOf(i int) int64 {
+	if n := c.f.Axes[i].Split; n > 1 {
+		return n
+	}
+	if i == c.shared {
+		return int64(max(c.parts, 1))
+	}
+	return 1
+}
+
+// sharing is how many blocks work together.
+func (c at) sharing() int64 { return max(c.split, int64(c.parts), 1) }
+
+// spreads reports a candidate whose parts all have steps of the axis that is spread.
+func (c at) spreads() bool {
+	if c.parts <= 1 {
+		return true
+	}
+	i := c.shared
+	return c.streamed(i) && ceilDiv(c.size[i], c.extent[i]) >= int64(c.parts)
+}
+
+// fills reports a candidate whose grid keeps all multiprocessors busy without that blocks share anything.
+func (c at) fills() bool { return c.blocks()/c.sharing() >= int64(c.target.SMs) }
+
+// divided reports an operation of which each block of a cluster does a part.
+func (c at) divided(s step) bool {
+	for _, i := range s.axes {
+		if c.partsOf(i) > 1 {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.loops, func(loop *ir.Op) bool { return loop.Axis != nil && c.partsOf(c.place[loop.Axis]) > 1 })
+}
+
+// joining is the time in which the blocks of a cluster put their parts together.
+func (c at) joining() float64 {
+	n := float64(c.sharing())
+	if n <= 1 {
+		return 0
+	}
+	joins, bytes := 0.0, 0.0
+	for _, s := range c.ops {
+		joined := s.op.Code == lang.OpJoin
+		for _, a := range s.op.Over {
+			joined = joined || c.partsOf(c.place[a]) > 1
+		}
+		if !joined {
+			continue
+		}
+		joins++
+		for _, r := range s.op.Results {
+			bytes += float64(c.count(c.tile(r), false) * max(c.tile(r).bytes, 4))
+		}
+	}
+	return joins*joinLatency + n*bytes/(remoteBytesPerClock*c.target.Clock)
+}
