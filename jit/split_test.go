@@ -246,3 +246,48 @@ kernel f(a: bf16[M, K], b: bf16[N, K]) -> (c: f32[M, N], most: i32[M], scaled: f
 		}
 	}
 }
+
+// scansSource has scans of maps, which do not commute, of i32, in both directions, stored, reduced and one upon the other.
+const scansSource = `
+fn then(a1, b1, a2, b2) = (a1 * a2, a2 * b1 + b2)
+kernel f(a: i32[M, K], b: i32[M, K], c: i32) -> (p: i32[M, K], q: i32[M, K], r: i32[M, K], s: i32[M], t: i32[M], u: i32[M, K], v: i32[M])
+    grid i in M by BM
+{
+    axis k in K
+    let (_, p1) = scan((a[i, k], b[i, k]), over k, (1, 0), then)
+    p[i, k] = p1
+    let (_, q1) = scan((a[i, k], b[i, k]), over k, (1, 0), then, reverse = true)
+    q[i, k] = q1
+    r[i, k] = scan(b[i, k], over k, 0, (x, y) => x + y + c)
+    s[i] = max(p1, over k)
+    t[i] = argmin(q1, over k)
+    u[i, k] = cumsum(p1 - 1, over k) - q1
+    v[i] = reduce(cumsum(b[i, k], over k, reverse = true), over k, 0, (x, y) => x + y * c)
+}`
+
+// A scan goes on in each block where the blocks before it end, whichever way it goes.
+func TestSplitScans(t *testing.T) {
+	emu, err := OpenDevice("emu")
+	require.NoError(t, err)
+	const m = 3
+	for _, k := range []int64{1, 7, 12, 40, 133} {
+		a, b := make([]float64, m*k), make([]float64, m*k)
+		for i := range a {
+			a[i], b[i] = float64(i*7919%5-2), float64(i*31%7-3)
+		}
+		args := Args{"a": Converted(lang.I32, a, m, k), "b": Converted(lang.I32, b, m, k), "c": 1, "k": 6, "BM": 2, "warps": 1}
+		run := func(attr string) map[string]*Array {
+			module, err := NewCompiler(emu, nil).Load("f.tile", []byte(strings.Replace(scansSource, "kernel", attr+"kernel", 1)))
+			require.NoError(t, err)
+			out, err := module.Call("f", args)
+			require.NoError(t, err)
+			return out
+		}
+		want := run("")
+		for _, n := range []int{2, 3, 4, 8} {
+			for name, got := range run(fmt.Sprintf("@split(k, %d)\n", n)) {
+				assert.Equal(t, want[name].Floats(), got.Floats(), "%s of %d by %d blocks", name, k, n)
+			}
+		}
+	}
+}

@@ -381,8 +381,8 @@ func (g *generator) trial(seed uint64, n int) Trial {
 			if g.chance(40) { // another too, most of the time
 				r.Pins[pick(g.r, used...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
 			}
-			if g.chance(30) { // blocks that share one of them
-				r.Pins["split"] = 2 + g.r.Int64N(7)
+			if (seed+uint64(n))%3 == 0 { // blocks that share one of them
+				r.Pins["split"] = 2 + int64(seed/3%7)
 			}
 		}
 		if g.chance(20) {

@@ -206,6 +206,7 @@ type Const struct {
 //	print                Text; any arguments
 //	assert               Text, Names; arguments: whether it has failed, the position along each name, scalars for the text
 //	rename               From, Axis
+//	join                 Axis, Fn, Exclusive, Reverse; see join.go
 //	take                 Axes, which the tile loses; arguments: the tile, then for each of Axes its positions (i32)
 //	cast                 the result's type
 //	for                  Axis (nil for a scalar loop); arguments: lo, hi, initial values; one block
@@ -229,7 +230,9 @@ type Op struct {
 	Axes    []*Axis
 	Over    []*Axis
 	Tensor  *Tensor
-	Reverse bool   // of a scan or a loop over an axis: from the last position, or step, to the first
+	Reverse bool   // of a scan, a loop over an axis or an exclusive join: from the last position, step or block to the first
+	// Exclusive join: of the blocks before alone, see join.go.
+	Exclusive bool
 	Checked []bool // by index: whether it may lie outside the tensor
 	// Hint says how a load or a store of global memory is to go about it; it changes no result.
 	Hint AccessHint

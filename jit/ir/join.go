@@ -2,6 +2,7 @@ package ir
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -24,6 +25,12 @@ import (
 // loop of this kind may start from anything that its function leaves alone; only
 // what the first block starts from counts when there are no steps at all.
 // Every block gets the same, and a program in which nobody shares has no join.
+//
+// An exclusive join gives each block what those before it hold together (behind
+// it, when reversed), from which a scan goes on, and whether there are any; what
+// it gives where there are none is not to be used:
+//
+//	%7, %8, %9 = join %5, %6 of j from %2 to %3 exclusive by (...) : (i32{i}, f32{i}, bool) { ... }
 
 // Joined are the tiles of a join.
 func (op *Op) Joined() []*Value { return op.Args[:len(op.Fn.Yield)] }
@@ -72,6 +79,9 @@ func inferJoin(op *Op, types []Type) ([]Type, error) {
 			return nil, fmt.Errorf("parameter %d is %s, its argument %s", 2*n+i-2, op.Fn.Params[2*n+i-2].Type, t)
 		}
 	}
+	if op.Exclusive {
+		return append(slices.Clone(types[:n]), Scalar(lang.Bool)), nil
+	}
 	return types[:n], nil
 }
 
@@ -86,6 +96,9 @@ var joinConvention = convention{
 		if c := op.Using(); len(c) > 0 {
 			b.WriteString(" using " + uses(c))
 		}
+		if op.Exclusive {
+			b.WriteString(" exclusive")
+		}
 	},
 	func(p *parser, op *Op) {
 		op.Args = p.uses()
@@ -99,5 +112,6 @@ var joinConvention = convention{
 		if p.acceptWord("using") {
 			op.Args = append(op.Args, p.uses()...)
 		}
+		op.Exclusive = p.acceptWord("exclusive")
 	},
 }

@@ -58,6 +58,7 @@ const everything = `kernel @"odd name" {
   axis i : grid N by 128
   axis from : loop N by ? in {16, 32}
   axis p : loop N by "7" = 4
+  axis q : loop N by ? split 3
   axis d : whole 3[0 .. 3]
   axis r : whole [0 .. 3]
   axis e : whole [0 .. 6] edges of 70
@@ -102,6 +103,14 @@ body:
   %32 = scan %17 from %4 over r reverse by (%33, %34) : (f32{d, r}) {
     %35 = add %33, %34 : f32
     yield %35
+  }
+  %36, %37 = join %17, %17 of q from %2 to %3 using %12 by (%38, %39, %40, %41, %42) : (f32{d, r}, f32{d, r}) {
+    %43 = where %42, %38, %40 : f32
+    yield %43, %39
+  }
+  %44, %45 = join %32 of q from %2 to %3 exclusive reverse by (%46, %47) : (f32{d, r}, bool) {
+    %48 = add %46, %47 : f32
+    yield %48
   }
 }
 `

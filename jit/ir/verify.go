@@ -336,8 +336,8 @@ func (v *verifier) regions(op *Op) error {
 	if len(op.Blocks) != want {
 		return fmt.Errorf("has %d blocks, needs %d", len(op.Blocks), want)
 	}
-	if op.Reverse && op.Code != lang.OpFor && op.Code != lang.OpScan {
-		return fmt.Errorf("only a scan and a loop are reversed")
+	if op.Reverse && op.Code != lang.OpFor && op.Code != lang.OpScan && !op.Exclusive || op.Exclusive && op.Code != lang.OpJoin {
+		return fmt.Errorf("only a scan, a loop and an exclusive join are reversed")
 	}
 	if (op.Combines() || op.Code == lang.OpJoin) != (op.Fn != nil) {
 		return fmt.Errorf("only a reduce, a scan and a join have a function, and they need one")

@@ -45,10 +45,15 @@ func (c *chunks) carry(inits []*ir.Value) []*ir.Value {
 
 // first emits whether the chunk is the one at the end of the axis, or else at its beginning.
 func (c *chunks) first(atEnd bool) *ir.Value {
-	b := c.inside
 	if c.begins != nil {
 		return c.begins
 	}
+	return c.outermost(atEnd)
+}
+
+// outermost is first for a loop over all chunks, whoever runs it.
+func (c *chunks) outermost(atEnd bool) *ir.Value {
+	b := c.inside
 	if atEnd {
 		return b.Op(lang.OpEq, b.Emit(&ir.Op{Code: lang.OpEnd, Axis: c.axis()})[0], b.Int(c.hi))
 	}
@@ -76,14 +81,20 @@ func (c *chunks) resume(whole, chunk *ir.Op) {
 	b := c.inside
 	b.At, c.before.At = whole.At, whole.At
 	sameWay := whole.Reverse == c.loop.Reverse
+	shared := sameWay && c.axis().Split > 1
 	var before []*ir.Value
-	if sameWay {
-		before = c.carry(start(c.before, whole))
-	} else {
-		before = c.beyond(whole)
+	var first *ir.Value
+	switch {
+	case shared:
+		prefix, has := c.prefix(whole)
+		before = c.carry(prefix)
+		first = c.carry([]*ir.Value{c.before.Op(lang.OpLogicNot, has)})[0]
+	case sameWay:
+		before, first = c.carry(start(c.before, whole)), c.outermost(whole.Reverse)
+	default:
+		before, first = c.beyond(whole), c.outermost(whole.Reverse)
 	}
 	joined := b.Inline(chunk.Fn, slices.Concat(before, chunk.Results, chunk.Captured()), chunk.Combined())
-	first := c.first(whole.Reverse)
 	for i, r := range whole.Results {
 		joined[i] = b.Op(lang.OpWhere, first, chunk.Results[i], joined[i])
 		c.m.Values[r] = joined[i]
@@ -91,7 +102,42 @@ func (c *chunks) resume(whole, chunk *ir.Op) {
 	if sameWay {
 		body := c.loop.Blocks[0]
 		body.Yield = append(body.Yield, c.last(joined, chunk)...)
+		if shared {
+			body.Yield = append(body.Yield, b.Const(lang.Bool, ir.Const{}))
+		}
 	}
+}
+
+// prefix emits, before the loop, what a scan has come to where the block's part
+// of the axis begins, and whether anything is before: each block goes through
+// its part once for the total of it, and those of the blocks before are joined.
+func (c *chunks) prefix(whole *ir.Op) (values []*ir.Value, has *ir.Value) {
+	b := c.before
+	axis := c.f.AddAxis(*c.axis())
+	body := &ir.Block{Params: []*ir.Value{c.f.NewValue(ir.Scalar(lang.I32), nil)}}
+	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: slices.Clone(c.loop.Args[:2]), Blocks: []*ir.Block{body}, At: whole.At}
+	inner := &chunks{f: c.f, before: b, inside: &ir.Builder{Func: c.f, Block: body, At: whole.At}, loop: loop, lo: c.lo, hi: c.hi,
+		from: c.from, m: &ir.Mapping{Values: map[*ir.Value]*ir.Value{}, Axes: map[*ir.Axis]*ir.Axis{c.from: axis}}}
+	total := &ir.Op{Code: lang.OpReduce, Over: []*ir.Axis{axis}, Fn: c.f.CopyBlock(whole.Fn)}
+	for _, v := range whole.Operands() {
+		inner.recompute(v)
+		total.Args = append(total.Args, inner.m.Value(v))
+	}
+	total.Args = slices.Concat(total.Args, whole.Identity(), whole.Captured())
+	n := len(whole.Results)
+	if params := total.Fn.Params; whole.Reverse { // a reduce has the earlier element first, the scan the later one
+		for i := range n {
+			params[i], params[n+i] = params[n+i], params[i]
+		}
+	}
+	inner.begin()
+	first := len(loop.Args) - 2
+	params := inner.carry(start(b, whole))
+	body.Yield = append(body.Yield, byFunction().step(inner.inside, total, inner, params)...)
+	totals := b.Emit(loop)[first:][:n]
+	joined := b.Emit(&ir.Op{Code: lang.OpJoin, Axis: axis, Args: slices.Concat(totals, loop.Args[:2], whole.Captured()),
+		Fn: c.f.CopyBlock(whole.Fn), Exclusive: true, Reverse: whole.Reverse})
+	return joined[:n], joined[n]
 }
 
 // start emits what a reduction or a scan gives of nothing, over the axes that it keeps.
@@ -108,6 +154,7 @@ func start(b *ir.Builder, op *ir.Op) []*ir.Value {
 // do: what the scan needs first, the loop around has last.
 func (c *chunks) beyond(whole *ir.Op) []*ir.Value {
 	k := *c.axis()
+	k.Split = 0 // each block needs all of them
 	axis := c.f.AddAxis(k)
 	lo, hi := c.inside.Int(c.lo), (*ir.Value)(nil)
 	if whole.Reverse {

@@ -108,7 +108,7 @@ func key(op *ir.Op) string {
 	}
 	k := fmt.Sprintf("%s %v %s %s %s %v", op.Code, ids, names(op.Over), names(op.Axes), op.Precision+op.Hint.String(), op.Checked)
 	if op.Fn != nil {
-		k += fmt.Sprintf(" %v by %s", op.Reverse, op.Fn.Text())
+		k += fmt.Sprintf(" %v %v by %s", op.Reverse, op.Exclusive, op.Fn.Text())
 	}
 	if op.Descending {
 		k += " descending"

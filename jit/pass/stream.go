@@ -327,8 +327,6 @@ func (s *streamer) check(op *ir.Op) error {
 			return fmt.Errorf("`%s` would read %s again, which the kernel writes", op, def.Tensor.Name)
 		case def.Code.Row().Effect == lang.Writes:
 			return fmt.Errorf("`%s` would run `%s` again, which has an effect", op, def)
-		case s.axis.Split > 1 && def.Code == lang.OpScan && def.Over[0] == s.axis && !keeps(op):
-			return &SplitError{s.axis.Name, "a scan goes along it, and what comes before a position is in the parts of other blocks"}
 		case def.Code == lang.OpRename:
 			return fmt.Errorf("`%s` needs `%s`, which ties the axis to another", op, def)
 		case def.Code == lang.OpTake && slices.Contains(def.Axes, s.axis):

@@ -77,9 +77,9 @@ func (k *kernel) assign() {
 		case op.Code == lang.OpMma:
 			link(op.Result(), op.Args[2])
 		case op.Code == lang.OpJoin:
-			for i, v := range op.Results {
-				link(op.Results[0], v)
-				link(v, op.Args[i])
+			for i, v := range op.Joined() {
+				link(op.Results[0], op.Results[i])
+				link(op.Results[i], v)
 			}
 		case op.Old:
 			link(op.Result(), op.Stored())

@@ -142,8 +142,8 @@ func (k *kernel) join(ops []*ir.Op) {
 	for _, op := range ops {
 		k.a.comment("%s", describe(op))
 		l := k.home[op.Results[0]]
-		out := make([][]reg, len(op.Results))
-		tiles := make([][]reg, len(op.Results))
+		out := make([][]reg, len(op.Joined()))
+		tiles := make([][]reg, len(op.Joined()))
 		for i, v := range op.Joined() {
 			tiles[i] = k.get(v, l)
 			out[i] = make([]reg, len(tiles[i]))
@@ -156,8 +156,11 @@ func (k *kernel) join(ops []*ir.Op) {
 			}
 			all = append(all, e)
 		}
-		for i, v := range op.Results {
-			k.hold(v, l, out[i])
+		for i := range tiles {
+			k.hold(op.Results[i], l, out[i])
+		}
+		if op.Exclusive {
+			k.hold(op.Results[len(tiles)], uniform(k.warps), []reg{k.anyBefore(op)})
 		}
 	}
 	threads := k.warps * lanes
@@ -223,20 +226,9 @@ func (k *kernel) exchangeParts(all []joined, bytes int) {
 		a.ins("st.shared.b%d [%v+%d], %v", 8*size, mine[size], offset, x)
 	})
 	k.clusterBarrier()
-	// Parts without steps are the last ones: behind the first of them there is nothing more.
-	end := a.label()
-	conditional := false
-	for rank := range k.split {
-		if exists := k.partExists(all[0].op, rank); exists.valid() {
-			begin := len(a.body)
-			a.ins("@!%v bra.uni %s", exists, end)
-			if !conditional {
-				k.push(begin)
-				conditional = true
-			}
-		}
+	fetch := func(rank int) map[reg]reg { // the parts of one block, by the block's own registers
 		from := map[int]reg{}
-		parts := map[reg]reg{} // by the block's own register
+		parts := map[reg]reg{}
 		each(func(e joined, i, size, offset int) {
 			if !from[size].valid() {
 				from[size] = a.op(b32, "mapa.shared::cluster.u32", mine[size], rank)
@@ -252,6 +244,33 @@ func (k *kernel) exchangeParts(all []joined, bytes int) {
 			}
 			parts[e.out[i]] = x
 		})
+		return parts
+	}
+	if all[0].op.Exclusive {
+		k.partsBefore(all, fetch)
+	} else {
+		k.partsOfAll(all, fetch)
+	}
+	k.clusterBarrier()
+	k.release(buffer)
+}
+
+// partsOfAll combines the parts of all blocks.
+func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[reg]reg) {
+	a := k.a
+	// Parts without steps are the last ones: behind the first of them there is nothing more.
+	end := a.label()
+	conditional := false
+	for rank := range k.split {
+		if exists := k.partExists(all[0].op, rank); exists.valid() {
+			begin := len(a.body)
+			a.ins("@!%v bra.uni %s", exists, end)
+			if !conditional {
+				k.push(begin)
+				conditional = true
+			}
+		}
+		parts := fetch(rank)
 		for _, e := range all {
 			xs := make([]reg, len(e.out))
 			for i, r := range e.out {
@@ -269,8 +288,50 @@ func (k *kernel) exchangeParts(all []joined, bytes int) {
 		k.pop()
 		a.place(end)
 	}
-	k.clusterBarrier()
-	k.release(buffer)
+}
+
+// partsBefore combines, for each block, the parts of those before it; behind it in a reversed join.
+func (k *kernel) partsBefore(all []joined, fetch func(rank int) map[reg]reg) {
+	op := all[0].op
+	totals := make([][]reg, len(all))
+	for i := range k.split {
+		rank, exists := i, reg{}
+		if op.Reverse { // there the parts without steps come first
+			rank = k.split - 1 - i
+			exists = k.partExists(op, rank+1)
+		}
+		parts := fetch(rank)
+		mine := k.calc(pred, "setp.eq.u32", k.rank(), rank)
+		for n, e := range all {
+			xs := make([]reg, len(e.out))
+			for j, r := range e.out {
+				xs[j] = parts[r]
+				if i == 0 {
+					k.move(r, xs[j])
+				} else {
+					k.move(r, k.selected(mine, totals[n][j], r))
+				}
+			}
+			if i > 0 {
+				for j, x := range k.function(op, totals[n], xs) {
+					xs[j] = k.selected(exists, x, xs[j])
+				}
+			}
+			totals[n] = xs
+		}
+	}
+}
+
+// anyBefore holds in blocks before which there are steps; behind which, in a reversed join.
+func (k *kernel) anyBefore(op *ir.Op) reg {
+	if !op.Reverse {
+		return k.calc(pred, "setp.ne.u32", k.rank(), 0)
+	}
+	lo, hi := op.Bounds()
+	begin, end := k.bounds(op.Axis, lo, hi)
+	length, each := k.share(begin, end, op.Axis.Extent)
+	next := k.calc(b32, "add.u32", k.rank(), 1)
+	return k.calc(pred, "setp.lt.u32", k.calc(b32, "mul.lo.u32", next, each), length)
 }
 
 // partExists is the predicate that the block of a rank has steps of a shared loop, given that all before it
