@@ -230,10 +230,10 @@ type Op struct {
 	Axes    []*Axis
 	Over    []*Axis
 	Tensor  *Tensor
-	Reverse bool   // of a scan, a loop over an axis or an exclusive join: from the last position, step or block to the first
+	Reverse bool // of a scan, a loop over an axis or an exclusive join: from the last position, step or block to the first
 	// Exclusive join: of the blocks before alone, see join.go.
 	Exclusive bool
-	Checked []bool // by index: whether it may lie outside the tensor
+	Checked   []bool // by index: whether it may lie outside the tensor
 	// Hint says how a load or a store of global memory is to go about it; it changes no result.
 	Hint AccessHint
 	// Descending is the order of a sort.

@@ -58,7 +58,7 @@ func TestVerifyNamesTheOperation(t *testing.T) {
 		"%9 = reduce %4 from %5 over k by (%6, %7) : (f32{i}) { yield %6 }":                        "reduce: uses loop axis k outside its for",
 		"%9 = reduce %2 from %0 over d by (%6, %7) : (i32{i}) { yield %6 }":                        "reduce: goes along d, which no operand has",
 		"%9 = reduce %4 from %5 over i, d by (%6, %7) : (f32) { yield %6 }":                        "reduce: needs exactly one axis",
-		"%9 = reduce %4 from %5 over d reverse by (%6, %7) : (f32{i}) { yield %6 }":                "reduce: only a scan and a loop are reversed",
+		"%9 = reduce %4 from %5 over d reverse by (%6, %7) : (f32{i}) { yield %6 }":                "reduce: only a scan, a loop and an exclusive join are reversed",
 		"%9 = scan %4 from %5 over d by (%6, %7) : (f32{i, d}) { %8 = add %6, %5 : f32 yield %8 }": "add: argument 1, %5, is not defined here",
 		"%9 = scan %4 from %5 over d by (%6, %7) : (f32{i, d}) { %8 = gt %6, %7 : bool yield %8 }": "scan: operand 0 is f32{i, d}, its function gives bool",
 		"%9 = scan %4 from %5 over d by (%6, %7) : (f32{i, d}) { %8 = size N : i32 yield %6 }":     "scan: its function is not of elementwise operations alone: `%8 = size N : i32`",
