@@ -74,7 +74,7 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	if len(l.Plan.Chunks) > 0 {
 		if dump := logs.dump(); dump != nil {
 			// The passes that cut the kernel ran for every plan that was tried; this one was chosen.
-			if err := pass.Run(ir.Clone(l.uncut), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: dump}); err != nil {
+			if err := pass.Run(spread(l.uncut, l.Plan), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: dump}); err != nil {
 				return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
 			}
 		}
@@ -246,12 +246,18 @@ func with(pins map[string]int64, name string, value int64) map[string]int64 {
 	return more
 }
 
-// stream gives a copy of the kernel with loops over the axes that the plan cuts.
-func stream(f *ir.Func, p *plan.Plan) (*ir.Func, error) {
+// spread gives a copy of the kernel with the axes split that the plan splits.
+func spread(f *ir.Func, p *plan.Plan) *ir.Func {
 	c := ir.Clone(f)
 	for name, n := range p.Split {
 		c.Axis(name).Split = n
 	}
+	return c
+}
+
+// stream gives a copy of the kernel with loops over the axes that the plan cuts.
+func stream(f *ir.Func, p *plan.Plan) (*ir.Func, error) {
+	c := spread(f, p)
 	if len(p.Chunks) == 0 {
 		return c, nil
 	}

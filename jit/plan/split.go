@@ -35,7 +35,7 @@ func (s *scored) pays(alone *scored) bool {
 // goes along it must be cut into parts that join element by element, at the top
 // of the kernel, and no block may need what another says, writes or changes.
 func (m *model) shareable() int {
-	if !m.target.HasClusters() || m.split > 1 || m.cluster > 0 {
+	if !m.target.HasClusters() || m.split > 1 || m.cluster > 0 || m.f.Spill {
 		return -1
 	}
 	read, written, alone := map[*ir.Tensor]bool{}, map[*ir.Tensor]bool{}, false
