@@ -2,7 +2,6 @@ package jit
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"tilec/jit/ir"
@@ -122,10 +121,6 @@ func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
 			k := b.spec.Kernel
 			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: k.Decl.Name.Span(), Message: fmt.Sprintf("%s walks or accesses a dimension %s, which is %d and must be 0 or more", k.Name, s, n)})
 		}
-		if n > math.MaxInt32 {
-			k := b.spec.Kernel
-			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: k.Decl.Name.Span(), Message: fmt.Sprintf("dimension %s of %s is %d, more than a position can count (%d)", s, k.Name, n, math.MaxInt32)})
-		}
 		d.Value = n
 	} else {
 		b.launch.sizes[name] = s
@@ -133,6 +128,7 @@ func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
 			d.Divisor = max(b.spec.Kernel.Divisors[sym], 1)
 		}
 	}
+	d.Wide = b.wide(s)
 	b.dims[name] = d
 	b.f.Dims = append(b.f.Dims, d)
 	return d
@@ -247,6 +243,9 @@ func (b *irBuilder) inside(t *ir.Tensor, indices []*ir.Value, checked []bool) *i
 	}
 	for i, x := range indices {
 		if checked[i] {
+			if t.Shape[i].Wide {
+				x = b.Cast(x, lang.I64)
+			}
 			d := x.Type.DType
 			and(b.Op(lang.OpGe, x, b.constant(d, 0, 0)))
 			and(b.Op(lang.OpLt, x, b.Cast(b.sizeOf(t.Shape[i]), d)))
@@ -274,7 +273,10 @@ func (b *irBuilder) indices(xs []typecheck.Expr) []*ir.Value {
 // positions builds the indices of an access. What an axis gives is inside its
 // dimension whatever the size; other unchecked indices were proven for sizes from 1 on.
 func (b *irBuilder) positions(xs []typecheck.Expr, checked []bool) []*ir.Value {
-	out := b.indices(xs)
+	out := make([]*ir.Value, len(xs))
+	for i, x := range xs {
+		out[i] = b.exact(x)
+	}
 	for i, v := range out {
 		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofPart(xs[i])
 		if !checked[i] && !byAxis && !nowhere(v) {
@@ -307,7 +309,7 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 	case *typecheck.Const:
 		return one(b.constant(b.dtype(x.Type), x.Int, x.Float))
 	case *typecheck.SizeExpr:
-		return one(b.size(x))
+		return one(b.narrow(b.size(x), x.Type, x.Size, x.At))
 	case *typecheck.ConstRef:
 		c := b.spec.Consts[x.Symbol]
 		return one(b.constant(b.dtype(x.Type), c.Int, c.Float))
@@ -320,7 +322,11 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 		}
 		return one(v)
 	case *typecheck.Apply:
-		return one(b.apply(x))
+		v := b.apply(x)
+		if a := counts(x); a != nil {
+			v = b.narrow(v, x.Type, ends(a), x.At)
+		}
+		return one(v)
 	case *typecheck.Combine:
 		return b.combine(x)
 	case *typecheck.Order:
@@ -363,26 +369,16 @@ func (b *irBuilder) constant(d lang.DType, n int64, f float64) *ir.Value {
 	return b.Const(d, ir.Const{Int: n})
 }
 
-func (b *irBuilder) size(x *typecheck.SizeExpr) *ir.Value {
-	d := b.dtype(x.Type)
-	if n, ok := b.known(x.Size); ok {
-		if d == lang.I32 && n > math.MaxInt32 {
-			panic(fmt.Sprintf("size %s is %d, which i32 cannot hold", x.Size, n))
-		}
-		return b.constant(d, n, float64(n))
-	}
-	v := b.Emit(&ir.Op{Code: lang.OpSize, Dim: b.dim(x.Size)})[0]
-	return b.Cast(v, d)
-}
-
 func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
-	args := b.indices(x.Args)
+	args := b.operands(x)
 	b.At = x.At
 	switch x.Op {
 	case lang.OpCast:
 		return b.Cast(args[0], b.dtype(x.Type))
 	case lang.OpBitcast:
 		return b.Bitcast(args[0], b.dtype(x.Type))
+	case lang.OpRandomBits:
+		b.randomPositions(args, x.At)
 	}
 	if x.Op == lang.OpSum || x.Op == lang.OpMean {
 		args[0] = b.summand(args[0])
@@ -422,21 +418,15 @@ func (b *irBuilder) mapAxes(axes []*typecheck.Axis) []*ir.Axis {
 }
 
 func (b *irBuilder) loop(x *typecheck.For) []*ir.Value {
-	lo, hi := b.value(x.Lo), b.value(x.Hi)
+	lo, hi := b.bounds(x)
 	op := &ir.Op{Code: lang.OpFor, At: x.At}
 	if x.Axis != nil {
 		op.Axis = b.axes[x.Axis]
-		// A range is cut to its dimension, so that an axis is in bounds by construction.
-		if !isConst(lo) || lo.Def.Const.Int < 0 {
-			lo = b.Op(lang.OpMax, lo, b.Int(0))
-		}
-		if !b.isSize(hi, op.Axis.Dim) {
-			hi = b.Op(lang.OpMin, hi, b.sizeOf(op.Axis.Dim))
-		}
+		lo, hi = b.cut(lo, hi, op.Axis)
 	}
 	op.Args = append([]*ir.Value{lo, hi}, b.all(x.Init)...)
 	body := b.in(func() {
-		pos := b.f.NewValue(ir.Scalar(lang.I32), nil)
+		pos := b.f.NewValue(ir.Scalar(op.Axis.Counts()), nil)
 		b.Block.Params = []*ir.Value{pos}
 		if x.Index != nil {
 			pos.Name = x.Index.Name

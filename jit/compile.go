@@ -27,6 +27,9 @@ type Compiler struct {
 	// Cache holds compiled code between runs; nil for none.
 	Cache *cache.Cache
 
+	// wide is Spec.Wide.
+	wide bool
+
 	mu      sync.Mutex
 	kernels map[string]*entry
 	spent   time.Duration

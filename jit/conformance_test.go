@@ -35,7 +35,18 @@ import (
 //	debug                              a debug build
 //
 // The values may be `arange`, or `fill V`.
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { conformance(t, func(*jit.Compiler) {}) }
+
+// TestConformanceWide runs them once more as programs of dimensions beyond 2^31
+// run: positions in 64 bits change no result.
+func TestConformanceWide(t *testing.T) {
+	if testing.Short() {
+		t.Skip("every program once more takes as long as TestConformance")
+	}
+	conformance(t, (*jit.Compiler).Widen)
+}
+
+func conformance(t *testing.T, prepare func(*jit.Compiler)) {
 	files, err := filepath.Glob(filepath.Join(jittest.Path(t, "testdata/conformance"), "*.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -61,6 +72,7 @@ func TestConformance(t *testing.T) {
 				logs, err := jit.ParseLogs("ptx", &modules)
 				require.NoError(t, err)
 				compiler := jit.NewCompiler(jittest.Device(t), logs)
+				prepare(compiler)
 				for i, text := range strings.Split(strings.TrimSpace(string(runs)), "\n\n") {
 					c, err := parseCase(text)
 					require.NoErrorf(t, err, "run %d", i+1)

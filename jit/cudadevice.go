@@ -282,7 +282,7 @@ func (k *gpuKernel) launch(args []launchArg) error {
 		}
 	}
 	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
-	if blocks >= 1<<31 {
+	if blocks > plan.MaxBlocks {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
 	return inParts(blocks, atOnce, func(first, blocks int64) error {
@@ -311,7 +311,11 @@ func (k *gpuKernel) pack(args []launchArg, first int64) *cuda.Params {
 				p.Uint64(arg.bits)
 			}
 		case ir.ParamDim:
-			p.Int32(int32(arg.bits))
+			if param.Dim.Wide {
+				p.Int64(int64(arg.bits))
+			} else {
+				p.Int32(int32(arg.bits))
+			}
 		case ir.ParamStride:
 			p.Int64(int64(arg.bits))
 		case ir.ParamFirst:

@@ -58,7 +58,7 @@ func (b *irBuilder) assert(s *typecheck.Assert) {
 	here := fails // at the elements that may still be the first
 	for _, a := range axes {
 		at := b.positionsAlong(a)
-		first := reduce(lang.OpReduceMin, b.Op(lang.OpWhere, here, at, b.Int(math.MaxInt32)))
+		first := reduce(lang.OpReduceMin, b.Op(lang.OpWhere, here, at, b.Const(at.Type.DType, ir.Const{Int: 1<<(at.Type.DType.Bits()-1) - 1})))
 		here = b.Op(lang.OpLogicAnd, here, b.Op(lang.OpEq, at, first))
 		op.Names = append(op.Names, a.Name)
 		op.Args = append(op.Args, first)

@@ -26,6 +26,8 @@ type Emulator struct {
 	// instructions a launch counts as running for ever; 0 for emu's own choice.
 	Workers  int
 	MaxSteps int64
+	// First is the number of the first block of each launch that runs, for tests of large launches.
+	First int
 
 	target plan.Target
 	memory *emu.Memory
@@ -204,7 +206,7 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 // run launches so many blocks on the parameters.
 func (k *emulatedKernel) run(space []byte, blocks int64) error {
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, Registers: k.registers})
+		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers})
 	if err != nil {
 		return err
 	}

@@ -94,7 +94,7 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 		s.tensors = append(s.tensors, *v)
 		out.elems = append(out.elems, gval{view: v})
 	}
-	s.spec = &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug}
+	s.spec = &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide}
 	for i, p := range params(k) {
 		if !p.IsTensor {
 			s.spec.Layouts = append(s.spec.Layouts, Layout{})

@@ -66,8 +66,12 @@ func usesScalars(x typecheck.Expr) bool {
 
 // part makes the dimension that a grid axis over a part of its own walks, and notes where it begins.
 func (b *irBuilder) part(a *typecheck.Axis, name string) *ir.Dim {
+	limit := int64(math.MaxInt32)
+	if b.wide(a.Dim) {
+		limit = math.MaxInt64
+	}
 	number := func(what string, p gridPart, exprs ...typecheck.Expr) *ir.Dim {
-		d := &ir.Dim{Name: name + what, Value: -1, Divisor: 1}
+		d := &ir.Dim{Name: name + what, Value: -1, Divisor: 1, Wide: b.wide(a.Dim)}
 		_, known := b.known(a.Dim)
 		for _, x := range exprs {
 			known = known && b.fixedScalar(x)
@@ -76,7 +80,7 @@ func (b *irBuilder) part(a *typecheck.Axis, name string) *ir.Dim {
 		from, _ := e.value(a.From)
 		switch {
 		case p.begin && b.fixedScalar(a.From): // where it is beyond the dimension, there are no blocks
-			d.Value = min(max(from.int, 0), math.MaxInt32)
+			d.Value = min(max(from.int, 0), limit)
 		case known:
 			n, err := p.size(b.spec, nil)
 			if err != nil {

@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"math"
+
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck"
@@ -12,6 +14,9 @@ func (b *irBuilder) order(x *typecheck.Order) []*ir.Value {
 	args := b.indices(x.Args)
 	b.At = x.At
 	over := []*ir.Axis{b.axes[x.Over]}
+	if over[0].Counts() == lang.I64 {
+		b.launch.counted = append(b.launch.counted, countedSize{ends(x.Over), math.MaxInt32, x.At, "the position that this gives is an i32, which", ""})
+	}
 	if x.Op == lang.OpTopK {
 		return b.Emit(&ir.Op{Code: lang.OpTopK, Args: args, Over: over, Axis: b.axes[x.Into]})
 	}
@@ -23,7 +28,7 @@ func (b *irBuilder) order(x *typecheck.Order) []*ir.Value {
 		}
 		sort.Descending = descending
 	}
-	positions := b.Emit(sort)
+	positions := []*ir.Value{b.Cast(b.Emit(sort)[0], over[0].Counts())}
 	sorted := make([]*ir.Value, len(args))
 	for i, v := range args {
 		sorted[i] = b.Take(v, over, positions)

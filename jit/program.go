@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"tilec/jit/ir"
+	"tilec/jit/plan"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -181,6 +182,9 @@ func (s *step) stored(c *Compiled) error {
 func (s *step) prepare(c *Compiled, d Device) error {
 	s.compiled = c
 	b := s.spec
+	if err := c.dims.checkCounted(b); err != nil {
+		return err
+	}
 	grid, err := s.grid(nil)
 	if err != nil {
 		return err
@@ -191,6 +195,11 @@ func (s *step) prepare(c *Compiled, d Device) error {
 	}
 	if err := s.stored(c); err != nil {
 		return err
+	}
+	if d.Target().Arch > 0 && !s.empty {
+		if n := Elements(grid); n > plan.MaxBlocks {
+			return launchError(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
+		}
 	}
 	if at := c.dims.nonEmpty; at.IsValid() && !s.empty {
 		for _, d := range b.Kernel.Dims {
@@ -225,8 +234,8 @@ func (s *step) prepare(c *Compiled, d Device) error {
 			if err != nil {
 				return err
 			}
-			if n > math.MaxInt32 {
-				return launchError(b.Kernel.Decl.Name.Span(), lang.ErrArgShape, "dimension %s of %s is %d, more than a position can count (%d)", p.Dim.Name, b.Kernel.Name, n, math.MaxInt32)
+			if n > ir.NarrowSize && !p.Dim.Wide {
+				return fmt.Errorf("compiler bug: kernel %s is compiled for sizes that 32 bits count, and %s is %d", b.Kernel.Name, p.Dim.Name, n)
 			}
 			arg.bits = uint64(n)
 		case ir.ParamStride:

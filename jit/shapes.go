@@ -18,8 +18,11 @@ func (b *irBuilder) take(x *typecheck.Take) *ir.Value {
 	var inside *ir.Value
 	empty := false
 	for i, e := range x.Positions {
-		p, a := b.value(e), axes[i]
+		p, a := b.exact(e), axes[i]
 		b.At = x.At
+		if a.Counts() == lang.I64 {
+			p = b.Cast(p, lang.I64)
+		}
 		empty = empty || a.Len == 0
 		if x.Checked[i] {
 			lo, hi := b.Const(p.Type.DType, ir.Const{Int: a.Lo}), b.Const(p.Type.DType, ir.Const{Int: a.Lo + a.Len - 1})
@@ -32,7 +35,7 @@ func (b *irBuilder) take(x *typecheck.Take) *ir.Value {
 		} else if a.Len == 0 && !nowhere(p) {
 			b.launch.needs(x.At) // proven for sizes from 1 on
 		}
-		positions[i] = b.Cast(p, lang.I32)
+		positions[i] = b.Cast(p, a.Counts())
 	}
 	var v *ir.Value
 	if empty {

@@ -26,6 +26,8 @@ type Spec struct {
 	Precision string
 	// Debug keeps what is checked in debug builds only.
 	Debug bool
+	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
+	Wide bool
 }
 
 // Layout is what a specialisation knows of where a tensor's elements lie.
@@ -113,6 +115,9 @@ func (s *Spec) Key() string {
 			fmt.Fprintf(&b, " %s=%d", d.Name, s.Dims[d])
 		} else {
 			fmt.Fprintf(&b, " %s<=%d", d.Name, bucket(s.Dims[d]))
+			if s.Dims[d] > ir.NarrowSize {
+				b.WriteString(" wide")
+			}
 		}
 	}
 	for _, l := range s.Layouts {
@@ -126,7 +131,7 @@ func (s *Spec) Key() string {
 	for _, n := range names {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
-	fmt.Fprintf(&b, " %s %t", s.Precision, s.Debug)
+	fmt.Fprintf(&b, " %s %t %t", s.Precision, s.Debug, s.Wide)
 	return b.String()
 }
 
@@ -140,6 +145,8 @@ type launchDims struct {
 	parts map[string]gridPart
 	// nonEmpty is the first access to a position whose proof takes every dimension to be at least 1.
 	nonEmpty lang.Span
+	// counted are sizes of which the kernel counts positions in i32.
+	counted []countedSize
 	// once are the stores of a formula that need a block, though they do not mention all axes of the grid.
 	once []*typecheck.Store
 }

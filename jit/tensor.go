@@ -5,6 +5,7 @@ package jit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -43,10 +44,19 @@ type Tensor struct {
 	Offset int64
 }
 
-// Elements is the number of elements of a shape.
+// maxElements is more than any memory holds, and so many of any type are bytes that an int64 counts.
+const maxElements = 1 << 58
+
+// Elements is the number of elements of a shape; 1<<58, which no memory holds, where there are more.
 func Elements(shape []int64) int64 {
+	if slices.Contains(shape, 0) {
+		return 0
+	}
 	n := int64(1)
 	for _, d := range shape {
+		if d > maxElements/n {
+			return maxElements
+		}
 		n *= d
 	}
 	return n

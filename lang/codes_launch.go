@@ -12,6 +12,7 @@ const (
 	ErrArgMissing Code = "E0903" // an argument that is needed and not given
 	ErrAssert     Code = "E0904" // an assert that failed as a kernel ran
 	ErrAssume     Code = "E0905" // an assume that the arguments do not meet
+	ErrPosition   Code = "E0906" // more positions than their type counts
 )
 
 func init() {
@@ -48,6 +49,17 @@ run to their end.`,
 			Title: "an assume that the arguments do not meet",
 			Doc: `A kernel may rely on what it assumes of dimensions and scalars, so every launch
 checks it. Give arguments that meet it, or loosen it.`,
+		},
+		ErrPosition: {
+			Title: "more positions than their type counts",
+			Doc: `A dimension may have any number of elements. What a program computes of positions
+is i32, as of every i32: ` + "`index(i)`, `i.start` and `i.end`, the position that argmax gives, a\n" +
+				"dimension's name" + ` as an integer. Where a launch has a dimension of more than 2147483647
+elements, such a value would wrap around, and the launch is refused. Convert the
+position itself, which is exact for every size: ` + "`index(i) as i64`" + `. An index, the ends
+of a range and the comparison of two positions need no conversion. Sorting, and the
+positions of a loop that counts (` + "`for n in N`" + `), have no other type: walk such a dimension
+in parts with an axis.`,
 		},
 	} {
 		codeTable[code] = row

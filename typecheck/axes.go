@@ -30,6 +30,11 @@ func (b *bodyChecker) axisStmt(a *lang.AxisClause) {
 		refuse()
 		return
 	}
+	if isConst && a.Range == nil && n > math.MaxInt32 {
+		b.errorf(lang.ErrTune, a.Over.Span(), "an axis of its own has at most %d elements, not %d", math.MaxInt32, n)
+		refuse()
+		return
+	}
 	x := &Axis{Name: a.Name.Name, Kind: WholeAxis, Dim: dim, Len: dim, IsFree: isConst && a.Range == nil, At: a.Name.Place}
 	if a.Range != nil && !b.subRange(x, a) {
 		refuse()
@@ -80,12 +85,7 @@ func (b *bodyChecker) dimension(over lang.Expr) (Size, bool) {
 			return Size{}, false
 		}
 	}
-	dim, ok := b.sizeOf(over)
-	if n, isConst := dim.Const(); ok && isConst && n > math.MaxInt32 {
-		b.errorf(lang.ErrTune, over.Span(), "%d is more than a position can count, which is an i32: the most is %d", n, math.MaxInt32)
-		return Size{}, false
-	}
-	return dim, ok
+	return b.sizeOf(over)
 }
 
 // sizeOf wants an expression over dimensions and constants.

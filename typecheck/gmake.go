@@ -1,13 +1,12 @@
 package typecheck
 
-import (
-	"math"
-
-	"tilec/lang"
-)
+import "tilec/lang"
 
 // This file types the tensors that a graph makes itself: lists, and those of a
 // dtype, a shape and a rule (`zeros(f32, [M, N])`).
+
+// maxDimension is more elements than any memory holds, so that a constant beyond it is a mistake.
+const maxDimension = 1 << 48
 
 // listed is a tensor written out, `[[1, 2], [3, 4]]`, before its context gives it an element type.
 type listed struct {
@@ -281,8 +280,8 @@ func (g *graphChecker) shapeList(e lang.Expr) ([]Size, bool) {
 		case o.mode == invalid:
 			ok = false
 		case o.mode == untypedInt:
-			if n, isConst := o.size.Const(); isConst && (n < 0 || n > math.MaxInt32) {
-				g.errorf(lang.ErrView, s.Span(), "a dimension of size %d; it is from 0 to %d", n, math.MaxInt32).help("write the size, by the dimensions at hand: nothing is filled in")
+			if n, isConst := o.size.Const(); isConst && (n < 0 || n > maxDimension) {
+				g.errorf(lang.ErrView, s.Span(), "a dimension of size %d; it is from 0 to %d", n, int64(maxDimension)).help("write the size, by the dimensions at hand: nothing is filled in")
 				ok = false
 			}
 			shape = append(shape, o.size)

@@ -95,6 +95,36 @@ func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
 	return sum, nil
 }
 
+// Most bounds the size from above, for symbols from 0 up to what most gives;
+// math.MaxInt64 where 64 bits cannot hold the bound.
+func (s Size) Most(most func(*Symbol) int64) int64 {
+	sum := max(s.constant, 0)
+	for _, t := range s.terms {
+		p := max(t.coefficient, 0) // what is taken away may be nothing
+		for _, a := range t.atoms {
+			var err error
+			if p, err = timesExact(p, a.most(most)); err != nil {
+				return math.MaxInt64
+			}
+		}
+		if sum += p; sum < 0 {
+			return math.MaxInt64
+		}
+	}
+	return sum
+}
+
+func (a atom) most(most func(*Symbol) int64) int64 {
+	if a.symbol != nil {
+		return most(a.symbol)
+	}
+	x := a.x.Most(most)
+	if y := a.y.Most(most); a.op == "%" {
+		return min(x, y)
+	}
+	return x
+}
+
 var errTooLarge = errors.New("it is larger than 64 bits can hold")
 
 // timesExact is a * b, or an error where 64 bits cannot hold it.

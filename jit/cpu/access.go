@@ -249,12 +249,7 @@ func (a *access) eachRun(fr *frame, r *region, move func(offset int)) {
 			for _, x := range g.axes {
 				e = e*r.n[x] + at[x]
 			}
-			var pos int
-			if g.wide {
-				pos = int(*(*int64)(fr.at(g.off + 8*e)))
-			} else {
-				pos = int(*(*int32)(fr.at(g.off + 4*e)))
-			}
+			pos := fr.integer(g.off, e, g.wide)
 			if size := r.view.shape[d]; pos < 0 || pos >= size {
 				a.outside(&a.dims[d], d, pos, pos+1, size)
 				inside = false

@@ -74,7 +74,7 @@ func (c *compiler) loop(op *ir.Op) func(*frame) {
 	next := c.transfers(carried, block.Yield)
 	body := c.block(block)
 	lo, hi := c.scalarRef(op.Args[0]), c.scalarRef(op.Args[1])
-	position := c.off(block.Params[0])
+	position := c.scalarRef(block.Params[0])
 	axis, extent, reverse := -1, 1, op.Reverse
 	if op.Axis != nil {
 		axis, extent = c.axisNumber(op.Axis), int(op.Axis.Extent)
@@ -90,7 +90,7 @@ func (c *compiler) loop(op *ir.Op) func(*frame) {
 			if axis >= 0 {
 				fr.axes[axis] = axisState{pos, min(extent, end-pos)}
 			}
-			*(*int32)(fr.at(position)) = int32(pos)
+			fr.setScalar(position, pos)
 			body.run(fr)
 			next(fr)
 		}

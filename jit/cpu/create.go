@@ -43,6 +43,15 @@ func (c *compiler) full(op *ir.Op) func(*frame) { return c.spreadTo(op.Result(),
 
 func (c *compiler) index(op *ir.Op) func(*frame) {
 	off, a := c.off(op.Result()), c.axisNumber(op.Axis)
+	if op.Axis.Counts() == lang.I64 {
+		return func(fr *frame) {
+			s := fr.axes[a]
+			d := slice[int64](fr.at(off), s.n)
+			for i := range d {
+				d[i] = int64(s.start + i)
+			}
+		}
+	}
 	return func(fr *frame) {
 		s := fr.axes[a]
 		d := slice[int32](fr.at(off), s.n)
@@ -53,18 +62,18 @@ func (c *compiler) index(op *ir.Op) func(*frame) {
 }
 
 func (c *compiler) start(op *ir.Op) func(*frame) {
-	off, a := c.off(op.Result()), c.axisNumber(op.Axis)
-	return func(fr *frame) { *(*int32)(fr.at(off)) = int32(fr.axes[a].start) }
+	to, a := c.scalarRef(op.Result()), c.axisNumber(op.Axis)
+	return func(fr *frame) { fr.setScalar(to, fr.axes[a].start) }
 }
 
 func (c *compiler) end(op *ir.Op) func(*frame) {
-	off, a := c.off(op.Result()), c.axisNumber(op.Axis)
-	return func(fr *frame) { *(*int32)(fr.at(off)) = int32(fr.axes[a].start + fr.axes[a].n) }
+	to, a := c.scalarRef(op.Result()), c.axisNumber(op.Axis)
+	return func(fr *frame) { fr.setScalar(to, fr.axes[a].start+fr.axes[a].n) }
 }
 
 func (c *compiler) sizeOp(op *ir.Op) func(*frame) {
-	off, d := c.off(op.Result()), c.dimNumber(op.Dim)
-	return func(fr *frame) { *(*int32)(fr.at(off)) = int32(fr.launch.dims[d]) }
+	to, d := c.scalarRef(op.Result()), c.dimNumber(op.Dim)
+	return func(fr *frame) { fr.setScalar(to, fr.launch.dims[d]) }
 }
 
 // spreadTo copies v, broadcast by axis and in any order of axes, to the buffer of to.

@@ -134,11 +134,23 @@ func (fr *frame) count(axes []int) int {
 }
 
 // scalar reads an i32 or i64 scalar.
-func (fr *frame) scalar(s scalarRef) int {
-	if s.wide {
-		return int(*(*int64)(fr.at(s.off)))
+func (fr *frame) scalar(s scalarRef) int { return fr.integer(s.off, 0, s.wide) }
+
+// integer reads element e of a tile of i32 or, where it is wide, i64.
+func (fr *frame) integer(off, e int, wide bool) int {
+	if wide {
+		return int(*(*int64)(fr.at(off + 8*e)))
 	}
-	return int(*(*int32)(fr.at(s.off)))
+	return int(*(*int32)(fr.at(off + 4*e)))
+}
+
+// setScalar writes an i32 or i64 scalar.
+func (fr *frame) setScalar(s scalarRef, v int) {
+	if s.wide {
+		*(*int64)(fr.at(s.off)) = int64(v)
+		return
+	}
+	*(*int32)(fr.at(s.off)) = int32(v)
 }
 
 // scalarRef is a scalar integer in the arena.

@@ -43,6 +43,9 @@ func (c *compiler) reduce(op *ir.Op) func(*frame) {
 	if f == nil {
 		panic(bug("no reduction " + op.Code.String() + " of " + x.Type.String()))
 	}
+	if op.Code.Row().Rule == lang.RuleArg && r.Type.DType == lang.I64 {
+		f = widePositions(f)
+	}
 	round := rounder(r.Type.DType)
 	if op.Code.Row().Rule == lang.RuleSame && r.Type.DType != lang.F8E4M3 {
 		round = nil // an operand, or the infinity that stands for none, which only f8e4m3 has not
@@ -207,6 +210,17 @@ func argReducer[T any](beats func(x, best T) bool) reducer {
 				}
 			}
 			d[j] = int32(start + at)
+		}
+	}
+}
+
+// widePositions gives the positions of f as i64. Those of f lie in the same memory, so the last is widened first.
+func widePositions(f reducer) reducer {
+	return func(dst, x unsafe.Pointer, n, inner, start int) {
+		f(dst, x, n, inner, 0)
+		narrow, wide := slice[int32](dst, inner), slice[int64](dst, inner)
+		for j := inner - 1; j >= 0; j-- {
+			wide[j] = int64(start) + int64(narrow[j])
 		}
 	}
 }

@@ -5,13 +5,15 @@ import (
 	"unsafe"
 
 	"tilec/jit/ir"
+	"tilec/lang"
 )
 
 // positionTile is where a take reads along one axis: a tile of positions.
 type positionTile struct {
-	off, axis int // of the tile; number of the axis that it replaces
-	lo        int // first position of the axis
-	place     int // of the axis among the source's
+	off, axis int  // of the tile; number of the axis that it replaces
+	wide      bool // i64
+	lo        int  // first position of the axis
+	place     int  // of the axis among the source's
 	strides   func(fr *frame) [maxRank]int
 }
 
@@ -30,7 +32,7 @@ func (c *compiler) take(op *ir.Op) func(*frame) {
 	isTaken := make([]bool, len(x.Type.Axes))
 	for i, a := range op.Axes {
 		v := op.Taken()[i]
-		taken[i] = positionTile{off: c.off(v), axis: c.axisNumber(a), lo: int(a.Lo), strides: c.stridesAlong(to, v.Type.Axes)}
+		taken[i] = positionTile{off: c.off(v), wide: v.Type.DType == lang.I64, axis: c.axisNumber(a), lo: int(a.Lo), strides: c.stridesAlong(to, v.Type.Axes)}
 		for j, b := range x.Type.Axes {
 			if a == b {
 				taken[i].place, isTaken[j] = j, true
@@ -78,7 +80,7 @@ func (c *compiler) take(op *ir.Op) func(*frame) {
 		}
 		position := func(k, e int) int {
 			t := &taken[k]
-			p := int(*(*int32)(fr.at(t.off + 4*e))) - t.lo
+			p := fr.integer(t.off, e, t.wide) - t.lo
 			if p < 0 || p >= fr.axes[t.axis].n {
 				panic(bug(fmt.Sprintf("position %d of %s along an axis of %d from %d on", p+t.lo, name, fr.axes[t.axis].n, t.lo)))
 			}

@@ -15,6 +15,9 @@ type Options struct {
 	Workers int
 	// MaxSteps is after how many warp instructions a launch counts as running for ever; 0 for 2^34.
 	MaxSteps int64
+	// First is the number of the first block, or of the first block of a cluster, that runs: those before it
+	// do not. A test looks at the end of a large launch so.
+	First int
 	// Profile counts traffic, sectors and bank conflicts by access, which takes time.
 	Profile bool
 	// Cluster is the shape of a cluster in blocks, where the kernel does not say it itself.
@@ -88,6 +91,7 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	report := &Report{Blocks: blocks, Threads: block[0] * block[1] * block[2], Registers: e.Registers}
 	counts := make([]siteCount, len(e.code))
 	var next atomic.Int64
+	next.Store(int64(options.First / l.clusterSize()))
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for range min(workers, clusters) {

@@ -19,8 +19,11 @@ type Memory struct {
 	atomics sync.Mutex
 }
 
-// junk fills memory that nobody has written.
-const junk = 0xd5
+// junk fills memory that nobody has written, in allocations of up to maxJunk bytes.
+const (
+	junk    = 0xd5
+	maxJunk = 1 << 28
+)
 
 const (
 	globalBase      = 0x1000_0000_0000
@@ -62,8 +65,10 @@ func (m *Memory) Alloc(n int64) (uint64, error) {
 		writers: make([]atomic.Pointer[writerPage], (n+writerPageSize-1)/writerPageSize),
 		stamped: make([]atomic.Pointer[stampPage], (n+writerPageSize-1)/writerPageSize),
 	}
-	for i := range a.data {
-		a.data[i] = junk
+	if n <= maxJunk { // of more, the system keeps what is touched
+		for i := range a.data {
+			a.data[i] = junk
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -51,6 +51,9 @@ func (b *Builder) Const(d lang.DType, c Const) *Value {
 // Int emits an i32 constant.
 func (b *Builder) Int(n int64) *Value { return b.Const(lang.I32, Const{Int: n}) }
 
+// Position emits a constant position along an axis.
+func (b *Builder) Position(a *Axis, n int64) *Value { return b.Const(a.Counts(), Const{Int: n}) }
+
 // Cast emits a conversion; a value that has the type already is given back as it is.
 func (b *Builder) Cast(x *Value, d lang.DType) *Value {
 	if x.Type.DType == d {
@@ -115,17 +118,17 @@ func Infer(op *Op) ([]Type, error) {
 		if op.Axis == nil || op.Axis.Scalar {
 			return nil, fmt.Errorf("needs an axis with an extent")
 		}
-		return []Type{{DType: lang.I32, Axes: []*Axis{op.Axis}}}, nil
+		return []Type{{DType: op.Axis.Counts(), Axes: []*Axis{op.Axis}}}, nil
 	case lang.OpStart, lang.OpEnd:
 		if op.Axis == nil {
 			return nil, fmt.Errorf("needs an axis")
 		}
-		return []Type{Scalar(lang.I32)}, nil
+		return []Type{Scalar(op.Axis.Counts())}, nil
 	case lang.OpSize:
 		if op.Dim == nil {
 			return nil, fmt.Errorf("needs a dimension")
 		}
-		return []Type{Scalar(lang.I32)}, nil
+		return []Type{Scalar(op.Dim.Counts())}, nil
 	case lang.OpLoad:
 		return inferLoad(op, types)
 	case lang.OpStore:
@@ -215,7 +218,7 @@ func inferReduce(op *Op, row *lang.OpRow, types []Type) ([]Type, error) {
 		if len(op.Over) != 1 {
 			return nil, fmt.Errorf("needs exactly one axis")
 		}
-		t.DType = lang.I32
+		t.DType = op.Over[0].Counts()
 	}
 	return []Type{t}, nil
 }
@@ -342,8 +345,8 @@ func inferFor(op *Op, types []Type) ([]Type, error) {
 		return nil, fmt.Errorf("needs lo, hi and a body")
 	}
 	for _, t := range types[:2] {
-		if !t.Same(Scalar(lang.I32)) {
-			return nil, fmt.Errorf("bound of type %s", t)
+		if !t.Same(Scalar(op.Axis.Counts())) {
+			return nil, fmt.Errorf("bound of type %s, needs %s", t, op.Axis.Counts())
 		}
 	}
 	inits, body := types[2:], op.Blocks[0]

@@ -114,7 +114,7 @@ func checkDebug(op *Op, types []Type) error {
 		return fmt.Errorf("needs a bool scalar and %d positions", n-1)
 	}
 	for i, t := range types[1:] {
-		if !t.IsScalar() || i+1 < n && t.DType != lang.I32 {
+		if !t.IsScalar() || i+1 < n && t.DType != lang.I32 && t.DType != lang.I64 {
 			return fmt.Errorf("has an operand of type %s", t)
 		}
 	}

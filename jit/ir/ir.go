@@ -19,6 +19,20 @@ type Dim struct {
 	Value int64
 	// Divisor, at least 1, is known to divide the size of an unknown Dim.
 	Divisor int64
+	// Wide: positions may be beyond NarrowSize, so they and the size are i64. Everywhere else they are i32.
+	Wide bool
+}
+
+// NarrowSize is the most elements of a dimension whose positions are i32: a
+// block that begins inside it ends, with the elements that do not exist, below 2^31.
+const NarrowSize = 1<<31 - 1<<24
+
+// Counts is the type of positions along the dimension and of its size.
+func (d *Dim) Counts() lang.DType {
+	if d != nil && d.Wide {
+		return lang.I64
+	}
+	return lang.I32
 }
 
 // Known reports whether the size is a constant.
@@ -81,6 +95,14 @@ type Axis struct {
 type Type struct {
 	DType lang.DType
 	Axes  []*Axis
+}
+
+// Counts is the type of positions along the axis.
+func (a *Axis) Counts() lang.DType {
+	if a == nil { // of a scalar loop
+		return lang.I32
+	}
+	return a.Dim.Counts()
 }
 
 // Scalar is the type of a scalar.
@@ -192,8 +214,8 @@ type Const struct {
 //
 //	const                Const
 //	full                 Axes; one argument, whose axes are among them
-//	index start end      Axis
-//	size                 Dim
+//	index start end      Axis; i32, or i64 where its dimension is Wide
+//	size                 Dim; the same
 //	load                 Tensor, Checked; arguments: one index per dimension, then the else value if any index is checked
 //	store                Tensor, Checked; arguments: one index per dimension, then the value
 //	atomic_...           the same, Old, Order, Scope; of atomic_cas, the value expected and then the new one
@@ -207,10 +229,11 @@ type Const struct {
 //	assert               Text, Names; arguments: whether it has failed, the position along each name, scalars for the text
 //	rename               From, Axis
 //	join                 Axis, Fn, Exclusive, Reverse; see join.go
-//	take                 Axes, which the tile loses; arguments: the tile, then for each of Axes its positions (i32)
+//	take                 Axes, which the tile loses; arguments: the tile, then for each of Axes its positions (of the type that index has)
 //	cast                 the result's type
 //	for                  Axis (nil for a scalar loop); arguments: lo, hi, initial values; one block
-//	                     whose parameters are the position (i32) and the carried values
+//	                     whose parameters are the position (the type of lo and hi: i32, or i64 where the
+//	                     axis's dimension is Wide) and the carried values
 //	if                   one bool scalar argument; two blocks without parameters
 //
 // An index of a load or a store is a scalar or a tile of i32 or i64; the loaded tile
@@ -401,7 +424,7 @@ const (
 	ParamPointer ParamKind = iota
 	// ParamScalar is a scalar parameter, in its own type (bool in 8 bits).
 	ParamScalar
-	// ParamDim is the size of an unknown dimension, i32.
+	// ParamDim is the size of an unknown dimension, i32 or, where it is Wide, i64.
 	ParamDim
 	// ParamStride is an unknown stride in elements, i64.
 	ParamStride

@@ -72,7 +72,7 @@ func inferJoin(op *Op, types []Type) ([]Type, error) {
 		}
 	}
 	for i, t := range types[n:] {
-		if want := Scalar(lang.I32); i < 2 && !t.Same(want) {
+		if want := Scalar(op.Axis.Counts()); i < 2 && !t.Same(want) {
 			return nil, fmt.Errorf("bound %d is %s", i, t)
 		}
 		if i >= 2 && (!t.IsScalar() || !op.Fn.Params[2*n+i-2].Type.Same(t)) {

@@ -113,6 +113,7 @@ func (p *parser) dim() *Dim {
 	} else {
 		d.Value = p.size()
 	}
+	d.Wide = p.acceptWord("wide")
 	p.dims[d.Name] = d
 	return d
 }
@@ -473,7 +474,7 @@ func (p *parser) forHead(op *Op) {
 	}
 	p.word("pos")
 	pos := p.define()
-	pos.Type = Scalar(lang.I32)
+	pos.Type = Scalar(op.Axis.Counts())
 	body.Params = append([]*Value{pos}, carried...)
 }
 

@@ -50,7 +50,11 @@ func (p *printer) line(format string, args ...any) {
 func (p *printer) declarations() {
 	f := p.f
 	for _, d := range f.Dims {
-		p.line("dim %s = %s", quote(d.Name), size(d))
+		wide := ""
+		if d.Wide {
+			wide = " wide"
+		}
+		p.line("dim %s = %s%s", quote(d.Name), size(d), wide)
 	}
 	for _, d := range f.strideDims() {
 		p.line("stride %s = %s", quote(d.Name), size(d))

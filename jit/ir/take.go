@@ -57,8 +57,8 @@ func inferTake(op *Op, types []Type) ([]Type, error) {
 		if !types[0].Has(a) {
 			return nil, fmt.Errorf("takes from axis %s, which %s has not", a.Name, types[0])
 		}
-		if d := types[i+1].DType; d != lang.I32 {
-			return nil, fmt.Errorf("position of type %s along %s, needs i32", d, a.Name)
+		if d := types[i+1].DType; d != a.Counts() {
+			return nil, fmt.Errorf("position of type %s along %s, needs %s", d, a.Name, a.Counts())
 		}
 	}
 	return []Type{{DType: types[0].DType, Axes: TakeAxes(types[0], op.Axes, types[1:])}}, nil

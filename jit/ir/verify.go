@@ -60,6 +60,11 @@ func (v *verifier) declarations() error {
 			return err
 		}
 	}
+	for _, d := range v.f.Dims {
+		if d.Value > NarrowSize && !d.Wide {
+			return fmt.Errorf("dimension %s has %d elements and is not wide", d.Name, d.Value)
+		}
+	}
 	for _, t := range v.f.Tensors {
 		if err := unique("tensor", t.Name); err != nil {
 			return err
@@ -381,10 +386,10 @@ func (v *verifier) forHead(op *Op) error {
 	if len(op.Args) < 2 || len(params) != len(op.Args)-1 || len(op.Results) != len(op.Args)-2 {
 		return fmt.Errorf("has %d arguments, %d parameters and %d results", len(op.Args), len(params), len(op.Results))
 	}
-	if params[0] == nil || !params[0].Type.Same(Scalar(lang.I32)) {
-		return fmt.Errorf("position is not an i32")
-	}
 	a := op.Axis
+	if params[0] == nil || !params[0].Type.Same(Scalar(a.Counts())) {
+		return fmt.Errorf("position is not an %s", a.Counts())
+	}
 	if a == nil {
 		if op.Reverse {
 			return fmt.Errorf("only a loop over an axis is reversed")

@@ -55,9 +55,9 @@ func (c *chunks) first(atEnd bool) *ir.Value {
 func (c *chunks) outermost(atEnd bool) *ir.Value {
 	b := c.inside
 	if atEnd {
-		return b.Op(lang.OpEq, b.Emit(&ir.Op{Code: lang.OpEnd, Axis: c.axis()})[0], b.Int(c.hi))
+		return b.Op(lang.OpEq, b.Emit(&ir.Op{Code: lang.OpEnd, Axis: c.axis()})[0], b.Position(c.axis(), c.hi))
 	}
-	return b.Op(lang.OpEq, b.Emit(&ir.Op{Code: lang.OpStart, Axis: c.axis()})[0], b.Int(c.lo))
+	return b.Op(lang.OpEq, b.Emit(&ir.Op{Code: lang.OpStart, Axis: c.axis()})[0], b.Position(c.axis(), c.lo))
 }
 
 // recompute puts into the loop what v needs of tiles over the axis.
@@ -156,13 +156,13 @@ func (c *chunks) beyond(whole *ir.Op) []*ir.Value {
 	k := *c.axis()
 	k.Split = 0 // each block needs all of them
 	axis := c.f.AddAxis(k)
-	lo, hi := c.inside.Int(c.lo), (*ir.Value)(nil)
+	lo, hi := c.inside.Position(axis, c.lo), (*ir.Value)(nil)
 	if whole.Reverse {
-		lo, hi = c.inside.Emit(&ir.Op{Code: lang.OpEnd, Axis: c.axis()})[0], c.inside.Int(c.hi)
+		lo, hi = c.inside.Emit(&ir.Op{Code: lang.OpEnd, Axis: c.axis()})[0], c.inside.Position(axis, c.hi)
 	} else {
 		hi = c.inside.Emit(&ir.Op{Code: lang.OpStart, Axis: c.axis()})[0]
 	}
-	body := &ir.Block{Params: []*ir.Value{c.f.NewValue(ir.Scalar(lang.I32), nil)}}
+	body := &ir.Block{Params: []*ir.Value{c.f.NewValue(ir.Scalar(axis.Counts()), nil)}}
 	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: []*ir.Value{lo, hi}, Reverse: whole.Reverse, Blocks: []*ir.Block{body}, At: whole.At}
 	inner := &chunks{f: c.f, before: c.inside, inside: &ir.Builder{Func: c.f, Block: body}, loop: loop, lo: c.lo, hi: c.hi,
 		from: c.from, m: &ir.Mapping{Values: map[*ir.Value]*ir.Value{}, Axes: map[*ir.Axis]*ir.Axis{c.from: axis}}}

@@ -126,7 +126,7 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 			axes := op.Result().Type.Axes
 			d := op.Args[0].Type.DType
 			return []*ir.Value{
-				constant(b, ir.Type{DType: lang.I32, Axes: axes}, ir.Const{Int: lo}),
+				constant(b, op.Result().Type, ir.Const{Int: lo}),
 				first(b, ir.Type{DType: d, Axes: axes}, identity),
 			}
 		},
@@ -139,7 +139,7 @@ func position(reduce, better lang.Op, identity func(lang.DType) ir.Const) *combi
 				holds = b.Op(lang.OpLogicOr, holds, b.Op(lang.OpIsNaN, x))
 			}
 			index := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: c.axis()})[0]
-			candidates := b.Op(lang.OpWhere, holds, index, b.Int(math.MaxInt32))
+			candidates := b.Op(lang.OpWhere, holds, index, b.Const(index.Type.DType, highest(index.Type.DType)))
 			least := b.Emit(&ir.Op{Code: lang.OpReduceMin, Args: []*ir.Value{candidates}, Over: op.Over})[0]
 			return laterWins(b, better, carried, []*ir.Value{least, m})
 		},

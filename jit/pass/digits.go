@@ -88,11 +88,11 @@ func span(v *ir.Value, depth int) (lo, hi int64, ok bool) {
 	case lang.OpIndex, lang.OpStart:
 		switch a := def.Axis; {
 		case a.Kind == ir.Whole:
-			return a.Lo, a.Lo + max(a.Len, 1) - 1, true
+			return fits(a.Lo, a.Lo+max(a.Len, 1)-1)
 		case a.Dim.Known():
-			return 0, max(a.Dim.Value, 1) - 1, true
+			return fits(0, max(a.Dim.Value, 1)-1)
 		}
-		return 0, math.MaxInt32, true
+		return 0, math.MaxInt32, !def.Axis.Dim.Wide
 	case lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpDiv, lang.OpMod, lang.OpMin, lang.OpMax:
 	default:
 		return 0, 0, false

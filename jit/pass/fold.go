@@ -77,7 +77,7 @@ func constant(b *ir.Builder, t ir.Type, c ir.Const) *ir.Value {
 
 func foldSize(b *ir.Builder, op *ir.Op) *ir.Value {
 	if op.Code == lang.OpSize && op.Dim.Known() {
-		return b.Int(op.Dim.Value)
+		return b.Const(op.Dim.Counts(), ir.Const{Int: op.Dim.Value})
 	}
 	return nil
 }

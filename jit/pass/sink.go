@@ -233,8 +233,9 @@ func (s *sinker) renamed(b *ir.Builder, op, def *ir.Op) *ir.Value {
 	axes, positions := slices.Clone(op.Axes), slices.Clone(op.Taken())
 	i := slices.Index(axes, def.Axis)
 	if by := def.From.Lo - def.Axis.Lo; by != 0 {
-		positions[i] = b.Op(lang.OpAdd, positions[i], b.Int(by))
+		positions[i] = b.Op(lang.OpAdd, positions[i], b.Position(def.Axis, by))
 	}
+	positions[i] = b.Cast(positions[i], def.From.Counts())
 	axes[i] = def.From
 	return s.take(b, def.Args[0], axes, positions)
 }

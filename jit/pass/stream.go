@@ -444,8 +444,8 @@ func (s *streamer) loop(b *ir.Builder, g *group) {
 	axis := s.f.AddAxis(k)
 
 	b.At = consumers[0].At
-	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: []*ir.Value{b.Int(lo), b.Int(hi)}, Reverse: g.way == ir.Backward, At: b.At}
-	body := &ir.Block{Params: []*ir.Value{s.f.NewValue(ir.Scalar(lang.I32), nil)}}
+	loop := &ir.Op{Code: lang.OpFor, Axis: axis, Args: []*ir.Value{b.Position(axis, lo), b.Position(axis, hi)}, Reverse: g.way == ir.Backward, At: b.At}
+	body := &ir.Block{Params: []*ir.Value{s.f.NewValue(ir.Scalar(axis.Counts()), nil)}}
 	loop.Blocks = []*ir.Block{body}
 	c := &chunks{f: s.f, before: b, inside: &ir.Builder{Func: s.f, Block: body}, loop: loop, lo: lo, hi: hi,
 		from: s.axis, m: &ir.Mapping{Values: map[*ir.Value]*ir.Value{}, Axes: map[*ir.Axis]*ir.Axis{s.axis: axis}}}

@@ -200,6 +200,17 @@ func TestSizesAreOnlyGuides(t *testing.T) {
 	}
 }
 
+// A launch has fewer than 2^31 blocks, so that a long dimension has larger ones.
+func TestBlocksFitALaunch(t *testing.T) {
+	f := kernel(t, "softmax", "768", "16384")
+	few, err := plan.Choose(f, target(t, "sm_90a"), sizes(map[string]int64{"M": 1 << 31}), nil)
+	require.NoError(t, err)
+	require.EqualValues(t, 1, few.Extents["i"])
+	many, err := plan.Choose(f, target(t, "sm_90a"), sizes(map[string]int64{"M": 1 << 32}), nil)
+	require.NoError(t, err)
+	require.Greater(t, many.Extents["i"], int64(1))
+}
+
 func TestApplyNeedsEveryExtent(t *testing.T) {
 	f := kernel(t, "add")
 	err := (&plan.Plan{}).Apply(f)

@@ -130,6 +130,32 @@ func (c at) blocks() int64 {
 	return n
 }
 
+// MaxBlocks is how many blocks a launch has on a GPU at most.
+const MaxBlocks = 1<<31 - 1
+
+// lastResort is the time, in seconds, of a plan that may have more blocks than a
+// launch can have: it is chosen where every other has too.
+const lastResort = 3600
+
+// fewestBlocks bounds from below how many blocks launches of this plan have: by the sizes that are known, and by those
+// too that are only guides, each of which is less than twice the size that it stands for.
+func (c at) fewestBlocks() (known, guided int64) {
+	known = max(c.split, 1)
+	guided = known
+	for i, a := range c.f.Axes {
+		if a.Kind != ir.Grid {
+			continue
+		}
+		if a.Dim.Known() {
+			n := max(ceilDiv(c.size[i], c.extent[i]), 1)
+			known, guided = known*n, guided*n
+		} else {
+			guided *= max(ceilDiv(c.size[i]/2, c.extent[i]), 1)
+		}
+	}
+	return known, guided
+}
+
 // trips is how many steps a loop takes, on average over the blocks: one that
 // ends with a grid axis's block, as causal attention's does, takes half of them
 // and what the block adds.
@@ -406,6 +432,13 @@ func (c at) gpu() (*estimate, *violation) {
 	together := int64(max(c.occupancy, 1))
 	if limit := threadsOn(t); c.threads()*together > limit && c.occupancy > 1 {
 		return nil, &violation{what: "threads on a multiprocessor", need: c.threads() * together, have: limit}
+	}
+	known, guided := c.fewestBlocks()
+	if known > MaxBlocks {
+		return nil, &violation{what: "blocks", need: known, have: MaxBlocks}
+	}
+	if guided > MaxBlocks {
+		e.launch = lastResort
 	}
 	if v := c.tooLongToSort(sharedShare(t, c.occupancy) - sharedReserve); v != nil {
 		return nil, v

@@ -116,9 +116,10 @@ func affineSum(op *ir.Op, depth int) (affine, bool) {
 }
 
 // fits reports an expression whose value, where it does not fit 32 bits, does not
-// wrap around to a number from 0 on either: comparing the low 32 bits with a size
-// then says whether the exact value is inside.
-func (f affine) fits() bool {
+// wrap around to a number from 0 on either: comparing the low 32 bits with the
+// size of a dimension then says whether the exact value is inside. Of a wide
+// dimension nothing may wrap at all, for 32 bits are extended before they are compared.
+func (f affine) fits(d *ir.Dim) bool {
 	lo, hi := f.offset, f.offset
 	widen := func(coef, least, most int64) {
 		if coef < 0 {
@@ -127,6 +128,9 @@ func (f affine) fits() bool {
 		lo, hi = lo+coef*least, hi+coef*most
 	}
 	for _, t := range f.terms {
+		if countClass(t.axis) == b64 {
+			return true // compared in 64 bits
+		}
 		most := int64(math.MaxInt32)
 		if t.axis.Kind == ir.Whole {
 			most = t.axis.Lo + t.axis.Len
@@ -140,6 +144,9 @@ func (f affine) fits() bool {
 			return true // compared in 64 bits
 		}
 		widen(s.coef, math.MinInt32, math.MaxInt32)
+	}
+	if d.Wide {
+		return lo >= math.MinInt32 && hi <= math.MaxInt32
 	}
 	return lo >= math.MinInt32 && hi < 1<<32
 }

@@ -4,12 +4,13 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/plan"
 	"tilec/lang"
 )
 
 // axisState is where an axis stands in the code being emitted.
 type axisState struct {
-	// start is the first position; end, one past the last that exists: registers (b32) or ints.
+	// start is the first position; end, one past the last that exists: registers (b32, or b64 of a wide axis) or ints.
 	start, end any
 	// full: every position of the range exists, though those of another range may not.
 	full bool
@@ -66,7 +67,15 @@ func (k *kernel) calc(c regClass, name string, args ...any) reg {
 	return r
 }
 
-// add, sub and mul are 32-bit arithmetic on registers and ints.
+// signed is the name of an instruction on signed integers of a class.
+func signed(name string, c regClass) string {
+	if c == b64 {
+		return name + ".s64"
+	}
+	return name + ".s32"
+}
+
+// add and mul are arithmetic on registers and ints: in 64 bits where a register has those.
 func (k *kernel) add(x, y any) any {
 	if m, ok := x.(int); ok {
 		if n, ok := y.(int); ok {
@@ -77,7 +86,11 @@ func (k *kernel) add(x, y any) any {
 	if y == any(0) {
 		return x
 	}
-	return k.calc(b32, "add.s32", x, y)
+	r := x.(reg)
+	if s, ok := y.(reg); ok && s.class != r.class {
+		r, y = k.wide(r), k.wide(s)
+	}
+	return k.calc(r.class, signed("add", r.class), r, y)
 }
 
 func (k *kernel) mul(x any, n int) any {
@@ -87,8 +100,12 @@ func (k *kernel) mul(x any, n int) any {
 	if n == 1 {
 		return x
 	}
-	return k.calc(b32, "mul.lo.s32", x, n)
+	c := x.(reg).class
+	return k.calc(c, signed("mul.lo", c), x, n)
 }
+
+// countClass is the register class of positions along an axis.
+func countClass(a *ir.Axis) regClass { return classOf(a.Counts()) }
 
 // size is the size of a dimension: an int or a register of the entry section.
 func (k *kernel) size(d *ir.Dim) any {
@@ -97,6 +114,11 @@ func (k *kernel) size(d *ir.Dim) any {
 	}
 	return k.atEntry("dim "+d.Name, func() reg {
 		_, name := paramDecl(ir.Param{Kind: ir.ParamDim, Dim: d})
+		if d.Wide {
+			r := k.a.reg(b64)
+			k.a.ins("ld.param.u64 %v, [%s]", r, name)
+			return r
+		}
 		r := k.a.reg(b32)
 		k.a.ins("ld.param.u32 %v, [%s]", r, name)
 		return r
@@ -128,13 +150,16 @@ func (k *kernel) grid() {
 		}
 		for i, x := range axes {
 			number := numbers[i]
-			start := number
-			if x.Extent > 1 {
+			start, c := number, countClass(x)
+			switch {
+			case c == b64:
+				start = k.a.op(b64, "mul.wide.u32", number, x.Extent)
+			case x.Extent > 1:
 				start = k.a.op(b32, "mul.lo.s32", number, x.Extent)
 			}
-			end := k.a.op(b32, "add.s32", start, x.Extent)
+			end := k.a.op(c, signed("add", c), start, x.Extent)
 			if k.ragged(x) {
-				end = k.a.op(b32, "min.s32", end, k.size(x.Dim))
+				end = k.a.op(c, signed("min", c), end, k.size(x.Dim))
 			}
 			k.setAxis(x, start, end)
 		}
@@ -167,9 +192,13 @@ func (k *kernel) grouped(block reg, x, y *ir.Axis, slower bool) (rest, row, colu
 // blocksOf is the number of blocks along a grid axis.
 func (k *kernel) blocksOf(x *ir.Axis) any {
 	if x.Dim.Known() {
-		return (x.Dim.Value + x.Extent - 1) / x.Extent
+		return min((x.Dim.Value+x.Extent-1)/x.Extent, plan.MaxBlocks) // a launch of more is refused
 	}
 	n := k.size(x.Dim)
+	if x.Dim.Wide {
+		up := k.a.op(b64, "add.s64", n, x.Extent-1)
+		return k.a.op(b32, "cvt.u32.u64", k.a.op(b64, "div.u64", up, x.Extent))
+	}
 	if x.Extent == 1 {
 		return n
 	}
@@ -360,14 +389,37 @@ func (k *kernel) position(l layout, a *ir.Axis) any {
 	return k.add(k.threadCoord(l, a), k.state(a).start)
 }
 
+// left is how many positions of a's range lie from the thread's register coordinate 0 on, 32 bits.
+func (k *kernel) left(l layout, a *ir.Axis) reg {
+	if countClass(a) == b64 {
+		return k.calc(b32, "sub.s32", k.extent(a), k.threadCoord(l, a))
+	}
+	return k.calc(b32, "sub.s32", k.state(a).end, k.position(l, a))
+}
+
+// extent is how many positions a's range has: an int, or a register of 32 bits.
+func (k *kernel) extent(a *ir.Axis) any {
+	st := k.state(a)
+	start, startInt := st.start.(int)
+	end, endInt := st.end.(int)
+	switch {
+	case startInt && endInt:
+		return end - start
+	case countClass(a) == b64:
+		return k.calc(b32, "cvt.u32.u64", k.calc(b64, "sub.s64", st.end, st.start))
+	case st.start == any(0):
+		return st.end
+	}
+	return k.calc(b32, "sub.s32", st.end, st.start)
+}
+
 // exists gives the predicate that the element at register coordinate c along a
 // exists; no register when it always does.
 func (k *kernel) exists(l layout, a *ir.Axis, c int) reg {
 	most := reach(a, l.lane, l.warp) - 1 + c
 	if k.partial(a) {
 		// position + c < end; the end is never past start + extent, so padding is out too.
-		left := k.calc(b32, "sub.s32", k.state(a).end, k.position(l, a))
-		return k.calc(pred, "setp.gt.s32", left, c)
+		return k.calc(pred, "setp.gt.s32", k.left(l, a), c)
 	}
 	if most < int(a.Extent) {
 		return reg{}

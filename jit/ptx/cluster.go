@@ -92,22 +92,37 @@ func (k *kernel) onlyFirst(emit func()) {
 	k.assumeTouched()
 }
 
+// counting is 32- or 64-bit arithmetic on positions, as a register has them: s and u are the signed and unsigned type.
+func (k *kernel) counting(like reg) (op func(name string, x, y any) reg, s, u string) {
+	c, s, u := b32, "s32", "u32"
+	if like.class == b64 {
+		c, s, u = b64, "s64", "u64"
+	}
+	return func(name string, x, y any) reg { return k.calc(c, name, x, y) }, s, u
+}
+
 // share is how many positions a range has, and how many of them each block goes through: whole steps, but for the last.
 func (k *kernel) share(lo, hi reg, step int64) (length, each reg) {
-	length = k.calc(b32, "max.s32", k.calc(b32, "sub.s32", hi, lo), 0)
+	op, s, u := k.counting(lo)
+	length = op("max."+s, op("sub."+s, hi, lo), 0)
 	// As unsigned numbers, for their sums may pass the largest i32.
-	steps := k.calc(b32, "div.u32", k.calc(b32, "add.u32", length, step-1), step)
-	each = k.calc(b32, "div.u32", k.calc(b32, "add.u32", steps, k.split-1), k.split)
-	return length, k.calc(b32, "mul.lo.u32", each, step)
+	steps := op("div."+u, op("add."+u, length, step-1), step)
+	each = op("div."+u, op("add."+u, steps, k.split-1), k.split)
+	return length, op("mul.lo."+u, each, step)
 }
 
 // part is the range of a loop's positions that this block goes through.
 func (k *kernel) part(lo, hi reg, step int64) (from, to reg) {
+	op, s, u := k.counting(lo)
 	length, each := k.share(lo, hi, step)
-	begin := k.calc(b32, "mul.lo.u32", k.rank(), each)
-	end := k.calc(b32, "add.u32", begin, each)
-	from = k.calc(b32, "add.s32", lo, k.calc(b32, "min.u32", begin, length))
-	to = k.calc(b32, "add.s32", lo, k.calc(b32, "min.u32", end, length))
+	rank := k.rank()
+	if lo.class == b64 {
+		rank = k.wide(rank)
+	}
+	begin := op("mul.lo."+u, rank, each)
+	end := op("add."+u, begin, each)
+	from = op("add."+s, lo, op("min."+u, begin, length))
+	to = op("add."+s, lo, op("min."+u, end, length))
 	return from, to
 }
 
@@ -353,7 +368,8 @@ func (k *kernel) partExists(join *ir.Op, rank int) reg {
 	}
 	begin, end := k.bounds(join.Axis, lo, hi)
 	length, each := k.share(begin, end, step)
-	return k.calc(pred, "setp.lt.u32", k.calc(b32, "mul.lo.u32", each, rank), length)
+	op, _, u := k.counting(begin)
+	return k.calc(pred, "setp.lt."+u, op("mul.lo."+u, each, rank), length)
 }
 
 // clusterBarrier makes what the cluster's blocks have written visible to all of them.

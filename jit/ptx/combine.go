@@ -202,7 +202,7 @@ func (c *combining) begins(r, by, beyond int) reg {
 	a := c.axis
 	at := c.now.regCoord(r, a)
 	if c.partial(a) {
-		left := c.calc(b32, "sub.s32", c.state(a).end, c.position(c.now, a))
+		left := c.left(c.now, a)
 		return c.calc(pred, "setp.gt.s32", left, at+by)
 	}
 	if reach(a, c.now.lane, c.now.warp)-1+at+beyond < int(a.Extent) {
@@ -472,7 +472,7 @@ func (c *combining) beginsAt(r int, by reg) reg {
 	a := c.axis
 	at := c.add(by, c.now.regCoord(r, a))
 	if c.partial(a) {
-		left := c.calc(b32, "sub.s32", c.state(a).end, c.position(c.now, a))
+		left := c.left(c.now, a)
 		return c.calc(pred, "setp.gt.s32", left, at)
 	}
 	sum := c.threadCoord(c.now, a)

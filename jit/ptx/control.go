@@ -34,7 +34,7 @@ func (k *kernel) loop(op *ir.Op) {
 			k.move(carried[i][j], r)
 		}
 	}
-	position := a.reg(b32)
+	position := a.reg(lo.class)
 	k.move(position, lo)
 
 	stages := k.newPipeline(op, lo, hi, step)
@@ -65,14 +65,14 @@ func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi reg) {
 	if x.Dim != nil {
 		// A range may reach beyond the dimension.
 		if !k.notNegative(from) {
-			lo = k.calc(b32, "max.s32", lo, 0)
+			lo = k.calc(lo.class, signed("max", lo.class), lo, 0)
 		}
 		if !withinDim(to, x.Dim) {
-			hi = k.calc(b32, "min.s32", hi, k.size(x.Dim))
+			hi = k.calc(hi.class, signed("min", hi.class), hi, k.size(x.Dim))
 		}
 	}
 	if !k.notNegative(to) {
-		hi = k.calc(b32, "max.s32", hi, 0) // the end of the whole steps must not wrap around
+		hi = k.calc(hi.class, signed("max", hi.class), hi, 0) // the end of the whole steps must not wrap around
 	}
 	return lo, hi
 }
@@ -89,20 +89,21 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]reg, position
 	end := hi
 	split := op.Axis != nil && k.ragged(op.Axis)
 	if split {
-		end = a.op(b32, "sub.s32", hi, step-1)
+		end = a.op(hi.class, signed("sub", hi.class), hi, step-1)
 	}
+	before, behind := signed("setp.lt", hi.class), signed("setp.ge", hi.class)
 	top, done := a.label(), a.label()
 	begin := len(a.body)
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, end), done)
+	a.ins("@%v bra.uni %s", a.op(pred, behind, position, end), done)
 	a.place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.s32", position, end), top)
+	a.ins("@%v bra.uni %s", a.op(pred, before, position, end), top)
 	a.place(done)
 	if split {
 		k.assumeTouched()
 		over := a.label()
 		begin := len(a.body)
-		a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, hi), over)
+		a.ins("@%v bra.uni %s", a.op(pred, behind, position, hi), over)
 		k.step(op, stages, carried, position, hi, begin, false)
 		a.place(over)
 	}
@@ -114,19 +115,21 @@ func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]reg, positio
 	a, step := k.a, op.Axis.Extent
 	over, top := a.label(), a.label()
 	begin := len(a.body)
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", lo, hi), over)
-	last := a.op(b32, "sub.s32", a.op(b32, "sub.s32", hi, lo), 1)
-	last = a.op(b32, "mul.lo.s32", a.op(b32, "div.s32", last, step), step)
-	a.ins("add.s32 %v, %v, %v", position, lo, last)
+	c := hi.class
+	before, behind := signed("setp.lt", c), signed("setp.ge", c)
+	a.ins("@%v bra.uni %s", a.op(pred, behind, lo, hi), over)
+	last := a.op(c, signed("sub", c), a.op(c, signed("sub", c), hi, lo), 1)
+	last = a.op(c, signed("mul.lo", c), a.op(c, signed("div", c), last, step), step)
+	a.ins("%s %v, %v, %v", signed("add", c), position, lo, last)
 	if k.ragged(op.Axis) {
 		k.step(op, stages, carried, position, hi, begin, false)
 		k.assumeTouched()
 		begin = len(a.body)
-		a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.s32", position, lo), over)
+		a.ins("@%v bra.uni %s", a.op(pred, before, position, lo), over)
 	}
 	a.place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, lo), top)
+	a.ins("@%v bra.uni %s", a.op(pred, behind, position, lo), top)
 	a.place(over)
 }
 
@@ -160,15 +163,15 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi
 	if op.Reverse {
 		step = -step
 	}
-	a.ins("add.s32 %v, %v, %d", position, position, step)
+	a.ins("%s %v, %v, %d", signed("add", position.class), position, position, step)
 	k.pop()
 }
 
 // enter sets where an axis stands: from start on, up to hi, or its whole extent.
 func (k *kernel) enter(x *ir.Axis, start, hi reg, full bool) {
-	end := k.a.op(b32, "add.s32", start, x.Extent)
+	end := k.a.op(start.class, signed("add", start.class), start, x.Extent)
 	if !full {
-		end = k.a.op(b32, "min.s32", end, hi)
+		end = k.a.op(start.class, signed("min", start.class), end, hi)
 	}
 	k.setAxis(x, start, end)
 	k.state(x).full = full

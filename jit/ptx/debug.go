@@ -124,8 +124,7 @@ func (p *printed) measure(k *kernel) {
 	var all any = 1
 	most := 1
 	for _, a := range p.axes {
-		st := k.state(a)
-		n := k.minus(st.end, st.start)
+		n := k.extent(a)
 		count := n
 		if a.Edges > 0 {
 			count = int(a.Edges)

@@ -171,8 +171,9 @@ func (k *kernel) body() {
 	var whole reg
 	ends := make([]reg, len(ragged))
 	for i, x := range ragged {
-		ends[i] = k.calc(b32, "add.s32", k.state(x).start, int(x.Extent))
-		whole = k.both(whole, k.calc(pred, "setp.eq.s32", ends[i], k.state(x).end))
+		c := countClass(x)
+		ends[i] = k.calc(c, signed("add", c), k.state(x).start, int(x.Extent))
+		whole = k.both(whole, k.calc(pred, signed("setp.eq", c), ends[i], k.state(x).end))
 	}
 	partial, done := a.label(), a.label()
 	begin := len(a.body)

@@ -32,7 +32,7 @@ func (k *kernel) access(op *ir.Op) []dimAccess {
 	dims := make([]dimAccess, len(op.Tensor.Shape))
 	for i, v := range op.Indices() {
 		f, ok := affineOf(v)
-		if ok && op.Checked[i] && !f.fits() {
+		if ok && op.Checked[i] && !f.fits(op.Tensor.Shape[i]) {
 			// Computed as the program says: what wraps around in 32 bits is compared and used as it comes out.
 			f, ok = affine{}, false
 		}
@@ -77,7 +77,7 @@ func (k *kernel) strideReg(t *ir.Tensor, i int) reg {
 			known *= d.Value
 			continue
 		}
-		wide := k.calc(b64, "cvt.s64.s32", k.size(d))
+		wide := k.wide(k.size(d).(reg))
 		if r == nil {
 			r = wide
 		} else {
@@ -463,12 +463,13 @@ func (x *addressing) inside(r int) reg {
 			index = x.index(i, r)
 		}
 		size := k.size(x.tensor.Shape[i])
+		at, isReg := index.(reg)
 		var q reg
-		if ir, ok := index.(reg); ok && ir.class == b64 {
+		if isReg && at.class == b64 || x.tensor.Shape[i].Wide {
 			if s, ok := size.(reg); ok {
 				size = k.wide(s)
 			}
-			q = k.calc(pred, "setp.lt.u64", index, size)
+			q = k.calc(pred, "setp.lt.u64", k.counted(lang.I64, index), size)
 		} else {
 			q = k.calc(pred, "setp.lt.u32", k.register(index), size)
 		}
@@ -477,40 +478,12 @@ func (x *addressing) inside(r int) reg {
 	return p
 }
 
-// index is the value of an affine index at register r, in 32 bits, or 64 when a scalar in it has those.
+// index is the value of an affine index at register r, in 32 bits, or 64 when something in it has those.
 func (x *addressing) index(i, r int) any {
 	k := x.k
 	var sum any = int(x.coord(i, r))
-	add := func(p part) {
-		n, isReg := p.value.(reg)
-		if !isReg {
-			p.value = p.value.(int) * int(p.coef)
-		} else if p.coef != 1 {
-			if n.class == b64 {
-				p.value = k.calc(b64, "mul.lo.s64", n, p.coef)
-			} else {
-				p.value = k.mul(n, int(p.coef))
-			}
-		}
-		s, sumReg := sum.(reg)
-		v, valueReg := p.value.(reg)
-		if sumReg && s.class == b64 || valueReg && v.class == b64 {
-			if sumReg {
-				sum = k.wide(s)
-			}
-			if valueReg {
-				p.value = k.wide(v)
-			}
-			if !sumReg {
-				sum, p.value = p.value, sum
-			}
-			sum = k.calc(b64, "add.s64", sum, p.value)
-			return
-		}
-		sum = k.add(sum, p.value)
-	}
 	for _, p := range x.parts(x.dims[i]) {
-		add(p)
+		sum = k.add(sum, k.mul(p.value, int(p.coef)))
 	}
 	return sum
 }

@@ -144,6 +144,9 @@ func paramDecl(p ir.Param) (decl, name string) {
 	case ir.ParamFirst:
 		return ".u32", "first"
 	case ir.ParamDim:
+		if p.Dim.Wide {
+			return ".u64", "dim_" + identifier(p.Dim.Name)
+		}
 		return ".u32", "dim_" + identifier(p.Dim.Name)
 	case ir.ParamStride:
 		return ".u64", "stride_" + identifier(p.Dim.Name)

@@ -63,7 +63,7 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
 	for s := range p.ahead {
 		at := lo
 		if s > 0 {
-			at = a.op(b32, "add.s32", lo, int64(s)*step)
+			at = a.op(lo.class, signed("add", lo.class), lo, int64(s)*step)
 		}
 		p.copies(at, s)
 	}
@@ -165,7 +165,7 @@ func (p *pipeline) copies(position reg, stage any) {
 	k, a := p.k, p.k.a
 	begin := len(a.body)
 	skip := a.label()
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, p.hi), skip)
+	a.ins("@%v bra.uni %s", a.op(pred, signed("setp.ge", p.hi.class), position, p.hi), skip)
 	k.push(begin)
 	k.enter(p.op.Axis, position, p.hi, !k.ragged(p.op.Axis))
 	for _, x := range p.items {
@@ -238,7 +238,7 @@ func (p *pipeline) next(position reg) {
 		v := x.load.Result()
 		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, p.read))
 	}
-	p.copies(a.op(b32, "add.s32", position, int64(p.ahead)*p.step), p.write)
+	p.copies(a.op(position.class, signed("add", position.class), position, int64(p.ahead)*p.step), p.write)
 	for _, r := range []reg{p.read, p.write} {
 		a.ins("add.s32 %v, %v, 1", r, r)
 		wrap := a.op(pred, "setp.eq.s32", r, p.stages)

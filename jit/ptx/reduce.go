@@ -73,7 +73,11 @@ func extreme(better lang.Op) func(*kernel, lang.DType, []reg, []reg) []reg {
 			ties = a.op(pred, "or.pred", ties, a.op(pred, "and.pred", xNaN, yNaN))
 		}
 		// Positions compare as unsigned: that of the identity is the greatest.
-		lower := a.op(pred, "setp.lt.u32", y[1], x[1])
+		compare := "setp.lt.u32"
+		if x[1].class == b64 {
+			compare = "setp.lt.u64"
+		}
+		lower := a.op(pred, compare, y[1], x[1])
 		wins = a.op(pred, "or.pred", wins, a.op(pred, "and.pred", ties, lower))
 		return []reg{k.selected(wins, y[0], x[0]), k.selected(wins, y[1], x[1])}
 	}
@@ -118,9 +122,10 @@ func (k *kernel) reduce(op *ir.Op) {
 			x[0] = k.selected(m, x[0], identity)
 		}
 		if isArg {
-			pos := k.register(k.add(k.position(l, op.Over[0]), l.regCoord(r, op.Over[0])))
+			at := op.Result().Type.DType
+			pos := k.counted(at, k.add(k.position(l, op.Over[0]), l.regCoord(r, op.Over[0])))
 			if m.valid() {
-				pos = k.selected(m, pos, k.calc(b32, "mov.b32", noPosition))
+				pos = k.selected(m, pos, k.counted(at, noPosition))
 			}
 			x = append(x, pos)
 		}
@@ -186,7 +191,7 @@ func (k *kernel) count(axes []*ir.Axis) reg {
 	for _, a := range axes {
 		var c any = int(a.Extent)
 		if k.partial(a) {
-			c = k.calc(b32, "sub.s32", k.state(a).end, k.state(a).start)
+			c = k.extent(a)
 		}
 		switch m := n.(type) {
 		case int:
@@ -248,7 +253,7 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 		ext = append(ext, out.physical(a))
 	}
 	columns := len(held[0])
-	types := []lang.DType{d, lang.I32}[:columns]
+	types := []lang.DType{d, op.Result().Type.DType}[:columns] // the values and, of argmax, the positions
 	got := make([][]reg, columns)
 	var tiles []*sharedTile
 	for c, e := range types {

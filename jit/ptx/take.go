@@ -46,7 +46,11 @@ func (k *kernel) take(op *ir.Op) {
 		offset := read.compute(func(a *ir.Axis) any {
 			for i, b := range op.Axes {
 				if a == b {
-					return k.add(positions[i][to.project(r, op.Taken()[i].Type.Axes)], int(-a.Lo))
+					at := k.add(positions[i][to.project(r, op.Taken()[i].Type.Axes)], int(-a.Lo))
+					if wide := at.(reg); wide.class == b64 {
+						at = k.calc(b32, "cvt.u32.u64", wide)
+					}
+					return at
 				}
 			}
 			return k.add(k.threadCoord(to, a), to.regCoord(r, a))

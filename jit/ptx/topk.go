@@ -87,7 +87,7 @@ func (x *extraction) loop() []*ir.Value {
 	outer := x.Block
 	x.Block = body
 	last := element{body.Params[1], body.Params[2]}
-	best := x.best(element{op.Args[0], x.Emit(&ir.Op{Code: lang.OpIndex, Axis: op.Over[0]})[0]}, op.Over, nil, last)
+	best := x.best(element{op.Args[0], x.index(op.Over[0])}, op.Over, nil, last)
 	if len(op.Args) > 1 { // what chunks before this one have given
 		prior := element{op.Args[1], op.Args[2]}
 		exists := x.Op(lang.OpGe, prior.position, x.Int(0))
@@ -98,13 +98,18 @@ func (x *extraction) loop() []*ir.Value {
 	missing := x.Op(lang.OpEq, best.position, x.Int(math.MaxInt32))
 	value := x.Op(lang.OpWhere, missing, x.Const(d, least), best.value)
 	position := x.Op(lang.OpWhere, missing, x.Int(-1), best.position)
-	here := x.Op(lang.OpEq, x.Emit(&ir.Op{Code: lang.OpIndex, Axis: op.Axis})[0], body.Params[0])
+	here := x.Op(lang.OpEq, x.index(op.Axis), body.Params[0])
 	body.Yield = []*ir.Value{
 		x.Op(lang.OpWhere, missing, last.value, value), x.Op(lang.OpWhere, missing, last.position, position),
 		x.Op(lang.OpWhere, here, value, body.Params[3]), x.Op(lang.OpWhere, here, position, body.Params[4]),
 	}
 	x.Block = outer
 	return x.Emit(loop)[2:]
+}
+
+// index is the positions along an axis, which a topk gives as i32.
+func (x *extraction) index(a *ir.Axis) *ir.Value {
+	return x.Cast(x.Emit(&ir.Op{Code: lang.OpIndex, Axis: a})[0], lang.I32)
 }
 
 func (x *extraction) over(v *ir.Value, axes []*ir.Axis) *ir.Value {

@@ -76,15 +76,15 @@ func (k *kernel) recompute(op *ir.Op, l layout) []reg {
 		base := k.position(l, op.Axis)
 		regs := make([]reg, l.regs())
 		for i := range regs {
-			regs[i] = k.register(k.add(base, l.regCoord(i, op.Axis)))
+			regs[i] = k.counted(op.Axis.Counts(), k.add(base, l.regCoord(i, op.Axis)))
 		}
 		return regs
 	case lang.OpStart:
-		return []reg{k.register(k.state(op.Axis).start)}
+		return []reg{k.counted(op.Axis.Counts(), k.state(op.Axis).start)}
 	case lang.OpEnd:
-		return []reg{k.register(k.state(op.Axis).end)}
+		return []reg{k.counted(op.Axis.Counts(), k.state(op.Axis).end)}
 	case lang.OpSize:
-		return []reg{k.register(k.size(op.Dim))}
+		return []reg{k.counted(op.Dim.Counts(), k.size(op.Dim))}
 	case lang.OpRename:
 		return k.get(op.Args[0], l.rename(op.Axis, op.From))
 	}
@@ -97,6 +97,18 @@ func (k *kernel) register(x any) reg {
 		return r
 	}
 	return k.calc(b32, "mov.b32", x)
+}
+
+// counted is a position of a type, i32 or i64, in a register.
+func (k *kernel) counted(d lang.DType, x any) reg {
+	r, ok := x.(reg)
+	switch {
+	case !ok && d == lang.I64:
+		return k.calc(b64, "mov.b64", x)
+	case d == lang.I64:
+		return k.wide(r)
+	}
+	return k.register(x)
 }
 
 // create emits an operation of the create group, or a rename, at home.

@@ -1,0 +1,318 @@
+package jit
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file is about dimensions of more than 2^31 elements. The language counts
+// positions in i32. Where the code must count further, the IR has them as i64
+// (ir.Dim.Wide), and so are indices and the ends of ranges; a conversion and a
+// comparison take the position itself. As a value of the type that the language
+// gives it, i32, a position is an error of the launch, if it may not fit.
+
+// wide decides whether positions of a dimension are i64, by what the key of the
+// specialisation says of the sizes.
+func (b *irBuilder) wide(s typecheck.Size) bool {
+	if b.spec.Wide {
+		return true
+	}
+	if n, ok := b.known(s); ok {
+		return n > ir.NarrowSize
+	}
+	if sym := s.Symbol(); sym != nil {
+		return b.spec.Dims[sym] > ir.NarrowSize
+	}
+	most := s.Most(func(sym *typecheck.Symbol) int64 {
+		n, _ := b.spec.value(sym)
+		if _, isConst := b.spec.Consts[sym]; !isConst && !b.fixed[sym] {
+			n = bucket(n)
+		}
+		return n
+	})
+	return most > ir.NarrowSize
+}
+
+// countedSize is a size of which a kernel counts positions in a type that holds fewer than Most.
+type countedSize struct {
+	size typecheck.Size
+	most int64
+	at   lang.Span
+	// what says what counts them, and fix what to write instead, which may be nothing.
+	what, fix string
+}
+
+// checkCounted reports the first size of which a launch has too many positions.
+func (l *launchDims) checkCounted(s *Spec) error {
+	for _, c := range l.counted {
+		n, err := c.size.Eval(s.value)
+		if err != nil {
+			return err
+		}
+		if n <= c.most {
+			continue
+		}
+		d := &lang.Diagnostic{Code: lang.ErrPosition, At: c.at,
+			Message: fmt.Sprintf("%s: %s counts up to %d, and %s of %s is %d", s.Kernel.Name, c.what, c.most, c.size, s.Kernel.Name, n)}
+		if c.fix != "" {
+			d.Fix = &lang.Fix{Message: c.fix}
+		}
+		return d
+	}
+	return nil
+}
+
+// counts is the axis whose positions an operation gives; nil for any other operation.
+func counts(x *typecheck.Apply) *typecheck.Axis {
+	switch x.Op {
+	case lang.OpIndex, lang.OpStart, lang.OpEnd:
+		return x.Axis
+	case lang.OpArgMax, lang.OpArgMin:
+		return x.Over[0]
+	}
+	return nil
+}
+
+// ends is one past the last position of an axis.
+func ends(a *typecheck.Axis) typecheck.Size {
+	if a.Kind == typecheck.WholeAxis {
+		return a.Lo.Add(a.Len)
+	}
+	return a.Dim
+}
+
+// isCount reports an expression that is a position or a size, with nothing computed of it.
+func isCount(x typecheck.Expr) bool {
+	switch x := x.(type) {
+	case *typecheck.SizeExpr:
+		return true
+	case *typecheck.Apply:
+		return counts(x) != nil
+	}
+	return false
+}
+
+// neverWraps reports what is computed of positions, sizes and constants such that i32 holds it wherever it holds the
+// sizes. Where it does not hold them, the exact value is the only one that there is.
+func (b *irBuilder) neverWraps(x typecheck.Expr) bool {
+	if isCount(x) {
+		return true
+	}
+	_, _, exact := b.span(x, math.MaxInt32)
+	return computed(x) && exact
+}
+
+// narrow gives a position as a value of its type. Where that is i32, the launch checks that it fits.
+func (b *irBuilder) narrow(v *ir.Value, t typecheck.Type, size typecheck.Size, at lang.Span) *ir.Value {
+	d := b.dtype(t)
+	if v.Type.DType == d {
+		return v
+	}
+	text := at.Text()
+	operand := text
+	if sum := len(size.Symbols()) > 0 && size.Symbol() == nil && !strings.HasSuffix(text, ")"); sum {
+		operand = "(" + text + ")"
+	}
+	b.launch.counted = append(b.launch.counted, countedSize{size, math.MaxInt32, at,
+		fmt.Sprintf("%s is an i32, which", text), fmt.Sprintf("convert it, as in `%s as i64`", operand)})
+	return b.Cast(v, d)
+}
+
+// exact builds an integer expression of an index or of the end of a range: a
+// position of a wide dimension in it is i64, and so is what is computed of that.
+func (b *irBuilder) exact(x typecheck.Expr) *ir.Value {
+	b.At = x.Span()
+	switch x := x.(type) {
+	case *typecheck.SizeExpr:
+		return b.size(x)
+	case *typecheck.Apply:
+		switch x.Op {
+		case lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpDiv, lang.OpMod, lang.OpMin, lang.OpMax, lang.OpNeg:
+			args := make([]*ir.Value, len(x.Args))
+			for i, a := range x.Args {
+				args[i] = b.exact(a)
+			}
+			b.At = x.At
+			if _, _, exact := b.span(x, math.MaxInt64); !exact {
+				args = b.wide64(args)
+			}
+			return b.Op(x.Op, b.same(args)...)
+		}
+		if isCount(x) {
+			return b.apply(x)
+		}
+	}
+	return b.value(x)
+}
+
+// span bounds what is computed of positions and constants, where sizes are at most so many;
+// exact is whether i32 holds it, and all that it is computed of. Nothing is said of other values, whose i32 wraps as everywhere.
+func (b *irBuilder) span(x typecheck.Expr, most int64) (lo, hi int64, exact bool) {
+	unknown := func() (int64, int64, bool) { return math.MinInt32, math.MaxInt32, true }
+	size := func(s typecheck.Size) int64 {
+		if n, ok := b.known(s); ok {
+			return min(n, most)
+		}
+		return math.MaxInt32
+	}
+	switch x := x.(type) {
+	case *typecheck.Const:
+		return x.Int, x.Int, true
+	case *typecheck.SizeExpr:
+		n := size(x.Size)
+		if _, ok := b.known(x.Size); ok {
+			return n, n, true
+		}
+		return 0, n, true
+	case *typecheck.Apply:
+		if a := counts(x); a != nil {
+			n := size(ends(a))
+			if x.Op != lang.OpEnd {
+				n = max(n-1, 0)
+			}
+			return 0, n, true
+		}
+		if len(x.Args) != 2 || !computed(x) {
+			return unknown()
+		}
+		a, c, okX := b.span(x.Args[0], most)
+		d, e, okY := b.span(x.Args[1], most)
+		switch x.Op {
+		case lang.OpAdd:
+			lo, hi = a+d, c+e
+		case lang.OpSub:
+			lo, hi = a-e, c-d
+		case lang.OpMul:
+			lo, hi = min(a*d, a*e, c*d, c*e), max(a*d, a*e, c*d, c*e)
+		default:
+			return unknown()
+		}
+		if lo < math.MinInt32 || hi > math.MaxInt32 {
+			return math.MinInt32, math.MaxInt32, false
+		}
+		return lo, hi, okX && okY
+	}
+	return unknown()
+}
+
+// computed reports an expression of positions, sizes and constants alone.
+func computed(x typecheck.Expr) bool {
+	switch x := x.(type) {
+	case *typecheck.Const, *typecheck.SizeExpr:
+		return true
+	case *typecheck.Apply:
+		return counts(x) != nil || len(x.Args) > 0 && x.Op.Row().Elementwise && !slices.ContainsFunc(x.Args, func(a typecheck.Expr) bool { return !computed(a) })
+	}
+	return false
+}
+
+// same gives integers of i32 and i64 one type.
+func (b *irBuilder) same(args []*ir.Value) []*ir.Value {
+	if slices.ContainsFunc(args, func(v *ir.Value) bool { return v.Type.DType == lang.I64 }) {
+		return b.wide64(args)
+	}
+	return args
+}
+
+// wide64 gives integers of i32 and i64 as i64.
+func (b *irBuilder) wide64(args []*ir.Value) []*ir.Value {
+	for i, v := range args {
+		if v.Type.DType == lang.I32 {
+			args[i] = b.Cast(v, lang.I64)
+		}
+	}
+	return args
+}
+
+// operands builds what an operation takes: of a conversion and a comparison, positions as they are.
+func (b *irBuilder) operands(x *typecheck.Apply) []*ir.Value {
+	if group := x.Op.Row().Group; x.Op != lang.OpCast && group != lang.GroupCompare {
+		return b.indices(x.Args)
+	}
+	args := make([]*ir.Value, len(x.Args))
+	for i, a := range x.Args {
+		if b.neverWraps(a) {
+			args[i] = b.exact(a)
+		} else {
+			args[i] = b.value(a)
+		}
+	}
+	if x.Op == lang.OpCast {
+		return args
+	}
+	return b.same(args)
+}
+
+// size is a size as the i32 or i64 that it is used as, or as i64 where that is what its positions are.
+func (b *irBuilder) size(x *typecheck.SizeExpr) *ir.Value {
+	d := b.dtype(x.Type)
+	if n, ok := b.known(x.Size); ok {
+		if d == lang.I32 && n > math.MaxInt32 {
+			d = lang.I64
+		}
+		return b.constant(d, n, float64(n))
+	}
+	v := b.Emit(&ir.Op{Code: lang.OpSize, Dim: b.dim(x.Size)})[0]
+	if d == lang.I64 {
+		return b.Cast(v, d)
+	}
+	return v
+}
+
+// bounds builds the range of a loop: of one without an axis, whose positions are i32, the launch checks that it fits.
+func (b *irBuilder) bounds(x *typecheck.For) (lo, hi *ir.Value) {
+	if x.Axis != nil {
+		return b.exact(x.Lo), b.exact(x.Hi)
+	}
+	before := len(b.launch.counted)
+	lo, hi = b.value(x.Lo), b.value(x.Hi)
+	for i := range b.launch.counted[before:] {
+		c := &b.launch.counted[before+i]
+		c.what, c.fix = "a loop without an axis", "walk it in parts, with an axis: `for k in N by B`"
+	}
+	return lo, hi
+}
+
+// cut is the range of a loop over an axis, cut to its dimension, so that an axis is in bounds by construction.
+func (b *irBuilder) cut(lo, hi *ir.Value, a *ir.Axis) (*ir.Value, *ir.Value) {
+	size := func(d lang.DType) *ir.Value { return b.Cast(b.sizeOf(a.Dim), d) }
+	zero := func(d lang.DType) *ir.Value { return b.Const(d, ir.Const{}) }
+	if !isConst(lo) || lo.Def.Const.Int < 0 {
+		lo = b.Op(lang.OpMax, lo, zero(lo.Type.DType))
+	}
+	switch c := a.Counts(); {
+	case c == lang.I64:
+		lo, hi = b.Cast(lo, c), b.Cast(hi, c)
+	case lo.Type.DType == lang.I64: // of another dimension: what is behind the end is cut off before it is narrowed
+		lo = b.Op(lang.OpMin, lo, size(lang.I64))
+	}
+	if !b.isSize(hi, a.Dim) {
+		hi = b.Op(lang.OpMin, hi, size(hi.Type.DType))
+		if hi.Type.DType != a.Counts() { // so far below 0 that it does not fit is empty too
+			hi = b.Op(lang.OpMax, hi, zero(hi.Type.DType))
+		}
+	}
+	return b.Cast(lo, a.Counts()), b.Cast(hi, a.Counts())
+}
+
+// randomPositions has launches check that random numbers do not repeat: a coordinate counts up to 2^32.
+func (b *irBuilder) randomPositions(args []*ir.Value, at lang.Span) {
+	over := map[*ir.Axis]bool{}
+	for _, v := range args {
+		for _, a := range v.Type.Axes {
+			over[a] = true
+		}
+	}
+	for _, a := range b.spec.Kernel.Axes {
+		if x := b.axes[a]; over[x] && x.Dim != nil && x.Dim.Wide {
+			b.launch.counted = append(b.launch.counted, countedSize{a.Dim, 1 << 32, at,
+				"a coordinate of random numbers", "write two coordinates for the axis: its position divided by a number, and the remainder"})
+		}
+	}
+}
