@@ -456,7 +456,7 @@ func (b *irBuilder) isSize(v *ir.Value, d *ir.Dim) bool {
 
 func (b *irBuilder) sizeOf(d *ir.Dim) *ir.Value {
 	if d.Known() {
-		return b.Int(d.Value)
+		return b.Const(d.Counts(), ir.Const{Int: d.Value})
 	}
 	return b.Emit(&ir.Op{Code: lang.OpSize, Dim: d})[0]
 }

@@ -38,6 +38,13 @@ kernel last_rows(inout x: i8[N, 1])
     }
 }
 
+/// A grid that begins beyond 2^31.
+kernel behind(inout x: i8[N])
+    grid i in N[N - 3 ..] by B
+{
+    x[i] = x[i] + 2
+}
+
 kernel shifted(x: i8[N]) -> y: i8[70]
     grid i in 70 by B
 {
@@ -163,6 +170,11 @@ func TestFarElements(t *testing.T) {
 			}
 		})
 	}
+	t.Run("behind", func(t *testing.T) {
+		x := far(t, farSize)
+		run(t, c, "behind", nil, x)
+		require.Equal(t, []byte{end[last-3], end[last-2] + 2, end[last-1] + 2, end[last] + 2}, read(t, d, x, farSize-4, 4))
+	})
 	t.Run("shifted", func(t *testing.T) {
 		y := run(t, c, "shifted", nil, far(t, farSize))[0]
 		want := append(append([]byte{}, end[len(end)-64:]...), 255, 255, 255, 255, 255, 255)
