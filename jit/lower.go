@@ -30,7 +30,11 @@ type Lowered struct {
 // Lower takes a specialisation through the IR, its passes and the planner and,
 // for a GPU, to PTX: only there does it show whether the plan fits.
 func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
-	return lower(s, target, logs, nil)
+	l, err := lower(s, target, logs, nil)
+	if err != nil {
+		return nil, err
+	}
+	return l, l.dims.checkCounted(s)
 }
 
 func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowered, error) {

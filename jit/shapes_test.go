@@ -103,11 +103,10 @@ func TestShapesThatDoNotFitAtLaunch(t *testing.T) {
 	assert.Equal(t, "split: the axis d has 768, and the axes a, e together have 720", d.Message)
 }
 
-// Positions are i32: a dimension beyond that is refused, with the limit.
-func TestDimensionsBeyondPositions(t *testing.T) {
-	_, _, err := lowerShapes(t, "mirrored", map[string]int64{"M": 1, "D": 1 << 31})
-	var d *lang.Diagnostic
-	require.True(t, errors.As(err, &d), "%v", err)
-	assert.Equal(t, lang.ErrArgShape, d.Code)
-	assert.Equal(t, "dimension D of mirrored is 2147483648, more than a position can count (2147483647)", d.Message)
+// What is taken along an axis of more than 2^31 elements is found by positions of 64 bits.
+func TestTakesBeyondPositions(t *testing.T) {
+	takes, loops, err := lowerShapes(t, "mirrored", map[string]int64{"M": 1, "D": 1 << 32})
+	require.NoError(t, err)
+	assert.Zero(t, takes)
+	assert.Equal(t, 2, loops)
 }
