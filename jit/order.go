@@ -15,7 +15,10 @@ func (b *irBuilder) order(x *typecheck.Order) []*ir.Value {
 	b.At = x.At
 	over := []*ir.Axis{b.axes[x.Over]}
 	if over[0].Counts() == lang.I64 {
-		b.launch.counted = append(b.launch.counted, countedSize{ends(x.Over), math.MaxInt32, x.At, "the position that this gives is an i32, which", ""})
+		c := countedSize{ends(x.Over), math.MaxInt32, x.At, "the position that this gives is an i32, which", ""}
+		if n, ok := b.known(c.size); ok && n > c.most { // no pass counts so far
+			panic(c.tooMany(b.spec, n))
+		}
 	}
 	if x.Op == lang.OpTopK {
 		return b.Emit(&ir.Op{Code: lang.OpTopK, Args: args, Over: over, Axis: b.axes[x.Into]})

@@ -58,14 +58,18 @@ func (l *launchDims) checkCounted(s *Spec) error {
 		if n <= c.most {
 			continue
 		}
-		d := &lang.Diagnostic{Code: lang.ErrPosition, At: c.at,
-			Message: fmt.Sprintf("%s: %s counts up to %d, and %s of %s is %d", s.Kernel.Name, c.what, c.most, c.size, s.Kernel.Name, n)}
-		if c.fix != "" {
-			d.Fix = &lang.Fix{Message: c.fix}
-		}
-		return d
+		return c.tooMany(s, n)
 	}
 	return nil
+}
+
+func (c countedSize) tooMany(s *Spec, n int64) *lang.Diagnostic {
+	d := &lang.Diagnostic{Code: lang.ErrPosition, At: c.at,
+		Message: fmt.Sprintf("%s: %s counts up to %d, and %s of %s is %d", s.Kernel.Name, c.what, c.most, c.size, s.Kernel.Name, n)}
+	if c.fix != "" {
+		d.Fix = &lang.Fix{Message: c.fix}
+	}
+	return d
 }
 
 // counts is the axis whose positions an operation gives; nil for any other operation.

@@ -92,12 +92,12 @@ func (l *longSort) shifted(b *ir.Builder, at *ir.Value) *ir.Value {
 	if l.over.Lo == 0 {
 		return at
 	}
-	return b.Op(lang.OpAdd, at, b.Int(l.over.Lo))
+	return b.Op(lang.OpAdd, at, b.Const(at.Type.DType, ir.Const{Int: l.over.Lo}))
 }
 
 // element is x at a position from 0.
 func (l *longSort) element(b *ir.Builder, at *ir.Value) *ir.Value {
-	return l.at(b, l.x, []*ir.Axis{l.over}, []*ir.Value{l.shifted(b, at)})
+	return l.at(b, l.x, []*ir.Axis{l.over}, []*ir.Value{b.Cast(l.shifted(b, at), l.over.Counts())})
 }
 
 // chunks emits the loop that sorts chunk by chunk.

@@ -195,8 +195,9 @@ func (s *spiller) op(b *ir.Builder, op *ir.Op) {
 	case op.Code == lang.OpRename && (s.long[op.From] || s.long[op.Axis]):
 		position := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: op.Axis})[0]
 		if by := op.From.Lo - op.Axis.Lo; by != 0 {
-			position = b.Op(lang.OpAdd, position, b.Int(by))
+			position = b.Op(lang.OpAdd, position, b.Position(op.Axis, by))
 		}
+		position = b.Cast(position, op.From.Counts())
 		s.instead[op.Result()] = s.at(b, op.Args[0], []*ir.Axis{op.From}, []*ir.Value{position})
 	case op.Code == lang.OpSort && s.long[op.Over[0]]:
 		s.instead[op.Result()] = s.sort(b, op.Args[0], op.Over[0], op.Descending)
@@ -258,7 +259,7 @@ func within(b *ir.Builder, a *ir.Axis, position *ir.Value) *ir.Value {
 	case a.Kind != ir.Whole:
 		return b.Op(lang.OpSub, position, b.Emit(&ir.Op{Code: lang.OpStart, Axis: a})[0])
 	case a.Lo != 0:
-		return b.Op(lang.OpSub, position, b.Int(a.Lo))
+		return b.Op(lang.OpSub, position, b.Const(position.Type.DType, ir.Const{Int: a.Lo}))
 	}
 	return position
 }
@@ -427,7 +428,7 @@ func (s *spiller) print(b *ir.Builder, op *ir.Op) {
 					at = b.Op(lang.OpAdd, at, b.Int(a.Lo))
 				}
 			}
-			axes, positions = append(axes, a), append(positions, at)
+			axes, positions = append(axes, a), append(positions, b.Cast(at, a.Counts()))
 		}
 		if len(axes) > 0 {
 			c.Args[i] = s.at(b, v, axes, positions)

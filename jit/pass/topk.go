@@ -60,7 +60,7 @@ const fewResults = 64
 func topOf(b *ir.Builder, op *ir.Op) []*ir.Value {
 	x, over, kept := op.Args[0], op.Over[0], op.Axis
 	order := b.Emit(&ir.Op{Code: lang.OpSort, Args: []*ir.Value{x}, Over: op.Over, Descending: true})[0]
-	rank := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: kept})[0]
+	rank := b.Cast(b.Emit(&ir.Op{Code: lang.OpIndex, Axis: kept})[0], lang.I32)
 	at := rank
 	if kept.Len > over.Len {
 		at = b.Op(lang.OpMin, rank, b.Int(over.Len-1))
@@ -68,8 +68,8 @@ func topOf(b *ir.Builder, op *ir.Op) []*ir.Value {
 	if over.Lo != 0 {
 		at = b.Op(lang.OpAdd, at, b.Int(over.Lo))
 	}
-	position := b.Take(order, op.Over, []*ir.Value{at})
-	value := b.Take(x, op.Over, []*ir.Value{position})
+	position := b.Take(order, op.Over, []*ir.Value{b.Cast(at, over.Counts())})
+	value := b.Take(x, op.Over, []*ir.Value{b.Cast(position, over.Counts())})
 	if kept.Len > over.Len {
 		exists := b.Op(lang.OpLt, rank, b.Int(over.Len))
 		value = b.Op(lang.OpWhere, exists, value, first(b, value.Type, lowest))
