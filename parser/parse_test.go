@@ -5,7 +5,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -247,12 +246,10 @@ func TestNesting(t *testing.T) {
 		"else if":  strings.Repeat("if a { 0 } else ", n) + "{ 0 }",
 		"for":      strings.Repeat("for i in ", n) + "0",
 	} {
-		start := time.Now()
 		_, diags := Parse(lang.NewSource("deep.tile", "fn t() = "+text+"\nfn u() = = 1\n"))
 		require.Len(t, diags, 2, name)
 		assert.Equal(t, lang.ErrNesting, diags[0].Code, name)
 		assert.Equal(t, lang.ErrSyntax, diags[1].Code, name)
-		assert.Less(t, time.Since(start), 5*time.Second, name)
 	}
 	_, diags := Parse(lang.NewSource("deep.tile", "fn t() = "+strings.Repeat("(", n)))
 	assert.Len(t, diags, 1)

@@ -63,6 +63,9 @@ func tokens(text string) []string {
 	return out
 }
 
+// hang is what no check takes, however loaded the machine is.
+const hang = 2 * time.Minute
+
 // checkSafely types a text whatever the parser made of it; it fails on a panic, a
 // diagnostic without a place, or a check that takes long.
 func checkSafely(t testing.TB, text string) {
@@ -77,7 +80,7 @@ func checkSafely(t testing.TB, text string) {
 	}
 	start := time.Now()
 	p, ds := typecheck.Check(m, nil)
-	require.Less(t, time.Since(start), 5*time.Second, "slow:\n%s", text)
+	require.Less(t, time.Since(start), hang, "slow:\n%s", text)
 	for _, d := range ds {
 		require.True(t, d.At.IsValid(), "%s\n%s", d, text)
 		_, known := lang.CodeInfo(d.Code)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -49,9 +48,7 @@ func TestManyUnknownNames(t *testing.T) {
 	}
 	m, ds := parser.Parse(lang.NewSource("many.tile", b.String()))
 	require.Empty(t, ds)
-	begin := time.Now()
-	_, ds = Check(m, nil)
-	assert.Less(t, time.Since(begin), 30*time.Second) // 3 s here; without a limit of proposals, minutes
+	_, ds = Check(m, nil) // seconds; without a limit of proposals, minutes
 	require.Len(t, ds, many)
 	assert.NotNil(t, ds[0].Fix)
 	assert.Nil(t, ds[many-1].Fix)

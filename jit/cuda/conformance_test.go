@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -260,7 +259,6 @@ func testEvents(t *testing.T, c *Context) {
 	took, err := end.Since(start)
 	require.NoError(t, err)
 	assert.Positive(t, took)
-	assert.Less(t, took, 10*time.Second)
 	require.Equal(t, []uint32{100}, fromDevice[uint32](t, c, p, 1))
 }
 

@@ -10,7 +10,6 @@ import (
 	"runtime"
 	"strconv"
 	"testing"
-	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/assert"
@@ -20,13 +19,11 @@ import (
 func itoa(n int) string { return strconv.Itoa(n) }
 
 func TestOpenSaysWhyThereIsNoDriver(t *testing.T) {
-	start := time.Now()
 	_, err := Open()
 	if err == nil {
 		t.Skip("there is a driver")
 	}
 	require.ErrorIs(t, err, ErrNoDriver)
-	assert.Less(t, time.Since(start), time.Second, "looking in vain must be cheap")
 	if _, statErr := os.Stat("/dev/nvidiactl"); statErr != nil && !errors.As(err, new(*Error)) && runtime.GOOS == "linux" {
 		assert.ErrorContains(t, err, "libcuda.so.1")
 	}

@@ -10,7 +10,7 @@ import "sync/atomic"
 // wordBytes is the unit that has stamps; a stamp says which of its bytes count.
 const wordBytes = 4
 
-type stampPage [writerPageSize / wordBytes]struct{ wrote, read atomic.Uint64 }
+type stampPage [tracePageSize / wordBytes]struct{ wrote, read atomic.Uint64 }
 
 // A globalStamp is, from the lowest bit on: the stretch (25 bits), the thread in the
 // cluster (14), whether more threads than that one read (1), which bytes (4), and
@@ -44,15 +44,6 @@ func (w *warp) unordered(old, now globalStamp) bool {
 		uint32(old&(1<<stampThread-1)) > w.clock.seen[old.thread()/warpSize]
 }
 
-// stamps gives the stamps of a page.
-func (a *allocation) stamps(page int) *stampPage {
-	if p := a.stamped[page].Load(); p != nil {
-		return p
-	}
-	a.stamped[page].CompareAndSwap(nil, new(stampPage))
-	return a.stamped[page].Load()
-}
-
 // eachWord visits the words that n bytes at an offset touch, with the bytes of each as bits.
 func eachWord(at, n int, visit func(word int, bytes uint64)) {
 	for end := at + n; at < end; {
@@ -63,15 +54,16 @@ func eachWord(at, n int, visit func(word int, bytes uint64)) {
 	}
 }
 
-const pageWords = writerPageSize / wordBytes
+const pageWords = tracePageSize / wordBytes
 
 // noteGlobalRead checks a read against the writes of the block's other threads.
 func (w *warp) noteGlobalRead(p place, lane int) {
 	if w.acquired {
 		return
 	}
+	stamps := w.trace(p.alloc).stamped
 	eachWord(p.at, len(p.data), func(word int, bytes uint64) {
-		s := &p.alloc.stamps(word / pageWords)[word%pageWords]
+		s := &page(stamps, word/pageWords)[word%pageWords]
 		now := w.stamp(lane, bytes)
 		if old := globalStamp(s.wrote.Load()); w.unordered(old, now) && old.thread() != now.thread() {
 			w.globalRace(p, lane, "reads what", old, "wrote")
@@ -93,8 +85,9 @@ func (w *warp) noteGlobalWrite(p place, lane int, value []byte) {
 		return
 	}
 	same := value != nil && string(value) == string(p.data)
+	stamps := w.trace(p.alloc).stamped
 	eachWord(p.at, len(p.data), func(word int, bytes uint64) {
-		s := &p.alloc.stamps(word / pageWords)[word%pageWords]
+		s := &page(stamps, word/pageWords)[word%pageWords]
 		now := w.stamp(lane, bytes)
 		old := globalStamp(s.wrote.Load())
 		if w.unordered(old, now) && old.thread() != now.thread() && !same {

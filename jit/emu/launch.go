@@ -49,6 +49,7 @@ type launch struct {
 	options     Options
 	variables   map[*variable]uint64 // addresses of .global and .const variables
 	findings    findings
+	traces      traces
 	steps       atomic.Int64
 	serial      int64
 	cluster     [3]int                // blocks of a cluster by axis
@@ -75,7 +76,6 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	}
 	l.serial = launches.Add(1)
 	l.findings.seen = map[findingKey]int{}
-	memory.begin()
 	release, err := l.place(m)
 	if err != nil {
 		return nil, err

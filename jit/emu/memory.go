@@ -5,12 +5,11 @@ import (
 	"slices"
 	"sort"
 	"sync"
-	"sync/atomic"
 )
 
 // Memory is the global memory of an emulated device. Allocations lie apart, so
 // that an access past the end of one does not meet the next. It is safe for
-// concurrent use, as far as accesses do not touch the same bytes.
+// concurrent use, launches included, as far as accesses do not touch the same bytes.
 type Memory struct {
 	mu   sync.RWMutex
 	list []*allocation // by address
@@ -43,14 +42,7 @@ type allocation struct {
 	base   uint64
 	data   []byte
 	filled []byte // 1 where written
-	// writers, by page, hold the number of the block, plus one, that wrote a byte in the present launch.
-	writers []atomic.Pointer[writerPage]
-	stamped []atomic.Pointer[stampPage] // by page, for races within a block
 }
-
-const writerPageSize = 4096
-
-type writerPage [writerPageSize]uint32
 
 // NewMemory gives memory without allocations.
 func NewMemory() *Memory { return &Memory{next: globalBase} }
@@ -60,11 +52,7 @@ func (m *Memory) Alloc(n int64) (uint64, error) {
 	if n < 0 || n > 1<<40 {
 		return 0, fmt.Errorf("cannot allocate %d bytes", n)
 	}
-	a := &allocation{
-		data: make([]byte, n), filled: make([]byte, n),
-		writers: make([]atomic.Pointer[writerPage], (n+writerPageSize-1)/writerPageSize),
-		stamped: make([]atomic.Pointer[stampPage], (n+writerPageSize-1)/writerPageSize),
-	}
+	a := &allocation{data: make([]byte, n), filled: make([]byte, n)}
 	if n <= maxJunk { // of more, the system keeps what is touched
 		for i := range a.data {
 			a.data[i] = junk
@@ -165,43 +153,4 @@ func (m *Memory) describe(address uint64) string {
 		return fmt.Sprintf("%d bytes before allocation %d", m.list[i+1].base-address, i+1)
 	}
 	return "in no allocation"
-}
-
-// begin starts a launch: nobody has written anything in it.
-func (m *Memory) begin() {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	for _, a := range m.list {
-		for i := range a.writers {
-			a.writers[i].Store(nil)
-			a.stamped[i].Store(nil)
-		}
-	}
-}
-
-// page gives the writers of a page.
-func (a *allocation) page(i int) *writerPage {
-	if p := a.writers[i].Load(); p != nil {
-		return p
-	}
-	a.writers[i].CompareAndSwap(nil, new(writerPage))
-	return a.writers[i].Load()
-}
-
-// noteWriter remembers that a block wrote n bytes, and gives another block that
-// wrote one of them, or -1.
-func (a *allocation) noteWriter(block, at, n int) int {
-	other := -1
-	for n > 0 {
-		p, from := a.page(at/writerPageSize), at%writerPageSize
-		run := min(n, writerPageSize-from)
-		for i := from; i < from+run; i++ {
-			// Two blocks may come here at once: the swap tells each who was before.
-			if was := atomic.SwapUint32(&p[i], uint32(block+1)); was != 0 && int(was) != block+1 {
-				other = int(was) - 1
-			}
-		}
-		at, n = at+run, n-run
-	}
-	return other
 }

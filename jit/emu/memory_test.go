@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -245,4 +247,38 @@ func TestLaunchErrors(t *testing.T) {
 		_, err := launch()
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// Launches on one memory at the same time do not lose each other's notes of who wrote what.
+func TestConcurrentLaunches(t *testing.T) {
+	m, err := Parse(kernel(`
+	mul.wide.u32 %rd2, %r1, 4096;
+	add.u64 %rd1, %rd1, %rd2;
+	st.global.b32 [%rd1], %r1;`))
+	require.NoError(t, err)
+	const blocks = 2000
+	memory := NewMemory()
+	write := func(blocks int) {
+		out, err := memory.Alloc(int64(4096 * blocks))
+		require.NoError(t, err)
+		defer memory.Free(out)
+		r, err := Launch(m, "k", [3]int{blocks, 1, 1}, [3]int{1, 1, 1}, 0, binary.LittleEndian.AppendUint64(make([]byte, 8), out), memory, Options{Workers: 1})
+		require.NoError(t, err)
+		require.Empty(t, r.Findings)
+		n, err := memory.Written(out, 4096*blocks)
+		require.NoError(t, err)
+		require.Equal(t, 4*blocks, n)
+	}
+	var done atomic.Bool
+	var group sync.WaitGroup
+	group.Go(func() {
+		for !done.Load() {
+			write(1)
+		}
+	})
+	for range 5 {
+		write(blocks)
+	}
+	done.Store(true)
+	group.Wait()
 }

@@ -43,6 +43,7 @@ type warp struct {
 	gates     [warpSize]int // phases of the cluster's barrier arrived at, plus one; 0 when waited for
 	async     [warpSize]asyncQueue
 	near      *allocation // where the last global access was
+	traced    *trace      // of the last global access that was noted
 	acquired  bool        // has synchronised with other blocks
 	addresses [warpSize]uint64
 }

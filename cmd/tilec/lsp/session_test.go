@@ -146,6 +146,9 @@ func (s *session) notify(method string, params any) {
 	s.send(object{"method": method, "params": params})
 }
 
+// hang is how long a test waits before it says that the server does not answer: no load takes as much.
+const hang = 5 * time.Minute
+
 // next is the next message of the server; what it publishes is noted.
 func (s *session) next() message {
 	select {
@@ -157,7 +160,7 @@ func (s *session) next() message {
 			s.diagnostics[p.URI] = p
 		}
 		return m
-	case <-time.After(20 * time.Second):
+	case <-time.After(hang):
 		require.Fail(s.t, "no message of the server", s.log.String())
 	}
 	return message{}
@@ -214,7 +217,7 @@ func (s *session) leave() {
 	select {
 	case err := <-s.ended:
 		require.NoError(s.t, err)
-	case <-time.After(10 * time.Second):
+	case <-time.After(hang):
 		require.Fail(s.t, "the server did not end")
 	}
 	require.Empty(s.t, s.log.String())

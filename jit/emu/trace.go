@@ -1,0 +1,72 @@
+package emu
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A trace is what one launch remembers of who touched an allocation. It belongs to
+// the launch: others may run on the same memory at the same time, and what two
+// launches do to each other is not looked at.
+type trace struct {
+	of *allocation
+	// writers, by page, hold the number of the block, plus one, that wrote a byte.
+	writers []atomic.Pointer[writerPage]
+	stamped []atomic.Pointer[stampPage] // by page, for races within a block
+}
+
+const tracePageSize = 4096 // bytes of memory
+
+type writerPage [tracePageSize]uint32
+
+// traces are those of a launch, by allocation.
+type traces struct{ all sync.Map }
+
+// find gives the launch's trace of an allocation.
+func (t *traces) find(a *allocation) *trace {
+	if found, ok := t.all.Load(a); ok {
+		return found.(*trace)
+	}
+	pages := (len(a.data) + tracePageSize - 1) / tracePageSize
+	found, _ := t.all.LoadOrStore(a, &trace{
+		of:      a,
+		writers: make([]atomic.Pointer[writerPage], pages),
+		stamped: make([]atomic.Pointer[stampPage], pages),
+	})
+	return found.(*trace)
+}
+
+// trace gives the trace of an allocation, which is mostly that of the warp's access before.
+func (w *warp) trace(a *allocation) *trace {
+	if w.traced == nil || w.traced.of != a {
+		w.traced = w.block.launch.traces.find(a)
+	}
+	return w.traced
+}
+
+// page gives a page of a list, made when it is first asked for.
+func page[P any](list []atomic.Pointer[P], i int) *P {
+	if p := list[i].Load(); p != nil {
+		return p
+	}
+	list[i].CompareAndSwap(nil, new(P))
+	return list[i].Load()
+}
+
+// noteWriter remembers that a block wrote n bytes, and gives another block that
+// wrote one of them, or -1.
+func (t *trace) noteWriter(block, at, n int) int {
+	other := -1
+	for n > 0 {
+		p, from := page(t.writers, at/tracePageSize), at%tracePageSize
+		run := min(n, tracePageSize-from)
+		for i := from; i < from+run; i++ {
+			// Two blocks may come here at once: the swap tells each who was before.
+			if was := atomic.SwapUint32(&p[i], uint32(block+1)); was != 0 && int(was) != block+1 {
+				other = int(was) - 1
+			}
+		}
+		at, n = at+run, n-run
+	}
+	return other
+}
