@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -191,13 +192,13 @@ func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
 		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
-			Split: kept.Split, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params()}, nil
+			Split: kept.Split, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params(), Maps: kept.tensorMaps(f)}, nil
 	}
 	m, err := ptx.Compile(f, p, t)
 	if err != nil {
 		return nil, err
 	}
-	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.Buffers, effects(f, m)}); err == nil {
+	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.Buffers, effects(f, m), keptMaps(f, m)}); err == nil {
 		store.Put(key, data)
 	}
 	return m, nil
@@ -210,6 +211,33 @@ type storedModule struct {
 	Buffers                         []string
 	// Effects are of the hints of accesses, in the order of the IR.
 	Effects []string
+	Maps    []keptMap
+}
+
+// keptMap is a tensor map with its tensor by number.
+type keptMap struct {
+	ptx.TensorMap
+	Number int
+}
+
+func keptMaps(f *ir.Func, m *ptx.Module) []keptMap {
+	var kept []keptMap
+	for _, t := range m.Maps {
+		c := keptMap{*t, slices.Index(f.Tensors, t.Tensor)}
+		c.Tensor = nil
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+func (s *storedModule) tensorMaps(f *ir.Func) []*ptx.TensorMap {
+	var maps []*ptx.TensorMap
+	for _, c := range s.Maps {
+		t := c.TensorMap
+		t.Tensor = f.Tensors[c.Number]
+		maps = append(maps, &t)
+	}
+	return maps
 }
 
 func effects(f *ir.Func, m *ptx.Module) []string {
@@ -262,6 +290,48 @@ type gpuKernel struct {
 
 	mu     sync.Mutex
 	packed cuda.Params
+	// encoded are the tensor maps of earlier launches, by all that they depend on.
+	encoded map[string][]cuda.TensorMap
+}
+
+// cudaTypes and cudaSwizzles are the driver's names for elements and swizzles of so many bytes: a map only moves bits.
+var (
+	cudaTypes    = map[int]cuda.TensorType{1: cuda.TensorUint8, 2: cuda.TensorUint16, 4: cuda.TensorUint32, 8: cuda.TensorUint64}
+	cudaSwizzles = map[int]cuda.Swizzle{32: cuda.Swizzle32, 64: cuda.Swizzle64, 128: cuda.Swizzle128}
+)
+
+// mostEncoded is after how many different launches the encoded tensor maps are forgotten.
+const mostEncoded = 1024
+
+// tensorMaps encodes the kernel's tensor maps for a launch.
+func (k *gpuKernel) tensorMaps(size func(*ir.Dim) int64, address func(*ir.Tensor) uint64) ([]cuda.TensorMap, error) {
+	if len(k.module.Maps) == 0 {
+		return nil, nil
+	}
+	descs := make([]cuda.TensorMapDesc, len(k.module.Maps))
+	for i, m := range k.module.Maps {
+		s := m.Shape(size)
+		descs[i] = cuda.TensorMapDesc{
+			Type: cudaTypes[m.Tensor.DType.Size()], Address: cuda.Ptr(address(m.Tensor)),
+			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: cudaSwizzles[m.Swizzle], L2: cuda.L2Promotion128,
+		}
+	}
+	key := fmt.Sprint(descs)
+	if e, ok := k.encoded[key]; ok {
+		return e, nil
+	}
+	out := make([]cuda.TensorMap, len(descs))
+	for i, d := range descs {
+		var err error
+		if out[i], err = k.device.ctx.TensorMap(d); err != nil {
+			return nil, err
+		}
+	}
+	if k.encoded == nil || len(k.encoded) >= mostEncoded {
+		k.encoded = map[string][]cuda.TensorMap{}
+	}
+	k.encoded[key] = out
+	return out, nil
 }
 
 func (k *gpuKernel) scratch(blocks int64) (bytes, atOnce int64) {
@@ -271,29 +341,30 @@ func (k *gpuKernel) scratch(blocks int64) (bytes, atOnce int64) {
 func (k *gpuKernel) launch(args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sizes := map[*ir.Dim]int64{}
+	sizes, addresses := fixedBy(k.params, args)
+	maps, err := k.tensorMaps(sizes, addresses)
+	if err != nil {
+		return err
+	}
 	atOnce := int64(0)
 	for i, param := range k.params {
-		switch param.Kind {
-		case ir.ParamDim:
-			sizes[param.Dim] = int64(args[i].bits)
-		case ir.ParamFirst:
+		if param.Kind == ir.ParamFirst {
 			atOnce = int64(args[i].bits)
 		}
 	}
-	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
+	blocks := k.module.Blocks(sizes)
 	if blocks > plan.MaxBlocks {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
 	return inParts(blocks, atOnce, func(first, blocks int64) error {
 		return k.device.stream.Launch(k.fn, cuda.LaunchConfig{
 			Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
-		}, k.pack(args, first))
+		}, k.pack(args, first, maps))
 	})
 }
 
 // pack gives the parameters of a launch from the block first on.
-func (k *gpuKernel) pack(args []launchArg, first int64) *cuda.Params {
+func (k *gpuKernel) pack(args []launchArg, first int64, maps []cuda.TensorMap) *cuda.Params {
 	p := k.packed.Reset()
 	for i, param := range k.params {
 		switch arg := args[i]; param.Kind {
@@ -321,6 +392,9 @@ func (k *gpuKernel) pack(args []launchArg, first int64) *cuda.Params {
 		case ir.ParamFirst:
 			p.Int32(int32(first))
 		}
+	}
+	for i := range maps {
+		p.TensorMap(&maps[i])
 	}
 	return p
 }

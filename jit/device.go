@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"tilec/jit/ir"
 	"tilec/jit/plan"
 )
 
@@ -43,4 +44,18 @@ type launchArg struct {
 	// offset of element 0 of a tensor, in bytes.
 	offset int64
 	bits   uint64
+}
+
+// fixedBy gives what a launch fixes by its arguments: the sizes of dimensions and strides, and where tensors lie.
+func fixedBy(params []ir.Param, args []launchArg) (size func(*ir.Dim) int64, address func(*ir.Tensor) uint64) {
+	sizes, addresses := map[*ir.Dim]int64{}, map[*ir.Tensor]uint64{}
+	for i, p := range params {
+		switch p.Kind {
+		case ir.ParamPointer:
+			addresses[p.Tensor] = args[i].memory.address + uint64(args[i].offset)
+		case ir.ParamDim, ir.ParamStride:
+			sizes[p.Dim] = int64(args[i].bits)
+		}
+	}
+	return func(d *ir.Dim) int64 { return sizes[d] }, func(t *ir.Tensor) uint64 { return addresses[t] }
 }

@@ -168,10 +168,16 @@ func (k *emulatedKernel) scratch(blocks int64) (bytes, atOnce int64) {
 	return k.text.ScratchShare(blocks, scratchLimit)
 }
 
+// emuTypes and emuSwizzles are the emulator's names for elements and swizzles of so many bytes.
+var (
+	emuTypes    = map[int]emu.TensorType{1: emu.TensorUint8, 2: emu.TensorUint16, 4: emu.TensorUint32, 8: emu.TensorUint64}
+	emuSwizzles = map[int]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}
+)
+
 func (k *emulatedKernel) launch(args []launchArg) error {
 	entry := k.module.Entries[k.text.Entry]
-	if entry == nil || len(entry.Params) != len(k.params) {
-		return fmt.Errorf("compiler bug: the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params))
+	if entry == nil || len(entry.Params) != len(k.params)+len(k.text.Maps) {
+		return fmt.Errorf("compiler bug: the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params)+len(k.text.Maps))
 	}
 	space := make([]byte, entry.ParamSize)
 	put := func(i int, bits uint64) {
@@ -180,33 +186,39 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		place := entry.Params[i]
 		copy(space[place.Offset:place.Offset+place.Size], word[:])
 	}
-	sizes := map[*ir.Dim]int64{}
 	atOnce, first := int64(0), -1
 	for i, param := range k.params {
 		bits := args[i].bits
 		switch param.Kind {
 		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
 			bits = args[i].memory.address + uint64(args[i].offset)
-		case ir.ParamDim:
-			sizes[param.Dim] = int64(bits)
 		case ir.ParamFirst:
 			first, atOnce = i, int64(bits)
 		}
 		put(i, bits)
 	}
-	blocks := k.text.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
+	sizes, addresses := fixedBy(k.params, args)
+	maps := map[string]*emu.TensorMap{}
+	for _, m := range k.text.Maps {
+		s := m.Shape(sizes)
+		maps[m.Name] = &emu.TensorMap{
+			Type: emuTypes[m.Tensor.DType.Size()], Address: addresses(m.Tensor),
+			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: emuSwizzles[m.Swizzle],
+		}
+	}
+	blocks := k.text.Blocks(sizes)
 	return inParts(blocks, atOnce, func(from, blocks int64) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}
-		return k.run(space, blocks)
+		return k.run(space, blocks, maps)
 	})
 }
 
 // run launches so many blocks on the parameters.
-func (k *emulatedKernel) run(space []byte, blocks int64) error {
+func (k *emulatedKernel) run(space []byte, blocks int64, maps map[string]*emu.TensorMap) error {
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers})
+		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps})
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,8 @@ func TestPinsShowInPTX(t *testing.T) {
 		want, not      []string
 	}{
 		{"product", "sm_90a", map[string]int64{"M": 4096, "N": 4096, "K": 4096},
-			[]string{".minnctapersm 2", "st.global.L1::evict_last", "cp.async.wait_group          2"}, []string{"cache_hint"}},
+			[]string{".minnctapersm 2", "st.global.L1::evict_last", "cp.async.bulk.tensor.2d.shared::cluster"}, []string{"cache_hint"}},
+		{"product", "sm_80", map[string]int64{"M": 4096, "N": 4096, "K": 4096}, []string{"cp.async.wait_group          2"}, []string{"cache_hint"}},
 		{"product", "sm_90a", map[string]int64{"M": 40, "N": 33, "K": 17}, []string{"ld.global.nc.L1::evict_first", "ld.global.nc.L1::no_allocate"}, nil},
 		{"soft", "sm_90a", map[string]int64{"M": 100, "N": 1000},
 			[]string{".reqnctapercluster 4, 1, 1", "ex2.approx", "ld.global.nc.L1::evict_last", "st.global.L1::no_allocate"}, []string{"mapa"}},

@@ -47,7 +47,7 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 		return nil, fail(err)
 	}
 	if _, pinned := pins["stages"]; !pinned && f.Hints["stages"] == 0 && m.canPipeline() {
-		stages = []int{pipelineStages, pipelineStages - 1}
+		stages = []int{pipelineStages, pipelineStages + 1, pipelineStages - 1}
 		if m.latency > 0 { // every other load of the loop waits with the one that says so
 			stages = []int{m.latency}
 		}

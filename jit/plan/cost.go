@@ -21,7 +21,7 @@ const (
 	// threadsPerSM and blocksPerSM bound the occupancy.
 	threadsPerSM, blocksPerSM = 2048, 32
 	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.
-	loadLatency, stepOverhead = 0.7e-6, 50e-9
+	loadLatency, stepOverhead = 0.7e-6, 10e-9
 	// dispatchTime is between the starts of two blocks anywhere on the machine, in seconds.
 	dispatchTime = 0.4e-9
 	// blockOverhead is the time to start a block and to end it.
@@ -40,6 +40,11 @@ const (
 	reductionScratch = 4096
 	// sharedReserve is shared memory that is not for tiles: barriers and alignment.
 	sharedReserve = 1024
+	// wgmmaRows are the rows of one wgmma, wgmmaColumns from how many columns on the backend uses it; withoutWgmma
+	// is what mma.sync reaches of its rate. warpgroupsBusy of them keep the tensor cores busy, and one
+	// alone reaches oneWarpgroup of the rate (measured on an H200).
+	wgmmaRows, wgmmaColumns, withoutWgmma = 64, 64, 0.5
+	warpgroupsBusy, oneWarpgroup          = 2, 0.88
 	// manyElements is from how many elements a thread code gets long and registers short;
 	// each further one costs longCode of the time.
 	manyElements, longCode = 32, 0.002
@@ -252,14 +257,28 @@ func (c at) registersPerThread() int64 {
 }
 
 // sharedBytes is the shared memory of a block: contraction operands, those that
-// are loaded step by step once a stage, and a tile to arrange results in.
+// are loaded step by step once a stage, and a tile to arrange results in, which
+// behind the loop takes the place of the stages.
 func (c at) sharedBytes() int64 {
-	total := int64(0)
+	whole, staged := int64(0), int64(0)
 	for _, o := range c.operands {
 		each, stages := c.operandBytes(o)
-		total += each * stages
+		if stages > 1 {
+			staged += each * stages
+		} else {
+			whole += each
+		}
 	}
-	return total + c.scratchBytes()
+	return whole + max(staged+c.scratchBytes(), c.resultBytes())
+}
+
+// resultBytes is for a tile to arrange results in when no loop is running.
+func (c at) resultBytes() int64 {
+	most := int64(0)
+	for _, t := range c.stored {
+		most = max(most, c.count(t.tile, false)*t.bytes)
+	}
+	return most
 }
 
 // operandBytes is what an operand takes, and how many times over.
@@ -289,14 +308,19 @@ func (c at) sharedParts() []string {
 	if n := c.scratchBytes(); n > 0 {
 		lines = append(lines, fmt.Sprintf("results and reductions take %d bytes", n))
 	}
+	if n := c.resultBytes(); n > 0 {
+		lines = append(lines, fmt.Sprintf("behind the loop, results take %d bytes of the same memory", n))
+	}
 	return lines
 }
 
-// scratchBytes is for a tile to arrange results in, and for reductions.
+// scratchBytes is for a tile to arrange results in while a loop runs, and for reductions.
 func (c at) scratchBytes() int64 {
 	scratch := int64(0)
 	for _, t := range c.stored {
-		scratch = max(scratch, c.count(t, false)*t.bytes)
+		if t.inLoop {
+			scratch = max(scratch, c.count(t.tile, false)*t.bytes)
+		}
 	}
 	for _, t := range c.taken {
 		scratch = max(scratch, c.count(t, true)*t.bytes)
@@ -449,11 +473,14 @@ func (c at) gpu() (*estimate, *violation) {
 	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {
 		return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
 	}
-	each := e.registers + registerOverhead
-	if c.contracts {
+	each, threads, wide := e.registers+registerOverhead, c.threads(), c.allByWarpgroups()
+	if wide { // a warp more fills shared memory
+		threads += 32
+	}
+	if c.contracts && !(wide && c.loadsOperands()) {
 		each += min(e.registers, fragmentRegisters)
 	}
-	e.perSM = min(threadsOn(t)/c.threads(), int64(blocksOn(t)), max(int64(t.RegistersPerSM)/(c.threads()*each), 1))
+	e.perSM = min(threadsOn(t)/threads, int64(blocksOn(t)), max(int64(t.RegistersPerSM)/(threads*each), 1))
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
 	}
@@ -468,7 +495,11 @@ func (c at) gpu() (*estimate, *violation) {
 		tail = e.waves
 	}
 	perSM := l2BytesPerClock * t.Clock
-	e.l2 = moved.l2 / min(t.L2, active*perSM) / tail
+	l2 := t.L2
+	if wide && t.L2Boxes > 0 {
+		l2 = t.L2Boxes
+	}
+	e.l2 = moved.l2 / min(l2, active*perSM) / tail
 	e.dram = moved.dram / min(t.DRAM, active*perSM) / tail
 
 	full := float64(sms) * e.waves
@@ -478,6 +509,9 @@ func (c at) gpu() (*estimate, *violation) {
 		n, _ := c.elements(s, true)
 		if isContraction(s.op) {
 			rate, padding, bytes := c.contract(s.op)
+			if c.byWarpgroups(s.op) {
+				rate /= c.together(resident)
+			}
 			e.compute += 2 * n * padding / rate / e.waves
 			e.shared += n * bytes / (full * sharedBytesPerClock * t.Clock)
 			continue
@@ -497,7 +531,7 @@ func (c at) gpu() (*estimate, *violation) {
 	warps := float64(int64(c.warps) * resident)
 	e.issue = ops/(full*lanes*t.Clock)/min(1, warps/8) + float64(e.blocks)*dispatchTime
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
-	if most > manyElements {
+	if most > manyElements && !wide {
 		busy *= 1 + longCode*float64(most-manyElements)
 	}
 	e.latency = c.latency(resident, busy)
@@ -525,34 +559,113 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	default:
 		return t.FMA32, 1, 2 * e / 8 // each operand is used from registers a few times
 	}
-	if t.Arch == 90 && d != lang.F64 {
-		rows = 64
+	// B is read again by each group of four warps, or for each 64 rows.
+	reads := float64(max(c.warps/4, 1))
+	switch {
+	case c.byWarpgroups(op):
+		rows = max(16*int64(c.warps), wgmmaRows)
+		reads = float64(roundUp(m, rows)) / wgmmaRows
+	case t.Arch == 90 && d != lang.F64:
+		rows = wgmmaRows
+		if d.Size() == 2 {
+			rate *= withoutWgmma
+		}
 	}
 	k := c.count(tile{axes: c.places(op.Over)}, false)
 	padded := func(n, to int64) float64 { return float64(roundUp(n, to)) / float64(n) }
 	padding = padded(m, rows) * padded(n, 8) * padded(k, depth)
-	// Written once and read once, B by each group of four warps.
-	groups := float64(max(c.warps/4, 1))
-	bytes = e * (2/float64(n) + (1+groups)/float64(m))
+	// Both are written once, A is read once.
+	bytes = e * (2/float64(n) + (1+reads)/float64(m))
 	return rate, padding, bytes
+}
+
+// byWarpgroups reports a product that the backend computes by wgmma: warpgroups
+// read both operands from shared memory, which a warp of its own fills.
+func (c at) byWarpgroups(op *ir.Op) bool {
+	d, m, n := op.Args[0].Type.DType, c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
+	return c.target.Arch == 90 && d.IsFloat() && d.Size() == 2 && n >= wgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps)
+}
+
+// allByWarpgroups reports products, each of them by wgmma.
+func (c at) allByWarpgroups() bool {
+	for _, s := range c.ops {
+		if isContraction(s.op) && !c.byWarpgroups(s.op) {
+			return false
+		}
+	}
+	return c.contracts
+}
+
+// loadsOperands reports products of nothing but what is loaded: such operands stay in shared memory.
+func (c at) loadsOperands() bool {
+	for _, s := range c.ops {
+		if !isContraction(s.op) {
+			continue
+		}
+		for _, v := range s.op.Args[:2] {
+			if v.Def == nil || v.Def.Code != lang.OpLoad {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// together is by how much the products of a launch take longer than at full rate
+// where so many blocks share a multiprocessor: the last of them do not spread over
+// all, and one warpgroup does not keep the tensor cores busy.
+func (c at) together(resident int64) float64 {
+	sms := int64(c.target.SMs)
+	longer := float64(ceilDiv(c.blocks(), sms*resident)*resident) / float64(ceilDiv(c.blocks(), sms))
+	if resident*int64(c.warps) < 4*warpgroupsBusy {
+		longer /= oneWarpgroup
+	}
+	return longer
+}
+
+// around is how often the loop over a streamed axis runs: once for each step of the loops around it.
+func (c at) around(i int) float64 {
+	most := 1.0
+	for _, s := range c.ops {
+		if slices.Contains(s.axes, i) {
+			n := 1.0
+			for _, loop := range s.loops {
+				n *= c.trips(loop)
+			}
+			most = max(most, n)
+		}
+	}
+	return most
 }
 
 // latency is the time beside the busy time. The blocks that a multiprocessor
 // holds at once hide one another's chains of dependent steps, but each place for
 // a block works through its share of them, chain after chain.
 func (c at) latency(resident int64, busy float64) float64 {
-	step := loadLatency
-	if c.stages > 1 {
-		step = stepOverhead
-	}
-	chain := blockOverhead + loadLatency + c.joining()
+	steps, starts := 0.0, 1.0
 	for _, loop := range c.loops {
-		chain += c.trips(loop) * step
+		steps += c.trips(loop)
 	}
 	for i := range c.f.Axes {
 		if c.streamed(i) {
-			chain += float64(ceilDiv(c.size[i], c.extent[i]*c.partsOf(i))) * step
+			around := c.around(i)
+			steps += around * float64(ceilDiv(c.size[i], c.extent[i]*c.partsOf(i)))
+			if around > 1 { // a loop in a loop begins anew with each step of it
+				starts += around
+			}
 		}
+	}
+	step := loadLatency
+	if c.stages > 1 && steps > 0 {
+		step = stepOverhead
+		// A stage is under way while it is loaded and while it is used, one is still being read: where the
+		// others do not cover a load, each step waits.
+		used := busy * float64(resident) / float64(ceilDiv(c.blocks(), int64(c.target.SMs))) / steps
+		step += max(loadLatency-float64(c.stages-2)*used, 0) / float64(c.stages-1)
+	}
+	chain := blockOverhead + starts*loadLatency + steps*step + c.joining()
+	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
+		chain += float64(c.resultBytes()*min(c.blocks(), int64(c.target.SMs))) / c.target.DRAM
 	}
 	waves := float64(ceilDiv(c.blocks(), int64(c.target.SMs)*resident))
 	return max(chain, waves*chain+busy/float64(resident)-busy)

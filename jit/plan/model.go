@@ -25,8 +25,8 @@ type model struct {
 	ops      []step
 	live     [][]tile // at each moment that matters, the tiles that are live in registers
 	operands []operand
-	stored   []tile // tiles with the result of a contraction, which stores arrange anew
-	taken    []tile // tiles that are read at computed positions, from shared memory
+	stored   []storedTile // tiles with the result of a contraction, which stores arrange anew
+	taken    []tile       // tiles that are read at computed positions, from shared memory
 	loops    []*ir.Op
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
@@ -44,6 +44,12 @@ type model struct {
 type tile struct {
 	axes  []int
 	bytes int64
+}
+
+// storedTile is a tile that a store arranges anew, in a loop or outside of any.
+type storedTile struct {
+	tile
+	inLoop bool
 }
 
 // step is an operation with the loops around it.
@@ -137,7 +143,7 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 			m.contraction(op, b, len(loops) > 0)
 		}
 		if op.Code == lang.OpStore && m.fromContraction(op.Stored(), map[*ir.Value]bool{}) {
-			m.stored = append(m.stored, m.tile(op.Stored()))
+			m.stored = append(m.stored, storedTile{m.tile(op.Stored()), len(loops) > 0})
 		}
 		for i, inner := range op.Blocks {
 			if op.Code == lang.OpIf && i == 0 {

@@ -36,7 +36,7 @@ const maxPoints = 2000
 const unknownSize = 1024
 
 var (
-	contractExtents = []int64{16, 32, 64, 128, 256}
+	contractExtents = []int64{16, 32, 64, 128, 192, 256}
 	contractSteps   = []int64{16, 32, 64, 128}
 	cpuExtents      = []int64{1, 4, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384}
 	cpuContract     = cpuExtents[:8]

@@ -18,9 +18,10 @@ type Target struct {
 	SharedPerBlock int
 	// RegistersPerSM counts 32-bit registers.
 	RegistersPerSM int
-	// DRAM and L2 are bandwidths in bytes a second; L2Size is in bytes.
-	DRAM, L2 float64
-	L2Size   int64
+	// DRAM and L2 are bandwidths in bytes a second, L2Boxes is that of copies by the TMA of what several
+	// blocks read at the same time; L2Size is in bytes.
+	DRAM, L2, L2Boxes float64
+	L2Size            int64
 	// Tensor8 is the rate of i8 and u8 contractions, Tensor16 of f16 and bf16, Tensor32 of tf32, Tensor64 of f64 (0
 	// where its tensor cores are no faster than the others), FMA32 of plain f32: in FLOP/s, or as many operations of integers.
 	Tensor8, Tensor16, Tensor32, Tensor64, FMA32 float64
@@ -30,14 +31,14 @@ type Target struct {
 	Clock float64
 }
 
-// The figures of sm_90a are those of an H200 (measured copy bandwidth, data
+// The figures of sm_90a are those of an H200 (measured copy bandwidth, 16-bit products and reads that blocks share, data
 // sheet rates); of sm_80, an A100.
 var targets = []Target{
 	{Name: "cpu", SMs: 2, L2Size: 1 << 20},
 	{Name: "sm_80", Arch: 80, SMs: 108, SharedPerBlock: 166912, RegistersPerSM: 65536, DRAM: 1.4e12, L2: 4e12, L2Size: 40 << 20, Tensor8: 624e12, Tensor16: 312e12, Tensor32: 156e12, Tensor64: 19.5e12, FMA32: 19.5e12, Launch: 2.5e-6, Clock: 1.41e9},
 	{Name: "sm_86", Arch: 86, SMs: 84, SharedPerBlock: 101376, RegistersPerSM: 65536, DRAM: 0.7e12, L2: 3e12, L2Size: 6 << 20, Tensor8: 284e12, Tensor16: 142e12, Tensor32: 35e12, FMA32: 35e12, Launch: 2.5e-6, Clock: 1.7e9},
 	{Name: "sm_89", Arch: 89, SMs: 128, SharedPerBlock: 101376, RegistersPerSM: 65536, DRAM: 0.95e12, L2: 5e12, L2Size: 72 << 20, Tensor8: 660e12, Tensor16: 330e12, Tensor32: 82e12, FMA32: 82e12, Launch: 2.5e-6, Clock: 2.5e9},
-	{Name: "sm_90a", Arch: 90, SMs: 132, SharedPerBlock: 232448, RegistersPerSM: 65536, DRAM: 4.28e12, L2: 7e12, L2Size: 60 << 20, Tensor8: 1979e12, Tensor16: 990e12, Tensor32: 495e12, Tensor64: 67e12, FMA32: 67e12, Launch: 2.1e-6, Clock: 1.98e9},
+	{Name: "sm_90a", Arch: 90, SMs: 132, SharedPerBlock: 232448, RegistersPerSM: 65536, DRAM: 4.28e12, L2: 7e12, L2Boxes: 12.5e12, L2Size: 60 << 20, Tensor8: 1600e12, Tensor16: 800e12, Tensor32: 495e12, Tensor64: 67e12, FMA32: 67e12, Launch: 2.1e-6, Clock: 1.98e9},
 }
 
 // FindTarget gives a target by name.

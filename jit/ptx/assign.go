@@ -341,8 +341,8 @@ func (k *kernel) onDemand(op *ir.Op) bool {
 	return k.cheap(v) || k.again(v) && !k.wantedAtHome(v) || k.packedCast(op)
 }
 
-// packedCast reports a conversion to a 16-bit float that only tensor cores read:
-// packing their operand rounds, so the conversion needs no instructions of its own.
+// packedCast reports a conversion to a 16-bit float that only tensor cores and stores
+// read: packing their operand rounds, so the conversion needs no instructions of its own.
 func (k *kernel) packedCast(op *ir.Op) bool {
 	if op.Code != lang.OpCast || op.Args[0].Type.DType != lang.F32 {
 		return false
@@ -353,7 +353,10 @@ func (k *kernel) packedCast(op *ir.Op) bool {
 		return false
 	}
 	for _, u := range k.uses[v] {
-		if c := k.products[u.op]; c == nil || c.mma == nil || u.arg > 1 {
+		c := k.products[u.op]
+		operand := c != nil && c.mma != nil && u.arg < 2
+		stored := u.op.Code == lang.OpStore && u.op.Stored() == v && !u.op.Collides()
+		if !operand && !stored {
 			return false
 		}
 	}

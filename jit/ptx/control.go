@@ -160,6 +160,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi
 		next[i] = k.get(v, k.home[body.Params[i+1]])
 	}
 	k.moveAll(carried, next)
+	stages.end()
 	if op.Reverse {
 		step = -step
 	}

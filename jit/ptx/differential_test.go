@@ -1,14 +1,17 @@
 package ptx
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/cpu"
+	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -56,8 +59,8 @@ func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
 	}
 }
 
-// differ runs a kernel on the CPU backend and its PTX on the machine, with the
-// same random tensors, and compares the results.
+// differ runs a kernel on the CPU backend and its PTX in the emulator, with the
+// same random tensors, and compares the results. What the emulator finds fails the test.
 func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, scalars ...uint64) {
 	t.Helper()
 	if p.Stages == 0 {
@@ -73,7 +76,6 @@ func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, toler
 		return n
 	}
 	r := rand.New(rand.NewSource(1))
-	x := newMachine(t, m)
 	var args cpu.Args
 	var mine [][]byte
 	for _, tensor := range f.Tensors {
@@ -99,21 +101,7 @@ func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, toler
 			args.Strides = append(args.Strides, size(q.Dim))
 		}
 	}
-	i, s := 0, 0
-	for _, q := range m.Params {
-		_, name := paramDecl(q)
-		switch q.Kind {
-		case ir.ParamPointer:
-			x.params[name] = x.bind(q.Tensor.Name, mine[i])
-			i++
-		case ir.ParamScalar:
-			x.params[name] = scalars[s]
-			s++
-		default:
-			x.params[name] = uint64(size(q.Dim))
-		}
-	}
-	x.launch(int(m.Blocks(size)))
+	emulate(t, m, mine, scalars, size)
 	c, err := cpu.Compile(f)
 	require.NoError(t, err)
 	require.NoError(t, c.Run(args))
@@ -164,5 +152,79 @@ func TestExamplesAgreeWithTheCPU(t *testing.T) {
 		t.Run(fmt.Sprint(e.name, " ", e.plan.String()), func(t *testing.T) {
 			differ(t, example(t, e.name), e.plan, e.sizes, half, 60000, e.scalars...)
 		})
+	}
+}
+
+// emulate launches a module in the emulator on tensors, scalars and sizes, and
+// brings the tensors back. Blocks run one after the other. Each byte of an address beyond its tensor is found.
+func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size func(*ir.Dim) int64) {
+	t.Helper()
+	parsed, err := emu.Parse(m.Text)
+	require.NoError(t, err)
+	entry := parsed.Entries[m.Entry]
+	memory := emu.NewMemory()
+	space := make([]byte, entry.ParamSize)
+	addresses := map[*ir.Tensor]uint64{}
+	i, s := 0, 0
+	for n, q := range m.Params {
+		var value uint64
+		switch q.Kind {
+		case ir.ParamPointer:
+			const word = 4 // an atomic on one byte swaps the word around it
+			data := append(slices.Clone(tensors[i]), make([]byte, -len(tensors[i])&(word-1))...)
+			if value, err = memory.Alloc(int64(len(data))); err == nil && len(data) > 0 {
+				err = memory.Write(value, data)
+			}
+			require.NoError(t, err)
+			addresses[q.Tensor] = value
+			i++
+		case ir.ParamScalar:
+			value = scalars[s]
+			s++
+		default:
+			value = uint64(size(q.Dim))
+		}
+		var word [8]byte
+		binary.LittleEndian.PutUint64(word[:], value)
+		copy(space[entry.Params[n].Offset:][:entry.Params[n].Size], word[:])
+	}
+	options := emu.Options{Workers: 1, TensorMaps: map[string]*emu.TensorMap{}}
+	for _, b := range m.Maps {
+		shape := b.Shape(size)
+		options.TensorMaps[b.Name] = &emu.TensorMap{
+			Type: map[int]emu.TensorType{1: emu.TensorUint8, 2: emu.TensorUint16, 4: emu.TensorUint32}[b.Tensor.DType.Size()], Address: addresses[b.Tensor],
+			Dims: shape.Dims, Strides: shape.Strides, Box: shape.Box,
+			Swizzle: map[int]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}[b.Swizzle],
+		}
+	}
+	blocks := m.Blocks(size)
+	if blocks == 0 {
+		return
+	}
+	report, err := emu.Launch(parsed, m.Entry, [3]int{int(blocks), 1, 1}, [3]int{m.Threads, 1, 1}, m.Shared, space, memory, options)
+	require.NoError(t, err)
+	require.Empty(t, report.Findings)
+	i = 0
+	for _, q := range m.Params {
+		if q.Kind == ir.ParamPointer {
+			if len(tensors[i]) > 0 {
+				require.NoError(t, memory.Read(tensors[i], addresses[q.Tensor]))
+			}
+			i++
+		}
+	}
+}
+
+// little and put read and write a number of up to eight bytes.
+func little(b []byte) (u uint64) {
+	for i, x := range b {
+		u |= uint64(x) << (8 * i)
+	}
+	return u
+}
+
+func put(b []byte, u uint64) {
+	for i := range b {
+		b[i] = byte(u >> (8 * i))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -251,6 +252,9 @@ func decodeF32(n []string, o []int, ftz bool, unknown error) (func(v []uint64), 
 	if n[0] != "min" && n[0] != "max" && len(n) > 2 {
 		name += "." + n[1]
 	}
+	if n[0] == "fma" && slices.Contains(n, "sat") {
+		name += ".sat"
+	}
 	switch name {
 	case "add", "add.rn":
 		return two32(o, func(a, b float32) float32 { return a + b }), nil
@@ -266,6 +270,15 @@ func decodeF32(n []string, o []int, ftz bool, unknown error) (func(v []uint64), 
 	case "fma.rn":
 		d, a, b, c := o[0], o[1], o[2], o[3]
 		return func(v []uint64) { v[d] = fromF32(fma32(fl(v[a]), fl(v[b]), fl(v[c]))) }, nil
+	case "fma.rn.sat":
+		d, a, b, c := o[0], o[1], o[2], o[3]
+		return func(v []uint64) {
+			y := fma32(fl(v[a]), fl(v[b]), fl(v[c]))
+			if y != y {
+				y = 0
+			}
+			v[d] = fromF32(min(max(y, 0), 1))
+		}, nil
 	case "neg":
 		return oneInt(o, func(a uint64) uint64 { return a ^ 1<<31 }), nil
 	case "abs":
@@ -297,7 +310,17 @@ func decodeF32(n []string, o []int, ftz bool, unknown error) (func(v []uint64), 
 	case "rsqrt.approx":
 		return approx32(o, ftz, 2, func(a float64) float64 { return 1 / math.Sqrt(a) }), nil
 	case "ex2.approx":
-		return approx32(o, ftz, 2, math.Exp2), nil
+		small, large := approx32(o, ftz, 1, math.Exp2), approx32(o, ftz, 2, math.Exp2)
+		return func(v []uint64) {
+			switch x := float64(fl(v[o[1]])); { // as an H200 does
+			case math.Abs(x) <= 1 && float32(math.Exp2(x)) == 1:
+				v[o[0]] = fromF32(1)
+			case math.Abs(x) <= 1:
+				small(v)
+			default:
+				large(v)
+			}
+		}, nil
 	case "lg2.approx":
 		return approx32(o, ftz, 2, math.Log2), nil
 	case "tanh.approx":

@@ -53,6 +53,9 @@ func (p *pipeline) deepen() {
 			continue
 		}
 		text := fmt.Sprintf("cp.async in %d stages", p.stages)
+		if p.ring != nil {
+			text = fmt.Sprintf("TMA in %d stages", p.stages)
+		}
 		// A copy could be given an L2 policy, but the driver's compiler makes an instruction
 		// of it (cp.async with createpolicy's result) that an H200 finds illegal, as fuzzing showed.
 		switch {

@@ -37,6 +37,13 @@ type kernel struct {
 	root  *scope
 	scope *scope
 	arena arena
+	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
+	produced map[*ir.Op]*pipeline
+	producer []line
+	consume  string
+	// producing: the block has a producer beside the warps that compute.
+	producing bool
+	maps      []*TensorMap
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 	// revisited are the tensors that a loop may write at one place in several steps.
@@ -73,8 +80,8 @@ func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 		f: f, plan: p, target: t, a: newAsm(t.Arch), warps: p.Warps,
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
-		products: map[*ir.Op]*contraction{},
-		written:  map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{},
+		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{},
 	}
 	k.split = splitOver(f)
 	k.push(0)
@@ -150,6 +157,7 @@ func (k *kernel) lower() {
 		}
 	}
 	k.grid()
+	k.planProducer()
 	k.push(0)
 	k.body()
 }

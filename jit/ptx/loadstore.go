@@ -162,10 +162,13 @@ func (k *kernel) storeOp(op *ir.Op) {
 		k.scatter(op)
 		return
 	}
+	if k.storeBoxes(op) {
+		return
+	}
 	t, v := op.Tensor, op.Stored()
 	l := k.storeLayout(op)
 	axes := indexAxes(op)
-	values := k.get(v, l.slice(v.Type.Axes))
+	values := k.unrounded(v, l.slice(v.Type.Axes))
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	c := contiguous(x.dims)
@@ -180,6 +183,23 @@ func (k *kernel) storeOp(op *ir.Op) {
 		}
 		k.put(t.DType, xs, mnemonic, p, x.at(g[0]))
 	}
+}
+
+// unrounded gives a value that is about to be packed: before a conversion that packing does anyway, where that is at hand.
+func (k *kernel) unrounded(v *ir.Value, want layout) []reg {
+	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
+		for _, h := range k.copies(v.Def.Args[0]) {
+			if from, ok := h.layout.permutation(want, v.Type.Axes); ok {
+				regs := make([]reg, len(from))
+				for i, r := range from {
+					regs[i] = h.regs[max(r, 0)]
+				}
+				return regs
+			}
+		}
+		k.hold(v, k.home[v], k.elementwise(v.Def, k.home[v]))
+	}
+	return k.get(v, want)
 }
 
 // owner is the predicate of the first of the threads that hold copies; no register when there are none.

@@ -31,6 +31,8 @@ type Module struct {
 	Grid []*ir.Axis
 	// Params is the launch interface, in order: that of Func.Params.
 	Params []ir.Param
+	// Maps are the parameters behind those.
+	Maps []*TensorMap
 }
 
 // Blocks is the number of thread blocks of a launch, given the sizes of the dimensions.
@@ -171,7 +173,10 @@ func (k *kernel) module() *Module {
 	m := &Module{
 		Entry: identifier(k.f.Name), Threads: k.warps * lanes, Shared: k.arena.peak,
 		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.f.ScratchBytes(),
-		Grid: k.f.Grid(), Params: k.f.Params(),
+		Grid: k.f.Grid(), Params: k.f.Params(), Maps: k.maps,
+	}
+	if k.producing {
+		m.Threads += lanes
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s\n// plan %s\n", k.f.Name, k.plan)
@@ -187,6 +192,9 @@ func (k *kernel) module() *Module {
 		decl, name := paramDecl(p)
 		fmt.Fprintf(&b, "\n    .param %-5s %s", decl, name)
 	}
+	for _, t := range m.Maps {
+		fmt.Fprintf(&b, ",\n    .param .align 64 .b8 %s[128]", t.Name)
+	}
 	fmt.Fprintf(&b, "\n)\n.maxntid %d, 1, 1\n.minnctapersm %d\n", m.Threads, max(k.plan.Occupancy, 1))
 	if m.Cluster > 1 {
 		fmt.Fprintf(&b, ".reqnctapercluster %d, 1, 1\n", m.Cluster)
@@ -196,6 +204,10 @@ func (k *kernel) module() *Module {
 	b.WriteString("\n")
 	format(&b, k.a.entry)
 	b.WriteString("\n")
+	if k.producing {
+		format(&b, k.producer)
+		fmt.Fprintf(&b, "    ret;\n%s:\n", k.consume)
+	}
 	format(&b, k.a.body)
 	b.WriteString("    ret;\n}\n")
 	for i, f := range k.a.files {

@@ -23,6 +23,8 @@ type pipeline struct {
 	// read and write number the stages that the step consumes and fills.
 	read, write reg
 	base        buffer
+	// ring is set where a warp of its own does the copies.
+	ring *ring
 }
 
 // pipelined is one load of the slice.
@@ -35,17 +37,21 @@ type pipelined struct {
 
 // newPipeline cuts a loop and emits the first copies; a loop with nothing to run ahead gives an empty pipeline.
 func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
-	p := &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages, ahead: k.plan.Stages - 1}
-	if op.Axis == nil || op.Reverse || p.stages < 2 {
-		return p
+	p := k.produced[op]
+	if p == nil {
+		p = &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages, ahead: k.plan.Stages - 1}
+		if op.Axis == nil || op.Reverse || p.stages < 2 {
+			return p
+		}
+		p.items = k.slice(op)
+		if len(p.items) == 0 {
+			return p
+		}
+		p.deepen()
 	}
-	p.items = k.slice(op)
-	if len(p.items) == 0 {
-		return p
-	}
-	p.deepen()
 	for i, x := range p.items {
 		x.tile.buffer = k.allocate(x.tile.bytes()*p.stages, "stages of "+valueName(x.load.Result()))
+		x.tile.buffer.guarded = p.ring != nil
 		if i == 0 {
 			p.base = x.tile.buffer
 		}
@@ -53,6 +59,10 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
 	if c := k.overlaps(op, p.items); c != nil && p.stages >= 3 {
 		// The stage of the step before is still being read.
 		c.overlapped, p.overlapped, p.ahead = true, true, p.stages-2
+	}
+	if p.ring != nil {
+		p.begin()
+		return p
 	}
 	a := k.a
 	// What used this memory before must be done with.
@@ -224,6 +234,10 @@ func (p *pipeline) next(position reg) {
 	if len(p.items) == 0 {
 		return
 	}
+	if p.ring != nil {
+		p.await()
+		return
+	}
 	k, a := p.k, p.k.a
 	a.level[p.read], a.level[p.write] = k.scope.level, k.scope.level
 	a.ins("cp.async.wait_group %d", p.ahead-1)
@@ -243,6 +257,13 @@ func (p *pipeline) next(position reg) {
 		a.ins("add.s32 %v, %v, 1", r, r)
 		wrap := a.op(pred, "setp.eq.s32", r, p.stages)
 		a.ins("selp.b32 %v, 0, %v, %v", r, r, wrap)
+	}
+}
+
+// end ends a step.
+func (p *pipeline) end() {
+	if p.ring != nil {
+		p.leave()
 	}
 }
 

@@ -25,6 +25,8 @@ type arena struct {
 type buffer struct {
 	at, size int
 	name     string
+	// guarded: mbarriers say when it may be read and written, not the block's barriers.
+	guarded bool
 }
 
 func (b buffer) overlaps(c buffer) bool { return b.at < c.at+c.size && c.at < b.at+b.size }
@@ -69,7 +71,11 @@ func (k *kernel) release(b buffer) { k.arena.top = b.at }
 
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() {
-	k.a.ins("bar.sync 0")
+	if k.producing {
+		k.a.ins("bar.sync 0, %d", k.warps*lanes)
+	} else {
+		k.a.ins("bar.sync 0")
+	}
 	k.arena.reads, k.arena.writes, k.arena.unknown = nil, nil, false
 	for t := range k.read {
 		k.read[t] = false
@@ -81,6 +87,9 @@ func (k *kernel) barrier() {
 
 // reading and writing announce an access to a buffer.
 func (k *kernel) reading(b buffer) {
+	if b.guarded {
+		return
+	}
 	if k.arena.unknown || overlap(k.arena.writes, b) {
 		k.barrier()
 	}
@@ -88,7 +97,11 @@ func (k *kernel) reading(b buffer) {
 }
 
 // readUntilNow renews what reading said, after barriers in between.
-func (k *kernel) readUntilNow(b buffer) { k.arena.reads = append(k.arena.reads, b) }
+func (k *kernel) readUntilNow(b buffer) {
+	if !b.guarded {
+		k.arena.reads = append(k.arena.reads, b)
+	}
+}
 
 func (k *kernel) writing(b buffer) {
 	if k.arena.unknown || overlap(k.arena.reads, b) || overlap(k.arena.writes, b) {

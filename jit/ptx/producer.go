@@ -1,0 +1,263 @@
+package ptx
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file divides the work of a block. One warp more than compute, the
+// producer, goes through the loops whose loads are boxes (boxes.go) and does
+// nothing but copy them, as far ahead as the stages of the pipeline allow. For
+// each stage there are two mbarriers: "full" counts the bytes that have come,
+// "empty" the warps that have done with it. Nobody else waits for anybody: warps
+// that compute need not meet at each step.
+
+// ring is the stages of one loop that the producer fills.
+type ring struct {
+	boxes []*box // of the pipeline's items
+	// full, empty and spare are where the mbarriers lie in shared memory; the
+	// spare one takes an arrival that means nothing.
+	full, empty, spare int
+	// bytes is what comes for one step.
+	bytes int
+	// stage and phase say where the consumers are, and before is the mbarrier of the step before.
+	stage, phase, before reg
+}
+
+// mbarrierBytes is the size of an mbarrier.
+const mbarrierBytes = 8
+
+// planProducer finds the loops that the producer serves, and emits what comes before
+// anything else when there are some: the mbarriers, and the parting of the ways.
+func (k *kernel) planProducer() {
+	if k.target.Name != "sm_90a" || k.clusterSize() > 1 || k.plan.Stages < 2 {
+		return
+	}
+	var loops []*pipeline
+	for _, op := range k.f.Body.Ops {
+		if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && k.early(op.Args[0]) && k.early(op.Args[1]) {
+			if p := k.newRing(op); p != nil {
+				loops = append(loops, p)
+				k.produced[op] = p
+			}
+		}
+	}
+	if len(loops) == 0 {
+		return
+	}
+	a := k.a
+	k.producing = true
+	k.inProducer(func() {
+		first := a.op(pred, "setp.eq.u32", k.tid, 0)
+		initialise := func(at, count int) {
+			a.ins("@%v mbarrier.init.shared::cta.b64 [%v+%d], %d", first, k.sharedBase(), at, count)
+		}
+		for _, p := range loops {
+			r := p.ring
+			b := k.allocate((2*p.stages+1)*mbarrierBytes, "a ring of mbarriers")
+			r.full, r.empty, r.spare = b.at, b.at+p.stages*mbarrierBytes, b.at+2*p.stages*mbarrierBytes
+			for s := range p.stages {
+				initialise(r.full+s*mbarrierBytes, 1)
+				initialise(r.empty+s*mbarrierBytes, k.warps)
+			}
+			initialise(r.spare, k.warps)
+		}
+		a.ins("fence.mbarrier_init.release.cluster")
+		a.ins("bar.sync 0")
+		k.consume = a.label()
+		a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.u32", k.tid, k.warps*lanes), k.consume)
+		a.comment("the producer is one thread")
+		a.ins("@%v ret", a.op(pred, "setp.ne.u32", k.tid, k.warps*lanes))
+	})
+}
+
+// newRing plans a loop whose loads are all boxes; nil when it is not one.
+func (k *kernel) newRing(op *ir.Op) *pipeline {
+	p := &pipeline{k: k, op: op, step: op.Axis.Extent, stages: k.plan.Stages, items: k.slice(op)}
+	if len(p.items) == 0 {
+		return nil
+	}
+	r := &ring{}
+	for _, x := range p.items {
+		b, ok := k.boxFor(x.load, x.tile, op)
+		if !ok {
+			return nil
+		}
+		r.boxes = append(r.boxes, b)
+		r.bytes += x.tile.bytes()
+	}
+	for _, b := range r.boxes {
+		b.tensorMap.Name = mapName(len(k.maps))
+		k.maps = append(k.maps, b.tensorMap)
+	}
+	p.ring = r
+	p.deepen()
+	return p
+}
+
+// inProducer emits code that only the producer runs, behind what it has got already.
+// What the body of the kernel computes is not at hand there.
+func (k *kernel) inProducer(emit func()) {
+	a := k.a
+	body, scope, at := a.body, k.scope, a.at
+	a.body, k.scope = k.producer, k.root
+	k.push(len(a.body))
+	emit()
+	k.producer = a.body
+	a.body, k.scope, a.at = body, scope, at
+}
+
+// fill emits the producer's run through a loop.
+func (p *pipeline) fill() {
+	k, a, r := p.k, p.k.a, p.ring
+	k.inProducer(func() {
+		a.comment("copy for the loop over %s", p.op.Axis.Name)
+		k.provide(p.op.Args[0])
+		k.provide(p.op.Args[1])
+		for _, b := range r.boxes {
+			for _, d := range b.dims {
+				for _, s := range d.affine.scalars {
+					k.provide(s.value)
+				}
+			}
+		}
+		lo, hi := k.bounds(p.op.Axis, p.op.Args[0], p.op.Args[1])
+		position, stage, phase := a.reg(b32), a.reg(b32), a.reg(b32)
+		k.move(position, lo)
+		a.ins("mov.b32 %v, 0", stage)
+		a.ins("mov.b32 %v, 0", phase)
+		top, done := a.label(), a.label()
+		begin := len(a.body)
+		a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, hi), done)
+		a.place(top)
+		k.push(begin)
+		for _, x := range []reg{position, stage, phase} {
+			a.level[x] = k.scope.level
+		}
+		k.enter(p.op.Axis, position, hi, true)
+		p.wait(r.empty, stage, phase)
+		full := p.mbarrier(r.full, stage)
+		a.ins("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%v], %d", full, r.bytes)
+		for i, x := range p.items {
+			a.comment("copy %s", describe(x.load))
+			k.copyBoxes(r.boxes[i], p.at(x, stage), full)
+		}
+		p.advance(stage, phase)
+		a.ins("add.s32 %v, %v, %d", position, position, p.step)
+		k.pop()
+		a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.s32", position, hi), top)
+		a.place(done)
+	})
+}
+
+// begin makes the loop's stages the producer's: whatever else used their memory is over.
+func (p *pipeline) begin() {
+	k, a, r := p.k, p.k.a, p.ring
+	p.fill()
+	a.ins("fence.proxy.async.shared::cta")
+	a.ins("bar.warp.sync 0xffffffff")
+	for s := range p.stages {
+		p.arrive(k.register(k.add(k.sharedBase(), r.empty+s*mbarrierBytes)))
+	}
+	r.stage, r.phase, r.before = a.reg(b32), a.reg(b32), a.reg(b32)
+	a.ins("mov.b32 %v, 0", r.stage)
+	a.ins("mov.b32 %v, 0", r.phase)
+	a.ins("add.s32 %v, %v, %d", r.before, k.sharedBase(), r.spare)
+}
+
+// await begins a step: it waits for the step's stage.
+func (p *pipeline) await() {
+	k, r := p.k, p.ring
+	for _, x := range []reg{r.stage, r.phase, r.before} {
+		k.a.level[x] = k.scope.level
+	}
+	p.wait(r.full, r.stage, r.phase)
+	for _, x := range p.items {
+		v := x.load.Result()
+		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, r.stage))
+	}
+	if k.partial(p.op.Axis) {
+		p.wipe()
+	}
+}
+
+// wipe puts 0 where elements have come from beyond the end of the loop and a product would count them.
+func (p *pipeline) wipe() {
+	k, wiped := p.k, false
+	for i, x := range p.items {
+		if !p.ring.boxes[i].wiped {
+			continue
+		}
+		t, vec := p.at(x, p.ring.stage), k.sharedVector(x.tile)
+		if t.contiguous() == p.op.Axis {
+			vec = 1
+		}
+		l := blocked(t.axes, t.ext, vec, k.warps)
+		to := k.accessing(t, l)
+		groups, n := l.groups(t.contiguous(), vec)
+		zeros := slices.Repeat([]reg{k.zero(t.d)}, n)
+		for _, g := range groups {
+			there, ok := k.room(t, t.ext, l, g[0], k.owner(l))
+			if !ok {
+				continue
+			}
+			missing := k.a.op(pred, "not.pred", k.mask(l, []*ir.Axis{p.op.Axis}, g[0]))
+			k.put(t.d, zeros, "st.shared", k.both(there, missing), to.at(g[0]))
+		}
+		wiped = true
+	}
+	if wiped {
+		k.a.ins("fence.proxy.async.shared::cta")
+		k.barrier()
+	}
+}
+
+// leave ends a step: it hands back the stage that no product reads any more, which is
+// that of the step before where products overlap.
+func (p *pipeline) leave() {
+	k, a, r := p.k, p.k.a, p.ring
+	mine := p.mbarrier(r.empty, r.stage)
+	a.ins("bar.warp.sync 0xffffffff")
+	if p.overlapped {
+		p.arrive(r.before)
+		k.move(r.before, mine)
+	} else {
+		p.arrive(mine)
+	}
+	p.advance(r.stage, r.phase)
+}
+
+// mbarrier is the address of a stage's mbarrier among those that lie from at on.
+func (p *pipeline) mbarrier(at int, stage reg) reg {
+	k := p.k
+	return k.calc(b32, "mad.lo.s32", stage, mbarrierBytes, k.calc(b32, "add.s32", k.sharedBase(), at))
+}
+
+// wait waits until the phase of a stage's mbarrier is over.
+func (p *pipeline) wait(at int, stage, phase reg) {
+	a := p.k.a
+	bar, again := p.mbarrier(at, stage), a.label()
+	over := a.reg(pred)
+	a.place(again)
+	a.ins("mbarrier.try_wait.parity.shared::cta.b64 %v, [%v], %v", over, bar, phase)
+	a.ins("@!%v bra %s", over, again)
+}
+
+// arrive is one arrival of the warp.
+func (p *pipeline) arrive(bar reg) {
+	k := p.k
+	first := k.calc(pred, "setp.eq.u32", k.calc(b32, "and.b32", k.tid, lanes-1), 0)
+	k.a.ins("@%v mbarrier.arrive.shared::cta.b64 _, [%v]", first, bar)
+}
+
+// advance moves on to the next stage; the phase changes with each round.
+func (p *pipeline) advance(stage, phase reg) {
+	a := p.k.a
+	a.ins("add.s32 %v, %v, 1", stage, stage)
+	wrap := a.op(pred, "setp.eq.s32", stage, p.stages)
+	a.ins("selp.b32 %v, 0, %v, %v", stage, stage, wrap)
+	flipped := a.op(b32, "xor.b32", phase, 1)
+	a.ins("selp.b32 %v, %v, %v, %v", phase, flipped, phase, wrap)
+}
