@@ -421,6 +421,23 @@ func TestHalfCharacter(t *testing.T) {
 	s.leave()
 }
 
+// TestNoMessage: what is no message is answered, and the session goes on.
+func TestNoMessage(t *testing.T) {
+	s := start(t)
+	for body, code := range map[string]int{"{ no": -32700, " ": -32700, "\"text\"": -32700, `{"jsonrpc":"2.0"}`: -32600} {
+		s.raw(body)
+		m := s.next()
+		require.Nil(t, m.ID, body)
+		require.NotNil(t, m.Error, body)
+		require.Equal(t, code, m.Error.Code, body)
+	}
+	const shapes = "kernel k(x: f32[N, 2]) -> y: f32[N]\n    grid i in N by B\n{\n    y[i] = x[i, 0] + x.shape[1] as f32\n}\n"
+	s.open("file:///nowhere/shapes.tile", shapes)
+	require.Empty(t, s.published("file:///nowhere/shapes.tile", 1))
+	require.Equal(t, "```tile\nx: f32[N, 2]\n```\nthe sizes of x: `x.shape[0]` is that of its first dimension", s.hover("file:///nowhere/shapes.tile", placeOf(t, shapes, "x.|shape")))
+	s.leave()
+}
+
 // TestLeaving without a shutdown is an error: the editor may have crashed.
 func TestLeaving(t *testing.T) {
 	s := start(t)

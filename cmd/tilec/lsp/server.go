@@ -34,7 +34,7 @@ var ErrNoShutdown = errors.New("the editor left without asking the server to shu
 // Serve answers an editor over a stream, until it leaves.
 func Serve(ctx context.Context, stream io.ReadWriteCloser, opts Options) error {
 	s := newServer(opts)
-	conn := jsonrpc2.NewConn(jsonrpc2.NewHeaderStream(stream), jsonrpc2.WithCodec(codec{}))
+	conn := jsonrpc2.NewConn(patient{jsonrpc2.NewHeaderStream(stream)}, jsonrpc2.WithCodec(codec{}))
 	s.notify = func(ctx context.Context, method string, params any) error { return conn.Notify(ctx, method, params) }
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -59,6 +59,24 @@ func Serve(ctx context.Context, stream io.ReadWriteCloser, opts Options) error {
 		return nil
 	}
 	return errors.Join(ErrNoShutdown, conn.Err())
+}
+
+// patient is a stream that goes on behind a message that is none: it answers that,
+// and reads the next.
+type patient struct{ jsonrpc2.Stream }
+
+// Read gives the next message that is one.
+func (p patient) Read(ctx context.Context) (jsonrpc2.Message, int64, error) {
+	for {
+		m, n, err := p.Stream.Read(ctx)
+		var wrong *jsonrpc2.Error
+		if !errors.As(err, &wrong) {
+			return m, n, err
+		}
+		if _, err := p.Write(ctx, jsonrpc2.NewResponse(jsonrpc2.ID{}, nil, wrong)); err != nil {
+			return nil, 0, err
+		}
+	}
 }
 
 // server is the state of a session.

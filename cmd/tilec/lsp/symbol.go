@@ -90,6 +90,9 @@ func (a *analysis) identOn(id *lang.Ident, path []lang.Node) (symbol, bool) {
 		if f := field(a.structOf(p.X, at.Start), id.Name); f != nil {
 			return symbol{at: at, source: f.Place.Text(), doc: f.Doc, defined: f.Name.Place}, true
 		}
+		if s, ok := a.shape(p); ok {
+			return s, true
+		}
 		if t := a.types.text(p.Place); t != "" {
 			return symbol{at: at, source: p.Place.Text() + ": " + t, doc: positionDoc[id.Name]}, true
 		}
@@ -113,6 +116,23 @@ func (a *analysis) identOn(id *lang.Ident, path []lang.Node) (symbol, bool) {
 		}
 	}
 	return a.named(id.Name, at, a.types.text(at))
+}
+
+// shape is `x.shape` of a parameter: the sizes that its declaration names.
+func (a *analysis) shape(e *lang.FieldExpr) (symbol, bool) {
+	x, ok := e.X.(*lang.NameExpr)
+	if !ok || e.Name.Name != "shape" {
+		return symbol{}, false
+	}
+	n, ok := a.resolve(x.Name, x.Place.Start)
+	if !ok {
+		return symbol{}, false
+	}
+	p, ok := n.node.(*lang.Param)
+	if !ok {
+		return symbol{}, false
+	}
+	return symbol{at: e.Name.Place, source: p.Place.Text(), doc: "the sizes of " + x.Name + ": `" + x.Name + ".shape[0]` is that of its first dimension"}, true
 }
 
 // positionDoc is of the positions of an axis.
