@@ -49,7 +49,7 @@ const (
 	ErrRename      Code = "E0411" // a rename to an axis of other positions
 	ErrShapeOp     Code = "E0412" // a shape operation whose axes or sizes do not fit
 	ErrCombiner    Code = "E0415" // a function that reduce or scan cannot combine by
-	ErrPartial     Code = "E0416" // a reduction or a scan of the part of a dimension that one block has
+	ErrPartial     Code = "E0416" // a result that depends on how large a part of a dimension one block has
 
 	// bounds
 	ErrBounds   Code = "E0501" // an index that is not proven in bounds

@@ -32,13 +32,15 @@ func init() {
 `,
 	}
 	codeTable[ErrPartial] = CodeRow{
-		Title: "a reduction or a scan of the part of a dimension that one block has",
+		Title: "a result that depends on how large a part of a dimension one block has",
 		Doc: "A block has a part of a grid axis, and how large a part the planner chooses. What is\n" +
 			"reduced over the axis is that of the part, so the result would depend on the plan. It\n" +
 			"may go to the atomic that puts the parts together: sums to `atomic_add`, maxima to\n" +
 			"`atomic_max`. An atomic does not do that for another reduction, nor for what is no sum\n" +
-			"of parts any more: twice a sum is one, a sum plus one is not. For the whole dimension,\n" +
-			"declare an axis over it: `axis j in N`. A scan goes along a whole axis only.",
+			"of parts any more: twice a sum is one, a sum plus one is not. What nothing tells apart\n" +
+			"along the axis it would add once for every block: to count elements, add\n" +
+			"`sum(ones(i32, i), over i)` and not 1. For the whole dimension, declare an axis over it:\n" +
+			"`axis j in N`. A scan goes along a whole axis only.",
 		Fails: `kernel normalize(x: f32[N]) -> y: f32[N]
     grid i in N by B
 {

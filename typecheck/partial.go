@@ -41,12 +41,17 @@ type partials struct {
 	reported map[*partial]bool
 	// first is by place: an expression is looked at again in each round of a loop.
 	first map[lang.Span]*partial
+	// repeated are the atomics in the order in which they stand; the last round of a loop knows all that a value mentions.
+	repeated []repetition
 }
 
 // findPartials reports the stores of values that depend on the plan.
 func (b *bodyChecker) findPartials(body *Body) {
 	p := &partials{bodyChecker: b, of: map[*Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
 	p.body(body)
+	for _, r := range p.repeated {
+		p.reportRepeated(r)
+	}
 }
 
 // body gives what each result has to do with the parts.
@@ -86,6 +91,7 @@ func (p *partials) store(s *Store) {
 	if s.Old != nil {
 		p.of[s.Old] = mixed(where, value)
 	}
+	p.noteRepeated(s, value, where)
 	switch all := mixed(value, where); {
 	case all.of == nil:
 	case s.Op == lang.OpStore:
@@ -198,7 +204,19 @@ func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*Axis, arg
 	return out
 }
 
+// expr is what each value of an expression has to do with the parts.
 func (p *partials) expr(x Expr) []part {
+	of := p.parts(x)
+	types := x.Types()
+	for i := range of {
+		if i < len(types) {
+			of[i].mentions = unionOf(of[i].mentions, gridAxes(types[i].Axes))
+		}
+	}
+	return of
+}
+
+func (p *partials) parts(x Expr) []part {
 	switch x := x.(type) {
 	case *Const:
 		if x.Int == 0 && x.Float == 0 {
@@ -217,10 +235,11 @@ func (p *partials) expr(x Expr) []part {
 		return all(x, mixed(append(p.exprs(x.Indices), p.one(x.Else))...))
 	case *Take:
 		from := p.one(x.X)
-		if where := mixed(append(p.exprs(x.Positions), p.one(x.Else))...); where.of != nil {
+		where := mixed(append(p.exprs(x.Positions), p.one(x.Else))...)
+		if where.of != nil {
 			from = mixed(from, where)
 		}
-		return all(x, from)
+		return all(x, from.mentioning(where))
 	case *Order:
 		return all(x, mixed(p.exprs(x.Args)...))
 	case *For:
@@ -238,6 +257,7 @@ func (p *partials) expr(x Expr) []part {
 			if cond.of != nil {
 				then[i] = mixed(cond, then[i])
 			}
+			then[i] = then[i].mentioning(cond)
 		}
 		return then
 	case *Tuple:
@@ -254,6 +274,9 @@ func (p *partials) expr(x Expr) []part {
 
 func (p *partials) apply(x *Apply) part {
 	args := p.exprs(x.Args)
+	if x.Axis != nil && x.Op != lang.OpRename { // a position along it
+		return plain.mentioning(append(args, part{mentions: gridAxes([]*Axis{x.Axis})})...)
+	}
 	switch x.Op.Row().Group {
 	case lang.GroupReduce:
 		return p.reduced(x.At, x.Op, joinOf[x.Op], x.Over, args...)
@@ -284,7 +307,7 @@ func (p *partials) loop(x *For) []part {
 		if bounds.of != nil {
 			d = mixed(d, bounds)
 		}
-		p.of[x.Carried[i]] = d
+		p.of[x.Carried[i]] = d.mentioning(bounds)
 	}
 	if x.Index != nil {
 		p.of[x.Index] = bounds
@@ -294,7 +317,7 @@ func (p *partials) loop(x *For) []part {
 		for i, d := range p.body(x.Body) {
 			was := p.of[x.Carried[i]]
 			now := either(was, d)
-			if now.of == was.of && now.by == was.by {
+			if now.of == was.of && now.by == was.by && len(now.mentions) == len(was.mentions) {
 				continue
 			}
 			p.of[x.Carried[i]] = now

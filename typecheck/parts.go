@@ -52,6 +52,8 @@ type part struct {
 	axes []*Axis
 	// by is the atomics that make of the blocks' values that of the whole.
 	by joins
+	// mentions are the grid axes on which the value depends in any way: blocks apart along others have the same.
+	mentions []*Axis
 }
 
 // Of values that every plan gives, 0 changes nothing that it is added to.
@@ -68,11 +70,30 @@ func together(by joins, ps ...part) part {
 			all.of = p.of
 		}
 		all.axes = append(all.axes, p.axes...)
+		all.mentions = unionOf(all.mentions, p.mentions)
 	}
 	if all.of != nil {
 		all.by = by
 	}
 	return all
+}
+
+// mentioning is the part with the grid axes that others mention.
+func (p part) mentioning(others ...part) part {
+	for _, o := range others {
+		p.mentions = unionOf(p.mentions, o.mentions)
+	}
+	return p
+}
+
+// unionOf is the axes of both, each once.
+func unionOf(a, b []*Axis) []*Axis {
+	for _, x := range b {
+		if !slices.Contains(a, x) {
+			a = append(slices.Clip(a), x)
+		}
+	}
+	return a
 }
 
 // mixed is a value of which no atomic makes that of the whole where any of the parts is one.

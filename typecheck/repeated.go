@@ -1,0 +1,99 @@
+package typecheck
+
+import (
+	"slices"
+	"strings"
+
+	"tilec/lang"
+)
+
+// This file finds atomics that count blocks. What neither its index nor its value
+// nor a condition tells apart along a grid axis, an atomic does once for every block
+// along it, and how many these are the planner chooses. A maximum does not change by
+// that, a sum does. Blocks are counted where the source says how many they are:
+// `grid b in B`, `grid i in N by 64`.
+
+// repetition is an atomic that every block along some grid axes does alike.
+type repetition struct {
+	s     *Store
+	along []*Axis
+	part  bool // the value is of parts of other axes
+}
+
+// noteRepeated remembers what is known, in this round, of an atomic that is done where and of a value.
+func (p *partials) noteRepeated(s *Store, value, where part) {
+	join := joinOf[s.Op.Combines()]
+	if join == 0 || join&idempotent != 0 {
+		return
+	}
+	r := repetition{s: s, part: value.of != nil}
+	if value.of != nil || value.by&join == 0 { // to add 0 changes nothing
+		known := unionOf(where.mentions, value.mentions)
+		for _, g := range p.kernel.Axes {
+			n, isConst := g.Dim.Const()
+			written := g.Scalar || g.Tile == "" && len(g.Choices) == 1 || isConst && n == 1
+			if g.Kind == GridAxis && !written && !slices.Contains(known, g) {
+				r.along = append(r.along, g)
+			}
+		}
+	}
+	if i := slices.IndexFunc(p.repeated, func(o repetition) bool { return o.s == s }); i >= 0 {
+		p.repeated[i] = r
+	} else {
+		p.repeated = append(p.repeated, r)
+	}
+}
+
+// reportRepeated says that an atomic counts blocks.
+func (p *partials) reportRepeated(r repetition) {
+	if len(r.along) == 0 {
+		return
+	}
+	value, names := r.s.Value, axisNames(r.along)
+	e := p.errorf(lang.ErrPartial, value.Span(), "`%s` takes this once for every block along %s, and how many blocks there are the planner chooses", r.s.Op, names)
+	var first []string
+	for _, g := range r.along {
+		e.label(g.At, "%s is an axis of the grid", g.Name)
+		first = append(first, g.Name+".start == 0")
+	}
+	once := "to do it once, write it in `if " + strings.Join(first, " and ") + " { ... }`"
+	if r.s.Op != lang.OpAtomicAdd || r.part {
+		e.help("%s", once)
+		return
+	}
+	e.help("to add for every element along %s, give `%s`; %s", names, forEach(value, r.s.Param.DType, r.along), once)
+}
+
+// forEach writes the sum of a value over all elements of axes that it has not.
+func forEach(value Expr, d DType, axes []*Axis) string {
+	over := axisNames(axes)
+	ones := "sum(ones(" + d.String() + ", " + over + "), over " + over + ")"
+	if len(axes) > 1 {
+		ones = "sum(ones(" + d.String() + ", " + over + "), over (" + over + "))"
+	}
+	if d.Param != nil || d.Of.Accumulator() != d.Of {
+		ones += " as " + d.String()
+	}
+	text := value.Span().Text()
+	switch {
+	case text == "1":
+		return ones
+	case strings.ContainsAny(text, " \n"):
+		text = "(" + text + ")"
+	}
+	if strings.HasSuffix(ones, d.String()) {
+		ones = "(" + ones + ")"
+	}
+	return text + " * " + ones
+}
+
+// gridAxes are those of the axes that are of the grid.
+func gridAxes(axes []*Axis) []*Axis {
+	var out []*Axis
+	for _, a := range axes {
+		if a.Kind == GridAxis {
+			out = append(out, a)
+		}
+	}
+	return out
+}
