@@ -44,6 +44,11 @@ func launchError(at lang.Span, code lang.Code, format string, args ...any) error
 	return &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...)}
 }
 
+// adviseError is a launchError that says what to do.
+func adviseError(at lang.Span, code lang.Code, advice, format string, args ...any) error {
+	return &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...), Fix: &lang.Fix{Message: advice}}
+}
+
 // dtype binds an element type as written to that of an argument.
 func (b *bindings) dtype(name string, want typecheck.DType, got lang.DType, at lang.Span) error {
 	if want.Param == nil {

@@ -71,7 +71,8 @@ func (f *frame) reshape(x *typecheck.GView) (gval, error) {
 	}
 	strides, ok := reshapeStrides(v.view.shape, v.view.strides, shape)
 	if !ok {
-		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s would need a copy: its strides are %v", FormatShape(v.view.shape), FormatShape(shape), v.view.strides)
+		return gval{}, adviseError(x.At, lang.ErrArgShape, "the elements do not lie one behind the other, as in a slice: take the view first and the slice of it, or copy by a kernel, as in `y[i, j] = x[i, j]`",
+			"view of %s as %s would need a copy: its strides are %v", FormatShape(v.view.shape), FormatShape(shape), v.view.strides)
 	}
 	w := *v.view
 	w.shape, w.strides = shape, strides

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"tilec/lang"
 	"tilec/parser"
@@ -20,6 +21,7 @@ func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagno
 	l := &Loader{logs: logs}
 	root, syntax := l.Parse(path, text)
 	program, ds := typecheck.Check(root, l.Import)
+	ProposeImports(root, ds)
 	ds = append(ds, syntax...)
 	if len(ds) == 0 {
 		logs.Print(StageTyped, path, func() string {
@@ -89,6 +91,67 @@ func (l *Loader) read(name string, fromDisk func() ([]byte, error)) ([]byte, err
 	}
 	return fromDisk()
 }
+
+// ProposeImports says, of names that nothing declares, which file of the library does.
+func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
+	var in map[string]shelf
+	for _, d := range ds {
+		if d.Code != lang.ErrUnknownName || d.At.Source != m.Source {
+			continue
+		}
+		if in == nil {
+			in = libraryOf()
+		}
+		found, ok := in[d.At.Text()]
+		if !ok {
+			continue
+		}
+		line := fmt.Sprintf("import %q\n", found.file)
+		top := lang.Span{Source: m.Source}
+		if n := len(m.Imports); n > 0 {
+			top.Start = m.Imports[n-1].Place.End
+			line = "\n" + strings.TrimSuffix(line, "\n")
+		} else {
+			line += "\n"
+		}
+		top.End = top.Start
+		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{{At: top, New: line}}}
+	}
+}
+
+// shelf is where the standard library has a name: the path of the import, and what it is.
+type shelf struct{ file, what string }
+
+// libraryOf finds every name that the standard library declares.
+var libraryOf = sync.OnceValue(func() map[string]shelf {
+	in := map[string]shelf{}
+	files, err := stdlib.FS.ReadDir(".")
+	if err != nil {
+		return in
+	}
+	for _, f := range files {
+		text, err := stdlib.FS.ReadFile(f.Name())
+		if err != nil {
+			continue
+		}
+		m, _ := parser.Parse(lang.NewSource("std/"+f.Name(), string(text)))
+		for _, d := range m.Decls {
+			s := shelf{file: "std/" + strings.TrimSuffix(f.Name(), ".tile")}
+			switch d.(type) {
+			case *lang.FnDecl:
+				s.what = "a function of the standard library"
+			case *lang.KernelDecl:
+				s.what = "a kernel of the standard library, which graphs call"
+			case *lang.GraphDecl:
+				s.what = "a graph of the standard library"
+			default:
+				continue
+			}
+			in[d.DeclName().Name] = s
+		}
+	}
+	return in
+})
 
 // nearestLibrary is the file of the library that a path which leads nowhere may mean; "" for none.
 func nearestLibrary(path string) string {

@@ -51,7 +51,7 @@ var slips = map[slip]string{
 	{"`{`", "["}:           "choices stand in braces: `tune B in {64, 128}`",
 	{wantEnd, "="}:         "compare with `==`; a name is bound with `let`",
 	{wantEnd, "if"}:        "choose with `if c { a } else { b }`, or by element with `where(c, a, b)`",
-	{wantEnd, "@"}:         "a hint stands behind an access, as in `x[i] @latency(4)`",
+	{wantEnd, "@"}:         "there is no operator `@`: a matrix product is `dot(a, b)` of tiles, or `c[i, j] = sum(a[i, k] * b[k, j], over k)` in a kernel that a graph calls; a hint stands behind an access, as in `x[i] @latency(4)`",
 	{wantExpr, "axis"}:     "a reduction names its axes with `over`: `sum(x, over j)`",
 	{wantBlock, "step"}:    "the extent of an axis stands after `by`",
 	{wantDeclEnd, "as"}:    "the names of an imported file are used as they are",

@@ -40,7 +40,10 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		}
 		if inner, twice := e.X.(*lang.IndexExpr); twice {
 			if _, isTensor := b.tensorNamed(inner.X); isTensor {
-				b.errorf(lang.ErrIndexCount, e.Place, "the indices of an access stand in one pair of brackets").help("write `%s[i, j]`", inner.X.Span().Text())
+				r := b.errorf(lang.ErrIndexCount, e.Place, "the indices of an access stand in one pair of brackets").help("write `%s[i, j]`", inner.X.Span().Text())
+				if len(inner.Attrs) > 0 { // `x[i, k] @ w[k, j]`: the operator of others
+					r.help("there is no operator `@`: the product of two tiles is `dot(a, b)`")
+				}
 				return bad(e.Place)
 			}
 		}
@@ -135,7 +138,8 @@ func (b *bodyChecker) shapeOf(p *Param, e *lang.IndexExpr) operand {
 			return bad(e.Place)
 		}
 	}
-	b.errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(p.Shape)-1)
+	b.errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(p.Shape)-1).
+		help("write `%s.shape[0]` for the first dimension", p.Name)
 	return bad(e.Place)
 }
 
@@ -152,7 +156,8 @@ func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (_ access, done bool)
 			return
 		}
 		b.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is accessed by %s", p.Name, plural(len(p.Shape), "dimension"), plural(len(e.Indices), "index")).
-			label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape))
+			label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).
+			help("give one index for each dimension, as in `%s`", exampleAccess(p))
 	}()
 	known := b.prover
 	if e.Else != nil { // says what is there where a dimension is 0

@@ -184,7 +184,8 @@ func (b *bodyChecker) axisField(x *Axis, e *lang.FieldExpr) operand {
 		}
 	default:
 		b.errorf(lang.ErrField, e.Name.Place, "an axis has `.start` and `.end`, not .%s", e.Name.Name).
-			suggest(e.Name.Place, e.Name.Name, []string{"start", "end"})
+			suggest(e.Name.Place, e.Name.Name, []string{"start", "end"}).
+			orHelp("`%s.start` is the first position in this block, `%s.end` one past the last, `index(%s)` the tile of all", x.Name, x.Name, x.Name)
 		return bad(e.Place)
 	}
 	o := typedOperand(&Apply{Typed: Typed{Type{DType: Concrete(lang.I32)}, e.Place}, Op: op, Axis: x})
@@ -198,13 +199,17 @@ func (b *bodyChecker) axisNamed(n lang.Ident) (*Axis, bool) {
 	switch {
 	case e == nil:
 		if m := b.scope.file(); (m == nil || !m.incomplete) && !b.ended(n.Name, n.Place) {
-			b.errorf(lang.ErrUnknownName, n.Place, "unknown axis %s", n.Name).suggest(n.Place, n.Name, b.axesInSight())
+			b.errorf(lang.ErrUnknownName, n.Place, "unknown axis %s", n.Name).suggest(n.Place, n.Name, b.axesInSight()).
+				orHelp("declare it: `axis %s in ...`, over a dimension or a number", n.Name)
 		}
 		return nil, false
 	case e.kind == entInvalid || e.kind == entValue && e.value.mode == invalid:
 		return nil, false
 	case e.kind != entAxis:
-		b.errorf(lang.ErrAxisAsValue, n.Place, "%s is %s, not an axis", n.Name, e.describe()).label(e.at, "declared here")
+		r := b.errorf(lang.ErrAxisAsValue, n.Place, "%s is %s, not an axis", n.Name, e.describe()).label(e.at, "declared here")
+		if e.kind == entValue && e.value.mode == typed && len(e.value.typ().Axes) == 0 && isInt(e.value.typ().DType) {
+			r.help("it is a number already: write `%s` where its position is meant", n.Name)
+		}
 		return nil, false
 	case e.axis.Scalar:
 		b.errorf(lang.ErrAxisAsValue, n.Place, "%s is a scalar position: it has no extent, and no tile is over it", n.Name).

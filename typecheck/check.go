@@ -213,6 +213,14 @@ func (r report) suggest(at lang.Span, name string, candidates []string) report {
 	return r
 }
 
+// orHelp is help where nothing better was found.
+func (r report) orHelp(format string, args ...any) report {
+	if r.Fix != nil {
+		return r
+	}
+	return r.help(format, args...)
+}
+
 // plural is "1 argument", "2 arguments".
 func plural(n int, what string) string {
 	if n == 1 {

@@ -99,7 +99,7 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 		return nil, false
 	}
 	if v.Type.DType != Concrete(d) {
-		c.errorf(lang.ErrConstParam, e.Span(), "%s is %s, not %s", what, v.Type.DType, d)
+		c.errorf(lang.ErrConstParam, e.Span(), "%s is %s, not %s", what, v.Type.DType, d).help("give a value of that type, or declare it as %s", v.Type.DType)
 		return nil, false
 	}
 	return &Literal{DType: d, Int: v.Int, Float: v.Float}, true

@@ -296,6 +296,7 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 		if d, isType := lang.ParseDType(e.Name.Name); isType {
 			r.help("convert with `as %s`", d)
 		}
+		r.orHelp("name what it is of: `i.start` of an axis, `x.shape[0]` of a tensor")
 		return bad(e.Place)
 	}
 	ent := b.scope.lookup(n.Name)
@@ -313,8 +314,9 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	}
 	r := b.errorf(lang.ErrField, e.Name.Place, "%s is %s and has no field %s", n.Name, ent.describe(), e.Name.Name).label(ent.at, "declared here")
 	if ent.kind == entTensor {
-		r.suggest(e.Name.Place, e.Name.Name, []string{"shape"})
+		r.suggest(e.Name.Place, e.Name.Name, []string{"shape"}).orHelp("`%s.shape[0]` is its first dimension, and `%s` its elements", n.Name, exampleAccess(ent.param))
 	}
+	r.orHelp("only axes (`i.start`) and tensors (`x.shape[0]`) have fields in a kernel")
 	return bad(e.Place)
 }
 

@@ -102,7 +102,7 @@ func (b *bodyChecker) reducedOf(d *lang.KernelDecl, name lang.Ident) {
 	if b.scope.lookup(name.Name).counts() {
 		return
 	}
-	declared := false // by an `axis` or a `for` of the body
+	declared, used := false, false // by an `axis` or a `for` of the body; as a part of an index
 	lang.Walk(d.Body, func(n lang.Node) bool {
 		if a, ok := n.(*lang.AxisClause); ok && a.Name.Name == name.Name {
 			declared = true
@@ -126,6 +126,11 @@ func (b *bodyChecker) reducedOf(d *lang.KernelDecl, name lang.Ident) {
 			return true
 		}
 		for i, index := range access.Indices {
+			lang.Walk(index, func(n lang.Node) bool {
+				part, ok := n.(*lang.NameExpr)
+				used = used || ok && part.Name == name.Name
+				return true
+			})
 			if at, ok := index.(*lang.NameExpr); ok && at.Name == name.Name && i < len(e.param.Shape) {
 				dim := e.param.Shape[i]
 				_, isConst := dim.Const()
@@ -136,6 +141,11 @@ func (b *bodyChecker) reducedOf(d *lang.KernelDecl, name lang.Ident) {
 		}
 		return true
 	})
+	if !declared && used {
+		b.errorf(lang.ErrUnknownName, name.Place, "nothing tells what %s walks: no dimension has %s alone as its index", name.Name, name.Name).
+			help("declare it in the body: `axis %s in ...`, over a dimension or a number", name.Name)
+		b.scope.names[name.Name] = &entity{kind: entInvalid, name: name.Name, at: name.Place}
+	}
 }
 
 // unmentioned is the grid axes of a formula that a store over some axes does

@@ -123,9 +123,9 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.KernelDecl)
 	k := g.kernelOf(ent.module, d)
 	s := g.site(e, k.Name, ent.at, k.Consts, k.TypeParams)
-	names, optional := make([]string, len(k.Params)), make([]bool, len(k.Params))
+	names, optional, shapes := make([]string, len(k.Params)), make([]bool, len(k.Params)), make([][]Size, len(k.Params))
 	for i, p := range k.Params {
-		names[i], optional[i] = p.Name, p.Default != nil
+		names[i], optional[i], shapes[i] = p.Name, p.Default != nil, p.Shape
 	}
 	if g.broken[d] {
 		for _, a := range e.Args {
@@ -149,7 +149,7 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 		}
 		ok = ok && ops[i].mode != invalid
 	}
-	if !ok || !s.finish() {
+	if !ok || !s.finish(names, shapes) {
 		return bad(e.Place)
 	}
 	ok = s.listArgs(ops, func(i int) DType { return k.Params[i].DType })
@@ -238,9 +238,9 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.GraphDecl)
 	callee := g.graphOf(ent.module, d)
 	s := g.site(e, callee.Name, ent.at, callee.Consts, callee.TypeParams)
-	names, optional := make([]string, len(callee.Params)), make([]bool, len(callee.Params))
+	names, optional, shapes := make([]string, len(callee.Params)), make([]bool, len(callee.Params)), make([][]Size, len(callee.Params))
 	for i, p := range callee.Params {
-		names[i], optional[i] = p.Name, p.Default != nil
+		names[i], optional[i], shapes[i] = p.Name, p.Default != nil, p.Type.Shape
 	}
 	if g.broken[d] || g.recursive[d] {
 		for _, a := range e.Args {
@@ -264,7 +264,7 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 		}
 		ok = ok && ops[i].mode != invalid
 	}
-	if !ok || !s.finish() {
+	if !ok || !s.finish(names, shapes) {
 		return bad(e.Place)
 	}
 	ok = s.listArgs(ops, func(i int) DType { return callee.Params[i].Type.DType })

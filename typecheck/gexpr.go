@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"math"
+	"strings"
 
 	"tilec/lang"
 )
@@ -363,7 +364,7 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 			names = append(names, f.Name)
 		}
 		g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", t.Struct.Name, e.Name.Name).label(t.Struct.Decl.Name.Place, "declared here").
-			suggest(e.Name.Place, e.Name.Name, names)
+			suggest(e.Name.Place, e.Name.Name, names).orHelp("it has %s", strings.Join(names, ", "))
 		return bad(e.Place)
 	}
 	r := g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", g.describe(x), e.Name.Name)
@@ -374,6 +375,7 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 	case e.Name.Name == "T":
 		r.help("a kernel reads elements in any order: `y[j, i] = x[i, j]`")
 	}
+	r.orHelp("only structs have fields; of a tensor there is `x.shape[0]`")
 	return bad(e.Place)
 }
 

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -148,15 +149,29 @@ func (s *callSite) constArg(c *Symbol, a lang.Arg) bool {
 	return true
 }
 
-// finish checks that every constant parameter has a value.
-func (s *callSite) finish() bool {
+// dimensionOf is the parameter, by its name and shape, that has the constant as a dimension by itself; "" where none has.
+func dimensionOf(c *Symbol, names []string, shapes [][]Size) string {
+	for i, shape := range shapes {
+		if slices.ContainsFunc(shape, func(n Size) bool { return n.Symbol() == c }) {
+			return names[i]
+		}
+	}
+	return ""
+}
+
+// finish checks that every constant parameter has a value; the parameters are for messages.
+func (s *callSite) finish(names []string, shapes [][]Size) bool {
 	for _, c := range s.consts {
 		if _, ok := s.given[c]; ok {
 			continue
 		}
 		if c.Default == nil {
-			s.errorf(lang.ErrConstParam, s.call.Place, "the constant parameter %s of %s has no value", c.Name, s.name).label(c.At, "declared without a default").
-				help("pass it by name: `%s(..., %s = ...)`", s.name, c.Name)
+			r := s.errorf(lang.ErrConstParam, s.call.Place, "the constant parameter %s of %s has no value", c.Name, s.name).label(c.At, "declared without a default")
+			if of := dimensionOf(c, names, shapes); of != "" {
+				r.help("leave out `const %s: int`: without it, %s is a dimension of %s, whose size the argument tells", c.Name, c.Name, of)
+			} else {
+				r.help("pass it by name: `%s(..., %s = ...)`", s.name, c.Name)
+			}
 			return false
 		}
 		if c.DType == lang.I32 {

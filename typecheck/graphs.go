@@ -421,7 +421,8 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 		return
 	}
 	if first, twice := g.assigned[e.output]; twice {
-		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s is assigned twice", n.Name).label(first, "first assigned here")
+		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s is assigned twice", n.Name).label(first, "first assigned here").
+			help("bind the first value with `let`, and assign the output the last one")
 		return
 	}
 	g.assigned[e.output] = n.Place

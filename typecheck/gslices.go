@@ -30,7 +30,8 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 					return o
 				}
 			}
-			g.errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(shape)-1)
+			g.errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(shape)-1).
+				help("write `%s[0]` for the first dimension", f.Place.Text())
 			return bad(e.Place)
 		} else if x.mode == invalid {
 			return bad(e.Place)
@@ -103,7 +104,8 @@ func (g *graphChecker) runtimeScalar(x GExpr) *GParam {
 func (g *graphChecker) elem(e *lang.IndexExpr, x GExpr) operand {
 	t := x.GType()
 	if len(e.Indices) != 1 {
-		g.errorf(lang.ErrIndexCount, e.Place, "an array takes 1 index, not %d", len(e.Indices))
+		g.errorf(lang.ErrIndexCount, e.Place, "an array takes 1 index, not %d", len(e.Indices)).
+			help("index what the element has one by one, as in `%s[0].field[...]`", e.X.Span().Text())
 		return bad(e.Place)
 	}
 	if r, ok := e.Indices[0].(*lang.RangeExpr); ok {
@@ -118,7 +120,8 @@ func (g *graphChecker) elem(e *lang.IndexExpr, x GExpr) operand {
 		return bad(e.Place)
 	}
 	if n.lin != nil && (g.prover.atMost(t.Len, *n.lin) || g.prover.nonNegative(n.lin.Neg().Sub(ConstSize(1)))) {
-		g.errorf(lang.ErrSlice, e.Indices[0].Span(), "the index %s is outside the array, which has %s elements", *n.lin, t.Len)
+		g.errorf(lang.ErrSlice, e.Indices[0].Span(), "the index %s is outside the array, which has %s elements", *n.lin, t.Len).
+			help("the first is 0 and the last `%s`", t.Len.Sub(ConstSize(1)))
 		return bad(e.Place)
 	}
 	return graphOperand(&GElem{GTyped{*t.Elem, e.Place}, x, n.graph, onePosition(n.lin)})
@@ -137,7 +140,8 @@ func (g *graphChecker) part(x GExpr, r *lang.RangeExpr, at lang.Span) (*GPart, b
 func (g *graphChecker) slice(e *lang.IndexExpr, x GExpr) operand {
 	t := x.GType()
 	if len(e.Indices) > len(t.Shape) {
-		g.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is indexed by %d", t, plural(len(t.Shape), "dimension"), len(e.Indices))
+		g.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is indexed by %d", t, plural(len(t.Shape), "dimension"), len(e.Indices)).
+			help("leave out the last: a dimension that no index names stays whole")
 		return bad(e.Place)
 	}
 	out := &GSlice{GTyped: GTyped{GType{Kind: GTensor, DType: t.DType, Shape: []Size{}}, e.Place}, X: x, Items: make([]GSliceItem, len(t.Shape))}
@@ -162,7 +166,8 @@ func (g *graphChecker) slice(e *lang.IndexExpr, x GExpr) operand {
 			continue
 		}
 		if n.lin != nil && (g.prover.atMost(dim, *n.lin) || g.prover.nonNegative(n.lin.Neg().Sub(ConstSize(1)))) {
-			g.errorf(lang.ErrSlice, at, "the index %s is outside dimension %d of %s, which is %s", *n.lin, i, t, dim)
+			g.errorf(lang.ErrSlice, at, "the index %s is outside dimension %d of %s, which is %s", *n.lin, i, t, dim).
+				help("the first is 0 and the last `%s`", dim.Sub(ConstSize(1)))
 			ok = false
 		}
 		out.Items[i].Index, out.Items[i].at = n.graph, onePosition(n.lin)
@@ -197,9 +202,12 @@ func (g *graphChecker) ends(r *lang.RangeExpr, size Size, what, where string) (S
 			rep.help("positions are counted from the start: write `%s`", size.Add(hi))
 		case r.Lo != nil && negative(lo):
 			rep.help("positions are counted from the start: write `%s`", size.Add(lo))
+		default:
+			rep.help("the end is the first position that is left out, at most `%s`; without an end, the range goes on to it", size)
 		}
 	case negative(hi.Sub(lo)):
-		g.errorf(lang.ErrSlice, r.Place, "%s %s .. %s ends before it begins", what, lo, hi)
+		g.errorf(lang.ErrSlice, r.Place, "%s %s .. %s ends before it begins", what, lo, hi).
+			help("write the first position, and then the first that is left out")
 	default:
 		item.at = positions{true, lo, hi}
 		return hi.Sub(lo), item, true

@@ -128,6 +128,7 @@ func (c *checker) declareModule(m *module) {
 		if isBuiltin(name.Name) {
 			c.errorf(lang.ErrDuplicate, name.Place, "%s is a name of the language and cannot be declared again", name.Name).
 				help("choose another name")
+			m.own.names[name.Name] = &entity{kind: entInvalid, name: name.Name, at: name.Place} // whoever uses it meant this one
 			continue
 		}
 		if old := m.own.names[name.Name]; old != nil {

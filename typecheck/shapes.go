@@ -30,7 +30,12 @@ func (b *bodyChecker) claim(cs *[]Claim, c Claim) bool {
 	case c.Left.Equal(c.Right), c.AtMost && b.prover.atMost(c.Left, c.Right):
 		return true
 	case okX && okY && c.Broken(x, y):
-		b.errorf(lang.ErrShapeOp, c.At, c.Text, x, y)
+		r := b.errorf(lang.ErrShapeOp, c.At, c.Text, x, y)
+		if c.AtMost {
+			r.help("positions are those of the dimension, and the end is the first that is left out")
+		} else {
+			r.help("declare axes of as many elements: `axis r in %s`", c.Left)
+		}
 		return false
 	case okX && okY:
 		return true
@@ -308,7 +313,8 @@ func (b *bodyChecker) sized(cs *[]Claim, c Claim) bool {
 	}
 	for _, sym := range append(c.Left.Symbols(), c.Right.Symbols()...) {
 		if sym.Kind == positionSymbol {
-			b.errorf(lang.ErrShapeOp, c.At, "the part runs over %s elements, which is not proven to be %s", c.Left, c.Right)
+			b.errorf(lang.ErrShapeOp, c.At, "the part runs over %s elements, which is not proven to be %s", c.Left, c.Right).
+				help("say the length by what the axis has: `[lo .. lo + %s]`", c.Right)
 			return false
 		}
 	}

@@ -30,6 +30,7 @@ func (s *server) analyse(d *document) *analysis {
 		s.log("checking %s: %v", d.path, err)
 	}
 	a.types.add(program)
+	jit.ProposeImports(a.module, ds)
 	a.diags = append(a.diags, ds...).Sort()
 	return a
 }
