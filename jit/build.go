@@ -513,23 +513,7 @@ func constBool(v *ir.Value) (value, ok bool) {
 		if !isConst(x) || !isConst(y) || x.Type.DType.IsFloat() {
 			return false, false
 		}
-		return compare(op.Code, x.Def.Const.Int, y.Def.Const.Int), true
+		return lang.Compare(op.Code, x.Def.Const.Int, y.Def.Const.Int)
 	}
 	return false, false
-}
-
-func compare(op lang.Op, x, y int64) bool {
-	switch op {
-	case lang.OpEq:
-		return x == y
-	case lang.OpNe:
-		return x != y
-	case lang.OpLt:
-		return x < y
-	case lang.OpLe:
-		return x <= y
-	case lang.OpGt:
-		return x > y
-	}
-	return x >= y
 }

@@ -254,17 +254,13 @@ func apply(x *typecheck.Apply, args []number) (number, bool) {
 	}
 	q := args[1]
 	if p.isFloat {
-		if b, ok := floatOrder(x.Op, p.float, q.float); ok {
-			return truth(b)
-		}
-		return number{}, false
+		holds, ok := lang.Compare(x.Op, p.float, q.float)
+		return number{int: truthInt(holds)}, ok
+	}
+	if holds, ok := lang.Compare(x.Op, p.int, q.int); ok {
+		return truth(holds)
 	}
 	switch x.Op {
-	case lang.OpEq, lang.OpNe, lang.OpLt, lang.OpLe, lang.OpGt, lang.OpGe:
-		if x.Op == lang.OpNe {
-			return truth(p.int != q.int)
-		}
-		return truth(compare(x.Op, p.int, q.int))
 	case lang.OpAdd:
 		s := p.int + q.int
 		return number{int: s}, (s > p.int) == (q.int > 0)
@@ -313,22 +309,4 @@ func abs(n int64) int64 {
 		return -n
 	}
 	return n
-}
-
-func floatOrder(op lang.Op, x, y float64) (bool, bool) {
-	switch op {
-	case lang.OpEq:
-		return x == y, true
-	case lang.OpNe:
-		return x != y, true
-	case lang.OpLt:
-		return x < y, true
-	case lang.OpLe:
-		return x <= y, true
-	case lang.OpGt:
-		return x > y, true
-	case lang.OpGe:
-		return x >= y, true
-	}
-	return false, false
 }

@@ -73,28 +73,10 @@ func (c *checker) fold(op lang.Op, at, opAt lang.Span, args []operand) (operand,
 		}
 		return floatOperand(at, math.Min(x, y)), true
 	}
-	if b, ok := compareFloats(op, x, y); ok {
+	if b, ok := lang.Compare(op, x, y); ok {
 		return boolOperand(at, b), true
 	}
 	return operand{}, false
-}
-
-func compareFloats(op lang.Op, x, y float64) (bool, bool) {
-	switch op {
-	case lang.OpEq:
-		return x == y, true
-	case lang.OpNe:
-		return x != y, true
-	case lang.OpLt:
-		return x < y, true
-	case lang.OpLe:
-		return x <= y, true
-	case lang.OpGt:
-		return x > y, true
-	case lang.OpGe:
-		return x >= y, true
-	}
-	return false, false
 }
 
 // foldInts computes with integers and dimensions. What cannot be kept as a size
@@ -174,7 +156,7 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 	if !consts {
 		return operand{}, false
 	}
-	if r, ok := compareFloats(op, float64(sign64(a, b)), 0); ok && len(args) == 2 {
+	if r, ok := lang.Compare(op, a, b); ok && len(args) == 2 {
 		return boolOperand(at, r), true
 	}
 	switch op {
@@ -199,17 +181,6 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 		return intOperand(at, max(a, -a)), true
 	}
 	return operand{}, false
-}
-
-// sign64 compares without overflow.
-func sign64(a, b int64) int64 {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 func addInts(a, b int64, negate bool) (int64, bool) {
