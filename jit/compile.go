@@ -31,7 +31,7 @@ type Compiler struct {
 	wide bool
 
 	mu      sync.Mutex
-	kernels map[string]*entry
+	kernels map[Key]*entry
 	spent   time.Duration
 }
 
@@ -56,7 +56,7 @@ type Compiled struct {
 
 // NewCompiler makes a compiler for a device.
 func NewCompiler(d Device, logs *Logs) *Compiler {
-	return &Compiler{Device: d, Logs: logs, kernels: map[string]*entry{}}
+	return &Compiler{Device: d, Logs: logs, kernels: map[Key]*entry{}}
 }
 
 // CompileTime is the wall-clock time spent compiling so far.

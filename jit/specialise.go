@@ -98,10 +98,16 @@ func bucket(n int64) int64 {
 	return b
 }
 
-// Key names the specialisation: everything that its code depends on.
-func (s *Spec) Key() string {
+// Key names a specialisation: everything that its code depends on. It keeps the kernel, so that none that is
+// loaded later has its address.
+type Key struct {
+	kernel *typecheck.Kernel
+	rest   string
+}
+
+// Key names the specialisation.
+func (s *Spec) Key() Key {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%p %s", s.Kernel, s.Kernel.Name)
 	for _, p := range s.Kernel.TypeParams {
 		fmt.Fprintf(&b, " %s=%s", p.Name, s.Types[p])
 	}
@@ -132,7 +138,7 @@ func (s *Spec) Key() string {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
 	fmt.Fprintf(&b, " %s %t %t", s.Precision, s.Debug, s.Wide)
-	return b.String()
+	return Key{s.Kernel, b.String()}
 }
 
 // launchDims tells how a launch computes the sizes that a compiled kernel takes

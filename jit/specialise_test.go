@@ -1,9 +1,12 @@
 package jit
 
 import (
+	"runtime"
 	"testing"
+	"weak"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"tilec/lang"
 	"tilec/typecheck"
@@ -16,7 +19,7 @@ func TestKeyTellsSpecialisationsApart(t *testing.T) {
 	c, m, n := &typecheck.Symbol{Name: "C"}, &typecheck.Symbol{Name: "M"}, &typecheck.Symbol{Name: "N"}
 	k := &typecheck.Kernel{Name: "k", TypeParams: []*typecheck.TypeParam{T}, Consts: []*typecheck.Symbol{c}, Dims: []*typecheck.Symbol{m, n},
 		Params: []*typecheck.Param{{Name: "x", IsTensor: true, Shape: []typecheck.Size{typecheck.SymbolSize(m), typecheck.SymbolSize(n)}}}}
-	spec := func(change func(*Spec)) string {
+	spec := func(change func(*Spec)) Key {
 		s := &Spec{Kernel: k, Types: map[*typecheck.TypeParam]lang.DType{T: lang.F32},
 			Consts:  map[*typecheck.Symbol]typecheck.Literal{c: {DType: lang.F32, Float: 1}},
 			Dims:    map[*typecheck.Symbol]int64{m: 100, n: 100},
@@ -40,10 +43,28 @@ func TestKeyTellsSpecialisationsApart(t *testing.T) {
 		"precision":      func(s *Spec) { s.Precision = "tf32x3" },
 		"exactness":      func(s *Spec) { s.Precision = "ieee" },
 	} {
-		assert.NotEqual(t, same, spec(change), name)
+		assert.False(t, same == spec(change), name)
 	}
 	assert.NotEqual(t, spec(func(s *Spec) { s.Precision = "tf32x3" }), spec(func(s *Spec) { s.Precision = "" }))
 	assert.Equal(t, same, spec(func(s *Spec) { s.Dims[m] = 99 }), "an outer size of the same power of two")
+}
+
+// What is compiled keeps its kernel, also where it could not be compiled: another one that came to lie at its
+// address would be taken for it.
+func TestCompiledKernelsStay(t *testing.T) {
+	c := NewCompiler(OpenCPU(), nil)
+	compiled := func() weak.Pointer[typecheck.Kernel] {
+		program, ds := Load("k.tile", []byte("kernel k(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i]\n}\n"), nil)
+		require.Empty(t, ds)
+		k := program.Kernels[0]
+		_, _ = c.compile(&Spec{Kernel: k}) // without a size
+		return weak.Make(k)
+	}
+	kernel := compiled()
+	runtime.GC()
+	runtime.GC()
+	assert.NotNil(t, kernel.Value())
+	runtime.KeepAlive(c)
 }
 
 // A view's layout says no more than what is so of every address that it has.
