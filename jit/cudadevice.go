@@ -2,6 +2,7 @@ package jit
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -290,8 +291,9 @@ type gpuKernel struct {
 
 	mu     sync.Mutex
 	packed cuda.Params
-	// encoded are the tensor maps of earlier launches, by all that they depend on.
+	// encoded are the tensor maps of earlier launches, by all that they depend on; key is that of the last.
 	encoded map[string][]cuda.TensorMap
+	key     []byte
 }
 
 // cudaTypes and cudaSwizzles are the driver's names for elements and swizzles of so many bytes: a map only moves bits.
@@ -303,34 +305,41 @@ var (
 // mostEncoded is after how many different launches the encoded tensor maps are forgotten.
 const mostEncoded = 1024
 
-// tensorMaps encodes the kernel's tensor maps for a launch.
-func (k *gpuKernel) tensorMaps(size func(*ir.Dim) int64, address func(*ir.Tensor) uint64) ([]cuda.TensorMap, error) {
+// tensorMaps encodes the kernel's tensor maps for a launch. A graph launches the same again and
+// again, and a launch should take no longer for it: what was encoded is found by the arguments.
+func (k *gpuKernel) tensorMaps(args []launchArg) ([]cuda.TensorMap, error) {
 	if len(k.module.Maps) == 0 {
 		return nil, nil
 	}
-	descs := make([]cuda.TensorMapDesc, len(k.module.Maps))
-	for i, m := range k.module.Maps {
-		s := m.Shape(size)
-		descs[i] = cuda.TensorMapDesc{
-			Type: cudaTypes[m.Tensor.DType.Size()], Address: cuda.Ptr(address(m.Tensor)),
-			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: cudaSwizzles[m.Swizzle], L2: cuda.L2Promotion128,
+	k.key = k.key[:0]
+	for i, p := range k.params {
+		switch p.Kind {
+		case ir.ParamPointer:
+			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].memory.address+uint64(args[i].offset))
+		case ir.ParamDim, ir.ParamStride:
+			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].bits)
 		}
 	}
-	key := fmt.Sprint(descs)
-	if e, ok := k.encoded[key]; ok {
+	if e, ok := k.encoded[string(k.key)]; ok {
 		return e, nil
 	}
-	out := make([]cuda.TensorMap, len(descs))
-	for i, d := range descs {
+	size, address := fixedBy(k.params, args)
+	out := make([]cuda.TensorMap, len(k.module.Maps))
+	for i, m := range k.module.Maps {
+		s := m.Shape(size)
 		var err error
-		if out[i], err = k.device.ctx.TensorMap(d); err != nil {
+		out[i], err = k.device.ctx.TensorMap(cuda.TensorMapDesc{
+			Type: cudaTypes[m.Tensor.DType.Size()], Address: cuda.Ptr(address(m.Tensor)),
+			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: cudaSwizzles[m.Swizzle], L2: cuda.L2Promotion128,
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
 	if k.encoded == nil || len(k.encoded) >= mostEncoded {
 		k.encoded = map[string][]cuda.TensorMap{}
 	}
-	k.encoded[key] = out
+	k.encoded[string(k.key)] = out
 	return out, nil
 }
 
@@ -341,18 +350,21 @@ func (k *gpuKernel) scratch(blocks int64) (bytes, atOnce int64) {
 func (k *gpuKernel) launch(args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	sizes, addresses := fixedBy(k.params, args)
-	maps, err := k.tensorMaps(sizes, addresses)
+	maps, err := k.tensorMaps(args)
 	if err != nil {
 		return err
 	}
+	sizes := map[*ir.Dim]int64{}
 	atOnce := int64(0)
 	for i, param := range k.params {
-		if param.Kind == ir.ParamFirst {
+		switch param.Kind {
+		case ir.ParamDim:
+			sizes[param.Dim] = int64(args[i].bits)
+		case ir.ParamFirst:
 			atOnce = int64(args[i].bits)
 		}
 	}
-	blocks := k.module.Blocks(sizes)
+	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
 	if blocks > plan.MaxBlocks {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}

@@ -480,6 +480,9 @@ func (c at) gpu() (*estimate, *violation) {
 	if c.contracts && !(wide && c.loadsOperands()) {
 		each += min(e.registers, fragmentRegisters)
 	}
+	if need := threads * each; wide && need > int64(t.RegistersPerSM) {
+		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
+	}
 	e.perSM = min(threadsOn(t)/threads, int64(blocksOn(t)), max(int64(t.RegistersPerSM)/(threads*each), 1))
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))

@@ -312,7 +312,7 @@ func decodeF32(n []string, o []int, ftz bool, unknown error) (func(v []uint64), 
 	case "ex2.approx":
 		small, large := approx32(o, ftz, 1, math.Exp2), approx32(o, ftz, 2, math.Exp2)
 		return func(v []uint64) {
-			switch x := float64(fl(v[o[1]])); { // as an H200 does
+			switch x := float64(fl(v[o[1]])); { // much as an H200 does; TestUlp measures the rest
 			case math.Abs(x) <= 1 && float32(math.Exp2(x)) == 1:
 				v[o[0]] = fromF32(1)
 			case math.Abs(x) <= 1:

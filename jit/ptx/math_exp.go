@@ -27,8 +27,8 @@ func (m flt) expScaled(x reg, shift int) reg {
 	return m.scale(m.expNear(r), raw)
 }
 
-// expOf is e^x: f64 0.85 ulp, f32 1.6. In f32 it is 2^(n+f) with n the whole number next
-// to x log2(e), kept from -126 to 127, and the hardware's 2^f, which is off by less than an ulp
+// expOf is e^x: f64 0.85 ulp; f32 1.94, of all numbers on an H200. In f32 it is 2^(n+f) with n the whole number next
+// to x log2(e), kept from -126 to 127, and the hardware's 2^f, which is off by less than 1.5 ulp
 // for f between -1 and 1. Further out f lies only where 2^n alone cannot be as small as the result.
 func (m flt) expOf(x reg) reg {
 	if m.class == f64 {
