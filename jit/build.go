@@ -14,6 +14,9 @@ import (
 // Extents are left to the planner.
 func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 	k := s.Kernel
+	if len(k.Parts) > 0 {
+		return nil, nil, fmt.Errorf("compiler bug: kernel %s is launched in parts, and has no code of its own", k.Name)
+	}
 	b := &irBuilder{
 		spec:    s,
 		fixed:   static(k),
@@ -209,9 +212,6 @@ func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
 
 // store builds a store or an atomic.
 func (b *irBuilder) store(s *typecheck.Store) {
-	if len(s.Once) > 0 {
-		b.launch.once = append(b.launch.once, s)
-	}
 	args := b.positions(s.Indices, s.Checked)
 	indices := args
 	args = append(args, b.value(s.Value))

@@ -60,8 +60,10 @@ func Specialise(k *typecheck.Kernel, opts Options) (*Spec, error) {
 		}
 		s.Layouts = append(s.Layouts, l)
 	}
-	if err := checkConditions(s); err != nil {
-		return nil, err
+	for _, launch := range s.Launches() {
+		if err := checkConditions(launch); err != nil {
+			return nil, err
+		}
 	}
 	return s, nil
 }

@@ -11,9 +11,10 @@ import (
 	"tilec/jit/plan"
 )
 
-// A formula is planned and compiled as the kernel that somebody would write for it by hand.
+// A formula is planned and compiled as the kernels that somebody would write for it by hand.
 func TestFormulasAreAsGoodAsKernels(t *testing.T) {
-	comments := regexp.MustCompile(`(?m)^\s*(//|\.loc|\.file).*\n`)
+	names := regexp.MustCompile(`(?m)^\s*(//|\.loc|\.file|\.visible \.entry).*\n`)
+	bare := func(text string) string { return names.ReplaceAllString(text, "") }
 	for _, c := range []struct{ name, formula, hand string }{
 		{"product", `kernel f(a: bf16[M, K], b: bf16[K, N], c: bf16[N]) -> y: bf16[M, N] {
     y[i, j] = max(sum(a[i, k] * b[k, j], over k) + (c[j] as f32), 0) as bf16
@@ -47,31 +48,61 @@ func TestFormulasAreAsGoodAsKernels(t *testing.T) {
 {
     y[k, i] = a[i, k] + 1
 }`},
+		{"parts", `kernel f(a: f32[M, K]) -> (r: f32[M], c: f32[K], y: f32[M, K]) {
+    r[i] = sum(a[i, k], over k)
+    c[k] = sum(a[i, k], over i)
+    y[i, k] = r[i] * c[k]
+}`, `kernel f1(a: f32[M, K]) -> r: f32[M]
+    grid i in M by BI
+{
+    axis k in K
+    r[i] = sum(a[i, k], over k)
+}
+kernel f2(a: f32[M, K]) -> c: f32[K]
+    grid k in K by BK
+{
+    axis i in M
+    c[k] = sum(a[i, k], over i)
+}
+kernel f3(r: f32[M], c: f32[K]) -> y: f32[M, K]
+    grid i in M by BI, k in K by BK
+{
+    y[i, k] = r[i] * c[k]
+}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, target := range []string{"sm_90a", "sm_80", "cpu"} {
 				to, err := plan.FindTarget(target)
 				require.NoError(t, err)
-				lowered := func(source string) *Lowered {
+				lowered := func(source string) (ls []*Lowered) {
 					program, ds := Load("f.tile", []byte(source), nil)
 					require.Empty(t, ds)
-					s, err := Specialise(program.Kernels[0], Options{Dims: map[string]int64{"B": 4, "M": 1000, "N": 768, "K": 30000}})
-					require.NoError(t, err)
-					l, err := Lower(s, to, nil)
-					require.NoError(t, err)
-					return l
+					for _, k := range program.Kernels {
+						s, err := Specialise(k, Options{Dims: map[string]int64{"B": 4, "M": 1000, "N": 768, "K": 30000}})
+						require.NoError(t, err)
+						for _, launch := range s.Launches() {
+							l, err := Lower(launch, to, nil)
+							require.NoError(t, err)
+							ls = append(ls, l)
+						}
+					}
+					return ls
 				}
-				formula, hand := lowered(c.formula), lowered(c.hand)
-				assert.Equal(t, hand.Plan.String(), formula.Plan.String())
-				if to.Arch == 0 {
-					continue
+				formulas, hands := lowered(c.formula), lowered(c.hand)
+				require.Equal(t, len(hands), len(formulas))
+				for i, hand := range hands {
+					formula := formulas[i]
+					assert.Equal(t, hand.Plan.String(), formula.Plan.String())
+					if to.Arch == 0 {
+						continue
+					}
+					f, err := formula.PTX()
+					require.NoError(t, err)
+					h, err := hand.PTX()
+					require.NoError(t, err)
+					same := bare(f) == bare(h)
+					assert.True(t, same, "%s: the code differs, %d lines and %d by hand", target, strings.Count(f, "\n"), strings.Count(h, "\n"))
 				}
-				f, err := formula.PTX()
-				require.NoError(t, err)
-				h, err := hand.PTX()
-				require.NoError(t, err)
-				same := comments.ReplaceAllString(f, "") == comments.ReplaceAllString(h, "")
-				assert.True(t, same, "%s: the code differs, %d lines and %d by hand", target, strings.Count(f, "\n"), strings.Count(h, "\n"))
 			}
 		})
 	}

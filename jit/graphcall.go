@@ -10,7 +10,7 @@ import (
 
 // This file writes down the launches of a graph.
 
-// call writes down one launch and gives the kernel's outputs. Dims and types are
+// call writes down the launches of a kernel, of which a formula may have several, and gives the kernel's outputs. Dims and types are
 // by name, for what the arguments do not tell; shapes are those of the first
 // output that the arguments do not tell.
 func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
@@ -36,7 +36,8 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			return gval{}, err
 		}
 	}
-	s := step{}
+	var tensors []view
+	scalars := map[string]scalar{}
 	for i, p := range k.Params {
 		switch a := args[i]; {
 		case p.IsTensor && a.view == nil:
@@ -48,7 +49,7 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			if err := bound.rank(p.Name, p.Shape, a.view.shape, at); err != nil {
 				return gval{}, err
 			}
-			s.tensors = append(s.tensors, *a.view)
+			tensors = append(tensors, *a.view)
 		case a.scalar == nil && p.Default == nil:
 			return gval{}, launchError(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
 		default:
@@ -59,8 +60,8 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			if err := bound.dtype(p.Name, p.DType, v.dtype, at); err != nil {
 				return gval{}, err
 			}
-			s.scalars = append(s.scalars, *v)
-			s.tensors = append(s.tensors, view{})
+			scalars[p.Name] = *v
+			tensors = append(tensors, view{})
 		}
 	}
 	for _, shape := range shapes {
@@ -80,10 +81,6 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			return gval{}, launchError(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
 		}
 	}
-	n := len(b.prog.steps)
-	for i := range s.tensors {
-		b.use(&s.tensors[i], n)
-	}
 	out := gval{elems: []gval{}}
 	for _, p := range k.Outputs {
 		shape, err := bound.shape(p.Name, p.Shape, at)
@@ -91,21 +88,33 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			return gval{}, err
 		}
 		v := b.fresh(p.DType.Resolve(bound.types), shape)
-		s.tensors = append(s.tensors, *v)
+		tensors = append(tensors, *v)
 		out.elems = append(out.elems, gval{view: v})
 	}
-	s.spec = &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide}
+	whole := &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide}
 	for i, p := range params(k) {
 		if !p.IsTensor {
-			s.spec.Layouts = append(s.spec.Layouts, Layout{})
+			whole.Layouts = append(whole.Layouts, Layout{})
 			continue
 		}
-		s.spec.Layouts = append(s.spec.Layouts, b.layout(&s.tensors[i]))
+		whole.Layouts = append(whole.Layouts, b.layout(&tensors[i]))
 	}
-	if err := checkConditions(s.spec); err != nil {
-		return gval{}, err
+	for _, spec := range whole.Launches() {
+		if err := checkConditions(spec); err != nil {
+			return gval{}, err
+		}
+		s := step{spec: spec}
+		for _, i := range whole.places(spec.Kernel) {
+			s.tensors = append(s.tensors, tensors[i])
+			b.use(&tensors[i], len(b.prog.steps))
+		}
+		for _, p := range spec.Kernel.Params {
+			if !p.IsTensor {
+				s.scalars = append(s.scalars, scalars[p.Name])
+			}
+		}
+		b.prog.steps = append(b.prog.steps, s)
 	}
-	b.prog.steps = append(b.prog.steps, s)
 	if len(out.elems) == 1 {
 		return out.elems[0], nil
 	}

@@ -207,7 +207,11 @@ func lowers(k *typecheck.Kernel) error {
 	}
 	spec, err := jit.Specialise(k, opts)
 	if err == nil {
-		_, err = jit.Lower(spec, target, nil)
+		for _, launch := range spec.Launches() {
+			if _, err = jit.Lower(launch, target, nil); err != nil {
+				break
+			}
+		}
 	}
 	if _, told := err.(*lang.Diagnostic); told {
 		return nil

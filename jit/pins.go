@@ -342,7 +342,7 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 		}
 	}
 	for _, t := range k.Decl.Tunes {
-		if len(t.Choices) == 1 {
+		if len(t.Choices) == 1 || !slices.ContainsFunc(k.Axes, func(a *typecheck.Axis) bool { return a.Tile == t.Name.Name }) {
 			continue
 		}
 		if n, ok := valueIn(l, t.Name.Name); ok {

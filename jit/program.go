@@ -151,33 +151,6 @@ func (p *Program) compile() error {
 	return nil
 }
 
-// stored reports an output with elements that no block would store, since a
-// dimension that other outputs of the formula walk has none.
-func (s *step) stored(c *Compiled) error {
-	if !s.empty {
-		return nil
-	}
-	for _, store := range c.dims.once {
-		n := int64(1)
-		for _, size := range store.Param.Shape {
-			d, err := size.Eval(s.spec.value)
-			if err != nil {
-				return err
-			}
-			n *= d
-		}
-		if n == 0 {
-			continue
-		}
-		for _, g := range store.Once {
-			if d, err := g.Dim.Eval(s.spec.value); err == nil && d == 0 {
-				return launchError(store.At, lang.ErrArgShape, "%s of %s has elements, but the kernel has no blocks: %s, which %s walks in another output, is 0; write two kernels", store.Param.Name, s.spec.Kernel.Name, g.Dim, g.Name)
-			}
-		}
-	}
-	return nil
-}
-
 // prepare computes what does not change from run to run.
 func (s *step) prepare(c *Compiled, d Device) error {
 	s.compiled = c
@@ -192,9 +165,6 @@ func (s *step) prepare(c *Compiled, d Device) error {
 	s.empty = slices.Contains(grid, 0)
 	for _, part := range c.dims.parts {
 		s.ranged = s.ranged || part.byScalars()
-	}
-	if err := s.stored(c); err != nil {
-		return err
 	}
 	if d.Target().Arch > 0 && !s.empty {
 		if n := Elements(grid); n > plan.MaxBlocks {

@@ -2,6 +2,8 @@ package jit
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
 
@@ -45,6 +47,36 @@ type Layout struct {
 // params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
 func params(k *typecheck.Kernel) []*typecheck.Param {
 	return append(append([]*typecheck.Param{}, k.Params...), k.Outputs...)
+}
+
+// Launches are the specialisations that are compiled and launched: of the parts of a formula, or the one itself.
+func (s *Spec) Launches() []*Spec {
+	if len(s.Kernel.Parts) == 0 {
+		return []*Spec{s}
+	}
+	var launches []*Spec
+	for _, k := range s.Kernel.Parts {
+		part := *s
+		part.Kernel, part.Layouts = k, nil
+		for _, i := range s.places(k) {
+			part.Layouts = append(part.Layouts, s.Layouts[i])
+		}
+		others := s.Kernel.PinsBeside(k)
+		part.Pins = maps.Clone(s.Pins)
+		maps.DeleteFunc(part.Pins, func(name string, _ int64) bool { return others[name] })
+		launches = append(launches, &part)
+	}
+	return launches
+}
+
+// places gives, for each parameter of a part, its place among those of the whole kernel.
+func (s *Spec) places(part *typecheck.Kernel) []int {
+	all := params(s.Kernel)
+	var at []int
+	for _, p := range params(part) {
+		at = append(at, slices.IndexFunc(all, func(q *typecheck.Param) bool { return q.Name == p.Name }))
+	}
+	return at
 }
 
 // static decides which dimensions a specialisation fixes: those whose size
@@ -153,8 +185,6 @@ type launchDims struct {
 	nonEmpty lang.Span
 	// counted are sizes of which the kernel counts positions in i32.
 	counted []countedSize
-	// once are the stores of a formula that need a block, though they do not mention all axes of the grid.
-	once []*typecheck.Store
 }
 
 // needs notes an access that is in bounds where every dimension is at least 1.

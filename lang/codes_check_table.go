@@ -773,7 +773,9 @@ same in all blocks added (` + "`" + `y[i + n]` + "`" + `), or as the larger part
 		ErrInoutRead: {
 			Title: "an inout tensor read where another block may write",
 			Doc: `An inout tensor is read only at elements that the block itself writes: any other
-may have been written by another block already, or not yet.`,
+may have been written by another block already, or not yet. Lines of a formula that have
+different grids run one after the other, and cannot where one needs the tensor, through a
+` + "`" + `let` + "`" + `, from before an earlier line and something else from behind it.`,
 			Fails: `kernel smooth(inout x: f32[N])
     grid i in N by B
 {
@@ -829,7 +831,8 @@ a parameter, ` + "`" + `inout y: f32[N]` + "`" + `.`,
 		ErrOutputRead: {
 			Title: "an output that is read",
 			Doc: `An output has no value before the kernel has run. Keep what was stored in a ` + "`" + `let` + "`" + `,
-or declare the tensor ` + "`" + `inout` + "`" + `.`,
+or declare the tensor ` + "`" + `inout` + "`" + `. In a formula, lines behind those that store an output read it; a
+line that stores to it as well does not.`,
 			Fails: `kernel twice(x: f32[N]) -> y: f32[N]
     grid i in N by B
 {

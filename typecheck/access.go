@@ -15,9 +15,7 @@ type access struct {
 	param  *Param
 	at     lang.Span
 	atomic bool
-	// once are the grid axes of a formula that the store does not mention: the first block along each does it alone.
-	once  []*Axis
-	scope string // of an atomic
+	scope  string // of an atomic
 	// positions has one entry a dimension; nil where nothing is known of the index.
 	positions []*Size
 	indices   []Expr
@@ -60,8 +58,10 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		els = b.value(e.Else)
 	}
 	if p.Mode == lang.Out {
-		b.errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", p.Name).label(p.At, "an output").
-			help("keep the value in a `let`, or declare it `inout %s`", p.Name)
+		r := b.errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", p.Name).label(p.At, "an output")
+		if r.help("keep the value in a `let`, or declare it `inout %s`", p.Name); b.isFormula {
+			r.help("keep the value in a `let`, or read %s in a line behind those that store it", p.Name)
+		}
 		return bad(e.Place)
 	}
 	if !ok || e.Else != nil && els.mode == invalid {

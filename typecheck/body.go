@@ -22,7 +22,7 @@ type bodyChecker struct {
 	ranges                  map[*Axis]interval // what grid axes over a part of their dimension hold
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
-	// isFormula: the kernel has no grid of its own.
+	// isFormula: the kernel has no grid of its own, but names in its stores.
 	isFormula bool
 	// varying are the hidden symbols that may differ from block to block.
 	varying map[*Symbol]bool

@@ -269,10 +269,13 @@ func sizeNames(shape []Size) []string {
 // outputNames names the dimensions of a kernel's output by the axes of a store to it.
 func outputNames(k *Kernel, o *Param) []string {
 	names := sizeNames(o.Shape)
-	if k.Body == nil {
-		return names
+	var stmts []Stmt
+	for _, part := range k.Launches() {
+		if part.Body != nil {
+			stmts = append(stmts, part.Body.Stmts...)
+		}
 	}
-	for _, s := range k.Body.Stmts {
+	for _, s := range stmts {
 		store, ok := s.(*Store)
 		if !ok || store.Param != o {
 			continue

@@ -340,56 +340,6 @@ func (c *checker) unusedTypeParam(t *TypeParam) {
 		help("give an input or an output the type %s, or leave %s out", t.Name, t.Name)
 }
 
-// kernelBody types what a kernel does.
-func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
-	k := c.kernels[d]
-	b := c.newBody(k, m.scope)
-	b.scope = c.sigs[d].scope
-	b.assumeShapes(k)
-	for _, p := range k.Params {
-		if !p.IsTensor && isIndexType(p.DType) {
-			sym := b.newHidden(p.Name)
-			b.scalars[p] = sym
-			if e := b.scope.names[p.Name]; e != nil && e.kind == entValue {
-				lin := SymbolSize(sym)
-				e.value.lin = &lin
-			}
-		}
-	}
-	for _, a := range d.Grid {
-		b.gridAxis(a)
-	}
-	if len(d.Grid) == 0 && !b.formula(d) {
-		return
-	}
-	var stmts []Stmt
-	b.stmts, b.top = &stmts, &stmts
-	if d.Body != nil {
-		b.scope = newScope(b.scope)
-		if o := b.stmtsOf(d.Body); o.mode != noValue && o.mode != invalid {
-			b.errorf(lang.ErrValueCount, o.at, "the value %s is not used", b.describeOperand(o)).
-				help("store it in an output, as in `%s = ...`", exampleOutput(k))
-			b.storeFailed = true
-		}
-	}
-	k.Body = &Body{Stmts: stmts}
-	b.tunes(d)
-	b.splits(d)
-	b.targetExtents()
-	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
-		named := c.sigs[d].scope.names[p.Name]
-		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed && named != nil && named.param == p { // two of one name are one error
-			b.neverStored(p)
-		}
-	}
-	b.covered()
-	before := b.found
-	b.races()
-	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart
-		b.findPartials(k.Body)
-	}
-}
-
 func exampleOutput(k *Kernel) string {
 	if len(k.Outputs) > 0 {
 		return exampleAccess(k.Outputs[0])

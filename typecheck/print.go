@@ -67,10 +67,15 @@ func (p *printer) kernel(k *Kernel) {
 	}
 	p.line("kernel %s%s(%s) -> %s {", k.Name, genericsText(k.TypeParams, k.Consts), strings.Join(params, ", "), strings.Join(outs, ", "))
 	p.depth++
-	for _, a := range k.Axes {
-		p.line("%s", axisLine(a))
+	for i, part := range k.Launches() {
+		if i > 0 {
+			p.line("then")
+		}
+		for _, a := range part.Axes {
+			p.line("%s", axisLine(a))
+		}
+		p.body(part.Body)
 	}
-	p.body(k.Body)
 	p.depth--
 	p.line("}")
 }

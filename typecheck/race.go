@@ -125,9 +125,6 @@ func (b *bodyChecker) meet(p mirror, x, y access) *Axis {
 		if g.Kind != GridAxis {
 			break
 		}
-		if slices.Contains(x.once, g) && slices.Contains(y.once, g) {
-			continue // only the blocks at its first position do either
-		}
 		if n, ok := g.Dim.Const(); !ok || n != 1 {
 			left = append(left, g)
 		}

@@ -169,6 +169,9 @@ type Kernel struct {
 	// Axes is every axis declared in the kernel; the grid axes come first, in order.
 	Axes []*Axis
 	Body *Body
+	// Parts are the kernels that a formula is launched as, one after the other, where that is more than one: Axes
+	// are then those of all parts, and Body is empty. A part's parameters have the names of the formula's.
+	Parts []*Kernel
 	// Fixed are sizes that a specialisation must know: shape operations rest on them.
 	Fixed []Size
 	// SizeHints and TypeHints come from @sizes.
@@ -227,6 +230,14 @@ func (s Split) String() string {
 		return fmt.Sprintf("@target(%s, %s)", s.Target, text)
 	}
 	return "@" + text
+}
+
+// Launches are the kernels that are launched: the parts of a formula, or the kernel itself.
+func (k *Kernel) Launches() []*Kernel {
+	if len(k.Parts) > 0 {
+		return k.Parts
+	}
+	return []*Kernel{k}
 }
 
 // SplitsOn are the splits that hold on a target: of two for one axis, that for the target alone.
@@ -291,9 +302,7 @@ type (
 		Old   *Local
 		Else  Expr
 		Hints AccessHints
-		// Once are the grid axes of a formula along which only the first block stores.
-		Once []*Axis
-		At   lang.Span
+		At    lang.Span
 	}
 
 	// Print says Text, with Args in the place of its {}.

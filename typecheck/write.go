@@ -51,15 +51,12 @@ func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Exp
 	}
 	s.Hints = b.accessHints(target, s.Op)
 	a.at, a.atomic, a.scope = target.Place, s.Op != lang.OpStore, s.Scope
-	if s.Op == lang.OpStore {
-		a.once = b.unmentioned(unionAxes(types...))
-	}
 	b.writes = append(b.writes, a)
 	s.Param, s.Indices, s.Checked, s.Value = p, a.indices, a.checked, exprs[0]
 	if len(exprs) > 1 {
 		s.New = exprs[1]
 	}
-	b.emit(b.onlyOnce(s, a.once))
+	b.emit(s)
 	return true
 }
 

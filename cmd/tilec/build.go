@@ -208,18 +208,20 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 		if err != nil {
 			return nil, err
 		}
-		lowered, err := jit.Lower(spec, target, a.logs)
-		if err != nil {
-			return nil, err
+		for _, launch := range spec.Launches() { // a formula may have several
+			lowered, err := jit.Lower(launch, target, a.logs)
+			if err != nil {
+				return nil, err
+			}
+			text, err := form.kernel(lowered, target)
+			if err != nil {
+				return nil, err
+			}
+			if form.name == string(jit.StagePTX) {
+				a.logs.Print(jit.StagePTX, launch.Kernel.Name, func() string { return text })
+			}
+			units = append(units, unit{launch.Kernel.Name, text})
 		}
-		text, err := form.kernel(lowered, target)
-		if err != nil {
-			return nil, err
-		}
-		if form.name == string(jit.StagePTX) {
-			a.logs.Print(jit.StagePTX, k.Name, func() string { return text })
-		}
-		units = append(units, unit{k.Name, text})
 	}
 	for _, arg := range args {
 		if !used[arg] {

@@ -189,14 +189,63 @@ func shapeOf(spec *jit.Spec, p *typecheck.Param) ([]int64, error) {
 // reference computes what results may be: the outputs, then the inouts. Extents
 // that nothing pins are the whole of the dimension, or open elements when that is more than 0.
 func (c *checker) reference(k *typecheck.Kernel, spec *jit.Spec, r Trial, args []argument, open int64) ([]*array, *Problem) {
+	tensors, scalars := map[string]*array{}, map[string]*tile{}
+	var inouts, outs []*array
+	for i := range args {
+		a := &args[i]
+		if !a.param.IsTensor {
+			t := &tile{dtype: a.dtype}
+			if a.dtype.IsFloat() {
+				t.f = []interval{point(a.value.Float)}
+			} else {
+				t.n = []whole{{a.value.Int, true}}
+			}
+			scalars[a.param.Name] = t
+			continue
+		}
+		x := newArray(a.dtype, a.shape)
+		for j := range max(len(x.f), len(x.n)) {
+			if e := decode(a.dtype, a.data, j); x.f != nil {
+				x.f[j] = point(e.Float)
+			} else {
+				x.n[j] = whole{e.Int, true}
+			}
+		}
+		tensors[a.param.Name] = x
+		if a.param.Mode == lang.InOut {
+			for j := range x.written {
+				x.written[j] = true // what is there counts as a result
+			}
+			inouts = append(inouts, x)
+		}
+	}
+	for _, p := range k.Outputs {
+		shape, err := shapeOf(spec, p)
+		if err != nil {
+			return nil, problem(RunError, "%v", err)
+		}
+		x := newArray(p.DType.Resolve(spec.Types), shape)
+		tensors[p.Name] = x
+		outs = append(outs, x)
+	}
+	for _, launch := range spec.Launches() { // a formula may have several
+		if p := c.execution(launch, r, tensors, scalars, open); p != nil {
+			return nil, p
+		}
+	}
+	return append(outs, inouts...), nil
+}
+
+// execution runs one launch on tensors and scalars by the names of the parameters.
+func (c *checker) execution(spec *jit.Spec, r Trial, tensors map[string]*array, scalars map[string]*tile, open int64) *Problem {
 	f, sizes, err := jit.BuildIR(spec)
 	if err != nil {
-		return nil, problem(Crash, "%v", err)
+		return problem(Crash, "%v", err)
 	}
 	m := &machine{fn: f, sizes: sizes, arith: c.arith, precision: r.Precision,
 		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
-	if k.Precision != "" {
-		m.precision = k.Precision
+	if p := spec.Kernel.Precision; p != "" {
+		m.precision = p
 	}
 	pinned := func(a *ir.Axis) int64 {
 		name := a.Tile
@@ -225,56 +274,23 @@ func (c *checker) reference(k *typecheck.Kernel, spec *jit.Spec, r Trial, args [
 		}
 		return max(n, 1)
 	}
-	var inouts, outs []*array
-	tensor, scalar := 0, 0
-	for i := range args {
-		a := &args[i]
-		if !a.param.IsTensor {
-			v := f.Scalars[scalar]
-			t := &tile{dtype: a.dtype}
-			if a.dtype.IsFloat() {
-				t.f = []interval{point(a.value.Float)}
-			} else {
-				t.n = []whole{{a.value.Int, true}}
-			}
-			m.values[v] = t
-			scalar++
-			continue
-		}
-		x := newArray(a.dtype, a.shape)
-		for j := range max(len(x.f), len(x.n)) {
-			if e := decode(a.dtype, a.data, j); x.f != nil {
-				x.f[j] = point(e.Float)
-			} else {
-				x.n[j] = whole{e.Int, true}
-			}
-		}
-		m.tensors[f.Tensors[tensor]] = x
-		tensor++
-		if a.param.Mode == lang.InOut {
-			for j := range x.written {
-				x.written[j] = true // what is there counts as a result
-			}
-			inouts = append(inouts, x)
-		}
+	for _, t := range f.Tensors {
+		m.tensors[t] = tensors[t.Name]
 	}
-	for _, p := range k.Outputs {
-		shape, err := shapeOf(spec, p)
-		if err != nil {
-			return nil, problem(RunError, "%v", err)
+	scalar := 0
+	for _, p := range spec.Kernel.Params {
+		if !p.IsTensor {
+			m.values[f.Scalars[scalar]] = scalars[p.Name]
+			scalar++
 		}
-		x := newArray(p.DType.Resolve(spec.Types), shape)
-		m.tensors[f.Tensors[tensor]] = x
-		tensor++
-		outs = append(outs, x)
 	}
 	switch err := m.run(); {
 	case errors.Is(err, errTooMuch):
-		return nil, problem(TooLarge, "%v", err)
+		return problem(TooLarge, "%v", err)
 	case err != nil:
-		return nil, problem(Unproven, "%v", err)
+		return problem(Unproven, "%v", err)
 	}
-	return append(outs, inouts...), nil
+	return nil
 }
 
 // result is what a device gave for one output or inout.

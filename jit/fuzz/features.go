@@ -42,10 +42,18 @@ func Features(cs *Case) []string {
 			has["pin "+name] = true
 		}
 	}
-	f := irOf(k, cs.Trials[0])
-	if f == nil {
-		return slices.Sorted(maps.Keys(has))
+	fs := irOf(k, cs.Trials[0])
+	if len(fs) > 1 {
+		has["formula of several parts"] = true
 	}
+	for _, f := range fs {
+		featuresOf(f, has)
+	}
+	return slices.Sorted(maps.Keys(has))
+}
+
+// featuresOf adds what the tile IR of a launch has.
+func featuresOf(f *ir.Func, has map[string]bool) {
 	for _, a := range f.Axes {
 		has["axis "+axisForm(a)] = true
 	}
@@ -62,14 +70,13 @@ func Features(cs *Case) []string {
 		}
 		return true
 	})
-	return slices.Sorted(maps.Keys(has))
 }
 
-// irOf is the tile IR of a kernel for one launch, before any pass; nil where it has none.
-func irOf(k *typecheck.Kernel, r Trial) (f *ir.Func) {
+// irOf is the tile IR of a kernel's launches, before any pass; nil where it has none.
+func irOf(k *typecheck.Kernel, r Trial) (fs []*ir.Func) {
 	defer func() {
 		if recover() != nil {
-			f = nil // the check of the program meets that, too, and tells
+			fs = nil // the check of the program meets that, too, and tells
 		}
 	}()
 	types, err := r.types()
@@ -80,10 +87,14 @@ func irOf(k *typecheck.Kernel, r Trial) (f *ir.Func) {
 	if err != nil {
 		return nil
 	}
-	if f, _, err = jit.BuildIR(spec); err != nil {
-		return nil
+	for _, launch := range spec.Launches() {
+		f, _, err := jit.BuildIR(launch)
+		if err != nil {
+			return nil
+		}
+		fs = append(fs, f)
 	}
-	return f
+	return fs
 }
 
 func axisForm(a *ir.Axis) string {
@@ -160,23 +171,21 @@ func operations(cs *Case, line int) []string {
 	if p != nil {
 		return nil
 	}
-	f := irOf(k, cs.Trials[0])
-	if f == nil {
-		return nil
-	}
 	here, all := map[string]bool{}, map[string]bool{}
-	f.Walk(func(op *ir.Op) bool {
-		if plumbing[op.Code] {
-			return true
-		}
-		all[op.Code.String()] = true
-		if op.At.IsValid() {
-			if n, _ := op.At.Position(); n == line {
-				here[op.Code.String()] = true
+	for _, f := range irOf(k, cs.Trials[0]) {
+		f.Walk(func(op *ir.Op) bool {
+			if plumbing[op.Code] {
+				return true
 			}
-		}
-		return true
-	})
+			all[op.Code.String()] = true
+			if op.At.IsValid() {
+				if n, _ := op.At.Position(); n == line {
+					here[op.Code.String()] = true
+				}
+			}
+			return true
+		})
+	}
 	if len(here) > 0 {
 		all = here
 	}

@@ -39,8 +39,11 @@ func (g *generator) formulaKernel() string {
 		}
 		g.bind(g.whole(g.someType(), g.someAxes(widest)))
 	}
-	for range 1 + g.r.IntN(2) {
+	for n := range 1 + g.r.IntN(3) {
 		index := g.shuffled(grid)
+		if n > 0 && g.chance(50) { // a part of its own
+			index = index[:1+g.r.IntN(len(index))]
+		}
 		if n := len(g.wholes); n > 0 && len(index) < widest && g.chance(30) {
 			index = append(index, g.axes[len(g.axes)-1])
 		}

@@ -72,10 +72,12 @@ func (t *types) putTypes(at lang.Span, ts []typecheck.Type) {
 // add takes the types of a program.
 func (t *types) add(p *typecheck.Program) {
 	for _, k := range p.Kernels {
-		for _, a := range k.Axes {
-			t.axis(a)
+		for _, part := range k.Launches() {
+			for _, a := range part.Axes {
+				t.axis(a)
+			}
+			t.body(part.Body)
 		}
-		t.body(k.Body)
 	}
 	for _, g := range p.Graphs {
 		t.gstmts(g.Body)

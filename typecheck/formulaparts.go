@@ -1,0 +1,76 @@
+package typecheck
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"tilec/lang"
+)
+
+// This file makes a kernel of each part of a formula.
+
+// part is the kernel of a part of a formula, its n-th: its parameters are those that its lines use, and what
+// parts before it have stored is an input.
+func (k *Kernel) part(p *formulaPart, n int) *Kernel {
+	one := *k
+	one.Name = fmt.Sprintf("%s.%d", k.Name, n+1)
+	one.Params, one.Outputs, one.Axes, one.Parts = nil, nil, nil, nil
+	one.Body, one.Fixed, one.Assumes, one.Divisors = &Body{}, nil, nil, nil
+	names := freeNames(p.body)
+	for _, q := range slices.Concat(k.Params, k.Outputs) {
+		switch {
+		case !names[q.Name]:
+		case q.Mode == lang.InOut && !p.stores(q.Name), p.given[q.Name]:
+			input := *q
+			input.Mode = lang.In
+			one.Params = append(one.Params, &input)
+		case q.Mode == lang.Out:
+			one.Outputs = append(one.Outputs, q)
+		default:
+			one.Params = append(one.Params, q)
+		}
+	}
+	return &one
+}
+
+// stores reports a tensor that a line of the part writes.
+func (p *formulaPart) stores(name string) bool {
+	return slices.ContainsFunc(p.lines, func(l *formulaLine) bool { return l.stores[name] })
+}
+
+// include adds what the part of a formula declares and stores to what is known of the whole.
+func (b *bodyChecker) include(part *bodyChecker) {
+	b.kernel.Axes = append(b.kernel.Axes, part.kernel.Axes...)
+	maps.Copy(b.tiles, part.tiles)
+	maps.Copy(b.stored, part.stored)
+	b.storeFailed = b.storeFailed || part.storeFailed
+}
+
+// pinnedAs takes from the whole formula the pins that are about the part's own axes.
+func (k *Kernel) pinnedAs(whole *Kernel) {
+	k.Splits, k.Targets = nil, nil
+	for _, s := range whole.Splits {
+		if slices.Contains(k.Axes, s.Axis) {
+			k.Splits = append(k.Splits, s)
+		}
+	}
+	others := whole.PinsBeside(k)
+	for _, t := range whole.Targets {
+		t.Pins = slices.DeleteFunc(slices.Clone(t.Pins), func(p Pin) bool { return others[p.Name] })
+		k.Targets = append(k.Targets, t)
+	}
+}
+
+// PinsBeside are the names by which extents in other parts of a formula are pinned, and none of one part.
+func (k *Kernel) PinsBeside(part *Kernel) map[string]bool {
+	others := map[string]bool{}
+	for _, a := range k.Axes {
+		others[cmp.Or(a.Tile, a.Name)] = true
+	}
+	for _, a := range part.Axes {
+		delete(others, cmp.Or(a.Tile, a.Name))
+	}
+	return others
+}
