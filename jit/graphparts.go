@@ -52,7 +52,7 @@ func (f *frame) ends(from, to typecheck.GExpr, size int64, at lang.Span, what fu
 		}
 	}
 	if lo < 0 || hi > size || lo > hi {
-		return 0, 0, launchError(at, lang.ErrArgShape, "%d..%d is outside %s", lo, hi, what())
+		return 0, 0, adviseError(at, lang.ErrArgShape, fmt.Sprintf("a range begins at 0 or later, ends at %d or before, and not before it begins", size), "%d..%d is outside %s", lo, hi, what())
 	}
 	return lo, hi, nil
 }
@@ -67,7 +67,7 @@ func (f *frame) reshape(x *typecheck.GView) (gval, error) {
 		return gval{}, err
 	}
 	if Elements(shape) != Elements(v.view.shape) {
-		return gval{}, launchError(x.At, lang.ErrArgShape, "view of %s as %s: %d elements and %d", FormatShape(v.view.shape), FormatShape(shape), Elements(v.view.shape), Elements(shape))
+		return gval{}, adviseError(x.At, lang.ErrArgShape, "a view has as many elements as what it shows: write one of its sizes as a quotient of the others", "view of %s as %s: %d elements and %d", FormatShape(v.view.shape), FormatShape(shape), Elements(v.view.shape), Elements(shape))
 	}
 	strides, ok := reshapeStrides(v.view.shape, v.view.strides, shape)
 	if !ok {

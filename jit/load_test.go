@@ -44,4 +44,13 @@ func TestAViewThatNeedsACopy(t *testing.T) {
 	assert.Equal(t, lang.ErrArgShape, d.Code)
 	require.NotNil(t, d.Fix)
 	assert.Contains(t, d.Fix.Message, "take the view first")
+
+	module = loadExample(`graph g(x: f32[M, N]) -> y: f32[M, 2] {
+    y = view(x[.., 0 .. 2], [M, 2])
+}
+`)
+	_, err = module.Call("g", jit.Args{"x": jit.ArrayOf(make([]float32, 4), 4, 1)})
+	require.ErrorAs(t, err, &d)
+	require.NotNil(t, d.Fix)
+	assert.Contains(t, d.Fix.Message, "ends at 1 or before")
 }
