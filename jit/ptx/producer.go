@@ -76,7 +76,7 @@ func (k *kernel) planProducer() {
 // newRing plans a loop whose loads are all boxes; nil when it is not one.
 func (k *kernel) newRing(op *ir.Op) *pipeline {
 	p := &pipeline{k: k, op: op, step: op.Axis.Extent, stages: k.plan.Stages, items: k.slice(op)}
-	if len(p.items) == 0 {
+	if len(p.items) == 0 || !k.worthProducer(p) {
 		return nil
 	}
 	r := &ring{}
@@ -95,6 +95,32 @@ func (k *kernel) newRing(op *ir.Op) *pipeline {
 	p.ring = r
 	p.deepen()
 	return p
+}
+
+// shortLoop is of how many steps a loop may be so short that starting a producer - its barriers, the first look at
+// a tensor map - takes longer than it gains (decoding on an H200: kernels of 2 to 6 steps took a third longer).
+const shortLoop = 16
+
+// worthProducer reports a loop that multiplies by wgmma, or one of many steps.
+func (k *kernel) worthProducer(p *pipeline) bool {
+	for _, x := range p.items {
+		for _, u := range k.uses[x.load.Result()] {
+			if k.products[u.op].wide {
+				return true
+			}
+		}
+	}
+	lo, hi := p.op.Args[0].Def, p.op.Args[1].Def
+	if lo == nil || hi == nil || lo.Code != lang.OpConst {
+		return false
+	}
+	switch {
+	case hi.Code == lang.OpConst:
+		return hi.Const.Int-lo.Const.Int > shortLoop*p.step
+	case hi.Code == lang.OpSize && hi.Dim.Known():
+		return hi.Dim.Value-lo.Const.Int > shortLoop*p.step
+	}
+	return false
 }
 
 // inProducer emits code that only the producer runs, behind what it has got already.
