@@ -21,9 +21,10 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 		spec:    s,
 		fixed:   static(k),
 		dims:    map[string]*ir.Dim{},
-		launch:  &launchDims{sizes: map[string]typecheck.Size{}, strides: map[string][2]int{}, parts: map[string]gridPart{}},
+		launch:  &launchDims{sizes: map[string]typecheck.Size{}, strides: map[string]stride{}, parts: map[string]gridPart{}},
 		axes:    map[*typecheck.Axis]*ir.Axis{},
 		tensors: map[*typecheck.Param]*ir.Tensor{},
+		places:  map[*typecheck.Param]int{},
 		scalars: map[*typecheck.Param]*ir.Value{},
 		locals:  map[*typecheck.Local]*ir.Value{},
 		begins:  map[*typecheck.Axis]*ir.Dim{},
@@ -52,23 +53,7 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 			b.scalars[p] = v
 			continue
 		}
-		t := &ir.Tensor{Name: p.Name, DType: p.DType.Resolve(s.Types), Mode: p.Mode, Align: s.Layouts[i].Align}
-		for _, size := range p.Shape {
-			t.Shape = append(t.Shape, b.dim(size))
-		}
-		if l := s.Layouts[i]; !l.Contiguous {
-			for d := range p.Shape {
-				stride := &ir.Dim{Name: fmt.Sprintf("%s.stride%d", p.Name, d), Value: -1, Divisor: l.Divisors[d]}
-				if d == len(p.Shape)-1 && l.Inner == 1 {
-					stride.Value = 1
-				} else {
-					b.launch.strides[stride.Name] = [2]int{i, d}
-				}
-				t.Strides = append(t.Strides, stride)
-			}
-		}
-		b.f.Tensors = append(b.f.Tensors, t)
-		b.tensors[p] = t
+		b.declareTensor(i, p)
 	}
 	names := map[string]int{}
 	for _, a := range k.Axes {
@@ -91,6 +76,7 @@ type irBuilder struct {
 	launch    *launchDims
 	axes      map[*typecheck.Axis]*ir.Axis
 	tensors   map[*typecheck.Param]*ir.Tensor
+	places    map[*typecheck.Param]int // of tensors among the kernel's parameters
 	scalars   map[*typecheck.Param]*ir.Value
 	locals    map[*typecheck.Local]*ir.Value
 	begins    map[*typecheck.Axis]*ir.Dim // where grid axes over a part of their dimension begin
@@ -337,7 +323,7 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 			args = append(args, b.value(x.Else))
 		}
 		b.At = x.At
-		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: b.tensors[x.Param], Checked: x.Checked, Hint: accessHint(x.Hints)})
+		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: b.tensor(x.Param), Checked: x.Checked, Hint: accessHint(x.Hints)})
 	case *typecheck.Take:
 		return one(b.take(x))
 	case *typecheck.For:

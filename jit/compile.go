@@ -110,6 +110,7 @@ func (c *Compiler) build(s *Spec) (out *Compiled, err error) {
 			out.tensorParam = append(out.tensorParam, i)
 		}
 	}
+	out.tensorParam = append(out.tensorParam, l.dims.views...)
 	begin := time.Now()
 	if out.exe, err = c.Device.compile(l, c); err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, err)

@@ -213,7 +213,7 @@ func (s *step) prepare(c *Compiled, d Device) error {
 			if !ok {
 				return fmt.Errorf("compiler bug: kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
 			}
-			arg.bits = uint64(tensors[at[0]].strides[at[1]])
+			arg.bits = uint64(tensors[at.tensor].strides[at.dim] * at.times / at.by)
 		}
 		s.args = append(s.args, arg)
 	}

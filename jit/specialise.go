@@ -176,9 +176,10 @@ func (s *Spec) Key() Key {
 // launchDims tells how a launch computes the sizes that a compiled kernel takes
 // as parameters, by the name of the ir.Dim: passes may copy the Dim itself.
 type launchDims struct {
-	sizes map[string]typecheck.Size
-	// strides gives, for a stride parameter, its tensor (in the order of params) and dimension.
-	strides map[string][2]int
+	sizes   map[string]typecheck.Size
+	strides map[string]stride
+	// views are the tensors (in the order of params) over whose memory the kernel has views, one for each in order.
+	views []int
 	// parts are what grid axes over a part of their dimension walk, and where they begin.
 	parts map[string]gridPart
 	// nonEmpty is the first access to a position whose proof takes every dimension to be at least 1.

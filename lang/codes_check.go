@@ -33,7 +33,7 @@ const (
 	ErrIndexType    Code = "E0312" // an index that is no integer
 	ErrNotScalar    Code = "E0313" // a tile where a scalar is needed
 	ErrNotMutable   Code = "E0314" // an inout argument that may not be written
-	ErrBitcast      Code = "E0315" // a bitcast between types of different widths
+	ErrBitcast      Code = "E0315" // a bitcast between types whose widths do not fit
 
 	// shape
 	ErrAxisDim     Code = "E0401" // an axis that walks another dimension

@@ -402,10 +402,13 @@ A fn takes and gives tiles: an element type, or nothing, never a shape.`,
 `,
 		},
 		ErrBitcast: {
-			Title: "a bitcast between types of different widths",
+			Title: "a bitcast between types whose widths do not fit",
 			Doc: `` + "`" + `bitcast(x, d)` + "`" + ` looks at the bits of numbers as numbers of another type, which
-must be as wide. bool has no bits of its own, and the width of a type parameter
-is not known.`,
+must be as wide. Of a tensor that a kernel only reads it gives a view of its
+memory, with narrower elements too, or with wider ones where the last dimension
+is known to hold whole ones: a multiple by what it is, as ` + "`" + `4 * N` + "`" + `, or by
+` + "`" + `assume(N % 4 == 0)` + "`" + `. bool has no bits of its own, and the width of a type
+parameter is not known.`,
 			Fails: `kernel bits(x: f32[N]) -> y: i16[N]
     grid i in N by B
 {

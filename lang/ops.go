@@ -346,7 +346,7 @@ var opTable = [numOps]OpRow{
 	OpCast: {Name: "cast", Spelling: "as", Group: GroupConvert, Rule: RuleSpecial, Operands: one, Elementwise: true,
 		Doc: "conversion to another element type: floats round to nearest even; float to integer truncates and saturates, NaN gives 0; integers wrap; to bool, whether it is not 0", CuTile: "ct.astype"},
 	OpBitcast: {Name: "bitcast", Spelling: "bitcast", Group: GroupConvert, Form: FormCall, Rule: RuleSpecial, Operands: []string{"a", "type"}, Elementwise: true,
-		Doc: "the value that has the same bits in another type of the same width; the bits of NaN are those of the quiet NaN without a sign, whichever it is", CuTile: "ct.bitcast"},
+		Doc: "the value that has the same bits in another type of the same width; the bits of NaN are those of the quiet NaN without a sign, whichever it is. Of a tensor, a view of its memory as another type", CuTile: "ct.bitcast"},
 
 	OpConst: {Name: "const", Group: GroupCreate, Rule: RuleSpecial, Doc: "a literal scalar"},
 	OpFull:  {Name: "full", Spelling: "full", Group: GroupCreate, Form: FormCall, Rule: RuleSpecial, Operands: []string{"value"}, Doc: "a tile over the axes named, one value everywhere; zeros and ones are short for it", CuTile: "ct.full"},

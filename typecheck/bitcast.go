@@ -4,18 +4,25 @@ import (
 	"tilec/lang"
 )
 
-// bitcast is `bitcast(x, i32)`: the value with the same bits in another type of the same width.
+// bitcast is `bitcast(x, i32)`: the value with the same bits in another type of
+// the same width, or of a tensor its memory as elements of another type (view.go).
 func (b *bodyChecker) bitcast(e *lang.CallExpr) operand {
 	if !b.wantArgs(e, 2, 2, "bitcast(x, i32)") {
 		return bad(e.Place)
 	}
-	x := b.settle(b.value(e.Args[0].Value))
+	x := b.expr(e.Args[0].Value)
+	if x.mode != tensorOperand {
+		x = b.settle(b.single(x, "argument"))
+	}
 	n, ok := e.Args[1].Value.(*lang.NameExpr)
 	if !ok {
 		b.errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
 		return bad(e.Place)
 	}
 	to, ok := b.dtypeNamed(b.scope, n.Name, n.Place)
+	if ok && x.mode == tensorOperand {
+		return b.view(x.param, to, e, n.Place)
+	}
 	if !ok || x.mode != typed || !b.sameWidth(b.errorf, x.typ().DType, to, n.Place) {
 		return bad(e.Place)
 	}
@@ -39,20 +46,28 @@ var unsignedOf = map[int]lang.DType{8: lang.U8, 16: lang.U16, 32: lang.U32, 64: 
 
 // sameWidth checks that values of one type can be looked at as another.
 func (c *checker) sameWidth(errorf func(lang.Code, lang.Span, string, ...any) report, from, to DType, at lang.Span) bool {
+	if from != to && !c.haveBits(errorf, from, to, at) {
+		return false
+	}
+	if from.Of.Bits() != to.Of.Bits() {
+		errorf(lang.ErrBitcast, at, "a bitcast keeps the width: %s has %d bits, %s has %d", from, from.Of.Bits(), to, to.Of.Bits()).
+			help("convert the value with `as %s`", to)
+		return false
+	}
+	return true
+}
+
+// haveBits checks that the bits of both types are known.
+func (c *checker) haveBits(errorf func(lang.Code, lang.Span, string, ...any) report, from, to DType, at lang.Span) bool {
 	switch {
-	case from == to:
-		return true
 	case from.Param != nil || to.Param != nil:
 		p := from
 		if p.Param == nil {
 			p = to
 		}
-		errorf(lang.ErrBitcast, at, "a bitcast keeps the width, and that of %s is not known", c.describeDType(p))
+		errorf(lang.ErrBitcast, at, "a bitcast looks at bits, and how many %s has is not known", c.describeDType(p))
 	case from.Of == lang.Bool || to.Of == lang.Bool:
 		errorf(lang.ErrBitcast, at, "bool has no bits to look at").help("convert with `as`, or compare with 0")
-	case from.Of.Bits() != to.Of.Bits():
-		errorf(lang.ErrBitcast, at, "a bitcast keeps the width: %s has %d bits, %s has %d", from, from.Of.Bits(), to, to.Of.Bits()).
-			help("convert the value with `as %s`", to)
 	default:
 		return true
 	}

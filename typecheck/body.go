@@ -156,6 +156,10 @@ func (b *bodyChecker) let(s *lang.LetStmt) {
 			help("bind it with `let`, and carry what changes from step to step: `for ... with %s = ...`", s.Names[0].Name)
 		o = bad(s.Place)
 	}
+	if o.mode == tensorOperand && o.param.Of != nil && len(s.Names) == 1 {
+		b.bindView(s.Names[0], o.param)
+		return
+	}
 	if len(s.Names) == 1 {
 		b.bind(s.Names[0], b.single(o, "let"), s.Place)
 		return
@@ -190,8 +194,12 @@ func (b *bodyChecker) single(o operand, what string) operand {
 		}
 		return b.positionsOf(o.axis, o.at)
 	case tensorOperand:
-		b.errorf(lang.ErrAxisAsValue, o.at, "the tensor %s is no value: only its elements are", o.param.Name).
-			help("index it, as in `%s`", exampleAccess(o.param))
+		r := b.errorf(lang.ErrAxisAsValue, o.at, "the tensor %s is no value: only its elements are", o.param.Name)
+		if o.param.Of != nil && o.param.At == o.at {
+			r.help("give the view a name, as in `let w = %s`, and index that", o.param.Name)
+		} else {
+			r.help("index it, as in `%s`", exampleAccess(o.param))
+		}
 		return bad(o.at)
 	}
 	return o

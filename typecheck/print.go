@@ -221,7 +221,11 @@ func accessText(param *Param, indices []Expr, checked []bool) string {
 			parts[i] += "?"
 		}
 	}
-	return param.Name + "[" + strings.Join(parts, ", ") + "]"
+	name := param.Name
+	if param.Of != nil {
+		name = param.viewText()
+	}
+	return name + "[" + strings.Join(parts, ", ") + "]"
 }
 
 // exprText is an expression on one line; `?` marks an index that may lie outside.

@@ -150,6 +150,8 @@ type Param struct {
 	// IsTensor tells a tensor of rank 0, which has an empty Shape too, from a scalar.
 	IsTensor bool
 	Shape    []Size
+	// Of is the input whose memory this is a view of, as elements of DType; nil for what a launch passes.
+	Of *Param
 	// Default is the value of a scalar that a call leaves out; nil when it must be given.
 	Default *Literal
 	At      lang.Span

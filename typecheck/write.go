@@ -27,6 +27,11 @@ func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Exp
 	}
 	b.stored[p] = true
 	a, indexed := b.indices(p, target)
+	if p.Of != nil {
+		b.errorf(lang.ErrReadOnly, target.Place, "%s is a view of %s and cannot be stored to: that no two blocks meet is told by the elements of one tensor", p.Name, p.Of.Name).
+			label(p.At, "the view").help("store to an output, and bitcast the values")
+		return false
+	}
 	if p.Mode == lang.In {
 		b.errorf(lang.ErrReadOnly, target.Place, "%s is an input and cannot be stored to", p.Name).label(p.At, "declared as an input").
 			before(p.At, "inout ", "declare it `inout %s`, or store to an output", p.Name)

@@ -54,6 +54,15 @@ graph run<T: float>(x: T[N, N], l: Layer<T>) -> y: T[N, N] {
 }
 `
 
+func TestHoverOfViews(t *testing.T) {
+	s := start(t)
+	doc, program := "untitled:Untitled-1", "kernel k(x: i32[M, N]) -> y: u8[M, 4 * N]\n    grid i in M by BM, j in 4 * N by BN\n{\n    let w = bitcast(x, u8)\n    y[i, j] = w[i, j]\n}\n"
+	s.open(doc, program)
+	require.Empty(t, s.published(doc, 1))
+	require.Equal(t, "```tile\nlet w: u8[M, 4 * N]\n```", s.hover(doc, placeOf(t, program, "let |w")))
+	require.Equal(t, "```tile\nlet w: u8[M, 4 * N]\n```", s.hover(doc, placeOf(t, program, "= |w[i")))
+}
+
 func TestSession(t *testing.T) {
 	s := start(t)
 	doc := "untitled:Untitled-1"

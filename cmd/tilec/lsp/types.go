@@ -149,6 +149,9 @@ func (t *types) expr(e typecheck.Expr) {
 	case *typecheck.Order:
 		t.exprs(e.Args)
 	case *typecheck.Load:
+		if v := e.Param; v.Of != nil { // a view, whose name no Let binds
+			t.put(v.At, typeAt{text: typecheck.GType{Kind: typecheck.GTensor, DType: v.DType, Shape: v.Shape}.String()})
+		}
 		t.exprs(e.Indices)
 		t.expr(e.Else)
 	case *typecheck.Take:

@@ -1,0 +1,106 @@
+package jit
+
+import (
+	"fmt"
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck"
+)
+
+// This file makes the tensors of the IR: the kernel's parameters, and the views
+// of their memory as elements of another type. A view is a tensor of its own,
+// with a pointer that the launch sets to the same place, so that no stage after
+// this one knows of it.
+
+// stride is where a launch finds a stride that the compiled kernel takes as a
+// parameter: that of a tensor (in the order of params) along a dimension, in
+// elements of the tensor; times/by of it in those of a view.
+type stride struct {
+	tensor, dim int
+	times, by   int64
+}
+
+// declareTensor declares the tensor at a place among the kernel's parameters.
+func (b *irBuilder) declareTensor(place int, p *typecheck.Param) {
+	t := &ir.Tensor{Name: p.Name, DType: p.DType.Resolve(b.spec.Types), Mode: p.Mode}
+	b.places[p] = place
+	b.lay(t, p, place, 1, 1)
+	b.tensors[p] = t
+}
+
+// lay says where the elements of a tensor lie, which are times/by as many as
+// those of the parameter at a place, and adds the tensor to the kernel.
+func (b *irBuilder) lay(t *ir.Tensor, p *typecheck.Param, place int, times, by int64) {
+	l := b.spec.Layouts[place]
+	t.Align = l.Align
+	for _, size := range p.Shape {
+		t.Shape = append(t.Shape, b.dim(size))
+	}
+	if !l.Contiguous {
+		for d := range p.Shape {
+			s := &ir.Dim{Name: fmt.Sprintf("%s.stride%d", t.Name, d), Value: -1, Divisor: min(max(l.Divisors[d]*times/by, 1), 16)}
+			if d == len(p.Shape)-1 && l.Inner == 1 {
+				s.Value = 1
+			} else {
+				b.launch.strides[s.Name] = stride{place, d, times, by}
+			}
+			t.Strides = append(t.Strides, s)
+		}
+	}
+	b.f.Tensors = append(b.f.Tensors, t)
+}
+
+// tensor is the tensor that a load reads. Views are declared by their first
+// load; views of one type and shape are one tensor.
+func (b *irBuilder) tensor(p *typecheck.Param) *ir.Tensor {
+	if t := b.tensors[p]; t != nil {
+		return t
+	}
+	base := b.tensors[p.Of]
+	d := p.DType.Resolve(b.spec.Types)
+	for q, t := range b.tensors {
+		if (q == p.Of || q.Of == p.Of) && t.DType == d && slices.EqualFunc(q.Shape, p.Shape, typecheck.Size.Equal) {
+			b.tensors[p] = t
+			return t
+		}
+	}
+	t := &ir.Tensor{Mode: base.Mode, DType: d}
+	t.Name = fmt.Sprintf("%s.%s", base.Name, d)
+	for n := 1; slices.ContainsFunc(b.f.Tensors, func(u *ir.Tensor) bool { return u.Name == t.Name }); n++ {
+		t.Name = fmt.Sprintf("%s.%s.%d", base.Name, d, n)
+	}
+	place := b.places[p.Of]
+	from, to := int64(base.DType.Size()), int64(d.Size())
+	if why := misfit(b.spec.Layouts[place], from, to); why != "" {
+		k := b.spec.Kernel
+		panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: p.Of.At,
+			Message: fmt.Sprintf("%s looks at %s as elements of %s, and the argument %s", k.Name, p.Of.Name, d, why),
+			Labels:  []lang.Label{{At: p.At, Text: "the view"}},
+			Fix:     &lang.Fix{Message: "give a copy, which begins at a multiple of 16 bytes and has no gaps"}})
+	}
+	b.lay(t, p, place, max(from/to, 1), max(to/from, 1))
+	b.launch.views = append(b.launch.views, place)
+	b.tensors[p] = t
+	return t
+}
+
+// misfit says why memory of elements of from bytes cannot be looked at as elements of to bytes; "" when it can.
+func misfit(l Layout, from, to int64) string {
+	if l.Align < to {
+		return fmt.Sprintf("begins at an address that is no multiple of %d bytes", to)
+	}
+	if l.Contiguous || from == to {
+		return ""
+	}
+	if l.Inner != 1 {
+		return "has gaps between the elements of its last dimension"
+	}
+	for _, divisor := range l.Divisors[:len(l.Divisors)-1] {
+		if divisor*from%to != 0 {
+			return fmt.Sprintf("has rows whose distance is no multiple of %d bytes", to)
+		}
+	}
+	return ""
+}
