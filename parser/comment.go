@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"strings"
+
 	"github.com/alecthomas/participle/v2/lexer"
 
 	"tilec/lang"
@@ -40,8 +42,12 @@ func (g *grammar) quotients(mod *lang.Module, doubts []doubtful) {
 	}
 }
 
-// isDivisor reports a text that is an expression over numbers and names that the declaration has too.
+// isDivisor reports a text that is an expression over numbers and names that the declaration has too,
+// with the extent of an axis behind it or not: `4 by BN`.
 func (g *grammar) isDivisor(text string, decl lang.Span) bool {
+	if divisor, extent, ok := strings.Cut(text, " by "); ok && len(strings.Fields(extent)) == 1 {
+		text = divisor
+	}
 	const before, after = "const c = (", ")\n"
 	mod, ds := Parse(lang.NewSource("", before+text+after))
 	if len(ds) > 0 || len(mod.Decls) != 1 {
