@@ -4,10 +4,13 @@ package gpt
 
 import (
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/klauspost/compress/zstd"
 
 	"tilec/gpt/bpe"
 	"tilec/gpt/config"
@@ -19,7 +22,7 @@ import (
 //go:embed gpt.tile
 var Source []byte
 
-//go:embed mini/config.json mini/merges.txt mini/vocab.json mini/model.safetensors
+//go:embed mini/config.json mini/merges.txt mini/vocab.json mini/model.safetensors.zst
 var mini embed.FS
 
 // Mini is the file system of the embedded checkpoint: 2.9 million parameters, trained on Shakespeare.
@@ -63,6 +66,27 @@ func Open(dir string) (*Checkpoint, error) {
 	return newCheckpoint(cfg, tok, file)
 }
 
+// readWeights reads the file of tensors, which may be compressed by zstd: the embedded one is, to keep the binary small.
+func readWeights(fsys fs.FS) ([]byte, error) {
+	data, err := fs.ReadFile(fsys, weightsFile)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return data, err
+	}
+	packed, packedErr := fs.ReadFile(fsys, weightsFile+".zst")
+	if packedErr != nil {
+		return nil, err
+	}
+	d, err := zstd.NewReader(nil)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	if data, err = d.DecodeAll(packed, nil); err != nil {
+		return nil, fmt.Errorf("%s.zst: %w", weightsFile, err)
+	}
+	return data, nil
+}
+
 // OpenFS reads a checkpoint from a file system, such as Mini.
 func OpenFS(fsys fs.FS) (*Checkpoint, error) {
 	cfg, err := config.FromFS(fsys)
@@ -73,7 +97,7 @@ func OpenFS(fsys fs.FS) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	data, err := fs.ReadFile(fsys, weightsFile)
+	data, err := readWeights(fsys)
 	if err != nil {
 		return nil, err
 	}
