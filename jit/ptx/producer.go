@@ -98,7 +98,7 @@ func (k *kernel) newRing(op *ir.Op) *pipeline {
 }
 
 // shortLoop is of how many steps a loop may be so short that starting a producer - its barriers, the first look at
-// a tensor map - takes longer than it gains (decoding on an H200: kernels of 2 to 6 steps took a third longer).
+// a tensor map - takes longer than it gains (decoding, whose loops have 2 to 6 steps, got slower by it: bench/RESULTS.md).
 const shortLoop = 16
 
 // worthProducer reports a loop that multiplies by wgmma, or one of many steps.

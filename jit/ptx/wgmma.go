@@ -15,7 +15,8 @@ import (
 
 // wgmmaColumns is from how many columns on wgmma is used without a hint that asks for it: with
 // fewer, it reads both operands from shared memory faster than shared memory gives them. At 64 it
-// keeps up with mma.sync (attention with heads of 64, on an H200: 128 against 134 µs).
+// keeps up with mma.sync (one plan of attention with heads of 64 took 128 µs on an H200; by mma.sync,
+// in a run of another day, 134).
 const wgmmaColumns = 64
 
 // fitsWgmma reports a contraction in a shape that wgmma takes.

@@ -1,0 +1,32 @@
+package gpt
+
+import (
+	"testing"
+	"testing/fstest"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/lang"
+)
+
+// The embedded tensors come out of their compressed file whole.
+func TestMiniHasAllItsParameters(t *testing.T) {
+	c, err := OpenFS(Mini())
+	require.NoError(t, err)
+	elements := 0
+	for _, tensor := range c.Tensors.Tensors() {
+		require.Equal(t, lang.BF16, tensor.DType)
+		elements += len(tensor.Data) / tensor.DType.Size()
+	}
+	require.Equal(t, 2_915_328, elements)
+	wte, err := c.Tensors.Tensor("transformer.wte.weight")
+	require.NoError(t, err)
+	require.Equal(t, 1024, wte.Shape[0])
+}
+
+func TestWeightsThatCannotBeRead(t *testing.T) {
+	_, err := readWeights(fstest.MapFS{})
+	require.ErrorContains(t, err, "model.safetensors")
+	_, err = readWeights(fstest.MapFS{"model.safetensors.zst": {Data: []byte("no frame of zstd")}})
+	require.ErrorContains(t, err, "model.safetensors.zst: ")
+}
