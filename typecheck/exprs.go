@@ -182,7 +182,7 @@ func (b *bodyChecker) linear(o *operand, position func() (Size, bool)) {
 	if o.mode != typed || o.lin != nil || !isIndexType(o.typ().DType) {
 		return
 	}
-	if s, ok := position(); ok {
+	if s, ok := position(); ok && !s.large {
 		o.lin = &s
 	}
 }

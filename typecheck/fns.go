@@ -180,10 +180,6 @@ func (b *bodyChecker) fnBody(d *lang.FnDecl) operand {
 	return b.expr(d.Body)
 }
 
-// maxInlined bounds the calls that one body unfolds to: a chain of functions that
-// each call the next one twice doubles with every link.
-const maxInlined = 10000
-
 // callFn inlines a call: the arguments are bound, the body is typed in the fn's own file.
 func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.FnDecl)
@@ -261,9 +257,6 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	}
 	return b.asExpr(o, stmts, e.Place)
 }
-
-// maxInlining bounds how deep calls are in one another.
-const maxInlining = 200
 
 // isStatic reports an expression that a specialisation decides.
 func isStatic(e Expr) bool {

@@ -278,6 +278,9 @@ func linearSum(op lang.Op, x, y operand) *Size {
 	default:
 		return nil
 	}
+	if s.large {
+		return nil
+	}
 	return &s
 }
 

@@ -39,16 +39,22 @@ type partials struct {
 	of       map[*Local]part
 	under    part // the condition that decides whether the statement runs
 	reported map[*partial]bool
-	// first is by place: an expression is looked at again in each round of a loop.
+	// first is by place: an expression is looked at again in each round.
 	first map[lang.Span]*partial
-	// repeated are the atomics in the order in which they stand; the last round of a loop knows all that a value mentions.
+	// repeated are the atomics in the order in which they stand; the last round knows all that a value mentions.
 	repeated []repetition
+	// learnt: the round has found out something of what a loop carries, so that another one is needed. All loops go
+	// round together: one that went round by itself, inside others that do, would take twice as long for each of them.
+	learnt bool
 }
 
 // findPartials reports the stores of values that depend on the plan.
 func (b *bodyChecker) findPartials(body *Body) {
 	p := &partials{bodyChecker: b, of: map[*Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
-	p.body(body)
+	for p.learnt = true; p.learnt; {
+		p.learnt = false
+		p.body(body)
+	}
 	for _, r := range p.repeated {
 		p.reportRepeated(r)
 	}
@@ -294,7 +300,7 @@ func (p *partials) apply(x *Apply) part {
 	return computed(x, args)
 }
 
-// loop follows carried values until nothing more is learnt of them.
+// loop follows carried values, once more in each round.
 func (p *partials) loop(x *For) []part {
 	bounds := mixed(p.one(x.Lo), p.one(x.Hi))
 	outer := p.under
@@ -307,21 +313,14 @@ func (p *partials) loop(x *For) []part {
 		if bounds.of != nil {
 			d = mixed(d, bounds)
 		}
-		p.of[x.Carried[i]] = d.mentioning(bounds)
+		p.carry(x.Carried[i], d.mentioning(bounds))
 	}
 	if x.Index != nil {
 		p.of[x.Index] = bounds
 	}
-	for changed := true; changed; {
-		changed = false
-		for i, d := range p.body(x.Body) {
-			was := p.of[x.Carried[i]]
-			now := either(was, d)
-			if now.of == was.of && now.by == was.by && len(now.mentions) == len(was.mentions) {
-				continue
-			}
-			p.of[x.Carried[i]] = now
-			changed = true
+	for i, d := range p.body(x.Body) {
+		if p.carry(x.Carried[i], d) {
+			p.learnt = true
 		}
 	}
 	p.under = outer
@@ -330,4 +329,19 @@ func (p *partials) loop(x *For) []part {
 		out[i] = p.of[c]
 	}
 	return out
+}
+
+// carry adds what is known of a value that a loop carries, and reports whether that is new.
+func (p *partials) carry(l *Local, d part) bool {
+	was, known := p.of[l]
+	if !known {
+		p.of[l] = d
+		return true
+	}
+	now := either(was, d)
+	if now.of == was.of && now.by == was.by && len(now.mentions) == len(was.mentions) {
+		return false
+	}
+	p.of[l] = now
+	return true
 }

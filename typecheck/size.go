@@ -13,6 +13,8 @@ type Size struct {
 	constant int64
 	// terms are the non-constant monomials, sorted; each is a coefficient times a product of atoms.
 	terms []term
+	// large sizes have more parts than maxParts: what they are is not kept.
+	large bool
 }
 
 type term struct {
@@ -43,6 +45,30 @@ func (s Size) Symbol() *Symbol {
 	return nil
 }
 
+// parts is how many numbers and symbols the size is written with.
+func (s Size) parts() int {
+	n := 1
+	for _, t := range s.terms {
+		n++
+		for _, a := range t.atoms {
+			if a.symbol != nil {
+				n++
+			} else {
+				n += a.x.parts() + a.y.parts()
+			}
+		}
+	}
+	return n
+}
+
+// bounded is s, or a large size where it has too many parts.
+func (s Size) bounded() Size {
+	if s.large || s.parts() > maxParts {
+		return Size{large: true}
+	}
+	return s
+}
+
 // divisors lists what the size divides by, constants left out.
 func (s Size) divisors() []Size {
 	var all []Size
@@ -70,10 +96,13 @@ func (s Size) degree() int {
 }
 
 // Const gives the number that the size is; false when it depends on a symbol.
-func (s Size) Const() (int64, bool) { return s.constant, len(s.terms) == 0 }
+func (s Size) Const() (int64, bool) { return s.constant, len(s.terms) == 0 && !s.large }
 
 // Eval computes the size. It fails where a symbol has no value or a divisor is not positive.
 func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
+	if s.large {
+		return 0, errManyParts
+	}
 	sum := s.constant
 	for _, t := range s.terms {
 		p := t.coefficient
@@ -98,6 +127,9 @@ func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
 // Most bounds the size from above, for symbols from 0 up to what most gives;
 // math.MaxInt64 where 64 bits cannot hold the bound.
 func (s Size) Most(most func(*Symbol) int64) int64 {
+	if s.large {
+		return math.MaxInt64
+	}
 	sum := max(s.constant, 0)
 	for _, t := range s.terms {
 		p := max(t.coefficient, 0) // what is taken away may be nothing
@@ -125,7 +157,10 @@ func (a atom) most(most func(*Symbol) int64) int64 {
 	return x
 }
 
-var errTooLarge = errors.New("it is larger than 64 bits can hold")
+var (
+	errTooLarge  = errors.New("it is larger than 64 bits can hold")
+	errManyParts = fmt.Errorf("its expression has more than %d parts", maxParts)
+)
 
 // timesExact is a * b, or an error where 64 bits cannot hold it.
 func timesExact(a, b int64) (int64, error) {
