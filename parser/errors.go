@@ -45,10 +45,8 @@ func (g *grammar) fail(code lang.Code, t *lexer.Token, message, fix string) *syn
 // unless it is the consequence of an error in the tokens.
 func (g *grammar) report(err error, from int) {
 	e := g.diagnose(err)
-	for _, cause := range g.causes {
-		if from <= cause && cause <= e.noticed {
-			return
-		}
+	if i := sort.SearchInts(g.causes, from); i < len(g.causes) && g.causes[i] <= e.noticed {
+		return
 	}
 	g.diags = append(g.diags, e.diag)
 }

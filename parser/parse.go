@@ -7,6 +7,8 @@
 package parser
 
 import (
+	"sort"
+
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
 
@@ -31,7 +33,7 @@ type parse struct {
 	tokens
 	// depth is how deep the expression being parsed is nested.
 	depth int
-	// diags is all errors; causes is the places of those that break the tokens behind them.
+	// diags is all errors; causes is the places of those that break the tokens behind them, in order.
 	diags  lang.Diagnostics
 	causes []int
 	// inTest: the declaration being parsed is a test, where `check` begins a statement.
@@ -62,6 +64,7 @@ func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 			g.causes = append(g.causes, d.At.Start)
 		}
 	}
+	sort.Ints(g.causes)
 	mod := &lang.Module{Source: src}
 	lex, err := lexer.Upgrade(&tokenList{toks.list})
 	if err != nil {

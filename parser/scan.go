@@ -28,7 +28,9 @@ type scanner struct {
 	docLine int // line of the last line of doc
 	// inline counts the ( and [ that were opened on this line.
 	inline int
-	diags  lang.Diagnostics
+	// closers has, for the rest of this line behind each of its bytes, how many ) and ] close what stands before it.
+	closers []int32
+	diags   lang.Diagnostics
 	// comments are the comments, which are no tokens, for the formatter.
 	comments []lexer.Token
 	doubts   []doubtful
@@ -81,7 +83,7 @@ func (s *scanner) next() {
 		s.pos++
 		s.line++
 		s.bol = s.pos
-		s.inline = 0
+		s.inline, s.closers = 0, nil
 	case c == ' ' || c == '\t' || c == '\r':
 		s.pos++
 	case strings.HasPrefix(s.text[s.pos:], "/*"):
@@ -134,18 +136,27 @@ func (s *scanner) divides() bool {
 	if endOf(prev) == s.pos && rest[0] != ' ' && rest[0] != '\t' {
 		return true
 	}
-	open := s.inline
-	for i := 0; i < len(rest) && open > 0; i++ {
-		switch rest[i] {
-		case '(', '[':
-			open++
-		case ')', ']':
-			if open--; open < s.inline {
-				return true
+	return s.inline > 0 && s.closedBehind(s.pos+2)
+}
+
+// closedBehind reports whether a bracket that is open before an offset is closed behind it on this line. A line is looked
+// through once, however many divisions it has.
+func (s *scanner) closedBehind(offset int) bool {
+	if s.closers == nil {
+		line := s.restOfLine(s.bol)
+		s.closers = make([]int32, len(line)+1)
+		for i := len(line) - 1; i >= 0; i-- {
+			n := s.closers[i+1]
+			switch line[i] {
+			case '(', '[':
+				n = max(n-1, 0)
+			case ')', ']':
+				n++
 			}
+			s.closers[i] = n
 		}
 	}
-	return false
+	return s.closers[offset-s.bol] > 0
 }
 
 func (s *scanner) comment() {
@@ -172,7 +183,7 @@ func (s *scanner) blockComment() {
 		Fix = &lang.Fix{Message: "begin each line of the comment with `//`"}
 	s.line += strings.Count(s.text[s.pos:end], "\n")
 	if i := strings.LastIndexByte(s.text[s.pos:end], '\n'); i >= 0 {
-		s.bol = s.pos + i + 1
+		s.bol, s.closers = s.pos+i+1, nil
 	}
 	s.pos = end
 }

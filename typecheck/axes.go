@@ -221,7 +221,7 @@ func (b *bodyChecker) axisNamed(n lang.Ident) (*Axis, bool) {
 
 func (b *bodyChecker) axesInSight() []string {
 	var names []string
-	for _, n := range b.scope.visible() {
+	for _, n := range b.proposed(b.scope) {
 		if e := b.scope.lookup(n); e.kind == entAxis {
 			names = append(names, n)
 		}

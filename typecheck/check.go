@@ -24,6 +24,7 @@ func Check(root *lang.Module, load Loader) (*Program, lang.Diagnostics) {
 		consts:    map[*lang.ConstDecl]*constInfo{},
 		kernels:   map[*lang.KernelDecl]*Kernel{},
 		graphs:    map[*lang.GraphDecl]*Graph{},
+		tests:     map[string]lang.Span{},
 		reported:  map[errorKey]bool{},
 		broken:    map[lang.Decl]bool{},
 		recursive: map[lang.Decl]bool{},
@@ -52,6 +53,7 @@ type checker struct {
 	consts  map[*lang.ConstDecl]*constInfo
 	kernels map[*lang.KernelDecl]*Kernel
 	graphs  map[*lang.GraphDecl]*Graph
+	tests   map[string]lang.Span // the first of each name
 	serial  int
 	// reported is every error so far.
 	reported map[errorKey]bool
@@ -128,7 +130,11 @@ type errorKey struct {
 }
 
 // report is a diagnostic under construction.
-type report struct{ *lang.Diagnostic }
+type report struct {
+	*lang.Diagnostic
+	// many: so many errors have been found that no names are proposed any more.
+	many bool
+}
 
 // errorf reports an error at a place; inside a fn, with where it was called.
 func (c *checker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
@@ -145,7 +151,7 @@ func (c *checker) reportf(code lang.Code, at lang.Span, format string, args ...a
 		c.reported[k] = true
 		c.diags = append(c.diags, d)
 	}
-	return report{d}
+	return report{d, c.found > mostSuggested}
 }
 
 // label says something of another place.
@@ -207,6 +213,9 @@ func needsParens(x lang.Expr) bool {
 
 // suggest adds "did you mean" when a name is close.
 func (r report) suggest(at lang.Span, name string, candidates []string) report {
+	if r.many {
+		return r
+	}
 	if n := lang.Nearest(name, candidates); n != "" {
 		return r.replace(at, n, "did you mean `%s`?", n)
 	}

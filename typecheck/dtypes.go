@@ -35,7 +35,7 @@ func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (DType, bool) 
 		return Concrete(d), true
 	}
 	candidates := typeNames()
-	for _, n := range s.visible() {
+	for _, n := range c.proposed(s) {
 		if e := s.lookup(n); e.kind == entTypeParam {
 			candidates = append(candidates, n)
 		}

@@ -139,6 +139,9 @@ func (c *checker) reportRecursion(stack []*callable, y *callable, at lang.Span) 
 	if _, ok := y.decl.(*lang.GraphDecl); ok {
 		what = "graph"
 	}
+	if few := 8; len(names) > few {
+		names = append(append(names[:few/2:few/2], "..."), names[len(names)-few/2:]...)
+	}
 	c.errorf(lang.ErrRecursion, at, "a %s may not call itself: %s", what, strings.Join(names, " -> ")).
 		label(name.Place, "%s is declared here", name.Name).help("use a `for` loop, which carries values")
 }
@@ -184,7 +187,7 @@ func (b *bodyChecker) fnBody(d *lang.FnDecl) operand {
 func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.FnDecl)
 	info := b.fns[d]
-	if !b.deeper(b, "kernel", e) {
+	if !b.deeper(b, "kernel", d, e) {
 		return bad(e.Place)
 	}
 	if e.Over != nil {
@@ -249,7 +252,7 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 			f()
 		}
 		return b.fnBody(d)
-	}, d.Name.Name, d.Name.Place)
+	}, d, d.Name.Name, d.Name.Place)
 	b.frames = b.frames[:len(b.frames)-1]
 	b.calls = b.calls[:len(b.calls)-1]
 	if o.mode != invalid {

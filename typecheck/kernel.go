@@ -139,14 +139,14 @@ func (s *signature) shape(exprs []lang.Expr) ([]Size, bool) {
 
 // requireBound reports dimensions that no argument's shape gives by itself.
 func (s *signature) requireBound(alone map[*Symbol]bool) {
+	var known []string
+	for _, d := range s.dims {
+		if alone[d] {
+			known = append(known, d.Name)
+		}
+	}
 	for _, d := range s.dims {
 		if !alone[d] {
-			var known []string
-			for _, other := range s.dims {
-				if alone[other] {
-					known = append(known, other.Name)
-				}
-			}
 			r := s.errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name)
 			r.help("give an input a dimension that is %s alone, or make it a constant parameter, `const %s: int`", d.Name, d.Name)
 			r.suggest(d.At, d.Name, known)

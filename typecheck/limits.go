@@ -8,6 +8,11 @@ const (
 	// maxParts bounds the numbers and symbols of a size, as its canonical form has them: the product
 	// of n sums has two to the nth.
 	maxParts = 300
+	// maxTensors bounds the tensors of a struct, those of its fields included: structs of two that
+	// hold two of the next double with every link.
+	maxTensors = 10000
+	// maxStructs bounds how deep structs are in one another.
+	maxStructs = 100
 	// maxInlined bounds the calls that one body unfolds to: a chain of functions that
 	// each call the next one twice doubles with every link.
 	maxInlined = 10000

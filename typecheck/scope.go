@@ -138,13 +138,19 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 // one of typing errors, and comparing all of its names with all others takes minutes.
 const mostSuggested = 100
 
+// proposed lists the names that may be meant by an unknown one.
+func (c *checker) proposed(s *scope) []string {
+	if c.found > mostSuggested {
+		return nil
+	}
+	return s.visible()
+}
+
 // unknown reports a name that nothing declares.
 func (c *checker) unknown(s *scope, name string, at lang.Span, more []string) {
 	if m := s.file(); m != nil && m.incomplete {
 		return
 	}
 	r := c.errorf(lang.ErrUnknownName, at, "unknown name %s", name)
-	if c.found <= mostSuggested {
-		r.suggest(at, name, append(s.visible(), more...))
-	}
+	r.suggest(at, name, append(c.proposed(s), more...))
 }
