@@ -19,12 +19,14 @@ func (c *checker) modelSignature(g *Graph, mark string, at lang.Span) {
 		case t.Kind == GTensor && t.DType == Concrete(lang.I32):
 			switch {
 			case tokens != nil:
-				wrong(p.At, "%s has two integer tensors, and one is the tokens", mark).label(tokens.At, "the tokens")
+				wrong(p.At, "%s has two integer tensors, and one is the tokens", mark).label(tokens.At, "the tokens").
+					help("make the other a field of the struct of weights, or `inout` when it is state")
 			case len(t.Shape) != 2 || t.Shape[0].Symbol() == nil || t.Shape[1].Symbol() == nil:
 				wrong(p.At, "the tokens of %s are %s, and must be i32[B, S]: sequences by positions", mark, t)
 				return
+			default:
+				tokens = p
 			}
-			tokens = p
 		case t.Kind == GScalar && (inConfig || p.Default != nil):
 		case t.Kind == GScalar && t.DType == Concrete(lang.I32):
 			if start != nil && mark != "@logits" {

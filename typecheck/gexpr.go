@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -359,12 +360,12 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 	}
 	if x.mode == typed && x.graph.GType().Kind == GStruct {
 		t := x.graph.GType()
-		var names []string
+		if i := slices.IndexFunc(t.Fields, func(f GField) bool { return f.Name == e.Name.Name }); i >= 0 {
+			return graphOperand(&GFieldOf{GTyped{t.Fields[i].Type, e.Place}, x.graph, i})
+		}
+		names := make([]string, len(t.Fields))
 		for i, f := range t.Fields {
-			if f.Name == e.Name.Name {
-				return graphOperand(&GFieldOf{GTyped{f.Type, e.Place}, x.graph, i})
-			}
-			names = append(names, f.Name)
+			names[i] = f.Name
 		}
 		g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", t.Struct.Name, e.Name.Name).label(t.Struct.Decl.Name.Place, "declared here").
 			suggest(e.Name.Place, e.Name.Name, names).orHelp("it has %s", strings.Join(names, ", "))

@@ -206,13 +206,13 @@ type graphChecker struct {
 	pointwise map[*GCall]*pointwise
 	grids     map[int]*grid
 	leaves    map[any]*Param
-	leafNames map[string]bool
+	leafNames map[string]int // how often each has been asked for
 }
 
 func (c *checker) newGraphChecker(g *Graph, s *scope) *graphChecker {
 	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: &prover{}, sure: &prover{zeros: true},
 		assigned: map[*GParam]lang.Span{}, partOf: map[*GLocal]GExpr{}, state: map[*GLocal]bool{}, named: map[*GLocal][]string{}, runtime: map[*GLocal]*GParam{},
-		pointwise: map[*GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*Param{}, leafNames: map[string]bool{"result": true}}
+		pointwise: map[*GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*Param{}, leafNames: map[string]int{"result": 1}}
 }
 
 // graphBody types what a graph does.
