@@ -54,7 +54,8 @@ const maxUnrolled = 1 << 17
 // unroll counts n iterations or calls more.
 func (b *binder) unroll(n int64, at lang.Span) error {
 	if n > maxUnrolled-b.unrolled {
-		return launchError(at, lang.ErrArgShape, "%s unrolls to more than %d loop iterations and calls", b.prog.name, int64(maxUnrolled))
+		return adviseError(at, lang.ErrLimit, "let a loop of a kernel go through so many, or run the graph several times",
+			"%s unrolls to more than %d loop iterations and calls", b.prog.name, int64(maxUnrolled))
 	}
 	b.unrolled += n
 	return nil

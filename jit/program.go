@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 	"time"
 
 	"tilec/jit/ir"
@@ -84,40 +83,6 @@ type step struct {
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
 	debug *debugOutput
 	args  []launchArg
-}
-
-const tempAlign = 256
-
-// planMemory gives the temporaries places in one arena: first fit, a place being free before its temporary's first step and after its last.
-func (p *Program) planMemory() int64 {
-	order := make([]int, len(p.temps))
-	for i := range order {
-		order[i] = i
-	}
-	sort.SliceStable(order, func(a, b int) bool { return p.temps[order[a]].first < p.temps[order[b]].first })
-	total := int64(0)
-	var placed []*temp
-	for _, i := range order {
-		t := &p.temps[i]
-		var busy []*temp
-		for _, u := range placed {
-			if u.first <= t.last && t.first <= u.last {
-				busy = append(busy, u)
-			}
-		}
-		sort.Slice(busy, func(a, b int) bool { return busy[a].offset < busy[b].offset })
-		at := int64(0)
-		for _, u := range busy {
-			if at+t.size <= u.offset {
-				break
-			}
-			at = max(at, u.offset+u.size)
-		}
-		t.offset = at
-		placed = append(placed, t)
-		total = max(total, at+t.size)
-	}
-	return total
 }
 
 // compile compiles every step, several at once, and prepares its arguments.
