@@ -2,6 +2,7 @@ package parser
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/alecthomas/participle/v2/lexer"
 
@@ -197,10 +198,10 @@ func (g *grammar) inGenerics(t *lexer.Token) bool {
 // untilEquals leaves out what stands between a token and the next `=` of its line.
 func (g *grammar) untilEquals(t *lexer.Token) []lang.Edit {
 	from := t.Pos.Offset
-	for i := range g.list {
+	behind := sort.Search(len(g.list), func(i int) bool { return g.list[i].Pos.Offset > from })
+	for i := behind; i < len(g.list); i++ {
 		u := &g.list[i]
 		switch {
-		case u.Pos.Offset <= from:
 		case u.Type == kindNewline:
 			return nil
 		case is(u, "="):

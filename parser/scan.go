@@ -194,8 +194,11 @@ func (s *scanner) str() {
 	at := s.pos
 	s.emit(kindString, at+end)
 	if !closed {
-		s.report(lang.ErrString, at, at+end, "this string does not end on its line").
-			Fix = &lang.Fix{Message: "close it with `\"`; a line break in a string is `\\n`", Edits: []lang.Edit{{At: lang.Span{Source: s.src, Start: at + end, End: at + end}, New: "\""}}}
+		fix := &lang.Fix{Message: "close it with `\"`; a line break in a string is `\\n`"}
+		if !strings.ContainsAny(line[:end], "()[]{}") { // with brackets in it, it ends nobody knows where
+			fix.Edits = []lang.Edit{{At: lang.Span{Source: s.src, Start: at + end, End: at + end}, New: "\""}}
+		}
+		s.report(lang.ErrString, at, at+end, "this string does not end on its line").Fix = fix
 		return
 	}
 	if _, err := strconv.Unquote(line[:end]); err != nil {

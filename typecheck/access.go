@@ -79,7 +79,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		}
 		if t := els.typ(); t.DType != p.DType {
 			b.errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, p.Name, p.DType).
-				replace(e.Else.Span(), fmt.Sprintf("(%s as %s)", e.Else.Span().Text(), p.DType), "convert with `as %s`", p.DType)
+				castFix(e.Else, p.DType)
 			return bad(e.Place)
 		}
 		types = append(types, els.typ())
@@ -242,7 +242,7 @@ func (b *bodyChecker) notProven(p *Param, e *lang.IndexExpr, i int, pos *Size) {
 	if cond := b.wouldDivide(pos, dim); cond != "" {
 		otherwise = fmt.Sprintf(", or `assume(%s)` to the beginning of the block, which every launch then has to meet", cond)
 	}
-	r.insertAfter(e.Place, " else 0", "add `else 0` to say what an element outside reads%s", otherwise)
+	r.addElse(e.Place, "add `else 0` to say what an element outside reads%s", otherwise)
 }
 
 // wouldDivide is the condition that the dimension divides without a rest, if with it the position is proven to lie inside.

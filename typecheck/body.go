@@ -22,6 +22,8 @@ type bodyChecker struct {
 	ranges                  map[*Axis]interval // what grid axes over a part of their dimension hold
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
+	// inGrid: in the range of an axis of the grid.
+	inGrid bool
 	// isFormula: the kernel has no grid of its own, but names in its stores.
 	isFormula bool
 	// varying are the hidden symbols that may differ from block to block.
@@ -188,8 +190,12 @@ func (b *bodyChecker) single(o operand, what string) operand {
 		return operand{mode: typed, at: o.at, expr: o.expr}
 	case axisOperand:
 		if b.inIndex == 0 {
-			b.errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name).
-				replace(o.at, "index("+o.axis.Name+")", "write `index(%s)` for its positions", o.axis.Name)
+			r := b.errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name)
+			if positions := "index(" + o.axis.Name + ")"; takenBehind(o.at.Source.Text[o.at.End:]) { // as in `j[i]`: positions are no tensor either
+				r.help("write `%s` for its positions", positions)
+			} else {
+				r.replace(o.at, positions, "write `%s` for its positions", positions)
+			}
 			return bad(o.at)
 		}
 		return b.positionsOf(o.axis, o.at)

@@ -223,7 +223,7 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 		if d, ok := lang.ParseDType(name); ok {
 			r := b.errorf(lang.ErrNameKind, n.Place, "%s is a type and is not called", name)
 			if len(e.Args) == 1 {
-				r.replace(e.Place, e.Args[0].Value.Span().Text()+" as "+d.String(), "convert with `as %s`", d)
+				r.replace(e.Place, held(e.Place, inBrackets(e.Args[0].Value.Span())+" as "+d.String()), "convert with `as %s`", d)
 			}
 			return bad(e.Place)
 		}

@@ -190,27 +190,6 @@ func (r report) insertAfter(at lang.Span, text, format string, args ...any) repo
 	return r.replace(lang.Span{Source: at.Source, Start: at.End, End: at.End}, text, format, args...)
 }
 
-// castFix proposes `x as d`, in parentheses where precedence needs them.
-func (r report) castFix(x lang.Expr, d DType) report {
-	if x == nil || !x.Span().IsValid() {
-		return r
-	}
-	at := x.Span()
-	text := at.Text()
-	if needsParens(x) {
-		text = "(" + text + ")"
-	}
-	return r.replace(at, text+" as "+d.String(), "convert with `as %s`", d)
-}
-
-func needsParens(x lang.Expr) bool {
-	switch x.(type) {
-	case *lang.BinaryExpr, *lang.IfExpr, *lang.ForExpr, *lang.LambdaExpr:
-		return true
-	}
-	return false
-}
-
 // suggest adds "did you mean" when a name is close.
 func (r report) suggest(at lang.Span, name string, candidates []string) report {
 	if r.many {

@@ -131,9 +131,6 @@ func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Exp
 	switch {
 	case to.Param != nil && len(c.calls) > 0: // the fn does not know the name that its caller has for the type
 		r.help("convert the argument where %s is called", c.calls[len(c.calls)-1].fn.Name.Name)
-	case convert != nil && what == "`**`" && convert.Span().IsValid(): // binds tighter than `as`
-		text := "(" + convert.Span().Text() + " as " + to.String() + ")"
-		r.replace(convert.Span(), text, "convert with `%s`", text)
 	case convert != nil:
 		r.castFix(convert, to)
 	default:

@@ -274,8 +274,13 @@ func (f *fnCall) resultOf(o operand) operand {
 		return o
 	}
 	if o.mode != typed || o.dtype() != want {
-		f.errorf(lang.ErrWrongType, o.at, "%s gives %s and is declared to give %s", f.decl.Name.Name, f.in.describe(o), want).
-			label(f.decl.Result.Place, "declared here").label(f.at, "in this call").castAt(o.at, want, "convert the value with `as %s`, or change the declaration", want)
+		r := f.errorf(lang.ErrWrongType, o.at, "%s gives %s and is declared to give %s", f.decl.Name.Name, f.in.describe(o), want).
+			label(f.decl.Result.Place, "declared here").label(f.at, "in this call")
+		if o.mode == typed && (o.graph == nil || o.graph.GType().Kind != GTuple) {
+			r.castAt(o.at, want, "convert the value with `as %s`, or change the declaration", want)
+		} else {
+			r.help("give one value, or leave the declared type out")
+		}
 		return bad(f.at)
 	}
 	return o

@@ -195,7 +195,12 @@ func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
 		return o, false
 	}
 	if t.DType != Concrete(lang.I32) {
-		b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t).castFix(e, Concrete(lang.I32))
+		r := b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t)
+		if b.inGrid { // a launch computes the ends, and converts nothing
+			r.help("declare what it is computed from as i32")
+		} else {
+			r.castFix(e, Concrete(lang.I32))
+		}
 		return o, false
 	}
 	return o, true

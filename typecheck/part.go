@@ -18,7 +18,9 @@ func (b *bodyChecker) gridPart(x *Axis, a *lang.AxisClause) (declared func(), ok
 		if end.written == nil {
 			continue
 		}
+		b.inGrid = true
 		o, typedOK := b.bound(end.written)
+		b.inGrid = false
 		if !typedOK {
 			return nil, false
 		}

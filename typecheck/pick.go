@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"strconv"
+
 	"tilec/lang"
 )
 
@@ -33,7 +35,14 @@ func (b *bodyChecker) positionOperand(o operand, e lang.Expr) (operand, bool) {
 		return o, false
 	}
 	if o.mode != typed || !isInt(o.typ().DType) {
-		b.errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o)).castFix(e, Concrete(lang.I32))
+		r := b.errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o))
+		if o.mode != untypedFloat {
+			r.castFix(e, Concrete(lang.I32))
+		} else if n := int64(o.num); float64(n) == o.num {
+			r.replace(e.Span(), strconv.FormatInt(n, 10), "write an integer")
+		} else {
+			r.help("write an integer")
+		}
 		return o, false
 	}
 	d := o.typ().DType
@@ -70,7 +79,7 @@ func (b *bodyChecker) pick(e *lang.CallExpr) operand {
 			what = "it is " + n.lin.String() + ", and the axis has " + d.Lo.String() + " to " + end.Sub(ConstSize(1)).String()
 		}
 		b.errorf(lang.ErrBounds, e.Args[2].Value.Span(), "the position is not proven to lie in axis %s: %s", d.Name, what).
-			insertAfter(e.Place, " else 0", "add `else 0` to say what a position outside gives")
+			addElse(e.Place, "add `else 0` to say what a position outside gives")
 		return bad(e.Place)
 	}
 	t := &Take{Typed: Typed{At: e.Place}, X: x.expr, Axes: []*Axis{d}, Positions: []Expr{n.expr}, Checked: []bool{!proven}}

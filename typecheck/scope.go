@@ -1,6 +1,11 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"slices"
+	"strings"
+
+	"tilec/lang"
+)
 
 // entKind says what a name stands for.
 type entKind uint8
@@ -138,12 +143,12 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 // one of typing errors, and comparing all of its names with all others takes minutes.
 const mostSuggested = 100
 
-// proposed lists the names that may be meant by an unknown one.
+// proposed lists the names that may be meant by an unknown one; names with a point are the checker's own.
 func (c *checker) proposed(s *scope) []string {
 	if c.found > mostSuggested {
 		return nil
 	}
-	return s.visible()
+	return slices.DeleteFunc(s.visible(), func(name string) bool { return strings.Contains(name, ".") })
 }
 
 // unknown reports a name that nothing declares.

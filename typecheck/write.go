@@ -179,7 +179,7 @@ func (b *bodyChecker) oldElements(s *Store, target *lang.IndexExpr, els operand)
 	case checked >= 0 && target.Else == nil:
 		b.errorf(lang.ErrBounds, target.Indices[checked].Span(), "the old value of an element outside %s is asked for, and the index is not proven to lie in dimension %d, which is %s", s.Param.Name, checked, s.Param.Shape[checked]).
 			label(s.Param.At, "%s: %s", s.Param.Name, shapeText(s.Param.DType, s.Param.Shape)).
-			insertAfter(target.Place, " else 0", "add `else 0` to say what an element outside gives")
+			addElse(target.Place, "add `else 0` to say what an element outside gives")
 		return bad(s.At)
 	case checked >= 0:
 		if els = b.convert(els, s.Param.DType); els.mode == invalid {

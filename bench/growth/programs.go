@@ -83,6 +83,7 @@ var programs = []program{
 	{"junk", 1000, func(n int) string { return strings.Repeat("foo bar\n", n) }},
 	{"half declarations", 1000, func(n int) string { return each(n, "kernel k#(\n") }},
 	{"half statements", 1000, func(n int) string { return kernel(each(n, "    let a# =\n")) }},
+	{"typed lets", 1000, func(n int) string { return kernel(each(n, "    let a#: f32 = 1\n")) }},
 	{"assigned names", 1000, func(n int) string { return kernel(each(n, "    a# = 1\n")) }},
 	// syntax
 	{"parentheses", 500, func(n int) string { return "const A = " + nested(n, "(", "1", ")") + "\n" }},
