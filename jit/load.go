@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 	"sync"
 
@@ -112,15 +113,35 @@ func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
 			top.Start = m.Imports[n-1].Place.End
 			line = "\n" + strings.TrimSuffix(line, "\n")
 		} else {
+			top.Start = len(m.Source.Text) - len(strings.TrimPrefix(m.Source.Text, "\ufeff"))
 			line += "\n"
 		}
 		top.End = top.Start
-		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{{At: top, New: line}}}
+		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file)}
+		if !found.launched || inGraph(m, d.At) { // to import what may not be called there would only be another error
+			d.Fix.Edits = []lang.Edit{{At: top, New: line}}
+		}
 	}
 }
 
-// shelf is where the standard library has a name: the path of the import, and what it is.
-type shelf struct{ file, what string }
+// inGraph reports a place in a graph or a test.
+func inGraph(m *lang.Module, at lang.Span) bool {
+	i := sort.Search(len(m.Decls), func(i int) bool { return m.Decls[i].Span().Start > at.Start })
+	if i == 0 {
+		return false
+	}
+	switch m.Decls[i-1].(type) {
+	case *lang.GraphDecl, *lang.TestDecl:
+		return true
+	}
+	return false
+}
+
+// shelf is where the standard library has a name: the path of the import, what it is, and whether graphs alone may call it.
+type shelf struct {
+	file, what string
+	launched   bool
+}
 
 // libraryOf finds every name that the standard library declares.
 var libraryOf = sync.OnceValue(func() map[string]shelf {
@@ -141,8 +162,10 @@ var libraryOf = sync.OnceValue(func() map[string]shelf {
 			case *lang.FnDecl:
 				s.what = "a function of the standard library"
 			case *lang.KernelDecl:
+				s.launched = true
 				s.what = "a kernel of the standard library, which graphs call"
 			case *lang.GraphDecl:
+				s.launched = true
 				s.what = "a graph of the standard library"
 			default:
 				continue
