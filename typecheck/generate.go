@@ -73,6 +73,7 @@ func (c *checker) oneModel(g *Graph, mark string, at lang.Span, marked func(*Gra
 	for _, other := range c.prog.Graphs {
 		if other != g && marked(other) {
 			c.errorf(lang.ErrAttribute, at, "two graphs are marked %s, %s and %s: a model has one", mark, other.Name, g.Name).label(other.Decl.Name.Place, "the other")
+			return
 		}
 	}
 }

@@ -3,7 +3,7 @@
 //
 //	go run ./bench/growth [-run REGEX] [-times 5]
 //
-// The test beside it counts the statements that the compiler executes, and the bytes that it allocates.
+// The test beside it counts the statements that the front end executes, and the bytes that it allocates.
 package main
 
 import (

@@ -382,6 +382,9 @@ var programs = []program{
 	{"call of many parts of state", 10, func(n int) string {
 		return "kernel w(" + list(n, "inout s#: f32[N]") + ")\n    grid i in N by B\n{\n" + each(n, "    s#[i] = 0\n") + "}\n" + graph("    inout s = zeros(f32, ["+fmt.Sprint(2*n)+"])\n    w("+list(n, "s[2 * # .. 2 * # + 2]")+")\n    y = x\n")
 	}},
+	{"language models", 200, func(n int) string {
+		return each(n, "@logits\ngraph g_#(tokens: i32[B, S], start: i32) -> y: f32[B, S, V] {\n    y = zeros(f32, [B, S, V])\n}\n")
+	}},
 	{"tests", 200, func(n int) string { return each(n, "test \"t#\" {\n    check 1 == 1\n}\n") }},
 	{"tests of one name", 500, func(n int) string { return strings.Repeat("test \"t\" {\n    check 1 == 1\n}\n", n) }},
 	{"checks", 200, func(n int) string { return "test \"t\" {\n" + each(n, "    check # == #\n") + "}\n" }},
