@@ -85,27 +85,27 @@ var programs = []program{
 	{"half statements", 1000, func(n int) string { return kernel(each(n, "    let a# =\n")) }},
 	{"typed lets", 1000, func(n int) string { return kernel(each(n, "    let a#: f32 = 1\n")) }},
 	{"assigned names", 1000, func(n int) string { return kernel(each(n, "    a# = 1\n")) }},
-	// syntax
-	{"parentheses", 500, func(n int) string { return "const A = " + nested(n, "(", "1", ")") + "\n" }},
-	{"lists", 500, func(n int) string { return graph("    let a = " + nested(n, "[", "1", "]") + "\n    y = x\n") }},
-	{"signs", 500, func(n int) string { return value(nested(n, "-", "x[i]", "")) }},
-	{"nots", 500, func(n int) string { return value("where(" + nested(n, "not ", "x[i] > 0", "") + ", 1, 0)") }},
+	// syntax; what is in one another is measured below the depth that is allowed
+	{"parentheses", 80, func(n int) string { return "const A = " + nested(n, "(", "1", ")") + "\n" }},
+	{"lists", 80, func(n int) string { return graph("    let a = " + nested(n, "[", "1", "]") + "\n    y = x\n") }},
+	{"signs", 20, func(n int) string { return value(nested(n, "-", "x[i]", "")) }},
+	{"nots", 20, func(n int) string { return value("where(" + nested(n, "not ", "x[i] > 0", "") + ", 1, 0)") }},
 	{"sum of terms", 1000, func(n int) string { return value("x[i]" + strings.Repeat(" + x[i]", n)) }},
 	{"sum of constants", 1000, func(n int) string { return "const A = 1" + strings.Repeat(" + 1", n) + "\n" }},
 	{"sum of floats", 1000, func(n int) string { return "const A = 1.5" + strings.Repeat(" + 1.5", n) + "\n" }},
 	{"conversions", 6000, func(n int) string { return value("x[i]" + strings.Repeat(" as f16 as f32", n)) }},
-	{"powers", 500, func(n int) string { return value("x[i]" + strings.Repeat(" ** x[i]", n)) }},
-	{"elses", 500, func(n int) string { return value("x[i + 1]" + strings.Repeat(" else x[i + 1]", n) + " else 0") }},
-	{"else ifs", 500, func(n int) string {
+	{"powers", 20, func(n int) string { return value("x[i]" + strings.Repeat(" ** x[i]", n)) }},
+	{"elses", 20, func(n int) string { return value("x[i + 1]" + strings.Repeat(" else x[i + 1]", n) + " else 0") }},
+	{"else ifs", 20, func(n int) string {
 		return value("if N > 1 { 1 }" + each(n, " else if N > # { 2 }") + " else { x[i] }")
 	}},
-	{"ifs in ifs", 500, func(n int) string { return value(nested(n, "if N > # { ", "x[i]", " } else { 0 }")) }},
-	{"ifs in conditions", 500, func(n int) string {
+	{"ifs in ifs", 20, func(n int) string { return value(nested(n, "if N > # { ", "x[i]", " } else { 0 }")) }},
+	{"ifs in conditions", 20, func(n int) string {
 		return value(nested(n, "if ", "N > 1", " { N > 2 } else { N > 3 }") + " { 1 } else { 2 }")
 	}},
-	{"lambdas in lambdas", 500, func(n int) string { return "fn f(g) = g(1)\n" + value(nested(n, "f((a#) => ", "x[i]", ")")) }},
-	{"calls in calls", 500, func(n int) string { return value(nested(n, "exp(", "x[i]", ")")) }},
-	{"indexes in indexes", 500, func(n int) string {
+	{"lambdas in lambdas", 20, func(n int) string { return "fn f(g) = g(1)\n" + value(nested(n, "f((a#) => ", "x[i]", ")")) }},
+	{"calls in calls", 20, func(n int) string { return value(nested(n, "exp(", "x[i]", ")")) }},
+	{"indexes in indexes", 20, func(n int) string {
 		return "kernel k(x: i32[N]) -> y: i32[N]\n    grid i in N by B\n{\n    y[i] = " + nested(n, "x[", "i", "] else 0") + "\n}\n"
 	}},
 	{"arguments", 1000, func(n int) string { return value("max(" + list(n, "x[i]") + ")") }},
@@ -144,7 +144,7 @@ var programs = []program{
 		return "fn h(x) = " + strings.TrimSuffix(each(n, "f_#(x) + "), " + ") + "\n" + each(n, "fn f_#(x) = h(x)\n")
 	}},
 	{"calls of one function", 200, func(n int) string { return "fn f(x) = x * 2 + 1\n" + value("x[i]"+strings.Repeat(" + f(x[i])", n)) }},
-	{"function of functions", 500, func(n int) string { return "fn f(g, x) = g(x)\n" + value(nested(n, "f(exp, ", "x[i]", ")")) }},
+	{"function of functions", 20, func(n int) string { return "fn f(g, x) = g(x)\n" + value(nested(n, "f(exp, ", "x[i]", ")")) }},
 	{"function parameters", 300, func(n int) string { return "fn f(" + list(n, "a#") + ") = a0\n" + value("f("+list(n, "x[i]")+")") }},
 	{"function generics", 300, func(n int) string {
 		return "fn f<" + list(n, "T#: float") + ">(" + list(n, "a#: T#") + ") = a0\n" + value("f("+list(n, "x[i]")+")")
@@ -286,7 +286,7 @@ var programs = []program{
 	{"loops", 100, func(n int) string {
 		return kernel(each(n, "    let s# = for k in M by BK# with s = zeros(f32, i) { s + sum(z[k, i], over k) }\n") + "    y[i] = s0\n")
 	}},
-	{"loops in loops", 500, func(n int) string { return value(nested(n, "for k# in M with s = zeros(f32, i) { s + ", "1", " }")) }},
+	{"loops in loops", 20, func(n int) string { return value(nested(n, "for k# in M with s = zeros(f32, i) { s + ", "1", " }")) }},
 	{"loop that carries many", 50, func(n int) string {
 		return kernel("    let (" + list(n, "b#") + ") = for k in M with (" + list(n, "a#") + ") = (" + list(n, "x[i]") + ") { (" + list(n, "a# + 1") + ") }\n    y[i] = b0\n")
 	}},
@@ -359,7 +359,7 @@ var programs = []program{
 	{"chain of graphs", 50, func(n int) string {
 		return scale + "graph g0(x: f32[N]) -> y: f32[N] {\n    y = scale(x)\n}\n" + chain(n, "graph g%(x: f32[N]) -> y: f32[N] {\n    y = g#(x)\n}\n", "")
 	}},
-	{"graph loops in loops", 500, func(n int) string {
+	{"graph loops in loops", 20, func(n int) string {
 		return scale + graph("    y = "+nested(n, "for n# in 10 with a# = x { ", "scale(x)", " }")+"\n")
 	}},
 	{"graph loops", 50, func(n int) string {
