@@ -366,7 +366,7 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 	case lang.OpRandomBits:
 		b.randomPositions(args, x.At)
 	}
-	if x.Op == lang.OpSum || x.Op == lang.OpMean {
+	if r := x.Op.Row().Rule; r == lang.RuleSum || r == lang.RuleMean {
 		args[0] = b.summand(args[0])
 	}
 	op := &ir.Op{Code: x.Op, Args: args, Axes: b.mapAxes(x.Axes), Over: b.mapAxes(x.Over)}
@@ -380,19 +380,6 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 		op.Precision = b.precision
 	}
 	return b.moved(b.Emit(op)[0], x.Axis)
-}
-
-// summand is what a sum or a mean adds up. Its products are not rounded first,
-// whether or not it is a contraction: those of narrow floats are exact in the
-// type that adds them up.
-func (b *irBuilder) summand(v *ir.Value) *ir.Value {
-	d := v.Type.DType
-	product := v.Def
-	if product == nil || product.Code != lang.OpMul || !d.IsFloat() || d.Accumulator() == d {
-		return v
-	}
-	wide := d.Accumulator()
-	return b.Op(lang.OpMul, b.Cast(product.Args[0], wide), b.Cast(product.Args[1], wide))
 }
 
 func (b *irBuilder) mapAxes(axes []*typecheck.Axis) []*ir.Axis {
