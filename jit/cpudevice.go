@@ -20,17 +20,20 @@ func OpenCPU() *CPU {
 	if err != nil {
 		panic(err) // the table of targets has it
 	}
-	t.SMs = runtime.GOMAXPROCS(0)
 	return &CPU{t}
 }
 
+// Cores is how many blocks run at once.
+func (d *CPU) Cores() int { return runtime.GOMAXPROCS(0) }
+
 // Name is "CPU" with the number of cores.
-func (d *CPU) Name() string { return fmt.Sprintf("CPU (%d cores)", d.target.SMs) }
+func (d *CPU) Name() string { return fmt.Sprintf("CPU (%d cores)", d.Cores()) }
 
 // ID is "cpu".
 func (d *CPU) ID() string { return "cpu" }
 
-// Target describes the CPU to the planner.
+// Target describes a CPU to the planner, the same on every machine: sums are
+// added up as plans cut them, and a result does not depend on the number of cores.
 func (d *CPU) Target() plan.Target { return d.target }
 
 // hostAlign is the alignment of CPU memory: a cache line, and what vector loads like.
