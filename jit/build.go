@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -347,10 +348,7 @@ func one(v *ir.Value) []*ir.Value { return []*ir.Value{v} }
 // constant rounds a literal to its type.
 func (b *irBuilder) constant(d lang.DType, n int64, f float64) *ir.Value {
 	if d.IsFloat() {
-		if d.Bits() <= 32 {
-			f = float64(d.Round(float32(f)))
-		}
-		return b.Const(d, ir.Const{Float: f})
+		return b.Const(d, ir.Const{Float: eval.Round(f, d)})
 	}
 	return b.Const(d, ir.Const{Int: n})
 }

@@ -110,6 +110,7 @@ func (b *bodyChecker) noDimension(e lang.Expr, o operand) {
 		what = n.Name
 	}
 	r := b.errorf(lang.ErrNotConstant, e.Span(), "%s is %s, which is no dimension: an integer expression over dimensions and constants is needed", what, b.describeOperand(o))
+	r.wholeHelp(o)
 	if o.lin != nil {
 		r.help("make it a constant parameter, `<const N: int>`, or walk a dimension with `for k in K[.. n]`, whose end may be a value")
 	}
@@ -275,8 +276,8 @@ func (b *bodyChecker) extent(x *Axis, by lang.Expr) bool {
 		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d, more than a position can count; the most is %d", x.Name, lit.Value, math.MaxInt32)
 		return false
 	case !ok:
-		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is no constant", x.Name).
-			help("write a number, or a name that the planner binds and `tune` limits")
+		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %s, no whole constant", x.Name, b.describeOperand(o)).wholeHelp(o).
+			orHelp("write a number, or a name that the planner binds and `tune` limits")
 		return false
 	case n < 1:
 		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d; the least is 1", x.Name, n)

@@ -94,7 +94,11 @@ func (c *checker) common(what string, at lang.Span, args []operand, exprs []lang
 	if from < 0 {
 		d = Concrete(lang.I32)
 		for _, a := range args {
-			if a.mode == untypedFloat {
+			switch {
+			case a.mode != untypedFloat:
+			case a.isU64():
+				d = Concrete(lang.U64)
+			default:
 				floats = true
 			}
 		}
@@ -173,6 +177,9 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 		return bad(at)
 	}
 	if o, ok := c.fold(op, at, opAt, args); ok {
+		if op == lang.OpDiv && o.ratio && len(exprs) == 2 {
+			o.division = exprs
+		}
 		return o
 	}
 	same := args
@@ -325,6 +332,9 @@ func (c *checker) describeOperand(o operand) string {
 	case untypedInt:
 		return "the integer " + o.size.String()
 	case untypedFloat:
+		if o.ratio {
+			return "the number " + fraction(o.exact)
+		}
 		return "a float constant"
 	case several:
 		return plural(len(o.valueTypes()), "value")
@@ -341,10 +351,8 @@ func (o operand) valueTypes() []Type {
 	switch o.mode {
 	case typed:
 		return []Type{o.typ()}
-	case untypedInt:
-		return []Type{{DType: Concrete(lang.I32)}}
-	case untypedFloat:
-		return []Type{{DType: Concrete(lang.F32)}}
+	case untypedInt, untypedFloat:
+		return []Type{{DType: o.defaultType()}}
 	case several:
 		if o.elems != nil {
 			var ts []Type

@@ -13,12 +13,9 @@ func (b *bodyChecker) expr(e lang.Expr) operand {
 	case *lang.NameExpr:
 		return b.name(e)
 	case *lang.IntLit:
-		if e.Value > math.MaxInt64 {
-			return typedOperand(&Const{Typed: Typed{Type{DType: Concrete(lang.U64)}, e.Place}, Int: int64(e.Value), Float: float64(e.Value)})
-		}
-		return intOperand(e.Place, int64(e.Value))
+		return intLiteral(e.Place, e.Value)
 	case *lang.FloatLit:
-		return floatOperand(e.Place, e.Value)
+		return floatLiteral(e)
 	case *lang.BoolLit:
 		return boolOperand(e.Place, e.Value)
 	case *lang.StringLit:
@@ -261,6 +258,9 @@ func (b *bodyChecker) cast(e *lang.CastExpr) operand {
 
 // castTo converts; constants become constants of the type where it can hold them.
 func (b *bodyChecker) castTo(x operand, d DType, at lang.Span) operand {
+	if n, ok := x.truncated(d); ok {
+		return operand{mode: typed, at: at, expr: &Const{Typed: Typed{Type{DType: d}, at}, Int: n, Float: float64(n)}}
+	}
 	if x.mode == untypedFloat && !isFloat(d) {
 		x = b.settle(x)
 	}

@@ -138,9 +138,10 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 			f.in.errorf(lang.ErrNotConstant, a.Value.Span(), "the constant parameter %s needs a constant", a.Name.Name)
 			ok = false
 		case o.mode == untypedFloat || o.mode == typed && o.dtype() != want:
-			f.in.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", a.Name.Name, want, f.in.describe(o))
+			f.in.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", a.Name.Name, want, f.in.describe(o)).wholeHelp(o)
 			ok = false
 		default:
+			o.dim = o.mode == untypedInt // inside, an int and no literal
 			given[a.Name.Name] = o
 		}
 	}
@@ -163,7 +164,7 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 			continue
 		}
 		if lit.DType == lang.I32 { // adapts to its context, as a dimension does
-			given[g.Name.Name] = intOperand(g.Default.Span(), lit.Int)
+			given[g.Name.Name] = sizeOperand(g.Default.Span(), ConstSize(lit.Int))
 		} else {
 			given[g.Name.Name] = f.in.literal(*lit, g.Default.Span())
 		}

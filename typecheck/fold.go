@@ -3,6 +3,7 @@ package typecheck
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"tilec/lang"
 )
@@ -33,8 +34,13 @@ func (c *checker) fold(op lang.Op, at, opAt lang.Span, args []operand) (operand,
 		x, ok := args[0].constant()
 		return floatOperand(at, f(x)), ok
 	}
+	if o, ok := c.foldExact(op, at, opAt, args); ok {
+		return o, true
+	}
 	if !floats {
-		return c.foldInts(op, at, opAt, args)
+		o, ok := c.foldInts(op, at, opAt, args)
+		o.dim = slices.ContainsFunc(args, func(a operand) bool { return a.dim })
+		return o, ok
 	}
 	vals := make([]float64, len(args))
 	for i, a := range args {

@@ -99,7 +99,7 @@ func (g *graphChecker) alike(args []operand) ([]operand, bool) {
 		if a.mode == typed && d == (DType{}) {
 			d = a.graph.GType().DType
 		}
-		floats = floats || a.mode == untypedFloat
+		floats = floats || a.mode == untypedFloat && !a.isU64()
 	}
 	if d == (DType{}) {
 		if d = Concrete(lang.I32); floats {

@@ -1,7 +1,6 @@
 package typecheck
 
 import (
-	"math"
 	"strings"
 
 	"tilec/lang"
@@ -13,13 +12,9 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 	case *lang.NameExpr:
 		return g.name(e)
 	case *lang.IntLit:
-		if e.Value > math.MaxInt64 {
-			g.errorf(lang.ErrConstantType, e.Place, "the integer %d does not fit 64 bits with sign", e.Value)
-			return bad(e.Place)
-		}
-		return intOperand(e.Place, int64(e.Value))
+		return intLiteral(e.Place, e.Value)
 	case *lang.FloatLit:
-		return floatOperand(e.Place, e.Value)
+		return floatLiteral(e)
 	case *lang.BoolLit:
 		return g.literal(Literal{DType: lang.Bool, Int: boolInt(e.Value)}, e.Place)
 	case *lang.UnaryExpr:
@@ -295,8 +290,11 @@ func (g *graphChecker) cast(e *lang.CastExpr) operand {
 	if o.mode == list {
 		return g.listAs(o, d)
 	}
+	if n, ok := o.truncated(d); ok {
+		return g.literal(Literal{DType: d.Of, Int: n, Float: float64(n)}, e.Place)
+	}
 	if o.mode == untypedFloat && !isFloat(d) {
-		o = g.toScalar(o, Concrete(lang.F32))
+		o = g.settled(o)
 	} else if o.mode == untypedInt && !isFloat(d) && d != Concrete(lang.I32) {
 		o = g.toScalar(o, Concrete(lang.I32))
 	}
@@ -338,12 +336,10 @@ func (g *graphChecker) tuple(e *lang.TupleExpr) operand {
 
 // settled gives an untyped operand its default type.
 func (g *graphChecker) settled(o operand) operand {
-	switch o.mode {
-	case untypedInt:
-		return g.toScalar(o, Concrete(lang.I32))
-	case untypedFloat:
-		return g.toScalar(o, Concrete(lang.F32))
-	case list:
+	switch {
+	case o.isUntyped():
+		return g.toScalar(o, o.defaultType())
+	case o.mode == list:
 		return g.listAs(o, o.list.settled())
 	}
 	return o

@@ -121,7 +121,7 @@ func (s *signature) shape(exprs []lang.Expr) ([]Size, bool) {
 		case o.mode == invalid:
 			ok = false
 		case o.mode != untypedInt:
-			s.errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o))
+			s.errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o)).wholeHelp(o)
 			ok = false
 		default:
 			if n, isConst := o.size.Const(); isConst && n < 1 {
