@@ -23,11 +23,11 @@ var erfTable = sync.OnceValue(func() *[erfEnd/erfCell + 1]erfSeries {
 	slope, _ := factor.Float64()
 	var table [erfEnd/erfCell + 1]erfSeries
 	for i := range table {
-		c := float64(i) * erfCell
+		c := float64(float64(i) * erfCell)
 		// erf(c) is 2/sqrt(π) (c - c**3/3 + c**5/(2! 5) - ...); the bits outlast the cancellation of e**36.
 		total, power, part := number(0), number(c), number(0)
 		for n := 0.0; n < 300; n++ {
-			total.Add(total, part.Quo(power, number(2*n+1)))
+			total.Add(total, part.Quo(power, number(float64(2*n)+1)))
 			power.Mul(power, number(-c*c))
 			power.Quo(power, number(n+1))
 		}
@@ -40,7 +40,7 @@ var erfTable = sync.OnceValue(func() *[erfEnd/erfCell + 1]erfSeries {
 		a, b := 1.0, 0.0
 		for n := range t.rest {
 			t.rest[n] = float64(g*a) / float64(n+1)
-			a, b = -(float64(2*c*a)+float64(2*b))/float64(n+1), a
+			a, b = -(float64(2*c*a)+(b+b))/float64(n+1), a
 		}
 	}
 	return &table
