@@ -31,7 +31,9 @@ func inner4(x []float32, rows unsafe.Pointer, stride int, out *[4]float32) {
 	n := len(x)
 	whole := n &^ 7
 	if vectors {
-		inner4AVX(whole, ptrOf(x), rows, stride, out)
+		if inner4AVX(whole, ptrOf(x), rows, stride, out); whole == n {
+			return
+		}
 	}
 	for i := range out {
 		row := slice[float32](unsafe.Add(rows, i*stride*4), n)
