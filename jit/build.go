@@ -125,6 +125,9 @@ func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
 
 func (b *irBuilder) declare(a *typecheck.Axis, names map[string]int) {
 	x := &ir.Axis{Name: a.Name, Scalar: a.Scalar, Tile: a.Tile, Choices: a.Choices, At: a.At}
+	if n := b.spec.extent(a); n > 0 {
+		x.Choices = []int64{n}
+	}
 	// Inlining and separate scopes may declare one name twice; the IR's are unique.
 	if n := names[a.Name]; n > 0 {
 		x.Name = fmt.Sprintf("%s_%d", a.Name, n)
@@ -372,6 +375,9 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 	op := &ir.Op{Code: x.Op, Args: args, Axes: b.mapAxes(x.Axes), Over: b.mapAxes(x.Over)}
 	if x.Axis != nil {
 		op.Axis = b.axes[x.Axis]
+		if x.Op == lang.OpStart || x.Op == lang.OpEnd {
+			op.Span = b.spec.span(x.Axis)
+		}
 	}
 	if x.From != nil {
 		op.From = b.axes[x.From]

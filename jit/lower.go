@@ -184,6 +184,9 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, erro
 	if err := chosen.Apply(f); err != nil {
 		return nil, fmt.Errorf("compiler bug: %w", err)
 	}
+	if err := pass.Bounds(f); err != nil {
+		return nil, fmt.Errorf("compiler bug: %w", err)
+	}
 	if err := splittable(f); err != nil {
 		return nil, err
 	}

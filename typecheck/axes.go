@@ -188,6 +188,9 @@ func (b *bodyChecker) axisField(x *Axis, e *lang.FieldExpr) operand {
 			orHelp("`%s.start` is the first position in this block, `%s.end` one past the last, `index(%s)` the tile of all", x.Name, x.Name, x.Name)
 		return bad(e.Place)
 	}
+	if _, known := b.bounds[x]; !known && !x.Scalar && x.Kind != WholeAxis {
+		b.bounds[x] = e.Place
+	}
 	o := typedOperand(&Apply{Typed: Typed{Type{DType: Concrete(lang.I32)}, e.Place}, Op: op, Axis: x})
 	o.lin = &lin
 	return o

@@ -26,6 +26,8 @@ type bodyChecker struct {
 	isFormula bool
 	// varying are the hidden symbols that may differ from block to block.
 	varying map[*Symbol]bool
+	// bounds are the axes whose start or end the program uses, with where it does first.
+	bounds map[*Axis]lang.Span
 	writes  []access // stores and atomics
 	reads   []access // loads of inout tensors
 	stored  map[*Param]bool

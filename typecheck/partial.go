@@ -11,6 +11,9 @@ import (
 // is that of a part. It may go to an atomic, which puts the parts together, and
 // nowhere else.
 
+// given reports an axis whose extent the source says: what a part of it gives is a result of the program.
+func given(a *Axis) bool { return len(a.Choices) == 1 }
+
 // oneBlock reports a grid axis that one block has as a whole for sure. An extent with a name may be pinned by a launch.
 func (b *bodyChecker) oneBlock(a *Axis) bool {
 	n, known := a.Dim.Const()
@@ -35,7 +38,6 @@ type partial struct {
 
 // partials follows such values through a body.
 type partials struct {
-	*bodyChecker
 	of       map[*Local]part
 	under    part // the condition that decides whether the statement runs
 	reported map[*partial]bool
@@ -43,14 +45,19 @@ type partials struct {
 	first map[lang.Span]*partial
 	// repeated are the atomics in the order in which they stand; the last round of a loop knows all that a value mentions.
 	repeated []repetition
+	*fixing
 }
 
-// findPartials reports the stores of values that depend on the plan.
-func (b *bodyChecker) findPartials(body *Body) {
-	p := &partials{bodyChecker: b, of: map[*Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
+// findPartials reports the stores of values that depend on the plan, and notes those that depend on extents that the
+// source or the language gives.
+func (b *bodyChecker) findPartials(body *Body, f *fixing) {
+	p := &partials{fixing: f, of: map[*Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
 	p.body(body)
 	for _, r := range p.repeated {
 		p.reportRepeated(r)
+		for _, g := range r.begins {
+			p.once(g, r.s)
+		}
 	}
 }
 
@@ -70,6 +77,12 @@ func (p *partials) body(body *Body) []part {
 			}
 		case *Store:
 			p.store(s)
+		case *Assert: // it holds for the whole where it holds for every part
+			for _, c := range append(p.exprs(s.Args), p.one(s.Cond)) {
+				if c.of != nil && c.by&byAnd == 0 {
+					p.says[c.of.axis] = true
+				}
+			}
 		case *Do:
 			p.expr(s.X)
 		}
@@ -115,6 +128,10 @@ func (p *partials) store(s *Store) {
 
 // report says that a part is stored as if it were the whole.
 func (p *partials) report(d *partial, s *Store) {
+	if given(d.axis) {
+		p.extents[d.axis] = true
+		return
+	}
 	if p.reported[d] {
 		return
 	}
@@ -132,6 +149,10 @@ func (p *partials) report(d *partial, s *Store) {
 // reportAtomic says that an atomic gets parts from which it does not make the whole.
 func (p *partials) reportAtomic(v part, s *Store, why string) {
 	d := v.of
+	if given(d.axis) {
+		p.extents[d.axis] = true
+		return
+	}
 	if p.reported[d] {
 		return
 	}
@@ -188,16 +209,19 @@ func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*Axis, arg
 		}
 	}
 	out := together(left, args...)
+	if out.of == nil {
+		left = by
+	}
 	for _, a := range over {
 		if a.Kind != GridAxis || p.oneBlock(a) {
 			continue
 		}
-		if p.first[at] == nil {
+		if first := p.first[at]; first == nil || given(first.axis) && !given(a) {
 			p.first[at] = &partial{at, op.Row().Spelling, a, by}
 		}
-		if out.of == nil {
+		if out.of == nil || given(out.of.axis) && !given(a) {
 			out.of = p.first[at]
-			out.by = by
+			out.by = left
 		}
 		out.axes = append(slices.Clip(out.axes), a)
 	}

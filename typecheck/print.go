@@ -102,6 +102,12 @@ func axisLine(a *Axis) string {
 	if len(a.Choices) > 0 {
 		text += fmt.Sprint(" of ", a.Choices)
 	}
+	if a.Span > 0 {
+		text += fmt.Sprint(" span ", a.Span)
+	}
+	if a.Extent > 0 {
+		text += fmt.Sprint(" extent ", a.Extent)
+	}
 	return text
 }
 

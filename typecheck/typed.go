@@ -133,7 +133,13 @@ type Axis struct {
 	Tile string
 	// Choices limits the extent: the tune clause, or one constant.
 	Choices []int64
-	At      lang.Span
+	// Span is, where the program uses `.start` or `.end` of a GridAxis or a LoopAxis, the run of positions whose bounds these
+	// are: every extent that the axis may have divides it. 0 where the program uses neither.
+	Span int64
+	// Extent is what the language gives a GridAxis or a LoopAxis, where a result would depend on an extent of which
+	// the source says nothing; else 0.
+	Extent int64
+	At    lang.Span
 }
 
 // Type is the type of a tile: an element type over axes; a scalar has no axes.

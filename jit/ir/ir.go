@@ -261,6 +261,9 @@ type Op struct {
 	Hint AccessHint
 	// Descending is the order of a sort.
 	Descending bool
+	// Span, of a start or an end of a Grid or Loop axis: the bound is that of the run of so many positions, counted from
+	// where the axis begins, in which the block's part lies, and the axis's Extent divides it. 0 is the part itself.
+	Span int64
 	// Precision of an f32 contraction, or of a sum, which may become one: "" is tf32, else "ieee" or "tf32x3".
 	Precision string
 	// Old: the atomic gives the elements as they were, 0 for those outside the tensor.

@@ -359,6 +359,22 @@ var axisConvention = convention{
 	func(p *parser, op *Op) { op.Axis = p.axisUse() },
 }
 
+// boundConvention is `start i`, or `start i span 64`.
+var boundConvention = convention{
+	func(b *strings.Builder, op *Op) {
+		axisConvention.print(b, op)
+		if op.Span != 0 {
+			fmt.Fprintf(b, " span %d", op.Span)
+		}
+	},
+	func(p *parser, op *Op) {
+		axisConvention.parse(p, op)
+		if p.acceptWord("span") {
+			op.Span = p.positive()
+		}
+	},
+}
+
 var accessConvention = convention{printAccess, (*parser).access}
 
 // conventions is filled by init: printing and parsing refer back to it.
@@ -381,8 +397,8 @@ func init() {
 			},
 		},
 		lang.OpIndex: axisConvention,
-		lang.OpStart: axisConvention,
-		lang.OpEnd:   axisConvention,
+		lang.OpStart: boundConvention,
+		lang.OpEnd:   boundConvention,
 		lang.OpSize: {
 			func(b *strings.Builder, op *Op) {
 				if op.Dim != nil {

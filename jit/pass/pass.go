@@ -45,7 +45,7 @@ type Options struct {
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return []Pass{fold, topk, sink, cse, licm, empty, contract, dce, share, spill, stream}
+	return []Pass{fold, topk, sink, cse, licm, empty, contract, dce, share, spill, stream, bounds}
 }
 
 // Find gives a pass by name.

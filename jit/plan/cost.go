@@ -178,7 +178,8 @@ func (c at) trips(loop *ir.Op) float64 {
 	for _, bound := range []*ir.Op{lo, hi} {
 		if (is(bound, lang.OpEnd) || is(bound, lang.OpStart)) && bound.Axis.Kind == ir.Grid {
 			block := c.place[bound.Axis]
-			half := float64(c.size[block]+c.extent[block]) / 2 / float64(c.extent[i])
+			part := max(c.extent[block], min(bound.Span, c.size[block]))
+			half := float64(c.size[block]+part) / 2 / float64(c.extent[i])
 			n = min(n, half+0.5) // half a step is lost at the ragged end
 		}
 	}

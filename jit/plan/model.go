@@ -19,6 +19,9 @@ type model struct {
 	contracted []bool
 	matrix     []bool
 	streamable []bool
+	// spans is, by place of the axis, the run of positions that its extent has to divide, for the program
+	// uses where it begins or ends; 0 where any extent will do.
+	spans []int64
 	// passes is, by operation and streamed axis, how many loops compute the operation.
 	passes map[*ir.Op]map[int]int
 
@@ -74,7 +77,7 @@ type operand struct {
 func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		matrix: make([]bool, n), streamable: make([]bool, n), passes: map[*ir.Op]map[int]int{}}
+		matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}}
 	for i, a := range f.Axes {
 		m.place[a] = i
 		switch {
@@ -84,6 +87,12 @@ func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 			m.size[i] = dimSize(a.Dim, sizes)
 		}
 	}
+	f.Walk(func(op *ir.Op) bool {
+		if op.Span > 0 {
+			m.spans[m.place[op.Axis]] = op.Span
+		}
+		return true
+	})
 	m.gather(f.Body, nil, nil)
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {

@@ -85,8 +85,11 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 			k := &ks[at]
 			k.axes = append(k.axes, i)
 			both := slices.DeleteFunc(slices.Clone(k.values), func(v int64) bool { return !slices.Contains(values, v) })
-			if len(both) > 0 {
+			switch {
+			case len(both) > 0:
 				k.values = both
+			case m.spans[i] > 0 || len(a.Choices) > 0: // the program binds this one
+				k.values = values
 			}
 			continue
 		}
@@ -120,6 +123,8 @@ func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
 		return nil, &PinError{name, pin, "an extent is at least 1", 1, ""}
 	case ok && pin > maxExtent:
 		return nil, &PinError{name, pin, fmt.Sprintf("an extent is at most %d, %d less", maxExtent, pin-maxExtent), maxExtent, ""}
+	case ok && m.spans[i]%pin != 0:
+		return nil, &PinError{name, pin, fmt.Sprintf("the program uses where axis %s begins or ends, in steps of %d, which it does not divide", a.Name, m.spans[i]), m.spans[i], ""}
 	case ok && a.Kind == ir.Whole && pin < a.Len && !m.streamable[i]:
 		return nil, ErrUncut
 	case ok && a.Kind == ir.Whole:
@@ -139,7 +144,7 @@ func (m *model) open(i int) []int64 {
 		return m.chunks(i)
 	}
 	if len(a.Choices) > 0 {
-		vs := slices.Clone(a.Choices)
+		vs := m.dividing(i, a.Choices)
 		slices.Sort(vs)
 		return slices.Compact(vs)
 	}
@@ -158,12 +163,31 @@ func (m *model) open(i int) []int64 {
 	default:
 		vs = powersOfTwo(1, 8192)
 	}
+	vs = m.dividing(i, vs)
 	limit := nextPow2(max(m.size[i], 1))
 	kept := vs[:1:1]
 	for _, v := range vs[1:] {
 		if v <= limit {
 			kept = append(kept, v)
 		}
+	}
+	return kept
+}
+
+// dividing is those of the extents that divide the axis's span, or the span where none does.
+func (m *model) dividing(i int, vs []int64) []int64 {
+	span := m.spans[i]
+	if span == 0 {
+		return slices.Clone(vs)
+	}
+	var kept []int64
+	for _, v := range vs {
+		if span%v == 0 {
+			kept = append(kept, v)
+		}
+	}
+	if len(kept) == 0 {
+		return []int64{span}
 	}
 	return kept
 }
