@@ -29,6 +29,8 @@ type Compiler struct {
 
 	// wide is Spec.Wide.
 	wide bool
+	// extents is that of Spec.
+	extents func(kernel string, open map[string][]int64) map[string]int64
 
 	mu      sync.Mutex
 	kernels map[Key]*entry

@@ -46,6 +46,19 @@ func TestConformanceWide(t *testing.T) {
 	conformance(t, (*jit.Compiler).Widen)
 }
 
+// TestConformanceVaried runs them under other plans than those that the planner chooses: no plan changes a result.
+func TestConformanceVaried(t *testing.T) {
+	seeds := 4
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			conformance(t, func(c *jit.Compiler) { c.Vary(seed) })
+		})
+	}
+}
+
 func conformance(t *testing.T, prepare func(*jit.Compiler)) {
 	files, err := filepath.Glob(filepath.Join(jittest.Path(t, "testdata/conformance"), "*.txtar"))
 	require.NoError(t, err)

@@ -69,7 +69,7 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	}
 	logs.Print(StageIR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
-	l, err := p.fit(live)
+	l, err := p.fitWith(s, live)
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
@@ -94,6 +94,20 @@ type planning struct {
 	target plan.Target
 	sizes  func(*ir.Dim) int64
 	store  *cache.Cache
+}
+
+// fitWith finds a plan with the extents that the specialisation asks for beside the pins, or without these where nothing fits.
+func (p *planning) fitWith(s *Spec, pins map[string]int64) (*Lowered, error) {
+	if s.extents != nil {
+		if open, err := plan.Open(p.f, p.target, p.sizes, pins); err == nil {
+			asked := s.extents(p.f.Name, open)
+			maps.Copy(asked, pins)
+			if l, err := p.fit(asked); err == nil {
+				return l, nil
+			}
+		}
+	}
+	return p.fit(pins)
 }
 
 // maxAttempts bounds how often a plan is chosen anew because the code for it does not fit.

@@ -30,6 +30,8 @@ type Spec struct {
 	Debug bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
 	Wide bool
+	// extents, of a test, chooses among those that the planner may give the parameters of a kernel; nil leaves it to the planner.
+	extents func(kernel string, open map[string][]int64) map[string]int64
 }
 
 // Layout is what a specialisation knows of where a tensor's elements lie.

@@ -28,10 +28,10 @@ type bodyChecker struct {
 	varying map[*Symbol]bool
 	// bounds are the axes whose start or end the program uses, with where it does first.
 	bounds map[*Axis]lang.Span
-	writes  []access // stores and atomics
-	reads   []access // loads of inout tensors
-	stored  map[*Param]bool
-	frames  []frame // the fn calls being inlined, outermost first
+	writes []access // stores and atomics
+	reads  []access // loads of inout tensors
+	stored map[*Param]bool
+	frames []frame // the fn calls being inlined, outermost first
 	unfolding
 	// storeFailed: a statement that may have been a store has an error.
 	storeFailed bool

@@ -139,7 +139,7 @@ type Axis struct {
 	// Extent is what the language gives a GridAxis or a LoopAxis, where a result would depend on an extent of which
 	// the source says nothing; else 0.
 	Extent int64
-	At    lang.Span
+	At     lang.Span
 }
 
 // Type is the type of a tile: an element type over axes; a scalar has no axes.

@@ -110,6 +110,22 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 	return ks, nil
 }
 
+// Open gives, by parameter, the extents among which Choose chooses where there is more than one.
+func Open(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (map[string][]int64, error) {
+	m := newModel(f, t, sizes)
+	ks, err := m.knobs(pins)
+	if err != nil {
+		return nil, err
+	}
+	open := map[string][]int64{}
+	for _, k := range ks {
+		if a := f.Axes[k.axes[0]]; len(k.values) > 1 {
+			open[Parameter(a)] = k.values
+		}
+	}
+	return open, nil
+}
+
 // maxExtent is the most that an extent may be pinned to: products of three fit an int64.
 const maxExtent = 1 << 20
 
