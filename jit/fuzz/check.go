@@ -42,14 +42,14 @@ const (
 	Hang Kind = "hang"
 	// Refused is no finding: a pinned plan does not fit the device.
 	Refused Kind = "refused"
-	// PlanDependent is no finding: the result depends on extents that the source leaves open.
+	// PlanDependent: the checker lets through a result that depends on extents that the source leaves open.
 	PlanDependent Kind = "plan-dependent"
 	// TooLarge is no finding: the reference or the emulator would take too long.
 	TooLarge Kind = "too large"
 )
 
 // finding reports whether a kind is one.
-func (k Kind) finding() bool { return k != Refused && k != TooLarge && k != PlanDependent }
+func (k Kind) finding() bool { return k != Refused && k != TooLarge }
 
 // Problem is why a run fails.
 type Problem struct {
@@ -243,7 +243,7 @@ func (c *checker) execution(spec *jit.Spec, r Trial, tensors map[string]*array, 
 		return problem(Crash, "%v", err)
 	}
 	m := &machine{fn: f, sizes: sizes, arith: c.arith, precision: r.Precision,
-		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
+		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, walked: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
 	if p := spec.Kernel.Precision; p != "" {
 		m.precision = p
 	}
@@ -260,9 +260,24 @@ func (c *checker) execution(spec *jit.Spec, r Trial, tensors map[string]*array, 
 		}
 		return 0
 	}
+	spans := map[*ir.Axis]int64{}
+	f.Walk(func(op *ir.Op) bool {
+		if op.Span > 0 {
+			spans[op.Axis] = op.Span
+		}
+		return true
+	})
 	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 }
 	m.extent = func(a *ir.Axis) int64 {
 		if n := pinned(a); n > 0 {
+			return n
+		}
+		if n := spans[a]; n > 0 { // what the program sees is a multiple of it
+			for step := open; step > 0; step++ {
+				if n%step == 0 {
+					return step
+				}
+			}
 			return n
 		}
 		if open > 0 {
