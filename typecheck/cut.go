@@ -50,6 +50,8 @@ type cut struct {
 	unit unit
 	// at is, of a free value, where it became one.
 	at lang.Span
+	// infinite: it became one for want of a finite maximum.
+	infinite bool
 }
 
 // unit is exp(-m), for a carried maximum m as it is at a level. What an online softmax adds up is in the unit of the
@@ -201,7 +203,8 @@ func fallen(at lang.Span, a, m cut) cut {
 func raised(at lang.Span, op lang.Op, c cut) cut {
 	u := unit{op, c.of, c.level, c.factor}
 	switch {
-	case !c.finite: // while all is -inf, -inf - -inf is NaN, and when that ends depends on the cut
+	case !c.finite && (c.kind == cutBelow || c.kind == cutRise): // while all is -inf, -inf - -inf is NaN, and when that ends depends on the cut
+		return cut{kind: cutFree, at: at, infinite: true}
 	case c.kind == cutBelow:
 		return cut{kind: cutEach, unit: u}
 	case c.kind == cutRise:

@@ -15,6 +15,8 @@ type dependence struct {
 	at lang.Span
 	// says: it is what a print shows or an assert judges.
 	says bool
+	// infinite: a guard against -inf - -inf is all that is missing.
+	infinite bool
 	// counts: an effect that comes once for every step, which no extent makes a result of the axis alone.
 	counts bool
 }
@@ -49,7 +51,7 @@ func cutsOf(loop *For) []dependence {
 			if r.kind != cutFree {
 				at = resultSpan(loop.Body, i)
 			}
-			c.found = append(c.found, dependence{at: at})
+			c.found = append(c.found, dependence{at: at, infinite: r.infinite})
 		}
 	}
 	return c.found

@@ -58,7 +58,11 @@ func (f *fixing) loop(l *For) {
 		case given(l.Axis), !d.counts && len(l.Axis.Choices) == 0:
 			f.extents[l.Axis] = true
 		default:
-			f.refuse(l.Axis, d.at, "%s depends on how large the steps of the loop over %s are", d.what(), l.Axis.Name)
+			or := ""
+			if d.infinite {
+				or = "; or take off `where(m == -inf, 0, m)`, for while the maximum m is -inf, -inf - -inf is NaN"
+			}
+			f.refuse(l.Axis, or, d.at, "%s depends on how large the steps of the loop over %s are", d.what(), l.Axis.Name)
 		}
 	}
 }
@@ -77,11 +81,11 @@ func (f *fixing) once(a *Axis, s *Store) {
 		f.extents[a] = true
 		return
 	}
-	f.refuse(a, s.Value.Span(), "`%s` takes this once for every block along %s, and how many there are depends on how large they are", s.Op, a.Name)
+	f.refuse(a, "", s.Value.Span(), "`%s` takes this once for every block along %s, and how many there are depends on how large they are", s.Op, a.Name)
 }
 
-// refuse says that a result depends on an extent of which the source says too little.
-func (f *fixing) refuse(a *Axis, at lang.Span, format string, args ...any) {
+// refuse says that a result depends on an extent of which the source says too little. Or is what else helps.
+func (f *fixing) refuse(a *Axis, or string, at lang.Span, format string, args ...any) {
 	if f.refused[a] {
 		return
 	}
@@ -92,7 +96,7 @@ func (f *fixing) refuse(a *Axis, at lang.Span, format string, args ...any) {
 	}
 	f.errorf(lang.ErrPartial, at, format+", "+chosen, args...).
 		label(a.At, "%s is cut here", a.Name).
-		help("give the extent: `tune %s = %d`", a.Tile, n)
+		help("give the extent: `tune %s = %d`%s", a.Tile, n, or)
 }
 
 // orList is `16, 32 or 64`.
