@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -351,6 +352,14 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 			}
 		} else {
 			add("tune %s has no effect: the passes have left nothing of that axis", t.Name.Name)
+		}
+	}
+	for _, a := range k.Axes {
+		name := cmp.Or(a.Tile, a.Name)
+		if _, pinned := ps.held[name]; a.Extent > 0 && !pinned {
+			if n, ok := valueIn(l, name); ok {
+				add("axis %s: %s=%d, which no plan changes, for what the kernel gives or says depends on it", a.Name, name, n)
+			}
 		}
 	}
 	for _, p := range ps.lost {

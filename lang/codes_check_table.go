@@ -894,7 +894,9 @@ that do not fit are errors. (When a kernel runs, x / 0 is 0.)`,
 		ErrTune: {
 			Title: "a tune clause or an extent that cannot be",
 			Doc: `` + "`" + `tune` + "`" + ` limits the extent of an axis, by the name after its ` + "`" + `by` + "`" + `. Extents are at
-least 1, and need not be powers of two.`,
+least 1, and need not be powers of two. Where the program uses ` + "`" + `i.start` + "`" + ` or ` + "`" + `i.end` + "`" + `, these are the bounds
+of a run of as many positions as the largest choice says, which the other choices must divide; and where a
+result depends on an extent, a ` + "`" + `@target` + "`" + ` may not give another one.`,
 			Fails: `kernel add(x: f32[N], y: f32[N]) -> z: f32[N]
     tune BN in {64, 128}
     grid i in N by B

@@ -185,7 +185,7 @@ func (b *bodyChecker) axisField(x *Axis, e *lang.FieldExpr) operand {
 	default:
 		b.errorf(lang.ErrField, e.Name.Place, "an axis has `.start` and `.end`, not .%s", e.Name.Name).
 			suggest(e.Name.Place, e.Name.Name, []string{"start", "end"}).
-			orHelp("`%s.start` is the first position in this block, `%s.end` one past the last, `index(%s)` the tile of all", x.Name, x.Name, x.Name)
+			orHelp("`%s.start` is where the span of this block begins, `%s.end` one past its last position, `index(%s)` the tile of the positions", x.Name, x.Name, x.Name)
 		return bad(e.Place)
 	}
 	if _, known := b.bounds[x]; !known && !x.Scalar && x.Kind != WholeAxis {

@@ -173,7 +173,7 @@ func (c *cuts) store(s *Store) {
 		}
 	case join != 0:
 		if once := value.kind == cutPart || value.kind == cutSame; !once || value.unit != (unit{}) || value.by&join == 0 {
-			c.depends(s.Value.Span(), true)
+			c.depends(s.Value.Span(), where.kind == cutSame && value.kind != cutEach)
 		}
 	case !value.still():
 		c.depends(s.Value.Span(), false)
@@ -246,11 +246,14 @@ func (c *cuts) cut(x Expr) []cut {
 		return all(c.apply(x))
 	case *Combine:
 		args := append(c.exprs(x.Args), c.exprs(x.Identity)...)
-		by := joins(0)
-		if x.Op == lang.OpReduce {
-			by = joinOf[x.simple()]
+		if x.Op == lang.OpReduce && x.simple() != lang.OpInvalid {
+			return all(c.reduced(x.At, joinOf[x.simple()], x.Over, args...))
 		}
-		return all(c.reduced(x.At, by, x.Over, args...))
+		for _, p := range x.Params {
+			c.of[p] = sameCut
+		}
+		args = append(args, c.body(x.Fn)...) // the function may use what is carried
+		return all(c.reduced(x.At, 0, x.Over, args...))
 	case *Load:
 		at := spread(x.At, append(c.exprs(x.Indices), c.one(x.Else))...)
 		if t := c.touched[x.Param]; t != nil && t.index == nil {

@@ -254,6 +254,7 @@ func (p *partials) parts(x Expr) []part {
 		return all(x, p.apply(x))
 	case *Combine:
 		args := append(p.exprs(x.Args), p.exprs(x.Identity)...)
+		args = append(args, p.body(x.Fn)...) // the function may use numbers from outside
 		return all(x, p.reduced(x.At, x.Op, joinOf[x.simple()], x.Over, args...))
 	case *Load:
 		return all(x, mixed(append(p.exprs(x.Indices), p.one(x.Else))...))

@@ -105,7 +105,7 @@ func axisLine(a *Axis) string {
 	if a.Span > 0 {
 		text += fmt.Sprint(" span ", a.Span)
 	}
-	if a.Extent > 0 {
+	if a.Extent > 0 && !given(a) {
 		text += fmt.Sprint(" extent ", a.Extent)
 	}
 	return text

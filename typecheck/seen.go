@@ -148,7 +148,9 @@ func (b *bodyChecker) fix(f *fixing) {
 	}
 	for _, a := range shown {
 		n := shownExtent(len(names))
-		if len(a.Choices) > 0 {
+		if ns := b.targeted(a); len(ns) > 0 {
+			n = slices.Min(ns)
+		} else if len(a.Choices) > 0 {
 			n = slices.Min(a.Choices)
 		}
 		for _, o := range alike(a) {
@@ -157,6 +159,19 @@ func (b *bodyChecker) fix(f *fixing) {
 			}
 		}
 	}
+}
+
+// targeted are the extents that the source gives an axis for single targets.
+func (b *bodyChecker) targeted(a *Axis) []int64 {
+	var ns []int64
+	for _, t := range b.kernel.Targets {
+		for _, p := range t.Pins {
+			if p.Name == a.Tile {
+				ns = append(ns, p.Value)
+			}
+		}
+	}
+	return ns
 }
 
 // shownExtent is the extent of each of so many axes of which a print shows parts: their tiles have room in a block.
@@ -198,7 +213,7 @@ func (b *bodyChecker) fixedTargets() {
 				}
 				switch n := a.Extent; {
 				case n > 0 && p.Value != n:
-					b.errorf(lang.ErrTune, p.At, "%s = %d on %s, and a result depends on %s, which is %d everywhere else", p.Name, p.Value, t.Target, p.Name, n).
+					b.errorf(lang.ErrTune, p.At, "%s = %d on %s, and what the kernel gives or says depends on %s, which is %d everywhere else", p.Name, p.Value, t.Target, p.Name, n).
 						label(a.At, "%s is cut here", a.Name).
 						help("give one extent for all targets: `tune %s = %d`", p.Name, p.Value)
 				case a.Span%p.Value != 0:
