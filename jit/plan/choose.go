@@ -69,7 +69,7 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 			for _, s := range stages {
 				for _, n := range parts {
 					c := at{m, candidate{extent, w, s, n}}
-					if !c.spreads() || n > 1 && len(parts) > 1 && c.fills() {
+					if !c.inOrder() || !c.spreads() || n > 1 && len(parts) > 1 && c.fills() {
 						continue
 					}
 					e, v := c.evaluate()
@@ -93,6 +93,9 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 			next = best // what it was chosen over
 		}
 		best, second = shared, next
+	}
+	if best.e == nil && worst == nil && m.shared < 0 { // only parts that a store would go through out of order
+		return nil, fail(ErrUncut)
 	}
 	if best.e == nil && worst == nil { // the split that is asked for leaves no candidate
 		return nil, fail(m.tooShort(parts[0]))

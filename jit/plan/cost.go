@@ -121,6 +121,21 @@ func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
 func (c at) streamed(i int) bool { return c.f.Axes[i].Kind == ir.Whole && c.extent[i] < c.size[i] }
 
+// inOrder reports that no store goes through parts of an axis in another order than that of all positions: inside
+// steps of one position along the axes before, and with several positions at once along the last axis alone.
+func (c at) inOrder() bool {
+	for _, axes := range c.ordered {
+		several := false // along an axis before
+		for n, i := range axes {
+			if c.streamed(i) && (several || n < len(axes)-1 && c.extent[i] > 1) {
+				return false
+			}
+			several = several || c.extent[i] > 1
+		}
+	}
+	return true
+}
+
 // blocks is how many blocks the launch has.
 func (c at) blocks() int64 {
 	n := c.sharing()

@@ -25,6 +25,9 @@ type model struct {
 	// passes is, by operation and streamed axis, how many loops compute the operation.
 	passes map[*ir.Op]map[int]int
 
+	// ordered are, of each store that has to be in the order of several axes, their places in this order.
+	ordered [][]int
+
 	ops      []step
 	live     [][]tile // at each moment that matters, the tiles that are live in registers
 	operands []operand
@@ -90,6 +93,11 @@ func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 	f.Walk(func(op *ir.Op) bool {
 		if op.Span > 0 {
 			m.spans[m.place[op.Axis]] = op.Span
+		}
+		if axes := op.Ordered(); len(axes) > 0 {
+			places := m.places(axes)
+			slices.Sort(places) // axes are declared in order
+			m.ordered = append(m.ordered, places)
 		}
 		return true
 	})

@@ -254,6 +254,9 @@ func (m *model) chunks(i int) []int64 {
 			vs = powersOfTwo(m.shortestChunk(a), wideTile)
 		}
 	}
+	if m.oneByOne(i) {
+		vs = append(slices.Clone(vs), 1)
+	}
 	if a.Split > 1 && m.target.Arch != 0 { // only a loop can be shared
 		share := max(ceilDiv(a.Len, a.Split), 1)
 		kept := slices.DeleteFunc(slices.Clone(vs), func(v int64) bool { return v > share })
@@ -277,6 +280,14 @@ func (m *model) chunks(i int) []int64 {
 		return slices.Compact(cut)
 	}
 	return append(slices.Compact(cut), a.Len)
+}
+
+// oneByOne reports an axis of which a long store in order can only take one position at a time.
+func (m *model) oneByOne(i int) bool {
+	return slices.ContainsFunc(m.ordered, func(axes []int) bool {
+		n := slices.Index(axes, i)
+		return n >= 0 && n < len(axes)-1
+	})
 }
 
 // wideTile is how many elements along Whole axes a block has at once without a second thought.
