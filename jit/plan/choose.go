@@ -60,45 +60,22 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 		return nil, fail(err)
 	}
 
-	best, second := &scored{}, &scored{}
-	shared, next := &scored{}, &scored{} // of those in which blocks share an axis
-	var worst *violation
-	var where string
-	each(ks, make([]int64, len(f.Axes)), func(extent []int64) {
-		for _, w := range warps {
-			for _, s := range stages {
-				for _, n := range parts {
-					c := at{m, candidate{extent, w, s, n}}
-					if !c.spreads() || n > 1 && len(parts) > 1 && c.fills() {
-						continue
-					}
-					e, v := c.evaluate()
-					if v != nil {
-						if worst == nil || v.excess() < worst.excess() {
-							worst, where = v, c.describe()
-						}
-						continue
-					}
-					if n > 1 {
-						score(c, e, shared, next)
-					} else {
-						score(c, e, best, second)
-					}
-				}
-			}
+	found := &search{model: m, warps: warps, stages: stages, parts: parts}
+	found.over(ks)
+	if !found.fits() { // smaller parts than are worth while, where it takes them
+		m.fine = true
+		fine, err := m.knobs(pins)
+		if err != nil {
+			return nil, fail(err)
 		}
-	})
-	if shared.pays(best) {
-		if best.e != nil {
-			next = best // what it was chosen over
-		}
-		best, second = shared, next
+		found.over(fine)
 	}
-	if best.e == nil && worst == nil { // the split that is asked for leaves no candidate
+	best, second := found.chosen()
+	if best.e == nil && found.worst == nil { // the split that is asked for leaves no candidate
 		return nil, fail(m.tooShort(parts[0]))
 	}
 	if best.e == nil {
-		return nil, fail(&FitError{where, *worst})
+		return nil, fail(&FitError{found.where, *found.worst})
 	}
 	p := best.plan(m)
 	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c}.describe(), best.e))
@@ -141,6 +118,7 @@ func score(c at, e *estimate, best, second *scored) {
 	e.time = math.Round(e.time*1e12) / 1e12
 	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.parts}, e}
 	switch {
+	case best.e != nil && best.c.same(c.candidate): // looked at before
 	case best.e == nil || e.time < best.e.time:
 		*second, *best = *best, s
 	case second.e == nil || e.time < second.e.time:

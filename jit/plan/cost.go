@@ -129,7 +129,7 @@ func (c at) blocks() int64 {
 	}
 	for i, a := range c.f.Axes {
 		if a.Kind == ir.Grid {
-			n *= max(ceilDiv(c.size[i], c.extent[i]), 1)
+			n = times(n, max(ceilDiv(c.size[i], c.extent[i]), 1))
 		}
 	}
 	return n
@@ -153,9 +153,9 @@ func (c at) fewestBlocks() (known, guided int64) {
 		}
 		if a.Dim.Known() {
 			n := max(ceilDiv(c.size[i], c.extent[i]), 1)
-			known, guided = known*n, guided*n
+			known, guided = times(known, n), times(guided, n)
 		} else {
-			guided *= max(ceilDiv(c.size[i]/2, c.extent[i]), 1)
+			guided = times(guided, max(ceilDiv(c.size[i]/2, c.extent[i]), 1))
 		}
 	}
 	return known, guided
@@ -228,6 +228,18 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 	return all, onePass
 }
 
+// tooMany stands for more elements than a block could have at once, and for more blocks than a launch: sums of bytes
+// for so many still fit an int64.
+const tooMany = 1 << 40
+
+// times is a product of counts, tooMany where it is more than that.
+func times(a, b int64) int64 {
+	if b > 0 && a > tooMany/b {
+		return tooMany
+	}
+	return a * b
+}
+
 // count is the elements of a tile at once.
 func (c at) count(t tile, padded bool) int64 {
 	n := int64(1)
@@ -236,7 +248,7 @@ func (c at) count(t tile, padded bool) int64 {
 		if padded {
 			e = nextPow2(e)
 		}
-		n *= e
+		n = times(n, e)
 	}
 	return n
 }

@@ -14,9 +14,10 @@ type model struct {
 	target Target
 	place  map[*ir.Axis]int
 	// By place of the axis: its elements in all; whether a contraction sums
-	// over it; whether it is a free axis of a contraction; whether it can be streamed.
+	// over it, and over another axis together with it; whether it is a free axis of a contraction; whether it can be streamed.
 	size       []int64
 	contracted []bool
+	together   []bool
 	matrix     []bool
 	streamable []bool
 	// passes is, by operation and streamed axis, how many loops compute the operation.
@@ -36,6 +37,8 @@ type model struct {
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
 	latency int
+	// fine: extents are chosen from all powers of two, for nothing fits of those that are worth while.
+	fine bool
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
 }
@@ -74,7 +77,7 @@ type operand struct {
 func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		matrix: make([]bool, n), streamable: make([]bool, n), passes: map[*ir.Op]map[int]int{}}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), passes: map[*ir.Op]map[int]int{}}
 	for i, a := range f.Axes {
 		m.place[a] = i
 		switch {
@@ -178,6 +181,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	x, y := op.Args[0].Type, op.Args[1].Type
 	for _, a := range op.Over {
 		m.contracted[m.place[a]] = true
+		m.together[m.place[a]] = m.together[m.place[a]] || len(op.Over) > 1
 		m.pipelined = m.pipelined || a.Kind == ir.Loop
 	}
 	for _, a := range append(ir.Without(x.Axes, y.Axes), ir.Without(y.Axes, x.Axes)...) {
