@@ -70,6 +70,12 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	logs.Print(StageIR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fit(live)
+	if err != nil && !p.blameless(pins) {
+		return nil, p.explain(s.Kernel, pins, live, err)
+	}
+	if err != nil {
+		l, err = p.fitBeyond(live, err)
+	}
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
@@ -94,6 +100,16 @@ type planning struct {
 	target plan.Target
 	sizes  func(*ir.Dim) int64
 	store  *cache.Cache
+	// beyond: the plan may need more registers than a thread has.
+	beyond bool
+}
+
+// plan chooses a plan for the kernel. The planner reckons with t.
+func (p *planning) plan(t plan.Target, pins map[string]int64) (*plan.Plan, error) {
+	if p.beyond {
+		return plan.ChooseBeyond(p.f, t, p.sizes, pins)
+	}
+	return plan.Choose(p.f, t, p.sizes, pins)
 }
 
 // maxAttempts bounds how often a plan is chosen anew because the code for it does not fit.
@@ -125,6 +141,28 @@ func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 	return l, kept
 }
 
+// fitBeyond finds a plan for a kernel of which the smallest tiles that it has take more registers than a thread has:
+// the assembler then keeps some of the values in memory of the thread. The error is what the kernel
+// was refused for, and is refused for where that does not help.
+func (p *planning) fitBeyond(pins map[string]int64, refused error) (*Lowered, error) {
+	other := *p
+	other.beyond = true
+	if l, err := other.fit(pins); err == nil {
+		return l, nil
+	}
+	return nil, refused
+}
+
+// blameless reports that no plan fits without pins either.
+func (p *planning) blameless(ps *pins) bool {
+	names := ps.suspects()
+	if len(names) == 0 {
+		return true
+	}
+	_, err := p.freed(names...).fit(nil)
+	return err != nil
+}
+
 // fitAs finds a plan for the kernel as it is. The planner estimates shared memory, and the
 // backend lays it out: where the estimate was too low, the planner gets that much less to plan with.
 func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
@@ -132,7 +170,7 @@ func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
 	var first error
 	var over *ptx.SharedError
 	for range maxAttempts {
-		l, err := p.attempt(t, pins)
+		l, chosen, err := p.attempt(t, pins)
 		if err == nil {
 			return l, nil
 		}
@@ -142,8 +180,7 @@ func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
 		if !errors.As(err, &over) {
 			return nil, first
 		}
-		less := t.SharedPerBlock * over.Have / over.Need
-		t.SharedPerBlock = min(less, t.SharedPerBlock-1024)
+		t = chosen.Tighter(t, over.Need, over.Have)
 		if t.SharedPerBlock <= 0 {
 			break
 		}
@@ -167,7 +204,7 @@ func (p *planning) cut(pins map[string]int64) *Lowered {
 			if _, pinned := pins[key]; pinned || a.Kind != ir.Whole || a.Len <= chunk || len(a.Choices) > 0 {
 				continue
 			}
-			if l, err := p.attempt(p.target, with(pins, key, chunk)); err == nil {
+			if l, _, err := p.attempt(p.target, with(pins, key, chunk)); err == nil {
 				return l
 			}
 		}
@@ -175,31 +212,31 @@ func (p *planning) cut(pins map[string]int64) *Lowered {
 	return nil
 }
 
-// attempt makes one plan and the code for it. The planner reckons with t.
-func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, error) {
+// attempt makes one plan and the code for it, and gives the plan where the code does not fit. The planner reckons with t.
+func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, *plan.Plan, error) {
 	chosen, f, err := p.choose(t, pins)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := chosen.Apply(f); err != nil {
-		return nil, fmt.Errorf("compiler bug: %w", err)
+		return nil, nil, fmt.Errorf("compiler bug: %w", err)
 	}
 	if err := splittable(f); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
 	if p.target.Arch > 0 {
 		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
-			return nil, err
+			return nil, chosen, err
 		}
 	}
-	return l, nil
+	return l, chosen, nil
 }
 
 // choose plans, and streams a copy of the kernel as the plan says. Where axes
 // cannot be streamed together, one of them stays whole, if that fits.
 func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir.Func, error) {
-	chosen, err := plan.Choose(p.f, t, p.sizes, pins)
+	chosen, err := p.plan(t, pins)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -228,7 +265,7 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 		if _, pinned := pins[key]; pinned {
 			continue
 		}
-		other, tooLong := plan.Choose(p.f, t, p.sizes, with(pins, key, p.f.Axis(name).Len))
+		other, tooLong := p.plan(t, with(pins, key, p.f.Axis(name).Len))
 		if tooLong != nil {
 			continue
 		}

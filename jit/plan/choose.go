@@ -25,7 +25,20 @@ const pipelineStages = 3
 // by how much: a *PinError where one pin is impossible whatever the others are,
 // else a *FitError.
 func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
+	return newModel(f, t, sizes).choose(pins)
+}
+
+// ChooseBeyond is Choose for a kernel that has no plan within the limits: a thread may need more registers than there
+// are, up to maxKept, and the assembler keeps the rest in memory; and of shared memory, which the planner only estimates, as little
+// is taken as can be.
+func ChooseBeyond(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	m := newModel(f, t, sizes)
+	m.beyond, m.fine = true, true
+	return m.choose(pins)
+}
+
+func (m *model) choose(pins map[string]int64) (*Plan, error) {
+	f, t := m.f, m.target
 	fail := func(err error) error { return fmt.Errorf("plan for %s on %s: %w", f.Name, t.Name, err) }
 	if err := m.share(pins); err != nil {
 		return nil, fail(err)
@@ -62,7 +75,7 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 
 	found := &search{model: m, warps: warps, stages: stages, parts: parts}
 	found.over(ks)
-	if !found.fits() { // smaller parts than are worth while, where it takes them
+	if !found.fits() && !m.fine { // smaller parts than are worth while, where it takes them
 		m.fine = true
 		fine, err := m.knobs(pins)
 		if err != nil {
@@ -78,6 +91,9 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 		return nil, fail(&FitError{found.where, *found.worst})
 	}
 	p := best.plan(m)
+	if n := (at{m, best.c}).beyondRegisters(best.e); n > 0 {
+		p.Why = append(p.Why, fmt.Sprintf("no smaller tiles: the assembler keeps %d registers a thread in memory", n))
+	}
 	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c}.describe(), best.e))
 	if second.e != nil {
 		p.Why = append(p.Why, fmt.Sprintf("next %s: %s", at{m, second.c}.describe(), second.e))
@@ -127,7 +143,7 @@ func score(c at, e *estimate, best, second *scored) {
 }
 
 func (s *scored) plan(m *model) *Plan {
-	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages}
+	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, shared: s.e.sharedBytes}
 	if m.target.Arch != 0 {
 		p.Occupancy, p.Cluster = m.occupancy, m.cluster
 	}

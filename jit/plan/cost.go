@@ -18,6 +18,9 @@ const (
 	// much again as tiles for fragments of their operands, up to fragmentRegisters
 	// (seen in what the assembler reports).
 	registerOverhead, fragmentRegisters = 40, 64
+	// threadRegisters is what the hardware has. Where no plan is within the limits, values for up to maxKept registers a
+	// thread may be live at once: code for more would take the assembler minutes.
+	threadRegisters, maxKept = 255, 1 << 14
 	// threadsPerSM and blocksPerSM bound the occupancy.
 	threadsPerSM, blocksPerSM = 2048, 32
 	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.
@@ -253,6 +256,20 @@ func (c at) count(t tile, padded bool) int64 {
 	return n
 }
 
+// registerLimit is the most registers a thread that live tiles may take: many threads share those of one multiprocessor.
+func (c at) registerLimit() int64 {
+	together := int64(max(c.occupancy, 1))
+	return max(min(registerLimit, int64(c.target.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1)
+}
+
+// beyondRegisters is how many of the registers of a thread the assembler keeps in memory.
+func (c at) beyondRegisters(e *estimate) int64 {
+	if !c.beyond {
+		return 0
+	}
+	return max(e.registers-c.registerLimit(), 0)
+}
+
 func (c at) threads() int64 { return int64(c.warps) * 32 }
 
 // registersPerThread is the most that live tiles take at once.
@@ -479,10 +496,12 @@ func (c at) gpu() (*estimate, *violation) {
 	if v := c.tooLongToSort(sharedShare(t, c.occupancy) - sharedReserve); v != nil {
 		return nil, v
 	}
-	if limit := max(min(registerLimit, int64(t.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1); e.registers > limit {
+	if limit := c.registerLimit(); e.registers > limit && !(c.beyond && e.registers <= maxKept) {
 		return nil, &violation{what: "registers a thread", need: e.registers, have: limit}
 	}
-	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {
+	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit && c.beyond {
+		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
+	} else if e.sharedBytes > limit {
 		return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
 	}
 	each, threads, wide := e.registers+registerOverhead, c.threads(), c.allByWarpgroups()
@@ -491,6 +510,11 @@ func (c at) gpu() (*estimate, *violation) {
 	}
 	if c.contracts && !(wide && c.loadsOperands()) {
 		each += min(e.registers, fragmentRegisters)
+	}
+	if kept := c.beyondRegisters(e); kept > 0 { // each is stored once and loaded once, at least
+		each = min(each, threadRegisters)
+		moved := float64(2 * 4 * kept * threads * e.blocks)
+		e.launch += moved / t.L2
 	}
 	if need := threads * each; wide && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}

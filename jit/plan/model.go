@@ -39,6 +39,8 @@ type model struct {
 	latency int
 	// fine: extents are chosen from all powers of two, for nothing fits of those that are worth while.
 	fine bool
+	// beyond: estimates beyond the limits of registers and shared memory are no violation.
+	beyond bool
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
 }

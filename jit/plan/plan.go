@@ -33,6 +33,17 @@ type Plan struct {
 	Cluster   int `json:"cluster,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
+
+	// shared is the estimate of the shared memory of a block, in bytes.
+	shared int64
+}
+
+// Tighter is the target with so much less shared memory that the code of plans for it fits the target itself, where their
+// estimates are as much too low as this plan's: its code needs so many bytes of shared memory a block, and may have fewer.
+func (p *Plan) Tighter(t Target, need, have int) Target {
+	estimate := min(t.SharedPerBlock, max(p.Occupancy, 1)*(int(p.shared)+sharedReserve+sharedReserved))
+	t.SharedPerBlock = min(estimate*have/need, t.SharedPerBlock-1024)
+	return t
 }
 
 // Apply sets the extents of f's axes from the plan. Every grid and loop axis
