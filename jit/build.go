@@ -63,7 +63,7 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 		b.axes[split.Axis].Split = split.Blocks
 	}
 	b.body(k.Body)
-	return b.f, b.launch, nil
+	return b.f, b.launch, checkRank(b.f)
 }
 
 type irBuilder struct {
