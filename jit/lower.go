@@ -145,6 +145,9 @@ func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 // the assembler then keeps some of the values in memory of the thread. The error is what the kernel
 // was refused for, and is refused for where that does not help.
 func (p *planning) fitBeyond(pins map[string]int64, refused error) (*Lowered, error) {
+	if p.target.Arch == 0 {
+		return nil, refused
+	}
 	other := *p
 	other.beyond = true
 	if l, err := other.fit(pins); err == nil {
@@ -178,12 +181,15 @@ func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
 			first = err
 		}
 		if !errors.As(err, &over) {
-			return nil, first
+			break
 		}
 		t = chosen.Tighter(t, over.Need, over.Have)
 		if t.SharedPerBlock <= 0 {
 			break
 		}
+	}
+	if over == nil {
+		return nil, first
 	}
 	if l := p.cut(pins); l != nil {
 		return l, nil

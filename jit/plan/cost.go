@@ -264,7 +264,7 @@ func (c at) registerLimit() int64 {
 
 // beyondRegisters is how many of the registers of a thread the assembler keeps in memory.
 func (c at) beyondRegisters(e *estimate) int64 {
-	if !c.beyond {
+	if !c.beyond || c.target.Arch == 0 {
 		return 0
 	}
 	return max(e.registers-c.registerLimit(), 0)
