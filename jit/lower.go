@@ -70,11 +70,8 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	logs.Print(StageIR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fit(live)
-	if err != nil && !p.blameless(pins) {
-		return nil, p.explain(s.Kernel, pins, live, err)
-	}
-	if err != nil {
-		l, err = p.fitBeyond(live, err)
+	if err != nil && p.blameless(pins) {
+		l, err = p.beyond(live, err)
 	}
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
@@ -100,29 +97,62 @@ type planning struct {
 	target plan.Target
 	sizes  func(*ir.Dim) int64
 	store  *cache.Cache
-	// beyond: the plan may need more registers than a thread has.
-	beyond bool
+	// effort is how far the plan may go from what is fast.
+	effort plan.Effort
 }
 
 // plan chooses a plan for the kernel. The planner reckons with t.
 func (p *planning) plan(t plan.Target, pins map[string]int64) (*plan.Plan, error) {
-	if p.beyond {
-		return plan.ChooseBeyond(p.f, t, p.sizes, pins)
-	}
-	return plan.Choose(p.f, t, p.sizes, pins)
+	return plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
 }
 
 // maxAttempts bounds how often a plan is chosen anew because the code for it does not fit.
 const maxAttempts = 6
 
-// fit finds a plan whose code fits. Where there is none because tiles are too long for a block, what is taken from
-// them is computed again, and where that does not do, they are kept in scratch memory.
+// fit finds a plan whose code fits: a fast one, or else one of smaller tiles.
 func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
-	l, err := p.fitAs(pins)
+	l, err := p.fitAt(plan.Fast, pins)
 	if err == nil {
-		return l, err
+		return l, nil
 	}
+	if small, err := p.fitAt(plan.Small, pins); err == nil {
+		return small, nil
+	}
+	return nil, err
+}
+
+// beyond finds a plan for a kernel of which the smallest tiles that it has take more registers than a thread has:
+// the assembler then keeps some of the values in memory. The error is what the kernel
+// was refused for, and is refused for where that does not help.
+func (p *planning) beyond(pins map[string]int64, refused error) (*Lowered, error) {
+	if p.target.Arch == 0 {
+		return nil, refused
+	}
+	if l, err := p.fitAt(plan.Beyond, pins); err == nil {
+		return l, nil
+	}
+	return nil, refused
+}
+
+// blameless reports that no plan fits without pins either.
+func (p *planning) blameless(ps *pins) bool {
+	names := ps.suspects()
+	if len(names) == 0 {
+		return true
+	}
+	_, err := p.freed(names...).fit(nil)
+	return err != nil
+}
+
+// fitAt finds a plan of an effort whose code fits. Where there is none because tiles are too long for a block, what is
+// taken from them is computed again, and where that does not do, they are kept in scratch memory.
+func (p *planning) fitAt(effort plan.Effort, pins map[string]int64) (*Lowered, error) {
 	other := *p
+	other.effort = effort
+	l, err := other.fitAs(pins)
+	if err == nil {
+		return l, nil
+	}
 	if takes(p.f) {
 		other.f = ir.Clone(p.f)
 		if err := pass.Run(other.f, pass.Options{Verify: true, Recompute: true}); err != nil {
@@ -139,31 +169,6 @@ func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 		return nil, err
 	}
 	return l, kept
-}
-
-// fitBeyond finds a plan for a kernel of which the smallest tiles that it has take more registers than a thread has:
-// the assembler then keeps some of the values in memory of the thread. The error is what the kernel
-// was refused for, and is refused for where that does not help.
-func (p *planning) fitBeyond(pins map[string]int64, refused error) (*Lowered, error) {
-	if p.target.Arch == 0 {
-		return nil, refused
-	}
-	other := *p
-	other.beyond = true
-	if l, err := other.fit(pins); err == nil {
-		return l, nil
-	}
-	return nil, refused
-}
-
-// blameless reports that no plan fits without pins either.
-func (p *planning) blameless(ps *pins) bool {
-	names := ps.suspects()
-	if len(names) == 0 {
-		return true
-	}
-	_, err := p.freed(names...).fit(nil)
-	return err != nil
 }
 
 // fitAs finds a plan for the kernel as it is. The planner estimates shared memory, and the

@@ -25,20 +25,26 @@ const pipelineStages = 3
 // by how much: a *PinError where one pin is impossible whatever the others are,
 // else a *FitError.
 func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
-	return newModel(f, t, sizes).choose(pins)
+	return ChooseAt(Fast, f, t, sizes, pins)
 }
 
-// ChooseBeyond is Choose for a kernel that has no plan within the limits: a thread may need more registers than there
-// are, up to maxKept, and the assembler keeps the rest in memory; and of shared memory, which the planner only estimates, as little
-// is taken as can be.
-func ChooseBeyond(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
+// Effort is how far a plan may go from what is fast.
+type Effort int
+
+const (
+	// Fast plans have extents that are worth while.
+	Fast Effort = iota
+	// Small plans may have any powers of two as extents, down to 1.
+	Small
+	// Beyond plans may need more registers than a thread has, up to maxKept, of which the assembler keeps some in memory; and
+	// of shared memory, which the planner only estimates, they take as little as can be.
+	Beyond
+)
+
+// ChooseAt is Choose for a kernel that has no plan with less effort.
+func ChooseAt(e Effort, f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	m := newModel(f, t, sizes)
-	m.beyond, m.fine = true, true
-	return m.choose(pins)
-}
-
-func (m *model) choose(pins map[string]int64) (*Plan, error) {
-	f, t := m.f, m.target
+	m.fine, m.beyond = e >= Small, e >= Beyond
 	fail := func(err error) error { return fmt.Errorf("plan for %s on %s: %w", f.Name, t.Name, err) }
 	if err := m.share(pins); err != nil {
 		return nil, fail(err)
@@ -75,14 +81,6 @@ func (m *model) choose(pins map[string]int64) (*Plan, error) {
 
 	found := &search{model: m, warps: warps, stages: stages, parts: parts}
 	found.over(ks)
-	if !found.fits() && !m.fine { // smaller parts than are worth while, where it takes them
-		m.fine = true
-		fine, err := m.knobs(pins)
-		if err != nil {
-			return nil, fail(err)
-		}
-		found.over(fine)
-	}
 	best, second := found.chosen()
 	if best.e == nil && found.worst == nil { // the split that is asked for leaves no candidate
 		return nil, fail(m.tooShort(parts[0]))

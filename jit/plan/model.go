@@ -37,9 +37,9 @@ type model struct {
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
 	latency int
-	// fine: extents are chosen from all powers of two, for nothing fits of those that are worth while.
+	// fine: extents are chosen from all powers of two (see Small).
 	fine bool
-	// beyond: estimates beyond the limits of registers and shared memory are no violation.
+	// beyond: estimates beyond the limits of registers and shared memory are no violation (see Beyond).
 	beyond bool
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool

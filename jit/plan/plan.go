@@ -38,11 +38,12 @@ type Plan struct {
 	shared int64
 }
 
-// Tighter is the target with so much less shared memory that the code of plans for it fits the target itself, where their
-// estimates are as much too low as this plan's: its code needs so many bytes of shared memory a block, and may have fewer.
+// Tighter is the target with so much less shared memory that this plan is not chosen for it: the plan's code needs so many
+// bytes of shared memory a block and may have fewer, so the planner's estimates are that much too low.
 func (p *Plan) Tighter(t Target, need, have int) Target {
-	estimate := min(t.SharedPerBlock, max(p.Occupancy, 1)*(int(p.shared)+sharedReserve+sharedReserved))
-	t.SharedPerBlock = min(estimate*have/need, t.SharedPerBlock-1024)
+	for fits := true; fits && t.SharedPerBlock > 0; fits = p.shared <= sharedShare(t, p.Occupancy)-sharedReserve {
+		t.SharedPerBlock = min(t.SharedPerBlock*have/need, t.SharedPerBlock-1024)
+	}
 	return t
 }
 

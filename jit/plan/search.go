@@ -42,9 +42,6 @@ func (r rank) before(o rank) bool {
 	return r.value < o.value
 }
 
-// fits reports that a candidate was found.
-func (s *search) fits() bool { return s.best.e != nil || s.shared.e != nil }
-
 // chosen gives the best candidate, and the one that it was chosen over.
 func (s *search) chosen() (best, second scored) {
 	if s.shared.pays(&s.best) {
