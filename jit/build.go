@@ -200,7 +200,7 @@ func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
 
 // store builds a store or an atomic.
 func (b *irBuilder) store(s *typecheck.Store) {
-	args := b.positions(s.Indices, s.Checked)
+	args := b.positions(s.Indices, s.Checked, s.Needs)
 	indices := args
 	args = append(args, b.value(s.Value))
 	if s.New != nil {
@@ -259,16 +259,16 @@ func (b *irBuilder) indices(xs []typecheck.Expr) []*ir.Value {
 }
 
 // positions builds the indices of an access. What an axis gives is inside its
-// dimension whatever the size; other unchecked indices were proven for sizes from 1 on.
-func (b *irBuilder) positions(xs []typecheck.Expr, checked []bool) []*ir.Value {
+// dimension whatever the size; other unchecked indices may need dimensions of 1 or more.
+func (b *irBuilder) positions(xs []typecheck.Expr, checked []bool, needs [][]*typecheck.Symbol) []*ir.Value {
 	out := make([]*ir.Value, len(xs))
 	for i, x := range xs {
 		out[i] = b.exact(x)
 	}
 	for i, v := range out {
 		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofPart(xs[i])
-		if !checked[i] && !byAxis && !nowhere(v) {
-			b.launch.needs(xs[i].Span())
+		if i < len(needs) && !byAxis && !nowhere(v) {
+			b.launch.needs(xs[i].Span(), needs[i])
 		}
 	}
 	return out
@@ -320,7 +320,7 @@ func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
 	case *typecheck.Order:
 		return b.order(x)
 	case *typecheck.Load:
-		args := b.positions(x.Indices, x.Checked)
+		args := b.positions(x.Indices, x.Checked, x.Needs)
 		if x.Else != nil {
 			args = append(args, b.value(x.Else))
 		}

@@ -171,13 +171,9 @@ func (s *step) prepare(c *Compiled, d Device) error {
 			return launchError(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
 		}
 	}
-	if at := c.dims.nonEmpty; at.IsValid() && !s.empty {
-		for _, d := range b.Kernel.Dims {
-			if b.Dims[d] == 0 {
-				return &lang.Diagnostic{Code: lang.ErrArgShape, At: d.At,
-					Message: fmt.Sprintf("dimension %s of %s is 0, but the kernel accesses a position that every size of 1 or more has", d.Name, b.Kernel.Name),
-					Labels:  []lang.Label{{At: at, Text: "accessed here"}}}
-			}
+	if !s.empty {
+		if err := c.dims.checkNonEmpty(b); err != nil {
+			return err
 		}
 	}
 	if c.Func.HasDebug() && !s.empty {

@@ -182,17 +182,37 @@ type launchDims struct {
 	views []int
 	// parts are what grid axes over a part of their dimension walk, and where they begin.
 	parts map[string]gridPart
-	// nonEmpty is the first access to a position whose proof takes every dimension to be at least 1.
-	nonEmpty lang.Span
+	// nonEmpty are accesses to positions that are there where dimensions are not 0.
+	nonEmpty []nonEmpty
 	// counted are sizes of which the kernel counts positions in i32.
 	counted []countedSize
 }
 
-// needs notes an access that is in bounds where every dimension is at least 1.
-func (l *launchDims) needs(at lang.Span) {
-	if !l.nonEmpty.IsValid() {
-		l.nonEmpty = at
+// nonEmpty is an access that is in bounds where none of the dimensions is 0.
+type nonEmpty struct {
+	at   lang.Span
+	dims []*typecheck.Symbol
+}
+
+// needs notes an access that is in bounds where none of the dimensions is 0.
+func (l *launchDims) needs(at lang.Span, dims []*typecheck.Symbol) {
+	if len(dims) > 0 {
+		l.nonEmpty = append(l.nonEmpty, nonEmpty{at, dims})
 	}
+}
+
+// checkNonEmpty reports the first access of a launch that needs a dimension that is 0.
+func (l *launchDims) checkNonEmpty(s *Spec) error {
+	for _, n := range l.nonEmpty {
+		for _, d := range n.dims {
+			if size, ok := s.value(d); ok && size == 0 {
+				return &lang.Diagnostic{Code: lang.ErrArgShape, At: d.At,
+					Message: fmt.Sprintf("dimension %s of %s is 0, but the kernel accesses a position that is only there where it is 1 or more", d.Name, s.Kernel.Name),
+					Labels:  []lang.Label{{At: n.at, Text: "accessed here"}}}
+			}
+		}
+	}
+	return nil
 }
 
 // size computes an unknown dimension of a kernel for the sizes of a

@@ -20,6 +20,8 @@ type access struct {
 	positions []*Size
 	indices   []Expr
 	checked   []bool
+	// needs has, by dimension, the dimensions that must not be 0.
+	needs [][]*Symbol
 }
 
 // index types `x[a, b]`: a load, or `x.shape[n]`.
@@ -67,7 +69,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 	if !ok || e.Else != nil && els.mode == invalid {
 		return bad(e.Place)
 	}
-	load := &Load{Typed: Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked, Hints: b.accessHints(e, lang.OpLoad)}
+	load := &Load{Typed: Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked, Needs: a.needs, Hints: b.accessHints(e, lang.OpLoad)}
 	types := make([]Type, 0, len(a.indices)+1)
 	for _, x := range a.indices {
 		types = append(types, x.Types()[0])
@@ -194,7 +196,13 @@ func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (_ access, done bool)
 		}
 		a.indices = append(a.indices, o.expr)
 		a.positions = append(a.positions, o.lin)
-		a.checked = append(a.checked, !inside(known, o.lin, p.Shape[i]))
+		proven := inside(known, o.lin, p.Shape[i])
+		a.checked = append(a.checked, !proven)
+		var needs []*Symbol
+		if proven {
+			needs = known.needs(*o.lin, p.Shape[i], p.Mode != lang.In)
+		}
+		a.needs = append(a.needs, needs)
 	}
 	return a, ok
 }

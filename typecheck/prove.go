@@ -13,10 +13,11 @@ import (
 // variables of their own, about which the products of known facts speak.
 
 // prover holds what is known: sizes that are at least 0, by a symbol that brings them into a proof.
-// Dimensions are at least 1 without being told, unless zeros says that they may be 0.
+// Dimensions are at least 1 without being told, unless zeros says that they may all be 0, or zero that one may.
 type prover struct {
 	facts map[*Symbol][]Size
 	zeros bool
+	zero  map[*Symbol]bool
 }
 
 const (
@@ -75,9 +76,9 @@ func (p *prover) nonNegative(s Size) bool {
 	return false
 }
 
-// least is the size that every dimension has.
-func (p *prover) least() int64 {
-	if p.zeros {
+// least is the size that a dimension has at least.
+func (p *prover) least(dim *Symbol) int64 {
+	if p.zeros || p.zero[dim] {
 		return 0
 	}
 	return 1
@@ -208,7 +209,7 @@ func (y *system) about(a atom) []Size {
 	if s := a.symbol; s != nil {
 		facts := y.facts[s]
 		if s.Kind == DimSymbol {
-			facts = append([]Size{self.Sub(ConstSize(y.least()))}, facts...)
+			facts = append([]Size{self.Sub(ConstSize(y.least(s)))}, facts...)
 		}
 		return facts
 	}
@@ -233,7 +234,7 @@ func (y *system) positive(s Size) bool {
 
 // atLeast looks for a fact that is a plain lower bound of a symbol.
 func (y *system) atLeast(sym *Symbol, n int64) bool {
-	if sym.Kind == DimSymbol && n <= y.least() {
+	if sym.Kind == DimSymbol && n <= y.least(sym) {
 		return true
 	}
 	for _, f := range y.facts[sym] {

@@ -294,7 +294,10 @@ type (
 		Indices []Expr
 		// Checked tells, by index, that it may lie outside: such elements are dropped.
 		Checked []bool
-		Value   Expr
+		// Needs has, by index, the dimensions without which nothing proves that it lies inside, or meets no other block's:
+		// those that must not be 0 in a launch that gets there.
+		Needs [][]*Symbol
+		Value Expr
 		// New, of a compare-and-swap, is what an element becomes that is Value.
 		New Expr
 		// Order and Scope of an atomic, "" where it has none.
@@ -405,12 +408,13 @@ type (
 		Over       []*Axis
 	}
 
-	// Load reads a tensor parameter. Else is nil when no index is Checked.
+	// Load reads a tensor parameter. Else is nil when no index is Checked. Needs is as in Store.
 	Load struct {
 		Typed
 		Param   *Param
 		Indices []Expr
 		Checked []bool
+		Needs   [][]*Symbol
 		Else    Expr
 		Hints   AccessHints
 	}

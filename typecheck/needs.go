@@ -1,0 +1,55 @@
+package typecheck
+
+import "slices"
+
+// Accesses are proven for dimensions of at least 1. A launch may have dimensions of 0: this file says which of them an
+// access minds.
+
+// needs lists the dimensions that must be at least 1 for a position to lie in [0, dim), where that is proven for
+// dimensions that all are. Where the tensor is written, positions of different blocks must differ too,
+// which their own dimensions decide.
+func (p *prover) needs(pos, dim Size, written bool) []*Symbol {
+	var needed []*Symbol
+	if written {
+		for _, s := range pos.Symbols() {
+			if s.Kind == DimSymbol {
+				needed = append(needed, s)
+			}
+		}
+	}
+	if inside(p.withZeros(), &pos, dim) {
+		return needed
+	}
+	free := &prover{facts: p.facts, zero: map[*Symbol]bool{}}
+	for _, s := range p.dimsAbout(pos, dim) {
+		free.zero[s] = true
+		if !inside(free, &pos, dim) {
+			delete(free.zero, s)
+			if !slices.Contains(needed, s) {
+				needed = append(needed, s)
+			}
+		}
+	}
+	return needed
+}
+
+// dimsAbout lists the dimensions in sizes, and in what is known of the symbols in them.
+func (p *prover) dimsAbout(sizes ...Size) []*Symbol {
+	var dims []*Symbol
+	seen := map[*Symbol]bool{}
+	for len(sizes) > 0 {
+		s := sizes[0]
+		sizes = sizes[1:]
+		for _, sym := range s.Symbols() {
+			if seen[sym] {
+				continue
+			}
+			seen[sym] = true
+			if sym.Kind == DimSymbol {
+				dims = append(dims, sym)
+			}
+			sizes = append(sizes, p.facts[sym]...)
+		}
+	}
+	return dims
+}
