@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -58,7 +59,9 @@ func (a *app) buildCommand() *cobra.Command {
 		Long: `Build compiles a file, with no GPU in the machine, and prints one stage:
 ` + about + `
 ir, plan and ptx are of each kernel in the file (of its imports, when it has none of its own), for the sizes
-and element types given or, failing these, those of the kernel's @sizes. --dump-after takes the names of passes:
+and element types given or, failing these, those of the kernel's @sizes. A kernel of which these say too little is
+left out, with a line on stderr that says what is missing; one that has no plan is an error, when the others have been
+built. Where nothing is left to build, that is an error. --dump-after takes the names of passes:
 ` + passes,
 		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
   tilec build --emit=ir --target=cpu std/nn.tile --out ir/`,
@@ -82,6 +85,24 @@ and element types given or, failing these, those of the kernel's @sizes. --dump-
 type unit struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+}
+
+// built is what a build has come to, as --json prints it.
+type built struct {
+	Stage string `json:"stage"`
+	Units []unit `json:"units"`
+	// LeftOut are kernels of which too little is known to build them.
+	LeftOut []leftOut `json:"left_out,omitempty"`
+	// Errors are those of kernels that cannot be built.
+	Errors json.RawMessage `json:"errors,omitempty"`
+
+	failed lang.Diagnostics
+}
+
+// leftOut is a kernel with what is missing.
+type leftOut struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
 func (a *app) build(path string, texts []string, o buildOptions) error {
@@ -112,33 +133,58 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if err != nil {
 		return err
 	}
-	var units []unit
+	var made built
 	if form.file != nil {
 		text, err := form.file(program)
 		if err != nil {
 			return err
 		}
-		units = []unit{{strings.TrimSuffix(filepath.Base(path), ".tile"), text}}
+		made.Units = []unit{{strings.TrimSuffix(filepath.Base(path), ".tile"), text}}
 	} else {
 		kernels, err := chooseKernels(program, o.kernel)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if units, err = a.lower(kernels, args, form, target, o); err != nil {
+		if made, err = a.lower(kernels, args, form, target, o); err != nil {
 			return err
 		}
 	}
-	if o.out != "" {
-		return writeUnits(o.out, form.name, units)
+	made.Stage = form.name
+	return a.deliver(made, o.out)
+}
+
+// deliver writes or prints what was built, and says what was not: that is an error where it is of the program, not
+// of what is known of it.
+func (a *app) deliver(made built, out string) error {
+	for _, l := range made.LeftOut {
+		a.say("tilec: left out %s: %s", l.Name, l.Reason)
 	}
-	if a.json {
-		return a.printJSON(struct {
-			Stage string `json:"stage"`
-			Units []unit `json:"units"`
-		}{form.name, units})
+	if out != "" {
+		if err := writeUnits(out, made.Stage, made.Units); err != nil {
+			return err
+		}
 	}
-	for _, u := range units {
-		fmt.Fprint(a.stdout, u.Text)
+	switch {
+	case a.json && out == "":
+		if made.failed != nil {
+			var err error
+			if made.Errors, err = jsonErrors(made.failed); err != nil {
+				return err
+			}
+		}
+		if err := a.printJSON(made); err != nil {
+			return err
+		}
+		if made.failed != nil {
+			return errReported
+		}
+	case out == "":
+		for _, u := range made.Units {
+			fmt.Fprint(a.stdout, u.Text)
+		}
+	}
+	if made.failed != nil {
+		return made.failed
 	}
 	return nil
 }
@@ -189,10 +235,12 @@ func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, erro
 	return own, nil
 }
 
-// lower compiles kernels. An argument must mean something to one of them at least.
-func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) ([]unit, error) {
+// lower compiles kernels. An argument must mean something to one of them at least. What is wrong with one kernel does
+// not keep the others from being built; it is an error where it leaves nothing.
+func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) (built, error) {
 	used := map[*argument]bool{}
-	var units []unit
+	made := built{Units: []unit{}}
+	var unknown lang.Diagnostics // what is missing of those left out
 	for _, k := range kernels {
 		b := newBinding(jit.KernelFunction(k), 0, a.say)
 		for _, arg := range args {
@@ -201,26 +249,21 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 			}
 			used[arg] = true
 			if err := b.classify(arg); err != nil {
-				return nil, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+				return built{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 			}
 		}
-		spec, err := jit.Specialise(k, b.options(precisions[o.precision]))
-		if err != nil {
-			return nil, err
-		}
-		for _, launch := range spec.Launches() { // a formula may have several
-			lowered, err := jit.Lower(launch, target, a.logs)
-			if err != nil {
-				return nil, err
-			}
-			text, err := form.kernel(lowered, target)
-			if err != nil {
-				return nil, err
-			}
-			if form.name == string(jit.StagePTX) {
-				a.logs.Print(jit.StagePTX, launch.Kernel.Name, func() string { return text })
-			}
-			units = append(units, unit{launch.Kernel.Name, text})
+		units, err := a.lowerKernel(k, b.options(precisions[o.precision]), form, target)
+		var of *lang.Diagnostic
+		switch {
+		case err == nil:
+			made.Units = append(made.Units, units...)
+		case !errors.As(err, &of):
+			return built{}, err
+		case of.Code == lang.ErrArgMissing:
+			unknown = append(unknown, of)
+			made.LeftOut = append(made.LeftOut, leftOut{k.Name, of.Message})
+		default:
+			made.failed = append(made.failed, of)
 		}
 	}
 	for _, arg := range args {
@@ -231,8 +274,35 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 			if err == nil {
 				err = fmt.Errorf("%s is a parameter of %s, for a launch: build takes dimensions, constants, element types and extents", arg.name, k.Name)
 			}
-			return nil, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+			return built{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 		}
+	}
+	if len(made.Units) == 0 {
+		return built{}, append(made.failed, unknown...)
+	}
+	return made, nil
+}
+
+// lowerKernel compiles one kernel, which is several launches where it is a formula in parts.
+func (a *app) lowerKernel(k *typecheck.Kernel, options jit.Options, form emission, target plan.Target) ([]unit, error) {
+	spec, err := jit.Specialise(k, options)
+	if err != nil {
+		return nil, err
+	}
+	var units []unit
+	for _, launch := range spec.Launches() {
+		lowered, err := jit.Lower(launch, target, a.logs)
+		if err != nil {
+			return nil, err
+		}
+		text, err := form.kernel(lowered, target)
+		if err != nil {
+			return nil, err
+		}
+		if form.name == string(jit.StagePTX) {
+			a.logs.Print(jit.StagePTX, launch.Kernel.Name, func() string { return text })
+		}
+		units = append(units, unit{launch.Kernel.Name, text})
 	}
 	return units, nil
 }
