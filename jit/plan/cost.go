@@ -320,7 +320,11 @@ func (c at) operandBytes(o operand) (each, stages int64) {
 	if staged {
 		stages = int64(c.stages)
 	}
-	return c.count(o.tile, false) * o.bytes, stages
+	each = c.count(o.tile, false) * o.bytes
+	if len(o.over) > 1 {
+		each = int64(float64(each) * c.depthPadding(o.op))
+	}
+	return each, stages
 }
 
 // sharedParts says what takes the shared memory, a line each.
@@ -612,7 +616,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	}
 	k := c.count(tile{axes: c.places(op.Over)}, false)
 	padded := func(n, to int64) float64 { return float64(roundUp(n, to)) / float64(n) }
-	padding = padded(m, rows) * padded(n, 8) * padded(k, depth)
+	padding = padded(m, rows) * padded(n, 8) * padded(k, depth) * c.depthPadding(op)
 	// Both are written once, A is read once.
 	bytes = e * (2/float64(n) + (1+reads)/float64(m))
 	return rate, padding, bytes
@@ -694,6 +698,8 @@ func (c at) latency(resident int64, busy float64) float64 {
 			}
 		}
 	}
+	more, again := c.nested()
+	steps, starts = steps+more, starts+again
 	step := loadLatency
 	if c.stages > 1 && steps > 0 {
 		step = stepOverhead

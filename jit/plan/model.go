@@ -74,6 +74,8 @@ type operand struct {
 	name   string
 	inLoop bool
 	over   []int
+	// op is the contraction.
+	op *ir.Op
 }
 
 func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
@@ -192,7 +194,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	}
 	for _, v := range op.Args[:2] {
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
-		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, m.places(op.Over)})
+		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, m.places(op.Over), op})
 		if v.Def != nil && v.Def.Code == lang.OpLoad {
 			m.latency = max(m.latency, int(v.Def.Hint.Latency))
 		}
