@@ -20,7 +20,7 @@ const (
 	registerOverhead, fragmentRegisters = 40, 64
 	// threadRegisters is what the hardware has. Where no plan is within the limits, values for up to maxKept registers a
 	// thread may be live at once: code for more would take the assembler minutes.
-	threadRegisters, maxKept = 255, 1 << 14
+	threadRegisters, maxKept = 255, 1 << 12
 	// threadsPerSM and blocksPerSM bound the occupancy.
 	threadsPerSM, blocksPerSM = 2048, 32
 	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.

@@ -23,6 +23,9 @@ type model struct {
 	// passes is, by operation and streamed axis, how many loops compute the operation.
 	passes map[*ir.Op]map[int]int
 
+	// fed are the values that contractions read, used those that anything else does.
+	fed, used map[*ir.Value]bool
+
 	ops      []step
 	live     [][]tile // at each moment that matters, the tiles that are live in registers
 	operands []operand
@@ -91,6 +94,7 @@ func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 			m.size[i] = dimSize(a.Dim, sizes)
 		}
 	}
+	m.uses()
 	m.gather(f.Body, nil, nil)
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {
@@ -350,19 +354,21 @@ func (m *model) materialised(v *ir.Value, crosses bool) bool {
 }
 
 // onlyContracted reports a loaded tile that goes to shared memory, since all that uses it are contractions.
-func (m *model) onlyContracted(v *ir.Value) bool {
-	contracted, other := false, false
+func (m *model) onlyContracted(v *ir.Value) bool { return m.fed[v] && !m.used[v] }
+
+// uses notes which values are operands of contractions, and which are used otherwise.
+func (m *model) uses() {
+	m.fed, m.used = map[*ir.Value]bool{}, map[*ir.Value]bool{}
 	m.f.Walk(func(op *ir.Op) bool {
 		for i, a := range op.Args {
-			if a == v && isContraction(op) && i < 2 {
-				contracted = true
-			} else if a == v {
-				other = true
+			if isContraction(op) && i < 2 {
+				m.fed[a] = true
+			} else {
+				m.used[a] = true
 			}
 		}
 		return true
 	})
-	return contracted && !other
 }
 
 // registers is v as it is held in registers: loads as they are in memory, others in at least 32 bits an element.
