@@ -9,6 +9,9 @@ import "slices"
 // dimensions that all are. Where the tensor is written, positions of different blocks must differ too,
 // which their own dimensions decide.
 func (p *prover) needs(pos, dim Size, written bool) []*Symbol {
+	if p.walks(pos, dim) { // most are: no proof is needed
+		return nil
+	}
 	var needed []*Symbol
 	if written {
 		for _, s := range pos.Symbols() {
@@ -31,6 +34,16 @@ func (p *prover) needs(pos, dim Size, written bool) []*Symbol {
 		}
 	}
 	return needed
+}
+
+// walks reports a position that is one along an axis over [0, dim) itself: where there is such a position, dim is not 0.
+func (p *prover) walks(pos, dim Size) bool {
+	sym := pos.Symbol()
+	if sym == nil {
+		return false
+	}
+	says := func(s Size) bool { return slices.ContainsFunc(p.facts[sym], s.Equal) }
+	return says(pos) && says(dim.Sub(ConstSize(1)).Sub(pos))
 }
 
 // dimsAbout lists the dimensions in sizes, and in what is known of the symbols in them.
