@@ -503,10 +503,11 @@ func (c at) gpu() (*estimate, *violation) {
 	if limit := c.registerLimit(); e.registers > limit && !(c.beyond && e.registers <= maxKept) {
 		return nil, &violation{what: "registers a thread", need: e.registers, have: limit}
 	}
-	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit && c.beyond {
+	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {
+		if !c.beyond {
+			return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
+		}
 		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
-	} else if e.sharedBytes > limit {
-		return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
 	}
 	each, threads, wide := e.registers+registerOverhead, c.threads(), c.allByWarpgroups()
 	if wide { // a warp more fills shared memory
