@@ -189,7 +189,7 @@ func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}
-	key := cache.NewKey("ptx").Add("version", Version).Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Sum()
+	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
 		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
@@ -203,6 +203,19 @@ func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx
 		store.Put(key, data)
 	}
 	return m, nil
+}
+
+// sourceLines is where in the sources the operations come from: PTX says it, and the text of the IR does not.
+func sourceLines(f *ir.Func) string {
+	var b strings.Builder
+	f.Walk(func(op *ir.Op) bool {
+		if op.At.IsValid() {
+			line, _ := op.At.Position()
+			fmt.Fprintf(&b, "%s:%d\n", op.At.Source.Path, line)
+		}
+		return true
+	})
+	return b.String()
 }
 
 // storedModule is what the cache keeps of a ptx.Module; the rest is the kernel's own.
