@@ -6,7 +6,9 @@ import (
 )
 
 // Device is a machine that runs kernels. Work is done in the order in which it
-// is given; Read and Sync wait for it.
+// is given; Read and Sync wait for it. A device may be used from several
+// goroutines. Calls that cannot be are a *UseError: on a device that is nil or
+// closed, with memory that is freed, of another device or too small.
 type Device interface {
 	// Name is what a person calls the device: "NVIDIA H200", "CPU (2 cores)".
 	Name() string
@@ -15,15 +17,20 @@ type Device interface {
 	Target() plan.Target
 	// Alloc gives n bytes of memory with undefined contents, aligned to 256 bytes.
 	Alloc(n int64) (*Memory, error)
+	// Free gives memory back, which nothing may be using. It does nothing to what is freed already, to a part of
+	// memory, and to memory of another device.
 	Free(*Memory)
 	// Write copies data to m from a byte offset on.
 	Write(m *Memory, offset int64, data []byte) error
 	// Read copies bytes of m, from a byte offset on, to data.
 	Read(data []byte, m *Memory, offset int64) error
 	Sync() error
-	// Close gives back what the device holds; its memory must not be used after.
+	// Close gives back what the device holds; neither it nor its memory can be used after. A second Close does nothing.
 	Close() error
 
+	// state is whether the device is open, space which memory is its own: devices with equal spaces share theirs.
+	state() state
+	space() any
 	compile(l *Lowered, c *Compiler) (executable, error)
 }
 
@@ -52,7 +59,7 @@ func fixedBy(params []ir.Param, args []launchArg) (size func(*ir.Dim) int64, add
 	for i, p := range params {
 		switch p.Kind {
 		case ir.ParamPointer:
-			addresses[p.Tensor] = args[i].memory.address + uint64(args[i].offset)
+			addresses[p.Tensor] = args[i].memory.address() + uint64(args[i].offset)
 		case ir.ParamDim, ir.ParamStride:
 			sizes[p.Dim] = int64(args[i].bits)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
 	"tilec/jit/cuda"
 	"tilec/jit/emu"
@@ -31,6 +32,7 @@ type Emulator struct {
 
 	target plan.Target
 	memory *emu.Memory
+	closed atomic.Bool
 }
 
 // DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
@@ -46,22 +48,47 @@ func OpenEmulator(target string) (*Emulator, error) {
 	return &Emulator{target: t, memory: emu.NewMemory()}, nil
 }
 
+func (d *Emulator) state() state {
+	switch {
+	case d == nil || d.memory == nil:
+		return stateUnset
+	case d.closed.Load():
+		return stateClosed
+	}
+	return stateOpen
+}
+
+func (d *Emulator) space() any { return d.memory }
+
 // Name is "PTX emulator" with the target.
-func (d *Emulator) Name() string { return fmt.Sprintf("PTX emulator (%s)", d.target.Name) }
+func (d *Emulator) Name() string {
+	if d.state() == stateUnset {
+		return "no device"
+	}
+	return fmt.Sprintf("PTX emulator (%s)", d.target.Name)
+}
 
 // ID is "emu", with the target where it is not the default.
 func (d *Emulator) ID() string {
-	if d.target.Name == DefaultEmulatorTarget {
+	if d.state() == stateUnset || d.target.Name == DefaultEmulatorTarget {
 		return "emu"
 	}
 	return "emu:" + d.target.Name
 }
 
 // Target describes the emulated GPU to the planner.
-func (d *Emulator) Target() plan.Target { return d.target }
+func (d *Emulator) Target() plan.Target {
+	if d == nil {
+		return plan.Target{}
+	}
+	return d.target
+}
 
 // Alloc gives memory whose reading before it is written is found.
 func (d *Emulator) Alloc(n int64) (*Memory, error) {
+	if err := allocation(d, "Emulator.Alloc", n); err != nil {
+		return nil, err
+	}
 	// Whole words, as GPUs give: an atomic on one byte swaps the word around it.
 	const word = 4
 	at, err := d.memory.Alloc((n + word - 1) / word * word)
@@ -73,36 +100,42 @@ func (d *Emulator) Alloc(n int64) (*Memory, error) {
 			return nil, err
 		}
 	}
-	return &Memory{Size: n, address: at}, nil
+	return deviceMemory(d, n, at), nil
 }
 
 // Free gives memory back; a kernel that touches it afterwards is found.
 func (d *Emulator) Free(m *Memory) {
-	d.memory.Free(m.address)
-	m.address = 0
+	if m.free(d) {
+		d.memory.Free(m.block.address)
+	}
 }
 
 // Write copies data to m.
 func (d *Emulator) Write(m *Memory, offset int64, data []byte) error {
-	if len(data) == 0 {
-		return nil
+	if err := m.access(d, "Emulator.Write", offset, int64(len(data))); err != nil || len(data) == 0 {
+		return err
 	}
-	return d.memory.Write(m.address+uint64(offset), data)
+	return d.memory.Write(m.address()+uint64(offset), data)
 }
 
 // Read copies from m.
 func (d *Emulator) Read(data []byte, m *Memory, offset int64) error {
-	if len(data) == 0 {
-		return nil
+	if err := m.access(d, "Emulator.Read", offset, int64(len(data))); err != nil || len(data) == 0 {
+		return err
 	}
-	return d.memory.Read(data, m.address+uint64(offset))
+	return d.memory.Read(data, m.address()+uint64(offset))
 }
 
 // Sync has nothing to wait for: a launch returns when it is done.
-func (d *Emulator) Sync() error { return nil }
+func (d *Emulator) Sync() error { return usable(d, "Emulator.Sync") }
 
 // Close has nothing to give back.
-func (d *Emulator) Close() error { return nil }
+func (d *Emulator) Close() error {
+	if d != nil {
+		d.closed.Store(true)
+	}
+	return nil
+}
 
 func (d *Emulator) compile(l *Lowered, c *Compiler) (executable, error) {
 	m := l.module
@@ -175,6 +208,9 @@ var (
 )
 
 func (k *emulatedKernel) launch(args []launchArg) error {
+	if n := k.device.First; n < 0 {
+		return &UseError{"Emulator.First", fmt.Sprintf("the first block is to be number %d", n), ErrRange}
+	}
 	entry := k.module.Entries[k.text.Entry]
 	if entry == nil || len(entry.Params) != len(k.params)+len(k.text.Maps) {
 		return fmt.Errorf("compiler bug: the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params)+len(k.text.Maps))
@@ -191,7 +227,7 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		bits := args[i].bits
 		switch param.Kind {
 		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
-			bits = args[i].memory.address + uint64(args[i].offset)
+			bits = args[i].memory.address() + uint64(args[i].offset)
 		case ir.ParamFirst:
 			first, atOnce = i, int64(bits)
 		}

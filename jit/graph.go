@@ -29,6 +29,41 @@ type Options struct {
 	Guard int64
 }
 
+// check reports options that no kernel or graph can have; names that it does not know mean nothing to it.
+func (o *Options) check(f *Function) error {
+	fail := func(name, format string, args ...any) error {
+		return &ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, args...)}
+	}
+	for name, n := range o.Dims {
+		if n < 0 {
+			return fail(name, "a dimension is an integer of 0 or more, not %d", n)
+		}
+	}
+	for name, n := range o.Pins {
+		if n < 1 {
+			return fail(name, "a pin is an integer of 1 or more, not %d", n)
+		}
+	}
+	for _, c := range f.Consts {
+		if v, ok := o.Consts[c.Name]; ok && v.DType != c.DType {
+			return fail(c.Name, "is %s, must be %s", v.DType, c.DType)
+		}
+	}
+	for _, p := range f.Types {
+		if d, ok := o.Types[p.Name]; ok && (!d.IsValid() || !p.Accepts(d)) {
+			return fail(p.Name, "is %s, must be of a type that %s: %s allows", d, p.Name, p.Bound)
+		}
+	}
+	if o.Precision != "" && o.Precision != "ieee" && o.Precision != "tf32x3" {
+		return fail("the precision", `is %q, must be "", "ieee" or "tf32x3"`, o.Precision)
+	}
+	const mostGuard = 1 << 30
+	if o.Guard < 0 || o.Guard > mostGuard {
+		return fail("the guard", "is %d bytes, must be 0 to %d", o.Guard, mostGuard)
+	}
+	return nil
+}
+
 // gval is the value of a graph expression at bind time: a tensor, a scalar, or
 // elements (of a struct, an array or a tuple).
 type gval struct {
@@ -70,16 +105,27 @@ type frame struct {
 }
 
 func (c *Compiler) newBinder(name string, opts Options) *binder {
-	return &binder{prog: &Program{compiler: c, name: name}, opts: opts}
+	return &binder{prog: &Program{compiler: c, device: c.Device, name: name}, opts: opts}
 }
 
 // BindGraph binds a graph to its arguments' types and shapes, compiles every
 // kernel that it launches, and plans its memory.
 func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*Program, error) {
+	const call = "Compiler.BindGraph"
+	if g == nil || g.Decl == nil {
+		return nil, unset(call, "the graph is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	f := graphFunction(g)
+	if err := opts.check(f); err != nil {
+		return nil, err
+	}
 	b := c.newBinder(g.Name, opts)
-	inputs := make([]gval, len(args))
-	for i, a := range args {
-		inputs[i] = b.input(a)
+	inputs, err := b.inputs(f, args)
+	if err != nil {
+		return nil, err
 	}
 	// The names in the options are this graph's; graphs that it calls have names of their own.
 	consts := map[*typecheck.Symbol]typecheck.Literal{}
@@ -98,10 +144,21 @@ func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*P
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
 func (c *Compiler) BindKernel(k *typecheck.Kernel, args []Value, opts Options) (*Program, error) {
+	const call = "Compiler.BindKernel"
+	if k == nil || k.Decl == nil {
+		return nil, unset(call, "the kernel is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	f := KernelFunction(k)
+	if err := opts.check(f); err != nil {
+		return nil, err
+	}
 	b := c.newBinder(k.Name, opts)
-	inputs := make([]gval, len(args))
-	for i, a := range args {
-		inputs[i] = b.input(a)
+	inputs, err := b.inputs(f, args)
+	if err != nil {
+		return nil, err
 	}
 	consts := map[*typecheck.Symbol]typecheck.Literal{}
 	for _, s := range k.Consts {
@@ -136,26 +193,46 @@ func (b *binder) finish(out gval) (*Program, error) {
 	return p, nil
 }
 
+// inputs registers the arguments of a kernel or a graph.
+func (b *binder) inputs(f *Function, args []Value) ([]gval, error) {
+	out := make([]gval, len(args))
+	for i, a := range args {
+		var err error
+		if out[i], err = b.input(a, leafOf(f, i)); err != nil {
+			return nil, err
+		}
+	}
+	err := b.prog.apart()
+	b.prog.accepted = err == nil
+	return out, err
+}
+
 // input registers the leaves of an argument.
-func (b *binder) input(v Value) gval {
+func (b *binder) input(v Value, l leaf) (gval, error) {
 	p := b.prog
 	switch {
 	case v.Tensor != nil:
-		t := *v.Tensor
-		if t.Strides == nil {
-			t.Strides = contiguous(t.Shape)
+		t, err := p.bindInput(v.Tensor, l.name, l.inout)
+		if err != nil {
+			return gval{}, err
 		}
-		p.inputs = append(p.inputs, t)
-		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}
+		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}, nil
 	case v.Scalar != nil:
+		if !v.Scalar.DType.IsValid() {
+			return gval{}, &ArgError{Function: p.name, Name: l.name, Reason: "is a scalar without an element type", Err: ErrUnset}
+		}
 		p.scalarTypes = append(p.scalarTypes, v.Scalar.DType)
-		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}
+		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}, nil
 	}
 	g := gval{elems: []gval{}}
-	for _, e := range v.Elems {
-		g.elems = append(g.elems, b.input(e))
+	for i, e := range v.Elems {
+		x, err := b.input(e, l.part(i))
+		if err != nil {
+			return gval{}, err
+		}
+		g.elems = append(g.elems, x)
 	}
-	return g
+	return g, nil
 }
 
 // use notes that step n needs a tensor.

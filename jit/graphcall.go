@@ -157,12 +157,12 @@ func oneShape(k *typecheck.Kernel, args []gval, made [][]int64, at lang.Span) er
 // layout is what a launch knows of a tensor's place.
 func (b *binder) layout(v *view) Layout {
 	l := Layout{Contiguous: v.contiguous()}
-	// Arguments and temporaries begin at multiples of 16 bytes, so the offset decides.
-	offset := v.offset
-	if !v.slot.temp && !v.slot.made {
-		offset += b.prog.inputs[v.slot.index].Offset
+	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
+	if v.slot.temp || v.slot.made {
+		l.Align = powerDivisor(v.offset * int64(v.dtype.Size()))
+	} else {
+		l.Align = b.prog.inputs[v.slot.index].divisor(v.offset)
 	}
-	l.Align = powerDivisor(offset * int64(v.dtype.Size()))
 	if l.Contiguous {
 		return l
 	}

@@ -45,6 +45,9 @@ type Loader struct {
 
 // Parse parses a text; what the tree lacks is in the diagnostics.
 func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics) {
+	if l == nil {
+		l = &Loader{}
+	}
 	m, ds := parser.Parse(lang.NewSource(path, string(text)))
 	if m != nil {
 		l.logs.Print(StageAST, path, func() string {
@@ -59,7 +62,14 @@ func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics
 // Import finds an imported file: "std/nn" in the standard library, anything else
 // relative to the file that imports it. A file is parsed once. It is a typecheck.Loader.
 func (l *Loader) Import(path string, from *lang.Module, at lang.Span) (*lang.Module, lang.Diagnostics) {
-	name, read := resolve(path, from.Source.Path)
+	if l == nil {
+		l = &Loader{}
+	}
+	dir := ""
+	if from != nil && from.Source != nil {
+		dir = from.Source.Path
+	}
+	name, read := resolve(path, dir)
 	if m, ok := l.modules[name]; ok {
 		return m, nil
 	}
@@ -94,6 +104,9 @@ func (l *Loader) read(name string, fromDisk func() ([]byte, error)) ([]byte, err
 
 // ProposeImports says, of names that nothing declares, which file of the library does.
 func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
+	if m == nil {
+		return
+	}
 	var in map[string]shelf
 	for _, d := range ds {
 		if d.Code != lang.ErrUnknownName || d.At.Source != m.Source {

@@ -30,6 +30,12 @@ type Lowered struct {
 // Lower takes a specialisation through the IR, its passes and the planner and,
 // for a GPU, to PTX: only there does it show whether the plan fits.
 func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
+	if err := s.check("Lower"); err != nil {
+		return nil, err
+	}
+	if target.Name == "" {
+		return nil, unset("Lower", "there is no target: plan.FindTarget gives one")
+	}
 	l, err := lower(s, target, logs, nil)
 	if err != nil {
 		return nil, err

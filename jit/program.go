@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 	"time"
 
 	"tilec/jit/ir"
@@ -16,10 +17,15 @@ import (
 // Program is a graph or a kernel bound to the shapes of its arguments: a list
 // of launches over planned memory. It is data; Run replays it.
 type Program struct {
+	// mu is held while the program runs: its launches and their arguments are one at a time.
+	mu       sync.Mutex
+	closed   bool
 	compiler *Compiler
+	device   Device
 	name     string
-	// inputs are the tensor arguments in order, as the program was bound to them.
-	inputs []Tensor
+	// inputs are the tensor arguments in order; accepted says that those that the last run had lie apart.
+	inputs   []input
+	accepted bool
 	// made are the tensors that the program filled when it was bound, by what they hold.
 	made      []Tensor
 	madeNames map[string]int
@@ -126,25 +132,25 @@ func (p *Program) compile() error {
 	for i := range p.steps {
 		specs[i] = p.steps[i].spec
 	}
-	compiled, err := p.compiler.compileAll(specs)
+	compiled, err := p.compiler.compileAll(specs, p.device)
 	if err != nil {
 		return err
 	}
 	most := int64(0)
 	for i := range p.steps {
 		s := &p.steps[i]
-		if err := s.prepare(compiled[i], p.compiler.Device); err != nil {
+		if err := s.prepare(compiled[i], p.device); err != nil {
 			return err
 		}
 		most = max(most, s.kept)
 	}
 	if most > 0 {
-		if p.kept, err = p.compiler.Device.Alloc(most); err != nil {
+		if p.kept, err = p.device.Alloc(most); err != nil {
 			return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, most, err)
 		}
 	}
 	if n := p.planMemory(); len(p.temps) > 0 { // results may have no elements, and still lie somewhere
-		if p.arena, err = p.compiler.Device.Alloc(n); err != nil {
+		if p.arena, err = p.device.Alloc(n); err != nil {
 			return fmt.Errorf("%s: %d bytes for intermediate results: %w", p.name, n, err)
 		}
 	}
@@ -222,15 +228,28 @@ func (s *step) prepare(c *Compiled, d Device) error {
 
 // Run runs the program on arguments of the shapes that it was bound to. The
 // results live in the program's own memory until its next Run.
+// It may be called from several goroutines, which wait for each other. A tensor that cannot be
+// used is an *ArgError, a program that is closed a *UseError.
 func (p *Program) Run(args []Value) ([]Value, error) {
+	if err := p.usable("Program.Run"); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, &UseError{"Program.Run", p.name + " is closed", ErrClosed}
+	}
+	if err := usable(p.device, "Program.Run"); err != nil {
+		return nil, err
+	}
 	var tensors []*Tensor
 	scalars := p.scratch[:0]
 	for _, a := range args {
 		tensors, scalars = a.leaves(tensors, scalars)
 	}
 	p.scratch = scalars
-	if len(tensors) != len(p.inputs) || len(scalars) != len(p.scalarTypes) {
-		return nil, fmt.Errorf("%s: bound to %d tensors and %d scalars, run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars))
+	if err := p.accept(tensors, scalars); err != nil {
+		return nil, err
 	}
 	logs := p.compiler.Logs
 	for i := range p.steps {
@@ -273,7 +292,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 				s.args[j] = launchArg{bits: uint64(s.atOnce)}
 			}
 		}
-		if err := s.begin(p.compiler.Device, scalars); err != nil {
+		if err := s.begin(p.device, scalars); err != nil {
 			return nil, err
 		}
 		var begin time.Time
@@ -284,7 +303,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, err)
 		}
 		if s.debug != nil {
-			if err := s.debug.report(p.compiler.Device, p.compiler.Output); err != nil {
+			if err := s.debug.report(p.device, p.compiler.Output); err != nil {
 				return nil, err
 			}
 		}
@@ -292,7 +311,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 			logs.Line(StageLaunch, "%s %s", s.spec.Kernel.Name, s.describe())
 		}
 		if logs.On(StageTime) {
-			if err := p.compiler.Device.Sync(); err != nil {
+			if err := p.device.Sync(); err != nil {
 				return nil, err
 			}
 			logs.Line(StageTime, "%s %.1f us", s.spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
@@ -343,24 +362,38 @@ func (s *step) describe() string {
 	return text
 }
 
-// Close gives the program's memory back.
+// usable reports a program that nothing bound.
+func (p *Program) usable(call string) error {
+	if p == nil || p.compiler == nil {
+		return unset(call, "the program is nothing that BindKernel or BindGraph gave")
+	}
+	return nil
+}
+
+// Close gives the program's memory back, once no run uses it. A second Close does nothing.
 func (p *Program) Close() {
+	if p.usable("") != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
 	if p.arena != nil {
-		p.compiler.Device.Free(p.arena)
+		p.device.Free(p.arena)
 		p.arena = nil
 	}
 	if p.kept != nil {
-		p.compiler.Device.Free(p.kept)
+		p.device.Free(p.kept)
 		p.kept = nil
 	}
 	for i := range p.steps {
 		if s := p.steps[i].debug; s != nil {
-			p.compiler.Device.Free(s.memory)
+			p.device.Free(s.memory)
 			p.steps[i].debug = nil
 		}
 	}
 	for i := range p.made {
-		p.compiler.Device.Free(p.made[i].Memory)
+		p.device.Free(p.made[i].Memory)
 	}
 	p.made = nil
 }

@@ -32,6 +32,32 @@ type Spec struct {
 	Wide bool
 }
 
+// check reports a specialisation that lacks what its kernel needs.
+func (s *Spec) check(call string) error {
+	if s == nil || s.Kernel == nil || s.Kernel.Decl == nil {
+		return unset(call, "the specialisation has no kernel: Specialise gives one")
+	}
+	for _, p := range s.Kernel.TypeParams {
+		if d := s.Types[p]; !d.IsValid() {
+			return &UseError{call, fmt.Sprintf("element type %s of %s is not given", p.Name, s.Kernel.Name), ErrUnset}
+		}
+	}
+	for _, c := range s.Kernel.Consts {
+		if _, ok := s.Consts[c]; !ok {
+			return &UseError{call, fmt.Sprintf("constant %s of %s is not given", c.Name, s.Kernel.Name), ErrUnset}
+		}
+	}
+	for _, d := range s.Kernel.Dims {
+		if n, ok := s.Dims[d]; !ok || n < 0 {
+			return &UseError{call, fmt.Sprintf("dimension %s of %s is %d, or not given", d.Name, s.Kernel.Name, n), ErrRange}
+		}
+	}
+	if want := len(params(s.Kernel)); len(s.Layouts) != want {
+		return &UseError{call, fmt.Sprintf("%s has %d parameters, and %d layouts are given", s.Kernel.Name, want, len(s.Layouts)), ErrMismatch}
+	}
+	return nil
+}
+
 // Layout is what a specialisation knows of where a tensor's elements lie.
 type Layout struct {
 	// Contiguous tensors are row-major without gaps.
@@ -51,6 +77,9 @@ func params(k *typecheck.Kernel) []*typecheck.Param {
 
 // Launches are the specialisations that are compiled and launched: of the parts of a formula, or the one itself.
 func (s *Spec) Launches() []*Spec {
+	if s == nil || s.Kernel == nil {
+		return nil
+	}
 	if len(s.Kernel.Parts) == 0 {
 		return []*Spec{s}
 	}
@@ -139,6 +168,9 @@ type Key struct {
 
 // Key names the specialisation.
 func (s *Spec) Key() Key {
+	if s == nil || s.Kernel == nil {
+		return Key{}
+	}
 	var b strings.Builder
 	for _, p := range s.Kernel.TypeParams {
 		fmt.Fprintf(&b, " %s=%s", p.Name, s.Types[p])

@@ -33,6 +33,16 @@ func (f *frame) check(s *typecheck.GCheck) (err error) {
 // RunTest runs a test on the compiler's device and gives the checks that do not
 // hold, in the order of the source. An error means that the test could not be run.
 func (c *Compiler) RunTest(t *typecheck.Test, opts Options) ([]*CheckFailure, error) {
+	const call = "Compiler.RunTest"
+	if t == nil || t.Graph == nil || t.Decl == nil {
+		return nil, unset(call, "the test is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	if err := opts.check(&Function{Name: t.Name}); err != nil {
+		return nil, err
+	}
 	b := c.newBinder(t.Name, opts)
 	if _, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span()); err != nil {
 		b.prog.Close()
