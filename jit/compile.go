@@ -35,9 +35,10 @@ type Compiler struct {
 	spent   time.Duration
 }
 
-// compiledKey is a specialisation for a device: Compiler.Device may be set to another.
+// compiledKey is a specialisation for a device and its target, which may be set to others.
 type compiledKey struct {
-	device Device
+	space  any
+	target string
 	Key
 }
 
@@ -103,7 +104,7 @@ func (c *Compiler) compileAll(specs []*Spec, d Device) ([]*Compiled, error) {
 }
 
 func (c *Compiler) compile(s *Spec, d Device) (*Compiled, error) {
-	key := compiledKey{d, s.Key()}
+	key := compiledKey{d.space(), d.Target().Name, s.Key()}
 	c.mu.Lock()
 	if c.kernels == nil {
 		c.kernels = map[compiledKey]*entry{}

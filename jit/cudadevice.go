@@ -103,8 +103,7 @@ func (d *GPU) state() state {
 	return stateOpen
 }
 
-// space is the device's context, which all that open the device share.
-func (d *GPU) space() any { return d.ID() }
+func (d *GPU) space() any { return d }
 
 // Retarget compiles from now on for another PTX target, older than the device
 // or its own: code for sm_80 runs on every later device.
