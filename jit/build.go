@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck"
@@ -15,7 +16,7 @@ import (
 func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 	k := s.Kernel
 	if len(k.Parts) > 0 {
-		return nil, nil, fmt.Errorf("compiler bug: kernel %s is launched in parts, and has no code of its own", k.Name)
+		return nil, nil, bug.New("build", "kernel %s is launched in parts, and has no code of its own", k.Name)
 	}
 	b := &irBuilder{
 		spec:    s,
@@ -42,7 +43,9 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 		case *lang.Diagnostic: // sizes that the kernel cannot have
 			err = r
 		default:
-			err = fmt.Errorf("compiler bug: building %s: %v", k.Name, r)
+			b := bug.Recovered("build", r)
+			s.about(b)
+			err = b
 		}
 	}()
 	for i, p := range params(k) {

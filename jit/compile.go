@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tilec/jit/bug"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
@@ -26,6 +27,9 @@ type Compiler struct {
 	Debug bool
 	// Cache holds compiled code between runs; nil for none.
 	Cache *cache.Cache
+	// Form, where it is set, may give the IR that is to run of a specialisation, in place of what the passes make of it;
+	// nil leaves that as it is. It serves to find a pass that is wrong: see Forms.
+	Form func(s *Spec) *ir.Func
 
 	// wide is Spec.Wide.
 	wide bool
@@ -119,9 +123,26 @@ func (c *Compiler) compile(s *Spec, d Device) (*Compiled, error) {
 	return e.compiled, e.err
 }
 
+func (c *Compiler) form(s *Spec) *ir.Func {
+	if c.Form == nil {
+		return nil
+	}
+	return c.Form(s)
+}
+
+// compileFor is Device.compile; a panic is an error.
+func compileFor(d Device, l *Lowered, c *Compiler) (_ executable, err error) {
+	defer bug.Catch(&err, "compile")
+	return d.compile(l, c)
+}
+
 func (c *Compiler) build(s *Spec, d Device) (out *Compiled, err error) {
-	defer catch(&err)
-	l, err := lower(s, d.Target(), c.Logs, c.Cache)
+	var l *Lowered
+	if f := c.form(s); f != nil {
+		l, err = lowerForm(s, f, d.Target())
+	} else {
+		l, err = lower(s, d.Target(), lowering{logs: c.Logs, dump: c.Logs.dump(), store: c.Cache})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,8 +154,8 @@ func (c *Compiler) build(s *Spec, d Device) (out *Compiled, err error) {
 	}
 	out.tensorParam = append(out.tensorParam, l.dims.views...)
 	begin := time.Now()
-	if out.exe, err = d.compile(l, c); err != nil {
-		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, err)
+	if out.exe, err = compileFor(d, l, c); err != nil {
+		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, bug.In(err, func(e *Bug) { l.about(e, s) }))
 	}
 	c.Logs.Line(StageTime, "compile %s for %s: %.1f ms", s.Kernel.Name, d.ID(), float64(time.Since(begin).Microseconds())/1e3)
 	return out, nil

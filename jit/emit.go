@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -12,7 +13,8 @@ import (
 // Specialise makes a specialisation of a kernel from sizes, element types and
 // constants by name; @sizes gives what the options leave out. Tensors are taken
 // to be contiguous and aligned, as fresh ones are.
-func Specialise(k *typecheck.Kernel, opts Options) (*Spec, error) {
+func Specialise(k *typecheck.Kernel, opts Options) (_ *Spec, err error) {
+	defer bug.Catch(&err, "bind")
 	if k == nil || k.Decl == nil {
 		return nil, unset("Specialise", "the kernel is nothing that the checker made")
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"tilec/jit/bug"
 	"tilec/jit/cuda"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
@@ -142,7 +143,7 @@ func (d *Emulator) compile(l *Lowered, c *Compiler) (executable, error) {
 	c.Logs.Print(StagePTX, l.Func.Name, func() string { return m.Text })
 	parsed, err := emu.Parse(m.Text)
 	if err != nil {
-		return nil, fmt.Errorf("compiler bug: %w", err)
+		return nil, bug.New("ptx", "the emulator cannot read what was made: %w", err)
 	}
 	k := &emulatedKernel{device: d, text: m, module: parsed, params: l.Func.Params()}
 	if d.OnLaunch != nil {
@@ -213,7 +214,7 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 	}
 	entry := k.module.Entries[k.text.Entry]
 	if entry == nil || len(entry.Params) != len(k.params)+len(k.text.Maps) {
-		return fmt.Errorf("compiler bug: the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params)+len(k.text.Maps))
+		return bug.New("ptx", "the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params)+len(k.text.Maps))
 	}
 	space := make([]byte, entry.ParamSize)
 	put := func(i int, bits uint64) {

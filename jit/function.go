@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -112,7 +113,7 @@ func KernelFunction(k *typecheck.Kernel) *Function {
 			add(a.Name)
 		}
 	}
-	for _, name := range []string{"warps", "stages", "occupancy", "cluster", "split"} {
+	for _, name := range planSettings {
 		add(name)
 	}
 	return f
@@ -212,7 +213,7 @@ func (f *Function) Bind(args Args) (_ *Launch, err error) {
 			l.Close()
 		}
 	}()
-	defer catch(&err)
+	defer bug.Catch(&err, "bind")
 	opts, err := f.options(args)
 	if err != nil {
 		return nil, err

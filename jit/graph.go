@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -110,7 +111,8 @@ func (c *Compiler) newBinder(name string, opts Options) *binder {
 
 // BindGraph binds a graph to its arguments' types and shapes, compiles every
 // kernel that it launches, and plans its memory.
-func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*Program, error) {
+func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (_ *Program, err error) {
+	defer bug.Catch(&err, "bind")
 	const call = "Compiler.BindGraph"
 	if g == nil || g.Decl == nil {
 		return nil, unset(call, "the graph is nothing that the checker made")
@@ -143,7 +145,8 @@ func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*P
 }
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
-func (c *Compiler) BindKernel(k *typecheck.Kernel, args []Value, opts Options) (*Program, error) {
+func (c *Compiler) BindKernel(k *typecheck.Kernel, args []Value, opts Options) (_ *Program, err error) {
+	defer bug.Catch(&err, "bind")
 	const call = "Compiler.BindKernel"
 	if k == nil || k.Decl == nil {
 		return nil, unset(call, "the kernel is nothing that the checker made")
@@ -493,7 +496,7 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 		elems, err := f.evalAll(x.Elems)
 		return gval{elems: elems}, err
 	}
-	return gval{}, fmt.Errorf("compiler bug: graph expression %T", x)
+	return gval{}, bug.New("bind", "graph expression %T", x)
 }
 
 func (f *frame) evalAll(xs []typecheck.GExpr) ([]gval, error) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
@@ -16,10 +17,18 @@ import (
 )
 
 // Load parses and checks a file and everything that it imports. The program
-// comes even with diagnostics, as far as it could be checked.
+// comes even with diagnostics, as far as it could be checked. A failure of the
+// compiler is a panic with a *Bug, which Compiler.Load makes an error.
 func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
+	stage := "parse"
+	defer func() {
+		if r := recover(); r != nil {
+			panic(l.bug(stage, r, path, text))
+		}
+	}()
 	root, syntax := l.Parse(path, text)
+	stage = "check"
 	program, ds := typecheck.Check(root, l.Import)
 	ProposeImports(root, ds)
 	ds = append(ds, syntax...)
@@ -31,6 +40,18 @@ func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagno
 		})
 	}
 	return program, ds.Sort()
+}
+
+// bug is a panic while a file was loaded, with the sources that were read.
+func (l *Loader) bug(stage string, value any, path string, text []byte) *Bug {
+	b := bug.Recovered(stage, value)
+	b.Sources = append(b.Sources, bug.Source{Path: path, Text: string(text)})
+	for name, m := range l.modules {
+		if m != nil && m.Source != nil {
+			b.Sources = append(b.Sources, bug.Source{Path: name, Text: m.Source.Text})
+		}
+	}
+	return b
 }
 
 // Loader parses a file and what it imports.

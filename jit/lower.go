@@ -2,10 +2,10 @@ package jit
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
+	"tilec/jit/bug"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
@@ -36,17 +36,54 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 	if target.Name == "" {
 		return nil, unset("Lower", "there is no target: plan.FindTarget gives one")
 	}
-	l, err := lower(s, target, logs, nil)
+	l, err := lower(s, target, lowering{logs: logs, dump: logs.dump()})
 	if err != nil {
 		return nil, err
 	}
 	return l, l.dims.checkCounted(s)
 }
 
-func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowered, error) {
-	f, dims, err := buildIR(s, target.Name)
+// lowering is what goes along with a kernel on its way: where it is printed, where its code is kept.
+type lowering struct {
+	logs *Logs
+	// dump sees the kernel after every pass that changed it, forms beside that as it was built and as the backend gets it.
+	dump, forms func(pass string, f *ir.Func)
+	store       *cache.Cache
+}
+
+// form shows the kernel to forms, if anybody looks.
+func (w *lowering) form(pass string, f *ir.Func) {
+	if w.forms != nil {
+		w.forms(pass, f)
+	}
+}
+
+func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error) {
+	logs, stage := with.logs, "build"
+	var f *ir.Func
+	var dims *launchDims
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, bug.Recovered(stage, r)
+		}
+		err = bug.In(err, func(e *Bug) {
+			if e.IR == "" {
+				e.IR = textOf(f)
+			}
+			e.Set("target", "%s", target.Name)
+			if f != nil {
+				e.Set("sizes", "%s", irSizes(f, func(d *ir.Dim) (int64, error) { return dims.size(d, s) }))
+			}
+			s.about(e)
+		})
+	}()
+	f, dims, err = buildIR(s, target.Name)
 	if err != nil {
 		return nil, err
+	}
+	if with.forms != nil {
+		with.form("", f)
+		with.dump = with.forms
 	}
 	declared := slices.Clone(f.Axes) // passes change the list
 	if target.Arch == 0 {            // one block goes through all of an axis
@@ -55,7 +92,7 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 		}
 	}
 	p := &planning{
-		f: f, target: target, store: store,
+		f: f, target: target, store: with.store,
 		sizes: func(d *ir.Dim) int64 {
 			n, err := dims.size(d, s)
 			if err != nil {
@@ -66,13 +103,14 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	}
 	pins := pinsOf(s, target.Name)
 	// Verifying costs microseconds and turns a bad pass into an error that names it.
-	if err := pass.Run(f, pass.Options{Verify: true, Dump: logs.dump()}); err != nil {
+	if err := pass.Run(f, pass.Options{Verify: true, Dump: with.dump}); err != nil {
 		var split *pass.SplitError
 		if errors.As(err, &split) {
 			return nil, p.explain(s.Kernel, pins, nil, err)
 		}
-		return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+		return nil, asBug("passes", err)
 	}
+	stage = "plan"
 	logs.Print(StageIR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fit(live)
@@ -81,17 +119,47 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	}
 	l.dims = dims
 	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
+	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
+		with.form("sink", l.uncut)
+	}
 	if len(l.Plan.Chunks) > 0 {
-		if dump := logs.dump(); dump != nil {
+		if with.dump != nil {
 			// The passes that cut the kernel ran for every plan that was tried; this one was chosen.
-			if err := pass.Run(spread(l.uncut, l.Plan), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: dump}); err != nil {
-				return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+			if err := pass.Run(spread(l.uncut, l.Plan), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: with.dump}); err != nil {
+				return nil, asBug("passes", err)
 			}
 		}
 		logs.Print(StageIR, f.Name+", streamed", l.Func.String)
 	}
+	with.form("plan", l.Func)
 	l.Pins = pins.report(s.Kernel, l, live)
 	return l, nil
+}
+
+// asBug is an error that cannot be, as a *Bug.
+func asBug(stage string, err error) error {
+	if isBug(err) {
+		return err
+	}
+	return bug.New(stage, "%w", err)
+}
+
+func isBug(err error) bool {
+	var b *Bug
+	return errors.As(err, &b)
+}
+
+// about adds what a lowered kernel tells of a bug behind it.
+func (l *Lowered) about(e *Bug, s *Spec) {
+	if e.IR == "" {
+		e.IR = textOf(l.Func)
+	}
+	e.Set("target", "%s", l.target.Name)
+	e.Set("pins", "%s", planPins(l.Plan))
+	if s != nil {
+		e.Set("sizes", "%s", irSizes(l.Func, func(d *ir.Dim) (int64, error) { return l.dims.size(d, s) }))
+		s.about(e)
+	}
 }
 
 // planning is a kernel that is to be planned, for one target.
@@ -109,23 +177,23 @@ const maxAttempts = 6
 // them is computed again, and where that does not do, they are kept in scratch memory.
 func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 	l, err := p.fitAs(pins)
-	if err == nil {
+	if err == nil || isBug(err) {
 		return l, err
 	}
 	other := *p
 	if takes(p.f) {
 		other.f = ir.Clone(p.f)
 		if err := pass.Run(other.f, pass.Options{Verify: true, Recompute: true}); err != nil {
-			return nil, fmt.Errorf("compiler bug: %s: %w", p.f.Name, err)
+			return nil, asBug("passes", err)
 		}
-		if l, err := other.fitAs(pins); err == nil {
-			return l, nil
+		if l, err := other.fitAs(pins); err == nil || isBug(err) {
+			return l, err
 		}
 	}
 	other.f = ir.Clone(p.f)
 	other.f.Spill = true
 	l, kept := other.fitAs(pins)
-	if kept != nil && !errors.Is(err, plan.ErrUncut) {
+	if kept != nil && !isBug(kept) && !errors.Is(err, plan.ErrUncut) {
 		return nil, err
 	}
 	return l, kept
@@ -139,8 +207,8 @@ func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
 	var over *ptx.SharedError
 	for range maxAttempts {
 		l, err := p.attempt(t, pins)
-		if err == nil {
-			return l, nil
+		if err == nil || isBug(err) {
+			return l, err
 		}
 		if first == nil {
 			first = err
@@ -188,7 +256,7 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, erro
 		return nil, err
 	}
 	if err := chosen.Apply(f); err != nil {
-		return nil, fmt.Errorf("compiler bug: %w", err)
+		return nil, asBug("plan", err)
 	}
 	if err := splittable(f); err != nil {
 		return nil, err
@@ -196,7 +264,7 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, erro
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
 	if p.target.Arch > 0 {
 		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
-			return nil, err
+			return nil, bug.In(err, func(e *Bug) { l.about(e, nil) })
 		}
 	}
 	return l, nil
@@ -213,8 +281,8 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 	if err == nil && len(chosen.Split) > 0 {
 		err = splittable(f)
 	}
-	if err == nil {
-		return chosen, f, nil
+	if err == nil || isBug(err) {
+		return chosen, f, err
 	}
 	if _, pinned := pins["split"]; len(chosen.Split) > 0 && !pinned {
 		return p.choose(t, with(pins, "split", 1)) // it cannot be shared after all
@@ -238,8 +306,8 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 		if tooLong != nil {
 			continue
 		}
-		if f, again := stream(p.f, other); again == nil {
-			return other, f, nil
+		if f, again := stream(p.f, other); again == nil || isBug(again) {
+			return other, f, again
 		}
 	}
 	return nil, nil, &streamError{names, err}

@@ -21,6 +21,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/emu"
+	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
 	"tilec/typecheck"
@@ -506,6 +507,19 @@ var misuses = []misuse{
 	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrRange},
 	{"Lower", "nil", func(*world) error { return second(jit.Lower(nil, plan.Target{}, nil)) }, jit.ErrUnset},
 	{"Lower", "no target", func(w *world) error { return second(jit.Lower(w.spec, plan.Target{}, nil)) }, jit.ErrUnset},
+	{"LowerIR", "nil", func(*world) error { return second(jit.LowerIR(nil, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"LowerIR", "zero", func(*world) error { return second(jit.LowerIR(&ir.Func{}, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"LowerIR", "no target", func(w *world) error {
+		f, _, err := jit.BuildIR(w.spec)
+		if err != nil {
+			return err
+		}
+		return second(jit.LowerIR(f, plan.Target{}, nil, nil, nil))
+	}, jit.ErrUnset},
+	{"Forms", "nil", func(*world) error { return second(jit.Forms(nil, plan.Target{})) }, jit.ErrUnset},
+	{"Forms", "no target", func(w *world) error { return second(jit.Forms(w.spec, plan.Target{})) }, jit.ErrUnset},
+	{"KnownPins", "nil", func(*world) error { return none(int64(len(jit.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
+	{"ParseAssignments", "what is none", func(*world) error { return second(jit.ParseAssignments("\"a=1")) }, anyError},
 	{"Lowered.PTX", "zero", func(*world) error { return second(new(jit.Lowered).PTX()) }, jit.ErrUnset},
 	{"Lowered.Memory", "zero", func(*world) error { return none(int64(len(new(jit.Lowered).Memory()))) }, nil},
 	{"Load", "nothing", func(*world) error { jit.Load("", nil, nil); return nil }, nil},
@@ -522,9 +536,17 @@ var misuses = []misuse{
 	}, nil},
 	{"Logs.DumpAfter", "nil", func(*world) error { return (*jit.Logs)(nil).DumpAfter("fold") }, jit.ErrUnset},
 	{"Logs.DumpAfter", "zero", func(*world) error { return new(jit.Logs).DumpAfter("fold") }, jit.ErrUnset},
-	{"Logs.Line", "nil", func(*world) error { (*jit.Logs)(nil).Line(jit.StageIR, ""); new(jit.Logs).Line(jit.StageIR, ""); return nil }, nil},
+	{"Logs.Line", "nil", func(*world) error {
+		(*jit.Logs)(nil).Line(jit.StageIR, "")
+		new(jit.Logs).Line(jit.StageIR, "")
+		return nil
+	}, nil},
 	{"Logs.On", "nil", func(*world) error { (*jit.Logs)(nil).On(jit.StageIR); return nil }, nil},
-	{"Logs.Print", "nil", func(*world) error { (*jit.Logs)(nil).Print(jit.StageIR, "", nil); new(jit.Logs).Print(jit.StageIR, "", nil); return nil }, nil},
+	{"Logs.Print", "nil", func(*world) error {
+		(*jit.Logs)(nil).Print(jit.StageIR, "", nil)
+		new(jit.Logs).Print(jit.StageIR, "", nil)
+		return nil
+	}, nil},
 	{"CheckFailure.Text", "zero", func(*world) error { return none(int64(len(new(jit.CheckFailure).Text()))) }, nil},
 	{"ArgError.Error", "zero", func(*world) error { _ = new(jit.ArgError).Error(); return new(jit.ArgError).Unwrap() }, nil},
 	{"ArgError.Unwrap", "zero", func(*world) error { return new(jit.ArgError).Unwrap() }, nil},

@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -36,7 +37,7 @@ func (c *Compiler) Load(path string, text []byte) (m *Module, err error) {
 	if c == nil {
 		return nil, unset("Compiler.Load", "the compiler is nil: NewCompiler gives one")
 	}
-	defer catch(&err)
+	defer bug.Catch(&err, "load")
 	program, ds := Load(path, text, c.Logs)
 	if err := ds.Err(); err != nil {
 		return nil, err

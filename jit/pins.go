@@ -103,6 +103,9 @@ func (ps *pins) values() map[string]int64 {
 // explain makes a diagnostic of what went wrong with a plan: at the pin that
 // makes it impossible, where it is one, with a choice that fits.
 func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64, err error) error {
+	if isBug(err) {
+		return err
+	}
 	d := &lang.Diagnostic{Code: lang.ErrPlan, At: k.Decl.Name.Span()}
 	var (
 		single *plan.PinError

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -211,13 +212,13 @@ func (s *step) prepare(c *Compiled, d Device) error {
 				return err
 			}
 			if n > ir.NarrowSize && !p.Dim.Wide {
-				return fmt.Errorf("compiler bug: kernel %s is compiled for sizes that 32 bits count, and %s is %d", b.Kernel.Name, p.Dim.Name, n)
+				return bug.New("run", "kernel %s is compiled for sizes that 32 bits count, and %s is %d", b.Kernel.Name, p.Dim.Name, n)
 			}
 			arg.bits = uint64(n)
 		case ir.ParamStride:
 			at, ok := c.dims.strides[p.Dim.Name]
 			if !ok {
-				return fmt.Errorf("compiler bug: kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
+				return bug.New("run", "kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
 			}
 			arg.bits = uint64(tensors[at.tensor].strides[at.dim] * at.times / at.by)
 		}
@@ -230,7 +231,8 @@ func (s *step) prepare(c *Compiled, d Device) error {
 // results live in the program's own memory until its next Run.
 // It may be called from several goroutines, which wait for each other. A tensor that cannot be
 // used is an *ArgError, a program that is closed a *UseError.
-func (p *Program) Run(args []Value) ([]Value, error) {
+func (p *Program) Run(args []Value) (_ []Value, err error) {
+	defer bug.Catch(&err, "run")
 	if err := p.usable("Program.Run"); err != nil {
 		return nil, err
 	}
@@ -300,7 +302,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 			begin = time.Now()
 		}
 		if err := s.compiled.exe.launch(s.args); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, err)
+			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, bug.In(err, s.about))
 		}
 		if s.debug != nil {
 			if err := s.debug.report(p.device, p.compiler.Output); err != nil {
@@ -336,6 +338,17 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		out[i] = TensorValue(t)
 	}
 	return out, nil
+}
+
+// about adds what the launch tells of a bug.
+func (s *step) about(e *Bug) {
+	if e.IR == "" {
+		e.IR = textOf(s.compiled.Func)
+	}
+	e.Set("target", "%s", s.compiled.Plan.Target)
+	e.Set("pins", "%s", planPins(s.compiled.Plan))
+	e.Set("sizes", "%s", irSizes(s.compiled.Func, func(d *ir.Dim) (int64, error) { return s.compiled.dims.size(d, s.spec) }))
+	s.spec.about(e)
 }
 
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck"
@@ -235,7 +236,7 @@ func (l *launchDims) size(d *ir.Dim, s *Spec) (int64, error) {
 	}
 	size, ok := l.sizes[d.Name]
 	if !ok {
-		return 0, fmt.Errorf("compiler bug: kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
+		return 0, bug.New("run", "kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
 	}
 	return size.Eval(s.value)
 }

@@ -3,6 +3,7 @@ package jit
 import (
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -32,7 +33,8 @@ func (f *frame) check(s *typecheck.GCheck) (err error) {
 
 // RunTest runs a test on the compiler's device and gives the checks that do not
 // hold, in the order of the source. An error means that the test could not be run.
-func (c *Compiler) RunTest(t *typecheck.Test, opts Options) ([]*CheckFailure, error) {
+func (c *Compiler) RunTest(t *typecheck.Test, opts Options) (_ []*CheckFailure, err error) {
+	defer bug.Catch(&err, "bind")
 	const call = "Compiler.RunTest"
 	if t == nil || t.Graph == nil || t.Decl == nil {
 		return nil, unset(call, "the test is nothing that the checker made")

@@ -20,6 +20,10 @@ import (
 // buildOptions are the flags of `tilec build`.
 type buildOptions struct {
 	emit, target, kernel, out, precision, dumpAfter string
+	// from is what the file holds: tile or ir.
+	from string
+	// given names the flags that the command line sets.
+	given map[string]bool
 }
 
 // emission is a form in which `tilec build` shows a program.
@@ -61,14 +65,25 @@ ir, plan and ptx are of each kernel in the file (of its imports, when it has non
 and element types given or, failing these, those of the kernel's @sizes. --dump-after takes the names of passes:
 ` + passes,
 		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
-  tilec build --emit=ir --target=cpu std/nn.tile --out ir/`,
+  tilec build --emit=ir --target=cpu std/nn.tile --out ir/
+  tilec build --from=ir softmax.ir N=768 BM=64 --emit=plan`,
 		Args:              atLeastOne("a .tile file to build"),
 		ValidArgsFunction: sourceFiles,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.build(source(args[0]), args[1:], o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.given = map[string]bool{"emit": cmd.Flags().Changed("emit"), "target": cmd.Flags().Changed("target"), "precision": cmd.Flags().Changed("precision")}
+			switch o.from {
+			case "tile":
+				return a.build(source(args[0]), args[1:], o)
+			case "ir":
+				return a.buildFromIR(source(args[0]), args[1:], o)
+			}
+			return usageError{fmt.Errorf("unknown form %q to build from: known are tile, ir", o.from)}
+		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", "))
+	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
 	f.StringVar(&o.target, "target", "sm_90a", "what to compile for: sm_90a, sm_89, sm_86, sm_80 or cpu")
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
@@ -128,6 +143,11 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 			return err
 		}
 	}
+	return a.emitUnits(units, form, o)
+}
+
+// emitUnits prints what was built, or writes it to the folder asked for.
+func (a *app) emitUnits(units []unit, form emission, o buildOptions) error {
 	if o.out != "" {
 		return writeUnits(o.out, form.name, units)
 	}

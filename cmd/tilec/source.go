@@ -122,5 +122,8 @@ func (a *app) load(path string) (*typecheck.Program, error) {
 		return nil, err
 	}
 	program, ds := jit.Load(path, text, a.logs)
+	for _, m := range program.Modules {
+		a.sources[m.Source.Path] = []byte(m.Source.Text)
+	}
 	return program, ds.Err()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -190,6 +189,9 @@ func (a *app) testFile(path string, tests []*typecheck.Test, d jit.Device, opts 
 		begin := time.Now()
 		r.failures, r.err = compiler.RunTest(t, jit.Options{})
 		r.took = time.Since(begin)
+		if bug, ok := caughtBug(r.err); ok {
+			a.reportBug(bug)
+		}
 		if r.err != nil || len(r.failures) > 0 {
 			wrong++
 		}
@@ -276,8 +278,8 @@ func (a *app) printTestError(err error) {
 		return
 	}
 	var text strings.Builder
-	var bug *jit.Bug
-	if ds := diagnostics(err); ds == nil || errors.As(err, &bug) || lang.Render(&text, ds, lang.RenderOptions{}) != nil {
+	_, isBug := caughtBug(err)
+	if ds := diagnostics(err); ds == nil || isBug || lang.Render(&text, ds, lang.RenderOptions{}) != nil {
 		text.Reset()
 		text.WriteString(err.Error())
 	}

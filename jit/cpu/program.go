@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	failure "tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -191,6 +192,11 @@ func (p *Program) work(l *launch, chunk int) {
 	}
 }
 
+func isError(v any) bool {
+	_, ok := v.(error)
+	return ok
+}
+
 // bug is a panic whose message is meant to be read.
 type bug string
 
@@ -205,7 +211,11 @@ func blockError(fr *frame, r any) error {
 			where += fmt.Sprintf(" at %v", fr.op.At)
 		}
 	}
-	return fmt.Errorf("compiler bug: %s: %v", where, r)
+	b := failure.Recovered("cpu", r)
+	if b.Value = fmt.Errorf("%s: %v", where, r); isError(r) {
+		b.Value = fmt.Errorf("%s: %w", where, r)
+	}
+	return b
 }
 
 // bind fills in the launch from the arguments, and checks that each tensor holds its shape.

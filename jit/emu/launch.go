@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"tilec/jit/bug"
 )
 
 // Options change how a launch runs; the zero value is good.
@@ -94,12 +96,19 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	next.Store(int64(options.First / l.clusterSize()))
 	var mu sync.Mutex
 	var group sync.WaitGroup
+	var failed atomic.Pointer[bug.Error]
 	for range min(workers, clusters) {
 		group.Go(func() {
+			defer func() {
+				if r := recover(); r != nil { // the emulator's own mistake: the launch ends, not the process
+					b := bug.Recovered("emulator", r)
+					failed.CompareAndSwap(nil, b)
+				}
+			}()
 			c := newCluster(l)
 			for {
 				id := int(next.Add(1)) - 1
-				if id >= clusters {
+				if id >= clusters || failed.Load() != nil {
 					break
 				}
 				c.start(id)
@@ -116,6 +125,10 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 		})
 	}
 	group.Wait()
+	if b := failed.Load(); b != nil {
+		b.Kernel = entry
+		return nil, b
+	}
 	report.fill(e, counts)
 	report.Occupancy = e.occupancy(report.Threads, report.Shared, options.Registers)
 	report.Findings = l.findings.list

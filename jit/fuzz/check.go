@@ -125,8 +125,6 @@ func compileProblem(err error, pinned bool) *Problem {
 	switch {
 	case errors.As(err, &bug):
 		return problem(Crash, "%v\n%s", bug, bug.Stack)
-	case strings.Contains(err.Error(), "compiler bug"):
-		return problem(Crash, "%v", err)
 	case errors.As(err, &d) && d.Code == lang.ErrPlan && pinned:
 		return problem(Refused, "%v", err)
 	}

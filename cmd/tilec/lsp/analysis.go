@@ -2,9 +2,9 @@ package lsp
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"tilec/jit"
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -39,7 +39,8 @@ func (s *server) analyse(d *document) *analysis {
 func check(m *lang.Module, load typecheck.Loader) (p *typecheck.Program, ds lang.Diagnostics, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			p, ds, err = &typecheck.Program{}, nil, fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			b := bug.Recovered("check", r)
+			p, ds, err = &typecheck.Program{}, nil, fmt.Errorf("%w\n%s", b, b.Stack)
 		}
 	}()
 	p, ds = typecheck.Check(m, load)
