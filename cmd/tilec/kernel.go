@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -17,14 +18,16 @@ import (
 type kernelOptions struct {
 	out         string
 	time, check bool
+	bisect      bool
 }
 
 // kernelFlags names the flags that are for kernels and graphs only.
-var kernelFlags = []string{"out", "time", "check"}
+var kernelFlags = []string{"out", "time", "check", "bisect"}
 
 func (o *kernelOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "save the outputs to a .npy or .safetensors file")
 	f.BoolVar(&o.time, "time", false, "time the kernel: the median of many runs")
+	f.BoolVar(&o.bisect, "bisect", false, "instead of a run: name the first pass of the compiler after which an element of the results leaves its bound")
 	f.BoolVar(&o.check, "check", false, "compare with the CPU, planned without pins; differences beyond the bounds exit with 1")
 }
 
@@ -56,15 +59,21 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err := b.give(args); err != nil {
 		return err
 	}
+	if o.bisect && (o.time || o.check || o.out != "") {
+		return usageError{errors.New("--bisect stands alone, without --time, --check and --out")}
+	}
+	values, err := b.args(run.precision)
+	if err != nil {
+		return err
+	}
+	if o.bisect {
+		return a.bisect(target, b, values, run)
+	}
 	compiler, err := a.open(run)
 	if err != nil {
 		return err
 	}
 	defer compiler.Device.Close()
-	values, err := b.args(run.precision)
-	if err != nil {
-		return err
-	}
 	launch, err := target.On(compiler).Bind(values)
 	if err != nil {
 		return err
