@@ -53,8 +53,8 @@ func (k Kind) finding() bool { return k != Refused && k != TooLarge && k != Plan
 
 // Problem is why a run fails.
 type Problem struct {
-	Kind Kind
-	Text string
+	Kind Kind   `json:"kind"`
+	Text string `json:"text"`
 }
 
 // Error is the problem in words.
