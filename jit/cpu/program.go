@@ -192,11 +192,6 @@ func (p *Program) work(l *launch, chunk int) {
 	}
 }
 
-func isError(v any) bool {
-	_, ok := v.(error)
-	return ok
-}
-
 // bug is a panic whose message is meant to be read.
 type bug string
 
@@ -212,8 +207,10 @@ func blockError(fr *frame, r any) error {
 		}
 	}
 	b := failure.Recovered("cpu", r)
-	if b.Value = fmt.Errorf("%s: %v", where, r); isError(r) {
-		b.Value = fmt.Errorf("%s: %w", where, r)
+	if err, ok := r.(error); ok {
+		b.Value = fmt.Errorf("%s: %w", where, err)
+	} else {
+		b.Value = fmt.Errorf("%s: %v", where, r)
 	}
 	return b
 }
