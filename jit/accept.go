@@ -20,6 +20,8 @@ type input struct {
 	inout bool
 	// end is the bytes from element 0 to behind the last one; 0 where there is none.
 	end int64
+	// plain: the elements lie row-major, without gaps.
+	plain bool
 	// align is what the program was compiled for: the power of two, up to 16, that divides the place of element 0.
 	align int64
 }
@@ -124,6 +126,7 @@ func (p *Program) bindInput(t *Tensor, name string, inout bool) (*input, error) 
 	}
 	in := input{Tensor: *t, name: name, inout: inout, end: end, align: t.divisor(0)}
 	in.Shape, in.Strides = slices.Clone(t.Shape), t.strides()
+	in.plain = slices.Equal(in.Strides, contiguous(in.Shape))
 	p.inputs = append(p.inputs, in)
 	return &p.inputs[len(p.inputs)-1], nil
 }
@@ -169,12 +172,11 @@ func (in *input) like(t *Tensor) bool {
 	if t == nil || t.Memory == nil || t.DType != in.DType || !slices.Equal(t.Shape, in.Shape) || t.Strides != nil && len(t.Strides) != len(t.Shape) {
 		return false
 	}
-	strides := t.Strides
-	if strides == nil {
-		strides = contiguous(t.Shape)
+	if t.Strides == nil {
+		return in.plain
 	}
 	for i, n := range in.Shape {
-		if n > 1 && strides[i] != in.Strides[i] {
+		if n > 1 && t.Strides[i] != in.Strides[i] {
 			return false
 		}
 	}
@@ -251,4 +253,46 @@ func leafOf(f *Function, i int) leaf {
 	}
 	p := f.Params[i]
 	return leaf{p.Name, p.Mode == lang.InOut, &p.Type}
+}
+
+// inputs registers the arguments of a kernel or a graph.
+func (b *binder) inputs(f *Function, args []Value) ([]gval, error) {
+	out := make([]gval, len(args))
+	for i, a := range args {
+		var err error
+		if out[i], err = b.input(a, leafOf(f, i)); err != nil {
+			return nil, err
+		}
+	}
+	err := b.prog.apart()
+	b.prog.accepted = err == nil
+	return out, err
+}
+
+// input registers the leaves of an argument.
+func (b *binder) input(v Value, l leaf) (gval, error) {
+	p := b.prog
+	switch {
+	case v.Tensor != nil:
+		t, err := p.bindInput(v.Tensor, l.name, l.inout)
+		if err != nil {
+			return gval{}, err
+		}
+		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}, nil
+	case v.Scalar != nil:
+		if !v.Scalar.DType.IsValid() {
+			return gval{}, &ArgError{Function: p.name, Name: l.name, Reason: "is a scalar without an element type", Err: ErrUnset}
+		}
+		p.scalarTypes = append(p.scalarTypes, v.Scalar.DType)
+		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}, nil
+	}
+	g := gval{elems: []gval{}}
+	for i, e := range v.Elems {
+		x, err := b.input(e, l.part(i))
+		if err != nil {
+			return gval{}, err
+		}
+		g.elems = append(g.elems, x)
+	}
+	return g, nil
 }

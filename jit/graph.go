@@ -30,41 +30,6 @@ type Options struct {
 	Guard int64
 }
 
-// check reports options that no kernel or graph can have; names that it does not know mean nothing to it.
-func (o *Options) check(f *Function) error {
-	fail := func(name, format string, args ...any) error {
-		return &ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, args...)}
-	}
-	for name, n := range o.Dims {
-		if n < 0 {
-			return fail(name, "a dimension is an integer of 0 or more, not %d", n)
-		}
-	}
-	for name, n := range o.Pins {
-		if n < 1 {
-			return fail(name, "a pin is an integer of 1 or more, not %d", n)
-		}
-	}
-	for _, c := range f.Consts {
-		if v, ok := o.Consts[c.Name]; ok && v.DType != c.DType {
-			return fail(c.Name, "is %s, must be %s", v.DType, c.DType)
-		}
-	}
-	for _, p := range f.Types {
-		if d, ok := o.Types[p.Name]; ok && (!d.IsValid() || !p.Accepts(d)) {
-			return fail(p.Name, "is %s, must be of a type that %s: %s allows", d, p.Name, p.Bound)
-		}
-	}
-	if o.Precision != "" && o.Precision != "ieee" && o.Precision != "tf32x3" {
-		return fail("the precision", `is %q, must be "", "ieee" or "tf32x3"`, o.Precision)
-	}
-	const mostGuard = 1 << 30
-	if o.Guard < 0 || o.Guard > mostGuard {
-		return fail("the guard", "is %d bytes, must be 0 to %d", o.Guard, mostGuard)
-	}
-	return nil
-}
-
 // gval is the value of a graph expression at bind time: a tensor, a scalar, or
 // elements (of a struct, an array or a tuple).
 type gval struct {
@@ -194,48 +159,6 @@ func (b *binder) finish(out gval) (*Program, error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-// inputs registers the arguments of a kernel or a graph.
-func (b *binder) inputs(f *Function, args []Value) ([]gval, error) {
-	out := make([]gval, len(args))
-	for i, a := range args {
-		var err error
-		if out[i], err = b.input(a, leafOf(f, i)); err != nil {
-			return nil, err
-		}
-	}
-	err := b.prog.apart()
-	b.prog.accepted = err == nil
-	return out, err
-}
-
-// input registers the leaves of an argument.
-func (b *binder) input(v Value, l leaf) (gval, error) {
-	p := b.prog
-	switch {
-	case v.Tensor != nil:
-		t, err := p.bindInput(v.Tensor, l.name, l.inout)
-		if err != nil {
-			return gval{}, err
-		}
-		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}, nil
-	case v.Scalar != nil:
-		if !v.Scalar.DType.IsValid() {
-			return gval{}, &ArgError{Function: p.name, Name: l.name, Reason: "is a scalar without an element type", Err: ErrUnset}
-		}
-		p.scalarTypes = append(p.scalarTypes, v.Scalar.DType)
-		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}, nil
-	}
-	g := gval{elems: []gval{}}
-	for i, e := range v.Elems {
-		x, err := b.input(e, l.part(i))
-		if err != nil {
-			return gval{}, err
-		}
-		g.elems = append(g.elems, x)
-	}
-	return g, nil
 }
 
 // use notes that step n needs a tensor.

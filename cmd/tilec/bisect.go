@@ -10,15 +10,10 @@ import (
 )
 
 // bisect names the first stage of the compiler after which an element of a kernel's results leaves its bound.
-func (a *app) bisect(target *jit.Function, b *binding, values jit.Args, run runOptions) error {
+func (a *app) bisect(device jit.Device, target *jit.Function, b *binding, values jit.Args, run runOptions) error {
 	if target.Kernel == nil {
 		return usageError{fmt.Errorf("--bisect is of one kernel, and %s is a graph: `CUTILE_LOGS=launch` lists the kernels that it launches", target.Name)}
 	}
-	device, err := openDevice(run.device)
-	if err != nil {
-		return err
-	}
-	defer device.Close()
 	inputs := map[string]fuzz.Input{}
 	for _, p := range target.Params {
 		switch v := values[p.Name].(type) {

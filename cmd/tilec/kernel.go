@@ -62,18 +62,18 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if o.bisect && (o.time || o.check || o.out != "") {
 		return usageError{errors.New("--bisect stands alone, without --time, --check and --out")}
 	}
-	values, err := b.args(run.precision)
-	if err != nil {
-		return err
-	}
-	if o.bisect {
-		return a.bisect(target, b, values, run)
-	}
 	compiler, err := a.open(run)
 	if err != nil {
 		return err
 	}
 	defer compiler.Device.Close()
+	values, err := b.args(run.precision)
+	if err != nil {
+		return err
+	}
+	if o.bisect {
+		return a.bisect(compiler.Device, target, b, values, run)
+	}
 	launch, err := target.On(compiler).Bind(values)
 	if err != nil {
 		return err
