@@ -115,12 +115,29 @@ func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
 			line += "\n"
 		}
 		top.End = top.Start
+		if !found.inKernels && d.Fix != nil && inKernel(m, d.At) { // which cannot call it
+			continue
+		}
 		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{{At: top, New: line}}}
 	}
 }
 
-// shelf is where the standard library has a name: the path of the import, and what it is.
-type shelf struct{ file, what string }
+// inKernel reports a place in a kernel.
+func inKernel(m *lang.Module, at lang.Span) bool {
+	for _, d := range m.Decls {
+		if place := d.Span(); place.Start <= at.Start && at.Start < place.End {
+			_, isKernel := d.(*lang.KernelDecl)
+			return isKernel
+		}
+	}
+	return false
+}
+
+// shelf is where the standard library has a name: the path of the import, and what it is; inKernels when kernels can use it.
+type shelf struct {
+	file, what string
+	inKernels  bool
+}
 
 // libraryOf finds every name that the standard library declares.
 var libraryOf = sync.OnceValue(func() map[string]shelf {
@@ -139,7 +156,7 @@ var libraryOf = sync.OnceValue(func() map[string]shelf {
 			s := shelf{file: "std/" + strings.TrimSuffix(f.Name(), ".tile")}
 			switch d.(type) {
 			case *lang.FnDecl:
-				s.what = "a function of the standard library"
+				s.what, s.inKernels = "a function of the standard library", true
 			case *lang.KernelDecl:
 				s.what = "a kernel of the standard library, which graphs call"
 			case *lang.GraphDecl:

@@ -1,6 +1,9 @@
 package lang
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Neighbour is a word of a language that people come from - Triton's, CUDA Tile's, NumPy, Python, C -
 // with what is written here instead. The type checker and the parser answer with it where the word stands.
@@ -64,6 +67,8 @@ func (n *Neighbour) help(write, ours string) string {
 		return n.More
 	case n.More == "":
 		return fmt.Sprintf("%s`%s`", write, ours)
+	case strings.HasPrefix(n.More, "leave it out"):
+		return fmt.Sprintf("%s; as in `%s`", n.More, ours)
 	}
 	return fmt.Sprintf("%s`%s`: %s", write, ours, n.More)
 }

@@ -63,6 +63,14 @@ kernel l(x: f32[M, K], w: f32[K, N]) -> y: f32[M, N]
     }
 }
 `
+	scatterProgram = `kernel k(x: f32[M, N], ids: i32[M], inout s: f32[K, N])
+    grid i in M by BM
+{
+    axis j in N
+    let (a, n) = (x[i, j], ids[i])
+    atomic_xchg(s[n, j], a)
+}
+`
 	transposeProgram = `kernel k(x: f32[M, N]) -> y: f32[N, M] {
     y[j, i] = x[i, j]
 }
@@ -136,7 +144,7 @@ var memoryNeighbours = rows(
 	named("make_tensor_descriptor load_tensor_descriptor store_tensor_descriptor tensor_descriptor cutile_tensor_descriptor make_block_ptr advance load_advanced_indexing", Neighbour{
 		Ours: "x[i, j]", Graph: InKernel, More: "how data moves, by TMA or otherwise, is the planner's choice"}),
 	named("gather take take_along_axis", Neighbour{Ours: "x[n, j] else 0", Graph: InKernel, More: "an index may be a tile of integers; `pick(a, j, n) else 0` of a tile"}),
-	named("scatter store_advanced_indexing put put_along_axis", Neighbour{Ours: "atomic_xchg(s[n, j], a)", Graph: InKernel,
+	named("scatter store_advanced_indexing put put_along_axis", Neighbour{Ours: "atomic_xchg(s[n, j], a)", Graph: InKernel, Example: scatterProgram,
 		More: "blocks that could meet say that any of them may win; where none can, `y[n, j] = a`"}),
 	same("atomic_add atomic_max atomic_min atomic_xchg", "s[i, j], a", InKernel),
 	same("atomic_and atomic_or atomic_xor", "counts[n], 1", InKernel),
@@ -174,7 +182,7 @@ var shapeNeighbours = rows(
 	named("slice", Neighbour{Ours: "slice(a, j[2 .. 6] -> r)", Graph: "x[0 .. 4]", Example: sliceProgram}),
 	named("insert", Neighbour{Ours: "insert(a, j, 0, 1.0)", Graph: InKernel}),
 	named("flip flipud fliplr", Neighbour{Ours: "pick(a, j, N - 1 - index(j))", Graph: InKernel}),
-	named("roll", Neighbour{Ours: "pick(a, j, (index(j) + 1) % N)", Graph: InKernel}),
+	named("roll", Neighbour{Ours: "pick(a, j, (index(j) + 1) % N) else 0", Graph: InKernel}),
 	named("repeat", Neighbour{Ours: "pick(a, j, index(j) / 2)", Graph: InKernel}),
 	named("tile", Neighbour{Ours: "pick(a, j, index(j) % 4) else 0", Graph: InKernel}),
 	named("pad", Neighbour{Ours: "x[i, j - 1] else 0", Graph: InKernel}),

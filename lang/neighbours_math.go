@@ -74,7 +74,7 @@ var utilityNeighbours = rows(
 	named("map_elementwise vectorize", Neighbour{Ours: "fn f(a, b) = a + b", Graph: "fn f(a, b) = a + b", More: "and call it",
 		Example: "fn f(a, b) = a + b\nkernel k(x: f32[N]) -> y: f32[N] {\n    y[i] = f(x[i], 1)\n}\n"}),
 	named("swizzle2d", Neighbour{Ours: "grid i in M by BM", Graph: InKernel, Example: gridProgram, More: "the order of the blocks is the planner's choice"}),
-	named("constexpr const Constant static_eval ensure_constant ConstantAnnotation constexpr_type condition", Neighbour{Ours: "kernel k<const C: int = 4>", Graph: "graph g<const C: int = 4>", Example: constProgram,
+	named("constexpr const Constant static_eval ensure_constant ConstantAnnotation constexpr_type condition", Neighbour{Ours: "kernel k<const C: int = 4>", Graph: "kernel k<const C: int = 4>", Example: constProgram,
 		More: "what is constant is known to the compiler as such, dimensions too"}),
 	named("jit kernel function autotune compile", Neighbour{Ours: "kernel k(x: f32[N]) -> y: f32[N]", Graph: "kernel k(x: f32[N]) -> y: f32[N]", Example: graphProgram}),
 	named("launch grid", Neighbour{Ours: "graph g(x: f32[N]) -> y: f32[N] { y = k(x) }", Graph: "y = k(x)", Example: graphProgram, More: "a graph calls a kernel by its name, and the kernel says what its blocks are"}),

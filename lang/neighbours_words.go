@@ -30,7 +30,7 @@ var typeNeighbours = rows(
 		Example: "kernel k(x: f32[N], s: f32) -> y: f32[N] {\n    y[i] = x[i] * s\n}\n"}),
 	named("void", Neighbour{Place: AsType, Ours: "inout s: f32[N]", Graph: "inout s: f32[N]", More: "leave out the `->` of what gives nothing",
 		Example: "kernel k(inout s: f32[N]) {\n    s[i] = s[i] * 2\n}\n"}),
-	named("constexpr const Constant ConstantAnnotation constexpr_type", Neighbour{Place: AsType, Ours: "kernel k<const C: int = 4>", Graph: "graph g<const C: int = 4>", Example: constProgram}),
+	named("constexpr const Constant ConstantAnnotation constexpr_type", Neighbour{Place: AsType, Ours: "kernel k<const C: int = 4>", Graph: "kernel k<const C: int = 4>", Example: constProgram}),
 )
 
 var wordNeighbours = rows(
@@ -99,9 +99,10 @@ var wordNeighbours = rows(
 	named("from include using use", Neighbour{Place: AsStatement, More: "a file is imported as a whole: `import \"std/nn\"`"}),
 
 	// Operators and other signs.
-	named("+= -= *= /= //= %= **= &= |= ^= <<= >>= @=", Neighbour{Place: AsSign, Ours: "for k in K by BK with acc = zeros(f32, i) { acc + sum(x[i, k], over k) }",
-		More: "a value never changes; a loop carries what adds up, and `let` binds a new value", Example: loopProgram}),
-	named("++ --", Neighbour{Place: AsSign, Ours: "n + 1", More: "a value never changes; a loop counts by itself"}),
+	named("+= -= *= /= %= **= &= |= ^= <<= >>=", Neighbour{Place: AsSign, Ours: "for k in K by BK with acc = zeros(f32, i) { acc + sum(x[i, k], over k) }",
+		More: "a value never changes; a loop carries what adds up, `let` binds a new value, and of an `inout` tensor one writes `s[i, j] = s[i, j] + a`", Example: loopProgram}),
+	named("++", Neighbour{Place: AsSign, Ours: "n + 1", Use: "fn f(n) {\n    n++\n}\n", More: "a value never changes; a loop counts by itself"}),
+	named("--", Neighbour{Place: AsSign, Ours: "n - 1", Use: "fn f(n) {\n    n--\n}\n", More: "a value never changes; a loop counts by itself"}),
 	named(":=", Neighbour{Place: AsSign, Ours: "let v = a"}),
 	named("?", Neighbour{Place: AsSign, Ours: "where(c, a, b)", More: "by element; `if c { a } else { b }` by a scalar"}),
 	named("#", Neighbour{Place: AsSign, More: "comments begin with `//`", Use: "kernel k(x: f32[N]) -> y: f32[N] {\n    # of two words\n    y[i] = x[i]\n}\n"}),

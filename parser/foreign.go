@@ -26,11 +26,11 @@ func (g *grammar) foreign(prev, t *lexer.Token, want string) *lang.Fix {
 		return sign(prev.Value + "=")
 	case is(t, prev.Value) && touches && lang.FindNeighbour(prev.Value+prev.Value, lang.AsSign) != nil:
 		return sign(prev.Value + prev.Value)
-	case t.Type == kindNewline && want != wantEnd && (is(prev, "+") || is(prev, "-")) && is(g.before(prev), prev.Value):
-		return sign(prev.Value + prev.Value)
 	case is(t, ":") && next != nil && is(next, "=") && endOf(t) == next.Pos.Offset:
 		return sign(":=")
-	case is(t, "@") && want == wantEnd:
+	case is(t, ">") && is(prev, "<") && touches:
+		return sign("<>")
+	case is(t, "@") && want == wantEnd, is(prev, "@") && want == "a name" && g.firstOnLine(t) != prev:
 		return sign("@")
 	case is(t, "..") && want == wantBlock:
 		return sign("..")
@@ -53,6 +53,10 @@ func (g *grammar) foreign(prev, t *lexer.Token, want string) *lang.Fix {
 		}
 		if t.Type != kindIdent {
 			return sign("{")
+		}
+	case t.Type == kindKeyword && want == "the name of a field":
+		if n := lang.FindNeighbour(t.Value, lang.AsCall, lang.AsType, lang.AsValue); n != nil {
+			return &lang.Fix{Message: n.Help()}
 		}
 	case is(t, ".") && is(g.before(prev), "@"):
 		return &lang.Fix{Message: fmt.Sprintf("leave it out: a kernel is declared by `kernel`, and `@%s` is no attribute here", prev.Value)}
@@ -94,6 +98,9 @@ func (g *grammar) foreignWord(prev, t *lexer.Token, want string) *lang.Fix {
 		return nil
 	}
 	fix := &lang.Fix{Message: n.Help()}
+	if g.inTest {
+		fix.Message = n.GraphHelp()
+	}
 	switch word.Value {
 	case "return":
 		at := g.spanOf(word)

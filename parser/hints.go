@@ -33,7 +33,7 @@ var slips = map[slip]string{
 	{wantExpr, "struct"}:   "declarations stand outside of bodies",
 	{wantExpr, "graph"}:    "declarations stand outside of bodies",
 	{wantExpr, "import"}:   "imports stand at the top of a file",
-	{wantExpr, "const"}:    "inside a body bind a value with `let`",
+	{wantExpr, "const"}:    "write `let v = a`: inside a body a value is bound with `let`",
 	{wantExpr, "grid"}:     "`grid` stands between the parameters of a kernel and its `{`",
 	{wantExpr, "tune"}:     "`tune` stands between the parameters of a kernel and its `{`",
 	{wantDecl, "let"}:      "at the top of a file bind a constant: `const NAME = ...`",

@@ -115,7 +115,7 @@ func (b *bodyChecker) tensorNamed(e lang.Expr) (*Param, bool) {
 	ent := b.scope.lookup(n.Name)
 	switch {
 	case ent == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		b.unknown(b.scope, n.Name, n.Place, nil, false)
 		return nil, false
 	case ent.kind == entInvalid:
 		return nil, false
@@ -295,7 +295,7 @@ func (b *bodyChecker) notAssignable(target lang.Expr) {
 	e := b.scope.lookup(n.Name)
 	switch {
 	case e == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		b.unknown(b.scope, n.Name, n.Place, nil, false)
 	case e.kind == entInvalid:
 	case e.kind == entTensor:
 		b.stored[e.param] = true

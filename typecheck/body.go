@@ -126,8 +126,7 @@ func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
 					return result
 				}
 			case o.mode != invalid:
-				b.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", b.describeOperand(o)).
-					help("bind it with `let`, or remove it")
+				b.unusedValue(s.X, b.describeOperand(o), o).orHelp("bind it with `let`, or remove it")
 				b.storeFailed = true
 			}
 		}
@@ -162,6 +161,9 @@ func (b *bodyChecker) let(s *lang.LetStmt) {
 	}
 	if len(s.Names) == 1 {
 		b.bind(s.Names[0], b.single(o, "let"), s.Place)
+		if e := b.scope.names[s.Names[0].Name]; e != nil {
+			e.start = s.Value
+		}
 		return
 	}
 	b.bindAll(s.Names, o, s.Place)

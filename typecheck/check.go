@@ -189,12 +189,15 @@ func (r report) castFix(x lang.Expr, d DType) report {
 	if x == nil || !x.Span().IsValid() {
 		return r
 	}
-	at := x.Span()
-	text := at.Text()
+	return r.replace(x.Span(), castText(x, d), "convert with `as %s`", d)
+}
+
+func castText(x lang.Expr, d DType) string {
+	text := x.Span().Text()
 	if needsParens(x) {
 		text = "(" + text + ")"
 	}
-	return r.replace(at, text+" as "+d.String(), "convert with `as %s`", d)
+	return text + " as " + d.String()
 }
 
 func needsParens(x lang.Expr) bool {

@@ -44,21 +44,6 @@ func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (DType, bool) 
 	return DType{}, false
 }
 
-// otherNames are what other languages call the element types.
-var otherNames = map[string]string{
-	"float": "f32", "float32": "f32", "float64": "f64", "double": "f64", "float16": "f16", "half": "f16", "fp16": "f16", "fp32": "f32",
-	"bfloat16": "bf16", "int": "i32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "long": "i64",
-	"uint8": "u8", "byte": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "boolean": "bool", "fp8": "f8e4m3", "float8": "f8e4m3",
-}
-
-// suggestType proposes an element type for a name that is none.
-func (r report) suggestType(at lang.Span, name string, candidates []string) report {
-	if d, ok := otherNames[name]; ok {
-		return r.replace(at, d, "did you mean `%s`?", d)
-	}
-	return r.suggest(at, name, candidates)
-}
-
 // holds reports whether d certainly is of a class; a type parameter by its bound.
 func isFloat(d DType) bool {
 	if d.Param != nil {
@@ -128,7 +113,16 @@ func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Exp
 	if rank(ta.DType) > rank(tb.DType) {
 		convert, to = eb, ta.DType
 	}
+	wide, hasWide := widest(ta.DType, tb.DType)
 	switch {
+	case hasWide && wide == ta.DType:
+		convert, to = eb, wide
+	case hasWide && wide == tb.DType:
+		convert, to = ea, wide
+	}
+	switch {
+	case hasWide && wide != ta.DType && wide != tb.DType:
+		r.castBoth(ea, eb, wide, what == "`**`")
 	case to.Param != nil && len(c.calls) > 0: // the fn does not know the name that its caller has for the type
 		r.help("convert the argument where %s is called", c.calls[len(c.calls)-1].fn.Name.Name)
 	case convert != nil && what == "`**`" && convert.Span().IsValid(): // binds tighter than `as`
@@ -138,6 +132,22 @@ func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Exp
 		r.castFix(convert, to)
 	default:
 		r.help("convert one with `as`")
+	}
+}
+
+// castBoth proposes to convert both operands, of which neither type holds the values of the other.
+func (r report) castBoth(a, b lang.Expr, d DType, inPower bool) {
+	r.help("neither type holds all values of the other: convert both with `as %s`", d)
+	for _, x := range []lang.Expr{a, b} {
+		if x == nil || !x.Span().IsValid() {
+			r.Fix.Edits = nil
+			return
+		}
+		text := castText(x, d)
+		if inPower {
+			text = "(" + text + ")"
+		}
+		r.Fix.Edits = append(r.Fix.Edits, lang.Edit{At: x.Span(), New: text})
 	}
 }
 
@@ -252,7 +262,11 @@ func (c *checker) rule(row *lang.OpRow, at lang.Span, d DType, of operand) (DTyp
 		}
 	case lang.RuleInt:
 		if !isInt(d) {
-			return refuse("integers", "")
+			help := ""
+			if n := lang.FindNeighbour(row.Spelling, lang.AsSign); n != nil && isFloat(d) { // `^` is a power elsewhere
+				help = n.Help()
+			}
+			return refuse("integers", help)
 		}
 	case lang.RuleBool:
 		if d != Concrete(lang.Bool) {

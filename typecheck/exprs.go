@@ -88,7 +88,7 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 		} else if isBuiltin(e.Name) {
 			b.errorf(lang.ErrNameKind, e.Place, "%s is a function; its arguments are missing", e.Name)
 		} else if !b.ended(e.Name, e.Place) {
-			b.unknown(b.scope, e.Name, e.Place, []string{"inf", "nan", "pi"})
+			b.unknownValue(e)
 		}
 		return bad(e.Place)
 	}
@@ -123,7 +123,10 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 		}
 		return o
 	}
-	b.errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
+	r := b.errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
+	if b.isFormula && b.inIndex > 0 && !ent.counts() {
+		r.notAnAxis(e.Name)
+	}
 	return bad(e.Place)
 }
 
@@ -291,8 +294,12 @@ func (b *bodyChecker) castTo(x operand, d DType, at lang.Span) operand {
 
 func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	n, ok := e.X.(*lang.NameExpr)
+	if !ok && b.ofModule(b.scope, false, e) {
+		return bad(e.Place)
+	}
 	if !ok {
 		r := b.errorf(lang.ErrField, e.Name.Place, "a value has no field %s: `.start` and `.end` are of an axis", e.Name.Name)
+		r.neighbour(false, e.Name.Name, lang.AsAttribute)
 		if d, isType := lang.ParseDType(e.Name.Name); isType {
 			r.help("convert with `as %s`", d)
 		}
@@ -302,7 +309,9 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	ent := b.scope.lookup(n.Name)
 	switch {
 	case ent == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		if !b.ofModule(b.scope, false, e) {
+			b.unknown(b.scope, n.Name, n.Place, nil, false)
+		}
 		return bad(e.Place)
 	case ent.kind == entInvalid:
 		return bad(e.Place)
@@ -313,6 +322,9 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 		return bad(e.Place)
 	}
 	r := b.errorf(lang.ErrField, e.Name.Place, "%s is %s and has no field %s", n.Name, ent.describe(), e.Name.Name).label(ent.at, "declared here")
+	if ent.kind == entTensor && r.neighbour(false, e.Name.Name, lang.AsAttribute) {
+		return bad(e.Place)
+	}
 	if ent.kind == entTensor {
 		r.suggest(e.Name.Place, e.Name.Name, []string{"shape"}).orHelp("`%s.shape[0]` is its first dimension, and `%s` its elements", n.Name, exampleAccess(ent.param))
 	}

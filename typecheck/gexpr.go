@@ -91,7 +91,7 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 		} else if isBuiltin(e.Name) {
 			g.errorf(lang.ErrNameKind, e.Place, "%s is not a value", e.Name)
 		} else {
-			g.unknown(g.scope, e.Name, e.Place, []string{"inf", "nan", "pi"})
+			g.unknown(g.scope, e.Name, e.Place, []string{"inf", "nan", "pi"}, true)
 		}
 		return bad(e.Place)
 	}
@@ -350,6 +350,9 @@ func (g *graphChecker) settled(o operand) operand {
 }
 
 func (g *graphChecker) field(e *lang.FieldExpr) operand {
+	if g.ofModule(g.scope, true, e) {
+		return bad(e.Place)
+	}
 	x := g.expr(e.X)
 	if x.mode == invalid {
 		return bad(e.Place)
@@ -372,8 +375,7 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 	case x.mode != typed || x.graph.GType().Kind != GTensor:
 	case e.Name.Name == "shape":
 		r.help("it is read by dimension: `x.shape[0]`")
-	case e.Name.Name == "T":
-		r.help("a kernel reads elements in any order: `y[j, i] = x[i, j]`")
+	case r.neighbour(true, e.Name.Name, lang.AsAttribute):
 	}
 	r.orHelp("only structs have fields; of a tensor there is `x.shape[0]`")
 	return bad(e.Place)

@@ -233,7 +233,8 @@ func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 	}
 	o := gc.block(d.Body)
 	if o.mode != noValue && o.mode != invalid {
-		gc.errorf(lang.ErrValueCount, o.at, "the value %s is not used", gc.describe(o)).help("assign it to an output, as in `y = ...`, or discard it with `let _ = ...`")
+		last := d.Body.Stmts[len(d.Body.Stmts)-1].(*lang.ExprStmt).X
+		gc.unusedValue(last, gc.describe(o), o).orHelp("assign it to an output, as in `y = ...`, or discard it with `let _ = ...`")
 		gc.assignFailed = true
 	}
 	for _, out := range g.Outputs {
@@ -271,7 +272,7 @@ func (g *graphChecker) block(blk *lang.Block) operand {
 			case last:
 				result = o
 			case o.mode != invalid:
-				g.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", g.describe(o)).help("bind it with `let`, or discard it with `let _ = ...`")
+				g.unusedValue(s.X, g.describe(o), o).orHelp("bind it with `let`, or discard it with `let _ = ...`")
 			}
 		}
 	}
@@ -408,7 +409,7 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 	e := g.scope.lookup(n.Name)
 	switch {
 	case e == nil:
-		g.unknown(g.scope, n.Name, n.Place, nil)
+		g.unknown(g.scope, n.Name, n.Place, nil, true)
 		return
 	case e.kind == entInvalid:
 		return

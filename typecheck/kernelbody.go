@@ -42,7 +42,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		bodies[i] = b
 	}
 	if !slices.ContainsFunc(bodies, func(b *bodyChecker) bool { return len(b.kernel.Axes) > 0 }) {
-		if d.Body != nil {
+		if d.Body != nil && !c.broken[d] { // without a type, an output has no names of axes
 			c.errorf(lang.ErrFormula, d.Name.Place, "nothing tells what the blocks of %s are: it has no grid, and no store by names of axes", d.Name.Name).
 				help("write a formula, as in `y[i, j] = ...`, or say what one block computes: `grid i in M by BM`")
 		}
@@ -94,8 +94,8 @@ func (b *bodyChecker) kernelStmts(body *lang.Block) {
 	if body != nil {
 		b.scope = newScope(b.scope)
 		if o := b.stmtsOf(body); o.mode != noValue && o.mode != invalid {
-			b.errorf(lang.ErrValueCount, o.at, "the value %s is not used", b.describeOperand(o)).
-				help("store it in an output, as in `%s = ...`", exampleOutput(b.kernel))
+			last := body.Stmts[len(body.Stmts)-1].(*lang.ExprStmt).X
+			b.unusedValue(last, b.describeOperand(o), o).orHelp("store it in an output, as in `%s = ...`", exampleOutput(b.kernel))
 			b.storeFailed = true
 		}
 	}

@@ -29,6 +29,10 @@ func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
 				l := loop.Carried[i]
 				ent.kind = entValue
 				ent.value = operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}
+				ent.start = e.Init
+				if t, ok := e.Init.(*lang.TupleExpr); ok && i < len(t.Elems) {
+					ent.start = t.Elems[i]
+				}
 			}
 			b.declare(b.scope, ent, true)
 		}

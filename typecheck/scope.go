@@ -39,7 +39,9 @@ type entity struct {
 	graph  GExpr   // entGraphValue
 	output *GParam // entGraphValue: an output of the graph
 	lambda *lang.LambdaExpr
-	scope  *scope // in which a lambda stands
+	// start is what a let binds, or a loop begins to carry: where it is mended.
+	start lang.Expr
+	scope *scope // in which a lambda stands
 	// builtin is the name of a function of the language.
 	builtin string
 	// given is the argument that a parameter of a fn stands for, where that is a function; refused is set where it has the wrong number of parameters.
@@ -138,13 +140,16 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 // one of typing errors, and comparing all of its names with all others takes minutes.
 const mostSuggested = 100
 
-// unknown reports a name that nothing declares.
-func (c *checker) unknown(s *scope, name string, at lang.Span, more []string) {
+// unknown reports a name that nothing declares, of a kernel or a graph. places are where a neighbour's word may stand as this does.
+func (c *checker) unknown(s *scope, name string, at lang.Span, more []string, inGraph bool, places ...lang.NeighbourPlace) {
+	if len(places) == 0 {
+		places = readPlaces
+	}
 	if m := s.file(); m != nil && m.incomplete {
 		return
 	}
 	r := c.errorf(lang.ErrUnknownName, at, "unknown name %s", name)
-	if c.found <= mostSuggested {
+	if !r.neighbour(inGraph, name, places...) && c.found <= mostSuggested {
 		r.suggest(at, name, append(s.visible(), more...))
 	}
 }
