@@ -38,6 +38,8 @@ func Check(root *lang.Module, load Loader) (*Program, lang.Diagnostics) {
 	}
 	c.findRecursion()
 	c.checkDecls()
+	c.unused()
+	c.prog.Warnings = c.causes(c.prog.Warnings)
 	return c.prog, c.diags.Sort()
 }
 

@@ -182,6 +182,9 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 		c.errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
 		return bad(at)
 	}
+	if row.Rule == lang.RuleCompare {
+		c.comparedToNaN(op, at, args, exprs)
+	}
 	if o, ok := c.fold(op, at, opAt, args); ok {
 		return o
 	}

@@ -122,5 +122,6 @@ func (b *bodyChecker) judged() {
 	b.races()
 	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart
 		b.findPartials(b.kernel.Body)
+		b.overwritten(b.kernel.Body)
 	}
 }

@@ -122,6 +122,7 @@ func (c *checker) convert(o operand, d DType) operand {
 			c.errorf(lang.ErrConstantType, o.at, "the constant %g is too large for %s", o.num, d)
 			return bad(o.at)
 		}
+		c.lossy(o, o.num, d)
 		return operand{mode: typed, at: o.at, expr: &Const{Typed: t, Float: o.num, Int: wholeInt(o.num)}}
 	}
 	return o
@@ -147,6 +148,11 @@ func (c *checker) convertInt(o operand, d DType) operand {
 				help("write a constant in that range, or convert the other operand to a wider type")
 			return bad(o.at)
 		}
+		if d.Param == nil && d.Of.IsFloat() && d.Of.Bits() <= 32 && math.IsInf(float64(d.Of.Round(float32(n))), 0) {
+			c.errorf(lang.ErrConstantType, o.at, "the constant %d is too large for %s", n, d)
+			return bad(o.at)
+		}
+		c.lossy(o, float64(n), d)
 		return operand{mode: typed, at: o.at, lin: &size, expr: &Const{Typed: Typed{Type{DType: d}, o.at}, Int: n, Float: float64(n)}}
 	}
 	if d == Concrete(lang.I32) || d == Concrete(lang.I64) {

@@ -21,6 +21,8 @@ type Program struct {
 	Structs []*Struct
 	// Tests are those of the root.
 	Tests []*Test
+	// Warnings are what there is to say of the root beside errors.
+	Warnings lang.Diagnostics
 }
 
 // TypeParam is an element type parameter, `T: float`.
