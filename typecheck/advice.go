@@ -11,18 +11,13 @@ import (
 
 // unknownValue reports a name that nothing declares where a value is read.
 func (b *bodyChecker) unknownValue(e *lang.NameExpr) {
-	found := b.found
-	b.unknown(b.scope, e.Name, e.Place, []string{"inf", "nan", "pi"}, false)
-	if b.found == found || !b.isFormula || b.inIndex == 0 {
+	r := b.unknown(b.scope, e.Name, e.Place, []string{"inf", "nan", "pi"}, false)
+	if !b.isFormula || b.inIndex == 0 {
 		return
 	}
-	// In an index of a formula a name is an axis, and of a dimension one letter away nothing was meant.
-	d := b.diags[len(b.diags)-1]
-	if d.Code != lang.ErrUnknownName || d.At != e.Place {
-		return
-	}
-	if d.Fix == nil || len(d.Fix.Edits) > 0 && strings.EqualFold(d.Fix.Edits[0].New, e.Name) {
-		report{d}.notAnAxis(e.Name)
+	// In an index of a formula a name is an axis: the dimension that has its letter is not meant.
+	if r.Fix == nil || len(r.Fix.Edits) > 0 && strings.EqualFold(r.Fix.Edits[0].New, e.Name) {
+		r.notAnAxis(e.Name)
 	}
 }
 

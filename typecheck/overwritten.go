@@ -12,6 +12,9 @@ import (
 // are still to come and that nothing between reads what they write.
 func (b *bodyChecker) overwritten(body *Body) { b.storesOf(body, nil) }
 
+// mostLater is how many stores behind one are looked at: the time it takes grows with it for every store.
+const mostLater = 100
+
 func (b *bodyChecker) storesOf(body *Body, later []*Store) []*Store {
 	for _, x := range body.Results {
 		later = b.storesIn(x, later)
@@ -28,7 +31,10 @@ func (b *bodyChecker) storesOf(body *Body, later []*Store) []*Store {
 					break
 				}
 			}
-			later = append(later, s)
+			if len(later) >= mostLater {
+				later = later[1:]
+			}
+			later = append(slices.Clone(later), s)
 		default: // an atomic reads
 			later = without(later, s.Param)
 		}

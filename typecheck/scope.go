@@ -141,15 +141,16 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 const mostSuggested = 100
 
 // unknown reports a name that nothing declares, of a kernel or a graph. places are where a neighbour's word may stand as this does.
-func (c *checker) unknown(s *scope, name string, at lang.Span, more []string, inGraph bool, places ...lang.NeighbourPlace) {
+func (c *checker) unknown(s *scope, name string, at lang.Span, more []string, inGraph bool, places ...lang.NeighbourPlace) report {
 	if len(places) == 0 {
 		places = readPlaces
 	}
-	if m := s.file(); m != nil && m.incomplete {
-		return
+	if m := s.file(); m != nil && m.incomplete { // it may be what is missing: nobody is told
+		return report{&lang.Diagnostic{}}
 	}
 	r := c.errorf(lang.ErrUnknownName, at, "unknown name %s", name)
 	if !r.neighbour(inGraph, name, places...) && c.found <= mostSuggested {
 		r.suggest(at, name, append(s.visible(), more...))
 	}
+	return r
 }

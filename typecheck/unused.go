@@ -192,24 +192,28 @@ func (u *usage) needed(ps []*lang.Param, d lang.Decl) {
 				tells[n.Name] = append(tells[n.Name], p)
 			}
 		}
-		if p.Type.Shape == nil && p.Type.HasShape == false && len(p.Type.Args) > 0 || p.Type.Count != nil { // a struct has dimensions of its own
+		if !p.Type.HasShape && len(p.Type.Args) > 0 || p.Type.Count != nil { // a struct has dimensions of its own
 			u.use(p.Name.Name)
 		}
 	}
+	all := named(d)
 	for dim, by := range tells {
-		if len(by) != 1 {
-			continue
+		if len(by) == 1 && all[dim] > named(by[0].Type)[dim] {
+			u.use(by[0].Name.Name)
 		}
-		lang.Walk(d, func(n lang.Node) bool {
-			if n == by[0].Type {
-				return false
-			}
-			if x, ok := n.(*lang.NameExpr); ok && x.Name == dim {
-				u.use(by[0].Name.Name)
-			}
-			return true
-		})
 	}
+}
+
+// named counts where each name is read in a part of the tree.
+func named(n lang.Node) map[string]int {
+	counts := map[string]int{}
+	lang.Walk(n, func(k lang.Node) bool {
+		if x, ok := k.(*lang.NameExpr); ok {
+			counts[x.Name]++
+		}
+		return true
+	})
+	return counts
 }
 
 // axis resolves what an axis walks, and binds its name.
