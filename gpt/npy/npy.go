@@ -9,8 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"tilec/gpt/internal/atomicfile"
 	"tilec/gpt/internal/dense"
+	"tilec/internal/file"
 	"tilec/lang"
 )
 
@@ -114,7 +114,7 @@ func descriptors() []string {
 func Write(path string, a Array) error {
 	header, err := encodeHeader(a)
 	if err == nil {
-		err = atomicfile.Write(path, func(w io.Writer) error { return emit(w, header, a.Data) })
+		err = file.Write(path, func(w io.Writer) error { return emit(w, header, a.Data) })
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
