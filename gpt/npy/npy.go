@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"tilec/gpt/internal/dense"
@@ -30,7 +29,7 @@ type Array struct {
 
 // Read reads the file at path.
 func Read(path string) (Array, error) {
-	data, err := os.ReadFile(path)
+	data, err := file.Read(path, file.MaxData())
 	if err != nil {
 		return Array{}, err
 	}

@@ -8,7 +8,10 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
+
+	"tilec/internal/host"
 )
 
 // The most bytes that a text may have. Both are many times what people write,
@@ -19,6 +22,14 @@ const (
 	// MaxText is for the texts of a checkpoint: its configuration and its tokenizer.
 	MaxText = 64 << 20
 )
+
+// MaxData is the most bytes that a file of numbers may have: what this machine's memory holds.
+func MaxData() int64 {
+	if n := host.Memory(); n > 0 {
+		return n
+	}
+	return math.MaxInt
+}
 
 // kinds are the files that are not regular, as people call them.
 var kinds = []struct {
