@@ -24,48 +24,67 @@ type Model struct {
 	tokens   int         // which of args holds the token ids
 	ids      *jit.Memory // room for a whole context of ids
 	start    int         // which of args is the start position
-	bound    map[binding]*jit.Program
 	context  int
-}
-
-type binding struct {
-	graph  *typecheck.Graph
-	tokens int
+	// memory is what the model holds on the device until it is closed: weights, state, token ids.
+	memory []*jit.Memory
+	// bound are the programs bound to lengths so far; their intermediate results share one arena.
+	bound bound
 }
 
 // New puts a checkpoint on the compiler's device for a program's `@generate`
 // graph, with the weights converted to dtype (f32, bf16 or f16). Precision is
 // that of f32 contractions on tensor cores: "" (tf32), "tf32x3" or "ieee".
 func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
-	m := &Model{Checkpoint: ckpt, compiler: c, bound: map[binding]*jit.Program{}, tokens: -1, start: -1, context: ckpt.Config.NPositions}
+	m := &Model{Checkpoint: ckpt, compiler: c, tokens: -1, start: -1, context: ckpt.Config.NPositions}
 	if err := m.find(program); err != nil {
 		return nil, err
 	}
-	f := &filler{ckpt: ckpt, device: c.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
-	for name, key := range m.graph.Config {
-		n, ok := ckpt.number(key)
+	if err := m.fill(dtype, precision); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// fill makes the graph's arguments. All shapes are compared before any memory is taken.
+func (m *Model) fill(dtype lang.DType, precision string) error {
+	g := m.graph
+	f := &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}, ready: map[wantedTensor]*jit.Tensor{}}
+	defer func() { m.memory = append(m.memory, f.memory...) }()
+	for name, key := range g.Config {
+		n, ok := m.Checkpoint.number(key)
 		if !ok {
-			return nil, fmt.Errorf("@config of graph %s: config.json has no number %q", m.graph.Name, key)
+			return fmt.Errorf("@config of graph %s: config.json has no number %q", g.Name, key)
 		}
 		f.dims[name] = int64(n)
 	}
-	m.opts = jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Precision: precision}
-	for _, d := range m.graph.Dims {
+	m.opts = jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Precision: precision, Arena: jit.NewArena(m.compiler.Device)}
+	for _, d := range g.Dims {
 		if n, ok := f.dims[d.Name]; ok {
 			m.opts.Dims[d.Name] = n
 		}
 	}
-	for i, p := range m.graph.Params {
+	for _, p := range g.Params {
+		if p.Type.Kind == typecheck.GStruct && p.Mode == lang.In {
+			if err := f.check(p.Name, p.Type); err != nil {
+				return fmt.Errorf("graph %s: %w", g.Name, err)
+			}
+		}
+	}
+	if err := f.checkUnused(g.Name); err != nil {
+		return err
+	}
+	for i, p := range g.Params {
 		v, err := m.argument(f, i, p)
 		if err != nil {
-			return nil, fmt.Errorf("graph %s: %w", m.graph.Name, err)
+			return fmt.Errorf("graph %s: %w", g.Name, err)
 		}
 		m.args = append(m.args, v)
 	}
 	if m.tokens < 0 || m.start < 0 {
-		return nil, fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32`", m.graph.Name)
+		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32`", g.Name)
 	}
-	return m, nil
+	return nil
 }
 
 // find takes the graphs marked @generate and @logits, one of each at most.
@@ -99,7 +118,7 @@ func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, er
 	switch {
 	case t.Kind == typecheck.GTensor && t.DType == typecheck.Concrete(lang.I32) && p.Mode == lang.In:
 		m.tokens = i
-		m.ids, err = m.compiler.Device.Alloc(int64(4 * m.context))
+		m.ids, err = f.alloc(int64(4 * m.context))
 	case p.Mode == lang.InOut:
 		return f.state(p.Name, t)
 	case t.Kind == typecheck.GScalar && inConfig:
@@ -110,7 +129,7 @@ func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, er
 	case t.Kind == typecheck.GScalar && p.Default != nil:
 		return jit.Value{Scalar: p.Default}, nil
 	case t.Kind == typecheck.GStruct:
-		return f.weights(p.Name, t, "", 0)
+		return f.weights(p.Name, t)
 	default:
 		err = fmt.Errorf("do not know what to pass for parameter %s: name it in @config or give it a default", p.Name)
 	}
@@ -149,7 +168,7 @@ func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, e
 
 func (m *Model) bind(g *typecheck.Graph, tokens int) (*jit.Program, error) {
 	key := binding{g, tokens}
-	if p := m.bound[key]; p != nil {
+	if p := m.bound.find(key); p != nil {
 		return p, nil
 	}
 	p, err := m.compiler.BindGraph(g, m.args, m.opts)
@@ -157,9 +176,10 @@ func (m *Model) bind(g *typecheck.Graph, tokens int) (*jit.Program, error) {
 		return nil, err
 	}
 	if out := g.Outputs[0].Type; out.DType != typecheck.Concrete(lang.F32) {
+		p.Close()
 		return nil, fmt.Errorf("graph %s gives logits of %s, must be f32", g.Name, out.DType)
 	}
-	m.bound[key] = p
+	m.bound.add(key, p)
 	return p, nil
 }
 
@@ -187,9 +207,14 @@ func (m *Model) Scores(tokens []int32) ([]float32, error) {
 	return all, nil
 }
 
-// Close gives the model's intermediate memory back.
+// Close gives the model's memory back: weights, state and intermediate results.
 func (m *Model) Close() {
-	for _, p := range m.bound {
-		p.Close()
+	m.bound.close()
+	if m.opts.Arena != nil {
+		m.opts.Arena.Close()
 	}
+	for _, memory := range m.memory {
+		m.compiler.Device.Free(memory)
+	}
+	m.memory = nil
 }

@@ -27,6 +27,8 @@ type Options struct {
 	Debug bool
 	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.
 	Guard int64
+	// Arena is for intermediate results, shared by programs that never run at the same time; nil for one of the program's own.
+	Arena *Arena
 }
 
 // gval is the value of a graph expression at bind time: a tensor, a scalar, or
@@ -70,7 +72,11 @@ type frame struct {
 }
 
 func (c *Compiler) newBinder(name string, opts Options) *binder {
-	return &binder{prog: &Program{compiler: c, name: name}, opts: opts}
+	p := &Program{compiler: c, name: name, arena: opts.Arena}
+	if p.arena == nil {
+		p.arena, p.own = NewArena(c.Device), true
+	}
+	return &binder{prog: p, opts: opts}
 }
 
 // BindGraph binds a graph to its arguments' types and shapes, compiles every

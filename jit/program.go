@@ -27,11 +27,13 @@ type Program struct {
 	scalarTypes []lang.DType
 	steps       []step
 	temps       []temp
-	arena       *Memory
-	// kept is the scratch memory of the launches, which run one after the other; nil where none needs any.
-	kept    *Memory
-	outputs []view
-	scratch []typecheck.Literal
+	// arena has the temporaries, and the scratch memory of the launches, which run one after the other;
+	// own says that no other program uses it. The sizes are what this program needs, or nothing.
+	arena                   *Arena
+	own                     bool
+	tempBytes, scratchBytes int64
+	outputs                 []view
+	scratch                 []typecheck.Literal
 }
 
 // slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
@@ -138,17 +140,14 @@ func (p *Program) compile() error {
 		}
 		most = max(most, s.kept)
 	}
+	p.tempBytes, p.scratchBytes = nothing, nothing
 	if most > 0 {
-		if p.kept, err = p.compiler.Device.Alloc(most); err != nil {
-			return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, most, err)
-		}
+		p.scratchBytes = most
 	}
-	if n := p.planMemory(); len(p.temps) > 0 { // results may have no elements, and still lie somewhere
-		if p.arena, err = p.compiler.Device.Alloc(n); err != nil {
-			return fmt.Errorf("%s: %d bytes for intermediate results: %w", p.name, n, err)
-		}
+	if n := p.planMemory(); len(p.temps) > 0 {
+		p.tempBytes = n
 	}
-	return nil
+	return p.arena.reserve(p)
 }
 
 // prepare computes what does not change from run to run.
@@ -221,7 +220,8 @@ func (s *step) prepare(c *Compiled, d Device) error {
 }
 
 // Run runs the program on arguments of the shapes that it was bound to. The
-// results live in the program's own memory until its next Run.
+// results live in the program's arena until its next Run, or, where the arena is
+// shared, until another program of it is bound or runs.
 func (p *Program) Run(args []Value) ([]Value, error) {
 	var tensors []*Tensor
 	scalars := p.scratch[:0]
@@ -231,6 +231,9 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 	p.scratch = scalars
 	if len(tensors) != len(p.inputs) || len(scalars) != len(p.scalarTypes) {
 		return nil, fmt.Errorf("%s: bound to %d tensors and %d scalars, run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars))
+	}
+	if err := p.arena.reserve(p); err != nil { // another program's growth may have failed, or it was closed
+		return nil, err
 	}
 	logs := p.compiler.Logs
 	for i := range p.steps {
@@ -255,7 +258,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 				size := int64(v.dtype.Size())
 				switch {
 				case v.slot.temp:
-					s.args[j] = launchArg{memory: p.arena, offset: p.temps[v.slot.index].offset + v.offset*size}
+					s.args[j] = launchArg{memory: p.arena.temps, offset: p.temps[v.slot.index].offset + v.offset*size}
 				case v.slot.made:
 					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.offset * size}
 				default:
@@ -268,7 +271,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 			case ir.ParamDebug:
 				s.args[j] = launchArg{memory: s.debug.memory}
 			case ir.ParamScratch:
-				s.args[j] = launchArg{memory: p.kept}
+				s.args[j] = launchArg{memory: p.arena.scratch}
 			case ir.ParamFirst:
 				s.args[j] = launchArg{bits: uint64(s.atOnce)}
 			}
@@ -306,7 +309,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		}
 		switch {
 		case v.slot.temp:
-			t.Memory = p.arena
+			t.Memory = p.arena.temps
 			t.Offset += p.temps[v.slot.index].offset / int64(v.dtype.Size())
 		case v.slot.made:
 			t.Memory = p.made[v.slot.index].Memory
@@ -345,13 +348,8 @@ func (s *step) describe() string {
 
 // Close gives the program's memory back.
 func (p *Program) Close() {
-	if p.arena != nil {
-		p.compiler.Device.Free(p.arena)
-		p.arena = nil
-	}
-	if p.kept != nil {
-		p.compiler.Device.Free(p.kept)
-		p.kept = nil
+	if p.own {
+		p.arena.Close()
 	}
 	for i := range p.steps {
 		if s := p.steps[i].debug; s != nil {

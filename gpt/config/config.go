@@ -174,7 +174,6 @@ func (r *reader) foreign() {
 		{"attention_types", "", "attention to all earlier positions, as GPT-2 has it"},
 		{"parallel_attn", "false", "the layers of GPT-2"},
 		{"num_experts", "", "the layers of GPT-2"},
-		{"hidden_act", "", "activation_function, as GPT-2's file has it"},
 	} {
 		if r.has(f.name) && string(r.values[f.name]) != f.neutral {
 			r.problem(f.name, shorten(r.values[f.name]), f.advice)
