@@ -141,7 +141,7 @@ func (m *Model) Context() int { return m.context }
 
 // run evaluates a graph on new tokens that begin at a position; the state holds the tokens before.
 func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, error) {
-	if len(tokens) == 0 || start+len(tokens) > m.context {
+	if len(tokens) == 0 || start < 0 || start+len(tokens) > m.context {
 		return nil, fmt.Errorf("%d tokens from position %d on: the context has %d", len(tokens), start, m.context)
 	}
 	data := make([]byte, 4*len(tokens))
@@ -151,9 +151,7 @@ func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, e
 	if err := m.compiler.Device.Write(m.ids, 0, data); err != nil {
 		return nil, err
 	}
-	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(len(tokens))}, Memory: m.ids})
-	m.args[m.start] = jit.IntValue(lang.I32, int64(start))
-	p, err := m.bind(g, len(tokens))
+	p, err := m.bind(g, len(tokens), start)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +164,10 @@ func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, e
 	return logits, jit.ReadTensor(m.compiler.Device, out[0].Tensor, raw)
 }
 
-func (m *Model) bind(g *typecheck.Graph, tokens int) (*jit.Program, error) {
+// bind sets the arguments for so many tokens and gives the program of a graph that takes them.
+func (m *Model) bind(g *typecheck.Graph, tokens, start int) (*jit.Program, error) {
+	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(tokens)}, Memory: m.ids})
+	m.args[m.start] = jit.IntValue(lang.I32, int64(start))
 	key := binding{g, tokens}
 	if p := m.bound.find(key); p != nil {
 		return p, nil

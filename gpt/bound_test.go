@@ -1,0 +1,80 @@
+package gpt_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/gpt"
+	"tilec/jit"
+	"tilec/lang"
+)
+
+// countingDevice counts the bytes of a device's memory that are in use.
+type countingDevice struct {
+	jit.Device
+	used, most int64
+}
+
+func (d *countingDevice) Alloc(n int64) (*jit.Memory, error) {
+	m, err := d.Device.Alloc(n)
+	if err == nil {
+		d.used += n
+		d.most = max(d.most, d.used)
+	}
+	return m, err
+}
+
+func (d *countingDevice) Free(m *jit.Memory) {
+	d.used -= m.Size
+	d.Device.Free(m)
+}
+
+// However many lengths a model has seen, it holds what the longest of them needs.
+func TestLengthsShareMemory(t *testing.T) {
+	const longest = 48
+	tokens := oracles(t, "nano")[1].greedy[:longest]
+	used := func(lengths ...int) int64 {
+		d := &countingDevice{Device: jit.OpenCPU()}
+		m, err := newModel(t, open(t, "nano"), d, lang.F32)
+		require.NoError(t, err)
+		for _, n := range lengths {
+			_, err := m.Scores(tokens[:n])
+			require.NoError(t, err)
+		}
+		used := d.used
+		m.Close()
+		require.Zero(t, d.used, "a closed model holds nothing")
+		return used
+	}
+	var up, down []int
+	for n := 1; n <= longest; n++ {
+		up, down = append(up, n), append(down, longest+1-n)
+	}
+	want := used(longest)
+	assert.Equal(t, want, used(up...))
+	assert.Equal(t, want, used(down...))
+}
+
+// A length that comes back after many others gives the same logits.
+func TestLengthsComeBack(t *testing.T) {
+	m := model(t, "nano", lang.F32, exactPrecisions(t)[0])
+	tokens := oracles(t, "nano")[1].greedy[:48]
+	first := map[int][]float32{}
+	for range 2 {
+		for n := 1; n <= len(tokens); n++ {
+			logits, err := m.Scores(tokens[:n])
+			require.NoError(t, err)
+			if first[n] == nil {
+				first[n] = logits
+			}
+			require.Equal(t, first[n], logits, "%d tokens", n)
+		}
+	}
+	res, err := m.Generate(context.Background(), gpt.Request{Prompt: prompts[0], MaxNewTokens: 5, Sampling: greedy}, func(string) error { return nil })
+	require.NoError(t, err)
+	o := oracles(t, "nano")[0]
+	require.Equal(t, o.greedy[len(o.tokens):][:5], res.Tokens)
+}
