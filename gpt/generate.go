@@ -96,7 +96,7 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		logits, err := m.Forward(next, position)
+		logits, err := m.run(ctx, m.graph, next, position)
 		if err != nil {
 			return nil, err
 		}

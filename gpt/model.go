@@ -1,6 +1,7 @@
 package gpt
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -140,7 +141,7 @@ func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, er
 func (m *Model) Context() int { return m.context }
 
 // run evaluates a graph on new tokens that begin at a position; the state holds the tokens before.
-func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, error) {
+func (m *Model) run(ctx context.Context, g *typecheck.Graph, tokens []int32, start int) ([]float32, error) {
 	if len(tokens) == 0 || start < 0 || start+len(tokens) > m.context {
 		return nil, fmt.Errorf("%d tokens from position %d on: the context has %d", len(tokens), start, m.context)
 	}
@@ -155,7 +156,7 @@ func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, e
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.Run(m.args)
+	out, err := p.RunContext(ctx, m.args)
 	if err != nil {
 		return nil, err
 	}
@@ -188,14 +189,14 @@ func (m *Model) bind(g *typecheck.Graph, tokens, start int) (*jit.Program, error
 // model has seen, and gives the logits of the token that follows: one for each
 // token of the vocabulary.
 func (m *Model) Forward(tokens []int32, start int) ([]float32, error) {
-	return m.run(m.graph, tokens, start)
+	return m.run(context.Background(), m.graph, tokens, start)
 }
 
 // Scores gives the logits after every one of the tokens of a text: token
 // position × vocabulary, row-major.
 func (m *Model) Scores(tokens []int32) ([]float32, error) {
 	if m.scores != nil {
-		return m.run(m.scores, tokens, 0)
+		return m.run(context.Background(), m.scores, tokens, 0)
 	}
 	var all []float32
 	for i := range tokens {

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -99,10 +100,11 @@ type cpuKernel struct {
 // scratch is no matter of the launch: each worker has its own.
 func (k *cpuKernel) scratch(int64) (bytes, atOnce int64) { return 0, 0 }
 
-func (k *cpuKernel) launch(args []launchArg) error {
+func (k *cpuKernel) launch(ctx context.Context, args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	a := &k.args
+	a.Context = ctx
 	a.Tensors, a.Scalars, a.Dims, a.Strides = a.Tensors[:0], a.Scalars[:0], a.Dims[:0], a.Strides[:0]
 	for i, p := range k.params {
 		switch arg := args[i]; p.Kind {

@@ -347,7 +347,7 @@ func (k *gpuKernel) scratch(blocks int64) (bytes, atOnce int64) {
 	return k.module.ScratchShare(blocks, scratchLimit)
 }
 
-func (k *gpuKernel) launch(args []launchArg) error {
+func (k *gpuKernel) launch(_ context.Context, args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps, err := k.tensorMaps(args)

@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"context"
+
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 )
@@ -29,8 +31,9 @@ type Device interface {
 
 // executable is a kernel compiled for a device.
 type executable interface {
-	// launch starts the kernel; args are in the order of ir.Func.Params.
-	launch(args []launchArg) error
+	// launch starts the kernel; args are in the order of ir.Func.Params. Where the kernel has
+	// ended when launch returns, it ends early, with the context's cause, once the context is done.
+	launch(ctx context.Context, args []launchArg) error
 	// scratch is the bytes of scratch memory that a launch over so many blocks needs beside its arguments, and for
 	// how many thread blocks at once that is, which is the launch's argument for the first block: it runs the
 	// others after them.

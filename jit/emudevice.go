@@ -174,7 +174,7 @@ var (
 	emuSwizzles = map[int]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}
 )
 
-func (k *emulatedKernel) launch(args []launchArg) error {
+func (k *emulatedKernel) launch(ctx context.Context, args []launchArg) error {
 	entry := k.module.Entries[k.text.Entry]
 	if entry == nil || len(entry.Params) != len(k.params)+len(k.text.Maps) {
 		return fmt.Errorf("compiler bug: the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params)+len(k.text.Maps))
@@ -211,14 +211,14 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}
-		return k.run(space, blocks, maps)
+		return k.run(ctx, space, blocks, maps)
 	})
 }
 
 // run launches so many blocks on the parameters.
-func (k *emulatedKernel) run(space []byte, blocks int64, maps map[string]*emu.TensorMap) error {
+func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, maps map[string]*emu.TensorMap) error {
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps})
+		k.text.Shared, space, k.device.memory, emu.Options{Context: ctx, Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps})
 	if err != nil {
 		return err
 	}

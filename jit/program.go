@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -223,6 +224,13 @@ func (s *step) prepare(c *Compiled, d Device) error {
 // results live in the program's arena until its next Run, or, where the arena is
 // shared, until another program of it is bound or runs.
 func (p *Program) Run(args []Value) ([]Value, error) {
+	return p.RunContext(context.Background(), args)
+}
+
+// RunContext is Run until a context is done: then the error is the context's cause,
+// and what the arguments and results hold is undefined. A kernel on a GPU that was
+// started ends by itself, or never.
+func (p *Program) RunContext(ctx context.Context, args []Value) ([]Value, error) {
 	var tensors []*Tensor
 	scalars := p.scratch[:0]
 	for _, a := range args {
@@ -240,6 +248,9 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		s := &p.steps[i]
 		if s.empty {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, context.Cause(ctx))
 		}
 		if s.ranged {
 			if empty, err := s.ranges(s.scalarsOf(scalars)); err != nil || empty {
@@ -283,7 +294,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		if logs.On(StageLaunch) || logs.On(StageTime) {
 			begin = time.Now()
 		}
-		if err := s.compiled.exe.launch(s.args); err != nil {
+		if err := s.compiled.exe.launch(ctx, s.args); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, err)
 		}
 		if s.debug != nil {

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"context"
 	"strings"
 
 	"tilec/lang"
@@ -33,6 +34,12 @@ func (f *frame) check(s *typecheck.GCheck) (err error) {
 // RunTest runs a test on the compiler's device and gives the checks that do not
 // hold, in the order of the source. An error means that the test could not be run.
 func (c *Compiler) RunTest(t *typecheck.Test, opts Options) ([]*CheckFailure, error) {
+	return c.RunTestContext(context.Background(), t, opts)
+}
+
+// RunTestContext is RunTest until a context is done: then the error is the context's cause.
+func (c *Compiler) RunTestContext(ctx context.Context, t *typecheck.Test, opts Options) (_ []*CheckFailure, err error) {
+	defer catch(&err)
 	b := c.newBinder(t.Name, opts)
 	if _, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span()); err != nil {
 		b.prog.Close()
@@ -51,7 +58,7 @@ func (c *Compiler) RunTest(t *typecheck.Test, opts Options) ([]*CheckFailure, er
 		return nil, err
 	}
 	defer p.Close()
-	results, err := p.Run(nil)
+	results, err := p.RunContext(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

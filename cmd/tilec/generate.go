@@ -104,6 +104,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process, whatever it is at
 	var text strings.Builder
 	var first firstToken
 	before := compiler.CompileTime()
