@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"tilec/internal/file"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
@@ -179,5 +179,5 @@ func resolve(path, from string) (name string, read func() ([]byte, error)) {
 	if filepath.Ext(name) != ".tile" {
 		name += ".tile"
 	}
-	return name, func() ([]byte, error) { return os.ReadFile(name) }
+	return name, func() ([]byte, error) { return file.Read(name, file.MaxSource) }
 }

@@ -2,9 +2,9 @@ package jit
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"tilec/internal/file"
 	"tilec/lang"
 	"tilec/typecheck"
 )
@@ -20,7 +20,7 @@ type Module struct {
 // LoadFile reads, parses and checks a .tile file. Errors in the source are
 // lang.Diagnostics.
 func (c *Compiler) LoadFile(path string) (*Module, error) {
-	text, err := os.ReadFile(path)
+	text, err := file.Read(path, file.MaxSource)
 	if err != nil {
 		return nil, err
 	}

@@ -3,12 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"tilec/internal/file"
 	"tilec/jit"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
@@ -98,6 +98,11 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	}
 	if _, ok := precisions[o.precision]; !ok {
 		return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", o.precision)}
+	}
+	if o.out != "" {
+		if err := file.MakeFolder(o.out); err != nil {
+			return err
+		}
 	}
 	if o.dumpAfter != "" {
 		if err := a.logs.DumpAfter(o.dumpAfter); err != nil {
@@ -278,13 +283,9 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 func printPTX(l *jit.Lowered, _ plan.Target) (string, error) { return l.PTX() }
 
 func writeUnits(dir, ext string, units []unit) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
 	for _, u := range units {
 		path := filepath.Join(dir, u.Name+"."+ext)
-		if err := os.WriteFile(path, []byte(u.Text), 0o666); err != nil {
-			os.Remove(path) // half a file is worse than none
+		if err := file.WriteBytes(path, []byte(u.Text)); err != nil {
 			return err
 		}
 	}

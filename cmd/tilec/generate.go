@@ -16,6 +16,7 @@ import (
 	"tilec/gpt"
 	"tilec/gpt/safetensors"
 	"tilec/gpt/sample"
+	"tilec/internal/file"
 	"tilec/jit"
 	"tilec/lang"
 )
@@ -62,6 +63,11 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	}
 	if o.dumpLogits != "" && filepath.Ext(o.dumpLogits) != ".safetensors" {
 		return usageError{errors.New("--dump-logits must end in .safetensors")}
+	}
+	if o.dumpLogits != "" {
+		if err := file.Check(o.dumpLogits); err != nil {
+			return err
+		}
 	}
 	program, err := a.load(path)
 	if err != nil {

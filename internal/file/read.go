@@ -39,15 +39,18 @@ var kinds = []struct {
 	{fs.ModeDir, "a directory"}, {fs.ModeNamedPipe, "a pipe"}, {fs.ModeSocket, "a socket"}, {fs.ModeDevice, "a device"},
 }
 
+// ErrNotRegular is the error of a directory, a pipe or a device in a file's place.
+var ErrNotRegular = errors.New("must be a regular file")
+
 // regular refuses what is no regular file.
 func regular(info fs.FileInfo) error {
 	for _, k := range kinds {
 		if info.Mode()&k.mode != 0 {
-			return fmt.Errorf("is %s, must be a regular file", k.name)
+			return fmt.Errorf("is %s, %w", k.name, ErrNotRegular)
 		}
 	}
 	if !info.Mode().IsRegular() {
-		return errors.New("is a special file, must be a regular file")
+		return fmt.Errorf("is a special file, %w", ErrNotRegular)
 	}
 	return nil
 }

@@ -43,11 +43,19 @@ func Check(path string) error {
 	if err != nil {
 		return err
 	}
-	return CheckFolder(filepath.Dir(target))
+	return checkFolder(filepath.Dir(target))
 }
 
-// CheckFolder tells why no file could be written in a folder.
-func CheckFolder(dir string) error {
+// MakeFolder makes a folder, where it is not there yet, and tells why no file could be written in it.
+func MakeFolder(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return fmt.Errorf("cannot make the folder %s: %w", dir, reason(err))
+	}
+	return checkFolder(dir)
+}
+
+// checkFolder tells why no file could be written in a folder.
+func checkFolder(dir string) error {
 	// To ask the system is not enough: it may allow what a full or a read-only disk refuses.
 	f, err := create(filepath.Join(dir, "tilec"))
 	if err != nil {
