@@ -267,3 +267,31 @@ func TestShapesAreComparedFirst(t *testing.T) {
 	require.ErrorContains(t, err, `tensor "wpe.weight" of model.safetensors has the shape [256 48] and must have [P = 8000000, C = 48]`)
 	require.Zero(t, d.most)
 }
+
+// What happens to a checkpoint's files once a model is made of them does not reach the model.
+func TestFilesMayChangeAfterNew(t *testing.T) {
+	from, dir := jittest.Path(t, "testdata/models/nano"), t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(from)))
+	ckpt, err := gpt.Open(dir)
+	require.NoError(t, err)
+	defer ckpt.Close()
+	m, err := newModel(t, ckpt, jittest.Device(t), lang.BF16)
+	require.NoError(t, err)
+	path := filepath.Join(dir, "model.safetensors")
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	change := []func() error{
+		func() error { return os.WriteFile(path, make([]byte, info.Size()), 0o644) },
+		func() error { return os.Truncate(path, 10) },
+	}
+	want, err := m.Forward([]int32{1, 2, 3}, 0)
+	require.NoError(t, err)
+	for _, change := range change {
+		require.NoError(t, change())
+		got, err := m.Forward([]int32{1, 2, 3}, 0)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	_, err = newModel(t, ckpt, jittest.Device(t), lang.BF16)
+	require.ErrorContains(t, err, "cut short")
+}
