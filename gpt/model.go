@@ -50,7 +50,7 @@ func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype la
 // fill makes the graph's arguments. All shapes are compared before any memory is taken.
 func (m *Model) fill(dtype lang.DType, precision string) error {
 	g := m.graph
-	f := &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}, ready: map[wantedTensor]*jit.Tensor{}}
+	f := &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
 	defer func() { m.memory = append(m.memory, f.memory...) }()
 	for name, key := range g.Config {
 		n, ok := m.Checkpoint.number(key)
@@ -73,6 +73,9 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 		}
 	}
 	if err := f.checkUnused(g.Name); err != nil {
+		return err
+	}
+	if err := f.load(); err != nil {
 		return err
 	}
 	for i, p := range g.Params {

@@ -4,8 +4,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"runtime"
 	"strings"
+	"sync"
 	"unsafe"
+
+	"golang.org/x/sync/errgroup"
 
 	"tilec/gpt/safetensors"
 	"tilec/jit"
@@ -148,37 +152,66 @@ func (f *filler) checkUnused(graph string) error {
 	return fmt.Errorf("%s has tensors that graph %s leaves out: %s: is n_layer = %d of config.json right, and is the network the graph's?", f.ckpt.Tensors.Name(), graph, names, f.ckpt.Config.NLayer)
 }
 
-// weights puts the weights of a parameter on the device.
+// load puts the tensors that the graph asks for on the device. Reading and converting them
+// takes the most time of a start, so that it is done for several at once.
+func (f *filler) load() error {
+	f.ready = map[wantedTensor]*jit.Tensor{}
+	var tensors []wantedTensor
+	for _, w := range f.wanted {
+		if _, ok := f.ready[w]; !ok {
+			f.ready[w] = nil
+			tensors = append(tensors, w)
+		}
+	}
+	failed := make([]error, len(tensors))
+	var device sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, w := range tensors {
+		g.Go(func() error {
+			failed[i] = f.loadOne(w, &device)
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in failed: the first in order, whichever came first
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadOne puts one tensor on the device, of which one use at a time is made.
+func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
+	src, err := f.ckpt.Tensors.Tensor(w.name)
+	if err != nil {
+		return err
+	}
+	data, err := convert(src, w.dtype)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.ckpt.Tensors.Name(), err)
+	}
+	device.Lock()
+	defer device.Unlock()
+	m, err := jit.Upload(f.device, data, w.dtype.Size())
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", w.name, err)
+	}
+	f.memory = append(f.memory, m)
+	t := &jit.Tensor{DType: w.dtype, Memory: m}
+	for _, n := range src.Shape {
+		t.Shape = append(t.Shape, int64(n))
+	}
+	f.ready[w] = t
+	return nil
+}
+
+// weights gives the weights of a parameter, which are on the device.
 func (f *filler) weights(path string, t typecheck.GType) (jit.Value, error) {
-	return f.each(path, t, "", 0, func(path string, t typecheck.GType, name string) (jit.Value, error) {
-		found, err := f.ckpt.find(name)
-		if err != nil {
-			return jit.Value{}, err
-		}
-		key := wantedTensor{found.Name, f.resolve(t.DType)}
-		if tensor := f.ready[key]; tensor != nil {
-			return jit.TensorValue(tensor), nil
-		}
-		src, err := f.ckpt.Tensors.Tensor(found.Name)
-		if err != nil {
-			return jit.Value{}, err
-		}
-		shape := make([]int64, len(src.Shape))
-		for i, n := range src.Shape {
-			shape[i] = int64(n)
-		}
-		data, err := convert(src, key.dtype)
-		if err != nil {
-			return jit.Value{}, fmt.Errorf("%s: %s: %w", f.ckpt.Tensors.Name(), path, err)
-		}
-		m, err := jit.Upload(f.device, data, key.dtype.Size())
-		if err != nil {
-			return jit.Value{}, fmt.Errorf("%s: %w", path, err)
-		}
-		f.memory = append(f.memory, m)
-		tensor := &jit.Tensor{DType: key.dtype, Shape: shape, Memory: m}
-		f.ready[key] = tensor
-		return jit.TensorValue(tensor), nil
+	return f.each(path, t, "", 0, func(_ string, t typecheck.GType, name string) (jit.Value, error) {
+		src, err := f.ckpt.find(name)
+		return jit.TensorValue(f.ready[wantedTensor{src.Name, f.resolve(t.DType)}]), err
 	})
 }
 

@@ -171,7 +171,7 @@ func TestCheckpointsRefused(t *testing.T) {
 			x := named(t, all, "transformer.h.1.mlp.c_fc.weight")
 			*x = wideF32(t, *x, 192*3+17, -65520)
 			return all
-		}, lang.F16, `model.safetensors: w.blocks[1].fc_w: tensor "transformer.h.1.mlp.c_fc.weight": element [3, 17] is -65520, which f16 cannot hold, at most 65504: use --dtype bf16 or f32`},
+		}, lang.F16, `model.safetensors: tensor "transformer.h.1.mlp.c_fc.weight": element [3, 17] is -65520, which f16 cannot hold, at most 65504: use --dtype bf16 or f32`},
 		{"too large for bf16", nil, func(all tensors) tensors {
 			x := named(t, all, "transformer.ln_f.bias")
 			*x = wideF32(t, *x, 5, math.MaxFloat32)
