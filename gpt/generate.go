@@ -80,6 +80,9 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 	if err != nil {
 		return nil, err
 	}
+	if err := m.reserve(min(m.context, len(prompt)+req.MaxNewTokens)); err != nil {
+		return nil, err
+	}
 	if err := emit(req.Prompt); err != nil {
 		return nil, err
 	}

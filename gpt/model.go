@@ -26,8 +26,9 @@ type Model struct {
 	ids      *jit.Memory // room for a whole context of ids
 	start    int         // which of args is the start position
 	context  int
-	// memory is what the model holds on the device until it is closed: weights, state, token ids.
-	memory []*jit.Memory
+	filler   *filler
+	// state is what the graph keeps between runs.
+	state state
 	// bound are the programs bound to lengths so far; their intermediate results share one arena.
 	bound bound
 }
@@ -50,8 +51,8 @@ func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype la
 // fill makes the graph's arguments. All shapes are compared before any memory is taken.
 func (m *Model) fill(dtype lang.DType, precision string) error {
 	g := m.graph
-	f := &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
-	defer func() { m.memory = append(m.memory, f.memory...) }()
+	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
+	f := m.filler
 	for name, key := range g.Config {
 		n, ok := m.Checkpoint.number(key)
 		if !ok {
@@ -78,6 +79,7 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 	if err := f.load(); err != nil {
 		return err
 	}
+	m.state = newState(f, g)
 	for i, p := range g.Params {
 		v, err := m.argument(f, i, p)
 		if err != nil {
@@ -88,7 +90,7 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 	if m.tokens < 0 || m.start < 0 {
 		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32`", g.Name)
 	}
-	return nil
+	return m.reserve(1)
 }
 
 // find takes the graphs marked @generate and @logits, one of each at most.
@@ -123,8 +125,7 @@ func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, er
 	case t.Kind == typecheck.GTensor && t.DType == typecheck.Concrete(lang.I32) && p.Mode == lang.In:
 		m.tokens = i
 		m.ids, err = f.alloc(int64(4 * m.context))
-	case p.Mode == lang.InOut:
-		return f.state(p.Name, t)
+	case p.Mode == lang.InOut: // reserve makes it
 	case t.Kind == typecheck.GScalar && inConfig:
 		n, _ := m.Checkpoint.number(key)
 		return jit.Value{Scalar: &typecheck.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
@@ -147,6 +148,9 @@ func (m *Model) Context() int { return m.context }
 func (m *Model) run(ctx context.Context, g *typecheck.Graph, tokens []int32, start int) ([]float32, error) {
 	if len(tokens) == 0 || start < 0 || start+len(tokens) > m.context {
 		return nil, fmt.Errorf("%d tokens from position %d on: the context has %d", len(tokens), start, m.context)
+	}
+	if m.state.room != 0 && start+len(tokens) > m.state.room {
+		return nil, fmt.Errorf("%d tokens from position %d on: the text before them had room for %d, begin at position 0", len(tokens), start, m.state.room)
 	}
 	data := make([]byte, 4*len(tokens))
 	for i, t := range tokens {
@@ -190,20 +194,28 @@ func (m *Model) bind(g *typecheck.Graph, tokens, start int) (*jit.Program, error
 
 // Forward runs new tokens that begin at position start, after those that the
 // model has seen, and gives the logits of the token that follows: one for each
-// token of the vocabulary.
+// token of the vocabulary. From position 0 on there is room for the whole context.
 func (m *Model) Forward(tokens []int32, start int) ([]float32, error) {
+	if start == 0 {
+		if err := m.reserve(m.context); err != nil {
+			return nil, err
+		}
+	}
 	return m.run(context.Background(), m.graph, tokens, start)
 }
 
 // Scores gives the logits after every one of the tokens of a text: token
 // position × vocabulary, row-major.
 func (m *Model) Scores(tokens []int32) ([]float32, error) {
+	if err := m.reserve(len(tokens)); err != nil {
+		return nil, err
+	}
 	if m.scores != nil {
 		return m.run(context.Background(), m.scores, tokens, 0)
 	}
 	var all []float32
 	for i := range tokens {
-		logits, err := m.Forward(tokens[i:i+1], i)
+		logits, err := m.run(context.Background(), m.graph, tokens[i:i+1], i)
 		if err != nil {
 			return nil, err
 		}
@@ -218,8 +230,8 @@ func (m *Model) Close() {
 	if m.opts.Arena != nil {
 		m.opts.Arena.Close()
 	}
-	for _, memory := range m.memory {
-		m.compiler.Device.Free(memory)
+	if f := m.filler; f != nil {
+		f.free(&f.memory)
+		f.free(&m.state.memory)
 	}
-	m.memory = nil
 }

@@ -2,33 +2,134 @@ package gpt
 
 import (
 	"fmt"
+	"math/bits"
 
 	"tilec/jit"
+	"tilec/lang"
 	"tilec/typecheck"
 )
 
-// state makes the zeroed tensors of a struct that the graph keeps between runs: the KV cache.
-func (f *filler) state(path string, t typecheck.GType) (jit.Value, error) {
+// state is what a graph keeps between runs, in its `inout` parameters: the KV cache.
+type state struct {
+	// params are the places of its parameters among the graph's.
+	params []int
+	// dim is the dimension of the state that nothing gives: how many positions of a text it has room
+	// for, which is room; "" and 0 for a state without one.
+	dim  string
+	room int
+	// memory is where it lies.
+	memory []*jit.Memory
+}
+
+// newState looks for the state of a graph, and takes no memory yet.
+func newState(f *filler, g *typecheck.Graph) state {
+	s := state{}
+	known := map[string]bool{}
+	for name := range f.dims {
+		known[name] = true
+	}
+	unknown := func(size typecheck.Size) (name string) {
+		_, _ = size.Eval(func(sym *typecheck.Symbol) (int64, bool) {
+			if !known[sym.Name] && name == "" {
+				name = sym.Name
+			}
+			return 1, true
+		})
+		return name
+	}
+	// A dimension that weights have is theirs, and @config must name it.
+	for _, p := range g.Params {
+		if p.Mode == lang.In {
+			eachShape(p.Type, func(size typecheck.Size) {
+				for name := unknown(size); name != ""; name = unknown(size) {
+					known[name] = true
+				}
+			})
+		}
+	}
+	for i, p := range g.Params {
+		if p.Mode == lang.InOut {
+			s.params = append(s.params, i)
+			eachShape(p.Type, func(size typecheck.Size) {
+				if s.dim == "" {
+					s.dim = unknown(size)
+				}
+			})
+		}
+	}
+	return s
+}
+
+// eachShape visits the sizes in the shapes of a type's tensors.
+func eachShape(t typecheck.GType, visit func(typecheck.Size)) {
+	switch t.Kind {
+	case typecheck.GTensor:
+		for _, s := range t.Shape {
+			visit(s)
+		}
+	case typecheck.GStruct:
+		for _, field := range t.Fields {
+			eachShape(field.Type, visit)
+		}
+	case typecheck.GArray:
+		eachShape(*t.Elem, visit)
+	}
+}
+
+// leastRoom is the room for positions that a state has at least, where the context is as long:
+// texts of all lengths up to it run the same programs, and so give the same bits.
+const leastRoom = 1024
+
+// reserve makes a state with room for a text of so many tokens, where the present one has less.
+// What the present one holds is lost.
+func (m *Model) reserve(tokens int) error {
+	s, f := &m.state, m.filler
+	enough := s.memory != nil && (s.dim == "" || tokens <= s.room)
+	if enough || len(s.params) == 0 || tokens < 1 || tokens > m.context { // what is no length is an error of the run
+		return nil
+	}
+	// What is bound has the old state's shape.
+	m.bound.close()
+	f.free(&s.memory)
+	if s.dim != "" {
+		s.room = min(m.context, max(leastRoom, 1<<bits.Len(uint(tokens-1))))
+		f.dims[s.dim] = int64(s.room)
+	}
+	for _, i := range s.params {
+		p := m.graph.Params[i]
+		v, err := s.tensors(f, p.Name, p.Type)
+		if err != nil {
+			f.free(&s.memory)
+			return fmt.Errorf("graph %s: %w", m.graph.Name, err)
+		}
+		m.args[i] = v
+	}
+	return nil
+}
+
+// tensors makes the zeroed tensors of a state.
+func (s *state) tensors(f *filler, path string, t typecheck.GType) (jit.Value, error) {
 	switch t.Kind {
 	case typecheck.GTensor:
 		tensor := &jit.Tensor{DType: f.resolve(t.DType)}
-		for _, s := range t.Shape {
-			n, err := f.eval(s)
+		for _, size := range t.Shape {
+			n, err := f.eval(size)
 			if err != nil {
-				return jit.Value{}, fmt.Errorf("the size %s in %s: %w: name it in @config", s, path, err)
+				return jit.Value{}, fmt.Errorf("the size %s in %s: %w: name it in @config", size, path, err)
 			}
 			tensor.Shape = append(tensor.Shape, n)
 		}
-		m, err := f.alloc(tensor.Bytes())
+		m, err := f.device.Alloc(tensor.Bytes())
 		if err != nil {
 			return jit.Value{}, fmt.Errorf("%s: %w", path, err)
 		}
+		s.memory = append(s.memory, m)
 		tensor.Memory = m
 		return jit.TensorValue(tensor), f.clear(m)
 	case typecheck.GStruct:
 		v := jit.Value{Elems: []jit.Value{}}
 		for _, field := range t.Fields {
-			e, err := f.state(path+"."+field.Name, field.Type)
+			e, err := s.tensors(f, path+"."+field.Name, field.Type)
 			if err != nil {
 				return jit.Value{}, err
 			}
@@ -42,7 +143,7 @@ func (f *filler) state(path string, t typecheck.GType) (jit.Value, error) {
 		}
 		v := jit.Value{Elems: []jit.Value{}}
 		for i := range n {
-			e, err := f.state(fmt.Sprintf("%s[%d]", path, i), *t.Elem)
+			e, err := s.tensors(f, fmt.Sprintf("%s[%d]", path, i), *t.Elem)
 			if err != nil {
 				return jit.Value{}, err
 			}

@@ -48,6 +48,14 @@ func (f *filler) alloc(n int64) (*jit.Memory, error) {
 	return m, err
 }
 
+// free gives memory back.
+func (f *filler) free(memory *[]*jit.Memory) {
+	for _, m := range *memory {
+		f.device.Free(m)
+	}
+	*memory = nil
+}
+
 func (f *filler) eval(s typecheck.Size) (int64, error) {
 	return s.Eval(func(sym *typecheck.Symbol) (int64, bool) {
 		n, ok := f.dims[sym.Name]
