@@ -65,7 +65,7 @@ func TestLengthsComeBack(t *testing.T) {
 	tokens := oracles(t, "nano")[1].greedy[:48]
 	first := map[int][]float32{}
 	for range 2 {
-		for n := 1; n <= len(tokens); n++ {
+		for n := 1; n <= 36; n++ { // more than are kept
 			logits, err := m.Scores(tokens[:n])
 			require.NoError(t, err)
 			if first[n] == nil {

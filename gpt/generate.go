@@ -80,7 +80,7 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 	if err != nil {
 		return nil, err
 	}
-	if err := m.reserve(min(m.context, len(prompt)+req.MaxNewTokens)); err != nil {
+	if err := m.reserve(min(m.context, len(prompt)+min(m.context, req.MaxNewTokens))); err != nil {
 		return nil, err
 	}
 	if err := emit(req.Prompt); err != nil {

@@ -151,7 +151,11 @@ func write(path string, old fs.FileInfo, fill func(io.Writer) error) (err error)
 // what it gives is called. The signal then does what it would have done.
 func removeOnInterrupt(path string) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
+		if !signal.Ignored(s) { // as under nohup: to ask for one that is ignored would let it through
+			signal.Notify(signals, s)
+		}
+	}
 	go func() {
 		select {
 		case s := <-signals:
