@@ -97,7 +97,9 @@ func (m *Model) reserve(tokens int) error {
 	}
 	for _, i := range s.params {
 		p := m.graph.Params[i]
-		v, err := s.tensors(f, p.Name, p.Type)
+		v, err := f.each(p.Name, p.Type, func(path string, t typecheck.GType, _ string) (jit.Value, error) {
+			return s.tensor(f, path, t)
+		})
 		if err != nil {
 			f.free(&s.memory)
 			return fmt.Errorf("graph %s: %w", m.graph.Name, err)
@@ -107,51 +109,23 @@ func (m *Model) reserve(tokens int) error {
 	return nil
 }
 
-// tensors makes the zeroed tensors of a state.
-func (s *state) tensors(f *filler, path string, t typecheck.GType) (jit.Value, error) {
-	switch t.Kind {
-	case typecheck.GTensor:
-		tensor := &jit.Tensor{DType: f.resolve(t.DType)}
-		for _, size := range t.Shape {
-			n, err := f.eval(size)
-			if err != nil {
-				return jit.Value{}, fmt.Errorf("the size %s in %s: %w: name it in @config", size, path, err)
-			}
-			tensor.Shape = append(tensor.Shape, n)
-		}
-		m, err := f.device.Alloc(tensor.Bytes())
+// tensor makes a zeroed tensor of a state.
+func (s *state) tensor(f *filler, path string, t typecheck.GType) (jit.Value, error) {
+	tensor := &jit.Tensor{DType: f.resolve(t.DType)}
+	for _, size := range t.Shape {
+		n, err := f.eval(size)
 		if err != nil {
-			return jit.Value{}, fmt.Errorf("%s: %w", path, err)
+			return jit.Value{}, fmt.Errorf("the size %s in %s: %w: name it in @config", size, path, err)
 		}
-		s.memory = append(s.memory, m)
-		tensor.Memory = m
-		return jit.TensorValue(tensor), f.clear(m)
-	case typecheck.GStruct:
-		v := jit.Value{Elems: []jit.Value{}}
-		for _, field := range t.Fields {
-			e, err := s.tensors(f, path+"."+field.Name, field.Type)
-			if err != nil {
-				return jit.Value{}, err
-			}
-			v.Elems = append(v.Elems, e)
-		}
-		return v, nil
-	case typecheck.GArray:
-		n, err := f.eval(t.Len)
-		if err != nil {
-			return jit.Value{}, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
-		}
-		v := jit.Value{Elems: []jit.Value{}}
-		for i := range n {
-			e, err := s.tensors(f, fmt.Sprintf("%s[%d]", path, i), *t.Elem)
-			if err != nil {
-				return jit.Value{}, err
-			}
-			v.Elems = append(v.Elems, e)
-		}
-		return v, nil
+		tensor.Shape = append(tensor.Shape, n)
 	}
-	return jit.Value{}, fmt.Errorf("%s: state is tensors, structs and arrays of structs", path)
+	m, err := f.device.Alloc(tensor.Bytes())
+	if err != nil {
+		return jit.Value{}, fmt.Errorf("%s: %w", path, err)
+	}
+	s.memory = append(s.memory, m)
+	tensor.Memory = m
+	return jit.TensorValue(tensor), f.clear(m)
 }
 
 // clear writes zeros over memory. The CPU's comes as zeros, and is left

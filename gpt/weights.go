@@ -1,17 +1,13 @@
 package gpt
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"runtime"
 	"strings"
 	"sync"
-	"unsafe"
 
 	"golang.org/x/sync/errgroup"
 
-	"tilec/gpt/safetensors"
 	"tilec/jit"
 	"tilec/lang"
 	"tilec/typecheck"
@@ -70,47 +66,53 @@ func (f *filler) resolve(d typecheck.DType) lang.DType {
 	return d.Of
 }
 
-// each visits the tensors of a struct of weights: each field with @name is the
-// checkpoint's tensor of that name, with the index of the enclosing array for `{i}`.
-// It gives the value of which visit gives the tensors.
-func (f *filler) each(path string, t typecheck.GType, bind string, index int, visit func(path string, t typecheck.GType, name string) (jit.Value, error)) (jit.Value, error) {
+// each visits the tensors of a parameter with their place, as in "w.blocks[0].fc_w", and the name
+// that @name gives them, "" for none, where `{i}` is the index in the array around them. It gives the value
+// whose tensors are those that visit gives.
+func (f *filler) each(path string, t typecheck.GType, visit visitor) (jit.Value, error) {
+	return f.eachWithin(path, t, "", 0, visit)
+}
+
+type visitor func(path string, t typecheck.GType, name string) (jit.Value, error)
+
+func (f *filler) eachWithin(path string, t typecheck.GType, name string, index int, visit visitor) (jit.Value, error) {
+	v := jit.Value{Elems: []jit.Value{}}
+	add := func(path string, t typecheck.GType, name string, index int) error {
+		e, err := f.eachWithin(path, t, name, index, visit)
+		v.Elems = append(v.Elems, e)
+		return err
+	}
 	switch t.Kind {
 	case typecheck.GTensor:
-		if bind == "" {
-			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", path)
-		}
-		return visit(path, t, strings.ReplaceAll(bind, "{i}", fmt.Sprint(index)))
+		return visit(path, t, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
 	case typecheck.GStruct:
-		v := jit.Value{Elems: []jit.Value{}}
 		for _, field := range t.Fields {
-			e, err := f.each(path+"."+field.Name, field.Type, field.Bind, index, visit)
-			if err != nil {
-				return jit.Value{}, err
+			if err := add(path+"."+field.Name, field.Type, field.Bind, index); err != nil {
+				return v, err
 			}
-			v.Elems = append(v.Elems, e)
 		}
 		return v, nil
 	case typecheck.GArray:
 		n, err := f.eval(t.Len)
 		if err != nil {
-			return jit.Value{}, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
+			return v, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
 		}
-		v := jit.Value{Elems: []jit.Value{}}
 		for i := range n {
-			e, err := f.each(fmt.Sprintf("%s[%d]", path, i), *t.Elem, bind, int(i), visit)
-			if err != nil {
-				return jit.Value{}, err
+			if err := add(fmt.Sprintf("%s[%d]", path, i), *t.Elem, name, int(i)); err != nil {
+				return v, err
 			}
-			v.Elems = append(v.Elems, e)
 		}
 		return v, nil
 	}
-	return jit.Value{}, fmt.Errorf("%s: weights are tensors, structs and arrays of structs", path)
+	return v, fmt.Errorf("%s: weights and state are tensors, structs and arrays of structs", path)
 }
 
 // check compares what a parameter asks for with the checkpoint's header, before any memory is taken.
 func (f *filler) check(path string, t typecheck.GType) error {
-	_, err := f.each(path, t, "", 0, func(path string, t typecheck.GType, name string) (jit.Value, error) {
+	_, err := f.each(path, t, func(path string, t typecheck.GType, name string) (jit.Value, error) {
+		if name == "" {
+			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", path)
+		}
 		src, err := f.ckpt.find(name)
 		if err != nil {
 			return jit.Value{}, fmt.Errorf("%w (for %s)", err, path)
@@ -217,7 +219,7 @@ func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
 
 // weights gives the weights of a parameter, which are on the device.
 func (f *filler) weights(path string, t typecheck.GType) (jit.Value, error) {
-	return f.each(path, t, "", 0, func(_ string, t typecheck.GType, name string) (jit.Value, error) {
+	return f.each(path, t, func(_ string, t typecheck.GType, name string) (jit.Value, error) {
 		src, err := f.ckpt.find(name)
 		return jit.TensorValue(f.ready[wantedTensor{src.Name, f.resolve(t.DType)}]), err
 	})
@@ -241,102 +243,4 @@ func (f *filler) describe(sizes []typecheck.Size) string {
 		}
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
-}
-
-// convert gives a tensor's elements in another float type; in its own type the tensor's memory itself.
-// A weight that is no number, or that the type cannot hold, is an error.
-func convert(t safetensors.Tensor, to lang.DType) ([]byte, error) {
-	if t.DType == to && finite(t) {
-		return t.Data, nil
-	}
-	var values []float32
-	if t.DType == lang.BF16 {
-		// By far the most common, and a shift.
-		values = make([]float32, len(t.Data)/2)
-		for i := range values {
-			values[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(t.Data[2*i:])) << 16)
-		}
-	} else {
-		var err error
-		if values, err = t.Float32s(); err != nil {
-			return nil, err
-		}
-	}
-	refuse := func(i int) error {
-		value := float64(values[i])
-		if t.DType == lang.F64 {
-			value = math.Float64frombits(binary.LittleEndian.Uint64(t.Data[8*i:]))
-		}
-		at := fmt.Sprintf("tensor %q: element %s is %g", t.Name, position(i, t.Shape), value)
-		switch {
-		case math.IsNaN(value) || math.IsInf(value, 0):
-			return fmt.Errorf("%s, weights must be finite numbers: the checkpoint is damaged", at)
-		case to == lang.F16:
-			return fmt.Errorf("%s, which f16 cannot hold, at most 65504: use --dtype bf16 or f32", at)
-		}
-		return fmt.Errorf("%s, which %s cannot hold", at, to)
-	}
-	for i, v := range values {
-		if v-v != 0 { // neither an infinity nor a NaN is 0 without itself
-			return nil, refuse(i)
-		}
-	}
-	if to == lang.F32 {
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values)), nil
-	}
-	var bits func(float32) uint16
-	infinity := uint16(0) // without its sign
-	switch to {
-	case lang.F16:
-		bits, infinity = lang.F16Bits, 0x7c00
-	case lang.BF16:
-		bits, infinity = lang.BF16Bits, 0x7f80
-	default:
-		return nil, fmt.Errorf("tensor %q: cannot compute in %s: use f32, bf16 or f16", t.Name, to)
-	}
-	out := make([]byte, 2*len(values))
-	for i, v := range values {
-		b := bits(v)
-		if b&0x7fff >= infinity {
-			return nil, refuse(i)
-		}
-		binary.LittleEndian.PutUint16(out[2*i:], b)
-	}
-	return out, nil
-}
-
-// position is where element i of a shape is, as in "[3, 17]".
-func position(i int, shape []int) string {
-	at := make([]int64, len(shape))
-	for d := len(shape) - 1; d >= 0; d-- {
-		at[d] = int64(i % shape[d])
-		i /= shape[d]
-	}
-	return jit.FormatShape(at)
-}
-
-// exponents are the bits of the float types' exponents, which are all ones in an infinity or a NaN.
-var exponents = map[lang.DType]uint64{
-	lang.F32: 0x7f800000, lang.BF16: 0x7f80, lang.F16: 0x7c00,
-}
-
-// finite reports that no element of a tensor is an infinity or a NaN.
-func finite(t safetensors.Tensor) bool {
-	mask, ok := exponents[t.DType]
-	if !ok {
-		return false // of other types the elements are looked at one by one
-	}
-	// A word has several elements. Adding the lowest bit of its exponent to an exponent
-	// of ones carries into the sign's place, and no other sum does.
-	bits := t.DType.Bits()
-	each := ^uint64(0) / (1<<bits - 1) // a 1 in each element's lowest bit
-	lowest, mask, signs := mask&-mask*each, mask*each, each<<(bits-1)
-	data, found := t.Data, uint64(0)
-	for ; len(data) >= 8; data = data[8:] {
-		found |= binary.LittleEndian.Uint64(data)&mask + lowest
-	}
-	var rest [8]byte
-	copy(rest[:], data)
-	found |= binary.LittleEndian.Uint64(rest[:])&mask + lowest
-	return found&signs == 0
 }

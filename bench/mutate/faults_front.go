@@ -105,7 +105,7 @@ var frontFaults = []Fault{
 	{ID: "gpt-end-of-text", File: "gpt/generate.go", Class: "gpt",
 		Old: `if slices.Contains(m.Checkpoint.Config.EOSTokenIDs, int(id)) {`, New: `if slices.Contains(m.Checkpoint.Config.EOSTokenIDs, int(id)) && len(res.Tokens) < 0 {`,
 		Note: "end-of-text does not end the text"},
-	{ID: "gpt-weights-dtype", File: "gpt/weights.go", Class: "gpt",
+	{ID: "gpt-weights-dtype", File: "gpt/convert.go", Class: "gpt",
 		Old: `bits, infinity = lang.BF16Bits, 0x7f80`, New: `bits, infinity = func(f float32) uint16 { return uint16(math.Float32bits(f) >> 16) }, 0x7f80`,
 		Note: "weights are truncated to bf16 rather than rounded"},
 
