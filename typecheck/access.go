@@ -14,6 +14,7 @@ import (
 type access struct {
 	param  *Param
 	at     lang.Span
+	store  *Store // nil of a load
 	atomic bool
 	scope  string // of an atomic
 	// positions has one entry a dimension; nil where nothing is known of the index.

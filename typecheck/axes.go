@@ -127,7 +127,10 @@ func (b *bodyChecker) declareAxis(x *Axis) {
 	p := b.newHidden(x.Name)
 	b.positions[x], b.varying[p] = p, true
 	pos, one := SymbolSize(p), ConstSize(1)
+	b.through[p] = throughAll(x.Dim)
 	if x.Kind == WholeAxis {
+		end := x.Lo.Add(x.Len)
+		b.through[p] = walk{lo: &x.Lo, hi: &end}
 		b.prover.where(p, pos.Sub(x.Lo))
 		b.prover.where(p, x.Lo.Add(x.Len).Sub(one).Sub(pos))
 		return

@@ -19,7 +19,7 @@ type bodyChecker struct {
 	scalars                 map[*Param]*Symbol
 	indexOf                 map[*Local]*Symbol // the position of a scalar loop
 	loopStarts              map[*Axis]Expr     // where a loop over a part of its dimension begins, in elements
-	ranges                  map[*Axis]interval // what grid axes over a part of their dimension hold
+	through                 map[*Symbol]walk   // what axes and the indices of loops go through, by their positions
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
 	// isFormula: the kernel has no grid of its own, but names in its stores.

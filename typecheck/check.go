@@ -38,6 +38,7 @@ func Check(root *lang.Module, load Loader) (*Program, lang.Diagnostics) {
 	}
 	c.findRecursion()
 	c.checkDecls()
+	c.prog.Warnings = c.prog.Warnings.Sort()
 	return c.prog, c.diags.Sort()
 }
 

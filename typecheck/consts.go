@@ -110,7 +110,7 @@ func (c *checker) newBody(k *Kernel, s *scope) *bodyChecker {
 	return &bodyChecker{
 		checker: c, kernel: k, scope: newScope(s), stmts: new([]Stmt), prover: &prover{},
 		positions: map[*Axis]*Symbol{}, starts: map[*Axis]*Symbol{}, ends: map[*Axis]*Symbol{},
-		scalars: map[*Param]*Symbol{}, indexOf: map[*Local]*Symbol{}, loopStarts: map[*Axis]Expr{}, ranges: map[*Axis]interval{}, tiles: map[string]lang.Span{},
+		scalars: map[*Param]*Symbol{}, indexOf: map[*Local]*Symbol{}, loopStarts: map[*Axis]Expr{}, through: map[*Symbol]walk{}, tiles: map[string]lang.Span{},
 		varying: map[*Symbol]bool{}, stored: map[*Param]bool{},
 	}
 }

@@ -361,7 +361,7 @@ func (b *bodyChecker) assumeShapes(k *Kernel) {
 		for _, s := range p.Shape {
 			b.prover.bound(s)
 			if sym := s.Symbol(); sym == nil || sym.Kind != DimSymbol {
-				b.prover.assume(s.Sub(ConstSize(1)))
+				b.prover.unlessEmpty(s.Sub(ConstSize(1)))
 			}
 		}
 	}

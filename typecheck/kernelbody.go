@@ -11,6 +11,7 @@ import (
 // kernelBody types what a kernel does.
 func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	k := c.kernels[d]
+	before := c.found
 	if len(d.Grid) > 0 {
 		b := c.newKernelBody(m, k, k)
 		for _, a := range d.Grid {
@@ -19,6 +20,9 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		b.kernelStmts(d.Body)
 		b.pinned(d)
 		b.judged()
+		if c.found == before {
+			c.filled(k, []*bodyChecker{b})
+		}
 		return
 	}
 	parts := c.cutFormula(d)
@@ -60,6 +64,10 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 			b.kernel.pinnedAs(k)
 		}
 		b.judged()
+	}
+	launched := slices.DeleteFunc(bodies, func(b *bodyChecker) bool { return b != whole && !slices.Contains(k.Parts, b.kernel) })
+	if c.found == before && len(launched) > 0 {
+		c.filled(k, launched)
 	}
 }
 
@@ -117,7 +125,6 @@ func (b *bodyChecker) pinned(d *lang.KernelDecl) {
 
 // judged reports what blocks must not do to one another.
 func (b *bodyChecker) judged() {
-	b.covered()
 	before := b.found
 	b.races()
 	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart

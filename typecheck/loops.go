@@ -89,7 +89,7 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 			return invalidName, false
 		}
 		loop.Lo, loop.Hi = b.intConst(0, a.Place), count.expr
-		return func() { b.scalarIndex(loop, name, Size{}, count) }, true
+		return func() { b.scalarIndex(loop, name, Size{}, count, walk{}) }, true
 	}
 	if over.mode != untypedInt {
 		b.noDimension(a.Over, over)
@@ -116,6 +116,7 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 				b.loopStarts[x] = from.expr
 			}
 			p := b.positions[x]
+			b.through[p] = walked(lo, hi, dim)
 			if l, ok := lo.position(); ok {
 				b.prover.where(p, SymbolSize(p).Sub(l))
 			}
@@ -124,11 +125,12 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 			}
 		}, true
 	}
+	through := walked(lo, hi, dim)
 	b.clampRange(&lo, &hi, dim)
 	loop.Lo, loop.Hi = lo.expr, hi.expr
 	start, _ := lo.position()
 	return func() {
-		b.scalarIndex(loop, name, start, hi)
+		b.scalarIndex(loop, name, start, hi, through)
 		if a.Range != nil {
 			p := b.indexOf[loop.Index]
 			b.prover.where(p, SymbolSize(p))
@@ -155,12 +157,12 @@ func (b *bodyChecker) intConst(n int64, at lang.Span) Expr {
 	return b.settle(intOperand(at, n)).expr
 }
 
-// scalarIndex declares the index of a scalar loop, known to lie in [lo, hi).
-func (b *bodyChecker) scalarIndex(loop *For, name lang.Ident, lo Size, hi operand) {
+// scalarIndex declares the index of a scalar loop, known to lie in [lo, hi), which goes through what a walk says.
+func (b *bodyChecker) scalarIndex(loop *For, name lang.Ident, lo Size, hi operand, through walk) {
 	l := &Local{Name: name.Name, Type: Type{DType: Concrete(lang.I32)}, At: name.Place}
 	loop.Index = l
 	p := b.newHidden(name.Name)
-	b.varying[p] = true
+	b.varying[p], b.through[p] = true, through
 	b.indexOf[l] = p
 	pos := SymbolSize(p)
 	b.prover.where(p, pos.Sub(lo))

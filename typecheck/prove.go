@@ -17,6 +17,8 @@ import (
 type prover struct {
 	facts map[*Symbol][]Size
 	zeros bool
+	// always is what holds in every launch, those in which dimensions are 0 too.
+	always []Size
 }
 
 const (
@@ -27,6 +29,12 @@ const (
 
 // assume records that s >= 0, whatever runs.
 func (p *prover) assume(s Size) {
+	p.always = append(p.always, s)
+	p.unlessEmpty(s)
+}
+
+// unlessEmpty records that s >= 0 where no dimension is 0.
+func (p *prover) unlessEmpty(s Size) {
 	for _, sym := range s.Symbols() {
 		p.where(sym, s)
 	}

@@ -21,6 +21,8 @@ type Program struct {
 	Structs []*Struct
 	// Tests are those of the root.
 	Tests []*Test
+	// Warnings are what there is to say of the root beside errors.
+	Warnings lang.Diagnostics
 }
 
 // TypeParam is an element type parameter, `T: float`.
@@ -154,7 +156,9 @@ type Param struct {
 	Of *Param
 	// Default is the value of a scalar that a call leaves out; nil when it must be given.
 	Default *Literal
-	At      lang.Span
+	// Fill, of an output: nothing proves that every element is stored, so a launch first fills it with zeros.
+	Fill bool
+	At   lang.Span
 }
 
 // Kernel is a typed kernel.

@@ -55,7 +55,7 @@ func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Exp
 		}
 	}
 	s.Hints = b.accessHints(target, s.Op)
-	a.at, a.atomic, a.scope = target.Place, s.Op != lang.OpStore, s.Scope
+	a.at, a.store, a.atomic, a.scope = target.Place, s, s.Op != lang.OpStore, s.Scope
 	b.writes = append(b.writes, a)
 	s.Param, s.Indices, s.Checked, s.Value = p, a.indices, a.checked, exprs[0]
 	if len(exprs) > 1 {

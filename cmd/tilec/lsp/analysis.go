@@ -31,7 +31,7 @@ func (s *server) analyse(d *document) *analysis {
 	}
 	a.types.add(program)
 	jit.ProposeImports(a.module, ds)
-	a.diags = append(a.diags, ds...).Sort()
+	a.diags = append(append(a.diags, ds...), program.Warnings...).Sort()
 	return a
 }
 
