@@ -29,6 +29,7 @@ type Emulator struct {
 	// First is the number of the first block of each launch that runs, for tests of large launches.
 	First int
 
+	poisoning
 	target plan.Target
 	memory *emu.Memory
 }
@@ -96,6 +97,16 @@ func (d *Emulator) Read(data []byte, m *Memory, offset int64) error {
 		return nil
 	}
 	return d.memory.Read(data, m.address+uint64(offset))
+}
+
+// Fill sets bytes of m.
+func (d *Emulator) Fill(m *Memory, offset, n int64, value byte) error {
+	return d.memory.Fill(m.address+uint64(offset), int(n), value)
+}
+
+// poison takes back that memory was written: reading it is found, and a result that lies there shows.
+func (d *Emulator) poison(m *Memory, offset, n int64) error {
+	return d.memory.Undefine(m.address+uint64(offset), int(n), poisonByte)
 }
 
 // Sync has nothing to wait for: a launch returns when it is done.

@@ -108,6 +108,12 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			s.tensors = append(s.tensors, tensors[i])
 			b.use(&tensors[i], len(b.prog.steps))
 		}
+		fills := spec.fills()
+		for i, p := range params(spec.Kernel) {
+			if slices.Contains(fills, p.Name) {
+				s.fills = append(s.fills, i)
+			}
+		}
 		for _, p := range spec.Kernel.Params {
 			if !p.IsTensor {
 				s.scalars = append(s.scalars, scalars[p.Name])

@@ -79,6 +79,8 @@ type step struct {
 	empty bool // no block to run
 	// ranged: scalars decide what part of a dimension the grid walks.
 	ranged bool
+	// fills are the tensors that are filled with zeros before the launch.
+	fills []int
 	// kept is the bytes of scratch memory that the launch needs, for atOnce thread blocks.
 	kept, atOnce int64
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
@@ -235,6 +237,9 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 	logs := p.compiler.Logs
 	for i := range p.steps {
 		s := &p.steps[i]
+		if err := p.ready(i); err != nil { // also where no block runs
+			return nil, err
+		}
 		if s.empty {
 			continue
 		}

@@ -28,6 +28,8 @@ type Spec struct {
 	Precision string
 	// Debug keeps what is checked in debug builds only.
 	Debug bool
+	// filled are the outputs that earlier launches of a formula have filled.
+	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
 	Wide bool
 }
@@ -55,6 +57,7 @@ func (s *Spec) Launches() []*Spec {
 		return []*Spec{s}
 	}
 	var launches []*Spec
+	filled := map[string]bool{}
 	for _, k := range s.Kernel.Parts {
 		part := *s
 		part.Kernel, part.Layouts = k, nil
@@ -64,6 +67,10 @@ func (s *Spec) Launches() []*Spec {
 		others := s.Kernel.PinsBeside(k)
 		part.Pins = maps.Clone(s.Pins)
 		maps.DeleteFunc(part.Pins, func(name string, _ int64) bool { return others[name] })
+		part.filled = maps.Clone(filled)
+		for _, name := range part.fills() {
+			filled[name] = true
+		}
 		launches = append(launches, &part)
 	}
 	return launches

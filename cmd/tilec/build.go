@@ -266,6 +266,9 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	for _, line := range l.Plan.Why {
 		text += "  " + line + "\n"
 	}
+	for _, line := range l.Fills() {
+		text += "  " + line + "\n"
+	}
 	for _, line := range l.Pins {
 		text += "  " + line + "\n"
 	}
