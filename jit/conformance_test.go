@@ -473,19 +473,7 @@ func bitsOf(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(all[:])
 }
 
-func float(d lang.DType, b []byte) float64 {
-	switch bits := bitsOf(b); d {
-	case lang.F64:
-		return math.Float64frombits(bits)
-	case lang.F32:
-		return float64(math.Float32frombits(uint32(bits)))
-	case lang.F16:
-		return float64(lang.F16Value(uint16(bits)))
-	case lang.BF16:
-		return float64(lang.BF16Value(uint16(bits)))
-	}
-	return math.NaN()
-}
+func float(d lang.DType, b []byte) float64 { return d.Element(b) }
 
 func show(d lang.DType, b []byte) string {
 	if d.IsFloat() {
