@@ -164,6 +164,7 @@ func (v *coverage) body(body *Body) []reach {
 func (v *coverage) store(s *Store) []reach {
 	if s.Op != lang.OpStore {
 		v.early = true
+		v.gap(s.At, true, "it works on what is there")
 		return nil
 	}
 	w := v.at[s]
@@ -202,7 +203,10 @@ func (v *coverage) expr(x Expr) []reach {
 		if of.Of != nil {
 			of = of.Of
 		}
-		v.early = v.early || of.Name == v.of.Name
+		if of.Name == v.of.Name {
+			v.early = true
+			v.gap(x.At, false, "it is read here")
+		}
 		return append(v.exprs(x.Indices...), v.exprs(x.Else)...)
 	case *Take:
 		return append(v.exprs(x.X, x.Else), v.exprs(x.Positions...)...)

@@ -20,7 +20,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		b.kernelStmts(d.Body)
 		b.pinned(d)
 		b.judged()
-		if c.found == before {
+		if c.found == before && !c.broken[d] {
 			c.filled(k, []*bodyChecker{b})
 		}
 		return
@@ -66,7 +66,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		b.judged()
 	}
 	launched := slices.DeleteFunc(bodies, func(b *bodyChecker) bool { return b != whole && !slices.Contains(k.Parts, b.kernel) })
-	if c.found == before && len(launched) > 0 {
+	if c.found == before && !c.broken[d] && len(launched) > 0 {
 		c.filled(k, launched)
 	}
 }

@@ -24,17 +24,19 @@ const mostGaps = 4
 // warnFilled says that launches fill an output, and why.
 func (c *checker) warnFilled(p *Param, early bool, gaps []gap, stored []reach) {
 	severity := lang.SeverityWarning
-	if early || len(gaps) > 0 && !slices.ContainsFunc(gaps, func(g gap) bool { return !g.meant }) {
+	if len(gaps) > 0 && !slices.ContainsFunc(gaps, func(g gap) bool { return !g.meant }) {
 		severity = lang.SeverityNote
 	}
-	r := c.warnf(severity, lang.WarnFilled, p.At, "the output %s is filled with zeros before the kernel runs: nothing proves that all of %s is stored", p.Name, shapeText(p.DType, p.Shape))
+	why := "nothing proves that all of it is stored"
 	if early {
-		r.Message = fmt.Sprintf("the output %s is filled with zeros before the kernel runs: it uses elements as they are", p.Name)
+		why = "elements are used as they are before all of it is stored"
 	}
+	r := c.warnf(severity, lang.WarnFilled, p.At, "%s is filled with zeros before the kernel runs: %s", p.Name, why).
+		here("%s", shapeText(p.DType, p.Shape))
 	for _, g := range gaps[:min(len(gaps), mostGaps)] {
 		r.label(g.at, "%s", g.why)
 	}
-	if len(gaps) == 0 && !early {
+	if len(gaps) == 0 {
 		r.note("stored is %s", reachText(p, stored))
 	}
 	if severity == lang.SeverityWarning {
