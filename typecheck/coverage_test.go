@@ -31,6 +31,8 @@ var stored = []struct{ about, kernel, fills string }{
 	{"every second, and the others", `kernel k(x: f32[N]) -> y: f32[2 * N] grid i in N by B { y[2 * i] = x[i]; y[2 * i + 1] = 0 }`, ""},
 	{"backwards", `kernel k(x: f32[N]) -> y: f32[N] grid i in N by B { y[N - 1 - i] = x[i] }`, ""},
 	{"heads of a group", `kernel k<const G: int>(x: f32[KV, N]) -> y: f32[G * KV, N] grid n in KV, g in G, i in N by B { y[n * G + g, i] = x[n, i] }`, ""},
+	{"two axes as one", `kernel k(x: f32[M, N]) -> y: f32[M * N] grid i in M, j in N by B { y[i * N + j] = x[i, j] }`, ""},
+	{"a choice in a loop", `kernel k(x: f32[M]) -> y: f32[M, M] grid i in M by B { for j in M by C { if i.start > 3 { y[i, j] = 1 } else { y[i, index(j)] = 2 } } }`, ""},
 	{"halves", `kernel k(x: f32[N]) -> y: f32[2 * N] grid i in N by B { y[index(i)] = x[i]; y[N + i] = x[i] }`, ""},
 	{"thirds, in any order", `kernel k(x: f32[N]) -> y: f32[3 * N] grid i in N by B { y[2 * N + i] = 0; y[index(i)] = x[i]; y[N + i] = x[i] }`, ""},
 	{"parts of whole axes", `kernel k(x: f32[M, N]) -> y: f32[M, N] grid i in M { assume(N >= 8); axis a in N[.. 8]; axis b in N[8 .. N]; y[i, a] = 0; y[i, b] = x[i, b] }`, ""},
