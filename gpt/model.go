@@ -104,7 +104,7 @@ func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, er
 		return f.state(p.Name, t)
 	case t.Kind == typecheck.GScalar && inConfig:
 		n, _ := m.Checkpoint.number(key)
-		return jit.Value{Scalar: &typecheck.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
+		return jit.Value{Scalar: &lang.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
 	case t.Kind == typecheck.GScalar && t.DType == typecheck.Concrete(lang.I32):
 		m.start = i
 	case t.Kind == typecheck.GScalar && p.Default != nil:

@@ -15,7 +15,7 @@ import (
 type bindings struct {
 	owner  string
 	types  map[*typecheck.TypeParam]lang.DType
-	consts map[*typecheck.Symbol]typecheck.Literal
+	consts map[*typecheck.Symbol]lang.Literal
 	dims   map[*typecheck.Symbol]int64
 	// from tells, for messages, which parameter bound a symbol.
 	from map[*typecheck.Symbol]string
@@ -25,7 +25,7 @@ func newBindings(owner string) *bindings {
 	return &bindings{
 		owner:  owner,
 		types:  map[*typecheck.TypeParam]lang.DType{},
-		consts: map[*typecheck.Symbol]typecheck.Literal{},
+		consts: map[*typecheck.Symbol]lang.Literal{},
 		dims:   map[*typecheck.Symbol]int64{},
 		from:   map[*typecheck.Symbol]string{},
 	}
@@ -157,7 +157,7 @@ func (b *bindings) formatKnown(sizes []typecheck.Size) string {
 }
 
 // constants binds constant parameters: those given, the rest to their defaults.
-func (b *bindings) constants(consts []*typecheck.Symbol, given map[*typecheck.Symbol]typecheck.Literal, at lang.Span) error {
+func (b *bindings) constants(consts []*typecheck.Symbol, given map[*typecheck.Symbol]lang.Literal, at lang.Span) error {
 	for _, c := range consts {
 		switch v, ok := given[c]; {
 		case ok:

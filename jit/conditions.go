@@ -27,7 +27,7 @@ func checkConditions(s *Spec) error {
 }
 
 // checkScalars reports the first assume that the scalars of a run do not meet.
-func checkScalars(s *Spec, scalars map[*typecheck.Param]typecheck.Literal) error {
+func checkScalars(s *Spec, scalars map[*typecheck.Param]lang.Literal) error {
 	e := &evaluator{spec: s, scalars: scalars}
 	for _, a := range s.Kernel.Assumes {
 		if err := e.assume(a); err != nil {
@@ -47,7 +47,7 @@ type number struct {
 // evaluator computes conditions from what a specialisation binds.
 type evaluator struct {
 	spec    *Spec
-	scalars map[*typecheck.Param]typecheck.Literal
+	scalars map[*typecheck.Param]lang.Literal
 }
 
 // body checks the static_asserts of a body; branches that constants rule out are not entered.
@@ -184,7 +184,7 @@ func (e *evaluator) truth(x typecheck.Expr) (holds, known bool) {
 
 // value computes exactly: integers do not wrap here, so that a condition means what it says.
 func (e *evaluator) value(x typecheck.Expr) (number, bool) {
-	literal := func(l typecheck.Literal) number {
+	literal := func(l lang.Literal) number {
 		n := number{int: l.Int, float: l.Float, isFloat: l.DType.IsFloat()}
 		if n.isFloat && l.DType != lang.F64 {
 			n.float = float64(l.DType.Round(float32(l.Float)))
@@ -193,7 +193,7 @@ func (e *evaluator) value(x typecheck.Expr) (number, bool) {
 	}
 	switch x := x.(type) {
 	case *typecheck.Const:
-		return literal(typecheck.Literal{DType: x.Type.DType.Resolve(e.spec.Types), Int: x.Int, Float: x.Float}), true
+		return literal(lang.Literal{DType: x.Type.DType.Resolve(e.spec.Types), Int: x.Int, Float: x.Float}), true
 	case *typecheck.SizeExpr:
 		n, err := x.Size.Eval(e.spec.value)
 		return number{int: n}, err == nil

@@ -238,8 +238,8 @@ func put(to []byte, d lang.DType, text string) error {
 	return nil
 }
 
-func literal(d lang.DType, text string) (typecheck.Literal, error) {
-	l := typecheck.Literal{DType: d}
+func literal(d lang.DType, text string) (lang.Literal, error) {
+	l := lang.Literal{DType: d}
 	var err error
 	switch {
 	case d.IsFloat():
@@ -302,7 +302,7 @@ func findCallee(compiler *jit.Compiler, p *typecheck.Program, name string) *call
 
 // options sorts the given names into what they are; what is left are scalars and pins.
 func (c *conformanceCase) options(t *testing.T, to *callee) jit.Options {
-	o := jit.Options{Dims: map[string]int64{}, Consts: map[string]typecheck.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
+	o := jit.Options{Dims: map[string]int64{}, Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
 	scalars := map[string]bool{}
 	for _, p := range to.params {
 		scalars[p.Name] = true

@@ -15,12 +15,12 @@ import (
 func Specialise(k *typecheck.Kernel, opts Options) (*Spec, error) {
 	b := newBindings(k.Name)
 	at := k.Decl.Name.Span()
-	given := map[*typecheck.Symbol]typecheck.Literal{}
+	given := map[*typecheck.Symbol]lang.Literal{}
 	for _, c := range k.Consts {
 		if v, ok := opts.Consts[c.Name]; ok {
 			given[c] = v
 		} else if n, ok := k.SizeHints[c]; ok && c.DType.IsInt() {
-			given[c] = typecheck.Literal{DType: c.DType, Int: n}
+			given[c] = lang.Literal{DType: c.DType, Int: n}
 		}
 	}
 	if err := b.constants(k.Consts, given, at); err != nil {

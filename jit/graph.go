@@ -16,7 +16,7 @@ import (
 type Options struct {
 	// Dims and Consts give dimensions and constants by name.
 	Dims   map[string]int64
-	Consts map[string]typecheck.Literal
+	Consts map[string]lang.Literal
 	// Types gives element type parameters by name, where no argument binds them.
 	Types map[string]lang.DType
 	// Pins fixes tile extents by name.
@@ -82,7 +82,7 @@ func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*P
 		inputs[i] = b.input(a)
 	}
 	// The names in the options are this graph's; graphs that it calls have names of their own.
-	consts := map[*typecheck.Symbol]typecheck.Literal{}
+	consts := map[*typecheck.Symbol]lang.Literal{}
 	for _, s := range g.Consts {
 		if v, ok := opts.Consts[s.Name]; ok {
 			consts[s] = v
@@ -103,7 +103,7 @@ func (c *Compiler) BindKernel(k *typecheck.Kernel, args []Value, opts Options) (
 	for i, a := range args {
 		inputs[i] = b.input(a)
 	}
-	consts := map[*typecheck.Symbol]typecheck.Literal{}
+	consts := map[*typecheck.Symbol]lang.Literal{}
 	for _, s := range k.Consts {
 		if v, ok := opts.Consts[s.Name]; ok {
 			consts[s] = v
@@ -176,7 +176,7 @@ func (b *binder) fresh(d lang.DType, shape []int64) *view {
 
 // enter runs a graph's body with its arguments and gives its outputs. Dims and
 // types are by name, for what the arguments do not tell.
-func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Symbol]lang.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
 	if err := b.unroll(1, at); err != nil {
 		return gval{}, err
 	}
@@ -232,7 +232,7 @@ func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Sy
 type shapeCheck func(name string, want []typecheck.Size, got []int64, at lang.Span) error
 
 // bind matches an argument with a parameter's type, by one of the two checks of shapes.
-func (f *frame) bind(name string, t typecheck.GType, v *gval, def *typecheck.Literal, at lang.Span, check shapeCheck) error {
+func (f *frame) bind(name string, t typecheck.GType, v *gval, def *lang.Literal, at lang.Span, check shapeCheck) error {
 	mismatch := func(what string) error {
 		return launchError(at, lang.ErrArgType, "%s of %s must be %s", name, f.owner, what)
 	}
@@ -347,9 +347,9 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 			return gval{}, launchError(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
 		}
 		d := x.Type.DType.Resolve(f.types)
-		l := typecheck.Literal{DType: d, Int: n}
+		l := lang.Literal{DType: d, Int: n}
 		if d.IsFloat() {
-			l = typecheck.Literal{DType: d, Float: float64(n)}
+			l = lang.Literal{DType: d, Float: float64(n)}
 		}
 		return gval{scalar: knownScalar(l)}, nil
 	case *typecheck.GFieldOf:
@@ -434,8 +434,8 @@ func (f *frame) evalAll(xs []typecheck.GExpr) ([]gval, error) {
 	return out, nil
 }
 
-func (f *frame) literals(consts map[*typecheck.Symbol]typecheck.GExpr) (map[*typecheck.Symbol]typecheck.Literal, error) {
-	out := map[*typecheck.Symbol]typecheck.Literal{}
+func (f *frame) literals(consts map[*typecheck.Symbol]typecheck.GExpr) (map[*typecheck.Symbol]lang.Literal, error) {
+	out := map[*typecheck.Symbol]lang.Literal{}
 	for sym, x := range consts {
 		v, err := f.eval(x)
 		if err != nil {
@@ -509,7 +509,7 @@ func (f *frame) loop(x *typecheck.GFor) (gval, error) {
 			f.let(x.Var, over[n])
 		} else {
 			*round = fmt.Sprintf("%s = %d", name, n)
-			f.let(x.Var, gval{scalar: knownScalar(typecheck.Literal{DType: lang.I32, Int: n})})
+			f.let(x.Var, gval{scalar: knownScalar(lang.Literal{DType: lang.I32, Int: n})})
 		}
 		for i, c := range x.Carried {
 			f.let(c, carried[i])

@@ -13,7 +13,7 @@ import (
 // call writes down the launches of a kernel, of which a formula may have several, and gives the kernel's outputs. Dims and types are
 // by name, for what the arguments do not tell; shapes are those of the first
 // output that the arguments do not tell.
-func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]lang.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
 	bound := newBindings(k.Name)
 	for _, d := range k.Dims {
 		if n, ok := dims[d.Name]; ok {

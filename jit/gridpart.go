@@ -21,7 +21,7 @@ type gridPart struct {
 
 // size is the number, given the scalars of a run; nil where they are not known
 // yet, which gives the most that it can be.
-func (p gridPart) size(s *Spec, scalars map[*typecheck.Param]typecheck.Literal) (int64, error) {
+func (p gridPart) size(s *Spec, scalars map[*typecheck.Param]lang.Literal) (int64, error) {
 	dim, err := p.axis.Dim.Eval(s.value)
 	if err != nil {
 		return 0, err
@@ -149,7 +149,7 @@ func ofPart(x typecheck.Expr) bool {
 }
 
 // ranges makes what depends on the scalars of a run ready, and reports a launch without blocks.
-func (s *step) ranges(scalars map[*typecheck.Param]typecheck.Literal) (empty bool, err error) {
+func (s *step) ranges(scalars map[*typecheck.Param]lang.Literal) (empty bool, err error) {
 	for i, p := range s.compiled.params {
 		part, ok := gridPart{}, false
 		if p.Kind == ir.ParamDim {
@@ -174,7 +174,7 @@ func (s *step) ranges(scalars map[*typecheck.Param]typecheck.Literal) (empty boo
 }
 
 // grid is how many blocks the launch has along each axis of its grid.
-func (s *step) grid(scalars map[*typecheck.Param]typecheck.Literal) ([]int64, error) {
+func (s *step) grid(scalars map[*typecheck.Param]lang.Literal) ([]int64, error) {
 	var grid []int64
 	for _, a := range s.compiled.Func.Grid() {
 		n, err := a.Dim.Value, error(nil)
@@ -195,8 +195,8 @@ func (s *step) grid(scalars map[*typecheck.Param]typecheck.Literal) ([]int64, er
 }
 
 // scalarsOf are the kernel's scalars in a run.
-func (s *step) scalarsOf(args []typecheck.Literal) map[*typecheck.Param]typecheck.Literal {
-	given := map[*typecheck.Param]typecheck.Literal{}
+func (s *step) scalarsOf(args []lang.Literal) map[*typecheck.Param]lang.Literal {
+	given := map[*typecheck.Param]lang.Literal{}
 	n := 0
 	for _, p := range s.spec.Kernel.Params {
 		if !p.IsTensor {

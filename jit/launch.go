@@ -63,9 +63,9 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 	case typecheck.GScalar:
 		d := t.DType.Of
 		if t.DType.Param != nil {
-			given, ok := value.(typecheck.Literal)
+			given, ok := value.(lang.Literal)
 			if !ok {
-				return fail("is of type %s: give a typecheck.Literal, which says which type that is", t.DType)
+				return fail("is of type %s: give a lang.Literal, which says which type that is", t.DType)
 			}
 			d = given.DType
 		}

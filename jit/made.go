@@ -78,7 +78,7 @@ func (f *frame) make(x *typecheck.GMake) (gval, error) {
 		return gval{}, err
 	}
 	d := x.Type.DType.Resolve(f.types)
-	value := typecheck.Literal{}
+	value := lang.Literal{}
 	if x.Value != nil {
 		v, err := f.eval(x.Value)
 		if err != nil {
@@ -122,7 +122,7 @@ func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Cons
 	data := make([]byte, n*size)
 	for i := range n {
 		c := element(i)
-		bits := scalarBits(typecheck.Literal{DType: d, Int: c.Int, Float: c.Float})
+		bits := scalarBits(lang.Literal{DType: d, Int: c.Int, Float: c.Float})
 		for j := range size {
 			data[i*size+j] = byte(bits >> (8 * j))
 		}
@@ -137,15 +137,15 @@ func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Cons
 
 // elementOf gives the elements of a tensor by its rule. Numbers are rounded to
 // the type as a conversion rounds them.
-func elementOf(x *typecheck.GMake, d lang.DType, value typecheck.Literal) func(int64) ir.Const {
-	rounded := func(l typecheck.Literal) ir.Const {
+func elementOf(x *typecheck.GMake, d lang.DType, value lang.Literal) func(int64) ir.Const {
+	rounded := func(l lang.Literal) ir.Const {
 		return eval.Cast(ir.Const{Int: l.Int, Float: l.Float}, l.DType, d)
 	}
 	switch x.Rule {
 	case typecheck.MakeList:
 		return func(i int64) ir.Const { return rounded(x.Elems[i]) }
 	case typecheck.MakeRange:
-		return func(i int64) ir.Const { return rounded(typecheck.Literal{DType: lang.I64, Int: i}) }
+		return func(i int64) ir.Const { return rounded(lang.Literal{DType: lang.I64, Int: i}) }
 	}
 	c := rounded(value)
 	return func(int64) ir.Const { return c }

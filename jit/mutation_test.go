@@ -190,7 +190,7 @@ func lowers(k *typecheck.Kernel) error {
 	if err != nil {
 		return err
 	}
-	opts := jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Consts: map[string]typecheck.Literal{}}
+	opts := jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Consts: map[string]lang.Literal{}}
 	for i, d := range k.Dims {
 		opts.Dims[d.Name] = int64(24 + 8*i)
 	}
@@ -202,7 +202,7 @@ func lowers(k *typecheck.Kernel) error {
 	}
 	for _, s := range k.Consts {
 		if s.Default == nil {
-			opts.Consts[s.Name] = typecheck.Literal{DType: s.DType, Int: 1, Float: 1}
+			opts.Consts[s.Name] = lang.Literal{DType: s.DType, Int: 1, Float: 1}
 		}
 	}
 	spec, err := jit.Specialise(k, opts)

@@ -17,7 +17,7 @@ import (
 type Spec struct {
 	Kernel *typecheck.Kernel
 	Types  map[*typecheck.TypeParam]lang.DType
-	Consts map[*typecheck.Symbol]typecheck.Literal
+	Consts map[*typecheck.Symbol]lang.Literal
 	// Dims is the size of every dimension.
 	Dims map[*typecheck.Symbol]int64
 	// Layouts describes each tensor parameter, inputs then outputs, in order of declaration; scalars have the zero Layout.

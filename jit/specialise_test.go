@@ -21,7 +21,7 @@ func TestKeyTellsSpecialisationsApart(t *testing.T) {
 		Params: []*typecheck.Param{{Name: "x", IsTensor: true, Shape: []typecheck.Size{typecheck.SymbolSize(m), typecheck.SymbolSize(n)}}}}
 	spec := func(change func(*Spec)) Key {
 		s := &Spec{Kernel: k, Types: map[*typecheck.TypeParam]lang.DType{T: lang.F32},
-			Consts:  map[*typecheck.Symbol]typecheck.Literal{c: {DType: lang.F32, Float: 1}},
+			Consts:  map[*typecheck.Symbol]lang.Literal{c: {DType: lang.F32, Float: 1}},
 			Dims:    map[*typecheck.Symbol]int64{m: 100, n: 100},
 			Layouts: []Layout{{Inner: 1, Divisors: []int64{16, 1}, Align: 16}}, Pins: map[string]int64{"BM": 16}}
 		change(s)
@@ -31,8 +31,8 @@ func TestKeyTellsSpecialisationsApart(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"kernel":         func(s *Spec) { other := *k; s.Kernel = &other },
 		"element type":   func(s *Spec) { s.Types[T] = lang.BF16 },
-		"float constant": func(s *Spec) { s.Consts[c] = typecheck.Literal{DType: lang.F32, Float: 1.5} },
-		"int constant":   func(s *Spec) { s.Consts[c] = typecheck.Literal{DType: lang.I32, Int: 1} },
+		"float constant": func(s *Spec) { s.Consts[c] = lang.Literal{DType: lang.F32, Float: 1.5} },
+		"int constant":   func(s *Spec) { s.Consts[c] = lang.Literal{DType: lang.I32, Int: 1} },
 		"innermost size": func(s *Spec) { s.Dims[n] = 101 },
 		"outer size":     func(s *Spec) { s.Dims[m] = 200 },
 		"contiguity":     func(s *Spec) { s.Layouts[0].Contiguous = true },

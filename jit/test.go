@@ -91,12 +91,12 @@ type elements struct {
 	dtype    lang.DType
 	shape    []int64
 	data     []byte
-	scalar   typecheck.Literal
+	scalar   lang.Literal
 	isScalar bool
 }
 
 // at is element i, in row-major order.
-func (e *elements) at(i int64) typecheck.Literal {
+func (e *elements) at(i int64) lang.Literal {
 	if e.isScalar {
 		return e.scalar
 	}

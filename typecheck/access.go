@@ -2,8 +2,6 @@ package typecheck
 
 import (
 	"fmt"
-	"maps"
-	"strings"
 
 	"tilec/lang"
 )
@@ -247,28 +245,17 @@ func (b *bodyChecker) notProven(p *Param, e *lang.IndexExpr, i int, pos *Size) {
 
 // wouldDivide is the condition that the dimension divides without a rest, if with it the position is proven to lie inside.
 func (b *bodyChecker) wouldDivide(pos *Size, dim Size) string {
-	if pos == nil || len(dim.terms) != 1 || len(dim.terms[0].atoms) != 1 {
+	x, y, ok := dim.division()
+	if pos == nil || !ok {
 		return ""
 	}
-	q := dim.terms[0].atoms[0]
-	if q.op != "//" {
-		return ""
-	}
-	known := &prover{facts: maps.Clone(b.prover.facts)}
-	rest := q.x.Mod(*q.y)
+	known := b.prover.clone()
+	rest := x.Mod(y)
 	known.assume(rest.Neg())
 	if !inside(known, pos, dim) {
 		return ""
 	}
 	return rest.String() + " == 0"
-}
-
-func shapeText(d DType, shape []Size) string {
-	parts := make([]string, len(shape))
-	for i, s := range shape {
-		parts[i] = s.String()
-	}
-	return d.String() + "[" + strings.Join(parts, ", ") + "]"
 }
 
 // store types `y[i, j] = e`.

@@ -23,7 +23,7 @@ func (b *bodyChecker) bitcast(e *lang.CallExpr) operand {
 	if ok && x.mode == tensorOperand {
 		return b.view(x.param, to, e, n.Place)
 	}
-	if !ok || x.mode != typed || !b.sameWidth(b.errorf, x.typ().DType, to, n.Place) {
+	if !ok || x.mode != typedValue || !b.sameWidth(b.errorf, x.typ().DType, to, n.Place) {
 		return bad(e.Place)
 	}
 	from := x.typ().DType
@@ -91,7 +91,7 @@ func (g *graphChecker) bitcast(e *lang.CallExpr) operand {
 	if !ok || x.mode == invalid {
 		return bad(e.Place)
 	}
-	if x.mode != typed || x.graph.GType().Kind != GTensor {
+	if x.mode != typedValue || x.graph.GType().Kind != GTensor {
 		g.errorf(lang.ErrWrongType, e.Args[0].Value.Span(), "bitcast in a graph is of a tensor, not of %s", g.describe(x))
 		return bad(e.Place)
 	}

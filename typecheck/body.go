@@ -185,7 +185,7 @@ func (b *bodyChecker) single(o operand, what string) operand {
 				help("bind them with `let (a, b) = ...`")
 			return bad(o.at)
 		}
-		return operand{mode: typed, at: o.at, expr: o.expr}
+		return operand{mode: typedValue, at: o.at, expr: o.expr}
 	case axisOperand:
 		if b.inIndex == 0 {
 			b.errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name).
@@ -222,14 +222,14 @@ func (b *bodyChecker) bind(name lang.Ident, o operand, at lang.Span) {
 	switch o.mode {
 	case invalid:
 		e.kind = entInvalid
-	case typed:
+	case typedValue:
 		if name.Name == "_" {
 			b.emit(&Let{Locals: []*Local{nil}, Value: o.expr, At: at})
 			return
 		}
 		l := &Local{Name: name.Name, Type: o.typ(), At: name.Place}
 		b.emit(&Let{Locals: []*Local{l}, Value: o.expr, At: at})
-		e.value = operand{mode: typed, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: o.lin}
+		e.value = operand{mode: typedValue, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: o.lin}
 	}
 	b.declare(b.scope, e, true)
 }
@@ -270,7 +270,7 @@ func (b *bodyChecker) bindAll(names []lang.Ident, o operand, at lang.Span) {
 		l := &Local{Name: n.Name, Type: o.types[i], At: n.Place}
 		let.Locals = append(let.Locals, l)
 		b.declare(b.scope, &entity{kind: entValue, name: n.Name, at: n.Place,
-			value: operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}}, true)
+			value: operand{mode: typedValue, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}}, true)
 	}
 	b.emit(let)
 }
@@ -278,16 +278,16 @@ func (b *bodyChecker) bindAll(names []lang.Ident, o operand, at lang.Span) {
 // results are the expressions of a block's value, settled or converted to the types wanted.
 func (b *bodyChecker) results(o operand, want []Type) []Expr {
 	switch o.mode {
-	case typed:
+	case typedValue:
 		return []Expr{o.expr}
 	case untypedInt, untypedFloat:
 		if len(want) == 1 {
-			if o = b.convert(o, want[0].DType); o.mode == typed {
+			if o = b.convert(o, want[0].DType); o.mode == typedValue {
 				return []Expr{o.expr}
 			}
 			return nil
 		}
-		if o = b.settle(o); o.mode == typed {
+		if o = b.settle(o); o.mode == typedValue {
 			return []Expr{o.expr}
 		}
 	case several:
@@ -325,7 +325,7 @@ func wrap(e Expr, at lang.Span, lin *Size) operand {
 	case 0:
 		return operand{mode: noValue, at: at, expr: e}
 	case 1:
-		return operand{mode: typed, at: at, expr: e, lin: lin}
+		return operand{mode: typedValue, at: at, expr: e, lin: lin}
 	}
 	return operand{mode: several, at: at, expr: e, types: types}
 }

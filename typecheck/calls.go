@@ -359,7 +359,7 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) o
 		}
 	}
 	v = b.convert(v, d)
-	if v.mode != typed {
+	if v.mode != typedValue {
 		return bad(e.Place)
 	}
 	t := v.typ()
@@ -434,11 +434,4 @@ func (b *bodyChecker) rename(e *lang.CallExpr) operand {
 // samePositions reports axes whose tiles always hold the same positions: whole axes over equal ranges.
 func (b *bodyChecker) samePositions(x, y *Axis) bool {
 	return x.Kind == WholeAxis && y.Kind == WholeAxis && x.Len.Equal(y.Len) && (x.Lo.Equal(y.Lo) || x.IsFree || y.IsFree)
-}
-
-func axisText(x *Axis) string {
-	if x.Kind != WholeAxis {
-		return x.Over() + ", in parts"
-	}
-	return x.Over()
 }

@@ -158,7 +158,7 @@ func (b *bodyChecker) joined(e *lang.CallExpr, tiles []operand, from []*Axis, d 
 			p = b.arith(lang.OpMin, at, p, sizeOperand(at, a.Len.Sub(ConstSize(1))))
 		}
 		part := b.taken(at, tiles[i], []*Axis{a}, []operand{b.plus(at, p, a.Lo)}, claims)
-		if part.mode != typed {
+		if part.mode != typedValue {
 			return bad(at)
 		}
 		claims = nil

@@ -235,5 +235,5 @@ func plural(n int, what string) string {
 // newHidden makes a symbol that stands for an integer of the program in proofs.
 func (c *checker) newHidden(name string) *Symbol {
 	c.serial++
-	return &Symbol{Name: name, Kind: positionSymbol, DType: lang.I32, serial: c.serial}
+	return &Symbol{Name: name, Kind: PositionSymbol, DType: lang.I32, Serial: c.serial}
 }

@@ -8,28 +8,6 @@ import (
 
 // This file types reductions and scans by a function of the program.
 
-// Combine is a reduction or a scan: OpReduce and OpScan by a function, or
-// OpCumSum and OpCumProd, which need none.
-type Combine struct {
-	Op lang.Op
-	// Args are the operands, which broadcast by name; Identity is, for each, what nothing gives.
-	Args, Identity []Expr
-	Over           []*Axis
-	// Reverse is a bool that the specialisation decides; nil is false.
-	Reverse Expr
-	// Params are the values of the function's first argument, then those of the second.
-	Params []*Local
-	Fn     *Body
-	types  []Type
-	At     lang.Span
-}
-
-// Types are the types of the results, one for each operand.
-func (c *Combine) Types() []Type { return c.types }
-
-// Span is the place in the source.
-func (c *Combine) Span() lang.Span { return c.At }
-
 // combine types `reduce(x, over k, identity, fn)` and `scan(...)`.
 func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 	name := op.Row().Spelling
@@ -81,7 +59,7 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 	}
 	for i, t := range types {
 		types[i].Axes = nil
-		c.types = append(c.types, Type{DType: t.DType, Axes: axes})
+		c.Of = append(c.Of, Type{DType: t.DType, Axes: axes})
 	}
 	if !b.function(c, args[2], types) {
 		return bad(e.Place)
@@ -99,14 +77,14 @@ func (b *bodyChecker) cumulate(op lang.Op, e *lang.CallExpr) operand {
 	}
 	over, overOK := b.along(op, e)
 	x := b.settle(b.value(args[0]))
-	if !ok || !overOK || x.mode != typed || !b.has(x, over, e.Over) {
+	if !ok || !overOK || x.mode != typedValue || !b.has(x, over, e.Over) {
 		return bad(e.Place)
 	}
 	d, ok := b.rule(op.Row(), e.Fn.Span(), x.typ().DType, x)
 	if !ok {
 		return bad(e.Place)
 	}
-	return wrap(&Combine{Op: op, Args: []Expr{x.expr}, Over: over, Reverse: reverse, types: []Type{{DType: d, Axes: x.typ().Axes}}, At: e.Place}, e.Place, nil)
+	return wrap(&Combine{Op: op, Args: []Expr{x.expr}, Over: over, Reverse: reverse, Of: []Type{{DType: d, Axes: x.typ().Axes}}, At: e.Place}, e.Place, nil)
 }
 
 // reversed takes `reverse = true` from the arguments and gives the others.
@@ -125,7 +103,7 @@ func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse Expr, args
 				ok = false
 				continue
 			}
-			if o.mode != typed || o.typ().DType != Concrete(lang.Bool) || !isStatic(o.expr) {
+			if o.mode != typedValue || o.typ().DType != Concrete(lang.Bool) || !isStatic(o.expr) {
 				b.errorf(lang.ErrNotConstant, a.Value.Span(), "`reverse` is true or false, known when the kernel is compiled, not %s", b.describeOperand(o))
 				ok = false
 				continue
@@ -217,7 +195,7 @@ func (b *bodyChecker) function(c *Combine, e lang.Expr, types []Type) bool {
 		l := &Local{Name: n.Name, Type: types[i%len(types)], At: n.Place}
 		c.Params = append(c.Params, l)
 		b.declare(s, &entity{kind: entValue, name: n.Name, at: n.Place,
-			value: operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}}, false)
+			value: operand{mode: typedValue, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}}, false)
 	}
 	var body lang.Expr
 	switch f := e.(type) {

@@ -30,7 +30,7 @@ func (c *checker) constValue(m *module, d *lang.ConstDecl) operand {
 	var stmts []Stmt
 	b.stmts = &stmts
 	o := b.value(d.Value)
-	if o.mode == typed {
+	if o.mode == typedValue {
 		switch x := o.expr.(type) {
 		case *Const:
 		default:
@@ -77,7 +77,7 @@ func foldTyped(e Expr) (*Const, bool) {
 }
 
 // literalOf evaluates a default value or a constant argument of type d.
-func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*Literal, bool) {
+func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*lang.Literal, bool) {
 	b := c.newBody(&Kernel{}, s)
 	var stmts []Stmt
 	b.stmts = &stmts
@@ -102,7 +102,7 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 		c.errorf(lang.ErrConstParam, e.Span(), "%s is %s, not %s", what, v.Type.DType, d).help("give a value of that type, or declare it as %s", v.Type.DType)
 		return nil, false
 	}
-	return &Literal{DType: d, Int: v.Int, Float: v.Float}, true
+	return &lang.Literal{DType: d, Int: v.Int, Float: v.Float}, true
 }
 
 // newBody makes the state for typing expressions in a scope.

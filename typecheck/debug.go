@@ -113,7 +113,7 @@ func (b *bodyChecker) boolArg(e *lang.CallExpr) (Expr, bool) {
 	if o.mode == invalid {
 		return nil, false
 	}
-	if o.mode != typed || o.typ().DType != Concrete(lang.Bool) {
+	if o.mode != typedValue || o.typ().DType != Concrete(lang.Bool) {
 		b.errorf(lang.ErrCondition, e.Args[0].Value.Span(), "the condition is %s, not bool", b.describeOperand(o))
 		return nil, false
 	}

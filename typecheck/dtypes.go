@@ -59,14 +59,6 @@ func (r report) suggestType(at lang.Span, name string, candidates []string) repo
 	return r.suggest(at, name, candidates)
 }
 
-// holds reports whether d certainly is of a class; a type parameter by its bound.
-func isFloat(d DType) bool {
-	if d.Param != nil {
-		return d.Param.Bound == "float"
-	}
-	return d.Of.IsFloat()
-}
-
 func isInt(d DType) bool {
 	if d.Param != nil {
 		return d.Param.Bound == "int"
@@ -80,7 +72,7 @@ func (c *checker) common(what string, at lang.Span, args []operand, exprs []lang
 	var d DType
 	from := -1
 	for i, a := range args {
-		if a.mode != typed {
+		if a.mode != typedValue {
 			continue
 		}
 		t := a.typ().DType
@@ -162,7 +154,7 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 	}
 	if row.Rule == lang.RuleBool {
 		for _, a := range args {
-			if a.mode == typed && a.typ().DType != Concrete(lang.Bool) {
+			if a.mode == typedValue && a.typ().DType != Concrete(lang.Bool) {
 				c.rule(row, opAt, a.typ().DType, a)
 				return bad(at)
 			}
@@ -179,7 +171,7 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 	sameExprs := exprs
 	if row.Rule == lang.RuleSelect {
 		cond := args[0]
-		if cond.mode != typed || cond.typ().DType != Concrete(lang.Bool) {
+		if cond.mode != typedValue || cond.typ().DType != Concrete(lang.Bool) {
 			c.errorf(lang.ErrCondition, cond.at, "%s chooses by a bool, not by %s", row.Spelling, c.describeOperand(cond)).
 				help("compare it, as in `x > 0`")
 			return bad(at)
@@ -216,7 +208,7 @@ func tail(xs []lang.Expr) []lang.Expr {
 
 func firstTyped(args []operand) operand {
 	for _, a := range args {
-		if a.mode == typed {
+		if a.mode == typedValue {
 			return a
 		}
 	}
@@ -230,7 +222,7 @@ func (c *checker) rule(row *lang.OpRow, at lang.Span, d DType, of operand) (DTyp
 		switch to, cast := castIn(help); {
 		case help == compareHelp:
 			r.rewrite(of.at, " != 0", "%s", help)
-		case cast && of.mode == typed:
+		case cast && of.mode == typedValue:
 			r.castAt(of.at, to, "%s", help)
 		case help != "":
 			r.help("%s", help)
@@ -320,7 +312,7 @@ func (c *checker) accumulator(what string, at lang.Span, d DType, of operand) (D
 // describeOperand names what an operand is, for messages.
 func (c *checker) describeOperand(o operand) string {
 	switch o.mode {
-	case typed:
+	case typedValue:
 		return o.typ().String()
 	case untypedInt:
 		return "the integer " + o.size.String()
@@ -339,7 +331,7 @@ func (c *checker) describeOperand(o operand) string {
 // valueTypes are the types of the values that an operand gives; untyped ones as they would settle.
 func (o operand) valueTypes() []Type {
 	switch o.mode {
-	case typed:
+	case typedValue:
 		return []Type{o.typ()}
 	case untypedInt:
 		return []Type{{DType: Concrete(lang.I32)}}

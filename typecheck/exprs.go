@@ -179,7 +179,7 @@ func (b *bodyChecker) binary(e *lang.BinaryExpr) operand {
 
 // linear records the position that an integer result is.
 func (b *bodyChecker) linear(o *operand, position func() (Size, bool)) {
-	if o.mode != typed || o.lin != nil || !isIndexType(o.typ().DType) {
+	if o.mode != typedValue || o.lin != nil || !isIndexType(o.typ().DType) {
 		return
 	}
 	if s, ok := position(); ok {
@@ -217,12 +217,6 @@ func (b *bodyChecker) linearOp(op lang.Op, x, y operand) (Size, bool) {
 		return b.bounded(op, p, q), true
 	}
 	return Size{}, false
-}
-
-// isPlain reports a symbol or a constant: a value that no wrapping arithmetic made.
-func (s Size) isPlain() bool {
-	_, isConst := s.Const()
-	return isConst || s.Symbol() != nil
 }
 
 // bounded is a hidden symbol for the smaller or the larger of two positions.
@@ -276,7 +270,7 @@ func (b *bodyChecker) castTo(x operand, d DType, at lang.Span) operand {
 	if x.isUntyped() {
 		return b.convert(x, d)
 	}
-	if x.mode != typed {
+	if x.mode != typedValue {
 		return bad(at)
 	}
 	if x.typ().DType == d {
@@ -341,7 +335,7 @@ func (b *bodyChecker) condition(e lang.Expr) (Expr, bool) {
 	if o.mode == invalid {
 		return nil, false
 	}
-	if o.mode != typed || o.typ().DType != Concrete(lang.Bool) {
+	if o.mode != typedValue || o.typ().DType != Concrete(lang.Bool) {
 		b.errorf(lang.ErrCondition, e.Span(), "the condition of `if` is %s, not bool", b.describeOperand(o)).help("compare it, as in `x > 0`")
 		return nil, false
 	}

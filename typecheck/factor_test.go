@@ -8,10 +8,10 @@ import (
 
 func TestPrimitive(t *testing.T) {
 	dim := func(name string, serial int) Size {
-		return SymbolSize(&Symbol{Name: name, Kind: DimSymbol, serial: serial})
+		return SymbolSize(&Symbol{Name: name, Kind: DimSymbol, Serial: serial})
 	}
 	b, c, h := dim("B", 1), dim("C", 2), dim("H", 3)
-	n := SymbolSize(&Symbol{Name: "n", Kind: positionSymbol, serial: 4}) // may be 0
+	n := SymbolSize(&Symbol{Name: "n", Kind: PositionSymbol, Serial: 4}) // may be 0
 	for _, x := range []struct {
 		name    string
 		of, got Size

@@ -27,7 +27,7 @@ type fnCaller interface {
 	// adapt gives an untyped operand an element type.
 	adapt(o operand, d DType) operand
 	// literal is a constant of its type.
-	literal(l Literal, at lang.Span) operand
+	literal(l lang.Literal, at lang.Span) operand
 	// describe names what an operand is, for messages.
 	describe(o operand) string
 	// static reports what a specialisation, or the bind of a graph, knows.
@@ -38,7 +38,7 @@ func (b *bodyChecker) adapt(o operand, d DType) operand { return b.convert(o, d)
 func (b *bodyChecker) describe(o operand) string        { return b.describeOperand(o) }
 func (b *bodyChecker) static(o operand) bool            { return isStatic(o.expr) }
 
-func (b *bodyChecker) literal(l Literal, at lang.Span) operand {
+func (b *bodyChecker) literal(l lang.Literal, at lang.Span) operand {
 	return typedOperand(&Const{Typed: Typed{Type{DType: Concrete(l.DType)}, at}, Int: l.Int, Float: l.Float})
 }
 
@@ -134,10 +134,10 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 			ok = false
 		case o.mode == invalid:
 			ok = false
-		case !o.isUntyped() && (o.mode != typed || !f.in.static(o)):
+		case !o.isUntyped() && (o.mode != typedValue || !f.in.static(o)):
 			f.in.errorf(lang.ErrNotConstant, a.Value.Span(), "the constant parameter %s needs a constant", a.Name.Name)
 			ok = false
-		case o.mode == untypedFloat || o.mode == typed && o.dtype() != want:
+		case o.mode == untypedFloat || o.mode == typedValue && o.dtype() != want:
 			f.in.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", a.Name.Name, want, f.in.describe(o))
 			ok = false
 		default:
@@ -202,19 +202,19 @@ func (f *fnCall) arg(p *lang.Param, o operand, x lang.Expr, want DType, args []o
 	switch {
 	case want.Param == nil:
 		o = f.in.adapt(o, want)
-		if o.mode == typed && o.dtype() != want {
+		if o.mode == typedValue && o.dtype() != want {
 			f.in.errorf(lang.ErrWrongType, x.Span(), "the argument is %s, and %s of %s is %s", f.in.describe(o), p.Name.Name, f.decl.Name.Name, want).
 				label(p.Place, "declared here").castFix(x, want)
 			return bad(o.at)
 		}
 		return o
-	case o.mode == typed:
+	case o.mode == typedValue:
 	case bound:
 		o = f.in.adapt(o, got)
 	default:
 		o = f.in.adapt(o, f.constants(want.Param, args))
 	}
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return bad(o.at)
 	}
 	d := o.dtype()
@@ -273,7 +273,7 @@ func (f *fnCall) resultOf(o operand) operand {
 	if o = f.in.adapt(o, want); o.mode == invalid {
 		return o
 	}
-	if o.mode != typed || o.dtype() != want {
+	if o.mode != typedValue || o.dtype() != want {
 		f.errorf(lang.ErrWrongType, o.at, "%s gives %s and is declared to give %s", f.decl.Name.Name, f.in.describe(o), want).
 			label(f.decl.Result.Place, "declared here").label(f.at, "in this call").castAt(o.at, want, "convert the value with `as %s`, or change the declaration", want)
 		return bad(f.at)

@@ -1,7 +1,6 @@
 package typecheck
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,9 +10,9 @@ import (
 
 // This file makes a kernel of each part of a formula.
 
-// part is the kernel of a part of a formula, its n-th: its parameters are those that its lines use, and what
+// partKernel is the kernel of a part of a formula, its n-th: its parameters are those that its lines use, and what
 // parts before it have stored is an input.
-func (k *Kernel) part(p *formulaPart, n int) *Kernel {
+func partKernel(k *Kernel, p *formulaPart, n int) *Kernel {
 	one := *k
 	one.Name = fmt.Sprintf("%s.%d", k.Name, n+1)
 	one.Params, one.Outputs, one.Axes, one.Parts = nil, nil, nil, nil
@@ -48,8 +47,8 @@ func (b *bodyChecker) include(part *bodyChecker) {
 	b.storeFailed = b.storeFailed || part.storeFailed
 }
 
-// pinnedAs takes from the whole formula the pins that are about the part's own axes.
-func (k *Kernel) pinnedAs(whole *Kernel) {
+// pinAs gives a part of a formula those pins of the whole that are about its own axes.
+func pinAs(k, whole *Kernel) {
 	k.Splits, k.Targets = nil, nil
 	for _, s := range whole.Splits {
 		if slices.Contains(k.Axes, s.Axis) {
@@ -61,16 +60,4 @@ func (k *Kernel) pinnedAs(whole *Kernel) {
 		t.Pins = slices.DeleteFunc(slices.Clone(t.Pins), func(p Pin) bool { return others[p.Name] })
 		k.Targets = append(k.Targets, t)
 	}
-}
-
-// PinsBeside are the names by which extents in other parts of a formula are pinned, and none of one part.
-func (k *Kernel) PinsBeside(part *Kernel) map[string]bool {
-	others := map[string]bool{}
-	for _, a := range k.Axes {
-		others[cmp.Or(a.Tile, a.Name)] = true
-	}
-	for _, a := range part.Axes {
-		delete(others, cmp.Or(a.Tile, a.Name))
-	}
-	return others
 }

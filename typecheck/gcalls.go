@@ -102,7 +102,7 @@ func (g *graphChecker) view(e *lang.CallExpr) operand {
 	for _, s := range shape {
 		count = count.Mul(s)
 	}
-	if x.mode != typed || x.graph.GType().Kind != GTensor {
+	if x.mode != typedValue || x.graph.GType().Kind != GTensor {
 		g.errorf(lang.ErrWrongType, e.Args[0].Value.Span(), "view is of a tensor, not of %s", g.describe(x))
 		return bad(e.Place)
 	}
@@ -161,7 +161,7 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 			continue
 		}
 		at := args[i].Span()
-		if ops[i].mode != typed || ops[i].graph.GType().Kind != GTensor {
+		if ops[i].mode != typedValue || ops[i].graph.GType().Kind != GTensor {
 			g.errorf(lang.ErrWrongType, at, "the argument for %s of %s is %s; the tensor %s is needed", p.Name, k.Name, g.describe(ops[i]), shapeText(p.DType, p.Shape)).label(p.At, "declared here")
 			ok = false
 			continue
@@ -276,7 +276,7 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 			continue
 		}
 		at := args[i].Span()
-		if ops[i].mode != typed {
+		if ops[i].mode != typedValue {
 			g.errorf(lang.ErrWrongType, at, "the argument for %s of %s is %s; %s is needed", p.Name, callee.Name, g.describe(ops[i]), p.Type).label(p.At, "declared here")
 			ok = false
 			continue

@@ -6,7 +6,7 @@ import "tilec/lang"
 func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 	cond := g.scalar(e.Cond, "a condition")
 	ok := cond.mode != invalid
-	if ok && (cond.mode != typed || cond.graph.GType().DType != Concrete(lang.Bool)) {
+	if ok && (cond.mode != typedValue || cond.graph.GType().DType != Concrete(lang.Bool)) {
 		g.errorf(lang.ErrCondition, e.Cond.Span(), "the condition of `if` is %s, not bool", g.describe(cond)).help("compare it, as in `n > 0`")
 		ok = false
 	}
@@ -96,7 +96,7 @@ func (g *graphChecker) alike(args []operand) ([]operand, bool) {
 	d := DType{}
 	floats := false
 	for _, a := range args {
-		if a.mode == typed && d == (DType{}) {
+		if a.mode == typedValue && d == (DType{}) {
 			d = a.graph.GType().DType
 		}
 		floats = floats || a.mode == untypedFloat

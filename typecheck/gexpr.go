@@ -21,7 +21,7 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 	case *lang.FloatLit:
 		return floatOperand(e.Place, e.Value)
 	case *lang.BoolLit:
-		return g.literal(Literal{DType: lang.Bool, Int: boolInt(e.Value)}, e.Place)
+		return g.literal(lang.Literal{DType: lang.Bool, Int: boolInt(e.Value)}, e.Place)
 	case *lang.UnaryExpr:
 		if op, ok := lang.FindOp(e.Op, lang.FormPrefix); ok {
 			return g.elementwise(op, e.Place, e.OpAt, []lang.Expr{e.X})
@@ -76,7 +76,7 @@ func boolInt(b bool) int64 {
 	return 0
 }
 
-func (g *graphChecker) literal(l Literal, at lang.Span) operand {
+func (g *graphChecker) literal(l lang.Literal, at lang.Span) operand {
 	return graphOperand(&GConst{GTyped{GType{Kind: GScalar, DType: Concrete(l.DType)}, at}, l})
 }
 
@@ -101,8 +101,8 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 	case entConst:
 		o := g.constValue(ent.module, ent.decl.(*lang.ConstDecl))
 		o.at = e.Place
-		if c, ok := o.expr.(*Const); ok && o.mode == typed {
-			return g.literal(Literal{DType: c.Type.DType.Of, Int: c.Int, Float: c.Float}, e.Place)
+		if c, ok := o.expr.(*Const); ok && o.mode == typedValue {
+			return g.literal(lang.Literal{DType: c.Type.DType.Of, Int: c.Int, Float: c.Float}, e.Place)
 		}
 		return o
 	case entSymbol:
@@ -137,7 +137,7 @@ func (g *graphChecker) toScalar(o operand, d DType) operand {
 		return o
 	}
 	c := g.checker.convert(o, d)
-	if c.mode != typed {
+	if c.mode != typedValue {
 		return c
 	}
 	t := GTyped{GType{Kind: GScalar, DType: d}, o.at}
@@ -151,9 +151,9 @@ func (g *graphChecker) toScalar(o operand, d DType) operand {
 				of = lang.I32
 			}
 		}
-		x = &GConst{t, Literal{DType: of, Int: e.Int, Float: e.Float}}
+		x = &GConst{t, lang.Literal{DType: of, Int: e.Int, Float: e.Float}}
 		if of != d.Of {
-			inner := &GConst{GTyped{GType{Kind: GScalar, DType: Concrete(of)}, o.at}, Literal{DType: of, Int: e.Int, Float: e.Float}}
+			inner := &GConst{GTyped{GType{Kind: GScalar, DType: Concrete(of)}, o.at}, lang.Literal{DType: of, Int: e.Int, Float: e.Float}}
 			x = &GApply{t, lang.OpCast, []GExpr{inner}}
 		}
 	default:
@@ -176,7 +176,7 @@ func (g *graphChecker) scalarOf(o operand, e lang.Expr, what string) operand {
 	case o.mode == noValue:
 		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
 		return bad(e.Span())
-	case o.mode == list, o.mode == typed && o.graph.GType().Kind != GScalar:
+	case o.mode == list, o.mode == typedValue && o.graph.GType().Kind != GScalar:
 		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs a scalar, not %s", what, g.describe(o))
 		return bad(e.Span())
 	}
@@ -191,7 +191,7 @@ func (g *graphChecker) elementwise(op lang.Op, at, opAt lang.Span, exprs []lang.
 	for i, e := range exprs {
 		args[i] = g.element(g.expr(e), e, "`"+row.Spelling+"`")
 		ok = ok && args[i].mode != invalid
-		tensors = tensors || args[i].mode == list || args[i].mode == typed && args[i].graph.GType().Kind == GTensor
+		tensors = tensors || args[i].mode == list || args[i].mode == typedValue && args[i].graph.GType().Kind == GTensor
 	}
 	switch {
 	case !ok:
@@ -211,7 +211,7 @@ func (g *graphChecker) element(o operand, e lang.Expr, what string) operand {
 	case o.mode == noValue:
 		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
 		return bad(e.Span())
-	case o.mode == typed && o.graph.GType().Kind != GScalar && o.graph.GType().Kind != GTensor:
+	case o.mode == typedValue && o.graph.GType().Kind != GScalar && o.graph.GType().Kind != GTensor:
 		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs tensors or scalars, not %s", what, o.graph.GType())
 		return bad(e.Span())
 	}
@@ -229,19 +229,19 @@ func (g *graphChecker) scalarApply(op lang.Op, at, opAt lang.Span, args []operan
 	back := map[Expr]GExpr{}
 	for i, a := range args {
 		lent[i] = a
-		if a.mode == typed {
+		if a.mode == typedValue {
 			c := &Const{Typed: Typed{Type{DType: a.graph.GType().DType}, a.at}}
 			back[c] = a.graph
 			lent[i].expr = c
 		}
 	}
 	o := g.checker.apply(op, at, opAt, lent, exprs)
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return o
 	}
 	switch x := o.expr.(type) {
 	case *Const:
-		return g.literal(Literal{DType: x.Type.DType.Of, Int: x.Int, Float: x.Float}, at)
+		return g.literal(lang.Literal{DType: x.Type.DType.Of, Int: x.Int, Float: x.Float}, at)
 	case *Apply:
 		out := &GApply{GTyped{GType{Kind: GScalar, DType: x.Type.DType}, at}, op, nil}
 		for i, a := range x.Args {
@@ -303,7 +303,7 @@ func (g *graphChecker) cast(e *lang.CastExpr) operand {
 	if o.isUntyped() {
 		return g.toScalar(o, d)
 	}
-	if o.mode != typed || o.graph.GType().DType == d {
+	if o.mode != typedValue || o.graph.GType().DType == d {
 		return o
 	}
 	if t := o.graph.GType(); t.Kind == GTensor {
@@ -320,7 +320,7 @@ func (g *graphChecker) tuple(e *lang.TupleExpr) operand {
 	ok := true
 	for _, x := range e.Elems {
 		o := g.settled(g.expr(x))
-		if o.mode != typed {
+		if o.mode != typedValue {
 			if o.mode == noValue {
 				g.errorf(lang.ErrValueCount, x.Span(), "this gives no value")
 			}
@@ -354,7 +354,7 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 	if x.mode == invalid {
 		return bad(e.Place)
 	}
-	if x.mode == typed && x.graph.GType().Kind == GStruct {
+	if x.mode == typedValue && x.graph.GType().Kind == GStruct {
 		t := x.graph.GType()
 		var names []string
 		for i, f := range t.Fields {
@@ -369,7 +369,7 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 	}
 	r := g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", g.describe(x), e.Name.Name)
 	switch {
-	case x.mode != typed || x.graph.GType().Kind != GTensor:
+	case x.mode != typedValue || x.graph.GType().Kind != GTensor:
 	case e.Name.Name == "shape":
 		r.help("it is read by dimension: `x.shape[0]`")
 	case e.Name.Name == "T":

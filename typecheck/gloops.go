@@ -26,7 +26,7 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	switch {
 	case over.mode == invalid:
 		ok = false
-	case over.mode == typed && over.graph.GType().Kind == GArray:
+	case over.mode == typedValue && over.graph.GType().Kind == GArray:
 		loop.Over = over.graph
 		if a.Range != nil {
 			part, partOK := g.part(over.graph, a.Range, a.Over.Span().To(a.Range.Place))

@@ -29,7 +29,7 @@ func (l *listed) settled() DType {
 		switch e.mode {
 		case untypedFloat:
 			return Concrete(lang.F32)
-		case typed:
+		case typedValue:
 			d = e.graph.GType().DType
 		}
 	}
@@ -101,7 +101,7 @@ func sameShape(a, b []int64) bool {
 
 // isConstant reports a number, or true or false.
 func isConstant(o operand) bool {
-	if o.mode == typed {
+	if o.mode == typedValue {
 		_, ok := o.graph.(*GConst)
 		return ok
 	}
@@ -121,14 +121,14 @@ func (g *graphChecker) listAs(o operand, d DType) operand {
 	}
 	for _, e := range o.list.elems {
 		v := g.toScalar(e, d)
-		if v.mode != typed {
+		if v.mode != typedValue {
 			return bad(o.at)
 		}
 		if have := v.graph.GType().DType; have != d {
 			g.errorf(lang.ErrMixedTypes, e.at, "this element is %s, and the list has elements of %s", have, d).help("write all elements as numbers of one type")
 			return bad(o.at)
 		}
-		l := Literal{DType: of}
+		l := lang.Literal{DType: of}
 		if c, ok := v.graph.(*GConst); ok {
 			l = c.Value
 		} else if n, ok := e.constant(); ok {
@@ -144,7 +144,7 @@ func (g *graphChecker) adaptLists(args []operand) ([]operand, bool) {
 	d := DType{}
 	known := false
 	for _, a := range args {
-		if a.mode == typed && !known {
+		if a.mode == typedValue && !known {
 			d, known = a.graph.GType().DType, true
 		}
 	}
@@ -162,7 +162,7 @@ func (g *graphChecker) adaptLists(args []operand) ([]operand, bool) {
 	out := make([]operand, len(args))
 	for i, a := range args {
 		if out[i] = a; a.mode == list {
-			if out[i] = g.listAs(a, d); out[i].mode != typed {
+			if out[i] = g.listAs(a, d); out[i].mode != typedValue {
 				return nil, false
 			}
 		}
@@ -213,7 +213,7 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 	}
 	switch {
 	case m.value:
-		if value = g.toScalar(value, d); value.mode != typed {
+		if value = g.toScalar(value, d); value.mode != typedValue {
 			return bad(e.Place)
 		}
 		if have := value.graph.GType().DType; have != d {
@@ -231,7 +231,7 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 		if name == "ones" {
 			n = 1
 		}
-		made.Value = &GConst{GTyped{GType{Kind: GScalar, DType: d}, e.Place}, Literal{DType: lang.I32, Int: n, Float: float64(n)}}
+		made.Value = &GConst{GTyped{GType{Kind: GScalar, DType: d}, e.Place}, lang.Literal{DType: lang.I32, Int: n, Float: float64(n)}}
 	case m.rule == MakeRange && !isFloat(d) && !isInt(d):
 		g.errorf(lang.ErrOperandType, e.Args[0].Value.Span(), "%s makes numbers, not %s", name, g.describeDType(d))
 		return bad(e.Place)

@@ -192,7 +192,7 @@ func (s *callSite) listArgs(ops []operand, want func(int) DType) bool {
 		if d.Param != nil {
 			d = ops[i].list.settled()
 			for j := range ops {
-				if ops[j].mode == typed && want(j) == want(i) && ops[j].graph.GType().Kind == GTensor {
+				if ops[j].mode == typedValue && want(j) == want(i) && ops[j].graph.GType().Kind == GTensor {
 					d = ops[j].graph.GType().DType
 					break
 				}
@@ -201,7 +201,7 @@ func (s *callSite) listArgs(ops []operand, want func(int) DType) bool {
 		if d == (DType{}) { // a struct or an array: no list fits
 			d = ops[i].list.settled()
 		}
-		if ops[i] = s.listAs(ops[i], d); ops[i].mode != typed {
+		if ops[i] = s.listAs(ops[i], d); ops[i].mode != typedValue {
 			return false
 		}
 	}
@@ -283,14 +283,6 @@ func (s *callSite) checkShape(want, got []Size, at lang.Span, param string) bool
 	return true
 }
 
-func sizesText(sizes []Size) string {
-	parts := make([]string, len(sizes))
-	for i, s := range sizes {
-		parts[i] = s.String()
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
-}
-
 // inferred checks that every type parameter is bound.
 func (s *callSite) inferred(params []*TypeParam) bool {
 	for _, p := range params {
@@ -340,7 +332,7 @@ func (s *callSite) scalarArg(o operand, want DType, param string, x lang.Expr) G
 			o = s.toScalar(o, to)
 		}
 	}
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return nil
 	}
 	t := o.graph.GType()

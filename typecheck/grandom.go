@@ -61,7 +61,7 @@ func (g *graphChecker) seed(k *pointwise, x lang.Expr) (Expr, bool) {
 		o = g.toScalar(o, Concrete(lang.I64))
 	}
 	o = g.settled(o)
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return nil, false
 	}
 	d := o.graph.GType().DType

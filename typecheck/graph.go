@@ -1,6 +1,10 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"fmt"
+
+	"tilec/lang"
+)
 
 // This file is the typed form of graphs: programs over whole tensors.
 
@@ -56,7 +60,7 @@ type GParam struct {
 	Name    string
 	Mode    lang.ParamMode
 	Type    GType
-	Default *Literal
+	Default *lang.Literal
 	At      lang.Span
 }
 
@@ -208,7 +212,7 @@ type (
 	// GConst is a literal scalar.
 	GConst struct {
 		GTyped
-		Value Literal
+		Value lang.Literal
 	}
 
 	// GSizeOf is an integer expression over dimensions and constants.
@@ -249,7 +253,7 @@ type (
 		// Value is the element of MakeFull.
 		Value GExpr
 		// Elems are the elements of MakeList, row-major.
-		Elems []Literal
+		Elems []lang.Literal
 	}
 
 	// GIf is a choice that is made when the graph is bound.
@@ -289,3 +293,60 @@ type GSliceItem struct {
 	Lo, Hi GExpr
 	at     positions
 }
+
+// String is the type as messages show it.
+func (t GType) String() string {
+	switch t.Kind {
+	case GTensor:
+		return shapeText(t.DType, t.Shape)
+	case GScalar:
+		return t.DType.String()
+	case GStruct:
+		return t.Struct.Name
+	case GArray:
+		return "[" + t.Len.String() + "]" + t.Elem.String()
+	}
+	if len(t.Elems) == 1 {
+		return "1 value"
+	}
+	return fmt.Sprintf("%d values", len(t.Elems))
+}
+
+// walk visits a type and those inside it.
+func (t GType) walk(visit func(GType)) {
+	visit(t)
+	for _, f := range t.Fields {
+		f.Type.walk(visit)
+	}
+	if t.Elem != nil {
+		t.Elem.walk(visit)
+	}
+	for _, e := range t.Elems {
+		e.walk(visit)
+	}
+}
+
+// Test is `test "name" { ... }`.
+type Test struct {
+	Name string
+	Decl *lang.TestDecl
+	// Graph is what the test does; it has no parameters and no outputs.
+	Graph *Graph
+}
+
+// GCheck is one `check`: that A and B are alike, element by element (Op is
+// lang.OpEq), or compare as another Op says; where B is nil, that A is true
+// everywhere. A scalar is compared with every element of a tensor.
+type GCheck struct {
+	Op   lang.Op
+	A, B GExpr
+	// An element of A may be off by Abs + Rel * |b| + Ulps units in the last place of b in A's type.
+	Abs, Rel, Ulps float64
+	// Names are those of A's dimensions, by the kernel that made it; nil where nothing tells.
+	Names []string
+	// Message is what the test says of the check; "" for nothing.
+	Message string
+	At      lang.Span
+}
+
+func (*GCheck) gstmt() {}

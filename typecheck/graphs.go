@@ -95,20 +95,6 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 	return g
 }
 
-// walk visits a type and those inside it.
-func (t GType) walk(visit func(GType)) {
-	visit(t)
-	for _, f := range t.Fields {
-		f.Type.walk(visit)
-	}
-	if t.Elem != nil {
-		t.Elem.walk(visit)
-	}
-	for _, e := range t.Elems {
-		e.walk(visit)
-	}
-}
-
 func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *GParam {
 	switch {
 	case p.IsAxis:
@@ -210,7 +196,7 @@ type graphChecker struct {
 }
 
 func (c *checker) newGraphChecker(g *Graph, s *scope) *graphChecker {
-	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: &prover{}, sure: &prover{zeros: true},
+	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: new(prover), sure: new(prover).withZeros(),
 		assigned: map[*GParam]lang.Span{}, partOf: map[*GLocal]GExpr{}, state: map[*GLocal]bool{}, named: map[*GLocal][]string{}, runtime: map[*GLocal]*GParam{},
 		pointwise: map[*GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*Param{}, leafNames: map[string]bool{"result": true}}
 }
@@ -289,7 +275,7 @@ func (g *graphChecker) isOutput(target lang.Expr) bool {
 
 func (g *graphChecker) describe(o operand) string {
 	switch o.mode {
-	case typed:
+	case typedValue:
 		return o.graph.GType().String()
 	case list:
 		return "a list " + sizesText(o.list.sizes())
@@ -297,7 +283,7 @@ func (g *graphChecker) describe(o operand) string {
 	return g.describeOperand(o)
 }
 
-func graphOperand(e GExpr) operand { return operand{mode: typed, at: e.Span(), graph: e} }
+func graphOperand(e GExpr) operand { return operand{mode: typedValue, at: e.Span(), graph: e} }
 
 // let binds names; constants and sizes keep adapting to their context.
 func (g *graphChecker) let(s *lang.LetStmt) {
@@ -339,7 +325,7 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 		return
 	}
 	var types []GType
-	if o.mode == typed && o.graph.GType().Kind == GTuple {
+	if o.mode == typedValue && o.graph.GType().Kind == GTuple {
 		types = o.graph.GType().Elems
 	}
 	if len(types) != len(s.Names) {
@@ -368,7 +354,7 @@ func (g *graphChecker) inout(s *lang.LetStmt, o operand) {
 	n := s.Names[0]
 	switch {
 	case o.mode == invalid:
-	case o.mode != typed || o.graph.GType().Kind != GTensor:
+	case o.mode != typedValue || o.graph.GType().Kind != GTensor:
 		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value of inout %s is %s; only tensors are written", n.Name, g.describe(o)).help("give it a shape, as in `zeros(f32, [1])`")
 	default:
 		t := o.graph.GType()
@@ -447,7 +433,7 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 			return
 		}
 	}
-	if o.mode != typed || o.graph.GType().Kind != GTensor {
+	if o.mode != typedValue || o.graph.GType().Kind != GTensor {
 		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value is %s, and the output %s is %s", g.describe(o), n.Name, t).label(e.at, "declared here")
 		return
 	}

@@ -19,7 +19,7 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 		return bad(e.Place)
 	}
 	if f, ok := e.X.(*lang.FieldExpr); ok && f.Name.Name == "shape" {
-		if x := g.expr(f.X); x.mode == typed && x.graph.GType().Kind == GTensor {
+		if x := g.expr(f.X); x.mode == typedValue && x.graph.GType().Kind == GTensor {
 			shape := x.graph.GType().Shape
 			if len(e.Indices) == 1 {
 				if o := g.expr(e.Indices[0]); o.mode == untypedInt {
@@ -41,7 +41,7 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 	if x.mode == invalid {
 		return bad(e.Place)
 	}
-	if x.mode == typed {
+	if x.mode == typedValue {
 		switch t := x.graph.GType(); t.Kind {
 		case GTensor:
 			return g.slice(e, x.graph)
@@ -62,7 +62,7 @@ func (g *graphChecker) position(e lang.Expr) operand {
 		return o
 	}
 	o = g.toScalar(o, Concrete(lang.I32))
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return o
 	}
 	if t := o.graph.GType(); !isIndexType(t.DType) {
@@ -116,7 +116,7 @@ func (g *graphChecker) elem(e *lang.IndexExpr, x GExpr) operand {
 		return graphOperand(part)
 	}
 	n := g.position(e.Indices[0])
-	if n.mode != typed {
+	if n.mode != typedValue {
 		return bad(e.Place)
 	}
 	if n.lin != nil && (g.prover.atMost(t.Len, *n.lin) || g.prover.nonNegative(n.lin.Neg().Sub(ConstSize(1)))) {
@@ -161,7 +161,7 @@ func (g *graphChecker) slice(e *lang.IndexExpr, x GExpr) operand {
 			continue
 		}
 		n := g.position(e.Indices[i])
-		if n.mode != typed {
+		if n.mode != typedValue {
 			ok = false
 			continue
 		}
@@ -226,7 +226,7 @@ func (g *graphChecker) oneLength(n Size, at lang.Span, what string) bool {
 
 func hasHidden(s Size) bool {
 	for _, sym := range s.Symbols() {
-		if sym.Kind == positionSymbol {
+		if sym.Kind == PositionSymbol {
 			return true
 		}
 	}
@@ -236,7 +236,7 @@ func hasHidden(s Size) bool {
 // sliceEnd types an end of a slice, which must be a size: the shape of the slice follows from it.
 func (g *graphChecker) sliceEnd(e lang.Expr) (Size, GExpr) {
 	o := g.position(e)
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return Size{}, nil
 	}
 	if o.lin == nil {

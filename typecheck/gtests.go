@@ -4,31 +4,6 @@ import "tilec/lang"
 
 // This file types tests: graphs without parameters that check what they compute.
 
-// Test is `test "name" { ... }`.
-type Test struct {
-	Name string
-	Decl *lang.TestDecl
-	// Graph is what the test does; it has no parameters and no outputs.
-	Graph *Graph
-}
-
-// GCheck is one `check`: that A and B are alike, element by element (Op is
-// lang.OpEq), or compare as another Op says; where B is nil, that A is true
-// everywhere. A scalar is compared with every element of a tensor.
-type GCheck struct {
-	Op   lang.Op
-	A, B GExpr
-	// An element of A may be off by Abs + Rel * |b| + Ulps units in the last place of b in A's type.
-	Abs, Rel, Ulps float64
-	// Names are those of A's dimensions, by the kernel that made it; nil where nothing tells.
-	Names []string
-	// Message is what the test says of the check; "" for nothing.
-	Message string
-	At      lang.Span
-}
-
-func (*GCheck) gstmt() {}
-
 // testBody types a test.
 func (c *checker) testBody(m *module, d *lang.TestDecl) {
 	c.attrs(d.Attrs, "a test", nil)
@@ -108,7 +83,7 @@ func (g *graphChecker) condition(c *GCheck, e lang.Expr) bool {
 	if o.mode == invalid {
 		return false
 	}
-	if o.mode != typed || o.graph.GType().DType != Concrete(lang.Bool) {
+	if o.mode != typedValue || o.graph.GType().DType != Concrete(lang.Bool) {
 		g.errorf(lang.ErrCondition, e.Span(), "check is of a bool, and this is %s", g.describe(o)).help("compare it, as in `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
 		return false
 	}

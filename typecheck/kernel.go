@@ -197,7 +197,7 @@ func (s *signature) param(p *lang.Param, mode lang.ParamMode) *Param {
 }
 
 // defaultOf evaluates the default of a scalar parameter.
-func (s *signature) defaultOf(p *lang.Param, d DType, refuse bool) *Literal {
+func (s *signature) defaultOf(p *lang.Param, d DType, refuse bool) *lang.Literal {
 	if refuse {
 		s.errorf(lang.ErrDeclType, p.Default.Span(), "only a scalar parameter has a default")
 		return nil

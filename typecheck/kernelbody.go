@@ -30,7 +30,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	for i, part := range parts {
 		b := whole
 		if len(parts) > 1 {
-			b = c.newKernelBody(m, k, k.part(part, i))
+			b = c.newKernelBody(m, k, partKernel(k, part, i))
 			if !part.unused {
 				k.Parts = append(k.Parts, b.kernel)
 			}
@@ -57,7 +57,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	whole.pinned(d)
 	for _, b := range bodies {
 		if b != whole {
-			b.kernel.pinnedAs(k)
+			pinAs(b.kernel, k)
 		}
 		b.judged()
 	}

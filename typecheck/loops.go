@@ -28,7 +28,7 @@ func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
 			if carriedOK {
 				l := loop.Carried[i]
 				ent.kind = entValue
-				ent.value = operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}
+				ent.value = operand{mode: typedValue, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}
 			}
 			b.declare(b.scope, ent, true)
 		}
@@ -83,7 +83,7 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 	if over.mode == invalid || !rangeOK {
 		return invalidName, false
 	}
-	if a.By == nil && over.mode == typed && a.Range == nil { // a count that is only known when the kernel runs
+	if a.By == nil && over.mode == typedValue && a.Range == nil { // a count that is only known when the kernel runs
 		count, countOK := b.scalarInt(over, a.Over)
 		if !countOK {
 			return invalidName, false
@@ -168,7 +168,7 @@ func (b *bodyChecker) scalarIndex(loop *For, name lang.Ident, lo Size, hi operan
 		b.prover.where(p, h.Sub(ConstSize(1)).Sub(pos))
 	}
 	b.declare(b.scope, &entity{kind: entValue, name: name.Name, at: name.Place,
-		value: operand{mode: typed, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: &pos}}, false)
+		value: operand{mode: typedValue, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: &pos}}, false)
 }
 
 // bound types an end of a range: an i32 scalar. The zero operand stands for a missing end.
@@ -186,7 +186,7 @@ func (b *bodyChecker) bound(e lang.Expr) (operand, bool) {
 // scalarInt wants an i32 scalar.
 func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
 	o = b.convert(o, Concrete(lang.I32))
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return o, false
 	}
 	t := o.typ()

@@ -11,7 +11,7 @@ import (
 // D >= 1 says nothing about D * n - n where n may be negative.
 func TestFactsAreMultipliedByWhatIsNotNegative(t *testing.T) {
 	d := dims("D")[0]
-	sym := &Symbol{Name: "n", Kind: positionSymbol, serial: 9}
+	sym := &Symbol{Name: "n", Kind: PositionSymbol, Serial: 9}
 	n := SymbolSize(sym)
 	p := &prover{}
 	assert.False(t, p.nonNegative(d.Mul(n).Sub(n)), "n may be negative")

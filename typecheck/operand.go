@@ -13,7 +13,7 @@ type mode uint8
 const (
 	invalid       mode = iota // already reported: silences what depends on it
 	noValue                   // a statement without a value
-	typed                     // one value of a known type
+	typedValue                // one value of a known type
 	untypedInt                // an integer constant, or an integer expression over dimensions
 	untypedFloat              // a float constant
 	several                   // several values: elems, or one expression that gives them
@@ -27,7 +27,7 @@ const (
 type operand struct {
 	mode mode
 	at   lang.Span
-	expr Expr    // typed, several
+	expr Expr    // typedValue, several
 	size Size    // untypedInt
 	num  float64 // untypedFloat
 	// lin is a typed integer as an expression over dimensions and positions; nil when it is none.
@@ -36,7 +36,7 @@ type operand struct {
 	types []Type // several: the types of expr
 	axis  *Axis
 	param *Param
-	graph GExpr // typed, in a graph
+	graph GExpr // typedValue, in a graph
 	list  *listed
 	// old, of an effect that gives no value unless one is asked for, gives it.
 	old func() operand
@@ -68,7 +68,7 @@ func (o operand) constant() (float64, bool) {
 	return 0, false
 }
 
-func typedOperand(e Expr) operand { return operand{mode: typed, at: e.Span(), expr: e} }
+func typedOperand(e Expr) operand { return operand{mode: typedValue, at: e.Span(), expr: e} }
 
 func intOperand(at lang.Span, n int64) operand {
 	return operand{mode: untypedInt, at: at, size: ConstSize(n)}
@@ -95,7 +95,7 @@ func (o operand) position() (Size, bool) {
 	switch {
 	case o.mode == untypedInt:
 		return o.size, true
-	case o.mode == typed && o.lin != nil:
+	case o.mode == typedValue && o.lin != nil:
 		return *o.lin, true
 	}
 	return Size{}, false
@@ -122,7 +122,7 @@ func (c *checker) convert(o operand, d DType) operand {
 			c.errorf(lang.ErrConstantType, o.at, "the constant %g is too large for %s", o.num, d)
 			return bad(o.at)
 		}
-		return operand{mode: typed, at: o.at, expr: &Const{Typed: t, Float: o.num, Int: wholeInt(o.num)}}
+		return operand{mode: typedValue, at: o.at, expr: &Const{Typed: t, Float: o.num, Int: wholeInt(o.num)}}
 	}
 	return o
 }
@@ -147,10 +147,10 @@ func (c *checker) convertInt(o operand, d DType) operand {
 				help("write a constant in that range, or convert the other operand to a wider type")
 			return bad(o.at)
 		}
-		return operand{mode: typed, at: o.at, lin: &size, expr: &Const{Typed: Typed{Type{DType: d}, o.at}, Int: n, Float: float64(n)}}
+		return operand{mode: typedValue, at: o.at, lin: &size, expr: &Const{Typed: Typed{Type{DType: d}, o.at}, Int: n, Float: float64(n)}}
 	}
 	if d == Concrete(lang.I32) || d == Concrete(lang.I64) {
-		return operand{mode: typed, at: o.at, lin: &size, expr: &SizeExpr{Typed: Typed{Type{DType: d}, o.at}, Size: size}}
+		return operand{mode: typedValue, at: o.at, lin: &size, expr: &SizeExpr{Typed: Typed{Type{DType: d}, o.at}, Size: size}}
 	}
 	i32 := &SizeExpr{Typed: Typed{Type{DType: Concrete(lang.I32)}, o.at}, Size: size}
 	return typedOperand(&Apply{Typed: Typed{Type{DType: d}, o.at}, Op: lang.OpCast, Args: []Expr{i32}})
@@ -190,25 +190,6 @@ func (c *checker) describeDType(d DType) string {
 		return d.Param.Name + ": " + d.Param.Bound
 	}
 	return d.String()
-}
-
-// String is the type as messages show it: `f32{i, j}`.
-func (t Type) String() string {
-	if len(t.Axes) == 0 {
-		return t.DType.String()
-	}
-	return t.DType.String() + "{" + axisNames(t.Axes) + "}"
-}
-
-func axisNames(axes []*Axis) string {
-	text := ""
-	for i, a := range axes {
-		if i > 0 {
-			text += ", "
-		}
-		text += a.Name
-	}
-	return text
 }
 
 func hasAxis(axes []*Axis, a *Axis) bool {

@@ -174,14 +174,3 @@ func (b *bodyChecker) cover(parts []interval, n Size) bool {
 	}
 	return b.prover.atMost(n, reached)
 }
-
-// Over is what the axis walks, as the source says it: `N`, or `N[1 .. N - 1]`.
-func (a *Axis) Over() string {
-	switch {
-	case a.Part.IsValid():
-		return a.Dim.String() + "[" + a.Part.Text() + "]"
-	case a.Kind != WholeAxis || a.Len.Equal(a.Dim):
-		return a.Dim.String()
-	}
-	return a.Dim.String() + "[" + a.Lo.String() + " .. " + a.Lo.Add(a.Len).String() + "]"
-}

@@ -230,7 +230,7 @@ func (p *partials) parts(x Expr) []part {
 		return all(x, p.apply(x))
 	case *Combine:
 		args := append(p.exprs(x.Args), p.exprs(x.Identity)...)
-		return all(x, p.reduced(x.At, x.Op, joinOf[x.simple()], x.Over, args...))
+		return all(x, p.reduced(x.At, x.Op, joinOf[onlyOp(x)], x.Over, args...))
 	case *Load:
 		return all(x, mixed(append(p.exprs(x.Indices), p.one(x.Else))...))
 	case *Take:

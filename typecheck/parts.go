@@ -173,8 +173,8 @@ func keeps(from, to DType) joins {
 	return idempotent | byXor // a part's sum may have wrapped around already
 }
 
-// simple is the operation on the function's two parameters that is all that it does; OpInvalid where it is more.
-func (c *Combine) simple() lang.Op {
+// onlyOp is the operation on the function's two parameters that is all that it does; OpInvalid where it is more.
+func onlyOp(c *Combine) lang.Op {
 	if c.Op != lang.OpReduce || len(c.Params) != 2 || len(c.Fn.Stmts) > 0 || len(c.Fn.Results) != 1 {
 		return lang.OpInvalid
 	}

@@ -15,7 +15,7 @@ func (b *bodyChecker) pickArgs(e *lang.CallExpr, n int, usage string) (x operand
 	x = b.settle(b.value(e.Args[0].Value))
 	d, ok = b.axisArg(e.Args[1].Value)
 	at = b.value(e.Args[2].Value)
-	if !ok || x.mode != typed || at.mode == invalid {
+	if !ok || x.mode != typedValue || at.mode == invalid {
 		return x, d, at, false
 	}
 	at, ok = b.positionOperand(at, e.Args[2].Value)
@@ -32,7 +32,7 @@ func (b *bodyChecker) positionOperand(o operand, e lang.Expr) (operand, bool) {
 	if o.mode == invalid {
 		return o, false
 	}
-	if o.mode != typed || !isInt(o.typ().DType) {
+	if o.mode != typedValue || !isInt(o.typ().DType) {
 		b.errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o)).castFix(e, Concrete(lang.I32))
 		return o, false
 	}
@@ -77,7 +77,7 @@ func (b *bodyChecker) pick(e *lang.CallExpr) operand {
 	t.Type = Type{DType: x.typ().DType, Axes: takeAxes(x.typ().Axes, t.Axes, []Type{n.typ()})}
 	if e.Else != nil {
 		els = b.convert(els, t.Type.DType)
-		if els.mode != typed {
+		if els.mode != typedValue {
 			return bad(e.Place)
 		}
 		if got := els.typ(); got.DType != t.Type.DType {
@@ -139,7 +139,7 @@ func (b *bodyChecker) broadcast(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	x := b.settle(b.value(e.Args[0].Value))
-	ok := x.mode == typed
+	ok := x.mode == typedValue
 	var axes []*Axis
 	for _, a := range e.Args[1:] {
 		d, found := b.axisArg(a.Value)

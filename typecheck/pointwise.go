@@ -50,7 +50,7 @@ func (g *graphChecker) gridOf(rank int) *grid {
 
 func (c *checker) newDim(name string) *Symbol {
 	c.serial++
-	return &Symbol{Name: name, Kind: DimSymbol, DType: lang.I32, serial: c.serial}
+	return &Symbol{Name: name, Kind: DimSymbol, DType: lang.I32, Serial: c.serial}
 }
 
 // tensorOp types an operation of the table of which an operand is a tensor.
@@ -69,7 +69,7 @@ func (g *graphChecker) tensorOp(op lang.Op, at, opAt lang.Span, args []operand, 
 	read := map[Expr]Expr{} // what the type rules saw of an operand, and what reads it
 	for i, a := range args {
 		lent[i] = a
-		if a.mode == typed {
+		if a.mode == typedValue {
 			x := g.operandOf(k, a.graph)
 			c := &Const{Typed: Typed{Type{DType: x.Types()[0].DType}, a.at}}
 			read[c] = x
@@ -78,7 +78,7 @@ func (g *graphChecker) tensorOp(op lang.Op, at, opAt lang.Span, args []operand, 
 	}
 	o := g.checker.apply(op, at, opAt, lent, exprs)
 	x, isApply := o.expr.(*Apply)
-	if o.mode != typed || !isApply {
+	if o.mode != typedValue || !isApply {
 		return bad(at)
 	}
 	out := &Apply{Typed: Typed{Type{DType: x.Type.DType}, at}, Op: op}
@@ -101,7 +101,7 @@ func (g *graphChecker) tensorOp(op lang.Op, at, opAt lang.Span, args []operand, 
 func (g *graphChecker) oneShape(what string, at lang.Span, args []operand) ([]Size, bool) {
 	var first operand
 	for _, a := range args {
-		if a.mode != typed || a.graph.GType().Kind != GTensor {
+		if a.mode != typedValue || a.graph.GType().Kind != GTensor {
 			continue
 		}
 		if first.graph == nil {
@@ -224,7 +224,7 @@ func (g *graphChecker) tensorValue(k *pointwise, shape []Size, at lang.Span) ope
 // once gives a value that is used several times a name, so that it is computed
 // once: inside the pointwise kernel that computes it, or in the graph.
 func (g *graphChecker) once(o operand, name lang.Ident) operand {
-	if o.mode != typed || o.graph.GType().Kind != GTensor {
+	if o.mode != typedValue || o.graph.GType().Kind != GTensor {
 		return o
 	}
 	switch x := o.graph.(type) {

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"sort"
 	"strings"
@@ -82,6 +83,18 @@ func (p *prover) least() int64 {
 	}
 	return 1
 }
+
+// each gives every fact with the symbol that brings it into a proof.
+func (p *prover) each(visit func(sym *Symbol, fact Size)) {
+	for sym, facts := range p.facts {
+		for _, f := range facts {
+			visit(sym, f)
+		}
+	}
+}
+
+// clone knows the same, and what it learns stays its own.
+func (p *prover) clone() *prover { return &prover{facts: maps.Clone(p.facts), zeros: p.zeros} }
 
 // withZeros is what is known when dimensions may be 0.
 func (p *prover) withZeros() *prover { return &prover{facts: p.facts, zeros: true} }

@@ -85,27 +85,17 @@ func (b *bodyChecker) twoBlocks() mirror {
 	for sym := range b.varying {
 		varying = append(varying, sym)
 	}
-	sort.Slice(varying, func(i, j int) bool { return varying[i].serial < varying[j].serial })
+	sort.Slice(varying, func(i, j int) bool { return varying[i].Serial < varying[j].Serial })
 	for _, sym := range varying {
 		m.twin[sym] = b.newHidden(sym.Name)
 	}
-	for sym, facts := range b.prover.facts {
-		for _, f := range facts {
-			m.add(sym, f)
-			if t := m.twin[sym]; t != nil {
-				m.add(t, m.other(f))
-			}
+	b.prover.each(func(sym *Symbol, fact Size) {
+		m.where(sym, fact)
+		if t := m.twin[sym]; t != nil {
+			m.where(t, m.other(fact))
 		}
-	}
+	})
 	return m
-}
-
-// add records a fact under one symbol.
-func (m mirror) add(sym *Symbol, f Size) {
-	if m.facts == nil {
-		m.facts = map[*Symbol][]Size{}
-	}
-	m.facts[sym] = append(m.facts[sym], f)
 }
 
 // other is a size as another block has it.
@@ -178,37 +168,11 @@ func (b *bodyChecker) separates(p mirror, g *Axis, x, y Size) bool {
 
 // coefficient writes s as c * sym + rest, where c is the same in every block.
 func (b *bodyChecker) coefficient(s Size, sym *Symbol) (c, rest Size, ok bool) {
-	rest = ConstSize(s.constant)
-	for _, t := range s.terms {
-		at := -1
-		for i, a := range t.atoms {
-			if a.symbol == sym {
-				if at >= 0 {
-					return Size{}, Size{}, false
-				}
-				at = i
-			}
-		}
-		if at < 0 {
-			rest = rest.Add(Size{terms: []term{t}})
-			continue
-		}
-		others := append(append([]atom{}, t.atoms[:at]...), t.atoms[at+1:]...)
-		if len(others) == 0 {
-			c = c.Add(ConstSize(t.coefficient))
-		} else {
-			c = c.Add(Size{terms: []term{{t.coefficient, others}}})
-		}
-	}
-	for _, v := range rest.Symbols() {
-		if v == sym {
-			return Size{}, Size{}, false
-		}
-	}
+	c, rest, ok = s.linear(sym)
 	for _, v := range c.Symbols() {
 		if b.varying[v] {
 			return Size{}, Size{}, false
 		}
 	}
-	return c, rest, len(c.terms) > 0 || c.constant != 0
+	return c, rest, ok
 }

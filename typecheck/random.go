@@ -51,7 +51,7 @@ func (b *bodyChecker) randomWord(x lang.Expr, what string) (Expr, bool) {
 		o = b.convert(o, Concrete(lang.I64))
 	}
 	o = b.settle(o)
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return nil, false
 	}
 	t := o.typ()

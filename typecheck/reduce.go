@@ -24,7 +24,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	ops, _, ok := b.args(e)
 	if len(e.Over) == 0 {
 		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
-		if len(ops) == 1 && ops[0].mode == typed && len(ops[0].typ().Axes) > 0 {
+		if len(ops) == 1 && ops[0].mode == typedValue && len(ops[0].typ().Axes) > 0 {
 			axes := ops[0].typ().Axes
 			at := e.Args[0].Value.Span()
 			r.insertAfter(at, ", over "+axes[len(axes)-1].Name, "say over what: `%s(..., over %s)`", name, axes[len(axes)-1].Name)
@@ -42,7 +42,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	x := b.settle(ops[0])
-	if x.mode != typed || !b.has(x, over, e.Over) {
+	if x.mode != typedValue || !b.has(x, over, e.Over) {
 		return bad(e.Place)
 	}
 	t := x.typ()
@@ -112,7 +112,7 @@ func (b *bodyChecker) has(x operand, over []*Axis, names []lang.Ident) bool {
 // factors types the operands of a contraction: tiles of one number type.
 func (b *bodyChecker) factors(e *lang.CallExpr, ops []operand, exprs []lang.Expr) (DType, bool) {
 	for i, o := range ops {
-		if o.mode != typed {
+		if o.mode != typedValue {
 			b.errorf(lang.ErrContraction, exprs[i].Span(), "%s multiplies tiles; this is %s", e.Fn.Span().Text(), b.describeOperand(o))
 			return DType{}, false
 		}
@@ -200,7 +200,7 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	acc := b.convert(ops[2], want)
-	if acc.mode != typed {
+	if acc.mode != typedValue {
 		return bad(e.Place)
 	}
 	x, y, t := ops[0].typ(), ops[1].typ(), acc.typ()

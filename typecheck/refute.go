@@ -21,7 +21,7 @@ func (p *prover) refuted(s Size) bool {
 	}
 	for _, sample := range samples {
 		value := func(sym *Symbol) (int64, bool) {
-			return sample(turn[sym]), sym.Kind != positionSymbol
+			return sample(turn[sym]), sym.Kind != PositionSymbol
 		}
 		if n, err := s.Eval(value); err == nil && n < 0 && p.allowed(symbols, value) {
 			return true

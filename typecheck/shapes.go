@@ -11,16 +11,6 @@ import (
 // and cat count the elements of an axis from 0; slice and pick name positions,
 // as index(d) gives them.
 
-// Claim is a relation between sizes that a shape operation rests on and that
-// only a specialisation can decide: Left is equal to Right, or at most it.
-type Claim struct {
-	Left, Right Size
-	AtMost      bool
-	// Text says what is compared, with a %d for each side.
-	Text string
-	At   lang.Span
-}
-
 // claim holds two sizes to be equal, or the left one to be at most the right one.
 // What follows from the source is decided now, the rest when the sizes are known.
 func (b *bodyChecker) claim(cs *[]Claim, c Claim) bool {
@@ -43,19 +33,6 @@ func (b *bodyChecker) claim(cs *[]Claim, c Claim) bool {
 	b.kernel.Fixed = append(b.kernel.Fixed, c.Left, c.Right)
 	*cs = append(*cs, c)
 	return true
-}
-
-// Broken reports sizes for which the claim does not hold.
-func (c Claim) Broken(left, right int64) bool {
-	return left > right || left < right && !c.AtMost
-}
-
-// length is how many positions an axis has in all its blocks or steps.
-func (x *Axis) length() Size {
-	if x.Kind == WholeAxis {
-		return x.Len
-	}
-	return x.Dim
 }
 
 // arith is an operation on integers, with what is known of its position.
@@ -84,7 +61,7 @@ func (b *bodyChecker) taken(at lang.Span, x operand, axes []*Axis, positions []o
 	types := make([]Type, len(axes))
 	for i, p := range positions {
 		p = b.convert(p, Concrete(lang.I32))
-		if p.mode != typed {
+		if p.mode != typedValue {
 			return bad(at)
 		}
 		t.Positions = append(t.Positions, p.expr)
@@ -184,7 +161,7 @@ func (b *bodyChecker) regroup(e *lang.CallExpr) operand {
 	}
 	x := b.settle(b.value(e.Args[0].Value))
 	m, from, to, ok := b.mapping(e.Args[1].Value, usage, false)
-	if !ok || x.mode != typed {
+	if !ok || x.mode != typedValue {
 		return bad(e.Place)
 	}
 	if name == "split" && len(from) != 1 || name == "merge" && len(to) != 1 {
@@ -284,7 +261,7 @@ func (b *bodyChecker) slice(e *lang.CallExpr) operand {
 			okRange = okRange && end.o.mode != invalid
 		}
 	}
-	if !okD || !okTo || !okRange || x.mode != typed {
+	if !okD || !okTo || !okRange || x.mode != typedValue {
 		return bad(e.Place)
 	}
 	if !b.source(x, []*Axis{d}, part.X.Span()) || !b.target(x, []*Axis{d}, []*Axis{to}, m.To.Span()) {
@@ -312,7 +289,7 @@ func (b *bodyChecker) sized(cs *[]Claim, c Claim) bool {
 		return true
 	}
 	for _, sym := range append(c.Left.Symbols(), c.Right.Symbols()...) {
-		if sym.Kind == positionSymbol {
+		if sym.Kind == PositionSymbol {
 			b.errorf(lang.ErrShapeOp, c.At, "the part runs over %s elements, which is not proven to be %s", c.Left, c.Right).
 				help("say the length by what the axis has: `[lo .. lo + %s]`", c.Right)
 			return false
@@ -326,7 +303,7 @@ func (b *bodyChecker) sliceInside(cs *[]Claim, d *Axis, first, last Size, at lan
 	end := d.Lo.Add(d.Len)
 	varies := false
 	for _, sym := range append(first.Symbols(), last.Symbols()...) {
-		varies = varies || sym.Kind == positionSymbol
+		varies = varies || sym.Kind == PositionSymbol
 	}
 	if varies {
 		if b.prover.atMost(d.Lo, first) && b.prover.atMost(last, end) {

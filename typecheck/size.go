@@ -161,3 +161,9 @@ func (a atom) eval(value func(*Symbol) (int64, bool)) (int64, error) {
 	}
 	return q, nil
 }
+
+// isPlain reports a symbol or a constant: a value that no wrapping arithmetic made.
+func (s Size) isPlain() bool {
+	_, isConst := s.Const()
+	return isConst || s.Symbol() != nil
+}

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -127,6 +128,37 @@ func (s Size) singleQuotient() (x Size, c int64, ok bool) {
 	return *a.x, c, isConst && c > 0
 }
 
+// linear writes s as c * sym + rest with sym in neither; it fails where s is no such sum, or c is 0.
+func (s Size) linear(sym *Symbol) (c, rest Size, ok bool) {
+	rest = ConstSize(s.constant)
+	for _, t := range s.terms {
+		at := slices.IndexFunc(t.atoms, func(a atom) bool { return a.symbol == sym })
+		if at < 0 {
+			rest = rest.Add(Size{terms: []term{t}})
+			continue
+		}
+		others := append(append([]atom{}, t.atoms[:at]...), t.atoms[at+1:]...)
+		if len(others) == 0 {
+			c = c.Add(ConstSize(t.coefficient))
+		} else {
+			c = c.Add(Size{terms: []term{{t.coefficient, others}}})
+		}
+	}
+	if slices.Contains(rest.Symbols(), sym) || slices.Contains(c.Symbols(), sym) || c.Equal(Size{}) {
+		return Size{}, Size{}, false
+	}
+	return c, rest, true
+}
+
+// division gives x and y where the only term of the size is a multiple of x // y.
+func (s Size) division() (x, y Size, ok bool) {
+	if len(s.terms) != 1 || len(s.terms[0].atoms) != 1 || s.terms[0].atoms[0].op != "//" {
+		return Size{}, Size{}, false
+	}
+	q := s.terms[0].atoms[0]
+	return *q.x, *q.y, true
+}
+
 // exactQuotient divides by a single monomial that divides every term of s.
 func (s Size) exactQuotient(t Size) (Size, bool) {
 	if s.constant != 0 || t.constant != 0 || len(t.terms) != 1 || len(s.terms) == 0 {
@@ -222,8 +254,8 @@ func compareSymbols(a, b *Symbol) int {
 		return 0
 	case a.Name != b.Name:
 		return strings.Compare(a.Name, b.Name)
-	case a.serial != b.serial:
-		return a.serial - b.serial
+	case a.Serial != b.Serial:
+		return a.Serial - b.Serial
 	case a.At.Start != b.At.Start:
 		return a.At.Start - b.At.Start
 	}

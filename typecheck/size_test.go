@@ -14,7 +14,7 @@ import (
 func dims(names ...string) []Size {
 	out := make([]Size, len(names))
 	for i, n := range names {
-		out[i] = SymbolSize(&Symbol{Name: n, Kind: DimSymbol, DType: lang.I32, serial: i})
+		out[i] = SymbolSize(&Symbol{Name: n, Kind: DimSymbol, DType: lang.I32, Serial: i})
 	}
 	return out
 }
@@ -111,7 +111,7 @@ func TestProver(t *testing.T) {
 	dd, h, n := d[0], d[1], d[2]
 	one, two := ConstSize(1), ConstSize(2)
 	pos := func(p *prover, name string, lo, hi Size) Size { // lo <= pos < hi
-		sym := &Symbol{Name: name, Kind: positionSymbol, serial: len(name)}
+		sym := &Symbol{Name: name, Kind: PositionSymbol, Serial: len(name)}
 		s := SymbolSize(sym)
 		p.where(sym, s.Sub(lo))
 		p.where(sym, hi.Sub(one).Sub(s))
@@ -160,7 +160,7 @@ func TestProver(t *testing.T) {
 	assert.True(t, p.nonNegative(last))
 	assert.True(t, p.nonNegative(groups.Mul(h).Sub(n)))
 	// A constant may be anything, until a size divides by it.
-	g := SymbolSize(&Symbol{Name: "G", Kind: ConstSymbol, DType: lang.I32, serial: 20})
+	g := SymbolSize(&Symbol{Name: "G", Kind: ConstSymbol, DType: lang.I32, Serial: 20})
 	assert.False(t, p.nonNegative(i.FloorDiv(g)))
 	p.bound(n.FloorDiv(g))
 	assert.True(t, p.nonNegative(i.FloorDiv(g)))
@@ -175,7 +175,7 @@ func TestProverIsSound(t *testing.T) {
 	proven := 0
 	for range 1500 {
 		p := &prover{}
-		sym := &Symbol{Name: "i", Kind: positionSymbol, serial: 9}
+		sym := &Symbol{Name: "i", Kind: PositionSymbol, Serial: 9}
 		i := SymbolSize(sym)
 		limit := ds[rng.Intn(2)]
 		if rng.Intn(2) == 0 {

@@ -4,26 +4,6 @@ import "tilec/lang"
 
 // This file types sort and topk.
 
-// Order is `sort((keys, ...), over v)` or `topk(x, r, over v)`: it gives a value
-// for each argument of a sort, the values and the positions of a topk.
-type Order struct {
-	Op   lang.Op
-	Args []Expr
-	Over *Axis
-	// Into is topk's axis of results.
-	Into *Axis
-	// Descending is a bool that a specialisation decides; nil for the ascending order.
-	Descending Expr
-	Of         []Type
-	At         lang.Span
-}
-
-// Types are those of the results.
-func (o *Order) Types() []Type { return o.Of }
-
-// Span is the place in the source.
-func (o *Order) Span() lang.Span { return o.At }
-
 // sort is `sort(x, over v)` or `sort((keys, values), over v, descending = true)`.
 func (b *bodyChecker) sort(e *lang.CallExpr) operand {
 	order := &Order{Op: lang.OpSort, At: e.Place}
@@ -54,7 +34,7 @@ func (b *bodyChecker) sort(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	for i, o := range moved {
-		if o.mode != typed {
+		if o.mode != typedValue {
 			return bad(e.Place)
 		}
 		if !b.has(o, []*Axis{over}, e.Over) || i == 0 && !b.ordered(o, e) {
@@ -76,7 +56,7 @@ func (b *bodyChecker) topk(e *lang.CallExpr) operand {
 	x := b.settle(b.value(e.Args[0].Value))
 	into, ok := b.axisArg(e.Args[1].Value)
 	over, axisOK := b.sortedAxis(e)
-	if x.mode != typed || !ok || !axisOK || !b.has(x, []*Axis{over}, e.Over) || !b.ordered(x, e) {
+	if x.mode != typedValue || !ok || !axisOK || !b.has(x, []*Axis{over}, e.Over) || !b.ordered(x, e) {
 		return bad(e.Place)
 	}
 	at := e.Args[1].Value.Span()
@@ -151,7 +131,7 @@ func (b *bodyChecker) staticBool(x lang.Expr, what string) Expr {
 	o := b.value(x)
 	switch {
 	case o.mode == invalid:
-	case o.mode != typed || o.typ().DType != Concrete(lang.Bool):
+	case o.mode != typedValue || o.typ().DType != Concrete(lang.Bool):
 		b.errorf(lang.ErrCondition, x.Span(), "%s is %s; it must be true or false", what, b.describeOperand(o))
 	case !isStatic(o.expr):
 		b.errorf(lang.ErrNotConstant, x.Span(), "%s must be constant", what).help("write true or false, or a constant parameter of the kernel")

@@ -308,18 +308,3 @@ func (s substitution) gtype(t GType) GType {
 	}
 	return out
 }
-
-// String is the type as messages show it.
-func (t GType) String() string {
-	switch t.Kind {
-	case GTensor:
-		return shapeText(t.DType, t.Shape)
-	case GScalar:
-		return t.DType.String()
-	case GStruct:
-		return t.Struct.Name
-	case GArray:
-		return "[" + t.Len.String() + "]" + t.Elem.String()
-	}
-	return plural(len(t.Elems), "value")
-}

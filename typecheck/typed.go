@@ -6,6 +6,7 @@
 package typecheck
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -69,41 +70,6 @@ func (d DType) String() string {
 	return d.Of.String()
 }
 
-// SymbolKind says what a Symbol stands for.
-type SymbolKind uint8
-
-// The kinds of symbol.
-const (
-	// DimSymbol is a dimension, bound by the shapes of the arguments.
-	DimSymbol SymbolKind = iota
-	// ConstSymbol is a constant parameter.
-	ConstSymbol
-	// positionSymbol is a position along an axis or a loop, or an integer
-	// parameter: only the proofs of bounds and races use it.
-	positionSymbol
-)
-
-// Symbol is an integer that a specialisation or a launch binds: a dimension or
-// a constant parameter. Constant parameters may also be bool or float.
-type Symbol struct {
-	Name string
-	Kind SymbolKind
-	// DType is i32 for dimensions and int constants.
-	DType lang.DType
-	// Default is the value of a constant parameter that a call leaves out; nil when it must be given.
-	Default *Literal
-	At      lang.Span
-
-	serial int // tells apart hidden symbols of one name
-}
-
-// Literal is a constant of a concrete type: Int for integers and bool (0 or 1), Float for floats.
-type Literal struct {
-	DType lang.DType
-	Int   int64
-	Float float64
-}
-
 // AxisKind says how an axis walks its dimension.
 type AxisKind uint8
 
@@ -153,7 +119,7 @@ type Param struct {
 	// Of is the input whose memory this is a view of, as elements of DType; nil for what a launch passes.
 	Of *Param
 	// Default is the value of a scalar that a call leaves out; nil when it must be given.
-	Default *Literal
+	Default *lang.Literal
 	At      lang.Span
 }
 
@@ -497,4 +463,46 @@ func resultTypes(xs []Expr) []Type {
 		ts = append(ts, x.Types()...)
 	}
 	return ts
+}
+
+// Over is what the axis walks, as the source says it: `N`, or `N[1 .. N - 1]`.
+func (a *Axis) Over() string {
+	switch {
+	case a.Part.IsValid():
+		return a.Dim.String() + "[" + a.Part.Text() + "]"
+	case a.Kind != WholeAxis || a.Len.Equal(a.Dim):
+		return a.Dim.String()
+	}
+	return a.Dim.String() + "[" + a.Lo.String() + " .. " + a.Lo.Add(a.Len).String() + "]"
+}
+
+// length is how many positions an axis has in all its blocks or steps.
+func (x *Axis) length() Size {
+	if x.Kind == WholeAxis {
+		return x.Len
+	}
+	return x.Dim
+}
+
+// viewText is a view as the source makes it from what a launch passes.
+func (p *Param) viewText() string { return "bitcast(" + p.Of.Name + ", " + p.DType.String() + ")" }
+
+// PinsBeside are the names by which extents in other parts of a formula are pinned, and none of one part.
+func (k *Kernel) PinsBeside(part *Kernel) map[string]bool {
+	others := map[string]bool{}
+	for _, a := range k.Axes {
+		others[cmp.Or(a.Tile, a.Name)] = true
+	}
+	for _, a := range part.Axes {
+		delete(others, cmp.Or(a.Tile, a.Name))
+	}
+	return others
+}
+
+// holds reports whether d certainly is of a class; a type parameter by its bound.
+func isFloat(d DType) bool {
+	if d.Param != nil {
+		return d.Param.Bound == "float"
+	}
+	return d.Of.IsFloat()
 }

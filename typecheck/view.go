@@ -70,6 +70,3 @@ func (b *bodyChecker) bindView(name lang.Ident, view *Param) {
 	named.Name, named.At = name.Name, name.Place
 	b.declare(b.scope, &entity{kind: entTensor, name: name.Name, at: name.Place, param: &named}, true)
 }
-
-// viewText is a view as the source makes it from what a launch passes.
-func (p *Param) viewText() string { return "bitcast(" + p.Of.Name + ", " + p.DType.String() + ")" }

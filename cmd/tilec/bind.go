@@ -22,7 +22,7 @@ type binding struct {
 	values map[string]*argument // by path
 	arrays map[string]*array    // those with a known shape, by path
 	dims   map[*typecheck.Symbol]int64
-	consts map[*typecheck.Symbol]typecheck.Literal
+	consts map[*typecheck.Symbol]lang.Literal
 	types  map[*typecheck.TypeParam]lang.DType
 	// given are the dimensions that the command line gives by name.
 	given  map[string]int64
@@ -38,7 +38,7 @@ func newBinding(to *jit.Function, seed uint64, note func(string, ...any)) *bindi
 	return &binding{
 		to: to, seed: seed, note: note,
 		values: map[string]*argument{}, arrays: map[string]*array{},
-		dims: map[*typecheck.Symbol]int64{}, consts: map[*typecheck.Symbol]typecheck.Literal{},
+		dims: map[*typecheck.Symbol]int64{}, consts: map[*typecheck.Symbol]lang.Literal{},
 		types: map[*typecheck.TypeParam]lang.DType{}, given: map[string]int64{}, pins: map[string]int64{},
 		hinted: map[*typecheck.Symbol]bool{},
 	}
@@ -46,7 +46,7 @@ func newBinding(to *jit.Function, seed uint64, note func(string, ...any)) *bindi
 
 // options are the parts of the binding that the compiler takes by name.
 func (b *binding) options(precision string) jit.Options {
-	o := jit.Options{Dims: b.known(), Consts: map[string]typecheck.Literal{}, Types: map[string]lang.DType{}, Pins: b.pins, Precision: precision}
+	o := jit.Options{Dims: b.known(), Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: b.pins, Precision: precision}
 	for s, v := range b.consts {
 		o.Consts[s.Name] = v
 	}
@@ -280,8 +280,8 @@ func (b *binding) resolve(d typecheck.DType) lang.DType {
 }
 
 // parseScalar reads a number of a type.
-func parseScalar(d lang.DType, text string) (typecheck.Literal, error) {
-	l := typecheck.Literal{DType: d}
+func parseScalar(d lang.DType, text string) (lang.Literal, error) {
+	l := lang.Literal{DType: d}
 	var err error
 	switch {
 	case d.IsFloat():
