@@ -7,7 +7,8 @@ import (
 	"slices"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Args are what a call gives, by name:
@@ -43,11 +44,11 @@ func (f *Function) options(args Args) (Options, error) {
 		fail := func(format string, a ...any) (Options, error) {
 			return o, &ArgError{f.Name, name, fmt.Sprintf(format, a...)}
 		}
-		if slices.ContainsFunc(f.Params, func(p *typecheck.GParam) bool { return p.Name == name }) {
+		if slices.ContainsFunc(f.Params, func(p *typed.GParam) bool { return p.Name == name }) {
 			continue
 		}
-		symbol := func(s *typecheck.Symbol) bool { return s.Name == name }
-		typeParam := func(p *typecheck.TypeParam) bool { return p.Name == name }
+		symbol := func(s *size.Symbol) bool { return s.Name == name }
+		typeParam := func(p *typed.TypeParam) bool { return p.Name == name }
 		switch {
 		case name == precisionKey:
 			text, isText := value.(string)

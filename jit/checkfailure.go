@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // CheckFailure is a check of a test that does not hold: the first element that
 // is wrong, and how wrong the others are.
 type CheckFailure struct {
-	Check *typecheck.GCheck
+	Check *typed.GCheck
 	// Round is which rounds of the loops around the check it is of, "n = 2"; "" outside loops.
 	Round string
 	DType lang.DType
@@ -29,7 +29,7 @@ type CheckFailure struct {
 }
 
 // compareCheck gives what is wrong; nil when the check holds.
-func compareCheck(c *typecheck.GCheck, got, want elements) *CheckFailure {
+func compareCheck(c *typed.GCheck, got, want elements) *CheckFailure {
 	f := &CheckFailure{Check: c, DType: got.dtype, Shape: got.shape}
 	if got.isScalar && c.B != nil {
 		f.Shape = want.shape
@@ -69,7 +69,7 @@ func holds(op lang.Op, got, want lang.Literal) bool {
 
 // difference is how far two elements are apart, and whether a check allows it.
 // NaN equals NaN, and 0 equals -0.
-func difference(c *typecheck.GCheck, got, want lang.Literal) (float64, bool) {
+func difference(c *typed.GCheck, got, want lang.Literal) (float64, bool) {
 	if !got.DType.IsFloat() {
 		off := math.Abs(float64(got.Int) - float64(want.Int))
 		return off, got.Int == want.Int

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types the body of a kernel: all of it with one grid, or a formula part by part.
@@ -64,7 +66,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 }
 
 // newKernelBody makes the state for typing a kernel, or a part of one.
-func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
+func (c *checker) newKernelBody(m *module, whole, k *typed.Kernel) *bodyChecker {
 	b := c.newBody(k, m.scope)
 	b.scope = c.sigs[k.Decl].scope
 	if k != whole {
@@ -79,7 +81,7 @@ func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
 			sym := b.newHidden(p.Name)
 			b.scalars[p] = sym
 			if e := b.scope.lookup(p.Name); e != nil && e.kind == entValue {
-				lin := SymbolSize(sym)
+				lin := size.Of(sym)
 				e.value.lin = &lin
 			}
 		}
@@ -89,7 +91,7 @@ func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
 
 // kernelStmts types the statements of a kernel whose axes are declared.
 func (b *bodyChecker) kernelStmts(body *lang.Block) {
-	var stmts []Stmt
+	var stmts []typed.Stmt
 	b.stmts, b.top = &stmts, &stmts
 	if body != nil {
 		b.scope = newScope(b.scope)
@@ -99,7 +101,7 @@ func (b *bodyChecker) kernelStmts(body *lang.Block) {
 			b.storeFailed = true
 		}
 	}
-	b.kernel.Body = &Body{Stmts: stmts}
+	b.kernel.Body = &typed.Body{Stmts: stmts}
 }
 
 // pinned reads what the source takes from the planner, and reports what is never stored.
@@ -107,7 +109,7 @@ func (b *bodyChecker) pinned(d *lang.KernelDecl) {
 	b.tunes(d)
 	b.splits(d)
 	b.targetExtents()
-	for _, p := range append(append([]*Param{}, b.kernel.Params...), b.kernel.Outputs...) {
+	for _, p := range append(append([]*typed.Param{}, b.kernel.Params...), b.kernel.Outputs...) {
 		named := b.sigs[d].scope.names[p.Name]
 		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed && named != nil && named.param == p { // two of one name are one error
 			b.neverStored(p)

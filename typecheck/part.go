@@ -1,15 +1,21 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"slices"
+
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
 
 // This file has what a grid over a part of a dimension needs: the ends of its
 // range, and the proof that an output that is stored along it is stored as a whole.
 
 // interval is a range of positions, from and up to and without to. What no proof knows is nil.
-type interval struct{ from, to *Size }
+type interval struct{ from, to *size.Size }
 
 // gridPart types the range of a grid axis. What it gives says, of the declared axis, what proofs may assume.
-func (b *bodyChecker) gridPart(x *Axis, a *lang.AxisClause) (declared func(), ok bool) {
+func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func(), ok bool) {
 	lo, hi := intOperand(a.Place, 0), sizeOperand(a.Over.Span(), x.Dim)
 	for _, end := range []struct {
 		written lang.Expr
@@ -41,38 +47,38 @@ func (b *bodyChecker) gridPart(x *Axis, a *lang.AxisClause) (declared func(), ok
 }
 
 // between notes the range of an axis, for the proof of what is stored, and lets proofs use that its positions lie there.
-func (b *bodyChecker) between(x *Axis, lo, hi operand) {
-	symbols := []*Symbol{b.positions[x]}
+func (b *bodyChecker) between(x *typed.Axis, lo, hi operand) {
+	symbols := []*size.Symbol{b.positions[x]}
 	if s := b.starts[x]; s != nil {
 		symbols = append(symbols, s)
 	}
 	if from, ok := lo.position(); ok {
 		for _, s := range symbols {
-			b.prover.where(s, SymbolSize(s).Sub(from))
+			b.prover.Where(s, size.Of(s).Sub(from))
 		}
 	}
 	if to, ok := hi.position(); ok {
 		for _, s := range symbols {
-			b.prover.where(s, to.Sub(ConstSize(1)).Sub(SymbolSize(s)))
+			b.prover.Where(s, to.Sub(size.Const(1)).Sub(size.Of(s)))
 		}
 		if e := b.ends[x]; e != nil {
-			b.prover.where(e, to.Sub(SymbolSize(e)))
+			b.prover.Where(e, to.Sub(size.Of(e)))
 		}
 	}
-	zero, in := Size{}, interval{} // cut to the dimension
+	zero, in := size.Size{}, interval{} // cut to the dimension
 	if from, ok := lo.position(); ok {
 		switch {
-		case b.prover.nonNegative(from):
+		case b.prover.NonNegative(from):
 			in.from = &from
-		case b.prover.nonNegative(from.Neg()):
+		case b.prover.NonNegative(from.Neg()):
 			in.from = &zero
 		}
 	}
 	if to, ok := hi.position(); ok {
 		switch {
-		case b.prover.atMost(to, x.Dim):
+		case b.prover.AtMost(to, x.Dim):
 			in.to = &to
-		case b.prover.atMost(x.Dim, to):
+		case b.prover.AtMost(x.Dim, to):
 			in.to = &x.Dim
 		}
 	}
@@ -80,30 +86,31 @@ func (b *bodyChecker) between(x *Axis, lo, hi operand) {
 }
 
 // beforeLaunch reports a scalar that a launch can compute: package jit does.
-func beforeLaunch(x Expr) bool {
-	switch x := x.(type) {
-	case *Const, *SizeExpr, *ConstRef, *ScalarRef:
-		return true
-	case *If:
-		return beforeLaunch(x.Cond) && gives(x.Then) && gives(x.Else)
-	case *Apply:
-		for _, a := range x.Args {
-			if !beforeLaunch(a) || !isInt(a.Types()[0].DType) && a.Types()[0].DType != Concrete(lang.Bool) {
-				return false
-			}
-		}
-		switch x.Op {
-		case lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpDiv, lang.OpFloorDiv, lang.OpMod, lang.OpMin, lang.OpMax, lang.OpNeg,
-			lang.OpEq, lang.OpNe, lang.OpLt, lang.OpLe, lang.OpGt, lang.OpGe, lang.OpLogicAnd, lang.OpLogicOr, lang.OpLogicNot:
+func beforeLaunch(x typed.Expr) bool {
+	return typed.All(x, func(n typed.Node) bool {
+		switch n := n.(type) {
+		case *typed.Const, *typed.SizeExpr, *typed.ConstRef, *typed.ScalarRef:
 			return true
+		case *typed.If:
+			return n.Then != nil && n.Else != nil
+		case *typed.Body: // a branch
+			return len(n.Stmts) == 0 && len(n.Results) == 1
+		case *typed.Apply:
+			return launchOps[n.Op] && !slices.ContainsFunc(n.Args, func(a typed.Expr) bool {
+				d := a.Types()[0].DType
+				return !isInt(d) && d != typed.Concrete(lang.Bool)
+			})
 		}
-	}
-	return false
+		return false
+	})
 }
 
-// gives reports a branch that is one such scalar.
-func gives(b *Body) bool {
-	return b != nil && len(b.Stmts) == 0 && len(b.Results) == 1 && beforeLaunch(b.Results[0])
+// launchOps are what a launch computes of integers and conditions.
+var launchOps = map[lang.Op]bool{
+	lang.OpAdd: true, lang.OpSub: true, lang.OpMul: true, lang.OpDiv: true, lang.OpFloorDiv: true, lang.OpMod: true,
+	lang.OpMin: true, lang.OpMax: true, lang.OpNeg: true,
+	lang.OpEq: true, lang.OpNe: true, lang.OpLt: true, lang.OpLe: true, lang.OpGt: true, lang.OpGe: true,
+	lang.OpLogicAnd: true, lang.OpLogicOr: true, lang.OpLogicNot: true,
 }
 
 // covered reports outputs of which the stores, each along an axis over a part of its dimension, leave something out.
@@ -128,15 +135,15 @@ func (b *bodyChecker) covered() {
 			}
 			_, x := b.stretch(*last, d)
 			b.errorf(lang.ErrNeverStored, last.at, "the output %s is not proven to be stored as a whole: %s is a part of %s, dimension %d of %s is %s", p.Name, x.Name, x.Dim, d, p.Name, n).
-				here("along a part").label(x.At, "%s is declared here", x.Name).label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).
-				help("make it a parameter `inout %s: %s`, whose other elements keep what they were, or store the rest too", p.Name, shapeText(p.DType, p.Shape))
+				here("along a part").label(x.At, "%s is declared here", x.Name).label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape)).
+				help("make it a parameter `inout %s: %s`, whose other elements keep what they were, or store the rest too", p.Name, typed.ShapeText(p.DType, p.Shape))
 			break
 		}
 	}
 }
 
 // stretch is what a store writes of dimension d, where it goes along an axis over a part of its own.
-func (b *bodyChecker) stretch(w access, d int) (interval, *Axis) {
+func (b *bodyChecker) stretch(w access, d int) (interval, *typed.Axis) {
 	if w.positions[d] == nil || w.atomic {
 		return interval{}, nil
 	}
@@ -150,7 +157,7 @@ func (b *bodyChecker) stretch(w access, d int) (interval, *Axis) {
 				return interval{}, nil
 			}
 		}
-		moved := func(s *Size) *Size {
+		moved := func(s *size.Size) *size.Size {
 			if s == nil {
 				return nil
 			}
@@ -163,14 +170,14 @@ func (b *bodyChecker) stretch(w access, d int) (interval, *Axis) {
 }
 
 // cover reports a proof that every position below n lies in one of the intervals.
-func (b *bodyChecker) cover(parts []interval, n Size) bool {
-	reached := Size{}
+func (b *bodyChecker) cover(parts []interval, n size.Size) bool {
+	reached := size.Size{}
 	for range parts {
 		for _, in := range parts {
-			if in.from != nil && in.to != nil && b.prover.atMost(*in.from, reached) && b.prover.atMost(reached, *in.to) {
+			if in.from != nil && in.to != nil && b.prover.AtMost(*in.from, reached) && b.prover.AtMost(reached, *in.to) {
 				reached = *in.to
 			}
 		}
 	}
-	return b.prover.atMost(n, reached)
+	return b.prover.AtMost(n, reached)
 }

@@ -1,4 +1,4 @@
-package typecheck
+package size
 
 import (
 	"testing"
@@ -12,9 +12,9 @@ import (
 func TestFactsAreMultipliedByWhatIsNotNegative(t *testing.T) {
 	d := dims("D")[0]
 	sym := &Symbol{Name: "n", Kind: PositionSymbol, Serial: 9}
-	n := SymbolSize(sym)
-	p := &prover{}
-	assert.False(t, p.nonNegative(d.Mul(n).Sub(n)), "n may be negative")
-	p.where(sym, n)
-	assert.True(t, p.nonNegative(d.Mul(n).Sub(n)))
+	n := Of(sym)
+	p := &Prover{}
+	assert.False(t, p.NonNegative(d.Mul(n).Sub(n)), "n may be negative")
+	p.Where(sym, n)
+	assert.True(t, p.NonNegative(d.Mul(n).Sub(n)))
 }

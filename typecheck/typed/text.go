@@ -1,6 +1,9 @@
-package typecheck
+package typed
 
-import "strings"
+import (
+	"strings"
+	"tilec/typecheck/size"
+)
 
 // This file writes types, axes and shapes as messages show them.
 
@@ -9,10 +12,11 @@ func (t Type) String() string {
 	if len(t.Axes) == 0 {
 		return t.DType.String()
 	}
-	return t.DType.String() + "{" + axisNames(t.Axes) + "}"
+	return t.DType.String() + "{" + AxisNames(t.Axes) + "}"
 }
 
-func axisNames(axes []*Axis) string {
+// AxisNames lists axes by name: `i, j`.
+func AxisNames(axes []*Axis) string {
 	text := ""
 	for i, a := range axes {
 		if i > 0 {
@@ -23,14 +27,16 @@ func axisNames(axes []*Axis) string {
 	return text
 }
 
-func axisText(x *Axis) string {
+// AxisText is what an axis walks, and that it does so in parts where it does.
+func AxisText(x *Axis) string {
 	if x.Kind != WholeAxis {
 		return x.Over() + ", in parts"
 	}
 	return x.Over()
 }
 
-func shapeText(d DType, shape []Size) string {
+// ShapeText is the type of a tensor: `f32[M, N]`.
+func ShapeText(d DType, shape []size.Size) string {
 	parts := make([]string, len(shape))
 	for i, s := range shape {
 		parts[i] = s.String()
@@ -38,7 +44,8 @@ func shapeText(d DType, shape []Size) string {
 	return d.String() + "[" + strings.Join(parts, ", ") + "]"
 }
 
-func sizesText(sizes []Size) string {
+// SizesText is a shape: `[M, N]`.
+func SizesText(sizes []size.Size) string {
 	parts := make([]string, len(sizes))
 	for i, s := range sizes {
 		parts[i] = s.String()

@@ -1,9 +1,10 @@
-package typecheck
+package typed
 
 import (
 	"fmt"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
 )
 
 // This file is the typed form of graphs: programs over whole tensors.
@@ -23,13 +24,13 @@ const (
 // GType is the type of a graph value.
 type GType struct {
 	Kind  GKind
-	DType DType  // GTensor, GScalar
-	Shape []Size // GTensor
+	DType DType       // GTensor, GScalar
+	Shape []size.Size // GTensor
 	// Struct and Fields describe a GStruct, with the struct's own parameters replaced by those of the graph that uses it.
 	Struct *Struct
 	Fields []GField
 	// Len and Elem describe a GArray.
-	Len  Size
+	Len  size.Size
 	Elem *GType
 	// Elems describe a GTuple: what a kernel with several outputs, or none, gives.
 	Elems []GType
@@ -50,8 +51,8 @@ type Struct struct {
 	Name       string
 	Decl       *lang.StructDecl
 	TypeParams []*TypeParam
-	Consts     []*Symbol
-	Dims       []*Symbol
+	Consts     []*size.Symbol
+	Dims       []*size.Symbol
 	Fields     []GField
 }
 
@@ -69,8 +70,8 @@ type Graph struct {
 	Name       string
 	Decl       *lang.GraphDecl
 	TypeParams []*TypeParam
-	Consts     []*Symbol
-	Dims       []*Symbol
+	Consts     []*size.Symbol
+	Dims       []*size.Symbol
 	Params     []*GParam
 	Outputs    []*GParam
 	Body       []GStmt
@@ -79,7 +80,7 @@ type Graph struct {
 	// Config maps dimensions, constants and scalar parameters, by name, to keys of the checkpoint's config.json (`@config(H = "n_head")`).
 	Config map[string]string
 	// SizeHints and TypeHints come from @sizes.
-	SizeHints map[*Symbol]int64
+	SizeHints map[*size.Symbol]int64
 	TypeHints map[*TypeParam]lang.DType
 }
 
@@ -158,7 +159,7 @@ type (
 	GElem struct {
 		GTyped
 		X, Index GExpr
-		at       positions
+		Where    Positions
 	}
 
 	// GPart is the elements Lo .. Hi of an array of structs; nil for the array's ends.
@@ -166,7 +167,7 @@ type (
 		GTyped
 		X      GExpr
 		Lo, Hi GExpr
-		at     positions
+		Where  Positions
 	}
 
 	// GView is the same elements in another shape, or their bits as another type of
@@ -189,10 +190,10 @@ type (
 		Kernel *Kernel
 		Args   []GExpr
 		Types  map[*TypeParam]DType
-		Consts map[*Symbol]GExpr
+		Consts map[*size.Symbol]GExpr
 		// Shapes are shapes of the first output that its parameters do not tell: those
 		// of random numbers and the like that the kernel makes.
-		Shapes [][]Size
+		Shapes [][]size.Size
 	}
 
 	// GInvoke runs a graph.
@@ -201,7 +202,7 @@ type (
 		Graph  *Graph
 		Args   []GExpr
 		Types  map[*TypeParam]DType
-		Consts map[*Symbol]GExpr
+		Consts map[*size.Symbol]GExpr
 		// State tells which arguments are parts of the caller's state that the
 		// graph only reads. A result that is a view of one is copied, by the call in
 		// Copies that has its place: what is written to the state later must not show in it.
@@ -218,13 +219,13 @@ type (
 	// GSizeOf is an integer expression over dimensions and constants.
 	GSizeOf struct {
 		GTyped
-		Size Size
+		Size size.Size
 	}
 
 	// GConstRef is a constant parameter of bool or float type.
 	GConstRef struct {
 		GTyped
-		Symbol *Symbol
+		Symbol *size.Symbol
 	}
 
 	// GApply is an elementwise operation (or a cast) on scalars.
@@ -291,14 +292,14 @@ const (
 type GSliceItem struct {
 	Index  GExpr
 	Lo, Hi GExpr
-	at     positions
+	Where  Positions
 }
 
 // String is the type as messages show it.
 func (t GType) String() string {
 	switch t.Kind {
 	case GTensor:
-		return shapeText(t.DType, t.Shape)
+		return ShapeText(t.DType, t.Shape)
 	case GScalar:
 		return t.DType.String()
 	case GStruct:
@@ -312,17 +313,17 @@ func (t GType) String() string {
 	return fmt.Sprintf("%d values", len(t.Elems))
 }
 
-// walk visits a type and those inside it.
-func (t GType) walk(visit func(GType)) {
+// Walk visits a type and those inside it.
+func (t GType) Walk(visit func(GType)) {
 	visit(t)
 	for _, f := range t.Fields {
-		f.Type.walk(visit)
+		f.Type.Walk(visit)
 	}
 	if t.Elem != nil {
-		t.Elem.walk(visit)
+		t.Elem.Walk(visit)
 	}
 	for _, e := range t.Elems {
-		e.walk(visit)
+		e.Walk(visit)
 	}
 }
 

@@ -1,6 +1,9 @@
-package typecheck
+package typed
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/size"
+)
 
 // This file is the typed form of what puts elements in order or combines them by a function.
 
@@ -49,7 +52,7 @@ func (o *Order) Span() lang.Span { return o.At }
 // Claim is a relation between sizes that a shape operation rests on and that
 // only a specialisation can decide: Left is equal to Right, or at most it.
 type Claim struct {
-	Left, Right Size
+	Left, Right size.Size
 	AtMost      bool
 	// Text says what is compared, with a %d for each side.
 	Text string

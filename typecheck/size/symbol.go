@@ -1,4 +1,4 @@
-package typecheck
+package size
 
 import "tilec/lang"
 
