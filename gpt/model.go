@@ -8,7 +8,7 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Model is a checkpoint on a device, ready to run: the `@generate` graph of a
@@ -17,8 +17,8 @@ type Model struct {
 	Checkpoint *Checkpoint
 
 	compiler *jit.Compiler
-	graph    *typecheck.Graph // gives the logits after the last token
-	scores   *typecheck.Graph // gives the logits after every token; nil when the program has no @logits
+	graph    *typed.Graph // gives the logits after the last token
+	scores   *typed.Graph // gives the logits after every token; nil when the program has no @logits
 	opts     jit.Options
 	args     []jit.Value
 	tokens   int         // which of args holds the token ids
@@ -29,14 +29,14 @@ type Model struct {
 }
 
 type binding struct {
-	graph  *typecheck.Graph
+	graph  *typed.Graph
 	tokens int
 }
 
 // New puts a checkpoint on the compiler's device for a program's `@generate`
 // graph, with the weights converted to dtype (f32, bf16 or f16). Precision is
 // that of f32 contractions on tensor cores: "" (tf32), "tf32x3" or "ieee".
-func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
+func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
 	m := &Model{Checkpoint: ckpt, compiler: c, bound: map[binding]*jit.Program{}, tokens: -1, start: -1, context: ckpt.Config.NPositions}
 	if err := m.find(program); err != nil {
 		return nil, err
@@ -69,12 +69,12 @@ func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype la
 }
 
 // find takes the graphs marked @generate and @logits, one of each at most.
-func (m *Model) find(program *typecheck.Program) error {
+func (m *Model) find(program *typed.Program) error {
 	for _, g := range program.Graphs {
 		for _, mark := range []struct {
 			name string
 			set  bool
-			to   **typecheck.Graph
+			to   **typed.Graph
 		}{{"@generate", g.Generate, &m.graph}, {"@logits", g.Logits, &m.scores}} {
 			if !mark.set {
 				continue
@@ -93,23 +93,23 @@ func (m *Model) find(program *typecheck.Program) error {
 
 // argument fills one parameter: the token ids, the start position, the state
 // (inout), a number of config.json, or weights.
-func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, err error) {
+func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err error) {
 	t := p.Type
 	key, inConfig := m.graph.Config[p.Name]
 	switch {
-	case t.Kind == typecheck.GTensor && t.DType == typecheck.Concrete(lang.I32) && p.Mode == lang.In:
+	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In:
 		m.tokens = i
 		m.ids, err = m.compiler.Device.Alloc(int64(4 * m.context))
 	case p.Mode == lang.InOut:
 		return f.state(p.Name, t)
-	case t.Kind == typecheck.GScalar && inConfig:
+	case t.Kind == typed.GScalar && inConfig:
 		n, _ := m.Checkpoint.number(key)
-		return jit.Value{Scalar: &typecheck.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
-	case t.Kind == typecheck.GScalar && t.DType == typecheck.Concrete(lang.I32):
+		return jit.Value{Scalar: &lang.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
+	case t.Kind == typed.GScalar && t.DType == typed.Concrete(lang.I32):
 		m.start = i
-	case t.Kind == typecheck.GScalar && p.Default != nil:
+	case t.Kind == typed.GScalar && p.Default != nil:
 		return jit.Value{Scalar: p.Default}, nil
-	case t.Kind == typecheck.GStruct:
+	case t.Kind == typed.GStruct:
 		return f.weights(p.Name, t, "", 0)
 	default:
 		err = fmt.Errorf("do not know what to pass for parameter %s: name it in @config or give it a default", p.Name)
@@ -121,7 +121,7 @@ func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, er
 func (m *Model) Context() int { return m.context }
 
 // run evaluates a graph on new tokens that begin at a position; the state holds the tokens before.
-func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, error) {
+func (m *Model) run(g *typed.Graph, tokens []int32, start int) ([]float32, error) {
 	if len(tokens) == 0 || start+len(tokens) > m.context {
 		return nil, fmt.Errorf("%d tokens from position %d on: the context has %d", len(tokens), start, m.context)
 	}
@@ -147,7 +147,7 @@ func (m *Model) run(g *typecheck.Graph, tokens []int32, start int) ([]float32, e
 	return logits, jit.ReadTensor(m.compiler.Device, out[0].Tensor, raw)
 }
 
-func (m *Model) bind(g *typecheck.Graph, tokens int) (*jit.Program, error) {
+func (m *Model) bind(g *typed.Graph, tokens int) (*jit.Program, error) {
 	key := binding{g, tokens}
 	if p := m.bound[key]; p != nil {
 		return p, nil
@@ -156,7 +156,7 @@ func (m *Model) bind(g *typecheck.Graph, tokens int) (*jit.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	if out := g.Outputs[0].Type; out.DType != typecheck.Concrete(lang.F32) {
+	if out := g.Outputs[0].Type; out.DType != typed.Concrete(lang.F32) {
 		return nil, fmt.Errorf("graph %s gives logits of %s, must be f32", g.Name, out.DType)
 	}
 	m.bound[key] = p

@@ -10,7 +10,8 @@ import (
 	"tilec/gpt/safetensors"
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // filler makes the values of a graph's parameters from a checkpoint.
@@ -23,14 +24,14 @@ type filler struct {
 	dims map[string]int64
 }
 
-func (f *filler) eval(s typecheck.Size) (int64, error) {
-	return s.Eval(func(sym *typecheck.Symbol) (int64, bool) {
+func (f *filler) eval(s size.Size) (int64, error) {
+	return s.Eval(func(sym *size.Symbol) (int64, bool) {
 		n, ok := f.dims[sym.Name]
 		return n, ok
 	})
 }
 
-func (f *filler) resolve(d typecheck.DType) lang.DType {
+func (f *filler) resolve(d typed.DType) lang.DType {
 	if d.Param != nil {
 		return f.dtype
 	}
@@ -39,14 +40,14 @@ func (f *filler) resolve(d typecheck.DType) lang.DType {
 
 // weights fills a struct of weights: each field with @name from the checkpoint's
 // tensor of that name, with the index of the enclosing array for `{i}`.
-func (f *filler) weights(path string, t typecheck.GType, bind string, index int) (jit.Value, error) {
+func (f *filler) weights(path string, t typed.GType, bind string, index int) (jit.Value, error) {
 	switch t.Kind {
-	case typecheck.GTensor:
+	case typed.GTensor:
 		if bind == "" {
 			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", path)
 		}
 		return f.tensor(path, t, strings.ReplaceAll(bind, "{i}", fmt.Sprint(index)))
-	case typecheck.GStruct:
+	case typed.GStruct:
 		v := jit.Value{Elems: []jit.Value{}}
 		for _, field := range t.Fields {
 			e, err := f.weights(path+"."+field.Name, field.Type, field.Bind, index)
@@ -56,7 +57,7 @@ func (f *filler) weights(path string, t typecheck.GType, bind string, index int)
 			v.Elems = append(v.Elems, e)
 		}
 		return v, nil
-	case typecheck.GArray:
+	case typed.GArray:
 		n, err := f.eval(t.Len)
 		if err != nil {
 			return jit.Value{}, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
@@ -82,7 +83,7 @@ func (f *filler) find(name string) (safetensors.Tensor, error) {
 	return f.ckpt.Tensors.Tensor(name)
 }
 
-func (f *filler) tensor(path string, t typecheck.GType, name string) (jit.Value, error) {
+func (f *filler) tensor(path string, t typed.GType, name string) (jit.Value, error) {
 	src, err := f.find(name)
 	if err != nil {
 		return jit.Value{}, fmt.Errorf("%w (for %s)", err, path)
@@ -112,7 +113,7 @@ func (f *filler) tensor(path string, t typecheck.GType, name string) (jit.Value,
 }
 
 // wanted evaluates a shape as far as the dimensions are known.
-func (f *filler) wanted(sizes []typecheck.Size) (shape []int64, exact []bool) {
+func (f *filler) wanted(sizes []size.Size) (shape []int64, exact []bool) {
 	for _, s := range sizes {
 		n, err := f.eval(s)
 		shape, exact = append(shape, n), append(exact, err == nil)
@@ -120,7 +121,7 @@ func (f *filler) wanted(sizes []typecheck.Size) (shape []int64, exact []bool) {
 	return shape, exact
 }
 
-func (f *filler) describe(sizes []typecheck.Size) string {
+func (f *filler) describe(sizes []size.Size) string {
 	parts := make([]string, len(sizes))
 	for i, s := range sizes {
 		parts[i] = s.String()
@@ -132,9 +133,9 @@ func (f *filler) describe(sizes []typecheck.Size) string {
 }
 
 // state makes the zeroed tensors of a struct that the graph keeps between runs: the KV cache.
-func (f *filler) state(path string, t typecheck.GType) (jit.Value, error) {
+func (f *filler) state(path string, t typed.GType) (jit.Value, error) {
 	switch t.Kind {
-	case typecheck.GTensor:
+	case typed.GTensor:
 		tensor := &jit.Tensor{DType: f.resolve(t.DType)}
 		for _, s := range t.Shape {
 			n, err := f.eval(s)
@@ -149,7 +150,7 @@ func (f *filler) state(path string, t typecheck.GType) (jit.Value, error) {
 		}
 		tensor.Memory = m
 		return jit.TensorValue(tensor), f.device.Write(m, 0, make([]byte, tensor.Bytes()))
-	case typecheck.GStruct:
+	case typed.GStruct:
 		v := jit.Value{Elems: []jit.Value{}}
 		for _, field := range t.Fields {
 			e, err := f.state(path+"."+field.Name, field.Type)
@@ -159,7 +160,7 @@ func (f *filler) state(path string, t typecheck.GType) (jit.Value, error) {
 			v.Elems = append(v.Elems, e)
 		}
 		return v, nil
-	case typecheck.GArray:
+	case typed.GArray:
 		n, err := f.eval(t.Len)
 		if err != nil {
 			return jit.Value{}, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)

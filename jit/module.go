@@ -6,13 +6,13 @@ import (
 	"strings"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Module is a source, parsed and checked with what it imports, whose kernels
 // and graphs a compiler compiles for its device as they are called.
 type Module struct {
-	Program *typecheck.Program
+	Program *typed.Program
 
 	compiler *Compiler
 }

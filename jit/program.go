@@ -10,7 +10,6 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
-	"tilec/typecheck"
 )
 
 // Program is a graph or a kernel bound to the shapes of its arguments: a list
@@ -31,7 +30,7 @@ type Program struct {
 	// kept is the scratch memory of the launches, which run one after the other; nil where none needs any.
 	kept    *Memory
 	outputs []view
-	scratch []typecheck.Literal
+	scratch []lang.Literal
 }
 
 // slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
@@ -325,7 +324,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 }
 
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
-func (s *step) begin(d Device, args []typecheck.Literal) error {
+func (s *step) begin(d Device, args []lang.Literal) error {
 	if len(s.spec.Kernel.Assumes) > 0 {
 		if err := checkScalars(s.spec, s.scalarsOf(args)); err != nil {
 			return err
@@ -371,7 +370,7 @@ func (p *Program) Close() {
 }
 
 // scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
-func scalarBits(l typecheck.Literal) uint64 {
+func scalarBits(l lang.Literal) uint64 {
 	switch l.DType {
 	case lang.F64:
 		return math.Float64bits(l.Float)

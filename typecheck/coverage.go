@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file proves that the stores of a kernel reach every element of an output.
@@ -19,16 +21,16 @@ import (
 // walk is what an axis, or the index of a loop, goes through: the positions from lo up to and without hi.
 type walk struct {
 	// lo and hi are nil where no proof knows them.
-	lo, hi *Size
+	lo, hi *size.Size
 	// within, where it is not nil, is the dimension that the range is cut to.
-	within *Size
+	within *size.Size
 }
 
 // throughAll is the walk of all positions of a dimension.
-func throughAll(dim Size) walk { return walk{lo: &Size{}, hi: &dim} }
+func throughAll(dim size.Size) walk { return walk{lo: &size.Size{}, hi: &dim} }
 
 // walked is the walk through a range that is cut to a dimension.
-func walked(lo, hi operand, dim Size) walk {
+func walked(lo, hi operand, dim size.Size) walk {
 	w := walk{within: &dim}
 	if p, ok := lo.position(); ok {
 		w.lo = &p
@@ -40,27 +42,27 @@ func walked(lo, hi operand, dim Size) walk {
 }
 
 // ends are the first position and the one behind the last, after the cut; false where they are not known.
-func (w walk) ends(known *prover) (from, to Size, ok bool) {
+func (w walk) ends(known *size.Prover) (from, to size.Size, ok bool) {
 	if w.lo == nil || w.hi == nil {
-		return Size{}, Size{}, false
+		return size.Size{}, size.Size{}, false
 	}
 	from, to = *w.lo, *w.hi
 	if w.within == nil {
 		return from, to, true
 	}
 	switch {
-	case known.nonNegative(from):
-	case known.nonNegative(from.Neg()):
-		from = Size{}
+	case known.NonNegative(from):
+	case known.NonNegative(from.Neg()):
+		from = size.Size{}
 	default:
-		return Size{}, Size{}, false
+		return size.Size{}, size.Size{}, false
 	}
 	switch {
-	case known.atMost(to, *w.within):
-	case known.atMost(*w.within, to):
+	case known.AtMost(to, *w.within):
+	case known.AtMost(*w.within, to):
 		to = *w.within
 	default:
-		return Size{}, Size{}, false
+		return size.Size{}, size.Size{}, false
 	}
 	return from, to, true
 }
@@ -68,10 +70,10 @@ func (w walk) ends(known *prover) (from, to Size, ok bool) {
 // coverage follows the stores to one output through a body.
 type coverage struct {
 	*bodyChecker
-	of *Param
+	of *typed.Param
 	// known is what every launch makes sure of in which the output has elements: other dimensions may be 0.
-	known *prover
-	at    map[*Store]access
+	known *size.Prover
+	at    map[*typed.Store]access
 	// early: the body uses elements as they were, by an atomic or by reading what earlier parts of a formula stored.
 	early bool
 	// gaps are the reasons why stores do not count, in the order of the text.
@@ -87,7 +89,7 @@ type gap struct {
 }
 
 // filled finds the outputs that launches fill, in the bodies that are launched one after the other, and says so of each.
-func (c *checker) filled(k *Kernel, bodies []*bodyChecker) {
+func (c *checker) filled(k *typed.Kernel, bodies []*bodyChecker) {
 	for _, p := range k.Outputs {
 		var stored []reach
 		var gaps []gap
@@ -108,13 +110,10 @@ func (c *checker) filled(k *Kernel, bodies []*bodyChecker) {
 }
 
 // coverageOf begins the proof of one output.
-func (b *bodyChecker) coverageOf(p *Param) *coverage {
-	v := &coverage{bodyChecker: b, of: p, known: &prover{zeros: true}, at: map[*Store]access{}}
-	for _, s := range b.prover.always {
-		v.known.assume(s)
-	}
+func (b *bodyChecker) coverageOf(p *typed.Param) *coverage {
+	v := &coverage{bodyChecker: b, of: p, known: b.prover.Always(), at: map[*typed.Store]access{}}
 	for _, n := range p.Shape {
-		v.known.assume(n.Sub(ConstSize(1)))
+		v.known.Assume(n.Sub(size.Const(1)))
 	}
 	for _, w := range b.writes {
 		v.at[w.store] = w
@@ -126,7 +125,7 @@ func (b *bodyChecker) coverageOf(p *Param) *coverage {
 func (v *coverage) launch() []reach {
 	stored := v.body(v.kernel.Body)
 	for _, a := range v.kernel.Axes {
-		if a.Kind == GridAxis {
+		if a.Kind == typed.GridAxis {
 			stored = v.along(stored, v.positions[a], a.At)
 		}
 	}
@@ -134,26 +133,26 @@ func (v *coverage) launch() []reach {
 }
 
 // body is what the statements of a body store, each time that it is gone through.
-func (v *coverage) body(body *Body) []reach {
+func (v *coverage) body(body *typed.Body) []reach {
 	if body == nil {
 		return nil
 	}
 	var stored []reach
 	for _, s := range body.Stmts {
 		switch s := s.(type) {
-		case *Let:
+		case *typed.Let:
 			stored = append(stored, v.expr(s.Value)...)
-		case *Store:
+		case *typed.Store:
 			stored = append(stored, v.exprs(s.Indices...)...)
 			stored = append(stored, v.exprs(s.Value, s.New, s.Else)...)
 			if s.Param.Name == v.of.Name {
 				stored = append(stored, v.store(s)...)
 			}
-		case *Do:
+		case *typed.Do:
 			stored = append(stored, v.expr(s.X)...)
-		case *Print:
+		case *typed.Print:
 			stored = append(stored, v.exprs(s.Args...)...)
-		case *Assert:
+		case *typed.Assert:
 			stored = append(stored, v.exprs(s.Args...)...)
 		}
 	}
@@ -161,7 +160,7 @@ func (v *coverage) body(body *Body) []reach {
 }
 
 // store is what one store writes.
-func (v *coverage) store(s *Store) []reach {
+func (v *coverage) store(s *typed.Store) []reach {
 	if s.Op != lang.OpStore {
 		v.early = true
 		v.gap(s.At, true, "it works on what is there")
@@ -174,18 +173,18 @@ func (v *coverage) store(s *Store) []reach {
 			v.gap(s.At, true, "where it goes is only known when the kernel runs")
 			return nil
 		}
-		r[d] = span{first: *p, width: ConstSize(1)}
+		r[d] = span{first: *p, width: size.Const(1)}
 	}
 	stored := []reach{r}
 	for _, a := range v.kernel.Axes {
-		if a.Kind == WholeAxis && r.mentions(v.positions[a]) {
+		if a.Kind == typed.WholeAxis && r.mentions(v.positions[a]) {
 			stored = v.along(stored, v.positions[a], s.At)
 		}
 	}
 	return stored
 }
 
-func (v *coverage) exprs(xs ...Expr) []reach {
+func (v *coverage) exprs(xs ...typed.Expr) []reach {
 	var stored []reach
 	for _, x := range xs {
 		stored = append(stored, v.expr(x)...)
@@ -194,11 +193,11 @@ func (v *coverage) exprs(xs ...Expr) []reach {
 }
 
 // expr is what the blocks inside an expression store.
-func (v *coverage) expr(x Expr) []reach {
+func (v *coverage) expr(x typed.Expr) []reach {
 	switch x := x.(type) {
-	case *Apply:
+	case *typed.Apply:
 		return v.exprs(x.Args...)
-	case *Load:
+	case *typed.Load:
 		of := x.Param
 		if of.Of != nil {
 			of = of.Of
@@ -208,24 +207,24 @@ func (v *coverage) expr(x Expr) []reach {
 			v.gap(x.At, false, "it is read here")
 		}
 		return append(v.exprs(x.Indices...), v.exprs(x.Else)...)
-	case *Take:
+	case *typed.Take:
 		return append(v.exprs(x.X, x.Else), v.exprs(x.Positions...)...)
-	case *Combine:
+	case *typed.Combine:
 		return append(v.exprs(x.Args...), v.exprs(x.Identity...)...)
-	case *Order:
+	case *typed.Order:
 		return v.exprs(x.Args...)
-	case *Tuple:
+	case *typed.Tuple:
 		return v.exprs(x.Elems...)
-	case *Inline:
+	case *typed.Inline:
 		return v.body(x.Body)
-	case *For:
+	case *typed.For:
 		outside := append(v.exprs(x.Lo, x.Hi), v.exprs(x.Init...)...)
 		symbol := v.positions[x.Axis]
 		if x.Axis == nil {
 			symbol = v.indexOf[x.Index]
 		}
 		return append(outside, v.along(v.body(x.Body), symbol, x.At)...)
-	case *If:
+	case *typed.If:
 		cond := v.expr(x.Cond)
 		then, other := v.merged(v.body(x.Then)), v.merged(v.body(x.Else))
 		both := v.both(then, other)
@@ -238,7 +237,7 @@ func (v *coverage) expr(x Expr) []reach {
 }
 
 // along is what is stored when a position has gone through all that it walks.
-func (v *coverage) along(stored []reach, symbol *Symbol, at lang.Span) []reach {
+func (v *coverage) along(stored []reach, symbol *size.Symbol, at lang.Span) []reach {
 	if len(stored) == 0 {
 		return nil
 	}

@@ -13,6 +13,7 @@ import (
 	"tilec/parser"
 	"tilec/stdlib"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // stored are kernels, a line each with ; for its ends, and which of their outputs launches fill, because nothing proves that
@@ -96,7 +97,7 @@ func TestStoredAsAWhole(t *testing.T) {
 	}
 }
 
-func filled(k *typecheck.Kernel) []string {
+func filled(k *typed.Kernel) []string {
 	var names []string
 	for _, o := range k.Outputs {
 		if o.Fill {

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types the body of a kernel: all of it with one grid, or a formula part by part.
@@ -34,7 +36,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	for i, part := range parts {
 		b := whole
 		if len(parts) > 1 {
-			b = c.newKernelBody(m, k, k.part(part, i))
+			b = c.newKernelBody(m, k, partKernel(k, part, i))
 			if !part.unused {
 				k.Parts = append(k.Parts, b.kernel)
 			}
@@ -61,7 +63,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	whole.pinned(d)
 	for _, b := range bodies {
 		if b != whole {
-			b.kernel.pinnedAs(k)
+			pinAs(b.kernel, k)
 		}
 		b.judged()
 	}
@@ -72,7 +74,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 }
 
 // newKernelBody makes the state for typing a kernel, or a part of one.
-func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
+func (c *checker) newKernelBody(m *module, whole, k *typed.Kernel) *bodyChecker {
 	b := c.newBody(k, m.scope)
 	b.scope = c.sigs[k.Decl].scope
 	if k != whole {
@@ -87,7 +89,7 @@ func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
 			sym := b.newHidden(p.Name)
 			b.scalars[p] = sym
 			if e := b.scope.lookup(p.Name); e != nil && e.kind == entValue {
-				lin := SymbolSize(sym)
+				lin := size.Of(sym)
 				e.value.lin = &lin
 			}
 		}
@@ -97,7 +99,7 @@ func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
 
 // kernelStmts types the statements of a kernel whose axes are declared.
 func (b *bodyChecker) kernelStmts(body *lang.Block) {
-	var stmts []Stmt
+	var stmts []typed.Stmt
 	b.stmts, b.top = &stmts, &stmts
 	if body != nil {
 		b.scope = newScope(b.scope)
@@ -107,7 +109,7 @@ func (b *bodyChecker) kernelStmts(body *lang.Block) {
 			b.storeFailed = true
 		}
 	}
-	b.kernel.Body = &Body{Stmts: stmts}
+	b.kernel.Body = &typed.Body{Stmts: stmts}
 }
 
 // pinned reads what the source takes from the planner, and reports what is never stored.
@@ -115,7 +117,7 @@ func (b *bodyChecker) pinned(d *lang.KernelDecl) {
 	b.tunes(d)
 	b.splits(d)
 	b.targetExtents()
-	for _, p := range append(append([]*Param{}, b.kernel.Params...), b.kernel.Outputs...) {
+	for _, p := range append(append([]*typed.Param{}, b.kernel.Params...), b.kernel.Outputs...) {
 		named := b.sigs[d].scope.names[p.Name]
 		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed && named != nil && named.param == p { // two of one name are one error
 			b.neverStored(p)

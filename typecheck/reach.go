@@ -3,6 +3,8 @@ package typecheck
 import (
 	"slices"
 	"strings"
+
+	"tilec/typecheck/size"
 )
 
 // This file is the arithmetic of the parts of a tensor that stores reach.
@@ -13,27 +15,27 @@ type reach []span
 // span is positions in one dimension: width of them from first on, and the same again behind each of steps. In
 // `y[2 * i]` it is one position in steps of 2; of `y[2 * i + 1]` beside it, two. Nothing is at a negative width.
 type span struct {
-	first, width Size
+	first, width size.Size
 	steps        []step
 }
 
 // step repeats a span so many times, always so many positions further.
-type step struct{ stride, count Size }
+type step struct{ stride, count size.Size }
 
 // end is one past the last position of a span without steps.
-func (s span) end() Size { return s.first.Add(s.width) }
+func (s span) end() size.Size { return s.first.Add(s.width) }
 
 // mentions reports that where the reach lies depends on a symbol.
-func (r reach) mentions(sym *Symbol) bool {
+func (r reach) mentions(sym *size.Symbol) bool {
 	return slices.ContainsFunc(r, func(s span) bool { return s.mentions(sym) })
 }
 
-func (s span) mentions(sym *Symbol) bool {
+func (s span) mentions(sym *size.Symbol) bool {
 	return slices.Contains(s.first.Symbols(), sym) || s.sizeMentions(sym)
 }
 
 // sizeMentions reports that how large the span is depends on a symbol.
-func (s span) sizeMentions(sym *Symbol) bool {
+func (s span) sizeMentions(sym *size.Symbol) bool {
 	if slices.Contains(s.width.Symbols(), sym) {
 		return true
 	}
@@ -43,7 +45,7 @@ func (s span) sizeMentions(sym *Symbol) bool {
 }
 
 // swept is the reach when a symbol has been every position from one up to another; false where that is not known to be more.
-func (v *coverage) swept(r reach, sym *Symbol, from, to Size) (reach, bool) {
+func (v *coverage) swept(r reach, sym *size.Symbol, from, to size.Size) (reach, bool) {
 	in := -1
 	for d, s := range r {
 		switch {
@@ -56,7 +58,7 @@ func (v *coverage) swept(r reach, sym *Symbol, from, to Size) (reach, bool) {
 	}
 	count := to.Sub(from)
 	if in < 0 { // the same elements again and again, if there is a first time
-		return r, v.known.nonNegative(count.Sub(ConstSize(1)))
+		return r, v.known.NonNegative(count.Sub(size.Const(1)))
 	}
 	s := r[in]
 	stride, rest, ok := v.coefficient(s.first, sym)
@@ -64,11 +66,11 @@ func (v *coverage) swept(r reach, sym *Symbol, from, to Size) (reach, bool) {
 		return nil, false
 	}
 	s.first = rest.Add(stride.Mul(from))
-	if !v.known.nonNegative(stride) {
-		if stride = stride.Neg(); !v.known.nonNegative(stride) {
+	if !v.known.NonNegative(stride) {
+		if stride = stride.Neg(); !v.known.NonNegative(stride) {
 			return nil, false
 		}
-		s.first = rest.Sub(stride.Mul(to.Sub(ConstSize(1))))
+		s.first = rest.Sub(stride.Mul(to.Sub(size.Const(1))))
 	}
 	s.steps = append(slices.Clip(s.steps), step{stride, count})
 	out := slices.Clone(r)
@@ -83,8 +85,8 @@ func (v *coverage) joined(s span) span {
 		switch {
 		case t.stride.Equal(s.width): // of no repetition, the width becomes 0
 			s.width = t.stride.Mul(t.count)
-		case v.known.atMost(t.stride, s.width) && v.known.nonNegative(t.count.Sub(ConstSize(1))):
-			s.width = t.stride.Mul(t.count.Sub(ConstSize(1))).Add(s.width)
+		case v.known.AtMost(t.stride, s.width) && v.known.NonNegative(t.count.Sub(size.Const(1))):
+			s.width = t.stride.Mul(t.count.Sub(size.Const(1))).Add(s.width)
 		default:
 			continue
 		}
@@ -98,7 +100,7 @@ func (v *coverage) joined(s span) span {
 func (v *coverage) complete(stored []reach) bool {
 	return slices.ContainsFunc(stored, func(r reach) bool {
 		for d, s := range r {
-			if len(s.steps) > 0 || !v.fixed(s) || !v.known.nonNegative(s.first.Neg()) || !v.known.atMost(v.of.Shape[d], s.end()) {
+			if len(s.steps) > 0 || !v.fixed(s) || !v.known.NonNegative(s.first.Neg()) || !v.known.AtMost(v.of.Shape[d], s.end()) {
 				return false
 			}
 		}
@@ -109,7 +111,7 @@ func (v *coverage) complete(stored []reach) bool {
 // fixed reports a span of dimensions and constants alone.
 func (v *coverage) fixed(s span) bool {
 	for _, sym := range append(s.first.Symbols(), s.width.Symbols()...) {
-		if sym.Kind == positionSymbol {
+		if sym.Kind == size.PositionSymbol {
 			return false
 		}
 	}
@@ -122,10 +124,10 @@ func (r reach) key(but int) string {
 	for d, s := range r {
 		b.WriteByte('|')
 		if d != but {
-			b.WriteString(sizeKey(s.first) + ":" + sizeKey(s.width))
+			b.WriteString(s.first.Key() + ":" + s.width.Key())
 		}
 		for _, t := range s.steps {
-			b.WriteString("/" + sizeKey(t.stride) + "*" + sizeKey(t.count))
+			b.WriteString("/" + t.stride.Key() + "*" + t.count.Key())
 		}
 	}
 	return b.String()
@@ -183,12 +185,12 @@ func (v *coverage) byNumbers(g []reach, d int) []reach {
 			out = append(out, r)
 			continue
 		}
-		base := r[d].first.Sub(ConstSize(r[d].first.constant))
-		k := sizeKey(base)
+		base := r[d].first.Sub(size.Const(r[d].first.Constant()))
+		k := base.Key()
 		if series[k] == nil {
 			order = append(order, k)
 		}
-		series[k] = append(series[k], place{r[d].first.constant, r[d].first.constant + n, r})
+		series[k] = append(series[k], place{r[d].first.Constant(), r[d].first.Constant() + n, r})
 	}
 	for _, k := range order {
 		places := series[k]
@@ -196,13 +198,13 @@ func (v *coverage) byNumbers(g []reach, d int) []reach {
 		at := places[0]
 		for _, next := range places[1:] {
 			if next.from > at.to {
-				out = append(out, v.stretched(at.r, d, at.r[d].first, ConstSize(at.to-at.from)))
+				out = append(out, v.stretched(at.r, d, at.r[d].first, size.Const(at.to-at.from)))
 				at = next
 				continue
 			}
 			at.to = max(at.to, next.to)
 		}
-		out = append(out, v.stretched(at.r, d, at.r[d].first, ConstSize(at.to-at.from)))
+		out = append(out, v.stretched(at.r, d, at.r[d].first, size.Const(at.to-at.from)))
 	}
 	return out
 }
@@ -212,12 +214,12 @@ func (v *coverage) byProof(g []reach, d int) []reach {
 	for i := 0; i < len(g); i++ {
 		for j := range g {
 			a, b := g[i][d], g[j][d]
-			if i == j || !v.known.atMost(a.first, b.first) || !v.known.atMost(b.first, a.end()) {
+			if i == j || !v.known.AtMost(a.first, b.first) || !v.known.AtMost(b.first, a.end()) {
 				continue
 			}
 			end := b.end()
-			if !v.known.atMost(a.end(), end) {
-				if end = a.end(); !v.known.atMost(b.end(), end) {
+			if !v.known.AtMost(a.end(), end) {
+				if end = a.end(); !v.known.AtMost(b.end(), end) {
 					continue
 				}
 			}
@@ -232,7 +234,7 @@ func (v *coverage) byProof(g []reach, d int) []reach {
 }
 
 // stretched is a reach with another extent in dimension d.
-func (v *coverage) stretched(r reach, d int, first, width Size) reach {
+func (v *coverage) stretched(r reach, d int, first, width size.Size) reach {
 	if r[d].first.Equal(first) && r[d].width.Equal(width) {
 		return r
 	}
@@ -270,7 +272,7 @@ func (v *coverage) inside(r, of reach) bool {
 	for d, s := range r {
 		o := of[d]
 		same := slices.EqualFunc(s.steps, o.steps, func(a, b step) bool { return a.stride.Equal(b.stride) && a.count.Equal(b.count) })
-		if !same || !v.known.atMost(o.first, s.first) || !v.known.atMost(s.end(), o.end()) {
+		if !same || !v.known.AtMost(o.first, s.first) || !v.known.AtMost(s.end(), o.end()) {
 			return false
 		}
 	}

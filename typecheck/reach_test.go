@@ -5,17 +5,20 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // TestManyParts: what it costs to put parts together grows with their number, and not with its square.
 func TestManyParts(t *testing.T) {
 	const n = 20_000
-	at := func(i int) Size { return ConstSize(int64(i)) }
-	dim := &Symbol{Name: "N", Kind: DimSymbol}
-	v := &coverage{bodyChecker: &bodyChecker{}, known: &prover{zeros: true}, of: &Param{Name: "y", Shape: []Size{SymbolSize(dim), at(n)}}}
+	at := func(i int) size.Size { return size.Const(int64(i)) }
+	dim := &size.Symbol{Name: "N", Kind: size.DimSymbol}
+	v := &coverage{bodyChecker: &bodyChecker{}, known: new(size.Prover).WithZeros(), of: &typed.Param{Name: "y", Shape: []size.Size{size.Of(dim), at(n)}}}
 	var stored []reach
 	for i := range n {
-		stored = append(stored, reach{{width: SymbolSize(dim)}, {first: at(i * 7919 % n), width: at(1)}})
+		stored = append(stored, reach{{width: size.Of(dim)}, {first: at(i * 7919 % n), width: at(1)}})
 	}
 	begin := time.Now()
 	require.True(t, v.complete(v.merged(stored)))

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file says what is no error: what Program.Warnings holds.
@@ -22,7 +24,7 @@ func (c *checker) warnf(severity lang.Severity, code lang.Code, at lang.Span, fo
 const mostGaps = 4
 
 // warnFilled says that launches fill an output, and why.
-func (c *checker) warnFilled(p *Param, early bool, gaps []gap, stored []reach) {
+func (c *checker) warnFilled(p *typed.Param, early bool, gaps []gap, stored []reach) {
 	severity := lang.SeverityWarning
 	if len(gaps) > 0 && !slices.ContainsFunc(gaps, func(g gap) bool { return !g.meant }) {
 		severity = lang.SeverityNote
@@ -32,7 +34,7 @@ func (c *checker) warnFilled(p *Param, early bool, gaps []gap, stored []reach) {
 		why = "elements are used as they are before all of it is stored"
 	}
 	r := c.warnf(severity, lang.WarnFilled, p.At, "%s is filled with zeros before the kernel runs: %s", p.Name, why).
-		here("%s", shapeText(p.DType, p.Shape))
+		here("%s", typed.ShapeText(p.DType, p.Shape))
 	for _, g := range gaps[:min(len(gaps), mostGaps)] {
 		r.label(g.at, "%s", g.why)
 	}
@@ -45,7 +47,7 @@ func (c *checker) warnFilled(p *Param, early bool, gaps []gap, stored []reach) {
 }
 
 // reachText says what stores are proven to reach.
-func reachText(p *Param, stored []reach) string {
+func reachText(p *typed.Param, stored []reach) string {
 	text := ""
 	for i, r := range stored[:min(len(stored), mostGaps)] {
 		if i > 0 {
@@ -56,7 +58,7 @@ func reachText(p *Param, stored []reach) string {
 			if d > 0 {
 				text += ", "
 			}
-			if s.width.Equal(ConstSize(1)) {
+			if s.width.Equal(size.Const(1)) {
 				text += s.first.String()
 			} else {
 				text += s.first.String() + " .. " + s.end().String()

@@ -13,7 +13,7 @@ import (
 	"tilec/gpt"
 	"tilec/jit"
 	"tilec/stdlib"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // embedded reads a source that is part of the binary: gpt.tile, std/nn.tile ...
@@ -116,7 +116,7 @@ func (a *app) readSource(path string) ([]byte, error) {
 }
 
 // load reads, parses and checks a file; its diagnostics are the error.
-func (a *app) load(path string) (*typecheck.Program, error) {
+func (a *app) load(path string) (*typed.Program, error) {
 	text, err := a.readSource(path)
 	if err != nil {
 		return nil, err

@@ -210,6 +210,28 @@ func TestAsyncCopy(t *testing.T) {
 	}
 }
 
+// What a copy fills with zeros it does not read: 8 lanes read 16 bytes, 4 read 8, and 4 nothing.
+func TestProfileCountsWhatCopiesRead(t *testing.T) {
+	r := (&run{threads: 16, in: make([]byte, 512), outSize: 16, options: Options{Profile: true}}).clean(t, module(shared, `
+	mad.wide.u32 %rd2, %r0, 16, %rd0;
+	mov.u32 %r2, buffer;
+	mad.lo.u32 %r2, %r0, 16, %r2;
+	mov.b32 %r3, 16;
+	setp.ge.u32 %p0, %r0, 8;
+	@%p0 mov.b32 %r3, 8;
+	setp.ge.u32 %p0, %r0, 12;
+	@%p0 mov.b32 %r3, 0;
+	cp.async.cg.shared.global [%r2], [%rd2], 16, %r3;
+	cp.async.wait_all;`))
+	require.EqualValues(t, 8*16+4*8, r.report.GlobalRead)
+	require.EqualValues(t, 16*16, r.report.SharedWritten)
+	for _, a := range r.report.Accesses {
+		if a.Space == "global" {
+			require.EqualValues(t, 4+2, a.Sectors)
+		}
+	}
+}
+
 func TestMemory(t *testing.T) {
 	m := NewMemory()
 	a, err := m.Alloc(100)

@@ -14,7 +14,8 @@ import (
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Kind is what is wrong.
@@ -103,7 +104,7 @@ const (
 )
 
 // load type-checks a case's source and gives its kernel.
-func load(source string) (*typecheck.Kernel, *Problem) {
+func load(source string) (*typed.Kernel, *Problem) {
 	p, ds := jit.Load("fuzz.tile", []byte(source), nil)
 	if len(ds) > 0 {
 		var b strings.Builder
@@ -134,13 +135,13 @@ func compileProblem(err error, pinned bool) *Problem {
 }
 
 // pinsPlan reports a kernel whose source fixes a part of its plan.
-func pinsPlan(k *typecheck.Kernel) bool {
-	return len(k.Hints) > 0 || slices.ContainsFunc(k.Axes, func(a *typecheck.Axis) bool { return len(a.Choices) > 0 })
+func pinsPlan(k *typed.Kernel) bool {
+	return len(k.Hints) > 0 || slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return len(a.Choices) > 0 })
 }
 
 // argument is one parameter of a launch.
 type argument struct {
-	param *typecheck.Param
+	param *typed.Param
 	dtype lang.DType
 	shape []int64
 	data  []byte // tensors
@@ -148,7 +149,7 @@ type argument struct {
 }
 
 // arguments draws the inputs of a run.
-func arguments(k *typecheck.Kernel, spec *jit.Spec, r Trial) ([]argument, error) {
+func arguments(k *typed.Kernel, spec *jit.Spec, r Trial) ([]argument, error) {
 	var args []argument
 	for _, p := range k.Params {
 		rnd := random(r.Seed, p.Name)
@@ -168,10 +169,10 @@ func arguments(k *typecheck.Kernel, spec *jit.Spec, r Trial) ([]argument, error)
 	return args, nil
 }
 
-func shapeOf(spec *jit.Spec, p *typecheck.Param) ([]int64, error) {
+func shapeOf(spec *jit.Spec, p *typed.Param) ([]int64, error) {
 	shape := make([]int64, len(p.Shape))
 	for i, s := range p.Shape {
-		n, err := s.Eval(func(sym *typecheck.Symbol) (int64, bool) {
+		n, err := s.Eval(func(sym *size.Symbol) (int64, bool) {
 			if c, ok := spec.Consts[sym]; ok {
 				return c.Int, true
 			}
@@ -188,7 +189,7 @@ func shapeOf(spec *jit.Spec, p *typecheck.Param) ([]int64, error) {
 
 // reference computes what results may be: the outputs, then the inouts. Extents
 // that nothing pins are the whole of the dimension, or open elements when that is more than 0.
-func (c *checker) reference(k *typecheck.Kernel, spec *jit.Spec, r Trial, args []argument, open int64) ([]*array, *Problem) {
+func (c *checker) reference(k *typed.Kernel, spec *jit.Spec, r Trial, args []argument, open int64) ([]*array, *Problem) {
 	tensors, scalars := map[string]*array{}, map[string]*tile{}
 	var inouts, outs []*array
 	for i := range args {
@@ -315,7 +316,7 @@ func runErrorKind(err error) Kind {
 }
 
 // check runs one run of a program and compares.
-func (c *checker) check(k *typecheck.Kernel, r Trial) (t Tally, p *Problem) {
+func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 	defer func() {
 		if e := recover(); e != nil {
 			bug := jit.NewBug(e)
@@ -363,7 +364,7 @@ func (c *checker) check(k *typecheck.Kernel, r Trial) (t Tally, p *Problem) {
 }
 
 // execute launches twice, the second time over poisoned results, and reads the results.
-func (c *checker) execute(compiler *jit.Compiler, k *typecheck.Kernel, opts jit.Options, args []argument) ([]result, *Problem) {
+func (c *checker) execute(compiler *jit.Compiler, k *typed.Kernel, opts jit.Options, args []argument) ([]result, *Problem) {
 	device := c.device
 	var values []jit.Value
 	var memory []*jit.Memory
@@ -417,7 +418,7 @@ func (c *checker) execute(compiler *jit.Compiler, k *typecheck.Kernel, opts jit.
 // launch is a bound program with its arguments.
 type launch struct {
 	device  jit.Device
-	kernel  *typecheck.Kernel
+	kernel  *typed.Kernel
 	program *jit.Program
 	args    []argument
 	values  []jit.Value
