@@ -2,7 +2,7 @@ package gpt
 
 import (
 	"tilec/jit"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // maxBound is how many programs a model keeps. Text takes two, for the prompt and for one
@@ -13,7 +13,7 @@ const maxBound = 32
 
 // binding says what a program is bound to: a graph, and how many tokens it gets.
 type binding struct {
-	graph  *typecheck.Graph
+	graph  *typed.Graph
 	tokens int
 }
 

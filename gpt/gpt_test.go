@@ -354,3 +354,19 @@ func TestTensorsMayHaveNoPrefix(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 }
+
+// TestNothingIsFilled: every kernel that the model launches is proven to store its outputs as a whole, so none is filled first.
+func TestNothingIsFilled(t *testing.T) {
+	var launches bytes.Buffer
+	logs, err := jit.ParseLogs("launch", &launches)
+	require.NoError(t, err)
+	program, problems := jit.Load("gpt.tile", gpt.Source, nil)
+	require.Empty(t, problems)
+	m, err := gpt.New(program, open(t, "mini"), jit.NewCompiler(jittest.Device(t), logs), lang.F32, "")
+	require.NoError(t, err)
+	defer m.Close()
+	_, err = m.Generate(context.Background(), gpt.Request{Prompt: prompts[0], MaxNewTokens: 3, Sampling: greedy}, func(string) error { return nil })
+	require.NoError(t, err)
+	require.Contains(t, launches.String(), "launch: ")
+	require.NotContains(t, launches.String(), "with zeros")
+}

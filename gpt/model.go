@@ -9,7 +9,7 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Model is a checkpoint on a device, ready to run: the `@generate` graph of a
@@ -18,8 +18,8 @@ type Model struct {
 	Checkpoint *Checkpoint
 
 	compiler *jit.Compiler
-	graph    *typecheck.Graph // gives the logits after the last token
-	scores   *typecheck.Graph // gives the logits after every token; nil when the program has no @logits
+	graph    *typed.Graph // gives the logits after the last token
+	scores   *typed.Graph // gives the logits after every token; nil when the program has no @logits
 	opts     jit.Options
 	args     []jit.Value
 	tokens   int         // which of args holds the token ids
@@ -36,7 +36,7 @@ type Model struct {
 // New puts a checkpoint on the compiler's device for a program's `@generate`
 // graph, with the weights converted to dtype (f32, bf16 or f16). Precision is
 // that of f32 contractions on tensor cores: "" (tf32), "tf32x3" or "ieee".
-func New(program *typecheck.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
+func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
 	m := &Model{Checkpoint: ckpt, compiler: c, tokens: -1, start: -1, context: ckpt.Config.NPositions}
 	if err := m.find(program); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 		}
 	}
 	for _, p := range g.Params {
-		if p.Type.Kind == typecheck.GStruct && p.Mode == lang.In {
+		if p.Type.Kind == typed.GStruct && p.Mode == lang.In {
 			if err := f.check(p.Name, p.Type); err != nil {
 				return fmt.Errorf("graph %s: %w", g.Name, err)
 			}
@@ -94,12 +94,12 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 }
 
 // find takes the graphs marked @generate and @logits, one of each at most.
-func (m *Model) find(program *typecheck.Program) error {
+func (m *Model) find(program *typed.Program) error {
 	for _, g := range program.Graphs {
 		for _, mark := range []struct {
 			name string
 			set  bool
-			to   **typecheck.Graph
+			to   **typed.Graph
 		}{{"@generate", g.Generate, &m.graph}, {"@logits", g.Logits, &m.scores}} {
 			if !mark.set {
 				continue
@@ -118,22 +118,22 @@ func (m *Model) find(program *typecheck.Program) error {
 
 // argument fills one parameter: the token ids, the start position, the state
 // (inout), a number of config.json, or weights.
-func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, err error) {
+func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err error) {
 	t := p.Type
 	key, inConfig := m.graph.Config[p.Name]
 	switch {
-	case t.Kind == typecheck.GTensor && t.DType == typecheck.Concrete(lang.I32) && p.Mode == lang.In:
+	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In:
 		m.tokens = i
 		m.ids, err = f.alloc(int64(4 * m.context))
 	case p.Mode == lang.InOut: // reserve makes it
-	case t.Kind == typecheck.GScalar && inConfig:
+	case t.Kind == typed.GScalar && inConfig:
 		n, _ := m.Checkpoint.number(key)
-		return jit.Value{Scalar: &typecheck.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
-	case t.Kind == typecheck.GScalar && t.DType == typecheck.Concrete(lang.I32):
+		return jit.Value{Scalar: &lang.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
+	case t.Kind == typed.GScalar && t.DType == typed.Concrete(lang.I32):
 		m.start = i
-	case t.Kind == typecheck.GScalar && p.Default != nil:
+	case t.Kind == typed.GScalar && p.Default != nil:
 		return jit.Value{Scalar: p.Default}, nil
-	case t.Kind == typecheck.GStruct:
+	case t.Kind == typed.GStruct:
 		return f.weights(p.Name, t)
 	default:
 		err = fmt.Errorf("do not know what to pass for parameter %s: name it in @config or give it a default", p.Name)
@@ -145,7 +145,7 @@ func (m *Model) argument(f *filler, i int, p *typecheck.GParam) (v jit.Value, er
 func (m *Model) Context() int { return m.context }
 
 // run evaluates a graph on new tokens that begin at a position; the state holds the tokens before.
-func (m *Model) run(ctx context.Context, g *typecheck.Graph, tokens []int32, start int) ([]float32, error) {
+func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start int) ([]float32, error) {
 	if len(tokens) == 0 || start < 0 || start+len(tokens) > m.context {
 		return nil, fmt.Errorf("%d tokens from position %d on: the context has %d", len(tokens), start, m.context)
 	}
@@ -173,7 +173,7 @@ func (m *Model) run(ctx context.Context, g *typecheck.Graph, tokens []int32, sta
 }
 
 // bind sets the arguments for so many tokens and gives the program of a graph that takes them.
-func (m *Model) bind(g *typecheck.Graph, tokens, start int) (*jit.Program, error) {
+func (m *Model) bind(g *typed.Graph, tokens, start int) (*jit.Program, error) {
 	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(tokens)}, Memory: m.ids})
 	m.args[m.start] = jit.IntValue(lang.I32, int64(start))
 	key := binding{g, tokens}
@@ -184,7 +184,7 @@ func (m *Model) bind(g *typecheck.Graph, tokens, start int) (*jit.Program, error
 	if err != nil {
 		return nil, err
 	}
-	if out := g.Outputs[0].Type; out.DType != typecheck.Concrete(lang.F32) {
+	if out := g.Outputs[0].Type; out.DType != typed.Concrete(lang.F32) {
 		p.Close()
 		return nil, fmt.Errorf("graph %s gives logits of %s, must be f32", g.Name, out.DType)
 	}

@@ -6,7 +6,8 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // state is what a graph keeps between runs, in its `inout` parameters: the KV cache.
@@ -22,14 +23,14 @@ type state struct {
 }
 
 // newState looks for the state of a graph, and takes no memory yet.
-func newState(f *filler, g *typecheck.Graph) state {
+func newState(f *filler, g *typed.Graph) state {
 	s := state{}
 	known := map[string]bool{}
 	for name := range f.dims {
 		known[name] = true
 	}
-	unknown := func(size typecheck.Size) (name string) {
-		_, _ = size.Eval(func(sym *typecheck.Symbol) (int64, bool) {
+	unknown := func(n size.Size) (name string) {
+		_, _ = n.Eval(func(sym *size.Symbol) (int64, bool) {
 			if !known[sym.Name] && name == "" {
 				name = sym.Name
 			}
@@ -40,8 +41,8 @@ func newState(f *filler, g *typecheck.Graph) state {
 	// A dimension that weights have is theirs, and @config must name it.
 	for _, p := range g.Params {
 		if p.Mode == lang.In {
-			eachShape(p.Type, func(size typecheck.Size) {
-				for name := unknown(size); name != ""; name = unknown(size) {
+			eachShape(p.Type, func(n size.Size) {
+				for name := unknown(n); name != ""; name = unknown(n) {
 					known[name] = true
 				}
 			})
@@ -50,7 +51,7 @@ func newState(f *filler, g *typecheck.Graph) state {
 	for i, p := range g.Params {
 		if p.Mode == lang.InOut {
 			s.params = append(s.params, i)
-			eachShape(p.Type, func(size typecheck.Size) {
+			eachShape(p.Type, func(size size.Size) {
 				if s.dim == "" {
 					s.dim = unknown(size)
 				}
@@ -61,17 +62,17 @@ func newState(f *filler, g *typecheck.Graph) state {
 }
 
 // eachShape visits the sizes in the shapes of a type's tensors.
-func eachShape(t typecheck.GType, visit func(typecheck.Size)) {
+func eachShape(t typed.GType, visit func(size.Size)) {
 	switch t.Kind {
-	case typecheck.GTensor:
+	case typed.GTensor:
 		for _, s := range t.Shape {
 			visit(s)
 		}
-	case typecheck.GStruct:
+	case typed.GStruct:
 		for _, field := range t.Fields {
 			eachShape(field.Type, visit)
 		}
-	case typecheck.GArray:
+	case typed.GArray:
 		eachShape(*t.Elem, visit)
 	}
 }
@@ -97,7 +98,7 @@ func (m *Model) reserve(tokens int) error {
 	}
 	for _, i := range s.params {
 		p := m.graph.Params[i]
-		v, err := f.each(p.Name, p.Type, func(path string, t typecheck.GType, _ string) (jit.Value, error) {
+		v, err := f.each(p.Name, p.Type, func(path string, t typed.GType, _ string) (jit.Value, error) {
 			return s.tensor(f, path, t)
 		})
 		if err != nil {
@@ -110,7 +111,7 @@ func (m *Model) reserve(tokens int) error {
 }
 
 // tensor makes a zeroed tensor of a state.
-func (s *state) tensor(f *filler, path string, t typecheck.GType) (jit.Value, error) {
+func (s *state) tensor(f *filler, path string, t typed.GType) (jit.Value, error) {
 	tensor := &jit.Tensor{DType: f.resolve(t.DType)}
 	for _, size := range t.Shape {
 		n, err := f.eval(size)

@@ -10,7 +10,8 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // filler makes the values of a graph's parameters from a checkpoint.
@@ -52,14 +53,14 @@ func (f *filler) free(memory *[]*jit.Memory) {
 	*memory = nil
 }
 
-func (f *filler) eval(s typecheck.Size) (int64, error) {
-	return s.Eval(func(sym *typecheck.Symbol) (int64, bool) {
+func (f *filler) eval(s size.Size) (int64, error) {
+	return s.Eval(func(sym *size.Symbol) (int64, bool) {
 		n, ok := f.dims[sym.Name]
 		return n, ok
 	})
 }
 
-func (f *filler) resolve(d typecheck.DType) lang.DType {
+func (f *filler) resolve(d typed.DType) lang.DType {
 	if d.Param != nil {
 		return f.dtype
 	}
@@ -69,30 +70,30 @@ func (f *filler) resolve(d typecheck.DType) lang.DType {
 // each visits the tensors of a parameter with their place, as in "w.blocks[0].fc_w", and the name
 // that @name gives them, "" for none, where `{i}` is the index in the array around them. It gives the value
 // whose tensors are those that visit gives.
-func (f *filler) each(path string, t typecheck.GType, visit visitor) (jit.Value, error) {
+func (f *filler) each(path string, t typed.GType, visit visitor) (jit.Value, error) {
 	return f.eachWithin(path, t, "", 0, visit)
 }
 
-type visitor func(path string, t typecheck.GType, name string) (jit.Value, error)
+type visitor func(path string, t typed.GType, name string) (jit.Value, error)
 
-func (f *filler) eachWithin(path string, t typecheck.GType, name string, index int, visit visitor) (jit.Value, error) {
+func (f *filler) eachWithin(path string, t typed.GType, name string, index int, visit visitor) (jit.Value, error) {
 	v := jit.Value{Elems: []jit.Value{}}
-	add := func(path string, t typecheck.GType, name string, index int) error {
+	add := func(path string, t typed.GType, name string, index int) error {
 		e, err := f.eachWithin(path, t, name, index, visit)
 		v.Elems = append(v.Elems, e)
 		return err
 	}
 	switch t.Kind {
-	case typecheck.GTensor:
+	case typed.GTensor:
 		return visit(path, t, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
-	case typecheck.GStruct:
+	case typed.GStruct:
 		for _, field := range t.Fields {
 			if err := add(path+"."+field.Name, field.Type, field.Bind, index); err != nil {
 				return v, err
 			}
 		}
 		return v, nil
-	case typecheck.GArray:
+	case typed.GArray:
 		n, err := f.eval(t.Len)
 		if err != nil {
 			return v, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
@@ -108,8 +109,8 @@ func (f *filler) eachWithin(path string, t typecheck.GType, name string, index i
 }
 
 // check compares what a parameter asks for with the checkpoint's header, before any memory is taken.
-func (f *filler) check(path string, t typecheck.GType) error {
-	_, err := f.each(path, t, func(path string, t typecheck.GType, name string) (jit.Value, error) {
+func (f *filler) check(path string, t typed.GType) error {
+	_, err := f.each(path, t, func(path string, t typed.GType, name string) (jit.Value, error) {
 		if name == "" {
 			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", path)
 		}
@@ -218,15 +219,15 @@ func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
 }
 
 // weights gives the weights of a parameter, which are on the device.
-func (f *filler) weights(path string, t typecheck.GType) (jit.Value, error) {
-	return f.each(path, t, func(_ string, t typecheck.GType, name string) (jit.Value, error) {
+func (f *filler) weights(path string, t typed.GType) (jit.Value, error) {
+	return f.each(path, t, func(_ string, t typed.GType, name string) (jit.Value, error) {
 		src, err := f.ckpt.find(name)
 		return jit.TensorValue(f.ready[wantedTensor{src.Name, f.resolve(t.DType)}]), err
 	})
 }
 
 // sizes evaluates a shape as far as the dimensions are known.
-func (f *filler) sizes(sizes []typecheck.Size) (shape []int64, exact []bool) {
+func (f *filler) sizes(sizes []size.Size) (shape []int64, exact []bool) {
 	for _, s := range sizes {
 		n, err := f.eval(s)
 		shape, exact = append(shape, n), append(exact, err == nil)
@@ -234,7 +235,7 @@ func (f *filler) sizes(sizes []typecheck.Size) (shape []int64, exact []bool) {
 	return shape, exact
 }
 
-func (f *filler) describe(sizes []typecheck.Size) string {
+func (f *filler) describe(sizes []size.Size) string {
 	parts := make([]string, len(sizes))
 	for i, s := range sizes {
 		parts[i] = s.String()

@@ -22,9 +22,19 @@ type Device interface {
 	Write(m *Memory, offset int64, data []byte) error
 	// Read copies bytes of m, from a byte offset on, to data.
 	Read(data []byte, m *Memory, offset int64) error
+	// Fill sets n bytes of m, from a byte offset on, to one value. It does not wait for that.
+	Fill(m *Memory, offset, n int64, value byte) error
 	Sync() error
 	// Close gives back what the device holds; its memory must not be used after.
 	Close() error
+
+	// Poison makes the device fill what nothing may rely on with bytes that no result has: memory that Alloc gives, and before
+	// each launch the results that it makes and its scratch memory. For tests, in which an element then shows that is neither
+	// stored nor filled.
+	Poison()
+	poisons() bool
+	// poison does so with a part of memory.
+	poison(m *Memory, offset, n int64) error
 
 	compile(l *Lowered, c *Compiler) (executable, error)
 }

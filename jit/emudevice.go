@@ -29,6 +29,7 @@ type Emulator struct {
 	// First is the number of the first block of each launch that runs, for tests of large launches.
 	First int
 
+	poisoning
 	target plan.Target
 	memory *emu.Memory
 }
@@ -60,10 +61,11 @@ func (d *Emulator) ID() string {
 // Target describes the emulated GPU to the planner.
 func (d *Emulator) Target() plan.Target { return d.target }
 
+// word is what an atomic on one byte swaps: the four bytes around it, which GPUs' memory always has.
+const word = 4
+
 // Alloc gives memory whose reading before it is written is found.
 func (d *Emulator) Alloc(n int64) (*Memory, error) {
-	// Whole words, as GPUs give: an atomic on one byte swaps the word around it.
-	const word = 4
 	at, err := d.memory.Alloc((n + word - 1) / word * word)
 	if err != nil {
 		return nil, err
@@ -96,6 +98,24 @@ func (d *Emulator) Read(data []byte, m *Memory, offset int64) error {
 		return nil
 	}
 	return d.memory.Read(data, m.address+uint64(offset))
+}
+
+// Fill sets bytes of m. What is behind them in the last word stays as it is and may be read.
+func (d *Emulator) Fill(m *Memory, offset, n int64, value byte) error {
+	end := m.address + uint64(offset+n)
+	if err := d.memory.Fill(m.address+uint64(offset), int(n), value); err != nil || end%word == 0 {
+		return err
+	}
+	rest := make([]byte, word-end%word)
+	if err := d.memory.Read(rest, end); err != nil {
+		return err
+	}
+	return d.memory.Write(end, rest)
+}
+
+// poison takes back that memory was written: reading it is found, and a result that lies there shows.
+func (d *Emulator) poison(m *Memory, offset, n int64) error {
+	return d.memory.Undefine(m.address+uint64(offset), int(n), poisonByte)
 }
 
 // Sync has nothing to wait for: a launch returns when it is done.

@@ -8,16 +8,17 @@ import (
 	"strings"
 	"sync"
 
-	"tilec/internal/file"
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Load parses and checks a file and everything that it imports. The program
 // comes even with diagnostics, as far as it could be checked.
-func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagnostics) {
+func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
 	root, syntax := l.Parse(path, text)
 	program, ds := typecheck.Check(root, l.Import)
@@ -26,7 +27,7 @@ func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagno
 	if len(ds) == 0 {
 		logs.Print(StageTyped, path, func() string {
 			var b strings.Builder
-			typecheck.PrintTyped(&b, program)
+			typed.Write(&b, program)
 			return b.String()
 		})
 	}

@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"strings"
 
-	"tilec/internal/file"
+	"tilec/jit/file"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Module is a source, parsed and checked with what it imports, whose kernels
 // and graphs a compiler compiles for its device as they are called.
 type Module struct {
-	Program *typecheck.Program
+	Program *typed.Program
 
 	compiler *Compiler
 }

@@ -11,7 +11,6 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
-	"tilec/typecheck"
 )
 
 // Program is a graph or a kernel bound to the shapes of its arguments: a list
@@ -34,7 +33,7 @@ type Program struct {
 	own                     bool
 	tempBytes, scratchBytes int64
 	outputs                 []view
-	scratch                 []typecheck.Literal
+	scratch                 []lang.Literal
 }
 
 // slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
@@ -82,6 +81,8 @@ type step struct {
 	empty bool // no block to run
 	// ranged: scalars decide what part of a dimension the grid walks.
 	ranged bool
+	// fills are the tensors that are filled with zeros before the launch.
+	fills []int
 	// kept is the bytes of scratch memory that the launch needs, for atOnce thread blocks.
 	kept, atOnce int64
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
@@ -246,6 +247,9 @@ func (p *Program) RunContext(ctx context.Context, args []Value) ([]Value, error)
 	logs := p.compiler.Logs
 	for i := range p.steps {
 		s := &p.steps[i]
+		if err := p.ready(i); err != nil { // also where no block runs
+			return nil, err
+		}
 		if s.empty {
 			continue
 		}
@@ -334,7 +338,7 @@ func (p *Program) RunContext(ctx context.Context, args []Value) ([]Value, error)
 }
 
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
-func (s *step) begin(d Device, args []typecheck.Literal) error {
+func (s *step) begin(d Device, args []lang.Literal) error {
 	if len(s.spec.Kernel.Assumes) > 0 {
 		if err := checkScalars(s.spec, s.scalarsOf(args)); err != nil {
 			return err
@@ -375,7 +379,7 @@ func (p *Program) Close() {
 }
 
 // scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
-func scalarBits(l typecheck.Literal) uint64 {
+func scalarBits(l lang.Literal) uint64 {
 	switch l.DType {
 	case lang.F64:
 		return math.Float64bits(l.Float)

@@ -9,8 +9,8 @@ import (
 
 	"tilec/gpt/npy"
 	"tilec/gpt/safetensors"
-	"tilec/internal/file"
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/lang"
 )
 

@@ -8,13 +8,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tilec/internal/file"
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/lang"
 	"tilec/parser"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // buildOptions are the flags of `tilec build`.
@@ -26,7 +26,7 @@ type buildOptions struct {
 type emission struct {
 	name, about string
 	// file makes the text of a whole file; nil for the forms of one kernel.
-	file func(p *typecheck.Program) (string, error)
+	file func(p *typed.Program) (string, error)
 	// kernel makes the text of one kernel.
 	kernel func(l *jit.Lowered, t plan.Target) (string, error)
 }
@@ -161,12 +161,12 @@ func findEmission(name string) (emission, error) {
 
 // chooseKernels gives the kernels to build: the one named, or those of the file
 // itself, or of its imports when it has none.
-func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, error) {
+func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
 	if name != "" {
 		var names []string
 		for _, k := range p.Kernels {
 			if k.Name == name {
-				return []*typecheck.Kernel{k}, nil
+				return []*typed.Kernel{k}, nil
 			}
 			names = append(names, k.Name)
 		}
@@ -179,7 +179,7 @@ func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, erro
 		return nil, fmt.Errorf("there is no kernel %s: there are %s", name, strings.Join(names, ", "))
 	}
 	root := p.Modules[len(p.Modules)-1].Source
-	var own []*typecheck.Kernel
+	var own []*typed.Kernel
 	for _, k := range p.Kernels {
 		if k.Decl.Name.Span().Source == root {
 			own = append(own, k)
@@ -195,7 +195,7 @@ func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, erro
 }
 
 // lower compiles kernels. An argument must mean something to one of them at least.
-func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) ([]unit, error) {
+func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) ([]unit, error) {
 	used := map[*argument]bool{}
 	var units []unit
 	for _, k := range kernels {
@@ -243,7 +243,7 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 }
 
 // belongs reports whether a name is a dimension, a constant, an element type or an extent of a kernel.
-func belongs(k *typecheck.Kernel, name string) bool {
+func belongs(k *typed.Kernel, name string) bool {
 	c := jit.KernelFunction(k)
 	c.Params = nil // shapes and values of parameters are for a launch
 	for _, n := range c.Names() {
@@ -254,21 +254,24 @@ func belongs(k *typecheck.Kernel, name string) bool {
 	return false
 }
 
-func printAST(p *typecheck.Program) (string, error) {
+func printAST(p *typed.Program) (string, error) {
 	var b strings.Builder
 	err := parser.Print(&b, p.Modules[len(p.Modules)-1])
 	return b.String(), err
 }
 
-func printTyped(p *typecheck.Program) (string, error) {
+func printTyped(p *typed.Program) (string, error) {
 	var b strings.Builder
-	typecheck.PrintTyped(&b, p)
+	typed.Write(&b, p)
 	return b.String(), nil
 }
 
 func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	text := l.Func.Name + ": " + l.Plan.String() + "\n"
 	for _, line := range l.Plan.Why {
+		text += "  " + line + "\n"
+	}
+	for _, line := range l.Fills() {
 		text += "  " + line + "\n"
 	}
 	for _, line := range l.Pins {

@@ -10,7 +10,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"tilec/internal/file"
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/parser"
 )

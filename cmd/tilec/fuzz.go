@@ -19,8 +19,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"tilec/internal/file"
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/jit/fuzz"
 )
 

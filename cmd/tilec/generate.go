@@ -16,8 +16,8 @@ import (
 	"tilec/gpt"
 	"tilec/gpt/safetensors"
 	"tilec/gpt/sample"
-	"tilec/internal/file"
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/lang"
 )
 

@@ -10,10 +10,10 @@ import (
 	"strings"
 
 	"tilec/gpt"
-	"tilec/internal/file"
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/stdlib"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // embedded reads a source that is part of the binary: gpt.tile, std/nn.tile ...
@@ -118,7 +118,7 @@ func (a *app) readSource(path string) ([]byte, error) {
 }
 
 // load reads, parses and checks a file; its diagnostics are the error.
-func (a *app) load(path string) (*typecheck.Program, error) {
+func (a *app) load(path string) (*typed.Program, error) {
 	text, err := a.readSource(path)
 	if err != nil {
 		return nil, err

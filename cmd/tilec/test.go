@@ -13,7 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/cuda"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // testOptions says which tests run where.
@@ -100,7 +100,7 @@ func (a *app) test(args []string, opts testOptions) error {
 			fmt.Fprintf(a.stdout, "FAIL  %s  [errors in the source]\n", path)
 			continue
 		}
-		var tests []*typecheck.Test
+		var tests []*typed.Test
 		for _, t := range program.Tests {
 			if match.MatchString(t.Name) {
 				tests = append(tests, t)
@@ -189,7 +189,7 @@ type testResult struct {
 }
 
 // testFile runs the tests of a file on a device and counts those that do not hold.
-func (a *app) testFile(path string, tests []*typecheck.Test, d jit.Device, limit *timeLimit, opts testOptions) (wrong int, err error) {
+func (a *app) testFile(path string, tests []*typed.Test, d jit.Device, limit *timeLimit, opts testOptions) (wrong int, err error) {
 	begin := time.Now()
 	compiler := jit.NewCompiler(d, a.logs)
 	compiler.Output = a.stderr

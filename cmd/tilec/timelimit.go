@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"tilec/jit"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // timeLimit runs tests that may not end.
@@ -29,7 +29,7 @@ func (e timeLimitError) Error() string {
 var grace = 5 * time.Second
 
 // run runs a test on the compiler's device.
-func (l *timeLimit) run(c *jit.Compiler, t *typecheck.Test) ([]*jit.CheckFailure, error) {
+func (l *timeLimit) run(c *jit.Compiler, t *typed.Test) ([]*jit.CheckFailure, error) {
 	if l.each == 0 {
 		return c.RunTest(t, jit.Options{})
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"tilec/internal/file"
+	"tilec/jit/file"
 )
 
 // EndOfText is the text of the special token that separates documents. Where

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"tilec/gpt/internal/strictjson"
-	"tilec/internal/file"
+	"tilec/jit/file"
 )
 
 // FileName is the name of the file in a checkpoint's folder.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"tilec/gpt/internal/dense"
-	"tilec/internal/file"
+	"tilec/jit/file"
 	"tilec/lang"
 )
 

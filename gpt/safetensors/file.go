@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"tilec/internal/file"
+	"tilec/jit/file"
 	"tilec/lang"
 )
 

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 
 	"tilec/gpt/internal/dense"
-	"tilec/internal/file"
+	"tilec/jit/file"
 )
 
 // Write writes tensors to a file at path, which appears whole or not at all.

@@ -465,13 +465,15 @@ func TestSameErrors(t *testing.T) {
 		require.NoError(t, err)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		_, want := jit.Load(path, text, nil)
+		program, want := jit.Load(path, text, nil)
+		want = append(want, program.Warnings...).Sort()
 		doc := uri.File(path)
 		require.NoError(t, s.didOpen(&protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{URI: doc, Text: string(text)}}))
 		got := s.diagnosticsOf(s.docs[doc])
 		require.Len(t, got, len(want), path)
 		for i, d := range want {
 			require.Equal(t, protocol.String(d.Code), got[i].Code, path)
+			require.Equal(t, severities[d.Severity], got[i].Severity, path)
 			require.Equal(t, s.docs[doc].lines.position(d.At.Start), got[i].Range.Start, path)
 			require.Len(t, got[i].RelatedInformation, len(d.Labels), path)
 		}

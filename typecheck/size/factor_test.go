@@ -1,4 +1,4 @@
-package typecheck
+package size
 
 import (
 	"testing"
@@ -8,10 +8,10 @@ import (
 
 func TestPrimitive(t *testing.T) {
 	dim := func(name string, serial int) Size {
-		return SymbolSize(&Symbol{Name: name, Kind: DimSymbol, serial: serial})
+		return Of(&Symbol{Name: name, Kind: DimSymbol, Serial: serial})
 	}
 	b, c, h := dim("B", 1), dim("C", 2), dim("H", 3)
-	n := SymbolSize(&Symbol{Name: "n", Kind: positionSymbol, serial: 4}) // may be 0
+	n := Of(&Symbol{Name: "n", Kind: PositionSymbol, Serial: 4}) // may be 0
 	for _, x := range []struct {
 		name    string
 		of, got Size
@@ -19,13 +19,13 @@ func TestPrimitive(t *testing.T) {
 		{"a shared dimension", b.Mul(c).Sub(b.Mul(h)), c.Sub(h)},
 		{"shared twice", b.Mul(b).Mul(c).Sub(b.Mul(b).Mul(b)), c.Sub(b)},
 		{"beside a quotient", b.Mul(c).Sub(b.Mul(h).Mul(c.FloorDiv(h))), c.Sub(h.Mul(c.FloorDiv(h)))},
-		{"a constant term shares nothing", b.Mul(c).Sub(ConstSize(4)), b.Mul(c).Sub(ConstSize(4))},
+		{"a constant term shares nothing", b.Mul(c).Sub(Const(4)), b.Mul(c).Sub(Const(4))},
 		{"what may be 0 stays", n.Mul(c).Sub(n.Mul(h)), n.Mul(c).Sub(n.Mul(h))},
 		{"nothing", Size{}, Size{}},
 	} {
-		got := new(prover).primitive(x.of)
+		got := new(Prover).primitive(x.of)
 		assert.True(t, got.Equal(x.got), "%s: %s gives %s, want %s", x.name, x.of, got, x.got)
 	}
-	assert.True(t, new(prover).different(b.Mul(c), b.Mul(c).Add(b)))
-	assert.False(t, new(prover).different(b.Mul(c), b.Mul(h)))
+	assert.True(t, new(Prover).Different(b.Mul(c), b.Mul(c).Add(b)))
+	assert.False(t, new(Prover).Different(b.Mul(c), b.Mul(h)))
 }

@@ -1,14 +1,14 @@
-package typecheck
+package size
 
 // primitive divides a size by the product of positive atoms that all of its
 // terms have, and by nothing else: it is 0, positive or negative where the size
 // is. Element counts of two shapes share most of their dimensions, and the
 // proofs about what is left are far shorter.
-func (p *prover) primitive(s Size) Size {
+func (p *Prover) primitive(s Size) Size {
 	if s.constant != 0 || len(s.terms) == 0 {
 		return s
 	}
-	y := &system{prover: p}
+	y := &system{Prover: p}
 	var common []atom
 	for _, a := range s.terms[0].atoms {
 		if a.symbol == nil || !y.atLeast(a.symbol, 1) {

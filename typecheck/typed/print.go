@@ -1,4 +1,4 @@
-package typecheck
+package typed
 
 import (
 	"bufio"
@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
 )
 
-// PrintTyped writes a typed program for people to read: every expression with
+// Write writes a typed program for people to read: every expression with
 // its operation, every binding with its element type and axes.
-func PrintTyped(w io.Writer, p *Program) error {
+func Write(w io.Writer, p *Program) error {
 	out := &printer{w: bufio.NewWriter(w)}
 	for _, s := range p.Structs {
 		out.line("struct %s {", s.Name)
@@ -43,7 +44,7 @@ func (p *printer) line(format string, args ...any) {
 	fmt.Fprintf(p.w, "%s%s\n", strings.Repeat("  ", p.depth), fmt.Sprintf(format, args...))
 }
 
-func genericsText(types []*TypeParam, consts []*Symbol) string {
+func genericsText(types []*TypeParam, consts []*size.Symbol) string {
 	var parts []string
 	for _, t := range types {
 		parts = append(parts, t.Name+": "+t.Bound)
@@ -86,13 +87,13 @@ func paramText(x *Param) string {
 		text = "inout " + text
 	}
 	if x.IsTensor {
-		return text + shapeText(x.DType, x.Shape)
+		return text + ShapeText(x.DType, x.Shape)
 	}
 	return text + x.DType.String()
 }
 
 func axisLine(a *Axis) string {
-	text := [...]string{"grid", "loop", "axis"}[a.Kind] + " " + a.Name + " in " + axisText(a)
+	text := [...]string{"grid", "loop", "axis"}[a.Kind] + " " + a.Name + " in " + AxisText(a)
 	switch {
 	case a.Scalar:
 		text = "grid " + a.Name + " in " + a.Over() + ", one by one"
@@ -132,6 +133,12 @@ func (p *printer) body(b *Body) {
 				if s.Old != nil {
 					head = "let " + s.Old.Name + ": " + s.Old.Type.String() + " = " + head
 				}
+			}
+			if s.New != nil {
+				head += " from " + exprText(s.New)
+			}
+			if s.Else != nil {
+				head += " else " + exprText(s.Else)
 			}
 			p.value(head+" = ", s.Value)
 		case *Print:
@@ -237,7 +244,7 @@ func exprText(e Expr) string {
 		switch {
 		case e.Type.DType == Concrete(lang.Bool):
 			return fmt.Sprint(e.Int != 0)
-		case isFloat(e.Type.DType):
+		case IsFloat(e.Type.DType):
 			return fmt.Sprintf("%v:%s", e.Float, e.Type.DType)
 		}
 		return fmt.Sprintf("%d:%s", e.Int, e.Type.DType)
@@ -268,7 +275,7 @@ func exprText(e Expr) string {
 			args = append(args, a.Name)
 		}
 		if len(e.Over) > 0 {
-			args = append(args, "over "+axisNames(e.Over))
+			args = append(args, "over "+AxisNames(e.Over))
 		}
 		return e.Op.String() + "(" + strings.Join(args, ", ") + ")"
 	case *Order:
@@ -301,7 +308,7 @@ func exprText(e Expr) string {
 		}
 		return text
 	case *Combine:
-		text := e.Op.String() + exprsText(e.Args) + " over " + axisNames(e.Over)
+		text := e.Op.String() + exprsText(e.Args) + " over " + AxisNames(e.Over)
 		if e.Reverse != nil {
 			text += " reverse " + exprText(e.Reverse)
 		}
@@ -442,7 +449,7 @@ func graphText(e GExpr) string {
 		if from := e.X.GType().DType; from != e.Type.DType {
 			return "bitcast(" + graphText(e.X) + ", " + e.Type.DType.String() + ")"
 		}
-		return "view(" + graphText(e.X) + ", " + sizesText(e.Type.Shape) + ")"
+		return "view(" + graphText(e.X) + ", " + SizesText(e.Type.Shape) + ")"
 	case *GSlice:
 		items := make([]string, len(e.Items))
 		for i, it := range e.Items {
@@ -455,9 +462,9 @@ func graphText(e GExpr) string {
 		}
 		return graphText(e.X) + "[" + strings.Join(items, ", ") + "]"
 	case *GCall:
-		return e.Kernel.Name + graphArgs(e.Args) + " : " + e.Type.String()
+		return e.Kernel.Name + graphConsts(e.Kernel.Consts, e.Consts) + graphArgs(e.Args) + " : " + e.Type.String()
 	case *GInvoke:
-		return e.Graph.Name + graphArgs(e.Args) + " : " + e.Type.String()
+		return e.Graph.Name + graphConsts(e.Graph.Consts, e.Consts) + graphArgs(e.Args) + " : " + e.Type.String()
 	case *GConst:
 		switch {
 		case e.Value.DType == lang.Bool:
@@ -480,7 +487,11 @@ func graphText(e GExpr) string {
 	case *GFor:
 		return "for " + e.Type.String()
 	case *GMake:
-		return [...]string{"full", "arange", "list"}[e.Rule] + " : " + e.Type.String()
+		rule := [...]string{"full", "arange", "list"}[e.Rule]
+		if e.Value != nil {
+			rule += "(" + graphText(e.Value) + ")"
+		}
+		return rule + " : " + e.Type.String()
 	case *GIf:
 		var then, other strings.Builder
 		for i, body := range []GBody{e.Then, e.Else} {
@@ -503,6 +514,20 @@ func rangeText(lo, hi GExpr) string {
 		text += graphText(hi)
 	}
 	return text
+}
+
+// graphConsts are the constant parameters that a call gives: `<C = 4>`.
+func graphConsts(consts []*size.Symbol, given map[*size.Symbol]GExpr) string {
+	var parts []string
+	for _, c := range consts {
+		if x := given[c]; x != nil {
+			parts = append(parts, c.Name+" = "+graphText(x))
+		}
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "<" + strings.Join(parts, ", ") + ">"
 }
 
 func graphArgs(xs []GExpr) string {

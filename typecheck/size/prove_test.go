@@ -1,4 +1,4 @@
-package typecheck
+package size
 
 import (
 	"testing"
@@ -11,10 +11,10 @@ import (
 // D >= 1 says nothing about D * n - n where n may be negative.
 func TestFactsAreMultipliedByWhatIsNotNegative(t *testing.T) {
 	d := dims("D")[0]
-	sym := &Symbol{Name: "n", Kind: positionSymbol, serial: 9}
-	n := SymbolSize(sym)
-	p := &prover{}
-	assert.False(t, p.nonNegative(d.Mul(n).Sub(n)), "n may be negative")
-	p.where(sym, n)
-	assert.True(t, p.nonNegative(d.Mul(n).Sub(n)))
+	sym := &Symbol{Name: "n", Kind: PositionSymbol, Serial: 9}
+	n := Of(sym)
+	p := &Prover{}
+	assert.False(t, p.NonNegative(d.Mul(n).Sub(n)), "n may be negative")
+	p.Where(sym, n)
+	assert.True(t, p.NonNegative(d.Mul(n).Sub(n)))
 }

@@ -1,4 +1,4 @@
-package typecheck
+package size
 
 import (
 	"math/rand"
@@ -14,7 +14,7 @@ import (
 func dims(names ...string) []Size {
 	out := make([]Size, len(names))
 	for i, n := range names {
-		out[i] = SymbolSize(&Symbol{Name: n, Kind: DimSymbol, DType: lang.I32, serial: i})
+		out[i] = Of(&Symbol{Name: n, Kind: DimSymbol, DType: lang.I32, Serial: i})
 	}
 	return out
 }
@@ -22,7 +22,7 @@ func dims(names ...string) []Size {
 func TestSizeText(t *testing.T) {
 	d := dims("N", "D", "H")
 	n, dd, h := d[0], d[1], d[2]
-	two := ConstSize(2)
+	two := Const(2)
 	for _, x := range []struct {
 		size Size
 		text string
@@ -30,15 +30,15 @@ func TestSizeText(t *testing.T) {
 		{Size{}, "0"},
 		{n.Sub(n), "0"},
 		{n.Add(n), "2 * N"},
-		{n.Mul(two).Add(ConstSize(1)), "2 * N + 1"},
-		{ConstSize(1).Sub(n), "-N + 1"},
-		{n.Sub(dd.Mul(ConstSize(3))), "-3 * D + N"},
+		{n.Mul(two).Add(Const(1)), "2 * N + 1"},
+		{Const(1).Sub(n), "-N + 1"},
+		{n.Sub(dd.Mul(Const(3))), "-3 * D + N"},
 		{n.Mul(dd).Mul(n), "D * N * N"},
 		{dd.FloorDiv(two), "D // 2"},
-		{dd.Mul(ConstSize(6)).Add(ConstSize(5)).FloorDiv(two), "3 * D + 2"},
-		{dd.FloorDiv(two).FloorDiv(ConstSize(3)), "D // 6"},
+		{dd.Mul(Const(6)).Add(Const(5)).FloorDiv(two), "3 * D + 2"},
+		{dd.FloorDiv(two).FloorDiv(Const(3)), "D // 6"},
 		{dd.Mod(two), "D % 2"},
-		{dd.Mul(ConstSize(4)).Mod(two), "0"},
+		{dd.Mul(Const(4)).Mod(two), "0"},
 		{dd.Mul(h).FloorDiv(h), "D"},
 		{dd.FloorDiv(h), "D // H"},
 		{h.Mul(dd.FloorDiv(h)), "H * (D // H)"},
@@ -67,7 +67,7 @@ func TestSizeArithmetic(t *testing.T) {
 			if depth == 0 {
 				if rng.Intn(2) == 0 {
 					n := rng.Int63n(13) - 4
-					return ConstSize(n), n
+					return Const(n), n
 				}
 				d := ds[rng.Intn(len(ds))]
 				return d, values[d.Symbol()]
@@ -86,9 +86,9 @@ func TestSizeArithmetic(t *testing.T) {
 				return x, a
 			}
 			if rng.Intn(2) == 0 {
-				return x.FloorDiv(y), floorDiv(a, b)
+				return x.FloorDiv(y), FloorDiv(a, b)
 			}
-			return x.Mod(y), a - floorDiv(a, b)*b
+			return x.Mod(y), a - FloorDiv(a, b)*b
 		}
 		s, want := build(1 + rng.Intn(3))
 		got, err := s.Eval(value)
@@ -97,7 +97,7 @@ func TestSizeArithmetic(t *testing.T) {
 		}
 		require.Equal(t, want, got, "%s with %v", s, values)
 		half, err := s.Subst(func(sym *Symbol) (Size, bool) {
-			return ConstSize(values[sym]), sym != ds[0].Symbol()
+			return Const(values[sym]), sym != ds[0].Symbol()
 		}).Eval(value)
 		if err == nil {
 			require.Equal(t, want, half, "%s after substitution", s)
@@ -109,35 +109,35 @@ func TestSizeArithmetic(t *testing.T) {
 func TestProver(t *testing.T) {
 	d := dims("D", "H", "N")
 	dd, h, n := d[0], d[1], d[2]
-	one, two := ConstSize(1), ConstSize(2)
-	pos := func(p *prover, name string, lo, hi Size) Size { // lo <= pos < hi
-		sym := &Symbol{Name: name, Kind: positionSymbol, serial: len(name)}
-		s := SymbolSize(sym)
-		p.where(sym, s.Sub(lo))
-		p.where(sym, hi.Sub(one).Sub(s))
+	one, two := Const(1), Const(2)
+	pos := func(p *Prover, name string, lo, hi Size) Size { // lo <= pos < hi
+		sym := &Symbol{Name: name, Kind: PositionSymbol, Serial: len(name)}
+		s := Of(sym)
+		p.Where(sym, s.Sub(lo))
+		p.Where(sym, hi.Sub(one).Sub(s))
 		return s
 	}
-	p := &prover{}
+	p := &Prover{}
 	half := dd.FloorDiv(two)
 	q := pos(p, "q", Size{}, half)
 	i := pos(p, "ii", Size{}, n)
 	hh := pos(p, "hhh", Size{}, h)
 	e := pos(p, "eeee", Size{}, dd)
-	r := pos(p, "rrrrr", Size{}, ConstSize(4))
+	r := pos(p, "rrrrr", Size{}, Const(4))
 
 	holds := []Size{
 		dd.Sub(one), half, dd.Sub(half), dd.Sub(half).Sub(half), half.Mul(two).Add(one).Sub(dd),
 		q, half.Sub(one).Sub(q), dd.Sub(one).Sub(q.Add(half)), dd.Sub(one).Sub(q.Mul(two).Add(one)),
 		dd.Sub(one).Sub(dd.Sub(one).Sub(e)),
 		h.Mul(dd).Sub(one).Sub(hh.Mul(dd).Add(e)), hh.Mul(dd).Add(e),
-		n.Mul(two).Sub(one).Sub(i.Mul(two)), i.Mod(ConstSize(8)), ConstSize(7).Sub(i.Mod(ConstSize(8))),
-		i.FloorDiv(ConstSize(4)), n.Sub(one).Sub(i.FloorDiv(ConstSize(4))),
-		n.Mul(ConstSize(4)).Sub(one).Sub(i.Mul(ConstSize(4)).Add(r)),
+		n.Mul(two).Sub(one).Sub(i.Mul(two)), i.Mod(Const(8)), Const(7).Sub(i.Mod(Const(8))),
+		i.FloorDiv(Const(4)), n.Sub(one).Sub(i.FloorDiv(Const(4))),
+		n.Mul(Const(4)).Sub(one).Sub(i.Mul(Const(4)).Add(r)),
 		i.FloorDiv(h), n.FloorDiv(h).Sub(i.FloorDiv(h)), // by an unknown divisor
 		dd.Sub(one).Sub(pos(p, "of D H", Size{}, dd.Mul(h)).FloorDiv(h)),
 	}
 	for _, s := range holds {
-		assert.True(t, p.nonNegative(s), "%s >= 0 holds", s)
+		assert.True(t, p.NonNegative(s), "%s >= 0 holds", s)
 	}
 	fails := []Size{
 		dd.Sub(two), half.Sub(one), // an axis over D // 2 may be empty
@@ -147,25 +147,25 @@ func TestProver(t *testing.T) {
 		n.Sub(one).Sub(r),
 	}
 	for _, s := range fails {
-		assert.False(t, p.nonNegative(s), "%s >= 0 does not hold", s)
+		assert.False(t, p.NonNegative(s), "%s >= 0 does not hold", s)
 	}
-	assert.True(t, p.different(n, n.Add(one)))
-	assert.True(t, p.different(n, n.Mul(two)))
-	assert.False(t, p.different(n, dd))
-	assert.False(t, p.different(h.Mul(dd.FloorDiv(h)), dd))
+	assert.True(t, p.Different(n, n.Add(one)))
+	assert.True(t, p.Different(n, n.Mul(two)))
+	assert.False(t, p.Different(n, dd))
+	assert.False(t, p.Different(h.Mul(dd.FloorDiv(h)), dd))
 	// The last group is whole only where the groups divide the dimension.
 	groups, last := n.FloorDiv(h), n.FloorDiv(h).Sub(one).Sub(i.FloorDiv(h))
-	assert.False(t, p.nonNegative(last))
-	p.assume(n.Mod(h).Neg())
-	assert.True(t, p.nonNegative(last))
-	assert.True(t, p.nonNegative(groups.Mul(h).Sub(n)))
+	assert.False(t, p.NonNegative(last))
+	p.Assume(n.Mod(h).Neg())
+	assert.True(t, p.NonNegative(last))
+	assert.True(t, p.NonNegative(groups.Mul(h).Sub(n)))
 	// A constant may be anything, until a size divides by it.
-	g := SymbolSize(&Symbol{Name: "G", Kind: ConstSymbol, DType: lang.I32, serial: 20})
-	assert.False(t, p.nonNegative(i.FloorDiv(g)))
-	p.bound(n.FloorDiv(g))
-	assert.True(t, p.nonNegative(i.FloorDiv(g)))
-	assert.True(t, provablyNonNegative(n.Mul(dd).Sub(one)))
-	assert.False(t, provablyNonNegative(n.Sub(dd)))
+	g := Of(&Symbol{Name: "G", Kind: ConstSymbol, DType: lang.I32, Serial: 20})
+	assert.False(t, p.NonNegative(i.FloorDiv(g)))
+	p.Bound(n.FloorDiv(g))
+	assert.True(t, p.NonNegative(i.FloorDiv(g)))
+	assert.True(t, NonNegative(n.Mul(dd).Sub(one)))
+	assert.False(t, NonNegative(n.Sub(dd)))
 }
 
 // TestProverIsSound checks every proof on random small numbers.
@@ -174,21 +174,21 @@ func TestProverIsSound(t *testing.T) {
 	ds := dims("A", "B")
 	proven := 0
 	for range 1500 {
-		p := &prover{}
-		sym := &Symbol{Name: "i", Kind: positionSymbol, serial: 9}
-		i := SymbolSize(sym)
+		p := &Prover{}
+		sym := &Symbol{Name: "i", Kind: PositionSymbol, Serial: 9}
+		i := Of(sym)
 		limit := ds[rng.Intn(2)]
 		if rng.Intn(2) == 0 {
-			limit = limit.FloorDiv(ConstSize(1 + rng.Int63n(4)))
+			limit = limit.FloorDiv(Const(1 + rng.Int63n(4)))
 		}
-		p.where(sym, i)
-		p.where(sym, limit.Sub(ConstSize(1)).Sub(i))
-		atoms := []Size{ds[0], ds[1], i, ds[0].Mul(ds[1]), i.Mul(ds[0]), ds[0].FloorDiv(ConstSize(2)), i.Mod(ConstSize(3)), i.FloorDiv(ConstSize(2)), i.FloorDiv(ds[1]), ds[0].Mod(ds[1]), ds[0].FloorDiv(ds[1]), i.Mod(ds[0])}
-		s := ConstSize(rng.Int63n(7) - 3)
+		p.Where(sym, i)
+		p.Where(sym, limit.Sub(Const(1)).Sub(i))
+		atoms := []Size{ds[0], ds[1], i, ds[0].Mul(ds[1]), i.Mul(ds[0]), ds[0].FloorDiv(Const(2)), i.Mod(Const(3)), i.FloorDiv(Const(2)), i.FloorDiv(ds[1]), ds[0].Mod(ds[1]), ds[0].FloorDiv(ds[1]), i.Mod(ds[0])}
+		s := Const(rng.Int63n(7) - 3)
 		for range 1 + rng.Intn(3) {
-			s = s.Add(atoms[rng.Intn(len(atoms))].Mul(ConstSize(rng.Int63n(5) - 2)))
+			s = s.Add(atoms[rng.Intn(len(atoms))].Mul(Const(rng.Int63n(5) - 2)))
 		}
-		if !p.nonNegative(s) {
+		if !p.NonNegative(s) {
 			continue
 		}
 		proven++

@@ -1,4 +1,4 @@
-package typecheck
+package size
 
 // This file looks for sizes that a proof attempt cannot survive: most
 // inequalities that do not hold are already false when every dimension is 1,
@@ -13,7 +13,7 @@ var samples = []func(turn int) int64{
 
 // refuted reports an assignment of sizes, allowed by all that is known, under
 // which s is negative. It answers only for sizes over dimensions and constants.
-func (p *prover) refuted(s Size) bool {
+func (p *Prover) refuted(s Size) bool {
 	symbols := s.Symbols()
 	turn := map[*Symbol]int{}
 	for i, sym := range symbols {
@@ -21,7 +21,7 @@ func (p *prover) refuted(s Size) bool {
 	}
 	for _, sample := range samples {
 		value := func(sym *Symbol) (int64, bool) {
-			return sample(turn[sym]), sym.Kind != positionSymbol
+			return sample(turn[sym]), sym.Kind != PositionSymbol
 		}
 		if n, err := s.Eval(value); err == nil && n < 0 && p.allowed(symbols, value) {
 			return true
@@ -31,7 +31,7 @@ func (p *prover) refuted(s Size) bool {
 }
 
 // allowed reports that an assignment agrees with every fact about the symbols.
-func (p *prover) allowed(symbols []*Symbol, value func(*Symbol) (int64, bool)) bool {
+func (p *Prover) allowed(symbols []*Symbol, value func(*Symbol) (int64, bool)) bool {
 	for _, sym := range symbols {
 		for _, f := range p.facts[sym] {
 			if n, err := f.Eval(value); err != nil || n < 0 {

@@ -1,7 +1,8 @@
-package typecheck
+package size
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"sort"
 	"strings"
@@ -12,11 +13,13 @@ import (
 // every symbol in sight, and looks for a contradiction. Products of symbols are
 // variables of their own, about which the products of known facts speak.
 
-// prover holds what is known: sizes that are at least 0, by a symbol that brings them into a proof.
+// Prover holds what is known: sizes that are at least 0, by a symbol that brings them into a proof.
 // Dimensions are at least 1 without being told, unless zeros says that they may be 0.
-type prover struct {
+type Prover struct {
 	facts map[*Symbol][]Size
 	zeros bool
+	// always is what holds in every launch, those in which dimensions are 0 too.
+	always []Size
 }
 
 const (
@@ -25,33 +28,39 @@ const (
 	maxDegree      = 4
 )
 
-// assume records that s >= 0, whatever runs.
-func (p *prover) assume(s Size) {
+// Assume records that s >= 0, whatever runs.
+func (p *Prover) Assume(s Size) {
+	p.always = append(p.always, s)
+	p.UnlessEmpty(s)
+}
+
+// UnlessEmpty records that s >= 0 where no dimension is 0.
+func (p *Prover) UnlessEmpty(s Size) {
 	for _, sym := range s.Symbols() {
-		p.where(sym, s)
+		p.Where(sym, s)
 	}
 }
 
-// where records that s >= 0 wherever there is a position sym. A proof uses it
+// Where records that s >= 0 wherever there is a position sym. A proof uses it
 // only about what mentions sym: an axis may be empty, a loop may make no step,
 // and then nothing follows from its positions for anything else.
-func (p *prover) where(sym *Symbol, s Size) {
+func (p *Prover) Where(sym *Symbol, s Size) {
 	if p.facts == nil {
 		p.facts = map[*Symbol][]Size{}
 	}
 	p.facts[sym] = append(p.facts[sym], s)
 }
 
-// bound records what a launch makes sure of, where s is the size of a tensor or
+// Bound records what a launch makes sure of, where s is the size of a tensor or
 // of what an axis walks: it divides by positive numbers only.
-func (p *prover) bound(s Size) {
+func (p *Prover) Bound(s Size) {
 	for _, d := range s.divisors() {
-		p.assume(d.Sub(ConstSize(1)))
+		p.Assume(d.Sub(Const(1)))
 	}
 }
 
-// nonNegative reports a proof of s >= 0.
-func (p *prover) nonNegative(s Size) bool {
+// NonNegative reports a proof of s >= 0.
+func (p *Prover) NonNegative(s Size) bool {
 	if c, ok := s.Const(); ok {
 		return c >= 0
 	}
@@ -59,8 +68,8 @@ func (p *prover) nonNegative(s Size) bool {
 		return false
 	}
 	for _, degree := range []int{2, maxDegree} { // most proofs are short, and what a longer one needs may be too much for them
-		sys := &system{prover: p, vars: map[string]int{}, degree: degree}
-		opposite := s.Neg().Sub(ConstSize(1))
+		sys := &system{Prover: p, vars: map[string]int{}, degree: degree}
+		opposite := s.Neg().Sub(Const(1))
 		sys.add(opposite)
 		for _, d := range s.divisors() { // n <= x // d is about n d and x
 			if sys.positive(d) {
@@ -76,28 +85,49 @@ func (p *prover) nonNegative(s Size) bool {
 }
 
 // least is the size that every dimension has.
-func (p *prover) least() int64 {
+func (p *Prover) least() int64 {
 	if p.zeros {
 		return 0
 	}
 	return 1
 }
 
-// withZeros is what is known when dimensions may be 0.
-func (p *prover) withZeros() *prover { return &prover{facts: p.facts, zeros: true} }
-
-// atMost reports a proof of s <= t.
-func (p *prover) atMost(s, t Size) bool { return p.nonNegative(t.Sub(s)) }
-
-// different reports a proof that s and t are never equal.
-func (p *prover) different(s, t Size) bool {
-	d := p.primitive(s.Sub(t))
-	one := ConstSize(1)
-	return p.nonNegative(d.Sub(one)) || p.nonNegative(d.Neg().Sub(one))
+// Each gives every fact with the symbol that brings it into a proof.
+func (p *Prover) Each(visit func(sym *Symbol, fact Size)) {
+	for sym, facts := range p.facts {
+		for _, f := range facts {
+			visit(sym, f)
+		}
+	}
 }
 
-// provablyNonNegative reports a proof of s >= 0 from nothing but that dimensions are at least 1.
-func provablyNonNegative(s Size) bool { return new(prover).nonNegative(s) }
+// Clone knows the same, and what it learns stays its own.
+func (p *Prover) Clone() *Prover { return &Prover{facts: maps.Clone(p.facts), zeros: p.zeros} }
+
+// Always is what is known of every launch, those in which dimensions are 0 too.
+func (p *Prover) Always() *Prover {
+	q := &Prover{zeros: true}
+	for _, s := range p.always {
+		q.Assume(s)
+	}
+	return q
+}
+
+// WithZeros is what is known when dimensions may be 0.
+func (p *Prover) WithZeros() *Prover { return &Prover{facts: p.facts, zeros: true} }
+
+// AtMost reports a proof of s <= t.
+func (p *Prover) AtMost(s, t Size) bool { return p.NonNegative(t.Sub(s)) }
+
+// Different reports a proof that s and t are never equal.
+func (p *Prover) Different(s, t Size) bool {
+	d := p.primitive(s.Sub(t))
+	one := Const(1)
+	return p.NonNegative(d.Sub(one)) || p.NonNegative(d.Neg().Sub(one))
+}
+
+// NonNegative reports a proof of s >= 0 from nothing but that dimensions are at least 1.
+func NonNegative(s Size) bool { return new(Prover).NonNegative(s) }
 
 // row is a constraint: constant plus the sum of coefficient times variable is at least 0.
 type row struct {
@@ -106,7 +136,7 @@ type row struct {
 }
 
 type system struct {
-	*prover
+	*Prover
 	vars      map[string]int
 	monomials [][]atom // by variable
 	rows      []row
@@ -159,10 +189,11 @@ func atomKey(a atom) string {
 	if a.symbol != nil {
 		return fmt.Sprintf("%p", a.symbol)
 	}
-	return "(" + sizeKey(*a.x) + a.op + sizeKey(*a.y) + ")"
+	return "(" + a.x.Key() + a.op + a.y.Key() + ")"
 }
 
-func sizeKey(s Size) string {
+// Key is a text that equal sizes of one kernel share, and no others: it names symbols by what tells them apart.
+func (s Size) Key() string {
 	var b strings.Builder
 	fmt.Fprint(&b, s.constant)
 	for _, t := range s.terms {
@@ -208,7 +239,7 @@ func (y *system) about(a atom) []Size {
 	if s := a.symbol; s != nil {
 		facts := y.facts[s]
 		if s.Kind == DimSymbol {
-			facts = append([]Size{self.Sub(ConstSize(y.least()))}, facts...)
+			facts = append([]Size{self.Sub(Const(y.least()))}, facts...)
 		}
 		return facts
 	}
@@ -217,10 +248,10 @@ func (y *system) about(a atom) []Size {
 	}
 	if a.op == "%" { // x == y (x // y) + x % y
 		rest := a.x.Sub(a.y.Mul(a.x.FloorDiv(*a.y))).Sub(self)
-		return []Size{self, a.y.Sub(ConstSize(1)).Sub(self), rest, rest.Neg()}
+		return []Size{self, a.y.Sub(Const(1)).Sub(self), rest, rest.Neg()}
 	}
 	below := a.x.Sub(a.y.Mul(self)) // 0 <= x - y q <= y - 1
-	return []Size{below, a.y.Sub(ConstSize(1)).Sub(below)}
+	return []Size{below, a.y.Sub(Const(1)).Sub(below)}
 }
 
 func (y *system) positive(s Size) bool {
@@ -237,7 +268,7 @@ func (y *system) atLeast(sym *Symbol, n int64) bool {
 		return true
 	}
 	for _, f := range y.facts[sym] {
-		rest := f.Sub(SymbolSize(sym))
+		rest := f.Sub(Of(sym))
 		if c, ok := rest.Const(); ok && -c >= n {
 			return true
 		}
@@ -350,7 +381,7 @@ func (r *row) reduce() bool {
 		if c > maxCoefficient || c < -maxCoefficient {
 			return false
 		}
-		g = gcd(g, c)
+		g = Gcd(g, c)
 	}
 	if r.constant > maxCoefficient || r.constant < -maxCoefficient {
 		return false
@@ -359,12 +390,13 @@ func (r *row) reduce() bool {
 		for v := range r.coeff {
 			r.coeff[v] /= g
 		}
-		r.constant = floorDiv(r.constant, g)
+		r.constant = FloorDiv(r.constant, g)
 	}
 	return true
 }
 
-func gcd(a, b int64) int64 {
+// Gcd is the greatest common divisor of x and y, which are not both 0.
+func Gcd(a, b int64) int64 {
 	if b < 0 {
 		b = -b
 	}

@@ -1,6 +1,11 @@
-package typecheck
+package typed
 
-import "tilec/lang"
+import (
+	"fmt"
+
+	"tilec/lang"
+	"tilec/typecheck/size"
+)
 
 // This file is the typed form of graphs: programs over whole tensors.
 
@@ -19,13 +24,13 @@ const (
 // GType is the type of a graph value.
 type GType struct {
 	Kind  GKind
-	DType DType  // GTensor, GScalar
-	Shape []Size // GTensor
+	DType DType       // GTensor, GScalar
+	Shape []size.Size // GTensor
 	// Struct and Fields describe a GStruct, with the struct's own parameters replaced by those of the graph that uses it.
 	Struct *Struct
 	Fields []GField
 	// Len and Elem describe a GArray.
-	Len  Size
+	Len  size.Size
 	Elem *GType
 	// Elems describe a GTuple: what a kernel with several outputs, or none, gives.
 	Elems []GType
@@ -46,8 +51,8 @@ type Struct struct {
 	Name       string
 	Decl       *lang.StructDecl
 	TypeParams []*TypeParam
-	Consts     []*Symbol
-	Dims       []*Symbol
+	Consts     []*size.Symbol
+	Dims       []*size.Symbol
 	Fields     []GField
 }
 
@@ -56,7 +61,7 @@ type GParam struct {
 	Name    string
 	Mode    lang.ParamMode
 	Type    GType
-	Default *Literal
+	Default *lang.Literal
 	At      lang.Span
 }
 
@@ -65,8 +70,8 @@ type Graph struct {
 	Name       string
 	Decl       *lang.GraphDecl
 	TypeParams []*TypeParam
-	Consts     []*Symbol
-	Dims       []*Symbol
+	Consts     []*size.Symbol
+	Dims       []*size.Symbol
 	Params     []*GParam
 	Outputs    []*GParam
 	Body       []GStmt
@@ -75,7 +80,7 @@ type Graph struct {
 	// Config maps dimensions, constants and scalar parameters, by name, to keys of the checkpoint's config.json (`@config(H = "n_head")`).
 	Config map[string]string
 	// SizeHints and TypeHints come from @sizes.
-	SizeHints map[*Symbol]int64
+	SizeHints map[*size.Symbol]int64
 	TypeHints map[*TypeParam]lang.DType
 }
 
@@ -154,7 +159,7 @@ type (
 	GElem struct {
 		GTyped
 		X, Index GExpr
-		at       positions
+		Where    Positions
 	}
 
 	// GPart is the elements Lo .. Hi of an array of structs; nil for the array's ends.
@@ -162,7 +167,7 @@ type (
 		GTyped
 		X      GExpr
 		Lo, Hi GExpr
-		at     positions
+		Where  Positions
 	}
 
 	// GView is the same elements in another shape, or their bits as another type of
@@ -185,10 +190,10 @@ type (
 		Kernel *Kernel
 		Args   []GExpr
 		Types  map[*TypeParam]DType
-		Consts map[*Symbol]GExpr
+		Consts map[*size.Symbol]GExpr
 		// Shapes are shapes of the first output that its parameters do not tell: those
 		// of random numbers and the like that the kernel makes.
-		Shapes [][]Size
+		Shapes [][]size.Size
 	}
 
 	// GInvoke runs a graph.
@@ -197,7 +202,7 @@ type (
 		Graph  *Graph
 		Args   []GExpr
 		Types  map[*TypeParam]DType
-		Consts map[*Symbol]GExpr
+		Consts map[*size.Symbol]GExpr
 		// State tells which arguments are parts of the caller's state that the
 		// graph only reads. A result that is a view of one is copied, by the call in
 		// Copies that has its place: what is written to the state later must not show in it.
@@ -208,19 +213,19 @@ type (
 	// GConst is a literal scalar.
 	GConst struct {
 		GTyped
-		Value Literal
+		Value lang.Literal
 	}
 
 	// GSizeOf is an integer expression over dimensions and constants.
 	GSizeOf struct {
 		GTyped
-		Size Size
+		Size size.Size
 	}
 
 	// GConstRef is a constant parameter of bool or float type.
 	GConstRef struct {
 		GTyped
-		Symbol *Symbol
+		Symbol *size.Symbol
 	}
 
 	// GApply is an elementwise operation (or a cast) on scalars.
@@ -249,7 +254,7 @@ type (
 		// Value is the element of MakeFull.
 		Value GExpr
 		// Elems are the elements of MakeList, row-major.
-		Elems []Literal
+		Elems []lang.Literal
 	}
 
 	// GIf is a choice that is made when the graph is bound.
@@ -287,5 +292,62 @@ const (
 type GSliceItem struct {
 	Index  GExpr
 	Lo, Hi GExpr
-	at     positions
+	Where  Positions
 }
+
+// String is the type as messages show it.
+func (t GType) String() string {
+	switch t.Kind {
+	case GTensor:
+		return ShapeText(t.DType, t.Shape)
+	case GScalar:
+		return t.DType.String()
+	case GStruct:
+		return t.Struct.Name
+	case GArray:
+		return "[" + t.Len.String() + "]" + t.Elem.String()
+	}
+	if len(t.Elems) == 1 {
+		return "1 value"
+	}
+	return fmt.Sprintf("%d values", len(t.Elems))
+}
+
+// Walk visits a type and those inside it.
+func (t GType) Walk(visit func(GType)) {
+	visit(t)
+	for _, f := range t.Fields {
+		f.Type.Walk(visit)
+	}
+	if t.Elem != nil {
+		t.Elem.Walk(visit)
+	}
+	for _, e := range t.Elems {
+		e.Walk(visit)
+	}
+}
+
+// Test is `test "name" { ... }`.
+type Test struct {
+	Name string
+	Decl *lang.TestDecl
+	// Graph is what the test does; it has no parameters and no outputs.
+	Graph *Graph
+}
+
+// GCheck is one `check`: that A and B are alike, element by element (Op is
+// lang.OpEq), or compare as another Op says; where B is nil, that A is true
+// everywhere. A scalar is compared with every element of a tensor.
+type GCheck struct {
+	Op   lang.Op
+	A, B GExpr
+	// An element of A may be off by Abs + Rel * |b| + Ulps units in the last place of b in A's type.
+	Abs, Rel, Ulps float64
+	// Names are those of A's dimensions, by the kernel that made it; nil where nothing tells.
+	Names []string
+	// Message is what the test says of the check; "" for nothing.
+	Message string
+	At      lang.Span
+}
+
+func (*GCheck) gstmt() {}

@@ -1,15 +1,17 @@
-// Package typecheck makes the typed program of a syntax tree: every name
-// resolved, every expression with its element type and axes, every fn inlined
-// where it is called. All errors that a user can make in a source are found
-// here. The typed program is still generic: element type parameters, constant
-// parameters and dimensions are symbols that a specialisation binds.
-package typecheck
+// Package typed is the typed program as data: every name resolved, every
+// expression with its element type and axes, every fn inlined where it is
+// called. It is still generic: element type parameters, constant parameters and
+// dimensions are symbols that a specialisation binds. Package typecheck makes
+// it; what reads all of it goes through Walk.
+package typed
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
 )
 
 // Program is every declaration of a file and of what it imports.
@@ -21,6 +23,8 @@ type Program struct {
 	Structs []*Struct
 	// Tests are those of the root.
 	Tests []*Test
+	// Warnings are what there is to say of the root beside errors.
+	Warnings lang.Diagnostics
 }
 
 // TypeParam is an element type parameter, `T: float`.
@@ -69,41 +73,6 @@ func (d DType) String() string {
 	return d.Of.String()
 }
 
-// SymbolKind says what a Symbol stands for.
-type SymbolKind uint8
-
-// The kinds of symbol.
-const (
-	// DimSymbol is a dimension, bound by the shapes of the arguments.
-	DimSymbol SymbolKind = iota
-	// ConstSymbol is a constant parameter.
-	ConstSymbol
-	// positionSymbol is a position along an axis or a loop, or an integer
-	// parameter: only the proofs of bounds and races use it.
-	positionSymbol
-)
-
-// Symbol is an integer that a specialisation or a launch binds: a dimension or
-// a constant parameter. Constant parameters may also be bool or float.
-type Symbol struct {
-	Name string
-	Kind SymbolKind
-	// DType is i32 for dimensions and int constants.
-	DType lang.DType
-	// Default is the value of a constant parameter that a call leaves out; nil when it must be given.
-	Default *Literal
-	At      lang.Span
-
-	serial int // tells apart hidden symbols of one name
-}
-
-// Literal is a constant of a concrete type: Int for integers and bool (0 or 1), Float for floats.
-type Literal struct {
-	DType lang.DType
-	Int   int64
-	Float float64
-}
-
 // AxisKind says how an axis walks its dimension.
 type AxisKind uint8
 
@@ -119,10 +88,10 @@ type Axis struct {
 	Name string
 	Kind AxisKind
 	// Dim is the dimension walked. A free axis (`axis r in 4`) has the constant extent here and IsFree set.
-	Dim    Size
+	Dim    size.Size
 	IsFree bool
 	// Lo and Len are the range of a WholeAxis.
-	Lo, Len Size
+	Lo, Len size.Size
 	// From and To are the range of a GridAxis over a part of its dimension, to which they are cut: i32
 	// scalars that a launch computes. Both are nil where it walks all of it.
 	From, To Expr
@@ -149,12 +118,14 @@ type Param struct {
 	DType DType
 	// IsTensor tells a tensor of rank 0, which has an empty Shape too, from a scalar.
 	IsTensor bool
-	Shape    []Size
+	Shape    []size.Size
 	// Of is the input whose memory this is a view of, as elements of DType; nil for what a launch passes.
 	Of *Param
 	// Default is the value of a scalar that a call leaves out; nil when it must be given.
-	Default *Literal
-	At      lang.Span
+	Default *lang.Literal
+	// Fill, of an output: nothing proves that every element is stored, so a launch first fills it with zeros.
+	Fill bool
+	At   lang.Span
 }
 
 // Kernel is a typed kernel.
@@ -162,9 +133,9 @@ type Kernel struct {
 	Name       string
 	Decl       *lang.KernelDecl
 	TypeParams []*TypeParam
-	Consts     []*Symbol
+	Consts     []*size.Symbol
 	// Dims are the dimensions, in order of first appearance in the parameters.
-	Dims []*Symbol
+	Dims []*size.Symbol
 	// Params are the inputs and inouts as declared; Outputs are the outputs (written after `->`, or with `out`).
 	Params  []*Param
 	Outputs []*Param
@@ -175,9 +146,9 @@ type Kernel struct {
 	// are then those of all parts, and Body is empty. A part's parameters have the names of the formula's.
 	Parts []*Kernel
 	// Fixed are sizes that a specialisation must know: shape operations rest on them.
-	Fixed []Size
+	Fixed []size.Size
 	// SizeHints and TypeHints come from @sizes.
-	SizeHints map[*Symbol]int64
+	SizeHints map[*size.Symbol]int64
 	TypeHints map[*TypeParam]lang.DType
 	// Hints pins what the planner would decide: warps, stages, cluster, occupancy. HintAt is where.
 	Hints  map[string]int64
@@ -192,7 +163,7 @@ type Kernel struct {
 	// Assumes are conditions of dimensions, constants and scalars that every launch checks;
 	// Divisors are numbers that, by these, divide dimensions.
 	Assumes  []*Assume
-	Divisors map[*Symbol]int64
+	Divisors map[*size.Symbol]int64
 }
 
 // Assume is a condition that launches must meet; At is where it stands.
@@ -372,13 +343,13 @@ type (
 	// SizeExpr is a dimension or an integer expression over dimensions and constants, as an i32 or i64 scalar.
 	SizeExpr struct {
 		Typed
-		Size Size
+		Size size.Size
 	}
 
 	// ConstRef is a constant parameter of bool or float type.
 	ConstRef struct {
 		Typed
-		Symbol *Symbol
+		Symbol *size.Symbol
 	}
 
 	// ScalarRef is a scalar parameter.
@@ -473,6 +444,14 @@ func (f *For) Types() []Type {
 // Span is the place in the source.
 func (f *For) Span() lang.Span { return f.At }
 
+// Branch is what runs where the condition has a value; nil for an `else` that is not there.
+func (f *If) Branch(cond bool) *Body {
+	if cond {
+		return f.Then
+	}
+	return f.Else
+}
+
 // Types are those of the first branch, which are those of the other.
 func (f *If) Types() []Type { return resultTypes(f.Then.Results) }
 
@@ -497,4 +476,46 @@ func resultTypes(xs []Expr) []Type {
 		ts = append(ts, x.Types()...)
 	}
 	return ts
+}
+
+// Over is what the axis walks, as the source says it: `N`, or `N[1 .. N - 1]`.
+func (a *Axis) Over() string {
+	switch {
+	case a.Part.IsValid():
+		return a.Dim.String() + "[" + a.Part.Text() + "]"
+	case a.Kind != WholeAxis || a.Len.Equal(a.Dim):
+		return a.Dim.String()
+	}
+	return a.Dim.String() + "[" + a.Lo.String() + " .. " + a.Lo.Add(a.Len).String() + "]"
+}
+
+// Length is how many positions an axis has in all its blocks or steps.
+func (x *Axis) Length() size.Size {
+	if x.Kind == WholeAxis {
+		return x.Len
+	}
+	return x.Dim
+}
+
+// viewText is a view as the source makes it from what a launch passes.
+func (p *Param) viewText() string { return "bitcast(" + p.Of.Name + ", " + p.DType.String() + ")" }
+
+// PinsBeside are the names by which extents in other parts of a formula are pinned, and none of one part.
+func (k *Kernel) PinsBeside(part *Kernel) map[string]bool {
+	others := map[string]bool{}
+	for _, a := range k.Axes {
+		others[cmp.Or(a.Tile, a.Name)] = true
+	}
+	for _, a := range part.Axes {
+		delete(others, cmp.Or(a.Tile, a.Name))
+	}
+	return others
+}
+
+// IsFloat reports an element type that certainly is a float; a type parameter by its bound.
+func IsFloat(d DType) bool {
+	if d.Param != nil {
+		return d.Param.Bound == "float"
+	}
+	return d.Of.IsFloat()
 }

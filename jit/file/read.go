@@ -11,7 +11,7 @@ import (
 	"math"
 	"os"
 
-	"tilec/internal/host"
+	"tilec/jit/host"
 )
 
 // The most bytes that a text may have. Both are many times what people write,

@@ -1,4 +1,7 @@
-package typecheck
+// Package size has symbolic integers - dimensions, constants, positions, and
+// arithmetic over them - and a prover of linear inequalities between them. It
+// knows nothing of axes, tensors or programs.
+package size
 
 import (
 	"errors"
@@ -27,11 +30,11 @@ type atom struct {
 	x, y   *Size
 }
 
-// ConstSize is a number.
-func ConstSize(n int64) Size { return Size{constant: n} }
+// Const is a number.
+func Const(n int64) Size { return Size{constant: n} }
 
-// SymbolSize is a symbol alone.
-func SymbolSize(s *Symbol) Size {
+// Of is a symbol alone.
+func Of(s *Symbol) Size {
 	return Size{terms: []term{{1, []atom{{symbol: s}}}}}
 }
 
@@ -68,6 +71,9 @@ func (s Size) degree() int {
 	}
 	return n
 }
+
+// Constant is the number that stands beside the terms.
+func (s Size) Constant() int64 { return s.constant }
 
 // Const gives the number that the size is; false when it depends on a symbol.
 func (s Size) Const() (int64, bool) { return s.constant, len(s.terms) == 0 }
@@ -155,9 +161,15 @@ func (a atom) eval(value func(*Symbol) (int64, bool)) (int64, error) {
 	if y <= 0 {
 		return 0, fmt.Errorf("it divides by %s, which is %d and must be 1 or more", a.y, y)
 	}
-	q := floorDiv(x, y)
+	q := FloorDiv(x, y)
 	if a.op == "%" {
 		return x - q*y, nil
 	}
 	return q, nil
+}
+
+// IsPlain reports a symbol or a constant: a value that no wrapping arithmetic made.
+func (s Size) IsPlain() bool {
+	_, isConst := s.Const()
+	return isConst || s.Symbol() != nil
 }

@@ -1,7 +1,8 @@
-package typecheck
+package size
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 )
@@ -18,14 +19,14 @@ func (s Size) Add(t Size) Size {
 }
 
 // Neg is -s.
-func (s Size) Neg() Size { return s.scale(-1) }
+func (s Size) Neg() Size { return s.Scale(-1) }
 
 // Sub is s - t.
 func (s Size) Sub(t Size) Size { return s.Add(t.Neg()) }
 
 // Mul is s * t.
 func (s Size) Mul(t Size) Size {
-	sum := t.scale(s.constant)
+	sum := t.Scale(s.constant)
 	for _, a := range s.terms {
 		var terms []term
 		if t.constant != 0 {
@@ -41,7 +42,8 @@ func (s Size) Mul(t Size) Size {
 	return sum
 }
 
-func (s Size) scale(n int64) Size {
+// Scale is n times the size.
+func (s Size) Scale(n int64) Size {
 	terms := make([]term, 0, len(s.terms))
 	for _, t := range s.terms {
 		terms = append(terms, term{t.coefficient * n, t.atoms})
@@ -54,14 +56,14 @@ func (s Size) scale(n int64) Size {
 func (s Size) FloorDiv(t Size) Size {
 	if c, ok := t.Const(); ok && c != 0 {
 		if c < 0 {
-			return s.Neg().FloorDiv(ConstSize(-c))
+			return s.Neg().FloorDiv(Const(-c))
 		}
 		whole, rest := s.splitMultiple(c)
 		if n, ok := rest.Const(); ok {
-			return whole.Add(ConstSize(floorDiv(n, c)))
+			return whole.Add(Const(FloorDiv(n, c)))
 		}
 		if inner, by, ok := rest.singleQuotient(); ok { // (x // a) // b == x // (a b)
-			return whole.Add(quotient(inner, ConstSize(by*c)))
+			return whole.Add(quotient(inner, Const(by*c)))
 		}
 		return whole.Add(quotient(rest, t))
 	}
@@ -76,7 +78,7 @@ func (s Size) Mod(t Size) Size {
 	if c, ok := t.Const(); ok && c > 0 {
 		_, rest := s.splitMultiple(c)
 		if n, ok := rest.Const(); ok {
-			return ConstSize(n - floorDiv(n, c)*c)
+			return Const(n - FloorDiv(n, c)*c)
 		}
 		return atomSize(atom{op: "%", x: &rest, y: &t})
 	}
@@ -86,7 +88,8 @@ func (s Size) Mod(t Size) Size {
 	return atomSize(atom{op: "%", x: &s, y: &t})
 }
 
-func floorDiv(x, y int64) int64 {
+// FloorDiv is x / y rounded towards minus infinity.
+func FloorDiv(x, y int64) int64 {
 	q := x / y
 	if x%y != 0 && (x < 0) != (y < 0) {
 		q--
@@ -102,7 +105,7 @@ func atomSize(a atom) Size { return Size{terms: []term{{1, []atom{a}}}} }
 func (s Size) splitMultiple(c int64) (whole, rest Size) {
 	var ws, rs []term
 	for _, t := range s.terms {
-		q := floorDiv(t.coefficient, c)
+		q := FloorDiv(t.coefficient, c)
 		if q != 0 {
 			ws = append(ws, term{q, t.atoms})
 		}
@@ -110,7 +113,7 @@ func (s Size) splitMultiple(c int64) (whole, rest Size) {
 			rs = append(rs, term{r, t.atoms})
 		}
 	}
-	q := floorDiv(s.constant, c)
+	q := FloorDiv(s.constant, c)
 	return canonical(q, ws), canonical(s.constant-q*c, rs)
 }
 
@@ -125,6 +128,37 @@ func (s Size) singleQuotient() (x Size, c int64, ok bool) {
 	}
 	c, isConst := a.y.Const()
 	return *a.x, c, isConst && c > 0
+}
+
+// Linear writes s as c * sym + rest with sym in neither; it fails where s is no such sum, or c is 0.
+func (s Size) Linear(sym *Symbol) (c, rest Size, ok bool) {
+	rest = Const(s.constant)
+	for _, t := range s.terms {
+		at := slices.IndexFunc(t.atoms, func(a atom) bool { return a.symbol == sym })
+		if at < 0 {
+			rest = rest.Add(Size{terms: []term{t}})
+			continue
+		}
+		others := append(append([]atom{}, t.atoms[:at]...), t.atoms[at+1:]...)
+		if len(others) == 0 {
+			c = c.Add(Const(t.coefficient))
+		} else {
+			c = c.Add(Size{terms: []term{{t.coefficient, others}}})
+		}
+	}
+	if slices.Contains(rest.Symbols(), sym) || slices.Contains(c.Symbols(), sym) || c.Equal(Size{}) {
+		return Size{}, Size{}, false
+	}
+	return c, rest, true
+}
+
+// Division gives x and y where the only term of the size is a multiple of x // y.
+func (s Size) Division() (x, y Size, ok bool) {
+	if len(s.terms) != 1 || len(s.terms[0].atoms) != 1 || s.terms[0].atoms[0].op != "//" {
+		return Size{}, Size{}, false
+	}
+	q := s.terms[0].atoms[0]
+	return *q.x, *q.y, true
 }
 
 // exactQuotient divides by a single monomial that divides every term of s.
@@ -154,7 +188,7 @@ func (s Size) exactQuotient(t Size) (Size, bool) {
 		}
 		c := n.coefficient / d.coefficient
 		if len(rest) == 0 {
-			q = q.Add(ConstSize(c))
+			q = q.Add(Const(c))
 		} else {
 			q = q.Add(Size{terms: []term{{c, rest}}})
 		}
@@ -222,8 +256,8 @@ func compareSymbols(a, b *Symbol) int {
 		return 0
 	case a.Name != b.Name:
 		return strings.Compare(a.Name, b.Name)
-	case a.serial != b.serial:
-		return a.serial - b.serial
+	case a.Serial != b.Serial:
+		return a.Serial - b.Serial
 	case a.At.Start != b.At.Start:
 		return a.At.Start - b.At.Start
 	}
@@ -260,9 +294,9 @@ func (s Size) Equal(t Size) bool { return compareSizes(s, t) == 0 }
 
 // Subst replaces symbols; those for which value gives false stay.
 func (s Size) Subst(value func(*Symbol) (Size, bool)) Size {
-	sum := ConstSize(s.constant)
+	sum := Const(s.constant)
 	for _, t := range s.terms {
-		p := ConstSize(t.coefficient)
+		p := Const(t.coefficient)
 		for _, a := range t.atoms {
 			p = p.Mul(a.subst(value))
 		}
@@ -276,7 +310,7 @@ func (a atom) subst(value func(*Symbol) (Size, bool)) Size {
 		if v, ok := value(a.symbol); ok {
 			return v
 		}
-		return SymbolSize(a.symbol)
+		return Of(a.symbol)
 	}
 	x, y := a.x.Subst(value), a.y.Subst(value)
 	if a.op == "%" {
