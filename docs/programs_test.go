@@ -28,7 +28,7 @@ func TestPrograms(t *testing.T) {
 			found++
 			name := fmt.Sprintf("%s, program %d", page, i+1)
 			program, ds := jit.Load(name, block[1], nil)
-			if ds = append(ds, program.Warnings...); len(ds) > 0 {
+			if ds = append(ds, program.Warnings.Warnings()...); len(ds) > 0 {
 				t.Error(ds)
 			}
 		}

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -12,7 +13,10 @@ import (
 )
 
 // CPU is the processor as a device: the default where there is no GPU, and the reference.
-type CPU struct{ target plan.Target }
+type CPU struct {
+	poisoning
+	target plan.Target
+}
 
 // OpenCPU gives the CPU.
 func OpenCPU() *CPU {
@@ -21,7 +25,7 @@ func OpenCPU() *CPU {
 		panic(err) // the table of targets has it
 	}
 	t.SMs = runtime.GOMAXPROCS(0)
-	return &CPU{t}
+	return &CPU{target: t}
 }
 
 // Name is "CPU" with the number of cores.
@@ -36,14 +40,18 @@ func (d *CPU) Target() plan.Target { return d.target }
 // hostAlign is the alignment of CPU memory: a cache line, and what vector loads like.
 const hostAlign = 64
 
-// Alloc gives zeroed memory.
+// Alloc gives memory with undefined contents.
 func (d *CPU) Alloc(n int64) (*Memory, error) {
 	if have := HostMemory(); n < 0 || n > 1<<46 || have > 0 && n > have {
 		return nil, fmt.Errorf("cannot allocate %d bytes: this machine has %d", n, have)
 	}
 	raw := make([]byte, n+hostAlign)
 	skip := -int64(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (hostAlign - 1)
-	return &Memory{Size: n, host: raw[skip : skip+n : skip+n]}, nil
+	m := &Memory{Size: n, host: raw[skip : skip+n : skip+n]}
+	if d.poisons() {
+		return m, d.poison(m, 0, n)
+	}
+	return m, nil
 }
 
 // wrap uses data where it lies, when it is aligned; nil otherwise.
@@ -75,6 +83,24 @@ func (d *CPU) Read(data []byte, m *Memory, offset int64) error {
 	return nil
 }
 
+// Fill sets bytes of m.
+func (d *CPU) Fill(m *Memory, offset, n int64, value byte) error {
+	if offset < 0 || n < 0 || offset > m.Size-n {
+		return fmt.Errorf("%d bytes to fill at %d of %d bytes of memory", n, offset, m.Size)
+	}
+	part := m.host[offset : offset+n]
+	if value == 0 {
+		clear(part)
+		return nil
+	}
+	for i := range part {
+		part[i] = value
+	}
+	return nil
+}
+
+func (d *CPU) poison(m *Memory, offset, n int64) error { return d.Fill(m, offset, n, poisonByte) }
+
 // Sync has nothing to wait for.
 func (d *CPU) Sync() error { return nil }
 
@@ -99,10 +125,11 @@ type cpuKernel struct {
 // scratch is no matter of the launch: each worker has its own.
 func (k *cpuKernel) scratch(int64) (bytes, atOnce int64) { return 0, 0 }
 
-func (k *cpuKernel) launch(args []launchArg) error {
+func (k *cpuKernel) launch(ctx context.Context, args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	a := &k.args
+	a.Context = ctx
 	a.Tensors, a.Scalars, a.Dims, a.Strides = a.Tensors[:0], a.Scalars[:0], a.Dims[:0], a.Strides[:0]
 	for i, p := range k.params {
 		switch arg := args[i]; p.Kind {

@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file serves tools that look at a kernel with no launch at hand.
@@ -12,15 +13,15 @@ import (
 // Specialise makes a specialisation of a kernel from sizes, element types and
 // constants by name; @sizes gives what the options leave out. Tensors are taken
 // to be contiguous and aligned, as fresh ones are.
-func Specialise(k *typecheck.Kernel, opts Options) (*Spec, error) {
+func Specialise(k *typed.Kernel, opts Options) (*Spec, error) {
 	b := newBindings(k.Name)
 	at := k.Decl.Name.Span()
-	given := map[*typecheck.Symbol]typecheck.Literal{}
+	given := map[*size.Symbol]lang.Literal{}
 	for _, c := range k.Consts {
 		if v, ok := opts.Consts[c.Name]; ok {
 			given[c] = v
 		} else if n, ok := k.SizeHints[c]; ok && c.DType.IsInt() {
-			given[c] = typecheck.Literal{DType: c.DType, Int: n}
+			given[c] = lang.Literal{DType: c.DType, Int: n}
 		}
 	}
 	if err := b.constants(k.Consts, given, at); err != nil {

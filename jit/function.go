@@ -7,33 +7,34 @@ import (
 	"strings"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Function is a kernel or a graph as a caller sees it.
 type Function struct {
 	Name string
 	// Kernel or Graph is what it is.
-	Kernel *typecheck.Kernel
-	Graph  *typecheck.Graph
-	Types  []*typecheck.TypeParam
-	Consts []*typecheck.Symbol
-	Dims   []*typecheck.Symbol
+	Kernel *typed.Kernel
+	Graph  *typed.Graph
+	Types  []*typed.TypeParam
+	Consts []*size.Symbol
+	Dims   []*size.Symbol
 	// Params are the inputs and inouts, in order.
-	Params []*typecheck.GParam
+	Params []*typed.GParam
 	// Outputs are the results' names, in order.
 	Outputs []string
 	// Tiles names what can be pinned: tile extents, whole axes that may be cut, warps, stages, occupancy, cluster, split.
 	Tiles []string
 	// SizeHints are the dimensions of @sizes.
-	SizeHints map[*typecheck.Symbol]int64
+	SizeHints map[*size.Symbol]int64
 
 	compiler *Compiler
 }
 
 // FindFunction finds a kernel or a graph of a program; a *NameError when there
 // is none. It has no compiler yet: see Function.On.
-func FindFunction(p *typecheck.Program, name string) (*Function, error) {
+func FindFunction(p *typed.Program, name string) (*Function, error) {
 	for _, k := range p.Kernels {
 		if k.Name == name {
 			return KernelFunction(k), nil
@@ -49,7 +50,7 @@ func FindFunction(p *typecheck.Program, name string) (*Function, error) {
 }
 
 // FunctionNames lists the kernels and graphs of a source itself, and those that it imports.
-func FunctionNames(p *typecheck.Program) (own, imported []string) {
+func FunctionNames(p *typed.Program) (own, imported []string) {
 	root := p.Modules[len(p.Modules)-1].Source
 	add := func(name lang.Ident) {
 		if name.Span().Source == root {
@@ -75,14 +76,14 @@ func (f *Function) On(c *Compiler) *Function {
 }
 
 // KernelFunction shows a kernel as a Function; it has no compiler yet.
-func KernelFunction(k *typecheck.Kernel) *Function {
+func KernelFunction(k *typed.Kernel) *Function {
 	f := &Function{Name: k.Name, Kernel: k, Types: k.TypeParams, Consts: k.Consts, Dims: k.Dims, SizeHints: k.SizeHints}
 	for _, p := range k.Params {
-		t := typecheck.GType{Kind: typecheck.GScalar, DType: p.DType}
+		t := typed.GType{Kind: typed.GScalar, DType: p.DType}
 		if p.IsTensor {
-			t.Kind, t.Shape = typecheck.GTensor, p.Shape
+			t.Kind, t.Shape = typed.GTensor, p.Shape
 		}
-		f.Params = append(f.Params, &typecheck.GParam{Name: p.Name, Mode: p.Mode, Type: t, Default: p.Default, At: p.At})
+		f.Params = append(f.Params, &typed.GParam{Name: p.Name, Mode: p.Mode, Type: t, Default: p.Default, At: p.At})
 	}
 	for _, o := range k.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
@@ -97,7 +98,7 @@ func KernelFunction(k *typecheck.Kernel) *Function {
 		switch {
 		case a.Tile != "":
 			add(a.Tile)
-		case a.Kind == typecheck.WholeAxis && !a.IsFree: // how much of it at once
+		case a.Kind == typed.WholeAxis && !a.IsFree: // how much of it at once
 			add(a.Name)
 		}
 	}
@@ -107,7 +108,7 @@ func KernelFunction(k *typecheck.Kernel) *Function {
 	return f
 }
 
-func graphFunction(g *typecheck.Graph) *Function {
+func graphFunction(g *typed.Graph) *Function {
 	f := &Function{Name: g.Name, Graph: g, Types: g.TypeParams, Consts: g.Consts, Dims: g.Dims, Params: g.Params, SizeHints: g.SizeHints}
 	for _, o := range g.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
@@ -116,7 +117,7 @@ func graphFunction(g *typecheck.Graph) *Function {
 }
 
 // Leaf finds the type of a parameter, or of a part of one: `w.blocks[0].bias`.
-func (f *Function) Leaf(path string) (typecheck.GType, bool) {
+func (f *Function) Leaf(path string) (typed.GType, bool) {
 	head, rest := path, ""
 	if n := strings.IndexAny(path, ".["); n >= 0 {
 		head, rest = path[:n], path[n:]
@@ -126,21 +127,21 @@ func (f *Function) Leaf(path string) (typecheck.GType, bool) {
 			return part(p.Type, rest)
 		}
 	}
-	return typecheck.GType{}, false
+	return typed.GType{}, false
 }
 
-func part(t typecheck.GType, path string) (typecheck.GType, bool) {
+func part(t typed.GType, path string) (typed.GType, bool) {
 	if path == "" {
 		return t, true
 	}
-	if inner, ok := strings.CutPrefix(path, "["); ok && t.Kind == typecheck.GArray {
+	if inner, ok := strings.CutPrefix(path, "["); ok && t.Kind == typed.GArray {
 		number, rest, ok := strings.Cut(inner, "]")
 		if n, err := strconv.Atoi(number); !ok || err != nil || n < 0 {
 			return t, false
 		}
 		return part(*t.Elem, rest)
 	}
-	if inner, ok := strings.CutPrefix(path, "."); ok && t.Kind == typecheck.GStruct {
+	if inner, ok := strings.CutPrefix(path, "."); ok && t.Kind == typed.GStruct {
 		for _, f := range t.Fields {
 			rest, ok := strings.CutPrefix(inner, f.Name)
 			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Launch is a function compiled for the types and shapes of its arguments, with
@@ -23,18 +23,18 @@ type Launch struct {
 }
 
 // argument puts the value of a parameter, or of a part of one, on the device.
-func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, value any) (Value, error) {
+func (l *Launch) argument(path string, t typed.GType, p *typed.GParam, value any) (Value, error) {
 	fail := func(format string, a ...any) (Value, error) {
 		return Value{}, &ArgError{l.Function.Name, path, fmt.Sprintf(format, a...)}
 	}
-	if value == nil && t.Kind == typecheck.GScalar && p.Default != nil {
+	if value == nil && t.Kind == typed.GScalar && p.Default != nil {
 		return Value{Scalar: p.Default}, nil
 	}
 	if value == nil {
 		return fail("is not given")
 	}
 	switch t.Kind {
-	case typecheck.GTensor:
+	case typed.GTensor:
 		if tensor, ok := value.(*Tensor); ok {
 			if tensor == nil || tensor.Memory == nil || !tensor.DType.IsValid() {
 				return fail("is a *Tensor without memory or element type: Upload gives memory")
@@ -60,12 +60,12 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 			return fail("%v", err)
 		}
 		return TensorValue(tensor), nil
-	case typecheck.GScalar:
+	case typed.GScalar:
 		d := t.DType.Of
 		if t.DType.Param != nil {
-			given, ok := value.(typecheck.Literal)
+			given, ok := value.(lang.Literal)
 			if !ok {
-				return fail("is of type %s: give a typecheck.Literal, which says which type that is", t.DType)
+				return fail("is of type %s: give a lang.Literal, which says which type that is", t.DType)
 			}
 			d = given.DType
 		}
@@ -74,7 +74,7 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 			return fail("%v", err)
 		}
 		return Value{Scalar: &s}, nil
-	case typecheck.GStruct:
+	case typed.GStruct:
 		fields, ok := value.(Args)
 		if !ok {
 			return fail("is a struct: give jit.Args of its fields, not %T", value)
@@ -95,7 +95,7 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 			}
 		}
 		return v, nil
-	case typecheck.GArray:
+	case typed.GArray:
 		elems, ok := value.([]Args)
 		if !ok {
 			return fail("is an array of structs: give []jit.Args, not %T", value)
@@ -149,7 +149,7 @@ func (l *Launch) Tensor(name string) (*Tensor, error) {
 	}
 	found := (*Tensor)(nil)
 	known := slices.Clone(f.Outputs)
-	l.each(func(path string, _ *typecheck.GParam, t *Tensor) {
+	l.each(func(path string, _ *typed.GParam, t *Tensor) {
 		known = append(known, path)
 		if path == name {
 			found = t
@@ -194,7 +194,7 @@ func (l *Launch) Write(name string, a *Array) error {
 // Inouts lists the tensors that the function may change, with their names.
 func (l *Launch) Inouts() []string {
 	var names []string
-	l.each(func(path string, p *typecheck.GParam, _ *Tensor) {
+	l.each(func(path string, p *typed.GParam, _ *Tensor) {
 		if p.Mode == lang.InOut {
 			names = append(names, path)
 		}
@@ -203,17 +203,17 @@ func (l *Launch) Inouts() []string {
 }
 
 // each visits the tensors among the arguments.
-func (l *Launch) each(visit func(path string, p *typecheck.GParam, t *Tensor)) {
-	var walk func(path string, p *typecheck.GParam, t typecheck.GType, v Value)
-	walk = func(path string, p *typecheck.GParam, t typecheck.GType, v Value) {
+func (l *Launch) each(visit func(path string, p *typed.GParam, t *Tensor)) {
+	var walk func(path string, p *typed.GParam, t typed.GType, v Value)
+	walk = func(path string, p *typed.GParam, t typed.GType, v Value) {
 		switch t.Kind {
-		case typecheck.GTensor:
+		case typed.GTensor:
 			visit(path, p, v.Tensor)
-		case typecheck.GStruct:
+		case typed.GStruct:
 			for i, f := range t.Fields {
 				walk(path+"."+f.Name, p, f.Type, v.Elems[i])
 			}
-		case typecheck.GArray:
+		case typed.GArray:
 			for i := range v.Elems {
 				walk(fmt.Sprintf("%s[%d]", path, i), p, *t.Elem, v.Elems[i])
 			}
@@ -228,7 +228,7 @@ func (l *Launch) each(visit func(path string, p *typecheck.GParam, t *Tensor)) {
 // once, every inout twice.
 func (l *Launch) Bytes() int64 {
 	n := int64(0)
-	l.each(func(_ string, p *typecheck.GParam, t *Tensor) {
+	l.each(func(_ string, p *typed.GParam, t *Tensor) {
 		n += t.Bytes()
 		if p.Mode == lang.InOut {
 			n += t.Bytes()

@@ -4,20 +4,21 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Load parses and checks a file and everything that it imports. The program
 // comes even with diagnostics, as far as it could be checked.
-func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagnostics) {
+func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
 	root, syntax := l.Parse(path, text)
 	program, ds := typecheck.Check(root, l.Import)
@@ -26,7 +27,7 @@ func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagno
 	if len(ds) == 0 {
 		logs.Print(StageTyped, path, func() string {
 			var b strings.Builder
-			typecheck.PrintTyped(&b, program)
+			typed.Write(&b, program)
 			return b.String()
 		})
 	}
@@ -196,5 +197,5 @@ func resolve(path, from string) (name string, read func() ([]byte, error)) {
 	if filepath.Ext(name) != ".tile" {
 		name += ".tile"
 	}
-	return name, func() ([]byte, error) { return os.ReadFile(name) }
+	return name, func() ([]byte, error) { return file.Read(name, file.MaxSource) }
 }

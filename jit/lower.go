@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"tilec/jit/cache"
 	"tilec/jit/ir"
@@ -21,6 +22,8 @@ type Lowered struct {
 	Pins []string
 
 	target plan.Target
+	// fills are the outputs that a launch fills first.
+	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
 	uncut  *ir.Func
 	dims   *launchDims
@@ -73,8 +76,8 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
-	l.dims = dims
-	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
+	l.dims, l.fills = dims, s.fills()
+	logs.Print(StagePlan, f.Name, func() string { return strings.Join(append([]string{l.Plan.String()}, l.Fills()...), "\n  ") + "\n" })
 	if len(l.Plan.Chunks) > 0 {
 		if dump := logs.dump(); dump != nil {
 			// The passes that cut the kernel ran for every plan that was tried; this one was chosen.

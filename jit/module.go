@@ -2,17 +2,17 @@ package jit
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"tilec/jit/file"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Module is a source, parsed and checked with what it imports, whose kernels
 // and graphs a compiler compiles for its device as they are called.
 type Module struct {
-	Program *typecheck.Program
+	Program *typed.Program
 
 	compiler *Compiler
 }
@@ -20,7 +20,7 @@ type Module struct {
 // LoadFile reads, parses and checks a .tile file. Errors in the source are
 // lang.Diagnostics.
 func (c *Compiler) LoadFile(path string) (*Module, error) {
-	text, err := os.ReadFile(path)
+	text, err := file.Read(path, file.MaxSource)
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file finds the place where an error is mended, when that is not the place where it came to light.
@@ -73,7 +74,7 @@ func contains(names []string, name string) bool {
 }
 
 // wrongAccumulator reports an accumulator of another type than products of d add up in, where it begins.
-func (b *bodyChecker) wrongAccumulator(acc lang.Expr, t Type, d, want DType) {
+func (b *bodyChecker) wrongAccumulator(acc lang.Expr, t typed.Type, d, want typed.DType) {
 	start := acc
 	if n, ok := acc.(*lang.NameExpr); ok {
 		if e := b.scope.lookup(n.Name); e != nil && e.start != nil {
@@ -95,9 +96,9 @@ func (b *bodyChecker) wrongAccumulator(acc lang.Expr, t Type, d, want DType) {
 }
 
 // widest is the narrowest type that holds all values of two types of one kind; false where there is none.
-func widest(a, b DType) (DType, bool) {
+func widest(a, b typed.DType) (typed.DType, bool) {
 	if a.Param != nil || b.Param != nil {
-		return DType{}, false
+		return typed.DType{}, false
 	}
 	x, y := a.Of, b.Of
 	if x.Bits() > y.Bits() {
@@ -106,13 +107,13 @@ func widest(a, b DType) (DType, bool) {
 	switch {
 	case x.IsFloat() && y.IsFloat():
 		if x.Bits() == y.Bits() || y == lang.BF16 || y == lang.F16 && x.Bits() == 16 {
-			return Concrete(lang.F32), true
+			return typed.Concrete(lang.F32), true
 		}
-		return Concrete(y), true
+		return typed.Concrete(y), true
 	case !x.IsInt() || !y.IsInt():
-		return DType{}, false
+		return typed.DType{}, false
 	case x.IsSigned() == y.IsSigned(), y.IsSigned() && y.Bits() > x.Bits():
-		return Concrete(y), true
+		return typed.Concrete(y), true
 	}
 	bits := x.Bits() // of the one without a sign
 	if y.Bits() > bits || !y.IsSigned() {
@@ -120,8 +121,8 @@ func widest(a, b DType) (DType, bool) {
 	}
 	for _, d := range []lang.DType{lang.I16, lang.I32, lang.I64} {
 		if d.Bits() > bits {
-			return Concrete(d), true
+			return typed.Concrete(d), true
 		}
 	}
-	return DType{}, false
+	return typed.DType{}, false
 }

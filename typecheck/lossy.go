@@ -5,6 +5,7 @@ import (
 	"regexp"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file warns of constants that mean something else than they say.
@@ -17,7 +18,7 @@ const roughest = 0.13
 
 // lossy warns of a constant that its element type cannot hold nearly: an integer that is rounded, a number that
 // becomes 0 or is cut off.
-func (c *checker) lossy(o operand, n float64, d DType) {
+func (c *checker) lossy(o operand, n float64, d typed.DType) {
 	of := d.Of
 	if d.Param != nil { // the widest that it may stand for
 		of = lang.F32
@@ -82,10 +83,10 @@ func (o operand) isNaN() bool {
 	if o.mode == untypedFloat {
 		return math.IsNaN(o.num)
 	}
-	if o.mode != typed || o.expr == nil {
+	if o.mode != typedValue || o.expr == nil {
 		return false
 	}
-	k, ok := o.expr.(*Const)
+	k, ok := o.expr.(*typed.Const)
 	return ok && math.IsNaN(k.Float)
 }
 

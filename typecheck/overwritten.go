@@ -4,23 +4,25 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file warns of stores that are in vain: a later one stores to the same elements, and nothing reads them before.
 
 // overwritten warns of the stores of a body that a later one covers. It goes backwards, with the stores that
 // are still to come and that nothing between reads what they write.
-func (b *bodyChecker) overwritten(body *Body) { b.storesOf(body, nil) }
+func (b *bodyChecker) overwritten(body *typed.Body) { b.storesOf(body, nil) }
 
 // mostLater is how many stores behind one are looked at: the time it takes grows with it for every store.
 const mostLater = 100
 
-func (b *bodyChecker) storesOf(body *Body, later []*Store) []*Store {
+func (b *bodyChecker) storesOf(body *typed.Body, later []*typed.Store) []*typed.Store {
 	for _, x := range body.Results {
 		later = b.storesIn(x, later)
 	}
 	for i := len(body.Stmts) - 1; i >= 0; i-- {
-		s, isStore := body.Stmts[i].(*Store)
+		s, isStore := body.Stmts[i].(*typed.Store)
 		switch {
 		case !isStore:
 		case s.Op == lang.OpStore:
@@ -38,7 +40,7 @@ func (b *bodyChecker) storesOf(body *Body, later []*Store) []*Store {
 		default: // an atomic reads
 			later = without(later, s.Param)
 		}
-		for _, x := range insideStmt(body.Stmts[i]) {
+		for _, x := range childrenOf[typed.Expr](body.Stmts[i]) {
 			later = b.storesIn(x, later)
 		}
 	}
@@ -46,114 +48,62 @@ func (b *bodyChecker) storesOf(body *Body, later []*Store) []*Store {
 }
 
 // storesIn goes backwards through an expression.
-func (b *bodyChecker) storesIn(e Expr, later []*Store) []*Store {
-	exprs, bodies := insideExpr(e)
+func (b *bodyChecker) storesIn(e typed.Expr, later []*typed.Store) []*typed.Store {
 	switch e := e.(type) {
-	case *Load:
+	case *typed.Load:
 		later = without(later, e.Param)
-	case *Inline:
+	case *typed.Inline:
 		return b.storesOf(e.Body, later)
-	case *For: // a later step may read what an earlier one stores
-		for p := range loadsOf(e) {
+	case *typed.For: // a later step may read what an earlier one stores
+		for p := range tensorsRead(e) {
 			later = without(later, p)
 		}
 	}
 	kept := later
-	for _, body := range bodies {
+	for _, body := range childrenOf[*typed.Body](e) {
 		inside := b.storesOf(body, slices.Clone(later))
-		kept = slices.DeleteFunc(slices.Clone(kept), func(s *Store) bool { return !slices.Contains(inside, s) })
+		kept = slices.DeleteFunc(slices.Clone(kept), func(s *typed.Store) bool { return !slices.Contains(inside, s) })
 	}
-	for _, x := range exprs {
+	for _, x := range childrenOf[typed.Expr](e) {
 		kept = b.storesIn(x, kept)
 	}
 	return kept
 }
 
-func without(stores []*Store, p *Param) []*Store {
-	return slices.DeleteFunc(slices.Clone(stores), func(s *Store) bool { return s.Param == p })
+// childrenOf is what stands directly in a node, of one kind.
+func childrenOf[T typed.Node](n typed.Node) (all []T) {
+	typed.Children(n, func(c typed.Node) {
+		if x, ok := c.(T); ok {
+			all = append(all, x)
+		}
+	})
+	return all
 }
 
-// loadsOf is the tensors that an expression reads, atomics included.
-func loadsOf(e Expr) map[*Param]bool {
-	read := map[*Param]bool{}
-	var visit func(e Expr)
-	var visitBody func(body *Body)
-	visit = func(e Expr) {
-		if l, ok := e.(*Load); ok {
-			read[l.Param] = true
-		}
-		exprs, bodies := insideExpr(e)
-		for _, x := range exprs {
-			visit(x)
-		}
-		for _, body := range bodies {
-			visitBody(body)
-		}
-	}
-	visitBody = func(body *Body) {
-		for _, s := range body.Stmts {
-			if w, ok := s.(*Store); ok && w.Op != lang.OpStore {
-				read[w.Param] = true
-			}
-			for _, x := range insideStmt(s) {
-				visit(x)
+func without(stores []*typed.Store, p *typed.Param) []*typed.Store {
+	return slices.DeleteFunc(slices.Clone(stores), func(s *typed.Store) bool { return s.Param == p })
+}
+
+// tensorsRead is what an expression reads, atomics included.
+func tensorsRead(e typed.Expr) map[*typed.Param]bool {
+	read := map[*typed.Param]bool{}
+	typed.Walk(e, func(n typed.Node) bool {
+		switch n := n.(type) {
+		case *typed.Load:
+			read[n.Param] = true
+		case *typed.Store:
+			if n.Op != lang.OpStore {
+				read[n.Param] = true
 			}
 		}
-		for _, x := range body.Results {
-			visit(x)
-		}
-	}
-	visit(e)
+		return true
+	})
 	return read
-}
-
-// insideStmt is the expressions of a statement, and insideExpr the expressions and the bodies of an expression.
-func insideStmt(s Stmt) (exprs []Expr) {
-	switch s := s.(type) {
-	case *Let:
-		exprs = []Expr{s.Value}
-	case *Store:
-		exprs = append([]Expr{s.Value, s.New, s.Else}, s.Indices...)
-	case *Print:
-		exprs = s.Args
-	case *Assert:
-		exprs = append([]Expr{s.Cond}, s.Args...)
-	case *StaticAssert:
-		exprs = []Expr{s.Cond}
-	case *Do:
-		exprs = []Expr{s.X}
-	}
-	return slices.DeleteFunc(slices.Clone(exprs), func(e Expr) bool { return e == nil })
-}
-
-func insideExpr(e Expr) (exprs []Expr, bodies []*Body) {
-	switch e := e.(type) {
-	case *Apply:
-		exprs = e.Args
-	case *Load:
-		exprs = append([]Expr{e.Else}, e.Indices...)
-	case *Take:
-		exprs = append([]Expr{e.X, e.Else}, e.Positions...)
-	case *For:
-		exprs, bodies = append([]Expr{e.Lo, e.Hi}, e.Init...), []*Body{e.Body}
-	case *If:
-		exprs, bodies = []Expr{e.Cond}, []*Body{e.Then, e.Else}
-	case *Tuple:
-		exprs = e.Elems
-	case *Inline:
-		bodies = []*Body{e.Body}
-	case *Combine:
-		exprs, bodies = append(slices.Concat(e.Args, e.Identity), e.Reverse), []*Body{e.Fn}
-	case *Order:
-		exprs = append(slices.Clone(e.Args), e.Descending)
-	}
-	exprs = slices.DeleteFunc(slices.Clone(exprs), func(e Expr) bool { return e == nil })
-	return exprs, slices.DeleteFunc(bodies, func(b *Body) bool { return b == nil })
 }
 
 // coversAll reports that a store writes every element that another does: at each dimension by the same index, or
 // by a whole axis over all of the dimension.
-func (b *bodyChecker) coversAll(later, s *Store) bool {
+func (b *bodyChecker) coversAll(later, s *typed.Store) bool {
 	if later.Param != s.Param {
 		return false
 	}
@@ -161,9 +111,9 @@ func (b *bodyChecker) coversAll(later, s *Store) bool {
 		if sameExpr(x, s.Indices[d]) {
 			continue
 		}
-		at, ok := x.(*Apply)
-		if !ok || at.Op != lang.OpIndex || at.Axis.Kind != WholeAxis || later.Checked[d] ||
-			!at.Axis.Lo.Equal(Size{}) || !at.Axis.Len.Equal(s.Param.Shape[d]) {
+		at, ok := x.(*typed.Apply)
+		if !ok || at.Op != lang.OpIndex || at.Axis.Kind != typed.WholeAxis || later.Checked[d] ||
+			!at.Axis.Lo.Equal(size.Size{}) || !at.Axis.Len.Equal(s.Param.Shape[d]) {
 			return false
 		}
 	}
@@ -171,22 +121,22 @@ func (b *bodyChecker) coversAll(later, s *Store) bool {
 }
 
 // sameExpr reports two expressions of one value; false where that is not plain.
-func sameExpr(x, y Expr) bool {
+func sameExpr(x, y typed.Expr) bool {
 	switch x := x.(type) {
-	case *Const:
-		o, ok := y.(*Const)
+	case *typed.Const:
+		o, ok := y.(*typed.Const)
 		return ok && x.Int == o.Int && x.Float == o.Float
-	case *SizeExpr:
-		o, ok := y.(*SizeExpr)
+	case *typed.SizeExpr:
+		o, ok := y.(*typed.SizeExpr)
 		return ok && x.Size.Equal(o.Size)
-	case *LocalRef:
-		o, ok := y.(*LocalRef)
+	case *typed.LocalRef:
+		o, ok := y.(*typed.LocalRef)
 		return ok && x.Local == o.Local
-	case *ScalarRef:
-		o, ok := y.(*ScalarRef)
+	case *typed.ScalarRef:
+		o, ok := y.(*typed.ScalarRef)
 		return ok && x.Param == o.Param
-	case *Apply:
-		o, ok := y.(*Apply)
+	case *typed.Apply:
+		o, ok := y.(*typed.Apply)
 		return ok && x.Op == o.Op && x.Axis == o.Axis && x.From == o.From && len(x.Over) == 0 && len(o.Over) == 0 &&
 			slices.EqualFunc(x.Args, o.Args, sameExpr)
 	}

@@ -1,6 +1,10 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
 
 // entKind says what a name stands for.
 type entKind uint8
@@ -28,16 +32,16 @@ type entity struct {
 	kind   entKind
 	name   string
 	at     lang.Span
-	module *module   // of a declaration
-	decl   lang.Decl // of a declaration
-	dtype  DType     // entTypeParam
-	symbol *Symbol
-	param  *Param
-	axis   *Axis
+	module *module     // of a declaration
+	decl   lang.Decl   // of a declaration
+	dtype  typed.DType // entTypeParam
+	symbol *size.Symbol
+	param  *typed.Param
+	axis   *typed.Axis
 	value  operand
-	isAxis bool    // an axis parameter of a fn that is typed for itself
-	graph  GExpr   // entGraphValue
-	output *GParam // entGraphValue: an output of the graph
+	isAxis bool          // an axis parameter of a fn that is typed for itself
+	graph  typed.GExpr   // entGraphValue
+	output *typed.GParam // entGraphValue: an output of the graph
 	lambda *lang.LambdaExpr
 	// start is what a let binds, or a loop begins to carry: where it is mended.
 	start lang.Expr
@@ -62,7 +66,7 @@ func (e *entity) isFunction() bool {
 }
 
 func (e *entity) describe() string {
-	if e.kind == entSymbol && e.symbol.Kind == ConstSymbol {
+	if e.kind == entSymbol && e.symbol.Kind == size.ConstSymbol {
 		return "a constant parameter"
 	}
 	return kindNames[e.kind]
@@ -78,8 +82,8 @@ func (e *entity) counts() bool {
 type scope struct {
 	parent *scope
 	names  map[string]*entity
-	axes   []*Axis // declared in this scope itself
-	module *module // set on a file's scope
+	axes   []*typed.Axis // declared in this scope itself
+	module *module       // set on a file's scope
 }
 
 func newScope(parent *scope) *scope { return &scope{parent: parent, names: map[string]*entity{}} }

@@ -7,6 +7,7 @@ import (
 	"tilec/jit"
 	"tilec/lang"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // analysis is all that is known of one text. A text with syntax errors has a
@@ -36,10 +37,10 @@ func (s *server) analyse(d *document) *analysis {
 }
 
 // check is typecheck.Check for trees that may lack anything: a panic is an error.
-func check(m *lang.Module, load typecheck.Loader) (p *typecheck.Program, ds lang.Diagnostics, err error) {
+func check(m *lang.Module, load typecheck.Loader) (p *typed.Program, ds lang.Diagnostics, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			p, ds, err = &typecheck.Program{}, nil, fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			p, ds, err = &typed.Program{}, nil, fmt.Errorf("panic: %v\n%s", r, debug.Stack())
 		}
 	}()
 	p, ds = typecheck.Check(m, load)
