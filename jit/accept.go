@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // This file decides which tensors a program takes: those that lie in memory of its device, of which no element lies
@@ -132,7 +132,7 @@ func (p *Program) bindInput(t *Tensor, name string, inout bool) (*input, error) 
 }
 
 // accept checks the arguments of a run: they are as the program was bound to, but for where they lie.
-func (p *Program) accept(tensors []*Tensor, scalars []typecheck.Literal) error {
+func (p *Program) accept(tensors []*Tensor, scalars []lang.Literal) error {
 	if len(tensors) != len(p.inputs) || len(scalars) != len(p.scalarTypes) {
 		return &UseError{"Program.Run", fmt.Sprintf("%s is bound to %d tensors and %d scalars, and run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars)), ErrMismatch}
 	}
@@ -200,7 +200,7 @@ func (p *Program) apart() error {
 	for i := range p.inputs {
 		in := &p.inputs[i]
 		lies[i] = lieOf(&in.Tensor, in.end)
-		if p.arena != nil && in.Memory.block == p.arena.block {
+		if p.arena.temps != nil && in.Memory.block == p.arena.temps.block {
 			return p.refuse(in, "lies in the memory of the program's own results, which a run overwrites: copy it", ErrOverlap)
 		}
 		for j := range p.made {
@@ -230,7 +230,7 @@ func (p *Program) apart() error {
 type leaf struct {
 	name  string
 	inout bool
-	t     *typecheck.GType
+	t     *typed.GType
 }
 
 // part is number i of a struct or an array.
@@ -238,9 +238,9 @@ func (l leaf) part(i int) leaf {
 	out := leaf{name: fmt.Sprintf("%s[%d]", l.name, i), inout: l.inout}
 	switch {
 	case l.t == nil:
-	case l.t.Kind == typecheck.GStruct && i < len(l.t.Fields):
+	case l.t.Kind == typed.GStruct && i < len(l.t.Fields):
 		out.name, out.t = l.name+"."+l.t.Fields[i].Name, &l.t.Fields[i].Type
-	case l.t.Kind == typecheck.GArray:
+	case l.t.Kind == typed.GArray:
 		out.t = l.t.Elem
 	}
 	return out

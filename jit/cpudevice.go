@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"sync"
@@ -14,6 +15,7 @@ import (
 
 // CPU is the processor as a device: the default where there is no GPU, and the reference.
 type CPU struct {
+	poisoning
 	target plan.Target
 	closed atomic.Bool
 }
@@ -63,7 +65,7 @@ func (d *CPU) Target() plan.Target {
 // hostAlign is the alignment of CPU memory: a cache line, and what vector loads like.
 const hostAlign = 64
 
-// Alloc gives zeroed memory.
+// Alloc gives memory with undefined contents.
 func (d *CPU) Alloc(n int64) (*Memory, error) {
 	if err := allocation(d, "CPU.Alloc", n); err != nil {
 		return nil, err
@@ -73,7 +75,11 @@ func (d *CPU) Alloc(n int64) (*Memory, error) {
 	}
 	raw := make([]byte, n+hostAlign)
 	skip := -int64(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (hostAlign - 1)
-	return hostMemory(d, raw[skip:skip+n:skip+n]), nil
+	m := hostMemory(d, raw[skip:skip+n:skip+n])
+	if d.poisons() {
+		return m, d.poison(m, 0, n)
+	}
+	return m, nil
 }
 
 // wrap uses data where it lies, when it is aligned; nil otherwise.
@@ -109,6 +115,24 @@ func (d *CPU) Read(data []byte, m *Memory, offset int64) error {
 	return nil
 }
 
+// Fill sets bytes of m.
+func (d *CPU) Fill(m *Memory, offset, n int64, value byte) error {
+	if err := m.access(d, "CPU.Fill", offset, n); err != nil {
+		return err
+	}
+	part := m.bytes()[offset : offset+n]
+	if value == 0 {
+		clear(part)
+		return nil
+	}
+	for i := range part {
+		part[i] = value
+	}
+	return nil
+}
+
+func (d *CPU) poison(m *Memory, offset, n int64) error { return d.Fill(m, offset, n, poisonByte) }
+
 // Sync has nothing to wait for.
 func (d *CPU) Sync() error { return usable(d, "CPU.Sync") }
 
@@ -138,10 +162,11 @@ type cpuKernel struct {
 // scratch is no matter of the launch: each worker has its own.
 func (k *cpuKernel) scratch(int64) (bytes, atOnce int64) { return 0, 0 }
 
-func (k *cpuKernel) launch(args []launchArg) error {
+func (k *cpuKernel) launch(ctx context.Context, args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	a := &k.args
+	a.Context = ctx
 	a.Tensors, a.Scalars, a.Dims, a.Strides = a.Tensors[:0], a.Scalars[:0], a.Dims[:0], a.Strides[:0]
 	for i, p := range k.params {
 		switch arg := args[i]; p.Kind {

@@ -21,6 +21,7 @@ import (
 
 // GPU is a CUDA device.
 type GPU struct {
+	poisoning
 	ctx    *cuda.Context
 	stream *cuda.Stream
 	target plan.Target
@@ -156,7 +157,11 @@ func (d *GPU) Alloc(n int64) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return deviceMemory(d, n, uint64(p)), nil
+	m := deviceMemory(d, n, uint64(p))
+	if d.poisons() {
+		return m, d.poison(m, 0, n)
+	}
+	return m, nil
 }
 
 // Free gives memory back.
@@ -190,6 +195,16 @@ func (d *GPU) Read(data []byte, m *Memory, offset int64) error {
 	}
 	return d.stream.Synchronize()
 }
+
+// Fill queues setting bytes of m. A stream that is being captured takes it up.
+func (d *GPU) Fill(m *Memory, offset, n int64, value byte) error {
+	if err := m.access(d, "GPU.Fill", offset, n); err != nil {
+		return err
+	}
+	return d.stream.Fill(cuda.Ptr(m.address()+uint64(offset)), value, int(n))
+}
+
+func (d *GPU) poison(m *Memory, offset, n int64) error { return d.Fill(m, offset, n, poisonByte) }
 
 // Sync waits for the work given so far.
 func (d *GPU) Sync() error {
@@ -401,7 +416,7 @@ func (k *gpuKernel) scratch(blocks int64) (bytes, atOnce int64) {
 	return k.module.ScratchShare(blocks, scratchLimit)
 }
 
-func (k *gpuKernel) launch(args []launchArg) error {
+func (k *gpuKernel) launch(_ context.Context, args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps, err := k.tensorMaps(args)

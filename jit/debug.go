@@ -12,14 +12,14 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // This file has print and assert: their IR, and what the host does about a
 // launch that says something. Package ir describes the memory between the two.
 
 // print builds a print.
-func (b *irBuilder) print(s *typecheck.Print) {
+func (b *irBuilder) print(s *typed.Print) {
 	var args []*ir.Value
 	for _, x := range s.Args {
 		args = append(args, b.value(x))
@@ -31,7 +31,7 @@ func (b *irBuilder) print(s *typecheck.Print) {
 // assert builds an assert. Of a tile, the first element that fails is found
 // axis by axis, in the order of their declaration; the values of the message
 // are those at that element.
-func (b *irBuilder) assert(s *typecheck.Assert) {
+func (b *irBuilder) assert(s *typed.Assert) {
 	if s.Debug && !b.spec.Debug {
 		return
 	}

@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"context"
+
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 )
@@ -24,6 +26,8 @@ type Device interface {
 	Write(m *Memory, offset int64, data []byte) error
 	// Read copies bytes of m, from a byte offset on, to data.
 	Read(data []byte, m *Memory, offset int64) error
+	// Fill sets n bytes of m, from a byte offset on, to one value. It does not wait for that.
+	Fill(m *Memory, offset, n int64, value byte) error
 	Sync() error
 	// Close gives back what the device holds; neither it nor its memory can be used after. A second Close does nothing.
 	Close() error
@@ -31,13 +35,22 @@ type Device interface {
 	// state is whether the device is open, space which memory is its own: devices with equal spaces share theirs.
 	state() state
 	space() any
+	// Poison makes the device fill what nothing may rely on with bytes that no result has: memory that Alloc gives, and before
+	// each launch the results that it makes and its scratch memory. For tests, in which an element then shows that is neither
+	// stored nor filled.
+	Poison()
+	poisons() bool
+	// poison does so with a part of memory.
+	poison(m *Memory, offset, n int64) error
+
 	compile(l *Lowered, c *Compiler) (executable, error)
 }
 
 // executable is a kernel compiled for a device.
 type executable interface {
-	// launch starts the kernel; args are in the order of ir.Func.Params.
-	launch(args []launchArg) error
+	// launch starts the kernel; args are in the order of ir.Func.Params. Where the kernel has
+	// ended when launch returns, it ends early, with the context's cause, once the context is done.
+	launch(ctx context.Context, args []launchArg) error
 	// scratch is the bytes of scratch memory that a launch over so many blocks needs beside its arguments, and for
 	// how many thread blocks at once that is, which is the launch's argument for the first block: it runs the
 	// others after them.

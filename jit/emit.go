@@ -5,7 +5,8 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file serves tools that look at a kernel with no launch at hand.
@@ -13,7 +14,7 @@ import (
 // Specialise makes a specialisation of a kernel from sizes, element types and
 // constants by name; @sizes gives what the options leave out. Tensors are taken
 // to be contiguous and aligned, as fresh ones are.
-func Specialise(k *typecheck.Kernel, opts Options) (_ *Spec, err error) {
+func Specialise(k *typed.Kernel, opts Options) (_ *Spec, err error) {
 	defer bug.Catch(&err, "bind")
 	if k == nil || k.Decl == nil {
 		return nil, unset("Specialise", "the kernel is nothing that the checker made")
@@ -23,12 +24,12 @@ func Specialise(k *typecheck.Kernel, opts Options) (_ *Spec, err error) {
 	}
 	b := newBindings(k.Name)
 	at := k.Decl.Name.Span()
-	given := map[*typecheck.Symbol]typecheck.Literal{}
+	given := map[*size.Symbol]lang.Literal{}
 	for _, c := range k.Consts {
 		if v, ok := opts.Consts[c.Name]; ok {
 			given[c] = v
 		} else if n, ok := k.SizeHints[c]; ok && c.DType.IsInt() {
-			given[c] = typecheck.Literal{DType: c.DType, Int: n}
+			given[c] = lang.Literal{DType: c.DType, Int: n}
 		}
 	}
 	if err := b.constants(k.Consts, given, at); err != nil {

@@ -31,6 +31,7 @@ type Emulator struct {
 	// First is the number of the first block of each launch that runs, for tests of large launches.
 	First int
 
+	poisoning
 	target plan.Target
 	memory *emu.Memory
 	closed atomic.Bool
@@ -85,13 +86,14 @@ func (d *Emulator) Target() plan.Target {
 	return d.target
 }
 
+// word is what an atomic on one byte swaps: the four bytes around it, which GPUs' memory always has.
+const word = 4
+
 // Alloc gives memory whose reading before it is written is found.
 func (d *Emulator) Alloc(n int64) (*Memory, error) {
 	if err := allocation(d, "Emulator.Alloc", n); err != nil {
 		return nil, err
 	}
-	// Whole words, as GPUs give: an atomic on one byte swaps the word around it.
-	const word = 4
 	at, err := d.memory.Alloc((n + word - 1) / word * word)
 	if err != nil {
 		return nil, err
@@ -125,6 +127,27 @@ func (d *Emulator) Read(data []byte, m *Memory, offset int64) error {
 		return err
 	}
 	return d.memory.Read(data, m.address()+uint64(offset))
+}
+
+// Fill sets bytes of m. What is behind them in the last word stays as it is and may be read.
+func (d *Emulator) Fill(m *Memory, offset, n int64, value byte) error {
+	if err := m.access(d, "Emulator.Fill", offset, n); err != nil || n == 0 {
+		return err
+	}
+	end := m.address() + uint64(offset+n)
+	if err := d.memory.Fill(m.address()+uint64(offset), int(n), value); err != nil || end%word == 0 {
+		return err
+	}
+	rest := make([]byte, word-end%word)
+	if err := d.memory.Read(rest, end); err != nil {
+		return err
+	}
+	return d.memory.Write(end, rest)
+}
+
+// poison takes back that memory was written: reading it is found, and a result that lies there shows.
+func (d *Emulator) poison(m *Memory, offset, n int64) error {
+	return d.memory.Undefine(m.address()+uint64(offset), int(n), poisonByte)
 }
 
 // Sync has nothing to wait for: a launch returns when it is done.
@@ -208,7 +231,7 @@ var (
 	emuSwizzles = map[int]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}
 )
 
-func (k *emulatedKernel) launch(args []launchArg) error {
+func (k *emulatedKernel) launch(ctx context.Context, args []launchArg) error {
 	if n := k.device.First; n < 0 {
 		return &UseError{"Emulator.First", fmt.Sprintf("the first block is to be number %d", n), ErrRange}
 	}
@@ -248,14 +271,14 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}
-		return k.run(space, blocks, maps)
+		return k.run(ctx, space, blocks, maps)
 	})
 }
 
 // run launches so many blocks on the parameters.
-func (k *emulatedKernel) run(space []byte, blocks int64, maps map[string]*emu.TensorMap) error {
+func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, maps map[string]*emu.TensorMap) error {
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps})
+		k.text.Shared, space, k.device.memory, emu.Options{Context: ctx, Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps})
 	if err != nil {
 		return err
 	}

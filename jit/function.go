@@ -7,33 +7,34 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Function is a kernel or a graph as a caller sees it.
 type Function struct {
 	Name string
 	// Kernel or Graph is what it is.
-	Kernel *typecheck.Kernel
-	Graph  *typecheck.Graph
-	Types  []*typecheck.TypeParam
-	Consts []*typecheck.Symbol
-	Dims   []*typecheck.Symbol
+	Kernel *typed.Kernel
+	Graph  *typed.Graph
+	Types  []*typed.TypeParam
+	Consts []*size.Symbol
+	Dims   []*size.Symbol
 	// Params are the inputs and inouts, in order.
-	Params []*typecheck.GParam
+	Params []*typed.GParam
 	// Outputs are the results' names, in order.
 	Outputs []string
 	// Tiles names what can be pinned: tile extents, whole axes that may be cut, warps, stages, occupancy, cluster, split.
 	Tiles []string
 	// SizeHints are the dimensions of @sizes.
-	SizeHints map[*typecheck.Symbol]int64
+	SizeHints map[*size.Symbol]int64
 
 	compiler *Compiler
 }
 
 // FindFunction finds a kernel or a graph of a program; a *NameError when there
 // is none. It has no compiler yet: see Function.On.
-func FindFunction(p *typecheck.Program, name string) (*Function, error) {
+func FindFunction(p *typed.Program, name string) (*Function, error) {
 	if p == nil {
 		return nil, unset("FindFunction", "there is no program: Load gives one")
 	}
@@ -52,7 +53,7 @@ func FindFunction(p *typecheck.Program, name string) (*Function, error) {
 }
 
 // FunctionNames lists the kernels and graphs of a source itself, and those that it imports.
-func FunctionNames(p *typecheck.Program) (own, imported []string) {
+func FunctionNames(p *typed.Program) (own, imported []string) {
 	if p == nil || len(p.Modules) == 0 {
 		return nil, nil
 	}
@@ -84,17 +85,17 @@ func (f *Function) On(c *Compiler) *Function {
 }
 
 // KernelFunction shows a kernel as a Function; it has no compiler yet.
-func KernelFunction(k *typecheck.Kernel) *Function {
+func KernelFunction(k *typed.Kernel) *Function {
 	if k == nil {
 		return &Function{}
 	}
 	f := &Function{Name: k.Name, Kernel: k, Types: k.TypeParams, Consts: k.Consts, Dims: k.Dims, SizeHints: k.SizeHints}
 	for _, p := range k.Params {
-		t := typecheck.GType{Kind: typecheck.GScalar, DType: p.DType}
+		t := typed.GType{Kind: typed.GScalar, DType: p.DType}
 		if p.IsTensor {
-			t.Kind, t.Shape = typecheck.GTensor, p.Shape
+			t.Kind, t.Shape = typed.GTensor, p.Shape
 		}
-		f.Params = append(f.Params, &typecheck.GParam{Name: p.Name, Mode: p.Mode, Type: t, Default: p.Default, At: p.At})
+		f.Params = append(f.Params, &typed.GParam{Name: p.Name, Mode: p.Mode, Type: t, Default: p.Default, At: p.At})
 	}
 	for _, o := range k.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
@@ -109,7 +110,7 @@ func KernelFunction(k *typecheck.Kernel) *Function {
 		switch {
 		case a.Tile != "":
 			add(a.Tile)
-		case a.Kind == typecheck.WholeAxis && !a.IsFree: // how much of it at once
+		case a.Kind == typed.WholeAxis && !a.IsFree: // how much of it at once
 			add(a.Name)
 		}
 	}
@@ -119,7 +120,7 @@ func KernelFunction(k *typecheck.Kernel) *Function {
 	return f
 }
 
-func graphFunction(g *typecheck.Graph) *Function {
+func graphFunction(g *typed.Graph) *Function {
 	f := &Function{Name: g.Name, Graph: g, Types: g.TypeParams, Consts: g.Consts, Dims: g.Dims, Params: g.Params, SizeHints: g.SizeHints}
 	for _, o := range g.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
@@ -128,9 +129,9 @@ func graphFunction(g *typecheck.Graph) *Function {
 }
 
 // Leaf finds the type of a parameter, or of a part of one: `w.blocks[0].bias`.
-func (f *Function) Leaf(path string) (typecheck.GType, bool) {
+func (f *Function) Leaf(path string) (typed.GType, bool) {
 	if f == nil {
-		return typecheck.GType{}, false
+		return typed.GType{}, false
 	}
 	head, rest := path, ""
 	if n := strings.IndexAny(path, ".["); n >= 0 {
@@ -141,21 +142,21 @@ func (f *Function) Leaf(path string) (typecheck.GType, bool) {
 			return part(p.Type, rest)
 		}
 	}
-	return typecheck.GType{}, false
+	return typed.GType{}, false
 }
 
-func part(t typecheck.GType, path string) (typecheck.GType, bool) {
+func part(t typed.GType, path string) (typed.GType, bool) {
 	if path == "" {
 		return t, true
 	}
-	if inner, ok := strings.CutPrefix(path, "["); ok && t.Kind == typecheck.GArray {
+	if inner, ok := strings.CutPrefix(path, "["); ok && t.Kind == typed.GArray {
 		number, rest, ok := strings.Cut(inner, "]")
 		if n, err := strconv.Atoi(number); !ok || err != nil || n < 0 {
 			return t, false
 		}
 		return part(*t.Elem, rest)
 	}
-	if inner, ok := strings.CutPrefix(path, "."); ok && t.Kind == typecheck.GStruct {
+	if inner, ok := strings.CutPrefix(path, "."); ok && t.Kind == typed.GStruct {
 		for _, f := range t.Fields {
 			rest, ok := strings.CutPrefix(inner, f.Name)
 			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {

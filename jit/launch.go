@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Launch is a function compiled for the types and shapes of its arguments, with
@@ -27,18 +27,18 @@ type Launch struct {
 }
 
 // argument puts the value of a parameter, or of a part of one, on the device.
-func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, value any) (Value, error) {
+func (l *Launch) argument(path string, t typed.GType, p *typed.GParam, value any) (Value, error) {
 	fail := func(format string, a ...any) (Value, error) {
 		return Value{}, &ArgError{Function: l.Function.Name, Name: path, Reason: fmt.Sprintf(format, a...)}
 	}
-	if value == nil && t.Kind == typecheck.GScalar && p.Default != nil {
+	if value == nil && t.Kind == typed.GScalar && p.Default != nil {
 		return Value{Scalar: p.Default}, nil
 	}
 	if value == nil {
 		return fail("is not given")
 	}
 	switch t.Kind {
-	case typecheck.GTensor:
+	case typed.GTensor:
 		if tensor, ok := value.(*Tensor); ok {
 			if _, reason, kind := tensor.misuse(l.device); kind != nil {
 				return Value{}, &ArgError{Function: l.Function.Name, Name: path, Reason: reason, Err: kind}
@@ -64,12 +64,12 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 			return fail("%v", err)
 		}
 		return TensorValue(tensor), nil
-	case typecheck.GScalar:
+	case typed.GScalar:
 		d := t.DType.Of
 		if t.DType.Param != nil {
-			given, ok := value.(typecheck.Literal)
+			given, ok := value.(lang.Literal)
 			if !ok {
-				return fail("is of type %s: give a typecheck.Literal, which says which type that is", t.DType)
+				return fail("is of type %s: give a lang.Literal, which says which type that is", t.DType)
 			}
 			d = given.DType
 		}
@@ -78,7 +78,7 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 			return fail("%v", err)
 		}
 		return Value{Scalar: &s}, nil
-	case typecheck.GStruct:
+	case typed.GStruct:
 		fields, ok := value.(Args)
 		if !ok {
 			return fail("is a struct: give jit.Args of its fields, not %T", value)
@@ -99,7 +99,7 @@ func (l *Launch) argument(path string, t typecheck.GType, p *typecheck.GParam, v
 			}
 		}
 		return v, nil
-	case typecheck.GArray:
+	case typed.GArray:
 		elems, ok := value.([]Args)
 		if !ok {
 			return fail("is an array of structs: give []jit.Args, not %T", value)
@@ -179,7 +179,7 @@ func (l *Launch) tensor(call, name string) (*Tensor, error) {
 	}
 	found := (*Tensor)(nil)
 	known := slices.Clone(f.Outputs)
-	l.each(func(path string, _ *typecheck.GParam, t *Tensor) {
+	l.each(func(path string, _ *typed.GParam, t *Tensor) {
 		known = append(known, path)
 		if path == name {
 			found = t
@@ -233,7 +233,7 @@ func (l *Launch) Write(name string, a *Array) error {
 func (l *Launch) Inouts() []string {
 	defer l.lock()()
 	var names []string
-	l.each(func(path string, p *typecheck.GParam, _ *Tensor) {
+	l.each(func(path string, p *typed.GParam, _ *Tensor) {
 		if p.Mode == lang.InOut {
 			names = append(names, path)
 		}
@@ -242,20 +242,20 @@ func (l *Launch) Inouts() []string {
 }
 
 // each visits the tensors among the arguments.
-func (l *Launch) each(visit func(path string, p *typecheck.GParam, t *Tensor)) {
+func (l *Launch) each(visit func(path string, p *typed.GParam, t *Tensor)) {
 	if l == nil || l.Function == nil || l.Program == nil {
 		return
 	}
-	var walk func(path string, p *typecheck.GParam, t typecheck.GType, v Value)
-	walk = func(path string, p *typecheck.GParam, t typecheck.GType, v Value) {
+	var walk func(path string, p *typed.GParam, t typed.GType, v Value)
+	walk = func(path string, p *typed.GParam, t typed.GType, v Value) {
 		switch t.Kind {
-		case typecheck.GTensor:
+		case typed.GTensor:
 			visit(path, p, v.Tensor)
-		case typecheck.GStruct:
+		case typed.GStruct:
 			for i, f := range t.Fields {
 				walk(path+"."+f.Name, p, f.Type, v.Elems[i])
 			}
-		case typecheck.GArray:
+		case typed.GArray:
 			for i := range v.Elems {
 				walk(fmt.Sprintf("%s[%d]", path, i), p, *t.Elem, v.Elems[i])
 			}
@@ -273,7 +273,7 @@ func (l *Launch) each(visit func(path string, p *typecheck.GParam, t *Tensor)) {
 func (l *Launch) Bytes() int64 {
 	defer l.lock()()
 	n := int64(0)
-	l.each(func(_ string, p *typecheck.GParam, t *Tensor) {
+	l.each(func(_ string, p *typed.GParam, t *Tensor) {
 		n += t.Bytes()
 		if p.Mode == lang.InOut {
 			n += t.Bytes()

@@ -4,22 +4,23 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"tilec/jit/bug"
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Load parses and checks a file and everything that it imports. The program
 // comes even with diagnostics, as far as it could be checked. A failure of the
 // compiler is a panic with a *Bug, which Compiler.Load makes an error.
-func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagnostics) {
+func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
 	stage := "parse"
 	defer func() {
@@ -35,7 +36,7 @@ func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagno
 	if len(ds) == 0 {
 		logs.Print(StageTyped, path, func() string {
 			var b strings.Builder
-			typecheck.PrintTyped(&b, program)
+			typed.Write(&b, program)
 			return b.String()
 		})
 	}
@@ -149,12 +150,29 @@ func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
 			line += "\n"
 		}
 		top.End = top.Start
+		if !found.inKernels && d.Fix != nil && inKernel(m, d.At) { // which cannot call it
+			continue
+		}
 		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{{At: top, New: line}}}
 	}
 }
 
-// shelf is where the standard library has a name: the path of the import, and what it is.
-type shelf struct{ file, what string }
+// inKernel reports a place in a kernel.
+func inKernel(m *lang.Module, at lang.Span) bool {
+	for _, d := range m.Decls {
+		if place := d.Span(); place.Start <= at.Start && at.Start < place.End {
+			_, isKernel := d.(*lang.KernelDecl)
+			return isKernel
+		}
+	}
+	return false
+}
+
+// shelf is where the standard library has a name: the path of the import, and what it is; inKernels when kernels can use it.
+type shelf struct {
+	file, what string
+	inKernels  bool
+}
 
 // libraryOf finds every name that the standard library declares.
 var libraryOf = sync.OnceValue(func() map[string]shelf {
@@ -173,7 +191,7 @@ var libraryOf = sync.OnceValue(func() map[string]shelf {
 			s := shelf{file: "std/" + strings.TrimSuffix(f.Name(), ".tile")}
 			switch d.(type) {
 			case *lang.FnDecl:
-				s.what = "a function of the standard library"
+				s.what, s.inKernels = "a function of the standard library", true
 			case *lang.KernelDecl:
 				s.what = "a kernel of the standard library, which graphs call"
 			case *lang.GraphDecl:
@@ -213,5 +231,5 @@ func resolve(path, from string) (name string, read func() ([]byte, error)) {
 	if filepath.Ext(name) != ".tile" {
 		name += ".tile"
 	}
-	return name, func() ([]byte, error) { return os.ReadFile(name) }
+	return name, func() ([]byte, error) { return file.Read(name, file.MaxSource) }
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"tilec/jit/bug"
 	"tilec/jit/cache"
@@ -21,6 +22,8 @@ type Lowered struct {
 	Pins []string
 
 	target plan.Target
+	// fills are the outputs that a launch fills first.
+	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
 	uncut  *ir.Func
 	dims   *launchDims
@@ -117,8 +120,8 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
-	l.dims = dims
-	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
+	l.dims, l.fills = dims, s.fills()
+	logs.Print(StagePlan, f.Name, func() string { return strings.Join(append([]string{l.Plan.String()}, l.Fills()...), "\n  ") + "\n" })
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
 		with.form("sink", l.uncut)
 	}

@@ -1,6 +1,7 @@
 package jit_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 const misused = `
@@ -62,7 +63,7 @@ func freshWorld(t *testing.T, name string) *world {
 	return w
 }
 
-func (w *world) kernel(name string) *typecheck.Kernel {
+func (w *world) kernel(name string) *typed.Kernel {
 	for _, k := range w.module.Program.Kernels {
 		if k.Name == name {
 			return k
@@ -163,10 +164,10 @@ var misuses = []misuse{
 	{"FormatShape", "nil", func(*world) error { _ = jit.FormatShape(nil); return nil }, nil},
 	{"TensorValue", "nil", func(w *world) error { return w.bindKernel("copy", jit.Options{}, jit.TensorValue(nil)) }, anyError},
 	{"IntValue", "for a float", func(w *world) error {
-		return w.bindKernel("scale", jit.Options{Consts: map[string]typecheck.Literal{"K": {DType: lang.I32}}}, jit.TensorValue(w.x), jit.IntValue(lang.I32, 1))
+		return w.bindKernel("scale", jit.Options{Consts: map[string]lang.Literal{"K": {DType: lang.I32}}}, jit.TensorValue(w.x), jit.IntValue(lang.I32, 1))
 	}, anyError},
 	{"FloatValue", "of a type that is none", func(w *world) error {
-		return w.bindKernel("scale", jit.Options{Consts: map[string]typecheck.Literal{"K": {DType: lang.I32}}}, jit.TensorValue(w.x), jit.FloatValue(99, 1))
+		return w.bindKernel("scale", jit.Options{Consts: map[string]lang.Literal{"K": {DType: lang.I32}}}, jit.TensorValue(w.x), jit.FloatValue(99, 1))
 	}, jit.ErrUnset},
 
 	// Arrays.
@@ -299,8 +300,8 @@ var misuses = []misuse{
 	{"Function.Leaf", "what is no path", func(w *world) error { jit.KernelFunction(w.kernel("copy")).Leaf("x[.].["); return nil }, nil},
 	{"KernelFunction", "nil", func(*world) error { return second(jit.KernelFunction(nil).Bind(nil)) }, jit.ErrUnset},
 	{"FindFunction", "nil", func(*world) error { return second(jit.FindFunction(nil, "f")) }, jit.ErrUnset},
-	{"FindFunction", "zero", func(*world) error { return second(jit.FindFunction(&typecheck.Program{}, "f")) }, anyError},
-	{"FunctionNames", "nil", func(*world) error { jit.FunctionNames(nil); jit.FunctionNames(&typecheck.Program{}); return nil }, nil},
+	{"FindFunction", "zero", func(*world) error { return second(jit.FindFunction(&typed.Program{}, "f")) }, anyError},
+	{"FunctionNames", "nil", func(*world) error { jit.FunctionNames(nil); jit.FunctionNames(&typed.Program{}); return nil }, nil},
 
 	// Modules and compilers.
 	{"Module.Call", "nil", func(*world) error { return second((*jit.Module)(nil).Call("f", nil)) }, jit.ErrUnset},
@@ -338,7 +339,7 @@ var misuses = []misuse{
 	}, jit.ErrUnset},
 	{"Compiler.BindKernel", "no kernel", func(w *world) error { return second(w.compiler.BindKernel(nil, nil, jit.Options{})) }, jit.ErrUnset},
 	{"Compiler.BindKernel", "a zero kernel", func(w *world) error {
-		return second(w.compiler.BindKernel(&typecheck.Kernel{}, nil, jit.Options{}))
+		return second(w.compiler.BindKernel(&typed.Kernel{}, nil, jit.Options{}))
 	}, jit.ErrUnset},
 	{"Compiler.BindKernel", "a zero value", func(w *world) error { return w.bindKernel("copy", jit.Options{}, jit.Value{}) }, anyError},
 	{"Compiler.BindKernel", "too few arguments", func(w *world) error { return w.bindKernel("copy", jit.Options{}) }, anyError},
@@ -358,14 +359,14 @@ var misuses = []misuse{
 		return w.bindKernel("copy", jit.Options{Guard: math.MaxInt64}, jit.TensorValue(w.x))
 	}, anyArgument},
 	{"Compiler.BindKernel", "a constant of another type", func(w *world) error {
-		return w.bindKernel("scale", jit.Options{Consts: map[string]typecheck.Literal{"K": {DType: lang.F64}}}, jit.TensorValue(w.x))
+		return w.bindKernel("scale", jit.Options{Consts: map[string]lang.Literal{"K": {DType: lang.F64}}}, jit.TensorValue(w.x))
 	}, anyArgument},
 	{"Compiler.BindKernel", "no such precision", func(w *world) error {
 		return w.bindKernel("copy", jit.Options{Precision: "f128"}, jit.TensorValue(w.x))
 	}, anyArgument},
 	{"Compiler.BindGraph", "no graph", func(w *world) error { return second(w.compiler.BindGraph(nil, nil, jit.Options{})) }, jit.ErrUnset},
 	{"Compiler.BindGraph", "a zero graph", func(w *world) error {
-		return second(w.compiler.BindGraph(&typecheck.Graph{}, nil, jit.Options{}))
+		return second(w.compiler.BindGraph(&typed.Graph{}, nil, jit.Options{}))
 	}, jit.ErrUnset},
 	{"Compiler.BindGraph", "nil", func(w *world) error {
 		return second((*jit.Compiler)(nil).BindGraph(w.module.Program.Graphs[0], nil, jit.Options{}))
@@ -377,12 +378,40 @@ var misuses = []misuse{
 		return second(w.compiler.BindGraph(w.module.Program.Graphs[0], []jit.Value{jit.TensorValue(w.tensor(0, []int64{99}, nil))}, jit.Options{}))
 	}, jit.ErrRange},
 	{"Compiler.RunTest", "no test", func(w *world) error { return second(w.compiler.RunTest(nil, jit.Options{})) }, jit.ErrUnset},
-	{"Compiler.RunTest", "a zero test", func(w *world) error { return second(w.compiler.RunTest(&typecheck.Test{}, jit.Options{})) }, jit.ErrUnset},
+	{"Compiler.RunTest", "a zero test", func(w *world) error { return second(w.compiler.RunTest(&typed.Test{}, jit.Options{})) }, jit.ErrUnset},
 	{"Compiler.RunTest", "nil", func(w *world) error {
 		return second((*jit.Compiler)(nil).RunTest(w.module.Program.Tests[0], jit.Options{}))
 	}, jit.ErrUnset},
 
+	{"Compiler.RunTestContext", "no test", func(w *world) error {
+		return second(w.compiler.RunTestContext(context.Background(), nil, jit.Options{}))
+	}, jit.ErrUnset},
+
+	// Arenas.
+	{"NewArena", "no device", func(w *world) error {
+		return w.bindKernel("copy", jit.Options{Arena: jit.NewArena(nil)}, jit.TensorValue(w.x))
+	}, jit.ErrOtherDevice},
+	{"NewArena", "another device", func(w *world) error {
+		e, err := jit.OpenEmulator("sm_80")
+		if err != nil {
+			return err
+		}
+		return w.bindKernel("copy", jit.Options{Arena: jit.NewArena(e)}, jit.TensorValue(w.x))
+	}, jit.ErrOtherDevice},
+	{"Arena.Bytes", "nil", func(*world) error { return none((*jit.Arena)(nil).Bytes() + new(jit.Arena).Bytes()) }, nil},
+	{"Arena.Close", "nil, and twice", func(w *world) error {
+		(*jit.Arena)(nil).Close()
+		new(jit.Arena).Close()
+		a := jit.NewArena(w.device)
+		a.Close()
+		a.Close()
+		return nil
+	}, nil},
+
 	// Programs.
+	{"Program.RunContext", "nil", func(*world) error { return second((*jit.Program)(nil).RunContext(context.Background(), nil)) }, jit.ErrUnset},
+	{"Program.Fills", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Fills()))) }, nil},
+	{"Lowered.Fills", "nil", func(*world) error { return none(int64(len((*jit.Lowered)(nil).Fills()))) }, nil},
 	{"Program.Run", "nil", func(*world) error { return second((*jit.Program)(nil).Run(nil)) }, jit.ErrUnset},
 	{"Program.Run", "zero", func(*world) error { return second(new(jit.Program).Run(nil)) }, jit.ErrUnset},
 	{"Program.Run", "closed", func(w *world) error {
@@ -486,7 +515,7 @@ var misuses = []misuse{
 
 	// What tools use.
 	{"Specialise", "no kernel", func(*world) error { return second(jit.Specialise(nil, jit.Options{})) }, jit.ErrUnset},
-	{"Specialise", "a zero kernel", func(*world) error { return second(jit.Specialise(&typecheck.Kernel{}, jit.Options{})) }, jit.ErrUnset},
+	{"Specialise", "a zero kernel", func(*world) error { return second(jit.Specialise(&typed.Kernel{}, jit.Options{})) }, jit.ErrUnset},
 	{"Specialise", "a negative dimension", func(w *world) error {
 		return second(jit.Specialise(w.kernel("copy"), jit.Options{Dims: map[string]int64{"N": math.MinInt64}}))
 	}, anyArgument},

@@ -26,6 +26,8 @@ func deviceMisuses(kind string, d func(w *world) jit.Device, want error) []misus
 		{"Device.Alloc", kind, func(w *world) error { return second(d(w).Alloc(4)) }, want},
 		{"Device.Write", kind, func(w *world) error { return d(w).Write(of(w), 0, make([]byte, 4)) }, want},
 		{"Device.Read", kind, func(w *world) error { return d(w).Read(make([]byte, 4), of(w), 0) }, want},
+		{"Device.Fill", kind, func(w *world) error { return d(w).Fill(of(w), 0, 4, 0) }, want},
+		{"Device.Poison", kind, func(w *world) error { d(w).Poison(); return nil }, nil},
 		{"Device.Sync", kind, func(w *world) error { return d(w).Sync() }, want},
 		{"Device.Free", kind, func(w *world) error { d(w).Free(of(w)); d(w).Free(nil); d(w).Free(&jit.Memory{}); return nil }, nil},
 		{"Device.Close", kind, func(w *world) error { return errors.Join(d(w).Close(), d(w).Close()) }, nil},
@@ -41,6 +43,7 @@ func accessMisuses() []misuse {
 	add := func(name string, kind error, m func(w *world) *jit.Memory, offset int64, n int) {
 		all = append(all,
 			misuse{"Device.Write", name, func(w *world) error { return w.device.Write(m(w), offset, make([]byte, n)) }, kind},
+			misuse{"Device.Fill", name, func(w *world) error { return w.device.Fill(m(w), offset, int64(n), 1) }, kind},
 			misuse{"Device.Read", name, func(w *world) error { return w.device.Read(make([]byte, n), m(w), offset) }, kind})
 	}
 	own := func(w *world) *jit.Memory { return w.memory }
@@ -123,7 +126,7 @@ func TestEveryFunctionHasItsMisuses(t *testing.T) {
 		tested[m.of] = true
 	}
 	for _, d := range []string{"CPU", "Emulator", "GPU"} { // the methods of Device
-		for _, m := range []string{"Alloc", "Free", "Write", "Read", "Sync", "Close", "Name", "ID", "Target"} {
+		for _, m := range []string{"Alloc", "Free", "Write", "Read", "Fill", "Poison", "Sync", "Close", "Name", "ID", "Target"} {
 			tested[d+"."+m] = tested["Device."+m]
 		}
 	}

@@ -2,18 +2,18 @@ package jit
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
 	"tilec/jit/bug"
+	"tilec/jit/file"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Module is a source, parsed and checked with what it imports, whose kernels
 // and graphs a compiler compiles for its device as they are called.
 type Module struct {
-	Program *typecheck.Program
+	Program *typed.Program
 
 	compiler *Compiler
 }
@@ -24,7 +24,7 @@ func (c *Compiler) LoadFile(path string) (*Module, error) {
 	if c == nil {
 		return nil, unset("Compiler.LoadFile", "the compiler is nil: NewCompiler gives one")
 	}
-	text, err := os.ReadFile(path)
+	text, err := file.Read(path, file.MaxSource)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -12,7 +13,6 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
-	"tilec/typecheck"
 )
 
 // Program is a graph or a kernel bound to the shapes of its arguments: a list
@@ -34,11 +34,13 @@ type Program struct {
 	scalarTypes []lang.DType
 	steps       []step
 	temps       []temp
-	arena       *Memory
-	// kept is the scratch memory of the launches, which run one after the other; nil where none needs any.
-	kept    *Memory
-	outputs []view
-	scratch []typecheck.Literal
+	// arena has the temporaries, and the scratch memory of the launches, which run one after the other;
+	// own says that no other program uses it. The sizes are what this program needs, or nothing.
+	arena                   *Arena
+	own                     bool
+	tempBytes, scratchBytes int64
+	outputs                 []view
+	scratch                 []lang.Literal
 }
 
 // slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
@@ -86,6 +88,8 @@ type step struct {
 	empty bool // no block to run
 	// ranged: scalars decide what part of a dimension the grid walks.
 	ranged bool
+	// fills are the tensors that are filled with zeros before the launch.
+	fills []int
 	// kept is the bytes of scratch memory that the launch needs, for atOnce thread blocks.
 	kept, atOnce int64
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
@@ -145,17 +149,14 @@ func (p *Program) compile() error {
 		}
 		most = max(most, s.kept)
 	}
+	p.tempBytes, p.scratchBytes = nothing, nothing
 	if most > 0 {
-		if p.kept, err = p.device.Alloc(most); err != nil {
-			return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, most, err)
-		}
+		p.scratchBytes = most
 	}
 	if n := p.planMemory(); len(p.temps) > 0 { // results may have no elements, and still lie somewhere
-		if p.arena, err = p.device.Alloc(n); err != nil {
-			return fmt.Errorf("%s: %d bytes for intermediate results: %w", p.name, n, err)
-		}
+		p.tempBytes = n
 	}
-	return nil
+	return p.arena.reserve(p)
 }
 
 // prepare computes what does not change from run to run.
@@ -228,10 +229,18 @@ func (s *step) prepare(c *Compiled, d Device) error {
 }
 
 // Run runs the program on arguments of the shapes that it was bound to. The
-// results live in the program's own memory until its next Run.
+// results live in the program's arena until its next Run, or, where the arena is
+// shared, until another program of it is bound or runs.
 // It may be called from several goroutines, which wait for each other. A tensor that cannot be
 // used is an *ArgError, a program that is closed a *UseError.
-func (p *Program) Run(args []Value) (_ []Value, err error) {
+func (p *Program) Run(args []Value) ([]Value, error) {
+	return p.RunContext(context.Background(), args)
+}
+
+// RunContext is Run until a context is done: then the error is the context's cause,
+// and what the arguments and results hold is undefined. A kernel on a GPU that was
+// started ends by itself, or never.
+func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err error) {
 	defer bug.Catch(&err, "run")
 	if err := p.usable("Program.Run"); err != nil {
 		return nil, err
@@ -253,11 +262,20 @@ func (p *Program) Run(args []Value) (_ []Value, err error) {
 	if err := p.accept(tensors, scalars); err != nil {
 		return nil, err
 	}
+	if err := p.arena.reserve(p); err != nil { // another program's growth may have failed, or it was closed
+		return nil, err
+	}
 	logs := p.compiler.Logs
 	for i := range p.steps {
 		s := &p.steps[i]
+		if err := p.ready(i); err != nil { // also where no block runs
+			return nil, err
+		}
 		if s.empty {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, context.Cause(ctx))
 		}
 		if s.ranged {
 			if empty, err := s.ranges(s.scalarsOf(scalars)); err != nil || empty {
@@ -276,7 +294,7 @@ func (p *Program) Run(args []Value) (_ []Value, err error) {
 				size := int64(v.dtype.Size())
 				switch {
 				case v.slot.temp:
-					s.args[j] = launchArg{memory: p.arena, offset: p.temps[v.slot.index].offset + v.offset*size}
+					s.args[j] = launchArg{memory: p.arena.temps, offset: p.temps[v.slot.index].offset + v.offset*size}
 				case v.slot.made:
 					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.offset * size}
 				default:
@@ -289,7 +307,7 @@ func (p *Program) Run(args []Value) (_ []Value, err error) {
 			case ir.ParamDebug:
 				s.args[j] = launchArg{memory: s.debug.memory}
 			case ir.ParamScratch:
-				s.args[j] = launchArg{memory: p.kept}
+				s.args[j] = launchArg{memory: p.arena.scratch}
 			case ir.ParamFirst:
 				s.args[j] = launchArg{bits: uint64(s.atOnce)}
 			}
@@ -301,7 +319,7 @@ func (p *Program) Run(args []Value) (_ []Value, err error) {
 		if logs.On(StageLaunch) || logs.On(StageTime) {
 			begin = time.Now()
 		}
-		if err := s.compiled.exe.launch(s.args); err != nil {
+		if err := s.compiled.exe.launch(ctx, s.args); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, bug.In(err, s.about))
 		}
 		if s.debug != nil {
@@ -327,7 +345,7 @@ func (p *Program) Run(args []Value) (_ []Value, err error) {
 		}
 		switch {
 		case v.slot.temp:
-			t.Memory = p.arena
+			t.Memory = p.arena.temps
 			t.Offset += p.temps[v.slot.index].offset / int64(v.dtype.Size())
 		case v.slot.made:
 			t.Memory = p.made[v.slot.index].Memory
@@ -352,7 +370,7 @@ func (s *step) about(e *Bug) {
 }
 
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
-func (s *step) begin(d Device, args []typecheck.Literal) error {
+func (s *step) begin(d Device, args []lang.Literal) error {
 	if len(s.spec.Kernel.Assumes) > 0 {
 		if err := checkScalars(s.spec, s.scalarsOf(args)); err != nil {
 			return err
@@ -391,13 +409,8 @@ func (p *Program) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
-	if p.arena != nil {
-		p.device.Free(p.arena)
-		p.arena = nil
-	}
-	if p.kept != nil {
-		p.device.Free(p.kept)
-		p.kept = nil
+	if p.own {
+		p.arena.Close()
 	}
 	for i := range p.steps {
 		if s := p.steps[i].debug; s != nil {
@@ -412,7 +425,7 @@ func (p *Program) Close() {
 }
 
 // scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
-func scalarBits(l typecheck.Literal) uint64 {
+func scalarBits(l lang.Literal) uint64 {
 	switch l.DType {
 	case lang.F64:
 		return math.Float64bits(l.Float)

@@ -10,17 +10,18 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Spec is one specialisation of a kernel: what its generic parts stand for.
 // Two launches with the same Key run the same compiled code.
 type Spec struct {
-	Kernel *typecheck.Kernel
-	Types  map[*typecheck.TypeParam]lang.DType
-	Consts map[*typecheck.Symbol]typecheck.Literal
+	Kernel *typed.Kernel
+	Types  map[*typed.TypeParam]lang.DType
+	Consts map[*size.Symbol]lang.Literal
 	// Dims is the size of every dimension.
-	Dims map[*typecheck.Symbol]int64
+	Dims map[*size.Symbol]int64
 	// Layouts describes each tensor parameter, inputs then outputs, in order of declaration; scalars have the zero Layout.
 	Layouts []Layout
 	// Pins are extents by tile name, from the command line or the launch.
@@ -29,6 +30,8 @@ type Spec struct {
 	Precision string
 	// Debug keeps what is checked in debug builds only.
 	Debug bool
+	// filled are the outputs that earlier launches of a formula have filled.
+	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
 	Wide bool
 }
@@ -72,8 +75,8 @@ type Layout struct {
 }
 
 // params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
-func params(k *typecheck.Kernel) []*typecheck.Param {
-	return append(append([]*typecheck.Param{}, k.Params...), k.Outputs...)
+func params(k *typed.Kernel) []*typed.Param {
+	return append(append([]*typed.Param{}, k.Params...), k.Outputs...)
 }
 
 // Launches are the specialisations that are compiled and launched: of the parts of a formula, or the one itself.
@@ -85,6 +88,7 @@ func (s *Spec) Launches() []*Spec {
 		return []*Spec{s}
 	}
 	var launches []*Spec
+	filled := map[string]bool{}
 	for _, k := range s.Kernel.Parts {
 		part := *s
 		part.Kernel, part.Layouts = k, nil
@@ -94,17 +98,21 @@ func (s *Spec) Launches() []*Spec {
 		others := s.Kernel.PinsBeside(k)
 		part.Pins = maps.Clone(s.Pins)
 		maps.DeleteFunc(part.Pins, func(name string, _ int64) bool { return others[name] })
+		part.filled = maps.Clone(filled)
+		for _, name := range part.fills() {
+			filled[name] = true
+		}
 		launches = append(launches, &part)
 	}
 	return launches
 }
 
 // places gives, for each parameter of a part, its place among those of the whole kernel.
-func (s *Spec) places(part *typecheck.Kernel) []int {
+func (s *Spec) places(part *typed.Kernel) []int {
 	all := params(s.Kernel)
 	var at []int
 	for _, p := range params(part) {
-		at = append(at, slices.IndexFunc(all, func(q *typecheck.Param) bool { return q.Name == p.Name }))
+		at = append(at, slices.IndexFunc(all, func(q *typed.Param) bool { return q.Name == p.Name }))
 	}
 	return at
 }
@@ -113,15 +121,15 @@ func (s *Spec) places(part *typecheck.Kernel) []int {
 // shapes the code (whole axes, and innermost dimensions, on which the width of
 // memory accesses depends). The others are parameters of the launch, so that a
 // new batch or sequence length needs no new code.
-func static(k *typecheck.Kernel) map[*typecheck.Symbol]bool {
-	fixed := map[*typecheck.Symbol]bool{}
-	mark := func(s typecheck.Size) {
+func static(k *typed.Kernel) map[*size.Symbol]bool {
+	fixed := map[*size.Symbol]bool{}
+	mark := func(s size.Size) {
 		for _, sym := range s.Symbols() {
 			fixed[sym] = true
 		}
 	}
 	for _, a := range k.Axes {
-		if a.Kind == typecheck.WholeAxis {
+		if a.Kind == typed.WholeAxis {
 			mark(a.Lo)
 			mark(a.Len)
 			if !a.IsFree {
@@ -142,7 +150,7 @@ func static(k *typecheck.Kernel) map[*typecheck.Symbol]bool {
 }
 
 // value looks a symbol up for Size.Eval.
-func (s *Spec) value(sym *typecheck.Symbol) (int64, bool) {
+func (s *Spec) value(sym *size.Symbol) (int64, bool) {
 	if c, ok := s.Consts[sym]; ok {
 		return c.Int, true
 	}
@@ -163,7 +171,7 @@ func bucket(n int64) int64 {
 // Key names a specialisation: everything that its code depends on. It keeps the kernel, so that none that is
 // loaded later has its address.
 type Key struct {
-	kernel *typecheck.Kernel
+	kernel *typed.Kernel
 	rest   string
 }
 
@@ -209,7 +217,7 @@ func (s *Spec) Key() Key {
 // launchDims tells how a launch computes the sizes that a compiled kernel takes
 // as parameters, by the name of the ir.Dim: passes may copy the Dim itself.
 type launchDims struct {
-	sizes   map[string]typecheck.Size
+	sizes   map[string]size.Size
 	strides map[string]stride
 	// views are the tensors (in the order of params) over whose memory the kernel has views, one for each in order.
 	views []int

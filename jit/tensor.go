@@ -31,7 +31,6 @@ import (
 	"strings"
 
 	"tilec/lang"
-	"tilec/typecheck"
 )
 
 // Tensor is an array in a device's memory.
@@ -104,7 +103,7 @@ func (t *Tensor) String() string {
 // Value is an argument or a result: exactly one of its parts is set.
 type Value struct {
 	Tensor *Tensor
-	Scalar *typecheck.Literal
+	Scalar *lang.Literal
 	// Elems are the fields of a struct, or the elements of an array.
 	Elems []Value
 }
@@ -114,16 +113,16 @@ func TensorValue(t *Tensor) Value { return Value{Tensor: t} }
 
 // IntValue is an integer scalar.
 func IntValue(d lang.DType, n int64) Value {
-	return Value{Scalar: &typecheck.Literal{DType: d, Int: n}}
+	return Value{Scalar: &lang.Literal{DType: d, Int: n}}
 }
 
 // FloatValue is a float scalar.
 func FloatValue(d lang.DType, f float64) Value {
-	return Value{Scalar: &typecheck.Literal{DType: d, Float: f}}
+	return Value{Scalar: &lang.Literal{DType: d, Float: f}}
 }
 
 // leaves appends the tensors and scalars inside v, in order.
-func (v Value) leaves(tensors []*Tensor, scalars []typecheck.Literal) ([]*Tensor, []typecheck.Literal) {
+func (v Value) leaves(tensors []*Tensor, scalars []lang.Literal) ([]*Tensor, []lang.Literal) {
 	switch {
 	case v.Tensor != nil:
 		tensors = append(tensors, v.Tensor)

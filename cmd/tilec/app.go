@@ -89,6 +89,7 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
   tilec check my.tile
   tilec test my.tile
   tilec build --emit=ptx my.tile M=1024 T=bf16`,
+		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
@@ -97,6 +98,7 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
 			return err
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	for _, command := range []func() *cobra.Command{

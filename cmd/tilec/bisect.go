@@ -6,7 +6,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/fuzz"
-	"tilec/typecheck"
+	"tilec/lang"
 )
 
 // bisect names the first stage of the compiler after which an element of a kernel's results leaves its bound.
@@ -19,7 +19,7 @@ func (a *app) bisect(device jit.Device, target *jit.Function, b *binding, values
 		switch v := values[p.Name].(type) {
 		case *jit.Array:
 			inputs[p.Name] = fuzz.Input{Array: v}
-		case typecheck.Literal:
+		case lang.Literal:
 			inputs[p.Name] = fuzz.Input{Scalar: v}
 		}
 	}

@@ -3,18 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/lang"
 	"tilec/parser"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // buildOptions are the flags of `tilec build`.
@@ -30,7 +30,7 @@ type buildOptions struct {
 type emission struct {
 	name, about string
 	// file makes the text of a whole file; nil for the forms of one kernel.
-	file func(p *typecheck.Program) (string, error)
+	file func(p *typed.Program) (string, error)
 	// kernel makes the text of one kernel.
 	kernel func(l *jit.Lowered, t plan.Target) (string, error)
 }
@@ -114,6 +114,11 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if _, ok := precisions[o.precision]; !ok {
 		return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", o.precision)}
 	}
+	if o.out != "" {
+		if err := file.MakeFolder(o.out); err != nil {
+			return err
+		}
+	}
 	if o.dumpAfter != "" {
 		if err := a.logs.DumpAfter(o.dumpAfter); err != nil {
 			return usageError{fmt.Errorf("--dump-after: %w", err)}
@@ -176,12 +181,12 @@ func findEmission(name string) (emission, error) {
 
 // chooseKernels gives the kernels to build: the one named, or those of the file
 // itself, or of its imports when it has none.
-func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, error) {
+func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
 	if name != "" {
 		var names []string
 		for _, k := range p.Kernels {
 			if k.Name == name {
-				return []*typecheck.Kernel{k}, nil
+				return []*typed.Kernel{k}, nil
 			}
 			names = append(names, k.Name)
 		}
@@ -194,7 +199,7 @@ func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, erro
 		return nil, fmt.Errorf("there is no kernel %s: there are %s", name, strings.Join(names, ", "))
 	}
 	root := p.Modules[len(p.Modules)-1].Source
-	var own []*typecheck.Kernel
+	var own []*typed.Kernel
 	for _, k := range p.Kernels {
 		if k.Decl.Name.Span().Source == root {
 			own = append(own, k)
@@ -210,7 +215,7 @@ func chooseKernels(p *typecheck.Program, name string) ([]*typecheck.Kernel, erro
 }
 
 // lower compiles kernels. An argument must mean something to one of them at least.
-func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) ([]unit, error) {
+func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) ([]unit, error) {
 	used := map[*argument]bool{}
 	var units []unit
 	for _, k := range kernels {
@@ -258,7 +263,7 @@ func (a *app) lower(kernels []*typecheck.Kernel, args []*argument, form emission
 }
 
 // belongs reports whether a name is a dimension, a constant, an element type or an extent of a kernel.
-func belongs(k *typecheck.Kernel, name string) bool {
+func belongs(k *typed.Kernel, name string) bool {
 	c := jit.KernelFunction(k)
 	c.Params = nil // shapes and values of parameters are for a launch
 	for _, n := range c.Names() {
@@ -269,21 +274,24 @@ func belongs(k *typecheck.Kernel, name string) bool {
 	return false
 }
 
-func printAST(p *typecheck.Program) (string, error) {
+func printAST(p *typed.Program) (string, error) {
 	var b strings.Builder
 	err := parser.Print(&b, p.Modules[len(p.Modules)-1])
 	return b.String(), err
 }
 
-func printTyped(p *typecheck.Program) (string, error) {
+func printTyped(p *typed.Program) (string, error) {
 	var b strings.Builder
-	typecheck.PrintTyped(&b, p)
+	typed.Write(&b, p)
 	return b.String(), nil
 }
 
 func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	text := l.Func.Name + ": " + l.Plan.String() + "\n"
 	for _, line := range l.Plan.Why {
+		text += "  " + line + "\n"
+	}
+	for _, line := range l.Fills() {
 		text += "  " + line + "\n"
 	}
 	for _, line := range l.Pins {
@@ -298,13 +306,9 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 func printPTX(l *jit.Lowered, _ plan.Target) (string, error) { return l.PTX() }
 
 func writeUnits(dir, ext string, units []unit) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
 	for _, u := range units {
 		path := filepath.Join(dir, u.Name+"."+ext)
-		if err := os.WriteFile(path, []byte(u.Text), 0o666); err != nil {
-			os.Remove(path) // half a file is worse than none
+		if err := file.WriteBytes(path, []byte(u.Text)); err != nil {
 			return err
 		}
 	}

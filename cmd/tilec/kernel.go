@@ -33,12 +33,9 @@ func (o *kernelOptions) flags(f *pflag.FlagSet) {
 
 // runNamed runs one kernel or graph of a file.
 func (a *app) runNamed(path, name string, texts []string, run runOptions, o kernelOptions) error {
-	var save func([]*array) error
-	if o.out != "" {
-		var err error
-		if save, err = saver(o.out); err != nil {
-			return usageError{err}
-		}
+	out, err := openOut(o.out)
+	if err != nil {
+		return err
 	}
 	if strings.Contains(name, "=") {
 		return usageError{fmt.Errorf("%q stands where the name of a kernel or graph must", name)}
@@ -79,6 +76,13 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	defer launch.Close()
+	types, err := writtenTypes(launch)
+	if err == nil {
+		err = out.takes(types)
+	}
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
 	outputs, err := runOnce(launch)
 	if err != nil {
@@ -93,10 +97,8 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		}
 		fmt.Fprintf(a.stdout, "%s\n%s", x, x.summary())
 	}
-	if save != nil {
-		if err := save(outputs); err != nil {
-			return err
-		}
+	if err := out.save(outputs); err != nil {
+		return err
 	}
 	if o.check {
 		if result.Checks, err = a.compare(target, values, b.inputs, outputs, compiler.Device.ID()); err != nil {
@@ -130,6 +132,22 @@ type runResult struct {
 	Checks []string `json:"checks,omitempty"`
 	// MedianUS is --time's, in microseconds.
 	MedianUS float64 `json:"median_us,omitempty"`
+}
+
+// writtenTypes are the element types of what runOnce reads.
+func writtenTypes(l *jit.Launch) ([]lang.DType, error) {
+	var types []lang.DType
+	for _, t := range l.Program.Outputs() {
+		types = append(types, t.DType)
+	}
+	for _, name := range l.Inouts() {
+		t, err := l.Tensor(name)
+		if err != nil {
+			return nil, err
+		}
+		types = append(types, t.DType)
+	}
+	return types, nil
 }
 
 // runOnce runs once and reads what was written: the outputs, then the inouts.

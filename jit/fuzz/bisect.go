@@ -6,7 +6,8 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/ir"
-	"tilec/typecheck"
+	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file finds where a kernel becomes wrong on its way to a device: it runs each form that the kernel has, from the
@@ -16,7 +17,7 @@ import (
 // Input is an argument of a kernel: an array or a scalar.
 type Input struct {
 	Array  *jit.Array
-	Scalar typecheck.Literal
+	Scalar lang.Literal
 }
 
 // Stage is one form of a kernel, and what is wrong with its results.
@@ -50,7 +51,7 @@ func (b *Bisection) Fault() *Stage {
 
 // Bisect finds the first stage after which an element of a kernel's results leaves its bound. Inputs are by the names of
 // the parameters. An error says why nothing can be known.
-func Bisect(device jit.Device, k *typecheck.Kernel, opts jit.Options, inputs map[string]Input) (*Bisection, error) {
+func Bisect(device jit.Device, k *typed.Kernel, opts jit.Options, inputs map[string]Input) (*Bisection, error) {
 	opts.Guard = guard
 	spec, err := jit.Specialise(k, opts)
 	if err != nil {
@@ -67,7 +68,7 @@ func Bisect(device jit.Device, k *typecheck.Kernel, opts jit.Options, inputs map
 	}
 	launches := spec.Launches()
 	forms := make([][]jit.Form, len(launches))
-	current := map[*typecheck.Kernel]*ir.Func{}
+	current := map[*typed.Kernel]*ir.Func{}
 	for i, l := range launches {
 		var failed error
 		if forms[i], failed = jit.Forms(l, device.Target()); failed != nil {
@@ -118,7 +119,7 @@ func Bisect(device jit.Device, k *typecheck.Kernel, opts jit.Options, inputs map
 }
 
 // given are the arguments of a kernel.
-func given(k *typecheck.Kernel, spec *jit.Spec, inputs map[string]Input) ([]argument, error) {
+func given(k *typed.Kernel, spec *jit.Spec, inputs map[string]Input) ([]argument, error) {
 	var args []argument
 	for _, p := range k.Params {
 		in, ok := inputs[p.Name]
@@ -149,7 +150,7 @@ func given(k *typecheck.Kernel, spec *jit.Spec, inputs map[string]Input) ([]argu
 
 // bisector is a kernel with its arguments and what its results may be, by the arithmetic of the CPU and of the device.
 type bisector struct {
-	k               *typecheck.Kernel
+	k               *typed.Kernel
 	opts            jit.Options
 	spec            *jit.Spec
 	args            []argument
@@ -196,7 +197,7 @@ func (b *bisector) judge(c *checker, compiler *jit.Compiler, want []*array) *Pro
 		return p
 	}
 	for i, g := range got {
-		if p := want[i].compare(g, i < len(b.k.Outputs), &Tally{}); p != nil {
+		if p := want[i].compare(g, &Tally{}); p != nil {
 			return p
 		}
 	}
