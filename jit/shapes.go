@@ -5,12 +5,12 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // take builds elements of a tile at positions: those that may lie outside are
 // moved to one that is inside, and the value after `else` stands in their place.
-func (b *irBuilder) take(x *typecheck.Take) *ir.Value {
+func (b *irBuilder) take(x *typed.Take) *ir.Value {
 	b.hold(x.Claims)
 	tile := b.value(x.X)
 	axes := b.mapAxes(x.Axes)
@@ -59,7 +59,7 @@ func (b *irBuilder) take(x *typecheck.Take) *ir.Value {
 }
 
 // hold checks what a shape operation rests on against the sizes at hand.
-func (b *irBuilder) hold(claims []typecheck.Claim) {
+func (b *irBuilder) hold(claims []typed.Claim) {
 	for _, c := range claims {
 		left, okLeft := b.known(c.Left)
 		right, okRight := b.known(c.Right)
