@@ -813,10 +813,9 @@ or bind a new value with ` + "`" + `let` + "`" + `.`,
 		},
 		ErrNeverStored: {
 			Title: "an output without a value",
-			Doc: `Every output of a kernel is stored to, and every output of a graph is assigned. A
-grid over a part of a dimension (` + "`" + `grid i in N[1 ..] by B` + "`" + `) must be proven to store all of an
-output: its memory holds nothing before. A tensor that is to keep its other elements is
-a parameter, ` + "`" + `inout y: f32[N]` + "`" + `.`,
+			Doc: `Every output of a kernel is stored to, and every output of a graph is assigned. Elements
+of an output that no store reaches are 0 (W0601). A tensor that is to keep its other elements
+is a parameter, ` + "`" + `inout y: f32[N]` + "`" + `.`,
 			Fails: `kernel both(x: f32[N]) -> (y: f32[N], z: f32[N])
     grid i in N by B
 {
@@ -878,7 +877,8 @@ runs: numbers, constants and dimensions, and arithmetic on them.`,
 			Works: `kernel part<const R: int = 4>(x: f32[N]) -> y: f32[N]
     grid i in N by B
 {
-    for n in R { y[i] = x[i] }
+    axis r in R
+    y[i] = x[i] + sum(full(f32, 1, r), over r)
 }
 `,
 		},

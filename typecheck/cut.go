@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file says what a value inside `for k in K by BK` has to do with how K is
@@ -39,7 +40,7 @@ type cut struct {
 	// by is the operations that put the values of two parts together to that of both.
 	by joins
 	// of is the local that is carried; of a rise, a rate or what is below a maximum, the maximum.
-	of *Local
+	of *typed.Local
 	// level tells apart the values of a carried maximum; 0 is the one before the step.
 	level int
 	// finite: the maximum was made a number before it was taken off, so that -inf - -inf is nowhere.
@@ -58,7 +59,7 @@ type cut struct {
 // maximum so far: a step multiplies by exp(m - m2) what it carries, and adds terms in the unit of m2.
 type unit struct {
 	exp    lang.Op
-	of     *Local
+	of     *typed.Local
 	level  int
 	factor any
 }
@@ -151,7 +152,7 @@ func (c *cuts) either(at lang.Span, a, b cut) cut {
 }
 
 // scaled is a value times a factor that every step has alike.
-func scaled(at lang.Span, c cut, factor Expr) cut {
+func scaled(at lang.Span, c cut, factor typed.Expr) cut {
 	switch c.kind {
 	case cutPart:
 		c.by &= byAdd
@@ -168,17 +169,17 @@ func scaled(at lang.Span, c cut, factor Expr) cut {
 }
 
 // nameOf tells factors apart; nil for one that is more than a name or a number.
-func nameOf(x Expr) any {
+func nameOf(x typed.Expr) any {
 	switch x := x.(type) {
-	case *Const:
-		return Literal{x.Type.DType.Of, x.Int, x.Float}
-	case *SizeExpr:
+	case *typed.Const:
+		return lang.Literal{DType: x.Type.DType.Of, Int: x.Int, Float: x.Float}
+	case *typed.SizeExpr:
 		return x.Size.String()
-	case *ConstRef:
+	case *typed.ConstRef:
 		return x.Symbol
-	case *ScalarRef:
+	case *typed.ScalarRef:
 		return x.Param
-	case *LocalRef:
+	case *typed.LocalRef:
 		return x.Local
 	}
 	return nil
@@ -214,10 +215,10 @@ func raised(at lang.Span, op lang.Op, c cut) cut {
 }
 
 // product is what a multiplication makes of cuts.
-func (c *cuts) product(x *Apply, a, b cut) cut {
+func (c *cuts) product(x *typed.Apply, a, b cut) cut {
 	if a.kind == cutSame && b.kind != cutSame || b.kind == cutCarried {
 		a, b = b, a
-		x = &Apply{Typed: x.Typed, Op: x.Op, Args: []Expr{x.Args[1], x.Args[0]}}
+		x = &typed.Apply{Typed: x.Typed, Op: x.Op, Args: []typed.Expr{x.Args[1], x.Args[0]}}
 	}
 	switch {
 	case a.still() && b.still():
@@ -239,6 +240,6 @@ func (c *cuts) product(x *Apply, a, b cut) cut {
 }
 
 // isTileOver reports a value with an axis that another has not.
-func isTileOver(x, other Expr) bool {
+func isTileOver(x, other typed.Expr) bool {
 	return len(withoutAxes(x.Types()[0].Axes, other.Types()[0].Axes)) > 0
 }

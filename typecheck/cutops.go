@@ -5,12 +5,13 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file says what each operation makes of values by how an axis is cut.
 
 // apply is what an operation gives.
-func (c *cuts) apply(x *Apply) cut {
+func (c *cuts) apply(x *typed.Apply) cut {
 	args := c.exprs(x.Args)
 	if x.Axis != nil && x.Op != lang.OpRename { // a position along it
 		if x.Axis == c.axis {
@@ -49,7 +50,7 @@ func (c *cuts) apply(x *Apply) cut {
 		switch {
 		case args[0].kind == cutEach && args[1].still():
 			return args[0]
-		case args[1].kind == cutSame && isFloat(x.Type.DType):
+		case args[1].kind == cutSame && typed.IsFloat(x.Type.DType):
 			return scaledOrSpread(x, args)
 		}
 	case lang.OpExp, lang.OpExp2:
@@ -79,19 +80,19 @@ func (c *cuts) apply(x *Apply) cut {
 }
 
 // scaledOrSpread is a quotient by what every step has alike.
-func scaledOrSpread(x *Apply, args []cut) cut {
+func scaledOrSpread(x *typed.Apply, args []cut) cut {
 	if args[0].still() {
 		return spread(x.At, args...)
 	}
 	return scaled(x.At, args[0], nil)
 }
 
-func (c *cuts) cast(x *Apply, from cut) cut {
+func (c *cuts) cast(x *typed.Apply, from cut) cut {
 	d := x.Args[0].Types()[0].DType
 	switch {
 	case from.still():
 		return from
-	case from.kind == cutEach && isFloat(d) && isFloat(x.Type.DType):
+	case from.kind == cutEach && typed.IsFloat(d) && typed.IsFloat(x.Type.DType):
 		return from
 	case from.kind == cutPart:
 		if from.by &= keeps(d, x.Type.DType); from.by != 0 {
@@ -102,11 +103,11 @@ func (c *cuts) cast(x *Apply, from cut) cut {
 }
 
 // guards reports `where(m == -inf, 0, m)` for a carried maximum m, or the like.
-func (c *cuts) guards(x *Apply, args []cut) bool {
+func (c *cuts) guards(x *typed.Apply, args []cut) bool {
 	if x.Op != lang.OpWhere {
 		return false
 	}
-	test, ok := x.Args[0].(*Apply)
+	test, ok := x.Args[0].(*typed.Apply)
 	if !ok || len(test.Args) != 2 || !isConstInf(test.Args[1]) {
 		return false
 	}
@@ -122,13 +123,13 @@ func (c *cuts) guards(x *Apply, args []cut) bool {
 	return zero.zero() && m.kind == cutCarried && m.by&byMax != 0 && of == m
 }
 
-func isConstInf(x Expr) bool {
-	k, ok := x.(*Const)
+func isConstInf(x typed.Expr) bool {
+	k, ok := x.(*typed.Const)
 	return ok && math.IsInf(k.Float, -1)
 }
 
 // reduced is a reduction of the values over axes, whose results for two parts are put together as by says.
-func (c *cuts) reduced(at lang.Span, by joins, over []*Axis, args ...cut) cut {
+func (c *cuts) reduced(at lang.Span, by joins, over []*typed.Axis, args ...cut) cut {
 	if slices.Contains(over, c.axis) {
 		of := sameCut
 		for _, a := range args {
@@ -155,7 +156,7 @@ func (c *cuts) reduced(at lang.Span, by joins, over []*Axis, args ...cut) cut {
 }
 
 // contracted is a product that is summed up, and what it is added to.
-func (c *cuts) contracted(x *Apply, args []cut) cut {
+func (c *cuts) contracted(x *typed.Apply, args []cut) cut {
 	a, b := args[0], args[1]
 	of := cut{}
 	switch {

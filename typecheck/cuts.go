@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file goes through the body of a loop over parts of an axis, and finds what
@@ -23,19 +24,19 @@ type dependence struct {
 
 // cuts follows values through a loop over the axis.
 type cuts struct {
-	axis   *Axis
-	of     map[*Local]cut
-	along  map[*Axis]cut // of the axes of loops inside: what their ranges are
-	under  cut           // the condition that decides whether the statement runs
+	axis   *typed.Axis
+	of     map[*typed.Local]cut
+	along  map[*typed.Axis]cut // of the axes of loops inside: what their ranges are
+	under  cut                 // the condition that decides whether the statement runs
 	levels int
 	// touched are the loads and stores inside, by the tensor that the loop writes.
-	touched map[*Param]*touches
+	touched map[*typed.Param]*touches
 	found   []dependence
 }
 
 // cutsOf gives what depends on the cut of a loop's axis.
-func cutsOf(loop *For) []dependence {
-	c := &cuts{axis: loop.Axis, of: map[*Local]cut{}, along: map[*Axis]cut{}, under: sameCut, touched: map[*Param]*touches{}}
+func cutsOf(loop *typed.For) []dependence {
+	c := &cuts{axis: loop.Axis, of: map[*typed.Local]cut{}, along: map[*typed.Axis]cut{}, under: sameCut, touched: map[*typed.Param]*touches{}}
 	c.touch(loop.Body)
 	for i, l := range loop.Carried {
 		c.of[l] = cut{kind: cutCarried, by: ^joins(0), of: l, finite: isFinite(loop.Init[i])}
@@ -58,7 +59,7 @@ func cutsOf(loop *For) []dependence {
 }
 
 // unitHolds reports a carried sum in the unit of the maximum that the loop carries on.
-func (c *cuts) unitHolds(r cut, loop *For, results []cut) bool {
+func (c *cuts) unitHolds(r cut, loop *typed.For, results []cut) bool {
 	if r.unit == (unit{}) {
 		return true
 	}
@@ -67,10 +68,10 @@ func (c *cuts) unitHolds(r cut, loop *For, results []cut) bool {
 }
 
 // resultSpan is where a body says its i-th value.
-func resultSpan(b *Body, i int) lang.Span {
+func resultSpan(b *typed.Body, i int) lang.Span {
 	for _, x := range b.Results {
 		n := len(x.Types())
-		if t, ok := x.(*Tuple); ok && i < len(t.Elems) {
+		if t, ok := x.(*typed.Tuple); ok && i < len(t.Elems) {
 			return t.Elems[i].Span()
 		}
 		if i < n {
@@ -82,11 +83,11 @@ func resultSpan(b *Body, i int) lang.Span {
 }
 
 // isFinite reports a tile that is a number all over.
-func isFinite(x Expr) bool {
-	if a, ok := x.(*Apply); ok && a.Op == lang.OpFull && len(a.Args) == 1 {
+func isFinite(x typed.Expr) bool {
+	if a, ok := x.(*typed.Apply); ok && a.Op == lang.OpFull && len(a.Args) == 1 {
 		x = a.Args[0]
 	}
-	k, ok := x.(*Const)
+	k, ok := x.(*typed.Const)
 	return ok && !math.IsInf(k.Float, 0) && !math.IsNaN(k.Float)
 }
 
@@ -100,27 +101,27 @@ func (c *cuts) shows(at lang.Span) {
 	c.found = append(c.found, dependence{at: at, says: true})
 }
 
-func (c *cuts) body(body *Body) []cut {
+func (c *cuts) body(body *typed.Body) []cut {
 	if body == nil {
 		return nil
 	}
 	for _, s := range body.Stmts {
 		switch s := s.(type) {
-		case *Let:
+		case *typed.Let:
 			of := c.expr(s.Value)
 			for i, l := range s.Locals {
 				if l != nil && i < len(of) {
 					c.of[l] = of[i]
 				}
 			}
-		case *Store:
+		case *typed.Store:
 			c.store(s)
-		case *Do:
+		case *typed.Do:
 			c.expr(s.X)
-		case *Print: // each step says it
+		case *typed.Print: // each step says it
 			c.exprs(s.Args)
 			c.shows(s.At)
-		case *Assert:
+		case *typed.Assert:
 			c.assert(s)
 		}
 	}
@@ -132,7 +133,7 @@ func (c *cuts) body(body *Body) []cut {
 }
 
 // assert holds for all positions where it holds for those of every step.
-func (c *cuts) assert(s *Assert) {
+func (c *cuts) assert(s *typed.Assert) {
 	cond := c.one(s.Cond)
 	if whole := cond.still() || cond.kind == cutPart && cond.by&byAnd != 0; !whole || !c.under.still() {
 		c.shows(s.Cond.Span())
@@ -146,14 +147,14 @@ func (c *cuts) assert(s *Assert) {
 }
 
 // store notes a store or an atomic that does not do the same however the axis is cut.
-func (c *cuts) store(s *Store) {
+func (c *cuts) store(s *typed.Store) {
 	value := c.one(s.Value)
 	if s.New != nil {
 		value = spread(s.At, value, c.one(s.New))
 	}
 	where := spread(s.At, append(c.exprs(s.Indices), c.under)...)
 	t := c.touched[s.Param]
-	along := slices.ContainsFunc(s.Indices, func(x Expr) bool { return hasAxis(x.Types()[0].Axes, c.axis) })
+	along := slices.ContainsFunc(s.Indices, func(x typed.Expr) bool { return hasAxis(x.Types()[0].Axes, c.axis) })
 	apart := t.index != nil // positions of the axis are elements apart
 	join := joinOf[s.Op.Combines()]
 	if s.Old != nil {
@@ -186,9 +187,9 @@ func (c *cuts) store(s *Store) {
 }
 
 // onlyOver reports a store whose indices are over no other axis, so that the last position along it wins.
-func onlyOver(s *Store, a *Axis) bool {
+func onlyOver(s *typed.Store, a *typed.Axis) bool {
 	for _, x := range s.Indices {
-		if len(withoutAxes(x.Types()[0].Axes, []*Axis{a})) > 0 {
+		if len(withoutAxes(x.Types()[0].Axes, []*typed.Axis{a})) > 0 {
 			return false
 		}
 	}
@@ -196,7 +197,7 @@ func onlyOver(s *Store, a *Axis) bool {
 }
 
 // one is what an expression of one value has to do with the cut.
-func (c *cuts) one(x Expr) cut {
+func (c *cuts) one(x typed.Expr) cut {
 	if x == nil {
 		return sameCut
 	}
@@ -207,7 +208,7 @@ func (c *cuts) one(x Expr) cut {
 	return spread(x.Span(), of...)
 }
 
-func (c *cuts) exprs(xs []Expr) []cut {
+func (c *cuts) exprs(xs []typed.Expr) []cut {
 	out := make([]cut, len(xs))
 	for i, x := range xs {
 		out[i] = c.one(x)
@@ -216,7 +217,7 @@ func (c *cuts) exprs(xs []Expr) []cut {
 }
 
 // expr is what each value of an expression has to do with the cut.
-func (c *cuts) expr(x Expr) []cut {
+func (c *cuts) expr(x typed.Expr) []cut {
 	of := c.cut(x)
 	types := x.Types()
 	for i := range of {
@@ -227,7 +228,7 @@ func (c *cuts) expr(x Expr) []cut {
 	return of
 }
 
-func (c *cuts) cut(x Expr) []cut {
+func (c *cuts) cut(x typed.Expr) []cut {
 	all := func(of cut) []cut {
 		out := make([]cut, len(x.Types()))
 		for i := range out {
@@ -236,52 +237,52 @@ func (c *cuts) cut(x Expr) []cut {
 		return out
 	}
 	switch x := x.(type) {
-	case *Const:
+	case *typed.Const:
 		if x.Int == 0 && x.Float == 0 {
 			return all(zeroCut)
 		}
-	case *LocalRef:
+	case *typed.LocalRef:
 		return all(c.local(x.Local))
-	case *Apply:
+	case *typed.Apply:
 		return all(c.apply(x))
-	case *Combine:
+	case *typed.Combine:
 		args := append(c.exprs(x.Args), c.exprs(x.Identity)...)
-		if x.Op == lang.OpReduce && x.simple() != lang.OpInvalid {
-			return all(c.reduced(x.At, joinOf[x.simple()], x.Over, args...))
+		if x.Op == lang.OpReduce && onlyOp(x) != lang.OpInvalid {
+			return all(c.reduced(x.At, joinOf[onlyOp(x)], x.Over, args...))
 		}
 		for _, p := range x.Params {
 			c.of[p] = sameCut
 		}
 		args = append(args, c.body(x.Fn)...) // the function may use what is carried
 		return all(c.reduced(x.At, 0, x.Over, args...))
-	case *Load:
+	case *typed.Load:
 		at := spread(x.At, append(c.exprs(x.Indices), c.one(x.Else))...)
 		if t := c.touched[x.Param]; t != nil && t.index == nil {
 			at = free(x.At, at)
 		}
 		return all(at)
-	case *Take:
+	case *typed.Take:
 		return all(spread(x.At, append(c.exprs(x.Positions), c.one(x.X), c.one(x.Else))...))
-	case *Order:
+	case *typed.Order:
 		return all(spread(x.At, c.exprs(x.Args)...))
-	case *For:
+	case *typed.For:
 		return c.loop(x)
-	case *If:
+	case *typed.If:
 		return c.choice(x)
-	case *Tuple:
+	case *typed.Tuple:
 		var out []cut
 		for _, e := range x.Elems {
 			out = append(out, c.expr(e)...)
 		}
 		return out
-	case *Inline:
+	case *typed.Inline:
 		return c.body(x.Body)
 	}
 	return all(sameCut)
 }
 
 // local is what a name stands for: what is bound outside the loop is the same at every step.
-func (c *cuts) local(l *Local) cut {
+func (c *cuts) local(l *typed.Local) cut {
 	if of, ok := c.of[l]; ok {
 		return of
 	}
@@ -289,7 +290,7 @@ func (c *cuts) local(l *Local) cut {
 }
 
 // choice is what an if gives; what stands in it runs as its condition says.
-func (c *cuts) choice(x *If) []cut {
+func (c *cuts) choice(x *typed.If) []cut {
 	cond := c.one(x.Cond)
 	outer := c.under
 	c.under = spread(x.Cond.Span(), c.under, cond)
@@ -308,7 +309,7 @@ func (c *cuts) choice(x *If) []cut {
 }
 
 // loop follows what a loop inside carries, until nothing more is learnt of it.
-func (c *cuts) loop(x *For) []cut {
+func (c *cuts) loop(x *typed.For) []cut {
 	bounds := spread(x.At, c.one(x.Lo), c.one(x.Hi))
 	outer := c.under
 	c.under = spread(x.At, c.under, bounds)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file decides what a program sees of how its axes are cut into blocks and
@@ -13,49 +14,50 @@ import (
 // those of a run of positions that the plan's parts divide. Where a result depends on
 // the parts themselves, the source gives their extent, or the language does.
 
-// span is the extent that the language gives where the source says nothing, on every target.
-const span = 64
+// languageExtent is the extent that the language gives where the source says nothing, on every target.
+const languageExtent = 64
 
 // fixing is what of a kernel fixes the extents of axes.
 type fixing struct {
 	*bodyChecker
 	// extents are those that results depend on.
-	extents map[*Axis]bool
+	extents map[*typed.Axis]bool
 	// says are the axes of parts that a print shows or an assert judges.
-	says map[*Axis]bool
+	says map[*typed.Axis]bool
 	// refused are the axes with an error: one is enough.
-	refused map[*Axis]bool
+	refused map[*typed.Axis]bool
 }
 
 // seen finds what of the cut the program sees, and reports what would follow the plan.
 func (b *bodyChecker) seen() {
-	f := &fixing{b, map[*Axis]bool{}, map[*Axis]bool{}, map[*Axis]bool{}}
+	f := &fixing{b, map[*typed.Axis]bool{}, map[*typed.Axis]bool{}, map[*typed.Axis]bool{}}
 	b.findPartials(b.kernel.Body, f)
-	walkBody(b.kernel.Body, func(x Expr) {
-		if l, ok := x.(*For); ok && l.Axis != nil {
-			f.loop(l)
-		}
-	}, func(s Stmt) {
-		if _, ok := s.(*Print); !ok {
-			return
-		}
-		for _, a := range b.kernel.Axes {
-			if a.Kind == GridAxis && !a.Scalar {
-				f.says[a] = true
+	typed.Walk(b.kernel.Body, func(n typed.Node) bool {
+		switch n := n.(type) {
+		case *typed.For:
+			if n.Axis != nil {
+				f.loop(n)
+			}
+		case *typed.Print:
+			for _, a := range b.kernel.Axes {
+				if a.Kind == typed.GridAxis && !a.Scalar {
+					f.says[a] = true
+				}
 			}
 		}
+		return true
 	})
 	b.fix(f)
 	b.fixedTargets()
 }
 
 // loop notes what depends on how a loop's axis is cut.
-func (f *fixing) loop(l *For) {
+func (f *fixing) loop(l *typed.For) {
 	for _, d := range cutsOf(l) {
 		switch {
 		case d.says:
 			f.says[l.Axis] = true
-		case given(l.Axis), !d.counts && len(l.Axis.Choices) == 0:
+		case l.Axis.Given(), !d.counts && len(l.Axis.Choices) == 0:
 			f.extents[l.Axis] = true
 		default:
 			or := ""
@@ -76,7 +78,7 @@ func (d dependence) what() string {
 }
 
 // once notes an atomic that each block along an axis does once.
-func (f *fixing) once(a *Axis, s *Store) {
+func (f *fixing) once(a *typed.Axis, s *typed.Store) {
 	if len(a.Choices) < 2 {
 		f.extents[a] = true
 		return
@@ -85,12 +87,12 @@ func (f *fixing) once(a *Axis, s *Store) {
 }
 
 // refuse says that a result depends on an extent of which the source says too little. Or is what else helps.
-func (f *fixing) refuse(a *Axis, or string, at lang.Span, format string, args ...any) {
+func (f *fixing) refuse(a *typed.Axis, or string, at lang.Span, format string, args ...any) {
 	if f.refused[a] {
 		return
 	}
 	f.refused[a] = true
-	n, chosen := int64(span), "which the planner chooses"
+	n, chosen := int64(languageExtent), "which the planner chooses"
 	if len(a.Choices) > 0 {
 		n, chosen = slices.Max(a.Choices), fmt.Sprintf("and %s may be %s", a.Tile, orList(a.Choices))
 	}
@@ -114,17 +116,17 @@ func orList(ns []int64) string {
 
 // fix gives axes their spans and extents. Axes whose extents have one name have one of each.
 func (b *bodyChecker) fix(f *fixing) {
-	alike := func(a *Axis) []*Axis {
+	alike := func(a *typed.Axis) []*typed.Axis {
 		if a.Tile == "" {
-			return []*Axis{a}
+			return []*typed.Axis{a}
 		}
-		return slices.DeleteFunc(slices.Clone(b.kernel.Axes), func(o *Axis) bool { return o.Tile != a.Tile })
+		return slices.DeleteFunc(slices.Clone(b.kernel.Axes), func(o *typed.Axis) bool { return o.Tile != a.Tile })
 	}
-	var shown []*Axis // those whose extents a print fixes
+	var shown []*typed.Axis // those whose extents a print fixes
 	names := map[string]bool{}
 	for _, a := range b.kernel.Axes {
 		if at, ok := b.bounds[a]; ok {
-			n := int64(span)
+			n := int64(languageExtent)
 			if len(a.Choices) > 0 {
 				n = slices.Max(a.Choices)
 				b.dividing(a, n, at)
@@ -136,12 +138,12 @@ func (b *bodyChecker) fix(f *fixing) {
 		switch {
 		case f.extents[a]:
 			for _, o := range alike(a) {
-				o.Extent = span
-				if given(a) {
+				o.Extent = languageExtent
+				if a.Given() {
 					o.Extent = a.Choices[0]
 				}
 			}
-		case f.says[a] && !given(a):
+		case f.says[a] && !a.Given():
 			shown = append(shown, a)
 			names[a.Tile] = true
 		}
@@ -162,7 +164,7 @@ func (b *bodyChecker) fix(f *fixing) {
 }
 
 // targeted are the extents that the source gives an axis for single targets.
-func (b *bodyChecker) targeted(a *Axis) []int64 {
+func (b *bodyChecker) targeted(a *typed.Axis) []int64 {
 	var ns []int64
 	for _, t := range b.kernel.Targets {
 		for _, p := range t.Pins {
@@ -176,13 +178,13 @@ func (b *bodyChecker) targeted(a *Axis) []int64 {
 
 // shownExtent is the extent of each of so many axes of which a print shows parts: their tiles have room in a block.
 func shownExtent(axes int) int64 {
-	n := int64(span)
+	n := int64(languageExtent)
 	for axes > 2 && n > 1 {
 		most := int64(1)
 		for range axes {
 			most *= n
 		}
-		if most <= span*span {
+		if most <= languageExtent*languageExtent {
 			break
 		}
 		n /= 2
@@ -191,7 +193,7 @@ func shownExtent(axes int) int64 {
 }
 
 // dividing reports choices of an extent that do not divide the span.
-func (b *bodyChecker) dividing(a *Axis, n int64, at lang.Span) {
+func (b *bodyChecker) dividing(a *typed.Axis, n int64, at lang.Span) {
 	for _, c := range a.Choices {
 		if n%c == 0 {
 			continue

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // faulty is a device of which a bit is wrong: what is read has it set in some bytes.
@@ -78,7 +78,7 @@ func TestCompareSeesOneWrongElement(t *testing.T) {
 }
 
 // references gives what a program may give under three plans, as far as the reference goes.
-func references(t *testing.T, k *typecheck.Kernel, r Trial) []*array {
+func references(t *testing.T, k *typed.Kernel, r Trial) []*array {
 	c := newChecker(jit.OpenCPU())
 	types, err := r.types()
 	require.NoError(t, err)

@@ -27,6 +27,10 @@ type Dim struct {
 // block that begins inside it ends, with the elements that do not exist, below 2^31.
 const NarrowSize = 1<<31 - 1<<24
 
+// MaxRank is how many axes an operation is over at most, and how many dimensions a tensor has: as many as arrays have in
+// NumPy 1. Backends take it for granted.
+const MaxRank = 32
+
 // Counts is the type of positions along the dimension and of its size.
 func (d *Dim) Counts() lang.DType {
 	if d != nil && d.Wide {

@@ -18,7 +18,7 @@ type knob struct {
 	values []int64
 }
 
-// candidate is one point of the space.
+// candidate is one point of the space, with the settings beside extents.
 type candidate struct {
 	// extent is, by place of the axis, the elements at once: of a streamed Whole axis, its chunk.
 	extent []int64
@@ -28,9 +28,9 @@ type candidate struct {
 	parts int
 }
 
-// maxPoints bounds the candidates that are compared. A larger space is thinned
-// out, always in the same way.
-const maxPoints = 2000
+func (c candidate) same(o candidate) bool {
+	return c.warps == o.warps && c.stages == o.stages && c.parts == o.parts && slices.Equal(c.extent, o.extent)
+}
 
 // unknownSize stands for a dimension about whose size nothing is said.
 const unknownSize = 1024
@@ -106,7 +106,6 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 			return nil, &PinError{name, pins[name], fmt.Sprintf("kernel %s has no such parameter; it has %s", m.f.Name, strings.Join(known, ", ")), 0, ""}
 		}
 	}
-	thin(ks)
 	return ks, nil
 }
 
@@ -170,6 +169,10 @@ func (m *model) open(i int) []int64 {
 		vs = cpuContract
 	case m.target.Arch == 0:
 		vs = cpuExtents
+	case m.fine && m.contracted[i]:
+		vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
+	case m.fine && m.matrix[i]:
+		vs = powersOfTwo(1, contractExtents[len(contractExtents)-1])
 	case m.contracted[i]:
 		vs = contractSteps
 	case m.matrix[i] && m.manyMatrixAxes():
@@ -236,12 +239,18 @@ func (m *model) chunks(i int) []int64 {
 	a := m.f.Axes[i]
 	all := []int64{a.Len}
 	// The CPU's tiles are in memory and its matrix product is blocked: nothing is gained.
-	if !m.streamable[i] || m.target.Arch == 0 && !m.tooLong(a) {
+	if !m.streamable[i] || m.target.Arch == 0 && !m.tooLong(a) && !m.fine {
 		return all
 	}
 	vs := a.Choices
 	if len(vs) == 0 {
 		switch {
+		case m.fine && m.target.Arch == 0:
+			vs = powersOfTwo(1, 1<<16)
+		case m.fine && !m.contracted[i]:
+			vs = powersOfTwo(1, wideTile)
+		case m.contracted[i] && (m.fine || m.together[i]): // only their product has to fill an instruction
+			vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
 		case m.contracted[i]:
 			vs = contractSteps
 		case m.target.Arch == 0:
@@ -310,44 +319,6 @@ func (m *model) shortestChunk(a *ir.Axis) int64 {
 
 // tooLong reports a Whole axis of which not even one row of f32 should be one tile on the CPU.
 func (m *model) tooLong(a *ir.Axis) bool { return a.Len*4 > m.target.L2Size }
-
-// thin halves the longest list of extents until the space is small enough.
-func thin(ks []knob) {
-	for {
-		points, longest := 1, 0
-		for i, k := range ks {
-			points *= len(k.values)
-			if len(k.values) > len(ks[longest].values) {
-				longest = i
-			}
-		}
-		if points <= maxPoints || len(ks[longest].values) <= 2 {
-			return
-		}
-		vs := ks[longest].values
-		var kept []int64
-		for i := range vs {
-			if i%2 == 1 || i == len(vs)-1 { // keep the largest, which may mean "not streamed"
-				kept = append(kept, vs[i])
-			}
-		}
-		ks[longest].values = kept
-	}
-}
-
-// each calls visit for every combination of the knobs, in order.
-func each(ks []knob, extent []int64, visit func([]int64)) {
-	if len(ks) == 0 {
-		visit(extent)
-		return
-	}
-	for _, v := range ks[0].values {
-		for _, i := range ks[0].axes {
-			extent[i] = max(v, 1) // an axis over nothing still divides by its extent
-		}
-		each(ks[1:], extent, visit)
-	}
-}
 
 func sortedKeys[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))
