@@ -5,13 +5,13 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // combine builds a reduction or a scan by a function. One over several axes is
 // one along the last of them and then along those before it: the order of the
 // positions stays the same.
-func (b *irBuilder) combine(x *typecheck.Combine) []*ir.Value {
+func (b *irBuilder) combine(x *typed.Combine) []*ir.Value {
 	code, args := x.Op, b.all(x.Args)
 	identity := b.all(x.Identity)
 	var fn func() []*ir.Value

@@ -4,33 +4,55 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 
+	"tilec/jit/bug"
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Load parses and checks a file and everything that it imports. The program
-// comes even with diagnostics, as far as it could be checked.
-func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagnostics) {
+// comes even with diagnostics, as far as it could be checked. A failure of the
+// compiler is a panic with a *Bug, which Compiler.Load makes an error.
+func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
+	stage := "parse"
+	defer func() {
+		if r := recover(); r != nil {
+			panic(l.bug(stage, r, path, text))
+		}
+	}()
 	root, syntax := l.Parse(path, text)
+	stage = "check"
 	program, ds := typecheck.Check(root, l.Import)
 	ProposeImports(root, ds)
 	ds = append(ds, syntax...)
 	if len(ds) == 0 {
 		logs.Print(StageTyped, path, func() string {
 			var b strings.Builder
-			typecheck.PrintTyped(&b, program)
+			typed.Write(&b, program)
 			return b.String()
 		})
 	}
 	return program, ds.Sort()
+}
+
+// bug is a panic while a file was loaded, with the sources that were read.
+func (l *Loader) bug(stage string, value any, path string, text []byte) *Bug {
+	b := bug.Recovered(stage, value)
+	b.Sources = append(b.Sources, bug.Source{Path: path, Text: string(text)})
+	for name, m := range l.modules {
+		if m != nil && m.Source != nil {
+			b.Sources = append(b.Sources, bug.Source{Path: name, Text: m.Source.Text})
+		}
+	}
+	return b
 }
 
 // Loader parses a file and what it imports.
@@ -45,6 +67,9 @@ type Loader struct {
 
 // Parse parses a text; what the tree lacks is in the diagnostics.
 func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics) {
+	if l == nil {
+		l = &Loader{}
+	}
 	m, ds := parser.Parse(lang.NewSource(path, string(text)))
 	if m != nil {
 		l.logs.Print(StageAST, path, func() string {
@@ -59,7 +84,14 @@ func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics
 // Import finds an imported file: "std/nn" in the standard library, anything else
 // relative to the file that imports it. A file is parsed once. It is a typecheck.Loader.
 func (l *Loader) Import(path string, from *lang.Module, at lang.Span) (*lang.Module, lang.Diagnostics) {
-	name, read := resolve(path, from.Source.Path)
+	if l == nil {
+		l = &Loader{}
+	}
+	dir := ""
+	if from != nil && from.Source != nil {
+		dir = from.Source.Path
+	}
+	name, read := resolve(path, dir)
 	if m, ok := l.modules[name]; ok {
 		return m, nil
 	}
@@ -94,6 +126,9 @@ func (l *Loader) read(name string, fromDisk func() ([]byte, error)) ([]byte, err
 
 // ProposeImports says, of names that nothing declares, which file of the library does.
 func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
+	if m == nil {
+		return
+	}
 	var in map[string]shelf
 	for _, d := range ds {
 		if d.Code != lang.ErrUnknownName || d.At.Source != m.Source {
@@ -115,12 +150,29 @@ func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
 			line += "\n"
 		}
 		top.End = top.Start
+		if !found.inKernels && d.Fix != nil && inKernel(m, d.At) { // which cannot call it
+			continue
+		}
 		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{{At: top, New: line}}}
 	}
 }
 
-// shelf is where the standard library has a name: the path of the import, and what it is.
-type shelf struct{ file, what string }
+// inKernel reports a place in a kernel.
+func inKernel(m *lang.Module, at lang.Span) bool {
+	for _, d := range m.Decls {
+		if place := d.Span(); place.Start <= at.Start && at.Start < place.End {
+			_, isKernel := d.(*lang.KernelDecl)
+			return isKernel
+		}
+	}
+	return false
+}
+
+// shelf is where the standard library has a name: the path of the import, and what it is; inKernels when kernels can use it.
+type shelf struct {
+	file, what string
+	inKernels  bool
+}
 
 // libraryOf finds every name that the standard library declares.
 var libraryOf = sync.OnceValue(func() map[string]shelf {
@@ -139,7 +191,7 @@ var libraryOf = sync.OnceValue(func() map[string]shelf {
 			s := shelf{file: "std/" + strings.TrimSuffix(f.Name(), ".tile")}
 			switch d.(type) {
 			case *lang.FnDecl:
-				s.what = "a function of the standard library"
+				s.what, s.inKernels = "a function of the standard library", true
 			case *lang.KernelDecl:
 				s.what = "a kernel of the standard library, which graphs call"
 			case *lang.GraphDecl:
@@ -179,5 +231,5 @@ func resolve(path, from string) (name string, read func() ([]byte, error)) {
 	if filepath.Ext(name) != ".tile" {
 		name += ".tile"
 	}
-	return name, func() ([]byte, error) { return os.ReadFile(name) }
+	return name, func() ([]byte, error) { return file.Read(name, file.MaxSource) }
 }

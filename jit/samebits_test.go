@@ -21,7 +21,8 @@ import (
 	"tilec/jit/jittest"
 	"tilec/lang"
 	"tilec/stdlib"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file runs programs on the CPU as machines differ: with more or fewer
@@ -232,15 +233,15 @@ func libraryDigests(t *testing.T) (digests []string) {
 }
 
 // kernelDigests runs a kernel on random arguments; nil where the sizes are none that it can have.
-func kernelDigests(t *testing.T, k *typecheck.Kernel, dims map[string]int64, d lang.DType) (digests []string) {
+func kernelDigests(t *testing.T, k *typed.Kernel, dims map[string]int64, d lang.DType) (digests []string) {
 	name := fmt.Sprint(k.Name, " ", d, " ", dims)
 	compiler := jit.NewCompiler(jit.OpenCPU(), nil)
 	opts := jit.Options{Dims: dims, Types: map[string]lang.DType{}}
-	types := map[*typecheck.TypeParam]lang.DType{}
+	types := map[*typed.TypeParam]lang.DType{}
 	for _, p := range k.TypeParams {
 		opts.Types[p.Name], types[p] = d, d
 	}
-	sizeOf := func(s *typecheck.Symbol) (int64, bool) {
+	sizeOf := func(s *size.Symbol) (int64, bool) {
 		if n, ok := dims[s.Name]; ok {
 			return n, true
 		}
@@ -254,7 +255,7 @@ func kernelDigests(t *testing.T, k *typecheck.Kernel, dims map[string]int64, d l
 	for _, p := range k.Params {
 		of := p.DType.Resolve(types)
 		if !p.IsTensor {
-			args = append(args, jit.Value{Scalar: &typecheck.Literal{DType: of, Int: 1, Float: 0.7}})
+			args = append(args, jit.Value{Scalar: &lang.Literal{DType: of, Int: 1, Float: 0.7}})
 			continue
 		}
 		var shape []int64

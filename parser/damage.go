@@ -14,6 +14,9 @@ type damaged interface{ MarkDamage(lang.Damage) }
 
 // lose notes the name of the declaration at a token, which could not be parsed.
 func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
+	if g.beginsDeclaration(i) {
+		g.lost = append(g.lost, g.list[i].Pos.Offset)
+	}
 	for is(&g.list[i], "@") { // attributes
 		for !g.list[i].EOF() && g.list[i].Type != kindNewline && !beginsDecl(&g.list[i], &g.list[i+1]) {
 			i++
@@ -33,8 +36,8 @@ func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
 	mod.Partial = mod.Partial || !found
 }
 
-// markDamage notes in each declaration which part of it has errors.
-func markDamage(mod *lang.Module, ds lang.Diagnostics) {
+// markDamage notes in each declaration which part of it has errors; lost is where those begin that have no tree.
+func markDamage(mod *lang.Module, ds lang.Diagnostics, lost []int) {
 	for _, d := range ds {
 		for i, decl := range mod.Decls {
 			at := decl.Span()
@@ -42,6 +45,11 @@ func markDamage(mod *lang.Module, ds lang.Diagnostics) {
 			end := len(mod.Source.Text)
 			if i+1 < len(mod.Decls) {
 				end = mod.Decls[i+1].Span().Start - 1
+			}
+			for _, start := range lost {
+				if start > at.Start {
+					end = min(end, start-1)
+				}
 			}
 			if d.At.Start < at.Start || d.At.Start > end {
 				continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file computes with literals. Their arithmetic is exact: 1 / 3 is a third
@@ -83,14 +84,14 @@ func (o operand) isU64() bool {
 }
 
 // defaultType is the type of an untyped operand of which nothing asks for another.
-func (o operand) defaultType() DType {
+func (o operand) defaultType() typed.DType {
 	switch {
 	case o.mode == untypedInt:
-		return Concrete(lang.I32)
+		return typed.Concrete(lang.I32)
 	case o.isU64():
-		return Concrete(lang.U64)
+		return typed.Concrete(lang.U64)
 	}
-	return Concrete(lang.F32)
+	return typed.Concrete(lang.F32)
 }
 
 // foldExact computes with literals, all of which are fractions.
@@ -205,8 +206,8 @@ func compareRats(op lang.Op, x, y *big.Rat) (value, ok bool) { return lang.Compa
 // once more. That second rounding gives what one rounding would unless the first
 // ended between two numbers of the narrow type, whose low bits are zero: then the
 // value is rounded to odd, which says on which side it is.
-func (o operand) rounded(d DType) float64 {
-	if o.exact == nil || d == Concrete(lang.F64) {
+func (o operand) rounded(d typed.DType) float64 {
+	if o.exact == nil || d == typed.Concrete(lang.F64) {
 		return o.num
 	}
 	bits := math.Float64bits(o.num)
@@ -221,7 +222,7 @@ func (o operand) rounded(d DType) float64 {
 }
 
 // overflows reports a finite constant that is infinite in d; of a type parameter, in every type of its bound.
-func (o operand) overflows(d DType) bool {
+func (o operand) overflows(d typed.DType) bool {
 	if o.exact == nil && math.IsInf(o.num, 0) {
 		return false
 	}
@@ -231,7 +232,7 @@ func (o operand) overflows(d DType) bool {
 
 // truncated is a fraction as an integer of type d, to which it is converted: cut
 // off towards 0, and the nearest that the type has. False for what is no fraction.
-func (o operand) truncated(d DType) (int64, bool) {
+func (o operand) truncated(d typed.DType) (int64, bool) {
 	if o.mode != untypedFloat || o.exact == nil || o.isU64() || d.Param != nil || !d.Of.IsInt() {
 		return 0, false
 	}
@@ -254,19 +255,19 @@ func (o operand) truncated(d DType) (int64, bool) {
 }
 
 // convertExact gives a fraction of integers the type of its place, which is no float: there it must be whole.
-func (c *checker) convertExact(o operand, d DType) operand {
-	t := Typed{Type{DType: d}, o.at}
+func (c *checker) convertExact(o operand, d typed.DType) operand {
+	t := typed.Typed{Type: typed.Type{DType: d}, At: o.at}
 	if !o.exact.IsInt() {
 		r := c.errorf(lang.ErrConstantType, o.at, "the constant %s is no %s: it is not whole", fraction(o.exact), c.describeDType(d))
 		r.wholeHelp(o)
 		return bad(o.at)
 	}
-	if d == Concrete(lang.U64) && o.isU64() {
-		return operand{mode: typed, at: o.at, expr: &Const{Typed: t, Int: int64(o.exact.Num().Uint64()), Float: o.num}}
+	if d == typed.Concrete(lang.U64) && o.isU64() {
+		return operand{mode: typedValue, at: o.at, expr: &typed.Const{Typed: t, Int: int64(o.exact.Num().Uint64()), Float: o.num}}
 	}
 	lo, hi, _ := intRange(d)
 	r := c.errorf(lang.ErrConstantType, o.at, "the constant %s does not fit %s", fraction(o.exact), c.describeDType(d))
-	if d != Concrete(lang.U64) {
+	if d != typed.Concrete(lang.U64) {
 		r.help("%s holds %d to %d", c.describeDType(d), lo, hi)
 	}
 	return bad(o.at)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file makes the edits of fixes, which an editor can apply.
@@ -22,7 +23,7 @@ func inBrackets(at lang.Span) string {
 }
 
 // castAt proposes to convert the value at a place, as help says.
-func (r report) castAt(at lang.Span, d DType, format string, args ...any) report {
+func (r report) castAt(at lang.Span, d typed.DType, format string, args ...any) report {
 	return r.rewrite(at, " as "+d.String(), format, args...)
 }
 

@@ -1,6 +1,9 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
 
 // This file has functions as arguments of functions: `fn twice(f, x) = f(f(x))`
 // is called with the name of a fn, a function of the language or a lambda. Since
@@ -194,7 +197,7 @@ func (b *bodyChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
 }
 
 // unfold types what a call is inlined to, in a scope of its own.
-func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, what string, declared lang.Span) ([]Stmt, operand) {
+func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, what string, declared lang.Span) ([]typed.Stmt, operand) {
 	inIndex, found := b.inIndex, b.found
 	b.inIndex = 0
 	b.nested++
@@ -214,7 +217,7 @@ func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, wh
 }
 
 // asExpr is the value of an inlined call, with the statements that compute it.
-func (b *bodyChecker) asExpr(o operand, stmts []Stmt, at lang.Span) operand {
+func (b *bodyChecker) asExpr(o operand, stmts []typed.Stmt, at lang.Span) operand {
 	if o.mode == invalid {
 		return bad(at)
 	}

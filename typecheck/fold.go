@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
 )
 
 // This file computes with constants and dimensions, which have no element type yet.
@@ -132,11 +133,11 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 			case lang.OpMod:
 				return intOperand(at, a%b), true
 			}
-			return intOperand(at, floorDiv(a, b)), true
+			return intOperand(at, size.FloorDiv(a, b)), true
 		}
 		// As sizes, quotients round down and remainders are not negative: the same for operands that are not negative.
 		// Where a size is needed, a constant parameter is one: binding it to less than makes sense fails then.
-		if c.sizing == 0 && (!provablyNonNegative(y.Sub(ConstSize(1))) || !provablyNonNegative(x)) {
+		if c.sizing == 0 && (!size.NonNegative(y.Sub(size.Const(1))) || !size.NonNegative(x)) {
 			return operand{}, false
 		}
 		if op == lang.OpMod {

@@ -11,17 +11,18 @@ import (
 
 	"tilec/lang"
 	"tilec/parser"
+	"tilec/typecheck/size"
 )
 
 func TestSizesDoNotWrap(t *testing.T) {
-	n := &Symbol{Name: "N"}
-	s := SymbolSize(n)
+	n := &size.Symbol{Name: "N"}
+	s := size.Of(n)
 	four := s.Mul(s).Mul(s).Mul(s)
-	_, err := four.Eval(func(*Symbol) (int64, bool) { return 65536, true })
+	_, err := four.Eval(func(*size.Symbol) (int64, bool) { return 65536, true })
 	assert.ErrorContains(t, err, "larger than 64 bits")
-	_, err = s.Add(s).Eval(func(*Symbol) (int64, bool) { return math.MaxInt64, true })
+	_, err = s.Add(s).Eval(func(*size.Symbol) (int64, bool) { return math.MaxInt64, true })
 	assert.ErrorContains(t, err, "larger than 64 bits")
-	v, err := four.Eval(func(*Symbol) (int64, bool) { return 1000, true })
+	v, err := four.Eval(func(*size.Symbol) (int64, bool) { return 1000, true })
 	require.NoError(t, err)
 	assert.Equal(t, int64(1e12), v)
 }
