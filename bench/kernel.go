@@ -10,7 +10,8 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Result is what one workload took.
@@ -31,7 +32,7 @@ type Result struct {
 // Kernels times kernels of the standard library on one device.
 type Kernels struct {
 	compiler *jit.Compiler
-	program  *typecheck.Program
+	program  *typed.Program
 	// flush is overwritten before each run; nil leaves caches warm.
 	flush *jit.Memory
 }
@@ -65,7 +66,7 @@ func (k *Kernels) Run(w Workload, budget time.Duration) Result {
 
 func (k *Kernels) run(w Workload, budget time.Duration) (r Result, err error) {
 	device := k.compiler.Device
-	i := slices.IndexFunc(k.program.Kernels, func(f *typecheck.Kernel) bool { return f.Name == w.Kernel })
+	i := slices.IndexFunc(k.program.Kernels, func(f *typed.Kernel) bool { return f.Name == w.Kernel })
 	if i < 0 {
 		return r, fmt.Errorf("the standard library has no kernel %s", w.Kernel)
 	}
@@ -146,7 +147,7 @@ func plausible(device jit.Device, out []jit.Value) error {
 }
 
 // arguments makes random arguments of the workload's shapes. What was made before an error is returned too.
-func arguments(device jit.Device, kernel *typecheck.Kernel, w Workload) (args []jit.Value, err error) {
+func arguments(device jit.Device, kernel *typed.Kernel, w Workload) (args []jit.Value, err error) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, p := range kernel.Params {
 		d := p.DType.Of
@@ -169,7 +170,7 @@ func arguments(device jit.Device, kernel *typecheck.Kernel, w Workload) (args []
 		}
 		t := &jit.Tensor{DType: d}
 		for _, s := range p.Shape {
-			n, err := s.Eval(func(sym *typecheck.Symbol) (int64, bool) {
+			n, err := s.Eval(func(sym *size.Symbol) (int64, bool) {
 				n, ok := w.Sizes[sym.Name]
 				return n, ok
 			})

@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Args are what a call gives, by name:
 //
 //   - a tensor parameter: an *Array; a *Tensor, used where it lies; or a slice of numbers, which has one dimension
-//   - a scalar parameter or a constant: a Go number or bool, or a typecheck.Literal
+//   - a scalar parameter or a constant: a Go number or bool, or a lang.Literal
 //   - a struct: Args of its fields; an array of structs: []Args
 //   - a dimension that no tensor tells: an int or int64
 //   - an element type parameter that no tensor tells: a lang.DType
@@ -26,7 +27,12 @@ type ArgError struct {
 	// Function and Name say which argument.
 	Function, Name string
 	Reason         string
+	// Err is the kind of a tensor that cannot be used, such as ErrFreed or ErrOverlap; nil for what is wrong otherwise.
+	Err error
 }
+
+// Unwrap is the kind of the misuse.
+func (e *ArgError) Unwrap() error { return e.Err }
 
 // Error names the argument.
 func (e *ArgError) Error() string { return fmt.Sprintf("%s of %s: %s", e.Name, e.Function, e.Reason) }
@@ -38,16 +44,16 @@ var precisions = map[string]string{"": "", "tf32": "", "tf32x3": "tf32x3", "ieee
 
 // options sorts out the arguments that are not parameters.
 func (f *Function) options(args Args) (Options, error) {
-	o := Options{Dims: map[string]int64{}, Consts: map[string]typecheck.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
+	o := Options{Dims: map[string]int64{}, Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
 	for name, value := range args {
 		fail := func(format string, a ...any) (Options, error) {
-			return o, &ArgError{f.Name, name, fmt.Sprintf(format, a...)}
+			return o, &ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, a...)}
 		}
-		if slices.ContainsFunc(f.Params, func(p *typecheck.GParam) bool { return p.Name == name }) {
+		if slices.ContainsFunc(f.Params, func(p *typed.GParam) bool { return p.Name == name }) {
 			continue
 		}
-		symbol := func(s *typecheck.Symbol) bool { return s.Name == name }
-		typeParam := func(p *typecheck.TypeParam) bool { return p.Name == name }
+		symbol := func(s *size.Symbol) bool { return s.Name == name }
+		typeParam := func(p *typed.TypeParam) bool { return p.Name == name }
 		switch {
 		case name == precisionKey:
 			text, isText := value.(string)
@@ -93,9 +99,9 @@ func (f *Function) options(args Args) (Options, error) {
 }
 
 // scalarOf makes a scalar of an element type of a Go value.
-func scalarOf(d lang.DType, value any) (typecheck.Literal, error) {
-	l := typecheck.Literal{DType: d}
-	if given, ok := value.(typecheck.Literal); ok {
+func scalarOf(d lang.DType, value any) (lang.Literal, error) {
+	l := lang.Literal{DType: d}
+	if given, ok := value.(lang.Literal); ok {
 		if given.DType != d {
 			return l, fmt.Errorf("is %s, must be %s", given.DType, d)
 		}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file binds generic things to the arguments of a call: element type
@@ -14,25 +15,25 @@ import (
 // bindings is what the symbols of one kernel or graph stand for.
 type bindings struct {
 	owner  string
-	types  map[*typecheck.TypeParam]lang.DType
-	consts map[*typecheck.Symbol]typecheck.Literal
-	dims   map[*typecheck.Symbol]int64
+	types  map[*typed.TypeParam]lang.DType
+	consts map[*size.Symbol]lang.Literal
+	dims   map[*size.Symbol]int64
 	// from tells, for messages, which parameter bound a symbol.
-	from map[*typecheck.Symbol]string
+	from map[*size.Symbol]string
 }
 
 func newBindings(owner string) *bindings {
 	return &bindings{
 		owner:  owner,
-		types:  map[*typecheck.TypeParam]lang.DType{},
-		consts: map[*typecheck.Symbol]typecheck.Literal{},
-		dims:   map[*typecheck.Symbol]int64{},
-		from:   map[*typecheck.Symbol]string{},
+		types:  map[*typed.TypeParam]lang.DType{},
+		consts: map[*size.Symbol]lang.Literal{},
+		dims:   map[*size.Symbol]int64{},
+		from:   map[*size.Symbol]string{},
 	}
 }
 
 // value looks a symbol up for Size.Eval.
-func (b *bindings) value(s *typecheck.Symbol) (int64, bool) {
+func (b *bindings) value(s *size.Symbol) (int64, bool) {
 	if c, ok := b.consts[s]; ok {
 		return c.Int, true
 	}
@@ -50,7 +51,7 @@ func adviseError(at lang.Span, code lang.Code, advice, format string, args ...an
 }
 
 // dtype binds an element type as written to that of an argument.
-func (b *bindings) dtype(name string, want typecheck.DType, got lang.DType, at lang.Span) error {
+func (b *bindings) dtype(name string, want typed.DType, got lang.DType, at lang.Span) error {
 	if want.Param == nil {
 		if want.Of != got {
 			return launchError(at, lang.ErrArgType, "%s of %s is %s, the argument %s", name, b.owner, want.Of, got)
@@ -71,14 +72,14 @@ func (b *bindings) dtype(name string, want typecheck.DType, got lang.DType, at l
 }
 
 // rank checks a shape's rank and binds the dimensions that stand alone in it.
-func (b *bindings) rank(name string, want []typecheck.Size, got []int64, at lang.Span) error {
+func (b *bindings) rank(name string, want []size.Size, got []int64, at lang.Span) error {
 	if len(want) != len(got) {
 		return launchError(at, lang.ErrArgShape, "%s of %s has the shape %s, %d dimensions, but the argument has %d: %s",
 			name, b.owner, formatSizes(want), len(want), len(got), FormatShape(got))
 	}
 	for i, w := range want {
 		sym := w.Symbol()
-		if sym == nil || sym.Kind != typecheck.DimSymbol {
+		if sym == nil || sym.Kind != size.DimSymbol {
 			continue
 		}
 		if n, ok := b.dims[sym]; ok && n != got[i] {
@@ -92,7 +93,7 @@ func (b *bindings) rank(name string, want []typecheck.Size, got []int64, at lang
 }
 
 // sizes checks the dimensions of a shape that are expressions of others.
-func (b *bindings) sizes(name string, want []typecheck.Size, got []int64, at lang.Span) error {
+func (b *bindings) sizes(name string, want []size.Size, got []int64, at lang.Span) error {
 	for i, w := range want {
 		n, err := w.Eval(b.value)
 		if err != nil {
@@ -107,7 +108,7 @@ func (b *bindings) sizes(name string, want []typecheck.Size, got []int64, at lan
 }
 
 // shape evaluates every size of a shape.
-func (b *bindings) shape(name string, sizes []typecheck.Size, at lang.Span) ([]int64, error) {
+func (b *bindings) shape(name string, sizes []size.Size, at lang.Span) ([]int64, error) {
 	// What fits is for the device to say, but the number of elements must not overflow.
 	const most = 1 << 48
 	elements := int64(1)
@@ -129,7 +130,7 @@ func (b *bindings) shape(name string, sizes []typecheck.Size, at lang.Span) ([]i
 	return shape, nil
 }
 
-func formatSizes(sizes []typecheck.Size) string {
+func formatSizes(sizes []size.Size) string {
 	s := "["
 	for i, d := range sizes {
 		if i > 0 {
@@ -141,7 +142,7 @@ func formatSizes(sizes []typecheck.Size) string {
 }
 
 // formatKnown shows a wanted shape with numbers where they are known.
-func (b *bindings) formatKnown(sizes []typecheck.Size) string {
+func (b *bindings) formatKnown(sizes []size.Size) string {
 	s := "["
 	for i, d := range sizes {
 		if i > 0 {
@@ -157,7 +158,7 @@ func (b *bindings) formatKnown(sizes []typecheck.Size) string {
 }
 
 // constants binds constant parameters: those given, the rest to their defaults.
-func (b *bindings) constants(consts []*typecheck.Symbol, given map[*typecheck.Symbol]typecheck.Literal, at lang.Span) error {
+func (b *bindings) constants(consts []*size.Symbol, given map[*size.Symbol]lang.Literal, at lang.Span) error {
 	for _, c := range consts {
 		switch v, ok := given[c]; {
 		case ok:

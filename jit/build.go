@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"slices"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // buildIR makes the tile IR of a specialisation: types, constants and the
@@ -15,19 +18,19 @@ import (
 func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 	k := s.Kernel
 	if len(k.Parts) > 0 {
-		return nil, nil, fmt.Errorf("compiler bug: kernel %s is launched in parts, and has no code of its own", k.Name)
+		return nil, nil, bug.New("build", "kernel %s is launched in parts, and has no code of its own", k.Name)
 	}
 	b := &irBuilder{
 		spec:    s,
 		fixed:   static(k),
 		dims:    map[string]*ir.Dim{},
-		launch:  &launchDims{sizes: map[string]typecheck.Size{}, strides: map[string]stride{}, parts: map[string]gridPart{}},
-		axes:    map[*typecheck.Axis]*ir.Axis{},
-		tensors: map[*typecheck.Param]*ir.Tensor{},
-		places:  map[*typecheck.Param]int{},
-		scalars: map[*typecheck.Param]*ir.Value{},
-		locals:  map[*typecheck.Local]*ir.Value{},
-		begins:  map[*typecheck.Axis]*ir.Dim{},
+		launch:  &launchDims{sizes: map[string]size.Size{}, strides: map[string]stride{}, parts: map[string]gridPart{}},
+		axes:    map[*typed.Axis]*ir.Axis{},
+		tensors: map[*typed.Param]*ir.Tensor{},
+		places:  map[*typed.Param]int{},
+		scalars: map[*typed.Param]*ir.Value{},
+		locals:  map[*typed.Local]*ir.Value{},
+		begins:  map[*typed.Axis]*ir.Dim{},
 	}
 	b.f = &ir.Func{Name: k.Name, Body: &ir.Block{}, Hints: k.Hints, Approx: k.Approx}
 	b.Builder = ir.Builder{Func: b.f, Block: b.f.Body}
@@ -42,7 +45,9 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 		case *lang.Diagnostic: // sizes that the kernel cannot have
 			err = r
 		default:
-			err = fmt.Errorf("compiler bug: building %s: %v", k.Name, r)
+			b := bug.Recovered("build", r)
+			s.about(b)
+			err = b
 		}
 	}()
 	for i, p := range params(k) {
@@ -63,28 +68,28 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 		b.axes[split.Axis].Split = split.Blocks
 	}
 	b.body(k.Body)
-	return b.f, b.launch, nil
+	return b.f, b.launch, checkRank(b.f)
 }
 
 type irBuilder struct {
 	ir.Builder
 	f         *ir.Func
 	spec      *Spec
-	fixed     map[*typecheck.Symbol]bool
+	fixed     map[*size.Symbol]bool
 	precision string
 	dims      map[string]*ir.Dim // by Size.String()
 	launch    *launchDims
-	axes      map[*typecheck.Axis]*ir.Axis
-	tensors   map[*typecheck.Param]*ir.Tensor
-	places    map[*typecheck.Param]int // of tensors among the kernel's parameters
-	scalars   map[*typecheck.Param]*ir.Value
-	locals    map[*typecheck.Local]*ir.Value
-	begins    map[*typecheck.Axis]*ir.Dim // where grid axes over a part of their dimension begin
-	combining bool                        // the function of a reduce or a scan is being built
+	axes      map[*typed.Axis]*ir.Axis
+	tensors   map[*typed.Param]*ir.Tensor
+	places    map[*typed.Param]int // of tensors among the kernel's parameters
+	scalars   map[*typed.Param]*ir.Value
+	locals    map[*typed.Local]*ir.Value
+	begins    map[*typed.Axis]*ir.Dim // where grid axes over a part of their dimension begin
+	combining bool                    // the function of a reduce or a scan is being built
 }
 
 // known evaluates a size that depends only on what the specialisation fixes.
-func (b *irBuilder) known(s typecheck.Size) (int64, bool) {
+func (b *irBuilder) known(s size.Size) (int64, bool) {
 	for _, sym := range s.Symbols() {
 		if _, isConst := b.spec.Consts[sym]; !isConst && !b.fixed[sym] {
 			return 0, false
@@ -99,7 +104,7 @@ func (b *irBuilder) known(s typecheck.Size) (int64, bool) {
 }
 
 // dim is the IR dimension of a size; equal sizes share one.
-func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
+func (b *irBuilder) dim(s size.Size) *ir.Dim {
 	name := s.String()
 	if d, ok := b.dims[name]; ok {
 		return d
@@ -123,19 +128,22 @@ func (b *irBuilder) dim(s typecheck.Size) *ir.Dim {
 	return d
 }
 
-func (b *irBuilder) declare(a *typecheck.Axis, names map[string]int) {
+func (b *irBuilder) declare(a *typed.Axis, names map[string]int) {
 	x := &ir.Axis{Name: a.Name, Scalar: a.Scalar, Tile: a.Tile, Choices: a.Choices, At: a.At}
+	if n := b.spec.extent(a); n > 0 {
+		x.Choices = []int64{n}
+	}
 	// Inlining and separate scopes may declare one name twice; the IR's are unique.
 	if n := names[a.Name]; n > 0 {
 		x.Name = fmt.Sprintf("%s_%d", a.Name, n)
 	}
 	names[a.Name]++
 	switch a.Kind {
-	case typecheck.GridAxis:
+	case typed.GridAxis:
 		x.Kind = ir.Grid
-	case typecheck.LoopAxis:
+	case typed.LoopAxis:
 		x.Kind = ir.Loop
-	case typecheck.WholeAxis:
+	case typed.WholeAxis:
 		x.Kind = ir.Whole
 		x.Lo, _ = b.known(a.Lo)
 		x.Len, _ = b.known(a.Len)
@@ -153,6 +161,8 @@ func (b *irBuilder) declare(a *typecheck.Axis, names map[string]int) {
 			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: a.At, Message: fmt.Sprintf(
 				"axis %s of %s covers positions %d to %d of dimension %s, which has %d", a.Name, b.f.Name, x.Lo, end, x.Dim.Name, x.Dim.Value)})
 		}
+	case x.Lo+x.Len > ir.NarrowSize || b.spec.Wide: // its positions are counted as those of a dimension are
+		x.Dim = b.dim(a.Lo.Add(a.Len))
 	}
 	b.axes[a] = x
 	b.f.Axes = append(b.f.Axes, x)
@@ -169,10 +179,10 @@ func (b *irBuilder) in(build func()) *ir.Block {
 }
 
 // body builds a run of statements and gives its values.
-func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
+func (b *irBuilder) body(body *typed.Body) []*ir.Value {
 	for _, s := range body.Stmts {
 		switch s := s.(type) {
-		case *typecheck.Let:
+		case *typed.Let:
 			values := b.values(s.Value)
 			for i, l := range s.Locals {
 				if l == nil {
@@ -183,13 +193,13 @@ func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
 				}
 				b.locals[l] = values[i]
 			}
-		case *typecheck.Store:
+		case *typed.Store:
 			b.store(s)
-		case *typecheck.Print:
+		case *typed.Print:
 			b.print(s)
-		case *typecheck.Assert:
+		case *typed.Assert:
 			b.assert(s)
-		case *typecheck.Do:
+		case *typed.Do:
 			b.values(s.X)
 		}
 	}
@@ -197,8 +207,8 @@ func (b *irBuilder) body(body *typecheck.Body) []*ir.Value {
 }
 
 // store builds a store or an atomic.
-func (b *irBuilder) store(s *typecheck.Store) {
-	args := b.positions(s.Indices, s.Checked)
+func (b *irBuilder) store(s *typed.Store) {
+	args := b.positions(s.Indices, s.Checked, s.Needs)
 	indices := args
 	args = append(args, b.value(s.Value))
 	if s.New != nil {
@@ -240,7 +250,7 @@ func (b *irBuilder) inside(t *ir.Tensor, indices []*ir.Value, checked []bool) *i
 	return all
 }
 
-func (b *irBuilder) all(xs []typecheck.Expr) []*ir.Value {
+func (b *irBuilder) all(xs []typed.Expr) []*ir.Value {
 	var out []*ir.Value
 	for _, x := range xs {
 		out = append(out, b.values(x)...)
@@ -248,7 +258,7 @@ func (b *irBuilder) all(xs []typecheck.Expr) []*ir.Value {
 	return out
 }
 
-func (b *irBuilder) indices(xs []typecheck.Expr) []*ir.Value {
+func (b *irBuilder) indices(xs []typed.Expr) []*ir.Value {
 	out := make([]*ir.Value, len(xs))
 	for i, x := range xs {
 		out[i] = b.value(x)
@@ -257,16 +267,16 @@ func (b *irBuilder) indices(xs []typecheck.Expr) []*ir.Value {
 }
 
 // positions builds the indices of an access. What an axis gives is inside its
-// dimension whatever the size; other unchecked indices were proven for sizes from 1 on.
-func (b *irBuilder) positions(xs []typecheck.Expr, checked []bool) []*ir.Value {
+// dimension whatever the size; other unchecked indices may need dimensions of 1 or more.
+func (b *irBuilder) positions(xs []typed.Expr, checked []bool, needs [][]*size.Symbol) []*ir.Value {
 	out := make([]*ir.Value, len(xs))
 	for i, x := range xs {
 		out[i] = b.exact(x)
 	}
 	for i, v := range out {
 		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofPart(xs[i])
-		if !checked[i] && !byAxis && !nowhere(v) {
-			b.launch.needs(xs[i].Span())
+		if i < len(needs) && !byAxis && !nowhere(v) {
+			b.launch.needs(xs[i].Span(), needs[i])
 		}
 	}
 	return out
@@ -278,7 +288,7 @@ func nowhere(v *ir.Value) bool {
 }
 
 // value builds an expression that gives one value.
-func (b *irBuilder) value(x typecheck.Expr) *ir.Value {
+func (b *irBuilder) value(x typed.Expr) *ir.Value {
 	vs := b.values(x)
 	if len(vs) != 1 {
 		panic(fmt.Sprintf("expression gives %d values where one is needed", len(vs)))
@@ -286,59 +296,59 @@ func (b *irBuilder) value(x typecheck.Expr) *ir.Value {
 	return vs[0]
 }
 
-func (b *irBuilder) dtype(t typecheck.Type) lang.DType { return t.DType.Resolve(b.spec.Types) }
+func (b *irBuilder) dtype(t typed.Type) lang.DType { return t.DType.Resolve(b.spec.Types) }
 
 // values builds an expression.
-func (b *irBuilder) values(x typecheck.Expr) []*ir.Value {
+func (b *irBuilder) values(x typed.Expr) []*ir.Value {
 	b.At = x.Span()
 	switch x := x.(type) {
-	case *typecheck.Const:
+	case *typed.Const:
 		return one(b.constant(b.dtype(x.Type), x.Int, x.Float))
-	case *typecheck.SizeExpr:
+	case *typed.SizeExpr:
 		return one(b.narrow(b.size(x), x.Type, x.Size, x.At))
-	case *typecheck.ConstRef:
+	case *typed.ConstRef:
 		c := b.spec.Consts[x.Symbol]
 		return one(b.constant(b.dtype(x.Type), c.Int, c.Float))
-	case *typecheck.ScalarRef:
+	case *typed.ScalarRef:
 		return one(b.scalars[x.Param])
-	case *typecheck.LocalRef:
+	case *typed.LocalRef:
 		v := b.locals[x.Local]
 		if v == nil {
 			panic(fmt.Sprintf("%s is used before it is bound", x.Local.Name))
 		}
 		return one(v)
-	case *typecheck.Apply:
+	case *typed.Apply:
 		v := b.apply(x)
 		if a := counts(x); a != nil {
 			v = b.narrow(v, x.Type, ends(a), x.At)
 		}
 		return one(v)
-	case *typecheck.Combine:
+	case *typed.Combine:
 		return b.combine(x)
-	case *typecheck.Order:
+	case *typed.Order:
 		return b.order(x)
-	case *typecheck.Load:
-		args := b.positions(x.Indices, x.Checked)
+	case *typed.Load:
+		args := b.positions(x.Indices, x.Checked, x.Needs)
 		if x.Else != nil {
 			args = append(args, b.value(x.Else))
 		}
 		b.At = x.At
 		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: b.tensor(x.Param), Checked: x.Checked, Hint: accessHint(x.Hints)})
-	case *typecheck.Take:
+	case *typed.Take:
 		return one(b.take(x))
-	case *typecheck.For:
+	case *typed.For:
 		return b.loop(x)
-	case *typecheck.If:
+	case *typed.If:
 		return b.choice(x)
-	case *typecheck.Tuple:
+	case *typed.Tuple:
 		return b.all(x.Elems)
-	case *typecheck.Inline:
+	case *typed.Inline:
 		return b.body(x.Body)
 	}
 	panic(fmt.Sprintf("unknown expression %T", x))
 }
 
-func accessHint(h typecheck.AccessHints) ir.AccessHint {
+func accessHint(h typed.AccessHints) ir.AccessHint {
 	return ir.AccessHint{Latency: h.Latency, Cache: h.Cache, At: h.At}
 }
 
@@ -347,15 +357,12 @@ func one(v *ir.Value) []*ir.Value { return []*ir.Value{v} }
 // constant rounds a literal to its type.
 func (b *irBuilder) constant(d lang.DType, n int64, f float64) *ir.Value {
 	if d.IsFloat() {
-		if d.Bits() <= 32 {
-			f = float64(d.Round(float32(f)))
-		}
-		return b.Const(d, ir.Const{Float: f})
+		return b.Const(d, ir.Const{Float: eval.Round(f, d)})
 	}
 	return b.Const(d, ir.Const{Int: n})
 }
 
-func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
+func (b *irBuilder) apply(x *typed.Apply) *ir.Value {
 	args := b.operands(x)
 	b.At = x.At
 	switch x.Op {
@@ -366,12 +373,15 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 	case lang.OpRandomBits:
 		b.randomPositions(args, x.At)
 	}
-	if x.Op == lang.OpSum || x.Op == lang.OpMean {
+	if r := x.Op.Row().Rule; r == lang.RuleSum || r == lang.RuleMean {
 		args[0] = b.summand(args[0])
 	}
 	op := &ir.Op{Code: x.Op, Args: args, Axes: b.mapAxes(x.Axes), Over: b.mapAxes(x.Over)}
 	if x.Axis != nil {
 		op.Axis = b.axes[x.Axis]
+		if x.Op == lang.OpStart || x.Op == lang.OpEnd {
+			op.Span = b.spec.span(x.Axis)
+		}
 	}
 	if x.From != nil {
 		op.From = b.axes[x.From]
@@ -382,20 +392,7 @@ func (b *irBuilder) apply(x *typecheck.Apply) *ir.Value {
 	return b.moved(b.Emit(op)[0], x.Axis)
 }
 
-// summand is what a sum or a mean adds up. Its products are not rounded first,
-// whether or not it is a contraction: those of narrow floats are exact in the
-// type that adds them up.
-func (b *irBuilder) summand(v *ir.Value) *ir.Value {
-	d := v.Type.DType
-	product := v.Def
-	if product == nil || product.Code != lang.OpMul || !d.IsFloat() || d.Accumulator() == d {
-		return v
-	}
-	wide := d.Accumulator()
-	return b.Op(lang.OpMul, b.Cast(product.Args[0], wide), b.Cast(product.Args[1], wide))
-}
-
-func (b *irBuilder) mapAxes(axes []*typecheck.Axis) []*ir.Axis {
+func (b *irBuilder) mapAxes(axes []*typed.Axis) []*ir.Axis {
 	var out []*ir.Axis
 	for _, a := range axes {
 		out = append(out, b.axes[a])
@@ -403,7 +400,7 @@ func (b *irBuilder) mapAxes(axes []*typecheck.Axis) []*ir.Axis {
 	return out
 }
 
-func (b *irBuilder) loop(x *typecheck.For) []*ir.Value {
+func (b *irBuilder) loop(x *typed.For) []*ir.Value {
 	lo, hi := b.bounds(x)
 	op := &ir.Op{Code: lang.OpFor, At: x.At}
 	if x.Axis != nil {
@@ -447,7 +444,7 @@ func (b *irBuilder) sizeOf(d *ir.Dim) *ir.Value {
 	return b.Emit(&ir.Op{Code: lang.OpSize, Dim: d})[0]
 }
 
-func (b *irBuilder) choice(x *typecheck.If) []*ir.Value {
+func (b *irBuilder) choice(x *typed.If) []*ir.Value {
 	cond := b.value(x.Cond)
 	if c, ok := constBool(cond); ok {
 		if c {
@@ -463,7 +460,7 @@ func (b *irBuilder) choice(x *typecheck.If) []*ir.Value {
 		return then
 	}
 	op := &ir.Op{Code: lang.OpIf, Args: one(cond), At: x.At}
-	for _, branch := range []*typecheck.Body{x.Then, x.Else} {
+	for _, branch := range []*typed.Body{x.Then, x.Else} {
 		block := b.in(func() {
 			if branch != nil {
 				b.Block.Yield = b.body(branch)

@@ -5,13 +5,13 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // combine builds a reduction or a scan by a function. One over several axes is
 // one along the last of them and then along those before it: the order of the
 // positions stays the same.
-func (b *irBuilder) combine(x *typecheck.Combine) []*ir.Value {
+func (b *irBuilder) combine(x *typed.Combine) []*ir.Value {
 	code, args := x.Op, b.all(x.Args)
 	identity := b.all(x.Identity)
 	var fn func() []*ir.Value
@@ -24,7 +24,7 @@ func (b *irBuilder) combine(x *typecheck.Combine) []*ir.Value {
 		}
 		code = lang.OpScan
 		d := args[0].Type.DType.Accumulator()
-		args[0] = b.Cast(args[0], d)
+		args[0] = b.Cast(b.summand(args[0]), d)
 		identity = one(b.constant(d, first, float64(first)))
 		params = b.parametersOf(args)
 		fn = func() []*ir.Value { return one(b.Op(step, params...)) }

@@ -6,7 +6,8 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file makes the tensors of the IR: the kernel's parameters, and the views
@@ -23,7 +24,7 @@ type stride struct {
 }
 
 // declareTensor declares the tensor at a place among the kernel's parameters.
-func (b *irBuilder) declareTensor(place int, p *typecheck.Param) {
+func (b *irBuilder) declareTensor(place int, p *typed.Param) {
 	t := &ir.Tensor{Name: p.Name, DType: p.DType.Resolve(b.spec.Types), Mode: p.Mode}
 	b.places[p] = place
 	b.lay(t, p, place, 1, 1)
@@ -32,7 +33,7 @@ func (b *irBuilder) declareTensor(place int, p *typecheck.Param) {
 
 // lay says where the elements of a tensor lie, which are times/by as many as
 // those of the parameter at a place, and adds the tensor to the kernel.
-func (b *irBuilder) lay(t *ir.Tensor, p *typecheck.Param, place int, times, by int64) {
+func (b *irBuilder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64) {
 	l := b.spec.Layouts[place]
 	t.Align = l.Align
 	for _, size := range p.Shape {
@@ -54,14 +55,14 @@ func (b *irBuilder) lay(t *ir.Tensor, p *typecheck.Param, place int, times, by i
 
 // tensor is the tensor that a load reads. Views are declared by their first
 // load; views of one type and shape are one tensor.
-func (b *irBuilder) tensor(p *typecheck.Param) *ir.Tensor {
+func (b *irBuilder) tensor(p *typed.Param) *ir.Tensor {
 	if t := b.tensors[p]; t != nil {
 		return t
 	}
 	base := b.tensors[p.Of]
 	d := p.DType.Resolve(b.spec.Types)
 	for q, t := range b.tensors {
-		if (q == p.Of || q.Of == p.Of) && t.DType == d && slices.EqualFunc(q.Shape, p.Shape, typecheck.Size.Equal) {
+		if (q == p.Of || q.Of == p.Of) && t.DType == d && slices.EqualFunc(q.Shape, p.Shape, size.Size.Equal) {
 			b.tensors[p] = t
 			return t
 		}

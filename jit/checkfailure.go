@@ -7,20 +7,20 @@ import (
 	"strings"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // CheckFailure is a check of a test that does not hold: the first element that
 // is wrong, and how wrong the others are.
 type CheckFailure struct {
-	Check *typecheck.GCheck
+	Check *typed.GCheck
 	// Round is which rounds of the loops around the check it is of, "n = 2"; "" outside loops.
 	Round string
 	DType lang.DType
 	Shape []int64
 	// Index is the place of the first wrong element.
 	Index     []int64
-	Got, Want typecheck.Literal
+	Got, Want lang.Literal
 	// Wrong of Elements elements are wrong.
 	Wrong, Elements int64
 	// Largest is the largest difference of all, in value, and LargestAt its place; NaN against a number is infinite.
@@ -29,14 +29,14 @@ type CheckFailure struct {
 }
 
 // compareCheck gives what is wrong; nil when the check holds.
-func compareCheck(c *typecheck.GCheck, got, want elements) *CheckFailure {
+func compareCheck(c *typed.GCheck, got, want elements) *CheckFailure {
 	f := &CheckFailure{Check: c, DType: got.dtype, Shape: got.shape}
 	if got.isScalar && c.B != nil {
 		f.Shape = want.shape
 	}
 	f.Elements = Elements(f.Shape)
 	for i := range f.Elements {
-		g, w := got.at(i), typecheck.Literal{DType: lang.Bool, Int: 1}
+		g, w := got.at(i), lang.Literal{DType: lang.Bool, Int: 1}
 		if c.B != nil {
 			w = want.at(i)
 		}
@@ -63,13 +63,13 @@ func compareCheck(c *typecheck.GCheck, got, want elements) *CheckFailure {
 }
 
 // holds compares two elements by another operation than equality.
-func holds(op lang.Op, got, want typecheck.Literal) bool {
-	return evalScalar(op, lang.Bool, []typecheck.Literal{got, want}).Int != 0
+func holds(op lang.Op, got, want lang.Literal) bool {
+	return evalScalar(op, lang.Bool, []lang.Literal{got, want}).Int != 0
 }
 
 // difference is how far two elements are apart, and whether a check allows it.
 // NaN equals NaN, and 0 equals -0.
-func difference(c *typecheck.GCheck, got, want typecheck.Literal) (float64, bool) {
+func difference(c *typed.GCheck, got, want lang.Literal) (float64, bool) {
 	if !got.DType.IsFloat() {
 		off := math.Abs(float64(got.Int) - float64(want.Int))
 		return off, got.Int == want.Int
@@ -91,7 +91,7 @@ func difference(c *typecheck.GCheck, got, want typecheck.Literal) (float64, bool
 
 // spacing is a unit in the last place of v: the distance to the next larger number of its type.
 func spacing(d lang.DType, v float64) float64 {
-	bits := scalarBits(typecheck.Literal{DType: d, Float: math.Abs(v)})
+	bits := scalarBits(lang.Literal{DType: d, Float: math.Abs(v)})
 	up := literalOf(d, bits+1).Float
 	if math.IsInf(up, 0) || up != up { // the largest number: as far as the one below
 		return math.Abs(v) - literalOf(d, bits-1).Float
@@ -106,7 +106,7 @@ func ulpDistance(d lang.DType, a, b float64) (uint64, bool) {
 	}
 	// Bits of floats are sign and magnitude: as signed numbers they count from 0 in both directions.
 	order := func(v float64) int64 {
-		n := int64(scalarBits(typecheck.Literal{DType: d, Float: math.Abs(v)}))
+		n := int64(scalarBits(lang.Literal{DType: d, Float: math.Abs(v)}))
 		if math.Signbit(v) {
 			return -n
 		}
@@ -120,8 +120,8 @@ func ulpDistance(d lang.DType, a, b float64) (uint64, bool) {
 }
 
 // literalOf is the scalar that memory holds as bits.
-func literalOf(d lang.DType, bits uint64) typecheck.Literal {
-	l := typecheck.Literal{DType: d}
+func literalOf(d lang.DType, bits uint64) lang.Literal {
+	l := lang.Literal{DType: d}
 	switch d {
 	case lang.F64:
 		l.Float = math.Float64frombits(bits)
@@ -158,6 +158,9 @@ func position(i int64, shape []int64) []int64 {
 
 // Text is what a person should see, a line each, without the place in the source.
 func (f *CheckFailure) Text() []string {
+	if f == nil || f.Check == nil {
+		return nil
+	}
 	var out []string
 	line := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if f.Round != "" {
@@ -262,7 +265,7 @@ func floatText(v float64, digits, bits int) string {
 }
 
 // literalText is a scalar as the source would write it.
-func literalText(l typecheck.Literal) string {
+func literalText(l lang.Literal) string {
 	switch {
 	case l.DType == lang.Bool:
 		return fmt.Sprint(l.Int != 0)

@@ -6,6 +6,7 @@ import (
 
 	"tilec/lang"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // This file decides what a launch knows before it runs: static_assert, of
@@ -15,7 +16,7 @@ import (
 // not meet. Assumes of scalars are left to each run.
 func checkConditions(s *Spec) error {
 	e := &evaluator{spec: s}
-	if err := e.body(s.Kernel.Body); err != nil {
+	if err := e.staticAsserts(s.Kernel); err != nil {
 		return err
 	}
 	for _, a := range s.Kernel.Assumes {
@@ -27,7 +28,7 @@ func checkConditions(s *Spec) error {
 }
 
 // checkScalars reports the first assume that the scalars of a run do not meet.
-func checkScalars(s *Spec, scalars map[*typecheck.Param]typecheck.Literal) error {
+func checkScalars(s *Spec, scalars map[*typed.Param]lang.Literal) error {
 	e := &evaluator{spec: s, scalars: scalars}
 	for _, a := range s.Kernel.Assumes {
 		if err := e.assume(a); err != nil {
@@ -47,64 +48,45 @@ type number struct {
 // evaluator computes conditions from what a specialisation binds.
 type evaluator struct {
 	spec    *Spec
-	scalars map[*typecheck.Param]typecheck.Literal
+	scalars map[*typed.Param]lang.Literal
 }
 
-// body checks the static_asserts of a body; branches that constants rule out are not entered.
-func (e *evaluator) body(b *typecheck.Body) error {
-	if b == nil {
-		return nil
-	}
-	for _, s := range b.Stmts {
-		switch s := s.(type) {
-		case *typecheck.StaticAssert:
-			holds, known := e.truth(s.Cond)
+// staticAsserts reports the first static_assert that does not hold, wherever it
+// stands; branches that constants rule out are not entered.
+func (e *evaluator) staticAsserts(root typed.Node) error {
+	var failed error
+	var visit func(typed.Node) bool
+	visit = func(n typed.Node) bool {
+		if failed != nil {
+			return false
+		}
+		switch n := n.(type) {
+		case *typed.StaticAssert:
+			holds, known := e.truth(n.Cond)
+			switch {
+			case !known:
+				failed = launchError(n.At, lang.ErrStaticAssert, "static_assert: %s cannot be computed for these sizes", n.At.Text())
+			case !holds:
+				failed = launchError(n.At, lang.ErrStaticAssert, "%s, for %s", typecheck.StaticMessage(n.At, n.Text), e.given(n.Cond))
+			}
+		case *typed.If:
+			holds, known := e.truth(n.Cond)
 			if !known {
-				return launchError(s.At, lang.ErrStaticAssert, "static_assert: %s cannot be computed for these sizes", s.At.Text())
+				return true
 			}
-			if !holds {
-				return launchError(s.At, lang.ErrStaticAssert, "%s, for %s", typecheck.StaticMessage(s.At, s.Text), e.given(s.Cond))
+			typed.Walk(n.Cond, visit)
+			if branch := n.Branch(holds); branch != nil {
+				typed.Walk(branch, visit)
 			}
-		case *typecheck.Let:
-			if err := e.inside(s.Value); err != nil {
-				return err
-			}
-		case *typecheck.Do:
-			if err := e.inside(s.X); err != nil {
-				return err
-			}
+			return false
 		}
+		return true
 	}
-	for _, x := range b.Results {
-		if err := e.inside(x); err != nil {
-			return err
-		}
-	}
-	return nil
+	typed.Walk(root, visit)
+	return failed
 }
 
-// inside checks the blocks of an expression.
-func (e *evaluator) inside(x typecheck.Expr) error {
-	switch x := x.(type) {
-	case *typecheck.For:
-		return e.body(x.Body)
-	case *typecheck.Inline:
-		return e.body(x.Body)
-	case *typecheck.If:
-		holds, known := e.truth(x.Cond)
-		if !known || holds {
-			if err := e.body(x.Then); err != nil {
-				return err
-			}
-		}
-		if !known || !holds {
-			return e.body(x.Else)
-		}
-	}
-	return nil
-}
-
-func (e *evaluator) assume(a *typecheck.Assume) error {
+func (e *evaluator) assume(a *typed.Assume) error {
 	holds, known := e.truth(a.Cond)
 	switch {
 	case holds && known:
@@ -118,7 +100,7 @@ func (e *evaluator) assume(a *typecheck.Assume) error {
 }
 
 // given lists what a condition depends on, with its values.
-func (e *evaluator) given(x typecheck.Expr) string {
+func (e *evaluator) given(x typed.Expr) string {
 	text := ""
 	seen := map[string]bool{}
 	add := func(name string, value any) {
@@ -131,16 +113,15 @@ func (e *evaluator) given(x typecheck.Expr) string {
 		}
 		text += fmt.Sprintf("%s = %v", name, value)
 	}
-	var visit func(typecheck.Expr)
-	visit = func(x typecheck.Expr) {
-		switch x := x.(type) {
-		case *typecheck.SizeExpr:
+	typed.Walk(x, func(n typed.Node) bool {
+		switch x := n.(type) {
+		case *typed.SizeExpr:
 			for _, s := range x.Size.Symbols() {
 				if n, ok := e.spec.value(s); ok {
 					add(s.Name, n)
 				}
 			}
-		case *typecheck.ConstRef:
+		case *typed.ConstRef:
 			c := e.spec.Consts[x.Symbol]
 			if c.DType.IsFloat() {
 				add(x.Symbol.Name, c.Float)
@@ -149,19 +130,15 @@ func (e *evaluator) given(x typecheck.Expr) string {
 			} else {
 				add(x.Symbol.Name, c.Int)
 			}
-		case *typecheck.ScalarRef:
+		case *typed.ScalarRef:
 			if v, ok := e.scalars[x.Param]; ok && v.DType.IsFloat() {
 				add(x.Param.Name, v.Float)
 			} else if ok {
 				add(x.Param.Name, v.Int)
 			}
-		case *typecheck.Apply:
-			for _, a := range x.Args {
-				visit(a)
-			}
 		}
-	}
-	visit(x)
+		return true
+	})
 	if text == "" {
 		return "any argument"
 	}
@@ -169,8 +146,8 @@ func (e *evaluator) given(x typecheck.Expr) string {
 }
 
 // truth decides a condition; known is false where something in it is not.
-func (e *evaluator) truth(x typecheck.Expr) (holds, known bool) {
-	if a, ok := x.(*typecheck.Apply); ok && (a.Op == lang.OpLogicAnd || a.Op == lang.OpLogicOr) {
+func (e *evaluator) truth(x typed.Expr) (holds, known bool) {
+	if a, ok := x.(*typed.Apply); ok && (a.Op == lang.OpLogicAnd || a.Op == lang.OpLogicOr) {
 		p, okP := e.truth(a.Args[0])
 		q, okQ := e.truth(a.Args[1])
 		if a.Op == lang.OpLogicAnd {
@@ -183,8 +160,8 @@ func (e *evaluator) truth(x typecheck.Expr) (holds, known bool) {
 }
 
 // value computes exactly: integers do not wrap here, so that a condition means what it says.
-func (e *evaluator) value(x typecheck.Expr) (number, bool) {
-	literal := func(l typecheck.Literal) number {
+func (e *evaluator) value(x typed.Expr) (number, bool) {
+	literal := func(l lang.Literal) number {
 		n := number{int: l.Int, float: l.Float, isFloat: l.DType.IsFloat()}
 		if n.isFloat && l.DType != lang.F64 {
 			n.float = float64(l.DType.Round(float32(l.Float)))
@@ -192,28 +169,25 @@ func (e *evaluator) value(x typecheck.Expr) (number, bool) {
 		return n
 	}
 	switch x := x.(type) {
-	case *typecheck.Const:
-		return literal(typecheck.Literal{DType: x.Type.DType.Resolve(e.spec.Types), Int: x.Int, Float: x.Float}), true
-	case *typecheck.SizeExpr:
+	case *typed.Const:
+		return literal(lang.Literal{DType: x.Type.DType.Resolve(e.spec.Types), Int: x.Int, Float: x.Float}), true
+	case *typed.SizeExpr:
 		n, err := x.Size.Eval(e.spec.value)
 		return number{int: n}, err == nil
-	case *typecheck.ConstRef:
+	case *typed.ConstRef:
 		c, ok := e.spec.Consts[x.Symbol]
 		return literal(c), ok
-	case *typecheck.ScalarRef:
+	case *typed.ScalarRef:
 		v, ok := e.scalars[x.Param]
 		return literal(v), ok
-	case *typecheck.If:
+	case *typed.If:
 		holds, known := e.truth(x.Cond)
-		branch := x.Else
-		if holds {
-			branch = x.Then
-		}
+		branch := x.Branch(holds)
 		if !known || branch == nil || len(branch.Stmts) > 0 || len(branch.Results) != 1 {
 			return number{}, false
 		}
 		return e.value(branch.Results[0])
-	case *typecheck.Apply:
+	case *typed.Apply:
 		if op := x.Op; op == lang.OpLogicAnd || op == lang.OpLogicOr {
 			holds, known := e.truth(x)
 			return number{int: truthInt(holds)}, known
@@ -234,7 +208,7 @@ func (e *evaluator) value(x typecheck.Expr) (number, bool) {
 }
 
 // apply computes an operation of a condition; false for one that it does not know, or that overflows.
-func apply(x *typecheck.Apply, args []number) (number, bool) {
+func apply(x *typed.Apply, args []number) (number, bool) {
 	truth := func(b bool) (number, bool) { return number{int: truthInt(b)}, true }
 	p := args[0]
 	if x.Op == lang.OpLogicNot {

@@ -20,7 +20,8 @@ import (
 	"tilec/jit/cuda"
 	"tilec/jit/jittest"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // TestConformance runs the programs of testdata/conformance on the device under
@@ -44,6 +45,19 @@ func TestConformanceWide(t *testing.T) {
 		t.Skip("every program once more takes as long as TestConformance")
 	}
 	conformance(t, (*jit.Compiler).Widen)
+}
+
+// TestConformanceVaried runs them under other plans than those that the planner chooses: no plan changes a result.
+func TestConformanceVaried(t *testing.T) {
+	seeds := 4
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			conformance(t, func(c *jit.Compiler) { c.Vary(seed) })
+		})
+	}
 }
 
 func conformance(t *testing.T, prepare func(*jit.Compiler)) {
@@ -238,8 +252,8 @@ func put(to []byte, d lang.DType, text string) error {
 	return nil
 }
 
-func literal(d lang.DType, text string) (typecheck.Literal, error) {
-	l := typecheck.Literal{DType: d}
+func literal(d lang.DType, text string) (lang.Literal, error) {
+	l := lang.Literal{DType: d}
 	var err error
 	switch {
 	case d.IsFloat():
@@ -259,26 +273,26 @@ func literal(d lang.DType, text string) (typecheck.Literal, error) {
 
 // callee is a kernel or a graph.
 type callee struct {
-	params  []*typecheck.GParam
+	params  []*typed.GParam
 	outputs []string
-	consts  []*typecheck.Symbol
-	dims    []*typecheck.Symbol
-	types   []*typecheck.TypeParam
+	consts  []*size.Symbol
+	dims    []*size.Symbol
+	types   []*typed.TypeParam
 	bind    func([]jit.Value, jit.Options) (*jit.Program, error)
 }
 
-func findCallee(compiler *jit.Compiler, p *typecheck.Program, name string) *callee {
+func findCallee(compiler *jit.Compiler, p *typed.Program, name string) *callee {
 	for _, k := range p.Kernels {
 		if k.Name != name {
 			continue
 		}
 		c := &callee{consts: k.Consts, dims: k.Dims, types: k.TypeParams}
 		for _, q := range k.Params {
-			g := typecheck.GType{Kind: typecheck.GScalar, DType: q.DType}
+			g := typed.GType{Kind: typed.GScalar, DType: q.DType}
 			if q.IsTensor {
-				g.Kind = typecheck.GTensor
+				g.Kind = typed.GTensor
 			}
-			c.params = append(c.params, &typecheck.GParam{Name: q.Name, Mode: q.Mode, Type: g})
+			c.params = append(c.params, &typed.GParam{Name: q.Name, Mode: q.Mode, Type: g})
 		}
 		for _, o := range k.Outputs {
 			c.outputs = append(c.outputs, o.Name)
@@ -302,7 +316,7 @@ func findCallee(compiler *jit.Compiler, p *typecheck.Program, name string) *call
 
 // options sorts the given names into what they are; what is left are scalars and pins.
 func (c *conformanceCase) options(t *testing.T, to *callee) jit.Options {
-	o := jit.Options{Dims: map[string]int64{}, Consts: map[string]typecheck.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
+	o := jit.Options{Dims: map[string]int64{}, Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
 	scalars := map[string]bool{}
 	for _, p := range to.params {
 		scalars[p.Name] = true
@@ -346,18 +360,38 @@ type inout struct {
 	tensor *jit.Tensor
 }
 
-func (c *conformanceCase) run(t *testing.T, compiler *jit.Compiler, p *typecheck.Program) {
+func (c *conformanceCase) run(t *testing.T, compiler *jit.Compiler, p *typed.Program) {
+	written, says, err := c.launch(t, compiler, p)
+	if c.err == "" {
+		require.NoError(t, err)
+	} else {
+		require.ErrorContains(t, err, c.err)
+	}
+	require.Equal(t, c.says, says)
+	for _, e := range c.outputs {
+		at := -1
+		for i, w := range written {
+			if w.name == e.name {
+				at = i
+			}
+		}
+		require.GreaterOrEqualf(t, at, 0, "%s has no %s", c.callee, e.name)
+		e.check(t, compiler.Device, written[at].tensor)
+	}
+}
+
+// launch runs the case once and gives what it may have written, the lines that it printed, and how it ended.
+func (c *conformanceCase) launch(t *testing.T, compiler *jit.Compiler, p *typed.Program) (written []inout, says []string, err error) {
 	device := compiler.Device
 	to := findCallee(compiler, p, c.callee)
 	require.NotNilf(t, to, "there is no %s", c.callee)
 	opts := c.options(t, to)
-	var upload func(path string, g typecheck.GType) jit.Value
-	var written []inout
+	var upload func(path string, g typed.GType) jit.Value
 	used := map[string]bool{}
-	upload = func(path string, g typecheck.GType) jit.Value {
+	upload = func(path string, g typed.GType) jit.Value {
 		v := jit.Value{Elems: []jit.Value{}}
 		switch g.Kind {
-		case typecheck.GTensor:
+		case typed.GTensor:
 			a := c.inputs[path]
 			require.NotNilf(t, a, "no input for %s", path)
 			used[path] = true
@@ -368,7 +402,7 @@ func (c *conformanceCase) run(t *testing.T, compiler *jit.Compiler, p *typecheck
 			tensor := &jit.Tensor{DType: a.DType, Shape: a.Shape, Memory: m}
 			written = append(written, inout{path, tensor})
 			return jit.TensorValue(tensor)
-		case typecheck.GScalar:
+		case typed.GScalar:
 			text, ok := c.given[path]
 			if !ok {
 				return jit.Value{} // its default
@@ -376,11 +410,11 @@ func (c *conformanceCase) run(t *testing.T, compiler *jit.Compiler, p *typecheck
 			l, err := literal(g.DType.Resolve(nil), text)
 			require.NoError(t, err)
 			return jit.Value{Scalar: &l}
-		case typecheck.GStruct:
+		case typed.GStruct:
 			for _, f := range g.Fields {
 				v.Elems = append(v.Elems, upload(path+"."+f.Name, f.Type))
 			}
-		case typecheck.GArray:
+		case typed.GArray:
 			for i := 0; c.begins(fmt.Sprintf("%s[%d]", path, i)); i++ {
 				v.Elems = append(v.Elems, upload(fmt.Sprintf("%s[%d]", path, i), *g.Elem))
 			}
@@ -399,32 +433,16 @@ func (c *conformanceCase) run(t *testing.T, compiler *jit.Compiler, p *typecheck
 	program, err := to.bind(args, opts)
 	var results []jit.Value
 	if err == nil {
-		defer program.Close()
+		t.Cleanup(func() { program.Close() })
 		results, err = program.Run(args)
 	}
-	if c.err == "" {
-		require.NoError(t, err)
-	} else {
-		require.ErrorContains(t, err, c.err)
-	}
-	var says []string
 	for line := range strings.Lines(said.String()) {
 		says = append(says, strings.TrimSuffix(line, "\n"))
 	}
-	require.Equal(t, c.says, says)
 	for i, r := range results {
 		written = append(written, inout{to.outputs[i], r.Tensor})
 	}
-	for _, e := range c.outputs {
-		at := -1
-		for i, w := range written {
-			if w.name == e.name {
-				at = i
-			}
-		}
-		require.GreaterOrEqualf(t, at, 0, "%s has no %s", c.callee, e.name)
-		e.check(t, device, written[at].tensor)
-	}
+	return written, says, err
 }
 
 // begins tells whether an input is at a path or inside.
@@ -473,19 +491,7 @@ func bitsOf(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(all[:])
 }
 
-func float(d lang.DType, b []byte) float64 {
-	switch bits := bitsOf(b); d {
-	case lang.F64:
-		return math.Float64frombits(bits)
-	case lang.F32:
-		return float64(math.Float32frombits(uint32(bits)))
-	case lang.F16:
-		return float64(lang.F16Value(uint16(bits)))
-	case lang.BF16:
-		return float64(lang.BF16Value(uint16(bits)))
-	}
-	return math.NaN()
-}
+func float(d lang.DType, b []byte) float64 { return d.Element(b) }
 
 func show(d lang.DType, b []byte) string {
 	if d.IsFloat() {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"os"
+	"path/filepath"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -43,6 +45,29 @@ func Example() {
 	}
 	fmt.Printf("%v %.3f\n", out["y"], y)
 	// Output: f32[2, 3] [0.333 0.333 0.333 0.090 0.245 0.665]
+}
+
+// README shows this one.
+func ExampleCompiler_LoadFile() {
+	defer inFolder("norm.tile", `
+kernel normalize<T: float>(x: T[M, N]) -> y: T[M, N]
+    grid i in M by BM
+{
+    axis j in N
+    let v = x[i, j] as f32
+    y[i, j] = (v * rsqrt(sum(v * v, over j))) as T
+}
+`)()
+	device, err := jit.OpenDevice("auto") // the GPU, or the CPU without one
+	check(err)
+	module, err := jit.NewCompiler(device, nil).LoadFile("norm.tile")
+	check(err)
+	out, err := module.Call("normalize", jit.Args{"x": jit.ArrayOf([]float32{3, 4}, 1, 2)})
+	check(err)
+	y, err := jit.Slice[float32](out["y"])
+	check(err)
+	fmt.Println(y)
+	// Output: [0.6 0.8]
 }
 
 // Types that Go has no numbers of are converted; tile extents may be pinned.
@@ -169,4 +194,24 @@ func loadExample(source string) *jit.Module {
 		log.Fatal(err)
 	}
 	return module
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+// inFolder makes a folder with one file the current one; what it gives goes back.
+func inFolder(name, text string) func() {
+	dir, err := os.MkdirTemp("", "tilec")
+	check(err)
+	was, err := os.Getwd()
+	check(err)
+	check(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
+	check(os.Chdir(dir))
+	return func() {
+		check(os.Chdir(was))
+		check(os.RemoveAll(dir))
+	}
 }

@@ -1,39 +1,43 @@
 package jit
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Function is a kernel or a graph as a caller sees it.
 type Function struct {
 	Name string
 	// Kernel or Graph is what it is.
-	Kernel *typecheck.Kernel
-	Graph  *typecheck.Graph
-	Types  []*typecheck.TypeParam
-	Consts []*typecheck.Symbol
-	Dims   []*typecheck.Symbol
+	Kernel *typed.Kernel
+	Graph  *typed.Graph
+	Types  []*typed.TypeParam
+	Consts []*size.Symbol
+	Dims   []*size.Symbol
 	// Params are the inputs and inouts, in order.
-	Params []*typecheck.GParam
+	Params []*typed.GParam
 	// Outputs are the results' names, in order.
 	Outputs []string
 	// Tiles names what can be pinned: tile extents, whole axes that may be cut, warps, stages, occupancy, cluster, split.
 	Tiles []string
 	// SizeHints are the dimensions of @sizes.
-	SizeHints map[*typecheck.Symbol]int64
+	SizeHints map[*size.Symbol]int64
 
 	compiler *Compiler
 }
 
 // FindFunction finds a kernel or a graph of a program; a *NameError when there
 // is none. It has no compiler yet: see Function.On.
-func FindFunction(p *typecheck.Program, name string) (*Function, error) {
+func FindFunction(p *typed.Program, name string) (*Function, error) {
+	if p == nil {
+		return nil, unset("FindFunction", "there is no program: Load gives one")
+	}
 	for _, k := range p.Kernels {
 		if k.Name == name {
 			return KernelFunction(k), nil
@@ -49,7 +53,10 @@ func FindFunction(p *typecheck.Program, name string) (*Function, error) {
 }
 
 // FunctionNames lists the kernels and graphs of a source itself, and those that it imports.
-func FunctionNames(p *typecheck.Program) (own, imported []string) {
+func FunctionNames(p *typed.Program) (own, imported []string) {
+	if p == nil || len(p.Modules) == 0 {
+		return nil, nil
+	}
 	root := p.Modules[len(p.Modules)-1].Source
 	add := func(name lang.Ident) {
 		if name.Span().Source == root {
@@ -69,20 +76,26 @@ func FunctionNames(p *typecheck.Program) (own, imported []string) {
 
 // On is the function as another compiler compiles it, for its device.
 func (f *Function) On(c *Compiler) *Function {
+	if f == nil {
+		return nil
+	}
 	g := *f
 	g.compiler = c
 	return &g
 }
 
 // KernelFunction shows a kernel as a Function; it has no compiler yet.
-func KernelFunction(k *typecheck.Kernel) *Function {
+func KernelFunction(k *typed.Kernel) *Function {
+	if k == nil {
+		return &Function{}
+	}
 	f := &Function{Name: k.Name, Kernel: k, Types: k.TypeParams, Consts: k.Consts, Dims: k.Dims, SizeHints: k.SizeHints}
 	for _, p := range k.Params {
-		t := typecheck.GType{Kind: typecheck.GScalar, DType: p.DType}
+		t := typed.GType{Kind: typed.GScalar, DType: p.DType}
 		if p.IsTensor {
-			t.Kind, t.Shape = typecheck.GTensor, p.Shape
+			t.Kind, t.Shape = typed.GTensor, p.Shape
 		}
-		f.Params = append(f.Params, &typecheck.GParam{Name: p.Name, Mode: p.Mode, Type: t, Default: p.Default, At: p.At})
+		f.Params = append(f.Params, &typed.GParam{Name: p.Name, Mode: p.Mode, Type: t, Default: p.Default, At: p.At})
 	}
 	for _, o := range k.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
@@ -97,17 +110,17 @@ func KernelFunction(k *typecheck.Kernel) *Function {
 		switch {
 		case a.Tile != "":
 			add(a.Tile)
-		case a.Kind == typecheck.WholeAxis && !a.IsFree: // how much of it at once
+		case a.Kind == typed.WholeAxis && !a.IsFree: // how much of it at once
 			add(a.Name)
 		}
 	}
-	for _, name := range []string{"warps", "stages", "occupancy", "cluster", "split"} {
+	for _, name := range planSettings {
 		add(name)
 	}
 	return f
 }
 
-func graphFunction(g *typecheck.Graph) *Function {
+func graphFunction(g *typed.Graph) *Function {
 	f := &Function{Name: g.Name, Graph: g, Types: g.TypeParams, Consts: g.Consts, Dims: g.Dims, Params: g.Params, SizeHints: g.SizeHints}
 	for _, o := range g.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
@@ -116,7 +129,10 @@ func graphFunction(g *typecheck.Graph) *Function {
 }
 
 // Leaf finds the type of a parameter, or of a part of one: `w.blocks[0].bias`.
-func (f *Function) Leaf(path string) (typecheck.GType, bool) {
+func (f *Function) Leaf(path string) (typed.GType, bool) {
+	if f == nil {
+		return typed.GType{}, false
+	}
 	head, rest := path, ""
 	if n := strings.IndexAny(path, ".["); n >= 0 {
 		head, rest = path[:n], path[n:]
@@ -126,21 +142,21 @@ func (f *Function) Leaf(path string) (typecheck.GType, bool) {
 			return part(p.Type, rest)
 		}
 	}
-	return typecheck.GType{}, false
+	return typed.GType{}, false
 }
 
-func part(t typecheck.GType, path string) (typecheck.GType, bool) {
+func part(t typed.GType, path string) (typed.GType, bool) {
 	if path == "" {
 		return t, true
 	}
-	if inner, ok := strings.CutPrefix(path, "["); ok && t.Kind == typecheck.GArray {
+	if inner, ok := strings.CutPrefix(path, "["); ok && t.Kind == typed.GArray {
 		number, rest, ok := strings.Cut(inner, "]")
 		if n, err := strconv.Atoi(number); !ok || err != nil || n < 0 {
 			return t, false
 		}
 		return part(*t.Elem, rest)
 	}
-	if inner, ok := strings.CutPrefix(path, "."); ok && t.Kind == typecheck.GStruct {
+	if inner, ok := strings.CutPrefix(path, "."); ok && t.Kind == typed.GStruct {
 		for _, f := range t.Fields {
 			rest, ok := strings.CutPrefix(inner, f.Name)
 			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
@@ -153,6 +169,9 @@ func part(t typecheck.GType, path string) (typecheck.GType, bool) {
 
 // Names lists everything that a call may give by name.
 func (f *Function) Names() []string {
+	if f == nil {
+		return nil
+	}
 	var names []string
 	for _, p := range f.Params {
 		names = append(names, p.Name)
@@ -168,18 +187,34 @@ func (f *Function) Names() []string {
 
 // Bind compiles the function for the types and shapes of its arguments, on the
 // module's device, and puts the arguments there. Errors of the arguments are
-// *lang.Diagnostic, *NameError or *ArgError; a failure of the compiler is a *Bug.
+// *lang.Diagnostic, *NameError or *ArgError; a function or a device that cannot be
+// used is a *UseError, a failure of the compiler a *Bug.
+//
+// No element of a tensor that the function changes, an inout, may be one of another
+// argument: inputs do not change while a kernel runs, and no two blocks write one
+// element. Such arguments are an *ArgError of ErrOverlap. Tensors may lie between each
+// other, as columns of one matrix do; where the compiler cannot tell, it refuses.
 func (f *Function) Bind(args Args) (_ *Launch, err error) {
+	const call = "Function.Bind"
+	if f == nil || f.Kernel == nil && f.Graph == nil {
+		return nil, unset(call, "the function is nothing that Module.Function gave")
+	}
+	if f.compiler == nil {
+		return nil, unset(call, f.Name+" has no compiler: Module.Function and Function.On give one")
+	}
+	if f.compiler.Device == nil {
+		return nil, unset(call, f.Name+" has no device to run on: give NewCompiler what OpenDevice gives")
+	}
+	if err := f.compiler.usable(call); err != nil {
+		return nil, err
+	}
 	l := &Launch{Function: f, device: f.compiler.Device}
 	defer func() {
 		if err != nil {
 			l.Close()
 		}
 	}()
-	defer catch(&err)
-	if l.device == nil {
-		return nil, fmt.Errorf("%s has no device to run on: give NewCompiler what OpenDevice gives", f.Name)
-	}
+	defer bug.Catch(&err, "bind")
 	opts, err := f.options(args)
 	if err != nil {
 		return nil, err

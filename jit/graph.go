@@ -3,8 +3,10 @@ package jit
 import (
 	"fmt"
 
+	"tilec/jit/bug"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file binds a graph: it walks the typed graph once with the shapes of the
@@ -16,7 +18,7 @@ import (
 type Options struct {
 	// Dims and Consts give dimensions and constants by name.
 	Dims   map[string]int64
-	Consts map[string]typecheck.Literal
+	Consts map[string]lang.Literal
 	// Types gives element type parameters by name, where no argument binds them.
 	Types map[string]lang.DType
 	// Pins fixes tile extents by name.
@@ -27,6 +29,8 @@ type Options struct {
 	Debug bool
 	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.
 	Guard int64
+	// Arena is for intermediate results, shared by programs that never run at the same time; nil for one of the program's own.
+	Arena *Arena
 }
 
 // gval is the value of a graph expression at bind time: a tensor, a scalar, or
@@ -65,25 +69,41 @@ func (b *binder) unroll(n int64, at lang.Span) error {
 type frame struct {
 	*binder
 	*bindings
-	params  map[*typecheck.GParam]gval
-	locals  map[*typecheck.GLocal]gval
-	outputs map[*typecheck.GParam]gval
+	params  map[*typed.GParam]gval
+	locals  map[*typed.GLocal]gval
+	outputs map[*typed.GParam]gval
 }
 
 func (c *Compiler) newBinder(name string, opts Options) *binder {
-	return &binder{prog: &Program{compiler: c, name: name}, opts: opts}
+	p := &Program{compiler: c, device: c.Device, name: name, arena: opts.Arena}
+	if p.arena == nil {
+		p.arena, p.own = NewArena(c.Device), true
+	}
+	return &binder{prog: p, opts: opts}
 }
 
 // BindGraph binds a graph to its arguments' types and shapes, compiles every
 // kernel that it launches, and plans its memory.
-func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*Program, error) {
+func (c *Compiler) BindGraph(g *typed.Graph, args []Value, opts Options) (_ *Program, err error) {
+	defer bug.Catch(&err, "bind")
+	const call = "Compiler.BindGraph"
+	if g == nil || g.Decl == nil {
+		return nil, unset(call, "the graph is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	f := graphFunction(g)
+	if err := opts.check(f); err != nil {
+		return nil, err
+	}
 	b := c.newBinder(g.Name, opts)
-	inputs := make([]gval, len(args))
-	for i, a := range args {
-		inputs[i] = b.input(a)
+	inputs, err := b.inputs(f, args)
+	if err != nil {
+		return nil, err
 	}
 	// The names in the options are this graph's; graphs that it calls have names of their own.
-	consts := map[*typecheck.Symbol]typecheck.Literal{}
+	consts := map[*size.Symbol]lang.Literal{}
 	for _, s := range g.Consts {
 		if v, ok := opts.Consts[s.Name]; ok {
 			consts[s] = v
@@ -98,13 +118,25 @@ func (c *Compiler) BindGraph(g *typecheck.Graph, args []Value, opts Options) (*P
 }
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
-func (c *Compiler) BindKernel(k *typecheck.Kernel, args []Value, opts Options) (*Program, error) {
-	b := c.newBinder(k.Name, opts)
-	inputs := make([]gval, len(args))
-	for i, a := range args {
-		inputs[i] = b.input(a)
+func (c *Compiler) BindKernel(k *typed.Kernel, args []Value, opts Options) (_ *Program, err error) {
+	defer bug.Catch(&err, "bind")
+	const call = "Compiler.BindKernel"
+	if k == nil || k.Decl == nil {
+		return nil, unset(call, "the kernel is nothing that the checker made")
 	}
-	consts := map[*typecheck.Symbol]typecheck.Literal{}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	f := KernelFunction(k)
+	if err := opts.check(f); err != nil {
+		return nil, err
+	}
+	b := c.newBinder(k.Name, opts)
+	inputs, err := b.inputs(f, args)
+	if err != nil {
+		return nil, err
+	}
+	consts := map[*size.Symbol]lang.Literal{}
 	for _, s := range k.Consts {
 		if v, ok := opts.Consts[s.Name]; ok {
 			consts[s] = v
@@ -137,28 +169,6 @@ func (b *binder) finish(out gval) (*Program, error) {
 	return p, nil
 }
 
-// input registers the leaves of an argument.
-func (b *binder) input(v Value) gval {
-	p := b.prog
-	switch {
-	case v.Tensor != nil:
-		t := *v.Tensor
-		if t.Strides == nil {
-			t.Strides = contiguous(t.Shape)
-		}
-		p.inputs = append(p.inputs, t)
-		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}
-	case v.Scalar != nil:
-		p.scalarTypes = append(p.scalarTypes, v.Scalar.DType)
-		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}
-	}
-	g := gval{elems: []gval{}}
-	for _, e := range v.Elems {
-		g.elems = append(g.elems, b.input(e))
-	}
-	return g
-}
-
 // use notes that step n needs a tensor.
 func (b *binder) use(v *view, n int) {
 	if v.slot.temp {
@@ -177,12 +187,12 @@ func (b *binder) fresh(d lang.DType, shape []int64) *view {
 
 // enter runs a graph's body with its arguments and gives its outputs. Dims and
 // types are by name, for what the arguments do not tell.
-func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+func (b *binder) enter(g *typed.Graph, args []gval, consts map[*size.Symbol]lang.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
 	if err := b.unroll(1, at); err != nil {
 		return gval{}, err
 	}
 	f := &frame{binder: b, bindings: newBindings(g.Name),
-		params: map[*typecheck.GParam]gval{}, locals: map[*typecheck.GLocal]gval{}, outputs: map[*typecheck.GParam]gval{}}
+		params: map[*typed.GParam]gval{}, locals: map[*typed.GLocal]gval{}, outputs: map[*typed.GParam]gval{}}
 	for _, d := range g.Dims {
 		if n, ok := dims[d.Name]; ok {
 			f.dims[d], f.from[d] = n, "its given value"
@@ -230,15 +240,15 @@ func (b *binder) enter(g *typecheck.Graph, args []gval, consts map[*typecheck.Sy
 	return out, nil
 }
 
-type shapeCheck func(name string, want []typecheck.Size, got []int64, at lang.Span) error
+type shapeCheck func(name string, want []size.Size, got []int64, at lang.Span) error
 
 // bind matches an argument with a parameter's type, by one of the two checks of shapes.
-func (f *frame) bind(name string, t typecheck.GType, v *gval, def *typecheck.Literal, at lang.Span, check shapeCheck) error {
+func (f *frame) bind(name string, t typed.GType, v *gval, def *lang.Literal, at lang.Span, check shapeCheck) error {
 	mismatch := func(what string) error {
 		return launchError(at, lang.ErrArgType, "%s of %s must be %s", name, f.owner, what)
 	}
 	switch t.Kind {
-	case typecheck.GTensor:
+	case typed.GTensor:
 		if v.view == nil {
 			return mismatch("a tensor " + t.DType.String() + formatSizes(t.Shape))
 		}
@@ -246,7 +256,7 @@ func (f *frame) bind(name string, t typecheck.GType, v *gval, def *typecheck.Lit
 			return err
 		}
 		return check(name, t.Shape, v.view.shape, at)
-	case typecheck.GScalar:
+	case typed.GScalar:
 		if v.scalar == nil && def != nil {
 			*v = gval{scalar: knownScalar(*def)}
 		}
@@ -254,7 +264,7 @@ func (f *frame) bind(name string, t typecheck.GType, v *gval, def *typecheck.Lit
 			return mismatch("a scalar " + t.DType.String())
 		}
 		return f.dtype(name, t.DType, v.scalar.dtype, at)
-	case typecheck.GStruct:
+	case typed.GStruct:
 		if len(v.elems) != len(t.Fields) {
 			return mismatch("a struct " + t.Struct.Name)
 		}
@@ -263,11 +273,11 @@ func (f *frame) bind(name string, t typecheck.GType, v *gval, def *typecheck.Lit
 				return err
 			}
 		}
-	case typecheck.GArray:
+	case typed.GArray:
 		if v.elems == nil {
 			return mismatch("an array")
 		}
-		if err := check("the length of "+name, []typecheck.Size{t.Len}, []int64{int64(len(v.elems))}, at); err != nil {
+		if err := check("the length of "+name, []size.Size{t.Len}, []int64{int64(len(v.elems))}, at); err != nil {
 			return err
 		}
 		for i := range v.elems {
@@ -275,7 +285,7 @@ func (f *frame) bind(name string, t typecheck.GType, v *gval, def *typecheck.Lit
 				return err
 			}
 		}
-	case typecheck.GTuple:
+	case typed.GTuple:
 		if len(v.elems) != len(t.Elems) {
 			return mismatch(fmt.Sprintf("%d values", len(t.Elems)))
 		}
@@ -284,10 +294,10 @@ func (f *frame) bind(name string, t typecheck.GType, v *gval, def *typecheck.Lit
 }
 
 // run executes statements, then gives the values of the results.
-func (f *frame) run(stmts []typecheck.GStmt, results []typecheck.GExpr) ([]gval, error) {
+func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]gval, error) {
 	for _, s := range stmts {
 		switch s := s.(type) {
-		case *typecheck.GLet:
+		case *typed.GLet:
 			v, err := f.eval(s.Value)
 			if err != nil {
 				return nil, err
@@ -299,17 +309,17 @@ func (f *frame) run(stmts []typecheck.GStmt, results []typecheck.GExpr) ([]gval,
 			for i, l := range s.Locals {
 				f.let(l, v.elems[i])
 			}
-		case *typecheck.GAssign:
+		case *typed.GAssign:
 			v, err := f.eval(s.Value)
 			if err != nil {
 				return nil, err
 			}
 			f.outputs[s.Output] = v
-		case *typecheck.GDo:
+		case *typed.GDo:
 			if _, err := f.eval(s.X); err != nil {
 				return nil, err
 			}
-		case *typecheck.GCheck:
+		case *typed.GCheck:
 			if err := f.check(s); err != nil {
 				return nil, err
 			}
@@ -326,48 +336,48 @@ func (f *frame) run(stmts []typecheck.GStmt, results []typecheck.GExpr) ([]gval,
 	return out, nil
 }
 
-func (f *frame) let(l *typecheck.GLocal, v gval) {
+func (f *frame) let(l *typed.GLocal, v gval) {
 	if l != nil {
 		f.locals[l] = v
 	}
 }
 
-func (f *frame) eval(x typecheck.GExpr) (gval, error) {
+func (f *frame) eval(x typed.GExpr) (gval, error) {
 	switch x := x.(type) {
-	case *typecheck.GParamRef:
+	case *typed.GParamRef:
 		return f.params[x.Param], nil
-	case *typecheck.GLocalRef:
+	case *typed.GLocalRef:
 		return f.locals[x.Local], nil
-	case *typecheck.GConst:
+	case *typed.GConst:
 		return gval{scalar: knownScalar(x.Value)}, nil
-	case *typecheck.GConstRef:
+	case *typed.GConstRef:
 		return gval{scalar: knownScalar(f.consts[x.Symbol])}, nil
-	case *typecheck.GSizeOf:
+	case *typed.GSizeOf:
 		n, err := x.Size.Eval(f.value)
 		if err != nil {
 			return gval{}, launchError(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
 		}
 		d := x.Type.DType.Resolve(f.types)
-		l := typecheck.Literal{DType: d, Int: n}
+		l := lang.Literal{DType: d, Int: n}
 		if d.IsFloat() {
-			l = typecheck.Literal{DType: d, Float: float64(n)}
+			l = lang.Literal{DType: d, Float: float64(n)}
 		}
 		return gval{scalar: knownScalar(l)}, nil
-	case *typecheck.GFieldOf:
+	case *typed.GFieldOf:
 		v, err := f.eval(x.X)
 		if err != nil {
 			return gval{}, err
 		}
 		return v.elems[x.Index], nil
-	case *typecheck.GElem:
+	case *typed.GElem:
 		return f.elem(x)
-	case *typecheck.GPart:
+	case *typed.GPart:
 		return f.part(x)
-	case *typecheck.GView:
+	case *typed.GView:
 		return f.reshape(x)
-	case *typecheck.GSlice:
+	case *typed.GSlice:
 		return f.slice(x)
-	case *typecheck.GApply:
+	case *typed.GApply:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
 			return gval{}, err
@@ -377,7 +387,7 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 			s.args = append(s.args, a.scalar)
 		}
 		return gval{scalar: s.fold()}, nil
-	case *typecheck.GCall:
+	case *typed.GCall:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
 			return gval{}, err
@@ -393,7 +403,7 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 			}
 		}
 		return f.call(x.Kernel, args, consts, shapes, nil, f.named(x.Types), x.At)
-	case *typecheck.GInvoke:
+	case *typed.GInvoke:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
 			return gval{}, err
@@ -407,20 +417,20 @@ func (f *frame) eval(x typecheck.GExpr) (gval, error) {
 			return out, err
 		}
 		return f.copied(x, args, out)
-	case *typecheck.GFor:
+	case *typed.GFor:
 		return f.loop(x)
-	case *typecheck.GIf:
+	case *typed.GIf:
 		return f.choice(x)
-	case *typecheck.GMake:
+	case *typed.GMake:
 		return f.make(x)
-	case *typecheck.GTupleOf:
+	case *typed.GTupleOf:
 		elems, err := f.evalAll(x.Elems)
 		return gval{elems: elems}, err
 	}
-	return gval{}, fmt.Errorf("compiler bug: graph expression %T", x)
+	return gval{}, bug.New("bind", "graph expression %T", x)
 }
 
-func (f *frame) evalAll(xs []typecheck.GExpr) ([]gval, error) {
+func (f *frame) evalAll(xs []typed.GExpr) ([]gval, error) {
 	out := make([]gval, len(xs))
 	for i, x := range xs {
 		if x == nil {
@@ -435,8 +445,8 @@ func (f *frame) evalAll(xs []typecheck.GExpr) ([]gval, error) {
 	return out, nil
 }
 
-func (f *frame) literals(consts map[*typecheck.Symbol]typecheck.GExpr) (map[*typecheck.Symbol]typecheck.Literal, error) {
-	out := map[*typecheck.Symbol]typecheck.Literal{}
+func (f *frame) literals(consts map[*size.Symbol]typed.GExpr) (map[*size.Symbol]lang.Literal, error) {
+	out := map[*size.Symbol]lang.Literal{}
 	for sym, x := range consts {
 		v, err := f.eval(x)
 		if err != nil {
@@ -451,7 +461,7 @@ func (f *frame) literals(consts map[*typecheck.Symbol]typecheck.GExpr) (map[*typ
 }
 
 // named resolves the element types that a call gives, by parameter name.
-func (f *frame) named(types map[*typecheck.TypeParam]typecheck.DType) map[string]lang.DType {
+func (f *frame) named(types map[*typed.TypeParam]typed.DType) map[string]lang.DType {
 	out := map[string]lang.DType{}
 	for p, d := range types {
 		if r := d.Resolve(f.types); r != lang.Invalid {
@@ -462,7 +472,7 @@ func (f *frame) named(types map[*typecheck.TypeParam]typecheck.DType) map[string
 }
 
 // index evaluates an integer that must be known when the graph is bound.
-func (f *frame) index(x typecheck.GExpr, what string) (int64, error) {
+func (f *frame) index(x typed.GExpr, what string) (int64, error) {
 	v, err := f.eval(x)
 	if err != nil {
 		return 0, err
@@ -473,7 +483,7 @@ func (f *frame) index(x typecheck.GExpr, what string) (int64, error) {
 	return v.scalar.literal.Int, nil
 }
 
-func (f *frame) loop(x *typecheck.GFor) (gval, error) {
+func (f *frame) loop(x *typed.GFor) (gval, error) {
 	carried, err := f.evalAll(x.Init)
 	if err != nil {
 		return gval{}, err
@@ -510,7 +520,7 @@ func (f *frame) loop(x *typecheck.GFor) (gval, error) {
 			f.let(x.Var, over[n])
 		} else {
 			*round = fmt.Sprintf("%s = %d", name, n)
-			f.let(x.Var, gval{scalar: knownScalar(typecheck.Literal{DType: lang.I32, Int: n})})
+			f.let(x.Var, gval{scalar: knownScalar(lang.Literal{DType: lang.I32, Int: n})})
 		}
 		for i, c := range x.Carried {
 			f.let(c, carried[i])

@@ -5,7 +5,8 @@ import (
 	"strings"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file writes down the launches of a graph.
@@ -13,7 +14,7 @@ import (
 // call writes down the launches of a kernel, of which a formula may have several, and gives the kernel's outputs. Dims and types are
 // by name, for what the arguments do not tell; shapes are those of the first
 // output that the arguments do not tell.
-func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Symbol]typecheck.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
 	bound := newBindings(k.Name)
 	for _, d := range k.Dims {
 		if n, ok := dims[d.Name]; ok {
@@ -91,7 +92,7 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 		tensors = append(tensors, *v)
 		out.elems = append(out.elems, gval{view: v})
 	}
-	whole := &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide}
+	whole := &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide, extents: b.prog.compiler.extents}
 	for i, p := range params(k) {
 		if !p.IsTensor {
 			whole.Layouts = append(whole.Layouts, Layout{})
@@ -108,6 +109,12 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 			s.tensors = append(s.tensors, tensors[i])
 			b.use(&tensors[i], len(b.prog.steps))
 		}
+		fills := spec.fills()
+		for i, p := range params(spec.Kernel) {
+			if slices.Contains(fills, p.Name) {
+				s.fills = append(s.fills, i)
+			}
+		}
 		for _, p := range spec.Kernel.Params {
 			if !p.IsTensor {
 				s.scalars = append(s.scalars, scalars[p.Name])
@@ -122,7 +129,7 @@ func (b *binder) call(k *typecheck.Kernel, args []gval, consts map[*typecheck.Sy
 }
 
 // oneShape checks that the tensors of one expression have one shape, and so have those that it makes.
-func oneShape(k *typecheck.Kernel, args []gval, made [][]int64, at lang.Span) error {
+func oneShape(k *typed.Kernel, args []gval, made [][]int64, at lang.Span) error {
 	var first []int64
 	text := ""
 	differs := func(shape []int64, name string) error {
@@ -157,12 +164,12 @@ func oneShape(k *typecheck.Kernel, args []gval, made [][]int64, at lang.Span) er
 // layout is what a launch knows of a tensor's place.
 func (b *binder) layout(v *view) Layout {
 	l := Layout{Contiguous: v.contiguous()}
-	// Arguments and temporaries begin at multiples of 16 bytes, so the offset decides.
-	offset := v.offset
-	if !v.slot.temp && !v.slot.made {
-		offset += b.prog.inputs[v.slot.index].Offset
+	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
+	if v.slot.temp || v.slot.made {
+		l.Align = powerDivisor(v.offset * int64(v.dtype.Size()))
+	} else {
+		l.Align = b.prog.inputs[v.slot.index].divisor(v.offset)
 	}
-	l.Align = powerDivisor(offset * int64(v.dtype.Size()))
 	if l.Contiguous {
 		return l
 	}

@@ -4,13 +4,13 @@ import (
 	"fmt"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // This file binds what picks a part of a value of a graph: elements and parts of
 // arrays, slices and views of tensors. Nothing is copied.
 
-func (f *frame) elem(x *typecheck.GElem) (gval, error) {
+func (f *frame) elem(x *typed.GElem) (gval, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
 		return gval{}, err
@@ -26,7 +26,7 @@ func (f *frame) elem(x *typecheck.GElem) (gval, error) {
 }
 
 // part gives elements lo .. hi of an array.
-func (f *frame) part(x *typecheck.GPart) (gval, error) {
+func (f *frame) part(x *typed.GPart) (gval, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
 		return gval{}, err
@@ -39,7 +39,7 @@ func (f *frame) part(x *typecheck.GPart) (gval, error) {
 }
 
 // ends evaluates the ends of a range of positions from 0 to size; nil is that end of all.
-func (f *frame) ends(from, to typecheck.GExpr, size int64, at lang.Span, what func() string) (lo, hi int64, err error) {
+func (f *frame) ends(from, to typed.GExpr, size int64, at lang.Span, what func() string) (lo, hi int64, err error) {
 	hi = size
 	if from != nil {
 		if lo, err = f.index(from, "the start of a range"); err != nil {
@@ -57,7 +57,7 @@ func (f *frame) ends(from, to typecheck.GExpr, size int64, at lang.Span, what fu
 	return lo, hi, nil
 }
 
-func (f *frame) reshape(x *typecheck.GView) (gval, error) {
+func (f *frame) reshape(x *typed.GView) (gval, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
 		return gval{}, err
@@ -127,7 +127,7 @@ func reshapeStrides(shape, strides, want []int64) ([]int64, bool) {
 	return out, true
 }
 
-func (f *frame) slice(x *typecheck.GSlice) (gval, error) {
+func (f *frame) slice(x *typed.GSlice) (gval, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
 		return gval{}, err

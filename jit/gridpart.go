@@ -5,7 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // This file has grids over a part of a dimension. `grid i in N[lo .. hi] by B`
@@ -15,13 +15,13 @@ import (
 
 // gridPart is a number that a launch computes: how many positions a grid axis has, or where it begins.
 type gridPart struct {
-	axis  *typecheck.Axis
+	axis  *typed.Axis
 	begin bool
 }
 
 // size is the number, given the scalars of a run; nil where they are not known
 // yet, which gives the most that it can be.
-func (p gridPart) size(s *Spec, scalars map[*typecheck.Param]typecheck.Literal) (int64, error) {
+func (p gridPart) size(s *Spec, scalars map[*typed.Param]lang.Literal) (int64, error) {
 	dim, err := p.axis.Dim.Eval(s.value)
 	if err != nil {
 		return 0, err
@@ -48,29 +48,18 @@ func (p gridPart) size(s *Spec, scalars map[*typecheck.Param]typecheck.Literal) 
 // byScalars reports a number that differs from run to run.
 func (p gridPart) byScalars() bool { return usesScalars(p.axis.From) || usesScalars(p.axis.To) }
 
-func usesScalars(x typecheck.Expr) bool {
-	switch x := x.(type) {
-	case *typecheck.ScalarRef:
-		return true
-	case *typecheck.If:
-		return usesScalars(x.Cond) || usesScalars(x.Then.Results[0]) || usesScalars(x.Else.Results[0])
-	case *typecheck.Apply:
-		for _, a := range x.Args {
-			if usesScalars(a) {
-				return true
-			}
-		}
-	}
-	return false
+func usesScalars(x typed.Expr) bool {
+	_, found := typed.Find(x, func(*typed.ScalarRef) bool { return true })
+	return found
 }
 
 // part makes the dimension that a grid axis over a part of its own walks, and notes where it begins.
-func (b *irBuilder) part(a *typecheck.Axis, name string) *ir.Dim {
+func (b *irBuilder) part(a *typed.Axis, name string) *ir.Dim {
 	limit := int64(math.MaxInt32)
 	if b.wide(a.Dim) {
 		limit = math.MaxInt64
 	}
-	number := func(what string, p gridPart, exprs ...typecheck.Expr) *ir.Dim {
+	number := func(what string, p gridPart, exprs ...typed.Expr) *ir.Dim {
 		d := &ir.Dim{Name: name + what, Value: -1, Divisor: 1, Wide: b.wide(a.Dim)}
 		_, known := b.known(a.Dim)
 		for _, x := range exprs {
@@ -98,28 +87,21 @@ func (b *irBuilder) part(a *typecheck.Axis, name string) *ir.Dim {
 }
 
 // fixedScalar reports a scalar that the specialisation decides.
-func (b *irBuilder) fixedScalar(x typecheck.Expr) bool {
-	switch x := x.(type) {
-	case *typecheck.Const, *typecheck.ConstRef:
-		return true
-	case *typecheck.SizeExpr:
-		_, ok := b.known(x.Size)
-		return ok
-	case *typecheck.If:
-		return b.fixedScalar(x.Cond) && b.fixedScalar(x.Then.Results[0]) && b.fixedScalar(x.Else.Results[0])
-	case *typecheck.Apply:
-		for _, a := range x.Args {
-			if !b.fixedScalar(a) {
-				return false
-			}
+func (b *irBuilder) fixedScalar(x typed.Expr) bool {
+	return typed.All(x, func(n typed.Node) bool {
+		switch n := n.(type) {
+		case *typed.SizeExpr:
+			_, ok := b.known(n.Size)
+			return ok
+		case *typed.Const, *typed.ConstRef, *typed.Apply, *typed.If, *typed.Body:
+			return true
 		}
-		return true
-	}
-	return false
+		return false
+	})
 }
 
 // moved is a position along an axis, or a tile of them, in the axis's dimension.
-func (b *irBuilder) moved(v *ir.Value, a *typecheck.Axis) *ir.Value {
+func (b *irBuilder) moved(v *ir.Value, a *typed.Axis) *ir.Value {
 	begin := b.begins[a]
 	if begin == nil || begin.Known() && begin.Value == 0 {
 		return v
@@ -143,13 +125,13 @@ func (b *irBuilder) positionsAlong(x *ir.Axis) *ir.Value {
 }
 
 // ofPart reports positions that a grid axis over a part of its dimension gives: those inside the dimension, whatever its size.
-func ofPart(x typecheck.Expr) bool {
-	a, ok := x.(*typecheck.Apply)
+func ofPart(x typed.Expr) bool {
+	a, ok := x.(*typed.Apply)
 	return ok && a.Axis != nil && a.Axis.From != nil && (a.Op == lang.OpIndex || a.Op == lang.OpStart)
 }
 
 // ranges makes what depends on the scalars of a run ready, and reports a launch without blocks.
-func (s *step) ranges(scalars map[*typecheck.Param]typecheck.Literal) (empty bool, err error) {
+func (s *step) ranges(scalars map[*typed.Param]lang.Literal) (empty bool, err error) {
 	for i, p := range s.compiled.params {
 		part, ok := gridPart{}, false
 		if p.Kind == ir.ParamDim {
@@ -174,7 +156,7 @@ func (s *step) ranges(scalars map[*typecheck.Param]typecheck.Literal) (empty boo
 }
 
 // grid is how many blocks the launch has along each axis of its grid.
-func (s *step) grid(scalars map[*typecheck.Param]typecheck.Literal) ([]int64, error) {
+func (s *step) grid(scalars map[*typed.Param]lang.Literal) ([]int64, error) {
 	var grid []int64
 	for _, a := range s.compiled.Func.Grid() {
 		n, err := a.Dim.Value, error(nil)
@@ -195,8 +177,8 @@ func (s *step) grid(scalars map[*typecheck.Param]typecheck.Literal) ([]int64, er
 }
 
 // scalarsOf are the kernel's scalars in a run.
-func (s *step) scalarsOf(args []typecheck.Literal) map[*typecheck.Param]typecheck.Literal {
-	given := map[*typecheck.Param]typecheck.Literal{}
+func (s *step) scalarsOf(args []lang.Literal) map[*typed.Param]lang.Literal {
+	given := map[*typed.Param]lang.Literal{}
 	n := 0
 	for _, p := range s.spec.Kernel.Params {
 		if !p.IsTensor {

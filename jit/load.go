@@ -4,34 +4,56 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"sort"
 	"strings"
 	"sync"
 
+	"tilec/jit/bug"
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // Load parses and checks a file and everything that it imports. The program
-// comes even with diagnostics, as far as it could be checked.
-func Load(path string, text []byte, logs *Logs) (*typecheck.Program, lang.Diagnostics) {
+// comes even with diagnostics, as far as it could be checked. A failure of the
+// compiler is a panic with a *Bug, which Compiler.Load makes an error.
+func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
+	stage := "parse"
+	defer func() {
+		if r := recover(); r != nil {
+			panic(l.bug(stage, r, path, text))
+		}
+	}()
 	root, syntax := l.Parse(path, text)
+	stage = "check"
 	program, ds := typecheck.Check(root, l.Import)
 	ProposeImports(root, ds)
 	ds = append(ds, syntax...)
 	if len(ds) == 0 {
 		logs.Print(StageTyped, path, func() string {
 			var b strings.Builder
-			typecheck.PrintTyped(&b, program)
+			typed.Write(&b, program)
 			return b.String()
 		})
 	}
 	return program, ds.Sort()
+}
+
+// bug is a panic while a file was loaded, with the sources that were read.
+func (l *Loader) bug(stage string, value any, path string, text []byte) *Bug {
+	b := bug.Recovered(stage, value)
+	b.Sources = append(b.Sources, bug.Source{Path: path, Text: string(text)})
+	for name, m := range l.modules {
+		if m != nil && m.Source != nil {
+			b.Sources = append(b.Sources, bug.Source{Path: name, Text: m.Source.Text})
+		}
+	}
+	return b
 }
 
 // Loader parses a file and what it imports.
@@ -46,6 +68,9 @@ type Loader struct {
 
 // Parse parses a text; what the tree lacks is in the diagnostics.
 func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics) {
+	if l == nil {
+		l = &Loader{}
+	}
 	m, ds := parser.Parse(lang.NewSource(path, string(text)))
 	if m != nil {
 		l.logs.Print(StageAST, path, func() string {
@@ -60,7 +85,14 @@ func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics
 // Import finds an imported file: "std/nn" in the standard library, anything else
 // relative to the file that imports it. A file is parsed once. It is a typecheck.Loader.
 func (l *Loader) Import(path string, from *lang.Module, at lang.Span) (*lang.Module, lang.Diagnostics) {
-	name, read := resolve(path, from.Source.Path)
+	if l == nil {
+		l = &Loader{}
+	}
+	dir := ""
+	if from != nil && from.Source != nil {
+		dir = from.Source.Path
+	}
+	name, read := resolve(path, dir)
 	if m, ok := l.modules[name]; ok {
 		return m, nil
 	}
@@ -95,6 +127,9 @@ func (l *Loader) read(name string, fromDisk func() ([]byte, error)) ([]byte, err
 
 // ProposeImports says, of names that nothing declares, which file of the library does.
 func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
+	if m == nil {
+		return
+	}
 	var in map[string]shelf
 	for _, d := range ds {
 		if d.Code != lang.ErrUnknownName || d.At.Source != m.Source {
@@ -117,10 +152,13 @@ func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
 			line += "\n"
 		}
 		top.End = top.Start
-		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file)}
-		if !found.launched || inGraph(m, d.At) { // to import what may not be called there would only be another error
-			d.Fix.Edits = []lang.Edit{{At: top, New: line}}
+		if found.launched && !inGraph(m, d.At) { // to import what may not be called there would only be another error
+			if d.Fix == nil {
+				d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file)}
+			}
+			continue
 		}
+		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{{At: top, New: line}}}
 	}
 }
 
@@ -202,5 +240,5 @@ func resolve(path, from string) (name string, read func() ([]byte, error)) {
 	if filepath.Ext(name) != ".tile" {
 		name += ".tile"
 	}
-	return name, func() ([]byte, error) { return os.ReadFile(name) }
+	return name, func() ([]byte, error) { return file.Read(name, file.MaxSource) }
 }

@@ -6,14 +6,14 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // This file makes the tensors that a graph fills itself: one value, ranges,
 // lists. They are made on the host, once, when the graph is bound.
 
 // choice runs the branch of an `if` that its condition tells.
-func (f *frame) choice(x *typecheck.GIf) (gval, error) {
+func (f *frame) choice(x *typed.GIf) (gval, error) {
 	cond, err := f.index(x.Cond, "the condition of `if`")
 	if err != nil {
 		return gval{}, err
@@ -33,7 +33,7 @@ func (f *frame) choice(x *typecheck.GIf) (gval, error) {
 }
 
 // copied gives the results of a call, copied where they are views of the caller's state.
-func (f *frame) copied(x *typecheck.GInvoke, args []gval, out gval) (gval, error) {
+func (f *frame) copied(x *typed.GInvoke, args []gval, out gval) (gval, error) {
 	results := []gval{out}
 	if out.elems != nil {
 		results = out.elems
@@ -72,13 +72,13 @@ func (v gval) holds(s slot) bool {
 }
 
 // make fills a tensor, unless the program has one like it.
-func (f *frame) make(x *typecheck.GMake) (gval, error) {
+func (f *frame) make(x *typed.GMake) (gval, error) {
 	shape, err := f.shape("a tensor", x.Type.Shape, x.At)
 	if err != nil {
 		return gval{}, err
 	}
 	d := x.Type.DType.Resolve(f.types)
-	value := typecheck.Literal{}
+	value := lang.Literal{}
 	if x.Value != nil {
 		v, err := f.eval(x.Value)
 		if err != nil {
@@ -91,7 +91,7 @@ func (f *frame) make(x *typecheck.GMake) (gval, error) {
 	}
 	p := f.prog
 	name := fmt.Sprint(x.Rule, d, shape, value)
-	if x.Rule == typecheck.MakeList {
+	if x.Rule == typed.MakeList {
 		name += fmt.Sprintf(" %p", x)
 	}
 	n, ok := p.madeNames[name]
@@ -122,12 +122,12 @@ func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Cons
 	data := make([]byte, n*size)
 	for i := range n {
 		c := element(i)
-		bits := scalarBits(typecheck.Literal{DType: d, Int: c.Int, Float: c.Float})
+		bits := scalarBits(lang.Literal{DType: d, Int: c.Int, Float: c.Float})
 		for j := range size {
 			data[i*size+j] = byte(bits >> (8 * j))
 		}
 	}
-	device := b.prog.compiler.Device
+	device := b.prog.device
 	m, err := device.Alloc(max(1, n*size))
 	if err != nil {
 		return nil, err
@@ -137,15 +137,15 @@ func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Cons
 
 // elementOf gives the elements of a tensor by its rule. Numbers are rounded to
 // the type as a conversion rounds them.
-func elementOf(x *typecheck.GMake, d lang.DType, value typecheck.Literal) func(int64) ir.Const {
-	rounded := func(l typecheck.Literal) ir.Const {
+func elementOf(x *typed.GMake, d lang.DType, value lang.Literal) func(int64) ir.Const {
+	rounded := func(l lang.Literal) ir.Const {
 		return eval.Cast(ir.Const{Int: l.Int, Float: l.Float}, l.DType, d)
 	}
 	switch x.Rule {
-	case typecheck.MakeList:
+	case typed.MakeList:
 		return func(i int64) ir.Const { return rounded(x.Elems[i]) }
-	case typecheck.MakeRange:
-		return func(i int64) ir.Const { return rounded(typecheck.Literal{DType: lang.I64, Int: i}) }
+	case typed.MakeRange:
+		return func(i int64) ir.Const { return rounded(lang.Literal{DType: lang.I64, Int: i}) }
 	}
 	c := rounded(value)
 	return func(int64) ir.Const { return c }

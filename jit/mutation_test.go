@@ -19,7 +19,7 @@ import (
 	"tilec/jit/jittest"
 	"tilec/jit/plan"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // This file breaks real programs, a token at a time, and looks at what the
@@ -159,7 +159,7 @@ func (m mutant) check(name string) (c checked) {
 }
 
 // runs runs the tests of a mutant that the damage may change; what they check need not hold.
-func (m mutant) runs(program *typecheck.Program, name string) error {
+func (m mutant) runs(program *typed.Program, name string) error {
 	damaged := false // a graph, which any test may call
 	for _, g := range program.Graphs {
 		damaged = damaged || g.Decl.Place.Source.Path == name && m.touches(g.Decl.Place)
@@ -185,12 +185,12 @@ func (m mutant) touches(at lang.Span) bool {
 }
 
 // lowers builds the IR of a kernel and plans it; errors that tell the user that sizes do not fit are no bugs.
-func lowers(k *typecheck.Kernel) error {
+func lowers(k *typed.Kernel) error {
 	target, err := plan.FindTarget("cpu")
 	if err != nil {
 		return err
 	}
-	opts := jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Consts: map[string]typecheck.Literal{}}
+	opts := jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Consts: map[string]lang.Literal{}}
 	for i, d := range k.Dims {
 		opts.Dims[d.Name] = int64(24 + 8*i)
 	}
@@ -202,7 +202,7 @@ func lowers(k *typecheck.Kernel) error {
 	}
 	for _, s := range k.Consts {
 		if s.Default == nil {
-			opts.Consts[s.Name] = typecheck.Literal{DType: s.DType, Int: 1, Float: 1}
+			opts.Consts[s.Name] = lang.Literal{DType: s.DType, Int: 1, Float: 1}
 		}
 	}
 	spec, err := jit.Specialise(k, opts)

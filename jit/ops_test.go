@@ -14,7 +14,6 @@ import (
 	"tilec/jit/ir/eval"
 	"tilec/jit/plan"
 	"tilec/lang"
-	"tilec/typecheck"
 )
 
 // These tests run every elementwise operation and every conversion, on every
@@ -75,7 +74,7 @@ func runIR(t testing.TB, c *Compiler, f *ir.Func, extents map[string]int64, size
 			args = append(args, launchArg{bits: uint64(sizes[param.Dim.Name])})
 		}
 	}
-	require.NoError(t, exe.launch(args))
+	require.NoError(t, exe.launch(t.Context(), args))
 	out := make([][]byte, len(tensors))
 	for i, m := range memory {
 		out[i] = make([]byte, len(tensors[i]))
@@ -117,8 +116,8 @@ func decode(d lang.DType, data []byte, i int) ir.Const {
 }
 
 // literal is a number as a scalar of type d.
-func literal(d lang.DType, v float64) typecheck.Literal {
-	return typecheck.Literal{DType: d, Int: int64(v), Float: v}
+func literal(d lang.DType, v float64) lang.Literal {
+	return lang.Literal{DType: d, Int: int64(v), Float: v}
 }
 
 // special are bit patterns worth trying in every type: zeros, ones, denormals,

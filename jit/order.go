@@ -5,12 +5,12 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // order builds a topk, or a sort: the positions that put the key in order, and
 // from every tile that moves its elements at them.
-func (b *irBuilder) order(x *typecheck.Order) []*ir.Value {
+func (b *irBuilder) order(x *typed.Order) []*ir.Value {
 	args := b.indices(x.Args)
 	b.At = x.At
 	over := []*ir.Axis{b.axes[x.Over]}

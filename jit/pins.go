@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,7 +13,7 @@ import (
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // pin is a choice that is taken from the planner, with who took it.
@@ -33,7 +34,7 @@ type pins struct {
 	// lost are those over which another won.
 	lost []lostPin
 	// elsewhere are @target attributes for other targets.
-	elsewhere []typecheck.TargetPins
+	elsewhere []typed.TargetPins
 }
 
 type lostPin struct {
@@ -79,7 +80,7 @@ func pinsOf(s *Spec, target string) *pins {
 }
 
 // tuned is the one choice of an extent.
-func tuned(k *typecheck.Kernel, tile string) (int64, bool) {
+func tuned(k *typed.Kernel, tile string) (int64, bool) {
 	for _, a := range k.Axes {
 		if a.Tile == tile && len(a.Choices) == 1 {
 			return a.Choices[0], true
@@ -102,7 +103,10 @@ func (ps *pins) values() map[string]int64 {
 
 // explain makes a diagnostic of what went wrong with a plan: at the pin that
 // makes it impossible, where it is one, with a choice that fits.
-func (p *planning) explain(k *typecheck.Kernel, ps *pins, live map[string]int64, err error) error {
+func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err error) error {
+	if isBug(err) {
+		return err
+	}
 	d := &lang.Diagnostic{Code: lang.ErrPlan, At: k.Decl.Name.Span()}
 	var (
 		single *plan.PinError
@@ -310,7 +314,7 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 }
 
 // report says, a line each, what became of the pins and hints of the source and the launch.
-func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) []string {
+func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	gpu := l.module != nil
@@ -342,7 +346,7 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 		}
 	}
 	for _, t := range k.Decl.Tunes {
-		if len(t.Choices) == 1 || !slices.ContainsFunc(k.Axes, func(a *typecheck.Axis) bool { return a.Tile == t.Name.Name }) {
+		if len(t.Choices) == 1 || !slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return a.Tile == t.Name.Name }) {
 			continue
 		}
 		if n, ok := valueIn(l, t.Name.Name); ok {
@@ -351,6 +355,14 @@ func (ps *pins) report(k *typecheck.Kernel, l *Lowered, live map[string]int64) [
 			}
 		} else {
 			add("tune %s has no effect: the passes have left nothing of that axis", t.Name.Name)
+		}
+	}
+	for _, a := range k.Axes {
+		name := cmp.Or(a.Tile, a.Name)
+		if _, pinned := ps.held[name]; a.Extent > 0 && !pinned {
+			if n, ok := valueIn(l, name); ok {
+				add("axis %s: %s=%d, which no plan changes, for what the kernel gives or says depends on it", a.Name, name, n)
+			}
 		}
 	}
 	for _, p := range ps.lost {

@@ -15,7 +15,7 @@ import (
 	"tilec/jit/cuda"
 	"tilec/jit/plan"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 var updatePins = flag.Bool("update.pins", false, "write testdata/pins.txt anew")
@@ -47,7 +47,7 @@ var pinCases = []struct {
 	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16384}, nil},
 	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16384}, map[string]int64{"split": 2}},
 	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16384}, map[string]int64{"split": 9}},
-	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16}, map[string]int64{"split": 2}},
+	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 1}, map[string]int64{"split": 2}},
 	{"narrow", "sm_80", map[string]int64{"M": 16, "N": 16, "K": 16384}, map[string]int64{"split": 2}},
 	{"narrow", "cpu", map[string]int64{"M": 16, "N": 16, "K": 16384}, map[string]int64{"split": 2}},
 	{"alone", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16384}, nil},
@@ -65,19 +65,19 @@ var pinCases = []struct {
 	{"renamed", "sm_90a", map[string]int64{"N": 4096}, nil},
 }
 
-func pinKernels(t *testing.T) map[string]*typecheck.Kernel {
+func pinKernels(t *testing.T) map[string]*typed.Kernel {
 	text, err := os.ReadFile("testdata/pins.tile")
 	require.NoError(t, err)
 	program, ds := Load("pins.tile", text, nil)
 	require.Empty(t, ds)
-	ks := map[string]*typecheck.Kernel{}
+	ks := map[string]*typed.Kernel{}
 	for _, k := range program.Kernels {
 		ks[k.Name] = k
 	}
 	return ks
 }
 
-func lowerCase(t *testing.T, k *typecheck.Kernel, target string, dims, pins map[string]int64) (*Lowered, error) {
+func lowerCase(t *testing.T, k *typed.Kernel, target string, dims, pins map[string]int64) (*Lowered, error) {
 	to, err := plan.FindTarget(target)
 	require.NoError(t, err)
 	s, err := Specialise(k, Options{Dims: dims, Pins: pins})

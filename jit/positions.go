@@ -8,7 +8,8 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file is about dimensions of more than 2^31 elements. The language counts
@@ -19,7 +20,7 @@ import (
 
 // wide decides whether positions of a dimension are i64, by what the key of the
 // specialisation says of the sizes.
-func (b *irBuilder) wide(s typecheck.Size) bool {
+func (b *irBuilder) wide(s size.Size) bool {
 	if b.spec.Wide {
 		return true
 	}
@@ -29,7 +30,7 @@ func (b *irBuilder) wide(s typecheck.Size) bool {
 	if sym := s.Symbol(); sym != nil {
 		return b.spec.Dims[sym] > ir.NarrowSize
 	}
-	most := s.Most(func(sym *typecheck.Symbol) int64 {
+	most := s.Most(func(sym *size.Symbol) int64 {
 		n, _ := b.spec.value(sym)
 		if _, isConst := b.spec.Consts[sym]; !isConst && !b.fixed[sym] {
 			n = bucket(n)
@@ -41,7 +42,7 @@ func (b *irBuilder) wide(s typecheck.Size) bool {
 
 // countedSize is a size of which a kernel counts positions in a type that holds fewer than Most.
 type countedSize struct {
-	size typecheck.Size
+	size size.Size
 	most int64
 	at   lang.Span
 	// what says what counts them, and fix what to write instead, which may be nothing.
@@ -73,7 +74,7 @@ func (c countedSize) tooMany(s *Spec, n int64) *lang.Diagnostic {
 }
 
 // counts is the axis whose positions an operation gives; nil for any other operation.
-func counts(x *typecheck.Apply) *typecheck.Axis {
+func counts(x *typed.Apply) *typed.Axis {
 	switch x.Op {
 	case lang.OpIndex, lang.OpStart, lang.OpEnd:
 		return x.Axis
@@ -84,19 +85,19 @@ func counts(x *typecheck.Apply) *typecheck.Axis {
 }
 
 // ends is one past the last position of an axis.
-func ends(a *typecheck.Axis) typecheck.Size {
-	if a.Kind == typecheck.WholeAxis {
+func ends(a *typed.Axis) size.Size {
+	if a.Kind == typed.WholeAxis {
 		return a.Lo.Add(a.Len)
 	}
 	return a.Dim
 }
 
 // isCount reports an expression that is a position or a size, with nothing computed of it.
-func isCount(x typecheck.Expr) bool {
+func isCount(x typed.Expr) bool {
 	switch x := x.(type) {
-	case *typecheck.SizeExpr:
+	case *typed.SizeExpr:
 		return true
-	case *typecheck.Apply:
+	case *typed.Apply:
 		return counts(x) != nil
 	}
 	return false
@@ -104,7 +105,7 @@ func isCount(x typecheck.Expr) bool {
 
 // neverWraps reports what is computed of positions, sizes and constants such that i32 holds it wherever it holds the
 // sizes. Where it does not hold them, the exact value is the only one that there is.
-func (b *irBuilder) neverWraps(x typecheck.Expr) bool {
+func (b *irBuilder) neverWraps(x typed.Expr) bool {
 	if isCount(x) {
 		return true
 	}
@@ -113,7 +114,7 @@ func (b *irBuilder) neverWraps(x typecheck.Expr) bool {
 }
 
 // narrow gives a position as a value of its type. Where that is i32, the launch checks that it fits.
-func (b *irBuilder) narrow(v *ir.Value, t typecheck.Type, size typecheck.Size, at lang.Span) *ir.Value {
+func (b *irBuilder) narrow(v *ir.Value, t typed.Type, size size.Size, at lang.Span) *ir.Value {
 	d := b.dtype(t)
 	if v.Type.DType == d {
 		return v
@@ -130,12 +131,12 @@ func (b *irBuilder) narrow(v *ir.Value, t typecheck.Type, size typecheck.Size, a
 
 // exact builds an integer expression of an index or of the end of a range: a
 // position of a wide dimension in it is i64, and so is what is computed of that.
-func (b *irBuilder) exact(x typecheck.Expr) *ir.Value {
+func (b *irBuilder) exact(x typed.Expr) *ir.Value {
 	b.At = x.Span()
 	switch x := x.(type) {
-	case *typecheck.SizeExpr:
+	case *typed.SizeExpr:
 		return b.size(x)
-	case *typecheck.Apply:
+	case *typed.Apply:
 		switch x.Op {
 		case lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpDiv, lang.OpMod, lang.OpMin, lang.OpMax, lang.OpNeg:
 			args := make([]*ir.Value, len(x.Args))
@@ -157,24 +158,24 @@ func (b *irBuilder) exact(x typecheck.Expr) *ir.Value {
 
 // span bounds what is computed of positions and constants, where sizes are at most so many;
 // exact is whether i32 holds it, and all that it is computed of. Nothing is said of other values, whose i32 wraps as everywhere.
-func (b *irBuilder) span(x typecheck.Expr, most int64) (lo, hi int64, exact bool) {
+func (b *irBuilder) span(x typed.Expr, most int64) (lo, hi int64, exact bool) {
 	unknown := func() (int64, int64, bool) { return math.MinInt32, math.MaxInt32, true }
-	size := func(s typecheck.Size) int64 {
+	size := func(s size.Size) int64 {
 		if n, ok := b.known(s); ok {
 			return min(n, most)
 		}
 		return math.MaxInt32
 	}
 	switch x := x.(type) {
-	case *typecheck.Const:
+	case *typed.Const:
 		return x.Int, x.Int, true
-	case *typecheck.SizeExpr:
+	case *typed.SizeExpr:
 		n := size(x.Size)
 		if _, ok := b.known(x.Size); ok {
 			return n, n, true
 		}
 		return 0, n, true
-	case *typecheck.Apply:
+	case *typed.Apply:
 		if a := counts(x); a != nil {
 			n := size(ends(a))
 			if x.Op != lang.OpEnd {
@@ -206,14 +207,22 @@ func (b *irBuilder) span(x typecheck.Expr, most int64) (lo, hi int64, exact bool
 }
 
 // computed reports an expression of positions, sizes and constants alone.
-func computed(x typecheck.Expr) bool {
-	switch x := x.(type) {
-	case *typecheck.Const, *typecheck.SizeExpr:
-		return true
-	case *typecheck.Apply:
-		return counts(x) != nil || len(x.Args) > 0 && x.Op.Row().Elementwise && !slices.ContainsFunc(x.Args, func(a typecheck.Expr) bool { return !computed(a) })
-	}
-	return false
+func computed(x typed.Expr) bool {
+	known := true
+	typed.Walk(x, func(n typed.Node) bool {
+		switch n := n.(type) {
+		case *typed.Const, *typed.SizeExpr:
+		case *typed.Apply:
+			if counts(n) != nil {
+				return false
+			}
+			known = known && len(n.Args) > 0 && n.Op.Row().Elementwise
+		default:
+			known = false
+		}
+		return known
+	})
+	return known
 }
 
 // same gives integers of i32 and i64 one type.
@@ -235,7 +244,7 @@ func (b *irBuilder) wide64(args []*ir.Value) []*ir.Value {
 }
 
 // operands builds what an operation takes: of a conversion and a comparison, positions as they are.
-func (b *irBuilder) operands(x *typecheck.Apply) []*ir.Value {
+func (b *irBuilder) operands(x *typed.Apply) []*ir.Value {
 	if group := x.Op.Row().Group; x.Op != lang.OpCast && group != lang.GroupCompare {
 		return b.indices(x.Args)
 	}
@@ -254,7 +263,7 @@ func (b *irBuilder) operands(x *typecheck.Apply) []*ir.Value {
 }
 
 // size is a size as the i32 or i64 that it is used as, or as i64 where that is what its positions are.
-func (b *irBuilder) size(x *typecheck.SizeExpr) *ir.Value {
+func (b *irBuilder) size(x *typed.SizeExpr) *ir.Value {
 	d := b.dtype(x.Type)
 	if n, ok := b.known(x.Size); ok {
 		if d == lang.I32 && n > math.MaxInt32 {
@@ -270,7 +279,7 @@ func (b *irBuilder) size(x *typecheck.SizeExpr) *ir.Value {
 }
 
 // bounds builds the range of a loop: of one without an axis, whose positions are i32, the launch checks that it fits.
-func (b *irBuilder) bounds(x *typecheck.For) (lo, hi *ir.Value) {
+func (b *irBuilder) bounds(x *typed.For) (lo, hi *ir.Value) {
 	if x.Axis != nil {
 		return b.exact(x.Lo), b.exact(x.Hi)
 	}

@@ -10,7 +10,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/ir/eval"
 	"tilec/jit/jittest"
-	"tilec/typecheck"
+	"tilec/lang"
 )
 
 // The numbers are as random as they should be: moments, and no ties between neighbours, seeds and coordinates.
@@ -29,7 +29,7 @@ kernel numbers(seed: i32, inout u: f32[M, N], inout z: f32[M, N])
 	draw := func(seed int64) (u, z []float64) {
 		c := jit.NewCompiler(jittest.Device(t), nil)
 		var args []jit.Value
-		args = append(args, jit.Value{Scalar: &typecheck.Literal{DType: program.Kernels[0].Params[0].DType.Of, Int: seed}})
+		args = append(args, jit.Value{Scalar: &lang.Literal{DType: program.Kernels[0].Params[0].DType.Of, Int: seed}})
 		var tensors []*jit.Tensor
 		for range 2 {
 			m, err := c.Device.Alloc(4 * n)

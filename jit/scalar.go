@@ -4,21 +4,20 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/lang"
-	"tilec/typecheck"
 )
 
 // scalar is a scalar of a graph: a number known when the graph is bound, a
 // scalar argument, or an operation on scalars.
 type scalar struct {
 	dtype   lang.DType
-	literal typecheck.Literal
+	literal lang.Literal
 	// input is 1 plus the number of the scalar argument; 0 for none.
 	input int
 	op    lang.Op
 	args  []*scalar
 }
 
-func knownScalar(l typecheck.Literal) *scalar { return &scalar{dtype: l.DType, literal: l} }
+func knownScalar(l lang.Literal) *scalar { return &scalar{dtype: l.DType, literal: l} }
 
 func (s *scalar) known() bool { return s.input == 0 && s.op == lang.OpInvalid }
 
@@ -33,14 +32,14 @@ func (s *scalar) fold() *scalar {
 }
 
 // value computes the scalar from the scalar arguments of a run.
-func (s *scalar) value(args []typecheck.Literal) typecheck.Literal {
+func (s *scalar) value(args []lang.Literal) lang.Literal {
 	switch {
 	case s.input > 0:
 		return args[s.input-1]
 	case s.op == lang.OpInvalid:
 		return s.literal
 	}
-	operands := make([]typecheck.Literal, len(s.args))
+	operands := make([]lang.Literal, len(s.args))
 	for i, a := range s.args {
 		operands[i] = a.value(args)
 	}
@@ -48,7 +47,7 @@ func (s *scalar) value(args []typecheck.Literal) typecheck.Literal {
 }
 
 // evalScalar computes an elementwise operation by the table that constant folding uses.
-func evalScalar(op lang.Op, d lang.DType, args []typecheck.Literal) typecheck.Literal {
+func evalScalar(op lang.Op, d lang.DType, args []lang.Literal) lang.Literal {
 	consts := make([]ir.Const, len(args))
 	from := d
 	for i, a := range args {
@@ -62,5 +61,5 @@ func evalScalar(op lang.Op, d lang.DType, args []typecheck.Literal) typecheck.Li
 		// Operations are evaluated in their operands' type; of a comparison the result is bool.
 		c = eval.Apply(op, from, consts...)
 	}
-	return typecheck.Literal{DType: d, Int: c.Int, Float: c.Float}
+	return lang.Literal{DType: d, Int: c.Int, Float: c.Float}
 }

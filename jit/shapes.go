@@ -5,12 +5,12 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // take builds elements of a tile at positions: those that may lie outside are
 // moved to one that is inside, and the value after `else` stands in their place.
-func (b *irBuilder) take(x *typecheck.Take) *ir.Value {
+func (b *irBuilder) take(x *typed.Take) *ir.Value {
 	b.hold(x.Claims)
 	tile := b.value(x.X)
 	axes := b.mapAxes(x.Axes)
@@ -33,7 +33,7 @@ func (b *irBuilder) take(x *typecheck.Take) *ir.Value {
 			inside = in
 			p = b.Op(lang.OpMin, b.Op(lang.OpMax, p, lo), hi)
 		} else if a.Len == 0 && !nowhere(p) {
-			b.launch.needs(x.At) // proven for sizes from 1 on
+			b.launch.needs(x.At, x.Axes[i].Len.Symbols()) // proven for sizes from 1 on
 		}
 		positions[i] = b.Cast(p, a.Counts())
 	}
@@ -59,7 +59,7 @@ func (b *irBuilder) take(x *typecheck.Take) *ir.Value {
 }
 
 // hold checks what a shape operation rests on against the sizes at hand.
-func (b *irBuilder) hold(claims []typecheck.Claim) {
+func (b *irBuilder) hold(claims []typed.Claim) {
 	for _, c := range claims {
 		left, okLeft := b.known(c.Left)
 		right, okRight := b.known(c.Right)

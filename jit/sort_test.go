@@ -13,7 +13,7 @@ import (
 	"tilec/jit/jittest"
 	"tilec/jit/plan"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 const orderingKernels = `
@@ -123,7 +123,7 @@ func TestPlansOfTooLongRows(t *testing.T) {
 	require.Empty(t, problems)
 	target, err := plan.FindTarget("sm_90a")
 	require.NoError(t, err)
-	lower := func(k *typecheck.Kernel) *jit.Lowered {
+	lower := func(k *typed.Kernel) *jit.Lowered {
 		s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"M": 8, "N": 50257}})
 		require.NoError(t, err)
 		l, err := jit.Lower(s, target, nil)

@@ -7,19 +7,21 @@ import (
 	"sort"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Spec is one specialisation of a kernel: what its generic parts stand for.
 // Two launches with the same Key run the same compiled code.
 type Spec struct {
-	Kernel *typecheck.Kernel
-	Types  map[*typecheck.TypeParam]lang.DType
-	Consts map[*typecheck.Symbol]typecheck.Literal
+	Kernel *typed.Kernel
+	Types  map[*typed.TypeParam]lang.DType
+	Consts map[*size.Symbol]lang.Literal
 	// Dims is the size of every dimension.
-	Dims map[*typecheck.Symbol]int64
+	Dims map[*size.Symbol]int64
 	// Layouts describes each tensor parameter, inputs then outputs, in order of declaration; scalars have the zero Layout.
 	Layouts []Layout
 	// Pins are extents by tile name, from the command line or the launch.
@@ -28,8 +30,38 @@ type Spec struct {
 	Precision string
 	// Debug keeps what is checked in debug builds only.
 	Debug bool
+	// filled are the outputs that earlier launches of a formula have filled.
+	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
 	Wide bool
+	// extents, of a test, chooses among those that the planner may give the parameters of a kernel; nil leaves it to the planner.
+	extents func(kernel string, open map[string][]int64) map[string]int64
+}
+
+// check reports a specialisation that lacks what its kernel needs.
+func (s *Spec) check(call string) error {
+	if s == nil || s.Kernel == nil || s.Kernel.Decl == nil {
+		return unset(call, "the specialisation has no kernel: Specialise gives one")
+	}
+	for _, p := range s.Kernel.TypeParams {
+		if d := s.Types[p]; !d.IsValid() {
+			return &UseError{call, fmt.Sprintf("element type %s of %s is not given", p.Name, s.Kernel.Name), ErrUnset}
+		}
+	}
+	for _, c := range s.Kernel.Consts {
+		if _, ok := s.Consts[c]; !ok {
+			return &UseError{call, fmt.Sprintf("constant %s of %s is not given", c.Name, s.Kernel.Name), ErrUnset}
+		}
+	}
+	for _, d := range s.Kernel.Dims {
+		if n, ok := s.Dims[d]; !ok || n < 0 {
+			return &UseError{call, fmt.Sprintf("dimension %s of %s is %d, or not given", d.Name, s.Kernel.Name, n), ErrRange}
+		}
+	}
+	if want := len(params(s.Kernel)); len(s.Layouts) != want {
+		return &UseError{call, fmt.Sprintf("%s has %d parameters, and %d layouts are given", s.Kernel.Name, want, len(s.Layouts)), ErrMismatch}
+	}
+	return nil
 }
 
 // Layout is what a specialisation knows of where a tensor's elements lie.
@@ -45,16 +77,20 @@ type Layout struct {
 }
 
 // params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
-func params(k *typecheck.Kernel) []*typecheck.Param {
-	return append(append([]*typecheck.Param{}, k.Params...), k.Outputs...)
+func params(k *typed.Kernel) []*typed.Param {
+	return append(append([]*typed.Param{}, k.Params...), k.Outputs...)
 }
 
 // Launches are the specialisations that are compiled and launched: of the parts of a formula, or the one itself.
 func (s *Spec) Launches() []*Spec {
+	if s == nil || s.Kernel == nil {
+		return nil
+	}
 	if len(s.Kernel.Parts) == 0 {
 		return []*Spec{s}
 	}
 	var launches []*Spec
+	filled := map[string]bool{}
 	for _, k := range s.Kernel.Parts {
 		part := *s
 		part.Kernel, part.Layouts = k, nil
@@ -64,17 +100,21 @@ func (s *Spec) Launches() []*Spec {
 		others := s.Kernel.PinsBeside(k)
 		part.Pins = maps.Clone(s.Pins)
 		maps.DeleteFunc(part.Pins, func(name string, _ int64) bool { return others[name] })
+		part.filled = maps.Clone(filled)
+		for _, name := range part.fills() {
+			filled[name] = true
+		}
 		launches = append(launches, &part)
 	}
 	return launches
 }
 
 // places gives, for each parameter of a part, its place among those of the whole kernel.
-func (s *Spec) places(part *typecheck.Kernel) []int {
+func (s *Spec) places(part *typed.Kernel) []int {
 	all := params(s.Kernel)
 	var at []int
 	for _, p := range params(part) {
-		at = append(at, slices.IndexFunc(all, func(q *typecheck.Param) bool { return q.Name == p.Name }))
+		at = append(at, slices.IndexFunc(all, func(q *typed.Param) bool { return q.Name == p.Name }))
 	}
 	return at
 }
@@ -83,15 +123,15 @@ func (s *Spec) places(part *typecheck.Kernel) []int {
 // shapes the code (whole axes, and innermost dimensions, on which the width of
 // memory accesses depends). The others are parameters of the launch, so that a
 // new batch or sequence length needs no new code.
-func static(k *typecheck.Kernel) map[*typecheck.Symbol]bool {
-	fixed := map[*typecheck.Symbol]bool{}
-	mark := func(s typecheck.Size) {
+func static(k *typed.Kernel) map[*size.Symbol]bool {
+	fixed := map[*size.Symbol]bool{}
+	mark := func(s size.Size) {
 		for _, sym := range s.Symbols() {
 			fixed[sym] = true
 		}
 	}
 	for _, a := range k.Axes {
-		if a.Kind == typecheck.WholeAxis {
+		if a.Kind == typed.WholeAxis {
 			mark(a.Lo)
 			mark(a.Len)
 			if !a.IsFree {
@@ -112,7 +152,7 @@ func static(k *typecheck.Kernel) map[*typecheck.Symbol]bool {
 }
 
 // value looks a symbol up for Size.Eval.
-func (s *Spec) value(sym *typecheck.Symbol) (int64, bool) {
+func (s *Spec) value(sym *size.Symbol) (int64, bool) {
 	if c, ok := s.Consts[sym]; ok {
 		return c.Int, true
 	}
@@ -133,12 +173,15 @@ func bucket(n int64) int64 {
 // Key names a specialisation: everything that its code depends on. It keeps the kernel, so that none that is
 // loaded later has its address.
 type Key struct {
-	kernel *typecheck.Kernel
+	kernel *typed.Kernel
 	rest   string
 }
 
 // Key names the specialisation.
 func (s *Spec) Key() Key {
+	if s == nil || s.Kernel == nil {
+		return Key{}
+	}
 	var b strings.Builder
 	for _, p := range s.Kernel.TypeParams {
 		fmt.Fprintf(&b, " %s=%s", p.Name, s.Types[p])
@@ -176,23 +219,43 @@ func (s *Spec) Key() Key {
 // launchDims tells how a launch computes the sizes that a compiled kernel takes
 // as parameters, by the name of the ir.Dim: passes may copy the Dim itself.
 type launchDims struct {
-	sizes   map[string]typecheck.Size
+	sizes   map[string]size.Size
 	strides map[string]stride
 	// views are the tensors (in the order of params) over whose memory the kernel has views, one for each in order.
 	views []int
 	// parts are what grid axes over a part of their dimension walk, and where they begin.
 	parts map[string]gridPart
-	// nonEmpty is the first access to a position whose proof takes every dimension to be at least 1.
-	nonEmpty lang.Span
+	// nonEmpty are accesses to positions that are there where dimensions are not 0.
+	nonEmpty []nonEmpty
 	// counted are sizes of which the kernel counts positions in i32.
 	counted []countedSize
 }
 
-// needs notes an access that is in bounds where every dimension is at least 1.
-func (l *launchDims) needs(at lang.Span) {
-	if !l.nonEmpty.IsValid() {
-		l.nonEmpty = at
+// nonEmpty is an access that is in bounds where none of the dimensions is 0.
+type nonEmpty struct {
+	at   lang.Span
+	dims []*size.Symbol
+}
+
+// needs notes an access that is in bounds where none of the dimensions is 0.
+func (l *launchDims) needs(at lang.Span, dims []*size.Symbol) {
+	if len(dims) > 0 {
+		l.nonEmpty = append(l.nonEmpty, nonEmpty{at, dims})
 	}
+}
+
+// checkNonEmpty reports the first access of a launch that needs a dimension that is 0.
+func (l *launchDims) checkNonEmpty(s *Spec) error {
+	for _, n := range l.nonEmpty {
+		for _, d := range n.dims {
+			if size, ok := s.value(d); ok && size == 0 {
+				return &lang.Diagnostic{Code: lang.ErrArgShape, At: d.At,
+					Message: fmt.Sprintf("dimension %s of %s is 0, but the kernel accesses a position that is only there where it is 1 or more", d.Name, s.Kernel.Name),
+					Labels:  []lang.Label{{At: n.at, Text: "accessed here"}}}
+			}
+		}
+	}
+	return nil
 }
 
 // size computes an unknown dimension of a kernel for the sizes of a
@@ -203,7 +266,7 @@ func (l *launchDims) size(d *ir.Dim, s *Spec) (int64, error) {
 	}
 	size, ok := l.sizes[d.Name]
 	if !ok {
-		return 0, fmt.Errorf("compiler bug: kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
+		return 0, bug.New("run", "kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
 	}
 	return size.Eval(s.value)
 }

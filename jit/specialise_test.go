@@ -9,20 +9,21 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Two launches that differ in anything that code depends on have different
 // keys; those that differ in a size that is a parameter of the launch share one.
 func TestKeyTellsSpecialisationsApart(t *testing.T) {
-	T := &typecheck.TypeParam{Name: "T"}
-	c, m, n := &typecheck.Symbol{Name: "C"}, &typecheck.Symbol{Name: "M"}, &typecheck.Symbol{Name: "N"}
-	k := &typecheck.Kernel{Name: "k", TypeParams: []*typecheck.TypeParam{T}, Consts: []*typecheck.Symbol{c}, Dims: []*typecheck.Symbol{m, n},
-		Params: []*typecheck.Param{{Name: "x", IsTensor: true, Shape: []typecheck.Size{typecheck.SymbolSize(m), typecheck.SymbolSize(n)}}}}
+	T := &typed.TypeParam{Name: "T"}
+	c, m, n := &size.Symbol{Name: "C"}, &size.Symbol{Name: "M"}, &size.Symbol{Name: "N"}
+	k := &typed.Kernel{Name: "k", TypeParams: []*typed.TypeParam{T}, Consts: []*size.Symbol{c}, Dims: []*size.Symbol{m, n},
+		Params: []*typed.Param{{Name: "x", IsTensor: true, Shape: []size.Size{size.Of(m), size.Of(n)}}}}
 	spec := func(change func(*Spec)) Key {
-		s := &Spec{Kernel: k, Types: map[*typecheck.TypeParam]lang.DType{T: lang.F32},
-			Consts:  map[*typecheck.Symbol]typecheck.Literal{c: {DType: lang.F32, Float: 1}},
-			Dims:    map[*typecheck.Symbol]int64{m: 100, n: 100},
+		s := &Spec{Kernel: k, Types: map[*typed.TypeParam]lang.DType{T: lang.F32},
+			Consts:  map[*size.Symbol]lang.Literal{c: {DType: lang.F32, Float: 1}},
+			Dims:    map[*size.Symbol]int64{m: 100, n: 100},
 			Layouts: []Layout{{Inner: 1, Divisors: []int64{16, 1}, Align: 16}}, Pins: map[string]int64{"BM": 16}}
 		change(s)
 		return s.Key()
@@ -31,8 +32,8 @@ func TestKeyTellsSpecialisationsApart(t *testing.T) {
 	for name, change := range map[string]func(*Spec){
 		"kernel":         func(s *Spec) { other := *k; s.Kernel = &other },
 		"element type":   func(s *Spec) { s.Types[T] = lang.BF16 },
-		"float constant": func(s *Spec) { s.Consts[c] = typecheck.Literal{DType: lang.F32, Float: 1.5} },
-		"int constant":   func(s *Spec) { s.Consts[c] = typecheck.Literal{DType: lang.I32, Int: 1} },
+		"float constant": func(s *Spec) { s.Consts[c] = lang.Literal{DType: lang.F32, Float: 1.5} },
+		"int constant":   func(s *Spec) { s.Consts[c] = lang.Literal{DType: lang.I32, Int: 1} },
 		"innermost size": func(s *Spec) { s.Dims[n] = 101 },
 		"outer size":     func(s *Spec) { s.Dims[m] = 200 },
 		"contiguity":     func(s *Spec) { s.Layouts[0].Contiguous = true },
@@ -53,11 +54,11 @@ func TestKeyTellsSpecialisationsApart(t *testing.T) {
 // address would be taken for it.
 func TestCompiledKernelsStay(t *testing.T) {
 	c := NewCompiler(OpenCPU(), nil)
-	compiled := func() weak.Pointer[typecheck.Kernel] {
+	compiled := func() weak.Pointer[typed.Kernel] {
 		program, ds := Load("k.tile", []byte("kernel k(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i]\n}\n"), nil)
 		require.Empty(t, ds)
 		k := program.Kernels[0]
-		_, _ = c.compile(&Spec{Kernel: k}) // without a size
+		_, _ = c.compile(&Spec{Kernel: k}, c.Device) // without a size
 		return weak.Make(k)
 	}
 	kernel := compiled()
@@ -69,7 +70,7 @@ func TestCompiledKernelsStay(t *testing.T) {
 
 // A view's layout says no more than what is so of every address that it has.
 func TestLayoutOfViews(t *testing.T) {
-	b := &binder{prog: &Program{inputs: []Tensor{{Offset: 6}}}}
+	b := &binder{prog: &Program{inputs: []input{{Tensor: Tensor{DType: lang.F32, Memory: &Memory{}, Offset: 6}}}}}
 	for _, c := range []struct {
 		name string
 		view view

@@ -1,22 +1,24 @@
 package jit
 
 import (
+	"context"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // check is one check of a test that is bound: what it compares.
 type check struct {
-	stmt *typecheck.GCheck
+	stmt *typed.GCheck
 	a, b gval // b is empty when the check is of a bool
 	// round is which rounds of loops it is in; "" for none.
 	round string
 }
 
 // check writes down what a check compares.
-func (f *frame) check(s *typecheck.GCheck) (err error) {
+func (f *frame) check(s *typed.GCheck) (err error) {
 	c := check{stmt: s, round: strings.Join(f.rounds, ", ")}
 	if c.a, err = f.eval(s.A); err != nil {
 		return err
@@ -32,7 +34,23 @@ func (f *frame) check(s *typecheck.GCheck) (err error) {
 
 // RunTest runs a test on the compiler's device and gives the checks that do not
 // hold, in the order of the source. An error means that the test could not be run.
-func (c *Compiler) RunTest(t *typecheck.Test, opts Options) ([]*CheckFailure, error) {
+func (c *Compiler) RunTest(t *typed.Test, opts Options) ([]*CheckFailure, error) {
+	return c.RunTestContext(context.Background(), t, opts)
+}
+
+// RunTestContext is RunTest until a context is done: then the error is the context's cause.
+func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Options) (_ []*CheckFailure, err error) {
+	defer bug.Catch(&err, "bind")
+	const call = "Compiler.RunTest"
+	if t == nil || t.Graph == nil || t.Decl == nil {
+		return nil, unset(call, "the test is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	if err := opts.check(&Function{Name: t.Name}); err != nil {
+		return nil, err
+	}
 	b := c.newBinder(t.Name, opts)
 	if _, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span()); err != nil {
 		b.prog.Close()
@@ -51,7 +69,7 @@ func (c *Compiler) RunTest(t *typecheck.Test, opts Options) ([]*CheckFailure, er
 		return nil, err
 	}
 	defer p.Close()
-	results, err := p.Run(nil)
+	results, err := p.RunContext(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -91,12 +109,12 @@ type elements struct {
 	dtype    lang.DType
 	shape    []int64
 	data     []byte
-	scalar   typecheck.Literal
+	scalar   lang.Literal
 	isScalar bool
 }
 
 // at is element i, in row-major order.
-func (e *elements) at(i int64) typecheck.Literal {
+func (e *elements) at(i int64) lang.Literal {
 	if e.isScalar {
 		return e.scalar
 	}

@@ -815,10 +815,9 @@ or bind a new value with ` + "`" + `let` + "`" + `.`,
 		},
 		ErrNeverStored: {
 			Title: "an output without a value",
-			Doc: `Every output of a kernel is stored to, and every output of a graph is assigned. A
-grid over a part of a dimension (` + "`" + `grid i in N[1 ..] by B` + "`" + `) must be proven to store all of an
-output: its memory holds nothing before. A tensor that is to keep its other elements is
-a parameter, ` + "`" + `inout y: f32[N]` + "`" + `.`,
+			Doc: `Every output of a kernel is stored to, and every output of a graph is assigned. Elements
+of an output that no store reaches are 0 (W0601). A tensor that is to keep its other elements
+is a parameter, ` + "`" + `inout y: f32[N]` + "`" + `.`,
 			Fails: `kernel both(x: f32[N]) -> (y: f32[N], z: f32[N])
     grid i in N by B
 {
@@ -880,7 +879,8 @@ runs: numbers, constants and dimensions, and arithmetic on them.`,
 			Works: `kernel part<const R: int = 4>(x: f32[N]) -> y: f32[N]
     grid i in N by B
 {
-    for n in R { y[i] = x[i] }
+    axis r in R
+    y[i] = x[i] + sum(full(f32, 1, r), over r)
 }
 `,
 		},
@@ -896,7 +896,9 @@ that do not fit are errors. (When a kernel runs, x / 0 is 0.)`,
 		ErrTune: {
 			Title: "a tune clause or an extent that cannot be",
 			Doc: `` + "`" + `tune` + "`" + ` limits the extent of an axis, by the name after its ` + "`" + `by` + "`" + `. Extents are at
-least 1, and need not be powers of two.`,
+least 1, and need not be powers of two. Where the program uses ` + "`" + `i.start` + "`" + ` or ` + "`" + `i.end` + "`" + `, these are the bounds
+of a run of as many positions as the largest choice says, which the other choices must divide; and where a
+result depends on an extent, a ` + "`" + `@target` + "`" + ` may not give another one.`,
 			Fails: `kernel add(x: f32[N], y: f32[N]) -> z: f32[N]
     tune BN in {64, 128}
     grid i in N by B

@@ -16,6 +16,9 @@ type damaged interface{ MarkDamage(lang.Damage) }
 
 // lose notes the name of the declaration at a token, which could not be parsed.
 func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
+	if g.beginsDeclaration(i) {
+		g.lost = append(g.lost, g.list[i].Pos.Offset)
+	}
 	for is(&g.list[i], "@") { // attributes
 		for !g.list[i].EOF() && g.list[i].Type != kindNewline && !beginsDecl(&g.list[i], &g.list[i+1]) {
 			i++
@@ -35,12 +38,16 @@ func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
 	mod.Partial = mod.Partial || !found
 }
 
-// markDamage notes in each declaration which part of it has errors.
-func markDamage(mod *lang.Module, ds lang.Diagnostics) {
+// markDamage notes in each declaration which part of it has errors; lost is where those begin that have no tree.
+func markDamage(mod *lang.Module, ds lang.Diagnostics, lost []int) {
 	for _, d := range ds {
-		// What is wrong behind a declaration may be what a stray `}` cut off from it.
+		// What is wrong behind a declaration may be what a stray `}` cut off from it, unless a declaration that has no tree
+		// begins between the two.
 		decl := declBefore(mod, d.At.Start)
 		if decl == nil {
+			continue
+		}
+		if n := sort.SearchInts(lost, d.At.Start+1); n > 0 && lost[n-1] > decl.Span().Start {
 			continue
 		}
 		part := lang.DamagedHeader

@@ -38,6 +38,8 @@ type parse struct {
 	causes []int
 	// inTest: the declaration being parsed is a test, where `check` begins a statement.
 	inTest bool
+	// lost is where the declarations begin that could not be parsed.
+	lost []int
 	// bindings are the assignments to a plain name in the declaration being parsed.
 	bindings []*lang.AssignStmt
 }
@@ -77,7 +79,7 @@ func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 		if lex.Peek().EOF() {
 			g.quotients(mod, scanned.doubts)
 			ds := merge(g.diags.Sort())
-			markDamage(mod, ds)
+			markDamage(mod, ds, g.lost)
 			return mod, g.causesOnly(ds)
 		}
 		g.declaration(lex, mod)

@@ -94,6 +94,8 @@ func (s *scanner) next() {
 		s.str()
 	case c >= '0' && c <= '9':
 		s.number()
+	case c == '.' && s.pointFirst():
+		s.fraction()
 	default:
 		s.word()
 	}
@@ -299,6 +301,33 @@ func (s *scanner) number() {
 	}
 }
 
+// pointFirst reports a number that begins with its point, as in `x * .5`: a point behind an operand is of a field.
+func (s *scanner) pointFirst() bool {
+	if s.pos+1 >= len(s.text) || s.text[s.pos+1] < '0' || s.text[s.pos+1] > '9' {
+		return false
+	}
+	if len(s.tokens) == 0 {
+		return true
+	}
+	prev := &s.tokens[len(s.tokens)-1]
+	return endOf(prev) != s.pos || !canEnd(prev) && !is(prev, ".")
+}
+
+// fraction takes a number that begins with its point, which is an error.
+func (s *scanner) fraction() {
+	start := s.pos
+	for s.pos++; s.pos < len(s.text) && (alnum(s.text[s.pos]) || strings.IndexByte("+-", s.text[s.pos]) >= 0 && s.text[s.pos-1]|0x20 == 'e'); {
+		s.pos++
+	}
+	text := s.text[start:s.pos]
+	s.pos = start
+	s.emit(kindFloat, start+len(text))
+	d := s.report(lang.ErrNumber, start, s.pos, fmt.Sprintf("`%s` has no digit before the point", text))
+	if _, err := floatValue("0" + strings.ReplaceAll(text, "_", "")); err == nil {
+		d.Fix = &lang.Fix{Message: fmt.Sprintf("write `0%s`", text), Edits: []lang.Edit{{At: lang.Span{Source: s.src, Start: start, End: start}, New: "0"}}}
+	}
+}
+
 // word takes a name, a keyword or an operator; anything else is no token.
 func (s *scanner) word() {
 	end := s.pos
@@ -379,11 +408,14 @@ func (s *scanner) badCharacters() {
 	}
 	bad := s.text[start:s.pos]
 	d := s.report(lang.ErrCharacter, start, s.pos, fmt.Sprintf("%s cannot stand here", describeCharacters(bad)))
-	if h, ok := characterHints[bad]; ok {
-		d.Fix = &lang.Fix{Message: h}
+	if n := lang.FindNeighbour(bad, lang.AsSign); n != nil {
+		d.Fix = &lang.Fix{Message: n.Help()}
 		if instead := spellings[bad]; instead != "" {
 			d.Fix.Edits = []lang.Edit{{At: d.At, New: instead}}
 		}
+	}
+	if bad[len(bad)-1] == '#' { // what follows is a comment elsewhere, and no second error
+		s.pos += len(s.restOfLine(s.pos))
 	}
 }
 

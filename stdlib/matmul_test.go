@@ -10,7 +10,6 @@ import (
 	"tilec/jit"
 	"tilec/jit/jittest"
 	"tilec/lang"
-	"tilec/typecheck"
 )
 
 func TestBatchedMatmul(t *testing.T) {
@@ -149,9 +148,9 @@ func TestScaledMatmul(t *testing.T) {
 
 // constants are the constant parameters of a run.
 func constants(values map[string]int64) jit.Options {
-	o := jit.Options{Consts: map[string]typecheck.Literal{}}
+	o := jit.Options{Consts: map[string]lang.Literal{}}
 	for name, v := range values {
-		o.Consts[name] = typecheck.Literal{DType: lang.I32, Int: v}
+		o.Consts[name] = lang.Literal{DType: lang.I32, Int: v}
 	}
 	return o
 }

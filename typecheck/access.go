@@ -2,24 +2,27 @@ package typecheck
 
 import (
 	"fmt"
-	"maps"
-	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types loads and stores.
 
 // access is a use of a tensor's elements, for the proofs that blocks do not meet.
 type access struct {
-	param  *Param
+	param  *typed.Param
 	at     lang.Span
+	store  *typed.Store // nil of a load
 	atomic bool
 	scope  string // of an atomic
 	// positions has one entry a dimension; nil where nothing is known of the index.
-	positions []*Size
-	indices   []Expr
+	positions []*size.Size
+	indices   []typed.Expr
 	checked   []bool
+	// needs has, by dimension, the dimensions that must not be 0.
+	needs [][]*size.Symbol
 }
 
 // index types `x[a, b]`: a load, or `x.shape[n]`.
@@ -67,8 +70,8 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 	if !ok || e.Else != nil && els.mode == invalid {
 		return bad(e.Place)
 	}
-	load := &Load{Typed: Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked, Hints: b.accessHints(e, lang.OpLoad)}
-	types := make([]Type, 0, len(a.indices)+1)
+	load := &typed.Load{Typed: typed.Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked, Needs: a.needs, Hints: b.accessHints(e, lang.OpLoad)}
+	types := make([]typed.Type, 0, len(a.indices)+1)
 	for _, x := range a.indices {
 		types = append(types, x.Types()[0])
 	}
@@ -94,7 +97,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		}
 		load.Else = els.expr
 	}
-	load.Type = Type{DType: p.DType, Axes: unionAxes(types...)}
+	load.Type = typed.Type{DType: p.DType, Axes: unionAxes(types...)}
 	if n := len(a.indices); load.Else == nil && n > 0 && !sameAxes(load.Type.Axes, unionAxes(types[:n]...)) {
 		// Nothing reads the value after `else`, but the result is over its axes all the same, whatever could be proven.
 		load.Else, load.Checked[n-1] = els.expr, true
@@ -107,25 +110,25 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 
 // tensorNamed resolves the tensor in front of brackets. The result is nil and
 // false after an error, and not nil and false when the expression is no tensor.
-func (b *bodyChecker) tensorNamed(e lang.Expr) (*Param, bool) {
+func (b *bodyChecker) tensorNamed(e lang.Expr) (*typed.Param, bool) {
 	n, ok := e.(*lang.NameExpr)
 	if !ok {
-		return &Param{}, false
+		return &typed.Param{}, false
 	}
 	ent := b.scope.lookup(n.Name)
 	switch {
 	case ent == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		b.unknown(b.scope, n.Name, n.Place, nil, false)
 		return nil, false
 	case ent.kind == entInvalid:
 		return nil, false
 	case ent.kind == entTensor:
 		return ent.param, true
 	}
-	return &Param{}, false
+	return &typed.Param{}, false
 }
 
-func (b *bodyChecker) shapeOf(p *Param, e *lang.IndexExpr) operand {
+func (b *bodyChecker) shapeOf(p *typed.Param, e *lang.IndexExpr) operand {
 	for _, a := range e.Attrs {
 		b.errorf(lang.ErrAttribute, a.Name.Place, "a shape is no access, and has no attribute @%s", a.Name.Name)
 	}
@@ -144,7 +147,7 @@ func (b *bodyChecker) shapeOf(p *Param, e *lang.IndexExpr) operand {
 }
 
 // indices types the indices of an access and decides which are proven in bounds.
-func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (_ access, done bool) {
+func (b *bodyChecker) indices(p *typed.Param, e *lang.IndexExpr) (_ access, done bool) {
 	a := access{param: p, at: e.Place}
 	ok := true
 	found := b.found
@@ -156,12 +159,12 @@ func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (_ access, done bool)
 			return
 		}
 		b.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is accessed by %s", p.Name, plural(len(p.Shape), "dimension"), plural(len(e.Indices), "index")).
-			label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).
+			label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape)).
 			help("give one index for each dimension, as in `%s`", exampleAccess(p))
 	}()
 	known := b.prover
 	if e.Else != nil { // says what is there where a dimension is 0
-		known = known.withZeros()
+		known = known.WithZeros()
 	}
 	for i, x := range e.Indices {
 		if r, isRange := x.(*lang.RangeExpr); isRange {
@@ -194,50 +197,56 @@ func (b *bodyChecker) indices(p *Param, e *lang.IndexExpr) (_ access, done bool)
 		}
 		a.indices = append(a.indices, o.expr)
 		a.positions = append(a.positions, o.lin)
-		a.checked = append(a.checked, !inside(known, o.lin, p.Shape[i]))
+		proven := inside(known, o.lin, p.Shape[i])
+		a.checked = append(a.checked, !proven)
+		var needs []*size.Symbol
+		if proven {
+			needs = known.Needs(*o.lin, p.Shape[i], p.Mode != lang.In)
+		}
+		a.needs = append(a.needs, needs)
 	}
 	return a, ok
 }
 
 // walks checks that an axis used as an index walks the tensor's dimension there.
-func (b *bodyChecker) walks(x *Axis, p *Param, i int, at lang.Span) bool {
+func (b *bodyChecker) walks(x *typed.Axis, p *typed.Param, i int, at lang.Span) bool {
 	if x.IsFree || x.Dim.Equal(p.Shape[i]) {
 		return true
 	}
-	if x.Kind == WholeAxis && x.Lo.Equal(Size{}) && x.Len.Equal(p.Shape[i]) {
+	if x.Kind == typed.WholeAxis && x.Lo.Equal(size.Size{}) && x.Len.Equal(p.Shape[i]) {
 		return true // the first D / 2 positions of D are those of a dimension D / 2
 	}
 	plain := "write `index(%s)`, in a load with an `else`"
-	if pos := SymbolSize(b.positions[x]); inside(b.prover, &pos, p.Shape[i]) {
+	if pos := size.Of(b.positions[x]); inside(b.prover, &pos, p.Shape[i]) {
 		plain = "write `index(%s)`"
 	}
 	b.errorf(lang.ErrAxisDim, at, "axis %s walks %s, and dimension %d of %s is %s", x.Name, x.Dim, i, p.Name, p.Shape[i]).
 		here("walks %s", x.Dim).
 		label(x.At, "axis %s is over %s", x.Name, x.Dim).
-		label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).
+		label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape)).
 		help("index with an axis over %s; if %s positions are meant as mere numbers, "+plain, p.Shape[i], x.Name, x.Name)
 	return false
 }
 
 // inside reports a proof that a position lies in [0, dim).
-func inside(known *prover, pos *Size, dim Size) bool {
-	return pos != nil && known.nonNegative(*pos) && known.nonNegative(dim.Sub(ConstSize(1)).Sub(*pos))
+func inside(known *size.Prover, pos *size.Size, dim size.Size) bool {
+	return pos != nil && known.Inside(*pos, dim)
 }
 
 // notProven reports a load that may lie outside and does not say what it reads there.
-func (b *bodyChecker) notProven(p *Param, e *lang.IndexExpr, i int, pos *Size) {
+func (b *bodyChecker) notProven(p *typed.Param, e *lang.IndexExpr, i int, pos *size.Size) {
 	at := e.Indices[i].Span()
 	dim := p.Shape[i]
 	var r report
 	switch {
 	case pos == nil:
 		r = b.errorf(lang.ErrBounds, at, "the index is not proven to lie in dimension %d of %s, which is %s: its value is only known when the kernel runs", i, p.Name, dim)
-	case !b.prover.nonNegative(*pos):
+	case !b.prover.NonNegative(*pos):
 		r = b.errorf(lang.ErrBounds, at, "the index %s is not proven to be at least 0 in dimension %d of %s", *pos, i, p.Name)
 	default:
 		r = b.errorf(lang.ErrBounds, at, "the index %s is not proven to be less than %s, dimension %d of %s", *pos, dim, i, p.Name)
 	}
-	r.label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape))
+	r.label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape))
 	otherwise := ""
 	if cond := b.wouldDivide(pos, dim); cond != "" {
 		otherwise = fmt.Sprintf(", or `assume(%s)` to the beginning of the block, which every launch then has to meet", cond)
@@ -246,29 +255,18 @@ func (b *bodyChecker) notProven(p *Param, e *lang.IndexExpr, i int, pos *Size) {
 }
 
 // wouldDivide is the condition that the dimension divides without a rest, if with it the position is proven to lie inside.
-func (b *bodyChecker) wouldDivide(pos *Size, dim Size) string {
-	if pos == nil || len(dim.terms) != 1 || len(dim.terms[0].atoms) != 1 {
+func (b *bodyChecker) wouldDivide(pos *size.Size, dim size.Size) string {
+	x, y, ok := dim.Division()
+	if pos == nil || !ok {
 		return ""
 	}
-	q := dim.terms[0].atoms[0]
-	if q.op != "//" {
-		return ""
-	}
-	known := &prover{facts: maps.Clone(b.prover.facts)}
-	rest := q.x.Mod(*q.y)
-	known.assume(rest.Neg())
+	known := b.prover.Clone()
+	rest := x.Mod(y)
+	known.Assume(rest.Neg())
 	if !inside(known, pos, dim) {
 		return ""
 	}
 	return rest.String() + " == 0"
-}
-
-func shapeText(d DType, shape []Size) string {
-	parts := make([]string, len(shape))
-	for i, s := range shape {
-		parts[i] = s.String()
-	}
-	return d.String() + "[" + strings.Join(parts, ", ") + "]"
 }
 
 // store types `y[i, j] = e`.
@@ -283,7 +281,7 @@ func (b *bodyChecker) store(s *lang.AssignStmt) {
 		b.errorf(lang.ErrBounds, target.Else.Span(), "a store has no `else`: elements outside the tensor are dropped").
 			removeElse(target.Else.Span())
 	}
-	b.write(&Store{Op: lang.OpStore, At: s.Place}, target, s.Value)
+	b.write(&typed.Store{Op: lang.OpStore, At: s.Place}, target, s.Value)
 }
 
 func (b *bodyChecker) notAssignable(target lang.Expr) {
@@ -295,11 +293,11 @@ func (b *bodyChecker) notAssignable(target lang.Expr) {
 	e := b.scope.lookup(n.Name)
 	switch {
 	case e == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		b.unknown(b.scope, n.Name, n.Place, nil, false)
 	case e.kind == entInvalid:
 	case e.kind == entTensor:
 		b.stored[e.param] = true
-		b.errorf(lang.ErrIndexCount, n.Place, "the elements of %s are stored by index", n.Name).label(e.at, "%s: %s", n.Name, shapeText(e.param.DType, e.param.Shape)).
+		b.errorf(lang.ErrIndexCount, n.Place, "the elements of %s are stored by index", n.Name).label(e.at, "%s: %s", n.Name, typed.ShapeText(e.param.DType, e.param.Shape)).
 			help("write `%s = ...`", exampleAccess(e.param))
 	default:
 		b.errorf(lang.ErrReadOnly, n.Place, "%s is %s and never changes", n.Name, e.describe()).label(e.at, "bound here").

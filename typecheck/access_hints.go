@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // cacheHints are the words that say how long what an access touches is wanted.
@@ -11,8 +12,8 @@ var cacheHints = map[string]bool{"evict_first": true, "evict_last": true, "evict
 const maxLatency = 8
 
 // accessHints reads the attributes of an access: `x[i, k] @latency(4) @evict_first`.
-func (b *bodyChecker) accessHints(e *lang.IndexExpr, op lang.Op) AccessHints {
-	var h AccessHints
+func (b *bodyChecker) accessHints(e *lang.IndexExpr, op lang.Op) typed.AccessHints {
+	var h typed.AccessHints
 	known := []string{"evict_first", "evict_last", "evict_normal", "latency", "no_allocate"}
 	var cache, latency lang.Span
 	for _, a := range e.Attrs {

@@ -2,6 +2,8 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // attrRule handles one attribute of a declaration.
@@ -89,7 +91,7 @@ func wordList(words []string) string {
 }
 
 // kernelAttrs reads the attributes of a kernel.
-func (c *checker) kernelAttrs(k *Kernel, d *lang.KernelDecl, s *signature) {
+func (c *checker) kernelAttrs(k *typed.Kernel, d *lang.KernelDecl, s *signature) {
 	rules := map[string]attrRule{
 		"approx":    c.noArgs(func() { k.Approx = true }),
 		"precision": c.wordArg([]string{"ieee", "tf32", "tf32x3"}, func(w string) { k.Precision = map[string]string{"ieee": "ieee", "tf32x3": "tf32x3"}[w] }),
@@ -108,7 +110,7 @@ func (c *checker) kernelAttrs(k *Kernel, d *lang.KernelDecl, s *signature) {
 }
 
 // sizesRule reads `@sizes(M = 8192, T = bf16)`.
-func (c *checker) sizesRule(s *signature, sizes map[*Symbol]int64, types map[*TypeParam]lang.DType) attrRule {
+func (c *checker) sizesRule(s *signature, sizes map[*size.Symbol]int64, types map[*typed.TypeParam]lang.DType) attrRule {
 	return func(a *lang.Attr) {
 		names := map[string]*entity{}
 		for n, e := range s.scope.names {
@@ -146,7 +148,7 @@ func (c *checker) sizesRule(s *signature, sizes map[*Symbol]int64, types map[*Ty
 				}
 			default:
 				lit, ok := c.literalOf(s.scope, arg.Value, e.symbol.DType, "the size of "+e.name)
-				if ok && e.symbol.Kind == DimSymbol && lit.Int < 1 {
+				if ok && e.symbol.Kind == size.DimSymbol && lit.Int < 1 {
 					c.errorf(lang.ErrAttribute, arg.Value.Span(), "the size of %s is %d; the least is 1", e.name, lit.Int)
 				} else if ok {
 					sizes[e.symbol] = lit.Int

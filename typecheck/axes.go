@@ -4,6 +4,8 @@ import (
 	"math"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file declares axes: what they walk, how far, and what proofs may assume of their positions.
@@ -35,7 +37,7 @@ func (b *bodyChecker) axisStmt(a *lang.AxisClause) {
 		refuse()
 		return
 	}
-	x := &Axis{Name: a.Name.Name, Kind: WholeAxis, Dim: dim, Len: dim, IsFree: isConst && a.Range == nil, At: a.Name.Place}
+	x := &typed.Axis{Name: a.Name.Name, Kind: typed.WholeAxis, Dim: dim, Len: dim, IsFree: isConst && a.Range == nil, At: a.Name.Place}
 	if a.Range != nil && !b.subRange(x, a) {
 		refuse()
 		return
@@ -44,7 +46,7 @@ func (b *bodyChecker) axisStmt(a *lang.AxisClause) {
 }
 
 // subRange sets the constant part of its dimension that a whole axis is.
-func (b *bodyChecker) subRange(x *Axis, a *lang.AxisClause) bool {
+func (b *bodyChecker) subRange(x *typed.Axis, a *lang.AxisClause) bool {
 	hi := x.Dim
 	var ok bool
 	if a.Range.Lo != nil {
@@ -59,12 +61,12 @@ func (b *bodyChecker) subRange(x *Axis, a *lang.AxisClause) bool {
 	}
 	x.Len = hi.Sub(x.Lo)
 	switch {
-	case !b.prover.nonNegative(x.Lo):
+	case !b.prover.NonNegative(x.Lo):
 		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s begins at %s, which is not proven to be at least 0", x.Name, x.Lo)
-	case !b.prover.atMost(hi, x.Dim):
+	case !b.prover.AtMost(hi, x.Dim):
 		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s ends at %s, which is not proven to be at most %s", x.Name, hi, x.Dim).
 			help("give an end that follows from the dimension, such as `%s / 2`, or walk the range with `for`, which stops at the end of the dimension", x.Dim)
-	case !b.prover.nonNegative(x.Len):
+	case !b.prover.NonNegative(x.Len):
 		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s runs from %s to %s, which is not proven to be forward", x.Name, x.Lo, hi)
 	default:
 		return true
@@ -73,34 +75,34 @@ func (b *bodyChecker) subRange(x *Axis, a *lang.AxisClause) bool {
 }
 
 // dimension is what an axis walks: an integer expression over dimensions and constants.
-func (b *bodyChecker) dimension(over lang.Expr) (Size, bool) {
+func (b *bodyChecker) dimension(over lang.Expr) (size.Size, bool) {
 	if over == nil {
-		return Size{}, false
+		return size.Size{}, false
 	}
 	if n, ok := over.(*lang.NameExpr); ok {
 		if e := b.scope.lookup(n.Name); e != nil && e.kind == entTensor && len(e.param.Shape) > 0 {
 			b.errorf(lang.ErrAxisAsValue, n.Place, "an axis walks a dimension, and %s is a tensor", n.Name).
-				label(e.at, "%s: %s", n.Name, shapeText(e.param.DType, e.param.Shape)).
+				label(e.at, "%s: %s", n.Name, typed.ShapeText(e.param.DType, e.param.Shape)).
 				help("name one of its dimensions, as in `in %s`", e.param.Shape[0])
-			return Size{}, false
+			return size.Size{}, false
 		}
 	}
 	return b.sizeOf(over)
 }
 
 // sizeOf wants an expression over dimensions and constants.
-func (b *bodyChecker) sizeOf(e lang.Expr) (Size, bool) {
+func (b *bodyChecker) sizeOf(e lang.Expr) (size.Size, bool) {
 	b.sizing++
 	o := b.value(e)
 	b.sizing--
 	switch o.mode {
 	case invalid:
-		return Size{}, false
+		return size.Size{}, false
 	case untypedInt:
 		return o.size, true
 	}
 	b.noDimension(e, o)
-	return Size{}, false
+	return size.Size{}, false
 }
 
 // noDimension reports a value where a dimension is needed.
@@ -110,91 +112,98 @@ func (b *bodyChecker) noDimension(e lang.Expr, o operand) {
 		what = n.Name
 	}
 	r := b.errorf(lang.ErrNotConstant, e.Span(), "%s is %s, which is no dimension: an integer expression over dimensions and constants is needed", what, b.describeOperand(o))
+	r.wholeHelp(o)
 	if o.lin != nil {
 		r.help("make it a constant parameter, `<const N: int>`, or walk a dimension with `for k in K[.. n]`, whose end may be a value")
 	}
 }
 
 // declareAxis enters an axis in the current scope and says what is known of its positions.
-func (b *bodyChecker) declareAxis(x *Axis) {
+func (b *bodyChecker) declareAxis(x *typed.Axis) {
 	b.kernel.Axes = append(b.kernel.Axes, x)
 	b.declare(b.scope, &entity{kind: entAxis, name: x.Name, at: x.At, axis: x}, false)
 	b.scope.axes = append(b.scope.axes, x)
-	b.prover.bound(x.Dim)
-	if x.Kind != LoopAxis && x.Dim.Symbol() != nil {
-		b.prover.assume(x.Dim) // a constant below 0 is refused at launch
+	b.prover.Bound(x.Dim)
+	if x.Kind != typed.LoopAxis && x.Dim.Symbol() != nil {
+		b.prover.Assume(x.Dim) // a constant below 0 is refused at launch
 	}
 	p := b.newHidden(x.Name)
 	b.positions[x], b.varying[p] = p, true
-	pos, one := SymbolSize(p), ConstSize(1)
-	if x.Kind == WholeAxis {
-		b.prover.where(p, pos.Sub(x.Lo))
-		b.prover.where(p, x.Lo.Add(x.Len).Sub(one).Sub(pos))
+	pos, one := size.Of(p), size.Const(1)
+	b.through[p] = throughAll(x.Dim)
+	if x.Kind == typed.WholeAxis {
+		end := x.Lo.Add(x.Len)
+		b.through[p] = walk{lo: &x.Lo, hi: &end}
+		b.prover.Where(p, pos.Sub(x.Lo))
+		b.prover.Where(p, x.Lo.Add(x.Len).Sub(one).Sub(pos))
 		return
 	}
-	b.prover.where(p, pos)
-	b.prover.where(p, x.Dim.Sub(one).Sub(pos))
+	b.prover.Where(p, pos)
+	b.prover.Where(p, x.Dim.Sub(one).Sub(pos))
 	if x.Scalar {
 		return
 	}
 	s, e := b.newHidden(x.Name+".start"), b.newHidden(x.Name+".end")
 	b.starts[x], b.ends[x] = s, e
 	b.varying[s], b.varying[e] = true, true
-	start, end := SymbolSize(s), SymbolSize(e)
-	b.prover.where(s, start)
-	b.prover.where(s, x.Dim.Sub(one).Sub(start))
-	b.prover.where(e, end.Sub(one).Sub(start))
-	b.prover.where(e, x.Dim.Sub(end))
-	b.prover.where(p, pos.Sub(start))
-	b.prover.where(p, end.Sub(one).Sub(pos))
+	start, end := size.Of(s), size.Of(e)
+	b.prover.Where(s, start)
+	b.prover.Where(s, x.Dim.Sub(one).Sub(start))
+	b.prover.Where(e, end.Sub(one).Sub(start))
+	b.prover.Where(e, x.Dim.Sub(end))
+	b.prover.Where(p, pos.Sub(start))
+	b.prover.Where(p, end.Sub(one).Sub(pos))
 }
 
 // positionsOf is the positions of an axis, as a tile or, of a scalar axis, a scalar.
-func (b *bodyChecker) positionsOf(x *Axis, at lang.Span) operand {
-	op, t := lang.OpIndex, Type{DType: Concrete(lang.I32), Axes: []*Axis{x}}
+func (b *bodyChecker) positionsOf(x *typed.Axis, at lang.Span) operand {
+	op, t := lang.OpIndex, typed.Type{DType: typed.Concrete(lang.I32), Axes: []*typed.Axis{x}}
 	if x.Scalar {
 		op, t.Axes = lang.OpStart, nil
 	}
-	o := typedOperand(&Apply{Typed: Typed{t, at}, Op: op, Axis: x})
+	o := typedOperand(&typed.Apply{Typed: typed.Typed{Type: t, At: at}, Op: op, Axis: x})
 	if p := b.positions[x]; p != nil {
-		s := SymbolSize(p)
+		s := size.Of(p)
 		o.lin = &s
 	}
 	return o
 }
 
 // axisField is `i.start` or `i.end`.
-func (b *bodyChecker) axisField(x *Axis, e *lang.FieldExpr) operand {
+func (b *bodyChecker) axisField(x *typed.Axis, e *lang.FieldExpr) operand {
 	var op lang.Op
-	var lin Size
+	var lin size.Size
 	switch e.Name.Name {
 	case "start":
 		op, lin = lang.OpStart, x.Lo
 		if s := b.starts[x]; s != nil {
-			lin = SymbolSize(s)
+			lin = size.Of(s)
 		} else if x.Scalar {
-			lin = SymbolSize(b.positions[x])
+			lin = size.Of(b.positions[x])
 		}
 	case "end":
 		op, lin = lang.OpEnd, x.Lo.Add(x.Len)
 		if s := b.ends[x]; s != nil {
-			lin = SymbolSize(s)
+			lin = size.Of(s)
 		} else if x.Scalar {
-			lin = SymbolSize(b.positions[x]).Add(ConstSize(1))
+			lin = size.Of(b.positions[x]).Add(size.Const(1))
 		}
 	default:
 		b.errorf(lang.ErrField, e.Name.Place, "an axis has `.start` and `.end`, not .%s", e.Name.Name).
 			suggest(e.Name.Place, e.Name.Name, []string{"start", "end"}).
-			orHelp("`%s.start` is the first position in this block, `%s.end` one past the last, `index(%s)` the tile of all", x.Name, x.Name, x.Name)
+			orHelp("`%s.start` is where the span of this block begins, `%s.end` one past its last position, `index(%s)` the tile of the positions", x.Name, x.Name, x.Name)
 		return bad(e.Place)
 	}
-	o := typedOperand(&Apply{Typed: Typed{Type{DType: Concrete(lang.I32)}, e.Place}, Op: op, Axis: x})
+	if _, known := b.bounds[x]; !known && !x.Scalar && x.Kind != typed.WholeAxis {
+		b.bounds[x] = e.Place
+	}
+	o := typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.I32)}, At: e.Place}, Op: op, Axis: x})
 	o.lin = &lin
 	return o
 }
 
 // axisNamed resolves the name of a tile axis, as in `over k`.
-func (b *bodyChecker) axisNamed(n lang.Ident) (*Axis, bool) {
+func (b *bodyChecker) axisNamed(n lang.Ident) (*typed.Axis, bool) {
 	e := b.scope.lookup(n.Name)
 	switch {
 	case e == nil:
@@ -207,7 +216,7 @@ func (b *bodyChecker) axisNamed(n lang.Ident) (*Axis, bool) {
 		return nil, false
 	case e.kind != entAxis:
 		r := b.errorf(lang.ErrAxisAsValue, n.Place, "%s is %s, not an axis", n.Name, e.describe()).label(e.at, "declared here")
-		if e.kind == entValue && e.value.mode == typed && len(e.value.typ().Axes) == 0 && isInt(e.value.typ().DType) {
+		if e.kind == entValue && e.value.mode == typedValue && len(e.value.typ().Axes) == 0 && isInt(e.value.typ().DType) {
 			r.help("it is a number already: write `%s` where its position is meant", n.Name)
 		}
 		return nil, false
@@ -230,7 +239,7 @@ func (b *bodyChecker) axesInSight() []string {
 }
 
 // axisArg resolves an argument that names an axis.
-func (b *bodyChecker) axisArg(e lang.Expr) (*Axis, bool) {
+func (b *bodyChecker) axisArg(e lang.Expr) (*typed.Axis, bool) {
 	if n, ok := e.(*lang.NameExpr); ok {
 		return b.axisNamed(lang.Ident{At: n.At, Name: n.Name})
 	}
@@ -242,7 +251,7 @@ func (b *bodyChecker) axisArg(e lang.Expr) (*Axis, bool) {
 }
 
 // extent sets an axis's Tile or its one choice from `by`.
-func (b *bodyChecker) extent(x *Axis, by lang.Expr) bool {
+func (b *bodyChecker) extent(x *typed.Axis, by lang.Expr) bool {
 	if n, ok := by.(*lang.NameExpr); ok {
 		e := b.scope.lookup(n.Name)
 		switch {
@@ -275,8 +284,8 @@ func (b *bodyChecker) extent(x *Axis, by lang.Expr) bool {
 		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d, more than a position can count; the most is %d", x.Name, lit.Value, math.MaxInt32)
 		return false
 	case !ok:
-		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is no constant", x.Name).
-			help("write a number, or a name that the planner binds and `tune` limits")
+		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %s, no whole constant", x.Name, b.describeOperand(o)).wholeHelp(o).
+			orHelp("write a number, or a name that the planner binds and `tune` limits")
 		return false
 	case n < 1:
 		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d; the least is 1", x.Name, n)

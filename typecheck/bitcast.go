@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // bitcast is `bitcast(x, i32)`: the value with the same bits in another type of
@@ -23,20 +24,20 @@ func (b *bodyChecker) bitcast(e *lang.CallExpr) operand {
 	if ok && x.mode == tensorOperand {
 		return b.view(x.param, to, e, n.Place)
 	}
-	if !ok || x.mode != typed || !b.sameWidth(b.errorf, x.typ().DType, to, n.Place) {
+	if !ok || x.mode != typedValue || !b.sameWidth(b.errorf, x.typ().DType, to, n.Place) {
 		return bad(e.Place)
 	}
 	from := x.typ().DType
-	cast := func(x operand, op lang.Op, d DType) operand {
-		return typedOperand(&Apply{Typed: Typed{Type{DType: d, Axes: x.typ().Axes}, e.Place}, Op: op, Args: []Expr{x.expr}})
+	cast := func(x operand, op lang.Op, d typed.DType) operand {
+		return typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: x.typ().Axes}, At: e.Place}, Op: op, Args: []typed.Expr{x.expr}})
 	}
 	switch {
 	case from == to:
 		return x
 	case isInt(from) && isInt(to):
 		return cast(x, lang.OpCast, to)
-	case isFloat(from) && isFloat(to): // by way of the bits
-		x = cast(x, lang.OpBitcast, Concrete(unsignedOf[from.Of.Bits()]))
+	case typed.IsFloat(from) && typed.IsFloat(to): // by way of the bits
+		x = cast(x, lang.OpBitcast, typed.Concrete(unsignedOf[from.Of.Bits()]))
 	}
 	return cast(x, lang.OpBitcast, to)
 }
@@ -45,7 +46,7 @@ func (b *bodyChecker) bitcast(e *lang.CallExpr) operand {
 var unsignedOf = map[int]lang.DType{8: lang.U8, 16: lang.U16, 32: lang.U32, 64: lang.U64}
 
 // sameWidth checks that values of one type can be looked at as another.
-func (c *checker) sameWidth(errorf func(lang.Code, lang.Span, string, ...any) report, from, to DType, at lang.Span) bool {
+func (c *checker) sameWidth(errorf func(lang.Code, lang.Span, string, ...any) report, from, to typed.DType, at lang.Span) bool {
 	if from != to && !c.haveBits(errorf, from, to, at) {
 		return false
 	}
@@ -58,7 +59,7 @@ func (c *checker) sameWidth(errorf func(lang.Code, lang.Span, string, ...any) re
 }
 
 // haveBits checks that the bits of both types are known.
-func (c *checker) haveBits(errorf func(lang.Code, lang.Span, string, ...any) report, from, to DType, at lang.Span) bool {
+func (c *checker) haveBits(errorf func(lang.Code, lang.Span, string, ...any) report, from, to typed.DType, at lang.Span) bool {
 	switch {
 	case from.Param != nil || to.Param != nil:
 		p := from
@@ -91,7 +92,7 @@ func (g *graphChecker) bitcast(e *lang.CallExpr) operand {
 	if !ok || x.mode == invalid {
 		return bad(e.Place)
 	}
-	if x.mode != typed || x.graph.GType().Kind != GTensor {
+	if x.mode != typedValue || x.graph.GType().Kind != typed.GTensor {
 		g.errorf(lang.ErrWrongType, e.Args[0].Value.Span(), "bitcast in a graph is of a tensor, not of %s", g.describe(x))
 		return bad(e.Place)
 	}
@@ -99,5 +100,5 @@ func (g *graphChecker) bitcast(e *lang.CallExpr) operand {
 	if !g.sameWidth(g.errorf, t.DType, to, n.Place) {
 		return bad(e.Place)
 	}
-	return graphOperand(&GView{GTyped{GType{Kind: GTensor, DType: to, Shape: t.Shape}, e.Place}, x.graph})
+	return graphOperand(&typed.GView{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GTensor, DType: to, Shape: t.Shape}, At: e.Place}, X: x.graph})
 }

@@ -2,24 +2,26 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // bodyChecker types the body of one kernel, with the fns that it calls.
 type bodyChecker struct {
 	*checker
-	kernel *Kernel
+	kernel *typed.Kernel
 	scope  *scope
-	stmts  *[]Stmt // where new statements go
-	top    *[]Stmt // the statements of the kernel itself, outside all blocks
+	stmts  *[]typed.Stmt // where new statements go
+	top    *[]typed.Stmt // the statements of the kernel itself, outside all blocks
 	// inIndex: inside the brackets of an access, where an axis stands for its positions.
 	inIndex int
-	prover  *prover
+	prover  *size.Prover
 	// where an axis is, as hidden symbols: its positions, its first and its end.
-	positions, starts, ends map[*Axis]*Symbol
-	scalars                 map[*Param]*Symbol
-	indexOf                 map[*Local]*Symbol // the position of a scalar loop
-	loopStarts              map[*Axis]Expr     // where a loop over a part of its dimension begins, in elements
-	ranges                  map[*Axis]interval // what grid axes over a part of their dimension hold
+	positions, starts, ends map[*typed.Axis]*size.Symbol
+	scalars                 map[*typed.Param]*size.Symbol
+	indexOf                 map[*typed.Local]*size.Symbol // the position of a scalar loop
+	loopStarts              map[*typed.Axis]typed.Expr    // where a loop over a part of its dimension begins, in elements
+	through                 map[*size.Symbol]walk         // what axes and the indices of loops go through, by their positions
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
 	// inGrid: in the range of an axis of the grid.
@@ -27,11 +29,13 @@ type bodyChecker struct {
 	// isFormula: the kernel has no grid of its own, but names in its stores.
 	isFormula bool
 	// varying are the hidden symbols that may differ from block to block.
-	varying map[*Symbol]bool
-	writes  []access // stores and atomics
-	reads   []access // loads of inout tensors
-	stored  map[*Param]bool
-	frames  []frame // the fn calls being inlined, outermost first
+	varying map[*size.Symbol]bool
+	// bounds are the axes whose start or end the program uses, with where it does first.
+	bounds map[*typed.Axis]lang.Span
+	writes []access // stores and atomics
+	reads  []access // loads of inout tensors
+	stored map[*typed.Param]bool
+	frames []frame // the fn calls being inlined, outermost first
 	unfolding
 	// storeFailed: a statement that may have been a store has an error.
 	storeFailed bool
@@ -44,7 +48,7 @@ type frame struct {
 }
 
 // emit appends a statement to the block being checked.
-func (b *bodyChecker) emit(s Stmt) { *b.stmts = append(*b.stmts, s) }
+func (b *bodyChecker) emit(s typed.Stmt) { *b.stmts = append(*b.stmts, s) }
 
 // errorf reports an error; inside a fn, with where it was called.
 func (b *bodyChecker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
@@ -63,14 +67,14 @@ func labelCalls(r report, frames []frame) report {
 }
 
 // block types a block in a scope of its own.
-func (b *bodyChecker) block(blk *lang.Block) ([]Stmt, operand) {
+func (b *bodyChecker) block(blk *lang.Block) ([]typed.Stmt, operand) {
 	return b.within(newScope(b.scope), func() operand { return b.stmtsOf(blk) })
 }
 
 // within runs check in a scope and collects its statements. A value over an axis declared there may not leave it.
-func (b *bodyChecker) within(s *scope, check func() operand) ([]Stmt, operand) {
+func (b *bodyChecker) within(s *scope, check func() operand) ([]typed.Stmt, operand) {
 	outerScope, outerStmts := b.scope, b.stmts
-	var stmts []Stmt
+	var stmts []typed.Stmt
 	b.scope, b.stmts = s, &stmts
 	result := check()
 	b.scope, b.stmts = outerScope, outerStmts
@@ -86,7 +90,7 @@ func (b *bodyChecker) noEscape(o operand, s *scope) operand {
 			}
 			r := b.errorf(lang.ErrEscape, o.at, "the value is %s, and the axis %s ends here", t, a.Name).
 				label(a.At, "%s is declared here", a.Name)
-			if a.Kind == LoopAxis {
+			if a.Kind == typed.LoopAxis {
 				r.help("reduce over %s inside the loop, as in `sum(x, over %s)`, and carry the result", a.Name, a.Name)
 			} else {
 				r.help("reduce over %s first, or declare the axis outside", a.Name)
@@ -117,7 +121,7 @@ func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
 			switch {
 			case o.mode == noValue:
 				if o.expr != nil {
-					b.emit(&Do{o.expr})
+					b.emit(&typed.Do{X: o.expr})
 				}
 				if last {
 					result = operand{mode: noValue, at: s.Place}
@@ -128,8 +132,7 @@ func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
 					return result
 				}
 			case o.mode != invalid:
-				b.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", b.describeOperand(o)).
-					help("bind it with `let`, or remove it")
+				b.unusedValue(s.X, b.describeOperand(o), o).orHelp("bind it with `let`, or remove it")
 				b.storeFailed = true
 			}
 		}
@@ -164,6 +167,9 @@ func (b *bodyChecker) let(s *lang.LetStmt) {
 	}
 	if len(s.Names) == 1 {
 		b.bind(s.Names[0], b.single(o, "let"), s.Place)
+		if e := b.scope.names[s.Names[0].Name]; e != nil {
+			e.start = s.Value
+		}
 		return
 	}
 	b.bindAll(s.Names, o, s.Place)
@@ -187,7 +193,7 @@ func (b *bodyChecker) single(o operand, what string) operand {
 				help("bind them with `let (a, b) = ...`")
 			return bad(o.at)
 		}
-		return operand{mode: typed, at: o.at, expr: o.expr}
+		return operand{mode: typedValue, at: o.at, expr: o.expr}
 	case axisOperand:
 		if b.inIndex == 0 {
 			r := b.errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name)
@@ -211,7 +217,7 @@ func (b *bodyChecker) single(o operand, what string) operand {
 	return o
 }
 
-func exampleAccess(p *Param) string {
+func exampleAccess(p *typed.Param) string {
 	text := p.Name + "["
 	for i := range p.Shape {
 		if i > 0 {
@@ -228,14 +234,14 @@ func (b *bodyChecker) bind(name lang.Ident, o operand, at lang.Span) {
 	switch o.mode {
 	case invalid:
 		e.kind = entInvalid
-	case typed:
+	case typedValue:
 		if name.Name == "_" {
-			b.emit(&Let{Locals: []*Local{nil}, Value: o.expr, At: at})
+			b.emit(&typed.Let{Locals: []*typed.Local{nil}, Value: o.expr, At: at})
 			return
 		}
-		l := &Local{Name: name.Name, Type: o.typ(), At: name.Place}
-		b.emit(&Let{Locals: []*Local{l}, Value: o.expr, At: at})
-		e.value = operand{mode: typed, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: o.lin}
+		l := &typed.Local{Name: name.Name, Type: o.typ(), At: name.Place}
+		b.emit(&typed.Let{Locals: []*typed.Local{l}, Value: o.expr, At: at})
+		e.value = operand{mode: typedValue, at: name.Place, expr: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: name.Place}, Local: l}, lin: o.lin}
 	}
 	b.declare(b.scope, e, true)
 }
@@ -267,43 +273,43 @@ func (b *bodyChecker) bindAll(names []lang.Ident, o operand, at lang.Span) {
 		}
 		return
 	}
-	let := &Let{Value: o.expr, At: at}
+	let := &typed.Let{Value: o.expr, At: at}
 	for i, n := range names {
 		if n.Name == "_" {
 			let.Locals = append(let.Locals, nil)
 			continue
 		}
-		l := &Local{Name: n.Name, Type: o.types[i], At: n.Place}
+		l := &typed.Local{Name: n.Name, Type: o.types[i], At: n.Place}
 		let.Locals = append(let.Locals, l)
 		b.declare(b.scope, &entity{kind: entValue, name: n.Name, at: n.Place,
-			value: operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}}, true)
+			value: operand{mode: typedValue, at: n.Place, expr: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: n.Place}, Local: l}}}, true)
 	}
 	b.emit(let)
 }
 
 // results are the expressions of a block's value, settled or converted to the types wanted.
-func (b *bodyChecker) results(o operand, want []Type) []Expr {
+func (b *bodyChecker) results(o operand, want []typed.Type) []typed.Expr {
 	switch o.mode {
-	case typed:
-		return []Expr{o.expr}
+	case typedValue:
+		return []typed.Expr{o.expr}
 	case untypedInt, untypedFloat:
 		if len(want) == 1 {
-			if o = b.convert(o, want[0].DType); o.mode == typed {
-				return []Expr{o.expr}
+			if o = b.convert(o, want[0].DType); o.mode == typedValue {
+				return []typed.Expr{o.expr}
 			}
 			return nil
 		}
-		if o = b.settle(o); o.mode == typed {
-			return []Expr{o.expr}
+		if o = b.settle(o); o.mode == typedValue {
+			return []typed.Expr{o.expr}
 		}
 	case several:
 		if o.elems == nil {
-			return []Expr{o.expr}
+			return []typed.Expr{o.expr}
 		}
-		var out []Expr
+		var out []typed.Expr
 		for _, e := range o.elems {
 			n := len(e.valueTypes())
-			var w []Type
+			var w []typed.Type
 			if len(want) >= len(out)+n {
 				w = want[len(out) : len(out)+n]
 			}
@@ -319,19 +325,19 @@ func (b *bodyChecker) results(o operand, want []Type) []Expr {
 }
 
 // inline is a block as an expression. A block that only gives a value is that value.
-func inline(stmts []Stmt, o operand, results []Expr, at lang.Span) operand {
-	body := &Inline{Body: &Body{Stmts: stmts, Results: results}, At: at}
+func inline(stmts []typed.Stmt, o operand, results []typed.Expr, at lang.Span) operand {
+	body := &typed.Inline{Body: &typed.Body{Stmts: stmts, Results: results}, At: at}
 	return wrap(body, at, o.lin)
 }
 
 // wrap makes the operand of an expression that may give any number of values.
-func wrap(e Expr, at lang.Span, lin *Size) operand {
+func wrap(e typed.Expr, at lang.Span, lin *size.Size) operand {
 	types := e.Types()
 	switch len(types) {
 	case 0:
 		return operand{mode: noValue, at: at, expr: e}
 	case 1:
-		return operand{mode: typed, at: at, expr: e, lin: lin}
+		return operand{mode: typedValue, at: at, expr: e, lin: lin}
 	}
 	return operand{mode: several, at: at, expr: e, types: types}
 }

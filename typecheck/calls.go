@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types calls of functions of the language: the operation table's,
@@ -129,7 +131,7 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 	if !ok {
 		r := b.errorf(lang.ErrNameKind, e.Fn.Span(), "only a function's name can be called")
 		if f, isField := e.Fn.(*lang.FieldExpr); isField {
-			b.notMethod(r, f)
+			b.notMethod(r, b.scope, false, f)
 		}
 		return bad(e.Place)
 	}
@@ -156,21 +158,6 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 	}
 	return b.callBuiltin(n.Name, e)
 }
-
-// notMethod says how to write what is a method, or a name of a module, elsewhere.
-func (b *bodyChecker) notMethod(r report, f *lang.FieldExpr) {
-	name := f.Name.Name
-	ent := b.scope.lookup(name)
-	switch {
-	case conversions[name]:
-		r.help("convert with `as`, as in `x as f16`")
-	case ent != nil && ent.kind == entFn || ent == nil && isBuiltin(name):
-		r.help("there are no methods and no modules: call it by its name, `%s(...)`", name)
-	}
-}
-
-// conversions is what converting is called elsewhere.
-var conversions = map[string]bool{"cast": true, "astype": true, "to": true, "convert": true, "float": true, "int": true}
 
 // argumentsOf types the arguments of a call that means nothing: errors inside them are no consequence of that.
 func (b *bodyChecker) argumentsOf(e *lang.CallExpr) {
@@ -227,12 +214,9 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 			}
 			return bad(e.Place)
 		}
-		if conversions[name] {
-			b.errorf(lang.ErrUnknownName, n.Place, "unknown name %s", name).help("convert with `as`, as in `x as f16`")
-			return bad(e.Place)
-		}
-		b.unknown(b.scope, name, n.Place, functionNames())
-		if !strings.HasPrefix(strings.ToLower(name), "atomic") { // whose first argument is no value
+		b.unknown(b.scope, name, n.Place, functionNames(), false, calledPlaces...)
+		// What another language's function is given are no arguments of ours, and of an atomic the first is no value.
+		if lang.FindNeighbour(name, calledPlaces...) == nil && !strings.HasPrefix(strings.ToLower(name), "atomic") {
 			b.argumentsOf(e)
 		}
 	}
@@ -243,7 +227,7 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 func (b *bodyChecker) named(e *lang.CallExpr) bool {
 	for _, a := range e.Args {
 		if a.Name != nil {
-			b.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", e.Fn.Span().Text(), a.Name.Name)
+			b.unknownArgument(e, a, false)
 			return true
 		}
 	}
@@ -265,6 +249,9 @@ func (b *bodyChecker) args(e *lang.CallExpr) ([]operand, []lang.Expr, bool) {
 }
 
 func (b *bodyChecker) elementwise(op lang.Op, e *lang.CallExpr) operand {
+	if b.named(e) { // it is no operand, and one error
+		return bad(e.Place)
+	}
 	ops, exprs, ok := b.args(e)
 	if n := len(op.Row().Operands); len(ops) != n {
 		b.errorf(lang.ErrArgCount, e.Place, "%s takes %s, not %d", op.Row().Spelling, plural(n, "argument"), len(ops))
@@ -276,25 +263,25 @@ func (b *bodyChecker) elementwise(op lang.Op, e *lang.CallExpr) operand {
 	o := b.apply(op, e.Place, e.Fn.Span(), ops, exprs)
 	switch {
 	case (op == lang.OpMin || op == lang.OpMax) && len(ops) == 2:
-		b.linear(&o, func() (Size, bool) { return b.linearOp(op, ops[0], ops[1]) })
+		b.linear(&o, func() (size.Size, bool) { return b.linearOp(op, ops[0], ops[1]) })
 	case op == lang.OpClamp && len(ops) == 3:
-		b.linear(&o, func() (Size, bool) { return b.clamped(ops) })
+		b.linear(&o, func() (size.Size, bool) { return b.clamped(ops) })
 	}
 	return o
 }
 
 // clamped is the position min(max(x, lo), hi), of which x need not be known.
-func (b *bodyChecker) clamped(ops []operand) (Size, bool) {
+func (b *bodyChecker) clamped(ops []operand) (size.Size, bool) {
 	lo, okLo := ops[1].position()
 	hi, okHi := ops[2].position()
-	if !okLo || !okHi || !b.prover.atMost(lo, hi) {
-		return Size{}, false
+	if !okLo || !okHi || !b.prover.AtMost(lo, hi) {
+		return size.Size{}, false
 	}
 	m := b.newHidden(fmt.Sprintf("clamp(%s, %s)", lo, hi))
 	b.varying[m] = true
-	s := SymbolSize(m)
-	b.prover.where(m, s.Sub(lo))
-	b.prover.where(m, hi.Sub(s))
+	s := size.Of(m)
+	b.prover.Where(m, s.Sub(lo))
+	b.prover.Where(m, hi.Sub(s))
 	return s, true
 }
 
@@ -330,14 +317,17 @@ func (b *bodyChecker) full(e *lang.CallExpr) operand {
 
 // filled is one value over axes.
 func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) operand {
-	var d DType
+	var d typed.DType
 	ok := false
 	if n, isName := e.Args[0].Value.(*lang.NameExpr); isName {
 		d, ok = b.dtypeNamed(b.scope, n.Name, n.Place)
 	} else {
-		b.errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument is the element type, as in `f32`")
+		f, isField := e.Args[0].Value.(*lang.FieldExpr)
+		if !isField || !b.ofModule(b.scope, false, f) {
+			b.errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument is the element type, as in `f32`")
+		}
 	}
-	var axes []*Axis
+	var axes []*typed.Axis
 	for _, a := range axisArgs {
 		x, axisOK := b.axisArg(a.Value)
 		switch {
@@ -353,13 +343,13 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) o
 	if !ok {
 		return bad(e.Place)
 	}
-	if v.isUntyped() && d == Concrete(lang.Bool) {
+	if v.isUntyped() && d == typed.Concrete(lang.Bool) {
 		if n, isConst := v.constant(); isConst && (n == 0 || n == 1) {
 			v = boolOperand(v.at, n == 1)
 		}
 	}
 	v = b.convert(v, d)
-	if v.mode != typed {
+	if v.mode != typedValue {
 		return bad(e.Place)
 	}
 	t := v.typ()
@@ -371,7 +361,7 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) o
 		b.errorf(lang.ErrWrongType, v.at, "the value is %s, not %s", t, d).castFix(e.Args[1].Value, d)
 		return bad(e.Place)
 	}
-	return typedOperand(&Apply{Typed: Typed{Type{DType: d, Axes: axes}, e.Place}, Op: lang.OpFull, Args: []Expr{v.expr}, Axes: axes})
+	return typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: axes}, At: e.Place}, Op: lang.OpFull, Args: []typed.Expr{v.expr}, Axes: axes})
 }
 
 // indexCall is `index(i)`.
@@ -416,29 +406,22 @@ func (b *bodyChecker) rename(e *lang.CallExpr) operand {
 		b.errorf(lang.ErrRename, m.To.Span(), "the tile %s has an axis %s already", t, to.Name)
 	case !b.samePositions(from, to):
 		b.errorf(lang.ErrRename, m.Place, "%s and %s do not hold the same positions", from.Name, to.Name).
-			label(from.At, "%s is over %s", from.Name, axisText(from)).label(to.At, "%s is over %s", to.Name, axisText(to)).
+			label(from.At, "%s is over %s", from.Name, typed.AxisText(from)).label(to.At, "%s is over %s", to.Name, typed.AxisText(to)).
 			help("rename between axes that are each the whole of one dimension")
 	default:
-		axes := make([]*Axis, len(t.Axes))
+		axes := make([]*typed.Axis, len(t.Axes))
 		for i, a := range t.Axes {
 			if a == from {
 				a = to
 			}
 			axes[i] = a
 		}
-		return typedOperand(&Apply{Typed: Typed{Type{DType: t.DType, Axes: axes}, e.Place}, Op: lang.OpRename, Args: []Expr{x.expr}, From: from, Axis: to})
+		return typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: t.DType, Axes: axes}, At: e.Place}, Op: lang.OpRename, Args: []typed.Expr{x.expr}, From: from, Axis: to})
 	}
 	return bad(e.Place)
 }
 
 // samePositions reports axes whose tiles always hold the same positions: whole axes over equal ranges.
-func (b *bodyChecker) samePositions(x, y *Axis) bool {
-	return x.Kind == WholeAxis && y.Kind == WholeAxis && x.Len.Equal(y.Len) && (x.Lo.Equal(y.Lo) || x.IsFree || y.IsFree)
-}
-
-func axisText(x *Axis) string {
-	if x.Kind != WholeAxis {
-		return x.Over() + ", in parts"
-	}
-	return x.Over()
+func (b *bodyChecker) samePositions(x, y *typed.Axis) bool {
+	return x.Kind == typed.WholeAxis && y.Kind == typed.WholeAxis && x.Len.Equal(y.Len) && (x.Lo.Equal(y.Lo) || x.IsFree || y.IsFree)
 }

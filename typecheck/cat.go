@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types cat: tiles one behind the other along an axis.
@@ -33,7 +35,7 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 		ok = ok && x.mode != invalid
 		tiles, exprs = append(tiles, x), append(exprs, a.Value)
 	}
-	var from, to []*Axis
+	var from, to []*typed.Axis
 	where := e.Place
 	if m != nil {
 		_, f, t, mapOK := b.mapping(m, catUsage, true)
@@ -80,8 +82,8 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 // joinedAxes finds the axis of each tile that `over d` means: of the whole axes
 // that not all tiles have, or else of all, the only one; or, of tiles over the
 // same axes, the one whose lengths add up to that of d. nil when that is not plain.
-func joinedAxes(tiles []operand, d *Axis) []*Axis {
-	shared := func(a *Axis) bool {
+func joinedAxes(tiles []operand, d *typed.Axis) []*typed.Axis {
+	shared := func(a *typed.Axis) bool {
 		for _, x := range tiles {
 			if !hasAxis(x.typ().Axes, a) {
 				return false
@@ -89,12 +91,12 @@ func joinedAxes(tiles []operand, d *Axis) []*Axis {
 		}
 		return true
 	}
-	pick := func(may func(*Axis) bool) []*Axis {
-		var found []*Axis
+	pick := func(may func(*typed.Axis) bool) []*typed.Axis {
+		var found []*typed.Axis
 		for _, x := range tiles {
-			var only *Axis
+			var only *typed.Axis
 			for _, a := range x.typ().Axes {
-				if a.Kind != WholeAxis || a == d || !may(a) {
+				if a.Kind != typed.WholeAxis || a == d || !may(a) {
 					continue
 				}
 				if only != nil {
@@ -110,37 +112,37 @@ func joinedAxes(tiles []operand, d *Axis) []*Axis {
 		return found
 	}
 	if len(tiles) > 1 {
-		if axes := pick(func(a *Axis) bool { return !shared(a) }); axes != nil {
+		if axes := pick(func(a *typed.Axis) bool { return !shared(a) }); axes != nil {
 			return axes
 		}
 	}
-	if axes := pick(func(*Axis) bool { return true }); axes != nil {
+	if axes := pick(func(*typed.Axis) bool { return true }); axes != nil {
 		return axes
 	}
-	return pick(func(a *Axis) bool { return shared(a) && fills(a, len(tiles), d) })
+	return pick(func(a *typed.Axis) bool { return shared(a) && fills(a, len(tiles), d) })
 }
 
 // fills reports that n times the elements of a are those of d, as far as the source tells.
-func fills(a *Axis, n int, d *Axis) bool {
-	all := a.Len.Mul(ConstSize(int64(n)))
-	if all.Equal(d.length()) {
+func fills(a *typed.Axis, n int, d *typed.Axis) bool {
+	all := a.Len.Mul(size.Const(int64(n)))
+	if all.Equal(d.Length()) {
 		return true
 	}
-	return a.Len.Equal(d.length().FloorDiv(ConstSize(int64(n))))
+	return a.Len.Equal(d.Length().FloorDiv(size.Const(int64(n))))
 }
 
 // joined builds the cat: of each element the number along d says from which tile it comes.
-func (b *bodyChecker) joined(e *lang.CallExpr, tiles []operand, from []*Axis, d *Axis, where lang.Span) operand {
+func (b *bodyChecker) joined(e *lang.CallExpr, tiles []operand, from []*typed.Axis, d *typed.Axis, where lang.Span) operand {
 	at := e.Place
-	total := Size{}
+	total := size.Size{}
 	for i, x := range tiles {
-		if !b.source(x, from[i:i+1], where) || !b.target(x, nil, []*Axis{d}, where) {
+		if !b.source(x, from[i:i+1], where) || !b.target(x, nil, []*typed.Axis{d}, where) {
 			return bad(at)
 		}
 		total = total.Add(from[i].Len)
 	}
-	var claims []Claim
-	if !b.claim(&claims, Claim{Left: total, Right: d.length(), At: where, Text: fmt.Sprintf("cat: the tiles together have %%d elements, and the axis %s has %%d", d.Name)}) {
+	var claims []typed.Claim
+	if !b.claim(&claims, typed.Claim{Left: total, Right: d.Length(), At: where, Text: fmt.Sprintf("cat: the tiles together have %%d elements, and the axis %s has %%d", d.Name)}) {
 		return bad(at)
 	}
 	n := b.number(d, at)
@@ -155,10 +157,10 @@ func (b *bodyChecker) joined(e *lang.CallExpr, tiles []operand, from []*Axis, d 
 			p = b.arith(lang.OpMax, at, p, intOperand(at, 0))
 		}
 		if i < len(tiles)-1 {
-			p = b.arith(lang.OpMin, at, p, sizeOperand(at, a.Len.Sub(ConstSize(1))))
+			p = b.arith(lang.OpMin, at, p, sizeOperand(at, a.Len.Sub(size.Const(1))))
 		}
-		part := b.taken(at, tiles[i], []*Axis{a}, []operand{b.plus(at, p, a.Lo)}, claims)
-		if part.mode != typed {
+		part := b.taken(at, tiles[i], []*typed.Axis{a}, []operand{b.plus(at, p, a.Lo)}, claims)
+		if part.mode != typedValue {
 			return bad(at)
 		}
 		claims = nil

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Loader gives the file that an import names: a standard file ("std/nn"), or a
@@ -15,15 +17,15 @@ type Loader = func(path string, from *lang.Module, at lang.Span) (*lang.Module, 
 // when there are no diagnostics; with some, it holds what could be typed. Of a
 // file with syntax errors it reports what is wrong in the intact declarations,
 // and nothing that follows from what could not be parsed.
-func Check(root *lang.Module, load Loader) (*Program, lang.Diagnostics) {
+func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 	c := &checker{
-		prog:      &Program{},
+		prog:      &typed.Program{},
 		modules:   map[string]*module{},
 		fns:       map[*lang.FnDecl]*fnInfo{},
 		structs:   map[*lang.StructDecl]*structInfo{},
 		consts:    map[*lang.ConstDecl]*constInfo{},
-		kernels:   map[*lang.KernelDecl]*Kernel{},
-		graphs:    map[*lang.GraphDecl]*Graph{},
+		kernels:   map[*lang.KernelDecl]*typed.Kernel{},
+		graphs:    map[*lang.GraphDecl]*typed.Graph{},
 		tests:     map[string]lang.Span{},
 		reported:  map[errorKey]bool{},
 		broken:    map[lang.Decl]bool{},
@@ -39,20 +41,22 @@ func Check(root *lang.Module, load Loader) (*Program, lang.Diagnostics) {
 	}
 	c.findRecursion()
 	c.checkDecls()
+	c.unused()
+	c.prog.Warnings = c.causes(c.prog.Warnings)
 	return c.prog, c.diags.Sort()
 }
 
 // checker is the state of one Check.
 type checker struct {
-	prog    *Program
+	prog    *typed.Program
 	diags   lang.Diagnostics
 	modules map[string]*module // by Source.Path
 	order   []*module          // imported before importing
 	fns     map[*lang.FnDecl]*fnInfo
 	structs map[*lang.StructDecl]*structInfo
 	consts  map[*lang.ConstDecl]*constInfo
-	kernels map[*lang.KernelDecl]*Kernel
-	graphs  map[*lang.GraphDecl]*Graph
+	kernels map[*lang.KernelDecl]*typed.Kernel
+	graphs  map[*lang.GraphDecl]*typed.Graph
 	tests   map[string]lang.Span // the first of each name
 	serial  int
 	// reported is every error so far.
@@ -221,7 +225,7 @@ func plural(n int, what string) string {
 }
 
 // newHidden makes a symbol that stands for an integer of the program in proofs.
-func (c *checker) newHidden(name string) *Symbol {
+func (c *checker) newHidden(name string) *size.Symbol {
 	c.serial++
-	return &Symbol{Name: name, Kind: positionSymbol, DType: lang.I32, serial: c.serial}
+	return &size.Symbol{Name: name, Kind: size.PositionSymbol, DType: lang.I32, Serial: c.serial}
 }

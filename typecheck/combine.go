@@ -4,31 +4,10 @@ import (
 	"fmt"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file types reductions and scans by a function of the program.
-
-// Combine is a reduction or a scan: OpReduce and OpScan by a function, or
-// OpCumSum and OpCumProd, which need none.
-type Combine struct {
-	Op lang.Op
-	// Args are the operands, which broadcast by name; Identity is, for each, what nothing gives.
-	Args, Identity []Expr
-	Over           []*Axis
-	// Reverse is a bool that the specialisation decides; nil is false.
-	Reverse Expr
-	// Params are the values of the function's first argument, then those of the second.
-	Params []*Local
-	Fn     *Body
-	types  []Type
-	At     lang.Span
-}
-
-// Types are the types of the results, one for each operand.
-func (c *Combine) Types() []Type { return c.types }
-
-// Span is the place in the source.
-func (c *Combine) Span() lang.Span { return c.At }
 
 // combine types `reduce(x, over k, identity, fn)` and `scan(...)`.
 func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
@@ -51,8 +30,8 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 			label(args[0].Span(), "%s", plural(len(x), "operand"))
 		return bad(e.Place)
 	}
-	c := &Combine{Op: op, Over: over, Reverse: reverse, At: e.Place}
-	types := make([]Type, len(x))
+	c := &typed.Combine{Op: op, Over: over, Reverse: reverse, At: e.Place}
+	types := make([]typed.Type, len(x))
 	for i := range x {
 		_, same, ok := b.common("`"+name+"`", e.Fn.Span(), []operand{x[i], identity[i]}, []lang.Expr{elementAt(args[0], i), elementAt(args[1], i)}, false)
 		if !ok {
@@ -72,7 +51,7 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 		}
 		r := b.errorf(lang.ErrNoAxis, e.Over[i].Place, "the operand has no axis %s", a.Name).label(args[0].Span(), "%s", types[0])
 		if len(axes) > 0 {
-			r.help("its axes are %s", axisNames(axes))
+			r.help("its axes are %s", typed.AxisNames(axes))
 		}
 		return bad(e.Place)
 	}
@@ -81,7 +60,7 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 	}
 	for i, t := range types {
 		types[i].Axes = nil
-		c.types = append(c.types, Type{DType: t.DType, Axes: axes})
+		c.Of = append(c.Of, typed.Type{DType: t.DType, Axes: axes})
 	}
 	if !b.function(c, args[2], types) {
 		return bad(e.Place)
@@ -99,18 +78,18 @@ func (b *bodyChecker) cumulate(op lang.Op, e *lang.CallExpr) operand {
 	}
 	over, overOK := b.along(op, e)
 	x := b.settle(b.value(args[0]))
-	if !ok || !overOK || x.mode != typed || !b.has(x, over, e.Over) {
+	if !ok || !overOK || x.mode != typedValue || !b.has(x, over, e.Over) {
 		return bad(e.Place)
 	}
 	d, ok := b.rule(op.Row(), e.Fn.Span(), x.typ().DType, x)
 	if !ok {
 		return bad(e.Place)
 	}
-	return wrap(&Combine{Op: op, Args: []Expr{x.expr}, Over: over, Reverse: reverse, types: []Type{{DType: d, Axes: x.typ().Axes}}, At: e.Place}, e.Place, nil)
+	return wrap(&typed.Combine{Op: op, Args: []typed.Expr{x.expr}, Over: over, Reverse: reverse, Of: []typed.Type{{DType: d, Axes: x.typ().Axes}}, At: e.Place}, e.Place, nil)
 }
 
 // reversed takes `reverse = true` from the arguments and gives the others.
-func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse Expr, args []lang.Expr, ok bool) {
+func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse typed.Expr, args []lang.Expr, ok bool) {
 	ok = true
 	for _, a := range e.Args {
 		switch {
@@ -125,7 +104,7 @@ func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse Expr, args
 				ok = false
 				continue
 			}
-			if o.mode != typed || o.typ().DType != Concrete(lang.Bool) || !isStatic(o.expr) {
+			if o.mode != typedValue || o.typ().DType != typed.Concrete(lang.Bool) || !isStatic(o.expr) {
 				b.errorf(lang.ErrNotConstant, a.Value.Span(), "`reverse` is true or false, known when the kernel is compiled, not %s", b.describeOperand(o))
 				ok = false
 				continue
@@ -137,7 +116,7 @@ func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse Expr, args
 }
 
 // along resolves the axes of a reduction or the one axis of a scan.
-func (b *bodyChecker) along(op lang.Op, e *lang.CallExpr) ([]*Axis, bool) {
+func (b *bodyChecker) along(op lang.Op, e *lang.CallExpr) ([]*typed.Axis, bool) {
 	name := op.Row().Spelling
 	if len(e.Over) == 0 {
 		b.errorf(lang.ErrArgCount, e.Place, "%s needs the axis that it goes along", name).help("say over what: `%s(x, over k, ...)`", name)
@@ -152,9 +131,9 @@ func (b *bodyChecker) along(op lang.Op, e *lang.CallExpr) ([]*Axis, bool) {
 			help("scan along one and then along the other")
 		return nil, false
 	}
-	if a := over[0]; a.Kind != WholeAxis && !b.oneBlock(a) {
+	if a := over[0]; a.Kind != typed.WholeAxis && !b.oneBlock(a) {
 		what := "each block has a part of it, whose extent the planner chooses"
-		if a.Kind == LoopAxis {
+		if a.Kind == typed.LoopAxis {
 			what = "each step of the loop has a part of it, whose extent the planner chooses"
 		}
 		b.errorf(lang.ErrPartial, e.Over[0].Place, "%s along %s would begin anew with every part: %s", name, a.Name, what).
@@ -175,12 +154,12 @@ func (b *bodyChecker) columns(e lang.Expr) ([]operand, bool) {
 		o = b.single(o, "operand")
 		return []operand{o}, o.mode != invalid
 	case o.elems == nil: // a call or a choice that gives several
-		let := &Let{Value: o.expr, At: o.at}
+		let := &typed.Let{Value: o.expr, At: o.at}
 		var out []operand
 		for _, t := range o.types {
-			l := &Local{Type: t, At: o.at}
+			l := &typed.Local{Type: t, At: o.at}
 			let.Locals = append(let.Locals, l)
-			out = append(out, typedOperand(&LocalRef{Typed{t, o.at}, l}))
+			out = append(out, typedOperand(&typed.LocalRef{Typed: typed.Typed{Type: t, At: o.at}, Local: l}))
 		}
 		b.emit(let)
 		return out, true
@@ -205,7 +184,7 @@ func elementAt(e lang.Expr, i int) lang.Expr {
 }
 
 // function types the function of a reduction: a lambda, or the name of a function, on two tuples of scalars.
-func (b *bodyChecker) function(c *Combine, e lang.Expr, types []Type) bool {
+func (b *bodyChecker) function(c *typed.Combine, e lang.Expr, types []typed.Type) bool {
 	around := b.scope
 	if n, ok := e.(*lang.NameExpr); ok {
 		if ent := b.scope.lookup(n.Name); ent != nil && ent.kind == entLambda { // that a fn was given
@@ -214,10 +193,10 @@ func (b *bodyChecker) function(c *Combine, e lang.Expr, types []Type) bool {
 	}
 	s := newScope(around)
 	param := func(n lang.Ident, i int) {
-		l := &Local{Name: n.Name, Type: types[i%len(types)], At: n.Place}
+		l := &typed.Local{Name: n.Name, Type: types[i%len(types)], At: n.Place}
 		c.Params = append(c.Params, l)
 		b.declare(s, &entity{kind: entValue, name: n.Name, at: n.Place,
-			value: operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}}, false)
+			value: operand{mode: typedValue, at: n.Place, expr: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: n.Place}, Local: l}}}, false)
 	}
 	var body lang.Expr
 	switch f := e.(type) {
@@ -279,7 +258,7 @@ func (b *bodyChecker) function(c *Combine, e lang.Expr, types []Type) bool {
 			return false
 		}
 	}
-	c.Fn = &Body{Stmts: stmts, Results: xs}
+	c.Fn = &typed.Body{Stmts: stmts, Results: xs}
 	if at, what := impure(c.Fn); what != "" {
 		b.errorf(lang.ErrCombiner, at, "%s inside the function of %s: it combines one element with another, element by element", what, c.Op.Row().Spelling).
 			help("compute it before, and use its parameters, constants and scalars alone")
@@ -319,81 +298,42 @@ func (b *bodyChecker) parameters(f *lang.LambdaExpr, n int, op lang.Op) ([]lang.
 }
 
 // impure finds what a function may not do: anything but elementwise operations on scalars.
-func impure(body *Body) (lang.Span, string) {
-	for _, s := range body.Stmts {
-		switch s := s.(type) {
-		case *Let:
-			if at, what := impureExpr(s.Value); what != "" {
-				return at, what
+func impure(fn *typed.Body) (at lang.Span, what string) {
+	typed.Walk(fn, func(n typed.Node) bool {
+		if what != "" {
+			return false
+		}
+		switch n := n.(type) {
+		case *typed.LocalRef:
+			if len(n.Type.Axes) > 0 {
+				at, what = n.At, "the tile "+n.Type.String()
 			}
-		case *Store:
-			return s.At, "a store"
-		case *Print:
-			return s.At, "`print`"
-		case *Assert:
-			return s.At, "`assert`"
-		case *Do:
-			if at, what := impureExpr(s.X); what != "" {
-				return at, what
+		case *typed.Apply:
+			switch row := n.Op.Row(); {
+			case row.Elementwise, n.Op == lang.OpStart, n.Op == lang.OpEnd:
+			case row.Group == lang.GroupReduce:
+				at, what = n.At, "a reduction"
+			default:
+				at, what = n.At, "`"+row.Spelling+"`"
 			}
+		case *typed.Load:
+			at, what = n.At, "a load"
+		case *typed.Take:
+			at, what = n.At, "`pick`"
+		case *typed.Order:
+			at, what = n.At, "`"+n.Op.Row().Spelling+"`"
+		case *typed.Combine:
+			at, what = n.At, "`"+n.Op.Row().Spelling+"`"
+		case *typed.For:
+			at, what = n.At, "a loop"
+		case *typed.Store:
+			at, what = n.At, "a store"
+		case *typed.Print:
+			at, what = n.At, "`print`"
+		case *typed.Assert:
+			at, what = n.At, "`assert`"
 		}
-	}
-	return impureIn(body.Results)
-}
-
-func impureIn(xs []Expr) (lang.Span, string) {
-	for _, x := range xs {
-		if at, what := impureExpr(x); what != "" {
-			return at, what
-		}
-	}
-	return lang.Span{}, ""
-}
-
-func impureExpr(x Expr) (lang.Span, string) {
-	switch x := x.(type) {
-	case *Const, *SizeExpr, *ConstRef, *ScalarRef:
-	case *LocalRef:
-		if len(x.Type.Axes) > 0 {
-			return x.At, "the tile " + x.Type.String()
-		}
-	case *Apply:
-		switch row := x.Op.Row(); {
-		case row.Elementwise, x.Op == lang.OpStart, x.Op == lang.OpEnd:
-			return impureIn(x.Args)
-		case row.Group == lang.GroupReduce:
-			return x.At, "a reduction"
-		default:
-			return x.At, "`" + row.Spelling + "`"
-		}
-	case *Load:
-		return x.At, "a load"
-	case *Take:
-		return x.At, "`pick`"
-	case *Order:
-		return x.At, "`" + x.Op.Row().Spelling + "`"
-	case *For:
-		return x.At, "a loop"
-	case *Combine:
-		return x.At, "`" + x.Op.Row().Spelling + "`"
-	case *If:
-		if at, what := impureExpr(x.Cond); what != "" {
-			return at, what
-		}
-		for _, branch := range []*Body{x.Then, x.Else} {
-			if branch == nil {
-				continue
-			}
-			if at, what := impure(branch); what != "" {
-				return at, what
-			}
-		}
-	case *Tuple:
-		return impureIn(x.Elems)
-	case *Inline:
-		return impure(x.Body)
-	default:
-		return x.Span(), "this"
-	}
-	return lang.Span{}, ""
+		return what == ""
+	})
+	return at, what
 }

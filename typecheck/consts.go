@@ -2,6 +2,8 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // constInfo is a module constant being evaluated, or evaluated.
@@ -26,13 +28,13 @@ func (c *checker) constValue(m *module, d *lang.ConstDecl) operand {
 		return bad(d.Name.Place)
 	}
 	info.busy = true
-	b := c.newBody(&Kernel{}, m.scope)
-	var stmts []Stmt
+	b := c.newBody(&typed.Kernel{}, m.scope)
+	var stmts []typed.Stmt
 	b.stmts = &stmts
 	o := b.value(d.Value)
-	if o.mode == typed {
+	if o.mode == typedValue {
 		switch x := o.expr.(type) {
-		case *Const:
+		case *typed.Const:
 		default:
 			if v, ok := foldTyped(x); ok {
 				o.expr = v
@@ -48,21 +50,21 @@ func (c *checker) constValue(m *module, d *lang.ConstDecl) operand {
 }
 
 // foldTyped evaluates logic on literals.
-func foldTyped(e Expr) (*Const, bool) {
-	a, ok := e.(*Apply)
+func foldTyped(e typed.Expr) (*typed.Const, bool) {
+	a, ok := e.(*typed.Apply)
 	if !ok {
-		c, isConst := e.(*Const)
+		c, isConst := e.(*typed.Const)
 		return c, isConst
 	}
 	var args []int64
 	for _, x := range a.Args {
 		c, ok := foldTyped(x)
-		if !ok || c.Type.DType != Concrete(lang.Bool) {
+		if !ok || c.Type.DType != typed.Concrete(lang.Bool) {
 			return nil, false
 		}
 		args = append(args, c.Int)
 	}
-	out := &Const{Typed: Typed{Type{DType: Concrete(lang.Bool)}, a.At}}
+	out := &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.Bool)}, At: a.At}}
 	switch a.Op {
 	case lang.OpLogicAnd:
 		out.Int = args[0] & args[1]
@@ -77,9 +79,9 @@ func foldTyped(e Expr) (*Const, bool) {
 }
 
 // literalOf evaluates a default value or a constant argument of type d.
-func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*Literal, bool) {
-	b := c.newBody(&Kernel{}, s)
-	var stmts []Stmt
+func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*lang.Literal, bool) {
+	b := c.newBody(&typed.Kernel{}, s)
+	var stmts []typed.Stmt
 	b.stmts = &stmts
 	if text, isText := e.(*lang.StringLit); isText && d != lang.Bool {
 		c.errorf(lang.ErrConstantType, text.Place, "%s is a number of type %s, not a text", what, d)
@@ -89,7 +91,7 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 	if o.mode == invalid {
 		return nil, false
 	}
-	o = b.convert(o, Concrete(d))
+	o = b.convert(o, typed.Concrete(d))
 	if o.mode == invalid {
 		return nil, false
 	}
@@ -98,19 +100,19 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 		c.errorf(lang.ErrNotConstant, e.Span(), "%s is not constant", what)
 		return nil, false
 	}
-	if v.Type.DType != Concrete(d) {
+	if v.Type.DType != typed.Concrete(d) {
 		c.errorf(lang.ErrConstParam, e.Span(), "%s is %s, not %s", what, v.Type.DType, d).help("give a value of that type, or declare it as %s", v.Type.DType)
 		return nil, false
 	}
-	return &Literal{DType: d, Int: v.Int, Float: v.Float}, true
+	return &lang.Literal{DType: d, Int: v.Int, Float: v.Float}, true
 }
 
 // newBody makes the state for typing expressions in a scope.
-func (c *checker) newBody(k *Kernel, s *scope) *bodyChecker {
+func (c *checker) newBody(k *typed.Kernel, s *scope) *bodyChecker {
 	return &bodyChecker{
-		checker: c, kernel: k, scope: newScope(s), stmts: new([]Stmt), prover: &prover{},
-		positions: map[*Axis]*Symbol{}, starts: map[*Axis]*Symbol{}, ends: map[*Axis]*Symbol{},
-		scalars: map[*Param]*Symbol{}, indexOf: map[*Local]*Symbol{}, loopStarts: map[*Axis]Expr{}, ranges: map[*Axis]interval{}, tiles: map[string]lang.Span{},
-		varying: map[*Symbol]bool{}, stored: map[*Param]bool{},
+		checker: c, kernel: k, scope: newScope(s), stmts: new([]typed.Stmt), prover: &size.Prover{},
+		positions: map[*typed.Axis]*size.Symbol{}, starts: map[*typed.Axis]*size.Symbol{}, ends: map[*typed.Axis]*size.Symbol{},
+		scalars: map[*typed.Param]*size.Symbol{}, indexOf: map[*typed.Local]*size.Symbol{}, loopStarts: map[*typed.Axis]typed.Expr{}, bounds: map[*typed.Axis]lang.Span{}, through: map[*size.Symbol]walk{}, tiles: map[string]lang.Span{},
+		varying: map[*size.Symbol]bool{}, stored: map[*typed.Param]bool{},
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types print, assert, static_assert and assume.
@@ -15,7 +17,7 @@ func (b *bodyChecker) say(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if text, args, ok := b.message(e.Args); ok {
-		b.emit(&Print{Text: text, Args: args, At: e.Place})
+		b.emit(&typed.Print{Text: text, Args: args, At: e.Place})
 		return done
 	}
 	return bad(e.Place)
@@ -31,9 +33,9 @@ func (b *bodyChecker) mayAct(e *lang.CallExpr, verb, instead string) bool {
 }
 
 // message types a text and the values in the place of its {}.
-func (b *bodyChecker) message(args []lang.Arg) (string, []Expr, bool) {
+func (b *bodyChecker) message(args []lang.Arg) (string, []typed.Expr, bool) {
 	ok := true
-	var xs []Expr
+	var xs []typed.Expr
 	for _, a := range args[1:] {
 		x := b.settle(b.value(a.Value))
 		if x.mode == invalid {
@@ -88,7 +90,7 @@ func (b *bodyChecker) asserted(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	cond, ok := b.boolArg(e)
-	text, args, okText := lang.Quoted(e.Args[0].Value.Span().Text()), []Expr(nil), true
+	text, args, okText := lang.Quoted(e.Args[0].Value.Span().Text()), []typed.Expr(nil), true
 	if len(e.Args) > 1 {
 		text, args, okText = b.message(e.Args[1:])
 	}
@@ -97,23 +99,23 @@ func (b *bodyChecker) asserted(e *lang.CallExpr) operand {
 	}
 	for i, x := range args {
 		if extra := withoutAxes(x.Types()[0].Axes, cond.Types()[0].Axes); len(extra) > 0 {
-			b.errorf(lang.ErrStoreAxes, e.Args[2+i].Value.Span(), "the value is %s, and the condition is not over %s: which element to say is not known", x.Types()[0], axisNames(extra)).
+			b.errorf(lang.ErrStoreAxes, e.Args[2+i].Value.Span(), "the value is %s, and the condition is not over %s: which element to say is not known", x.Types()[0], typed.AxisNames(extra)).
 				label(cond.Span(), "%s", cond.Types()[0]).label(extra[0].At, "axis %s", extra[0].Name).
-				help("reduce the value over %s", axisNames(extra))
+				help("reduce the value over %s", typed.AxisNames(extra))
 			return bad(e.Place)
 		}
 	}
-	b.emit(&Assert{Cond: cond, Text: text, Args: args, At: e.Place})
+	b.emit(&typed.Assert{Cond: cond, Text: text, Args: args, At: e.Place})
 	return operand{mode: noValue, at: e.Place}
 }
 
 // boolArg types the first argument of an assert or an assume.
-func (b *bodyChecker) boolArg(e *lang.CallExpr) (Expr, bool) {
+func (b *bodyChecker) boolArg(e *lang.CallExpr) (typed.Expr, bool) {
 	o := b.value(e.Args[0].Value)
 	if o.mode == invalid {
 		return nil, false
 	}
-	if o.mode != typed || o.typ().DType != Concrete(lang.Bool) {
+	if o.mode != typedValue || o.typ().DType != typed.Concrete(lang.Bool) {
 		b.errorf(lang.ErrCondition, e.Args[0].Value.Span(), "the condition is %s, not bool", b.describeOperand(o))
 		return nil, false
 	}
@@ -151,7 +153,7 @@ func (b *bodyChecker) staticAssert(e *lang.CallExpr) operand {
 		}
 		return done
 	}
-	b.emit(&StaticAssert{Cond: cond, Text: text, At: at})
+	b.emit(&typed.StaticAssert{Cond: cond, Text: text, At: at})
 	return done
 }
 
@@ -165,29 +167,20 @@ func StaticMessage(cond lang.Span, text string) string {
 
 // notStatic is the first part of a condition that a launch does not know
 // before it runs; nil when it knows all. It knows scalar parameters when scalars is set.
-func notStatic(x Expr, scalars bool) Expr {
-	switch x := x.(type) {
-	case *Const, *SizeExpr, *ConstRef:
-		return nil
-	case *ScalarRef:
-		if scalars {
-			return nil
+func notStatic(x typed.Expr, scalars bool) typed.Expr {
+	unknown, _ := typed.Find(x, func(x typed.Expr) bool {
+		switch x := x.(type) {
+		case *typed.Const, *typed.SizeExpr, *typed.ConstRef:
+			return false
+		case *typed.ScalarRef:
+			return !scalars
+		case *typed.Apply:
+			return !staticOps[x.Op] || x.Op == lang.OpCast && !isInt(x.Type.DType) ||
+				typed.IsFloat(x.Args[0].Types()[0].DType) && !comparesOnly(x.Op)
 		}
-	case *Apply:
-		if !staticOps[x.Op] {
-			return x
-		}
-		if t := x.Args[0].Types()[0].DType; isFloat(t) && !comparesOnly(x.Op) || x.Op == lang.OpCast && !isInt(x.Type.DType) {
-			return x
-		}
-		for _, a := range x.Args {
-			if bad := notStatic(a, scalars); bad != nil {
-				return bad
-			}
-		}
-		return nil
-	}
-	return x
+		return true
+	})
+	return unknown
 }
 
 // staticOps are what a condition that is decided before a launch may compute.
@@ -202,11 +195,11 @@ var staticOps = map[lang.Op]bool{
 func comparesOnly(op lang.Op) bool { return op.Row().Rule == lang.RuleCompare || op == lang.OpNeg }
 
 // constantCondition decides a condition of which every part is a literal.
-func constantCondition(x Expr) (holds, known bool) {
+func constantCondition(x typed.Expr) (holds, known bool) {
 	switch x := x.(type) {
-	case *Const:
+	case *typed.Const:
 		return x.Int != 0, true
-	case *Apply:
+	case *typed.Apply:
 		switch x.Op {
 		case lang.OpLogicNot:
 			a, ok := constantCondition(x.Args[0])
@@ -243,10 +236,10 @@ func (b *bodyChecker) assume(e *lang.CallExpr) operand {
 		return done
 	}
 	if b.stmts != b.top || notStatic(cond, true) != nil {
-		b.emit(&Assert{Cond: cond, Text: lang.Quoted(at.Text()), At: e.Place, Debug: true})
+		b.emit(&typed.Assert{Cond: cond, Text: lang.Quoted(at.Text()), At: e.Place, Debug: true})
 		return done
 	}
-	b.kernel.Assumes = append(b.kernel.Assumes, &Assume{Cond: cond, At: at})
+	b.kernel.Assumes = append(b.kernel.Assumes, &typed.Assume{Cond: cond, At: at})
 	b.learn(e.Args[0].Value)
 	return done
 }
@@ -267,19 +260,19 @@ func (b *bodyChecker) learn(cond lang.Expr) {
 	if !okX || !okY {
 		return
 	}
-	one := ConstSize(1)
+	one := size.Const(1)
 	switch e.Op {
 	case "<=":
-		b.prover.assume(y.Sub(x))
+		b.prover.Assume(y.Sub(x))
 	case "<":
-		b.prover.assume(y.Sub(x).Sub(one))
+		b.prover.Assume(y.Sub(x).Sub(one))
 	case ">=":
-		b.prover.assume(x.Sub(y))
+		b.prover.Assume(x.Sub(y))
 	case ">":
-		b.prover.assume(x.Sub(y).Sub(one))
+		b.prover.Assume(x.Sub(y).Sub(one))
 	case "==":
-		b.prover.assume(y.Sub(x))
-		b.prover.assume(x.Sub(y))
+		b.prover.Assume(y.Sub(x))
+		b.prover.Assume(x.Sub(y))
 		b.learnDivisor(e)
 	}
 }
@@ -297,12 +290,12 @@ func (b *bodyChecker) learnDivisor(e *lang.BinaryExpr) {
 		return
 	}
 	n, isConst := by.Const()
-	if sym := dim.Symbol(); sym != nil && sym.Kind == DimSymbol && zero.Equal(Size{}) && isConst && n > 1 {
+	if sym := dim.Symbol(); sym != nil && sym.Kind == size.DimSymbol && zero.Equal(size.Size{}) && isConst && n > 1 {
 		if b.kernel.Divisors == nil {
-			b.kernel.Divisors = map[*Symbol]int64{}
+			b.kernel.Divisors = map[*size.Symbol]int64{}
 		}
 		m := max(b.kernel.Divisors[sym], 1)
-		if lcm := m / gcd(m, n) * n; lcm <= maxDivisor {
+		if lcm := m / size.Gcd(m, n) * n; lcm <= maxDivisor {
 			b.kernel.Divisors[sym] = lcm
 		}
 	}

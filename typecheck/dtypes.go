@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file applies the operation table's type rules to operands.
@@ -18,21 +19,21 @@ func typeNames() []string {
 }
 
 // dtypeNamed resolves the name of an element type or of a type parameter.
-func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (DType, bool) {
+func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (typed.DType, bool) {
 	if e := s.lookup(name); e != nil {
 		switch e.kind {
 		case entTypeParam:
 			return e.dtype, true
 		case entInvalid:
-			return DType{}, false
+			return typed.DType{}, false
 		}
 		if _, ok := lang.ParseDType(name); !ok {
 			c.errorf(lang.ErrUnknownType, at, "%s is %s, not an element type", name, e.describe()).label(e.at, "declared here")
-			return DType{}, false
+			return typed.DType{}, false
 		}
 	}
 	if d, ok := lang.ParseDType(name); ok {
-		return Concrete(d), true
+		return typed.Concrete(d), true
 	}
 	candidates := typeNames()
 	for _, n := range c.proposed(s) {
@@ -41,33 +42,10 @@ func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (DType, bool) 
 		}
 	}
 	c.errorf(lang.ErrUnknownType, at, "unknown type %s", name).suggestType(at, name, candidates)
-	return DType{}, false
+	return typed.DType{}, false
 }
 
-// otherNames are what other languages call the element types.
-var otherNames = map[string]string{
-	"float": "f32", "float32": "f32", "float64": "f64", "double": "f64", "float16": "f16", "half": "f16", "fp16": "f16", "fp32": "f32",
-	"bfloat16": "bf16", "int": "i32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "long": "i64",
-	"uint8": "u8", "byte": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "boolean": "bool", "fp8": "f8e4m3", "float8": "f8e4m3",
-}
-
-// suggestType proposes an element type for a name that is none.
-func (r report) suggestType(at lang.Span, name string, candidates []string) report {
-	if d, ok := otherNames[name]; ok {
-		return r.replace(at, d, "did you mean `%s`?", d)
-	}
-	return r.suggest(at, name, candidates)
-}
-
-// holds reports whether d certainly is of a class; a type parameter by its bound.
-func isFloat(d DType) bool {
-	if d.Param != nil {
-		return d.Param.Bound == "float"
-	}
-	return d.Of.IsFloat()
-}
-
-func isInt(d DType) bool {
+func isInt(d typed.DType) bool {
 	if d.Param != nil {
 		return d.Param.Bound == "int"
 	}
@@ -76,11 +54,11 @@ func isInt(d DType) bool {
 
 // common finds the one element type of operands that must agree, and gives the
 // untyped ones that type. need is the type that untyped ones get when all are.
-func (c *checker) common(what string, at lang.Span, args []operand, exprs []lang.Expr, floats bool) (DType, []operand, bool) {
-	var d DType
+func (c *checker) common(what string, at lang.Span, args []operand, exprs []lang.Expr, floats bool) (typed.DType, []operand, bool) {
+	var d typed.DType
 	from := -1
 	for i, a := range args {
-		if a.mode != typed {
+		if a.mode != typedValue {
 			continue
 		}
 		t := a.typ().DType
@@ -88,25 +66,29 @@ func (c *checker) common(what string, at lang.Span, args []operand, exprs []lang
 			d, from = t, i
 		} else if t != d {
 			c.mixed(what, at, args[from], a, exprAt(exprs, from), exprAt(exprs, i))
-			return DType{}, nil, false
+			return typed.DType{}, nil, false
 		}
 	}
 	if from < 0 {
-		d = Concrete(lang.I32)
+		d = typed.Concrete(lang.I32)
 		for _, a := range args {
-			if a.mode == untypedFloat {
+			switch {
+			case a.mode != untypedFloat:
+			case a.isU64():
+				d = typed.Concrete(lang.U64)
+			default:
 				floats = true
 			}
 		}
 		if floats {
-			d = Concrete(lang.F32)
+			d = typed.Concrete(lang.F32)
 		}
 	}
 	out := make([]operand, len(args))
 	for i, a := range args {
 		out[i] = c.convert(a, d)
 		if out[i].mode == invalid {
-			return DType{}, nil, false
+			return typed.DType{}, nil, false
 		}
 	}
 	return d, out, true
@@ -128,7 +110,16 @@ func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Exp
 	if rank(ta.DType) > rank(tb.DType) {
 		convert, to = eb, ta.DType
 	}
+	wide, hasWide := widest(ta.DType, tb.DType)
 	switch {
+	case hasWide && wide == ta.DType:
+		convert, to = eb, wide
+	case hasWide && wide == tb.DType:
+		convert, to = ea, wide
+	}
+	switch {
+	case hasWide && wide != ta.DType && wide != tb.DType:
+		r.castBoth(ea, eb, wide)
 	case to.Param != nil && len(c.calls) > 0: // the fn does not know the name that its caller has for the type
 		r.help("convert the argument where %s is called", c.calls[len(c.calls)-1].fn.Name.Name)
 	case convert != nil:
@@ -138,8 +129,20 @@ func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Exp
 	}
 }
 
+// castBoth proposes to convert both operands, of which neither type holds the values of the other.
+func (r report) castBoth(a, b lang.Expr, d typed.DType) {
+	r.help("neither type holds all values of the other: convert both with `as %s`", d)
+	for _, x := range []lang.Expr{a, b} {
+		if x == nil || !x.Span().IsValid() {
+			r.Fix.Edits = nil
+			return
+		}
+		r.Fix.Edits = append(r.Fix.Edits, lang.Edit{At: x.Span(), New: held(x.Span(), inBrackets(x.Span())+" as "+d.String())})
+	}
+}
+
 // rank orders types by how much they hold, to choose which one a fix converts.
-func rank(d DType) int {
+func rank(d typed.DType) int {
 	switch {
 	case d.Param != nil:
 		return 40
@@ -159,7 +162,7 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 	}
 	if row.Rule == lang.RuleBool {
 		for _, a := range args {
-			if a.mode == typed && a.typ().DType != Concrete(lang.Bool) {
+			if a.mode == typedValue && a.typ().DType != typed.Concrete(lang.Bool) {
 				c.rule(row, opAt, a.typ().DType, a)
 				return bad(at)
 			}
@@ -169,14 +172,20 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 		c.errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
 		return bad(at)
 	}
+	if row.Rule == lang.RuleCompare {
+		c.comparedToNaN(op, at, args, exprs)
+	}
 	if o, ok := c.fold(op, at, opAt, args); ok {
+		if op == lang.OpDiv && o.ratio && len(exprs) == 2 {
+			o.division = exprs
+		}
 		return o
 	}
 	same := args
 	sameExprs := exprs
 	if row.Rule == lang.RuleSelect {
 		cond := args[0]
-		if cond.mode != typed || cond.typ().DType != Concrete(lang.Bool) {
+		if cond.mode != typedValue || cond.typ().DType != typed.Concrete(lang.Bool) {
 			c.errorf(lang.ErrCondition, cond.at, "%s chooses by a bool, not by %s", row.Spelling, c.describeOperand(cond)).
 				help("compare it, as in `x > 0`")
 			return bad(at)
@@ -194,8 +203,8 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 	if !ok {
 		return bad(at)
 	}
-	e := &Apply{Typed: Typed{Type{DType: result}, at}, Op: op}
-	types := make([]Type, len(conv))
+	e := &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: result}, At: at}, Op: op}
+	types := make([]typed.Type, len(conv))
 	for i, a := range conv {
 		e.Args = append(e.Args, a.expr)
 		types[i] = a.typ()
@@ -213,7 +222,7 @@ func tail(xs []lang.Expr) []lang.Expr {
 
 func firstTyped(args []operand) operand {
 	for _, a := range args {
-		if a.mode == typed {
+		if a.mode == typedValue {
 			return a
 		}
 	}
@@ -221,49 +230,53 @@ func firstTyped(args []operand) operand {
 }
 
 // rule checks the element type that operands share and gives that of the result.
-func (c *checker) rule(row *lang.OpRow, at lang.Span, d DType, of operand) (DType, bool) {
-	refuse := func(need, help string) (DType, bool) {
+func (c *checker) rule(row *lang.OpRow, at lang.Span, d typed.DType, of operand) (typed.DType, bool) {
+	refuse := func(need, help string) (typed.DType, bool) {
 		r := c.errorf(lang.ErrOperandType, at, "`%s` needs %s, not %s", row.Spelling, need, c.describeDType(d)).label(of.at, "%s", d)
 		switch to, cast := castIn(help); {
 		case help == compareHelp:
 			r.rewrite(of.at, " != 0", "%s", help)
-		case cast && of.mode == typed:
+		case cast && of.mode == typedValue:
 			r.castAt(of.at, to, "%s", help)
 		case help != "":
 			r.help("%s", help)
 		}
-		return DType{}, false
+		return typed.DType{}, false
 	}
-	number := isFloat(d) || isInt(d)
+	number := typed.IsFloat(d) || isInt(d)
 	switch row.Rule {
 	case lang.RuleNumeric, lang.RuleSame, lang.RuleArg:
 		if !number {
 			return refuse("numbers", numberHelp(d))
 		}
 		if row.Rule == lang.RuleArg {
-			return Concrete(lang.I32), true
+			return typed.Concrete(lang.I32), true
 		}
 	case lang.RuleFloat:
-		if !isFloat(d) {
+		if !typed.IsFloat(d) {
 			return refuse("floats", floatHelp(d))
 		}
 	case lang.RuleInt:
 		if !isInt(d) {
-			return refuse("integers", "")
+			help := ""
+			if n := lang.FindNeighbour(row.Spelling, lang.AsSign); n != nil && typed.IsFloat(d) { // `^` is a power elsewhere
+				help = n.Help()
+			}
+			return refuse("integers", help)
 		}
 	case lang.RuleBool:
-		if d != Concrete(lang.Bool) {
+		if d != typed.Concrete(lang.Bool) {
 			return refuse("bool operands", compareHelp)
 		}
 	case lang.RuleCompare:
-		return Concrete(lang.Bool), true
+		return typed.Concrete(lang.Bool), true
 	case lang.RuleTest:
-		if !isFloat(d) {
+		if !typed.IsFloat(d) {
 			return refuse("floats", floatHelp(d))
 		}
-		return Concrete(lang.Bool), true
+		return typed.Concrete(lang.Bool), true
 	case lang.RuleSum, lang.RuleMean:
-		if row.Rule == lang.RuleMean && !isFloat(d) {
+		if row.Rule == lang.RuleMean && !typed.IsFloat(d) {
 			return refuse("floats", floatHelp(d))
 		}
 		if !number {
@@ -277,21 +290,21 @@ func (c *checker) rule(row *lang.OpRow, at lang.Span, d DType, of operand) (DTyp
 const compareHelp = "compare the number, as in `x != 0`"
 
 // castIn is the conversion that a help proposes.
-func castIn(help string) (DType, bool) {
+func castIn(help string) (typed.DType, bool) {
 	_, rest, ok := strings.Cut(help, "`as ")
 	name, _, _ := strings.Cut(rest, "`")
 	d, known := lang.ParseDType(name)
-	return Concrete(d), ok && known
+	return typed.Concrete(d), ok && known
 }
 
-func floatHelp(d DType) string {
+func floatHelp(d typed.DType) string {
 	if d.Param != nil {
 		return "declare it as `" + d.Param.Name + ": float`, or convert with `as f32`"
 	}
 	return "convert with `as f32`"
 }
 
-func numberHelp(d DType) string {
+func numberHelp(d typed.DType) string {
 	switch {
 	case d.Param != nil:
 		return "declare it as `" + d.Param.Name + ": float` or `" + d.Param.Name + ": int`"
@@ -302,26 +315,29 @@ func numberHelp(d DType) string {
 }
 
 // accumulator is the element type of a sum or a contraction of d.
-func (c *checker) accumulator(what string, at lang.Span, d DType, of operand) (DType, bool) {
+func (c *checker) accumulator(what string, at lang.Span, d typed.DType, of operand) (typed.DType, bool) {
 	switch {
 	case d.Param == nil:
-		return Concrete(d.Of.Accumulator()), true
+		return typed.Concrete(d.Of.Accumulator()), true
 	case d.Param.Bound == "float":
-		return Concrete(lang.F32), true
+		return typed.Concrete(lang.F32), true
 	}
 	c.errorf(lang.ErrSumType, at, "%s of %s has no one element type: it would be i32, u32, i64 or u64 by what %s stands for", what, c.describeDType(d), d).
 		label(of.at, "%s", d).help("convert the operand first, as in `x as i32` or `x as i64`")
-	return DType{}, false
+	return typed.DType{}, false
 }
 
 // describeOperand names what an operand is, for messages.
 func (c *checker) describeOperand(o operand) string {
 	switch o.mode {
-	case typed:
+	case typedValue:
 		return o.typ().String()
 	case untypedInt:
 		return "the integer " + o.size.String()
 	case untypedFloat:
+		if o.ratio {
+			return "the number " + fraction(o.exact)
+		}
 		return "a float constant"
 	case several:
 		return plural(len(o.valueTypes()), "value")
@@ -334,17 +350,15 @@ func (c *checker) describeOperand(o operand) string {
 }
 
 // valueTypes are the types of the values that an operand gives; untyped ones as they would settle.
-func (o operand) valueTypes() []Type {
+func (o operand) valueTypes() []typed.Type {
 	switch o.mode {
-	case typed:
-		return []Type{o.typ()}
-	case untypedInt:
-		return []Type{{DType: Concrete(lang.I32)}}
-	case untypedFloat:
-		return []Type{{DType: Concrete(lang.F32)}}
+	case typedValue:
+		return []typed.Type{o.typ()}
+	case untypedInt, untypedFloat:
+		return []typed.Type{{DType: o.defaultType()}}
 	case several:
 		if o.elems != nil {
-			var ts []Type
+			var ts []typed.Type
 			for _, e := range o.elems {
 				ts = append(ts, e.valueTypes()...)
 			}

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // expr types an expression; its value may still be untyped, or none.
@@ -13,12 +15,9 @@ func (b *bodyChecker) expr(e lang.Expr) operand {
 	case *lang.NameExpr:
 		return b.name(e)
 	case *lang.IntLit:
-		if e.Value > math.MaxInt64 {
-			return typedOperand(&Const{Typed: Typed{Type{DType: Concrete(lang.U64)}, e.Place}, Int: int64(e.Value), Float: float64(e.Value)})
-		}
-		return intOperand(e.Place, int64(e.Value))
+		return intLiteral(e.Place, e.Value)
 	case *lang.FloatLit:
-		return floatOperand(e.Place, e.Value)
+		return floatLiteral(e)
 	case *lang.BoolLit:
 		return boolOperand(e.Place, e.Value)
 	case *lang.StringLit:
@@ -88,7 +87,7 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 		} else if isBuiltin(e.Name) {
 			b.errorf(lang.ErrNameKind, e.Place, "%s is a function; its arguments are missing", e.Name)
 		} else if !b.ended(e.Name, e.Place) {
-			b.unknown(b.scope, e.Name, e.Place, []string{"inf", "nan", "pi"})
+			b.unknownValue(e)
 		}
 		return bad(e.Place)
 	}
@@ -115,15 +114,18 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 	case entValue:
 		o := ent.value
 		o.at = e.Place
-		if l, ok := o.expr.(*LocalRef); ok {
-			o.expr = &LocalRef{Typed{l.Type, e.Place}, l.Local}
+		if l, ok := o.expr.(*typed.LocalRef); ok {
+			o.expr = &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: e.Place}, Local: l.Local}
 		}
-		if s, ok := o.expr.(*ScalarRef); ok {
-			o.expr = &ScalarRef{Typed{s.Type, e.Place}, s.Param}
+		if s, ok := o.expr.(*typed.ScalarRef); ok {
+			o.expr = &typed.ScalarRef{Typed: typed.Typed{Type: s.Type, At: e.Place}, Param: s.Param}
 		}
 		return o
 	}
-	b.errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
+	r := b.errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
+	if b.isFormula && b.inIndex > 0 && !ent.counts() {
+		r.notAnAxis(e.Name)
+	}
 	return bad(e.Place)
 }
 
@@ -141,11 +143,11 @@ func namedConstant(name string, at lang.Span) (operand, bool) {
 }
 
 // symbol is a dimension or a constant parameter as a value.
-func (b *bodyChecker) symbol(s *Symbol, at lang.Span) operand {
+func (b *bodyChecker) symbol(s *size.Symbol, at lang.Span) operand {
 	if s.DType == lang.I32 {
-		return sizeOperand(at, SymbolSize(s))
+		return sizeOperand(at, size.Of(s))
 	}
-	return typedOperand(&ConstRef{Typed{Type{DType: Concrete(s.DType)}, at}, s})
+	return typedOperand(&typed.ConstRef{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(s.DType)}, At: at}, Symbol: s})
 }
 
 func (b *bodyChecker) unary(e *lang.UnaryExpr) operand {
@@ -157,7 +159,7 @@ func (b *bodyChecker) unary(e *lang.UnaryExpr) operand {
 	}
 	o := b.apply(op, e.Place, e.OpAt, []operand{x}, []lang.Expr{e.X})
 	if op == lang.OpNeg {
-		b.linear(&o, func() (Size, bool) {
+		b.linear(&o, func() (size.Size, bool) {
 			s, ok := x.position()
 			return s.Neg(), ok
 		})
@@ -173,30 +175,32 @@ func (b *bodyChecker) binary(e *lang.BinaryExpr) operand {
 		return bad(e.Place)
 	}
 	o := b.apply(op, e.Place, e.OpAt, []operand{x, y}, []lang.Expr{e.X, e.Y})
-	b.linear(&o, func() (Size, bool) { return b.linearOp(op, x, y) })
+	b.linear(&o, func() (size.Size, bool) { return b.linearOp(op, x, y) })
 	return o
 }
 
 // linear records the position that an integer result is.
-func (b *bodyChecker) linear(o *operand, position func() (Size, bool)) {
-	if o.mode != typed || o.lin != nil || !isIndexType(o.typ().DType) {
+func (b *bodyChecker) linear(o *operand, position func() (size.Size, bool)) {
+	if o.mode != typedValue || o.lin != nil || !isIndexType(o.typ().DType) {
 		return
 	}
-	if s, ok := position(); ok && !s.large {
+	if s, ok := position(); ok && !s.Large() {
 		o.lin = &s
 	}
 }
 
-func isIndexType(d DType) bool { return d == Concrete(lang.I32) || d == Concrete(lang.I64) }
+func isIndexType(d typed.DType) bool {
+	return d == typed.Concrete(lang.I32) || d == typed.Concrete(lang.I64)
+}
 
 // linearOp follows arithmetic on positions. Sums and products may wrap on the
 // way without harm: a result proven to lie inside a dimension is the same
 // modulo the width. A quotient is followed only of what cannot have wrapped.
-func (b *bodyChecker) linearOp(op lang.Op, x, y operand) (Size, bool) {
+func (b *bodyChecker) linearOp(op lang.Op, x, y operand) (size.Size, bool) {
 	p, okx := x.position()
 	q, oky := y.position()
 	if !okx || !oky {
-		return Size{}, false
+		return size.Size{}, false
 	}
 	switch op {
 	case lang.OpAdd:
@@ -206,8 +210,8 @@ func (b *bodyChecker) linearOp(op lang.Op, x, y operand) (Size, bool) {
 	case lang.OpMul:
 		return p.Mul(q), true
 	case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
-		if !p.isPlain() || !b.prover.nonNegative(p) || !b.prover.nonNegative(q.Sub(ConstSize(1))) {
-			return Size{}, false
+		if !p.IsPlain() || !b.prover.NonNegative(p) || !b.prover.NonNegative(q.Sub(size.Const(1))) {
+			return size.Size{}, false
 		}
 		if op == lang.OpMod {
 			return p.Mod(q), true
@@ -216,31 +220,25 @@ func (b *bodyChecker) linearOp(op lang.Op, x, y operand) (Size, bool) {
 	case lang.OpMin, lang.OpMax:
 		return b.bounded(op, p, q), true
 	}
-	return Size{}, false
-}
-
-// isPlain reports a symbol or a constant: a value that no wrapping arithmetic made.
-func (s Size) isPlain() bool {
-	_, isConst := s.Const()
-	return isConst || s.Symbol() != nil
+	return size.Size{}, false
 }
 
 // bounded is a hidden symbol for the smaller or the larger of two positions.
-func (b *bodyChecker) bounded(op lang.Op, p, q Size) Size {
+func (b *bodyChecker) bounded(op lang.Op, p, q size.Size) size.Size {
 	m := b.newHidden(fmt.Sprintf("%s(%s, %s)", op, p, q))
-	s := SymbolSize(m)
+	s := size.Of(m)
 	for _, sym := range append(p.Symbols(), q.Symbols()...) {
 		b.varying[m] = b.varying[m] || b.varying[sym]
 	}
 	if op == lang.OpMin {
-		b.prover.where(m, p.Sub(s))
-		b.prover.where(m, q.Sub(s))
-		if b.prover.nonNegative(p) && b.prover.nonNegative(q) {
-			b.prover.where(m, s)
+		b.prover.Where(m, p.Sub(s))
+		b.prover.Where(m, q.Sub(s))
+		if b.prover.NonNegative(p) && b.prover.NonNegative(q) {
+			b.prover.Where(m, s)
 		}
 	} else {
-		b.prover.where(m, s.Sub(p))
-		b.prover.where(m, s.Sub(q))
+		b.prover.Where(m, s.Sub(p))
+		b.prover.Where(m, s.Sub(q))
 	}
 	return s
 }
@@ -260,14 +258,17 @@ func (b *bodyChecker) cast(e *lang.CastExpr) operand {
 }
 
 // castTo converts; constants become constants of the type where it can hold them.
-func (b *bodyChecker) castTo(x operand, d DType, at lang.Span) operand {
-	if x.mode == untypedFloat && !isFloat(d) {
+func (b *bodyChecker) castTo(x operand, d typed.DType, at lang.Span) operand {
+	if n, ok := x.truncated(d); ok {
+		return operand{mode: typedValue, at: at, expr: &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: d}, At: at}, Int: n, Float: float64(n)}}
+	}
+	if x.mode == untypedFloat && !typed.IsFloat(d) {
 		x = b.settle(x)
 	}
 	if x.mode == untypedInt {
 		if n, isConst := x.size.Const(); isConst {
 			lo, hi, isInt := intRange(d)
-			if isFloat(d) || isInt && lo <= n && n <= hi {
+			if typed.IsFloat(d) || isInt && lo <= n && n <= hi {
 				return b.convert(x, d)
 			}
 		}
@@ -276,14 +277,14 @@ func (b *bodyChecker) castTo(x operand, d DType, at lang.Span) operand {
 	if x.isUntyped() {
 		return b.convert(x, d)
 	}
-	if x.mode != typed {
+	if x.mode != typedValue {
 		return bad(at)
 	}
 	if x.typ().DType == d {
 		return x
 	}
-	o := typedOperand(&Apply{Typed: Typed{Type{DType: d, Axes: x.typ().Axes}, at}, Op: lang.OpCast, Args: []Expr{x.expr}})
-	if isIndexType(d) && isIndexType(x.typ().DType) && x.lin != nil && x.lin.isPlain() {
+	o := typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: x.typ().Axes}, At: at}, Op: lang.OpCast, Args: []typed.Expr{x.expr}})
+	if isIndexType(d) && isIndexType(x.typ().DType) && x.lin != nil && x.lin.IsPlain() {
 		o.lin = x.lin
 	}
 	return o
@@ -291,8 +292,12 @@ func (b *bodyChecker) castTo(x operand, d DType, at lang.Span) operand {
 
 func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	n, ok := e.X.(*lang.NameExpr)
+	if !ok && b.ofModule(b.scope, false, e) {
+		return bad(e.Place)
+	}
 	if !ok {
 		r := b.errorf(lang.ErrField, e.Name.Place, "a value has no field %s: `.start` and `.end` are of an axis", e.Name.Name)
+		r.neighbour(false, e.Name.Name, lang.AsAttribute)
 		if d, isType := lang.ParseDType(e.Name.Name); isType {
 			r.help("convert with `as %s`", d)
 		}
@@ -302,7 +307,9 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	ent := b.scope.lookup(n.Name)
 	switch {
 	case ent == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		if !b.ofModule(b.scope, false, e) {
+			b.unknown(b.scope, n.Name, n.Place, nil, false)
+		}
 		return bad(e.Place)
 	case ent.kind == entInvalid:
 		return bad(e.Place)
@@ -313,6 +320,9 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 		return bad(e.Place)
 	}
 	r := b.errorf(lang.ErrField, e.Name.Place, "%s is %s and has no field %s", n.Name, ent.describe(), e.Name.Name).label(ent.at, "declared here")
+	if ent.kind == entTensor && r.neighbour(false, e.Name.Name, lang.AsAttribute) {
+		return bad(e.Place)
+	}
 	if ent.kind == entTensor {
 		r.suggest(e.Name.Place, e.Name.Name, []string{"shape"}).orHelp("`%s.shape[0]` is its first dimension, and `%s` its elements", n.Name, exampleAccess(ent.param))
 	}
@@ -336,12 +346,12 @@ func (b *bodyChecker) blockExpr(e *lang.Block) operand {
 }
 
 // condition wants a bool scalar.
-func (b *bodyChecker) condition(e lang.Expr) (Expr, bool) {
+func (b *bodyChecker) condition(e lang.Expr) (typed.Expr, bool) {
 	o := b.value(e)
 	if o.mode == invalid {
 		return nil, false
 	}
-	if o.mode != typed || o.typ().DType != Concrete(lang.Bool) {
+	if o.mode != typedValue || o.typ().DType != typed.Concrete(lang.Bool) {
 		b.errorf(lang.ErrCondition, e.Span(), "the condition of `if` is %s, not bool", b.describeOperand(o)).help("compare it, as in `x > 0`")
 		return nil, false
 	}
@@ -356,7 +366,7 @@ func (b *bodyChecker) condition(e lang.Expr) (Expr, bool) {
 func (b *bodyChecker) ifExpr(e *lang.IfExpr) operand {
 	cond, ok := b.condition(e.Cond)
 	thenStmts, then := b.block(e.Then)
-	var otherStmts []Stmt
+	var otherStmts []typed.Stmt
 	other := operand{mode: noValue, at: e.Place}
 	switch x := e.Else.(type) {
 	case *lang.Block:
@@ -364,7 +374,7 @@ func (b *bodyChecker) ifExpr(e *lang.IfExpr) operand {
 	case *lang.IfExpr:
 		otherStmts, other = b.within(newScope(b.scope), func() operand { return b.ifExpr(x) })
 		if other.mode == noValue && other.expr != nil {
-			otherStmts = append(otherStmts, &Do{other.expr})
+			otherStmts = append(otherStmts, &typed.Do{X: other.expr})
 		}
 	}
 	if !ok || then.mode == invalid || other.mode == invalid {
@@ -379,12 +389,12 @@ func (b *bodyChecker) ifExpr(e *lang.IfExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	x := &If{Cond: cond, Then: &Body{thenStmts, thenXs}, Else: &Body{otherStmts, otherXs}, At: e.Place}
+	x := &typed.If{Cond: cond, Then: &typed.Body{Stmts: thenStmts, Results: thenXs}, Else: &typed.Body{Stmts: otherStmts, Results: otherXs}, At: e.Place}
 	return wrap(x, e.Place, nil)
 }
 
 // agree gives the values of two branches one type each.
-func (b *bodyChecker) agree(x, y operand) (xs, ys []Expr, ok bool) {
+func (b *bodyChecker) agree(x, y operand) (xs, ys []typed.Expr, ok bool) {
 	if x.mode == noValue && y.mode == noValue {
 		return nil, nil, true
 	}
@@ -403,7 +413,7 @@ func (b *bodyChecker) agree(x, y operand) (xs, ys []Expr, ok bool) {
 		case yu[i] && !xu[i]:
 			ty[i].DType = tx[i].DType
 		case xu[i] && yu[i] && tx[i].DType != ty[i].DType:
-			tx[i].DType, ty[i].DType = Concrete(lang.F32), Concrete(lang.F32)
+			tx[i].DType, ty[i].DType = typed.Concrete(lang.F32), typed.Concrete(lang.F32)
 		}
 	}
 	xs, ys = b.results(x, tx), b.results(y, ty)
@@ -450,7 +460,7 @@ func (o operand) untypedAt(n int) []bool {
 	return out
 }
 
-func broadcastScalar(x Expr, axes []*Axis) Expr {
+func broadcastScalar(x typed.Expr, axes []*typed.Axis) typed.Expr {
 	t := x.Types()[0]
-	return &Apply{Typed: Typed{Type{DType: t.DType, Axes: axes}, x.Span()}, Op: lang.OpFull, Args: []Expr{x}, Axes: axes}
+	return &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: t.DType, Axes: axes}, At: x.Span()}, Op: lang.OpFull, Args: []typed.Expr{x}, Axes: axes}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // Comparing each access of a tensor with each other takes the square of their
@@ -15,7 +17,7 @@ import (
 // run is positions along a dimension: from, and the reach positions behind it. Unless known, it may be any.
 type run struct {
 	known bool
-	from  Size
+	from  size.Size
 	reach int64
 }
 
@@ -52,7 +54,7 @@ func familiesOf(accesses []access) (of, all []*family) {
 			if at == nil {
 				key.WriteString(" ?")
 			} else {
-				key.WriteString(" " + sizeKey(at.Sub(ConstSize(at.constant))))
+				key.WriteString(" " + at.Sub(size.Const(at.Constant())).Key())
 			}
 		}
 		f := known[key.String()]
@@ -75,8 +77,8 @@ func (f *family) add(a access) {
 			continue
 		}
 		r := &f.area[d]
-		first, last := min(r.from.constant, at.constant), max(r.from.constant+r.reach, at.constant)
-		r.from, r.reach = r.from.Add(ConstSize(first-r.from.constant)), last-first
+		first, last := min(r.from.Constant(), at.Constant()), max(r.from.Constant()+r.reach, at.Constant())
+		r.from, r.reach = r.from.Add(size.Const(first-r.from.Constant())), last-first
 	}
 }
 
@@ -104,7 +106,7 @@ func (c *comparison) families(all, stores []*family) {
 
 // meet compares two areas as bodyChecker.meet does. When too many have been compared, that is
 // the error at x, unless another has been found, and nothing more is compared.
-func (c *comparison) meet(x access, a, b area) *Axis {
+func (c *comparison) meet(x access, a, b area) *typed.Axis {
 	if c.left--; c.left >= 0 {
 		return c.bodyChecker.meet(c.two, a, b)
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file makes the edits of fixes, which an editor can apply.
@@ -47,7 +48,7 @@ func takenBefore(text string) bool {
 var elseAtEnd = regexp.MustCompile(`\belse$`)
 
 // castFix proposes to convert an operand: `x as d`.
-func (r report) castFix(x lang.Expr, d DType) report {
+func (r report) castFix(x lang.Expr, d typed.DType) report {
 	if x == nil || !x.Span().IsValid() {
 		return r
 	}
@@ -59,7 +60,7 @@ func (r report) castFix(x lang.Expr, d DType) report {
 }
 
 // castAt proposes to convert the value at a place, as help says.
-func (r report) castAt(at lang.Span, d DType, format string, args ...any) report {
+func (r report) castAt(at lang.Span, d typed.DType, format string, args ...any) report {
 	return r.rewrite(at, " as "+d.String(), format, args...)
 }
 

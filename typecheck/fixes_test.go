@@ -56,10 +56,14 @@ func applyFixes(t *testing.T, text string, hides bool) (applied int) {
 		failed := func(why string, other *lang.Diagnostic) {
 			t.Errorf("%s\nthe fix, %s, %s: %v\n%s", d, d.Fix.Message, why, other, lineAt(fixed, d.At.Start))
 		}
-		if m := conversion.FindStringSubmatch(d.Fix.Edits[0].New); m != nil && d.Code != lang.ErrNameKind {
-			at := d.Fix.Edits[0].At
-			whole := text[:at.Start] + "((" + at.Text() + ") as " + m[1] + ")" + text[at.End:]
-			assert.Equal(t, tree(t, whole), tree(t, fixed), "%s\n%s", d, lineAt(fixed, d.At.Start))
+		if conversion.MatchString(d.Fix.Edits[0].New) && d.Code != lang.ErrNameKind {
+			whole := slices.Clone(d.Fix.Edits) // each operand in brackets of its own
+			for i, e := range whole {
+				m := conversion.FindStringSubmatch(e.New)
+				require.NotNil(t, m, "%s converts and does something else", d)
+				whole[i].New = "((" + e.At.Text() + ") as " + m[1] + ")"
+			}
+			assert.Equal(t, tree(t, apply(text, whole)), tree(t, fixed), "%s\n%s", d, lineAt(fixed, d.At.Start))
 		}
 		// What was found elsewhere before may be found again, moved by the edit.
 		old := map[string]int{}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file has functions as arguments of functions: `fn twice(f, x) = f(f(x))`
@@ -204,7 +205,7 @@ func (b *bodyChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
 }
 
 // unfold types what a call is inlined to, in a scope of its own.
-func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, callee lang.Node, what string, declared lang.Span) ([]Stmt, operand) {
+func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, callee lang.Node, what string, declared lang.Span) ([]typed.Stmt, operand) {
 	inIndex, found := b.inIndex, b.found
 	b.inIndex = 0
 	b.active = append(b.active, callee)
@@ -224,7 +225,7 @@ func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, ca
 }
 
 // asExpr is the value of an inlined call, with the statements that compute it.
-func (b *bodyChecker) asExpr(o operand, stmts []Stmt, at lang.Span) operand {
+func (b *bodyChecker) asExpr(o operand, stmts []typed.Stmt, at lang.Span) operand {
 	if o.mode == invalid {
 		return bad(at)
 	}

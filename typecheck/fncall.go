@@ -1,6 +1,10 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
 
 // This file matches the arguments of a call with the parameters of a fn, in the
 // bodies of kernels and in graphs alike.
@@ -11,12 +15,12 @@ type fnCall struct {
 	in     fnCaller
 	decl   *lang.FnDecl
 	at     lang.Span
-	scope  *scope  // of the fn's body: its constants and element types
-	want   []DType // the declared type of each parameter; the zero DType where there is none
-	result DType   // the declared type of the value, or the zero DType
-	params []*TypeParam
-	types  map[*TypeParam]DType     // what the element type parameters stand for
-	from   map[*TypeParam]lang.Span // by which argument
+	scope  *scope        // of the fn's body: its constants and element types
+	want   []typed.DType // the declared type of each parameter; the zero DType where there is none
+	result typed.DType   // the declared type of the value, or the zero DType
+	params []*typed.TypeParam
+	types  map[*typed.TypeParam]typed.DType // what the element type parameters stand for
+	from   map[*typed.TypeParam]lang.Span   // by which argument
 }
 
 // fnCaller is where a call stands.
@@ -25,28 +29,28 @@ type fnCaller interface {
 	// value types an expression that gives one value.
 	value(e lang.Expr) operand
 	// adapt gives an untyped operand an element type.
-	adapt(o operand, d DType) operand
+	adapt(o operand, d typed.DType) operand
 	// literal is a constant of its type.
-	literal(l Literal, at lang.Span) operand
+	literal(l lang.Literal, at lang.Span) operand
 	// describe names what an operand is, for messages.
 	describe(o operand) string
 	// static reports what a specialisation, or the bind of a graph, knows.
 	static(o operand) bool
 }
 
-func (b *bodyChecker) adapt(o operand, d DType) operand { return b.convert(o, d) }
-func (b *bodyChecker) describe(o operand) string        { return b.describeOperand(o) }
-func (b *bodyChecker) static(o operand) bool            { return isStatic(o.expr) }
+func (b *bodyChecker) adapt(o operand, d typed.DType) operand { return b.convert(o, d) }
+func (b *bodyChecker) describe(o operand) string              { return b.describeOperand(o) }
+func (b *bodyChecker) static(o operand) bool                  { return isStatic(o.expr) }
 
-func (b *bodyChecker) literal(l Literal, at lang.Span) operand {
-	return typedOperand(&Const{Typed: Typed{Type{DType: Concrete(l.DType)}, at}, Int: l.Int, Float: l.Float})
+func (b *bodyChecker) literal(l lang.Literal, at lang.Span) operand {
+	return typedOperand(&typed.Const{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(l.DType)}, At: at}, Int: l.Int, Float: l.Float})
 }
 
 // newFnCall types the constants of a call and gives its other arguments. The
 // element types are known after settle.
 func (c *checker) newFnCall(in fnCaller, ent *entity, e *lang.CallExpr) (*fnCall, []lang.Expr, bool) {
 	d := ent.decl.(*lang.FnDecl)
-	f := &fnCall{checker: c, in: in, decl: d, at: e.Place, scope: newScope(ent.module.scope), types: map[*TypeParam]DType{}, from: map[*TypeParam]lang.Span{}}
+	f := &fnCall{checker: c, in: in, decl: d, at: e.Place, scope: newScope(ent.module.scope), types: map[*typed.TypeParam]typed.DType{}, from: map[*typed.TypeParam]lang.Span{}}
 	consts, ok := f.consts(e)
 	var positional []lang.Expr
 	for _, a := range e.Args {
@@ -67,9 +71,9 @@ func (c *checker) newFnCall(in fnCaller, ent *entity, e *lang.CallExpr) (*fnCall
 			}
 			return &entity{kind: entInvalid}
 		}
-		p := &TypeParam{Name: g.Name.Name, Bound: g.Bound.Name, At: g.Place}
+		p := &typed.TypeParam{Name: g.Name.Name, Bound: g.Bound.Name, At: g.Place}
 		f.params = append(f.params, p)
-		return &entity{kind: entTypeParam, dtype: DType{Param: p}}
+		return &entity{kind: entTypeParam, dtype: typed.DType{Param: p}}
 	})
 	for _, p := range d.Params {
 		f.want = append(f.want, c.fnType(f.scope, p.Type))
@@ -91,18 +95,18 @@ func (c *checker) fnGenerics(s *scope, d *lang.FnDecl, entityOf func(*lang.Gener
 
 // fnType resolves the type of a parameter or of the value of a fn: an element
 // type, or the zero DType for none.
-func (c *checker) fnType(s *scope, t *lang.TypeExpr) DType {
+func (c *checker) fnType(s *scope, t *lang.TypeExpr) typed.DType {
 	if t == nil {
-		return DType{}
+		return typed.DType{}
 	}
 	if t.HasShape || t.Count != nil || len(t.Args) > 0 {
 		c.errorf(lang.ErrDeclType, t.Place, "a fn takes and gives tiles, which have an element type and no shape").
 			replace(t.Place, t.Name.Name, "write the element type alone, or leave the type out")
-		return DType{}
+		return typed.DType{}
 	}
 	d, ok := c.dtypeNamed(s, t.Name.Name, t.Place)
 	if !ok {
-		return DType{}
+		return typed.DType{}
 	}
 	return d
 }
@@ -111,12 +115,12 @@ func (c *checker) fnType(s *scope, t *lang.TypeExpr) DType {
 func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 	ok := true
 	given := map[string]operand{}
-	types := map[string]DType{}
+	types := map[string]typed.DType{}
 	var names []string
 	for _, g := range f.decl.Generics {
 		if dt, known := lang.ParseDType(constTypeName(g.Bound.Name)); g.IsConst && known {
 			names = append(names, g.Name.Name)
-			types[g.Name.Name] = Concrete(dt)
+			types[g.Name.Name] = typed.Concrete(dt)
 		}
 	}
 	for _, a := range e.Args {
@@ -125,7 +129,7 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 		}
 		want, known := types[a.Name.Name]
 		o := f.in.value(a.Value)
-		if known && o.isUntyped() && want != Concrete(lang.I32) {
+		if known && o.isUntyped() && want != typed.Concrete(lang.I32) {
 			o = f.in.adapt(o, want)
 		}
 		switch {
@@ -134,18 +138,19 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 			ok = false
 		case o.mode == invalid:
 			ok = false
-		case !o.isUntyped() && (o.mode != typed || !f.in.static(o)):
+		case !o.isUntyped() && (o.mode != typedValue || !f.in.static(o)):
 			f.in.errorf(lang.ErrNotConstant, a.Value.Span(), "the constant parameter %s needs a constant", a.Name.Name)
 			ok = false
-		case o.mode == untypedFloat || o.mode == typed && o.dtype() != want:
-			f.in.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", a.Name.Name, want, f.in.describe(o))
+		case o.mode == untypedFloat || o.mode == typedValue && o.dtype() != want:
+			f.in.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", a.Name.Name, want, f.in.describe(o)).wholeHelp(o)
 			ok = false
 		default:
+			o.dim = o.mode == untypedInt // inside, an int and no literal
 			given[a.Name.Name] = o
 		}
 	}
 	for _, g := range f.decl.Generics {
-		if _, has := given[g.Name.Name]; !g.IsConst || has || types[g.Name.Name] == (DType{}) {
+		if _, has := given[g.Name.Name]; !g.IsConst || has || types[g.Name.Name] == (typed.DType{}) {
 			continue
 		}
 		if g.Default == nil && !ok {
@@ -163,7 +168,7 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 			continue
 		}
 		if lit.DType == lang.I32 { // adapts to its context, as a dimension does
-			given[g.Name.Name] = intOperand(g.Default.Span(), lit.Int)
+			given[g.Name.Name] = sizeOperand(g.Default.Span(), size.Const(lit.Int))
 		} else {
 			given[g.Name.Name] = f.in.literal(*lit, g.Default.Span())
 		}
@@ -176,7 +181,7 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 func (f *fnCall) settle(args []operand, exprs []lang.Expr, ok bool) bool {
 	for _, untyped := range []bool{false, true} {
 		for i, o := range args {
-			if i >= len(f.want) || f.want[i] == (DType{}) || o.mode == invalid || o.mode == noValue || (o.isUntyped() || o.mode == list) != untyped {
+			if i >= len(f.want) || f.want[i] == (typed.DType{}) || o.mode == invalid || o.mode == noValue || (o.isUntyped() || o.mode == list) != untyped {
 				continue
 			}
 			args[i] = f.arg(f.decl.Params[i], o, exprs[i], f.want[i], args)
@@ -197,24 +202,24 @@ func (f *fnCall) settle(args []operand, exprs []lang.Expr, ok bool) bool {
 }
 
 // arg checks an argument against the declared type of its parameter.
-func (f *fnCall) arg(p *lang.Param, o operand, x lang.Expr, want DType, args []operand) operand {
+func (f *fnCall) arg(p *lang.Param, o operand, x lang.Expr, want typed.DType, args []operand) operand {
 	got, bound := f.types[want.Param]
 	switch {
 	case want.Param == nil:
 		o = f.in.adapt(o, want)
-		if o.mode == typed && o.dtype() != want {
+		if o.mode == typedValue && o.dtype() != want {
 			f.in.errorf(lang.ErrWrongType, x.Span(), "the argument is %s, and %s of %s is %s", f.in.describe(o), p.Name.Name, f.decl.Name.Name, want).
 				label(p.Place, "declared here").castFix(x, want)
 			return bad(o.at)
 		}
 		return o
-	case o.mode == typed:
+	case o.mode == typedValue:
 	case bound:
 		o = f.in.adapt(o, got)
 	default:
 		o = f.in.adapt(o, f.constants(want.Param, args))
 	}
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return bad(o.at)
 	}
 	d := o.dtype()
@@ -235,9 +240,9 @@ func (f *fnCall) arg(p *lang.Param, o operand, x lang.Expr, want DType, args []o
 
 // constants is the element type of constants that are the only arguments for p:
 // f32 where p is a float or one of them is, else i32.
-func (f *fnCall) constants(p *TypeParam, args []operand) DType {
+func (f *fnCall) constants(p *typed.TypeParam, args []operand) typed.DType {
 	if p.Bound == "float" {
-		return Concrete(lang.F32)
+		return typed.Concrete(lang.F32)
 	}
 	for i, o := range args {
 		if i >= len(f.want) || f.want[i].Param != p {
@@ -245,16 +250,16 @@ func (f *fnCall) constants(p *TypeParam, args []operand) DType {
 		}
 		switch {
 		case o.mode == untypedFloat:
-			return Concrete(lang.F32)
-		case o.mode == list && o.list.settled() != Concrete(lang.I32):
+			return typed.Concrete(lang.F32)
+		case o.mode == list && o.list.settled() != typed.Concrete(lang.I32):
 			return o.list.settled()
 		}
 	}
-	return Concrete(lang.I32)
+	return typed.Concrete(lang.I32)
 }
 
 // boundAccepts reports whether every type that d may be is one that p may stand for.
-func boundAccepts(p *TypeParam, d DType) bool {
+func boundAccepts(p *typed.TypeParam, d typed.DType) bool {
 	if d.Param == nil {
 		return p.Accepts(d.Of)
 	}
@@ -264,7 +269,7 @@ func boundAccepts(p *TypeParam, d DType) bool {
 // resultOf checks the value of the fn against its declared type.
 func (f *fnCall) resultOf(o operand) operand {
 	want := f.result
-	if want == (DType{}) {
+	if want == (typed.DType{}) {
 		return o
 	}
 	if want.Param != nil {
@@ -273,10 +278,10 @@ func (f *fnCall) resultOf(o operand) operand {
 	if o = f.in.adapt(o, want); o.mode == invalid {
 		return o
 	}
-	if o.mode != typed || o.dtype() != want {
+	if o.mode != typedValue || o.dtype() != want {
 		r := f.errorf(lang.ErrWrongType, o.at, "%s gives %s and is declared to give %s", f.decl.Name.Name, f.in.describe(o), want).
 			label(f.decl.Result.Place, "declared here").label(f.at, "in this call")
-		if o.mode == typed && (o.graph == nil || o.graph.GType().Kind != GTuple) {
+		if o.mode == typedValue && (o.graph == nil || o.graph.GType().Kind != typed.GTuple) {
 			r.castAt(o.at, want, "convert the value with `as %s`, or change the declaration", want)
 		} else {
 			r.help("give one value, or leave the declared type out")

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // fnInfo is what is known of a fn before any call.
@@ -154,10 +155,10 @@ func (c *checker) checkFn(m *module, d *lang.FnDecl) {
 	if info == nil || info.recursive || d.Body == nil {
 		return
 	}
-	b := c.newBody(&Kernel{}, m.scope)
+	b := c.newBody(&typed.Kernel{}, m.scope)
 	c.fnGenerics(b.scope, d, func(g *lang.Generic) *entity {
 		if !g.IsConst {
-			return &entity{kind: entTypeParam, dtype: DType{Param: &TypeParam{Name: g.Name.Name, Bound: g.Bound.Name, At: g.Place}}}
+			return &entity{kind: entTypeParam, dtype: typed.DType{Param: &typed.TypeParam{Name: g.Name.Name, Bound: g.Bound.Name, At: g.Place}}}
 		}
 		return &entity{kind: entInvalid}
 	})
@@ -262,25 +263,22 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 }
 
 // isStatic reports an expression that a specialisation decides.
-func isStatic(e Expr) bool {
-	switch e := e.(type) {
-	case *Const, *ConstRef, *SizeExpr:
-		return true
-	case *Apply:
-		for _, a := range e.Args {
-			if !isStatic(a) {
-				return false
-			}
+func isStatic(x typed.Expr) bool {
+	return typed.All(x, func(n typed.Node) bool {
+		switch n := n.(type) {
+		case *typed.Const, *typed.ConstRef, *typed.SizeExpr:
+			return true
+		case *typed.Apply:
+			return n.Op.Row().Elementwise
 		}
-		return e.Op.Row().Elementwise
-	}
-	return false
+		return false
+	})
 }
 
 // bindArg binds an argument in the fn's scope; what costs nothing to repeat is not bound again.
 func (b *bodyChecker) bindArg(name lang.Ident, o operand) {
 	switch o.expr.(type) {
-	case *LocalRef, *ScalarRef, *Const, *SizeExpr, *ConstRef:
+	case *typed.LocalRef, *typed.ScalarRef, *typed.Const, *typed.SizeExpr, *typed.ConstRef:
 		b.declare(b.scope, &entity{kind: entValue, name: name.Name, at: name.Place, value: o}, true)
 		return
 	}

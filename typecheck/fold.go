@@ -3,8 +3,10 @@ package typecheck
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
 )
 
 // This file computes with constants and dimensions, which have no element type yet.
@@ -33,8 +35,13 @@ func (c *checker) fold(op lang.Op, at, opAt lang.Span, args []operand) (operand,
 		x, ok := args[0].constant()
 		return floatOperand(at, f(x)), ok
 	}
+	if o, ok := c.foldExact(op, at, opAt, args); ok {
+		return o, true
+	}
 	if !floats {
-		return c.foldInts(op, at, opAt, args)
+		o, ok := c.foldInts(op, at, opAt, args)
+		o.dim = slices.ContainsFunc(args, func(a operand) bool { return a.dim })
+		return o, ok
 	}
 	vals := make([]float64, len(args))
 	for i, a := range args {
@@ -126,11 +133,11 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 			case lang.OpMod:
 				return intOperand(at, a%b), true
 			}
-			return intOperand(at, floorDiv(a, b)), true
+			return intOperand(at, size.FloorDiv(a, b)), true
 		}
 		// As sizes, quotients round down and remainders are not negative: the same for operands that are not negative.
 		// Where a size is needed, a constant parameter is one: binding it to less than makes sense fails then.
-		if c.sizing == 0 && (!provablyNonNegative(y.Sub(ConstSize(1))) || !provablyNonNegative(x)) {
+		if c.sizing == 0 && (!size.NonNegative(y.Sub(size.Const(1))) || !size.NonNegative(x)) {
 			return operand{}, false
 		}
 		if op == lang.OpMod {
@@ -184,9 +191,9 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 }
 
 // boundedSize is a size as an operand, or the error that it has too many parts.
-func (c *checker) boundedSize(at lang.Span, s Size) operand {
-	if s.large {
-		c.errorf(lang.ErrLimit, at, "this size has more than %d parts, multiplied out", maxParts).
+func (c *checker) boundedSize(at lang.Span, s size.Size) operand {
+	if s.Large() {
+		c.errorf(lang.ErrLimit, at, "this size has more than %d parts, multiplied out", size.MaxParts).
 			help("give an input a dimension of this size, and use its name")
 		return bad(at)
 	}

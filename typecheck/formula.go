@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file gives a formula its axes, part by part (formulalines.go says what is one).
@@ -107,7 +109,7 @@ func reducedNames(s *scope, body lang.Node) []lang.Ident {
 }
 
 // storeAxes visits the names in the index of a store that may be axes, with the dimensions at whose places they stand.
-func storeAxes(s *scope, target *lang.IndexExpr, visit func(name lang.Ident, dim Size)) {
+func storeAxes(s *scope, target *lang.IndexExpr, visit func(name lang.Ident, dim size.Size)) {
 	x, ok := target.X.(*lang.NameExpr)
 	if !ok {
 		return
@@ -126,7 +128,7 @@ func storeAxes(s *scope, target *lang.IndexExpr, visit func(name lang.Ident, dim
 
 // gridOf declares the axes that a store names, of those that are walked by the grid.
 func (b *bodyChecker) gridOf(target *lang.IndexExpr, walked func(name string) bool) {
-	storeAxes(b.scope, target, func(name lang.Ident, dim Size) {
+	storeAxes(b.scope, target, func(name lang.Ident, dim size.Size) {
 		if b.scope.lookup(name.Name).counts() || !walked(name.Name) {
 			return
 		}
@@ -135,7 +137,7 @@ func (b *bodyChecker) gridOf(target *lang.IndexExpr, walked func(name string) bo
 			tile += "_"
 		}
 		b.tiles[tile] = name.Place
-		b.declareAxis(&Axis{Name: name.Name, Kind: GridAxis, Dim: dim, Len: dim, Tile: tile, At: name.Place})
+		b.declareAxis(&typed.Axis{Name: name.Name, Kind: typed.GridAxis, Dim: dim, Len: dim, Tile: tile, At: name.Place})
 		b.scope.names[tile] = &entity{kind: entTile, name: tile, at: name.Place}
 	})
 }
@@ -157,7 +159,7 @@ func (b *bodyChecker) reducedOf(body, whole *lang.Block, name lang.Ident) {
 	}
 	if dim, at, ok := indexedBy(b.scope, name.Name, body, whole); ok {
 		_, isConst := dim.Const()
-		b.declareAxis(&Axis{Name: name.Name, Kind: WholeAxis, Dim: dim, Len: dim, IsFree: isConst, At: at})
+		b.declareAxis(&typed.Axis{Name: name.Name, Kind: typed.WholeAxis, Dim: dim, Len: dim, IsFree: isConst, At: at})
 	} else if inIndex(whole, name.Name) {
 		b.errorf(lang.ErrUnknownName, name.Place, "nothing tells what %s walks: no dimension has %s alone as its index", name.Name, name.Name).
 			help("declare it in the body: `axis %s in ...`, over a dimension or a number", name.Name)
@@ -179,7 +181,7 @@ func inIndex(body lang.Node, name string) (found bool) {
 }
 
 // indexedBy is the dimension that a name first indexes in the first of some nodes in which it does, and where.
-func indexedBy(s *scope, name string, in ...lang.Node) (dim Size, at lang.Span, ok bool) {
+func indexedBy(s *scope, name string, in ...lang.Node) (dim size.Size, at lang.Span, ok bool) {
 	visit := func(n lang.Node) bool {
 		access, isAccess := n.(*lang.IndexExpr)
 		if !isAccess || ok {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
 )
 
 // This file cuts a formula into the parts that are launched one after the other.
@@ -22,7 +23,7 @@ type formulaLine struct {
 	stmts map[int]bool
 	// names are all that it uses, grid those of its own store and reduced those that it reduces over, with their dimensions.
 	names         map[string]bool
-	grid, reduced map[string]Size
+	grid, reduced map[string]size.Size
 	// reads has where it reads each tensor that the kernel may write, stores what it writes.
 	reads  map[string][]int
 	stores map[string]bool
@@ -145,7 +146,7 @@ func (f *formulaCutter) define() {
 			latest[s.Axis.Name.Name] = i
 		case *lang.AssignStmt:
 			if target, ok := s.Target.(*lang.IndexExpr); ok {
-				storeAxes(f.scope, target, func(name lang.Ident, _ Size) {
+				storeAxes(f.scope, target, func(name lang.Ident, _ size.Size) {
 					if !f.own.before(name.Name, i) {
 						f.axes[name.Name] = true
 					}
@@ -160,7 +161,7 @@ func (f *formulaCutter) define() {
 
 // line is the statement at a place with what it needs.
 func (f *formulaCutter) line(at int) *formulaLine {
-	l := &formulaLine{at: at, stmts: maps.Clone(f.needs[at]), names: map[string]bool{}, grid: map[string]Size{}, reduced: map[string]Size{},
+	l := &formulaLine{at: at, stmts: maps.Clone(f.needs[at]), names: map[string]bool{}, grid: map[string]size.Size{}, reduced: map[string]size.Size{},
 		reads: map[string][]int{}, stores: map[string]bool{}}
 	l.stmts[at] = true
 	var used []lang.Node
@@ -169,7 +170,7 @@ func (f *formulaCutter) line(at int) *formulaLine {
 		maps.Copy(l.names, freeNames(f.stmts[i]))
 		f.touches(l, i)
 		for _, n := range reducedNames(f.scope, f.stmts[i]) {
-			l.reduced[n.Name] = Size{}
+			l.reduced[n.Name] = size.Size{}
 		}
 	}
 	for name := range l.reduced {
@@ -177,7 +178,7 @@ func (f *formulaCutter) line(at int) *formulaLine {
 	}
 	if s, ok := f.stmts[at].(*lang.AssignStmt); ok {
 		if target, ok := s.Target.(*lang.IndexExpr); ok {
-			storeAxes(f.scope, target, func(name lang.Ident, dim Size) {
+			storeAxes(f.scope, target, func(name lang.Ident, dim size.Size) {
 				if _, whole := l.reduced[name.Name]; !whole && !f.own.before(name.Name, at) {
 					l.grid[name.Name] = dim
 				}
@@ -228,7 +229,7 @@ func (f *formulaCutter) isForeign(l *formulaLine) bool {
 // sameGrid reports a line that runs over the grid of a part and means the same by the names that both reduce over.
 func (f *formulaCutter) sameGrid(p *formulaPart, l *formulaLine) bool {
 	for _, o := range p.lines {
-		if !maps.EqualFunc(o.grid, l.grid, Size.Equal) {
+		if !maps.EqualFunc(o.grid, l.grid, size.Size.Equal) {
 			return false
 		}
 		for name, dim := range l.reduced {

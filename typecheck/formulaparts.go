@@ -1,23 +1,23 @@
 package typecheck
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file makes a kernel of each part of a formula.
 
-// part is the kernel of a part of a formula, its n-th: its parameters are those that its lines use, and what
+// partKernel is the kernel of a part of a formula, its n-th: its parameters are those that its lines use, and what
 // parts before it have stored is an input.
-func (k *Kernel) part(p *formulaPart, n int) *Kernel {
+func partKernel(k *typed.Kernel, p *formulaPart, n int) *typed.Kernel {
 	one := *k
 	one.Name = fmt.Sprintf("%s.%d", k.Name, n+1)
 	one.Params, one.Outputs, one.Axes, one.Parts = nil, nil, nil, nil
-	one.Body, one.Fixed, one.Assumes, one.Divisors = &Body{}, nil, nil, nil
+	one.Body, one.Fixed, one.Assumes, one.Divisors = &typed.Body{}, nil, nil, nil
 	names := freeNames(p.body)
 	for _, q := range slices.Concat(k.Params, k.Outputs) {
 		switch {
@@ -48,8 +48,8 @@ func (b *bodyChecker) include(part *bodyChecker) {
 	b.storeFailed = b.storeFailed || part.storeFailed
 }
 
-// pinnedAs takes from the whole formula the pins that are about the part's own axes.
-func (k *Kernel) pinnedAs(whole *Kernel) {
+// pinAs gives a part of a formula those pins of the whole that are about its own axes.
+func pinAs(k, whole *typed.Kernel) {
 	k.Splits, k.Targets = nil, nil
 	for _, s := range whole.Splits {
 		if slices.Contains(k.Axes, s.Axis) {
@@ -58,19 +58,7 @@ func (k *Kernel) pinnedAs(whole *Kernel) {
 	}
 	others := whole.PinsBeside(k)
 	for _, t := range whole.Targets {
-		t.Pins = slices.DeleteFunc(slices.Clone(t.Pins), func(p Pin) bool { return others[p.Name] })
+		t.Pins = slices.DeleteFunc(slices.Clone(t.Pins), func(p typed.Pin) bool { return others[p.Name] })
 		k.Targets = append(k.Targets, t)
 	}
-}
-
-// PinsBeside are the names by which extents in other parts of a formula are pinned, and none of one part.
-func (k *Kernel) PinsBeside(part *Kernel) map[string]bool {
-	others := map[string]bool{}
-	for _, a := range k.Axes {
-		others[cmp.Or(a.Tile, a.Name)] = true
-	}
-	for _, a := range part.Axes {
-		delete(others, cmp.Or(a.Tile, a.Name))
-	}
-	return others
 }

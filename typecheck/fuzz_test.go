@@ -14,6 +14,7 @@ import (
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // sources are real programs: the pages' examples, the language's examples, the
@@ -87,7 +88,7 @@ func checkSafely(t testing.TB, text string) {
 		require.True(t, known, "%s has no page", d.Code)
 	}
 	if len(ds) == 0 {
-		require.NoError(t, typecheck.PrintTyped(&strings.Builder{}, p))
+		require.NoError(t, typed.Write(&strings.Builder{}, p))
 	}
 }
 

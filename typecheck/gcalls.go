@@ -2,6 +2,8 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types calls in graphs: of kernels, graphs, views, and functions of scalars.
@@ -9,7 +11,10 @@ import (
 func (g *graphChecker) call(e *lang.CallExpr) operand {
 	n, ok := e.Fn.(*lang.NameExpr)
 	if !ok {
-		g.errorf(lang.ErrNameKind, e.Fn.Span(), "only a kernel, a graph or a function can be called, by its name")
+		r := g.errorf(lang.ErrNameKind, e.Fn.Span(), "only a kernel, a graph or a function can be called, by its name")
+		if f, isField := e.Fn.(*lang.FieldExpr); isField {
+			g.notMethod(r, g.scope, true, f)
+		}
 		return bad(e.Place)
 	}
 	if e.Over != nil {
@@ -61,7 +66,7 @@ func (g *graphChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 		exprs := make([]lang.Expr, len(e.Args))
 		for i, a := range e.Args {
 			if a.Name != nil {
-				g.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", name, a.Name.Name)
+				g.unknownArgument(e, a, true)
 				return bad(e.Place)
 			}
 			exprs[i] = a.Value
@@ -75,11 +80,12 @@ func (g *graphChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 			r.help("in a test, `check c` says that c holds for every element")
 		} else {
 			r.help("do it in a kernel, and call that")
+			r.neighbour(true, name, lang.AsCall)
 		}
 	default:
-		g.unknown(g.scope, name, at, append(functionNames(), "view", "arange", "rand", "randn"))
+		g.unknown(g.scope, name, at, append(functionNames(), "view", "arange", "rand", "randn"), true, calledPlaces...)
 		for _, a := range e.Args {
-			if g.isValue(g.scope, a.Value) {
+			if lang.FindNeighbour(name, calledPlaces...) == nil && g.isValue(g.scope, a.Value) {
 				g.expr(a.Value)
 			}
 		}
@@ -98,32 +104,32 @@ func (g *graphChecker) view(e *lang.CallExpr) operand {
 	if !ok || x.mode == invalid {
 		return bad(e.Place)
 	}
-	count := ConstSize(1)
+	count := size.Const(1)
 	for _, s := range shape {
 		count = count.Mul(s)
 	}
-	if x.mode != typed || x.graph.GType().Kind != GTensor {
+	if x.mode != typedValue || x.graph.GType().Kind != typed.GTensor {
 		g.errorf(lang.ErrWrongType, e.Args[0].Value.Span(), "view is of a tensor, not of %s", g.describe(x))
 		return bad(e.Place)
 	}
 	t := x.graph.GType()
-	have := ConstSize(1)
+	have := size.Const(1)
 	for _, s := range t.Shape {
 		have = have.Mul(s)
 	}
-	if g.prover.different(have, count) {
+	if g.prover.Different(have, count) {
 		g.errorf(lang.ErrView, e.Args[1].Value.Span(), "the view has %s elements, and %s has %s", count, t, have).label(x.at, "%s", t).
 			help("a view has as many elements as what it shows")
 		return bad(e.Place)
 	}
-	return graphOperand(&GView{GTyped{GType{Kind: GTensor, DType: t.DType, Shape: shape}, e.Place}, x.graph})
+	return graphOperand(&typed.GView{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GTensor, DType: t.DType, Shape: shape}, At: e.Place}, X: x.graph})
 }
 
 func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.KernelDecl)
 	k := g.kernelOf(ent.module, d)
 	s := g.site(e, k.Name, ent.at, k.Consts, k.TypeParams)
-	names, optional, shapes := make([]string, len(k.Params)), make([]bool, len(k.Params)), make([][]Size, len(k.Params))
+	names, optional, shapes := make([]string, len(k.Params)), make([]bool, len(k.Params)), make([][]size.Size, len(k.Params))
 	for i, p := range k.Params {
 		names[i], optional[i], shapes[i] = p.Name, p.Default != nil, p.Shape
 	}
@@ -152,7 +158,7 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 	if !ok || !s.finish(names, shapes) {
 		return bad(e.Place)
 	}
-	ok = s.listArgs(ops, func(i int) DType { return k.Params[i].DType })
+	ok = s.listArgs(ops, func(i int) typed.DType { return k.Params[i].DType })
 	if !ok {
 		return bad(e.Place)
 	}
@@ -161,8 +167,8 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 			continue
 		}
 		at := args[i].Span()
-		if ops[i].mode != typed || ops[i].graph.GType().Kind != GTensor {
-			g.errorf(lang.ErrWrongType, at, "the argument for %s of %s is %s; the tensor %s is needed", p.Name, k.Name, g.describe(ops[i]), shapeText(p.DType, p.Shape)).label(p.At, "declared here")
+		if ops[i].mode != typedValue || ops[i].graph.GType().Kind != typed.GTensor {
+			g.errorf(lang.ErrWrongType, at, "the argument for %s of %s is %s; the tensor %s is needed", p.Name, k.Name, g.describe(ops[i]), typed.ShapeText(p.DType, p.Shape)).label(p.At, "declared here")
 			ok = false
 			continue
 		}
@@ -181,7 +187,7 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	call := &GCall{Kernel: k, Args: make([]GExpr, len(args)), Types: s.sub.types, Consts: s.given}
+	call := &typed.GCall{Kernel: k, Args: make([]typed.GExpr, len(args)), Types: s.sub.types, Consts: s.given}
 	for i, p := range k.Params {
 		if args[i] == nil {
 			continue
@@ -202,9 +208,9 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 	if !ok || !s.inferred(k.TypeParams) || !s.distinct(names, func(i int) bool { return k.Params[i].Mode == lang.InOut }, ops) {
 		return bad(e.Place)
 	}
-	call.GTyped = GTyped{s.result(len(k.Outputs), func(i int) GType {
-		return GType{Kind: GTensor, DType: k.Outputs[i].DType, Shape: k.Outputs[i].Shape}
-	}), e.Place}
+	call.GTyped = typed.GTyped{Type: s.result(len(k.Outputs), func(i int) typed.GType {
+		return typed.GType{Kind: typed.GTensor, DType: k.Outputs[i].DType, Shape: k.Outputs[i].Shape}
+	}), At: e.Place}
 	if len(k.Outputs) == 0 {
 		return operand{mode: noValue, at: e.Place, graph: call}
 	}
@@ -212,11 +218,11 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 }
 
 // copyResults prepares copies of the results of a call that reads state.
-func (g *graphChecker) copyResults(call *GInvoke) {
+func (g *graphChecker) copyResults(call *typed.GInvoke) {
 	reads := false
 	call.State = make([]bool, len(call.Args))
 	for i, x := range call.Args {
-		if x != nil && call.Graph.Params[i].Mode == lang.In && x.GType().Kind != GScalar {
+		if x != nil && call.Graph.Params[i].Mode == lang.In && x.GType().Kind != typed.GScalar {
 			call.State[i] = g.isMutable(x)
 			reads = reads || call.State[i]
 		}
@@ -224,13 +230,13 @@ func (g *graphChecker) copyResults(call *GInvoke) {
 	if !reads {
 		return
 	}
-	types := []GType{call.Type}
-	if call.Type.Kind == GTuple {
+	types := []typed.GType{call.Type}
+	if call.Type.Kind == typed.GTuple {
 		types = call.Type.Elems
 	}
 	for _, t := range types {
-		result := &GLocalRef{GTyped{t, call.At}, &GLocal{Name: "result", Type: t, At: call.At}}
-		call.Copies = append(call.Copies, g.copyOf(result).(*GCall))
+		result := &typed.GLocalRef{GTyped: typed.GTyped{Type: t, At: call.At}, Local: &typed.GLocal{Name: "result", Type: t, At: call.At}}
+		call.Copies = append(call.Copies, g.copyOf(result).(*typed.GCall))
 	}
 }
 
@@ -238,7 +244,7 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.GraphDecl)
 	callee := g.graphOf(ent.module, d)
 	s := g.site(e, callee.Name, ent.at, callee.Consts, callee.TypeParams)
-	names, optional, shapes := make([]string, len(callee.Params)), make([]bool, len(callee.Params)), make([][]Size, len(callee.Params))
+	names, optional, shapes := make([]string, len(callee.Params)), make([]bool, len(callee.Params)), make([][]size.Size, len(callee.Params))
 	for i, p := range callee.Params {
 		names[i], optional[i], shapes[i] = p.Name, p.Default != nil, p.Type.Shape
 	}
@@ -267,16 +273,16 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 	if !ok || !s.finish(names, shapes) {
 		return bad(e.Place)
 	}
-	ok = s.listArgs(ops, func(i int) DType { return callee.Params[i].Type.DType })
+	ok = s.listArgs(ops, func(i int) typed.DType { return callee.Params[i].Type.DType })
 	if !ok {
 		return bad(e.Place)
 	}
 	for i, p := range callee.Params {
-		if args[i] == nil || p.Type.Kind == GScalar {
+		if args[i] == nil || p.Type.Kind == typed.GScalar {
 			continue
 		}
 		at := args[i].Span()
-		if ops[i].mode != typed {
+		if ops[i].mode != typedValue {
 			g.errorf(lang.ErrWrongType, at, "the argument for %s of %s is %s; %s is needed", p.Name, callee.Name, g.describe(ops[i]), p.Type).label(p.At, "declared here")
 			ok = false
 			continue
@@ -294,12 +300,12 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	call := &GInvoke{Graph: callee, Args: make([]GExpr, len(args)), Types: s.sub.types, Consts: s.given}
+	call := &typed.GInvoke{Graph: callee, Args: make([]typed.GExpr, len(args)), Types: s.sub.types, Consts: s.given}
 	for i, p := range callee.Params {
 		if args[i] == nil {
 			continue
 		}
-		if p.Type.Kind != GScalar {
+		if p.Type.Kind != typed.GScalar {
 			ok = s.checkAll(p.Type, ops[i].graph.GType(), args[i].Span(), p.Name) && ok
 			call.Args[i] = ops[i].graph
 			continue
@@ -314,7 +320,7 @@ func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 	if !ok || !s.inferred(callee.TypeParams) || !s.distinct(names, func(i int) bool { return callee.Params[i].Mode == lang.InOut }, ops) {
 		return bad(e.Place)
 	}
-	call.GTyped = GTyped{s.result(len(callee.Outputs), func(i int) GType { return callee.Outputs[i].Type }), e.Place}
+	call.GTyped = typed.GTyped{Type: s.result(len(callee.Outputs), func(i int) typed.GType { return callee.Outputs[i].Type }), At: e.Place}
 	g.copyResults(call)
 	if len(callee.Outputs) == 0 {
 		return operand{mode: noValue, at: e.Place, graph: call}

@@ -1,12 +1,15 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
 
 // ifExpr types a choice of a graph. Which branch runs is decided when the graph is bound.
 func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 	cond := g.scalar(e.Cond, "a condition")
 	ok := cond.mode != invalid
-	if ok && (cond.mode != typed || cond.graph.GType().DType != Concrete(lang.Bool)) {
+	if ok && (cond.mode != typedValue || cond.graph.GType().DType != typed.Concrete(lang.Bool)) {
 		g.errorf(lang.ErrCondition, e.Cond.Span(), "the condition of `if` is %s, not bool", g.describe(cond)).help("compare it, as in `n > 0`")
 		ok = false
 	}
@@ -17,7 +20,7 @@ func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 			ok = false
 		}
 	}
-	choice := &GIf{GTyped: GTyped{At: e.Place}, Cond: cond.graph}
+	choice := &typed.GIf{GTyped: typed.GTyped{At: e.Place}, Cond: cond.graph}
 	g.choices++
 	then := g.branch(e.Then, &choice.Then)
 	other := operand{mode: noValue, at: e.Place}
@@ -51,7 +54,7 @@ func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 		g.errorf(lang.ErrBranches, other.at, "the branches of `if` differ: %s and %s", g.describe(then), g.describe(other)).label(then.at, "%s", g.describe(then))
 		return bad(e.Place)
 	}
-	for _, xs := range [][]GExpr{thenXs, otherXs} {
+	for _, xs := range [][]typed.GExpr{thenXs, otherXs} {
 		for i := range xs {
 			xs[i] = g.snapshot(xs[i])
 		}
@@ -59,18 +62,18 @@ func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 	choice.Then.Results, choice.Else.Results = thenXs, otherXs
 	switch len(types) {
 	case 0:
-		choice.Type = GType{Kind: GTuple}
+		choice.Type = typed.GType{Kind: typed.GTuple}
 		return operand{mode: noValue, at: e.Place, graph: choice}
 	case 1:
 		choice.Type = types[0]
 	default:
-		choice.Type = GType{Kind: GTuple, Elems: types}
+		choice.Type = typed.GType{Kind: typed.GTuple, Elems: types}
 	}
 	return graphOperand(choice)
 }
 
 // branch types one branch in a scope of its own; its statements go to body.
-func (g *graphChecker) branch(e lang.Expr, body *GBody) operand {
+func (g *graphChecker) branch(e lang.Expr, body *typed.GBody) operand {
 	outerScope, outerStmts := g.scope, g.stmts
 	g.scope, g.stmts = newScope(outerScope), &body.Stmts
 	defer func() { g.scope, g.stmts = outerScope, outerStmts }()
@@ -82,7 +85,7 @@ func (g *graphChecker) branch(e lang.Expr, body *GBody) operand {
 	}
 	o := g.expr(e)
 	if o.mode == noValue && o.graph != nil {
-		body.Stmts = append(body.Stmts, &GDo{o.graph})
+		body.Stmts = append(body.Stmts, &typed.GDo{X: o.graph})
 	}
 	return o
 }
@@ -93,17 +96,17 @@ func (g *graphChecker) alike(args []operand) ([]operand, bool) {
 	if !ok {
 		return nil, false
 	}
-	d := DType{}
+	d := typed.DType{}
 	floats := false
 	for _, a := range args {
-		if a.mode == typed && d == (DType{}) {
+		if a.mode == typedValue && d == (typed.DType{}) {
 			d = a.graph.GType().DType
 		}
-		floats = floats || a.mode == untypedFloat
+		floats = floats || a.mode == untypedFloat && !a.isU64()
 	}
-	if d == (DType{}) {
-		if d = Concrete(lang.I32); floats {
-			d = Concrete(lang.F32)
+	if d == (typed.DType{}) {
+		if d = typed.Concrete(lang.I32); floats {
+			d = typed.Concrete(lang.F32)
 		}
 	}
 	for i, a := range args {
@@ -115,10 +118,10 @@ func (g *graphChecker) alike(args []operand) ([]operand, bool) {
 }
 
 // sameType reports types that may be one.
-func (g *graphChecker) sameType(a, b GType) bool {
+func (g *graphChecker) sameType(a, b typed.GType) bool {
 	same := a.Kind == b.Kind && a.DType == b.DType && len(a.Shape) == len(b.Shape) && a.Struct == b.Struct && len(a.Elems) == len(b.Elems)
 	for i := 0; same && i < len(a.Shape); i++ {
-		same = !g.prover.different(a.Shape[i], b.Shape[i])
+		same = !g.prover.Different(a.Shape[i], b.Shape[i])
 	}
 	for i := 0; same && i < len(a.Elems); i++ {
 		same = g.sameType(a.Elems[i], b.Elems[i])

@@ -1,22 +1,25 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
 
 // This file checks that a graph marked @generate or @logits can be run as a
 // language model: `forward(tokens: i32[B, S], start: i32, inout cache: ..., w: Weights) -> logits: f32[B, V]`.
 
 // modelSignature reports what keeps a marked graph from being a language model.
-func (c *checker) modelSignature(g *Graph, mark string, at lang.Span) {
+func (c *checker) modelSignature(g *typed.Graph, mark string, at lang.Span) {
 	wrong := func(place lang.Span, format string, args ...any) report {
 		return c.errorf(lang.ErrAttribute, place, format, args...).label(at, "marked here")
 	}
-	var tokens, start *GParam
+	var tokens, start *typed.GParam
 	for _, p := range g.Params {
 		t := p.Type
 		_, inConfig := g.Config[p.Name]
 		switch {
-		case p.Mode == lang.InOut, t.Kind == GStruct:
-		case t.Kind == GTensor && t.DType == Concrete(lang.I32):
+		case p.Mode == lang.InOut, t.Kind == typed.GStruct:
+		case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32):
 			switch {
 			case tokens != nil:
 				wrong(p.At, "%s has two integer tensors, and one is the tokens", mark).label(tokens.At, "the tokens").
@@ -27,15 +30,15 @@ func (c *checker) modelSignature(g *Graph, mark string, at lang.Span) {
 			default:
 				tokens = p
 			}
-		case t.Kind == GScalar && (inConfig || p.Default != nil):
-		case t.Kind == GScalar && t.DType == Concrete(lang.I32):
+		case t.Kind == typed.GScalar && (inConfig || p.Default != nil):
+		case t.Kind == typed.GScalar && t.DType == typed.Concrete(lang.I32):
 			if start != nil && mark != "@logits" {
 				wrong(p.At, "nothing tells which of %s and %s is the position of the first token", start.Name, p.Name).label(start.At, "the other").
 					help("name the one that is not in `@config(%s = \"...\")`, or give it a default", p.Name)
 			}
 			start = p
-		case t.Kind == GScalar && mark == "@logits": // the @config of the graph marked @generate holds for both
-		case t.Kind == GScalar:
+		case t.Kind == typed.GScalar && mark == "@logits": // the @config of the graph marked @generate holds for both
+		case t.Kind == typed.GScalar:
 			wrong(p.At, "nothing tells the value of %s", p.Name).help("name its key of config.json in `@config(%s = \"...\")`, or give it a default", p.Name)
 		default:
 			wrong(p.At, "nothing fills %s, which is %s", p.Name, t).help("make it a field of the struct of weights, or `inout` when it is state")
@@ -63,13 +66,13 @@ func (c *checker) modelSignature(g *Graph, mark string, at lang.Span) {
 	for i := 0; fits && i < len(lead); i++ {
 		fits = out.Type.Shape[i].Equal(lead[i])
 	}
-	if !fits || out.Type.DType != Concrete(lang.F32) {
+	if !fits || out.Type.DType != typed.Concrete(lang.F32) {
 		wrong(out.At, "the logits of %s are %s, and must be f32%s", mark, out.Type, want).label(tokens.At, "the tokens are %s", tokens.Type)
 	}
 }
 
 // oneModel reports a second graph of one mark.
-func (c *checker) oneModel(g *Graph, mark string, at lang.Span, marked func(*Graph) bool) {
+func (c *checker) oneModel(g *typed.Graph, mark string, at lang.Span, marked func(*typed.Graph) bool) {
 	for _, other := range c.prog.Graphs {
 		if other != g && marked(other) {
 			c.errorf(lang.ErrAttribute, at, "two graphs are marked %s, %s and %s: a model has one", mark, other.Name, g.Name).label(other.Decl.Name.Place, "the other")

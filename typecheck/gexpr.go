@@ -1,11 +1,12 @@
 package typecheck
 
 import (
-	"math"
 	"slices"
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // expr types an expression of a graph.
@@ -14,15 +15,11 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 	case *lang.NameExpr:
 		return g.name(e)
 	case *lang.IntLit:
-		if e.Value > math.MaxInt64 {
-			g.errorf(lang.ErrConstantType, e.Place, "the integer %d does not fit 64 bits with sign", e.Value)
-			return bad(e.Place)
-		}
-		return intOperand(e.Place, int64(e.Value))
+		return intLiteral(e.Place, e.Value)
 	case *lang.FloatLit:
-		return floatOperand(e.Place, e.Value)
+		return floatLiteral(e)
 	case *lang.BoolLit:
-		return g.literal(Literal{DType: lang.Bool, Int: boolInt(e.Value)}, e.Place)
+		return g.literal(lang.Literal{DType: lang.Bool, Int: boolInt(e.Value)}, e.Place)
 	case *lang.UnaryExpr:
 		if op, ok := lang.FindOp(e.Op, lang.FormPrefix); ok {
 			return g.elementwise(op, e.Place, e.OpAt, []lang.Expr{e.X})
@@ -77,8 +74,8 @@ func boolInt(b bool) int64 {
 	return 0
 }
 
-func (g *graphChecker) literal(l Literal, at lang.Span) operand {
-	return graphOperand(&GConst{GTyped{GType{Kind: GScalar, DType: Concrete(l.DType)}, at}, l})
+func (g *graphChecker) literal(l lang.Literal, at lang.Span) operand {
+	return graphOperand(&typed.GConst{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: typed.Concrete(l.DType)}, At: at}, Value: l})
 }
 
 func (g *graphChecker) name(e *lang.NameExpr) operand {
@@ -92,7 +89,7 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 		} else if isBuiltin(e.Name) {
 			g.errorf(lang.ErrNameKind, e.Place, "%s is not a value", e.Name)
 		} else {
-			g.unknown(g.scope, e.Name, e.Place, []string{"inf", "nan", "pi"})
+			g.unknown(g.scope, e.Name, e.Place, []string{"inf", "nan", "pi"}, true)
 		}
 		return bad(e.Place)
 	}
@@ -102,25 +99,25 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 	case entConst:
 		o := g.constValue(ent.module, ent.decl.(*lang.ConstDecl))
 		o.at = e.Place
-		if c, ok := o.expr.(*Const); ok && o.mode == typed {
-			return g.literal(Literal{DType: c.Type.DType.Of, Int: c.Int, Float: c.Float}, e.Place)
+		if c, ok := o.expr.(*typed.Const); ok && o.mode == typedValue {
+			return g.literal(lang.Literal{DType: c.Type.DType.Of, Int: c.Int, Float: c.Float}, e.Place)
 		}
 		return o
 	case entSymbol:
 		if s := ent.symbol; s.DType != lang.I32 {
-			return graphOperand(&GConstRef{GTyped{GType{Kind: GScalar, DType: Concrete(s.DType)}, e.Place}, s})
+			return graphOperand(&typed.GConstRef{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: typed.Concrete(s.DType)}, At: e.Place}, Symbol: s})
 		}
-		return sizeOperand(e.Place, SymbolSize(ent.symbol))
+		return sizeOperand(e.Place, size.Of(ent.symbol))
 	case entValue, entGraphValue: // an entValue is a constant of a fn
 		if ent.output != nil {
 			g.errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", e.Name).label(ent.at, "an output").help("bind the value with `let` first, and use that name")
 			return bad(e.Place)
 		}
 		switch x := ent.graph.(type) {
-		case *GParamRef:
-			return graphOperand(&GParamRef{GTyped{x.Type, e.Place}, x.Param})
-		case *GLocalRef:
-			o := graphOperand(&GLocalRef{GTyped{x.Type, e.Place}, x.Local})
+		case *typed.GParamRef:
+			return graphOperand(&typed.GParamRef{GTyped: typed.GTyped{Type: x.Type, At: e.Place}, Param: x.Param})
+		case *typed.GLocalRef:
+			o := graphOperand(&typed.GLocalRef{GTyped: typed.GTyped{Type: x.Type, At: e.Place}, Local: x.Local})
 			o.lin = ent.value.lin
 			return o
 		}
@@ -133,18 +130,18 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 }
 
 // toScalar gives an untyped operand the element type d.
-func (g *graphChecker) toScalar(o operand, d DType) operand {
+func (g *graphChecker) toScalar(o operand, d typed.DType) operand {
 	if !o.isUntyped() {
 		return o
 	}
 	c := g.checker.convert(o, d)
-	if c.mode != typed {
+	if c.mode != typedValue {
 		return c
 	}
-	t := GTyped{GType{Kind: GScalar, DType: d}, o.at}
-	var x GExpr
+	t := typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: d}, At: o.at}
+	var x typed.GExpr
 	switch e := c.expr.(type) {
-	case *Const:
+	case *typed.Const:
 		of := d.Of
 		if d.Param != nil { // a literal of a type parameter is as wide as can be, and rounded when it is used
 			of = lang.F32
@@ -152,13 +149,13 @@ func (g *graphChecker) toScalar(o operand, d DType) operand {
 				of = lang.I32
 			}
 		}
-		x = &GConst{t, Literal{DType: of, Int: e.Int, Float: e.Float}}
+		x = &typed.GConst{GTyped: t, Value: lang.Literal{DType: of, Int: e.Int, Float: e.Float}}
 		if of != d.Of {
-			inner := &GConst{GTyped{GType{Kind: GScalar, DType: Concrete(of)}, o.at}, Literal{DType: of, Int: e.Int, Float: e.Float}}
-			x = &GApply{t, lang.OpCast, []GExpr{inner}}
+			inner := &typed.GConst{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: typed.Concrete(of)}, At: o.at}, Value: lang.Literal{DType: of, Int: e.Int, Float: e.Float}}
+			x = &typed.GApply{GTyped: t, Op: lang.OpCast, Args: []typed.GExpr{inner}}
 		}
 	default:
-		x = &GSizeOf{t, o.size}
+		x = &typed.GSizeOf{GTyped: t, Size: o.size}
 	}
 	out := graphOperand(x)
 	if o.mode == untypedInt && isIndexType(d) {
@@ -177,7 +174,7 @@ func (g *graphChecker) scalarOf(o operand, e lang.Expr, what string) operand {
 	case o.mode == noValue:
 		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
 		return bad(e.Span())
-	case o.mode == list, o.mode == typed && o.graph.GType().Kind != GScalar:
+	case o.mode == list, o.mode == typedValue && o.graph.GType().Kind != typed.GScalar:
 		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs a scalar, not %s", what, g.describe(o))
 		return bad(e.Span())
 	}
@@ -192,7 +189,7 @@ func (g *graphChecker) elementwise(op lang.Op, at, opAt lang.Span, exprs []lang.
 	for i, e := range exprs {
 		args[i] = g.element(g.expr(e), e, "`"+row.Spelling+"`")
 		ok = ok && args[i].mode != invalid
-		tensors = tensors || args[i].mode == list || args[i].mode == typed && args[i].graph.GType().Kind == GTensor
+		tensors = tensors || args[i].mode == list || args[i].mode == typedValue && args[i].graph.GType().Kind == typed.GTensor
 	}
 	switch {
 	case !ok:
@@ -212,7 +209,7 @@ func (g *graphChecker) element(o operand, e lang.Expr, what string) operand {
 	case o.mode == noValue:
 		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
 		return bad(e.Span())
-	case o.mode == typed && o.graph.GType().Kind != GScalar && o.graph.GType().Kind != GTensor:
+	case o.mode == typedValue && o.graph.GType().Kind != typed.GScalar && o.graph.GType().Kind != typed.GTensor:
 		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs tensors or scalars, not %s", what, o.graph.GType())
 		return bad(e.Span())
 	}
@@ -227,24 +224,24 @@ func (g *graphChecker) scalarApply(op lang.Op, at, opAt lang.Span, args []operan
 	}
 	// The rules are those of tiles: each scalar is lent a form that they know.
 	lent := make([]operand, len(args))
-	back := map[Expr]GExpr{}
+	back := map[typed.Expr]typed.GExpr{}
 	for i, a := range args {
 		lent[i] = a
-		if a.mode == typed {
-			c := &Const{Typed: Typed{Type{DType: a.graph.GType().DType}, a.at}}
+		if a.mode == typedValue {
+			c := &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: a.graph.GType().DType}, At: a.at}}
 			back[c] = a.graph
 			lent[i].expr = c
 		}
 	}
 	o := g.checker.apply(op, at, opAt, lent, exprs)
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return o
 	}
 	switch x := o.expr.(type) {
-	case *Const:
-		return g.literal(Literal{DType: x.Type.DType.Of, Int: x.Int, Float: x.Float}, at)
-	case *Apply:
-		out := &GApply{GTyped{GType{Kind: GScalar, DType: x.Type.DType}, at}, op, nil}
+	case *typed.Const:
+		return g.literal(lang.Literal{DType: x.Type.DType.Of, Int: x.Int, Float: x.Float}, at)
+	case *typed.Apply:
+		out := &typed.GApply{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: x.Type.DType}, At: at}, Op: op, Args: nil}
 		for i, a := range x.Args {
 			if back[a] != nil {
 				out.Args = append(out.Args, back[a])
@@ -262,13 +259,13 @@ func (g *graphChecker) scalarApply(op lang.Op, at, opAt lang.Span, args []operan
 }
 
 // linearSum follows sums and products of loop counters.
-func linearSum(op lang.Op, x, y operand) *Size {
+func linearSum(op lang.Op, x, y operand) *size.Size {
 	p, okx := x.position()
 	q, oky := y.position()
 	if !okx || !oky {
 		return nil
 	}
-	var s Size
+	var s size.Size
 	switch op {
 	case lang.OpAdd:
 		s = p.Add(q)
@@ -279,7 +276,7 @@ func linearSum(op lang.Op, x, y operand) *Size {
 	default:
 		return nil
 	}
-	if s.large {
+	if s.Large() {
 		return nil
 	}
 	return &s
@@ -299,32 +296,35 @@ func (g *graphChecker) cast(e *lang.CastExpr) operand {
 	if o.mode == list {
 		return g.listAs(o, d)
 	}
-	if o.mode == untypedFloat && !isFloat(d) {
-		o = g.toScalar(o, Concrete(lang.F32))
-	} else if o.mode == untypedInt && !isFloat(d) && d != Concrete(lang.I32) {
-		o = g.toScalar(o, Concrete(lang.I32))
+	if n, ok := o.truncated(d); ok {
+		return g.literal(lang.Literal{DType: d.Of, Int: n, Float: float64(n)}, e.Place)
+	}
+	if o.mode == untypedFloat && !typed.IsFloat(d) {
+		o = g.settled(o)
+	} else if o.mode == untypedInt && !typed.IsFloat(d) && d != typed.Concrete(lang.I32) {
+		o = g.toScalar(o, typed.Concrete(lang.I32))
 	}
 	if o.isUntyped() {
 		return g.toScalar(o, d)
 	}
-	if o.mode != typed || o.graph.GType().DType == d {
+	if o.mode != typedValue || o.graph.GType().DType == d {
 		return o
 	}
-	if t := o.graph.GType(); t.Kind == GTensor {
+	if t := o.graph.GType(); t.Kind == typed.GTensor {
 		k := &pointwise{}
 		x := g.operandOf(k, o.graph)
-		k.value = &Apply{Typed: Typed{Type{DType: d, Axes: x.Types()[0].Axes}, e.Place}, Op: lang.OpCast, Args: []Expr{x}}
+		k.value = &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: x.Types()[0].Axes}, At: e.Place}, Op: lang.OpCast, Args: []typed.Expr{x}}
 		return g.tensorValue(k, t.Shape, e.Place)
 	}
-	return graphOperand(&GApply{GTyped{GType{Kind: GScalar, DType: d}, e.Place}, lang.OpCast, []GExpr{o.graph}})
+	return graphOperand(&typed.GApply{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: d}, At: e.Place}, Op: lang.OpCast, Args: []typed.GExpr{o.graph}})
 }
 
 func (g *graphChecker) tuple(e *lang.TupleExpr) operand {
-	out := &GTupleOf{GTyped: GTyped{GType{Kind: GTuple}, e.Place}}
+	out := &typed.GTupleOf{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GTuple}, At: e.Place}}
 	ok := true
 	for _, x := range e.Elems {
 		o := g.settled(g.expr(x))
-		if o.mode != typed {
+		if o.mode != typedValue {
 			if o.mode == noValue {
 				g.errorf(lang.ErrValueCount, x.Span(), "this gives no value")
 			}
@@ -342,26 +342,27 @@ func (g *graphChecker) tuple(e *lang.TupleExpr) operand {
 
 // settled gives an untyped operand its default type.
 func (g *graphChecker) settled(o operand) operand {
-	switch o.mode {
-	case untypedInt:
-		return g.toScalar(o, Concrete(lang.I32))
-	case untypedFloat:
-		return g.toScalar(o, Concrete(lang.F32))
-	case list:
+	switch {
+	case o.isUntyped():
+		return g.toScalar(o, o.defaultType())
+	case o.mode == list:
 		return g.listAs(o, o.list.settled())
 	}
 	return o
 }
 
 func (g *graphChecker) field(e *lang.FieldExpr) operand {
+	if g.ofModule(g.scope, true, e) {
+		return bad(e.Place)
+	}
 	x := g.expr(e.X)
 	if x.mode == invalid {
 		return bad(e.Place)
 	}
-	if x.mode == typed && x.graph.GType().Kind == GStruct {
+	if x.mode == typedValue && x.graph.GType().Kind == typed.GStruct {
 		t := x.graph.GType()
-		if i := slices.IndexFunc(t.Fields, func(f GField) bool { return f.Name == e.Name.Name }); i >= 0 {
-			return graphOperand(&GFieldOf{GTyped{t.Fields[i].Type, e.Place}, x.graph, i})
+		if i := slices.IndexFunc(t.Fields, func(f typed.GField) bool { return f.Name == e.Name.Name }); i >= 0 {
+			return graphOperand(&typed.GFieldOf{GTyped: typed.GTyped{Type: t.Fields[i].Type, At: e.Place}, X: x.graph, Index: i})
 		}
 		names := make([]string, len(t.Fields))
 		for i, f := range t.Fields {
@@ -373,32 +374,31 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 	}
 	r := g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", g.describe(x), e.Name.Name)
 	switch {
-	case x.mode != typed || x.graph.GType().Kind != GTensor:
+	case x.mode != typedValue || x.graph.GType().Kind != typed.GTensor:
 	case e.Name.Name == "shape":
 		r.help("it is read by dimension: `x.shape[0]`")
-	case e.Name.Name == "T":
-		r.help("a kernel reads elements in any order: `y[j, i] = x[i, j]`")
+	case r.neighbour(true, e.Name.Name, lang.AsAttribute):
 	}
 	r.orHelp("only structs have fields; of a tensor there is `x.shape[0]`")
 	return bad(e.Place)
 }
 
 // isMutable reports a part of an inout parameter.
-func (g *graphChecker) isMutable(x GExpr) bool {
+func (g *graphChecker) isMutable(x typed.GExpr) bool {
 	switch x := x.(type) {
-	case *GParamRef:
+	case *typed.GParamRef:
 		return x.Param.Mode == lang.InOut
-	case *GLocalRef:
+	case *typed.GLocalRef:
 		return g.state[x.Local] || g.partOf[x.Local] != nil
-	case *GFieldOf:
+	case *typed.GFieldOf:
 		return g.isMutable(x.X)
-	case *GElem:
+	case *typed.GElem:
 		return g.isMutable(x.X)
-	case *GPart:
+	case *typed.GPart:
 		return g.isMutable(x.X)
-	case *GSlice:
+	case *typed.GSlice:
 		return g.isMutable(x.X)
-	case *GView:
+	case *typed.GView:
 		return g.isMutable(x.X)
 	}
 	return false

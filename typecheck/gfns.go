@@ -1,6 +1,9 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
 
 // This file inlines calls of fns in graphs, on scalars and whole tensors.
 
@@ -18,7 +21,7 @@ func (g *graphChecker) value(e lang.Expr) operand {
 	return o
 }
 
-func (g *graphChecker) adapt(o operand, d DType) operand {
+func (g *graphChecker) adapt(o operand, d typed.DType) operand {
 	if o.mode == list {
 		return g.listAs(o, d)
 	}
@@ -26,7 +29,7 @@ func (g *graphChecker) adapt(o operand, d DType) operand {
 }
 
 func (g *graphChecker) static(o operand) bool {
-	return o.graph.GType().Kind == GScalar && g.runtimeScalar(o.graph) == nil
+	return o.graph.GType().Kind == typed.GScalar && g.runtimeScalar(o.graph) == nil
 }
 
 // callFn inlines a call: the arguments are bound, the body is typed in the fn's own file.

@@ -2,6 +2,8 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types the loops of graphs, which are unrolled.
@@ -9,7 +11,7 @@ import (
 // forExpr types an unrolled loop: over an array, or counted.
 func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	a := e.Axis
-	loop := &GFor{GTyped: GTyped{At: e.Place}}
+	loop := &typed.GFor{GTyped: typed.GTyped{At: e.Place}}
 	ok := true
 	if a.By != nil {
 		g.errorf(lang.ErrTune, a.By.Span(), "a loop of a graph goes one by one and has no `by`")
@@ -21,12 +23,12 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 		over = g.expr(a.Over)
 		g.sizing--
 	}
-	varType := GType{Kind: GScalar, DType: Concrete(lang.I32)}
-	var lin *Size
+	varType := typed.GType{Kind: typed.GScalar, DType: typed.Concrete(lang.I32)}
+	var lin *size.Size
 	switch {
 	case over.mode == invalid:
 		ok = false
-	case over.mode == typed && over.graph.GType().Kind == GArray:
+	case over.mode == typedValue && over.graph.GType().Kind == typed.GArray:
 		loop.Over = over.graph
 		if a.Range != nil {
 			part, partOK := g.part(over.graph, a.Range, a.Over.Span().To(a.Range.Place))
@@ -34,27 +36,27 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 		}
 		varType = *over.graph.GType().Elem
 	case over.mode == untypedInt:
-		loop.Lo, loop.Hi = g.toScalar(intOperand(a.Place, 0), Concrete(lang.I32)).graph, g.toScalar(over, Concrete(lang.I32)).graph
-		lo, hi := Size{}, over.size
+		loop.Lo, loop.Hi = g.toScalar(intOperand(a.Place, 0), typed.Concrete(lang.I32)).graph, g.toScalar(over, typed.Concrete(lang.I32)).graph
+		lo, hi := size.Size{}, over.size
 		if a.Range != nil && a.Range.Lo != nil {
-			var end GExpr
+			var end typed.GExpr
 			if lo, end = g.sliceEnd(a.Range.Lo); end != nil {
-				lo, loop.Lo = g.cut(lang.OpMax, lo, end, Size{}, loop.Lo, g.sure.nonNegative(lo))
+				lo, loop.Lo = g.cut(lang.OpMax, lo, end, size.Size{}, loop.Lo, g.sure.NonNegative(lo))
 			}
 			ok = ok && end != nil
 		}
 		if a.Range != nil && a.Range.Hi != nil {
-			var end GExpr
+			var end typed.GExpr
 			if hi, end = g.sliceEnd(a.Range.Hi); end != nil {
-				hi, loop.Hi = g.cut(lang.OpMin, hi, end, over.size, loop.Hi, g.sure.atMost(hi, over.size))
+				hi, loop.Hi = g.cut(lang.OpMin, hi, end, over.size, loop.Hi, g.sure.AtMost(hi, over.size))
 			}
 			ok = ok && end != nil
 		}
 		counter := g.newHidden(a.Name.Name)
-		p := SymbolSize(counter)
-		for _, known := range []*prover{g.prover, g.sure} {
-			known.where(counter, p.Sub(lo))
-			known.where(counter, hi.Sub(ConstSize(1)).Sub(p))
+		p := size.Of(counter)
+		for _, known := range []*size.Prover{g.prover, g.sure} {
+			known.Where(counter, p.Sub(lo))
+			known.Where(counter, hi.Sub(size.Const(1)).Sub(p))
 		}
 		lin = &p
 	default:
@@ -85,7 +87,7 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	if ok {
 		from := operand{lin: lin}
 		if loop.Over != nil { // any of the elements
-			from.graph = &GElem{GTyped: GTyped{varType, a.Name.Place}, X: loop.Over, at: positions{true, Size{}, loop.Over.GType().Len}}
+			from.graph = &typed.GElem{GTyped: typed.GTyped{Type: varType, At: a.Name.Place}, X: loop.Over, Where: typed.Positions{Known: true, From: size.Size{}, To: loop.Over.GType().Len}}
 		}
 		loop.Var = g.local(a.Name, varType, from)
 	} else {
@@ -97,7 +99,7 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 			continue
 		}
 		from := operand{}
-		if types[i].Kind == GScalar {
+		if types[i].Kind == typed.GScalar {
 			from.graph = inits[i]
 		}
 		loop.Carried = append(loop.Carried, g.local(n, types[i], from))
@@ -132,36 +134,36 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	loop.Results = results
 	switch len(types) {
 	case 0:
-		loop.Type = GType{Kind: GTuple}
+		loop.Type = typed.GType{Kind: typed.GTuple}
 		return operand{mode: noValue, at: e.Place, graph: loop}
 	case 1:
 		loop.Type = types[0]
 	default:
-		loop.Type = GType{Kind: GTuple, Elems: types}
+		loop.Type = typed.GType{Kind: typed.GTuple, Elems: types}
 	}
 	return graphOperand(loop)
 }
 
 // cut keeps the end of a counted loop's range inside the dimension, whose own end
 // is given by limit and bound, unless it is proven to lie there.
-func (g *graphChecker) cut(op lang.Op, at Size, end GExpr, limit Size, bound GExpr, inside bool) (Size, GExpr) {
+func (g *graphChecker) cut(op lang.Op, at size.Size, end typed.GExpr, limit size.Size, bound typed.GExpr, inside bool) (size.Size, typed.GExpr) {
 	if inside {
 		return at, end
 	}
-	return limit, &GApply{GTyped{bound.GType(), end.Span()}, op, []GExpr{end, bound}}
+	return limit, &typed.GApply{GTyped: typed.GTyped{Type: bound.GType(), At: end.Span()}, Op: op, Args: []typed.GExpr{end, bound}}
 }
 
 // spread lists the values of an operand that may be a tuple.
-func (g *graphChecker) spread(o operand, e lang.Node) ([]GType, []GExpr, bool) {
+func (g *graphChecker) spread(o operand, e lang.Node) ([]typed.GType, []typed.GExpr, bool) {
 	switch {
 	case o.mode == invalid:
 		return nil, nil, false
 	case o.mode == noValue:
 		return nil, nil, true
-	case o.graph.GType().Kind != GTuple:
-		return []GType{o.graph.GType()}, []GExpr{o.graph}, true
+	case o.graph.GType().Kind != typed.GTuple:
+		return []typed.GType{o.graph.GType()}, []typed.GExpr{o.graph}, true
 	}
-	t, ok := o.graph.(*GTupleOf)
+	t, ok := o.graph.(*typed.GTupleOf)
 	if !ok {
 		g.errorf(lang.ErrValueCount, o.at, "this gives %s at once", o.graph.GType()).help("bind them with `let (a, b) = ...` first")
 		return nil, nil, false
@@ -170,7 +172,7 @@ func (g *graphChecker) spread(o operand, e lang.Node) ([]GType, []GExpr, bool) {
 }
 
 // sameCarried checks that a value carried by a loop keeps its type.
-func (g *graphChecker) sameCarried(n lang.Ident, want, got GType, at lang.Span) bool {
+func (g *graphChecker) sameCarried(n lang.Ident, want, got typed.GType, at lang.Span) bool {
 	same := g.sameType(want, got)
 	if !same {
 		g.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", n.Name, want, got).label(n.Place, "carried as %s", want)

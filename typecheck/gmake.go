@@ -1,6 +1,10 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
 
 // This file types the tensors that a graph makes itself: lists, and those of a
 // dtype, a shape and a rule (`zeros(f32, [M, N])`).
@@ -14,22 +18,22 @@ type listed struct {
 	shape []int64
 }
 
-func (l *listed) sizes() []Size {
-	out := make([]Size, len(l.shape))
+func (l *listed) sizes() []size.Size {
+	out := make([]size.Size, len(l.shape))
 	for i, n := range l.shape {
-		out[i] = ConstSize(n)
+		out[i] = size.Const(n)
 	}
 	return out
 }
 
 // settled is the element type that a list has where nothing asks for another.
-func (l *listed) settled() DType {
-	d := Concrete(lang.I32)
+func (l *listed) settled() typed.DType {
+	d := typed.Concrete(lang.I32)
 	for _, e := range l.elems {
 		switch e.mode {
 		case untypedFloat:
-			return Concrete(lang.F32)
-		case typed:
+			return typed.Concrete(lang.F32)
+		case typedValue:
 			d = e.graph.GType().DType
 		}
 	}
@@ -85,7 +89,7 @@ func (g *graphChecker) unevenList(e *lang.ListExpr, x lang.Expr, first, other *l
 		if l == nil {
 			return "one number"
 		}
-		return "of the shape " + sizesText(l.sizes())
+		return "of the shape " + typed.SizesText(l.sizes())
 	}
 	g.errorf(lang.ErrShape, x.Span(), "this element of the list is %s, and the one before it is %s: all have one shape", text(other), text(first)).
 		label(e.Elems[0].Span(), "the first element")
@@ -101,8 +105,8 @@ func sameShape(a, b []int64) bool {
 
 // isConstant reports a number, or true or false.
 func isConstant(o operand) bool {
-	if o.mode == typed {
-		_, ok := o.graph.(*GConst)
+	if o.mode == typedValue {
+		_, ok := o.graph.(*typed.GConst)
 		return ok
 	}
 	_, ok := o.constant()
@@ -110,8 +114,8 @@ func isConstant(o operand) bool {
 }
 
 // listAs gives a list its element type.
-func (g *graphChecker) listAs(o operand, d DType) operand {
-	made := &GMake{GTyped: GTyped{GType{Kind: GTensor, DType: d, Shape: o.list.sizes()}, o.at}, Rule: MakeList}
+func (g *graphChecker) listAs(o operand, d typed.DType) operand {
+	made := &typed.GMake{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GTensor, DType: d, Shape: o.list.sizes()}, At: o.at}, Rule: typed.MakeList}
 	of := d.Of // of a type parameter, as wide as can be; rounded when it is bound
 	if d.Param != nil {
 		of = lang.F32
@@ -121,15 +125,15 @@ func (g *graphChecker) listAs(o operand, d DType) operand {
 	}
 	for _, e := range o.list.elems {
 		v := g.toScalar(e, d)
-		if v.mode != typed {
+		if v.mode != typedValue {
 			return bad(o.at)
 		}
 		if have := v.graph.GType().DType; have != d {
 			g.errorf(lang.ErrMixedTypes, e.at, "this element is %s, and the list has elements of %s", have, d).help("write all elements as numbers of one type")
 			return bad(o.at)
 		}
-		l := Literal{DType: of}
-		if c, ok := v.graph.(*GConst); ok {
+		l := lang.Literal{DType: of}
+		if c, ok := v.graph.(*typed.GConst); ok {
 			l = c.Value
 		} else if n, ok := e.constant(); ok {
 			l.Float, l.Int = n, wholeInt(n)
@@ -141,10 +145,10 @@ func (g *graphChecker) listAs(o operand, d DType) operand {
 
 // adaptLists gives lists among the operands of one operation the element type of the others.
 func (g *graphChecker) adaptLists(args []operand) ([]operand, bool) {
-	d := DType{}
+	d := typed.DType{}
 	known := false
 	for _, a := range args {
-		if a.mode == typed && !known {
+		if a.mode == typedValue && !known {
 			d, known = a.graph.GType().DType, true
 		}
 	}
@@ -162,7 +166,7 @@ func (g *graphChecker) adaptLists(args []operand) ([]operand, bool) {
 	out := make([]operand, len(args))
 	for i, a := range args {
 		if out[i] = a; a.mode == list {
-			if out[i] = g.listAs(a, d); out[i].mode != typed {
+			if out[i] = g.listAs(a, d); out[i].mode != typedValue {
 				return nil, false
 			}
 		}
@@ -172,17 +176,17 @@ func (g *graphChecker) adaptLists(args []operand) ([]operand, bool) {
 
 // maker is a function of graphs that makes a tensor.
 type maker struct {
-	rule  MakeRule
+	rule  typed.MakeRule
 	value bool // a value stands between the element type and the shape
 	usage string
 }
 
 // makers are the functions that make tensors in graphs.
 var makers = map[string]maker{
-	"zeros":  {MakeFull, false, "zeros(f32, [M, N])"},
-	"ones":   {MakeFull, false, "ones(f32, [M, N])"},
-	"full":   {MakeFull, true, "full(f32, 0.5, [M, N])"},
-	"arange": {MakeRange, false, "arange(f32, [M, N])"},
+	"zeros":  {typed.MakeFull, false, "zeros(f32, [M, N])"},
+	"ones":   {typed.MakeFull, false, "ones(f32, [M, N])"},
+	"full":   {typed.MakeFull, true, "full(f32, 0.5, [M, N])"},
+	"arange": {typed.MakeRange, false, "arange(f32, [M, N])"},
 }
 
 // make types a call of one of the makers.
@@ -200,7 +204,7 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	rest := e.Args[1:]
-	made := &GMake{GTyped: GTyped{GType{Kind: GTensor, DType: d}, e.Place}, Rule: m.rule}
+	made := &typed.GMake{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GTensor, DType: d}, At: e.Place}, Rule: m.rule}
 	var value operand
 	if m.value {
 		value, rest = g.scalar(rest[0].Value, "the value of full"), rest[1:]
@@ -213,7 +217,7 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 	}
 	switch {
 	case m.value:
-		if value = g.toScalar(value, d); value.mode != typed {
+		if value = g.toScalar(value, d); value.mode != typedValue {
 			return bad(e.Place)
 		}
 		if have := value.graph.GType().DType; have != d {
@@ -221,18 +225,18 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 			return bad(e.Place)
 		}
 		if g.runtimeScalar(value.graph) != nil { // only known when the graph runs: then a kernel stores it
-			k := &pointwise{shapes: [][]Size{shape}}
+			k := &pointwise{shapes: [][]size.Size{shape}}
 			k.value = g.operandOf(k, value.graph)
 			return g.tensorValue(k, shape, e.Place)
 		}
 		made.Value = value.graph
-	case m.rule == MakeFull:
+	case m.rule == typed.MakeFull:
 		n := int64(0)
 		if name == "ones" {
 			n = 1
 		}
-		made.Value = &GConst{GTyped{GType{Kind: GScalar, DType: d}, e.Place}, Literal{DType: lang.I32, Int: n, Float: float64(n)}}
-	case m.rule == MakeRange && !isFloat(d) && !isInt(d):
+		made.Value = &typed.GConst{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: d}, At: e.Place}, Value: lang.Literal{DType: lang.I32, Int: n, Float: float64(n)}}
+	case m.rule == typed.MakeRange && !typed.IsFloat(d) && !isInt(d):
 		g.errorf(lang.ErrOperandType, e.Args[0].Value.Span(), "%s makes numbers, not %s", name, g.describeDType(d))
 		return bad(e.Place)
 	}
@@ -255,23 +259,23 @@ func (g *graphChecker) plainArgs(name, usage string, want int, e *lang.CallExpr)
 }
 
 // madeType types the element type of a tensor that a graph makes.
-func (g *graphChecker) madeType(name, usage string, x lang.Expr) (DType, bool) {
+func (g *graphChecker) madeType(name, usage string, x lang.Expr) (typed.DType, bool) {
 	n, ok := x.(*lang.NameExpr)
 	if !ok {
 		g.errorf(lang.ErrUnknownType, x.Span(), "the first argument of %s is an element type", name).help("write `%s`", usage)
-		return DType{}, false
+		return typed.DType{}, false
 	}
 	return g.dtypeNamed(g.scope, n.Name, n.Place)
 }
 
 // shapeList types a shape in brackets; sizes are integer expressions over dimensions and constants.
-func (g *graphChecker) shapeList(e lang.Expr) ([]Size, bool) {
+func (g *graphChecker) shapeList(e lang.Expr) ([]size.Size, bool) {
 	l, ok := e.(*lang.ListExpr)
 	if !ok {
 		g.errorf(lang.ErrView, e.Span(), "a shape is written in brackets, as in `[B, S, C]`")
 		return nil, false
 	}
-	shape := []Size{}
+	shape := []size.Size{}
 	for _, s := range l.Elems {
 		g.sizing++
 		o := g.expr(s)
@@ -286,7 +290,7 @@ func (g *graphChecker) shapeList(e lang.Expr) ([]Size, bool) {
 			}
 			shape = append(shape, o.size)
 		default:
-			g.errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o))
+			g.errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o)).wholeHelp(o)
 			ok = false
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file matches the arguments of a call in a graph with the parameters of a kernel or a graph.
@@ -16,19 +18,19 @@ type callSite struct {
 	call   *lang.CallExpr
 	name   string
 	decl   lang.Span
-	consts []*Symbol
-	types  []*TypeParam
+	consts []*size.Symbol
+	types  []*typed.TypeParam
 	sub    substitution
 	// from tells which argument bound a dimension or a type, for messages.
-	dimFrom  map[*Symbol]lang.Span
-	typeFrom map[*TypeParam]lang.Span
-	given    map[*Symbol]GExpr
+	dimFrom  map[*size.Symbol]lang.Span
+	typeFrom map[*typed.TypeParam]lang.Span
+	given    map[*size.Symbol]typed.GExpr
 }
 
-func (g *graphChecker) site(e *lang.CallExpr, name string, decl lang.Span, consts []*Symbol, types []*TypeParam) *callSite {
+func (g *graphChecker) site(e *lang.CallExpr, name string, decl lang.Span, consts []*size.Symbol, types []*typed.TypeParam) *callSite {
 	return &callSite{graphChecker: g, call: e, name: name, decl: decl, consts: consts, types: types,
-		sub:     substitution{map[*TypeParam]DType{}, map[*Symbol]Size{}},
-		dimFrom: map[*Symbol]lang.Span{}, typeFrom: map[*TypeParam]lang.Span{}, given: map[*Symbol]GExpr{}}
+		sub:     substitution{map[*typed.TypeParam]typed.DType{}, map[*size.Symbol]size.Size{}},
+		dimFrom: map[*size.Symbol]lang.Span{}, typeFrom: map[*typed.TypeParam]lang.Span{}, given: map[*size.Symbol]typed.GExpr{}}
 }
 
 // match assigns the arguments to parameters: by position, or by name, which may be that of a constant or a type parameter.
@@ -100,7 +102,7 @@ func (s *callSite) namedArg(a lang.Arg, params []string, out []lang.Expr) bool {
 }
 
 // typeArg binds a type parameter by name.
-func (s *callSite) typeArg(p *TypeParam, a lang.Arg) bool {
+func (s *callSite) typeArg(p *typed.TypeParam, a lang.Arg) bool {
 	if at, twice := s.typeFrom[p]; twice {
 		s.errorf(lang.ErrArgName, a.Name.Place, "the type parameter %s is given twice", p.Name).label(at, "first given here")
 		return false
@@ -111,11 +113,11 @@ func (s *callSite) typeArg(p *TypeParam, a lang.Arg) bool {
 		return false
 	}
 	d, ok := s.dtypeNamed(s.scope, n.Name, n.Place)
-	return ok && s.bindType(DType{Param: p}, d, n.Place, p.Name, nil, false)
+	return ok && s.bindType(typed.DType{Param: p}, d, n.Place, p.Name, nil, false)
 }
 
 // constArg binds a constant parameter.
-func (s *callSite) constArg(c *Symbol, a lang.Arg) bool {
+func (s *callSite) constArg(c *size.Symbol, a lang.Arg) bool {
 	if _, twice := s.given[c]; twice {
 		s.errorf(lang.ErrArgName, a.Name.Place, "the constant parameter %s is given twice", c.Name)
 		return false
@@ -126,18 +128,18 @@ func (s *callSite) constArg(c *Symbol, a lang.Arg) bool {
 	}
 	if c.DType == lang.I32 {
 		if o.mode != untypedInt {
-			s.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is an int, and %s is no integer over dimensions and constants", c.Name, s.describe(o)).label(c.At, "declared here")
+			s.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is an int, and %s is no integer over dimensions and constants", c.Name, s.describe(o)).label(c.At, "declared here").wholeHelp(o)
 			return false
 		}
 		s.sub.syms[c] = o.size
-		s.given[c] = s.toScalar(o, Concrete(lang.I32)).graph
+		s.given[c] = s.toScalar(o, typed.Concrete(lang.I32)).graph
 		return true
 	}
-	o = s.toScalar(o, Concrete(c.DType))
+	o = s.toScalar(o, typed.Concrete(c.DType))
 	if o.mode == invalid {
 		return false
 	}
-	if o.graph.GType().DType != Concrete(c.DType) {
+	if o.graph.GType().DType != typed.Concrete(c.DType) {
 		s.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", c.Name, c.DType, s.describe(o)).label(c.At, "declared here")
 		return false
 	}
@@ -150,9 +152,9 @@ func (s *callSite) constArg(c *Symbol, a lang.Arg) bool {
 }
 
 // dimensionOf is the parameter, by its name and shape, that has the constant as a dimension by itself; "" where none has.
-func dimensionOf(c *Symbol, names []string, shapes [][]Size) string {
+func dimensionOf(c *size.Symbol, names []string, shapes [][]size.Size) string {
 	for i, shape := range shapes {
-		if slices.ContainsFunc(shape, func(n Size) bool { return n.Symbol() == c }) {
+		if slices.ContainsFunc(shape, func(n size.Size) bool { return n.Symbol() == c }) {
 			return names[i]
 		}
 	}
@@ -160,7 +162,7 @@ func dimensionOf(c *Symbol, names []string, shapes [][]Size) string {
 }
 
 // finish checks that every constant parameter has a value; the parameters are for messages.
-func (s *callSite) finish(names []string, shapes [][]Size) bool {
+func (s *callSite) finish(names []string, shapes [][]size.Size) bool {
 	for _, c := range s.consts {
 		if _, ok := s.given[c]; ok {
 			continue
@@ -175,7 +177,7 @@ func (s *callSite) finish(names []string, shapes [][]Size) bool {
 			return false
 		}
 		if c.DType == lang.I32 {
-			s.sub.syms[c] = ConstSize(c.Default.Int)
+			s.sub.syms[c] = size.Const(c.Default.Int)
 		}
 	}
 	return true
@@ -183,7 +185,7 @@ func (s *callSite) finish(names []string, shapes [][]Size) bool {
 
 // listArgs gives lists among the arguments their element types: that of the
 // parameter or, where that is open, of another argument for the same type.
-func (s *callSite) listArgs(ops []operand, want func(int) DType) bool {
+func (s *callSite) listArgs(ops []operand, want func(int) typed.DType) bool {
 	for i := range ops {
 		if ops[i].mode != list {
 			continue
@@ -192,16 +194,16 @@ func (s *callSite) listArgs(ops []operand, want func(int) DType) bool {
 		if d.Param != nil {
 			d = ops[i].list.settled()
 			for j := range ops {
-				if ops[j].mode == typed && want(j) == want(i) && ops[j].graph.GType().Kind == GTensor {
+				if ops[j].mode == typedValue && want(j) == want(i) && ops[j].graph.GType().Kind == typed.GTensor {
 					d = ops[j].graph.GType().DType
 					break
 				}
 			}
 		}
-		if d == (DType{}) { // a struct or an array: no list fits
+		if d == (typed.DType{}) { // a struct or an array: no list fits
 			d = ops[i].list.settled()
 		}
-		if ops[i] = s.listAs(ops[i], d); ops[i].mode != typed {
+		if ops[i] = s.listAs(ops[i], d); ops[i].mode != typedValue {
 			return false
 		}
 	}
@@ -209,7 +211,7 @@ func (s *callSite) listArgs(ops []operand, want func(int) DType) bool {
 }
 
 // bindType matches an element type as declared with that of an argument.
-func (s *callSite) bindType(want, got DType, at lang.Span, param string, x lang.Expr, scalar bool) bool {
+func (s *callSite) bindType(want, got typed.DType, at lang.Span, param string, x lang.Expr, scalar bool) bool {
 	if want.Param == nil {
 		if want != got {
 			if scalar {
@@ -241,22 +243,22 @@ func (s *callSite) bindType(want, got DType, at lang.Span, param string, x lang.
 }
 
 // bindShape binds the dimensions that stand alone in a declared shape.
-func (s *callSite) bindShape(want, got []Size, at lang.Span, param string) bool {
+func (s *callSite) bindShape(want, got []size.Size, at lang.Span, param string) bool {
 	if len(want) != len(got) {
 		s.errorf(lang.ErrShape, at, "the argument for %s of %s has %s; %s has %d", param, s.name, plural(len(got), "dimension"), param, len(want)).
-			label(s.decl, "%s is declared with the shape %s", param, sizesText(want)).here("has the shape %s", sizesText(got))
+			label(s.decl, "%s is declared with the shape %s", param, typed.SizesText(want)).here("has the shape %s", typed.SizesText(got))
 		return false
 	}
 	for i, w := range want {
 		sym := w.Symbol()
-		if sym == nil || sym.Kind != DimSymbol {
+		if sym == nil || sym.Kind != size.DimSymbol {
 			continue
 		}
 		if old, ok := s.sub.syms[sym]; !ok {
 			s.sub.syms[sym], s.dimFrom[sym] = got[i], at
-		} else if s.prover.different(old, got[i]) {
+		} else if s.prover.Different(old, got[i]) {
 			s.errorf(lang.ErrShape, at, "dimension %d of the argument for %s of %s is %s, and must be %s", i, param, s.name, got[i], inCall(old, sym.Name)).
-				label(s.dimFrom[sym], "%s is %s by this argument", sym.Name, old).here("has the shape %s", sizesText(got))
+				label(s.dimFrom[sym], "%s is %s by this argument", sym.Name, old).here("has the shape %s", typed.SizesText(got))
 			return false
 		}
 	}
@@ -264,7 +266,7 @@ func (s *callSite) bindShape(want, got []Size, at lang.Span, param string) bool 
 }
 
 // inCall is a size that a call needs, and what the callee calls it, where that is not the same.
-func inCall(size Size, callee string) string {
+func inCall(size size.Size, callee string) string {
 	if size.String() == callee {
 		return callee
 	}
@@ -272,27 +274,19 @@ func inCall(size Size, callee string) string {
 }
 
 // checkShape checks the dimensions that are expressions of others.
-func (s *callSite) checkShape(want, got []Size, at lang.Span, param string) bool {
+func (s *callSite) checkShape(want, got []size.Size, at lang.Span, param string) bool {
 	for i, w := range want {
-		if n := s.sub.size(w); s.prover.different(n, got[i]) {
+		if n := s.sub.size(w); s.prover.Different(n, got[i]) {
 			s.errorf(lang.ErrShape, at, "dimension %d of the argument for %s of %s is %s, and must be %s", i, param, s.name, got[i], inCall(n, w.String())).
-				label(s.decl, "declared here").here("has the shape %s", sizesText(got))
+				label(s.decl, "declared here").here("has the shape %s", typed.SizesText(got))
 			return false
 		}
 	}
 	return true
 }
 
-func sizesText(sizes []Size) string {
-	parts := make([]string, len(sizes))
-	for i, s := range sizes {
-		parts[i] = s.String()
-	}
-	return "[" + strings.Join(parts, ", ") + "]"
-}
-
 // inferred checks that every type parameter is bound.
-func (s *callSite) inferred(params []*TypeParam) bool {
+func (s *callSite) inferred(params []*typed.TypeParam) bool {
 	for _, p := range params {
 		if _, ok := s.sub.types[p]; !ok {
 			s.errorf(lang.ErrTypeParam, s.call.Place, "nothing tells what %s of %s stands for in this call", p.Name, s.name).label(p.At, "declared here").
@@ -304,7 +298,7 @@ func (s *callSite) inferred(params []*TypeParam) bool {
 }
 
 // writable checks an inout argument.
-func (s *callSite) writable(x GExpr, at lang.Span, param string) bool {
+func (s *callSite) writable(x typed.GExpr, at lang.Span, param string) bool {
 	if s.isMutable(x) {
 		return true
 	}
@@ -314,19 +308,19 @@ func (s *callSite) writable(x GExpr, at lang.Span, param string) bool {
 }
 
 // result is the type of a call's outputs.
-func (s *callSite) result(n int, output func(int) GType) GType {
-	types := make([]GType, n)
+func (s *callSite) result(n int, output func(int) typed.GType) typed.GType {
+	types := make([]typed.GType, n)
 	for i := range types {
 		types[i] = s.sub.gtype(output(i))
 	}
 	if n == 1 {
 		return types[0]
 	}
-	return GType{Kind: GTuple, Elems: types}
+	return typed.GType{Kind: typed.GTuple, Elems: types}
 }
 
 // scalarArg types the argument of a scalar parameter; nil after an error.
-func (s *callSite) scalarArg(o operand, want DType, param string, x lang.Expr) GExpr {
+func (s *callSite) scalarArg(o operand, want typed.DType, param string, x lang.Expr) typed.GExpr {
 	if o.isUntyped() {
 		to := want
 		if want.Param != nil {
@@ -340,11 +334,11 @@ func (s *callSite) scalarArg(o operand, want DType, param string, x lang.Expr) G
 			o = s.toScalar(o, to)
 		}
 	}
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return nil
 	}
 	t := o.graph.GType()
-	if t.Kind != GScalar {
+	if t.Kind != typed.GScalar {
 		s.errorf(lang.ErrWrongType, x.Span(), "the argument for %s of %s is %s; a scalar %s is needed", param, s.name, t, want).label(s.decl, "declared here")
 		return nil
 	}
@@ -355,38 +349,38 @@ func (s *callSite) scalarArg(o operand, want DType, param string, x lang.Expr) G
 }
 
 // unify matches the type of a graph's parameter with that of an argument, and binds what stands alone in it.
-func (s *callSite) unify(want, got GType, at lang.Span, param string, x lang.Expr) bool {
-	if want.Kind != got.Kind || want.Kind == GStruct && want.Struct != got.Struct {
+func (s *callSite) unify(want, got typed.GType, at lang.Span, param string, x lang.Expr) bool {
+	if want.Kind != got.Kind || want.Kind == typed.GStruct && want.Struct != got.Struct {
 		s.errorf(lang.ErrWrongType, at, "the argument for %s of %s is %s; %s is needed", param, s.name, got, want).label(s.decl, "declared here")
 		return false
 	}
 	switch want.Kind {
-	case GTensor:
+	case typed.GTensor:
 		return s.bindType(want.DType, got.DType, at, param, x, false) && s.bindShape(want.Shape, got.Shape, at, param)
-	case GStruct:
+	case typed.GStruct:
 		for i, f := range want.Fields {
 			if !s.unify(f.Type, got.Fields[i].Type, at, param+"."+f.Name, nil) {
 				return false
 			}
 		}
-	case GArray:
-		return s.bindShape([]Size{want.Len}, []Size{got.Len}, at, "the length of "+param) && s.unify(*want.Elem, *got.Elem, at, param+"[i]", nil)
+	case typed.GArray:
+		return s.bindShape([]size.Size{want.Len}, []size.Size{got.Len}, at, "the length of "+param) && s.unify(*want.Elem, *got.Elem, at, param+"[i]", nil)
 	}
 	return true
 }
 
 // checkAll checks the dimensions that are expressions of others, in every part of a type.
-func (s *callSite) checkAll(want, got GType, at lang.Span, param string) bool {
+func (s *callSite) checkAll(want, got typed.GType, at lang.Span, param string) bool {
 	switch want.Kind {
-	case GTensor:
+	case typed.GTensor:
 		return s.checkShape(want.Shape, got.Shape, at, param)
-	case GStruct:
+	case typed.GStruct:
 		for i, f := range want.Fields {
 			if !s.checkAll(f.Type, got.Fields[i].Type, at, param+"."+f.Name) {
 				return false
 			}
 		}
-	case GArray:
+	case typed.GArray:
 		return s.checkAll(*want.Elem, *got.Elem, at, param+"[i]")
 	}
 	return true

@@ -1,6 +1,9 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
 
 // This file tells whether two expressions of a graph may name elements of one
 // tensor: a call may not write what it is also given as another argument.
@@ -22,28 +25,9 @@ func (s *callSite) distinct(params []string, writes func(int) bool, ops []operan
 	return true
 }
 
-// positions are from to to - 1 of an array's elements or of a dimension of a
-// tensor; unless known, they may be any.
-type positions struct {
-	known    bool
-	from, to Size
-}
-
-func onePosition(n *Size) positions {
-	if n == nil {
-		return positions{}
-	}
-	return positions{true, *n, n.Add(ConstSize(1))}
-}
-
-// of gives positions of a part as those of the whole.
-func (a positions) of(part positions) positions {
-	return positions{a.known && part.known, part.from.Add(a.from), part.to.Add(a.from)}
-}
-
 // apart reports that no position is in both.
-func (g *graphChecker) apart(a, b positions) bool {
-	return a.known && b.known && (g.sure.atMost(a.to, b.from) || g.sure.atMost(b.to, a.from))
+func (g *graphChecker) apart(a, b typed.Positions) bool {
+	return a.Known && b.Known && (g.sure.AtMost(a.To, b.From) || g.sure.AtMost(b.To, a.From))
 }
 
 // region is where the value of an expression lies: in a parameter or a local,
@@ -57,12 +41,12 @@ type region struct {
 // regionStep is a field of a struct (or -1), or positions along each dimension.
 type regionStep struct {
 	field int
-	along []positions
+	along []typed.Positions
 	left  []int // the dimensions that the value still has
 }
 
 // overlap reports that two expressions may name elements of one tensor.
-func (g *graphChecker) overlap(x, y GExpr) bool {
+func (g *graphChecker) overlap(x, y typed.GExpr) bool {
 	p, q := g.region(x), g.region(y)
 	if p.root == nil || p.root != q.root {
 		return false
@@ -82,29 +66,29 @@ func (g *graphChecker) overlap(x, y GExpr) bool {
 }
 
 // region finds where a value lies; its root is nil for one of its own.
-func (g *graphChecker) region(x GExpr) region {
+func (g *graphChecker) region(x typed.GExpr) region {
 	switch x := x.(type) {
-	case *GParamRef:
+	case *typed.GParamRef:
 		return region{root: x.Param}
-	case *GLocalRef:
-		if x.Type.Kind == GScalar {
+	case *typed.GLocalRef:
+		if x.Type.Kind == typed.GScalar {
 			return region{}
 		}
 		if of := g.partOf[x.Local]; of != nil && !g.state[x.Local] {
 			return g.region(of)
 		}
 		return region{root: x.Local}
-	case *GFieldOf:
+	case *typed.GFieldOf:
 		r := g.region(x.X)
 		r.steps = append(r.steps, regionStep{field: x.Index})
 		return r
-	case *GElem:
-		return g.region(x.X).cut(GSliceItem{Index: x.Index, at: x.at})
-	case *GPart:
-		return g.region(x.X).cut(GSliceItem{at: x.at})
-	case *GSlice:
+	case *typed.GElem:
+		return g.region(x.X).cut(typed.GSliceItem{Index: x.Index, Where: x.Where})
+	case *typed.GPart:
+		return g.region(x.X).cut(typed.GSliceItem{Where: x.Where})
+	case *typed.GSlice:
 		return g.region(x.X).cut(x.Items...)
-	case *GView:
+	case *typed.GView:
 		r := g.region(x.X)
 		r.viewed = true
 		return r
@@ -113,14 +97,14 @@ func (g *graphChecker) region(x GExpr) region {
 }
 
 // cut is a part of a region: positions along each of the dimensions that it has.
-func (r region) cut(items ...GSliceItem) region {
+func (r region) cut(items ...typed.GSliceItem) region {
 	if r.root == nil || r.viewed {
 		return r
 	}
 	if n := len(r.steps); n == 0 || r.steps[n-1].along == nil {
 		step := regionStep{field: -1}
 		for d := range items {
-			step.along, step.left = append(step.along, positions{known: true}), append(step.left, d)
+			step.along, step.left = append(step.along, typed.Positions{Known: true}), append(step.left, d)
 		}
 		r.steps = append(r.steps, step)
 	}
@@ -128,7 +112,7 @@ func (r region) cut(items ...GSliceItem) region {
 	var left []int
 	for i, item := range items {
 		d := last.left[i]
-		last.along[d] = last.along[d].of(item.at)
+		last.along[d] = last.along[d].Of(item.Where)
 		if item.Index == nil {
 			left = append(left, d)
 		}

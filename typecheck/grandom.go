@@ -1,6 +1,10 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
 
 // This file types random numbers of graphs: an elementwise kernel draws what the
 // kernel's `rand(seed, i, j)` gives at the position [i, j].
@@ -14,12 +18,12 @@ func (g *graphChecker) random(name string, e *lang.CallExpr) operand {
 	if !g.plainArgs(name, usage, want, e) {
 		return bad(e.Place)
 	}
-	d, ok := Concrete(lang.U64), true
+	d, ok := typed.Concrete(lang.U64), true
 	if x := e.Args[0].Value; want == 3 {
 		if d, ok = g.madeType(name, usage, x); !ok {
 			return bad(e.Place)
 		}
-		if ok = isFloat(d); !ok {
+		if ok = typed.IsFloat(d); !ok {
 			g.errorf(lang.ErrOperandType, x.Span(), "%s makes floats, not %s", name, g.describeDType(d)).help("for integers scale and convert them: `(rand(f32, [N], 1) * 10) as i32`")
 		}
 	}
@@ -30,13 +34,13 @@ func (g *graphChecker) random(name string, e *lang.CallExpr) operand {
 			help("make them with fewer dimensions and view them: `view(%s, [...])`", usage)
 		shapeOK = false
 	}
-	k := &pointwise{shapes: [][]Size{shape}}
+	k := &pointwise{shapes: [][]size.Size{shape}}
 	key, keyOK := g.seed(k, e.Args[want-1].Value)
 	if !ok || !shapeOK || !keyOK {
 		return bad(e.Place)
 	}
 	m := randomMaker{}
-	words := make([]Expr, maxCoordinates)
+	words := make([]typed.Expr, maxCoordinates)
 	index := g.gridOf(len(shape)).index
 	for i, x := range index { // the last coordinate is the first word
 		words[len(index)-1-i] = m.cast(x, lang.U64)
@@ -55,53 +59,55 @@ func (g *graphChecker) random(name string, e *lang.CallExpr) operand {
 
 // seed types the seed of random numbers: an integer, as u64. It is a parameter
 // of the kernel, so that another seed needs no other kernel.
-func (g *graphChecker) seed(k *pointwise, x lang.Expr) (Expr, bool) {
+func (g *graphChecker) seed(k *pointwise, x lang.Expr) (typed.Expr, bool) {
 	o := g.scalar(x, "the seed")
 	if o.mode == untypedInt {
-		o = g.toScalar(o, Concrete(lang.I64))
+		o = g.toScalar(o, typed.Concrete(lang.I64))
 	}
 	o = g.settled(o)
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return nil, false
 	}
 	d := o.graph.GType().DType
 	if !isInt(d) {
-		g.errorf(lang.ErrWrongType, x.Span(), "the seed is %s; an integer is needed", g.describe(o)).castFix(x, Concrete(lang.I32))
+		g.errorf(lang.ErrWrongType, x.Span(), "the seed is %s; an integer is needed", g.describe(o)).castFix(x, typed.Concrete(lang.I32))
 		return nil, false
 	}
 	p := g.leaf(o.graph)
 	k.leaf(o.graph, p)
-	key := &ScalarRef{Typed{Type{DType: d}, x.Span()}, p}
-	if d == Concrete(lang.U64) {
+	key := &typed.ScalarRef{Typed: typed.Typed{Type: typed.Type{DType: d}, At: x.Span()}, Param: p}
+	if d == typed.Concrete(lang.U64) {
 		return key, true
 	}
 	return randomMaker{}.cast(key, lang.U64), true
 }
 
 // named gives a value that is used twice a name inside the kernel.
-func (k *pointwise) named(name string, x Expr) Expr {
-	l := &Local{Name: name, Type: x.Types()[0]}
-	k.lets = append(k.lets, &Let{Locals: []*Local{l}, Value: x})
-	return &LocalRef{Typed{l.Type, lang.Span{}}, l}
+func (k *pointwise) named(name string, x typed.Expr) typed.Expr {
+	l := &typed.Local{Name: name, Type: x.Types()[0]}
+	k.lets = append(k.lets, &typed.Let{Locals: []*typed.Local{l}, Value: x})
+	return &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: lang.Span{}}, Local: l}
 }
 
 // to converts f32 numbers to the element type d.
-func (m randomMaker) to(x Expr, d DType) Expr {
+func (m randomMaker) to(x typed.Expr, d typed.DType) typed.Expr {
 	t := x.Types()[0]
 	if t.DType == d {
 		return x
 	}
-	return &Apply{Typed: Typed{Type{DType: d, Axes: t.Axes}, m.at}, Op: lang.OpCast, Args: []Expr{x}}
+	return &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: t.Axes}, At: m.at}, Op: lang.OpCast, Args: []typed.Expr{x}}
 }
 
 // below1 converts numbers in [0, 1) to d. In a narrow type the largest round to 1, which becomes 0.
-func (m randomMaker) below1(k *pointwise, x Expr, d DType) Expr {
+func (m randomMaker) below1(k *pointwise, x typed.Expr, d typed.DType) typed.Expr {
 	y := m.to(x, d)
-	if d == Concrete(lang.F32) || d == Concrete(lang.F64) {
+	if d == typed.Concrete(lang.F32) || d == typed.Concrete(lang.F64) {
 		return y
 	}
 	y = k.named("rounded", y)
-	number := func(v float64) Expr { return &Const{Typed: Typed{Type{DType: d}, m.at}, Float: v, Int: int64(v)} }
-	one := &Apply{Typed: Typed{Type{DType: Concrete(lang.Bool), Axes: y.Types()[0].Axes}, m.at}, Op: lang.OpEq, Args: []Expr{y, number(1)}}
+	number := func(v float64) typed.Expr {
+		return &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: d}, At: m.at}, Float: v, Int: int64(v)}
+	}
+	one := &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.Bool), Axes: y.Types()[0].Axes}, At: m.at}, Op: lang.OpEq, Args: []typed.Expr{y, number(1)}}
 	return m.op(lang.OpWhere, one, number(0), y)
 }

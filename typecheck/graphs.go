@@ -2,14 +2,16 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // graphOf types the signature of a graph, once.
-func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
+func (c *checker) graphOf(m *module, d *lang.GraphDecl) *typed.Graph {
 	if g := c.graphs[d]; g != nil {
 		return g
 	}
-	g := &Graph{Name: d.Name.Name, Decl: d, Config: map[string]string{}, SizeHints: map[*Symbol]int64{}, TypeHints: map[*TypeParam]lang.DType{}}
+	g := &typed.Graph{Name: d.Name.Name, Decl: d, Config: map[string]string{}, SizeHints: map[*size.Symbol]int64{}, TypeHints: map[*typed.TypeParam]lang.DType{}}
 	c.graphs[d] = g
 	s := &signature{checker: c, what: "graph", decl: d, scope: newScope(m.scope), ok: true}
 	c.sigs[d] = s
@@ -22,8 +24,8 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 	for _, p := range append(append([]*lang.Param{}, d.Params...), d.Outputs...) {
 		s.typeDims(p.Type)
 	}
-	alone := map[*Symbol]bool{}
-	used := map[*TypeParam]bool{}
+	alone := map[*size.Symbol]bool{}
+	used := map[*typed.TypeParam]bool{}
 	add := func(p *lang.Param, mode lang.ParamMode) {
 		e := &entity{kind: entInvalid, name: p.Name.Name, at: p.Name.Place}
 		if q := s.graphParam(p, mode); q != nil {
@@ -34,10 +36,10 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 				used[q.Type.DType.Param] = true
 			} else {
 				g.Params = append(g.Params, q)
-				e.graph = &GParamRef{GTyped{q.Type, q.At}, q}
-				q.Type.walk(func(t GType) {
+				e.graph = &typed.GParamRef{GTyped: typed.GTyped{Type: q.Type, At: q.At}, Param: q}
+				q.Type.Walk(func(t typed.GType) {
 					used[t.DType.Param] = true
-					for _, size := range append(append([]Size{}, t.Shape...), t.Len) {
+					for _, size := range append(append([]size.Size{}, t.Shape...), t.Len) {
 						if sym := size.Symbol(); sym != nil {
 							alone[sym] = true
 						}
@@ -65,9 +67,9 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 	for _, a := range d.Attrs {
 		switch {
 		case a.Name.Name == "generate" && g.Generate:
-			c.oneModel(g, "@generate", a.Place, func(g *Graph) bool { return g.Generate })
+			c.oneModel(g, "@generate", a.Place, func(g *typed.Graph) bool { return g.Generate })
 		case a.Name.Name == "logits" && g.Logits:
-			c.oneModel(g, "@logits", a.Place, func(g *Graph) bool { return g.Logits })
+			c.oneModel(g, "@logits", a.Place, func(g *typed.Graph) bool { return g.Logits })
 		default:
 			continue
 		}
@@ -95,21 +97,7 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *Graph {
 	return g
 }
 
-// walk visits a type and those inside it.
-func (t GType) walk(visit func(GType)) {
-	visit(t)
-	for _, f := range t.Fields {
-		f.Type.walk(visit)
-	}
-	if t.Elem != nil {
-		t.Elem.walk(visit)
-	}
-	for _, e := range t.Elems {
-		e.walk(visit)
-	}
-}
-
-func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *GParam {
+func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *typed.GParam {
 	switch {
 	case p.IsAxis:
 		s.errorf(lang.ErrDeclType, p.Place, "only a fn takes an axis")
@@ -123,37 +111,37 @@ func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *GParam {
 	if !ok {
 		return nil
 	}
-	if mode == lang.Out && t.Kind != GTensor {
+	if mode == lang.Out && t.Kind != typed.GTensor {
 		r := s.errorf(lang.ErrDeclType, p.Type.Place, "the output %s is %s; outputs are tensors", p.Name.Name, t)
-		if t.Kind == GScalar {
+		if t.Kind == typed.GScalar {
 			r.help("give it a shape, as in `%s[1]`", t.DType)
 		}
 		return nil
 	}
-	if mode == lang.InOut && t.Kind == GScalar {
+	if mode == lang.InOut && t.Kind == typed.GScalar {
 		s.errorf(lang.ErrDeclType, p.Type.Place, "the inout parameter %s is a scalar: only tensors are written", p.Name.Name).help("give it a shape, as in `%s[1]`", t.DType)
 		return nil
 	}
-	q := &GParam{Name: p.Name.Name, Mode: mode, Type: t, At: p.Name.Place}
+	q := &typed.GParam{Name: p.Name.Name, Mode: mode, Type: t, At: p.Name.Place}
 	if p.Default != nil {
-		q.Default = s.defaultOf(p, t.DType, t.Kind != GScalar || mode != lang.In)
+		q.Default = s.defaultOf(p, t.DType, t.Kind != typed.GScalar || mode != lang.In)
 	}
 	return q
 }
 
 // graphAttrs reads the attributes of a graph.
-func (c *checker) graphAttrs(g *Graph, d *lang.GraphDecl, s *signature) {
+func (c *checker) graphAttrs(g *typed.Graph, d *lang.GraphDecl, s *signature) {
 	c.attrs(d.Attrs, "a graph", map[string]attrRule{
 		"generate": c.noArgs(func() { g.Generate = true }),
 		"logits":   c.noArgs(func() { g.Logits = true }),
 		"sizes":    c.sizesRule(s, g.SizeHints, g.TypeHints),
 		"config": func(a *lang.Attr) {
 			known := map[string]bool{}
-			for _, x := range append(append([]*Symbol{}, g.Dims...), g.Consts...) {
+			for _, x := range append(append([]*size.Symbol{}, g.Dims...), g.Consts...) {
 				known[x.Name] = true
 			}
 			for _, p := range g.Params {
-				if p.Type.Kind == GScalar {
+				if p.Type.Kind == typed.GScalar {
 					known[p.Name] = true
 				}
 			}
@@ -178,52 +166,52 @@ func (c *checker) graphAttrs(g *Graph, d *lang.GraphDecl, s *signature) {
 // graphChecker types the body of one graph.
 type graphChecker struct {
 	*checker
-	graph    *Graph
+	graph    *typed.Graph
 	scope    *scope
-	stmts    *[]GStmt
-	prover   *prover // of what can never be right: it takes every dimension for 1 or more
-	sure     *prover // of what is always right
-	assigned map[*GParam]lang.Span
+	stmts    *[]typed.GStmt
+	prover   *size.Prover // of what can never be right: it takes every dimension for 1 or more
+	sure     *size.Prover // of what is always right
+	assigned map[*typed.GParam]lang.Span
 	// partOf tells what the locals that name a part of an inout parameter stand for.
-	partOf map[*GLocal]GExpr
+	partOf map[*typed.GLocal]typed.GExpr
 	// runtime tells which scalar parameter a scalar local depends on.
-	runtime map[*GLocal]*GParam
+	runtime map[*typed.GLocal]*typed.GParam
 	// named are the names of the dimensions of locals, for messages.
-	named map[*GLocal][]string
+	named map[*typed.GLocal][]string
 	// state are the locals declared with inout.
-	state map[*GLocal]bool
+	state map[*typed.GLocal]bool
 	depth int // of loops
 	unfolding
-	frames []frame // the fn calls being inlined, outermost first
-	test   *Test   // the test whose body this is; nil in a graph
-	checks bool    // a check stood in it
+	frames []frame     // the fn calls being inlined, outermost first
+	test   *typed.Test // the test whose body this is; nil in a graph
+	checks bool        // a check stood in it
 	// assignFailed: a statement that may have been an assignment has an error.
 	assignFailed bool
 	// choices counts the branches of `if` that we are in.
 	choices int
 
 	// pointwise are the kernels that elementwise expressions became, by their calls; the rest is what they share.
-	pointwise map[*GCall]*pointwise
+	pointwise map[*typed.GCall]*pointwise
 	grids     map[int]*grid
-	leaves    map[any]*Param
+	leaves    map[any]*typed.Param
 	leafNames map[string]int // how often each has been asked for
 }
 
-func (c *checker) newGraphChecker(g *Graph, s *scope) *graphChecker {
-	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: &prover{}, sure: &prover{zeros: true},
-		assigned: map[*GParam]lang.Span{}, partOf: map[*GLocal]GExpr{}, state: map[*GLocal]bool{}, named: map[*GLocal][]string{}, runtime: map[*GLocal]*GParam{},
-		pointwise: map[*GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*Param{}, leafNames: map[string]int{"result": 1}}
+func (c *checker) newGraphChecker(g *typed.Graph, s *scope) *graphChecker {
+	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: new(size.Prover), sure: new(size.Prover).WithZeros(),
+		assigned: map[*typed.GParam]lang.Span{}, partOf: map[*typed.GLocal]typed.GExpr{}, state: map[*typed.GLocal]bool{}, named: map[*typed.GLocal][]string{}, runtime: map[*typed.GLocal]*typed.GParam{},
+		pointwise: map[*typed.GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*typed.Param{}, leafNames: map[string]int{"result": 1}}
 }
 
 // graphBody types what a graph does.
 func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 	g := c.graphs[d]
 	gc := c.newGraphChecker(g, newScope(c.sigs[d].scope))
-	for _, p := range append(append([]*GParam{}, g.Params...), g.Outputs...) {
-		p.Type.walk(func(t GType) {
+	for _, p := range append(append([]*typed.GParam{}, g.Params...), g.Outputs...) {
+		p.Type.Walk(func(t typed.GType) {
 			for _, s := range t.Shape {
-				if sym := s.Symbol(); sym == nil || sym.Kind != DimSymbol {
-					gc.prover.assume(s.Sub(ConstSize(1)))
+				if sym := s.Symbol(); sym == nil || sym.Kind != size.DimSymbol {
+					gc.prover.Assume(s.Sub(size.Const(1)))
 				}
 			}
 		})
@@ -233,7 +221,8 @@ func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 	}
 	o := gc.block(d.Body)
 	if o.mode != noValue && o.mode != invalid {
-		gc.errorf(lang.ErrValueCount, o.at, "the value %s is not used", gc.describe(o)).help("assign it to an output, as in `y = ...`, or discard it with `let _ = ...`")
+		last := d.Body.Stmts[len(d.Body.Stmts)-1].(*lang.ExprStmt).X
+		gc.unusedValue(last, gc.describe(o), o).orHelp("assign it to an output, as in `y = ...`, or discard it with `let _ = ...`")
 		gc.assignFailed = true
 	}
 	for _, out := range g.Outputs {
@@ -266,12 +255,12 @@ func (g *graphChecker) block(blk *lang.Block) operand {
 			switch {
 			case o.mode == noValue:
 				if o.graph != nil {
-					*g.stmts = append(*g.stmts, &GDo{o.graph})
+					*g.stmts = append(*g.stmts, &typed.GDo{X: o.graph})
 				}
 			case last:
 				result = o
 			case o.mode != invalid:
-				g.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", g.describe(o)).help("bind it with `let`, or discard it with `let _ = ...`")
+				g.unusedValue(s.X, g.describe(o), o).orHelp("bind it with `let`, or discard it with `let _ = ...`")
 			}
 		}
 	}
@@ -289,15 +278,15 @@ func (g *graphChecker) isOutput(target lang.Expr) bool {
 
 func (g *graphChecker) describe(o operand) string {
 	switch o.mode {
-	case typed:
+	case typedValue:
 		return o.graph.GType().String()
 	case list:
-		return "a list " + sizesText(o.list.sizes())
+		return "a list " + typed.SizesText(o.list.sizes())
 	}
 	return g.describeOperand(o)
 }
 
-func graphOperand(e GExpr) operand { return operand{mode: typed, at: e.Span(), graph: e} }
+func graphOperand(e typed.GExpr) operand { return operand{mode: typedValue, at: e.Span(), graph: e} }
 
 // let binds names; constants and sizes keep adapting to their context.
 func (g *graphChecker) let(s *lang.LetStmt) {
@@ -328,18 +317,18 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 			g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, value: o}, true)
 			return
 		}
-		if o.graph.GType().Kind == GTuple {
+		if o.graph.GType().Kind == typed.GTuple {
 			g.errorf(lang.ErrValueCount, n.Place, "1 name for %s", o.graph.GType()).label(o.at, "gives %s", o.graph.GType())
 			refuse()
 			return
 		}
 		l := g.local(n, o.graph.GType(), o)
 		g.named[l] = g.dimNames(o.graph)
-		*g.stmts = append(*g.stmts, &GLet{Locals: []*GLocal{l}, Value: o.graph, At: s.Place})
+		*g.stmts = append(*g.stmts, &typed.GLet{Locals: []*typed.GLocal{l}, Value: o.graph, At: s.Place})
 		return
 	}
-	var types []GType
-	if o.mode == typed && o.graph.GType().Kind == GTuple {
+	var types []typed.GType
+	if o.mode == typedValue && o.graph.GType().Kind == typed.GTuple {
 		types = o.graph.GType().Elems
 	}
 	if len(types) != len(s.Names) {
@@ -349,11 +338,11 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 		refuse()
 		return
 	}
-	let := &GLet{Value: o.graph, At: s.Place}
+	let := &typed.GLet{Value: o.graph, At: s.Place}
 	names := g.namesOf(o.graph, len(types))
 	for i, n := range s.Names {
 		from := operand{}
-		if t, ok := o.graph.(*GTupleOf); ok {
+		if t, ok := o.graph.(*typed.GTupleOf); ok {
 			from = graphOperand(t.Elems[i])
 		}
 		l := g.local(n, types[i], from)
@@ -368,32 +357,32 @@ func (g *graphChecker) inout(s *lang.LetStmt, o operand) {
 	n := s.Names[0]
 	switch {
 	case o.mode == invalid:
-	case o.mode != typed || o.graph.GType().Kind != GTensor:
+	case o.mode != typedValue || o.graph.GType().Kind != typed.GTensor:
 		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value of inout %s is %s; only tensors are written", n.Name, g.describe(o)).help("give it a shape, as in `zeros(f32, [1])`")
 	default:
 		t := o.graph.GType()
-		l := &GLocal{Name: n.Name, Type: t, At: n.Place}
+		l := &typed.GLocal{Name: n.Name, Type: t, At: n.Place}
 		g.state[l] = true
-		g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &GLocalRef{GTyped{t, n.Place}, l}}, true)
-		*g.stmts = append(*g.stmts, &GLet{Locals: []*GLocal{l}, Value: g.copyOf(o.graph), At: s.Place})
+		g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &typed.GLocalRef{GTyped: typed.GTyped{Type: t, At: n.Place}, Local: l}}, true)
+		*g.stmts = append(*g.stmts, &typed.GLet{Locals: []*typed.GLocal{l}, Value: g.copyOf(o.graph), At: s.Place})
 		return
 	}
 	g.declare(g.scope, &entity{kind: entInvalid, name: n.Name, at: n.Place}, true)
 }
 
 // local declares a name for a value; nil for "_".
-func (g *graphChecker) local(n lang.Ident, t GType, from operand) *GLocal {
+func (g *graphChecker) local(n lang.Ident, t typed.GType, from operand) *typed.GLocal {
 	if n.Name == "_" {
 		return nil
 	}
-	l := &GLocal{Name: n.Name, Type: t, At: n.Place}
+	l := &typed.GLocal{Name: n.Name, Type: t, At: n.Place}
 	if from.graph != nil && g.isMutable(from.graph) {
 		g.partOf[l] = from.graph
 	}
-	if from.graph != nil && t.Kind == GScalar {
+	if from.graph != nil && t.Kind == typed.GScalar {
 		g.runtime[l] = g.runtimeScalar(from.graph)
 	}
-	g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &GLocalRef{GTyped{t, n.Place}, l}, value: operand{lin: from.lin}}, true)
+	g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &typed.GLocalRef{GTyped: typed.GTyped{Type: t, At: n.Place}, Local: l}, value: operand{lin: from.lin}}, true)
 	return l
 }
 
@@ -408,7 +397,7 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 	e := g.scope.lookup(n.Name)
 	switch {
 	case e == nil:
-		g.unknown(g.scope, n.Name, n.Place, nil)
+		g.unknown(g.scope, n.Name, n.Place, nil, true)
 		return
 	case e.kind == entInvalid:
 		return
@@ -447,17 +436,17 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 			return
 		}
 	}
-	if o.mode != typed || o.graph.GType().Kind != GTensor {
+	if o.mode != typedValue || o.graph.GType().Kind != typed.GTensor {
 		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value is %s, and the output %s is %s", g.describe(o), n.Name, t).label(e.at, "declared here")
 		return
 	}
 	if g.fits(o.graph.GType(), t, s.Value.Span(), "the output "+n.Name, e.at) {
-		*g.stmts = append(*g.stmts, &GAssign{Output: e.output, Value: g.snapshot(o.graph), At: s.Place})
+		*g.stmts = append(*g.stmts, &typed.GAssign{Output: e.output, Value: g.snapshot(o.graph), At: s.Place})
 	}
 }
 
 // fits checks a tensor against the type of its place: sizes that can never agree are errors.
-func (g *graphChecker) fits(got, want GType, at lang.Span, place string, declared lang.Span) bool {
+func (g *graphChecker) fits(got, want typed.GType, at lang.Span, place string, declared lang.Span) bool {
 	switch {
 	case got.DType != want.DType:
 		g.errorf(lang.ErrWrongType, at, "the value is %s, and %s is %s: element types differ", got, place, want).label(declared, "declared here").
@@ -467,7 +456,7 @@ func (g *graphChecker) fits(got, want GType, at lang.Span, place string, declare
 			label(declared, "declared here")
 	default:
 		for i := range got.Shape {
-			if g.prover.different(got.Shape[i], want.Shape[i]) {
+			if g.prover.Different(got.Shape[i], want.Shape[i]) {
 				g.errorf(lang.ErrShape, at, "the value is %s, and %s is %s: dimension %d is %s, not %s", got, place, want, i, got.Shape[i], want.Shape[i]).
 					label(declared, "declared here")
 				return false

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types what picks a part of a graph value: slices of tensors, elements and parts of arrays.
@@ -19,7 +21,7 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 		return bad(e.Place)
 	}
 	if f, ok := e.X.(*lang.FieldExpr); ok && f.Name.Name == "shape" {
-		if x := g.expr(f.X); x.mode == typed && x.graph.GType().Kind == GTensor {
+		if x := g.expr(f.X); x.mode == typedValue && x.graph.GType().Kind == typed.GTensor {
 			shape := x.graph.GType().Shape
 			if len(e.Indices) == 1 {
 				if o := g.expr(e.Indices[0]); o.mode == untypedInt {
@@ -41,11 +43,11 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 	if x.mode == invalid {
 		return bad(e.Place)
 	}
-	if x.mode == typed {
+	if x.mode == typedValue {
 		switch t := x.graph.GType(); t.Kind {
-		case GTensor:
+		case typed.GTensor:
 			return g.slice(e, x.graph)
-		case GArray:
+		case typed.GArray:
 			return g.elem(e, x.graph)
 		}
 	}
@@ -61,12 +63,12 @@ func (g *graphChecker) position(e lang.Expr) operand {
 	if o.mode == invalid {
 		return o
 	}
-	o = g.toScalar(o, Concrete(lang.I32))
-	if o.mode != typed {
+	o = g.toScalar(o, typed.Concrete(lang.I32))
+	if o.mode != typedValue {
 		return o
 	}
 	if t := o.graph.GType(); !isIndexType(t.DType) {
-		g.errorf(lang.ErrIndexType, e.Span(), "an index is i32 or i64, not %s", t).castFix(e, Concrete(lang.I32))
+		g.errorf(lang.ErrIndexType, e.Span(), "an index is i32 or i64, not %s", t).castFix(e, typed.Concrete(lang.I32))
 		return bad(e.Span())
 	}
 	if p := g.runtimeScalar(o.graph); p != nil {
@@ -78,20 +80,20 @@ func (g *graphChecker) position(e lang.Expr) operand {
 }
 
 // runtimeScalar finds a scalar parameter that an expression depends on.
-func (g *graphChecker) runtimeScalar(x GExpr) *GParam {
+func (g *graphChecker) runtimeScalar(x typed.GExpr) *typed.GParam {
 	switch x := x.(type) {
-	case *GParamRef:
+	case *typed.GParamRef:
 		return x.Param
-	case *GLocalRef:
+	case *typed.GLocalRef:
 		return g.runtime[x.Local]
-	case *GApply:
+	case *typed.GApply:
 		for _, a := range x.Args {
 			if p := g.runtimeScalar(a); p != nil {
 				return p
 			}
 		}
-	case *GIf:
-		for _, a := range append(append([]GExpr{}, x.Then.Results...), x.Else.Results...) {
+	case *typed.GIf:
+		for _, a := range append(append([]typed.GExpr{}, x.Then.Results...), x.Else.Results...) {
 			if p := g.runtimeScalar(a); p != nil {
 				return p
 			}
@@ -101,7 +103,7 @@ func (g *graphChecker) runtimeScalar(x GExpr) *GParam {
 }
 
 // elem types an element of an array of structs, or a part of it.
-func (g *graphChecker) elem(e *lang.IndexExpr, x GExpr) operand {
+func (g *graphChecker) elem(e *lang.IndexExpr, x typed.GExpr) operand {
 	t := x.GType()
 	if len(e.Indices) != 1 {
 		g.errorf(lang.ErrIndexCount, e.Place, "an array takes 1 index, not %d", len(e.Indices)).
@@ -116,40 +118,40 @@ func (g *graphChecker) elem(e *lang.IndexExpr, x GExpr) operand {
 		return graphOperand(part)
 	}
 	n := g.position(e.Indices[0])
-	if n.mode != typed {
+	if n.mode != typedValue {
 		return bad(e.Place)
 	}
-	if n.lin != nil && (g.prover.atMost(t.Len, *n.lin) || g.prover.nonNegative(n.lin.Neg().Sub(ConstSize(1)))) {
+	if n.lin != nil && (g.prover.AtMost(t.Len, *n.lin) || g.prover.NonNegative(n.lin.Neg().Sub(size.Const(1)))) {
 		g.errorf(lang.ErrSlice, e.Indices[0].Span(), "the index %s is outside the array, which has %s elements", *n.lin, t.Len).
-			help("the first is 0 and the last `%s`", t.Len.Sub(ConstSize(1)))
+			help("the first is 0 and the last `%s`", t.Len.Sub(size.Const(1)))
 		return bad(e.Place)
 	}
-	return graphOperand(&GElem{GTyped{*t.Elem, e.Place}, x, n.graph, onePosition(n.lin)})
+	return graphOperand(&typed.GElem{GTyped: typed.GTyped{Type: *t.Elem, At: e.Place}, X: x, Index: n.graph, Where: typed.OnePosition(n.lin)})
 }
 
 // part types the range r of an array. Its length may differ from step to step of
 // a loop around it, which only a loop over the part can use.
-func (g *graphChecker) part(x GExpr, r *lang.RangeExpr, at lang.Span) (*GPart, bool) {
+func (g *graphChecker) part(x typed.GExpr, r *lang.RangeExpr, at lang.Span) (*typed.GPart, bool) {
 	t := x.GType()
 	n, item, ok := g.ends(r, t.Len, "the part", "the array, which has "+t.Len.String()+" elements")
 	t.Len = n
-	return &GPart{GTyped{t, at}, x, item.Lo, item.Hi, item.at}, ok
+	return &typed.GPart{GTyped: typed.GTyped{Type: t, At: at}, X: x, Lo: item.Lo, Hi: item.Hi, Where: item.Where}, ok
 }
 
 // slice types `x[.., a .. b, n]`; dimensions that no index names stay whole.
-func (g *graphChecker) slice(e *lang.IndexExpr, x GExpr) operand {
+func (g *graphChecker) slice(e *lang.IndexExpr, x typed.GExpr) operand {
 	t := x.GType()
 	if len(e.Indices) > len(t.Shape) {
 		g.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is indexed by %d", t, plural(len(t.Shape), "dimension"), len(e.Indices)).
 			help("leave out the last: a dimension that no index names stays whole")
 		return bad(e.Place)
 	}
-	out := &GSlice{GTyped: GTyped{GType{Kind: GTensor, DType: t.DType, Shape: []Size{}}, e.Place}, X: x, Items: make([]GSliceItem, len(t.Shape))}
+	out := &typed.GSlice{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GTensor, DType: t.DType, Shape: []size.Size{}}, At: e.Place}, X: x, Items: make([]typed.GSliceItem, len(t.Shape))}
 	ok := true
 	for i, dim := range t.Shape {
 		if i >= len(e.Indices) {
 			out.Type.Shape = append(out.Type.Shape, dim)
-			out.Items[i].at = positions{true, Size{}, dim}
+			out.Items[i].Where = typed.Positions{Known: true, From: size.Size{}, To: dim}
 			continue
 		}
 		at := e.Indices[i].Span()
@@ -161,16 +163,16 @@ func (g *graphChecker) slice(e *lang.IndexExpr, x GExpr) operand {
 			continue
 		}
 		n := g.position(e.Indices[i])
-		if n.mode != typed {
+		if n.mode != typedValue {
 			ok = false
 			continue
 		}
-		if n.lin != nil && (g.prover.atMost(dim, *n.lin) || g.prover.nonNegative(n.lin.Neg().Sub(ConstSize(1)))) {
+		if n.lin != nil && (g.prover.AtMost(dim, *n.lin) || g.prover.NonNegative(n.lin.Neg().Sub(size.Const(1)))) {
 			g.errorf(lang.ErrSlice, at, "the index %s is outside dimension %d of %s, which is %s", *n.lin, i, t, dim).
-				help("the first is 0 and the last `%s`", dim.Sub(ConstSize(1)))
+				help("the first is 0 and the last `%s`", dim.Sub(size.Const(1)))
 			ok = false
 		}
-		out.Items[i].Index, out.Items[i].at = n.graph, onePosition(n.lin)
+		out.Items[i].Index, out.Items[i].Where = n.graph, typed.OnePosition(n.lin)
 	}
 	if !ok {
 		return bad(e.Place)
@@ -178,10 +180,10 @@ func (g *graphChecker) slice(e *lang.IndexExpr, x GExpr) operand {
 	return graphOperand(out)
 }
 
-// ends types the ends of a range of positions from 0 to size, and gives how many
+// ends types the ends of a range of positions from 0 to length, and gives how many
 // it has. what is the range and where is what it lies in, for messages.
-func (g *graphChecker) ends(r *lang.RangeExpr, size Size, what, where string) (Size, GSliceItem, bool) {
-	lo, hi, item, ok := Size{}, size, GSliceItem{}, true
+func (g *graphChecker) ends(r *lang.RangeExpr, length size.Size, what, where string) (size.Size, typed.GSliceItem, bool) {
+	lo, hi, item, ok := size.Size{}, length, typed.GSliceItem{}, true
 	if r.Lo != nil {
 		lo, item.Lo = g.sliceEnd(r.Lo)
 		ok = item.Lo != nil
@@ -191,32 +193,32 @@ func (g *graphChecker) ends(r *lang.RangeExpr, size Size, what, where string) (S
 		ok = item.Hi != nil && ok
 	}
 	if !ok {
-		return Size{}, item, false
+		return size.Size{}, item, false
 	}
-	one := ConstSize(1)
-	switch negative := func(s Size) bool { return g.prover.nonNegative(s.Neg().Sub(one)) }; {
-	case negative(size.Sub(hi)), negative(lo), negative(hi):
+	one := size.Const(1)
+	switch negative := func(s size.Size) bool { return g.prover.NonNegative(s.Neg().Sub(one)) }; {
+	case negative(length.Sub(hi)), negative(lo), negative(hi):
 		rep := g.errorf(lang.ErrSlice, r.Place, "%s %s .. %s is outside %s", what, lo, hi, where)
 		switch {
 		case r.Hi != nil && negative(hi):
-			rep.help("positions are counted from the start: write `%s`", size.Add(hi))
+			rep.help("positions are counted from the start: write `%s`", length.Add(hi))
 		case r.Lo != nil && negative(lo):
-			rep.help("positions are counted from the start: write `%s`", size.Add(lo))
+			rep.help("positions are counted from the start: write `%s`", length.Add(lo))
 		default:
-			rep.help("the end is the first position that is left out, at most `%s`; without an end, the range goes on to it", size)
+			rep.help("the end is the first position that is left out, at most `%s`; without an end, the range goes on to it", length)
 		}
 	case negative(hi.Sub(lo)):
 		g.errorf(lang.ErrSlice, r.Place, "%s %s .. %s ends before it begins", what, lo, hi).
 			help("write the first position, and then the first that is left out")
 	default:
-		item.at = positions{true, lo, hi}
+		item.Where = typed.Positions{Known: true, From: lo, To: hi}
 		return hi.Sub(lo), item, true
 	}
-	return Size{}, item, false
+	return size.Size{}, item, false
 }
 
 // oneLength refuses a length that depends on the step of a loop: a shape with it would have no type.
-func (g *graphChecker) oneLength(n Size, at lang.Span, what string) bool {
+func (g *graphChecker) oneLength(n size.Size, at lang.Span, what string) bool {
 	if !hasHidden(n) {
 		return true
 	}
@@ -224,9 +226,9 @@ func (g *graphChecker) oneLength(n Size, at lang.Span, what string) bool {
 	return false
 }
 
-func hasHidden(s Size) bool {
+func hasHidden(s size.Size) bool {
 	for _, sym := range s.Symbols() {
-		if sym.Kind == positionSymbol {
+		if sym.Kind == size.PositionSymbol {
 			return true
 		}
 	}
@@ -234,14 +236,14 @@ func hasHidden(s Size) bool {
 }
 
 // sliceEnd types an end of a slice, which must be a size: the shape of the slice follows from it.
-func (g *graphChecker) sliceEnd(e lang.Expr) (Size, GExpr) {
+func (g *graphChecker) sliceEnd(e lang.Expr) (size.Size, typed.GExpr) {
 	o := g.position(e)
-	if o.mode != typed {
-		return Size{}, nil
+	if o.mode != typedValue {
+		return size.Size{}, nil
 	}
 	if o.lin == nil {
 		g.errorf(lang.ErrNotConstant, e.Span(), "the end of a slice is an integer expression over dimensions, constants and loop counters")
-		return Size{}, nil
+		return size.Size{}, nil
 	}
 	return *o.lin, o.graph
 }

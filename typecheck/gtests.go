@@ -1,33 +1,12 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
 
 // This file types tests: graphs without parameters that check what they compute.
-
-// Test is `test "name" { ... }`.
-type Test struct {
-	Name string
-	Decl *lang.TestDecl
-	// Graph is what the test does; it has no parameters and no outputs.
-	Graph *Graph
-}
-
-// GCheck is one `check`: that A and B are alike, element by element (Op is
-// lang.OpEq), or compare as another Op says; where B is nil, that A is true
-// everywhere. A scalar is compared with every element of a tensor.
-type GCheck struct {
-	Op   lang.Op
-	A, B GExpr
-	// An element of A may be off by Abs + Rel * |b| + Ulps units in the last place of b in A's type.
-	Abs, Rel, Ulps float64
-	// Names are those of A's dimensions, by the kernel that made it; nil where nothing tells.
-	Names []string
-	// Message is what the test says of the check; "" for nothing.
-	Message string
-	At      lang.Span
-}
-
-func (*GCheck) gstmt() {}
 
 // testBody types a test.
 func (c *checker) testBody(m *module, d *lang.TestDecl) {
@@ -39,7 +18,7 @@ func (c *checker) testBody(m *module, d *lang.TestDecl) {
 		c.tests[name.Name] = name.Place
 	}
 	head := lang.Head{At: lang.At{Place: d.Place}, Name: name}
-	t := &Test{Name: name.Name, Decl: d, Graph: &Graph{Name: name.Name, Decl: &lang.GraphDecl{Head: head}}}
+	t := &typed.Test{Name: name.Name, Decl: d, Graph: &typed.Graph{Name: name.Name, Decl: &lang.GraphDecl{Head: head}}}
 	c.prog.Tests = append(c.prog.Tests, t)
 	if d.Body == nil {
 		return
@@ -77,7 +56,7 @@ func (g *graphChecker) check(e *lang.CallExpr) {
 		g.errorf(lang.ErrArgCount, e.Place, "check takes what must hold, and perhaps a message").help("write `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
 		return
 	}
-	c := &GCheck{Op: lang.OpEq, At: e.Place}
+	c := &typed.GCheck{Op: lang.OpEq, At: e.Place}
 	if len(e.Args) == 2 {
 		text, ok := e.Args[1].Value.(*lang.StringLit)
 		if !ok {
@@ -92,7 +71,7 @@ func (g *graphChecker) check(e *lang.CallExpr) {
 }
 
 // condition types what a check is of.
-func (g *graphChecker) condition(c *GCheck, e lang.Expr) bool {
+func (g *graphChecker) condition(c *typed.GCheck, e lang.Expr) bool {
 	switch x := e.(type) {
 	case *lang.BinaryExpr:
 		if op, ok := lang.FindOp(x.Op, lang.FormInfix); ok && op.Row().Rule == lang.RuleCompare {
@@ -108,7 +87,7 @@ func (g *graphChecker) condition(c *GCheck, e lang.Expr) bool {
 	if o.mode == invalid {
 		return false
 	}
-	if o.mode != typed || o.graph.GType().DType != Concrete(lang.Bool) {
+	if o.mode != typedValue || o.graph.GType().DType != typed.Concrete(lang.Bool) {
 		g.errorf(lang.ErrCondition, e.Span(), "check is of a bool, and this is %s", g.describe(o)).help("compare it, as in `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
 		return false
 	}
@@ -117,7 +96,7 @@ func (g *graphChecker) condition(c *GCheck, e lang.Expr) bool {
 }
 
 // close types `close(a, b, ulps = 4, abs = 1e-6, rel = 1e-3)`.
-func (g *graphChecker) close(c *GCheck, e *lang.CallExpr) bool {
+func (g *graphChecker) close(c *typed.GCheck, e *lang.CallExpr) bool {
 	var args []lang.Expr
 	limits := map[string]*float64{"ulps": &c.Ulps, "abs": &c.Abs, "rel": &c.Rel}
 	ok, given := true, false
@@ -155,7 +134,7 @@ func (g *graphChecker) close(c *GCheck, e *lang.CallExpr) bool {
 	if !ok || !g.compared(c, "close", e.Fn.Span(), args[0], args[1]) {
 		return false
 	}
-	if d := c.A.GType().DType; !isFloat(d) {
+	if d := c.A.GType().DType; !typed.IsFloat(d) {
 		g.errorf(lang.ErrOperandType, e.Place, "close compares floats, not %s", d).help("compare with `==`")
 		return false
 	}
@@ -163,7 +142,7 @@ func (g *graphChecker) close(c *GCheck, e *lang.CallExpr) bool {
 }
 
 // compared types the two sides of a comparison.
-func (g *graphChecker) compared(c *GCheck, what string, at lang.Span, a, b lang.Expr) bool {
+func (g *graphChecker) compared(c *typed.GCheck, what string, at lang.Span, a, b lang.Expr) bool {
 	args := []operand{g.element(g.expr(a), a, what), g.element(g.expr(b), b, what)}
 	if args[0].mode == invalid || args[1].mode == invalid {
 		return false
@@ -178,7 +157,7 @@ func (g *graphChecker) compared(c *GCheck, what string, at lang.Span, a, b lang.
 		r.castFix(b, x.GType().DType)
 		return false
 	}
-	if x.GType().Kind == GTensor || y.GType().Kind == GTensor {
+	if x.GType().Kind == typed.GTensor || y.GType().Kind == typed.GTensor {
 		if _, ok := g.oneShape(what, at, args); !ok {
 			return false
 		}
@@ -192,11 +171,11 @@ func (g *graphChecker) compared(c *GCheck, what string, at lang.Span, a, b lang.
 
 // dimNames names the dimensions of a tensor: by the axes that the kernel which
 // made it stores it by, or by the sizes that its declaration gives.
-func (g *graphChecker) dimNames(x GExpr) []string {
+func (g *graphChecker) dimNames(x typed.GExpr) []string {
 	switch x := x.(type) {
-	case *GLocalRef:
+	case *typed.GLocalRef:
 		return g.named[x.Local]
-	case *GCall:
+	case *typed.GCall:
 		if k := g.pointwise[x]; k != nil {
 			for _, leaf := range k.leaves {
 				if names := g.dimNames(leaf); names != nil {
@@ -208,11 +187,11 @@ func (g *graphChecker) dimNames(x GExpr) []string {
 		if len(x.Kernel.Outputs) == 1 {
 			return outputNames(x.Kernel, x.Kernel.Outputs[0])
 		}
-	case *GInvoke:
+	case *typed.GInvoke:
 		if len(x.Graph.Outputs) == 1 {
 			return sizeNames(x.Graph.Outputs[0].Type.Shape)
 		}
-	case *GSlice:
+	case *typed.GSlice:
 		names := g.dimNames(x.X)
 		if names == nil {
 			return nil
@@ -229,22 +208,22 @@ func (g *graphChecker) dimNames(x GExpr) []string {
 }
 
 // namesOf are the names of the dimensions of the values of an expression, one by one.
-func (g *graphChecker) namesOf(x GExpr, n int) [][]string {
+func (g *graphChecker) namesOf(x typed.GExpr, n int) [][]string {
 	out := make([][]string, n)
 	switch call := x.(type) {
-	case *GTupleOf:
+	case *typed.GTupleOf:
 		for i, e := range call.Elems {
 			out[i] = g.dimNames(e)
 		}
 		return out
-	case *GCall:
+	case *typed.GCall:
 		if n > 1 {
 			for i, o := range call.Kernel.Outputs {
 				out[i] = outputNames(call.Kernel, o)
 			}
 			return out
 		}
-	case *GInvoke:
+	case *typed.GInvoke:
 		if n > 1 {
 			for i, o := range call.Graph.Outputs {
 				out[i] = sizeNames(o.Type.Shape)
@@ -258,7 +237,7 @@ func (g *graphChecker) namesOf(x GExpr, n int) [][]string {
 	return out
 }
 
-func sizeNames(shape []Size) []string {
+func sizeNames(shape []size.Size) []string {
 	names := make([]string, len(shape))
 	for i, s := range shape {
 		names[i] = s.String()
@@ -267,21 +246,21 @@ func sizeNames(shape []Size) []string {
 }
 
 // outputNames names the dimensions of a kernel's output by the axes of a store to it.
-func outputNames(k *Kernel, o *Param) []string {
+func outputNames(k *typed.Kernel, o *typed.Param) []string {
 	names := sizeNames(o.Shape)
-	var stmts []Stmt
+	var stmts []typed.Stmt
 	for _, part := range k.Launches() {
 		if part.Body != nil {
 			stmts = append(stmts, part.Body.Stmts...)
 		}
 	}
 	for _, s := range stmts {
-		store, ok := s.(*Store)
+		store, ok := s.(*typed.Store)
 		if !ok || store.Param != o {
 			continue
 		}
 		for i, x := range store.Indices {
-			if a, ok := x.(*Apply); ok && a.Axis != nil && (a.Op == lang.OpIndex || a.Op == lang.OpStart) {
+			if a, ok := x.(*typed.Apply); ok && a.Axis != nil && (a.Op == lang.OpIndex || a.Op == lang.OpStart) {
 				names[i] = a.Axis.Name
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // signature is what the declaration of a kernel or a graph needs to be typed.
@@ -12,9 +14,9 @@ type signature struct {
 	what   string // "kernel" or "graph"
 	decl   lang.Decl
 	scope  *scope
-	types  []*TypeParam
-	consts []*Symbol
-	dims   []*Symbol
+	types  []*typed.TypeParam
+	consts []*size.Symbol
+	dims   []*size.Symbol
 	ok     bool
 }
 
@@ -65,7 +67,7 @@ func (s *signature) generics(gs []*lang.Generic) {
 			s.fail()
 		} else if g.IsConst {
 			d, _ := lang.ParseDType(constTypeName(g.Bound.Name))
-			sym := &Symbol{Name: g.Name.Name, Kind: ConstSymbol, DType: d, At: g.Name.Place}
+			sym := &size.Symbol{Name: g.Name.Name, Kind: size.ConstSymbol, DType: d, At: g.Name.Place}
 			if g.Default != nil {
 				lit, ok := s.literalOf(s.scope, g.Default, d, "the default of "+g.Name.Name)
 				if !ok {
@@ -76,9 +78,9 @@ func (s *signature) generics(gs []*lang.Generic) {
 			s.consts = append(s.consts, sym)
 			e.kind, e.symbol = entSymbol, sym
 		} else {
-			p := &TypeParam{Name: g.Name.Name, Bound: g.Bound.Name, At: g.Name.Place}
+			p := &typed.TypeParam{Name: g.Name.Name, Bound: g.Bound.Name, At: g.Name.Place}
 			s.types = append(s.types, p)
-			e.kind, e.dtype = entTypeParam, DType{Param: p}
+			e.kind, e.dtype = entTypeParam, typed.DType{Param: p}
 		}
 		s.declare(s.scope, e, false)
 	}
@@ -99,7 +101,7 @@ func (s *signature) newDims(shape []lang.Expr) {
 				return true
 			}
 			if !s.scope.lookup(name.Name).counts() && !isBuiltin(name.Name) {
-				sym := &Symbol{Name: name.Name, Kind: DimSymbol, DType: lang.I32, At: name.Place}
+				sym := &size.Symbol{Name: name.Name, Kind: size.DimSymbol, DType: lang.I32, At: name.Place}
 				s.dims = append(s.dims, sym)
 				s.declare(s.scope, &entity{kind: entSymbol, name: name.Name, at: name.Place, symbol: sym}, false)
 			}
@@ -109,10 +111,10 @@ func (s *signature) newDims(shape []lang.Expr) {
 }
 
 // shape evaluates the sizes of a shape.
-func (s *signature) shape(exprs []lang.Expr) ([]Size, bool) {
-	b := s.newBody(&Kernel{}, s.scope)
+func (s *signature) shape(exprs []lang.Expr) ([]size.Size, bool) {
+	b := s.newBody(&typed.Kernel{}, s.scope)
 	ok := true
-	sizes := make([]Size, len(exprs))
+	sizes := make([]size.Size, len(exprs))
 	for i, x := range exprs {
 		s.sizing++
 		o := b.value(x)
@@ -121,7 +123,7 @@ func (s *signature) shape(exprs []lang.Expr) ([]Size, bool) {
 		case o.mode == invalid:
 			ok = false
 		case o.mode != untypedInt:
-			s.errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o))
+			s.errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o)).wholeHelp(o)
 			ok = false
 		default:
 			if n, isConst := o.size.Const(); isConst && n < 1 {
@@ -138,7 +140,7 @@ func (s *signature) shape(exprs []lang.Expr) ([]Size, bool) {
 }
 
 // requireBound reports dimensions that no argument's shape gives by itself.
-func (s *signature) requireBound(alone map[*Symbol]bool) {
+func (s *signature) requireBound(alone map[*size.Symbol]bool) {
 	var known []string
 	for _, d := range s.dims {
 		if alone[d] {
@@ -155,8 +157,8 @@ func (s *signature) requireBound(alone map[*Symbol]bool) {
 }
 
 // param types a parameter or an output of a kernel.
-func (s *signature) param(p *lang.Param, mode lang.ParamMode) *Param {
-	out := &Param{Name: p.Name.Name, Mode: mode, At: p.Name.Place}
+func (s *signature) param(p *lang.Param, mode lang.ParamMode) *typed.Param {
+	out := &typed.Param{Name: p.Name.Name, Mode: mode, At: p.Name.Place}
 	t := p.Type
 	switch {
 	case p.IsAxis:
@@ -197,7 +199,7 @@ func (s *signature) param(p *lang.Param, mode lang.ParamMode) *Param {
 }
 
 // defaultOf evaluates the default of a scalar parameter.
-func (s *signature) defaultOf(p *lang.Param, d DType, refuse bool) *Literal {
+func (s *signature) defaultOf(p *lang.Param, d typed.DType, refuse bool) *lang.Literal {
 	if refuse {
 		s.errorf(lang.ErrDeclType, p.Default.Span(), "only a scalar parameter has a default")
 		return nil
@@ -217,17 +219,17 @@ func (s *signature) defaultOf(p *lang.Param, d DType, refuse bool) *Literal {
 }
 
 // kernelOf types the signature of a kernel, once.
-func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *Kernel {
+func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *typed.Kernel {
 	if k := c.kernels[d]; k != nil {
 		return k
 	}
-	k := &Kernel{Name: d.Name.Name, Decl: d, Body: &Body{}, Hints: map[string]int64{}, HintAt: map[string]lang.Span{},
-		SizeHints: map[*Symbol]int64{}, TypeHints: map[*TypeParam]lang.DType{}}
+	k := &typed.Kernel{Name: d.Name.Name, Decl: d, Body: &typed.Body{}, Hints: map[string]int64{}, HintAt: map[string]lang.Span{},
+		SizeHints: map[*size.Symbol]int64{}, TypeHints: map[*typed.TypeParam]lang.DType{}}
 	c.kernels[d] = k
 	s := &signature{checker: c, what: "kernel", decl: d, scope: newScope(m.scope), ok: true}
 	c.sigs[d] = s
 	s.generics(d.Generics)
-	alone := map[*Symbol]bool{}
+	alone := map[*size.Symbol]bool{}
 	for _, p := range d.Params {
 		if p.Mode != lang.Out {
 			s.typeDims(p.Type)
@@ -243,7 +245,7 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *Kernel {
 			e.kind, e.param = entTensor, q
 			if !q.IsTensor {
 				e.kind = entValue
-				e.value = typedOperand(&ScalarRef{Typed{Type{DType: q.DType}, q.At}, q})
+				e.value = typedOperand(&typed.ScalarRef{Typed: typed.Typed{Type: typed.Type{DType: q.DType}, At: q.At}, Param: q})
 			}
 			if mode == lang.Out {
 				k.Outputs = append(k.Outputs, q)
@@ -309,7 +311,7 @@ func storesTo(d *lang.KernelDecl) (found bool) {
 func (s *signature) declareParam(e *entity) {
 	if old := s.scope.names[e.name]; old != nil && e.name != "_" {
 		r := s.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).label(old.at, "first declared here, as %s", old.describe())
-		if old.kind == entSymbol && old.symbol.Kind == DimSymbol && e.kind == entValue {
+		if old.kind == entSymbol && old.symbol.Kind == size.DimSymbol && e.kind == entValue {
 			r.Labels[len(r.Labels)-1].Text = "a dimension of this name stands here"
 			r.help("a shape tells a size, so it is no parameter: leave out %s, or make it a constant, `<const %s: int>`", e.name, e.name)
 		} else {
@@ -323,9 +325,9 @@ func (s *signature) declareParam(e *entity) {
 
 // used reports type parameters that no input's and no output's type mentions. Those
 // that only outputs mention are given by name, as in `k(x, T = bf16)`.
-func (s *signature) used(k *Kernel) {
-	used := map[*TypeParam]bool{}
-	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
+func (s *signature) used(k *typed.Kernel) {
+	used := map[*typed.TypeParam]bool{}
+	for _, p := range append(append([]*typed.Param{}, k.Params...), k.Outputs...) {
 		used[p.DType.Param] = true
 	}
 	for _, t := range k.TypeParams {
@@ -335,19 +337,19 @@ func (s *signature) used(k *Kernel) {
 	}
 }
 
-func (c *checker) unusedTypeParam(t *TypeParam) {
+func (c *checker) unusedTypeParam(t *typed.TypeParam) {
 	c.errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input and no output has elements of that type", t.Name).
 		help("give an input or an output the type %s, or leave %s out", t.Name, t.Name)
 }
 
-func exampleOutput(k *Kernel) string {
+func exampleOutput(k *typed.Kernel) string {
 	if len(k.Outputs) > 0 {
 		return exampleAccess(k.Outputs[0])
 	}
 	return "y[i]"
 }
 
-func (b *bodyChecker) neverStored(p *Param) {
+func (b *bodyChecker) neverStored(p *typed.Param) {
 	if p.Mode == lang.InOut {
 		b.errorf(lang.ErrNeverStored, p.At, "the inout tensor %s is never stored to", p.Name).removeBefore(p.At, "inout", "declare it without `inout`")
 		return
@@ -356,12 +358,12 @@ func (b *bodyChecker) neverStored(p *Param) {
 }
 
 // assumeShapes lets proofs use that every dimension of a parameter has an element.
-func (b *bodyChecker) assumeShapes(k *Kernel) {
-	for _, p := range append(append([]*Param{}, k.Params...), k.Outputs...) {
+func (b *bodyChecker) assumeShapes(k *typed.Kernel) {
+	for _, p := range append(append([]*typed.Param{}, k.Params...), k.Outputs...) {
 		for _, s := range p.Shape {
-			b.prover.bound(s)
-			if sym := s.Symbol(); sym == nil || sym.Kind != DimSymbol {
-				b.prover.assume(s.Sub(ConstSize(1)))
+			b.prover.Bound(s)
+			if sym := s.Symbol(); sym == nil || sym.Kind != size.DimSymbol {
+				b.prover.UnlessEmpty(s.Sub(size.Const(1)))
 			}
 		}
 	}
@@ -388,7 +390,7 @@ func (b *bodyChecker) gridAxis(a *lang.AxisClause) {
 		b.scope.names[a.Name.Name] = &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}
 		return
 	}
-	x := &Axis{Name: a.Name.Name, Kind: GridAxis, Dim: dim, Len: dim, Scalar: a.By == nil, At: a.Name.Place}
+	x := &typed.Axis{Name: a.Name.Name, Kind: typed.GridAxis, Dim: dim, Len: dim, Scalar: a.By == nil, At: a.Name.Place}
 	var part func()
 	if a.Range != nil {
 		part, ok = b.gridPart(x, a)

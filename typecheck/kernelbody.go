@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types the body of a kernel: all of it with one grid, or a formula part by part.
@@ -11,6 +13,7 @@ import (
 // kernelBody types what a kernel does.
 func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	k := c.kernels[d]
+	before := c.found
 	if len(d.Grid) > 0 {
 		b := c.newKernelBody(m, k, k)
 		for _, a := range d.Grid {
@@ -19,6 +22,9 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		b.kernelStmts(d.Body)
 		b.pinned(d)
 		b.judged()
+		if c.found == before && !c.broken[d] {
+			c.filled(k, []*bodyChecker{b})
+		}
 		return
 	}
 	parts := c.cutFormula(d)
@@ -30,7 +36,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	for i, part := range parts {
 		b := whole
 		if len(parts) > 1 {
-			b = c.newKernelBody(m, k, k.part(part, i))
+			b = c.newKernelBody(m, k, partKernel(k, part, i))
 			if !part.unused {
 				k.Parts = append(k.Parts, b.kernel)
 			}
@@ -42,7 +48,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		bodies[i] = b
 	}
 	if !slices.ContainsFunc(bodies, func(b *bodyChecker) bool { return len(b.kernel.Axes) > 0 }) && (d.Body == nil || len(declaredAxes(d.Body)) == 0) {
-		if d.Body != nil {
+		if d.Body != nil && !c.broken[d] { // without a type, an output has no names of axes
 			c.errorf(lang.ErrFormula, d.Name.Place, "nothing tells what the blocks of %s are: it has no grid, and no store by names of axes", d.Name.Name).
 				help("write a formula, as in `y[i, j] = ...`, or say what one block computes: `grid i in M by BM`")
 		}
@@ -57,14 +63,18 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	whole.pinned(d)
 	for _, b := range bodies {
 		if b != whole {
-			b.kernel.pinnedAs(k)
+			pinAs(b.kernel, k)
 		}
 		b.judged()
+	}
+	launched := slices.DeleteFunc(bodies, func(b *bodyChecker) bool { return b != whole && !slices.Contains(k.Parts, b.kernel) })
+	if c.found == before && !c.broken[d] && len(launched) > 0 {
+		c.filled(k, launched)
 	}
 }
 
 // newKernelBody makes the state for typing a kernel, or a part of one.
-func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
+func (c *checker) newKernelBody(m *module, whole, k *typed.Kernel) *bodyChecker {
 	b := c.newBody(k, m.scope)
 	b.scope = c.sigs[k.Decl].scope
 	if k != whole {
@@ -79,7 +89,7 @@ func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
 			sym := b.newHidden(p.Name)
 			b.scalars[p] = sym
 			if e := b.scope.lookup(p.Name); e != nil && e.kind == entValue {
-				lin := SymbolSize(sym)
+				lin := size.Of(sym)
 				e.value.lin = &lin
 			}
 		}
@@ -89,17 +99,17 @@ func (c *checker) newKernelBody(m *module, whole, k *Kernel) *bodyChecker {
 
 // kernelStmts types the statements of a kernel whose axes are declared.
 func (b *bodyChecker) kernelStmts(body *lang.Block) {
-	var stmts []Stmt
+	var stmts []typed.Stmt
 	b.stmts, b.top = &stmts, &stmts
 	if body != nil {
 		b.scope = newScope(b.scope)
 		if o := b.stmtsOf(body); o.mode != noValue && o.mode != invalid {
-			b.errorf(lang.ErrValueCount, o.at, "the value %s is not used", b.describeOperand(o)).
-				help("store it in an output, as in `%s = ...`", exampleOutput(b.kernel))
+			last := body.Stmts[len(body.Stmts)-1].(*lang.ExprStmt).X
+			b.unusedValue(last, b.describeOperand(o), o).orHelp("store it in an output, as in `%s = ...`", exampleOutput(b.kernel))
 			b.storeFailed = true
 		}
 	}
-	b.kernel.Body = &Body{Stmts: stmts}
+	b.kernel.Body = &typed.Body{Stmts: stmts}
 }
 
 // pinned reads what the source takes from the planner, and reports what is never stored.
@@ -107,7 +117,7 @@ func (b *bodyChecker) pinned(d *lang.KernelDecl) {
 	b.tunes(d)
 	b.splits(d)
 	b.targetExtents()
-	for _, p := range append(append([]*Param{}, b.kernel.Params...), b.kernel.Outputs...) {
+	for _, p := range append(append([]*typed.Param{}, b.kernel.Params...), b.kernel.Outputs...) {
 		named := b.sigs[d].scope.names[p.Name]
 		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed && named != nil && named.param == p { // two of one name are one error
 			b.neverStored(p)
@@ -117,10 +127,10 @@ func (b *bodyChecker) pinned(d *lang.KernelDecl) {
 
 // judged reports what blocks must not do to one another.
 func (b *bodyChecker) judged() {
-	b.covered()
 	before := b.found
 	b.races()
 	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart
-		b.findPartials(b.kernel.Body)
+		b.seen()
+		b.overwritten(b.kernel.Body)
 	}
 }

@@ -5,9 +5,6 @@ package typecheck
 const (
 	// maxPairs bounds the pairs of accesses of a kernel that are compared one by one.
 	maxPairs = 5000
-	// maxParts bounds the numbers and symbols of a size, as its canonical form has them: the product
-	// of n sums has two to the nth.
-	maxParts = 300
 	// maxTensors bounds the tensors of a struct, those of its fields included: structs of two that
 	// hold two of the next double with every link.
 	maxTensors = 10000

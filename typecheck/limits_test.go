@@ -12,17 +12,18 @@ import (
 
 	"tilec/lang"
 	"tilec/parser"
+	"tilec/typecheck/size"
 )
 
 func TestSizesDoNotWrap(t *testing.T) {
-	n := &Symbol{Name: "N"}
-	s := SymbolSize(n)
+	n := &size.Symbol{Name: "N"}
+	s := size.Of(n)
 	four := s.Mul(s).Mul(s).Mul(s)
-	_, err := four.Eval(func(*Symbol) (int64, bool) { return 65536, true })
+	_, err := four.Eval(func(*size.Symbol) (int64, bool) { return 65536, true })
 	assert.ErrorContains(t, err, "larger than 64 bits")
-	_, err = s.Add(s).Eval(func(*Symbol) (int64, bool) { return math.MaxInt64, true })
+	_, err = s.Add(s).Eval(func(*size.Symbol) (int64, bool) { return math.MaxInt64, true })
 	assert.ErrorContains(t, err, "larger than 64 bits")
-	v, err := four.Eval(func(*Symbol) (int64, bool) { return 1000, true })
+	v, err := four.Eval(func(*size.Symbol) (int64, bool) { return 1000, true })
 	require.NoError(t, err)
 	assert.Equal(t, int64(1e12), v)
 }
@@ -84,8 +85,8 @@ func TestStructsThatDouble(t *testing.T) {
 
 func TestSizesThatAreMultipliedOut(t *testing.T) {
 	product := strings.TrimSuffix(repeated(40, "(N# + M#) * "), " * ")
-	limited(t, lang.ErrLimit, maxParts, "kernel k("+repeated(40, "x#: f32[N#, M#], ")+") -> y: f32["+product+"]\n    grid i in N0 by B\n{\n    y[i] = 1\n}\n")
-	limited(t, lang.ErrLimit, maxParts, "kernel k(x: f32[N, M]) -> y: f32[N] {\n    let a = N + M\n"+strings.Repeat("    let a = a * a\n", 40)+"    y[i] = x[i, 0] * a\n}\n")
+	limited(t, lang.ErrLimit, size.MaxParts, "kernel k("+repeated(40, "x#: f32[N#, M#], ")+") -> y: f32["+product+"]\n    grid i in N0 by B\n{\n    y[i] = 1\n}\n")
+	limited(t, lang.ErrLimit, size.MaxParts, "kernel k(x: f32[N, M]) -> y: f32[N] {\n    let a = N + M\n"+strings.Repeat("    let a = a * a\n", 40)+"    y[i] = x[i, 0] * a\n}\n")
 }
 
 // A chain of functions is deep, and no recursion; the last link of as many as are allowed is typed.

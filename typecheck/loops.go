@@ -5,11 +5,13 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // forExpr types a loop: over an axis when it has `by`, else with a scalar index.
 func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
-	loop := &For{At: e.Place}
+	loop := &typed.For{At: e.Place}
 	s := newScope(b.scope)
 	enter, ok := b.loopHeader(e, loop)
 
@@ -28,7 +30,11 @@ func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
 			if carriedOK {
 				l := loop.Carried[i]
 				ent.kind = entValue
-				ent.value = operand{mode: typed, at: n.Place, expr: &LocalRef{Typed{l.Type, n.Place}, l}}
+				ent.value = operand{mode: typedValue, at: n.Place, expr: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: n.Place}, Local: l}}
+				ent.start = e.Init
+				if t, ok := e.Init.(*lang.TupleExpr); ok && i < len(t.Elems) {
+					ent.start = t.Elems[i]
+				}
 			}
 			b.declare(b.scope, ent, true)
 		}
@@ -43,7 +49,7 @@ func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
 				help("carry it: `for ... with x = start { ... }`")
 			return bad(e.Place)
 		}
-		loop.Body = &Body{Stmts: stmts}
+		loop.Body = &typed.Body{Stmts: stmts}
 		return operand{mode: noValue, at: e.Place, expr: loop}
 	}
 	if !b.sameCarried(e, loop, &result) {
@@ -53,12 +59,12 @@ func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
 	if xs == nil {
 		return bad(e.Place)
 	}
-	loop.Body = &Body{Stmts: stmts, Results: xs}
+	loop.Body = &typed.Body{Stmts: stmts, Results: xs}
 	return wrap(loop, e.Place, nil)
 }
 
 // loopHeader types `k in K[lo .. hi] by BK`; enter declares the axis or the index in the loop's scope.
-func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok bool) {
+func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *typed.For) (enter func(), ok bool) {
 	a := e.Axis
 	name := a.Name
 	invalidName := func() {
@@ -83,13 +89,13 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 	if over.mode == invalid || !rangeOK {
 		return invalidName, false
 	}
-	if a.By == nil && over.mode == typed && a.Range == nil { // a count that is only known when the kernel runs
+	if a.By == nil && over.mode == typedValue && a.Range == nil { // a count that is only known when the kernel runs
 		count, countOK := b.scalarInt(over, a.Over)
 		if !countOK {
 			return invalidName, false
 		}
 		loop.Lo, loop.Hi = b.intConst(0, a.Place), count.expr
-		return func() { b.scalarIndex(loop, name, Size{}, count) }, true
+		return func() { b.scalarIndex(loop, name, size.Size{}, count, walk{}) }, true
 	}
 	if over.mode != untypedInt {
 		b.noDimension(a.Over, over)
@@ -103,7 +109,7 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 		hi = b.settle(sizeOperand(a.Over.Span(), dim))
 	}
 	if a.By != nil {
-		x := &Axis{Name: name.Name, Kind: LoopAxis, Dim: dim, Len: dim, At: name.Place}
+		x := &typed.Axis{Name: name.Name, Kind: typed.LoopAxis, Dim: dim, Len: dim, At: name.Place}
 		if !b.extent(x, a.By) {
 			return invalidName, false
 		}
@@ -116,59 +122,61 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *For) (enter func(), ok b
 				b.loopStarts[x] = from.expr
 			}
 			p := b.positions[x]
+			b.through[p] = walked(lo, hi, dim)
 			if l, ok := lo.position(); ok {
-				b.prover.where(p, SymbolSize(p).Sub(l))
+				b.prover.Where(p, size.Of(p).Sub(l))
 			}
 			if h, ok := hi.position(); ok {
-				b.prover.where(p, h.Sub(ConstSize(1)).Sub(SymbolSize(p)))
+				b.prover.Where(p, h.Sub(size.Const(1)).Sub(size.Of(p)))
 			}
 		}, true
 	}
+	through := walked(lo, hi, dim)
 	b.clampRange(&lo, &hi, dim)
 	loop.Lo, loop.Hi = lo.expr, hi.expr
 	start, _ := lo.position()
 	return func() {
-		b.scalarIndex(loop, name, start, hi)
+		b.scalarIndex(loop, name, start, hi, through)
 		if a.Range != nil {
 			p := b.indexOf[loop.Index]
-			b.prover.where(p, SymbolSize(p))
-			b.prover.where(p, dim.Sub(ConstSize(1)).Sub(SymbolSize(p)))
+			b.prover.Where(p, size.Of(p))
+			b.prover.Where(p, dim.Sub(size.Const(1)).Sub(size.Of(p)))
 		}
 	}, true
 }
 
 // clampRange cuts the range of a scalar loop to its dimension, where it is not proven to lie inside.
-func (b *bodyChecker) clampRange(lo, hi *operand, dim Size) {
-	i32 := Type{DType: Concrete(lang.I32)}
-	if p, ok := lo.position(); !ok || !b.prover.nonNegative(p) {
-		lo.expr = &Apply{Typed: Typed{i32, lo.at}, Op: lang.OpMax, Args: []Expr{lo.expr, b.intConst(0, lo.at)}}
+func (b *bodyChecker) clampRange(lo, hi *operand, dim size.Size) {
+	i32 := typed.Type{DType: typed.Concrete(lang.I32)}
+	if p, ok := lo.position(); !ok || !b.prover.NonNegative(p) {
+		lo.expr = &typed.Apply{Typed: typed.Typed{Type: i32, At: lo.at}, Op: lang.OpMax, Args: []typed.Expr{lo.expr, b.intConst(0, lo.at)}}
 		lo.lin = nil
 	}
-	if p, ok := hi.position(); !ok || !b.prover.atMost(p, dim) {
+	if p, ok := hi.position(); !ok || !b.prover.AtMost(p, dim) {
 		end := b.settle(sizeOperand(hi.at, dim))
-		hi.expr = &Apply{Typed: Typed{i32, hi.at}, Op: lang.OpMin, Args: []Expr{hi.expr, end.expr}}
+		hi.expr = &typed.Apply{Typed: typed.Typed{Type: i32, At: hi.at}, Op: lang.OpMin, Args: []typed.Expr{hi.expr, end.expr}}
 		hi.lin = end.lin
 	}
 }
 
-func (b *bodyChecker) intConst(n int64, at lang.Span) Expr {
+func (b *bodyChecker) intConst(n int64, at lang.Span) typed.Expr {
 	return b.settle(intOperand(at, n)).expr
 }
 
-// scalarIndex declares the index of a scalar loop, known to lie in [lo, hi).
-func (b *bodyChecker) scalarIndex(loop *For, name lang.Ident, lo Size, hi operand) {
-	l := &Local{Name: name.Name, Type: Type{DType: Concrete(lang.I32)}, At: name.Place}
+// scalarIndex declares the index of a scalar loop, known to lie in [lo, hi), which goes through what a walk says.
+func (b *bodyChecker) scalarIndex(loop *typed.For, name lang.Ident, lo size.Size, hi operand, through walk) {
+	l := &typed.Local{Name: name.Name, Type: typed.Type{DType: typed.Concrete(lang.I32)}, At: name.Place}
 	loop.Index = l
 	p := b.newHidden(name.Name)
-	b.varying[p] = true
+	b.varying[p], b.through[p] = true, through
 	b.indexOf[l] = p
-	pos := SymbolSize(p)
-	b.prover.where(p, pos.Sub(lo))
+	pos := size.Of(p)
+	b.prover.Where(p, pos.Sub(lo))
 	if h, ok := hi.position(); ok {
-		b.prover.where(p, h.Sub(ConstSize(1)).Sub(pos))
+		b.prover.Where(p, h.Sub(size.Const(1)).Sub(pos))
 	}
 	b.declare(b.scope, &entity{kind: entValue, name: name.Name, at: name.Place,
-		value: operand{mode: typed, at: name.Place, expr: &LocalRef{Typed{l.Type, name.Place}, l}, lin: &pos}}, false)
+		value: operand{mode: typedValue, at: name.Place, expr: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: name.Place}, Local: l}, lin: &pos}}, false)
 }
 
 // bound types an end of a range: an i32 scalar. The zero operand stands for a missing end.
@@ -185,8 +193,8 @@ func (b *bodyChecker) bound(e lang.Expr) (operand, bool) {
 
 // scalarInt wants an i32 scalar.
 func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
-	o = b.convert(o, Concrete(lang.I32))
-	if o.mode != typed {
+	o = b.convert(o, typed.Concrete(lang.I32))
+	if o.mode != typedValue {
 		return o, false
 	}
 	t := o.typ()
@@ -194,12 +202,12 @@ func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
 		b.errorf(lang.ErrNotScalar, e.Span(), "the end of a range is the tile %s; a scalar is needed", t)
 		return o, false
 	}
-	if t.DType != Concrete(lang.I32) {
+	if t.DType != typed.Concrete(lang.I32) {
 		r := b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t)
 		if b.inGrid { // a launch computes the ends, and converts nothing
 			r.help("declare what it is computed from as i32")
 		} else {
-			r.castFix(e, Concrete(lang.I32))
+			r.castFix(e, typed.Concrete(lang.I32))
 		}
 		return o, false
 	}
@@ -207,7 +215,7 @@ func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
 }
 
 // carried makes the locals of the values that a loop carries, with the types of their start.
-func (b *bodyChecker) carried(e *lang.ForExpr, loop *For, init operand) bool {
+func (b *bodyChecker) carried(e *lang.ForExpr, loop *typed.For, init operand) bool {
 	if len(e.Carried) == 0 {
 		return true
 	}
@@ -226,13 +234,13 @@ func (b *bodyChecker) carried(e *lang.ForExpr, loop *For, init operand) bool {
 	}
 	loop.Init = xs
 	for i, n := range e.Carried {
-		loop.Carried = append(loop.Carried, &Local{Name: n.Name, Type: types[i], At: n.Place})
+		loop.Carried = append(loop.Carried, &typed.Local{Name: n.Name, Type: types[i], At: n.Place})
 	}
 	return true
 }
 
 // sameCarried checks that the body gives what the loop carries.
-func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *For, result *operand) bool {
+func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *typed.For, result *operand) bool {
 	types := result.valueTypes()
 	if result.mode == noValue || len(types) != len(loop.Carried) {
 		at := result.at
@@ -270,7 +278,7 @@ func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *For, result *operand) b
 	return ok
 }
 
-func zerosOf(t Type) string {
+func zerosOf(t typed.Type) string {
 	parts := []string{t.DType.String()}
 	for _, a := range t.Axes {
 		parts = append(parts, a.Name)

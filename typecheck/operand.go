@@ -1,10 +1,14 @@
 package typecheck
 
 import (
+	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // mode says what an operand is.
@@ -13,7 +17,7 @@ type mode uint8
 const (
 	invalid       mode = iota // already reported: silences what depends on it
 	noValue                   // a statement without a value
-	typed                     // one value of a known type
+	typedValue                // one value of a known type
 	untypedInt                // an integer constant, or an integer expression over dimensions
 	untypedFloat              // a float constant
 	several                   // several values: elems, or one expression that gives them
@@ -27,16 +31,24 @@ const (
 type operand struct {
 	mode mode
 	at   lang.Span
-	expr Expr    // typed, several
-	size Size    // untypedInt
-	num  float64 // untypedFloat
+	expr typed.Expr // typed, several
+	size size.Size  // untypedInt
+	num  float64    // untypedFloat, rounded
+	// exact is an untypedFloat as it is; nil of inf, nan, pi and what functions give.
+	exact *big.Rat
+	// ratio: an untypedFloat that integers alone made, and which is whole only where 64 bits with sign do not hold it.
+	ratio bool
+	// dim: an untypedInt of dimensions and constant parameters, which divide as integers do.
+	dim bool
+	// division are the operands of the quotient that an untypedFloat is, where it stands written out.
+	division []lang.Expr
 	// lin is a typed integer as an expression over dimensions and positions; nil when it is none.
-	lin   *Size
+	lin   *size.Size
 	elems []operand
-	types []Type // several: the types of expr
-	axis  *Axis
-	param *Param
-	graph GExpr // typed, in a graph
+	types []typed.Type // several: the types of expr
+	axis  *typed.Axis
+	param *typed.Param
+	graph typed.GExpr // typedValue, in a graph
 	list  *listed
 	// old, of an effect that gives no value unless one is asked for, gives it.
 	old func() operand
@@ -46,10 +58,10 @@ func bad(at lang.Span) operand { return operand{mode: invalid, at: at} }
 
 func (o operand) isUntyped() bool { return o.mode == untypedInt || o.mode == untypedFloat }
 
-func (o operand) typ() Type { return o.expr.Types()[0] }
+func (o operand) typ() typed.Type { return o.expr.Types()[0] }
 
 // dtype is the element type of a typed operand, of a kernel or a graph.
-func (o operand) dtype() DType {
+func (o operand) dtype() typed.DType {
 	if o.graph != nil {
 		return o.graph.GType().DType
 	}
@@ -68,14 +80,14 @@ func (o operand) constant() (float64, bool) {
 	return 0, false
 }
 
-func typedOperand(e Expr) operand { return operand{mode: typed, at: e.Span(), expr: e} }
+func typedOperand(e typed.Expr) operand { return operand{mode: typedValue, at: e.Span(), expr: e} }
 
 func intOperand(at lang.Span, n int64) operand {
-	return operand{mode: untypedInt, at: at, size: ConstSize(n)}
+	return operand{mode: untypedInt, at: at, size: size.Const(n)}
 }
 
-func sizeOperand(at lang.Span, s Size) operand {
-	return operand{mode: untypedInt, at: at, size: s}
+func sizeOperand(at lang.Span, s size.Size) operand {
+	return operand{mode: untypedInt, at: at, size: s, dim: true}
 }
 
 func floatOperand(at lang.Span, f float64) operand {
@@ -87,28 +99,31 @@ func boolOperand(at lang.Span, b bool) operand {
 	if b {
 		n = 1
 	}
-	return typedOperand(&Const{Typed: Typed{Type{DType: Concrete(lang.Bool)}, at}, Int: n})
+	return typedOperand(&typed.Const{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.Bool)}, At: at}, Int: n})
 }
 
 // position is the integer that an operand is, for proofs; false when nothing is known of it.
-func (o operand) position() (Size, bool) {
+func (o operand) position() (size.Size, bool) {
 	switch {
 	case o.mode == untypedInt:
 		return o.size, true
-	case o.mode == typed && o.lin != nil:
+	case o.mode == typedValue && o.lin != nil:
 		return *o.lin, true
 	}
-	return Size{}, false
+	return size.Size{}, false
 }
 
 // convert gives an untyped operand the element type d; typed operands are returned as they are.
-func (c *checker) convert(o operand, d DType) operand {
+func (c *checker) convert(o operand, d typed.DType) operand {
 	switch o.mode {
 	case untypedInt:
 		return c.convertInt(o, d)
 	case untypedFloat:
-		t := Typed{Type{DType: d}, o.at}
+		t := typed.Typed{Type: typed.Type{DType: d}, At: o.at}
+		f := o.rounded(d)
 		switch {
+		case o.ratio && isInt(d):
+			return c.convertExact(o, d)
 		case d.Param != nil && d.Param.Bound != "float", d.Param == nil && !d.Of.IsFloat():
 			r := c.errorf(lang.ErrConstantType, o.at, "the constant %v is no %s", o.num, c.describeDType(d))
 			const help = "write an integer, or convert the other operand to a float"
@@ -118,11 +133,16 @@ func (c *checker) convert(o operand, d DType) operand {
 				r.help(help)
 			}
 			return bad(o.at)
-		case d.Param == nil && !math.IsInf(o.num, 0) && d.Of.Bits() <= 32 && math.IsInf(float64(d.Of.Round(float32(o.num))), 0):
-			c.errorf(lang.ErrConstantType, o.at, "the constant %g is too large for %s", o.num, d)
+		case o.overflows(d):
+			text := fmt.Sprintf("%g", o.num)
+			if o.exact != nil && math.IsInf(o.num, 0) {
+				text = fraction(o.exact)
+			}
+			c.errorf(lang.ErrConstantType, o.at, "the constant %s is too large for %s", text, c.describeDType(d))
 			return bad(o.at)
 		}
-		return operand{mode: typed, at: o.at, expr: &Const{Typed: t, Float: o.num, Int: wholeInt(o.num)}}
+		c.lossy(o, o.num, d)
+		return operand{mode: typedValue, at: o.at, expr: &typed.Const{Typed: t, Float: f, Int: wholeInt(f)}}
 	}
 	return o
 }
@@ -134,7 +154,7 @@ func wholeInt(f float64) int64 {
 	return 0
 }
 
-func (c *checker) convertInt(o operand, d DType) operand {
+func (c *checker) convertInt(o operand, d typed.DType) operand {
 	if d.Param == nil && d.Of == lang.Bool {
 		c.errorf(lang.ErrConstantType, o.at, "the integer %s is no bool", o.size).help("write true or false, or compare it: `%s != 0`", o.size)
 		return bad(o.at)
@@ -147,17 +167,22 @@ func (c *checker) convertInt(o operand, d DType) operand {
 				help("write a constant in that range, or convert the other operand to a wider type")
 			return bad(o.at)
 		}
-		return operand{mode: typed, at: o.at, lin: &size, expr: &Const{Typed: Typed{Type{DType: d}, o.at}, Int: n, Float: float64(n)}}
+		if d.Param == nil && d.Of.IsFloat() && d.Of.Bits() <= 32 && math.IsInf(float64(d.Of.Round(float32(n))), 0) {
+			c.errorf(lang.ErrConstantType, o.at, "the constant %d is too large for %s", n, d)
+			return bad(o.at)
+		}
+		c.lossy(o, float64(n), d)
+		return operand{mode: typedValue, at: o.at, lin: &size, expr: &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: d}, At: o.at}, Int: n, Float: float64(n)}}
 	}
-	if d == Concrete(lang.I32) || d == Concrete(lang.I64) {
-		return operand{mode: typed, at: o.at, lin: &size, expr: &SizeExpr{Typed: Typed{Type{DType: d}, o.at}, Size: size}}
+	if d == typed.Concrete(lang.I32) || d == typed.Concrete(lang.I64) {
+		return operand{mode: typedValue, at: o.at, lin: &size, expr: &typed.SizeExpr{Typed: typed.Typed{Type: typed.Type{DType: d}, At: o.at}, Size: size}}
 	}
-	i32 := &SizeExpr{Typed: Typed{Type{DType: Concrete(lang.I32)}, o.at}, Size: size}
-	return typedOperand(&Apply{Typed: Typed{Type{DType: d}, o.at}, Op: lang.OpCast, Args: []Expr{i32}})
+	i32 := &typed.SizeExpr{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.I32)}, At: o.at}, Size: size}
+	return typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d}, At: o.at}, Op: lang.OpCast, Args: []typed.Expr{i32}})
 }
 
 // intRange is the constants that an integer type holds; of a type parameter, that every type it may stand for holds.
-func intRange(d DType) (lo, hi int64, ok bool) {
+func intRange(d typed.DType) (lo, hi int64, ok bool) {
 	if d.Param != nil {
 		return -128, 255, d.Param.Bound == "int"
 	}
@@ -174,44 +199,22 @@ func intRange(d DType) (lo, hi int64, ok bool) {
 	return 0, 1<<bits - 1, true
 }
 
-// settle gives an untyped operand its default type: i32, or f32.
+// settle gives an untyped operand its default type: i32, f32, or u64 where only that holds an integer.
 func (c *checker) settle(o operand) operand {
-	switch o.mode {
-	case untypedInt:
-		return c.convert(o, Concrete(lang.I32))
-	case untypedFloat:
-		return c.convert(o, Concrete(lang.F32))
+	if o.isUntyped() {
+		return c.convert(o, o.defaultType())
 	}
 	return o
 }
 
-func (c *checker) describeDType(d DType) string {
+func (c *checker) describeDType(d typed.DType) string {
 	if d.Param != nil {
 		return d.Param.Name + ": " + d.Param.Bound
 	}
 	return d.String()
 }
 
-// String is the type as messages show it: `f32{i, j}`.
-func (t Type) String() string {
-	if len(t.Axes) == 0 {
-		return t.DType.String()
-	}
-	return t.DType.String() + "{" + axisNames(t.Axes) + "}"
-}
-
-func axisNames(axes []*Axis) string {
-	text := ""
-	for i, a := range axes {
-		if i > 0 {
-			text += ", "
-		}
-		text += a.Name
-	}
-	return text
-}
-
-func hasAxis(axes []*Axis, a *Axis) bool {
+func hasAxis(axes []*typed.Axis, a *typed.Axis) bool {
 	for _, b := range axes {
 		if a == b {
 			return true
@@ -221,8 +224,8 @@ func hasAxis(axes []*Axis, a *Axis) bool {
 }
 
 // unionAxes is the axes of all, in order of first appearance.
-func unionAxes(types ...Type) []*Axis {
-	var u []*Axis
+func unionAxes(types ...typed.Type) []*typed.Axis {
+	var u []*typed.Axis
 	for _, t := range types {
 		for _, a := range t.Axes {
 			if !hasAxis(u, a) {
@@ -234,8 +237,8 @@ func unionAxes(types ...Type) []*Axis {
 }
 
 // withoutAxes is the axes that are not in drop.
-func withoutAxes(axes, drop []*Axis) []*Axis {
-	var rest []*Axis
+func withoutAxes(axes, drop []*typed.Axis) []*typed.Axis {
+	var rest []*typed.Axis
 	for _, a := range axes {
 		if !hasAxis(drop, a) {
 			rest = append(rest, a)
@@ -244,6 +247,6 @@ func withoutAxes(axes, drop []*Axis) []*Axis {
 	return rest
 }
 
-func sameAxes(a, b []*Axis) bool {
+func sameAxes(a, b []*typed.Axis) bool {
 	return len(a) == len(b) && len(withoutAxes(a, b)) == 0
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file finds results that would depend on the plan. A block has a part of
@@ -12,9 +13,9 @@ import (
 // nowhere else.
 
 // oneBlock reports a grid axis that one block has as a whole for sure. An extent with a name may be pinned by a launch.
-func (b *bodyChecker) oneBlock(a *Axis) bool {
+func (b *bodyChecker) oneBlock(a *typed.Axis) bool {
 	n, known := a.Dim.Const()
-	if a.Kind != GridAxis || !known || a.Tile != "" || len(a.Choices) == 0 {
+	if a.Kind != typed.GridAxis || !known || a.Tile != "" || len(a.Choices) == 0 {
 		return false
 	}
 	for _, c := range a.Choices {
@@ -29,54 +30,64 @@ func (b *bodyChecker) oneBlock(a *Axis) bool {
 type partial struct {
 	at   lang.Span
 	name string // of the operation
-	axis *Axis
+	axis *typed.Axis
 	by   joins // the atomics that put its results together
 }
 
 // partials follows such values through a body.
 type partials struct {
-	*bodyChecker
-	of       map[*Local]part
+	of       map[*typed.Local]part
 	under    part // the condition that decides whether the statement runs
 	reported map[*partial]bool
 	// first is by place: an expression is looked at again in each round.
 	first map[lang.Span]*partial
 	// repeated are the atomics in the order in which they stand; the last round knows all that a value mentions.
 	repeated []repetition
+	*fixing
 	// learnt: the round has found out something of what a loop carries, so that another one is needed. All loops go
 	// round together: one that went round by itself, inside others that do, would take twice as long for each of them.
 	learnt bool
 }
 
-// findPartials reports the stores of values that depend on the plan.
-func (b *bodyChecker) findPartials(body *Body) {
-	p := &partials{bodyChecker: b, of: map[*Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
+// findPartials reports the stores of values that depend on the plan, and notes those that depend on extents that the
+// source or the language gives.
+func (b *bodyChecker) findPartials(body *typed.Body, f *fixing) {
+	p := &partials{fixing: f, of: map[*typed.Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
 	for p.learnt = true; p.learnt; {
 		p.learnt = false
 		p.body(body)
 	}
 	for _, r := range p.repeated {
 		p.reportRepeated(r)
+		for _, g := range r.begins {
+			p.once(g, r.s)
+		}
 	}
 }
 
 // body gives what each result has to do with the parts.
-func (p *partials) body(body *Body) []part {
+func (p *partials) body(body *typed.Body) []part {
 	if body == nil {
 		return nil
 	}
 	for _, s := range body.Stmts {
 		switch s := s.(type) {
-		case *Let:
+		case *typed.Let:
 			of := p.expr(s.Value)
 			for i, l := range s.Locals {
 				if l != nil && i < len(of) {
 					p.of[l] = of[i]
 				}
 			}
-		case *Store:
+		case *typed.Store:
 			p.store(s)
-		case *Do:
+		case *typed.Assert: // it holds for the whole where it holds for every part
+			for _, c := range append(p.exprs(s.Args), p.one(s.Cond)) {
+				if c.of != nil && c.by&byAnd == 0 {
+					p.says[c.of.axis] = true
+				}
+			}
+		case *typed.Do:
 			p.expr(s.X)
 		}
 	}
@@ -88,7 +99,7 @@ func (p *partials) body(body *Body) []part {
 }
 
 // store reports a store of what depends on the plan, and an atomic that does not put the parts together.
-func (p *partials) store(s *Store) {
+func (p *partials) store(s *typed.Store) {
 	where := mixed(append(p.exprs(s.Indices), p.under)...)
 	value := p.one(s.Value)
 	if s.New != nil {
@@ -120,7 +131,11 @@ func (p *partials) store(s *Store) {
 }
 
 // report says that a part is stored as if it were the whole.
-func (p *partials) report(d *partial, s *Store) {
+func (p *partials) report(d *partial, s *typed.Store) {
+	if d.axis.Given() {
+		p.extents[d.axis] = true
+		return
+	}
 	if p.reported[d] {
 		return
 	}
@@ -136,8 +151,12 @@ func (p *partials) report(d *partial, s *Store) {
 }
 
 // reportAtomic says that an atomic gets parts from which it does not make the whole.
-func (p *partials) reportAtomic(v part, s *Store, why string) {
+func (p *partials) reportAtomic(v part, s *typed.Store, why string) {
 	d := v.of
+	if d.axis.Given() {
+		p.extents[d.axis] = true
+		return
+	}
 	if p.reported[d] {
 		return
 	}
@@ -156,7 +175,7 @@ func (p *partials) reportAtomic(v part, s *Store, why string) {
 	}
 }
 
-func (p *partials) exprs(xs []Expr) []part {
+func (p *partials) exprs(xs []typed.Expr) []part {
 	var out []part
 	for _, x := range xs {
 		out = append(out, p.one(x))
@@ -165,7 +184,7 @@ func (p *partials) exprs(xs []Expr) []part {
 }
 
 // one is what an expression of one value has to do with the parts.
-func (p *partials) one(x Expr) part {
+func (p *partials) one(x typed.Expr) part {
 	if x == nil {
 		return plain
 	}
@@ -177,7 +196,7 @@ func (p *partials) one(x Expr) part {
 }
 
 // all gives every value of an expression the same.
-func all(x Expr, d part) []part {
+func all(x typed.Expr, d part) []part {
 	out := make([]part, len(x.Types()))
 	for i := range out {
 		out[i] = d
@@ -186,7 +205,7 @@ func all(x Expr, d part) []part {
 }
 
 // reduced is what a reduction over axes makes of its operands' parts, where its results are put together as by says.
-func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*Axis, args ...part) part {
+func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*typed.Axis, args ...part) part {
 	left := by
 	for _, a := range args {
 		if a.of != nil {
@@ -194,16 +213,19 @@ func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*Axis, arg
 		}
 	}
 	out := together(left, args...)
+	if out.of == nil {
+		left = by
+	}
 	for _, a := range over {
-		if a.Kind != GridAxis || p.oneBlock(a) {
+		if a.Kind != typed.GridAxis || p.oneBlock(a) {
 			continue
 		}
-		if p.first[at] == nil {
+		if first := p.first[at]; first == nil || first.axis.Given() && !a.Given() {
 			p.first[at] = &partial{at, op.Row().Spelling, a, by}
 		}
-		if out.of == nil {
+		if out.of == nil || out.of.axis.Given() && !a.Given() {
 			out.of = p.first[at]
-			out.by = by
+			out.by = left
 		}
 		out.axes = append(slices.Clip(out.axes), a)
 	}
@@ -211,7 +233,7 @@ func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*Axis, arg
 }
 
 // expr is what each value of an expression has to do with the parts.
-func (p *partials) expr(x Expr) []part {
+func (p *partials) expr(x typed.Expr) []part {
 	of := p.parts(x)
 	types := x.Types()
 	for i := range of {
@@ -222,35 +244,36 @@ func (p *partials) expr(x Expr) []part {
 	return of
 }
 
-func (p *partials) parts(x Expr) []part {
+func (p *partials) parts(x typed.Expr) []part {
 	switch x := x.(type) {
-	case *Const:
+	case *typed.Const:
 		if x.Int == 0 && x.Float == 0 {
 			return all(x, zero)
 		}
-	case *LocalRef:
+	case *typed.LocalRef:
 		if d, ok := p.of[x.Local]; ok {
 			return all(x, d)
 		}
-	case *Apply:
+	case *typed.Apply:
 		return all(x, p.apply(x))
-	case *Combine:
+	case *typed.Combine:
 		args := append(p.exprs(x.Args), p.exprs(x.Identity)...)
-		return all(x, p.reduced(x.At, x.Op, joinOf[x.simple()], x.Over, args...))
-	case *Load:
+		args = append(args, p.body(x.Fn)...) // the function may use numbers from outside
+		return all(x, p.reduced(x.At, x.Op, joinOf[onlyOp(x)], x.Over, args...))
+	case *typed.Load:
 		return all(x, mixed(append(p.exprs(x.Indices), p.one(x.Else))...))
-	case *Take:
+	case *typed.Take:
 		from := p.one(x.X)
 		where := mixed(append(p.exprs(x.Positions), p.one(x.Else))...)
 		if where.of != nil {
 			from = mixed(from, where)
 		}
 		return all(x, from.mentioning(where))
-	case *Order:
+	case *typed.Order:
 		return all(x, mixed(p.exprs(x.Args)...))
-	case *For:
+	case *typed.For:
 		return p.loop(x)
-	case *If:
+	case *typed.If:
 		cond := p.one(x.Cond)
 		outer := p.under
 		p.under = mixed(p.under, cond)
@@ -266,22 +289,22 @@ func (p *partials) parts(x Expr) []part {
 			then[i] = then[i].mentioning(cond)
 		}
 		return then
-	case *Tuple:
+	case *typed.Tuple:
 		var out []part
 		for _, e := range x.Elems {
 			out = append(out, p.expr(e)...)
 		}
 		return out
-	case *Inline:
+	case *typed.Inline:
 		return p.body(x.Body)
 	}
 	return all(x, plain)
 }
 
-func (p *partials) apply(x *Apply) part {
+func (p *partials) apply(x *typed.Apply) part {
 	args := p.exprs(x.Args)
 	if x.Axis != nil && x.Op != lang.OpRename { // a position along it
-		return plain.mentioning(append(args, part{mentions: gridAxes([]*Axis{x.Axis})})...)
+		return plain.mentioning(append(args, part{mentions: gridAxes([]*typed.Axis{x.Axis})})...)
 	}
 	switch x.Op.Row().Group {
 	case lang.GroupReduce:
@@ -301,7 +324,7 @@ func (p *partials) apply(x *Apply) part {
 }
 
 // loop follows carried values, once more in each round.
-func (p *partials) loop(x *For) []part {
+func (p *partials) loop(x *typed.For) []part {
 	bounds := mixed(p.one(x.Lo), p.one(x.Hi))
 	outer := p.under
 	p.under = mixed(p.under, bounds)
@@ -332,7 +355,7 @@ func (p *partials) loop(x *For) []part {
 }
 
 // carry adds what is known of a value that a loop carries, and reports whether that is new.
-func (p *partials) carry(l *Local, d part) bool {
+func (p *partials) carry(l *typed.Local, d part) bool {
 	was, known := p.of[l]
 	if !known {
 		p.of[l] = d

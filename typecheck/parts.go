@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file says which atomics make of the parts that blocks have what the whole
@@ -21,6 +22,7 @@ const (
 	byAnd
 	byOr
 	byXor
+	byMul // no atomic does it; a loop's carried product does
 
 	// idempotent are those to which it is the same how often a value comes.
 	idempotent = byMax | byMin | byAnd | byOr
@@ -28,9 +30,9 @@ const (
 
 // joinOf is by what the results of a reduction of parts, or of an elementwise operation, are put together.
 var joinOf = map[lang.Op]joins{
-	lang.OpSum: byAdd, lang.OpDot: byAdd, lang.OpMma: byAdd, lang.OpReduceMax: byMax, lang.OpReduceMin: byMin,
+	lang.OpSum: byAdd, lang.OpProd: byMul, lang.OpDot: byAdd, lang.OpMma: byAdd, lang.OpReduceMax: byMax, lang.OpReduceMin: byMin,
 	lang.OpAny: byOr | byMax, lang.OpAll: byAnd | byMin,
-	lang.OpAdd: byAdd, lang.OpMax: byMax, lang.OpMin: byMin, lang.OpAnd: byAnd, lang.OpOr: byOr, lang.OpXor: byXor,
+	lang.OpAdd: byAdd, lang.OpMul: byMul, lang.OpMax: byMax, lang.OpMin: byMin, lang.OpAnd: byAnd, lang.OpOr: byOr, lang.OpXor: byXor,
 	lang.OpLogicAnd: byAnd | byMin, lang.OpLogicOr: byOr | byMax,
 }
 
@@ -49,11 +51,11 @@ type part struct {
 	// of is the reduction of a part of an axis that the value depends on; nil for a value that every plan gives.
 	of *partial
 	// axes are the grid axes of whose parts it is.
-	axes []*Axis
+	axes []*typed.Axis
 	// by is the atomics that make of the blocks' values that of the whole.
 	by joins
 	// mentions are the grid axes on which the value depends in any way: blocks apart along others have the same.
-	mentions []*Axis
+	mentions []*typed.Axis
 }
 
 // Of values that every plan gives, 0 changes nothing that it is added to.
@@ -66,7 +68,7 @@ var (
 func together(by joins, ps ...part) part {
 	all := plain
 	for _, p := range ps {
-		if p.of != nil && all.of == nil {
+		if p.of != nil && (all.of == nil || all.of.axis.Given() && !p.of.axis.Given()) {
 			all.of = p.of
 		}
 		all.axes = append(all.axes, p.axes...)
@@ -87,7 +89,7 @@ func (p part) mentioning(others ...part) part {
 }
 
 // unionOf is the axes of both, each once.
-func unionOf(a, b []*Axis) []*Axis {
+func unionOf(a, b []*typed.Axis) []*typed.Axis {
 	for _, x := range b {
 		if !slices.Contains(a, x) {
 			a = append(slices.Clip(a), x)
@@ -116,8 +118,8 @@ func either(ps ...part) part {
 func (p part) is(o part) bool { return p.of == o.of && p.by == o.by && slices.Equal(p.axes, o.axes) }
 
 // computed is what an elementwise operation makes of parts.
-func computed(x *Apply, args []part) part {
-	from := func(i int) DType { return x.Args[i].Types()[0].DType }
+func computed(x *typed.Apply, args []part) part {
+	from := func(i int) typed.DType { return x.Args[i].Types()[0].DType }
 	switch op := x.Op; op {
 	case lang.OpAdd, lang.OpMax, lang.OpMin, lang.OpAnd, lang.OpOr, lang.OpXor, lang.OpLogicAnd, lang.OpLogicOr:
 		return together(joinOf[op]&args[0].by&args[1].by, args...)
@@ -131,12 +133,12 @@ func computed(x *Apply, args []part) part {
 			return together(byAdd&args[1].by, args...)
 		}
 	case lang.OpDiv:
-		if args[1].of == nil && isFloat(from(0)) {
+		if args[1].of == nil && typed.IsFloat(from(0)) {
 			return together(byAdd&args[0].by, args...)
 		}
 	case lang.OpNeg:
 		by := byAdd & args[0].by
-		if isFloat(from(0)) { // the least integer is its own negation
+		if typed.IsFloat(from(0)) { // the least integer is its own negation
 			by |= (args[0].by & byMax << 1) | (args[0].by & byMin >> 1)
 		}
 		return together(by, args...)
@@ -155,39 +157,39 @@ func computed(x *Apply, args []part) part {
 }
 
 // keeps is what a conversion leaves of the ways to put parts together.
-func keeps(from, to DType) joins {
+func keeps(from, to typed.DType) joins {
 	switch {
-	case from == to, isFloat(from) && isFloat(to): // sums up to rounding, as always
+	case from == to, typed.IsFloat(from) && typed.IsFloat(to): // sums up to rounding, as always
 		return ^joins(0)
-	case from.Param != nil || to.Param != nil || isFloat(from): // what is cut off each part adds up, and NaN becomes 0
+	case from.Param != nil || to.Param != nil || typed.IsFloat(from): // what is cut off each part adds up, and NaN becomes 0
 		return 0
 	case from.Of == lang.Bool:
 		return idempotent
-	case isFloat(to):
+	case typed.IsFloat(to):
 		return byMax | byMin
 	case to.Of.Bits() <= from.Of.Bits(): // wraps around, as the sums do
-		return byAdd | byAnd | byOr | byXor
+		return byAdd | byMul | byAnd | byOr | byXor
 	case from.Of.IsSigned() && !to.Of.IsSigned():
 		return byAnd | byOr | byXor
 	}
 	return idempotent | byXor // a part's sum may have wrapped around already
 }
 
-// simple is the operation on the function's two parameters that is all that it does; OpInvalid where it is more.
-func (c *Combine) simple() lang.Op {
+// onlyOp is the operation on the function's two parameters that is all that it does; OpInvalid where it is more.
+func onlyOp(c *typed.Combine) lang.Op {
 	if c.Op != lang.OpReduce || len(c.Params) != 2 || len(c.Fn.Stmts) > 0 || len(c.Fn.Results) != 1 {
 		return lang.OpInvalid
 	}
 	x := c.Fn.Results[0]
-	for in, ok := x.(*Inline); ok && len(in.Body.Stmts) == 0 && len(in.Body.Results) == 1; in, ok = x.(*Inline) {
+	for in, ok := x.(*typed.Inline); ok && len(in.Body.Stmts) == 0 && len(in.Body.Results) == 1; in, ok = x.(*typed.Inline) {
 		x = in.Body.Results[0]
 	}
-	of, ok := x.(*Apply)
+	of, ok := x.(*typed.Apply)
 	if !ok || len(of.Args) != 2 {
 		return lang.OpInvalid
 	}
-	a, _ := of.Args[0].(*LocalRef)
-	b, _ := of.Args[1].(*LocalRef)
+	a, _ := of.Args[0].(*typed.LocalRef)
+	b, _ := of.Args[1].(*typed.LocalRef)
 	both := a != nil && b != nil && (a.Local == c.Params[0] && b.Local == c.Params[1] || a.Local == c.Params[1] && b.Local == c.Params[0])
 	if !both || !of.Op.Row().Associative {
 		return lang.OpInvalid

@@ -4,20 +4,22 @@ import (
 	"strconv"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types the operations on single positions of an axis: pick, insert,
 // and what gives positions their type.
 
 // pickArgs is the tile, the axis and the positions of `pick(x, d, n)` and `insert(x, d, n, v)`.
-func (b *bodyChecker) pickArgs(e *lang.CallExpr, n int, usage string) (x operand, d *Axis, at operand, ok bool) {
+func (b *bodyChecker) pickArgs(e *lang.CallExpr, n int, usage string) (x operand, d *typed.Axis, at operand, ok bool) {
 	if !b.wantArgs(e, n, n, usage) {
 		return x, nil, at, false
 	}
 	x = b.settle(b.value(e.Args[0].Value))
 	d, ok = b.axisArg(e.Args[1].Value)
 	at = b.value(e.Args[2].Value)
-	if !ok || x.mode != typed || at.mode == invalid {
+	if !ok || x.mode != typedValue || at.mode == invalid {
 		return x, d, at, false
 	}
 	at, ok = b.positionOperand(at, e.Args[2].Value)
@@ -29,15 +31,15 @@ func (b *bodyChecker) pickArgs(e *lang.CallExpr, n int, usage string) (x operand
 // position is.
 func (b *bodyChecker) positionOperand(o operand, e lang.Expr) (operand, bool) {
 	if o.mode == untypedInt {
-		o = b.convert(o, Concrete(lang.I32))
+		o = b.convert(o, typed.Concrete(lang.I32))
 	}
 	if o.mode == invalid {
 		return o, false
 	}
-	if o.mode != typed || !isInt(o.typ().DType) {
+	if o.mode != typedValue || !isInt(o.typ().DType) {
 		r := b.errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o))
 		if o.mode != untypedFloat {
-			r.castFix(e, Concrete(lang.I32))
+			r.castFix(e, typed.Concrete(lang.I32))
 		} else if n := int64(o.num); float64(n) == o.num {
 			r.replace(e.Span(), strconv.FormatInt(n, 10), "write an integer")
 		} else {
@@ -49,9 +51,9 @@ func (b *bodyChecker) positionOperand(o operand, e lang.Expr) (operand, bool) {
 	switch {
 	case isIndexType(d):
 	case d.Param == nil && d.Of.Bits() < 32:
-		return b.castTo(o, Concrete(lang.I32), o.at), true
+		return b.castTo(o, typed.Concrete(lang.I32), o.at), true
 	default:
-		return b.castTo(o, Concrete(lang.I64), o.at), true
+		return b.castTo(o, typed.Concrete(lang.I64), o.at), true
 	}
 	return o, true
 }
@@ -64,29 +66,29 @@ func (b *bodyChecker) pick(e *lang.CallExpr) operand {
 		els = b.value(e.Else)
 		ok = ok && els.mode != invalid
 	}
-	if !ok || !b.source(x, []*Axis{d}, e.Args[1].Value.Span()) {
+	if !ok || !b.source(x, []*typed.Axis{d}, e.Args[1].Value.Span()) {
 		return bad(e.Place)
 	}
 	end := d.Lo.Add(d.Len)
 	known := b.prover
 	if e.Else != nil { // says what is there where the axis is empty
-		known = known.withZeros()
+		known = known.WithZeros()
 	}
-	proven := n.lin != nil && known.atMost(d.Lo, *n.lin) && known.atMost(*n.lin, end.Sub(ConstSize(1)))
+	proven := n.lin != nil && known.AtMost(d.Lo, *n.lin) && known.AtMost(*n.lin, end.Sub(size.Const(1)))
 	if !proven && e.Else == nil {
 		what := "its value is only known when the kernel runs"
 		if n.lin != nil {
-			what = "it is " + n.lin.String() + ", and the axis has " + d.Lo.String() + " to " + end.Sub(ConstSize(1)).String()
+			what = "it is " + n.lin.String() + ", and the axis has " + d.Lo.String() + " to " + end.Sub(size.Const(1)).String()
 		}
 		b.errorf(lang.ErrBounds, e.Args[2].Value.Span(), "the position is not proven to lie in axis %s: %s", d.Name, what).
 			addElse(e.Place, "add `else 0` to say what a position outside gives")
 		return bad(e.Place)
 	}
-	t := &Take{Typed: Typed{At: e.Place}, X: x.expr, Axes: []*Axis{d}, Positions: []Expr{n.expr}, Checked: []bool{!proven}}
-	t.Type = Type{DType: x.typ().DType, Axes: takeAxes(x.typ().Axes, t.Axes, []Type{n.typ()})}
+	t := &typed.Take{Typed: typed.Typed{At: e.Place}, X: x.expr, Axes: []*typed.Axis{d}, Positions: []typed.Expr{n.expr}, Checked: []bool{!proven}}
+	t.Type = typed.Type{DType: x.typ().DType, Axes: takeAxes(x.typ().Axes, t.Axes, []typed.Type{n.typ()})}
 	if e.Else != nil {
 		els = b.convert(els, t.Type.DType)
-		if els.mode != typed {
+		if els.mode != typedValue {
 			return bad(e.Place)
 		}
 		if got := els.typ(); got.DType != t.Type.DType {
@@ -119,8 +121,8 @@ func (b *bodyChecker) insert(e *lang.CallExpr) operand {
 	}
 	at := e.Place
 	here := b.positionsOf(d, at)
-	if n.typ().DType == Concrete(lang.I64) {
-		here = b.castTo(here, Concrete(lang.I64), at)
+	if n.typ().DType == typed.Concrete(lang.I64) {
+		here = b.castTo(here, typed.Concrete(lang.I64), at)
 	}
 	same := b.apply(lang.OpEq, at, at, []operand{here, n}, nil)
 	return b.apply(lang.OpWhere, at, at, []operand{same, v, x}, []lang.Expr{nil, e.Args[3].Value, e.Args[0].Value})
@@ -148,8 +150,8 @@ func (b *bodyChecker) broadcast(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	x := b.settle(b.value(e.Args[0].Value))
-	ok := x.mode == typed
-	var axes []*Axis
+	ok := x.mode == typedValue
+	var axes []*typed.Axis
 	for _, a := range e.Args[1:] {
 		d, found := b.axisArg(a.Value)
 		switch {
@@ -166,9 +168,9 @@ func (b *bodyChecker) broadcast(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	t := x.typ()
-	all := unionAxes(t, Type{Axes: axes})
+	all := unionAxes(t, typed.Type{Axes: axes})
 	if len(all) == len(t.Axes) {
 		return x
 	}
-	return typedOperand(&Apply{Typed: Typed{Type{DType: t.DType, Axes: all}, e.Place}, Op: lang.OpFull, Args: []Expr{x.expr}, Axes: all})
+	return typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: t.DType, Axes: all}, At: e.Place}, Op: lang.OpFull, Args: []typed.Expr{x.expr}, Axes: all})
 }

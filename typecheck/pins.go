@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file reads what a source takes from the planner: @warps(8), @target(sm_90a, BM = 128, split(k, 2)), @split(k, 4).
@@ -36,14 +38,14 @@ func (l pinLimit) check(c *checker, at lang.Span, n int64) bool {
 		c.errorf(lang.ErrAttribute, at, "@%s is %d; the least is 1", l.name, n)
 	case n > l.most:
 		c.errorf(lang.ErrAttribute, at, "@%s is %d: at most %d %s are possible, %d fewer", l.name, n, l.most, l.unit, n-l.most).
-			replace(at, ConstSize(l.most).String(), "use %d", l.most)
+			replace(at, size.Const(l.most).String(), "use %d", l.most)
 	case l.power && n&(n-1) != 0:
 		down := int64(1)
 		for 2*down < n {
 			down *= 2
 		}
 		c.errorf(lang.ErrAttribute, at, "@%s is %d, which is no power of two", l.name, n).
-			replace(at, ConstSize(down).String(), "use %d or %d", down, 2*down)
+			replace(at, size.Const(down).String(), "use %d or %d", down, 2*down)
 	default:
 		return true
 	}
@@ -65,7 +67,7 @@ func (c *checker) pinValue(s *scope, a *lang.Attr, l pinLimit) (int64, bool) {
 
 // targetRule reads `@target(sm_90a, BM = 128, warps = 8)`. Extents are known
 // when the body has been typed: see targetExtents.
-func (c *checker) targetRule(s *signature, k *Kernel) attrRule {
+func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 	return func(a *lang.Attr) {
 		name, ok := (*lang.NameExpr)(nil), false
 		if len(a.Args) > 0 && a.Args[0].Name == nil {
@@ -92,7 +94,7 @@ func (c *checker) targetRule(s *signature, k *Kernel) attrRule {
 				return
 			}
 		}
-		t := TargetPins{Target: name.Name, At: a.Place}
+		t := typed.TargetPins{Target: name.Name, At: a.Place}
 		seen := map[string]lang.Span{}
 		for _, arg := range a.Args[1:] {
 			if isSplit(arg) { // its axis is declared in the body: see splits
@@ -120,7 +122,7 @@ func (c *checker) targetRule(s *signature, k *Kernel) attrRule {
 				ok = false
 			}
 			if ok {
-				t.Pins = append(t.Pins, Pin{arg.Name.Name, lit.Int, arg.Name.Place})
+				t.Pins = append(t.Pins, typed.Pin{Name: arg.Name.Name, Value: lit.Int, At: arg.Name.Place})
 			}
 		}
 		k.Targets = append(k.Targets, t)
@@ -137,7 +139,7 @@ func (b *bodyChecker) targetExtents() {
 		switch {
 		case a.Tile != "":
 			known[a.Tile] = true
-		case a.Kind == WholeAxis: // how much of it at once
+		case a.Kind == typed.WholeAxis: // how much of it at once
 			known[a.Name] = true
 		}
 	}
@@ -169,7 +171,7 @@ func (b *bodyChecker) splits(d *lang.KernelDecl) {
 		case "split":
 			b.split(seen, "", a.Place, a.Args)
 		case "target":
-			if !slices.ContainsFunc(b.kernel.Targets, func(t TargetPins) bool { return t.At == a.Place }) {
+			if !slices.ContainsFunc(b.kernel.Targets, func(t typed.TargetPins) bool { return t.At == a.Place }) {
 				continue // of no target, or of one that has been
 			}
 			for _, arg := range a.Args[1:] {
@@ -206,16 +208,16 @@ func (b *bodyChecker) split(seen map[string]lang.Span, target string, place lang
 		return
 	} else if lit.Int > maxSplit {
 		b.errorf(lang.ErrAttribute, at, "@split is over %d blocks: a cluster, whose blocks reach each other's memory, has at most %d, %d fewer", lit.Int, maxSplit, lit.Int-maxSplit).
-			replace(at, ConstSize(maxSplit).String(), "use %d", maxSplit).
+			replace(at, size.Const(maxSplit).String(), "use %d", maxSplit).
 			note("for more parts, make each of them a row of a tensor with an axis of the grid, and reduce the rows in a second kernel")
 		return
 	}
 	found := false
-	grid := (*Axis)(nil)
+	grid := (*typed.Axis)(nil)
 	names := map[string]bool{}
 	for _, x := range b.kernel.Axes {
 		switch {
-		case x.Kind == GridAxis:
+		case x.Kind == typed.GridAxis:
 			if x.Name == name.Name {
 				grid = x
 			}
@@ -224,7 +226,7 @@ func (b *bodyChecker) split(seen map[string]lang.Span, target string, place lang
 			names[x.Name] = true
 			if x.Name == name.Name {
 				found = true
-				b.kernel.Splits = append(b.kernel.Splits, Split{x, lit.Int, place, target})
+				b.kernel.Splits = append(b.kernel.Splits, typed.Split{Axis: x, Blocks: lit.Int, At: place, Target: target})
 			}
 		}
 	}

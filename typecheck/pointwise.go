@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types elementwise expressions on whole tensors in graphs. Each
@@ -14,19 +16,19 @@ import (
 // pointwise is a kernel that computes an expression, element by element. It is
 // grown from those of its operands; the last one is called.
 type pointwise struct {
-	leaves []GExpr // the tensors and scalars that it reads, one a parameter
-	params []*Param
-	shapes [][]Size // of what it makes itself, such as random numbers
-	lets   []Stmt
-	value  Expr
+	leaves []typed.GExpr // the tensors and scalars that it reads, one a parameter
+	params []*typed.Param
+	shapes [][]size.Size // of what it makes itself, such as random numbers
+	lets   []typed.Stmt
+	value  typed.Expr
 }
 
 // grid is the axes of all pointwise kernels of one rank, and the dimensions that they walk.
 type grid struct {
-	axes  []*Axis
-	sizes []Size
-	dims  []*Symbol
-	index []Expr
+	axes  []*typed.Axis
+	sizes []size.Size
+	dims  []*size.Symbol
+	index []typed.Expr
 }
 
 // gridOf makes the axes of a rank, once.
@@ -37,20 +39,20 @@ func (g *graphChecker) gridOf(rank int) *grid {
 	made := &grid{}
 	for i := range rank {
 		dim := g.newDim(fmt.Sprintf("d%d", i))
-		size := SymbolSize(dim)
-		axis := &Axis{Name: fmt.Sprintf("i%d", i), Kind: GridAxis, Dim: size, Len: size, Tile: fmt.Sprintf("B%d", i)}
+		size := size.Of(dim)
+		axis := &typed.Axis{Name: fmt.Sprintf("i%d", i), Kind: typed.GridAxis, Dim: size, Len: size, Tile: fmt.Sprintf("B%d", i)}
 		made.axes = append(made.axes, axis)
 		made.dims = append(made.dims, dim)
 		made.sizes = append(made.sizes, size)
-		made.index = append(made.index, &Apply{Typed: Typed{Type: Type{DType: Concrete(lang.I32), Axes: []*Axis{axis}}}, Op: lang.OpIndex, Axis: axis})
+		made.index = append(made.index, &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.I32), Axes: []*typed.Axis{axis}}}, Op: lang.OpIndex, Axis: axis})
 	}
 	g.grids[rank] = made
 	return made
 }
 
-func (c *checker) newDim(name string) *Symbol {
+func (c *checker) newDim(name string) *size.Symbol {
 	c.serial++
-	return &Symbol{Name: name, Kind: DimSymbol, DType: lang.I32, serial: c.serial}
+	return &size.Symbol{Name: name, Kind: size.DimSymbol, DType: lang.I32, Serial: c.serial}
 }
 
 // tensorOp types an operation of the table of which an operand is a tensor.
@@ -66,27 +68,27 @@ func (g *graphChecker) tensorOp(op lang.Op, at, opAt lang.Span, args []operand, 
 	}
 	k := &pointwise{}
 	lent := make([]operand, len(args))
-	read := map[Expr]Expr{} // what the type rules saw of an operand, and what reads it
+	read := map[typed.Expr]typed.Expr{} // what the type rules saw of an operand, and what reads it
 	for i, a := range args {
 		lent[i] = a
-		if a.mode == typed {
+		if a.mode == typedValue {
 			x := g.operandOf(k, a.graph)
-			c := &Const{Typed: Typed{Type{DType: x.Types()[0].DType}, a.at}}
+			c := &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: x.Types()[0].DType}, At: a.at}}
 			read[c] = x
 			lent[i].expr = c
 		}
 	}
 	o := g.checker.apply(op, at, opAt, lent, exprs)
-	x, isApply := o.expr.(*Apply)
-	if o.mode != typed || !isApply {
+	x, isApply := o.expr.(*typed.Apply)
+	if o.mode != typedValue || !isApply {
 		return bad(at)
 	}
-	out := &Apply{Typed: Typed{Type{DType: x.Type.DType}, at}, Op: op}
-	var types []Type
+	out := &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: x.Type.DType}, At: at}, Op: op}
+	var types []typed.Type
 	for i, a := range x.Args {
 		if read[a] != nil {
 			a = read[a]
-		} else if _, isConst := a.(*Const); !isConst {
+		} else if _, isConst := a.(*typed.Const); !isConst {
 			a = g.operandOf(k, g.toScalar(args[i], a.Types()[0].DType).graph)
 		}
 		out.Args = append(out.Args, a)
@@ -98,10 +100,10 @@ func (g *graphChecker) tensorOp(op lang.Op, at, opAt lang.Span, args []operand, 
 }
 
 // oneShape checks that all tensors among the operands have one shape.
-func (g *graphChecker) oneShape(what string, at lang.Span, args []operand) ([]Size, bool) {
+func (g *graphChecker) oneShape(what string, at lang.Span, args []operand) ([]size.Size, bool) {
 	var first operand
 	for _, a := range args {
-		if a.mode != typed || a.graph.GType().Kind != GTensor {
+		if a.mode != typedValue || a.graph.GType().Kind != typed.GTensor {
 			continue
 		}
 		if first.graph == nil {
@@ -111,7 +113,7 @@ func (g *graphChecker) oneShape(what string, at lang.Span, args []operand) ([]Si
 		x, y := first.graph.GType(), a.graph.GType()
 		same := len(x.Shape) == len(y.Shape)
 		for i := 0; same && i < len(x.Shape); i++ {
-			same = !g.prover.different(x.Shape[i], y.Shape[i])
+			same = !g.prover.Different(x.Shape[i], y.Shape[i])
 		}
 		if !same {
 			g.errorf(lang.ErrShape, at, "%s of %s and %s: whole tensors are combined element by element, so they have one shape", what, x, y).
@@ -125,38 +127,38 @@ func (g *graphChecker) oneShape(what string, at lang.Span, args []operand) ([]Si
 
 // operandOf gives what reads a tensor or a scalar inside the kernel k. What
 // another pointwise kernel computes is computed in k instead.
-func (g *graphChecker) operandOf(k *pointwise, x GExpr) Expr {
-	if call, ok := x.(*GCall); ok {
+func (g *graphChecker) operandOf(k *pointwise, x typed.GExpr) typed.Expr {
+	if call, ok := x.(*typed.GCall); ok {
 		if inner := g.pointwise[call]; inner != nil {
 			k.add(inner)
 			return inner.value
 		}
 	}
 	t := x.GType()
-	if c, ok := x.(*GConst); ok {
-		return &Const{Typed: Typed{Type{DType: t.DType}, x.Span()}, Int: c.Value.Int, Float: c.Value.Float}
+	if c, ok := x.(*typed.GConst); ok {
+		return &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: t.DType}, At: x.Span()}, Int: c.Value.Int, Float: c.Value.Float}
 	}
 	p := g.leaf(x)
 	k.leaf(x, p)
-	if t.Kind == GScalar {
-		return &ScalarRef{Typed{Type{DType: t.DType}, x.Span()}, p}
+	if t.Kind == typed.GScalar {
+		return &typed.ScalarRef{Typed: typed.Typed{Type: typed.Type{DType: t.DType}, At: x.Span()}, Param: p}
 	}
 	grid := g.gridOf(len(t.Shape))
-	return &Load{Typed: Typed{Type{DType: t.DType, Axes: grid.axes}, x.Span()}, Param: p, Indices: grid.index, Checked: make([]bool, len(grid.index))}
+	return &typed.Load{Typed: typed.Typed{Type: typed.Type{DType: t.DType, Axes: grid.axes}, At: x.Span()}, Param: p, Indices: grid.index, Checked: make([]bool, len(grid.index))}
 }
 
 // leaf is the parameter of pointwise kernels for a tensor or a scalar of the
 // graph: the same for every use of one name, so that it is read once.
-func (g *graphChecker) leaf(x GExpr) *Param {
+func (g *graphChecker) leaf(x typed.GExpr) *typed.Param {
 	var key any = x
 	name := "x"
-	if x.GType().Kind == GScalar {
+	if x.GType().Kind == typed.GScalar {
 		name = "s"
 	}
 	switch x := x.(type) {
-	case *GParamRef:
+	case *typed.GParamRef:
 		key, name = x.Param, x.Param.Name
-	case *GLocalRef:
+	case *typed.GLocalRef:
 		key, name = x.Local, x.Local.Name
 	}
 	if p := g.leaves[key]; p != nil {
@@ -168,15 +170,15 @@ func (g *graphChecker) leaf(x GExpr) *Param {
 	}
 	g.leafNames[name] = 1
 	t := x.GType()
-	p := &Param{Name: name, DType: t.DType, At: x.Span()}
-	if t.Kind == GTensor {
+	p := &typed.Param{Name: name, DType: t.DType, At: x.Span()}
+	if t.Kind == typed.GTensor {
 		p.IsTensor, p.Shape = true, g.gridOf(len(t.Shape)).sizes
 	}
 	g.leaves[key] = p
 	return p
 }
 
-func (k *pointwise) leaf(x GExpr, p *Param) {
+func (k *pointwise) leaf(x typed.GExpr, p *typed.Param) {
 	for _, have := range k.params {
 		if have == p {
 			return
@@ -203,20 +205,20 @@ func (k *pointwise) add(inner *pointwise) {
 }
 
 // tensorValue is the tensor that a pointwise kernel gives, as a value of the graph.
-func (g *graphChecker) tensorValue(k *pointwise, shape []Size, at lang.Span) operand {
+func (g *graphChecker) tensorValue(k *pointwise, shape []size.Size, at lang.Span) operand {
 	line, _ := at.Position()
 	name := lang.Ident{At: lang.At{Place: at}, Name: fmt.Sprintf("elementwise_%d", line)}
 	grid := g.gridOf(len(shape))
 	d := k.value.Types()[0].DType
-	out := &Param{Name: "result", Mode: lang.Out, DType: d, IsTensor: true, Shape: grid.sizes, At: at}
-	kernel := &Kernel{Name: name.Name, Decl: &lang.KernelDecl{Head: lang.Head{At: name.At, Name: name}},
-		Dims: grid.dims, Axes: grid.axes, Params: k.params, Outputs: []*Param{out},
-		Body: &Body{Stmts: append(k.lets[:len(k.lets):len(k.lets)],
-			&Store{Op: lang.OpStore, Param: out, Indices: grid.index, Checked: make([]bool, len(grid.index)), Value: k.value, At: at})}}
-	call := &GCall{GTyped: GTyped{GType{Kind: GTensor, DType: d, Shape: shape}, at}, Kernel: kernel, Args: k.leaves, Types: map[*TypeParam]DType{}, Shapes: k.shapes}
+	out := &typed.Param{Name: "result", Mode: lang.Out, DType: d, IsTensor: true, Shape: grid.sizes, At: at}
+	kernel := &typed.Kernel{Name: name.Name, Decl: &lang.KernelDecl{Head: lang.Head{At: name.At, Name: name}},
+		Dims: grid.dims, Axes: grid.axes, Params: k.params, Outputs: []*typed.Param{out},
+		Body: &typed.Body{Stmts: append(k.lets[:len(k.lets):len(k.lets)],
+			&typed.Store{Op: lang.OpStore, Param: out, Indices: grid.index, Checked: make([]bool, len(grid.index)), Value: k.value, At: at})}}
+	call := &typed.GCall{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GTensor, DType: d, Shape: shape}, At: at}, Kernel: kernel, Args: k.leaves, Types: map[*typed.TypeParam]typed.DType{}, Shapes: k.shapes}
 	for _, t := range g.graph.TypeParams { // the kernel's are the graph's own
 		kernel.TypeParams = append(kernel.TypeParams, t)
-		call.Types[t] = DType{Param: t}
+		call.Types[t] = typed.DType{Param: t}
 	}
 	g.pointwise[call] = k
 	return graphOperand(call)
@@ -225,39 +227,39 @@ func (g *graphChecker) tensorValue(k *pointwise, shape []Size, at lang.Span) ope
 // once gives a value that is used several times a name, so that it is computed
 // once: inside the pointwise kernel that computes it, or in the graph.
 func (g *graphChecker) once(o operand, name lang.Ident) operand {
-	if o.mode != typed || o.graph.GType().Kind != GTensor {
+	if o.mode != typedValue || o.graph.GType().Kind != typed.GTensor {
 		return o
 	}
 	switch x := o.graph.(type) {
-	case *GParamRef, *GLocalRef:
+	case *typed.GParamRef, *typed.GLocalRef:
 		return o
-	case *GCall:
+	case *typed.GCall:
 		if k := g.pointwise[x]; k != nil {
-			l := &Local{Name: name.Name, Type: k.value.Types()[0], At: name.Place}
-			named := &pointwise{leaves: k.leaves, params: k.params, shapes: k.shapes, value: &LocalRef{Typed{l.Type, x.At}, l}}
-			named.lets = append(k.lets[:len(k.lets):len(k.lets)], &Let{Locals: []*Local{l}, Value: k.value, At: x.At})
+			l := &typed.Local{Name: name.Name, Type: k.value.Types()[0], At: name.Place}
+			named := &pointwise{leaves: k.leaves, params: k.params, shapes: k.shapes, value: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: x.At}, Local: l}}
+			named.lets = append(k.lets[:len(k.lets):len(k.lets)], &typed.Let{Locals: []*typed.Local{l}, Value: k.value, At: x.At})
 			return g.tensorValue(named, x.Type.Shape, x.At)
 		}
 	}
-	l := &GLocal{Name: name.Name, Type: o.graph.GType(), At: name.Place}
+	l := &typed.GLocal{Name: name.Name, Type: o.graph.GType(), At: name.Place}
 	if g.isMutable(o.graph) {
 		g.partOf[l] = o.graph
 	}
-	*g.stmts = append(*g.stmts, &GLet{Locals: []*GLocal{l}, Value: o.graph, At: o.at})
-	return graphOperand(&GLocalRef{GTyped{l.Type, o.at}, l})
+	*g.stmts = append(*g.stmts, &typed.GLet{Locals: []*typed.GLocal{l}, Value: o.graph, At: o.at})
+	return graphOperand(&typed.GLocalRef{GTyped: typed.GTyped{Type: l.Type, At: o.at}, Local: l})
 }
 
 // snapshot copies a part of the graph's state, so that what is written to it
 // later does not show; other values never change and are given back as they are.
-func (g *graphChecker) snapshot(x GExpr) GExpr {
-	if t := x.GType(); t.Kind != GTensor || !g.isMutable(x) {
+func (g *graphChecker) snapshot(x typed.GExpr) typed.GExpr {
+	if t := x.GType(); t.Kind != typed.GTensor || !g.isMutable(x) {
 		return x
 	}
 	return g.copyOf(x)
 }
 
 // copyOf is a copy of a tensor in memory of its own.
-func (g *graphChecker) copyOf(x GExpr) GExpr {
+func (g *graphChecker) copyOf(x typed.GExpr) typed.GExpr {
 	k := &pointwise{}
 	k.value = g.operandOf(k, x)
 	return g.tensorValue(k, x.GType().Shape, x.Span()).graph

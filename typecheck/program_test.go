@@ -1,7 +1,9 @@
 package typecheck_test
 
 import (
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,10 +13,11 @@ import (
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // check parses and types a program: one file, or several as a txtar archive whose first is the root.
-func check(t testing.TB, text string) (*typecheck.Program, lang.Diagnostics) {
+func check(t testing.TB, text string) (*typed.Program, lang.Diagnostics) {
 	t.Helper()
 	a := txtar.Parse([]byte(text))
 	files := map[string]string{}
@@ -30,7 +33,7 @@ func check(t testing.TB, text string) (*typecheck.Program, lang.Diagnostics) {
 	return checkFiles(t, root, files)
 }
 
-func checkFiles(t testing.TB, root string, files map[string]string) (*typecheck.Program, lang.Diagnostics) {
+func checkFiles(t testing.TB, root string, files map[string]string) (*typed.Program, lang.Diagnostics) {
 	t.Helper()
 	parse := func(name string) *lang.Module {
 		m, ds := parser.Parse(lang.NewSource(name, files[name]))
@@ -43,7 +46,13 @@ func checkFiles(t testing.TB, root string, files map[string]string) (*typecheck.
 			name += ".tile"
 		}
 		if _, ok := files[name]; !ok {
-			return nil, nil
+			file, isLibrary := strings.CutPrefix(strings.TrimSuffix(p, ".tile")+".tile", "std/")
+			name = "std/" + file
+			text, err := os.ReadFile(filepath.Join("..", "stdlib", file))
+			if !isLibrary || err != nil {
+				return nil, nil
+			}
+			files[name] = string(text)
 		}
 		return parse(name), nil
 	}

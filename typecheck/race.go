@@ -5,6 +5,8 @@ import (
 	"sort"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file proves that no two blocks write one element, and that none reads an
@@ -53,7 +55,7 @@ func (b *bodyChecker) races() {
 	}
 }
 
-func (b *bodyChecker) reportRace(w, other access, g *Axis, itself bool) {
+func (b *bodyChecker) reportRace(w, other access, g *typed.Axis, itself bool) {
 	if !itself {
 		b.errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s, here and in another store", g.Name, w.param.Name).
 			label(other.at, "the other store").label(g.At, "one block for every part of %s", g.Dim).
@@ -77,76 +79,66 @@ func (a access) together(b access) bool {
 
 // mirror knows this block and another, whose symbols are the twins of this one's.
 type mirror struct {
-	*prover
-	twin map[*Symbol]*Symbol
+	*size.Prover
+	twin map[*size.Symbol]*size.Symbol
 	// same are the symbols that both blocks have one value of.
-	same map[*Symbol]bool
+	same map[*size.Symbol]bool
 }
 
 // twoBlocks is what is known of one block and of another: the same facts over
 // twins of every symbol that varies from block to block.
 func (b *bodyChecker) twoBlocks() mirror {
-	m := mirror{prover: &prover{}, twin: map[*Symbol]*Symbol{}}
-	var varying []*Symbol
+	m := mirror{Prover: &size.Prover{}, twin: map[*size.Symbol]*size.Symbol{}}
+	var varying []*size.Symbol
 	for sym := range b.varying {
 		varying = append(varying, sym)
 	}
-	sort.Slice(varying, func(i, j int) bool { return varying[i].serial < varying[j].serial })
+	sort.Slice(varying, func(i, j int) bool { return varying[i].Serial < varying[j].Serial })
 	for _, sym := range varying {
 		m.twin[sym] = b.newHidden(sym.Name)
 	}
-	for sym, facts := range b.prover.facts {
-		for _, f := range facts {
-			m.add(sym, f)
-			if t := m.twin[sym]; t != nil {
-				m.add(t, m.other(f))
-			}
+	b.prover.Each(func(sym *size.Symbol, fact size.Size) {
+		m.Where(sym, fact)
+		if t := m.twin[sym]; t != nil {
+			m.Where(t, m.other(fact))
 		}
-	}
+	})
 	return m
 }
 
-// add records a fact under one symbol.
-func (m mirror) add(sym *Symbol, f Size) {
-	if m.facts == nil {
-		m.facts = map[*Symbol][]Size{}
-	}
-	m.facts[sym] = append(m.facts[sym], f)
-}
-
 // other is a size as another block has it.
-func (m mirror) other(s Size) Size {
-	return s.Subst(func(sym *Symbol) (Size, bool) {
+func (m mirror) other(s size.Size) size.Size {
+	return s.Subst(func(sym *size.Symbol) (size.Size, bool) {
 		if t := m.twin[sym]; t != nil && !m.same[sym] {
-			return SymbolSize(t), true
+			return size.Of(t), true
 		}
-		return Size{}, false
+		return size.Size{}, false
 	})
 }
 
 // meet gives a grid axis by which two accesses are not told apart, nil when there is none.
-func (b *bodyChecker) meet(p mirror, x, y area) *Axis {
-	var left []*Axis
+func (b *bodyChecker) meet(p mirror, x, y area) *typed.Axis {
+	var left []*typed.Axis
 	for _, g := range b.kernel.Axes {
-		if g.Kind != GridAxis {
+		if g.Kind != typed.GridAxis {
 			break
 		}
 		if n, ok := g.Dim.Const(); !ok || n != 1 {
 			left = append(left, g)
 		}
 	}
-	p.same = map[*Symbol]bool{}
+	p.same = map[*size.Symbol]bool{}
 	for d := range x {
 		if u, v := x[d], y[d]; u.known && v.known && p.disjoint(u, run{true, p.other(v.from), v.reach}) {
 			return nil // in two places, whatever the blocks
 		}
 	}
 	for len(left) > 0 {
-		i := slices.IndexFunc(left, func(g *Axis) bool { return b.apart(p, g, x, y) })
+		i := slices.IndexFunc(left, func(g *typed.Axis) bool { return b.apart(p, g, x, y) })
 		if i < 0 {
 			return left[0]
 		}
-		for _, sym := range []*Symbol{b.positions[left[i]], b.starts[left[i]], b.ends[left[i]]} {
+		for _, sym := range []*size.Symbol{b.positions[left[i]], b.starts[left[i]], b.ends[left[i]]} {
 			p.same[sym] = true
 		}
 		left = slices.Delete(left, i, i+1)
@@ -155,15 +147,15 @@ func (b *bodyChecker) meet(p mirror, x, y area) *Axis {
 }
 
 // disjoint reports a proof that no position is in both of two runs.
-func (p *prover) disjoint(s, t run) bool {
+func (p mirror) disjoint(s, t run) bool {
 	if s.reach == 0 && t.reach == 0 {
-		return p.different(s.from, t.from)
+		return p.Different(s.from, t.from)
 	}
-	return p.atMost(s.from.Add(ConstSize(s.reach+1)), t.from) || p.atMost(t.from.Add(ConstSize(t.reach+1)), s.from)
+	return p.AtMost(s.from.Add(size.Const(s.reach+1)), t.from) || p.AtMost(t.from.Add(size.Const(t.reach+1)), s.from)
 }
 
 // apart reports that some index has different values in blocks at different positions of g.
-func (b *bodyChecker) apart(p mirror, g *Axis, x, y area) bool {
+func (b *bodyChecker) apart(p mirror, g *typed.Axis, x, y area) bool {
 	for d := range x {
 		if x[d].known && y[d].known && b.separates(p, g, x[d], y[d]) {
 			return true
@@ -173,7 +165,7 @@ func (b *bodyChecker) apart(p mirror, g *Axis, x, y area) bool {
 }
 
 // separates reports that blocks at different positions of g have different values of the indices.
-func (b *bodyChecker) separates(p mirror, g *Axis, x, y run) bool {
+func (b *bodyChecker) separates(p mirror, g *typed.Axis, x, y run) bool {
 	cx, restX, ok := b.coefficient(x.from, b.positions[g])
 	if !ok {
 		return false
@@ -182,47 +174,21 @@ func (b *bodyChecker) separates(p mirror, g *Axis, x, y run) bool {
 	if !ok || !cx.Equal(cy) {
 		return false
 	}
-	if p.nonNegative(cx.Neg()) {
+	if p.NonNegative(cx.Neg()) {
 		cx = cx.Neg()
 	}
-	room := cx.Sub(ConstSize(1))
+	room := cx.Sub(size.Const(1))
 	d := restX.Sub(p.other(restY))
-	return p.nonNegative(room.Sub(d).Sub(ConstSize(x.reach))) && p.nonNegative(room.Add(d).Sub(ConstSize(y.reach)))
+	return p.NonNegative(room.Sub(d).Sub(size.Const(x.reach))) && p.NonNegative(room.Add(d).Sub(size.Const(y.reach)))
 }
 
 // coefficient writes s as c * sym + rest, where c is the same in every block.
-func (b *bodyChecker) coefficient(s Size, sym *Symbol) (c, rest Size, ok bool) {
-	rest = ConstSize(s.constant)
-	for _, t := range s.terms {
-		at := -1
-		for i, a := range t.atoms {
-			if a.symbol == sym {
-				if at >= 0 {
-					return Size{}, Size{}, false
-				}
-				at = i
-			}
-		}
-		if at < 0 {
-			rest = rest.Add(Size{terms: []term{t}})
-			continue
-		}
-		others := append(append([]atom{}, t.atoms[:at]...), t.atoms[at+1:]...)
-		if len(others) == 0 {
-			c = c.Add(ConstSize(t.coefficient))
-		} else {
-			c = c.Add(Size{terms: []term{{t.coefficient, others}}})
-		}
-	}
-	for _, v := range rest.Symbols() {
-		if v == sym {
-			return Size{}, Size{}, false
-		}
-	}
+func (b *bodyChecker) coefficient(s size.Size, sym *size.Symbol) (c, rest size.Size, ok bool) {
+	c, rest, ok = s.Linear(sym)
 	for _, v := range c.Symbols() {
 		if b.varying[v] {
-			return Size{}, Size{}, false
+			return size.Size{}, size.Size{}, false
 		}
 	}
-	return c, rest, len(c.terms) > 0 || c.constant != 0
+	return c, rest, ok
 }

@@ -1,6 +1,9 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
 
 // This file types random numbers: `rand(seed, i, j)` and its kin are made of the
 // operation random_bits, whose counter is the coordinates. A number depends on
@@ -20,7 +23,7 @@ func (b *bodyChecker) random(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	key, ok := b.randomWord(e.Args[0].Value, "the seed")
-	words := make([]Expr, maxCoordinates)
+	words := make([]typed.Expr, maxCoordinates)
 	b.inIndex++
 	for i, a := range e.Args[1:] {
 		x, wordOK := b.randomWord(a.Value, "a coordinate")
@@ -37,61 +40,61 @@ func (b *bodyChecker) random(e *lang.CallExpr) operand {
 	case "rand":
 		return typedOperand(m.uniform(m.cast(bits, lang.U32)))
 	case "randn":
-		l := &Local{Name: "bits", Type: bits.Types()[0], At: e.Place}
-		let := &Let{Locals: []*Local{l}, Value: bits, At: e.Place}
-		return inline([]Stmt{let}, operand{}, []Expr{m.normal(&LocalRef{Typed{l.Type, e.Place}, l})}, e.Place)
+		l := &typed.Local{Name: "bits", Type: bits.Types()[0], At: e.Place}
+		let := &typed.Let{Locals: []*typed.Local{l}, Value: bits, At: e.Place}
+		return inline([]typed.Stmt{let}, operand{}, []typed.Expr{m.normal(&typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: e.Place}, Local: l})}, e.Place)
 	}
 	return typedOperand(bits)
 }
 
 // randomWord types the seed or a coordinate: an integer, as u64.
-func (b *bodyChecker) randomWord(x lang.Expr, what string) (Expr, bool) {
+func (b *bodyChecker) randomWord(x lang.Expr, what string) (typed.Expr, bool) {
 	o := b.value(x)
 	if o.mode == untypedInt {
-		o = b.convert(o, Concrete(lang.I64))
+		o = b.convert(o, typed.Concrete(lang.I64))
 	}
 	o = b.settle(o)
-	if o.mode != typed {
+	if o.mode != typedValue {
 		return nil, false
 	}
 	t := o.typ()
 	if !isInt(t.DType) {
-		b.errorf(lang.ErrWrongType, x.Span(), "%s is %s; an integer is needed", what, t).castFix(x, Concrete(lang.I32))
+		b.errorf(lang.ErrWrongType, x.Span(), "%s is %s; an integer is needed", what, t).castFix(x, typed.Concrete(lang.I32))
 		return nil, false
 	}
-	if t.DType == Concrete(lang.U64) {
+	if t.DType == typed.Concrete(lang.U64) {
 		return o.expr, true
 	}
-	return &Apply{Typed: Typed{Type{DType: Concrete(lang.U64), Axes: t.Axes}, x.Span()}, Op: lang.OpCast, Args: []Expr{o.expr}}, true
+	return &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.U64), Axes: t.Axes}, At: x.Span()}, Op: lang.OpCast, Args: []typed.Expr{o.expr}}, true
 }
 
 // randomMaker makes typed expressions at one place.
 type randomMaker struct{ at lang.Span }
 
-func (m randomMaker) op(op lang.Op, args ...Expr) Expr {
-	types := make([]Type, len(args))
+func (m randomMaker) op(op lang.Op, args ...typed.Expr) typed.Expr {
+	types := make([]typed.Type, len(args))
 	for i, a := range args {
 		types[i] = a.Types()[0]
 	}
-	t := Type{DType: types[len(types)-1].DType, Axes: unionAxes(types...)}
-	return &Apply{Typed: Typed{t, m.at}, Op: op, Args: args}
+	t := typed.Type{DType: types[len(types)-1].DType, Axes: unionAxes(types...)}
+	return &typed.Apply{Typed: typed.Typed{Type: t, At: m.at}, Op: op, Args: args}
 }
 
-func (m randomMaker) cast(x Expr, d lang.DType) Expr {
+func (m randomMaker) cast(x typed.Expr, d lang.DType) typed.Expr {
 	t := x.Types()[0]
-	return &Apply{Typed: Typed{Type{DType: Concrete(d), Axes: t.Axes}, m.at}, Op: lang.OpCast, Args: []Expr{x}}
+	return &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(d), Axes: t.Axes}, At: m.at}, Op: lang.OpCast, Args: []typed.Expr{x}}
 }
 
-func (m randomMaker) int(d lang.DType, n int64) Expr {
-	return &Const{Typed: Typed{Type{DType: Concrete(d)}, m.at}, Int: n, Float: float64(n)}
+func (m randomMaker) int(d lang.DType, n int64) typed.Expr {
+	return &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(d)}, At: m.at}, Int: n, Float: float64(n)}
 }
 
-func (m randomMaker) float(v float64) Expr {
-	return &Const{Typed: Typed{Type{DType: Concrete(lang.F32)}, m.at}, Float: v}
+func (m randomMaker) float(v float64) typed.Expr {
+	return &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.F32)}, At: m.at}, Float: v}
 }
 
 // counter is two coordinates, each modulo 2^32; a missing one is 0.
-func (m randomMaker) counter(x, y Expr) Expr {
+func (m randomMaker) counter(x, y typed.Expr) typed.Expr {
 	if x == nil {
 		return m.int(lang.U64, 0)
 	}
@@ -103,14 +106,14 @@ func (m randomMaker) counter(x, y Expr) Expr {
 }
 
 // uniform is the upper 24 bits of a word as a fraction: 0 to 1 - 2^-24, all exact.
-func (m randomMaker) uniform(word Expr) Expr {
+func (m randomMaker) uniform(word typed.Expr) typed.Expr {
 	top := m.op(lang.OpShr, word, m.int(lang.U32, 8))
 	return m.op(lang.OpMul, m.cast(top, lang.F32), m.float(0x1p-24))
 }
 
 // normal is the Box-Muller transform of two words: the magnitude by the low one
 // (from 2^-33 up to 1, so that its logarithm is finite), the angle by the high one.
-func (m randomMaker) normal(bits Expr) Expr {
+func (m randomMaker) normal(bits typed.Expr) typed.Expr {
 	low := m.cast(m.cast(bits, lang.U32), lang.F32)
 	high := m.cast(m.op(lang.OpShr, bits, m.int(lang.U64, 32)), lang.U32)
 	u := m.op(lang.OpFma, low, m.float(0x1p-32), m.float(0x1p-33))

@@ -1,12 +1,19 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
 
 // This file types reductions and contractions.
 
 // reduce is `sum(x, over k)`. Without a known operation it is one that lacks its `over`.
 func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	name := e.Fn.Span().Text()
+	if b.named(e) {
+		return bad(e.Place)
+	}
 	if len(e.Over) == 0 && len(e.Args) > 1 {
 		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
 		if x, ok := e.Args[1].Value.(*lang.NameExpr); ok && len(e.Args) == 2 {
@@ -24,7 +31,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	ops, _, ok := b.args(e)
 	if len(e.Over) == 0 {
 		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
-		if len(ops) == 1 && ops[0].mode == typed && len(ops[0].typ().Axes) > 0 {
+		if len(ops) == 1 && ops[0].mode == typedValue && len(ops[0].typ().Axes) > 0 {
 			axes := ops[0].typ().Axes
 			at := e.Args[0].Value.Span()
 			r.insertAfter(at, ", over "+axes[len(axes)-1].Name, "say over what: `%s(..., over %s)`", name, axes[len(axes)-1].Name)
@@ -42,7 +49,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	x := b.settle(ops[0])
-	if x.mode != typed || !b.has(x, over, e.Over) {
+	if x.mode != typedValue || !b.has(x, over, e.Over) {
 		return bad(e.Place)
 	}
 	t := x.typ()
@@ -55,7 +62,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	o := typedOperand(&Apply{Typed: Typed{Type{DType: d, Axes: withoutAxes(t.Axes, over)}, e.Place}, Op: op, Args: []Expr{x.expr}, Over: over})
+	o := typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: withoutAxes(t.Axes, over)}, At: e.Place}, Op: op, Args: []typed.Expr{x.expr}, Over: over})
 	if row.Rule == lang.RuleArg {
 		o.lin = b.someOf(over[0], name)
 	}
@@ -63,18 +70,18 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 }
 
 // someOf is one of the positions of an axis, for proofs.
-func (b *bodyChecker) someOf(x *Axis, name string) *Size {
+func (b *bodyChecker) someOf(x *typed.Axis, name string) *size.Size {
 	p := b.newHidden(name + "(" + x.Name + ")")
 	b.varying[p] = true
-	s := SymbolSize(p)
-	b.prover.where(p, s.Sub(x.Lo))
-	b.prover.where(p, x.Lo.Add(x.length()).Sub(ConstSize(1)).Sub(s))
+	s := size.Of(p)
+	b.prover.Where(p, s.Sub(x.Lo))
+	b.prover.Where(p, x.Lo.Add(x.Length()).Sub(size.Const(1)).Sub(s))
 	return &s
 }
 
 // axesOver resolves the names after `over`.
-func (b *bodyChecker) axesOver(names []lang.Ident) ([]*Axis, bool) {
-	var axes []*Axis
+func (b *bodyChecker) axesOver(names []lang.Ident) ([]*typed.Axis, bool) {
+	var axes []*typed.Axis
 	ok := true
 	for _, n := range names {
 		a, found := b.axisNamed(n)
@@ -92,7 +99,7 @@ func (b *bodyChecker) axesOver(names []lang.Ident) ([]*Axis, bool) {
 }
 
 // has checks that a tile has the axes.
-func (b *bodyChecker) has(x operand, over []*Axis, names []lang.Ident) bool {
+func (b *bodyChecker) has(x operand, over []*typed.Axis, names []lang.Ident) bool {
 	t := x.typ()
 	for i, a := range over {
 		if hasAxis(t.Axes, a) {
@@ -102,7 +109,7 @@ func (b *bodyChecker) has(x operand, over []*Axis, names []lang.Ident) bool {
 		if len(t.Axes) == 0 {
 			r.help("a scalar has nothing to reduce")
 		} else {
-			r.help("its axes are %s", axisNames(t.Axes))
+			r.help("its axes are %s", typed.AxisNames(t.Axes))
 		}
 		return false
 	}
@@ -110,18 +117,18 @@ func (b *bodyChecker) has(x operand, over []*Axis, names []lang.Ident) bool {
 }
 
 // factors types the operands of a contraction: tiles of one number type.
-func (b *bodyChecker) factors(e *lang.CallExpr, ops []operand, exprs []lang.Expr) (DType, bool) {
+func (b *bodyChecker) factors(e *lang.CallExpr, ops []operand, exprs []lang.Expr) (typed.DType, bool) {
 	for i, o := range ops {
-		if o.mode != typed {
+		if o.mode != typedValue {
 			b.errorf(lang.ErrContraction, exprs[i].Span(), "%s multiplies tiles; this is %s", e.Fn.Span().Text(), b.describeOperand(o))
-			return DType{}, false
+			return typed.DType{}, false
 		}
 	}
 	d, _, ok := b.common("`"+e.Fn.Span().Text()+"`", e.Fn.Span(), ops, exprs, true)
 	if !ok {
 		return d, false
 	}
-	if !isFloat(d) && !isInt(d) {
+	if !typed.IsFloat(d) && !isInt(d) {
 		b.errorf(lang.ErrOperandType, e.Fn.Span(), "`%s` needs numbers, not %s", e.Fn.Span().Text(), b.describeDType(d)).label(ops[0].at, "%s", d)
 		return d, false
 	}
@@ -130,7 +137,7 @@ func (b *bodyChecker) factors(e *lang.CallExpr, ops []operand, exprs []lang.Expr
 
 // dot is `dot(a, b)`: contracted over every common axis, or those named.
 func (b *bodyChecker) dot(e *lang.CallExpr) operand {
-	if !b.wantArgs(e, 2, 2, "dot(a, b)") {
+	if !b.wantArgs(e, 2, 2, "dot(a, b)") || b.lacksOver(e) {
 		return bad(e.Place)
 	}
 	ops, exprs, ok := b.args(e)
@@ -158,8 +165,8 @@ func (b *bodyChecker) dot(e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	t := Type{DType: acc, Axes: withoutAxes(unionAxes(x, y), over)}
-	return typedOperand(&Apply{Typed: Typed{t, e.Place}, Op: lang.OpDot, Args: []Expr{ops[0].expr, ops[1].expr}, Over: over})
+	t := typed.Type{DType: acc, Axes: withoutAxes(unionAxes(x, y), over)}
+	return typedOperand(&typed.Apply{Typed: typed.Typed{Type: t, At: e.Place}, Op: lang.OpDot, Args: []typed.Expr{ops[0].expr, ops[1].expr}, Over: over})
 }
 
 func (b *bodyChecker) noCommonAxis(e *lang.CallExpr, ops []operand) {
@@ -168,8 +175,8 @@ func (b *bodyChecker) noCommonAxis(e *lang.CallExpr, ops []operand) {
 		help("index both with the same axis along the dimension that is summed; two axes over one dimension are different axes")
 }
 
-func commonAxes(x, y []*Axis) []*Axis {
-	var both []*Axis
+func commonAxes(x, y []*typed.Axis) []*typed.Axis {
+	var both []*typed.Axis
 	for _, a := range x {
 		if hasAxis(y, a) {
 			both = append(both, a)
@@ -187,6 +194,9 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 		b.errorf(lang.ErrArgName, e.Over[0].Place, "mma takes no `over`: it contracts the axes that both operands have and the accumulator has not")
 		return bad(e.Place)
 	}
+	if b.lacksOver(e) {
+		return bad(e.Place)
+	}
 	ops, exprs, ok := b.args(e)
 	if !ok {
 		return bad(e.Place)
@@ -200,12 +210,12 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	acc := b.convert(ops[2], want)
-	if acc.mode != typed {
+	if acc.mode != typedValue {
 		return bad(e.Place)
 	}
 	x, y, t := ops[0].typ(), ops[1].typ(), acc.typ()
 	if t.DType != want {
-		b.errorf(lang.ErrWrongType, acc.at, "the accumulator is %s; products of %s add up in %s", t, d, want).castFix(exprs[2], want)
+		b.wrongAccumulator(exprs[2], t, d, want)
 		return bad(e.Place)
 	}
 	over := withoutAxes(commonAxes(x.Axes, y.Axes), t.Axes)
@@ -218,12 +228,12 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 		b.noCommonAxis(e, ops[:2])
 		return bad(e.Place)
 	}
-	product := Type{DType: want, Axes: withoutAxes(unionAxes(x, y), over)}
+	product := typed.Type{DType: want, Axes: withoutAxes(unionAxes(x, y), over)}
 	if !sameAxes(product.Axes, t.Axes) {
-		r := b.errorf(lang.ErrContraction, acc.at, "the accumulator is %s, and the product of %s and %s over %s is %s", t, x, y, axisNames(over), product).
+		r := b.errorf(lang.ErrContraction, acc.at, "the accumulator is %s, and the product of %s and %s over %s is %s", t, x, y, typed.AxisNames(over), product).
 			label(ops[0].at, "%s", x).label(ops[1].at, "%s", y)
 		r.help("start it as `%s`", zerosOf(product))
 		return bad(e.Place)
 	}
-	return typedOperand(&Apply{Typed: Typed{t, e.Place}, Op: lang.OpMma, Args: []Expr{ops[0].expr, ops[1].expr, acc.expr}, Over: over})
+	return typedOperand(&typed.Apply{Typed: typed.Typed{Type: t, At: e.Place}, Op: lang.OpMma, Args: []typed.Expr{ops[0].expr, ops[1].expr, acc.expr}, Over: over})
 }

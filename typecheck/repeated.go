@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file finds atomics that count blocks. What neither its index nor its value
@@ -15,13 +16,15 @@ import (
 
 // repetition is an atomic that every block along some grid axes does alike.
 type repetition struct {
-	s     *Store
-	along []*Axis
-	part  bool // the value is of parts of other axes
+	s     *typed.Store
+	along []*typed.Axis
+	// begins are the axes along which blocks are told apart by where they begin or end alone.
+	begins []*typed.Axis
+	part   bool // the value is of parts of other axes
 }
 
 // noteRepeated remembers what is known, in this round, of an atomic that is done where and of a value.
-func (p *partials) noteRepeated(s *Store, value, where part) {
+func (p *partials) noteRepeated(s *typed.Store, value, where part) {
 	join := joinOf[s.Op.Combines()]
 	if join == 0 || join&idempotent != 0 {
 		return
@@ -29,11 +32,18 @@ func (p *partials) noteRepeated(s *Store, value, where part) {
 	r := repetition{s: s, part: value.of != nil}
 	if value.of != nil || value.by&join == 0 { // to add 0 changes nothing
 		known := unionOf(where.mentions, value.mentions)
+		apart := value.axes
+		for _, x := range s.Indices {
+			apart = unionOf(apart, x.Types()[0].Axes)
+		}
 		for _, g := range p.kernel.Axes {
 			n, isConst := g.Dim.Const()
-			written := g.Scalar || g.Tile == "" && len(g.Choices) == 1 || isConst && n == 1
-			if g.Kind == GridAxis && !written && !slices.Contains(known, g) {
+			switch {
+			case g.Kind != typed.GridAxis || g.Scalar || isConst && n == 1:
+			case !slices.Contains(known, g) && !g.Given():
 				r.along = append(r.along, g)
+			case !slices.Contains(apart, g):
+				r.begins = append(r.begins, g)
 			}
 		}
 	}
@@ -49,7 +59,7 @@ func (p *partials) reportRepeated(r repetition) {
 	if len(r.along) == 0 {
 		return
 	}
-	value, names := r.s.Value, axisNames(r.along)
+	value, names := r.s.Value, typed.AxisNames(r.along)
 	e := p.errorf(lang.ErrPartial, value.Span(), "`%s` takes this once for every block along %s, and how many blocks there are the planner chooses", r.s.Op, names)
 	var first []string
 	for _, g := range r.along {
@@ -65,8 +75,8 @@ func (p *partials) reportRepeated(r repetition) {
 }
 
 // forEach writes the sum of a value over all elements of axes that it has not.
-func forEach(value Expr, d DType, axes []*Axis) string {
-	over := axisNames(axes)
+func forEach(value typed.Expr, d typed.DType, axes []*typed.Axis) string {
+	over := typed.AxisNames(axes)
 	ones := "sum(ones(" + d.String() + ", " + over + "), over " + over + ")"
 	if len(axes) > 1 {
 		ones = "sum(ones(" + d.String() + ", " + over + "), over (" + over + "))"
@@ -88,10 +98,10 @@ func forEach(value Expr, d DType, axes []*Axis) string {
 }
 
 // gridAxes are those of the axes that are of the grid.
-func gridAxes(axes []*Axis) []*Axis {
-	var out []*Axis
+func gridAxes(axes []*typed.Axis) []*typed.Axis {
+	var out []*typed.Axis
 	for _, a := range axes {
-		if a.Kind == GridAxis {
+		if a.Kind == typed.GridAxis {
 			out = append(out, a)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // entKind says what a name stands for.
@@ -33,18 +35,20 @@ type entity struct {
 	kind   entKind
 	name   string
 	at     lang.Span
-	module *module   // of a declaration
-	decl   lang.Decl // of a declaration
-	dtype  DType     // entTypeParam
-	symbol *Symbol
-	param  *Param
-	axis   *Axis
+	module *module     // of a declaration
+	decl   lang.Decl   // of a declaration
+	dtype  typed.DType // entTypeParam
+	symbol *size.Symbol
+	param  *typed.Param
+	axis   *typed.Axis
 	value  operand
-	isAxis bool    // an axis parameter of a fn that is typed for itself
-	graph  GExpr   // entGraphValue
-	output *GParam // entGraphValue: an output of the graph
+	isAxis bool          // an axis parameter of a fn that is typed for itself
+	graph  typed.GExpr   // entGraphValue
+	output *typed.GParam // entGraphValue: an output of the graph
 	lambda *lang.LambdaExpr
-	scope  *scope // in which a lambda stands
+	// start is what a let binds, or a loop begins to carry: where it is mended.
+	start lang.Expr
+	scope *scope // in which a lambda stands
 	// builtin is the name of a function of the language.
 	builtin string
 	// given is the argument that a parameter of a fn stands for, where that is a function; refused is set where it has the wrong number of parameters.
@@ -65,7 +69,7 @@ func (e *entity) isFunction() bool {
 }
 
 func (e *entity) describe() string {
-	if e.kind == entSymbol && e.symbol.Kind == ConstSymbol {
+	if e.kind == entSymbol && e.symbol.Kind == size.ConstSymbol {
 		return "a constant parameter"
 	}
 	return kindNames[e.kind]
@@ -81,8 +85,8 @@ func (e *entity) counts() bool {
 type scope struct {
 	parent *scope
 	names  map[string]*entity
-	axes   []*Axis // declared in this scope itself
-	module *module // set on a file's scope
+	axes   []*typed.Axis // declared in this scope itself
+	module *module       // set on a file's scope
 }
 
 func newScope(parent *scope) *scope { return &scope{parent: parent, names: map[string]*entity{}} }
@@ -151,11 +155,17 @@ func (c *checker) proposed(s *scope) []string {
 	return slices.DeleteFunc(s.visible(), func(name string) bool { return strings.Contains(name, ".") })
 }
 
-// unknown reports a name that nothing declares.
-func (c *checker) unknown(s *scope, name string, at lang.Span, more []string) {
-	if m := s.file(); m != nil && m.incomplete {
-		return
+// unknown reports a name that nothing declares, of a kernel or a graph. places are where a neighbour's word may stand as this does.
+func (c *checker) unknown(s *scope, name string, at lang.Span, more []string, inGraph bool, places ...lang.NeighbourPlace) report {
+	if len(places) == 0 {
+		places = readPlaces
+	}
+	if m := s.file(); m != nil && m.incomplete { // it may be what is missing: nobody is told
+		return report{Diagnostic: &lang.Diagnostic{}}
 	}
 	r := c.errorf(lang.ErrUnknownName, at, "unknown name %s", name)
-	r.suggest(at, name, append(c.proposed(s), more...))
+	if !r.neighbour(inGraph, name, places...) {
+		r.suggest(at, name, append(c.proposed(s), more...))
+	}
+	return r
 }

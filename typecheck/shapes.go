@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types the operations that change the axes of a tile. All are
@@ -11,23 +13,13 @@ import (
 // and cat count the elements of an axis from 0; slice and pick name positions,
 // as index(d) gives them.
 
-// Claim is a relation between sizes that a shape operation rests on and that
-// only a specialisation can decide: Left is equal to Right, or at most it.
-type Claim struct {
-	Left, Right Size
-	AtMost      bool
-	// Text says what is compared, with a %d for each side.
-	Text string
-	At   lang.Span
-}
-
 // claim holds two sizes to be equal, or the left one to be at most the right one.
 // What follows from the source is decided now, the rest when the sizes are known.
-func (b *bodyChecker) claim(cs *[]Claim, c Claim) bool {
+func (b *bodyChecker) claim(cs *[]typed.Claim, c typed.Claim) bool {
 	x, okX := c.Left.Const()
 	y, okY := c.Right.Const()
 	switch {
-	case c.Left.Equal(c.Right), c.AtMost && b.prover.atMost(c.Left, c.Right):
+	case c.Left.Equal(c.Right), c.AtMost && b.prover.AtMost(c.Left, c.Right):
 		return true
 	case okX && okY && c.Broken(x, y):
 		r := b.errorf(lang.ErrShapeOp, c.At, c.Text, x, y)
@@ -45,60 +37,47 @@ func (b *bodyChecker) claim(cs *[]Claim, c Claim) bool {
 	return true
 }
 
-// Broken reports sizes for which the claim does not hold.
-func (c Claim) Broken(left, right int64) bool {
-	return left > right || left < right && !c.AtMost
-}
-
-// length is how many positions an axis has in all its blocks or steps.
-func (x *Axis) length() Size {
-	if x.Kind == WholeAxis {
-		return x.Len
-	}
-	return x.Dim
-}
-
 // arith is an operation on integers, with what is known of its position.
 func (b *bodyChecker) arith(op lang.Op, at lang.Span, x, y operand) operand {
 	o := b.apply(op, at, at, []operand{x, y}, nil)
-	b.linear(&o, func() (Size, bool) { return b.linearOp(op, x, y) })
+	b.linear(&o, func() (size.Size, bool) { return b.linearOp(op, x, y) })
 	return o
 }
 
 // plus is x + n without the operation where n is 0.
-func (b *bodyChecker) plus(at lang.Span, x operand, n Size) operand {
-	if n.Equal(Size{}) {
+func (b *bodyChecker) plus(at lang.Span, x operand, n size.Size) operand {
+	if n.Equal(size.Size{}) {
 		return x
 	}
 	return b.arith(lang.OpAdd, at, x, sizeOperand(at, n))
 }
 
 // number is the elements of an axis counted from 0, as a tile over it.
-func (b *bodyChecker) number(x *Axis, at lang.Span) operand {
+func (b *bodyChecker) number(x *typed.Axis, at lang.Span) operand {
 	return b.plus(at, b.positionsOf(x, at), x.Lo.Neg())
 }
 
 // taken is a take: x with each of the axes replaced by positions along it.
-func (b *bodyChecker) taken(at lang.Span, x operand, axes []*Axis, positions []operand, claims []Claim) operand {
-	t := &Take{X: x.expr, Axes: axes, Checked: make([]bool, len(axes)), Claims: claims}
-	types := make([]Type, len(axes))
+func (b *bodyChecker) taken(at lang.Span, x operand, axes []*typed.Axis, positions []operand, claims []typed.Claim) operand {
+	t := &typed.Take{X: x.expr, Axes: axes, Checked: make([]bool, len(axes)), Claims: claims}
+	types := make([]typed.Type, len(axes))
 	for i, p := range positions {
-		p = b.convert(p, Concrete(lang.I32))
-		if p.mode != typed {
+		p = b.convert(p, typed.Concrete(lang.I32))
+		if p.mode != typedValue {
 			return bad(at)
 		}
 		t.Positions = append(t.Positions, p.expr)
 		types[i] = p.typ()
 	}
-	t.Typed = Typed{Type{DType: x.typ().DType, Axes: takeAxes(x.typ().Axes, axes, types)}, at}
+	t.Typed = typed.Typed{Type: typed.Type{DType: x.typ().DType, Axes: takeAxes(x.typ().Axes, axes, types)}, At: at}
 	return typedOperand(t)
 }
 
 // takeAxes is the axes of a take's result: the positions' in place of those taken.
-func takeAxes(of, axes []*Axis, positions []Type) []*Axis {
-	var parts []Type
+func takeAxes(of, axes []*typed.Axis, positions []typed.Type) []*typed.Axis {
+	var parts []typed.Type
 	for _, a := range of {
-		part := Type{Axes: []*Axis{a}}
+		part := typed.Type{Axes: []*typed.Axis{a}}
 		for i, t := range axes {
 			if a == t {
 				part = positions[i]
@@ -110,7 +89,7 @@ func takeAxes(of, axes []*Axis, positions []Type) []*Axis {
 }
 
 // mapping is `from -> to`, each an axis or a tuple of them; twice: an axis may stand twice in from.
-func (b *bodyChecker) mapping(e lang.Expr, usage string, twice bool) (m *lang.MapExpr, from, to []*Axis, ok bool) {
+func (b *bodyChecker) mapping(e lang.Expr, usage string, twice bool) (m *lang.MapExpr, from, to []*typed.Axis, ok bool) {
 	m, isMap := e.(*lang.MapExpr)
 	if !isMap {
 		b.errorf(lang.ErrShapeOp, e.Span(), "this argument says which axes become which").help("write `%s`", usage)
@@ -122,13 +101,13 @@ func (b *bodyChecker) mapping(e lang.Expr, usage string, twice bool) (m *lang.Ma
 }
 
 // axisList is `d` or `(h, e)`.
-func (b *bodyChecker) axisList(e lang.Expr, twice bool) ([]*Axis, bool) {
+func (b *bodyChecker) axisList(e lang.Expr, twice bool) ([]*typed.Axis, bool) {
 	t, isTuple := e.(*lang.TupleExpr)
 	if !isTuple {
 		x, ok := b.axisArg(e)
-		return []*Axis{x}, ok
+		return []*typed.Axis{x}, ok
 	}
-	var axes []*Axis
+	var axes []*typed.Axis
 	ok := true
 	for _, elem := range t.Elems {
 		x, found := b.axisArg(elem)
@@ -146,13 +125,13 @@ func (b *bodyChecker) axisList(e lang.Expr, twice bool) ([]*Axis, bool) {
 }
 
 // source checks axes that are taken from: the tile has them, whole.
-func (b *bodyChecker) source(x operand, axes []*Axis, at lang.Span) bool {
+func (b *bodyChecker) source(x operand, axes []*typed.Axis, at lang.Span) bool {
 	for _, a := range axes {
 		if !hasAxis(x.typ().Axes, a) {
 			b.errorf(lang.ErrNoAxis, at, "the tile %s has no axis %s", x.typ(), a.Name).label(x.at, "%s", x.typ())
 			return false
 		}
-		if a.Kind != WholeAxis {
+		if a.Kind != typed.WholeAxis {
 			b.errorf(lang.ErrShapeOp, at, "a block has only the part of axis %s that the plan gives it, and its elements are wanted by number", a.Name).
 				label(a.At, "%s is walked in parts", a.Name).help("make it whole: `axis %s in %s`", a.Name, a.Dim)
 			return false
@@ -162,7 +141,7 @@ func (b *bodyChecker) source(x operand, axes []*Axis, at lang.Span) bool {
 }
 
 // target checks axes that a result gets: the tile has them not yet.
-func (b *bodyChecker) target(x operand, from, to []*Axis, at lang.Span) bool {
+func (b *bodyChecker) target(x operand, from, to []*typed.Axis, at lang.Span) bool {
 	for _, a := range to {
 		if hasAxis(x.typ().Axes, a) {
 			b.errorf(lang.ErrShapeOp, at, "the tile %s has an axis %s already", x.typ(), a.Name).label(x.at, "%s", x.typ()).
@@ -184,7 +163,7 @@ func (b *bodyChecker) regroup(e *lang.CallExpr) operand {
 	}
 	x := b.settle(b.value(e.Args[0].Value))
 	m, from, to, ok := b.mapping(e.Args[1].Value, usage, false)
-	if !ok || x.mode != typed {
+	if !ok || x.mode != typedValue {
 		return bad(e.Place)
 	}
 	if name == "split" && len(from) != 1 || name == "merge" && len(to) != 1 {
@@ -194,15 +173,15 @@ func (b *bodyChecker) regroup(e *lang.CallExpr) operand {
 	if !b.source(x, from, m.From.Span()) || !b.target(x, from, to, m.To.Span()) {
 		return bad(e.Place)
 	}
-	var claims []Claim
+	var claims []typed.Claim
 	text := fmt.Sprintf("%s: %s %%d, and %s %%d", name, have(from), have(to))
-	if !b.claim(&claims, Claim{Left: volume(from), Right: volume(to), Text: text, At: m.Place}) {
+	if !b.claim(&claims, typed.Claim{Left: volume(from), Right: volume(to), Text: text, At: m.Place}) {
 		return bad(e.Place)
 	}
 	at := e.Place
 	n := b.number(to[0], at)
 	for _, a := range to[1:] {
-		n = b.arith(lang.OpAdd, at, b.arith(lang.OpMul, at, n, sizeOperand(at, a.length())), b.number(a, at))
+		n = b.arith(lang.OpAdd, at, b.arith(lang.OpMul, at, n, sizeOperand(at, a.Length())), b.number(a, at))
 	}
 	positions := make([]operand, len(from))
 	for i := len(from) - 1; i >= 0; i-- {
@@ -217,24 +196,24 @@ func (b *bodyChecker) regroup(e *lang.CallExpr) operand {
 }
 
 // countAxes is `the axis d` or `the axes h, e`.
-func countAxes(axes []*Axis) string {
+func countAxes(axes []*typed.Axis) string {
 	if len(axes) == 1 {
 		return "the axis " + axes[0].Name
 	}
-	return "the axes " + axisNames(axes)
+	return "the axes " + typed.AxisNames(axes)
 }
 
 // volume is the product of the axes' lengths.
-func volume(axes []*Axis) Size {
-	n := ConstSize(1)
+func volume(axes []*typed.Axis) size.Size {
+	n := size.Const(1)
 	for _, a := range axes {
-		n = n.Mul(a.length())
+		n = n.Mul(a.Length())
 	}
 	return n
 }
 
 // have is how a message begins that counts the elements of axes.
-func have(axes []*Axis) string {
+func have(axes []*typed.Axis) string {
 	if len(axes) == 1 {
 		return countAxes(axes) + " has"
 	}
@@ -265,7 +244,7 @@ func (b *bodyChecker) slice(e *lang.CallExpr) operand {
 	to, okTo := b.axisArg(m.To)
 	lo, hi, okRange := operand{}, operand{}, true
 	if okD {
-		lo, hi = sizeOperand(r.Place, d.Lo), sizeOperand(r.Place, d.Lo.Add(d.length()))
+		lo, hi = sizeOperand(r.Place, d.Lo), sizeOperand(r.Place, d.Lo.Add(d.Length()))
 	}
 	for _, end := range []struct {
 		e lang.Expr
@@ -284,35 +263,35 @@ func (b *bodyChecker) slice(e *lang.CallExpr) operand {
 			okRange = okRange && end.o.mode != invalid
 		}
 	}
-	if !okD || !okTo || !okRange || x.mode != typed {
+	if !okD || !okTo || !okRange || x.mode != typedValue {
 		return bad(e.Place)
 	}
-	if !b.source(x, []*Axis{d}, part.X.Span()) || !b.target(x, []*Axis{d}, []*Axis{to}, m.To.Span()) {
+	if !b.source(x, []*typed.Axis{d}, part.X.Span()) || !b.target(x, []*typed.Axis{d}, []*typed.Axis{to}, m.To.Span()) {
 		return bad(e.Place)
 	}
 	first, _ := lo.position()
 	last, _ := hi.position()
-	var claims []Claim
+	var claims []typed.Claim
 	ok := b.sliceInside(&claims, d, first, last, part.Place) &&
-		b.sized(&claims, Claim{Left: last.Sub(first), Right: to.length(), Text: fmt.Sprintf("slice: the part of axis %s has %%d elements, and the axis %s has %%d", d.Name, to.Name), At: m.Place})
+		b.sized(&claims, typed.Claim{Left: last.Sub(first), Right: to.Length(), Text: fmt.Sprintf("slice: the part of axis %s has %%d elements, and the axis %s has %%d", d.Name, to.Name), At: m.Place})
 	if !ok {
 		return bad(e.Place)
 	}
 	n := b.number(to, e.Place)
-	if !first.Equal(Size{}) {
+	if !first.Equal(size.Size{}) {
 		n = b.arith(lang.OpAdd, e.Place, n, lo)
 	}
-	return b.taken(e.Place, x, []*Axis{d}, []operand{n}, claims)
+	return b.taken(e.Place, x, []*typed.Axis{d}, []operand{n}, claims)
 }
 
 // sized is a claim of equality between sizes that may mention positions of the
 // kernel: those must cancel out.
-func (b *bodyChecker) sized(cs *[]Claim, c Claim) bool {
+func (b *bodyChecker) sized(cs *[]typed.Claim, c typed.Claim) bool {
 	if c.Left.Equal(c.Right) {
 		return true
 	}
 	for _, sym := range append(c.Left.Symbols(), c.Right.Symbols()...) {
-		if sym.Kind == positionSymbol {
+		if sym.Kind == size.PositionSymbol {
 			b.errorf(lang.ErrShapeOp, c.At, "the part runs over %s elements, which is not proven to be %s", c.Left, c.Right).
 				help("say the length by what the axis has: `[lo .. lo + %s]`", c.Right)
 			return false
@@ -322,21 +301,21 @@ func (b *bodyChecker) sized(cs *[]Claim, c Claim) bool {
 }
 
 // sliceInside holds a range to lie in an axis.
-func (b *bodyChecker) sliceInside(cs *[]Claim, d *Axis, first, last Size, at lang.Span) bool {
+func (b *bodyChecker) sliceInside(cs *[]typed.Claim, d *typed.Axis, first, last size.Size, at lang.Span) bool {
 	end := d.Lo.Add(d.Len)
 	varies := false
 	for _, sym := range append(first.Symbols(), last.Symbols()...) {
-		varies = varies || sym.Kind == positionSymbol
+		varies = varies || sym.Kind == size.PositionSymbol
 	}
 	if varies {
-		if b.prover.atMost(d.Lo, first) && b.prover.atMost(last, end) {
+		if b.prover.AtMost(d.Lo, first) && b.prover.AtMost(last, end) {
 			return true
 		}
 		b.errorf(lang.ErrBounds, at, "the part from %s to %s is not proven to lie in axis %s, which has %s to %s", first, last, d.Name, d.Lo, end).
 			help("say what lies outside with `pick(x, %s, index(r) + start) else 0`", d.Name)
 		return false
 	}
-	return b.claim(cs, Claim{Left: d.Lo, Right: first, AtMost: true, At: at, Text: fmt.Sprintf("slice: the axis %s begins at %%d, and the part at %%d", d.Name)}) &&
-		b.claim(cs, Claim{Left: first, Right: last, AtMost: true, At: at, Text: "slice: the part begins at %d and ends at %d"}) &&
-		b.claim(cs, Claim{Left: last, Right: end, AtMost: true, At: at, Text: fmt.Sprintf("slice: the part ends at %%d, and the axis %s at %%d", d.Name)})
+	return b.claim(cs, typed.Claim{Left: d.Lo, Right: first, AtMost: true, At: at, Text: fmt.Sprintf("slice: the axis %s begins at %%d, and the part at %%d", d.Name)}) &&
+		b.claim(cs, typed.Claim{Left: first, Right: last, AtMost: true, At: at, Text: "slice: the part begins at %d and ends at %d"}) &&
+		b.claim(cs, typed.Claim{Left: last, Right: end, AtMost: true, At: at, Text: fmt.Sprintf("slice: the part ends at %%d, and the axis %s at %%d", d.Name)})
 }

@@ -1,32 +1,16 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
 
 // This file types sort and topk.
 
-// Order is `sort((keys, ...), over v)` or `topk(x, r, over v)`: it gives a value
-// for each argument of a sort, the values and the positions of a topk.
-type Order struct {
-	Op   lang.Op
-	Args []Expr
-	Over *Axis
-	// Into is topk's axis of results.
-	Into *Axis
-	// Descending is a bool that a specialisation decides; nil for the ascending order.
-	Descending Expr
-	Of         []Type
-	At         lang.Span
-}
-
-// Types are those of the results.
-func (o *Order) Types() []Type { return o.Of }
-
-// Span is the place in the source.
-func (o *Order) Span() lang.Span { return o.At }
-
 // sort is `sort(x, over v)` or `sort((keys, values), over v, descending = true)`.
 func (b *bodyChecker) sort(e *lang.CallExpr) operand {
-	order := &Order{Op: lang.OpSort, At: e.Place}
+	order := &typed.Order{Op: lang.OpSort, At: e.Place}
 	var moved []operand
 	ok, tiles := true, 0
 	for _, a := range e.Args {
@@ -54,15 +38,15 @@ func (b *bodyChecker) sort(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	for i, o := range moved {
-		if o.mode != typed {
+		if o.mode != typedValue {
 			return bad(e.Place)
 		}
-		if !b.has(o, []*Axis{over}, e.Over) || i == 0 && !b.ordered(o, e) {
+		if !b.has(o, []*typed.Axis{over}, e.Over) || i == 0 && !b.ordered(o, e) {
 			return bad(e.Place)
 		}
 		order.Args = append(order.Args, o.expr)
 		key := order.Args[0].Types()[0]
-		order.Of = append(order.Of, Type{DType: o.typ().DType, Axes: unionAxes(key, o.typ())})
+		order.Of = append(order.Of, typed.Type{DType: o.typ().DType, Axes: unionAxes(key, o.typ())})
 	}
 	order.Over = over
 	return wrap(order, e.Place, nil)
@@ -76,26 +60,26 @@ func (b *bodyChecker) topk(e *lang.CallExpr) operand {
 	x := b.settle(b.value(e.Args[0].Value))
 	into, ok := b.axisArg(e.Args[1].Value)
 	over, axisOK := b.sortedAxis(e)
-	if x.mode != typed || !ok || !axisOK || !b.has(x, []*Axis{over}, e.Over) || !b.ordered(x, e) {
+	if x.mode != typedValue || !ok || !axisOK || !b.has(x, []*typed.Axis{over}, e.Over) || !b.ordered(x, e) {
 		return bad(e.Place)
 	}
 	at := e.Args[1].Value.Span()
 	switch {
-	case into.Kind != WholeAxis || !into.Lo.Equal(Size{}):
-		b.errorf(lang.ErrSort, at, "topk gives its results over an axis that a block has whole, from 0 on, and %s is over %s", into.Name, axisText(into)).
+	case into.Kind != typed.WholeAxis || !into.Lo.Equal(size.Size{}):
+		b.errorf(lang.ErrSort, at, "topk gives its results over an axis that a block has whole, from 0 on, and %s is over %s", into.Name, typed.AxisText(into)).
 			label(into.At, "declared here").help("declare it as `axis r in 5`, or over a whole dimension")
 		return bad(e.Place)
 	case hasAxis(x.typ().Axes, into):
 		b.errorf(lang.ErrSort, at, "the tile %s has the axis %s already", x.typ(), into.Name).help("declare another one for the results: `axis r in 5`")
 		return bad(e.Place)
 	}
-	axes := append(withoutAxes(x.typ().Axes, []*Axis{over}), into)
-	return wrap(&Order{Op: lang.OpTopK, Args: []Expr{x.expr}, Over: over, Into: into, At: e.Place,
-		Of: []Type{{DType: x.typ().DType, Axes: axes}, {DType: Concrete(lang.I32), Axes: axes}}}, e.Place, nil)
+	axes := append(withoutAxes(x.typ().Axes, []*typed.Axis{over}), into)
+	return wrap(&typed.Order{Op: lang.OpTopK, Args: []typed.Expr{x.expr}, Over: over, Into: into, At: e.Place,
+		Of: []typed.Type{{DType: x.typ().DType, Axes: axes}, {DType: typed.Concrete(lang.I32), Axes: axes}}}, e.Place, nil)
 }
 
 // sortedAxis is the one axis that a sort or topk is over.
-func (b *bodyChecker) sortedAxis(e *lang.CallExpr) (*Axis, bool) {
+func (b *bodyChecker) sortedAxis(e *lang.CallExpr) (*typed.Axis, bool) {
 	name := e.Fn.Span().Text()
 	if len(e.Over) != 1 {
 		b.errorf(lang.ErrArgCount, e.Place, "%s is over one axis, not %d", name, len(e.Over)).help("say over what: `%s(..., over v)`", name)
@@ -105,7 +89,7 @@ func (b *bodyChecker) sortedAxis(e *lang.CallExpr) (*Axis, bool) {
 	if !ok {
 		return nil, false
 	}
-	if over[0].Kind != WholeAxis {
+	if over[0].Kind != typed.WholeAxis {
 		b.errorf(lang.ErrSort, e.Over[0].Place, "%s is over a whole axis, and %s is cut in parts of %s", name, over[0].Name, over[0].Dim).
 			label(over[0].At, "declared here").help("declare an axis over the whole dimension: `axis v in %s`", over[0].Dim)
 		return nil, false
@@ -116,7 +100,7 @@ func (b *bodyChecker) sortedAxis(e *lang.CallExpr) (*Axis, bool) {
 // ordered checks that a tile holds numbers.
 func (b *bodyChecker) ordered(x operand, e *lang.CallExpr) bool {
 	d := x.typ().DType
-	if isFloat(d) || isInt(d) {
+	if typed.IsFloat(d) || isInt(d) {
 		return true
 	}
 	b.errorf(lang.ErrOperandType, e.Fn.Span(), "`%s` needs numbers, not %s", e.Fn.Span().Text(), b.describeDType(d)).label(x.at, "%s", d).help("%s", numberHelp(d))
@@ -136,22 +120,22 @@ func (b *bodyChecker) tupleOf(x lang.Expr) []operand {
 		}
 		return all
 	}
-	let := &Let{Value: o.expr, At: o.at}
+	let := &typed.Let{Value: o.expr, At: o.at}
 	for i, t := range o.types {
-		l := &Local{Name: "value" + string(rune('0'+i%10)), Type: t, At: o.at}
+		l := &typed.Local{Name: "value" + string(rune('0'+i%10)), Type: t, At: o.at}
 		let.Locals = append(let.Locals, l)
-		all = append(all, typedOperand(&LocalRef{Typed{t, o.at}, l}))
+		all = append(all, typedOperand(&typed.LocalRef{Typed: typed.Typed{Type: t, At: o.at}, Local: l}))
 	}
 	b.emit(let)
 	return all
 }
 
 // staticBool types a bool that a specialisation decides; nil where it is none.
-func (b *bodyChecker) staticBool(x lang.Expr, what string) Expr {
+func (b *bodyChecker) staticBool(x lang.Expr, what string) typed.Expr {
 	o := b.value(x)
 	switch {
 	case o.mode == invalid:
-	case o.mode != typed || o.typ().DType != Concrete(lang.Bool):
+	case o.mode != typedValue || o.typ().DType != typed.Concrete(lang.Bool):
 		b.errorf(lang.ErrCondition, x.Span(), "%s is %s; it must be true or false", what, b.describeOperand(o))
 	case !isStatic(o.expr):
 		b.errorf(lang.ErrNotConstant, x.Span(), "%s must be constant", what).help("write true or false, or a constant parameter of the kernel")

@@ -4,11 +4,13 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // structInfo is a struct being typed, or typed.
 type structInfo struct {
-	typed *Struct
+	typed *typed.Struct
 	busy  bool
 	ok    bool
 	// order is every generic parameter, as declared: a *TypeParam or a *Symbol.
@@ -18,11 +20,11 @@ type structInfo struct {
 }
 
 // counts adds a field to a struct, and reports whether the struct may hold it.
-func (s *signature) counts(info *structInfo, f *lang.Field, t GType) bool {
-	for t.Kind == GArray {
+func (s *signature) counts(info *structInfo, f *lang.Field, t typed.GType) bool {
+	for t.Kind == typed.GArray {
 		t = *t.Elem
 	}
-	if t.Kind == GStruct {
+	if t.Kind == typed.GStruct {
 		inner := s.structs[t.Struct.Decl]
 		info.tensors, info.deep = info.tensors+inner.tensors, max(info.deep, inner.deep+1)
 	} else {
@@ -44,7 +46,7 @@ func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
 	if info := c.structs[d]; info != nil {
 		return info
 	}
-	s := &Struct{Name: d.Name.Name, Decl: d}
+	s := &typed.Struct{Name: d.Name.Name, Decl: d}
 	info := &structInfo{typed: s, busy: true, ok: true}
 	c.structs[d] = info
 	c.attrs(d.Attrs, "a struct", nil)
@@ -68,7 +70,7 @@ func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
 		}
 		seen[f.Name.Name] = f.Name.Place
 		t, ok := sig.gtype(f.Type)
-		if ok && t.Kind == GScalar {
+		if ok && t.Kind == typed.GScalar {
 			sig.errorf(lang.ErrDeclType, f.Type.Place, "a field is a tensor, a struct or an array of structs, not the scalar %s", t.DType).
 				help("pass scalars as parameters, or give it a shape: `%s[1]`", t.DType)
 			ok = false
@@ -76,7 +78,7 @@ func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
 		if ok && !sig.counts(info, f, t) {
 			break
 		}
-		field := GField{Name: f.Name.Name, Type: t, At: f.Name.Place}
+		field := typed.GField{Name: f.Name.Name, Type: t, At: f.Name.Place}
 		c.fieldAttrs(f, &field)
 		if ok {
 			s.Fields = append(s.Fields, field)
@@ -89,7 +91,7 @@ func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
 }
 
 // fieldAttrs reads `@name("h.{i}.w")`.
-func (c *checker) fieldAttrs(f *lang.Field, field *GField) {
+func (c *checker) fieldAttrs(f *lang.Field, field *typed.GField) {
 	c.attrs(f.Attrs, "a field", map[string]attrRule{"name": func(a *lang.Attr) {
 		if len(a.Args) == 1 && a.Args[0].Name == nil {
 			if text, ok := a.Args[0].Value.(*lang.StringLit); ok {
@@ -115,33 +117,33 @@ func (s *signature) typeDims(t *lang.TypeExpr) {
 }
 
 // gtype resolves a type of a struct's field or a graph's parameter.
-func (s *signature) gtype(t *lang.TypeExpr) (GType, bool) {
+func (s *signature) gtype(t *lang.TypeExpr) (typed.GType, bool) {
 	if t == nil {
 		s.fail()
-		return GType{}, false
+		return typed.GType{}, false
 	}
 	if t.Count != nil {
 		n, okLen := s.shape([]lang.Expr{t.Count})
 		elem, ok := s.elemType(t)
 		if !ok || !okLen {
-			return GType{}, false
+			return typed.GType{}, false
 		}
-		if elem.Kind != GStruct {
+		if elem.Kind != typed.GStruct {
 			s.errorf(lang.ErrDeclType, t.Place, "an array is of structs, not of %s", elem).help("give a tensor another dimension in place of an array")
-			return GType{}, false
+			return typed.GType{}, false
 		}
-		return GType{Kind: GArray, Len: n[0], Elem: &elem}, true
+		return typed.GType{Kind: typed.GArray, Len: n[0], Elem: &elem}, true
 	}
 	return s.elemType(t)
 }
 
 // elemType is a type without its array count.
-func (s *signature) elemType(t *lang.TypeExpr) (GType, bool) {
+func (s *signature) elemType(t *lang.TypeExpr) (typed.GType, bool) {
 	e := s.scope.lookup(t.Name.Name)
 	if e != nil && e.kind == entStruct {
 		if t.HasShape {
 			s.errorf(lang.ErrDeclType, t.Place, "the struct %s has no shape", t.Name.Name).help("an array of structs is `[N]%s`", t.Name.Name)
-			return GType{}, false
+			return typed.GType{}, false
 		}
 		return s.structType(e, t)
 	}
@@ -156,7 +158,7 @@ func (s *signature) elemType(t *lang.TypeExpr) (GType, bool) {
 			s.checker.errorf(lang.ErrUnknownType, t.Name.Place, "unknown struct %s", t.Name.Name).suggest(t.Name.Place, t.Name.Name, names)
 		}
 		s.fail()
-		return GType{}, false
+		return typed.GType{}, false
 	}
 	if e == nil {
 		if _, ok := lang.ParseDType(t.Name.Name); !ok {
@@ -170,43 +172,43 @@ func (s *signature) elemType(t *lang.TypeExpr) (GType, bool) {
 				s.checker.errorf(lang.ErrUnknownType, t.Name.Place, "unknown type %s", t.Name.Name).suggestType(t.Name.Place, t.Name.Name, names)
 			}
 			s.fail()
-			return GType{}, false
+			return typed.GType{}, false
 		}
 	}
 	d, ok := s.dtypeNamed(s.scope, t.Name.Name, t.Name.Place)
 	if !ok {
 		s.fail()
-		return GType{}, false
+		return typed.GType{}, false
 	}
 	if !t.HasShape {
-		return GType{Kind: GScalar, DType: d}, true
+		return typed.GType{Kind: typed.GScalar, DType: d}, true
 	}
 	shape, ok := s.shape(t.Shape)
-	return GType{Kind: GTensor, DType: d, Shape: shape}, ok
+	return typed.GType{Kind: typed.GTensor, DType: d, Shape: shape}, ok
 }
 
 // structType is a struct as used: its parameters replaced by the arguments, its
 // dimensions by those of the same names here.
-func (s *signature) structType(e *entity, t *lang.TypeExpr) (GType, bool) {
+func (s *signature) structType(e *entity, t *lang.TypeExpr) (typed.GType, bool) {
 	d := e.decl.(*lang.StructDecl)
 	info := s.structOf(e.module, d)
 	if info.busy {
 		s.errorf(lang.ErrRecursion, t.Place, "the struct %s contains itself", d.Name.Name).label(d.Name.Place, "declared here").
 			help("use an array of another struct")
 		info.ok = false
-		return GType{}, false
+		return typed.GType{}, false
 	}
 	if !info.ok {
 		s.fail()
-		return GType{}, false
+		return typed.GType{}, false
 	}
 	st := info.typed
-	types := map[*TypeParam]DType{}
-	syms := map[*Symbol]Size{}
+	types := map[*typed.TypeParam]typed.DType{}
+	syms := map[*size.Symbol]size.Size{}
 	if len(t.Args) != len(info.order) && len(t.Args) != len(st.TypeParams) {
 		s.errorf(lang.ErrArgCount, t.Place, "%s takes %s in < >, not %d", st.Name, plural(len(st.TypeParams), "type"), len(t.Args)).
 			label(d.Name.Place, "declared here").help("write `%s`", structUsage(st))
-		return GType{}, false
+		return typed.GType{}, false
 	}
 	order := info.order
 	if len(t.Args) == len(st.TypeParams) {
@@ -218,34 +220,34 @@ func (s *signature) structType(e *entity, t *lang.TypeExpr) (GType, bool) {
 	for i, p := range order {
 		a := t.Args[i]
 		switch p := p.(type) {
-		case *TypeParam:
+		case *typed.TypeParam:
 			dt, ok := s.dtypeNamed(s.scope, a.Name.Name, a.Place)
 			if !ok {
 				s.fail()
-				return GType{}, false
+				return typed.GType{}, false
 			}
 			if !boundAccepts(p, dt) {
 				s.errorf(lang.ErrTypeParam, a.Place, "%s of %s is %s, which does not accept %s", p.Name, st.Name, p.Bound, s.describeDType(dt)).label(p.At, "declared here")
-				return GType{}, false
+				return typed.GType{}, false
 			}
 			types[p] = dt
-		case *Symbol:
+		case *size.Symbol:
 			arg := s.scope.lookup(a.Name.Name)
 			if arg == nil || arg.kind != entSymbol {
 				s.errorf(lang.ErrConstParam, a.Place, "%s of %s is a constant: name a constant parameter or a dimension", p.Name, st.Name)
-				return GType{}, false
+				return typed.GType{}, false
 			}
-			syms[p] = SymbolSize(arg.symbol)
+			syms[p] = size.Of(arg.symbol)
 		}
 	}
-	for _, sym := range append(append([]*Symbol{}, st.Consts...), st.Dims...) {
+	for _, sym := range append(append([]*size.Symbol{}, st.Consts...), st.Dims...) {
 		if _, done := syms[sym]; done {
 			continue
 		}
 		same := s.scope.lookup(sym.Name)
 		switch {
 		case same != nil && same.kind == entSymbol:
-			syms[sym] = SymbolSize(same.symbol)
+			syms[sym] = size.Of(same.symbol)
 		case same != nil && same.kind == entConst:
 			if o := s.constValue(same.module, same.decl.(*lang.ConstDecl)); o.mode == untypedInt {
 				syms[sym] = o.size
@@ -255,19 +257,19 @@ func (s *signature) structType(e *entity, t *lang.TypeExpr) (GType, bool) {
 		case same != nil:
 			s.errorf(lang.ErrDuplicate, t.Place, "%s has a dimension %s, and %s is %s here", st.Name, sym.Name, sym.Name, same.describe()).
 				label(sym.At, "the dimension").label(same.at, "declared here").help("rename one of them: the dimensions of a struct are those of the same names where it is used")
-			return GType{}, false
-		case sym.Kind == ConstSymbol:
+			return typed.GType{}, false
+		case sym.Kind == size.ConstSymbol:
 			s.errorf(lang.ErrConstParam, t.Place, "nothing tells the constant parameter %s of %s", sym.Name, st.Name).label(sym.At, "declared here").
 				help("declare `const %s: int` here too", sym.Name)
-			return GType{}, false
+			return typed.GType{}, false
 		default:
-			own := &Symbol{Name: sym.Name, Kind: DimSymbol, DType: lang.I32, At: t.Place}
+			own := &size.Symbol{Name: sym.Name, Kind: size.DimSymbol, DType: lang.I32, At: t.Place}
 			s.dims = append(s.dims, own)
 			s.scope.names[sym.Name] = &entity{kind: entSymbol, name: sym.Name, at: t.Place, symbol: own}
-			syms[sym] = SymbolSize(own)
+			syms[sym] = size.Of(own)
 		}
 	}
-	out := GType{Kind: GStruct, Struct: st}
+	out := typed.GType{Kind: typed.GStruct, Struct: st}
 	sub := substitution{types, syms}
 	for _, f := range st.Fields {
 		f.Type = sub.gtype(f.Type)
@@ -276,7 +278,7 @@ func (s *signature) structType(e *entity, t *lang.TypeExpr) (GType, bool) {
 	return out, true
 }
 
-func structUsage(st *Struct) string {
+func structUsage(st *typed.Struct) string {
 	names := make([]string, len(st.TypeParams))
 	for i, p := range st.TypeParams {
 		names[i] = p.Name
@@ -289,26 +291,26 @@ func structUsage(st *Struct) string {
 
 // substitution replaces type parameters and symbols.
 type substitution struct {
-	types map[*TypeParam]DType
-	syms  map[*Symbol]Size
+	types map[*typed.TypeParam]typed.DType
+	syms  map[*size.Symbol]size.Size
 }
 
-func (s substitution) size(x Size) Size {
-	return x.Subst(func(sym *Symbol) (Size, bool) {
+func (s substitution) size(x size.Size) size.Size {
+	return x.Subst(func(sym *size.Symbol) (size.Size, bool) {
 		v, ok := s.syms[sym]
 		return v, ok
 	})
 }
 
-func (s substitution) shape(xs []Size) []Size {
-	out := make([]Size, len(xs))
+func (s substitution) shape(xs []size.Size) []size.Size {
+	out := make([]size.Size, len(xs))
 	for i, x := range xs {
 		out[i] = s.size(x)
 	}
 	return out
 }
 
-func (s substitution) dtype(d DType) DType {
+func (s substitution) dtype(d typed.DType) typed.DType {
 	if d.Param != nil {
 		if v, ok := s.types[d.Param]; ok {
 			return v
@@ -317,7 +319,7 @@ func (s substitution) dtype(d DType) DType {
 	return d
 }
 
-func (s substitution) gtype(t GType) GType {
+func (s substitution) gtype(t typed.GType) typed.GType {
 	out := t
 	out.DType, out.Shape, out.Len = s.dtype(t.DType), s.shape(t.Shape), s.size(t.Len)
 	out.Fields = nil
@@ -334,19 +336,4 @@ func (s substitution) gtype(t GType) GType {
 		out.Elems = append(out.Elems, s.gtype(e))
 	}
 	return out
-}
-
-// String is the type as messages show it.
-func (t GType) String() string {
-	switch t.Kind {
-	case GTensor:
-		return shapeText(t.DType, t.Shape)
-	case GScalar:
-		return t.DType.String()
-	case GStruct:
-		return t.Struct.Name
-	case GArray:
-		return "[" + t.Len.String() + "]" + t.Elem.String()
-	}
-	return plural(len(t.Elems), "value")
 }

@@ -2,6 +2,8 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // This file types views: `let w = bitcast(x, u8)` is the memory of the input x
@@ -9,14 +11,14 @@ import (
 // apart along the last dimension, which is as much longer or shorter.
 
 // view is `bitcast(x, u8)` of a tensor: another tensor over its memory.
-func (b *bodyChecker) view(x *Param, to DType, e *lang.CallExpr, at lang.Span) operand {
+func (b *bodyChecker) view(x *typed.Param, to typed.DType, e *lang.CallExpr, at lang.Span) operand {
 	if x.Mode != lang.In {
 		b.errorf(lang.ErrBitcast, e.Place, "%s is stored to, and only an input can be looked at as another type: that no two blocks meet is told by the elements of one tensor", x.Name).
-			label(x.At, "%s: %s", x.Name, shapeText(x.DType, x.Shape)).
+			label(x.At, "%s: %s", x.Name, typed.ShapeText(x.DType, x.Shape)).
 			help("bitcast its elements, or the whole tensor in a graph")
 		return bad(e.Place)
 	}
-	v := &Param{Name: e.Place.Text(), DType: to, IsTensor: true, Shape: x.Shape, Of: x, At: e.Place}
+	v := &typed.Param{Name: e.Place.Text(), DType: to, IsTensor: true, Shape: x.Shape, Of: x, At: e.Place}
 	if x.Of != nil {
 		v.Of = x.Of
 	}
@@ -34,7 +36,7 @@ func (b *bodyChecker) view(x *Param, to DType, e *lang.CallExpr, at lang.Span) o
 }
 
 // viewShape is the shape of a tensor's memory as elements of another type.
-func (b *bodyChecker) viewShape(x *Param, to DType, at lang.Span) ([]Size, bool) {
+func (b *bodyChecker) viewShape(x *typed.Param, to typed.DType, at lang.Span) ([]size.Size, bool) {
 	from, width := x.DType.Of.Bits(), to.Of.Bits()
 	if from == width {
 		return x.Shape, true
@@ -42,19 +44,19 @@ func (b *bodyChecker) viewShape(x *Param, to DType, at lang.Span) ([]Size, bool)
 	n := len(x.Shape)
 	if n == 0 {
 		b.errorf(lang.ErrBitcast, at, "%s has no dimension that could be longer or shorter: %s has %d bits, %s has %d", x.Name, x.DType, from, to, width).
-			label(x.At, "%s: %s", x.Name, shapeText(x.DType, x.Shape)).help("give it a dimension of 1")
+			label(x.At, "%s: %s", x.Name, typed.ShapeText(x.DType, x.Shape)).help("give it a dimension of 1")
 		return nil, false
 	}
-	shape := append([]Size{}, x.Shape...)
+	shape := append([]size.Size{}, x.Shape...)
 	last := &shape[n-1]
 	if width < from {
-		*last = last.scale(int64(from / width))
+		*last = last.Scale(int64(from / width))
 		return shape, true
 	}
-	by := ConstSize(int64(width / from))
-	if rest := last.Mod(by); !b.prover.nonNegative(rest.Neg()) {
+	by := size.Const(int64(width / from))
+	if rest := last.Mod(by); !b.prover.NonNegative(rest.Neg()) {
 		r := b.errorf(lang.ErrBitcast, at, "the last dimension of %s is not proven to hold whole elements of %s: %s is to be a multiple of %s", x.Name, to, last, by).
-			label(x.At, "%s: %s", x.Name, shapeText(x.DType, x.Shape))
+			label(x.At, "%s: %s", x.Name, typed.ShapeText(x.DType, x.Shape))
 		if _, isConst := last.Const(); !isConst {
 			r.help("add `assume(%s == 0)` to the beginning of the kernel, which every launch then has to meet", rest)
 		}
@@ -65,11 +67,8 @@ func (b *bodyChecker) viewShape(x *Param, to DType, at lang.Span) ([]Size, bool)
 }
 
 // bindView gives a view its name.
-func (b *bodyChecker) bindView(name lang.Ident, view *Param) {
+func (b *bodyChecker) bindView(name lang.Ident, view *typed.Param) {
 	named := *view
 	named.Name, named.At = name.Name, name.Place
 	b.declare(b.scope, &entity{kind: entTensor, name: name.Name, at: name.Place, param: &named}, true)
 }
-
-// viewText is a view as the source makes it from what a launch passes.
-func (p *Param) viewText() string { return "bitcast(" + p.Of.Name + ", " + p.DType.String() + ")" }

@@ -14,6 +14,7 @@ import (
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -34,9 +35,9 @@ func TestWorks(t *testing.T) {
 	}
 }
 
-func golden(t *testing.T, path string, p *typecheck.Program) {
+func golden(t *testing.T, path string, p *typed.Program) {
 	var got bytes.Buffer
-	require.NoError(t, typecheck.PrintTyped(&got, p))
+	require.NoError(t, typed.Write(&got, p))
 	if *update {
 		require.NoError(t, os.WriteFile(path, got.Bytes(), 0o644))
 	}
@@ -120,23 +121,23 @@ kernel loop(x: f32[M, K]) -> y: f32[M]
 	assert.Equal(t, "BN", k.Axes[1].Tile)
 	assert.Equal(t, []int64{64, 128}, k.Axes[1].Choices)
 
-	store := k.Body.Stmts[1].(*typecheck.Store)
+	store := k.Body.Stmts[1].(*typed.Store)
 	assert.Equal(t, []bool{false, false}, store.Checked)
-	b := store.Indices[0].(*typecheck.Apply)
+	b := store.Indices[0].(*typed.Apply)
 	assert.Equal(t, lang.OpStart, b.Op, "a scalar axis's position is its start")
-	i := store.Indices[1].(*typecheck.Apply)
+	i := store.Indices[1].(*typed.Apply)
 	assert.Equal(t, lang.OpIndex, i.Op)
 	assert.Same(t, k.Axes[1], i.Axis)
-	load := store.Value.(*typecheck.Load)
+	load := store.Value.(*typed.Load)
 	assert.Equal(t, []bool{false, true}, load.Checked)
 	assert.NotNil(t, load.Else)
 	assert.Equal(t, k.TypeParams[0], load.Else.Types()[0].DType.Param)
 
 	l := p.Kernels[1]
-	f := l.Body.Stmts[0].(*typecheck.Store).Value.(*typecheck.For)
-	assert.Equal(t, typecheck.LoopAxis, f.Axis.Kind)
-	assert.Equal(t, int64(4), f.Lo.(*typecheck.Const).Int)
-	assert.Equal(t, "K", f.Hi.(*typecheck.SizeExpr).Size.String())
+	f := l.Body.Stmts[0].(*typed.Store).Value.(*typed.For)
+	assert.Equal(t, typed.LoopAxis, f.Axis.Kind)
+	assert.Equal(t, int64(4), f.Lo.(*typed.Const).Int)
+	assert.Equal(t, "K", f.Hi.(*typed.SizeExpr).Size.String())
 	assert.Equal(t, []int64{32}, l.Axes[0].Choices)
 	assert.Empty(t, l.Axes[0].Tile)
 	assert.Same(t, f.Axis, l.Axes[1])

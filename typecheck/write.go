@@ -5,13 +5,14 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // This file types what writes elements: stores and atomics.
 
 // write types a store or an atomic, and emits it; values are one, of a
 // compare-and-swap two. It reports whether it did.
-func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Expr) bool {
+func (b *bodyChecker) write(s *typed.Store, target *lang.IndexExpr, values ...lang.Expr) bool {
 	p, isTensor := b.tensorNamed(target.X)
 	vs := make([]operand, len(values))
 	ok := true
@@ -44,20 +45,20 @@ func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Exp
 	if !ok || !indexed {
 		return false
 	}
-	types := make([]Type, len(a.indices))
+	types := make([]typed.Type, len(a.indices))
 	for i, x := range a.indices {
 		types[i] = x.Types()[0]
 	}
-	exprs := make([]Expr, len(vs))
+	exprs := make([]typed.Expr, len(vs))
 	for i := range vs {
 		if exprs[i] = b.storedValue(s.Op, p, target, vs[i], values[i], types); exprs[i] == nil {
 			return false
 		}
 	}
 	s.Hints = b.accessHints(target, s.Op)
-	a.at, a.atomic, a.scope = target.Place, s.Op != lang.OpStore, s.Scope
+	a.at, a.store, a.atomic, a.scope = target.Place, s, s.Op != lang.OpStore, s.Scope
 	b.writes = append(b.writes, a)
-	s.Param, s.Indices, s.Checked, s.Value = p, a.indices, a.checked, exprs[0]
+	s.Param, s.Indices, s.Checked, s.Needs, s.Value = p, a.indices, a.checked, a.needs, exprs[0]
 	if len(exprs) > 1 {
 		s.New = exprs[1]
 	}
@@ -66,14 +67,14 @@ func (b *bodyChecker) write(s *Store, target *lang.IndexExpr, values ...lang.Exp
 }
 
 // storedValue types one value of a write to elements whose indices have the types given; nil after an error.
-func (b *bodyChecker) storedValue(op lang.Op, p *Param, target *lang.IndexExpr, v operand, value lang.Expr, indices []Type) Expr {
+func (b *bodyChecker) storedValue(op lang.Op, p *typed.Param, target *lang.IndexExpr, v operand, value lang.Expr, indices []typed.Type) typed.Expr {
 	if v = b.convert(v, p.DType); v.mode == invalid {
 		return nil
 	}
 	t := v.typ()
 	if t.DType != p.DType {
 		b.errorf(lang.ErrWrongType, value.Span(), "the value is %s, and %s has elements of %s", t, p.Name, p.DType).
-			here("%s", t.DType).label(p.At, "%s: %s", p.Name, shapeText(p.DType, p.Shape)).castFix(value, p.DType)
+			here("%s", t.DType).label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape)).castFix(value, p.DType)
 		return nil
 	}
 	if !b.atomicAccepts(op, t.DType) {
@@ -85,16 +86,16 @@ func (b *bodyChecker) storedValue(op lang.Op, p *Param, target *lang.IndexExpr, 
 		return nil
 	}
 	if extra := withoutAxes(t.Axes, unionAxes(indices...)); len(extra) > 0 {
-		b.errorf(lang.ErrStoreAxes, value.Span(), "the value is %s, and no index of %s is over %s", t, p.Name, axisNames(extra)).
+		b.errorf(lang.ErrStoreAxes, value.Span(), "the value is %s, and no index of %s is over %s", t, p.Name, typed.AxisNames(extra)).
 			label(target.Place, "stored here").label(extra[0].At, "axis %s", extra[0].Name).
-			help("reduce the value over %s, or index %s with it", axisNames(extra), p.Name)
+			help("reduce the value over %s, or index %s with it", typed.AxisNames(extra), p.Name)
 		return nil
 	}
 	return v.expr
 }
 
 // atomicAccepts reports that a store or an atomic works on elements of a type: of a parameter, on all that it may stand for.
-func (b *bodyChecker) atomicAccepts(op lang.Op, d DType) bool {
+func (b *bodyChecker) atomicAccepts(op lang.Op, d typed.DType) bool {
 	if op == lang.OpStore {
 		return true
 	}
@@ -112,7 +113,7 @@ func (b *bodyChecker) atomicAccepts(op lang.Op, d DType) bool {
 // atomic is `atomic_add(y[i, j], e)` and its like. It is a statement, unless
 // something asks for its value: the elements as they were.
 func (b *bodyChecker) atomic(op lang.Op, e *lang.CallExpr) operand {
-	s := &Store{Op: op, At: e.Place}
+	s := &typed.Store{Op: op, At: e.Place}
 	var args []lang.Expr
 	ok := true
 	for _, a := range e.Args {
@@ -165,11 +166,11 @@ func (b *bodyChecker) atomicWord(a lang.Arg, words []string, ok bool) (string, b
 }
 
 // oldElements is the value of an atomic.
-func (b *bodyChecker) oldElements(s *Store, target *lang.IndexExpr, els operand) operand {
+func (b *bodyChecker) oldElements(s *typed.Store, target *lang.IndexExpr, els operand) operand {
 	if s.Old != nil {
-		return typedOperand(&LocalRef{Typed{s.Old.Type, s.At}, s.Old})
+		return typedOperand(&typed.LocalRef{Typed: typed.Typed{Type: s.Old.Type, At: s.At}, Local: s.Old})
 	}
-	types := make([]Type, len(s.Indices))
+	types := make([]typed.Type, len(s.Indices))
 	for i, x := range s.Indices {
 		types[i] = x.Types()[0]
 	}
@@ -178,7 +179,7 @@ func (b *bodyChecker) oldElements(s *Store, target *lang.IndexExpr, els operand)
 	switch {
 	case checked >= 0 && target.Else == nil:
 		b.errorf(lang.ErrBounds, target.Indices[checked].Span(), "the old value of an element outside %s is asked for, and the index is not proven to lie in dimension %d, which is %s", s.Param.Name, checked, s.Param.Shape[checked]).
-			label(s.Param.At, "%s: %s", s.Param.Name, shapeText(s.Param.DType, s.Param.Shape)).
+			label(s.Param.At, "%s: %s", s.Param.Name, typed.ShapeText(s.Param.DType, s.Param.Shape)).
 			addElse(target.Place, "add `else 0` to say what an element outside gives")
 		return bad(s.At)
 	case checked >= 0:
@@ -190,11 +191,11 @@ func (b *bodyChecker) oldElements(s *Store, target *lang.IndexExpr, els operand)
 				castFix(target.Else, s.Param.DType)
 			return bad(s.At)
 		} else if extra := withoutAxes(t.Axes, axes); len(extra) > 0 {
-			b.errorf(lang.ErrStoreAxes, target.Else.Span(), "the value after `else` is %s, and no index of %s is over %s", t, s.Param.Name, axisNames(extra))
+			b.errorf(lang.ErrStoreAxes, target.Else.Span(), "the value after `else` is %s, and no index of %s is over %s", t, s.Param.Name, typed.AxisNames(extra))
 			return bad(s.At)
 		}
 		s.Else = els.expr
 	}
-	s.Old = &Local{Name: s.Op.String(), Type: Type{DType: s.Param.DType, Axes: axes}, At: s.At}
-	return typedOperand(&LocalRef{Typed{s.Old.Type, s.At}, s.Old})
+	s.Old = &typed.Local{Name: s.Op.String(), Type: typed.Type{DType: s.Param.DType, Axes: axes}, At: s.At}
+	return typedOperand(&typed.LocalRef{Typed: typed.Typed{Type: s.Old.Type, At: s.At}, Local: s.Old})
 }

@@ -89,6 +89,7 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
   tilec check my.tile
   tilec test my.tile
   tilec build --emit=ptx my.tile M=1024 T=bf16`,
+		Version:       versionText(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
@@ -97,6 +98,7 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
 			return err
 		},
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	for _, command := range []func() *cobra.Command{
@@ -121,14 +123,17 @@ var errReported = reported{errors.New("errors were reported")}
 func (a *app) report(cmd *cobra.Command, err error) int {
 	var usage usageError
 	var silent reported
-	var bug *jit.Bug
+	bug, isBug := caughtBug(err)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &silent):
 		return exitError
-	case errors.As(err, &bug):
+	case isBug:
 		a.reportBug(bug)
+		if a.json {
+			_ = a.printJSONError(err)
+		}
 		return exitError
 	case errors.Is(err, errInterrupted):
 		a.say("interrupted")

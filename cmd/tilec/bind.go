@@ -8,7 +8,8 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // binding is what the command line gives a callable: the values of its symbols,
@@ -21,13 +22,13 @@ type binding struct {
 
 	values map[string]*argument // by path
 	arrays map[string]*array    // those with a known shape, by path
-	dims   map[*typecheck.Symbol]int64
-	consts map[*typecheck.Symbol]typecheck.Literal
-	types  map[*typecheck.TypeParam]lang.DType
+	dims   map[*size.Symbol]int64
+	consts map[*size.Symbol]lang.Literal
+	types  map[*typed.TypeParam]lang.DType
 	// given are the dimensions that the command line gives by name.
 	given  map[string]int64
 	pins   map[string]int64
-	hinted map[*typecheck.Symbol]bool
+	hinted map[*size.Symbol]bool
 	// bytes counts the memory of the arrays made so far.
 	bytes int64
 	// inputs are the arrays that the call takes, in order.
@@ -38,15 +39,15 @@ func newBinding(to *jit.Function, seed uint64, note func(string, ...any)) *bindi
 	return &binding{
 		to: to, seed: seed, note: note,
 		values: map[string]*argument{}, arrays: map[string]*array{},
-		dims: map[*typecheck.Symbol]int64{}, consts: map[*typecheck.Symbol]typecheck.Literal{},
-		types: map[*typecheck.TypeParam]lang.DType{}, given: map[string]int64{}, pins: map[string]int64{},
-		hinted: map[*typecheck.Symbol]bool{},
+		dims: map[*size.Symbol]int64{}, consts: map[*size.Symbol]lang.Literal{},
+		types: map[*typed.TypeParam]lang.DType{}, given: map[string]int64{}, pins: map[string]int64{},
+		hinted: map[*size.Symbol]bool{},
 	}
 }
 
 // options are the parts of the binding that the compiler takes by name.
 func (b *binding) options(precision string) jit.Options {
-	o := jit.Options{Dims: b.known(), Consts: map[string]typecheck.Literal{}, Types: map[string]lang.DType{}, Pins: b.pins, Precision: precision}
+	o := jit.Options{Dims: b.known(), Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: b.pins, Precision: precision}
 	for s, v := range b.consts {
 		o.Consts[s.Name] = v
 	}
@@ -100,7 +101,7 @@ func (b *binding) give(args []*argument) error {
 	}
 	for _, a := range args {
 		t, ok := b.to.Leaf(a.name)
-		if !ok || b.values[a.name] == nil || t.Kind != typecheck.GTensor {
+		if !ok || b.values[a.name] == nil || t.Kind != typed.GTensor {
 			continue
 		}
 		if err := b.fix(a, t); err != nil {
@@ -112,9 +113,9 @@ func (b *binding) give(args []*argument) error {
 
 func (b *binding) classify(a *argument) error {
 	if t, ok := b.to.Leaf(a.name); ok {
-		isTensor, isValue := t.Kind == typecheck.GTensor, a.generator != nil || a.file != ""
+		isTensor, isValue := t.Kind == typed.GTensor, a.generator != nil || a.file != ""
 		switch {
-		case t.Kind == typecheck.GStruct || t.Kind == typecheck.GArray:
+		case t.Kind == typed.GStruct || t.Kind == typed.GArray:
 			return fmt.Errorf("%s has parts: give each by its own name, or leave them out", a.name)
 		case isTensor && !isValue:
 			return fmt.Errorf("%s is a tensor: give a generator (%s) or a file (@x.npy)", a.name, strings.Join(generatorNames(), ", "))
@@ -167,7 +168,7 @@ func (b *binding) classify(a *argument) error {
 	return fmt.Errorf("%s has no %s: it has %s", b.to.Name, a.name, strings.Join(names, ", "))
 }
 
-func (b *binding) bindType(p *typecheck.TypeParam, d lang.DType) error {
+func (b *binding) bindType(p *typed.TypeParam, d lang.DType) error {
 	if have, ok := b.types[p]; ok && have != d {
 		return fmt.Errorf("%s is %s, but %s already is %s: convert one, or give another element type", p.Name, d, p.Name, have)
 	}
@@ -179,7 +180,7 @@ func (b *binding) bindType(p *typecheck.TypeParam, d lang.DType) error {
 }
 
 // fix makes an array's shape and type known, as far as its argument tells them.
-func (b *binding) fix(a *argument, t typecheck.GType) error {
+func (b *binding) fix(a *argument, t typed.GType) error {
 	var x *array
 	switch {
 	case a.file != "":
@@ -218,7 +219,7 @@ func (b *binding) fix(a *argument, t typecheck.GType) error {
 		return fmt.Errorf("%s is %s, %d dimensions, but the argument has %d: %s", a.name, t, len(t.Shape), len(x.Shape), jit.FormatShape(x.Shape))
 	}
 	for i, s := range t.Shape {
-		if sym := s.Symbol(); sym != nil && sym.Kind == typecheck.DimSymbol {
+		if sym := s.Symbol(); sym != nil && sym.Kind == size.DimSymbol {
 			if _, ok := b.dims[sym]; !ok {
 				b.dims[sym] = x.Shape[i]
 			}
@@ -247,14 +248,14 @@ func (b *binding) size(text string) (int64, error) {
 }
 
 // value looks a symbol up for Size.Eval; the sizes of @sizes are the last resort.
-func (b *binding) value(s *typecheck.Symbol) (int64, bool) {
+func (b *binding) value(s *size.Symbol) (int64, bool) {
 	if n, ok := b.dims[s]; ok {
 		return n, true
 	}
 	if l, ok := b.consts[s]; ok {
 		return l.Int, true
 	}
-	if s.Kind == typecheck.ConstSymbol && s.Default != nil {
+	if s.Kind == size.ConstSymbol && s.Default != nil {
 		return s.Default.Int, true
 	}
 	if n, ok := b.to.SizeHints[s]; ok {
@@ -266,7 +267,7 @@ func (b *binding) value(s *typecheck.Symbol) (int64, bool) {
 }
 
 // resolve gives the element type of a parameter; a type parameter that nothing binds is f32, or i32.
-func (b *binding) resolve(d typecheck.DType) lang.DType {
+func (b *binding) resolve(d typed.DType) lang.DType {
 	if d.Param == nil {
 		return d.Of
 	}
@@ -280,8 +281,8 @@ func (b *binding) resolve(d typecheck.DType) lang.DType {
 }
 
 // parseScalar reads a number of a type.
-func parseScalar(d lang.DType, text string) (typecheck.Literal, error) {
-	l := typecheck.Literal{DType: d}
+func parseScalar(d lang.DType, text string) (lang.Literal, error) {
+	l := lang.Literal{DType: d}
 	var err error
 	switch {
 	case d.IsFloat():

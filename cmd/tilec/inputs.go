@@ -5,22 +5,22 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // input makes the value of a parameter, or of a part of one, as jit.Args takes it.
-func (b *binding) input(path string, t typecheck.GType, p *typecheck.GParam) (any, error) {
+func (b *binding) input(path string, t typed.GType, p *typed.GParam) (any, error) {
 	switch t.Kind {
-	case typecheck.GTensor:
+	case typed.GTensor:
 		x, err := b.tensor(path, t)
 		if err != nil {
 			return nil, err
 		}
 		b.inputs = append(b.inputs, x)
 		return x.Array, nil
-	case typecheck.GScalar:
+	case typed.GScalar:
 		return b.scalar(path, t, p)
-	case typecheck.GStruct:
+	case typed.GStruct:
 		fields := jit.Args{}
 		for _, f := range t.Fields {
 			e, err := b.input(path+"."+f.Name, f.Type, p)
@@ -30,7 +30,7 @@ func (b *binding) input(path string, t typecheck.GType, p *typecheck.GParam) (an
 			fields[f.Name] = e
 		}
 		return fields, nil
-	case typecheck.GArray:
+	case typed.GArray:
 		n, err := t.Len.Eval(b.value)
 		if err != nil {
 			return nil, fmt.Errorf("the length %s of %s: %w: give it, as in %s=2", t.Len, path, err, t.Len)
@@ -48,7 +48,7 @@ func (b *binding) input(path string, t typecheck.GType, p *typecheck.GParam) (an
 	return nil, fmt.Errorf("%s: no argument can have its type", path)
 }
 
-func (b *binding) scalar(path string, t typecheck.GType, p *typecheck.GParam) (any, error) {
+func (b *binding) scalar(path string, t typed.GType, p *typed.GParam) (any, error) {
 	a := b.values[path]
 	if a == nil {
 		if p.Default == nil {
@@ -63,7 +63,7 @@ func (b *binding) scalar(path string, t typecheck.GType, p *typecheck.GParam) (a
 	return l, nil
 }
 
-func (b *binding) tensor(path string, t typecheck.GType) (*array, error) {
+func (b *binding) tensor(path string, t typed.GType) (*array, error) {
 	x, a := b.arrays[path], b.values[path]
 	if x == nil {
 		x = &array{name: path, Array: &jit.Array{Shape: []int64{}}}

@@ -16,10 +16,15 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version of tilec and how it was built",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			fmt.Fprintf(a.stdout, "tilec %s%s, %s %s/%s\n", jit.Version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprintln(a.stdout, versionText())
 			return nil
 		},
 	}
+}
+
+// versionText is the version of tilec, and how it was built.
+func versionText() string {
+	return fmt.Sprintf("tilec %s%s, %s %s/%s", jit.Version, revision(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 // revision is the commit that the binary was built from, where the build knows it.

@@ -1,3 +1,5 @@
+//go:build !nodriver
+
 package cuda
 
 import "github.com/ebitengine/purego"
@@ -59,4 +61,12 @@ func openCompilerLibrary() (func(name string) uintptr, error) {
 		}, nil
 	}
 	return nil, first
+}
+
+// call calls a C function that gives an int. Pointers are passed as library.call has it.
+//
+//go:uintptrescapes
+func call(f uintptr, args ...uintptr) int32 {
+	r, _, _ := purego.SyscallN(f, args...)
+	return int32(r)
 }

@@ -7,8 +7,6 @@ import (
 	"runtime"
 	"strings"
 	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
 
 // The driver's own PTX compiler lies in a library beside it, which exports the
@@ -107,12 +105,4 @@ func (c *DriverCompiler) text(h, get, size uintptr) string {
 	}
 	b, _, _ = bytes.Cut(b, []byte{0})
 	return strings.TrimSpace(string(b))
-}
-
-// call calls a C function that gives an int. Pointers are passed as library.call has it.
-//
-//go:uintptrescapes
-func call(f uintptr, args ...uintptr) int32 {
-	r, _, _ := purego.SyscallN(f, args...)
-	return int32(r)
 }

@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"unsafe"
-
-	"github.com/ebitengine/purego"
 )
 
 // A handle is an object of the driver: a context, module, function, stream,
@@ -170,8 +168,7 @@ func (l *library) call(s symbol, args ...uintptr) Code {
 	if l.address[s] == 0 {
 		return NotFound
 	}
-	r, _, _ := purego.SyscallN(l.address[s], args...)
-	return Code(int32(r))
+	return Code(call(l.address[s], args...))
 }
 
 // do calls a driver function and turns its result into an error.
@@ -181,8 +178,7 @@ func (l *library) do(s symbol, args ...uintptr) error {
 	if l.address[s] == 0 {
 		return l.missing(s)
 	}
-	r, _, _ := purego.SyscallN(l.address[s], args...)
-	if r := Code(int32(r)); r != Success {
+	if r := Code(call(l.address[s], args...)); r != Success {
 		return l.check(symbolNames[s], r)
 	}
 	return nil

@@ -98,12 +98,11 @@ func asyncCopy(d *decoder) {
 		d.src(types["b64"])
 	}
 	d.in.run = func(w *warp) {
-		w.traffic(dst, size)
-		w.traffic(src, size)
 		skip := uint32(0)
 		if ignores {
 			skip = ignore.get(w)
 		}
+		var sizes [warpSize]int // what each lane reads: the rest of what it writes is zeros
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
 			n := size
@@ -116,8 +115,11 @@ func asyncCopy(d *decoder) {
 			if skip>>lane&1 == 1 {
 				n = 0
 			}
+			sizes[lane] = n
 			w.startCopy(lane, dst.in(w, lane), src.in(w, lane), size, n)
 		}
+		w.traffic(dst, size)
+		w.trafficOf(src, &sizes)
 	}
 }
 

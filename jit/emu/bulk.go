@@ -41,6 +41,9 @@ func (w *warp) waitBulk(keep int, read bool) {
 				if o.take(); !read {
 					o.end()
 				}
+				if o.awaited { // an earlier wait has said so; what was written since is no business of this copy
+					continue
+				}
 				o.awaited = true
 				for _, s := range o.source { // from here on others may be told that it was read
 					w.noteRead(s.shared, lane, s.at, s.n)

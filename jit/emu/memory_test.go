@@ -210,6 +210,28 @@ func TestAsyncCopy(t *testing.T) {
 	}
 }
 
+// What a copy fills with zeros it does not read: 8 lanes read 16 bytes, 4 read 8, and 4 nothing.
+func TestProfileCountsWhatCopiesRead(t *testing.T) {
+	r := (&run{threads: 16, in: make([]byte, 512), outSize: 16, options: Options{Profile: true}}).clean(t, module(shared, `
+	mad.wide.u32 %rd2, %r0, 16, %rd0;
+	mov.u32 %r2, buffer;
+	mad.lo.u32 %r2, %r0, 16, %r2;
+	mov.b32 %r3, 16;
+	setp.ge.u32 %p0, %r0, 8;
+	@%p0 mov.b32 %r3, 8;
+	setp.ge.u32 %p0, %r0, 12;
+	@%p0 mov.b32 %r3, 0;
+	cp.async.cg.shared.global [%r2], [%rd2], 16, %r3;
+	cp.async.wait_all;`))
+	require.EqualValues(t, 8*16+4*8, r.report.GlobalRead)
+	require.EqualValues(t, 16*16, r.report.SharedWritten)
+	for _, a := range r.report.Accesses {
+		if a.Space == "global" {
+			require.EqualValues(t, 4+2, a.Sectors)
+		}
+	}
+}
+
 func TestMemory(t *testing.T) {
 	m := NewMemory()
 	a, err := m.Alloc(100)
@@ -281,4 +303,21 @@ func TestConcurrentLaunches(t *testing.T) {
 	}
 	done.Store(true)
 	group.Wait()
+}
+
+// TestUndefine: memory that is filled counts as written, and what was taken back does not.
+func TestUndefine(t *testing.T) {
+	m := NewMemory()
+	at, err := m.Alloc(8)
+	require.NoError(t, err)
+	require.NoError(t, m.Fill(at+1, 4, 0))
+	require.NoError(t, m.Undefine(at+2, 2, 0xff))
+	data := make([]byte, 8)
+	require.NoError(t, m.Read(data, at))
+	require.Equal(t, []byte{junk, 0, 0xff, 0xff, 0, junk, junk, junk}, data)
+	n, err := m.Written(at, 8)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Error(t, m.Fill(at+4, 5, 0))
+	require.Error(t, m.Undefine(at+4, 5, 0))
 }

@@ -165,6 +165,13 @@ func TestConflicts(t *testing.T) {
 		}
 		return &a
 	}
+	each := func(size int) *[warpSize]int {
+		var a [warpSize]int
+		for i := range a {
+			a[i] = size
+		}
+		return &a
+	}
 	for _, c := range []struct {
 		stride uint64
 		size   int
@@ -176,9 +183,9 @@ func TestConflicts(t *testing.T) {
 		require.Equal(t, c.want, wavefronts(at(c.stride), allLanes, c.size), "stride %d size %d", c.stride, c.size)
 	}
 	require.Equal(t, 1, wavefronts(at(128), 1, 4))
-	require.Equal(t, 32, sectors(at(128), allLanes, 4))
-	require.Equal(t, 4, sectors(at(4), allLanes, 4))
-	require.Equal(t, 16, sectors(at(16), allLanes, 16))
+	require.Equal(t, 32, sectors(at(128), allLanes, each(4)))
+	require.Equal(t, 4, sectors(at(4), allLanes, each(4)))
+	require.Equal(t, 16, sectors(at(16), allLanes, each(16)))
 }
 
 // Functions are called with registers and with .param variables, in one another and predicated.

@@ -1,7 +1,5 @@
 package emu
 
-import "math/bits"
-
 // A class groups instructions by what executes them.
 type class uint8
 
@@ -83,34 +81,54 @@ func (w *warp) traffic(a address, size int) {
 	if !w.block.launch.options.Profile {
 		return
 	}
+	var sizes [warpSize]int
+	for m := w.active; m != 0; m &= m - 1 {
+		sizes[first(m)] = size
+	}
+	w.trafficOf(a, &sizes)
+}
+
+// trafficOf counts a request of sizes[lane] bytes of each active lane; a lane that moves nothing touches nothing.
+func (w *warp) trafficOf(a address, sizes *[warpSize]int) {
+	if !w.block.launch.options.Profile {
+		return
+	}
+	lanes, bytes, most := uint32(0), 0, 0
 	for m := w.active; m != 0; m &= m - 1 {
 		lane := first(m)
-		w.addresses[lane] = a.in(w, lane)
+		if sizes[lane] > 0 {
+			lanes |= 1 << lane
+			w.addresses[lane] = a.in(w, lane)
+			bytes += sizes[lane]
+			most = max(most, sizes[lane])
+		}
 	}
-	s, _ := resolve(a.space, w.addresses[first(w.active)])
+	if lanes == 0 {
+		return
+	}
+	s, _ := resolve(a.space, w.addresses[first(lanes)])
 	c := &w.block.counts[w.in.site.index]
 	switch s {
 	case spaceGlobal:
-		c.global.add(w.active, size, sectors(&w.addresses, w.active, size), sectorSize)
+		c.global.add(bytes, sectors(&w.addresses, lanes, sizes), sectorSize)
 	case spaceShared, spaceCluster:
-		c.shared.add(w.active, size, wavefronts(&w.addresses, w.active, size), bankWidth*banks)
+		c.shared.add(bytes, wavefronts(&w.addresses, lanes, most), bankWidth*banks)
 	}
 }
 
-func (c *accessCount) add(active uint32, size, units, unit int) {
-	n := bits.OnesCount32(active) * size
+func (c *accessCount) add(bytes, units, unit int) {
 	c.requests++
-	c.bytes += uint64(n)
+	c.bytes += uint64(bytes)
 	c.units += uint64(units)
-	c.ideal += uint64((n + unit - 1) / unit)
+	c.ideal += uint64((bytes + unit - 1) / unit)
 }
 
 // sectors counts the different sectors that a request touches.
-func sectors(addresses *[warpSize]uint64, active uint32, size int) int {
+func sectors(addresses *[warpSize]uint64, active uint32, sizes *[warpSize]int) int {
 	var seen [warpSize * 3]uint64
 	n := 0
 	for m := active; m != 0; m &= m - 1 {
-		a := addresses[first(m)]
+		a, size := addresses[first(m)], sizes[first(m)]
 	sector:
 		for s := a / sectorSize; s <= (a+uint64(size)-1)/sectorSize; s++ {
 			for i := n - 1; i >= 0; i-- {

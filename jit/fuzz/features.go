@@ -10,7 +10,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // This file says what a program is made of, so that a session can report how
@@ -73,7 +73,7 @@ func featuresOf(f *ir.Func, has map[string]bool) {
 }
 
 // irOf is the tile IR of a kernel's launches, before any pass; nil where it has none.
-func irOf(k *typecheck.Kernel, r Trial) (fs []*ir.Func) {
+func irOf(k *typed.Kernel, r Trial) (fs []*ir.Func) {
 	defer func() {
 		if recover() != nil {
 			fs = nil // the check of the program meets that, too, and tells

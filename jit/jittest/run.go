@@ -10,7 +10,7 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // guard is how many bytes around tensors must stay as they were. It is longer
@@ -24,7 +24,7 @@ const poison = 0xff
 // Kernels are the kernels of a source, on the device under test.
 type Kernels struct {
 	Compiler *jit.Compiler
-	program  *typecheck.Program
+	program  *typed.Program
 }
 
 // Load compiles a source for the device under test as far as needs no shapes. Errors in it fail the test.
@@ -40,7 +40,7 @@ func Load(t testing.TB, path, source string) *Kernels {
 	return &Kernels{jit.NewCompiler(Device(t), nil), program}
 }
 
-func (k *Kernels) find(t testing.TB, name string) *typecheck.Kernel {
+func (k *Kernels) find(t testing.TB, name string) *typed.Kernel {
 	t.Helper()
 	for _, kernel := range k.program.Kernels {
 		if kernel.Name == name {

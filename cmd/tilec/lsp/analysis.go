@@ -2,11 +2,12 @@ package lsp
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"tilec/jit"
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // analysis is all that is known of one text. A text with syntax errors has a
@@ -31,15 +32,16 @@ func (s *server) analyse(d *document) *analysis {
 	}
 	a.types.add(program)
 	jit.ProposeImports(a.module, ds)
-	a.diags = append(a.diags, ds...).Sort()
+	a.diags = append(append(a.diags, ds...), program.Warnings...).Sort()
 	return a
 }
 
 // check is typecheck.Check for trees that may lack anything: a panic is an error.
-func check(m *lang.Module, load typecheck.Loader) (p *typecheck.Program, ds lang.Diagnostics, err error) {
+func check(m *lang.Module, load typecheck.Loader) (p *typed.Program, ds lang.Diagnostics, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			p, ds, err = &typecheck.Program{}, nil, fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			b := bug.Recovered("check", r)
+			p, ds, err = &typed.Program{}, nil, fmt.Errorf("%w\n%s", b, b.Stack)
 		}
 	}()
 	p, ds = typecheck.Check(m, load)

@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"tilec/lang"
-	"tilec/typecheck"
+	"tilec/typecheck/typed"
 )
 
 // types finds the types of expressions and bindings by their place. A place
@@ -12,7 +12,7 @@ import (
 type types struct {
 	at map[lang.Span][]typeAt
 	// axes are the axes by the place of their names.
-	axes map[lang.Span]*typecheck.Axis
+	axes map[lang.Span]*typed.Axis
 	seen map[any]bool
 	// around is the place of the expression whose parts are being added: a part
 	// with no place of its own, such as the zero of `zeros`, is not shown there.
@@ -22,11 +22,11 @@ type types struct {
 // typeAt is a type as the source would spell it, with the axes in it.
 type typeAt struct {
 	text string
-	axes []*typecheck.Axis
+	axes []*typed.Axis
 }
 
 func newTypes() *types {
-	return &types{at: map[lang.Span][]typeAt{}, axes: map[lang.Span]*typecheck.Axis{}, seen: map[any]bool{}}
+	return &types{at: map[lang.Span][]typeAt{}, axes: map[lang.Span]*typed.Axis{}, seen: map[any]bool{}}
 }
 
 // text is the types of a place, "" when there are none.
@@ -55,7 +55,7 @@ func (t *types) put(at lang.Span, x typeAt) {
 	t.at[at] = append(t.at[at], x)
 }
 
-func (t *types) putTypes(at lang.Span, ts []typecheck.Type) {
+func (t *types) putTypes(at lang.Span, ts []typed.Type) {
 	var x typeAt
 	parts := make([]string, len(ts))
 	for i, one := range ts {
@@ -69,238 +69,127 @@ func (t *types) putTypes(at lang.Span, ts []typecheck.Type) {
 	t.put(at, x)
 }
 
-// add takes the types of a program.
-func (t *types) add(p *typecheck.Program) {
-	for _, k := range p.Kernels {
-		for _, part := range k.Launches() {
+// add takes the types of a node of a typed program, and of all that is in it.
+func (t *types) add(n typed.Node) {
+	if t.seen[n] {
+		return
+	}
+	t.seen[n] = true
+	var at lang.Span
+	switch n := n.(type) {
+	case *typed.Kernel:
+		for _, part := range n.Launches() {
 			for _, a := range part.Axes {
 				t.axis(a)
 			}
-			t.body(part.Body)
 		}
+	case *typed.Let:
+		t.locals(n.Locals...)
+	case *typed.Store:
+		t.locals(n.Old)
+	case *typed.GLet:
+		t.glocals(n.Locals...)
+	case typed.Expr:
+		at = n.Span()
+		if at != t.around {
+			t.putTypes(at, n.Types())
+		}
+		t.declared(n)
+	case typed.GExpr:
+		at = n.Span()
+		if at != t.around {
+			t.put(at, typeAt{text: n.GType().String()})
+		}
+		t.gdeclared(n)
 	}
-	for _, g := range p.Graphs {
-		t.gstmts(g.Body)
+	if at.IsValid() {
+		defer func(outer lang.Span) { t.around = outer }(t.around)
+		t.around = at
 	}
-	for _, test := range p.Tests {
-		t.gstmts(test.Graph.Body)
+	typed.Children(n, t.add)
+}
+
+// declared takes the names that an expression binds.
+func (t *types) declared(x typed.Expr) {
+	switch x := x.(type) {
+	case *typed.Combine:
+		t.locals(x.Params...)
+	case *typed.Load:
+		if v := x.Param; v.Of != nil { // a view, whose name no Let binds
+			t.put(v.At, typeAt{text: typed.GType{Kind: typed.GTensor, DType: v.DType, Shape: v.Shape}.String()})
+		}
+	case *typed.For:
+		t.axis(x.Axis)
+		t.locals(x.Index)
+		t.locals(x.Carried...)
 	}
 }
 
-func (t *types) axis(a *typecheck.Axis) {
+// gdeclared takes the names that an expression of a graph binds, and the types
+// of the parts of an expression of whole tensors, which became a kernel.
+func (t *types) gdeclared(x typed.GExpr) {
+	switch x := x.(type) {
+	case *typed.GFor:
+		t.glocals(x.Var)
+		t.glocals(x.Carried...)
+	case *typed.GCall:
+		if x.Kernel.Decl.Body == nil { // made for an expression
+			for _, s := range x.Kernel.Body.Stmts {
+				switch s := s.(type) {
+				case *typed.Let:
+					t.pointwise(s.Value, x.Type)
+				case *typed.Store:
+					t.pointwise(s.Value, x.Type)
+				}
+			}
+		}
+	}
+}
+
+func (t *types) axis(a *typed.Axis) {
 	if a != nil && a.At.IsValid() {
 		t.axes[a.At] = a
 	}
 }
 
-func (t *types) local(l *typecheck.Local) {
-	if l != nil {
-		t.putTypes(l.At, []typecheck.Type{l.Type})
+func (t *types) locals(ls ...*typed.Local) {
+	for _, l := range ls {
+		if l != nil {
+			t.putTypes(l.At, []typed.Type{l.Type})
+		}
 	}
 }
 
-func (t *types) body(b *typecheck.Body) {
-	if b == nil {
+func (t *types) glocals(ls ...*typed.GLocal) {
+	for _, l := range ls {
+		if l != nil {
+			t.put(l.At, typeAt{text: l.Type.String()})
+		}
+	}
+}
+
+// pointwise takes the types of the parts of an expression of whole tensors: in
+// the kernel they are tiles, in the source they have the tensor's shape.
+func (t *types) pointwise(n typed.Node, whole typed.GType) {
+	apply, isApply := n.(*typed.Apply)
+	x, isExpr := n.(typed.Expr)
+	if !isExpr || t.seen[x] {
 		return
 	}
-	for _, s := range b.Stmts {
-		switch s := s.(type) {
-		case *typecheck.Let:
-			for _, l := range s.Locals {
-				t.local(l)
-			}
-			t.expr(s.Value)
-		case *typecheck.Store:
-			t.exprs(s.Indices)
-			t.expr(s.Value)
-		case *typecheck.Do:
-			t.expr(s.X)
-		}
-	}
-	t.exprs(b.Results)
-}
-
-func (t *types) exprs(xs []typecheck.Expr) {
-	for _, x := range xs {
-		t.expr(x)
-	}
-}
-
-func (t *types) expr(e typecheck.Expr) {
-	if e == nil || t.seen[e] {
-		return
-	}
-	t.seen[e] = true
-	if e.Span() != t.around {
-		t.putTypes(e.Span(), e.Types())
-	}
-	defer func(outer lang.Span) { t.around = outer }(t.around)
-	t.around = e.Span()
-	switch e := e.(type) {
-	case *typecheck.Apply:
-		t.exprs(e.Args)
-	case *typecheck.Combine:
-		t.exprs(e.Args)
-		t.exprs(e.Identity)
-		for _, p := range e.Params {
-			t.local(p)
-		}
-		t.body(e.Fn)
-	case *typecheck.Order:
-		t.exprs(e.Args)
-	case *typecheck.Load:
-		if v := e.Param; v.Of != nil { // a view, whose name no Let binds
-			t.put(v.At, typeAt{text: typecheck.GType{Kind: typecheck.GTensor, DType: v.DType, Shape: v.Shape}.String()})
-		}
-		t.exprs(e.Indices)
-		t.expr(e.Else)
-	case *typecheck.Take:
-		t.expr(e.X)
-		t.exprs(e.Positions)
-		t.expr(e.Else)
-	case *typecheck.For:
-		t.axis(e.Axis)
-		t.local(e.Index)
-		for _, c := range e.Carried {
-			t.local(c)
-		}
-		t.expr(e.Lo)
-		t.expr(e.Hi)
-		t.exprs(e.Init)
-		t.body(e.Body)
-	case *typecheck.If:
-		t.expr(e.Cond)
-		t.body(e.Then)
-		t.body(e.Else)
-	case *typecheck.Tuple:
-		t.exprs(e.Elems)
-	case *typecheck.Inline:
-		t.body(e.Body)
-	}
-}
-
-func (t *types) glocal(l *typecheck.GLocal) {
-	if l != nil {
-		t.put(l.At, typeAt{text: l.Type.String()})
-	}
-}
-
-func (t *types) gstmts(ss []typecheck.GStmt) {
-	for _, s := range ss {
-		switch s := s.(type) {
-		case *typecheck.GLet:
-			for _, l := range s.Locals {
-				t.glocal(l)
-			}
-			t.gexpr(s.Value)
-		case *typecheck.GAssign:
-			t.gexpr(s.Value)
-		case *typecheck.GDo:
-			t.gexpr(s.X)
-		case *typecheck.GCheck:
-			t.gexpr(s.A)
-			t.gexpr(s.B)
-		}
-	}
-}
-
-// pointwise takes the types of the parts of an expression of whole tensors,
-// which became a kernel: there they are tiles, here they have the tensor's shape.
-func (t *types) pointwise(e typecheck.Expr, whole typecheck.GType) {
-	if e == nil || t.seen[e] {
-		return
-	}
-	t.seen[e] = true
-	typ := e.Types()[0]
-	here := typecheck.GType{Kind: typecheck.GScalar, DType: typ.DType}
+	t.seen[x] = true
+	typ := x.Types()[0]
+	here := typed.GType{Kind: typed.GScalar, DType: typ.DType}
 	if len(typ.Axes) > 0 {
-		here.Kind, here.Shape = typecheck.GTensor, whole.Shape
+		here.Kind, here.Shape = typed.GTensor, whole.Shape
 	}
-	if e.Span().IsValid() {
-		t.put(e.Span(), typeAt{text: here.String()})
-	}
-	if apply, ok := e.(*typecheck.Apply); ok {
-		for _, a := range apply.Args {
-			t.pointwise(a, whole)
-		}
-	}
-}
-
-func (t *types) gexprs(xs []typecheck.GExpr) {
-	for _, x := range xs {
-		t.gexpr(x)
-	}
-}
-
-func (t *types) gexpr(e typecheck.GExpr) {
-	if e == nil || t.seen[e] {
-		return
-	}
-	t.seen[e] = true
-	if e.Span() != t.around {
-		t.put(e.Span(), typeAt{text: e.GType().String()})
-	}
-	defer func(outer lang.Span) { t.around = outer }(t.around)
-	t.around = e.Span()
-	switch e := e.(type) {
-	case *typecheck.GFieldOf:
-		t.gexpr(e.X)
-	case *typecheck.GElem:
-		t.gexpr(e.X)
-		t.gexpr(e.Index)
-	case *typecheck.GView:
-		t.gexpr(e.X)
-	case *typecheck.GPart:
-		t.gexpr(e.X)
-		t.gexpr(e.Lo)
-		t.gexpr(e.Hi)
-	case *typecheck.GSlice:
-		t.gexpr(e.X)
-		for _, item := range e.Items {
-			t.gexpr(item.Index)
-			t.gexpr(item.Lo)
-			t.gexpr(item.Hi)
-		}
-	case *typecheck.GCall:
-		t.gexprs(e.Args)
-		if e.Kernel.Decl.Body == nil { // made for an expression
-			for _, s := range e.Kernel.Body.Stmts {
-				switch s := s.(type) {
-				case *typecheck.Let:
-					t.pointwise(s.Value, e.Type)
-				case *typecheck.Store:
-					t.pointwise(s.Value, e.Type)
-				}
-			}
-		}
-	case *typecheck.GInvoke:
-		t.gexprs(e.Args)
-	case *typecheck.GApply:
-		t.gexprs(e.Args)
-	case *typecheck.GFor:
-		t.gexpr(e.Over)
-		t.glocal(e.Var)
-		for _, c := range e.Carried {
-			t.glocal(c)
-		}
-		t.gexprs(e.Init)
-		t.gstmts(e.Body)
-		t.gexprs(e.Results)
-	case *typecheck.GIf:
-		t.gexpr(e.Cond)
-		for _, body := range []typecheck.GBody{e.Then, e.Else} {
-			t.gstmts(body.Stmts)
-			t.gexprs(body.Results)
-		}
-	case *typecheck.GMake:
-		t.gexpr(e.Value)
-	case *typecheck.GTupleOf:
-		t.gexprs(e.Elems)
+	t.put(x.Span(), typeAt{text: here.String()})
+	if isApply {
+		typed.Children(apply, func(part typed.Node) { t.pointwise(part, whole) })
 	}
 }
 
 // axisText says what an axis is: `i in M by BM, 64 or 128`.
-func axisText(a *typecheck.Axis) string {
+func axisText(a *typed.Axis) string {
 	text := [...]string{"grid ", "for ", "axis "}[a.Kind] + a.Name + " in " + a.Over()
 	switch {
 	case a.Scalar:

@@ -1,0 +1,513 @@
+package size
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"sort"
+	"strings"
+)
+
+// This file proves linear inequalities between sizes by Fourier-Motzkin
+// elimination: to prove e >= 0 it assumes -e - 1 >= 0, adds what is known of
+// every symbol in sight, and looks for a contradiction. Products of symbols are
+// variables of their own, about which the products of known facts speak.
+
+// Prover holds what is known: sizes that are at least 0, by a symbol that brings them into a proof.
+// Dimensions are at least 1 without being told, unless zeros says that they may all be 0, or zero that one may.
+type Prover struct {
+	facts map[*Symbol][]Size
+	zeros bool
+	zero  map[*Symbol]bool
+	// always is what holds in every launch, those in which dimensions are 0 too.
+	always []Size
+}
+
+const (
+	maxFacts       = 400     // constraints, beyond which a proof is given up
+	manyFacts      = 20      // facts about one symbol, which are not all tried at first
+	maxCoefficient = 1 << 30 // keeps products of two coefficients inside an int64
+	maxDegree      = 4
+)
+
+// Assume records that s >= 0, whatever runs.
+func (p *Prover) Assume(s Size) {
+	p.always = append(p.always, s)
+	p.UnlessEmpty(s)
+}
+
+// UnlessEmpty records that s >= 0 where no dimension is 0.
+func (p *Prover) UnlessEmpty(s Size) {
+	for _, sym := range s.Symbols() {
+		p.Where(sym, s)
+	}
+}
+
+// Where records that s >= 0 wherever there is a position sym. A proof uses it
+// only about what mentions sym: an axis may be empty, a loop may make no step,
+// and then nothing follows from its positions for anything else.
+func (p *Prover) Where(sym *Symbol, s Size) {
+	if s.large {
+		return
+	}
+	if p.facts == nil {
+		p.facts = map[*Symbol][]Size{}
+	}
+	p.facts[sym] = append(p.facts[sym], s)
+}
+
+// Bound records what a launch makes sure of, where s is the size of a tensor or
+// of what an axis walks: it divides by positive numbers only.
+func (p *Prover) Bound(s Size) {
+	for _, d := range s.divisors() {
+		p.Assume(d.Sub(Const(1)))
+	}
+}
+
+// NonNegative reports a proof of s >= 0.
+func (p *Prover) NonNegative(s Size) bool {
+	if c, ok := s.Const(); ok {
+		return c >= 0
+	}
+	if s.large || p.refuted(s) {
+		return false
+	}
+	leftOut := true
+	for _, try := range attempts {
+		if try.all && try.degree == 2 && !leftOut {
+			continue
+		}
+		sys := &system{Prover: p, vars: map[string]int{}, attempt: try}
+		opposite := s.Neg().Sub(Const(1))
+		sys.add(opposite)
+		for _, d := range s.divisors() { // n <= x // d is about n d and x
+			if sys.positive(d) {
+				sys.add(opposite.Mul(d))
+			}
+		}
+		leftOut = sys.saturate()
+		if sys.contradiction() {
+			return true
+		}
+	}
+	return false
+}
+
+// attempt is how a proof is tried.
+type attempt struct {
+	degree int // of the largest products that known facts are added about
+	// all: with the facts about a symbol of which there are more than manyFacts; what a proof needs of
+	// them is most often known of something else in sight too.
+	all bool
+}
+
+// attempts begin with the shortest: most proofs are short, and what a longer one needs may be too much for them.
+var attempts = []attempt{{2, false}, {2, true}, {maxDegree, true}}
+
+// least is the size that a dimension has at least.
+func (p *Prover) least(dim *Symbol) int64 {
+	if p.zeros || p.zero[dim] {
+		return 0
+	}
+	return 1
+}
+
+// Each gives every fact with the symbol that brings it into a proof.
+func (p *Prover) Each(visit func(sym *Symbol, fact Size)) {
+	for sym, facts := range p.facts {
+		for _, f := range facts {
+			visit(sym, f)
+		}
+	}
+}
+
+// Clone knows the same, and what it learns stays its own.
+func (p *Prover) Clone() *Prover { return &Prover{facts: maps.Clone(p.facts), zeros: p.zeros} }
+
+// Always is what is known of every launch, those in which dimensions are 0 too.
+func (p *Prover) Always() *Prover {
+	q := &Prover{zeros: true}
+	for _, s := range p.always {
+		q.Assume(s)
+	}
+	return q
+}
+
+// WithZeros is what is known when dimensions may be 0.
+func (p *Prover) WithZeros() *Prover { return &Prover{facts: p.facts, zeros: true} }
+
+// AtMost reports a proof of s <= t.
+func (p *Prover) AtMost(s, t Size) bool { return p.NonNegative(t.Sub(s)) }
+
+// Different reports a proof that s and t are never equal.
+func (p *Prover) Different(s, t Size) bool {
+	d := p.primitive(s.Sub(t))
+	one := Const(1)
+	return p.NonNegative(d.Sub(one)) || p.NonNegative(d.Neg().Sub(one))
+}
+
+// NonNegative reports a proof of s >= 0 from nothing but that dimensions are at least 1.
+func NonNegative(s Size) bool { return new(Prover).NonNegative(s) }
+
+// row is a constraint: constant plus the sum of coefficient times variable is at least 0.
+type row struct {
+	constant int64
+	coeff    map[int]int64
+}
+
+type system struct {
+	*Prover
+	vars      map[string]int
+	monomials [][]atom // by variable
+	rows      []row
+	seen      map[string]bool
+	attempt
+	failed bool
+}
+
+// add turns s >= 0 into a row, making variables of its monomials.
+func (y *system) add(s Size) {
+	if y.seen == nil {
+		y.seen = map[string]bool{}
+	}
+	if s.large {
+		return // which says nothing
+	}
+	r := row{constant: s.constant, coeff: map[int]int64{}}
+	for _, t := range s.terms {
+		r.coeff[y.variable(t.atoms)] += t.coefficient
+	}
+	y.push(r)
+}
+
+func (y *system) push(r row) {
+	if !r.reduce() {
+		y.failed = true
+		return
+	}
+	k := r.key()
+	if y.seen[k] {
+		return
+	}
+	y.seen[k] = true
+	y.rows = append(y.rows, r)
+}
+
+func (y *system) variable(atoms []atom) int {
+	keys := make([]string, len(atoms))
+	for i, a := range atoms {
+		keys[i] = atomKey(a)
+	}
+	k := strings.Join(keys, "*")
+	v, ok := y.vars[k]
+	if !ok {
+		v = len(y.monomials)
+		y.vars[k] = v
+		y.monomials = append(y.monomials, atoms)
+	}
+	return v
+}
+
+func atomKey(a atom) string {
+	if a.symbol != nil {
+		return fmt.Sprintf("%p", a.symbol)
+	}
+	return "(" + a.x.Key() + a.op + a.y.Key() + ")"
+}
+
+// Key is a text that equal sizes of one kernel share, and no others: it names symbols by what tells them apart.
+func (s Size) Key() string {
+	var b strings.Builder
+	fmt.Fprint(&b, s.constant)
+	for _, t := range s.terms {
+		fmt.Fprintf(&b, "+%d", t.coefficient)
+		for _, a := range t.atoms {
+			b.WriteString("*" + atomKey(a))
+		}
+	}
+	return b.String()
+}
+
+// saturate adds what is known of every monomial, including those that the facts themselves bring in, and reports
+// whether it left anything out.
+func (y *system) saturate() (leftOut bool) {
+	var last []atom
+	for v := 0; v < len(y.monomials) && len(y.rows) < maxFacts; v++ {
+		m := y.monomials[v]
+		if len(m) == 1 {
+			if m[0].symbol != nil && len(y.facts[m[0].symbol]) > manyFacts {
+				last = append(last, m[0])
+				continue
+			}
+			for _, f := range y.about(m[0]) {
+				y.add(f)
+			}
+			continue
+		}
+		if len(m) > y.degree {
+			continue
+		}
+		for i, a := range m { // fact(a) * rest >= 0 where the rest is not negative
+			rest := make([]atom, 0, len(m)-1)
+			rest = append(append(rest, m[:i]...), m[i+1:]...)
+			if !y.allNonNegative(rest) {
+				continue
+			}
+			for _, f := range y.about(a) {
+				if f := f.Mul(Size{terms: []term{{1, rest}}}); f.degree() <= y.degree {
+					y.add(f)
+				}
+			}
+		}
+	}
+	for _, a := range last {
+		if !y.all {
+			return true
+		}
+		for _, f := range y.about(a) {
+			if len(y.rows) < maxFacts {
+				y.add(f)
+			}
+		}
+	}
+	return false
+}
+
+// prune drops the rows with a variable that all of them add to their sums, or all take away:
+// by making it large enough, or small enough, they hold whatever the others are.
+func (y *system) prune() {
+	type use struct{ pos, neg []int }
+	uses := make([]use, len(y.monomials))
+	for i, r := range y.rows {
+		for v, c := range r.coeff {
+			if c > 0 {
+				uses[v].pos = append(uses[v].pos, i)
+			} else {
+				uses[v].neg = append(uses[v].neg, i)
+			}
+		}
+	}
+	pos, neg := make([]int, len(uses)), make([]int, len(uses))
+	var free []int
+	for v, u := range uses {
+		if pos[v], neg[v] = len(u.pos), len(u.neg); (pos[v] == 0) != (neg[v] == 0) {
+			free = append(free, v)
+		}
+	}
+	dropped := make([]bool, len(y.rows))
+	for len(free) > 0 {
+		v := free[len(free)-1]
+		free = free[:len(free)-1]
+		for _, i := range append(uses[v].pos, uses[v].neg...) {
+			if dropped[i] {
+				continue
+			}
+			dropped[i] = true
+			for w, c := range y.rows[i].coeff {
+				if c > 0 {
+					pos[w]--
+				} else {
+					neg[w]--
+				}
+				if w != v && (pos[w] == 0) != (neg[w] == 0) {
+					free = append(free, w)
+				}
+			}
+		}
+	}
+	kept := y.rows[:0]
+	for i, r := range y.rows {
+		if !dropped[i] {
+			kept = append(kept, r)
+		}
+	}
+	y.rows = kept
+}
+
+// about lists sizes, at least 0, that bound an atom.
+func (y *system) about(a atom) []Size {
+	self := atomSize(a)
+	if s := a.symbol; s != nil {
+		facts := y.facts[s]
+		if s.Kind == DimSymbol {
+			facts = append([]Size{self.Sub(Const(y.least(s)))}, facts...)
+		}
+		return facts
+	}
+	if !y.positive(*a.y) {
+		return nil
+	}
+	if a.op == "%" { // x == y (x // y) + x % y
+		rest := a.x.Sub(a.y.Mul(a.x.FloorDiv(*a.y))).Sub(self)
+		return []Size{self, a.y.Sub(Const(1)).Sub(self), rest, rest.Neg()}
+	}
+	below := a.x.Sub(a.y.Mul(self)) // 0 <= x - y q <= y - 1
+	return []Size{below, a.y.Sub(Const(1)).Sub(below)}
+}
+
+func (y *system) positive(s Size) bool {
+	if c, ok := s.Const(); ok {
+		return c > 0
+	}
+	sym := s.Symbol()
+	return sym != nil && y.atLeast(sym, 1)
+}
+
+// atLeast looks for a fact that is a plain lower bound of a symbol.
+func (y *system) atLeast(sym *Symbol, n int64) bool {
+	if sym.Kind == DimSymbol && n <= y.least(sym) {
+		return true
+	}
+	for _, f := range y.facts[sym] {
+		rest := f.Sub(Of(sym))
+		if c, ok := rest.Const(); ok && -c >= n {
+			return true
+		}
+	}
+	return false
+}
+
+func (y *system) allNonNegative(atoms []atom) bool {
+	for _, a := range atoms {
+		switch {
+		case a.symbol != nil:
+			if !y.atLeast(a.symbol, 0) {
+				return false
+			}
+		case !y.positive(*a.y):
+			return false
+		case a.op == "//":
+			if s := a.x.Symbol(); s == nil || !y.atLeast(s, 0) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// contradiction eliminates every variable; it reports whether a row "negative number >= 0" is left.
+func (y *system) contradiction() bool {
+	for {
+		y.prune()
+		v, ok := y.cheapest()
+		for _, r := range y.rows {
+			if len(r.coeff) == 0 && r.constant < 0 {
+				return true
+			}
+		}
+		if !ok || y.failed {
+			return false
+		}
+		var pos, neg, rest []row
+		for _, r := range y.rows {
+			switch c := r.coeff[v]; {
+			case c > 0:
+				pos = append(pos, r)
+			case c < 0:
+				neg = append(neg, r)
+			default:
+				rest = append(rest, r)
+			}
+		}
+		if len(rest)+len(pos)*len(neg) > maxFacts {
+			return false
+		}
+		y.rows, y.seen = nil, map[string]bool{}
+		for _, r := range rest {
+			y.push(r)
+		}
+		for _, p := range pos {
+			for _, n := range neg {
+				y.push(combine(p, n, v))
+			}
+		}
+	}
+}
+
+// cheapest is the variable whose elimination makes the fewest rows.
+func (y *system) cheapest() (int, bool) {
+	pos, neg := map[int]int{}, map[int]int{}
+	for _, r := range y.rows {
+		for v, c := range r.coeff {
+			if c > 0 {
+				pos[v]++
+			} else {
+				neg[v]++
+			}
+		}
+	}
+	best, cost := -1, math.MaxInt
+	for v := range y.monomials {
+		if pos[v]+neg[v] == 0 {
+			continue
+		}
+		if c := pos[v]*neg[v] - pos[v] - neg[v]; c < cost {
+			best, cost = v, c
+		}
+	}
+	return best, best >= 0
+}
+
+// combine cancels v between a row where it is positive and one where it is negative.
+func combine(p, n row, v int) row {
+	a, b := -n.coeff[v], p.coeff[v]
+	out := row{constant: p.constant*a + n.constant*b, coeff: map[int]int64{}}
+	for w, c := range p.coeff {
+		out.coeff[w] += c * a
+	}
+	for w, c := range n.coeff {
+		out.coeff[w] += c * b
+	}
+	return out
+}
+
+// reduce drops zeros and divides by the greatest common divisor of the
+// coefficients; the constant rounds down, since the variables are integers.
+func (r *row) reduce() bool {
+	var g int64
+	for v, c := range r.coeff {
+		if c == 0 {
+			delete(r.coeff, v)
+			continue
+		}
+		if c > maxCoefficient || c < -maxCoefficient {
+			return false
+		}
+		g = Gcd(g, c)
+	}
+	if r.constant > maxCoefficient || r.constant < -maxCoefficient {
+		return false
+	}
+	if g > 1 {
+		for v := range r.coeff {
+			r.coeff[v] /= g
+		}
+		r.constant = FloorDiv(r.constant, g)
+	}
+	return true
+}
+
+// Gcd is the greatest common divisor of x and y, which are not both 0.
+func Gcd(a, b int64) int64 {
+	if b < 0 {
+		b = -b
+	}
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+func (r row) key() string {
+	vs := make([]int, 0, len(r.coeff))
+	for v := range r.coeff {
+		vs = append(vs, v)
+	}
+	sort.Ints(vs)
+	var b strings.Builder
+	fmt.Fprint(&b, r.constant)
+	for _, v := range vs {
+		fmt.Fprintf(&b, ",%d:%d", v, r.coeff[v])
+	}
+	return b.String()
+}
