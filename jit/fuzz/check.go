@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -195,28 +196,13 @@ func (c *checker) reference(k *typed.Kernel, spec *jit.Spec, r Trial, args []arg
 	for i := range args {
 		a := &args[i]
 		if !a.param.IsTensor {
-			t := &tile{dtype: a.dtype}
-			if a.dtype.IsFloat() {
-				t.f = []interval{point(a.value.Float)}
-			} else {
-				t.n = []whole{{a.value.Int, true}}
-			}
-			scalars[a.param.Name] = t
+			scalars[a.param.Name] = scalarTile(a.dtype, a.value)
 			continue
 		}
-		x := newArray(a.dtype, a.shape)
-		for j := range max(len(x.f), len(x.n)) {
-			if e := decode(a.dtype, a.data, j); x.f != nil {
-				x.f[j] = point(e.Float)
-			} else {
-				x.n[j] = whole{e.Int, true}
-			}
-		}
+		x := newArray(a.dtype, a.shape, a.data)
 		tensors[a.param.Name] = x
 		if a.param.Mode == lang.InOut {
-			for j := range x.written {
-				x.written[j] = true // what is there counts as a result
-			}
+			x.held = true // what is there counts as a result
 			inouts = append(inouts, x)
 		}
 	}
@@ -225,76 +211,21 @@ func (c *checker) reference(k *typed.Kernel, spec *jit.Spec, r Trial, args []arg
 		if err != nil {
 			return nil, problem(RunError, "%v", err)
 		}
-		x := newArray(p.DType.Resolve(spec.Types), shape)
-		if p.Fill {
-			x.fill()
-		}
+		x := newArray(p.DType.Resolve(spec.Types), shape, nil)
+		x.held = p.Fill
 		tensors[p.Name] = x
 		outs = append(outs, x)
 	}
 	for _, launch := range spec.Launches() { // a formula may have several
-		if p := c.execution(launch, r, tensors, scalars, open); p != nil {
+		m, p := c.arith.machine(launch, nil, tensors, scalars, func(*ir.Axis) int64 { return open })
+		if p == nil {
+			p = problemOf(m.run())
+		}
+		if p != nil {
 			return nil, p
 		}
 	}
 	return append(outs, inouts...), nil
-}
-
-// execution runs one launch on tensors and scalars by the names of the parameters.
-func (c *checker) execution(spec *jit.Spec, r Trial, tensors map[string]*array, scalars map[string]*tile, open int64) *Problem {
-	f, sizes, err := jit.BuildIR(spec)
-	if err != nil {
-		return problem(Crash, "%v", err)
-	}
-	m := &machine{fn: f, sizes: sizes, arith: c.arith, precision: r.Precision,
-		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
-	if p := spec.Kernel.Precision; p != "" {
-		m.precision = p
-	}
-	pinned := func(a *ir.Axis) int64 {
-		name := a.Tile
-		if name == "" {
-			name = a.Name
-		}
-		if n, ok := r.Pins[name]; ok {
-			return n
-		}
-		if len(a.Choices) == 1 {
-			return a.Choices[0]
-		}
-		return 0
-	}
-	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 }
-	m.extent = func(a *ir.Axis) int64 {
-		if n := pinned(a); n > 0 {
-			return n
-		}
-		if open > 0 {
-			return open
-		}
-		n, err := sizes(a.Dim)
-		if err != nil {
-			panic(fault{err})
-		}
-		return max(n, 1)
-	}
-	for _, t := range f.Tensors {
-		m.tensors[t] = tensors[t.Name]
-	}
-	scalar := 0
-	for _, p := range spec.Kernel.Params {
-		if !p.IsTensor {
-			m.values[f.Scalars[scalar]] = scalars[p.Name]
-			scalar++
-		}
-	}
-	switch err := m.run(); {
-	case errors.Is(err, errTooMuch):
-		return problem(TooLarge, "%v", err)
-	case err != nil:
-		return problem(Unproven, "%v", err)
-	}
-	return nil
 }
 
 // result is what a device gave for one output or inout.
@@ -528,65 +459,72 @@ const shown = 4
 // that nothing fills, because the checker takes all of it to be stored.
 func (a *array) compare(g result, t *Tally) *Problem {
 	if a.lost {
-		t.Elements += int64(len(a.written))
-		t.Unknown += int64(len(a.written))
+		t.Elements += a.size
+		t.Unknown += a.size
 		return nil
 	}
-	size := a.dtype.Size()
+	size := int64(a.dtype.Size())
 	wrong, text := 0, ""
-	for i, written := range a.written {
-		if !written {
+	for i := range a.size {
+		if !a.written(i) {
 			return problem(Wrong, "%s is neither stored nor filled at %v", g.name, position(i, a.shape))
 		}
 		t.Elements++
-		if a.adds == nil && !bytes.Equal(g.data[i*size:(i+1)*size], g.before[i*size:(i+1)*size]) {
+		if !a.added && !bytes.Equal(g.data[i*size:(i+1)*size], g.before[i*size:(i+1)*size]) {
 			return problem(Unstable, "%s differs from run to run at %v", g.name, position(i, a.shape))
 		}
-		got := decode(a.dtype, g.data, i)
-		ok, said := true, ""
-		switch {
-		case a.f != nil && a.f[i].isUnknown(), a.f == nil && !a.n[i].ok:
+		if a.unknown(i) {
 			t.Unknown++
 			continue
-		case a.f != nil:
-			ok = a.f[i].accepts(got.Float)
-			said = fmt.Sprintf("%v, required %s", got.Float, a.f[i])
-		default:
-			ok = got.Int == a.n[i].v
-			said = fmt.Sprintf("%d, required %d", got.Int, a.n[i].v)
 		}
-		if !ok {
+		if n := a.measure(i, g.data); n > 1 {
 			if wrong++; wrong <= shown {
-				text += fmt.Sprintf("\n  %s%v is %s", g.name, position(i, a.shape), said)
+				text += fmt.Sprintf("\n  %s%v is %s, required %s", g.name, position(i, a.shape), a.got(i, g.data), a.required(i))
 			}
 		}
 	}
 	if wrong > 0 {
-		return problem(Wrong, "%d of %d elements of %s, %s%v, are wrong:%s", wrong, len(a.written), g.name, a.dtype, a.shape, text)
+		return problem(Wrong, "%d of %d elements of %s, %s%v, are wrong:%s", wrong, a.size, g.name, a.dtype, a.shape, text)
 	}
 	return nil
 }
 
-// agrees reports whether two references allow a common result.
-func (a *array) agrees(b *array) bool {
-	if a.lost || b.lost {
-		return true
-	}
-	for i := range a.written {
-		switch {
-		case a.written[i] != b.written[i]:
-			return false
-		case !a.written[i]:
-		case a.f != nil:
-			x, y := a.f[i], b.f[i]
-			if !(x.lo <= y.hi && y.lo <= x.hi) && (x.nan == never || y.nan == never) {
-				return false
-			}
-		case a.n[i].ok && b.n[i].ok && a.n[i] != b.n[i]:
-			return false
+// measure says how far an element of a result is from the middle of what it may be, as a part of how far it may be: 0 where
+// only one number is right and it is that, above 1 for what is wrong.
+func (a *array) measure(i int64, data []byte) float64 {
+	got := decode(a.dtype, data, int(i))
+	if !a.dtype.IsFloat() {
+		if got.Int == a.whole(i).v {
+			return 0
 		}
+		return infinity
 	}
-	return true
+	x := a.float(i)
+	if !x.accepts(got.Float) {
+		return infinity
+	}
+	middle, width := x.lo/2+x.hi/2, x.hi/2-x.lo/2
+	if got.Float != got.Float || !(width > 0) || math.IsInf(width, 0) {
+		return 0
+	}
+	return min(math.Abs(got.Float-middle)/width, 1)
+}
+
+// got is an element of a result for messages.
+func (a *array) got(i int64, data []byte) string {
+	e := decode(a.dtype, data, int(i))
+	if a.dtype.IsFloat() {
+		return fmt.Sprint(e.Float)
+	}
+	return fmt.Sprint(e.Int)
+}
+
+// required is what an element may be for messages.
+func (a *array) required(i int64) string {
+	if a.dtype.IsFloat() {
+		return a.float(i).String()
+	}
+	return fmt.Sprint(a.whole(i).v)
 }
 
 // String is the interval for messages.
@@ -602,11 +540,11 @@ func (a interval) String() string {
 	return fmt.Sprintf("%v to %v", a.lo, a.hi)
 }
 
-func position(i int, shape []int64) []int64 {
+func position(i int64, shape []int64) []int64 {
 	at := make([]int64, len(shape))
 	for d := len(shape) - 1; d >= 0; d-- {
-		at[d] = int64(i) % shape[d]
-		i /= int(shape[d])
+		at[d] = i % shape[d]
+		i /= shape[d]
 	}
 	return at
 }

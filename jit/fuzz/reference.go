@@ -52,7 +52,13 @@ type machine struct {
 	loose map[*ir.Value]float64
 	// doubt counts the choices around the current operation that are undecided.
 	doubt int
-	work  int64
+	// scatters are the stores to places that the kernel reads from memory; cuts: the plan chooses extents of the grid.
+	scatters map[*ir.Op]bool
+	cuts     bool
+	// stores numbers the stores as they are done, from 1 on; firstStore is the first of the current block.
+	stores, firstStore int
+	// work counts the elements that were computed; a run ends at a limit.
+	work, limit int64
 }
 
 // maxWork bounds the elements that one run computes.
@@ -89,6 +95,7 @@ func (m *machine) run() (err error) {
 
 func (m *machine) blocks(grid []*ir.Axis) {
 	if len(grid) == 0 {
+		m.firstStore = m.stores + 1
 		m.block(m.fn.Body)
 		return
 	}
@@ -128,7 +135,7 @@ func (m *machine) make(t ir.Type) *tile {
 		x.sizes[i] = int(max(0, s.hi-s.lo))
 		n *= x.sizes[i]
 	}
-	if m.work += int64(n); m.work > maxWork {
+	if m.work += int64(n); m.work > m.limit {
 		panic(fault{errTooMuch})
 	}
 	if t.DType.IsFloat() {
@@ -518,7 +525,7 @@ func (m *machine) contract(op *ir.Op) *tile {
 	for _, n := range over {
 		k *= n
 	}
-	if m.work += int64(k) * int64(max(len(r.f), len(r.n))); m.work > maxWork {
+	if m.work += int64(k) * int64(max(len(r.f), len(r.n))); m.work > m.limit {
 		panic(fault{errTooMuch})
 	}
 	d, acc, i := a.dtype, r.dtype, 0
