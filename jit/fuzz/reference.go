@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"tilec/jit"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/lang"
@@ -57,8 +58,8 @@ type machine struct {
 	cuts     bool
 	// stores numbers the stores as they are done, from 1 on; firstStore is the first of the current block.
 	stores, firstStore int
-	// work counts the elements that were computed; a run ends at a limit.
-	work, limit int64
+	// work counts the elements that were computed, at which a run ends at a limit, and ops the operations.
+	work, limit, ops int64
 }
 
 // maxWork bounds the elements that one run computes.
@@ -76,7 +77,18 @@ func (m *machine) fail(op *ir.Op, format string, args ...any) {
 }
 
 // run runs every block.
-func (m *machine) run() (err error) {
+func (m *machine) run() error {
+	return m.guarded(func() {
+		g := m.grid()
+		for k := range g.blocks {
+			m.enter(g, k)
+		}
+		m.settle()
+	})
+}
+
+// guarded gives the fault that stops what it runs.
+func (m *machine) guarded(do func()) (err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -86,29 +98,47 @@ func (m *machine) run() (err error) {
 			panic(r)
 		}
 	}()
-	m.blocks(m.fn.Grid())
-	for _, a := range m.tensors {
-		a.settle()
-	}
+	do()
 	return nil
 }
 
-func (m *machine) blocks(grid []*ir.Axis) {
-	if len(grid) == 0 {
-		m.firstStore = m.stores + 1
-		m.block(m.fn.Body)
-		return
+func (m *machine) settle() {
+	for _, a := range m.tensors {
+		a.settle()
 	}
-	a := grid[0]
-	n, err := m.sizes(a.Dim)
-	if err != nil {
-		panic(fault{err})
+}
+
+// grid is how a launch is cut into blocks.
+type grid struct {
+	axes []*ir.Axis
+	// sizes are those of the dimensions, steps how much of them a block handles, counts how many blocks that makes.
+	sizes, steps, counts []int64
+	blocks               int64
+}
+
+func (m *machine) grid() *grid {
+	g := &grid{axes: m.fn.Grid()}
+	for _, a := range g.axes {
+		n, err := m.sizes(a.Dim)
+		if err != nil {
+			panic(fault{err})
+		}
+		step := m.step(a)
+		g.sizes, g.steps, g.counts = append(g.sizes, n), append(g.steps, step), append(g.counts, (n+step-1)/step)
 	}
-	step := m.step(a)
-	for lo := int64(0); lo < n; lo += step {
-		m.at[a] = span{lo, min(lo+step, n)}
-		m.blocks(grid[1:])
+	g.blocks = jit.Elements(g.counts)
+	return g
+}
+
+// enter runs block k, the last axis fastest.
+func (m *machine) enter(g *grid, k int64) {
+	for i := len(g.axes) - 1; i >= 0; i-- {
+		lo := k % g.counts[i] * g.steps[i]
+		m.at[g.axes[i]] = span{lo, min(lo+g.steps[i], g.sizes[i])}
+		k /= g.counts[i]
 	}
+	m.firstStore = m.stores + 1
+	m.block(m.fn.Body)
 }
 
 // step is how many elements of an axis a block or a step of a loop handles.
@@ -230,6 +260,7 @@ func (m *machine) args(op *ir.Op) []*tile {
 }
 
 func (m *machine) op(op *ir.Op) {
+	m.ops++
 	row := op.Code.Row()
 	var r *tile
 	switch {
