@@ -20,6 +20,8 @@ type Observation struct {
 	// Number counts the launches of a run from 0 on; Of is how many there are.
 	Number, Of int
 	Spec       *Spec
+	// Extents are those of the launch's plan, by the names of axes.
+	Extents map[string]int64
 	// Operands follow the kernel's parameters: inputs and inouts, then outputs.
 	Operands []Operand
 }
@@ -67,7 +69,10 @@ func (w *watch) begin(n int) error {
 func (w *watch) observation(n int) *Observation {
 	p := w.program
 	s := &p.steps[n]
-	o := &Observation{Number: n, Of: len(p.steps), Spec: s.spec}
+	o := &Observation{Number: n, Of: len(p.steps), Spec: s.spec, Extents: map[string]int64{}}
+	for _, a := range s.compiled.Func.Axes {
+		o.Extents[a.Name] = a.Extent
+	}
 	scalar := 0
 	for i, param := range params(s.spec.Kernel) {
 		x := Operand{Param: param}

@@ -34,8 +34,6 @@ type page struct {
 	f      []interval
 	n      []whole
 	stored []bool
-	// by is, for elements that a scatter stored, the number of the store.
-	by []int
 	// mass and adds are, for each element, the sum of the magnitudes added to it by atomics, and their number.
 	mass []float64
 	adds []int
@@ -124,19 +122,6 @@ func (a *array) touch(where int64) (again bool) {
 	}
 	again, p.touched[i] = p.touched[i], true
 	return again
-}
-
-// contended notes that the current store, whose indices are loaded, is to an element, and reports whether
-// another position of it or another block stored that before: which is last is not decided. The positions of
-// one store in one block are in order, but blocks may be other ones than the reference's.
-func (a *array) contended(where int64, m *machine) bool {
-	p, i := a.page(where)
-	if p.by == nil {
-		p.by = make([]int, len(p.stored))
-	}
-	last := p.by[i]
-	p.by[i] = m.stores
-	return last > 0 && (last < m.firstStore || last == m.stores && m.cuts)
 }
 
 // settle adds to elements that atomics changed what the order of additions may do.

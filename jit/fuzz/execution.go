@@ -22,8 +22,7 @@ func (a Arithmetic) machine(spec *jit.Spec, given map[*typed.Param]lang.Literal,
 	}
 	f := u.Func
 	m := &machine{fn: f, sizes: u.Size, arith: a, precision: spec.Precision, limit: maxWork,
-		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{},
-		scatters: scatters(f)}
+		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
 	if p := spec.Kernel.Precision; p != "" {
 		m.precision = p
 	}
@@ -53,9 +52,6 @@ func (a Arithmetic) machine(spec *jit.Spec, given map[*typed.Param]lang.Literal,
 			panic(fault{err})
 		}
 		return max(n, 1)
-	}
-	for _, a := range f.Grid() {
-		m.cuts = m.cuts || !a.Scalar && !m.fixed(a)
 	}
 	for _, t := range f.Tensors {
 		p := u.Params[t]

@@ -3,6 +3,7 @@ package fuzz
 import (
 	"fmt"
 	"hash/fnv"
+	"iter"
 	"math"
 	"math/rand/v2"
 
@@ -22,6 +23,9 @@ type Evidence struct {
 	Spec *jit.Spec
 	// Operands follow the kernel's parameters: inputs and inouts, then outputs.
 	Operands []Operand
+	// Extents are those of the plan, by the names of axes: where a loop scales what it rounds by the largest so far, as an online
+	// softmax does, its steps decide what is rounded.
+	Extents map[string]int64
 }
 
 // Operand is what a launch was given for a parameter, and what it left there.
@@ -94,7 +98,7 @@ var firstExtents = [...]int64{1, 256, 16, 8, 4}
 
 // Judge judges the results of a launch, outputs and inouts in the order of the operands. Where all blocks are more work than a budget, it draws blocks by a seed.
 func (a Arithmetic) Judge(e *Evidence, seed uint64, budget int64) []Judgement {
-	r := &review{evidence: e, arith: a, budget: budget, random: rand.New(rand.NewPCG(seed, 1))}
+	r := newReview(a, e, seed, budget)
 	skipped := r.review()
 	var found []Judgement
 	for i := range e.Operands {
@@ -133,6 +137,10 @@ type review struct {
 	fault string
 }
 
+func newReview(a Arithmetic, e *Evidence, seed uint64, budget int64) *review {
+	return &review{evidence: e, arith: a, budget: budget, random: rand.New(rand.NewPCG(seed, 1))}
+}
+
 // begin makes a run ready.
 func (r *review) begin() (p *Problem) {
 	r.arrays = map[string]*array{}
@@ -154,10 +162,10 @@ func (r *review) begin() (p *Problem) {
 		r.arrays[o.Param.Name] = x
 	}
 	r.m, p = r.arith.machine(r.evidence.Spec, given, r.arrays, scalars, func(a *ir.Axis) int64 {
-		if a.Kind != ir.Grid {
-			return 0
+		if a.Kind == ir.Grid {
+			return r.extent
 		}
-		return r.extent
+		return r.evidence.Extents[a.Name]
 	})
 	return p
 }
@@ -209,57 +217,63 @@ func (r *review) blocks() *Problem {
 	if r.extent > 1 { // it may be smaller
 		most = min(most, r.budget)
 	}
-	enter := func(k int64) *Problem {
+	limit, ran := r.budget, int64(0)
+	connected := r.connected()
+	if connected {
+		limit *= 2 // some of them are of no use
+	}
+	for k := range r.order(g.blocks) {
+		if ran > 0 && r.spent() > limit {
+			break
+		}
 		m.limit = m.work + most
-		return problemOf(m.guarded(func() { m.enter(g, k) }))
-	}
-	if r.all = g.blocks == 0; r.all {
-		return nil
-	}
-	// The last block costs as much as any, and has the ragged ends.
-	if p := enter(g.blocks - 1); p != nil {
-		return p
-	}
-	cost := max(r.spent(), 1)
-	r.all = g.blocks <= r.budget/cost
-	if why := r.connected(); why != "" && !r.all {
-		return problem(Refused, "%s, and all %d blocks are too much work for the reference", why, g.blocks)
-	}
-	if r.all {
-		for k := range g.blocks - 1 {
-			if p := enter(k); p != nil {
-				return p
-			}
+		if p := problemOf(m.guarded(func() { m.enter(g, k) })); p != nil {
+			return p
 		}
-	} else {
-		drawn := map[int64]bool{g.blocks - 1: true}
-		for int64(len(drawn)) < g.blocks && r.spent() < r.budget {
-			k := r.random.Int64N(g.blocks)
-			if drawn[k] {
-				continue
-			}
-			drawn[k] = true
-			if p := enter(k); p != nil {
-				return p
-			}
+		if ran++; connected && r.spent()/ran > limit/g.blocks {
+			break
 		}
+	}
+	if r.all = ran == g.blocks; !r.all && connected {
+		return problem(Refused, "blocks share elements by atomics, and all %d of them are too much work for the reference", g.blocks)
 	}
 	m.settle()
 	return nil
 }
 
-// connected says why what one block stores cannot be known without the others; "" where it can.
-func (r *review) connected() (why string) {
-	r.m.fn.Walk(func(op *ir.Op) bool {
-		switch {
-		case op.Code.IsAtomic():
-			why = "the blocks share elements by atomics"
-		case r.m.scatters[op]:
-			why = "the blocks store where they read that they should"
+// order gives the blocks, each once: the last first, which may have ragged ends, then the others at random.
+func (r *review) order(blocks int64) iter.Seq[int64] {
+	return func(yield func(int64) bool) {
+		if blocks == 0 || !yield(blocks-1) {
+			return
 		}
+		if blocks <= r.budget/opWork {
+			for _, k := range r.random.Perm(int(blocks - 1)) {
+				if !yield(int64(k)) {
+					return
+				}
+			}
+			return
+		}
+		drawn := map[int64]bool{blocks - 1: true}
+		for int64(len(drawn)) < blocks {
+			if k := r.random.Int64N(blocks); !drawn[k] {
+				drawn[k] = true
+				if !yield(k) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// connected reports blocks that change the same elements, by atomics. Stores of two blocks are never to one element.
+func (r *review) connected() (is bool) {
+	r.m.fn.Walk(func(op *ir.Op) bool {
+		is = is || op.Code.IsAtomic()
 		return true
 	})
-	return why
+	return is
 }
 
 // judge holds the elements of a result against what they may be: all, or those that the blocks stored that were run.

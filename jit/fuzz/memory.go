@@ -122,8 +122,6 @@ func (m *machine) load(op *ir.Op) *tile {
 func (m *machine) store(op *ir.Op) *tile {
 	args := m.args(op)
 	a := m.tensors[op.Tensor]
-	scatters := m.scatters[op]
-	m.stores++
 	rank := len(a.shape)
 	axes := op.AccessAxes()
 	steps := make([][]int, len(args))
@@ -138,7 +136,7 @@ func (m *machine) store(op *ir.Op) *tile {
 			a.lost = true
 		case outside:
 		default:
-			a.set(where, x, at[rank], m.doubt > 0 || scatters && a.contended(where, m))
+			a.set(where, x, at[rank], m.doubt > 0)
 		}
 	})
 	return nil

@@ -53,11 +53,6 @@ type machine struct {
 	loose map[*ir.Value]float64
 	// doubt counts the choices around the current operation that are undecided.
 	doubt int
-	// scatters are the stores to places that the kernel reads from memory; cuts: the plan chooses extents of the grid.
-	scatters map[*ir.Op]bool
-	cuts     bool
-	// stores numbers the stores as they are done, from 1 on; firstStore is the first of the current block.
-	stores, firstStore int
 	// work counts the elements that were computed, at which a run ends at a limit, and ops the operations.
 	work, limit, ops int64
 }
@@ -137,7 +132,6 @@ func (m *machine) enter(g *grid, k int64) {
 		m.at[g.axes[i]] = span{lo, min(lo+g.steps[i], g.sizes[i])}
 		k /= g.counts[i]
 	}
-	m.firstStore = m.stores + 1
 	m.block(m.fn.Body)
 }
 

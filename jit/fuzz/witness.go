@@ -39,7 +39,7 @@ func NewWitness(device jit.Device, seed uint64) *Witness {
 // Before keeps what a launch reads.
 func (w *Witness) Before(o *jit.Observation) error {
 	defer w.timed(time.Now())
-	e := &Evidence{Spec: o.Spec}
+	e := &Evidence{Spec: o.Spec, Extents: o.Extents}
 	for _, x := range o.Operands {
 		y := Operand{Param: x.Param}
 		if x.Tensor == nil {
