@@ -61,10 +61,10 @@ func (n *notes) note(when string, o *jit.Observation) error {
 
 // An observer sees every launch with what it reads, before it runs, and with what it leaves.
 func TestObserverSeesEveryLaunch(t *testing.T) {
-	const source = `kernel scale(x: f32[N], by: f32) -> y: f32[N]
+	const source = `kernel scale(x: f32[N], s: f32) -> y: f32[N]
     grid i in N by B
 {
-    y[i] = x[i] * by
+    y[i] = x[i] * s
 }
 
 kernel spread(x: f32[N]) -> y: f32[2 * N]
@@ -79,9 +79,9 @@ kernel bump(inout x: f32[N])
     x[i] = x[i] + 1
 }
 
-graph g(x: f32[N], inout s: f32[N], by: f32) -> y: f32[2 * N] {
-    bump(s)
-    y = spread(scale(x, by * 2))
+graph g(x: f32[N], inout t: f32[N], s: f32) -> y: f32[2 * N] {
+    bump(t)
+    y = spread(scale(x, s * 2))
 }
 `
 	program, ds := jit.Load("observe.tile", []byte(source), nil)
@@ -90,7 +90,7 @@ graph g(x: f32[N], inout s: f32[N], by: f32) -> y: f32[2 * N] {
 	f, err := jit.FindFunction(program, "g")
 	require.NoError(t, err)
 	l, err := f.On(jit.NewCompiler(device, nil)).Bind(jit.Args{
-		"x": jit.Converted(lang.F32, []float64{1, 2}), "s": jit.Converted(lang.F32, []float64{7, 8}), "by": 1.5})
+		"x": jit.Converted(lang.F32, []float64{1, 2}), "t": jit.Converted(lang.F32, []float64{7, 8}), "s": 1.5})
 	require.NoError(t, err)
 	defer l.Close()
 	seen := &notes{device: device}
@@ -99,8 +99,8 @@ graph g(x: f32[N], inout s: f32[N], by: f32) -> y: f32[2 * N] {
 	assert.Equal(t, []string{
 		"before 0 of 3, bump: x 7 8",
 		"after 0 of 3, bump: x 8 9",
-		"before 1 of 3, scale: x 1 2 by=3 y fresh",
-		"after 1 of 3, scale: x 1 2 by=3 y fresh 3 6",
+		"before 1 of 3, scale: x 1 2 s=3 y fresh",
+		"after 1 of 3, scale: x 1 2 s=3 y fresh 3 6",
 		"before 2 of 3, spread: x 3 6 y filled",
 		"after 2 of 3, spread: x 3 6 y filled 3 0 6 0",
 	}, seen.lines)

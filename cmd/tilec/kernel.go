@@ -120,7 +120,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	return nil
 }
 
-// printChecks prints a line for each result that was judged, and which launch was wrong first.
+// printChecks prints a line for each result that was judged, and which launch was the first that was wrong.
 func (a *app) printChecks(function string, w *fuzz.Witness) {
 	for _, j := range w.Judgements {
 		name := j.Result
@@ -133,7 +133,7 @@ func (a *app) printChecks(function string, w *fuzz.Witness) {
 		fmt.Fprintf(a.stdout, "check %s: %s\n", name, &j)
 	}
 	if w.First != nil {
-		fmt.Fprintf(a.stderr, "error: %s is wrong: %s leaves its bound in launch %d, the first that is wrong; nothing that it was given is\n", function, w.First.Kernel, w.Launch)
+		a.printError(fmt.Errorf("%s is wrong: the first result that leaves its bounds is %s of the kernel %s, in launch %d of %d", function, w.First.Result, w.First.Kernel, w.Launch+1, w.Of))
 	}
 }
 

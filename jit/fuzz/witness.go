@@ -13,9 +13,11 @@ import (
 type Witness struct {
 	// Judgements are what is found so far, those of one result of one kernel together.
 	Judgements []Judgement
-	// First is the first judgement of something wrong, and Launch the number of that launch; nil when nothing is.
+	// First is the first judgement of something wrong, and Launch the number of that launch, from 0 on; nil when nothing is.
 	First  *Judgement
 	Launch int
+	// Of is how many launches the program has.
+	Of int
 	// Spent is the time that judging took.
 	Spent time.Duration
 
@@ -56,7 +58,7 @@ func (w *Witness) Before(o *jit.Observation) error {
 		}
 		e.Operands = append(e.Operands, y)
 	}
-	w.evidence = e
+	w.evidence, w.Of = e, o.Of
 	return nil
 }
 
