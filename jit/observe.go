@@ -1,6 +1,8 @@
 package jit
 
 import (
+	"slices"
+
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -33,6 +35,8 @@ type Operand struct {
 	Scalar *lang.Literal
 	// Filled: the launch sets the output to 0 first. Fresh: no launch before has stored anything in it.
 	Filled, Fresh bool
+	// Shared: other launches of the formula store elements of the output too.
+	Shared bool
 }
 
 // Observe calls an observer at every launch of the runs that follow; nil ends that.
@@ -45,6 +49,8 @@ type watch struct {
 	scalars []lang.Literal
 	// current is the launch that has begun; nil before the first.
 	current *Observation
+	// stores is, for each memory, of how many launches it is an output.
+	stores map[slot]int
 }
 
 // begin ends the launch before, and begins launch number n; n behind the last begins none.
@@ -61,6 +67,9 @@ func (w *watch) begin(n int) error {
 	}
 	if n == len(p.steps) {
 		return nil
+	}
+	if w.stores == nil {
+		w.stores = p.countStores()
 	}
 	w.current = w.observation(n)
 	return p.observer.Before(w.current)
@@ -86,12 +95,25 @@ func (w *watch) observation(n int) *Observation {
 		v := &s.tensors[i]
 		x.Tensor = p.tensor(v, w.tensors)
 		x.Fresh = v.slot.temp && p.temps[v.slot.index].first == n
-		for _, filled := range s.fills {
-			x.Filled = x.Filled || filled == i
-		}
+		x.Filled = slices.Contains(s.fills, i)
+		x.Shared = param.Mode == lang.Out && w.stores[v.slot] > 1
 		o.Operands = append(o.Operands, x)
 	}
 	return o
+}
+
+// countStores counts, for each memory, the launches of which it is an output.
+func (p *Program) countStores() map[slot]int {
+	n := map[slot]int{}
+	for i := range p.steps {
+		s := &p.steps[i]
+		for j, param := range params(s.spec.Kernel) {
+			if param.IsTensor && param.Mode == lang.Out {
+				n[s.tensors[j].slot]++
+			}
+		}
+	}
+	return n
 }
 
 // tensor is a view with the memory that it has in a run on tensors.

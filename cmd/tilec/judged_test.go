@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/fuzz"
+	"tilec/jit/jittest"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -95,11 +98,16 @@ func TestCheckRaisesNoFalseAlarm(t *testing.T) {
 	if testing.Short() {
 		seeds, types = 1, types[:1]
 	}
-	for _, id := range []string{"cpu", "emu"} {
+	devices := []string{"cpu", "emu"}
+	if id := os.Getenv(jittest.DeviceVariable); id != "" && !slices.Contains(devices, id) {
+		devices = append(devices, id)
+	}
+	for _, id := range devices {
 		t.Run(id, func(t *testing.T) {
 			device, err := openDevice(id)
 			require.NoError(t, err)
 			defer device.Close()
+			device.Poison()
 			functions, judgedElements, unknown := 0, int64(0), int64(0)
 			for _, file := range files {
 				a := &app{sources: map[string][]byte{}}

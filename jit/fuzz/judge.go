@@ -39,6 +39,8 @@ type Operand struct {
 	Before, After []byte
 	// Empty: an output that held nothing, and that nothing filled: the kernel stores all of it.
 	Empty bool
+	// Shared: other launches may store what this one does not.
+	Shared bool
 }
 
 // Judgement is what is found of one result of a kernel.
@@ -113,7 +115,7 @@ func (a Arithmetic) Judge(e *Evidence, seed uint64, budget int64) []Judgement {
 		case skipped != "":
 			j.Skipped, j.Left = skipped, 1
 		default:
-			r.arrays[o.Param.Name].judge(&j, o.After, r.all)
+			r.arrays[o.Param.Name].judge(&j, o, r.all)
 		}
 		found = append(found, j)
 	}
@@ -277,14 +279,18 @@ func (r *review) connected() (is bool) {
 }
 
 // judge holds the elements of a result against what they may be: all, or those that the blocks stored that were run.
-func (a *array) judge(j *Judgement, after []byte, all bool) {
+func (a *array) judge(j *Judgement, o *Operand, all bool) {
 	for page, p := range a.pages {
 		if p == nil && !all {
 			continue
 		}
 		first := int64(page) * pageSize
 		for i := first; i < min(first+pageSize, a.size); i++ {
-			if !all && !a.stored(i) {
+			switch {
+			case !all && !a.stored(i):
+				continue
+			case o.Shared && !a.lost && !a.written(i):
+				j.Elements--
 				continue
 			}
 			j.Judged++
@@ -296,7 +302,7 @@ func (a *array) judge(j *Judgement, after []byte, all bool) {
 			case !a.written(i):
 				n = infinity
 			default:
-				n = a.measure(i, after)
+				n = a.measure(i, o.After)
 			}
 			if n <= 1 {
 				j.Worst = math.Max(j.Worst, n)
@@ -305,7 +311,7 @@ func (a *array) judge(j *Judgement, after []byte, all bool) {
 			if j.Wrong++; j.Wrong > 1 {
 				continue
 			}
-			j.First = fmt.Sprintf("%s%s = %s, which ", j.Result, jit.FormatShape(position(i, a.shape)), a.got(i, after))
+			j.First = fmt.Sprintf("%s%s = %s, which ", j.Result, jit.FormatShape(position(i, a.shape)), a.got(i, o.After))
 			if a.written(i) {
 				j.First += "must be " + a.required(i)
 			} else {

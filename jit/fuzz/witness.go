@@ -50,6 +50,7 @@ func (w *Witness) Before(o *jit.Observation) error {
 			continue
 		}
 		y.DType, y.Shape, y.Empty = x.Tensor.DType, x.Tensor.Shape, x.Fresh && !x.Filled
+		y.Shared = x.Shared
 		if !x.Filled && !x.Fresh {
 			var err error
 			if y.Before, err = w.read(x.Tensor); err != nil {
