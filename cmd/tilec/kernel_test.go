@@ -19,6 +19,7 @@ func TestPrintChecks(t *testing.T) {
 		{Kernel: "twice", Result: "y", Launches: 1, Elements: 100, Judged: 10, Unknown: 2, Worst: 1},
 		{Kernel: "f", Result: "y", Launches: 1, Elements: 100, Skipped: "too much", Left: 1},
 		{Kernel: "h", Result: "y", Launches: 3, Elements: 90, Judged: 60, Worst: 0.25, Skipped: "too much", Left: 1},
+		{Kernel: "k", Result: "y", Launches: 1, Elements: 9, Wrong: 1, First: "reference: load at line 3: index 0 of x is 9, outside 9, though the checker proved it inside"},
 	}}
 	dir := t.TempDir()
 	out, err := os.Create(filepath.Join(dir, "stdout"))
@@ -37,6 +38,7 @@ func TestPrintChecks(t *testing.T) {
 check y: 10 of 100 elements (blocks drawn at random) within their bounds, the worst at 1 of its bound; of 2 nothing is known
 check f.y: not judged: too much
 check h.y (3 launches): 60 of 90 elements within their bounds, the worst at 0.25 of its bound; 1 of 3 launches not judged: too much
+check k.y: reference: load at line 3: index 0 of x is 9, outside 9, though the checker proved it inside
 `, string(stdout))
 	assert.Contains(t, string(stderr), "twice is wrong: the first result that leaves its bounds is z of the kernel add, in launch 2 of 3")
 }

@@ -73,6 +73,8 @@ func (j *Judgement) String() string {
 	switch {
 	case j.Left == j.Launches:
 		return "not judged: " + j.Skipped
+	case j.Wrong > 0 && j.Judged == 0: // the reference itself met what cannot be
+		return j.First
 	case j.Wrong > 0:
 		return fmt.Sprintf("%d of %d elements judged are beyond their bounds, the first of them %s", j.Wrong, j.Judged, j.First)
 	case j.Judged < j.Elements && j.Left == 0:
