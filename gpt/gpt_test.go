@@ -92,6 +92,18 @@ func oracles(t *testing.T, name string) []oracle {
 	return all
 }
 
+// tensorsOf reads the tensors of a checkpoint.
+func tensorsOf(t *testing.T, ckpt *gpt.Checkpoint) []safetensors.Tensor {
+	t.Helper()
+	tensors := ckpt.Tensors.Tensors()
+	for i := range tensors {
+		var err error
+		tensors[i], err = ckpt.Tensors.Tensor(tensors[i].Name)
+		require.NoError(t, err)
+	}
+	return tensors
+}
+
 var greedy = sample.Params{Temperature: 0, TopP: 1}
 
 // exactPrecisions are those that keep f32's accuracy on the device under test.
@@ -282,7 +294,7 @@ func TestTextEndsAtEndOfText(t *testing.T) {
 	continuation := o.greedy[len(o.tokens):]
 	// A token that the model is known to say takes the part of end-of-text.
 	last := continuation[20]
-	m.Checkpoint.Config.EOSTokenID = int(last)
+	m.Checkpoint.Config.EOSTokenIDs = []int{1, int(last)}
 	end := slices.Index(continuation, last)
 	res, text := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 96, Sampling: greedy})
 	assert.Equal(t, "end-of-text", res.Stopped)
@@ -321,7 +333,7 @@ func TestGenerateStopsForItsCaller(t *testing.T) {
 // TestTensorsMayHaveNoPrefix loads what other exports write: names without "transformer." before them.
 func TestTensorsMayHaveNoPrefix(t *testing.T) {
 	ckpt := open(t, "nano")
-	tensors := ckpt.Tensors.Tensors()
+	tensors := tensorsOf(t, ckpt)
 	for i := range tensors {
 		name, ok := strings.CutPrefix(tensors[i].Name, "transformer.")
 		require.Truef(t, ok, "tensor %s has the prefix", tensors[i].Name)

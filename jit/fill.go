@@ -14,8 +14,26 @@ const poisonByte = 0xff
 // poisoning is the switch that devices have for tests.
 type poisoning struct{ on bool }
 
-// Poison turns it on.
-func (p *poisoning) Poison() { p.on = true }
+// Poison turns the poisoning of memory on.
+func (d *CPU) Poison() {
+	if d != nil {
+		d.on = true
+	}
+}
+
+// Poison turns the poisoning of memory on.
+func (d *GPU) Poison() {
+	if d != nil {
+		d.on = true
+	}
+}
+
+// Poison turns the poisoning of memory on.
+func (d *Emulator) Poison() {
+	if d != nil {
+		d.on = true
+	}
+}
 
 func (p *poisoning) poisons() bool { return p.on }
 
@@ -25,13 +43,13 @@ func (p *Program) ready(n int) error {
 	if d.poisons() {
 		for _, t := range p.temps {
 			if t.first == n {
-				if err := d.poison(p.arena, t.offset, t.size); err != nil {
+				if err := d.poison(p.arena.temps, t.offset, t.size); err != nil {
 					return err
 				}
 			}
 		}
 		if s.kept > 0 {
-			if err := d.poison(p.kept, 0, s.kept); err != nil {
+			if err := d.poison(p.arena.scratch, 0, s.kept); err != nil {
 				return err
 			}
 		}
@@ -40,7 +58,7 @@ func (p *Program) ready(n int) error {
 		v := &s.tensors[i]
 		size := int64(v.dtype.Size())
 		bytes := Elements(v.shape) * size
-		if err := d.Fill(p.arena, p.temps[v.slot.index].offset+v.offset*size, bytes, 0); err != nil {
+		if err := d.Fill(p.arena.temps, p.temps[v.slot.index].offset+v.offset*size, bytes, 0); err != nil {
 			return fmt.Errorf("%s: filling an output with zeros: %w", s.spec.Kernel.Name, err)
 		}
 		p.compiler.Logs.Line(StageLaunch, "%s: fill %s with zeros, %d bytes", s.spec.Kernel.Name, params(s.spec.Kernel)[i].Name, bytes)
@@ -51,6 +69,9 @@ func (p *Program) ready(n int) error {
 // Fills names the outputs that a run fills before a launch, as "up.y", in order.
 func (p *Program) Fills() []string {
 	var names []string
+	if p == nil {
+		return nil
+	}
 	for _, s := range p.steps {
 		for _, i := range s.fills {
 			k := s.spec.Kernel
@@ -63,6 +84,9 @@ func (p *Program) Fills() []string {
 // Fills says which outputs a launch fills before this kernel, a line each; nil for none.
 func (l *Lowered) Fills() []string {
 	var lines []string
+	if l == nil {
+		return nil
+	}
 	for _, name := range l.fills {
 		lines = append(lines, fmt.Sprintf("fills %s with zeros first: nothing proves that every element is stored", name))
 	}

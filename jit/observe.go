@@ -40,7 +40,11 @@ type Operand struct {
 }
 
 // Observe calls an observer at every launch of the runs that follow; nil ends that.
-func (p *Program) Observe(o Observer) { p.observer = o }
+func (p *Program) Observe(o Observer) {
+	if p != nil {
+		p.observer = o
+	}
+}
 
 // watch is an observer during one run.
 type watch struct {
@@ -124,7 +128,7 @@ func (p *Program) tensor(v *view, tensors []*Tensor) *Tensor {
 	}
 	switch {
 	case v.slot.temp:
-		t.Memory = p.arena
+		t.Memory = p.arena.temps
 		t.Offset += p.temps[v.slot.index].offset / int64(v.dtype.Size())
 	case v.slot.made:
 		t.Memory = p.made[v.slot.index].Memory

@@ -1,8 +1,7 @@
 package jit
 
 import (
-	"fmt"
-
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -20,6 +19,9 @@ type UnoptimisedIR struct {
 // Unoptimised builds the tile IR of a specialisation. Scalars are those of a run, which may decide what part
 // of a dimension the grid walks; where they are nil, it is all of what it may be.
 func Unoptimised(s *Spec, scalars map[*typed.Param]lang.Literal) (*UnoptimisedIR, error) {
+	if err := s.check("Unoptimised"); err != nil {
+		return nil, err
+	}
 	f, dims, err := buildIR(s, "")
 	if err != nil {
 		return nil, err
@@ -45,7 +47,7 @@ func Unoptimised(s *Spec, scalars map[*typed.Param]lang.Literal) (*UnoptimisedIR
 		tensors = append(tensors, all[place])
 	}
 	if len(tensors) != len(f.Tensors) {
-		return nil, fmt.Errorf("compiler bug: kernel %s has %d tensors, and %d are known", s.Kernel.Name, len(f.Tensors), len(tensors))
+		return nil, bug.New("build", "kernel %s has %d tensors, and %d are known", s.Kernel.Name, len(f.Tensors), len(tensors))
 	}
 	for i, t := range f.Tensors {
 		u.Params[t] = tensors[i]

@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 )
 
+// mostShown is how many diagnostics Render writes in full: nobody reads on, and a text that is no program has thousands.
+const mostShown = 50
+
 // RenderOptions says how Render writes.
 type RenderOptions struct {
 	// Color uses ANSI escapes.
@@ -19,16 +22,20 @@ type RenderOptions struct {
 
 // Render writes diagnostics for people: each with its source line, carets
 // under the place, the other places involved, notes and what to do; then
-// their number. It writes nothing when there are none.
+// their number. It writes nothing when there are none, and of more than mostShown the first.
 func Render(w io.Writer, ds Diagnostics, opts RenderOptions) error {
 	out := bufio.NewWriter(w)
 	r := renderer{out, opts}
-	for _, d := range ds {
+	for _, d := range ds[:min(len(ds), mostShown)] {
 		r.diagnostic(d)
 		fmt.Fprintln(out)
 	}
 	if len(ds) > 0 {
-		fmt.Fprintln(out, counted(ds))
+		fmt.Fprint(out, counted(ds))
+		if len(ds) > mostShown {
+			fmt.Fprintf(out, ", of which the first %d are shown; %d more", mostShown, len(ds)-mostShown)
+		}
+		fmt.Fprintln(out)
 	}
 	return out.Flush()
 }

@@ -15,12 +15,17 @@ const (
 func (s Severity) String() string { return [...]string{"error", "warning", "note"}[s] }
 
 // Errors are those of the diagnostics that are errors.
-func (ds Diagnostics) Errors() Diagnostics {
-	var errors Diagnostics
+func (ds Diagnostics) Errors() Diagnostics { return ds.of(SeverityError) }
+
+// Warnings are those that are warnings; notes are none.
+func (ds Diagnostics) Warnings() Diagnostics { return ds.of(SeverityWarning) }
+
+func (ds Diagnostics) of(s Severity) Diagnostics {
+	var out Diagnostics
 	for _, d := range ds {
-		if d.Severity == SeverityError {
-			errors = append(errors, d)
+		if d.Severity == s {
+			out = append(out, d)
 		}
 	}
-	return errors
+	return out
 }

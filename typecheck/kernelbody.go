@@ -47,8 +47,8 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		}
 		bodies[i] = b
 	}
-	if !slices.ContainsFunc(bodies, func(b *bodyChecker) bool { return len(b.kernel.Axes) > 0 }) {
-		if d.Body != nil {
+	if !slices.ContainsFunc(bodies, func(b *bodyChecker) bool { return len(b.kernel.Axes) > 0 }) && (d.Body == nil || len(declaredAxes(d.Body)) == 0) {
+		if d.Body != nil && !c.broken[d] { // without a type, an output has no names of axes
 			c.errorf(lang.ErrFormula, d.Name.Place, "nothing tells what the blocks of %s are: it has no grid, and no store by names of axes", d.Name.Name).
 				help("write a formula, as in `y[i, j] = ...`, or say what one block computes: `grid i in M by BM`")
 		}
@@ -104,8 +104,8 @@ func (b *bodyChecker) kernelStmts(body *lang.Block) {
 	if body != nil {
 		b.scope = newScope(b.scope)
 		if o := b.stmtsOf(body); o.mode != noValue && o.mode != invalid {
-			b.errorf(lang.ErrValueCount, o.at, "the value %s is not used", b.describeOperand(o)).
-				help("store it in an output, as in `%s = ...`", exampleOutput(b.kernel))
+			last := body.Stmts[len(body.Stmts)-1].(*lang.ExprStmt).X
+			b.unusedValue(last, b.describeOperand(o), o).orHelp("store it in an output, as in `%s = ...`", exampleOutput(b.kernel))
 			b.storeFailed = true
 		}
 	}
@@ -130,6 +130,7 @@ func (b *bodyChecker) judged() {
 	before := b.found
 	b.races()
 	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart
-		b.findPartials(b.kernel.Body)
+		b.seen()
+		b.overwritten(b.kernel.Body)
 	}
 }

@@ -31,6 +31,10 @@ func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
 				l := loop.Carried[i]
 				ent.kind = entValue
 				ent.value = operand{mode: typedValue, at: n.Place, expr: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: n.Place}, Local: l}}
+				ent.start = e.Init
+				if t, ok := e.Init.(*lang.TupleExpr); ok && i < len(t.Elems) {
+					ent.start = t.Elems[i]
+				}
 			}
 			b.declare(b.scope, ent, true)
 		}
@@ -199,7 +203,12 @@ func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
 		return o, false
 	}
 	if t.DType != typed.Concrete(lang.I32) {
-		b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t).castFix(e, typed.Concrete(lang.I32))
+		r := b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t)
+		if b.inGrid { // a launch computes the ends, and converts nothing
+			r.help("declare what it is computed from as i32")
+		} else {
+			r.castFix(e, typed.Concrete(lang.I32))
+		}
 		return o, false
 	}
 	return o, true

@@ -20,7 +20,9 @@ func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func
 		if end.written == nil {
 			continue
 		}
+		b.inGrid = true
 		o, typedOK := b.bound(end.written)
+		b.inGrid = false
 		if !typedOK {
 			return nil, false
 		}

@@ -55,6 +55,7 @@ func (m *machine) grid() *grid {
 			panic(fault{err})
 		}
 		step := m.step(a)
+		m.walked[a] = span{0, n}
 		g.sizes, g.steps, g.counts = append(g.sizes, n), append(g.steps, step), append(g.counts, (n+step-1)/step)
 	}
 	g.blocks = jit.Elements(g.counts)

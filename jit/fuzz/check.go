@@ -43,19 +43,19 @@ const (
 	Hang Kind = "hang"
 	// Refused is no finding: a pinned plan does not fit the device.
 	Refused Kind = "refused"
-	// PlanDependent is no finding: the result depends on extents that the source leaves open.
+	// PlanDependent: the checker lets through a result that depends on extents that the source leaves open.
 	PlanDependent Kind = "plan-dependent"
 	// TooLarge is no finding: the reference or the emulator would take too long.
 	TooLarge Kind = "too large"
 )
 
 // finding reports whether a kind is one.
-func (k Kind) finding() bool { return k != Refused && k != TooLarge && k != PlanDependent }
+func (k Kind) finding() bool { return k != Refused && k != TooLarge }
 
 // Problem is why a run fails.
 type Problem struct {
-	Kind Kind
-	Text string
+	Kind Kind   `json:"kind"`
+	Text string `json:"text"`
 }
 
 // Error is the problem in words.
@@ -126,8 +126,6 @@ func compileProblem(err error, pinned bool) *Problem {
 	switch {
 	case errors.As(err, &bug):
 		return problem(Crash, "%v\n%s", bug, bug.Stack)
-	case strings.Contains(err.Error(), "compiler bug"):
-		return problem(Crash, "%v", err)
 	case errors.As(err, &d) && d.Code == lang.ErrPlan && pinned:
 		return problem(Refused, "%v", err)
 	}

@@ -22,7 +22,7 @@ func (a Arithmetic) machine(spec *jit.Spec, given map[*typed.Param]lang.Literal,
 	}
 	f := u.Func
 	m := &machine{fn: f, sizes: u.Size, arith: a, precision: spec.Precision, limit: maxWork,
-		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
+		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, walked: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
 	if p := spec.Kernel.Precision; p != "" {
 		m.precision = p
 	}
@@ -39,13 +39,29 @@ func (a Arithmetic) machine(spec *jit.Spec, given map[*typed.Param]lang.Literal,
 		}
 		return 0
 	}
+	spans := map[*ir.Axis]int64{}
+	f.Walk(func(op *ir.Op) bool {
+		if op.Span > 0 {
+			spans[op.Axis] = op.Span
+		}
+		return true
+	})
 	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 }
 	m.extent = func(a *ir.Axis) int64 {
 		if n := pinned(a); n > 0 {
 			return n
 		}
-		if n := cut(a); n > 0 {
+		open := cut(a)
+		if n := spans[a]; n > 0 { // what the program sees is a multiple of it
+			for step := open; step > 0; step++ {
+				if n%step == 0 {
+					return step
+				}
+			}
 			return n
+		}
+		if open > 0 {
+			return open
 		}
 		n, err := m.sizes(a.Dim)
 		if err != nil {

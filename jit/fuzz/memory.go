@@ -37,6 +37,11 @@ func (m *machine) index(op *ir.Op) *tile {
 
 func (m *machine) bound(op *ir.Op) *tile {
 	r, s := m.make(op.Result().Type), m.span(op.Axis)
+	if op.Span > 0 {
+		all := m.walked[op.Axis]
+		s.lo -= (s.lo - all.lo) % op.Span
+		s.hi = min(s.lo+op.Span, all.hi)
+	}
 	r.n[0] = whole{s.lo, true}
 	if op.Code == lang.OpEnd {
 		r.n[0].v = s.hi

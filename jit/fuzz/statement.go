@@ -162,7 +162,7 @@ func (g *generator) loop() {
 		} else {
 			g.axes = append(g.axes, a)
 		}
-		free := a.scalar || a.pinned
+		free := a.scalar || a.pinned || !a.choices && g.chance(40)
 		for i, v := range init {
 			if free {
 				g.vars = append(g.vars, value{names[i], v.e, v.axes})

@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 )
 
@@ -48,7 +48,8 @@ func (s *server) unpublished() (all []*protocol.PublishDiagnosticsParams) {
 	defer s.mu.Unlock()
 	defer func() {
 		if r := recover(); r != nil {
-			s.log("panic in diagnostics: %v\n%s", r, debug.Stack())
+			b := bug.Recovered("diagnostics", r)
+			s.log("%v\n%s", b, b.Stack)
 		}
 	}()
 	for u, d := range s.docs {
@@ -115,6 +116,10 @@ func (s *server) diagnostic(a *analysis, x *lang.Diagnostic) protocol.Diagnostic
 		Code:     protocol.String(x.Code),
 		Source:   protocol.NewOptional("tilec"),
 		Message:  protocol.String(message),
+	}
+	switch x.Code {
+	case lang.WarnUnused, lang.WarnUnusedAxis, lang.WarnUnusedParam, lang.WarnUnusedImport: // which editors fade
+		out.Tags = protocol.NewDiagnosticTags(protocol.DiagnosticTagUnnecessary)
 	}
 	for _, l := range x.Labels {
 		if at, ok := s.location(a, l.At); ok {
