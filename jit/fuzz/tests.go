@@ -1,0 +1,45 @@
+package fuzz
+
+import (
+	"strings"
+
+	"tilec/jit"
+)
+
+// runTests runs the tests that a case has in place of launches, and counts their checks.
+func (c *checker) runTests(cs *Case) (t Tally, p *Problem) {
+	defer func() {
+		if e := recover(); e != nil {
+			bug := jit.NewBug(e)
+			p = problem(Crash, "%v\n%s", bug, bug.Stack)
+		}
+	}()
+	program, ds := jit.Load("fuzz.tile", []byte(cs.Source), nil)
+	if len(ds) > 0 {
+		return t, rejected(ds)
+	}
+	if c.device.Target().Arch > 0 {
+		c.running.Lock()
+		defer c.running.Unlock()
+	}
+	t.instructions = map[string]bool{}
+	for _, test := range program.Tests {
+		failures, err := watched(c.device, t.instructions).RunTest(test, jit.Options{})
+		if err != nil {
+			if p := compileProblem(err, false); p.Kind == Crash {
+				return t, p
+			}
+			return t, problem(runErrorKind(err), "%v", err)
+		}
+		t.Launches++
+		t.Elements += int64(len(test.Graph.Body))
+		if len(failures) > 0 {
+			var texts []string
+			for _, f := range failures {
+				texts = append(texts, f.String())
+			}
+			return t, problem(Wrong, "%s", strings.Join(texts, "\n"))
+		}
+	}
+	return t, nil
+}
