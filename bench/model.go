@@ -138,7 +138,7 @@ func open(name string) (*gpt.Checkpoint, error) {
 // randomGPT2 has the shape of GPT-2 with 124 million parameters, which time does not tell
 // from the trained ones, and the tokenizer of mini.
 func randomGPT2() (*gpt.Checkpoint, error) {
-	cfg := config.Config{NLayer: 12, NHead: 12, NEmbd: 768, NInner: 3072, NPositions: 1024, VocabSize: 50257, LayerNormEpsilon: 1e-5, EOSTokenID: -1}
+	cfg := config.Config{NLayer: 12, NHead: 12, NEmbd: 768, NInner: 3072, NPositions: 1024, VocabSize: 50257, LayerNormEpsilon: 1e-5, BOSTokenID: -1, TieWordEmbeddings: true}
 	tok, err := bpe.FromFS(gpt.Mini())
 	if err != nil {
 		return nil, err

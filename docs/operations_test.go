@@ -125,7 +125,8 @@ func operationsPage() string {
 This page is made from the operation table (` + "`lang/ops.go`" + `) by ` + "`go test ./docs -update`" + `; a test fails when the two differ.
 
 Operands of an elementwise operation broadcast by the names of their axes. The accumulator of f32 and of every
-narrower float is f32, that of integers below 32 bits is i32, and any other type is its own. *ulp* is the
+narrower float is f32, that of integers below 32 bits is i32, and any other type is its own; a product that feeds a sum
+is computed in it. *ulp* is the
 largest error in f32, in units of the last place, that any backend may make; 0 is correctly rounded.
 `)
 	for _, chapter := range chapters {

@@ -27,7 +27,8 @@ func TestPrograms(t *testing.T) {
 		for i, block := range programBlock.FindAllSubmatch(text, -1) {
 			found++
 			name := fmt.Sprintf("%s, program %d", page, i+1)
-			if _, ds := jit.Load(name, block[1], nil); len(ds) > 0 {
+			program, ds := jit.Load(name, block[1], nil)
+			if ds = append(ds, program.Warnings.Warnings()...); len(ds) > 0 {
 				t.Error(ds)
 			}
 		}

@@ -15,6 +15,8 @@ func TestMiniHasAllItsParameters(t *testing.T) {
 	require.NoError(t, err)
 	elements := 0
 	for _, tensor := range c.Tensors.Tensors() {
+		tensor, err := c.Tensors.Tensor(tensor.Name)
+		require.NoError(t, err)
 		require.Equal(t, lang.BF16, tensor.DType)
 		elements += len(tensor.Data) / tensor.DType.Size()
 	}

@@ -3,6 +3,8 @@ package gpt
 import (
 	"context"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"tilec/gpt/sample"
@@ -35,12 +37,14 @@ func (r *Result) TokensPerSecond() float64 {
 	return float64(len(r.Tokens)-1) / r.DecodeTime.Seconds()
 }
 
-// Encode gives the ids of a prompt. An empty one begins with end-of-text, as
-// texts did in training. A prompt that does not fit the context is an error.
+// Encode gives the ids of a prompt. An empty one begins with the token that
+// config.json names for it, or with end-of-text, as texts did in training. A prompt that does not fit the context is an error.
 func (m *Model) Encode(prompt string) ([]int32, error) {
 	ids := m.Checkpoint.Tokenizer.Encode(prompt)
 	if len(ids) == 0 {
-		if id, ok := m.Checkpoint.Tokenizer.EndOfText(); ok {
+		if id := m.Checkpoint.Config.BOSTokenID; id >= 0 {
+			ids = []int32{int32(id)}
+		} else if id, ok := m.Checkpoint.Tokenizer.EndOfText(); ok {
 			ids = []int32{id}
 		} else {
 			return nil, fmt.Errorf("the prompt is empty, and the vocabulary has no end-of-text token to begin with: give a prompt")
@@ -50,6 +54,16 @@ func (m *Model) Encode(prompt string) ([]int32, error) {
 		return nil, fmt.Errorf("the prompt has %d tokens, the model's context %d: shorten the prompt", len(ids), m.context)
 	}
 	return ids, nil
+}
+
+// mask excludes the tokens that have no text: a vocabulary may be padded beyond the
+// tokenizer's, to a round number. A token that ends the text needs none.
+func (m *Model) mask(logits []float32) {
+	for id := m.Checkpoint.Tokenizer.VocabSize(); id < len(logits); id++ {
+		if !slices.Contains(m.Checkpoint.Config.EOSTokenIDs, id) {
+			logits[id] = float32(math.Inf(-1))
+		}
+	}
 }
 
 // Generate continues a prompt. Text is handed to emit as it comes, first the
@@ -64,6 +78,9 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 	}
 	prompt, err := m.Encode(req.Prompt)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.reserve(min(m.context, len(prompt)+min(m.context, req.MaxNewTokens))); err != nil {
 		return nil, err
 	}
 	if err := emit(req.Prompt); err != nil {
@@ -82,11 +99,12 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		logits, err := m.Forward(next, position)
+		logits, err := m.run(ctx, m.graph, next, position)
 		if err != nil {
 			return nil, err
 		}
 		position += len(next)
+		m.mask(logits)
 		id, err := sampler.Next(logits)
 		if err != nil {
 			return nil, err
@@ -95,7 +113,7 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 			res.PromptTime = time.Since(begin)
 			begin = time.Now()
 		}
-		if int(id) == m.Checkpoint.Config.EOSTokenID {
+		if slices.Contains(m.Checkpoint.Config.EOSTokenIDs, int(id)) {
 			res.Stopped = "end-of-text"
 			break
 		}

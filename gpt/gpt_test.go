@@ -92,6 +92,18 @@ func oracles(t *testing.T, name string) []oracle {
 	return all
 }
 
+// tensorsOf reads the tensors of a checkpoint.
+func tensorsOf(t *testing.T, ckpt *gpt.Checkpoint) []safetensors.Tensor {
+	t.Helper()
+	tensors := ckpt.Tensors.Tensors()
+	for i := range tensors {
+		var err error
+		tensors[i], err = ckpt.Tensors.Tensor(tensors[i].Name)
+		require.NoError(t, err)
+	}
+	return tensors
+}
+
 var greedy = sample.Params{Temperature: 0, TopP: 1}
 
 // exactPrecisions are those that keep f32's accuracy on the device under test.
@@ -282,7 +294,7 @@ func TestTextEndsAtEndOfText(t *testing.T) {
 	continuation := o.greedy[len(o.tokens):]
 	// A token that the model is known to say takes the part of end-of-text.
 	last := continuation[20]
-	m.Checkpoint.Config.EOSTokenID = int(last)
+	m.Checkpoint.Config.EOSTokenIDs = []int{1, int(last)}
 	end := slices.Index(continuation, last)
 	res, text := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 96, Sampling: greedy})
 	assert.Equal(t, "end-of-text", res.Stopped)
@@ -321,7 +333,7 @@ func TestGenerateStopsForItsCaller(t *testing.T) {
 // TestTensorsMayHaveNoPrefix loads what other exports write: names without "transformer." before them.
 func TestTensorsMayHaveNoPrefix(t *testing.T) {
 	ckpt := open(t, "nano")
-	tensors := ckpt.Tensors.Tensors()
+	tensors := tensorsOf(t, ckpt)
 	for i := range tensors {
 		name, ok := strings.CutPrefix(tensors[i].Name, "transformer.")
 		require.Truef(t, ok, "tensor %s has the prefix", tensors[i].Name)
@@ -341,4 +353,20 @@ func TestTensorsMayHaveNoPrefix(t *testing.T) {
 	got, err := m.Forward([]int32{1, 2, 3}, 0)
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
+}
+
+// TestNothingIsFilled: every kernel that the model launches is proven to store its outputs as a whole, so none is filled first.
+func TestNothingIsFilled(t *testing.T) {
+	var launches bytes.Buffer
+	logs, err := jit.ParseLogs("launch", &launches)
+	require.NoError(t, err)
+	program, problems := jit.Load("gpt.tile", gpt.Source, nil)
+	require.Empty(t, problems)
+	m, err := gpt.New(program, open(t, "mini"), jit.NewCompiler(jittest.Device(t), logs), lang.F32, "")
+	require.NoError(t, err)
+	defer m.Close()
+	_, err = m.Generate(context.Background(), gpt.Request{Prompt: prompts[0], MaxNewTokens: 3, Sampling: greedy}, func(string) error { return nil })
+	require.NoError(t, err)
+	require.Contains(t, launches.String(), "launch: ")
+	require.NotContains(t, launches.String(), "with zeros")
 }

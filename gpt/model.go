@@ -1,6 +1,7 @@
 package gpt
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -24,48 +25,72 @@ type Model struct {
 	tokens   int         // which of args holds the token ids
 	ids      *jit.Memory // room for a whole context of ids
 	start    int         // which of args is the start position
-	bound    map[binding]*jit.Program
 	context  int
-}
-
-type binding struct {
-	graph  *typed.Graph
-	tokens int
+	filler   *filler
+	// state is what the graph keeps between runs.
+	state state
+	// bound are the programs bound to lengths so far; their intermediate results share one arena.
+	bound bound
 }
 
 // New puts a checkpoint on the compiler's device for a program's `@generate`
 // graph, with the weights converted to dtype (f32, bf16 or f16). Precision is
 // that of f32 contractions on tensor cores: "" (tf32), "tf32x3" or "ieee".
 func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
-	m := &Model{Checkpoint: ckpt, compiler: c, bound: map[binding]*jit.Program{}, tokens: -1, start: -1, context: ckpt.Config.NPositions}
+	m := &Model{Checkpoint: ckpt, compiler: c, tokens: -1, start: -1, context: ckpt.Config.NPositions}
 	if err := m.find(program); err != nil {
 		return nil, err
 	}
-	f := &filler{ckpt: ckpt, device: c.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
-	for name, key := range m.graph.Config {
-		n, ok := ckpt.number(key)
+	if err := m.fill(dtype, precision); err != nil {
+		m.Close()
+		return nil, err
+	}
+	return m, nil
+}
+
+// fill makes the graph's arguments. All shapes are compared before any memory is taken.
+func (m *Model) fill(dtype lang.DType, precision string) error {
+	g := m.graph
+	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
+	f := m.filler
+	for name, key := range g.Config {
+		n, ok := m.Checkpoint.number(key)
 		if !ok {
-			return nil, fmt.Errorf("@config of graph %s: config.json has no number %q", m.graph.Name, key)
+			return fmt.Errorf("@config of graph %s: config.json has no number %q", g.Name, key)
 		}
 		f.dims[name] = int64(n)
 	}
-	m.opts = jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Precision: precision}
-	for _, d := range m.graph.Dims {
+	m.opts = jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Precision: precision, Arena: jit.NewArena(m.compiler.Device)}
+	for _, d := range g.Dims {
 		if n, ok := f.dims[d.Name]; ok {
 			m.opts.Dims[d.Name] = n
 		}
 	}
-	for i, p := range m.graph.Params {
+	for _, p := range g.Params {
+		if p.Type.Kind == typed.GStruct && p.Mode == lang.In {
+			if err := f.check(p.Name, p.Type); err != nil {
+				return fmt.Errorf("graph %s: %w", g.Name, err)
+			}
+		}
+	}
+	if err := f.checkUnused(g.Name); err != nil {
+		return err
+	}
+	if err := f.load(); err != nil {
+		return err
+	}
+	m.state = newState(f, g)
+	for i, p := range g.Params {
 		v, err := m.argument(f, i, p)
 		if err != nil {
-			return nil, fmt.Errorf("graph %s: %w", m.graph.Name, err)
+			return fmt.Errorf("graph %s: %w", g.Name, err)
 		}
 		m.args = append(m.args, v)
 	}
 	if m.tokens < 0 || m.start < 0 {
-		return nil, fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32`", m.graph.Name)
+		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32`", g.Name)
 	}
-	return m, nil
+	return m.reserve(1)
 }
 
 // find takes the graphs marked @generate and @logits, one of each at most.
@@ -99,9 +124,8 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 	switch {
 	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In:
 		m.tokens = i
-		m.ids, err = m.compiler.Device.Alloc(int64(4 * m.context))
-	case p.Mode == lang.InOut:
-		return f.state(p.Name, t)
+		m.ids, err = f.alloc(int64(4 * m.context))
+	case p.Mode == lang.InOut: // reserve makes it
 	case t.Kind == typed.GScalar && inConfig:
 		n, _ := m.Checkpoint.number(key)
 		return jit.Value{Scalar: &lang.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
@@ -110,7 +134,7 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 	case t.Kind == typed.GScalar && p.Default != nil:
 		return jit.Value{Scalar: p.Default}, nil
 	case t.Kind == typed.GStruct:
-		return f.weights(p.Name, t, "", 0)
+		return f.weights(p.Name, t)
 	default:
 		err = fmt.Errorf("do not know what to pass for parameter %s: name it in @config or give it a default", p.Name)
 	}
@@ -121,9 +145,12 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 func (m *Model) Context() int { return m.context }
 
 // run evaluates a graph on new tokens that begin at a position; the state holds the tokens before.
-func (m *Model) run(g *typed.Graph, tokens []int32, start int) ([]float32, error) {
-	if len(tokens) == 0 || start+len(tokens) > m.context {
+func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start int) ([]float32, error) {
+	if len(tokens) == 0 || start < 0 || start+len(tokens) > m.context {
 		return nil, fmt.Errorf("%d tokens from position %d on: the context has %d", len(tokens), start, m.context)
+	}
+	if m.state.room != 0 && start+len(tokens) > m.state.room {
+		return nil, fmt.Errorf("%d tokens from position %d on: the text before them had room for %d, begin at position 0", len(tokens), start, m.state.room)
 	}
 	data := make([]byte, 4*len(tokens))
 	for i, t := range tokens {
@@ -132,13 +159,11 @@ func (m *Model) run(g *typed.Graph, tokens []int32, start int) ([]float32, error
 	if err := m.compiler.Device.Write(m.ids, 0, data); err != nil {
 		return nil, err
 	}
-	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(len(tokens))}, Memory: m.ids})
-	m.args[m.start] = jit.IntValue(lang.I32, int64(start))
-	p, err := m.bind(g, len(tokens))
+	p, err := m.bind(g, len(tokens), start)
 	if err != nil {
 		return nil, err
 	}
-	out, err := p.Run(m.args)
+	out, err := p.RunContext(ctx, m.args)
 	if err != nil {
 		return nil, err
 	}
@@ -147,9 +172,12 @@ func (m *Model) run(g *typed.Graph, tokens []int32, start int) ([]float32, error
 	return logits, jit.ReadTensor(m.compiler.Device, out[0].Tensor, raw)
 }
 
-func (m *Model) bind(g *typed.Graph, tokens int) (*jit.Program, error) {
+// bind sets the arguments for so many tokens and gives the program of a graph that takes them.
+func (m *Model) bind(g *typed.Graph, tokens, start int) (*jit.Program, error) {
+	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(tokens)}, Memory: m.ids})
+	m.args[m.start] = jit.IntValue(lang.I32, int64(start))
 	key := binding{g, tokens}
-	if p := m.bound[key]; p != nil {
+	if p := m.bound.find(key); p != nil {
 		return p, nil
 	}
 	p, err := m.compiler.BindGraph(g, m.args, m.opts)
@@ -157,28 +185,37 @@ func (m *Model) bind(g *typed.Graph, tokens int) (*jit.Program, error) {
 		return nil, err
 	}
 	if out := g.Outputs[0].Type; out.DType != typed.Concrete(lang.F32) {
+		p.Close()
 		return nil, fmt.Errorf("graph %s gives logits of %s, must be f32", g.Name, out.DType)
 	}
-	m.bound[key] = p
+	m.bound.add(key, p)
 	return p, nil
 }
 
 // Forward runs new tokens that begin at position start, after those that the
 // model has seen, and gives the logits of the token that follows: one for each
-// token of the vocabulary.
+// token of the vocabulary. From position 0 on there is room for the whole context.
 func (m *Model) Forward(tokens []int32, start int) ([]float32, error) {
-	return m.run(m.graph, tokens, start)
+	if start == 0 {
+		if err := m.reserve(m.context); err != nil {
+			return nil, err
+		}
+	}
+	return m.run(context.Background(), m.graph, tokens, start)
 }
 
 // Scores gives the logits after every one of the tokens of a text: token
 // position × vocabulary, row-major.
 func (m *Model) Scores(tokens []int32) ([]float32, error) {
+	if err := m.reserve(len(tokens)); err != nil {
+		return nil, err
+	}
 	if m.scores != nil {
-		return m.run(m.scores, tokens, 0)
+		return m.run(context.Background(), m.scores, tokens, 0)
 	}
 	var all []float32
 	for i := range tokens {
-		logits, err := m.Forward(tokens[i:i+1], i)
+		logits, err := m.run(context.Background(), m.graph, tokens[i:i+1], i)
 		if err != nil {
 			return nil, err
 		}
@@ -187,9 +224,14 @@ func (m *Model) Scores(tokens []int32) ([]float32, error) {
 	return all, nil
 }
 
-// Close gives the model's intermediate memory back.
+// Close gives the model's memory back: weights, state and intermediate results.
 func (m *Model) Close() {
-	for _, p := range m.bound {
-		p.Close()
+	m.bound.close()
+	if m.opts.Arena != nil {
+		m.opts.Arena.Close()
+	}
+	if f := m.filler; f != nil {
+		f.free(&f.memory)
+		f.free(&m.state.memory)
 	}
 }

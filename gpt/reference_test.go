@@ -58,6 +58,8 @@ func newReference(t *testing.T, ckpt *gpt.Checkpoint, format string) *reference 
 	r := &reference{layers: cfg.NLayer, heads: cfg.NHead, width: cfg.NEmbd, vocab: cfg.VocabSize,
 		eps: cfg.LayerNormEpsilon, weights: map[string][]float64{}, arithmetic: arithmetics[format]}
 	for _, tensor := range ckpt.Tensors.Tensors() {
+		tensor, err := ckpt.Tensors.Tensor(tensor.Name)
+		require.NoError(t, err)
 		values, err := tensor.Float32s()
 		require.NoError(t, err)
 		w := make([]float64, len(values))
@@ -66,6 +68,9 @@ func newReference(t *testing.T, ckpt *gpt.Checkpoint, format string) *reference 
 		}
 		// Some exports put every name behind this prefix.
 		r.weights[strings.TrimPrefix(tensor.Name, "transformer.")] = w
+	}
+	if cfg.TieWordEmbeddings {
+		r.weights["lm_head.weight"] = r.weights["wte.weight"]
 	}
 	return r
 }
@@ -91,7 +96,7 @@ func (r *reference) logits(tokens []int32) []float64 {
 	out := make([]float64, n*r.vocab)
 	for i := range n {
 		for v := range r.vocab {
-			out[i*r.vocab+v] = dot(x[i*c:(i+1)*c], r.weights["wte.weight"][v*c:(v+1)*c])
+			out[i*r.vocab+v] = dot(x[i*c:(i+1)*c], r.weights["lm_head.weight"][v*c:(v+1)*c])
 		}
 	}
 	return out

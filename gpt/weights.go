@@ -1,13 +1,13 @@
 package gpt
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
+	"runtime"
 	"strings"
-	"unsafe"
+	"sync"
 
-	"tilec/gpt/safetensors"
+	"golang.org/x/sync/errgroup"
+
 	"tilec/jit"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -22,6 +22,35 @@ type filler struct {
 	dtype lang.DType
 	// dims are the dimensions that are known by name.
 	dims map[string]int64
+	// wanted are the tensors that the graph asks for, in its order, once checked.
+	wanted []wantedTensor
+	// ready are the weights on the device: two parameters may be one tensor.
+	ready map[wantedTensor]*jit.Tensor
+	// memory is what was taken on the device.
+	memory []*jit.Memory
+}
+
+// wantedTensor is a tensor of the checkpoint, and the type that its elements get.
+type wantedTensor struct {
+	name  string
+	dtype lang.DType
+}
+
+// alloc takes memory that the model holds.
+func (f *filler) alloc(n int64) (*jit.Memory, error) {
+	m, err := f.device.Alloc(n)
+	if err == nil {
+		f.memory = append(f.memory, m)
+	}
+	return m, err
+}
+
+// free gives memory back.
+func (f *filler) free(memory *[]*jit.Memory) {
+	for _, m := range *memory {
+		f.device.Free(m)
+	}
+	*memory = nil
 }
 
 func (f *filler) eval(s size.Size) (int64, error) {
@@ -38,82 +67,167 @@ func (f *filler) resolve(d typed.DType) lang.DType {
 	return d.Of
 }
 
-// weights fills a struct of weights: each field with @name from the checkpoint's
-// tensor of that name, with the index of the enclosing array for `{i}`.
-func (f *filler) weights(path string, t typed.GType, bind string, index int) (jit.Value, error) {
+// each visits the tensors of a parameter with their place, as in "w.blocks[0].fc_w", and the name
+// that @name gives them, "" for none, where `{i}` is the index in the array around them. It gives the value
+// whose tensors are those that visit gives.
+func (f *filler) each(path string, t typed.GType, visit visitor) (jit.Value, error) {
+	return f.eachWithin(path, t, "", 0, visit)
+}
+
+type visitor func(path string, t typed.GType, name string) (jit.Value, error)
+
+func (f *filler) eachWithin(path string, t typed.GType, name string, index int, visit visitor) (jit.Value, error) {
+	v := jit.Value{Elems: []jit.Value{}}
+	add := func(path string, t typed.GType, name string, index int) error {
+		e, err := f.eachWithin(path, t, name, index, visit)
+		v.Elems = append(v.Elems, e)
+		return err
+	}
 	switch t.Kind {
 	case typed.GTensor:
-		if bind == "" {
-			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", path)
-		}
-		return f.tensor(path, t, strings.ReplaceAll(bind, "{i}", fmt.Sprint(index)))
+		return visit(path, t, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
 	case typed.GStruct:
-		v := jit.Value{Elems: []jit.Value{}}
 		for _, field := range t.Fields {
-			e, err := f.weights(path+"."+field.Name, field.Type, field.Bind, index)
-			if err != nil {
-				return jit.Value{}, err
+			if err := add(path+"."+field.Name, field.Type, field.Bind, index); err != nil {
+				return v, err
 			}
-			v.Elems = append(v.Elems, e)
 		}
 		return v, nil
 	case typed.GArray:
 		n, err := f.eval(t.Len)
 		if err != nil {
-			return jit.Value{}, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
+			return v, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
 		}
-		v := jit.Value{Elems: []jit.Value{}}
 		for i := range n {
-			e, err := f.weights(fmt.Sprintf("%s[%d]", path, i), *t.Elem, bind, int(i))
-			if err != nil {
-				return jit.Value{}, err
+			if err := add(fmt.Sprintf("%s[%d]", path, i), *t.Elem, name, int(i)); err != nil {
+				return v, err
 			}
-			v.Elems = append(v.Elems, e)
 		}
 		return v, nil
 	}
-	return jit.Value{}, fmt.Errorf("%s: weights are tensors, structs and arrays of structs", path)
+	return v, fmt.Errorf("%s: weights and state are tensors, structs and arrays of structs", path)
 }
 
-// find looks a tensor up by its name, alone or behind the prefix that some exports put before it.
-func (f *filler) find(name string) (safetensors.Tensor, error) {
-	if t, ok := f.ckpt.Tensors.Lookup("transformer." + name); ok {
-		return t, nil
-	}
-	return f.ckpt.Tensors.Tensor(name)
+// check compares what a parameter asks for with the checkpoint's header, before any memory is taken.
+func (f *filler) check(path string, t typed.GType) error {
+	_, err := f.each(path, t, func(path string, t typed.GType, name string) (jit.Value, error) {
+		if name == "" {
+			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", path)
+		}
+		src, err := f.ckpt.find(name)
+		if err != nil {
+			return jit.Value{}, fmt.Errorf("%w (for %s)", err, path)
+		}
+		want, exact := f.sizes(t.Shape)
+		bad := len(want) != len(src.Shape)
+		for i := 0; i < len(want) && !bad; i++ {
+			bad = exact[i] && want[i] != int64(src.Shape[i])
+		}
+		if bad {
+			return jit.Value{}, fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", path, name, f.ckpt.Tensors.Name(), src.Shape, f.describe(t.Shape))
+		}
+		f.wanted = append(f.wanted, wantedTensor{src.Name, f.resolve(t.DType)})
+		return jit.Value{}, nil
+	})
+	return err
 }
 
-func (f *filler) tensor(path string, t typed.GType, name string) (jit.Value, error) {
-	src, err := f.find(name)
-	if err != nil {
-		return jit.Value{}, fmt.Errorf("%w (for %s)", err, path)
+// checkUnused refuses tensors of the checkpoint that the graph does not ask for: a network without
+// some of its weights computes something, and nobody would notice.
+func (f *filler) checkUnused(graph string) error {
+	used := map[string]bool{}
+	for _, w := range f.wanted {
+		used[w.name] = true
 	}
-	shape := make([]int64, len(src.Shape))
-	for i, n := range src.Shape {
-		shape[i] = int64(n)
+	var unused []string
+	for _, t := range f.ckpt.Tensors.Tensors() {
+		if used[t.Name] || buffers.MatchString(t.Name) {
+			continue
+		}
+		if strings.TrimPrefix(t.Name, prefix) == head && f.ckpt.Config.TieWordEmbeddings {
+			if err := f.ckpt.checkTied(t.Name); err != nil {
+				return err
+			}
+			continue
+		}
+		unused = append(unused, t.Name)
 	}
-	want, exact := f.wanted(t.Shape)
-	bad := len(want) != len(shape)
-	for i := range want {
-		bad = bad || exact[i] && want[i] != shape[i]
+	if len(unused) == 0 {
+		return nil
 	}
-	if bad {
-		return jit.Value{}, fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", path, name, f.ckpt.Tensors.Name(), src.Shape, f.describe(t.Shape))
+	const most = 3
+	names := strings.Join(unused[:min(most, len(unused))], ", ")
+	if n := len(unused) - most; n > 0 {
+		names += fmt.Sprintf(" and %d more", n)
 	}
-	dtype := f.resolve(t.DType)
-	data, err := convert(src, dtype)
-	if err != nil {
-		return jit.Value{}, fmt.Errorf("%s: %w", path, err)
-	}
-	m, err := jit.Upload(f.device, data, dtype.Size())
-	if err != nil {
-		return jit.Value{}, fmt.Errorf("%s: %w", path, err)
-	}
-	return jit.TensorValue(&jit.Tensor{DType: dtype, Shape: shape, Memory: m}), nil
+	return fmt.Errorf("%s has tensors that graph %s leaves out: %s: is n_layer = %d of config.json right, and is the network the graph's?", f.ckpt.Tensors.Name(), graph, names, f.ckpt.Config.NLayer)
 }
 
-// wanted evaluates a shape as far as the dimensions are known.
-func (f *filler) wanted(sizes []size.Size) (shape []int64, exact []bool) {
+// load puts the tensors that the graph asks for on the device. Reading and converting them
+// takes the most time of a start, so that it is done for several at once.
+func (f *filler) load() error {
+	f.ready = map[wantedTensor]*jit.Tensor{}
+	var tensors []wantedTensor
+	for _, w := range f.wanted {
+		if _, ok := f.ready[w]; !ok {
+			f.ready[w] = nil
+			tensors = append(tensors, w)
+		}
+	}
+	failed := make([]error, len(tensors))
+	var device sync.Mutex
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, w := range tensors {
+		g.Go(func() error {
+			failed[i] = f.loadOne(w, &device)
+			return nil
+		})
+	}
+	_ = g.Wait() // the errors are in failed: the first in order, whichever came first
+	for _, err := range failed {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// loadOne puts one tensor on the device, of which one use at a time is made.
+func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
+	src, err := f.ckpt.Tensors.Tensor(w.name)
+	if err != nil {
+		return err
+	}
+	data, err := convert(src, w.dtype)
+	if err != nil {
+		return fmt.Errorf("%s: %w", f.ckpt.Tensors.Name(), err)
+	}
+	device.Lock()
+	defer device.Unlock()
+	m, err := jit.Upload(f.device, data, w.dtype.Size())
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", w.name, err)
+	}
+	f.memory = append(f.memory, m)
+	t := &jit.Tensor{DType: w.dtype, Memory: m}
+	for _, n := range src.Shape {
+		t.Shape = append(t.Shape, int64(n))
+	}
+	f.ready[w] = t
+	return nil
+}
+
+// weights gives the weights of a parameter, which are on the device.
+func (f *filler) weights(path string, t typed.GType) (jit.Value, error) {
+	return f.each(path, t, func(_ string, t typed.GType, name string) (jit.Value, error) {
+		src, err := f.ckpt.find(name)
+		return jit.TensorValue(f.ready[wantedTensor{src.Name, f.resolve(t.DType)}]), err
+	})
+}
+
+// sizes evaluates a shape as far as the dimensions are known.
+func (f *filler) sizes(sizes []size.Size) (shape []int64, exact []bool) {
 	for _, s := range sizes {
 		n, err := f.eval(s)
 		shape, exact = append(shape, n), append(exact, err == nil)
@@ -130,87 +244,4 @@ func (f *filler) describe(sizes []size.Size) string {
 		}
 	}
 	return "[" + strings.Join(parts, ", ") + "]"
-}
-
-// state makes the zeroed tensors of a struct that the graph keeps between runs: the KV cache.
-func (f *filler) state(path string, t typed.GType) (jit.Value, error) {
-	switch t.Kind {
-	case typed.GTensor:
-		tensor := &jit.Tensor{DType: f.resolve(t.DType)}
-		for _, s := range t.Shape {
-			n, err := f.eval(s)
-			if err != nil {
-				return jit.Value{}, fmt.Errorf("the size %s in %s: %w: name it in @config", s, path, err)
-			}
-			tensor.Shape = append(tensor.Shape, n)
-		}
-		m, err := f.device.Alloc(tensor.Bytes())
-		if err != nil {
-			return jit.Value{}, fmt.Errorf("%s: %w", path, err)
-		}
-		tensor.Memory = m
-		return jit.TensorValue(tensor), f.device.Write(m, 0, make([]byte, tensor.Bytes()))
-	case typed.GStruct:
-		v := jit.Value{Elems: []jit.Value{}}
-		for _, field := range t.Fields {
-			e, err := f.state(path+"."+field.Name, field.Type)
-			if err != nil {
-				return jit.Value{}, err
-			}
-			v.Elems = append(v.Elems, e)
-		}
-		return v, nil
-	case typed.GArray:
-		n, err := f.eval(t.Len)
-		if err != nil {
-			return jit.Value{}, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
-		}
-		v := jit.Value{Elems: []jit.Value{}}
-		for i := range n {
-			e, err := f.state(fmt.Sprintf("%s[%d]", path, i), *t.Elem)
-			if err != nil {
-				return jit.Value{}, err
-			}
-			v.Elems = append(v.Elems, e)
-		}
-		return v, nil
-	}
-	return jit.Value{}, fmt.Errorf("%s: state is tensors, structs and arrays of structs", path)
-}
-
-// convert gives a tensor's elements in another float type; in its own type the file's memory itself.
-func convert(t safetensors.Tensor, to lang.DType) ([]byte, error) {
-	if t.DType == to {
-		return t.Data, nil
-	}
-	var values []float32
-	if t.DType == lang.BF16 {
-		// By far the most common, and a shift.
-		values = make([]float32, len(t.Data)/2)
-		for i := range values {
-			values[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(t.Data[2*i:])) << 16)
-		}
-	} else {
-		var err error
-		if values, err = t.Float32s(); err != nil {
-			return nil, err
-		}
-	}
-	if to == lang.F32 {
-		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values)), nil
-	}
-	var bits func(float32) uint16
-	switch to {
-	case lang.F16:
-		bits = lang.F16Bits
-	case lang.BF16:
-		bits = lang.BF16Bits
-	default:
-		return nil, fmt.Errorf("tensor %q: cannot compute in %s: use f32, bf16 or f16", t.Name, to)
-	}
-	out := make([]byte, 2*len(values))
-	for i, v := range values {
-		binary.LittleEndian.PutUint16(out[2*i:], bits(v))
-	}
-	return out, nil
 }

@@ -27,7 +27,12 @@ type ArgError struct {
 	// Function and Name say which argument.
 	Function, Name string
 	Reason         string
+	// Err is the kind of a tensor that cannot be used, such as ErrFreed or ErrOverlap; nil for what is wrong otherwise.
+	Err error
 }
+
+// Unwrap is the kind of the misuse.
+func (e *ArgError) Unwrap() error { return e.Err }
 
 // Error names the argument.
 func (e *ArgError) Error() string { return fmt.Sprintf("%s of %s: %s", e.Name, e.Function, e.Reason) }
@@ -42,7 +47,7 @@ func (f *Function) options(args Args) (Options, error) {
 	o := Options{Dims: map[string]int64{}, Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
 	for name, value := range args {
 		fail := func(format string, a ...any) (Options, error) {
-			return o, &ArgError{f.Name, name, fmt.Sprintf(format, a...)}
+			return o, &ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, a...)}
 		}
 		if slices.ContainsFunc(f.Params, func(p *typed.GParam) bool { return p.Name == name }) {
 			continue

@@ -51,7 +51,7 @@ func TestArgumentsThatDoNotFit(t *testing.T) {
 		{"scale", jit.Args{"x": x, "f": 1, "T": lang.F64}, "T of scale: is f64, must be a lang.DType that T: float allows"},
 		{"scale", jit.Args{"x": x, "f": 1, "BM": 0}, "BM of scale: a pin is an integer of 1 or more, not 0"},
 		{"scale", jit.Args{"x": x, "f": 1, "@precision": "f64"}, `@precision of scale: is f64, must be "tf32", "tf32x3" or "ieee"`},
-		{"scale", jit.Args{"x": (*jit.Tensor)(nil), "f": 1}, "x of scale: is a *Tensor without memory or element type: Upload gives memory"},
+		{"scale", jit.Args{"x": (*jit.Tensor)(nil), "f": 1}, "x of scale: is a nil *Tensor"},
 		{"scale", jit.Args{"x": &jit.Tensor{DType: lang.F32, Shape: []int64{1, 2}}, "f": 1}, "x of scale: is a *Tensor without memory or element type: Upload gives memory"},
 		{"scale", jit.Args{"x": &jit.Array{DType: 99, Shape: []int64{1}}, "f": 1}, "x of scale: it has no element type of the language"},
 		{"scale", jit.Args{"x": x, "f": 1e300}, "f of scale: is 1e+300, beyond the range of f32"},
@@ -82,7 +82,7 @@ func TestCalls(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []int32{-7, -6, -5}, y)
 	_, err = jit.Slice[float32](out["y"])
-	assert.EqualError(t, err, "the array is i32[3], and has no elements of type float32")
+	assert.EqualError(t, err, "jit.Slice: the array is i32[3], and has no elements of type float32")
 }
 
 func TestLaunchLeavesTheCallersArraysAlone(t *testing.T) {
@@ -94,7 +94,7 @@ func TestLaunchLeavesTheCallersArraysAlone(t *testing.T) {
 	require.NoError(t, err)
 	defer l.Close()
 	_, err = l.Read("y")
-	assert.EqualError(t, err, "y of scale: there are no results before Run")
+	assert.EqualError(t, err, "jit.Launch.Read: y of scale: there are no results before Run")
 	for i, values := range [][]float32{{1, 2}, {5, 6}, {7, 8}} {
 		if i > 0 {
 			require.NoError(t, l.Write("x", jit.ArrayOf(values, 1, 2)))
@@ -111,9 +111,9 @@ func TestLaunchLeavesTheCallersArraysAlone(t *testing.T) {
 	assert.EqualError(t, l.Write("x", nil), "x of scale: is given no array")
 	l.Close()
 	l.Close()
-	assert.EqualError(t, l.Run(), "scale: Run after Close")
+	assert.EqualError(t, l.Run(), "jit.Launch.Run: the launch of scale is closed")
 	_, err = l.Read("y")
-	assert.EqualError(t, err, "y of scale: the launch is closed")
+	assert.EqualError(t, err, "jit.Launch.Read: the launch of scale is closed")
 }
 
 func TestAnElementTypeGivenIsThatOfTheArguments(t *testing.T) {
@@ -132,7 +132,7 @@ func TestConvertedSaturates(t *testing.T) {
 		assert.Equal(t, want, jit.Converted(d, values).Floats(), d)
 	}
 	_, err := jit.Slice[int8](nil)
-	assert.EqualError(t, err, "there is no array, and so no elements of type int8")
+	assert.EqualError(t, err, "jit.Slice: there is no array, and so no elements of type int8")
 }
 
 // A dimension without elements is shown where a parameter has it, with the access that needs one.

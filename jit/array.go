@@ -3,6 +3,7 @@ package jit
 import (
 	"errors"
 	"fmt"
+	"math"
 	"unsafe"
 
 	"tilec/lang"
@@ -51,9 +52,16 @@ func dtypeOf[T Number]() lang.DType {
 	return lang.F64
 }
 
-// NewArray makes an array of zeros.
+// NewArray makes an array of zeros. Where the type or the shape cannot be, or this machine has no
+// room for the elements, the array has no data, which is an error where the array is used.
 func NewArray(d lang.DType, shape ...int64) *Array {
-	return &Array{DType: d, Shape: shape, Data: make([]byte, Elements(shape)*int64(d.Size()))}
+	a := &Array{DType: d, Shape: shape}
+	n := Elements(shape)
+	if !d.IsValid() || n >= maxElements || HostMemory() > 0 && n > HostMemory()/int64(d.Size()) {
+		return a
+	}
+	a.Data = make([]byte, n*int64(d.Size()))
+	return a
 }
 
 // ArrayOf makes an array of a slice's elements, which it shares; without a
@@ -72,7 +80,11 @@ func Converted[T float32 | float64](d lang.DType, values []T, shape ...int64) *A
 	if len(shape) == 0 {
 		shape = []int64{int64(len(values))}
 	}
-	a := &Array{DType: d, Shape: shape, Data: make([]byte, len(values)*d.Size())}
+	a := &Array{DType: d, Shape: shape}
+	if !d.IsValid() {
+		return a // an error where it is used
+	}
+	a.Data = make([]byte, len(values)*d.Size())
 	for i, v := range values {
 		d.PutElement(a.Data[i*d.Size():], float64(v))
 	}
@@ -83,15 +95,22 @@ func Converted[T float32 | float64](d lang.DType, values []T, shape ...int64) *A
 func Slice[T Number](a *Array) ([]T, error) {
 	var zero T
 	if a == nil {
-		return nil, fmt.Errorf("there is no array, and so no elements of type %T", zero)
+		return nil, unset("Slice", fmt.Sprintf("there is no array, and so no elements of type %T", zero))
 	}
 	if d := dtypeOf[T](); d != a.DType {
-		return nil, fmt.Errorf("the array is %s, and has no elements of type %T", a, zero)
+		return nil, &UseError{"Slice", fmt.Sprintf("the array is %s, and has no elements of type %T", a, zero), ErrMismatch}
+	}
+	if err := a.check(); err != nil {
+		return nil, &UseError{"Slice", err.Error(), ErrRange}
 	}
 	if len(a.Data) == 0 {
 		return []T{}, nil
 	}
-	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(a.Data))), len(a.Data)/int(unsafe.Sizeof(zero))), nil
+	first := unsafe.Pointer(unsafe.SliceData(a.Data))
+	if uintptr(first)%unsafe.Alignof(zero) != 0 {
+		return nil, &UseError{"Slice", fmt.Sprintf("the data of the array does not begin where a %T can lie: copy it", zero), ErrMismatch}
+	}
+	return unsafe.Slice((*T)(first), len(a.Data)/int(unsafe.Sizeof(zero))), nil
 }
 
 // Bytes shows a slice of numbers as its memory.
@@ -101,20 +120,54 @@ func Bytes[T Number](s []T) []byte {
 }
 
 // String is the array's type: `bf16[8, 768]`.
-func (a *Array) String() string { return a.DType.String() + FormatShape(a.Shape) }
+func (a *Array) String() string {
+	if a == nil {
+		return "no array"
+	}
+	return a.DType.String() + FormatShape(a.Shape)
+}
 
-// Len is the number of elements.
-func (a *Array) Len() int { return int(Elements(a.Shape)) }
+// Len is the number of elements that the shape has.
+func (a *Array) Len() int {
+	if a == nil {
+		return 0
+	}
+	return int(Elements(a.Shape))
+}
 
-// Float is element i in row-major order.
-func (a *Array) Float(i int) float64 { return a.DType.Element(a.Data[i*a.DType.Size():]) }
+// element is the memory of element i; nil where there is none.
+func (a *Array) element(i int) []byte {
+	if a == nil || !a.DType.IsValid() || i < 0 || i >= len(a.Data)/a.DType.Size() {
+		return nil
+	}
+	return a.Data[i*a.DType.Size():][:a.DType.Size()]
+}
 
-// SetFloat sets element i to the nearest value of the array's type.
-func (a *Array) SetFloat(i int, v float64) { a.DType.PutElement(a.Data[i*a.DType.Size():], v) }
+// Float is element i in row-major order; NaN where there is no such element.
+func (a *Array) Float(i int) float64 {
+	if e := a.element(i); e != nil {
+		return a.DType.Element(e)
+	}
+	return math.NaN()
+}
 
-// Floats is every element, in row-major order.
+// SetFloat sets element i to the nearest value of the array's type. An element that
+// there is not is a *UseError of ErrRange.
+func (a *Array) SetFloat(i int, v float64) error {
+	e := a.element(i)
+	if e == nil {
+		return &UseError{"Array.SetFloat", fmt.Sprintf("there is no element %d in %s", i, a), ErrRange}
+	}
+	a.DType.PutElement(e, v)
+	return nil
+}
+
+// Floats is every element that there is, in row-major order.
 func (a *Array) Floats() []float64 {
-	out := make([]float64, a.Len())
+	if a == nil || !a.DType.IsValid() {
+		return nil
+	}
+	out := make([]float64, min(a.Len(), len(a.Data)/a.DType.Size()))
 	for i := range out {
 		out[i] = a.Float(i)
 	}

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -16,7 +18,7 @@ import (
 func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 	k := s.Kernel
 	if len(k.Parts) > 0 {
-		return nil, nil, fmt.Errorf("compiler bug: kernel %s is launched in parts, and has no code of its own", k.Name)
+		return nil, nil, bug.New("build", "kernel %s is launched in parts, and has no code of its own", k.Name)
 	}
 	b := &irBuilder{
 		spec:    s,
@@ -43,7 +45,9 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 		case *lang.Diagnostic: // sizes that the kernel cannot have
 			err = r
 		default:
-			err = fmt.Errorf("compiler bug: building %s: %v", k.Name, r)
+			b := bug.Recovered("build", r)
+			s.about(b)
+			err = b
 		}
 	}()
 	for i, p := range params(k) {
@@ -64,7 +68,7 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 		b.axes[split.Axis].Split = split.Blocks
 	}
 	b.body(k.Body)
-	return b.f, b.launch, nil
+	return b.f, b.launch, checkRank(b.f)
 }
 
 type irBuilder struct {
@@ -126,6 +130,9 @@ func (b *irBuilder) dim(s size.Size) *ir.Dim {
 
 func (b *irBuilder) declare(a *typed.Axis, names map[string]int) {
 	x := &ir.Axis{Name: a.Name, Scalar: a.Scalar, Tile: a.Tile, Choices: a.Choices, At: a.At}
+	if n := b.spec.extent(a); n > 0 {
+		x.Choices = []int64{n}
+	}
 	// Inlining and separate scopes may declare one name twice; the IR's are unique.
 	if n := names[a.Name]; n > 0 {
 		x.Name = fmt.Sprintf("%s_%d", a.Name, n)
@@ -154,6 +161,8 @@ func (b *irBuilder) declare(a *typed.Axis, names map[string]int) {
 			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: a.At, Message: fmt.Sprintf(
 				"axis %s of %s covers positions %d to %d of dimension %s, which has %d", a.Name, b.f.Name, x.Lo, end, x.Dim.Name, x.Dim.Value)})
 		}
+	case x.Lo+x.Len > ir.NarrowSize || b.spec.Wide: // its positions are counted as those of a dimension are
+		x.Dim = b.dim(a.Lo.Add(a.Len))
 	}
 	b.axes[a] = x
 	b.f.Axes = append(b.f.Axes, x)
@@ -199,7 +208,7 @@ func (b *irBuilder) body(body *typed.Body) []*ir.Value {
 
 // store builds a store or an atomic.
 func (b *irBuilder) store(s *typed.Store) {
-	args := b.positions(s.Indices, s.Checked)
+	args := b.positions(s.Indices, s.Checked, s.Needs)
 	indices := args
 	args = append(args, b.value(s.Value))
 	if s.New != nil {
@@ -258,16 +267,16 @@ func (b *irBuilder) indices(xs []typed.Expr) []*ir.Value {
 }
 
 // positions builds the indices of an access. What an axis gives is inside its
-// dimension whatever the size; other unchecked indices were proven for sizes from 1 on.
-func (b *irBuilder) positions(xs []typed.Expr, checked []bool) []*ir.Value {
+// dimension whatever the size; other unchecked indices may need dimensions of 1 or more.
+func (b *irBuilder) positions(xs []typed.Expr, checked []bool, needs [][]*size.Symbol) []*ir.Value {
 	out := make([]*ir.Value, len(xs))
 	for i, x := range xs {
 		out[i] = b.exact(x)
 	}
 	for i, v := range out {
 		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofPart(xs[i])
-		if !checked[i] && !byAxis && !nowhere(v) {
-			b.launch.needs(xs[i].Span())
+		if i < len(needs) && !byAxis && !nowhere(v) {
+			b.launch.needs(xs[i].Span(), needs[i])
 		}
 	}
 	return out
@@ -319,7 +328,7 @@ func (b *irBuilder) values(x typed.Expr) []*ir.Value {
 	case *typed.Order:
 		return b.order(x)
 	case *typed.Load:
-		args := b.positions(x.Indices, x.Checked)
+		args := b.positions(x.Indices, x.Checked, x.Needs)
 		if x.Else != nil {
 			args = append(args, b.value(x.Else))
 		}
@@ -348,10 +357,7 @@ func one(v *ir.Value) []*ir.Value { return []*ir.Value{v} }
 // constant rounds a literal to its type.
 func (b *irBuilder) constant(d lang.DType, n int64, f float64) *ir.Value {
 	if d.IsFloat() {
-		if d.Bits() <= 32 {
-			f = float64(d.Round(float32(f)))
-		}
-		return b.Const(d, ir.Const{Float: f})
+		return b.Const(d, ir.Const{Float: eval.Round(f, d)})
 	}
 	return b.Const(d, ir.Const{Int: n})
 }
@@ -367,12 +373,15 @@ func (b *irBuilder) apply(x *typed.Apply) *ir.Value {
 	case lang.OpRandomBits:
 		b.randomPositions(args, x.At)
 	}
-	if x.Op == lang.OpSum || x.Op == lang.OpMean {
+	if r := x.Op.Row().Rule; r == lang.RuleSum || r == lang.RuleMean {
 		args[0] = b.summand(args[0])
 	}
 	op := &ir.Op{Code: x.Op, Args: args, Axes: b.mapAxes(x.Axes), Over: b.mapAxes(x.Over)}
 	if x.Axis != nil {
 		op.Axis = b.axes[x.Axis]
+		if x.Op == lang.OpStart || x.Op == lang.OpEnd {
+			op.Span = b.spec.span(x.Axis)
+		}
 	}
 	if x.From != nil {
 		op.From = b.axes[x.From]
@@ -381,19 +390,6 @@ func (b *irBuilder) apply(x *typed.Apply) *ir.Value {
 		op.Precision = b.precision
 	}
 	return b.moved(b.Emit(op)[0], x.Axis)
-}
-
-// summand is what a sum or a mean adds up. Its products are not rounded first,
-// whether or not it is a contraction: those of narrow floats are exact in the
-// type that adds them up.
-func (b *irBuilder) summand(v *ir.Value) *ir.Value {
-	d := v.Type.DType
-	product := v.Def
-	if product == nil || product.Code != lang.OpMul || !d.IsFloat() || d.Accumulator() == d {
-		return v
-	}
-	wide := d.Accumulator()
-	return b.Op(lang.OpMul, b.Cast(product.Args[0], wide), b.Cast(product.Args[1], wide))
 }
 
 func (b *irBuilder) mapAxes(axes []*typed.Axis) []*ir.Axis {

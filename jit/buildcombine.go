@@ -24,7 +24,7 @@ func (b *irBuilder) combine(x *typed.Combine) []*ir.Value {
 		}
 		code = lang.OpScan
 		d := args[0].Type.DType.Accumulator()
-		args[0] = b.Cast(args[0], d)
+		args[0] = b.Cast(b.summand(args[0]), d)
 		identity = one(b.constant(d, first, float64(first)))
 		params = b.parametersOf(args)
 		fn = func() []*ir.Value { return one(b.Op(step, params...)) }

@@ -158,6 +158,9 @@ func position(i int64, shape []int64) []int64 {
 
 // Text is what a person should see, a line each, without the place in the source.
 func (f *CheckFailure) Text() []string {
+	if f == nil || f.Check == nil {
+		return nil
+	}
 	var out []string
 	line := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if f.Round != "" {

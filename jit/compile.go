@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tilec/jit/bug"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
@@ -26,13 +27,33 @@ type Compiler struct {
 	Debug bool
 	// Cache holds compiled code between runs; nil for none.
 	Cache *cache.Cache
+	// Form, where it is set, may give the IR that is to run of a specialisation, in place of what the passes make of it;
+	// nil leaves that as it is. It serves to find a pass that is wrong: see Forms.
+	Form func(s *Spec) *ir.Func
 
 	// wide is Spec.Wide.
 	wide bool
+	// extents is that of Spec.
+	extents func(kernel string, open map[string][]int64) map[string]int64
 
 	mu      sync.Mutex
-	kernels map[Key]*entry
+	kernels map[compiledKey]*entry
 	spent   time.Duration
+}
+
+// compiledKey is a specialisation for a device and its target, which may be set to others.
+type compiledKey struct {
+	space  any
+	target string
+	Key
+}
+
+// usable reports a compiler that cannot compile.
+func (c *Compiler) usable(call string) error {
+	if c == nil {
+		return unset(call, "the compiler is nil: NewCompiler gives one")
+	}
+	return usable(c.Device, call)
 }
 
 type entry struct {
@@ -56,25 +77,28 @@ type Compiled struct {
 
 // NewCompiler makes a compiler for a device.
 func NewCompiler(d Device, logs *Logs) *Compiler {
-	return &Compiler{Device: d, Logs: logs, kernels: map[Key]*entry{}}
+	return &Compiler{Device: d, Logs: logs}
 }
 
 // CompileTime is the wall-clock time spent compiling so far.
 func (c *Compiler) CompileTime() time.Duration {
+	if c == nil {
+		return 0
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spent
 }
 
-// compileAll compiles specialisations, several at once, and gives them in order.
-func (c *Compiler) compileAll(specs []*Spec) ([]*Compiled, error) {
+// compileAll compiles specialisations for a device, several at once, and gives them in order.
+func (c *Compiler) compileAll(specs []*Spec, d Device) ([]*Compiled, error) {
 	begin := time.Now()
 	out := make([]*Compiled, len(specs))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, s := range specs {
 		g.Go(func() (err error) {
-			out[i], err = c.compile(s)
+			out[i], err = c.compile(s, d)
 			return err
 		})
 	}
@@ -85,22 +109,42 @@ func (c *Compiler) compileAll(specs []*Spec) ([]*Compiled, error) {
 	return out, err
 }
 
-func (c *Compiler) compile(s *Spec) (*Compiled, error) {
-	key := s.Key()
+func (c *Compiler) compile(s *Spec, d Device) (*Compiled, error) {
+	key := compiledKey{d.space(), d.Target().Name, s.Key()}
 	c.mu.Lock()
+	if c.kernels == nil {
+		c.kernels = map[compiledKey]*entry{}
+	}
 	e := c.kernels[key]
 	if e == nil {
 		e = &entry{}
 		c.kernels[key] = e
 	}
 	c.mu.Unlock()
-	e.once.Do(func() { e.compiled, e.err = c.build(s) })
+	e.once.Do(func() { e.compiled, e.err = c.build(s, d) })
 	return e.compiled, e.err
 }
 
-func (c *Compiler) build(s *Spec) (out *Compiled, err error) {
-	defer catch(&err)
-	l, err := lower(s, c.Device.Target(), c.Logs, c.Cache)
+func (c *Compiler) form(s *Spec) *ir.Func {
+	if c.Form == nil {
+		return nil
+	}
+	return c.Form(s)
+}
+
+// compileFor is Device.compile; a panic is an error.
+func compileFor(d Device, l *Lowered, c *Compiler) (_ executable, err error) {
+	defer bug.Catch(&err, "compile")
+	return d.compile(l, c)
+}
+
+func (c *Compiler) build(s *Spec, d Device) (out *Compiled, err error) {
+	var l *Lowered
+	if f := c.form(s); f != nil {
+		l, err = lowerForm(s, f, d.Target())
+	} else {
+		l, err = lower(s, d.Target(), lowering{logs: c.Logs, dump: c.Logs.dump(), store: c.Cache})
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -112,9 +156,9 @@ func (c *Compiler) build(s *Spec) (out *Compiled, err error) {
 	}
 	out.tensorParam = append(out.tensorParam, l.dims.views...)
 	begin := time.Now()
-	if out.exe, err = c.Device.compile(l, c); err != nil {
-		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, err)
+	if out.exe, err = compileFor(d, l, c); err != nil {
+		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, bug.In(err, func(e *Bug) { l.about(e, s) }))
 	}
-	c.Logs.Line(StageTime, "compile %s for %s: %.1f ms", s.Kernel.Name, c.Device.ID(), float64(time.Since(begin).Microseconds())/1e3)
+	c.Logs.Line(StageTime, "compile %s for %s: %.1f ms", s.Kernel.Name, d.ID(), float64(time.Since(begin).Microseconds())/1e3)
 	return out, nil
 }

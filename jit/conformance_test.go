@@ -47,6 +47,19 @@ func TestConformanceWide(t *testing.T) {
 	conformance(t, (*jit.Compiler).Widen)
 }
 
+// TestConformanceVaried runs them under other plans than those that the planner chooses: no plan changes a result.
+func TestConformanceVaried(t *testing.T) {
+	seeds := 4
+	if testing.Short() {
+		seeds = 2
+	}
+	for seed := range seeds {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			conformance(t, func(c *jit.Compiler) { c.Vary(seed) })
+		})
+	}
+}
+
 func conformance(t *testing.T, prepare func(*jit.Compiler)) {
 	files, err := filepath.Glob(filepath.Join(jittest.Path(t, "testdata/conformance"), "*.txtar"))
 	require.NoError(t, err)
@@ -348,12 +361,32 @@ type inout struct {
 }
 
 func (c *conformanceCase) run(t *testing.T, compiler *jit.Compiler, p *typed.Program) {
+	written, says, err := c.launch(t, compiler, p)
+	if c.err == "" {
+		require.NoError(t, err)
+	} else {
+		require.ErrorContains(t, err, c.err)
+	}
+	require.Equal(t, c.says, says)
+	for _, e := range c.outputs {
+		at := -1
+		for i, w := range written {
+			if w.name == e.name {
+				at = i
+			}
+		}
+		require.GreaterOrEqualf(t, at, 0, "%s has no %s", c.callee, e.name)
+		e.check(t, compiler.Device, written[at].tensor)
+	}
+}
+
+// launch runs the case once and gives what it may have written, the lines that it printed, and how it ended.
+func (c *conformanceCase) launch(t *testing.T, compiler *jit.Compiler, p *typed.Program) (written []inout, says []string, err error) {
 	device := compiler.Device
 	to := findCallee(compiler, p, c.callee)
 	require.NotNilf(t, to, "there is no %s", c.callee)
 	opts := c.options(t, to)
 	var upload func(path string, g typed.GType) jit.Value
-	var written []inout
 	used := map[string]bool{}
 	upload = func(path string, g typed.GType) jit.Value {
 		v := jit.Value{Elems: []jit.Value{}}
@@ -400,32 +433,16 @@ func (c *conformanceCase) run(t *testing.T, compiler *jit.Compiler, p *typed.Pro
 	program, err := to.bind(args, opts)
 	var results []jit.Value
 	if err == nil {
-		defer program.Close()
+		t.Cleanup(func() { program.Close() })
 		results, err = program.Run(args)
 	}
-	if c.err == "" {
-		require.NoError(t, err)
-	} else {
-		require.ErrorContains(t, err, c.err)
-	}
-	var says []string
 	for line := range strings.Lines(said.String()) {
 		says = append(says, strings.TrimSuffix(line, "\n"))
 	}
-	require.Equal(t, c.says, says)
 	for i, r := range results {
 		written = append(written, inout{to.outputs[i], r.Tensor})
 	}
-	for _, e := range c.outputs {
-		at := -1
-		for i, w := range written {
-			if w.name == e.name {
-				at = i
-			}
-		}
-		require.GreaterOrEqualf(t, at, 0, "%s has no %s", c.callee, e.name)
-		e.check(t, device, written[at].tensor)
-	}
+	return written, says, err
 }
 
 // begins tells whether an input is at a path or inside.
@@ -474,19 +491,7 @@ func bitsOf(b []byte) uint64 {
 	return binary.LittleEndian.Uint64(all[:])
 }
 
-func float(d lang.DType, b []byte) float64 {
-	switch bits := bitsOf(b); d {
-	case lang.F64:
-		return math.Float64frombits(bits)
-	case lang.F32:
-		return float64(math.Float32frombits(uint32(bits)))
-	case lang.F16:
-		return float64(lang.F16Value(uint16(bits)))
-	case lang.BF16:
-		return float64(lang.BF16Value(uint16(bits)))
-	}
-	return math.NaN()
-}
+func float(d lang.DType, b []byte) float64 { return d.Element(b) }
 
 func show(d lang.DType, b []byte) string {
 	if d.IsFloat() {

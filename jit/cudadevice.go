@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"tilec/jit/cache"
 	"tilec/jit/cuda"
@@ -20,6 +21,7 @@ import (
 
 // GPU is a CUDA device.
 type GPU struct {
+	poisoning
 	ctx    *cuda.Context
 	stream *cuda.Stream
 	target plan.Target
@@ -28,6 +30,7 @@ type GPU struct {
 	arch string
 	// compiler makes machine code that can be kept: the driver's own, or ptxas. Where there is neither, the driver compiles PTX as it loads it.
 	compiler cuda.PTXCompiler
+	closed   atomic.Bool
 }
 
 var errNoDevice = errors.New("there is no device")
@@ -91,9 +94,24 @@ func gpuTarget(d cuda.Device) (plan.Target, error) {
 	return t, nil
 }
 
+func (d *GPU) state() state {
+	switch {
+	case d == nil || d.ctx == nil:
+		return stateUnset
+	case d.closed.Load():
+		return stateClosed
+	}
+	return stateOpen
+}
+
+func (d *GPU) space() any { return d }
+
 // Retarget compiles from now on for another PTX target, older than the device
 // or its own: code for sm_80 runs on every later device.
 func (d *GPU) Retarget(name string) error {
+	if err := usable(d, "GPU.Retarget"); err != nil {
+		return err
+	}
 	t, err := plan.FindTarget(name)
 	if err != nil {
 		return err
@@ -107,40 +125,58 @@ func (d *GPU) Retarget(name string) error {
 }
 
 // Name is what the driver calls the device.
-func (d *GPU) Name() string { return d.ctx.Device().Name }
+func (d *GPU) Name() string {
+	if d.state() == stateUnset {
+		return "no device"
+	}
+	return d.ctx.Device().Name
+}
 
 // ID is "cuda:" and the ordinal.
-func (d *GPU) ID() string { return fmt.Sprintf("cuda:%d", d.ctx.Device().Ordinal) }
+func (d *GPU) ID() string {
+	if d.state() == stateUnset {
+		return "cuda"
+	}
+	return fmt.Sprintf("cuda:%d", d.ctx.Device().Ordinal)
+}
 
 // Target describes the device to the planner.
-func (d *GPU) Target() plan.Target { return d.target }
+func (d *GPU) Target() plan.Target {
+	if d == nil {
+		return plan.Target{}
+	}
+	return d.target
+}
 
 // Alloc gives device memory.
 func (d *GPU) Alloc(n int64) (*Memory, error) {
+	if err := allocation(d, "GPU.Alloc", n); err != nil {
+		return nil, err
+	}
 	p, err := d.ctx.Alloc(int(max(n, 1)))
 	if err != nil {
 		return nil, err
 	}
-	return &Memory{Size: n, address: uint64(p)}, nil
+	m := deviceMemory(d, n, uint64(p))
+	if d.poisons() {
+		return m, d.poison(m, 0, n)
+	}
+	return m, nil
 }
 
-// Free gives memory back. A pointer that Alloc did not give is ignored.
+// Free gives memory back.
 func (d *GPU) Free(m *Memory) {
-	if m.address != 0 {
-		_ = d.ctx.Free(cuda.Ptr(m.address))
-		m.address = 0
+	if m.free(d) {
+		_ = d.ctx.Free(cuda.Ptr(m.block.address))
 	}
 }
 
 // Write copies data to the device and waits.
 func (d *GPU) Write(m *Memory, offset int64, data []byte) error {
-	if offset < 0 || offset+int64(len(data)) > m.Size {
-		return fmt.Errorf("write of %d bytes at %d into %d bytes of memory", len(data), offset, m.Size)
+	if err := m.access(d, "GPU.Write", offset, int64(len(data))); err != nil || len(data) == 0 {
+		return err
 	}
-	if len(data) == 0 {
-		return nil
-	}
-	if err := d.stream.CopyToDevice(cuda.Ptr(m.address+uint64(offset)), data); err != nil {
+	if err := d.stream.CopyToDevice(cuda.Ptr(m.address()+uint64(offset)), data); err != nil {
 		return err
 	}
 	return d.stream.Synchronize()
@@ -148,23 +184,43 @@ func (d *GPU) Write(m *Memory, offset int64, data []byte) error {
 
 // Read waits for the work given so far and copies its results.
 func (d *GPU) Read(data []byte, m *Memory, offset int64) error {
-	if offset < 0 || offset+int64(len(data)) > m.Size {
-		return fmt.Errorf("read of %d bytes at %d from %d bytes of memory", len(data), offset, m.Size)
+	if err := m.access(d, "GPU.Read", offset, int64(len(data))); err != nil {
+		return err
 	}
 	if len(data) == 0 {
 		return d.Sync()
 	}
-	if err := d.stream.CopyToHost(data, cuda.Ptr(m.address+uint64(offset))); err != nil {
+	if err := d.stream.CopyToHost(data, cuda.Ptr(m.address()+uint64(offset))); err != nil {
 		return err
 	}
 	return d.stream.Synchronize()
 }
 
+// Fill queues setting bytes of m. A stream that is being captured takes it up.
+func (d *GPU) Fill(m *Memory, offset, n int64, value byte) error {
+	if err := m.access(d, "GPU.Fill", offset, n); err != nil {
+		return err
+	}
+	return d.stream.Fill(cuda.Ptr(m.address()+uint64(offset)), value, int(n))
+}
+
+func (d *GPU) poison(m *Memory, offset, n int64) error { return d.Fill(m, offset, n, poisonByte) }
+
 // Sync waits for the work given so far.
-func (d *GPU) Sync() error { return d.stream.Synchronize() }
+func (d *GPU) Sync() error {
+	if err := usable(d, "GPU.Sync"); err != nil {
+		return err
+	}
+	return d.stream.Synchronize()
+}
 
 // Close releases the device's context.
-func (d *GPU) Close() error { return d.ctx.Close() }
+func (d *GPU) Close() error {
+	if d.state() != stateOpen || !d.closed.CompareAndSwap(false, true) {
+		return nil
+	}
+	return d.ctx.Close()
+}
 
 func (d *GPU) compile(l *Lowered, c *Compiler) (executable, error) {
 	m := l.module
@@ -189,7 +245,7 @@ func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}
-	key := cache.NewKey("ptx").Add("version", Version).Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Sum()
+	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
 		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
@@ -203,6 +259,19 @@ func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx
 		store.Put(key, data)
 	}
 	return m, nil
+}
+
+// sourceLines is where in the sources the operations come from: PTX says it, and the text of the IR does not.
+func sourceLines(f *ir.Func) string {
+	var b strings.Builder
+	f.Walk(func(op *ir.Op) bool {
+		if op.At.IsValid() {
+			line, _ := op.At.Position()
+			fmt.Fprintf(&b, "%s:%d\n", op.At.Source.Path, line)
+		}
+		return true
+	})
+	return b.String()
 }
 
 // storedModule is what the cache keeps of a ptx.Module; the rest is the kernel's own.
@@ -315,7 +384,7 @@ func (k *gpuKernel) tensorMaps(args []launchArg) ([]cuda.TensorMap, error) {
 	for i, p := range k.params {
 		switch p.Kind {
 		case ir.ParamPointer:
-			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].memory.address+uint64(args[i].offset))
+			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].memory.address()+uint64(args[i].offset))
 		case ir.ParamDim, ir.ParamStride:
 			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].bits)
 		}
@@ -347,7 +416,7 @@ func (k *gpuKernel) scratch(blocks int64) (bytes, atOnce int64) {
 	return k.module.ScratchShare(blocks, scratchLimit)
 }
 
-func (k *gpuKernel) launch(args []launchArg) error {
+func (k *gpuKernel) launch(_ context.Context, args []launchArg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps, err := k.tensorMaps(args)
@@ -381,7 +450,7 @@ func (k *gpuKernel) pack(args []launchArg, first int64, maps []cuda.TensorMap) *
 	for i, param := range k.params {
 		switch arg := args[i]; param.Kind {
 		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
-			p.Uint64(arg.memory.address + uint64(arg.offset))
+			p.Uint64(arg.memory.address() + uint64(arg.offset))
 		case ir.ParamScalar:
 			switch param.Scalar.Type.DType.Bits() {
 			case 8:

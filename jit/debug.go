@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -142,7 +143,7 @@ func (s *debugOutput) report(d Device, out io.Writer) error {
 			continue
 		}
 		if said > uint64(s.share) {
-			return fmt.Errorf("compiler bug: block %d of %s printed %d bytes of %d", b, s.f.Name, said, s.share)
+			return bug.New("run", "block %d of %s printed %d bytes of %d", b, s.f.Name, said, s.share)
 		}
 		area := make([]byte, said)
 		if err := d.Read(area, s.memory, int64(s.head+b*s.share)); err != nil {
@@ -169,7 +170,7 @@ func (s *debugOutput) records(out io.Writer, block int64, area []byte) error {
 	for len(r.data) > 0 && !r.short {
 		site := r.word()
 		if site == 0 || site > uint64(len(s.sites)) {
-			return fmt.Errorf("compiler bug: block %d of %s printed at site %d of %d", block, s.f.Name, site, len(s.sites))
+			return bug.New("run", "block %d of %s printed at site %d of %d", block, s.f.Name, site, len(s.sites))
 		}
 		op := s.sites[site-1]
 		var texts []string
@@ -181,7 +182,7 @@ func (s *debugOutput) records(out io.Writer, block int64, area []byte) error {
 		}
 	}
 	if r.short {
-		return fmt.Errorf("compiler bug: a print of block %d of %s is cut off", block, s.f.Name)
+		return bug.New("run", "a print of block %d of %s is cut off", block, s.f.Name)
 	}
 	return nil
 }
@@ -210,7 +211,7 @@ func (s *debugOutput) failure(head []byte) error {
 	block := binary.LittleEndian.Uint64(head[ir.DebugBlock:])
 	site := binary.LittleEndian.Uint64(head[ir.DebugSite:])
 	if site == 0 || site > uint64(len(s.sites)) {
-		return fmt.Errorf("compiler bug: an assert of %s failed at site %d of %d", s.f.Name, site, len(s.sites))
+		return bug.New("run", "an assert of %s failed at site %d of %d", s.f.Name, site, len(s.sites))
 	}
 	op := s.sites[site-1]
 	r := &recordReader{data: head[ir.DebugValues:]}

@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -13,7 +14,14 @@ import (
 // Specialise makes a specialisation of a kernel from sizes, element types and
 // constants by name; @sizes gives what the options leave out. Tensors are taken
 // to be contiguous and aligned, as fresh ones are.
-func Specialise(k *typed.Kernel, opts Options) (*Spec, error) {
+func Specialise(k *typed.Kernel, opts Options) (_ *Spec, err error) {
+	defer bug.Catch(&err, "bind")
+	if k == nil || k.Decl == nil {
+		return nil, unset("Specialise", "the kernel is nothing that the checker made")
+	}
+	if err := opts.check(KernelFunction(k)); err != nil {
+		return nil, err
+	}
 	b := newBindings(k.Name)
 	at := k.Decl.Name.Span()
 	given := map[*size.Symbol]lang.Literal{}
@@ -71,6 +79,9 @@ func Specialise(k *typed.Kernel, opts Options) (*Spec, error) {
 
 // PTX is the text of the kernel's PTX module, for the target that it was lowered for.
 func (l *Lowered) PTX() (string, error) {
+	if l == nil || l.Plan == nil {
+		return "", unset("Lowered.PTX", "the kernel is nothing that Lower gave")
+	}
 	if l.module == nil {
 		return "", fmt.Errorf("target %s is no GPU, so it has no PTX", l.Plan.Target)
 	}
@@ -80,7 +91,7 @@ func (l *Lowered) PTX() (string, error) {
 // Memory says what takes the shared memory of a block where it is fullest, and what it keeps in global memory, a line
 // each; nil where it uses neither.
 func (l *Lowered) Memory() []string {
-	if l.module == nil {
+	if l == nil || l.module == nil {
 		return nil
 	}
 	var lines []string
@@ -103,6 +114,9 @@ func (l *Lowered) Memory() []string {
 
 // Outputs are the types and shapes of the program's results; their memory is not set.
 func (p *Program) Outputs() []*Tensor {
+	if p == nil {
+		return nil
+	}
 	out := make([]*Tensor, len(p.outputs))
 	for i, v := range p.outputs {
 		out[i] = &Tensor{DType: v.dtype, Shape: v.shape}

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 
+	"tilec/jit/bug"
 	"tilec/jit/cuda"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
@@ -29,8 +31,10 @@ type Emulator struct {
 	// First is the number of the first block of each launch that runs, for tests of large launches.
 	First int
 
+	poisoning
 	target plan.Target
 	memory *emu.Memory
+	closed atomic.Bool
 }
 
 // DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
@@ -46,24 +50,50 @@ func OpenEmulator(target string) (*Emulator, error) {
 	return &Emulator{target: t, memory: emu.NewMemory()}, nil
 }
 
+func (d *Emulator) state() state {
+	switch {
+	case d == nil || d.memory == nil:
+		return stateUnset
+	case d.closed.Load():
+		return stateClosed
+	}
+	return stateOpen
+}
+
+func (d *Emulator) space() any { return d.memory }
+
 // Name is "PTX emulator" with the target.
-func (d *Emulator) Name() string { return fmt.Sprintf("PTX emulator (%s)", d.target.Name) }
+func (d *Emulator) Name() string {
+	if d.state() == stateUnset {
+		return "no device"
+	}
+	return fmt.Sprintf("PTX emulator (%s)", d.target.Name)
+}
 
 // ID is "emu", with the target where it is not the default.
 func (d *Emulator) ID() string {
-	if d.target.Name == DefaultEmulatorTarget {
+	if d.state() == stateUnset || d.target.Name == DefaultEmulatorTarget {
 		return "emu"
 	}
 	return "emu:" + d.target.Name
 }
 
 // Target describes the emulated GPU to the planner.
-func (d *Emulator) Target() plan.Target { return d.target }
+func (d *Emulator) Target() plan.Target {
+	if d == nil {
+		return plan.Target{}
+	}
+	return d.target
+}
+
+// word is what an atomic on one byte swaps: the four bytes around it, which GPUs' memory always has.
+const word = 4
 
 // Alloc gives memory whose reading before it is written is found.
 func (d *Emulator) Alloc(n int64) (*Memory, error) {
-	// Whole words, as GPUs give: an atomic on one byte swaps the word around it.
-	const word = 4
+	if err := allocation(d, "Emulator.Alloc", n); err != nil {
+		return nil, err
+	}
 	at, err := d.memory.Alloc((n + word - 1) / word * word)
 	if err != nil {
 		return nil, err
@@ -73,43 +103,70 @@ func (d *Emulator) Alloc(n int64) (*Memory, error) {
 			return nil, err
 		}
 	}
-	return &Memory{Size: n, address: at}, nil
+	return deviceMemory(d, n, at), nil
 }
 
 // Free gives memory back; a kernel that touches it afterwards is found.
 func (d *Emulator) Free(m *Memory) {
-	d.memory.Free(m.address)
-	m.address = 0
+	if m.free(d) {
+		d.memory.Free(m.block.address)
+	}
 }
 
 // Write copies data to m.
 func (d *Emulator) Write(m *Memory, offset int64, data []byte) error {
-	if len(data) == 0 {
-		return nil
+	if err := m.access(d, "Emulator.Write", offset, int64(len(data))); err != nil || len(data) == 0 {
+		return err
 	}
-	return d.memory.Write(m.address+uint64(offset), data)
+	return d.memory.Write(m.address()+uint64(offset), data)
 }
 
 // Read copies from m.
 func (d *Emulator) Read(data []byte, m *Memory, offset int64) error {
-	if len(data) == 0 {
-		return nil
+	if err := m.access(d, "Emulator.Read", offset, int64(len(data))); err != nil || len(data) == 0 {
+		return err
 	}
-	return d.memory.Read(data, m.address+uint64(offset))
+	return d.memory.Read(data, m.address()+uint64(offset))
+}
+
+// Fill sets bytes of m. What is behind them in the last word stays as it is and may be read.
+func (d *Emulator) Fill(m *Memory, offset, n int64, value byte) error {
+	if err := m.access(d, "Emulator.Fill", offset, n); err != nil || n == 0 {
+		return err
+	}
+	end := m.address() + uint64(offset+n)
+	if err := d.memory.Fill(m.address()+uint64(offset), int(n), value); err != nil || end%word == 0 {
+		return err
+	}
+	rest := make([]byte, word-end%word)
+	if err := d.memory.Read(rest, end); err != nil {
+		return err
+	}
+	return d.memory.Write(end, rest)
+}
+
+// poison takes back that memory was written: reading it is found, and a result that lies there shows.
+func (d *Emulator) poison(m *Memory, offset, n int64) error {
+	return d.memory.Undefine(m.address()+uint64(offset), int(n), poisonByte)
 }
 
 // Sync has nothing to wait for: a launch returns when it is done.
-func (d *Emulator) Sync() error { return nil }
+func (d *Emulator) Sync() error { return usable(d, "Emulator.Sync") }
 
 // Close has nothing to give back.
-func (d *Emulator) Close() error { return nil }
+func (d *Emulator) Close() error {
+	if d != nil {
+		d.closed.Store(true)
+	}
+	return nil
+}
 
 func (d *Emulator) compile(l *Lowered, c *Compiler) (executable, error) {
 	m := l.module
 	c.Logs.Print(StagePTX, l.Func.Name, func() string { return m.Text })
 	parsed, err := emu.Parse(m.Text)
 	if err != nil {
-		return nil, fmt.Errorf("compiler bug: %w", err)
+		return nil, bug.New("ptx", "the emulator cannot read what was made: %w", err)
 	}
 	k := &emulatedKernel{device: d, text: m, module: parsed, params: l.Func.Params()}
 	if d.OnLaunch != nil {
@@ -174,10 +231,13 @@ var (
 	emuSwizzles = map[int]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}
 )
 
-func (k *emulatedKernel) launch(args []launchArg) error {
+func (k *emulatedKernel) launch(ctx context.Context, args []launchArg) error {
+	if n := k.device.First; n < 0 {
+		return &UseError{"Emulator.First", fmt.Sprintf("the first block is to be number %d", n), ErrRange}
+	}
 	entry := k.module.Entries[k.text.Entry]
 	if entry == nil || len(entry.Params) != len(k.params)+len(k.text.Maps) {
-		return fmt.Errorf("compiler bug: the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params)+len(k.text.Maps))
+		return bug.New("ptx", "the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params)+len(k.text.Maps))
 	}
 	space := make([]byte, entry.ParamSize)
 	put := func(i int, bits uint64) {
@@ -191,7 +251,7 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		bits := args[i].bits
 		switch param.Kind {
 		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
-			bits = args[i].memory.address + uint64(args[i].offset)
+			bits = args[i].memory.address() + uint64(args[i].offset)
 		case ir.ParamFirst:
 			first, atOnce = i, int64(bits)
 		}
@@ -211,14 +271,14 @@ func (k *emulatedKernel) launch(args []launchArg) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}
-		return k.run(space, blocks, maps)
+		return k.run(ctx, space, blocks, maps)
 	})
 }
 
 // run launches so many blocks on the parameters.
-func (k *emulatedKernel) run(space []byte, blocks int64, maps map[string]*emu.TensorMap) error {
+func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, maps map[string]*emu.TensorMap) error {
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps})
+		k.text.Shared, space, k.device.memory, emu.Options{Context: ctx, Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps})
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,11 @@
 package jit
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -35,6 +35,9 @@ type Function struct {
 // FindFunction finds a kernel or a graph of a program; a *NameError when there
 // is none. It has no compiler yet: see Function.On.
 func FindFunction(p *typed.Program, name string) (*Function, error) {
+	if p == nil {
+		return nil, unset("FindFunction", "there is no program: Load gives one")
+	}
 	for _, k := range p.Kernels {
 		if k.Name == name {
 			return KernelFunction(k), nil
@@ -51,6 +54,9 @@ func FindFunction(p *typed.Program, name string) (*Function, error) {
 
 // FunctionNames lists the kernels and graphs of a source itself, and those that it imports.
 func FunctionNames(p *typed.Program) (own, imported []string) {
+	if p == nil || len(p.Modules) == 0 {
+		return nil, nil
+	}
 	root := p.Modules[len(p.Modules)-1].Source
 	add := func(name lang.Ident) {
 		if name.Span().Source == root {
@@ -70,6 +76,9 @@ func FunctionNames(p *typed.Program) (own, imported []string) {
 
 // On is the function as another compiler compiles it, for its device.
 func (f *Function) On(c *Compiler) *Function {
+	if f == nil {
+		return nil
+	}
 	g := *f
 	g.compiler = c
 	return &g
@@ -77,6 +86,9 @@ func (f *Function) On(c *Compiler) *Function {
 
 // KernelFunction shows a kernel as a Function; it has no compiler yet.
 func KernelFunction(k *typed.Kernel) *Function {
+	if k == nil {
+		return &Function{}
+	}
 	f := &Function{Name: k.Name, Kernel: k, Types: k.TypeParams, Consts: k.Consts, Dims: k.Dims, SizeHints: k.SizeHints}
 	for _, p := range k.Params {
 		t := typed.GType{Kind: typed.GScalar, DType: p.DType}
@@ -102,7 +114,7 @@ func KernelFunction(k *typed.Kernel) *Function {
 			add(a.Name)
 		}
 	}
-	for _, name := range []string{"warps", "stages", "occupancy", "cluster", "split"} {
+	for _, name := range planSettings {
 		add(name)
 	}
 	return f
@@ -118,6 +130,9 @@ func graphFunction(g *typed.Graph) *Function {
 
 // Leaf finds the type of a parameter, or of a part of one: `w.blocks[0].bias`.
 func (f *Function) Leaf(path string) (typed.GType, bool) {
+	if f == nil {
+		return typed.GType{}, false
+	}
 	head, rest := path, ""
 	if n := strings.IndexAny(path, ".["); n >= 0 {
 		head, rest = path[:n], path[n:]
@@ -154,6 +169,9 @@ func part(t typed.GType, path string) (typed.GType, bool) {
 
 // Names lists everything that a call may give by name.
 func (f *Function) Names() []string {
+	if f == nil {
+		return nil
+	}
 	var names []string
 	for _, p := range f.Params {
 		names = append(names, p.Name)
@@ -169,18 +187,34 @@ func (f *Function) Names() []string {
 
 // Bind compiles the function for the types and shapes of its arguments, on the
 // module's device, and puts the arguments there. Errors of the arguments are
-// *lang.Diagnostic, *NameError or *ArgError; a failure of the compiler is a *Bug.
+// *lang.Diagnostic, *NameError or *ArgError; a function or a device that cannot be
+// used is a *UseError, a failure of the compiler a *Bug.
+//
+// No element of a tensor that the function changes, an inout, may be one of another
+// argument: inputs do not change while a kernel runs, and no two blocks write one
+// element. Such arguments are an *ArgError of ErrOverlap. Tensors may lie between each
+// other, as columns of one matrix do; where the compiler cannot tell, it refuses.
 func (f *Function) Bind(args Args) (_ *Launch, err error) {
+	const call = "Function.Bind"
+	if f == nil || f.Kernel == nil && f.Graph == nil {
+		return nil, unset(call, "the function is nothing that Module.Function gave")
+	}
+	if f.compiler == nil {
+		return nil, unset(call, f.Name+" has no compiler: Module.Function and Function.On give one")
+	}
+	if f.compiler.Device == nil {
+		return nil, unset(call, f.Name+" has no device to run on: give NewCompiler what OpenDevice gives")
+	}
+	if err := f.compiler.usable(call); err != nil {
+		return nil, err
+	}
 	l := &Launch{Function: f, device: f.compiler.Device}
 	defer func() {
 		if err != nil {
 			l.Close()
 		}
 	}()
-	defer catch(&err)
-	if l.device == nil {
-		return nil, fmt.Errorf("%s has no device to run on: give NewCompiler what OpenDevice gives", f.Name)
-	}
+	defer bug.Catch(&err, "bind")
 	opts, err := f.options(args)
 	if err != nil {
 		return nil, err

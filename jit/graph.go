@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -28,6 +29,8 @@ type Options struct {
 	Debug bool
 	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.
 	Guard int64
+	// Arena is for intermediate results, shared by programs that never run at the same time; nil for one of the program's own.
+	Arena *Arena
 }
 
 // gval is the value of a graph expression at bind time: a tensor, a scalar, or
@@ -55,7 +58,8 @@ const maxUnrolled = 1 << 17
 // unroll counts n iterations or calls more.
 func (b *binder) unroll(n int64, at lang.Span) error {
 	if n > maxUnrolled-b.unrolled {
-		return launchError(at, lang.ErrArgShape, "%s unrolls to more than %d loop iterations and calls", b.prog.name, int64(maxUnrolled))
+		return adviseError(at, lang.ErrLimit, "let a loop of a kernel go through so many, or run the graph several times",
+			"%s unrolls to more than %d loop iterations and calls", b.prog.name, int64(maxUnrolled))
 	}
 	b.unrolled += n
 	return nil
@@ -71,16 +75,32 @@ type frame struct {
 }
 
 func (c *Compiler) newBinder(name string, opts Options) *binder {
-	return &binder{prog: &Program{compiler: c, name: name}, opts: opts}
+	p := &Program{compiler: c, device: c.Device, name: name, arena: opts.Arena}
+	if p.arena == nil {
+		p.arena, p.own = NewArena(c.Device), true
+	}
+	return &binder{prog: p, opts: opts}
 }
 
 // BindGraph binds a graph to its arguments' types and shapes, compiles every
 // kernel that it launches, and plans its memory.
-func (c *Compiler) BindGraph(g *typed.Graph, args []Value, opts Options) (*Program, error) {
+func (c *Compiler) BindGraph(g *typed.Graph, args []Value, opts Options) (_ *Program, err error) {
+	defer bug.Catch(&err, "bind")
+	const call = "Compiler.BindGraph"
+	if g == nil || g.Decl == nil {
+		return nil, unset(call, "the graph is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	f := graphFunction(g)
+	if err := opts.check(f); err != nil {
+		return nil, err
+	}
 	b := c.newBinder(g.Name, opts)
-	inputs := make([]gval, len(args))
-	for i, a := range args {
-		inputs[i] = b.input(a)
+	inputs, err := b.inputs(f, args)
+	if err != nil {
+		return nil, err
 	}
 	// The names in the options are this graph's; graphs that it calls have names of their own.
 	consts := map[*size.Symbol]lang.Literal{}
@@ -98,11 +118,23 @@ func (c *Compiler) BindGraph(g *typed.Graph, args []Value, opts Options) (*Progr
 }
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
-func (c *Compiler) BindKernel(k *typed.Kernel, args []Value, opts Options) (*Program, error) {
+func (c *Compiler) BindKernel(k *typed.Kernel, args []Value, opts Options) (_ *Program, err error) {
+	defer bug.Catch(&err, "bind")
+	const call = "Compiler.BindKernel"
+	if k == nil || k.Decl == nil {
+		return nil, unset(call, "the kernel is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	f := KernelFunction(k)
+	if err := opts.check(f); err != nil {
+		return nil, err
+	}
 	b := c.newBinder(k.Name, opts)
-	inputs := make([]gval, len(args))
-	for i, a := range args {
-		inputs[i] = b.input(a)
+	inputs, err := b.inputs(f, args)
+	if err != nil {
+		return nil, err
 	}
 	consts := map[*size.Symbol]lang.Literal{}
 	for _, s := range k.Consts {
@@ -135,28 +167,6 @@ func (b *binder) finish(out gval) (*Program, error) {
 		return nil, err
 	}
 	return p, nil
-}
-
-// input registers the leaves of an argument.
-func (b *binder) input(v Value) gval {
-	p := b.prog
-	switch {
-	case v.Tensor != nil:
-		t := *v.Tensor
-		if t.Strides == nil {
-			t.Strides = contiguous(t.Shape)
-		}
-		p.inputs = append(p.inputs, t)
-		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}
-	case v.Scalar != nil:
-		p.scalarTypes = append(p.scalarTypes, v.Scalar.DType)
-		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}
-	}
-	g := gval{elems: []gval{}}
-	for _, e := range v.Elems {
-		g.elems = append(g.elems, b.input(e))
-	}
-	return g
 }
 
 // use notes that step n needs a tensor.
@@ -417,7 +427,7 @@ func (f *frame) eval(x typed.GExpr) (gval, error) {
 		elems, err := f.evalAll(x.Elems)
 		return gval{elems: elems}, err
 	}
-	return gval{}, fmt.Errorf("compiler bug: graph expression %T", x)
+	return gval{}, bug.New("bind", "graph expression %T", x)
 }
 
 func (f *frame) evalAll(xs []typed.GExpr) ([]gval, error) {

@@ -92,7 +92,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 		tensors = append(tensors, *v)
 		out.elems = append(out.elems, gval{view: v})
 	}
-	whole := &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide}
+	whole := &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide, extents: b.prog.compiler.extents}
 	for i, p := range params(k) {
 		if !p.IsTensor {
 			whole.Layouts = append(whole.Layouts, Layout{})
@@ -108,6 +108,12 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 		for _, i := range whole.places(spec.Kernel) {
 			s.tensors = append(s.tensors, tensors[i])
 			b.use(&tensors[i], len(b.prog.steps))
+		}
+		fills := spec.fills()
+		for i, p := range params(spec.Kernel) {
+			if slices.Contains(fills, p.Name) {
+				s.fills = append(s.fills, i)
+			}
 		}
 		for _, p := range spec.Kernel.Params {
 			if !p.IsTensor {
@@ -158,12 +164,12 @@ func oneShape(k *typed.Kernel, args []gval, made [][]int64, at lang.Span) error 
 // layout is what a launch knows of a tensor's place.
 func (b *binder) layout(v *view) Layout {
 	l := Layout{Contiguous: v.contiguous()}
-	// Arguments and temporaries begin at multiples of 16 bytes, so the offset decides.
-	offset := v.offset
-	if !v.slot.temp && !v.slot.made {
-		offset += b.prog.inputs[v.slot.index].Offset
+	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
+	if v.slot.temp || v.slot.made {
+		l.Align = powerDivisor(v.offset * int64(v.dtype.Size()))
+	} else {
+		l.Align = b.prog.inputs[v.slot.index].divisor(v.offset)
 	}
-	l.Align = powerDivisor(offset * int64(v.dtype.Size()))
 	if l.Contiguous {
 		return l
 	}

@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -10,10 +11,13 @@ import (
 
 // Launch is a function compiled for the types and shapes of its arguments, with
 // the arguments on the device, ready to run again and again.
+//
+// It may be used from several goroutines, which wait for each other: what one reads may be of a run that another began.
 type Launch struct {
 	Function *Function
 	Program  *Program
 
+	mu      sync.Mutex
 	device  Device
 	args    []Value
 	results []Value
@@ -25,7 +29,7 @@ type Launch struct {
 // argument puts the value of a parameter, or of a part of one, on the device.
 func (l *Launch) argument(path string, t typed.GType, p *typed.GParam, value any) (Value, error) {
 	fail := func(format string, a ...any) (Value, error) {
-		return Value{}, &ArgError{l.Function.Name, path, fmt.Sprintf(format, a...)}
+		return Value{}, &ArgError{Function: l.Function.Name, Name: path, Reason: fmt.Sprintf(format, a...)}
 	}
 	if value == nil && t.Kind == typed.GScalar && p.Default != nil {
 		return Value{Scalar: p.Default}, nil
@@ -36,8 +40,8 @@ func (l *Launch) argument(path string, t typed.GType, p *typed.GParam, value any
 	switch t.Kind {
 	case typed.GTensor:
 		if tensor, ok := value.(*Tensor); ok {
-			if tensor == nil || tensor.Memory == nil || !tensor.DType.IsValid() {
-				return fail("is a *Tensor without memory or element type: Upload gives memory")
+			if _, reason, kind := tensor.misuse(l.device); kind != nil {
+				return Value{}, &ArgError{Function: l.Function.Name, Name: path, Reason: reason, Err: kind}
 			}
 			return TensorValue(tensor), nil
 		}
@@ -123,11 +127,32 @@ func (l *Launch) upload(a *Array, data []byte) (*Tensor, error) {
 	return &Tensor{DType: a.DType, Shape: a.Shape, Memory: m}, nil
 }
 
+// usable reports a launch that nothing bound, or that is closed.
+func (l *Launch) usable(call string) error {
+	switch {
+	case l == nil || l.Function == nil || l.device == nil:
+		return unset("Launch."+call, "the launch is nothing that Bind gave")
+	case l.closed:
+		return &UseError{"Launch." + call, "the launch of " + l.Function.Name + " is closed", ErrClosed}
+	}
+	return nil
+}
+
+// lock holds the launch, which may be nil, until the function that it gives is called.
+func (l *Launch) lock() (unlock func()) {
+	if l == nil {
+		return func() {}
+	}
+	l.mu.Lock()
+	return l.mu.Unlock
+}
+
 // Run runs the function. The device may still be at work when it returns;
 // reading a result waits.
 func (l *Launch) Run() (err error) {
-	if l.closed {
-		return fmt.Errorf("%s: Run after Close", l.Function.Name)
+	defer l.lock()()
+	if err := l.usable("Run"); err != nil {
+		return err
 	}
 	l.results, err = l.Program.Run(l.args)
 	return err
@@ -135,15 +160,20 @@ func (l *Launch) Run() (err error) {
 
 // Tensor is an output or a tensor parameter, or a part of one
 // (`w.blocks[0].bias`), where it lies on the device. An output's memory is the
-// Launch's own, overwritten by the next Run.
+// Launch's own, overwritten by the next Run and given back by Close.
 func (l *Launch) Tensor(name string) (*Tensor, error) {
-	f := l.Function
-	if l.closed {
-		return nil, fmt.Errorf("%s of %s: the launch is closed", name, f.Name)
+	defer l.lock()()
+	return l.tensor("Tensor", name)
+}
+
+func (l *Launch) tensor(call, name string) (*Tensor, error) {
+	if err := l.usable(call); err != nil {
+		return nil, err
 	}
+	f := l.Function
 	if i := slices.Index(f.Outputs, name); i >= 0 {
 		if l.results == nil {
-			return nil, fmt.Errorf("%s of %s: there are no results before Run", name, f.Name)
+			return nil, unset("Launch."+call, fmt.Sprintf("%s of %s: there are no results before Run", name, f.Name))
 		}
 		return l.results[i].Tensor, nil
 	}
@@ -163,7 +193,8 @@ func (l *Launch) Tensor(name string) (*Tensor, error) {
 
 // Read copies an output or a tensor parameter to the host's memory.
 func (l *Launch) Read(name string) (*Array, error) {
-	t, err := l.Tensor(name)
+	defer l.lock()()
+	t, err := l.tensor("Read", name)
 	if err != nil {
 		return nil, err
 	}
@@ -173,19 +204,26 @@ func (l *Launch) Read(name string) (*Array, error) {
 
 // Write copies an array of the same type and shape over a tensor parameter.
 func (l *Launch) Write(name string, a *Array) error {
-	t, err := l.Tensor(name)
+	defer l.lock()()
+	t, err := l.tensor("Write", name)
 	if err != nil {
 		return err
 	}
 	if a == nil {
-		return &ArgError{l.Function.Name, name, "is given no array"}
+		return &ArgError{Function: l.Function.Name, Name: name, Reason: "is given no array", Err: ErrUnset}
 	}
 	if t.DType != a.DType || !slices.Equal(t.Shape, a.Shape) || t.Strides != nil || a.check() != nil {
-		return &ArgError{l.Function.Name, name, fmt.Sprintf("was bound to %s, and %s is given", t, a)}
+		return &ArgError{Function: l.Function.Name, Name: name, Reason: fmt.Sprintf("was bound to %s, and %s is given", describe(t), a), Err: ErrMismatch}
+	}
+	if _, reason, kind := t.misuse(l.device); kind != nil {
+		return &ArgError{Function: l.Function.Name, Name: name, Reason: reason, Err: kind}
 	}
 	if _, ok := l.device.(*CPU); ok && slices.Contains(l.owned, t.Memory) {
 		// The memory may be the array's that was given before: it is left as it is.
-		t.Memory, err = Upload(l.device, slices.Clone(a.Data), a.DType.Size())
+		m, err := Upload(l.device, slices.Clone(a.Data), a.DType.Size())
+		if err == nil {
+			l.owned, t.Memory = append(l.owned, m), m
+		}
 		return err
 	}
 	return l.device.Write(t.Memory, t.Offset*int64(t.DType.Size()), a.Data)
@@ -193,6 +231,7 @@ func (l *Launch) Write(name string, a *Array) error {
 
 // Inouts lists the tensors that the function may change, with their names.
 func (l *Launch) Inouts() []string {
+	defer l.lock()()
 	var names []string
 	l.each(func(path string, p *typed.GParam, _ *Tensor) {
 		if p.Mode == lang.InOut {
@@ -204,6 +243,9 @@ func (l *Launch) Inouts() []string {
 
 // each visits the tensors among the arguments.
 func (l *Launch) each(visit func(path string, p *typed.GParam, t *Tensor)) {
+	if l == nil || l.Function == nil || l.Program == nil {
+		return
+	}
 	var walk func(path string, p *typed.GParam, t typed.GType, v Value)
 	walk = func(path string, p *typed.GParam, t typed.GType, v Value) {
 		switch t.Kind {
@@ -220,13 +262,16 @@ func (l *Launch) each(visit func(path string, p *typed.GParam, t *Tensor)) {
 		}
 	}
 	for i, p := range l.Function.Params {
-		walk(p.Name, p, p.Type, l.args[i])
+		if i < len(l.args) {
+			walk(p.Name, p, p.Type, l.args[i])
+		}
 	}
 }
 
 // Bytes counts what one run reads and writes at least: every input and output
 // once, every inout twice.
 func (l *Launch) Bytes() int64 {
+	defer l.lock()()
 	n := int64(0)
 	l.each(func(_ string, p *typed.GParam, t *Tensor) {
 		n += t.Bytes()
@@ -234,18 +279,22 @@ func (l *Launch) Bytes() int64 {
 			n += t.Bytes()
 		}
 	})
-	for _, t := range l.Program.Outputs() {
-		n += t.Bytes()
+	if l != nil {
+		for _, t := range l.Program.Outputs() {
+			n += t.Bytes()
+		}
 	}
 	return n
 }
 
 // Close gives back the memory of the results and of the arguments that Bind
-// put on the device.
+// put on the device. A second Close does nothing.
 func (l *Launch) Close() {
-	if l.Program != nil {
-		l.Program.Close()
+	defer l.lock()()
+	if l == nil || l.closed {
+		return
 	}
+	l.Program.Close()
 	for _, m := range l.owned {
 		l.device.Free(m)
 	}

@@ -4,11 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"sort"
 	"strings"
 	"sync"
 
+	"tilec/jit/bug"
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
@@ -17,10 +19,18 @@ import (
 )
 
 // Load parses and checks a file and everything that it imports. The program
-// comes even with diagnostics, as far as it could be checked.
+// comes even with diagnostics, as far as it could be checked. A failure of the
+// compiler is a panic with a *Bug, which Compiler.Load makes an error.
 func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
+	stage := "parse"
+	defer func() {
+		if r := recover(); r != nil {
+			panic(l.bug(stage, r, path, text))
+		}
+	}()
 	root, syntax := l.Parse(path, text)
+	stage = "check"
 	program, ds := typecheck.Check(root, l.Import)
 	ProposeImports(root, ds)
 	ds = append(ds, syntax...)
@@ -32,6 +42,18 @@ func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostic
 		})
 	}
 	return program, ds.Sort()
+}
+
+// bug is a panic while a file was loaded, with the sources that were read.
+func (l *Loader) bug(stage string, value any, path string, text []byte) *Bug {
+	b := bug.Recovered(stage, value)
+	b.Sources = append(b.Sources, bug.Source{Path: path, Text: string(text)})
+	for name, m := range l.modules {
+		if m != nil && m.Source != nil {
+			b.Sources = append(b.Sources, bug.Source{Path: name, Text: m.Source.Text})
+		}
+	}
+	return b
 }
 
 // Loader parses a file and what it imports.
@@ -46,6 +68,9 @@ type Loader struct {
 
 // Parse parses a text; what the tree lacks is in the diagnostics.
 func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics) {
+	if l == nil {
+		l = &Loader{}
+	}
 	m, ds := parser.Parse(lang.NewSource(path, string(text)))
 	if m != nil {
 		l.logs.Print(StageAST, path, func() string {
@@ -60,7 +85,14 @@ func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics
 // Import finds an imported file: "std/nn" in the standard library, anything else
 // relative to the file that imports it. A file is parsed once. It is a typecheck.Loader.
 func (l *Loader) Import(path string, from *lang.Module, at lang.Span) (*lang.Module, lang.Diagnostics) {
-	name, read := resolve(path, from.Source.Path)
+	if l == nil {
+		l = &Loader{}
+	}
+	dir := ""
+	if from != nil && from.Source != nil {
+		dir = from.Source.Path
+	}
+	name, read := resolve(path, dir)
 	if m, ok := l.modules[name]; ok {
 		return m, nil
 	}
@@ -95,6 +127,9 @@ func (l *Loader) read(name string, fromDisk func() ([]byte, error)) ([]byte, err
 
 // ProposeImports says, of names that nothing declares, which file of the library does.
 func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
+	if m == nil {
+		return
+	}
 	var in map[string]shelf
 	for _, d := range ds {
 		if d.Code != lang.ErrUnknownName || d.At.Source != m.Source {
@@ -113,15 +148,38 @@ func ProposeImports(m *lang.Module, ds lang.Diagnostics) {
 			top.Start = m.Imports[n-1].Place.End
 			line = "\n" + strings.TrimSuffix(line, "\n")
 		} else {
+			top.Start = len(m.Source.Text) - len(strings.TrimPrefix(m.Source.Text, "\ufeff"))
 			line += "\n"
 		}
 		top.End = top.Start
+		if found.launched && !inGraph(m, d.At) { // to import what may not be called there would only be another error
+			if d.Fix == nil {
+				d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file)}
+			}
+			continue
+		}
 		d.Fix = &lang.Fix{Message: fmt.Sprintf("it is %s: `import %q`", found.what, found.file), Edits: []lang.Edit{{At: top, New: line}}}
 	}
 }
 
-// shelf is where the standard library has a name: the path of the import, and what it is.
-type shelf struct{ file, what string }
+// inGraph reports a place in a graph or a test.
+func inGraph(m *lang.Module, at lang.Span) bool {
+	i := sort.Search(len(m.Decls), func(i int) bool { return m.Decls[i].Span().Start > at.Start })
+	if i == 0 {
+		return false
+	}
+	switch m.Decls[i-1].(type) {
+	case *lang.GraphDecl, *lang.TestDecl:
+		return true
+	}
+	return false
+}
+
+// shelf is where the standard library has a name: the path of the import, what it is, and whether graphs alone may call it.
+type shelf struct {
+	file, what string
+	launched   bool
+}
 
 // libraryOf finds every name that the standard library declares.
 var libraryOf = sync.OnceValue(func() map[string]shelf {
@@ -142,8 +200,10 @@ var libraryOf = sync.OnceValue(func() map[string]shelf {
 			case *lang.FnDecl:
 				s.what = "a function of the standard library"
 			case *lang.KernelDecl:
+				s.launched = true
 				s.what = "a kernel of the standard library, which graphs call"
 			case *lang.GraphDecl:
+				s.launched = true
 				s.what = "a graph of the standard library"
 			default:
 				continue
@@ -180,5 +240,5 @@ func resolve(path, from string) (name string, read func() ([]byte, error)) {
 	if filepath.Ext(name) != ".tile" {
 		name += ".tile"
 	}
-	return name, func() ([]byte, error) { return os.ReadFile(name) }
+	return name, func() ([]byte, error) { return file.Read(name, file.MaxSource) }
 }

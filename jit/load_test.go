@@ -54,3 +54,32 @@ func TestAViewThatNeedsACopy(t *testing.T) {
 	require.NotNil(t, d.Fix)
 	assert.Contains(t, d.Fix.Message, "ends at 1 or before")
 }
+
+// The import that an unknown name needs is put where it may stand, and only where the name may be used.
+func TestImportsThatAreProposed(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		edits      bool
+	}{
+		{"first", "fn f(x) = gelu(x)\n", true},
+		{"under a comment", "// A file.\n\n/// f.\nfn f(x) = gelu(x)\n", true},
+		{"behind another", "import \"std/math\"  // gelu is elsewhere\n\ngraph g(x: f32[M, N]) -> y: f32[M, N] { y = softmax(x) }\n", true},
+		{"under a byte order mark", "\ufefffn f(x) = gelu(x)\n", true},
+		{"on the line of the declaration", "import \"std/math\"\ngraph g(x: f32[M, N]) -> y: f32[M, N] { y = softmax(x) }\n", true},
+		{"of a kernel in a kernel", "kernel k(x: f32[M, N]) -> y: f32[M, N] { y[i, j] = softmax(x[i, j]) }\n", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, ds := jit.Load("f.tile", []byte(c.text), nil)
+			require.Len(t, ds, 1)
+			require.NotNil(t, ds[0].Fix)
+			if !c.edits {
+				assert.Empty(t, ds[0].Fix.Edits)
+				return
+			}
+			require.Len(t, ds[0].Fix.Edits, 1)
+			e := ds[0].Fix.Edits[0]
+			_, ds = jit.Load("f.tile", []byte(c.text[:e.At.Start]+e.New+c.text[e.At.End:]), nil)
+			assert.Empty(t, ds)
+		})
+	}
+}

@@ -43,6 +43,9 @@ type Logs struct {
 // ParseLogs reads the value of CUTILE_LOGS: a comma list of stages, or `all`; the name
 // of a pass prints the IR wherever that pass changes it.
 func ParseLogs(value string, w io.Writer) (*Logs, error) {
+	if w == nil {
+		w = io.Discard
+	}
 	l := &Logs{w: w, stages: map[Stage]bool{}, passes: map[string]bool{}}
 	for _, name := range strings.Split(value, ",") {
 		name = strings.ToLower(strings.TrimSpace(name))
@@ -70,6 +73,9 @@ func ParseLogs(value string, w io.Writer) (*Logs, error) {
 // DumpAfter prints the IR wherever one of the passes changes it: a comma list of
 // the names of passes, or `all`.
 func (l *Logs) DumpAfter(passes string) error {
+	if l == nil || l.passes == nil {
+		return unset("Logs.DumpAfter", "the logs are nothing that ParseLogs gave")
+	}
 	for _, name := range strings.Split(passes, ",") {
 		if name == "all" {
 			return l.DumpAfter(strings.Join(passNames(), ","))
@@ -103,7 +109,7 @@ func (l *Logs) dump() func(string, *ir.Func) {
 }
 
 // On reports whether a stage is printed.
-func (l *Logs) On(s Stage) bool { return l != nil && l.stages[s] }
+func (l *Logs) On(s Stage) bool { return l != nil && l.w != nil && l.stages[s] }
 
 // Print writes one stage's text under a heading, when the stage is on.
 func (l *Logs) Print(s Stage, title string, text func() string) {

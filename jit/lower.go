@@ -2,10 +2,11 @@ package jit
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
+	"tilec/jit/bug"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
@@ -21,6 +22,8 @@ type Lowered struct {
 	Pins []string
 
 	target plan.Target
+	// fills are the outputs that a launch fills first.
+	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
 	uncut  *ir.Func
 	dims   *launchDims
@@ -30,17 +33,60 @@ type Lowered struct {
 // Lower takes a specialisation through the IR, its passes and the planner and,
 // for a GPU, to PTX: only there does it show whether the plan fits.
 func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
-	l, err := lower(s, target, logs, nil)
+	if err := s.check("Lower"); err != nil {
+		return nil, err
+	}
+	if target.Name == "" {
+		return nil, unset("Lower", "there is no target: plan.FindTarget gives one")
+	}
+	l, err := lower(s, target, lowering{logs: logs, dump: logs.dump()})
 	if err != nil {
 		return nil, err
 	}
 	return l, l.dims.checkCounted(s)
 }
 
-func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowered, error) {
-	f, dims, err := buildIR(s, target.Name)
+// lowering is what goes along with a kernel on its way: where it is printed, where its code is kept.
+type lowering struct {
+	logs *Logs
+	// dump sees the kernel after every pass that changed it, forms beside that as it was built and as the backend gets it.
+	dump, forms func(pass string, f *ir.Func)
+	store       *cache.Cache
+}
+
+// form shows the kernel to forms, if anybody looks.
+func (w *lowering) form(pass string, f *ir.Func) {
+	if w.forms != nil {
+		w.forms(pass, f)
+	}
+}
+
+func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error) {
+	logs, stage := with.logs, "build"
+	var f *ir.Func
+	var dims *launchDims
+	defer func() {
+		if r := recover(); r != nil {
+			out, err = nil, bug.Recovered(stage, r)
+		}
+		err = bug.In(err, func(e *Bug) {
+			if e.IR == "" {
+				e.IR = textOf(f)
+			}
+			e.Set("target", "%s", target.Name)
+			if f != nil {
+				e.Set("sizes", "%s", irSizes(f, func(d *ir.Dim) (int64, error) { return dims.size(d, s) }))
+			}
+			s.about(e)
+		})
+	}()
+	f, dims, err = buildIR(s, target.Name)
 	if err != nil {
 		return nil, err
+	}
+	if with.forms != nil {
+		with.form("", f)
+		with.dump = with.forms
 	}
 	declared := slices.Clone(f.Axes) // passes change the list
 	if target.Arch == 0 {            // one block goes through all of an axis
@@ -49,7 +95,7 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 		}
 	}
 	p := &planning{
-		f: f, target: target, store: store,
+		f: f, target: target, store: with.store,
 		sizes: func(d *ir.Dim) int64 {
 			n, err := dims.size(d, s)
 			if err != nil {
@@ -60,32 +106,66 @@ func lower(s *Spec, target plan.Target, logs *Logs, store *cache.Cache) (*Lowere
 	}
 	pins := pinsOf(s, target.Name)
 	// Verifying costs microseconds and turns a bad pass into an error that names it.
-	if err := pass.Run(f, pass.Options{Verify: true, Dump: logs.dump()}); err != nil {
+	if err := pass.Run(f, pass.Options{Verify: true, Dump: with.dump}); err != nil {
 		var split *pass.SplitError
 		if errors.As(err, &split) {
 			return nil, p.explain(s.Kernel, pins, nil, err)
 		}
-		return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+		return nil, asBug("passes", err)
 	}
+	stage = "plan"
 	logs.Print(StageIR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
-	l, err := p.fit(live)
+	l, err := p.fitWith(s, live)
+	if err != nil && p.blameless(pins) {
+		l, err = p.beyond(live, err)
+	}
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
-	l.dims = dims
-	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
+	l.dims, l.fills = dims, s.fills()
+	logs.Print(StagePlan, f.Name, func() string { return strings.Join(append([]string{l.Plan.String()}, l.Fills()...), "\n  ") + "\n" })
+	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
+		with.form("sink", l.uncut)
+	}
 	if len(l.Plan.Chunks) > 0 {
-		if dump := logs.dump(); dump != nil {
+		if with.dump != nil {
 			// The passes that cut the kernel ran for every plan that was tried; this one was chosen.
-			if err := pass.Run(spread(l.uncut, l.Plan), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: dump}); err != nil {
-				return nil, fmt.Errorf("compiler bug: %s: %w", f.Name, err)
+			if err := pass.Run(spread(l.uncut, l.Plan), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: with.dump}); err != nil {
+				return nil, asBug("passes", err)
 			}
 		}
 		logs.Print(StageIR, f.Name+", streamed", l.Func.String)
 	}
+	with.form("plan", l.Func)
 	l.Pins = pins.report(s.Kernel, l, live)
 	return l, nil
+}
+
+// asBug is an error that cannot be, as a *Bug.
+func asBug(stage string, err error) error {
+	if isBug(err) {
+		return err
+	}
+	return bug.New(stage, "%w", err)
+}
+
+func isBug(err error) bool {
+	var b *Bug
+	return errors.As(err, &b)
+}
+
+// about adds what a lowered kernel tells of a bug behind it.
+func (l *Lowered) about(e *Bug, s *Spec) {
+	if e.IR == "" {
+		e.IR = textOf(l.Func)
+	}
+	e.Set("target", "%s", l.target.Name)
+	e.Set("pins", "%s", planPins(l.Plan))
+	if s != nil {
+		e.Set("sizes", "%s", irSizes(l.Func, func(d *ir.Dim) (int64, error) { return l.dims.size(d, s) }))
+		s.about(e)
+	}
 }
 
 // planning is a kernel that is to be planned, for one target.
@@ -94,32 +174,89 @@ type planning struct {
 	target plan.Target
 	sizes  func(*ir.Dim) int64
 	store  *cache.Cache
+	// effort is how far the plan may go from what is fast.
+	effort plan.Effort
+}
+
+// plan chooses a plan for the kernel. The planner reckons with t.
+func (p *planning) plan(t plan.Target, pins map[string]int64) (*plan.Plan, error) {
+	return plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
+}
+
+// fitWith finds a plan with the extents that the specialisation asks for beside the pins, or without these where nothing fits.
+func (p *planning) fitWith(s *Spec, pins map[string]int64) (*Lowered, error) {
+	if s.extents != nil {
+		if open, err := plan.Open(p.f, p.target, p.sizes, pins); err == nil {
+			asked := s.extents(p.f.Name, open)
+			maps.Copy(asked, pins)
+			if l, err := p.fit(asked); err == nil {
+				return l, nil
+			}
+		}
+	}
+	return p.fit(pins)
 }
 
 // maxAttempts bounds how often a plan is chosen anew because the code for it does not fit.
 const maxAttempts = 6
 
-// fit finds a plan whose code fits. Where there is none because tiles are too long for a block, what is taken from
-// them is computed again, and where that does not do, they are kept in scratch memory.
+// fit finds a plan whose code fits: a fast one, or else one of smaller tiles.
 func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
-	l, err := p.fitAs(pins)
-	if err == nil {
+	l, err := p.fitAt(plan.Fast, pins)
+	if err == nil || isBug(err) {
 		return l, err
 	}
+	if small, err := p.fitAt(plan.Small, pins); err == nil || isBug(err) {
+		return small, err
+	}
+	return nil, err
+}
+
+// beyond finds a plan for a kernel of which the smallest tiles that it has take more registers than a thread has:
+// the assembler then keeps some of the values in memory. The error is what the kernel
+// was refused for, and is refused for where that does not help.
+func (p *planning) beyond(pins map[string]int64, refused error) (*Lowered, error) {
+	if p.target.Arch == 0 {
+		return nil, refused
+	}
+	if l, err := p.fitAt(plan.Beyond, pins); err == nil || isBug(err) {
+		return l, err
+	}
+	return nil, refused
+}
+
+// blameless reports that no plan fits without pins either.
+func (p *planning) blameless(ps *pins) bool {
+	names := ps.suspects()
+	if len(names) == 0 {
+		return true
+	}
+	_, err := p.freed(names...).fit(nil)
+	return err != nil
+}
+
+// fitAt finds a plan of an effort whose code fits. Where there is none because tiles are too long for a block, what is
+// taken from them is computed again, and where that does not do, they are kept in scratch memory.
+func (p *planning) fitAt(effort plan.Effort, pins map[string]int64) (*Lowered, error) {
 	other := *p
+	other.effort = effort
+	l, err := other.fitAs(pins)
+	if err == nil || isBug(err) {
+		return l, err
+	}
 	if takes(p.f) {
 		other.f = ir.Clone(p.f)
 		if err := pass.Run(other.f, pass.Options{Verify: true, Recompute: true}); err != nil {
-			return nil, fmt.Errorf("compiler bug: %s: %w", p.f.Name, err)
+			return nil, asBug("passes", err)
 		}
-		if l, err := other.fitAs(pins); err == nil {
-			return l, nil
+		if l, err := other.fitAs(pins); err == nil || isBug(err) {
+			return l, err
 		}
 	}
 	other.f = ir.Clone(p.f)
 	other.f.Spill = true
 	l, kept := other.fitAs(pins)
-	if kept != nil && !errors.Is(err, plan.ErrUncut) {
+	if kept != nil && !isBug(kept) && !errors.Is(err, plan.ErrUncut) {
 		return nil, err
 	}
 	return l, kept
@@ -132,21 +269,23 @@ func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
 	var first error
 	var over *ptx.SharedError
 	for range maxAttempts {
-		l, err := p.attempt(t, pins)
-		if err == nil {
-			return l, nil
+		l, chosen, err := p.attempt(t, pins)
+		if err == nil || isBug(err) {
+			return l, err
 		}
 		if first == nil {
 			first = err
 		}
 		if !errors.As(err, &over) {
-			return nil, first
+			break
 		}
-		less := t.SharedPerBlock * over.Have / over.Need
-		t.SharedPerBlock = min(less, t.SharedPerBlock-1024)
+		t = chosen.Tighter(t, over.Need, over.Have)
 		if t.SharedPerBlock <= 0 {
 			break
 		}
+	}
+	if over == nil {
+		return nil, first
 	}
 	if l := p.cut(pins); l != nil {
 		return l, nil
@@ -167,7 +306,7 @@ func (p *planning) cut(pins map[string]int64) *Lowered {
 			if _, pinned := pins[key]; pinned || a.Kind != ir.Whole || a.Len <= chunk || len(a.Choices) > 0 {
 				continue
 			}
-			if l, err := p.attempt(p.target, with(pins, key, chunk)); err == nil {
+			if l, _, err := p.attempt(p.target, with(pins, key, chunk)); err == nil {
 				return l
 			}
 		}
@@ -175,31 +314,34 @@ func (p *planning) cut(pins map[string]int64) *Lowered {
 	return nil
 }
 
-// attempt makes one plan and the code for it. The planner reckons with t.
-func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, error) {
+// attempt makes one plan and the code for it, and gives the plan where the code does not fit. The planner reckons with t.
+func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, *plan.Plan, error) {
 	chosen, f, err := p.choose(t, pins)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := chosen.Apply(f); err != nil {
-		return nil, fmt.Errorf("compiler bug: %w", err)
+		return nil, nil, asBug("plan", err)
+	}
+	if err := pass.Bounds(f); err != nil {
+		return nil, nil, asBug("pass bounds", err)
 	}
 	if err := splittable(f); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
 	if p.target.Arch > 0 {
 		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
-			return nil, err
+			return nil, chosen, bug.In(err, func(e *Bug) { l.about(e, nil) })
 		}
 	}
-	return l, nil
+	return l, chosen, nil
 }
 
 // choose plans, and streams a copy of the kernel as the plan says. Where axes
 // cannot be streamed together, one of them stays whole, if that fits.
 func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir.Func, error) {
-	chosen, err := plan.Choose(p.f, t, p.sizes, pins)
+	chosen, err := p.plan(t, pins)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -207,8 +349,8 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 	if err == nil && len(chosen.Split) > 0 {
 		err = splittable(f)
 	}
-	if err == nil {
-		return chosen, f, nil
+	if err == nil || isBug(err) {
+		return chosen, f, err
 	}
 	if _, pinned := pins["split"]; len(chosen.Split) > 0 && !pinned {
 		return p.choose(t, with(pins, "split", 1)) // it cannot be shared after all
@@ -228,12 +370,12 @@ func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir
 		if _, pinned := pins[key]; pinned {
 			continue
 		}
-		other, tooLong := plan.Choose(p.f, t, p.sizes, with(pins, key, p.f.Axis(name).Len))
+		other, tooLong := p.plan(t, with(pins, key, p.f.Axis(name).Len))
 		if tooLong != nil {
 			continue
 		}
-		if f, again := stream(p.f, other); again == nil {
-			return other, f, nil
+		if f, again := stream(p.f, other); again == nil || isBug(again) {
+			return other, f, again
 		}
 	}
 	return nil, nil, &streamError{names, err}

@@ -127,7 +127,7 @@ func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Cons
 			data[i*size+j] = byte(bits >> (8 * j))
 		}
 	}
-	device := b.prog.compiler.Device
+	device := b.prog.device
 	m, err := device.Alloc(max(1, n*size))
 	if err != nil {
 		return nil, err

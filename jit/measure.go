@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"fmt"
 	"time"
 
 	"tilec/jit/cuda"
@@ -11,13 +12,28 @@ import (
 // Before each run the memory flush, if any, is overwritten, so that the work
 // finds none of its data in caches.
 func Measure(d Device, n int, flush *Memory, work func() error) ([]time.Duration, error) {
+	const call = "Measure"
+	if err := usable(d, call); err != nil {
+		return nil, err
+	}
+	if work == nil {
+		return nil, unset(call, "there is no work")
+	}
+	if n < 0 {
+		return nil, &UseError{call, fmt.Sprintf("%d runs are asked for", n), ErrRange}
+	}
+	if flush != nil {
+		if err := flush.access(d, call, 0, flush.Size); err != nil {
+			return nil, err
+		}
+	}
 	if g, ok := d.(*GPU); ok {
 		return g.measure(n, flush, work)
 	}
 	times := make([]time.Duration, n)
 	for i := range times {
 		if flush != nil {
-			clear(flush.host)
+			clear(flush.bytes())
 		}
 		begin := time.Now()
 		if err := work(); err != nil {
@@ -51,7 +67,7 @@ func (d *GPU) measure(n int, flush *Memory, work func() error) ([]time.Duration,
 		}
 		spans = append(spans, span{begin, end})
 		if flush != nil {
-			if err := d.stream.Fill(cuda.Ptr(flush.address), 0, int(flush.Size)); err != nil {
+			if err := d.stream.Fill(cuda.Ptr(flush.address()), 0, int(flush.Size)); err != nil {
 				return nil, err
 			}
 		}

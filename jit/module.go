@@ -2,9 +2,10 @@ package jit
 
 import (
 	"fmt"
-	"os"
 	"strings"
 
+	"tilec/jit/bug"
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -20,7 +21,10 @@ type Module struct {
 // LoadFile reads, parses and checks a .tile file. Errors in the source are
 // lang.Diagnostics.
 func (c *Compiler) LoadFile(path string) (*Module, error) {
-	text, err := os.ReadFile(path)
+	if c == nil {
+		return nil, unset("Compiler.LoadFile", "the compiler is nil: NewCompiler gives one")
+	}
+	text, err := file.Read(path, file.MaxSource)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +34,10 @@ func (c *Compiler) LoadFile(path string) (*Module, error) {
 // Load parses and checks a text; the path is its name in messages, and what its
 // imports are relative to. Errors in the source are lang.Diagnostics.
 func (c *Compiler) Load(path string, text []byte) (m *Module, err error) {
-	defer catch(&err)
+	if c == nil {
+		return nil, unset("Compiler.Load", "the compiler is nil: NewCompiler gives one")
+	}
+	defer bug.Catch(&err, "load")
 	program, ds := Load(path, text, c.Logs)
 	if err := ds.Err(); err != nil {
 		return nil, err
@@ -40,12 +47,18 @@ func (c *Compiler) Load(path string, text []byte) (m *Module, err error) {
 
 // Names lists the kernels and the graphs of the source itself, in order of declaration.
 func (m *Module) Names() []string {
+	if m == nil {
+		return nil
+	}
 	own, _ := FunctionNames(m.Program)
 	return own
 }
 
 // Function finds a kernel or a graph by its name; a *NameError when there is none.
 func (m *Module) Function(name string) (*Function, error) {
+	if m == nil || m.Program == nil || m.compiler == nil {
+		return nil, unset("Module.Function", "the module is nothing that Load or LoadFile gave")
+	}
 	f, err := FindFunction(m.Program, name)
 	if err != nil {
 		return nil, err
@@ -87,5 +100,10 @@ func (e *NameError) Error() string {
 	return s + "there are " + strings.Join(e.Known, ", ")
 }
 
-// Device is where the module's functions run.
-func (m *Module) Device() Device { return m.compiler.Device }
+// Device is where the module's functions run; nil where nothing says it.
+func (m *Module) Device() Device {
+	if m == nil || m.compiler == nil {
+		return nil
+	}
+	return m.compiler.Device
+}

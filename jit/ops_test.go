@@ -74,7 +74,7 @@ func runIR(t testing.TB, c *Compiler, f *ir.Func, extents map[string]int64, size
 			args = append(args, launchArg{bits: uint64(sizes[param.Dim.Name])})
 		}
 	}
-	require.NoError(t, exe.launch(args))
+	require.NoError(t, exe.launch(t.Context(), args))
 	out := make([][]byte, len(tensors))
 	for i, m := range memory {
 		out[i] = make([]byte, len(tensors[i]))

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -103,6 +104,9 @@ func (ps *pins) values() map[string]int64 {
 // explain makes a diagnostic of what went wrong with a plan: at the pin that
 // makes it impossible, where it is one, with a choice that fits.
 func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err error) error {
+	if isBug(err) {
+		return err
+	}
 	d := &lang.Diagnostic{Code: lang.ErrPlan, At: k.Decl.Name.Span()}
 	var (
 		single *plan.PinError
@@ -351,6 +355,14 @@ func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []str
 			}
 		} else {
 			add("tune %s has no effect: the passes have left nothing of that axis", t.Name.Name)
+		}
+	}
+	for _, a := range k.Axes {
+		name := cmp.Or(a.Tile, a.Name)
+		if _, pinned := ps.held[name]; a.Extent > 0 && !pinned {
+			if n, ok := valueIn(l, name); ok {
+				add("axis %s: %s=%d, which no plan changes, for what the kernel gives or says depends on it", a.Name, name, n)
+			}
 		}
 	}
 	for _, p := range ps.lost {

@@ -47,7 +47,7 @@ var pinCases = []struct {
 	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16384}, nil},
 	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16384}, map[string]int64{"split": 2}},
 	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16384}, map[string]int64{"split": 9}},
-	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16}, map[string]int64{"split": 2}},
+	{"narrow", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 1}, map[string]int64{"split": 2}},
 	{"narrow", "sm_80", map[string]int64{"M": 16, "N": 16, "K": 16384}, map[string]int64{"split": 2}},
 	{"narrow", "cpu", map[string]int64{"M": 16, "N": 16, "K": 16384}, map[string]int64{"split": 2}},
 	{"alone", "sm_90a", map[string]int64{"M": 16, "N": 16, "K": 16384}, nil},

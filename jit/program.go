@@ -1,13 +1,16 @@
 package jit
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
-	"sort"
+	"sync"
 	"time"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
+	"tilec/jit/ir/eval"
 	"tilec/jit/plan"
 	"tilec/lang"
 )
@@ -15,10 +18,15 @@ import (
 // Program is a graph or a kernel bound to the shapes of its arguments: a list
 // of launches over planned memory. It is data; Run replays it.
 type Program struct {
+	// mu is held while the program runs: its launches and their arguments are one at a time.
+	mu       sync.Mutex
+	closed   bool
 	compiler *Compiler
+	device   Device
 	name     string
-	// inputs are the tensor arguments in order, as the program was bound to them.
-	inputs []Tensor
+	// inputs are the tensor arguments in order; accepted says that those that the last run had lie apart.
+	inputs   []input
+	accepted bool
 	// made are the tensors that the program filled when it was bound, by what they hold.
 	made      []Tensor
 	madeNames map[string]int
@@ -26,11 +34,13 @@ type Program struct {
 	scalarTypes []lang.DType
 	steps       []step
 	temps       []temp
-	arena       *Memory
-	// kept is the scratch memory of the launches, which run one after the other; nil where none needs any.
-	kept    *Memory
-	outputs []view
-	scratch []lang.Literal
+	// arena has the temporaries, and the scratch memory of the launches, which run one after the other;
+	// own says that no other program uses it. The sizes are what this program needs, or nothing.
+	arena                   *Arena
+	own                     bool
+	tempBytes, scratchBytes int64
+	outputs                 []view
+	scratch                 []lang.Literal
 }
 
 // slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
@@ -78,45 +88,13 @@ type step struct {
 	empty bool // no block to run
 	// ranged: scalars decide what part of a dimension the grid walks.
 	ranged bool
+	// fills are the tensors that are filled with zeros before the launch.
+	fills []int
 	// kept is the bytes of scratch memory that the launch needs, for atOnce thread blocks.
 	kept, atOnce int64
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
 	debug *debugOutput
 	args  []launchArg
-}
-
-const tempAlign = 256
-
-// planMemory gives the temporaries places in one arena: first fit, a place being free before its temporary's first step and after its last.
-func (p *Program) planMemory() int64 {
-	order := make([]int, len(p.temps))
-	for i := range order {
-		order[i] = i
-	}
-	sort.SliceStable(order, func(a, b int) bool { return p.temps[order[a]].first < p.temps[order[b]].first })
-	total := int64(0)
-	var placed []*temp
-	for _, i := range order {
-		t := &p.temps[i]
-		var busy []*temp
-		for _, u := range placed {
-			if u.first <= t.last && t.first <= u.last {
-				busy = append(busy, u)
-			}
-		}
-		sort.Slice(busy, func(a, b int) bool { return busy[a].offset < busy[b].offset })
-		at := int64(0)
-		for _, u := range busy {
-			if at+t.size <= u.offset {
-				break
-			}
-			at = max(at, u.offset+u.size)
-		}
-		t.offset = at
-		placed = append(placed, t)
-		total = max(total, at+t.size)
-	}
-	return total
 }
 
 // compile compiles every step, several at once, and prepares its arguments.
@@ -125,29 +103,26 @@ func (p *Program) compile() error {
 	for i := range p.steps {
 		specs[i] = p.steps[i].spec
 	}
-	compiled, err := p.compiler.compileAll(specs)
+	compiled, err := p.compiler.compileAll(specs, p.device)
 	if err != nil {
 		return err
 	}
 	most := int64(0)
 	for i := range p.steps {
 		s := &p.steps[i]
-		if err := s.prepare(compiled[i], p.compiler.Device); err != nil {
+		if err := s.prepare(compiled[i], p.device); err != nil {
 			return err
 		}
 		most = max(most, s.kept)
 	}
+	p.tempBytes, p.scratchBytes = nothing, nothing
 	if most > 0 {
-		if p.kept, err = p.compiler.Device.Alloc(most); err != nil {
-			return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, most, err)
-		}
+		p.scratchBytes = most
 	}
 	if n := p.planMemory(); len(p.temps) > 0 { // results may have no elements, and still lie somewhere
-		if p.arena, err = p.compiler.Device.Alloc(n); err != nil {
-			return fmt.Errorf("%s: %d bytes for intermediate results: %w", p.name, n, err)
-		}
+		p.tempBytes = n
 	}
-	return nil
+	return p.arena.reserve(p)
 }
 
 // prepare computes what does not change from run to run.
@@ -170,13 +145,9 @@ func (s *step) prepare(c *Compiled, d Device) error {
 			return launchError(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
 		}
 	}
-	if at := c.dims.nonEmpty; at.IsValid() && !s.empty {
-		for _, d := range b.Kernel.Dims {
-			if b.Dims[d] == 0 {
-				return &lang.Diagnostic{Code: lang.ErrArgShape, At: d.At,
-					Message: fmt.Sprintf("dimension %s of %s is 0, but the kernel accesses a position that every size of 1 or more has", d.Name, b.Kernel.Name),
-					Labels:  []lang.Label{{At: at, Text: "accessed here"}}}
-			}
+	if !s.empty {
+		if err := c.dims.checkNonEmpty(b); err != nil {
+			return err
 		}
 	}
 	if c.Func.HasDebug() && !s.empty {
@@ -204,13 +175,13 @@ func (s *step) prepare(c *Compiled, d Device) error {
 				return err
 			}
 			if n > ir.NarrowSize && !p.Dim.Wide {
-				return fmt.Errorf("compiler bug: kernel %s is compiled for sizes that 32 bits count, and %s is %d", b.Kernel.Name, p.Dim.Name, n)
+				return bug.New("run", "kernel %s is compiled for sizes that 32 bits count, and %s is %d", b.Kernel.Name, p.Dim.Name, n)
 			}
 			arg.bits = uint64(n)
 		case ir.ParamStride:
 			at, ok := c.dims.strides[p.Dim.Name]
 			if !ok {
-				return fmt.Errorf("compiler bug: kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
+				return bug.New("run", "kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
 			}
 			arg.bits = uint64(tensors[at.tensor].strides[at.dim] * at.times / at.by)
 		}
@@ -220,22 +191,53 @@ func (s *step) prepare(c *Compiled, d Device) error {
 }
 
 // Run runs the program on arguments of the shapes that it was bound to. The
-// results live in the program's own memory until its next Run.
+// results live in the program's arena until its next Run, or, where the arena is
+// shared, until another program of it is bound or runs.
+// It may be called from several goroutines, which wait for each other. A tensor that cannot be
+// used is an *ArgError, a program that is closed a *UseError.
 func (p *Program) Run(args []Value) ([]Value, error) {
+	return p.RunContext(context.Background(), args)
+}
+
+// RunContext is Run until a context is done: then the error is the context's cause,
+// and what the arguments and results hold is undefined. A kernel on a GPU that was
+// started ends by itself, or never.
+func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err error) {
+	defer bug.Catch(&err, "run")
+	if err := p.usable("Program.Run"); err != nil {
+		return nil, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, &UseError{"Program.Run", p.name + " is closed", ErrClosed}
+	}
+	if err := usable(p.device, "Program.Run"); err != nil {
+		return nil, err
+	}
 	var tensors []*Tensor
 	scalars := p.scratch[:0]
 	for _, a := range args {
 		tensors, scalars = a.leaves(tensors, scalars)
 	}
 	p.scratch = scalars
-	if len(tensors) != len(p.inputs) || len(scalars) != len(p.scalarTypes) {
-		return nil, fmt.Errorf("%s: bound to %d tensors and %d scalars, run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars))
+	if err := p.accept(tensors, scalars); err != nil {
+		return nil, err
+	}
+	if err := p.arena.reserve(p); err != nil { // another program's growth may have failed, or it was closed
+		return nil, err
 	}
 	logs := p.compiler.Logs
 	for i := range p.steps {
 		s := &p.steps[i]
+		if err := p.ready(i); err != nil { // also where no block runs
+			return nil, err
+		}
 		if s.empty {
 			continue
+		}
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, context.Cause(ctx))
 		}
 		if s.ranged {
 			if empty, err := s.ranges(s.scalarsOf(scalars)); err != nil || empty {
@@ -254,7 +256,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 				size := int64(v.dtype.Size())
 				switch {
 				case v.slot.temp:
-					s.args[j] = launchArg{memory: p.arena, offset: p.temps[v.slot.index].offset + v.offset*size}
+					s.args[j] = launchArg{memory: p.arena.temps, offset: p.temps[v.slot.index].offset + v.offset*size}
 				case v.slot.made:
 					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.offset * size}
 				default:
@@ -267,23 +269,23 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 			case ir.ParamDebug:
 				s.args[j] = launchArg{memory: s.debug.memory}
 			case ir.ParamScratch:
-				s.args[j] = launchArg{memory: p.kept}
+				s.args[j] = launchArg{memory: p.arena.scratch}
 			case ir.ParamFirst:
 				s.args[j] = launchArg{bits: uint64(s.atOnce)}
 			}
 		}
-		if err := s.begin(p.compiler.Device, scalars); err != nil {
+		if err := s.begin(p.device, scalars); err != nil {
 			return nil, err
 		}
 		var begin time.Time
 		if logs.On(StageLaunch) || logs.On(StageTime) {
 			begin = time.Now()
 		}
-		if err := s.compiled.exe.launch(s.args); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, err)
+		if err := s.compiled.exe.launch(ctx, s.args); err != nil {
+			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, bug.In(err, s.about))
 		}
 		if s.debug != nil {
-			if err := s.debug.report(p.compiler.Device, p.compiler.Output); err != nil {
+			if err := s.debug.report(p.device, p.compiler.Output); err != nil {
 				return nil, err
 			}
 		}
@@ -291,7 +293,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 			logs.Line(StageLaunch, "%s %s", s.spec.Kernel.Name, s.describe())
 		}
 		if logs.On(StageTime) {
-			if err := p.compiler.Device.Sync(); err != nil {
+			if err := p.device.Sync(); err != nil {
 				return nil, err
 			}
 			logs.Line(StageTime, "%s %.1f us", s.spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
@@ -305,7 +307,7 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		}
 		switch {
 		case v.slot.temp:
-			t.Memory = p.arena
+			t.Memory = p.arena.temps
 			t.Offset += p.temps[v.slot.index].offset / int64(v.dtype.Size())
 		case v.slot.made:
 			t.Memory = p.made[v.slot.index].Memory
@@ -316,6 +318,17 @@ func (p *Program) Run(args []Value) ([]Value, error) {
 		out[i] = TensorValue(t)
 	}
 	return out, nil
+}
+
+// about adds what the launch tells of a bug.
+func (s *step) about(e *Bug) {
+	if e.IR == "" {
+		e.IR = textOf(s.compiled.Func)
+	}
+	e.Set("target", "%s", s.compiled.Plan.Target)
+	e.Set("pins", "%s", planPins(s.compiled.Plan))
+	e.Set("sizes", "%s", irSizes(s.compiled.Func, func(d *ir.Dim) (int64, error) { return s.compiled.dims.size(d, s.spec) }))
+	s.spec.about(e)
 }
 
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
@@ -342,43 +355,56 @@ func (s *step) describe() string {
 	return text
 }
 
-// Close gives the program's memory back.
-func (p *Program) Close() {
-	if p.arena != nil {
-		p.compiler.Device.Free(p.arena)
-		p.arena = nil
+// usable reports a program that nothing bound.
+func (p *Program) usable(call string) error {
+	if p == nil || p.compiler == nil {
+		return unset(call, "the program is nothing that BindKernel or BindGraph gave")
 	}
-	if p.kept != nil {
-		p.compiler.Device.Free(p.kept)
-		p.kept = nil
+	return nil
+}
+
+// Close gives the program's memory back, once no run uses it. A second Close does nothing.
+func (p *Program) Close() {
+	if p.usable("") != nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+	if p.own {
+		p.arena.Close()
 	}
 	for i := range p.steps {
 		if s := p.steps[i].debug; s != nil {
-			p.compiler.Device.Free(s.memory)
+			p.device.Free(s.memory)
 			p.steps[i].debug = nil
 		}
 	}
 	for i := range p.made {
-		p.compiler.Device.Free(p.made[i].Memory)
+		p.device.Free(p.made[i].Memory)
 	}
 	p.made = nil
 }
 
 // scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
 func scalarBits(l lang.Literal) uint64 {
+	f := l.Float
+	if l.DType.IsFloat() {
+		f = eval.Round(f, l.DType)
+	}
 	switch l.DType {
 	case lang.F64:
-		return math.Float64bits(l.Float)
+		return math.Float64bits(f)
 	case lang.F32:
-		return uint64(math.Float32bits(float32(l.Float)))
+		return uint64(math.Float32bits(float32(f)))
 	case lang.F16:
-		return uint64(lang.F16Bits(float32(l.Float)))
+		return uint64(lang.F16Bits(float32(f)))
 	case lang.BF16:
-		return uint64(lang.BF16Bits(float32(l.Float)))
+		return uint64(lang.BF16Bits(float32(f)))
 	case lang.F8E4M3:
-		return uint64(lang.F8E4M3Bits(float32(l.Float)))
+		return uint64(lang.F8E4M3Bits(float32(f)))
 	case lang.F8E5M2:
-		return uint64(lang.F8E5M2Bits(float32(l.Float)))
+		return uint64(lang.F8E5M2Bits(float32(f)))
 	}
 	return uint64(l.Int) & (1<<l.DType.Bits() - 1)
 }

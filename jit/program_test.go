@@ -103,3 +103,26 @@ func TestLogs(t *testing.T) {
 	var none *Logs
 	assert.False(t, none.On(StageIR))
 }
+
+// Each link of a chain is looked at beside the links that are alive with it, and no others.
+func TestChainsArePackedLinkByLink(t *testing.T) {
+	var k packing
+	for i := range 10_000 {
+		k.place(&temp{size: 256, first: i, last: i + 1})
+		assert.LessOrEqual(t, len(k.live), 2)
+	}
+	assert.Equal(t, int64(512), k.size)
+}
+
+func TestGraphsUnrollUpToALimit(t *testing.T) {
+	const source = "kernel twice(x: f32[N]) -> y: f32[N] { y[i] = 2 * x[i] }\n" +
+		"graph g(x: f32[N]) -> y: f32[N] {\n    y = for n in 1000 with h = x { for m in 1000 with h = h { twice(h) } }\n}\n"
+	m, err := NewCompiler(OpenCPU(), nil).Load("g.tile", []byte(source))
+	require.NoError(t, err)
+	_, err = m.Call("g", Args{"x": ArrayOf([]float32{1}, 1)})
+	var d *lang.Diagnostic
+	require.ErrorAs(t, err, &d)
+	assert.Equal(t, lang.ErrLimit, d.Code)
+	assert.Contains(t, d.Message, "131072")
+	assert.NotNil(t, d.Fix)
+}

@@ -7,6 +7,7 @@ import (
 	"sort"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -29,8 +30,38 @@ type Spec struct {
 	Precision string
 	// Debug keeps what is checked in debug builds only.
 	Debug bool
+	// filled are the outputs that earlier launches of a formula have filled.
+	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
 	Wide bool
+	// extents, of a test, chooses among those that the planner may give the parameters of a kernel; nil leaves it to the planner.
+	extents func(kernel string, open map[string][]int64) map[string]int64
+}
+
+// check reports a specialisation that lacks what its kernel needs.
+func (s *Spec) check(call string) error {
+	if s == nil || s.Kernel == nil || s.Kernel.Decl == nil {
+		return unset(call, "the specialisation has no kernel: Specialise gives one")
+	}
+	for _, p := range s.Kernel.TypeParams {
+		if d := s.Types[p]; !d.IsValid() {
+			return &UseError{call, fmt.Sprintf("element type %s of %s is not given", p.Name, s.Kernel.Name), ErrUnset}
+		}
+	}
+	for _, c := range s.Kernel.Consts {
+		if _, ok := s.Consts[c]; !ok {
+			return &UseError{call, fmt.Sprintf("constant %s of %s is not given", c.Name, s.Kernel.Name), ErrUnset}
+		}
+	}
+	for _, d := range s.Kernel.Dims {
+		if n, ok := s.Dims[d]; !ok || n < 0 {
+			return &UseError{call, fmt.Sprintf("dimension %s of %s is %d, or not given", d.Name, s.Kernel.Name, n), ErrRange}
+		}
+	}
+	if want := len(params(s.Kernel)); len(s.Layouts) != want {
+		return &UseError{call, fmt.Sprintf("%s has %d parameters, and %d layouts are given", s.Kernel.Name, want, len(s.Layouts)), ErrMismatch}
+	}
+	return nil
 }
 
 // Layout is what a specialisation knows of where a tensor's elements lie.
@@ -52,10 +83,14 @@ func params(k *typed.Kernel) []*typed.Param {
 
 // Launches are the specialisations that are compiled and launched: of the parts of a formula, or the one itself.
 func (s *Spec) Launches() []*Spec {
+	if s == nil || s.Kernel == nil {
+		return nil
+	}
 	if len(s.Kernel.Parts) == 0 {
 		return []*Spec{s}
 	}
 	var launches []*Spec
+	filled := map[string]bool{}
 	for _, k := range s.Kernel.Parts {
 		part := *s
 		part.Kernel, part.Layouts = k, nil
@@ -65,6 +100,10 @@ func (s *Spec) Launches() []*Spec {
 		others := s.Kernel.PinsBeside(k)
 		part.Pins = maps.Clone(s.Pins)
 		maps.DeleteFunc(part.Pins, func(name string, _ int64) bool { return others[name] })
+		part.filled = maps.Clone(filled)
+		for _, name := range part.fills() {
+			filled[name] = true
+		}
 		launches = append(launches, &part)
 	}
 	return launches
@@ -140,6 +179,9 @@ type Key struct {
 
 // Key names the specialisation.
 func (s *Spec) Key() Key {
+	if s == nil || s.Kernel == nil {
+		return Key{}
+	}
 	var b strings.Builder
 	for _, p := range s.Kernel.TypeParams {
 		fmt.Fprintf(&b, " %s=%s", p.Name, s.Types[p])
@@ -183,17 +225,37 @@ type launchDims struct {
 	views []int
 	// parts are what grid axes over a part of their dimension walk, and where they begin.
 	parts map[string]gridPart
-	// nonEmpty is the first access to a position whose proof takes every dimension to be at least 1.
-	nonEmpty lang.Span
+	// nonEmpty are accesses to positions that are there where dimensions are not 0.
+	nonEmpty []nonEmpty
 	// counted are sizes of which the kernel counts positions in i32.
 	counted []countedSize
 }
 
-// needs notes an access that is in bounds where every dimension is at least 1.
-func (l *launchDims) needs(at lang.Span) {
-	if !l.nonEmpty.IsValid() {
-		l.nonEmpty = at
+// nonEmpty is an access that is in bounds where none of the dimensions is 0.
+type nonEmpty struct {
+	at   lang.Span
+	dims []*size.Symbol
+}
+
+// needs notes an access that is in bounds where none of the dimensions is 0.
+func (l *launchDims) needs(at lang.Span, dims []*size.Symbol) {
+	if len(dims) > 0 {
+		l.nonEmpty = append(l.nonEmpty, nonEmpty{at, dims})
 	}
+}
+
+// checkNonEmpty reports the first access of a launch that needs a dimension that is 0.
+func (l *launchDims) checkNonEmpty(s *Spec) error {
+	for _, n := range l.nonEmpty {
+		for _, d := range n.dims {
+			if size, ok := s.value(d); ok && size == 0 {
+				return &lang.Diagnostic{Code: lang.ErrArgShape, At: d.At,
+					Message: fmt.Sprintf("dimension %s of %s is 0, but the kernel accesses a position that is only there where it is 1 or more", d.Name, s.Kernel.Name),
+					Labels:  []lang.Label{{At: n.at, Text: "accessed here"}}}
+			}
+		}
+	}
+	return nil
 }
 
 // size computes an unknown dimension of a kernel for the sizes of a
@@ -204,7 +266,7 @@ func (l *launchDims) size(d *ir.Dim, s *Spec) (int64, error) {
 	}
 	size, ok := l.sizes[d.Name]
 	if !ok {
-		return 0, fmt.Errorf("compiler bug: kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
+		return 0, bug.New("run", "kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
 	}
 	return size.Eval(s.value)
 }

@@ -58,7 +58,7 @@ func TestCompiledKernelsStay(t *testing.T) {
 		program, ds := Load("k.tile", []byte("kernel k(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i]\n}\n"), nil)
 		require.Empty(t, ds)
 		k := program.Kernels[0]
-		_, _ = c.compile(&Spec{Kernel: k}) // without a size
+		_, _ = c.compile(&Spec{Kernel: k}, c.Device) // without a size
 		return weak.Make(k)
 	}
 	kernel := compiled()
@@ -70,7 +70,7 @@ func TestCompiledKernelsStay(t *testing.T) {
 
 // A view's layout says no more than what is so of every address that it has.
 func TestLayoutOfViews(t *testing.T) {
-	b := &binder{prog: &Program{inputs: []Tensor{{Offset: 6}}}}
+	b := &binder{prog: &Program{inputs: []input{{Tensor: Tensor{DType: lang.F32, Memory: &Memory{}, Offset: 6}}}}}
 	for _, c := range []struct {
 		name string
 		view view

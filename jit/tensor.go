@@ -1,6 +1,28 @@
 // Package jit compiles and runs the typed program: it specialises kernels,
 // builds and optimises their tile IR, plans them, compiles them for a device,
 // and binds graphs to shapes, buffers and launches.
+//
+// # Errors
+//
+// No call panics, whatever it is given; what is wrong is an error of one of these types, found by errors.As:
+//
+//   - lang.Diagnostics and *lang.Diagnostic: of a source, or of types and shapes that do not fit it
+//   - *NameError: a name that nothing has, with the nearest that there is
+//   - *ArgError: an argument of a kernel or a graph that cannot be
+//   - *UseError: a call that cannot be, of a function or method of this package
+//   - *EmulationError: what the emulator found wrong with a kernel
+//   - *Bug: a failure of the compiler itself
+//
+// An *ArgError of a tensor and a *UseError are of a kind, found by errors.Is: ErrUnset, ErrClosed, ErrFreed,
+// ErrOtherDevice, ErrRange, ErrMismatch or ErrOverlap.
+//
+// # Arguments that overlap
+//
+// A tensor that a function changes (an inout) shares no element with another argument, nor two of its own elements:
+// inputs stay as they are while a kernel runs, and no two blocks write one element. What overlaps is refused, at Bind
+// and at every Run, and so are a program's own results as its arguments. Tensors may lie between each other without
+// meeting, as the left and the right columns of one matrix do. For layouts of which the dimensions nest this is decided
+// exactly; where it would take long to decide, the tensors count as overlapping. Tensors that are only read may overlap.
 package jit
 
 import (
@@ -10,26 +32,6 @@ import (
 
 	"tilec/lang"
 )
-
-// Memory is a piece of a device's memory.
-type Memory struct {
-	// Size is in bytes.
-	Size int64
-	// host is the memory itself on the CPU; address is where it lies on a GPU.
-	host    []byte
-	address uint64
-}
-
-// Slice is n bytes of m from offset on.
-func (m *Memory) Slice(offset, n int64) *Memory {
-	s := &Memory{Size: n}
-	if m.host != nil {
-		s.host = m.host[offset : offset+n : offset+n]
-	} else {
-		s.address = m.address + uint64(offset)
-	}
-	return s
-}
 
 // Tensor is an array in a device's memory.
 type Tensor struct {
@@ -46,9 +48,10 @@ type Tensor struct {
 // maxElements is more than any memory holds, and so many of any type are bytes that an int64 counts.
 const maxElements = 1 << 58
 
-// Elements is the number of elements of a shape; 1<<58, which no memory holds, where there are more.
+// Elements is the number of elements of a shape; 1<<58, which no memory holds, where there are more. A shape with a
+// negative size has none.
 func Elements(shape []int64) int64 {
-	if slices.Contains(shape, 0) {
+	if slices.ContainsFunc(shape, func(n int64) bool { return n <= 0 }) {
 		return 0
 	}
 	n := int64(1)
@@ -61,8 +64,13 @@ func Elements(shape []int64) int64 {
 	return n
 }
 
-// Bytes is the size of the tensor's elements.
-func (t *Tensor) Bytes() int64 { return Elements(t.Shape) * int64(t.DType.Size()) }
+// Bytes is the size of the tensor's elements; 0 without an element type.
+func (t *Tensor) Bytes() int64 {
+	if t == nil || !t.DType.IsValid() {
+		return 0
+	}
+	return Elements(t.Shape) * int64(t.DType.Size())
+}
 
 // contiguous gives the row-major strides of a shape, in elements.
 func contiguous(shape []int64) []int64 {
@@ -85,7 +93,12 @@ func FormatShape(shape []int64) string {
 }
 
 // String is the tensor's type: `bf16[8, 768]`.
-func (t *Tensor) String() string { return t.DType.String() + FormatShape(t.Shape) }
+func (t *Tensor) String() string {
+	if t == nil {
+		return "no tensor"
+	}
+	return t.DType.String() + FormatShape(t.Shape)
+}
 
 // Value is an argument or a result: exactly one of its parts is set.
 type Value struct {
@@ -124,8 +137,15 @@ func (v Value) leaves(tensors []*Tensor, scalars []lang.Literal) ([]*Tensor, []l
 }
 
 // Upload puts data on a device. The CPU uses it where it lies when its address
-// is a multiple of align bytes; the data must then stay as it is.
+// is a multiple of align bytes, which is 1 or more; the data must then stay as it is.
 func Upload(d Device, data []byte, align int) (*Memory, error) {
+	const call = "Upload"
+	if err := usable(d, call); err != nil {
+		return nil, err
+	}
+	if align < 1 {
+		return nil, &UseError{call, fmt.Sprintf("data is to be aligned to %d bytes: it must be 1 or more", align), ErrRange}
+	}
 	if cpu, ok := d.(*CPU); ok {
 		if m := cpu.wrap(data, align); m != nil {
 			return m, nil
@@ -135,24 +155,32 @@ func Upload(d Device, data []byte, align int) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	return m, d.Write(m, 0, data)
+	if err := d.Write(m, 0, data); err != nil {
+		d.Free(m)
+		return nil, err
+	}
+	return m, nil
 }
 
-// ReadTensor copies a tensor's elements, row-major without gaps, to data.
+// ReadTensor copies a tensor's elements, row-major without gaps, to data, which has room for just these.
 func ReadTensor(d Device, t *Tensor, data []byte) error {
+	const call = "ReadTensor"
+	if err := usable(d, call); err != nil {
+		return err
+	}
+	end, reason, kind := t.misuse(d)
+	if kind != nil {
+		return &UseError{call, reason, kind}
+	}
+	if int64(len(data)) != t.Bytes() {
+		return &UseError{call, fmt.Sprintf("%s has %d bytes, and there is room for %d", t, t.Bytes(), len(data)), ErrMismatch}
+	}
 	size := int64(t.DType.Size())
-	if t.Strides == nil {
+	if t.Strides == nil || end == 0 {
 		return d.Read(data, t.Memory, t.Offset*size)
 	}
 	// A strided tensor is read as the range that it spans, and gathered here.
-	span := int64(1)
-	for i, n := range t.Shape {
-		if n == 0 {
-			return nil
-		}
-		span += (n - 1) * t.Strides[i]
-	}
-	raw := make([]byte, span*size)
+	raw := make([]byte, end)
 	if err := d.Read(raw, t.Memory, t.Offset*size); err != nil {
 		return err
 	}

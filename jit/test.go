@@ -1,8 +1,10 @@
 package jit
 
 import (
+	"context"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -33,6 +35,22 @@ func (f *frame) check(s *typed.GCheck) (err error) {
 // RunTest runs a test on the compiler's device and gives the checks that do not
 // hold, in the order of the source. An error means that the test could not be run.
 func (c *Compiler) RunTest(t *typed.Test, opts Options) ([]*CheckFailure, error) {
+	return c.RunTestContext(context.Background(), t, opts)
+}
+
+// RunTestContext is RunTest until a context is done: then the error is the context's cause.
+func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Options) (_ []*CheckFailure, err error) {
+	defer bug.Catch(&err, "bind")
+	const call = "Compiler.RunTest"
+	if t == nil || t.Graph == nil || t.Decl == nil {
+		return nil, unset(call, "the test is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	if err := opts.check(&Function{Name: t.Name}); err != nil {
+		return nil, err
+	}
 	b := c.newBinder(t.Name, opts)
 	if _, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span()); err != nil {
 		b.prog.Close()
@@ -51,7 +69,7 @@ func (c *Compiler) RunTest(t *typed.Test, opts Options) ([]*CheckFailure, error)
 		return nil, err
 	}
 	defer p.Close()
-	results, err := p.Run(nil)
+	results, err := p.RunContext(ctx, nil)
 	if err != nil {
 		return nil, err
 	}

@@ -130,7 +130,7 @@ func measureUlp(t *testing.T, c *Compiler, op lang.Op, d lang.DType, n int) (wor
 		for k := range operands {
 			require.NoError(t, c.Device.Write(tensors[k], 0, data[k]))
 		}
-		require.NoError(t, exe.launch(args))
+		require.NoError(t, exe.launch(t.Context(), args))
 		require.NoError(t, c.Device.Read(data[len(operands)], tensors[len(operands)], 0))
 		u, where := worstOf(op, d, data, piece)
 		if u > worst || at == nil {

@@ -151,7 +151,8 @@ graph twice(x: f32[N]) -> y: f32[N] {
 		ErrRecursion: {
 			Title: "a fn, graph or struct that contains itself",
 			Doc: `Functions are inlined where they are called and graphs are unrolled, so neither
-may call itself, not even by way of others. Loops carry values instead.`,
+may call itself, not even by way of others. Loops carry values instead. (A chain of
+functions that is only long is no recursion; how deep it may be is said by E0107.)`,
 			Fails: `fn power(x) = x * power(x)
 `,
 			Works: `fn power(x) = for n in 4 with p = x { p * x }
@@ -178,7 +179,8 @@ and f64. A type parameter is ` + "`" + `T: float` + "`" + `, ` + "`" + `T: int` 
 			Title: "a kernel without a grid that is no formula",
 			Doc: `A kernel without a grid is a formula: the names in the index of its store are the
 grid, and a name that a reduction is over is an axis over the whole dimension that
-it indexes. Without such names, nothing tells what the blocks are.`,
+it indexes. Without such names, or an axis that the body declares, nothing tells what
+the blocks are.`,
 			Fails: `kernel first(x: f32[N]) -> y: f32[1] {
     y[0] = x[0]
 }
@@ -813,10 +815,9 @@ or bind a new value with ` + "`" + `let` + "`" + `.`,
 		},
 		ErrNeverStored: {
 			Title: "an output without a value",
-			Doc: `Every output of a kernel is stored to, and every output of a graph is assigned. A
-grid over a part of a dimension (` + "`" + `grid i in N[1 ..] by B` + "`" + `) must be proven to store all of an
-output: its memory holds nothing before. A tensor that is to keep its other elements is
-a parameter, ` + "`" + `inout y: f32[N]` + "`" + `.`,
+			Doc: `Every output of a kernel is stored to, and every output of a graph is assigned. Elements
+of an output that no store reaches are 0 (W0601). A tensor that is to keep its other elements
+is a parameter, ` + "`" + `inout y: f32[N]` + "`" + `.`,
 			Fails: `kernel both(x: f32[N]) -> (y: f32[N], z: f32[N])
     grid i in N by B
 {
@@ -878,7 +879,8 @@ runs: numbers, constants and dimensions, and arithmetic on them.`,
 			Works: `kernel part<const R: int = 4>(x: f32[N]) -> y: f32[N]
     grid i in N by B
 {
-    for n in R { y[i] = x[i] }
+    axis r in R
+    y[i] = x[i] + sum(full(f32, 1, r), over r)
 }
 `,
 		},
@@ -894,7 +896,9 @@ that do not fit are errors. (When a kernel runs, x / 0 is 0.)`,
 		ErrTune: {
 			Title: "a tune clause or an extent that cannot be",
 			Doc: `` + "`" + `tune` + "`" + ` limits the extent of an axis, by the name after its ` + "`" + `by` + "`" + `. Extents are at
-least 1, and need not be powers of two.`,
+least 1, and need not be powers of two. Where the program uses ` + "`" + `i.start` + "`" + ` or ` + "`" + `i.end` + "`" + `, these are the bounds
+of a run of as many positions as the largest choice says, which the other choices must divide; and where a
+result depends on an extent, a ` + "`" + `@target` + "`" + ` may not give another one.`,
 			Fails: `kernel add(x: f32[N], y: f32[N]) -> z: f32[N]
     tune BN in {64, 128}
     grid i in N by B

@@ -4,7 +4,8 @@ package lang
 // found when shapes and element types are known, before anything runs.
 const (
 	// resource
-	ErrPlan Code = "E0801" // no plan fits the machine, or a pin is impossible
+	ErrPlan  Code = "E0801" // no plan fits the machine, or a pin is impossible
+	ErrLimit Code = "E0802" // a program larger than the compiler takes
 
 	// launch
 	ErrArgType    Code = "E0901" // an argument of another kind or element type

@@ -6,9 +6,10 @@ import (
 	"strings"
 )
 
-// Diagnostic is one error in a source, as data; Render makes text of it.
+// Diagnostic is one error in a source, or a warning of one, as data; Render makes text of it.
 type Diagnostic struct {
-	Code Code
+	Severity Severity
+	Code     Code
 	// At is the place that the error is about.
 	At Span
 	// Message says what is wrong, in lower case, with the actual and the required thing.
@@ -46,10 +47,10 @@ type Edit struct {
 // Error is the one-line form `path:line:column: error[E0312]: message`.
 func (d *Diagnostic) Error() string {
 	if !d.At.IsValid() {
-		return fmt.Sprintf("error[%s]: %s", d.Code, d.Message)
+		return fmt.Sprintf("%s[%s]: %s", d.Severity, d.Code, d.Message)
 	}
 	line, col := d.At.Position()
-	return fmt.Sprintf("%s:%d:%d: error[%s]: %s", d.At.Source.Path, line, col, d.Code, d.Message)
+	return fmt.Sprintf("%s:%d:%d: %s[%s]: %s", d.At.Source.Path, line, col, d.Severity, d.Code, d.Message)
 }
 
 // Diagnostics is every error of a run. As an error it prints one line each.

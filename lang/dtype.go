@@ -112,7 +112,12 @@ func (d DType) row() dtypeRow {
 }
 
 // String is the type's name in the language.
-func (d DType) String() string { return d.row().name }
+func (d DType) String() string {
+	if d >= numDTypes {
+		return fmt.Sprintf("DType(%d)", uint8(d))
+	}
+	return d.row().name
+}
 
 // Safetensors is the type's name in a safetensors header.
 func (d DType) Safetensors() string { return d.row().safetensors }

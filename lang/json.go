@@ -12,12 +12,13 @@ type jsonPlace struct {
 
 type jsonDiagnostic struct {
 	*jsonPlace
-	Code    Code        `json:"code,omitempty"`
-	Message string      `json:"message"`
-	Label   string      `json:"label,omitempty"`
-	Labels  []jsonLabel `json:"labels,omitempty"`
-	Notes   []string    `json:"notes,omitempty"`
-	Fix     *jsonFix    `json:"fix,omitempty"`
+	Severity string      `json:"severity"`
+	Code     Code        `json:"code,omitempty"`
+	Message  string      `json:"message"`
+	Label    string      `json:"label,omitempty"`
+	Labels   []jsonLabel `json:"labels,omitempty"`
+	Notes    []string    `json:"notes,omitempty"`
+	Fix      *jsonFix    `json:"fix,omitempty"`
 }
 
 type jsonLabel struct {
@@ -42,7 +43,7 @@ type jsonEdit struct {
 func JSON(ds Diagnostics) ([]byte, error) {
 	all := make([]jsonDiagnostic, len(ds))
 	for i, d := range ds {
-		j := jsonDiagnostic{jsonPlace: placeOf(d.At), Code: d.Code, Message: d.Message, Label: d.Label, Notes: d.Notes}
+		j := jsonDiagnostic{jsonPlace: placeOf(d.At), Severity: d.Severity.String(), Code: d.Code, Message: d.Message, Label: d.Label, Notes: d.Notes}
 		for _, l := range d.Labels {
 			j.Labels = append(j.Labels, jsonLabel{placeOf(l.At), l.Text})
 		}

@@ -351,8 +351,8 @@ var opTable = [numOps]OpRow{
 	OpConst: {Name: "const", Group: GroupCreate, Rule: RuleSpecial, Doc: "a literal scalar"},
 	OpFull:  {Name: "full", Spelling: "full", Group: GroupCreate, Form: FormCall, Rule: RuleSpecial, Operands: []string{"value"}, Doc: "a tile over the axes named, one value everywhere; zeros and ones are short for it", CuTile: "ct.full"},
 	OpIndex: {Name: "index", Spelling: "index", Group: GroupCreate, Form: FormCall, Rule: RuleSpecial, Doc: "absolute positions along an axis, i32; `index(i) as i64` for dimensions of any size", CuTile: "ct.arange"},
-	OpStart: {Name: "start", Spelling: ".start", Group: GroupCreate, Rule: RuleSpecial, Doc: "first position of an axis in this block, i32"},
-	OpEnd:   {Name: "end", Spelling: ".end", Group: GroupCreate, Rule: RuleSpecial, Doc: "one past the last valid position of an axis in this block, i32"},
+	OpStart: {Name: "start", Spelling: ".start", Group: GroupCreate, Rule: RuleSpecial, Doc: "where the span of an axis begins that holds this block, i32"},
+	OpEnd:   {Name: "end", Spelling: ".end", Group: GroupCreate, Rule: RuleSpecial, Doc: "one past the last valid position of that span, i32"},
 	OpSize:  {Name: "size", Group: GroupCreate, Rule: RuleSpecial, Doc: "the size of a dimension, i32", CuTile: "ct.Array.shape"},
 
 	OpRandomBits: {Name: "random_bits", Spelling: "random_bits", Group: GroupCreate, Form: FormCall, Rule: RuleBits64, Operands: []string{"key", "lo", "hi"}, Elementwise: true,

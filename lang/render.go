@@ -11,6 +11,9 @@ import (
 	"unicode/utf8"
 )
 
+// mostShown is how many diagnostics Render writes in full: nobody reads on, and a text that is no program has thousands.
+const mostShown = 50
+
 // RenderOptions says how Render writes.
 type RenderOptions struct {
 	// Color uses ANSI escapes.
@@ -19,21 +22,40 @@ type RenderOptions struct {
 
 // Render writes diagnostics for people: each with its source line, carets
 // under the place, the other places involved, notes and what to do; then
-// their number. It writes nothing when there are none.
+// their number. It writes nothing when there are none, and of more than mostShown the first.
 func Render(w io.Writer, ds Diagnostics, opts RenderOptions) error {
 	out := bufio.NewWriter(w)
 	r := renderer{out, opts}
-	for _, d := range ds {
+	for _, d := range ds[:min(len(ds), mostShown)] {
 		r.diagnostic(d)
 		fmt.Fprintln(out)
 	}
-	switch {
-	case len(ds) == 1:
-		fmt.Fprintln(out, "1 error")
-	case len(ds) > 1:
-		fmt.Fprintf(out, "%d errors\n", len(ds))
+	if len(ds) > 0 {
+		fmt.Fprint(out, counted(ds))
+		if len(ds) > mostShown {
+			fmt.Fprintf(out, ", of which the first %d are shown; %d more", mostShown, len(ds)-mostShown)
+		}
+		fmt.Fprintln(out)
 	}
 	return out.Flush()
+}
+
+// counted is the number of diagnostics of each severity: "1 error", "2 errors, 1 warning".
+func counted(ds Diagnostics) string {
+	var counts [SeverityNote + 1]int
+	for _, d := range ds {
+		counts[d.Severity]++
+	}
+	var parts []string
+	for s, n := range counts {
+		switch {
+		case n == 1:
+			parts = append(parts, fmt.Sprintf("1 %s", Severity(s)))
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n, Severity(s)))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 type renderer struct {
@@ -43,9 +65,13 @@ type renderer struct {
 
 type style string
 
+// colours are those of the severities.
+var colours = map[Severity]style{SeverityError: red, SeverityWarning: yellow, SeverityNote: blue}
+
 const (
 	bold    style = "\x1b[1m"
 	red     style = "\x1b[1;31m"
+	yellow  style = "\x1b[1;33m"
 	blue    style = "\x1b[1;34m"
 	regular style = "\x1b[0m"
 )
@@ -66,7 +92,7 @@ type mark struct {
 }
 
 func (r renderer) diagnostic(d *Diagnostic) {
-	fmt.Fprintf(r.out, "%s%s\n", r.paint(red, fmt.Sprintf("error[%s]", d.Code)), r.paint(bold, ": "+shorten(d.Message)))
+	fmt.Fprintf(r.out, "%s%s\n", r.paint(colours[d.Severity], fmt.Sprintf("%s[%s]", d.Severity, d.Code)), r.paint(bold, ": "+shorten(d.Message)))
 	groups := groupBySource(d)
 	gutter := 1
 	for _, g := range groups {

@@ -114,3 +114,19 @@ func TestJSONGolden(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "[]", string(none))
 }
+
+// Of many errors the first are written, and how many there are; JSON has all.
+func TestRenderStopsAtMany(t *testing.T) {
+	src := NewSource("many.tile", strings.Repeat("x\n", 60))
+	var ds Diagnostics
+	for i := range 60 {
+		ds = append(ds, &Diagnostic{Code: ErrUnknownName, At: Span{src, 2 * i, 2*i + 1}, Message: "unknown name x"})
+	}
+	var b strings.Builder
+	require.NoError(t, Render(&b, ds, RenderOptions{}))
+	assert.Equal(t, 50, strings.Count(b.String(), "error[E0201]"))
+	assert.Contains(t, b.String(), "60 errors, of which the first 50 are shown; 10 more\n")
+	text, err := JSON(ds)
+	require.NoError(t, err)
+	assert.Equal(t, 60, strings.Count(string(text), `"code": "E0201"`))
+}

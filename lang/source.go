@@ -12,12 +12,15 @@ type Source struct {
 	// Text is the whole file, UTF-8.
 	Text  string
 	lines []int // offset of the first byte of each line
+	// narrow: every code point is one byte, so that columns need not be counted.
+	narrow bool
 }
 
 // NewSource indexes the lines of a text.
 func NewSource(path, text string) *Source {
-	s := &Source{Path: path, Text: text, lines: []int{0}}
+	s := &Source{Path: path, Text: text, lines: []int{0}, narrow: true}
 	for i := 0; i < len(text); i++ {
+		s.narrow = s.narrow && text[i] < utf8.RuneSelf
 		if text[i] == '\n' {
 			s.lines = append(s.lines, i+1)
 		}
@@ -30,6 +33,9 @@ func NewSource(path, text string) *Source {
 func (s *Source) Position(offset int) (line, column int) {
 	offset = min(max(offset, 0), len(s.Text))
 	line = sort.Search(len(s.lines), func(i int) bool { return s.lines[i] > offset })
+	if s.narrow {
+		return line, offset - s.lines[line-1] + 1
+	}
 	return line, utf8.RuneCountInString(s.Text[s.lines[line-1]:offset]) + 1
 }
 

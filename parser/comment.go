@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"sort"
 	"strings"
 
 	"github.com/alecthomas/participle/v2/lexer"
@@ -32,19 +33,37 @@ func (s *scanner) doubt(comment lexer.Token) {
 
 // quotients reports the comments that read as the right side of a division.
 func (g *grammar) quotients(mod *lang.Module, doubts []doubtful) {
+	var in lang.Decl
+	var names map[string]bool // of the declaration
 	for _, d := range doubts {
-		for _, decl := range mod.Decls {
-			at := decl.Span()
-			if at.Start <= d.operand.Pos.Offset && d.operand.Pos.Offset < at.End && g.isDivisor(d.comment.Value[2:], at) {
-				g.reportQuotient(d)
-			}
+		decl := declBefore(mod, d.operand.Pos.Offset)
+		if decl == nil || d.operand.Pos.Offset >= decl.Span().End {
+			continue
+		}
+		if decl != in {
+			in, names = decl, g.namesOf(decl)
+		}
+		if isDivisor(d.comment.Value[2:], names) {
+			g.reportQuotient(d)
 		}
 	}
 }
 
-// isDivisor reports a text that is an expression over numbers and names that the declaration has too,
+// namesOf is every name in a declaration.
+func (g *grammar) namesOf(decl lang.Decl) map[string]bool {
+	at, names := decl.Span(), map[string]bool{}
+	i := sort.Search(len(g.list), func(i int) bool { return g.list[i].Pos.Offset >= at.Start })
+	for ; i < len(g.list) && g.list[i].Pos.Offset < at.End; i++ {
+		if t := &g.list[i]; t.Type == kindIdent {
+			names[t.Value] = true
+		}
+	}
+	return names
+}
+
+// isDivisor reports a text that is an expression over numbers and names of its declaration,
 // with the extent of an axis behind it or not: `4 by BN`.
-func (g *grammar) isDivisor(text string, decl lang.Span) bool {
+func isDivisor(text string, names map[string]bool) bool {
 	if divisor, extent, ok := strings.Cut(text, " by "); ok && len(strings.Fields(extent)) == 1 {
 		text = divisor
 	}
@@ -52,12 +71,6 @@ func (g *grammar) isDivisor(text string, decl lang.Span) bool {
 	mod, ds := Parse(lang.NewSource("", before+text+after))
 	if len(ds) > 0 || len(mod.Decls) != 1 {
 		return false
-	}
-	names := map[string]bool{}
-	for _, t := range g.list {
-		if t.Type == kindIdent && decl.Start <= t.Pos.Offset && t.Pos.Offset < decl.End {
-			names[t.Value] = true
-		}
 	}
 	known := true
 	lang.Walk(mod.Decls[0].(*lang.ConstDecl).Value, func(n lang.Node) bool {

@@ -21,37 +21,63 @@ func (g *grammar) causesOnly(ds lang.Diagnostics) lang.Diagnostics {
 			tops = append(tops, t.Pos.Offset)
 		}
 	}
-	first := 0 // of the errors of the declaration
-	for i, d := range ds {
+	before := newEarlier()
+	for _, d := range ds {
 		for len(tops) > 0 && tops[0] <= d.At.Start {
-			first, tops = i, tops[1:]
+			before, tops = newEarlier(), tops[1:]
 		}
-		if !follows(d, ds[first:i]) {
+		if !before.cause(d) {
 			out = append(out, d)
 		}
+		before.add(d)
 	}
 	return out
 }
 
-// follows reports whether an error is the consequence of one before it in its declaration.
-func follows(d *lang.Diagnostic, before lang.Diagnostics) bool {
+// earlier is what the errors before one in its declaration can have caused.
+type earlier struct {
+	any    bool
+	last   int          // where the last of them begins
+	lines  map[int]bool // on which they are
+	syntax map[int]bool // the lines of those of the grammar
+	opener map[int]bool // the lines of those at a `{`
+	block  int          // the last line on which a block was expected
+}
+
+func newEarlier() *earlier {
+	return &earlier{lines: map[int]bool{}, syntax: map[int]bool{}, opener: map[int]bool{}, block: -2}
+}
+
+// add takes note of the next error.
+func (e *earlier) add(d *lang.Diagnostic) {
 	line := lineOf(d)
-	opener := ""
-	if d.Code == lang.ErrUnbalanced && len(d.Labels) > 0 && strings.HasPrefix(d.Message, "expected ") {
-		opener = d.Labels[0].At.Text()
+	e.any, e.last, e.lines[line] = true, d.At.Start, true
+	e.syntax[line] = e.syntax[line] || d.Code == lang.ErrSyntax
+	e.opener[line] = e.opener[line] || d.Code == lang.ErrUnbalanced && d.At.Text() == "{"
+	if strings.HasPrefix(d.Message, "expected a block") {
+		e.block = line
 	}
-	for _, other := range before {
-		switch {
-		case opener == "{" && lineOf(other) == lineOfOffset(d.At.Source, d.Labels[0].At.Start),
-			opener != "" && opener != "{" && other.At.Start >= d.Labels[0].At.Start:
-			return true // what is inside an open bracket does not read as what it is
-		case d.Code == lang.ErrUnbalanced && strings.HasSuffix(d.Message, "closes nothing") && (line == lineOf(other) || line == lineOf(other)+1 && other.Code == lang.ErrSyntax || d.At.Text() == "}"):
-			return true // its partner is where the other error is
-		case d.Code == lang.ErrSyntax && other.Code == lang.ErrUnbalanced && other.At.Text() == "{" && lineOf(other) == line:
-			return true // what the block took into it
-		case d.Code == lang.ErrSyntax && d.Fix == nil && strings.HasPrefix(d.Message, "expected a declaration") && strings.HasPrefix(other.Message, "expected a block") && line <= lineOf(other)+2:
-			return true // the rest of a declaration that was cut off
+}
+
+// cause reports whether an error is the consequence of one of those before it.
+func (e *earlier) cause(d *lang.Diagnostic) bool {
+	line := lineOf(d)
+	switch {
+	case !e.any:
+		return false
+	case d.Code == lang.ErrUnbalanced && len(d.Labels) > 0 && strings.HasPrefix(d.Message, "expected "):
+		// What is inside an open bracket does not read as what it is.
+		if opener := d.Labels[0].At; opener.Text() == "{" {
+			return e.lines[lineOfOffset(opener.Source, opener.Start)]
+		} else {
+			return e.last >= opener.Start
 		}
+	case d.Code == lang.ErrUnbalanced && strings.HasSuffix(d.Message, "closes nothing"):
+		return e.lines[line] || e.syntax[line-1] || d.At.Text() == "}" // its partner is where the other error is
+	case d.Code == lang.ErrSyntax && e.opener[line]:
+		return true // what the block took into it
+	case d.Code == lang.ErrSyntax && d.Fix == nil && strings.HasPrefix(d.Message, "expected a declaration"):
+		return e.block >= line-2 // the rest of a declaration that was cut off
 	}
 	return false
 }

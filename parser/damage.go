@@ -1,6 +1,8 @@
 package parser
 
 import (
+	"sort"
+
 	"github.com/alecthomas/participle/v2/lexer"
 
 	"tilec/lang"
@@ -14,6 +16,9 @@ type damaged interface{ MarkDamage(lang.Damage) }
 
 // lose notes the name of the declaration at a token, which could not be parsed.
 func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
+	if g.beginsDeclaration(i) {
+		g.lost = append(g.lost, g.list[i].Pos.Offset)
+	}
 	for is(&g.list[i], "@") { // attributes
 		for !g.list[i].EOF() && g.list[i].Type != kindNewline && !beginsDecl(&g.list[i], &g.list[i+1]) {
 			i++
@@ -33,26 +38,33 @@ func (g *grammar) lose(i lexer.RawCursor, mod *lang.Module) {
 	mod.Partial = mod.Partial || !found
 }
 
-// markDamage notes in each declaration which part of it has errors.
-func markDamage(mod *lang.Module, ds lang.Diagnostics) {
+// markDamage notes in each declaration which part of it has errors; lost is where those begin that have no tree.
+func markDamage(mod *lang.Module, ds lang.Diagnostics, lost []int) {
 	for _, d := range ds {
-		for i, decl := range mod.Decls {
-			at := decl.Span()
-			// What is wrong behind a declaration may be what a stray `}` cut off from it.
-			end := len(mod.Source.Text)
-			if i+1 < len(mod.Decls) {
-				end = mod.Decls[i+1].Span().Start - 1
-			}
-			if d.At.Start < at.Start || d.At.Start > end {
-				continue
-			}
-			part := lang.DamagedHeader
-			if body := bodyOf(decl); body != nil && d.At.Start > body.Place.Start {
-				part = lang.DamagedBody
-			}
-			decl.(damaged).MarkDamage(part)
+		// What is wrong behind a declaration may be what a stray `}` cut off from it, unless a declaration that has no tree
+		// begins between the two.
+		decl := declBefore(mod, d.At.Start)
+		if decl == nil {
+			continue
 		}
+		if n := sort.SearchInts(lost, d.At.Start+1); n > 0 && lost[n-1] > decl.Span().Start {
+			continue
+		}
+		part := lang.DamagedHeader
+		if body := bodyOf(decl); body != nil && d.At.Start > body.Place.Start {
+			part = lang.DamagedBody
+		}
+		decl.(damaged).MarkDamage(part)
 	}
+}
+
+// declBefore is the last declaration that begins at an offset or before it, nil when there is none.
+func declBefore(mod *lang.Module, offset int) lang.Decl {
+	i := sort.Search(len(mod.Decls), func(i int) bool { return mod.Decls[i].Span().Start > offset })
+	if i == 0 {
+		return nil
+	}
+	return mod.Decls[i-1]
 }
 
 // bodyOf is the block of a kernel, a graph or a test.

@@ -45,10 +45,8 @@ func (g *grammar) fail(code lang.Code, t *lexer.Token, message, fix string) *syn
 // unless it is the consequence of an error in the tokens.
 func (g *grammar) report(err error, from int) {
 	e := g.diagnose(err)
-	for _, cause := range g.causes {
-		if from <= cause && cause <= e.noticed {
-			return
-		}
+	if i := sort.SearchInts(g.causes, from); i < len(g.causes) && g.causes[i] <= e.noticed {
+		return
 	}
 	g.diags = append(g.diags, e.diag)
 }
@@ -172,12 +170,15 @@ func (g *grammar) unexpected(t *lexer.Token, want string) *syntaxError {
 		message = "unexpected " + describe(t)
 	}
 	place := t
-	if prev != nil && prev.Type != kindNewline && prev.Pos.Line != t.Pos.Line && want != "" {
+	if prev != nil && prev.Type != kindNewline && !(is(prev, "{") && want == wantExpr) && prev.Pos.Line != t.Pos.Line && want != "" {
 		place, message = prev, fmt.Sprintf("expected %s after `%s`", want, prev.Value)
 	}
 	err := g.fail(lang.ErrSyntax, place, message, "")
 	err.noticed = t.Pos.Offset
 	if place == prev {
+		if n := lang.FindNeighbour(prev.Value+prev.Value, lang.AsSign); n != nil && is(g.before(prev), prev.Value) { // `n--`
+			err.diag.Fix = &lang.Fix{Message: n.Help()}
+		}
 		return err
 	}
 	if err.diag.Fix = g.hint(prev, t, want); err.diag.Fix == nil && t.Type == kindKeyword && want == "a name" {

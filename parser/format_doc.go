@@ -224,27 +224,29 @@ func (l *layouter) fits(c command, width int) bool {
 	return false
 }
 
-// flatWidth is the number of columns of a document on one line.
-func flatWidth(d doc) int {
+// leftOf is what a document on one line leaves of so many columns; less than 0, whatever it is, where it takes more. It looks at
+// no more of the document than takes so many.
+func leftOf(columns int, d doc) int {
+	if columns < 0 {
+		return columns
+	}
 	switch d := d.(type) {
 	case textDoc:
-		return utf8.RuneCountInString(string(d))
+		columns -= utf8.RuneCountInString(string(d))
 	case floorDoc:
-		return len(floorText(flatInBrackets))
+		columns -= len(floorText(flatInBrackets))
 	case breakDoc:
-		return len(d.flat)
+		columns -= len(d.flat)
 	case *concatDoc:
-		n := 0
-		for _, p := range d.parts {
-			n += flatWidth(p)
+		for i := 0; i < len(d.parts) && columns >= 0; i++ {
+			columns = leftOf(columns, d.parts[i])
 		}
-		return n
 	case *nestDoc:
-		return flatWidth(d.inner)
+		return leftOf(columns, d.inner)
 	case *groupDoc:
-		return flatWidth(d.inner)
+		return leftOf(columns, d.inner)
 	}
-	return 0
+	return columns
 }
 
 // trimLines removes the spaces at the ends of lines.

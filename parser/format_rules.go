@@ -228,7 +228,7 @@ func bracketsDoc(b *enclosed, indent int) doc {
 		end = newlineDoc{}
 	}
 	d := concat(leafDoc(b.open), nest(indent, concat(inside...)), end, tokenDoc(b.close))
-	return &groupDoc{inner: d, brackets: (is(&b.open.Token, "(") || is(&b.open.Token, "[")) && !b.hasBracketString(), rigid: flatWidth(d) <= rigidWidth}
+	return &groupDoc{inner: d, brackets: (is(&b.open.Token, "(") || is(&b.open.Token, "[")) && !b.hasBracketString(), rigid: leftOf(rigidWidth, d) >= 0}
 }
 
 // blockDoc is statements in braces: each on lines of its own, or all on one line when not expanded.

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/alecthomas/participle/v2/lexer"
 
@@ -33,7 +34,7 @@ var slips = map[slip]string{
 	{wantExpr, "struct"}:   "declarations stand outside of bodies",
 	{wantExpr, "graph"}:    "declarations stand outside of bodies",
 	{wantExpr, "import"}:   "imports stand at the top of a file",
-	{wantExpr, "const"}:    "inside a body bind a value with `let`",
+	{wantExpr, "const"}:    "write `let v = a`: inside a body a value is bound with `let`",
 	{wantExpr, "grid"}:     "`grid` stands between the parameters of a kernel and its `{`",
 	{wantExpr, "tune"}:     "`tune` stands between the parameters of a kernel and its `{`",
 	{wantDecl, "let"}:      "at the top of a file bind a constant: `const NAME = ...`",
@@ -51,41 +52,9 @@ var slips = map[slip]string{
 	{"`{`", "["}:           "choices stand in braces: `tune B in {64, 128}`",
 	{wantEnd, "="}:         "compare with `==`; a name is bound with `let`",
 	{wantEnd, "if"}:        "choose with `if c { a } else { b }`, or by element with `where(c, a, b)`",
-	{wantEnd, "@"}:         "there is no operator `@`: a matrix product is `dot(a, b)` of tiles, or `c[i, j] = sum(a[i, k] * b[k, j], over k)` in a kernel that a graph calls; a hint stands behind an access, as in `x[i] @latency(4)`",
 	{wantExpr, "axis"}:     "a reduction names its axes with `over`: `sum(x, over j)`",
 	{wantBlock, "step"}:    "the extent of an axis stands after `by`",
 	{wantDeclEnd, "as"}:    "the names of an imported file are used as they are",
-}
-
-// foreign are the words that begin a statement elsewhere.
-var foreign = map[string]string{
-	"return":   "the value of a block is its last expression: remove `return`",
-	"while":    "there is no `while`: a `for` walks an axis or a count",
-	"loop":     "loops are written `for k in K by BK { ... }`",
-	"break":    "a `for` runs to its end: choose with `if` or `where` inside it",
-	"continue": "choose with `if` or `where` instead",
-	"var":      "a value is bound once, with `let`",
-	"mut":      "a value is bound once, with `let`",
-	"const":    "inside a body bind a value with `let`",
-	"elif":     "write `else if`, on the line of the `}`",
-	"def":      "declarations stand outside of bodies",
-	"func":     "declarations stand outside of bodies",
-}
-
-// characterHints are for characters that begin no token.
-var characterHints = map[string]string{
-	"?":  "choose with `if c { a } else { b }`, or by element with `where(c, a, b)`",
-	"#":  "comments begin with `//`",
-	"'":  "strings are written with `\"`",
-	"“":  "strings are written with `\"`",
-	"”":  "strings are written with `\"`",
-	"`":  "strings are written with `\"`",
-	"×":  "products are written `*`",
-	"·":  "products are written `*`",
-	"≤":  "write `<=`",
-	"≥":  "write `>=`",
-	"≠":  "write `!=`",
-	"\\": "an expression goes on in the next line behind an operator or a comma",
 }
 
 // spellings are what to write in place of such a character.
@@ -100,19 +69,10 @@ func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
 	if is(t, "else") && want == wantEnd && prev != nil && !is(prev, "}") {
 		return &lang.Fix{Message: "`else` stands right behind the access whose missing elements it gives, as in `(x[i] else 0) as f32`"}
 	}
+	if fix := g.foreign(prev, t, want); fix != nil {
+		return fix
+	}
 	if prev != nil && prev.Type == kindIdent && want == wantEnd {
-		if h, ok := foreign[prev.Value]; ok {
-			fix := &lang.Fix{Message: h}
-			switch prev.Value {
-			case "return":
-				at := g.spanOf(prev)
-				at.End = t.Pos.Offset
-				fix.Edits = []lang.Edit{{At: at}}
-			case "var", "mut":
-				fix.Edits = []lang.Edit{{At: g.spanOf(prev), New: "let"}}
-			}
-			return fix
-		}
 		if first := g.before(prev); first != nil && (first.Type == kindNewline || is(first, "{")) {
 			if fix := g.meant(prev, "let", "axis", "for", "if", "check"); fix != nil {
 				return fix
@@ -131,10 +91,6 @@ func (g *grammar) hint(prev, t *lexer.Token, want string) *lang.Fix {
 	binary = binary && t.Type != kindString || is(t, ".") || is(t, "**")
 	switch {
 	case prev == nil:
-	case is(t, "=") && prev.Type == kindOp && endOf(prev) == t.Pos.Offset && want == wantExpr:
-		if _, ok := binaryLevel[prev.Value]; ok {
-			return &lang.Fix{Message: fmt.Sprintf("there is no `%s=`: a value never changes; bind a new one with `let`", prev.Value)}
-		}
 	case prev.Type == kindNewline && binary:
 		return &lang.Fix{Message: fmt.Sprintf("an expression goes on in the next line only behind an operator: end the line above with `%s`", t.Value)}
 	}
@@ -197,10 +153,10 @@ func (g *grammar) inGenerics(t *lexer.Token) bool {
 // untilEquals leaves out what stands between a token and the next `=` of its line.
 func (g *grammar) untilEquals(t *lexer.Token) []lang.Edit {
 	from := t.Pos.Offset
-	for i := range g.list {
+	behind := sort.Search(len(g.list), func(i int) bool { return g.list[i].Pos.Offset > from })
+	for i := behind; i < len(g.list); i++ {
 		u := &g.list[i]
 		switch {
-		case u.Pos.Offset <= from:
 		case u.Type == kindNewline:
 			return nil
 		case is(u, "="):

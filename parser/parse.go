@@ -7,6 +7,8 @@
 package parser
 
 import (
+	"sort"
+
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
 
@@ -31,11 +33,13 @@ type parse struct {
 	tokens
 	// depth is how deep the expression being parsed is nested.
 	depth int
-	// diags is all errors; causes is the places of those that break the tokens behind them.
+	// diags is all errors; causes is the places of those that break the tokens behind them, in order.
 	diags  lang.Diagnostics
 	causes []int
 	// inTest: the declaration being parsed is a test, where `check` begins a statement.
 	inTest bool
+	// lost is where the declarations begin that could not be parsed.
+	lost []int
 	// bindings are the assignments to a plain name in the declaration being parsed.
 	bindings []*lang.AssignStmt
 }
@@ -62,6 +66,7 @@ func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 			g.causes = append(g.causes, d.At.Start)
 		}
 	}
+	sort.Ints(g.causes)
 	mod := &lang.Module{Source: src}
 	lex, err := lexer.Upgrade(&tokenList{toks.list})
 	if err != nil {
@@ -74,7 +79,7 @@ func (g *grammar) module(src *lang.Source) (*lang.Module, lang.Diagnostics) {
 		if lex.Peek().EOF() {
 			g.quotients(mod, scanned.doubts)
 			ds := merge(g.diags.Sort())
-			markDamage(mod, ds)
+			markDamage(mod, ds, g.lost)
 			return mod, g.causesOnly(ds)
 		}
 		g.declaration(lex, mod)

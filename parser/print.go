@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,11 @@ type tree struct {
 }
 
 func node(head string, kids ...tree) tree { return tree{head, kids} }
+
+// equal reports trees of the same nodes.
+func (t tree) equal(u tree) bool {
+	return t.head == u.head && slices.EqualFunc(t.kids, u.kids, tree.equal)
+}
 
 // lineWidth is the longest line that a node with children may take.
 const lineWidth = 100

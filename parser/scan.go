@@ -28,7 +28,9 @@ type scanner struct {
 	docLine int // line of the last line of doc
 	// inline counts the ( and [ that were opened on this line.
 	inline int
-	diags  lang.Diagnostics
+	// closers has, for the rest of this line behind each of its bytes, how many ) and ] close what stands before it.
+	closers []int32
+	diags   lang.Diagnostics
 	// comments are the comments, which are no tokens, for the formatter.
 	comments []lexer.Token
 	doubts   []doubtful
@@ -81,7 +83,7 @@ func (s *scanner) next() {
 		s.pos++
 		s.line++
 		s.bol = s.pos
-		s.inline = 0
+		s.inline, s.closers = 0, nil
 	case c == ' ' || c == '\t' || c == '\r':
 		s.pos++
 	case strings.HasPrefix(s.text[s.pos:], "/*"):
@@ -92,6 +94,8 @@ func (s *scanner) next() {
 		s.str()
 	case c >= '0' && c <= '9':
 		s.number()
+	case c == '.' && s.pointFirst():
+		s.fraction()
 	default:
 		s.word()
 	}
@@ -134,18 +138,27 @@ func (s *scanner) divides() bool {
 	if endOf(prev) == s.pos && rest[0] != ' ' && rest[0] != '\t' {
 		return true
 	}
-	open := s.inline
-	for i := 0; i < len(rest) && open > 0; i++ {
-		switch rest[i] {
-		case '(', '[':
-			open++
-		case ')', ']':
-			if open--; open < s.inline {
-				return true
+	return s.inline > 0 && s.closedBehind(s.pos+2)
+}
+
+// closedBehind reports whether a bracket that is open before an offset is closed behind it on this line. A line is looked
+// through once, however many divisions it has.
+func (s *scanner) closedBehind(offset int) bool {
+	if s.closers == nil {
+		line := s.restOfLine(s.bol)
+		s.closers = make([]int32, len(line)+1)
+		for i := len(line) - 1; i >= 0; i-- {
+			n := s.closers[i+1]
+			switch line[i] {
+			case '(', '[':
+				n = max(n-1, 0)
+			case ')', ']':
+				n++
 			}
+			s.closers[i] = n
 		}
 	}
-	return false
+	return s.closers[offset-s.bol] > 0
 }
 
 func (s *scanner) comment() {
@@ -172,7 +185,7 @@ func (s *scanner) blockComment() {
 		Fix = &lang.Fix{Message: "begin each line of the comment with `//`"}
 	s.line += strings.Count(s.text[s.pos:end], "\n")
 	if i := strings.LastIndexByte(s.text[s.pos:end], '\n'); i >= 0 {
-		s.bol = s.pos + i + 1
+		s.bol, s.closers = s.pos+i+1, nil
 	}
 	s.pos = end
 }
@@ -183,8 +196,11 @@ func (s *scanner) str() {
 	at := s.pos
 	s.emit(kindString, at+end)
 	if !closed {
-		s.report(lang.ErrString, at, at+end, "this string does not end on its line").
-			Fix = &lang.Fix{Message: "close it with `\"`; a line break in a string is `\\n`", Edits: []lang.Edit{{At: lang.Span{Source: s.src, Start: at + end, End: at + end}, New: "\""}}}
+		fix := &lang.Fix{Message: "close it with `\"`; a line break in a string is `\\n`"}
+		if !strings.ContainsAny(line[:end], "()[]{}") { // with brackets in it, it ends nobody knows where
+			fix.Edits = []lang.Edit{{At: lang.Span{Source: s.src, Start: at + end, End: at + end}, New: "\""}}
+		}
+		s.report(lang.ErrString, at, at+end, "this string does not end on its line").Fix = fix
 		return
 	}
 	if _, err := strconv.Unquote(line[:end]); err != nil {
@@ -285,6 +301,33 @@ func (s *scanner) number() {
 	}
 }
 
+// pointFirst reports a number that begins with its point, as in `x * .5`: a point behind an operand is of a field.
+func (s *scanner) pointFirst() bool {
+	if s.pos+1 >= len(s.text) || s.text[s.pos+1] < '0' || s.text[s.pos+1] > '9' {
+		return false
+	}
+	if len(s.tokens) == 0 {
+		return true
+	}
+	prev := &s.tokens[len(s.tokens)-1]
+	return endOf(prev) != s.pos || !canEnd(prev) && !is(prev, ".")
+}
+
+// fraction takes a number that begins with its point, which is an error.
+func (s *scanner) fraction() {
+	start := s.pos
+	for s.pos++; s.pos < len(s.text) && (alnum(s.text[s.pos]) || strings.IndexByte("+-", s.text[s.pos]) >= 0 && s.text[s.pos-1]|0x20 == 'e'); {
+		s.pos++
+	}
+	text := s.text[start:s.pos]
+	s.pos = start
+	s.emit(kindFloat, start+len(text))
+	d := s.report(lang.ErrNumber, start, s.pos, fmt.Sprintf("`%s` has no digit before the point", text))
+	if _, err := floatValue("0" + strings.ReplaceAll(text, "_", "")); err == nil {
+		d.Fix = &lang.Fix{Message: fmt.Sprintf("write `0%s`", text), Edits: []lang.Edit{{At: lang.Span{Source: s.src, Start: start, End: start}, New: "0"}}}
+	}
+}
+
 // word takes a name, a keyword or an operator; anything else is no token.
 func (s *scanner) word() {
 	end := s.pos
@@ -365,11 +408,14 @@ func (s *scanner) badCharacters() {
 	}
 	bad := s.text[start:s.pos]
 	d := s.report(lang.ErrCharacter, start, s.pos, fmt.Sprintf("%s cannot stand here", describeCharacters(bad)))
-	if h, ok := characterHints[bad]; ok {
-		d.Fix = &lang.Fix{Message: h}
+	if n := lang.FindNeighbour(bad, lang.AsSign); n != nil {
+		d.Fix = &lang.Fix{Message: n.Help()}
 		if instead := spellings[bad]; instead != "" {
 			d.Fix.Edits = []lang.Edit{{At: d.At, New: instead}}
 		}
+	}
+	if bad[len(bad)-1] == '#' { // what follows is a comment elsewhere, and no second error
+		s.pos += len(s.restOfLine(s.pos))
 	}
 }
 

@@ -84,9 +84,9 @@ func canEnd(t *lexer.Token) bool {
 	return false
 }
 
-// is reports whether the token is this operator or word.
+// is reports whether the token is this operator or word; no token is none.
 func is(t *lexer.Token, text string) bool {
-	return t.Value == text && (t.Type == kindOp || t.Type == kindKeyword || t.Type == kindIdent)
+	return t != nil && t.Value == text && (t.Type == kindOp || t.Type == kindKeyword || t.Type == kindIdent)
 }
 
 // beginsDecl reports whether a token that is first on its line begins a

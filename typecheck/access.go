@@ -14,12 +14,15 @@ import (
 type access struct {
 	param  *typed.Param
 	at     lang.Span
+	store  *typed.Store // nil of a load
 	atomic bool
 	scope  string // of an atomic
 	// positions has one entry a dimension; nil where nothing is known of the index.
 	positions []*size.Size
 	indices   []typed.Expr
 	checked   []bool
+	// needs has, by dimension, the dimensions that must not be 0.
+	needs [][]*size.Symbol
 }
 
 // index types `x[a, b]`: a load, or `x.shape[n]`.
@@ -67,7 +70,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 	if !ok || e.Else != nil && els.mode == invalid {
 		return bad(e.Place)
 	}
-	load := &typed.Load{Typed: typed.Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked, Hints: b.accessHints(e, lang.OpLoad)}
+	load := &typed.Load{Typed: typed.Typed{At: e.Place}, Param: p, Indices: a.indices, Checked: a.checked, Needs: a.needs, Hints: b.accessHints(e, lang.OpLoad)}
 	types := make([]typed.Type, 0, len(a.indices)+1)
 	for _, x := range a.indices {
 		types = append(types, x.Types()[0])
@@ -79,7 +82,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		}
 		if t := els.typ(); t.DType != p.DType {
 			b.errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, p.Name, p.DType).
-				replace(e.Else.Span(), fmt.Sprintf("(%s as %s)", e.Else.Span().Text(), p.DType), "convert with `as %s`", p.DType)
+				castFix(e.Else, p.DType)
 			return bad(e.Place)
 		}
 		types = append(types, els.typ())
@@ -115,7 +118,7 @@ func (b *bodyChecker) tensorNamed(e lang.Expr) (*typed.Param, bool) {
 	ent := b.scope.lookup(n.Name)
 	switch {
 	case ent == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		b.unknown(b.scope, n.Name, n.Place, nil, false)
 		return nil, false
 	case ent.kind == entInvalid:
 		return nil, false
@@ -194,7 +197,13 @@ func (b *bodyChecker) indices(p *typed.Param, e *lang.IndexExpr) (_ access, done
 		}
 		a.indices = append(a.indices, o.expr)
 		a.positions = append(a.positions, o.lin)
-		a.checked = append(a.checked, !inside(known, o.lin, p.Shape[i]))
+		proven := inside(known, o.lin, p.Shape[i])
+		a.checked = append(a.checked, !proven)
+		var needs []*size.Symbol
+		if proven {
+			needs = known.Needs(*o.lin, p.Shape[i], p.Mode != lang.In)
+		}
+		a.needs = append(a.needs, needs)
 	}
 	return a, ok
 }
@@ -221,7 +230,7 @@ func (b *bodyChecker) walks(x *typed.Axis, p *typed.Param, i int, at lang.Span) 
 
 // inside reports a proof that a position lies in [0, dim).
 func inside(known *size.Prover, pos *size.Size, dim size.Size) bool {
-	return pos != nil && known.NonNegative(*pos) && known.NonNegative(dim.Sub(size.Const(1)).Sub(*pos))
+	return pos != nil && known.Inside(*pos, dim)
 }
 
 // notProven reports a load that may lie outside and does not say what it reads there.
@@ -242,7 +251,7 @@ func (b *bodyChecker) notProven(p *typed.Param, e *lang.IndexExpr, i int, pos *s
 	if cond := b.wouldDivide(pos, dim); cond != "" {
 		otherwise = fmt.Sprintf(", or `assume(%s)` to the beginning of the block, which every launch then has to meet", cond)
 	}
-	r.insertAfter(e.Place, " else 0", "add `else 0` to say what an element outside reads%s", otherwise)
+	r.addElse(e.Place, "add `else 0` to say what an element outside reads%s", otherwise)
 }
 
 // wouldDivide is the condition that the dimension divides without a rest, if with it the position is proven to lie inside.
@@ -284,7 +293,7 @@ func (b *bodyChecker) notAssignable(target lang.Expr) {
 	e := b.scope.lookup(n.Name)
 	switch {
 	case e == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		b.unknown(b.scope, n.Name, n.Place, nil, false)
 	case e.kind == entInvalid:
 	case e.kind == entTensor:
 		b.stored[e.param] = true

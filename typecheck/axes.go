@@ -112,6 +112,7 @@ func (b *bodyChecker) noDimension(e lang.Expr, o operand) {
 		what = n.Name
 	}
 	r := b.errorf(lang.ErrNotConstant, e.Span(), "%s is %s, which is no dimension: an integer expression over dimensions and constants is needed", what, b.describeOperand(o))
+	r.wholeHelp(o)
 	if o.lin != nil {
 		r.help("make it a constant parameter, `<const N: int>`, or walk a dimension with `for k in K[.. n]`, whose end may be a value")
 	}
@@ -129,7 +130,10 @@ func (b *bodyChecker) declareAxis(x *typed.Axis) {
 	p := b.newHidden(x.Name)
 	b.positions[x], b.varying[p] = p, true
 	pos, one := size.Of(p), size.Const(1)
+	b.through[p] = throughAll(x.Dim)
 	if x.Kind == typed.WholeAxis {
+		end := x.Lo.Add(x.Len)
+		b.through[p] = walk{lo: &x.Lo, hi: &end}
 		b.prover.Where(p, pos.Sub(x.Lo))
 		b.prover.Where(p, x.Lo.Add(x.Len).Sub(one).Sub(pos))
 		return
@@ -187,8 +191,11 @@ func (b *bodyChecker) axisField(x *typed.Axis, e *lang.FieldExpr) operand {
 	default:
 		b.errorf(lang.ErrField, e.Name.Place, "an axis has `.start` and `.end`, not .%s", e.Name.Name).
 			suggest(e.Name.Place, e.Name.Name, []string{"start", "end"}).
-			orHelp("`%s.start` is the first position in this block, `%s.end` one past the last, `index(%s)` the tile of all", x.Name, x.Name, x.Name)
+			orHelp("`%s.start` is where the span of this block begins, `%s.end` one past its last position, `index(%s)` the tile of the positions", x.Name, x.Name, x.Name)
 		return bad(e.Place)
+	}
+	if _, known := b.bounds[x]; !known && !x.Scalar && x.Kind != typed.WholeAxis {
+		b.bounds[x] = e.Place
 	}
 	o := typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.I32)}, At: e.Place}, Op: op, Axis: x})
 	o.lin = &lin
@@ -223,7 +230,7 @@ func (b *bodyChecker) axisNamed(n lang.Ident) (*typed.Axis, bool) {
 
 func (b *bodyChecker) axesInSight() []string {
 	var names []string
-	for _, n := range b.scope.visible() {
+	for _, n := range b.proposed(b.scope) {
 		if e := b.scope.lookup(n); e.kind == entAxis {
 			names = append(names, n)
 		}
@@ -277,8 +284,8 @@ func (b *bodyChecker) extent(x *typed.Axis, by lang.Expr) bool {
 		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d, more than a position can count; the most is %d", x.Name, lit.Value, math.MaxInt32)
 		return false
 	case !ok:
-		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is no constant", x.Name).
-			help("write a number, or a name that the planner binds and `tune` limits")
+		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %s, no whole constant", x.Name, b.describeOperand(o)).wholeHelp(o).
+			orHelp("write a number, or a name that the planner binds and `tune` limits")
 		return false
 	case n < 1:
 		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d; the least is 1", x.Name, n)

@@ -21,17 +21,21 @@ type bodyChecker struct {
 	scalars                 map[*typed.Param]*size.Symbol
 	indexOf                 map[*typed.Local]*size.Symbol // the position of a scalar loop
 	loopStarts              map[*typed.Axis]typed.Expr    // where a loop over a part of its dimension begins, in elements
-	ranges                  map[*typed.Axis]interval      // what grid axes over a part of their dimension hold
+	through                 map[*size.Symbol]walk         // what axes and the indices of loops go through, by their positions
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
+	// inGrid: in the range of an axis of the grid.
+	inGrid bool
 	// isFormula: the kernel has no grid of its own, but names in its stores.
 	isFormula bool
 	// varying are the hidden symbols that may differ from block to block.
 	varying map[*size.Symbol]bool
-	writes  []access // stores and atomics
-	reads   []access // loads of inout tensors
-	stored  map[*typed.Param]bool
-	frames  []frame // the fn calls being inlined, outermost first
+	// bounds are the axes whose start or end the program uses, with where it does first.
+	bounds map[*typed.Axis]lang.Span
+	writes []access // stores and atomics
+	reads  []access // loads of inout tensors
+	stored map[*typed.Param]bool
+	frames []frame // the fn calls being inlined, outermost first
 	unfolding
 	// storeFailed: a statement that may have been a store has an error.
 	storeFailed bool
@@ -128,8 +132,7 @@ func (b *bodyChecker) stmtsOf(blk *lang.Block) operand {
 					return result
 				}
 			case o.mode != invalid:
-				b.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", b.describeOperand(o)).
-					help("bind it with `let`, or remove it")
+				b.unusedValue(s.X, b.describeOperand(o), o).orHelp("bind it with `let`, or remove it")
 				b.storeFailed = true
 			}
 		}
@@ -164,6 +167,9 @@ func (b *bodyChecker) let(s *lang.LetStmt) {
 	}
 	if len(s.Names) == 1 {
 		b.bind(s.Names[0], b.single(o, "let"), s.Place)
+		if e := b.scope.names[s.Names[0].Name]; e != nil {
+			e.start = s.Value
+		}
 		return
 	}
 	b.bindAll(s.Names, o, s.Place)
@@ -190,8 +196,12 @@ func (b *bodyChecker) single(o operand, what string) operand {
 		return operand{mode: typedValue, at: o.at, expr: o.expr}
 	case axisOperand:
 		if b.inIndex == 0 {
-			b.errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name).
-				replace(o.at, "index("+o.axis.Name+")", "write `index(%s)` for its positions", o.axis.Name)
+			r := b.errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name)
+			if positions := "index(" + o.axis.Name + ")"; takenBehind(o.at.Source.Text[o.at.End:]) { // as in `j[i]`: positions are no tensor either
+				r.help("write `%s` for its positions", positions)
+			} else {
+				r.replace(o.at, positions, "write `%s` for its positions", positions)
+			}
 			return bad(o.at)
 		}
 		return b.positionsOf(o.axis, o.at)

@@ -131,7 +131,7 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 	if !ok {
 		r := b.errorf(lang.ErrNameKind, e.Fn.Span(), "only a function's name can be called")
 		if f, isField := e.Fn.(*lang.FieldExpr); isField {
-			b.notMethod(r, f)
+			b.notMethod(r, b.scope, false, f)
 		}
 		return bad(e.Place)
 	}
@@ -158,21 +158,6 @@ func (b *bodyChecker) call(e *lang.CallExpr) operand {
 	}
 	return b.callBuiltin(n.Name, e)
 }
-
-// notMethod says how to write what is a method, or a name of a module, elsewhere.
-func (b *bodyChecker) notMethod(r report, f *lang.FieldExpr) {
-	name := f.Name.Name
-	ent := b.scope.lookup(name)
-	switch {
-	case conversions[name]:
-		r.help("convert with `as`, as in `x as f16`")
-	case ent != nil && ent.kind == entFn || ent == nil && isBuiltin(name):
-		r.help("there are no methods and no modules: call it by its name, `%s(...)`", name)
-	}
-}
-
-// conversions is what converting is called elsewhere.
-var conversions = map[string]bool{"cast": true, "astype": true, "to": true, "convert": true, "float": true, "int": true}
 
 // argumentsOf types the arguments of a call that means nothing: errors inside them are no consequence of that.
 func (b *bodyChecker) argumentsOf(e *lang.CallExpr) {
@@ -225,16 +210,13 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 		if d, ok := lang.ParseDType(name); ok {
 			r := b.errorf(lang.ErrNameKind, n.Place, "%s is a type and is not called", name)
 			if len(e.Args) == 1 {
-				r.replace(e.Place, e.Args[0].Value.Span().Text()+" as "+d.String(), "convert with `as %s`", d)
+				r.replace(e.Place, held(e.Place, inBrackets(e.Args[0].Value.Span())+" as "+d.String()), "convert with `as %s`", d)
 			}
 			return bad(e.Place)
 		}
-		if conversions[name] {
-			b.errorf(lang.ErrUnknownName, n.Place, "unknown name %s", name).help("convert with `as`, as in `x as f16`")
-			return bad(e.Place)
-		}
-		b.unknown(b.scope, name, n.Place, functionNames())
-		if !strings.HasPrefix(strings.ToLower(name), "atomic") { // whose first argument is no value
+		b.unknown(b.scope, name, n.Place, functionNames(), false, calledPlaces...)
+		// What another language's function is given are no arguments of ours, and of an atomic the first is no value.
+		if lang.FindNeighbour(name, calledPlaces...) == nil && !strings.HasPrefix(strings.ToLower(name), "atomic") {
 			b.argumentsOf(e)
 		}
 	}
@@ -245,7 +227,7 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 func (b *bodyChecker) named(e *lang.CallExpr) bool {
 	for _, a := range e.Args {
 		if a.Name != nil {
-			b.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", e.Fn.Span().Text(), a.Name.Name)
+			b.unknownArgument(e, a, false)
 			return true
 		}
 	}
@@ -267,6 +249,9 @@ func (b *bodyChecker) args(e *lang.CallExpr) ([]operand, []lang.Expr, bool) {
 }
 
 func (b *bodyChecker) elementwise(op lang.Op, e *lang.CallExpr) operand {
+	if b.named(e) { // it is no operand, and one error
+		return bad(e.Place)
+	}
 	ops, exprs, ok := b.args(e)
 	if n := len(op.Row().Operands); len(ops) != n {
 		b.errorf(lang.ErrArgCount, e.Place, "%s takes %s, not %d", op.Row().Spelling, plural(n, "argument"), len(ops))
@@ -337,7 +322,10 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) o
 	if n, isName := e.Args[0].Value.(*lang.NameExpr); isName {
 		d, ok = b.dtypeNamed(b.scope, n.Name, n.Place)
 	} else {
-		b.errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument is the element type, as in `f32`")
+		f, isField := e.Args[0].Value.(*lang.FieldExpr)
+		if !isField || !b.ofModule(b.scope, false, f) {
+			b.errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument is the element type, as in `f32`")
+		}
 	}
 	var axes []*typed.Axis
 	for _, a := range axisArgs {

@@ -26,6 +26,7 @@ func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 		consts:    map[*lang.ConstDecl]*constInfo{},
 		kernels:   map[*lang.KernelDecl]*typed.Kernel{},
 		graphs:    map[*lang.GraphDecl]*typed.Graph{},
+		tests:     map[string]lang.Span{},
 		reported:  map[errorKey]bool{},
 		broken:    map[lang.Decl]bool{},
 		recursive: map[lang.Decl]bool{},
@@ -40,6 +41,8 @@ func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 	}
 	c.findRecursion()
 	c.checkDecls()
+	c.unused()
+	c.prog.Warnings = c.causes(c.prog.Warnings)
 	return c.prog, c.diags.Sort()
 }
 
@@ -54,6 +57,7 @@ type checker struct {
 	consts  map[*lang.ConstDecl]*constInfo
 	kernels map[*lang.KernelDecl]*typed.Kernel
 	graphs  map[*lang.GraphDecl]*typed.Graph
+	tests   map[string]lang.Span // the first of each name
 	serial  int
 	// reported is every error so far.
 	reported map[errorKey]bool
@@ -130,7 +134,11 @@ type errorKey struct {
 }
 
 // report is a diagnostic under construction.
-type report struct{ *lang.Diagnostic }
+type report struct {
+	*lang.Diagnostic
+	// many: so many errors have been found that no names are proposed any more.
+	many bool
+}
 
 // errorf reports an error at a place; inside a fn, with where it was called.
 func (c *checker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
@@ -147,7 +155,7 @@ func (c *checker) reportf(code lang.Code, at lang.Span, format string, args ...a
 		c.reported[k] = true
 		c.diags = append(c.diags, d)
 	}
-	return report{d}
+	return report{d, c.found > mostSuggested}
 }
 
 // label says something of another place.
@@ -186,29 +194,11 @@ func (r report) insertAfter(at lang.Span, text, format string, args ...any) repo
 	return r.replace(lang.Span{Source: at.Source, Start: at.End, End: at.End}, text, format, args...)
 }
 
-// castFix proposes `x as d`, in parentheses where precedence needs them.
-func (r report) castFix(x lang.Expr, d typed.DType) report {
-	if x == nil || !x.Span().IsValid() {
-		return r
-	}
-	at := x.Span()
-	text := at.Text()
-	if needsParens(x) {
-		text = "(" + text + ")"
-	}
-	return r.replace(at, text+" as "+d.String(), "convert with `as %s`", d)
-}
-
-func needsParens(x lang.Expr) bool {
-	switch x.(type) {
-	case *lang.BinaryExpr, *lang.IfExpr, *lang.ForExpr, *lang.LambdaExpr:
-		return true
-	}
-	return false
-}
-
 // suggest adds "did you mean" when a name is close.
 func (r report) suggest(at lang.Span, name string, candidates []string) report {
+	if r.many {
+		return r
+	}
 	if n := lang.Nearest(name, candidates); n != "" {
 		return r.replace(at, n, "did you mean `%s`?", n)
 	}

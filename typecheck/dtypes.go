@@ -36,28 +36,13 @@ func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (typed.DType, 
 		return typed.Concrete(d), true
 	}
 	candidates := typeNames()
-	for _, n := range s.visible() {
+	for _, n := range c.proposed(s) {
 		if e := s.lookup(n); e.kind == entTypeParam {
 			candidates = append(candidates, n)
 		}
 	}
 	c.errorf(lang.ErrUnknownType, at, "unknown type %s", name).suggestType(at, name, candidates)
 	return typed.DType{}, false
-}
-
-// otherNames are what other languages call the element types.
-var otherNames = map[string]string{
-	"float": "f32", "float32": "f32", "float64": "f64", "double": "f64", "float16": "f16", "half": "f16", "fp16": "f16", "fp32": "f32",
-	"bfloat16": "bf16", "int": "i32", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "long": "i64",
-	"uint8": "u8", "byte": "u8", "uint16": "u16", "uint32": "u32", "uint64": "u64", "boolean": "bool", "fp8": "f8e4m3", "float8": "f8e4m3",
-}
-
-// suggestType proposes an element type for a name that is none.
-func (r report) suggestType(at lang.Span, name string, candidates []string) report {
-	if d, ok := otherNames[name]; ok {
-		return r.replace(at, d, "did you mean `%s`?", d)
-	}
-	return r.suggest(at, name, candidates)
 }
 
 func isInt(d typed.DType) bool {
@@ -87,7 +72,11 @@ func (c *checker) common(what string, at lang.Span, args []operand, exprs []lang
 	if from < 0 {
 		d = typed.Concrete(lang.I32)
 		for _, a := range args {
-			if a.mode == untypedFloat {
+			switch {
+			case a.mode != untypedFloat:
+			case a.isU64():
+				d = typed.Concrete(lang.U64)
+			default:
 				floats = true
 			}
 		}
@@ -121,16 +110,34 @@ func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Exp
 	if rank(ta.DType) > rank(tb.DType) {
 		convert, to = eb, ta.DType
 	}
+	wide, hasWide := widest(ta.DType, tb.DType)
 	switch {
+	case hasWide && wide == ta.DType:
+		convert, to = eb, wide
+	case hasWide && wide == tb.DType:
+		convert, to = ea, wide
+	}
+	switch {
+	case hasWide && wide != ta.DType && wide != tb.DType:
+		r.castBoth(ea, eb, wide)
 	case to.Param != nil && len(c.calls) > 0: // the fn does not know the name that its caller has for the type
 		r.help("convert the argument where %s is called", c.calls[len(c.calls)-1].fn.Name.Name)
-	case convert != nil && what == "`**`" && convert.Span().IsValid(): // binds tighter than `as`
-		text := "(" + convert.Span().Text() + " as " + to.String() + ")"
-		r.replace(convert.Span(), text, "convert with `%s`", text)
 	case convert != nil:
 		r.castFix(convert, to)
 	default:
 		r.help("convert one with `as`")
+	}
+}
+
+// castBoth proposes to convert both operands, of which neither type holds the values of the other.
+func (r report) castBoth(a, b lang.Expr, d typed.DType) {
+	r.help("neither type holds all values of the other: convert both with `as %s`", d)
+	for _, x := range []lang.Expr{a, b} {
+		if x == nil || !x.Span().IsValid() {
+			r.Fix.Edits = nil
+			return
+		}
+		r.Fix.Edits = append(r.Fix.Edits, lang.Edit{At: x.Span(), New: held(x.Span(), inBrackets(x.Span())+" as "+d.String())})
 	}
 }
 
@@ -165,7 +172,13 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 		c.errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
 		return bad(at)
 	}
+	if row.Rule == lang.RuleCompare {
+		c.comparedToNaN(op, at, args, exprs)
+	}
 	if o, ok := c.fold(op, at, opAt, args); ok {
+		if op == lang.OpDiv && o.ratio && len(exprs) == 2 {
+			o.division = exprs
+		}
 		return o
 	}
 	same := args
@@ -245,7 +258,11 @@ func (c *checker) rule(row *lang.OpRow, at lang.Span, d typed.DType, of operand)
 		}
 	case lang.RuleInt:
 		if !isInt(d) {
-			return refuse("integers", "")
+			help := ""
+			if n := lang.FindNeighbour(row.Spelling, lang.AsSign); n != nil && typed.IsFloat(d) { // `^` is a power elsewhere
+				help = n.Help()
+			}
+			return refuse("integers", help)
 		}
 	case lang.RuleBool:
 		if d != typed.Concrete(lang.Bool) {
@@ -318,6 +335,9 @@ func (c *checker) describeOperand(o operand) string {
 	case untypedInt:
 		return "the integer " + o.size.String()
 	case untypedFloat:
+		if o.ratio {
+			return "the number " + fraction(o.exact)
+		}
 		return "a float constant"
 	case several:
 		return plural(len(o.valueTypes()), "value")
@@ -334,10 +354,8 @@ func (o operand) valueTypes() []typed.Type {
 	switch o.mode {
 	case typedValue:
 		return []typed.Type{o.typ()}
-	case untypedInt:
-		return []typed.Type{{DType: typed.Concrete(lang.I32)}}
-	case untypedFloat:
-		return []typed.Type{{DType: typed.Concrete(lang.F32)}}
+	case untypedInt, untypedFloat:
+		return []typed.Type{{DType: o.defaultType()}}
 	case several:
 		if o.elems != nil {
 			var ts []typed.Type

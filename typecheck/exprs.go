@@ -15,12 +15,9 @@ func (b *bodyChecker) expr(e lang.Expr) operand {
 	case *lang.NameExpr:
 		return b.name(e)
 	case *lang.IntLit:
-		if e.Value > math.MaxInt64 {
-			return typedOperand(&typed.Const{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(lang.U64)}, At: e.Place}, Int: int64(e.Value), Float: float64(e.Value)})
-		}
-		return intOperand(e.Place, int64(e.Value))
+		return intLiteral(e.Place, e.Value)
 	case *lang.FloatLit:
-		return floatOperand(e.Place, e.Value)
+		return floatLiteral(e)
 	case *lang.BoolLit:
 		return boolOperand(e.Place, e.Value)
 	case *lang.StringLit:
@@ -90,7 +87,7 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 		} else if isBuiltin(e.Name) {
 			b.errorf(lang.ErrNameKind, e.Place, "%s is a function; its arguments are missing", e.Name)
 		} else if !b.ended(e.Name, e.Place) {
-			b.unknown(b.scope, e.Name, e.Place, []string{"inf", "nan", "pi"})
+			b.unknownValue(e)
 		}
 		return bad(e.Place)
 	}
@@ -125,7 +122,10 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 		}
 		return o
 	}
-	b.errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
+	r := b.errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
+	if b.isFormula && b.inIndex > 0 && !ent.counts() {
+		r.notAnAxis(e.Name)
+	}
 	return bad(e.Place)
 }
 
@@ -184,7 +184,7 @@ func (b *bodyChecker) linear(o *operand, position func() (size.Size, bool)) {
 	if o.mode != typedValue || o.lin != nil || !isIndexType(o.typ().DType) {
 		return
 	}
-	if s, ok := position(); ok {
+	if s, ok := position(); ok && !s.Large() {
 		o.lin = &s
 	}
 }
@@ -259,6 +259,9 @@ func (b *bodyChecker) cast(e *lang.CastExpr) operand {
 
 // castTo converts; constants become constants of the type where it can hold them.
 func (b *bodyChecker) castTo(x operand, d typed.DType, at lang.Span) operand {
+	if n, ok := x.truncated(d); ok {
+		return operand{mode: typedValue, at: at, expr: &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: d}, At: at}, Int: n, Float: float64(n)}}
+	}
 	if x.mode == untypedFloat && !typed.IsFloat(d) {
 		x = b.settle(x)
 	}
@@ -289,8 +292,12 @@ func (b *bodyChecker) castTo(x operand, d typed.DType, at lang.Span) operand {
 
 func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	n, ok := e.X.(*lang.NameExpr)
+	if !ok && b.ofModule(b.scope, false, e) {
+		return bad(e.Place)
+	}
 	if !ok {
 		r := b.errorf(lang.ErrField, e.Name.Place, "a value has no field %s: `.start` and `.end` are of an axis", e.Name.Name)
+		r.neighbour(false, e.Name.Name, lang.AsAttribute)
 		if d, isType := lang.ParseDType(e.Name.Name); isType {
 			r.help("convert with `as %s`", d)
 		}
@@ -300,7 +307,9 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	ent := b.scope.lookup(n.Name)
 	switch {
 	case ent == nil:
-		b.unknown(b.scope, n.Name, n.Place, nil)
+		if !b.ofModule(b.scope, false, e) {
+			b.unknown(b.scope, n.Name, n.Place, nil, false)
+		}
 		return bad(e.Place)
 	case ent.kind == entInvalid:
 		return bad(e.Place)
@@ -311,6 +320,9 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 		return bad(e.Place)
 	}
 	r := b.errorf(lang.ErrField, e.Name.Place, "%s is %s and has no field %s", n.Name, ent.describe(), e.Name.Name).label(ent.at, "declared here")
+	if ent.kind == entTensor && r.neighbour(false, e.Name.Name, lang.AsAttribute) {
+		return bad(e.Place)
+	}
 	if ent.kind == entTensor {
 		r.suggest(e.Name.Place, e.Name.Name, []string{"shape"}).orHelp("`%s.shape[0]` is its first dimension, and `%s` its elements", n.Name, exampleAccess(ent.param))
 	}

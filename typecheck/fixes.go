@@ -13,7 +13,7 @@ import (
 // simple is an operand that binds tighter than everything that a fix writes around it.
 var simple = regexp.MustCompile(`^-?[\w.]+(\[[^\[\]]*\]|\([^()]*\))?$`)
 
-// inBrackets is the text of an operand, in brackets where precedence may need them.
+// inBrackets is the text of an operand, in brackets where what a fix writes beside it would take a part of it.
 func inBrackets(at lang.Span) string {
 	text := at.Text()
 	if simple.MatchString(text) {
@@ -22,17 +22,62 @@ func inBrackets(at lang.Span) string {
 	return "(" + text + ")"
 }
 
+// held is a text for a place, in brackets where what stands beside the place would take a part of the text: the text is
+// an operand with something looser than a postfix behind it, as in `x as f32`.
+func held(at lang.Span, text string) string {
+	if takenBefore(at.Source.Text[:at.Start]) || takenBehind(at.Source.Text[at.End:]) {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// takenBehind reports a text that begins with what binds an operand before it: a power, an index, a call, a field.
+func takenBehind(text string) bool {
+	text = strings.TrimLeft(text, " \t")
+	return strings.HasPrefix(text, "**") || strings.HasPrefix(text, "[") || strings.HasPrefix(text, "(") ||
+		strings.HasPrefix(text, ".") && !strings.HasPrefix(text, "..")
+}
+
+// takenBefore reports a text that ends with what binds an operand behind it: a power, a sign, an `else`.
+func takenBefore(text string) bool {
+	trimmed := strings.TrimRight(text, " \t\r\n")
+	sign := strings.HasSuffix(trimmed, "~") || strings.HasSuffix(text, "-") // a minus with a space behind it is a difference
+	return sign || strings.HasSuffix(trimmed, "**") || elseAtEnd.MatchString(trimmed)
+}
+
+var elseAtEnd = regexp.MustCompile(`\belse$`)
+
+// castFix proposes to convert an operand: `x as d`.
+func (r report) castFix(x lang.Expr, d typed.DType) report {
+	if x == nil || !x.Span().IsValid() {
+		return r
+	}
+	at, what := x.Span(), "as "+d.String()
+	if text := inBrackets(at) + " " + what; held(at, text) != text && len(text) < 20 {
+		what = held(at, text)
+	}
+	return r.castAt(at, d, "convert with `%s`", what)
+}
+
 // castAt proposes to convert the value at a place, as help says.
 func (r report) castAt(at lang.Span, d typed.DType, format string, args ...any) report {
 	return r.rewrite(at, " as "+d.String(), format, args...)
 }
 
-// rewrite proposes to write a text behind the value at a place.
-func (r report) rewrite(at lang.Span, suffix, format string, args ...any) report {
-	if !at.IsValid() || strings.Contains(at.Text(), "\n") {
+// rewrite proposes to write an operator, and what stands right of it, behind the value at a place.
+func (r report) rewrite(at lang.Span, operator, format string, args ...any) report {
+	if !at.IsValid() {
 		return r.help(format, args...)
 	}
-	return r.replace(at, inBrackets(at)+suffix, format, args...)
+	return r.replace(at, held(at, inBrackets(at)+operator), format, args...)
+}
+
+// addElse proposes to say what an access reads outside.
+func (r report) addElse(access lang.Span, format string, args ...any) report {
+	if takenBehind(access.Source.Text[access.End:]) {
+		return r.replace(access, "("+access.Text()+" else 0)", format, args...)
+	}
+	return r.insertAfter(access, " else 0", format, args...)
 }
 
 // removeElse proposes to leave out the `else` with its value.

@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"slices"
+
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -101,18 +103,19 @@ func noFunction(in fnCaller, s *scope, x lang.Expr) string {
 	return ""
 }
 
-// unfolding counts the calls that one body unfolds to, and how deep they are in one another.
+// unfolding counts the calls that one body unfolds to.
 type unfolding struct {
-	inlined, nested int
-	endless         bool // a call that would never end has been reported
+	inlined int
+	active  []lang.Node // the fns and lambdas whose bodies we are in, outermost first
+	tooDeep bool        // a call too deep has been reported
 }
 
-// deeper reports that one call more may be inlined.
-func (u *unfolding) deeper(in fnCaller, where string, e *lang.CallExpr) bool {
-	if u.nested == 0 {
-		u.endless = false
+// deeper reports that one call more, of a fn or a lambda, may be inlined.
+func (u *unfolding) deeper(in fnCaller, where string, callee lang.Node, e *lang.CallExpr) bool {
+	if len(u.active) == 0 {
+		u.tooDeep = false
 	}
-	if u.endless {
+	if u.tooDeep {
 		return false // said already
 	}
 	if u.inlined++; u.inlined > maxInlined {
@@ -122,12 +125,17 @@ func (u *unfolding) deeper(in fnCaller, where string, e *lang.CallExpr) bool {
 		}
 		return false
 	}
-	if u.nested < maxInlining {
+	if len(u.active) < maxInlining {
 		return true
 	}
-	u.endless = true
-	in.errorf(lang.ErrRecursion, e.Place, "%s is called inside itself, by way of what it is given, and never ends", e.Fn.Span().Text()).
-		help("use a `for` loop, which carries values")
+	u.tooDeep = true
+	if slices.Contains(u.active, callee) { // by name it cannot call itself: see findRecursion
+		in.errorf(lang.ErrRecursion, e.Place, "%s is called inside itself, by way of what it is given, more than %d deep", e.Fn.Span().Text(), maxInlining).
+			help("use a `for` loop, which carries values")
+	} else {
+		in.errorf(lang.ErrNesting, e.Place, "the calls of functions in this %s are more than %d deep in one another", where, maxInlining).
+			help("let fewer functions do the same: each call is inlined where it stands")
+	}
 	return false
 }
 
@@ -155,10 +163,10 @@ func countPositional(e *lang.CallExpr) int {
 
 // callLambda inlines a call of a lambda that a fn was given: its body is typed where it stands.
 func (b *bodyChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
-	if !b.deeper(b, "kernel", e) {
+	f := ent.lambda
+	if !b.deeper(b, "kernel", f, e) {
 		return bad(e.Place)
 	}
-	f := ent.lambda
 	if e.Over != nil {
 		b.errorf(lang.ErrArgName, e.Over[0].Place, "%s is a lambda here and takes no `over`", ent.name).label(f.Place, "given here")
 		return bad(e.Place)
@@ -192,17 +200,17 @@ func (b *bodyChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
 			}
 		}
 		return b.expr(f.Body)
-	}, "the lambda", f.Place)
+	}, f, "the lambda", f.Place)
 	return b.asExpr(o, stmts, e.Place)
 }
 
 // unfold types what a call is inlined to, in a scope of its own.
-func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, what string, declared lang.Span) ([]typed.Stmt, operand) {
+func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, callee lang.Node, what string, declared lang.Span) ([]typed.Stmt, operand) {
 	inIndex, found := b.inIndex, b.found
 	b.inIndex = 0
-	b.nested++
+	b.active = append(b.active, callee)
 	stmts, o := b.within(s, body)
-	b.nested--
+	b.active = b.active[:len(b.active)-1]
 	b.inIndex = inIndex
 	if o.mode == axisOperand || o.mode == tensorOperand {
 		o = b.single(o, "result")

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
 
@@ -141,9 +142,10 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 			f.in.errorf(lang.ErrNotConstant, a.Value.Span(), "the constant parameter %s needs a constant", a.Name.Name)
 			ok = false
 		case o.mode == untypedFloat || o.mode == typedValue && o.dtype() != want:
-			f.in.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", a.Name.Name, want, f.in.describe(o))
+			f.in.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is %s, not %s", a.Name.Name, want, f.in.describe(o)).wholeHelp(o)
 			ok = false
 		default:
+			o.dim = o.mode == untypedInt // inside, an int and no literal
 			given[a.Name.Name] = o
 		}
 	}
@@ -166,7 +168,7 @@ func (f *fnCall) consts(e *lang.CallExpr) (map[string]operand, bool) {
 			continue
 		}
 		if lit.DType == lang.I32 { // adapts to its context, as a dimension does
-			given[g.Name.Name] = intOperand(g.Default.Span(), lit.Int)
+			given[g.Name.Name] = sizeOperand(g.Default.Span(), size.Const(lit.Int))
 		} else {
 			given[g.Name.Name] = f.in.literal(*lit, g.Default.Span())
 		}
@@ -277,8 +279,13 @@ func (f *fnCall) resultOf(o operand) operand {
 		return o
 	}
 	if o.mode != typedValue || o.dtype() != want {
-		f.errorf(lang.ErrWrongType, o.at, "%s gives %s and is declared to give %s", f.decl.Name.Name, f.in.describe(o), want).
-			label(f.decl.Result.Place, "declared here").label(f.at, "in this call").castAt(o.at, want, "convert the value with `as %s`, or change the declaration", want)
+		r := f.errorf(lang.ErrWrongType, o.at, "%s gives %s and is declared to give %s", f.decl.Name.Name, f.in.describe(o), want).
+			label(f.decl.Result.Place, "declared here").label(f.at, "in this call")
+		if o.mode == typedValue && (o.graph == nil || o.graph.GType().Kind != typed.GTuple) {
+			r.castAt(o.at, want, "convert the value with `as %s`, or change the declaration", want)
+		} else {
+			r.help("give one value, or leave the declared type out")
+		}
 		return bad(f.at)
 	}
 	return o

@@ -140,6 +140,9 @@ func (c *checker) reportRecursion(stack []*callable, y *callable, at lang.Span) 
 	if _, ok := y.decl.(*lang.GraphDecl); ok {
 		what = "graph"
 	}
+	if few := 8; len(names) > few {
+		names = append(append(names[:few/2:few/2], "..."), names[len(names)-few/2:]...)
+	}
 	c.errorf(lang.ErrRecursion, at, "a %s may not call itself: %s", what, strings.Join(names, " -> ")).
 		label(name.Place, "%s is declared here", name.Name).help("use a `for` loop, which carries values")
 }
@@ -181,15 +184,11 @@ func (b *bodyChecker) fnBody(d *lang.FnDecl) operand {
 	return b.expr(d.Body)
 }
 
-// maxInlined bounds the calls that one body unfolds to: a chain of functions that
-// each call the next one twice doubles with every link.
-const maxInlined = 10000
-
 // callFn inlines a call: the arguments are bound, the body is typed in the fn's own file.
 func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.FnDecl)
 	info := b.fns[d]
-	if !b.deeper(b, "kernel", e) {
+	if !b.deeper(b, "kernel", d, e) {
 		return bad(e.Place)
 	}
 	if e.Over != nil {
@@ -254,7 +253,7 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 			f()
 		}
 		return b.fnBody(d)
-	}, d.Name.Name, d.Name.Place)
+	}, d, d.Name.Name, d.Name.Place)
 	b.frames = b.frames[:len(b.frames)-1]
 	b.calls = b.calls[:len(b.calls)-1]
 	if o.mode != invalid {
@@ -262,9 +261,6 @@ func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	}
 	return b.asExpr(o, stmts, e.Place)
 }
-
-// maxInlining bounds how deep calls are in one another.
-const maxInlining = 200
 
 // isStatic reports an expression that a specialisation decides.
 func isStatic(x typed.Expr) bool {

@@ -3,6 +3,7 @@ package typecheck
 import (
 	"math"
 	"math/bits"
+	"slices"
 
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -34,8 +35,13 @@ func (c *checker) fold(op lang.Op, at, opAt lang.Span, args []operand) (operand,
 		x, ok := args[0].constant()
 		return floatOperand(at, f(x)), ok
 	}
+	if o, ok := c.foldExact(op, at, opAt, args); ok {
+		return o, true
+	}
 	if !floats {
-		return c.foldInts(op, at, opAt, args)
+		o, ok := c.foldInts(op, at, opAt, args)
+		o.dim = slices.ContainsFunc(args, func(a operand) bool { return a.dim })
+		return o, ok
 	}
 	vals := make([]float64, len(args))
 	for i, a := range args {
@@ -101,9 +107,9 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 			return intOperand(at, sum), true
 		}
 		if op == lang.OpSub {
-			return sizeOperand(at, x.Sub(y)), true
+			return c.boundedSize(at, x.Sub(y)), true
 		}
-		return sizeOperand(at, x.Add(y)), true
+		return c.boundedSize(at, x.Add(y)), true
 	case lang.OpMul:
 		if consts {
 			p, ok := mulInts(a, b)
@@ -112,7 +118,7 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 			}
 			return intOperand(at, p), true
 		}
-		return sizeOperand(at, x.Mul(y)), true
+		return c.boundedSize(at, x.Mul(y)), true
 	case lang.OpNeg:
 		return sizeOperand(at, x.Neg()), true
 	case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
@@ -135,9 +141,9 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 			return operand{}, false
 		}
 		if op == lang.OpMod {
-			return sizeOperand(at, x.Mod(y)), true
+			return c.boundedSize(at, x.Mod(y)), true
 		}
-		return sizeOperand(at, x.FloorDiv(y)), true
+		return c.boundedSize(at, x.FloorDiv(y)), true
 	case lang.OpPow:
 		if consts && b >= 0 && b < 64 {
 			p := int64(1)
@@ -182,6 +188,16 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 		return intOperand(at, max(a, -a)), true
 	}
 	return operand{}, false
+}
+
+// boundedSize is a size as an operand, or the error that it has too many parts.
+func (c *checker) boundedSize(at lang.Span, s size.Size) operand {
+	if s.Large() {
+		c.errorf(lang.ErrLimit, at, "this size has more than %d parts, multiplied out", size.MaxParts).
+			help("give an input a dimension of this size, and use its name")
+		return bad(at)
+	}
+	return sizeOperand(at, s)
 }
 
 func addInts(a, b int64, negate bool) (int64, bool) {

@@ -13,7 +13,8 @@ import (
 // The names in the index of a store are the grid, over the dimensions at whose
 // places they stand, by extents that the planner chooses. A name that a reduction
 // is over is an axis over the whole dimension that it indexes, stored by or not:
-// what is reduced must be there whole.
+// what is reduced must be there whole. An axis that the formula itself declares stays
+// what it is declared to be.
 
 // formula declares the axes of a part of a formula by the statements that it has. Of what it never indexes with, the
 // whole formula tells the dimension.
@@ -22,10 +23,11 @@ func (b *bodyChecker) formula(body, whole *lang.Block) {
 	walked := func(name string) bool {
 		return !slices.ContainsFunc(reduced, func(r lang.Ident) bool { return r.Name == name })
 	}
-	for _, s := range body.Stmts {
+	own := declaredAxes(body)
+	for i, s := range body.Stmts {
 		if a, ok := s.(*lang.AssignStmt); ok {
 			if target, ok := a.Target.(*lang.IndexExpr); ok {
-				b.gridOf(target, walked)
+				b.gridOf(target, func(name string) bool { return walked(name) && !own.before(name, i) })
 			}
 		}
 	}
@@ -41,16 +43,39 @@ func (b *bodyChecker) formula(body, whole *lang.Block) {
 			b.reducedOf(body, whole, name)
 		}
 	}
-	for _, s := range whole.Stmts {
+	own = declaredAxes(whole)
+	for i, s := range whole.Stmts {
 		if a, ok := s.(*lang.AssignStmt); ok {
 			if target, ok := a.Target.(*lang.IndexExpr); ok {
-				b.gridOf(target, func(name string) bool { return used[name] })
+				b.gridOf(target, func(name string) bool { return used[name] && !own.before(name, i) })
 			}
 		}
 	}
 }
 
-// reducedNames are the names that the statements reduce over, or hand to a function as an axis.
+// ownAxes has, for each name that an `axis` of a formula declares, the first statement that does.
+type ownAxes map[string]int
+
+func declaredAxes(body *lang.Block) ownAxes {
+	own := ownAxes{}
+	for i, s := range body.Stmts {
+		if a, ok := s.(*lang.AxisStmt); ok && a.Axis != nil {
+			if _, known := own[a.Axis.Name.Name]; !known {
+				own[a.Axis.Name.Name] = i
+			}
+		}
+	}
+	return own
+}
+
+// before reports a name that is declared as an axis before a statement.
+func (o ownAxes) before(name string, stmt int) bool {
+	at, ok := o[name]
+	return ok && at < stmt
+}
+
+// reducedNames are the names that the statements reduce over, or hand to a function as an axis; so are those that topk
+// gives its results over.
 func reducedNames(s *scope, body lang.Node) []lang.Ident {
 	var names []lang.Ident
 	lang.Walk(body, func(n lang.Node) bool {
@@ -64,6 +89,11 @@ func reducedNames(s *scope, body lang.Node) []lang.Ident {
 			return true
 		}
 		e := s.lookup(callee.Name)
+		if e == nil && callee.Name == lang.OpTopK.Row().Spelling && len(call.Args) == 2 {
+			if x, ok := call.Args[1].Value.(*lang.NameExpr); ok {
+				names = append(names, lang.Ident{At: x.At, Name: x.Name})
+			}
+		}
 		if e == nil || e.kind != entFn {
 			return true
 		}

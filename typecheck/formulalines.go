@@ -51,7 +51,9 @@ type formulaCutter struct {
 	// needs has, for each statement, the definitions that it needs, theirs included.
 	needs []map[int]bool
 	// axes are the names that lines store by and none reduces over: what uses one belongs to a line that stores by it.
-	axes  map[string]bool
+	axes map[string]bool
+	// own are the axes that the formula declares.
+	own   ownAxes
 	parts []*formulaPart
 }
 
@@ -61,7 +63,7 @@ func (c *checker) cutFormula(d *lang.KernelDecl) []*formulaPart {
 	if d.Body == nil {
 		return whole
 	}
-	f := &formulaCutter{checker: c, scope: c.sigs[d].scope, body: d.Body, stmts: d.Body.Stmts, axes: map[string]bool{}}
+	f := &formulaCutter{checker: c, scope: c.sigs[d].scope, body: d.Body, stmts: d.Body.Stmts, axes: map[string]bool{}, own: declaredAxes(d.Body)}
 	f.define()
 	var own, guests []*formulaLine
 	everywhere := map[int]bool{}
@@ -144,7 +146,11 @@ func (f *formulaCutter) define() {
 			latest[s.Axis.Name.Name] = i
 		case *lang.AssignStmt:
 			if target, ok := s.Target.(*lang.IndexExpr); ok {
-				storeAxes(f.scope, target, func(name lang.Ident, _ size.Size) { f.axes[name.Name] = true })
+				storeAxes(f.scope, target, func(name lang.Ident, _ size.Size) {
+					if !f.own.before(name.Name, i) {
+						f.axes[name.Name] = true
+					}
+				})
 			}
 		}
 	}
@@ -173,7 +179,7 @@ func (f *formulaCutter) line(at int) *formulaLine {
 	if s, ok := f.stmts[at].(*lang.AssignStmt); ok {
 		if target, ok := s.Target.(*lang.IndexExpr); ok {
 			storeAxes(f.scope, target, func(name lang.Ident, dim size.Size) {
-				if _, whole := l.reduced[name.Name]; !whole {
+				if _, whole := l.reduced[name.Name]; !whole && !f.own.before(name.Name, at) {
 					l.grid[name.Name] = dim
 				}
 			})

@@ -11,7 +11,10 @@ import (
 func (g *graphChecker) call(e *lang.CallExpr) operand {
 	n, ok := e.Fn.(*lang.NameExpr)
 	if !ok {
-		g.errorf(lang.ErrNameKind, e.Fn.Span(), "only a kernel, a graph or a function can be called, by its name")
+		r := g.errorf(lang.ErrNameKind, e.Fn.Span(), "only a kernel, a graph or a function can be called, by its name")
+		if f, isField := e.Fn.(*lang.FieldExpr); isField {
+			g.notMethod(r, g.scope, true, f)
+		}
 		return bad(e.Place)
 	}
 	if e.Over != nil {
@@ -63,7 +66,7 @@ func (g *graphChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 		exprs := make([]lang.Expr, len(e.Args))
 		for i, a := range e.Args {
 			if a.Name != nil {
-				g.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", name, a.Name.Name)
+				g.unknownArgument(e, a, true)
 				return bad(e.Place)
 			}
 			exprs[i] = a.Value
@@ -77,11 +80,12 @@ func (g *graphChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 			r.help("in a test, `check c` says that c holds for every element")
 		} else {
 			r.help("do it in a kernel, and call that")
+			r.neighbour(true, name, lang.AsCall)
 		}
 	default:
-		g.unknown(g.scope, name, at, append(functionNames(), "view", "arange", "rand", "randn"))
+		g.unknown(g.scope, name, at, append(functionNames(), "view", "arange", "rand", "randn"), true, calledPlaces...)
 		for _, a := range e.Args {
-			if g.isValue(g.scope, a.Value) {
+			if lang.FindNeighbour(name, calledPlaces...) == nil && g.isValue(g.scope, a.Value) {
 				g.expr(a.Value)
 			}
 		}

@@ -102,7 +102,7 @@ func (g *graphChecker) alike(args []operand) ([]operand, bool) {
 		if a.mode == typedValue && d == (typed.DType{}) {
 			d = a.graph.GType().DType
 		}
-		floats = floats || a.mode == untypedFloat
+		floats = floats || a.mode == untypedFloat && !a.isU64()
 	}
 	if d == (typed.DType{}) {
 		if d = typed.Concrete(lang.I32); floats {

@@ -22,12 +22,14 @@ func (c *checker) modelSignature(g *typed.Graph, mark string, at lang.Span) {
 		case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32):
 			switch {
 			case tokens != nil:
-				wrong(p.At, "%s has two integer tensors, and one is the tokens", mark).label(tokens.At, "the tokens")
+				wrong(p.At, "%s has two integer tensors, and one is the tokens", mark).label(tokens.At, "the tokens").
+					help("make the other a field of the struct of weights, or `inout` when it is state")
 			case len(t.Shape) != 2 || t.Shape[0].Symbol() == nil || t.Shape[1].Symbol() == nil:
 				wrong(p.At, "the tokens of %s are %s, and must be i32[B, S]: sequences by positions", mark, t)
 				return
+			default:
+				tokens = p
 			}
-			tokens = p
 		case t.Kind == typed.GScalar && (inConfig || p.Default != nil):
 		case t.Kind == typed.GScalar && t.DType == typed.Concrete(lang.I32):
 			if start != nil && mark != "@logits" {
@@ -74,6 +76,7 @@ func (c *checker) oneModel(g *typed.Graph, mark string, at lang.Span, marked fun
 	for _, other := range c.prog.Graphs {
 		if other != g && marked(other) {
 			c.errorf(lang.ErrAttribute, at, "two graphs are marked %s, %s and %s: a model has one", mark, other.Name, g.Name).label(other.Decl.Name.Place, "the other")
+			return
 		}
 	}
 }

@@ -1,7 +1,7 @@
 package typecheck
 
 import (
-	"math"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -15,13 +15,9 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 	case *lang.NameExpr:
 		return g.name(e)
 	case *lang.IntLit:
-		if e.Value > math.MaxInt64 {
-			g.errorf(lang.ErrConstantType, e.Place, "the integer %d does not fit 64 bits with sign", e.Value)
-			return bad(e.Place)
-		}
-		return intOperand(e.Place, int64(e.Value))
+		return intLiteral(e.Place, e.Value)
 	case *lang.FloatLit:
-		return floatOperand(e.Place, e.Value)
+		return floatLiteral(e)
 	case *lang.BoolLit:
 		return g.literal(lang.Literal{DType: lang.Bool, Int: boolInt(e.Value)}, e.Place)
 	case *lang.UnaryExpr:
@@ -93,7 +89,7 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 		} else if isBuiltin(e.Name) {
 			g.errorf(lang.ErrNameKind, e.Place, "%s is not a value", e.Name)
 		} else {
-			g.unknown(g.scope, e.Name, e.Place, []string{"inf", "nan", "pi"})
+			g.unknown(g.scope, e.Name, e.Place, []string{"inf", "nan", "pi"}, true)
 		}
 		return bad(e.Place)
 	}
@@ -280,6 +276,9 @@ func linearSum(op lang.Op, x, y operand) *size.Size {
 	default:
 		return nil
 	}
+	if s.Large() {
+		return nil
+	}
 	return &s
 }
 
@@ -297,8 +296,11 @@ func (g *graphChecker) cast(e *lang.CastExpr) operand {
 	if o.mode == list {
 		return g.listAs(o, d)
 	}
+	if n, ok := o.truncated(d); ok {
+		return g.literal(lang.Literal{DType: d.Of, Int: n, Float: float64(n)}, e.Place)
+	}
 	if o.mode == untypedFloat && !typed.IsFloat(d) {
-		o = g.toScalar(o, typed.Concrete(lang.F32))
+		o = g.settled(o)
 	} else if o.mode == untypedInt && !typed.IsFloat(d) && d != typed.Concrete(lang.I32) {
 		o = g.toScalar(o, typed.Concrete(lang.I32))
 	}
@@ -340,30 +342,31 @@ func (g *graphChecker) tuple(e *lang.TupleExpr) operand {
 
 // settled gives an untyped operand its default type.
 func (g *graphChecker) settled(o operand) operand {
-	switch o.mode {
-	case untypedInt:
-		return g.toScalar(o, typed.Concrete(lang.I32))
-	case untypedFloat:
-		return g.toScalar(o, typed.Concrete(lang.F32))
-	case list:
+	switch {
+	case o.isUntyped():
+		return g.toScalar(o, o.defaultType())
+	case o.mode == list:
 		return g.listAs(o, o.list.settled())
 	}
 	return o
 }
 
 func (g *graphChecker) field(e *lang.FieldExpr) operand {
+	if g.ofModule(g.scope, true, e) {
+		return bad(e.Place)
+	}
 	x := g.expr(e.X)
 	if x.mode == invalid {
 		return bad(e.Place)
 	}
 	if x.mode == typedValue && x.graph.GType().Kind == typed.GStruct {
 		t := x.graph.GType()
-		var names []string
+		if i := slices.IndexFunc(t.Fields, func(f typed.GField) bool { return f.Name == e.Name.Name }); i >= 0 {
+			return graphOperand(&typed.GFieldOf{GTyped: typed.GTyped{Type: t.Fields[i].Type, At: e.Place}, X: x.graph, Index: i})
+		}
+		names := make([]string, len(t.Fields))
 		for i, f := range t.Fields {
-			if f.Name == e.Name.Name {
-				return graphOperand(&typed.GFieldOf{GTyped: typed.GTyped{Type: f.Type, At: e.Place}, X: x.graph, Index: i})
-			}
-			names = append(names, f.Name)
+			names[i] = f.Name
 		}
 		g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", t.Struct.Name, e.Name.Name).label(t.Struct.Decl.Name.Place, "declared here").
 			suggest(e.Name.Place, e.Name.Name, names).orHelp("it has %s", strings.Join(names, ", "))
@@ -374,8 +377,7 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 	case x.mode != typedValue || x.graph.GType().Kind != typed.GTensor:
 	case e.Name.Name == "shape":
 		r.help("it is read by dimension: `x.shape[0]`")
-	case e.Name.Name == "T":
-		r.help("a kernel reads elements in any order: `y[j, i] = x[i, j]`")
+	case r.neighbour(true, e.Name.Name, lang.AsAttribute):
 	}
 	r.orHelp("only structs have fields; of a tensor there is `x.shape[0]`")
 	return bad(e.Place)

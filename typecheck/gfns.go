@@ -35,7 +35,7 @@ func (g *graphChecker) static(o operand) bool {
 // callFn inlines a call: the arguments are bound, the body is typed in the fn's own file.
 func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.FnDecl)
-	if !g.deeper(g, "graph", e) {
+	if !g.deeper(g, "graph", d, e) {
 		return bad(e.Place)
 	}
 	if ent.refused != nil && countPositional(e) != len(d.Params) {
@@ -72,7 +72,7 @@ func (g *graphChecker) callFn(ent *entity, e *lang.CallExpr) operand {
 	}
 	g.frames = append(g.frames, frame{d, e.Place})
 	g.calls = append(g.calls, frame{d, e.Place})
-	o := g.unfold(e, call.scope, d.Body, d.Name.Name, d.Name.Place)
+	o := g.unfold(e, call.scope, d.Body, d, d.Name.Name, d.Name.Place)
 	g.frames = g.frames[:len(g.frames)-1]
 	g.calls = g.calls[:len(g.calls)-1]
 	if o.mode != invalid {
@@ -94,12 +94,12 @@ func (g *graphChecker) bindArg(s *scope, name lang.Ident, o operand) {
 }
 
 // unfold types the body of an inlined call in a scope of its own.
-func (g *graphChecker) unfold(e *lang.CallExpr, s *scope, body lang.Expr, what string, declared lang.Span) operand {
+func (g *graphChecker) unfold(e *lang.CallExpr, s *scope, body lang.Expr, callee lang.Node, what string, declared lang.Span) operand {
 	outer, found := g.scope, g.found
 	g.scope = s
-	g.nested++
+	g.active = append(g.active, callee)
 	o := g.expr(body)
-	g.nested--
+	g.active = g.active[:len(g.active)-1]
 	g.scope = outer
 	if o.mode == noValue {
 		if g.found == found {
@@ -112,10 +112,10 @@ func (g *graphChecker) unfold(e *lang.CallExpr, s *scope, body lang.Expr, what s
 
 // callLambda inlines a call of a lambda that a fn was given.
 func (g *graphChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
-	if !g.deeper(g, "graph", e) {
+	f := ent.lambda
+	if !g.deeper(g, "graph", f, e) {
 		return bad(e.Place)
 	}
-	f := ent.lambda
 	if len(e.Args) != len(f.Params) {
 		wrongCount(g, g.frames, ent, e, len(f.Params))
 		return bad(e.Place)
@@ -141,7 +141,7 @@ func (g *graphChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	o := g.unfold(e, inner, f.Body, "the lambda", f.Place)
+	o := g.unfold(e, inner, f.Body, f, "the lambda", f.Place)
 	if o.mode != invalid {
 		o.at = e.Place
 	}

@@ -290,7 +290,7 @@ func (g *graphChecker) shapeList(e lang.Expr) ([]size.Size, bool) {
 			}
 			shape = append(shape, o.size)
 		default:
-			g.errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o))
+			g.errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o)).wholeHelp(o)
 			ok = false
 		}
 	}

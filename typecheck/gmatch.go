@@ -128,7 +128,7 @@ func (s *callSite) constArg(c *size.Symbol, a lang.Arg) bool {
 	}
 	if c.DType == lang.I32 {
 		if o.mode != untypedInt {
-			s.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is an int, and %s is no integer over dimensions and constants", c.Name, s.describe(o)).label(c.At, "declared here")
+			s.errorf(lang.ErrConstParam, a.Value.Span(), "the constant parameter %s is an int, and %s is no integer over dimensions and constants", c.Name, s.describe(o)).label(c.At, "declared here").wholeHelp(o)
 			return false
 		}
 		s.sub.syms[c] = o.size

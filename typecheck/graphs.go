@@ -194,13 +194,13 @@ type graphChecker struct {
 	pointwise map[*typed.GCall]*pointwise
 	grids     map[int]*grid
 	leaves    map[any]*typed.Param
-	leafNames map[string]bool
+	leafNames map[string]int // how often each has been asked for
 }
 
 func (c *checker) newGraphChecker(g *typed.Graph, s *scope) *graphChecker {
 	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: new(size.Prover), sure: new(size.Prover).WithZeros(),
 		assigned: map[*typed.GParam]lang.Span{}, partOf: map[*typed.GLocal]typed.GExpr{}, state: map[*typed.GLocal]bool{}, named: map[*typed.GLocal][]string{}, runtime: map[*typed.GLocal]*typed.GParam{},
-		pointwise: map[*typed.GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*typed.Param{}, leafNames: map[string]bool{"result": true}}
+		pointwise: map[*typed.GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*typed.Param{}, leafNames: map[string]int{"result": 1}}
 }
 
 // graphBody types what a graph does.
@@ -221,7 +221,8 @@ func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 	}
 	o := gc.block(d.Body)
 	if o.mode != noValue && o.mode != invalid {
-		gc.errorf(lang.ErrValueCount, o.at, "the value %s is not used", gc.describe(o)).help("assign it to an output, as in `y = ...`, or discard it with `let _ = ...`")
+		last := d.Body.Stmts[len(d.Body.Stmts)-1].(*lang.ExprStmt).X
+		gc.unusedValue(last, gc.describe(o), o).orHelp("assign it to an output, as in `y = ...`, or discard it with `let _ = ...`")
 		gc.assignFailed = true
 	}
 	for _, out := range g.Outputs {
@@ -259,7 +260,7 @@ func (g *graphChecker) block(blk *lang.Block) operand {
 			case last:
 				result = o
 			case o.mode != invalid:
-				g.errorf(lang.ErrValueCount, s.X.Span(), "the value %s is not used", g.describe(o)).help("bind it with `let`, or discard it with `let _ = ...`")
+				g.unusedValue(s.X, g.describe(o), o).orHelp("bind it with `let`, or discard it with `let _ = ...`")
 			}
 		}
 	}
@@ -396,7 +397,7 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 	e := g.scope.lookup(n.Name)
 	switch {
 	case e == nil:
-		g.unknown(g.scope, n.Name, n.Place, nil)
+		g.unknown(g.scope, n.Name, n.Place, nil, true)
 		return
 	case e.kind == entInvalid:
 		return

@@ -12,10 +12,10 @@ import (
 func (c *checker) testBody(m *module, d *lang.TestDecl) {
 	c.attrs(d.Attrs, "a test", nil)
 	name := d.DeclName()
-	for _, t := range c.prog.Tests {
-		if t.Name == name.Name {
-			c.errorf(lang.ErrDuplicate, name.Place, "two tests have the name %q", name.Name).label(t.Decl.Name.Place, "the first").help("give one of them another name")
-		}
+	if first, known := c.tests[name.Name]; known {
+		c.errorf(lang.ErrDuplicate, name.Place, "two tests have the name %q", name.Name).label(first, "the first").help("give one of them another name")
+	} else {
+		c.tests[name.Name] = name.Place
 	}
 	head := lang.Head{At: lang.At{Place: d.Place}, Name: name}
 	t := &typed.Test{Name: name.Name, Decl: d, Graph: &typed.Graph{Name: name.Name, Decl: &lang.GraphDecl{Head: head}}}

@@ -123,7 +123,7 @@ func (s *signature) shape(exprs []lang.Expr) ([]size.Size, bool) {
 		case o.mode == invalid:
 			ok = false
 		case o.mode != untypedInt:
-			s.errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o))
+			s.errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o)).wholeHelp(o)
 			ok = false
 		default:
 			if n, isConst := o.size.Const(); isConst && n < 1 {
@@ -141,14 +141,14 @@ func (s *signature) shape(exprs []lang.Expr) ([]size.Size, bool) {
 
 // requireBound reports dimensions that no argument's shape gives by itself.
 func (s *signature) requireBound(alone map[*size.Symbol]bool) {
+	var known []string
+	for _, d := range s.dims {
+		if alone[d] {
+			known = append(known, d.Name)
+		}
+	}
 	for _, d := range s.dims {
 		if !alone[d] {
-			var known []string
-			for _, other := range s.dims {
-				if alone[other] {
-					known = append(known, other.Name)
-				}
-			}
 			r := s.errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name)
 			r.help("give an input a dimension that is %s alone, or make it a constant parameter, `const %s: int`", d.Name, d.Name)
 			r.suggest(d.At, d.Name, known)
@@ -363,7 +363,7 @@ func (b *bodyChecker) assumeShapes(k *typed.Kernel) {
 		for _, s := range p.Shape {
 			b.prover.Bound(s)
 			if sym := s.Symbol(); sym == nil || sym.Kind != size.DimSymbol {
-				b.prover.Assume(s.Sub(size.Const(1)))
+				b.prover.UnlessEmpty(s.Sub(size.Const(1)))
 			}
 		}
 	}

@@ -13,6 +13,7 @@ import (
 // kernelBody types what a kernel does.
 func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	k := c.kernels[d]
+	before := c.found
 	if len(d.Grid) > 0 {
 		b := c.newKernelBody(m, k, k)
 		for _, a := range d.Grid {
@@ -21,6 +22,9 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		b.kernelStmts(d.Body)
 		b.pinned(d)
 		b.judged()
+		if c.found == before && !c.broken[d] {
+			c.filled(k, []*bodyChecker{b})
+		}
 		return
 	}
 	parts := c.cutFormula(d)
@@ -43,8 +47,8 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		}
 		bodies[i] = b
 	}
-	if !slices.ContainsFunc(bodies, func(b *bodyChecker) bool { return len(b.kernel.Axes) > 0 }) {
-		if d.Body != nil {
+	if !slices.ContainsFunc(bodies, func(b *bodyChecker) bool { return len(b.kernel.Axes) > 0 }) && (d.Body == nil || len(declaredAxes(d.Body)) == 0) {
+		if d.Body != nil && !c.broken[d] { // without a type, an output has no names of axes
 			c.errorf(lang.ErrFormula, d.Name.Place, "nothing tells what the blocks of %s are: it has no grid, and no store by names of axes", d.Name.Name).
 				help("write a formula, as in `y[i, j] = ...`, or say what one block computes: `grid i in M by BM`")
 		}
@@ -62,6 +66,10 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 			pinAs(b.kernel, k)
 		}
 		b.judged()
+	}
+	launched := slices.DeleteFunc(bodies, func(b *bodyChecker) bool { return b != whole && !slices.Contains(k.Parts, b.kernel) })
+	if c.found == before && !c.broken[d] && len(launched) > 0 {
+		c.filled(k, launched)
 	}
 }
 
@@ -96,8 +104,8 @@ func (b *bodyChecker) kernelStmts(body *lang.Block) {
 	if body != nil {
 		b.scope = newScope(b.scope)
 		if o := b.stmtsOf(body); o.mode != noValue && o.mode != invalid {
-			b.errorf(lang.ErrValueCount, o.at, "the value %s is not used", b.describeOperand(o)).
-				help("store it in an output, as in `%s = ...`", exampleOutput(b.kernel))
+			last := body.Stmts[len(body.Stmts)-1].(*lang.ExprStmt).X
+			b.unusedValue(last, b.describeOperand(o), o).orHelp("store it in an output, as in `%s = ...`", exampleOutput(b.kernel))
 			b.storeFailed = true
 		}
 	}
@@ -119,10 +127,10 @@ func (b *bodyChecker) pinned(d *lang.KernelDecl) {
 
 // judged reports what blocks must not do to one another.
 func (b *bodyChecker) judged() {
-	b.covered()
 	before := b.found
 	b.races()
 	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart
-		b.findPartials(b.kernel.Body)
+		b.seen()
+		b.overwritten(b.kernel.Body)
 	}
 }

@@ -3,6 +3,7 @@ package typecheck
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -53,4 +54,99 @@ func TestManyUnknownNames(t *testing.T) {
 	require.Len(t, ds, many)
 	assert.NotNil(t, ds[0].Fix)
 	assert.Nil(t, ds[many-1].Fix)
+}
+
+// limited checks a program that is refused with one error of a code, whose message has the limit.
+func limited(t *testing.T, code lang.Code, limit int, text string) {
+	t.Helper()
+	m, ds := parser.Parse(lang.NewSource("limit.tile", text))
+	require.Empty(t, ds)
+	_, ds = Check(m, nil)
+	require.Len(t, ds, 1)
+	assert.Equal(t, code, ds[0].Code)
+	assert.Contains(t, ds[0].Message, strconv.Itoa(limit))
+	assert.NotNil(t, ds[0].Fix)
+}
+
+// repeated is a text for each number from 0 to n - 1, `#`, and the one behind it, `%`.
+func repeated(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.NewReplacer("#", strconv.Itoa(i), "%", strconv.Itoa(i+1)).Replace(text))
+	}
+	return b.String()
+}
+
+func TestStructsThatDouble(t *testing.T) {
+	limited(t, lang.ErrLimit, maxTensors, "struct S0 { f: f32[N] }\n"+repeated(24, "struct S% { a: S#\n b: S# }\n"))
+	limited(t, lang.ErrLimit, maxTensors, "struct S0 { f: f32[N] }\n"+repeated(24, "struct S% { a: [2]S#\n b: [2]S# }\n"))
+	limited(t, lang.ErrLimit, maxStructs, "struct S0 { f: f32[N] }\n"+repeated(maxStructs+1, "struct S% { s: S# }\n"))
+}
+
+func TestSizesThatAreMultipliedOut(t *testing.T) {
+	product := strings.TrimSuffix(repeated(40, "(N# + M#) * "), " * ")
+	limited(t, lang.ErrLimit, size.MaxParts, "kernel k("+repeated(40, "x#: f32[N#, M#], ")+") -> y: f32["+product+"]\n    grid i in N0 by B\n{\n    y[i] = 1\n}\n")
+	limited(t, lang.ErrLimit, size.MaxParts, "kernel k(x: f32[N, M]) -> y: f32[N] {\n    let a = N + M\n"+strings.Repeat("    let a = a * a\n", 40)+"    y[i] = x[i, 0] * a\n}\n")
+}
+
+// A chain of functions is deep, and no recursion; the last link of as many as are allowed is typed.
+func TestChainsOfFunctions(t *testing.T) {
+	chain := func(n int) string {
+		return "fn f_0(x) = x\n" + repeated(n, "fn f_%(x) = f_#(x) + 1\n") + fmt.Sprintf("kernel k(x: f32[N]) -> y: f32[N] { y[i] = f_%d(x[i]) }\n", n)
+	}
+	limited(t, lang.ErrNesting, maxInlining, chain(maxInlining))
+	limited(t, lang.ErrNesting, maxInlining, "fn f_0(x) = x\n"+repeated(maxInlining, "fn f_%(x) = f_#(x) + 1\n")+fmt.Sprintf("graph g(x: f32[N]) -> y: f32[N] { y = f_%d(x) }\n", maxInlining))
+	m, ds := parser.Parse(lang.NewSource("chain.tile", chain(maxInlining-1)))
+	require.Empty(t, ds)
+	_, ds = Check(m, nil)
+	assert.Empty(t, ds)
+}
+
+func TestStoresThatAreComparedInPairs(t *testing.T) {
+	limited(t, lang.ErrLimit, maxPairs, "kernel k(x: f32[N]) -> y: f32[200 * N]\n    grid i in N by B\n{\n"+repeated(200, "    y[i + # * N] = x[i]\n")+"}\n")
+}
+
+// Stores that differ by constants are compared as one: what is proven of 2000 takes no more pairs than what is proven of two.
+func TestFamiliesAreComparedAsOne(t *testing.T) {
+	for _, store := range []string{"y[i, #]", "y[i, 1999 - #]", "z[2000 * i + #]", "inout_[i, #]"} {
+		text := "kernel k(x: f32[N], inout inout_: f32[N, 2000]) -> (y: f32[N, 2000], z: f32[2000 * N])\n    grid i in N by B\n{\n" +
+			"    inout_[i, 0] = inout_[i, 1]\n    y[i, 0] = 1\n    z[i * 2000] = 1\n" + repeated(2000, "    "+store+" = x[i]\n") + "}\n"
+		m, ds := parser.Parse(lang.NewSource("stores.tile", text))
+		require.Empty(t, ds)
+		_, ds = Check(m, nil)
+		assert.Empty(t, ds, store)
+	}
+}
+
+// What is refused is so for what the stores do: members of a family that share elements, and those that only seem to.
+func TestFamiliesThatMeet(t *testing.T) {
+	for stores, errors := range map[string]int{
+		"    y[2 * i] = x[i]\n    y[2 * i + 1] = x[i]\n":      0,
+		"    y[2 * i] = x[i]\n    y[2 * i + 2] = x[i]\n":      1,
+		"    y[4 * i] = x[i]\n    y[4 * i + 2] = x[i]\n":      0,
+		"    y[i] = x[i]\n    y[i + N] = x[i]\n":              0,
+		"    y[i] = x[i]\n    y[i + 1] = x[i]\n":              1,
+		"    y[i] = x[i]\n    y[i] = x[i]\n    y[i] = x[i]\n": 0,
+		"    y[0] = x[i]\n    y[1] = x[i]\n":                  2,
+	} {
+		m, ds := parser.Parse(lang.NewSource("stores.tile", "kernel k(x: f32[N]) -> y: f32[4 * N]\n    grid i in N\n{\n"+stores+"}\n"))
+		require.Empty(t, ds)
+		_, ds = Check(m, nil)
+		assert.Len(t, ds, errors, stores)
+		for _, d := range ds {
+			assert.Equal(t, lang.ErrRace, d.Code)
+		}
+	}
+}
+
+// Loops in loops are followed in rounds of all of them, in place of two of each for every one of those around it.
+func TestLoopsInLoopsAreFollowedTogether(t *testing.T) {
+	text := "x[i]"
+	for i := range 60 {
+		text = fmt.Sprintf("for k%d in M with s = zeros(f32, i) { s + %s }", i, text)
+	}
+	m, ds := parser.Parse(lang.NewSource("loops.tile", "kernel k(x: f32[N], z: f32[M]) -> y: f32[N] { y[i] = "+text+" }\n"))
+	require.Empty(t, ds)
+	_, ds = Check(m, nil)
+	assert.Empty(t, ds)
 }

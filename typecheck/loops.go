@@ -31,6 +31,10 @@ func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
 				l := loop.Carried[i]
 				ent.kind = entValue
 				ent.value = operand{mode: typedValue, at: n.Place, expr: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: n.Place}, Local: l}}
+				ent.start = e.Init
+				if t, ok := e.Init.(*lang.TupleExpr); ok && i < len(t.Elems) {
+					ent.start = t.Elems[i]
+				}
 			}
 			b.declare(b.scope, ent, true)
 		}
@@ -91,7 +95,7 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *typed.For) (enter func()
 			return invalidName, false
 		}
 		loop.Lo, loop.Hi = b.intConst(0, a.Place), count.expr
-		return func() { b.scalarIndex(loop, name, size.Size{}, count) }, true
+		return func() { b.scalarIndex(loop, name, size.Size{}, count, walk{}) }, true
 	}
 	if over.mode != untypedInt {
 		b.noDimension(a.Over, over)
@@ -118,6 +122,7 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *typed.For) (enter func()
 				b.loopStarts[x] = from.expr
 			}
 			p := b.positions[x]
+			b.through[p] = walked(lo, hi, dim)
 			if l, ok := lo.position(); ok {
 				b.prover.Where(p, size.Of(p).Sub(l))
 			}
@@ -126,11 +131,12 @@ func (b *bodyChecker) loopHeader(e *lang.ForExpr, loop *typed.For) (enter func()
 			}
 		}, true
 	}
+	through := walked(lo, hi, dim)
 	b.clampRange(&lo, &hi, dim)
 	loop.Lo, loop.Hi = lo.expr, hi.expr
 	start, _ := lo.position()
 	return func() {
-		b.scalarIndex(loop, name, start, hi)
+		b.scalarIndex(loop, name, start, hi, through)
 		if a.Range != nil {
 			p := b.indexOf[loop.Index]
 			b.prover.Where(p, size.Of(p))
@@ -157,12 +163,12 @@ func (b *bodyChecker) intConst(n int64, at lang.Span) typed.Expr {
 	return b.settle(intOperand(at, n)).expr
 }
 
-// scalarIndex declares the index of a scalar loop, known to lie in [lo, hi).
-func (b *bodyChecker) scalarIndex(loop *typed.For, name lang.Ident, lo size.Size, hi operand) {
+// scalarIndex declares the index of a scalar loop, known to lie in [lo, hi), which goes through what a walk says.
+func (b *bodyChecker) scalarIndex(loop *typed.For, name lang.Ident, lo size.Size, hi operand, through walk) {
 	l := &typed.Local{Name: name.Name, Type: typed.Type{DType: typed.Concrete(lang.I32)}, At: name.Place}
 	loop.Index = l
 	p := b.newHidden(name.Name)
-	b.varying[p] = true
+	b.varying[p], b.through[p] = true, through
 	b.indexOf[l] = p
 	pos := size.Of(p)
 	b.prover.Where(p, pos.Sub(lo))
@@ -197,7 +203,12 @@ func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
 		return o, false
 	}
 	if t.DType != typed.Concrete(lang.I32) {
-		b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t).castFix(e, typed.Concrete(lang.I32))
+		r := b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t)
+		if b.inGrid { // a launch computes the ends, and converts nothing
+			r.help("declare what it is computed from as i32")
+		} else {
+			r.castFix(e, typed.Concrete(lang.I32))
+		}
 		return o, false
 	}
 	return o, true

@@ -1,7 +1,9 @@
 package typecheck
 
 import (
+	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 
 	"tilec/lang"
@@ -29,9 +31,17 @@ const (
 type operand struct {
 	mode mode
 	at   lang.Span
-	expr typed.Expr // typedValue, several
+	expr typed.Expr // typed, several
 	size size.Size  // untypedInt
-	num  float64    // untypedFloat
+	num  float64    // untypedFloat, rounded
+	// exact is an untypedFloat as it is; nil of inf, nan, pi and what functions give.
+	exact *big.Rat
+	// ratio: an untypedFloat that integers alone made, and which is whole only where 64 bits with sign do not hold it.
+	ratio bool
+	// dim: an untypedInt of dimensions and constant parameters, which divide as integers do.
+	dim bool
+	// division are the operands of the quotient that an untypedFloat is, where it stands written out.
+	division []lang.Expr
 	// lin is a typed integer as an expression over dimensions and positions; nil when it is none.
 	lin   *size.Size
 	elems []operand
@@ -77,7 +87,7 @@ func intOperand(at lang.Span, n int64) operand {
 }
 
 func sizeOperand(at lang.Span, s size.Size) operand {
-	return operand{mode: untypedInt, at: at, size: s}
+	return operand{mode: untypedInt, at: at, size: s, dim: true}
 }
 
 func floatOperand(at lang.Span, f float64) operand {
@@ -110,7 +120,10 @@ func (c *checker) convert(o operand, d typed.DType) operand {
 		return c.convertInt(o, d)
 	case untypedFloat:
 		t := typed.Typed{Type: typed.Type{DType: d}, At: o.at}
+		f := o.rounded(d)
 		switch {
+		case o.ratio && isInt(d):
+			return c.convertExact(o, d)
 		case d.Param != nil && d.Param.Bound != "float", d.Param == nil && !d.Of.IsFloat():
 			r := c.errorf(lang.ErrConstantType, o.at, "the constant %v is no %s", o.num, c.describeDType(d))
 			const help = "write an integer, or convert the other operand to a float"
@@ -120,11 +133,16 @@ func (c *checker) convert(o operand, d typed.DType) operand {
 				r.help(help)
 			}
 			return bad(o.at)
-		case d.Param == nil && !math.IsInf(o.num, 0) && d.Of.Bits() <= 32 && math.IsInf(float64(d.Of.Round(float32(o.num))), 0):
-			c.errorf(lang.ErrConstantType, o.at, "the constant %g is too large for %s", o.num, d)
+		case o.overflows(d):
+			text := fmt.Sprintf("%g", o.num)
+			if o.exact != nil && math.IsInf(o.num, 0) {
+				text = fraction(o.exact)
+			}
+			c.errorf(lang.ErrConstantType, o.at, "the constant %s is too large for %s", text, c.describeDType(d))
 			return bad(o.at)
 		}
-		return operand{mode: typedValue, at: o.at, expr: &typed.Const{Typed: t, Float: o.num, Int: wholeInt(o.num)}}
+		c.lossy(o, o.num, d)
+		return operand{mode: typedValue, at: o.at, expr: &typed.Const{Typed: t, Float: f, Int: wholeInt(f)}}
 	}
 	return o
 }
@@ -149,6 +167,11 @@ func (c *checker) convertInt(o operand, d typed.DType) operand {
 				help("write a constant in that range, or convert the other operand to a wider type")
 			return bad(o.at)
 		}
+		if d.Param == nil && d.Of.IsFloat() && d.Of.Bits() <= 32 && math.IsInf(float64(d.Of.Round(float32(n))), 0) {
+			c.errorf(lang.ErrConstantType, o.at, "the constant %d is too large for %s", n, d)
+			return bad(o.at)
+		}
+		c.lossy(o, float64(n), d)
 		return operand{mode: typedValue, at: o.at, lin: &size, expr: &typed.Const{Typed: typed.Typed{Type: typed.Type{DType: d}, At: o.at}, Int: n, Float: float64(n)}}
 	}
 	if d == typed.Concrete(lang.I32) || d == typed.Concrete(lang.I64) {
@@ -176,13 +199,10 @@ func intRange(d typed.DType) (lo, hi int64, ok bool) {
 	return 0, 1<<bits - 1, true
 }
 
-// settle gives an untyped operand its default type: i32, or f32.
+// settle gives an untyped operand its default type: i32, f32, or u64 where only that holds an integer.
 func (c *checker) settle(o operand) operand {
-	switch o.mode {
-	case untypedInt:
-		return c.convert(o, typed.Concrete(lang.I32))
-	case untypedFloat:
-		return c.convert(o, typed.Concrete(lang.F32))
+	if o.isUntyped() {
+		return c.convert(o, o.defaultType())
 	}
 	return o
 }

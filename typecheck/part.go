@@ -8,11 +8,7 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file has what a grid over a part of a dimension needs: the ends of its
-// range, and the proof that an output that is stored along it is stored as a whole.
-
-// interval is a range of positions, from and up to and without to. What no proof knows is nil.
-type interval struct{ from, to *size.Size }
+// This file has what a grid over a part of a dimension needs: the ends of its range.
 
 // gridPart types the range of a grid axis. What it gives says, of the declared axis, what proofs may assume.
 func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func(), ok bool) {
@@ -24,7 +20,9 @@ func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func
 		if end.written == nil {
 			continue
 		}
+		b.inGrid = true
 		o, typedOK := b.bound(end.written)
+		b.inGrid = false
 		if !typedOK {
 			return nil, false
 		}
@@ -46,7 +44,7 @@ func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func
 	return func() { b.between(x, lo, hi) }, true
 }
 
-// between notes the range of an axis, for the proof of what is stored, and lets proofs use that its positions lie there.
+// between notes the range of an axis, for the proof of what is stored (coverage.go), and lets proofs use that its positions lie there.
 func (b *bodyChecker) between(x *typed.Axis, lo, hi operand) {
 	symbols := []*size.Symbol{b.positions[x]}
 	if s := b.starts[x]; s != nil {
@@ -65,24 +63,7 @@ func (b *bodyChecker) between(x *typed.Axis, lo, hi operand) {
 			b.prover.Where(e, to.Sub(size.Of(e)))
 		}
 	}
-	zero, in := size.Size{}, interval{} // cut to the dimension
-	if from, ok := lo.position(); ok {
-		switch {
-		case b.prover.NonNegative(from):
-			in.from = &from
-		case b.prover.NonNegative(from.Neg()):
-			in.from = &zero
-		}
-	}
-	if to, ok := hi.position(); ok {
-		switch {
-		case b.prover.AtMost(to, x.Dim):
-			in.to = &to
-		case b.prover.AtMost(x.Dim, to):
-			in.to = &x.Dim
-		}
-	}
-	b.ranges[x] = in
+	b.through[b.positions[x]] = walked(lo, hi, x.Dim)
 }
 
 // beforeLaunch reports a scalar that a launch can compute: package jit does.
@@ -111,73 +92,4 @@ var launchOps = map[lang.Op]bool{
 	lang.OpMin: true, lang.OpMax: true, lang.OpNeg: true,
 	lang.OpEq: true, lang.OpNe: true, lang.OpLt: true, lang.OpLe: true, lang.OpGt: true, lang.OpGe: true,
 	lang.OpLogicAnd: true, lang.OpLogicOr: true, lang.OpLogicNot: true,
-}
-
-// covered reports outputs of which the stores, each along an axis over a part of its dimension, leave something out.
-func (b *bodyChecker) covered() {
-	for _, p := range b.kernel.Outputs {
-		for d, n := range p.Shape {
-			var parts []interval
-			var last *access
-			for i, w := range b.writes {
-				if w.param != p {
-					continue
-				}
-				in, x := b.stretch(w, d)
-				if x == nil { // along all of the dimension, or of which nothing is known
-					last = nil
-					break
-				}
-				parts, last = append(parts, in), &b.writes[i]
-			}
-			if last == nil || b.cover(parts, n) {
-				continue
-			}
-			_, x := b.stretch(*last, d)
-			b.errorf(lang.ErrNeverStored, last.at, "the output %s is not proven to be stored as a whole: %s is a part of %s, dimension %d of %s is %s", p.Name, x.Name, x.Dim, d, p.Name, n).
-				here("along a part").label(x.At, "%s is declared here", x.Name).label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape)).
-				help("make it a parameter `inout %s: %s`, whose other elements keep what they were, or store the rest too", p.Name, typed.ShapeText(p.DType, p.Shape))
-			break
-		}
-	}
-}
-
-// stretch is what a store writes of dimension d, where it goes along an axis over a part of its own.
-func (b *bodyChecker) stretch(w access, d int) (interval, *typed.Axis) {
-	if w.positions[d] == nil || w.atomic {
-		return interval{}, nil
-	}
-	for x, in := range b.ranges {
-		c, rest, ok := b.coefficient(*w.positions[d], b.positions[x])
-		if n, isConst := c.Const(); !ok || !isConst || n != 1 {
-			continue
-		}
-		for _, s := range rest.Symbols() {
-			if b.varying[s] {
-				return interval{}, nil
-			}
-		}
-		moved := func(s *size.Size) *size.Size {
-			if s == nil {
-				return nil
-			}
-			t := s.Add(rest)
-			return &t
-		}
-		return interval{moved(in.from), moved(in.to)}, x
-	}
-	return interval{}, nil
-}
-
-// cover reports a proof that every position below n lies in one of the intervals.
-func (b *bodyChecker) cover(parts []interval, n size.Size) bool {
-	reached := size.Size{}
-	for range parts {
-		for _, in := range parts {
-			if in.from != nil && in.to != nil && b.prover.AtMost(*in.from, reached) && b.prover.AtMost(reached, *in.to) {
-				reached = *in.to
-			}
-		}
-	}
-	return b.prover.AtMost(n, reached)
 }

@@ -36,22 +36,32 @@ type partial struct {
 
 // partials follows such values through a body.
 type partials struct {
-	*bodyChecker
 	of       map[*typed.Local]part
 	under    part // the condition that decides whether the statement runs
 	reported map[*partial]bool
-	// first is by place: an expression is looked at again in each round of a loop.
+	// first is by place: an expression is looked at again in each round.
 	first map[lang.Span]*partial
-	// repeated are the atomics in the order in which they stand; the last round of a loop knows all that a value mentions.
+	// repeated are the atomics in the order in which they stand; the last round knows all that a value mentions.
 	repeated []repetition
+	*fixing
+	// learnt: the round has found out something of what a loop carries, so that another one is needed. All loops go
+	// round together: one that went round by itself, inside others that do, would take twice as long for each of them.
+	learnt bool
 }
 
-// findPartials reports the stores of values that depend on the plan.
-func (b *bodyChecker) findPartials(body *typed.Body) {
-	p := &partials{bodyChecker: b, of: map[*typed.Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
-	p.body(body)
+// findPartials reports the stores of values that depend on the plan, and notes those that depend on extents that the
+// source or the language gives.
+func (b *bodyChecker) findPartials(body *typed.Body, f *fixing) {
+	p := &partials{fixing: f, of: map[*typed.Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
+	for p.learnt = true; p.learnt; {
+		p.learnt = false
+		p.body(body)
+	}
 	for _, r := range p.repeated {
 		p.reportRepeated(r)
+		for _, g := range r.begins {
+			p.once(g, r.s)
+		}
 	}
 }
 
@@ -71,6 +81,12 @@ func (p *partials) body(body *typed.Body) []part {
 			}
 		case *typed.Store:
 			p.store(s)
+		case *typed.Assert: // it holds for the whole where it holds for every part
+			for _, c := range append(p.exprs(s.Args), p.one(s.Cond)) {
+				if c.of != nil && c.by&byAnd == 0 {
+					p.says[c.of.axis] = true
+				}
+			}
 		case *typed.Do:
 			p.expr(s.X)
 		}
@@ -116,6 +132,10 @@ func (p *partials) store(s *typed.Store) {
 
 // report says that a part is stored as if it were the whole.
 func (p *partials) report(d *partial, s *typed.Store) {
+	if d.axis.Given() {
+		p.extents[d.axis] = true
+		return
+	}
 	if p.reported[d] {
 		return
 	}
@@ -133,6 +153,10 @@ func (p *partials) report(d *partial, s *typed.Store) {
 // reportAtomic says that an atomic gets parts from which it does not make the whole.
 func (p *partials) reportAtomic(v part, s *typed.Store, why string) {
 	d := v.of
+	if d.axis.Given() {
+		p.extents[d.axis] = true
+		return
+	}
 	if p.reported[d] {
 		return
 	}
@@ -189,16 +213,19 @@ func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*typed.Axi
 		}
 	}
 	out := together(left, args...)
+	if out.of == nil {
+		left = by
+	}
 	for _, a := range over {
 		if a.Kind != typed.GridAxis || p.oneBlock(a) {
 			continue
 		}
-		if p.first[at] == nil {
+		if first := p.first[at]; first == nil || first.axis.Given() && !a.Given() {
 			p.first[at] = &partial{at, op.Row().Spelling, a, by}
 		}
-		if out.of == nil {
+		if out.of == nil || out.of.axis.Given() && !a.Given() {
 			out.of = p.first[at]
-			out.by = by
+			out.by = left
 		}
 		out.axes = append(slices.Clip(out.axes), a)
 	}
@@ -231,6 +258,7 @@ func (p *partials) parts(x typed.Expr) []part {
 		return all(x, p.apply(x))
 	case *typed.Combine:
 		args := append(p.exprs(x.Args), p.exprs(x.Identity)...)
+		args = append(args, p.body(x.Fn)...) // the function may use numbers from outside
 		return all(x, p.reduced(x.At, x.Op, joinOf[onlyOp(x)], x.Over, args...))
 	case *typed.Load:
 		return all(x, mixed(append(p.exprs(x.Indices), p.one(x.Else))...))
@@ -295,7 +323,7 @@ func (p *partials) apply(x *typed.Apply) part {
 	return computed(x, args)
 }
 
-// loop follows carried values until nothing more is learnt of them.
+// loop follows carried values, once more in each round.
 func (p *partials) loop(x *typed.For) []part {
 	bounds := mixed(p.one(x.Lo), p.one(x.Hi))
 	outer := p.under
@@ -308,21 +336,14 @@ func (p *partials) loop(x *typed.For) []part {
 		if bounds.of != nil {
 			d = mixed(d, bounds)
 		}
-		p.of[x.Carried[i]] = d.mentioning(bounds)
+		p.carry(x.Carried[i], d.mentioning(bounds))
 	}
 	if x.Index != nil {
 		p.of[x.Index] = bounds
 	}
-	for changed := true; changed; {
-		changed = false
-		for i, d := range p.body(x.Body) {
-			was := p.of[x.Carried[i]]
-			now := either(was, d)
-			if now.of == was.of && now.by == was.by && len(now.mentions) == len(was.mentions) {
-				continue
-			}
-			p.of[x.Carried[i]] = now
-			changed = true
+	for i, d := range p.body(x.Body) {
+		if p.carry(x.Carried[i], d) {
+			p.learnt = true
 		}
 	}
 	p.under = outer
@@ -331,4 +352,19 @@ func (p *partials) loop(x *typed.For) []part {
 		out[i] = p.of[c]
 	}
 	return out
+}
+
+// carry adds what is known of a value that a loop carries, and reports whether that is new.
+func (p *partials) carry(l *typed.Local, d part) bool {
+	was, known := p.of[l]
+	if !known {
+		p.of[l] = d
+		return true
+	}
+	now := either(was, d)
+	if now.of == was.of && now.by == was.by && len(now.mentions) == len(was.mentions) {
+		return false
+	}
+	p.of[l] = now
+	return true
 }

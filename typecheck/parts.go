@@ -22,6 +22,7 @@ const (
 	byAnd
 	byOr
 	byXor
+	byMul // no atomic does it; a loop's carried product does
 
 	// idempotent are those to which it is the same how often a value comes.
 	idempotent = byMax | byMin | byAnd | byOr
@@ -29,9 +30,9 @@ const (
 
 // joinOf is by what the results of a reduction of parts, or of an elementwise operation, are put together.
 var joinOf = map[lang.Op]joins{
-	lang.OpSum: byAdd, lang.OpDot: byAdd, lang.OpMma: byAdd, lang.OpReduceMax: byMax, lang.OpReduceMin: byMin,
+	lang.OpSum: byAdd, lang.OpProd: byMul, lang.OpDot: byAdd, lang.OpMma: byAdd, lang.OpReduceMax: byMax, lang.OpReduceMin: byMin,
 	lang.OpAny: byOr | byMax, lang.OpAll: byAnd | byMin,
-	lang.OpAdd: byAdd, lang.OpMax: byMax, lang.OpMin: byMin, lang.OpAnd: byAnd, lang.OpOr: byOr, lang.OpXor: byXor,
+	lang.OpAdd: byAdd, lang.OpMul: byMul, lang.OpMax: byMax, lang.OpMin: byMin, lang.OpAnd: byAnd, lang.OpOr: byOr, lang.OpXor: byXor,
 	lang.OpLogicAnd: byAnd | byMin, lang.OpLogicOr: byOr | byMax,
 }
 
@@ -67,7 +68,7 @@ var (
 func together(by joins, ps ...part) part {
 	all := plain
 	for _, p := range ps {
-		if p.of != nil && all.of == nil {
+		if p.of != nil && (all.of == nil || all.of.axis.Given() && !p.of.axis.Given()) {
 			all.of = p.of
 		}
 		all.axes = append(all.axes, p.axes...)
@@ -167,7 +168,7 @@ func keeps(from, to typed.DType) joins {
 	case typed.IsFloat(to):
 		return byMax | byMin
 	case to.Of.Bits() <= from.Of.Bits(): // wraps around, as the sums do
-		return byAdd | byAnd | byOr | byXor
+		return byAdd | byMul | byAnd | byOr | byXor
 	case from.Of.IsSigned() && !to.Of.IsSigned():
 		return byAnd | byOr | byXor
 	}

@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"strconv"
+
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -35,7 +37,14 @@ func (b *bodyChecker) positionOperand(o operand, e lang.Expr) (operand, bool) {
 		return o, false
 	}
 	if o.mode != typedValue || !isInt(o.typ().DType) {
-		b.errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o)).castFix(e, typed.Concrete(lang.I32))
+		r := b.errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o))
+		if o.mode != untypedFloat {
+			r.castFix(e, typed.Concrete(lang.I32))
+		} else if n := int64(o.num); float64(n) == o.num {
+			r.replace(e.Span(), strconv.FormatInt(n, 10), "write an integer")
+		} else {
+			r.help("write an integer")
+		}
 		return o, false
 	}
 	d := o.typ().DType
@@ -72,7 +81,7 @@ func (b *bodyChecker) pick(e *lang.CallExpr) operand {
 			what = "it is " + n.lin.String() + ", and the axis has " + d.Lo.String() + " to " + end.Sub(size.Const(1)).String()
 		}
 		b.errorf(lang.ErrBounds, e.Args[2].Value.Span(), "the position is not proven to lie in axis %s: %s", d.Name, what).
-			insertAfter(e.Place, " else 0", "add `else 0` to say what a position outside gives")
+			addElse(e.Place, "add `else 0` to say what a position outside gives")
 		return bad(e.Place)
 	}
 	t := &typed.Take{Typed: typed.Typed{At: e.Place}, X: x.expr, Axes: []*typed.Axis{d}, Positions: []typed.Expr{n.expr}, Checked: []bool{!proven}}

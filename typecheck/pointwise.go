@@ -164,10 +164,11 @@ func (g *graphChecker) leaf(x typed.GExpr) *typed.Param {
 	if p := g.leaves[key]; p != nil {
 		return p
 	}
-	for base, n := name, 1; g.leafNames[name]; n++ {
-		name = fmt.Sprintf("%s_%d", base, n)
+	for base := name; g.leafNames[name] > 0; {
+		name = fmt.Sprintf("%s_%d", base, g.leafNames[base])
+		g.leafNames[base]++
 	}
-	g.leafNames[name] = true
+	g.leafNames[name] = 1
 	t := x.GType()
 	p := &typed.Param{Name: name, DType: t.DType, At: x.Span()}
 	if t.Kind == typed.GTensor {

@@ -18,28 +18,34 @@ import (
 // told apart because g is less than G, and then g because n is the same. Two
 // stores may also be told apart by where they write, as `y[i]` and `y[N + i]`.
 
-// races checks every pair of accesses of which one writes.
+// races checks every pair of accesses of which one writes: families first, and the members of those that meet.
 func (b *bodyChecker) races() {
-	p := b.twoBlocks()
+	c := &comparison{bodyChecker: b, two: b.twoBlocks(), left: maxPairs, before: b.found}
+	writes, stores := familiesOf(b.writes)
+	for i := range stores {
+		c.families(stores[i:i+1], stores[:i+1])
+	}
 	for i, w := range b.writes {
-		reported := false
-		for j := range b.writes[:i+1] {
-			other := b.writes[i-j] // itself first
-			if other.param != w.param || other.together(w) {
-				continue
-			}
-			if g := b.meet(p, w, other); g != nil && !reported {
-				reported = true
-				b.reportRace(w, other, g, j == 0)
+		for j := 0; len(writes[i].meets) > 0 && j <= i && c.left >= 0; j++ {
+			if other := b.writes[i-j]; writes[i].meets[writes[i-j]] { // itself first
+				if g := c.meet(w, w.area(), other.area()); g != nil {
+					b.reportRace(w, other, g, j == 0)
+					break
+				}
 			}
 		}
 	}
-	for _, r := range b.reads {
-		for _, w := range b.writes {
-			if w.param != r.param {
+	reads, loads := familiesOf(b.reads)
+	c.families(loads, stores)
+	for i, r := range b.reads {
+		for j, w := range b.writes {
+			if len(reads[i].meets) == 0 || c.left < 0 {
+				break
+			}
+			if !reads[i].meets[writes[j]] {
 				continue
 			}
-			if g := b.meet(p, r, w); g != nil {
+			if g := c.meet(r, r.area(), w.area()); g != nil {
 				b.errorf(lang.ErrInoutRead, r.at, "the block reads elements of %s that a block at another position of %s may write", r.param.Name, g.Name).
 					label(w.at, "written here").label(g.At, "blocks are told apart by %s", g.Name).
 					help("read an inout tensor only at the elements that the block itself stores")
@@ -111,7 +117,7 @@ func (m mirror) other(s size.Size) size.Size {
 }
 
 // meet gives a grid axis by which two accesses are not told apart, nil when there is none.
-func (b *bodyChecker) meet(p mirror, x, y access) *typed.Axis {
+func (b *bodyChecker) meet(p mirror, x, y area) *typed.Axis {
 	var left []*typed.Axis
 	for _, g := range b.kernel.Axes {
 		if g.Kind != typed.GridAxis {
@@ -122,8 +128,8 @@ func (b *bodyChecker) meet(p mirror, x, y access) *typed.Axis {
 		}
 	}
 	p.same = map[*size.Symbol]bool{}
-	for d := range x.positions {
-		if u, v := x.positions[d], y.positions[d]; u != nil && v != nil && p.Different(*u, p.other(*v)) {
+	for d := range x {
+		if u, v := x[d], y[d]; u.known && v.known && p.disjoint(u, run{true, p.other(v.from), v.reach}) {
 			return nil // in two places, whatever the blocks
 		}
 	}
@@ -140,10 +146,18 @@ func (b *bodyChecker) meet(p mirror, x, y access) *typed.Axis {
 	return nil
 }
 
+// disjoint reports a proof that no position is in both of two runs.
+func (p mirror) disjoint(s, t run) bool {
+	if s.reach == 0 && t.reach == 0 {
+		return p.Different(s.from, t.from)
+	}
+	return p.AtMost(s.from.Add(size.Const(s.reach+1)), t.from) || p.AtMost(t.from.Add(size.Const(t.reach+1)), s.from)
+}
+
 // apart reports that some index has different values in blocks at different positions of g.
-func (b *bodyChecker) apart(p mirror, g *typed.Axis, x, y access) bool {
-	for d := range x.positions {
-		if x.positions[d] != nil && y.positions[d] != nil && b.separates(p, g, *x.positions[d], *y.positions[d]) {
+func (b *bodyChecker) apart(p mirror, g *typed.Axis, x, y area) bool {
+	for d := range x {
+		if x[d].known && y[d].known && b.separates(p, g, x[d], y[d]) {
 			return true
 		}
 	}
@@ -151,12 +165,12 @@ func (b *bodyChecker) apart(p mirror, g *typed.Axis, x, y access) bool {
 }
 
 // separates reports that blocks at different positions of g have different values of the indices.
-func (b *bodyChecker) separates(p mirror, g *typed.Axis, x, y size.Size) bool {
-	cx, restX, ok := b.coefficient(x, b.positions[g])
+func (b *bodyChecker) separates(p mirror, g *typed.Axis, x, y run) bool {
+	cx, restX, ok := b.coefficient(x.from, b.positions[g])
 	if !ok {
 		return false
 	}
-	cy, restY, ok := b.coefficient(y, b.positions[g])
+	cy, restY, ok := b.coefficient(y.from, b.positions[g])
 	if !ok || !cx.Equal(cy) {
 		return false
 	}
@@ -165,7 +179,7 @@ func (b *bodyChecker) separates(p mirror, g *typed.Axis, x, y size.Size) bool {
 	}
 	room := cx.Sub(size.Const(1))
 	d := restX.Sub(p.other(restY))
-	return p.NonNegative(room.Sub(d)) && p.NonNegative(room.Add(d))
+	return p.NonNegative(room.Sub(d).Sub(size.Const(x.reach))) && p.NonNegative(room.Add(d).Sub(size.Const(y.reach)))
 }
 
 // coefficient writes s as c * sym + rest, where c is the same in every block.

@@ -11,6 +11,9 @@ import (
 // reduce is `sum(x, over k)`. Without a known operation it is one that lacks its `over`.
 func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	name := e.Fn.Span().Text()
+	if b.named(e) {
+		return bad(e.Place)
+	}
 	if len(e.Over) == 0 && len(e.Args) > 1 {
 		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
 		if x, ok := e.Args[1].Value.(*lang.NameExpr); ok && len(e.Args) == 2 {
@@ -134,7 +137,7 @@ func (b *bodyChecker) factors(e *lang.CallExpr, ops []operand, exprs []lang.Expr
 
 // dot is `dot(a, b)`: contracted over every common axis, or those named.
 func (b *bodyChecker) dot(e *lang.CallExpr) operand {
-	if !b.wantArgs(e, 2, 2, "dot(a, b)") {
+	if !b.wantArgs(e, 2, 2, "dot(a, b)") || b.lacksOver(e) {
 		return bad(e.Place)
 	}
 	ops, exprs, ok := b.args(e)
@@ -191,6 +194,9 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 		b.errorf(lang.ErrArgName, e.Over[0].Place, "mma takes no `over`: it contracts the axes that both operands have and the accumulator has not")
 		return bad(e.Place)
 	}
+	if b.lacksOver(e) {
+		return bad(e.Place)
+	}
 	ops, exprs, ok := b.args(e)
 	if !ok {
 		return bad(e.Place)
@@ -209,7 +215,7 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 	}
 	x, y, t := ops[0].typ(), ops[1].typ(), acc.typ()
 	if t.DType != want {
-		b.errorf(lang.ErrWrongType, acc.at, "the accumulator is %s; products of %s add up in %s", t, d, want).castFix(exprs[2], want)
+		b.wrongAccumulator(exprs[2], t, d, want)
 		return bad(e.Place)
 	}
 	over := withoutAxes(commonAxes(x.Axes, y.Axes), t.Axes)

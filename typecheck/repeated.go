@@ -18,7 +18,9 @@ import (
 type repetition struct {
 	s     *typed.Store
 	along []*typed.Axis
-	part  bool // the value is of parts of other axes
+	// begins are the axes along which blocks are told apart by where they begin or end alone.
+	begins []*typed.Axis
+	part   bool // the value is of parts of other axes
 }
 
 // noteRepeated remembers what is known, in this round, of an atomic that is done where and of a value.
@@ -30,11 +32,18 @@ func (p *partials) noteRepeated(s *typed.Store, value, where part) {
 	r := repetition{s: s, part: value.of != nil}
 	if value.of != nil || value.by&join == 0 { // to add 0 changes nothing
 		known := unionOf(where.mentions, value.mentions)
+		apart := value.axes
+		for _, x := range s.Indices {
+			apart = unionOf(apart, x.Types()[0].Axes)
+		}
 		for _, g := range p.kernel.Axes {
 			n, isConst := g.Dim.Const()
-			written := g.Scalar || g.Tile == "" && len(g.Choices) == 1 || isConst && n == 1
-			if g.Kind == typed.GridAxis && !written && !slices.Contains(known, g) {
+			switch {
+			case g.Kind != typed.GridAxis || g.Scalar || isConst && n == 1:
+			case !slices.Contains(known, g) && !g.Given():
 				r.along = append(r.along, g)
+			case !slices.Contains(apart, g):
+				r.begins = append(r.begins, g)
 			}
 		}
 	}

@@ -1,6 +1,9 @@
 package typecheck
 
 import (
+	"slices"
+	"strings"
+
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -43,7 +46,9 @@ type entity struct {
 	graph  typed.GExpr   // entGraphValue
 	output *typed.GParam // entGraphValue: an output of the graph
 	lambda *lang.LambdaExpr
-	scope  *scope // in which a lambda stands
+	// start is what a let binds, or a loop begins to carry: where it is mended.
+	start lang.Expr
+	scope *scope // in which a lambda stands
 	// builtin is the name of a function of the language.
 	builtin string
 	// given is the argument that a parameter of a fn stands for, where that is a function; refused is set where it has the wrong number of parameters.
@@ -142,13 +147,25 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 // one of typing errors, and comparing all of its names with all others takes minutes.
 const mostSuggested = 100
 
-// unknown reports a name that nothing declares.
-func (c *checker) unknown(s *scope, name string, at lang.Span, more []string) {
-	if m := s.file(); m != nil && m.incomplete {
-		return
+// proposed lists the names that may be meant by an unknown one; names with a point are the checker's own.
+func (c *checker) proposed(s *scope) []string {
+	if c.found > mostSuggested {
+		return nil
+	}
+	return slices.DeleteFunc(s.visible(), func(name string) bool { return strings.Contains(name, ".") })
+}
+
+// unknown reports a name that nothing declares, of a kernel or a graph. places are where a neighbour's word may stand as this does.
+func (c *checker) unknown(s *scope, name string, at lang.Span, more []string, inGraph bool, places ...lang.NeighbourPlace) report {
+	if len(places) == 0 {
+		places = readPlaces
+	}
+	if m := s.file(); m != nil && m.incomplete { // it may be what is missing: nobody is told
+		return report{Diagnostic: &lang.Diagnostic{}}
 	}
 	r := c.errorf(lang.ErrUnknownName, at, "unknown name %s", name)
-	if c.found <= mostSuggested {
-		r.suggest(at, name, append(s.visible(), more...))
+	if !r.neighbour(inGraph, name, places...) {
+		r.suggest(at, name, append(c.proposed(s), more...))
 	}
+	return r
 }

@@ -15,6 +15,30 @@ type structInfo struct {
 	ok    bool
 	// order is every generic parameter, as declared: a *TypeParam or a *Symbol.
 	order []any
+	// tensors is how many it holds in all, where an array counts as one of its elements; deep is how many structs are in one another.
+	tensors, deep int
+}
+
+// counts adds a field to a struct, and reports whether the struct may hold it.
+func (s *signature) counts(info *structInfo, f *lang.Field, t typed.GType) bool {
+	for t.Kind == typed.GArray {
+		t = *t.Elem
+	}
+	if t.Kind == typed.GStruct {
+		inner := s.structs[t.Struct.Decl]
+		info.tensors, info.deep = info.tensors+inner.tensors, max(info.deep, inner.deep+1)
+	} else {
+		info.tensors++
+	}
+	switch {
+	case info.tensors > maxTensors:
+		s.errorf(lang.ErrLimit, f.Name.Place, "with this field %s holds %d tensors, the fields of its fields included; the most is %d", info.typed.Name, info.tensors, maxTensors).
+			help("use arrays of structs, `[N]%s`, which count as one", f.Type.Name.Name)
+	case info.deep > maxStructs:
+		s.errorf(lang.ErrLimit, f.Name.Place, "with this field the structs in %s are %d deep in one another; the most is %d", info.typed.Name, info.deep, maxStructs).
+			help("put fields of inner structs into outer ones")
+	}
+	return info.tensors <= maxTensors && info.deep <= maxStructs
 }
 
 // structOf types a struct declaration, once.
@@ -50,6 +74,9 @@ func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
 			sig.errorf(lang.ErrDeclType, f.Type.Place, "a field is a tensor, a struct or an array of structs, not the scalar %s", t.DType).
 				help("pass scalars as parameters, or give it a shape: `%s[1]`", t.DType)
 			ok = false
+		}
+		if ok && !sig.counts(info, f, t) {
+			break
 		}
 		field := typed.GField{Name: f.Name.Name, Type: t, At: f.Name.Place}
 		c.fieldAttrs(f, &field)
@@ -122,7 +149,7 @@ func (s *signature) elemType(t *lang.TypeExpr) (typed.GType, bool) {
 	}
 	if len(t.Args) > 0 && e == nil {
 		names := []string{}
-		for _, n := range s.scope.visible() {
+		for _, n := range s.proposed(s.scope) {
 			if x := s.scope.lookup(n); x.kind == entStruct {
 				names = append(names, n)
 			}
@@ -136,7 +163,7 @@ func (s *signature) elemType(t *lang.TypeExpr) (typed.GType, bool) {
 	if e == nil {
 		if _, ok := lang.ParseDType(t.Name.Name); !ok {
 			names := typeNames()
-			for _, n := range s.scope.visible() {
+			for _, n := range s.proposed(s.scope) {
 				if x := s.scope.lookup(n); x.kind == entStruct || x.kind == entTypeParam {
 					names = append(names, n)
 				}

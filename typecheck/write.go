@@ -56,9 +56,9 @@ func (b *bodyChecker) write(s *typed.Store, target *lang.IndexExpr, values ...la
 		}
 	}
 	s.Hints = b.accessHints(target, s.Op)
-	a.at, a.atomic, a.scope = target.Place, s.Op != lang.OpStore, s.Scope
+	a.at, a.store, a.atomic, a.scope = target.Place, s, s.Op != lang.OpStore, s.Scope
 	b.writes = append(b.writes, a)
-	s.Param, s.Indices, s.Checked, s.Value = p, a.indices, a.checked, exprs[0]
+	s.Param, s.Indices, s.Checked, s.Needs, s.Value = p, a.indices, a.checked, a.needs, exprs[0]
 	if len(exprs) > 1 {
 		s.New = exprs[1]
 	}
@@ -180,7 +180,7 @@ func (b *bodyChecker) oldElements(s *typed.Store, target *lang.IndexExpr, els op
 	case checked >= 0 && target.Else == nil:
 		b.errorf(lang.ErrBounds, target.Indices[checked].Span(), "the old value of an element outside %s is asked for, and the index is not proven to lie in dimension %d, which is %s", s.Param.Name, checked, s.Param.Shape[checked]).
 			label(s.Param.At, "%s: %s", s.Param.Name, typed.ShapeText(s.Param.DType, s.Param.Shape)).
-			insertAfter(target.Place, " else 0", "add `else 0` to say what an element outside gives")
+			addElse(target.Place, "add `else 0` to say what an element outside gives")
 		return bad(s.At)
 	case checked >= 0:
 		if els = b.convert(els, s.Param.DType); els.mode == invalid {

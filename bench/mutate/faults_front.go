@@ -103,10 +103,10 @@ var frontFaults = []Fault{
 		Old: `let r = rsqrt(mean(c * c, over j) + eps)`, New: `let r = rsqrt(mean(c * v, over j))`,
 		Note: "layer normalisation leaves eps out"},
 	{ID: "gpt-end-of-text", File: "gpt/generate.go", Class: "gpt",
-		Old: `if int(id) == m.Checkpoint.Config.EOSTokenID {`, New: `if int(id) == m.Checkpoint.Config.EOSTokenID && len(res.Tokens) < 0 {`,
+		Old: `if slices.Contains(m.Checkpoint.Config.EOSTokenIDs, int(id)) {`, New: `if slices.Contains(m.Checkpoint.Config.EOSTokenIDs, int(id)) && len(res.Tokens) < 0 {`,
 		Note: "end-of-text does not end the text"},
-	{ID: "gpt-weights-dtype", File: "gpt/weights.go", Class: "gpt",
-		Old: `bits = lang.BF16Bits`, New: `bits = func(f float32) uint16 { return uint16(math.Float32bits(f) >> 16) }`,
+	{ID: "gpt-weights-dtype", File: "gpt/convert.go", Class: "gpt",
+		Old: `bits, infinity = lang.BF16Bits, 0x7f80`, New: `bits, infinity = func(f float32) uint16 { return uint16(math.Float32bits(f) >> 16) }, 0x7f80`,
 		Note: "weights are truncated to bf16 rather than rounded"},
 
 	{ID: "race-same", File: "typecheck/race.go", Class: "race", First: "typecheck TestErrors",

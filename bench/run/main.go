@@ -56,6 +56,7 @@ func compiler(device string) (*jit.Compiler, error) {
 	}
 	c := jit.NewCompiler(d, nil)
 	c.Cache = cache.Open("")
+	c.Cache.Notify(func(err error) { fmt.Fprintln(os.Stderr, "warning:", err) })
 	return c, nil
 }
 

@@ -123,14 +123,17 @@ var errReported = reported{errors.New("errors were reported")}
 func (a *app) report(cmd *cobra.Command, err error) int {
 	var usage usageError
 	var silent reported
-	var bug *jit.Bug
+	bug, isBug := caughtBug(err)
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &silent):
 		return exitError
-	case errors.As(err, &bug):
+	case isBug:
 		a.reportBug(bug)
+		if a.json {
+			_ = a.printJSONError(err)
+		}
 		return exitError
 	case errors.Is(err, errInterrupted):
 		a.say("interrupted")

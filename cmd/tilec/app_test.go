@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/cache"
 )
 
 // invoke runs a command line and gives its exit code and output.
@@ -90,13 +91,16 @@ func TestCompilerBugLeavesAReport(t *testing.T) {
 	assert.Equal(t, exitError, a.report(a.root(), bug))
 	text, err := os.ReadFile(stderr.Name())
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "internal error: impossible layout")
+	assert.Contains(t, string(text), "compiler bug: impossible layout")
 	assert.Contains(t, string(text), "a bug in the compiler, not in your program")
 	path := regexp.MustCompile(`saved in (\S+):`).FindSubmatch(text)
 	require.NotNil(t, path, "%s", text)
-	report, err := os.ReadFile(string(path[1]))
+	report, err := os.ReadFile(filepath.Join(string(path[1]), "report.txt"))
 	require.NoError(t, err)
-	for _, want := range []string{`args: ["run" "x.tile"]`, "impossible layout", "app_test.go", "-- x.tile --\nkernel x"} {
+	for _, want := range []string{`args        ["run" "x.tile"]`, "impossible layout", "app_test.go", "source      x.tile is sources/x.tile", "tilec       " + jit.Version, "build       " + cache.Build()} {
 		assert.Contains(t, string(report), want)
 	}
+	source, err := os.ReadFile(filepath.Join(string(path[1]), "sources", "x.tile"))
+	require.NoError(t, err)
+	assert.Equal(t, "kernel x", string(source))
 }

@@ -10,6 +10,8 @@ import (
 	"tilec/gpt/npy"
 	"tilec/gpt/safetensors"
 	"tilec/jit"
+	"tilec/jit/file"
+	"tilec/lang"
 )
 
 // array is a tensor in the host's memory, with the name that it has for the user.
@@ -31,11 +33,11 @@ func readArray(arg *argument) (*array, error) {
 		}
 		a.DType, a.Data, shape = f.DType, f.Data, f.Shape
 	} else {
-		// The file stays open: its memory is the array's.
 		f, err := safetensors.Open(arg.file)
 		if err != nil {
 			return nil, err
 		}
+		defer f.Close()
 		t, err := f.Tensor(arg.tensor)
 		if err != nil {
 			return nil, err
@@ -48,26 +50,55 @@ func readArray(arg *argument) (*array, error) {
 	return a, nil
 }
 
-// saver gives the function that writes arrays to a file, by the ending of its name.
-func saver(path string) (func([]*array) error, error) {
+// outFile is a file for arrays, in the format that the ending of its name says.
+type outFile struct {
+	path string
+	npy  bool
+}
+
+// openOut looks whether arrays could be written to a file, before anything is computed. A nil
+// outFile, of no path, takes everything.
+func openOut(path string) (*outFile, error) {
+	if path == "" {
+		return nil, nil
+	}
+	o := &outFile{path: path}
 	switch filepath.Ext(path) {
 	case ".npy":
-		return func(arrays []*array) error {
-			if len(arrays) != 1 {
-				return fmt.Errorf("%s: an .npy file holds one array, there are %d outputs: use .safetensors", path, len(arrays))
-			}
-			return npy.Write(path, npy.Array{DType: arrays[0].DType, Shape: arrays[0].ints(), Data: arrays[0].Data})
-		}, nil
+		o.npy = true
 	case ".safetensors":
-		return func(arrays []*array) error {
-			var tensors []safetensors.Tensor
-			for _, a := range arrays {
-				tensors = append(tensors, safetensors.Tensor{Name: a.name, DType: a.DType, Shape: a.ints(), Data: a.Data})
-			}
-			return safetensors.Write(path, tensors, nil)
-		}, nil
+	default:
+		return nil, usageError{errors.New("--out must end in .npy or .safetensors")}
 	}
-	return nil, errors.New("--out must end in .npy or .safetensors")
+	return o, file.Check(path)
+}
+
+// takes tells why arrays of these types could not be written.
+func (o *outFile) takes(types []lang.DType) error {
+	switch {
+	case o == nil || !o.npy:
+		return nil
+	case len(types) != 1:
+		return fmt.Errorf("%s: an .npy file holds one array, there are %d outputs: use .safetensors", o.path, len(types))
+	case types[0].Npy() == "":
+		return fmt.Errorf("%s: .npy has no %s: use .safetensors", o.path, types[0])
+	}
+	return nil
+}
+
+// save writes the arrays.
+func (o *outFile) save(arrays []*array) error {
+	if o == nil {
+		return nil
+	}
+	if o.npy {
+		return npy.Write(o.path, npy.Array{DType: arrays[0].DType, Shape: arrays[0].ints(), Data: arrays[0].Data})
+	}
+	var tensors []safetensors.Tensor
+	for _, a := range arrays {
+		tensors = append(tensors, safetensors.Tensor{Name: a.name, DType: a.DType, Shape: a.ints(), Data: a.Data})
+	}
+	return safetensors.Write(o.path, tensors, nil)
 }
 
 func (a *array) ints() []int {

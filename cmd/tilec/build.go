@@ -1,15 +1,16 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -20,6 +21,10 @@ import (
 // buildOptions are the flags of `tilec build`.
 type buildOptions struct {
 	emit, target, kernel, out, precision, dumpAfter string
+	// from is what the file holds: tile or ir.
+	from string
+	// given names the flags that the command line sets.
+	given map[string]bool
 }
 
 // emission is a form in which `tilec build` shows a program.
@@ -58,17 +63,30 @@ func (a *app) buildCommand() *cobra.Command {
 		Long: `Build compiles a file, with no GPU in the machine, and prints one stage:
 ` + about + `
 ir, plan and ptx are of each kernel in the file (of its imports, when it has none of its own), for the sizes
-and element types given or, failing these, those of the kernel's @sizes. --dump-after takes the names of passes:
+and element types given or, failing these, those of the kernel's @sizes. A kernel of which these say too little is
+left out, with a line on stderr that says what is missing; one that has no plan is an error, when the others have been
+built. Where nothing is left to build, that is an error. --dump-after takes the names of passes:
 ` + passes,
 		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
-  tilec build --emit=ir --target=cpu std/nn.tile --out ir/`,
+  tilec build --emit=ir --target=cpu std/nn.tile --out ir/
+  tilec build --from=ir softmax.ir N=768 BM=64 --emit=plan`,
 		Args:              atLeastOne("a .tile file to build"),
 		ValidArgsFunction: sourceFiles,
-		RunE:              func(_ *cobra.Command, args []string) error { return a.build(source(args[0]), args[1:], o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o.given = map[string]bool{"emit": cmd.Flags().Changed("emit"), "target": cmd.Flags().Changed("target"), "precision": cmd.Flags().Changed("precision")}
+			switch o.from {
+			case "tile":
+				return a.build(source(args[0]), args[1:], o)
+			case "ir":
+				return a.buildFromIR(source(args[0]), args[1:], o)
+			}
+			return usageError{fmt.Errorf("unknown form %q to build from: known are tile, ir", o.from)}
+		},
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", "))
+	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
 	f.StringVar(&o.target, "target", "sm_90a", "what to compile for: sm_90a, sm_89, sm_86, sm_80 or cpu")
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
@@ -82,6 +100,24 @@ and element types given or, failing these, those of the kernel's @sizes. --dump-
 type unit struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
+}
+
+// built is what a build has come to, as --json prints it.
+type built struct {
+	Stage string `json:"stage"`
+	Units []unit `json:"units"`
+	// LeftOut are kernels of which too little is known to build them.
+	LeftOut []leftOut `json:"left_out,omitempty"`
+	// Errors are those of kernels that cannot be built.
+	Errors json.RawMessage `json:"errors,omitempty"`
+
+	failed lang.Diagnostics
+}
+
+// leftOut is a kernel with what is missing.
+type leftOut struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
 }
 
 func (a *app) build(path string, texts []string, o buildOptions) error {
@@ -99,6 +135,11 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if _, ok := precisions[o.precision]; !ok {
 		return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", o.precision)}
 	}
+	if o.out != "" {
+		if err := file.MakeFolder(o.out); err != nil {
+			return err
+		}
+	}
 	if o.dumpAfter != "" {
 		if err := a.logs.DumpAfter(o.dumpAfter); err != nil {
 			return usageError{fmt.Errorf("--dump-after: %w", err)}
@@ -112,33 +153,58 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if err != nil {
 		return err
 	}
-	var units []unit
+	var made built
 	if form.file != nil {
 		text, err := form.file(program)
 		if err != nil {
 			return err
 		}
-		units = []unit{{strings.TrimSuffix(filepath.Base(path), ".tile"), text}}
+		made.Units = []unit{{strings.TrimSuffix(filepath.Base(path), ".tile"), text}}
 	} else {
 		kernels, err := chooseKernels(program, o.kernel)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if units, err = a.lower(kernels, args, form, target, o); err != nil {
+		if made, err = a.lower(kernels, args, form, target, o); err != nil {
 			return err
 		}
 	}
-	if o.out != "" {
-		return writeUnits(o.out, form.name, units)
+	made.Stage = form.name
+	return a.deliver(made, o.out)
+}
+
+// deliver writes or prints what was built, and says what was not: that is an error where it is of the program, not
+// of what is known of it.
+func (a *app) deliver(made built, out string) error {
+	for _, l := range made.LeftOut {
+		a.say("tilec: left out %s: %s", l.Name, l.Reason)
 	}
-	if a.json {
-		return a.printJSON(struct {
-			Stage string `json:"stage"`
-			Units []unit `json:"units"`
-		}{form.name, units})
+	if out != "" {
+		if err := writeUnits(out, made.Stage, made.Units); err != nil {
+			return err
+		}
 	}
-	for _, u := range units {
-		fmt.Fprint(a.stdout, u.Text)
+	switch {
+	case a.json && out == "":
+		if made.failed != nil {
+			var err error
+			if made.Errors, err = jsonErrors(made.failed); err != nil {
+				return err
+			}
+		}
+		if err := a.printJSON(made); err != nil {
+			return err
+		}
+		if made.failed != nil {
+			return errReported
+		}
+	case out == "":
+		for _, u := range made.Units {
+			fmt.Fprint(a.stdout, u.Text)
+		}
+	}
+	if made.failed != nil {
+		return made.failed
 	}
 	return nil
 }
@@ -189,10 +255,12 @@ func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
 	return own, nil
 }
 
-// lower compiles kernels. An argument must mean something to one of them at least.
-func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) ([]unit, error) {
+// lower compiles kernels. An argument must mean something to one of them at least. What is wrong with one kernel does
+// not keep the others from being built; it is an error where it leaves nothing.
+func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) (built, error) {
 	used := map[*argument]bool{}
-	var units []unit
+	made := built{Units: []unit{}}
+	var unknown lang.Diagnostics // what is missing of those left out
 	for _, k := range kernels {
 		b := newBinding(jit.KernelFunction(k), 0, a.say)
 		for _, arg := range args {
@@ -201,26 +269,21 @@ func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, ta
 			}
 			used[arg] = true
 			if err := b.classify(arg); err != nil {
-				return nil, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+				return built{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 			}
 		}
-		spec, err := jit.Specialise(k, b.options(precisions[o.precision]))
-		if err != nil {
-			return nil, err
-		}
-		for _, launch := range spec.Launches() { // a formula may have several
-			lowered, err := jit.Lower(launch, target, a.logs)
-			if err != nil {
-				return nil, err
-			}
-			text, err := form.kernel(lowered, target)
-			if err != nil {
-				return nil, err
-			}
-			if form.name == string(jit.StagePTX) {
-				a.logs.Print(jit.StagePTX, launch.Kernel.Name, func() string { return text })
-			}
-			units = append(units, unit{launch.Kernel.Name, text})
+		units, err := a.lowerKernel(k, b.options(precisions[o.precision]), form, target)
+		var of *lang.Diagnostic
+		switch {
+		case err == nil:
+			made.Units = append(made.Units, units...)
+		case !errors.As(err, &of):
+			return built{}, err
+		case of.Code == lang.ErrArgMissing:
+			unknown = append(unknown, of)
+			made.LeftOut = append(made.LeftOut, leftOut{k.Name, of.Message})
+		default:
+			made.failed = append(made.failed, of)
 		}
 	}
 	for _, arg := range args {
@@ -231,8 +294,35 @@ func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, ta
 			if err == nil {
 				err = fmt.Errorf("%s is a parameter of %s, for a launch: build takes dimensions, constants, element types and extents", arg.name, k.Name)
 			}
-			return nil, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+			return built{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 		}
+	}
+	if len(made.Units) == 0 {
+		return built{}, append(made.failed, unknown...)
+	}
+	return made, nil
+}
+
+// lowerKernel compiles one kernel, which is several launches where it is a formula in parts.
+func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, target plan.Target) ([]unit, error) {
+	spec, err := jit.Specialise(k, options)
+	if err != nil {
+		return nil, err
+	}
+	var units []unit
+	for _, launch := range spec.Launches() {
+		lowered, err := jit.Lower(launch, target, a.logs)
+		if err != nil {
+			return nil, err
+		}
+		text, err := form.kernel(lowered, target)
+		if err != nil {
+			return nil, err
+		}
+		if form.name == string(jit.StagePTX) {
+			a.logs.Print(jit.StagePTX, launch.Kernel.Name, func() string { return text })
+		}
+		units = append(units, unit{launch.Kernel.Name, text})
 	}
 	return units, nil
 }
@@ -266,6 +356,9 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	for _, line := range l.Plan.Why {
 		text += "  " + line + "\n"
 	}
+	for _, line := range l.Fills() {
+		text += "  " + line + "\n"
+	}
 	for _, line := range l.Pins {
 		text += "  " + line + "\n"
 	}
@@ -278,13 +371,9 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 func printPTX(l *jit.Lowered, _ plan.Target) (string, error) { return l.PTX() }
 
 func writeUnits(dir, ext string, units []unit) error {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
 	for _, u := range units {
 		path := filepath.Join(dir, u.Name+"."+ext)
-		if err := os.WriteFile(path, []byte(u.Text), 0o666); err != nil {
-			os.Remove(path) // half a file is worse than none
+		if err := file.WriteBytes(path, []byte(u.Text)); err != nil {
 			return err
 		}
 	}

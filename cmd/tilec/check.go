@@ -12,17 +12,24 @@ import (
 func (a *app) checkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:               "check FILE|DIRECTORY...",
-		Short:             "Report every error in the files",
-		Long:              "Check parses and type-checks the files and what they import, reports every error, and exits with 1 when there are any.",
+		Short:             "Report every error and warning in the files",
+		Long:              "Check parses and type-checks the files and what they import, reports every error and warning, and exits with 1 when there are errors, with --deny warnings also when there are warnings.",
 		Args:              atLeastOne("the .tile files to check"),
 		ValidArgsFunction: sourceFiles,
-		RunE:              func(_ *cobra.Command, files []string) error { return a.check(files) },
 	}
-	a.jsonFlag(cmd.Flags(), "print the errors to stdout as a JSON array")
+	deny := cmd.Flags().String("deny", "", "what fails besides errors: `warnings`")
+	cmd.RunE = func(_ *cobra.Command, files []string) error {
+		if *deny != "" && *deny != "warnings" {
+			return usageError{fmt.Errorf("--deny %s: only warnings can be denied", *deny)}
+		}
+		return a.check(files, *deny == "warnings")
+	}
+	a.jsonFlag(cmd.Flags(), "print what there is to report to stdout as a JSON array")
 	return cmd
 }
 
-func (a *app) check(args []string) error {
+// check reports what there is to say of files. It fails where there are errors, or warnings that are denied; notes never do.
+func (a *app) check(args []string, denyWarnings bool) error {
 	files, err := expand(args)
 	if err != nil {
 		return err
@@ -41,8 +48,8 @@ func (a *app) check(args []string) error {
 			failed = true
 			continue
 		}
-		_, ds := jit.Load(path, text, a.logs)
-		all = append(all, ds...)
+		program, ds := jit.Load(path, text, a.logs)
+		all = append(append(all, ds...), program.Warnings...)
 	}
 	// Two files may import one that has errors: they are reported once.
 	all = unique(all.Sort())
@@ -55,7 +62,7 @@ func (a *app) check(args []string) error {
 	} else if err := lang.Render(a.stderr, all, lang.RenderOptions{Color: a.color}); err != nil {
 		return err
 	}
-	if failed || len(all) > 0 {
+	if failed || len(all.Errors()) > 0 || denyWarnings && len(all.Warnings()) > 0 {
 		return errReported
 	}
 	return nil

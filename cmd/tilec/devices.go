@@ -23,7 +23,7 @@ func (a *app) devices() error {
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(table, "DEVICE\tNAME\tUNITS\tMEMORY\tCAPABILITY\tDRIVER")
 	cpu := jit.OpenCPU()
-	fmt.Fprintf(table, "%s\t%s\t%d cores\t\t\t\n", cpu.ID(), "CPU", cpu.Target().SMs)
+	fmt.Fprintf(table, "%s\t%s\t%d cores\t\t\t\n", cpu.ID(), "CPU", cpu.Cores())
 	driver, err := cuda.Open()
 	if err == nil {
 		for _, d := range driver.Devices() {

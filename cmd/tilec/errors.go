@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"runtime"
-	"sort"
 
 	"tilec/jit"
+	"tilec/jit/bug"
+	"tilec/jit/cache"
+	"tilec/jit/cuda"
 	"tilec/lang"
 )
 
@@ -39,40 +39,31 @@ func diagnostics(err error) lang.Diagnostics {
 }
 
 // reportBug says that the compiler failed, and saves what it takes to see it again.
-func (a *app) reportBug(bug *jit.Bug) {
-	a.say("tilec: %v", bug)
+func (a *app) reportBug(b *jit.Bug) {
+	a.say("tilec: %v", b)
 	a.say("this is a bug in the compiler, not in your program")
-	path, err := a.saveRepro(bug)
+	bundle := bug.Bundle{Version: jit.Version + revision(), Build: cache.Build(), Args: a.args}
+	for _, name := range []string{"CUTILE_LOGS", "GOMAXPROCS", cache.DirVariable, cuda.AssemblerVariable} {
+		if v, ok := os.LookupEnv(name); ok {
+			bundle.Env = append(bundle.Env, fmt.Sprintf("%s=%q", name, v))
+		}
+	}
+	for name, text := range a.sources {
+		bundle.Sources = append(bundle.Sources, bug.Source{Path: name, Text: string(text)})
+	}
+	path, err := bundle.Save(b, os.TempDir())
 	if err != nil {
-		a.say("the report could not be saved: %v\n%s", err, bug.Stack)
+		a.say("the report could not be saved: %v\n%s", err, b.Stack)
 		return
 	}
-	a.say("saved in %s: the command line, the sources and the stack; please report it with that file", path)
+	a.say("saved in %s: the command line, the sources, the settings, the stack and the IR; please report it with that folder", path)
+	if b.IR != "" {
+		a.say("to see it again: tilec build --from=ir %s", path)
+	}
 }
 
-// saveRepro writes a file with all that a report of a bug needs.
-func (a *app) saveRepro(bug *jit.Bug) (path string, err error) {
-	f, err := os.CreateTemp("", "tilec-bug-*.txt")
-	if err != nil {
-		return "", err
-	}
-	defer func() {
-		if e := f.Close(); err == nil {
-			err = e
-		}
-	}()
-	dir, _ := os.Getwd()
-	fmt.Fprintf(f, "tilec %s, %s %s/%s, %d cores\nfolder: %s\nargs: %q\nCUTILE_LOGS=%q\n\n%v\n\n%s\n",
-		jit.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), filepath.ToSlash(dir), a.args, os.Getenv("CUTILE_LOGS"), bug, bug.Stack)
-	names := make([]string, 0, len(a.sources))
-	for n := range a.sources {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	for _, n := range names {
-		if _, err = fmt.Fprintf(f, "-- %s --\n%s\n", n, a.sources[n]); err != nil {
-			return "", err
-		}
-	}
-	return f.Name(), nil
+// caughtBug finds a bug of the compiler in an error.
+func caughtBug(err error) (*jit.Bug, bool) {
+	var b *jit.Bug
+	return b, errors.As(err, &b)
 }

@@ -38,7 +38,7 @@ func (a *app) explain(name string) error {
 	code := lang.Code(strings.ToUpper(name))
 	row, ok := lang.CodeInfo(code)
 	if !ok {
-		return fmt.Errorf("unknown error code %q: a code is an E and four digits, as in the brackets of error[E0101]", name)
+		return fmt.Errorf("unknown error code %q: a code is an E, or a W of a warning, and four digits, as in the brackets of error[E0101]", name)
 	}
 	fmt.Fprintf(a.stdout, "%s: %s\n\n%s\n", code, row.Title, strings.TrimSpace(row.Doc))
 	example := func(title, text string) {
@@ -50,7 +50,11 @@ func (a *app) explain(name string) error {
 			fmt.Fprintf(a.stdout, "    %s\n", strings.ToValidUTF8(abbreviate(line), "\ufffd"))
 		}
 	}
-	example("This fails", row.Fails)
+	fails := "This fails"
+	if code[0] == 'W' {
+		fails = "This is warned of"
+	}
+	example(fails, row.Fails)
 	example("This works", row.Works)
 	return nil
 }

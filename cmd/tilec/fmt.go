@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
+	"tilec/jit/file"
 	"tilec/lang"
 	"tilec/parser"
 )
@@ -81,39 +81,15 @@ func (a *app) fmtText(path string, text []byte, opts fmtOptions) error {
 		a.stdout.Write(diff.Diff(path+".orig", text, path, []byte(formatted)))
 	}
 	if opts.write && changed {
-		if err := rewrite(path, []byte(formatted)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot write %s: it is part of tilec, and no file", path)
-		} else if err != nil {
-			return fmt.Errorf("cannot write %s: %w", path, err)
+		}
+		if err := file.WriteBytes(path, []byte(formatted)); err != nil {
+			return err
 		}
 	}
 	if !opts.list && !opts.diff && !opts.write {
 		fmt.Fprint(a.stdout, formatted)
 	}
 	return nil
-}
-
-// rewrite replaces the text of a file, whole or not at all, and keeps its mode.
-func rewrite(path string, text []byte) error {
-	path, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return errors.Unwrap(err)
-	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return errors.Unwrap(err)
-	}
-	if info.Mode()&0o222 == 0 {
-		return errors.New("the file is read-only")
-	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".tilec-fmt-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already when all went well
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(info.Mode().Perm()), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }

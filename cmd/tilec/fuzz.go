@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/jit/fuzz"
 )
 
@@ -149,7 +150,7 @@ func (a *app) fuzz(o fuzzOptions) error {
 		return err
 	}
 	if o.keep != "" {
-		if err := os.MkdirAll(o.keep, 0o777); err != nil {
+		if err := file.MakeFolder(o.keep); err != nil {
 			return err
 		}
 	}
@@ -218,7 +219,7 @@ func (a *app) keepFinding(o fuzzOptions, f *fuzz.Finding) error {
 		return nil
 	}
 	name := fmt.Sprintf("%s-%d.tile", strings.ReplaceAll(string(f.Kind), " ", "-"), f.Seed)
-	return os.WriteFile(filepath.Join(o.keep, name), []byte(findingText(o, f)), 0o666)
+	return file.WriteBytes(filepath.Join(o.keep, name), []byte(findingText(o, f)))
 }
 
 // fuzzFindings lists the findings by cause, each with its smallest program where those are not kept as files.
@@ -267,7 +268,7 @@ func (a *app) fuzzReplay(o fuzzOptions, files []string) error {
 	defer device.Close()
 	wrong := false
 	for _, name := range files {
-		text, err := os.ReadFile(name)
+		text, err := file.Read(name, file.MaxSource)
 		if err != nil {
 			return err
 		}

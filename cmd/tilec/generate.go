@@ -17,6 +17,7 @@ import (
 	"tilec/gpt/safetensors"
 	"tilec/gpt/sample"
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/lang"
 )
 
@@ -63,6 +64,11 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if o.dumpLogits != "" && filepath.Ext(o.dumpLogits) != ".safetensors" {
 		return usageError{errors.New("--dump-logits must end in .safetensors")}
 	}
+	if o.dumpLogits != "" {
+		if err := file.Check(o.dumpLogits); err != nil {
+			return err
+		}
+	}
 	program, err := a.load(path)
 	if err != nil {
 		return err
@@ -104,6 +110,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process, whatever it is at
 	var text strings.Builder
 	var first firstToken
 	before := compiler.CompileTime()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"sort"
@@ -17,25 +18,24 @@ import (
 type kernelOptions struct {
 	out         string
 	time, check bool
+	bisect      bool
 }
 
 // kernelFlags names the flags that are for kernels and graphs only.
-var kernelFlags = []string{"out", "time", "check"}
+var kernelFlags = []string{"out", "time", "check", "bisect"}
 
 func (o *kernelOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "save the outputs to a .npy or .safetensors file")
 	f.BoolVar(&o.time, "time", false, "time the kernel: the median of many runs")
+	f.BoolVar(&o.bisect, "bisect", false, "instead of a run: name the first pass of the compiler after which an element of the results leaves its bound")
 	f.BoolVar(&o.check, "check", false, "compare with the CPU, planned without pins; differences beyond the bounds exit with 1")
 }
 
 // runNamed runs one kernel or graph of a file.
 func (a *app) runNamed(path, name string, texts []string, run runOptions, o kernelOptions) error {
-	var save func([]*array) error
-	if o.out != "" {
-		var err error
-		if save, err = saver(o.out); err != nil {
-			return usageError{err}
-		}
+	out, err := openOut(o.out)
+	if err != nil {
+		return err
 	}
 	if strings.Contains(name, "=") {
 		return usageError{fmt.Errorf("%q stands where the name of a kernel or graph must", name)}
@@ -56,6 +56,9 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err := b.give(args); err != nil {
 		return err
 	}
+	if o.bisect && (o.time || o.check || o.out != "") {
+		return usageError{errors.New("--bisect stands alone, without --time, --check and --out")}
+	}
 	compiler, err := a.open(run)
 	if err != nil {
 		return err
@@ -65,11 +68,21 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err != nil {
 		return err
 	}
+	if o.bisect {
+		return a.bisect(compiler.Device, target, b, values, run)
+	}
 	launch, err := target.On(compiler).Bind(values)
 	if err != nil {
 		return err
 	}
 	defer launch.Close()
+	types, err := writtenTypes(launch)
+	if err == nil {
+		err = out.takes(types)
+	}
+	if err != nil {
+		return err
+	}
 	begin := time.Now()
 	outputs, err := runOnce(launch)
 	if err != nil {
@@ -84,10 +97,8 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		}
 		fmt.Fprintf(a.stdout, "%s\n%s", x, x.summary())
 	}
-	if save != nil {
-		if err := save(outputs); err != nil {
-			return err
-		}
+	if err := out.save(outputs); err != nil {
+		return err
 	}
 	if o.check {
 		if result.Checks, err = a.compare(target, values, b.inputs, outputs, compiler.Device.ID()); err != nil {
@@ -121,6 +132,22 @@ type runResult struct {
 	Checks []string `json:"checks,omitempty"`
 	// MedianUS is --time's, in microseconds.
 	MedianUS float64 `json:"median_us,omitempty"`
+}
+
+// writtenTypes are the element types of what runOnce reads.
+func writtenTypes(l *jit.Launch) ([]lang.DType, error) {
+	var types []lang.DType
+	for _, t := range l.Program.Outputs() {
+		types = append(types, t.DType)
+	}
+	for _, name := range l.Inouts() {
+		t, err := l.Tensor(name)
+		if err != nil {
+			return nil, err
+		}
+		types = append(types, t.DType)
+	}
+	return types, nil
 }
 
 // runOnce runs once and reads what was written: the outputs, then the inouts.

@@ -42,7 +42,7 @@ var byHand = map[string]string{
 }
 
 var (
-	fence   = regexp.MustCompile("^```(\\w*)$")
+	fence   = regexp.MustCompile("^( *)```(\\w*)$")
 	fileFor = regexp.MustCompile("`([\\w./-]+\\.tile)`:$")
 	comment = regexp.MustCompile(`\s+# .*$`)
 	setting = regexp.MustCompile(`^([A-Z_]+)=(\S*) `)
@@ -72,10 +72,13 @@ func readPage(t *testing.T, path string) page {
 			continue
 		}
 		begin := i + 1
-		for i++; i < len(lines) && lines[i] != "```"; i++ {
+		for i++; i < len(lines) && lines[i] != m[1]+"```"; i++ {
 		}
-		block := lines[begin:i]
-		switch m[1] {
+		block := slices.Clone(lines[begin:i])
+		for j := range block {
+			block[j] = strings.TrimPrefix(block[j], m[1])
+		}
+		switch m[2] {
 		case "":
 			t.Errorf("%s:%d: a block without a language: what it shows is not tested", path, begin)
 		case "tile":
@@ -232,6 +235,22 @@ func TestMatches(t *testing.T) {
 	assert.False(t, matches(lines("a|b"), lines("a")))
 	assert.False(t, matches(lines("a"), lines("a|b")))
 	assert.False(t, matches(lines("a (1)"), lines("a .1.")))
+}
+
+var link = regexp.MustCompile(`\]\(([^)#\s"]+)(#[^)]*)?\)`)
+
+// What a page of the repository links to is there.
+func TestLinks(t *testing.T) {
+	for _, path := range append(pages(t), "CHANGELOG.md", "bench/RESULTS.md", "jit/fuzz/README.md", "jit/ir/README.md", "jit/ptx/README.md", "editors/vscode/README.md") {
+		text, err := os.ReadFile(filepath.Join("../..", path))
+		require.NoError(t, err)
+		for _, m := range link.FindAllStringSubmatch(string(text), -1) {
+			if !strings.Contains(m[1], "://") {
+				_, err := os.Stat(filepath.Join("../..", filepath.Dir(path), m[1]))
+				assert.NoError(t, err, "%s links to %s", path, m[1])
+			}
+		}
+	}
 }
 
 // The program in Go that README shows is in an example, whose output a test compares.

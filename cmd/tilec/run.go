@@ -105,6 +105,7 @@ func (a *app) open(run runOptions) (*jit.Compiler, error) {
 	c.Output, c.Debug = a.stderr, run.debug // stdout is for results
 	if d.ID() != "cpu" {
 		c.Cache = cache.Open("")
+		c.Cache.Notify(func(err error) { a.say("warning: %v", err) })
 	}
 	return c, nil
 }

@@ -10,12 +10,48 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"tilec/jit/ir"
+	"tilec/jit/pass"
+	"tilec/lang"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts' golden files")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"tilec": main})
+	testscript.Main(m, map[string]func(){"tilec": main, "tilec-wrong": wrongMain})
+}
+
+// wrongMain is tilec with a pass that is wrong, in the way that the variable TILEC_WRONG names.
+func wrongMain() {
+	wrong, ok := wrongPasses[os.Getenv("TILEC_WRONG")]
+	if !ok {
+		panic("TILEC_WRONG names no wrong pass")
+	}
+	pass.Extra = []pass.Pass{{Name: "wrong", Doc: "is wrong", Run: func(f *ir.Func, _ *pass.Options) (bool, error) { return wrong(f), nil }}}
+	main()
+}
+
+// wrongPasses change a kernel as no pass should, and report whether they did.
+var wrongPasses = map[string]func(f *ir.Func) bool{
+	"panics": func(f *ir.Func) bool { panic("no such thing in " + f.Name) },
+	// It uses a value before it is computed.
+	"breaks": func(f *ir.Func) bool {
+		ops := f.Body.Ops
+		ops[0], ops[len(ops)-1] = ops[len(ops)-1], ops[0]
+		return true
+	},
+	// It computes something else: a difference for each sum of two.
+	"miscompiles": func(f *ir.Func) bool {
+		changed := false
+		f.Walk(func(op *ir.Op) bool {
+			if op.Code == lang.OpAdd && op.Results[0].Type.DType.IsFloat() {
+				op.Code, changed = lang.OpSub, true
+			}
+			return true
+		})
+		return changed
+	},
 }
 
 // TestScripts runs the command as users do: each script has its files, its
@@ -25,6 +61,7 @@ func TestMain(m *testing.M) {
 //	replace FILE OLD NEW     replaces a text, once, by one of the same length
 //	resize FILE N|+N         cuts a file to N bytes, or appends N bytes
 //	bytes FILE HEX           writes a file of these bytes
+//	mv-only PATTERN NEW      renames the one file or folder that matches
 func TestScripts(t *testing.T) {
 	models, err := filepath.Abs("../../testdata/models")
 	if err != nil {
@@ -43,6 +80,7 @@ func TestScripts(t *testing.T) {
 			"replace": replaceText,
 			"resize":  resizeFile,
 			"bytes":   writeBytes,
+			"mv-only": moveOnly,
 		},
 	})
 }
@@ -87,6 +125,16 @@ func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := hex.DecodeString(args[1])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o666))
+}
+
+func moveOnly(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "mv-only PATTERN NEW")
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) != 1 {
+		ts.Fatalf("%s matches %d files: %v", args[0], len(found), found)
+	}
+	ts.Check(os.Rename(found[0], ts.MkAbs(args[1])))
 }
 
 func usage(ts *testscript.TestScript, neg bool, args []string, n int, text string) {

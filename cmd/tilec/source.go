@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 
 	"tilec/gpt"
 	"tilec/jit"
+	"tilec/jit/file"
 	"tilec/stdlib"
 	"tilec/typecheck/typed"
 )
@@ -88,7 +88,7 @@ func expand(args []string) ([]string, error) {
 // readSource finds a .tile file: on disk, then among the embedded sources; stdinName is stdin.
 func (a *app) readSource(path string) ([]byte, error) {
 	if path == stdinName {
-		text, err := io.ReadAll(os.Stdin)
+		text, err := file.ReadAll(os.Stdin, file.MaxSource)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read stdin: %w", err)
 		}
@@ -98,7 +98,7 @@ func (a *app) readSource(path string) ([]byte, error) {
 	if path == "" {
 		return nil, errors.New("the name of a file is empty")
 	}
-	text, err := os.ReadFile(path)
+	text, err := file.Read(path, file.MaxSource)
 	if errors.Is(err, fs.ErrNotExist) {
 		var ok bool
 		if text, ok = embedded(path); !ok {
@@ -108,6 +108,8 @@ func (a *app) readSource(path string) ([]byte, error) {
 			}
 			return nil, fmt.Errorf("there is no file %s: looked for %s, and among the embedded sources (%s)", path, where, strings.Join(embeddedNames(), ", "))
 		}
+	} else if errors.Is(err, file.ErrNotRegular) {
+		return nil, fmt.Errorf("cannot read %s: %w; - reads stdin", path, errors.Unwrap(err))
 	} else if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", path, errors.Unwrap(err))
 	}
@@ -122,5 +124,8 @@ func (a *app) load(path string) (*typed.Program, error) {
 		return nil, err
 	}
 	program, ds := jit.Load(path, text, a.logs)
+	for _, m := range program.Modules {
+		a.sources[m.Source.Path] = []byte(m.Source.Text)
+	}
 	return program, ds.Err()
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -21,16 +20,17 @@ type testOptions struct {
 	device  string
 	run     string
 	verbose bool
+	timeout time.Duration
 }
 
 func (a *app) testCommand() *cobra.Command {
 	var opts testOptions
 	cmd := &cobra.Command{
-		Use:   "test [--device cpu|emu|cuda|all] [-run REGEX] [-v] [--json] FILE|DIRECTORY...",
+		Use:   "test [--device cpu|emu|cuda|all] [-run REGEX] [--timeout TIME] [-v] [--json] FILE|DIRECTORY...",
 		Short: "Run the tests in the files",
 		Long: `Test runs every test block of the files, on every device at hand: the CPU, the PTX emulator, and a GPU where there
 is one. A check that does not hold is shown with the first element that differs, and how far it is off. The exit code
-is 1 when a test fails. With --json, each test is one line of JSON on stdout.`,
+is 1 when a test fails, or is still running at its time limit. With --json, each test is one line of JSON on stdout.`,
 		Example: `  tilec test std/nn.tile
   tilec test --device cpu -run softmax -v my.tile`,
 		DisableFlagsInUseLine: true,
@@ -41,6 +41,7 @@ is 1 when a test fails. With --json, each test is one line of JSON on stdout.`,
 	cmd.Flags().StringVar(&opts.device, "device", "all", "cpu, emu, emu:TARGET, cuda, cuda:N, or all that are at hand")
 	cmd.Flags().StringVar(&opts.run, "run", "", "run only the tests whose name matches the regular expression; also -run")
 	cmd.Flags().BoolVarP(&opts.verbose, "verbose", "v", false, "print every test, not only those that fail")
+	cmd.Flags().DurationVar(&opts.timeout, "timeout", 2*time.Minute, "how long one test may take on one device, compiling included; 0 for any time")
 	a.jsonFlag(cmd.Flags(), "print a JSON object a line for each test")
 	return cmd
 }
@@ -64,6 +65,9 @@ func (a *app) test(args []string, opts testOptions) error {
 	if err != nil {
 		return usageError{fmt.Errorf("--run: %w", err)}
 	}
+	if opts.timeout < 0 {
+		return usageError{fmt.Errorf("--timeout is %v, must be 0 or more", opts.timeout)}
+	}
 	files, err := expand(args)
 	if err != nil {
 		return err
@@ -72,9 +76,12 @@ func (a *app) test(args []string, opts testOptions) error {
 	if err != nil {
 		return err
 	}
+	limit := &timeLimit{each: opts.timeout}
 	defer func() {
 		for _, d := range devices {
-			d.Close()
+			if limit.stuck[d] == nil { // to close it would wait for it
+				d.Close()
+			}
 		}
 	}()
 	total := tally{files: len(files)}
@@ -110,7 +117,7 @@ func (a *app) test(args []string, opts testOptions) error {
 		}
 		total.tests += len(tests)
 		for _, d := range devices {
-			wrong, err := a.testFile(path, tests, d, opts)
+			wrong, err := a.testFile(path, tests, d, limit, opts)
 			if err != nil {
 				return err
 			}
@@ -181,15 +188,18 @@ type testResult struct {
 }
 
 // testFile runs the tests of a file on a device and counts those that do not hold.
-func (a *app) testFile(path string, tests []*typed.Test, d jit.Device, opts testOptions) (wrong int, err error) {
+func (a *app) testFile(path string, tests []*typed.Test, d jit.Device, limit *timeLimit, opts testOptions) (wrong int, err error) {
 	begin := time.Now()
 	compiler := jit.NewCompiler(d, a.logs)
 	compiler.Output = a.stderr
 	for _, t := range tests {
 		r := testResult{file: path, test: t.Name, device: d.ID()}
 		begin := time.Now()
-		r.failures, r.err = compiler.RunTest(t, jit.Options{})
+		r.failures, r.err = limit.run(compiler, t)
 		r.took = time.Since(begin)
+		if bug, ok := caughtBug(r.err); ok {
+			a.reportBug(bug)
+		}
 		if r.err != nil || len(r.failures) > 0 {
 			wrong++
 		}
@@ -276,8 +286,8 @@ func (a *app) printTestError(err error) {
 		return
 	}
 	var text strings.Builder
-	var bug *jit.Bug
-	if ds := diagnostics(err); ds == nil || errors.As(err, &bug) || lang.Render(&text, ds, lang.RenderOptions{}) != nil {
+	_, isBug := caughtBug(err)
+	if ds := diagnostics(err); ds == nil || isBug || lang.Render(&text, ds, lang.RenderOptions{}) != nil {
 		text.Reset()
 		text.WriteString(err.Error())
 	}

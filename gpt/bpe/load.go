@@ -35,7 +35,48 @@ func New(vocab, merges []byte) (*Tokenizer, error) {
 	if t.rules, t.ranks, err = parseMerges(string(merges), ids); err != nil {
 		return nil, fmt.Errorf("%s: %w", mergesFile, err)
 	}
+	if err := t.checkMade(ids); err != nil {
+		return nil, fmt.Errorf("%s: %w", mergesFile, err)
+	}
 	return t, nil
+}
+
+// checkMade makes sure that the two files belong together: each token but the
+// bytes and the special ones is what a merge makes. Else text would be cut into
+// other tokens than the model learned, and nobody would notice.
+func (t *Tokenizer) checkMade(ids map[string]int32) error {
+	made := make([]bool, len(t.tokens))
+	for _, r := range t.rules {
+		made[r.result] = true
+	}
+	for _, id := range t.byteID {
+		made[id] = true
+	}
+	first, lost := "", 0
+	for token, id := range ids {
+		if made[id] || special(token) {
+			continue
+		}
+		if lost++; lost == 1 || id < ids[first] {
+			first = token
+		}
+	}
+	if lost == 0 {
+		return nil
+	}
+	return fmt.Errorf("no merge makes %d of the %d tokens of %s, as %q (id %d), and there are %d merges: the file is cut short or of another model",
+		lost, len(ids), vocabFile, first, ids[first], len(t.rules))
+}
+
+// special reports a token that stands for no text of its own, which no merge makes: one in
+// brackets, as <|endoftext|> and [PAD] are, or one with a character that no byte has.
+func special(token string) bool {
+	for _, char := range token {
+		if _, ok := charByte[char]; !ok {
+			return true
+		}
+	}
+	return len(token) > 2 && (token[0] == '<' && token[len(token)-1] == '>' || token[0] == '[' && token[len(token)-1] == ']')
 }
 
 // parseVocab reads the ids by token text and makes sure that they are 0 to n-1.

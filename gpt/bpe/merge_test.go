@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -158,9 +160,36 @@ func TestLoadAccepts(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "<two words>", added, "a token that is not of byte characters is its own text")
 	}
+	delete(bytes, "##")
+	bytes["<two words>"], bytes["[PAD]"] = 256, 257
+	vocab, err = json.Marshal(bytes)
+	require.NoError(t, err)
 	none, err := New(vocab, nil)
 	require.NoError(t, err)
 	require.Len(t, none.Encode("##"), 2)
+}
+
+// Merges that do not make the vocabulary would cut text into other tokens than the model learned.
+func TestMergesThatAreLost(t *testing.T) {
+	vocab, err := os.ReadFile(filepath.Join(models, "nano", vocabFile))
+	require.NoError(t, err)
+	merges, err := os.ReadFile(filepath.Join(models, "nano", mergesFile))
+	require.NoError(t, err)
+	_, err = New(vocab, merges)
+	require.NoError(t, err)
+	lines := strings.SplitAfter(strings.TrimSuffix(string(merges), "\n"), "\n")
+	rules := len(lines) - 1 // below the line of the version
+	for keep, want := range map[int]string{
+		0:         fmt.Sprintf("no merge makes %d of the 1024 tokens of vocab.json, as ", rules),
+		rules / 2: fmt.Sprintf("and there are %d merges: the file is cut short or of another model", rules/2),
+		rules - 1: "no merge makes 1 of the 1024 tokens of vocab.json, as ",
+	} {
+		_, err := New(vocab, []byte(strings.Join(lines[:1+keep], "")))
+		require.ErrorContains(t, err, "merges.txt: ")
+		require.ErrorContains(t, err, want)
+	}
+	_, err = New(vocab, nil)
+	require.ErrorContains(t, err, "and there are 0 merges")
 }
 
 func TestMissingFiles(t *testing.T) {

@@ -8,9 +8,11 @@ package bpe
 import (
 	"fmt"
 	"io/fs"
-	"os"
+	"path/filepath"
 	"strings"
 	"sync"
+
+	"tilec/jit/file"
 )
 
 // EndOfText is the text of the special token that separates documents. Where
@@ -42,7 +44,7 @@ func newPair(left, right int32) pair { return pair(uint64(uint32(left))<<32 | ui
 
 // FromDir loads a tokenizer from vocab.json and merges.txt of a folder.
 func FromDir(dir string) (*Tokenizer, error) {
-	t, err := FromFS(os.DirFS(dir))
+	t, err := load(func(name string) ([]byte, error) { return file.Read(filepath.Join(dir, name), file.MaxText) })
 	if err != nil {
 		return nil, fmt.Errorf("tokenizer in %s: %w", dir, err)
 	}
@@ -52,11 +54,15 @@ func FromDir(dir string) (*Tokenizer, error) {
 // FromFS loads a tokenizer from vocab.json and merges.txt at the root of fsys,
 // an embedded checkpoint for example.
 func FromFS(fsys fs.FS) (*Tokenizer, error) {
-	vocab, err := fs.ReadFile(fsys, vocabFile)
+	return load(func(name string) ([]byte, error) { return fs.ReadFile(fsys, name) })
+}
+
+func load(read func(name string) ([]byte, error)) (*Tokenizer, error) {
+	vocab, err := read(vocabFile)
 	if err != nil {
 		return nil, err
 	}
-	merges, err := fs.ReadFile(fsys, mergesFile)
+	merges, err := read(mergesFile)
 	if err != nil {
 		return nil, err
 	}

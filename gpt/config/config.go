@@ -7,11 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tilec/gpt/internal/strictjson"
+	"tilec/jit/file"
 )
 
 // FileName is the name of the file in a checkpoint's folder.
@@ -27,10 +28,12 @@ type Config struct {
 	VocabSize  int // tokens
 	// LayerNormEpsilon is added to the variance, 1e-5 unless the file says otherwise.
 	LayerNormEpsilon float64
-	// EOSTokenID is the token that ends a text, -1 if there is none.
-	EOSTokenID int
+	// EOSTokenIDs are the tokens that end a text, one of them is enough.
+	EOSTokenIDs []int
+	// BOSTokenID is the token that a text begins with where nothing is given, -1 if the file names none.
+	BOSTokenID int
 	// TieWordEmbeddings says that the output head is the token embedding,
-	// which holds unless the file says otherwise.
+	// which holds unless the file says otherwise; else it is a tensor of its own.
 	TieWordEmbeddings bool
 }
 
@@ -38,20 +41,30 @@ type Config struct {
 func (c Config) HeadSize() int { return c.NEmbd / c.NHead }
 
 // FromDir reads config.json of a folder.
-func FromDir(dir string) (Config, error) { return read(os.DirFS(dir), filepath.Join(dir, FileName)) }
+func FromDir(dir string) (Config, error) {
+	path := filepath.Join(dir, FileName)
+	data, err := file.Read(path, file.MaxText)
+	if err != nil {
+		return Config{}, named(path, err)
+	}
+	return Parse(path, data)
+}
 
 // FromFS reads config.json at the root of fsys, an embedded checkpoint for example.
-func FromFS(fsys fs.FS) (Config, error) { return read(fsys, FileName) }
-
-func read(fsys fs.FS, name string) (Config, error) {
+func FromFS(fsys fs.FS) (Config, error) {
 	data, err := fs.ReadFile(fsys, FileName)
-	if pathError := (*fs.PathError)(nil); errors.As(err, &pathError) {
-		err = pathError.Err // the name is given below, with its folder
-	}
 	if err != nil {
-		return Config{}, fmt.Errorf("%s: %w", name, err)
+		return Config{}, named(FileName, err)
 	}
-	return Parse(name, data)
+	return Parse(FileName, data)
+}
+
+// named is an error with the name of the file, once.
+func named(name string, err error) error {
+	if at := (*fs.PathError)(nil); errors.As(err, &at) {
+		err = at.Err
+	}
+	return fmt.Errorf("%s: %w", name, err)
 }
 
 // Parse reads the content of a config.json. The name stands for the file in
@@ -83,11 +96,16 @@ func Parse(name string, data []byte) (Config, error) {
 func (r *reader) config() Config {
 	// What would make the model compute something else than GPT-2 is refused,
 	// whatever it is called.
-	r.text("model_type", "gpt2", required)
-	r.text("activation_function", "gelu_new", optional)
+	r.text("model_type", required, "gpt2")
+	// Two names of one formula, by the hyperbolic tangent.
+	r.text("activation_function", optional, "gelu_new", "gelu_pytorch_tanh")
 	r.boolean("scale_attn_weights", true, mustBeDefault)
 	r.boolean("scale_attn_by_inverse_layer_idx", false, mustBeDefault)
 	r.boolean("add_cross_attention", false, mustBeDefault)
+	// In f32, and scaled before the product, is how attention is computed either way.
+	r.boolean("reorder_and_upcast_attn", false, mayDiffer)
+	r.architectures()
+	r.foreign()
 
 	c := Config{
 		NLayer:            r.positive("n_layer"),
@@ -105,15 +123,62 @@ func (r *reader) config() Config {
 	if r.has("n_inner") {
 		c.NInner = r.positive("n_inner")
 	}
-	c.EOSTokenID = -1
-	if r.has("eos_token_id") {
-		last := maxDimension
-		if c.VocabSize > 0 {
-			last = c.VocabSize - 1
-		}
-		c.EOSTokenID = r.integer("eos_token_id", 0, last)
+	last := maxDimension
+	if c.VocabSize > 0 {
+		last = c.VocabSize - 1
 	}
+	c.BOSTokenID = -1
+	if r.has("bos_token_id") {
+		c.BOSTokenID = r.integer("bos_token_id", 0, last)
+	}
+	c.EOSTokenIDs = r.integers("eos_token_id", 0, last)
 	return c
+}
+
+// architectures makes sure that the network is the one with a head for the next token, or the
+// network below it, whose head is the token embedding.
+func (r *reader) architectures() {
+	known := []string{"GPT2LMHeadModel", "GPT2Model"}
+	want := "one of " + strings.Join(known, ", ")
+	if !r.has("architectures") {
+		return
+	}
+	var names []string
+	if !r.decode("architectures", &names, "a list of "+want) {
+		return
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			r.problem("architectures", fmt.Sprintf("%q", name), want)
+		}
+	}
+}
+
+// foreign refuses what GPT-2 does not have: fields by which other networks, or other forms of
+// its weights, compute something else. One that says "nothing of the kind" is no matter.
+func (r *reader) foreign() {
+	for _, f := range []struct{ name, neutral, advice string }{
+		{"quantization_config", "", "weights in f32, bf16 or f16: save the model after dequantizing it"},
+		{"pruned_heads", "{}", "all heads: save the model with them"},
+		{"is_encoder_decoder", "false", "a decoder"},
+		{"tie_encoder_decoder", "false", "a decoder"},
+		{"multi_query", "false", "keys and values for each head, as GPT-2 has them"},
+		{"num_key_value_heads", "", "keys and values for each head, as GPT-2 has them"},
+		{"position_embedding_type", `"absolute"`, "the learned positions of GPT-2"},
+		{"rope_theta", "", "the learned positions of GPT-2"},
+		{"rope_scaling", "", "the learned positions of GPT-2"},
+		{"rope_parameters", "", "the learned positions of GPT-2"},
+		{"rotary_dim", "", "the learned positions of GPT-2"},
+		{"alibi", "false", "the learned positions of GPT-2"},
+		{"sliding_window", "", "attention to all earlier positions, as GPT-2 has it"},
+		{"attention_types", "", "attention to all earlier positions, as GPT-2 has it"},
+		{"parallel_attn", "false", "the layers of GPT-2"},
+		{"num_experts", "", "the layers of GPT-2"},
+	} {
+		if r.has(f.name) && string(r.values[f.name]) != f.neutral {
+			r.problem(f.name, shorten(r.values[f.name]), f.advice)
+		}
+	}
 }
 
 // positions reads n_positions, or n_ctx, its older name; both must agree.
@@ -182,6 +247,27 @@ func (r *reader) integer(field string, least, most int) int {
 	return n
 }
 
+// integers reads an integer, or a list of them; none where the field is missing.
+func (r *reader) integers(field string, least, most int) []int {
+	if !r.has(field) {
+		return nil
+	}
+	if !strings.HasPrefix(string(r.values[field]), "[") {
+		return []int{r.integer(field, least, most)}
+	}
+	want := fmt.Sprintf("integers of %d to %d", least, most)
+	var all []int
+	if !r.decode(field, &all, want) {
+		return nil
+	}
+	for _, n := range all {
+		if n < least || n > most {
+			r.problem(field, fmt.Sprint(n), want)
+		}
+	}
+	return all
+}
+
 func (r *reader) epsilon(field string, standard float64) float64 {
 	const want = "a number above 0 and below 1"
 	if !r.has(field) {
@@ -203,14 +289,17 @@ const (
 	mayDiffer     = false
 )
 
-// text makes sure that a field says only.
-func (r *reader) text(field, only string, needed bool) {
-	want := fmt.Sprintf("%q, the only one that is supported", only)
+// text makes sure that a field says one of a few words.
+func (r *reader) text(field string, needed bool, words ...string) {
+	want := fmt.Sprintf("%q, the only one that is supported", words[0])
+	if len(words) > 1 {
+		want = fmt.Sprintf("one of %q", words)
+	}
 	if !needed && !r.has(field) {
 		return
 	}
 	var s string
-	if r.decode(field, &s, want) && s != only {
+	if r.decode(field, &s, want) && !slices.Contains(words, s) {
 		r.problem(field, fmt.Sprintf("%q", s), want)
 	}
 }

@@ -16,7 +16,7 @@ func TestCheckpoints(t *testing.T) {
 	nano, err := FromDir("../../testdata/models/nano")
 	require.NoError(t, err)
 	require.Equal(t, Config{NLayer: 3, NHead: 3, NEmbd: 48, NInner: 192, NPositions: 256, VocabSize: 1024,
-		LayerNormEpsilon: 1e-5, EOSTokenID: 0, TieWordEmbeddings: true}, nano)
+		LayerNormEpsilon: 1e-5, EOSTokenIDs: []int{0}, BOSTokenID: 0, TieWordEmbeddings: true}, nano)
 	require.Equal(t, 16, nano.HeadSize())
 	mini, err := FromFS(os.DirFS("../mini"))
 	require.NoError(t, err)
@@ -48,7 +48,7 @@ func TestDefaults(t *testing.T) {
 	c, err := Parse("config.json", small(map[string]string{"n_inner": "null", "eos_token_id": "null", "unknown": `{"a":1}`}))
 	require.NoError(t, err)
 	require.Equal(t, Config{NLayer: 2, NHead: 3, NEmbd: 6, NInner: 24, NPositions: 8, VocabSize: 10,
-		LayerNormEpsilon: 1e-5, EOSTokenID: -1, TieWordEmbeddings: true}, c)
+		LayerNormEpsilon: 1e-5, BOSTokenID: -1, TieWordEmbeddings: true}, c)
 }
 
 func TestGivenValues(t *testing.T) {
@@ -58,7 +58,19 @@ func TestGivenValues(t *testing.T) {
 	}))
 	require.NoError(t, err)
 	require.Equal(t, Config{NLayer: 2, NHead: 3, NEmbd: 6, NInner: 7, NPositions: 5, VocabSize: 10,
-		LayerNormEpsilon: 1e-6, EOSTokenID: 9, TieWordEmbeddings: false}, c)
+		LayerNormEpsilon: 1e-6, EOSTokenIDs: []int{9}, BOSTokenID: -1, TieWordEmbeddings: false}, c)
+}
+
+// What says that there is nothing of the kind, and what changes no number, is no problem.
+func TestFieldsThatChangeNothing(t *testing.T) {
+	c, err := Parse("config.json", small(map[string]string{
+		"architectures": `["GPT2LMHeadModel"]`, "quantization_config": "null", "pruned_heads": "{}", "is_encoder_decoder": "false",
+		"rope_theta": "null", "position_embedding_type": `"absolute"`, "reorder_and_upcast_attn": "true", "torch_dtype": `"float16"`,
+		"attn_pdrop": "0.1", "activation_function": `"gelu_pytorch_tanh"`, "eos_token_id": "[3, 9]", "bos_token_id": "4",
+	}))
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 9}, c.EOSTokenIDs)
+	require.Equal(t, 4, c.BOSTokenID)
 }
 
 func TestProblems(t *testing.T) {
@@ -82,11 +94,25 @@ func TestProblems(t *testing.T) {
 		{"layer_norm_epsilon", "1", "layer_norm_epsilon is 1, required"},
 		{"layer_norm_epsilon", `"x"`, `layer_norm_epsilon is "x", required a number`},
 		{"tie_word_embeddings", "1", "tie_word_embeddings is 1, required true or false"},
-		{"activation_function", `"relu"`, `activation_function is "relu", required "gelu_new", the only one that is supported`},
+		{"activation_function", `"relu"`, `activation_function is "relu", required one of ["gelu_new" "gelu_pytorch_tanh"]`},
 		{"model_type", `"llama"`, `model_type is "llama", required "gpt2"`},
 		{"model_type", "", `model_type is missing, required "gpt2"`},
 		{"model_type", `["` + strings.Repeat("x", 100) + `"]`, `model_type is ["` + strings.Repeat("x", 38) + `..., required "gpt2"`},
 		{"scale_attn_weights", "false", "scale_attn_weights is false, required true, the only one that is supported"},
+		{"eos_token_id", "[1, 10]", "eos_token_id is 10, required integers of 0 to 9"},
+		{"eos_token_id", `[1, "x"]`, `eos_token_id is [1,"x"], required integers`},
+		{"bos_token_id", "10", "bos_token_id is 10, required an integer of 0 to 9"},
+		{"activation_function", `"gelu"`, `activation_function is "gelu", required one of ["gelu_new" "gelu_pytorch_tanh"]`},
+		{"architectures", `["GPT2ForSequenceClassification"]`, `architectures is "GPT2ForSequenceClassification", required one of GPT2LMHeadModel, GPT2Model`},
+		{"architectures", `"GPT2LMHeadModel"`, `architectures is "GPT2LMHeadModel", required a list of one of`},
+		{"quantization_config", `{"load_in_8bit": true}`, `quantization_config is {"load_in_8bit":true}, required weights in f32, bf16 or f16: save the model after dequantizing it`},
+		{"add_cross_attention", "true", "add_cross_attention is true, required false"},
+		{"reorder_and_upcast_attn", "1", "reorder_and_upcast_attn is 1, required true or false"},
+		{"pruned_heads", `{"0": [1]}`, `pruned_heads is {"0":[1]}, required all heads`},
+		{"rope_theta", "10000", "rope_theta is 10000, required the learned positions"},
+		{"position_embedding_type", `"relative_key"`, `position_embedding_type is "relative_key", required the learned positions`},
+		{"sliding_window", "128", "sliding_window is 128, required attention to all earlier positions"},
+		{"is_encoder_decoder", "true", "is_encoder_decoder is true, required a decoder"},
 		{"scale_attn_by_inverse_layer_idx", "true", "scale_attn_by_inverse_layer_idx is true, required false"},
 	} {
 		_, err := Parse("dir/config.json", small(map[string]string{c.field: c.value}))

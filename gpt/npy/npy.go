@@ -6,11 +6,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
-	"tilec/gpt/internal/atomicfile"
 	"tilec/gpt/internal/dense"
+	"tilec/jit/file"
 	"tilec/lang"
 )
 
@@ -30,7 +29,7 @@ type Array struct {
 
 // Read reads the file at path.
 func Read(path string) (Array, error) {
-	data, err := os.ReadFile(path)
+	data, err := file.Read(path, file.MaxData())
 	if err != nil {
 		return Array{}, err
 	}
@@ -114,7 +113,7 @@ func descriptors() []string {
 func Write(path string, a Array) error {
 	header, err := encodeHeader(a)
 	if err == nil {
-		err = atomicfile.Write(path, func(w io.Writer) error { return emit(w, header, a.Data) })
+		err = file.Write(path, func(w io.Writer) error { return emit(w, header, a.Data) })
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)

@@ -1,11 +1,13 @@
 package safetensors
 
 import (
+	"bytes"
 	"fmt"
+	"io/fs"
 	"os"
-	"slices"
 	"strings"
 
+	"tilec/jit/file"
 	"tilec/lang"
 )
 
@@ -16,9 +18,9 @@ type Tensor struct {
 	// Shape has one entry a dimension, each 0 or more; a scalar has none.
 	Shape []int
 	// Data is the elements in row-major order, little endian, without gaps. In
-	// an opened file it is the file's own memory: it must not be written, and
-	// its start is aligned to the element only if the file's writer saw to that
-	// (Write does).
+	// a file that was in memory already it is the file's own memory: it must not be
+	// written, and its start is aligned to the element only if the file's writer saw
+	// to that (Write does).
 	Data []byte
 }
 
@@ -31,73 +33,112 @@ func (t Tensor) String() string {
 // several goroutines at once.
 type File struct {
 	name     string
-	tensors  []Tensor
+	entries  []entry // in the order of their data
 	byName   map[string]int
 	metadata map[string]string
-	release  func() error // nil when there is nothing to give back
+	section  int64 // where the data begins
+
+	// memory is the whole of a file that is in memory already; disk is an opened one, and opened what it was then.
+	memory []byte
+	disk   *os.File
+	opened fs.FileInfo
 }
 
-// Open opens the file at path without copying its tensors: where the system
-// can, the file is mapped into memory and its pages are read when first
-// touched. The file must not be shortened while it is open.
+// Open opens the file at path and checks it. Tensor reads the data of one tensor:
+// what it gives is a copy, and what happens to the file afterwards changes nothing.
 func Open(path string) (*File, error) {
-	data, release, err := load(path)
+	disk, info, err := file.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	f, err := Parse(path, data)
+	f, err := parse(disk, info.Size())
 	if err != nil {
-		release()
-		return nil, err
+		disk.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f.release = release
+	f.name, f.disk, f.opened = path, disk, info
 	return f, nil
 }
 
 // Parse reads a file that is in memory already, an embedded one for example.
 // The name stands for the file in errors. The tensors share data.
 func Parse(name string, data []byte) (*File, error) {
-	f, err := parse(data)
+	f, err := parse(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f.name = name
+	f.name, f.memory = name, data
 	return f, nil
 }
 
-// Close gives back the memory of an opened file. No tensor of it may be used
-// afterwards. Closing twice does no harm.
+// Close closes an opened file: there are no tensors in it any more. Those that
+// were read stay. Closing twice does no harm.
 func (f *File) Close() error {
-	release := f.release
-	f.release, f.tensors, f.byName = nil, nil, nil
-	if release == nil {
+	disk := f.disk
+	f.disk, f.memory, f.entries, f.byName = nil, nil, nil, nil
+	if disk == nil {
 		return nil
 	}
-	return release()
+	return disk.Close()
+}
+
+// data reads the elements of a tensor.
+func (f *File) data(e entry) ([]byte, error) {
+	begin, n := f.section+int64(e.begin), int64(e.end-e.begin)
+	if f.disk == nil {
+		return f.memory[begin : begin+n : begin+n], nil
+	}
+	if most := file.MaxData(); n > most {
+		return nil, fmt.Errorf("%s: tensor %q has %d bytes, and this machine's memory %d", f.name, e.name, n, most)
+	}
+	data := make([]byte, n)
+	if err := readAt(f.disk, data, begin); err != nil {
+		return nil, fmt.Errorf("%s: tensor %q: %w", f.name, e.name, err)
+	}
+	// The header that was checked is that of the file as it was opened.
+	now, err := f.disk.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if now.Size() != f.opened.Size() || !now.ModTime().Equal(f.opened.ModTime()) {
+		return nil, fmt.Errorf("%s: tensor %q: the file was changed while it was read: wait until its writer is done", f.name, e.name)
+	}
+	return data, nil
 }
 
 // Name is the path or the name that the file was opened by.
 func (f *File) Name() string { return f.name }
 
-// Tensors lists the tensors in the order of their data. The slice is the caller's.
-func (f *File) Tensors() []Tensor { return slices.Clone(f.tensors) }
+// Tensors lists the tensors in the order of their data, without the data itself, which Tensor reads.
+func (f *File) Tensors() []Tensor {
+	all := make([]Tensor, len(f.entries))
+	for i, e := range f.entries {
+		all[i] = e.tensor(nil)
+	}
+	return all
+}
 
-// Lookup finds a tensor by name.
+func (e entry) tensor(data []byte) Tensor {
+	return Tensor{Name: e.name, DType: e.dtype, Shape: e.shape, Data: data}
+}
+
+// Lookup finds a tensor by name and gives it without its data.
 func (f *File) Lookup(name string) (Tensor, bool) {
 	i, ok := f.byName[name]
 	if !ok {
 		return Tensor{}, false
 	}
-	return f.tensors[i], true
+	return f.entries[i].tensor(nil), true
 }
 
-// Tensor finds a tensor by name; a missing one is an error that names the file
+// Tensor reads a tensor; a missing one is an error that names the file
 // and the tensors whose names come near.
 func (f *File) Tensor(name string) (Tensor, error) {
-	if t, ok := f.Lookup(name); ok {
-		return t, nil
+	if i, ok := f.byName[name]; ok {
+		data, err := f.data(f.entries[i])
+		return f.entries[i].tensor(data), err
 	}
-	err := fmt.Errorf("%s: tensor %q is missing among the %d there", f.name, name, len(f.tensors))
+	err := fmt.Errorf("%s: tensor %q is missing among the %d there", f.name, name, len(f.entries))
 	if near := f.sharingSuffix(name); len(near) > 0 {
 		err = fmt.Errorf("%w; did you mean %s", err, strings.Join(near, ", "))
 	}
@@ -108,13 +149,13 @@ func (f *File) Tensor(name string) (Tensor, error) {
 // name: the common mistake is a prefix such as "transformer." too many or too few.
 func (f *File) sharingSuffix(name string) []string {
 	var near []string
-	for _, t := range f.tensors {
-		long, short := name, t.Name
+	for _, t := range f.entries {
+		long, short := name, t.name
 		if len(short) > len(long) {
 			long, short = short, long
 		}
 		if short != "" && strings.HasSuffix(long, "."+short) && len(near) < 3 {
-			near = append(near, fmt.Sprintf("%q", t.Name))
+			near = append(near, fmt.Sprintf("%q", t.name))
 		}
 	}
 	return near
@@ -122,12 +163,6 @@ func (f *File) sharingSuffix(name string) []string {
 
 // Metadata is the text that the writer left under "__metadata__", nil if none.
 func (f *File) Metadata() map[string]string { return f.metadata }
-
-// readWhole reads a whole file into ordinary memory.
-func readWhole(path string) ([]byte, func() error, error) {
-	data, err := os.ReadFile(path)
-	return data, func() error { return nil }, err
-}
 
 func bracket(shape []int) string {
 	return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ")

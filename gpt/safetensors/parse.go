@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,24 +34,31 @@ type entry struct {
 	begin, end int // offsets into the data section
 }
 
-// parse checks a whole file and gives its tensors. Errors do not name the file.
-func parse(data []byte) (*File, error) {
-	if len(data) < lengthSize {
-		return nil, fmt.Errorf("not a safetensors file: %d bytes, required at least %d for the header's length", len(data), lengthSize)
+// parse checks a whole file of size bytes and gives it without its tensors' data. Errors do not name the file.
+func parse(r io.ReaderAt, size int64) (*File, error) {
+	if size < lengthSize {
+		return nil, fmt.Errorf("not a safetensors file: %d bytes, required at least %d for the header's length", size, lengthSize)
 	}
-	length := binary.LittleEndian.Uint64(data)
+	var prefix [lengthSize]byte
+	if err := readAt(r, prefix[:], 0); err != nil {
+		return nil, err
+	}
+	length := binary.LittleEndian.Uint64(prefix[:])
 	if length > maxHeader {
 		return nil, fmt.Errorf("not a safetensors file: header of %d bytes, required at most %d", length, maxHeader)
 	}
-	rest := data[lengthSize:]
-	if length > uint64(len(rest)) {
-		return nil, fmt.Errorf("file is cut short: header of %d bytes, but %d bytes follow its length", length, len(rest))
+	rest := size - lengthSize
+	if length > uint64(rest) {
+		return nil, fmt.Errorf("file is cut short: header of %d bytes, but %d bytes follow its length", length, rest)
 	}
-	entries, metadata, err := parseHeader(rest[:length])
+	header := make([]byte, length)
+	if err := readAt(r, header, lengthSize); err != nil {
+		return nil, err
+	}
+	entries, metadata, err := parseHeader(header)
 	if err != nil {
 		return nil, err
 	}
-	section := rest[length:]
 	slices.SortFunc(entries, func(a, b entry) int {
 		// An empty tensor shares its offset with the one that starts there and
 		// goes before it; names make the order one of a kind.
@@ -62,15 +70,26 @@ func parse(data []byte) (*File, error) {
 		}
 		return strings.Compare(a.name, b.name)
 	})
-	if err := checkCoverage(entries, len(section)); err != nil {
+	if err := checkCoverage(entries, int(rest)-int(length)); err != nil {
 		return nil, err
 	}
-	f := &File{metadata: metadata, byName: make(map[string]int, len(entries))}
-	for _, e := range entries {
-		f.byName[e.name] = len(f.tensors)
-		f.tensors = append(f.tensors, Tensor{Name: e.name, DType: e.dtype, Shape: e.shape, Data: section[e.begin:e.end:e.end]})
+	f := &File{metadata: metadata, entries: entries, section: lengthSize + int64(length), byName: make(map[string]int, len(entries))}
+	for i, e := range entries {
+		f.byName[e.name] = i
 	}
 	return f, nil
+}
+
+// readAt fills data from an offset on.
+func readAt(r io.ReaderAt, data []byte, offset int64) error {
+	n, err := r.ReadAt(data, offset)
+	switch {
+	case n == len(data):
+		return nil
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("file is cut short: %d bytes at %d, required %d", n, offset, len(data))
+	}
+	return err
 }
 
 // checkCoverage makes sure that entries, sorted by offset, cover a data section

@@ -3,10 +3,12 @@ package safetensors
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 	"unsafe"
 
 	"github.com/stretchr/testify/require"
@@ -39,7 +41,7 @@ func TestParse(t *testing.T) {
 		{"none", lang.F64, []int{3, 0}, []byte{}},
 		{"b", lang.U8, []int{2, 1}, []byte{4, 5}},
 		{"scalar", lang.Bool, []int{}, []byte{6}},
-	}, f.Tensors())
+	}, all(t, f))
 	b, err := f.Tensor("b")
 	require.NoError(t, err)
 	require.Equal(t, "b: u8[2, 1]", b.String())
@@ -62,6 +64,18 @@ func TestParseIsZeroCopy(t *testing.T) {
 	require.NoError(t, err)
 	require.Same(t, unsafe.SliceData(file[len(file)-3:]), unsafe.SliceData(a.Data))
 	require.Equal(t, 3, cap(a.Data), "an append must not reach the neighbour")
+}
+
+// all reads the tensors of a file, in the order of their data.
+func all(t testing.TB, f *File) []Tensor {
+	t.Helper()
+	tensors := f.Tensors()
+	for i := range tensors {
+		var err error
+		tensors[i], err = f.Tensor(tensors[i].Name)
+		require.NoError(t, err)
+	}
+	return tensors
 }
 
 // one is a header of a single tensor "a" with the given fields.
@@ -153,7 +167,7 @@ func TestOpenCheckpoints(t *testing.T) {
 		f, err := Open(path)
 		require.NoError(t, err)
 		elements := 0
-		for _, tensor := range f.Tensors() {
+		for _, tensor := range all(t, f) {
 			require.Equal(t, lang.BF16, tensor.DType)
 			elements += len(tensor.Data) / tensor.DType.Size()
 		}
@@ -164,20 +178,20 @@ func TestOpenCheckpoints(t *testing.T) {
 		require.NoError(t, f.Close())
 		require.NoError(t, f.Close())
 		_, ok := f.Lookup("transformer.wte.weight")
-		require.False(t, ok, "a closed file must not give out unmapped memory")
+		require.False(t, ok, "a closed file has no tensors")
 	}
 }
 
 func TestOpenReadsTheSameAsParse(t *testing.T) {
 	path := filepath.Join(models, "mini/oracle.safetensors")
-	mapped, err := Open(path)
+	opened, err := Open(path)
 	require.NoError(t, err)
-	defer mapped.Close()
+	defer opened.Close()
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	parsed, err := Parse(path, data)
 	require.NoError(t, err)
-	require.Equal(t, parsed.Tensors(), mapped.Tensors())
+	require.Equal(t, all(t, parsed), all(t, opened))
 }
 
 func TestOpenErrors(t *testing.T) {
@@ -189,6 +203,37 @@ func TestOpenErrors(t *testing.T) {
 	require.NoError(t, os.WriteFile(empty, nil, 0o644))
 	_, err = Open(empty)
 	require.ErrorContains(t, err, empty+": not a safetensors file: 0 bytes")
+}
+
+// What was read stays as it was, whatever happens to the file; what is read
+// later is an error, and nothing that is not the file that was opened.
+func TestFileChangesWhileItIsOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.safetensors")
+	data := bytes.Repeat([]byte("abcd"), 1<<16) // many pages
+	other := bytes.Repeat([]byte("dcba"), 1<<16)
+	change := map[string]func() error{
+		"file is cut short": func() error { return os.Truncate(path, 1000) },
+		"the file was changed while it was read": func() error {
+			file, err := os.ReadFile(path)
+			if err == nil {
+				copy(file[len(file)-len(other):], other)
+				err = os.WriteFile(path, file, 0o644)
+			}
+			return errors.Join(err, os.Chtimes(path, time.Time{}, time.Now().Add(time.Second)))
+		},
+	}
+	for want, change := range change {
+		require.NoError(t, Write(path, []Tensor{{"a", lang.U8, []int{len(data)}, data}}, nil))
+		f, err := Open(path)
+		require.NoError(t, err)
+		read, err := f.Tensor("a")
+		require.NoError(t, err)
+		require.NoError(t, change())
+		require.True(t, bytes.Equal(data, read.Data))
+		_, err = f.Tensor("a")
+		require.ErrorContains(t, err, path+`: tensor "a": `+want)
+		require.NoError(t, f.Close())
+	}
 }
 
 func TestWriteThenOpen(t *testing.T) {
@@ -206,8 +251,8 @@ func TestWriteThenOpen(t *testing.T) {
 	require.NoError(t, err)
 	defer f.Close()
 	require.Equal(t, metadata, f.Metadata())
-	require.ElementsMatch(t, want, f.Tensors())
-	for _, tensor := range f.Tensors() {
+	require.ElementsMatch(t, want, all(t, f))
+	for _, tensor := range all(t, f) {
 		if len(tensor.Data) > 0 {
 			address := uintptr(unsafe.Pointer(unsafe.SliceData(tensor.Data)))
 			require.Zero(t, address%uintptr(tensor.DType.Size()), "%s is not aligned", tensor.Name)
@@ -235,7 +280,7 @@ func TestRewriteKeepsCheckpoint(t *testing.T) {
 	f, err := Parse("nano", data)
 	require.NoError(t, err)
 	var again bytes.Buffer
-	require.NoError(t, Encode(&again, f.Tensors(), f.Metadata()))
+	require.NoError(t, Encode(&again, all(t, f), f.Metadata()))
 	require.Equal(t, data, again.Bytes(), "tensors of one type are laid out by name, as the usual writer does")
 }
 
@@ -313,16 +358,16 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		total := 0
-		for _, tensor := range file.Tensors() {
+		for _, tensor := range all(t, file) {
 			total += len(tensor.Data)
 		}
 		length := int(binary.LittleEndian.Uint64(data))
 		require.Equal(t, len(data)-lengthSize-length, total)
 		var again bytes.Buffer
-		require.NoError(t, Encode(&again, file.Tensors(), file.Metadata()))
+		require.NoError(t, Encode(&again, all(t, file), file.Metadata()))
 		reread, err := Parse("again", again.Bytes())
 		require.NoError(t, err)
 		require.Equal(t, file.Metadata(), reread.Metadata())
-		require.ElementsMatch(t, file.Tensors(), reread.Tensors())
+		require.ElementsMatch(t, all(t, file), all(t, reread))
 	})
 }

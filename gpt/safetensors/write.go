@@ -10,8 +10,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"tilec/gpt/internal/atomicfile"
 	"tilec/gpt/internal/dense"
+	"tilec/jit/file"
 )
 
 // Write writes tensors to a file at path, which appears whole or not at all.
@@ -22,7 +22,7 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	err = atomicfile.Write(path, func(w io.Writer) error { return emit(w, header, ordered) })
+	err = file.Write(path, func(w io.Writer) error { return emit(w, header, ordered) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -1,9 +1,10 @@
 // Package cache keeps compiled artifacts on disk, by content.
 //
 // A cache never gets in the way: what cannot be read is a miss, what cannot be
-// written is not kept, and [Cache.Warn] says why. Any number of processes may share
+// written is not kept, and [Cache.Warn] and [Cache.Notify] say why. Any number of processes may share
 // a directory. An entry carries a checksum that is verified on every read, so a
-// damaged one is removed and built again, not trusted.
+// damaged one is removed and built again, not trusted; nor is one that anybody but
+// this user can have written (trust.go), or that another build of the compiler made (build.go).
 package cache
 
 import (
@@ -34,6 +35,7 @@ type Cache struct {
 
 	mu      sync.Mutex
 	warn    error
+	notify  func(error)
 	written int64 // bytes since the last look at the trim stamp
 }
 
@@ -56,12 +58,29 @@ func Open(dir string) *Cache {
 		}
 		dir = filepath.Join(base, "tilec")
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		c.report(fmt.Errorf("no cache: %w; set %s to a writable directory", err, DirVariable))
+	if err := usable(dir); err != nil {
+		c.report(fmt.Errorf("no cache: %w; set %s to a directory of your own, or to off", err, DirVariable))
+		return c
+	}
+	if Build() == "" {
+		c.report(errors.New("no cache: this build of the compiler cannot be told from others"))
 		return c
 	}
 	c.dir = dir
 	return c
+}
+
+// usable makes the folder of a cache where there is none, and reports one that is not to be trusted. The name itself
+// may be a link: it is the user who gives it.
+func usable(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	return trusted(dir, info)
 }
 
 // Dir is the cache's directory; empty when the cache keeps nothing.
@@ -82,11 +101,27 @@ func (c *Cache) Warn() error {
 	return c.warn
 }
 
+// Notify has a function called with the first reason why something could not be
+// kept or used: once, and at once where there is one already.
+func (c *Cache) Notify(warn func(error)) {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.notify = warn; c.warn != nil {
+		warn(c.warn)
+	}
+}
+
 func (c *Cache) report(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.warn == nil {
-		c.warn = err
+	if c.warn != nil {
+		return
+	}
+	if c.warn = err; c.notify != nil {
+		c.notify(err)
 	}
 }
 
@@ -102,7 +137,11 @@ func (c *Cache) Get(key Key) ([]byte, bool) {
 		return nil, false
 	}
 	path := c.path(key)
-	file, err := os.ReadFile(path)
+	err := trustedFolder(filepath.Dir(path))
+	var file []byte
+	if err == nil {
+		file, err = readTrusted(path, max(c.MaxBytes, DefaultMaxBytes))
+	}
 	if err != nil {
 		if !errors.Is(err, fs.ErrNotExist) {
 			c.report(fmt.Errorf("cannot read from the cache: %w", err))
@@ -142,7 +181,10 @@ func (c *Cache) Put(key Key, data []byte) {
 
 func (c *Cache) put(key Key, data []byte) error {
 	path := c.path(key)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if err := trustedFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), tempPrefix)

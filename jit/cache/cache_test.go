@@ -105,7 +105,7 @@ func flip(at int) func([]byte) []byte {
 func TestEntryUnderAnotherKeyIsNotTrusted(t *testing.T) {
 	c := Open(t.TempDir())
 	c.Put(key(1), []byte("one"))
-	require.NoError(t, os.MkdirAll(filepath.Dir(c.path(key(2))), 0o777))
+	require.NoError(t, os.MkdirAll(filepath.Dir(c.path(key(2))), 0o700))
 	require.NoError(t, os.Rename(c.path(key(1)), c.path(key(2))))
 	_, ok := c.Get(key(2))
 	require.False(t, ok)
@@ -231,13 +231,18 @@ func TestTrimRemovesRestsOfDeadProcesses(t *testing.T) {
 // workerVariable makes this test binary a process of TestConcurrentProcesses.
 const workerVariable = "TILEC_CACHE_TEST_WORKER"
 
+// workers are what this test binary does as a process of another test, by the variable that names its folder.
+var workers = map[string]func(dir string) error{workerVariable: work}
+
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(workerVariable); dir != "" {
-		if err := work(dir); err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(1)
+	for variable, run := range workers {
+		if dir := os.Getenv(variable); dir != "" {
+			if err := run(dir); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+				os.Exit(1)
+			}
+			return
 		}
-		return
 	}
 	os.Exit(m.Run())
 }

@@ -19,9 +19,11 @@ func (k Key) String() string { return hex.EncodeToString(k[:]) }
 //	key := cache.NewKey("cubin").Add("target", "sm_90a").AddBytes("ptx", ptx).Sum()
 type KeyBuilder struct{ h hash.Hash }
 
-// NewKey starts the key of a kind of artifact.
-func NewKey(kind string) *KeyBuilder {
-	return (&KeyBuilder{sha256.New()}).Add("kind", kind)
+// NewKey starts the key of a kind of artifact. The build of the compiler is part of every key.
+func NewKey(kind string) *KeyBuilder { return newKey(Build(), kind) }
+
+func newKey(build, kind string) *KeyBuilder {
+	return (&KeyBuilder{sha256.New()}).Add("build", build).Add("kind", kind)
 }
 
 // Add adds a part.

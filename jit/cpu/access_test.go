@@ -329,7 +329,7 @@ func TestOutOfBounds(t *testing.T) {
 	k.store(y, k.load(x, k.Op(lang.OpAdd, k.index(j), k.Int(1))), j)
 	in, out := make([]float32, 8), make([]float32, 8)
 	err := k.compile(t).Run(Args{Tensors: [][]byte{bytesOf(in), bytesOf(out)}})
-	require.EqualError(t, err, "kernel wrong: compiler bug: load x: dimension 0 of x has size 8, accessed at 7 to 8")
+	require.EqualError(t, err, "kernel wrong: compiler bug: cpu: load x: dimension 0 of x has size 8, accessed at 7 to 8")
 }
 
 // TestWrongArguments names what a launch lacks.

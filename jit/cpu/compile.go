@@ -3,6 +3,7 @@ package cpu
 import (
 	"fmt"
 
+	failure "tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -12,7 +13,9 @@ import (
 func Compile(f *ir.Func) (p *Program, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			p, err = nil, fmt.Errorf("compiler bug: kernel %s on the cpu: %v", f.Name, r)
+			b := failure.Recovered("cpu", r)
+			b.Kernel = f.Name
+			p, err = nil, b
 		}
 	}()
 	for _, a := range f.Axes {

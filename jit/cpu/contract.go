@@ -331,12 +331,12 @@ func multiply[T, U, A number](_ *frame, m, n, k int, a, b, c matrix) {
 			if b.col == 1 && c.col == 1 {
 				d, s := slice[A](c.at(i, 0), n), slice[U](b.at(p, 0), n)
 				for j := range d {
-					d[j] += x * A(s[j])
+					d[j] += A(x * A(s[j])) // not fused, on any machine
 				}
 				continue
 			}
 			for j := range n {
-				*(*A)(c.at(i, j)) += x * A(*(*U)(b.at(p, j)))
+				*(*A)(c.at(i, j)) += A(x * A(*(*U)(b.at(p, j))))
 			}
 		}
 	}

@@ -87,6 +87,7 @@ func (c *compiler) loop(op *ir.Op) func(*frame) {
 			first, by = begin+(end-begin-1)/extent*extent, -extent
 		}
 		for pos := first; pos < end && pos >= begin; pos += by {
+			fr.goOn()
 			if axis >= 0 {
 				fr.axes[axis] = axisState{pos, min(extent, end-pos)}
 			}

@@ -182,7 +182,7 @@ func TestWorkerPanics(t *testing.T) {
 	in, out := make([]float32, 1<<16), make([]float32, 1<<16)
 	p := k.compile(t)
 	args := Args{Tensors: [][]byte{bytesOf(in), bytesOf(out)}, Scalars: []uint64{1}}
-	require.EqualError(t, p.Run(args), "kernel late: compiler bug: load x: dimension 0 of x has size 65536, accessed at 65473 to 65536")
+	require.EqualError(t, p.Run(args), "kernel late: compiler bug: cpu: load x: dimension 0 of x has size 65536, accessed at 65473 to 65536")
 	args.Scalars[0] = 0
 	require.NoError(t, p.Run(args))
 	assert.Equal(t, float32(1), out[65535])

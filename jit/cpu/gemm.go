@@ -126,7 +126,8 @@ func macro(m, n, k int, a, b, c unsafe.Pointer, stride int) {
 	}
 }
 
-// microGo adds a packed microRows × k panel times a packed k × microCols panel to c.
+// microGo adds a packed microRows × k panel times a packed k × microCols panel to c. As in the vector loop, each
+// element has one chain of fused multiply-adds, to which the element of c is added last.
 func microGo(k int, a, b, c unsafe.Pointer, stride int) {
 	for i := 0; i < microRows; i += 2 {
 		for j := 0; j < microCols; j += 4 {
@@ -135,14 +136,14 @@ func microGo(k int, a, b, c unsafe.Pointer, stride int) {
 			for range k {
 				x := (*[2]float32)(ap)
 				y := (*[4]float32)(bp)
-				s00 += x[0] * y[0]
-				s01 += x[0] * y[1]
-				s02 += x[0] * y[2]
-				s03 += x[0] * y[3]
-				s10 += x[1] * y[0]
-				s11 += x[1] * y[1]
-				s12 += x[1] * y[2]
-				s13 += x[1] * y[3]
+				s00 = fma32(x[0], y[0], s00)
+				s01 = fma32(x[0], y[1], s01)
+				s02 = fma32(x[0], y[2], s02)
+				s03 = fma32(x[0], y[3], s03)
+				s10 = fma32(x[1], y[0], s10)
+				s11 = fma32(x[1], y[1], s11)
+				s12 = fma32(x[1], y[2], s12)
+				s13 = fma32(x[1], y[3], s13)
 				ap, bp = unsafe.Add(ap, microRows*4), unsafe.Add(bp, microCols*4)
 			}
 			c0 := (*[4]float32)(unsafe.Add(c, (i*stride+j)*4))

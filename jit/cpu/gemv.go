@@ -89,43 +89,44 @@ func columns(fr *frame, x []float32, n int, b, c matrix) {
 	}
 }
 
-// innerGo is the inner product, in eight chains.
+// innerGo is the inner product of a multiple of 8 elements, as the vector loop
+// computes it: 16 chains of fused multiply-adds, the last 8 elements going to the
+// first 8 of them, and then a tree of sums.
 func innerGo(x, y []float32) float32 {
+	var s [16]float32
 	y = y[:len(x)]
-	var s [8]float32
-	i := 0
-	for ; i+8 <= len(x); i += 8 {
+	for i := 0; i < len(x); i += 8 {
+		chains := s[:8]
+		if i&8 != 0 {
+			chains = s[8:]
+		}
 		u, v := (*[8]float32)(x[i:]), (*[8]float32)(y[i:])
-		s[0] += u[0] * v[0]
-		s[1] += u[1] * v[1]
-		s[2] += u[2] * v[2]
-		s[3] += u[3] * v[3]
-		s[4] += u[4] * v[4]
-		s[5] += u[5] * v[5]
-		s[6] += u[6] * v[6]
-		s[7] += u[7] * v[7]
+		for j := range chains {
+			chains[j] = fma32(u[j], v[j], chains[j])
+		}
 	}
-	for ; i < len(x); i++ {
-		s[0] += x[i] * y[i]
+	for j := range 8 {
+		s[j] += s[8+j]
 	}
 	return ((s[0] + s[1]) + (s[2] + s[3])) + ((s[4] + s[5]) + (s[6] + s[7]))
 }
 
-// axpyGo adds a times x to y.
+// axpyGo adds a times x to y, each product rounded.
 func axpyGo(y []float32, a float32, x []float32) {
 	x = x[:len(y)]
 	for i := range y {
-		y[i] += a * x[i]
+		y[i] += float32(a * x[i])
 	}
 }
 
-// axpy4Go adds to y four rows, stride elements apart, each times its element of a.
+// axpy4Go adds to y four rows, stride elements apart, each times its element of a: four fused
+// multiply-adds in the order of the rows, as in the vector loop.
 func axpy4Go(y []float32, a *[4]float32, rows unsafe.Pointer, stride int) {
 	n := len(y)
 	r0, r1 := slice[float32](rows, n), slice[float32](unsafe.Add(rows, stride*4), n)
 	r2, r3 := slice[float32](unsafe.Add(rows, 2*stride*4), n), slice[float32](unsafe.Add(rows, 3*stride*4), n)
 	a0, a1, a2, a3 := a[0], a[1], a[2], a[3]
 	for i := range y {
-		y[i] += (a0*r0[i] + a1*r1[i]) + (a2*r2[i] + a3*r3[i])
+		y[i] = fma32(a3, r3[i], fma32(a2, r2[i], fma32(a1, r1[i], fma32(a0, r0[i], y[i]))))
 	}
 }

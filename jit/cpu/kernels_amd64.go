@@ -10,7 +10,11 @@ import (
 
 // vectors reports that the machine has the vector loops: AVX2 with
 // FMA and the conversions of halves.
-var vectors = machine.X86.HasAVX2 && machine.X86.HasFMA && machine.X86.HasF16C
+var vectors = hasVectors
+
+var hasVectors = machine.X86.HasAVX2 && machine.X86.HasFMA && machine.X86.HasF16C
+
+func setVectors(on bool) { vectors = on && hasVectors }
 
 // The loops below are in kernels_amd64.s. Those over n elements that say so
 // take a multiple of lanes; the others take any number.

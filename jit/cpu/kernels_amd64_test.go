@@ -11,9 +11,7 @@ import (
 
 // withoutVectors runs a test with the Go loops, which other machines have.
 func withoutVectors(t *testing.T, name string, f func(t *testing.T)) {
-	was, table := vectors, rows[kF32]
-	vectors, rows[kF32] = false, float32Rows()
-	defer func() { vectors, rows[kF32] = was, table }()
+	defer UseVectors(UseVectors(false))
 	t.Run(name, f)
 }
 

@@ -11,6 +11,8 @@ import (
 // vectors reports that the machine has the vector loops.
 const vectors = false
 
+func setVectors(bool) {}
+
 func vectorRows() map[lang.Op]row { return nil }
 
 func micro6x16(k int, a, b, c unsafe.Pointer, stride int)                  { panic("no vectors") }

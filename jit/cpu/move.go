@@ -4,11 +4,12 @@ import (
 	"math"
 	"unsafe"
 
+	"tilec/jit/ir"
 	"tilec/lang"
 )
 
 // maxRank bounds the axes of a tile, so that odometers need no allocation.
-const maxRank = 12
+const maxRank = ir.MaxRank
 
 // mover copies n elements between runs with strides in elements.
 type mover func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int)

@@ -4,6 +4,7 @@
 package cpu
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	failure "tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -29,6 +31,8 @@ type Args struct {
 	Strides []int64
 	// Debug is the memory for what the kernel says, where it says something.
 	Debug []byte
+	// Context ends the run when it is done, with its cause as the error; nil for never.
+	Context context.Context
 }
 
 // Program is a compiled kernel. It is immutable; any number of goroutines may run it.
@@ -120,6 +124,7 @@ func (p *Program) Run(args Args) error {
 	}
 	l.next.Store(0)
 	l.failed.Store(nil)
+	defer l.endWith(args.Context)()
 	// Chunks are small enough to balance and large enough to be rare.
 	chunk := max(1, l.blocks/(workers*8))
 	if workers == 1 {
@@ -138,6 +143,24 @@ func (p *Program) Run(args Args) error {
 		return fmt.Errorf("kernel %s: %w", p.f.Name, *err)
 	}
 	return nil
+}
+
+// endWith makes the launch fail once a context is done, until what it gives is called.
+func (l *launch) endWith(ctx context.Context) (stop func()) {
+	if ctx == nil || ctx.Done() == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	unregister := context.AfterFunc(ctx, func() {
+		defer close(done)
+		err := context.Cause(ctx)
+		l.failed.CompareAndSwap(nil, &err)
+	})
+	return func() {
+		if !unregister() {
+			<-done // the launch is used again
+		}
+	}
 }
 
 // forget lets go of the tensors, so that a pooled launch keeps none alive.
@@ -177,7 +200,7 @@ func (p *Program) work(l *launch, chunk int) {
 		if begin >= l.blocks {
 			return
 		}
-		for b := begin; b < min(end, l.blocks); b++ {
+		for b := begin; b < min(end, l.blocks) && l.failed.Load() == nil; b++ {
 			rest := b
 			for i := len(p.grid) - 1; i >= 0; i-- {
 				g := p.grid[i]
@@ -188,6 +211,14 @@ func (p *Program) work(l *launch, chunk int) {
 			fr.block, fr.said = b, 0
 			p.body.run(fr)
 		}
+	}
+}
+
+// goOn ends the block where another one has failed, or the context of the launch is done.
+// Every round of a loop asks: one load of what hardly ever changes.
+func (fr *frame) goOn() {
+	if fr.launch.failed.Load() != nil {
+		panic(bug("the launch has ended")) // nobody reads it, for there is a failure
 	}
 }
 
@@ -205,7 +236,13 @@ func blockError(fr *frame, r any) error {
 			where += fmt.Sprintf(" at %v", fr.op.At)
 		}
 	}
-	return fmt.Errorf("compiler bug: %s: %v", where, r)
+	b := failure.Recovered("cpu", r)
+	if err, ok := r.(error); ok {
+		b.Value = fmt.Errorf("%s: %w", where, err)
+	} else {
+		b.Value = fmt.Errorf("%s: %v", where, r)
+	}
+	return b
 }
 
 // bind fills in the launch from the arguments, and checks that each tensor holds its shape.

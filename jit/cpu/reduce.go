@@ -225,7 +225,7 @@ func widePositions(f reducer) reducer {
 	}
 }
 
-// sum32 adds float32 in float64, in four chains: the order is fixed, and the
+// sum32 adds float32 in float64, in chains: the order is fixed, and the
 // only rounding that counts is the last.
 func sum32(mean bool) reducer {
 	return func(dst, x unsafe.Pointer, n, inner, _ int) {
@@ -235,12 +235,9 @@ func sum32(mean bool) reducer {
 			return
 		}
 		for j := range d {
-			var a, b, c, e float64
-			i := 0
-			if vectors {
-				i = n &^ 15
-				a = sumAVX(i, x)
-			}
+			i := n &^ 15
+			a := sum16(s[:i])
+			var b, c, e float64
 			for ; i+3 < len(s); i += 4 {
 				a += float64(s[i])
 				b += float64(s[i+1])

@@ -76,7 +76,7 @@ func roundOdd(x float64) float32 {
 
 // fmaOdd is a*b + c, rounded to odd in 53 bits: one more rounding is then the only one.
 func fmaOdd(a, b, c float32) float64 {
-	p := float64(a) * float64(b) // exact
+	p := float64(float64(a) * float64(b)) // exact
 	x := float64(c)
 	s := p + x
 	if math.IsInf(s, 0) || s != s {

@@ -240,9 +240,9 @@ func floatRows[T float]() map[lang.Op]row {
 			}
 			return x // zero or NaN
 		}),
-		lang.OpExp:     wide(math.Exp),
-		lang.OpExp2:    wide(math.Exp2),
-		lang.OpExpm1:   wide(math.Expm1),
+		lang.OpExp:     wide(eval.Exp),
+		lang.OpExp2:    wide(eval.Exp2),
+		lang.OpExpm1:   wide(eval.Expm1),
 		lang.OpLog:     wide(math.Log),
 		lang.OpLog2:    wide(math.Log2),
 		lang.OpLog1p:   wide(math.Log1p),
@@ -251,12 +251,12 @@ func floatRows[T float]() map[lang.Op]row {
 		lang.OpSin:     wide(math.Sin),
 		lang.OpCos:     wide(math.Cos),
 		lang.OpTan:     wide(math.Tan),
-		lang.OpSinh:    wide(math.Sinh),
-		lang.OpCosh:    wide(math.Cosh),
-		lang.OpTanh:    wide(math.Tanh),
+		lang.OpSinh:    wide(eval.Sinh),
+		lang.OpCosh:    wide(eval.Cosh),
+		lang.OpTanh:    wide(eval.Tanh),
 		lang.OpAtan2:   wide2(math.Atan2),
-		lang.OpErf:     wide(math.Erf),
-		lang.OpSigmoid: wide(func(x float64) float64 { return 1 / (1 + math.Exp(-x)) }),
+		lang.OpErf:     wide(eval.Erf),
+		lang.OpSigmoid: wide(eval.Sigmoid),
 		lang.OpFloor:   wide(math.Floor),
 		lang.OpCeil:    wide(math.Ceil),
 		lang.OpRound:   wide(math.RoundToEven),
@@ -291,10 +291,10 @@ func float32Rows() map[lang.Op]row {
 				d[i] = float32(fmaOdd(v, b[i], c[i]))
 			}
 		}),
-		lang.OpExp:     unary(expRow),
-		lang.OpExp2:    unary(exp2Row),
-		lang.OpTanh:    unary(tanhRow),
-		lang.OpSigmoid: unary(sigmoidRow),
+		lang.OpExp:     each(exp32),
+		lang.OpExp2:    each(exp2of32),
+		lang.OpTanh:    each(tanh32),
+		lang.OpSigmoid: each(sigmoid32),
 	})
 }
 

@@ -120,6 +120,9 @@ func (c *cluster) run() {
 			for n := c.random.IntN(2 + len(c.operations)/2); n > 0 && c.endOperation(); n-- {
 			}
 		}
+		if c.launch.ended.Load() {
+			return
+		}
 		if c.launch.spend(progress) {
 			w := c.firstAlive()
 			w.report(Runaway, w.live, "the launch has executed more than %d warp instructions and not ended", c.launch.options.MaxSteps)

@@ -1,12 +1,15 @@
 package emu
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
+
+	"tilec/jit/bug"
 )
 
 // Options change how a launch runs; the zero value is good.
@@ -18,6 +21,8 @@ type Options struct {
 	// First is the number of the first block, or of the first block of a cluster, that runs: those before it
 	// do not. A test looks at the end of a large launch so.
 	First int
+	// Context ends the launch when it is done, with its cause as the error; nil for never.
+	Context context.Context
 	// Profile counts traffic, sectors and bank conflicts by access, which takes time.
 	Profile bool
 	// Cluster is the shape of a cluster in blocks, where the kernel does not say it itself.
@@ -51,6 +56,7 @@ type launch struct {
 	findings    findings
 	traces      traces
 	steps       atomic.Int64
+	ended       atomic.Bool // the context is done
 	serial      int64
 	cluster     [3]int                // blocks of a cluster by axis
 	maps        map[uint64]*TensorMap // by offset in the parameter space
@@ -82,6 +88,9 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	}
 	defer release()
 
+	if ctx := options.Context; ctx != nil {
+		defer context.AfterFunc(ctx, func() { l.ended.Store(true) })()
+	}
 	blocks := grid[0] * grid[1] * grid[2]
 	clusters := blocks / l.clusterSize()
 	workers := options.Workers
@@ -94,12 +103,19 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	next.Store(int64(options.First / l.clusterSize()))
 	var mu sync.Mutex
 	var group sync.WaitGroup
+	var failed atomic.Pointer[bug.Error]
 	for range min(workers, clusters) {
 		group.Go(func() {
+			defer func() {
+				if r := recover(); r != nil { // the emulator's own mistake: the launch ends, not the process
+					b := bug.Recovered("emulator", r)
+					failed.CompareAndSwap(nil, b)
+				}
+			}()
 			c := newCluster(l)
 			for {
 				id := int(next.Add(1)) - 1
-				if id >= clusters {
+				if id >= clusters || failed.Load() != nil || l.ended.Load() {
 					break
 				}
 				c.start(id)
@@ -116,6 +132,13 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 		})
 	}
 	group.Wait()
+	if b := failed.Load(); b != nil {
+		b.Kernel = entry
+		return nil, b
+	}
+	if l.ended.Load() {
+		return nil, fmt.Errorf("kernel %s: %w", entry, context.Cause(options.Context))
+	}
 	report.fill(e, counts)
 	report.Occupancy = e.occupancy(report.Threads, report.Shared, options.Registers)
 	report.Findings = l.findings.list

@@ -111,6 +111,31 @@ func (m *Memory) Write(address uint64, data []byte) error {
 	return nil
 }
 
+// Fill sets n bytes from an address on to a value.
+func (m *Memory) Fill(address uint64, n int, value byte) error {
+	a, at, err := m.span(address, n)
+	if err != nil {
+		return err
+	}
+	for i := range n {
+		a.data[at+i] = value
+	}
+	fill(a.filled[at : at+n])
+	return nil
+}
+
+// Undefine makes n bytes from an address on such as nobody has written; Read gives them as a value.
+func (m *Memory) Undefine(address uint64, n int, value byte) error {
+	if err := m.Fill(address, n, value); err != nil {
+		return err
+	}
+	a, at, err := m.span(address, n)
+	if err == nil {
+		clear(a.filled[at : at+n])
+	}
+	return err
+}
+
 // Read copies from an address; bytes that nobody has written come as junk.
 func (m *Memory) Read(data []byte, address uint64) error {
 	a, at, err := m.span(address, len(data))

@@ -304,3 +304,20 @@ func TestConcurrentLaunches(t *testing.T) {
 	done.Store(true)
 	group.Wait()
 }
+
+// TestUndefine: memory that is filled counts as written, and what was taken back does not.
+func TestUndefine(t *testing.T) {
+	m := NewMemory()
+	at, err := m.Alloc(8)
+	require.NoError(t, err)
+	require.NoError(t, m.Fill(at+1, 4, 0))
+	require.NoError(t, m.Undefine(at+2, 2, 0xff))
+	data := make([]byte, 8)
+	require.NoError(t, m.Read(data, at))
+	require.Equal(t, []byte{junk, 0, 0xff, 0xff, 0, junk, junk, junk}, data)
+	n, err := m.Written(at, 8)
+	require.NoError(t, err)
+	require.Equal(t, 2, n)
+	require.Error(t, m.Fill(at+4, 5, 0))
+	require.Error(t, m.Undefine(at+4, 5, 0))
+}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"tilec/jit/bug"
 )
 
 // Parse reads a PTX module and prepares its kernels. The error is a *SyntaxError:
@@ -19,7 +21,7 @@ func Parse(text string) (m *Module, err error) {
 		case *SyntaxError:
 			m, err = nil, e
 		default:
-			panic(e)
+			m, err = nil, bug.Recovered("emulator", e)
 		}
 	}()
 	p.module = &Module{Entries: map[string]*Entry{}, files: map[int]string{}}

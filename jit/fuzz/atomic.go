@@ -44,7 +44,7 @@ func (g *generator) atomic() {
 		index[i], dims = a.name, append(dims, a.dim)
 	}
 	v := g.whole(e, frame)
-	t := &tensor{name: g.fresh("y"), e: e, dims: []string{pick(g.r, g.dims...)}, mode: lang.InOut}
+	t := &tensor{name: g.fresh("y"), e: e, dims: []string{pick(g.r, g.dims...)}, mode: pick(g.r, lang.InOut, lang.Out)}
 	g.tensors = append(g.tensors, t)
 	g.works = append(g.works, dims)
 	at := "0"
@@ -78,7 +78,7 @@ func (g *generator) ownAtomic(frame []*axis) {
 	if op == lang.OpAtomicCas {
 		values = g.literal(e) + ", " + values
 	}
-	t := &tensor{name: g.fresh("y"), e: e, dims: dims, mode: lang.InOut}
+	t := &tensor{name: g.fresh("y"), e: e, dims: dims, mode: pick(g.r, lang.InOut, lang.Out)}
 	g.tensors = append(g.tensors, t)
 	g.works = append(g.works, dims)
 	call := fmt.Sprintf("%s(%s[%s], %s%s)", op, t.name, strings.Join(index, ", "), values, g.ordering())

@@ -245,7 +245,7 @@ func (g *generator) conversion(e elem, depth int) value {
 func (g *generator) reducible() *axis {
 	var as []*axis
 	for _, a := range g.tileAxes() {
-		if a.kind == wholeAxis || a.kind == loopAxis && a.pinned {
+		if a.kind == wholeAxis || a.kind == loopAxis && !a.choices {
 			as = append(as, a)
 		}
 	}
@@ -299,7 +299,7 @@ func (g *generator) reduced(op lang.Op, a *axis, from, to elem, depth int) value
 	x := g.within(frame, func() value { return g.along(g.expr(from, depth-1), a) })
 	over := []*axis{a}
 	for _, b := range x.axes {
-		if b != a && (b.kind == wholeAxis || b.kind == loopAxis && b.pinned) && op.Row().Rule != lang.RuleArg && g.chance(15) {
+		if b != a && (b.kind == wholeAxis || b.kind == loopAxis && !b.choices) && op.Row().Rule != lang.RuleArg && g.chance(15) {
 			over = append(over, b)
 			break
 		}

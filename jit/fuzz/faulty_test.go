@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/typecheck/typed"
 )
 
 // faulty is a device of which a bit is wrong: what is read has it set in some bytes.
@@ -76,31 +77,72 @@ func TestCompareSeesOneWrongElement(t *testing.T) {
 	assert.Equal(t, Rejected, p.Kind)
 }
 
-// A result that only some extents give is the program's, not the compiler's.
+// references gives what a program may give under three plans, as far as the reference goes.
+func references(t *testing.T, k *typed.Kernel, r Trial) []*array {
+	c := newChecker(jit.OpenCPU())
+	types, err := r.types()
+	require.NoError(t, err)
+	spec, err := jit.Specialise(k, jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision})
+	if err != nil {
+		return nil
+	}
+	args, err := arguments(k, spec, r)
+	require.NoError(t, err)
+	var first []*array
+	for _, open := range []int64{0, 1, 3} {
+		got, p := c.reference(k, spec, r, args, open)
+		if p != nil {
+			return nil
+		}
+		if first == nil {
+			first = got
+		}
+		for i, g := range got {
+			if !first[i].agrees(g) {
+				return []*array{first[i], g}
+			}
+		}
+	}
+	return nil
+}
+
+// The reference tells a result that only some extents give, once the language does not fix them.
 func TestReferencesOfAPlanDependentProgramDisagree(t *testing.T) {
-	source := func(next string) string {
-		return `kernel k(x: i32[N]) -> y: i32[1]
+	agree := func(next string, open bool) bool {
+		k, p := load(`kernel k(x: i32[N]) -> y: i32[1]
     grid i in 1
 {
     y[i] = for k in N by BK with n = 0 { ` + next + ` }
 }
-`
+`)
+		require.Nil(t, p)
+		if open {
+			k.Axes[1].Extent = 0
+		}
+		return references(t, k, Trial{Dims: map[string]int64{"N": 17}, Style: Small, Seed: 1}) == nil
 	}
-	c := newChecker(jit.OpenCPU())
-	agree := func(source string) bool {
-		k, p := load(source)
-		require.Nil(t, p)
-		r := Trial{Dims: map[string]int64{"N": 17}, Style: Small, Seed: 1}
-		spec, err := jit.Specialise(k, jit.Options{Dims: r.Dims})
-		require.NoError(t, err)
-		args, err := arguments(k, spec, r)
-		require.NoError(t, err)
-		whole, p := c.reference(k, spec, r, args, 0)
-		require.Nil(t, p)
-		parts, p := c.reference(k, spec, r, args, 3)
-		require.Nil(t, p)
-		return whole[0].agrees(parts[0])
+	assert.True(t, agree("n + sum(x[k], over k)", true))
+	assert.False(t, agree("n * 2 + sum(x[k], over k)", true))
+	assert.True(t, agree("n * 2 + sum(x[k], over k)", false))
+}
+
+// What the checker lets through has one result, whatever extents a plan gives.
+func TestNoPlanShowsThrough(t *testing.T) {
+	seeds := uint64(600)
+	if testing.Short() {
+		seeds = 80
 	}
-	assert.True(t, agree(source("n + sum(x[k], over k)")))
-	assert.False(t, agree(source("n * 2 + sum(x[k], over k)")))
+	checked := 0
+	for seed := range seeds {
+		c := Generate(seed)
+		k, p := load(c.Source)
+		require.Nil(t, p, "%d: %v\n%s", seed, p, c.Source)
+		for _, r := range c.Trials {
+			checked++
+			if d := references(t, k, r); d != nil {
+				t.Errorf("seed %d, %v: %v and %v under another plan\n%s", seed, r.Dims, d[0], d[1], c.Source)
+			}
+		}
+	}
+	require.Positive(t, checked)
 }

@@ -9,9 +9,9 @@ import (
 	"tilec/lang"
 )
 
-// This file makes random programs that type-check. What depends on where blocks
-// begin and end (partial results, `i.start`) is only made over axes whose
-// extents the source pins: everything else has one result whatever the plan.
+// This file makes random programs that type-check. What depends on how axes are
+// cut (partial results, `i.start`) is made over axes of whose extents the source says
+// all or nothing: of several choices, the checker refuses what would depend on them.
 
 // elem is an element type as the program writes it: T stands for a type.
 type elem struct {
@@ -39,6 +39,8 @@ type axis struct {
 	scalar    bool
 	// pinned axes have an extent that the source fixes.
 	pinned bool
+	// choices: the extent is one of several that the source names.
+	choices bool
 	// part is the sub-range of the dimension; free axes walk no dimension of their own.
 	part string
 	free bool
@@ -196,6 +198,7 @@ func (g *generator) extent(a *axis, pinned int) string {
 	name := g.fresh("B")
 	g.tiles, g.tileOf[a.name] = append(g.tiles, name), name
 	if g.chance(15) {
+		a.choices = true
 		g.tunes = append(g.tunes, fmt.Sprintf("%s in {%d, %d}", name, pick(g.r, sizes...), pick(g.r, sizes...)))
 	}
 	return name

@@ -94,7 +94,7 @@ func (g *generator) position(e elem) value {
 		if a.kind == gridAxis && g.chance(30) {
 			text += pick(g.r, ".start", ".end")
 		}
-	} else if a.pinned || a.kind == wholeAxis {
+	} else if !a.choices {
 		text = a.name + pick(g.r, ".start", ".end")
 	}
 	if e.name != "i32" || slices.Contains(g.dims, text) {

@@ -40,6 +40,18 @@ func newArray(d lang.DType, shape []int64) *array {
 	return a
 }
 
+// fill makes every element 0, as a launch does with an output of which elements may not be stored.
+func (a *array) fill() {
+	for i := range a.written {
+		a.written[i] = true
+		if a.f == nil {
+			a.n[i] = whole{0, true}
+		} else {
+			a.f[i] = point(0)
+		}
+	}
+}
+
 // settle adds to elements that atomics changed what the order of additions may do.
 func (a *array) settle() {
 	for i, n := range a.adds {
@@ -89,6 +101,11 @@ func (m *machine) index(op *ir.Op) *tile {
 
 func (m *machine) bound(op *ir.Op) *tile {
 	r, s := m.make(op.Result().Type), m.span(op.Axis)
+	if op.Span > 0 {
+		all := m.walked[op.Axis]
+		s.lo -= (s.lo - all.lo) % op.Span
+		s.hi = min(s.lo+op.Span, all.hi)
+	}
 	r.n[0] = whole{s.lo, true}
 	if op.Code == lang.OpEnd {
 		r.n[0].v = s.hi

@@ -48,6 +48,8 @@ type machine struct {
 	tensors map[*ir.Tensor]*array
 	values  map[*ir.Value]*tile
 	at      map[*ir.Axis]span
+	// walked is all that the grid or a loop walks of an axis.
+	walked map[*ir.Axis]span
 	// loose are the values carried by loops of which the plan chooses the steps, with the size of what the loop walks.
 	loose map[*ir.Value]float64
 	// doubt counts the choices around the current operation that are undecided.
@@ -98,6 +100,7 @@ func (m *machine) blocks(grid []*ir.Axis) {
 		panic(fault{err})
 	}
 	step := m.step(a)
+	m.walked[a] = span{0, n}
 	for lo := int64(0); lo < n; lo += step {
 		m.at[a] = span{lo, min(lo+step, n)}
 		m.blocks(grid[1:])
@@ -577,6 +580,9 @@ func (m *machine) loop(op *ir.Op) *tile {
 		if op.Axis != nil && !m.fixed(op.Axis) {
 			m.loose[p] = float64(hi.v - lo.v)
 		}
+	}
+	if op.Axis != nil {
+		m.walked[op.Axis] = span{lo.v, hi.v}
 	}
 	for pos := lo.v; pos < hi.v; pos += step {
 		if op.Axis != nil {

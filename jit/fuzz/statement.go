@@ -162,7 +162,7 @@ func (g *generator) loop() {
 		} else {
 			g.axes = append(g.axes, a)
 		}
-		free := a.scalar || a.pinned
+		free := a.scalar || a.pinned || !a.choices && g.chance(40)
 		for i, v := range init {
 			if free {
 				g.vars = append(g.vars, value{names[i], v.e, v.axes})
@@ -359,7 +359,7 @@ func (g *generator) put(axes []*axis, v value) {
 	t := &tensor{name: g.fresh("y"), e: v.e, dims: dims, mode: lang.Out}
 	at := strings.Join(index, ", ")
 	for _, a := range axes {
-		if a.kind == gridAxis && a.part != "" { // what it leaves out has to be something
+		if a.kind == gridAxis && a.part != "" && g.chance(50) { // what it leaves out is 0, or as it was
 			t.mode = lang.InOut
 		}
 	}

@@ -1,24 +1,38 @@
 package ir
 
-import "tilec/lang"
+import (
+	"slices"
+
+	"tilec/lang"
+)
 
 // Collides reports a store of which several positions may name one element of
 // the tensor. The last of these positions wins, the axes in the order of their
 // declaration, the first slowest. A store does not collide when each of its axes
 // has a dimension of the tensor for itself.
-func (op *Op) Collides() bool {
+func (op *Op) Collides() bool { return len(op.untold()) > 0 }
+
+// Ordered are the axes of a store that have to be gone through in the order of their declaration, for positions
+// along several of them may name one element; none where there are not several.
+func (op *Op) Ordered() []*Axis {
+	if op.Code != lang.OpStore {
+		return nil
+	}
+	if axes := op.untold(); len(axes) > 1 {
+		return axes
+	}
+	return nil
+}
+
+// untold are the axes of an access that have no dimension of the tensor for themselves.
+func (op *Op) untold() []*Axis {
 	told := map[*Axis]bool{}
 	for _, v := range op.Indices() {
 		if a := follows(v); a != nil {
 			told[a] = true
 		}
 	}
-	for _, a := range op.AccessAxes() {
-		if !told[a] {
-			return true
-		}
-	}
-	return false
+	return slices.DeleteFunc(slices.Clone(op.AccessAxes()), func(a *Axis) bool { return told[a] })
 }
 
 // follows is the axis whose positions, moved by a scalar, an index is; nil when it is none.

@@ -27,6 +27,10 @@ type Dim struct {
 // block that begins inside it ends, with the elements that do not exist, below 2^31.
 const NarrowSize = 1<<31 - 1<<24
 
+// MaxRank is how many axes an operation is over at most, and how many dimensions a tensor has: as many as arrays have in
+// NumPy 1. Backends take it for granted.
+const MaxRank = 32
+
 // Counts is the type of positions along the dimension and of its size.
 func (d *Dim) Counts() lang.DType {
 	if d != nil && d.Wide {
@@ -261,6 +265,9 @@ type Op struct {
 	Hint AccessHint
 	// Descending is the order of a sort.
 	Descending bool
+	// Span, of a start or an end of a Grid or Loop axis: the bound is that of the run of so many positions, counted from
+	// where the axis begins, in which the block's part lies, and the axis's Extent divides it. 0 is the part itself.
+	Span int64
 	// Precision of an f32 contraction, or of a sum, which may become one: "" is tf32, else "ieee" or "tf32x3".
 	Precision string
 	// Old: the atomic gives the elements as they were, 0 for those outside the tensor.

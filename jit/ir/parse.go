@@ -26,25 +26,56 @@ func Parse(name, text string) (*Func, error) {
 	return f, nil
 }
 
+// ParseAll reads the kernels of a text, one or more, such as what passes print of a
+// file as they change it, and verifies them.
+func ParseAll(name, text string) (all []*Func, err error) {
+	p := newParser(name, text)
+	defer p.catch(&err)
+	for p.next(); ; {
+		p.reset()
+		p.kernel()
+		if err := Verify(p.f); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if all = append(all, p.f); p.tok.kind == tokEnd {
+			return all, nil
+		}
+	}
+}
+
 // parse reads a kernel without verifying it.
 func parse(name, text string) (f *Func, err error) {
-	p := &parser{lexer: lexer{file: name, text: text, line: 1, col: 1},
-		f:    &Func{Body: &Block{}},
-		dims: map[string]*Dim{}, tensors: map[string]*Tensor{}, axes: map[string]*Axis{}, values: map[int]*Value{}}
-	defer func() {
-		r := recover()
-		if e, ok := r.(syntaxError); ok {
-			f, err = nil, e
-		} else if r != nil {
-			panic(r)
-		}
-	}()
+	p := newParser(name, text)
+	defer p.catch(&err)
 	p.next()
 	p.kernel()
 	if p.tok.kind != tokEnd {
 		p.fail("%s after the kernel", p.tok)
 	}
 	return p.f, nil
+}
+
+func newParser(name, text string) *parser {
+	p := &parser{lexer: lexer{file: name, text: text, line: 1, col: 1}}
+	p.reset()
+	return p
+}
+
+// reset begins a kernel.
+func (p *parser) reset() {
+	p.f = &Func{Body: &Block{}}
+	p.dims, p.tensors, p.axes, p.values = map[string]*Dim{}, map[string]*Tensor{}, map[string]*Axis{}, map[int]*Value{}
+}
+
+// catch makes an error of a syntaxError on its way.
+func (p *parser) catch(err *error) {
+	switch e := recover().(type) {
+	case nil:
+	case syntaxError:
+		*err = e
+	default:
+		panic(e)
+	}
 }
 
 type parser struct {
@@ -359,6 +390,22 @@ var axisConvention = convention{
 	func(p *parser, op *Op) { op.Axis = p.axisUse() },
 }
 
+// boundConvention is `start i`, or `start i span 64`.
+var boundConvention = convention{
+	func(b *strings.Builder, op *Op) {
+		axisConvention.print(b, op)
+		if op.Span != 0 {
+			fmt.Fprintf(b, " span %d", op.Span)
+		}
+	},
+	func(p *parser, op *Op) {
+		axisConvention.parse(p, op)
+		if p.acceptWord("span") {
+			op.Span = p.positive()
+		}
+	},
+}
+
 var accessConvention = convention{printAccess, (*parser).access}
 
 // conventions is filled by init: printing and parsing refer back to it.
@@ -381,8 +428,8 @@ func init() {
 			},
 		},
 		lang.OpIndex: axisConvention,
-		lang.OpStart: axisConvention,
-		lang.OpEnd:   axisConvention,
+		lang.OpStart: boundConvention,
+		lang.OpEnd:   boundConvention,
 		lang.OpSize: {
 			func(b *strings.Builder, op *Op) {
 				if op.Dim != nil {

@@ -276,8 +276,14 @@ func (v *verifier) attributes(op *Op) error {
 		}
 		return indicesInBounds(op)
 	case lang.OpStart, lang.OpEnd:
-		if a := op.Axis; a == nil || !v.axes[a] || a.Kind == Loop && !v.open[a] {
+		a := op.Axis
+		switch {
+		case a == nil || !v.axes[a] || a.Kind == Loop && !v.open[a]:
 			return fmt.Errorf("needs a declared axis that is in scope here")
+		case op.Span < 0, op.Span > 0 && (a.Kind == Whole || a.Scalar):
+			return fmt.Errorf("has a span of %d, and axis %s is not cut in parts", op.Span, a.Name)
+		case op.Span > 0 && a.Extent > 0 && op.Span%a.Extent != 0:
+			return fmt.Errorf("axis %s by %d does not divide the span of %d", a.Name, a.Extent, op.Span)
 		}
 	case lang.OpIndex:
 		if op.Axis == nil {

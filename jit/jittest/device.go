@@ -31,6 +31,9 @@ var open = sync.OnceValues(func() (jit.Device, error) {
 		name = "cpu"
 	}
 	d, err := jit.OpenDevice(name)
+	if err == nil {
+		d.Poison()
+	}
 	target := os.Getenv(TargetVariable)
 	if err != nil || target == "" {
 		return d, err

@@ -112,7 +112,7 @@ func sumOfProducts(b *ir.Builder, op *ir.Op) *ir.Value {
 	if len(ir.Without(x.Type.Axes, y.Type.Axes)) == 0 || len(ir.Without(y.Type.Axes, x.Type.Axes)) == 0 {
 		return nil
 	}
-	// Narrow integers wrap in their products, floats do not round.
+	// A product of narrow integers that was not widened wraps in its type, which no contraction does.
 	want, d := op.Result().Type, x.Type.DType
 	nx, ny := widened(x), widened(y)
 	switch {
@@ -132,8 +132,7 @@ func widened(v *ir.Value) *ir.Value {
 	if op := v.Def; op != nil && op.Code == lang.OpCast {
 		x := op.Args[0]
 		d := x.Type.DType
-		narrow := d.IsFloat() && d.Bits() <= 16 || d.IsInt() && d.Bits() == 8
-		if narrow && d.Accumulator() == v.Type.DType {
+		if d.Bits() <= 16 && d.Accumulator() == v.Type.DType {
 			return x
 		}
 	}

@@ -118,6 +118,9 @@ func key(op *ir.Op) string {
 			k += fmt.Sprintf(" %q", a.Name)
 		}
 	}
+	if op.Span != 0 {
+		k += fmt.Sprintf(" span %d", op.Span)
+	}
 	if op.Dim != nil {
 		k += fmt.Sprintf(" dim %q", op.Dim.Name)
 	}

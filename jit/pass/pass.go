@@ -4,9 +4,11 @@
 package pass
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 )
 
@@ -43,9 +45,12 @@ type Options struct {
 	Skip map[string]bool
 }
 
+// Extra are passes behind those of the table: tests put wrong ones here, to see what is said of them.
+var Extra []Pass
+
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return []Pass{fold, topk, sink, cse, licm, empty, contract, dce, share, spill, stream}
+	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, dce, share, spill, stream, bounds}, Extra...)
 }
 
 // Find gives a pass by name.
@@ -65,26 +70,58 @@ func Find(name string) (Pass, error) {
 const maxRounds = 20
 
 // Run applies the passes: the cheap ones in rounds until none changes
-// anything, then the others, each followed by rounds of the cheap ones.
+// anything, then the others, each followed by rounds of the cheap ones. A pass
+// that panics or leaves a kernel that does not verify is a *bug.Error with the
+// kernel's text before that pass.
 func Run(f *ir.Func, o Options) error {
 	if o.Verify {
-		if err := ir.Verify(f); err != nil {
-			return fmt.Errorf("before any pass: %w", err)
+		if err := verify(f); err != nil {
+			b := bug.New("build", "before any pass: %w", err)
+			b.Kernel, b.IR = f.Name, f.String()
+			return b
 		}
 	}
-	if err := rounds(f, &o); err != nil {
+	before := ir.Clone(f)
+	r := &run{f: f, o: &o}
+	err := r.all()
+	return bug.In(err, func(e *bug.Error) {
+		if e.Kernel = f.Name; r.applied == 0 || e.IR != "" {
+			return
+		}
+		// The passes always do the same: as many of them but the last give the kernel that the last one had.
+		quiet := o
+		quiet.Dump = nil
+		again := &run{f: before, o: &quiet, limit: r.applied}
+		if errors.Is(again.all(), errLimit) {
+			e.IR = before.String()
+		}
+	})
+}
+
+// run is one application of the passes to a kernel.
+type run struct {
+	f *ir.Func
+	o *Options
+	// applied counts the passes so far, limit is the number of the one before which to stop; 0 for none.
+	applied, limit int
+}
+
+var errLimit = errors.New("the limit is reached")
+
+func (r *run) all() error {
+	if err := r.rounds(); err != nil {
 		return err
 	}
 	for _, p := range Passes() {
 		if p.Cheap {
 			continue
 		}
-		changed, err := apply(f, p, &o)
+		changed, err := r.apply(p)
 		if err != nil {
 			return err
 		}
 		if changed {
-			if err := rounds(f, &o); err != nil {
+			if err := r.rounds(); err != nil {
 				return err
 			}
 		}
@@ -92,37 +129,55 @@ func Run(f *ir.Func, o Options) error {
 	return nil
 }
 
-func rounds(f *ir.Func, o *Options) error {
+func (r *run) rounds() error {
+	last := ""
 	for range maxRounds {
 		any := false
 		for _, p := range Passes() {
 			if !p.Cheap {
 				continue
 			}
-			changed, err := apply(f, p, o)
+			changed, err := r.apply(p)
 			if err != nil {
 				return err
 			}
-			any = any || changed
+			if changed {
+				any, last = true, p.Name
+			}
 		}
 		if !any {
 			return nil
 		}
 	}
-	return fmt.Errorf("kernel %s: passes still change it after %d rounds", f.Name, maxRounds)
+	return bug.New("pass "+last, "passes still change the kernel after %d rounds", maxRounds)
 }
 
-func apply(f *ir.Func, p Pass, o *Options) (bool, error) {
+func (r *run) apply(p Pass) (bool, error) {
+	if r.applied++; r.applied == r.limit {
+		return false, errLimit
+	}
+	return apply(r.f, p, r.o)
+}
+
+// verify is ir.Verify; a kernel in which it panics does not verify.
+func verify(f *ir.Func) (err error) {
+	defer bug.Catch(&err, "verify")
+	return ir.Verify(f)
+}
+
+func apply(f *ir.Func, p Pass, o *Options) (changed bool, err error) {
 	if o.Skip[p.Name] {
 		return false, nil
 	}
-	changed, err := p.Run(f, o)
+	stage := "pass " + p.Name
+	defer bug.Catch(&err, stage)
+	changed, err = p.Run(f, o)
 	if err != nil {
 		return false, fmt.Errorf("pass %s: %w", p.Name, err)
 	}
 	if o.Verify {
-		if err := ir.Verify(f); err != nil {
-			return false, fmt.Errorf("pass %s broke the kernel: %w", p.Name, err)
+		if err := verify(f); err != nil {
+			return false, bug.New(stage, "it broke the kernel: %w", err)
 		}
 	}
 	if changed && o.Dump != nil {

@@ -17,7 +17,7 @@ func TestRunNamesTheGuiltyPass(t *testing.T) {
 	}}
 	_, err := apply(f, bad, &Options{Verify: true})
 	require.Error(t, err)
-	assert.Contains(t, err.Error(), "pass bad broke the kernel: kernel k: load: argument 0, %0, is not defined here in `%1 = load %x[%0] : f32{i}`")
+	assert.Contains(t, err.Error(), "compiler bug: pass bad: it broke the kernel: kernel k: load: argument 0, %0, is not defined here in `%1 = load %x[%0] : f32{i}`")
 
 	err = Run(f, Options{Verify: true})
 	require.Error(t, err)
@@ -59,5 +59,5 @@ func TestFind(t *testing.T) {
 		assert.Equal(t, p.Name, got.Name)
 	}
 	_, err := Find("nothing")
-	assert.EqualError(t, err, `unknown pass "nothing": known are fold, topk, sink, cse, licm, empty, contract, dce, share, spill, stream`)
+	assert.EqualError(t, err, `unknown pass "nothing": known are fold, topk, sink, cse, licm, empty, contract, dce, share, spill, stream, bounds`)
 }

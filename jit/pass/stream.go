@@ -165,10 +165,14 @@ func streamOrder(f *ir.Func, names []string, o *Options, w way) error {
 		left[i] = f.Axis(name)
 	}
 	whole := slices.Clone(left)
+	order := map[string]int{}
+	for i, a := range f.Axes {
+		order[a.Name] = i
+	}
 	for round := 0; len(left) > 0; round++ {
 		before := len(left)
 		for _, axis := range slices.Clone(left) {
-			s := &streamer{f: f, axis: axis, chunk: chunks[axis.Name], results: map[*ir.Value]*ir.Value{}}
+			s := &streamer{f: f, axis: axis, chunk: chunks[axis.Name], order: order, extents: o.Extents, results: map[*ir.Value]*ir.Value{}}
 			if w == kept {
 				keepLong(f, o, []*ir.Axis{axis})
 			}
@@ -215,6 +219,9 @@ type streamer struct {
 	chunk int64
 	// later is the other axes that are still to be streamed, for which a reduction over one of them is put off.
 	later []*ir.Axis
+	// order is where axes were declared, by name, and extents the elements at once of those that no loop was made of.
+	order   map[string]int
+	extents map[string]int64
 	// results is what stands for the results of consumers.
 	results map[*ir.Value]*ir.Value
 }
@@ -297,9 +304,25 @@ func (s *streamer) block(b *ir.Block) error {
 	return nil
 }
 
+// inOrder reports that a store goes through its positions in order, chunk by chunk.
+func (s *streamer) inOrder(op *ir.Op) bool {
+	for _, a := range op.Ordered() {
+		n := a.Extent
+		if n == 0 {
+			n = s.extents[a.Name]
+		}
+		if before := s.order[a.Name] < s.order[s.axis.Name]; a != s.axis && n != 1 && (before || s.chunk > 1) {
+			return false
+		}
+	}
+	return true
+}
+
 // check refuses a consumer that cannot be computed chunk by chunk.
 func (s *streamer) check(op *ir.Op) error {
 	switch {
+	case !s.inOrder(op):
+		return fmt.Errorf("`%s` stores in the order of positions along several axes", op)
 	case op.Code.IsDebug():
 		return fmt.Errorf("`%s` shows whole tiles", op)
 	case combiners[op.Code] == nil && op.Code.Row().Effect != lang.Writes:

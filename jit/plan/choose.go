@@ -25,7 +25,26 @@ const pipelineStages = 3
 // by how much: a *PinError where one pin is impossible whatever the others are,
 // else a *FitError.
 func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
+	return ChooseAt(Fast, f, t, sizes, pins)
+}
+
+// Effort is how far a plan may go from what is fast.
+type Effort int
+
+const (
+	// Fast plans have extents that are worth while.
+	Fast Effort = iota
+	// Small plans may have any powers of two as extents, down to 1.
+	Small
+	// Beyond plans may need more registers than a thread has, up to maxKept, of which the assembler keeps some in memory; and
+	// of shared memory, which the planner only estimates, they take as little as can be.
+	Beyond
+)
+
+// ChooseAt is Choose for a kernel that has no plan with less effort.
+func ChooseAt(e Effort, f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	m := newModel(f, t, sizes)
+	m.fine, m.beyond = e >= Small, e >= Beyond
 	fail := func(err error) error { return fmt.Errorf("plan for %s on %s: %w", f.Name, t.Name, err) }
 	if err := m.share(pins); err != nil {
 		return nil, fail(err)
@@ -60,47 +79,22 @@ func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int
 		return nil, fail(err)
 	}
 
-	best, second := &scored{}, &scored{}
-	shared, next := &scored{}, &scored{} // of those in which blocks share an axis
-	var worst *violation
-	var where string
-	each(ks, make([]int64, len(f.Axes)), func(extent []int64) {
-		for _, w := range warps {
-			for _, s := range stages {
-				for _, n := range parts {
-					c := at{m, candidate{extent, w, s, n}}
-					if !c.spreads() || n > 1 && len(parts) > 1 && c.fills() {
-						continue
-					}
-					e, v := c.evaluate()
-					if v != nil {
-						if worst == nil || v.excess() < worst.excess() {
-							worst, where = v, c.describe()
-						}
-						continue
-					}
-					if n > 1 {
-						score(c, e, shared, next)
-					} else {
-						score(c, e, best, second)
-					}
-				}
-			}
-		}
-	})
-	if shared.pays(best) {
-		if best.e != nil {
-			next = best // what it was chosen over
-		}
-		best, second = shared, next
+	found := &search{model: m, warps: warps, stages: stages, parts: parts}
+	found.over(ks)
+	best, second := found.chosen()
+	if best.e == nil && found.worst == nil && m.shared < 0 { // only parts that a store would go through out of order
+		return nil, fail(ErrUncut)
 	}
-	if best.e == nil && worst == nil { // the split that is asked for leaves no candidate
+	if best.e == nil && found.worst == nil { // the split that is asked for leaves no candidate
 		return nil, fail(m.tooShort(parts[0]))
 	}
 	if best.e == nil {
-		return nil, fail(&FitError{where, *worst})
+		return nil, fail(&FitError{found.where, *found.worst})
 	}
 	p := best.plan(m)
+	if n := (at{m, best.c}).beyondRegisters(best.e); n > 0 {
+		p.Why = append(p.Why, fmt.Sprintf("no smaller tiles: the assembler keeps %d registers a thread in memory", n))
+	}
 	p.Why = append(p.Why, fmt.Sprintf("chosen %s: %s", at{m, best.c}.describe(), best.e))
 	if second.e != nil {
 		p.Why = append(p.Why, fmt.Sprintf("next %s: %s", at{m, second.c}.describe(), second.e))
@@ -141,6 +135,7 @@ func score(c at, e *estimate, best, second *scored) {
 	e.time = math.Round(e.time*1e12) / 1e12
 	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.parts}, e}
 	switch {
+	case best.e != nil && best.c.same(c.candidate): // looked at before
 	case best.e == nil || e.time < best.e.time:
 		*second, *best = *best, s
 	case second.e == nil || e.time < second.e.time:
@@ -149,7 +144,7 @@ func score(c at, e *estimate, best, second *scored) {
 }
 
 func (s *scored) plan(m *model) *Plan {
-	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages}
+	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, shared: s.e.sharedBytes}
 	if m.target.Arch != 0 {
 		p.Occupancy, p.Cluster = m.occupancy, m.cluster
 	}

@@ -18,6 +18,9 @@ const (
 	// much again as tiles for fragments of their operands, up to fragmentRegisters
 	// (seen in what the assembler reports).
 	registerOverhead, fragmentRegisters = 40, 64
+	// threadRegisters is what the hardware has. Where no plan is within the limits, values for up to maxKept registers a
+	// thread may be live at once: code for more would take the assembler minutes.
+	threadRegisters, maxKept = 255, 1 << 12
 	// threadsPerSM and blocksPerSM bound the occupancy.
 	threadsPerSM, blocksPerSM = 2048, 32
 	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.
@@ -121,6 +124,21 @@ func ceilDiv(a, b int64) int64 { return (a + b - 1) / b }
 
 func (c at) streamed(i int) bool { return c.f.Axes[i].Kind == ir.Whole && c.extent[i] < c.size[i] }
 
+// inOrder reports that no store goes through parts of an axis in another order than that of all positions: inside
+// steps of one position along the axes before, and with several positions at once along the last axis alone.
+func (c at) inOrder() bool {
+	for _, axes := range c.ordered {
+		several := false // along an axis before
+		for n, i := range axes {
+			if c.streamed(i) && (several || n < len(axes)-1 && c.extent[i] > 1) {
+				return false
+			}
+			several = several || c.extent[i] > 1
+		}
+	}
+	return true
+}
+
 // blocks is how many blocks the launch has.
 func (c at) blocks() int64 {
 	n := c.sharing()
@@ -129,7 +147,7 @@ func (c at) blocks() int64 {
 	}
 	for i, a := range c.f.Axes {
 		if a.Kind == ir.Grid {
-			n *= max(ceilDiv(c.size[i], c.extent[i]), 1)
+			n = times(n, max(ceilDiv(c.size[i], c.extent[i]), 1))
 		}
 	}
 	return n
@@ -153,9 +171,9 @@ func (c at) fewestBlocks() (known, guided int64) {
 		}
 		if a.Dim.Known() {
 			n := max(ceilDiv(c.size[i], c.extent[i]), 1)
-			known, guided = known*n, guided*n
+			known, guided = times(known, n), times(guided, n)
 		} else {
-			guided *= max(ceilDiv(c.size[i]/2, c.extent[i]), 1)
+			guided = times(guided, max(ceilDiv(c.size[i]/2, c.extent[i]), 1))
 		}
 	}
 	return known, guided
@@ -178,7 +196,8 @@ func (c at) trips(loop *ir.Op) float64 {
 	for _, bound := range []*ir.Op{lo, hi} {
 		if (is(bound, lang.OpEnd) || is(bound, lang.OpStart)) && bound.Axis.Kind == ir.Grid {
 			block := c.place[bound.Axis]
-			half := float64(c.size[block]+c.extent[block]) / 2 / float64(c.extent[i])
+			part := max(c.extent[block], min(bound.Span, c.size[block]))
+			half := float64(c.size[block]+part) / 2 / float64(c.extent[i])
 			n = min(n, half+0.5) // half a step is lost at the ragged end
 		}
 	}
@@ -228,6 +247,18 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 	return all, onePass
 }
 
+// tooMany stands for more elements than a block could have at once, and for more blocks than a launch: sums of bytes
+// for so many still fit an int64.
+const tooMany = 1 << 40
+
+// times is a product of counts, tooMany where it is more than that.
+func times(a, b int64) int64 {
+	if b > 0 && a > tooMany/b {
+		return tooMany
+	}
+	return a * b
+}
+
 // count is the elements of a tile at once.
 func (c at) count(t tile, padded bool) int64 {
 	n := int64(1)
@@ -236,9 +267,23 @@ func (c at) count(t tile, padded bool) int64 {
 		if padded {
 			e = nextPow2(e)
 		}
-		n *= e
+		n = times(n, e)
 	}
 	return n
+}
+
+// registerLimit is the most registers a thread that live tiles may take: many threads share those of one multiprocessor.
+func (c at) registerLimit() int64 {
+	together := int64(max(c.occupancy, 1))
+	return max(min(registerLimit, int64(c.target.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1)
+}
+
+// beyondRegisters is how many of the registers of a thread the assembler keeps in memory.
+func (c at) beyondRegisters(e *estimate) int64 {
+	if !c.beyond || c.target.Arch == 0 {
+		return 0
+	}
+	return max(e.registers-c.registerLimit(), 0)
 }
 
 func (c at) threads() int64 { return int64(c.warps) * 32 }
@@ -291,7 +336,11 @@ func (c at) operandBytes(o operand) (each, stages int64) {
 	if staged {
 		stages = int64(c.stages)
 	}
-	return c.count(o.tile, false) * o.bytes, stages
+	each = c.count(o.tile, false) * o.bytes
+	if len(o.over) > 1 {
+		each = int64(float64(each) * c.depthPadding(o.op))
+	}
+	return each, stages
 }
 
 // sharedParts says what takes the shared memory, a line each.
@@ -467,11 +516,14 @@ func (c at) gpu() (*estimate, *violation) {
 	if v := c.tooLongToSort(sharedShare(t, c.occupancy) - sharedReserve); v != nil {
 		return nil, v
 	}
-	if limit := max(min(registerLimit, int64(t.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1); e.registers > limit {
+	if limit := c.registerLimit(); e.registers > limit && !(c.beyond && e.registers <= maxKept) {
 		return nil, &violation{what: "registers a thread", need: e.registers, have: limit}
 	}
 	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {
-		return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
+		if !c.beyond {
+			return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
+		}
+		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
 	}
 	each, threads, wide := e.registers+registerOverhead, c.threads(), c.allByWarpgroups()
 	if wide { // a warp more fills shared memory
@@ -479,6 +531,11 @@ func (c at) gpu() (*estimate, *violation) {
 	}
 	if c.contracts && !(wide && c.loadsOperands()) {
 		each += min(e.registers, fragmentRegisters)
+	}
+	if kept := c.beyondRegisters(e); kept > 0 { // each is stored once and loaded once, at least
+		each = min(each, threadRegisters)
+		moved := float64(2 * 4 * kept * threads * e.blocks)
+		e.launch += moved / t.L2
 	}
 	if need := threads * each; wide && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
@@ -576,7 +633,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	}
 	k := c.count(tile{axes: c.places(op.Over)}, false)
 	padded := func(n, to int64) float64 { return float64(roundUp(n, to)) / float64(n) }
-	padding = padded(m, rows) * padded(n, 8) * padded(k, depth)
+	padding = padded(m, rows) * padded(n, 8) * padded(k, depth) * c.depthPadding(op)
 	// Both are written once, A is read once.
 	bytes = e * (2/float64(n) + (1+reads)/float64(m))
 	return rate, padding, bytes
@@ -658,6 +715,8 @@ func (c at) latency(resident int64, busy float64) float64 {
 			}
 		}
 	}
+	more, again := c.nested()
+	steps, starts = steps+more, starts+again
 	step := loadLatency
 	if c.stages > 1 && steps > 0 {
 		step = stepOverhead

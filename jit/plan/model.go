@@ -14,13 +14,22 @@ type model struct {
 	target Target
 	place  map[*ir.Axis]int
 	// By place of the axis: its elements in all; whether a contraction sums
-	// over it; whether it is a free axis of a contraction; whether it can be streamed.
+	// over it, and over another axis together with it; whether it is a free axis of a contraction; whether it can be streamed.
 	size       []int64
 	contracted []bool
+	together   []bool
 	matrix     []bool
 	streamable []bool
+	// spans is, by place of the axis, the run of positions that its extent has to divide, for the program
+	// uses where it begins or ends; 0 where any extent will do.
+	spans []int64
 	// passes is, by operation and streamed axis, how many loops compute the operation.
 	passes map[*ir.Op]map[int]int
+
+	// ordered are, of each store that has to be in the order of several axes, their places in this order.
+	ordered [][]int
+	// fed are the values that contractions read, used those that anything else does.
+	fed, used map[*ir.Value]bool
 
 	ops      []step
 	live     [][]tile // at each moment that matters, the tiles that are live in registers
@@ -36,6 +45,10 @@ type model struct {
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
 	latency int
+	// fine: extents are chosen from all powers of two (see Small).
+	fine bool
+	// beyond: estimates beyond the limits of registers and shared memory are no violation (see Beyond).
+	beyond bool
 	// contracts reports a contraction; pipelined, in a loop, whose loads can run ahead.
 	contracts, pipelined bool
 }
@@ -69,12 +82,14 @@ type operand struct {
 	name   string
 	inLoop bool
 	over   []int
+	// op is the contraction.
+	op *ir.Op
 }
 
 func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		matrix: make([]bool, n), streamable: make([]bool, n), passes: map[*ir.Op]map[int]int{}}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}}
 	for i, a := range f.Axes {
 		m.place[a] = i
 		switch {
@@ -84,6 +99,18 @@ func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
 			m.size[i] = dimSize(a.Dim, sizes)
 		}
 	}
+	f.Walk(func(op *ir.Op) bool {
+		if op.Span > 0 {
+			m.spans[m.place[op.Axis]] = op.Span
+		}
+		if axes := op.Ordered(); len(axes) > 0 {
+			places := m.places(axes)
+			slices.Sort(places) // axes are declared in order
+			m.ordered = append(m.ordered, places)
+		}
+		return true
+	})
+	m.uses()
 	m.gather(f.Body, nil, nil)
 	m.liveness(f.Body, nil)
 	for i, a := range f.Axes {
@@ -178,6 +205,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	x, y := op.Args[0].Type, op.Args[1].Type
 	for _, a := range op.Over {
 		m.contracted[m.place[a]] = true
+		m.together[m.place[a]] = m.together[m.place[a]] || len(op.Over) > 1
 		m.pipelined = m.pipelined || a.Kind == ir.Loop
 	}
 	for _, a := range append(ir.Without(x.Axes, y.Axes), ir.Without(y.Axes, x.Axes)...) {
@@ -186,7 +214,7 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	}
 	for _, v := range op.Args[:2] {
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
-		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, m.places(op.Over)})
+		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, m.places(op.Over), op})
 		if v.Def != nil && v.Def.Code == lang.OpLoad {
 			m.latency = max(m.latency, int(v.Def.Hint.Latency))
 		}
@@ -342,19 +370,21 @@ func (m *model) materialised(v *ir.Value, crosses bool) bool {
 }
 
 // onlyContracted reports a loaded tile that goes to shared memory, since all that uses it are contractions.
-func (m *model) onlyContracted(v *ir.Value) bool {
-	contracted, other := false, false
+func (m *model) onlyContracted(v *ir.Value) bool { return m.fed[v] && !m.used[v] }
+
+// uses notes which values are operands of contractions, and which are used otherwise.
+func (m *model) uses() {
+	m.fed, m.used = map[*ir.Value]bool{}, map[*ir.Value]bool{}
 	m.f.Walk(func(op *ir.Op) bool {
 		for i, a := range op.Args {
-			if a == v && isContraction(op) && i < 2 {
-				contracted = true
-			} else if a == v {
-				other = true
+			if isContraction(op) && i < 2 {
+				m.fed[a] = true
+			} else {
+				m.used[a] = true
 			}
 		}
 		return true
 	})
-	return contracted && !other
 }
 
 // registers is v as it is held in registers: loads as they are in memory, others in at least 32 bits an element.

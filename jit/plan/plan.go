@@ -33,6 +33,18 @@ type Plan struct {
 	Cluster   int `json:"cluster,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
+
+	// shared is the estimate of the shared memory of a block, in bytes.
+	shared int64
+}
+
+// Tighter is the target with so much less shared memory that this plan is not chosen for it: the plan's code needs so many
+// bytes of shared memory a block and may have fewer, so the planner's estimates are that much too low.
+func (p *Plan) Tighter(t Target, need, have int) Target {
+	for fits := true; fits && t.SharedPerBlock > 0; fits = p.shared <= sharedShare(t, p.Occupancy)-sharedReserve {
+		t.SharedPerBlock = min(t.SharedPerBlock*have/need, t.SharedPerBlock-1024)
+	}
+	return t
 }
 
 // Apply sets the extents of f's axes from the plan. Every grid and loop axis

@@ -18,7 +18,7 @@ type knob struct {
 	values []int64
 }
 
-// candidate is one point of the space.
+// candidate is one point of the space, with the settings beside extents.
 type candidate struct {
 	// extent is, by place of the axis, the elements at once: of a streamed Whole axis, its chunk.
 	extent []int64
@@ -28,9 +28,9 @@ type candidate struct {
 	parts int
 }
 
-// maxPoints bounds the candidates that are compared. A larger space is thinned
-// out, always in the same way.
-const maxPoints = 2000
+func (c candidate) same(o candidate) bool {
+	return c.warps == o.warps && c.stages == o.stages && c.parts == o.parts && slices.Equal(c.extent, o.extent)
+}
 
 // unknownSize stands for a dimension about whose size nothing is said.
 const unknownSize = 1024
@@ -85,8 +85,11 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 			k := &ks[at]
 			k.axes = append(k.axes, i)
 			both := slices.DeleteFunc(slices.Clone(k.values), func(v int64) bool { return !slices.Contains(values, v) })
-			if len(both) > 0 {
+			switch {
+			case len(both) > 0:
 				k.values = both
+			case m.spans[i] > 0 || len(a.Choices) > 0: // the program binds this one
+				k.values = values
 			}
 			continue
 		}
@@ -103,8 +106,23 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 			return nil, &PinError{name, pins[name], fmt.Sprintf("kernel %s has no such parameter; it has %s", m.f.Name, strings.Join(known, ", ")), 0, ""}
 		}
 	}
-	thin(ks)
 	return ks, nil
+}
+
+// Open gives, by parameter, the extents among which Choose chooses where there is more than one.
+func Open(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (map[string][]int64, error) {
+	m := newModel(f, t, sizes)
+	ks, err := m.knobs(pins)
+	if err != nil {
+		return nil, err
+	}
+	open := map[string][]int64{}
+	for _, k := range ks {
+		if a := f.Axes[k.axes[0]]; len(k.values) > 1 {
+			open[Parameter(a)] = k.values
+		}
+	}
+	return open, nil
 }
 
 // maxExtent is the most that an extent may be pinned to: products of three fit an int64.
@@ -120,6 +138,8 @@ func (m *model) values(i int, pins map[string]int64) ([]int64, error) {
 		return nil, &PinError{name, pin, "an extent is at least 1", 1, ""}
 	case ok && pin > maxExtent:
 		return nil, &PinError{name, pin, fmt.Sprintf("an extent is at most %d, %d less", maxExtent, pin-maxExtent), maxExtent, ""}
+	case ok && m.spans[i]%pin != 0:
+		return nil, &PinError{name, pin, fmt.Sprintf("the program uses where axis %s begins or ends, in steps of %d, which it does not divide", a.Name, m.spans[i]), m.spans[i], ""}
 	case ok && a.Kind == ir.Whole && pin < a.Len && !m.streamable[i]:
 		return nil, ErrUncut
 	case ok && a.Kind == ir.Whole:
@@ -139,7 +159,7 @@ func (m *model) open(i int) []int64 {
 		return m.chunks(i)
 	}
 	if len(a.Choices) > 0 {
-		vs := slices.Clone(a.Choices)
+		vs := m.dividing(i, a.Choices)
 		slices.Sort(vs)
 		return slices.Compact(vs)
 	}
@@ -149,6 +169,10 @@ func (m *model) open(i int) []int64 {
 		vs = cpuContract
 	case m.target.Arch == 0:
 		vs = cpuExtents
+	case m.fine && m.contracted[i]:
+		vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
+	case m.fine && m.matrix[i]:
+		vs = powersOfTwo(1, contractExtents[len(contractExtents)-1])
 	case m.contracted[i]:
 		vs = contractSteps
 	case m.matrix[i] && m.manyMatrixAxes():
@@ -158,12 +182,31 @@ func (m *model) open(i int) []int64 {
 	default:
 		vs = powersOfTwo(1, 8192)
 	}
+	vs = m.dividing(i, vs)
 	limit := nextPow2(max(m.size[i], 1))
 	kept := vs[:1:1]
 	for _, v := range vs[1:] {
 		if v <= limit {
 			kept = append(kept, v)
 		}
+	}
+	return kept
+}
+
+// dividing is those of the extents that divide the axis's span, or the span where none does.
+func (m *model) dividing(i int, vs []int64) []int64 {
+	span := m.spans[i]
+	if span == 0 {
+		return slices.Clone(vs)
+	}
+	var kept []int64
+	for _, v := range vs {
+		if span%v == 0 {
+			kept = append(kept, v)
+		}
+	}
+	if len(kept) == 0 {
+		return []int64{span}
 	}
 	return kept
 }
@@ -196,12 +239,18 @@ func (m *model) chunks(i int) []int64 {
 	a := m.f.Axes[i]
 	all := []int64{a.Len}
 	// The CPU's tiles are in memory and its matrix product is blocked: nothing is gained.
-	if !m.streamable[i] || m.target.Arch == 0 && !m.tooLong(a) {
+	if !m.streamable[i] || m.target.Arch == 0 && !m.tooLong(a) && !m.fine {
 		return all
 	}
 	vs := a.Choices
 	if len(vs) == 0 {
 		switch {
+		case m.fine && m.target.Arch == 0:
+			vs = powersOfTwo(1, 1<<16)
+		case m.fine && !m.contracted[i]:
+			vs = powersOfTwo(1, wideTile)
+		case m.contracted[i] && (m.fine || m.together[i]): // only their product has to fill an instruction
+			vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
 		case m.contracted[i]:
 			vs = contractSteps
 		case m.target.Arch == 0:
@@ -213,6 +262,9 @@ func (m *model) chunks(i int) []int64 {
 		default:
 			vs = powersOfTwo(m.shortestChunk(a), wideTile)
 		}
+	}
+	if m.oneByOne(i) {
+		vs = append(slices.Clone(vs), 1)
 	}
 	if a.Split > 1 && m.target.Arch != 0 { // only a loop can be shared
 		share := max(ceilDiv(a.Len, a.Split), 1)
@@ -239,6 +291,14 @@ func (m *model) chunks(i int) []int64 {
 	return append(slices.Compact(cut), a.Len)
 }
 
+// oneByOne reports an axis of which a long store in order can only take one position at a time.
+func (m *model) oneByOne(i int) bool {
+	return slices.ContainsFunc(m.ordered, func(axes []int) bool {
+		n := slices.Index(axes, i)
+		return n >= 0 && n < len(axes)-1
+	})
+}
+
 // wideTile is how many elements along Whole axes a block has at once without a second thought.
 const wideTile = 8192
 
@@ -259,44 +319,6 @@ func (m *model) shortestChunk(a *ir.Axis) int64 {
 
 // tooLong reports a Whole axis of which not even one row of f32 should be one tile on the CPU.
 func (m *model) tooLong(a *ir.Axis) bool { return a.Len*4 > m.target.L2Size }
-
-// thin halves the longest list of extents until the space is small enough.
-func thin(ks []knob) {
-	for {
-		points, longest := 1, 0
-		for i, k := range ks {
-			points *= len(k.values)
-			if len(k.values) > len(ks[longest].values) {
-				longest = i
-			}
-		}
-		if points <= maxPoints || len(ks[longest].values) <= 2 {
-			return
-		}
-		vs := ks[longest].values
-		var kept []int64
-		for i := range vs {
-			if i%2 == 1 || i == len(vs)-1 { // keep the largest, which may mean "not streamed"
-				kept = append(kept, vs[i])
-			}
-		}
-		ks[longest].values = kept
-	}
-}
-
-// each calls visit for every combination of the knobs, in order.
-func each(ks []knob, extent []int64, visit func([]int64)) {
-	if len(ks) == 0 {
-		visit(extent)
-		return
-	}
-	for _, v := range ks[0].values {
-		for _, i := range ks[0].axes {
-			extent[i] = max(v, 1) // an axis over nothing still divides by its extent
-		}
-		each(ks[1:], extent, visit)
-	}
-}
 
 func sortedKeys[V any](m map[string]V) []string {
 	names := make([]string, 0, len(m))

@@ -12,7 +12,8 @@ type Target struct {
 	Name string
 	// Arch is the compute capability times ten (90); 0 for the CPU.
 	Arch int
-	// SMs is the number of multiprocessors, or of cores.
+	// SMs is the number of multiprocessors. Of the CPU it is the cores that plans are balanced for, however many
+	// a machine has: sums are added up as plans cut them, and must not depend on the machine.
 	SMs int
 	// SharedPerBlock is the largest shared memory of a block, in bytes.
 	SharedPerBlock int

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 )
@@ -88,7 +89,8 @@ type failure struct{ err error }
 func failf(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }
 
 // Compile lowers a kernel whose axes have extents (Plan.Apply) to PTX for a
-// target. It fails when the plan does not fit the target, naming what takes the room.
+// target. It fails when the plan does not fit the target, naming what takes the room; what fails
+// for another reason is a *bug.Error.
 func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
 	defer func() {
 		switch r := recover().(type) {
@@ -96,7 +98,11 @@ func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
 		case failure:
 			m, err = nil, fmt.Errorf("kernel %s for %s: %w", f.Name, t.Name, r.err)
 		default:
-			panic(r)
+			b := bug.Recovered("ptx", r)
+			m, err = nil, b
+			if b.Kernel == "" && f != nil {
+				b.Kernel = f.Name
+			}
 		}
 	}()
 	if t.Arch < 80 {

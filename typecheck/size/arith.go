@@ -13,9 +13,12 @@ import (
 
 // Add is s + t.
 func (s Size) Add(t Size) Size {
+	if s.large || t.large {
+		return Size{large: true}
+	}
 	terms := make([]term, 0, len(s.terms)+len(t.terms))
 	terms = append(append(terms, s.terms...), t.terms...)
-	return canonical(s.constant+t.constant, terms)
+	return canonical(s.constant+t.constant, terms).bounded()
 }
 
 // Neg is -s.
@@ -26,6 +29,9 @@ func (s Size) Sub(t Size) Size { return s.Add(t.Neg()) }
 
 // Mul is s * t.
 func (s Size) Mul(t Size) Size {
+	if s.large || t.large || len(s.terms)*len(t.terms) > MaxParts {
+		return Size{large: true}
+	}
 	sum := t.Scale(s.constant)
 	for _, a := range s.terms {
 		var terms []term
@@ -44,6 +50,9 @@ func (s Size) Mul(t Size) Size {
 
 // Scale is n times the size.
 func (s Size) Scale(n int64) Size {
+	if s.large {
+		return s
+	}
 	terms := make([]term, 0, len(s.terms))
 	for _, t := range s.terms {
 		terms = append(terms, term{t.coefficient * n, t.atoms})
@@ -54,6 +63,9 @@ func (s Size) Scale(n int64) Size {
 // FloorDiv is s divided by t, rounded down. A division by the constant 0 stays
 // as it is, and fails when it is evaluated.
 func (s Size) FloorDiv(t Size) Size {
+	if s.large || t.large {
+		return Size{large: true}
+	}
 	if c, ok := t.Const(); ok && c != 0 {
 		if c < 0 {
 			return s.Neg().FloorDiv(Const(-c))
@@ -75,6 +87,9 @@ func (s Size) FloorDiv(t Size) Size {
 
 // Mod is the remainder of FloorDiv, which has the sign of t.
 func (s Size) Mod(t Size) Size {
+	if s.large || t.large {
+		return Size{large: true}
+	}
 	if c, ok := t.Const(); ok && c > 0 {
 		_, rest := s.splitMultiple(c)
 		if n, ok := rest.Const(); ok {
@@ -99,7 +114,7 @@ func FloorDiv(x, y int64) int64 {
 
 func quotient(x, y Size) Size { return atomSize(atom{op: "//", x: &x, y: &y}) }
 
-func atomSize(a atom) Size { return Size{terms: []term{{1, []atom{a}}}} }
+func atomSize(a atom) Size { return Size{terms: []term{{1, []atom{a}}}}.bounded() }
 
 // splitMultiple writes s as c*whole + rest, with every coefficient of rest in [0, c).
 func (s Size) splitMultiple(c int64) (whole, rest Size) {
@@ -290,10 +305,13 @@ func sign(n int64) int {
 }
 
 // Equal reports sizes that are the same expression, and so the same number whatever the symbols are.
-func (s Size) Equal(t Size) bool { return compareSizes(s, t) == 0 }
+func (s Size) Equal(t Size) bool { return !s.large && !t.large && compareSizes(s, t) == 0 }
 
 // Subst replaces symbols; those for which value gives false stay.
 func (s Size) Subst(value func(*Symbol) (Size, bool)) Size {
+	if s.large {
+		return s
+	}
 	sum := Const(s.constant)
 	for _, t := range s.terms {
 		p := Const(t.coefficient)
@@ -344,6 +362,9 @@ func (s Size) Symbols() []*Symbol {
 
 // String is the size as the source would spell it: `2 * N + 1`, `D // 2`.
 func (s Size) String() string {
+	if s.large {
+		return "..."
+	}
 	if len(s.terms) == 0 {
 		return fmt.Sprint(s.constant)
 	}

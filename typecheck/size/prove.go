@@ -14,20 +14,30 @@ import (
 // variables of their own, about which the products of known facts speak.
 
 // Prover holds what is known: sizes that are at least 0, by a symbol that brings them into a proof.
-// Dimensions are at least 1 without being told, unless zeros says that they may be 0.
+// Dimensions are at least 1 without being told, unless zeros says that they may all be 0, or zero that one may.
 type Prover struct {
 	facts map[*Symbol][]Size
 	zeros bool
+	zero  map[*Symbol]bool
+	// always is what holds in every launch, those in which dimensions are 0 too.
+	always []Size
 }
 
 const (
 	maxFacts       = 400     // constraints, beyond which a proof is given up
+	manyFacts      = 20      // facts about one symbol, which are not all tried at first
 	maxCoefficient = 1 << 30 // keeps products of two coefficients inside an int64
 	maxDegree      = 4
 )
 
 // Assume records that s >= 0, whatever runs.
 func (p *Prover) Assume(s Size) {
+	p.always = append(p.always, s)
+	p.UnlessEmpty(s)
+}
+
+// UnlessEmpty records that s >= 0 where no dimension is 0.
+func (p *Prover) UnlessEmpty(s Size) {
 	for _, sym := range s.Symbols() {
 		p.Where(sym, s)
 	}
@@ -37,6 +47,9 @@ func (p *Prover) Assume(s Size) {
 // only about what mentions sym: an axis may be empty, a loop may make no step,
 // and then nothing follows from its positions for anything else.
 func (p *Prover) Where(sym *Symbol, s Size) {
+	if s.large {
+		return
+	}
 	if p.facts == nil {
 		p.facts = map[*Symbol][]Size{}
 	}
@@ -56,11 +69,15 @@ func (p *Prover) NonNegative(s Size) bool {
 	if c, ok := s.Const(); ok {
 		return c >= 0
 	}
-	if p.refuted(s) {
+	if s.large || p.refuted(s) {
 		return false
 	}
-	for _, degree := range []int{2, maxDegree} { // most proofs are short, and what a longer one needs may be too much for them
-		sys := &system{Prover: p, vars: map[string]int{}, degree: degree}
+	leftOut := true
+	for _, try := range attempts {
+		if try.all && try.degree == 2 && !leftOut {
+			continue
+		}
+		sys := &system{Prover: p, vars: map[string]int{}, attempt: try}
 		opposite := s.Neg().Sub(Const(1))
 		sys.add(opposite)
 		for _, d := range s.divisors() { // n <= x // d is about n d and x
@@ -68,7 +85,7 @@ func (p *Prover) NonNegative(s Size) bool {
 				sys.add(opposite.Mul(d))
 			}
 		}
-		sys.saturate()
+		leftOut = sys.saturate()
 		if sys.contradiction() {
 			return true
 		}
@@ -76,9 +93,20 @@ func (p *Prover) NonNegative(s Size) bool {
 	return false
 }
 
-// least is the size that every dimension has.
-func (p *Prover) least() int64 {
-	if p.zeros {
+// attempt is how a proof is tried.
+type attempt struct {
+	degree int // of the largest products that known facts are added about
+	// all: with the facts about a symbol of which there are more than manyFacts; what a proof needs of
+	// them is most often known of something else in sight too.
+	all bool
+}
+
+// attempts begin with the shortest: most proofs are short, and what a longer one needs may be too much for them.
+var attempts = []attempt{{2, false}, {2, true}, {maxDegree, true}}
+
+// least is the size that a dimension has at least.
+func (p *Prover) least(dim *Symbol) int64 {
+	if p.zeros || p.zero[dim] {
 		return 0
 	}
 	return 1
@@ -95,6 +123,15 @@ func (p *Prover) Each(visit func(sym *Symbol, fact Size)) {
 
 // Clone knows the same, and what it learns stays its own.
 func (p *Prover) Clone() *Prover { return &Prover{facts: maps.Clone(p.facts), zeros: p.zeros} }
+
+// Always is what is known of every launch, those in which dimensions are 0 too.
+func (p *Prover) Always() *Prover {
+	q := &Prover{zeros: true}
+	for _, s := range p.always {
+		q.Assume(s)
+	}
+	return q
+}
 
 // WithZeros is what is known when dimensions may be 0.
 func (p *Prover) WithZeros() *Prover { return &Prover{facts: p.facts, zeros: true} }
@@ -124,14 +161,17 @@ type system struct {
 	monomials [][]atom // by variable
 	rows      []row
 	seen      map[string]bool
-	degree    int // of the largest products that known facts are added about
-	failed    bool
+	attempt
+	failed bool
 }
 
 // add turns s >= 0 into a row, making variables of its monomials.
 func (y *system) add(s Size) {
 	if y.seen == nil {
 		y.seen = map[string]bool{}
+	}
+	if s.large {
+		return // which says nothing
 	}
 	r := row{constant: s.constant, coeff: map[int]int64{}}
 	for _, t := range s.terms {
@@ -172,10 +212,11 @@ func atomKey(a atom) string {
 	if a.symbol != nil {
 		return fmt.Sprintf("%p", a.symbol)
 	}
-	return "(" + sizeKey(*a.x) + a.op + sizeKey(*a.y) + ")"
+	return "(" + a.x.Key() + a.op + a.y.Key() + ")"
 }
 
-func sizeKey(s Size) string {
+// Key is a text that equal sizes of one kernel share, and no others: it names symbols by what tells them apart.
+func (s Size) Key() string {
 	var b strings.Builder
 	fmt.Fprint(&b, s.constant)
 	for _, t := range s.terms {
@@ -187,11 +228,17 @@ func sizeKey(s Size) string {
 	return b.String()
 }
 
-// saturate adds what is known of every monomial, including those that the facts themselves bring in.
-func (y *system) saturate() {
+// saturate adds what is known of every monomial, including those that the facts themselves bring in, and reports
+// whether it left anything out.
+func (y *system) saturate() (leftOut bool) {
+	var last []atom
 	for v := 0; v < len(y.monomials) && len(y.rows) < maxFacts; v++ {
 		m := y.monomials[v]
 		if len(m) == 1 {
+			if m[0].symbol != nil && len(y.facts[m[0].symbol]) > manyFacts {
+				last = append(last, m[0])
+				continue
+			}
 			for _, f := range y.about(m[0]) {
 				y.add(f)
 			}
@@ -213,6 +260,68 @@ func (y *system) saturate() {
 			}
 		}
 	}
+	for _, a := range last {
+		if !y.all {
+			return true
+		}
+		for _, f := range y.about(a) {
+			if len(y.rows) < maxFacts {
+				y.add(f)
+			}
+		}
+	}
+	return false
+}
+
+// prune drops the rows with a variable that all of them add to their sums, or all take away:
+// by making it large enough, or small enough, they hold whatever the others are.
+func (y *system) prune() {
+	type use struct{ pos, neg []int }
+	uses := make([]use, len(y.monomials))
+	for i, r := range y.rows {
+		for v, c := range r.coeff {
+			if c > 0 {
+				uses[v].pos = append(uses[v].pos, i)
+			} else {
+				uses[v].neg = append(uses[v].neg, i)
+			}
+		}
+	}
+	pos, neg := make([]int, len(uses)), make([]int, len(uses))
+	var free []int
+	for v, u := range uses {
+		if pos[v], neg[v] = len(u.pos), len(u.neg); (pos[v] == 0) != (neg[v] == 0) {
+			free = append(free, v)
+		}
+	}
+	dropped := make([]bool, len(y.rows))
+	for len(free) > 0 {
+		v := free[len(free)-1]
+		free = free[:len(free)-1]
+		for _, i := range append(uses[v].pos, uses[v].neg...) {
+			if dropped[i] {
+				continue
+			}
+			dropped[i] = true
+			for w, c := range y.rows[i].coeff {
+				if c > 0 {
+					pos[w]--
+				} else {
+					neg[w]--
+				}
+				if w != v && (pos[w] == 0) != (neg[w] == 0) {
+					free = append(free, w)
+				}
+			}
+		}
+	}
+	kept := y.rows[:0]
+	for i, r := range y.rows {
+		if !dropped[i] {
+			kept = append(kept, r)
+		}
+	}
+	y.rows = kept
 }
 
 // about lists sizes, at least 0, that bound an atom.
@@ -221,7 +330,7 @@ func (y *system) about(a atom) []Size {
 	if s := a.symbol; s != nil {
 		facts := y.facts[s]
 		if s.Kind == DimSymbol {
-			facts = append([]Size{self.Sub(Const(y.least()))}, facts...)
+			facts = append([]Size{self.Sub(Const(y.least(s)))}, facts...)
 		}
 		return facts
 	}
@@ -246,7 +355,7 @@ func (y *system) positive(s Size) bool {
 
 // atLeast looks for a fact that is a plain lower bound of a symbol.
 func (y *system) atLeast(sym *Symbol, n int64) bool {
-	if sym.Kind == DimSymbol && n <= y.least() {
+	if sym.Kind == DimSymbol && n <= y.least(sym) {
 		return true
 	}
 	for _, f := range y.facts[sym] {
@@ -279,6 +388,7 @@ func (y *system) allNonNegative(atoms []atom) bool {
 // contradiction eliminates every variable; it reports whether a row "negative number >= 0" is left.
 func (y *system) contradiction() bool {
 	for {
+		y.prune()
 		v, ok := y.cheapest()
 		for _, r := range y.rows {
 			if len(r.coeff) == 0 && r.constant < 0 {

@@ -9,6 +9,10 @@ import (
 	"math"
 )
 
+// MaxParts bounds the numbers and symbols of a size, as its canonical form has them: the product
+// of n sums has two to the nth.
+const MaxParts = 300
+
 // Size is an integer expression over symbols: a dimension, a constant, or
 // arithmetic over them, kept in a canonical form so that equal expressions
 // compare equal. The zero Size is 0.
@@ -16,6 +20,8 @@ type Size struct {
 	constant int64
 	// terms are the non-constant monomials, sorted; each is a coefficient times a product of atoms.
 	terms []term
+	// large sizes have more parts than MaxParts: what they are is not kept.
+	large bool
 }
 
 type term struct {
@@ -46,6 +52,30 @@ func (s Size) Symbol() *Symbol {
 	return nil
 }
 
+// parts is how many numbers and symbols the size is written with.
+func (s Size) parts() int {
+	n := 1
+	for _, t := range s.terms {
+		n++
+		for _, a := range t.atoms {
+			if a.symbol != nil {
+				n++
+			} else {
+				n += a.x.parts() + a.y.parts()
+			}
+		}
+	}
+	return n
+}
+
+// bounded is s, or a large size where it has too many parts.
+func (s Size) bounded() Size {
+	if s.large || s.parts() > MaxParts {
+		return Size{large: true}
+	}
+	return s
+}
+
 // divisors lists what the size divides by, constants left out.
 func (s Size) divisors() []Size {
 	var all []Size
@@ -72,11 +102,20 @@ func (s Size) degree() int {
 	return n
 }
 
+// Large reports a size of more than MaxParts, of which nothing more is known.
+func (s Size) Large() bool { return s.large }
+
+// Constant is the number that stands beside the terms.
+func (s Size) Constant() int64 { return s.constant }
+
 // Const gives the number that the size is; false when it depends on a symbol.
-func (s Size) Const() (int64, bool) { return s.constant, len(s.terms) == 0 }
+func (s Size) Const() (int64, bool) { return s.constant, len(s.terms) == 0 && !s.large }
 
 // Eval computes the size. It fails where a symbol has no value or a divisor is not positive.
 func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
+	if s.large {
+		return 0, errManyParts
+	}
 	sum := s.constant
 	for _, t := range s.terms {
 		p := t.coefficient
@@ -101,6 +140,9 @@ func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
 // Most bounds the size from above, for symbols from 0 up to what most gives;
 // math.MaxInt64 where 64 bits cannot hold the bound.
 func (s Size) Most(most func(*Symbol) int64) int64 {
+	if s.large {
+		return math.MaxInt64
+	}
 	sum := max(s.constant, 0)
 	for _, t := range s.terms {
 		p := max(t.coefficient, 0) // what is taken away may be nothing
@@ -128,7 +170,10 @@ func (a atom) most(most func(*Symbol) int64) int64 {
 	return x
 }
 
-var errTooLarge = errors.New("it is larger than 64 bits can hold")
+var (
+	errTooLarge  = errors.New("it is larger than 64 bits can hold")
+	errManyParts = fmt.Errorf("its expression has more than %d parts", MaxParts)
+)
 
 // timesExact is a * b, or an error where 64 bits cannot hold it.
 func timesExact(a, b int64) (int64, error) {

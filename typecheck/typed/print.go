@@ -103,6 +103,12 @@ func axisLine(a *Axis) string {
 	if len(a.Choices) > 0 {
 		text += fmt.Sprint(" of ", a.Choices)
 	}
+	if a.Span > 0 {
+		text += fmt.Sprint(" span ", a.Span)
+	}
+	if a.Extent > 0 && !a.Given() {
+		text += fmt.Sprint(" extent ", a.Extent)
+	}
 	return text
 }
 

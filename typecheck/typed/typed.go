@@ -23,6 +23,8 @@ type Program struct {
 	Structs []*Struct
 	// Tests are those of the root.
 	Tests []*Test
+	// Warnings are what there is to say of the root beside errors.
+	Warnings lang.Diagnostics
 }
 
 // TypeParam is an element type parameter, `T: float`.
@@ -100,7 +102,13 @@ type Axis struct {
 	Tile string
 	// Choices limits the extent: the tune clause, or one constant.
 	Choices []int64
-	At      lang.Span
+	// Span is, where the program uses `.start` or `.end` of a GridAxis or a LoopAxis, the run of positions whose bounds these
+	// are: every extent that the axis may have divides it. 0 where the program uses neither.
+	Span int64
+	// Extent is what the language gives a GridAxis or a LoopAxis, where a result would depend on an extent of which
+	// the source says nothing; else 0.
+	Extent int64
+	At     lang.Span
 }
 
 // Type is the type of a tile: an element type over axes; a scalar has no axes.
@@ -121,7 +129,9 @@ type Param struct {
 	Of *Param
 	// Default is the value of a scalar that a call leaves out; nil when it must be given.
 	Default *lang.Literal
-	At      lang.Span
+	// Fill, of an output: nothing proves that every element is stored, so a launch first fills it with zeros.
+	Fill bool
+	At   lang.Span
 }
 
 // Kernel is a typed kernel.
@@ -261,7 +271,10 @@ type (
 		Indices []Expr
 		// Checked tells, by index, that it may lie outside: such elements are dropped.
 		Checked []bool
-		Value   Expr
+		// Needs has, by index, the dimensions without which nothing proves that it lies inside, or meets no other block's:
+		// those that must not be 0 in a launch that gets there.
+		Needs [][]*size.Symbol
+		Value Expr
 		// New, of a compare-and-swap, is what an element becomes that is Value.
 		New Expr
 		// Order and Scope of an atomic, "" where it has none.
@@ -372,12 +385,13 @@ type (
 		Over       []*Axis
 	}
 
-	// Load reads a tensor parameter. Else is nil when no index is Checked.
+	// Load reads a tensor parameter. Else is nil when no index is Checked. Needs is as in Store.
 	Load struct {
 		Typed
 		Param   *Param
 		Indices []Expr
 		Checked []bool
+		Needs   [][]*size.Symbol
 		Else    Expr
 		Hints   AccessHints
 	}
@@ -473,6 +487,9 @@ func resultTypes(xs []Expr) []Type {
 	}
 	return ts
 }
+
+// Given reports an axis whose extent the source says: what a part of it gives is a result of the program.
+func (a *Axis) Given() bool { return len(a.Choices) == 1 }
 
 // Over is what the axis walks, as the source says it: `N`, or `N[1 .. N - 1]`.
 func (a *Axis) Over() string {

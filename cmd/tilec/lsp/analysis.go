@@ -2,9 +2,9 @@ package lsp
 
 import (
 	"fmt"
-	"runtime/debug"
 
 	"tilec/jit"
+	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
 	"tilec/typecheck/typed"
@@ -32,7 +32,7 @@ func (s *server) analyse(d *document) *analysis {
 	}
 	a.types.add(program)
 	jit.ProposeImports(a.module, ds)
-	a.diags = append(a.diags, ds...).Sort()
+	a.diags = append(append(a.diags, ds...), program.Warnings...).Sort()
 	return a
 }
 
@@ -40,7 +40,8 @@ func (s *server) analyse(d *document) *analysis {
 func check(m *lang.Module, load typecheck.Loader) (p *typed.Program, ds lang.Diagnostics, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			p, ds, err = &typed.Program{}, nil, fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+			b := bug.Recovered("check", r)
+			p, ds, err = &typed.Program{}, nil, fmt.Errorf("%w\n%s", b, b.Stack)
 		}
 	}()
 	p, ds = typecheck.Check(m, load)

@@ -3,7 +3,6 @@ package lsp
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"strings"
 	"time"
 
@@ -11,6 +10,7 @@ import (
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
+	"tilec/jit/bug"
 	"tilec/lang"
 )
 
@@ -48,7 +48,8 @@ func (s *server) unpublished() (all []*protocol.PublishDiagnosticsParams) {
 	defer s.mu.Unlock()
 	defer func() {
 		if r := recover(); r != nil {
-			s.log("panic in diagnostics: %v\n%s", r, debug.Stack())
+			b := bug.Recovered("diagnostics", r)
+			s.log("%v\n%s", b, b.Stack)
 		}
 	}()
 	for u, d := range s.docs {
@@ -92,6 +93,12 @@ func (s *server) diagnosticsOf(d *document) []protocol.Diagnostic {
 	return out
 }
 
+// severities are the protocol's for those of the compiler.
+var severities = map[lang.Severity]protocol.DiagnosticSeverity{
+	lang.SeverityError: protocol.DiagnosticSeverityError, lang.SeverityWarning: protocol.DiagnosticSeverityWarning,
+	lang.SeverityNote: protocol.DiagnosticSeverityInformation,
+}
+
 func (s *server) diagnostic(a *analysis, x *lang.Diagnostic) protocol.Diagnostic {
 	message := x.Message
 	if x.Label != "" {
@@ -105,10 +112,14 @@ func (s *server) diagnostic(a *analysis, x *lang.Diagnostic) protocol.Diagnostic
 	}
 	out := protocol.Diagnostic{
 		Range:    a.doc.lines.spanRange(x.At),
-		Severity: protocol.DiagnosticSeverityError,
+		Severity: severities[x.Severity],
 		Code:     protocol.String(x.Code),
 		Source:   protocol.NewOptional("tilec"),
 		Message:  protocol.String(message),
+	}
+	switch x.Code {
+	case lang.WarnUnused, lang.WarnUnusedAxis, lang.WarnUnusedParam, lang.WarnUnusedImport: // which editors fade
+		out.Tags = protocol.NewDiagnosticTags(protocol.DiagnosticTagUnnecessary)
 	}
 	for _, l := range x.Labels {
 		if at, ok := s.location(a, l.At); ok {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -49,7 +50,7 @@ kernel product<T: float>(x: T[M, K], w: T[K, N], eps: f32 = 1e-5) -> y: T[M, N]
 }
 
 graph run<T: float>(x: T[N, N], l: Layer<T>) -> y: T[N, N] {
-    let inner = l.next
+    let _inner = l.next
     y = product(x, x, eps = 1.0)
 }
 `
@@ -91,7 +92,7 @@ func TestSession(t *testing.T) {
 	require.Contains(t, hover("@|sizes"), "typical sizes")
 	require.Contains(t, hover("|grid i"), "one block for every B elements")
 	require.Contains(t, hover("l.|next"), "next: Inner<T>")
-	require.Contains(t, hover("let |inner"), "Inner")
+	require.Contains(t, hover("let |_inner"), "Inner")
 	require.Contains(t, hover("|import"), "Elementwise functions and kernels.")
 	require.Equal(t, "", hover("the |sum"))
 	require.Equal(t, "", hover("A |matrix"))
@@ -169,7 +170,7 @@ func TestCompletion(t *testing.T) {
 	require.NotContains(t, complete("let acc = |for", "a"), "acc")
 	require.Equal(t, []string{"g", "next"}, complete("y = product(|x", "l."))
 	require.Equal(t, []string{"b"}, complete("y = product(|x", "l.next."))
-	require.Equal(t, []string{"b"}, complete("y = product(|x", "inner."))
+	require.Equal(t, []string{"b"}, complete("y = product(|x", "_inner."))
 	require.Equal(t, []string{"start", "end"}, complete("gelu(|acc", "i."))
 	require.Contains(t, complete("|kernel product", "@"), "warps")
 	require.NotContains(t, complete("|kernel product", "@"), "let")
@@ -236,7 +237,7 @@ fn twice(x) = x + x
 
 test "softmax" {
     let x = randn(f32, [5, 33], 1)
-    inout state = zeros(i32, [4])
+    inout _state = zeros(i32, [4])
     let y = softmax(twice(x) * 3)
     check close(y, softmax(x), ulps = 4), "not so"
     check x > y
@@ -245,7 +246,7 @@ test "softmax" {
 	s.open(doc, text)
 	require.Empty(t, s.published(doc, 1))
 	require.Contains(t, s.hover(doc, placeOf(t, text, "let |y")), "f32[5, 33]")
-	require.Contains(t, s.hover(doc, placeOf(t, text, "inout |state")), "i32[4]")
+	require.Contains(t, s.hover(doc, placeOf(t, text, "inout |_state")), "i32[4]")
 	require.Contains(t, s.hover(doc, placeOf(t, text, "|softmax(twice")), "Softmax over the last dimension")
 	require.Contains(t, s.hover(doc, placeOf(t, text, "|twice(x) *")), "Twice x.")
 	require.Contains(t, s.hover(doc, placeOf(t, text, "twice(x) |* 3")), "f32[5, 33]")
@@ -254,7 +255,7 @@ test "softmax" {
 	require.Equal(t, "3:3-3:8", s.definition(doc, placeOf(t, text, "|twice(x) *")).Range.String())
 	require.Equal(t, "6:8-6:9", s.definition(doc, placeOf(t, text, "x > y")).Range.String())
 	labels := s.complete(doc, placeOf(t, text, "x > |y"))
-	for _, want := range []string{"x", "y", "state", "softmax", "twice", "close", "arange"} {
+	for _, want := range []string{"x", "y", "_state", "softmax", "twice", "close", "arange"} {
 		require.Contains(t, labels, want)
 	}
 	// A syntax error above, and an unknown name in the test: both are shown.
@@ -283,7 +284,10 @@ graph g(x: f32[N]) -> z: f16[N] {
 `
 	version := 1
 	s.open(doc, text)
-	for ds := s.published(doc, version); len(ds) > 0; ds = s.published(doc, version) {
+	errors := func(ds []diagnostic) []diagnostic {
+		return slices.DeleteFunc(slices.Clone(ds), func(d diagnostic) bool { return d.Code[0] == 'W' })
+	}
+	for ds := errors(s.published(doc, version)); len(ds) > 0; ds = errors(s.published(doc, version)) {
 		var actions []struct {
 			Title string
 			Edit  struct {
@@ -465,13 +469,15 @@ func TestSameErrors(t *testing.T) {
 		require.NoError(t, err)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
-		_, want := jit.Load(path, text, nil)
+		program, want := jit.Load(path, text, nil)
+		want = append(want, program.Warnings...).Sort()
 		doc := uri.File(path)
 		require.NoError(t, s.didOpen(&protocol.DidOpenTextDocumentParams{TextDocument: protocol.TextDocumentItem{URI: doc, Text: string(text)}}))
 		got := s.diagnosticsOf(s.docs[doc])
 		require.Len(t, got, len(want), path)
 		for i, d := range want {
 			require.Equal(t, protocol.String(d.Code), got[i].Code, path)
+			require.Equal(t, severities[d.Severity], got[i].Severity, path)
 			require.Equal(t, s.docs[doc].lines.position(d.At.Start), got[i].Range.Start, path)
 			require.Len(t, got[i].RelatedInformation, len(d.Labels), path)
 		}
@@ -485,5 +491,28 @@ func TestModel(t *testing.T) {
 	doc := "file:///nowhere/gpt.tile"
 	s.open(doc, string(gpt.Source))
 	require.Empty(t, s.published(doc, 1))
+	s.leave()
+}
+
+// TestWarningsAreShown: a warning has its severity, and what is unused is shown as such; its fix is offered.
+func TestWarningsAreShown(t *testing.T) {
+	s := start(t)
+	doc := "file:///nowhere/warned.tile"
+	text := "kernel k(x: f32[N], s: f32) -> y: f32[N] {\n    let v = x[i]\n    y[i] = where(x[i] == nan, 0, x[i])\n}\n"
+	s.open(doc, text)
+	ds := s.published(doc, 1)
+	require.Len(t, ds, 3)
+	for i, code := range []string{"W0203", "W0201", "W0302"} {
+		require.Equal(t, code, ds[i].Code)
+		require.Equal(t, 2, ds[i].Severity)
+		unnecessary := []int{1}
+		if code == "W0302" {
+			unnecessary = nil
+		}
+		require.Equal(t, unnecessary, ds[i].Tags)
+	}
+	var actions []struct{ Title string }
+	s.call("textDocument/codeAction", object{"textDocument": object{"uri": doc}, "range": ds[2].Range, "context": object{"diagnostics": []any{}}}, &actions)
+	require.Equal(t, []struct{ Title string }{{"Write `isnan(x[i])`"}}, actions)
 	s.leave()
 }

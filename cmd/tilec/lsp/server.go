@@ -7,12 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/uri"
+
+	"tilec/jit/bug"
 )
 
 // Options is what a server needs to know of the program that it is part of.
@@ -108,8 +109,9 @@ func (s *server) guarded(handle jsonrpc2.Handler) jsonrpc2.Handler {
 		defer s.mu.Unlock()
 		defer func() {
 			if r := recover(); r != nil {
-				s.log("panic in %s: %v\n%s", req.Method(), r, debug.Stack())
-				err = jsonrpc2.NewError(jsonrpc2.ErrInternal.Code, fmt.Sprintf("internal error: %v", r))
+				b := bug.Recovered(req.Method(), r)
+				s.log("%v\n%s", b, b.Stack)
+				err = jsonrpc2.NewError(jsonrpc2.ErrInternal.Code, b.Error())
 			}
 			if err != nil && !req.IsCall() {
 				s.log("%s: %v", req.Method(), err)

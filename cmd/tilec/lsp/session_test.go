@@ -48,10 +48,12 @@ type published struct {
 }
 
 type diagnostic struct {
-	Range   span   `json:"range"`
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Related []struct {
+	Range    span   `json:"range"`
+	Code     string `json:"code"`
+	Severity int    `json:"severity"`
+	Tags     []int  `json:"tags"`
+	Message  string `json:"message"`
+	Related  []struct {
 		Location location `json:"location"`
 		Message  string   `json:"message"`
 	} `json:"relatedInformation"`

@@ -39,7 +39,7 @@ func Log2(x float64) float64 {
 	}
 	// log(f) is accurate relative to itself, also near 1, and so is its product with log2(e) in two parts.
 	l := math.Log(f)
-	return float64(e) + math.FMA(l, float64(math.Log2E), l*log2eLow)
+	return float64(e) + math.FMA(l, float64(math.Log2E), float64(l*log2eLow))
 }
 
 // Atan2 is the angle of the point (x, y).

@@ -46,7 +46,7 @@ func oddF32(v float64) float32 {
 // fusedOdd is a*b+c for a product that is exact in f64 (operands of at most 26
 // bits), rounded to odd, so that rounding the result to f32 or less rounds once.
 func fusedOdd(a, b, c float64) float64 {
-	p := a * b
+	p := float64(a * b)
 	s := p + c
 	if s != s || math.IsInf(s, 0) {
 		return s

@@ -19,7 +19,7 @@ func Pow(x, y float64) float64 {
 	if x < 0 && math.Abs(y) < 1<<53 && int64(y)%2 != 0 {
 		sign = -1
 	}
-	switch h := l.hi * y; { // far beyond what f64 holds, where the product may have overflowed too
+	switch h := float64(l.hi * y); { // far beyond what f64 holds, where the product may have overflowed too
 	case h > 720:
 		return sign * math.Inf(1)
 	case h < -760:
@@ -36,7 +36,7 @@ func Pow(x, y float64) float64 {
 	}
 	t = t.plus(ln2.times(float64(-scale)))
 	// The low part is below an ulp of the high one, where e^low is 1 + low.
-	e := math.Exp(t.hi)
+	e := Exp(t.hi)
 	return sign * math.Ldexp(math.FMA(e, t.lo, e), scale)
 }
 
@@ -55,13 +55,13 @@ func (p pair) plus(q pair) pair {
 }
 
 func (p pair) times(b float64) pair {
-	h := p.hi * b
-	return sum(h, math.FMA(p.hi, b, -h)+p.lo*b)
+	h := float64(p.hi * b)
+	return sum(h, math.FMA(p.hi, b, -h)+float64(p.lo*b))
 }
 
 func (p pair) mul(q pair) pair {
 	r := p.times(q.hi)
-	return sum(r.hi, r.lo+p.hi*q.lo)
+	return sum(r.hi, r.lo+float64(p.hi*q.lo))
 }
 
 func (p pair) div(q pair) pair {

@@ -1,0 +1,36 @@
+package gpt
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/lang"
+)
+
+// A model keeps the programs that were run last, and no more than it says.
+func TestBoundProgramsAreFew(t *testing.T) {
+	program, problems := jit.Load("gpt.tile", Source, nil)
+	require.Empty(t, problems)
+	ckpt, err := OpenFS(Mini())
+	require.NoError(t, err)
+	m, err := New(program, ckpt, jit.NewCompiler(jit.OpenCPU(), nil), lang.F32, "")
+	require.NoError(t, err)
+	defer m.Close()
+	bind := func(n int) *jit.Program {
+		p, err := m.bind(m.graph, n, 0)
+		require.NoError(t, err)
+		return p
+	}
+	one := bind(1)
+	for n := 2; n <= maxBound+5; n++ {
+		two := bind(2)
+		bind(n)
+		require.Same(t, one, bind(1), "used all the time")
+		require.Same(t, two, bind(2))
+	}
+	require.Len(t, m.bound, maxBound)
+	require.Nil(t, m.bound.find(binding{m.graph, 3}), "the one that was not used for the longest time")
+	require.NotNil(t, m.bound.find(binding{m.graph, maxBound + 5}))
+}

@@ -1,0 +1,73 @@
+package jit
+
+import "fmt"
+
+// Arena is a device's memory for the intermediate results of programs that never
+// run at the same time: each finds there what the largest of them needs. What
+// a program leaves there, its results too, is lost when another one of the arena
+// is bound or runs.
+type Arena struct {
+	device Device
+	// temps are for temporaries and results, scratch for tiles that are too long for a block; nil where nothing is needed.
+	temps, scratch *Memory
+}
+
+// NewArena makes an arena that has no memory yet. Options.Arena gives it to programs.
+func NewArena(d Device) *Arena { return &Arena{device: d} }
+
+// Bytes is the size of the memory that the arena holds.
+func (a *Arena) Bytes() int64 {
+	n := int64(0)
+	if a == nil {
+		return 0
+	}
+	for _, m := range []*Memory{a.temps, a.scratch} {
+		if m != nil {
+			n += m.Size
+		}
+	}
+	return n
+}
+
+// Close gives the memory back. A program that runs afterwards takes it again.
+func (a *Arena) Close() {
+	if a == nil {
+		return
+	}
+	for _, m := range []**Memory{&a.temps, &a.scratch} {
+		if *m != nil {
+			a.device.Free(*m)
+			*m = nil
+		}
+	}
+}
+
+// reserve makes the arena large enough for a program.
+func (a *Arena) reserve(p *Program) error {
+	if a.device == nil || a.device.space() != p.device.space() {
+		return &UseError{"Options.Arena", "the arena is of another device than the program, or of none: NewArena makes one", ErrOtherDevice}
+	}
+	if err := a.grow(&a.scratch, p.scratchBytes); err != nil {
+		return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, p.scratchBytes, err)
+	}
+	if err := a.grow(&a.temps, p.tempBytes); err != nil {
+		return fmt.Errorf("%s: %d bytes for intermediate results: %w", p.name, p.tempBytes, err)
+	}
+	return nil
+}
+
+// nothing is the size of memory that is not needed, where 0 is that of results without elements, which still lie somewhere.
+const nothing = -1
+
+// grow replaces memory that is too small. The old goes first: nothing in it is needed, and both may not fit.
+func (a *Arena) grow(m **Memory, n int64) (err error) {
+	if n == nothing || *m != nil && (*m).Size >= n {
+		return nil
+	}
+	if *m != nil {
+		a.device.Free(*m)
+		*m = nil
+	}
+	*m, err = a.device.Alloc(n)
+	return err
+}

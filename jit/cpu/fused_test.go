@@ -1,0 +1,174 @@
+package cpu
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/lang"
+)
+
+// TestFma32 compares with exact arithmetic: random numbers, and sums just beside the middle of two numbers.
+func TestFma32(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	check := func(a, b, c float32) {
+		exact := new(big.Rat).Mul(new(big.Rat).SetFloat64(float64(a)), new(big.Rat).SetFloat64(float64(b)))
+		want, _ := exact.Add(exact, new(big.Rat).SetFloat64(float64(c))).Float32()
+		require.Equal(t, want, fma32(a, b, c), "%b %b %b", a, b, c)
+	}
+	for range 20000 {
+		a, b := float32(r.NormFloat64()), float32(math.Ldexp(r.NormFloat64(), r.IntN(40)-20))
+		check(a, b, float32(math.Ldexp(r.NormFloat64(), r.IntN(40)-20)))
+		check(a, b, -float32(float64(a)*float64(b)))
+		check(float32(1+r.IntN(1<<12)), float32(r.IntN(1<<13)), float32(r.IntN(1<<24)))
+		// c and half a unit of it, give or take a product too small for f64 to hold beside them.
+		c := float32(1 + float64(r.IntN(1<<23))/(1<<23))
+		check(1+0x1p-23*float32(r.IntN(3)), 0x1p-24, c)
+		check(1+0x1p-12, 0x1p-24*(1-0x1p-12), c)
+		check(0x1p-100*(1+0x1p-20), 0x1p-50*(1+0x1p-23), 0x1p-127*c) // a result below the normal numbers
+	}
+}
+
+// TestRowsHaveTheBitsOfVectors compares the loops for one machine with those for another, on numbers of every exponent.
+func TestRowsHaveTheBitsOfVectors(t *testing.T) {
+	if !vectors {
+		t.Skip("this machine has the Go loops only")
+	}
+	const n = 1 << 16
+	r := rand.New(rand.NewPCG(3, 4))
+	var operands [3][]float32
+	for i := range operands {
+		operands[i] = make([]float32, n)
+		for j := range operands[i] {
+			operands[i][j] = math.Float32frombits(r.Uint32())
+			if j%2 == 0 { // where functions are neither 0 nor 1
+				operands[i][j] = float32(r.NormFloat64() * 30)
+			}
+		}
+	}
+	portable := float32Rows()
+	for op, vector := range vectorRows() {
+		got, want := make([]float32, n), make([]float32, n)
+		vector(ptrOf(want), ptrOf(operands[0]), ptrOf(operands[1]), ptrOf(operands[2]), n)
+		portable[op](ptrOf(got), ptrOf(operands[0]), ptrOf(operands[1]), ptrOf(operands[2]), n)
+		for i := range got {
+			if got[i] != got[i] && want[i] != want[i] {
+				continue
+			}
+			require.Equal(t, math.Float32bits(want[i]), math.Float32bits(got[i]), "%s of %b %b %b", op, operands[0][i], operands[1][i], operands[2][i])
+		}
+	}
+	for _, d := range []lang.DType{lang.F16, lang.BF16} {
+		got, want := append([]float32(nil), operands[0]...), append([]float32(nil), operands[0]...)
+		rounder(d)(want)
+		func() {
+			defer UseVectors(UseVectors(false))
+			rounder(d)(got)
+		}()
+		for i := range got {
+			require.True(t, got[i] != got[i] && want[i] != want[i] || math.Float32bits(got[i]) == math.Float32bits(want[i]), "%s of %b", d, operands[0][i])
+		}
+	}
+}
+
+// TestSumsHaveTheBitsOfVectors compares the loops that add, of every length.
+func TestSumsHaveTheBitsOfVectors(t *testing.T) {
+	if !vectors {
+		t.Skip("this machine has the Go loops only")
+	}
+	r := rand.New(rand.NewPCG(5, 6))
+	x, rows := make([]float32, 200), make([]float32, 1000)
+	for i := range rows {
+		x[i%len(x)], rows[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
+	}
+	both := func(f func() any) (with, without any) {
+		defer UseVectors(UseVectors(true))
+		with = f()
+		UseVectors(false)
+		return with, f()
+	}
+	for n := range 130 {
+		with, without := both(func() any {
+			var out [4]float32
+			inner4(x[:n], ptrOf(rows), 150, &out)
+			return out
+		})
+		require.Equal(t, with, without, "inner products of %d", n)
+		with, without = both(func() any {
+			y := append([]float32(nil), x[:n]...)
+			axpy4(y, (*[4]float32)(x), ptrOf(rows), 150)
+			return y
+		})
+		require.Equal(t, with, without, "four rows of %d", n)
+		with, without = both(func() any { return sum16(rows[:n*4&^15]) })
+		require.Equal(t, with, without, "the sum of %d", n*4&^15)
+		with, without = both(func() any {
+			c := append([]float32(nil), rows[:microRows*microCols]...)
+			if n > 0 {
+				micro(n%60+1, ptrOf(x), unsafe.Pointer(&rows[n%8]), ptrOf(c), microCols)
+			}
+			return c
+		})
+		require.Equal(t, with, without, "a product of %d", n%60+1)
+	}
+}
+
+// TestNothingElseIsFused compiles for a processor on which the compiler fuses a
+// product with the sum behind it, and looks for instructions that do so where
+// the source has no fused multiply-add: results there would have other bits.
+func TestNothingElseIsFused(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles for another processor")
+	}
+	tool := filepath.Join(strings.TrimSpace(run(t, "go", "env", "GOROOT")), "bin", "go")
+	for _, pkg := range []string{"tilec/jit/cpu", "tilec/jit/ir/eval"} {
+		out := filepath.Join(t.TempDir(), "package.a")
+		run(t, tool, "build", "-o", out, pkg)
+		fused := 0
+		for line := range strings.Lines(run(t, tool, "tool", "objdump", out)) {
+			words := strings.Fields(line)
+			if len(words) < 4 || !strings.HasPrefix(words[3], "FMADD") && !strings.HasPrefix(words[3], "FMSUB") &&
+				!strings.HasPrefix(words[3], "FNMADD") && !strings.HasPrefix(words[3], "FNMSUB") {
+				continue
+			}
+			fused++
+			require.True(t, means(t, pkg, words[0]), "%s has %s at %s", pkg, words[3], words[0])
+		}
+		require.Positive(t, fused, "the disassembly shows none at all")
+	}
+}
+
+// means reports a line of the source, FILE:LINE, that asks for a fused multiply-add.
+func means(t *testing.T, pkg, place string) bool {
+	t.Helper()
+	file, number, _ := strings.Cut(place, ":")
+	if file == "fma_arm64.go" {
+		return true
+	}
+	source, err := os.ReadFile(filepath.Join(strings.TrimSpace(run(t, "go", "list", "-f", "{{.Dir}}", pkg)), file))
+	require.NoError(t, err)
+	at := 0
+	for _, digit := range number {
+		at = at*10 + int(digit-'0')
+	}
+	line := strings.Split(string(source), "\n")[at-1]
+	return strings.Contains(line, "math.FMA(") || strings.Contains(line, "fma32(")
+}
+
+// run runs a command for arm64 and gives what it says.
+func run(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	c := exec.Command(name, args...)
+	c.Env = append(os.Environ(), "GOARCH=arm64", "CGO_ENABLED=0")
+	out, err := c.CombinedOutput()
+	require.NoError(t, err, string(out))
+	return string(out)
+}

@@ -1,0 +1,86 @@
+package jit
+
+import (
+	"tilec/jit/bug"
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+)
+
+// Form is a kernel's IR at a point on its way to a target's backend.
+type Form struct {
+	// Pass is what gave it the form: "" for the kernel as it was built, the name of a pass, or "plan" for the
+	// extents that the planner chose, with which the backend gets it.
+	Pass string
+	Func *ir.Func
+}
+
+// Forms gives every form that a kernel has between its source and the backend of a target, in order. With an
+// error, which a pass may be the cause of, come the forms up to there.
+func Forms(s *Spec, target plan.Target) (forms []Form, err error) {
+	if err := s.check("Forms"); err != nil {
+		return nil, err
+	}
+	if target.Name == "" {
+		return nil, unset("Forms", "there is no target: plan.FindTarget gives one")
+	}
+	_, err = lower(s, target, lowering{forms: func(pass string, f *ir.Func) {
+		forms = append(forms, Form{pass, ir.Clone(f)})
+	}})
+	return forms, err
+}
+
+// lowerForm plans a form of a specialisation as it is: no pass runs.
+func lowerForm(s *Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
+	_, dims, err := buildIR(s, target.Name)
+	if err != nil {
+		return nil, err
+	}
+	f = ir.Clone(f)
+	if target.Arch == 0 {
+		ir.Unshare(f)
+	}
+	l, err := asItIs(f, target, func(d *ir.Dim) int64 {
+		n, err := dims.size(d, s)
+		if err != nil {
+			return 1
+		}
+		return bucket(n)
+	}, nil)
+	if err == nil {
+		l.dims = dims
+	}
+	return l, err
+}
+
+// asItIs plans what has no extent in a kernel's IR and compiles it for a GPU target; no pass runs, and no axis is cut. f becomes the kernel that is lowered.
+func asItIs(f *ir.Func, target plan.Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Lowered, error) {
+	p, err := plan.Choose(f, target, sizes, pins)
+	if err != nil {
+		return nil, err
+	}
+	p.Chunks = nil
+	if err := p.Apply(f); err != nil {
+		return nil, err
+	}
+	l := &Lowered{Func: f, Plan: p, target: target, uncut: f}
+	if target.Arch > 0 {
+		if l.module, err = lowerPTX(f, p, target, nil); err != nil {
+			return nil, bug.In(err, func(e *Bug) { l.about(e, nil) })
+		}
+	}
+	return l, nil
+}
+
+// planned reports IR that a plan was applied to: every axis that blocks or steps walk has its extent.
+func planned(f *ir.Func) bool {
+	walked := false
+	for _, a := range f.Axes {
+		if a.Kind == ir.Whole || a.Scalar {
+			continue
+		}
+		if walked = true; a.Extent <= 0 {
+			return false
+		}
+	}
+	return walked
+}

@@ -1,0 +1,81 @@
+package jit
+
+import (
+	"slices"
+
+	"tilec/jit/bug"
+	"tilec/jit/cpu"
+	"tilec/jit/ir"
+	"tilec/jit/pass"
+	"tilec/jit/plan"
+)
+
+// LowerIR goes on from a kernel's IR, after whichever pass: the passes run, which leave alone what they have done already, a
+// plan is chosen for what has no extent yet, and the backend of the target compiles. IR that has all its extents is as a
+// backend gets it: no pass runs any more. sizes guides the planner, as those of a launch do; pins fixes extents and
+// settings by name. Neither need be given, and f is left as it was.
+func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs *Logs) (l *Lowered, err error) {
+	const call = "LowerIR"
+	if f == nil || f.Body == nil {
+		return nil, unset(call, "there is no IR: ir.Parse gives it")
+	}
+	if target.Name == "" {
+		return nil, unset(call, "there is no target: plan.FindTarget gives one")
+	}
+	begun := f
+	stage := "passes"
+	defer func() {
+		if r := recover(); r != nil {
+			l, err = nil, bug.Recovered(stage, r)
+		}
+		err = bug.In(err, func(e *Bug) {
+			if e.Kernel = f.Name; e.IR == "" {
+				e.IR = textOf(begun)
+			}
+			e.Set("target", "%s", target.Name)
+			e.Set("sizes", "%s", assignments(sizes))
+			e.Set("pins", "%s", assignments(pins))
+		})
+	}()
+	f = ir.Clone(f)
+	if target.Arch == 0 { // one block goes through all of an axis
+		ir.Unshare(f)
+	}
+	size := func(d *ir.Dim) int64 { return bucket(max(sizes[d.Name], 1)) }
+	if planned(f) {
+		stage = "plan"
+		l, err = asItIs(f, target, size, pins)
+	} else {
+		if err := pass.Run(f, pass.Options{Verify: true, Dump: logs.dump()}); err != nil {
+			return nil, err
+		}
+		logs.Print(StageIR, f.Name, f.String)
+		stage = "plan"
+		l, err = (&planning{f: f, target: target, sizes: size}).fit(pins)
+	}
+	if err != nil {
+		return nil, err
+	}
+	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
+	if target.Arch == 0 {
+		stage = "cpu"
+		if _, err := cpu.Compile(l.Func); err != nil {
+			return nil, bug.In(err, func(e *Bug) { l.about(e, nil) })
+		}
+	}
+	return l, nil
+}
+
+// KnownPins are the pins that mean something to a kernel's IR: to an axis that it has, or to the plan as a whole.
+func KnownPins(f *ir.Func, pins map[string]int64) map[string]int64 {
+	known := map[string]int64{}
+	for name, n := range pins {
+		if f != nil && (slices.Contains(planSettings, name) || slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return plan.Parameter(a) == name })) {
+			known[name] = n
+		}
+	}
+	return known
+}
+
+// planSettings are what can be pinned beside extents.
+var planSettings = []string{"warps", "stages", "occupancy", "cluster", "split"}

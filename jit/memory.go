@@ -1,0 +1,155 @@
+package jit
+
+import (
+	"fmt"
+	"sync/atomic"
+	"unsafe"
+)
+
+// Memory is a piece of a device's memory: what Alloc and Upload give, and parts of that.
+type Memory struct {
+	// Size is in bytes.
+	Size int64
+
+	block *block
+	// offset is where in the block the piece begins, in bytes.
+	offset int64
+	// part says that Slice made it.
+	part bool
+}
+
+// block is what a device allocated.
+type block struct {
+	device Device
+	size   int64
+	// host is the memory itself on the CPU, nil once it is freed; address is where it lies on a GPU.
+	host    atomic.Pointer[[]byte]
+	address uint64
+	freed   atomic.Bool
+}
+
+// hostMemory is memory of the CPU.
+func hostMemory(d Device, data []byte) *Memory {
+	b := &block{device: d, size: int64(len(data))}
+	b.host.Store(&data)
+	return &Memory{Size: b.size, block: b}
+}
+
+// deviceMemory is memory of a GPU, real or emulated.
+func deviceMemory(d Device, n int64, address uint64) *Memory {
+	return &Memory{Size: n, block: &block{device: d, size: n, address: address}}
+}
+
+// free marks the memory as given back, and reports whether it was the device's to give: all of a block, for the first time.
+func (m *Memory) free(d Device) bool {
+	if m == nil || m.block == nil || m.part || usable(d, "") != nil || m.block.device.space() != d.space() {
+		return false
+	}
+	return m.block.freed.CompareAndSwap(false, true)
+}
+
+// bytes is the memory on the CPU; none when it has been freed.
+func (m *Memory) bytes() []byte {
+	data := m.block.host.Load()
+	if data == nil {
+		return nil
+	}
+	return (*data)[m.offset : m.offset+m.Size : m.offset+m.Size]
+}
+
+// address is where the memory begins: on the host for the CPU, else on the device.
+func (m *Memory) address() uint64 {
+	if data := m.block.host.Load(); data != nil {
+		return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(*data)))) + uint64(m.offset)
+	}
+	return m.block.address + uint64(m.offset)
+}
+
+// Slice is n bytes of m from offset on. Freeing a part frees nothing; a part of memory that
+// is freed is freed. What m does not have is a *UseError of ErrRange.
+func (m *Memory) Slice(offset, n int64) (*Memory, error) {
+	const call = "Memory.Slice"
+	if m == nil || m.block == nil {
+		return nil, unset(call, "the memory is nothing that Alloc or Upload gave")
+	}
+	if err := m.within(offset, n); err != nil {
+		return nil, &UseError{call, err.Error(), ErrRange}
+	}
+	return &Memory{Size: n, block: m.block, offset: m.offset + offset, part: true}, nil
+}
+
+// within reports n bytes from an offset on that are not in the memory.
+func (m *Memory) within(offset, n int64) error {
+	if m.Size < 0 || m.Size > m.block.size-m.offset {
+		return fmt.Errorf("its Size was set to %d, and it has %d bytes", m.Size, m.block.size-m.offset)
+	}
+	if offset < 0 || n < 0 || offset > m.Size || n > m.Size-offset {
+		return fmt.Errorf("%d bytes from %d on are not within the %d bytes of the memory", n, offset, m.Size)
+	}
+	return nil
+}
+
+// misuse says why a device cannot use the memory, and of what kind that is; "" when it can.
+func (m *Memory) misuse(d Device) (reason string, kind error) {
+	switch {
+	case m == nil:
+		return "the memory is nil: Alloc and Upload give memory", ErrUnset
+	case m.block == nil:
+		return "the memory is a zero Memory: Alloc and Upload give memory", ErrUnset
+	case m.block.device.space() != d.space():
+		return fmt.Sprintf("the memory is of the device %s, and is used on %s", m.block.device.ID(), d.ID()), ErrOtherDevice
+	case m.block.freed.Load():
+		return "the memory is freed", ErrFreed
+	}
+	if err := usable(m.block.device, ""); err != nil {
+		return "the device of the memory is closed", ErrClosed
+	}
+	return "", nil
+}
+
+// access checks a copy of n bytes to or from memory of a device.
+func (m *Memory) access(d Device, call string, offset, n int64) error {
+	if err := usable(d, call); err != nil {
+		return err
+	}
+	if reason, kind := m.misuse(d); kind != nil {
+		return &UseError{call, reason, kind}
+	}
+	if err := m.within(offset, n); err != nil {
+		return &UseError{call, err.Error(), ErrRange}
+	}
+	return nil
+}
+
+// state is whether a device can be used.
+type state int
+
+const (
+	stateUnset state = iota // nil, or a zero value
+	stateOpen
+	stateClosed
+)
+
+// usable reports a device that cannot be used.
+func usable(d Device, call string) error {
+	switch {
+	case d == nil:
+		return unset(call, "there is no device: OpenDevice gives one")
+	case d.state() == stateUnset:
+		return unset(call, "the device is nothing that OpenDevice gave")
+	case d.state() == stateClosed:
+		return &UseError{call, "the device " + d.ID() + " is closed", ErrClosed}
+	}
+	return nil
+}
+
+// allocation checks how many bytes are asked of a device.
+func allocation(d Device, call string, n int64) error {
+	if err := usable(d, call); err != nil {
+		return err
+	}
+	if n < 0 || n > maxElements {
+		return &UseError{call, fmt.Sprintf("%d bytes are asked for: no memory has so many", n), ErrRange}
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+package plan
+
+import (
+	"math"
+	"slices"
+)
+
+// This file goes through the space of extents. A small space is gone through
+// whole. A large one is thinned out first, and from the best point of what is left,
+// or from the one that comes nearest to fitting, the search goes on in the whole space, one
+// knob at a time. All of it is bounded, and always the same for the same space.
+
+const (
+	// maxPoints is how many points of a space are gone through one by one.
+	maxPoints = 2000
+	// maxDescent is how many points a descent looks at.
+	maxDescent = 2000
+)
+
+// search is what has been found so far.
+type search struct {
+	*model
+	warps, stages, parts []int
+	// best and second are the cheapest candidates in which blocks share no axis, shared and next those in which they do.
+	best, second, shared, next scored
+	// worst is the limit that the candidate nearest to fitting breaks; where describes that candidate.
+	worst *violation
+	where string
+}
+
+// rank orders points of the space: what fits comes before what does not. Of what fits, value is the time, of the
+// rest by how much it is too large.
+type rank struct {
+	fits  bool
+	value float64
+}
+
+func (r rank) before(o rank) bool {
+	if r.fits != o.fits {
+		return r.fits
+	}
+	return r.value < o.value
+}
+
+// chosen gives the best candidate, and the one that it was chosen over.
+func (s *search) chosen() (best, second scored) {
+	if s.shared.pays(&s.best) {
+		if s.best.e != nil {
+			return s.shared, s.best
+		}
+		return s.shared, s.next
+	}
+	return s.best, s.second
+}
+
+// over goes through a space.
+func (s *search) over(ks []knob) {
+	few := thin(ks)
+	var nearest []int64
+	var least rank
+	look := func(extent []int64) {
+		if r := s.visit(extent); nearest == nil || r.before(least) {
+			nearest, least = slices.Clone(extent), r
+		}
+	}
+	extent := make([]int64, len(s.f.Axes))
+	if points(few) > maxPoints { // so many axes that two extents of each are too many
+		look(corner(few, extent, 0))
+		look(corner(few, extent, math.MaxInt))
+	} else {
+		each(few, extent, look)
+	}
+	if points(ks) <= maxPoints {
+		return
+	}
+	look(corner(ks, extent, 0))
+	s.descend(ks, nearest, least)
+}
+
+// descend changes one knob after the other to the value that ranks first, until none does better.
+func (s *search) descend(ks []knob, from []int64, reached rank) {
+	looked := 0
+	for better := true; better; {
+		better = false
+		for _, k := range ks {
+			at := slices.Clone(from)
+			for _, v := range k.values {
+				if looked >= maxDescent {
+					return
+				}
+				if max(v, 1) == from[k.axes[0]] {
+					continue
+				}
+				k.set(at, v)
+				looked++
+				if r := s.visit(at); r.before(reached) {
+					from, reached, better = slices.Clone(at), r, true
+				}
+			}
+		}
+	}
+}
+
+// visit compares the candidates with these extents, and ranks the best of them.
+func (s *search) visit(extent []int64) rank {
+	r := rank{value: math.Inf(1)}
+	reach := func(o rank) {
+		if o.before(r) {
+			r = o
+		}
+	}
+	for _, w := range s.warps {
+		for _, st := range s.stages {
+			for _, n := range s.parts {
+				c := at{s.model, candidate{extent, w, st, n}}
+				if !c.inOrder() || !c.spreads() || n > 1 && len(s.parts) > 1 && c.fills() {
+					continue
+				}
+				e, v := c.evaluate()
+				switch {
+				case v != nil:
+					if s.worst == nil || v.excess() < s.worst.excess() {
+						s.worst, s.where = v, c.describe()
+					}
+					reach(rank{value: v.excess()})
+				case n > 1:
+					score(c, e, &s.shared, &s.next)
+					reach(rank{true, e.time * sharingPays})
+				default:
+					score(c, e, &s.best, &s.second)
+					reach(rank{true, e.time})
+				}
+			}
+		}
+	}
+	return r
+}
+
+// points is how many points a space has, or more than maxPoints.
+func points(ks []knob) int {
+	n := 1
+	for _, k := range ks {
+		if n > maxPoints {
+			break
+		}
+		n *= len(k.values)
+	}
+	return n
+}
+
+// thin gives the space with the longest list of values halved until it is small enough, or no list is longer than two.
+func thin(ks []knob) []knob {
+	few := slices.Clone(ks)
+	for points(few) > maxPoints {
+		longest := 0
+		for i, k := range few {
+			if len(k.values) > len(few[longest].values) {
+				longest = i
+			}
+		}
+		vs := few[longest].values
+		if len(vs) <= 2 {
+			break
+		}
+		var kept []int64
+		for i := range vs {
+			if i%2 == 1 || i == len(vs)-1 { // keep the largest, which may mean "not streamed"
+				kept = append(kept, vs[i])
+			}
+		}
+		few[longest].values = kept
+	}
+	return few
+}
+
+// set gives the knob's axes an extent. An axis over nothing still divides by its extent.
+func (k knob) set(extent []int64, v int64) {
+	for _, i := range k.axes {
+		extent[i] = max(v, 1)
+	}
+}
+
+// corner is the point at which every knob has its value number n, or its last.
+func corner(ks []knob, extent []int64, n int) []int64 {
+	for _, k := range ks {
+		k.set(extent, k.values[min(n, len(k.values)-1)])
+	}
+	return extent
+}
+
+// each calls visit for every combination of the knobs, in order.
+func each(ks []knob, extent []int64, visit func([]int64)) {
+	if len(ks) == 0 {
+		visit(extent)
+		return
+	}
+	for _, v := range ks[0].values {
+		ks[0].set(extent, v)
+		each(ks[1:], extent, visit)
+	}
+}

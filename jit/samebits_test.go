@@ -1,0 +1,340 @@
+package jit_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/cpu"
+	"tilec/jit/jittest"
+	"tilec/lang"
+	"tilec/stdlib"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
+
+// This file runs programs on the CPU as machines differ: with more or fewer
+// cores, with the vector loops and without, with a fused multiply-add and
+// without. Every result must have the same bits, of NaN none but that it is one.
+
+// machines are the CPUs that results must not depend on.
+var machines = []struct {
+	cores   int
+	vectors bool
+}{{1, true}, {2, true}, {3, true}, {5, true}, {16, true}, {1, false}, {16, false}}
+
+// bitsSource is what adds up in many orders, if it is let: products of matrices of every form, long sums, and the
+// functions that have vector loops.
+const bitsSource = `
+kernel product<T: float>(a: T[M, K], b: T[K, N]) -> y: f32[M, N] { y[i, j] = sum(a[i, k] * b[k, j], over k) }
+kernel transposed<T: float>(a: T[M, K], b: T[N, K]) -> y: f32[M, N] { y[i, j] = sum(a[i, k] * b[j, k], over k) }
+kernel both(a: f32[K, M], b: f32[N, K]) -> y: f32[M, N] { y[i, j] = sum(a[k, i] * b[j, k], over k) }
+kernel batched(a: f32[H, M, K], b: f32[H, K, N]) -> y: f32[H, M, N] { y[h, i, j] = sum(a[h, i, k] * b[h, k, j], over k) }
+kernel wide(a: f64[M, K], b: f64[K, N]) -> y: f64[M, N] { y[i, j] = sum(a[i, k] * b[k, j], over k) }
+kernel steps(a: f32[M, K], b: f32[K, N]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = for k in K by BK with acc = zeros(f32, i, j) { mma(a[i, k], b[k, j], acc) }
+}
+kernel rows<T: float>(a: T[M, K]) -> (s: f32[M], m: f32[M], p: f32[M], x: T[M]) {
+    s[i] = sum(a[i, k], over k)
+    m[i] = mean(a[i, k], over k)
+    p[i] = prod(a[i, k], over k)
+    x[i] = max(a[i, k], over k)
+}
+kernel columns(a: f32[M, K]) -> (s: f32[K], m: f32[K], all: f32[1]) {
+    s[k] = sum(a[i, k], over i)
+    m[k] = mean(a[i, k] * a[i, k], over i)
+    all[0] = sum(a[i, k], over (i, k))
+}
+kernel scans(a: f32[M, K]) -> (s: f32[M, K], r: f32[M]) {
+    s[i, k] = cumsum(a[i, k], over k)
+    r[i] = reduce(a[i, k], over k, 0.0, (x, y) => x + y)
+}
+kernel softmax<T: float>(a: T[M, K]) -> y: T[M, K] {
+    let v = a[i, k] as f32
+    let e = exp(v - max(v, over k))
+    y[i, k] = (e / sum(e, over k)) as T
+}
+kernel functions<T: float>(a: T[N], b: T[N]) -> (e: T[N], f: T[N], t: T[N], s: T[N], m: T[N], o: T[N], u: T[N], g: T[N]) {
+    e[i] = exp(a[i] * 30)
+    f[i] = exp2(a[i] * 40)
+    t[i] = tanh(a[i])
+    s[i] = sigmoid(a[i] * 9)
+    m[i] = fma(a[i], b[i], a[i])
+    o[i] = max(a[i], b[i]) / min(a[i], b[i]) - a[i] * b[i]
+    u[i] = sinh(a[i]) + cosh(b[i]) * expm1(a[i])
+    g[i] = erf(a[i]) + sqrt(abs(b[i]))
+}
+kernel doubles(a: f64[N]) -> (e: f64[N], f: f64[N], t: f64[N], s: f64[N], u: f64[N], g: f64[N], m: f64[1]) {
+    e[i] = exp(a[i] * 30)
+    f[i] = exp2(a[i] * 40)
+    t[i] = tanh(a[i])
+    s[i] = sigmoid(a[i] * 9)
+    u[i] = sinh(a[i]) + cosh(a[i]) * expm1(a[i])
+    g[i] = erf(a[i])
+    m[0] = mean(a[i], over i)
+}
+`
+
+// bitsRuns are the launches of bitsSource.
+var bitsRuns = []struct {
+	kernel string
+	dims   []map[string]int64
+	types  []lang.DType
+}{
+	{"product", matrixSizes, []lang.DType{lang.F32, lang.BF16}},
+	{"transposed", matrixSizes, []lang.DType{lang.F32, lang.F16}},
+	{"both", matrixSizes, nil},
+	{"batched", []map[string]int64{{"H": 5, "M": 33, "K": 65, "N": 17}, {"H": 48, "M": 1, "K": 200, "N": 96}}, nil},
+	{"wide", []map[string]int64{{"M": 17, "K": 130, "N": 33}}, nil},
+	{"steps", matrixSizes, nil},
+	{"rows", []map[string]int64{{"M": 70, "K": 1000}, {"M": 3, "K": 70001}, {"M": 5000, "K": 19}}, []lang.DType{lang.F32, lang.BF16}},
+	{"columns", []map[string]int64{{"M": 1000, "K": 70}, {"M": 19, "K": 5000}}, nil},
+	{"scans", []map[string]int64{{"M": 40, "K": 3000}}, nil},
+	{"softmax", []map[string]int64{{"M": 64, "K": 1027}, {"M": 2, "K": 50257}}, []lang.DType{lang.F32, lang.BF16}},
+	{"functions", []map[string]int64{{"N": 30011}}, []lang.DType{lang.F32, lang.F16, lang.BF16}},
+	{"doubles", []map[string]int64{{"N": 5003}}, nil},
+}
+
+var matrixSizes = []map[string]int64{
+	{"M": 96, "K": 300, "N": 130}, {"M": 1, "K": 777, "N": 259}, {"M": 70, "K": 515, "N": 1}, {"M": 7, "K": 3, "N": 5}, {"M": 128, "K": 33, "N": 64}, {"M": 2, "K": 4096, "N": 6},
+}
+
+// TestSameBits runs the table, the programs of the conformance tests on random numbers and the kernels of the library.
+func TestSameBits(t *testing.T) {
+	t.Run("table", func(t *testing.T) { sameOnMachines(t, tableDigests) })
+	t.Run("library", func(t *testing.T) { sameOnMachines(t, libraryDigests) })
+	t.Run("conformance", func(t *testing.T) { sameOnMachines(t, conformanceDigests) })
+}
+
+// digestsVariable names the file to which a run of TestSameBitsElsewhere writes what it computed.
+const digestsVariable = "TILEC_TEST_DIGESTS"
+
+// TestSameBitsElsewhere runs the table in a process that sees a processor without AVX2 and FMA, which package math
+// and the compiler's own code look for as well.
+func TestSameBitsElsewhere(t *testing.T) {
+	digests := strings.Join(append(tableDigests(t), libraryDigests(t)...), "\n")
+	if out := os.Getenv(digestsVariable); out != "" {
+		require.NoError(t, os.WriteFile(out, []byte(digests), 0o600))
+		return
+	}
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the switches are amd64's")
+	}
+	out := filepath.Join(t.TempDir(), "digests")
+	child := exec.Command(os.Args[0], "-test.run=^TestSameBitsElsewhere$")
+	child.Env = append(os.Environ(), "GODEBUG=cpu.avx2=off,cpu.fma=off,cpu.sse41=off", digestsVariable+"="+out)
+	text, err := child.CombinedOutput()
+	require.NoError(t, err, string(text))
+	there, err := os.ReadFile(out)
+	require.NoError(t, err)
+	require.Equal(t, strings.Split(string(there), "\n"), strings.Split(digests, "\n"))
+}
+
+// sameOnMachines compares what a function of the machine gives on all of them. A digest says what it is of.
+func sameOnMachines(t *testing.T, digests func(t *testing.T) []string) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
+	defer cpu.UseVectors(cpu.UseVectors(true))
+	var first []string
+	for i, m := range machines {
+		if testing.Short() && i != 1 && i != 4 && i != 6 {
+			continue
+		}
+		runtime.GOMAXPROCS(m.cores)
+		cpu.UseVectors(m.vectors)
+		got := digests(t)
+		if first == nil {
+			first = got
+			require.Greater(t, len(first), 10)
+		}
+		require.Equalf(t, first, got, "%d cores, vectors: %t", m.cores, m.vectors)
+	}
+}
+
+// digest is short for the bits of a tensor; every NaN is the same.
+func digest(name string, d lang.DType, data []byte) string {
+	h := sha256.New()
+	for size := d.Size(); len(data) > 0; data = data[size:] {
+		if v := data[:size]; d.IsFloat() && math.IsNaN(float(d, v)) {
+			h.Write([]byte("NaN"))
+		} else {
+			h.Write(v)
+		}
+	}
+	return name + " " + hex.EncodeToString(h.Sum(nil)[:8])
+}
+
+func tableDigests(t *testing.T) (digests []string) {
+	program, problems := jit.Load("bits.tile", []byte(bitsSource), nil)
+	require.Empty(t, problems)
+	for _, r := range bitsRuns {
+		types := r.types
+		if types == nil {
+			types = []lang.DType{lang.F32}
+		}
+		for _, d := range types {
+			for _, dims := range r.dims {
+				for _, k := range program.Kernels {
+					if k.Name == r.kernel {
+						digests = append(digests, kernelDigests(t, k, dims, d)...)
+					}
+				}
+			}
+		}
+	}
+	return digests
+}
+
+// libraryDigests runs every kernel of the library at a part of its typical sizes.
+func libraryDigests(t *testing.T) (digests []string) {
+	kernels := 0
+	files, err := fs.Glob(stdlib.FS, "*.tile")
+	require.NoError(t, err)
+	for _, file := range files {
+		source, err := stdlib.FS.ReadFile(file)
+		require.NoError(t, err)
+		program, problems := jit.Load(file, source, nil)
+		require.Empty(t, problems)
+		for _, k := range program.Kernels {
+			if k.SizeHints == nil || strings.Contains(string(source), "atomic_") {
+				continue
+			}
+			dims := map[string]int64{}
+			for s, n := range k.SizeHints {
+				if dims[s.Name] = n; n > 64 {
+					dims[s.Name] = max(n/16, 32)
+				}
+			}
+			d := lang.F32
+			if kernels%2 == 1 {
+				d = lang.BF16
+			}
+			got := kernelDigests(t, k, dims, d)
+			if digests = append(digests, got...); got != nil {
+				kernels++
+			}
+		}
+	}
+	require.Greater(t, kernels, 25)
+	return digests
+}
+
+// kernelDigests runs a kernel on random arguments; nil where the sizes are none that it can have.
+func kernelDigests(t *testing.T, k *typed.Kernel, dims map[string]int64, d lang.DType) (digests []string) {
+	name := fmt.Sprint(k.Name, " ", d, " ", dims)
+	compiler := jit.NewCompiler(jit.OpenCPU(), nil)
+	opts := jit.Options{Dims: dims, Types: map[string]lang.DType{}}
+	types := map[*typed.TypeParam]lang.DType{}
+	for _, p := range k.TypeParams {
+		opts.Types[p.Name], types[p] = d, d
+	}
+	sizeOf := func(s *size.Symbol) (int64, bool) {
+		if n, ok := dims[s.Name]; ok {
+			return n, true
+		}
+		if s.Default != nil {
+			return s.Default.Int, true
+		}
+		return 0, false
+	}
+	var args []jit.Value
+	var written []inout
+	for _, p := range k.Params {
+		of := p.DType.Resolve(types)
+		if !p.IsTensor {
+			args = append(args, jit.Value{Scalar: &lang.Literal{DType: of, Int: 1, Float: 0.7}})
+			continue
+		}
+		var shape []int64
+		for _, s := range p.Shape {
+			n, err := s.Eval(sizeOf)
+			if err != nil || n < 0 {
+				return nil
+			}
+			shape = append(shape, n)
+		}
+		a := jittest.Normal(of, name+p.Name, shape...)
+		m, err := compiler.Device.Alloc(int64(len(a.Data)))
+		require.NoError(t, err)
+		require.NoError(t, compiler.Device.Write(m, 0, a.Data))
+		tensor := &jit.Tensor{DType: of, Shape: shape, Memory: m}
+		args = append(args, jit.TensorValue(tensor))
+		if p.Mode == lang.InOut {
+			written = append(written, inout{p.Name, tensor})
+		}
+	}
+	program, err := compiler.BindKernel(k, args, opts)
+	if err != nil {
+		return nil
+	}
+	defer program.Close()
+	results, err := program.Run(args)
+	if err != nil {
+		return nil
+	}
+	for i, r := range results {
+		written = append(written, inout{k.Outputs[i].Name, r.Tensor})
+	}
+	return writtenDigests(t, name, compiler.Device, written)
+}
+
+func writtenDigests(t *testing.T, name string, device jit.Device, written []inout) (digests []string) {
+	for _, w := range written {
+		data := make([]byte, w.tensor.Bytes())
+		require.NoError(t, jit.ReadTensor(device, w.tensor, data))
+		digests = append(digests, digest(name+" "+w.name, w.tensor.DType, data))
+	}
+	return digests
+}
+
+// conformanceDigests runs the programs of the conformance tests with random floats for the whole numbers that they
+// are tested with. Not those with atomics, which add floats in any order.
+func conformanceDigests(t *testing.T) (digests []string) {
+	files, err := filepath.Glob(filepath.Join(jittest.Path(t, "testdata/conformance"), "*.txtar"))
+	require.NoError(t, err)
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		require.NoError(t, err)
+		parts := map[string][]byte{}
+		for _, f := range archive.Files {
+			parts[f.Name] = f.Data
+		}
+		for _, f := range archive.Files {
+			name, ok := strings.CutSuffix(f.Name, ".tile")
+			if !ok || strings.Contains(string(f.Data), "atomic_") {
+				continue
+			}
+			program, problems := jit.Load(name+".tile", f.Data, nil)
+			require.Empty(t, problems)
+			for i, text := range strings.Split(strings.TrimSpace(string(parts[name+".run"])), "\n\n") {
+				c, err := parseCase(text)
+				require.NoError(t, err)
+				for input, a := range c.inputs {
+					if a.DType.IsFloat() {
+						c.inputs[input] = jittest.Normal(a.DType, name+input, a.Shape...)
+					}
+				}
+				written, says, err := c.launch(t, jit.NewCompiler(jit.OpenCPU(), nil), program)
+				run := fmt.Sprint(name, " ", i+1)
+				digests = append(digests, fmt.Sprintf("%s: %v, %q", run, err, says))
+				if err == nil {
+					digests = append(digests, writtenDigests(t, run, jit.OpenCPU(), written)...)
+				}
+			}
+		}
+	}
+	return digests
+}

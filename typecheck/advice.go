@@ -1,0 +1,128 @@
+package typecheck
+
+import (
+	"fmt"
+	"strings"
+
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
+
+// This file finds the place where an error is mended, when that is not the place where it came to light.
+
+// unknownValue reports a name that nothing declares where a value is read.
+func (b *bodyChecker) unknownValue(e *lang.NameExpr) {
+	r := b.unknown(b.scope, e.Name, e.Place, []string{"inf", "nan", "pi"}, false)
+	if !b.isFormula || b.inIndex == 0 {
+		return
+	}
+	// In an index of a formula a name is an axis: the dimension that has its letter is not meant.
+	if r.Fix == nil || len(r.Fix.Edits) > 0 && strings.EqualFold(r.Fix.Edits[0].New, e.Name) {
+		r.notAnAxis(e.Name)
+	}
+}
+
+// notAnAxis says what makes a name in an index of a formula an axis.
+func (r report) notAnAxis(name string) {
+	r.help("an axis of a formula is one that a line stores by or reduces over, as in `sum(..., over %s)`", name)
+}
+
+// lacksOver reports a contraction of a formula over names that nothing makes axes: there, `over` does.
+func (b *bodyChecker) lacksOver(e *lang.CallExpr) bool {
+	if !b.isFormula || len(e.Over) > 0 {
+		return false
+	}
+	var names []string
+	for _, a := range e.Args {
+		lang.Walk(a.Value, func(n lang.Node) bool {
+			x, ok := n.(*lang.IndexExpr)
+			if !ok {
+				return true
+			}
+			for _, index := range x.Indices {
+				if n, ok := index.(*lang.NameExpr); ok && !b.scope.lookup(n.Name).counts() && !contains(names, n.Name) {
+					names = append(names, n.Name)
+				}
+			}
+			return true
+		})
+	}
+	if len(names) == 0 {
+		return false
+	}
+	function, over := e.Fn.Span().Text(), "over "+names[0]
+	if len(names) > 1 {
+		over = "over (" + strings.Join(names, ", ") + ")"
+	}
+	r := b.errorf(lang.ErrArgCount, e.Place, "%s in a formula says what it contracts: no line stores by %s", function, strings.Join(names, " or "))
+	if function == "dot" {
+		last := e.Args[len(e.Args)-1].Value.Span()
+		r.insertAfter(last, ", "+over, "write `dot(..., %s)`", over)
+	} else {
+		r.help("write `sum(a * b, %s)`, or a grid and a loop that carries the accumulator", over)
+	}
+	return true
+}
+
+func contains(names []string, name string) bool {
+	for _, n := range names {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// wrongAccumulator reports an accumulator of another type than products of d add up in, where it begins.
+func (b *bodyChecker) wrongAccumulator(acc lang.Expr, t typed.Type, d, want typed.DType) {
+	start := acc
+	if n, ok := acc.(*lang.NameExpr); ok {
+		if e := b.scope.lookup(n.Name); e != nil && e.start != nil {
+			start = e.start
+		}
+	}
+	message := fmt.Sprintf("the accumulator is %s; products of %s add up in %s", t, d, want)
+	call, _ := start.(*lang.CallExpr)
+	if call != nil && len(call.Args) > 1 && call.Args[0].Name == nil {
+		switch call.Fn.Span().Text() {
+		case "zeros", "ones", "full":
+			at := call.Args[0].Value.Span()
+			b.errorf(lang.ErrWrongType, at, "%s", message).label(acc.Span(), "the products are added here").
+				replace(at, want.String(), "start it in `%s`, and convert the result where it is stored", want)
+			return
+		}
+	}
+	b.errorf(lang.ErrWrongType, start.Span(), "%s", message).castFix(start, want)
+}
+
+// widest is the narrowest type that holds all values of two types of one kind; false where there is none.
+func widest(a, b typed.DType) (typed.DType, bool) {
+	if a.Param != nil || b.Param != nil {
+		return typed.DType{}, false
+	}
+	x, y := a.Of, b.Of
+	if x.Bits() > y.Bits() {
+		x, y = y, x
+	}
+	switch {
+	case x.IsFloat() && y.IsFloat():
+		if x.Bits() == y.Bits() || y == lang.BF16 || y == lang.F16 && x.Bits() == 16 {
+			return typed.Concrete(lang.F32), true
+		}
+		return typed.Concrete(y), true
+	case !x.IsInt() || !y.IsInt():
+		return typed.DType{}, false
+	case x.IsSigned() == y.IsSigned(), y.IsSigned() && y.Bits() > x.Bits():
+		return typed.Concrete(y), true
+	}
+	bits := x.Bits() // of the one without a sign
+	if y.Bits() > bits || !y.IsSigned() {
+		bits = y.Bits()
+	}
+	for _, d := range []lang.DType{lang.I16, lang.I32, lang.I64} {
+		if d.Bits() > bits {
+			return typed.Concrete(d), true
+		}
+	}
+	return typed.DType{}, false
+}

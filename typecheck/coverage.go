@@ -1,0 +1,268 @@
+package typecheck
+
+import (
+	"slices"
+
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
+
+// This file proves that the stores of a kernel reach every element of an output.
+// An element that nothing stores is 0 (principle 5), so where there is no proof,
+// launches fill the output first (Param.Fill); where there is one, nothing is paid.
+//
+// The proof goes through the body from the inside out. A store to `y[i, k + 1]` is
+// one element, at a place that depends on where i and k are. At the end of the loop
+// over k it is a run of elements for every i, and behind the grid a part of the
+// tensor (reach.go). Of an `if` only what both branches store counts, for
+// the same position of what is around it: one block may go here and another there.
+
+// walk is what an axis, or the index of a loop, goes through: the positions from lo up to and without hi.
+type walk struct {
+	// lo and hi are nil where no proof knows them.
+	lo, hi *size.Size
+	// within, where it is not nil, is the dimension that the range is cut to.
+	within *size.Size
+}
+
+// throughAll is the walk of all positions of a dimension.
+func throughAll(dim size.Size) walk { return walk{lo: &size.Size{}, hi: &dim} }
+
+// walked is the walk through a range that is cut to a dimension.
+func walked(lo, hi operand, dim size.Size) walk {
+	w := walk{within: &dim}
+	if p, ok := lo.position(); ok {
+		w.lo = &p
+	}
+	if p, ok := hi.position(); ok {
+		w.hi = &p
+	}
+	return w
+}
+
+// ends are the first position and the one behind the last, after the cut; false where they are not known.
+func (w walk) ends(known *size.Prover) (from, to size.Size, ok bool) {
+	if w.lo == nil || w.hi == nil {
+		return size.Size{}, size.Size{}, false
+	}
+	from, to = *w.lo, *w.hi
+	if w.within == nil {
+		return from, to, true
+	}
+	switch {
+	case known.NonNegative(from):
+	case known.NonNegative(from.Neg()):
+		from = size.Size{}
+	default:
+		return size.Size{}, size.Size{}, false
+	}
+	switch {
+	case known.AtMost(to, *w.within):
+	case known.AtMost(*w.within, to):
+		to = *w.within
+	default:
+		return size.Size{}, size.Size{}, false
+	}
+	return from, to, true
+}
+
+// coverage follows the stores to one output through a body.
+type coverage struct {
+	*bodyChecker
+	of *typed.Param
+	// known is what every launch makes sure of in which the output has elements: other dimensions may be 0.
+	known *size.Prover
+	at    map[*typed.Store]access
+	// early: the body uses elements as they were, by an atomic or by reading what earlier parts of a formula stored.
+	early bool
+	// gaps are the reasons why stores do not count, in the order of the text.
+	gaps []gap
+}
+
+// gap is a store of which not every element is sure, and why.
+type gap struct {
+	at  lang.Span
+	why string
+	// meant: the program says itself that elements may be left out, as a scatter does.
+	meant bool
+}
+
+// filled finds the outputs that launches fill, in the bodies that are launched one after the other, and says so of each.
+func (c *checker) filled(k *typed.Kernel, bodies []*bodyChecker) {
+	for _, p := range k.Outputs {
+		var stored []reach
+		var gaps []gap
+		early := false
+		for _, b := range bodies {
+			v := b.coverageOf(p)
+			added := v.launch()
+			early = early || v.early && !v.complete(stored)
+			stored = v.merged(append(stored, added...))
+			gaps = append(gaps, v.gaps...)
+		}
+		last := bodies[len(bodies)-1].coverageOf(p)
+		if early || !last.complete(stored) {
+			p.Fill = true
+			c.warnFilled(p, early, gaps, stored)
+		}
+	}
+}
+
+// coverageOf begins the proof of one output.
+func (b *bodyChecker) coverageOf(p *typed.Param) *coverage {
+	v := &coverage{bodyChecker: b, of: p, known: b.prover.Always(), at: map[*typed.Store]access{}}
+	for _, n := range p.Shape {
+		v.known.Assume(n.Sub(size.Const(1)))
+	}
+	for _, w := range b.writes {
+		v.at[w.store] = w
+	}
+	return v
+}
+
+// launch is what all blocks together store.
+func (v *coverage) launch() []reach {
+	stored := v.body(v.kernel.Body)
+	for _, a := range v.kernel.Axes {
+		if a.Kind == typed.GridAxis {
+			stored = v.along(stored, v.positions[a], a.At)
+		}
+	}
+	return v.merged(stored)
+}
+
+// body is what the statements of a body store, each time that it is gone through.
+func (v *coverage) body(body *typed.Body) []reach {
+	if body == nil {
+		return nil
+	}
+	var stored []reach
+	for _, s := range body.Stmts {
+		switch s := s.(type) {
+		case *typed.Let:
+			stored = append(stored, v.expr(s.Value)...)
+		case *typed.Store:
+			stored = append(stored, v.exprs(s.Indices...)...)
+			stored = append(stored, v.exprs(s.Value, s.New, s.Else)...)
+			if s.Param.Name == v.of.Name {
+				stored = append(stored, v.store(s)...)
+			}
+		case *typed.Do:
+			stored = append(stored, v.expr(s.X)...)
+		case *typed.Print:
+			stored = append(stored, v.exprs(s.Args...)...)
+		case *typed.Assert:
+			stored = append(stored, v.exprs(s.Args...)...)
+		}
+	}
+	return append(stored, v.exprs(body.Results...)...)
+}
+
+// store is what one store writes.
+func (v *coverage) store(s *typed.Store) []reach {
+	if s.Op != lang.OpStore {
+		v.early = true
+		v.gap(s.At, true, "it works on what is there")
+		return nil
+	}
+	w := v.at[s]
+	r := make(reach, len(w.positions))
+	for d, p := range w.positions {
+		if p == nil {
+			v.gap(s.At, true, "where it goes is only known when the kernel runs")
+			return nil
+		}
+		r[d] = span{first: *p, width: size.Const(1)}
+	}
+	stored := []reach{r}
+	for _, a := range v.kernel.Axes {
+		if a.Kind == typed.WholeAxis && r.mentions(v.positions[a]) {
+			stored = v.along(stored, v.positions[a], s.At)
+		}
+	}
+	return stored
+}
+
+func (v *coverage) exprs(xs ...typed.Expr) []reach {
+	var stored []reach
+	for _, x := range xs {
+		stored = append(stored, v.expr(x)...)
+	}
+	return stored
+}
+
+// expr is what the blocks inside an expression store.
+func (v *coverage) expr(x typed.Expr) []reach {
+	switch x := x.(type) {
+	case *typed.Apply:
+		return v.exprs(x.Args...)
+	case *typed.Load:
+		of := x.Param
+		if of.Of != nil {
+			of = of.Of
+		}
+		if of.Name == v.of.Name {
+			v.early = true
+			v.gap(x.At, false, "it is read here")
+		}
+		return append(v.exprs(x.Indices...), v.exprs(x.Else)...)
+	case *typed.Take:
+		return append(v.exprs(x.X, x.Else), v.exprs(x.Positions...)...)
+	case *typed.Combine:
+		return append(v.exprs(x.Args...), v.exprs(x.Identity...)...)
+	case *typed.Order:
+		return v.exprs(x.Args...)
+	case *typed.Tuple:
+		return v.exprs(x.Elems...)
+	case *typed.Inline:
+		return v.body(x.Body)
+	case *typed.For:
+		outside := append(v.exprs(x.Lo, x.Hi), v.exprs(x.Init...)...)
+		symbol := v.positions[x.Axis]
+		if x.Axis == nil {
+			symbol = v.indexOf[x.Index]
+		}
+		return append(outside, v.along(v.body(x.Body), symbol, x.At)...)
+	case *typed.If:
+		cond := v.expr(x.Cond)
+		then, other := v.merged(v.body(x.Then)), v.merged(v.body(x.Else))
+		both := v.both(then, other)
+		if len(both) < max(len(then), len(other)) {
+			v.gap(x.At, false, "what one branch stores, the other does not")
+		}
+		return append(cond, both...)
+	}
+	return nil
+}
+
+// along is what is stored when a position has gone through all that it walks.
+func (v *coverage) along(stored []reach, symbol *size.Symbol, at lang.Span) []reach {
+	if len(stored) == 0 {
+		return nil
+	}
+	from, to, ok := v.through[symbol].ends(v.known)
+	if !ok {
+		v.gap(at, false, "how far "+symbol.Name+" goes is only known when the kernel runs")
+		return nil
+	}
+	var left []reach
+	for _, r := range stored {
+		if r, ok := v.swept(r, symbol, from, to); ok {
+			left = append(left, r)
+		} else if !r.mentions(symbol) {
+			v.gap(at, false, "the range of "+symbol.Name+" may be empty")
+		} else {
+			v.gap(at, false, "not every position along "+symbol.Name+" is one of "+v.of.Name)
+		}
+	}
+	return left
+}
+
+// gap notes why a store does not count.
+func (v *coverage) gap(at lang.Span, meant bool, why string) {
+	g := gap{at, why, meant}
+	if !slices.Contains(v.gaps, g) {
+		v.gaps = append(v.gaps, g)
+	}
+}
