@@ -107,16 +107,21 @@ const (
 func load(source string) (*typed.Kernel, *Problem) {
 	p, ds := jit.Load("fuzz.tile", []byte(source), nil)
 	if len(ds) > 0 {
-		var b strings.Builder
-		if err := lang.Render(&b, ds, lang.RenderOptions{}); err != nil {
-			return nil, problem(Rejected, "%v", ds[0])
-		}
-		return nil, problem(Rejected, "%s", b.String())
+		return nil, rejected(ds)
 	}
 	if len(p.Kernels) != 1 {
-		return nil, problem(Rejected, "the source has %d kernels, a case has 1", len(p.Kernels))
+		return nil, problem(Rejected, "the source has %d kernels, a case with launches has 1", len(p.Kernels))
 	}
 	return p.Kernels[0], nil
+}
+
+// rejected is what the checker says.
+func rejected(ds []*lang.Diagnostic) *Problem {
+	var b strings.Builder
+	if err := lang.Render(&b, ds, lang.RenderOptions{}); err != nil {
+		return problem(Rejected, "%v", ds[0])
+	}
+	return problem(Rejected, "%s", b.String())
 }
 
 // compileProblem says what an error of the compiler is.
@@ -203,13 +208,7 @@ func (c *checker) reference(k *typed.Kernel, spec *jit.Spec, r Trial, args []arg
 			continue
 		}
 		x := newArray(a.dtype, a.shape)
-		for j := range max(len(x.f), len(x.n)) {
-			if e := decode(a.dtype, a.data, j); x.f != nil {
-				x.f[j] = point(e.Float)
-			} else {
-				x.n[j] = whole{e.Int, true}
-			}
-		}
+		x.read(a.data)
 		tensors[a.param.Name] = x
 		if a.param.Mode == lang.InOut {
 			for j := range x.written {
@@ -292,7 +291,13 @@ func (c *checker) execution(spec *jit.Spec, r Trial, tensors map[string]*array, 
 		return max(n, 1)
 	}
 	for _, t := range f.Tensors {
-		m.tensors[t] = tensors[t.Name]
+		x := tensors[t.Name]
+		if x == nil { // a view of an input
+			if x, err = viewed(base(t, tensors), t, sizes); err != nil {
+				return problem(Crash, "%v", err)
+			}
+		}
+		m.tensors[t] = x
 	}
 	scalar := 0
 	for _, p := range spec.Kernel.Params {
@@ -336,11 +341,10 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 			p = problem(Crash, "%v\n%s", bug, bug.Stack)
 		}
 	}()
-	types, err := r.types()
+	opts, err := r.options(k)
 	if err != nil {
 		return t, problem(RunError, "%v", err)
 	}
-	opts := jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision, Guard: guard}
 	spec, err := jit.Specialise(k, opts)
 	if err != nil {
 		return t, compileProblem(err, false)
@@ -354,6 +358,9 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 		return t, p
 	}
 	t.instructions = map[string]bool{}
+	if r.Inferred {
+		opts.Types = nil
+	}
 	got, p := c.execute(watched(c.device, t.instructions), k, opts, args)
 	if p != nil {
 		return t, p

@@ -425,7 +425,7 @@ func (g *generator) callHelper(e elem, depth int) value {
 	}
 	h := pick(g.r, g.helpers...)
 	switch {
-	case h.kind == "float" && !e.d.IsFloat():
+	case h.kind == "float" && !e.d.IsFloat(), h.kind == "int" && e.d.IsFloat():
 		return g.leaf(e)
 	case h.kind == "axis":
 		a := g.reducible()
@@ -443,8 +443,8 @@ func (g *generator) callHelper(e elem, depth int) value {
 	}
 	g.work(union(args...))
 	// A fn may leave an argument out, and with it that argument's axes; adding it brings them back.
-	text := fmt.Sprintf("%s(%s)", h.name, strings.Join(texts, ", "))
-	if g.chance(20) {
+	text := fmt.Sprintf("%s(%s%s)", h.name, strings.Join(texts, ", "), h.more)
+	if h.more == "" && g.chance(20) {
 		text = g.handed(h, texts)
 	}
 	return g.spread(value{text, e, nil}, union(args...))

@@ -79,11 +79,11 @@ func irOf(k *typed.Kernel, r Trial) (fs []*ir.Func) {
 			fs = nil // the check of the program meets that, too, and tells
 		}
 	}()
-	types, err := r.types()
+	opts, err := r.options(k)
 	if err != nil {
 		return nil
 	}
-	spec, err := jit.Specialise(k, jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision})
+	spec, err := jit.Specialise(k, opts)
 	if err != nil {
 		return nil
 	}

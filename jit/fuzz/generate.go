@@ -63,8 +63,9 @@ type tensor struct {
 }
 
 type helper struct {
-	name, kind string // kind: "number", "float", "axis"
+	name, kind string // kind: "number", "float", "int", "axis"
 	params     int
+	more       string // arguments by name
 }
 
 // generator makes one program.
@@ -79,6 +80,20 @@ type generator struct {
 	wholes  []string // axes that a launch may cut into steps
 	fns     []string
 	helpers []helper
+	// topic is what the program is about.
+	topic Topic
+	// bound is that of T, moved the type parameter U of elements that are only moved, where the kernel has it.
+	bound  string
+	moved  *elem
+	consts []constant
+	// many are the dimensions that are multiples or parts of others, views the views, opening the lines that make them.
+	many    map[string]manyOf
+	views   []*tensor
+	opening []string
+	// stored are outputs that later lines of a formula may read.
+	stored []*tensor
+	// attributes are those that the kernel has for certain.
+	attributes []string
 	// matrix: the program is about one matrix product, whose tiles may be large.
 	matrix bool
 	// tileOf names the extents that a launch may pin by axis.
@@ -102,7 +117,10 @@ type generator struct {
 
 // Generate makes a program and the launches that test it; the same seed gives the same program.
 func Generate(seed uint64) *Case {
-	g := &generator{r: random(seed, "program"), indent: 1, heavy: 2, area: 1, tileOf: map[string]string{}}
+	if t := topicOf(seed); t != Anything {
+		return GenerateAbout(t, seed)
+	}
+	g := newGenerator(seed, "program")
 	if g.chance(8) {
 		source := g.matrixKernel()
 		return &Case{Source: source, Trials: g.matrixTrials(seed)}
@@ -113,6 +131,10 @@ func Generate(seed uint64) *Case {
 	}
 	source := g.kernel()
 	return &Case{Source: source, Trials: g.runs(seed)}
+}
+
+func newGenerator(seed uint64, stream string) *generator {
+	return &generator{r: random(seed, stream), indent: 1, heavy: 2, area: 1, tileOf: map[string]string{}, many: map[string]manyOf{}}
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
@@ -145,12 +167,17 @@ func (g *generator) kernel() string {
 		g.generic = &elem{"T", pick(g.r, lang.F16, lang.BF16, lang.F32)}
 	}
 	g.functions()
+	return g.body()
+}
+
+// body makes the grid and the statements of a kernel.
+func (g *generator) body() string {
 	var grid []string
 	for n := range 1 + g.r.IntN(3) {
 		a := &axis{name: fmt.Sprintf("i%d", n), dim: pick(g.r, g.dims...), kind: gridAxis, scalar: g.chance(15)}
 		g.axes = append(g.axes, a)
 		clause := a.name + " in " + a.dim
-		if g.chance(15) {
+		if g.chance(15) && g.named(a.dim) {
 			d := a.dim
 			a.part = pick(g.r, "1 ..", ".. "+d+" - 1", d+" / 3 .. "+d+" / 2", "2 .. min("+d+", 20)", ".. "+pick(g.r, g.dims...), "-1 .. "+d+" + 1")
 			clause += "[" + a.part + "]"
@@ -170,6 +197,9 @@ func (g *generator) kernel() string {
 	}
 	for range 1 + g.r.IntN(2) {
 		g.store()
+	}
+	if g.moved != nil {
+		g.move()
 	}
 	return g.assemble(grid)
 }
@@ -204,6 +234,12 @@ func (g *generator) extent(a *axis, pinned int) string {
 	return name
 }
 
+// named reports a dimension that has a name, which is not a multiple or a part of another.
+func (g *generator) named(dim string) bool {
+	_, ok := g.many[dim]
+	return !ok
+}
+
 // axis declares a whole axis, a part of a dimension, or a free one.
 func (g *generator) axis() {
 	a := &axis{name: g.fresh("d"), kind: wholeAxis, dim: pick(g.r, g.dims...)}
@@ -212,7 +248,7 @@ func (g *generator) axis() {
 	case k == 0:
 		a.free, a.dim = true, fmt.Sprint(pick(g.r, 1, 2, 3, 4, 7, 8))
 		over = a.dim
-	case k < 3:
+	case k < 3 && g.named(a.dim):
 		a.part = pick(g.r, ".. "+a.dim+" / 2", a.dim+" / 2 ..", a.dim+" / 3 .. "+a.dim+" / 2", ".. "+a.dim, "0 .. 1")
 		over += "[" + a.part + "]"
 	}
@@ -259,7 +295,7 @@ func (g *generator) functions() {
 // assemble puts the pieces together.
 func (g *generator) assemble(grid []string) string {
 	bound := map[string]bool{}
-	hasGeneric := false
+	hasGeneric := false // the launch tells what T is
 	for _, t := range g.tensors {
 		if t.mode != lang.Out {
 			for _, d := range t.dims {
@@ -273,7 +309,7 @@ func (g *generator) assemble(grid []string) string {
 	}
 	rest := &tensor{name: "shape", e: concrete(lang.U8)}
 	for _, d := range g.dims {
-		if !bound[d] {
+		if !bound[d] && g.named(d) {
 			rest.dims = append(rest.dims, d)
 		}
 	}
@@ -320,10 +356,10 @@ func (g *generator) assemble(grid []string) string {
 			fmt.Fprintf(&b, "@%s(%d)\n", name, 1+g.r.IntN(2))
 		}
 	}
-	b.WriteString("kernel k")
-	if g.generic != nil {
-		b.WriteString("<T: float>")
+	for _, a := range g.attributes {
+		b.WriteString(a + "\n")
 	}
+	b.WriteString("kernel k" + g.typeParams())
 	fmt.Fprintf(&b, "(%s)", strings.Join(in, ", "))
 	if len(out) > 0 {
 		fmt.Fprintf(&b, " -> %s", strings.Join(out, ", "))
@@ -335,7 +371,7 @@ func (g *generator) assemble(grid []string) string {
 	if len(grid) > 0 {
 		fmt.Fprintf(&b, "    grid %s\n", strings.Join(grid, ", "))
 	}
-	fmt.Fprintf(&b, "{\n%s\n}\n", strings.Join(g.lines, "\n"))
+	fmt.Fprintf(&b, "{\n%s\n}\n", strings.Join(append(g.opening, g.lines...), "\n"))
 	return b.String()
 }
 
@@ -345,6 +381,9 @@ func (g *generator) runs(seed uint64) []Trial {
 	for n := range 3 {
 		r := g.trial(seed, n)
 		for _, d := range g.dims {
+			if !g.named(d) {
+				continue
+			}
 			r.Dims[d] = pick[int64](g.r, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129, 257)
 		}
 		limit := int64(4000)
@@ -352,9 +391,12 @@ func (g *generator) runs(seed uint64) []Trial {
 			limit = 60000
 		}
 		if g.chance(4) { // more than a block holds at once
-			r.Dims[pick(g.r, g.dims...)] = pick[int64](g.r, 1000, 1023, 2049, 4099)
+			if d := pick(g.r, g.dims...); g.named(d) {
+				r.Dims[d] = pick[int64](g.r, 1000, 1023, 2049, 4099)
+			}
 		}
 		g.fit(r.Dims, limit)
+		g.fitted(r.Dims)
 		runs = append(runs, r)
 	}
 	return runs
@@ -365,6 +407,20 @@ func (g *generator) trial(seed uint64, n int) Trial {
 	r := Trial{Dims: map[string]int64{}, Style: styles[(n+g.r.IntN(2))%len(styles)], Seed: seed + uint64(n)<<32}
 	if g.generic != nil {
 		r.Types = map[string]string{"T": g.generic.d.String()}
+	}
+	if g.moved != nil {
+		r.Types["U"] = g.moved.d.String()
+	}
+	for _, c := range g.consts {
+		if !c.hasDefault || g.chance(50) {
+			if r.Consts == nil {
+				r.Consts = map[string]int64{}
+			}
+			r.Consts[c.name] = int64(g.r.IntN(6))
+		}
+	}
+	if g.topic == Generics {
+		r.Inferred = g.chance(50)
 	}
 	if g.chance(60) {
 		r.Pins = map[string]int64{}
@@ -420,13 +476,9 @@ func (g *generator) fit(dims map[string]int64, limit int64) {
 		for _, w := range g.works {
 			n, widest := int64(1), ""
 			for _, d := range w {
-				size, ok := dims[d]
-				if !ok {
-					var c int64 = 1
-					fmt.Sscan(d, &c)
-					size = c
-				} else if widest == "" || size > dims[widest] {
-					widest = d
+				size, name := g.size(d, dims)
+				if name != "" && (widest == "" || dims[name] > dims[widest]) {
+					widest = name
 				}
 				n *= max(size, 1)
 			}

@@ -138,7 +138,7 @@ func graphCase(seed uint64) *Case {
 	}
 	var outs, results, checks []string
 	for i := range 1 + g.r.IntN(2) {
-		v := pick(g.r, g.vars...)
+		v := pick(g.r, g.vars[max(0, len(g.vars)-3):]...)
 		if len(g.state) > 0 && g.chance(50) {
 			v = pick(g.r, g.state...)
 		}
@@ -493,7 +493,7 @@ func (g *graphMaker) writeState() wholeStmt {
 	s := pick(g.r, g.state...)
 	kernel := pick(g.r, "bump", "turn")
 	rank := len(s.shape)
-	name := fmt.Sprintf("%s%d", kernel, rank)
+	name := fmt.Sprintf("%s%d_%s", kernel, rank, boundOf(s.d))
 	g.used[name] = true
 	n := s.shape[0].n()
 	from, to, text := 0, n, s.text

@@ -16,18 +16,37 @@ type wholeKernel struct {
 	name, text string
 }
 
-// inPlace is a kernel that changes each element of a tensor of a rank.
-func inPlace(name string, rank int, change string) wholeKernel {
+// inPlace is a kernel that changes each element of a tensor of a rank, of a type within a bound.
+func inPlace(name, bound string, rank int, change string) wholeKernel {
 	var dims, grid, index []string
 	for i := range rank {
 		d, a := string(rune('A'+i)), string(rune('i'+i))
 		dims, index = append(dims, d), append(index, a)
 		grid = append(grid, fmt.Sprintf("%s in %s by B%s", a, d, d))
 	}
-	name = fmt.Sprintf("%s%d", name, rank)
+	name = fmt.Sprintf("%s%d_%s", name, rank, bound)
 	at := "s[" + strings.Join(index, ", ") + "]"
-	return wholeKernel{name, fmt.Sprintf("kernel %s<T: any>(inout s: T[%s])\n    grid %s\n{\n    %s = %s\n}",
-		name, strings.Join(dims, ", "), strings.Join(grid, ", "), at, strings.ReplaceAll(change, "s", at))}
+	return wholeKernel{name, fmt.Sprintf("kernel %s<T: %s>(inout s: T[%s])\n    grid %s\n{\n    %s = %s\n}",
+		name, bound, strings.Join(dims, ", "), strings.Join(grid, ", "), at, strings.ReplaceAll(change, "s", at))}
+}
+
+// rowsLargest is a kernel that gives the largest element of each row.
+func rowsLargest(bound string) wholeKernel {
+	name := "largest_" + bound
+	return wholeKernel{name, "kernel " + name + "<T: " + bound + `>(x: T[M, N]) -> y: T[M]
+    grid i in M by BM
+{
+    axis j in N
+    y[i] = max(x[i, j], over j)
+}`}
+}
+
+// boundOf is the bound of type parameters that may stand for a type, with arithmetic.
+func boundOf(d lang.DType) string {
+	if d.IsFloat() {
+		return "float"
+	}
+	return "int"
 }
 
 var wholeKernels = []wholeKernel{
@@ -45,12 +64,6 @@ var wholeKernels = []wholeKernel{
     }
     c[i, j] = min(max(acc, -9), 9) as T
 }`},
-	{"largest", `kernel largest<T: any>(x: T[M, N]) -> y: T[M]
-    grid i in M by BM
-{
-    axis j in N
-    y[i] = max(x[i, j], over j)
-}`},
 	{"shifted", `kernel shifted<T: any, const C: int = 1>(x: T[M, N]) -> y: T[M, N]
     grid i in M by BM, j in N by BN
 {
@@ -66,8 +79,23 @@ var wholeKernels = []wholeKernel{
 {
     y[2 * i] = x[i]
 }`},
-	inPlace("bump", 1, "min(s + 1, 9)"), inPlace("bump", 2, "min(s + 1, 9)"), inPlace("bump", 3, "min(s + 1, 9)"),
-	inPlace("turn", 1, "-s"), inPlace("turn", 2, "-s"), inPlace("turn", 3, "-s"),
+}
+
+func init() {
+	for _, bound := range []string{"float", "int"} {
+		wholeKernels = append(wholeKernels, rowsLargest(bound))
+		for rank := 1; rank <= 3; rank++ {
+			wholeKernels = append(wholeKernels, inPlace("bump", bound, rank, "min(s + 1, 9)"), inPlace("turn", bound, rank, "-s"))
+		}
+	}
+}
+
+// given is a type argument that says what the tensors say already, or nothing.
+func (g *graphMaker) given(d lang.DType) string {
+	if g.chance(30) {
+		return ", T = " + d.String()
+	}
+	return ""
 }
 
 // call is the call of a kernel on x, which becomes a matrix first where that is needed.
@@ -82,7 +110,7 @@ func (g *graphMaker) call(x wholeExpr) wholeExpr {
 	use := func(name string) string { g.used[name] = true; return name }
 	switch g.r.IntN(7) {
 	case 0:
-		return wholeExpr{text: fmt.Sprintf("%s(%s)", use("transposed"), x.text), d: x.d, shape: wholeShape{x.shape[1], x.shape[0]}, dense: true,
+		return wholeExpr{text: fmt.Sprintf("%s(%s%s)", use("transposed"), x.text, g.given(x.d)), d: x.d, shape: wholeShape{x.shape[1], x.shape[0]}, dense: true,
 			value: func(w world) []int { return transposeOf(x.value(w), m, n) }}
 	case 1, 2: // x times itself, the other way round
 		if !x.d.IsFloat() {
@@ -111,7 +139,7 @@ func (g *graphMaker) call(x wholeExpr) wholeExpr {
 		}
 		return r
 	case 3:
-		return wholeExpr{text: fmt.Sprintf("%s(%s)", use("largest"), x.text), d: x.d, shape: x.shape[:1], dense: true, value: func(w world) []int {
+		return wholeExpr{text: fmt.Sprintf("%s(%s%s)", use("largest_"+boundOf(x.d)), x.text, g.given(x.d)), d: x.d, shape: x.shape[:1], dense: true, value: func(w world) []int {
 			a := x.value(w)
 			out := make([]int, m)
 			for i := range out {
@@ -121,7 +149,7 @@ func (g *graphMaker) call(x wholeExpr) wholeExpr {
 		}}
 	case 4:
 		c := g.r.IntN(3)
-		text := fmt.Sprintf("%s(%s, C = %d)", use("shifted"), x.text, c)
+		text := fmt.Sprintf("%s(%s%s, C = %d)", use("shifted"), x.text, g.given(x.d), c)
 		if c == 1 {
 			text = fmt.Sprintf("%s(%s)", use("shifted"), x.text)
 		}
@@ -139,7 +167,7 @@ func (g *graphMaker) call(x wholeExpr) wholeExpr {
 		return g.stats(x, m, n)
 	}
 	row := wholeExpr{text: x.text + "[0]", d: x.d, shape: x.shape[1:], value: func(w world) []int { return x.value(w)[:n] }}
-	return wholeExpr{text: fmt.Sprintf("%s(%s)", use("spread"), row.text), d: x.d, shape: wholeShape{append(extentOf{{"2", 2}}, x.shape[1]...)}, dense: true, value: func(w world) []int {
+	return wholeExpr{text: fmt.Sprintf("%s(%s%s)", use("spread"), row.text, g.given(x.d)), d: x.d, shape: wholeShape{append(extentOf{{"2", 2}}, x.shape[1]...)}, dense: true, value: func(w world) []int {
 		out := make([]int, 2*n)
 		for i, v := range row.value(w) {
 			out[2*i] = v

@@ -83,6 +83,9 @@ func (g *generator) scalar(e elem) value {
 // position is the positions of an axis, a bound of one, or a size.
 func (g *generator) position(e elem) value {
 	text, axes := pick(g.r, g.dims...), []*axis(nil)
+	if len(g.consts) > 0 && g.chance(50) {
+		return value{"(" + pick(g.r, g.consts...).name + " as " + e.name + ")", e, nil}
+	}
 	if t := g.tensors; len(t) > 0 && g.chance(4) {
 		t := pick(g.r, t...)
 		text = fmt.Sprintf("%s.shape[%d]", t.name, g.r.IntN(len(t.dims)))
@@ -140,7 +143,13 @@ func (g *generator) load(e elem, axes []*axis) value {
 		index, dims = slices.Insert(index, at, text), slices.Insert(dims, at, dim)
 		checked = checked || needs
 	}
-	t := g.tensor(e, dims)
+	var t *tensor
+	if g.topic == Views && g.chance(70) {
+		t = g.view(e, dims)
+	}
+	if t == nil {
+		t = g.source(e, dims)
+	}
 	text := t.name + "[" + strings.Join(index, ", ") + "]"
 	if checked || g.chance(4) {
 		alternative := g.literal(e)
@@ -197,6 +206,16 @@ func (g *generator) scalarIndex() (text, dim string, checked bool) {
 		return dim + " - 1", dim, false
 	}
 	return g.scalar(concrete(lang.I32)).text, dim, true
+}
+
+// source is what a load reads: an input, or what an earlier line of a formula stored.
+func (g *generator) source(e elem, dims []string) *tensor {
+	for _, t := range g.stored {
+		if t.e == e && slices.Equal(t.dims, dims) && g.chance(80) {
+			return t
+		}
+	}
+	return g.tensor(e, dims)
 }
 
 // tensor is an input with elements of a type and these dimensions; one that exists, or a new one.

@@ -14,6 +14,7 @@ var errTooMuch = errors.New("reference: the run computes more elements than the 
 type array struct {
 	dtype   lang.DType
 	shape   []int64
+	data    []byte // of an input
 	f       []interval
 	n       []whole
 	written []bool
@@ -38,6 +39,18 @@ func newArray(d lang.DType, shape []int64) *array {
 		a.n = make([]whole, n)
 	}
 	return a
+}
+
+// read sets the elements to those of the data.
+func (a *array) read(data []byte) {
+	a.data = data
+	for i := range max(len(a.f), len(a.n)) {
+		if e := decode(a.dtype, data, i); a.f != nil {
+			a.f[i] = point(e.Float)
+		} else {
+			a.n[i] = whole{e.Int, true}
+		}
+	}
 }
 
 // fill makes every element 0, as a launch does with an output of which elements may not be stored.

@@ -135,7 +135,7 @@ func (c *checker) program(seed uint64) Event {
 		e.Features = append(e.Features, "instruction "+name)
 	}
 	if p != nil {
-		e.Finding = finding(seed, p, &Case{Source: cs.Source, Trials: []Trial{r}})
+		e.Finding = finding(seed, p, cs.with(r))
 	}
 	e.Spent = time.Since(begin)
 	return e
@@ -144,6 +144,13 @@ func (c *checker) program(seed uint64) Event {
 // runCase runs a case until something is wrong; r is the run that it is wrong in.
 func (c *checker) runCase(cs *Case) (t Tally, kinds map[Kind]int, r Trial, p *Problem) {
 	kinds = map[Kind]int{}
+	if len(cs.Trials) == 0 {
+		if t, p = c.runTests(cs); p != nil && !p.Kind.finding() {
+			kinds[p.Kind]++
+			p = nil
+		}
+		return t, kinds, r, p
+	}
 	k, p := load(cs.Source)
 	if p != nil {
 		return t, kinds, cs.Trials[0], p

@@ -138,7 +138,7 @@ func (g *generator) loop() {
 	} else {
 		by = " by " + g.extent(a, 50)
 	}
-	if !a.free && g.chance(25) {
+	if !a.free && g.named(a.dim) && g.chance(25) {
 		over += g.bounds(a.dim)
 	}
 	var init []value
@@ -385,7 +385,7 @@ func (g *generator) storeInLoop() {
 		by = " by " + g.extent(a, 40)
 	}
 	over := a.dim
-	if g.chance(20) {
+	if g.named(a.dim) && g.chance(20) {
 		over += g.bounds(a.dim)
 	}
 	at := len(g.lines)

@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"fmt"
 	"strings"
 
 	"tilec/jit"
@@ -36,7 +37,8 @@ func (c *checker) runTests(cs *Case) (t Tally, p *Problem) {
 		if len(failures) > 0 {
 			var texts []string
 			for _, f := range failures {
-				texts = append(texts, f.String())
+				line, _ := f.Check.At.Position()
+				texts = append(texts, fmt.Sprintf("fuzz.tile:%d: %s", line, strings.Join(f.Text(), "\n")))
 			}
 			return t, problem(Wrong, "%s", strings.Join(texts, "\n"))
 		}
