@@ -63,7 +63,7 @@ type tensor struct {
 }
 
 type helper struct {
-	name, kind string // kind: "number", "float", "int", "axis"
+	name, kind string // kind: "number", "float", "narrow" (a float of up to 32 bits), "int", "axis"
 	params     int
 	more       string // arguments by name
 }

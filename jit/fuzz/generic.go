@@ -70,7 +70,7 @@ func (g *generator) typeParams() string {
 // boundedFunctions declares functions with type parameters, and some with constants.
 func (g *generator) boundedFunctions() {
 	for range 1 + g.r.IntN(3) {
-		h := helper{name: g.fresh("f"), kind: pick(g.r, "float", "int", "number"), params: 2}
+		h := helper{name: g.fresh("f"), kind: pick(g.r, "narrow", "int", "number"), params: 2}
 		switch h.kind {
 		case "number": // generic by use, with a constant
 			h.params = 1
@@ -93,7 +93,8 @@ func (g *generator) boundedFunctions() {
 				}
 				text = apply(op, args...)
 			}
-			g.fns = append(g.fns, fmt.Sprintf("fn %s<V: %s>(a: V, b: V) -> V = %s", h.name, h.kind, text))
+			bound := map[string]string{"narrow": "float", "int": "int"}[h.kind]
+			g.fns = append(g.fns, fmt.Sprintf("fn %s<V: %s>(a: V, b: V) -> V = %s", h.name, bound, text))
 		}
 		g.helpers = append(g.helpers, h)
 	}

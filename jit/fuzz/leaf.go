@@ -153,6 +153,9 @@ func (g *generator) load(e elem, axes []*axis) value {
 	text := t.name + "[" + strings.Join(index, ", ") + "]"
 	if checked || g.chance(4) {
 		alternative := g.literal(e)
+		if g.moved != nil && e == *g.moved {
+			alternative = pick(g.r, "0", "1")
+		}
 		if g.chance(15) {
 			if v, ok := g.variable(e); ok {
 				alternative, over = v.text, union(value{axes: over}, v)

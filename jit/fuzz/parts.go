@@ -2,6 +2,7 @@ package fuzz
 
 import (
 	"fmt"
+	"strings"
 
 	"tilec/lang"
 )
@@ -16,7 +17,7 @@ func (g *generator) partsFormula() string {
 	g.functions()
 	names := []string{"i", "j", "k"}[:len(g.dims)]
 	for _, n := range names {
-		g.tiles = append(g.tiles, "B"+n)
+		g.tiles = append(g.tiles, "B"+strings.ToUpper(n))
 	}
 	lines := 2 + g.r.IntN(3)
 	for n := range lines {

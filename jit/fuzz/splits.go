@@ -3,6 +3,7 @@ package fuzz
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"tilec/lang"
 )
@@ -20,7 +21,7 @@ func (g *generator) splitKernel() string {
 		a := &axis{name: fmt.Sprintf("i%d", n), dim: pick(g.r, g.dims...), kind: gridAxis}
 		g.axes = append(g.axes, a)
 		if formula {
-			g.tiles = append(g.tiles, "B"+a.name)
+			g.tiles = append(g.tiles, "B"+strings.ToUpper(a.name))
 		} else {
 			grid = append(grid, a.name+" in "+a.dim+" by "+g.extent(a, 20))
 		}
@@ -30,8 +31,11 @@ func (g *generator) splitKernel() string {
 	loop := !formula && g.chance(40)
 	if !loop {
 		g.axes, g.wholes = append(g.axes, k), append(g.wholes, k.name)
-		if !formula {
+		if !formula || g.chance(50) {
 			g.line("axis k in %s", k.dim)
+		} else { // k alone as an index tells what it walks
+			e := g.someNumber()
+			g.bind(value{fmt.Sprintf("max(%s[k], over k)", g.tensor(e, []string{k.dim}).name), e, nil})
 		}
 		for range 1 + g.r.IntN(3) {
 			e := g.someNumber()

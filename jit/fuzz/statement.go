@@ -248,7 +248,7 @@ func (g *generator) product(c value, k *axis) value {
 			from = append(from, concrete(d))
 		}
 	}
-	if g.generic != nil && c.e.d == lang.F32 {
+	if g.generic != nil && g.generic.d.IsFloat() && c.e.d == lang.F32 {
 		from = append(from, *g.generic)
 	}
 	f := pick(g.r, from...)
@@ -363,7 +363,7 @@ func (g *generator) put(axes []*axis, v value) {
 			t.mode = lang.InOut
 		}
 	}
-	if g.chance(12) && !strings.ContainsAny(at, "+-") {
+	if g.chance(12) && (g.moved == nil || v.e != *g.moved) && !strings.ContainsAny(at, "+-") {
 		t.mode = lang.InOut
 		old := value{t.name + "[" + at + "]", v.e, v.axes}
 		if v.e.d == lang.Bool {

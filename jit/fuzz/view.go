@@ -21,7 +21,7 @@ func (g *generator) viewKernel() string {
 		of := manyOf{d, times, "*"}
 		if g.chance(40) {
 			of = manyOf{d, times, "//"}
-			g.line("assume(%s %% %d == 0)", d, times)
+			g.opening = append(g.opening, fmt.Sprintf("    assume(%s %% %d == 0)", d, times))
 		}
 		text := fmt.Sprintf("%s * %d", d, times)
 		if of.how == "//" {
@@ -61,13 +61,8 @@ func (g *generator) view(e elem, dims []string) *tensor {
 		}
 	}
 	for text, of := range g.many { // map order does not matter: a dimension has one multiple
-		if of.dim != last {
-			continue
-		}
-		if of.how == "*" {
+		if of.dim == last && of.how == "*" {
 			from = append(from, base{text, e.d.Bits() / of.times})
-		} else {
-			from = append(from, base{text, e.d.Bits() * of.times})
 		}
 	}
 	b := pick(g.r, from...)
