@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/jit"
+	"tilec/typecheck/typed"
 )
 
 // runTests runs the tests that a case has in place of launches, and counts their checks.
@@ -33,7 +34,7 @@ func (c *checker) runTests(cs *Case) (t Tally, p *Problem) {
 			return t, problem(runErrorKind(err), "%v", err)
 		}
 		t.Launches++
-		t.Elements += int64(len(test.Graph.Body))
+		t.Elements += checked(test)
 		if len(failures) > 0 {
 			var texts []string
 			for _, f := range failures {
@@ -44,4 +45,23 @@ func (c *checker) runTests(cs *Case) (t Tally, p *Problem) {
 		}
 	}
 	return t, nil
+}
+
+// checked is how many elements the checks of a test compare, where the test says their number.
+func checked(t *typed.Test) (n int64) {
+	typed.Walk(t, func(x typed.Node) bool {
+		c, ok := x.(*typed.GCheck)
+		if !ok || c.B == nil {
+			return true
+		}
+		elements := int64(1)
+		for _, s := range c.B.GType().Shape {
+			if size, ok := s.Const(); ok {
+				elements *= size
+			}
+		}
+		n += elements
+		return true
+	})
+	return n
 }

@@ -22,7 +22,7 @@ func TestTopics(t *testing.T) {
 		share   int // programs that have the feature, of a hundred
 	}{
 		Views: {"access view", 70}, Parts: {"formula of several parts", 60}, Splits: {"attribute split", 100},
-		Generics: {"attribute generic", 100}, Graphs: {"graph kernelcall", 30},
+		Generics: {"attribute generic", 100}, Graphs: {"graph for", 30},
 	}
 	const count = 20
 	for _, topic := range Topics() {
