@@ -150,6 +150,8 @@ func (g *generator) load(e elem, axes []*axis) value {
 	if t == nil {
 		t = g.source(e, dims)
 	}
+	wanted := e
+	e = t.e
 	text := t.name + "[" + strings.Join(index, ", ") + "]"
 	if checked || g.chance(4) {
 		alternative := g.literal(e)
@@ -166,7 +168,10 @@ func (g *generator) load(e elem, axes []*axis) value {
 		text = "(" + text + " @" + pick(g.r, "evict_first", "latency(4)") + ")"
 	}
 	g.work(over)
-	return value{text, e, over}
+	if e != wanted {
+		text = "(" + text + " as " + wanted.name + ")"
+	}
+	return value{text, wanted, over}
 }
 
 // indexAlong is an index over an axis, with the dimension that it indexes and whether it may lie outside.
@@ -211,10 +216,10 @@ func (g *generator) scalarIndex() (text, dim string, checked bool) {
 	return g.scalar(concrete(lang.I32)).text, dim, true
 }
 
-// source is what a load reads: an input, or what an earlier line of a formula stored.
+// source is what a load reads: an input, or what an earlier line of a formula stored, of whatever type.
 func (g *generator) source(e elem, dims []string) *tensor {
 	for _, t := range g.stored {
-		if t.e == e && slices.Equal(t.dims, dims) && g.chance(80) {
+		if (t.e == e || e.d != lang.Bool) && slices.Equal(t.dims, dims) && g.chance(60) {
 			return t
 		}
 	}

@@ -21,7 +21,7 @@ func TestTopics(t *testing.T) {
 		feature string
 		share   int // programs that have the feature, of a hundred
 	}{
-		Views: {"access view", 70}, Parts: {"formula of several parts", 60}, Splits: {"attribute split", 100},
+		Views: {"access view", 70}, Parts: {"formula of several parts", 90}, Splits: {"attribute split", 100},
 		Generics: {"attribute generic", 100}, Graphs: {"graph for", 30},
 	}
 	const count = 20
