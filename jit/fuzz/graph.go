@@ -93,6 +93,9 @@ type graphMaker struct {
 	names   int
 	used    map[string]bool // kernels
 	helpers []string        // graphs that it calls
+	// generic: the one element type is a type parameter, and constant is a constant parameter.
+	generic  bool
+	constant atomOf
 }
 
 // mostWhole is the magnitude that every element is cut to: sums of products of such numbers are exact in every type.
@@ -278,7 +281,7 @@ func (g *graphMaker) elementwise(x wholeExpr) wholeExpr {
 		}
 		return out
 	}
-	if g.chance(25) { // in another type, which holds the same numbers
+	if !g.generic && g.chance(25) { // in another type, which holds the same numbers
 		to := pick(g.r, wholeTypes...)
 		r.text, r.d = fmt.Sprintf("(%s as %s)", r.text, to), to
 	}
@@ -300,6 +303,9 @@ func (g *graphMaker) beside(x wholeExpr) wholeExpr {
 	if len(g.counter) > 0 && g.chance(60) {
 		n := pick(g.r, g.counter...)
 		return wholeExpr{text: fmt.Sprintf("(%s as %s)", n, x.d), d: x.d, value: func(w world) []int { return w[n] }}
+	}
+	if c := g.constant; c.text != "" {
+		return wholeExpr{text: fmt.Sprintf("(%s as T)", c.text), d: x.d, value: func(world) []int { return []int{c.n} }}
 	}
 	n := g.r.IntN(7) - 3
 	return wholeExpr{text: fmt.Sprintf("(%d)", n), d: x.d, value: func(world) []int { return []int{n} }}
@@ -387,7 +393,19 @@ func (g *graphMaker) slice(x wholeExpr) wholeExpr {
 
 // helper is the call of another graph, made for this one.
 func (g *graphMaker) helper(x wholeExpr) wholeExpr {
-	inner := &graphMaker{r: g.r, indent: 1, used: g.used}
+	inner := &graphMaker{r: g.r, indent: 1, used: g.used, generic: g.chance(60)}
+	typed, params, more := x.d.String(), "", ""
+	if inner.generic {
+		typed, params, more = "T", "<T: "+boundOf(x.d)+">", g.given(x.d)
+		if g.chance(50) {
+			inner.constant = atomOf{"S", 2}
+			params = strings.Replace(params, ">", ", const S: int = 2>", 1)
+			if g.chance(60) {
+				inner.constant.n = g.r.IntN(4)
+				more += fmt.Sprintf(", S = %d", inner.constant.n)
+			}
+		}
+	}
 	var shape wholeShape
 	for i, e := range x.shape {
 		inner.dims = append(inner.dims, atomOf{string(rune('A' + i)), e.n()})
@@ -400,8 +418,12 @@ func (g *graphMaker) helper(x wholeExpr) wholeExpr {
 	}
 	last := inner.vars[len(inner.vars)-1]
 	name := fmt.Sprintf("h%d", len(g.helpers))
-	g.helpers = append(g.helpers, fmt.Sprintf("graph %s(x: %s%s) -> y: %s%s {\n%s\n    y = %s\n}", name, x.d, shape, last.d, last.shape, strings.Join(inner.lines, "\n"), last.text))
-	return wholeExpr{text: fmt.Sprintf("%s(%s)", name, x.text), d: last.d, shape: x.shape, dense: true, value: func(w world) []int {
+	result := last.d.String()
+	if inner.generic {
+		result = typed
+	}
+	g.helpers = append(g.helpers, fmt.Sprintf("graph %s%s(x: %s%s) -> y: %s%s {\n%s\n    y = %s\n}", name, params, typed, shape, result, last.shape, strings.Join(inner.lines, "\n"), last.text))
+	return wholeExpr{text: fmt.Sprintf("%s(%s%s)", name, x.text, more), d: last.d, shape: x.shape, dense: true, value: func(w world) []int {
 		own := world{"x": slices.Clone(x.value(w))}
 		for _, run := range body {
 			run(own)
