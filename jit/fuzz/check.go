@@ -139,7 +139,7 @@ func compileProblem(err error, pinned bool) *Problem {
 
 // pinsPlan reports a kernel whose source fixes a part of its plan.
 func pinsPlan(k *typed.Kernel) bool {
-	return len(k.Hints) > 0 || slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return len(a.Choices) > 0 })
+	return len(k.Hints) > 0 || len(k.Splits) > 0 || slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return len(a.Choices) > 0 })
 }
 
 // argument is one parameter of a launch.
@@ -268,7 +268,8 @@ func (c *checker) execution(spec *jit.Spec, r Trial, tensors map[string]*array, 
 		}
 		return true
 	})
-	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 }
+	// Blocks that share an axis begin at several places of it, whatever its steps are.
+	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 && a.Split <= 1 && r.Pins["split"] <= 1 }
 	m.extent = func(a *ir.Axis) int64 {
 		if n := pinned(a); n > 0 {
 			return n

@@ -208,13 +208,21 @@ func (g *generator) body() string {
 // elementwise operations takes longer to assemble than it tells.
 const maxArea = 4096
 
+// mostArea is the bound for this program.
+func (g *generator) mostArea() int64 {
+	if g.topic == Splits {
+		return 128
+	}
+	return maxArea
+}
+
 // extent is what stands after `by`.
 func (g *generator) extent(a *axis, pinned int) string {
 	sizes := []int{1, 2, 3, 4, 5, 8, 16, 17, 32, 48, 64, 128}
 	if g.chance(pinned) {
 		a.pinned = true
 		n := pick(g.r, sizes...)
-		for !g.matrix && g.area*int64(n) > maxArea {
+		for !g.matrix && g.area*int64(n) > g.mostArea() {
 			n /= 2
 		}
 		g.area *= int64(n)
@@ -387,7 +395,10 @@ func (g *generator) runs(seed uint64) []Trial {
 			r.Dims[d] = pick[int64](g.r, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129, 257)
 		}
 		limit := int64(4000)
-		if g.chance(10) {
+		if g.topic == Splits { // each part of an axis costs the emulator a block
+			limit = 1000
+		}
+		if g.topic != Splits && g.chance(10) {
 			limit = 60000
 		}
 		if g.chance(4) { // more than a block holds at once
@@ -428,7 +439,7 @@ func (g *generator) trial(seed uint64, n int) Trial {
 		for _, t := range g.tiles {
 			if g.chance(60) {
 				n := pick[int64](g.r, 1, 2, 3, 4, 7, 8, 16, 20, 32, 33, 64, 96, 128)
-				for !g.matrix && area*n > maxArea {
+				for !g.matrix && area*n > g.mostArea() {
 					n = (n + 1) / 2
 				}
 				area *= n

@@ -363,7 +363,11 @@ func (g *generator) put(axes []*axis, v value) {
 			t.mode = lang.InOut
 		}
 	}
-	if g.chance(12) && (g.moved == nil || v.e != *g.moved) && !strings.ContainsAny(at, "+-") {
+	often := 12
+	if g.topic == Splits { // what reads a tensor that it writes is not split
+		often = 2
+	}
+	if g.chance(often) && (g.moved == nil || v.e != *g.moved) && !strings.ContainsAny(at, "+-") {
 		t.mode = lang.InOut
 		old := value{t.name + "[" + at + "]", v.e, v.axes}
 		if v.e.d == lang.Bool {
