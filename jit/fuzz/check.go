@@ -107,16 +107,21 @@ const (
 func load(source string) (*typed.Kernel, *Problem) {
 	p, ds := jit.Load("fuzz.tile", []byte(source), nil)
 	if len(ds) > 0 {
-		var b strings.Builder
-		if err := lang.Render(&b, ds, lang.RenderOptions{}); err != nil {
-			return nil, problem(Rejected, "%v", ds[0])
-		}
-		return nil, problem(Rejected, "%s", b.String())
+		return nil, rejected(ds)
 	}
 	if len(p.Kernels) != 1 {
-		return nil, problem(Rejected, "the source has %d kernels, a case has 1", len(p.Kernels))
+		return nil, problem(Rejected, "the source has %d kernels, a case with launches has 1", len(p.Kernels))
 	}
 	return p.Kernels[0], nil
+}
+
+// rejected is what the checker says.
+func rejected(ds []*lang.Diagnostic) *Problem {
+	var b strings.Builder
+	if err := lang.Render(&b, ds, lang.RenderOptions{}); err != nil {
+		return problem(Rejected, "%v", ds[0])
+	}
+	return problem(Rejected, "%s", b.String())
 }
 
 // compileProblem says what an error of the compiler is.
@@ -134,7 +139,7 @@ func compileProblem(err error, pinned bool) *Problem {
 
 // pinsPlan reports a kernel whose source fixes a part of its plan.
 func pinsPlan(k *typed.Kernel) bool {
-	return len(k.Hints) > 0 || slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return len(a.Choices) > 0 })
+	return len(k.Hints) > 0 || len(k.Splits) > 0 || slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return len(a.Choices) > 0 })
 }
 
 // argument is one parameter of a launch.
@@ -251,11 +256,10 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 			p = problem(Crash, "%v\n%s", bug, bug.Stack)
 		}
 	}()
-	types, err := r.types()
+	opts, err := r.options(k)
 	if err != nil {
 		return t, problem(RunError, "%v", err)
 	}
-	opts := jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision, Guard: guard}
 	spec, err := jit.Specialise(k, opts)
 	if err != nil {
 		return t, compileProblem(err, false)
@@ -269,6 +273,9 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 		return t, p
 	}
 	t.instructions = map[string]bool{}
+	if r.Inferred {
+		opts.Types = nil
+	}
 	got, p := c.execute(watched(c.device, t.instructions), k, opts, args)
 	if p != nil {
 		return t, p

@@ -46,7 +46,8 @@ func (a Arithmetic) machine(spec *jit.Spec, given map[*typed.Param]lang.Literal,
 		}
 		return true
 	})
-	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 }
+	// Blocks that share an axis begin at several places of it, whatever its steps are.
+	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 && a.Split <= 1 && spec.Pins["split"] <= 1 }
 	m.extent = func(a *ir.Axis) int64 {
 		if n := pinned(a); n > 0 {
 			return n
