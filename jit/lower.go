@@ -93,6 +93,12 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 		for _, a := range f.Axes {
 			a.Split = 0
 		}
+	} else if n := s.Pins["split"]; n > 0 { // the launch wins over the source
+		for _, a := range f.Axes {
+			if a.Split > 0 {
+				a.Split = n
+			}
+		}
 	}
 	p := &planning{
 		f: f, target: target, store: with.store,

@@ -386,6 +386,8 @@ func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []str
 			add("%s gives way to what @target(%s) says", s, l.Plan.Target)
 		case !gpu:
 			add("%s has no effect: %s goes through an axis in one block", s, l.Plan.Target)
+		case ps.held["split"].from != "" && ps.held["split"].value != s.Blocks:
+			add("%s gives way to %s", s, ps.held["split"].from)
 		case s.Blocks == 1:
 			add("%s: one block goes through it", s)
 		case l.module.Split > 1:

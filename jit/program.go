@@ -41,6 +41,8 @@ type Program struct {
 	tempBytes, scratchBytes int64
 	outputs                 []view
 	scratch                 []lang.Literal
+	// observer looks at the launches; nil for none.
+	observer Observer
 }
 
 // slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
@@ -228,8 +230,12 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 		return nil, err
 	}
 	logs := p.compiler.Logs
+	watch := watch{program: p, tensors: tensors, scalars: scalars}
 	for i := range p.steps {
 		s := &p.steps[i]
+		if err := watch.begin(i); err != nil {
+			return nil, err
+		}
 		if err := p.ready(i); err != nil { // also where no block runs
 			return nil, err
 		}
@@ -299,23 +305,12 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 			logs.Line(StageTime, "%s %.1f us", s.spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
 		}
 	}
+	if err := watch.begin(len(p.steps)); err != nil {
+		return nil, err
+	}
 	out := make([]Value, len(p.outputs))
-	for i, v := range p.outputs {
-		t := &Tensor{DType: v.dtype, Shape: v.shape, Offset: v.offset}
-		if !v.contiguous() {
-			t.Strides = v.strides
-		}
-		switch {
-		case v.slot.temp:
-			t.Memory = p.arena.temps
-			t.Offset += p.temps[v.slot.index].offset / int64(v.dtype.Size())
-		case v.slot.made:
-			t.Memory = p.made[v.slot.index].Memory
-		default:
-			t.Memory = tensors[v.slot.index].Memory
-			t.Offset += tensors[v.slot.index].Offset
-		}
-		out[i] = TensorValue(t)
+	for i := range p.outputs {
+		out[i] = TensorValue(p.tensor(&p.outputs[i], tensors))
 	}
 	return out, nil
 }

@@ -31,8 +31,6 @@ type binding struct {
 	hinted map[*size.Symbol]bool
 	// bytes counts the memory of the arrays made so far.
 	bytes int64
-	// inputs are the arrays that the call takes, in order.
-	inputs []*array
 }
 
 func newBinding(to *jit.Function, seed uint64, note func(string, ...any)) *binding {

@@ -28,6 +28,7 @@ import (
 type fuzzOptions struct {
 	seed    uint64
 	count   int
+	topic   string
 	device  string
 	keep    string
 	limit   time.Duration
@@ -47,6 +48,7 @@ func (a *app) fuzzCommand() *cobra.Command {
 element with a reference that computes how far a correct result may be off. Programs on which something is wrong
 are made smaller at the end, and told apart by cause. With files, it runs those cases again.`,
 		Example: `  tilec fuzz --count 1000
+  tilec fuzz --topic graphs --count 200
   tilec fuzz --device cuda --time 4m --keep findings`,
 		RunE: func(_ *cobra.Command, files []string) error {
 			switch {
@@ -63,6 +65,7 @@ are made smaller at the end, and told apart by cause. With files, it runs those 
 	f := cmd.Flags()
 	f.Uint64Var(&o.seed, "seed", 1, "the first program; the others follow it")
 	f.IntVar(&o.count, "count", 1000, "how many programs")
+	f.StringVar(&o.topic, "topic", "all", "what the programs are about: all, views, parts, splits, generics, graphs")
 	f.StringVar(&o.device, "device", "cpu", "where to run: cpu, emu, cuda, cuda:N")
 	f.StringVar(&o.keep, "keep", "", "write each finding to a file in this folder")
 	f.DurationVar(&o.limit, "time", 0, "stop after this long")
@@ -97,10 +100,14 @@ func (a *app) fuzzWorker(o fuzzOptions) error {
 	if err != nil {
 		return err
 	}
+	topic, err := fuzz.ParseTopic(o.topic)
+	if err != nil {
+		return usageError{err}
+	}
 	ctx, cancel := fuzzContext(o)
 	defer cancel()
 	out := json.NewEncoder(a.stdout)
-	return fuzz.Run(ctx, fuzz.Config{Device: device, Seed: o.seed, Count: o.count, Jobs: o.jobs, Events: func(e fuzz.Event) {
+	return fuzz.Run(ctx, fuzz.Config{Device: device, Topic: topic, Seed: o.seed, Count: o.count, Jobs: o.jobs, Events: func(e fuzz.Event) {
 		if err := out.Encode(e); err != nil {
 			cancel() // nobody reads any more
 		}
@@ -145,6 +152,10 @@ func fuzzContext(o fuzzOptions) (context.Context, context.CancelFunc) {
 
 // fuzz runs programs in a process of their own, which may crash or hang.
 func (a *app) fuzz(o fuzzOptions) error {
+	topic, err := fuzz.ParseTopic(o.topic)
+	if err != nil {
+		return usageError{err}
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -161,13 +172,14 @@ func (a *app) fuzz(o fuzzOptions) error {
 	programs, findings := 0, 0
 	var failed error
 	s := fuzz.Supervisor{
+		Topic:   topic,
 		Silence: o.silence,
 		Command: func(ctx context.Context, seed uint64, count int) *exec.Cmd {
 			jobs := o.jobs
 			if count == 1 {
 				jobs = 1
 			}
-			return exec.CommandContext(ctx, self, "fuzz", "--worker", "--device", o.device,
+			return exec.CommandContext(ctx, self, "fuzz", "--worker", "--topic", o.topic, "--device", o.device,
 				fmt.Sprintf("--seed=%d", seed), fmt.Sprintf("--count=%d", count), fmt.Sprintf("--jobs=%d", jobs))
 		},
 		Shrinker: func(ctx context.Context) *exec.Cmd {

@@ -16,7 +16,6 @@ func (b *binding) input(path string, t typed.GType, p *typed.GParam) (any, error
 		if err != nil {
 			return nil, err
 		}
-		b.inputs = append(b.inputs, x)
 		return x.Array, nil
 	case typed.GScalar:
 		return b.scalar(path, t, p)

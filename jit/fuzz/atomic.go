@@ -115,9 +115,6 @@ func (m *machine) atomic(op *ir.Op) *tile {
 	if op.Old {
 		old = m.make(op.Result().Type)
 	}
-	if a.touched == nil {
-		a.touched = make([]bool, len(a.written))
-	}
 	i := 0
 	walk(m.sizesOf(axes), steps, func(at []int) {
 		where, outside, ok := m.place(op, a, args[:rank], at)
@@ -147,54 +144,54 @@ func (m *machine) forget(old *tile, i int) {
 
 // update is an atomic on one element.
 func (m *machine) update(op *ir.Op, a *array, where int64, values []*tile, at []int, old *tile, i int) {
-	again := a.touched[where]
-	a.touched[where] = true
+	again := a.touch(where)
+	p, n := a.page(where)
 	x, j := values[0], at[0]
 	if old != nil {
 		switch {
 		case again || a.lost: // who came first is not decided
 			m.forget(old, i)
 		case old.f != nil:
-			old.f[i] = a.f[where]
+			old.f[i] = p.f[n]
 		default:
-			old.n[i] = a.n[where]
+			old.n[i] = p.n[n]
 		}
 	}
 	if op.Code == lang.OpAtomicAdd {
 		m.add(a, where, x, j)
 		return
 	}
-	a.written[where] = true
+	p.stored[n] = true
 	if m.doubt > 0 {
 		a.lost = true
 	}
 	combine := op.Code.Combines()
 	switch {
-	case combine != lang.OpInvalid && a.f != nil:
-		pair := [3]interval{a.f[where], x.f[j]}
-		a.f[where] = floats[combine](a.dtype, pair).taint(pair[:2]...)
+	case combine != lang.OpInvalid && p.f != nil:
+		pair := [3]interval{p.f[n], x.f[j]}
+		p.f[n] = floats[combine](a.dtype, pair).taint(pair[:2]...)
 	case combine != lang.OpInvalid:
 		y := x.n[j]
-		both := a.n[where].ok && y.ok
-		a.n[where].ok = both
+		both := p.n[n].ok && y.ok
+		p.n[n].ok = both
 		if both {
-			a.n[where].v = eval.Apply(combine, a.dtype, ir.Const{Int: a.n[where].v}, ir.Const{Int: y.v}).Int
+			p.n[n].v = eval.Apply(combine, a.dtype, ir.Const{Int: p.n[n].v}, ir.Const{Int: y.v}).Int
 		}
-	case again && a.f != nil:
-		a.f[where] = unknown
+	case again && p.f != nil:
+		p.f[n] = unknown
 	case again:
-		a.n[where] = whole{}
+		p.n[n] = whole{}
 	case op.Code == lang.OpAtomicXchg:
 		a.set(where, x, j, false)
-	case a.f != nil: // equality by bits is more than an interval says
-		a.f[where] = a.f[where].union(values[1].f[at[1]])
+	case p.f != nil: // equality by bits is more than an interval says
+		p.f[n] = p.f[n].union(values[1].f[at[1]])
 	default:
-		want, have := x.n[j], a.n[where]
+		want, have := x.n[j], p.n[n]
 		switch {
 		case !want.ok || !have.ok:
-			a.n[where] = whole{}
+			p.n[n] = whole{}
 		case want.v == have.v:
-			a.n[where] = values[1].n[at[1]]
+			p.n[n] = values[1].n[at[1]]
 		}
 	}
 }

@@ -180,9 +180,9 @@ func (b *bisector) expect(device jit.Device) (elements, unknown int64, err error
 		*x.into = want
 	}
 	for _, a := range b.onDevice {
-		for i := range a.written {
+		for i := range a.size {
 			elements++
-			if a.lost || a.f != nil && a.f[i].isUnknown() || a.f == nil && !a.n[i].ok {
+			if a.unknown(i) {
 				unknown++
 			}
 		}

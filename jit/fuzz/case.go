@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"strings"
 
+	"tilec/jit"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // Trial is one launch of a program: everything but its source that the results depend on.
@@ -14,6 +16,10 @@ type Trial struct {
 	Dims map[string]int64 `json:"dims"`
 	// Types is what the element type parameters stand for.
 	Types map[string]string `json:"types,omitempty"`
+	// Inferred: a launch is not told the types, the tensors tell them.
+	Inferred bool `json:"inferred,omitempty"`
+	// Consts are the constant parameters that a launch is given.
+	Consts map[string]int64 `json:"consts,omitempty"`
 	// Pins fixes extents, warps and stages.
 	Pins map[string]int64 `json:"pins,omitempty"`
 	// Precision of contractions of f32: "", "ieee" or "tf32x3".
@@ -35,10 +41,37 @@ func (r Trial) types() (map[string]lang.DType, error) {
 	return types, nil
 }
 
+// options are what a compilation of the kernel is given.
+func (r Trial) options(k *typed.Kernel) (jit.Options, error) {
+	types, err := r.types()
+	if err != nil {
+		return jit.Options{}, err
+	}
+	o := jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision, Guard: guard}
+	for _, c := range k.Consts {
+		if n, ok := r.Consts[c.Name]; ok {
+			if o.Consts == nil {
+				o.Consts = map[string]lang.Literal{}
+			}
+			o.Consts[c.Name] = lang.Literal{DType: c.DType, Int: n}
+		}
+	}
+	return o, nil
+}
+
 // Case is a program with the launches that test it: one kernel, and functions that it calls.
+// A case without launches has tests of its own, which say what must come out.
 type Case struct {
 	Source string
 	Trials []Trial
+}
+
+// with is the case with one launch alone; a case without launches stays as it is.
+func (c *Case) with(r Trial) *Case {
+	if len(c.Trials) == 0 {
+		return c
+	}
+	return &Case{Source: c.Source, Trials: []Trial{r}}
 }
 
 const runMark = "// trial: "
@@ -74,8 +107,8 @@ func ParseCase(text string) (*Case, error) {
 		c.Trials = append(c.Trials, r)
 	}
 	c.Source = strings.Join(source, "")
-	if len(c.Trials) == 0 {
-		return nil, fmt.Errorf("a case needs a line %q with a run", runMark+"{...}")
+	if len(c.Trials) == 0 && !strings.Contains("\n"+c.Source, "\ntest ") {
+		return nil, fmt.Errorf("a case needs a line %q with a run, or a test", runMark+"{...}")
 	}
 	return c, nil
 }

@@ -107,16 +107,21 @@ const (
 func load(source string) (*typed.Kernel, *Problem) {
 	p, ds := jit.Load("fuzz.tile", []byte(source), nil)
 	if len(ds) > 0 {
-		var b strings.Builder
-		if err := lang.Render(&b, ds, lang.RenderOptions{}); err != nil {
-			return nil, problem(Rejected, "%v", ds[0])
-		}
-		return nil, problem(Rejected, "%s", b.String())
+		return nil, rejected(ds)
 	}
 	if len(p.Kernels) != 1 {
-		return nil, problem(Rejected, "the source has %d kernels, a case has 1", len(p.Kernels))
+		return nil, problem(Rejected, "the source has %d kernels, a case with launches has 1", len(p.Kernels))
 	}
 	return p.Kernels[0], nil
+}
+
+// rejected is what the checker says.
+func rejected(ds []*lang.Diagnostic) *Problem {
+	var b strings.Builder
+	if err := lang.Render(&b, ds, lang.RenderOptions{}); err != nil {
+		return problem(Rejected, "%v", ds[0])
+	}
+	return problem(Rejected, "%s", b.String())
 }
 
 // compileProblem says what an error of the compiler is.
@@ -134,7 +139,7 @@ func compileProblem(err error, pinned bool) *Problem {
 
 // pinsPlan reports a kernel whose source fixes a part of its plan.
 func pinsPlan(k *typed.Kernel) bool {
-	return len(k.Hints) > 0 || slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return len(a.Choices) > 0 })
+	return len(k.Hints) > 0 || len(k.Splits) > 0 || slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return len(a.Choices) > 0 })
 }
 
 // argument is one parameter of a launch.
@@ -193,28 +198,13 @@ func (c *checker) reference(k *typed.Kernel, spec *jit.Spec, r Trial, args []arg
 	for i := range args {
 		a := &args[i]
 		if !a.param.IsTensor {
-			t := &tile{dtype: a.dtype}
-			if a.dtype.IsFloat() {
-				t.f = []interval{point(a.value.Float)}
-			} else {
-				t.n = []whole{{a.value.Int, true}}
-			}
-			scalars[a.param.Name] = t
+			scalars[a.param.Name] = scalarTile(a.dtype, a.value)
 			continue
 		}
-		x := newArray(a.dtype, a.shape)
-		for j := range max(len(x.f), len(x.n)) {
-			if e := decode(a.dtype, a.data, j); x.f != nil {
-				x.f[j] = point(e.Float)
-			} else {
-				x.n[j] = whole{e.Int, true}
-			}
-		}
+		x := newArray(a.dtype, a.shape, a.data)
 		tensors[a.param.Name] = x
 		if a.param.Mode == lang.InOut {
-			for j := range x.written {
-				x.written[j] = true // what is there counts as a result
-			}
+			x.held = true // what is there counts as a result
 			inouts = append(inouts, x)
 		}
 	}
@@ -223,91 +213,21 @@ func (c *checker) reference(k *typed.Kernel, spec *jit.Spec, r Trial, args []arg
 		if err != nil {
 			return nil, problem(RunError, "%v", err)
 		}
-		x := newArray(p.DType.Resolve(spec.Types), shape)
-		if p.Fill {
-			x.fill()
-		}
+		x := newArray(p.DType.Resolve(spec.Types), shape, nil)
+		x.held = p.Fill
 		tensors[p.Name] = x
 		outs = append(outs, x)
 	}
 	for _, launch := range spec.Launches() { // a formula may have several
-		if p := c.execution(launch, r, tensors, scalars, open); p != nil {
+		m, p := c.arith.machine(launch, nil, tensors, scalars, func(*ir.Axis) int64 { return open })
+		if p == nil {
+			p = problemOf(m.run())
+		}
+		if p != nil {
 			return nil, p
 		}
 	}
 	return append(outs, inouts...), nil
-}
-
-// execution runs one launch on tensors and scalars by the names of the parameters.
-func (c *checker) execution(spec *jit.Spec, r Trial, tensors map[string]*array, scalars map[string]*tile, open int64) *Problem {
-	f, sizes, err := jit.BuildIR(spec)
-	if err != nil {
-		return problem(Crash, "%v", err)
-	}
-	m := &machine{fn: f, sizes: sizes, arith: c.arith, precision: r.Precision,
-		tensors: map[*ir.Tensor]*array{}, values: map[*ir.Value]*tile{}, at: map[*ir.Axis]span{}, walked: map[*ir.Axis]span{}, loose: map[*ir.Value]float64{}}
-	if p := spec.Kernel.Precision; p != "" {
-		m.precision = p
-	}
-	pinned := func(a *ir.Axis) int64 {
-		name := a.Tile
-		if name == "" {
-			name = a.Name
-		}
-		if n, ok := r.Pins[name]; ok {
-			return n
-		}
-		if len(a.Choices) == 1 {
-			return a.Choices[0]
-		}
-		return 0
-	}
-	spans := map[*ir.Axis]int64{}
-	f.Walk(func(op *ir.Op) bool {
-		if op.Span > 0 {
-			spans[op.Axis] = op.Span
-		}
-		return true
-	})
-	m.fixed = func(a *ir.Axis) bool { return pinned(a) > 0 }
-	m.extent = func(a *ir.Axis) int64 {
-		if n := pinned(a); n > 0 {
-			return n
-		}
-		if n := spans[a]; n > 0 { // what the program sees is a multiple of it
-			for step := open; step > 0; step++ {
-				if n%step == 0 {
-					return step
-				}
-			}
-			return n
-		}
-		if open > 0 {
-			return open
-		}
-		n, err := sizes(a.Dim)
-		if err != nil {
-			panic(fault{err})
-		}
-		return max(n, 1)
-	}
-	for _, t := range f.Tensors {
-		m.tensors[t] = tensors[t.Name]
-	}
-	scalar := 0
-	for _, p := range spec.Kernel.Params {
-		if !p.IsTensor {
-			m.values[f.Scalars[scalar]] = scalars[p.Name]
-			scalar++
-		}
-	}
-	switch err := m.run(); {
-	case errors.Is(err, errTooMuch):
-		return problem(TooLarge, "%v", err)
-	case err != nil:
-		return problem(Unproven, "%v", err)
-	}
-	return nil
 }
 
 // result is what a device gave for one output or inout.
@@ -336,11 +256,10 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 			p = problem(Crash, "%v\n%s", bug, bug.Stack)
 		}
 	}()
-	types, err := r.types()
+	opts, err := r.options(k)
 	if err != nil {
 		return t, problem(RunError, "%v", err)
 	}
-	opts := jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision, Guard: guard}
 	spec, err := jit.Specialise(k, opts)
 	if err != nil {
 		return t, compileProblem(err, false)
@@ -354,6 +273,9 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 		return t, p
 	}
 	t.instructions = map[string]bool{}
+	if r.Inferred {
+		opts.Types = nil
+	}
 	got, p := c.execute(watched(c.device, t.instructions), k, opts, args)
 	if p != nil {
 		return t, p
@@ -532,94 +454,4 @@ func untouched(data []byte) bool {
 		}
 	}
 	return true
-}
-
-// shown is how many wrong elements a problem lists.
-const shown = 4
-
-// compare checks every element of a result. One that is not stored is of an output
-// that nothing fills, because the checker takes all of it to be stored.
-func (a *array) compare(g result, t *Tally) *Problem {
-	if a.lost {
-		t.Elements += int64(len(a.written))
-		t.Unknown += int64(len(a.written))
-		return nil
-	}
-	size := a.dtype.Size()
-	wrong, text := 0, ""
-	for i, written := range a.written {
-		if !written {
-			return problem(Wrong, "%s is neither stored nor filled at %v", g.name, position(i, a.shape))
-		}
-		t.Elements++
-		if a.adds == nil && !bytes.Equal(g.data[i*size:(i+1)*size], g.before[i*size:(i+1)*size]) {
-			return problem(Unstable, "%s differs from run to run at %v", g.name, position(i, a.shape))
-		}
-		got := decode(a.dtype, g.data, i)
-		ok, said := true, ""
-		switch {
-		case a.f != nil && a.f[i].isUnknown(), a.f == nil && !a.n[i].ok:
-			t.Unknown++
-			continue
-		case a.f != nil:
-			ok = a.f[i].accepts(got.Float)
-			said = fmt.Sprintf("%v, required %s", got.Float, a.f[i])
-		default:
-			ok = got.Int == a.n[i].v
-			said = fmt.Sprintf("%d, required %d", got.Int, a.n[i].v)
-		}
-		if !ok {
-			if wrong++; wrong <= shown {
-				text += fmt.Sprintf("\n  %s%v is %s", g.name, position(i, a.shape), said)
-			}
-		}
-	}
-	if wrong > 0 {
-		return problem(Wrong, "%d of %d elements of %s, %s%v, are wrong:%s", wrong, len(a.written), g.name, a.dtype, a.shape, text)
-	}
-	return nil
-}
-
-// agrees reports whether two references allow a common result.
-func (a *array) agrees(b *array) bool {
-	if a.lost || b.lost {
-		return true
-	}
-	for i := range a.written {
-		switch {
-		case a.written[i] != b.written[i]:
-			return false
-		case !a.written[i]:
-		case a.f != nil:
-			x, y := a.f[i], b.f[i]
-			if !(x.lo <= y.hi && y.lo <= x.hi) && (x.nan == never || y.nan == never) {
-				return false
-			}
-		case a.n[i].ok && b.n[i].ok && a.n[i] != b.n[i]:
-			return false
-		}
-	}
-	return true
-}
-
-// String is the interval for messages.
-func (a interval) String() string {
-	switch {
-	case a.nan == always:
-		return "NaN"
-	case a.nan == perhaps:
-		return fmt.Sprintf("%v to %v, or NaN", a.lo, a.hi)
-	case a.lo == a.hi:
-		return fmt.Sprint(a.lo)
-	}
-	return fmt.Sprintf("%v to %v", a.lo, a.hi)
-}
-
-func position(i int, shape []int64) []int64 {
-	at := make([]int64, len(shape))
-	for d := len(shape) - 1; d >= 0; d-- {
-		at[d] = int64(i) % shape[d]
-		i /= int(shape[d])
-	}
-	return at
 }

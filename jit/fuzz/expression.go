@@ -281,7 +281,7 @@ func (g *generator) reduction(e elem, depth int) value {
 	if from == e {
 		ops = append(ops, same...)
 	}
-	if e.d == lang.I32 && g.chance(25) {
+	if e == concrete(lang.I32) && g.chance(25) {
 		return g.reduced(pick(g.r, places...), a, g.someNumber(), e, depth)
 	}
 	return g.reduced(pick(g.r, ops...), a, from, e, depth)
@@ -358,7 +358,7 @@ func (g *generator) contraction(e elem, depth int) value {
 			from = append(from, concrete(d))
 		}
 	}
-	if g.generic != nil && e.d == lang.F32 {
+	if g.generic != nil && g.generic.d.IsFloat() && e.d == lang.F32 {
 		from = append(from, *g.generic)
 	}
 	if len(from) == 0 {
@@ -425,7 +425,7 @@ func (g *generator) callHelper(e elem, depth int) value {
 	}
 	h := pick(g.r, g.helpers...)
 	switch {
-	case h.kind == "float" && !e.d.IsFloat():
+	case h.kind == "float" && !e.d.IsFloat(), h.kind == "int" && e.d.IsFloat(), h.kind == "narrow" && (!e.d.IsFloat() || e.d == lang.F64):
 		return g.leaf(e)
 	case h.kind == "axis":
 		a := g.reducible()
@@ -443,8 +443,8 @@ func (g *generator) callHelper(e elem, depth int) value {
 	}
 	g.work(union(args...))
 	// A fn may leave an argument out, and with it that argument's axes; adding it brings them back.
-	text := fmt.Sprintf("%s(%s)", h.name, strings.Join(texts, ", "))
-	if g.chance(20) {
+	text := fmt.Sprintf("%s(%s%s)", h.name, strings.Join(texts, ", "), h.more)
+	if h.more == "" && g.chance(20) {
 		text = g.handed(h, texts)
 	}
 	return g.spread(value{text, e, nil}, union(args...))

@@ -19,6 +19,9 @@ import (
 // Features lists what a case has, each part once, as "group name": operations,
 // element types, forms of axes and accesses, attributes, inputs.
 func Features(cs *Case) []string {
+	if len(cs.Trials) == 0 {
+		return graphFeatures(cs)
+	}
 	k, p := load(cs.Source)
 	if p != nil {
 		return nil
@@ -32,6 +35,9 @@ func Features(cs *Case) []string {
 	}
 	if len(k.TypeParams) > 0 {
 		has["attribute generic"] = true
+	}
+	if len(k.Consts) > 0 {
+		has["attribute const"] = true
 	}
 	for _, r := range cs.Trials {
 		has["input "+string(r.Style)] = true
@@ -52,6 +58,25 @@ func Features(cs *Case) []string {
 	return slices.Sorted(maps.Keys(has))
 }
 
+// graphFeatures are the parts of graphs that a case without launches has, and the kernels that it calls.
+func graphFeatures(cs *Case) []string {
+	p, ds := jit.Load("fuzz.tile", []byte(cs.Source), nil)
+	if len(ds) > 0 {
+		return nil
+	}
+	has := map[string]bool{}
+	for _, g := range p.Graphs {
+		typed.Walk(g, func(n typed.Node) bool {
+			name := strings.TrimPrefix(fmt.Sprintf("%T", n), "*typed.")
+			if rest, ok := strings.CutPrefix(name, "G"); ok && rest != "raph" {
+				has["graph "+strings.ToLower(rest)] = true
+			}
+			return true
+		})
+	}
+	return slices.Sorted(maps.Keys(has))
+}
+
 // featuresOf adds what the tile IR of a launch has.
 func featuresOf(f *ir.Func, has map[string]bool) {
 	for _, a := range f.Axes {
@@ -65,6 +90,9 @@ func featuresOf(f *ir.Func, has map[string]bool) {
 		switch {
 		case op.Tensor != nil:
 			has["access "+accessForm(op)] = true
+			if strings.Contains(op.Tensor.Name, ".") {
+				has["access view"] = true
+			}
 		case op.Code.Row().Group == lang.GroupContract:
 			has["contraction "+op.Args[0].Type.DType.String()] = true
 		}
@@ -79,11 +107,11 @@ func irOf(k *typed.Kernel, r Trial) (fs []*ir.Func) {
 			fs = nil // the check of the program meets that, too, and tells
 		}
 	}()
-	types, err := r.types()
+	opts, err := r.options(k)
 	if err != nil {
 		return nil
 	}
-	spec, err := jit.Specialise(k, jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision})
+	spec, err := jit.Specialise(k, opts)
 	if err != nil {
 		return nil
 	}
@@ -167,6 +195,9 @@ func causeOf(p *Problem, cs *Case) string {
 // operations are those of a case's source line, of all lines when there are
 // none there; among them those that are more than elementwise, if there are any.
 func operations(cs *Case, line int) []string {
+	if len(cs.Trials) == 0 {
+		return nil
+	}
 	k, p := load(cs.Source)
 	if p != nil {
 		return nil

@@ -63,8 +63,9 @@ type tensor struct {
 }
 
 type helper struct {
-	name, kind string // kind: "number", "float", "axis"
+	name, kind string // kind: "number", "float", "narrow" (a float of up to 32 bits), "int", "axis"
 	params     int
+	more       string // arguments by name
 }
 
 // generator makes one program.
@@ -79,6 +80,20 @@ type generator struct {
 	wholes  []string // axes that a launch may cut into steps
 	fns     []string
 	helpers []helper
+	// topic is what the program is about.
+	topic Topic
+	// bound is that of T, moved the type parameter U of elements that are only moved, where the kernel has it.
+	bound  string
+	moved  *elem
+	consts []constant
+	// many are the dimensions that are multiples or parts of others, views the views, opening the lines that make them.
+	many    map[string]manyOf
+	views   []*tensor
+	opening []string
+	// stored are outputs that later lines of a formula may read.
+	stored []*tensor
+	// attributes are those that the kernel has for certain.
+	attributes []string
 	// matrix: the program is about one matrix product, whose tiles may be large.
 	matrix bool
 	// tileOf names the extents that a launch may pin by axis.
@@ -102,7 +117,10 @@ type generator struct {
 
 // Generate makes a program and the launches that test it; the same seed gives the same program.
 func Generate(seed uint64) *Case {
-	g := &generator{r: random(seed, "program"), indent: 1, heavy: 2, area: 1, tileOf: map[string]string{}}
+	if t := topicOf(seed); t != Anything {
+		return GenerateAbout(t, seed)
+	}
+	g := newGenerator(seed, "program")
 	if g.chance(8) {
 		source := g.matrixKernel()
 		return &Case{Source: source, Trials: g.matrixTrials(seed)}
@@ -113,6 +131,10 @@ func Generate(seed uint64) *Case {
 	}
 	source := g.kernel()
 	return &Case{Source: source, Trials: g.runs(seed)}
+}
+
+func newGenerator(seed uint64, stream string) *generator {
+	return &generator{r: random(seed, stream), indent: 1, heavy: 2, area: 1, tileOf: map[string]string{}, many: map[string]manyOf{}}
 }
 
 func (g *generator) chance(percent int) bool { return g.r.IntN(100) < percent }
@@ -145,12 +167,17 @@ func (g *generator) kernel() string {
 		g.generic = &elem{"T", pick(g.r, lang.F16, lang.BF16, lang.F32)}
 	}
 	g.functions()
+	return g.body()
+}
+
+// body makes the grid and the statements of a kernel.
+func (g *generator) body() string {
 	var grid []string
 	for n := range 1 + g.r.IntN(3) {
 		a := &axis{name: fmt.Sprintf("i%d", n), dim: pick(g.r, g.dims...), kind: gridAxis, scalar: g.chance(15)}
 		g.axes = append(g.axes, a)
 		clause := a.name + " in " + a.dim
-		if g.chance(15) {
+		if g.chance(15) && g.named(a.dim) {
 			d := a.dim
 			a.part = pick(g.r, "1 ..", ".. "+d+" - 1", d+" / 3 .. "+d+" / 2", "2 .. min("+d+", 20)", ".. "+pick(g.r, g.dims...), "-1 .. "+d+" + 1")
 			clause += "[" + a.part + "]"
@@ -171,6 +198,9 @@ func (g *generator) kernel() string {
 	for range 1 + g.r.IntN(2) {
 		g.store()
 	}
+	if g.moved != nil {
+		g.move()
+	}
 	return g.assemble(grid)
 }
 
@@ -178,13 +208,21 @@ func (g *generator) kernel() string {
 // elementwise operations takes longer to assemble than it tells.
 const maxArea = 4096
 
+// mostArea is the bound for this program.
+func (g *generator) mostArea() int64 {
+	if g.topic == Splits {
+		return 128
+	}
+	return maxArea
+}
+
 // extent is what stands after `by`.
 func (g *generator) extent(a *axis, pinned int) string {
 	sizes := []int{1, 2, 3, 4, 5, 8, 16, 17, 32, 48, 64, 128}
 	if g.chance(pinned) {
 		a.pinned = true
 		n := pick(g.r, sizes...)
-		for !g.matrix && g.area*int64(n) > maxArea {
+		for !g.matrix && g.area*int64(n) > g.mostArea() {
 			n /= 2
 		}
 		g.area *= int64(n)
@@ -204,6 +242,12 @@ func (g *generator) extent(a *axis, pinned int) string {
 	return name
 }
 
+// named reports a dimension that has a name, which is not a multiple or a part of another.
+func (g *generator) named(dim string) bool {
+	_, ok := g.many[dim]
+	return !ok
+}
+
 // axis declares a whole axis, a part of a dimension, or a free one.
 func (g *generator) axis() {
 	a := &axis{name: g.fresh("d"), kind: wholeAxis, dim: pick(g.r, g.dims...)}
@@ -212,7 +256,7 @@ func (g *generator) axis() {
 	case k == 0:
 		a.free, a.dim = true, fmt.Sprint(pick(g.r, 1, 2, 3, 4, 7, 8))
 		over = a.dim
-	case k < 3:
+	case k < 3 && g.named(a.dim):
 		a.part = pick(g.r, ".. "+a.dim+" / 2", a.dim+" / 2 ..", a.dim+" / 3 .. "+a.dim+" / 2", ".. "+a.dim, "0 .. 1")
 		over += "[" + a.part + "]"
 	}
@@ -259,7 +303,7 @@ func (g *generator) functions() {
 // assemble puts the pieces together.
 func (g *generator) assemble(grid []string) string {
 	bound := map[string]bool{}
-	hasGeneric := false
+	hasGeneric := false // the launch tells what T is
 	for _, t := range g.tensors {
 		if t.mode != lang.Out {
 			for _, d := range t.dims {
@@ -273,7 +317,7 @@ func (g *generator) assemble(grid []string) string {
 	}
 	rest := &tensor{name: "shape", e: concrete(lang.U8)}
 	for _, d := range g.dims {
-		if !bound[d] {
+		if !bound[d] && g.named(d) {
 			rest.dims = append(rest.dims, d)
 		}
 	}
@@ -320,10 +364,10 @@ func (g *generator) assemble(grid []string) string {
 			fmt.Fprintf(&b, "@%s(%d)\n", name, 1+g.r.IntN(2))
 		}
 	}
-	b.WriteString("kernel k")
-	if g.generic != nil {
-		b.WriteString("<T: float>")
+	for _, a := range g.attributes {
+		b.WriteString(a + "\n")
 	}
+	b.WriteString("kernel k" + g.typeParams())
 	fmt.Fprintf(&b, "(%s)", strings.Join(in, ", "))
 	if len(out) > 0 {
 		fmt.Fprintf(&b, " -> %s", strings.Join(out, ", "))
@@ -335,111 +379,6 @@ func (g *generator) assemble(grid []string) string {
 	if len(grid) > 0 {
 		fmt.Fprintf(&b, "    grid %s\n", strings.Join(grid, ", "))
 	}
-	fmt.Fprintf(&b, "{\n%s\n}\n", strings.Join(g.lines, "\n"))
+	fmt.Fprintf(&b, "{\n%s\n}\n", strings.Join(append(g.opening, g.lines...), "\n"))
 	return b.String()
-}
-
-// runs chooses sizes, pins and inputs.
-func (g *generator) runs(seed uint64) []Trial {
-	var runs []Trial
-	for n := range 3 {
-		r := g.trial(seed, n)
-		for _, d := range g.dims {
-			r.Dims[d] = pick[int64](g.r, 1, 2, 3, 5, 8, 16, 17, 31, 32, 33, 64, 65, 100, 128, 129, 257)
-		}
-		limit := int64(4000)
-		if g.chance(10) {
-			limit = 60000
-		}
-		if g.chance(4) { // more than a block holds at once
-			r.Dims[pick(g.r, g.dims...)] = pick[int64](g.r, 1000, 1023, 2049, 4099)
-		}
-		g.fit(r.Dims, limit)
-		runs = append(runs, r)
-	}
-	return runs
-}
-
-// trial is the n-th launch of a program but for its sizes.
-func (g *generator) trial(seed uint64, n int) Trial {
-	r := Trial{Dims: map[string]int64{}, Style: styles[(n+g.r.IntN(2))%len(styles)], Seed: seed + uint64(n)<<32}
-	if g.generic != nil {
-		r.Types = map[string]string{"T": g.generic.d.String()}
-	}
-	if g.chance(60) {
-		r.Pins = map[string]int64{}
-		area := g.area
-		for _, t := range g.tiles {
-			if g.chance(60) {
-				n := pick[int64](g.r, 1, 2, 3, 4, 7, 8, 16, 20, 32, 33, 64, 96, 128)
-				for !g.matrix && area*n > maxArea {
-					n = (n + 1) / 2
-				}
-				area *= n
-				r.Pins[t] = n
-			}
-		}
-		if used := g.usedWholes(); len(used) > 0 && g.chance(40) {
-			r.Pins[pick(g.r, used...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
-			if g.chance(40) { // another too, most of the time
-				r.Pins[pick(g.r, used...)] = pick[int64](g.r, 1, 3, 4, 16, 32)
-			}
-			if (seed+uint64(n))%3 == 0 { // blocks that share one of them
-				r.Pins["split"] = 2 + int64(seed/3%7)
-			}
-		}
-		if g.chance(20) {
-			r.Pins["warps"] = pick[int64](g.r, 1, 2, 4, 8)
-		}
-		if g.chance(20) {
-			r.Pins["stages"] = 1 + g.r.Int64N(4)
-		}
-		if g.chance(8) {
-			r.Pins["occupancy"] = 1 + g.r.Int64N(4)
-		}
-		if g.chance(8) {
-			r.Pins["cluster"] = 1 + g.r.Int64N(8)
-		}
-	}
-	if g.chance(20) {
-		r.Precision = pick(g.r, "ieee", "tf32x3")
-	}
-	return r
-}
-
-// usedWholes are the whole axes that more than their declaration names: others are gone before there is a plan.
-func (g *generator) usedWholes() []string {
-	text := strings.Join(g.lines, "\n")
-	return slices.DeleteFunc(slices.Clone(g.wholes), func(name string) bool { return strings.Count(text, name) < 2 })
-}
-
-// fit makes dimensions smaller until nothing that is computed has more elements than the limit.
-func (g *generator) fit(dims map[string]int64, limit int64) {
-	for {
-		over := false
-		for _, w := range g.works {
-			n, widest := int64(1), ""
-			for _, d := range w {
-				size, ok := dims[d]
-				if !ok {
-					var c int64 = 1
-					fmt.Sscan(d, &c)
-					size = c
-				} else if widest == "" || size > dims[widest] {
-					widest = d
-				}
-				n *= max(size, 1)
-			}
-			if n > limit && widest != "" && dims[widest] > 1 {
-				dims[widest] /= 2
-				if dims[widest] > 4 && dims[widest]%2 == 0 && g.chance(50) {
-					dims[widest]++
-				}
-				over = true
-			}
-		}
-		if !over {
-			return
-		}
-	}
 }

@@ -83,6 +83,9 @@ func (g *generator) scalar(e elem) value {
 // position is the positions of an axis, a bound of one, or a size.
 func (g *generator) position(e elem) value {
 	text, axes := pick(g.r, g.dims...), []*axis(nil)
+	if len(g.consts) > 0 && g.chance(50) {
+		return value{"(" + pick(g.r, g.consts...).name + " as " + e.name + ")", e, nil}
+	}
 	if t := g.tensors; len(t) > 0 && g.chance(4) {
 		t := pick(g.r, t...)
 		text = fmt.Sprintf("%s.shape[%d]", t.name, g.r.IntN(len(t.dims)))
@@ -140,10 +143,21 @@ func (g *generator) load(e elem, axes []*axis) value {
 		index, dims = slices.Insert(index, at, text), slices.Insert(dims, at, dim)
 		checked = checked || needs
 	}
-	t := g.tensor(e, dims)
+	var t *tensor
+	if g.topic == Views && g.chance(70) {
+		t = g.view(e, dims)
+	}
+	if t == nil {
+		t = g.source(e, dims)
+	}
+	wanted := e
+	e = t.e
 	text := t.name + "[" + strings.Join(index, ", ") + "]"
 	if checked || g.chance(4) {
 		alternative := g.literal(e)
+		if g.moved != nil && e == *g.moved {
+			alternative = pick(g.r, "0", "1")
+		}
 		if g.chance(15) {
 			if v, ok := g.variable(e); ok {
 				alternative, over = v.text, union(value{axes: over}, v)
@@ -154,7 +168,10 @@ func (g *generator) load(e elem, axes []*axis) value {
 		text = "(" + text + " @" + pick(g.r, "evict_first", "latency(4)") + ")"
 	}
 	g.work(over)
-	return value{text, e, over}
+	if e != wanted {
+		text = "(" + text + " as " + wanted.name + ")"
+	}
+	return value{text, wanted, over}
 }
 
 // indexAlong is an index over an axis, with the dimension that it indexes and whether it may lie outside.
@@ -197,6 +214,16 @@ func (g *generator) scalarIndex() (text, dim string, checked bool) {
 		return dim + " - 1", dim, false
 	}
 	return g.scalar(concrete(lang.I32)).text, dim, true
+}
+
+// source is what a load reads: an input, or what an earlier line of a formula stored, of whatever type.
+func (g *generator) source(e elem, dims []string) *tensor {
+	for _, t := range g.stored {
+		if (t.e == e || e.d != lang.Bool) && slices.Equal(t.dims, dims) && g.chance(60) {
+			return t
+		}
+	}
+	return g.tensor(e, dims)
 }
 
 // tensor is an input with elements of a type and these dimensions; one that exists, or a new one.

@@ -1,74 +1,10 @@
 package fuzz
 
 import (
-	"errors"
-
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/lang"
 )
-
-var errTooMuch = errors.New("reference: the run computes more elements than the reference may")
-
-// array is a tensor in the reference's memory.
-type array struct {
-	dtype   lang.DType
-	shape   []int64
-	f       []interval
-	n       []whole
-	written []bool
-	// lost: something was stored nobody knows where.
-	lost bool
-	// mass and adds are, for each element, the sum of the magnitudes added to it by atomics, and their number.
-	mass []float64
-	adds []int
-	// touched: an atomic has changed the element.
-	touched []bool
-}
-
-func newArray(d lang.DType, shape []int64) *array {
-	n := int64(1)
-	for _, s := range shape {
-		n *= s
-	}
-	a := &array{dtype: d, shape: shape, written: make([]bool, n)}
-	if d.IsFloat() {
-		a.f = make([]interval, n)
-	} else {
-		a.n = make([]whole, n)
-	}
-	return a
-}
-
-// fill makes every element 0, as a launch does with an output of which elements may not be stored.
-func (a *array) fill() {
-	for i := range a.written {
-		a.written[i] = true
-		if a.f == nil {
-			a.n[i] = whole{0, true}
-		} else {
-			a.f[i] = point(0)
-		}
-	}
-}
-
-// settle adds to elements that atomics changed what the order of additions may do.
-func (a *array) settle() {
-	for i, n := range a.adds {
-		if n == 0 {
-			continue
-		}
-		e := growth(float64(n), rounding(a.dtype))*a.mass[i] + growth(float64(n), 0x1p-52)*a.mass[i]
-		if !(a.mass[i]+e <= largest(a.dtype)) {
-			a.f[i] = unknown
-			continue
-		}
-		if a.dtype == lang.F32 {
-			e += float64(n+1) * 0x1p-126 // GPUs' atomics on f32 take subnormal numbers for 0
-		}
-		a.f[i] = a.f[i].grow(e + rounding(a.dtype)*a.f[i].most())
-	}
-}
 
 func (m *machine) constant(op *ir.Op) *tile {
 	r := m.make(op.Result().Type)
@@ -178,9 +114,9 @@ func (m *machine) load(op *ir.Op) *tile {
 		case outside:
 			r.copy(i, args[rank], at[rank])
 		case r.f != nil:
-			r.f[i] = a.f[where]
+			r.f[i] = a.float(where)
 		default:
-			r.n[i] = a.n[where]
+			r.n[i] = a.whole(where)
 		}
 		i++
 	})
@@ -212,39 +148,42 @@ func (m *machine) store(op *ir.Op) *tile {
 }
 
 func (a *array) set(where int64, x *tile, j int, doubt bool) {
+	p, i := a.page(where)
 	switch {
-	case a.f != nil && doubt:
-		a.f[where] = a.f[where].union(x.f[j])
-	case a.f != nil:
-		a.f[where] = x.f[j]
-	case doubt && a.n[where] != x.n[j]:
-		a.n[where] = whole{}
+	case p.f != nil && doubt:
+		p.f[i] = p.f[i].union(x.f[j])
+	case p.f != nil:
+		p.f[i] = x.f[j]
+	case doubt && p.n[i] != x.n[j]:
+		p.n[i] = whole{}
 	default:
-		a.n[where] = x.n[j]
+		p.n[i] = x.n[j]
 	}
-	if doubt && !a.written[where] {
+	if doubt && !a.held && !p.stored[i] {
 		a.lost = true // whether it is written is not decided
 	}
-	a.written[where] = true
+	p.stored[i] = true
 }
 
 func (m *machine) add(a *array, where int64, x *tile, j int) {
-	a.written[where] = true
+	p, i := a.page(where)
+	p.stored[i] = true
 	if m.doubt > 0 {
 		a.lost = true
 	}
-	if a.f == nil {
+	if p.f == nil {
 		y := x.n[j]
-		a.n[where] = whole{eval.Wrap(a.n[where].v+y.v, a.dtype), a.n[where].ok && y.ok}
+		p.n[i] = whole{eval.Wrap(p.n[i].v+y.v, a.dtype), p.n[i].ok && y.ok}
 		return
 	}
-	if a.mass == nil {
-		a.mass, a.adds = make([]float64, len(a.f)), make([]int, len(a.f))
+	a.added = true
+	if p.mass == nil {
+		p.mass, p.adds = make([]float64, len(p.f)), make([]int, len(p.f))
 	}
-	if a.adds[where] == 0 {
-		a.mass[where] = a.f[where].most()
+	if p.adds[i] == 0 {
+		p.mass[i] = p.f[i].most()
 	}
-	a.adds[where]++
-	a.mass[where] += x.f[j].most()
-	a.f[where] = a.f[where].add(x.f[j])
+	p.adds[i]++
+	p.mass[i] += x.f[j].most()
+	p.f[i] = p.f[i].add(x.f[j])
 }

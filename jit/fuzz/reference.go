@@ -54,7 +54,8 @@ type machine struct {
 	loose map[*ir.Value]float64
 	// doubt counts the choices around the current operation that are undecided.
 	doubt int
-	work  int64
+	// work counts the elements that were computed, at which a run ends at a limit, and ops the operations.
+	work, limit, ops int64
 }
 
 // maxWork bounds the elements that one run computes.
@@ -69,42 +70,6 @@ func (m *machine) fail(op *ir.Op, format string, args ...any) {
 		line, _ = op.At.Position()
 	}
 	panic(fault{fmt.Errorf("reference: %s at line %d: %s", op.Code, line, fmt.Sprintf(format, args...))})
-}
-
-// run runs every block.
-func (m *machine) run() (err error) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case fault:
-			err = r.error
-		default:
-			panic(r)
-		}
-	}()
-	m.blocks(m.fn.Grid())
-	for _, a := range m.tensors {
-		a.settle()
-	}
-	return nil
-}
-
-func (m *machine) blocks(grid []*ir.Axis) {
-	if len(grid) == 0 {
-		m.block(m.fn.Body)
-		return
-	}
-	a := grid[0]
-	n, err := m.sizes(a.Dim)
-	if err != nil {
-		panic(fault{err})
-	}
-	step := m.step(a)
-	m.walked[a] = span{0, n}
-	for lo := int64(0); lo < n; lo += step {
-		m.at[a] = span{lo, min(lo+step, n)}
-		m.blocks(grid[1:])
-	}
 }
 
 // step is how many elements of an axis a block or a step of a loop handles.
@@ -131,7 +96,7 @@ func (m *machine) make(t ir.Type) *tile {
 		x.sizes[i] = int(max(0, s.hi-s.lo))
 		n *= x.sizes[i]
 	}
-	if m.work += int64(n); m.work > maxWork {
+	if m.work += int64(n); m.work > m.limit {
 		panic(fault{errTooMuch})
 	}
 	if t.DType.IsFloat() {
@@ -226,6 +191,7 @@ func (m *machine) args(op *ir.Op) []*tile {
 }
 
 func (m *machine) op(op *ir.Op) {
+	m.ops++
 	row := op.Code.Row()
 	var r *tile
 	switch {
@@ -521,7 +487,7 @@ func (m *machine) contract(op *ir.Op) *tile {
 	for _, n := range over {
 		k *= n
 	}
-	if m.work += int64(k) * int64(max(len(r.f), len(r.n))); m.work > maxWork {
+	if m.work += int64(k) * int64(max(len(r.f), len(r.n))); m.work > m.limit {
 		panic(fault{errTooMuch})
 	}
 	d, acc, i := a.dtype, r.dtype, 0

@@ -46,6 +46,8 @@ type Event struct {
 // Config says which programs to run where.
 type Config struct {
 	Device jit.Device
+	// Topic is what the programs are about.
+	Topic Topic
 	// Seed of the first program; the others follow it.
 	Seed  uint64
 	Count int
@@ -92,7 +94,7 @@ func Run(ctx context.Context, cfg Config) error {
 		workers.Go(func() {
 			for seed := range next {
 				emit(Event{Seed: seed})
-				e := c.program(seed)
+				e := c.program(cfg.Topic, seed)
 				if e.Finding != nil && e.Finding.Kind == RunError {
 					if err := c.alive(); err != nil {
 						if cfg.Count == 1 {
@@ -123,19 +125,25 @@ func (c *checker) alive() error {
 	return c.device.Sync()
 }
 
-// program generates one program and runs it.
-func (c *checker) program(seed uint64) Event {
+// program generates one program about a topic and runs it.
+func (c *checker) program(topic Topic, seed uint64) Event {
 	begin := time.Now()
 	e := Event{Seed: seed, Done: true}
-	cs := Generate(seed)
+	cs := GenerateAbout(topic, seed)
 	e.Features = Features(cs)
+	if topic == Anything {
+		topic = topicOf(seed)
+	}
+	if topic != Anything {
+		e.Features = append(e.Features, "topic "+string(topic))
+	}
 	t, kinds, r, p := c.runCase(cs)
 	e.Tally, e.Kinds = t, kinds
 	for name := range t.instructions {
 		e.Features = append(e.Features, "instruction "+name)
 	}
 	if p != nil {
-		e.Finding = finding(seed, p, &Case{Source: cs.Source, Trials: []Trial{r}})
+		e.Finding = finding(seed, p, cs.with(r))
 	}
 	e.Spent = time.Since(begin)
 	return e
@@ -144,6 +152,13 @@ func (c *checker) program(seed uint64) Event {
 // runCase runs a case until something is wrong; r is the run that it is wrong in.
 func (c *checker) runCase(cs *Case) (t Tally, kinds map[Kind]int, r Trial, p *Problem) {
 	kinds = map[Kind]int{}
+	if len(cs.Trials) == 0 {
+		if t, p = c.runTests(cs); p != nil && !p.Kind.finding() {
+			kinds[p.Kind]++
+			p = nil
+		}
+		return t, kinds, r, p
+	}
 	k, p := load(cs.Source)
 	if p != nil {
 		return t, kinds, cs.Trials[0], p

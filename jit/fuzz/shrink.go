@@ -69,13 +69,32 @@ func Shrink(ctx context.Context, d jit.Device, jobs int, findings []*Finding, do
 	workers.Wait()
 }
 
+// trial is the launch of a case with one; nothing where it has none.
+func (c *Case) trial() Trial {
+	if len(c.Trials) == 0 {
+		return Trial{}
+	}
+	return c.Trials[0]
+}
+
 func (c *checker) shrink(ctx context.Context, cs *Case, p *Problem) (*Case, *Problem) {
+	if len(cs.Trials) == 0 && p.Kind == Wrong {
+		return cs, p // what its test says is of this graph, and of no smaller one
+	}
 	ctx, cancel := context.WithTimeout(ctx, shrinkTime)
 	defer cancel()
 	kind := p.Kind
 	try := func(source string, r Trial) bool {
 		if ctx.Err() != nil {
 			return false
+		}
+		if len(cs.Trials) == 0 {
+			_, q := c.runTests(&Case{Source: source})
+			if q == nil || q.Kind != kind {
+				return false
+			}
+			cs, p = &Case{Source: source}, q
+			return true
 		}
 		k, q := load(source)
 		if q == nil {
@@ -97,7 +116,7 @@ func (c *checker) shrink(ctx context.Context, cs *Case, p *Problem) (*Case, *Pro
 			if edit >= len(es) {
 				break
 			}
-			if try(es[edit], cs.Trials[0]) {
+			if try(es[edit], cs.trial()) {
 				again = true
 				continue // the tree has changed, and with it the edits
 			}
@@ -123,6 +142,9 @@ func tidied(source string) string {
 
 // shrinkRun tries simpler sizes, plans and inputs.
 func (c *checker) shrinkRun(cs *Case, try func(string, Trial) bool) (changed bool) {
+	if len(cs.Trials) == 0 {
+		return false
+	}
 	attempt := func(r Trial) {
 		if try(cs.Source, r) {
 			cs.Trials[0], changed = r, true

@@ -138,7 +138,7 @@ func (g *generator) loop() {
 	} else {
 		by = " by " + g.extent(a, 50)
 	}
-	if !a.free && g.chance(25) {
+	if !a.free && g.named(a.dim) && g.chance(25) {
 		over += g.bounds(a.dim)
 	}
 	var init []value
@@ -248,7 +248,7 @@ func (g *generator) product(c value, k *axis) value {
 			from = append(from, concrete(d))
 		}
 	}
-	if g.generic != nil && c.e.d == lang.F32 {
+	if g.generic != nil && g.generic.d.IsFloat() && c.e.d == lang.F32 {
 		from = append(from, *g.generic)
 	}
 	f := pick(g.r, from...)
@@ -363,7 +363,11 @@ func (g *generator) put(axes []*axis, v value) {
 			t.mode = lang.InOut
 		}
 	}
-	if g.chance(12) && !strings.ContainsAny(at, "+-") {
+	often := 12
+	if g.topic == Splits { // what reads a tensor that it writes is not split
+		often = 2
+	}
+	if g.chance(often) && (g.moved == nil || v.e != *g.moved) && !strings.ContainsAny(at, "+-") {
 		t.mode = lang.InOut
 		old := value{t.name + "[" + at + "]", v.e, v.axes}
 		if v.e.d == lang.Bool {
@@ -385,7 +389,7 @@ func (g *generator) storeInLoop() {
 		by = " by " + g.extent(a, 40)
 	}
 	over := a.dim
-	if g.chance(20) {
+	if g.named(a.dim) && g.chance(20) {
 		over += g.bounds(a.dim)
 	}
 	at := len(g.lines)

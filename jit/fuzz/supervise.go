@@ -80,6 +80,8 @@ type Supervisor struct {
 	Command func(ctx context.Context, seed uint64, count int) *exec.Cmd
 	// Shrinker makes the process that reads findings from stdin, a line of JSON each, and makes them smaller.
 	Shrinker func(ctx context.Context) *exec.Cmd
+	// Topic is what the programs are about.
+	Topic Topic
 	// Silence is how long a process may go without an event before it counts as hanging.
 	Silence time.Duration
 	// Events gets every event.
@@ -115,7 +117,7 @@ func (s *Supervisor) Run(ctx context.Context, seed uint64, count int) (*Report, 
 			}
 			_, alone, err := s.batch(ctx, one, 1, note)
 			if err != nil && len(alone) > 0 && ctx.Err() == nil {
-				note(Event{Seed: one, Done: true, Finding: finding(one, problem(Hang, "%v", err), Generate(one))})
+				note(Event{Seed: one, Done: true, Finding: finding(one, problem(Hang, "%v", err), GenerateAbout(s.Topic, one))})
 			}
 		}
 		seed = next

@@ -12,7 +12,7 @@ import (
 // the one `for` that walks it. The error names the operation and prints it.
 func Verify(f *Func) error {
 	v := &verifier{f: f, dims: map[*Dim]bool{}, axes: map[*Axis]bool{}, tensors: map[*Tensor]bool{},
-		ids: map[int]bool{}, scope: map[*Value]bool{}, open: map[*Axis]bool{}, walked: map[*Axis]bool{}}
+		ids: map[int]bool{}, scope: map[*Value]bool{}, open: map[*Axis]*Op{}, walked: map[*Axis]bool{}}
 	if err := v.declarations(); err != nil {
 		return fmt.Errorf("kernel %s: %w", f.Name, err)
 	}
@@ -35,8 +35,9 @@ type verifier struct {
 	tensors map[*Tensor]bool
 	ids     map[int]bool
 	scope   map[*Value]bool
-	// open is the Loop axes whose `for` is around the present place; walked, all seen so far.
-	open, walked map[*Axis]bool
+	// open has the `for` of the Loop axes that are walked around the present place; walked, all axes seen so far.
+	open   map[*Axis]*Op
+	walked map[*Axis]bool
 }
 
 func (v *verifier) declarations() error {
@@ -185,7 +186,7 @@ func (v *verifier) inScope(axes []*Axis) error {
 			return fmt.Errorf("uses an axis that is not declared")
 		case a.Scalar:
 			return fmt.Errorf("has scalar axis %s in a tile", a.Name)
-		case a.Kind == Loop && !v.open[a]:
+		case a.Kind == Loop && v.open[a] == nil:
 			return fmt.Errorf("uses loop axis %s outside its for", a.Name)
 		case Type{Axes: axes[:i]}.Has(a):
 			return fmt.Errorf("has axis %s twice", a.Name)
@@ -267,18 +268,18 @@ func (v *verifier) attributes(op *Op) error {
 		if op.Tensor == nil {
 			return fmt.Errorf("needs a tensor")
 		}
-		return indicesInBounds(op)
+		return v.indicesInBounds(op)
 	}
 	switch op.Code {
 	case lang.OpLoad, lang.OpStore:
 		if op.Tensor == nil {
 			return fmt.Errorf("needs a tensor")
 		}
-		return indicesInBounds(op)
+		return v.indicesInBounds(op)
 	case lang.OpStart, lang.OpEnd:
 		a := op.Axis
 		switch {
-		case a == nil || !v.axes[a] || a.Kind == Loop && !v.open[a]:
+		case a == nil || !v.axes[a] || a.Kind == Loop && v.open[a] == nil:
 			return fmt.Errorf("needs a declared axis that is in scope here")
 		case op.Span < 0, op.Span > 0 && (a.Kind == Whole || a.Scalar):
 			return fmt.Errorf("has a span of %d, and axis %s is not cut in parts", op.Span, a.Name)
@@ -313,7 +314,7 @@ func (v *verifier) attributes(op *Op) error {
 }
 
 // indicesInBounds refuses unchecked indices that plainly leave their dimension.
-func indicesInBounds(op *Op) error {
+func (v *verifier) indicesInBounds(op *Op) error {
 	if len(op.Args) < len(op.Tensor.Shape) || len(op.Checked) != len(op.Tensor.Shape) {
 		return nil // Infer says so
 	}
@@ -332,6 +333,9 @@ func indicesInBounds(op *Op) error {
 				lo, hi = a.Lo, a.Lo+a.Len-1
 			} else if a.Dim.Known() {
 				hi = a.Dim.Value - 1
+				if walk := v.open[a]; walk != nil { // a loop may go through a part of the dimension
+					hi = min(hi, lastOf(walk))
+				}
 			}
 		}
 		if hi >= lo && (lo < 0 || hi >= d.Value) && d.Value > 0 {
@@ -339,6 +343,19 @@ func indicesInBounds(op *Op) error {
 		}
 	}
 	return nil
+}
+
+// lastOf is the last position that a loop over an axis can have where its range is constant, else -1, which says nothing.
+func lastOf(walk *Op) int64 {
+	switch end := walk.Args[1].Def; {
+	case end == nil:
+		return -1
+	case end.Code == lang.OpConst:
+		return end.Const.Int - 1
+	case end.Code == lang.OpSize && end.Dim == walk.Axis.Dim && walk.Axis.Dim.Known():
+		return walk.Axis.Dim.Value - 1
+	}
+	return -1
 }
 
 // regions checks the blocks inside an operation.
@@ -361,7 +378,7 @@ func (v *verifier) regions(op *Op) error {
 			return err
 		}
 		if op.Axis != nil {
-			v.open[op.Axis] = true
+			v.open[op.Axis] = op
 			defer delete(v.open, op.Axis)
 		}
 	}

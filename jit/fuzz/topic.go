@@ -1,0 +1,74 @@
+package fuzz
+
+import "fmt"
+
+// Topic is a part of the language that programs are made about, which programs about anything have too seldom.
+type Topic string
+
+// The topics.
+const (
+	// Anything has every part of the language, and programs about each topic among the others.
+	Anything Topic = ""
+	// Views has inputs read as elements of another type.
+	Views Topic = "views"
+	// Parts has formulas whose lines are launched one after the other, over different axes.
+	Parts Topic = "parts"
+	// Splits has axes that several blocks share.
+	Splits Topic = "splits"
+	// Generics has type parameters, constant parameters and functions with bounds.
+	Generics Topic = "generics"
+	// Graphs has graphs with tests of what they give.
+	Graphs Topic = "graphs"
+)
+
+// Topics are the topics but for Anything.
+func Topics() []Topic { return []Topic{Views, Parts, Splits, Generics, Graphs} }
+
+// ParseTopic gives the topic of a name; all is Anything.
+func ParseTopic(name string) (Topic, error) {
+	if name == "all" {
+		return Anything, nil
+	}
+	for _, t := range Topics() {
+		if string(t) == name {
+			return t, nil
+		}
+	}
+	return "", fmt.Errorf("%q is no topic; there are all and %q", name, Topics())
+}
+
+// aboutTopics is how many of a hundred programs about anything are about a topic.
+const aboutTopics = 20
+
+// GenerateAbout makes a program about a topic; the same seed gives the same program.
+func GenerateAbout(t Topic, seed uint64) *Case {
+	if t == Anything {
+		return Generate(seed)
+	}
+	if t == Graphs {
+		return graphCase(seed)
+	}
+	g := newGenerator(seed, "program about "+string(t))
+	g.topic = t
+	var source string
+	switch t {
+	case Views:
+		source = g.viewKernel()
+	case Parts:
+		source = g.partsFormula()
+	case Splits:
+		source = g.splitKernel()
+	case Generics:
+		source = g.genericKernel()
+	}
+	return &Case{Source: source, Trials: g.runs(seed)}
+}
+
+// topicOf is the topic that a program about anything is about; it is drawn apart, so that the other programs stay as they are.
+func topicOf(seed uint64) Topic {
+	r := random(seed, "topic")
+	if r.IntN(100) >= aboutTopics {
+		return Anything
+	}
+	return pick(r, Topics()...)
+}
