@@ -32,13 +32,13 @@ var classes = []string{
 	"fragment", "layout", "shared", "barrier", "pipeline", "wgmma", "mask", "address", "vector",
 	"reduction", "shuffle", "cast", "arithmetic", "control", "order", "fold", "cse", "licm", "dce",
 	"contract", "stream", "ir", "build", "launch", "memory", "cache", "graph", "cpu", "plan", "race",
-	"bounds", "unify", "gpt",
+	"bounds", "unify", "coverage", "cut", "literal", "warning", "misuse", "gpt",
 }
 
 // faults is the whole list, file after file.
 func faults() []Fault {
 	var all []Fault
-	for _, part := range [][]Fault{ptxContractFaults, ptxMemoryFaults, ptxCodeFaults, ptxOrderFaults, passFaults, irFaults, jitFaults, cpuFaults, frontFaults} {
+	for _, part := range [][]Fault{ptxContractFaults, ptxMemoryFaults, ptxCodeFaults, ptxOrderFaults, passFaults, irFaults, jitFaults, cpuFaults, useFaults, frontFaults, proofFaults} {
 		all = append(all, part...)
 	}
 	return all

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"os"
 	"os/exec"
 	"regexp"
@@ -32,8 +31,9 @@ type Result struct {
 	// Detail is the first message of the failure, or why there is no verdict.
 	Detail  string `json:",omitempty"`
 	Seconds float64
-	// Text is the fault's Old and New: a result of other text is out of date.
-	Text string
+	// Fault is a hash of the fault, and Function one of the declarations that it
+	// changes, as both were then: the result holds while they are the same.
+	Fault, Function string
 }
 
 // cpuLimit is the processor time, in seconds, after which a package's tests count as
@@ -57,7 +57,7 @@ func (t *tree) testOnly(pkg, pattern string) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
 	pkg, emulated := strings.CutSuffix(pkg, onEmulator)
-	script := `ulimit -v ` + memoryLimit + `; ulimit -t ` + cpuLimit + `; exec nice -n 10 go test -trimpath -vet=off -failfast -short -timeout ` + limit.String() + ` -run "$1" ./` + pkg
+	script := `ulimit -v ` + memoryLimit + `; ulimit -t ` + cpuLimit + `; exec nice -n 10 go test -trimpath -ldflags=-w -vet=off -failfast -short -timeout ` + limit.String() + ` -run "$1" ./` + pkg
 	cmd := exec.CommandContext(ctx, "sh", "-c", script, "sh", pattern)
 	cmd.Dir = t.root
 	if emulated {
@@ -69,16 +69,6 @@ func (t *tree) testOnly(pkg, pattern string) (output string, passed bool) {
 	return string(out), err == nil
 }
 
-// builds compiles a fault's package.
-func (t *tree) builds(f *Fault) (string, bool) {
-	dir := f.File[:strings.LastIndex(f.File, "/")]
-	cmd := exec.Command("nice", "-n", "10", "go", "build", "-trimpath", "./"+dir)
-	cmd.Dir = t.root
-	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	return string(out), err == nil || !errors.As(err, &exit)
-}
-
 // likeliest are the package and test to try first on a fault: what was written for it,
 // what the list says, what noticed it before.
 func likeliest(f *Fault, kept map[string]Result) string {
@@ -88,22 +78,23 @@ func likeliest(f *Fault, kept map[string]Result) string {
 // judge puts a fault into the tree and finds out whether the tests notice it, first the one named.
 func (t *tree) judge(f *Fault, first string) Result {
 	begin := time.Now()
-	r := Result{ID: f.ID, Text: f.text()}
-	err := t.with(f, func(line int) {
+	r := Result{ID: f.ID, Fault: f.hash()}
+	var err error
+	if r.Function, err = f.function(t.root); err != nil {
+		r.Verdict, r.Detail = noApply, err.Error()
+		return r
+	}
+	err = t.with(f, func(line int) {
 		r.Line = line
-		if out, ok := t.builds(f); !ok {
-			r.Verdict, r.Detail = noBuild, message(out)
-			return
-		}
 		if p, test, ok := strings.Cut(first, " "); ok && slices.Contains(t.packages, p) && !strings.HasPrefix(test, "(") {
 			if out, ok := t.testOnly(p, patternOf(test)); !ok {
-				r.Verdict, r.By, r.Detail = noticed, p+" "+failedTest(out), message(out)
+				r.failed(p, out)
 				return
 			}
 		}
 		for _, p := range packagesFor(f, t.packages, t.every) {
 			if out, ok := t.test(p); !ok {
-				r.Verdict, r.By, r.Detail = noticed, p+" "+failedTest(out), message(out)
+				r.failed(p, out)
 				return
 			}
 		}
@@ -119,6 +110,14 @@ func (t *tree) judge(f *Fault, first string) Result {
 	return r
 }
 
+// failed notes what the tests of a package said, or the compiler before them.
+func (r *Result) failed(pkg, output string) {
+	r.Verdict, r.By, r.Detail = noticed, pkg+" "+failedTest(output), message(output)
+	if strings.Contains(output, "[build failed]") {
+		r.Verdict, r.By = noBuild, ""
+	}
+}
+
 // patternOf matches one test, named as the tests name it, and what is in it.
 func patternOf(test string) string {
 	parts := strings.Split(test, "/")
@@ -127,8 +126,6 @@ func patternOf(test string) string {
 	}
 	return strings.Join(parts, "/")
 }
-
-func (f *Fault) text() string { return f.Old + " => " + f.New }
 
 var failure = regexp.MustCompile(`(?m)^\s*--- FAIL: (\S+)`)
 

@@ -3,11 +3,13 @@
 //
 //	go run ./bench/mutate                    every fault; writes bench/mutate/RESULTS.md
 //	go run ./bench/mutate -run 'ptx-|race'   those whose ID or class matches
-//	go run ./bench/mutate -resume            only those without an up-to-date result
+//	go run ./bench/mutate -resume            only those without a result that holds
 //	go run ./bench/mutate -check             whether every fault still applies
 //
-// It works on a copy of what is committed. A fault that no longer applies is
-// reported, so that the list follows the sources.
+// It works on a copy of what is committed. A result holds only while the fault
+// and the function that it changes are as they were: see standing. A fault that
+// no longer applies counts as nothing and is reported, so that the list follows
+// the sources.
 package main
 
 import (
@@ -32,7 +34,7 @@ func main() {
 func run() error {
 	pattern := flag.String("run", "", "only faults whose ID or class matches this regular expression")
 	jobs := flag.Int("jobs", 1, "copies of the repository to test side by side")
-	resume := flag.Bool("resume", false, "keep the results that are up to date")
+	resume := flag.Bool("resume", false, "keep the results that hold")
 	again := flag.Bool("again", false, "with -resume, test again those that were missed")
 	every := flag.Bool("all", false, "test every package, not only those of the fault's folder")
 	trust := flag.Bool("trust", false, "take for granted that every package passes without a fault")
@@ -56,17 +58,12 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	for _, f := range faults() {
-		if r, ok := kept[f.ID]; ok && r.Text != f.text() {
-			delete(kept, f.ID) // of another fault
-		}
-	}
 	var todo []Fault
 	for _, f := range faults() {
 		if !match.MatchString(f.ID) && !match.MatchString(f.Class) {
 			continue
 		}
-		if r, ok := kept[f.ID]; *resume && ok && r.Text == f.text() && !(*again && r.Verdict == missed) {
+		if r, why := standing(&f, kept, "."); *resume && why == "" && !(*again && r.Verdict == missed) {
 			continue
 		}
 		todo = append(todo, f)
@@ -74,7 +71,7 @@ func run() error {
 	if err := judgeAll(todo, *jobs, *every, *trust, kept, *results); err != nil {
 		return err
 	}
-	return os.WriteFile(*report, []byte(markdown(faults(), kept)), 0o644)
+	return os.WriteFile(*report, []byte(markdown(faults(), kept, ".")), 0o644)
 }
 
 // staleFaults reports the faults that do not apply under a root.

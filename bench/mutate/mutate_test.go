@@ -96,7 +96,7 @@ func TestReportCounts(t *testing.T) {
 	}
 	text := markdown(all, map[string]Result{
 		"a": {Verdict: noticed, By: "jit TestX"}, "b": {Verdict: missed}, "c": {Verdict: equivalent}, "d": {Verdict: noBuild, Detail: "oops"},
-	})
+	}, "..")
 	assert.Contains(t, text, "**1 of 2 faults noticed, 50.0 %.** 1 more")
 	assert.Contains(t, text, "| cse | 1 | 1 | 0 | 0 |")
 	assert.Contains(t, text, "nothing looks")
