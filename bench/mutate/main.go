@@ -58,20 +58,33 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	var todo []Fault
-	for _, f := range faults() {
-		if !match.MatchString(f.ID) && !match.MatchString(f.Class) {
-			continue
-		}
-		if r, why := standing(&f, kept, "."); *resume && why == "" && !(*again && r.Verdict == missed) {
-			continue
-		}
-		todo = append(todo, f)
-	}
+	todo := toRun(faults(), kept, ".", selection{match, *resume, *again})
 	if err := judgeAll(todo, *jobs, *every, *trust, kept, *results); err != nil {
 		return err
 	}
 	return os.WriteFile(*report, []byte(markdown(faults(), kept, ".")), 0o644)
+}
+
+// selection says which faults of the list to run: those whose ID or class matches; with
+// resume only those without a result that holds, and with again those missed too.
+type selection struct {
+	match         *regexp.Regexp
+	resume, again bool
+}
+
+// toRun are the faults of a list that are selected, for the sources under a root.
+func toRun(list []Fault, kept map[string]Result, root string, s selection) []Fault {
+	var todo []Fault
+	for _, f := range list {
+		if !s.match.MatchString(f.ID) && !s.match.MatchString(f.Class) {
+			continue
+		}
+		if r, why := standing(&f, kept, root); s.resume && why == "" && !(s.again && r.Verdict == missed) {
+			continue
+		}
+		todo = append(todo, f)
+	}
+	return todo
 }
 
 // staleFaults reports the faults that do not apply under a root.
