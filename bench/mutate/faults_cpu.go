@@ -105,7 +105,7 @@ var cpuFaults = []Fault{
 		Note:       "a reduce over nothing gives its start to the first row alone",
 		Equivalent: "the pass `empty` has put the start in place of every reduce over nothing"},
 	{ID: "cpu-combine-captured", File: cpu + "combine.go", Class: "cpu", First: "jit TestConformance/scans",
-		Old: `fill(f.value(2*len(x.columns)+i)`, New: `fill(f.value(2*len(x.columns))`,
+		Old: `fill(f.value(2*len(x.columns)+i)`, New: `fill(f.value(2*len(x.columns)+0*i)`,
 		Note: "all scalars that a function captures are written to the first"},
 	{ID: "cpu-combine-chunk", File: cpu + "combine.go", Class: "cpu", First: "jit TestConformance/scans",
 		Old: `to := unsafe.Add(rows[i], first*c.size)`, New: `to := unsafe.Add(rows[i], first*c.size/max(c.size, 1))`,

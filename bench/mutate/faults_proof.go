@@ -49,7 +49,7 @@ var proofFaults = []Fault{
 		Old: ` && results[i].level == r.unit.level`, New: ``,
 		Note: "a sum in the unit of the maximum before the step is carried on with the one behind it"},
 	{ID: "cut-other", File: check + "cuts.go", Class: "cut", First: "typecheck TestLoopsOverPartsAreFixedWhereItMatters",
-		Old: `if r.kind != cutCarried || r.of != l || !c.unitHolds(r, loop, results) {`, New: `if r.kind != cutCarried || !c.unitHolds(r, loop, results) {`,
+		Old: `if r.kind != cutCarried || r.of != l || !c.unitHolds(r, loop, results) {`, New: `if r.kind != cutCarried || l == nil || !c.unitHolds(r, loop, results) {`,
 		Note: "one carried value may become another"},
 	{ID: "cut-assert", File: check + "cuts.go", Class: "cut", First: "typecheck TestLoopsOverPartsAreFixedWhereItMatters",
 		Old: `!whole || !c.under.still() {`, New: `!whole {`,
@@ -96,7 +96,8 @@ var proofFaults = []Fault{
 		Note: "a store is called in vain that a branch reads before the next one"},
 	{ID: "warn-part", File: check + "overwritten.go", Class: "warning", First: "typecheck TestWarnings",
 		Old: `later.Checked[d] ||
-			!at.Axis.Lo.Equal(size.Size{}) || !at.Axis.Len.Equal(s.Param.Shape[d]) {`, New: `later.Checked[d] {`,
+			!at.Axis.Lo.Equal(size.Size{}) || !at.Axis.Len.Equal(s.Param.Shape[d]) {`, New: `later.Checked[d] ||
+			!at.Axis.Lo.Equal(size.Size{}) {`,
 		Note: "a store is called in vain of which the next one covers a part"},
 	{ID: "warn-shadowed", File: check + "unused.go", Class: "warning", First: "typecheck TestWarnings",
 		Old: "	for i := len(u.scopes) - 1; i >= 0; i-- {\n		if b := u.scopes[i][name]", New: "	for i := range u.scopes {\n		if b := u.scopes[i][name]",
