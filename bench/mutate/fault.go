@@ -56,6 +56,19 @@ func (f *Fault) apply(source string) (changed string, line int, err error) {
 	return before + f.New + after, 1 + strings.Count(before, "\n"), nil
 }
 
+// line is where the fault is, under a root; 0 where it does not apply.
+func (f *Fault) line(root string) int {
+	source, err := os.ReadFile(filepath.Join(root, f.File))
+	if err != nil {
+		return 0
+	}
+	_, line, err := f.apply(string(source))
+	if err != nil {
+		return 0
+	}
+	return line
+}
+
 // stale is why a fault does not apply under a root; nil where it does.
 func (f *Fault) stale(root string) error {
 	source, err := os.ReadFile(filepath.Join(root, f.File))

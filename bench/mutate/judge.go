@@ -5,6 +5,7 @@ import (
 	"context"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -19,6 +20,7 @@ const (
 	equivalent = "equivalent"
 	noBuild    = "does not build"
 	noApply    = "does not apply"
+	noSound    = "a test fails without it"
 )
 
 // Result is what became of one fault.
@@ -49,24 +51,63 @@ const deviceVariable = "TILEC_TEST_DEVICE"
 // memoryLimit is the address space of a test in KiB: a fault may make a program that grows without end.
 const memoryLimit = "16000000"
 
-// test runs a package's tests and gives their output and whether they passed.
-func (t *tree) test(pkg string) (output string, passed bool) { return t.testOnly(pkg, "") }
-
-// testOnly runs those of a package's tests that a pattern matches; the empty one matches all.
-func (t *tree) testOnly(pkg, pattern string) (output string, passed bool) {
+// test runs those of a package's tests that a pattern matches, the empty one all, with one
+// of the faults that are in the tree together, or none: it gives their output and whether they passed.
+func (t *tree) test(pkg, pattern, fault string) (output string, passed bool) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
 	pkg, emulated := strings.CutSuffix(pkg, onEmulator)
-	script := `ulimit -v ` + memoryLimit + `; ulimit -t ` + cpuLimit + `; exec nice -n 10 go test -trimpath -ldflags=-w -vet=off -failfast -short -timeout ` + limit.String() + ` -run "$1" ./` + pkg
-	cmd := exec.CommandContext(ctx, "sh", "-c", script, "sh", pattern)
+	binary := filepath.Join(t.root, "tests", strings.ReplaceAll(pkg, "/", "_")+".test")
+	if out, ok := t.build(ctx, pkg, binary); !ok {
+		return out, false
+	}
+	script := `ulimit -v ` + memoryLimit + `; ulimit -t ` + cpuLimit + `; cd "$3" && exec nice -n 10 "$1" -test.failfast -test.short -test.timeout ` + limit.String() + ` -test.run "$2"`
+	cmd := exec.CommandContext(ctx, "sh", "-c", script, "sh", binary, pattern, pkg)
 	cmd.Dir = t.root
+	cmd.Env = append(os.Environ(), faultVariable+"="+fault)
 	if emulated {
-		cmd.Env = append(os.Environ(), deviceVariable+"=emu")
+		cmd.Env = append(cmd.Env, deviceVariable+"=emu")
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, err := cmd.CombinedOutput()
 	return string(out), err == nil
+}
+
+// buildFailed marks the output of tests that do not build.
+const buildFailed = "[build failed]"
+
+// build makes the binary of a package's tests; once, where the sources stay as they are.
+func (t *tree) build(ctx context.Context, pkg, binary string) (output string, built bool) {
+	t.building.Lock()
+	defer t.building.Unlock()
+	if _, err := os.Stat(binary); err == nil && len(t.put) > 0 {
+		return "", true
+	}
+	cmd := exec.CommandContext(ctx, "nice", "-n", "10", "go", "test", "-c", "-trimpath", "-ldflags=-w", "-vet=off", "-o", binary, "./"+pkg)
+	cmd.Dir = t.root
+	out, err := cmd.CombinedOutput()
+	return string(out) + buildFailed, err == nil
+}
+
+// passesWithout reports whether a test that noticed a fault passes when no fault is put:
+// a test that fails anyway, or by chance, notices nothing.
+func (t *tree) passesWithout(pkg, output string) bool {
+	top, _, _ := strings.Cut(failedTest(output), "/")
+	if strings.HasPrefix(top, "(") {
+		return true
+	}
+	key := pkg + " " + top
+	t.judging.Lock()
+	sound, known := t.sound[key]
+	t.judging.Unlock()
+	if !known {
+		_, sound = t.test(pkg, patternOf(top), "")
+		t.judging.Lock()
+		t.sound[key] = sound
+		t.judging.Unlock()
+	}
+	return sound
 }
 
 // likeliest are the package and test to try first on a fault: what was written for it,
@@ -80,27 +121,17 @@ func (t *tree) judge(f *Fault, first string) Result {
 	begin := time.Now()
 	r := Result{ID: f.ID, Fault: f.hash()}
 	var err error
-	if r.Function, err = f.function(t.root); err != nil {
+	if r.Function, err = f.function(t.origin); err != nil {
 		r.Verdict, r.Detail = noApply, err.Error()
 		return r
 	}
-	err = t.with(f, func(line int) {
+	if t.put[f.ID] {
+		r.Line = f.line(t.origin)
+		t.try(f, &r, first)
+	} else if err = t.with(f, func(line int) {
 		r.Line = line
-		if p, test, ok := strings.Cut(first, " "); ok && slices.Contains(t.packages, p) && !strings.HasPrefix(test, "(") {
-			if out, ok := t.testOnly(p, patternOf(test)); !ok {
-				r.failed(p, out)
-				return
-			}
-		}
-		for _, p := range packagesFor(f, t.packages, t.every) {
-			if out, ok := t.test(p); !ok {
-				r.failed(p, out)
-				return
-			}
-		}
-		r.Verdict = missed
-	})
-	if err != nil {
+		t.try(f, &r, first)
+	}); err != nil {
 		r.Verdict, r.Detail = noApply, err.Error()
 	}
 	if r.Verdict == missed && f.Equivalent != "" {
@@ -110,12 +141,31 @@ func (t *tree) judge(f *Fault, first string) Result {
 	return r
 }
 
-// failed notes what the tests of a package said, or the compiler before them.
-func (r *Result) failed(pkg, output string) {
-	r.Verdict, r.By, r.Detail = noticed, pkg+" "+failedTest(output), message(output)
-	if strings.Contains(output, "[build failed]") {
-		r.Verdict, r.By = noBuild, ""
+// try runs the tests with a fault that is in the tree until one notices it.
+func (t *tree) try(f *Fault, r *Result, first string) {
+	fails := func(pkg, pattern string) bool {
+		out, ok := t.test(pkg, pattern, f.ID)
+		switch {
+		case ok:
+			return false
+		case strings.Contains(out, buildFailed):
+			r.Verdict, r.Detail = noBuild, message(out)
+		case t.put[f.ID] && !t.passesWithout(pkg, out):
+			r.Verdict, r.Detail = noSound, pkg+" "+failedTest(out)
+		default:
+			r.Verdict, r.By, r.Detail = noticed, pkg+" "+failedTest(out), message(out)
+		}
+		return true
 	}
+	if p, test, ok := strings.Cut(first, " "); ok && slices.Contains(t.packages, p) && !strings.HasPrefix(test, "(") && fails(p, patternOf(test)) {
+		return
+	}
+	for _, p := range packagesFor(f, t.packages, t.every) {
+		if fails(p, "") {
+			return
+		}
+	}
+	r.Verdict = missed
 }
 
 // patternOf matches one test, named as the tests name it, and what is in it.

@@ -33,7 +33,7 @@ func main() {
 
 func run() error {
 	pattern := flag.String("run", "", "only faults whose ID or class matches this regular expression")
-	jobs := flag.Int("jobs", 1, "copies of the repository to test side by side")
+	jobs := flag.Int("jobs", 1, "faults to test side by side")
 	resume := flag.Bool("resume", false, "keep the results that hold")
 	again := flag.Bool("again", false, "with -resume, test again those that were missed")
 	every := flag.Bool("all", false, "test every package, not only those of the fault's folder")
@@ -122,7 +122,7 @@ func applyHere(id string) error {
 	return fmt.Errorf("no fault of the list is called %q", id)
 }
 
-// judgeAll judges faults on several copies of the repository and keeps the results.
+// judgeAll judges faults, most of them in one build, and keeps the results.
 func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result, path string) error {
 	if len(todo) == 0 {
 		return nil
@@ -132,63 +132,80 @@ func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result,
 		return err
 	}
 	defer os.RemoveAll(temp)
-	trees := make([]*tree, max(jobs, 1))
-	for i := range trees {
-		if trees[i], err = copyTree(".", filepath.Join(temp, fmt.Sprint(i))); err != nil {
-			return err
-		}
+	alone, err := copyTree(".", filepath.Join(temp, "alone"))
+	if err != nil {
+		return err
+	}
+	shared, err := copyTree(".", filepath.Join(temp, "together"))
+	if err != nil {
+		return err
+	}
+	shared.origin = alone.root
+	if err := shared.together(todo); err != nil {
+		return err
 	}
 	// Tests that fail without a fault tell nothing.
 	needed := map[string]bool{}
 	for i := range todo {
-		for _, p := range packagesFor(&todo[i], trees[0].packages, every) {
+		for _, p := range packagesFor(&todo[i], shared.packages, every) {
 			needed[p] = true
 		}
 	}
 	var sound []string
-	for _, p := range trees[0].packages {
+	for _, p := range shared.packages {
 		if !needed[p] {
 			continue
 		}
 		if trust {
 			sound = append(sound, p)
-		} else if out, ok := trees[0].test(p); ok {
+		} else if out, ok := shared.test(p, "", ""); ok {
 			sound = append(sound, p)
 		} else {
 			fmt.Printf("left out: %s fails without a fault: %s %s\n", p, failedTest(out), message(out))
 		}
 	}
+	shared.packages, shared.every = sound, every
+	alone.packages, alone.every = sound, every
 	// In an order that is always the same and mixed, so that what is known early is a fair sample.
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
-	queue := make(chan Fault)
 	var lock sync.Mutex
-	var done sync.WaitGroup
 	var failed error
 	n := 0
-	for _, t := range trees {
-		t.packages, t.every = sound, every
+	judge := func(t *tree, f Fault) {
+		lock.Lock()
+		first := likeliest(&f, kept)
+		lock.Unlock()
+		r := t.judge(&f, first)
+		lock.Lock()
+		defer lock.Unlock()
+		n++
+		fmt.Printf("%d/%d %-28s %-14s %5.0f s  %s\n", n, len(todo), f.ID, r.Verdict, r.Seconds, r.By)
+		kept[f.ID] = r
+		if err := writeResults(path, kept); err != nil {
+			failed = err
+		}
+	}
+	queue := make(chan Fault)
+	var done sync.WaitGroup
+	for range max(jobs, 1) {
 		done.Go(func() {
 			for f := range queue {
-				lock.Lock()
-				first := likeliest(&f, kept)
-				lock.Unlock()
-				r := t.judge(&f, first)
-				lock.Lock()
-				n++
-				fmt.Printf("%d/%d %-28s %-14s %5.0f s  %s\n", n, len(todo), f.ID, r.Verdict, r.Seconds, r.By)
-				kept[f.ID] = r
-				if err := writeResults(path, kept); err != nil {
-					failed = err
-				}
-				lock.Unlock()
+				judge(shared, f)
 			}
 		})
 	}
 	for _, f := range todo {
-		queue <- f
+		if shared.put[f.ID] {
+			queue <- f
+		}
 	}
 	close(queue)
 	done.Wait()
+	for _, f := range todo {
+		if !shared.put[f.ID] {
+			judge(alone, f)
+		}
+	}
 	return failed
 }
 

@@ -125,14 +125,3 @@ func TestReportCounts(t *testing.T) {
 	assert.Contains(t, text, neverRun)
 	assert.Equal(t, 1, strings.Count(text, noBuild))
 }
-
-func TestFaultThatDoesNotBuildIsNotNoticed(t *testing.T) {
-	var r Result
-	r.failed("jit", "# tilec/jit\njit/a.go:3:2: undefined: x\nFAIL\ttilec/jit [build failed]\nFAIL\n")
-	assert.Equal(t, noBuild, r.Verdict)
-	assert.Empty(t, r.By)
-	assert.Equal(t, "jit/a.go:3:2: undefined: x", r.Detail)
-	r.failed("jit", "--- FAIL: TestA (0.1s)\n    a_test.go:1: no\nFAIL\ttilec/jit 0.1s\n")
-	assert.Equal(t, noticed, r.Verdict)
-	assert.Equal(t, "jit TestA", r.By)
-}
