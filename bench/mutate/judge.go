@@ -116,8 +116,9 @@ func likeliest(f *Fault, kept map[string]Result) string {
 	return cmp.Or(added[f.ID], f.First, kept[f.ID].By)
 }
 
-// judge puts a fault into the tree and finds out whether the tests notice it, first the one named.
-func (t *tree) judge(f *Fault, first string) Result {
+// judge puts a fault into the tree and finds out whether the tests notice it: first the one
+// named, and unless that is all, then those of every package.
+func (t *tree) judge(f *Fault, first string, firstOnly bool) Result {
 	begin := time.Now()
 	r := Result{ID: f.ID, Fault: f.hash()}
 	var err error
@@ -127,10 +128,10 @@ func (t *tree) judge(f *Fault, first string) Result {
 	}
 	if t.put[f.ID] {
 		r.Line = f.line(t.origin)
-		t.try(f, &r, first)
+		t.try(f, &r, first, firstOnly)
 	} else if err = t.with(f, func(line int) {
 		r.Line = line
-		t.try(f, &r, first)
+		t.try(f, &r, first, firstOnly)
 	}); err != nil {
 		r.Verdict, r.Detail = noApply, err.Error()
 	}
@@ -142,7 +143,7 @@ func (t *tree) judge(f *Fault, first string) Result {
 }
 
 // try runs the tests with a fault that is in the tree until one notices it.
-func (t *tree) try(f *Fault, r *Result, first string) {
+func (t *tree) try(f *Fault, r *Result, first string, firstOnly bool) {
 	fails := func(pkg, pattern string) bool {
 		out, ok := t.test(pkg, pattern, f.ID)
 		switch {
@@ -161,7 +162,7 @@ func (t *tree) try(f *Fault, r *Result, first string) {
 		return
 	}
 	for _, p := range packagesFor(f, t.packages, t.every) {
-		if fails(p, "") {
+		if !firstOnly && fails(p, "") {
 			return
 		}
 	}

@@ -6,7 +6,8 @@
 //	go run ./bench/mutate -resume            only those without a result that holds
 //	go run ./bench/mutate -check             whether every fault still applies
 //
-// It works on a copy of what is committed. A result holds only while the fault
+// It works on a copy of what is committed, where most faults share one build of
+// the tests: see together. A result holds only while the fault
 // and the function that it changes are as they were: see standing. A fault that
 // no longer applies counts as nothing and is reported, so that the list follows
 // the sources.
@@ -171,13 +172,18 @@ func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result,
 	var lock sync.Mutex
 	var failed error
 	n := 0
-	judge := func(t *tree, f Fault) {
+	var slow []Fault
+	judge := func(t *tree, f Fault, firstOnly bool) {
 		lock.Lock()
 		first := likeliest(&f, kept)
 		lock.Unlock()
-		r := t.judge(&f, first)
+		r := t.judge(&f, first, firstOnly)
 		lock.Lock()
 		defer lock.Unlock()
+		if firstOnly && r.Verdict == missed {
+			slow = append(slow, f)
+			return
+		}
 		n++
 		fmt.Printf("%d/%d %-28s %-14s %5.0f s  %s\n", n, len(todo), f.ID, r.Verdict, r.Seconds, r.By)
 		kept[f.ID] = r
@@ -185,26 +191,35 @@ func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result,
 			failed = err
 		}
 	}
-	queue := make(chan Fault)
-	var done sync.WaitGroup
-	for range max(jobs, 1) {
-		done.Go(func() {
-			for f := range queue {
-				judge(shared, f)
-			}
-		})
-	}
-	for _, f := range todo {
-		if shared.put[f.ID] {
+	// First the likeliest test of each, which is soon done; then whole packages; then what needs a build of its own.
+	together := func(list []Fault, firstOnly bool) {
+		queue := make(chan Fault)
+		var done sync.WaitGroup
+		for range max(jobs, 1) {
+			done.Go(func() {
+				for f := range queue {
+					judge(shared, f, firstOnly)
+				}
+			})
+		}
+		for _, f := range list {
 			queue <- f
 		}
+		close(queue)
+		done.Wait()
 	}
-	close(queue)
-	done.Wait()
+	var rest, single []Fault
 	for _, f := range todo {
-		if !shared.put[f.ID] {
-			judge(alone, f)
+		if shared.put[f.ID] {
+			rest = append(rest, f)
+		} else {
+			single = append(single, f)
 		}
+	}
+	together(rest, true)
+	together(slow, false)
+	for _, f := range single {
+		judge(alone, f, false)
 	}
 	return failed
 }

@@ -88,10 +88,10 @@ func TestTestThatFailsAnywayNoticesNothing(t *testing.T) {
 	f := Fault{ID: "one", File: "jit/pass/p.go", Old: "return 1", New: "return 2"}
 	tr := &tree{root: root, origin: origin, sound: map[string]bool{}, packages: []string{"jit/pass"}}
 	require.NoError(t, tr.together([]Fault{f}))
-	assert.Equal(t, noSound, tr.judge(&f, "").Verdict)
+	assert.Equal(t, noSound, tr.judge(&f, "", false).Verdict)
 	write(t, root, "jit/pass/one_test.go", "package pass\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif one() != 1 {\n\t\tt.Fatal()\n\t}\n}\n")
 	require.NoError(t, os.RemoveAll(filepath.Join(root, "tests")))
-	r := tr.judge(&f, "")
+	r := tr.judge(&f, "", false)
 	assert.Equal(t, noticed, r.Verdict)
 	assert.Equal(t, "jit/pass TestOne", r.By)
 }
@@ -108,7 +108,7 @@ func TestFaultThatDoesNotBuildIsNotNoticed(t *testing.T) {
 	}
 	f := Fault{ID: "one", File: "jit/pass/p.go", Old: "return 1", New: "return x"}
 	tr := &tree{root: root, origin: root, sound: map[string]bool{}, packages: []string{"jit/pass"}}
-	r := tr.judge(&f, "")
+	r := tr.judge(&f, "", false)
 	assert.Equal(t, noBuild, r.Verdict)
 	assert.Contains(t, r.Detail, "undefined: x")
 	source, err := os.ReadFile(filepath.Join(root, f.File))
