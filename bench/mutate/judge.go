@@ -135,7 +135,7 @@ func (t *tree) judge(f *Fault, first string, firstOnly bool) Result {
 	}); err != nil {
 		r.Verdict, r.Detail = noApply, err.Error()
 	}
-	if r.Verdict == missed && f.Equivalent != "" {
+	if !firstOnly && r.Verdict == missed && f.Equivalent != "" { // after all tests
 		r.Verdict = equivalent
 	}
 	r.Seconds = time.Since(begin).Seconds()

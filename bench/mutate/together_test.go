@@ -91,6 +91,8 @@ func TestTestThatFailsAnywayNoticesNothing(t *testing.T) {
 	assert.Equal(t, noSound, tr.judge(&f, "", false).Verdict)
 	write(t, root, "jit/pass/one_test.go", "package pass\n\nimport \"testing\"\n\nfunc TestOne(t *testing.T) {\n\tif one() != 1 {\n\t\tt.Fatal()\n\t}\n}\n")
 	require.NoError(t, os.RemoveAll(filepath.Join(root, "tests")))
+	f.Equivalent = "1 is 2"
+	assert.Equal(t, missed, tr.judge(&f, "", true).Verdict, "only all tests together make it equivalent")
 	r := tr.judge(&f, "", false)
 	assert.Equal(t, noticed, r.Verdict)
 	assert.Equal(t, "jit/pass TestOne", r.By)
