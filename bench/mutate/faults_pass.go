@@ -38,7 +38,7 @@ var passFaults = []Fault{
 	{ID: "fold-if", File: pass + "fold.go", Class: "fold",
 		Old: "		if c.Int == 0 {\n			chosen = op.Blocks[1]", New: "		if c.Int != 0 {\n			chosen = op.Blocks[1]",
 		Note: "a known condition takes the other branch"},
-	{ID: "fold-shape", File: pass + "fold.go", Class: "fold",
+	{ID: "fold-shape", File: pass + "fold.go", Class: "fold", First: "jit/pass TestRandomKernels",
 		Old: "			if other.Type.Same(t) {\n				return other", New: "			if other.Type.DType == t.DType {\n				return other",
 		Note: "x + zeros(i) loses the axis i"},
 
@@ -49,7 +49,7 @@ var passFaults = []Fault{
 	{ID: "cse-over", File: pass + "cse.go", Class: "cse",
 		Old: `op.Code, ids, names(op.Over), names(op.Axes)`, New: `op.Code, ids, names(nil), names(op.Axes)`,
 		Note: "reductions over different axes are one"},
-	{ID: "cse-tensor", File: pass + "cse.go", Class: "cse",
+	{ID: "cse-tensor", File: pass + "cse.go", Class: "cse", First: "jit/pass TestKernelsComputeTheSame",
 		Old: `k += fmt.Sprintf(" tensor %q", op.Tensor.Name)`, New: `k += " tensor"`,
 		Note: "loads of different tensors are one"},
 	{ID: "cse-cast-type", File: pass + "cse.go", Class: "cse",
@@ -89,7 +89,7 @@ var passFaults = []Fault{
 		Note: "a grid axis that nothing mentions is dropped, and the launch with it"},
 
 	// combine.go
-	{ID: "combine-max-identity", File: pass + "combine.go", Class: "reduction",
+	{ID: "combine-max-identity", File: pass + "combine.go", Class: "reduction", First: "jit/pass TestStreamedReductions",
 		Old: `reduction(lang.OpReduceMax, lang.OpMax, lowest)`, New: `reduction(lang.OpReduceMax, lang.OpMax, zero)`,
 		Note: "a maximum over chunks begins from 0"},
 	{ID: "combine-prod", File: pass + "combine.go", Class: "reduction",
@@ -109,7 +109,7 @@ var passFaults = []Fault{
 		Note: "a contraction in chunks forgets its precision"},
 
 	// contract.go
-	{ID: "contract-one-side", File: pass + "contract.go", Class: "contract",
+	{ID: "contract-one-side", File: pass + "contract.go", Class: "contract", First: "jit/pass TestRandomKernels",
 		Old: `if !x.Type.Has(k) || !y.Type.Has(k) {`, New: `if !x.Type.Has(k) && !y.Type.Has(k) {`,
 		Note: "a sum over an axis that only one factor has becomes a contraction"},
 	{ID: "contract-start", File: pass + "contract.go", Class: "contract", First: "jit/pass TestKernelsComputeTheSame",
@@ -118,7 +118,7 @@ var passFaults = []Fault{
 	{ID: "contract-mixes", File: pass + "contract.go", Class: "contract",
 		Old: `mixes := op != yield && slices.Contains(op.Over, k)`, New: `mixes := op == nil && slices.Contains(op.Over, k)`,
 		Note: "a reduction over a chunk becomes one over the whole axis"},
-	{ID: "contract-bounds", File: pass + "contract.go", Class: "contract", First: "jit/pass TestKernelsComputeTheSame",
+	{ID: "contract-bounds", File: pass + "contract.go", Class: "contract", First: "jit/pass TestRandomKernels",
 		Old: `k.Kind, k.Lo, k.Len, k.Extent = ir.Whole, lo, hi-lo, hi-lo`, New: `k.Kind, k.Lo, k.Len, k.Extent = ir.Whole, 0, hi-lo, hi-lo`,
 		Note: "a loop over a part becomes a contraction from the beginning"},
 	{ID: "contract-narrow", File: pass + "contract.go", Class: "contract",
@@ -129,7 +129,7 @@ var passFaults = []Fault{
 	{ID: "stream-joins", File: pass + "stream.go", Class: "stream",
 		Old: `return !here || i < g.at`, New: `return !here || i < place[op]`,
 		Note: "a consumer joins a loop before what it needs is there"},
-	{ID: "stream-carry", File: pass + "stream.go", Class: "stream",
+	{ID: "stream-carry", File: pass + "stream.go", Class: "stream", First: "jit/pass TestStreamedReductions",
 		Old: `pending{op, how, len(loop.Args) - 2, len(inits)}`, New: `pending{op, how, 0, len(inits)}`,
 		Note: "every consumer of a shared loop takes the first one's result"},
 	{ID: "stream-range", File: pass + "stream.go", Class: "stream",

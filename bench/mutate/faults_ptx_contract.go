@@ -187,7 +187,7 @@ var ptxContractFaults = []Fault{
 		Note: "the first copies all go to the second stage"},
 
 	// wgmma
-	{ID: "wgmma-wait", File: ptx + "wgmma.go", Class: "wgmma",
+	{ID: "wgmma-wait", File: ptx + "wgmma.go", Class: "wgmma", First: "jit/ptx TestWgmmaProducts",
 		Old: "	} else {\n		a.ins(\"wgmma.wait_group.sync.aligned 0\")", New: "	} else {\n		a.ins(\"wgmma.wait_group.sync.aligned 1\")",
 		Note: "the accumulator is read while the product is under way"},
 	{ID: "wgmma-fence", File: ptx + "wgmma.go", Class: "wgmma",
@@ -211,7 +211,7 @@ var ptxContractFaults = []Fault{
 	{ID: "wgmma-async-fence", File: ptx + "shared.go", Class: "wgmma",
 		Old: "	if t.async {\n		k.a.ins(\"fence.proxy.async.shared::cta\")", New: "	if t.async {\n		k.a.comment(\"no fence\")",
 		Note: "what threads wrote is not made visible to the asynchronous proxy"},
-	{ID: "wgmma-overlap-stage", File: ptx + "pipeline.go", Class: "wgmma",
+	{ID: "wgmma-overlap-stage", File: ptx + "pipeline.go", Class: "wgmma", First: "jit/ptx TestWgmmaProducts",
 		Old: `c.overlapped, p.overlapped, p.ahead = true, true, p.stages-2`, New: `c.overlapped, p.overlapped = true, true`,
 		Note: "copies overwrite the stage that the product under way still reads"},
 	{ID: "wgmma-finish", File: ptx + "pipeline.go", Class: "wgmma",

@@ -20,9 +20,9 @@ import (
 //	func f(p0 int) int {
 //		switch faultPut {
 //		case "id":
-//			return f_fault1(p0)
+//			return fault1_f(p0)
 //		}
-//		return f_sound(p0)
+//		return sound_f(p0)
 //	}
 //
 // and an environment variable says which fault a run has. Faults that are in no
@@ -130,7 +130,7 @@ func switched(path, source string, list []Fault) (text, pkg string, lines []faul
 			if from < at(fn.Body.Pos()) || from+len(f.Old) > end || strings.Count(source, f.Old) != 1 {
 				continue
 			}
-			name := fmt.Sprintf("%s_fault%d", fn.Name.Name, i)
+			name := fmt.Sprintf("fault%d_%s", i, fn.Name.Name)
 			body := source[begin:at(fn.Name.Pos())] + name + source[at(fn.Name.End()):from] + f.New + source[from+len(f.Old):end]
 			appended = append(appended, struct{ id, text string }{f.ID, body})
 			cases = append(cases, fmt.Sprintf("\tcase %q:\n\t\t%s\n", f.ID, callOf(fn, name, slice)))
@@ -138,7 +138,7 @@ func switched(path, source string, list []Fault) (text, pkg string, lines []faul
 		if len(cases) == 0 {
 			continue
 		}
-		sound := fn.Name.Name + "_sound"
+		sound := "sound_" + fn.Name.Name // not exported: tests may look at what is
 		edits = append(edits, edit{at(fn.Name.Pos()), at(fn.Name.End()), sound})
 		appended = append(appended, struct{ id, text string }{"", header(fn, slice) + " {\n\tswitch faultPut {\n" + strings.Join(cases, "") + "\t}\n\t" + callOf(fn, sound, slice) + "\n}"})
 	}
