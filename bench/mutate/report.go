@@ -105,11 +105,11 @@ func markdown(all []Fault, kept map[string]Result, root string) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	counted := total.noticed + total.missed
 	line("# Mutation score")
-	line("Made by `go run ./bench/mutate`, with an assembler in `TILEC_PTXAS`: each fault of the list is put into the compiler alone, and the test suite is run until a package fails, the likeliest test first. A result holds only while the fault and the function that it changes are as they were when the tests ran; every other fault counts as not run.\n")
+	line("Made by `go run ./bench/mutate`; without an assembler in `TILEC_PTXAS`, what only assembling shows goes unnoticed. Each fault of the list is put into the compiler alone, and the test suite is run until a package fails, the likeliest test first. A result holds only while the fault and the function that it changes are as they were when the tests ran; every other fault counts as not run.\n")
 	line("**%d of the %d faults that were run and count were noticed, %.1f %%; %d of the list's %d were not run.** %d more change nothing that any program could tell, and do not count. Of those noticed, %d made a test run into its time limit and %d crashed outside any test.\n",
 		total.noticed, counted, 100*float64(total.noticed)/float64(max(counted, 1)), total.untested, len(all), total.equivalent, slow, crash)
 	if total.untested > 0 {
-		line("%d faults have no result that holds, listed below: `go run ./bench/mutate -resume` goes on.\n", total.untested)
+		line("%d faults have no result that holds, listed below: `go run ./bench/mutate -resume` goes on. A run tries the likeliest test of each fault first, and whole packages then: where it was cut short, what is left is what that test did not notice, and harder to notice than the rest.\n", total.untested)
 	}
 	line("| class | noticed | missed | equivalent | not run |")
 	line("|---|---|---|---|---|")
