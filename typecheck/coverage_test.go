@@ -60,6 +60,9 @@ var stored = []struct{ about, kernel, fills string }{
 
 	{"every second", `kernel k(x: f32[N]) -> y: f32[2 * N] grid i in N by B { y[2 * i] = x[i] }`, "y"},
 	{"every third twice", `kernel k(x: f32[N]) -> y: f32[3 * N] grid i in N by B { y[3 * i] = x[i]; y[3 * i + 2] = 0 }`, "y"},
+	{"every second of an odd number", `kernel k(x: f32[N]) -> y: f32[2 * N - 1] grid i in N by B { y[2 * i] = x[i] }`, "y"},
+	{"an atomic before a store", `kernel k(x: f32[M]) -> y: f32[M] grid i in M by B { atomic_add(y[i], x[i]); y[i] = 0 }`, "y"},
+	{"a loop that may end one short", `kernel k(x: f32[M, K]) -> y: f32[M, K] grid i in M by B { for j in K[.. K + M - 2] by C { y[i, j] = x[i, j] } }`, "y"},
 	{"a shift", `kernel k(x: f32[N], s: i32) -> y: f32[N] grid i in N by B { y[i + s] = x[i] }`, "y"},
 	{"a shift by one", `kernel k(x: f32[N]) -> y: f32[N] grid i in N by B { y[i + 1] = x[i] }`, "y"},
 	{"one column", `kernel k(x: f32[N]) -> y: f32[N, 4] grid i in N by B { y[i, 1] = x[i] }`, "y"},

@@ -49,6 +49,9 @@ func TestLoopsOverPartsAreFixedWhereItMatters(t *testing.T) {
 
 		{"steps", "let a = ", "a + 1", " with a = zeros(f32, i)", true},
 		{"function of what is carried", "let a = ", "a + reduce(b[i] + sum(x[i, k], over k) * 0, over i, 0.0, (p, q) => p + q * max(a, 0))", " with a = 0.0", true},
+		{"assert of one step", "", "if max(x[i, k], over (i, k)) > 3 { assert(scale > 0) }", "", true},
+		{"quotient of integers", "let a = ", "a + sum(x[i, k] as i32, over k) / 2", " with a = zeros(i32, i)", true},
+		{"store at no position", "", "z[i, index(k) * 0] = x[i, k]", "", true},
 		{"step of an atomic", "", "if k.start == 0 { atomic_add(t[i], 1) }", "", true},
 		{"halves", "let a = ", "a * 0.5 + sum(x[i, k], over k)", " with a = zeros(f32, i)", true},
 		{"last", "let a = ", "max(x[i, k], over k)", " with a = zeros(f32, i)", true},

@@ -59,6 +59,8 @@ func TestWarnings(t *testing.T) {
 		{"by a branch, perhaps", body("    y[i] = 1\n    if i.start == 0 {\n        y[i] = 2\n    }"), ""},
 		{"in a loop", body("    for n in 3 {\n        y[i] = n as f32\n    }\n    y[i] = 2"), "W0602 y[i] = n as f32"},
 		{"read between", body("    s[i] = s[i] * 2\n    s[i] = s[i] + 1\n    y[i] = 1"), ""},
+		{"read in a branch", body("    if i.start == 0 {\n        s[i] = s[i] * 2\n    }\n    s[i] = 3\n    y[i] = 1"), "W0602 s[i] = s[i] * 2"},
+		{"by a part", "kernel k(x: f32[M, N], inout s: f32[M, N])\n    grid i in M by B\n{\n    axis j in N[.. N / 2]\n    s[i, N - 1] = 1\n    s[i, j] = x[i, j]\n}\n", ""},
 		{"by a whole axis", "kernel k(x: f32[M, N]) -> y: f32[M, N]\n    grid i in M by B\n{\n    axis j in N\n    y[i, 0] = 1\n    y[i, j] = x[i, j]\n}\n", "W0602 y[i, 0] = 1"},
 		{"a part, then the whole is set right", "kernel k(x: f32[M, N]) -> y: f32[M, N]\n    grid i in M by B\n{\n    axis j in N\n    y[i, j] = x[i, j]\n    y[i, 0] = 1\n}\n", ""},
 		{"an atomic between", "kernel k(x: f32[N], inout s: f32[N])\n    grid i in N by B\n{\n    s[i] = 0\n    atomic_add(s[i], x[i])\n    s[i] = 1\n}\n", ""},

@@ -32,13 +32,13 @@ var classes = []string{
 	"fragment", "layout", "shared", "barrier", "pipeline", "wgmma", "mask", "address", "vector",
 	"reduction", "shuffle", "cast", "arithmetic", "control", "order", "fold", "cse", "licm", "dce",
 	"contract", "stream", "ir", "build", "launch", "memory", "cache", "graph", "cpu", "plan", "race",
-	"bounds", "unify", "gpt",
+	"bounds", "unify", "coverage", "cut", "literal", "warning", "misuse", "gpt",
 }
 
 // faults is the whole list, file after file.
 func faults() []Fault {
 	var all []Fault
-	for _, part := range [][]Fault{ptxContractFaults, ptxMemoryFaults, ptxCodeFaults, ptxOrderFaults, passFaults, irFaults, jitFaults, cpuFaults, frontFaults} {
+	for _, part := range [][]Fault{ptxContractFaults, ptxMemoryFaults, ptxCodeFaults, ptxOrderFaults, passFaults, irFaults, jitFaults, cpuFaults, useFaults, frontFaults, proofFaults} {
 		all = append(all, part...)
 	}
 	return all
@@ -54,6 +54,19 @@ func (f *Fault) apply(source string) (changed string, line int, err error) {
 		return "", 0, fmt.Errorf("%s has %q more than once", f.File, firstLine(f.Old))
 	}
 	return before + f.New + after, 1 + strings.Count(before, "\n"), nil
+}
+
+// line is where the fault is, under a root; 0 where it does not apply.
+func (f *Fault) line(root string) int {
+	source, err := os.ReadFile(filepath.Join(root, f.File))
+	if err != nil {
+		return 0
+	}
+	_, line, err := f.apply(string(source))
+	if err != nil {
+		return 0
+	}
+	return line
 }
 
 // stale is why a fault does not apply under a root; nil where it does.

@@ -3,11 +3,14 @@
 //
 //	go run ./bench/mutate                    every fault; writes bench/mutate/RESULTS.md
 //	go run ./bench/mutate -run 'ptx-|race'   those whose ID or class matches
-//	go run ./bench/mutate -resume            only those without an up-to-date result
+//	go run ./bench/mutate -resume            only those without a result that holds
 //	go run ./bench/mutate -check             whether every fault still applies
 //
-// It works on a copy of what is committed. A fault that no longer applies is
-// reported, so that the list follows the sources.
+// It works on a copy of what is committed, where most faults share one build of
+// the tests: see together. A result holds only while the fault
+// and the function that it changes are as they were: see standing. A fault that
+// no longer applies counts as nothing and is reported, so that the list follows
+// the sources.
 package main
 
 import (
@@ -31,8 +34,8 @@ func main() {
 
 func run() error {
 	pattern := flag.String("run", "", "only faults whose ID or class matches this regular expression")
-	jobs := flag.Int("jobs", 1, "copies of the repository to test side by side")
-	resume := flag.Bool("resume", false, "keep the results that are up to date")
+	jobs := flag.Int("jobs", 1, "faults to test side by side")
+	resume := flag.Bool("resume", false, "keep the results that hold")
 	again := flag.Bool("again", false, "with -resume, test again those that were missed")
 	every := flag.Bool("all", false, "test every package, not only those of the fault's folder")
 	trust := flag.Bool("trust", false, "take for granted that every package passes without a fault")
@@ -56,25 +59,33 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	for _, f := range faults() {
-		if r, ok := kept[f.ID]; ok && r.Text != f.text() {
-			delete(kept, f.ID) // of another fault
-		}
+	todo := toRun(faults(), kept, ".", selection{match, *resume, *again})
+	if err := judgeAll(todo, *jobs, *every, *trust, kept, *results); err != nil {
+		return err
 	}
+	return os.WriteFile(*report, []byte(markdown(faults(), kept, ".")), 0o644)
+}
+
+// selection says which faults of the list to run: those whose ID or class matches; with
+// resume only those without a result that holds, and with again those missed too.
+type selection struct {
+	match         *regexp.Regexp
+	resume, again bool
+}
+
+// toRun are the faults of a list that are selected, for the sources under a root.
+func toRun(list []Fault, kept map[string]Result, root string, s selection) []Fault {
 	var todo []Fault
-	for _, f := range faults() {
-		if !match.MatchString(f.ID) && !match.MatchString(f.Class) {
+	for _, f := range list {
+		if !s.match.MatchString(f.ID) && !s.match.MatchString(f.Class) {
 			continue
 		}
-		if r, ok := kept[f.ID]; *resume && ok && r.Text == f.text() && !(*again && r.Verdict == missed) {
+		if r, why := standing(&f, kept, root); s.resume && why == "" && !(s.again && r.Verdict == missed) {
 			continue
 		}
 		todo = append(todo, f)
 	}
-	if err := judgeAll(todo, *jobs, *every, *trust, kept, *results); err != nil {
-		return err
-	}
-	return os.WriteFile(*report, []byte(markdown(faults(), kept)), 0o644)
+	return todo
 }
 
 // staleFaults reports the faults that do not apply under a root.
@@ -112,7 +123,7 @@ func applyHere(id string) error {
 	return fmt.Errorf("no fault of the list is called %q", id)
 }
 
-// judgeAll judges faults on several copies of the repository and keeps the results.
+// judgeAll judges faults, most of them in one build, and keeps the results.
 func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result, path string) error {
 	if len(todo) == 0 {
 		return nil
@@ -122,63 +133,94 @@ func judgeAll(todo []Fault, jobs int, every, trust bool, kept map[string]Result,
 		return err
 	}
 	defer os.RemoveAll(temp)
-	trees := make([]*tree, max(jobs, 1))
-	for i := range trees {
-		if trees[i], err = copyTree(".", filepath.Join(temp, fmt.Sprint(i))); err != nil {
-			return err
-		}
+	alone, err := copyTree(".", filepath.Join(temp, "alone"))
+	if err != nil {
+		return err
+	}
+	shared, err := copyTree(".", filepath.Join(temp, "together"))
+	if err != nil {
+		return err
+	}
+	shared.origin = alone.root
+	if err := shared.together(todo); err != nil {
+		return err
 	}
 	// Tests that fail without a fault tell nothing.
 	needed := map[string]bool{}
 	for i := range todo {
-		for _, p := range packagesFor(&todo[i], trees[0].packages, every) {
+		for _, p := range packagesFor(&todo[i], shared.packages, every) {
 			needed[p] = true
 		}
 	}
 	var sound []string
-	for _, p := range trees[0].packages {
+	for _, p := range shared.packages {
 		if !needed[p] {
 			continue
 		}
 		if trust {
 			sound = append(sound, p)
-		} else if out, ok := trees[0].test(p); ok {
+		} else if out, ok := shared.test(p, "", ""); ok {
 			sound = append(sound, p)
 		} else {
 			fmt.Printf("left out: %s fails without a fault: %s %s\n", p, failedTest(out), message(out))
 		}
 	}
+	shared.packages, shared.every = sound, every
+	alone.packages, alone.every = sound, every
 	// In an order that is always the same and mixed, so that what is known early is a fair sample.
 	rand.New(rand.NewPCG(1, 2)).Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
-	queue := make(chan Fault)
 	var lock sync.Mutex
-	var done sync.WaitGroup
 	var failed error
 	n := 0
-	for _, t := range trees {
-		t.packages, t.every = sound, every
-		done.Go(func() {
-			for f := range queue {
-				lock.Lock()
-				first := likeliest(&f, kept)
-				lock.Unlock()
-				r := t.judge(&f, first)
-				lock.Lock()
-				n++
-				fmt.Printf("%d/%d %-28s %-14s %5.0f s  %s\n", n, len(todo), f.ID, r.Verdict, r.Seconds, r.By)
-				kept[f.ID] = r
-				if err := writeResults(path, kept); err != nil {
-					failed = err
+	var slow []Fault
+	judge := func(t *tree, f Fault, firstOnly bool) {
+		lock.Lock()
+		first := likeliest(&f, kept)
+		lock.Unlock()
+		r := t.judge(&f, first, firstOnly)
+		lock.Lock()
+		defer lock.Unlock()
+		if firstOnly && r.Verdict == missed {
+			slow = append(slow, f)
+			return
+		}
+		n++
+		fmt.Printf("%d/%d %-28s %-14s %5.0f s  %s\n", n, len(todo), f.ID, r.Verdict, r.Seconds, r.By)
+		kept[f.ID] = r
+		if err := writeResults(path, kept); err != nil {
+			failed = err
+		}
+	}
+	// First the likeliest test of each, which is soon done; then whole packages; then what needs a build of its own.
+	together := func(list []Fault, firstOnly bool) {
+		queue := make(chan Fault)
+		var done sync.WaitGroup
+		for range max(jobs, 1) {
+			done.Go(func() {
+				for f := range queue {
+					judge(shared, f, firstOnly)
 				}
-				lock.Unlock()
-			}
-		})
+			})
+		}
+		for _, f := range list {
+			queue <- f
+		}
+		close(queue)
+		done.Wait()
 	}
+	var rest, single []Fault
 	for _, f := range todo {
-		queue <- f
+		if shared.put[f.ID] {
+			rest = append(rest, f)
+		} else {
+			single = append(single, f)
+		}
 	}
-	close(queue)
-	done.Wait()
+	together(rest, true)
+	together(slow, false)
+	for _, f := range single {
+		judge(alone, f, false)
+	}
 	return failed
 }
 

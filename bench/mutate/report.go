@@ -55,12 +55,13 @@ var added = map[string]string{
 	"wgmma-commit":             "stdlib@emu TestLinearWide",
 }
 
-// markdown is the report: the score, by class, and every fault that was not noticed.
-func markdown(all []Fault, kept map[string]Result) string {
+// markdown is the report: the score, by class, and every fault that was not
+// noticed. Only results that hold for the sources under a root count.
+func markdown(all []Fault, kept map[string]Result, root string) string {
 	type tally struct{ noticed, missed, equivalent, untested, other int }
 	var total tally
 	byClass := map[string]*tally{}
-	var missing, same, broken []string
+	var missing, same, broken, notRun []string
 	slow, crash := 0, 0
 	for _, f := range all {
 		t := byClass[f.Class]
@@ -68,14 +69,15 @@ func markdown(all []Fault, kept map[string]Result) string {
 			t = &tally{}
 			byClass[f.Class] = t
 		}
-		r, ok := kept[f.ID]
+		r, why := standing(&f, kept, root)
 		if r.Verdict == missed && f.Equivalent != "" {
 			r.Verdict = equivalent // shown since
 		}
 		switch {
-		case !ok:
+		case why != "":
 			t.untested++
 			total.untested++
+			notRun = append(notRun, fmt.Sprintf("| `%s` | %s | %s | %s |", f.ID, f.File, f.Note, why))
 		case r.Verdict == noticed:
 			t.noticed++
 			total.noticed++
@@ -103,13 +105,13 @@ func markdown(all []Fault, kept map[string]Result) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	counted := total.noticed + total.missed
 	line("# Mutation score")
-	line("Made by `go run ./bench/mutate`, with an assembler in `TILEC_PTXAS`: each fault of the list is put into the compiler alone, and the test suite is run until a package fails, the likeliest test first. A fault keeps its result until its text changes; results are of the commit at which it was tried.\n")
-	line("**%d of %d faults noticed, %.1f %%.** %d more change nothing that any program could tell, and do not count. Of those noticed, %d made a test run into its time limit and %d crashed outside any test.\n",
-		total.noticed, counted, 100*float64(total.noticed)/float64(max(counted, 1)), total.equivalent, slow, crash)
+	line("Made by `go run ./bench/mutate`; without an assembler in `TILEC_PTXAS`, what only assembling shows goes unnoticed. Each fault of the list is put into the compiler alone, and the test suite is run until a package fails, the likeliest test first. A result holds only while the fault and the function that it changes are as they were when the tests ran; every other fault counts as not run.\n")
+	line("**%d of the %d faults that were run and count were noticed, %.1f %%; %d of the list's %d were not run.** %d more change nothing that any program could tell, and do not count. Of those noticed, %d made a test run into its time limit and %d crashed outside any test.\n",
+		total.noticed, counted, 100*float64(total.noticed)/float64(max(counted, 1)), total.untested, len(all), total.equivalent, slow, crash)
 	if total.untested > 0 {
-		line("%d more faults of the list have not been tested yet: `go run ./bench/mutate -resume` goes on.\n", total.untested)
+		line("%d faults have no result that holds, listed below: `go run ./bench/mutate -resume` goes on. A run tries the likeliest test of each fault first, and whole packages then: where it was cut short, what is left is what that test did not notice, and harder to notice than the rest.\n", total.untested)
 	}
-	line("| class | noticed | missed | equivalent | not tested |")
+	line("| class | noticed | missed | equivalent | not run |")
 	line("|---|---|---|---|---|")
 	for _, c := range classes {
 		if t := byClass[c]; t != nil {
@@ -129,8 +131,8 @@ func markdown(all []Fault, kept map[string]Result) string {
 	}
 	var later []string
 	for _, f := range all {
-		if test := added[f.ID]; test != "" {
-			later = append(later, fmt.Sprintf("| `%s` | %s | %s |", f.ID, f.Note, test))
+		if r, why := standing(&f, kept, root); why == "" && r.Verdict == noticed && added[f.ID] != "" {
+			later = append(later, fmt.Sprintf("| `%s` | %s | %s |", f.ID, f.Note, added[f.ID]))
 		}
 	}
 	if len(later) > 0 {
@@ -139,12 +141,13 @@ func markdown(all []Fault, kept map[string]Result) string {
 	table("Unnoticed at first", "| fault | what goes wrong | test that was written for it |", later)
 	table("Missed", "| fault | where | what goes wrong | why it is missed |", missing)
 	table("Equivalent", "| fault | where | the change | why nothing changes |", same)
+	table("Not run", "| fault | file | what goes wrong | why there is no result |", notRun)
 	table("Without a verdict", "| fault | why |", broken)
 	line("\n## Noticed")
 	line("| fault | where | what goes wrong | first noticed by |")
 	line("|---|---|---|---|")
 	for _, f := range all {
-		if r := kept[f.ID]; r.Verdict == noticed {
+		if r, why := standing(&f, kept, root); why == "" && r.Verdict == noticed {
 			line("| `%s` | %s | %s | %s |", f.ID, place(f, r), f.Note, r.By)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 )
 
 // tree is a copy of the repository to change and test.
@@ -16,6 +17,13 @@ type tree struct {
 	packages []string
 	// every: all packages are tested, not only those of the fault's folder.
 	every bool
+	// origin is where the sources are without faults, put the faults that are in the
+	// tree together, switched off, and sound whether a test passes without any of them.
+	origin string
+	put    map[string]bool
+	sound  map[string]bool
+
+	building, judging sync.Mutex
 }
 
 // self is this folder: the list of faults has every fault's original text in it and is not tested.
@@ -34,7 +42,7 @@ func copyTree(from, to string) (*tree, error) {
 	if out, err := exec.Command("sh", "-c", script, "sh", from, to).CombinedOutput(); err != nil {
 		return nil, fmt.Errorf("copying the repository: %w: %s", err, out)
 	}
-	t := &tree{root: to}
+	t := &tree{root: to, origin: to, sound: map[string]bool{}}
 	cmd := exec.Command("go", "list", "-f", "{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}", "./...")
 	cmd.Dir = to
 	out, err := cmd.Output()
