@@ -74,6 +74,7 @@ type coverage struct {
 	// known is what every launch makes sure of in which the output has elements: other dimensions may be 0.
 	known *size.Prover
 	at    map[*typed.Store]access
+	stmts []typed.Stmt // those of the body that are about the output
 	// early: the body uses elements as they were, by an atomic or by reading what earlier parts of a formula stored.
 	early bool
 	// gaps are the reasons why stores do not count, in the order of the text.
@@ -90,18 +91,25 @@ type gap struct {
 
 // filled finds the outputs that launches fill, in the bodies that are launched one after the other, and says so of each.
 func (c *checker) filled(k *typed.Kernel, bodies []*bodyChecker) {
+	mentions := make([]mention, len(bodies))
+	for i, b := range bodies {
+		mentions[i] = b.mentioned()
+	}
 	for _, p := range k.Outputs {
 		var stored []reach
 		var gaps []gap
 		early := false
-		for _, b := range bodies {
-			v := b.coverageOf(p)
+		for i, b := range bodies {
+			if len(mentions[i].stmts[p.Name]) == 0 {
+				continue
+			}
+			v := b.coverageOf(p, mentions[i])
 			added := v.launch()
 			early = early || v.early && !v.complete(stored)
 			stored = v.merged(append(stored, added...))
 			gaps = append(gaps, v.gaps...)
 		}
-		last := bodies[len(bodies)-1].coverageOf(p)
+		last := bodies[len(bodies)-1].coverageOf(p, mention{})
 		if early || !last.complete(stored) {
 			p.Fill = true
 			c.warnFilled(p, early, gaps, stored)
@@ -109,21 +117,50 @@ func (c *checker) filled(k *typed.Kernel, bodies []*bodyChecker) {
 	}
 }
 
+// mention is what a body says of tensors: the statements outside all blocks that store or read each, by its name, and
+// the accesses of its stores.
+type mention struct {
+	stmts map[string][]typed.Stmt
+	at    map[*typed.Store]access
+}
+
+// mentioned goes through a body once, so that the proof of one output need not go through what is about others.
+func (b *bodyChecker) mentioned() mention {
+	m := mention{map[string][]typed.Stmt{}, map[*typed.Store]access{}}
+	for _, w := range b.writes {
+		m.at[w.store] = w
+	}
+	note := func(s typed.Stmt, p *typed.Param) {
+		if of := m.stmts[p.Name]; len(of) == 0 || of[len(of)-1] != s {
+			m.stmts[p.Name] = append(of, s)
+		}
+	}
+	for _, s := range b.kernel.Body.Stmts {
+		typed.Walk(s, func(n typed.Node) bool {
+			switch n := n.(type) {
+			case *typed.Store:
+				note(s, n.Param)
+			case *typed.Load:
+				note(s, n.Param)
+			}
+			return true
+		})
+	}
+	return m
+}
+
 // coverageOf begins the proof of one output.
-func (b *bodyChecker) coverageOf(p *typed.Param) *coverage {
-	v := &coverage{bodyChecker: b, of: p, known: b.prover.Always(), at: map[*typed.Store]access{}}
+func (b *bodyChecker) coverageOf(p *typed.Param, m mention) *coverage {
+	v := &coverage{bodyChecker: b, of: p, known: b.prover.Always(), at: m.at, stmts: m.stmts[p.Name]}
 	for _, n := range p.Shape {
 		v.known.Assume(n.Sub(size.Const(1)))
-	}
-	for _, w := range b.writes {
-		v.at[w.store] = w
 	}
 	return v
 }
 
 // launch is what all blocks together store.
 func (v *coverage) launch() []reach {
-	stored := v.body(v.kernel.Body)
+	stored := v.body(&typed.Body{Stmts: v.stmts})
 	for _, a := range v.kernel.Axes {
 		if a.Kind == typed.GridAxis {
 			stored = v.along(stored, v.positions[a], a.At)
