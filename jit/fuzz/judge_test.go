@@ -130,7 +130,7 @@ func TestJudgeRefusesWhatIsBeyondTheInterval(t *testing.T) {
 	refused := 0
 	for seed := range programs {
 		c := Generate(seed)
-		for _, trial := range c.Trials[:1] {
+		for _, trial := range c.Trials[:min(1, len(c.Trials))] { // a graph has none
 			if len(trial.Types) > 0 {
 				continue
 			}
