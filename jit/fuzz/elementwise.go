@@ -90,8 +90,8 @@ func fusable(d lang.DType, p interval) interval { return p.round(d).union(p) }
 
 func mul(d lang.DType, x [3]interval) interval {
 	for i := range 2 {
-		if x[i] == point(1) {
-			return x[1-i]
+		if x[i] == point(1) { // nothing may be computed; where something is, an infinity saturates in 8 bits
+			return fusable(d, x[1-i])
 		}
 	}
 	return fusable(d, x[0].mul(x[1]))

@@ -55,6 +55,15 @@ func TestReferenceHoldsEval(t *testing.T) {
 	}
 }
 
+// A product with 1 may be left out or computed: of f8e5m2 that differs for an infinity, which results of operations saturate.
+func TestProductWithOne(t *testing.T) {
+	got := mul(lang.F8E5M2, [3]interval{point(math.Inf(-1)), point(1)})
+	assert.True(t, got.accepts(math.Inf(-1)))
+	assert.True(t, got.accepts(-57344))
+	assert.False(t, got.accepts(-40960))
+	assert.Equal(t, point(0.1), mul(lang.F64, [3]interval{point(1), point(0.1)}), "what rounds to itself stays a point")
+}
+
 // An interval of operands gives an interval that holds the result of every number in it.
 func TestIntervalsHoldWhatIsInThem(t *testing.T) {
 	r := random(2, "operands")
