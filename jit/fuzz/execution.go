@@ -54,7 +54,7 @@ func (a Arithmetic) machine(spec *jit.Spec, given map[*typed.Param]lang.Literal,
 		}
 		open := cut(a)
 		if n := spans[a]; n > 0 { // what the program sees is a multiple of it
-			for step := open; step > 0; step++ {
+			for step := open; 0 < step && step < n; step++ {
 				if n%step == 0 {
 					return step
 				}

