@@ -161,7 +161,7 @@ func (b *irBuilder) declare(a *typed.Axis, names map[string]int) {
 			panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: a.At, Message: fmt.Sprintf(
 				"axis %s of %s covers positions %d to %d of dimension %s, which has %d", a.Name, b.f.Name, x.Lo, end, x.Dim.Name, x.Dim.Value)})
 		}
-	case x.Lo+x.Len > ir.NarrowSize: // its positions are counted as those of a dimension are
+	case x.Lo+x.Len > ir.NarrowSize || b.spec.Wide: // its positions are counted as those of a dimension are
 		x.Dim = b.dim(a.Lo.Add(a.Len))
 	}
 	b.axes[a] = x

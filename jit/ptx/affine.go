@@ -97,7 +97,8 @@ func affineWithin(v *ir.Value, depth int) (affine, bool) {
 		return f.scaled(g.offset), true
 	case lang.OpCast:
 		if op.Args[0].Type.DType == lang.I32 && v.Type.DType == lang.I64 {
-			return affineWithin(op.Args[0], depth-1)
+			f, ok := affineWithin(op.Args[0], depth-1)
+			return f, ok && (f.in64() || f.exact()) // else i32 wraps around where i64 does not
 		}
 	}
 	return affine{}, false
@@ -115,38 +116,66 @@ func affineSum(op *ir.Op, depth int) (affine, bool) {
 	return f.plus(g), true
 }
 
+// in64 reports an expression with a position or a scalar of 64 bits: its value is computed in 64.
+func (f affine) in64() bool {
+	for _, t := range f.terms {
+		if countClass(t.axis) == b64 {
+			return true
+		}
+	}
+	for _, s := range f.scalars {
+		if s.value.Type.DType.Bits() == 64 {
+			return true
+		}
+	}
+	return false
+}
+
+// bounds are what the exact value is never below and never above, where positions and scalars have 32 bits. Floats
+// hold them: around the limits of 32 bits they are exact, and far from there they do not overflow as i64 does.
+func (f affine) bounds() (lo, hi float64) {
+	lo, hi = float64(f.offset), float64(f.offset)
+	widen := func(coef int64, least, most float64) {
+		if coef < 0 {
+			least, most = most, least
+		}
+		lo, hi = lo+float64(coef)*least, hi+float64(coef)*most
+	}
+	for _, t := range f.terms {
+		most := int64(ir.NarrowSize)
+		if t.axis.Kind == ir.Whole {
+			most = t.axis.Lo + t.axis.Len
+		} else if t.axis.Dim != nil && t.axis.Dim.Known() {
+			most = t.axis.Dim.Value
+		}
+		if t.axis.Kind != ir.Whole {
+			most += t.axis.Extent // padding counts positions beyond the dimension
+		}
+		widen(t.coef, 0, float64(most))
+	}
+	for _, s := range f.scalars {
+		widen(s.coef, math.MinInt32, math.MaxInt32)
+	}
+	return lo, hi
+}
+
+// exact reports an expression of 32 bits whose value fits them, so that it is the same in 64.
+func (f affine) exact() bool {
+	lo, hi := f.bounds()
+	return lo >= math.MinInt32 && hi <= math.MaxInt32
+}
+
 // fits reports an expression whose value, where it does not fit 32 bits, does not
 // wrap around to a number from 0 on either: comparing the low 32 bits with the
 // size of a dimension then says whether the exact value is inside. Of a wide
 // dimension nothing may wrap at all, for 32 bits are extended before they are compared.
 func (f affine) fits(d *ir.Dim) bool {
-	lo, hi := f.offset, f.offset
-	widen := func(coef, least, most int64) {
-		if coef < 0 {
-			least, most = most, least
-		}
-		lo, hi = lo+coef*least, hi+coef*most
-	}
-	for _, t := range f.terms {
-		if countClass(t.axis) == b64 {
-			return true // compared in 64 bits
-		}
-		most := int64(math.MaxInt32)
-		if t.axis.Kind == ir.Whole {
-			most = t.axis.Lo + t.axis.Len
-		} else if t.axis.Dim != nil && t.axis.Dim.Known() {
-			most = t.axis.Dim.Value + t.axis.Extent // padding counts positions beyond the dimension
-		}
-		widen(t.coef, 0, most)
-	}
-	for _, s := range f.scalars {
-		if s.value.Type.DType.Bits() == 64 {
-			return true // compared in 64 bits
-		}
-		widen(s.coef, math.MinInt32, math.MaxInt32)
+	if f.in64() {
+		return true
 	}
 	if d.Wide {
-		return lo >= math.MinInt32 && hi <= math.MaxInt32
+		return f.exact()
 	}
+	lo, hi := f.bounds()
 	return lo >= math.MinInt32 && hi < 1<<32
 }

@@ -480,10 +480,15 @@ func (x *addressing) inside(r int) reg {
 
 // index is the value of an affine index at register r, in 32 bits, or 64 when something in it has those.
 func (x *addressing) index(i, r int) any {
-	k := x.k
+	k, d := x.k, x.dims[i]
+	in64 := d.affine.in64()
 	var sum any = int(x.coord(i, r))
-	for _, p := range x.parts(x.dims[i]) {
-		sum = k.add(sum, k.mul(p.value, int(p.coef)))
+	for _, p := range x.parts(d) {
+		value := p.value
+		if n, ok := value.(reg); ok && in64 {
+			value = k.wide(n) // times its factor a number of 32 bits may have more
+		}
+		sum = k.add(sum, k.mul(value, int(p.coef)))
 	}
 	return sum
 }
