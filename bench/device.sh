@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests and times everything on a machine with a GPU.
 #
-#   bench/device.sh build            here, with Go: makes .gpu/bundle.tgz, all that the other machine needs
+#   bench/device.sh build            here, with Go: makes .gpu/bundle.txz, all that the other machine needs
 #   bench/device.sh run [PART ...]   there, in the root of a copy of the repository with that bundle
 #
 # Parts are correctness, bench and sanitize; all three when none is given. Each is
@@ -17,7 +17,7 @@ root=$PWD
 build() {
     set -e
     local stage=.gpu/stage
-    rm -rf $stage .gpu/bundle.tgz && mkdir -p $stage
+    rm -rf $stage .gpu/bundle.txz && mkdir -p $stage
     export CGO_ENABLED=0 GOOS=linux GOARCH=amd64
     local flags=(-trimpath -ldflags '-s -w')
     go build "${flags[@]}" -o $stage/tilec ./cmd/tilec
@@ -30,15 +30,17 @@ build() {
     for p in $(printf '%s\n' tilec/jit/cuda tilec/jit $packages | sort -u); do
         p=${p#tilec/}
         go test -c "${flags[@]}" -o "$stage/$(echo "$p" | tr / .).test" "./$p"
-        echo "$p" >>$stage/packages
+        echo "$p $(echo "$p" | tr / .).test" >>$stage/packages
     done
     if [ -n "${TOOLS:-}" ]; then
         CGO_ENABLED=1 CGO_CFLAGS="-I$TOOLS/include" CGO_LDFLAGS="-L$TOOLS/lib" go test -c -tags cu "${flags[@]}" -o $stage/cu.test ./jit/cuda
+        echo "jit/cuda cu.test" >>$stage/packages
     fi
     if [ -n "${PTXAS:-}" ]; then cp "$PTXAS" $stage/ptxas; fi
-    tar -czf .gpu/bundle.tgz -C $stage .
+    # Test binaries share most of their code: a dictionary that holds several packs them to a fraction.
+    tar -c -C $stage . | xz -T1 --lzma2=preset=4,dict=256MiB >.gpu/bundle.txz
     rm -rf $stage
-    ls -l .gpu/bundle.tgz
+    ls -l .gpu/bundle.txz
 }
 
 # part SECONDS COMMAND... runs a command in a shell of its own with a time limit.
@@ -51,55 +53,39 @@ limited() {
     return $status
 }
 
-# tests FOLDER BINARY SECONDS [ARG...] runs a test binary as `go test` would, and
-# prints one line for each test function, failures first by cause.
-tests() {
-    local folder=$1 binary=$2 seconds=$3 log=$work/test.log status
-    shift 3
-    (cd "$root/$folder" && limited "$seconds" "$binary" -test.v "$@") >"$log" 2>&1
-    status=$?
-    { echo "==== $folder $(basename "$binary") $*"; cat "$log"; } >>"$OUT/correctness.log"
-    local passed failed skipped
-    passed=$(grep -c '^--- PASS' "$log")
-    skipped=$(grep -c '^--- SKIP' "$log")
-    failed=$(grep -c '^--- FAIL' "$log")
-    local result=ok
-    if [ $status -ne 0 ]; then result="FAILED (exit $status)"; fi
-    printf '%-14s %-12s %3d passed %3d failed %3d skipped  %s\n' "$folder" "$(basename "$binary" .test)" "$passed" "$failed" "$skipped" "$result" | tee -a "$work/summary"
-    grep -hE '^--- (PASS|FAIL|SKIP)' "$log" | sed 's/^--- //' >>"$OUT/tests.txt"
-    if [ $status -ne 0 ]; then
-        grep -E '^CUT|^panic:|fatal error' "$log" | head -3
-        alone "$folder" "$binary" "$(grep -oE '^--- FAIL: [A-Za-z0-9_]+' "$log" | cut -d' ' -f3)"
-    fi
+# one FOLDER BINARY TEST runs a test function in a process of its own, for a fault in
+# one kernel makes all that follows in its process fail. It leaves a log that ends with its exit status.
+one() {
+    local log=$work/logs/$2.$3
+    (cd "$root/$1" && limited 300 "$work/$2" -test.v -test.timeout 290s -test.run "^$3\$") >"$log" 2>&1
+    echo "exit $?" >>"$log"
 }
 
-# alone FOLDER BINARY TESTS runs each of the tests that failed in a process of its
-# own, one case after the other: a fault in one kernel makes all that follows in
-# its process fail. It prints the first case that fails, and why.
-alone() {
-    local folder=$1 binary=$2 name log=$work/alone.log until=$((SECONDS + 100)) status
-    for name in ${3:-$("$binary" -test.list .)}; do
-        if [ $SECONDS -gt $until ]; then
-            echo "  $name: not run alone, the time is up"
-            continue
-        fi
-        (cd "$root/$folder" && limited 30 "$binary" -test.v -test.parallel 1 -test.run "^$name\$") >"$log" 2>&1
-        status=$?
-        { echo "==== $folder $name alone"; cat "$log"; } >>"$OUT/correctness.log"
-        printf '  %s alone: exit %d, %d cases pass, %d fail\n' "$name" $status "$(grep -cE '^ +--- PASS' "$log")" "$(grep -cE '^ +--- FAIL' "$log")" | tee -a "$work/summary"
-        if [ $status -ne 0 ]; then
-            grep -E '^ +--- FAIL' "$log" | head -2
-            grep -E '^CUT|^panic:|fatal error|Error:|Messages:|are wrong|compiler bug|CUDA_ERROR|ptxas|  at \[' "$log" | awk '!seen[$0]++' | cut -c1-240 | head -5
-        fi
-    done
-}
-
+# correctness runs every test of every package, several at a time, and prints one
+# line for each package and, of what failed, the first case and why.
 correctness() {
-    local p
-    while read -r p; do
-        tests "$p" "$work/$(echo "$p" | tr / .).test" 170
+    local folder binary name log
+    mkdir "$work/logs"
+    export work root
+    export -f one limited
+    # What compiles the most comes first, so that nothing long begins at the end.
+    while read -r folder binary; do
+        for name in $("$work/$binary" -test.list '^Test'); do echo "$folder $binary $name"; done
+    done <"$work/packages" | awk '/Conformance|StandardLibrary|Oracle/ { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }' >"$work/tests"
+    xargs -P 8 -L 1 bash -c 'one "$0" "$1" "$2"' <"$work/tests"
+    while read -r folder binary; do
+        grep -hE '^--- (PASS|FAIL|SKIP)' "$work/logs/$binary".* | sed 's/^--- //' >"$work/package"
+        cat "$work/package" >>"$OUT/tests.txt"
+        printf '%-14s %-14s %3d passed %3d failed %3d skipped, %d processes failed\n' "$folder" "$binary" "$(grep -c ^PASS "$work/package")" \
+            "$(grep -c ^FAIL "$work/package")" "$(grep -c ^SKIP "$work/package")" \
+            "$(grep -LE '^exit 0$' "$work/logs/$binary".* | wc -l)" | tee -a "$work/summary"
     done <"$work/packages"
-    if [ -x "$work/cu.test" ]; then tests jit/cuda "$work/cu.test" 60; fi
+    for log in $(grep -LE '^exit 0$' "$work"/logs/*); do
+        printf '  %s: %s, %d cases pass, %d fail\n' "$(basename "$log")" "$(tail -n 1 "$log")" "$(grep -cE '^ +--- PASS' "$log")" "$(grep -cE '^ +--- FAIL' "$log")" | tee -a "$work/summary"
+        grep -E '^ +--- FAIL' "$log" | head -2
+        grep -E '^CUT|^panic:|fatal error|Error:|Messages:|are wrong|compiler bug|CUDA_ERROR|ptxas|  at \[' "$log" | awk '!seen[$0]++' | cut -c1-240 | head -5
+    done
+    (cd "$work/logs" && tail -n +1 -- *) >"$OUT/correctness.log"
 }
 
 bench() {
@@ -160,7 +146,7 @@ run() {
     mkdir -p "$OUT"
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
-    tar -xzf .gpu/bundle.tgz -C "$work" || exit 1
+    tar -xJf .gpu/bundle.txz -C "$work" || exit 1
     if [ -x "$work/ptxas" ]; then export TILEC_PTXAS=$work/ptxas; fi
     export TILEC_TEST_DEVICE=$device TILEC_CACHE=$work/test-cache CUDA_CACHE_PATH=$work/test-cuda-cache
     name=$(nvidia-smi --query-gpu=name,driver_version --format=csv,noheader 2>/dev/null | head -n 1)

@@ -9,12 +9,15 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"tilec/jit"
 	"tilec/jit/cuda"
@@ -64,6 +67,9 @@ func conformance(t *testing.T, prepare func(*jit.Compiler)) {
 	files, err := filepath.Glob(filepath.Join(jittest.Path(t, "testdata/conformance"), "*.txtar"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
+	var assembling errgroup.Group // beside the runs that follow
+	assembling.SetLimit(runtime.GOMAXPROCS(0))
+	defer func() { assert.NoError(t, assembling.Wait()) }()
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
 		require.NoError(t, err)
@@ -93,7 +99,7 @@ func conformance(t *testing.T, prepare func(*jit.Compiler)) {
 					t.Run(fmt.Sprint(i+1), func(t *testing.T) { c.run(t, compiler, program) })
 				}
 				if jittest.OnEmulator(t) { // a GPU's driver assembles what it runs
-					assemble(t, modules.String(), compiler.Device.Target().Name)
+					assembling.Go(func() error { return assemble(topic+"/"+name, modules.String(), compiler.Device.Target().Name) })
 				}
 			})
 		}
@@ -101,19 +107,23 @@ func conformance(t *testing.T, prepare func(*jit.Compiler)) {
 }
 
 // assemble assembles the modules of a program, where there is an assembler.
-func assemble(t *testing.T, logged, target string) {
+func assemble(program, logged, target string) error {
 	assembler, err := cuda.FindAssembler()
 	if errors.Is(err, cuda.ErrNoAssembler) && os.Getenv(cuda.AssemblerVariable) == "" {
-		return
+		return nil
 	}
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	_, logged, _ = strings.Cut(logged, "// ptx: ")
 	for _, module := range strings.Split(logged, "\n// ptx: ") {
 		if _, text, ok := strings.Cut(module, "\n"); ok {
-			_, _, err := assembler.Compile(context.Background(), []byte(text), target, cuda.CompileOptions{})
-			require.NoError(t, err, text)
+			if _, _, err := assembler.Compile(context.Background(), []byte(text), target, cuda.CompileOptions{}); err != nil {
+				return fmt.Errorf("%s: %w\n%s", program, err, text)
+			}
 		}
 	}
+	return nil
 }
 
 // conformanceCase is one run of a program.
