@@ -134,11 +134,11 @@ func (p *Program) bindInput(t *Tensor, name string, inout bool) (*input, error) 
 // accept checks the arguments of a run: they are as the program was bound to, but for where they lie.
 func (p *Program) accept(tensors []*Tensor, scalars []lang.Literal) error {
 	if len(tensors) != len(p.inputs) || len(scalars) != len(p.scalarTypes) {
-		return &UseError{"Program.Run", fmt.Sprintf("%s is bound to %d tensors and %d scalars, and run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars)), ErrMismatch}
+		return useError("Program.Run", fmt.Sprintf("%s is bound to %d tensors and %d scalars, and run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars)), ErrMismatch)
 	}
 	for i, s := range scalars {
 		if s.DType != p.scalarTypes[i] {
-			return &UseError{"Program.Run", fmt.Sprintf("scalar %d of %s is %s, and %s is given", i, p.name, p.scalarTypes[i], s.DType), ErrMismatch}
+			return useError("Program.Run", fmt.Sprintf("scalar %d of %s is %s, and %s is given", i, p.name, p.scalarTypes[i], s.DType), ErrMismatch)
 		}
 	}
 	moved := false

@@ -45,7 +45,7 @@ func (a *Arena) Close() {
 // reserve makes the arena large enough for a program.
 func (a *Arena) reserve(p *Program) error {
 	if a.device == nil || a.device.space() != p.device.space() {
-		return &UseError{"Options.Arena", "the arena is of another device than the program, or of none: NewArena makes one", ErrOtherDevice}
+		return useError("Options.Arena", "the arena is of another device than the program, or of none: NewArena makes one", ErrOtherDevice)
 	}
 	if err := a.grow(&a.scratch, p.scratchBytes); err != nil {
 		return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, p.scratchBytes, err)

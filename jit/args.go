@@ -22,21 +22,6 @@ import (
 //   - "@precision", of f32 contractions that do not say their own: "tf32", "tf32x3" or "ieee"
 type Args map[string]any
 
-// ArgError is an argument of a Go type or value that its parameter cannot have.
-type ArgError struct {
-	// Function and Name say which argument.
-	Function, Name string
-	Reason         string
-	// Err is the kind of a tensor that cannot be used, such as ErrFreed or ErrOverlap; nil for what is wrong otherwise.
-	Err error
-}
-
-// Unwrap is the kind of the misuse.
-func (e *ArgError) Unwrap() error { return e.Err }
-
-// Error names the argument.
-func (e *ArgError) Error() string { return fmt.Sprintf("%s of %s: %s", e.Name, e.Function, e.Reason) }
-
 // precisionKey is the name of the precision among the arguments. No name of the language begins so.
 const precisionKey = "@precision"
 

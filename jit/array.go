@@ -98,17 +98,17 @@ func Slice[T Number](a *Array) ([]T, error) {
 		return nil, unset("Slice", fmt.Sprintf("there is no array, and so no elements of type %T", zero))
 	}
 	if d := dtypeOf[T](); d != a.DType {
-		return nil, &UseError{"Slice", fmt.Sprintf("the array is %s, and has no elements of type %T", a, zero), ErrMismatch}
+		return nil, useError("Slice", fmt.Sprintf("the array is %s, and has no elements of type %T", a, zero), ErrMismatch)
 	}
 	if err := a.check(); err != nil {
-		return nil, &UseError{"Slice", err.Error(), ErrRange}
+		return nil, useError("Slice", err.Error(), ErrRange)
 	}
 	if len(a.Data) == 0 {
 		return []T{}, nil
 	}
 	first := unsafe.Pointer(unsafe.SliceData(a.Data))
 	if uintptr(first)%unsafe.Alignof(zero) != 0 {
-		return nil, &UseError{"Slice", fmt.Sprintf("the data of the array does not begin where a %T can lie: copy it", zero), ErrMismatch}
+		return nil, useError("Slice", fmt.Sprintf("the data of the array does not begin where a %T can lie: copy it", zero), ErrMismatch)
 	}
 	return unsafe.Slice((*T)(first), len(a.Data)/int(unsafe.Sizeof(zero))), nil
 }
@@ -156,7 +156,7 @@ func (a *Array) Float(i int) float64 {
 func (a *Array) SetFloat(i int, v float64) error {
 	e := a.element(i)
 	if e == nil {
-		return &UseError{"Array.SetFloat", fmt.Sprintf("there is no element %d in %s", i, a), ErrRange}
+		return useError("Array.SetFloat", fmt.Sprintf("there is no element %d in %s", i, a), ErrRange)
 	}
 	a.DType.PutElement(e, v)
 	return nil

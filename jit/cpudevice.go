@@ -176,7 +176,7 @@ func (k *cpuKernel) launch(ctx context.Context, args []launchArg) error {
 		case ir.ParamPointer:
 			data := arg.memory.bytes()
 			if int64(len(data)) < arg.offset { // freed since it was looked at
-				return &UseError{"Program.Run", "the memory was freed while a kernel ran", ErrFreed}
+				return useError("Program.Run", "the memory was freed while a kernel ran", ErrFreed)
 			}
 			a.Tensors = append(a.Tensors, data[arg.offset:])
 		case ir.ParamScalar:

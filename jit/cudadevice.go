@@ -521,5 +521,5 @@ func OpenDevice(name string) (Device, error) {
 }
 
 func unknownDevice(name string) error {
-	return &NameError{What: "device", Name: name, Known: []string{"auto", "cpu", "cuda", "cuda:N", "emu", "emu:TARGET"}, unlike: true}
+	return &NameError{What: "device", Name: name, Known: []string{"auto", "cpu", "cuda", "cuda:N", "emu", "emu:TARGET"}, Unlike: true}
 }

@@ -45,7 +45,7 @@ func OpenEmulator(target string) (*Emulator, error) {
 	t, err := plan.FindTarget(target)
 	if err != nil || t.Arch == 0 {
 		gpus := slices.DeleteFunc(lang.TargetNames(), func(name string) bool { return name == "cpu" })
-		return nil, &NameError{What: "GPU target", Name: target, Known: gpus, unlike: true}
+		return nil, &NameError{What: "GPU target", Name: target, Known: gpus, Unlike: true}
 	}
 	return &Emulator{target: t, memory: emu.NewMemory()}, nil
 }
@@ -233,7 +233,7 @@ var (
 
 func (k *emulatedKernel) launch(ctx context.Context, args []launchArg) error {
 	if n := k.device.First; n < 0 {
-		return &UseError{"Emulator.First", fmt.Sprintf("the first block is to be number %d", n), ErrRange}
+		return useError("Emulator.First", fmt.Sprintf("the first block is to be number %d", n), ErrRange)
 	}
 	entry := k.module.Entries[k.text.Entry]
 	if entry == nil || len(entry.Params) != len(k.params)+len(k.text.Maps) {

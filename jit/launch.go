@@ -133,7 +133,7 @@ func (l *Launch) usable(call string) error {
 	case l == nil || l.Function == nil || l.device == nil:
 		return unset("Launch."+call, "the launch is nothing that Bind gave")
 	case l.closed:
-		return &UseError{"Launch." + call, "the launch of " + l.Function.Name + " is closed", ErrClosed}
+		return useError("Launch." + call, "the launch of " + l.Function.Name + " is closed", ErrClosed)
 	}
 	return nil
 }

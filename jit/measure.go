@@ -20,7 +20,7 @@ func Measure(d Device, n int, flush *Memory, work func() error) ([]time.Duration
 		return nil, unset(call, "there is no work")
 	}
 	if n < 0 {
-		return nil, &UseError{call, fmt.Sprintf("%d runs are asked for", n), ErrRange}
+		return nil, useError(call, fmt.Sprintf("%d runs are asked for", n), ErrRange)
 	}
 	if flush != nil {
 		if err := flush.access(d, call, 0, flush.Size); err != nil {

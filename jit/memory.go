@@ -73,7 +73,7 @@ func (m *Memory) Slice(offset, n int64) (*Memory, error) {
 		return nil, unset(call, "the memory is nothing that Alloc or Upload gave")
 	}
 	if err := m.within(offset, n); err != nil {
-		return nil, &UseError{call, err.Error(), ErrRange}
+		return nil, useError(call, err.Error(), ErrRange)
 	}
 	return &Memory{Size: n, block: m.block, offset: m.offset + offset, part: true}, nil
 }
@@ -113,10 +113,10 @@ func (m *Memory) access(d Device, call string, offset, n int64) error {
 		return err
 	}
 	if reason, kind := m.misuse(d); kind != nil {
-		return &UseError{call, reason, kind}
+		return useError(call, reason, kind)
 	}
 	if err := m.within(offset, n); err != nil {
-		return &UseError{call, err.Error(), ErrRange}
+		return useError(call, err.Error(), ErrRange)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func usable(d Device, call string) error {
 	case d.state() == stateUnset:
 		return unset(call, "the device is nothing that OpenDevice gave")
 	case d.state() == stateClosed:
-		return &UseError{call, "the device " + d.ID() + " is closed", ErrClosed}
+		return useError(call, "the device " + d.ID() + " is closed", ErrClosed)
 	}
 	return nil
 }
@@ -149,7 +149,7 @@ func allocation(d Device, call string, n int64) error {
 		return err
 	}
 	if n < 0 || n > maxElements {
-		return &UseError{call, fmt.Sprintf("%d bytes are asked for: no memory has so many", n), ErrRange}
+		return useError(call, fmt.Sprintf("%d bytes are asked for: no memory has so many", n), ErrRange)
 	}
 	return nil
 }

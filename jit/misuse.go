@@ -1,6 +1,12 @@
 package jit
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"tilec/lang"
+)
 
 // What makes a value unusable; errors.Is finds each in the *UseError or the *ArgError that a call gives.
 var (
@@ -37,4 +43,50 @@ func (e *UseError) Error() string { return "jit." + e.Call + ": " + e.Reason }
 // Unwrap is the kind of the misuse.
 func (e *UseError) Unwrap() error { return e.Err }
 
-func unset(call, reason string) error { return &UseError{call, reason, ErrUnset} }
+// useError is a misuse of a kind.
+func useError(call, reason string, kind error) error {
+	return &UseError{Call: call, Reason: reason, Err: kind}
+}
+
+// unset is the misuse of a value that nothing filled.
+func unset(call, reason string) error { return useError(call, reason, ErrUnset) }
+
+// ArgError is an argument of a Go type or value that its parameter cannot have.
+type ArgError struct {
+	// Function and Name say which argument.
+	Function, Name string
+	Reason         string
+	// Err is the kind of a tensor that cannot be used, such as ErrFreed or ErrOverlap; nil for what is wrong otherwise.
+	Err error
+}
+
+// Unwrap is the kind of the misuse.
+func (e *ArgError) Unwrap() error { return e.Err }
+
+// Error names the argument.
+func (e *ArgError) Error() string { return fmt.Sprintf("%s of %s: %s", e.Name, e.Function, e.Reason) }
+
+// NameError is a name that nothing has.
+type NameError struct {
+	// What the name should be of: "kernel or graph", "argument of softmax".
+	What, Name string
+	// Known are the names that there are.
+	Known []string
+	// Unlike names are so short that the nearest is not what was meant: gpu is not cpu.
+	Unlike bool
+}
+
+// Error proposes the nearest name, or lists all.
+func (e *NameError) Error() string {
+	s := fmt.Sprintf("there is no %s %s: ", e.What, e.Name)
+	if near := lang.Nearest(e.Name, e.Known); near != "" && !e.Unlike {
+		return s + "did you mean " + near + "?"
+	}
+	switch len(e.Known) {
+	case 0:
+		return s + "there is none at all"
+	case 1:
+		return s + "there is " + e.Known[0]
+	}
+	return s + "there are " + strings.Join(e.Known, ", ")
+}

@@ -1,12 +1,8 @@
 package jit
 
 import (
-	"fmt"
-	"strings"
-
 	"tilec/jit/bug"
 	"tilec/jit/file"
-	"tilec/lang"
 	"tilec/typecheck/typed"
 )
 
@@ -73,31 +69,6 @@ func (m *Module) Call(name string, args Args) (map[string]*Array, error) {
 		return nil, err
 	}
 	return f.Call(args)
-}
-
-// NameError is a name that nothing has.
-type NameError struct {
-	// What the name should be of: "kernel or graph", "argument of softmax".
-	What, Name string
-	// Known are the names that there are.
-	Known []string
-	// unlike names are so short that the nearest is not what was meant: gpu is not cpu.
-	unlike bool
-}
-
-// Error proposes the nearest name, or lists all.
-func (e *NameError) Error() string {
-	s := fmt.Sprintf("there is no %s %s: ", e.What, e.Name)
-	if near := lang.Nearest(e.Name, e.Known); near != "" && !e.unlike {
-		return s + "did you mean " + near + "?"
-	}
-	switch len(e.Known) {
-	case 0:
-		return s + "there is none at all"
-	case 1:
-		return s + "there is " + e.Known[0]
-	}
-	return s + "there are " + strings.Join(e.Known, ", ")
 }
 
 // Device is where the module's functions run; nil where nothing says it.

@@ -212,7 +212,7 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, &UseError{"Program.Run", p.name + " is closed", ErrClosed}
+		return nil, useError("Program.Run", p.name + " is closed", ErrClosed)
 	}
 	if err := usable(p.device, "Program.Run"); err != nil {
 		return nil, err

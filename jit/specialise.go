@@ -45,21 +45,21 @@ func (s *Spec) check(call string) error {
 	}
 	for _, p := range s.Kernel.TypeParams {
 		if d := s.Types[p]; !d.IsValid() {
-			return &UseError{call, fmt.Sprintf("element type %s of %s is not given", p.Name, s.Kernel.Name), ErrUnset}
+			return useError(call, fmt.Sprintf("element type %s of %s is not given", p.Name, s.Kernel.Name), ErrUnset)
 		}
 	}
 	for _, c := range s.Kernel.Consts {
 		if _, ok := s.Consts[c]; !ok {
-			return &UseError{call, fmt.Sprintf("constant %s of %s is not given", c.Name, s.Kernel.Name), ErrUnset}
+			return useError(call, fmt.Sprintf("constant %s of %s is not given", c.Name, s.Kernel.Name), ErrUnset)
 		}
 	}
 	for _, d := range s.Kernel.Dims {
 		if n, ok := s.Dims[d]; !ok || n < 0 {
-			return &UseError{call, fmt.Sprintf("dimension %s of %s is %d, or not given", d.Name, s.Kernel.Name, n), ErrRange}
+			return useError(call, fmt.Sprintf("dimension %s of %s is %d, or not given", d.Name, s.Kernel.Name, n), ErrRange)
 		}
 	}
 	if want := len(params(s.Kernel)); len(s.Layouts) != want {
-		return &UseError{call, fmt.Sprintf("%s has %d parameters, and %d layouts are given", s.Kernel.Name, want, len(s.Layouts)), ErrMismatch}
+		return useError(call, fmt.Sprintf("%s has %d parameters, and %d layouts are given", s.Kernel.Name, want, len(s.Layouts)), ErrMismatch)
 	}
 	return nil
 }

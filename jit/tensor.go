@@ -144,7 +144,7 @@ func Upload(d Device, data []byte, align int) (*Memory, error) {
 		return nil, err
 	}
 	if align < 1 {
-		return nil, &UseError{call, fmt.Sprintf("data is to be aligned to %d bytes: it must be 1 or more", align), ErrRange}
+		return nil, useError(call, fmt.Sprintf("data is to be aligned to %d bytes: it must be 1 or more", align), ErrRange)
 	}
 	if cpu, ok := d.(*CPU); ok {
 		if m := cpu.wrap(data, align); m != nil {
@@ -170,10 +170,10 @@ func ReadTensor(d Device, t *Tensor, data []byte) error {
 	}
 	end, reason, kind := t.misuse(d)
 	if kind != nil {
-		return &UseError{call, reason, kind}
+		return useError(call, reason, kind)
 	}
 	if int64(len(data)) != t.Bytes() {
-		return &UseError{call, fmt.Sprintf("%s has %d bytes, and there is room for %d", t, t.Bytes(), len(data)), ErrMismatch}
+		return useError(call, fmt.Sprintf("%s has %d bytes, and there is room for %d", t, t.Bytes(), len(data)), ErrMismatch)
 	}
 	size := int64(t.DType.Size())
 	if t.Strides == nil || end == 0 {
