@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -29,21 +30,21 @@ type input struct {
 // end is the bytes from element 0 of a tensor to behind its last one, whatever lies between, or why there is no such number.
 func (t *Tensor) end() (n int64, reason string, kind error) {
 	if t.Strides != nil && len(t.Strides) != len(t.Shape) {
-		return 0, fmt.Sprintf("the tensor has the shape %s and %d strides: each dimension has one", FormatShape(t.Shape), len(t.Strides)), ErrMismatch
+		return 0, fmt.Sprintf("the tensor has the shape %s and %d strides: each dimension has one", FormatShape(t.Shape), len(t.Strides)), misuse.ErrMismatch
 	}
 	for i, d := range t.Shape {
 		if d < 0 {
-			return 0, fmt.Sprintf("its shape %s has a negative size", FormatShape(t.Shape)), ErrRange
+			return 0, fmt.Sprintf("its shape %s has a negative size", FormatShape(t.Shape)), misuse.ErrRange
 		}
 		if t.Strides != nil && t.Strides[i] < 0 {
-			return 0, fmt.Sprintf("its strides %s have a negative one: elements lie behind the first", FormatShape(t.Strides)), ErrRange
+			return 0, fmt.Sprintf("its strides %s have a negative one: elements lie behind the first", FormatShape(t.Strides)), misuse.ErrRange
 		}
 	}
 	if slices.Contains(t.Shape, 0) {
 		return 0, "", nil
 	}
 	beyond := func() (int64, string, error) {
-		return 0, fmt.Sprintf("its shape %s with the strides %s reaches further than any memory", FormatShape(t.Shape), FormatShape(t.Strides)), ErrRange
+		return 0, fmt.Sprintf("its shape %s with the strides %s reaches further than any memory", FormatShape(t.Shape), FormatShape(t.Strides)), misuse.ErrRange
 	}
 	if t.Strides == nil {
 		if n = Elements(t.Shape); n >= maxElements {
@@ -65,9 +66,9 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 func (t *Tensor) misuse(d Device) (end int64, reason string, kind error) {
 	switch {
 	case t == nil:
-		return 0, "is a nil *Tensor", ErrUnset
+		return 0, "is a nil *Tensor", misuse.ErrUnset
 	case t.Memory == nil || !t.DType.IsValid():
-		return 0, "is a *Tensor without memory or element type: Upload gives memory", ErrUnset
+		return 0, "is a *Tensor without memory or element type: Upload gives memory", misuse.ErrUnset
 	}
 	if end, reason, kind = t.end(); kind != nil {
 		return 0, reason, kind
@@ -83,13 +84,13 @@ func (t *Tensor) place(d Device, end int64) (reason string, kind error) {
 	}
 	size := int64(t.DType.Size())
 	if t.Offset < 0 || t.Offset > t.Memory.Size/size {
-		return fmt.Sprintf("its offset is %d elements, and its memory has room for %d", t.Offset, t.Memory.Size/size), ErrRange
+		return fmt.Sprintf("its offset is %d elements, and its memory has room for %d", t.Offset, t.Memory.Size/size), misuse.ErrRange
 	}
 	if err := t.Memory.within(t.Offset*size, end); err != nil {
-		return fmt.Sprintf("%s from element %d on does not lie in its memory: %v", t, t.Offset, err), ErrRange
+		return fmt.Sprintf("%s from element %d on does not lie in its memory: %v", t, t.Offset, err), misuse.ErrRange
 	}
 	if t.Memory.address()%uint64(size) != 0 {
-		return fmt.Sprintf("its memory does not begin at a multiple of the %d bytes of an element", size), ErrMismatch
+		return fmt.Sprintf("its memory does not begin at a multiple of the %d bytes of an element", size), misuse.ErrMismatch
 	}
 	return "", nil
 }
@@ -115,7 +116,7 @@ func (t *Tensor) strides() []int64 {
 }
 
 func (p *Program) refuse(in *input, reason string, kind error) error {
-	return &ArgError{Function: p.name, Name: in.name, Reason: reason, Err: kind}
+	return &misuse.ArgError{Function: p.name, Name: in.name, Reason: reason, Err: kind}
 }
 
 // bindInput notes a tensor among the arguments that a program is bound to.
@@ -134,18 +135,18 @@ func (p *Program) bindInput(t *Tensor, name string, inout bool) (*input, error) 
 // accept checks the arguments of a run: they are as the program was bound to, but for where they lie.
 func (p *Program) accept(tensors []*Tensor, scalars []lang.Literal) error {
 	if len(tensors) != len(p.inputs) || len(scalars) != len(p.scalarTypes) {
-		return useError("Program.Run", fmt.Sprintf("%s is bound to %d tensors and %d scalars, and run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars)), ErrMismatch)
+		return misuse.New("Program.Run", fmt.Sprintf("%s is bound to %d tensors and %d scalars, and run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars)), misuse.ErrMismatch)
 	}
 	for i, s := range scalars {
 		if s.DType != p.scalarTypes[i] {
-			return useError("Program.Run", fmt.Sprintf("scalar %d of %s is %s, and %s is given", i, p.name, p.scalarTypes[i], s.DType), ErrMismatch)
+			return misuse.New("Program.Run", fmt.Sprintf("scalar %d of %s is %s, and %s is given", i, p.name, p.scalarTypes[i], s.DType), misuse.ErrMismatch)
 		}
 	}
 	moved := false
 	for i, t := range tensors {
 		in := &p.inputs[i]
 		if !in.like(t) {
-			return p.refuse(in, fmt.Sprintf("was bound to %s, and %s is given", describe(&in.Tensor), describe(t)), ErrMismatch)
+			return p.refuse(in, fmt.Sprintf("was bound to %s, and %s is given", describe(&in.Tensor), describe(t)), misuse.ErrMismatch)
 		}
 		if reason, kind := t.place(p.device, in.end); kind != nil {
 			return p.refuse(in, reason, kind)
@@ -154,7 +155,7 @@ func (p *Program) accept(tensors []*Tensor, scalars []lang.Literal) error {
 			continue
 		}
 		if d := t.divisor(0); d < in.align {
-			return p.refuse(in, fmt.Sprintf("was bound to a place at a multiple of %d bytes, and is given at one of %d: bind again", in.align, d), ErrMismatch)
+			return p.refuse(in, fmt.Sprintf("was bound to a place at a multiple of %d bytes, and is given at one of %d: bind again", in.align, d), misuse.ErrMismatch)
 		}
 		in.Memory, in.Offset = t.Memory, t.Offset
 		moved = true
@@ -201,11 +202,11 @@ func (p *Program) apart() error {
 		in := &p.inputs[i]
 		lies[i] = lieOf(&in.Tensor, in.end)
 		if p.arena.temps != nil && in.Memory.block == p.arena.temps.block {
-			return p.refuse(in, "lies in the memory of the program's own results, which a run overwrites: copy it", ErrOverlap)
+			return p.refuse(in, "lies in the memory of the program's own results, which a run overwrites: copy it", misuse.ErrOverlap)
 		}
 		for j := range p.made {
 			if in.inout && in.Memory.block == p.made[j].Memory.block {
-				return p.refuse(in, "is changed, and lies in memory of the program that must stay as it is: copy it", ErrOverlap)
+				return p.refuse(in, "is changed, and lies in memory of the program that must stay as it is: copy it", misuse.ErrOverlap)
 			}
 		}
 	}
@@ -215,11 +216,11 @@ func (p *Program) apart() error {
 			continue
 		}
 		if lies[i].meetsItself() {
-			return p.refuse(in, fmt.Sprintf("is changed, and several of its elements lie in one place: its shape is %s and its strides are %s", FormatShape(in.Shape), FormatShape(in.Strides)), ErrOverlap)
+			return p.refuse(in, fmt.Sprintf("is changed, and several of its elements lie in one place: its shape is %s and its strides are %s", FormatShape(in.Shape), FormatShape(in.Strides)), misuse.ErrOverlap)
 		}
 		for j := range p.inputs {
 			if other := &p.inputs[j]; (j < i || j > i && !other.inout) && lies[i].meets(lies[j]) {
-				return p.refuse(in, fmt.Sprintf("is changed, and shares elements with %s: copy one of them", other.name), ErrOverlap)
+				return p.refuse(in, fmt.Sprintf("is changed, and shares elements with %s: copy one of them", other.name), misuse.ErrOverlap)
 			}
 		}
 	}
@@ -281,7 +282,7 @@ func (b *binder) input(v Value, l leaf) (gval, error) {
 		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}, nil
 	case v.Scalar != nil:
 		if !v.Scalar.DType.IsValid() {
-			return gval{}, &ArgError{Function: p.name, Name: l.name, Reason: "is a scalar without an element type", Err: ErrUnset}
+			return gval{}, &misuse.ArgError{Function: p.name, Name: l.name, Reason: "is a scalar without an element type", Err: misuse.ErrUnset}
 		}
 		p.scalarTypes = append(p.scalarTypes, v.Scalar.DType)
 		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}, nil

@@ -1,6 +1,9 @@
 package jit
 
-import "fmt"
+import (
+	"fmt"
+	"tilec/jit/misuse"
+)
 
 // Arena is a device's memory for the intermediate results of programs that never
 // run at the same time: each finds there what the largest of them needs. What
@@ -45,7 +48,7 @@ func (a *Arena) Close() {
 // reserve makes the arena large enough for a program.
 func (a *Arena) reserve(p *Program) error {
 	if a.device == nil || a.device.space() != p.device.space() {
-		return useError("Options.Arena", "the arena is of another device than the program, or of none: NewArena makes one", ErrOtherDevice)
+		return misuse.New("Options.Arena", "the arena is of another device than the program, or of none: NewArena makes one", misuse.ErrOtherDevice)
 	}
 	if err := a.grow(&a.scratch, p.scratchBytes); err != nil {
 		return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, p.scratchBytes, err)

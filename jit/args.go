@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -32,7 +33,7 @@ func (f *Function) options(args Args) (Options, error) {
 	o := Options{Dims: map[string]int64{}, Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
 	for name, value := range args {
 		fail := func(format string, a ...any) (Options, error) {
-			return o, &ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, a...)}
+			return o, &misuse.ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, a...)}
 		}
 		if slices.ContainsFunc(f.Params, func(p *typed.GParam) bool { return p.Name == name }) {
 			continue
@@ -77,7 +78,7 @@ func (f *Function) options(args Args) (Options, error) {
 			}
 			o.Dims[name] = l.Int
 		default:
-			return o, &NameError{What: "argument of " + f.Name, Name: name, Known: f.Names()}
+			return o, &misuse.NameError{What: "argument of " + f.Name, Name: name, Known: f.Names()}
 		}
 	}
 	return o, nil

@@ -6,6 +6,7 @@ import (
 	"math"
 	"unsafe"
 
+	"tilec/jit/misuse"
 	"tilec/lang"
 )
 
@@ -95,20 +96,20 @@ func Converted[T float32 | float64](d lang.DType, values []T, shape ...int64) *A
 func Slice[T Number](a *Array) ([]T, error) {
 	var zero T
 	if a == nil {
-		return nil, unset("Slice", fmt.Sprintf("there is no array, and so no elements of type %T", zero))
+		return nil, misuse.Unset("Slice", fmt.Sprintf("there is no array, and so no elements of type %T", zero))
 	}
 	if d := dtypeOf[T](); d != a.DType {
-		return nil, useError("Slice", fmt.Sprintf("the array is %s, and has no elements of type %T", a, zero), ErrMismatch)
+		return nil, misuse.New("Slice", fmt.Sprintf("the array is %s, and has no elements of type %T", a, zero), misuse.ErrMismatch)
 	}
 	if err := a.check(); err != nil {
-		return nil, useError("Slice", err.Error(), ErrRange)
+		return nil, misuse.New("Slice", err.Error(), misuse.ErrRange)
 	}
 	if len(a.Data) == 0 {
 		return []T{}, nil
 	}
 	first := unsafe.Pointer(unsafe.SliceData(a.Data))
 	if uintptr(first)%unsafe.Alignof(zero) != 0 {
-		return nil, useError("Slice", fmt.Sprintf("the data of the array does not begin where a %T can lie: copy it", zero), ErrMismatch)
+		return nil, misuse.New("Slice", fmt.Sprintf("the data of the array does not begin where a %T can lie: copy it", zero), misuse.ErrMismatch)
 	}
 	return unsafe.Slice((*T)(first), len(a.Data)/int(unsafe.Sizeof(zero))), nil
 }
@@ -156,7 +157,7 @@ func (a *Array) Float(i int) float64 {
 func (a *Array) SetFloat(i int, v float64) error {
 	e := a.element(i)
 	if e == nil {
-		return useError("Array.SetFloat", fmt.Sprintf("there is no element %d in %s", i, a), ErrRange)
+		return misuse.New("Array.SetFloat", fmt.Sprintf("there is no element %d in %s", i, a), misuse.ErrRange)
 	}
 	a.DType.PutElement(e, v)
 	return nil

@@ -12,6 +12,8 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
+	"tilec/jit/log"
+	"tilec/jit/misuse"
 	"tilec/jit/plan"
 )
 
@@ -20,7 +22,7 @@ import (
 type Compiler struct {
 	Device Device
 	// Logs prints stages; nil prints none.
-	Logs *Logs
+	Logs *log.Logs
 	// Output gets what kernels print; os.Stderr when it is nil.
 	Output io.Writer
 	// Debug checks what assumes say of tiles, as asserts do.
@@ -51,7 +53,7 @@ type compiledKey struct {
 // usable reports a compiler that cannot compile.
 func (c *Compiler) usable(call string) error {
 	if c == nil {
-		return unset(call, "the compiler is nil: NewCompiler gives one")
+		return misuse.Unset(call, "the compiler is nil: NewCompiler gives one")
 	}
 	return usable(c.Device, call)
 }
@@ -76,7 +78,7 @@ type Compiled struct {
 }
 
 // NewCompiler makes a compiler for a device.
-func NewCompiler(d Device, logs *Logs) *Compiler {
+func NewCompiler(d Device, logs *log.Logs) *Compiler {
 	return &Compiler{Device: d, Logs: logs}
 }
 
@@ -143,7 +145,7 @@ func (c *Compiler) build(s *Spec, d Device) (out *Compiled, err error) {
 	if f := c.form(s); f != nil {
 		l, err = lowerForm(s, f, d.Target())
 	} else {
-		l, err = lower(s, d.Target(), lowering{logs: c.Logs, dump: c.Logs.dump(), store: c.Cache})
+		l, err = lower(s, d.Target(), lowering{logs: c.Logs, dump: c.Logs.Dump(), store: c.Cache})
 	}
 	if err != nil {
 		return nil, err
@@ -159,6 +161,6 @@ func (c *Compiler) build(s *Spec, d Device) (out *Compiled, err error) {
 	if out.exe, err = compileFor(d, l, c); err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, bug.In(err, func(e *Bug) { l.about(e, s) }))
 	}
-	c.Logs.Line(StageTime, "compile %s for %s: %.1f ms", s.Kernel.Name, d.ID(), float64(time.Since(begin).Microseconds())/1e3)
+	c.Logs.Line(log.Time, "compile %s for %s: %.1f ms", s.Kernel.Name, d.ID(), float64(time.Since(begin).Microseconds())/1e3)
 	return out, nil
 }

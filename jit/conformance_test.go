@@ -22,6 +22,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/cuda"
 	"tilec/jit/jittest"
+	"tilec/jit/log"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -89,7 +90,7 @@ func conformance(t *testing.T, prepare func(*jit.Compiler)) {
 				program, problems := jit.Load(name+".tile", f.Data, nil)
 				require.Empty(t, problems)
 				var modules bytes.Buffer
-				logs, err := jit.ParseLogs("ptx", &modules)
+				logs, err := log.Parse("ptx", &modules)
 				require.NoError(t, err)
 				compiler := jit.NewCompiler(jittest.Device(t), logs)
 				prepare(compiler)

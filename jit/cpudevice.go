@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit/cpu"
 	"tilec/jit/ir"
+	"tilec/jit/misuse"
 	"tilec/jit/plan"
 )
 
@@ -176,7 +177,7 @@ func (k *cpuKernel) launch(ctx context.Context, args []launchArg) error {
 		case ir.ParamPointer:
 			data := arg.memory.bytes()
 			if int64(len(data)) < arg.offset { // freed since it was looked at
-				return useError("Program.Run", "the memory was freed while a kernel ran", ErrFreed)
+				return misuse.New("Program.Run", "the memory was freed while a kernel ran", misuse.ErrFreed)
 			}
 			a.Tensors = append(a.Tensors, data[arg.offset:])
 		case ir.ParamScalar:

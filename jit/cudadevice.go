@@ -15,6 +15,8 @@ import (
 	"tilec/jit/cache"
 	"tilec/jit/cuda"
 	"tilec/jit/ir"
+	"tilec/jit/log"
+	"tilec/jit/misuse"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
 )
@@ -224,7 +226,7 @@ func (d *GPU) Close() error {
 
 func (d *GPU) compile(l *Lowered, c *Compiler) (executable, error) {
 	m := l.module
-	c.Logs.Print(StagePTX, l.Func.Name, func() string { return m.Text })
+	c.Logs.Print(log.PTX, l.Func.Name, func() string { return m.Text })
 	image, err := d.image(m, c.Cache)
 	if err != nil {
 		return nil, err
@@ -521,5 +523,5 @@ func OpenDevice(name string) (Device, error) {
 }
 
 func unknownDevice(name string) error {
-	return &NameError{What: "device", Name: name, Known: []string{"auto", "cpu", "cuda", "cuda:N", "emu", "emu:TARGET"}, Unlike: true}
+	return &misuse.NameError{What: "device", Name: name, Known: []string{"auto", "cpu", "cuda", "cuda:N", "emu", "emu:TARGET"}, Unlike: true}
 }

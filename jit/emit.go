@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/bug"
+	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -17,7 +18,7 @@ import (
 func Specialise(k *typed.Kernel, opts Options) (_ *Spec, err error) {
 	defer bug.Catch(&err, "bind")
 	if k == nil || k.Decl == nil {
-		return nil, unset("Specialise", "the kernel is nothing that the checker made")
+		return nil, misuse.Unset("Specialise", "the kernel is nothing that the checker made")
 	}
 	if err := opts.check(KernelFunction(k)); err != nil {
 		return nil, err
@@ -80,7 +81,7 @@ func Specialise(k *typed.Kernel, opts Options) (_ *Spec, err error) {
 // PTX is the text of the kernel's PTX module, for the target that it was lowered for.
 func (l *Lowered) PTX() (string, error) {
 	if l == nil || l.Plan == nil {
-		return "", unset("Lowered.PTX", "the kernel is nothing that Lower gave")
+		return "", misuse.Unset("Lowered.PTX", "the kernel is nothing that Lower gave")
 	}
 	if l.module == nil {
 		return "", fmt.Errorf("target %s is no GPU, so it has no PTX", l.Plan.Target)

@@ -14,6 +14,8 @@ import (
 	"tilec/jit/cuda"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
+	"tilec/jit/log"
+	"tilec/jit/misuse"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
 	"tilec/lang"
@@ -45,7 +47,7 @@ func OpenEmulator(target string) (*Emulator, error) {
 	t, err := plan.FindTarget(target)
 	if err != nil || t.Arch == 0 {
 		gpus := slices.DeleteFunc(lang.TargetNames(), func(name string) bool { return name == "cpu" })
-		return nil, &NameError{What: "GPU target", Name: target, Known: gpus, Unlike: true}
+		return nil, &misuse.NameError{What: "GPU target", Name: target, Known: gpus, Unlike: true}
 	}
 	return &Emulator{target: t, memory: emu.NewMemory()}, nil
 }
@@ -163,7 +165,7 @@ func (d *Emulator) Close() error {
 
 func (d *Emulator) compile(l *Lowered, c *Compiler) (executable, error) {
 	m := l.module
-	c.Logs.Print(StagePTX, l.Func.Name, func() string { return m.Text })
+	c.Logs.Print(log.PTX, l.Func.Name, func() string { return m.Text })
 	parsed, err := emu.Parse(m.Text)
 	if err != nil {
 		return nil, bug.New("ptx", "the emulator cannot read what was made: %w", err)
@@ -233,7 +235,7 @@ var (
 
 func (k *emulatedKernel) launch(ctx context.Context, args []launchArg) error {
 	if n := k.device.First; n < 0 {
-		return useError("Emulator.First", fmt.Sprintf("the first block is to be number %d", n), ErrRange)
+		return misuse.New("Emulator.First", fmt.Sprintf("the first block is to be number %d", n), misuse.ErrRange)
 	}
 	entry := k.module.Entries[k.text.Entry]
 	if entry == nil || len(entry.Params) != len(k.params)+len(k.text.Maps) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"tilec/jit"
+	"tilec/jit/misuse"
 	"tilec/lang"
 )
 
@@ -178,7 +179,7 @@ func Example_errors() {
 		fmt.Printf("%s: %s\n", d.Code, d.Message)
 	}
 	_, err = module.Call("sofmax", nil)
-	var unknown *jit.NameError
+	var unknown *misuse.NameError
 	if errors.As(err, &unknown) {
 		fmt.Println(unknown)
 	}

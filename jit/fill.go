@@ -1,6 +1,9 @@
 package jit
 
-import "fmt"
+import (
+	"fmt"
+	"tilec/jit/log"
+)
 
 // This file fills memory before a launch. An element of an output that nothing
 // stores is 0: where the checker has no proof that the stores reach every element
@@ -61,7 +64,7 @@ func (p *Program) ready(n int) error {
 		if err := d.Fill(p.arena.temps, p.temps[v.slot.index].offset+v.offset*size, bytes, 0); err != nil {
 			return fmt.Errorf("%s: filling an output with zeros: %w", s.spec.Kernel.Name, err)
 		}
-		p.compiler.Logs.Line(StageLaunch, "%s: fill %s with zeros, %d bytes", s.spec.Kernel.Name, params(s.spec.Kernel)[i].Name, bytes)
+		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.spec.Kernel.Name, params(s.spec.Kernel)[i].Name, bytes)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
+	"tilec/jit/log"
 	"tilec/lang"
 )
 
@@ -44,7 +45,7 @@ graph both(x: f32[N]) -> (a: f32[2 * N], b: f32[4 * N]) {
 }
 `
 	var logged bytes.Buffer
-	logs, err := jit.ParseLogs("launch", &logged)
+	logs, err := log.Parse("launch", &logged)
 	require.NoError(t, err)
 	module, err := jit.NewCompiler(jittest.Device(t), logs).Load("fill.tile", []byte(source))
 	require.NoError(t, err)

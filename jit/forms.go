@@ -3,6 +3,7 @@ package jit
 import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
+	"tilec/jit/misuse"
 	"tilec/jit/plan"
 )
 
@@ -21,7 +22,7 @@ func Forms(s *Spec, target plan.Target) (forms []Form, err error) {
 		return nil, err
 	}
 	if target.Name == "" {
-		return nil, unset("Forms", "there is no target: plan.FindTarget gives one")
+		return nil, misuse.Unset("Forms", "there is no target: plan.FindTarget gives one")
 	}
 	_, err = lower(s, target, lowering{forms: func(pass string, f *ir.Func) {
 		forms = append(forms, Form{pass, ir.Clone(f)})

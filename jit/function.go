@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilec/jit/bug"
+	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -36,7 +37,7 @@ type Function struct {
 // is none. It has no compiler yet: see Function.On.
 func FindFunction(p *typed.Program, name string) (*Function, error) {
 	if p == nil {
-		return nil, unset("FindFunction", "there is no program: Load gives one")
+		return nil, misuse.Unset("FindFunction", "there is no program: Load gives one")
 	}
 	for _, k := range p.Kernels {
 		if k.Name == name {
@@ -49,7 +50,7 @@ func FindFunction(p *typed.Program, name string) (*Function, error) {
 		}
 	}
 	own, imported := FunctionNames(p)
-	return nil, &NameError{What: "kernel or graph", Name: name, Known: append(own, imported...)}
+	return nil, &misuse.NameError{What: "kernel or graph", Name: name, Known: append(own, imported...)}
 }
 
 // FunctionNames lists the kernels and graphs of a source itself, and those that it imports.
@@ -197,13 +198,13 @@ func (f *Function) Names() []string {
 func (f *Function) Bind(args Args) (_ *Launch, err error) {
 	const call = "Function.Bind"
 	if f == nil || f.Kernel == nil && f.Graph == nil {
-		return nil, unset(call, "the function is nothing that Module.Function gave")
+		return nil, misuse.Unset(call, "the function is nothing that Module.Function gave")
 	}
 	if f.compiler == nil {
-		return nil, unset(call, f.Name+" has no compiler: Module.Function and Function.On give one")
+		return nil, misuse.Unset(call, f.Name+" has no compiler: Module.Function and Function.On give one")
 	}
 	if f.compiler.Device == nil {
-		return nil, unset(call, f.Name+" has no device to run on: give NewCompiler what OpenDevice gives")
+		return nil, misuse.Unset(call, f.Name+" has no device to run on: give NewCompiler what OpenDevice gives")
 	}
 	if err := f.compiler.usable(call); err != nil {
 		return nil, err

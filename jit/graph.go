@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/bug"
+	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -88,7 +89,7 @@ func (c *Compiler) BindGraph(g *typed.Graph, args []Value, opts Options) (_ *Pro
 	defer bug.Catch(&err, "bind")
 	const call = "Compiler.BindGraph"
 	if g == nil || g.Decl == nil {
-		return nil, unset(call, "the graph is nothing that the checker made")
+		return nil, misuse.Unset(call, "the graph is nothing that the checker made")
 	}
 	if err := c.usable(call); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (c *Compiler) BindKernel(k *typed.Kernel, args []Value, opts Options) (_ *P
 	defer bug.Catch(&err, "bind")
 	const call = "Compiler.BindKernel"
 	if k == nil || k.Decl == nil {
-		return nil, unset(call, "the kernel is nothing that the checker made")
+		return nil, misuse.Unset(call, "the kernel is nothing that the checker made")
 	}
 	if err := c.usable(call); err != nil {
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -29,7 +30,7 @@ type Launch struct {
 // argument puts the value of a parameter, or of a part of one, on the device.
 func (l *Launch) argument(path string, t typed.GType, p *typed.GParam, value any) (Value, error) {
 	fail := func(format string, a ...any) (Value, error) {
-		return Value{}, &ArgError{Function: l.Function.Name, Name: path, Reason: fmt.Sprintf(format, a...)}
+		return Value{}, &misuse.ArgError{Function: l.Function.Name, Name: path, Reason: fmt.Sprintf(format, a...)}
 	}
 	if value == nil && t.Kind == typed.GScalar && p.Default != nil {
 		return Value{Scalar: p.Default}, nil
@@ -41,7 +42,7 @@ func (l *Launch) argument(path string, t typed.GType, p *typed.GParam, value any
 	case typed.GTensor:
 		if tensor, ok := value.(*Tensor); ok {
 			if _, reason, kind := tensor.misuse(l.device); kind != nil {
-				return Value{}, &ArgError{Function: l.Function.Name, Name: path, Reason: reason, Err: kind}
+				return Value{}, &misuse.ArgError{Function: l.Function.Name, Name: path, Reason: reason, Err: kind}
 			}
 			return TensorValue(tensor), nil
 		}
@@ -95,7 +96,7 @@ func (l *Launch) argument(path string, t typed.GType, p *typed.GParam, value any
 		}
 		for name := range fields {
 			if !slices.Contains(names, name) {
-				return v, &NameError{What: "field of " + path, Name: name, Known: names}
+				return v, &misuse.NameError{What: "field of " + path, Name: name, Known: names}
 			}
 		}
 		return v, nil
@@ -131,9 +132,9 @@ func (l *Launch) upload(a *Array, data []byte) (*Tensor, error) {
 func (l *Launch) usable(call string) error {
 	switch {
 	case l == nil || l.Function == nil || l.device == nil:
-		return unset("Launch."+call, "the launch is nothing that Bind gave")
+		return misuse.Unset("Launch."+call, "the launch is nothing that Bind gave")
 	case l.closed:
-		return useError("Launch." + call, "the launch of " + l.Function.Name + " is closed", ErrClosed)
+		return misuse.New("Launch."+call, "the launch of "+l.Function.Name+" is closed", misuse.ErrClosed)
 	}
 	return nil
 }
@@ -173,7 +174,7 @@ func (l *Launch) tensor(call, name string) (*Tensor, error) {
 	f := l.Function
 	if i := slices.Index(f.Outputs, name); i >= 0 {
 		if l.results == nil {
-			return nil, unset("Launch."+call, fmt.Sprintf("%s of %s: there are no results before Run", name, f.Name))
+			return nil, misuse.Unset("Launch."+call, fmt.Sprintf("%s of %s: there are no results before Run", name, f.Name))
 		}
 		return l.results[i].Tensor, nil
 	}
@@ -186,7 +187,7 @@ func (l *Launch) tensor(call, name string) (*Tensor, error) {
 		}
 	})
 	if found == nil {
-		return nil, &NameError{What: "tensor of " + f.Name, Name: name, Known: known}
+		return nil, &misuse.NameError{What: "tensor of " + f.Name, Name: name, Known: known}
 	}
 	return found, nil
 }
@@ -210,13 +211,13 @@ func (l *Launch) Write(name string, a *Array) error {
 		return err
 	}
 	if a == nil {
-		return &ArgError{Function: l.Function.Name, Name: name, Reason: "is given no array", Err: ErrUnset}
+		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: "is given no array", Err: misuse.ErrUnset}
 	}
 	if t.DType != a.DType || !slices.Equal(t.Shape, a.Shape) || t.Strides != nil || a.check() != nil {
-		return &ArgError{Function: l.Function.Name, Name: name, Reason: fmt.Sprintf("was bound to %s, and %s is given", describe(t), a), Err: ErrMismatch}
+		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: fmt.Sprintf("was bound to %s, and %s is given", describe(t), a), Err: misuse.ErrMismatch}
 	}
 	if _, reason, kind := t.misuse(l.device); kind != nil {
-		return &ArgError{Function: l.Function.Name, Name: name, Reason: reason, Err: kind}
+		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: reason, Err: kind}
 	}
 	if _, ok := l.device.(*CPU); ok && slices.Contains(l.owned, t.Memory) {
 		// The memory may be the array's that was given before: it is left as it is.

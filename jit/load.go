@@ -11,6 +11,7 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/jit/file"
+	"tilec/jit/log"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/stdlib"
@@ -21,7 +22,7 @@ import (
 // Load parses and checks a file and everything that it imports. The program
 // comes even with diagnostics, as far as it could be checked. A failure of the
 // compiler is a panic with a *Bug, which Compiler.Load makes an error.
-func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostics) {
+func Load(path string, text []byte, logs *log.Logs) (*typed.Program, lang.Diagnostics) {
 	l := &Loader{logs: logs}
 	stage := "parse"
 	defer func() {
@@ -35,7 +36,7 @@ func Load(path string, text []byte, logs *Logs) (*typed.Program, lang.Diagnostic
 	ProposeImports(root, ds)
 	ds = append(ds, syntax...)
 	if len(ds) == 0 {
-		logs.Print(StageTyped, path, func() string {
+		logs.Print(log.Typed, path, func() string {
 			var b strings.Builder
 			typed.Write(&b, program)
 			return b.String()
@@ -62,7 +63,7 @@ type Loader struct {
 	// what an editor has of it; it may be nil.
 	Open func(name string) (text []byte, ok bool)
 
-	logs    *Logs
+	logs    *log.Logs
 	modules map[string]*lang.Module
 }
 
@@ -73,7 +74,7 @@ func (l *Loader) Parse(path string, text []byte) (*lang.Module, lang.Diagnostics
 	}
 	m, ds := parser.Parse(lang.NewSource(path, string(text)))
 	if m != nil {
-		l.logs.Print(StageAST, path, func() string {
+		l.logs.Print(log.AST, path, func() string {
 			var b strings.Builder
 			parser.Print(&b, m)
 			return b.String()

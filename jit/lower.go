@@ -9,6 +9,8 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
+	"tilec/jit/log"
+	"tilec/jit/misuse"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
@@ -32,14 +34,14 @@ type Lowered struct {
 
 // Lower takes a specialisation through the IR, its passes and the planner and,
 // for a GPU, to PTX: only there does it show whether the plan fits.
-func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
+func Lower(s *Spec, target plan.Target, logs *log.Logs) (*Lowered, error) {
 	if err := s.check("Lower"); err != nil {
 		return nil, err
 	}
 	if target.Name == "" {
-		return nil, unset("Lower", "there is no target: plan.FindTarget gives one")
+		return nil, misuse.Unset("Lower", "there is no target: plan.FindTarget gives one")
 	}
-	l, err := lower(s, target, lowering{logs: logs, dump: logs.dump()})
+	l, err := lower(s, target, lowering{logs: logs, dump: logs.Dump()})
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
 
 // lowering is what goes along with a kernel on its way: where it is printed, where its code is kept.
 type lowering struct {
-	logs *Logs
+	logs *log.Logs
 	// dump sees the kernel after every pass that changed it, forms beside that as it was built and as the backend gets it.
 	dump, forms func(pass string, f *ir.Func)
 	store       *cache.Cache
@@ -120,7 +122,7 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 		return nil, asBug("passes", err)
 	}
 	stage = "plan"
-	logs.Print(StageIR, f.Name, f.String)
+	logs.Print(log.IR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
 	l, err := p.fitWith(s, live)
 	if err != nil && p.blameless(pins) {
@@ -130,7 +132,7 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
 	l.dims, l.fills = dims, s.fills()
-	logs.Print(StagePlan, f.Name, func() string { return strings.Join(append([]string{l.Plan.String()}, l.Fills()...), "\n  ") + "\n" })
+	logs.Print(log.Plan, f.Name, func() string { return strings.Join(append([]string{l.Plan.String()}, l.Fills()...), "\n  ") + "\n" })
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
 		with.form("sink", l.uncut)
 	}
@@ -141,7 +143,7 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 				return nil, asBug("passes", err)
 			}
 		}
-		logs.Print(StageIR, f.Name+", streamed", l.Func.String)
+		logs.Print(log.IR, f.Name+", streamed", l.Func.String)
 	}
 	with.form("plan", l.Func)
 	l.Pins = pins.report(s.Kernel, l, live)

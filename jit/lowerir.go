@@ -6,6 +6,8 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/cpu"
 	"tilec/jit/ir"
+	"tilec/jit/log"
+	"tilec/jit/misuse"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 )
@@ -14,13 +16,13 @@ import (
 // plan is chosen for what has no extent yet, and the backend of the target compiles. IR that has all its extents is as a
 // backend gets it: no pass runs any more. sizes guides the planner, as those of a launch do; pins fixes extents and
 // settings by name. Neither need be given, and f is left as it was.
-func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs *Logs) (l *Lowered, err error) {
+func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs *log.Logs) (l *Lowered, err error) {
 	const call = "LowerIR"
 	if f == nil || f.Body == nil {
-		return nil, unset(call, "there is no IR: ir.Parse gives it")
+		return nil, misuse.Unset(call, "there is no IR: ir.Parse gives it")
 	}
 	if target.Name == "" {
-		return nil, unset(call, "there is no target: plan.FindTarget gives one")
+		return nil, misuse.Unset(call, "there is no target: plan.FindTarget gives one")
 	}
 	begun := f
 	stage := "passes"
@@ -46,17 +48,17 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 		stage = "plan"
 		l, err = asItIs(f, target, size, pins)
 	} else {
-		if err := pass.Run(f, pass.Options{Verify: true, Dump: logs.dump()}); err != nil {
+		if err := pass.Run(f, pass.Options{Verify: true, Dump: logs.Dump()}); err != nil {
 			return nil, err
 		}
-		logs.Print(StageIR, f.Name, f.String)
+		logs.Print(log.IR, f.Name, f.String)
 		stage = "plan"
 		l, err = (&planning{f: f, target: target, sizes: size}).fit(pins)
 	}
 	if err != nil {
 		return nil, err
 	}
-	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
+	logs.Print(log.Plan, f.Name, func() string { return l.Plan.String() + "\n" })
 	if target.Arch == 0 {
 		stage = "cpu"
 		if _, err := cpu.Compile(l.Func); err != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tilec/jit/cuda"
+	"tilec/jit/misuse"
 )
 
 // Measure runs work n times and gives how long the device took for each run, by
@@ -17,10 +18,10 @@ func Measure(d Device, n int, flush *Memory, work func() error) ([]time.Duration
 		return nil, err
 	}
 	if work == nil {
-		return nil, unset(call, "there is no work")
+		return nil, misuse.Unset(call, "there is no work")
 	}
 	if n < 0 {
-		return nil, useError(call, fmt.Sprintf("%d runs are asked for", n), ErrRange)
+		return nil, misuse.New(call, fmt.Sprintf("%d runs are asked for", n), misuse.ErrRange)
 	}
 	if flush != nil {
 		if err := flush.access(d, call, 0, flush.Size); err != nil {

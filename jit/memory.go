@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 	"sync/atomic"
+	"tilec/jit/misuse"
 	"unsafe"
 )
 
@@ -70,10 +71,10 @@ func (m *Memory) address() uint64 {
 func (m *Memory) Slice(offset, n int64) (*Memory, error) {
 	const call = "Memory.Slice"
 	if m == nil || m.block == nil {
-		return nil, unset(call, "the memory is nothing that Alloc or Upload gave")
+		return nil, misuse.Unset(call, "the memory is nothing that Alloc or Upload gave")
 	}
 	if err := m.within(offset, n); err != nil {
-		return nil, useError(call, err.Error(), ErrRange)
+		return nil, misuse.New(call, err.Error(), misuse.ErrRange)
 	}
 	return &Memory{Size: n, block: m.block, offset: m.offset + offset, part: true}, nil
 }
@@ -93,16 +94,16 @@ func (m *Memory) within(offset, n int64) error {
 func (m *Memory) misuse(d Device) (reason string, kind error) {
 	switch {
 	case m == nil:
-		return "the memory is nil: Alloc and Upload give memory", ErrUnset
+		return "the memory is nil: Alloc and Upload give memory", misuse.ErrUnset
 	case m.block == nil:
-		return "the memory is a zero Memory: Alloc and Upload give memory", ErrUnset
+		return "the memory is a zero Memory: Alloc and Upload give memory", misuse.ErrUnset
 	case m.block.device.space() != d.space():
-		return fmt.Sprintf("the memory is of the device %s, and is used on %s", m.block.device.ID(), d.ID()), ErrOtherDevice
+		return fmt.Sprintf("the memory is of the device %s, and is used on %s", m.block.device.ID(), d.ID()), misuse.ErrOtherDevice
 	case m.block.freed.Load():
-		return "the memory is freed", ErrFreed
+		return "the memory is freed", misuse.ErrFreed
 	}
 	if err := usable(m.block.device, ""); err != nil {
-		return "the device of the memory is closed", ErrClosed
+		return "the device of the memory is closed", misuse.ErrClosed
 	}
 	return "", nil
 }
@@ -113,10 +114,10 @@ func (m *Memory) access(d Device, call string, offset, n int64) error {
 		return err
 	}
 	if reason, kind := m.misuse(d); kind != nil {
-		return useError(call, reason, kind)
+		return misuse.New(call, reason, kind)
 	}
 	if err := m.within(offset, n); err != nil {
-		return useError(call, err.Error(), ErrRange)
+		return misuse.New(call, err.Error(), misuse.ErrRange)
 	}
 	return nil
 }
@@ -134,11 +135,11 @@ const (
 func usable(d Device, call string) error {
 	switch {
 	case d == nil:
-		return unset(call, "there is no device: OpenDevice gives one")
+		return misuse.Unset(call, "there is no device: OpenDevice gives one")
 	case d.state() == stateUnset:
-		return unset(call, "the device is nothing that OpenDevice gave")
+		return misuse.Unset(call, "the device is nothing that OpenDevice gave")
 	case d.state() == stateClosed:
-		return useError(call, "the device " + d.ID() + " is closed", ErrClosed)
+		return misuse.New(call, "the device "+d.ID()+" is closed", misuse.ErrClosed)
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func allocation(d Device, call string, n int64) error {
 		return err
 	}
 	if n < 0 || n > maxElements {
-		return useError(call, fmt.Sprintf("%d bytes are asked for: no memory has so many", n), ErrRange)
+		return misuse.New(call, fmt.Sprintf("%d bytes are asked for: no memory has so many", n), misuse.ErrRange)
 	}
 	return nil
 }

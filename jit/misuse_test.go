@@ -17,12 +17,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/misuse"
 )
 
 // deviceMisuses are calls of the methods of one device that is nil, zero or closed, or on memory that it cannot use.
-func deviceMisuses(kind string, d func(w *world) jit.Device, want error) []misuse {
+func deviceMisuses(kind string, d func(w *world) jit.Device, want error) []wrongUse {
 	of := func(w *world) *jit.Memory { return w.memory }
-	return []misuse{
+	return []wrongUse{
 		{"Device.Alloc", kind, func(w *world) error { return second(d(w).Alloc(4)) }, want},
 		{"Device.Write", kind, func(w *world) error { return d(w).Write(of(w), 0, make([]byte, 4)) }, want},
 		{"Device.Read", kind, func(w *world) error { return d(w).Read(make([]byte, 4), of(w), 0) }, want},
@@ -38,26 +39,26 @@ func deviceMisuses(kind string, d func(w *world) jit.Device, want error) []misus
 }
 
 // accessMisuses are copies to and from memory that cannot be.
-func accessMisuses() []misuse {
-	var all []misuse
+func accessMisuses() []wrongUse {
+	var all []wrongUse
 	add := func(name string, kind error, m func(w *world) *jit.Memory, offset int64, n int) {
 		all = append(all,
-			misuse{"Device.Write", name, func(w *world) error { return w.device.Write(m(w), offset, make([]byte, n)) }, kind},
-			misuse{"Device.Fill", name, func(w *world) error { return w.device.Fill(m(w), offset, int64(n), 1) }, kind},
-			misuse{"Device.Read", name, func(w *world) error { return w.device.Read(make([]byte, n), m(w), offset) }, kind})
+			wrongUse{"Device.Write", name, func(w *world) error { return w.device.Write(m(w), offset, make([]byte, n)) }, kind},
+			wrongUse{"Device.Fill", name, func(w *world) error { return w.device.Fill(m(w), offset, int64(n), 1) }, kind},
+			wrongUse{"Device.Read", name, func(w *world) error { return w.device.Read(make([]byte, n), m(w), offset) }, kind})
 	}
 	own := func(w *world) *jit.Memory { return w.memory }
-	add("nil memory", jit.ErrUnset, func(*world) *jit.Memory { return nil }, 0, 4)
-	add("zero memory", jit.ErrUnset, func(*world) *jit.Memory { return &jit.Memory{Size: 1 << 40} }, 0, 4)
-	add("a negative offset", jit.ErrRange, own, -4, 4)
-	add("the least offset", jit.ErrRange, own, math.MinInt64, 4)
-	add("an offset beyond the end", jit.ErrRange, own, 65, 0)
-	add("a length beyond the end", jit.ErrRange, own, 61, 4)
-	add("an end that overflows", jit.ErrRange, own, math.MaxInt64, 4)
-	add("freed memory", jit.ErrFreed, func(w *world) *jit.Memory { w.device.Free(w.memory); w.device.Free(w.memory); return w.memory }, 0, 4)
-	add("memory of which the size was set", jit.ErrRange, func(w *world) *jit.Memory { w.memory.Size = 1 << 40; return w.memory }, 1<<30, 4)
-	add("a negative size that was set", jit.ErrRange, func(w *world) *jit.Memory { w.memory.Size = -8; return w.memory }, 0, 4)
-	add("memory of another device", jit.ErrOtherDevice, func(w *world) *jit.Memory {
+	add("nil memory", misuse.ErrUnset, func(*world) *jit.Memory { return nil }, 0, 4)
+	add("zero memory", misuse.ErrUnset, func(*world) *jit.Memory { return &jit.Memory{Size: 1 << 40} }, 0, 4)
+	add("a negative offset", misuse.ErrRange, own, -4, 4)
+	add("the least offset", misuse.ErrRange, own, math.MinInt64, 4)
+	add("an offset beyond the end", misuse.ErrRange, own, 65, 0)
+	add("a length beyond the end", misuse.ErrRange, own, 61, 4)
+	add("an end that overflows", misuse.ErrRange, own, math.MaxInt64, 4)
+	add("freed memory", misuse.ErrFreed, func(w *world) *jit.Memory { w.device.Free(w.memory); w.device.Free(w.memory); return w.memory }, 0, 4)
+	add("memory of which the size was set", misuse.ErrRange, func(w *world) *jit.Memory { w.memory.Size = 1 << 40; return w.memory }, 1<<30, 4)
+	add("a negative size that was set", misuse.ErrRange, func(w *world) *jit.Memory { w.memory.Size = -8; return w.memory }, 0, 4)
+	add("memory of another device", misuse.ErrOtherDevice, func(w *world) *jit.Memory {
 		e, err := jit.OpenEmulator("sm_80")
 		if err != nil {
 			panic(err)
@@ -69,12 +70,12 @@ func accessMisuses() []misuse {
 		return m
 	}, 0, 4)
 	for _, n := range []int64{-1, math.MinInt64, math.MaxInt64, 1 << 60} {
-		all = append(all, misuse{"Device.Alloc", fmt.Sprint(n, " bytes"), func(w *world) error { return second(w.device.Alloc(n)) }, anyError})
+		all = append(all, wrongUse{"Device.Alloc", fmt.Sprint(n, " bytes"), func(w *world) error { return second(w.device.Alloc(n)) }, anyError})
 	}
 	return all
 }
 
-// No misuse panics, and each that can be is an error of its kind.
+// No wrongUse panics, and each that can be is an error of its kind.
 func TestMisuses(t *testing.T) {
 	all := slices.Concat(misuses, accessMisuses())
 	closed := func(w *world) jit.Device {
@@ -83,22 +84,22 @@ func TestMisuses(t *testing.T) {
 		}
 		return w.device
 	}
-	all = append(all, deviceMisuses("a nil CPU", func(*world) jit.Device { return (*jit.CPU)(nil) }, jit.ErrUnset)...)
-	all = append(all, deviceMisuses("a zero CPU", func(*world) jit.Device { return new(jit.CPU) }, jit.ErrUnset)...)
-	all = append(all, deviceMisuses("a nil emulator", func(*world) jit.Device { return (*jit.Emulator)(nil) }, jit.ErrUnset)...)
-	all = append(all, deviceMisuses("a zero emulator", func(*world) jit.Device { return new(jit.Emulator) }, jit.ErrUnset)...)
-	all = append(all, deviceMisuses("a nil GPU", func(*world) jit.Device { return (*jit.GPU)(nil) }, jit.ErrUnset)...)
-	all = append(all, deviceMisuses("a zero GPU", func(*world) jit.Device { return new(jit.GPU) }, jit.ErrUnset)...)
-	all = append(all, deviceMisuses("a closed device", closed, jit.ErrClosed)...)
-	all = append(all, misuse{"GPU.Retarget", "zero", func(*world) error { return new(jit.GPU).Retarget("sm_80") }, jit.ErrUnset})
+	all = append(all, deviceMisuses("a nil CPU", func(*world) jit.Device { return (*jit.CPU)(nil) }, misuse.ErrUnset)...)
+	all = append(all, deviceMisuses("a zero CPU", func(*world) jit.Device { return new(jit.CPU) }, misuse.ErrUnset)...)
+	all = append(all, deviceMisuses("a nil emulator", func(*world) jit.Device { return (*jit.Emulator)(nil) }, misuse.ErrUnset)...)
+	all = append(all, deviceMisuses("a zero emulator", func(*world) jit.Device { return new(jit.Emulator) }, misuse.ErrUnset)...)
+	all = append(all, deviceMisuses("a nil GPU", func(*world) jit.Device { return (*jit.GPU)(nil) }, misuse.ErrUnset)...)
+	all = append(all, deviceMisuses("a zero GPU", func(*world) jit.Device { return new(jit.GPU) }, misuse.ErrUnset)...)
+	all = append(all, deviceMisuses("a closed device", closed, misuse.ErrClosed)...)
+	all = append(all, wrongUse{"GPU.Retarget", "zero", func(*world) error { return new(jit.GPU).Retarget("sm_80") }, misuse.ErrUnset})
 	for _, device := range misuseDevices() {
 		for _, m := range all {
 			t.Run(fmt.Sprintf("%s/%s/%s", device, m.of, m.name), func(t *testing.T) {
 				w := freshWorld(t, device)
 				var err error
 				require.NotPanics(t, func() { err = m.do(w) })
-				var arg *jit.ArgError
-				var use *jit.UseError
+				var arg *misuse.ArgError
+				var use *misuse.UseError
 				switch m.kind {
 				case nil:
 					require.NoError(t, err)
@@ -113,7 +114,7 @@ func TestMisuses(t *testing.T) {
 					}
 				}
 				var bug *jit.Bug
-				assert.False(t, errors.As(err, &bug), "a misuse is no bug of the compiler: %v", err)
+				assert.False(t, errors.As(err, &bug), "a wrongUse is no bug of the compiler: %v", err)
 			})
 		}
 	}
@@ -134,7 +135,7 @@ func TestEveryFunctionHasItsMisuses(t *testing.T) {
 		if strings.HasPrefix(name, "Bug.") || name == "NewBug" { // bug_test.go
 			continue
 		}
-		assert.True(t, tested[name], "%s has no misuse in the table", name)
+		assert.True(t, tested[name], "%s has no wrongUse in the table", name)
 	}
 }
 

@@ -3,6 +3,7 @@ package jit
 import (
 	"tilec/jit/bug"
 	"tilec/jit/file"
+	"tilec/jit/misuse"
 	"tilec/typecheck/typed"
 )
 
@@ -18,7 +19,7 @@ type Module struct {
 // lang.Diagnostics.
 func (c *Compiler) LoadFile(path string) (*Module, error) {
 	if c == nil {
-		return nil, unset("Compiler.LoadFile", "the compiler is nil: NewCompiler gives one")
+		return nil, misuse.Unset("Compiler.LoadFile", "the compiler is nil: NewCompiler gives one")
 	}
 	text, err := file.Read(path, file.MaxSource)
 	if err != nil {
@@ -31,7 +32,7 @@ func (c *Compiler) LoadFile(path string) (*Module, error) {
 // imports are relative to. Errors in the source are lang.Diagnostics.
 func (c *Compiler) Load(path string, text []byte) (m *Module, err error) {
 	if c == nil {
-		return nil, unset("Compiler.Load", "the compiler is nil: NewCompiler gives one")
+		return nil, misuse.Unset("Compiler.Load", "the compiler is nil: NewCompiler gives one")
 	}
 	defer bug.Catch(&err, "load")
 	program, ds := Load(path, text, c.Logs)
@@ -53,7 +54,7 @@ func (m *Module) Names() []string {
 // Function finds a kernel or a graph by its name; a *NameError when there is none.
 func (m *Module) Function(name string) (*Function, error) {
 	if m == nil || m.Program == nil || m.compiler == nil {
-		return nil, unset("Module.Function", "the module is nothing that Load or LoadFile gave")
+		return nil, misuse.Unset("Module.Function", "the module is nothing that Load or LoadFile gave")
 	}
 	f, err := FindFunction(m.Program, name)
 	if err != nil {

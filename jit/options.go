@@ -1,11 +1,14 @@
 package jit
 
-import "fmt"
+import (
+	"fmt"
+	"tilec/jit/misuse"
+)
 
 // check reports options that no kernel or graph can have; names that it does not know mean nothing to it.
 func (o *Options) check(f *Function) error {
 	fail := func(name, format string, args ...any) error {
-		return &ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, args...)}
+		return &misuse.ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, args...)}
 	}
 	for name, n := range o.Dims {
 		if n < 0 {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/misuse"
 )
 
 // What is written shares no element with what else a call takes; tensors that lie between each other do not.
@@ -45,8 +46,8 @@ func TestOverlap(t *testing.T) {
 					require.NoError(t, err)
 					return
 				}
-				var arg *jit.ArgError
-				require.ErrorIs(t, err, jit.ErrOverlap)
+				var arg *misuse.ArgError
+				require.ErrorIs(t, err, misuse.ErrOverlap)
 				require.ErrorAs(t, err, &arg)
 				assert.Equal(t, "y", arg.Name)
 			})
@@ -74,7 +75,7 @@ func TestOverlapIsFoundAtARun(t *testing.T) {
 		overlap bool
 	}{{0, 4, false}, {4, 4, true}, {4, 4, true}, {8, 4, false}, {4, 8, false}, {8, 8, true}} {
 		_, err := p.Run([]jit.Value{jit.TensorValue(w.tensor(c.x, []int64{4}, nil)), jit.TensorValue(w.tensor(c.y, []int64{4}, nil))})
-		assert.Equal(t, c.overlap, errors.Is(err, jit.ErrOverlap), "%+v: %v", c, err)
+		assert.Equal(t, c.overlap, errors.Is(err, misuse.ErrOverlap), "%+v: %v", c, err)
 	}
 }
 
@@ -97,7 +98,7 @@ func TestConcurrentUse(t *testing.T) {
 					w.launch.Close()
 				}
 				if err := w.launch.Run(); err != nil {
-					assert.ErrorIs(t, err, jit.ErrClosed)
+					assert.ErrorIs(t, err, misuse.ErrClosed)
 				}
 			})
 		}
@@ -117,7 +118,7 @@ func TestConcurrentUse(t *testing.T) {
 				}
 				for range 20 {
 					if err := w.call("copy", jit.Args{"x": w.x}); err != nil {
-						assert.ErrorIs(t, err, jit.ErrClosed)
+						assert.ErrorIs(t, err, misuse.ErrClosed)
 					}
 				}
 			})

@@ -11,6 +11,8 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
+	"tilec/jit/log"
+	"tilec/jit/misuse"
 	"tilec/jit/plan"
 	"tilec/lang"
 )
@@ -212,7 +214,7 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, useError("Program.Run", p.name + " is closed", ErrClosed)
+		return nil, misuse.New("Program.Run", p.name+" is closed", misuse.ErrClosed)
 	}
 	if err := usable(p.device, "Program.Run"); err != nil {
 		return nil, err
@@ -284,7 +286,7 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 			return nil, err
 		}
 		var begin time.Time
-		if logs.On(StageLaunch) || logs.On(StageTime) {
+		if logs.On(log.Launch) || logs.On(log.Time) {
 			begin = time.Now()
 		}
 		if err := s.compiled.exe.launch(ctx, s.args); err != nil {
@@ -295,14 +297,14 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 				return nil, err
 			}
 		}
-		if logs.On(StageLaunch) { // the description costs more than a small launch
-			logs.Line(StageLaunch, "%s %s", s.spec.Kernel.Name, s.describe())
+		if logs.On(log.Launch) { // the description costs more than a small launch
+			logs.Line(log.Launch, "%s %s", s.spec.Kernel.Name, s.describe())
 		}
-		if logs.On(StageTime) {
+		if logs.On(log.Time) {
 			if err := p.device.Sync(); err != nil {
 				return nil, err
 			}
-			logs.Line(StageTime, "%s %.1f us", s.spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
+			logs.Line(log.Time, "%s %.1f us", s.spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
 		}
 	}
 	if err := watch.begin(len(p.steps)); err != nil {
@@ -353,7 +355,7 @@ func (s *step) describe() string {
 // usable reports a program that nothing bound.
 func (p *Program) usable(call string) error {
 	if p == nil || p.compiler == nil {
-		return unset(call, "the program is nothing that BindKernel or BindGraph gave")
+		return misuse.Unset(call, "the program is nothing that BindKernel or BindGraph gave")
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/log"
 	"tilec/lang"
 )
 
@@ -93,15 +94,15 @@ func TestReadTensorGathersStrides(t *testing.T) {
 }
 
 func TestLogs(t *testing.T) {
-	l, err := ParseLogs("ir, CUTILEIR,ptx", nil)
+	l, err := log.Parse("ir, CUTILEIR,ptx", nil)
 	require.NoError(t, err)
-	assert.True(t, l.On(StageIR))
-	assert.True(t, l.On(StagePTX))
-	assert.False(t, l.On(StageAST))
-	_, err = ParseLogs("irr", nil)
+	assert.True(t, l.On(log.IR))
+	assert.True(t, l.On(log.PTX))
+	assert.False(t, l.On(log.AST))
+	_, err = log.Parse("irr", nil)
 	assert.ErrorContains(t, err, `unknown stage "irr": known are all, ast, cutileir`)
-	var none *Logs
-	assert.False(t, none.On(StageIR))
+	var none *log.Logs
+	assert.False(t, none.On(log.IR))
 }
 
 // Each link of a chain is looked at beside the links that are alive with it, and no others.

@@ -9,6 +9,7 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/jit/ir"
+	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -41,25 +42,25 @@ type Spec struct {
 // check reports a specialisation that lacks what its kernel needs.
 func (s *Spec) check(call string) error {
 	if s == nil || s.Kernel == nil || s.Kernel.Decl == nil {
-		return unset(call, "the specialisation has no kernel: Specialise gives one")
+		return misuse.Unset(call, "the specialisation has no kernel: Specialise gives one")
 	}
 	for _, p := range s.Kernel.TypeParams {
 		if d := s.Types[p]; !d.IsValid() {
-			return useError(call, fmt.Sprintf("element type %s of %s is not given", p.Name, s.Kernel.Name), ErrUnset)
+			return misuse.New(call, fmt.Sprintf("element type %s of %s is not given", p.Name, s.Kernel.Name), misuse.ErrUnset)
 		}
 	}
 	for _, c := range s.Kernel.Consts {
 		if _, ok := s.Consts[c]; !ok {
-			return useError(call, fmt.Sprintf("constant %s of %s is not given", c.Name, s.Kernel.Name), ErrUnset)
+			return misuse.New(call, fmt.Sprintf("constant %s of %s is not given", c.Name, s.Kernel.Name), misuse.ErrUnset)
 		}
 	}
 	for _, d := range s.Kernel.Dims {
 		if n, ok := s.Dims[d]; !ok || n < 0 {
-			return useError(call, fmt.Sprintf("dimension %s of %s is %d, or not given", d.Name, s.Kernel.Name, n), ErrRange)
+			return misuse.New(call, fmt.Sprintf("dimension %s of %s is %d, or not given", d.Name, s.Kernel.Name, n), misuse.ErrRange)
 		}
 	}
 	if want := len(params(s.Kernel)); len(s.Layouts) != want {
-		return useError(call, fmt.Sprintf("%s has %d parameters, and %d layouts are given", s.Kernel.Name, want, len(s.Layouts)), ErrMismatch)
+		return misuse.New(call, fmt.Sprintf("%s has %d parameters, and %d layouts are given", s.Kernel.Name, want, len(s.Layouts)), misuse.ErrMismatch)
 	}
 	return nil
 }

@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilec/jit/misuse"
 	"tilec/lang"
 )
 
@@ -144,7 +145,7 @@ func Upload(d Device, data []byte, align int) (*Memory, error) {
 		return nil, err
 	}
 	if align < 1 {
-		return nil, useError(call, fmt.Sprintf("data is to be aligned to %d bytes: it must be 1 or more", align), ErrRange)
+		return nil, misuse.New(call, fmt.Sprintf("data is to be aligned to %d bytes: it must be 1 or more", align), misuse.ErrRange)
 	}
 	if cpu, ok := d.(*CPU); ok {
 		if m := cpu.wrap(data, align); m != nil {
@@ -170,10 +171,10 @@ func ReadTensor(d Device, t *Tensor, data []byte) error {
 	}
 	end, reason, kind := t.misuse(d)
 	if kind != nil {
-		return useError(call, reason, kind)
+		return misuse.New(call, reason, kind)
 	}
 	if int64(len(data)) != t.Bytes() {
-		return useError(call, fmt.Sprintf("%s has %d bytes, and there is room for %d", t, t.Bytes(), len(data)), ErrMismatch)
+		return misuse.New(call, fmt.Sprintf("%s has %d bytes, and there is room for %d", t, t.Bytes(), len(data)), misuse.ErrMismatch)
 	}
 	size := int64(t.DType.Size())
 	if t.Strides == nil || end == 0 {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/jit/bug"
+	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -43,7 +44,7 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 	defer bug.Catch(&err, "bind")
 	const call = "Compiler.RunTest"
 	if t == nil || t.Graph == nil || t.Decl == nil {
-		return nil, unset(call, "the test is nothing that the checker made")
+		return nil, misuse.Unset(call, "the test is nothing that the checker made")
 	}
 	if err := c.usable(call); err != nil {
 		return nil, err

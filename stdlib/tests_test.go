@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
+	"tilec/jit/log"
 	"tilec/stdlib"
 )
 
@@ -26,7 +27,7 @@ func TestSources(t *testing.T) {
 		require.Empty(t, ds)
 		require.NotEmpty(t, program.Tests, name)
 		var launches bytes.Buffer
-		logs, err := jit.ParseLogs("launch", &launches)
+		logs, err := log.Parse("launch", &launches)
 		require.NoError(t, err)
 		compiler := jit.NewCompiler(jittest.Device(t), logs)
 		for _, test := range program.Tests {

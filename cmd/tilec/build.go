@@ -11,6 +11,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/file"
+	"tilec/jit/log"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -319,8 +320,8 @@ func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, t
 		if err != nil {
 			return nil, err
 		}
-		if form.name == string(jit.StagePTX) {
-			a.logs.Print(jit.StagePTX, launch.Kernel.Name, func() string { return text })
+		if form.name == string(log.PTX) {
+			a.logs.Print(log.PTX, launch.Kernel.Name, func() string { return text })
 		}
 		units = append(units, unit{launch.Kernel.Name, text})
 	}

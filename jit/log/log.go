@@ -1,4 +1,5 @@
-package jit
+// Package log prints the stages of the compiler that CUTILE_LOGS names. It knows their names and passes; it must not know what compiles.
+package log
 
 import (
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"sync"
 
 	"tilec/jit/ir"
+	"tilec/jit/misuse"
 	"tilec/jit/pass"
 )
 
@@ -16,19 +18,19 @@ type Stage string
 
 // The stages, in order.
 const (
-	StageAST    Stage = "ast"
-	StageTyped  Stage = "typed"
-	StageIR     Stage = "ir"
-	StagePlan   Stage = "plan"
-	StagePTX    Stage = "ptx"
-	StageLaunch Stage = "launch"
-	StageTime   Stage = "time"
+	AST    Stage = "ast"
+	Typed  Stage = "typed"
+	IR     Stage = "ir"
+	Plan   Stage = "plan"
+	PTX    Stage = "ptx"
+	Launch Stage = "launch"
+	Time   Stage = "time"
 )
 
 // stageNames maps what users write to stages; the names of cuTile's own log are accepted for `ir`.
 var stageNames = map[string]Stage{
-	"ast": StageAST, "typed": StageTyped, "ir": StageIR, "cutileir": StageIR, "tileir": StageIR,
-	"plan": StagePlan, "ptx": StagePTX, "launch": StageLaunch, "time": StageTime,
+	"ast": AST, "typed": Typed, "ir": IR, "cutileir": IR, "tileir": IR,
+	"plan": Plan, "ptx": PTX, "launch": Launch, "time": Time,
 }
 
 // Logs prints chosen stages to a writer. A nil *Logs prints nothing.
@@ -42,7 +44,7 @@ type Logs struct {
 
 // ParseLogs reads the value of CUTILE_LOGS: a comma list of stages, or `all`; the name
 // of a pass prints the IR wherever that pass changes it.
-func ParseLogs(value string, w io.Writer) (*Logs, error) {
+func Parse(value string, w io.Writer) (*Logs, error) {
 	if w == nil {
 		w = io.Discard
 	}
@@ -74,7 +76,7 @@ func ParseLogs(value string, w io.Writer) (*Logs, error) {
 // the names of passes, or `all`.
 func (l *Logs) DumpAfter(passes string) error {
 	if l == nil || l.passes == nil {
-		return unset("Logs.DumpAfter", "the logs are nothing that ParseLogs gave")
+		return misuse.Unset("Logs.DumpAfter", "the logs are nothing that ParseLogs gave")
 	}
 	for _, name := range strings.Split(passes, ",") {
 		if name == "all" {
@@ -97,13 +99,13 @@ func passNames() []string {
 }
 
 // dump is what passes call when they have changed a kernel; nil when nobody wants to see it.
-func (l *Logs) dump() func(string, *ir.Func) {
+func (l *Logs) Dump() func(string, *ir.Func) {
 	if l == nil || len(l.passes) == 0 {
 		return nil
 	}
 	return func(pass string, f *ir.Func) {
 		if l.passes[pass] {
-			l.print(StageIR, f.Name+", after "+pass, f.String)
+			l.print(IR, f.Name+", after "+pass, f.String)
 		}
 	}
 }

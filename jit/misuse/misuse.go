@@ -1,4 +1,5 @@
-package jit
+// Package misuse has the errors of callers: what a Go program asked for that cannot be. It must not know what was asked.
+package misuse
 
 import (
 	"errors"
@@ -44,12 +45,12 @@ func (e *UseError) Error() string { return "jit." + e.Call + ": " + e.Reason }
 func (e *UseError) Unwrap() error { return e.Err }
 
 // useError is a misuse of a kind.
-func useError(call, reason string, kind error) error {
+func New(call, reason string, kind error) error {
 	return &UseError{Call: call, Reason: reason, Err: kind}
 }
 
 // unset is the misuse of a value that nothing filled.
-func unset(call, reason string) error { return useError(call, reason, ErrUnset) }
+func Unset(call, reason string) error { return New(call, reason, ErrUnset) }
 
 // ArgError is an argument of a Go type or value that its parameter cannot have.
 type ArgError struct {
