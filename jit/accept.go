@@ -97,7 +97,7 @@ func (t *Tensor) place(d Device, end int64) (reason string, kind error) {
 
 // divisor is the power of two up to 16 that divides where an element of the tensor lies.
 func (t *Tensor) divisor(element int64) int64 {
-	return powerDivisor(t.Memory.offset + (t.Offset+element)*int64(t.DType.Size()))
+	return powerDivisor(t.Memory.start() + (t.Offset+element)*int64(t.DType.Size()))
 }
 
 // strides are the tensor's own, or those that it has without gaps. What has one position at most needs none.
@@ -201,11 +201,11 @@ func (p *Program) apart() error {
 	for i := range p.inputs {
 		in := &p.inputs[i]
 		lies[i] = lieOf(&in.Tensor, in.end)
-		if p.arena.temps != nil && in.Memory.block == p.arena.temps.block {
+		if p.arena.temps != nil && in.Memory.shares(p.arena.temps) {
 			return p.refuse(in, "lies in the memory of the program's own results, which a run overwrites: copy it", misuse.ErrOverlap)
 		}
 		for j := range p.made {
-			if in.inout && in.Memory.block == p.made[j].Memory.block {
+			if in.inout && in.Memory.shares(p.made[j].Memory) {
 				return p.refuse(in, "is changed, and lies in memory of the program that must stay as it is: copy it", misuse.ErrOverlap)
 			}
 		}

@@ -137,7 +137,7 @@ func (c *Compiler) form(s *Spec) *ir.Func {
 // compileFor is Device.compile; a panic is an error.
 func compileFor(d Device, l *Lowered, c *Compiler) (_ executable, err error) {
 	defer bug.Catch(&err, "compile")
-	return d.compile(l, c)
+	return d.compile(&Code{Func: l.Func, Plan: l.Plan, PTX: l.module}, Tools{Logs: c.Logs, Cache: c.Cache})
 }
 
 func (c *Compiler) build(s *Spec, d Device) (out *Compiled, err error) {

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"tilec/jit/cpu"
+	"tilec/jit/host"
 	"tilec/jit/ir"
 	"tilec/jit/misuse"
 	"tilec/jit/plan"
@@ -74,7 +75,7 @@ func (d *CPU) Alloc(n int64) (*Memory, error) {
 	if err := allocation(d, "CPU.Alloc", n); err != nil {
 		return nil, err
 	}
-	if have := HostMemory(); n > 1<<46 || have > 0 && n > have {
+	if have := host.Memory(); n > 1<<46 || have > 0 && n > have {
 		return nil, fmt.Errorf("cannot allocate %d bytes: this machine has %d", n, have)
 	}
 	raw := make([]byte, n+hostAlign)
@@ -97,7 +98,7 @@ func (d *CPU) wrap(data []byte, align int) *Memory {
 // Free leaves the memory to the garbage collector.
 func (d *CPU) Free(m *Memory) {
 	if m.free(d) {
-		m.block.host.Store(nil)
+		m.release()
 	}
 }
 
@@ -135,6 +136,13 @@ func (d *CPU) Fill(m *Memory, offset, n int64, value byte) error {
 	return nil
 }
 
+// Poison turns the poisoning of memory on.
+func (d *CPU) Poison() {
+	if d != nil {
+		d.turnOn()
+	}
+}
+
 func (d *CPU) poison(m *Memory, offset, n int64) error { return d.Fill(m, offset, n, poisonByte) }
 
 // Sync has nothing to wait for.
@@ -148,12 +156,13 @@ func (d *CPU) Close() error {
 	return nil
 }
 
-func (d *CPU) compile(l *Lowered, _ *Compiler) (executable, error) {
-	p, err := cpu.Compile(l.Func)
+// compile makes a program of the IR.
+func (d *CPU) compile(c *Code, _ Tools) (executable, error) {
+	p, err := cpu.Compile(c.Func)
 	if err != nil {
 		return nil, err
 	}
-	return &cpuKernel{program: p, params: l.Func.Params()}, nil
+	return &cpuKernel{program: p, params: c.Func.Params()}, nil
 }
 
 type cpuKernel struct {

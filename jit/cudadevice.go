@@ -3,20 +3,16 @@ package jit
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"tilec/jit/cache"
 	"tilec/jit/cuda"
 	"tilec/jit/ir"
 	"tilec/jit/log"
-	"tilec/jit/misuse"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
 )
@@ -169,7 +165,7 @@ func (d *GPU) Alloc(n int64) (*Memory, error) {
 // Free gives memory back.
 func (d *GPU) Free(m *Memory) {
 	if m.free(d) {
-		_ = d.ctx.Free(cuda.Ptr(m.block.address))
+		_ = d.ctx.Free(cuda.Ptr(m.address()))
 	}
 }
 
@@ -206,6 +202,13 @@ func (d *GPU) Fill(m *Memory, offset, n int64, value byte) error {
 	return d.stream.Fill(cuda.Ptr(m.address()+uint64(offset)), value, int(n))
 }
 
+// Poison turns the poisoning of memory on.
+func (d *GPU) Poison() {
+	if d != nil {
+		d.turnOn()
+	}
+}
+
 func (d *GPU) poison(m *Memory, offset, n int64) error { return d.Fill(m, offset, n, poisonByte) }
 
 // Sync waits for the work given so far.
@@ -224,10 +227,11 @@ func (d *GPU) Close() error {
 	return d.ctx.Close()
 }
 
-func (d *GPU) compile(l *Lowered, c *Compiler) (executable, error) {
-	m := l.module
-	c.Logs.Print(log.PTX, l.Func.Name, func() string { return m.Text })
-	image, err := d.image(m, c.Cache)
+// compile makes machine code of the PTX and loads it.
+func (d *GPU) compile(c *Code, t Tools) (executable, error) {
+	m := c.PTX
+	t.Logs.Print(log.PTX, c.Func.Name, func() string { return m.Text })
+	image, err := d.image(m, t.Cache)
 	if err != nil {
 		return nil, err
 	}
@@ -239,101 +243,7 @@ func (d *GPU) compile(l *Lowered, c *Compiler) (executable, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gpuKernel{device: d, fn: fn, module: m, params: l.Func.Params()}, nil
-}
-
-// lowerPTX makes PTX of planned IR, or finds it in the cache.
-func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx.Module, error) {
-	if store == nil {
-		return ptx.Compile(f, p, t)
-	}
-	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
-	var kept storedModule
-	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
-		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
-			Split: kept.Split, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params(), Maps: kept.tensorMaps(f)}, nil
-	}
-	m, err := ptx.Compile(f, p, t)
-	if err != nil {
-		return nil, err
-	}
-	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.Buffers, effects(f, m), keptMaps(f, m)}); err == nil {
-		store.Put(key, data)
-	}
-	return m, nil
-}
-
-// sourceLines is where in the sources the operations come from: PTX says it, and the text of the IR does not.
-func sourceLines(f *ir.Func) string {
-	var b strings.Builder
-	f.Walk(func(op *ir.Op) bool {
-		if op.At.IsValid() {
-			line, _ := op.At.Position()
-			fmt.Fprintf(&b, "%s:%d\n", op.At.Source.Path, line)
-		}
-		return true
-	})
-	return b.String()
-}
-
-// storedModule is what the cache keeps of a ptx.Module; the rest is the kernel's own.
-type storedModule struct {
-	Text, Entry                     string
-	Threads, Shared, Cluster, Split int
-	Buffers                         []string
-	// Effects are of the hints of accesses, in the order of the IR.
-	Effects []string
-	Maps    []keptMap
-}
-
-// keptMap is a tensor map with its tensor by number.
-type keptMap struct {
-	ptx.TensorMap
-	Number int
-}
-
-func keptMaps(f *ir.Func, m *ptx.Module) []keptMap {
-	var kept []keptMap
-	for _, t := range m.Maps {
-		c := keptMap{*t, slices.Index(f.Tensors, t.Tensor)}
-		c.Tensor = nil
-		kept = append(kept, c)
-	}
-	return kept
-}
-
-func (s *storedModule) tensorMaps(f *ir.Func) []*ptx.TensorMap {
-	var maps []*ptx.TensorMap
-	for _, c := range s.Maps {
-		t := c.TensorMap
-		t.Tensor = f.Tensors[c.Number]
-		maps = append(maps, &t)
-	}
-	return maps
-}
-
-func effects(f *ir.Func, m *ptx.Module) []string {
-	var texts []string
-	f.Walk(func(op *ir.Op) bool {
-		if op.Hint.Given() {
-			texts = append(texts, m.Hinted[op])
-		}
-		return true
-	})
-	return texts
-}
-
-// hinted gives the effects back to the accesses of the same kernel.
-func (s *storedModule) hinted(f *ir.Func) map[*ir.Op]string {
-	m := map[*ir.Op]string{}
-	texts := s.Effects
-	f.Walk(func(op *ir.Op) bool {
-		if op.Hint.Given() && len(texts) > 0 {
-			m[op], texts = texts[0], texts[1:]
-		}
-		return true
-	})
-	return m
+	return &gpuKernel{device: d, fn: fn, module: m, params: c.Func.Params()}, nil
 }
 
 // image is what the driver loads: machine code from the cache, or from the
@@ -482,46 +392,50 @@ func (k *gpuKernel) pack(args []launchArg, first int64, maps []cuda.TensorMap) *
 	return p
 }
 
-// OpenDevice opens a device by its name on the command line: "cpu", "cuda",
-// "cuda:1", "emu" or "emu:sm_80" for the emulator of a GPU target, or "auto" for
-// the first GPU and, without one, the CPU. Any other name is a *NameError.
-func OpenDevice(name string) (Device, error) {
-	ordinal, isGPU := 0, name == "cuda"
-	if rest, ok := strings.CutPrefix(name, "cuda:"); ok {
-		n, err := strconv.Atoi(rest)
-		if err != nil || n < 0 {
-			return nil, unknownDevice(name)
+// measure gives how long the device took for each of n runs of work, by its own clock; flush, if any, is overwritten before each.
+func (d *GPU) measure(n int, flush *Memory, work func() error) ([]time.Duration, error) {
+	type span struct{ begin, end *cuda.Event }
+	spans := make([]span, 0, n)
+	defer func() {
+		for _, s := range spans {
+			_ = s.begin.Close()
+			_ = s.end.Close()
 		}
-		ordinal, isGPU = n, true
-	}
-	if target, ok := strings.CutPrefix(name, "emu:"); ok {
-		e, err := OpenEmulator(target)
+	}()
+	for range n {
+		begin, err := d.ctx.NewEvent()
 		if err != nil {
-			return nil, fmt.Errorf("device %s: %w", name, err)
+			return nil, err
 		}
-		return e, nil
-	}
-	switch {
-	case isGPU:
-		return OpenGPU(ordinal)
-	case name == "emu":
-		return OpenEmulator(DefaultEmulatorTarget)
-	case name == "cpu":
-		return OpenCPU(), nil
-	case name == "auto":
-		g, err := OpenGPU(0)
-		if errors.Is(err, cuda.ErrNoDriver) || errors.Is(err, errNoDevice) {
-			return OpenCPU(), nil
-		}
+		end, err := d.ctx.NewEvent()
 		if err != nil {
-			// A GPU that does not work is worth knowing of; a silent fall to the CPU would hide it.
-			return nil, fmt.Errorf("%w; choose --device cpu to do without the GPU", err)
+			return nil, err
 		}
-		return g, nil
+		spans = append(spans, span{begin, end})
+		if flush != nil {
+			if err := d.stream.Fill(cuda.Ptr(flush.address()), 0, int(flush.Size)); err != nil {
+				return nil, err
+			}
+		}
+		if err := d.stream.Record(begin); err != nil {
+			return nil, err
+		}
+		if err := work(); err != nil {
+			return nil, err
+		}
+		if err := d.stream.Record(end); err != nil {
+			return nil, err
+		}
 	}
-	return nil, unknownDevice(name)
-}
-
-func unknownDevice(name string) error {
-	return &misuse.NameError{What: "device", Name: name, Known: []string{"auto", "cpu", "cuda", "cuda:N", "emu", "emu:TARGET"}, Unlike: true}
+	if err := d.Sync(); err != nil {
+		return nil, err
+	}
+	times := make([]time.Duration, n)
+	for i, s := range spans {
+		var err error
+		if times[i], err = s.end.Since(s.begin); err != nil {
+			return nil, err
+		}
+	}
+	return times, nil
 }

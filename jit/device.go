@@ -3,8 +3,11 @@ package jit
 import (
 	"context"
 
+	"tilec/jit/cache"
 	"tilec/jit/ir"
+	"tilec/jit/log"
 	"tilec/jit/plan"
+	"tilec/jit/ptx"
 )
 
 // Device is a machine that runs kernels. Work is done in the order in which it
@@ -43,7 +46,29 @@ type Device interface {
 	// poison does so with a part of memory.
 	poison(m *Memory, offset, n int64) error
 
-	compile(l *Lowered, c *Compiler) (executable, error)
+	// compile makes a kernel ready to be launched.
+	compile(c *Code, t Tools) (executable, error)
+}
+
+// wrapper is a device that can use memory of the host where it lies; wrap gives nil for what it cannot.
+type wrapper interface {
+	wrap(data []byte, align int) *Memory
+}
+
+// Code is a kernel as a device gets it: planned, and for a GPU target as PTX.
+type Code struct {
+	Func *ir.Func
+	Plan *plan.Plan
+	// PTX is nil where the target runs the IR itself.
+	PTX *ptx.Module
+}
+
+// Tools are what a device compiles with.
+type Tools struct {
+	// Logs prints stages; nil prints none.
+	Logs *log.Logs
+	// Cache holds machine code between runs; nil for none.
+	Cache *cache.Cache
 }
 
 // executable is a kernel compiled for a device.

@@ -111,7 +111,7 @@ func (d *Emulator) Alloc(n int64) (*Memory, error) {
 // Free gives memory back; a kernel that touches it afterwards is found.
 func (d *Emulator) Free(m *Memory) {
 	if m.free(d) {
-		d.memory.Free(m.block.address)
+		d.memory.Free(m.address())
 	}
 }
 
@@ -147,6 +147,13 @@ func (d *Emulator) Fill(m *Memory, offset, n int64, value byte) error {
 	return d.memory.Write(end, rest)
 }
 
+// Poison turns the poisoning of memory on.
+func (d *Emulator) Poison() {
+	if d != nil {
+		d.turnOn()
+	}
+}
+
 // poison takes back that memory was written: reading it is found, and a result that lies there shows.
 func (d *Emulator) poison(m *Memory, offset, n int64) error {
 	return d.memory.Undefine(m.address()+uint64(offset), int(n), poisonByte)
@@ -163,14 +170,15 @@ func (d *Emulator) Close() error {
 	return nil
 }
 
-func (d *Emulator) compile(l *Lowered, c *Compiler) (executable, error) {
-	m := l.module
-	c.Logs.Print(log.PTX, l.Func.Name, func() string { return m.Text })
+// compile reads the PTX.
+func (d *Emulator) compile(c *Code, t Tools) (executable, error) {
+	m := c.PTX
+	t.Logs.Print(log.PTX, c.Func.Name, func() string { return m.Text })
 	parsed, err := emu.Parse(m.Text)
 	if err != nil {
 		return nil, bug.New("ptx", "the emulator cannot read what was made: %w", err)
 	}
-	k := &emulatedKernel{device: d, text: m, module: parsed, params: l.Func.Params()}
+	k := &emulatedKernel{device: d, text: m, module: parsed, params: c.Func.Params()}
 	if d.OnLaunch != nil {
 		k.registers = assembledRegisters(m.Text, d.target.Name)
 	}

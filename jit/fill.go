@@ -11,35 +11,6 @@ import (
 // launches. No other memory is ever filled: what Alloc gives, and what a graph has
 // used before, holds anything. Tests poison that, so that what relies on it shows.
 
-// poisonByte is NaN in every float type and -1 in every integer type.
-const poisonByte = 0xff
-
-// poisoning is the switch that devices have for tests.
-type poisoning struct{ on bool }
-
-// Poison turns the poisoning of memory on.
-func (d *CPU) Poison() {
-	if d != nil {
-		d.on = true
-	}
-}
-
-// Poison turns the poisoning of memory on.
-func (d *GPU) Poison() {
-	if d != nil {
-		d.on = true
-	}
-}
-
-// Poison turns the poisoning of memory on.
-func (d *Emulator) Poison() {
-	if d != nil {
-		d.on = true
-	}
-}
-
-func (p *poisoning) poisons() bool { return p.on }
-
 // ready makes the memory that launch number n writes ready for it.
 func (p *Program) ready(n int) error {
 	s, d := &p.steps[n], p.compiler.Device

@@ -219,7 +219,7 @@ func (l *Launch) Write(name string, a *Array) error {
 	if _, reason, kind := t.misuse(l.device); kind != nil {
 		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: reason, Err: kind}
 	}
-	if _, ok := l.device.(*CPU); ok && slices.Contains(l.owned, t.Memory) {
+	if _, ok := l.device.(wrapper); ok && slices.Contains(l.owned, t.Memory) {
 		// The memory may be the array's that was given before: it is left as it is.
 		m, err := Upload(l.device, slices.Clone(a.Data), a.DType.Size())
 		if err == nil {

@@ -49,6 +49,15 @@ func (m *Memory) free(d Device) bool {
 	return m.block.freed.CompareAndSwap(false, true)
 }
 
+// release lets memory of the CPU go, after free.
+func (m *Memory) release() { m.block.host.Store(nil) }
+
+// shares reports pieces of one allocation.
+func (m *Memory) shares(o *Memory) bool { return m.block == o.block }
+
+// start is where in its allocation the piece begins, in bytes.
+func (m *Memory) start() int64 { return m.offset }
+
 // bytes is the memory on the CPU; none when it has been freed.
 func (m *Memory) bytes() []byte {
 	data := m.block.host.Load()
@@ -143,6 +152,9 @@ func usable(d Device, call string) error {
 	}
 	return nil
 }
+
+// maxElements is more than any memory holds, and so many of any type are bytes that an int64 counts.
+const maxElements = 1 << 58
 
 // allocation checks how many bytes are asked of a device.
 func allocation(d Device, call string, n int64) error {

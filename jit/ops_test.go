@@ -33,14 +33,14 @@ func testCompiler(t testing.TB) *Compiler {
 
 // compilePlanned compiles IR with a plan made by hand.
 func compilePlanned(c *Compiler, f *ir.Func, p *plan.Plan) (executable, error) {
-	l := &Lowered{Func: f, Plan: p}
+	code := &Code{Func: f, Plan: p}
 	if target := c.Device.Target(); target.Arch > 0 {
 		var err error
-		if l.module, err = lowerPTX(f, p, target, nil); err != nil {
+		if code.PTX, err = lowerPTX(f, p, target, nil); err != nil {
 			return nil, err
 		}
 	}
-	return c.Device.compile(l, c)
+	return c.Device.compile(code, Tools{Logs: c.Logs, Cache: c.Cache})
 }
 
 // runIR plans a kernel by hand and runs it. Tensors are given and returned as

@@ -46,9 +46,6 @@ type Tensor struct {
 	Offset int64
 }
 
-// maxElements is more than any memory holds, and so many of any type are bytes that an int64 counts.
-const maxElements = 1 << 58
-
 // Elements is the number of elements of a shape; 1<<58, which no memory holds, where there are more. A shape with a
 // negative size has none.
 func Elements(shape []int64) int64 {
@@ -147,8 +144,8 @@ func Upload(d Device, data []byte, align int) (*Memory, error) {
 	if align < 1 {
 		return nil, misuse.New(call, fmt.Sprintf("data is to be aligned to %d bytes: it must be 1 or more", align), misuse.ErrRange)
 	}
-	if cpu, ok := d.(*CPU); ok {
-		if m := cpu.wrap(data, align); m != nil {
+	if w, ok := d.(wrapper); ok {
+		if m := w.wrap(data, align); m != nil {
 			return m, nil
 		}
 	}

@@ -1,0 +1,106 @@
+package jit
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"tilec/jit/cache"
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+	"tilec/jit/ptx"
+)
+
+// lowerPTX makes PTX of planned IR, or finds it in the cache.
+func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx.Module, error) {
+	if store == nil {
+		return ptx.Compile(f, p, t)
+	}
+	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
+	var kept storedModule
+	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
+		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
+			Split: kept.Split, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params(), Maps: kept.tensorMaps(f)}, nil
+	}
+	m, err := ptx.Compile(f, p, t)
+	if err != nil {
+		return nil, err
+	}
+	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.Buffers, effects(f, m), keptMaps(f, m)}); err == nil {
+		store.Put(key, data)
+	}
+	return m, nil
+}
+
+// sourceLines is where in the sources the operations come from: PTX says it, and the text of the IR does not.
+func sourceLines(f *ir.Func) string {
+	var b strings.Builder
+	f.Walk(func(op *ir.Op) bool {
+		if op.At.IsValid() {
+			line, _ := op.At.Position()
+			fmt.Fprintf(&b, "%s:%d\n", op.At.Source.Path, line)
+		}
+		return true
+	})
+	return b.String()
+}
+
+// storedModule is what the cache keeps of a ptx.Module; the rest is the kernel's own.
+type storedModule struct {
+	Text, Entry                     string
+	Threads, Shared, Cluster, Split int
+	Buffers                         []string
+	// Effects are of the hints of accesses, in the order of the IR.
+	Effects []string
+	Maps    []keptMap
+}
+
+// keptMap is a tensor map with its tensor by number.
+type keptMap struct {
+	ptx.TensorMap
+	Number int
+}
+
+func keptMaps(f *ir.Func, m *ptx.Module) []keptMap {
+	var kept []keptMap
+	for _, t := range m.Maps {
+		c := keptMap{*t, slices.Index(f.Tensors, t.Tensor)}
+		c.Tensor = nil
+		kept = append(kept, c)
+	}
+	return kept
+}
+
+func (s *storedModule) tensorMaps(f *ir.Func) []*ptx.TensorMap {
+	var maps []*ptx.TensorMap
+	for _, c := range s.Maps {
+		t := c.TensorMap
+		t.Tensor = f.Tensors[c.Number]
+		maps = append(maps, &t)
+	}
+	return maps
+}
+
+func effects(f *ir.Func, m *ptx.Module) []string {
+	var texts []string
+	f.Walk(func(op *ir.Op) bool {
+		if op.Hint.Given() {
+			texts = append(texts, m.Hinted[op])
+		}
+		return true
+	})
+	return texts
+}
+
+// hinted gives the effects back to the accesses of the same kernel.
+func (s *storedModule) hinted(f *ir.Func) map[*ir.Op]string {
+	m := map[*ir.Op]string{}
+	texts := s.Effects
+	f.Walk(func(op *ir.Op) bool {
+		if op.Hint.Given() && len(texts) > 0 {
+			m[op], texts = texts[0], texts[1:]
+		}
+		return true
+	})
+	return m
+}
