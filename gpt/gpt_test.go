@@ -19,7 +19,6 @@ import (
 	"tilec/gpt/sample"
 	"tilec/jit"
 	"tilec/jit/jittest"
-	"tilec/jit/log"
 	"tilec/lang"
 )
 
@@ -359,7 +358,7 @@ func TestTensorsMayHaveNoPrefix(t *testing.T) {
 // TestNothingIsFilled: every kernel that the model launches is proven to store its outputs as a whole, so none is filled first.
 func TestNothingIsFilled(t *testing.T) {
 	var launches bytes.Buffer
-	logs, err := log.Parse("launch", &launches)
+	logs, err := jit.ParseLogs("launch", &launches)
 	require.NoError(t, err)
 	program, problems := jit.Load("gpt.tile", gpt.Source, nil)
 	require.Empty(t, problems)

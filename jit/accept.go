@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"tilec/jit/backend"
 	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -47,7 +48,7 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 		return 0, fmt.Sprintf("its shape %s with the strides %s reaches further than any memory", FormatShape(t.Shape), FormatShape(t.Strides)), misuse.ErrRange
 	}
 	if t.Strides == nil {
-		if n = Elements(t.Shape); n >= maxElements {
+		if n = Elements(t.Shape); n >= backend.MaxElements {
 			return beyond()
 		}
 		return n * int64(t.DType.Size()), "", nil
@@ -55,7 +56,7 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 	last := uint64(0)
 	for i, d := range t.Shape {
 		high, reach := bits.Mul64(uint64(d-1), uint64(t.Strides[i]))
-		if last += reach; high != 0 || reach >= maxElements || last >= maxElements {
+		if last += reach; high != 0 || reach >= backend.MaxElements || last >= backend.MaxElements {
 			return beyond()
 		}
 	}
@@ -63,7 +64,7 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 }
 
 // misuse says why a device cannot use the tensor, and of what kind that is; otherwise it gives the tensor's end.
-func (t *Tensor) misuse(d Device) (end int64, reason string, kind error) {
+func (t *Tensor) misuse(d backend.Device) (end int64, reason string, kind error) {
 	switch {
 	case t == nil:
 		return 0, "is a nil *Tensor", misuse.ErrUnset
@@ -78,18 +79,18 @@ func (t *Tensor) misuse(d Device) (end int64, reason string, kind error) {
 }
 
 // place checks where a tensor lies of which the elements take so many bytes.
-func (t *Tensor) place(d Device, end int64) (reason string, kind error) {
-	if reason, kind := t.Memory.misuse(d); kind != nil {
+func (t *Tensor) place(d backend.Device, end int64) (reason string, kind error) {
+	if reason, kind := t.Memory.Misuse(d); kind != nil {
 		return reason, kind
 	}
 	size := int64(t.DType.Size())
 	if t.Offset < 0 || t.Offset > t.Memory.Size/size {
 		return fmt.Sprintf("its offset is %d elements, and its memory has room for %d", t.Offset, t.Memory.Size/size), misuse.ErrRange
 	}
-	if err := t.Memory.within(t.Offset*size, end); err != nil {
+	if err := t.Memory.Within(t.Offset*size, end); err != nil {
 		return fmt.Sprintf("%s from element %d on does not lie in its memory: %v", t, t.Offset, err), misuse.ErrRange
 	}
-	if t.Memory.address()%uint64(size) != 0 {
+	if t.Memory.Address()%uint64(size) != 0 {
 		return fmt.Sprintf("its memory does not begin at a multiple of the %d bytes of an element", size), misuse.ErrMismatch
 	}
 	return "", nil
@@ -97,7 +98,7 @@ func (t *Tensor) place(d Device, end int64) (reason string, kind error) {
 
 // divisor is the power of two up to 16 that divides where an element of the tensor lies.
 func (t *Tensor) divisor(element int64) int64 {
-	return powerDivisor(t.Memory.start() + (t.Offset+element)*int64(t.DType.Size()))
+	return powerDivisor(t.Memory.Start() + (t.Offset+element)*int64(t.DType.Size()))
 }
 
 // strides are the tensor's own, or those that it has without gaps. What has one position at most needs none.
@@ -201,11 +202,11 @@ func (p *Program) apart() error {
 	for i := range p.inputs {
 		in := &p.inputs[i]
 		lies[i] = lieOf(&in.Tensor, in.end)
-		if p.arena.temps != nil && in.Memory.shares(p.arena.temps) {
+		if p.arena.temps != nil && in.Memory.Shares(p.arena.temps) {
 			return p.refuse(in, "lies in the memory of the program's own results, which a run overwrites: copy it", misuse.ErrOverlap)
 		}
 		for j := range p.made {
-			if in.inout && in.Memory.shares(p.made[j].Memory) {
+			if in.inout && in.Memory.Shares(p.made[j].Memory) {
 				return p.refuse(in, "is changed, and lies in memory of the program that must stay as it is: copy it", misuse.ErrOverlap)
 			}
 		}

@@ -2,6 +2,7 @@ package jit
 
 import (
 	"fmt"
+	"tilec/jit/backend"
 	"tilec/jit/misuse"
 )
 
@@ -10,13 +11,13 @@ import (
 // a program leaves there, its results too, is lost when another one of the arena
 // is bound or runs.
 type Arena struct {
-	device Device
+	device backend.Device
 	// temps are for temporaries and results, scratch for tiles that are too long for a block; nil where nothing is needed.
-	temps, scratch *Memory
+	temps, scratch *backend.Memory
 }
 
 // NewArena makes an arena that has no memory yet. Options.Arena gives it to programs.
-func NewArena(d Device) *Arena { return &Arena{device: d} }
+func NewArena(d backend.Device) *Arena { return &Arena{device: d} }
 
 // Bytes is the size of the memory that the arena holds.
 func (a *Arena) Bytes() int64 {
@@ -24,7 +25,7 @@ func (a *Arena) Bytes() int64 {
 	if a == nil {
 		return 0
 	}
-	for _, m := range []*Memory{a.temps, a.scratch} {
+	for _, m := range []*backend.Memory{a.temps, a.scratch} {
 		if m != nil {
 			n += m.Size
 		}
@@ -37,7 +38,7 @@ func (a *Arena) Close() {
 	if a == nil {
 		return
 	}
-	for _, m := range []**Memory{&a.temps, &a.scratch} {
+	for _, m := range []**backend.Memory{&a.temps, &a.scratch} {
 		if *m != nil {
 			a.device.Free(*m)
 			*m = nil
@@ -47,7 +48,7 @@ func (a *Arena) Close() {
 
 // reserve makes the arena large enough for a program.
 func (a *Arena) reserve(p *Program) error {
-	if a.device == nil || a.device.space() != p.device.space() {
+	if a.device == nil || a.device.Space() != p.device.Space() {
 		return misuse.New("Options.Arena", "the arena is of another device than the program, or of none: NewArena makes one", misuse.ErrOtherDevice)
 	}
 	if err := a.grow(&a.scratch, p.scratchBytes); err != nil {
@@ -63,7 +64,7 @@ func (a *Arena) reserve(p *Program) error {
 const nothing = -1
 
 // grow replaces memory that is too small. The old goes first: nothing in it is needed, and both may not fit.
-func (a *Arena) grow(m **Memory, n int64) (err error) {
+func (a *Arena) grow(m **backend.Memory, n int64) (err error) {
 	if n == nothing || *m != nil && (*m).Size >= n {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"unsafe"
 
+	"tilec/jit/backend"
 	"tilec/jit/misuse"
 	"tilec/lang"
 )
@@ -58,7 +59,7 @@ func dtypeOf[T Number]() lang.DType {
 func NewArray(d lang.DType, shape ...int64) *Array {
 	a := &Array{DType: d, Shape: shape}
 	n := Elements(shape)
-	if !d.IsValid() || n >= maxElements || HostMemory() > 0 && n > HostMemory()/int64(d.Size()) {
+	if !d.IsValid() || n >= backend.MaxElements || HostMemory() > 0 && n > HostMemory()/int64(d.Size()) {
 		return a
 	}
 	a.Data = make([]byte, n*int64(d.Size()))

@@ -12,9 +12,6 @@ import (
 	"tilec/jit/plan"
 )
 
-// Bug is a failure of the compiler itself: where, with the stack and what it takes to see it again. bug.Bundle saves that.
-type Bug = bug.Error
-
 // NewBug makes a Bug of what recover gave; it must be called by the deferred function that recovered.
 func NewBug(value any) *Bug { return bug.Recovered("", value) }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend/emulator"
 	"tilec/jit/bug"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
@@ -69,7 +70,7 @@ func TestBugsAreOneType(t *testing.T) {
 			return second(w.compiler.BindKernel(&k, []jit.Value{jit.TensorValue(w.x)}, jit.Options{}))
 		}, "build", false},
 		{"a function of the caller", nil, func(*world) error {
-			e, err := jit.OpenEmulator("sm_90a")
+			e, err := emulator.Open("sm_90a")
 			if err != nil {
 				return err
 			}

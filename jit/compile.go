@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
@@ -20,7 +21,7 @@ import (
 // Compiler compiles kernels for one device and keeps what it compiled. It is
 // safe for concurrent use.
 type Compiler struct {
-	Device Device
+	Device backend.Device
 	// Logs prints stages; nil prints none.
 	Logs *log.Logs
 	// Output gets what kernels print; os.Stderr when it is nil.
@@ -55,7 +56,7 @@ func (c *Compiler) usable(call string) error {
 	if c == nil {
 		return misuse.Unset(call, "the compiler is nil: NewCompiler gives one")
 	}
-	return usable(c.Device, call)
+	return backend.Usable(c.Device, call)
 }
 
 type entry struct {
@@ -71,14 +72,14 @@ type Compiled struct {
 	Plan *plan.Plan
 
 	dims   *launchDims
-	exe    executable
+	exe    backend.Executable
 	params []ir.Param // of Func, in order
 	// tensorParam gives, for each tensor of Func, its place among the kernel's parameters.
 	tensorParam []int
 }
 
 // NewCompiler makes a compiler for a device.
-func NewCompiler(d Device, logs *log.Logs) *Compiler {
+func NewCompiler(d backend.Device, logs *log.Logs) *Compiler {
 	return &Compiler{Device: d, Logs: logs}
 }
 
@@ -93,7 +94,7 @@ func (c *Compiler) CompileTime() time.Duration {
 }
 
 // compileAll compiles specialisations for a device, several at once, and gives them in order.
-func (c *Compiler) compileAll(specs []*Spec, d Device) ([]*Compiled, error) {
+func (c *Compiler) compileAll(specs []*Spec, d backend.Device) ([]*Compiled, error) {
 	begin := time.Now()
 	out := make([]*Compiled, len(specs))
 	var g errgroup.Group
@@ -111,8 +112,8 @@ func (c *Compiler) compileAll(specs []*Spec, d Device) ([]*Compiled, error) {
 	return out, err
 }
 
-func (c *Compiler) compile(s *Spec, d Device) (*Compiled, error) {
-	key := compiledKey{d.space(), d.Target().Name, s.Key()}
+func (c *Compiler) compile(s *Spec, d backend.Device) (*Compiled, error) {
+	key := compiledKey{d.Space(), d.Target().Name, s.Key()}
 	c.mu.Lock()
 	if c.kernels == nil {
 		c.kernels = map[compiledKey]*entry{}
@@ -135,12 +136,12 @@ func (c *Compiler) form(s *Spec) *ir.Func {
 }
 
 // compileFor is Device.compile; a panic is an error.
-func compileFor(d Device, l *Lowered, c *Compiler) (_ executable, err error) {
+func compileFor(d backend.Device, l *Lowered, c *Compiler) (_ backend.Executable, err error) {
 	defer bug.Catch(&err, "compile")
-	return d.compile(&Code{Func: l.Func, Plan: l.Plan, PTX: l.module}, Tools{Logs: c.Logs, Cache: c.Cache})
+	return d.Compile(&backend.Code{Func: l.Func, Plan: l.Plan, PTX: l.module}, backend.Tools{Logs: c.Logs, Cache: c.Cache})
 }
 
-func (c *Compiler) build(s *Spec, d Device) (out *Compiled, err error) {
+func (c *Compiler) build(s *Spec, d backend.Device) (out *Compiled, err error) {
 	var l *Lowered
 	if f := c.form(s); f != nil {
 		l, err = lowerForm(s, f, d.Target())

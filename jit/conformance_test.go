@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/jit/cuda"
 	"tilec/jit/jittest"
 	"tilec/jit/log"
@@ -466,7 +467,7 @@ func (c *conformanceCase) begins(path string) bool {
 	return false
 }
 
-func (e expected) check(t *testing.T, device jit.Device, got *jit.Tensor) {
+func (e expected) check(t *testing.T, device backend.Device, got *jit.Tensor) {
 	require.Equal(t, e.want.DType, got.DType, e.name)
 	require.Equal(t, e.want.Shape, got.Shape, e.name)
 	data := make([]byte, got.Bytes())

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -92,13 +93,13 @@ type debugOutput struct {
 	f      *ir.Func
 	sites  []*ir.Op
 	grid   []int64 // blocks along each axis of the grid
-	memory *Memory
+	memory *backend.Memory
 	// head is the bytes up to the first area, share those of an area, areas their number.
 	head, share, areas int
 }
 
 // newDebugOutput makes the memory of a launch over a grid.
-func newDebugOutput(d Device, f *ir.Func, grid []int64) (*debugOutput, error) {
+func newDebugOutput(d backend.Device, f *ir.Func, grid []int64) (*debugOutput, error) {
 	s := &debugOutput{f: f, sites: f.Sites(), grid: grid}
 	blocks := int64(1)
 	for _, n := range grid {
@@ -118,7 +119,7 @@ func newDebugOutput(d Device, f *ir.Func, grid []int64) (*debugOutput, error) {
 }
 
 // clear makes the memory ready for a launch.
-func (s *debugOutput) clear(d Device) error {
+func (s *debugOutput) clear(d backend.Device) error {
 	head := make([]byte, s.head)
 	binary.LittleEndian.PutUint32(head[ir.DebugShare:], uint32(s.share))
 	binary.LittleEndian.PutUint32(head[ir.DebugAreas:], uint32(s.areas))
@@ -128,7 +129,7 @@ func (s *debugOutput) clear(d Device) error {
 
 // report writes what the blocks have said, in their order, and gives the error
 // of the first failed assert. It waits for the launch.
-func (s *debugOutput) report(d Device, out io.Writer) error {
+func (s *debugOutput) report(d backend.Device, out io.Writer) error {
 	head := make([]byte, s.head)
 	if err := d.Read(head, s.memory, 0); err != nil {
 		return err

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 
 	"tilec/jit"
-	"tilec/jit/misuse"
 	"tilec/lang"
 )
 
@@ -179,7 +178,7 @@ func Example_errors() {
 		fmt.Printf("%s: %s\n", d.Code, d.Message)
 	}
 	_, err = module.Call("sofmax", nil)
-	var unknown *misuse.NameError
+	var unknown *jit.NameError
 	if errors.As(err, &unknown) {
 		fmt.Println(unknown)
 	}

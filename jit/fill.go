@@ -14,16 +14,16 @@ import (
 // ready makes the memory that launch number n writes ready for it.
 func (p *Program) ready(n int) error {
 	s, d := &p.steps[n], p.compiler.Device
-	if d.poisons() {
+	if d.Poisons() {
 		for _, t := range p.temps {
 			if t.first == n {
-				if err := d.poison(p.arena.temps, t.offset, t.size); err != nil {
+				if err := d.Undefine(p.arena.temps, t.offset, t.size); err != nil {
 					return err
 				}
 			}
 		}
 		if s.kept > 0 {
-			if err := d.poison(p.arena.scratch, 0, s.kept); err != nil {
+			if err := d.Undefine(p.arena.scratch, 0, s.kept); err != nil {
 				return err
 			}
 		}

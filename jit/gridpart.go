@@ -144,7 +144,7 @@ func (s *step) ranges(scalars map[*typed.Param]lang.Literal) (empty bool, err er
 		if err != nil {
 			return false, err
 		}
-		s.args[i].bits = uint64(n)
+		s.args[i].Bits = uint64(n)
 		empty = empty || !part.begin && n == 0
 	}
 	if s.debug != nil {

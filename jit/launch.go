@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"tilec/jit/backend"
 	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -19,11 +20,11 @@ type Launch struct {
 	Program  *Program
 
 	mu      sync.Mutex
-	device  Device
+	device  backend.Device
 	args    []Value
 	results []Value
 	// owned is the memory that Bind allocated.
-	owned  []*Memory
+	owned  []*backend.Memory
 	closed bool
 }
 
@@ -219,7 +220,7 @@ func (l *Launch) Write(name string, a *Array) error {
 	if _, reason, kind := t.misuse(l.device); kind != nil {
 		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: reason, Err: kind}
 	}
-	if _, ok := l.device.(wrapper); ok && slices.Contains(l.owned, t.Memory) {
+	if _, ok := l.device.(backend.Wrapper); ok && slices.Contains(l.owned, t.Memory) {
 		// The memory may be the array's that was given before: it is left as it is.
 		m, err := Upload(l.device, slices.Clone(a.Data), a.DType.Size())
 		if err == nil {

@@ -15,7 +15,6 @@ import (
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/log"
-	"tilec/jit/misuse"
 	"tilec/jit/plan"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -40,7 +39,7 @@ type world struct {
 	launch   *jit.Launch
 	program  *jit.Program
 	spec     *jit.Spec
-	logs     *log.Logs
+	logs     *jit.Logs
 }
 
 // freshWorld opens a device and makes one of everything.
@@ -49,7 +48,7 @@ func freshWorld(t *testing.T, name string) *world {
 	var err error
 	w.device, err = jit.OpenDevice(name)
 	require.NoError(t, err)
-	w.logs, err = log.Parse("", io.Discard)
+	w.logs, err = jit.ParseLogs("", io.Discard)
 	require.NoError(t, err)
 	w.compiler = jit.NewCompiler(w.device, nil)
 	w.module, err = w.compiler.Load("misused.tile", []byte(misused))
@@ -118,40 +117,40 @@ var misuses = []wrongUse{
 	{"OpenEmulator", "no such target", func(*world) error { return second(jit.OpenEmulator("")) }, anyError},
 	{"OpenGPU", "a negative ordinal", func(*world) error { return second(jit.OpenGPU(-1)) }, anyError},
 	{"OpenCPU", "", func(*world) error { return jit.OpenCPU().Sync() }, nil},
-	{"Upload", "no device", func(*world) error { return second(jit.Upload(nil, nil, 4)) }, misuse.ErrUnset},
-	{"Upload", "a nil device", func(*world) error { return second(jit.Upload((*jit.CPU)(nil), nil, 4)) }, misuse.ErrUnset},
-	{"Upload", "aligned to nothing", func(w *world) error { return second(jit.Upload(w.device, make([]byte, 4), 0)) }, misuse.ErrRange},
-	{"Measure", "no device", func(*world) error { return second(jit.Measure(nil, 1, nil, func() error { return nil })) }, misuse.ErrUnset},
-	{"Measure", "no work", func(w *world) error { return second(jit.Measure(w.device, 1, nil, nil)) }, misuse.ErrUnset},
+	{"Upload", "no device", func(*world) error { return second(jit.Upload(nil, nil, 4)) }, jit.ErrUnset},
+	{"Upload", "a nil device", func(*world) error { return second(jit.Upload((*jit.CPU)(nil), nil, 4)) }, jit.ErrUnset},
+	{"Upload", "aligned to nothing", func(w *world) error { return second(jit.Upload(w.device, make([]byte, 4), 0)) }, jit.ErrRange},
+	{"Measure", "no device", func(*world) error { return second(jit.Measure(nil, 1, nil, func() error { return nil })) }, jit.ErrUnset},
+	{"Measure", "no work", func(w *world) error { return second(jit.Measure(w.device, 1, nil, nil)) }, jit.ErrUnset},
 	{"Measure", "a negative count", func(w *world) error {
 		return second(jit.Measure(w.device, -1, nil, func() error { return nil }))
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Measure", "memory that is none", func(w *world) error {
 		return second(jit.Measure(w.device, 1, &jit.Memory{Size: 9}, func() error { return nil }))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 
 	// Memory.
-	{"Memory.Slice", "nil", func(*world) error { return second((*jit.Memory)(nil).Slice(0, 0)) }, misuse.ErrUnset},
-	{"Memory.Slice", "zero", func(*world) error { return second(new(jit.Memory).Slice(0, 0)) }, misuse.ErrUnset},
-	{"Memory.Slice", "a negative offset", func(w *world) error { return second(w.memory.Slice(-1, 4)) }, misuse.ErrRange},
-	{"Memory.Slice", "a negative length", func(w *world) error { return second(w.memory.Slice(4, -1)) }, misuse.ErrRange},
-	{"Memory.Slice", "beyond the end", func(w *world) error { return second(w.memory.Slice(60, 5)) }, misuse.ErrRange},
-	{"Memory.Slice", "an end that overflows", func(w *world) error { return second(w.memory.Slice(8, math.MaxInt64)) }, misuse.ErrRange},
+	{"Memory.Slice", "nil", func(*world) error { return second((*jit.Memory)(nil).Slice(0, 0)) }, jit.ErrUnset},
+	{"Memory.Slice", "zero", func(*world) error { return second(new(jit.Memory).Slice(0, 0)) }, jit.ErrUnset},
+	{"Memory.Slice", "a negative offset", func(w *world) error { return second(w.memory.Slice(-1, 4)) }, jit.ErrRange},
+	{"Memory.Slice", "a negative length", func(w *world) error { return second(w.memory.Slice(4, -1)) }, jit.ErrRange},
+	{"Memory.Slice", "beyond the end", func(w *world) error { return second(w.memory.Slice(60, 5)) }, jit.ErrRange},
+	{"Memory.Slice", "an end that overflows", func(w *world) error { return second(w.memory.Slice(8, math.MaxInt64)) }, jit.ErrRange},
 	{"Memory.Slice", "a size that was set", func(w *world) error {
 		m := *w.memory
 		m.Size = 1 << 40
 		return second(m.Slice(1<<30, 8))
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 
 	// Tensors on their own.
-	{"ReadTensor", "no device", func(w *world) error { return jit.ReadTensor(nil, w.x, make([]byte, 16)) }, misuse.ErrUnset},
-	{"ReadTensor", "no tensor", func(w *world) error { return jit.ReadTensor(w.device, nil, nil) }, misuse.ErrUnset},
-	{"ReadTensor", "a zero tensor", func(w *world) error { return jit.ReadTensor(w.device, &jit.Tensor{}, nil) }, misuse.ErrUnset},
-	{"ReadTensor", "too little room", func(w *world) error { return jit.ReadTensor(w.device, w.x, make([]byte, 15)) }, misuse.ErrMismatch},
-	{"ReadTensor", "too much room", func(w *world) error { return jit.ReadTensor(w.device, w.x, make([]byte, 20)) }, misuse.ErrMismatch},
+	{"ReadTensor", "no device", func(w *world) error { return jit.ReadTensor(nil, w.x, make([]byte, 16)) }, jit.ErrUnset},
+	{"ReadTensor", "no tensor", func(w *world) error { return jit.ReadTensor(w.device, nil, nil) }, jit.ErrUnset},
+	{"ReadTensor", "a zero tensor", func(w *world) error { return jit.ReadTensor(w.device, &jit.Tensor{}, nil) }, jit.ErrUnset},
+	{"ReadTensor", "too little room", func(w *world) error { return jit.ReadTensor(w.device, w.x, make([]byte, 15)) }, jit.ErrMismatch},
+	{"ReadTensor", "too much room", func(w *world) error { return jit.ReadTensor(w.device, w.x, make([]byte, 20)) }, jit.ErrMismatch},
 	{"ReadTensor", "a huge stride", func(w *world) error {
 		return jit.ReadTensor(w.device, w.tensor(0, []int64{2}, []int64{math.MaxInt64}), make([]byte, 8))
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Tensor.Bytes", "nil", func(*world) error { return none((*jit.Tensor)(nil).Bytes()) }, nil},
 	{"Tensor.Bytes", "a type that is none", func(*world) error { return none((&jit.Tensor{DType: 200, Shape: []int64{2}}).Bytes()) }, nil},
 	{"Tensor.String", "nil", func(*world) error { _ = (*jit.Tensor)(nil).String(); return nil }, nil},
@@ -170,7 +169,7 @@ var misuses = []wrongUse{
 	}, anyError},
 	{"FloatValue", "of a type that is none", func(w *world) error {
 		return w.bindKernel("scale", jit.Options{Consts: map[string]lang.Literal{"K": {DType: lang.I32}}}, jit.TensorValue(w.x), jit.FloatValue(99, 1))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 
 	// Arrays.
 	{"NewArray", "a negative size", func(w *world) error { return w.call("copy", jit.Args{"x": jit.NewArray(lang.F32, -1)}) }, anyError},
@@ -183,14 +182,14 @@ var misuses = []wrongUse{
 	{"Converted", "a type that is none", func(w *world) error {
 		return w.call("copy", jit.Args{"x": jit.Converted(77, []float32{1})})
 	}, anyError},
-	{"Slice", "nil", func(*world) error { return second(jit.Slice[float32](nil)) }, misuse.ErrUnset},
-	{"Slice", "another type", func(*world) error { return second(jit.Slice[int8](jit.NewArray(lang.F32, 1))) }, misuse.ErrMismatch},
+	{"Slice", "nil", func(*world) error { return second(jit.Slice[float32](nil)) }, jit.ErrUnset},
+	{"Slice", "another type", func(*world) error { return second(jit.Slice[int8](jit.NewArray(lang.F32, 1))) }, jit.ErrMismatch},
 	{"Slice", "data that does not fit", func(*world) error {
 		return second(jit.Slice[float32](&jit.Array{DType: lang.F32, Shape: []int64{2}, Data: make([]byte, 5)}))
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Slice", "data that is not aligned", func(*world) error {
 		return second(jit.Slice[float64](&jit.Array{DType: lang.F64, Shape: []int64{1}, Data: make([]byte, 24)[4:12]}))
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Bytes", "nil", func(*world) error { return none(int64(len(jit.Bytes[float32](nil)))) }, nil},
 	{"Array.Float", "nil", func(*world) error { return notANumber((*jit.Array)(nil).Float(0)) }, nil},
 	{"Array.Float", "zero", func(*world) error { return notANumber(new(jit.Array).Float(0)) }, nil},
@@ -201,68 +200,68 @@ var misuses = []wrongUse{
 		return none(int64(len((&jit.Array{DType: lang.F32, Shape: []int64{7}}).Floats())))
 	}, nil},
 	{"Array.Len", "nil", func(*world) error { return none(int64((*jit.Array)(nil).Len())) }, nil},
-	{"Array.SetFloat", "nil", func(*world) error { return (*jit.Array)(nil).SetFloat(0, 1) }, misuse.ErrRange},
-	{"Array.SetFloat", "no such element", func(*world) error { return jit.NewArray(lang.F32, 2).SetFloat(2, 1) }, misuse.ErrRange},
-	{"Array.SetFloat", "an element that overflows", func(*world) error { return jit.NewArray(lang.F32, 2).SetFloat(math.MaxInt, 1) }, misuse.ErrRange},
+	{"Array.SetFloat", "nil", func(*world) error { return (*jit.Array)(nil).SetFloat(0, 1) }, jit.ErrRange},
+	{"Array.SetFloat", "no such element", func(*world) error { return jit.NewArray(lang.F32, 2).SetFloat(2, 1) }, jit.ErrRange},
+	{"Array.SetFloat", "an element that overflows", func(*world) error { return jit.NewArray(lang.F32, 2).SetFloat(math.MaxInt, 1) }, jit.ErrRange},
 	{"Array.String", "nil", func(*world) error { _ = (*jit.Array)(nil).String(); return nil }, nil},
 	{"Array.String", "a type that is none", func(*world) error { _ = (&jit.Array{DType: 99}).String(); return nil }, nil},
 
 	// Arguments: where tensors lie.
 	{"Function.Bind", "a tensor without memory", func(w *world) error {
 		return w.call("copy", jit.Args{"x": &jit.Tensor{DType: lang.F32, Shape: []int64{1}}})
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Function.Bind", "zero memory", func(w *world) error {
 		return w.call("copy", jit.Args{"x": &jit.Tensor{DType: lang.F32, Shape: []int64{1}, Memory: &jit.Memory{Size: 4}}})
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Function.Bind", "a type that is none", func(w *world) error {
 		return w.call("copy", jit.Args{"x": &jit.Tensor{DType: 99, Shape: []int64{1}, Memory: w.memory}})
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Function.Bind", "another type", func(w *world) error {
 		return w.call("copy", jit.Args{"x": &jit.Tensor{DType: lang.I32, Shape: []int64{4}, Memory: w.memory}})
 	}, anyError},
-	{"Function.Bind", "a negative offset", func(w *world) error { return w.call("copy", jit.Args{"x": w.tensor(-1, []int64{4}, nil)}) }, misuse.ErrRange},
+	{"Function.Bind", "a negative offset", func(w *world) error { return w.call("copy", jit.Args{"x": w.tensor(-1, []int64{4}, nil)}) }, jit.ErrRange},
 	{"Function.Bind", "the least offset", func(w *world) error {
 		return w.call("copy", jit.Args{"x": w.tensor(math.MinInt64, []int64{4}, nil)})
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Function.Bind", "an offset that overflows", func(w *world) error {
 		return w.call("copy", jit.Args{"x": w.tensor(1<<62, []int64{4}, nil)})
-	}, misuse.ErrRange},
-	{"Function.Bind", "an offset beyond the end", func(w *world) error { return w.call("copy", jit.Args{"x": w.tensor(13, []int64{4}, nil)}) }, misuse.ErrRange},
-	{"Function.Bind", "a shape beyond the memory", func(w *world) error { return w.call("copy", jit.Args{"x": w.tensor(0, []int64{17}, nil)}) }, misuse.ErrRange},
-	{"Function.Bind", "a negative size", func(w *world) error { return w.call("copy", jit.Args{"x": w.tensor(0, []int64{-4}, nil)}) }, misuse.ErrRange},
+	}, jit.ErrRange},
+	{"Function.Bind", "an offset beyond the end", func(w *world) error { return w.call("copy", jit.Args{"x": w.tensor(13, []int64{4}, nil)}) }, jit.ErrRange},
+	{"Function.Bind", "a shape beyond the memory", func(w *world) error { return w.call("copy", jit.Args{"x": w.tensor(0, []int64{17}, nil)}) }, jit.ErrRange},
+	{"Function.Bind", "a negative size", func(w *world) error { return w.call("copy", jit.Args{"x": w.tensor(0, []int64{-4}, nil)}) }, jit.ErrRange},
 	{"Function.Bind", "two negative sizes", func(w *world) error {
 		return w.call("add2", jit.Args{"x": w.tensor(0, []int64{-2, -2}, nil), "y": jit.NewArray(lang.F32, 2, 2)})
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Function.Bind", "a shape that overflows", func(w *world) error {
 		return w.call("add2", jit.Args{"x": w.tensor(0, []int64{1 << 32, 1 << 32}, nil), "y": jit.NewArray(lang.F32, 1, 1)})
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Function.Bind", "the largest stride", func(w *world) error {
 		return w.call("copy", jit.Args{"x": w.tensor(0, []int64{4}, []int64{math.MaxInt64})})
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Function.Bind", "a stride of which the reach overflows to little", func(w *world) error {
 		return w.call("copy", jit.Args{"x": w.tensor(0, []int64{5}, []int64{1 << 62})})
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Function.Bind", "strides of which the sum overflows", func(w *world) error {
 		return w.call("add2", jit.Args{"x": w.tensor(0, []int64{2, 2}, []int64{math.MaxInt64, math.MaxInt64}), "y": jit.NewArray(lang.F32, 2, 2)})
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Function.Bind", "a negative stride", func(w *world) error {
 		return w.call("copy", jit.Args{"x": w.tensor(3, []int64{4}, []int64{-1})})
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Function.Bind", "too few strides", func(w *world) error {
 		return w.call("add2", jit.Args{"x": w.tensor(0, []int64{2, 2}, []int64{1}), "y": jit.NewArray(lang.F32, 2, 2)})
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Function.Bind", "memory of which the size was set", func(w *world) error {
 		m := *w.memory
 		m.Size = 1 << 40
 		return w.call("copy", jit.Args{"x": &jit.Tensor{DType: lang.F32, Shape: []int64{1 << 20}, Memory: &m}})
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Function.Bind", "memory that begins within an element", func(w *world) error {
 		m, err := w.memory.Slice(2, 16)
 		if err != nil {
 			return err
 		}
 		return w.call("copy", jit.Args{"x": &jit.Tensor{DType: lang.F32, Shape: []int64{4}, Memory: m}})
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Function.Bind", "a part of memory that was freed", func(w *world) error {
 		m, err := w.memory.Slice(0, 16)
 		if err != nil {
@@ -270,7 +269,7 @@ var misuses = []wrongUse{
 		}
 		w.device.Free(w.memory)
 		return w.call("copy", jit.Args{"x": &jit.Tensor{DType: lang.F32, Shape: []int64{4}, Memory: m}})
-	}, misuse.ErrFreed},
+	}, jit.ErrFreed},
 	{"Function.Bind", "memory of another device", func(w *world) error {
 		other, err := jit.OpenEmulator("sm_80")
 		if err != nil {
@@ -281,37 +280,37 @@ var misuses = []wrongUse{
 			return err
 		}
 		return w.call("copy", jit.Args{"x": &jit.Tensor{DType: lang.F32, Shape: []int64{4}, Memory: m}})
-	}, misuse.ErrOtherDevice},
-	{"Function.Bind", "a nil function", func(*world) error { return second((*jit.Function)(nil).Bind(nil)) }, misuse.ErrUnset},
-	{"Function.Bind", "a zero function", func(*world) error { return second(new(jit.Function).Bind(nil)) }, misuse.ErrUnset},
+	}, jit.ErrOtherDevice},
+	{"Function.Bind", "a nil function", func(*world) error { return second((*jit.Function)(nil).Bind(nil)) }, jit.ErrUnset},
+	{"Function.Bind", "a zero function", func(*world) error { return second(new(jit.Function).Bind(nil)) }, jit.ErrUnset},
 	{"Function.Bind", "a function without a compiler", func(w *world) error {
 		return second(jit.KernelFunction(w.kernel("copy")).Bind(jit.Args{"x": w.x}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Function.Bind", "no arguments", func(w *world) error { return w.call("copy", nil) }, anyError},
-	{"Function.Call", "a nil function", func(*world) error { return second((*jit.Function)(nil).Call(nil)) }, misuse.ErrUnset},
-	{"Function.Call", "a zero function", func(*world) error { return second(new(jit.Function).Call(nil)) }, misuse.ErrUnset},
-	{"Function.On", "nil", func(w *world) error { return second((*jit.Function)(nil).On(w.compiler).Bind(nil)) }, misuse.ErrUnset},
+	{"Function.Call", "a nil function", func(*world) error { return second((*jit.Function)(nil).Call(nil)) }, jit.ErrUnset},
+	{"Function.Call", "a zero function", func(*world) error { return second(new(jit.Function).Call(nil)) }, jit.ErrUnset},
+	{"Function.On", "nil", func(w *world) error { return second((*jit.Function)(nil).On(w.compiler).Bind(nil)) }, jit.ErrUnset},
 	{"Function.On", "no compiler", func(w *world) error {
 		return second(jit.KernelFunction(w.kernel("copy")).On(nil).Bind(jit.Args{"x": w.x}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Function.On", "a compiler without a device", func(w *world) error {
 		return second(jit.KernelFunction(w.kernel("copy")).On(new(jit.Compiler)).Bind(jit.Args{"x": w.x}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Function.Names", "nil", func(*world) error { return none(int64(len((*jit.Function)(nil).Names()))) }, nil},
 	{"Function.Leaf", "nil", func(*world) error { (*jit.Function)(nil).Leaf("x"); return nil }, nil},
 	{"Function.Leaf", "what is no path", func(w *world) error { jit.KernelFunction(w.kernel("copy")).Leaf("x[.].["); return nil }, nil},
-	{"KernelFunction", "nil", func(*world) error { return second(jit.KernelFunction(nil).Bind(nil)) }, misuse.ErrUnset},
-	{"FindFunction", "nil", func(*world) error { return second(jit.FindFunction(nil, "f")) }, misuse.ErrUnset},
+	{"KernelFunction", "nil", func(*world) error { return second(jit.KernelFunction(nil).Bind(nil)) }, jit.ErrUnset},
+	{"FindFunction", "nil", func(*world) error { return second(jit.FindFunction(nil, "f")) }, jit.ErrUnset},
 	{"FindFunction", "zero", func(*world) error { return second(jit.FindFunction(&typed.Program{}, "f")) }, anyError},
 	{"FunctionNames", "nil", func(*world) error { jit.FunctionNames(nil); jit.FunctionNames(&typed.Program{}); return nil }, nil},
 
 	// Modules and compilers.
-	{"Module.Call", "nil", func(*world) error { return second((*jit.Module)(nil).Call("f", nil)) }, misuse.ErrUnset},
-	{"Module.Call", "zero", func(*world) error { return second(new(jit.Module).Call("f", nil)) }, misuse.ErrUnset},
-	{"Module.Function", "zero", func(*world) error { return second(new(jit.Module).Function("f")) }, misuse.ErrUnset},
+	{"Module.Call", "nil", func(*world) error { return second((*jit.Module)(nil).Call("f", nil)) }, jit.ErrUnset},
+	{"Module.Call", "zero", func(*world) error { return second(new(jit.Module).Call("f", nil)) }, jit.ErrUnset},
+	{"Module.Function", "zero", func(*world) error { return second(new(jit.Module).Function("f")) }, jit.ErrUnset},
 	{"Module.Function", "without a compiler", func(w *world) error {
 		return second((&jit.Module{Program: w.module.Program}).Function("copy"))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Module.Names", "zero", func(*world) error { return none(int64(len(new(jit.Module).Names()))) }, nil},
 	{"Module.Device", "zero", func(*world) error {
 		if new(jit.Module).Device() != nil {
@@ -321,28 +320,28 @@ var misuses = []wrongUse{
 	}, nil},
 	{"NewCompiler", "no device", func(w *world) error {
 		return second(jit.NewCompiler(nil, nil).BindKernel(w.kernel("copy"), []jit.Value{jit.TensorValue(w.x)}, jit.Options{}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"NewCompiler", "a nil device", func(w *world) error {
 		return second(jit.NewCompiler((*jit.Emulator)(nil), nil).BindKernel(w.kernel("copy"), []jit.Value{jit.TensorValue(w.x)}, jit.Options{}))
-	}, misuse.ErrUnset},
-	{"Compiler.Load", "nil", func(*world) error { return second((*jit.Compiler)(nil).Load("a", nil)) }, misuse.ErrUnset},
+	}, jit.ErrUnset},
+	{"Compiler.Load", "nil", func(*world) error { return second((*jit.Compiler)(nil).Load("a", nil)) }, jit.ErrUnset},
 	{"Compiler.Load", "without a device", func(*world) error {
 		m, err := new(jit.Compiler).Load("a.tile", []byte(misused))
 		if err != nil {
 			return err
 		}
 		return second(m.Call("copy", jit.Args{"x": []float32{1}}))
-	}, misuse.ErrUnset},
-	{"Compiler.LoadFile", "nil", func(*world) error { return second((*jit.Compiler)(nil).LoadFile("a")) }, misuse.ErrUnset},
+	}, jit.ErrUnset},
+	{"Compiler.LoadFile", "nil", func(*world) error { return second((*jit.Compiler)(nil).LoadFile("a")) }, jit.ErrUnset},
 	{"Compiler.LoadFile", "no such file", func(w *world) error { return second(w.compiler.LoadFile("")) }, os.ErrNotExist},
 	{"Compiler.CompileTime", "nil", func(*world) error { return none(int64((*jit.Compiler)(nil).CompileTime())) }, nil},
 	{"Compiler.BindKernel", "nil", func(w *world) error {
 		return second((*jit.Compiler)(nil).BindKernel(w.kernel("copy"), nil, jit.Options{}))
-	}, misuse.ErrUnset},
-	{"Compiler.BindKernel", "no kernel", func(w *world) error { return second(w.compiler.BindKernel(nil, nil, jit.Options{})) }, misuse.ErrUnset},
+	}, jit.ErrUnset},
+	{"Compiler.BindKernel", "no kernel", func(w *world) error { return second(w.compiler.BindKernel(nil, nil, jit.Options{})) }, jit.ErrUnset},
 	{"Compiler.BindKernel", "a zero kernel", func(w *world) error {
 		return second(w.compiler.BindKernel(&typed.Kernel{}, nil, jit.Options{}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Compiler.BindKernel", "a zero value", func(w *world) error { return w.bindKernel("copy", jit.Options{}, jit.Value{}) }, anyError},
 	{"Compiler.BindKernel", "too few arguments", func(w *world) error { return w.bindKernel("copy", jit.Options{}) }, anyError},
 	{"Compiler.BindKernel", "too many arguments", func(w *world) error {
@@ -366,41 +365,41 @@ var misuses = []wrongUse{
 	{"Compiler.BindKernel", "no such precision", func(w *world) error {
 		return w.bindKernel("copy", jit.Options{Precision: "f128"}, jit.TensorValue(w.x))
 	}, anyArgument},
-	{"Compiler.BindGraph", "no graph", func(w *world) error { return second(w.compiler.BindGraph(nil, nil, jit.Options{})) }, misuse.ErrUnset},
+	{"Compiler.BindGraph", "no graph", func(w *world) error { return second(w.compiler.BindGraph(nil, nil, jit.Options{})) }, jit.ErrUnset},
 	{"Compiler.BindGraph", "a zero graph", func(w *world) error {
 		return second(w.compiler.BindGraph(&typed.Graph{}, nil, jit.Options{}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Compiler.BindGraph", "nil", func(w *world) error {
 		return second((*jit.Compiler)(nil).BindGraph(w.module.Program.Graphs[0], nil, jit.Options{}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Compiler.BindGraph", "a zero value", func(w *world) error {
 		return second(w.compiler.BindGraph(w.module.Program.Graphs[0], []jit.Value{{}}, jit.Options{}))
 	}, anyError},
 	{"Compiler.BindGraph", "a tensor beyond its memory", func(w *world) error {
 		return second(w.compiler.BindGraph(w.module.Program.Graphs[0], []jit.Value{jit.TensorValue(w.tensor(0, []int64{99}, nil))}, jit.Options{}))
-	}, misuse.ErrRange},
-	{"Compiler.RunTest", "no test", func(w *world) error { return second(w.compiler.RunTest(nil, jit.Options{})) }, misuse.ErrUnset},
-	{"Compiler.RunTest", "a zero test", func(w *world) error { return second(w.compiler.RunTest(&typed.Test{}, jit.Options{})) }, misuse.ErrUnset},
+	}, jit.ErrRange},
+	{"Compiler.RunTest", "no test", func(w *world) error { return second(w.compiler.RunTest(nil, jit.Options{})) }, jit.ErrUnset},
+	{"Compiler.RunTest", "a zero test", func(w *world) error { return second(w.compiler.RunTest(&typed.Test{}, jit.Options{})) }, jit.ErrUnset},
 	{"Compiler.RunTest", "nil", func(w *world) error {
 		return second((*jit.Compiler)(nil).RunTest(w.module.Program.Tests[0], jit.Options{}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 
 	{"CPU.Cores", "nil", func(*world) error { return none(int64((*jit.CPU)(nil).Cores() - new(jit.CPU).Cores())) }, nil},
 	{"Compiler.RunTestContext", "no test", func(w *world) error {
 		return second(w.compiler.RunTestContext(context.Background(), nil, jit.Options{}))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 
 	// Arenas.
 	{"NewArena", "no device", func(w *world) error {
 		return w.bindKernel("copy", jit.Options{Arena: jit.NewArena(nil)}, jit.TensorValue(w.x))
-	}, misuse.ErrOtherDevice},
+	}, jit.ErrOtherDevice},
 	{"NewArena", "another device", func(w *world) error {
 		e, err := jit.OpenEmulator("sm_80")
 		if err != nil {
 			return err
 		}
 		return w.bindKernel("copy", jit.Options{Arena: jit.NewArena(e)}, jit.TensorValue(w.x))
-	}, misuse.ErrOtherDevice},
+	}, jit.ErrOtherDevice},
 	{"Arena.Bytes", "nil", func(*world) error { return none((*jit.Arena)(nil).Bytes() + new(jit.Arena).Bytes()) }, nil},
 	{"Arena.Close", "nil, and twice", func(w *world) error {
 		(*jit.Arena)(nil).Close()
@@ -412,70 +411,70 @@ var misuses = []wrongUse{
 	}, nil},
 
 	// Programs.
-	{"Program.RunContext", "nil", func(*world) error { return second((*jit.Program)(nil).RunContext(context.Background(), nil)) }, misuse.ErrUnset},
+	{"Program.RunContext", "nil", func(*world) error { return second((*jit.Program)(nil).RunContext(context.Background(), nil)) }, jit.ErrUnset},
 	{"Program.Observe", "nil", func(*world) error { (*jit.Program)(nil).Observe(nil); new(jit.Program).Observe(nil); return nil }, nil},
-	{"Unoptimised", "no specialisation", func(*world) error { return second(jit.Unoptimised(nil, nil)) }, misuse.ErrUnset},
+	{"Unoptimised", "no specialisation", func(*world) error { return second(jit.Unoptimised(nil, nil)) }, jit.ErrUnset},
 	{"Program.Fills", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Fills()))) }, nil},
 	{"Lowered.Fills", "nil", func(*world) error { return none(int64(len((*jit.Lowered)(nil).Fills()))) }, nil},
-	{"Program.Run", "nil", func(*world) error { return second((*jit.Program)(nil).Run(nil)) }, misuse.ErrUnset},
-	{"Program.Run", "zero", func(*world) error { return second(new(jit.Program).Run(nil)) }, misuse.ErrUnset},
+	{"Program.Run", "nil", func(*world) error { return second((*jit.Program)(nil).Run(nil)) }, jit.ErrUnset},
+	{"Program.Run", "zero", func(*world) error { return second(new(jit.Program).Run(nil)) }, jit.ErrUnset},
 	{"Program.Run", "closed", func(w *world) error {
 		w.program.Close()
 		w.program.Close()
 		return second(w.program.Run([]jit.Value{jit.TensorValue(w.x)}))
-	}, misuse.ErrClosed},
-	{"Program.Run", "no arguments", func(w *world) error { return second(w.program.Run(nil)) }, misuse.ErrMismatch},
-	{"Program.Run", "a zero value", func(w *world) error { return second(w.program.Run([]jit.Value{{}})) }, misuse.ErrMismatch},
+	}, jit.ErrClosed},
+	{"Program.Run", "no arguments", func(w *world) error { return second(w.program.Run(nil)) }, jit.ErrMismatch},
+	{"Program.Run", "a zero value", func(w *world) error { return second(w.program.Run([]jit.Value{{}})) }, jit.ErrMismatch},
 	{"Program.Run", "a scalar for a tensor", func(w *world) error {
 		return second(w.program.Run([]jit.Value{jit.IntValue(lang.I32, 1)}))
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Program.Run", "a zero tensor", func(w *world) error {
 		return second(w.program.Run([]jit.Value{jit.TensorValue(&jit.Tensor{})}))
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Program.Run", "a longer tensor than was bound", func(w *world) error {
 		return second(w.program.Run([]jit.Value{jit.TensorValue(w.tensor(0, []int64{5}, nil))}))
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Program.Run", "other strides than were bound", func(w *world) error {
 		return second(w.program.Run([]jit.Value{jit.TensorValue(w.tensor(0, []int64{4}, []int64{2}))}))
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Program.Run", "more strides than dimensions", func(w *world) error {
 		return second(w.program.Run([]jit.Value{jit.TensorValue(w.tensor(0, []int64{4}, []int64{1, 1}))}))
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Program.Run", "a place that is less aligned", func(w *world) error {
 		return second(w.program.Run([]jit.Value{jit.TensorValue(w.tensor(1, []int64{4}, nil))}))
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Program.Run", "a place beyond the end", func(w *world) error {
 		return second(w.program.Run([]jit.Value{jit.TensorValue(w.tensor(16, []int64{4}, nil))}))
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 	{"Program.Run", "memory that was freed", func(w *world) error {
 		w.device.Free(w.memory)
 		return second(w.program.Run([]jit.Value{jit.TensorValue(w.x)}))
-	}, misuse.ErrFreed},
+	}, jit.ErrFreed},
 	{"Program.Run", "its own result", func(w *world) error {
 		out, err := w.program.Run([]jit.Value{jit.TensorValue(w.x)})
 		if err != nil {
 			return err
 		}
 		return second(w.program.Run(out))
-	}, misuse.ErrOverlap},
+	}, jit.ErrOverlap},
 	{"Program.Run", "a closed device", func(w *world) error {
 		if err := w.device.Close(); err != nil {
 			return err
 		}
 		return second(w.program.Run([]jit.Value{jit.TensorValue(w.x)}))
-	}, misuse.ErrClosed},
+	}, jit.ErrClosed},
 	{"Program.Close", "nil", func(*world) error { (*jit.Program)(nil).Close(); new(jit.Program).Close(); return nil }, nil},
 	{"Program.Outputs", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Outputs()))) }, nil},
 	{"Program.Plans", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Plans()))) }, nil},
 
 	// Launches.
-	{"Launch.Run", "nil", func(*world) error { return (*jit.Launch)(nil).Run() }, misuse.ErrUnset},
-	{"Launch.Run", "zero", func(*world) error { return new(jit.Launch).Run() }, misuse.ErrUnset},
-	{"Launch.Run", "closed", func(w *world) error { w.launch.Close(); w.launch.Close(); return w.launch.Run() }, misuse.ErrClosed},
-	{"Launch.Run", "a tensor that was changed", func(w *world) error { w.x.Shape = []int64{1 << 40}; return w.launch.Run() }, misuse.ErrMismatch},
-	{"Launch.Run", "a tensor that lost its memory", func(w *world) error { w.x.Memory = nil; return w.launch.Run() }, misuse.ErrMismatch},
-	{"Launch.Read", "zero", func(*world) error { return second(new(jit.Launch).Read("y")) }, misuse.ErrUnset},
-	{"Launch.Read", "closed", func(w *world) error { w.launch.Close(); return second(w.launch.Read("y")) }, misuse.ErrClosed},
+	{"Launch.Run", "nil", func(*world) error { return (*jit.Launch)(nil).Run() }, jit.ErrUnset},
+	{"Launch.Run", "zero", func(*world) error { return new(jit.Launch).Run() }, jit.ErrUnset},
+	{"Launch.Run", "closed", func(w *world) error { w.launch.Close(); w.launch.Close(); return w.launch.Run() }, jit.ErrClosed},
+	{"Launch.Run", "a tensor that was changed", func(w *world) error { w.x.Shape = []int64{1 << 40}; return w.launch.Run() }, jit.ErrMismatch},
+	{"Launch.Run", "a tensor that lost its memory", func(w *world) error { w.x.Memory = nil; return w.launch.Run() }, jit.ErrMismatch},
+	{"Launch.Read", "zero", func(*world) error { return second(new(jit.Launch).Read("y")) }, jit.ErrUnset},
+	{"Launch.Read", "closed", func(w *world) error { w.launch.Close(); return second(w.launch.Read("y")) }, jit.ErrClosed},
 	{"Launch.Read", "no such name", func(w *world) error { return second(w.launch.Read("z")) }, anyError},
 	{"Launch.Read", "before a run", func(w *world) error {
 		f, err := w.module.Function("copy")
@@ -487,14 +486,14 @@ var misuses = []wrongUse{
 			return err
 		}
 		return second(l.Read("y"))
-	}, misuse.ErrUnset},
+	}, jit.ErrUnset},
 	{"Launch.Read", "a device that is closed", func(w *world) error {
 		if err := w.device.Close(); err != nil {
 			return err
 		}
 		return second(w.launch.Read("y"))
-	}, misuse.ErrClosed},
-	{"Launch.Tensor", "zero", func(*world) error { return second(new(jit.Launch).Tensor("y")) }, misuse.ErrUnset},
+	}, jit.ErrClosed},
+	{"Launch.Tensor", "zero", func(*world) error { return second(new(jit.Launch).Tensor("y")) }, jit.ErrUnset},
 	{"Launch.Tensor", "used when the launch is closed", func(w *world) error {
 		y, err := w.launch.Tensor("y")
 		if err != nil {
@@ -502,50 +501,50 @@ var misuses = []wrongUse{
 		}
 		w.launch.Close()
 		return jit.ReadTensor(w.device, y, make([]byte, 16))
-	}, misuse.ErrFreed},
-	{"Launch.Write", "zero", func(*world) error { return new(jit.Launch).Write("x", nil) }, misuse.ErrUnset},
-	{"Launch.Write", "no array", func(w *world) error { return w.launch.Write("x", nil) }, misuse.ErrUnset},
-	{"Launch.Write", "a zero array", func(w *world) error { return w.launch.Write("x", &jit.Array{}) }, misuse.ErrMismatch},
-	{"Launch.Write", "another type", func(w *world) error { return w.launch.Write("x", jit.NewArray(lang.I32, 4)) }, misuse.ErrMismatch},
+	}, jit.ErrFreed},
+	{"Launch.Write", "zero", func(*world) error { return new(jit.Launch).Write("x", nil) }, jit.ErrUnset},
+	{"Launch.Write", "no array", func(w *world) error { return w.launch.Write("x", nil) }, jit.ErrUnset},
+	{"Launch.Write", "a zero array", func(w *world) error { return w.launch.Write("x", &jit.Array{}) }, jit.ErrMismatch},
+	{"Launch.Write", "another type", func(w *world) error { return w.launch.Write("x", jit.NewArray(lang.I32, 4)) }, jit.ErrMismatch},
 	{"Launch.Write", "missing data", func(w *world) error {
 		return w.launch.Write("x", &jit.Array{DType: lang.F32, Shape: []int64{4}, Data: make([]byte, 8)})
-	}, misuse.ErrMismatch},
+	}, jit.ErrMismatch},
 	{"Launch.Write", "memory that was freed", func(w *world) error {
 		w.device.Free(w.memory)
 		return w.launch.Write("x", jit.NewArray(lang.F32, 4))
-	}, misuse.ErrFreed},
+	}, jit.ErrFreed},
 	{"Launch.Inouts", "zero", func(*world) error { return none(int64(len(new(jit.Launch).Inouts()))) }, nil},
 	{"Launch.Bytes", "zero", func(*world) error { return none(new(jit.Launch).Bytes() + (*jit.Launch)(nil).Bytes()) }, nil},
 	{"Launch.Close", "zero", func(*world) error { new(jit.Launch).Close(); (*jit.Launch)(nil).Close(); return nil }, nil},
 
 	// What tools use.
-	{"Specialise", "no kernel", func(*world) error { return second(jit.Specialise(nil, jit.Options{})) }, misuse.ErrUnset},
-	{"Specialise", "a zero kernel", func(*world) error { return second(jit.Specialise(&typed.Kernel{}, jit.Options{})) }, misuse.ErrUnset},
+	{"Specialise", "no kernel", func(*world) error { return second(jit.Specialise(nil, jit.Options{})) }, jit.ErrUnset},
+	{"Specialise", "a zero kernel", func(*world) error { return second(jit.Specialise(&typed.Kernel{}, jit.Options{})) }, jit.ErrUnset},
 	{"Specialise", "a negative dimension", func(w *world) error {
 		return second(jit.Specialise(w.kernel("copy"), jit.Options{Dims: map[string]int64{"N": math.MinInt64}}))
 	}, anyArgument},
 	{"Spec.Key", "zero", func(*world) error { new(jit.Spec).Key(); (*jit.Spec)(nil).Key(); return nil }, nil},
 	{"Spec.Launches", "zero", func(*world) error { return none(int64(len(new(jit.Spec).Launches()))) }, nil},
-	{"BuildIR", "nil", func(*world) error { _, _, err := jit.BuildIR(nil); return err }, misuse.ErrUnset},
-	{"BuildIR", "zero", func(*world) error { _, _, err := jit.BuildIR(&jit.Spec{}); return err }, misuse.ErrUnset},
-	{"BuildIR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := jit.BuildIR(w.spec); return err }, misuse.ErrMismatch},
-	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := jit.BuildIR(w.spec); return err }, misuse.ErrRange},
-	{"Lower", "nil", func(*world) error { return second(jit.Lower(nil, plan.Target{}, nil)) }, misuse.ErrUnset},
-	{"Lower", "no target", func(w *world) error { return second(jit.Lower(w.spec, plan.Target{}, nil)) }, misuse.ErrUnset},
-	{"LowerIR", "nil", func(*world) error { return second(jit.LowerIR(nil, plan.Target{}, nil, nil, nil)) }, misuse.ErrUnset},
-	{"LowerIR", "zero", func(*world) error { return second(jit.LowerIR(&ir.Func{}, plan.Target{}, nil, nil, nil)) }, misuse.ErrUnset},
+	{"BuildIR", "nil", func(*world) error { _, _, err := jit.BuildIR(nil); return err }, jit.ErrUnset},
+	{"BuildIR", "zero", func(*world) error { _, _, err := jit.BuildIR(&jit.Spec{}); return err }, jit.ErrUnset},
+	{"BuildIR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrMismatch},
+	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrRange},
+	{"Lower", "nil", func(*world) error { return second(jit.Lower(nil, plan.Target{}, nil)) }, jit.ErrUnset},
+	{"Lower", "no target", func(w *world) error { return second(jit.Lower(w.spec, plan.Target{}, nil)) }, jit.ErrUnset},
+	{"LowerIR", "nil", func(*world) error { return second(jit.LowerIR(nil, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"LowerIR", "zero", func(*world) error { return second(jit.LowerIR(&ir.Func{}, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
 	{"LowerIR", "no target", func(w *world) error {
 		f, _, err := jit.BuildIR(w.spec)
 		if err != nil {
 			return err
 		}
 		return second(jit.LowerIR(f, plan.Target{}, nil, nil, nil))
-	}, misuse.ErrUnset},
-	{"Forms", "nil", func(*world) error { return second(jit.Forms(nil, plan.Target{})) }, misuse.ErrUnset},
-	{"Forms", "no target", func(w *world) error { return second(jit.Forms(w.spec, plan.Target{})) }, misuse.ErrUnset},
+	}, jit.ErrUnset},
+	{"Forms", "nil", func(*world) error { return second(jit.Forms(nil, plan.Target{})) }, jit.ErrUnset},
+	{"Forms", "no target", func(w *world) error { return second(jit.Forms(w.spec, plan.Target{})) }, jit.ErrUnset},
 	{"KnownPins", "nil", func(*world) error { return none(int64(len(jit.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
 	{"ParseAssignments", "what is none", func(*world) error { return second(jit.ParseAssignments("\"a=1")) }, anyError},
-	{"Lowered.PTX", "zero", func(*world) error { return second(new(jit.Lowered).PTX()) }, misuse.ErrUnset},
+	{"Lowered.PTX", "zero", func(*world) error { return second(new(jit.Lowered).PTX()) }, jit.ErrUnset},
 	{"Lowered.Memory", "zero", func(*world) error { return none(int64(len(new(jit.Lowered).Memory()))) }, nil},
 	{"Load", "nothing", func(*world) error { jit.Load("", nil, nil); return nil }, nil},
 	{"Loader.Parse", "nil", func(*world) error { (*jit.Loader)(nil).Parse("", nil); return nil }, nil},
@@ -555,29 +554,29 @@ var misuses = []wrongUse{
 	}, anyError},
 	{"ProposeImports", "nil", func(*world) error { jit.ProposeImports(nil, lang.Diagnostics{{}}); return nil }, nil},
 	{"ParseLogs", "no writer", func(*world) error {
-		l, err := log.Parse("all", nil)
+		l, err := jit.ParseLogs("all", nil)
 		l.Line(log.Time, "said to nobody")
 		return err
 	}, nil},
-	{"Logs.DumpAfter", "nil", func(*world) error { return (*log.Logs)(nil).DumpAfter("fold") }, misuse.ErrUnset},
-	{"Logs.DumpAfter", "zero", func(*world) error { return new(log.Logs).DumpAfter("fold") }, misuse.ErrUnset},
+	{"Logs.DumpAfter", "nil", func(*world) error { return (*jit.Logs)(nil).DumpAfter("fold") }, jit.ErrUnset},
+	{"Logs.DumpAfter", "zero", func(*world) error { return new(jit.Logs).DumpAfter("fold") }, jit.ErrUnset},
 	{"Logs.Line", "nil", func(*world) error {
-		(*log.Logs)(nil).Line(log.IR, "")
-		new(log.Logs).Line(log.IR, "")
+		(*jit.Logs)(nil).Line(log.IR, "")
+		new(jit.Logs).Line(log.IR, "")
 		return nil
 	}, nil},
-	{"Logs.On", "nil", func(*world) error { (*log.Logs)(nil).On(log.IR); return nil }, nil},
+	{"Logs.On", "nil", func(*world) error { (*jit.Logs)(nil).On(log.IR); return nil }, nil},
 	{"Logs.Print", "nil", func(*world) error {
-		(*log.Logs)(nil).Print(log.IR, "", nil)
-		new(log.Logs).Print(log.IR, "", nil)
+		(*jit.Logs)(nil).Print(log.IR, "", nil)
+		new(jit.Logs).Print(log.IR, "", nil)
 		return nil
 	}, nil},
 	{"CheckFailure.Text", "zero", func(*world) error { return none(int64(len(new(jit.CheckFailure).Text()))) }, nil},
-	{"ArgError.Error", "zero", func(*world) error { _ = new(misuse.ArgError).Error(); return new(misuse.ArgError).Unwrap() }, nil},
-	{"ArgError.Unwrap", "zero", func(*world) error { return new(misuse.ArgError).Unwrap() }, nil},
-	{"UseError.Error", "zero", func(*world) error { _ = new(misuse.UseError).Error(); return nil }, nil},
-	{"UseError.Unwrap", "zero", func(*world) error { return new(misuse.UseError).Unwrap() }, nil},
-	{"NameError.Error", "zero", func(*world) error { _ = new(misuse.NameError).Error(); return nil }, nil},
+	{"ArgError.Error", "zero", func(*world) error { _ = new(jit.ArgError).Error(); return new(jit.ArgError).Unwrap() }, nil},
+	{"ArgError.Unwrap", "zero", func(*world) error { return new(jit.ArgError).Unwrap() }, nil},
+	{"UseError.Error", "zero", func(*world) error { _ = new(jit.UseError).Error(); return nil }, nil},
+	{"UseError.Unwrap", "zero", func(*world) error { return new(jit.UseError).Unwrap() }, nil},
+	{"NameError.Error", "zero", func(*world) error { _ = new(jit.NameError).Error(); return nil }, nil},
 	{"EmulationError.Error", "zero", func(*world) error { _ = new(jit.EmulationError).Error(); return nil }, nil},
 	{"Emulator", "settings that make no sense", func(*world) error {
 		e, err := jit.OpenEmulator("sm_90a")
@@ -590,7 +589,7 @@ var misuses = []wrongUse{
 			return err
 		}
 		return second(m.Call("copy", jit.Args{"x": []float32{1}}))
-	}, misuse.ErrRange},
+	}, jit.ErrRange},
 }
 
 // misuseDevices are where misuses are tried.

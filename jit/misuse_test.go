@@ -9,6 +9,8 @@ import (
 	"go/token"
 	"math"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
-	"tilec/jit/misuse"
 )
 
 // deviceMisuses are calls of the methods of one device that is nil, zero or closed, or on memory that it cannot use.
@@ -48,17 +49,17 @@ func accessMisuses() []wrongUse {
 			wrongUse{"Device.Read", name, func(w *world) error { return w.device.Read(make([]byte, n), m(w), offset) }, kind})
 	}
 	own := func(w *world) *jit.Memory { return w.memory }
-	add("nil memory", misuse.ErrUnset, func(*world) *jit.Memory { return nil }, 0, 4)
-	add("zero memory", misuse.ErrUnset, func(*world) *jit.Memory { return &jit.Memory{Size: 1 << 40} }, 0, 4)
-	add("a negative offset", misuse.ErrRange, own, -4, 4)
-	add("the least offset", misuse.ErrRange, own, math.MinInt64, 4)
-	add("an offset beyond the end", misuse.ErrRange, own, 65, 0)
-	add("a length beyond the end", misuse.ErrRange, own, 61, 4)
-	add("an end that overflows", misuse.ErrRange, own, math.MaxInt64, 4)
-	add("freed memory", misuse.ErrFreed, func(w *world) *jit.Memory { w.device.Free(w.memory); w.device.Free(w.memory); return w.memory }, 0, 4)
-	add("memory of which the size was set", misuse.ErrRange, func(w *world) *jit.Memory { w.memory.Size = 1 << 40; return w.memory }, 1<<30, 4)
-	add("a negative size that was set", misuse.ErrRange, func(w *world) *jit.Memory { w.memory.Size = -8; return w.memory }, 0, 4)
-	add("memory of another device", misuse.ErrOtherDevice, func(w *world) *jit.Memory {
+	add("nil memory", jit.ErrUnset, func(*world) *jit.Memory { return nil }, 0, 4)
+	add("zero memory", jit.ErrUnset, func(*world) *jit.Memory { return &jit.Memory{Size: 1 << 40} }, 0, 4)
+	add("a negative offset", jit.ErrRange, own, -4, 4)
+	add("the least offset", jit.ErrRange, own, math.MinInt64, 4)
+	add("an offset beyond the end", jit.ErrRange, own, 65, 0)
+	add("a length beyond the end", jit.ErrRange, own, 61, 4)
+	add("an end that overflows", jit.ErrRange, own, math.MaxInt64, 4)
+	add("freed memory", jit.ErrFreed, func(w *world) *jit.Memory { w.device.Free(w.memory); w.device.Free(w.memory); return w.memory }, 0, 4)
+	add("memory of which the size was set", jit.ErrRange, func(w *world) *jit.Memory { w.memory.Size = 1 << 40; return w.memory }, 1<<30, 4)
+	add("a negative size that was set", jit.ErrRange, func(w *world) *jit.Memory { w.memory.Size = -8; return w.memory }, 0, 4)
+	add("memory of another device", jit.ErrOtherDevice, func(w *world) *jit.Memory {
 		e, err := jit.OpenEmulator("sm_80")
 		if err != nil {
 			panic(err)
@@ -84,22 +85,22 @@ func TestMisuses(t *testing.T) {
 		}
 		return w.device
 	}
-	all = append(all, deviceMisuses("a nil CPU", func(*world) jit.Device { return (*jit.CPU)(nil) }, misuse.ErrUnset)...)
-	all = append(all, deviceMisuses("a zero CPU", func(*world) jit.Device { return new(jit.CPU) }, misuse.ErrUnset)...)
-	all = append(all, deviceMisuses("a nil emulator", func(*world) jit.Device { return (*jit.Emulator)(nil) }, misuse.ErrUnset)...)
-	all = append(all, deviceMisuses("a zero emulator", func(*world) jit.Device { return new(jit.Emulator) }, misuse.ErrUnset)...)
-	all = append(all, deviceMisuses("a nil GPU", func(*world) jit.Device { return (*jit.GPU)(nil) }, misuse.ErrUnset)...)
-	all = append(all, deviceMisuses("a zero GPU", func(*world) jit.Device { return new(jit.GPU) }, misuse.ErrUnset)...)
-	all = append(all, deviceMisuses("a closed device", closed, misuse.ErrClosed)...)
-	all = append(all, wrongUse{"GPU.Retarget", "zero", func(*world) error { return new(jit.GPU).Retarget("sm_80") }, misuse.ErrUnset})
+	all = append(all, deviceMisuses("a nil CPU", func(*world) jit.Device { return (*jit.CPU)(nil) }, jit.ErrUnset)...)
+	all = append(all, deviceMisuses("a zero CPU", func(*world) jit.Device { return new(jit.CPU) }, jit.ErrUnset)...)
+	all = append(all, deviceMisuses("a nil emulator", func(*world) jit.Device { return (*jit.Emulator)(nil) }, jit.ErrUnset)...)
+	all = append(all, deviceMisuses("a zero emulator", func(*world) jit.Device { return new(jit.Emulator) }, jit.ErrUnset)...)
+	all = append(all, deviceMisuses("a nil GPU", func(*world) jit.Device { return (*jit.GPU)(nil) }, jit.ErrUnset)...)
+	all = append(all, deviceMisuses("a zero GPU", func(*world) jit.Device { return new(jit.GPU) }, jit.ErrUnset)...)
+	all = append(all, deviceMisuses("a closed device", closed, jit.ErrClosed)...)
+	all = append(all, wrongUse{"GPU.Retarget", "zero", func(*world) error { return new(jit.GPU).Retarget("sm_80") }, jit.ErrUnset})
 	for _, device := range misuseDevices() {
 		for _, m := range all {
 			t.Run(fmt.Sprintf("%s/%s/%s", device, m.of, m.name), func(t *testing.T) {
 				w := freshWorld(t, device)
 				var err error
 				require.NotPanics(t, func() { err = m.do(w) })
-				var arg *misuse.ArgError
-				var use *misuse.UseError
+				var arg *jit.ArgError
+				var use *jit.UseError
 				switch m.kind {
 				case nil:
 					require.NoError(t, err)
@@ -114,7 +115,7 @@ func TestMisuses(t *testing.T) {
 					}
 				}
 				var bug *jit.Bug
-				assert.False(t, errors.As(err, &bug), "a wrongUse is no bug of the compiler: %v", err)
+				assert.False(t, errors.As(err, &bug), "a misuse is no bug of the compiler: %v", err)
 			})
 		}
 	}
@@ -135,30 +136,31 @@ func TestEveryFunctionHasItsMisuses(t *testing.T) {
 		if strings.HasPrefix(name, "Bug.") || name == "NewBug" { // bug_test.go
 			continue
 		}
-		assert.True(t, tested[name], "%s has no wrongUse in the table", name)
+		assert.True(t, tested[name], "%s has no misuse in the table", name)
 	}
 }
 
-// exported lists the exported functions and methods of the package.
+// rooms are the packages whose types package jit gives other names, and what it calls them.
+var rooms = []struct{ folder, typ, name string }{
+	{"backend", "Memory", "Memory"},
+	{"backend/cpu", "Device", "CPU"},
+	{"backend/emulator", "Device", "Emulator"},
+	{"backend/nvidia", "Device", "GPU"},
+	{"log", "Logs", "Logs"},
+}
+
+// inner are the methods that back ends and the rest of the compiler have for each other, which callers have no use for.
+var inner = []string{"State", "Space", "Poisons", "Undefine", "Compile", "Time", "Wrap",
+	"Logs.Dump", "Memory.Free", "Memory.Release", "Memory.Shares", "Memory.Start", "Memory.Bytes", "Memory.Address", "Memory.Within", "Memory.Misuse", "Memory.Access"}
+
+// exported lists the exported functions and methods of the package, and the methods of the types of other rooms that it names.
 func exported(t *testing.T) []string {
-	files, err := os.ReadDir(".")
-	require.NoError(t, err)
-	set := token.NewFileSet()
-	var parsed []*ast.File
-	for _, f := range files {
-		if strings.HasSuffix(f.Name(), ".go") && !strings.HasSuffix(f.Name(), "_test.go") {
-			tree, err := parser.ParseFile(set, f.Name(), nil, parser.ParseComments)
-			require.NoError(t, err)
-			parsed = append(parsed, tree)
-		}
-	}
-	p, err := doc.NewFromFiles(set, parsed, "tilec/jit")
-	require.NoError(t, err)
+	own := documented(t, ".")
 	var names []string
-	for _, f := range p.Funcs {
+	for _, f := range own.Funcs {
 		names = append(names, f.Name)
 	}
-	for _, x := range p.Types {
+	for _, x := range own.Types {
 		for _, f := range x.Funcs {
 			names = append(names, f.Name)
 		}
@@ -166,6 +168,34 @@ func exported(t *testing.T) []string {
 			names = append(names, x.Name+"."+m.Name)
 		}
 	}
+	for _, r := range rooms {
+		for _, x := range documented(t, r.folder).Types {
+			for _, m := range x.Methods {
+				name := r.name + "." + m.Name
+				if x.Name == r.typ && !slices.Contains(inner, m.Name) && !slices.Contains(inner, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
 	require.Greater(t, len(names), 80)
 	return names
+}
+
+// documented is what a package exports.
+func documented(t *testing.T, folder string) *doc.Package {
+	files, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	set := token.NewFileSet()
+	var parsed []*ast.File
+	for _, f := range files {
+		if strings.HasSuffix(f.Name(), ".go") && !strings.HasSuffix(f.Name(), "_test.go") {
+			tree, err := parser.ParseFile(set, filepath.Join(folder, f.Name()), nil, parser.ParseComments)
+			require.NoError(t, err)
+			parsed = append(parsed, tree)
+		}
+	}
+	p, err := doc.NewFromFiles(set, parsed, path.Join("tilec/jit", folder))
+	require.NoError(t, err)
+	return p
 }

@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/file"
 	"tilec/jit/misuse"
@@ -73,7 +74,7 @@ func (m *Module) Call(name string, args Args) (map[string]*Array, error) {
 }
 
 // Device is where the module's functions run; nil where nothing says it.
-func (m *Module) Device() Device {
+func (m *Module) Device() backend.Device {
 	if m == nil || m.compiler == nil {
 		return nil
 	}

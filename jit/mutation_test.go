@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend/cpu"
 	"tilec/jit/jittest"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -164,7 +165,7 @@ func (m mutant) runs(program *typed.Program, name string) error {
 	for _, g := range program.Graphs {
 		damaged = damaged || g.Decl.Place.Source.Path == name && m.touches(g.Decl.Place)
 	}
-	compiler := jit.NewCompiler(jit.OpenCPU(), nil)
+	compiler := jit.NewCompiler(cpu.Open(), nil)
 	for _, t := range program.Tests {
 		if !damaged && !m.touches(t.Decl.Place) {
 			continue

@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/cpu"
 	"tilec/lang"
 )
 
 // notes is an observer that writes down what it sees; it stops a run before a launch of a kernel.
 type notes struct {
-	device jit.Device
+	device backend.Device
 	lines  []string
 	stop   string
 }
@@ -86,7 +88,7 @@ graph g(x: f32[N], inout t: f32[N], s: f32) -> y: f32[2 * N] {
 `
 	program, ds := jit.Load("observe.tile", []byte(source), nil)
 	require.Empty(t, ds)
-	device := jit.OpenCPU()
+	device := cpu.Open()
 	f, err := jit.FindFunction(program, "g")
 	require.NoError(t, err)
 	l, err := f.On(jit.NewCompiler(device, nil)).Bind(jit.Args{

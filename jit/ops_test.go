@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/backend"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/jit/plan"
@@ -32,15 +33,15 @@ func testCompiler(t testing.TB) *Compiler {
 }
 
 // compilePlanned compiles IR with a plan made by hand.
-func compilePlanned(c *Compiler, f *ir.Func, p *plan.Plan) (executable, error) {
-	code := &Code{Func: f, Plan: p}
+func compilePlanned(c *Compiler, f *ir.Func, p *plan.Plan) (backend.Executable, error) {
+	code := &backend.Code{Func: f, Plan: p}
 	if target := c.Device.Target(); target.Arch > 0 {
 		var err error
 		if code.PTX, err = lowerPTX(f, p, target, nil); err != nil {
 			return nil, err
 		}
 	}
-	return c.Device.compile(code, Tools{Logs: c.Logs, Cache: c.Cache})
+	return c.Device.Compile(code, backend.Tools{Logs: c.Logs, Cache: c.Cache})
 }
 
 // runIR plans a kernel by hand and runs it. Tensors are given and returned as
@@ -55,8 +56,8 @@ func runIR(t testing.TB, c *Compiler, f *ir.Func, extents map[string]int64, size
 	require.NoError(t, p.Apply(f))
 	exe, err := compilePlanned(c, f, p)
 	require.NoError(t, err)
-	var args []launchArg
-	memory := make([]*Memory, len(tensors))
+	var args []backend.Arg
+	memory := make([]*backend.Memory, len(tensors))
 	next, scalar := 0, 0
 	for _, param := range f.Params() {
 		switch param.Kind {
@@ -65,16 +66,16 @@ func runIR(t testing.TB, c *Compiler, f *ir.Func, extents map[string]int64, size
 			require.NoError(t, err)
 			require.NoError(t, c.Device.Write(m, 0, tensors[next]))
 			memory[next] = m
-			args = append(args, launchArg{memory: m})
+			args = append(args, backend.Arg{Memory: m})
 			next++
 		case ir.ParamScalar:
-			args = append(args, launchArg{bits: scalars[scalar]})
+			args = append(args, backend.Arg{Bits: scalars[scalar]})
 			scalar++
 		default:
-			args = append(args, launchArg{bits: uint64(sizes[param.Dim.Name])})
+			args = append(args, backend.Arg{Bits: uint64(sizes[param.Dim.Name])})
 		}
 	}
-	require.NoError(t, exe.launch(t.Context(), args))
+	require.NoError(t, exe.Launch(t.Context(), args))
 	out := make([][]byte, len(tensors))
 	for i, m := range memory {
 		out[i] = make([]byte, len(tensors[i]))

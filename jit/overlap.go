@@ -23,7 +23,7 @@ type lie struct {
 // lieOf is where the elements of a tensor that was checked lie.
 func lieOf(t *Tensor, end int64) lie {
 	size := int64(t.DType.Size())
-	l := lie{address: t.Memory.address() + uint64(t.Offset*size), size: size, end: end}
+	l := lie{address: t.Memory.Address() + uint64(t.Offset*size), size: size, end: end}
 	strides := t.Strides
 	if strides == nil {
 		strides = contiguous(t.Shape)

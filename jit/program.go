@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
@@ -24,7 +25,7 @@ type Program struct {
 	mu       sync.Mutex
 	closed   bool
 	compiler *Compiler
-	device   Device
+	device   backend.Device
 	name     string
 	// inputs are the tensor arguments in order; accepted says that those that the last run had lie apart.
 	inputs   []input
@@ -98,7 +99,7 @@ type step struct {
 	kept, atOnce int64
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
 	debug *debugOutput
-	args  []launchArg
+	args  []backend.Arg
 }
 
 // compile compiles every step, several at once, and prepares its arguments.
@@ -130,7 +131,7 @@ func (p *Program) compile() error {
 }
 
 // prepare computes what does not change from run to run.
-func (s *step) prepare(c *Compiled, d Device) error {
+func (s *step) prepare(c *Compiled, d backend.Device) error {
 	s.compiled = c
 	b := s.spec
 	if err := c.dims.checkCounted(b); err != nil {
@@ -164,14 +165,14 @@ func (s *step) prepare(c *Compiled, d Device) error {
 		blocks *= n
 	}
 	if !s.empty {
-		s.kept, s.atOnce = c.exe.scratch(blocks)
+		s.kept, s.atOnce = c.exe.Scratch(blocks)
 	}
 	tensors := make([]*view, 0, len(s.tensors))
 	for i := range s.tensors {
 		tensors = append(tensors, &s.tensors[i])
 	}
 	for _, p := range c.params {
-		arg := launchArg{}
+		arg := backend.Arg{}
 		switch p.Kind {
 		case ir.ParamDim:
 			n, err := c.dims.size(p.Dim, b)
@@ -181,13 +182,13 @@ func (s *step) prepare(c *Compiled, d Device) error {
 			if n > ir.NarrowSize && !p.Dim.Wide {
 				return bug.New("run", "kernel %s is compiled for sizes that 32 bits count, and %s is %d", b.Kernel.Name, p.Dim.Name, n)
 			}
-			arg.bits = uint64(n)
+			arg.Bits = uint64(n)
 		case ir.ParamStride:
 			at, ok := c.dims.strides[p.Dim.Name]
 			if !ok {
 				return bug.New("run", "kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
 			}
-			arg.bits = uint64(tensors[at.tensor].strides[at.dim] * at.times / at.by)
+			arg.Bits = uint64(tensors[at.tensor].strides[at.dim] * at.times / at.by)
 		}
 		s.args = append(s.args, arg)
 	}
@@ -216,7 +217,7 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 	if p.closed {
 		return nil, misuse.New("Program.Run", p.name+" is closed", misuse.ErrClosed)
 	}
-	if err := usable(p.device, "Program.Run"); err != nil {
+	if err := backend.Usable(p.device, "Program.Run"); err != nil {
 		return nil, err
 	}
 	var tensors []*Tensor
@@ -264,22 +265,22 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 				size := int64(v.dtype.Size())
 				switch {
 				case v.slot.temp:
-					s.args[j] = launchArg{memory: p.arena.temps, offset: p.temps[v.slot.index].offset + v.offset*size}
+					s.args[j] = backend.Arg{Memory: p.arena.temps, Offset: p.temps[v.slot.index].offset + v.offset*size}
 				case v.slot.made:
-					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.offset * size}
+					s.args[j] = backend.Arg{Memory: p.made[v.slot.index].Memory, Offset: v.offset * size}
 				default:
 					in := tensors[v.slot.index]
-					s.args[j] = launchArg{memory: in.Memory, offset: (in.Offset + v.offset) * size}
+					s.args[j] = backend.Arg{Memory: in.Memory, Offset: (in.Offset + v.offset) * size}
 				}
 			case ir.ParamScalar:
-				s.args[j] = launchArg{bits: scalarBits(s.scalars[c].value(scalars))}
+				s.args[j] = backend.Arg{Bits: scalarBits(s.scalars[c].value(scalars))}
 				c++
 			case ir.ParamDebug:
-				s.args[j] = launchArg{memory: s.debug.memory}
+				s.args[j] = backend.Arg{Memory: s.debug.memory}
 			case ir.ParamScratch:
-				s.args[j] = launchArg{memory: p.arena.scratch}
+				s.args[j] = backend.Arg{Memory: p.arena.scratch}
 			case ir.ParamFirst:
-				s.args[j] = launchArg{bits: uint64(s.atOnce)}
+				s.args[j] = backend.Arg{Bits: uint64(s.atOnce)}
 			}
 		}
 		if err := s.begin(p.device, scalars); err != nil {
@@ -289,7 +290,7 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 		if logs.On(log.Launch) || logs.On(log.Time) {
 			begin = time.Now()
 		}
-		if err := s.compiled.exe.launch(ctx, s.args); err != nil {
+		if err := s.compiled.exe.Launch(ctx, s.args); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, bug.In(err, s.about))
 		}
 		if s.debug != nil {
@@ -329,7 +330,7 @@ func (s *step) about(e *Bug) {
 }
 
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
-func (s *step) begin(d Device, args []lang.Literal) error {
+func (s *step) begin(d backend.Device, args []lang.Literal) error {
 	if len(s.spec.Kernel.Assumes) > 0 {
 		if err := checkScalars(s.spec, s.scalarsOf(args)); err != nil {
 			return err

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/backend/cpu"
 	"tilec/jit/log"
 	"tilec/lang"
 )
@@ -85,7 +86,7 @@ func TestPlanMemoryReuses(t *testing.T) {
 }
 
 func TestReadTensorGathersStrides(t *testing.T) {
-	cpu := OpenCPU()
+	cpu := cpu.Open()
 	m, err := Upload(cpu, Bytes([]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), 4)
 	require.NoError(t, err)
 	out := make([]int32, 4)
@@ -118,7 +119,7 @@ func TestChainsArePackedLinkByLink(t *testing.T) {
 func TestGraphsUnrollUpToALimit(t *testing.T) {
 	const source = "kernel twice(x: f32[N]) -> y: f32[N] { y[i] = 2 * x[i] }\n" +
 		"graph g(x: f32[N]) -> y: f32[N] {\n    y = for n in 1000 with h = x { for m in 1000 with h = h { twice(h) } }\n}\n"
-	m, err := NewCompiler(OpenCPU(), nil).Load("g.tile", []byte(source))
+	m, err := NewCompiler(cpu.Open(), nil).Load("g.tile", []byte(source))
 	require.NoError(t, err)
 	_, err = m.Call("g", Args{"x": ArrayOf([]float32{1}, 1)})
 	var d *lang.Diagnostic

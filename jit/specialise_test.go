@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/backend"
+	"tilec/jit/backend/cpu"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -53,7 +55,7 @@ func TestKeyTellsSpecialisationsApart(t *testing.T) {
 // What is compiled keeps its kernel, also where it could not be compiled: another one that came to lie at its
 // address would be taken for it.
 func TestCompiledKernelsStay(t *testing.T) {
-	c := NewCompiler(OpenCPU(), nil)
+	c := NewCompiler(cpu.Open(), nil)
 	compiled := func() weak.Pointer[typed.Kernel] {
 		program, ds := Load("k.tile", []byte("kernel k(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i]\n}\n"), nil)
 		require.Empty(t, ds)
@@ -70,7 +72,7 @@ func TestCompiledKernelsStay(t *testing.T) {
 
 // A view's layout says no more than what is so of every address that it has.
 func TestLayoutOfViews(t *testing.T) {
-	b := &binder{prog: &Program{inputs: []input{{Tensor: Tensor{DType: lang.F32, Memory: &Memory{}, Offset: 6}}}}}
+	b := &binder{prog: &Program{inputs: []input{{Tensor: Tensor{DType: lang.F32, Memory: &backend.Memory{}, Offset: 6}}}}}
 	for _, c := range []struct {
 		name string
 		view view

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/backend"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -75,12 +76,12 @@ func TestLongTilesAreKept(t *testing.T) {
 
 // Blocks for which there is no scratch memory at once run one after the other.
 func TestBlocksShareScratchMemory(t *testing.T) {
-	limit := scratchLimit
-	defer func() { scratchLimit = limit }()
+	limit := backend.ScratchLimit
+	defer func() { backend.ScratchLimit = limit }()
 	source := longTiles(t)["gathered_from_a_scan"]
 	want := callLong(t, "cpu", source, 9, 20, 0, nil)
-	for _, scratchLimit = range []int64{1, 1000, limit} {
-		assert.Equal(t, want["y"].Floats(), callLong(t, "emu", source, 9, 20, 0, Args{"j": 8})["y"].Floats(), "%d bytes", scratchLimit)
+	for _, backend.ScratchLimit = range []int64{1, 1000, limit} {
+		assert.Equal(t, want["y"].Floats(), callLong(t, "emu", source, 9, 20, 0, Args{"j": 8})["y"].Floats(), "%d bytes", backend.ScratchLimit)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/backend"
 	"tilec/lang"
 )
 
@@ -184,7 +185,7 @@ func TestSplitReductions(t *testing.T) {
 				}
 			}
 			args := Args{"x": Converted(d, values, m, k), "valid": Converted(lang.I32, valid, m, k), "low": 2, "k": 6, "BM": 2, "warps": 1}
-			run := func(device Device, attr string) map[string]*Array {
+			run := func(device backend.Device, attr string) map[string]*Array {
 				module, err := NewCompiler(device, nil).Load("f.tile", []byte(strings.Replace(source, "kernel", attr+"kernel", 1)))
 				require.NoError(t, err)
 				out, err := module.Call("f", args)

@@ -30,6 +30,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilec/jit/backend"
 	"tilec/jit/misuse"
 	"tilec/lang"
 )
@@ -41,7 +42,7 @@ type Tensor struct {
 	Shape []int64
 	// Strides, in elements; nil when the elements are contiguous in row-major order.
 	Strides []int64
-	Memory  *Memory
+	Memory  *backend.Memory
 	// Offset of element 0, in elements.
 	Offset int64
 }
@@ -54,8 +55,8 @@ func Elements(shape []int64) int64 {
 	}
 	n := int64(1)
 	for _, d := range shape {
-		if d > maxElements/n {
-			return maxElements
+		if d > backend.MaxElements/n {
+			return backend.MaxElements
 		}
 		n *= d
 	}
@@ -136,16 +137,16 @@ func (v Value) leaves(tensors []*Tensor, scalars []lang.Literal) ([]*Tensor, []l
 
 // Upload puts data on a device. The CPU uses it where it lies when its address
 // is a multiple of align bytes, which is 1 or more; the data must then stay as it is.
-func Upload(d Device, data []byte, align int) (*Memory, error) {
+func Upload(d backend.Device, data []byte, align int) (*backend.Memory, error) {
 	const call = "Upload"
-	if err := usable(d, call); err != nil {
+	if err := backend.Usable(d, call); err != nil {
 		return nil, err
 	}
 	if align < 1 {
 		return nil, misuse.New(call, fmt.Sprintf("data is to be aligned to %d bytes: it must be 1 or more", align), misuse.ErrRange)
 	}
-	if w, ok := d.(wrapper); ok {
-		if m := w.wrap(data, align); m != nil {
+	if w, ok := d.(backend.Wrapper); ok {
+		if m := w.Wrap(data, align); m != nil {
 			return m, nil
 		}
 	}
@@ -161,9 +162,9 @@ func Upload(d Device, data []byte, align int) (*Memory, error) {
 }
 
 // ReadTensor copies a tensor's elements, row-major without gaps, to data, which has room for just these.
-func ReadTensor(d Device, t *Tensor, data []byte) error {
+func ReadTensor(d backend.Device, t *Tensor, data []byte) error {
 	const call = "ReadTensor"
-	if err := usable(d, call); err != nil {
+	if err := backend.Usable(d, call); err != nil {
 		return err
 	}
 	end, reason, kind := t.misuse(d)

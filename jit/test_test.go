@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend/cpu"
 	"tilec/jit/jittest"
 )
 
@@ -57,7 +58,7 @@ func TestCheckFailure(t *testing.T) {
 	} {
 		program, ds := jit.Load("t.tile", []byte("test \"t\" {\n    check "+c.check+"\n}\n"), nil)
 		require.Empty(t, ds, c.check)
-		failures, err := jit.NewCompiler(jit.OpenCPU(), nil).RunTest(program.Tests[0], jit.Options{})
+		failures, err := jit.NewCompiler(cpu.Open(), nil).RunTest(program.Tests[0], jit.Options{})
 		require.NoError(t, err, c.check)
 		require.Len(t, failures, 1, c.check)
 		require.Equal(t, c.want, strings.Join(failures[0].Text(), "\n"), c.check)

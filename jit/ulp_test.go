@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/backend"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/jit/ir/eval/exact"
@@ -111,15 +112,15 @@ func measureUlp(t *testing.T, c *Compiler, op lang.Op, d lang.DType, n int) (wor
 	exe, err := compilePlanned(c, f, p)
 	require.NoError(t, err)
 	piece := min(n, 1<<20)
-	tensors := make([]*Memory, len(operands)+1)
-	var args []launchArg
+	tensors := make([]*backend.Memory, len(operands)+1)
+	var args []backend.Arg
 	for k := range tensors {
 		tensors[k], err = c.Device.Alloc(int64(piece * d.Size()))
 		require.NoError(t, err)
 		defer c.Device.Free(tensors[k])
-		args = append(args, launchArg{memory: tensors[k]})
+		args = append(args, backend.Arg{Memory: tensors[k]})
 	}
-	args = append(args, launchArg{bits: uint64(piece)})
+	args = append(args, backend.Arg{Bits: uint64(piece)})
 	r := rand.New(rand.NewPCG(11, uint64(op)<<8|uint64(d)))
 	data := make([][]byte, len(tensors))
 	for k := range data {
@@ -130,7 +131,7 @@ func measureUlp(t *testing.T, c *Compiler, op lang.Op, d lang.DType, n int) (wor
 		for k := range operands {
 			require.NoError(t, c.Device.Write(tensors[k], 0, data[k]))
 		}
-		require.NoError(t, exe.launch(t.Context(), args))
+		require.NoError(t, exe.Launch(t.Context(), args))
 		require.NoError(t, c.Device.Read(data[len(operands)], tensors[len(operands)], 0))
 		u, where := worstOf(op, d, data, piece)
 		if u > worst || at == nil {

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/emulator"
 	"tilec/jit/jittest"
 	"tilec/lang"
 )
@@ -93,7 +95,7 @@ kernel spread(x: i8[N]) -> y: i32[1]
 }
 `
 
-func nearTensor(t *testing.T, d jit.Device, dtype lang.DType, data any, n int64) *jit.Tensor {
+func nearTensor(t *testing.T, d backend.Device, dtype lang.DType, data any, n int64) *jit.Tensor {
 	raw, err := binary.Append(nil, binary.LittleEndian, data)
 	require.NoError(t, err)
 	m, err := d.Alloc(int64(len(raw)))
@@ -137,7 +139,7 @@ func TestFarElements(t *testing.T) {
 		t.Fatalf("there is no kernel %s", name)
 		return nil
 	}
-	read := func(t *testing.T, d jit.Device, x *jit.Tensor, from int64, n int) []byte {
+	read := func(t *testing.T, d backend.Device, x *jit.Tensor, from int64, n int) []byte {
 		data := make([]byte, n)
 		require.NoError(t, d.Read(data, x.Memory, (x.Offset+from)*int64(x.DType.Size())))
 		return data
@@ -155,7 +157,7 @@ func TestFarElements(t *testing.T) {
 	for _, shape := range [][]int64{{farSize}, {farSize, 1}} {
 		name := map[int]string{1: "last", 2: "last_rows"}[len(shape)]
 		t.Run(name, func(t *testing.T) {
-			if e, ok := d.(*jit.Emulator); ok {
+			if e, ok := d.(*emulator.Device); ok {
 				e.First = farSize/8192 - 2
 				defer func() { e.First = 0 }()
 			}

@@ -10,7 +10,6 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
-	"tilec/jit/log"
 	"tilec/stdlib"
 )
 
@@ -27,7 +26,7 @@ func TestSources(t *testing.T) {
 		require.Empty(t, ds)
 		require.NotEmpty(t, program.Tests, name)
 		var launches bytes.Buffer
-		logs, err := log.Parse("launch", &launches)
+		logs, err := jit.ParseLogs("launch", &launches)
 		require.NoError(t, err)
 		compiler := jit.NewCompiler(jittest.Device(t), logs)
 		for _, test := range program.Tests {

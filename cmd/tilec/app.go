@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilec/jit"
-	"tilec/jit/log"
 )
 
 // The exit codes.
@@ -29,7 +28,7 @@ type app struct {
 	begin  time.Time
 	// color is for stderr.
 	color bool
-	logs  *log.Logs
+	logs  *jit.Logs
 	// json says that stdout is for a program: errors too are printed there.
 	json bool
 	// running is set when the command line has been understood: errors before it are of usage.
@@ -94,7 +93,7 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
-			a.logs, err = log.Parse(os.Getenv("CUTILE_LOGS"), a.stderr)
+			a.logs, err = jit.ParseLogs(os.Getenv("CUTILE_LOGS"), a.stderr)
 			a.running = err == nil
 			return err
 		},

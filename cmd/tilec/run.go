@@ -10,7 +10,6 @@ import (
 	"tilec/jit"
 	"tilec/jit/cache"
 	"tilec/jit/emu"
-	"tilec/jit/misuse"
 	"tilec/lang"
 )
 
@@ -82,7 +81,7 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 // openDevice opens a device by name; a name that is none's is an error of the command line.
 func openDevice(name string) (jit.Device, error) {
 	d, err := jit.OpenDevice(name)
-	var unknown *misuse.NameError
+	var unknown *jit.NameError
 	if errors.As(err, &unknown) {
 		return nil, usageError{err}
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/cpu"
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -51,7 +53,7 @@ func (b *Bisection) Fault() *Stage {
 
 // Bisect finds the first stage after which an element of a kernel's results leaves its bound. Inputs are by the names of
 // the parameters. An error says why nothing can be known.
-func Bisect(device jit.Device, k *typed.Kernel, opts jit.Options, inputs map[string]Input) (*Bisection, error) {
+func Bisect(device backend.Device, k *typed.Kernel, opts jit.Options, inputs map[string]Input) (*Bisection, error) {
 	opts.Guard = guard
 	spec, err := jit.Specialise(k, opts)
 	if err != nil {
@@ -81,7 +83,7 @@ func Bisect(device jit.Device, k *typed.Kernel, opts jit.Options, inputs map[str
 		}
 		current[l.Kernel] = forms[i][0].Func
 	}
-	cpu := newChecker(jit.OpenCPU())
+	cpu := newChecker(cpu.Open())
 	compiler := func() *jit.Compiler {
 		c := watched(cpu.device, map[string]bool{})
 		c.Form = func(s *jit.Spec) *ir.Func { return current[s.Kernel] }
@@ -159,7 +161,7 @@ type bisector struct {
 }
 
 // expect computes what the results may be, and counts their elements and those of which nothing is known.
-func (b *bisector) expect(device jit.Device) (elements, unknown int64, err error) {
+func (b *bisector) expect(device backend.Device) (elements, unknown int64, err error) {
 	for _, x := range []struct {
 		gpu  bool
 		into *[]*array

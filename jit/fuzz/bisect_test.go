@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/cpu"
+	"tilec/jit/backend/emulator"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/lang"
@@ -40,7 +43,7 @@ var bisected = map[string]struct {
 	}`, map[string]int64{"M": 6, "N": 7}},
 }
 
-func bisectOn(t *testing.T, device jit.Device, name string) *Bisection {
+func bisectOn(t *testing.T, device backend.Device, name string) *Bisection {
 	c := bisected[name]
 	p, ds := jit.Load("k.tile", []byte(c.source), nil)
 	require.NoError(t, ds.Err())
@@ -64,10 +67,10 @@ func bisectOn(t *testing.T, device jit.Device, name string) *Bisection {
 	return b
 }
 
-func bisectDevices(t *testing.T) []jit.Device {
-	emulator, err := jit.OpenEmulator("sm_90a")
+func bisectDevices(t *testing.T) []backend.Device {
+	emulator, err := emulator.Open("sm_90a")
 	require.NoError(t, err)
-	return []jit.Device{jit.OpenCPU(), emulator}
+	return []backend.Device{cpu.Open(), emulator}
 }
 
 // Where nothing is wrong, every form of a kernel is judged, and none has a fault.
@@ -126,7 +129,7 @@ func TestWrongPassIsNamed(t *testing.T) {
 
 // What is wrong behind the last form is the backend's, or the device's.
 func TestWrongBackendIsNamed(t *testing.T) {
-	emulator, err := jit.OpenEmulator("sm_90a")
+	emulator, err := emulator.Open("sm_90a")
 	require.NoError(t, err)
 	for name := range bisected {
 		fault := bisectOn(t, faulty{Device: emulator, every: 7}, name).Fault()

@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/emulator"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/lang"
@@ -87,13 +89,13 @@ func (t *Tally) add(u Tally) {
 
 // checker runs cases on a device and compares.
 type checker struct {
-	device jit.Device
+	device backend.Device
 	arith  Arithmetic
 	// running lets one launch at a time to a device with one queue.
 	running sync.Mutex
 }
 
-func newChecker(d jit.Device) *checker {
+func newChecker(d backend.Device) *checker {
 	return &checker{device: d, arith: ArithmeticOf(d.Target().Arch > 0)}
 }
 
@@ -241,7 +243,7 @@ type result struct {
 // runErrorKind tells what is wrong with a launch that failed. Pins of tiny tiles can
 // make more work than the emulator allows a launch; that the code ends is for a GPU to show.
 func runErrorKind(err error) Kind {
-	var e *jit.EmulationError
+	var e *emulator.Error
 	if errors.As(err, &e) && !slices.ContainsFunc(e.Findings, func(f emu.Finding) bool { return f.Kind != emu.Runaway }) {
 		return TooLarge
 	}
@@ -302,7 +304,7 @@ func (c *checker) check(k *typed.Kernel, r Trial) (t Tally, p *Problem) {
 func (c *checker) execute(compiler *jit.Compiler, k *typed.Kernel, opts jit.Options, args []argument) ([]result, *Problem) {
 	device := c.device
 	var values []jit.Value
-	var memory []*jit.Memory
+	var memory []*backend.Memory
 	defer func() {
 		for _, m := range memory {
 			if m != nil {
@@ -311,7 +313,7 @@ func (c *checker) execute(compiler *jit.Compiler, k *typed.Kernel, opts jit.Opti
 		}
 	}()
 	for _, a := range args {
-		var m *jit.Memory
+		var m *backend.Memory
 		switch {
 		case a.param.IsTensor:
 			var err error
@@ -352,18 +354,18 @@ func (c *checker) execute(compiler *jit.Compiler, k *typed.Kernel, opts jit.Opti
 
 // launch is a bound program with its arguments.
 type launch struct {
-	device  jit.Device
+	device  backend.Device
 	kernel  *typed.Kernel
 	program *jit.Program
 	args    []argument
 	values  []jit.Value
-	memory  []*jit.Memory
+	memory  []*backend.Memory
 }
 
 // once runs the program and reads its results, which lie in the memory that it
 // gives; where that memory is given, it is poisoned before and checked after.
-func (l *launch) once(arena *jit.Memory) ([]result, *jit.Memory, *Problem) {
-	failed := func(err error) ([]result, *jit.Memory, *Problem) {
+func (l *launch) once(arena *backend.Memory) ([]result, *backend.Memory, *Problem) {
+	failed := func(err error) ([]result, *backend.Memory, *Problem) {
 		return nil, nil, problem(runErrorKind(err), "%v", err)
 	}
 	behind := bytes.Repeat([]byte{poison}, guard)

@@ -9,18 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/cpu"
 	"tilec/typecheck/typed"
 )
 
 // faulty is a device of which a bit is wrong: what is read has it set in some bytes.
 type faulty struct {
-	jit.Device
+	backend.Device
 	every int
 	// read, where it is set, is called at every read.
 	read func()
 }
 
-func (f faulty) Read(data []byte, m *jit.Memory, offset int64) error {
+func (f faulty) Read(data []byte, m *backend.Memory, offset int64) error {
 	if f.read != nil {
 		f.read()
 	}
@@ -34,7 +36,7 @@ func (f faulty) Read(data []byte, m *jit.Memory, offset int64) error {
 // A device with a fault is found out, and the program that shows it is made small.
 func TestFaultsAreFoundAndShrunk(t *testing.T) {
 	report := &Report{}
-	device := faulty{Device: jit.OpenCPU(), every: 67}
+	device := faulty{Device: cpu.Open(), every: 67}
 	require.NoError(t, Run(t.Context(), Config{Device: device, Seed: 7, Count: 2, Jobs: 1, Events: report.Note}))
 	require.NotEmpty(t, report.Findings)
 	// Shrinking ends after so many runs: a limit of time would make less of them on a loaded machine.
@@ -53,7 +55,7 @@ func TestFaultsAreFoundAndShrunk(t *testing.T) {
 	assert.Less(t, len(f.Case), len(Generate(f.Seed).String())/2)
 	c, err := ParseCase(f.Case)
 	require.NoError(t, err)
-	_, err = Replay(jit.OpenCPU(), c)
+	_, err = Replay(cpu.Open(), c)
 	assert.NoError(t, err, "the program is right on a device that is")
 }
 
@@ -64,14 +66,14 @@ func TestCompareSeesOneWrongElement(t *testing.T) {
     y[i] = x[i] * 3
 }
 `, Trials: []Trial{{Dims: map[string]int64{"N": 17}, Style: Normal, Seed: 1}}}
-	_, err := Replay(jit.OpenCPU(), c)
+	_, err := Replay(cpu.Open(), c)
 	require.NoError(t, err)
 	again, err := ParseCase(c.String())
 	require.NoError(t, err)
 	assert.Equal(t, c, again)
 
 	c.Source = strings.Replace(c.Source, "x[i] * 3", "x[j] * 3", 1)
-	_, err = Replay(jit.OpenCPU(), c)
+	_, err = Replay(cpu.Open(), c)
 	var p *Problem
 	require.ErrorAs(t, err, &p)
 	assert.Equal(t, Rejected, p.Kind)
@@ -79,7 +81,7 @@ func TestCompareSeesOneWrongElement(t *testing.T) {
 
 // references gives what a program may give under three plans, as far as the reference goes.
 func references(t *testing.T, k *typed.Kernel, r Trial) []*array {
-	c := newChecker(jit.OpenCPU())
+	c := newChecker(cpu.Open())
 	types, err := r.types()
 	require.NoError(t, err)
 	spec, err := jit.Specialise(k, jit.Options{Dims: r.Dims, Types: types, Pins: r.Pins, Precision: r.Precision})

@@ -10,18 +10,20 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/cpu"
+	"tilec/jit/backend/emulator"
 )
 
 // A short run: no program may give a finding, and most of what is computed must be known.
 func TestPrograms(t *testing.T) {
-	emulator, err := jit.OpenEmulator(jit.DefaultEmulatorTarget)
+	emulator, err := emulator.Open(emulator.DefaultTarget)
 	require.NoError(t, err)
 	emulator.Workers = 1
 	for _, c := range []struct {
-		device jit.Device
+		device backend.Device
 		count  int
-	}{{jit.OpenCPU(), 100}, {emulator, 30}} {
+	}{{cpu.Open(), 100}, {emulator, 30}} {
 		t.Run(c.device.ID(), func(t *testing.T) {
 			report := &Report{}
 			err := Run(context.Background(), Config{Device: c.device, Seed: 1_000_000, Count: c.count, Jobs: runtime.GOMAXPROCS(0), Events: report.Note})
@@ -48,10 +50,10 @@ func TestGenerateIsDeterministic(t *testing.T) {
 func TestKeptCases(t *testing.T) {
 	files, err := filepath.Glob("../../testdata/fuzz/*.tile")
 	require.NoError(t, err)
-	emulator, err := jit.OpenEmulator(jit.DefaultEmulatorTarget)
+	emulator, err := emulator.Open(emulator.DefaultTarget)
 	require.NoError(t, err)
 	for _, name := range files {
-		for _, device := range []jit.Device{jit.OpenCPU(), emulator} {
+		for _, device := range []backend.Device{cpu.Open(), emulator} {
 			t.Run(filepath.Base(name)+"/"+device.ID(), func(t *testing.T) {
 				text, err := os.ReadFile(name)
 				require.NoError(t, err)

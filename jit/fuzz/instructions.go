@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/jit/log"
 )
 
@@ -42,7 +43,7 @@ func (l *instructionLog) Write(text []byte) (int, error) {
 }
 
 // watched is a compiler for a device that notes the instructions it makes.
-func watched(d jit.Device, seen map[string]bool) *jit.Compiler {
+func watched(d backend.Device, seen map[string]bool) *jit.Compiler {
 	logs, err := log.Parse(string(log.PTX), &instructionLog{seen})
 	if err != nil {
 		panic(err) // the stage has its own name

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend/cpu"
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -36,7 +37,7 @@ func witnessed(t *testing.T, source string, trial Trial) []*Evidence {
 	require.NoError(t, err)
 	args, err := arguments(k, spec, trial)
 	require.NoError(t, err)
-	device := jit.OpenCPU()
+	device := cpu.Open()
 	var values []jit.Value
 	for _, a := range args {
 		if !a.param.IsTensor {

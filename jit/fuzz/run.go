@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"tilec/jit"
+	"tilec/jit/backend"
 )
 
 // Finding is a program on which something is wrong.
@@ -45,7 +45,7 @@ type Event struct {
 
 // Config says which programs to run where.
 type Config struct {
-	Device jit.Device
+	Device backend.Device
 	// Topic is what the programs are about.
 	Topic Topic
 	// Seed of the first program; the others follow it.
@@ -184,7 +184,7 @@ func (c *checker) runCase(cs *Case) (t Tally, kinds map[Kind]int, r Trial, p *Pr
 }
 
 // Replay runs a case on a device; the error says what is wrong.
-func Replay(d jit.Device, cs *Case) (Tally, error) {
+func Replay(d backend.Device, cs *Case) (Tally, error) {
 	t, _, _, p := newChecker(d).runCase(cs)
 	if p != nil {
 		return t, p

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/lang"
 	"tilec/parser"
 )
@@ -28,7 +28,7 @@ const maxShrunk = 4
 
 // Shrink makes findings smaller until the context ends, the first of each cause
 // first, and gives each to done, one at a time.
-func Shrink(ctx context.Context, d jit.Device, jobs int, findings []*Finding, done func(*Finding)) {
+func Shrink(ctx context.Context, d backend.Device, jobs int, findings []*Finding, done func(*Finding)) {
 	c := newChecker(d)
 	seen := map[string]int{}
 	turn := make(map[*Finding]int, len(findings))

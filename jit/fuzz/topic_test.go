@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/cpu"
+	"tilec/jit/backend/emulator"
 )
 
 // Programs about each topic, on each device without a GPU: none may give a finding, and each is about its topic.
 func TestTopics(t *testing.T) {
-	emulator, err := jit.OpenEmulator(jit.DefaultEmulatorTarget)
+	emulator, err := emulator.Open(emulator.DefaultTarget)
 	require.NoError(t, err)
 	emulator.Workers = 1
 	about := map[Topic]struct {
@@ -26,7 +28,7 @@ func TestTopics(t *testing.T) {
 	}
 	const count = 20
 	for _, topic := range Topics() {
-		for _, device := range []jit.Device{jit.OpenCPU(), emulator} {
+		for _, device := range []backend.Device{cpu.Open(), emulator} {
 			t.Run(string(topic)+"/"+device.ID(), func(t *testing.T) {
 				report := &Report{}
 				err := Run(context.Background(), Config{Device: device, Topic: topic, Seed: 2_000_000, Count: count, Jobs: runtime.GOMAXPROCS(0), Events: report.Note})
@@ -63,13 +65,13 @@ func TestGraphCase(t *testing.T) {
 	c, err := ParseCase(source)
 	require.NoError(t, err)
 	assert.Equal(t, source, c.String())
-	tally, err := Replay(jit.OpenCPU(), c)
+	tally, err := Replay(cpu.Open(), c)
 	require.NoError(t, err)
 	assert.Equal(t, int64(1), tally.Launches)
 
 	wrong, err := ParseCase(strings.Replace(source, "3.0]", "4.0]", 1))
 	require.NoError(t, err)
-	_, err = Replay(jit.OpenCPU(), wrong)
+	_, err = Replay(cpu.Open(), wrong)
 	var p *Problem
 	require.ErrorAs(t, err, &p)
 	assert.Equal(t, Wrong, p.Kind)

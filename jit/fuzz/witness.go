@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/lang"
 )
 
@@ -21,7 +22,7 @@ type Witness struct {
 	// Spent is the time that judging took.
 	Spent time.Duration
 
-	device   jit.Device
+	device   backend.Device
 	arith    Arithmetic
 	seed     uint64
 	evidence *Evidence
@@ -34,7 +35,7 @@ const (
 )
 
 // NewWitness makes a witness of programs on a device; blocks are drawn by a seed.
-func NewWitness(device jit.Device, seed uint64) *Witness {
+func NewWitness(device backend.Device, seed uint64) *Witness {
 	return &Witness{device: device, arith: ArithmeticOf(device.Target().Arch > 0), seed: seed}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend/cpu"
 	"tilec/lang"
 )
 
@@ -46,7 +47,7 @@ graph g(x: f32[N]) -> y: f32[1] {
 	require.Empty(t, ds)
 	f, err := jit.FindFunction(program, "g")
 	require.NoError(t, err)
-	device := jit.OpenCPU()
+	device := cpu.Open()
 	l, err := f.On(jit.NewCompiler(device, nil)).Bind(jit.Args{"x": jit.NewArray(lang.F32, 10)})
 	require.NoError(t, err)
 	defer l.Close()
@@ -87,7 +88,7 @@ kernel some(x: u16[N], s: f32) -> y: f32[3 * N]
 }
 `), nil)
 	require.Empty(t, ds)
-	device := jit.OpenCPU()
+	device := cpu.Open()
 	device.Poison()
 	for name, args := range map[string]jit.Args{
 		"both": {"x": &jit.Array{DType: lang.F32, Shape: []int64{5, 5}, Data: bytes.Repeat([]byte{1, 2, 3, 4}, 25)}},

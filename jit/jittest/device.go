@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/backend/emulator"
+	"tilec/jit/backend/nvidia"
 )
 
 // DeviceVariable names the environment variable that chooses the device under
@@ -25,7 +28,7 @@ const TargetVariable = "TILEC_TEST_TARGET"
 
 // open opens the device under test once for all tests of a process: opening a
 // GPU takes longer than most tests.
-var open = sync.OnceValues(func() (jit.Device, error) {
+var open = sync.OnceValues(func() (backend.Device, error) {
 	name := os.Getenv(DeviceVariable)
 	if name == "" {
 		name = "cpu"
@@ -38,7 +41,7 @@ var open = sync.OnceValues(func() (jit.Device, error) {
 	if err != nil || target == "" {
 		return d, err
 	}
-	gpu, ok := d.(*jit.GPU)
+	gpu, ok := d.(*nvidia.Device)
 	if !ok {
 		return nil, fmt.Errorf("%s is %s, but %s is no GPU", TargetVariable, target, d.Name())
 	}
@@ -46,7 +49,7 @@ var open = sync.OnceValues(func() (jit.Device, error) {
 })
 
 // Device is the device under test. A device that was asked for and is not there fails the test.
-func Device(t testing.TB) jit.Device {
+func Device(t testing.TB) backend.Device {
 	t.Helper()
 	d, err := open()
 	require.NoErrorf(t, err, "opening the device that %s names", DeviceVariable)
@@ -59,7 +62,7 @@ func OnGPU(t testing.TB) bool { return Device(t).Target().Arch > 0 }
 // OnEmulator tells whether the device under test is a GPU in software: it does
 // what a GPU does, thousands of times slower.
 func OnEmulator(t testing.TB) bool {
-	_, ok := Device(t).(*jit.Emulator)
+	_, ok := Device(t).(*emulator.Device)
 	return ok
 }
 

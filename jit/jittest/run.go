@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/backend"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -56,7 +57,7 @@ func (k *Kernels) find(t testing.TB, name string) *typed.Kernel {
 type placed struct {
 	array  *Array
 	mode   lang.ParamMode
-	memory *jit.Memory
+	memory *backend.Memory
 }
 
 // Run runs a kernel on its arguments (*Array or jit.Value, in the order of its
@@ -99,7 +100,7 @@ func (k *Kernels) Run(t testing.TB, name string, opts jit.Options, args ...any) 
 
 // once runs a bound kernel and reads its results, which lie in the memory that
 // it gives. When that memory is given, it is poisoned before and checked after.
-func (k *Kernels) once(t testing.TB, program *jit.Program, values []jit.Value, tensors []*placed, memory *jit.Memory) ([]*Array, *jit.Memory) {
+func (k *Kernels) once(t testing.TB, program *jit.Program, values []jit.Value, tensors []*placed, memory *backend.Memory) ([]*Array, *backend.Memory) {
 	t.Helper()
 	device := k.Compiler.Device
 	for _, p := range tensors {
@@ -143,7 +144,7 @@ func untouched(data []byte) bool {
 }
 
 // readResults reads a program's outputs and, where the memory was poisoned, checks that nothing around them was written.
-func readResults(t testing.TB, device jit.Device, out []jit.Value, poisoned bool) []*Array {
+func readResults(t testing.TB, device backend.Device, out []jit.Value, poisoned bool) []*Array {
 	t.Helper()
 	if len(out) == 0 {
 		return nil

@@ -42,7 +42,7 @@ type Logs struct {
 	passes map[string]bool
 }
 
-// ParseLogs reads the value of CUTILE_LOGS: a comma list of stages, or `all`; the name
+// Parse reads the value of CUTILE_LOGS: a comma list of stages, or `all`; the name
 // of a pass prints the IR wherever that pass changes it.
 func Parse(value string, w io.Writer) (*Logs, error) {
 	if w == nil {
@@ -98,7 +98,7 @@ func passNames() []string {
 	return names
 }
 
-// dump is what passes call when they have changed a kernel; nil when nobody wants to see it.
+// Dump is what passes call when they have changed a kernel; nil when nobody wants to see it.
 func (l *Logs) Dump() func(string, *ir.Func) {
 	if l == nil || len(l.passes) == 0 {
 		return nil

@@ -44,12 +44,12 @@ func (e *UseError) Error() string { return "jit." + e.Call + ": " + e.Reason }
 // Unwrap is the kind of the misuse.
 func (e *UseError) Unwrap() error { return e.Err }
 
-// useError is a misuse of a kind.
+// New is a misuse of a kind.
 func New(call, reason string, kind error) error {
 	return &UseError{Call: call, Reason: reason, Err: kind}
 }
 
-// unset is the misuse of a value that nothing filled.
+// Unset is the misuse of a value that nothing filled.
 func Unset(call, reason string) error { return New(call, reason, ErrUnset) }
 
 // ArgError is an argument of a Go type or value that its parameter cannot have.

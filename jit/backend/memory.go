@@ -1,4 +1,4 @@
-package jit
+package backend
 
 import (
 	"fmt"
@@ -29,37 +29,37 @@ type block struct {
 	freed   atomic.Bool
 }
 
-// hostMemory is memory of the CPU.
-func hostMemory(d Device, data []byte) *Memory {
+// OnHost is memory of the CPU.
+func OnHost(d Device, data []byte) *Memory {
 	b := &block{device: d, size: int64(len(data))}
 	b.host.Store(&data)
 	return &Memory{Size: b.size, block: b}
 }
 
-// deviceMemory is memory of a GPU, real or emulated.
-func deviceMemory(d Device, n int64, address uint64) *Memory {
+// OnDevice is memory of a GPU, real or emulated.
+func OnDevice(d Device, n int64, address uint64) *Memory {
 	return &Memory{Size: n, block: &block{device: d, size: n, address: address}}
 }
 
-// free marks the memory as given back, and reports whether it was the device's to give: all of a block, for the first time.
-func (m *Memory) free(d Device) bool {
-	if m == nil || m.block == nil || m.part || usable(d, "") != nil || m.block.device.space() != d.space() {
+// Free marks the memory as given back, and reports whether it was the device's to give: all of a block, for the first time.
+func (m *Memory) Free(d Device) bool {
+	if m == nil || m.block == nil || m.part || Usable(d, "") != nil || m.block.device.Space() != d.Space() {
 		return false
 	}
 	return m.block.freed.CompareAndSwap(false, true)
 }
 
-// release lets memory of the CPU go, after free.
-func (m *Memory) release() { m.block.host.Store(nil) }
+// Release lets memory of the CPU go, after free.
+func (m *Memory) Release() { m.block.host.Store(nil) }
 
-// shares reports pieces of one allocation.
-func (m *Memory) shares(o *Memory) bool { return m.block == o.block }
+// Shares reports pieces of one allocation.
+func (m *Memory) Shares(o *Memory) bool { return m.block == o.block }
 
-// start is where in its allocation the piece begins, in bytes.
-func (m *Memory) start() int64 { return m.offset }
+// Start is where in its allocation the piece begins, in bytes.
+func (m *Memory) Start() int64 { return m.offset }
 
-// bytes is the memory on the CPU; none when it has been freed.
-func (m *Memory) bytes() []byte {
+// Bytes is the memory on the CPU; none when it has been freed.
+func (m *Memory) Bytes() []byte {
 	data := m.block.host.Load()
 	if data == nil {
 		return nil
@@ -67,8 +67,8 @@ func (m *Memory) bytes() []byte {
 	return (*data)[m.offset : m.offset+m.Size : m.offset+m.Size]
 }
 
-// address is where the memory begins: on the host for the CPU, else on the device.
-func (m *Memory) address() uint64 {
+// Address is where the memory begins: on the host for the CPU, else on the device.
+func (m *Memory) Address() uint64 {
 	if data := m.block.host.Load(); data != nil {
 		return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(*data)))) + uint64(m.offset)
 	}
@@ -82,14 +82,14 @@ func (m *Memory) Slice(offset, n int64) (*Memory, error) {
 	if m == nil || m.block == nil {
 		return nil, misuse.Unset(call, "the memory is nothing that Alloc or Upload gave")
 	}
-	if err := m.within(offset, n); err != nil {
+	if err := m.Within(offset, n); err != nil {
 		return nil, misuse.New(call, err.Error(), misuse.ErrRange)
 	}
 	return &Memory{Size: n, block: m.block, offset: m.offset + offset, part: true}, nil
 }
 
-// within reports n bytes from an offset on that are not in the memory.
-func (m *Memory) within(offset, n int64) error {
+// Within reports n bytes from an offset on that are not in the memory.
+func (m *Memory) Within(offset, n int64) error {
 	if m.Size < 0 || m.Size > m.block.size-m.offset {
 		return fmt.Errorf("its Size was set to %d, and it has %d bytes", m.Size, m.block.size-m.offset)
 	}
@@ -99,69 +99,71 @@ func (m *Memory) within(offset, n int64) error {
 	return nil
 }
 
-// misuse says why a device cannot use the memory, and of what kind that is; "" when it can.
-func (m *Memory) misuse(d Device) (reason string, kind error) {
+// Misuse says why a device cannot use the memory, and of what kind that is; "" when it can.
+func (m *Memory) Misuse(d Device) (reason string, kind error) {
 	switch {
 	case m == nil:
 		return "the memory is nil: Alloc and Upload give memory", misuse.ErrUnset
 	case m.block == nil:
 		return "the memory is a zero Memory: Alloc and Upload give memory", misuse.ErrUnset
-	case m.block.device.space() != d.space():
+	case m.block.device.Space() != d.Space():
 		return fmt.Sprintf("the memory is of the device %s, and is used on %s", m.block.device.ID(), d.ID()), misuse.ErrOtherDevice
 	case m.block.freed.Load():
 		return "the memory is freed", misuse.ErrFreed
 	}
-	if err := usable(m.block.device, ""); err != nil {
+	if err := Usable(m.block.device, ""); err != nil {
 		return "the device of the memory is closed", misuse.ErrClosed
 	}
 	return "", nil
 }
 
-// access checks a copy of n bytes to or from memory of a device.
-func (m *Memory) access(d Device, call string, offset, n int64) error {
-	if err := usable(d, call); err != nil {
+// Access checks a copy of n bytes to or from memory of a device.
+func (m *Memory) Access(d Device, call string, offset, n int64) error {
+	if err := Usable(d, call); err != nil {
 		return err
 	}
-	if reason, kind := m.misuse(d); kind != nil {
+	if reason, kind := m.Misuse(d); kind != nil {
 		return misuse.New(call, reason, kind)
 	}
-	if err := m.within(offset, n); err != nil {
+	if err := m.Within(offset, n); err != nil {
 		return misuse.New(call, err.Error(), misuse.ErrRange)
 	}
 	return nil
 }
 
-// state is whether a device can be used.
-type state int
+// State is whether a device can be used.
+type State int
 
 const (
-	stateUnset state = iota // nil, or a zero value
-	stateOpen
-	stateClosed
+	// StateUnset is that of nil and of a zero value.
+	StateUnset State = iota
+	// StateOpen devices can be used, StateClosed ones no more.
+	StateOpen
+	StateClosed
 )
 
-// usable reports a device that cannot be used.
-func usable(d Device, call string) error {
+// Usable reports a device that cannot be used.
+func Usable(d Device, call string) error {
 	switch {
 	case d == nil:
 		return misuse.Unset(call, "there is no device: OpenDevice gives one")
-	case d.state() == stateUnset:
+	case d.State() == StateUnset:
 		return misuse.Unset(call, "the device is nothing that OpenDevice gave")
-	case d.state() == stateClosed:
+	case d.State() == StateClosed:
 		return misuse.New(call, "the device "+d.ID()+" is closed", misuse.ErrClosed)
 	}
 	return nil
 }
 
-// maxElements is more than any memory holds, and so many of any type are bytes that an int64 counts.
-const maxElements = 1 << 58
+// MaxElements is more than any memory holds, and so many of any type are bytes that an int64 counts.
+const MaxElements = 1 << 58
 
-// allocation checks how many bytes are asked of a device.
-func allocation(d Device, call string, n int64) error {
-	if err := usable(d, call); err != nil {
+// CheckAlloc checks how many bytes are asked of a device.
+func CheckAlloc(d Device, call string, n int64) error {
+	if err := Usable(d, call); err != nil {
 		return err
 	}
-	if n < 0 || n > maxElements {
+	if n < 0 || n > MaxElements {
 		return misuse.New(call, fmt.Sprintf("%d bytes are asked for: no memory has so many", n), misuse.ErrRange)
 	}
 	return nil

@@ -1,13 +1,13 @@
-package jit
+package backend
 
 // This file runs kernels that keep tiles in scratch memory, of which each of the blocks that run needs its own.
 
-// scratchLimit is the scratch memory of a launch, in bytes, where one block does not need more: what it holds of
+// ScratchLimit is the scratch memory of a launch, in bytes, where one block does not need more: what it holds of
 // blocks at once fills a device many times over, but for blocks with a million elements or more.
-var scratchLimit int64 = 1 << 30
+var ScratchLimit int64 = 1 << 30
 
-// inParts launches blocks, so many at once, one part after the other; all together where atOnce is 0.
-func inParts(blocks, atOnce int64, launch func(first, blocks int64) error) error {
+// InParts launches blocks, so many at once, one part after the other; all together where atOnce is 0.
+func InParts(blocks, atOnce int64, launch func(first, blocks int64) error) error {
 	if atOnce == 0 {
 		atOnce = blocks
 	}

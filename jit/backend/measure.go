@@ -1,4 +1,4 @@
-package jit
+package backend
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // timer is a device with a clock of its own.
 type timer interface {
-	measure(n int, flush *Memory, work func() error) ([]time.Duration, error)
+	Time(n int, flush *Memory, work func() error) ([]time.Duration, error)
 }
 
 // Measure runs work n times and gives how long the device took for each run, by
@@ -18,7 +18,7 @@ type timer interface {
 // finds none of its data in caches.
 func Measure(d Device, n int, flush *Memory, work func() error) ([]time.Duration, error) {
 	const call = "Measure"
-	if err := usable(d, call); err != nil {
+	if err := Usable(d, call); err != nil {
 		return nil, err
 	}
 	if work == nil {
@@ -28,17 +28,17 @@ func Measure(d Device, n int, flush *Memory, work func() error) ([]time.Duration
 		return nil, misuse.New(call, fmt.Sprintf("%d runs are asked for", n), misuse.ErrRange)
 	}
 	if flush != nil {
-		if err := flush.access(d, call, 0, flush.Size); err != nil {
+		if err := flush.Access(d, call, 0, flush.Size); err != nil {
 			return nil, err
 		}
 	}
 	if t, ok := d.(timer); ok {
-		return t.measure(n, flush, work)
+		return t.Time(n, flush, work)
 	}
 	times := make([]time.Duration, n)
 	for i := range times {
 		if flush != nil {
-			clear(flush.bytes())
+			clear(flush.Bytes())
 		}
 		begin := time.Now()
 		if err := work(); err != nil {

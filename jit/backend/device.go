@@ -1,4 +1,7 @@
-package jit
+// Package backend says what a back end is: a device that holds memory, compiles planned kernels and launches them.
+// It knows IR, plans and PTX as data; it must not know the programs, the graphs and the arguments that launches come
+// from. The back ends are packages of their own beside it; package jit lists them.
+package backend
 
 import (
 	"context"
@@ -35,24 +38,24 @@ type Device interface {
 	// Close gives back what the device holds; neither it nor its memory can be used after. A second Close does nothing.
 	Close() error
 
-	// state is whether the device is open, space which memory is its own: devices with equal spaces share theirs.
-	state() state
-	space() any
+	// State is whether the device is open, space which memory is its own: devices with equal spaces share theirs.
+	State() State
+	Space() any
 	// Poison makes the device fill what nothing may rely on with bytes that no result has: memory that Alloc gives, and before
 	// each launch the results that it makes and its scratch memory. For tests, in which an element then shows that is neither
 	// stored nor filled.
 	Poison()
-	poisons() bool
-	// poison does so with a part of memory.
-	poison(m *Memory, offset, n int64) error
+	Poisons() bool
+	// Undefine does so with a part of memory.
+	Undefine(m *Memory, offset, n int64) error
 
-	// compile makes a kernel ready to be launched.
-	compile(c *Code, t Tools) (executable, error)
+	// Compile makes a kernel ready to be launched.
+	Compile(c *Code, t Tools) (Executable, error)
 }
 
-// wrapper is a device that can use memory of the host where it lies; wrap gives nil for what it cannot.
-type wrapper interface {
-	wrap(data []byte, align int) *Memory
+// Wrapper is a device that can use memory of the host where it lies; wrap gives nil for what it cannot.
+type Wrapper interface {
+	Wrap(data []byte, align int) *Memory
 }
 
 // Code is a kernel as a device gets it: planned, and for a GPU target as PTX.
@@ -71,35 +74,35 @@ type Tools struct {
 	Cache *cache.Cache
 }
 
-// executable is a kernel compiled for a device.
-type executable interface {
-	// launch starts the kernel; args are in the order of ir.Func.Params. Where the kernel has
+// Executable is a kernel compiled for a device.
+type Executable interface {
+	// Launch starts the kernel; args are in the order of ir.Func.Params. Where the kernel has
 	// ended when launch returns, it ends early, with the context's cause, once the context is done.
-	launch(ctx context.Context, args []launchArg) error
-	// scratch is the bytes of scratch memory that a launch over so many blocks needs beside its arguments, and for
+	Launch(ctx context.Context, args []Arg) error
+	// Scratch is the bytes of scratch memory that a launch over so many blocks needs beside its arguments, and for
 	// how many thread blocks at once that is, which is the launch's argument for the first block: it runs the
 	// others after them.
-	scratch(blocks int64) (bytes, atOnce int64)
+	Scratch(blocks int64) (bytes, atOnce int64)
 }
 
-// launchArg is one launch parameter: the address of an element in memory, or
+// Arg is one launch parameter: the address of an element in memory, or
 // the bits of a scalar, a size or a stride.
-type launchArg struct {
-	memory *Memory
-	// offset of element 0 of a tensor, in bytes.
-	offset int64
-	bits   uint64
+type Arg struct {
+	Memory *Memory
+	// Offset of element 0 of a tensor, in bytes.
+	Offset int64
+	Bits   uint64
 }
 
-// fixedBy gives what a launch fixes by its arguments: the sizes of dimensions and strides, and where tensors lie.
-func fixedBy(params []ir.Param, args []launchArg) (size func(*ir.Dim) int64, address func(*ir.Tensor) uint64) {
+// Fixed gives what a launch fixes by its arguments: the sizes of dimensions and strides, and where tensors lie.
+func Fixed(params []ir.Param, args []Arg) (size func(*ir.Dim) int64, address func(*ir.Tensor) uint64) {
 	sizes, addresses := map[*ir.Dim]int64{}, map[*ir.Tensor]uint64{}
 	for i, p := range params {
 		switch p.Kind {
 		case ir.ParamPointer:
-			addresses[p.Tensor] = args[i].memory.address() + uint64(args[i].offset)
+			addresses[p.Tensor] = args[i].Memory.Address() + uint64(args[i].Offset)
 		case ir.ParamDim, ir.ParamStride:
-			sizes[p.Dim] = int64(args[i].bits)
+			sizes[p.Dim] = int64(args[i].Bits)
 		}
 	}
 	return func(d *ir.Dim) int64 { return sizes[d] }, func(t *ir.Tensor) uint64 { return addresses[t] }

@@ -1,14 +1,18 @@
-package jit
+// Package nvidia is the back end that runs PTX on NVIDIA's GPUs, by the CUDA driver.
+package nvidia
 
 import (
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"tilec/jit/backend"
 	"tilec/jit/cache"
 	"tilec/jit/cuda"
 	"tilec/jit/ir"
@@ -17,9 +21,9 @@ import (
 	"tilec/jit/ptx"
 )
 
-// GPU is a CUDA device.
-type GPU struct {
-	poisoning
+// Device is a CUDA device.
+type Device struct {
+	backend.Poisoning
 	ctx    *cuda.Context
 	stream *cuda.Stream
 	target plan.Target
@@ -31,17 +35,18 @@ type GPU struct {
 	closed   atomic.Bool
 }
 
-var errNoDevice = errors.New("there is no device")
+// ErrNoDevice: the driver has no such device.
+var ErrNoDevice = errors.New("there is no device")
 
-// OpenGPU opens the CUDA device of an ordinal.
-func OpenGPU(ordinal int) (*GPU, error) {
+// Open opens the CUDA device of an ordinal.
+func Open(ordinal int) (*Device, error) {
 	driver, err := cuda.Open()
 	if err != nil {
 		return nil, err
 	}
 	devices := driver.Devices()
 	if ordinal < 0 || ordinal >= len(devices) {
-		return nil, fmt.Errorf("%w cuda:%d: the driver has %d", errNoDevice, ordinal, len(devices))
+		return nil, fmt.Errorf("%w cuda:%d: the driver has %d", ErrNoDevice, ordinal, len(devices))
 	}
 	ctx, err := driver.Context(ordinal)
 	if err != nil {
@@ -56,7 +61,7 @@ func OpenGPU(ordinal int) (*GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &GPU{ctx: ctx, stream: stream, target: target, arch: target.Name}
+	g := &Device{ctx: ctx, stream: stream, target: target, arch: target.Name}
 	if target.Arch != d.Capability() {
 		g.arch = fmt.Sprintf("sm_%d", d.Capability())
 	}
@@ -92,22 +97,24 @@ func gpuTarget(d cuda.Device) (plan.Target, error) {
 	return t, nil
 }
 
-func (d *GPU) state() state {
+// State is whether the device is open.
+func (d *Device) State() backend.State {
 	switch {
 	case d == nil || d.ctx == nil:
-		return stateUnset
+		return backend.StateUnset
 	case d.closed.Load():
-		return stateClosed
+		return backend.StateClosed
 	}
-	return stateOpen
+	return backend.StateOpen
 }
 
-func (d *GPU) space() any { return d }
+// Space is its own.
+func (d *Device) Space() any { return d }
 
 // Retarget compiles from now on for another PTX target, older than the device
 // or its own: code for sm_80 runs on every later device.
-func (d *GPU) Retarget(name string) error {
-	if err := usable(d, "GPU.Retarget"); err != nil {
+func (d *Device) Retarget(name string) error {
+	if err := backend.Usable(d, "GPU.Retarget"); err != nil {
 		return err
 	}
 	t, err := plan.FindTarget(name)
@@ -123,23 +130,23 @@ func (d *GPU) Retarget(name string) error {
 }
 
 // Name is what the driver calls the device.
-func (d *GPU) Name() string {
-	if d.state() == stateUnset {
+func (d *Device) Name() string {
+	if d.State() == backend.StateUnset {
 		return "no device"
 	}
 	return d.ctx.Device().Name
 }
 
 // ID is "cuda:" and the ordinal.
-func (d *GPU) ID() string {
-	if d.state() == stateUnset {
+func (d *Device) ID() string {
+	if d.State() == backend.StateUnset {
 		return "cuda"
 	}
 	return fmt.Sprintf("cuda:%d", d.ctx.Device().Ordinal)
 }
 
 // Target describes the device to the planner.
-func (d *GPU) Target() plan.Target {
+func (d *Device) Target() plan.Target {
 	if d == nil {
 		return plan.Target{}
 	}
@@ -147,88 +154,91 @@ func (d *GPU) Target() plan.Target {
 }
 
 // Alloc gives device memory.
-func (d *GPU) Alloc(n int64) (*Memory, error) {
-	if err := allocation(d, "GPU.Alloc", n); err != nil {
+func (d *Device) Alloc(n int64) (*backend.Memory, error) {
+	if err := backend.CheckAlloc(d, "GPU.Alloc", n); err != nil {
 		return nil, err
 	}
 	p, err := d.ctx.Alloc(int(max(n, 1)))
 	if err != nil {
 		return nil, err
 	}
-	m := deviceMemory(d, n, uint64(p))
-	if d.poisons() {
-		return m, d.poison(m, 0, n)
+	m := backend.OnDevice(d, n, uint64(p))
+	if d.Poisons() {
+		return m, d.Undefine(m, 0, n)
 	}
 	return m, nil
 }
 
 // Free gives memory back.
-func (d *GPU) Free(m *Memory) {
-	if m.free(d) {
-		_ = d.ctx.Free(cuda.Ptr(m.address()))
+func (d *Device) Free(m *backend.Memory) {
+	if m.Free(d) {
+		_ = d.ctx.Free(cuda.Ptr(m.Address()))
 	}
 }
 
 // Write copies data to the device and waits.
-func (d *GPU) Write(m *Memory, offset int64, data []byte) error {
-	if err := m.access(d, "GPU.Write", offset, int64(len(data))); err != nil || len(data) == 0 {
+func (d *Device) Write(m *backend.Memory, offset int64, data []byte) error {
+	if err := m.Access(d, "GPU.Write", offset, int64(len(data))); err != nil || len(data) == 0 {
 		return err
 	}
-	if err := d.stream.CopyToDevice(cuda.Ptr(m.address()+uint64(offset)), data); err != nil {
+	if err := d.stream.CopyToDevice(cuda.Ptr(m.Address()+uint64(offset)), data); err != nil {
 		return err
 	}
 	return d.stream.Synchronize()
 }
 
 // Read waits for the work given so far and copies its results.
-func (d *GPU) Read(data []byte, m *Memory, offset int64) error {
-	if err := m.access(d, "GPU.Read", offset, int64(len(data))); err != nil {
+func (d *Device) Read(data []byte, m *backend.Memory, offset int64) error {
+	if err := m.Access(d, "GPU.Read", offset, int64(len(data))); err != nil {
 		return err
 	}
 	if len(data) == 0 {
 		return d.Sync()
 	}
-	if err := d.stream.CopyToHost(data, cuda.Ptr(m.address()+uint64(offset))); err != nil {
+	if err := d.stream.CopyToHost(data, cuda.Ptr(m.Address()+uint64(offset))); err != nil {
 		return err
 	}
 	return d.stream.Synchronize()
 }
 
 // Fill queues setting bytes of m. A stream that is being captured takes it up.
-func (d *GPU) Fill(m *Memory, offset, n int64, value byte) error {
-	if err := m.access(d, "GPU.Fill", offset, n); err != nil {
+func (d *Device) Fill(m *backend.Memory, offset, n int64, value byte) error {
+	if err := m.Access(d, "GPU.Fill", offset, n); err != nil {
 		return err
 	}
-	return d.stream.Fill(cuda.Ptr(m.address()+uint64(offset)), value, int(n))
+	return d.stream.Fill(cuda.Ptr(m.Address()+uint64(offset)), value, int(n))
 }
 
 // Poison turns the poisoning of memory on.
-func (d *GPU) Poison() {
+func (d *Device) Poison() {
 	if d != nil {
-		d.turnOn()
+		d.TurnOn()
 	}
 }
 
-func (d *GPU) poison(m *Memory, offset, n int64) error { return d.Fill(m, offset, n, poisonByte) }
+// Undefine fills memory with the bytes of poison.
+func (d *Device) Undefine(m *backend.Memory, offset, n int64) error {
+	return d.Fill(m, offset, n, backend.PoisonByte)
+}
 
 // Sync waits for the work given so far.
-func (d *GPU) Sync() error {
-	if err := usable(d, "GPU.Sync"); err != nil {
+func (d *Device) Sync() error {
+	if err := backend.Usable(d, "GPU.Sync"); err != nil {
 		return err
 	}
 	return d.stream.Synchronize()
 }
 
 // Close releases the device's context.
-func (d *GPU) Close() error {
-	if d.state() != stateOpen || !d.closed.CompareAndSwap(false, true) {
+func (d *Device) Close() error {
+	if d.State() != backend.StateOpen || !d.closed.CompareAndSwap(false, true) {
 		return nil
 	}
 	return d.ctx.Close()
 }
 
-// compile makes machine code of the PTX and loads it.
-func (d *GPU) compile(c *Code, t Tools) (executable, error) {
+// Compile makes machine code of the PTX and loads it.
+func (d *Device) Compile(c *backend.Code, t backend.Tools) (backend.Executable, error) {
 	m := c.PTX
 	t.Logs.Print(log.PTX, c.Func.Name, func() string { return m.Text })
 	image, err := d.image(m, t.Cache)
@@ -248,7 +258,7 @@ func (d *GPU) compile(c *Code, t Tools) (executable, error) {
 
 // image is what the driver loads: machine code from the cache, or from the
 // compiler; PTX where there is no compiler, for the driver to compile and keep.
-func (d *GPU) image(m *ptx.Module, store *cache.Cache) ([]byte, error) {
+func (d *Device) image(m *ptx.Module, store *cache.Cache) ([]byte, error) {
 	if d.compiler == nil {
 		return []byte(m.Text), nil
 	}
@@ -265,7 +275,7 @@ func (d *GPU) image(m *ptx.Module, store *cache.Cache) ([]byte, error) {
 }
 
 type gpuKernel struct {
-	device *GPU
+	device *Device
 	fn     *cuda.Function
 	module *ptx.Module
 	params []ir.Param
@@ -288,7 +298,7 @@ const mostEncoded = 1024
 
 // tensorMaps encodes the kernel's tensor maps for a launch. A graph launches the same again and
 // again, and a launch should take no longer for it: what was encoded is found by the arguments.
-func (k *gpuKernel) tensorMaps(args []launchArg) ([]cuda.TensorMap, error) {
+func (k *gpuKernel) tensorMaps(args []backend.Arg) ([]cuda.TensorMap, error) {
 	if len(k.module.Maps) == 0 {
 		return nil, nil
 	}
@@ -296,15 +306,15 @@ func (k *gpuKernel) tensorMaps(args []launchArg) ([]cuda.TensorMap, error) {
 	for i, p := range k.params {
 		switch p.Kind {
 		case ir.ParamPointer:
-			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].memory.address()+uint64(args[i].offset))
+			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].Memory.Address()+uint64(args[i].Offset))
 		case ir.ParamDim, ir.ParamStride:
-			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].bits)
+			k.key = binary.NativeEndian.AppendUint64(k.key, args[i].Bits)
 		}
 	}
 	if e, ok := k.encoded[string(k.key)]; ok {
 		return e, nil
 	}
-	size, address := fixedBy(k.params, args)
+	size, address := backend.Fixed(k.params, args)
 	out := make([]cuda.TensorMap, len(k.module.Maps))
 	for i, m := range k.module.Maps {
 		s := m.Shape(size)
@@ -324,11 +334,13 @@ func (k *gpuKernel) tensorMaps(args []launchArg) ([]cuda.TensorMap, error) {
 	return out, nil
 }
 
-func (k *gpuKernel) scratch(blocks int64) (bytes, atOnce int64) {
-	return k.module.ScratchShare(blocks, scratchLimit)
+// Scratch is what the blocks that run at once need.
+func (k *gpuKernel) Scratch(blocks int64) (bytes, atOnce int64) {
+	return k.module.ScratchShare(blocks, backend.ScratchLimit)
 }
 
-func (k *gpuKernel) launch(_ context.Context, args []launchArg) error {
+// Launch starts the kernel.
+func (k *gpuKernel) Launch(_ context.Context, args []backend.Arg) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps, err := k.tensorMaps(args)
@@ -340,16 +352,16 @@ func (k *gpuKernel) launch(_ context.Context, args []launchArg) error {
 	for i, param := range k.params {
 		switch param.Kind {
 		case ir.ParamDim:
-			sizes[param.Dim] = int64(args[i].bits)
+			sizes[param.Dim] = int64(args[i].Bits)
 		case ir.ParamFirst:
-			atOnce = int64(args[i].bits)
+			atOnce = int64(args[i].Bits)
 		}
 	}
 	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
 	if blocks > plan.MaxBlocks {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
-	return inParts(blocks, atOnce, func(first, blocks int64) error {
+	return backend.InParts(blocks, atOnce, func(first, blocks int64) error {
 		return k.device.stream.Launch(k.fn, cuda.LaunchConfig{
 			Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
 		}, k.pack(args, first, maps))
@@ -357,31 +369,31 @@ func (k *gpuKernel) launch(_ context.Context, args []launchArg) error {
 }
 
 // pack gives the parameters of a launch from the block first on.
-func (k *gpuKernel) pack(args []launchArg, first int64, maps []cuda.TensorMap) *cuda.Params {
+func (k *gpuKernel) pack(args []backend.Arg, first int64, maps []cuda.TensorMap) *cuda.Params {
 	p := k.packed.Reset()
 	for i, param := range k.params {
 		switch arg := args[i]; param.Kind {
 		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
-			p.Uint64(arg.memory.address() + uint64(arg.offset))
+			p.Uint64(arg.Memory.Address() + uint64(arg.Offset))
 		case ir.ParamScalar:
 			switch param.Scalar.Type.DType.Bits() {
 			case 8:
-				p.Uint8(uint8(arg.bits))
+				p.Uint8(uint8(arg.Bits))
 			case 16:
-				p.Uint16(uint16(arg.bits))
+				p.Uint16(uint16(arg.Bits))
 			case 32:
-				p.Uint32(uint32(arg.bits))
+				p.Uint32(uint32(arg.Bits))
 			default:
-				p.Uint64(arg.bits)
+				p.Uint64(arg.Bits)
 			}
 		case ir.ParamDim:
 			if param.Dim.Wide {
-				p.Int64(int64(arg.bits))
+				p.Int64(int64(arg.Bits))
 			} else {
-				p.Int32(int32(arg.bits))
+				p.Int32(int32(arg.Bits))
 			}
 		case ir.ParamStride:
-			p.Int64(int64(arg.bits))
+			p.Int64(int64(arg.Bits))
 		case ir.ParamFirst:
 			p.Int32(int32(first))
 		}
@@ -392,8 +404,8 @@ func (k *gpuKernel) pack(args []launchArg, first int64, maps []cuda.TensorMap) *
 	return p
 }
 
-// measure gives how long the device took for each of n runs of work, by its own clock; flush, if any, is overwritten before each.
-func (d *GPU) measure(n int, flush *Memory, work func() error) ([]time.Duration, error) {
+// Time gives how long the device took for each of n runs of work, by its own clock; flush, if any, is overwritten before each.
+func (d *Device) Time(n int, flush *backend.Memory, work func() error) ([]time.Duration, error) {
 	type span struct{ begin, end *cuda.Event }
 	spans := make([]span, 0, n)
 	defer func() {
@@ -413,7 +425,7 @@ func (d *GPU) measure(n int, flush *Memory, work func() error) ([]time.Duration,
 		}
 		spans = append(spans, span{begin, end})
 		if flush != nil {
-			if err := d.stream.Fill(cuda.Ptr(flush.address()), 0, int(flush.Size)); err != nil {
+			if err := d.stream.Fill(cuda.Ptr(flush.Address()), 0, int(flush.Size)); err != nil {
 				return nil, err
 			}
 		}
@@ -439,3 +451,20 @@ func (d *GPU) measure(n int, flush *Memory, work func() error) ([]time.Duration,
 	}
 	return times, nil
 }
+
+// Opener finds the devices "cuda", which is the first, and "cuda:N".
+var Opener = backend.Opener{Names: []string{"cuda", "cuda:N"}, Open: func(name string) (backend.Device, error) {
+	if name == "cuda" {
+		name = "cuda:0"
+	}
+	number, ok := strings.CutPrefix(name, "cuda:")
+	ordinal, err := strconv.Atoi(number)
+	if !ok || err != nil || ordinal < 0 {
+		return nil, nil
+	}
+	d, err := Open(ordinal)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}}

@@ -1,4 +1,5 @@
-package jit
+// Package emulator is the back end that runs PTX in software and reports what hardware hides.
+package emulator
 
 import (
 	"context"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/cuda"
 	"tilec/jit/emu"
@@ -21,9 +23,9 @@ import (
 	"tilec/lang"
 )
 
-// Emulator is a GPU that exists only in software: it runs the PTX that a GPU of
+// Device is a GPU that exists only in software: it runs the PTX that a GPU of
 // its target would get, and checks what hardware does not.
-type Emulator struct {
+type Device struct {
 	// OnLaunch, where it is set, gets what each launch cost; counting that takes time.
 	OnLaunch func(kernel string, r *emu.Report)
 	// Workers is how many blocks run at once, and MaxSteps after how many warp
@@ -33,55 +35,57 @@ type Emulator struct {
 	// First is the number of the first block of each launch that runs, for tests of large launches.
 	First int
 
-	poisoning
+	backend.Poisoning
 	target plan.Target
 	memory *emu.Memory
 	closed atomic.Bool
 }
 
-// DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
-const DefaultEmulatorTarget = "sm_90a"
+// DefaultTarget is what the device "emu" is; "emu:sm_80" is another.
+const DefaultTarget = "sm_90a"
 
-// OpenEmulator gives an emulator of a GPU target by name, as plan.FindTarget knows it. Any other name is a *NameError.
-func OpenEmulator(target string) (*Emulator, error) {
+// Open gives an emulator of a GPU target by name, as plan.FindTarget knows it. Any other name is a *NameError.
+func Open(target string) (*Device, error) {
 	t, err := plan.FindTarget(target)
 	if err != nil || t.Arch == 0 {
 		gpus := slices.DeleteFunc(lang.TargetNames(), func(name string) bool { return name == "cpu" })
 		return nil, &misuse.NameError{What: "GPU target", Name: target, Known: gpus, Unlike: true}
 	}
-	return &Emulator{target: t, memory: emu.NewMemory()}, nil
+	return &Device{target: t, memory: emu.NewMemory()}, nil
 }
 
-func (d *Emulator) state() state {
+// State is whether the device is open.
+func (d *Device) State() backend.State {
 	switch {
 	case d == nil || d.memory == nil:
-		return stateUnset
+		return backend.StateUnset
 	case d.closed.Load():
-		return stateClosed
+		return backend.StateClosed
 	}
-	return stateOpen
+	return backend.StateOpen
 }
 
-func (d *Emulator) space() any { return d.memory }
+// Space is its own.
+func (d *Device) Space() any { return d.memory }
 
 // Name is "PTX emulator" with the target.
-func (d *Emulator) Name() string {
-	if d.state() == stateUnset {
+func (d *Device) Name() string {
+	if d.State() == backend.StateUnset {
 		return "no device"
 	}
 	return fmt.Sprintf("PTX emulator (%s)", d.target.Name)
 }
 
 // ID is "emu", with the target where it is not the default.
-func (d *Emulator) ID() string {
-	if d.state() == stateUnset || d.target.Name == DefaultEmulatorTarget {
+func (d *Device) ID() string {
+	if d.State() == backend.StateUnset || d.target.Name == DefaultTarget {
 		return "emu"
 	}
 	return "emu:" + d.target.Name
 }
 
 // Target describes the emulated GPU to the planner.
-func (d *Emulator) Target() plan.Target {
+func (d *Device) Target() plan.Target {
 	if d == nil {
 		return plan.Target{}
 	}
@@ -92,8 +96,8 @@ func (d *Emulator) Target() plan.Target {
 const word = 4
 
 // Alloc gives memory whose reading before it is written is found.
-func (d *Emulator) Alloc(n int64) (*Memory, error) {
-	if err := allocation(d, "Emulator.Alloc", n); err != nil {
+func (d *Device) Alloc(n int64) (*backend.Memory, error) {
+	if err := backend.CheckAlloc(d, "Emulator.Alloc", n); err != nil {
 		return nil, err
 	}
 	at, err := d.memory.Alloc((n + word - 1) / word * word)
@@ -105,39 +109,39 @@ func (d *Emulator) Alloc(n int64) (*Memory, error) {
 			return nil, err
 		}
 	}
-	return deviceMemory(d, n, at), nil
+	return backend.OnDevice(d, n, at), nil
 }
 
 // Free gives memory back; a kernel that touches it afterwards is found.
-func (d *Emulator) Free(m *Memory) {
-	if m.free(d) {
-		d.memory.Free(m.address())
+func (d *Device) Free(m *backend.Memory) {
+	if m.Free(d) {
+		d.memory.Free(m.Address())
 	}
 }
 
 // Write copies data to m.
-func (d *Emulator) Write(m *Memory, offset int64, data []byte) error {
-	if err := m.access(d, "Emulator.Write", offset, int64(len(data))); err != nil || len(data) == 0 {
+func (d *Device) Write(m *backend.Memory, offset int64, data []byte) error {
+	if err := m.Access(d, "Emulator.Write", offset, int64(len(data))); err != nil || len(data) == 0 {
 		return err
 	}
-	return d.memory.Write(m.address()+uint64(offset), data)
+	return d.memory.Write(m.Address()+uint64(offset), data)
 }
 
 // Read copies from m.
-func (d *Emulator) Read(data []byte, m *Memory, offset int64) error {
-	if err := m.access(d, "Emulator.Read", offset, int64(len(data))); err != nil || len(data) == 0 {
+func (d *Device) Read(data []byte, m *backend.Memory, offset int64) error {
+	if err := m.Access(d, "Emulator.Read", offset, int64(len(data))); err != nil || len(data) == 0 {
 		return err
 	}
-	return d.memory.Read(data, m.address()+uint64(offset))
+	return d.memory.Read(data, m.Address()+uint64(offset))
 }
 
 // Fill sets bytes of m. What is behind them in the last word stays as it is and may be read.
-func (d *Emulator) Fill(m *Memory, offset, n int64, value byte) error {
-	if err := m.access(d, "Emulator.Fill", offset, n); err != nil || n == 0 {
+func (d *Device) Fill(m *backend.Memory, offset, n int64, value byte) error {
+	if err := m.Access(d, "Emulator.Fill", offset, n); err != nil || n == 0 {
 		return err
 	}
-	end := m.address() + uint64(offset+n)
-	if err := d.memory.Fill(m.address()+uint64(offset), int(n), value); err != nil || end%word == 0 {
+	end := m.Address() + uint64(offset+n)
+	if err := d.memory.Fill(m.Address()+uint64(offset), int(n), value); err != nil || end%word == 0 {
 		return err
 	}
 	rest := make([]byte, word-end%word)
@@ -148,30 +152,30 @@ func (d *Emulator) Fill(m *Memory, offset, n int64, value byte) error {
 }
 
 // Poison turns the poisoning of memory on.
-func (d *Emulator) Poison() {
+func (d *Device) Poison() {
 	if d != nil {
-		d.turnOn()
+		d.TurnOn()
 	}
 }
 
-// poison takes back that memory was written: reading it is found, and a result that lies there shows.
-func (d *Emulator) poison(m *Memory, offset, n int64) error {
-	return d.memory.Undefine(m.address()+uint64(offset), int(n), poisonByte)
+// Undefine takes back that memory was written: reading it is found, and a result that lies there shows.
+func (d *Device) Undefine(m *backend.Memory, offset, n int64) error {
+	return d.memory.Undefine(m.Address()+uint64(offset), int(n), backend.PoisonByte)
 }
 
 // Sync has nothing to wait for: a launch returns when it is done.
-func (d *Emulator) Sync() error { return usable(d, "Emulator.Sync") }
+func (d *Device) Sync() error { return backend.Usable(d, "Emulator.Sync") }
 
 // Close has nothing to give back.
-func (d *Emulator) Close() error {
+func (d *Device) Close() error {
 	if d != nil {
 		d.closed.Store(true)
 	}
 	return nil
 }
 
-// compile reads the PTX.
-func (d *Emulator) compile(c *Code, t Tools) (executable, error) {
+// Compile reads the PTX.
+func (d *Device) Compile(c *backend.Code, t backend.Tools) (backend.Executable, error) {
 	m := c.PTX
 	t.Logs.Print(log.PTX, c.Func.Name, func() string { return m.Text })
 	parsed, err := emu.Parse(m.Text)
@@ -205,7 +209,7 @@ func assembledRegisters(text, target string) int {
 }
 
 type emulatedKernel struct {
-	device *Emulator
+	device *Device
 	text   *ptx.Module
 	module *emu.Module
 	params []ir.Param
@@ -213,13 +217,14 @@ type emulatedKernel struct {
 	registers int
 }
 
-// EmulationError is what the emulator found wrong with a kernel.
-type EmulationError struct {
+// Error is what the emulator found wrong with a kernel.
+type Error struct {
 	Kernel   string
 	Findings []emu.Finding
 }
 
-func (e *EmulationError) Error() string {
+// Error is the first findings.
+func (e *Error) Error() string {
 	const most = 5
 	lines := make([]string, 0, most+1)
 	for _, f := range e.Findings[:min(most, len(e.Findings))] {
@@ -231,8 +236,9 @@ func (e *EmulationError) Error() string {
 	return fmt.Sprintf("kernel %s: the emulator found:\n\t%s", e.Kernel, strings.Join(lines, "\n\t"))
 }
 
-func (k *emulatedKernel) scratch(blocks int64) (bytes, atOnce int64) {
-	return k.text.ScratchShare(blocks, scratchLimit)
+// Scratch is what the blocks that run at once need.
+func (k *emulatedKernel) Scratch(blocks int64) (bytes, atOnce int64) {
+	return k.text.ScratchShare(blocks, backend.ScratchLimit)
 }
 
 // emuTypes and emuSwizzles are the emulator's names for elements and swizzles of so many bytes.
@@ -241,7 +247,8 @@ var (
 	emuSwizzles = map[int]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}
 )
 
-func (k *emulatedKernel) launch(ctx context.Context, args []launchArg) error {
+// Launch starts the kernel.
+func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	if n := k.device.First; n < 0 {
 		return misuse.New("Emulator.First", fmt.Sprintf("the first block is to be number %d", n), misuse.ErrRange)
 	}
@@ -258,16 +265,16 @@ func (k *emulatedKernel) launch(ctx context.Context, args []launchArg) error {
 	}
 	atOnce, first := int64(0), -1
 	for i, param := range k.params {
-		bits := args[i].bits
+		bits := args[i].Bits
 		switch param.Kind {
 		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
-			bits = args[i].memory.address() + uint64(args[i].offset)
+			bits = args[i].Memory.Address() + uint64(args[i].Offset)
 		case ir.ParamFirst:
 			first, atOnce = i, int64(bits)
 		}
 		put(i, bits)
 	}
-	sizes, addresses := fixedBy(k.params, args)
+	sizes, addresses := backend.Fixed(k.params, args)
 	maps := map[string]*emu.TensorMap{}
 	for _, m := range k.text.Maps {
 		s := m.Shape(sizes)
@@ -277,7 +284,7 @@ func (k *emulatedKernel) launch(ctx context.Context, args []launchArg) error {
 		}
 	}
 	blocks := k.text.Blocks(sizes)
-	return inParts(blocks, atOnce, func(from, blocks int64) error {
+	return backend.InParts(blocks, atOnce, func(from, blocks int64) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}
@@ -296,7 +303,23 @@ func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, ma
 		k.device.OnLaunch(k.text.Entry, report)
 	}
 	if len(report.Findings) > 0 {
-		return &EmulationError{Kernel: k.text.Entry, Findings: report.Findings}
+		return &Error{Kernel: k.text.Entry, Findings: report.Findings}
 	}
 	return nil
 }
+
+// Opener finds the devices "emu" and, for a target, "emu:sm_80".
+var Opener = backend.Opener{Names: []string{"emu", "emu:TARGET"}, Open: func(name string) (backend.Device, error) {
+	target, ok := strings.CutPrefix(name, "emu:")
+	switch {
+	case name == "emu":
+		target = DefaultTarget
+	case !ok:
+		return nil, nil
+	}
+	d, err := Open(target)
+	if err != nil {
+		return nil, fmt.Errorf("device %s: %w", name, err)
+	}
+	return d, nil
+}}

@@ -1,0 +1,65 @@
+package jit
+
+import (
+	"tilec/jit/backend"
+	"tilec/jit/backend/cpu"
+	"tilec/jit/backend/emulator"
+	"tilec/jit/backend/nvidia"
+	"tilec/jit/bug"
+	"tilec/jit/log"
+	"tilec/jit/misuse"
+)
+
+// What a Go program needs of the rooms below, under one name.
+type (
+	// Device is a machine that runs kernels.
+	Device = backend.Device
+	// Memory is a piece of a device's memory.
+	Memory = backend.Memory
+	// CPU is this machine's processor as a device.
+	CPU = cpu.Device
+	// GPU is a CUDA device.
+	GPU = nvidia.Device
+	// Emulator is a GPU that exists only in software.
+	Emulator = emulator.Device
+	// EmulationError is what the emulator found wrong with a kernel.
+	EmulationError = emulator.Error
+	// Logs prints the stages that CUTILE_LOGS names.
+	Logs = log.Logs
+	// UseError is a call that cannot be.
+	UseError = misuse.UseError
+	// ArgError is an argument that its parameter cannot have.
+	ArgError = misuse.ArgError
+	// NameError is a name that nothing has.
+	NameError = misuse.NameError
+	// Bug is a failure of the compiler itself.
+	Bug = bug.Error
+)
+
+// What makes a value unusable; errors.Is finds each in the *UseError or the *ArgError that a call gives.
+var (
+	ErrUnset       = misuse.ErrUnset
+	ErrClosed      = misuse.ErrClosed
+	ErrFreed       = misuse.ErrFreed
+	ErrOtherDevice = misuse.ErrOtherDevice
+	ErrRange       = misuse.ErrRange
+	ErrMismatch    = misuse.ErrMismatch
+	ErrOverlap     = misuse.ErrOverlap
+)
+
+// DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
+const DefaultEmulatorTarget = emulator.DefaultTarget
+
+// Functions of the rooms below.
+var (
+	// OpenCPU gives the CPU.
+	OpenCPU = cpu.Open
+	// OpenGPU opens the CUDA device of an ordinal.
+	OpenGPU = nvidia.Open
+	// OpenEmulator gives an emulator of a GPU target by name.
+	OpenEmulator = emulator.Open
+	// ParseLogs reads the value of CUTILE_LOGS.
+	ParseLogs = log.Parse
+	// Measure gives how long the device took for each of several runs of work.
+	Measure = backend.Measure
+)
