@@ -41,15 +41,6 @@ func (b *bindings) value(s *size.Symbol) (int64, bool) {
 	return n, ok
 }
 
-func launchError(at lang.Span, code lang.Code, format string, args ...any) error {
-	return &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...)}
-}
-
-// adviseError is a launchError that says what to do.
-func adviseError(at lang.Span, code lang.Code, advice, format string, args ...any) error {
-	return &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...), Fix: &lang.Fix{Message: advice}}
-}
-
 // dtype binds an element type as written to that of an argument.
 func (b *bindings) dtype(name string, want typed.DType, got lang.DType, at lang.Span) error {
 	if want.Param == nil {

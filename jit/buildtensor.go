@@ -15,14 +15,6 @@ import (
 // with a pointer that the launch sets to the same place, so that no stage after
 // this one knows of it.
 
-// stride is where a launch finds a stride that the compiled kernel takes as a
-// parameter: that of a tensor (in the order of params) along a dimension, in
-// elements of the tensor; times/by of it in those of a view.
-type stride struct {
-	tensor, dim int
-	times, by   int64
-}
-
 // declareTensor declares the tensor at a place among the kernel's parameters.
 func (b *irBuilder) declareTensor(place int, p *typed.Param) {
 	t := &ir.Tensor{Name: p.Name, DType: p.DType.Resolve(b.spec.Types), Mode: p.Mode}

@@ -54,26 +54,3 @@ func (p *Program) Fills() []string {
 	}
 	return names
 }
-
-// Fills says which outputs a launch fills before this kernel, a line each; nil for none.
-func (l *Lowered) Fills() []string {
-	var lines []string
-	if l == nil {
-		return nil
-	}
-	for _, name := range l.fills {
-		lines = append(lines, fmt.Sprintf("fills %s with zeros first: nothing proves that every element is stored", name))
-	}
-	return lines
-}
-
-// fills are the outputs that a launch of the kernel fills first. Of the parts of a formula, the first that stores an output does.
-func (s *Spec) fills() []string {
-	var names []string
-	for _, p := range s.Kernel.Outputs {
-		if p.Fill && !s.filled[p.Name] {
-			names = append(names, p.Name)
-		}
-	}
-	return names
-}

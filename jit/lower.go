@@ -2,6 +2,7 @@ package jit
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -450,4 +451,16 @@ func (l *Lowered) split() int {
 		return 0
 	}
 	return l.module.Split
+}
+
+// Fills says which outputs a launch fills before this kernel, a line each; nil for none.
+func (l *Lowered) Fills() []string {
+	var lines []string
+	if l == nil {
+		return nil
+	}
+	for _, name := range l.fills {
+		lines = append(lines, fmt.Sprintf("fills %s with zeros first: nothing proves that every element is stored", name))
+	}
+	return lines
 }

@@ -40,39 +40,6 @@ func (b *irBuilder) wide(s size.Size) bool {
 	return most > ir.NarrowSize
 }
 
-// countedSize is a size of which a kernel counts positions in a type that holds fewer than Most.
-type countedSize struct {
-	size size.Size
-	most int64
-	at   lang.Span
-	// what says what counts them, and fix what to write instead, which may be nothing.
-	what, fix string
-}
-
-// checkCounted reports the first size of which a launch has too many positions.
-func (l *launchDims) checkCounted(s *Spec) error {
-	for _, c := range l.counted {
-		n, err := c.size.Eval(s.value)
-		if err != nil {
-			return err
-		}
-		if n <= c.most {
-			continue
-		}
-		return c.tooMany(s, n)
-	}
-	return nil
-}
-
-func (c countedSize) tooMany(s *Spec, n int64) *lang.Diagnostic {
-	d := &lang.Diagnostic{Code: lang.ErrPosition, At: c.at,
-		Message: fmt.Sprintf("%s: %s counts up to %d, and %s of %s is %d", s.Kernel.Name, c.what, c.most, c.size, s.Kernel.Name, n)}
-	if c.fix != "" {
-		d.Fix = &lang.Fix{Message: c.fix}
-	}
-	return d
-}
-
 // counts is the axis whose positions an operation gives; nil for any other operation.
 func counts(x *typed.Apply) *typed.Axis {
 	switch x.Op {

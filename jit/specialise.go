@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strings"
 
-	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/misuse"
 	"tilec/lang"
@@ -217,57 +216,13 @@ func (s *Spec) Key() Key {
 	return Key{s.Kernel, b.String()}
 }
 
-// launchDims tells how a launch computes the sizes that a compiled kernel takes
-// as parameters, by the name of the ir.Dim: passes may copy the Dim itself.
-type launchDims struct {
-	sizes   map[string]size.Size
-	strides map[string]stride
-	// views are the tensors (in the order of params) over whose memory the kernel has views, one for each in order.
-	views []int
-	// parts are what grid axes over a part of their dimension walk, and where they begin.
-	parts map[string]gridPart
-	// nonEmpty are accesses to positions that are there where dimensions are not 0.
-	nonEmpty []nonEmpty
-	// counted are sizes of which the kernel counts positions in i32.
-	counted []countedSize
-}
-
-// nonEmpty is an access that is in bounds where none of the dimensions is 0.
-type nonEmpty struct {
-	at   lang.Span
-	dims []*size.Symbol
-}
-
-// needs notes an access that is in bounds where none of the dimensions is 0.
-func (l *launchDims) needs(at lang.Span, dims []*size.Symbol) {
-	if len(dims) > 0 {
-		l.nonEmpty = append(l.nonEmpty, nonEmpty{at, dims})
-	}
-}
-
-// checkNonEmpty reports the first access of a launch that needs a dimension that is 0.
-func (l *launchDims) checkNonEmpty(s *Spec) error {
-	for _, n := range l.nonEmpty {
-		for _, d := range n.dims {
-			if size, ok := s.value(d); ok && size == 0 {
-				return &lang.Diagnostic{Code: lang.ErrArgShape, At: d.At,
-					Message: fmt.Sprintf("dimension %s of %s is 0, but the kernel accesses a position that is only there where it is 1 or more", d.Name, s.Kernel.Name),
-					Labels:  []lang.Label{{At: n.at, Text: "accessed here"}}}
-			}
+// fills are the outputs that a launch of the kernel fills first. Of the parts of a formula, the first that stores an output does.
+func (s *Spec) fills() []string {
+	var names []string
+	for _, p := range s.Kernel.Outputs {
+		if p.Fill && !s.filled[p.Name] {
+			names = append(names, p.Name)
 		}
 	}
-	return nil
-}
-
-// size computes an unknown dimension of a kernel for the sizes of a
-// specialisation. One that scalars decide is the most that it can be.
-func (l *launchDims) size(d *ir.Dim, s *Spec) (int64, error) {
-	if p, ok := l.parts[d.Name]; ok {
-		return p.size(s, nil)
-	}
-	size, ok := l.sizes[d.Name]
-	if !ok {
-		return 0, bug.New("run", "kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
-	}
-	return size.Eval(s.value)
+	return names
 }

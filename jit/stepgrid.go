@@ -1,0 +1,68 @@
+package jit
+
+import (
+	"tilec/jit/ir"
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
+
+// This file computes the grid of a launch, which scalars of the run may decide.
+
+// ranges makes what depends on the scalars of a run ready, and reports a launch without blocks.
+func (s *step) ranges(scalars map[*typed.Param]lang.Literal) (empty bool, err error) {
+	for i, p := range s.compiled.params {
+		part, ok := gridPart{}, false
+		if p.Kind == ir.ParamDim {
+			part, ok = s.compiled.dims.parts[p.Dim.Name]
+		}
+		if !ok {
+			continue
+		}
+		n, err := part.size(s.spec, scalars)
+		if err != nil {
+			return false, err
+		}
+		s.args[i].Bits = uint64(n)
+		empty = empty || !part.begin && n == 0
+	}
+	if s.debug != nil {
+		if s.debug.grid, err = s.grid(scalars); err != nil {
+			return false, err
+		}
+	}
+	return empty, nil
+}
+
+// grid is how many blocks the launch has along each axis of its grid.
+func (s *step) grid(scalars map[*typed.Param]lang.Literal) ([]int64, error) {
+	var grid []int64
+	for _, a := range s.compiled.Func.Grid() {
+		n, err := a.Dim.Value, error(nil)
+		if part, ok := s.compiled.dims.parts[a.Dim.Name]; ok {
+			n, err = part.size(s.spec, scalars)
+		} else if !a.Dim.Known() {
+			n, err = s.compiled.dims.size(a.Dim, s.spec)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if n < 0 {
+			return nil, launchError(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", s.spec.Kernel.Name, a.Dim.Name, n)
+		}
+		grid = append(grid, (n+a.Extent-1)/a.Extent)
+	}
+	return grid, nil
+}
+
+// scalarsOf are the kernel's scalars in a run.
+func (s *step) scalarsOf(args []lang.Literal) map[*typed.Param]lang.Literal {
+	given := map[*typed.Param]lang.Literal{}
+	n := 0
+	for _, p := range s.spec.Kernel.Params {
+		if !p.IsTensor {
+			given[p] = s.scalars[n].value(args)
+			n++
+		}
+	}
+	return given
+}
