@@ -37,7 +37,7 @@ func (b *irBuilder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64
 			if d == len(p.Shape)-1 && l.Inner == 1 {
 				s.Value = 1
 			} else {
-				b.launch.strides[s.Name] = stride{place, d, times, by}
+				b.launch.strides[s.Name] = stride{tensor: place, dim: d, times: times, by: by}
 			}
 			t.Strides = append(t.Strides, s)
 		}

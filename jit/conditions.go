@@ -284,3 +284,9 @@ func abs(n int64) int64 {
 	}
 	return n
 }
+
+// integer is an integer that the specialisation decides; 0 where it does not.
+func (s *Spec) integer(x typed.Expr) int64 {
+	n, _ := (&evaluator{spec: s}).value(x)
+	return n.int
+}

@@ -25,11 +25,9 @@ func (b *irBuilder) part(a *typed.Axis, name string) *ir.Dim {
 		for _, x := range exprs {
 			known = known && b.fixedScalar(x)
 		}
-		e := &evaluator{spec: b.spec}
-		from, _ := e.value(a.From)
 		switch {
 		case p.begin && b.fixedScalar(a.From): // where it is beyond the dimension, there are no blocks
-			d.Value = min(max(from.int, 0), limit)
+			d.Value = min(max(b.spec.integer(a.From), 0), limit)
 		case known:
 			n, err := p.size(b.spec, nil)
 			if err != nil {
@@ -42,8 +40,8 @@ func (b *irBuilder) part(a *typed.Axis, name string) *ir.Dim {
 		b.f.Dims = append(b.f.Dims, d)
 		return d
 	}
-	b.begins[a] = number(".begin", gridPart{a, true}, a.From)
-	return number(".count", gridPart{a, false}, a.From, a.To)
+	b.begins[a] = number(".begin", gridPart{axis: a, begin: true}, a.From)
+	return number(".count", gridPart{axis: a}, a.From, a.To)
 }
 
 // fixedScalar reports a scalar that the specialisation decides.

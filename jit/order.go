@@ -15,7 +15,7 @@ func (b *irBuilder) order(x *typed.Order) []*ir.Value {
 	b.At = x.At
 	over := []*ir.Axis{b.axes[x.Over]}
 	if over[0].Counts() == lang.I64 {
-		c := countedSize{ends(x.Over), math.MaxInt32, x.At, "the position that this gives is an i32, which", ""}
+		c := countedSize{size: ends(x.Over), most: math.MaxInt32, at: x.At, what: "the position that this gives is an i32, which"}
 		if n, ok := b.known(c.size); ok && n > c.most { // no pass counts so far
 			panic(c.tooMany(b.spec, n))
 		}

@@ -91,8 +91,8 @@ func (b *irBuilder) narrow(v *ir.Value, t typed.Type, size size.Size, at lang.Sp
 	if sum := len(size.Symbols()) > 0 && size.Symbol() == nil && !strings.HasSuffix(text, ")"); sum {
 		operand = "(" + text + ")"
 	}
-	b.launch.counted = append(b.launch.counted, countedSize{size, math.MaxInt32, at,
-		fmt.Sprintf("%s is an i32, which", text), fmt.Sprintf("convert it, as in `%s as i64`", operand)})
+	b.launch.counted = append(b.launch.counted, countedSize{size: size, most: math.MaxInt32, at: at,
+		what: fmt.Sprintf("%s is an i32, which", text), fix: fmt.Sprintf("convert it, as in `%s as i64`", operand)})
 	return b.Cast(v, d)
 }
 
@@ -291,8 +291,8 @@ func (b *irBuilder) randomPositions(args []*ir.Value, at lang.Span) {
 	}
 	for _, a := range b.spec.Kernel.Axes {
 		if x := b.axes[a]; over[x] && x.Dim != nil && x.Dim.Wide {
-			b.launch.counted = append(b.launch.counted, countedSize{a.Dim, 1 << 32, at,
-				"a coordinate of random numbers", "write two coordinates for the axis: its position divided by a number, and the remainder"})
+			b.launch.counted = append(b.launch.counted, countedSize{size: a.Dim, most: 1 << 32, at: at,
+				what: "a coordinate of random numbers", fix: "write two coordinates for the axis: its position divided by a number, and the remainder"})
 		}
 	}
 }

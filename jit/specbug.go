@@ -6,7 +6,7 @@ import (
 )
 
 // about adds what a specialisation tells of a bug.
-func (s *Spec) about(e *Bug) {
+func (s *Spec) about(e *bug.Error) {
 	k := s.Kernel
 	if e.Kernel == "" {
 		e.Kernel = k.Name
