@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -45,18 +46,18 @@ func (b *bindings) value(s *size.Symbol) (int64, bool) {
 func (b *bindings) dtype(name string, want typed.DType, got lang.DType, at lang.Span) error {
 	if want.Param == nil {
 		if want.Of != got {
-			return launchError(at, lang.ErrArgType, "%s of %s is %s, the argument %s", name, b.owner, want.Of, got)
+			return spec.Errorf(at, lang.ErrArgType, "%s of %s is %s, the argument %s", name, b.owner, want.Of, got)
 		}
 		return nil
 	}
 	if bound, ok := b.types[want.Param]; ok {
 		if bound != got {
-			return launchError(at, lang.ErrArgType, "%s of %s is %s, which is %s here, but the argument is %s", name, b.owner, want.Param.Name, bound, got)
+			return spec.Errorf(at, lang.ErrArgType, "%s of %s is %s, which is %s here, but the argument is %s", name, b.owner, want.Param.Name, bound, got)
 		}
 		return nil
 	}
 	if !want.Param.Accepts(got) {
-		return launchError(at, lang.ErrArgType, "%s of %s must be of a type that %s: %s allows, and %s is not", name, b.owner, want.Param.Name, want.Param.Bound, got)
+		return spec.Errorf(at, lang.ErrArgType, "%s of %s must be of a type that %s: %s allows, and %s is not", name, b.owner, want.Param.Name, want.Param.Bound, got)
 	}
 	b.types[want.Param] = got
 	return nil
@@ -65,7 +66,7 @@ func (b *bindings) dtype(name string, want typed.DType, got lang.DType, at lang.
 // rank checks a shape's rank and binds the dimensions that stand alone in it.
 func (b *bindings) rank(name string, want []size.Size, got []int64, at lang.Span) error {
 	if len(want) != len(got) {
-		return launchError(at, lang.ErrArgShape, "%s of %s has the shape %s, %d dimensions, but the argument has %d: %s",
+		return spec.Errorf(at, lang.ErrArgShape, "%s of %s has the shape %s, %d dimensions, but the argument has %d: %s",
 			name, b.owner, formatSizes(want), len(want), len(got), FormatShape(got))
 	}
 	for i, w := range want {
@@ -74,7 +75,7 @@ func (b *bindings) rank(name string, want []size.Size, got []int64, at lang.Span
 			continue
 		}
 		if n, ok := b.dims[sym]; ok && n != got[i] {
-			return launchError(at, lang.ErrArgShape, "dimension %s of %s is %d by %s, but %d in %s, which has the shape %s and must have %s",
+			return spec.Errorf(at, lang.ErrArgShape, "dimension %s of %s is %d by %s, but %d in %s, which has the shape %s and must have %s",
 				sym.Name, b.owner, n, b.from[sym], got[i], name, FormatShape(got), b.formatKnown(want))
 		} else if !ok {
 			b.dims[sym], b.from[sym] = got[i], name
@@ -88,10 +89,10 @@ func (b *bindings) sizes(name string, want []size.Size, got []int64, at lang.Spa
 	for i, w := range want {
 		n, err := w.Eval(b.value)
 		if err != nil {
-			return launchError(at, lang.ErrArgShape, "dimension %s of %s in %s: %v; give it by name", w, name, b.owner, err)
+			return spec.Errorf(at, lang.ErrArgShape, "dimension %s of %s in %s: %v; give it by name", w, name, b.owner, err)
 		}
 		if n != got[i] {
-			return launchError(at, lang.ErrArgShape, "%s of %s has the shape %s and must have %s: %s is %d",
+			return spec.Errorf(at, lang.ErrArgShape, "%s of %s has the shape %s and must have %s: %s is %d",
 				name, b.owner, FormatShape(got), b.formatKnown(want), w, n)
 		}
 	}
@@ -107,13 +108,13 @@ func (b *bindings) shape(name string, sizes []size.Size, at lang.Span) ([]int64,
 	for i, s := range sizes {
 		n, err := s.Eval(b.value)
 		if err != nil {
-			return nil, launchError(at, lang.ErrArgShape, "shape %s of %s in %s: %v; give it by name", formatSizes(sizes), name, b.owner, err)
+			return nil, spec.Errorf(at, lang.ErrArgShape, "shape %s of %s in %s: %v; give it by name", formatSizes(sizes), name, b.owner, err)
 		}
 		if n < 0 {
-			return nil, launchError(at, lang.ErrArgShape, "shape %s of %s in %s has a negative size: %s is %d", formatSizes(sizes), name, b.owner, s, n)
+			return nil, spec.Errorf(at, lang.ErrArgShape, "shape %s of %s in %s has a negative size: %s is %d", formatSizes(sizes), name, b.owner, s, n)
 		}
 		if n > 0 && elements > most/n {
-			return nil, launchError(at, lang.ErrArgShape, "shape %s of %s in %s has more than 2^48 elements: it is %s", formatSizes(sizes), name, b.owner, b.formatKnown(sizes))
+			return nil, spec.Errorf(at, lang.ErrArgShape, "shape %s of %s in %s has more than 2^48 elements: it is %s", formatSizes(sizes), name, b.owner, b.formatKnown(sizes))
 		}
 		elements *= n
 		shape[i] = n
@@ -157,7 +158,7 @@ func (b *bindings) constants(consts []*size.Symbol, given map[*size.Symbol]lang.
 		case c.Default != nil:
 			b.consts[c] = *c.Default
 		default:
-			return launchError(at, lang.ErrArgMissing, "constant %s of %s is not given and has no default", c.Name, b.owner)
+			return spec.Errorf(at, lang.ErrArgMissing, "constant %s of %s is not given and has no default", c.Name, b.owner)
 		}
 	}
 	return nil

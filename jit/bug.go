@@ -17,7 +17,7 @@ func irSizes(f *ir.Func, size func(*ir.Dim) (int64, error)) string {
 			known[d.Name] = n
 		}
 	}
-	return assignments(known)
+	return bug.Assignments(known)
 }
 
 // planPins are the pins that say what a plan has beside the extents.
@@ -28,7 +28,7 @@ func planPins(p *plan.Plan) string {
 			pins[name] = int64(n)
 		}
 	}
-	return assignments(pins)
+	return bug.Assignments(pins)
 }
 
 // textOf is the IR's text; "" where it is so broken that it has none.

@@ -7,6 +7,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -15,16 +16,16 @@ import (
 // buildIR makes the tile IR of a specialisation: types, constants and the
 // dimensions of static become concrete, conditions on constants are decided.
 // Extents are left to the planner.
-func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
+func buildIR(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err error) {
 	k := s.Kernel
 	if len(k.Parts) > 0 {
 		return nil, nil, bug.New("build", "kernel %s is launched in parts, and has no code of its own", k.Name)
 	}
 	b := &irBuilder{
 		spec:    s,
-		fixed:   static(k),
+		fixed:   spec.FixedDims(k),
 		dims:    map[string]*ir.Dim{},
-		launch:  &launchDims{sizes: map[string]size.Size{}, strides: map[string]stride{}, parts: map[string]gridPart{}},
+		launch:  &spec.LaunchDims{Sizes: map[string]size.Size{}, Strides: map[string]spec.Stride{}, Ranges: map[string]spec.GridRange{}},
 		axes:    map[*typed.Axis]*ir.Axis{},
 		tensors: map[*typed.Param]*ir.Tensor{},
 		places:  map[*typed.Param]int{},
@@ -46,11 +47,11 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 			err = r
 		default:
 			b := bug.Recovered("build", r)
-			s.about(b)
+			s.About(b)
 			err = b
 		}
 	}()
-	for i, p := range params(k) {
+	for i, p := range spec.Params(k) {
 		if !p.IsTensor {
 			v := b.f.NewValue(ir.Scalar(p.DType.Resolve(s.Types)), nil)
 			v.Name = p.Name
@@ -74,11 +75,11 @@ func buildIR(s *Spec, target string) (f *ir.Func, dims *launchDims, err error) {
 type irBuilder struct {
 	ir.Builder
 	f         *ir.Func
-	spec      *Spec
+	spec      *spec.Spec
 	fixed     map[*size.Symbol]bool
 	precision string
 	dims      map[string]*ir.Dim // by Size.String()
-	launch    *launchDims
+	launch    *spec.LaunchDims
 	axes      map[*typed.Axis]*ir.Axis
 	tensors   map[*typed.Param]*ir.Tensor
 	places    map[*typed.Param]int // of tensors among the kernel's parameters
@@ -95,7 +96,7 @@ func (b *irBuilder) known(s size.Size) (int64, bool) {
 			return 0, false
 		}
 	}
-	n, err := s.Eval(b.spec.value)
+	n, err := s.Eval(b.spec.Value)
 	if err != nil {
 		k := b.spec.Kernel
 		panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: k.Decl.Name.Span(), Message: fmt.Sprintf("the size %s in %s has no value: %v", s, k.Name, err)})
@@ -117,7 +118,7 @@ func (b *irBuilder) dim(s size.Size) *ir.Dim {
 		}
 		d.Value = n
 	} else {
-		b.launch.sizes[name] = s
+		b.launch.Sizes[name] = s
 		if sym := s.Symbol(); sym != nil {
 			d.Divisor = max(b.spec.Kernel.Divisors[sym], 1)
 		}
@@ -130,7 +131,7 @@ func (b *irBuilder) dim(s size.Size) *ir.Dim {
 
 func (b *irBuilder) declare(a *typed.Axis, names map[string]int) {
 	x := &ir.Axis{Name: a.Name, Scalar: a.Scalar, Tile: a.Tile, Choices: a.Choices, At: a.At}
-	if n := b.spec.extent(a); n > 0 {
+	if n := b.spec.Extent(a); n > 0 {
 		x.Choices = []int64{n}
 	}
 	// Inlining and separate scopes may declare one name twice; the IR's are unique.
@@ -276,7 +277,7 @@ func (b *irBuilder) positions(xs []typed.Expr, checked []bool, needs [][]*size.S
 	for i, v := range out {
 		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofPart(xs[i])
 		if i < len(needs) && !byAxis && !nowhere(v) {
-			b.launch.needs(xs[i].Span(), needs[i])
+			b.launch.Needs(xs[i].Span(), needs[i])
 		}
 	}
 	return out
@@ -380,7 +381,7 @@ func (b *irBuilder) apply(x *typed.Apply) *ir.Value {
 	if x.Axis != nil {
 		op.Axis = b.axes[x.Axis]
 		if x.Op == lang.OpStart || x.Op == lang.OpEnd {
-			op.Span = b.spec.span(x.Axis)
+			op.Span = b.spec.Span(x.Axis)
 		}
 	}
 	if x.From != nil {

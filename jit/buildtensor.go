@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -37,7 +38,7 @@ func (b *irBuilder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64
 			if d == len(p.Shape)-1 && l.Inner == 1 {
 				s.Value = 1
 			} else {
-				b.launch.strides[s.Name] = stride{tensor: place, dim: d, times: times, by: by}
+				b.launch.Strides[s.Name] = spec.Stride{Tensor: place, Dim: d, Times: times, By: by}
 			}
 			t.Strides = append(t.Strides, s)
 		}
@@ -74,13 +75,13 @@ func (b *irBuilder) tensor(p *typed.Param) *ir.Tensor {
 			Fix:     &lang.Fix{Message: "give a copy, which begins at a multiple of 16 bytes and has no gaps"}})
 	}
 	b.lay(t, p, place, max(from/to, 1), max(to/from, 1))
-	b.launch.views = append(b.launch.views, place)
+	b.launch.Views = append(b.launch.Views, place)
 	b.tensors[p] = t
 	return t
 }
 
 // misfit says why memory of elements of from bytes cannot be looked at as elements of to bytes; "" when it can.
-func misfit(l Layout, from, to int64) string {
+func misfit(l spec.Layout, from, to int64) string {
 	if l.Align < to {
 		return fmt.Sprintf("begins at an address that is no multiple of %d bytes", to)
 	}

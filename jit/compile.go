@@ -16,6 +16,7 @@ import (
 	"tilec/jit/log"
 	"tilec/jit/misuse"
 	"tilec/jit/plan"
+	"tilec/jit/spec"
 )
 
 // Compiler compiles kernels for one device and keeps what it compiled. It is
@@ -32,7 +33,7 @@ type Compiler struct {
 	Cache *cache.Cache
 	// Form, where it is set, may give the IR that is to run of a specialisation, in place of what the passes make of it;
 	// nil leaves that as it is. It serves to find a pass that is wrong: see Forms.
-	Form func(s *Spec) *ir.Func
+	Form func(s *spec.Spec) *ir.Func
 
 	// wide is Spec.Wide.
 	wide bool
@@ -48,7 +49,7 @@ type Compiler struct {
 type compiledKey struct {
 	space  any
 	target string
-	Key
+	spec.Key
 }
 
 // usable reports a compiler that cannot compile.
@@ -71,7 +72,7 @@ type Compiled struct {
 	Func *ir.Func
 	Plan *plan.Plan
 
-	dims   *launchDims
+	dims   *spec.LaunchDims
 	exe    backend.Executable
 	params []ir.Param // of Func, in order
 	// tensorParam gives, for each tensor of Func, its place among the kernel's parameters.
@@ -94,7 +95,7 @@ func (c *Compiler) CompileTime() time.Duration {
 }
 
 // compileAll compiles specialisations for a device, several at once, and gives them in order.
-func (c *Compiler) compileAll(specs []*Spec, d backend.Device) ([]*Compiled, error) {
+func (c *Compiler) compileAll(specs []*spec.Spec, d backend.Device) ([]*Compiled, error) {
 	begin := time.Now()
 	out := make([]*Compiled, len(specs))
 	var g errgroup.Group
@@ -112,7 +113,7 @@ func (c *Compiler) compileAll(specs []*Spec, d backend.Device) ([]*Compiled, err
 	return out, err
 }
 
-func (c *Compiler) compile(s *Spec, d backend.Device) (*Compiled, error) {
+func (c *Compiler) compile(s *spec.Spec, d backend.Device) (*Compiled, error) {
 	key := compiledKey{d.Space(), d.Target().Name, s.Key()}
 	c.mu.Lock()
 	if c.kernels == nil {
@@ -128,7 +129,7 @@ func (c *Compiler) compile(s *Spec, d backend.Device) (*Compiled, error) {
 	return e.compiled, e.err
 }
 
-func (c *Compiler) form(s *Spec) *ir.Func {
+func (c *Compiler) form(s *spec.Spec) *ir.Func {
 	if c.Form == nil {
 		return nil
 	}
@@ -141,7 +142,7 @@ func compileFor(d backend.Device, l *Lowered, c *Compiler) (_ backend.Executable
 	return d.Compile(&backend.Code{Func: l.Func, Plan: l.Plan, PTX: l.module}, backend.Tools{Logs: c.Logs, Cache: c.Cache})
 }
 
-func (c *Compiler) build(s *Spec, d backend.Device) (out *Compiled, err error) {
+func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err error) {
 	var l *Lowered
 	if f := c.form(s); f != nil {
 		l, err = lowerForm(s, f, d.Target())
@@ -152,12 +153,12 @@ func (c *Compiler) build(s *Spec, d backend.Device) (out *Compiled, err error) {
 		return nil, err
 	}
 	out = &Compiled{Func: l.Func, Plan: l.Plan, dims: l.dims, params: l.Func.Params()}
-	for i, p := range params(s.Kernel) {
+	for i, p := range spec.Params(s.Kernel) {
 		if p.IsTensor {
 			out.tensorParam = append(out.tensorParam, i)
 		}
 	}
-	out.tensorParam = append(out.tensorParam, l.dims.views...)
+	out.tensorParam = append(out.tensorParam, l.dims.Views...)
 	begin := time.Now()
 	if out.exe, err = compileFor(d, l, c); err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, bug.In(err, func(e *Bug) { l.about(e, s) }))

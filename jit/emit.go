@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/jit/misuse"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -15,7 +16,7 @@ import (
 // Specialise makes a specialisation of a kernel from sizes, element types and
 // constants by name; @sizes gives what the options leave out. Tensors are taken
 // to be contiguous and aligned, as fresh ones are.
-func Specialise(k *typed.Kernel, opts Options) (_ *Spec, err error) {
+func Specialise(k *typed.Kernel, opts Options) (_ *spec.Spec, err error) {
 	defer bug.Catch(&err, "bind")
 	if k == nil || k.Decl == nil {
 		return nil, misuse.Unset("Specialise", "the kernel is nothing that the checker made")
@@ -42,7 +43,7 @@ func Specialise(k *typed.Kernel, opts Options) (_ *Spec, err error) {
 			n, ok = k.SizeHints[d]
 		}
 		if !ok {
-			return nil, launchError(at, lang.ErrArgMissing, "the size of dimension %s of %s is not known: give it, as in %s=1024, or write @sizes(%s = 1024) above the kernel", d.Name, k.Name, d.Name, d.Name)
+			return nil, spec.Errorf(at, lang.ErrArgMissing, "the size of dimension %s of %s is not known: give it, as in %s=1024, or write @sizes(%s = 1024) above the kernel", d.Name, k.Name, d.Name, d.Name)
 		}
 		b.dims[d] = n
 	}
@@ -52,26 +53,26 @@ func Specialise(k *typed.Kernel, opts Options) (_ *Spec, err error) {
 			d, ok = k.TypeHints[p]
 		}
 		if !ok {
-			return nil, launchError(at, lang.ErrArgMissing, "element type %s of %s is not known: give it, as in %s=f32, or write @sizes(%s = f32) above the kernel", p.Name, k.Name, p.Name, p.Name)
+			return nil, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not known: give it, as in %s=f32, or write @sizes(%s = f32) above the kernel", p.Name, k.Name, p.Name, p.Name)
 		}
 		if !p.Accepts(d) {
-			return nil, launchError(at, lang.ErrArgType, "%s of %s must be of a type that %s allows, and %s is not", p.Name, k.Name, p.Bound, d)
+			return nil, spec.Errorf(at, lang.ErrArgType, "%s of %s must be of a type that %s allows, and %s is not", p.Name, k.Name, p.Bound, d)
 		}
 		b.types[p] = d
 	}
-	s := &Spec{Kernel: k, Types: b.types, Consts: b.consts, Dims: b.dims, Pins: opts.Pins, Precision: opts.Precision, Debug: opts.Debug}
-	for _, p := range params(k) {
-		l := Layout{}
+	s := &spec.Spec{Kernel: k, Types: b.types, Consts: b.consts, Dims: b.dims, Pins: opts.Pins, Precision: opts.Precision, Debug: opts.Debug}
+	for _, p := range spec.Params(k) {
+		l := spec.Layout{}
 		if p.IsTensor {
 			if _, err := b.shape(p.Name, p.Shape, at); err != nil {
 				return nil, err
 			}
-			l = Layout{Contiguous: true, Align: powerDivisor(0)}
+			l = spec.Layout{Contiguous: true, Align: powerDivisor(0)}
 		}
 		s.Layouts = append(s.Layouts, l)
 	}
 	for _, launch := range s.Launches() {
-		if err := checkConditions(launch); err != nil {
+		if err := spec.CheckConditions(launch); err != nil {
 			return nil, err
 		}
 	}

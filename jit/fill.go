@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 	"tilec/jit/log"
+	"tilec/jit/spec"
 )
 
 // This file fills memory before a launch. An element of an output that nothing
@@ -35,7 +36,7 @@ func (p *Program) ready(n int) error {
 		if err := d.Fill(p.arena.temps, p.temps[v.slot.index].offset+v.offset*size, bytes, 0); err != nil {
 			return fmt.Errorf("%s: filling an output with zeros: %w", s.spec.Kernel.Name, err)
 		}
-		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.spec.Kernel.Name, params(s.spec.Kernel)[i].Name, bytes)
+		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.spec.Kernel.Name, spec.Params(s.spec.Kernel)[i].Name, bytes)
 	}
 	return nil
 }
@@ -49,7 +50,7 @@ func (p *Program) Fills() []string {
 	for _, s := range p.steps {
 		for _, i := range s.fills {
 			k := s.spec.Kernel
-			names = append(names, k.Name+"."+params(k)[i].Name)
+			names = append(names, k.Name+"."+spec.Params(k)[i].Name)
 		}
 	}
 	return names

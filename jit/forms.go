@@ -5,6 +5,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/misuse"
 	"tilec/jit/plan"
+	"tilec/jit/spec"
 )
 
 // Form is a kernel's IR at a point on its way to a target's backend.
@@ -17,8 +18,8 @@ type Form struct {
 
 // Forms gives every form that a kernel has between its source and the backend of a target, in order. With an
 // error, which a pass may be the cause of, come the forms up to there.
-func Forms(s *Spec, target plan.Target) (forms []Form, err error) {
-	if err := s.check("Forms"); err != nil {
+func Forms(s *spec.Spec, target plan.Target) (forms []Form, err error) {
+	if err := s.Check("Forms"); err != nil {
 		return nil, err
 	}
 	if target.Name == "" {
@@ -31,7 +32,7 @@ func Forms(s *Spec, target plan.Target) (forms []Form, err error) {
 }
 
 // lowerForm plans a form of a specialisation as it is: no pass runs.
-func lowerForm(s *Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
+func lowerForm(s *spec.Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
 	_, dims, err := buildIR(s, target.Name)
 	if err != nil {
 		return nil, err
@@ -41,11 +42,11 @@ func lowerForm(s *Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
 		ir.Unshare(f)
 	}
 	l, err := asItIs(f, target, func(d *ir.Dim) int64 {
-		n, err := dims.size(d, s)
+		n, err := dims.Size(d, s)
 		if err != nil {
 			return 1
 		}
-		return bucket(n)
+		return spec.Bucket(n)
 	}, nil)
 	if err == nil {
 		l.dims = dims

@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/jit/misuse"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -59,7 +60,7 @@ const maxUnrolled = 1 << 17
 // unroll counts n iterations or calls more.
 func (b *binder) unroll(n int64, at lang.Span) error {
 	if n > maxUnrolled-b.unrolled {
-		return adviseError(at, lang.ErrLimit, "let a loop of a kernel go through so many, or run the graph several times",
+		return spec.Advise(at, lang.ErrLimit, "let a loop of a kernel go through so many, or run the graph several times",
 			"%s unrolls to more than %d loop iterations and calls", b.prog.name, int64(maxUnrolled))
 	}
 	b.unrolled += n
@@ -208,7 +209,7 @@ func (b *binder) enter(g *typed.Graph, args []gval, consts map[*size.Symbol]lang
 		return gval{}, err
 	}
 	if len(args) != len(g.Params) {
-		return gval{}, launchError(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", g.Name, len(g.Params), len(args))
+		return gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", g.Name, len(g.Params), len(args))
 	}
 	for i, p := range g.Params {
 		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.rank); err != nil {
@@ -246,7 +247,7 @@ type shapeCheck func(name string, want []size.Size, got []int64, at lang.Span) e
 // bind matches an argument with a parameter's type, by one of the two checks of shapes.
 func (f *frame) bind(name string, t typed.GType, v *gval, def *lang.Literal, at lang.Span, check shapeCheck) error {
 	mismatch := func(what string) error {
-		return launchError(at, lang.ErrArgType, "%s of %s must be %s", name, f.owner, what)
+		return spec.Errorf(at, lang.ErrArgType, "%s of %s must be %s", name, f.owner, what)
 	}
 	switch t.Kind {
 	case typed.GTensor:
@@ -356,7 +357,7 @@ func (f *frame) eval(x typed.GExpr) (gval, error) {
 	case *typed.GSizeOf:
 		n, err := x.Size.Eval(f.value)
 		if err != nil {
-			return gval{}, launchError(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
+			return gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
 		}
 		d := x.Type.DType.Resolve(f.types)
 		l := lang.Literal{DType: d, Int: n}
@@ -454,7 +455,7 @@ func (f *frame) literals(consts map[*size.Symbol]typed.GExpr) (map[*size.Symbol]
 			return nil, err
 		}
 		if v.scalar == nil || !v.scalar.known() {
-			return nil, launchError(x.Span(), lang.ErrArgType, "constant %s must be known when the graph is bound", sym.Name)
+			return nil, spec.Errorf(x.Span(), lang.ErrArgType, "constant %s must be known when the graph is bound", sym.Name)
 		}
 		out[sym] = v.scalar.literal
 	}
@@ -479,7 +480,7 @@ func (f *frame) index(x typed.GExpr, what string) (int64, error) {
 		return 0, err
 	}
 	if v.scalar == nil || !v.scalar.known() {
-		return 0, launchError(x.Span(), lang.ErrArgType, "%s must be known when the graph is bound: it depends on a scalar argument", what)
+		return 0, spec.Errorf(x.Span(), lang.ErrArgType, "%s must be known when the graph is bound: it depends on a scalar argument", what)
 	}
 	return v.scalar.literal.Int, nil
 }

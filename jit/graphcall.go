@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -27,7 +28,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 		}
 	}
 	if len(args) != len(k.Params) {
-		return gval{}, launchError(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
+		return gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
 	}
 	if err := bound.constants(k.Consts, consts, at); err != nil {
 		return gval{}, err
@@ -42,7 +43,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 	for i, p := range k.Params {
 		switch a := args[i]; {
 		case p.IsTensor && a.view == nil:
-			return gval{}, launchError(at, lang.ErrArgMissing, "%s of %s must be a tensor %s%s", p.Name, k.Name, p.DType, formatSizes(p.Shape))
+			return gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a tensor %s%s", p.Name, k.Name, p.DType, formatSizes(p.Shape))
 		case p.IsTensor:
 			if err := bound.dtype(p.Name, p.DType, a.view.dtype, at); err != nil {
 				return gval{}, err
@@ -52,7 +53,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 			}
 			tensors = append(tensors, *a.view)
 		case a.scalar == nil && p.Default == nil:
-			return gval{}, launchError(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
+			return gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
 		default:
 			v := a.scalar
 			if v == nil {
@@ -79,7 +80,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 	}
 	for _, p := range k.TypeParams {
 		if _, ok := bound.types[p]; !ok {
-			return gval{}, launchError(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
+			return gval{}, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
 		}
 	}
 	out := gval{elems: []gval{}}
@@ -92,30 +93,30 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 		tensors = append(tensors, *v)
 		out.elems = append(out.elems, gval{view: v})
 	}
-	whole := &Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide, extents: b.prog.compiler.extents}
-	for i, p := range params(k) {
+	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide, Vary: b.prog.compiler.extents}
+	for i, p := range spec.Params(k) {
 		if !p.IsTensor {
-			whole.Layouts = append(whole.Layouts, Layout{})
+			whole.Layouts = append(whole.Layouts, spec.Layout{})
 			continue
 		}
 		whole.Layouts = append(whole.Layouts, b.layout(&tensors[i]))
 	}
-	for _, spec := range whole.Launches() {
-		if err := checkConditions(spec); err != nil {
+	for _, one := range whole.Launches() {
+		if err := spec.CheckConditions(one); err != nil {
 			return gval{}, err
 		}
-		s := step{spec: spec}
-		for _, i := range whole.places(spec.Kernel) {
+		s := step{spec: one}
+		for _, i := range whole.Places(one.Kernel) {
 			s.tensors = append(s.tensors, tensors[i])
 			b.use(&tensors[i], len(b.prog.steps))
 		}
-		fills := spec.fills()
-		for i, p := range params(spec.Kernel) {
+		fills := one.Fills()
+		for i, p := range spec.Params(one.Kernel) {
 			if slices.Contains(fills, p.Name) {
 				s.fills = append(s.fills, i)
 			}
 		}
-		for _, p := range spec.Kernel.Params {
+		for _, p := range one.Kernel.Params {
 			if !p.IsTensor {
 				s.scalars = append(s.scalars, scalars[p.Name])
 			}
@@ -139,7 +140,7 @@ func oneShape(k *typed.Kernel, args []gval, made [][]int64, at lang.Span) error 
 		if slices.Equal(first, shape) {
 			return nil
 		}
-		return launchError(at, lang.ErrArgShape, "the tensors of one expression have one shape, but %s has %s and %s has %s", text, FormatShape(first), name, FormatShape(shape))
+		return spec.Errorf(at, lang.ErrArgShape, "the tensors of one expression have one shape, but %s has %s and %s has %s", text, FormatShape(first), name, FormatShape(shape))
 	}
 	for i, p := range k.Params {
 		if args[i].view == nil {
@@ -162,8 +163,8 @@ func oneShape(k *typed.Kernel, args []gval, made [][]int64, at lang.Span) error 
 }
 
 // layout is what a launch knows of a tensor's place.
-func (b *binder) layout(v *view) Layout {
-	l := Layout{Contiguous: v.contiguous()}
+func (b *binder) layout(v *view) spec.Layout {
+	l := spec.Layout{Contiguous: v.contiguous()}
 	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
 	if v.slot.temp || v.slot.made {
 		l.Align = powerDivisor(v.offset * int64(v.dtype.Size()))

@@ -3,6 +3,7 @@ package jit
 import (
 	"fmt"
 
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -20,7 +21,7 @@ func (f *frame) elem(x *typed.GElem) (gval, error) {
 		return gval{}, err
 	}
 	if n < 0 || n >= int64(len(v.elems)) {
-		return gval{}, launchError(x.At, lang.ErrArgShape, "index %d is outside an array of %d", n, len(v.elems))
+		return gval{}, spec.Errorf(x.At, lang.ErrArgShape, "index %d is outside an array of %d", n, len(v.elems))
 	}
 	return v.elems[n], nil
 }
@@ -52,7 +53,7 @@ func (f *frame) ends(from, to typed.GExpr, size int64, at lang.Span, what func()
 		}
 	}
 	if lo < 0 || hi > size || lo > hi {
-		return 0, 0, adviseError(at, lang.ErrArgShape, fmt.Sprintf("a range begins at 0 or later, ends at %d or before, and not before it begins", size), "%d..%d is outside %s", lo, hi, what())
+		return 0, 0, spec.Advise(at, lang.ErrArgShape, fmt.Sprintf("a range begins at 0 or later, ends at %d or before, and not before it begins", size), "%d..%d is outside %s", lo, hi, what())
 	}
 	return lo, hi, nil
 }
@@ -67,11 +68,11 @@ func (f *frame) reshape(x *typed.GView) (gval, error) {
 		return gval{}, err
 	}
 	if Elements(shape) != Elements(v.view.shape) {
-		return gval{}, adviseError(x.At, lang.ErrArgShape, "a view has as many elements as what it shows: write one of its sizes as a quotient of the others", "view of %s as %s: %d elements and %d", FormatShape(v.view.shape), FormatShape(shape), Elements(v.view.shape), Elements(shape))
+		return gval{}, spec.Advise(x.At, lang.ErrArgShape, "a view has as many elements as what it shows: write one of its sizes as a quotient of the others", "view of %s as %s: %d elements and %d", FormatShape(v.view.shape), FormatShape(shape), Elements(v.view.shape), Elements(shape))
 	}
 	strides, ok := reshapeStrides(v.view.shape, v.view.strides, shape)
 	if !ok {
-		return gval{}, adviseError(x.At, lang.ErrArgShape, "the elements do not lie one behind the other, as in a slice: take the view first and the slice of it, or copy by a kernel, as in `y[i, j] = x[i, j]`",
+		return gval{}, spec.Advise(x.At, lang.ErrArgShape, "the elements do not lie one behind the other, as in a slice: take the view first and the slice of it, or copy by a kernel, as in `y[i, j] = x[i, j]`",
 			"view of %s as %s would need a copy: its strides are %v", FormatShape(v.view.shape), FormatShape(shape), v.view.strides)
 	}
 	w := *v.view
@@ -142,7 +143,7 @@ func (f *frame) slice(x *typed.GSlice) (gval, error) {
 				return gval{}, err
 			}
 			if n < 0 || n >= size {
-				return gval{}, launchError(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, FormatShape(v.view.shape))
+				return gval{}, spec.Errorf(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, FormatShape(v.view.shape))
 			}
 			w.offset += n * stride
 			continue

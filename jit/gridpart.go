@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -19,29 +20,29 @@ func (b *irBuilder) part(a *typed.Axis, name string) *ir.Dim {
 	if b.wide(a.Dim) {
 		limit = math.MaxInt64
 	}
-	number := func(what string, p gridPart, exprs ...typed.Expr) *ir.Dim {
+	number := func(what string, p spec.GridRange, exprs ...typed.Expr) *ir.Dim {
 		d := &ir.Dim{Name: name + what, Value: -1, Divisor: 1, Wide: b.wide(a.Dim)}
 		_, known := b.known(a.Dim)
 		for _, x := range exprs {
 			known = known && b.fixedScalar(x)
 		}
 		switch {
-		case p.begin && b.fixedScalar(a.From): // where it is beyond the dimension, there are no blocks
-			d.Value = min(max(b.spec.integer(a.From), 0), limit)
+		case p.Begin && b.fixedScalar(a.From): // where it is beyond the dimension, there are no blocks
+			d.Value = min(max(b.spec.Integer(a.From), 0), limit)
 		case known:
-			n, err := p.size(b.spec, nil)
+			n, err := p.Size(b.spec, nil)
 			if err != nil {
 				panic(err)
 			}
 			d.Value = n
 		default:
-			b.launch.parts[d.Name] = p
+			b.launch.Ranges[d.Name] = p
 		}
 		b.f.Dims = append(b.f.Dims, d)
 		return d
 	}
-	b.begins[a] = number(".begin", gridPart{axis: a, begin: true}, a.From)
-	return number(".count", gridPart{axis: a}, a.From, a.To)
+	b.begins[a] = number(".begin", spec.GridRange{Axis: a, Begin: true}, a.From)
+	return number(".count", spec.GridRange{Axis: a}, a.From, a.To)
 }
 
 // fixedScalar reports a scalar that the specialisation decides.

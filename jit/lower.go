@@ -15,6 +15,7 @@ import (
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/spec"
 )
 
 // Lowered is a specialisation as planned tile IR, and for a GPU as PTX: what a device takes.
@@ -29,14 +30,14 @@ type Lowered struct {
 	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
 	uncut  *ir.Func
-	dims   *launchDims
+	dims   *spec.LaunchDims
 	module *ptx.Module // nil on the CPU
 }
 
 // Lower takes a specialisation through the IR, its passes and the planner and,
 // for a GPU, to PTX: only there does it show whether the plan fits.
-func Lower(s *Spec, target plan.Target, logs *log.Logs) (*Lowered, error) {
-	if err := s.check("Lower"); err != nil {
+func Lower(s *spec.Spec, target plan.Target, logs *log.Logs) (*Lowered, error) {
+	if err := s.Check("Lower"); err != nil {
 		return nil, err
 	}
 	if target.Name == "" {
@@ -46,7 +47,7 @@ func Lower(s *Spec, target plan.Target, logs *log.Logs) (*Lowered, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, l.dims.checkCounted(s)
+	return l, l.dims.CheckCounted(s)
 }
 
 // lowering is what goes along with a kernel on its way: where it is printed, where its code is kept.
@@ -64,10 +65,10 @@ func (w *lowering) form(pass string, f *ir.Func) {
 	}
 }
 
-func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error) {
+func lower(s *spec.Spec, target plan.Target, with lowering) (out *Lowered, err error) {
 	logs, stage := with.logs, "build"
 	var f *ir.Func
-	var dims *launchDims
+	var dims *spec.LaunchDims
 	defer func() {
 		if r := recover(); r != nil {
 			out, err = nil, bug.Recovered(stage, r)
@@ -78,9 +79,9 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 			}
 			e.Set("target", "%s", target.Name)
 			if f != nil {
-				e.Set("sizes", "%s", irSizes(f, func(d *ir.Dim) (int64, error) { return dims.size(d, s) }))
+				e.Set("sizes", "%s", irSizes(f, func(d *ir.Dim) (int64, error) { return dims.Size(d, s) }))
 			}
-			s.about(e)
+			s.About(e)
 		})
 	}()
 	f, dims, err = buildIR(s, target.Name)
@@ -106,11 +107,11 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 	p := &planning{
 		f: f, target: target, store: with.store,
 		sizes: func(d *ir.Dim) int64 {
-			n, err := dims.size(d, s)
+			n, err := dims.Size(d, s)
 			if err != nil {
 				return 1
 			}
-			return bucket(n)
+			return spec.Bucket(n)
 		},
 	}
 	pins := pinsOf(s, target.Name)
@@ -132,7 +133,7 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
-	l.dims, l.fills = dims, s.fills()
+	l.dims, l.fills = dims, s.Fills()
 	logs.Print(log.Plan, f.Name, func() string { return strings.Join(append([]string{l.Plan.String()}, l.Fills()...), "\n  ") + "\n" })
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
 		with.form("sink", l.uncut)
@@ -165,15 +166,15 @@ func isBug(err error) bool {
 }
 
 // about adds what a lowered kernel tells of a bug behind it.
-func (l *Lowered) about(e *Bug, s *Spec) {
+func (l *Lowered) about(e *Bug, s *spec.Spec) {
 	if e.IR == "" {
 		e.IR = textOf(l.Func)
 	}
 	e.Set("target", "%s", l.target.Name)
 	e.Set("pins", "%s", planPins(l.Plan))
 	if s != nil {
-		e.Set("sizes", "%s", irSizes(l.Func, func(d *ir.Dim) (int64, error) { return l.dims.size(d, s) }))
-		s.about(e)
+		e.Set("sizes", "%s", irSizes(l.Func, func(d *ir.Dim) (int64, error) { return l.dims.Size(d, s) }))
+		s.About(e)
 	}
 }
 
@@ -193,10 +194,10 @@ func (p *planning) plan(t plan.Target, pins map[string]int64) (*plan.Plan, error
 }
 
 // fitWith finds a plan with the extents that the specialisation asks for beside the pins, or without these where nothing fits.
-func (p *planning) fitWith(s *Spec, pins map[string]int64) (*Lowered, error) {
-	if s.extents != nil {
+func (p *planning) fitWith(s *spec.Spec, pins map[string]int64) (*Lowered, error) {
+	if s.Vary != nil {
 		if open, err := plan.Open(p.f, p.target, p.sizes, pins); err == nil {
-			asked := s.extents(p.f.Name, open)
+			asked := s.Vary(p.f.Name, open)
 			maps.Copy(asked, pins)
 			if l, err := p.fit(asked); err == nil {
 				return l, nil

@@ -10,6 +10,7 @@ import (
 	"tilec/jit/misuse"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
+	"tilec/jit/spec"
 )
 
 // LowerIR goes on from a kernel's IR, after whichever pass: the passes run, which leave alone what they have done already, a
@@ -35,15 +36,15 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 				e.IR = textOf(begun)
 			}
 			e.Set("target", "%s", target.Name)
-			e.Set("sizes", "%s", assignments(sizes))
-			e.Set("pins", "%s", assignments(pins))
+			e.Set("sizes", "%s", bug.Assignments(sizes))
+			e.Set("pins", "%s", bug.Assignments(pins))
 		})
 	}()
 	f = ir.Clone(f)
 	if target.Arch == 0 { // one block goes through all of an axis
 		ir.Unshare(f)
 	}
-	size := func(d *ir.Dim) int64 { return bucket(max(sizes[d.Name], 1)) }
+	size := func(d *ir.Dim) int64 { return spec.Bucket(max(sizes[d.Name], 1)) }
 	if planned(f) {
 		stage = "plan"
 		l, err = asItIs(f, target, size, pins)

@@ -14,12 +14,13 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/spec"
 	"tilec/stdlib"
 )
 
 // specs are specialisations of the kernels of the standard library that say their sizes.
-func specs(t *testing.T) map[string]*jit.Spec {
-	all := map[string]*jit.Spec{}
+func specs(t *testing.T) map[string]*spec.Spec {
+	all := map[string]*spec.Spec{}
 	files, err := fs.Glob(stdlib.FS, "*.tile")
 	require.NoError(t, err)
 	for _, file := range files {
@@ -123,11 +124,11 @@ func TestSettingsAboveIR(t *testing.T) {
 	e.Set("target", "%s", "cpu")
 	e.Set("pins", "%s", "")
 	assert.Equal(t, []bug.Setting{{Name: "stage", Value: "pass fold"}, {Name: "target", Value: "sm_80"}, {Name: "sizes", Value: `"M + 1"=5 N=4`}}, bug.ParseSettings(e.Text()))
-	sizes, err := jit.ParseAssignments(`"M + 1"=5 N=4`)
+	sizes, err := bug.ParseAssignments(`"M + 1"=5 N=4`)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int64{"M + 1": 5, "N": 4}, sizes)
 	for _, bad := range []string{"N", "N=", "=4", "N=x", `"N=4`, `"N"`, "N=4 M"} {
-		_, err := jit.ParseAssignments(bad)
+		_, err := bug.ParseAssignments(bad)
 		assert.Error(t, err, bad)
 	}
 	assert.Empty(t, bug.ParseSettings(e.IR))

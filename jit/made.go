@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -85,7 +86,7 @@ func (f *frame) make(x *typed.GMake) (gval, error) {
 			return gval{}, err
 		}
 		if v.scalar == nil || !v.scalar.known() {
-			return gval{}, launchError(x.At, lang.ErrArgType, "the value of a tensor must be known when the graph is bound: it depends on a scalar argument")
+			return gval{}, spec.Errorf(x.At, lang.ErrArgType, "the value of a tensor must be known when the graph is bound: it depends on a scalar argument")
 		}
 		value = v.scalar.literal
 	}
@@ -98,7 +99,7 @@ func (f *frame) make(x *typed.GMake) (gval, error) {
 	if !ok {
 		t, err := f.fill(d, shape, elementOf(x, d, value))
 		if err != nil {
-			return gval{}, launchError(x.At, lang.ErrArgShape, "%s%s: %v", d, FormatShape(shape), err)
+			return gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s%s: %v", d, FormatShape(shape), err)
 		}
 		n = len(p.made)
 		p.made = append(p.made, *t)

@@ -12,10 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/bug"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/log"
 	"tilec/jit/plan"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -38,7 +40,7 @@ type world struct {
 	x        *jit.Tensor
 	launch   *jit.Launch
 	program  *jit.Program
-	spec     *jit.Spec
+	spec     *spec.Spec
 	logs     *jit.Logs
 }
 
@@ -523,10 +525,10 @@ var misuses = []wrongUse{
 	{"Specialise", "a negative dimension", func(w *world) error {
 		return second(jit.Specialise(w.kernel("copy"), jit.Options{Dims: map[string]int64{"N": math.MinInt64}}))
 	}, anyArgument},
-	{"Spec.Key", "zero", func(*world) error { new(jit.Spec).Key(); (*jit.Spec)(nil).Key(); return nil }, nil},
-	{"Spec.Launches", "zero", func(*world) error { return none(int64(len(new(jit.Spec).Launches()))) }, nil},
+	{"Spec.Key", "zero", func(*world) error { new(spec.Spec).Key(); (*spec.Spec)(nil).Key(); return nil }, nil},
+	{"Spec.Launches", "zero", func(*world) error { return none(int64(len(new(spec.Spec).Launches()))) }, nil},
 	{"BuildIR", "nil", func(*world) error { _, _, err := jit.BuildIR(nil); return err }, jit.ErrUnset},
-	{"BuildIR", "zero", func(*world) error { _, _, err := jit.BuildIR(&jit.Spec{}); return err }, jit.ErrUnset},
+	{"BuildIR", "zero", func(*world) error { _, _, err := jit.BuildIR(&spec.Spec{}); return err }, jit.ErrUnset},
 	{"BuildIR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrMismatch},
 	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrRange},
 	{"Lower", "nil", func(*world) error { return second(jit.Lower(nil, plan.Target{}, nil)) }, jit.ErrUnset},
@@ -543,7 +545,7 @@ var misuses = []wrongUse{
 	{"Forms", "nil", func(*world) error { return second(jit.Forms(nil, plan.Target{})) }, jit.ErrUnset},
 	{"Forms", "no target", func(w *world) error { return second(jit.Forms(w.spec, plan.Target{})) }, jit.ErrUnset},
 	{"KnownPins", "nil", func(*world) error { return none(int64(len(jit.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
-	{"ParseAssignments", "what is none", func(*world) error { return second(jit.ParseAssignments("\"a=1")) }, anyError},
+	{"ParseAssignments", "what is none", func(*world) error { return second(bug.ParseAssignments("\"a=1")) }, anyError},
 	{"Lowered.PTX", "zero", func(*world) error { return second(new(jit.Lowered).PTX()) }, jit.ErrUnset},
 	{"Lowered.Memory", "zero", func(*world) error { return none(int64(len(new(jit.Lowered).Memory()))) }, nil},
 	{"Load", "nothing", func(*world) error { jit.Load("", nil, nil); return nil }, nil},

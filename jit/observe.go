@@ -3,6 +3,7 @@ package jit
 import (
 	"slices"
 
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -21,7 +22,7 @@ type Observer interface {
 type Observation struct {
 	// Number counts the launches of a run from 0 on; Of is how many there are.
 	Number, Of int
-	Spec       *Spec
+	Spec       *spec.Spec
 	// Extents are those of the launch's plan, by the names of axes.
 	Extents map[string]int64
 	// Operands follow the kernel's parameters: inputs and inouts, then outputs.
@@ -87,7 +88,7 @@ func (w *watch) observation(n int) *Observation {
 		o.Extents[a.Name] = a.Extent
 	}
 	scalar := 0
-	for i, param := range params(s.spec.Kernel) {
+	for i, param := range spec.Params(s.spec.Kernel) {
 		x := Operand{Param: param}
 		if !param.IsTensor {
 			v := s.scalars[scalar].value(w.scalars)
@@ -111,7 +112,7 @@ func (p *Program) countStores() map[slot]int {
 	n := map[slot]int{}
 	for i := range p.steps {
 		s := &p.steps[i]
-		for j, param := range params(s.spec.Kernel) {
+		for j, param := range spec.Params(s.spec.Kernel) {
 			if param.IsTensor && param.Mode == lang.Out {
 				n[s.tensors[j].slot]++
 			}

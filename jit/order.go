@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -15,9 +16,9 @@ func (b *irBuilder) order(x *typed.Order) []*ir.Value {
 	b.At = x.At
 	over := []*ir.Axis{b.axes[x.Over]}
 	if over[0].Counts() == lang.I64 {
-		c := countedSize{size: ends(x.Over), most: math.MaxInt32, at: x.At, what: "the position that this gives is an i32, which"}
-		if n, ok := b.known(c.size); ok && n > c.most { // no pass counts so far
-			panic(c.tooMany(b.spec, n))
+		c := spec.CountedSize{Size: ends(x.Over), Most: math.MaxInt32, At: x.At, What: "the position that this gives is an i32, which"}
+		if n, ok := b.known(c.Size); ok && n > c.Most { // no pass counts so far
+			panic(c.TooMany(b.spec, n))
 		}
 	}
 	if x.Op == lang.OpTopK {

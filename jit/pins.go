@@ -12,6 +12,7 @@ import (
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -42,7 +43,7 @@ type lostPin struct {
 	pin
 }
 
-func pinsOf(s *Spec, target string) *pins {
+func pinsOf(s *spec.Spec, target string) *pins {
 	k := s.Kernel
 	ps := &pins{held: map[string]pin{}}
 	set := func(name string, p pin) {

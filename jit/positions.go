@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -31,9 +32,9 @@ func (b *irBuilder) wide(s size.Size) bool {
 		return b.spec.Dims[sym] > ir.NarrowSize
 	}
 	most := s.Most(func(sym *size.Symbol) int64 {
-		n, _ := b.spec.value(sym)
+		n, _ := b.spec.Value(sym)
 		if _, isConst := b.spec.Consts[sym]; !isConst && !b.fixed[sym] {
-			n = bucket(n)
+			n = spec.Bucket(n)
 		}
 		return n
 	})
@@ -91,8 +92,8 @@ func (b *irBuilder) narrow(v *ir.Value, t typed.Type, size size.Size, at lang.Sp
 	if sum := len(size.Symbols()) > 0 && size.Symbol() == nil && !strings.HasSuffix(text, ")"); sum {
 		operand = "(" + text + ")"
 	}
-	b.launch.counted = append(b.launch.counted, countedSize{size: size, most: math.MaxInt32, at: at,
-		what: fmt.Sprintf("%s is an i32, which", text), fix: fmt.Sprintf("convert it, as in `%s as i64`", operand)})
+	b.launch.Counted = append(b.launch.Counted, spec.CountedSize{Size: size, Most: math.MaxInt32, At: at,
+		What: fmt.Sprintf("%s is an i32, which", text), Fix: fmt.Sprintf("convert it, as in `%s as i64`", operand)})
 	return b.Cast(v, d)
 }
 
@@ -250,11 +251,11 @@ func (b *irBuilder) bounds(x *typed.For) (lo, hi *ir.Value) {
 	if x.Axis != nil {
 		return b.exact(x.Lo), b.exact(x.Hi)
 	}
-	before := len(b.launch.counted)
+	before := len(b.launch.Counted)
 	lo, hi = b.value(x.Lo), b.value(x.Hi)
-	for i := range b.launch.counted[before:] {
-		c := &b.launch.counted[before+i]
-		c.what, c.fix = "a loop without an axis", "walk it in parts, with an axis: `for k in N by B`"
+	for i := range b.launch.Counted[before:] {
+		c := &b.launch.Counted[before+i]
+		c.What, c.Fix = "a loop without an axis", "walk it in parts, with an axis: `for k in N by B`"
 	}
 	return lo, hi
 }
@@ -291,8 +292,8 @@ func (b *irBuilder) randomPositions(args []*ir.Value, at lang.Span) {
 	}
 	for _, a := range b.spec.Kernel.Axes {
 		if x := b.axes[a]; over[x] && x.Dim != nil && x.Dim.Wide {
-			b.launch.counted = append(b.launch.counted, countedSize{size: a.Dim, most: 1 << 32, at: at,
-				what: "a coordinate of random numbers", fix: "write two coordinates for the axis: its position divided by a number, and the remainder"})
+			b.launch.Counted = append(b.launch.Counted, spec.CountedSize{Size: a.Dim, Most: 1 << 32, At: at,
+				What: "a coordinate of random numbers", Fix: "write two coordinates for the axis: its position divided by a number, and the remainder"})
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"tilec/jit/log"
 	"tilec/jit/misuse"
 	"tilec/jit/plan"
+	"tilec/jit/spec"
 	"tilec/lang"
 )
 
@@ -83,7 +84,7 @@ type temp struct {
 
 // step is one launch.
 type step struct {
-	spec     *Spec
+	spec     *spec.Spec
 	compiled *Compiled
 	// tensors and scalars follow the kernel's parameters, inputs then outputs.
 	tensors []view
@@ -104,7 +105,7 @@ type step struct {
 
 // compile compiles every step, several at once, and prepares its arguments.
 func (p *Program) compile() error {
-	specs := make([]*Spec, len(p.steps))
+	specs := make([]*spec.Spec, len(p.steps))
 	for i := range p.steps {
 		specs[i] = p.steps[i].spec
 	}
@@ -134,7 +135,7 @@ func (p *Program) compile() error {
 func (s *step) prepare(c *Compiled, d backend.Device) error {
 	s.compiled = c
 	b := s.spec
-	if err := c.dims.checkCounted(b); err != nil {
+	if err := c.dims.CheckCounted(b); err != nil {
 		return err
 	}
 	grid, err := s.grid(nil)
@@ -142,16 +143,16 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 		return err
 	}
 	s.empty = slices.Contains(grid, 0)
-	for _, part := range c.dims.parts {
-		s.ranged = s.ranged || part.byScalars()
+	for _, part := range c.dims.Ranges {
+		s.ranged = s.ranged || part.ByScalars()
 	}
 	if d.Target().Arch > 0 && !s.empty {
 		if n := Elements(grid); n > plan.MaxBlocks {
-			return launchError(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
+			return spec.Errorf(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
 		}
 	}
 	if !s.empty {
-		if err := c.dims.checkNonEmpty(b); err != nil {
+		if err := c.dims.CheckNonEmpty(b); err != nil {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 		arg := backend.Arg{}
 		switch p.Kind {
 		case ir.ParamDim:
-			n, err := c.dims.size(p.Dim, b)
+			n, err := c.dims.Size(p.Dim, b)
 			if err != nil {
 				return err
 			}
@@ -184,11 +185,11 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 			}
 			arg.Bits = uint64(n)
 		case ir.ParamStride:
-			at, ok := c.dims.strides[p.Dim.Name]
+			at, ok := c.dims.Strides[p.Dim.Name]
 			if !ok {
 				return bug.New("run", "kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
 			}
-			arg.Bits = uint64(tensors[at.tensor].strides[at.dim] * at.times / at.by)
+			arg.Bits = uint64(tensors[at.Tensor].strides[at.Dim] * at.Times / at.By)
 		}
 		s.args = append(s.args, arg)
 	}
@@ -325,14 +326,14 @@ func (s *step) about(e *Bug) {
 	}
 	e.Set("target", "%s", s.compiled.Plan.Target)
 	e.Set("pins", "%s", planPins(s.compiled.Plan))
-	e.Set("sizes", "%s", irSizes(s.compiled.Func, func(d *ir.Dim) (int64, error) { return s.compiled.dims.size(d, s.spec) }))
-	s.spec.about(e)
+	e.Set("sizes", "%s", irSizes(s.compiled.Func, func(d *ir.Dim) (int64, error) { return s.compiled.dims.Size(d, s.spec) }))
+	s.spec.About(e)
 }
 
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
 func (s *step) begin(d backend.Device, args []lang.Literal) error {
 	if len(s.spec.Kernel.Assumes) > 0 {
-		if err := checkScalars(s.spec, s.scalarsOf(args)); err != nil {
+		if err := spec.CheckScalars(s.spec, s.scalarsOf(args)); err != nil {
 			return err
 		}
 	}
@@ -345,7 +346,7 @@ func (s *step) begin(d backend.Device, args []lang.Literal) error {
 // describe is the launch's plan and shapes on one line.
 func (s *step) describe() string {
 	text := s.compiled.Plan.String()
-	for i, p := range params(s.spec.Kernel) {
+	for i, p := range spec.Params(s.spec.Kernel) {
 		if p.IsTensor {
 			text += fmt.Sprintf(" %s:%s%s", p.Name, s.tensors[i].dtype, FormatShape(s.tensors[i].shape))
 		}

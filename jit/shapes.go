@@ -33,7 +33,7 @@ func (b *irBuilder) take(x *typed.Take) *ir.Value {
 			inside = in
 			p = b.Op(lang.OpMin, b.Op(lang.OpMax, p, lo), hi)
 		} else if a.Len == 0 && !nowhere(p) {
-			b.launch.needs(x.At, x.Axes[i].Len.Symbols()) // proven for sizes from 1 on
+			b.launch.Needs(x.At, x.Axes[i].Len.Symbols()) // proven for sizes from 1 on
 		}
 		positions[i] = b.Cast(p, a.Counts())
 	}

@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit/backend"
 	"tilec/jit/backend/cpu"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -22,34 +23,34 @@ func TestKeyTellsSpecialisationsApart(t *testing.T) {
 	c, m, n := &size.Symbol{Name: "C"}, &size.Symbol{Name: "M"}, &size.Symbol{Name: "N"}
 	k := &typed.Kernel{Name: "k", TypeParams: []*typed.TypeParam{T}, Consts: []*size.Symbol{c}, Dims: []*size.Symbol{m, n},
 		Params: []*typed.Param{{Name: "x", IsTensor: true, Shape: []size.Size{size.Of(m), size.Of(n)}}}}
-	spec := func(change func(*Spec)) Key {
-		s := &Spec{Kernel: k, Types: map[*typed.TypeParam]lang.DType{T: lang.F32},
+	key := func(change func(*spec.Spec)) spec.Key {
+		s := &spec.Spec{Kernel: k, Types: map[*typed.TypeParam]lang.DType{T: lang.F32},
 			Consts:  map[*size.Symbol]lang.Literal{c: {DType: lang.F32, Float: 1}},
 			Dims:    map[*size.Symbol]int64{m: 100, n: 100},
-			Layouts: []Layout{{Inner: 1, Divisors: []int64{16, 1}, Align: 16}}, Pins: map[string]int64{"BM": 16}}
+			Layouts: []spec.Layout{{Inner: 1, Divisors: []int64{16, 1}, Align: 16}}, Pins: map[string]int64{"BM": 16}}
 		change(s)
 		return s.Key()
 	}
-	same := spec(func(*Spec) {})
-	for name, change := range map[string]func(*Spec){
-		"kernel":         func(s *Spec) { other := *k; s.Kernel = &other },
-		"element type":   func(s *Spec) { s.Types[T] = lang.BF16 },
-		"float constant": func(s *Spec) { s.Consts[c] = lang.Literal{DType: lang.F32, Float: 1.5} },
-		"int constant":   func(s *Spec) { s.Consts[c] = lang.Literal{DType: lang.I32, Int: 1} },
-		"innermost size": func(s *Spec) { s.Dims[n] = 101 },
-		"outer size":     func(s *Spec) { s.Dims[m] = 200 },
-		"contiguity":     func(s *Spec) { s.Layouts[0].Contiguous = true },
-		"inner stride":   func(s *Spec) { s.Layouts[0].Inner = 0 },
-		"divisors":       func(s *Spec) { s.Layouts[0].Divisors = []int64{8, 1} },
-		"alignment":      func(s *Spec) { s.Layouts[0].Align = 4 },
-		"pin":            func(s *Spec) { s.Pins["BM"] = 32 },
-		"precision":      func(s *Spec) { s.Precision = "tf32x3" },
-		"exactness":      func(s *Spec) { s.Precision = "ieee" },
+	same := key(func(*spec.Spec) {})
+	for name, change := range map[string]func(*spec.Spec){
+		"kernel":         func(s *spec.Spec) { other := *k; s.Kernel = &other },
+		"element type":   func(s *spec.Spec) { s.Types[T] = lang.BF16 },
+		"float constant": func(s *spec.Spec) { s.Consts[c] = lang.Literal{DType: lang.F32, Float: 1.5} },
+		"int constant":   func(s *spec.Spec) { s.Consts[c] = lang.Literal{DType: lang.I32, Int: 1} },
+		"innermost size": func(s *spec.Spec) { s.Dims[n] = 101 },
+		"outer size":     func(s *spec.Spec) { s.Dims[m] = 200 },
+		"contiguity":     func(s *spec.Spec) { s.Layouts[0].Contiguous = true },
+		"inner stride":   func(s *spec.Spec) { s.Layouts[0].Inner = 0 },
+		"divisors":       func(s *spec.Spec) { s.Layouts[0].Divisors = []int64{8, 1} },
+		"alignment":      func(s *spec.Spec) { s.Layouts[0].Align = 4 },
+		"pin":            func(s *spec.Spec) { s.Pins["BM"] = 32 },
+		"precision":      func(s *spec.Spec) { s.Precision = "tf32x3" },
+		"exactness":      func(s *spec.Spec) { s.Precision = "ieee" },
 	} {
-		assert.False(t, same == spec(change), name)
+		assert.False(t, same == key(change), name)
 	}
-	assert.NotEqual(t, spec(func(s *Spec) { s.Precision = "tf32x3" }), spec(func(s *Spec) { s.Precision = "" }))
-	assert.Equal(t, same, spec(func(s *Spec) { s.Dims[m] = 99 }), "an outer size of the same power of two")
+	assert.NotEqual(t, key(func(s *spec.Spec) { s.Precision = "tf32x3" }), key(func(s *spec.Spec) { s.Precision = "" }))
+	assert.Equal(t, same, key(func(s *spec.Spec) { s.Dims[m] = 99 }), "an outer size of the same power of two")
 }
 
 // What is compiled keeps its kernel, also where it could not be compiled: another one that came to lie at its
@@ -60,7 +61,7 @@ func TestCompiledKernelsStay(t *testing.T) {
 		program, ds := Load("k.tile", []byte("kernel k(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i]\n}\n"), nil)
 		require.Empty(t, ds)
 		k := program.Kernels[0]
-		_, _ = c.compile(&Spec{Kernel: k}, c.Device) // without a size
+		_, _ = c.compile(&spec.Spec{Kernel: k}, c.Device) // without a size
 		return weak.Make(k)
 	}
 	kernel := compiled()
@@ -76,16 +77,16 @@ func TestLayoutOfViews(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		view view
-		want Layout
+		want spec.Layout
 	}{
-		{"whole", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{3, 8}, strides: []int64{8, 1}}, Layout{Contiguous: true, Align: 16}},
-		{"from element 1", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{8}, strides: []int64{1}, offset: 1}, Layout{Contiguous: true, Align: 4}},
-		{"from element 6 of bf16", view{slot: slot{temp: true}, dtype: lang.BF16, shape: []int64{8}, strides: []int64{1}, offset: 6}, Layout{Contiguous: true, Align: 4}},
-		{"an argument that begins at element 6", view{dtype: lang.F32, shape: []int64{8}, strides: []int64{1}}, Layout{Contiguous: true, Align: 8}},
-		{"columns of 12", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{3, 5}, strides: []int64{12, 1}, offset: 4}, Layout{Inner: 1, Divisors: []int64{4, 1}, Align: 16}},
-		{"two rows of 12", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{2, 5}, strides: []int64{12, 1}}, Layout{Inner: 1, Divisors: []int64{4, 1}, Align: 16}},
-		{"every second", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{5}, strides: []int64{2}}, Layout{Divisors: []int64{2}, Align: 16}},
-		{"one row of many", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{1, 5}, strides: []int64{99, 1}}, Layout{Contiguous: true, Align: 16}},
+		{"whole", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{3, 8}, strides: []int64{8, 1}}, spec.Layout{Contiguous: true, Align: 16}},
+		{"from element 1", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{8}, strides: []int64{1}, offset: 1}, spec.Layout{Contiguous: true, Align: 4}},
+		{"from element 6 of bf16", view{slot: slot{temp: true}, dtype: lang.BF16, shape: []int64{8}, strides: []int64{1}, offset: 6}, spec.Layout{Contiguous: true, Align: 4}},
+		{"an argument that begins at element 6", view{dtype: lang.F32, shape: []int64{8}, strides: []int64{1}}, spec.Layout{Contiguous: true, Align: 8}},
+		{"columns of 12", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{3, 5}, strides: []int64{12, 1}, offset: 4}, spec.Layout{Inner: 1, Divisors: []int64{4, 1}, Align: 16}},
+		{"two rows of 12", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{2, 5}, strides: []int64{12, 1}}, spec.Layout{Inner: 1, Divisors: []int64{4, 1}, Align: 16}},
+		{"every second", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{5}, strides: []int64{2}}, spec.Layout{Divisors: []int64{2}, Align: 16}},
+		{"one row of many", view{slot: slot{temp: true}, dtype: lang.F32, shape: []int64{1, 5}, strides: []int64{99, 1}}, spec.Layout{Contiguous: true, Align: 16}},
 	} {
 		assert.Equal(t, c.want, b.layout(&c.view), c.name)
 	}

@@ -2,6 +2,7 @@ package jit
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -11,19 +12,19 @@ import (
 // ranges makes what depends on the scalars of a run ready, and reports a launch without blocks.
 func (s *step) ranges(scalars map[*typed.Param]lang.Literal) (empty bool, err error) {
 	for i, p := range s.compiled.params {
-		part, ok := gridPart{}, false
+		part, ok := spec.GridRange{}, false
 		if p.Kind == ir.ParamDim {
-			part, ok = s.compiled.dims.parts[p.Dim.Name]
+			part, ok = s.compiled.dims.Ranges[p.Dim.Name]
 		}
 		if !ok {
 			continue
 		}
-		n, err := part.size(s.spec, scalars)
+		n, err := part.Size(s.spec, scalars)
 		if err != nil {
 			return false, err
 		}
 		s.args[i].Bits = uint64(n)
-		empty = empty || !part.begin && n == 0
+		empty = empty || !part.Begin && n == 0
 	}
 	if s.debug != nil {
 		if s.debug.grid, err = s.grid(scalars); err != nil {
@@ -38,16 +39,16 @@ func (s *step) grid(scalars map[*typed.Param]lang.Literal) ([]int64, error) {
 	var grid []int64
 	for _, a := range s.compiled.Func.Grid() {
 		n, err := a.Dim.Value, error(nil)
-		if part, ok := s.compiled.dims.parts[a.Dim.Name]; ok {
-			n, err = part.size(s.spec, scalars)
+		if part, ok := s.compiled.dims.Ranges[a.Dim.Name]; ok {
+			n, err = part.Size(s.spec, scalars)
 		} else if !a.Dim.Known() {
-			n, err = s.compiled.dims.size(a.Dim, s.spec)
+			n, err = s.compiled.dims.Size(a.Dim, s.spec)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if n < 0 {
-			return nil, launchError(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", s.spec.Kernel.Name, a.Dim.Name, n)
+			return nil, spec.Errorf(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", s.spec.Kernel.Name, a.Dim.Name, n)
 		}
 		grid = append(grid, (n+a.Extent-1)/a.Extent)
 	}

@@ -3,6 +3,7 @@ package jit
 import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -18,8 +19,8 @@ type UnoptimisedIR struct {
 
 // Unoptimised builds the tile IR of a specialisation. Scalars are those of a run, which may decide what part
 // of a dimension the grid walks; where they are nil, it is all of what it may be.
-func Unoptimised(s *Spec, scalars map[*typed.Param]lang.Literal) (*UnoptimisedIR, error) {
-	if err := s.check("Unoptimised"); err != nil {
+func Unoptimised(s *spec.Spec, scalars map[*typed.Param]lang.Literal) (*UnoptimisedIR, error) {
+	if err := s.Check("Unoptimised"); err != nil {
 		return nil, err
 	}
 	f, dims, err := buildIR(s, "")
@@ -31,19 +32,19 @@ func Unoptimised(s *Spec, scalars map[*typed.Param]lang.Literal) (*UnoptimisedIR
 		if d.Known() {
 			return d.Value, nil
 		}
-		if p, ok := dims.parts[d.Name]; ok {
-			return p.size(s, scalars)
+		if p, ok := dims.Ranges[d.Name]; ok {
+			return p.Size(s, scalars)
 		}
-		return dims.size(d, s)
+		return dims.Size(d, s)
 	}
-	all := params(s.Kernel)
+	all := spec.Params(s.Kernel)
 	var tensors []*typed.Param
 	for _, p := range all {
 		if p.IsTensor {
 			tensors = append(tensors, p)
 		}
 	}
-	for _, place := range dims.views {
+	for _, place := range dims.Views {
 		tensors = append(tensors, all[place])
 	}
 	if len(tensors) != len(f.Tensors) {
@@ -57,7 +58,7 @@ func Unoptimised(s *Spec, scalars map[*typed.Param]lang.Literal) (*UnoptimisedIR
 
 // BuildIR gives the tile IR of a specialisation as its source says it, before
 // any pass and any plan. sizes evaluates the dimensions that the IR does not know.
-func BuildIR(s *Spec) (f *ir.Func, sizes func(*ir.Dim) (int64, error), err error) {
+func BuildIR(s *spec.Spec) (f *ir.Func, sizes func(*ir.Dim) (int64, error), err error) {
 	u, err := Unoptimised(s, nil)
 	if err != nil {
 		return nil, nil, err

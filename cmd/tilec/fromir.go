@@ -109,7 +109,7 @@ func readIR(path, text string) (*irInput, error) {
 		case s.Name == "target":
 			in.target = s.Value
 		case into != nil:
-			values, err := jit.ParseAssignments(s.Value)
+			values, err := bug.ParseAssignments(s.Value)
 			if err != nil {
 				return nil, fmt.Errorf("%s: the line `// %s: %s`: %w", path, s.Name, s.Value, err)
 			}

@@ -8,6 +8,7 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/backend/cpu"
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -55,20 +56,20 @@ func (b *Bisection) Fault() *Stage {
 // the parameters. An error says why nothing can be known.
 func Bisect(device backend.Device, k *typed.Kernel, opts jit.Options, inputs map[string]Input) (*Bisection, error) {
 	opts.Guard = guard
-	spec, err := jit.Specialise(k, opts)
+	whole, err := jit.Specialise(k, opts)
 	if err != nil {
 		return nil, err
 	}
-	args, err := given(k, spec, inputs)
+	args, err := given(k, whole, inputs)
 	if err != nil {
 		return nil, err
 	}
-	b := &bisector{k: k, opts: opts, spec: spec, args: args, trial: Trial{Dims: opts.Dims, Pins: opts.Pins, Precision: opts.Precision}}
+	b := &bisector{k: k, opts: opts, spec: whole, args: args, trial: Trial{Dims: opts.Dims, Pins: opts.Pins, Precision: opts.Precision}}
 	out := &Bisection{}
 	if out.Elements, out.Unknown, err = b.expect(device); err != nil {
 		return nil, err
 	}
-	launches := spec.Launches()
+	launches := whole.Launches()
 	forms := make([][]jit.Form, len(launches))
 	current := map[*typed.Kernel]*ir.Func{}
 	for i, l := range launches {
@@ -86,7 +87,7 @@ func Bisect(device backend.Device, k *typed.Kernel, opts jit.Options, inputs map
 	cpu := newChecker(cpu.Open())
 	compiler := func() *jit.Compiler {
 		c := watched(cpu.device, map[string]bool{})
-		c.Form = func(s *jit.Spec) *ir.Func { return current[s.Kernel] }
+		c.Form = func(s *spec.Spec) *ir.Func { return current[s.Kernel] }
 		return c
 	}
 	judge := func(name, kernel string, c *checker, compiler *jit.Compiler, want []*array) bool {
@@ -121,7 +122,7 @@ func Bisect(device backend.Device, k *typed.Kernel, opts jit.Options, inputs map
 }
 
 // given are the arguments of a kernel.
-func given(k *typed.Kernel, spec *jit.Spec, inputs map[string]Input) ([]argument, error) {
+func given(k *typed.Kernel, spec *spec.Spec, inputs map[string]Input) ([]argument, error) {
 	var args []argument
 	for _, p := range k.Params {
 		in, ok := inputs[p.Name]
@@ -154,7 +155,7 @@ func given(k *typed.Kernel, spec *jit.Spec, inputs map[string]Input) ([]argument
 type bisector struct {
 	k               *typed.Kernel
 	opts            jit.Options
-	spec            *jit.Spec
+	spec            *spec.Spec
 	args            []argument
 	trial           Trial
 	onCPU, onDevice []*array

@@ -15,6 +15,7 @@ import (
 	"tilec/jit/backend/emulator"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -154,7 +155,7 @@ type argument struct {
 }
 
 // arguments draws the inputs of a run.
-func arguments(k *typed.Kernel, spec *jit.Spec, r Trial) ([]argument, error) {
+func arguments(k *typed.Kernel, spec *spec.Spec, r Trial) ([]argument, error) {
 	var args []argument
 	for _, p := range k.Params {
 		rnd := random(r.Seed, p.Name)
@@ -174,7 +175,7 @@ func arguments(k *typed.Kernel, spec *jit.Spec, r Trial) ([]argument, error) {
 	return args, nil
 }
 
-func shapeOf(spec *jit.Spec, p *typed.Param) ([]int64, error) {
+func shapeOf(spec *spec.Spec, p *typed.Param) ([]int64, error) {
 	shape := make([]int64, len(p.Shape))
 	for i, s := range p.Shape {
 		n, err := s.Eval(func(sym *size.Symbol) (int64, bool) {
@@ -194,7 +195,7 @@ func shapeOf(spec *jit.Spec, p *typed.Param) ([]int64, error) {
 
 // reference computes what results may be: the outputs, then the inouts. Extents
 // that nothing pins are the whole of the dimension, or open elements when that is more than 0.
-func (c *checker) reference(k *typed.Kernel, spec *jit.Spec, r Trial, args []argument, open int64) ([]*array, *Problem) {
+func (c *checker) reference(k *typed.Kernel, spec *spec.Spec, r Trial, args []argument, open int64) ([]*array, *Problem) {
 	tensors, scalars := map[string]*array{}, map[string]*tile{}
 	var inouts, outs []*array
 	for i := range args {

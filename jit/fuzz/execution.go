@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -15,7 +16,7 @@ var errTooMuch = errors.New("reference: the run computes more elements than the 
 
 // machine makes the run of one launch on tensors and scalars by the names of the parameters; given are those of the
 // scalars that ranges of the grid depend on. An axis whose extent nothing pins is cut into pieces of so many elements; 0 is all of it.
-func (a Arithmetic) machine(spec *jit.Spec, given map[*typed.Param]lang.Literal, tensors map[string]*array, scalars map[string]*tile, cut func(*ir.Axis) int64) (*machine, *Problem) {
+func (a Arithmetic) machine(spec *spec.Spec, given map[*typed.Param]lang.Literal, tensors map[string]*array, scalars map[string]*tile, cut func(*ir.Axis) int64) (*machine, *Problem) {
 	u, err := jit.Unoptimised(spec, given)
 	if err != nil {
 		return nil, problem(Crash, "%v", err)

@@ -10,6 +10,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
+	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -20,7 +21,7 @@ import (
 
 // Evidence is what is known of one launch of a kernel.
 type Evidence struct {
-	Spec *jit.Spec
+	Spec *spec.Spec
 	// Operands follow the kernel's parameters: inputs and inouts, then outputs.
 	Operands []Operand
 	// Extents are those of the plan, by the names of axes: where a loop scales what it rounds by the largest so far, as an online

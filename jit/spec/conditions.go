@@ -1,4 +1,4 @@
-package jit
+package spec
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ import (
 // This file decides what a launch knows before it runs: static_assert, of
 // constants and dimensions, and assume, of scalar parameters too.
 
-// checkConditions reports the first static_assert or assume that a launch does
+// CheckConditions reports the first static_assert or assume that a launch does
 // not meet. Assumes of scalars are left to each run.
-func checkConditions(s *Spec) error {
+func CheckConditions(s *Spec) error {
 	e := &evaluator{spec: s}
 	if err := e.staticAsserts(s.Kernel); err != nil {
 		return err
@@ -27,8 +27,8 @@ func checkConditions(s *Spec) error {
 	return nil
 }
 
-// checkScalars reports the first assume that the scalars of a run do not meet.
-func checkScalars(s *Spec, scalars map[*typed.Param]lang.Literal) error {
+// CheckScalars reports the first assume that the scalars of a run do not meet.
+func CheckScalars(s *Spec, scalars map[*typed.Param]lang.Literal) error {
 	e := &evaluator{spec: s, scalars: scalars}
 	for _, a := range s.Kernel.Assumes {
 		if err := e.assume(a); err != nil {
@@ -65,9 +65,9 @@ func (e *evaluator) staticAsserts(root typed.Node) error {
 			holds, known := e.truth(n.Cond)
 			switch {
 			case !known:
-				failed = launchError(n.At, lang.ErrStaticAssert, "static_assert: %s cannot be computed for these sizes", n.At.Text())
+				failed = Errorf(n.At, lang.ErrStaticAssert, "static_assert: %s cannot be computed for these sizes", n.At.Text())
 			case !holds:
-				failed = launchError(n.At, lang.ErrStaticAssert, "%s, for %s", typecheck.StaticMessage(n.At, n.Text), e.given(n.Cond))
+				failed = Errorf(n.At, lang.ErrStaticAssert, "%s, for %s", typecheck.StaticMessage(n.At, n.Text), e.given(n.Cond))
 			}
 		case *typed.If:
 			holds, known := e.truth(n.Cond)
@@ -94,9 +94,9 @@ func (e *evaluator) assume(a *typed.Assume) error {
 	case !known && e.scalars == nil:
 		return nil // of a scalar: each run checks it
 	case !known:
-		return launchError(a.At, lang.ErrAssume, "%s assumes %s, which cannot be computed for %s", e.spec.Kernel.Name, a.At.Text(), e.given(a.Cond))
+		return Errorf(a.At, lang.ErrAssume, "%s assumes %s, which cannot be computed for %s", e.spec.Kernel.Name, a.At.Text(), e.given(a.Cond))
 	}
-	return launchError(a.At, lang.ErrAssume, "%s assumes %s, which does not hold for %s", e.spec.Kernel.Name, a.At.Text(), e.given(a.Cond))
+	return Errorf(a.At, lang.ErrAssume, "%s assumes %s, which does not hold for %s", e.spec.Kernel.Name, a.At.Text(), e.given(a.Cond))
 }
 
 // given lists what a condition depends on, with its values.
@@ -117,7 +117,7 @@ func (e *evaluator) given(x typed.Expr) string {
 		switch x := n.(type) {
 		case *typed.SizeExpr:
 			for _, s := range x.Size.Symbols() {
-				if n, ok := e.spec.value(s); ok {
+				if n, ok := e.spec.Value(s); ok {
 					add(s.Name, n)
 				}
 			}
@@ -172,7 +172,7 @@ func (e *evaluator) value(x typed.Expr) (number, bool) {
 	case *typed.Const:
 		return literal(lang.Literal{DType: x.Type.DType.Resolve(e.spec.Types), Int: x.Int, Float: x.Float}), true
 	case *typed.SizeExpr:
-		n, err := x.Size.Eval(e.spec.value)
+		n, err := x.Size.Eval(e.spec.Value)
 		return number{int: n}, err == nil
 	case *typed.ConstRef:
 		c, ok := e.spec.Consts[x.Symbol]
@@ -285,8 +285,8 @@ func abs(n int64) int64 {
 	return n
 }
 
-// integer is an integer that the specialisation decides; 0 where it does not.
-func (s *Spec) integer(x typed.Expr) int64 {
+// Integer is an integer that the specialisation decides; 0 where it does not.
+func (s *Spec) Integer(x typed.Expr) int64 {
 	n, _ := (&evaluator{spec: s}).value(x)
 	return n.int
 }

@@ -1,4 +1,6 @@
-package jit
+// Package spec has what a launch fixes of a kernel: element types, sizes, layouts, pins, and the conditions that these must
+// meet. It knows typed kernels; it must not know tile IR beyond its dimensions, nor devices.
+package spec
 
 import (
 	"fmt"
@@ -34,12 +36,12 @@ type Spec struct {
 	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
 	Wide bool
-	// extents, of a test, chooses among those that the planner may give the parameters of a kernel; nil leaves it to the planner.
-	extents func(kernel string, open map[string][]int64) map[string]int64
+	// Vary, of a test, chooses among those that the planner may give the parameters of a kernel; nil leaves it to the planner.
+	Vary func(kernel string, open map[string][]int64) map[string]int64
 }
 
-// check reports a specialisation that lacks what its kernel needs.
-func (s *Spec) check(call string) error {
+// Check reports a specialisation that lacks what its kernel needs.
+func (s *Spec) Check(call string) error {
 	if s == nil || s.Kernel == nil || s.Kernel.Decl == nil {
 		return misuse.Unset(call, "the specialisation has no kernel: Specialise gives one")
 	}
@@ -58,7 +60,7 @@ func (s *Spec) check(call string) error {
 			return misuse.New(call, fmt.Sprintf("dimension %s of %s is %d, or not given", d.Name, s.Kernel.Name, n), misuse.ErrRange)
 		}
 	}
-	if want := len(params(s.Kernel)); len(s.Layouts) != want {
+	if want := len(Params(s.Kernel)); len(s.Layouts) != want {
 		return misuse.New(call, fmt.Sprintf("%s has %d parameters, and %d layouts are given", s.Kernel.Name, want, len(s.Layouts)), misuse.ErrMismatch)
 	}
 	return nil
@@ -76,8 +78,8 @@ type Layout struct {
 	Align int64
 }
 
-// params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
-func params(k *typed.Kernel) []*typed.Param {
+// Params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
+func Params(k *typed.Kernel) []*typed.Param {
 	return append(append([]*typed.Param{}, k.Params...), k.Outputs...)
 }
 
@@ -94,14 +96,14 @@ func (s *Spec) Launches() []*Spec {
 	for _, k := range s.Kernel.Parts {
 		part := *s
 		part.Kernel, part.Layouts = k, nil
-		for _, i := range s.places(k) {
+		for _, i := range s.Places(k) {
 			part.Layouts = append(part.Layouts, s.Layouts[i])
 		}
 		others := s.Kernel.PinsBeside(k)
 		part.Pins = maps.Clone(s.Pins)
 		maps.DeleteFunc(part.Pins, func(name string, _ int64) bool { return others[name] })
 		part.filled = maps.Clone(filled)
-		for _, name := range part.fills() {
+		for _, name := range part.Fills() {
 			filled[name] = true
 		}
 		launches = append(launches, &part)
@@ -109,21 +111,21 @@ func (s *Spec) Launches() []*Spec {
 	return launches
 }
 
-// places gives, for each parameter of a part, its place among those of the whole kernel.
-func (s *Spec) places(part *typed.Kernel) []int {
-	all := params(s.Kernel)
+// Places gives, for each parameter of a part, its place among those of the whole kernel.
+func (s *Spec) Places(part *typed.Kernel) []int {
+	all := Params(s.Kernel)
 	var at []int
-	for _, p := range params(part) {
+	for _, p := range Params(part) {
 		at = append(at, slices.IndexFunc(all, func(q *typed.Param) bool { return q.Name == p.Name }))
 	}
 	return at
 }
 
-// static decides which dimensions a specialisation fixes: those whose size
+// FixedDims decides which dimensions a specialisation fixes: those whose size
 // shapes the code (whole axes, and innermost dimensions, on which the width of
 // memory accesses depends). The others are parameters of the launch, so that a
 // new batch or sequence length needs no new code.
-func static(k *typed.Kernel) map[*size.Symbol]bool {
+func FixedDims(k *typed.Kernel) map[*size.Symbol]bool {
 	fixed := map[*size.Symbol]bool{}
 	mark := func(s size.Size) {
 		for _, sym := range s.Symbols() {
@@ -143,7 +145,7 @@ func static(k *typed.Kernel) map[*size.Symbol]bool {
 	for _, s := range k.Fixed {
 		mark(s)
 	}
-	for _, p := range params(k) {
+	for _, p := range Params(k) {
 		if n := len(p.Shape); n > 0 {
 			mark(p.Shape[n-1])
 		}
@@ -151,8 +153,8 @@ func static(k *typed.Kernel) map[*size.Symbol]bool {
 	return fixed
 }
 
-// value looks a symbol up for Size.Eval.
-func (s *Spec) value(sym *size.Symbol) (int64, bool) {
+// Value looks a symbol up for Size.Eval.
+func (s *Spec) Value(sym *size.Symbol) (int64, bool) {
 	if c, ok := s.Consts[sym]; ok {
 		return c.Int, true
 	}
@@ -160,9 +162,9 @@ func (s *Spec) value(sym *size.Symbol) (int64, bool) {
 	return n, ok
 }
 
-// bucket is the power of two at or above n: plans see unknown dimensions at this
+// Bucket is the power of two at or above n: plans see unknown dimensions at this
 // resolution, so that nearby sizes share one plan and its code.
-func bucket(n int64) int64 {
+func Bucket(n int64) int64 {
 	b := int64(1)
 	for b < n {
 		b *= 2
@@ -190,12 +192,12 @@ func (s *Spec) Key() Key {
 		v := s.Consts[c]
 		fmt.Fprintf(&b, " %s=%d/%g", c.Name, v.Int, v.Float)
 	}
-	fixed := static(s.Kernel)
+	fixed := FixedDims(s.Kernel)
 	for _, d := range s.Kernel.Dims {
 		if fixed[d] {
 			fmt.Fprintf(&b, " %s=%d", d.Name, s.Dims[d])
 		} else {
-			fmt.Fprintf(&b, " %s<=%d", d.Name, bucket(s.Dims[d]))
+			fmt.Fprintf(&b, " %s<=%d", d.Name, Bucket(s.Dims[d]))
 			if s.Dims[d] > ir.NarrowSize {
 				b.WriteString(" wide")
 			}
@@ -216,8 +218,8 @@ func (s *Spec) Key() Key {
 	return Key{s.Kernel, b.String()}
 }
 
-// fills are the outputs that a launch of the kernel fills first. Of the parts of a formula, the first that stores an output does.
-func (s *Spec) fills() []string {
+// Fills are the outputs that a launch of the kernel fills first. Of the parts of a formula, the first that stores an output does.
+func (s *Spec) Fills() []string {
 	var names []string
 	for _, p := range s.Kernel.Outputs {
 		if p.Fill && !s.filled[p.Name] {

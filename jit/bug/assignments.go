@@ -1,4 +1,4 @@
-package jit
+package bug
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// assignments writes numbers by name, sorted: `BM=64 warps=4`. A name that is no word is quoted.
-func assignments(m map[string]int64) string {
+// Assignments writes numbers by name, sorted: `BM=64 warps=4`. A name that is no word is quoted.
+func Assignments(m map[string]int64) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		n := m[name]

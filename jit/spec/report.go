@@ -1,12 +1,12 @@
-package jit
+package spec
 
 import (
 	"fmt"
 	"tilec/jit/bug"
 )
 
-// about adds what a specialisation tells of a bug.
-func (s *Spec) about(e *bug.Error) {
+// About adds what a specialisation tells of a bug.
+func (s *Spec) About(e *bug.Error) {
 	k := s.Kernel
 	if e.Kernel == "" {
 		e.Kernel = k.Name
@@ -18,7 +18,7 @@ func (s *Spec) about(e *bug.Error) {
 	for _, d := range k.Dims {
 		sizes[d.Name] = s.Dims[d]
 	}
-	e.Set("dimensions", "%s", assignments(sizes))
+	e.Set("dimensions", "%s", bug.Assignments(sizes))
 	types := ""
 	for _, p := range k.TypeParams {
 		types += fmt.Sprintf(" %s=%s", p.Name, s.Types[p])
@@ -30,6 +30,6 @@ func (s *Spec) about(e *bug.Error) {
 		e.Set("precision", "%s", s.Precision)
 	}
 	if len(s.Pins) > 0 {
-		e.Set("pins", "%s", assignments(s.Pins))
+		e.Set("pins", "%s", bug.Assignments(s.Pins))
 	}
 }
