@@ -183,12 +183,3 @@ func (b *binder) layout(v *view) spec.Layout {
 	}
 	return l
 }
-
-// powerDivisor is the largest power of two up to 16 that divides n.
-func powerDivisor(n int64) int64 {
-	d := int64(16)
-	for n%d != 0 {
-		d /= 2
-	}
-	return d
-}
