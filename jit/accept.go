@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/misuse"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -14,7 +15,7 @@ import (
 
 // input is a tensor argument of a program, as it was bound, where it lay when it was last looked at.
 type input struct {
-	Tensor
+	tensor.Tensor
 	// name is the parameter, or the part of one: "w.blocks[0].bias".
 	name  string
 	inout bool
@@ -31,20 +32,20 @@ func (p *Program) refuse(in *input, reason string, kind error) error {
 }
 
 // bindInput notes a tensor among the arguments that a program is bound to.
-func (p *Program) bindInput(t *Tensor, name string, inout bool) (*input, error) {
-	end, reason, kind := t.misuse(p.device)
+func (p *Program) bindInput(t *tensor.Tensor, name string, inout bool) (*input, error) {
+	end, reason, kind := t.Misuse(p.device)
 	if kind != nil {
 		return nil, p.refuse(&input{name: name}, reason, kind)
 	}
-	in := input{Tensor: *t, name: name, inout: inout, end: end, align: t.divisor(0)}
-	in.Shape, in.Strides = slices.Clone(t.Shape), t.strides()
-	in.plain = slices.Equal(in.Strides, contiguous(in.Shape))
+	in := input{Tensor: *t, name: name, inout: inout, end: end, align: t.Divisor(0)}
+	in.Shape, in.Strides = slices.Clone(t.Shape), t.GivenStrides()
+	in.plain = slices.Equal(in.Strides, tensor.Contiguous(in.Shape))
 	p.inputs = append(p.inputs, in)
 	return &p.inputs[len(p.inputs)-1], nil
 }
 
 // accept checks the arguments of a run: they are as the program was bound to, but for where they lie.
-func (p *Program) accept(tensors []*Tensor, scalars []lang.Literal) error {
+func (p *Program) accept(tensors []*tensor.Tensor, scalars []lang.Literal) error {
 	if len(tensors) != len(p.inputs) || len(scalars) != len(p.scalarTypes) {
 		return misuse.New("Program.Run", fmt.Sprintf("%s is bound to %d tensors and %d scalars, and run with %d and %d", p.name, len(p.inputs), len(p.scalarTypes), len(tensors), len(scalars)), misuse.ErrMismatch)
 	}
@@ -57,15 +58,15 @@ func (p *Program) accept(tensors []*Tensor, scalars []lang.Literal) error {
 	for i, t := range tensors {
 		in := &p.inputs[i]
 		if !in.like(t) {
-			return p.refuse(in, fmt.Sprintf("was bound to %s, and %s is given", describe(&in.Tensor), describe(t)), misuse.ErrMismatch)
+			return p.refuse(in, fmt.Sprintf("was bound to %s, and %s is given", tensor.Describe(&in.Tensor), tensor.Describe(t)), misuse.ErrMismatch)
 		}
-		if reason, kind := t.place(p.device, in.end); kind != nil {
+		if reason, kind := t.Place(p.device, in.end); kind != nil {
 			return p.refuse(in, reason, kind)
 		}
 		if t.Memory == in.Memory && t.Offset == in.Offset {
 			continue
 		}
-		if d := t.divisor(0); d < in.align {
+		if d := t.Divisor(0); d < in.align {
 			return p.refuse(in, fmt.Sprintf("was bound to a place at a multiple of %d bytes, and is given at one of %d: bind again", in.align, d), misuse.ErrMismatch)
 		}
 		in.Memory, in.Offset = t.Memory, t.Offset
@@ -80,7 +81,7 @@ func (p *Program) accept(tensors []*Tensor, scalars []lang.Literal) error {
 }
 
 // like reports whether a tensor has the type, the shape and the strides of the one that was bound.
-func (in *input) like(t *Tensor) bool {
+func (in *input) like(t *tensor.Tensor) bool {
 	if t == nil || t.Memory == nil || t.DType != in.DType || !slices.Equal(t.Shape, in.Shape) || t.Strides != nil && len(t.Strides) != len(t.Shape) {
 		return false
 	}
@@ -97,10 +98,10 @@ func (in *input) like(t *Tensor) bool {
 
 // apart checks that what the program writes shares no element with another argument or with itself.
 func (p *Program) apart() error {
-	lies := make([]lie, len(p.inputs))
+	lies := make([]tensor.Footprint, len(p.inputs))
 	for i := range p.inputs {
 		in := &p.inputs[i]
-		lies[i] = lieOf(&in.Tensor, in.end)
+		lies[i] = tensor.FootprintOf(&in.Tensor, in.end)
 		if p.arena.temps != nil && in.Memory.Shares(p.arena.temps) {
 			return p.refuse(in, "lies in the memory of the program's own results, which a run overwrites: copy it", misuse.ErrOverlap)
 		}
@@ -115,11 +116,11 @@ func (p *Program) apart() error {
 		if !in.inout {
 			continue
 		}
-		if lies[i].meetsItself() {
-			return p.refuse(in, fmt.Sprintf("is changed, and several of its elements lie in one place: its shape is %s and its strides are %s", FormatShape(in.Shape), FormatShape(in.Strides)), misuse.ErrOverlap)
+		if lies[i].OverlapsItself() {
+			return p.refuse(in, fmt.Sprintf("is changed, and several of its elements lie in one place: its shape is %s and its strides are %s", tensor.FormatShape(in.Shape), tensor.FormatShape(in.Strides)), misuse.ErrOverlap)
 		}
 		for j := range p.inputs {
-			if other := &p.inputs[j]; (j < i || j > i && !other.inout) && lies[i].meets(lies[j]) {
+			if other := &p.inputs[j]; (j < i || j > i && !other.inout) && lies[i].Overlaps(lies[j]) {
 				return p.refuse(in, fmt.Sprintf("is changed, and shares elements with %s: copy one of them", other.name), misuse.ErrOverlap)
 			}
 		}
@@ -157,7 +158,7 @@ func leafOf(f *Function, i int) leaf {
 }
 
 // inputs registers the arguments of a kernel or a graph.
-func (b *binder) inputs(f *Function, args []Value) ([]gval, error) {
+func (b *binder) inputs(f *Function, args []tensor.Value) ([]gval, error) {
 	out := make([]gval, len(args))
 	for i, a := range args {
 		var err error
@@ -171,7 +172,7 @@ func (b *binder) inputs(f *Function, args []Value) ([]gval, error) {
 }
 
 // input registers the leaves of an argument.
-func (b *binder) input(v Value, l leaf) (gval, error) {
+func (b *binder) input(v tensor.Value, l leaf) (gval, error) {
 	p := b.prog
 	switch {
 	case v.Tensor != nil:

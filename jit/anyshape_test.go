@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/plan"
+	"tilec/jit/tensor"
 	"tilec/lang"
 )
 
@@ -224,7 +225,7 @@ func (p shapeProgram) wholeNumbers(t *testing.T, m *Module, r *rand.Rand) Args {
 			}
 			shape = append(shape, p.dims[s.String()])
 		}
-		values := make([]float64, Elements(shape))
+		values := make([]float64, tensor.Elements(shape))
 		for i := range values {
 			values[i] = float64(r.IntN(5) - 2)
 		}

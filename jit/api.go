@@ -8,6 +8,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
+	"tilec/jit/tensor"
 )
 
 // What a Go program needs of the rooms below, under one name.
@@ -62,4 +63,28 @@ var (
 	ParseLogs = log.Parse
 	// Measure gives how long the device took for each of several runs of work.
 	Measure = backend.Measure
+)
+
+// Tensors, and what is passed to kernels and graphs.
+type (
+	// Tensor is an array in a device's memory.
+	Tensor = tensor.Tensor
+	// Value is an argument or a result: a tensor, a scalar, or the elements of a struct or an array.
+	Value = tensor.Value
+)
+
+// Functions of tensors.
+var (
+	// TensorValue, IntValue and FloatValue make values.
+	TensorValue = tensor.TensorValue
+	IntValue    = tensor.IntValue
+	FloatValue  = tensor.FloatValue
+	// Upload puts data on a device.
+	Upload = tensor.Upload
+	// ReadTensor copies a tensor's elements from its device.
+	ReadTensor = tensor.ReadTensor
+	// Elements is the number of elements of a shape.
+	Elements = tensor.Elements
+	// FormatShape shows a shape: `[8, 768]`.
+	FormatShape = tensor.FormatShape
 )

@@ -8,6 +8,7 @@ import (
 
 	"tilec/jit/backend"
 	"tilec/jit/misuse"
+	"tilec/jit/tensor"
 	"tilec/lang"
 )
 
@@ -58,7 +59,7 @@ func dtypeOf[T Number]() lang.DType {
 // room for the elements, the array has no data, which is an error where the array is used.
 func NewArray(d lang.DType, shape ...int64) *Array {
 	a := &Array{DType: d, Shape: shape}
-	n := Elements(shape)
+	n := tensor.Elements(shape)
 	if !d.IsValid() || n >= backend.MaxElements || HostMemory() > 0 && n > HostMemory()/int64(d.Size()) {
 		return a
 	}
@@ -126,7 +127,7 @@ func (a *Array) String() string {
 	if a == nil {
 		return "no array"
 	}
-	return a.DType.String() + FormatShape(a.Shape)
+	return a.DType.String() + tensor.FormatShape(a.Shape)
 }
 
 // Len is the number of elements that the shape has.
@@ -134,7 +135,7 @@ func (a *Array) Len() int {
 	if a == nil {
 		return 0
 	}
-	return int(Elements(a.Shape))
+	return int(tensor.Elements(a.Shape))
 }
 
 // element is the memory of element i; nil where there is none.
@@ -183,11 +184,11 @@ func (a *Array) check() error {
 	}
 	for _, n := range a.Shape {
 		if n < 0 {
-			return fmt.Errorf("its shape %s has a negative size", FormatShape(a.Shape))
+			return fmt.Errorf("its shape %s has a negative size", tensor.FormatShape(a.Shape))
 		}
 	}
-	if have, want := int64(len(a.Data)), Elements(a.Shape)*int64(a.DType.Size()); have != want {
-		return fmt.Errorf("it has %d elements, and its shape %s has %d", have/int64(a.DType.Size()), FormatShape(a.Shape), Elements(a.Shape))
+	if have, want := int64(len(a.Data)), tensor.Elements(a.Shape)*int64(a.DType.Size()); have != want {
+		return fmt.Errorf("it has %d elements, and its shape %s has %d", have/int64(a.DType.Size()), tensor.FormatShape(a.Shape), tensor.Elements(a.Shape))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -67,7 +68,7 @@ func (b *bindings) dtype(name string, want typed.DType, got lang.DType, at lang.
 func (b *bindings) rank(name string, want []size.Size, got []int64, at lang.Span) error {
 	if len(want) != len(got) {
 		return spec.Errorf(at, lang.ErrArgShape, "%s of %s has the shape %s, %d dimensions, but the argument has %d: %s",
-			name, b.owner, formatSizes(want), len(want), len(got), FormatShape(got))
+			name, b.owner, formatSizes(want), len(want), len(got), tensor.FormatShape(got))
 	}
 	for i, w := range want {
 		sym := w.Symbol()
@@ -76,7 +77,7 @@ func (b *bindings) rank(name string, want []size.Size, got []int64, at lang.Span
 		}
 		if n, ok := b.dims[sym]; ok && n != got[i] {
 			return spec.Errorf(at, lang.ErrArgShape, "dimension %s of %s is %d by %s, but %d in %s, which has the shape %s and must have %s",
-				sym.Name, b.owner, n, b.from[sym], got[i], name, FormatShape(got), b.formatKnown(want))
+				sym.Name, b.owner, n, b.from[sym], got[i], name, tensor.FormatShape(got), b.formatKnown(want))
 		} else if !ok {
 			b.dims[sym], b.from[sym] = got[i], name
 		}
@@ -93,7 +94,7 @@ func (b *bindings) sizes(name string, want []size.Size, got []int64, at lang.Spa
 		}
 		if n != got[i] {
 			return spec.Errorf(at, lang.ErrArgShape, "%s of %s has the shape %s and must have %s: %s is %d",
-				name, b.owner, FormatShape(got), b.formatKnown(want), w, n)
+				name, b.owner, tensor.FormatShape(got), b.formatKnown(want), w, n)
 		}
 	}
 	return nil

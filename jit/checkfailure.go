@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -34,7 +35,7 @@ func compareCheck(c *typed.GCheck, got, want elements) *CheckFailure {
 	if got.isScalar && c.B != nil {
 		f.Shape = want.shape
 	}
-	f.Elements = Elements(f.Shape)
+	f.Elements = tensor.Elements(f.Shape)
 	for i := range f.Elements {
 		g, w := got.at(i), lang.Literal{DType: lang.Bool, Int: 1}
 		if c.B != nil {
@@ -183,7 +184,7 @@ func (f *CheckFailure) Text() []string {
 		line("    left   %s", literalText(f.Got))
 		line("    right  %s", literalText(f.Want))
 		if f.Elements > 1 {
-			line("nor at %s of %d elements of %s%s", count(uint64(f.Wrong-1), "other"), f.Elements, f.DType, FormatShape(f.Shape))
+			line("nor at %s of %d elements of %s%s", count(uint64(f.Wrong-1), "other"), f.Elements, f.DType, tensor.FormatShape(f.Shape))
 		}
 		return out
 	}
@@ -197,7 +198,7 @@ func (f *CheckFailure) Text() []string {
 	}
 	line("%s", want)
 	if f.Elements > 1 {
-		line("%d of %d elements of %s%s differ; the largest difference is %s, at %s", f.Wrong, f.Elements, f.DType, FormatShape(f.Shape), floatText(f.Largest, 6, 64), f.place(f.LargestAt))
+		line("%d of %d elements of %s%s differ; the largest difference is %s, at %s", f.Wrong, f.Elements, f.DType, tensor.FormatShape(f.Shape), floatText(f.Largest, 6, 64), f.place(f.LargestAt))
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/misuse"
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -67,7 +68,7 @@ func Specialise(k *typed.Kernel, opts Options) (_ *spec.Spec, err error) {
 			if _, err := b.shape(p.Name, p.Shape, at); err != nil {
 				return nil, err
 			}
-			l = spec.Layout{Contiguous: true, Align: powerDivisor(0)}
+			l = spec.Layout{Contiguous: true, Align: tensor.PowerDivisor(0)}
 		}
 		s.Layouts = append(s.Layouts, l)
 	}
@@ -115,13 +116,13 @@ func (l *Lowered) Memory() []string {
 }
 
 // Outputs are the types and shapes of the program's results; their memory is not set.
-func (p *Program) Outputs() []*Tensor {
+func (p *Program) Outputs() []*tensor.Tensor {
 	if p == nil {
 		return nil
 	}
-	out := make([]*Tensor, len(p.outputs))
+	out := make([]*tensor.Tensor, len(p.outputs))
 	for i, v := range p.outputs {
-		out[i] = &Tensor{DType: v.dtype, Shape: v.shape}
+		out[i] = &tensor.Tensor{DType: v.dtype, Shape: v.shape}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/tensor"
 	"tilec/lang"
 )
 
@@ -37,7 +38,7 @@ func TestEmptyDimensions(t *testing.T) {
 				defer d.Close()
 				m, err := NewCompiler(d, nil).Load("f.tile", []byte(c.source))
 				require.NoError(t, err)
-				out, err := m.Call("f", Args{"x": Converted(lang.F32, make([]float64, Elements(c.shape)), c.shape...)})
+				out, err := m.Call("f", Args{"x": Converted(lang.F32, make([]float64, tensor.Elements(c.shape)), c.shape...)})
 				require.NoError(t, err)
 				assert.Equal(t, c.want, out["y"].Floats())
 			})
@@ -62,7 +63,7 @@ func TestEmptyDimensionsThatAreAccessed(t *testing.T) {
 			defer d.Close()
 			m, err := NewCompiler(d, nil).Load("f.tile", []byte(c.source))
 			require.NoError(t, err, c.source)
-			_, err = m.Call("f", Args{"x": Converted(lang.F32, make([]float64, Elements(c.shape)), c.shape...)})
+			_, err = m.Call("f", Args{"x": Converted(lang.F32, make([]float64, tensor.Elements(c.shape)), c.shape...)})
 			if assert.Error(t, err, "%s\non %s", c.source, device) {
 				assert.Contains(t, err.Error(), "dimension "+c.dim+" of f is 0")
 			}

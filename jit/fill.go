@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"tilec/jit/log"
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 )
 
 // This file fills memory before a launch. An element of an output that nothing
@@ -32,7 +33,7 @@ func (p *Program) ready(n int) error {
 	for _, i := range s.fills {
 		v := &s.tensors[i]
 		size := int64(v.dtype.Size())
-		bytes := Elements(v.shape) * size
+		bytes := tensor.Elements(v.shape) * size
 		if err := d.Fill(p.arena.temps, p.temps[v.slot.index].offset+v.offset*size, bytes, 0); err != nil {
 			return fmt.Errorf("%s: filling an output with zeros: %w", s.spec.Kernel.Name, err)
 		}

@@ -6,6 +6,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/misuse"
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -86,7 +87,7 @@ func (c *Compiler) newBinder(name string, opts Options) *binder {
 
 // BindGraph binds a graph to its arguments' types and shapes, compiles every
 // kernel that it launches, and plans its memory.
-func (c *Compiler) BindGraph(g *typed.Graph, args []Value, opts Options) (_ *Program, err error) {
+func (c *Compiler) BindGraph(g *typed.Graph, args []tensor.Value, opts Options) (_ *Program, err error) {
 	defer bug.Catch(&err, "bind")
 	const call = "Compiler.BindGraph"
 	if g == nil || g.Decl == nil {
@@ -120,7 +121,7 @@ func (c *Compiler) BindGraph(g *typed.Graph, args []Value, opts Options) (_ *Pro
 }
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
-func (c *Compiler) BindKernel(k *typed.Kernel, args []Value, opts Options) (_ *Program, err error) {
+func (c *Compiler) BindKernel(k *typed.Kernel, args []tensor.Value, opts Options) (_ *Program, err error) {
 	defer bug.Catch(&err, "bind")
 	const call = "Compiler.BindKernel"
 	if k == nil || k.Decl == nil {
@@ -182,9 +183,9 @@ func (b *binder) use(v *view, n int) {
 // fresh makes a temporary, written by the next step.
 func (b *binder) fresh(d lang.DType, shape []int64) *view {
 	n := len(b.prog.steps)
-	size := (Elements(shape)*int64(d.Size()) + b.opts.Guard + tempAlign - 1) / tempAlign * tempAlign
+	size := (tensor.Elements(shape)*int64(d.Size()) + b.opts.Guard + tempAlign - 1) / tempAlign * tempAlign
 	b.prog.temps = append(b.prog.temps, temp{size: size, first: n, last: n})
-	return &view{slot: slot{temp: true, index: len(b.prog.temps) - 1}, dtype: d, shape: shape, strides: contiguous(shape)}
+	return &view{slot: slot{temp: true, index: len(b.prog.temps) - 1}, dtype: d, shape: shape, strides: tensor.Contiguous(shape)}
 }
 
 // enter runs a graph's body with its arguments and gives its outputs. Dims and

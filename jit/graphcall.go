@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -140,7 +141,7 @@ func oneShape(k *typed.Kernel, args []gval, made [][]int64, at lang.Span) error 
 		if slices.Equal(first, shape) {
 			return nil
 		}
-		return spec.Errorf(at, lang.ErrArgShape, "the tensors of one expression have one shape, but %s has %s and %s has %s", text, FormatShape(first), name, FormatShape(shape))
+		return spec.Errorf(at, lang.ErrArgShape, "the tensors of one expression have one shape, but %s has %s and %s has %s", text, tensor.FormatShape(first), name, tensor.FormatShape(shape))
 	}
 	for i, p := range k.Params {
 		if args[i].view == nil {
@@ -167,9 +168,9 @@ func (b *binder) layout(v *view) spec.Layout {
 	l := spec.Layout{Contiguous: v.contiguous()}
 	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
 	if v.slot.temp || v.slot.made {
-		l.Align = powerDivisor(v.offset * int64(v.dtype.Size()))
+		l.Align = tensor.PowerDivisor(v.offset * int64(v.dtype.Size()))
 	} else {
-		l.Align = b.prog.inputs[v.slot.index].divisor(v.offset)
+		l.Align = b.prog.inputs[v.slot.index].Divisor(v.offset)
 	}
 	if l.Contiguous {
 		return l
@@ -179,7 +180,7 @@ func (b *binder) layout(v *view) spec.Layout {
 		l.Inner = 1
 	}
 	for _, s := range v.strides {
-		l.Divisors = append(l.Divisors, powerDivisor(s))
+		l.Divisors = append(l.Divisors, tensor.PowerDivisor(s))
 	}
 	return l
 }

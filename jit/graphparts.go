@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -67,13 +68,13 @@ func (f *frame) reshape(x *typed.GView) (gval, error) {
 	if err != nil {
 		return gval{}, err
 	}
-	if Elements(shape) != Elements(v.view.shape) {
-		return gval{}, spec.Advise(x.At, lang.ErrArgShape, "a view has as many elements as what it shows: write one of its sizes as a quotient of the others", "view of %s as %s: %d elements and %d", FormatShape(v.view.shape), FormatShape(shape), Elements(v.view.shape), Elements(shape))
+	if tensor.Elements(shape) != tensor.Elements(v.view.shape) {
+		return gval{}, spec.Advise(x.At, lang.ErrArgShape, "a view has as many elements as what it shows: write one of its sizes as a quotient of the others", "view of %s as %s: %d elements and %d", tensor.FormatShape(v.view.shape), tensor.FormatShape(shape), tensor.Elements(v.view.shape), tensor.Elements(shape))
 	}
 	strides, ok := reshapeStrides(v.view.shape, v.view.strides, shape)
 	if !ok {
 		return gval{}, spec.Advise(x.At, lang.ErrArgShape, "the elements do not lie one behind the other, as in a slice: take the view first and the slice of it, or copy by a kernel, as in `y[i, j] = x[i, j]`",
-			"view of %s as %s would need a copy: its strides are %v", FormatShape(v.view.shape), FormatShape(shape), v.view.strides)
+			"view of %s as %s would need a copy: its strides are %v", tensor.FormatShape(v.view.shape), tensor.FormatShape(shape), v.view.strides)
 	}
 	w := *v.view
 	w.shape, w.strides = shape, strides
@@ -86,8 +87,8 @@ func (f *frame) reshape(x *typed.GView) (gval, error) {
 // spaced are cut anew.
 func reshapeStrides(shape, strides, want []int64) ([]int64, bool) {
 	out := make([]int64, len(want))
-	if Elements(shape) == 0 {
-		return contiguous(want), true
+	if tensor.Elements(shape) == 0 {
+		return tensor.Contiguous(want), true
 	}
 	i, j := len(shape)-1, len(want)-1
 	for i >= 0 || j >= 0 {
@@ -143,12 +144,12 @@ func (f *frame) slice(x *typed.GSlice) (gval, error) {
 				return gval{}, err
 			}
 			if n < 0 || n >= size {
-				return gval{}, spec.Errorf(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, FormatShape(v.view.shape))
+				return gval{}, spec.Errorf(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, tensor.FormatShape(v.view.shape))
 			}
 			w.offset += n * stride
 			continue
 		}
-		lo, hi, err := f.ends(item.Lo, item.Hi, size, x.At, func() string { return fmt.Sprintf("dimension %d of %s", d, FormatShape(v.view.shape)) })
+		lo, hi, err := f.ends(item.Lo, item.Hi, size, x.At, func() string { return fmt.Sprintf("dimension %d of %s", d, tensor.FormatShape(v.view.shape)) })
 		if err != nil {
 			return gval{}, err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"tilec/jit/backend"
 	"tilec/jit/misuse"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -42,7 +43,7 @@ func (l *Launch) argument(path string, t typed.GType, p *typed.GParam, value any
 	switch t.Kind {
 	case typed.GTensor:
 		if tensor, ok := value.(*Tensor); ok {
-			if _, reason, kind := tensor.misuse(l.device); kind != nil {
+			if _, reason, kind := tensor.Misuse(l.device); kind != nil {
 				return Value{}, &misuse.ArgError{Function: l.Function.Name, Name: path, Reason: reason, Err: kind}
 			}
 			return TensorValue(tensor), nil
@@ -215,9 +216,9 @@ func (l *Launch) Write(name string, a *Array) error {
 		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: "is given no array", Err: misuse.ErrUnset}
 	}
 	if t.DType != a.DType || !slices.Equal(t.Shape, a.Shape) || t.Strides != nil || a.check() != nil {
-		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: fmt.Sprintf("was bound to %s, and %s is given", describe(t), a), Err: misuse.ErrMismatch}
+		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: fmt.Sprintf("was bound to %s, and %s is given", tensor.Describe(t), a), Err: misuse.ErrMismatch}
 	}
-	if _, reason, kind := t.misuse(l.device); kind != nil {
+	if _, reason, kind := t.Misuse(l.device); kind != nil {
 		return &misuse.ArgError{Function: l.Function.Name, Name: name, Reason: reason, Err: kind}
 	}
 	if _, ok := l.device.(backend.Wrapper); ok && slices.Contains(l.owned, t.Memory) {

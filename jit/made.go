@@ -6,6 +6,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -99,7 +100,7 @@ func (f *frame) make(x *typed.GMake) (gval, error) {
 	if !ok {
 		t, err := f.fill(d, shape, elementOf(x, d, value))
 		if err != nil {
-			return gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s%s: %v", d, FormatShape(shape), err)
+			return gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s%s: %v", d, tensor.FormatShape(shape), err)
 		}
 		n = len(p.made)
 		p.made = append(p.made, *t)
@@ -108,15 +109,15 @@ func (f *frame) make(x *typed.GMake) (gval, error) {
 		}
 		p.madeNames[name] = n
 	}
-	return gval{view: &view{slot: slot{made: true, index: n}, dtype: d, shape: shape, strides: contiguous(shape)}}, nil
+	return gval{view: &view{slot: slot{made: true, index: n}, dtype: d, shape: shape, strides: tensor.Contiguous(shape)}}, nil
 }
 
 // maxMade is how many bytes a tensor may have that a graph fills: it is made on the host.
 const maxMade = 1 << 30
 
 // fill makes a tensor on the device of the elements that a function gives, in row-major order.
-func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Const) (*Tensor, error) {
-	n, size := Elements(shape), int64(d.Size())
+func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Const) (*tensor.Tensor, error) {
+	n, size := tensor.Elements(shape), int64(d.Size())
 	if n*size > maxMade {
 		return nil, fmt.Errorf("%d bytes in one tensor that a graph fills; the most is %d", n*size, int64(maxMade))
 	}
@@ -133,7 +134,7 @@ func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Cons
 	if err != nil {
 		return nil, err
 	}
-	return &Tensor{DType: d, Shape: shape, Memory: m}, device.Write(m, 0, data)
+	return &tensor.Tensor{DType: d, Shape: shape, Memory: m}, device.Write(m, 0, data)
 }
 
 // elementOf gives the elements of a tensor by its rule. Numbers are rounded to

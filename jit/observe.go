@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -32,7 +33,7 @@ type Observation struct {
 // Operand is what a launch is given for a parameter: a tensor or a scalar.
 type Operand struct {
 	Param  *typed.Param
-	Tensor *Tensor
+	Tensor *tensor.Tensor
 	Scalar *lang.Literal
 	// Filled: the launch sets the output to 0 first. Fresh: no launch before has stored anything in it.
 	Filled, Fresh bool
@@ -50,7 +51,7 @@ func (p *Program) Observe(o Observer) {
 // watch is an observer during one run.
 type watch struct {
 	program *Program
-	tensors []*Tensor
+	tensors []*tensor.Tensor
 	scalars []lang.Literal
 	// current is the launch that has begun; nil before the first.
 	current *Observation
@@ -122,8 +123,8 @@ func (p *Program) countStores() map[slot]int {
 }
 
 // tensor is a view with the memory that it has in a run on tensors.
-func (p *Program) tensor(v *view, tensors []*Tensor) *Tensor {
-	t := &Tensor{DType: v.dtype, Shape: v.shape, Offset: v.offset}
+func (p *Program) tensor(v *view, tensors []*tensor.Tensor) *tensor.Tensor {
+	t := &tensor.Tensor{DType: v.dtype, Shape: v.shape, Offset: v.offset}
 	if !v.contiguous() {
 		t.Strides = v.strides
 	}

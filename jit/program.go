@@ -16,6 +16,7 @@ import (
 	"tilec/jit/misuse"
 	"tilec/jit/plan"
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 )
 
@@ -32,7 +33,7 @@ type Program struct {
 	inputs   []input
 	accepted bool
 	// made are the tensors that the program filled when it was bound, by what they hold.
-	made      []Tensor
+	made      []tensor.Tensor
 	madeNames map[string]int
 	// scalarTypes are the scalar arguments in order.
 	scalarTypes []lang.DType
@@ -147,7 +148,7 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 		s.ranged = s.ranged || part.ByScalars()
 	}
 	if d.Target().Arch > 0 && !s.empty {
-		if n := Elements(grid); n > plan.MaxBlocks {
+		if n := tensor.Elements(grid); n > plan.MaxBlocks {
 			return spec.Errorf(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
 		}
 	}
@@ -201,14 +202,14 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 // shared, until another program of it is bound or runs.
 // It may be called from several goroutines, which wait for each other. A tensor that cannot be
 // used is an *ArgError, a program that is closed a *UseError.
-func (p *Program) Run(args []Value) ([]Value, error) {
+func (p *Program) Run(args []tensor.Value) ([]tensor.Value, error) {
 	return p.RunContext(context.Background(), args)
 }
 
 // RunContext is Run until a context is done: then the error is the context's cause,
 // and what the arguments and results hold is undefined. A kernel on a GPU that was
 // started ends by itself, or never.
-func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err error) {
+func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tensor.Value, err error) {
 	defer bug.Catch(&err, "run")
 	if err := p.usable("Program.Run"); err != nil {
 		return nil, err
@@ -221,10 +222,10 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 	if err := backend.Usable(p.device, "Program.Run"); err != nil {
 		return nil, err
 	}
-	var tensors []*Tensor
+	var tensors []*tensor.Tensor
 	scalars := p.scratch[:0]
 	for _, a := range args {
-		tensors, scalars = a.leaves(tensors, scalars)
+		tensors, scalars = a.Leaves(tensors, scalars)
 	}
 	p.scratch = scalars
 	if err := p.accept(tensors, scalars); err != nil {
@@ -312,9 +313,9 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 	if err := watch.begin(len(p.steps)); err != nil {
 		return nil, err
 	}
-	out := make([]Value, len(p.outputs))
+	out := make([]tensor.Value, len(p.outputs))
 	for i := range p.outputs {
-		out[i] = TensorValue(p.tensor(&p.outputs[i], tensors))
+		out[i] = tensor.TensorValue(p.tensor(&p.outputs[i], tensors))
 	}
 	return out, nil
 }
@@ -348,7 +349,7 @@ func (s *step) describe() string {
 	text := s.compiled.Plan.String()
 	for i, p := range spec.Params(s.spec.Kernel) {
 		if p.IsTensor {
-			text += fmt.Sprintf(" %s:%s%s", p.Name, s.tensors[i].dtype, FormatShape(s.tensors[i].shape))
+			text += fmt.Sprintf(" %s:%s%s", p.Name, s.tensors[i].dtype, tensor.FormatShape(s.tensors[i].shape))
 		}
 	}
 	return text

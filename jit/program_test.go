@@ -9,6 +9,7 @@ import (
 
 	"tilec/jit/backend/cpu"
 	"tilec/jit/log"
+	"tilec/jit/tensor"
 	"tilec/lang"
 )
 
@@ -43,7 +44,7 @@ func assertSameElements(t *testing.T, shape, strides, other, otherStrides []int6
 	t.Helper()
 	walk := func(shape, strides []int64) []int64 {
 		out := []int64{}
-		for n := range Elements(shape) {
+		for n := range tensor.Elements(shape) {
 			at := int64(0)
 			for i := len(shape) - 1; i >= 0; i-- {
 				at += n % shape[i] * strides[i]
@@ -87,10 +88,10 @@ func TestPlanMemoryReuses(t *testing.T) {
 
 func TestReadTensorGathersStrides(t *testing.T) {
 	cpu := cpu.Open()
-	m, err := Upload(cpu, Bytes([]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), 4)
+	m, err := tensor.Upload(cpu, Bytes([]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), 4)
 	require.NoError(t, err)
 	out := make([]int32, 4)
-	require.NoError(t, ReadTensor(cpu, &Tensor{DType: lang.I32, Shape: []int64{2, 2}, Strides: []int64{6, 2}, Memory: m, Offset: 1}, Bytes(out)))
+	require.NoError(t, tensor.ReadTensor(cpu, &tensor.Tensor{DType: lang.I32, Shape: []int64{2, 2}, Strides: []int64{6, 2}, Memory: m, Offset: 1}, Bytes(out)))
 	assert.Equal(t, []int32{1, 3, 7, 9}, out)
 }
 

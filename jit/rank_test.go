@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/tensor"
 	"tilec/lang"
 )
 
@@ -36,7 +37,7 @@ func TestTilesOfManyAxes(t *testing.T) {
 		defer d.Close()
 		m, err := NewCompiler(d, nil).Load("f.tile", []byte(source))
 		require.NoError(t, err)
-		values := make([]float64, Elements(shape))
+		values := make([]float64, tensor.Elements(shape))
 		for i := range values {
 			values[i] = float64(i)
 		}

@@ -11,6 +11,7 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/backend/cpu"
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -73,7 +74,7 @@ func TestCompiledKernelsStay(t *testing.T) {
 
 // A view's layout says no more than what is so of every address that it has.
 func TestLayoutOfViews(t *testing.T) {
-	b := &binder{prog: &Program{inputs: []input{{Tensor: Tensor{DType: lang.F32, Memory: &backend.Memory{}, Offset: 6}}}}}
+	b := &binder{prog: &Program{inputs: []input{{Tensor: tensor.Tensor{DType: lang.F32, Memory: &backend.Memory{}, Offset: 6}}}}}
 	for _, c := range []struct {
 		name string
 		view view

@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/jit/misuse"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -85,7 +86,7 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 		r := results[0].Tensor
 		results = results[1:]
 		e := elements{dtype: r.DType, shape: r.Shape, data: make([]byte, r.Bytes())}
-		return e, ReadTensor(c.Device, r, e.data)
+		return e, tensor.ReadTensor(c.Device, r, e.data)
 	}
 	var failed []*CheckFailure
 	for _, k := range b.checks {

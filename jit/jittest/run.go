@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/backend"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -68,18 +69,18 @@ func (k *Kernels) Run(t testing.TB, name string, opts jit.Options, args ...any) 
 	t.Helper()
 	kernel, device := k.find(t, name), k.Compiler.Device
 	require.Lenf(t, args, len(kernel.Params), "arguments of %s", name)
-	var values []jit.Value
+	var values []tensor.Value
 	var tensors []*placed
 	for i, arg := range args {
 		switch arg := arg.(type) {
-		case jit.Value:
+		case tensor.Value:
 			values = append(values, arg)
 		case *Array:
 			m, err := device.Alloc(int64(len(arg.Data) + guard))
 			require.NoError(t, err)
 			defer device.Free(m)
 			tensors = append(tensors, &placed{arg, kernel.Params[i].Mode, m})
-			values = append(values, jit.TensorValue(&jit.Tensor{DType: arg.DType, Shape: arg.Shape, Memory: m}))
+			values = append(values, tensor.TensorValue(&tensor.Tensor{DType: arg.DType, Shape: arg.Shape, Memory: m}))
 		default:
 			require.FailNowf(t, "bad argument", "argument %d of %s is a %T", i, name, arg)
 		}
@@ -100,7 +101,7 @@ func (k *Kernels) Run(t testing.TB, name string, opts jit.Options, args ...any) 
 
 // once runs a bound kernel and reads its results, which lie in the memory that
 // it gives. When that memory is given, it is poisoned before and checked after.
-func (k *Kernels) once(t testing.TB, program *jit.Program, values []jit.Value, tensors []*placed, memory *backend.Memory) ([]*Array, *backend.Memory) {
+func (k *Kernels) once(t testing.TB, program *jit.Program, values []tensor.Value, tensors []*placed, memory *backend.Memory) ([]*Array, *backend.Memory) {
 	t.Helper()
 	device := k.Compiler.Device
 	for _, p := range tensors {
@@ -144,7 +145,7 @@ func untouched(data []byte) bool {
 }
 
 // readResults reads a program's outputs and, where the memory was poisoned, checks that nothing around them was written.
-func readResults(t testing.TB, device backend.Device, out []jit.Value, poisoned bool) []*Array {
+func readResults(t testing.TB, device backend.Device, out []tensor.Value, poisoned bool) []*Array {
 	t.Helper()
 	if len(out) == 0 {
 		return nil

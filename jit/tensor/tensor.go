@@ -23,7 +23,9 @@
 // and at every Run, and so are a program's own results as its arguments. Tensors may lie between each other without
 // meeting, as the left and the right columns of one matrix do. For layouts of which the dimensions nest this is decided
 // exactly; where it would take long to decide, the tensors count as overlapping. Tensors that are only read may overlap.
-package jit
+// Package tensor has arrays in a device's memory, and the values that kernels and graphs take and give: their shapes,
+// where their elements lie, and which share some. It must not know what computes with them.
+package tensor
 
 import (
 	"fmt"
@@ -71,8 +73,8 @@ func (t *Tensor) Bytes() int64 {
 	return Elements(t.Shape) * int64(t.DType.Size())
 }
 
-// contiguous gives the row-major strides of a shape, in elements.
-func contiguous(shape []int64) []int64 {
+// Contiguous gives the row-major strides of a shape, in elements.
+func Contiguous(shape []int64) []int64 {
 	strides := make([]int64, len(shape))
 	n := int64(1)
 	for i := len(shape) - 1; i >= 0; i-- {
@@ -120,8 +122,8 @@ func FloatValue(d lang.DType, f float64) Value {
 	return Value{Scalar: &lang.Literal{DType: d, Float: f}}
 }
 
-// leaves appends the tensors and scalars inside v, in order.
-func (v Value) leaves(tensors []*Tensor, scalars []lang.Literal) ([]*Tensor, []lang.Literal) {
+// Leaves appends the tensors and scalars inside v, in order.
+func (v Value) Leaves(tensors []*Tensor, scalars []lang.Literal) ([]*Tensor, []lang.Literal) {
 	switch {
 	case v.Tensor != nil:
 		tensors = append(tensors, v.Tensor)
@@ -129,7 +131,7 @@ func (v Value) leaves(tensors []*Tensor, scalars []lang.Literal) ([]*Tensor, []l
 		scalars = append(scalars, *v.Scalar)
 	default:
 		for _, e := range v.Elems {
-			tensors, scalars = e.leaves(tensors, scalars)
+			tensors, scalars = e.Leaves(tensors, scalars)
 		}
 	}
 	return tensors, scalars
@@ -167,7 +169,7 @@ func ReadTensor(d backend.Device, t *Tensor, data []byte) error {
 	if err := backend.Usable(d, call); err != nil {
 		return err
 	}
-	end, reason, kind := t.misuse(d)
+	end, reason, kind := t.Misuse(d)
 	if kind != nil {
 		return misuse.New(call, reason, kind)
 	}

@@ -1,4 +1,4 @@
-package jit
+package tensor
 
 import (
 	"fmt"
@@ -45,8 +45,8 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 	return (int64(last) + 1) * int64(t.DType.Size()), "", nil
 }
 
-// misuse says why a device cannot use the tensor, and of what kind that is; otherwise it gives the tensor's end.
-func (t *Tensor) misuse(d backend.Device) (end int64, reason string, kind error) {
+// Misuse says why a device cannot use the tensor, and of what kind that is; otherwise it gives the tensor's end.
+func (t *Tensor) Misuse(d backend.Device) (end int64, reason string, kind error) {
 	switch {
 	case t == nil:
 		return 0, "is a nil *Tensor", misuse.ErrUnset
@@ -56,12 +56,12 @@ func (t *Tensor) misuse(d backend.Device) (end int64, reason string, kind error)
 	if end, reason, kind = t.end(); kind != nil {
 		return 0, reason, kind
 	}
-	reason, kind = t.place(d, end)
+	reason, kind = t.Place(d, end)
 	return end, reason, kind
 }
 
-// place checks where a tensor lies of which the elements take so many bytes.
-func (t *Tensor) place(d backend.Device, end int64) (reason string, kind error) {
+// Place checks where a tensor lies of which the elements take so many bytes.
+func (t *Tensor) Place(d backend.Device, end int64) (reason string, kind error) {
 	if reason, kind := t.Memory.Misuse(d); kind != nil {
 		return reason, kind
 	}
@@ -78,14 +78,14 @@ func (t *Tensor) place(d backend.Device, end int64) (reason string, kind error) 
 	return "", nil
 }
 
-// divisor is the power of two up to 16 that divides where an element of the tensor lies.
-func (t *Tensor) divisor(element int64) int64 {
-	return powerDivisor(t.Memory.Start() + (t.Offset+element)*int64(t.DType.Size()))
+// Divisor is the power of two up to 16 that divides where an element of the tensor lies.
+func (t *Tensor) Divisor(element int64) int64 {
+	return PowerDivisor(t.Memory.Start() + (t.Offset+element)*int64(t.DType.Size()))
 }
 
-// strides are the tensor's own, or those that it has without gaps. What has one position at most needs none.
-func (t *Tensor) strides() []int64 {
-	plain := contiguous(t.Shape)
+// GivenStrides are the tensor's own, or those that it has without gaps. What has one position at most needs none.
+func (t *Tensor) GivenStrides() []int64 {
+	plain := Contiguous(t.Shape)
 	if t.Strides == nil {
 		return plain
 	}
@@ -98,19 +98,19 @@ func (t *Tensor) strides() []int64 {
 	return out
 }
 
-// describe is a tensor's type, with its strides.
-func describe(t *Tensor) string {
+// Describe is a tensor's type, with its strides.
+func Describe(t *Tensor) string {
 	if t == nil || t.Memory == nil {
 		return "no tensor"
 	}
-	if t.Strides == nil || slices.Equal(t.Strides, contiguous(t.Shape)) {
+	if t.Strides == nil || slices.Equal(t.Strides, Contiguous(t.Shape)) {
 		return t.String()
 	}
 	return t.String() + " with the strides " + FormatShape(t.Strides)
 }
 
-// powerDivisor is the largest power of two up to 16 that divides n.
-func powerDivisor(n int64) int64 {
+// PowerDivisor is the largest power of two up to 16 that divides n.
+func PowerDivisor(n int64) int64 {
 	d := int64(16)
 	for n%d != 0 {
 		d /= 2

@@ -1,4 +1,4 @@
-package jit
+package tensor
 
 import (
 	"cmp"
@@ -9,35 +9,35 @@ import (
 // other argument, nor with itself. Tensors may lie between each other, as the columns of one matrix do: what counts is
 // the elements, not the range from the first to the last.
 
-// lie is where the elements of a tensor lie.
-type lie struct {
+// Footprint is where the elements of a tensor lie.
+type Footprint struct {
 	// address of element 0 and bytes of an element.
 	address uint64
 	size    int64
 	// end is the bytes from element 0 to behind the last element; 0 where there is none.
 	end int64
 	// shape and strides are of the dimensions with more than one element; strides in bytes, none negative.
-	shape, strides []int64
+	shape, GivenStrides []int64
 }
 
-// lieOf is where the elements of a tensor that was checked lie.
-func lieOf(t *Tensor, end int64) lie {
+// FootprintOf is where the elements of a tensor that was checked lie.
+func FootprintOf(t *Tensor, end int64) Footprint {
 	size := int64(t.DType.Size())
-	l := lie{address: t.Memory.Address() + uint64(t.Offset*size), size: size, end: end}
+	l := Footprint{address: t.Memory.Address() + uint64(t.Offset*size), size: size, end: end}
 	strides := t.Strides
 	if strides == nil {
-		strides = contiguous(t.Shape)
+		strides = Contiguous(t.Shape)
 	}
 	for i, n := range t.Shape {
 		if n > 1 {
-			l.shape, l.strides = append(l.shape, n), append(l.strides, strides[i]*size)
+			l.shape, l.GivenStrides = append(l.shape, n), append(l.GivenStrides, strides[i]*size)
 		}
 	}
 	return l
 }
 
-// meets reports whether two tensors share a byte. Where that takes too long to find out, they do.
-func (a lie) meets(b lie) bool {
+// Overlaps reports whether two tensors share a byte. Where that takes too long to find out, they do.
+func (a Footprint) Overlaps(b Footprint) bool {
 	if a.end == 0 || b.end == 0 || a.address >= b.address+uint64(b.end) || b.address >= a.address+uint64(a.end) {
 		return false
 	}
@@ -49,16 +49,16 @@ func (a lie) meets(b lie) bool {
 	return s.has(apart-a.size, apart+b.size)
 }
 
-// meetsItself reports a tensor of which two elements share a byte.
-func (a lie) meetsItself() bool {
+// OverlapsItself reports a tensor of which two elements share a byte.
+func (a Footprint) OverlapsItself() bool {
 	if a.end == 0 {
 		return false
 	}
 	for i, n := range a.shape {
 		// Two places that differ in dimension i, and in none before.
-		s := search{terms: []term{{a.strides[i], 1, n - 1}}}
+		s := search{terms: []term{{a.GivenStrides[i], 1, n - 1}}}
 		for j := i + 1; j < len(a.shape); j++ {
-			s.terms = append(s.terms, term{a.strides[j], 1 - a.shape[j], a.shape[j] - 1})
+			s.terms = append(s.terms, term{a.GivenStrides[j], 1 - a.shape[j], a.shape[j] - 1})
 		}
 		if s.has(-a.size, a.size) {
 			return true
@@ -83,12 +83,12 @@ type term struct{ stride, least, most int64 }
 const maxSearch = 1 << 12
 
 // add adds the places of a tensor, or takes them away. Equal strides are one term, of the difference.
-func (s *search) add(a lie, sign int64) {
+func (s *search) add(a Footprint, sign int64) {
 	for i, n := range a.shape {
 		least, most := min(0, sign*(n-1)), max(0, sign*(n-1))
-		at := slices.IndexFunc(s.terms, func(t term) bool { return t.stride == a.strides[i] })
+		at := slices.IndexFunc(s.terms, func(t term) bool { return t.stride == a.GivenStrides[i] })
 		if at < 0 {
-			s.terms = append(s.terms, term{a.strides[i], least, most})
+			s.terms = append(s.terms, term{a.GivenStrides[i], least, most})
 			continue
 		}
 		s.terms[at].least += least
