@@ -157,7 +157,7 @@ func Sin(x float64) float64 {
 	return turned(q, r)
 }
 
-// Cos is the cosine, within 0.7 ulp.
+// Cos is the cosine, within 0.8 ulp.
 func Cos(x float64) float64 {
 	if !(math.Abs(x) <= math.MaxFloat64) {
 		return math.NaN()

@@ -18,7 +18,7 @@ const logCells, logCellBits = 128, 52 - 7
 // firstCell is the bits of the least m: a multiple of a cell, near the root of 1/2.
 const firstCell = 0x3fe68 << 44
 
-// ln2 is the logarithm of 2. Ln2Top, the first 42 bits, times an exponent is exact.
+// ln2 is the logarithm of 2. The product of its first 42 bits, ln2Top, with an exponent is exact.
 var ln2 = pair{math.Ln2, 0x1.abc9e3b39803fp-56}
 
 const ln2Top, ln2Low = 0x1.62e42fefa38p-1, 0x1.ef35793c7673p-45
