@@ -200,8 +200,11 @@ func (b *irBuilder) body(body *typed.Body) []*ir.Value {
 			b.print(s)
 		case *typed.Assert:
 			b.assert(s)
+		case *typed.StaticAssert: // checkConditions has decided it
 		case *typed.Do:
 			b.values(s.X)
+		default:
+			panic(typed.Unknown(s))
 		}
 	}
 	return b.all(body.Results)
@@ -346,7 +349,7 @@ func (b *irBuilder) values(x typed.Expr) []*ir.Value {
 	case *typed.Inline:
 		return b.body(x.Body)
 	}
-	panic(fmt.Sprintf("unknown expression %T", x))
+	panic(typed.Unknown(x))
 }
 
 func accessHint(h typed.AccessHints) ir.AccessHint {
