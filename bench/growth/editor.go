@@ -19,18 +19,18 @@ import (
 // edited are programs that somebody writes in an editor, who asks about the last part of them.
 var edited = []program{
 	{name: "editor: kernels", least: 100, text: func(n int) string { return each(n, strings.Replace(scale, "scale", "scale#", 1)) }, asks: "x[i]"},
-	{name: "editor: lets", least: 200, text: func(n int) string {
+	{name: "editor: lets", least: 400, text: func(n int) string {
 		return kernel(each(n, "    let a# = x[i] * #\n") + "    y[i] = a0\n")
 	}, asks: "a0"},
 	{name: "editor: lets of lets", least: 100, text: func(n int) string {
 		return kernel("    let a0 = x[i]\n" + chain(n, "    let a% = a# + 1\n", "") + "    y[i] = a1\n")
 	}, asks: "a1"},
 	{name: "editor: sum of terms", least: 300, text: func(n int) string { return value("x[i]" + strings.Repeat(" + x[i]", n)) }, asks: "x["},
-	{name: "editor: functions", least: 100, text: func(n int) string {
+	{name: "editor: functions", least: 250, text: func(n int) string {
 		return each(n, "/// doc\nfn f_#(x) = x + 1\n") + kernel(each(n, "    let a# = f_#(x[i])\n")+"    y[i] = f_0(a0)\n")
 	}, asks: "f_0"},
-	{name: "editor: constants", least: 300, text: func(n int) string { return each(n, "const A# = #\n") + "const B = A0\n" }, asks: "A0"},
-	{name: "editor: fields", least: 200, text: func(n int) string {
+	{name: "editor: constants", least: 500, text: func(n int) string { return each(n, "const A# = #\n") + "const B = A0\n" }, asks: "A0"},
+	{name: "editor: fields", least: 400, text: func(n int) string {
 		return "struct W { " + list(n, "f_#: f32[N]") + " }\ngraph g(x: f32[N], w: W) -> y: f32[N] {\n    y = x + w.f_0\n}\n"
 	}, asks: "f_0"},
 	{name: "editor: graph of calls", least: 60, text: func(n int) string {
@@ -43,12 +43,12 @@ var edited = []program{
 		return kernel(each(n, "    let a# = x[i] + i.start\n") + "    y[i] = x[i]\n")
 	}, asks: "x[i]"},
 	{name: "editor: half statements", least: 200, text: func(n int) string { return kernel(each(n, "    let a# =\n")) }, asks: "let"},
-	{name: "editor: unused names", least: 200, text: func(n int) string {
+	{name: "editor: unused names", least: 250, text: func(n int) string {
 		return kernel(each(n, "    let a# = x[i]\n") + "    y[i] = x[i]\n")
 	}, asks: "x[i]"},
-	{name: "editor: fan of imports", least: 60, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(n) },
+	{name: "editor: fan of imports", least: 250, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(n) },
 		files: func(n int) map[string]string { return files(n, func(int) string { return "fn f_#(x) = x + #\n" }) }, asks: "a0"},
-	{name: "editor: chain of imports", least: 60, text: func(int) string { return "import \"f0\"\n" + uses(1) },
+	{name: "editor: chain of imports", least: 400, text: func(int) string { return "import \"f0\"\n" + uses(1) },
 		files: func(n int) map[string]string {
 			return files(n, func(i int) string { return following(i, n) + "fn f_#(x) = x + #\n" })
 		}, asks: "f_0"},

@@ -8,17 +8,17 @@ import (
 // importing are programs of several files: f0.tile and so on, beside the one that is checked.
 var importing = []program{
 	{name: "imports that are not there", least: 200, text: func(n int) string { return each(n, "import \"a#\"\n") }},
-	{name: "fan of imports", least: 100, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(n) },
+	{name: "fan of imports", least: 500, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(n) },
 		files: func(n int) map[string]string { return files(n, func(int) string { return "fn f_#(x) = x + #\n" }) }},
-	{name: "fan of imports of one file", least: 100, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(n) },
+	{name: "fan of imports of one file", least: 400, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(n) },
 		files: func(n int) map[string]string {
 			all := files(n, func(int) string { return "import \"base\"\nfn f_#(x) = base(x) + #\n" })
 			all["base.tile"] = "fn base(x) = x * 2\n"
 			return all
 		}},
-	{name: "one file, imported again", least: 300, text: func(n int) string { return strings.Repeat("import \"f0\"\n", n) + uses(1) },
+	{name: "one file, imported again", least: 800, text: func(n int) string { return strings.Repeat("import \"f0\"\n", n) + uses(1) },
 		files: func(int) map[string]string { return files(1, func(int) string { return "fn f_#(x) = x + #\n" }) }},
-	{name: "chain of imports", least: 100, text: func(int) string { return "import \"f0\"\n" + uses(1) },
+	{name: "chain of imports", least: 500, text: func(int) string { return "import \"f0\"\n" + uses(1) },
 		files: func(n int) map[string]string {
 			return files(n, func(i int) string { return following(i, n) + "fn f_#(x) = x + #\n" })
 		}},
@@ -42,7 +42,7 @@ var importing = []program{
 				return b.String() + "fn f_#(x) = x + #\n"
 			})
 		}},
-	{name: "levels of two files that import two", least: 20, text: func(int) string { return "import \"f0\"\nimport \"g0\"\n" + uses(1) },
+	{name: "levels of two files that import two", least: 200, text: func(int) string { return "import \"f0\"\nimport \"g0\"\n" + uses(1) },
 		files: func(n int) map[string]string {
 			all := map[string]string{}
 			for i := range n {
@@ -55,15 +55,15 @@ var importing = []program{
 			}
 			return all
 		}},
-	{name: "cycle of imports", least: 60, text: func(int) string { return "import \"f0\"\n" + uses(1) },
+	{name: "cycle of imports", least: 500, text: func(int) string { return "import \"f0\"\n" + uses(1) },
 		files: func(n int) map[string]string {
 			return files(n, func(i int) string { return fmt.Sprintf("import \"f%d\"\n", (i+1)%n) + "fn f_#(x) = x + #\n" })
 		}},
-	{name: "imports of one name", least: 100, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(1) },
+	{name: "imports of one name", least: 500, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(1) },
 		files: func(n int) map[string]string { return files(n, func(int) string { return "fn f_0(x) = x + #\n" }) }},
-	{name: "errors in imported files", least: 100, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(1) },
+	{name: "errors in imported files", least: 400, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(1) },
 		files: func(n int) map[string]string { return files(n, func(int) string { return "const A = b#\n" }) }},
-	{name: "syntax errors in imported files", least: 100, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(1) },
+	{name: "syntax errors in imported files", least: 400, text: func(n int) string { return each(n, "import \"f#\"\n") + uses(1) },
 		files: func(n int) map[string]string { return files(n, func(int) string { return "fn f_#(x = x\n" }) }},
 }
 
