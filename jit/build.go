@@ -87,6 +87,13 @@ type irBuilder struct {
 	locals    map[*typed.Local]*ir.Value
 	begins    map[*typed.Axis]*ir.Dim // where grid axes over a part of their dimension begin
 	combining bool                    // the function of a reduce or a scan is being built
+	loops     []enclosing             // those around what is being built, the outermost first
+}
+
+// enclosing is a loop around what is being built: its axis, nil for one that counts, and where it is.
+type enclosing struct {
+	axis     *ir.Axis
+	position *ir.Value
 }
 
 // known evaluates a size that depends only on what the specialisation fixes.
@@ -419,6 +426,8 @@ func (b *irBuilder) loop(x *typed.For) []*ir.Value {
 			pos.Name = x.Index.Name
 			b.locals[x.Index] = pos
 		}
+		b.loops = append(b.loops, enclosing{op.Axis, pos})
+		defer func() { b.loops = b.loops[:len(b.loops)-1] }()
 		for i, c := range x.Carried {
 			v := b.f.NewValue(op.Args[i+2].Type, nil)
 			v.Name = c.Name

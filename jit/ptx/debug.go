@@ -249,8 +249,8 @@ func (k *kernel) word(d lang.DType, x reg) reg {
 	return a.op(b64, "cvt.u64.u32", x)
 }
 
-// assert emits an assert: one thread of a failing block takes the lock and,
-// unless a block before it has failed, notes what failed.
+// assert emits an assert: one thread of a failing block takes the lock and, unless what failed before comes first
+// as package ir orders failures, notes what failed.
 func (k *kernel) assert(op *ir.Op) {
 	a, s := k.a, &k.debug
 	regs := make([]reg, len(op.Args))
@@ -264,19 +264,31 @@ func (k *kernel) assert(op *ir.Op) {
 	taken := a.reg(b32)
 	a.ins("atom.acquire.gpu.global.cas.b32 %v, [%v+%d], 0, 1", taken, s.base, ir.DebugLock)
 	a.ins("@%v bra %s", a.op(pred, "setp.ne.u32", taken, 0), again)
-	failed, block := a.reg(b32), a.reg(b64)
-	a.ins("ld.relaxed.gpu.global.u32 %v, [%v+%d]", failed, s.base, ir.DebugFailed)
-	a.ins("ld.relaxed.gpu.global.u64 %v, [%v+%d]", block, s.base, ir.DebugBlock)
-	mine := a.op(b64, "cvt.u64.u32", s.block)
-	before := a.op(pred, "setp.le.u64", block, mine)
-	kept := a.op(pred, "setp.ne.u32", failed, 0)
-	a.ins("@%v bra %s", a.op(pred, "and.pred", before, kept), release)
-	put := func(at int, word any) { a.ins("st.relaxed.gpu.global.u64 [%v+%d], %v", s.base, at, word) }
-	a.ins("st.relaxed.gpu.global.u32 [%v+%d], 1", s.base, ir.DebugFailed)
-	put(ir.DebugBlock, mine)
-	put(ir.DebugSite, k.site(op))
+	words := []any{k.site(op)}
+	offsets := []int{ir.DebugSite}
 	for i, v := range op.Args[1:] {
-		put(ir.DebugValues+i*ir.DebugWord, k.word(v.Type.DType, regs[i+1]))
+		words = append(words, k.word(v.Type.DType, regs[i+1]))
+		offsets = append(offsets, ir.DebugValues+i*ir.DebugWord)
+	}
+	// What failed before stays unless this comes first: the last of the words that are compared decides last.
+	var first reg
+	for i := len(op.Names); i >= 0; i-- {
+		kept := a.reg(b64)
+		a.ins("ld.relaxed.gpu.global.u64 %v, [%v+%d]", kept, s.base, offsets[i])
+		less := a.op(pred, "setp.gt.s64", kept, words[i])
+		if first.valid() {
+			same := a.op(pred, "setp.eq.s64", kept, words[i])
+			less = a.op(pred, "or.pred", less, a.op(pred, "and.pred", same, first))
+		}
+		first = less
+	}
+	failed := a.reg(b32)
+	a.ins("ld.relaxed.gpu.global.u32 %v, [%v+%d]", failed, s.base, ir.DebugFailed)
+	first = a.op(pred, "or.pred", first, a.op(pred, "setp.eq.u32", failed, 0))
+	a.ins("@!%v bra %s", first, release)
+	a.ins("st.relaxed.gpu.global.u32 [%v+%d], 1", s.base, ir.DebugFailed)
+	for i, word := range words {
+		a.ins("st.relaxed.gpu.global.u64 [%v+%d], %v", s.base, offsets[i], word)
 	}
 	a.place(release)
 	a.ins("st.release.gpu.global.u32 [%v+%d], 0", s.base, ir.DebugLock)
