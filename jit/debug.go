@@ -6,8 +6,8 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file has print and assert: their IR, and what the host does about a
-// launch that says something. Package ir describes the memory between the two.
+// This file has the IR of print and assert. Package ir describes the memory that
+// they leave their words in.
 
 // print builds a print.
 func (b *irBuilder) print(s *typed.Print) {
