@@ -13,6 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/backend/emulator"
 	"tilec/jit/bug"
+	"tilec/jit/build"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
@@ -51,7 +52,7 @@ func TestBugsAreOneType(t *testing.T) {
 		{"a pass breaks the kernel", []pass.Pass{breaks}, func(w *world) error { return second(jit.Lower(w.spec, sm90, nil)) }, "pass wrong", true},
 		{"a pass never ends", []pass.Pass{endless}, func(w *world) error { return second(jit.Lower(w.spec, sm90, nil)) }, "pass wrong", true},
 		{"IR that a pass panics on", []pass.Pass{panics}, func(w *world) error {
-			f, _, err := jit.BuildIR(w.spec)
+			f, _, err := build.IR(w.spec)
 			if err != nil {
 				return err
 			}

@@ -2,6 +2,7 @@ package jit
 
 import (
 	"tilec/jit/bug"
+	"tilec/jit/build"
 	"tilec/jit/ir"
 	"tilec/jit/misuse"
 	"tilec/jit/plan"
@@ -33,7 +34,7 @@ func Forms(s *spec.Spec, target plan.Target) (forms []Form, err error) {
 
 // lowerForm plans a form of a specialisation as it is: no pass runs.
 func lowerForm(s *spec.Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
-	_, dims, err := buildIR(s, target.Name)
+	_, dims, err := build.Kernel(s, target.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilec/jit/bug"
+	"tilec/jit/build"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
 	"tilec/jit/log"
@@ -84,7 +85,7 @@ func lower(s *spec.Spec, target plan.Target, with lowering) (out *Lowered, err e
 			s.About(e)
 		})
 	}()
-	f, dims, err = buildIR(s, target.Name)
+	f, dims, err = build.Kernel(s, target.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -254,7 +255,7 @@ func (p *planning) fitAt(effort plan.Effort, pins map[string]int64) (*Lowered, e
 	if err == nil || isBug(err) {
 		return l, err
 	}
-	if takes(p.f) {
+	if build.Takes(p.f) {
 		other.f = ir.Clone(p.f)
 		if err := pass.Run(other.f, pass.Options{Verify: true, Recompute: true}); err != nil {
 			return nil, asBug("passes", err)

@@ -13,6 +13,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/bug"
+	"tilec/jit/build"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/log"
@@ -415,7 +416,7 @@ var misuses = []wrongUse{
 	// Programs.
 	{"Program.RunContext", "nil", func(*world) error { return second((*jit.Program)(nil).RunContext(context.Background(), nil)) }, jit.ErrUnset},
 	{"Program.Observe", "nil", func(*world) error { (*jit.Program)(nil).Observe(nil); new(jit.Program).Observe(nil); return nil }, nil},
-	{"Unoptimised", "no specialisation", func(*world) error { return second(jit.Unoptimised(nil, nil)) }, jit.ErrUnset},
+	{"Unoptimised", "no specialisation", func(*world) error { return second(build.Unoptimised(nil, nil)) }, jit.ErrUnset},
 	{"Program.Fills", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Fills()))) }, nil},
 	{"Lowered.Fills", "nil", func(*world) error { return none(int64(len((*jit.Lowered)(nil).Fills()))) }, nil},
 	{"Program.Run", "nil", func(*world) error { return second((*jit.Program)(nil).Run(nil)) }, jit.ErrUnset},
@@ -527,16 +528,16 @@ var misuses = []wrongUse{
 	}, anyArgument},
 	{"Spec.Key", "zero", func(*world) error { new(spec.Spec).Key(); (*spec.Spec)(nil).Key(); return nil }, nil},
 	{"Spec.Launches", "zero", func(*world) error { return none(int64(len(new(spec.Spec).Launches()))) }, nil},
-	{"BuildIR", "nil", func(*world) error { _, _, err := jit.BuildIR(nil); return err }, jit.ErrUnset},
-	{"BuildIR", "zero", func(*world) error { _, _, err := jit.BuildIR(&spec.Spec{}); return err }, jit.ErrUnset},
-	{"BuildIR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrMismatch},
-	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrRange},
+	{"BuildIR", "nil", func(*world) error { _, _, err := build.IR(nil); return err }, jit.ErrUnset},
+	{"BuildIR", "zero", func(*world) error { _, _, err := build.IR(&spec.Spec{}); return err }, jit.ErrUnset},
+	{"BuildIR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := build.IR(w.spec); return err }, jit.ErrMismatch},
+	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := build.IR(w.spec); return err }, jit.ErrRange},
 	{"Lower", "nil", func(*world) error { return second(jit.Lower(nil, plan.Target{}, nil)) }, jit.ErrUnset},
 	{"Lower", "no target", func(w *world) error { return second(jit.Lower(w.spec, plan.Target{}, nil)) }, jit.ErrUnset},
 	{"LowerIR", "nil", func(*world) error { return second(jit.LowerIR(nil, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
 	{"LowerIR", "zero", func(*world) error { return second(jit.LowerIR(&ir.Func{}, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
 	{"LowerIR", "no target", func(w *world) error {
-		f, _, err := jit.BuildIR(w.spec)
+		f, _, err := build.IR(w.spec)
 		if err != nil {
 			return err
 		}

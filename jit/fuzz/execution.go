@@ -3,7 +3,7 @@ package fuzz
 import (
 	"errors"
 
-	"tilec/jit"
+	"tilec/jit/build"
 	"tilec/jit/ir"
 	"tilec/jit/spec"
 	"tilec/lang"
@@ -17,7 +17,7 @@ var errTooMuch = errors.New("reference: the run computes more elements than the 
 // machine makes the run of one launch on tensors and scalars by the names of the parameters; given are those of the
 // scalars that ranges of the grid depend on. An axis whose extent nothing pins is cut into pieces of so many elements; 0 is all of it.
 func (a Arithmetic) machine(spec *spec.Spec, given map[*typed.Param]lang.Literal, tensors map[string]*array, scalars map[string]*tile, cut func(*ir.Axis) int64) (*machine, *Problem) {
-	u, err := jit.Unoptimised(spec, given)
+	u, err := build.Unoptimised(spec, given)
 	if err != nil {
 		return nil, problem(Crash, "%v", err)
 	}

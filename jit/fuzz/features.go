@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"tilec/jit"
+	"tilec/jit/build"
 	"tilec/jit/ir"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -116,7 +117,7 @@ func irOf(k *typed.Kernel, r Trial) (fs []*ir.Func) {
 		return nil
 	}
 	for _, launch := range spec.Launches() {
-		f, _, err := jit.BuildIR(launch)
+		f, _, err := build.IR(launch)
 		if err != nil {
 			return nil
 		}

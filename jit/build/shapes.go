@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 // take builds elements of a tile at positions: those that may lie outside are
 // moved to one that is inside, and the value after `else` stands in their place.
-func (b *irBuilder) take(x *typed.Take) *ir.Value {
+func (b *builder) take(x *typed.Take) *ir.Value {
 	b.hold(x.Claims)
 	tile := b.value(x.X)
 	axes := b.mapAxes(x.Axes)
@@ -59,7 +59,7 @@ func (b *irBuilder) take(x *typed.Take) *ir.Value {
 }
 
 // hold checks what a shape operation rests on against the sizes at hand.
-func (b *irBuilder) hold(claims []typed.Claim) {
+func (b *builder) hold(claims []typed.Claim) {
 	for _, c := range claims {
 		left, okLeft := b.known(c.Left)
 		right, okRight := b.known(c.Right)
@@ -72,8 +72,8 @@ func (b *irBuilder) hold(claims []typed.Claim) {
 	}
 }
 
-// takes reports a kernel that takes from tiles.
-func takes(f *ir.Func) (found bool) {
+// Takes reports a kernel that takes from tiles.
+func Takes(f *ir.Func) (found bool) {
 	f.Walk(func(op *ir.Op) bool {
 		found = found || op.Code == lang.OpTake
 		return !found

@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"math"
@@ -15,7 +15,7 @@ import (
 // of it, and its accesses are the shifted ones that they all know.
 
 // part makes the dimension that a grid axis over a part of its own walks, and notes where it begins.
-func (b *irBuilder) part(a *typed.Axis, name string) *ir.Dim {
+func (b *builder) part(a *typed.Axis, name string) *ir.Dim {
 	limit := int64(math.MaxInt32)
 	if b.wide(a.Dim) {
 		limit = math.MaxInt64
@@ -46,7 +46,7 @@ func (b *irBuilder) part(a *typed.Axis, name string) *ir.Dim {
 }
 
 // fixedScalar reports a scalar that the specialisation decides.
-func (b *irBuilder) fixedScalar(x typed.Expr) bool {
+func (b *builder) fixedScalar(x typed.Expr) bool {
 	return typed.All(x, func(n typed.Node) bool {
 		switch n := n.(type) {
 		case *typed.SizeExpr:
@@ -60,7 +60,7 @@ func (b *irBuilder) fixedScalar(x typed.Expr) bool {
 }
 
 // moved is a position along an axis, or a tile of them, in the axis's dimension.
-func (b *irBuilder) moved(v *ir.Value, a *typed.Axis) *ir.Value {
+func (b *builder) moved(v *ir.Value, a *typed.Axis) *ir.Value {
 	begin := b.begins[a]
 	if begin == nil || begin.Known() && begin.Value == 0 {
 		return v
@@ -73,7 +73,7 @@ func (b *irBuilder) moved(v *ir.Value, a *typed.Axis) *ir.Value {
 }
 
 // positionsAlong is the tile of the positions of an axis of the IR, and of a scalar one its position.
-func (b *irBuilder) positionsAlong(x *ir.Axis) *ir.Value {
+func (b *builder) positionsAlong(x *ir.Axis) *ir.Value {
 	code := lang.OpIndex
 	if x.Scalar {
 		code = lang.OpStart

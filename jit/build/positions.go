@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"fmt"
@@ -21,7 +21,7 @@ import (
 
 // wide decides whether positions of a dimension are i64, by what the key of the
 // specialisation says of the sizes.
-func (b *irBuilder) wide(s size.Size) bool {
+func (b *builder) wide(s size.Size) bool {
 	if b.spec.Wide {
 		return true
 	}
@@ -73,7 +73,7 @@ func isCount(x typed.Expr) bool {
 
 // neverWraps reports what is computed of positions, sizes and constants such that i32 holds it wherever it holds the
 // sizes. Where it does not hold them, the exact value is the only one that there is.
-func (b *irBuilder) neverWraps(x typed.Expr) bool {
+func (b *builder) neverWraps(x typed.Expr) bool {
 	if isCount(x) {
 		return true
 	}
@@ -82,7 +82,7 @@ func (b *irBuilder) neverWraps(x typed.Expr) bool {
 }
 
 // narrow gives a position as a value of its type. Where that is i32, the launch checks that it fits.
-func (b *irBuilder) narrow(v *ir.Value, t typed.Type, size size.Size, at lang.Span) *ir.Value {
+func (b *builder) narrow(v *ir.Value, t typed.Type, size size.Size, at lang.Span) *ir.Value {
 	d := b.dtype(t)
 	if v.Type.DType == d {
 		return v
@@ -99,7 +99,7 @@ func (b *irBuilder) narrow(v *ir.Value, t typed.Type, size size.Size, at lang.Sp
 
 // exact builds an integer expression of an index or of the end of a range: a
 // position of a wide dimension in it is i64, and so is what is computed of that.
-func (b *irBuilder) exact(x typed.Expr) *ir.Value {
+func (b *builder) exact(x typed.Expr) *ir.Value {
 	b.At = x.Span()
 	switch x := x.(type) {
 	case *typed.SizeExpr:
@@ -126,7 +126,7 @@ func (b *irBuilder) exact(x typed.Expr) *ir.Value {
 
 // span bounds what is computed of positions and constants, where sizes are at most so many;
 // exact is whether i32 holds it, and all that it is computed of. Nothing is said of other values, whose i32 wraps as everywhere.
-func (b *irBuilder) span(x typed.Expr, most int64) (lo, hi int64, exact bool) {
+func (b *builder) span(x typed.Expr, most int64) (lo, hi int64, exact bool) {
 	unknown := func() (int64, int64, bool) { return math.MinInt32, math.MaxInt32, true }
 	size := func(s size.Size) int64 {
 		if n, ok := b.known(s); ok {
@@ -194,7 +194,7 @@ func computed(x typed.Expr) bool {
 }
 
 // same gives integers of i32 and i64 one type.
-func (b *irBuilder) same(args []*ir.Value) []*ir.Value {
+func (b *builder) same(args []*ir.Value) []*ir.Value {
 	if slices.ContainsFunc(args, func(v *ir.Value) bool { return v.Type.DType == lang.I64 }) {
 		return b.wide64(args)
 	}
@@ -202,7 +202,7 @@ func (b *irBuilder) same(args []*ir.Value) []*ir.Value {
 }
 
 // wide64 gives integers of i32 and i64 as i64.
-func (b *irBuilder) wide64(args []*ir.Value) []*ir.Value {
+func (b *builder) wide64(args []*ir.Value) []*ir.Value {
 	for i, v := range args {
 		if v.Type.DType == lang.I32 {
 			args[i] = b.Cast(v, lang.I64)
@@ -212,7 +212,7 @@ func (b *irBuilder) wide64(args []*ir.Value) []*ir.Value {
 }
 
 // operands builds what an operation takes: of a conversion and a comparison, positions as they are.
-func (b *irBuilder) operands(x *typed.Apply) []*ir.Value {
+func (b *builder) operands(x *typed.Apply) []*ir.Value {
 	if group := x.Op.Row().Group; x.Op != lang.OpCast && group != lang.GroupCompare {
 		return b.indices(x.Args)
 	}
@@ -231,7 +231,7 @@ func (b *irBuilder) operands(x *typed.Apply) []*ir.Value {
 }
 
 // size is a size as the i32 or i64 that it is used as, or as i64 where that is what its positions are.
-func (b *irBuilder) size(x *typed.SizeExpr) *ir.Value {
+func (b *builder) size(x *typed.SizeExpr) *ir.Value {
 	d := b.dtype(x.Type)
 	if n, ok := b.known(x.Size); ok {
 		if d == lang.I32 && n > math.MaxInt32 {
@@ -247,7 +247,7 @@ func (b *irBuilder) size(x *typed.SizeExpr) *ir.Value {
 }
 
 // bounds builds the range of a loop: of one without an axis, whose positions are i32, the launch checks that it fits.
-func (b *irBuilder) bounds(x *typed.For) (lo, hi *ir.Value) {
+func (b *builder) bounds(x *typed.For) (lo, hi *ir.Value) {
 	if x.Axis != nil {
 		return b.exact(x.Lo), b.exact(x.Hi)
 	}
@@ -261,7 +261,7 @@ func (b *irBuilder) bounds(x *typed.For) (lo, hi *ir.Value) {
 }
 
 // cut is the range of a loop over an axis, cut to its dimension, so that an axis is in bounds by construction.
-func (b *irBuilder) cut(lo, hi *ir.Value, a *ir.Axis) (*ir.Value, *ir.Value) {
+func (b *builder) cut(lo, hi *ir.Value, a *ir.Axis) (*ir.Value, *ir.Value) {
 	size := func(d lang.DType) *ir.Value { return b.Cast(b.sizeOf(a.Dim), d) }
 	zero := func(d lang.DType) *ir.Value { return b.Const(d, ir.Const{}) }
 	if !isConst(lo) || lo.Def.Const.Int < 0 {
@@ -283,7 +283,7 @@ func (b *irBuilder) cut(lo, hi *ir.Value, a *ir.Axis) (*ir.Value, *ir.Value) {
 }
 
 // randomPositions has launches check that random numbers do not repeat: a coordinate counts up to 2^32.
-func (b *irBuilder) randomPositions(args []*ir.Value, at lang.Span) {
+func (b *builder) randomPositions(args []*ir.Value, at lang.Span) {
 	over := map[*ir.Axis]bool{}
 	for _, v := range args {
 		for _, a := range v.Type.Axes {

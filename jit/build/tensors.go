@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"fmt"
@@ -17,7 +17,7 @@ import (
 // this one knows of it.
 
 // declareTensor declares the tensor at a place among the kernel's parameters.
-func (b *irBuilder) declareTensor(place int, p *typed.Param) {
+func (b *builder) declareTensor(place int, p *typed.Param) {
 	t := &ir.Tensor{Name: p.Name, DType: p.DType.Resolve(b.spec.Types), Mode: p.Mode}
 	b.places[p] = place
 	b.lay(t, p, place, 1, 1)
@@ -26,7 +26,7 @@ func (b *irBuilder) declareTensor(place int, p *typed.Param) {
 
 // lay says where the elements of a tensor lie, which are times/by as many as
 // those of the parameter at a place, and adds the tensor to the kernel.
-func (b *irBuilder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64) {
+func (b *builder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64) {
 	l := b.spec.Layouts[place]
 	t.Align = l.Align
 	for _, size := range p.Shape {
@@ -48,7 +48,7 @@ func (b *irBuilder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64
 
 // tensor is the tensor that a load reads. Views are declared by their first
 // load; views of one type and shape are one tensor.
-func (b *irBuilder) tensor(p *typed.Param) *ir.Tensor {
+func (b *builder) tensor(p *typed.Param) *ir.Tensor {
 	if t := b.tensors[p]; t != nil {
 		return t
 	}

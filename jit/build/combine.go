@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"slices"
@@ -11,7 +11,7 @@ import (
 // combine builds a reduction or a scan by a function. One over several axes is
 // one along the last of them and then along those before it: the order of the
 // positions stays the same.
-func (b *irBuilder) combine(x *typed.Combine) []*ir.Value {
+func (b *builder) combine(x *typed.Combine) []*ir.Value {
 	code, args := x.Op, b.all(x.Args)
 	identity := b.all(x.Identity)
 	var fn func() []*ir.Value
@@ -55,7 +55,7 @@ func (b *irBuilder) combine(x *typed.Combine) []*ir.Value {
 }
 
 // parametersOf makes the parameters of a function that combines the operands.
-func (b *irBuilder) parametersOf(args []*ir.Value) []*ir.Value {
+func (b *builder) parametersOf(args []*ir.Value) []*ir.Value {
 	var params []*ir.Value
 	for range 2 {
 		for _, v := range args {
@@ -68,7 +68,7 @@ func (b *irBuilder) parametersOf(args []*ir.Value) []*ir.Value {
 // closed builds a function of the parameters, to which what it takes from
 // outside is added. What depends on no parameter is computed once, before it;
 // constants are copied into it.
-func (b *irBuilder) closed(params []*ir.Value, build func() []*ir.Value) (fn *ir.Block, captured []*ir.Value) {
+func (b *builder) closed(params []*ir.Value, build func() []*ir.Value) (fn *ir.Block, captured []*ir.Value) {
 	outer := b.combining
 	b.combining = true
 	var yield []*ir.Value

@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"tilec/jit/ir"
@@ -10,7 +10,7 @@ import (
 // they leave their words in.
 
 // print builds a print.
-func (b *irBuilder) print(s *typed.Print) {
+func (b *builder) print(s *typed.Print) {
 	var args []*ir.Value
 	for _, x := range s.Args {
 		args = append(args, b.value(x))
@@ -22,7 +22,7 @@ func (b *irBuilder) print(s *typed.Print) {
 // assert builds an assert. Its positions tell which of all that fails is named: along the axes of the grid, then the
 // loops around, then the whole axes, each in the order of their declaration. Of a tile, the first element that fails is
 // found axis by axis in that order; the values of the message are those at that element.
-func (b *irBuilder) assert(s *typed.Assert) {
+func (b *builder) assert(s *typed.Assert) {
 	if s.Debug && !b.spec.Debug {
 		return
 	}
@@ -60,7 +60,7 @@ func (b *irBuilder) assert(s *typed.Assert) {
 }
 
 // elementAt is the element of v at the one position where a tile of bool is true.
-func (b *irBuilder) elementAt(here, v *ir.Value, reduce func(lang.Op, *ir.Value) *ir.Value) *ir.Value {
+func (b *builder) elementAt(here, v *ir.Value, reduce func(lang.Op, *ir.Value) *ir.Value) *ir.Value {
 	d := v.Type.DType
 	switch {
 	case v.Type.IsScalar():
@@ -88,7 +88,7 @@ type coordinate struct {
 }
 
 // coordinates are where the elements of a tile are, in the order in which a program goes through them.
-func (b *irBuilder) coordinates(t ir.Type) []coordinate {
+func (b *builder) coordinates(t ir.Type) []coordinate {
 	var all []coordinate
 	done := map[*ir.Axis]bool{}
 	along := func(a *ir.Axis) {

@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"tilec/jit/bug"
@@ -23,7 +23,7 @@ func Unoptimised(s *spec.Spec, scalars map[*typed.Param]lang.Literal) (*Unoptimi
 	if err := s.Check("Unoptimised"); err != nil {
 		return nil, err
 	}
-	f, dims, err := buildIR(s, "")
+	f, dims, err := Kernel(s, "")
 	if err != nil {
 		return nil, err
 	}
@@ -56,9 +56,9 @@ func Unoptimised(s *spec.Spec, scalars map[*typed.Param]lang.Literal) (*Unoptimi
 	return u, nil
 }
 
-// BuildIR gives the tile IR of a specialisation as its source says it, before
+// IR gives the tile IR of a specialisation as its source says it, before
 // any pass and any plan. sizes evaluates the dimensions that the IR does not know.
-func BuildIR(s *spec.Spec) (f *ir.Func, sizes func(*ir.Dim) (int64, error), err error) {
+func IR(s *spec.Spec) (f *ir.Func, sizes func(*ir.Dim) (int64, error), err error) {
 	u, err := Unoptimised(s, nil)
 	if err != nil {
 		return nil, nil, err

@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"tilec/jit/ir"
@@ -15,7 +15,7 @@ import (
 // to the narrow type, and those of narrow integers do not wrap in it. A `let` or
 // a function between the product and the sum changes nothing; a conversion that
 // the program writes is a factor like any other value, and rounds as it says.
-func (b *irBuilder) summand(v *ir.Value) *ir.Value {
+func (b *builder) summand(v *ir.Value) *ir.Value {
 	d := v.Type.DType
 	if d.Accumulator() == d {
 		return v
@@ -26,7 +26,7 @@ func (b *irBuilder) summand(v *ir.Value) *ir.Value {
 
 // widener computes products in another type than they were written in.
 type widener struct {
-	*irBuilder
+	*builder
 	to   lang.DType
 	done map[*ir.Value]*ir.Value // a chain may have one value as a factor many times
 }

@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"math"
@@ -11,7 +11,7 @@ import (
 
 // order builds a topk, or a sort: the positions that put the key in order, and
 // from every tile that moves its elements at them.
-func (b *irBuilder) order(x *typed.Order) []*ir.Value {
+func (b *builder) order(x *typed.Order) []*ir.Value {
 	args := b.indices(x.Args)
 	b.At = x.At
 	over := []*ir.Axis{b.axes[x.Over]}

@@ -1,4 +1,6 @@
-package jit
+// Package build makes the tile IR of a typed kernel for a specialisation. It knows typed programs, specialisations and tile
+// IR; it must not know passes, plans and targets.
+package build
 
 import (
 	"fmt"
@@ -13,15 +15,15 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// buildIR makes the tile IR of a specialisation: types, constants and the
+// Kernel makes the tile IR of a specialisation: types, constants and the
 // dimensions of static become concrete, conditions on constants are decided.
 // Extents are left to the planner.
-func buildIR(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err error) {
+func Kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err error) {
 	k := s.Kernel
 	if len(k.Parts) > 0 {
 		return nil, nil, bug.New("build", "kernel %s is launched in parts, and has no code of its own", k.Name)
 	}
-	b := &irBuilder{
+	b := &builder{
 		spec:    s,
 		fixed:   spec.FixedDims(k),
 		dims:    map[string]*ir.Dim{},
@@ -72,7 +74,7 @@ func buildIR(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, er
 	return b.f, b.launch, checkRank(b.f)
 }
 
-type irBuilder struct {
+type builder struct {
 	ir.Builder
 	f         *ir.Func
 	spec      *spec.Spec
@@ -97,7 +99,7 @@ type enclosing struct {
 }
 
 // known evaluates a size that depends only on what the specialisation fixes.
-func (b *irBuilder) known(s size.Size) (int64, bool) {
+func (b *builder) known(s size.Size) (int64, bool) {
 	for _, sym := range s.Symbols() {
 		if _, isConst := b.spec.Consts[sym]; !isConst && !b.fixed[sym] {
 			return 0, false
@@ -112,7 +114,7 @@ func (b *irBuilder) known(s size.Size) (int64, bool) {
 }
 
 // dim is the IR dimension of a size; equal sizes share one.
-func (b *irBuilder) dim(s size.Size) *ir.Dim {
+func (b *builder) dim(s size.Size) *ir.Dim {
 	name := s.String()
 	if d, ok := b.dims[name]; ok {
 		return d
@@ -136,7 +138,7 @@ func (b *irBuilder) dim(s size.Size) *ir.Dim {
 	return d
 }
 
-func (b *irBuilder) declare(a *typed.Axis, names map[string]int) {
+func (b *builder) declare(a *typed.Axis, names map[string]int) {
 	x := &ir.Axis{Name: a.Name, Scalar: a.Scalar, Tile: a.Tile, Choices: a.Choices, At: a.At}
 	if n := b.spec.Extent(a); n > 0 {
 		x.Choices = []int64{n}
@@ -177,7 +179,7 @@ func (b *irBuilder) declare(a *typed.Axis, names map[string]int) {
 }
 
 // in runs build with operations going to a new block.
-func (b *irBuilder) in(build func()) *ir.Block {
+func (b *builder) in(build func()) *ir.Block {
 	outer := b.Block
 	block := &ir.Block{}
 	b.Block = block
@@ -187,7 +189,7 @@ func (b *irBuilder) in(build func()) *ir.Block {
 }
 
 // body builds a run of statements and gives its values.
-func (b *irBuilder) body(body *typed.Body) []*ir.Value {
+func (b *builder) body(body *typed.Body) []*ir.Value {
 	for _, s := range body.Stmts {
 		switch s := s.(type) {
 		case *typed.Let:
@@ -218,7 +220,7 @@ func (b *irBuilder) body(body *typed.Body) []*ir.Value {
 }
 
 // store builds a store or an atomic.
-func (b *irBuilder) store(s *typed.Store) {
+func (b *builder) store(s *typed.Store) {
 	args := b.positions(s.Indices, s.Checked, s.Needs)
 	indices := args
 	args = append(args, b.value(s.Value))
@@ -240,7 +242,7 @@ func (b *irBuilder) store(s *typed.Store) {
 }
 
 // inside is whether the checked indices of an access lie in its tensor.
-func (b *irBuilder) inside(t *ir.Tensor, indices []*ir.Value, checked []bool) *ir.Value {
+func (b *builder) inside(t *ir.Tensor, indices []*ir.Value, checked []bool) *ir.Value {
 	var all *ir.Value
 	and := func(c *ir.Value) {
 		if all != nil {
@@ -261,7 +263,7 @@ func (b *irBuilder) inside(t *ir.Tensor, indices []*ir.Value, checked []bool) *i
 	return all
 }
 
-func (b *irBuilder) all(xs []typed.Expr) []*ir.Value {
+func (b *builder) all(xs []typed.Expr) []*ir.Value {
 	var out []*ir.Value
 	for _, x := range xs {
 		out = append(out, b.values(x)...)
@@ -269,7 +271,7 @@ func (b *irBuilder) all(xs []typed.Expr) []*ir.Value {
 	return out
 }
 
-func (b *irBuilder) indices(xs []typed.Expr) []*ir.Value {
+func (b *builder) indices(xs []typed.Expr) []*ir.Value {
 	out := make([]*ir.Value, len(xs))
 	for i, x := range xs {
 		out[i] = b.value(x)
@@ -279,7 +281,7 @@ func (b *irBuilder) indices(xs []typed.Expr) []*ir.Value {
 
 // positions builds the indices of an access. What an axis gives is inside its
 // dimension whatever the size; other unchecked indices may need dimensions of 1 or more.
-func (b *irBuilder) positions(xs []typed.Expr, checked []bool, needs [][]*size.Symbol) []*ir.Value {
+func (b *builder) positions(xs []typed.Expr, checked []bool, needs [][]*size.Symbol) []*ir.Value {
 	out := make([]*ir.Value, len(xs))
 	for i, x := range xs {
 		out[i] = b.exact(x)
@@ -299,7 +301,7 @@ func nowhere(v *ir.Value) bool {
 }
 
 // value builds an expression that gives one value.
-func (b *irBuilder) value(x typed.Expr) *ir.Value {
+func (b *builder) value(x typed.Expr) *ir.Value {
 	vs := b.values(x)
 	if len(vs) != 1 {
 		panic(fmt.Sprintf("expression gives %d values where one is needed", len(vs)))
@@ -307,10 +309,10 @@ func (b *irBuilder) value(x typed.Expr) *ir.Value {
 	return vs[0]
 }
 
-func (b *irBuilder) dtype(t typed.Type) lang.DType { return t.DType.Resolve(b.spec.Types) }
+func (b *builder) dtype(t typed.Type) lang.DType { return t.DType.Resolve(b.spec.Types) }
 
 // values builds an expression.
-func (b *irBuilder) values(x typed.Expr) []*ir.Value {
+func (b *builder) values(x typed.Expr) []*ir.Value {
 	b.At = x.Span()
 	switch x := x.(type) {
 	case *typed.Const:
@@ -366,14 +368,14 @@ func accessHint(h typed.AccessHints) ir.AccessHint {
 func one(v *ir.Value) []*ir.Value { return []*ir.Value{v} }
 
 // constant rounds a literal to its type.
-func (b *irBuilder) constant(d lang.DType, n int64, f float64) *ir.Value {
+func (b *builder) constant(d lang.DType, n int64, f float64) *ir.Value {
 	if d.IsFloat() {
 		return b.Const(d, ir.Const{Float: eval.Round(f, d)})
 	}
 	return b.Const(d, ir.Const{Int: n})
 }
 
-func (b *irBuilder) apply(x *typed.Apply) *ir.Value {
+func (b *builder) apply(x *typed.Apply) *ir.Value {
 	args := b.operands(x)
 	b.At = x.At
 	switch x.Op {
@@ -403,7 +405,7 @@ func (b *irBuilder) apply(x *typed.Apply) *ir.Value {
 	return b.moved(b.Emit(op)[0], x.Axis)
 }
 
-func (b *irBuilder) mapAxes(axes []*typed.Axis) []*ir.Axis {
+func (b *builder) mapAxes(axes []*typed.Axis) []*ir.Axis {
 	var out []*ir.Axis
 	for _, a := range axes {
 		out = append(out, b.axes[a])
@@ -411,7 +413,7 @@ func (b *irBuilder) mapAxes(axes []*typed.Axis) []*ir.Axis {
 	return out
 }
 
-func (b *irBuilder) loop(x *typed.For) []*ir.Value {
+func (b *builder) loop(x *typed.For) []*ir.Value {
 	lo, hi := b.bounds(x)
 	op := &ir.Op{Code: lang.OpFor, At: x.At}
 	if x.Axis != nil {
@@ -443,21 +445,21 @@ func (b *irBuilder) loop(x *typed.For) []*ir.Value {
 func isConst(v *ir.Value) bool { return v.Def != nil && v.Def.Code == lang.OpConst }
 
 // isSize reports a value that is the size of d.
-func (b *irBuilder) isSize(v *ir.Value, d *ir.Dim) bool {
+func (b *builder) isSize(v *ir.Value, d *ir.Dim) bool {
 	if v.Def == nil || d == nil {
 		return false
 	}
 	return v.Def.Code == lang.OpSize && v.Def.Dim == d || isConst(v) && d.Known() && v.Def.Const.Int == d.Value
 }
 
-func (b *irBuilder) sizeOf(d *ir.Dim) *ir.Value {
+func (b *builder) sizeOf(d *ir.Dim) *ir.Value {
 	if d.Known() {
 		return b.Const(d.Counts(), ir.Const{Int: d.Value})
 	}
 	return b.Emit(&ir.Op{Code: lang.OpSize, Dim: d})[0]
 }
 
-func (b *irBuilder) choice(x *typed.If) []*ir.Value {
+func (b *builder) choice(x *typed.If) []*ir.Value {
 	cond := b.value(x.Cond)
 	if c, ok := constBool(cond); ok {
 		if c {

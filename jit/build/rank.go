@@ -1,4 +1,4 @@
-package jit
+package build
 
 import (
 	"fmt"
