@@ -2,7 +2,6 @@ package jit
 
 import (
 	"fmt"
-	"io"
 	"runtime"
 	"sync"
 	"time"
@@ -14,19 +13,16 @@ import (
 	"tilec/jit/cache"
 	"tilec/jit/ir"
 	"tilec/jit/log"
-	"tilec/jit/misuse"
 	"tilec/jit/plan"
 	"tilec/jit/spec"
 )
 
-// Compiler compiles kernels for one device and keeps what it compiled. It is
+// kernelCompiler compiles kernels for one device and keeps what it compiled. It is
 // safe for concurrent use.
-type Compiler struct {
+type kernelCompiler struct {
 	Device backend.Device
 	// Logs prints stages; nil prints none.
 	Logs *log.Logs
-	// Output gets what kernels print; os.Stderr when it is nil.
-	Output io.Writer
 	// Debug checks what assumes say of tiles, as asserts do.
 	Debug bool
 	// Cache holds compiled code between runs; nil for none.
@@ -52,14 +48,6 @@ type compiledKey struct {
 	spec.Key
 }
 
-// usable reports a compiler that cannot compile.
-func (c *Compiler) usable(call string) error {
-	if c == nil {
-		return misuse.Unset(call, "the compiler is nil: NewCompiler gives one")
-	}
-	return backend.Usable(c.Device, call)
-}
-
 type entry struct {
 	once     sync.Once
 	compiled *Compiled
@@ -79,23 +67,15 @@ type Compiled struct {
 	tensorParam []int
 }
 
-// NewCompiler makes a compiler for a device.
-func NewCompiler(d backend.Device, logs *log.Logs) *Compiler {
-	return &Compiler{Device: d, Logs: logs}
-}
-
-// CompileTime is the wall-clock time spent compiling so far.
-func (c *Compiler) CompileTime() time.Duration {
-	if c == nil {
-		return 0
-	}
+// Spent is the wall-clock time spent compiling so far.
+func (c *kernelCompiler) Spent() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spent
 }
 
 // compileAll compiles specialisations for a device, several at once, and gives them in order.
-func (c *Compiler) compileAll(specs []*spec.Spec, d backend.Device) ([]*Compiled, error) {
+func (c *kernelCompiler) compileAll(specs []*spec.Spec, d backend.Device) ([]*Compiled, error) {
 	begin := time.Now()
 	out := make([]*Compiled, len(specs))
 	var g errgroup.Group
@@ -113,7 +93,7 @@ func (c *Compiler) compileAll(specs []*spec.Spec, d backend.Device) ([]*Compiled
 	return out, err
 }
 
-func (c *Compiler) compile(s *spec.Spec, d backend.Device) (*Compiled, error) {
+func (c *kernelCompiler) compile(s *spec.Spec, d backend.Device) (*Compiled, error) {
 	key := compiledKey{d.Space(), d.Target().Name, s.Key()}
 	c.mu.Lock()
 	if c.kernels == nil {
@@ -129,7 +109,7 @@ func (c *Compiler) compile(s *spec.Spec, d backend.Device) (*Compiled, error) {
 	return e.compiled, e.err
 }
 
-func (c *Compiler) form(s *spec.Spec) *ir.Func {
+func (c *kernelCompiler) form(s *spec.Spec) *ir.Func {
 	if c.Form == nil {
 		return nil
 	}
@@ -137,12 +117,12 @@ func (c *Compiler) form(s *spec.Spec) *ir.Func {
 }
 
 // compileFor is Device.compile; a panic is an error.
-func compileFor(d backend.Device, l *Lowered, c *Compiler) (_ backend.Executable, err error) {
+func compileFor(d backend.Device, l *Lowered, c *kernelCompiler) (_ backend.Executable, err error) {
 	defer bug.Catch(&err, "compile")
 	return d.Compile(&backend.Code{Func: l.Func, Plan: l.Plan, PTX: l.module}, backend.Tools{Logs: c.Logs, Cache: c.Cache})
 }
 
-func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err error) {
+func (c *kernelCompiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err error) {
 	var l *Lowered
 	if f := c.form(s); f != nil {
 		l, err = lowerForm(s, f, d.Target())
@@ -161,7 +141,7 @@ func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err err
 	out.tensorParam = append(out.tensorParam, l.dims.Views...)
 	begin := time.Now()
 	if out.exe, err = compileFor(d, l, c); err != nil {
-		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, bug.In(err, func(e *Bug) { l.about(e, s) }))
+		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, bug.In(err, func(e *bug.Error) { l.about(e, s) }))
 	}
 	c.Logs.Line(log.Time, "compile %s for %s: %.1f ms", s.Kernel.Name, d.ID(), float64(time.Since(begin).Microseconds())/1e3)
 	return out, nil

@@ -74,7 +74,7 @@ func lower(s *spec.Spec, target plan.Target, with lowering) (out *Lowered, err e
 		if r := recover(); r != nil {
 			out, err = nil, bug.Recovered(stage, r)
 		}
-		err = bug.In(err, func(e *Bug) {
+		err = bug.In(err, func(e *bug.Error) {
 			if e.IR == "" {
 				e.IR = textOf(f)
 			}
@@ -153,7 +153,7 @@ func lower(s *spec.Spec, target plan.Target, with lowering) (out *Lowered, err e
 	return l, nil
 }
 
-// asBug is an error that cannot be, as a *Bug.
+// asBug is an error that cannot be, as a *bug.Error.
 func asBug(stage string, err error) error {
 	if isBug(err) {
 		return err
@@ -162,12 +162,12 @@ func asBug(stage string, err error) error {
 }
 
 func isBug(err error) bool {
-	var b *Bug
+	var b *bug.Error
 	return errors.As(err, &b)
 }
 
 // about adds what a lowered kernel tells of a bug behind it.
-func (l *Lowered) about(e *Bug, s *spec.Spec) {
+func (l *Lowered) about(e *bug.Error, s *spec.Spec) {
 	if e.IR == "" {
 		e.IR = textOf(l.Func)
 	}
@@ -343,7 +343,7 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, *pla
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
 	if p.target.Arch > 0 {
 		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
-			return nil, chosen, bug.In(err, func(e *Bug) { l.about(e, nil) })
+			return nil, chosen, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 		}
 	}
 	return l, chosen, nil
@@ -463,6 +463,41 @@ func (l *Lowered) Fills() []string {
 	}
 	for _, name := range l.fills {
 		lines = append(lines, fmt.Sprintf("fills %s with zeros first: nothing proves that every element is stored", name))
+	}
+	return lines
+}
+
+// PTX is the text of the kernel's PTX module, for the target that it was lowered for.
+func (l *Lowered) PTX() (string, error) {
+	if l == nil || l.Plan == nil {
+		return "", misuse.Unset("Lowered.PTX", "the kernel is nothing that Lower gave")
+	}
+	if l.module == nil {
+		return "", fmt.Errorf("target %s is no GPU, so it has no PTX", l.Plan.Target)
+	}
+	return l.module.Text, nil
+}
+
+// Memory says what takes the shared memory of a block where it is fullest, and what it keeps in global memory, a line
+// each; nil where it uses neither.
+func (l *Lowered) Memory() []string {
+	if l == nil || l.module == nil {
+		return nil
+	}
+	var lines []string
+	if l.module.Shared > 0 {
+		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", l.module.Shared, l.Plan.SharedLimit(l.target)))
+		for _, b := range l.module.Buffers {
+			lines = append(lines, "  "+b)
+		}
+	}
+	if n := l.Func.ScratchBytes(); n > 0 {
+		lines = append(lines, fmt.Sprintf("kept in global memory: %d bytes a block", n))
+		for _, t := range l.Func.Tensors {
+			if t.Scratch {
+				lines = append(lines, fmt.Sprintf("  %s takes %d bytes", t.Name, t.Bytes()))
+			}
+		}
 	}
 	return lines
 }

@@ -31,7 +31,7 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 		if r := recover(); r != nil {
 			l, err = nil, bug.Recovered(stage, r)
 		}
-		err = bug.In(err, func(e *Bug) {
+		err = bug.In(err, func(e *bug.Error) {
 			if e.Kernel = f.Name; e.IR == "" {
 				e.IR = textOf(begun)
 			}
@@ -63,7 +63,7 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 	if target.Arch == 0 {
 		stage = "cpu"
 		if _, err := cpu.Compile(l.Func); err != nil {
-			return nil, bug.In(err, func(e *Bug) { l.about(e, nil) })
+			return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 		}
 	}
 	return l, nil

@@ -1,5 +1,7 @@
 package jit
 
+import "tilec/jit/tensor"
+
 // Plans gives the plan of each launch of the program, in order, a line each.
 func (p *Program) Plans() []string {
 	if p == nil {
@@ -10,4 +12,16 @@ func (p *Program) Plans() []string {
 		plans[i] = s.compiled.Plan.String()
 	}
 	return plans
+}
+
+// Outputs are the types and shapes of the program's results; their memory is not set.
+func (p *Program) Outputs() []*tensor.Tensor {
+	if p == nil {
+		return nil
+	}
+	out := make([]*tensor.Tensor, len(p.outputs))
+	for i, v := range p.outputs {
+		out[i] = &tensor.Tensor{DType: v.dtype, Shape: v.shape}
+	}
+	return out
 }

@@ -1,8 +1,6 @@
 package jit
 
 import (
-	"fmt"
-
 	"tilec/jit/bug"
 	"tilec/jit/misuse"
 	"tilec/jit/spec"
@@ -78,51 +76,4 @@ func Specialise(k *typed.Kernel, opts Options) (_ *spec.Spec, err error) {
 		}
 	}
 	return s, nil
-}
-
-// PTX is the text of the kernel's PTX module, for the target that it was lowered for.
-func (l *Lowered) PTX() (string, error) {
-	if l == nil || l.Plan == nil {
-		return "", misuse.Unset("Lowered.PTX", "the kernel is nothing that Lower gave")
-	}
-	if l.module == nil {
-		return "", fmt.Errorf("target %s is no GPU, so it has no PTX", l.Plan.Target)
-	}
-	return l.module.Text, nil
-}
-
-// Memory says what takes the shared memory of a block where it is fullest, and what it keeps in global memory, a line
-// each; nil where it uses neither.
-func (l *Lowered) Memory() []string {
-	if l == nil || l.module == nil {
-		return nil
-	}
-	var lines []string
-	if l.module.Shared > 0 {
-		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", l.module.Shared, l.Plan.SharedLimit(l.target)))
-		for _, b := range l.module.Buffers {
-			lines = append(lines, "  "+b)
-		}
-	}
-	if n := l.Func.ScratchBytes(); n > 0 {
-		lines = append(lines, fmt.Sprintf("kept in global memory: %d bytes a block", n))
-		for _, t := range l.Func.Tensors {
-			if t.Scratch {
-				lines = append(lines, fmt.Sprintf("  %s takes %d bytes", t.Name, t.Bytes()))
-			}
-		}
-	}
-	return lines
-}
-
-// Outputs are the types and shapes of the program's results; their memory is not set.
-func (p *Program) Outputs() []*tensor.Tensor {
-	if p == nil {
-		return nil
-	}
-	out := make([]*tensor.Tensor, len(p.outputs))
-	for i, v := range p.outputs {
-		out[i] = &tensor.Tensor{DType: v.dtype, Shape: v.shape}
-	}
-	return out
 }
