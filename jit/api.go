@@ -88,3 +88,6 @@ var (
 	// FormatShape shows a shape: `[8, 768]`.
 	FormatShape = tensor.FormatShape
 )
+
+// NewBug makes a Bug of what recover gave; it must be called by the deferred function that recovered.
+func NewBug(value any) *bug.Error { return bug.Recovered("", value) }

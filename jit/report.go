@@ -6,9 +6,6 @@ import (
 	"tilec/jit/plan"
 )
 
-// NewBug makes a Bug of what recover gave; it must be called by the deferred function that recovered.
-func NewBug(value any) *bug.Error { return bug.Recovered("", value) }
-
 // irSizes are the sizes of the dimensions of IR that only a launch knows, as far as they are known.
 func irSizes(f *ir.Func, size func(*ir.Dim) (int64, error)) string {
 	known := map[string]int64{}
