@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/compile"
 	"tilec/jit/plan"
 	"tilec/jit/tensor"
 	"tilec/lang"
@@ -286,7 +287,7 @@ func TestAnyShapeHasAPlan(t *testing.T) {
 					target, err := plan.FindTarget(name)
 					require.NoError(t, err)
 					for _, launch := range s.Launches() {
-						_, err := Lower(launch, target, nil)
+						_, err := compile.Lower(launch, target, nil)
 						require.NoError(t, err, "%s\n%v\n%s", name, p.dims, p.source)
 					}
 				}

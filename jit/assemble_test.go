@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/compile"
 	"tilec/jit/cuda"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -73,7 +74,7 @@ func TestStandardLibraryAssembles(t *testing.T) {
 							require.NoError(t, err)
 							s, err := Specialise(k, Options{Dims: dims, Types: map[string]lang.DType{"T": d}})
 							require.NoError(t, err)
-							l, err := Lower(s, to, nil)
+							l, err := compile.Lower(s, to, nil)
 							require.NoError(t, err)
 							ptx, err := l.PTX()
 							require.NoError(t, err)

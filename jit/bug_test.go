@@ -14,6 +14,7 @@ import (
 	"tilec/jit/backend/emulator"
 	"tilec/jit/bug"
 	"tilec/jit/build"
+	"tilec/jit/compile"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
@@ -48,18 +49,18 @@ func TestBugsAreOneType(t *testing.T) {
 		{"a pass panics in a test", []pass.Pass{panics}, func(w *world) error {
 			return second(jit.NewCompiler(w.device, nil).RunTest(w.module.Program.Tests[0], jit.Options{}))
 		}, "pass wrong", true},
-		{"a pass panics in Lower", []pass.Pass{panics}, func(w *world) error { return second(jit.Lower(w.spec, sm90, nil)) }, "pass wrong", true},
-		{"a pass breaks the kernel", []pass.Pass{breaks}, func(w *world) error { return second(jit.Lower(w.spec, sm90, nil)) }, "pass wrong", true},
-		{"a pass never ends", []pass.Pass{endless}, func(w *world) error { return second(jit.Lower(w.spec, sm90, nil)) }, "pass wrong", true},
+		{"a pass panics in Lower", []pass.Pass{panics}, func(w *world) error { return second(compile.Lower(w.spec, sm90, nil)) }, "pass wrong", true},
+		{"a pass breaks the kernel", []pass.Pass{breaks}, func(w *world) error { return second(compile.Lower(w.spec, sm90, nil)) }, "pass wrong", true},
+		{"a pass never ends", []pass.Pass{endless}, func(w *world) error { return second(compile.Lower(w.spec, sm90, nil)) }, "pass wrong", true},
 		{"IR that a pass panics on", []pass.Pass{panics}, func(w *world) error {
 			f, _, err := build.IR(w.spec)
 			if err != nil {
 				return err
 			}
-			return second(jit.LowerIR(f, sm90, nil, nil, nil))
+			return second(compile.LowerIR(f, sm90, nil, nil, nil))
 		}, "pass wrong", true},
 		{"a backend without a plan", nil, func(w *world) error {
-			l, err := jit.Lower(w.spec, sm90, nil)
+			l, err := compile.Lower(w.spec, sm90, nil)
 			if err != nil {
 				return err
 			}
@@ -109,7 +110,7 @@ func TestBugHasTheIRBeforeThePass(t *testing.T) {
 	w := freshWorld(t, "cpu")
 	target, err := plan.FindTarget("cpu")
 	require.NoError(t, err)
-	forms, err := jit.Forms(w.spec, target)
+	forms, err := compile.Forms(w.spec, target)
 	require.NoError(t, err)
 	seen := ""
 	pass.Extra = []pass.Pass{{Name: "wrong", Run: func(f *ir.Func, _ *pass.Options) (bool, error) {
@@ -117,7 +118,7 @@ func TestBugHasTheIRBeforeThePass(t *testing.T) {
 		f.Body.Ops = nil
 		panic("half way")
 	}}}
-	_, err = jit.Lower(w.spec, target, nil)
+	_, err = compile.Lower(w.spec, target, nil)
 	var b *jit.Bug
 	require.ErrorAs(t, err, &b)
 	assert.Equal(t, seen, b.IR)

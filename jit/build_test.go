@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/compile"
 	"tilec/jit/plan"
 )
 
@@ -19,7 +20,7 @@ func lowered(t *testing.T, target, source string, opts Options) string {
 	require.NoError(t, err)
 	s, err := Specialise(program.Kernels[0], opts)
 	require.NoError(t, err)
-	l, err := Lower(s, to, nil)
+	l, err := compile.Lower(s, to, nil)
 	require.NoError(t, err)
 	return l.Func.String()
 }
@@ -80,7 +81,7 @@ kernel compare(x: f32[N]) -> y: f32[N]
 	for _, k := range program.Kernels {
 		s, err := Specialise(k, Options{Dims: map[string]int64{"N": 64}})
 		require.NoError(t, err)
-		l, err := Lower(s, to, nil)
+		l, err := compile.Lower(s, to, nil)
 		require.NoError(t, err)
 		ptx, err := l.PTX()
 		require.NoError(t, err)

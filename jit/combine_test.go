@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/compile"
 	"tilec/jit/cuda"
 	"tilec/jit/jittest"
 	"tilec/jit/plan"
@@ -151,7 +152,7 @@ func TestCombineAssembles(t *testing.T) {
 					require.NoError(t, err)
 					s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"M": 7, "N": n}, Pins: pins})
 					require.NoError(t, err)
-					l, err := jit.Lower(s, to, nil)
+					l, err := compile.Lower(s, to, nil)
 					require.NoError(t, err)
 					ptx, err := l.PTX()
 					require.NoError(t, err)

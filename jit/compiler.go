@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"tilec/jit/backend"
+	"tilec/jit/compile"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
 )
@@ -12,14 +13,14 @@ import (
 // Compiler compiles kernels and graphs for one device and keeps what it compiled. It is
 // safe for concurrent use.
 type Compiler struct {
-	kernelCompiler
+	compile.Compiler
 	// Output gets what kernels print; os.Stderr when it is nil.
 	Output io.Writer
 }
 
 // NewCompiler makes a compiler for a device.
 func NewCompiler(d backend.Device, logs *log.Logs) *Compiler {
-	return &Compiler{kernelCompiler: kernelCompiler{Device: d, Logs: logs}}
+	return &Compiler{Compiler: compile.Compiler{Device: d, Logs: logs}}
 }
 
 // CompileTime is the wall-clock time spent compiling so far.

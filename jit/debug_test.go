@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/compile"
 	"tilec/jit/jittest"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -117,7 +118,7 @@ func TestAssumeOfDivisor(t *testing.T) {
 		require.NoError(t, err)
 		target, err := plan.FindTarget("sm_90a")
 		require.NoError(t, err)
-		l, err := jit.Lower(spec, target, nil)
+		l, err := compile.Lower(spec, target, nil)
 		require.NoError(t, err)
 		text, err := l.PTX()
 		require.NoError(t, err)
@@ -137,7 +138,7 @@ func TestSilentKernelsPayNothing(t *testing.T) {
 		require.NoError(t, err)
 		target, err := plan.FindTarget("sm_80")
 		require.NoError(t, err)
-		l, err := jit.Lower(spec, target, nil)
+		l, err := compile.Lower(spec, target, nil)
 		require.NoError(t, err)
 		text, err := l.PTX()
 		require.NoError(t, err)

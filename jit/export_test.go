@@ -6,12 +6,12 @@ import (
 )
 
 // Widen compiles every kernel as for dimensions of more than 2^31 elements.
-func (c *Compiler) Widen() { c.wide = true }
+func (c *Compiler) Widen() { c.Wide = true }
 
 // Vary gives every kernel another plan of those that the planner may choose: of the extents of each parameter the first,
 // the last, or one that follows from the seed.
 func (c *Compiler) Vary(seed int) {
-	c.extents = func(kernel string, open map[string][]int64) map[string]int64 {
+	c.Extents = func(kernel string, open map[string][]int64) map[string]int64 {
 		chosen := map[string]int64{}
 		for name, values := range open {
 			switch seed {

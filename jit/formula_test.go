@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/compile"
 	"tilec/jit/plan"
 )
 
@@ -74,14 +75,14 @@ kernel f3(r: f32[M], c: f32[K]) -> y: f32[M, K]
 			for _, target := range []string{"sm_90a", "sm_80", "cpu"} {
 				to, err := plan.FindTarget(target)
 				require.NoError(t, err)
-				lowered := func(source string) (ls []*Lowered) {
+				lowered := func(source string) (ls []*compile.Lowered) {
 					program, ds := Load("f.tile", []byte(source), nil)
 					require.Empty(t, ds)
 					for _, k := range program.Kernels {
 						s, err := Specialise(k, Options{Dims: map[string]int64{"B": 4, "M": 1000, "N": 768, "K": 30000}})
 						require.NoError(t, err)
 						for _, launch := range s.Launches() {
-							l, err := Lower(launch, to, nil)
+							l, err := compile.Lower(launch, to, nil)
 							require.NoError(t, err)
 							ls = append(ls, l)
 						}

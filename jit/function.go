@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilec/jit/bug"
+	"tilec/jit/compile"
 	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -115,7 +116,7 @@ func KernelFunction(k *typed.Kernel) *Function {
 			add(a.Name)
 		}
 	}
-	for _, name := range planSettings {
+	for _, name := range compile.PlanSettings {
 		add(name)
 	}
 	return f

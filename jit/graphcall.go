@@ -94,7 +94,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 		tensors = append(tensors, *v)
 		out.elems = append(out.elems, gval{view: v})
 	}
-	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.wide, Vary: b.prog.compiler.extents}
+	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.Wide, Vary: b.prog.compiler.Extents}
 	for i, p := range spec.Params(k) {
 		if !p.IsTensor {
 			whole.Layouts = append(whole.Layouts, spec.Layout{})

@@ -12,6 +12,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/bug"
+	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/spec"
@@ -53,11 +54,11 @@ func TestGoesOnFromAnyIR(t *testing.T) {
 				if len(s.Kernel.SplitsOn(target.Name)) > 0 && !target.HasClusters() && target.Arch > 0 {
 					continue
 				}
-				direct, err := jit.Lower(s, target, nil)
+				direct, err := compile.Lower(s, target, nil)
 				if err != nil {
 					continue
 				}
-				forms, err := jit.Forms(s, target)
+				forms, err := compile.Forms(s, target)
 				require.NoError(t, err)
 				require.Greater(t, len(forms), 1)
 				if testing.Short() && len(forms) > 3 { // the first, and the last two
@@ -77,7 +78,7 @@ func TestGoesOnFromAnyIR(t *testing.T) {
 					if form.Pass == "plan" && target.Arch > 0 {
 						pins["warps"], pins["stages"] = int64(direct.Plan.Warps), int64(direct.Plan.Stages)
 					}
-					l, err := jit.LowerIR(kernels[1], target, sizes, pins, nil)
+					l, err := compile.LowerIR(kernels[1], target, sizes, pins, nil)
 					require.NoError(t, err, "%s after %q, number %d:\n%s", target.Name, form.Pass, i, form.Func)
 					if form.Pass == "plan" {
 						assert.Equal(t, renumbered(direct.Func.String()), renumbered(l.Func.String()), target.Name)
@@ -103,7 +104,7 @@ func renumbered(text string) string {
 }
 
 // code is PTX without what says where it comes from.
-func code(t *testing.T, l *jit.Lowered) string {
+func code(t *testing.T, l *compile.Lowered) string {
 	text, err := l.PTX()
 	require.NoError(t, err)
 	var kept []string

@@ -14,6 +14,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/bug"
 	"tilec/jit/build"
+	"tilec/jit/compile"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/log"
@@ -418,7 +419,7 @@ var misuses = []wrongUse{
 	{"Program.Observe", "nil", func(*world) error { (*jit.Program)(nil).Observe(nil); new(jit.Program).Observe(nil); return nil }, nil},
 	{"Unoptimised", "no specialisation", func(*world) error { return second(build.Unoptimised(nil, nil)) }, jit.ErrUnset},
 	{"Program.Fills", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Fills()))) }, nil},
-	{"Lowered.Fills", "nil", func(*world) error { return none(int64(len((*jit.Lowered)(nil).Fills()))) }, nil},
+	{"Lowered.Fills", "nil", func(*world) error { return none(int64(len((*compile.Lowered)(nil).Fills()))) }, nil},
 	{"Program.Run", "nil", func(*world) error { return second((*jit.Program)(nil).Run(nil)) }, jit.ErrUnset},
 	{"Program.Run", "zero", func(*world) error { return second(new(jit.Program).Run(nil)) }, jit.ErrUnset},
 	{"Program.Run", "closed", func(w *world) error {
@@ -532,23 +533,23 @@ var misuses = []wrongUse{
 	{"BuildIR", "zero", func(*world) error { _, _, err := build.IR(&spec.Spec{}); return err }, jit.ErrUnset},
 	{"BuildIR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := build.IR(w.spec); return err }, jit.ErrMismatch},
 	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := build.IR(w.spec); return err }, jit.ErrRange},
-	{"Lower", "nil", func(*world) error { return second(jit.Lower(nil, plan.Target{}, nil)) }, jit.ErrUnset},
-	{"Lower", "no target", func(w *world) error { return second(jit.Lower(w.spec, plan.Target{}, nil)) }, jit.ErrUnset},
-	{"LowerIR", "nil", func(*world) error { return second(jit.LowerIR(nil, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
-	{"LowerIR", "zero", func(*world) error { return second(jit.LowerIR(&ir.Func{}, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"Lower", "nil", func(*world) error { return second(compile.Lower(nil, plan.Target{}, nil)) }, jit.ErrUnset},
+	{"Lower", "no target", func(w *world) error { return second(compile.Lower(w.spec, plan.Target{}, nil)) }, jit.ErrUnset},
+	{"LowerIR", "nil", func(*world) error { return second(compile.LowerIR(nil, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"LowerIR", "zero", func(*world) error { return second(compile.LowerIR(&ir.Func{}, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
 	{"LowerIR", "no target", func(w *world) error {
 		f, _, err := build.IR(w.spec)
 		if err != nil {
 			return err
 		}
-		return second(jit.LowerIR(f, plan.Target{}, nil, nil, nil))
+		return second(compile.LowerIR(f, plan.Target{}, nil, nil, nil))
 	}, jit.ErrUnset},
-	{"Forms", "nil", func(*world) error { return second(jit.Forms(nil, plan.Target{})) }, jit.ErrUnset},
-	{"Forms", "no target", func(w *world) error { return second(jit.Forms(w.spec, plan.Target{})) }, jit.ErrUnset},
-	{"KnownPins", "nil", func(*world) error { return none(int64(len(jit.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
+	{"Forms", "nil", func(*world) error { return second(compile.Forms(nil, plan.Target{})) }, jit.ErrUnset},
+	{"Forms", "no target", func(w *world) error { return second(compile.Forms(w.spec, plan.Target{})) }, jit.ErrUnset},
+	{"KnownPins", "nil", func(*world) error { return none(int64(len(compile.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
 	{"ParseAssignments", "what is none", func(*world) error { return second(bug.ParseAssignments("\"a=1")) }, anyError},
-	{"Lowered.PTX", "zero", func(*world) error { return second(new(jit.Lowered).PTX()) }, jit.ErrUnset},
-	{"Lowered.Memory", "zero", func(*world) error { return none(int64(len(new(jit.Lowered).Memory()))) }, nil},
+	{"Lowered.PTX", "zero", func(*world) error { return second(new(compile.Lowered).PTX()) }, jit.ErrUnset},
+	{"Lowered.Memory", "zero", func(*world) error { return none(int64(len(new(compile.Lowered).Memory()))) }, nil},
 	{"Load", "nothing", func(*world) error { jit.Load("", nil, nil); return nil }, nil},
 	{"Loader.Parse", "nil", func(*world) error { (*jit.Loader)(nil).Parse("", nil); return nil }, nil},
 	{"Loader.Import", "from nowhere", func(*world) error {

@@ -17,6 +17,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/backend/cpu"
+	"tilec/jit/compile"
 	"tilec/jit/jittest"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -209,7 +210,7 @@ func lowers(k *typed.Kernel) error {
 	spec, err := jit.Specialise(k, opts)
 	if err == nil {
 		for _, launch := range spec.Launches() {
-			if _, err = jit.Lower(launch, target, nil); err != nil {
+			if _, err = compile.Lower(launch, target, nil); err != nil {
 				break
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/backend"
+	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/jit/plan"
@@ -37,7 +38,7 @@ func compilePlanned(c *Compiler, f *ir.Func, p *plan.Plan) (backend.Executable, 
 	code := &backend.Code{Func: f, Plan: p}
 	if target := c.Device.Target(); target.Arch > 0 {
 		var err error
-		if code.PTX, err = lowerPTX(f, p, target, nil); err != nil {
+		if code.PTX, err = compile.EmitPTX(f, p, target, nil); err != nil {
 			return nil, err
 		}
 	}

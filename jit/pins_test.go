@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/compile"
 	"tilec/jit/cuda"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -77,12 +78,12 @@ func pinKernels(t *testing.T) map[string]*typed.Kernel {
 	return ks
 }
 
-func lowerCase(t *testing.T, k *typed.Kernel, target string, dims, pins map[string]int64) (*Lowered, error) {
+func lowerCase(t *testing.T, k *typed.Kernel, target string, dims, pins map[string]int64) (*compile.Lowered, error) {
 	to, err := plan.FindTarget(target)
 	require.NoError(t, err)
 	s, err := Specialise(k, Options{Dims: dims, Pins: pins})
 	require.NoError(t, err)
-	return Lower(s, to, nil)
+	return compile.Lower(s, to, nil)
 }
 
 // What became of every pin and hint is golden, and so is each error of one that cannot be.
@@ -167,7 +168,7 @@ func TestClusterRoundsTheGridUp(t *testing.T) {
 			d.Value = 101
 		}
 	}
-	assert.EqualValues(t, 104, l.module.Blocks(nil))
+	assert.EqualValues(t, 104, l.Module.Blocks(nil))
 	l, err = lowerCase(t, pinKernels(t)["skinny"], "sm_90a", map[string]int64{"M": 33, "N": 64, "K": 999}, map[string]int64{"BI": 32, "BJ": 32})
 	require.NoError(t, err)
 	for _, d := range l.Func.Dims {
@@ -175,5 +176,5 @@ func TestClusterRoundsTheGridUp(t *testing.T) {
 			d.Value = 33
 		}
 	}
-	assert.EqualValues(t, 2*2*4, l.module.Blocks(nil))
+	assert.EqualValues(t, 2*2*4, l.Module.Blocks(nil))
 }

@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit/backend"
 	"tilec/jit/bug"
+	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/jit/log"
@@ -86,7 +87,7 @@ type temp struct {
 // step is one launch.
 type step struct {
 	spec     *spec.Spec
-	compiled *Compiled
+	compiled *compile.Compiled
 	// tensors and scalars follow the kernel's parameters, inputs then outputs.
 	tensors []view
 	scalars []scalar
@@ -110,7 +111,7 @@ func (p *Program) compile() error {
 	for i := range p.steps {
 		specs[i] = p.steps[i].spec
 	}
-	compiled, err := p.compiler.compileAll(specs, p.device)
+	compiled, err := p.compiler.CompileAll(specs, p.device)
 	if err != nil {
 		return err
 	}
@@ -133,10 +134,10 @@ func (p *Program) compile() error {
 }
 
 // prepare computes what does not change from run to run.
-func (s *step) prepare(c *Compiled, d backend.Device) error {
+func (s *step) prepare(c *compile.Compiled, d backend.Device) error {
 	s.compiled = c
 	b := s.spec
-	if err := c.dims.CheckCounted(b); err != nil {
+	if err := c.Dims.CheckCounted(b); err != nil {
 		return err
 	}
 	grid, err := s.grid(nil)
@@ -144,7 +145,7 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 		return err
 	}
 	s.empty = slices.Contains(grid, 0)
-	for _, part := range c.dims.Ranges {
+	for _, part := range c.Dims.Ranges {
 		s.ranged = s.ranged || part.ByScalars()
 	}
 	if d.Target().Arch > 0 && !s.empty {
@@ -153,7 +154,7 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 		}
 	}
 	if !s.empty {
-		if err := c.dims.CheckNonEmpty(b); err != nil {
+		if err := c.Dims.CheckNonEmpty(b); err != nil {
 			return err
 		}
 	}
@@ -167,17 +168,17 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 		blocks *= n
 	}
 	if !s.empty {
-		s.kept, s.atOnce = c.exe.Scratch(blocks)
+		s.kept, s.atOnce = c.Exe.Scratch(blocks)
 	}
 	tensors := make([]*view, 0, len(s.tensors))
 	for i := range s.tensors {
 		tensors = append(tensors, &s.tensors[i])
 	}
-	for _, p := range c.params {
+	for _, p := range c.Params {
 		arg := backend.Arg{}
 		switch p.Kind {
 		case ir.ParamDim:
-			n, err := c.dims.Size(p.Dim, b)
+			n, err := c.Dims.Size(p.Dim, b)
 			if err != nil {
 				return err
 			}
@@ -186,7 +187,7 @@ func (s *step) prepare(c *Compiled, d backend.Device) error {
 			}
 			arg.Bits = uint64(n)
 		case ir.ParamStride:
-			at, ok := c.dims.Strides[p.Dim.Name]
+			at, ok := c.Dims.Strides[p.Dim.Name]
 			if !ok {
 				return bug.New("run", "kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
 			}
@@ -259,10 +260,10 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 			}
 		}
 		t, c := 0, 0
-		for j, param := range s.compiled.params {
+		for j, param := range s.compiled.Params {
 			switch param.Kind {
 			case ir.ParamPointer:
-				v := &s.tensors[s.compiled.tensorParam[t]]
+				v := &s.tensors[s.compiled.TensorParam[t]]
 				t++
 				size := int64(v.dtype.Size())
 				switch {
@@ -292,7 +293,7 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 		if logs.On(log.Launch) || logs.On(log.Time) {
 			begin = time.Now()
 		}
-		if err := s.compiled.exe.Launch(ctx, s.args); err != nil {
+		if err := s.compiled.Exe.Launch(ctx, s.args); err != nil {
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, bug.In(err, s.about))
 		}
 		if s.debug != nil {
@@ -323,11 +324,11 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 // about adds what the launch tells of a bug.
 func (s *step) about(e *Bug) {
 	if e.IR == "" {
-		e.IR = textOf(s.compiled.Func)
+		e.IR = compile.TextOf(s.compiled.Func)
 	}
 	e.Set("target", "%s", s.compiled.Plan.Target)
-	e.Set("pins", "%s", planPins(s.compiled.Plan))
-	e.Set("sizes", "%s", irSizes(s.compiled.Func, func(d *ir.Dim) (int64, error) { return s.compiled.dims.Size(d, s.spec) }))
+	e.Set("pins", "%s", compile.PinsOf(s.compiled.Plan))
+	e.Set("sizes", "%s", compile.SizesOf(s.compiled.Func, func(d *ir.Dim) (int64, error) { return s.compiled.Dims.Size(d, s.spec) }))
 	s.spec.About(e)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -54,7 +55,7 @@ func lowerShapes(t *testing.T, kernel string, dims map[string]int64) (takes, loo
 		}
 		spec, err := jit.Specialise(k, jit.Options{Dims: dims})
 		require.NoError(t, err)
-		l, err := jit.Lower(spec, target, nil)
+		l, err := compile.Lower(spec, target, nil)
 		if err != nil {
 			return 0, 0, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit"
+	"tilec/jit/compile"
 	"tilec/jit/jittest"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -123,10 +124,10 @@ func TestPlansOfTooLongRows(t *testing.T) {
 	require.Empty(t, problems)
 	target, err := plan.FindTarget("sm_90a")
 	require.NoError(t, err)
-	lower := func(k *typed.Kernel) *jit.Lowered {
+	lower := func(k *typed.Kernel) *compile.Lowered {
 		s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"M": 8, "N": 50257}})
 		require.NoError(t, err)
-		l, err := jit.Lower(s, target, nil)
+		l, err := compile.Lower(s, target, nil)
 		require.NoError(t, err)
 		return l
 	}

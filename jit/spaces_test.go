@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/compile"
 	"tilec/jit/plan"
 	"tilec/lang"
 )
@@ -38,9 +39,9 @@ func TestSpacesOfAnySizeAreSearched(t *testing.T) {
 		for _, name := range lang.TargetNames() {
 			target, err := plan.FindTarget(name)
 			require.NoError(t, err)
-			first, err := Lower(s, target, nil)
+			first, err := compile.Lower(s, target, nil)
 			require.NoError(t, err, "%d axes on %s", n, name)
-			again, err := Lower(s, target, nil)
+			again, err := compile.Lower(s, target, nil)
 			require.NoError(t, err)
 			assert.Equal(t, first.Plan, again.Plan)
 			elements := int64(1)
@@ -65,7 +66,7 @@ func TestLongFreeAxes(t *testing.T) {
 		for _, name := range lang.TargetNames() {
 			target, err := plan.FindTarget(name)
 			require.NoError(t, err)
-			_, err = Lower(s, target, nil)
+			_, err = compile.Lower(s, target, nil)
 			assert.NoError(t, err, "%d on %s", n, name)
 		}
 	}

@@ -62,7 +62,7 @@ func TestCompiledKernelsStay(t *testing.T) {
 		program, ds := Load("k.tile", []byte("kernel k(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i]\n}\n"), nil)
 		require.Empty(t, ds)
 		k := program.Kernels[0]
-		_, _ = c.compile(&spec.Spec{Kernel: k}, c.Device) // without a size
+		_, _ = c.Compile(&spec.Spec{Kernel: k}, c.Device) // without a size
 		return weak.Make(k)
 	}
 	kernel := compiled()

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/backend"
+	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -98,7 +99,7 @@ func TestLongTilesHavePlans(t *testing.T) {
 			require.NoError(t, err)
 			s, err := Specialise(module.Kernels[0], Options{Dims: map[string]int64{"M": 64, "N": 100_000}})
 			require.NoError(t, err)
-			l, err := Lower(s, target, nil)
+			l, err := compile.Lower(s, target, nil)
 			require.NoError(t, err, name)
 			assert.Positive(t, l.Func.ScratchBytes(), name)
 			again, err := ir.Parse(name, l.Func.String())

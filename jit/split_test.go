@@ -240,7 +240,7 @@ kernel f(a: bf16[M, K], b: bf16[N, K]) -> (c: f32[M, N], most: i32[M], scaled: f
 		}
 		l, err := lowerCase(t, program.Kernels[0], "sm_90a", map[string]int64{"M": m, "N": n, "K": k}, pins)
 		require.NoError(t, err)
-		assert.Equal(t, c.blocks, l.split())
+		assert.Equal(t, c.blocks, l.Split())
 		got := run("emu", c.split)
 		for name := range want {
 			assert.Equal(t, want[name].Data, got[name].Data, "%s, split = %d", name, c.split)

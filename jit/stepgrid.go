@@ -11,10 +11,10 @@ import (
 
 // ranges makes what depends on the scalars of a run ready, and reports a launch without blocks.
 func (s *step) ranges(scalars map[*typed.Param]lang.Literal) (empty bool, err error) {
-	for i, p := range s.compiled.params {
+	for i, p := range s.compiled.Params {
 		part, ok := spec.GridRange{}, false
 		if p.Kind == ir.ParamDim {
-			part, ok = s.compiled.dims.Ranges[p.Dim.Name]
+			part, ok = s.compiled.Dims.Ranges[p.Dim.Name]
 		}
 		if !ok {
 			continue
@@ -39,10 +39,10 @@ func (s *step) grid(scalars map[*typed.Param]lang.Literal) ([]int64, error) {
 	var grid []int64
 	for _, a := range s.compiled.Func.Grid() {
 		n, err := a.Dim.Value, error(nil)
-		if part, ok := s.compiled.dims.Ranges[a.Dim.Name]; ok {
+		if part, ok := s.compiled.Dims.Ranges[a.Dim.Name]; ok {
 			n, err = part.Size(s.spec, scalars)
 		} else if !a.Dim.Known() {
-			n, err = s.compiled.dims.Size(a.Dim, s.spec)
+			n, err = s.compiled.Dims.Size(a.Dim, s.spec)
 		}
 		if err != nil {
 			return nil, err

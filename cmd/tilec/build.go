@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilec/jit"
+	"tilec/jit/compile"
 	"tilec/jit/file"
 	"tilec/jit/log"
 	"tilec/jit/pass"
@@ -34,14 +35,14 @@ type emission struct {
 	// file makes the text of a whole file; nil for the forms of one kernel.
 	file func(p *typed.Program) (string, error)
 	// kernel makes the text of one kernel.
-	kernel func(l *jit.Lowered, t plan.Target) (string, error)
+	kernel func(l *compile.Lowered, t plan.Target) (string, error)
 }
 
 // emissions are in the order of the compiler's stages.
 var emissions = []emission{
 	{name: "ast", about: "the syntax tree", file: printAST},
 	{name: "typed", about: "the typed program", file: printTyped},
-	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *jit.Lowered, _ plan.Target) (string, error) { return l.Func.String(), nil }},
+	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *compile.Lowered, _ plan.Target) (string, error) { return l.Func.String(), nil }},
 	{name: "plan", about: "what the planner chose, and why", kernel: printPlan},
 	{name: "ptx", about: "the PTX module", kernel: printPTX},
 }
@@ -312,7 +313,7 @@ func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, t
 	}
 	var units []unit
 	for _, launch := range spec.Launches() {
-		lowered, err := jit.Lower(launch, target, a.logs)
+		lowered, err := compile.Lower(launch, target, a.logs)
 		if err != nil {
 			return nil, err
 		}
@@ -352,7 +353,7 @@ func printTyped(p *typed.Program) (string, error) {
 	return b.String(), nil
 }
 
-func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
+func printPlan(l *compile.Lowered, _ plan.Target) (string, error) {
 	text := l.Func.Name + ": " + l.Plan.String() + "\n"
 	for _, line := range l.Plan.Why {
 		text += "  " + line + "\n"
@@ -369,7 +370,7 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	return text, nil
 }
 
-func printPTX(l *jit.Lowered, _ plan.Target) (string, error) { return l.PTX() }
+func printPTX(l *compile.Lowered, _ plan.Target) (string, error) { return l.PTX() }
 
 func writeUnits(dir, ext string, units []unit) error {
 	for _, u := range units {

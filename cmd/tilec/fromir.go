@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 	"strconv"
 
-	"tilec/jit"
 	"tilec/jit/bug"
+	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -76,7 +76,7 @@ func (a *app) buildFromIR(path string, texts []string, o buildOptions) error {
 		if o.kernel != "" && f.Name != o.kernel {
 			continue
 		}
-		l, err := jit.LowerIR(f, target, in.sizes, jit.KnownPins(f, in.pins), a.logs)
+		l, err := compile.LowerIR(f, target, in.sizes, compile.KnownPins(f, in.pins), a.logs)
 		if err != nil {
 			return err
 		}
@@ -145,7 +145,7 @@ func (in *irInput) set(texts []string) error {
 		}
 		pins := false
 		for _, f := range in.kernels {
-			pins = pins || len(jit.KnownPins(f, map[string]int64{arg.name: n})) > 0
+			pins = pins || len(compile.KnownPins(f, map[string]int64{arg.name: n})) > 0
 		}
 		switch {
 		case dims[arg.name]:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tilec/jit"
+	"tilec/jit/compile"
 	"tilec/jit/ir"
 	"tilec/jit/spec"
 	"tilec/lang"
@@ -107,7 +108,7 @@ type bisector struct {
 
 // stages judges the forms of a launch's kernel up to the first that is wrong.
 func (b *bisector) stages(at *jit.Observation, device jit.Device) ([]Stage, error) {
-	forms, err := jit.Forms(at.Spec, device.Target())
+	forms, err := compile.Forms(at.Spec, device.Target())
 	if err != nil {
 		return nil, err
 	}

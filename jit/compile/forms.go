@@ -1,4 +1,4 @@
-package jit
+package compile
 
 import (
 	"tilec/jit/bug"
@@ -67,7 +67,7 @@ func asItIs(f *ir.Func, target plan.Target, sizes func(*ir.Dim) int64, pins map[
 	}
 	l := &Lowered{Func: f, Plan: p, target: target, uncut: f}
 	if target.Arch > 0 {
-		if l.module, err = lowerPTX(f, p, target, nil); err != nil {
+		if l.Module, err = EmitPTX(f, p, target, nil); err != nil {
 			return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 		}
 	}

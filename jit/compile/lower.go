@@ -1,4 +1,4 @@
-package jit
+package compile
 
 import (
 	"errors"
@@ -32,7 +32,7 @@ type Lowered struct {
 	// uncut is the kernel before the passes that cut it as the plan says.
 	uncut  *ir.Func
 	dims   *spec.LaunchDims
-	module *ptx.Module // nil on the CPU
+	Module *ptx.Module // nil on the CPU
 }
 
 // Lower takes a specialisation through the IR, its passes and the planner and,
@@ -76,11 +76,11 @@ func lower(s *spec.Spec, target plan.Target, with lowering) (out *Lowered, err e
 		}
 		err = bug.In(err, func(e *bug.Error) {
 			if e.IR == "" {
-				e.IR = textOf(f)
+				e.IR = TextOf(f)
 			}
 			e.Set("target", "%s", target.Name)
 			if f != nil {
-				e.Set("sizes", "%s", irSizes(f, func(d *ir.Dim) (int64, error) { return dims.Size(d, s) }))
+				e.Set("sizes", "%s", SizesOf(f, func(d *ir.Dim) (int64, error) { return dims.Size(d, s) }))
 			}
 			s.About(e)
 		})
@@ -169,12 +169,12 @@ func isBug(err error) bool {
 // about adds what a lowered kernel tells of a bug behind it.
 func (l *Lowered) about(e *bug.Error, s *spec.Spec) {
 	if e.IR == "" {
-		e.IR = textOf(l.Func)
+		e.IR = TextOf(l.Func)
 	}
 	e.Set("target", "%s", l.target.Name)
-	e.Set("pins", "%s", planPins(l.Plan))
+	e.Set("pins", "%s", PinsOf(l.Plan))
 	if s != nil {
-		e.Set("sizes", "%s", irSizes(l.Func, func(d *ir.Dim) (int64, error) { return l.dims.Size(d, s) }))
+		e.Set("sizes", "%s", SizesOf(l.Func, func(d *ir.Dim) (int64, error) { return l.dims.Size(d, s) }))
 		s.About(e)
 	}
 }
@@ -342,7 +342,7 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, *pla
 	}
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
 	if p.target.Arch > 0 {
-		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
+		if l.Module, err = EmitPTX(f, chosen, p.target, p.store); err != nil {
 			return nil, chosen, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 		}
 	}
@@ -427,7 +427,9 @@ type streamError struct {
 	cause error
 }
 
+// Error is the cause's.
 func (e *streamError) Error() string { return e.cause.Error() }
+// Unwrap is the cause.
 func (e *streamError) Unwrap() error { return e.cause }
 
 // livePins leaves out the pins of extents that the source declares and of which
@@ -447,12 +449,12 @@ func livePins(pins map[string]int64, declared, left []*ir.Axis) map[string]int64
 	return kept
 }
 
-// split is how many blocks of a cluster share an axis; 0 where none do.
-func (l *Lowered) split() int {
-	if l.module == nil {
+// Split is how many blocks of a cluster share an axis; 0 where none do.
+func (l *Lowered) Split() int {
+	if l.Module == nil {
 		return 0
 	}
-	return l.module.Split
+	return l.Module.Split
 }
 
 // Fills says which outputs a launch fills before this kernel, a line each; nil for none.
@@ -472,22 +474,22 @@ func (l *Lowered) PTX() (string, error) {
 	if l == nil || l.Plan == nil {
 		return "", misuse.Unset("Lowered.PTX", "the kernel is nothing that Lower gave")
 	}
-	if l.module == nil {
+	if l.Module == nil {
 		return "", fmt.Errorf("target %s is no GPU, so it has no PTX", l.Plan.Target)
 	}
-	return l.module.Text, nil
+	return l.Module.Text, nil
 }
 
 // Memory says what takes the shared memory of a block where it is fullest, and what it keeps in global memory, a line
 // each; nil where it uses neither.
 func (l *Lowered) Memory() []string {
-	if l == nil || l.module == nil {
+	if l == nil || l.Module == nil {
 		return nil
 	}
 	var lines []string
-	if l.module.Shared > 0 {
-		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", l.module.Shared, l.Plan.SharedLimit(l.target)))
-		for _, b := range l.module.Buffers {
+	if l.Module.Shared > 0 {
+		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", l.Module.Shared, l.Plan.SharedLimit(l.target)))
+		for _, b := range l.Module.Buffers {
 			lines = append(lines, "  "+b)
 		}
 	}

@@ -1,4 +1,4 @@
-package jit
+package compile
 
 import (
 	"cmp"
@@ -304,7 +304,7 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 	case "cluster":
 		return int64(max(p.Cluster, 1)), true
 	case "split":
-		return int64(max(l.split(), 1)), true
+		return int64(max(l.Split(), 1)), true
 	}
 	for _, a := range l.Func.Axes {
 		if plan.Parameter(a) == name && a.Extent > 0 {
@@ -318,7 +318,7 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	gpu := l.module != nil
+	gpu := l.Module != nil
 	for _, name := range sortedNames(ps.held) {
 		held := ps.held[name]
 		n, chosen := valueIn(l, name)
@@ -391,7 +391,7 @@ func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []str
 			add("%s gives way to %s", s, ps.held["split"].from)
 		case s.Blocks == 1:
 			add("%s: one block goes through it", s)
-		case l.module.Split > 1:
+		case l.Module.Split > 1:
 			add("%s: %d blocks of a cluster share it, and join their parts through one another's shared memory in order", s, s.Blocks)
 		default:
 			add("%s has no effect: the axis is not long enough for a loop", s)
@@ -409,7 +409,7 @@ func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []str
 			what := strings.Join(said, " ")
 			effect := "has no effect: the CPU's caches take no hints, and its loads do not run ahead"
 			if gpu {
-				effect = l.module.Hinted[op]
+				effect = l.Module.Hinted[op]
 			}
 			add("%s of %s: %s", what, op.Tensor.Name, effect)
 		}

@@ -1,4 +1,4 @@
-package jit
+package compile
 
 import (
 	"slices"
@@ -33,7 +33,7 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 		}
 		err = bug.In(err, func(e *bug.Error) {
 			if e.Kernel = f.Name; e.IR == "" {
-				e.IR = textOf(begun)
+				e.IR = TextOf(begun)
 			}
 			e.Set("target", "%s", target.Name)
 			e.Set("sizes", "%s", bug.Assignments(sizes))
@@ -73,12 +73,12 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 func KnownPins(f *ir.Func, pins map[string]int64) map[string]int64 {
 	known := map[string]int64{}
 	for name, n := range pins {
-		if f != nil && (slices.Contains(planSettings, name) || slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return plan.Parameter(a) == name })) {
+		if f != nil && (slices.Contains(PlanSettings, name) || slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return plan.Parameter(a) == name })) {
 			known[name] = n
 		}
 	}
 	return known
 }
 
-// planSettings are what can be pinned beside extents.
-var planSettings = []string{"warps", "stages", "occupancy", "cluster", "split"}
+// PlanSettings are what can be pinned beside extents.
+var PlanSettings = []string{"warps", "stages", "occupancy", "cluster", "split"}

@@ -1,4 +1,4 @@
-package jit
+package compile
 
 import (
 	"tilec/jit/bug"
@@ -6,8 +6,8 @@ import (
 	"tilec/jit/plan"
 )
 
-// irSizes are the sizes of the dimensions of IR that only a launch knows, as far as they are known.
-func irSizes(f *ir.Func, size func(*ir.Dim) (int64, error)) string {
+// SizesOf are the sizes of the dimensions of IR that only a launch knows, as far as they are known.
+func SizesOf(f *ir.Func, size func(*ir.Dim) (int64, error)) string {
 	known := map[string]int64{}
 	for _, d := range f.Dims {
 		if n, err := size(d); !d.Known() && err == nil {
@@ -17,8 +17,8 @@ func irSizes(f *ir.Func, size func(*ir.Dim) (int64, error)) string {
 	return bug.Assignments(known)
 }
 
-// planPins are the pins that say what a plan has beside the extents.
-func planPins(p *plan.Plan) string {
+// PinsOf are the pins that say what a plan has beside the extents.
+func PinsOf(p *plan.Plan) string {
 	pins := map[string]int64{}
 	for name, n := range map[string]int{"warps": p.Warps, "stages": p.Stages, "occupancy": p.Occupancy, "cluster": p.Cluster} {
 		if n > 0 {
@@ -28,8 +28,8 @@ func planPins(p *plan.Plan) string {
 	return bug.Assignments(pins)
 }
 
-// textOf is the IR's text; "" where it is so broken that it has none.
-func textOf(f *ir.Func) (text string) {
+// TextOf is the IR's text; "" where it is so broken that it has none.
+func TextOf(f *ir.Func) (text string) {
 	defer func() {
 		if recover() != nil {
 			text = ""

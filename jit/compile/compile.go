@@ -1,4 +1,6 @@
-package jit
+// Package compile makes a kernel ready to be launched: specialisation to IR, passes, plan, code, device. It must not know
+// graphs, arguments and runs.
+package compile
 
 import (
 	"fmt"
@@ -17,9 +19,9 @@ import (
 	"tilec/jit/spec"
 )
 
-// kernelCompiler compiles kernels for one device and keeps what it compiled. It is
+// Compiler compiles kernels for one device and keeps what it compiled. It is
 // safe for concurrent use.
-type kernelCompiler struct {
+type Compiler struct {
 	Device backend.Device
 	// Logs prints stages; nil prints none.
 	Logs *log.Logs
@@ -31,10 +33,10 @@ type kernelCompiler struct {
 	// nil leaves that as it is. It serves to find a pass that is wrong: see Forms.
 	Form func(s *spec.Spec) *ir.Func
 
-	// wide is Spec.Wide.
-	wide bool
-	// extents is that of Spec.
-	extents func(kernel string, open map[string][]int64) map[string]int64
+	// Wide is Spec.Wide.
+	Wide bool
+	// Extents is that of Spec.
+	Extents func(kernel string, open map[string][]int64) map[string]int64
 
 	mu      sync.Mutex
 	kernels map[compiledKey]*entry
@@ -60,29 +62,29 @@ type Compiled struct {
 	Func *ir.Func
 	Plan *plan.Plan
 
-	dims   *spec.LaunchDims
-	exe    backend.Executable
-	params []ir.Param // of Func, in order
-	// tensorParam gives, for each tensor of Func, its place among the kernel's parameters.
-	tensorParam []int
+	Dims   *spec.LaunchDims
+	Exe    backend.Executable
+	Params []ir.Param // of Func, in order
+	// TensorParam gives, for each tensor of Func, its place among the kernel's parameters.
+	TensorParam []int
 }
 
 // Spent is the wall-clock time spent compiling so far.
-func (c *kernelCompiler) Spent() time.Duration {
+func (c *Compiler) Spent() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spent
 }
 
-// compileAll compiles specialisations for a device, several at once, and gives them in order.
-func (c *kernelCompiler) compileAll(specs []*spec.Spec, d backend.Device) ([]*Compiled, error) {
+// CompileAll compiles specialisations for a device, several at once, and gives them in order.
+func (c *Compiler) CompileAll(specs []*spec.Spec, d backend.Device) ([]*Compiled, error) {
 	begin := time.Now()
 	out := make([]*Compiled, len(specs))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, s := range specs {
 		g.Go(func() (err error) {
-			out[i], err = c.compile(s, d)
+			out[i], err = c.Compile(s, d)
 			return err
 		})
 	}
@@ -93,7 +95,7 @@ func (c *kernelCompiler) compileAll(specs []*spec.Spec, d backend.Device) ([]*Co
 	return out, err
 }
 
-func (c *kernelCompiler) compile(s *spec.Spec, d backend.Device) (*Compiled, error) {
+func (c *Compiler) Compile(s *spec.Spec, d backend.Device) (*Compiled, error) {
 	key := compiledKey{d.Space(), d.Target().Name, s.Key()}
 	c.mu.Lock()
 	if c.kernels == nil {
@@ -109,7 +111,7 @@ func (c *kernelCompiler) compile(s *spec.Spec, d backend.Device) (*Compiled, err
 	return e.compiled, e.err
 }
 
-func (c *kernelCompiler) form(s *spec.Spec) *ir.Func {
+func (c *Compiler) form(s *spec.Spec) *ir.Func {
 	if c.Form == nil {
 		return nil
 	}
@@ -117,12 +119,12 @@ func (c *kernelCompiler) form(s *spec.Spec) *ir.Func {
 }
 
 // compileFor is Device.compile; a panic is an error.
-func compileFor(d backend.Device, l *Lowered, c *kernelCompiler) (_ backend.Executable, err error) {
+func compileFor(d backend.Device, l *Lowered, c *Compiler) (_ backend.Executable, err error) {
 	defer bug.Catch(&err, "compile")
-	return d.Compile(&backend.Code{Func: l.Func, Plan: l.Plan, PTX: l.module}, backend.Tools{Logs: c.Logs, Cache: c.Cache})
+	return d.Compile(&backend.Code{Func: l.Func, Plan: l.Plan, PTX: l.Module}, backend.Tools{Logs: c.Logs, Cache: c.Cache})
 }
 
-func (c *kernelCompiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err error) {
+func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err error) {
 	var l *Lowered
 	if f := c.form(s); f != nil {
 		l, err = lowerForm(s, f, d.Target())
@@ -132,15 +134,15 @@ func (c *kernelCompiler) build(s *spec.Spec, d backend.Device) (out *Compiled, e
 	if err != nil {
 		return nil, err
 	}
-	out = &Compiled{Func: l.Func, Plan: l.Plan, dims: l.dims, params: l.Func.Params()}
+	out = &Compiled{Func: l.Func, Plan: l.Plan, Dims: l.dims, Params: l.Func.Params()}
 	for i, p := range spec.Params(s.Kernel) {
 		if p.IsTensor {
-			out.tensorParam = append(out.tensorParam, i)
+			out.TensorParam = append(out.TensorParam, i)
 		}
 	}
-	out.tensorParam = append(out.tensorParam, l.dims.Views...)
+	out.TensorParam = append(out.TensorParam, l.dims.Views...)
 	begin := time.Now()
-	if out.exe, err = compileFor(d, l, c); err != nil {
+	if out.Exe, err = compileFor(d, l, c); err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, bug.In(err, func(e *bug.Error) { l.about(e, s) }))
 	}
 	c.Logs.Line(log.Time, "compile %s for %s: %.1f ms", s.Kernel.Name, d.ID(), float64(time.Since(begin).Microseconds())/1e3)

@@ -1,4 +1,4 @@
-package jit
+package compile
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package jit
+package compile
 
 import (
 	"encoding/json"
@@ -11,8 +11,8 @@ import (
 	"tilec/jit/ptx"
 )
 
-// lowerPTX makes PTX of planned IR, or finds it in the cache.
-func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx.Module, error) {
+// EmitPTX makes PTX of planned IR, or finds it in the cache.
+func EmitPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx.Module, error) {
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}
