@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -282,7 +282,7 @@ func TestAnyShapeHasAPlan(t *testing.T) {
 				s, err := Specialise(module.Kernels[0], Options{Dims: p.dims})
 				require.NoError(t, err)
 				for _, name := range lang.TargetNames() {
-					target, err := plan.FindTarget(name)
+					target, err := target.Find(name)
 					require.NoError(t, err)
 					for _, launch := range s.Launches() {
 						_, err := Lower(launch, target, nil)

@@ -17,6 +17,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 )
 
 // GPU is a CUDA device.
@@ -24,7 +25,7 @@ type GPU struct {
 	poisoning
 	ctx    *cuda.Context
 	stream *cuda.Stream
-	target plan.Target
+	target target.Machine
 	// arch is the device's own architecture, for which machine code is made; the
 	// PTX may be for an older target.
 	arch string
@@ -71,11 +72,11 @@ func OpenGPU(ordinal int) (*GPU, error) {
 }
 
 // gpuTarget is the PTX target for a device, with the device's own counts and limits.
-func gpuTarget(d cuda.Device) (plan.Target, error) {
+func gpuTarget(d cuda.Device) (target.Machine, error) {
 	name := ""
 	switch c := d.Capability(); {
 	case c < 80:
-		return plan.Target{}, fmt.Errorf("%s has compute capability %d.%d, need 8.0 or more", d.Name, d.Major, d.Minor)
+		return target.Machine{}, fmt.Errorf("%s has compute capability %d.%d, need 8.0 or more", d.Name, d.Major, d.Minor)
 	case c == 90:
 		name = "sm_90a"
 	case c == 89:
@@ -86,7 +87,7 @@ func gpuTarget(d cuda.Device) (plan.Target, error) {
 		// PTX of an older target runs on a newer device.
 		name = "sm_80"
 	}
-	t, err := plan.FindTarget(name)
+	t, err := target.Find(name)
 	if err != nil {
 		return t, err
 	}
@@ -112,7 +113,7 @@ func (d *GPU) Retarget(name string) error {
 	if err := usable(d, "GPU.Retarget"); err != nil {
 		return err
 	}
-	t, err := plan.FindTarget(name)
+	t, err := target.Find(name)
 	if err != nil {
 		return err
 	}
@@ -141,9 +142,9 @@ func (d *GPU) ID() string {
 }
 
 // Target describes the device to the planner.
-func (d *GPU) Target() plan.Target {
+func (d *GPU) Target() target.Machine {
 	if d == nil {
-		return plan.Target{}
+		return target.Machine{}
 	}
 	return d.target
 }
@@ -241,7 +242,7 @@ func (d *GPU) compile(l *Lowered, c *Compiler) (executable, error) {
 }
 
 // lowerPTX makes PTX of planned IR, or finds it in the cache.
-func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx.Module, error) {
+func lowerPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*ptx.Module, error) {
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}

@@ -14,8 +14,8 @@ import (
 	"tilec/jit/cuda"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
-	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -32,7 +32,7 @@ type Emulator struct {
 	First int
 
 	poisoning
-	target plan.Target
+	target target.Machine
 	memory *emu.Memory
 	closed atomic.Bool
 }
@@ -40,12 +40,12 @@ type Emulator struct {
 // DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
 const DefaultEmulatorTarget = "sm_90a"
 
-// OpenEmulator gives an emulator of a GPU target by name, as plan.FindTarget knows it. Any other name is a *NameError.
-func OpenEmulator(target string) (*Emulator, error) {
-	t, err := plan.FindTarget(target)
+// OpenEmulator gives an emulator of a GPU target by name, as target.Find knows it. Any other name is a *NameError.
+func OpenEmulator(name string) (*Emulator, error) {
+	t, err := target.Find(name)
 	if err != nil || t.Arch == 0 {
 		gpus := slices.DeleteFunc(lang.TargetNames(), func(name string) bool { return name == "cpu" })
-		return nil, &NameError{What: "GPU target", Name: target, Known: gpus, unlike: true}
+		return nil, &NameError{What: "GPU target", Name: name, Known: gpus, unlike: true}
 	}
 	return &Emulator{target: t, memory: emu.NewMemory()}, nil
 }
@@ -79,9 +79,9 @@ func (d *Emulator) ID() string {
 }
 
 // Target describes the emulated GPU to the planner.
-func (d *Emulator) Target() plan.Target {
+func (d *Emulator) Target() target.Machine {
 	if d == nil {
-		return plan.Target{}
+		return target.Machine{}
 	}
 	return d.target
 }

@@ -8,19 +8,20 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // LowerIR goes on from a kernel's IR, after whichever pass: the passes run, which leave alone what they have done already, a
 // plan is chosen for what has no extent yet, and the backend of the target compiles. IR that has all its extents is as a
 // backend gets it: no pass runs any more. sizes guides the planner, as those of a launch do; pins fixes extents and
 // settings by name. Neither need be given, and f is left as it was.
-func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs *Logs) (l *Lowered, err error) {
+func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, logs *Logs) (l *Lowered, err error) {
 	const call = "LowerIR"
 	if f == nil || f.Body == nil {
 		return nil, unset(call, "there is no IR: ir.Parse gives it")
 	}
 	if target.Name == "" {
-		return nil, unset(call, "there is no target: plan.FindTarget gives one")
+		return nil, unset(call, "there is no target: target.Find gives one")
 	}
 	begun := f
 	stage := "passes"

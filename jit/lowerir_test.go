@@ -13,7 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/bug"
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/stdlib"
 )
 
@@ -46,8 +46,8 @@ func TestGoesOnFromAnyIR(t *testing.T) {
 	for name, s := range specs(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, target := range []string{"sm_90a", "sm_80", "cpu"} {
-				target, err := plan.FindTarget(target)
+			for _, machine := range []string{"sm_90a", "sm_80", "cpu"} {
+				target, err := target.Find(machine)
 				require.NoError(t, err)
 				if len(s.Kernel.SplitsOn(target.Name)) > 0 && !target.HasClusters() && target.Arch > 0 {
 					continue

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -36,7 +36,7 @@ func TestSpacesOfAnySizeAreSearched(t *testing.T) {
 		s, err := Specialise(module.Kernels[0], Options{Dims: dims})
 		require.NoError(t, err)
 		for _, name := range lang.TargetNames() {
-			target, err := plan.FindTarget(name)
+			target, err := target.Find(name)
 			require.NoError(t, err)
 			first, err := Lower(s, target, nil)
 			require.NoError(t, err, "%d axes on %s", n, name)
@@ -63,7 +63,7 @@ func TestLongFreeAxes(t *testing.T) {
 		s, err := Specialise(module.Kernels[0], Options{Dims: map[string]int64{"M": 3}})
 		require.NoError(t, err)
 		for _, name := range lang.TargetNames() {
-			target, err := plan.FindTarget(name)
+			target, err := target.Find(name)
 			require.NoError(t, err)
 			_, err = Lower(s, target, nil)
 			assert.NoError(t, err, "%d on %s", n, name)

@@ -129,7 +129,7 @@ var jitFaults = []Fault{
 
 	// plan
 	{ID: "plan-shared", File: "jit/plan/cost.go", Class: "plan",
-		Old: `if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {`, New: `if limit := sharedShare(t, c.occupancy) * 4; e.sharedBytes > limit {`,
+		Old: `if limit := t.SharedShare(c.occupancy) - sharedReserve; e.sharedBytes > limit {`, New: `if limit := t.SharedShare(c.occupancy) * 4; e.sharedBytes > limit {`,
 		Note: "plans take more shared memory than there is"},
 	{ID: "plan-streams-written", File: "jit/plan/model.go", Class: "plan", First: "jit/plan TestPlans",
 		Old: `if op == nil || !op.Pure() {`, New: `if op == nil || !op.Pure() && op.Code != lang.OpLoad {`,

@@ -12,7 +12,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/file"
 	"tilec/jit/pass"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck/typed"
@@ -33,14 +33,14 @@ type emission struct {
 	// file makes the text of a whole file; nil for the forms of one kernel.
 	file func(p *typed.Program) (string, error)
 	// kernel makes the text of one kernel.
-	kernel func(l *jit.Lowered, t plan.Target) (string, error)
+	kernel func(l *jit.Lowered, t target.Machine) (string, error)
 }
 
 // emissions are in the order of the compiler's stages.
 var emissions = []emission{
 	{name: "ast", about: "the syntax tree", file: printAST},
 	{name: "typed", about: "the typed program", file: printTyped},
-	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *jit.Lowered, _ plan.Target) (string, error) { return l.Func.String(), nil }},
+	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *jit.Lowered, _ target.Machine) (string, error) { return l.Func.String(), nil }},
 	{name: "plan", about: "what the planner chose, and why", kernel: printPlan},
 	{name: "ptx", about: "the PTX module", kernel: printPTX},
 }
@@ -125,7 +125,7 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if err != nil {
 		return usageError{err}
 	}
-	target, err := plan.FindTarget(o.target)
+	target, err := target.Find(o.target)
 	if err != nil {
 		return usageError{err}
 	}
@@ -257,7 +257,7 @@ func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
 
 // lower compiles kernels. An argument must mean something to one of them at least. What is wrong with one kernel does
 // not keep the others from being built; it is an error where it leaves nothing.
-func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) (built, error) {
+func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target target.Machine, o buildOptions) (built, error) {
 	used := map[*argument]bool{}
 	made := built{Units: []unit{}}
 	var unknown lang.Diagnostics // what is missing of those left out
@@ -304,7 +304,7 @@ func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, ta
 }
 
 // lowerKernel compiles one kernel, which is several launches where it is a formula in parts.
-func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, target plan.Target) ([]unit, error) {
+func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, target target.Machine) ([]unit, error) {
 	spec, err := jit.Specialise(k, options)
 	if err != nil {
 		return nil, err
@@ -351,7 +351,7 @@ func printTyped(p *typed.Program) (string, error) {
 	return b.String(), nil
 }
 
-func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
+func printPlan(l *jit.Lowered, _ target.Machine) (string, error) {
 	text := l.Func.Name + ": " + l.Plan.String() + "\n"
 	for _, line := range l.Plan.Why {
 		text += "  " + line + "\n"
@@ -368,7 +368,7 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	return text, nil
 }
 
-func printPTX(l *jit.Lowered, _ plan.Target) (string, error) { return l.PTX() }
+func printPTX(l *jit.Lowered, _ target.Machine) (string, error) { return l.PTX() }
 
 func writeUnits(dir, ext string, units []unit) error {
 	for _, u := range units {

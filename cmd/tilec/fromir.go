@@ -13,6 +13,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -46,7 +47,7 @@ func (a *app) buildFromIR(path string, texts []string, o buildOptions) error {
 	if in.target != "" && !o.given["target"] {
 		o.target = in.target
 	}
-	target, err := plan.FindTarget(o.target)
+	target, err := target.Find(o.target)
 	if err != nil {
 		return usageError{err}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 )
 
 // pipelineStages is the depth of the load pipeline where a loop feeds a contraction.
@@ -24,7 +25,7 @@ const pipelineStages = 3
 // It is an error if no candidate fits; the error says which limit is broken and
 // by how much: a *PinError where one pin is impossible whatever the others are,
 // else a *FitError.
-func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
+func Choose(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	return ChooseAt(Fast, f, t, sizes, pins)
 }
 
@@ -42,7 +43,7 @@ const (
 )
 
 // ChooseAt is Choose for a kernel that has no plan with less effort.
-func ChooseAt(e Effort, f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
+func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	m := newModel(f, t, sizes)
 	m.fine, m.beyond = e >= Small, e >= Beyond
 	fail := func(err error) error { return fmt.Errorf("plan for %s on %s: %w", f.Name, t.Name, err) }

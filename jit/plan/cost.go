@@ -21,8 +21,6 @@ const (
 	// threadRegisters is what the hardware has. Where no plan is within the limits, values for up to maxKept registers a
 	// thread may be live at once: code for more would take the assembler minutes.
 	threadRegisters, maxKept = 255, 1 << 12
-	// threadsPerSM and blocksPerSM bound the occupancy.
-	threadsPerSM, blocksPerSM = 2048, 32
 	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.
 	loadLatency, stepOverhead = 0.7e-6, 10e-9
 	// dispatchTime is between the starts of two blocks anywhere on the machine, in seconds.
@@ -503,7 +501,7 @@ func (c at) gpu() (*estimate, *violation) {
 	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread(), sharedBytes: c.sharedBytes(), launch: t.Launch}
 	// Many threads share the registers of one multiprocessor.
 	together := int64(max(c.occupancy, 1))
-	if limit := threadsOn(t); c.threads()*together > limit && c.occupancy > 1 {
+	if limit := t.ThreadsPerSM(); c.threads()*together > limit && c.occupancy > 1 {
 		return nil, &violation{what: "threads on a multiprocessor", need: c.threads() * together, have: limit}
 	}
 	known, guided := c.fewestBlocks()
@@ -513,13 +511,13 @@ func (c at) gpu() (*estimate, *violation) {
 	if guided > MaxBlocks {
 		e.launch = lastResort
 	}
-	if v := c.tooLongToSort(sharedShare(t, c.occupancy) - sharedReserve); v != nil {
+	if v := c.tooLongToSort(t.SharedShare(c.occupancy) - sharedReserve); v != nil {
 		return nil, v
 	}
 	if limit := c.registerLimit(); e.registers > limit && !(c.beyond && e.registers <= maxKept) {
 		return nil, &violation{what: "registers a thread", need: e.registers, have: limit}
 	}
-	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {
+	if limit := t.SharedShare(c.occupancy) - sharedReserve; e.sharedBytes > limit {
 		if !c.beyond {
 			return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
 		}
@@ -540,7 +538,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if need := threads * each; wide && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
-	e.perSM = min(threadsOn(t)/threads, int64(blocksOn(t)), max(int64(t.RegistersPerSM)/(threads*each), 1))
+	e.perSM = min(t.ThreadsPerSM()/threads, int64(t.BlocksPerSM()), max(int64(t.RegistersPerSM)/(threads*each), 1))
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 )
 
 // PinError is a pin that is impossible by itself.
@@ -106,7 +107,7 @@ func (m *model) share(pins map[string]int64) error {
 	if t.Arch == 0 {
 		return nil
 	}
-	if limit := int64(blocksOn(t)); int64(m.occupancy) > limit {
+	if limit := int64(t.BlocksPerSM()); int64(m.occupancy) > limit {
 		return &PinError{"occupancy", int64(m.occupancy), fmt.Sprintf("a multiprocessor of %s holds at most %d blocks: %d too many", t.Name, limit, int64(m.occupancy)-limit), limit, ""}
 	}
 	for _, a := range m.f.Axes {
@@ -160,42 +161,5 @@ func (m *model) tooShort(blocks int) error {
 	return &PinError{"split", int64(blocks), fmt.Sprintf("axis %s has %d positions, which the plan does not go through in as many steps", a.Name, a.Len), 1, ""}
 }
 
-// HasClusters reports a target whose blocks can work together in clusters.
-func (t Target) HasClusters() bool { return t.Arch >= clusterArch }
-
-// clusterArch is the first compute capability with clusters.
-const clusterArch = 90
-
-// blocksOn is how many blocks a multiprocessor of the target holds at most.
-func blocksOn(t Target) int {
-	switch t.Arch {
-	case 86:
-		return 16
-	case 89:
-		return 24
-	}
-	return blocksPerSM
-}
-
-// threadsOn is how many threads a multiprocessor of the target holds at most.
-func threadsOn(t Target) int64 {
-	if t.Arch == 86 || t.Arch == 89 {
-		return 1536
-	}
-	return threadsPerSM
-}
-
-// sharedShare is the shared memory of a block when so many share a
-// multiprocessor; each has some reserved beside what it can use.
-func sharedShare(t Target, blocks int) int64 {
-	if blocks <= 1 {
-		return int64(t.SharedPerBlock)
-	}
-	return max(int64(t.SharedPerBlock+sharedReserved)/int64(blocks)-sharedReserved, 0)
-}
-
-// sharedReserved is what the system takes of shared memory for each block.
-const sharedReserved = 1024
-
 // SharedLimit is the most shared memory that a block of the plan may have, in bytes.
-func (p *Plan) SharedLimit(t Target) int { return int(sharedShare(t, p.Occupancy)) }
+func (p *Plan) SharedLimit(t target.Machine) int { return int(t.SharedShare(p.Occupancy)) }

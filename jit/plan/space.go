@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -110,7 +111,7 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 }
 
 // Open gives, by parameter, the extents among which Choose chooses where there is more than one.
-func Open(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (map[string][]int64, error) {
+func Open(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (map[string][]int64, error) {
 	m := newModel(f, t, sizes)
 	ks, err := m.knobs(pins)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -56,7 +56,7 @@ func (s *mmaShape) name() string {
 }
 
 // mmaFor is the instruction for rows of one type and columns of another; nil where there is none.
-func mmaFor(t plan.Target, rows, columns lang.DType, precision string) *mmaShape {
+func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *mmaShape {
 	floats := func(depth, inRegister int, e lang.DType, name string) *mmaShape {
 		sum := e.Accumulator()
 		return &mmaShape{depth: depth, elements: [2]lang.DType{e, e}, sum: sum, inRegister: inRegister, types: sum.String() + "." + name + "." + name, terms: 1}

@@ -11,6 +11,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // Module is one compiled kernel.
@@ -91,7 +92,7 @@ func failf(format string, args ...any) { panic(failure{fmt.Errorf(format, args..
 // Compile lowers a kernel whose axes have extents (Plan.Apply) to PTX for a
 // target. It fails when the plan does not fit the target, naming what takes the room; what fails
 // for another reason is a *bug.Error.
-func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
+func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:

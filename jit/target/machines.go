@@ -1,13 +1,13 @@
-package plan
+package target
 
 import (
 	"fmt"
 	"strings"
 )
 
-// Target describes a machine to compile for: what the cost model and the
+// Machine describes a machine to compile for: what the cost model and the
 // limits need. Its coefficients belong to the machine, never to a kernel.
-type Target struct {
+type Machine struct {
 	// Name is "cpu" or the PTX target, "sm_90a".
 	Name string
 	// Arch is the compute capability times ten (90); 0 for the CPU.
@@ -34,7 +34,7 @@ type Target struct {
 
 // The figures of sm_90a are those of an H200 (measured copy bandwidth, 16-bit products and reads that blocks share, data
 // sheet rates); of sm_80, an A100.
-var targets = []Target{
+var machines = []Machine{
 	{Name: "cpu", SMs: 2, L2Size: 1 << 20},
 	{Name: "sm_80", Arch: 80, SMs: 108, SharedPerBlock: 166912, RegistersPerSM: 65536, DRAM: 1.4e12, L2: 4e12, L2Size: 40 << 20, Tensor8: 624e12, Tensor16: 312e12, Tensor32: 156e12, Tensor64: 19.5e12, FMA32: 19.5e12, Launch: 2.5e-6, Clock: 1.41e9},
 	{Name: "sm_86", Arch: 86, SMs: 84, SharedPerBlock: 101376, RegistersPerSM: 65536, DRAM: 0.7e12, L2: 3e12, L2Size: 6 << 20, Tensor8: 284e12, Tensor16: 142e12, Tensor32: 35e12, FMA32: 35e12, Launch: 2.5e-6, Clock: 1.7e9},
@@ -42,14 +42,51 @@ var targets = []Target{
 	{Name: "sm_90a", Arch: 90, SMs: 132, SharedPerBlock: 232448, RegistersPerSM: 65536, DRAM: 4.28e12, L2: 7e12, L2Boxes: 12.5e12, L2Size: 60 << 20, Tensor8: 1600e12, Tensor16: 800e12, Tensor32: 495e12, Tensor64: 67e12, FMA32: 67e12, Launch: 2.1e-6, Clock: 1.98e9},
 }
 
-// FindTarget gives a target by name.
-func FindTarget(name string) (Target, error) {
-	known := make([]string, len(targets))
-	for i, t := range targets {
+// Find gives a target by name.
+func Find(name string) (Machine, error) {
+	known := make([]string, len(machines))
+	for i, t := range machines {
 		if t.Name == name {
 			return t, nil
 		}
 		known[i] = t.Name
 	}
-	return Target{}, fmt.Errorf("unknown target %q: known are %s", name, strings.Join(known, ", "))
+	return Machine{}, fmt.Errorf("unknown target %q: known are %s", name, strings.Join(known, ", "))
 }
+
+// HasClusters reports a target whose blocks can work together in clusters.
+func (m Machine) HasClusters() bool { return m.Arch >= clusterArch }
+
+// clusterArch is the first compute capability with clusters.
+const clusterArch = 90
+
+// BlocksPerSM is how many blocks a multiprocessor of the target holds at most.
+func (m Machine) BlocksPerSM() int {
+	switch m.Arch {
+	case 86:
+		return 16
+	case 89:
+		return 24
+	}
+	return 32
+}
+
+// ThreadsPerSM is how many threads a multiprocessor of the target holds at most.
+func (m Machine) ThreadsPerSM() int64 {
+	if m.Arch == 86 || m.Arch == 89 {
+		return 1536
+	}
+	return 2048
+}
+
+// SharedShare is the shared memory of a block when so many share a
+// multiprocessor; each has some reserved beside what it can use.
+func (m Machine) SharedShare(blocks int) int64 {
+	if blocks <= 1 {
+		return int64(m.SharedPerBlock)
+	}
+	return max(int64(m.SharedPerBlock+SharedReserved)/int64(blocks)-SharedReserved, 0)
+}
+
+// SharedReserved is what the system takes of shared memory for each block.
+const SharedReserved = 1024
