@@ -281,7 +281,7 @@ func TestAnyShapeHasAPlan(t *testing.T) {
 				require.Empty(t, problems, p.source)
 				s, err := Specialise(module.Kernels[0], Options{Dims: p.dims})
 				require.NoError(t, err)
-				for _, name := range lang.TargetNames() {
+				for _, name := range target.Names() {
 					target, err := target.Find(name)
 					require.NoError(t, err)
 					for _, launch := range s.Launches() {

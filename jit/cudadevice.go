@@ -59,10 +59,7 @@ func OpenGPU(ordinal int) (*GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &GPU{ctx: ctx, stream: stream, target: target, arch: target.Name}
-	if target.Arch != d.Capability() {
-		g.arch = fmt.Sprintf("sm_%d", d.Capability())
-	}
+	g := &GPU{ctx: ctx, stream: stream, target: target, arch: target.MachineCode(d.Capability())}
 	if c, err := driver.FindDriverCompiler(); err == nil {
 		g.compiler = c
 	} else if a, err := cuda.FindAssembler(); err == nil {
@@ -73,23 +70,9 @@ func OpenGPU(ordinal int) (*GPU, error) {
 
 // gpuTarget is the PTX target for a device, with the device's own counts and limits.
 func gpuTarget(d cuda.Device) (target.Machine, error) {
-	name := ""
-	switch c := d.Capability(); {
-	case c < 80:
-		return target.Machine{}, fmt.Errorf("%s has compute capability %d.%d, need 8.0 or more", d.Name, d.Major, d.Minor)
-	case c == 90:
-		name = "sm_90a"
-	case c == 89:
-		name = "sm_89"
-	case c == 86 || c == 87:
-		name = "sm_86"
-	default:
-		// PTX of an older target runs on a newer device.
-		name = "sm_80"
-	}
-	t, err := target.Find(name)
+	t, err := target.ForDevice(d.Capability())
 	if err != nil {
-		return t, err
+		return t, fmt.Errorf("%s has %w", d.Name, err)
 	}
 	t.SMs, t.SharedPerBlock, t.RegistersPerSM, t.L2Size = d.SMs, d.SharedPerBlock, d.RegistersPerSM, int64(d.L2)
 	return t, nil
@@ -117,7 +100,7 @@ func (d *GPU) Retarget(name string) error {
 	if err != nil {
 		return err
 	}
-	if t.Arch == 0 || t.Arch > d.target.Arch {
+	if !d.target.Runs(t) {
 		return fmt.Errorf("code for %s does not run on %s, whose target is %s", name, d.Name(), d.target.Name)
 	}
 	t.SMs, t.L2Size = d.target.SMs, d.target.L2Size
@@ -435,7 +418,7 @@ func (k *gpuKernel) launch(_ context.Context, args []launchArg) error {
 		}
 	}
 	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
-	if blocks > plan.MaxBlocks {
+	if blocks > target.MaxBlocks {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
 	return inParts(blocks, atOnce, func(first, blocks int64) error {

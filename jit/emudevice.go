@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -16,7 +15,6 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx"
 	"tilec/jit/target"
-	"tilec/lang"
 )
 
 // Emulator is a GPU that exists only in software: it runs the PTX that a GPU of
@@ -38,13 +36,16 @@ type Emulator struct {
 }
 
 // DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
-const DefaultEmulatorTarget = "sm_90a"
+const DefaultEmulatorTarget = target.Default
 
 // OpenEmulator gives an emulator of a GPU target by name, as target.Find knows it. Any other name is a *NameError.
 func OpenEmulator(name string) (*Emulator, error) {
 	t, err := target.Find(name)
-	if err != nil || t.Arch == 0 {
-		gpus := slices.DeleteFunc(lang.TargetNames(), func(name string) bool { return name == "cpu" })
+	if err != nil || !t.IsGPU() {
+		var gpus []string
+		for _, m := range target.GPUs() {
+			gpus = append(gpus, m.Name)
+		}
 		return nil, &NameError{What: "GPU target", Name: name, Known: gpus, unlike: true}
 	}
 	return &Emulator{target: t, memory: emu.NewMemory()}, nil

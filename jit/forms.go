@@ -37,7 +37,7 @@ func lowerForm(s *Spec, f *ir.Func, target target.Machine) (*Lowered, error) {
 		return nil, err
 	}
 	f = ir.Clone(f)
-	if target.Arch == 0 {
+	if !target.IsGPU() {
 		ir.Unshare(f)
 	}
 	l, err := asItIs(f, target, func(d *ir.Dim) int64 {
@@ -64,7 +64,7 @@ func asItIs(f *ir.Func, target target.Machine, sizes func(*ir.Dim) int64, pins m
 		return nil, err
 	}
 	l := &Lowered{Func: f, Plan: p, target: target, uncut: f}
-	if target.Arch > 0 {
+	if target.IsGPU() {
 		if l.module, err = lowerPTX(f, p, target, nil); err != nil {
 			return nil, bug.In(err, func(e *Bug) { l.about(e, nil) })
 		}

@@ -93,7 +93,7 @@ kernel f3(r: f32[M], c: f32[K]) -> y: f32[M, K]
 				for i, hand := range hands {
 					formula := formulas[i]
 					assert.Equal(t, hand.Plan.String(), formula.Plan.String())
-					if to.Arch == 0 {
+					if !to.IsGPU() {
 						continue
 					}
 					f, err := formula.PTX()

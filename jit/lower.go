@@ -90,7 +90,7 @@ func lower(s *Spec, target target.Machine, with lowering) (out *Lowered, err err
 		with.dump = with.forms
 	}
 	declared := slices.Clone(f.Axes) // passes change the list
-	if target.Arch == 0 {            // one block goes through all of an axis
+	if !target.IsGPU() {             // one block goes through all of an axis
 		for _, a := range f.Axes {
 			a.Split = 0
 		}
@@ -223,7 +223,7 @@ func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 // the assembler then keeps some of the values in memory. The error is what the kernel
 // was refused for, and is refused for where that does not help.
 func (p *planning) beyond(pins map[string]int64, refused error) (*Lowered, error) {
-	if p.target.Arch == 0 {
+	if !p.target.IsGPU() {
 		return nil, refused
 	}
 	if l, err := p.fitAt(plan.Beyond, pins); err == nil || isBug(err) {
@@ -337,7 +337,7 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 		return nil, nil, err
 	}
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
-	if p.target.Arch > 0 {
+	if p.target.IsGPU() {
 		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
 			return nil, chosen, bug.In(err, func(e *Bug) { l.about(e, nil) })
 		}

@@ -39,7 +39,7 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 		})
 	}()
 	f = ir.Clone(f)
-	if target.Arch == 0 { // one block goes through all of an axis
+	if !target.IsGPU() { // one block goes through all of an axis
 		ir.Unshare(f)
 	}
 	size := func(d *ir.Dim) int64 { return bucket(max(sizes[d.Name], 1)) }
@@ -58,7 +58,7 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 		return nil, err
 	}
 	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
-	if target.Arch == 0 {
+	if !target.IsGPU() {
 		stage = "cpu"
 		if _, err := cpu.Compile(l.Func); err != nil {
 			return nil, bug.In(err, func(e *Bug) { l.about(e, nil) })

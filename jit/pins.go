@@ -12,6 +12,7 @@ import (
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -138,7 +139,7 @@ func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err
 				d.Fix.Message = fmt.Sprintf("a split over %d would do", single.Fits)
 			}
 			switch {
-			case ofSource && !p.target.HasClusters():
+			case ofSource && !p.target.Has(target.Clusters):
 				d.Fix.Message = fmt.Sprintf("say it of a target with clusters alone: `@target(sm_90a, split(%s, %d))`; elsewhere one block then goes through the axis", baseName(single.Axis), single.Value)
 			case single.Fits == 1 && ofSource:
 				d.Fix.Message = "let one block go through the axis: remove the @split"

@@ -11,7 +11,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -142,9 +142,9 @@ func (s *step) prepare(c *Compiled, d Device) error {
 	for _, part := range c.dims.parts {
 		s.ranged = s.ranged || part.byScalars()
 	}
-	if d.Target().Arch > 0 && !s.empty {
-		if n := Elements(grid); n > plan.MaxBlocks {
-			return launchError(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
+	if d.Target().IsGPU() && !s.empty {
+		if n := Elements(grid); n > target.MaxBlocks {
+			return launchError(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, target.MaxBlocks)
 		}
 	}
 	if !s.empty {

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/target"
-	"tilec/lang"
 )
 
 // tuned8 is a kernel over n axes whose extents are each one of eight.
@@ -35,7 +34,7 @@ func TestSpacesOfAnySizeAreSearched(t *testing.T) {
 		}
 		s, err := Specialise(module.Kernels[0], Options{Dims: dims})
 		require.NoError(t, err)
-		for _, name := range lang.TargetNames() {
+		for _, name := range target.Names() {
 			target, err := target.Find(name)
 			require.NoError(t, err)
 			first, err := Lower(s, target, nil)
@@ -47,7 +46,7 @@ func TestSpacesOfAnySizeAreSearched(t *testing.T) {
 			for _, e := range first.Plan.Extents {
 				elements *= e
 			}
-			if target.Arch > 0 {
+			if target.IsGPU() {
 				assert.LessOrEqual(t, elements, int64(1<<20), "a block of %s for 3^%d elements", first.Plan, n)
 			}
 		}
@@ -62,7 +61,7 @@ func TestLongFreeAxes(t *testing.T) {
 		require.Empty(t, problems)
 		s, err := Specialise(module.Kernels[0], Options{Dims: map[string]int64{"M": 3}})
 		require.NoError(t, err)
-		for _, name := range lang.TargetNames() {
+		for _, name := range target.Names() {
 			target, err := target.Find(name)
 			require.NoError(t, err)
 			_, err = Lower(s, target, nil)

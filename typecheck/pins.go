@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -77,7 +78,7 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 			c.errorf(lang.ErrAttribute, a.Place, "@target takes a target and what holds for it, as in `@target(sm_90a, BM = 128, warps = 8)`")
 			return
 		}
-		if targets := lang.TargetNames(); !slices.Contains(targets, name.Name) {
+		if targets := target.Names(); !slices.Contains(targets, name.Name) {
 			r := c.errorf(lang.ErrAttribute, name.Place, "unknown target %s: known are %s", name.Name, strings.Join(targets, ", ")).
 				suggest(name.Place, name.Name, targets)
 			for _, t := range targets {

@@ -87,7 +87,7 @@ built. Where nothing is left to build, that is an error. --dump-after takes the 
 	f.SortFlags = false
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", "))
 	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
-	f.StringVar(&o.target, "target", "sm_90a", "what to compile for: sm_90a, sm_89, sm_86, sm_80 or cpu")
+	f.StringVar(&o.target, "target", target.Default, "what to compile for: sm_90a, sm_89, sm_86, sm_80 or cpu")
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
 	a.jsonFlag(f, "print one JSON object")
@@ -129,7 +129,7 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if form.name == "ptx" && target.Arch == 0 {
+	if form.name == "ptx" && !target.IsGPU() {
 		return usageError{fmt.Errorf("--emit=ptx needs a GPU target, and %s is none", target.Name)}
 	}
 	if _, ok := precisions[o.precision]; !ok {

@@ -163,7 +163,7 @@ func (b *bisector) expect(device jit.Device) (elements, unknown int64, err error
 	for _, x := range []struct {
 		gpu  bool
 		into *[]*array
-	}{{false, &b.onCPU}, {device.Target().Arch > 0, &b.onDevice}} {
+	}{{false, &b.onCPU}, {device.Target().IsGPU(), &b.onDevice}} {
 		c := &checker{arith: ArithmeticOf(x.gpu)}
 		want, p := c.reference(b.k, b.spec, b.trial, b.args, 0)
 		if p != nil {

@@ -72,7 +72,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 			stages = []int{m.latency}
 		}
 	}
-	if t.Arch == 0 {
+	if !t.IsGPU() {
 		warps, stages = []int{0}, []int{0}
 	}
 	parts, err := m.partings(pins)
@@ -117,7 +117,7 @@ func (m *model) canPipeline() bool {
 }
 
 func (c at) evaluate() (*estimate, *violation) {
-	if c.target.Arch == 0 {
+	if !c.target.IsGPU() {
 		return c.cpu()
 	}
 	return c.gpu()
@@ -146,7 +146,7 @@ func score(c at, e *estimate, best, second *scored) {
 
 func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, shared: s.e.sharedBytes}
-	if m.target.Arch != 0 {
+	if m.target.IsGPU() {
 		p.Occupancy, p.Cluster = m.occupancy, m.cluster
 	}
 	if s.c.parts > 1 {

@@ -14,7 +14,6 @@ import (
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/target"
-	"tilec/lang"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -271,15 +270,6 @@ func TestSharing(t *testing.T) {
 	assert.Equal(t, map[string]int64{"j": 1}, p.Chunks)
 	_, err = plan.Choose(kernel(t, "softmax", "N[0 .. 768]", "N[0 .. 768] split 4"), on(t, "sm_80"), nil, nil)
 	assert.ErrorContains(t, err, "sm_80 has no clusters")
-}
-
-// The names of the targets are the language's.
-func TestTargetNames(t *testing.T) {
-	for _, name := range lang.TargetNames() {
-		on(t, name)
-	}
-	_, err := target.Find("")
-	assert.ErrorContains(t, err, strings.Join(lang.TargetNames(), ", "))
 }
 
 // What a plan does not use it says, and an axis over nothing is no special case.

@@ -104,17 +104,17 @@ func (m *model) share(pins map[string]int64) error {
 		}
 	}
 	t := m.target
-	if t.Arch == 0 {
+	if !t.IsGPU() {
 		return nil
 	}
-	if limit := int64(t.BlocksPerSM()); int64(m.occupancy) > limit {
+	if limit := int64(t.BlocksPerSM); int64(m.occupancy) > limit {
 		return &PinError{"occupancy", int64(m.occupancy), fmt.Sprintf("a multiprocessor of %s holds at most %d blocks: %d too many", t.Name, limit, int64(m.occupancy)-limit), limit, ""}
 	}
 	for _, a := range m.f.Axes {
 		switch {
 		case a.Split <= 1:
-		case !t.HasClusters():
-			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over the %d blocks of a cluster, and %s has no clusters; compute capability 9.0 has", a.Name, a.Split, t.Name), 1, a.Name}
+		case !t.Has(target.Clusters):
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over the %d blocks of a cluster, and %s has no clusters; %s", a.Name, a.Split, t.Name, clustersFrom()), 1, a.Name}
 		case a.Split != m.split:
 			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over %d blocks and another axis over %d: all are split over the blocks of one cluster", a.Name, a.Split, m.split), m.split, a.Name}
 		case m.cluster > 0 && int64(m.cluster) != m.split:
@@ -126,8 +126,8 @@ func (m *model) share(pins map[string]int64) error {
 	if m.split > 1 {
 		m.cluster = int(m.split)
 	}
-	if m.cluster > 1 && !t.HasClusters() {
-		return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", t.Name), 1, ""}
+	if m.cluster > 1 && !t.Has(target.Clusters) {
+		return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("%s has no clusters of blocks; %s", t.Name, clustersFrom()), 1, ""}
 	}
 	return nil
 }
@@ -139,12 +139,12 @@ func (m *model) partings(pins map[string]int64) ([]int, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case m.target.Arch == 0 || m.split > 1 && (n == 0 || n == m.split) || n == 1:
+	case !m.target.IsGPU() || m.split > 1 && (n == 0 || n == m.split) || n == 1:
 		return []int{1}, nil
 	case m.split > 1:
 		return nil, &PinError{"split", n, fmt.Sprintf("the kernel splits an axis over %d blocks", m.split), m.split, ""}
-	case n > 1 && !m.target.HasClusters():
-		return nil, &PinError{"split", n, fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", m.target.Name), 1, ""}
+	case n > 1 && !m.target.Has(target.Clusters):
+		return nil, &PinError{"split", n, fmt.Sprintf("%s has no clusters of blocks; %s", m.target.Name, clustersFrom()), 1, ""}
 	case n > 1 && m.shared < 0:
 		return nil, &PinError{"split", n, fmt.Sprintf("no axis of kernel %s is one that blocks can share: a whole axis that is reduced, at the top of a kernel that reads nothing that it writes", m.f.Name), 1, ""}
 	case n > 1:
@@ -159,6 +159,12 @@ func (m *model) partings(pins map[string]int64) ([]int, error) {
 func (m *model) tooShort(blocks int) error {
 	a := m.f.Axes[m.shared]
 	return &PinError{"split", int64(blocks), fmt.Sprintf("axis %s has %d positions, which the plan does not go through in as many steps", a.Name, a.Len), 1, ""}
+}
+
+// clustersFrom says which machines have clusters.
+func clustersFrom() string {
+	m, _ := target.First(target.Clusters)
+	return fmt.Sprintf("compute capability %s has", m.ComputeCapability())
 }
 
 // SharedLimit is the most shared memory that a block of the plan may have, in bytes.

@@ -61,6 +61,9 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *mmaSh
 		sum := e.Accumulator()
 		return &mmaShape{depth: depth, elements: [2]lang.DType{e, e}, sum: sum, inRegister: inRegister, types: sum.String() + "." + name + "." + name, terms: 1}
 	}
+	if !t.Has(target.MmaSync) {
+		return nil
+	}
 	switch d := rows; d {
 	case lang.I8, lang.U8:
 		names := map[lang.DType]string{lang.I8: "s8", lang.U8: "u8"}
@@ -79,7 +82,7 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *mmaSh
 			return single
 		}
 	case lang.F64:
-		if t.Tensor64 > 0 {
+		if t.Has(target.MmaF64) {
 			return floats(8, 0, d, "f64")
 		}
 	}
@@ -379,7 +382,7 @@ func (k *kernel) multiplyTile(s *mmaShape, rows, columns, in []reg) []reg {
 		k.a.ins("%s %s, %s, %s, %s", name, braces(out), braces(rows), braces(columns), braces(in))
 		return out
 	}
-	if s.sum != lang.F64 || k.target.Arch >= 90 {
+	if s.sum != lang.F64 || k.target.Has(target.LongMmaF64) {
 		return multiply(s.name(), rows, columns, in)
 	}
 	var out []reg

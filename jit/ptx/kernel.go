@@ -78,7 +78,7 @@ type scope struct {
 
 func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		f: f, plan: p, target: t, a: newAsm(t.Arch), warps: p.Warps,
+		f: f, plan: p, target: t, a: newAsm(t), warps: p.Warps,
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},

@@ -106,11 +106,11 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 			}
 		}
 	}()
-	if t.Arch < 80 {
-		failf("target %s has no PTX backend: it needs compute capability 8.0 or more", t.Name)
+	if !t.IsGPU() {
+		failf("target %s has no PTX backend: it needs compute capability %s or more", t.Name, target.GPUs()[0].ComputeCapability())
 	}
-	if p.Warps < 1 || p.Warps > 32 {
-		failf("plan has %d warps, a block has 1 to 32", p.Warps)
+	if p.Warps < 1 || p.Warps > t.WarpsPerBlock {
+		failf("plan has %d warps, a block has 1 to %d", p.Warps, t.WarpsPerBlock)
 	}
 	for _, a := range f.Axes {
 		if a.Extent <= 0 && !(a.Kind == ir.Whole && a.Len == 0) {
