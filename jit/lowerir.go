@@ -71,12 +71,9 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 func KnownPins(f *ir.Func, pins map[string]int64) map[string]int64 {
 	known := map[string]int64{}
 	for name, n := range pins {
-		if f != nil && (slices.Contains(planSettings, name) || slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return plan.Parameter(a) == name })) {
+		if f != nil && (isSetting(name) || slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return plan.Parameter(a) == name })) {
 			known[name] = n
 		}
 	}
 	return known
 }
-
-// planSettings are what can be pinned beside extents.
-var planSettings = []string{"warps", "stages", "occupancy", "cluster", "split"}

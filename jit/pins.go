@@ -247,8 +247,10 @@ func (ps *pins) suspects() []string {
 	return names
 }
 
+// isSetting reports a name that can be pinned and is no extent.
 func isSetting(name string) bool {
-	return slices.Contains([]string{"warps", "stages", "cluster", "occupancy", "split"}, name)
+	_, ok := lang.FindSetting(name, lang.AtLaunch)
+	return ok
 }
 
 // maxTries bounds the values that are tried to find one that fits.
@@ -261,7 +263,7 @@ func (p *planning) nearest(name string, value int64, others map[string]int64) (i
 		pins = map[string]int64{}
 	}
 	for range maxTries {
-		if name == "warps" || !isSetting(name) {
+		if s, ok := lang.FindSetting(name, lang.AtLaunch); s.PowerOfTwo || !ok {
 			value /= 2
 		} else {
 			value--

@@ -23,7 +23,7 @@ func (a *app) bisect(device jit.Device, target *jit.Function, b *binding, values
 			inputs[p.Name] = fuzz.Input{Scalar: v}
 		}
 	}
-	opts := b.options(precisions[run.precision])
+	opts := b.options(run.precision)
 	opts.Debug = run.debug
 	for s, n := range b.dims {
 		opts.Dims[s.Name] = n

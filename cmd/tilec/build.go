@@ -92,7 +92,7 @@ built. Where nothing is left to build, that is an error. --dump-after takes the 
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
 	a.jsonFlag(f, "print one JSON object")
 	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it: a comma list, or all")
-	f.StringVar(&o.precision, "precision", "tf32", "of f32 contractions on tensor cores: tf32, tf32x3 or ieee")
+	precisionFlag(f, &o.precision)
 	return cmd
 }
 
@@ -132,8 +132,8 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if form.name == "ptx" && !target.IsGPU() {
 		return usageError{fmt.Errorf("--emit=ptx needs a GPU target, and %s is none", target.Name)}
 	}
-	if _, ok := precisions[o.precision]; !ok {
-		return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", o.precision)}
+	if o.precision, err = precisionOf(o.precision); err != nil {
+		return err
 	}
 	if o.out != "" {
 		if err := file.MakeFolder(o.out); err != nil {
@@ -272,7 +272,7 @@ func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, ta
 				return built{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 			}
 		}
-		units, err := a.lowerKernel(k, b.options(precisions[o.precision]), form, target)
+		units, err := a.lowerKernel(k, b.options(o.precision), form, target)
 		var of *lang.Diagnostic
 		switch {
 		case err == nil:

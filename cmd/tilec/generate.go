@@ -93,7 +93,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	defer compiler.Device.Close()
 	cfg := ckpt.Config
 	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
-	model, err := gpt.New(program, ckpt, compiler, dtype, precisions[run.precision])
+	model, err := gpt.New(program, ckpt, compiler, dtype, run.precision)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/target"
+	"tilec/lang"
 )
 
 // PinError is a pin that is impossible by itself.
@@ -40,38 +41,18 @@ func (e *FitError) Error() string {
 	return fmt.Sprintf("nothing fits: with %s it %s", e.Where, &e.Limit)
 }
 
-// setting is what can be pinned beside extents.
-type setting struct {
-	most int64
-	// power: a power of two.
-	power bool
-	what  string
-}
-
-var settings = map[string]setting{
-	"warps":     {32, true, "warps in a block"},
-	"stages":    {8, false, "stages"},
-	"occupancy": {32, false, "blocks on a multiprocessor"},
-	"cluster":   {8, false, "blocks in a cluster"},
-	"split":     {8, false, "blocks of a cluster that share an axis"},
-}
-
 // asked gives a setting that a launch or the source pins; 0 where neither does.
 func (m *model) asked(name string, pins map[string]int64) (int64, error) {
 	n, ok := pins[name]
 	if !ok {
 		n, ok = m.f.Hints[name]
 	}
-	s := settings[name]
-	switch {
-	case !ok:
+	if !ok {
 		return 0, nil
-	case n < 1:
-		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d", s.most), 1, ""}
-	case n > s.most:
-		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d %s: %d too many", s.most, s.what, n-s.most), s.most, ""}
-	case s.power && n&(n-1) != 0:
-		return 0, &PinError{name, n, fmt.Sprintf("must be a power of two: %d or %d", nextPow2(n)/2, nextPow2(n)), nextPow2(n) / 2, ""}
+	}
+	s, _ := lang.FindSetting(name, lang.AtLaunch)
+	if f := s.Check(n); f != nil {
+		return 0, &PinError{name, n, f.Reason, f.Fits, ""}
 	}
 	return n, nil
 }

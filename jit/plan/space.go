@@ -98,8 +98,8 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 		ks = append(ks, knob{[]int{i}, values})
 	}
 	for _, name := range sortedKeys(pins) {
-		if _, ok := byName[name]; !ok && settings[name].most == 0 {
-			known := sortedKeys(settings)
+		if _, ok := byName[name]; !ok && !slices.Contains(lang.PlanSettings(), name) {
+			known := lang.PlanSettings()
 			for n := range byName {
 				known = append(known, n)
 			}
