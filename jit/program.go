@@ -3,7 +3,6 @@ package jit
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -383,23 +382,8 @@ func (p *Program) Close() {
 
 // scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
 func scalarBits(l lang.Literal) uint64 {
-	f := l.Float
 	if l.DType.IsFloat() {
-		f = eval.Round(f, l.DType)
-	}
-	switch l.DType {
-	case lang.F64:
-		return math.Float64bits(f)
-	case lang.F32:
-		return uint64(math.Float32bits(float32(f)))
-	case lang.F16:
-		return uint64(lang.F16Bits(float32(f)))
-	case lang.BF16:
-		return uint64(lang.BF16Bits(float32(f)))
-	case lang.F8E4M3:
-		return uint64(lang.F8E4M3Bits(float32(f)))
-	case lang.F8E5M2:
-		return uint64(lang.F8E5M2Bits(float32(f)))
+		return l.DType.FloatBits(eval.Round(l.Float, l.DType))
 	}
 	return uint64(l.Int) & (1<<l.DType.Bits() - 1)
 }

@@ -10,38 +10,55 @@ import (
 // endian, a bool in a byte. Every number of every type but the integers beyond
 // 2^53 is a float64, so that is what they are read as.
 
-// codec reads and writes one element of a type.
-type codec struct {
-	get func([]byte) float64
-	put func([]byte, float64)
-}
-
 var little = binary.LittleEndian
 
-var codecs = [...]codec{
-	Bool: {func(b []byte) float64 { return float64(b[0]) }, func(b []byte, v float64) {
-		if b[0] = 0; v != 0 {
-			b[0] = 1
-		}
-	}},
-	I8:     {func(b []byte) float64 { return float64(int8(b[0])) }, func(b []byte, v float64) { b[0] = byte(int8(v)) }},
-	U8:     {func(b []byte) float64 { return float64(b[0]) }, func(b []byte, v float64) { b[0] = byte(v) }},
-	I16:    {func(b []byte) float64 { return float64(int16(little.Uint16(b))) }, func(b []byte, v float64) { little.PutUint16(b, uint16(int16(v))) }},
-	U16:    {func(b []byte) float64 { return float64(little.Uint16(b)) }, func(b []byte, v float64) { little.PutUint16(b, uint16(v)) }},
-	I32:    {func(b []byte) float64 { return float64(int32(little.Uint32(b))) }, func(b []byte, v float64) { little.PutUint32(b, uint32(int32(v))) }},
-	U32:    {func(b []byte) float64 { return float64(little.Uint32(b)) }, func(b []byte, v float64) { little.PutUint32(b, uint32(v)) }},
-	I64:    {func(b []byte) float64 { return float64(int64(little.Uint64(b))) }, func(b []byte, v float64) { little.PutUint64(b, uint64(int64(v))) }},
-	U64:    {func(b []byte) float64 { return float64(little.Uint64(b)) }, func(b []byte, v float64) { little.PutUint64(b, uint64(v)) }},
-	F8E4M3: {func(b []byte) float64 { return float64(F8E4M3Value(b[0])) }, func(b []byte, v float64) { b[0] = F8E4M3Bits(float32(v)) }},
-	F8E5M2: {func(b []byte) float64 { return float64(F8E5M2Value(b[0])) }, func(b []byte, v float64) { b[0] = F8E5M2Bits(float32(v)) }},
-	F16:    {func(b []byte) float64 { return float64(F16Value(little.Uint16(b))) }, func(b []byte, v float64) { little.PutUint16(b, F16Bits(float32(v))) }},
-	BF16:   {func(b []byte) float64 { return float64(BF16Value(little.Uint16(b))) }, func(b []byte, v float64) { little.PutUint16(b, BF16Bits(float32(v))) }},
-	F32:    {func(b []byte) float64 { return float64(math.Float32frombits(little.Uint32(b))) }, func(b []byte, v float64) { little.PutUint32(b, math.Float32bits(float32(v))) }},
-	F64:    {func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) }, func(b []byte, v float64) { little.PutUint64(b, math.Float64bits(v)) }},
+// RawBits is the bits of the element at the start of b, in the low end.
+func (d DType) RawBits(b []byte) uint64 {
+	switch d.Size() {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(little.Uint16(b))
+	case 4:
+		return uint64(little.Uint32(b))
+	}
+	return little.Uint64(b)
+}
+
+// PutRawBits sets the bits of the element at the start of b to the low ones of those given.
+func (d DType) PutRawBits(b []byte, bits uint64) {
+	switch d.Size() {
+	case 1:
+		b[0] = byte(bits)
+	case 2:
+		little.PutUint16(b, uint16(bits))
+	case 4:
+		little.PutUint32(b, uint32(bits))
+	default:
+		little.PutUint64(b, bits)
+	}
+}
+
+// IntValue is the value of the bits of an integer type or bool, which are the low ones; u64 values of 2^63 and more wrap.
+func (d DType) IntValue(bits uint64) int64 {
+	up := 64 - d.Bits()
+	if d.IsSigned() {
+		return int64(bits<<up) >> up
+	}
+	return int64(bits << up >> up)
 }
 
 // Element is the value of the element at the start of b. Integers beyond 2^53 lose their lowest bits.
-func (d DType) Element(b []byte) float64 { return codecs[d].get(b) }
+func (d DType) Element(b []byte) float64 {
+	bits := d.RawBits(b)
+	switch {
+	case d.IsFloat():
+		return d.FloatValue(bits)
+	case d == U64:
+		return float64(bits)
+	}
+	return float64(d.IntValue(bits))
+}
 
 // PutElement sets the element at the start of b to v, converted as the language converts:
 // rounded to the nearest float, truncated and saturated to an integer, of NaN 0.
@@ -66,41 +83,29 @@ func (d DType) PutElement(b []byte, v float64) {
 			return
 		}
 	}
-	codecs[d].put(b, v)
+	switch {
+	case d.IsFloat():
+		d.PutRawBits(b, d.FloatBits(v))
+	case d == Bool:
+		d.PutRawBits(b, uint64(truth(v != 0)))
+	case d == U64:
+		d.PutRawBits(b, uint64(v))
+	default:
+		d.PutRawBits(b, uint64(int64(v)))
+	}
 }
 
-// Precision is the number of significant bits of a float type, the hidden one
-// included: a value is rounded with a relative error of at most 2^-Precision.
-func (d DType) Precision() int {
-	switch d {
-	case F8E4M3:
-		return 4
-	case F8E5M2:
-		return 3
-	case F16:
-		return 11
-	case BF16:
-		return 8
-	case F32:
-		return 24
+func truth(b bool) int {
+	if b {
+		return 1
 	}
-	return 53
+	return 0
 }
 
 // Rank numbers the floats of a type in their order, so that the difference of
 // the ranks of two elements is their distance in units of the last place.
 func (d DType) Rank(b []byte) int64 {
-	var bits int64
-	switch d.Size() {
-	case 1:
-		bits = int64(int8(b[0])) << 56
-	case 2:
-		bits = int64(little.Uint16(b)) << 48
-	case 4:
-		bits = int64(little.Uint32(b)) << 32
-	default:
-		bits = int64(little.Uint64(b))
-	}
+	bits := int64(d.RawBits(b) << (64 - d.Bits()))
 	if bits < 0 {
 		bits = math.MinInt64 - bits
 	}

@@ -51,7 +51,7 @@ var jitFaults = []Fault{
 		Old: `offset: (in.Offset + v.offset) * size}`, New: `offset: in.Offset * size}`,
 		Note: "a slice of an argument begins at its start"},
 	{ID: "launch-scalar-bits", File: "jit/program.go", Class: "launch", First: "jit TestReductions",
-		Old: `return uint64(math.Float32bits(float32(f)))`, New: `return uint64(math.Float64bits(f))`,
+		Old: `return l.DType.FloatBits(`, New: `return lang.F64.FloatBits(`,
 		Note: "f32 scalars are passed as f64"},
 	{ID: "launch-stride", File: "jit/program.go", Class: "launch", First: "jit TestConformance/views",
 		Old: `tensors[at.tensor].strides[at.dim] * at.times / at.by`, New: `tensors[at.tensor].shape[at.dim] * at.times / at.by`,

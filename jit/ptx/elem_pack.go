@@ -12,7 +12,7 @@ import (
 // literal is a constant rounded to its type. An infinity stays one where the type has it: a program's own
 // was rounded when the IR was built, so that what is left stands for no element in a reduction.
 func literal(d lang.DType, f float32) float32 {
-	if d == lang.F8E5M2 && math.IsInf(float64(f), 0) {
+	if d.HasInfinity() && math.IsInf(float64(f), 0) {
 		return f
 	}
 	return d.Round(f)
