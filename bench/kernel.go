@@ -117,22 +117,23 @@ func median(times []time.Duration) time.Duration {
 func plausible(device jit.Device, out []jit.Value) error {
 	t := out[0].Tensor
 	data := make([]byte, min(t.Bytes(), 1<<16))
-	if err := device.Read(data, t.Memory, t.Offset*int64(t.DType.Size())); err != nil {
+	if err := device.Read(data, t.Memory, t.DType.Bytes(t.Offset)); err != nil {
 		return err
 	}
 	zero := true
-	for i := 0; i < len(data); i += t.DType.Size() {
+	n := t.DType.Elements(int64(len(data)))
+	for i := range n {
 		if !t.DType.IsFloat() {
 			return nil
 		}
-		v := t.DType.Element(data[i:])
+		v := t.DType.ElementAt(data, i)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("element %d of the result is %v", i/t.DType.Size(), v)
+			return fmt.Errorf("element %d of the result is %v", i, v)
 		}
 		zero = zero && v == 0
 	}
 	if zero {
-		return fmt.Errorf("the first %d elements of the result are all 0", len(data)/t.DType.Size())
+		return fmt.Errorf("the first %d elements of the result are all 0", n)
 	}
 	return nil
 }
@@ -198,10 +199,10 @@ func fill(device jit.Device, t *jit.Tensor, random *rand.Rand) error {
 	if !t.DType.IsFloat() {
 		return fmt.Errorf("no random numbers of type %s", t.DType)
 	}
-	size := t.DType.Size()
-	block := make([]byte, t.DType.Bytes(min(jit.Elements(t.Shape), pattern)))
-	for i := 0; i < len(block); i += size {
-		t.DType.PutElement(block[i:], float64(float32(random.NormFloat64())))
+	n := min(jit.Elements(t.Shape), pattern)
+	block := make([]byte, t.DType.Bytes(n))
+	for i := range n {
+		t.DType.PutElementAt(block, i, float64(float32(random.NormFloat64())))
 	}
 	for at := int64(0); at < t.Bytes(); at += int64(len(block)) {
 		if err := device.Write(t.Memory, at, block[:min(int64(len(block)), t.Bytes()-at)]); err != nil {

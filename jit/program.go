@@ -258,15 +258,14 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 			case ir.ParamPointer:
 				v := &s.tensors[s.compiled.tensorParam[t]]
 				t++
-				size := int64(v.dtype.Size())
 				switch {
 				case v.slot.temp:
-					s.args[j] = launchArg{memory: p.arena.temps, offset: p.temps[v.slot.index].offset + v.offset*size}
+					s.args[j] = launchArg{memory: p.arena.temps, offset: p.temps[v.slot.index].offset + v.dtype.Bytes(v.offset)}
 				case v.slot.made:
-					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.offset * size}
+					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.dtype.Bytes(v.offset)}
 				default:
 					in := tensors[v.slot.index]
-					s.args[j] = launchArg{memory: in.Memory, offset: (in.Offset + v.offset) * size}
+					s.args[j] = launchArg{memory: in.Memory, offset: v.dtype.Bytes(in.Offset + v.offset)}
 				}
 			case ir.ParamScalar:
 				s.args[j] = launchArg{bits: scalarBits(s.scalars[c].value(scalars))}

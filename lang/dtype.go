@@ -149,6 +149,15 @@ func (d DType) Bytes(n int64) int64 {
 	return (n*bits + 7) / 8
 }
 
+// Elements is how many whole elements so many bytes of memory hold.
+func (d DType) Elements(bytes int64) int64 {
+	bits := int64(d.row().bits)
+	if bits%8 == 0 { // 8 * bytes may be beyond an int64
+		return bytes / (bits / 8)
+	}
+	return bytes * 8 / bits
+}
+
 // IsFloat reports a floating-point type.
 func (d DType) IsFloat() bool { return d.Class() == ClassFloat }
 

@@ -7,10 +7,29 @@ import (
 )
 
 // This file reads and writes single elements as memory holds them: little
-// endian, a bool in a byte. Every number of every type but the integers beyond
+// endian, a bool in a byte, of types narrower than a byte the first element in the low bits. Every number of every type but the integers beyond
 // 2^53 is a float64, so that is what they are read as.
 
 var little = binary.LittleEndian
+
+// RawBitsAt is the bits of element i of a tensor's memory, in the low end.
+func (d DType) RawBitsAt(data []byte, i int64) uint64 {
+	if bits := int64(d.Bits()); bits%8 != 0 {
+		return uint64(data[i*bits/8]) >> (i * bits % 8) & (1<<bits - 1)
+	}
+	return d.RawBits(data[i*int64(d.Size()):])
+}
+
+// PutRawBitsAt sets the bits of element i of a tensor's memory to the low ones of those given.
+func (d DType) PutRawBitsAt(data []byte, i int64, raw uint64) {
+	if bits := int64(d.Bits()); bits%8 != 0 {
+		b, up := &data[i*bits/8], i*bits%8
+		mask := byte(1<<bits-1) << up
+		*b = *b&^mask | byte(raw)<<up&mask
+		return
+	}
+	d.PutRawBits(data[i*int64(d.Size()):], raw)
+}
 
 // RawBits is the bits of the element at the start of b, in the low end.
 func (d DType) RawBits(b []byte) uint64 {
@@ -49,8 +68,11 @@ func (d DType) IntValue(bits uint64) int64 {
 }
 
 // Element is the value of the element at the start of b. Integers beyond 2^53 lose their lowest bits.
-func (d DType) Element(b []byte) float64 {
-	bits := d.RawBits(b)
+func (d DType) Element(b []byte) float64 { return d.ElementAt(b, 0) }
+
+// ElementAt is the value of element i of a tensor's memory. Integers beyond 2^53 lose their lowest bits.
+func (d DType) ElementAt(data []byte, i int64) float64 {
+	bits := d.RawBitsAt(data, i)
 	switch {
 	case d.IsFloat():
 		return d.FloatValue(bits)
@@ -62,44 +84,37 @@ func (d DType) Element(b []byte) float64 {
 
 // PutElement sets the element at the start of b to v, converted as the language converts:
 // rounded to the nearest float, truncated and saturated to an integer, of NaN 0.
-func (d DType) PutElement(b []byte, v float64) {
-	if d.IsInt() {
-		low, high := 0.0, math.Ldexp(1, d.Bits())
-		if d.IsSigned() {
-			low, high = -high/2, high/2
-		}
-		switch {
-		case math.IsNaN(v):
-			v = 0
-		case v < low:
-			v = low
-		case v >= high: // whose nearest float64 is the type's largest number or, in 64 bits, beyond it
-			for i := range d.Size() {
-				b[i] = 0xff
-			}
-			if d.IsSigned() {
-				b[d.Size()-1] = 0x7f
-			}
-			return
-		}
-	}
+func (d DType) PutElement(b []byte, v float64) { d.PutElementAt(b, 0, v) }
+
+// PutElementAt sets element i of a tensor's memory to v, converted as PutElement does.
+func (d DType) PutElementAt(data []byte, i int64, v float64) { d.PutRawBitsAt(data, i, d.bitsOf(v)) }
+
+// bitsOf is the bits of v converted to the type.
+func (d DType) bitsOf(v float64) uint64 {
 	switch {
 	case d.IsFloat():
-		d.PutRawBits(b, d.FloatBits(v))
+		return d.FloatBits(v)
 	case d == Bool:
-		d.PutRawBits(b, uint64(truth(v != 0)))
+		if v != 0 {
+			return 1
+		}
+		return 0
+	case math.IsNaN(v):
+		return 0
+	}
+	low, high := 0.0, math.Ldexp(1, d.Bits())
+	if d.IsSigned() {
+		low, high = -high/2, high/2
+	}
+	switch {
+	case v >= high && d.IsSigned(): // whose nearest float64 is the type's largest number or, in 64 bits, beyond it
+		return 1<<(d.Bits()-1) - 1
+	case v >= high:
+		return 1<<d.Bits() - 1
 	case d == U64:
-		d.PutRawBits(b, uint64(v))
-	default:
-		d.PutRawBits(b, uint64(int64(v)))
+		return uint64(max(v, low))
 	}
-}
-
-func truth(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+	return uint64(int64(max(v, low)))
 }
 
 // Rank numbers the floats of a type in their order, so that the difference of

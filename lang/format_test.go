@@ -119,3 +119,25 @@ func TestHolds(t *testing.T) {
 	assert.True(t, F32.Holds(I16))
 	assert.False(t, F32.Holds(I32))
 }
+
+// Types narrower than a byte lie one after the other, the first in the low bits. No type of the language is that
+// narrow yet: here the row of Invalid stands for one.
+func TestElementsNarrowerThanAByte(t *testing.T) {
+	saved := dtypeTable[Invalid]
+	defer func() { dtypeTable[Invalid] = saved }()
+	dtypeTable[Invalid] = dtypeRow{name: "f4e2m1", class: ClassFloat, bits: 4, signed: true, format: newFormat(2, 1, allFinite, true), accumulator: F32}
+	d, values := Invalid, []float64{0.5, -6, 3, 1.5, -1}
+	require.EqualValues(t, 3, d.Bytes(5))
+	require.EqualValues(t, 6, d.Elements(3))
+	require.EqualValues(t, 1, d.Size())
+	data := []byte{0xff, 0xff, 0xff}
+	for i, v := range values {
+		d.PutElementAt(data, int64(i), v)
+	}
+	assert.Equal(t, []byte{0xf1, 0x35, 0xfa}, data)
+	for i, v := range values {
+		assert.Equal(t, v, d.ElementAt(data, int64(i)))
+	}
+	assert.Equal(t, float32(6), d.Round(100))
+	assert.Equal(t, 3, d.Precision()+1)
+}

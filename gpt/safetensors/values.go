@@ -9,7 +9,7 @@ func (t Tensor) Float32s() ([]float32, error) {
 	if !d.IsFloat() {
 		return nil, fmt.Errorf("tensor %q: element type %s, required a float type", t.Name, t.DType)
 	}
-	return convert(t, func(b []byte) float32 { return float32(d.FloatValue(d.RawBits(b))) }), nil
+	return convert(t, func(bits uint64) float32 { return float32(d.FloatValue(bits)) }), nil
 }
 
 // Int64s converts the elements of an integer tensor to i64; u64 values of 2^63
@@ -19,15 +19,14 @@ func (t Tensor) Int64s() ([]int64, error) {
 	if !d.IsInt() {
 		return nil, fmt.Errorf("tensor %q: element type %s, required an integer type", t.Name, t.DType)
 	}
-	return convert(t, func(b []byte) int64 { return d.IntValue(d.RawBits(b)) }), nil
+	return convert(t, d.IntValue), nil
 }
 
-// convert reads each element with value, which gets the bytes from its start on.
-func convert[V any](t Tensor, value func([]byte) V) []V {
-	size := t.DType.Size()
-	values := make([]V, len(t.Data)/size)
+// convert reads each element by its bits.
+func convert[V any](t Tensor, value func(bits uint64) V) []V {
+	values := make([]V, t.DType.Elements(int64(len(t.Data))))
 	for i := range values {
-		values[i] = value(t.Data[i*size:])
+		values[i] = value(t.DType.RawBitsAt(t.Data, int64(i)))
 	}
 	return values
 }

@@ -138,7 +138,7 @@ func given(k *typed.Kernel, spec *jit.Spec, inputs map[string]Input) ([]argument
 			if err != nil {
 				return nil, err
 			}
-			if want := jit.Elements(shape) * int64(a.dtype.Size()); int64(len(in.Array.Data)) != want {
+			if want := a.dtype.Bytes(jit.Elements(shape)); int64(len(in.Array.Data)) != want {
 				return nil, fmt.Errorf("%s of %s has %d bytes, and its shape %s %d", p.Name, k.Name, len(in.Array.Data), jit.FormatShape(shape), want)
 			}
 			a.shape, a.data = shape, in.Array.Data

@@ -428,7 +428,7 @@ func (l *launch) outputs(out []jit.Value, poisoned bool) ([]result, *Problem) {
 	parts := []part{{int64(len(arena)), int64(len(arena))}}
 	var results []result
 	for i, v := range out {
-		from := v.Tensor.Offset * int64(v.Tensor.DType.Size())
+		from := v.Tensor.DType.Bytes(v.Tensor.Offset)
 		to := from + v.Tensor.Bytes()
 		parts = append(parts, part{from, to})
 		results = append(results, result{name: l.kernel.Outputs[i].Name, data: arena[from:to]})

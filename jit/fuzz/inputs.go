@@ -89,7 +89,7 @@ func (s Style) fill(d lang.DType, n int64, r *rand.Rand) []byte {
 
 // decode reads element i.
 func decode(d lang.DType, data []byte, i int) ir.Const {
-	bits := d.RawBits(data[i*d.Size():])
+	bits := d.RawBitsAt(data, int64(i))
 	switch {
 	case d.IsFloat():
 		return ir.Const{Float: d.FloatValue(bits)}
@@ -105,5 +105,5 @@ func encode(d lang.DType, c ir.Const, data []byte, i int) {
 	if d.IsFloat() {
 		bits = d.FloatBits(c.Float)
 	}
-	d.PutRawBits(data[i*d.Size():], bits)
+	d.PutRawBitsAt(data, int64(i), bits)
 }

@@ -385,7 +385,7 @@ func (c at) traffic(concurrent int64) traffic {
 			order = append(order, t)
 		}
 		all, once := c.elements(s, false)
-		bytes := float64(t.DType.Size())
+		bytes := float64(t.DType.Bits()) / 8
 		// Part of a sector takes the time of all of it.
 		sum.l2 += all * bytes * max(c.target.SectorBytes/(c.run(s.op)*bytes), 1)
 		if s.op.Code == lang.OpLoad {
@@ -398,7 +398,7 @@ func (c at) traffic(concurrent int64) traffic {
 	blocks := float64(c.blocks())
 	for _, t := range order {
 		u := uses[t]
-		whole := float64(t.DType.Size())
+		whole := float64(t.DType.Bits()) / 8
 		for _, d := range t.Shape {
 			whole *= float64(c.dims(d))
 		}
@@ -565,7 +565,7 @@ func (c at) gpu() (*estimate, *violation) {
 		each := float64(c.count(tile{axes: s.axes}, false))
 		width := 1.0
 		if s.op.Tensor != nil {
-			width = max(vectorBytes/float64(s.op.Tensor.DType.Size()), 1)
+			width = max(8*vectorBytes/float64(s.op.Tensor.DType.Bits()), 1)
 		}
 		ops += n / each * max(each/width, float64(c.threads())) * c.weight(s.op)
 		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
