@@ -150,7 +150,7 @@ func leastNormal(d lang.DType) float64 {
 	switch {
 	case !d.IsFloat() || d.Bits() > 32:
 		return 0
-	case d.Bits() == 8:
+	case d.Bits() < 16:
 		d = lang.F16
 	}
 	return d.LeastNormal()

@@ -181,6 +181,12 @@ func (m Machine) IsGPU() bool { return m.compute > 0 }
 // Has reports a machine that can do all of what is asked for.
 func (m Machine) Has(c Capability) bool { return m.has&c == c }
 
+// Without is the machine as if it could not do something, for tests of what is done instead.
+func (m Machine) Without(c Capability) Machine {
+	m.has &^= c
+	return m
+}
+
 // ComputeCapability is the number by which the vendor calls what a GPU can do, "9.0".
 func (m Machine) ComputeCapability() string { return capability(m.compute) }
 
