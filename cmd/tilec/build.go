@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -87,13 +88,20 @@ built. Where nothing is left to build, that is an error. --dump-after takes the 
 	f.SortFlags = false
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", "))
 	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
-	f.StringVar(&o.target, "target", target.Default, "what to compile for: sm_90a, sm_89, sm_86, sm_80 or cpu")
+	f.StringVar(&o.target, "target", target.Default, "what to compile for: "+newestFirst(target.Names()))
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
 	a.jsonFlag(f, "print one JSON object")
 	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it: a comma list, or all")
 	precisionFlag(f, &o.precision)
 	return cmd
+}
+
+// newestFirst lists the machines in words, the CPU at the end.
+func newestFirst(names []string) string {
+	slices.Reverse(names)
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // unit is one text that build makes.

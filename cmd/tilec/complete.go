@@ -88,7 +88,7 @@ func completeFlags(cmd *cobra.Command) {
 		passes = append(passes, p.Name+"\t"+p.Doc)
 	}
 	for flag, f := range map[string]complete{
-		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf("f32", "bf16", "f16"),
+		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf(modelNames()...),
 		"emit": oneOf(stages...), "target": oneOf(target.Names()...), "dump-after": oneOf(passes...),
 	} {
 		if cmd.Flags().Lookup(flag) == nil {

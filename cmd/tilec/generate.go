@@ -46,6 +46,14 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 // modelDTypes are the element types that a model can compute in.
 var modelDTypes = []lang.DType{lang.F32, lang.BF16, lang.F16}
 
+func modelNames() []string {
+	names := make([]string, len(modelDTypes))
+	for i, d := range modelDTypes {
+		names[i] = d.String()
+	}
+	return names
+}
+
 var errInterrupted = errors.New("interrupted")
 
 // generate continues a prompt with the language model in a file.
