@@ -26,8 +26,6 @@ type Args map[string]any
 // precisionKey is the name of the precision among the arguments. No name of the language begins so.
 const precisionKey = "@precision"
 
-var precisions = map[string]string{"": "", "tf32": "", "tf32x3": "tf32x3", "ieee": "ieee"}
-
 // options sorts out the arguments that are not parameters.
 func (f *Function) options(args Args) (Options, error) {
 	o := Options{Dims: map[string]int64{}, Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
@@ -43,7 +41,7 @@ func (f *Function) options(args Args) (Options, error) {
 		switch {
 		case name == precisionKey:
 			text, isText := value.(string)
-			p, ok := precisions[text]
+			p, ok := lang.Precision(text)
 			if !ok || !isText {
 				return fail(`is %v, must be "tf32", "tf32x3" or "ieee"`, value)
 			}

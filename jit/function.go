@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"tilec/jit/bug"
-	"tilec/jit/compile"
 	"tilec/jit/misuse"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -116,7 +115,7 @@ func KernelFunction(k *typed.Kernel) *Function {
 			add(a.Name)
 		}
 	}
-	for _, name := range compile.PlanSettings {
+	for _, name := range lang.PlanSettings() {
 		add(name)
 	}
 	return f

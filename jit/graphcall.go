@@ -168,7 +168,7 @@ func (b *binder) layout(v *view) spec.Layout {
 	l := spec.Layout{Contiguous: v.contiguous()}
 	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
 	if v.slot.temp || v.slot.made {
-		l.Align = tensor.PowerDivisor(v.offset * int64(v.dtype.Size()))
+		l.Align = tensor.PowerDivisor(v.dtype.Bytes(v.offset))
 	} else {
 		l.Align = b.prog.inputs[v.slot.index].Divisor(v.offset)
 	}

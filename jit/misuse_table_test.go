@@ -18,8 +18,8 @@ import (
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/log"
-	"tilec/jit/plan"
 	"tilec/jit/spec"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -533,19 +533,19 @@ var misuses = []wrongUse{
 	{"BuildIR", "zero", func(*world) error { _, _, err := build.IR(&spec.Spec{}); return err }, jit.ErrUnset},
 	{"BuildIR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := build.IR(w.spec); return err }, jit.ErrMismatch},
 	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := build.IR(w.spec); return err }, jit.ErrRange},
-	{"Lower", "nil", func(*world) error { return second(compile.Lower(nil, plan.Target{}, nil)) }, jit.ErrUnset},
-	{"Lower", "no target", func(w *world) error { return second(compile.Lower(w.spec, plan.Target{}, nil)) }, jit.ErrUnset},
-	{"LowerIR", "nil", func(*world) error { return second(compile.LowerIR(nil, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
-	{"LowerIR", "zero", func(*world) error { return second(compile.LowerIR(&ir.Func{}, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"Lower", "nil", func(*world) error { return second(compile.Lower(nil, target.Machine{}, nil)) }, jit.ErrUnset},
+	{"Lower", "no target", func(w *world) error { return second(compile.Lower(w.spec, target.Machine{}, nil)) }, jit.ErrUnset},
+	{"LowerIR", "nil", func(*world) error { return second(compile.LowerIR(nil, target.Machine{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"LowerIR", "zero", func(*world) error { return second(compile.LowerIR(&ir.Func{}, target.Machine{}, nil, nil, nil)) }, jit.ErrUnset},
 	{"LowerIR", "no target", func(w *world) error {
 		f, _, err := build.IR(w.spec)
 		if err != nil {
 			return err
 		}
-		return second(compile.LowerIR(f, plan.Target{}, nil, nil, nil))
+		return second(compile.LowerIR(f, target.Machine{}, nil, nil, nil))
 	}, jit.ErrUnset},
-	{"Forms", "nil", func(*world) error { return second(compile.Forms(nil, plan.Target{})) }, jit.ErrUnset},
-	{"Forms", "no target", func(w *world) error { return second(compile.Forms(w.spec, plan.Target{})) }, jit.ErrUnset},
+	{"Forms", "nil", func(*world) error { return second(compile.Forms(nil, target.Machine{})) }, jit.ErrUnset},
+	{"Forms", "no target", func(w *world) error { return second(compile.Forms(w.spec, target.Machine{})) }, jit.ErrUnset},
 	{"KnownPins", "nil", func(*world) error { return none(int64(len(compile.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
 	{"ParseAssignments", "what is none", func(*world) error { return second(bug.ParseAssignments("\"a=1")) }, anyError},
 	{"Lowered.PTX", "zero", func(*world) error { return second(new(compile.Lowered).PTX()) }, jit.ErrUnset},

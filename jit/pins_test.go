@@ -14,7 +14,7 @@ import (
 
 	"tilec/jit/compile"
 	"tilec/jit/cuda"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -78,8 +78,8 @@ func pinKernels(t *testing.T) map[string]*typed.Kernel {
 	return ks
 }
 
-func lowerCase(t *testing.T, k *typed.Kernel, target string, dims, pins map[string]int64) (*compile.Lowered, error) {
-	to, err := plan.FindTarget(target)
+func lowerCase(t *testing.T, k *typed.Kernel, machine string, dims, pins map[string]int64) (*compile.Lowered, error) {
+	to, err := target.Find(machine)
 	require.NoError(t, err)
 	s, err := Specialise(k, Options{Dims: dims, Pins: pins})
 	require.NoError(t, err)

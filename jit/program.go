@@ -3,7 +3,6 @@ package jit
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -15,8 +14,8 @@ import (
 	"tilec/jit/ir/eval"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
-	"tilec/jit/plan"
 	"tilec/jit/spec"
+	"tilec/jit/target"
 	"tilec/jit/tensor"
 	"tilec/lang"
 )
@@ -148,9 +147,9 @@ func (s *step) prepare(c *compile.Compiled, d backend.Device) error {
 	for _, part := range c.Dims.Ranges {
 		s.ranged = s.ranged || part.ByScalars()
 	}
-	if d.Target().Arch > 0 && !s.empty {
-		if n := tensor.Elements(grid); n > plan.MaxBlocks {
-			return spec.Errorf(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
+	if d.Target().IsGPU() && !s.empty {
+		if n := tensor.Elements(grid); n > target.MaxBlocks {
+			return spec.Errorf(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, target.MaxBlocks)
 		}
 	}
 	if !s.empty {
@@ -265,15 +264,14 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 			case ir.ParamPointer:
 				v := &s.tensors[s.compiled.TensorParam[t]]
 				t++
-				size := int64(v.dtype.Size())
 				switch {
 				case v.slot.temp:
-					s.args[j] = backend.Arg{Memory: p.arena.temps, Offset: p.temps[v.slot.index].offset + v.offset*size}
+					s.args[j] = backend.Arg{Memory: p.arena.temps, Offset: p.temps[v.slot.index].offset + v.dtype.Bytes(v.offset)}
 				case v.slot.made:
-					s.args[j] = backend.Arg{Memory: p.made[v.slot.index].Memory, Offset: v.offset * size}
+					s.args[j] = backend.Arg{Memory: p.made[v.slot.index].Memory, Offset: v.dtype.Bytes(v.offset)}
 				default:
 					in := tensors[v.slot.index]
-					s.args[j] = backend.Arg{Memory: in.Memory, Offset: (in.Offset + v.offset) * size}
+					s.args[j] = backend.Arg{Memory: in.Memory, Offset: v.dtype.Bytes(in.Offset + v.offset)}
 				}
 			case ir.ParamScalar:
 				s.args[j] = backend.Arg{Bits: scalarBits(s.scalars[c].value(scalars))}
@@ -389,23 +387,8 @@ func (p *Program) Close() {
 
 // scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
 func scalarBits(l lang.Literal) uint64 {
-	f := l.Float
 	if l.DType.IsFloat() {
-		f = eval.Round(f, l.DType)
-	}
-	switch l.DType {
-	case lang.F64:
-		return math.Float64bits(f)
-	case lang.F32:
-		return uint64(math.Float32bits(float32(f)))
-	case lang.F16:
-		return uint64(lang.F16Bits(float32(f)))
-	case lang.BF16:
-		return uint64(lang.BF16Bits(float32(f)))
-	case lang.F8E4M3:
-		return uint64(lang.F8E4M3Bits(float32(f)))
-	case lang.F8E5M2:
-		return uint64(lang.F8E5M2Bits(float32(f)))
+		return l.DType.FloatBits(eval.Round(l.Float, l.DType))
 	}
 	return uint64(l.Int) & (1<<l.DType.Bits() - 1)
 }

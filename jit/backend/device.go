@@ -11,6 +11,7 @@ import (
 	"tilec/jit/log"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 )
 
 // Device is a machine that runs kernels. Work is done in the order in which it
@@ -22,7 +23,7 @@ type Device interface {
 	Name() string
 	// ID is the device's name on the command line: "cpu", "cuda:0".
 	ID() string
-	Target() plan.Target
+	Target() target.Machine
 	// Alloc gives n bytes of memory with undefined contents, aligned to 256 bytes.
 	Alloc(n int64) (*Memory, error)
 	// Free gives memory back, which nothing may be using. It does nothing to what is freed already, to a part of

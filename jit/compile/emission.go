@@ -9,10 +9,11 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 )
 
 // EmitPTX makes PTX of planned IR, or finds it in the cache.
-func EmitPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx.Module, error) {
+func EmitPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*ptx.Module, error) {
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}

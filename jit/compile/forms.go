@@ -7,6 +7,7 @@ import (
 	"tilec/jit/misuse"
 	"tilec/jit/plan"
 	"tilec/jit/spec"
+	"tilec/jit/target"
 )
 
 // Form is a kernel's IR at a point on its way to a target's backend.
@@ -19,12 +20,12 @@ type Form struct {
 
 // Forms gives every form that a kernel has between its source and the backend of a target, in order. With an
 // error, which a pass may be the cause of, come the forms up to there.
-func Forms(s *spec.Spec, target plan.Target) (forms []Form, err error) {
+func Forms(s *spec.Spec, target target.Machine) (forms []Form, err error) {
 	if err := s.Check("Forms"); err != nil {
 		return nil, err
 	}
 	if target.Name == "" {
-		return nil, misuse.Unset("Forms", "there is no target: plan.FindTarget gives one")
+		return nil, misuse.Unset("Forms", "there is no target: target.Find gives one")
 	}
 	_, err = lower(s, target, lowering{forms: func(pass string, f *ir.Func) {
 		forms = append(forms, Form{pass, ir.Clone(f)})
@@ -33,13 +34,13 @@ func Forms(s *spec.Spec, target plan.Target) (forms []Form, err error) {
 }
 
 // lowerForm plans a form of a specialisation as it is: no pass runs.
-func lowerForm(s *spec.Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
+func lowerForm(s *spec.Spec, f *ir.Func, target target.Machine) (*Lowered, error) {
 	_, dims, err := build.Kernel(s, target.Name)
 	if err != nil {
 		return nil, err
 	}
 	f = ir.Clone(f)
-	if target.Arch == 0 {
+	if !target.IsGPU() {
 		ir.Unshare(f)
 	}
 	l, err := asItIs(f, target, func(d *ir.Dim) int64 {
@@ -56,7 +57,7 @@ func lowerForm(s *spec.Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
 }
 
 // asItIs plans what has no extent in a kernel's IR and compiles it for a GPU target; no pass runs, and no axis is cut. f becomes the kernel that is lowered.
-func asItIs(f *ir.Func, target plan.Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Lowered, error) {
+func asItIs(f *ir.Func, target target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (*Lowered, error) {
 	p, err := plan.Choose(f, target, sizes, pins)
 	if err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func asItIs(f *ir.Func, target plan.Target, sizes func(*ir.Dim) int64, pins map[
 		return nil, err
 	}
 	l := &Lowered{Func: f, Plan: p, target: target, uncut: f}
-	if target.Arch > 0 {
+	if target.IsGPU() {
 		if l.Module, err = EmitPTX(f, p, target, nil); err != nil {
 			return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -77,8 +78,8 @@ const (
 // registers in use and what the text needs of the assembler. Instructions go to
 // the entry section (run once, before everything else) or to the body.
 type asm struct {
-	// arch is the compute capability times ten: 80, 86, 89, 90.
-	arch    int
+	// target is the machine that the code is for.
+	target  target.Machine
 	count   [numClasses]int
 	labels  int
 	version int // ten times the PTX ISA version
@@ -93,21 +94,8 @@ type asm struct {
 	lastLoc string
 }
 
-func newAsm(arch int) *asm {
-	a := &asm{arch: arch, version: 70, level: map[reg]int{}}
-	if arch >= 86 { // the version that knows the target
-		a.version = 71
-	}
-	if arch >= 86 {
-		a.version = 71
-	}
-	if arch >= 89 {
-		a.version = 78
-	}
-	if arch >= 90 {
-		a.version = 80
-	}
-	return a
+func newAsm(t target.Machine) *asm {
+	return &asm{target: t, version: t.PTX, level: map[reg]int{}}
 }
 
 // reg makes a fresh virtual register.

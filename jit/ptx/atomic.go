@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -68,7 +69,7 @@ func (k *kernel) atomicOp(op *ir.Op) {
 
 // addsVectors reports additions of which one instruction can do several neighbours, each by itself an atomic.
 func (u *atomicUpdate) addsVectors() bool {
-	return u.op.Code == lang.OpAtomicAdd && u.d == lang.F32 && !u.op.Old && u.a.arch >= 90 &&
+	return u.op.Code == lang.OpAtomicAdd && u.d == lang.F32 && !u.op.Old && u.a.target.Has(target.VectorAtomics) &&
 		u.op.Order != lang.OrderAcquire && u.op.Order != lang.OrderAcqRel
 }
 

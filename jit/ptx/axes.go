@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -192,7 +192,7 @@ func (k *kernel) grouped(block reg, x, y *ir.Axis, slower bool) (rest, row, colu
 // blocksOf is the number of blocks along a grid axis.
 func (k *kernel) blocksOf(x *ir.Axis) any {
 	if x.Dim.Known() {
-		return min((x.Dim.Value+x.Extent-1)/x.Extent, plan.MaxBlocks) // a launch of more is refused
+		return min((x.Dim.Value+x.Extent-1)/x.Extent, target.MaxBlocks) // a launch of more is refused
 	}
 	n := k.size(x.Dim)
 	if x.Dim.Wide {

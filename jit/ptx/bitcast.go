@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"tilec/jit/ir/eval"
 	"tilec/lang"
 )
 
@@ -20,7 +19,7 @@ func (k *kernel) bitcast(from, to lang.DType, x reg) reg {
 	}
 	nan := a.op(pred, "setp.nan"+suffix(from), x, x)
 	if from == lang.F64 {
-		return a.op(b64, "selp.b64", int64(eval.QuietNaN(from)), a.op(b64, "mov.b64", x), nan)
+		return a.op(b64, "selp.b64", int64(from.NaNBits()), a.op(b64, "mov.b64", x), nan)
 	}
 	bits := x
 	if from == lang.F32 {
@@ -28,7 +27,7 @@ func (k *kernel) bitcast(from, to lang.DType, x reg) reg {
 	} else {
 		bits = k.pack(from, []reg{x})
 	}
-	bits = a.op(b32, "selp.b32", int64(eval.QuietNaN(from)), bits, nan)
+	bits = a.op(b32, "selp.b32", int64(from.NaNBits()), bits, nan)
 	if to.Bits() < 32 {
 		return unpack(a, to, bits, 1)[0]
 	}

@@ -4,6 +4,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/target"
 )
 
 // program executes the text that the elementwise emitters write, one thread,
@@ -29,7 +33,9 @@ type step struct {
 // assemble emits with inputs of the classes given and decodes what was written.
 func assemble(t testing.TB, arch int, classes []regClass, emit func(a *asm, in []reg) reg) *program {
 	t.Helper()
-	a := newAsm(arch)
+	to, err := target.ForDevice(arch)
+	require.NoError(t, err)
+	a := newAsm(to)
 	in := make([]reg, len(classes))
 	for i, c := range classes {
 		in[i] = a.reg(c)

@@ -26,10 +26,8 @@ func roundTo(a *asm, d lang.DType, x reg) reg {
 	case lang.BF16:
 		// In the upper half of a register, with 0 below, bf16 is f32.
 		return a.op(f32, "mov.b32", a.op(b32, "cvt.rn.bf16x2.f32", x, imm32(0)))
-	case lang.F8E4M3:
-		return roundF8(a, x, 448, 3, 0x1p-6)
-	case lang.F8E5M2:
-		return roundF8(a, x, 57344, 2, 0x1p-14)
+	case lang.F8E4M3, lang.F8E5M2:
+		return roundF8(a, x, d.Largest(), d.Precision()-1, float32(d.LeastNormal()))
 	}
 	return x
 }
@@ -37,9 +35,9 @@ func roundTo(a *asm, d lang.DType, x reg) reg {
 // roundF8 saturates at largest and rounds to man bits of mantissa, or to the
 // spacing at the least normal number below it: added to a number 2^(23-man) times as
 // large as x's power of two, x loses the bits that do not fit, by f32's own rounding.
-func roundF8(a *asm, x reg, largest float32, man int, minNormal float32) reg {
+func roundF8(a *asm, x reg, largest float64, man int, minNormal float32) reg {
 	m := flt{a, single}
-	v := m.f("min.NaN", m.abs(x), float64(largest))
+	v := m.f("min.NaN", m.abs(x), largest)
 	exp := a.op(b32, "and.b32", v, 0x7f800000)
 	exp = a.op(b32, "max.u32", exp, math.Float32bits(minNormal))
 	anchor := a.op(f32, "mov.b32", a.op(b32, "add.s32", exp, (23-man)<<23))

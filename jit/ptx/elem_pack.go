@@ -5,13 +5,14 @@ import (
 	"math"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
 // literal is a constant rounded to its type. An infinity stays one where the type has it: a program's own
 // was rounded when the IR was built, so that what is left stands for no element in a reduction.
 func literal(d lang.DType, f float32) float32 {
-	if d == lang.F8E5M2 && math.IsInf(float64(f), 0) {
+	if d.HasInfinity() && math.IsInf(float64(f), 0) {
 		return f
 	}
 	return d.Round(f)
@@ -75,7 +76,7 @@ func pack16(a *asm, d lang.DType, lo, hi reg) reg {
 // unpack8 takes apart four elements of an 8-bit type, the first in the low byte.
 func unpack8(a *asm, d lang.DType, w reg) [4]reg {
 	var out [4]reg
-	if d == lang.F8E4M3 && a.arch >= 90 { // pairs are exact in f16
+	if d == lang.F8E4M3 && a.target.Has(target.ConvertPairsE4M3) { // pairs are exact in f16
 		lo, hi := a.reg(b16), a.reg(b16)
 		a.ins("mov.b32 {%v, %v}, %v", lo, hi, w)
 		out[0], out[1] = unpack16(a, lang.F16, a.op(b32, "cvt.rn.f16x2.e4m3x2", lo))
@@ -93,7 +94,7 @@ func pack8(a *asm, d lang.DType, x [4]reg) reg {
 	if d == lang.F8E5M2 { // the upper bytes of f16
 		return a.op(b32, "prmt.b32", pack16(a, lang.F16, x[0], x[1]), pack16(a, lang.F16, x[2], x[3]), 0x7531)
 	}
-	if d == lang.F8E4M3 && a.arch >= 90 {
+	if d == lang.F8E4M3 && a.target.Has(target.ConvertPairsE4M3) {
 		lo := a.op(b16, "cvt.rn.satfinite.e4m3x2.f32", x[1], x[0])
 		hi := a.op(b16, "cvt.rn.satfinite.e4m3x2.f32", x[3], x[2])
 		w := a.reg(b32)

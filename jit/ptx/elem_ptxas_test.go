@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -123,16 +124,15 @@ func keep(a *asm, p, r reg) {
 // Every operation on every type, every cast, every packing assembles.
 func TestElementwiseAssembles(t *testing.T) {
 	ptxas := findPtxas(t)
-	for _, target := range []struct {
-		arch int
-		name string
-	}{{80, "sm_80"}, {90, "sm_90a"}} {
-		t.Run(target.name, func(t *testing.T) {
+	for _, name := range []string{"sm_80", "sm_90a"} {
+		to, err := target.Find(name)
+		require.NoError(t, err)
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var text strings.Builder
 			version := 0
 			everything(func(name string, classes []regClass, emit func(a *asm, in []reg) []reg) {
-				a := newAsm(target.arch)
+				a := newAsm(to)
 				p := a.reg(b64)
 				a.ins("ld.param.b64 %v, [p]", p)
 				in := make([]reg, len(classes))
@@ -150,10 +150,10 @@ func TestElementwiseAssembles(t *testing.T) {
 				version = max(version, a.version)
 			})
 			file := filepath.Join(t.TempDir(), "all.ptx")
-			head := fmt.Sprintf(".version %d.%d\n.target %s\n.address_size 64\n", version/10, version%10, target.name)
+			head := fmt.Sprintf(".version %d.%d\n.target %s\n.address_size 64\n", version/10, version%10, to.Name)
 			require.NoError(t, os.WriteFile(file, []byte(head+text.String()), 0o644))
 			// Optimising hundreds of kernels takes long and tells nothing more.
-			out, err := exec.Command(ptxas, "-O1", "-arch="+target.name, "-o", os.DevNull, file).CombinedOutput()
+			out, err := exec.Command(ptxas, "-O1", "-arch="+to.Name, "-o", os.DevNull, file).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		})
 	}

@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -12,7 +13,7 @@ import (
 type kernel struct {
 	f      *ir.Func
 	plan   *plan.Plan
-	target plan.Target
+	target target.Machine
 	a      *asm
 	warps  int
 
@@ -75,9 +76,9 @@ type scope struct {
 	begin  int // the line of the body at which the scope begins
 }
 
-func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
+func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		f: f, plan: p, target: t, a: newAsm(t.Arch), warps: p.Warps,
+		f: f, plan: p, target: t, a: newAsm(t), warps: p.Warps,
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},

@@ -23,14 +23,14 @@ type Footprint struct {
 // FootprintOf is where the elements of a tensor that was checked lie.
 func FootprintOf(t *Tensor, end int64) Footprint {
 	size := int64(t.DType.Size())
-	l := Footprint{address: t.Memory.Address() + uint64(t.Offset*size), size: size, end: end}
+	l := Footprint{address: t.Memory.Address() + uint64(t.DType.Bytes(t.Offset)), size: size, end: end}
 	strides := t.Strides
 	if strides == nil {
 		strides = Contiguous(t.Shape)
 	}
 	for i, n := range t.Shape {
 		if n > 1 {
-			l.shape, l.GivenStrides = append(l.shape, n), append(l.GivenStrides, strides[i]*size)
+			l.shape, l.GivenStrides = append(l.shape, n), append(l.GivenStrides, t.DType.Bytes(strides[i]))
 		}
 	}
 	return l

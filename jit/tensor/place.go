@@ -33,7 +33,7 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 		if n = Elements(t.Shape); n >= backend.MaxElements {
 			return beyond()
 		}
-		return n * int64(t.DType.Size()), "", nil
+		return t.DType.Bytes(n), "", nil
 	}
 	last := uint64(0)
 	for i, d := range t.Shape {
@@ -42,7 +42,7 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 			return beyond()
 		}
 	}
-	return (int64(last) + 1) * int64(t.DType.Size()), "", nil
+	return t.DType.Bytes(int64(last) + 1), "", nil
 }
 
 // Misuse says why a device cannot use the tensor, and of what kind that is; otherwise it gives the tensor's end.
@@ -66,10 +66,10 @@ func (t *Tensor) Place(d backend.Device, end int64) (reason string, kind error) 
 		return reason, kind
 	}
 	size := int64(t.DType.Size())
-	if t.Offset < 0 || t.Offset > t.Memory.Size/size {
-		return fmt.Sprintf("its offset is %d elements, and its memory has room for %d", t.Offset, t.Memory.Size/size), misuse.ErrRange
+	if t.Offset < 0 || t.Offset > t.DType.Elements(t.Memory.Size) {
+		return fmt.Sprintf("its offset is %d elements, and its memory has room for %d", t.Offset, t.DType.Elements(t.Memory.Size)), misuse.ErrRange
 	}
-	if err := t.Memory.Within(t.Offset*size, end); err != nil {
+	if err := t.Memory.Within(t.DType.Bytes(t.Offset), end); err != nil {
 		return fmt.Sprintf("%s from element %d on does not lie in its memory: %v", t, t.Offset, err), misuse.ErrRange
 	}
 	if t.Memory.Address()%uint64(size) != 0 {
@@ -80,7 +80,7 @@ func (t *Tensor) Place(d backend.Device, end int64) (reason string, kind error) 
 
 // Divisor is the power of two up to 16 that divides where an element of the tensor lies.
 func (t *Tensor) Divisor(element int64) int64 {
-	return PowerDivisor(t.Memory.Start() + (t.Offset+element)*int64(t.DType.Size()))
+	return PowerDivisor(t.Memory.Start() + t.DType.Bytes(t.Offset+element))
 }
 
 // GivenStrides are the tensor's own, or those that it has without gaps. What has one position at most needs none.

@@ -14,19 +14,19 @@ import (
 	"tilec/jit/host"
 	"tilec/jit/ir"
 	"tilec/jit/misuse"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // Device is the processor as a device: the default where there is no GPU, and the reference.
 type Device struct {
 	backend.Poisoning
-	target plan.Target
+	target target.Machine
 	closed atomic.Bool
 }
 
 // Open gives the CPU.
 func Open() *Device {
-	t, err := plan.FindTarget("cpu")
+	t, err := target.Find("cpu")
 	if err != nil {
 		panic(err) // the table of targets has it
 	}
@@ -63,9 +63,9 @@ func (d *Device) ID() string { return "cpu" }
 
 // Target describes a CPU to the planner, the same on every machine: sums are
 // added up as plans cut them, and a result does not depend on the number of cores.
-func (d *Device) Target() plan.Target {
+func (d *Device) Target() target.Machine {
 	if d == nil {
-		return plan.Target{}
+		return target.Machine{}
 	}
 	return d.target
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -18,9 +17,8 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
-	"tilec/jit/plan"
 	"tilec/jit/ptx"
-	"tilec/lang"
+	"tilec/jit/target"
 )
 
 // Device is a GPU that exists only in software: it runs the PTX that a GPU of
@@ -36,23 +34,29 @@ type Device struct {
 	First int
 
 	backend.Poisoning
-	target plan.Target
+	target target.Machine
 	memory *emu.Memory
 	closed atomic.Bool
 }
 
 // DefaultTarget is what the device "emu" is; "emu:sm_80" is another.
-const DefaultTarget = "sm_90a"
+const DefaultTarget = target.Default
 
-// Open gives an emulator of a GPU target by name, as plan.FindTarget knows it. Any other name is a *NameError.
-func Open(target string) (*Device, error) {
-	t, err := plan.FindTarget(target)
-	if err != nil || t.Arch == 0 {
-		gpus := slices.DeleteFunc(lang.TargetNames(), func(name string) bool { return name == "cpu" })
-		return nil, &misuse.NameError{What: "GPU target", Name: target, Known: gpus, Unlike: true}
+// Open gives an emulator of a GPU target by name, as target.Find knows it. Any other name is a *NameError.
+func Open(name string) (*Device, error) {
+	t, err := target.Find(name)
+	if err != nil || !t.IsGPU() {
+		var gpus []string
+		for _, m := range target.GPUs() {
+			gpus = append(gpus, m.Name)
+		}
+		return nil, &misuse.NameError{What: "GPU target", Name: name, Known: gpus, Unlike: true}
 	}
-	return &Device{target: t, memory: emu.NewMemory()}, nil
+	return New(t), nil
 }
+
+// New gives an emulator of a machine, which may lack what those of the table have.
+func New(m target.Machine) *Device { return &Device{target: m, memory: emu.NewMemory()} }
 
 // State is whether the device is open.
 func (d *Device) State() backend.State {
@@ -85,9 +89,9 @@ func (d *Device) ID() string {
 }
 
 // Target describes the emulated GPU to the planner.
-func (d *Device) Target() plan.Target {
+func (d *Device) Target() target.Machine {
 	if d == nil {
-		return plan.Target{}
+		return target.Machine{}
 	}
 	return d.target
 }
@@ -310,14 +314,14 @@ func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, ma
 
 // Opener finds the devices "emu" and, for a target, "emu:sm_80".
 var Opener = backend.Opener{Names: []string{"emu", "emu:TARGET"}, Open: func(name string) (backend.Device, error) {
-	target, ok := strings.CutPrefix(name, "emu:")
+	machine, ok := strings.CutPrefix(name, "emu:")
 	switch {
 	case name == "emu":
-		target = DefaultTarget
+		machine = DefaultTarget
 	case !ok:
 		return nil, nil
 	}
-	d, err := Open(target)
+	d, err := Open(machine)
 	if err != nil {
 		return nil, fmt.Errorf("device %s: %w", name, err)
 	}

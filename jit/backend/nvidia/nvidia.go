@@ -17,8 +17,8 @@ import (
 	"tilec/jit/cuda"
 	"tilec/jit/ir"
 	"tilec/jit/log"
-	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 )
 
 // Device is a CUDA device.
@@ -26,7 +26,7 @@ type Device struct {
 	backend.Poisoning
 	ctx    *cuda.Context
 	stream *cuda.Stream
-	target plan.Target
+	target target.Machine
 	// arch is the device's own architecture, for which machine code is made; the
 	// PTX may be for an older target.
 	arch string
@@ -61,10 +61,7 @@ func Open(ordinal int) (*Device, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Device{ctx: ctx, stream: stream, target: target, arch: target.Name}
-	if target.Arch != d.Capability() {
-		g.arch = fmt.Sprintf("sm_%d", d.Capability())
-	}
+	g := &Device{ctx: ctx, stream: stream, target: target, arch: target.MachineCode(d.Capability())}
 	if c, err := driver.FindDriverCompiler(); err == nil {
 		g.compiler = c
 	} else if a, err := cuda.FindAssembler(); err == nil {
@@ -74,24 +71,10 @@ func Open(ordinal int) (*Device, error) {
 }
 
 // gpuTarget is the PTX target for a device, with the device's own counts and limits.
-func gpuTarget(d cuda.Device) (plan.Target, error) {
-	name := ""
-	switch c := d.Capability(); {
-	case c < 80:
-		return plan.Target{}, fmt.Errorf("%s has compute capability %d.%d, need 8.0 or more", d.Name, d.Major, d.Minor)
-	case c == 90:
-		name = "sm_90a"
-	case c == 89:
-		name = "sm_89"
-	case c == 86 || c == 87:
-		name = "sm_86"
-	default:
-		// PTX of an older target runs on a newer device.
-		name = "sm_80"
-	}
-	t, err := plan.FindTarget(name)
+func gpuTarget(d cuda.Device) (target.Machine, error) {
+	t, err := target.ForDevice(d.Capability())
 	if err != nil {
-		return t, err
+		return t, fmt.Errorf("%s has %w", d.Name, err)
 	}
 	t.SMs, t.SharedPerBlock, t.RegistersPerSM, t.L2Size = d.SMs, d.SharedPerBlock, d.RegistersPerSM, int64(d.L2)
 	return t, nil
@@ -117,11 +100,11 @@ func (d *Device) Retarget(name string) error {
 	if err := backend.Usable(d, "GPU.Retarget"); err != nil {
 		return err
 	}
-	t, err := plan.FindTarget(name)
+	t, err := target.Find(name)
 	if err != nil {
 		return err
 	}
-	if t.Arch == 0 || t.Arch > d.target.Arch {
+	if !d.target.Runs(t) {
 		return fmt.Errorf("code for %s does not run on %s, whose target is %s", name, d.Name(), d.target.Name)
 	}
 	t.SMs, t.L2Size = d.target.SMs, d.target.L2Size
@@ -146,9 +129,9 @@ func (d *Device) ID() string {
 }
 
 // Target describes the device to the planner.
-func (d *Device) Target() plan.Target {
+func (d *Device) Target() target.Machine {
 	if d == nil {
-		return plan.Target{}
+		return target.Machine{}
 	}
 	return d.target
 }
@@ -358,7 +341,7 @@ func (k *gpuKernel) Launch(_ context.Context, args []backend.Arg) error {
 		}
 	}
 	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
-	if blocks > plan.MaxBlocks {
+	if blocks > target.MaxBlocks {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
 	return backend.InParts(blocks, atOnce, func(first, blocks int64) error {
