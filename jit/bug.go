@@ -10,6 +10,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/lang"
 )
 
 // Bug is a failure of the compiler itself: where, with the stack and what it takes to see it again. bug.Bundle saves that.
@@ -61,9 +62,9 @@ func irSizes(f *ir.Func, size func(*ir.Dim) (int64, error)) string {
 // planPins are the pins that say what a plan has beside the extents.
 func planPins(p *plan.Plan) string {
 	pins := map[string]int64{}
-	for name, n := range map[string]int{"warps": p.Warps, "stages": p.Stages, "occupancy": p.Occupancy, "cluster": p.Cluster} {
-		if n > 0 {
-			pins[name] = int64(n)
+	for _, name := range lang.PlanSettings() {
+		if n := p.Setting(name); n > 0 {
+			pins[name] = n
 		}
 	}
 	return assignments(pins)
