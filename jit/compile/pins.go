@@ -297,15 +297,11 @@ func (p *planning) freed(names ...string) *planning {
 
 // valueIn is what a plan has chosen for a name; false where it has chosen nothing.
 func valueIn(l *Lowered, name string) (int64, bool) {
-	switch p := l.Plan; name {
-	case "warps":
-		return int64(p.Warps), p.Warps > 0
-	case "stages":
-		return int64(p.Stages), p.Stages > 0
-	case "occupancy":
-		return int64(max(p.Occupancy, 1)), true
-	case "cluster":
-		return int64(max(p.Cluster, 1)), true
+	switch n := l.Plan.Setting(name); name {
+	case "warps", "stages":
+		return n, n > 0
+	case "occupancy", "cluster":
+		return max(n, 1), true
 	case "split":
 		return int64(max(l.Split(), 1)), true
 	}

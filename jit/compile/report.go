@@ -4,6 +4,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/lang"
 )
 
 // SizesOf are the sizes of the dimensions of IR that only a launch knows, as far as they are known.
@@ -20,9 +21,9 @@ func SizesOf(f *ir.Func, size func(*ir.Dim) (int64, error)) string {
 // PinsOf are the pins that say what a plan has beside the extents.
 func PinsOf(p *plan.Plan) string {
 	pins := map[string]int64{}
-	for name, n := range map[string]int{"warps": p.Warps, "stages": p.Stages, "occupancy": p.Occupancy, "cluster": p.Cluster} {
-		if n > 0 {
-			pins[name] = int64(n)
+	for _, name := range lang.PlanSettings() {
+		if n := p.Setting(name); n > 0 {
+			pins[name] = n
 		}
 	}
 	return bug.Assignments(pins)

@@ -14,6 +14,7 @@ import (
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/target"
+	"tilec/lang"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -290,5 +291,16 @@ func TestUnusedHintsAndEmptyAxes(t *testing.T) {
 		p, err = plan.Choose(f, on(t, name), nil, nil)
 		require.NoError(t, err)
 		assert.Empty(t, p.Chunks)
+	}
+}
+
+// A plan says each setting that can be pinned, in the order of their table.
+func TestPlanSaysItsSettings(t *testing.T) {
+	p := &plan.Plan{Target: "sm_90a", Extents: map[string]int64{"i": 64}, Warps: 8, Stages: 3, Occupancy: 2, Cluster: 4}
+	assert.Equal(t, "sm_90a: i=64 warps=8 stages=3 occupancy=2 cluster=4", p.String())
+	for _, name := range lang.PlanSettings() {
+		if name != "split" { // said of each axis
+			assert.Positive(t, p.Setting(name), name)
+		}
 	}
 }

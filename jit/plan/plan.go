@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/target"
+	"tilec/lang"
 )
 
 // Plan is the choice for one kernel on one target. It can be stored, compared and printed.
@@ -71,6 +72,22 @@ func (p *Plan) Apply(f *ir.Func) error {
 	return nil
 }
 
+// Setting is what the plan has of a setting that can be pinned; 0 where it leaves it open. Over how many blocks axes are
+// split is said of each axis: see Split.
+func (p *Plan) Setting(name string) int64 {
+	switch name {
+	case "warps":
+		return int64(p.Warps)
+	case "stages":
+		return int64(p.Stages)
+	case "occupancy":
+		return int64(p.Occupancy)
+	case "cluster":
+		return int64(p.Cluster)
+	}
+	return 0
+}
+
 // String is the plan on one line, the same for equal plans.
 func (p *Plan) String() string {
 	var parts []string
@@ -87,17 +104,10 @@ func (p *Plan) String() string {
 	add("", p.Extents)
 	add("stream ", p.Chunks)
 	add("split ", p.Split)
-	if p.Warps > 0 {
-		parts = append(parts, fmt.Sprintf("warps=%d", p.Warps))
-	}
-	if p.Stages > 0 {
-		parts = append(parts, fmt.Sprintf("stages=%d", p.Stages))
-	}
-	if p.Occupancy > 0 {
-		parts = append(parts, fmt.Sprintf("occupancy=%d", p.Occupancy))
-	}
-	if p.Cluster > 0 {
-		parts = append(parts, fmt.Sprintf("cluster=%d", p.Cluster))
+	for _, name := range lang.PlanSettings() {
+		if n := p.Setting(name); n > 0 {
+			parts = append(parts, fmt.Sprintf("%s=%d", name, n))
+		}
 	}
 	return p.Target + ": " + strings.Join(parts, " ")
 }

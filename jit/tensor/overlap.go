@@ -17,7 +17,7 @@ type Footprint struct {
 	// end is the bytes from element 0 to behind the last element; 0 where there is none.
 	end int64
 	// shape and strides are of the dimensions with more than one element; strides in bytes, none negative.
-	shape, GivenStrides []int64
+	shape, strides []int64
 }
 
 // FootprintOf is where the elements of a tensor that was checked lie.
@@ -30,7 +30,7 @@ func FootprintOf(t *Tensor, end int64) Footprint {
 	}
 	for i, n := range t.Shape {
 		if n > 1 {
-			l.shape, l.GivenStrides = append(l.shape, n), append(l.GivenStrides, t.DType.Bytes(strides[i]))
+			l.shape, l.strides = append(l.shape, n), append(l.strides, t.DType.Bytes(strides[i]))
 		}
 	}
 	return l
@@ -56,9 +56,9 @@ func (a Footprint) OverlapsItself() bool {
 	}
 	for i, n := range a.shape {
 		// Two places that differ in dimension i, and in none before.
-		s := search{terms: []term{{a.GivenStrides[i], 1, n - 1}}}
+		s := search{terms: []term{{a.strides[i], 1, n - 1}}}
 		for j := i + 1; j < len(a.shape); j++ {
-			s.terms = append(s.terms, term{a.GivenStrides[j], 1 - a.shape[j], a.shape[j] - 1})
+			s.terms = append(s.terms, term{a.strides[j], 1 - a.shape[j], a.shape[j] - 1})
 		}
 		if s.has(-a.size, a.size) {
 			return true
@@ -86,9 +86,9 @@ const maxSearch = 1 << 12
 func (s *search) add(a Footprint, sign int64) {
 	for i, n := range a.shape {
 		least, most := min(0, sign*(n-1)), max(0, sign*(n-1))
-		at := slices.IndexFunc(s.terms, func(t term) bool { return t.stride == a.GivenStrides[i] })
+		at := slices.IndexFunc(s.terms, func(t term) bool { return t.stride == a.strides[i] })
 		if at < 0 {
-			s.terms = append(s.terms, term{a.GivenStrides[i], least, most})
+			s.terms = append(s.terms, term{a.strides[i], least, most})
 			continue
 		}
 		s.terms[at].least += least
