@@ -46,16 +46,16 @@ func (a *Arena) Close() {
 	}
 }
 
-// reserve makes the arena large enough for a program.
-func (a *Arena) reserve(p *Program) error {
-	if a.device == nil || a.device.Space() != p.device.Space() {
+// reserve makes the arena large enough for a program of a device: bytes of scratch memory and for temporaries, or nothing.
+func (a *Arena) reserve(d backend.Device, program string, scratch, temps int64) error {
+	if a.device == nil || a.device.Space() != d.Space() {
 		return misuse.New("Options.Arena", "the arena is of another device than the program, or of none: NewArena makes one", misuse.ErrOtherDevice)
 	}
-	if err := a.grow(&a.scratch, p.scratchBytes); err != nil {
-		return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", p.name, p.scratchBytes, err)
+	if err := a.grow(&a.scratch, scratch); err != nil {
+		return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", program, scratch, err)
 	}
-	if err := a.grow(&a.temps, p.tempBytes); err != nil {
-		return fmt.Errorf("%s: %d bytes for intermediate results: %w", p.name, p.tempBytes, err)
+	if err := a.grow(&a.temps, temps); err != nil {
+		return fmt.Errorf("%s: %d bytes for intermediate results: %w", program, temps, err)
 	}
 	return nil
 }

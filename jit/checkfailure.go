@@ -241,11 +241,6 @@ func isNumber(s string) bool {
 	return err == nil
 }
 
-// floatText is a number to so many digits, -1 for all that tell it from others; nan and inf as the language writes them.
-func floatText(v float64, digits, bits int) string {
-	return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(v, 'g', digits, bits)), "+")
-}
-
 // literalText is a scalar as the source would write it.
 func literalText(l lang.Literal) string {
 	switch {

@@ -5,9 +5,12 @@ import (
 	"time"
 
 	"tilec/jit/backend"
+	"tilec/jit/bug"
 	"tilec/jit/compile"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
+	"tilec/jit/tensor"
+	"tilec/typecheck/typed"
 )
 
 // Compiler compiles kernels and graphs for one device and keeps what it compiled. It is
@@ -37,4 +40,45 @@ func (c *Compiler) usable(call string) error {
 		return misuse.Unset(call, "the compiler is nil: NewCompiler gives one")
 	}
 	return backend.Usable(c.Device, call)
+}
+
+// BindGraph binds a graph to its arguments' types and shapes, compiles every
+// kernel that it launches, and plans its memory.
+func (c *Compiler) BindGraph(g *typed.Graph, args []tensor.Value, opts Options) (_ *Program, err error) {
+	defer bug.Catch(&err, "bind")
+	const call = "Compiler.BindGraph"
+	if g == nil || g.Decl == nil {
+		return nil, misuse.Unset(call, "the graph is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	if err := opts.check(g.Name, g.Consts, g.TypeParams); err != nil {
+		return nil, err
+	}
+	b, err := bindGraph(&c.Compiler, g, args, opts)
+	if err != nil {
+		return nil, err
+	}
+	return newProgram(&c.Compiler, c.Output, b, opts.Arena)
+}
+
+// BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
+func (c *Compiler) BindKernel(k *typed.Kernel, args []tensor.Value, opts Options) (_ *Program, err error) {
+	defer bug.Catch(&err, "bind")
+	const call = "Compiler.BindKernel"
+	if k == nil || k.Decl == nil {
+		return nil, misuse.Unset(call, "the kernel is nothing that the checker made")
+	}
+	if err := c.usable(call); err != nil {
+		return nil, err
+	}
+	if err := opts.check(k.Name, k.Consts, k.TypeParams); err != nil {
+		return nil, err
+	}
+	b, err := bindKernel(&c.Compiler, k, KernelFunction(k).Params, args, opts)
+	if err != nil {
+		return nil, err
+	}
+	return newProgram(&c.Compiler, c.Output, b, opts.Arena)
 }

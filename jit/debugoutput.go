@@ -246,3 +246,8 @@ func showWord(d lang.DType, w uint64) string {
 	}
 	return floatText(x, -1, bits)
 }
+
+// floatText is a number to so many digits, -1 for all that tell it from others; nan and inf as the language writes them.
+func floatText(v float64, digits, bits int) string {
+	return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(v, 'g', digits, bits)), "+")
+}

@@ -3,8 +3,7 @@ package jit
 import (
 	"fmt"
 
-	"tilec/jit/bug"
-	"tilec/jit/misuse"
+	"tilec/jit/compile"
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
 	"tilec/lang"
@@ -45,7 +44,8 @@ type gval struct {
 }
 
 type binder struct {
-	prog *Program
+	prog *bound
+	env  *compile.Compiler
 	opts Options
 	// checks are those of the test that is bound.
 	checks []check
@@ -77,82 +77,8 @@ type frame struct {
 	outputs map[*typed.GParam]gval
 }
 
-func (c *Compiler) newBinder(name string, opts Options) *binder {
-	p := &Program{compiler: c, device: c.Device, name: name, arena: opts.Arena}
-	if p.arena == nil {
-		p.arena, p.own = NewArena(c.Device), true
-	}
-	return &binder{prog: p, opts: opts}
-}
-
-// BindGraph binds a graph to its arguments' types and shapes, compiles every
-// kernel that it launches, and plans its memory.
-func (c *Compiler) BindGraph(g *typed.Graph, args []tensor.Value, opts Options) (_ *Program, err error) {
-	defer bug.Catch(&err, "bind")
-	const call = "Compiler.BindGraph"
-	if g == nil || g.Decl == nil {
-		return nil, misuse.Unset(call, "the graph is nothing that the checker made")
-	}
-	if err := c.usable(call); err != nil {
-		return nil, err
-	}
-	f := graphFunction(g)
-	if err := opts.check(f); err != nil {
-		return nil, err
-	}
-	b := c.newBinder(g.Name, opts)
-	inputs, err := b.inputs(f, args)
-	if err != nil {
-		return nil, err
-	}
-	// The names in the options are this graph's; graphs that it calls have names of their own.
-	consts := map[*size.Symbol]lang.Literal{}
-	for _, s := range g.Consts {
-		if v, ok := opts.Consts[s.Name]; ok {
-			consts[s] = v
-		}
-	}
-	out, err := b.enter(g, inputs, consts, opts.Dims, opts.Types, g.Decl.Name.Span())
-	if err != nil {
-		b.prog.Close()
-		return nil, err
-	}
-	return b.finish(out)
-}
-
-// BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
-func (c *Compiler) BindKernel(k *typed.Kernel, args []tensor.Value, opts Options) (_ *Program, err error) {
-	defer bug.Catch(&err, "bind")
-	const call = "Compiler.BindKernel"
-	if k == nil || k.Decl == nil {
-		return nil, misuse.Unset(call, "the kernel is nothing that the checker made")
-	}
-	if err := c.usable(call); err != nil {
-		return nil, err
-	}
-	f := KernelFunction(k)
-	if err := opts.check(f); err != nil {
-		return nil, err
-	}
-	b := c.newBinder(k.Name, opts)
-	inputs, err := b.inputs(f, args)
-	if err != nil {
-		return nil, err
-	}
-	consts := map[*size.Symbol]lang.Literal{}
-	for _, s := range k.Consts {
-		if v, ok := opts.Consts[s.Name]; ok {
-			consts[s] = v
-		}
-	}
-	out, err := b.call(k, inputs, consts, nil, opts.Dims, opts.Types, k.Decl.Name.Span())
-	if err != nil {
-		return nil, err
-	}
-	return b.finish(out)
-}
-
-func (b *binder) finish(out gval) (*Program, error) {
+// finish gives what was bound, with its results.
+func (b *binder) finish(out gval) (*bound, error) {
 	p := b.prog
 	results := out.elems
 	if out.elems == nil {
@@ -162,12 +88,8 @@ func (b *binder) finish(out gval) (*Program, error) {
 		if r.view == nil {
 			return nil, fmt.Errorf("%s: an output is not a tensor", p.name)
 		}
-		b.use(r.view, len(p.steps))
+		b.use(r.view, len(p.calls))
 		p.outputs = append(p.outputs, *r.view)
-	}
-	if err := p.compile(); err != nil {
-		p.Close()
-		return nil, err
 	}
 	return p, nil
 }
@@ -182,7 +104,7 @@ func (b *binder) use(v *view, n int) {
 
 // fresh makes a temporary, written by the next step.
 func (b *binder) fresh(d lang.DType, shape []int64) *view {
-	n := len(b.prog.steps)
+	n := len(b.prog.calls)
 	size := (d.Bytes(tensor.Elements(shape)) + b.opts.Guard + tempAlign - 1) / tempAlign * tempAlign
 	b.prog.temps = append(b.prog.temps, temp{size: size, first: n, last: n})
 	return &view{slot: slot{temp: true, index: len(b.prog.temps) - 1}, dtype: d, shape: shape, strides: tensor.Contiguous(shape)}

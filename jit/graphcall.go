@@ -94,7 +94,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 		tensors = append(tensors, *v)
 		out.elems = append(out.elems, gval{view: v})
 	}
-	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.prog.compiler.Debug, Wide: b.prog.compiler.Wide, Vary: b.prog.compiler.Extents}
+	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.env.Debug, Wide: b.env.Wide, Vary: b.env.Extents}
 	for i, p := range spec.Params(k) {
 		if !p.IsTensor {
 			whole.Layouts = append(whole.Layouts, spec.Layout{})
@@ -106,10 +106,10 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 		if err := spec.CheckConditions(one); err != nil {
 			return gval{}, err
 		}
-		s := step{spec: one}
+		s := call{spec: one}
 		for _, i := range whole.Places(one.Kernel) {
 			s.tensors = append(s.tensors, tensors[i])
-			b.use(&tensors[i], len(b.prog.steps))
+			b.use(&tensors[i], len(b.prog.calls))
 		}
 		fills := one.Fills()
 		for i, p := range spec.Params(one.Kernel) {
@@ -122,7 +122,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 				s.scalars = append(s.scalars, scalars[p.Name])
 			}
 		}
-		b.prog.steps = append(b.prog.steps, s)
+		b.prog.calls = append(b.prog.calls, s)
 	}
 	if len(out.elems) == 1 {
 		return out.elems[0], nil

@@ -127,7 +127,7 @@ func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Cons
 		c := element(i)
 		d.PutRawBitsAt(data, i, scalarBits(lang.Literal{DType: d, Int: c.Int, Float: c.Float}))
 	}
-	device := b.prog.device
+	device := b.env.Device
 	m, err := device.Alloc(max(1, bytes))
 	if err != nil {
 		return nil, err

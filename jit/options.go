@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"tilec/jit/misuse"
 	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
 )
 
 // check reports options that no kernel or graph can have; names that it does not know mean nothing to it.
-func (o *Options) check(f *Function) error {
+func (o *Options) check(function string, consts []*size.Symbol, types []*typed.TypeParam) error {
 	fail := func(name, format string, args ...any) error {
-		return &misuse.ArgError{Function: f.Name, Name: name, Reason: fmt.Sprintf(format, args...)}
+		return &misuse.ArgError{Function: function, Name: name, Reason: fmt.Sprintf(format, args...)}
 	}
 	for name, n := range o.Dims {
 		if n < 0 {
@@ -21,12 +23,12 @@ func (o *Options) check(f *Function) error {
 			return fail(name, "a pin is an integer of 1 or more, not %d", n)
 		}
 	}
-	for _, c := range f.Consts {
+	for _, c := range consts {
 		if v, ok := o.Consts[c.Name]; ok && v.DType != c.DType {
 			return fail(c.Name, "is %s, must be %s", v.DType, c.DType)
 		}
 	}
-	for _, p := range f.Types {
+	for _, p := range types {
 		if d, ok := o.Types[p.Name]; ok && (!d.IsValid() || !p.Accepts(d)) {
 			return fail(p.Name, "is %s, must be of a type that %s: %s allows", d, p.Name, p.Bound)
 		}

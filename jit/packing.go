@@ -11,7 +11,7 @@ import (
 const tempAlign = 256
 
 // planMemory places the temporaries, and gives the size of the arena.
-func (p *Program) planMemory() int64 {
+func (p *bound) planMemory() int64 {
 	order := make([]*temp, len(p.temps))
 	for i := range p.temps {
 		order[i] = &p.temps[i]

@@ -3,6 +3,7 @@ package jit
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/compile"
 	"tilec/jit/ir"
-	"tilec/jit/ir/eval"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
 	"tilec/jit/spec"
@@ -26,77 +26,33 @@ type Program struct {
 	// mu is held while the program runs: its launches and their arguments are one at a time.
 	mu       sync.Mutex
 	closed   bool
-	compiler *Compiler
-	device   backend.Device
-	name     string
-	// inputs are the tensor arguments in order; accepted says that those that the last run had lie apart.
-	inputs   []input
+	compiler *compile.Compiler
+	// output gets what kernels print; os.Stderr when it is nil.
+	output io.Writer
+	device backend.Device
+	*bound
+	// accepted says that the tensors that the last run had lie apart.
 	accepted bool
-	// made are the tensors that the program filled when it was bound, by what they hold.
-	made      []tensor.Tensor
-	madeNames map[string]int
-	// scalarTypes are the scalar arguments in order.
-	scalarTypes []lang.DType
-	steps       []step
-	temps       []temp
+	steps    []step
 	// arena has the temporaries, and the scratch memory of the launches, which run one after the other;
 	// own says that no other program uses it. The sizes are what this program needs, or nothing.
 	arena                   *Arena
 	own                     bool
 	tempBytes, scratchBytes int64
-	outputs                 []view
 	scratch                 []lang.Literal
 	// observer looks at the launches; nil for none.
 	observer Observer
 }
 
-// slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
-type slot struct {
-	temp, made bool
-	index      int
-}
-
-// view is a tensor of a program, known but for the memory.
-type view struct {
-	slot    slot
-	dtype   lang.DType
-	shape   []int64
-	strides []int64 // always given
-	offset  int64   // elements
-}
-
-func (v *view) contiguous() bool {
-	want := int64(1)
-	for i := len(v.shape) - 1; i >= 0; i-- {
-		if v.shape[i] != 1 && v.strides[i] != want {
-			return false
-		}
-		want *= v.shape[i]
-	}
-	return true
-}
-
-// temp is a temporary: where in the arena it lies, and from which step to which it is needed.
-type temp struct {
-	size        int64
-	first, last int
-	offset      int64
-}
-
 // step is one launch.
 type step struct {
-	spec     *spec.Spec
+	*call
 	compiled *compile.Compiled
-	// tensors and scalars follow the kernel's parameters, inputs then outputs.
-	tensors []view
-	scalars []scalar
 	// sizes are the launch's dimensions and strides, in the order of ir.Func.Params.
 	sizes []uint64
 	empty bool // no block to run
 	// ranged: scalars decide what part of a dimension the grid walks.
 	ranged bool
-	// fills are the tensors that are filled with zeros before the launch.
-	fills []int
 	// kept is the bytes of scratch memory that the launch needs, for atOnce thread blocks.
 	kept, atOnce int64
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
@@ -104,11 +60,30 @@ type step struct {
 	args  []backend.Arg
 }
 
-// compile compiles every step, several at once, and prepares its arguments.
+// newProgram makes a program of what was bound: it compiles every launch, several at once, and prepares their arguments.
+// Output gets what kernels print; os.Stderr when it is nil.
+func newProgram(c *compile.Compiler, output io.Writer, b *bound, arena *Arena) (*Program, error) {
+	p := &Program{compiler: c, output: output, device: c.Device, bound: b, arena: arena}
+	if p.arena == nil {
+		p.arena, p.own = NewArena(c.Device), true
+	}
+	if err := p.compile(); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
 func (p *Program) compile() error {
+	if err := p.apart(); err != nil {
+		return err
+	}
+	p.accepted = true
+	p.steps = make([]step, len(p.calls))
 	specs := make([]*spec.Spec, len(p.steps))
 	for i := range p.steps {
-		specs[i] = p.steps[i].spec
+		p.steps[i].call = &p.calls[i]
+		specs[i] = p.calls[i].spec
 	}
 	compiled, err := p.compiler.CompileAll(specs, p.device)
 	if err != nil {
@@ -129,7 +104,7 @@ func (p *Program) compile() error {
 	if n := p.planMemory(); len(p.temps) > 0 { // results may have no elements, and still lie somewhere
 		p.tempBytes = n
 	}
-	return p.arena.reserve(p)
+	return p.arena.reserve(p.device, p.name, p.scratchBytes, p.tempBytes)
 }
 
 // prepare computes what does not change from run to run.
@@ -231,7 +206,7 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 	if err := p.accept(tensors, scalars); err != nil {
 		return nil, err
 	}
-	if err := p.arena.reserve(p); err != nil { // another program's growth may have failed, or it was closed
+	if err := p.arena.reserve(p.device, p.name, p.scratchBytes, p.tempBytes); err != nil { // another program's growth may have failed, or it was closed
 		return nil, err
 	}
 	logs := p.compiler.Logs
@@ -295,7 +270,7 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, bug.In(err, s.about))
 		}
 		if s.debug != nil {
-			if err := s.debug.report(p.device, p.compiler.Output); err != nil {
+			if err := s.debug.report(p.device, p.output); err != nil {
 				return nil, err
 			}
 		}
@@ -320,7 +295,7 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 }
 
 // about adds what the launch tells of a bug.
-func (s *step) about(e *Bug) {
+func (s *step) about(e *bug.Error) {
 	if e.IR == "" {
 		e.IR = compile.TextOf(s.compiled.Func)
 	}
@@ -379,16 +354,5 @@ func (p *Program) Close() {
 			p.steps[i].debug = nil
 		}
 	}
-	for i := range p.made {
-		p.device.Free(p.made[i].Memory)
-	}
-	p.made = nil
-}
-
-// scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
-func scalarBits(l lang.Literal) uint64 {
-	if l.DType.IsFloat() {
-		return l.DType.FloatBits(eval.Round(l.Float, l.DType))
-	}
-	return uint64(l.Int) & (1<<l.DType.Bits() - 1)
+	p.free(p.device)
 }

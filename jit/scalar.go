@@ -63,3 +63,11 @@ func evalScalar(op lang.Op, d lang.DType, args []lang.Literal) lang.Literal {
 	}
 	return lang.Literal{DType: d, Int: c.Int, Float: c.Float}
 }
+
+// scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
+func scalarBits(l lang.Literal) uint64 {
+	if l.DType.IsFloat() {
+		return l.DType.FloatBits(eval.Round(l.Float, l.DType))
+	}
+	return uint64(l.Int) & (1<<l.DType.Bits() - 1)
+}

@@ -2,7 +2,6 @@ package jit
 
 import (
 	"context"
-	"strings"
 
 	"tilec/jit/bug"
 	"tilec/jit/misuse"
@@ -10,29 +9,6 @@ import (
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
-
-// check is one check of a test that is bound: what it compares.
-type check struct {
-	stmt *typed.GCheck
-	a, b gval // b is empty when the check is of a bool
-	// round is which rounds of loops it is in; "" for none.
-	round string
-}
-
-// check writes down what a check compares.
-func (f *frame) check(s *typed.GCheck) (err error) {
-	c := check{stmt: s, round: strings.Join(f.rounds, ", ")}
-	if c.a, err = f.eval(s.A); err != nil {
-		return err
-	}
-	if s.B != nil {
-		if c.b, err = f.eval(s.B); err != nil {
-			return err
-		}
-	}
-	f.checks = append(f.checks, c)
-	return nil
-}
 
 // RunTest runs a test on the compiler's device and gives the checks that do not
 // hold, in the order of the source. An error means that the test could not be run.
@@ -50,23 +26,14 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 	if err := c.usable(call); err != nil {
 		return nil, err
 	}
-	if err := opts.check(&Function{Name: t.Name}); err != nil {
+	if err := opts.check(t.Name, nil, nil); err != nil {
 		return nil, err
 	}
-	b := c.newBinder(t.Name, opts)
-	if _, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span()); err != nil {
-		b.prog.Close()
+	b, checks, err := bindTest(&c.Compiler, t, opts)
+	if err != nil {
 		return nil, err
 	}
-	out := gval{elems: []gval{}}
-	for _, k := range b.checks {
-		for _, v := range []gval{k.a, k.b} {
-			if v.view != nil {
-				out.elems = append(out.elems, v)
-			}
-		}
-	}
-	p, err := b.finish(out)
+	p, err := newProgram(&c.Compiler, c.Output, b, opts.Arena)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +56,7 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 		return e, tensor.ReadTensor(c.Device, r, e.data)
 	}
 	var failed []*CheckFailure
-	for _, k := range b.checks {
+	for _, k := range checks {
 		got, err := next(k.a)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,71 @@
+package jit
+
+import (
+	"tilec/jit/compile"
+	"tilec/jit/tensor"
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
+
+// bindGraph binds a graph to its arguments' types and shapes.
+func bindGraph(env *compile.Compiler, g *typed.Graph, args []tensor.Value, opts Options) (*bound, error) {
+	b := &binder{prog: &bound{name: g.Name}, env: env, opts: opts}
+	inputs, err := b.inputs(g.Params, args)
+	if err != nil {
+		return nil, err
+	}
+	// The names in the options are this graph's; graphs that it calls have names of their own.
+	out, err := b.enter(g, inputs, opts.constants(g.Consts), opts.Dims, opts.Types, g.Decl.Name.Span())
+	return b.done(out, err)
+}
+
+// bindKernel binds one kernel; params are its parameters as a graph's.
+func bindKernel(env *compile.Compiler, k *typed.Kernel, params []*typed.GParam, args []tensor.Value, opts Options) (*bound, error) {
+	b := &binder{prog: &bound{name: k.Name}, env: env, opts: opts}
+	inputs, err := b.inputs(params, args)
+	if err != nil {
+		return nil, err
+	}
+	out, err := b.call(k, inputs, opts.constants(k.Consts), nil, opts.Dims, opts.Types, k.Decl.Name.Span())
+	return b.done(out, err)
+}
+
+// bindTest binds a test, whose results are what its checks compare, in order.
+func bindTest(env *compile.Compiler, t *typed.Test, opts Options) (*bound, []check, error) {
+	b := &binder{prog: &bound{name: t.Name}, env: env, opts: opts}
+	_, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span())
+	out := gval{elems: []gval{}}
+	for _, k := range b.checks {
+		for _, v := range []gval{k.a, k.b} {
+			if v.view != nil {
+				out.elems = append(out.elems, v)
+			}
+		}
+	}
+	p, err := b.done(out, err)
+	return p, b.checks, err
+}
+
+// done gives what was bound; where that failed, the memory that it took goes back.
+func (b *binder) done(out gval, err error) (*bound, error) {
+	if err == nil {
+		var p *bound
+		if p, err = b.finish(out); err == nil {
+			return p, nil
+		}
+	}
+	b.prog.free(b.env.Device)
+	return nil, err
+}
+
+// constants are those of a kernel or a graph that the options give, by name.
+func (o *Options) constants(symbols []*size.Symbol) map[*size.Symbol]lang.Literal {
+	consts := map[*size.Symbol]lang.Literal{}
+	for _, s := range symbols {
+		if v, ok := o.Consts[s.Name]; ok {
+			consts[s] = v
+		}
+	}
+	return consts
+}
