@@ -6,8 +6,10 @@ import (
 	"tilec/jit/backend/emulator"
 	"tilec/jit/backend/nvidia"
 	"tilec/jit/bug"
+	"tilec/jit/graph"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
+	"tilec/jit/run"
 	"tilec/jit/tensor"
 )
 
@@ -91,3 +93,25 @@ var (
 
 // NewBug makes a Bug of what recover gave; it must be called by the deferred function that recovered.
 func NewBug(value any) *bug.Error { return bug.Recovered("", value) }
+
+// Graphs and kernels that are bound, and their runs.
+type (
+	// Program is a graph or a kernel bound to the shapes of its arguments.
+	Program = run.Program
+	// Options bind what the arguments do not tell.
+	Options = graph.Options
+	// Arena is a device's memory for the intermediate results of programs that never run at the same time.
+	Arena = backend.Arena
+	// Observer looks at the launches of a program, Observation is one of them, Operand what it is given for a parameter.
+	Observer    = run.Observer
+	Observation = run.Observation
+	Operand     = run.Operand
+)
+
+// Functions of these.
+var (
+	// NewArena makes an arena that has no memory yet.
+	NewArena = backend.NewArena
+	// Specialise makes a specialisation of a kernel from sizes, element types and constants by name.
+	Specialise = graph.Specialise
+)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 
+	"tilec/jit/graph"
+	"tilec/jit/run"
 	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -65,7 +67,7 @@ func compareCheck(c *typed.GCheck, got, want elements) *CheckFailure {
 
 // holds compares two elements by another operation than equality.
 func holds(op lang.Op, got, want lang.Literal) bool {
-	return evalScalar(op, lang.Bool, []lang.Literal{got, want}).Int != 0
+	return graph.EvalScalar(op, lang.Bool, []lang.Literal{got, want}).Int != 0
 }
 
 // difference is how far two elements are apart, and whether a check allows it.
@@ -92,7 +94,7 @@ func difference(c *typed.GCheck, got, want lang.Literal) (float64, bool) {
 
 // spacing is a unit in the last place of v: the distance to the next larger number of its type.
 func spacing(d lang.DType, v float64) float64 {
-	bits := scalarBits(lang.Literal{DType: d, Float: math.Abs(v)})
+	bits := graph.ScalarBits(lang.Literal{DType: d, Float: math.Abs(v)})
 	up := literalOf(d, bits+1).Float
 	if math.IsInf(up, 0) || up != up { // the largest number: as far as the one below
 		return math.Abs(v) - literalOf(d, bits-1).Float
@@ -107,7 +109,7 @@ func ulpDistance(d lang.DType, a, b float64) (uint64, bool) {
 	}
 	// Bits of floats are sign and magnitude: as signed numbers they count from 0 in both directions.
 	order := func(v float64) int64 {
-		n := int64(scalarBits(lang.Literal{DType: d, Float: math.Abs(v)}))
+		n := int64(graph.ScalarBits(lang.Literal{DType: d, Float: math.Abs(v)}))
 		if math.Signbit(v) {
 			return -n
 		}
@@ -179,7 +181,7 @@ func (f *CheckFailure) Text() []string {
 	}
 	line("%s", want)
 	if f.Elements > 1 {
-		line("%d of %d elements of %s%s differ; the largest difference is %s, at %s", f.Wrong, f.Elements, f.DType, tensor.FormatShape(f.Shape), floatText(f.Largest, 6, 64), f.place(f.LargestAt))
+		line("%d of %d elements of %s%s differ; the largest difference is %s, at %s", f.Wrong, f.Elements, f.DType, tensor.FormatShape(f.Shape), run.FloatText(f.Largest, 6, 64), f.place(f.LargestAt))
 	}
 	return out
 }
@@ -247,9 +249,9 @@ func literalText(l lang.Literal) string {
 	case l.DType == lang.Bool:
 		return fmt.Sprint(l.Int != 0)
 	case l.DType == lang.F64:
-		return floatText(l.Float, -1, 64)
+		return run.FloatText(l.Float, -1, 64)
 	case l.DType.IsFloat():
-		return floatText(l.Float, -1, 32)
+		return run.FloatText(l.Float, -1, 32)
 	case l.DType == lang.U64:
 		return fmt.Sprint(uint64(l.Int))
 	}

@@ -7,8 +7,10 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/compile"
+	"tilec/jit/graph"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
+	"tilec/jit/run"
 	"tilec/jit/tensor"
 	"tilec/typecheck/typed"
 )
@@ -53,14 +55,14 @@ func (c *Compiler) BindGraph(g *typed.Graph, args []tensor.Value, opts Options) 
 	if err := c.usable(call); err != nil {
 		return nil, err
 	}
-	if err := opts.check(g.Name, g.Consts, g.TypeParams); err != nil {
+	if err := opts.Check(g.Name, g.Consts, g.TypeParams); err != nil {
 		return nil, err
 	}
-	b, err := bindGraph(&c.Compiler, g, args, opts)
+	b, err := graph.Bind(&c.Compiler, g, args, opts)
 	if err != nil {
 		return nil, err
 	}
-	return newProgram(&c.Compiler, c.Output, b, opts.Arena)
+	return run.New(&c.Compiler, c.Output, b, opts.Arena)
 }
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
@@ -73,12 +75,12 @@ func (c *Compiler) BindKernel(k *typed.Kernel, args []tensor.Value, opts Options
 	if err := c.usable(call); err != nil {
 		return nil, err
 	}
-	if err := opts.check(k.Name, k.Consts, k.TypeParams); err != nil {
+	if err := opts.Check(k.Name, k.Consts, k.TypeParams); err != nil {
 		return nil, err
 	}
-	b, err := bindKernel(&c.Compiler, k, KernelFunction(k).Params, args, opts)
+	b, err := graph.BindKernel(&c.Compiler, k, KernelFunction(k).Params, args, opts)
 	if err != nil {
 		return nil, err
 	}
-	return newProgram(&c.Compiler, c.Output, b, opts.Arena)
+	return run.New(&c.Compiler, c.Output, b, opts.Arena)
 }

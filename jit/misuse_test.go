@@ -147,11 +147,14 @@ var rooms = []struct{ folder, typ, name string }{
 	{"backend/emulator", "Device", "Emulator"},
 	{"backend/nvidia", "Device", "GPU"},
 	{"log", "Logs", "Logs"},
+	{"backend", "Arena", "Arena"},
+	{"tensor", "Tensor", "Tensor"},
+	{"run", "Program", "Program"},
 }
 
 // inner are the methods that back ends and the rest of the compiler have for each other, which callers have no use for.
 var inner = []string{"State", "Space", "Poisons", "Undefine", "Compile", "Time", "Wrap",
-	"Logs.Dump", "Memory.Free", "Memory.Release", "Memory.Shares", "Memory.Start", "Memory.Bytes", "Memory.Address", "Memory.Within", "Memory.Misuse", "Memory.Access"}
+	"Logs.Dump", "Arena.Reserve", "Tensor.Misuse", "Tensor.Place", "Tensor.Divisor", "Tensor.GivenStrides", "Memory.Free", "Memory.Release", "Memory.Shares", "Memory.Start", "Memory.Bytes", "Memory.Address", "Memory.Within", "Memory.Misuse", "Memory.Access"}
 
 // exported lists the exported functions and methods of the package, and the methods of the types of other rooms that it names.
 func exported(t *testing.T) []string {

@@ -12,6 +12,7 @@ import (
 
 	"tilec/jit/backend"
 	"tilec/jit/compile"
+	"tilec/jit/graph"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/jit/plan"
@@ -128,7 +129,7 @@ func special(d lang.DType) []uint64 {
 	var bits []uint64
 	if d.IsFloat() {
 		for _, v := range []float64{0, math.Copysign(0, -1), 1, -1, 0.5, 1.5, 2.5, -2.5, 3, 7, 100.25, -1e-3, 1e-10, 88, -90, 1e30, math.Inf(1), math.Inf(-1), math.NaN()} {
-			bits = append(bits, scalarBits(literal(d, v)))
+			bits = append(bits, graph.ScalarBits(literal(d, v)))
 		}
 		return append(bits, 1, 2, 1<<(d.Bits()-1)|1) // denormals
 	}
@@ -156,7 +157,7 @@ func samples(d lang.DType, n int, operand int, r *rand.Rand) []byte {
 		case d == lang.Bool:
 			bits = r.Uint64() & 1
 		case d.IsFloat() && i%2 == 0:
-			bits = scalarBits(literal(d, r.NormFloat64()*4))
+			bits = graph.ScalarBits(literal(d, r.NormFloat64()*4))
 		default:
 			bits = r.Uint64()
 		}

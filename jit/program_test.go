@@ -12,24 +12,6 @@ import (
 	"tilec/lang"
 )
 
-// assertSameElements checks that two ways to walk memory visit the same addresses in the same order.
-func assertSameElements(t *testing.T, shape, strides, other, otherStrides []int64) {
-	t.Helper()
-	walk := func(shape, strides []int64) []int64 {
-		out := []int64{}
-		for n := range tensor.Elements(shape) {
-			at := int64(0)
-			for i := len(shape) - 1; i >= 0; i-- {
-				at += n % shape[i] * strides[i]
-				n /= shape[i]
-			}
-			out = append(out, at)
-		}
-		return out
-	}
-	assert.Equal(t, walk(shape, strides), walk(other, otherStrides))
-}
-
 func TestReadTensorGathersStrides(t *testing.T) {
 	cpu := cpu.Open()
 	m, err := tensor.Upload(cpu, Bytes([]int32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}), 4)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/graph"
 	"tilec/jit/ir"
 	"tilec/lang"
 )
@@ -124,7 +125,7 @@ func reductionInput(op lang.Op, d lang.DType, n int) []byte {
 			l = literal(d, float64(r.IntN(2)))
 		}
 		var raw [8]byte
-		binary.LittleEndian.PutUint64(raw[:], scalarBits(l))
+		binary.LittleEndian.PutUint64(raw[:], graph.ScalarBits(l))
 		copy(data[i*d.Size():], raw[:d.Size()])
 	}
 	return data

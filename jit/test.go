@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"tilec/jit/bug"
+	"tilec/jit/graph"
 	"tilec/jit/misuse"
+	"tilec/jit/run"
 	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -26,14 +28,14 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 	if err := c.usable(call); err != nil {
 		return nil, err
 	}
-	if err := opts.check(t.Name, nil, nil); err != nil {
+	if err := opts.Check(t.Name, nil, nil); err != nil {
 		return nil, err
 	}
-	b, checks, err := bindTest(&c.Compiler, t, opts)
+	b, checks, err := graph.BindTest(&c.Compiler, t, opts)
 	if err != nil {
 		return nil, err
 	}
-	p, err := newProgram(&c.Compiler, c.Output, b, opts.Arena)
+	p, err := run.New(&c.Compiler, c.Output, b, opts.Arena)
 	if err != nil {
 		return nil, err
 	}
@@ -42,11 +44,11 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 	if err != nil {
 		return nil, err
 	}
-	next := func(v gval) (elements, error) {
-		if v.view == nil {
+	next := func(v graph.Gval) (elements, error) {
+		if v.View == nil {
 			e := elements{}
-			if v.scalar != nil {
-				e = elements{dtype: v.scalar.dtype, scalar: v.scalar.value(nil), isScalar: true}
+			if v.Scalar != nil {
+				e = elements{dtype: v.Scalar.DType, scalar: v.Scalar.Value(nil), isScalar: true}
 			}
 			return e, nil
 		}
@@ -57,16 +59,16 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 	}
 	var failed []*CheckFailure
 	for _, k := range checks {
-		got, err := next(k.a)
+		got, err := next(k.A)
 		if err != nil {
 			return nil, err
 		}
-		want, err := next(k.b)
+		want, err := next(k.B)
 		if err != nil {
 			return nil, err
 		}
-		if f := compareCheck(k.stmt, got, want); f != nil {
-			f.Round = k.round
+		if f := compareCheck(k.Stmt, got, want); f != nil {
+			f.Round = k.Round
 			failed = append(failed, f)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/backend"
+	"tilec/jit/graph"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/jit/ir/eval/exact"
@@ -169,7 +170,7 @@ func ulpArguments(op lang.Op, d lang.DType, first, n int, data [][]byte, r *rand
 			a[0] &^= 1 << (bits - 1)
 			limit := float64(formats[d].most) * math.Ln2
 			if x := ulpValue(d, a[0]); x > 0 && x != 1 && !math.IsInf(x, 0) {
-				a[1] = scalarBits(literal(d, (2*r.Float64()-1)*limit/math.Log(x)))
+				a[1] = graph.ScalarBits(literal(d, (2*r.Float64()-1)*limit/math.Log(x)))
 			}
 		}
 		for k := range data {

@@ -10,6 +10,8 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/backend"
+	"tilec/jit/graph"
+	"tilec/jit/run"
 	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -65,7 +67,7 @@ type placed struct {
 // parameters) and gives its outputs, then what became of its inout parameters.
 // It runs twice, the second time over poisoned outputs, and fails the test when
 // the runs differ, an input changes, or memory outside the outputs is written.
-func (k *Kernels) Run(t testing.TB, name string, opts jit.Options, args ...any) []*Array {
+func (k *Kernels) Run(t testing.TB, name string, opts graph.Options, args ...any) []*Array {
 	t.Helper()
 	kernel, device := k.find(t, name), k.Compiler.Device
 	require.Lenf(t, args, len(kernel.Params), "arguments of %s", name)
@@ -101,7 +103,7 @@ func (k *Kernels) Run(t testing.TB, name string, opts jit.Options, args ...any) 
 
 // once runs a bound kernel and reads its results, which lie in the memory that
 // it gives. When that memory is given, it is poisoned before and checked after.
-func (k *Kernels) once(t testing.TB, program *jit.Program, values []tensor.Value, tensors []*placed, memory *backend.Memory) ([]*Array, *backend.Memory) {
+func (k *Kernels) once(t testing.TB, program *run.Program, values []tensor.Value, tensors []*placed, memory *backend.Memory) ([]*Array, *backend.Memory) {
 	t.Helper()
 	device := k.Compiler.Device
 	for _, p := range tensors {

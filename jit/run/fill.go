@@ -1,4 +1,4 @@
-package jit
+package run
 
 import (
 	"fmt"
@@ -17,26 +17,26 @@ import (
 func (p *Program) ready(n int) error {
 	s, d := &p.steps[n], p.compiler.Device
 	if d.Poisons() {
-		for _, t := range p.temps {
-			if t.first == n {
-				if err := d.Undefine(p.arena.temps, t.offset, t.size); err != nil {
+		for _, t := range p.bound.Temps {
+			if t.First == n {
+				if err := d.Undefine(p.arena.Temps, t.Offset, t.Size); err != nil {
 					return err
 				}
 			}
 		}
 		if s.kept > 0 {
-			if err := d.Undefine(p.arena.scratch, 0, s.kept); err != nil {
+			if err := d.Undefine(p.arena.Scratch, 0, s.kept); err != nil {
 				return err
 			}
 		}
 	}
-	for _, i := range s.fills {
-		v := &s.tensors[i]
-		bytes := v.dtype.Bytes(tensor.Elements(v.shape))
-		if err := d.Fill(p.arena.temps, p.temps[v.slot.index].offset+v.dtype.Bytes(v.offset), bytes, 0); err != nil {
-			return fmt.Errorf("%s: filling an output with zeros: %w", s.spec.Kernel.Name, err)
+	for _, i := range s.Fills {
+		v := &s.Tensors[i]
+		bytes := v.DType.Bytes(tensor.Elements(v.Shape))
+		if err := d.Fill(p.arena.Temps, p.bound.Temps[v.Slot.Index].Offset+v.DType.Bytes(v.Offset), bytes, 0); err != nil {
+			return fmt.Errorf("%s: filling an output with zeros: %w", s.Spec.Kernel.Name, err)
 		}
-		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.spec.Kernel.Name, spec.Params(s.spec.Kernel)[i].Name, bytes)
+		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.Spec.Kernel.Name, spec.Params(s.Spec.Kernel)[i].Name, bytes)
 	}
 	return nil
 }
@@ -48,8 +48,8 @@ func (p *Program) Fills() []string {
 		return nil
 	}
 	for _, s := range p.steps {
-		for _, i := range s.fills {
-			k := s.spec.Kernel
+		for _, i := range s.Fills {
+			k := s.Spec.Kernel
 			names = append(names, k.Name+"."+spec.Params(k)[i].Name)
 		}
 	}

@@ -1,4 +1,6 @@
-package jit
+// Package run runs what is bound: it compiles the launches, gives them memory, and starts them in order. It must not know
+// the source.
+package run
 
 import (
 	"context"
@@ -11,6 +13,7 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/compile"
+	"tilec/jit/graph"
 	"tilec/jit/ir"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
@@ -30,13 +33,13 @@ type Program struct {
 	// output gets what kernels print; os.Stderr when it is nil.
 	output io.Writer
 	device backend.Device
-	*bound
+	bound  *graph.Bound
 	// accepted says that the tensors that the last run had lie apart.
 	accepted bool
 	steps    []step
 	// arena has the temporaries, and the scratch memory of the launches, which run one after the other;
 	// own says that no other program uses it. The sizes are what this program needs, or nothing.
-	arena                   *Arena
+	arena                   *backend.Arena
 	own                     bool
 	tempBytes, scratchBytes int64
 	scratch                 []lang.Literal
@@ -46,7 +49,7 @@ type Program struct {
 
 // step is one launch.
 type step struct {
-	*call
+	*graph.Call
 	compiled *compile.Compiled
 	// sizes are the launch's dimensions and strides, in the order of ir.Func.Params.
 	sizes []uint64
@@ -60,12 +63,12 @@ type step struct {
 	args  []backend.Arg
 }
 
-// newProgram makes a program of what was bound: it compiles every launch, several at once, and prepares their arguments.
+// New makes a program of what was bound: it compiles every launch, several at once, and prepares their arguments.
 // Output gets what kernels print; os.Stderr when it is nil.
-func newProgram(c *compile.Compiler, output io.Writer, b *bound, arena *Arena) (*Program, error) {
+func New(c *compile.Compiler, output io.Writer, b *graph.Bound, arena *backend.Arena) (*Program, error) {
 	p := &Program{compiler: c, output: output, device: c.Device, bound: b, arena: arena}
 	if p.arena == nil {
-		p.arena, p.own = NewArena(c.Device), true
+		p.arena, p.own = backend.NewArena(c.Device), true
 	}
 	if err := p.compile(); err != nil {
 		p.Close()
@@ -79,11 +82,11 @@ func (p *Program) compile() error {
 		return err
 	}
 	p.accepted = true
-	p.steps = make([]step, len(p.calls))
+	p.steps = make([]step, len(p.bound.Calls))
 	specs := make([]*spec.Spec, len(p.steps))
 	for i := range p.steps {
-		p.steps[i].call = &p.calls[i]
-		specs[i] = p.calls[i].spec
+		p.steps[i].Call = &p.bound.Calls[i]
+		specs[i] = p.bound.Calls[i].Spec
 	}
 	compiled, err := p.compiler.CompileAll(specs, p.device)
 	if err != nil {
@@ -97,20 +100,20 @@ func (p *Program) compile() error {
 		}
 		most = max(most, s.kept)
 	}
-	p.tempBytes, p.scratchBytes = nothing, nothing
+	p.tempBytes, p.scratchBytes = backend.Nothing, backend.Nothing
 	if most > 0 {
 		p.scratchBytes = most
 	}
-	if n := p.planMemory(); len(p.temps) > 0 { // results may have no elements, and still lie somewhere
+	if n := p.bound.PlanMemory(); len(p.bound.Temps) > 0 { // results may have no elements, and still lie somewhere
 		p.tempBytes = n
 	}
-	return p.arena.reserve(p.device, p.name, p.scratchBytes, p.tempBytes)
+	return p.arena.Reserve(p.device, p.bound.Name, p.scratchBytes, p.tempBytes)
 }
 
 // prepare computes what does not change from run to run.
 func (s *step) prepare(c *compile.Compiled, d backend.Device) error {
 	s.compiled = c
-	b := s.spec
+	b := s.Spec
 	if err := c.Dims.CheckCounted(b); err != nil {
 		return err
 	}
@@ -144,9 +147,9 @@ func (s *step) prepare(c *compile.Compiled, d backend.Device) error {
 	if !s.empty {
 		s.kept, s.atOnce = c.Exe.Scratch(blocks)
 	}
-	tensors := make([]*view, 0, len(s.tensors))
-	for i := range s.tensors {
-		tensors = append(tensors, &s.tensors[i])
+	tensors := make([]*graph.View, 0, len(s.Tensors))
+	for i := range s.Tensors {
+		tensors = append(tensors, &s.Tensors[i])
 	}
 	for _, p := range c.Params {
 		arg := backend.Arg{}
@@ -165,7 +168,7 @@ func (s *step) prepare(c *compile.Compiled, d backend.Device) error {
 			if !ok {
 				return bug.New("run", "kernel %s has a stride %s that no launch can compute", b.Kernel.Name, p.Dim.Name)
 			}
-			arg.Bits = uint64(tensors[at.Tensor].strides[at.Dim] * at.Times / at.By)
+			arg.Bits = uint64(tensors[at.Tensor].Strides[at.Dim] * at.Times / at.By)
 		}
 		s.args = append(s.args, arg)
 	}
@@ -192,7 +195,7 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, misuse.New("Program.Run", p.name+" is closed", misuse.ErrClosed)
+		return nil, misuse.New("Program.Run", p.bound.Name+" is closed", misuse.ErrClosed)
 	}
 	if err := backend.Usable(p.device, "Program.Run"); err != nil {
 		return nil, err
@@ -206,7 +209,7 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 	if err := p.accept(tensors, scalars); err != nil {
 		return nil, err
 	}
-	if err := p.arena.reserve(p.device, p.name, p.scratchBytes, p.tempBytes); err != nil { // another program's growth may have failed, or it was closed
+	if err := p.arena.Reserve(p.device, p.bound.Name, p.scratchBytes, p.tempBytes); err != nil { // another program's growth may have failed, or it was closed
 		return nil, err
 	}
 	logs := p.compiler.Logs
@@ -223,7 +226,7 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 			continue
 		}
 		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, context.Cause(ctx))
+			return nil, fmt.Errorf("%s: %w", s.Spec.Kernel.Name, context.Cause(ctx))
 		}
 		if s.ranged {
 			if empty, err := s.ranges(s.scalarsOf(scalars)); err != nil || empty {
@@ -237,24 +240,24 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 		for j, param := range s.compiled.Params {
 			switch param.Kind {
 			case ir.ParamPointer:
-				v := &s.tensors[s.compiled.TensorParam[t]]
+				v := &s.Tensors[s.compiled.TensorParam[t]]
 				t++
 				switch {
-				case v.slot.temp:
-					s.args[j] = backend.Arg{Memory: p.arena.temps, Offset: p.temps[v.slot.index].offset + v.dtype.Bytes(v.offset)}
-				case v.slot.made:
-					s.args[j] = backend.Arg{Memory: p.made[v.slot.index].Memory, Offset: v.dtype.Bytes(v.offset)}
+				case v.Slot.Temp:
+					s.args[j] = backend.Arg{Memory: p.arena.Temps, Offset: p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset)}
+				case v.Slot.Made:
+					s.args[j] = backend.Arg{Memory: p.bound.Made[v.Slot.Index].Memory, Offset: v.DType.Bytes(v.Offset)}
 				default:
-					in := tensors[v.slot.index]
-					s.args[j] = backend.Arg{Memory: in.Memory, Offset: v.dtype.Bytes(in.Offset + v.offset)}
+					in := tensors[v.Slot.Index]
+					s.args[j] = backend.Arg{Memory: in.Memory, Offset: v.DType.Bytes(in.Offset + v.Offset)}
 				}
 			case ir.ParamScalar:
-				s.args[j] = backend.Arg{Bits: scalarBits(s.scalars[c].value(scalars))}
+				s.args[j] = backend.Arg{Bits: graph.ScalarBits(s.Scalars[c].Value(scalars))}
 				c++
 			case ir.ParamDebug:
 				s.args[j] = backend.Arg{Memory: s.debug.memory}
 			case ir.ParamScratch:
-				s.args[j] = backend.Arg{Memory: p.arena.scratch}
+				s.args[j] = backend.Arg{Memory: p.arena.Scratch}
 			case ir.ParamFirst:
 				s.args[j] = backend.Arg{Bits: uint64(s.atOnce)}
 			}
@@ -267,7 +270,7 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 			begin = time.Now()
 		}
 		if err := s.compiled.Exe.Launch(ctx, s.args); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.spec.Kernel.Name, bug.In(err, s.about))
+			return nil, fmt.Errorf("%s: %w", s.Spec.Kernel.Name, bug.In(err, s.about))
 		}
 		if s.debug != nil {
 			if err := s.debug.report(p.device, p.output); err != nil {
@@ -275,21 +278,21 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 			}
 		}
 		if logs.On(log.Launch) { // the description costs more than a small launch
-			logs.Line(log.Launch, "%s %s", s.spec.Kernel.Name, s.describe())
+			logs.Line(log.Launch, "%s %s", s.Spec.Kernel.Name, s.describe())
 		}
 		if logs.On(log.Time) {
 			if err := p.device.Sync(); err != nil {
 				return nil, err
 			}
-			logs.Line(log.Time, "%s %.1f us", s.spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
+			logs.Line(log.Time, "%s %.1f us", s.Spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
 		}
 	}
 	if err := watch.begin(len(p.steps)); err != nil {
 		return nil, err
 	}
-	out := make([]tensor.Value, len(p.outputs))
-	for i := range p.outputs {
-		out[i] = tensor.TensorValue(p.tensor(&p.outputs[i], tensors))
+	out := make([]tensor.Value, len(p.bound.Outputs))
+	for i := range p.bound.Outputs {
+		out[i] = tensor.TensorValue(p.tensor(&p.bound.Outputs[i], tensors))
 	}
 	return out, nil
 }
@@ -301,14 +304,14 @@ func (s *step) about(e *bug.Error) {
 	}
 	e.Set("target", "%s", s.compiled.Plan.Target)
 	e.Set("pins", "%s", compile.PinsOf(s.compiled.Plan))
-	e.Set("sizes", "%s", compile.SizesOf(s.compiled.Func, func(d *ir.Dim) (int64, error) { return s.compiled.Dims.Size(d, s.spec) }))
-	s.spec.About(e)
+	e.Set("sizes", "%s", compile.SizesOf(s.compiled.Func, func(d *ir.Dim) (int64, error) { return s.compiled.Dims.Size(d, s.Spec) }))
+	s.Spec.About(e)
 }
 
 // begin checks what the kernel assumes of its scalars, and makes the memory for what it says ready.
 func (s *step) begin(d backend.Device, args []lang.Literal) error {
-	if len(s.spec.Kernel.Assumes) > 0 {
-		if err := spec.CheckScalars(s.spec, s.scalarsOf(args)); err != nil {
+	if len(s.Spec.Kernel.Assumes) > 0 {
+		if err := spec.CheckScalars(s.Spec, s.scalarsOf(args)); err != nil {
 			return err
 		}
 	}
@@ -321,9 +324,9 @@ func (s *step) begin(d backend.Device, args []lang.Literal) error {
 // describe is the launch's plan and shapes on one line.
 func (s *step) describe() string {
 	text := s.compiled.Plan.String()
-	for i, p := range spec.Params(s.spec.Kernel) {
+	for i, p := range spec.Params(s.Spec.Kernel) {
 		if p.IsTensor {
-			text += fmt.Sprintf(" %s:%s%s", p.Name, s.tensors[i].dtype, tensor.FormatShape(s.tensors[i].shape))
+			text += fmt.Sprintf(" %s:%s%s", p.Name, s.Tensors[i].DType, tensor.FormatShape(s.Tensors[i].Shape))
 		}
 	}
 	return text
@@ -354,5 +357,5 @@ func (p *Program) Close() {
 			p.steps[i].debug = nil
 		}
 	}
-	p.free(p.device)
+	p.bound.Free(p.device)
 }

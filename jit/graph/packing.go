@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"cmp"
@@ -10,13 +10,13 @@ import (
 
 const tempAlign = 256
 
-// planMemory places the temporaries, and gives the size of the arena.
-func (p *bound) planMemory() int64 {
-	order := make([]*temp, len(p.temps))
-	for i := range p.temps {
-		order[i] = &p.temps[i]
+// PlanMemory places the temporaries, and gives the size of the arena.
+func (p *Bound) PlanMemory() int64 {
+	order := make([]*temp, len(p.Temps))
+	for i := range p.Temps {
+		order[i] = &p.Temps[i]
 	}
-	slices.SortStableFunc(order, func(a, b *temp) int { return cmp.Compare(a.first, b.first) })
+	slices.SortStableFunc(order, func(a, b *temp) int { return cmp.Compare(a.First, b.First) })
 	var k packing
 	for _, t := range order {
 		k.place(t)
@@ -33,12 +33,12 @@ type packing struct {
 }
 
 func (k *packing) place(t *temp) {
-	k.live = slices.DeleteFunc(k.live, func(u *temp) bool { return u.last < t.first })
+	k.live = slices.DeleteFunc(k.live, func(u *temp) bool { return u.last < t.First })
 	at, i := int64(0), 0
-	for ; i < len(k.live) && at+t.size > k.live[i].offset; i++ {
-		at = max(at, k.live[i].offset+k.live[i].size)
+	for ; i < len(k.live) && at+t.Size > k.live[i].Offset; i++ {
+		at = max(at, k.live[i].Offset+k.live[i].Size)
 	}
-	t.offset = at
+	t.Offset = at
 	k.live = slices.Insert(k.live, i, t)
-	k.size = max(k.size, at+t.size)
+	k.size = max(k.size, at+t.Size)
 }

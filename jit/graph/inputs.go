@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"fmt"
@@ -15,32 +15,32 @@ import (
 // input is a tensor argument of a program, as it was bound, where it lay when it was last looked at.
 type input struct {
 	tensor.Tensor
-	// name is the parameter, or the part of one: "w.blocks[0].bias".
-	name  string
-	inout bool
-	// end is the bytes from element 0 to behind the last one; 0 where there is none.
-	end int64
+	// Name is the parameter, or the part of one: "w.blocks[0].bias".
+	Name  string
+	Inout bool
+	// End is the bytes from element 0 to behind the last one; 0 where there is none.
+	End int64
 	// plain: the elements lie row-major, without gaps.
 	plain bool
-	// align is what the program was compiled for: the power of two, up to 16, that divides the place of element 0.
-	align int64
+	// Align is what the program was compiled for: the power of two, up to 16, that divides the place of element 0.
+	Align int64
 }
 
-func (p *bound) refuse(in *input, reason string, kind error) error {
-	return &misuse.ArgError{Function: p.name, Name: in.name, Reason: reason, Err: kind}
+func (p *Bound) Refuse(in *input, reason string, kind error) error {
+	return &misuse.ArgError{Function: p.Name, Name: in.Name, Reason: reason, Err: kind}
 }
 
 // bindInput notes a tensor among the arguments that a program is bound to.
-func (p *bound) bindInput(d backend.Device, t *tensor.Tensor, name string, inout bool) (*input, error) {
+func (p *Bound) bindInput(d backend.Device, t *tensor.Tensor, name string, inout bool) (*input, error) {
 	end, reason, kind := t.Misuse(d)
 	if kind != nil {
-		return nil, p.refuse(&input{name: name}, reason, kind)
+		return nil, p.Refuse(&input{Name: name}, reason, kind)
 	}
-	in := input{Tensor: *t, name: name, inout: inout, end: end, align: t.Divisor(0)}
+	in := input{Tensor: *t, Name: name, Inout: inout, End: end, Align: t.Divisor(0)}
 	in.Shape, in.Strides = slices.Clone(t.Shape), t.GivenStrides()
 	in.plain = slices.Equal(in.Strides, tensor.Contiguous(in.Shape))
-	p.inputs = append(p.inputs, in)
-	return &p.inputs[len(p.inputs)-1], nil
+	p.Inputs = append(p.Inputs, in)
+	return &p.Inputs[len(p.Inputs)-1], nil
 }
 
 // leaf is a part of a parameter of a graph: its name, and its type where that is known.
@@ -73,8 +73,8 @@ func leafOf(params []*typed.GParam, i int) leaf {
 }
 
 // inputs registers the arguments of a kernel or a graph.
-func (b *binder) inputs(params []*typed.GParam, args []tensor.Value) ([]gval, error) {
-	out := make([]gval, len(args))
+func (b *binder) inputs(params []*typed.GParam, args []tensor.Value) ([]Gval, error) {
+	out := make([]Gval, len(args))
 	for i, a := range args {
 		var err error
 		if out[i], err = b.input(a, leafOf(params, i)); err != nil {
@@ -85,35 +85,35 @@ func (b *binder) inputs(params []*typed.GParam, args []tensor.Value) ([]gval, er
 }
 
 // input registers the leaves of an argument.
-func (b *binder) input(v tensor.Value, l leaf) (gval, error) {
+func (b *binder) input(v tensor.Value, l leaf) (Gval, error) {
 	p := b.prog
 	switch {
 	case v.Tensor != nil:
 		t, err := p.bindInput(b.env.Device, v.Tensor, l.name, l.inout)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
-		return gval{view: &view{slot: slot{index: len(p.inputs) - 1}, dtype: t.DType, shape: t.Shape, strides: t.Strides}}, nil
+		return Gval{View: &View{Slot: Slot{Index: len(p.Inputs) - 1}, DType: t.DType, Shape: t.Shape, Strides: t.Strides}}, nil
 	case v.Scalar != nil:
 		if !v.Scalar.DType.IsValid() {
-			return gval{}, &misuse.ArgError{Function: p.name, Name: l.name, Reason: "is a scalar without an element type", Err: misuse.ErrUnset}
+			return Gval{}, &misuse.ArgError{Function: p.Name, Name: l.name, Reason: "is a scalar without an element type", Err: misuse.ErrUnset}
 		}
-		p.scalarTypes = append(p.scalarTypes, v.Scalar.DType)
-		return gval{scalar: &scalar{dtype: v.Scalar.DType, input: len(p.scalarTypes)}}, nil
+		p.ScalarTypes = append(p.ScalarTypes, v.Scalar.DType)
+		return Gval{Scalar: &scalar{DType: v.Scalar.DType, input: len(p.ScalarTypes)}}, nil
 	}
-	g := gval{elems: []gval{}}
+	g := Gval{elems: []Gval{}}
 	for i, e := range v.Elems {
 		x, err := b.input(e, l.part(i))
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		g.elems = append(g.elems, x)
 	}
 	return g, nil
 }
 
-// like reports whether a tensor has the type, the shape and the strides of the one that was bound.
-func (in *input) like(t *tensor.Tensor) bool {
+// Like reports whether a tensor has the type, the shape and the strides of the one that was bound.
+func (in *input) Like(t *tensor.Tensor) bool {
 	if t == nil || t.Memory == nil || t.DType != in.DType || !slices.Equal(t.Shape, in.Shape) || t.Strides != nil && len(t.Strides) != len(t.Shape) {
 		return false
 	}

@@ -1,4 +1,4 @@
-package jit
+package run
 
 import (
 	"tilec/jit/ir"
@@ -19,7 +19,7 @@ func (s *step) ranges(scalars map[*typed.Param]lang.Literal) (empty bool, err er
 		if !ok {
 			continue
 		}
-		n, err := part.Size(s.spec, scalars)
+		n, err := part.Size(s.Spec, scalars)
 		if err != nil {
 			return false, err
 		}
@@ -40,15 +40,15 @@ func (s *step) grid(scalars map[*typed.Param]lang.Literal) ([]int64, error) {
 	for _, a := range s.compiled.Func.Grid() {
 		n, err := a.Dim.Value, error(nil)
 		if part, ok := s.compiled.Dims.Ranges[a.Dim.Name]; ok {
-			n, err = part.Size(s.spec, scalars)
+			n, err = part.Size(s.Spec, scalars)
 		} else if !a.Dim.Known() {
-			n, err = s.compiled.Dims.Size(a.Dim, s.spec)
+			n, err = s.compiled.Dims.Size(a.Dim, s.Spec)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if n < 0 {
-			return nil, spec.Errorf(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", s.spec.Kernel.Name, a.Dim.Name, n)
+			return nil, spec.Errorf(a.At, lang.ErrArgShape, "%s walks a dimension %s, which is %d and must be 0 or more", s.Spec.Kernel.Name, a.Dim.Name, n)
 		}
 		grid = append(grid, (n+a.Extent-1)/a.Extent)
 	}
@@ -59,9 +59,9 @@ func (s *step) grid(scalars map[*typed.Param]lang.Literal) ([]int64, error) {
 func (s *step) scalarsOf(args []lang.Literal) map[*typed.Param]lang.Literal {
 	given := map[*typed.Param]lang.Literal{}
 	n := 0
-	for _, p := range s.spec.Kernel.Params {
+	for _, p := range s.Spec.Kernel.Params {
 		if !p.IsTensor {
-			given[p] = s.scalars[n].value(args)
+			given[p] = s.Scalars[n].Value(args)
 			n++
 		}
 	}

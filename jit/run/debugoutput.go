@@ -1,4 +1,4 @@
-package jit
+package run
 
 import (
 	"encoding/binary"
@@ -244,10 +244,10 @@ func showWord(d lang.DType, w uint64) string {
 	if d != lang.F64 {
 		x, bits = float64(math.Float32frombits(uint32(w))), 32
 	}
-	return floatText(x, -1, bits)
+	return FloatText(x, -1, bits)
 }
 
-// floatText is a number to so many digits, -1 for all that tell it from others; nan and inf as the language writes them.
-func floatText(v float64, digits, bits int) string {
+// FloatText is a number to so many digits, -1 for all that tell it from others; nan and inf as the language writes them.
+func FloatText(v float64, digits, bits int) string {
 	return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(v, 'g', digits, bits)), "+")
 }

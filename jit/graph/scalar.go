@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"tilec/jit/ir"
@@ -9,7 +9,7 @@ import (
 // scalar is a scalar of a graph: a number known when the graph is bound, a
 // scalar argument, or an operation on scalars.
 type scalar struct {
-	dtype   lang.DType
+	DType   lang.DType
 	literal lang.Literal
 	// input is 1 plus the number of the scalar argument; 0 for none.
 	input int
@@ -17,7 +17,7 @@ type scalar struct {
 	args  []*scalar
 }
 
-func knownScalar(l lang.Literal) *scalar { return &scalar{dtype: l.DType, literal: l} }
+func knownScalar(l lang.Literal) *scalar { return &scalar{DType: l.DType, literal: l} }
 
 func (s *scalar) known() bool { return s.input == 0 && s.op == lang.OpInvalid }
 
@@ -28,11 +28,11 @@ func (s *scalar) fold() *scalar {
 			return s
 		}
 	}
-	return knownScalar(s.value(nil))
+	return knownScalar(s.Value(nil))
 }
 
-// value computes the scalar from the scalar arguments of a run.
-func (s *scalar) value(args []lang.Literal) lang.Literal {
+// Value computes the scalar from the scalar arguments of a run.
+func (s *scalar) Value(args []lang.Literal) lang.Literal {
 	switch {
 	case s.input > 0:
 		return args[s.input-1]
@@ -41,13 +41,13 @@ func (s *scalar) value(args []lang.Literal) lang.Literal {
 	}
 	operands := make([]lang.Literal, len(s.args))
 	for i, a := range s.args {
-		operands[i] = a.value(args)
+		operands[i] = a.Value(args)
 	}
-	return evalScalar(s.op, s.dtype, operands)
+	return EvalScalar(s.op, s.DType, operands)
 }
 
-// evalScalar computes an elementwise operation by the table that constant folding uses.
-func evalScalar(op lang.Op, d lang.DType, args []lang.Literal) lang.Literal {
+// EvalScalar computes an elementwise operation by the table that constant folding uses.
+func EvalScalar(op lang.Op, d lang.DType, args []lang.Literal) lang.Literal {
 	consts := make([]ir.Const, len(args))
 	from := d
 	for i, a := range args {
@@ -64,8 +64,8 @@ func evalScalar(op lang.Op, d lang.DType, args []lang.Literal) lang.Literal {
 	return lang.Literal{DType: d, Int: c.Int, Float: c.Float}
 }
 
-// scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
-func scalarBits(l lang.Literal) uint64 {
+// ScalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
+func ScalarBits(l lang.Literal) uint64 {
 	if l.DType.IsFloat() {
 		return l.DType.FloatBits(eval.Round(l.Float, l.DType))
 	}

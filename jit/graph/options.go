@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"fmt"
@@ -8,8 +8,8 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// check reports options that no kernel or graph can have; names that it does not know mean nothing to it.
-func (o *Options) check(function string, consts []*size.Symbol, types []*typed.TypeParam) error {
+// Check reports options that no kernel or graph can have; names that it does not know mean nothing to it.
+func (o *Options) Check(function string, consts []*size.Symbol, types []*typed.TypeParam) error {
 	fail := func(name, format string, args ...any) error {
 		return &misuse.ArgError{Function: function, Name: name, Reason: fmt.Sprintf(format, args...)}
 	}

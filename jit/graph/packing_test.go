@@ -1,8 +1,9 @@
-package jit
+package graph
 
 import (
 	"math/rand/v2"
 	"testing"
+	"tilec/jit/tensor"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,21 +38,21 @@ func TestReshapeStrides(t *testing.T) {
 func TestPlanMemoryNeverOverlaps(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {
-		p := &bound{}
+		p := &Bound{}
 		sum := int64(0)
 		for range 1 + r.IntN(20) {
 			first := r.IntN(15)
 			size := int64(tempAlign * (1 + r.IntN(5)))
-			p.temps = append(p.temps, temp{size: size, first: first, last: first + r.IntN(5)})
+			p.Temps = append(p.Temps, temp{Size: size, First: first, last: first + r.IntN(5)})
 			sum += size
 		}
-		total := p.planMemory()
+		total := p.PlanMemory()
 		require.LessOrEqual(t, total, sum)
-		for i, a := range p.temps {
-			require.LessOrEqual(t, a.offset+a.size, total)
-			for _, b := range p.temps[:i] {
-				if a.first <= b.last && b.first <= a.last {
-					require.True(t, a.offset+a.size <= b.offset || b.offset+b.size <= a.offset, "%+v %+v", a, b)
+		for i, a := range p.Temps {
+			require.LessOrEqual(t, a.Offset+a.Size, total)
+			for _, b := range p.Temps[:i] {
+				if a.First <= b.last && b.First <= a.last {
+					require.True(t, a.Offset+a.Size <= b.Offset || b.Offset+b.Size <= a.Offset, "%+v %+v", a, b)
 				}
 			}
 		}
@@ -59,16 +60,34 @@ func TestPlanMemoryNeverOverlaps(t *testing.T) {
 }
 
 func TestPlanMemoryReuses(t *testing.T) {
-	p := &bound{temps: []temp{{size: 256, first: 0, last: 1}, {size: 256, first: 1, last: 2}, {size: 256, first: 2, last: 3}}}
-	assert.Equal(t, int64(512), p.planMemory())
+	p := &Bound{Temps: []temp{{Size: 256, First: 0, last: 1}, {Size: 256, First: 1, last: 2}, {Size: 256, First: 2, last: 3}}}
+	assert.Equal(t, int64(512), p.PlanMemory())
 }
 
 // Each link of a chain is looked at beside the links that are alive with it, and no others.
 func TestChainsArePackedLinkByLink(t *testing.T) {
 	var k packing
 	for i := range 10_000 {
-		k.place(&temp{size: 256, first: i, last: i + 1})
+		k.place(&temp{Size: 256, First: i, last: i + 1})
 		assert.LessOrEqual(t, len(k.live), 2)
 	}
 	assert.Equal(t, int64(512), k.size)
+}
+
+// assertSameElements checks that two ways to walk memory visit the same addresses in the same order.
+func assertSameElements(t *testing.T, shape, strides, other, otherStrides []int64) {
+	t.Helper()
+	walk := func(shape, strides []int64) []int64 {
+		out := []int64{}
+		for n := range tensor.Elements(shape) {
+			at := int64(0)
+			for i := len(shape) - 1; i >= 0; i-- {
+				at += n % shape[i] * strides[i]
+				n /= shape[i]
+			}
+			out = append(out, at)
+		}
+		return out
+	}
+	assert.Equal(t, walk(shape, strides), walk(other, otherStrides))
 }

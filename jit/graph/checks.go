@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"strings"
@@ -7,20 +7,20 @@ import (
 
 // check is one check of a test that is bound: what it compares.
 type check struct {
-	stmt *typed.GCheck
-	a, b gval // b is empty when the check is of a bool
-	// round is which rounds of loops it is in; "" for none.
-	round string
+	Stmt *typed.GCheck
+	A, B Gval // b is empty when the check is of a bool
+	// Round is which rounds of loops it is in; "" for none.
+	Round string
 }
 
 // check writes down what a check compares.
 func (f *frame) check(s *typed.GCheck) (err error) {
-	c := check{stmt: s, round: strings.Join(f.rounds, ", ")}
-	if c.a, err = f.eval(s.A); err != nil {
+	c := check{Stmt: s, Round: strings.Join(f.rounds, ", ")}
+	if c.A, err = f.eval(s.A); err != nil {
 		return err
 	}
 	if s.B != nil {
-		if c.b, err = f.eval(s.B); err != nil {
+		if c.B, err = f.eval(s.B); err != nil {
 			return err
 		}
 	}

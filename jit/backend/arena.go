@@ -1,8 +1,7 @@
-package jit
+package backend
 
 import (
 	"fmt"
-	"tilec/jit/backend"
 	"tilec/jit/misuse"
 )
 
@@ -11,13 +10,13 @@ import (
 // a program leaves there, its results too, is lost when another one of the arena
 // is bound or runs.
 type Arena struct {
-	device backend.Device
-	// temps are for temporaries and results, scratch for tiles that are too long for a block; nil where nothing is needed.
-	temps, scratch *backend.Memory
+	device Device
+	// Temps are for temporaries and results, scratch for tiles that are too long for a block; nil where nothing is needed.
+	Temps, Scratch *Memory
 }
 
 // NewArena makes an arena that has no memory yet. Options.Arena gives it to programs.
-func NewArena(d backend.Device) *Arena { return &Arena{device: d} }
+func NewArena(d Device) *Arena { return &Arena{device: d} }
 
 // Bytes is the size of the memory that the arena holds.
 func (a *Arena) Bytes() int64 {
@@ -25,7 +24,7 @@ func (a *Arena) Bytes() int64 {
 	if a == nil {
 		return 0
 	}
-	for _, m := range []*backend.Memory{a.temps, a.scratch} {
+	for _, m := range []*Memory{a.Temps, a.Scratch} {
 		if m != nil {
 			n += m.Size
 		}
@@ -38,7 +37,7 @@ func (a *Arena) Close() {
 	if a == nil {
 		return
 	}
-	for _, m := range []**backend.Memory{&a.temps, &a.scratch} {
+	for _, m := range []**Memory{&a.Temps, &a.Scratch} {
 		if *m != nil {
 			a.device.Free(*m)
 			*m = nil
@@ -46,26 +45,26 @@ func (a *Arena) Close() {
 	}
 }
 
-// reserve makes the arena large enough for a program of a device: bytes of scratch memory and for temporaries, or nothing.
-func (a *Arena) reserve(d backend.Device, program string, scratch, temps int64) error {
+// Reserve makes the arena large enough for a program of a device: bytes of scratch memory and for temporaries, or nothing.
+func (a *Arena) Reserve(d Device, program string, scratch, temps int64) error {
 	if a.device == nil || a.device.Space() != d.Space() {
 		return misuse.New("Options.Arena", "the arena is of another device than the program, or of none: NewArena makes one", misuse.ErrOtherDevice)
 	}
-	if err := a.grow(&a.scratch, scratch); err != nil {
+	if err := a.grow(&a.Scratch, scratch); err != nil {
 		return fmt.Errorf("%s: %d bytes for tiles that are too long for a block: %w", program, scratch, err)
 	}
-	if err := a.grow(&a.temps, temps); err != nil {
+	if err := a.grow(&a.Temps, temps); err != nil {
 		return fmt.Errorf("%s: %d bytes for intermediate results: %w", program, temps, err)
 	}
 	return nil
 }
 
-// nothing is the size of memory that is not needed, where 0 is that of results without elements, which still lie somewhere.
-const nothing = -1
+// Nothing is the size of memory that is not needed, where 0 is that of results without elements, which still lie somewhere.
+const Nothing = -1
 
 // grow replaces memory that is too small. The old goes first: nothing in it is needed, and both may not fit.
-func (a *Arena) grow(m **backend.Memory, n int64) (err error) {
-	if n == nothing || *m != nil && (*m).Size >= n {
+func (a *Arena) grow(m **Memory, n int64) (err error) {
+	if n == Nothing || *m != nil && (*m).Size >= n {
 		return nil
 	}
 	if *m != nil {

@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"tilec/jit/bug"
@@ -20,7 +20,7 @@ func Specialise(k *typed.Kernel, opts Options) (_ *spec.Spec, err error) {
 	if k == nil || k.Decl == nil {
 		return nil, misuse.Unset("Specialise", "the kernel is nothing that the checker made")
 	}
-	if err := opts.check(k.Name, k.Consts, k.TypeParams); err != nil {
+	if err := opts.Check(k.Name, k.Consts, k.TypeParams); err != nil {
 		return nil, err
 	}
 	b := newBindings(k.Name)

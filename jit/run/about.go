@@ -1,4 +1,4 @@
-package jit
+package run
 
 import "tilec/jit/tensor"
 
@@ -19,9 +19,9 @@ func (p *Program) Outputs() []*tensor.Tensor {
 	if p == nil {
 		return nil
 	}
-	out := make([]*tensor.Tensor, len(p.outputs))
-	for i, v := range p.outputs {
-		out[i] = &tensor.Tensor{DType: v.dtype, Shape: v.shape}
+	out := make([]*tensor.Tensor, len(p.bound.Outputs))
+	for i, v := range p.bound.Outputs {
+		out[i] = &tensor.Tensor{DType: v.DType, Shape: v.Shape}
 	}
 	return out
 }

@@ -1,8 +1,9 @@
-package jit
+package run
 
 import (
 	"slices"
 
+	"tilec/jit/graph"
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
 	"tilec/lang"
@@ -56,7 +57,7 @@ type watch struct {
 	// current is the launch that has begun; nil before the first.
 	current *Observation
 	// stores is, for each memory, of how many launches it is an output.
-	stores map[slot]int
+	stores map[graph.Slot]int
 }
 
 // begin ends the launch before, and begins launch number n; n behind the last begins none.
@@ -84,38 +85,38 @@ func (w *watch) begin(n int) error {
 func (w *watch) observation(n int) *Observation {
 	p := w.program
 	s := &p.steps[n]
-	o := &Observation{Number: n, Of: len(p.steps), Spec: s.spec, Extents: map[string]int64{}}
+	o := &Observation{Number: n, Of: len(p.steps), Spec: s.Spec, Extents: map[string]int64{}}
 	for _, a := range s.compiled.Func.Axes {
 		o.Extents[a.Name] = a.Extent
 	}
 	scalar := 0
-	for i, param := range spec.Params(s.spec.Kernel) {
+	for i, param := range spec.Params(s.Spec.Kernel) {
 		x := Operand{Param: param}
 		if !param.IsTensor {
-			v := s.scalars[scalar].value(w.scalars)
+			v := s.Scalars[scalar].Value(w.scalars)
 			x.Scalar = &v
 			scalar++
 			o.Operands = append(o.Operands, x)
 			continue
 		}
-		v := &s.tensors[i]
+		v := &s.Tensors[i]
 		x.Tensor = p.tensor(v, w.tensors)
-		x.Fresh = v.slot.temp && p.temps[v.slot.index].first == n
-		x.Filled = slices.Contains(s.fills, i)
-		x.Shared = param.Mode == lang.Out && w.stores[v.slot] > 1
+		x.Fresh = v.Slot.Temp && p.bound.Temps[v.Slot.Index].First == n
+		x.Filled = slices.Contains(s.Fills, i)
+		x.Shared = param.Mode == lang.Out && w.stores[v.Slot] > 1
 		o.Operands = append(o.Operands, x)
 	}
 	return o
 }
 
 // countStores counts, for each memory, the launches of which it is an output.
-func (p *Program) countStores() map[slot]int {
-	n := map[slot]int{}
+func (p *Program) countStores() map[graph.Slot]int {
+	n := map[graph.Slot]int{}
 	for i := range p.steps {
 		s := &p.steps[i]
-		for j, param := range spec.Params(s.spec.Kernel) {
+		for j, param := range spec.Params(s.Spec.Kernel) {
 			if param.IsTensor && param.Mode == lang.Out {
-				n[s.tensors[j].slot]++
+				n[s.Tensors[j].Slot]++
 			}
 		}
 	}
@@ -123,20 +124,20 @@ func (p *Program) countStores() map[slot]int {
 }
 
 // tensor is a view with the memory that it has in a run on tensors.
-func (p *Program) tensor(v *view, tensors []*tensor.Tensor) *tensor.Tensor {
-	t := &tensor.Tensor{DType: v.dtype, Shape: v.shape, Offset: v.offset}
-	if !v.contiguous() {
-		t.Strides = v.strides
+func (p *Program) tensor(v *graph.View, tensors []*tensor.Tensor) *tensor.Tensor {
+	t := &tensor.Tensor{DType: v.DType, Shape: v.Shape, Offset: v.Offset}
+	if !v.Contiguous() {
+		t.Strides = v.Strides
 	}
 	switch {
-	case v.slot.temp:
-		t.Memory = p.arena.temps
-		t.Offset += v.dtype.Elements(p.temps[v.slot.index].offset)
-	case v.slot.made:
-		t.Memory = p.made[v.slot.index].Memory
+	case v.Slot.Temp:
+		t.Memory = p.arena.Temps
+		t.Offset += v.DType.Elements(p.bound.Temps[v.Slot.Index].Offset)
+	case v.Slot.Made:
+		t.Memory = p.bound.Made[v.Slot.Index].Memory
 	default:
-		t.Memory = tensors[v.slot.index].Memory
-		t.Offset += tensors[v.slot.index].Offset
+		t.Memory = tensors[v.Slot.Index].Memory
+		t.Offset += tensors[v.Slot.Index].Offset
 	}
 	return t
 }

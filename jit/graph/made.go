@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"fmt"
@@ -15,10 +15,10 @@ import (
 // lists. They are made on the host, once, when the graph is bound.
 
 // choice runs the branch of an `if` that its condition tells.
-func (f *frame) choice(x *typed.GIf) (gval, error) {
+func (f *frame) choice(x *typed.GIf) (Gval, error) {
 	cond, err := f.index(x.Cond, "the condition of `if`")
 	if err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
 	body := &x.Else
 	if cond != 0 {
@@ -26,44 +26,44 @@ func (f *frame) choice(x *typed.GIf) (gval, error) {
 	}
 	out, err := f.run(body.Stmts, body.Results)
 	if err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
 	if len(out) == 1 {
 		return out[0], nil
 	}
-	return gval{elems: out}, nil
+	return Gval{elems: out}, nil
 }
 
 // copied gives the results of a call, copied where they are views of the caller's state.
-func (f *frame) copied(x *typed.GInvoke, args []gval, out gval) (gval, error) {
-	results := []gval{out}
+func (f *frame) copied(x *typed.GInvoke, args []Gval, out Gval) (Gval, error) {
+	results := []Gval{out}
 	if out.elems != nil {
 		results = out.elems
 	}
 	for i, r := range results {
 		shared := false
 		for j, a := range args {
-			shared = shared || x.State[j] && a.holds(r.view.slot)
+			shared = shared || x.State[j] && a.holds(r.View.Slot)
 		}
 		if !shared {
 			continue
 		}
-		c, err := f.call(x.Copies[i].Kernel, []gval{r}, nil, nil, nil, f.named(x.Copies[i].Types), x.At)
+		c, err := f.Call(x.Copies[i].Kernel, []Gval{r}, nil, nil, nil, f.named(x.Copies[i].Types), x.At)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		results[i] = c
 	}
 	if out.elems != nil {
-		return gval{elems: results}, nil
+		return Gval{elems: results}, nil
 	}
 	return results[0], nil
 }
 
 // holds reports whether a tensor of a value lies in a slot.
-func (v gval) holds(s slot) bool {
-	if v.view != nil {
-		return v.view.slot == s
+func (v Gval) holds(s Slot) bool {
+	if v.View != nil {
+		return v.View.Slot == s
 	}
 	for _, e := range v.elems {
 		if e.holds(s) {
@@ -74,22 +74,22 @@ func (v gval) holds(s slot) bool {
 }
 
 // make fills a tensor, unless the program has one like it.
-func (f *frame) make(x *typed.GMake) (gval, error) {
+func (f *frame) make(x *typed.GMake) (Gval, error) {
 	shape, err := f.shape("a tensor", x.Type.Shape, x.At)
 	if err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
 	d := x.Type.DType.Resolve(f.types)
 	value := lang.Literal{}
 	if x.Value != nil {
 		v, err := f.eval(x.Value)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
-		if v.scalar == nil || !v.scalar.known() {
-			return gval{}, spec.Errorf(x.At, lang.ErrArgType, "the value of a tensor must be known when the graph is bound: it depends on a scalar argument")
+		if v.Scalar == nil || !v.Scalar.known() {
+			return Gval{}, spec.Errorf(x.At, lang.ErrArgType, "the value of a tensor must be known when the graph is bound: it depends on a scalar argument")
 		}
-		value = v.scalar.literal
+		value = v.Scalar.literal
 	}
 	p := f.prog
 	name := fmt.Sprint(x.Rule, d, shape, value)
@@ -100,16 +100,16 @@ func (f *frame) make(x *typed.GMake) (gval, error) {
 	if !ok {
 		t, err := f.fill(d, shape, elementOf(x, d, value))
 		if err != nil {
-			return gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s%s: %v", d, tensor.FormatShape(shape), err)
+			return Gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s%s: %v", d, tensor.FormatShape(shape), err)
 		}
-		n = len(p.made)
-		p.made = append(p.made, *t)
+		n = len(p.Made)
+		p.Made = append(p.Made, *t)
 		if p.madeNames == nil {
 			p.madeNames = map[string]int{}
 		}
 		p.madeNames[name] = n
 	}
-	return gval{view: &view{slot: slot{made: true, index: n}, dtype: d, shape: shape, strides: tensor.Contiguous(shape)}}, nil
+	return Gval{View: &View{Slot: Slot{Made: true, Index: n}, DType: d, Shape: shape, Strides: tensor.Contiguous(shape)}}, nil
 }
 
 // maxMade is how many bytes a tensor may have that a graph fills: it is made on the host.
@@ -125,7 +125,7 @@ func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Cons
 	data := make([]byte, bytes)
 	for i := range n {
 		c := element(i)
-		d.PutRawBitsAt(data, i, scalarBits(lang.Literal{DType: d, Int: c.Int, Float: c.Float}))
+		d.PutRawBitsAt(data, i, ScalarBits(lang.Literal{DType: d, Int: c.Int, Float: c.Float}))
 	}
 	device := b.env.Device
 	m, err := device.Alloc(max(1, bytes))

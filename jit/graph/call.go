@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"slices"
@@ -13,10 +13,10 @@ import (
 
 // This file writes down the launches of a graph.
 
-// call writes down the launches of a kernel, of which a formula may have several, and gives the kernel's outputs. Dims and types are
+// Call writes down the launches of a kernel, of which a formula may have several, and gives the kernel's outputs. Dims and types are
 // by name, for what the arguments do not tell; shapes are those of the first
 // output that the arguments do not tell.
-func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+func (b *binder) Call(k *typed.Kernel, args []Gval, consts map[*size.Symbol]lang.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (Gval, error) {
 	bound := newBindings(k.Name)
 	for _, d := range k.Dims {
 		if n, ok := dims[d.Name]; ok {
@@ -29,70 +29,70 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 		}
 	}
 	if len(args) != len(k.Params) {
-		return gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
+		return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
 	}
 	if err := bound.constants(k.Consts, consts, at); err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
 	if k.Decl.Body == nil { // made for an expression of whole tensors
 		if err := oneShape(k, args, shapes, at); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 	}
-	var tensors []view
+	var tensors []View
 	scalars := map[string]scalar{}
 	for i, p := range k.Params {
 		switch a := args[i]; {
-		case p.IsTensor && a.view == nil:
-			return gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a tensor %s%s", p.Name, k.Name, p.DType, formatSizes(p.Shape))
+		case p.IsTensor && a.View == nil:
+			return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a tensor %s%s", p.Name, k.Name, p.DType, formatSizes(p.Shape))
 		case p.IsTensor:
-			if err := bound.dtype(p.Name, p.DType, a.view.dtype, at); err != nil {
-				return gval{}, err
+			if err := bound.dtype(p.Name, p.DType, a.View.DType, at); err != nil {
+				return Gval{}, err
 			}
-			if err := bound.rank(p.Name, p.Shape, a.view.shape, at); err != nil {
-				return gval{}, err
+			if err := bound.rank(p.Name, p.Shape, a.View.Shape, at); err != nil {
+				return Gval{}, err
 			}
-			tensors = append(tensors, *a.view)
-		case a.scalar == nil && p.Default == nil:
-			return gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
+			tensors = append(tensors, *a.View)
+		case a.Scalar == nil && p.Default == nil:
+			return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
 		default:
-			v := a.scalar
+			v := a.Scalar
 			if v == nil {
 				v = knownScalar(*p.Default)
 			}
-			if err := bound.dtype(p.Name, p.DType, v.dtype, at); err != nil {
-				return gval{}, err
+			if err := bound.dtype(p.Name, p.DType, v.DType, at); err != nil {
+				return Gval{}, err
 			}
 			scalars[p.Name] = *v
-			tensors = append(tensors, view{})
+			tensors = append(tensors, View{})
 		}
 	}
 	for _, shape := range shapes {
 		if err := bound.rank("a tensor that the graph makes", k.Outputs[0].Shape, shape, at); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 	}
 	for i, p := range k.Params {
 		if p.IsTensor {
-			if err := bound.sizes(p.Name, p.Shape, args[i].view.shape, at); err != nil {
-				return gval{}, err
+			if err := bound.sizes(p.Name, p.Shape, args[i].View.Shape, at); err != nil {
+				return Gval{}, err
 			}
 		}
 	}
 	for _, p := range k.TypeParams {
 		if _, ok := bound.types[p]; !ok {
-			return gval{}, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
+			return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
 		}
 	}
-	out := gval{elems: []gval{}}
+	out := Gval{elems: []Gval{}}
 	for _, p := range k.Outputs {
 		shape, err := bound.shape(p.Name, p.Shape, at)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		v := b.fresh(p.DType.Resolve(bound.types), shape)
 		tensors = append(tensors, *v)
-		out.elems = append(out.elems, gval{view: v})
+		out.elems = append(out.elems, Gval{View: v})
 	}
 	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.env.Debug, Wide: b.env.Wide, Vary: b.env.Extents}
 	for i, p := range spec.Params(k) {
@@ -104,25 +104,25 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 	}
 	for _, one := range whole.Launches() {
 		if err := spec.CheckConditions(one); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
-		s := call{spec: one}
+		s := Call{Spec: one}
 		for _, i := range whole.Places(one.Kernel) {
-			s.tensors = append(s.tensors, tensors[i])
-			b.use(&tensors[i], len(b.prog.calls))
+			s.Tensors = append(s.Tensors, tensors[i])
+			b.use(&tensors[i], len(b.prog.Calls))
 		}
 		fills := one.Fills()
 		for i, p := range spec.Params(one.Kernel) {
 			if slices.Contains(fills, p.Name) {
-				s.fills = append(s.fills, i)
+				s.Fills = append(s.Fills, i)
 			}
 		}
 		for _, p := range one.Kernel.Params {
 			if !p.IsTensor {
-				s.scalars = append(s.scalars, scalars[p.Name])
+				s.Scalars = append(s.Scalars, scalars[p.Name])
 			}
 		}
-		b.prog.calls = append(b.prog.calls, s)
+		b.prog.Calls = append(b.prog.Calls, s)
 	}
 	if len(out.elems) == 1 {
 		return out.elems[0], nil
@@ -131,7 +131,7 @@ func (b *binder) call(k *typed.Kernel, args []gval, consts map[*size.Symbol]lang
 }
 
 // oneShape checks that the tensors of one expression have one shape, and so have those that it makes.
-func oneShape(k *typed.Kernel, args []gval, made [][]int64, at lang.Span) error {
+func oneShape(k *typed.Kernel, args []Gval, made [][]int64, at lang.Span) error {
 	var first []int64
 	text := ""
 	differs := func(shape []int64, name string) error {
@@ -144,14 +144,14 @@ func oneShape(k *typed.Kernel, args []gval, made [][]int64, at lang.Span) error 
 		return spec.Errorf(at, lang.ErrArgShape, "the tensors of one expression have one shape, but %s has %s and %s has %s", text, tensor.FormatShape(first), name, tensor.FormatShape(shape))
 	}
 	for i, p := range k.Params {
-		if args[i].view == nil {
+		if args[i].View == nil {
 			continue
 		}
 		name := p.At.Text()
 		if strings.Contains(name, "\n") {
 			name = p.Name
 		}
-		if err := differs(args[i].view.shape, name); err != nil {
+		if err := differs(args[i].View.Shape, name); err != nil {
 			return err
 		}
 	}
@@ -164,22 +164,22 @@ func oneShape(k *typed.Kernel, args []gval, made [][]int64, at lang.Span) error 
 }
 
 // layout is what a launch knows of a tensor's place.
-func (b *binder) layout(v *view) spec.Layout {
-	l := spec.Layout{Contiguous: v.contiguous()}
+func (b *binder) layout(v *View) spec.Layout {
+	l := spec.Layout{Contiguous: v.Contiguous()}
 	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
-	if v.slot.temp || v.slot.made {
-		l.Align = tensor.PowerDivisor(v.dtype.Bytes(v.offset))
+	if v.Slot.Temp || v.Slot.Made {
+		l.Align = tensor.PowerDivisor(v.DType.Bytes(v.Offset))
 	} else {
-		l.Align = b.prog.inputs[v.slot.index].Divisor(v.offset)
+		l.Align = b.prog.Inputs[v.Slot.Index].Divisor(v.Offset)
 	}
 	if l.Contiguous {
 		return l
 	}
-	n := len(v.shape)
-	if n > 0 && v.strides[n-1] == 1 {
+	n := len(v.Shape)
+	if n > 0 && v.Strides[n-1] == 1 {
 		l.Inner = 1
 	}
-	for _, s := range v.strides {
+	for _, s := range v.Strides {
 		l.Divisors = append(l.Divisors, tensor.PowerDivisor(s))
 	}
 	return l

@@ -1,4 +1,4 @@
-package jit
+package graph
 
 import (
 	"tilec/jit/compile"
@@ -8,9 +8,9 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// bindGraph binds a graph to its arguments' types and shapes.
-func bindGraph(env *compile.Compiler, g *typed.Graph, args []tensor.Value, opts Options) (*bound, error) {
-	b := &binder{prog: &bound{name: g.Name}, env: env, opts: opts}
+// Bind binds a graph to its arguments' types and shapes.
+func Bind(env *compile.Compiler, g *typed.Graph, args []tensor.Value, opts Options) (*Bound, error) {
+	b := &binder{prog: &Bound{Name: g.Name}, env: env, opts: opts}
 	inputs, err := b.inputs(g.Params, args)
 	if err != nil {
 		return nil, err
@@ -20,25 +20,25 @@ func bindGraph(env *compile.Compiler, g *typed.Graph, args []tensor.Value, opts 
 	return b.done(out, err)
 }
 
-// bindKernel binds one kernel; params are its parameters as a graph's.
-func bindKernel(env *compile.Compiler, k *typed.Kernel, params []*typed.GParam, args []tensor.Value, opts Options) (*bound, error) {
-	b := &binder{prog: &bound{name: k.Name}, env: env, opts: opts}
+// BindKernel binds one kernel; params are its parameters as a graph's.
+func BindKernel(env *compile.Compiler, k *typed.Kernel, params []*typed.GParam, args []tensor.Value, opts Options) (*Bound, error) {
+	b := &binder{prog: &Bound{Name: k.Name}, env: env, opts: opts}
 	inputs, err := b.inputs(params, args)
 	if err != nil {
 		return nil, err
 	}
-	out, err := b.call(k, inputs, opts.constants(k.Consts), nil, opts.Dims, opts.Types, k.Decl.Name.Span())
+	out, err := b.Call(k, inputs, opts.constants(k.Consts), nil, opts.Dims, opts.Types, k.Decl.Name.Span())
 	return b.done(out, err)
 }
 
-// bindTest binds a test, whose results are what its checks compare, in order.
-func bindTest(env *compile.Compiler, t *typed.Test, opts Options) (*bound, []check, error) {
-	b := &binder{prog: &bound{name: t.Name}, env: env, opts: opts}
+// BindTest binds a test, whose results are what its checks compare, in order.
+func BindTest(env *compile.Compiler, t *typed.Test, opts Options) (*Bound, []check, error) {
+	b := &binder{prog: &Bound{Name: t.Name}, env: env, opts: opts}
 	_, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span())
-	out := gval{elems: []gval{}}
+	out := Gval{elems: []Gval{}}
 	for _, k := range b.checks {
-		for _, v := range []gval{k.a, k.b} {
-			if v.view != nil {
+		for _, v := range []Gval{k.A, k.B} {
+			if v.View != nil {
 				out.elems = append(out.elems, v)
 			}
 		}
@@ -48,14 +48,14 @@ func bindTest(env *compile.Compiler, t *typed.Test, opts Options) (*bound, []che
 }
 
 // done gives what was bound; where that failed, the memory that it took goes back.
-func (b *binder) done(out gval, err error) (*bound, error) {
+func (b *binder) done(out Gval, err error) (*Bound, error) {
 	if err == nil {
-		var p *bound
+		var p *Bound
 		if p, err = b.finish(out); err == nil {
 			return p, nil
 		}
 	}
-	b.prog.free(b.env.Device)
+	b.prog.Free(b.env.Device)
 	return nil, err
 }
 

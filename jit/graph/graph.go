@@ -1,8 +1,11 @@
-package jit
+// Package graph binds graphs and kernels to the shapes of their arguments: what comes out is data, the launches and the
+// places of what lies between them. It must not know how launches run.
+package graph
 
 import (
 	"fmt"
 
+	"tilec/jit/backend"
 	"tilec/jit/compile"
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
@@ -32,19 +35,19 @@ type Options struct {
 	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.
 	Guard int64
 	// Arena is for intermediate results, shared by programs that never run at the same time; nil for one of the program's own.
-	Arena *Arena
+	Arena *backend.Arena
 }
 
-// gval is the value of a graph expression at bind time: a tensor, a scalar, or
+// Gval is the value of a graph expression at bind time: a tensor, a scalar, or
 // elements (of a struct, an array or a tuple).
-type gval struct {
-	view   *view
-	scalar *scalar
-	elems  []gval
+type Gval struct {
+	View   *View
+	Scalar *scalar
+	elems  []Gval
 }
 
 type binder struct {
-	prog *bound
+	prog *Bound
 	env  *compile.Compiler
 	opts Options
 	// checks are those of the test that is bound.
@@ -62,7 +65,7 @@ const maxUnrolled = 1 << 17
 func (b *binder) unroll(n int64, at lang.Span) error {
 	if n > maxUnrolled-b.unrolled {
 		return spec.Advise(at, lang.ErrLimit, "let a loop of a kernel go through so many, or run the graph several times",
-			"%s unrolls to more than %d loop iterations and calls", b.prog.name, int64(maxUnrolled))
+			"%s unrolls to more than %d loop iterations and calls", b.prog.Name, int64(maxUnrolled))
 	}
 	b.unrolled += n
 	return nil
@@ -72,52 +75,52 @@ func (b *binder) unroll(n int64, at lang.Span) error {
 type frame struct {
 	*binder
 	*bindings
-	params  map[*typed.GParam]gval
-	locals  map[*typed.GLocal]gval
-	outputs map[*typed.GParam]gval
+	params  map[*typed.GParam]Gval
+	locals  map[*typed.GLocal]Gval
+	outputs map[*typed.GParam]Gval
 }
 
 // finish gives what was bound, with its results.
-func (b *binder) finish(out gval) (*bound, error) {
+func (b *binder) finish(out Gval) (*Bound, error) {
 	p := b.prog
 	results := out.elems
 	if out.elems == nil {
-		results = []gval{out}
+		results = []Gval{out}
 	}
 	for _, r := range results {
-		if r.view == nil {
-			return nil, fmt.Errorf("%s: an output is not a tensor", p.name)
+		if r.View == nil {
+			return nil, fmt.Errorf("%s: an output is not a tensor", p.Name)
 		}
-		b.use(r.view, len(p.calls))
-		p.outputs = append(p.outputs, *r.view)
+		b.use(r.View, len(p.Calls))
+		p.Outputs = append(p.Outputs, *r.View)
 	}
 	return p, nil
 }
 
 // use notes that step n needs a tensor.
-func (b *binder) use(v *view, n int) {
-	if v.slot.temp {
-		t := &b.prog.temps[v.slot.index]
+func (b *binder) use(v *View, n int) {
+	if v.Slot.Temp {
+		t := &b.prog.Temps[v.Slot.Index]
 		t.last = max(t.last, n)
 	}
 }
 
 // fresh makes a temporary, written by the next step.
-func (b *binder) fresh(d lang.DType, shape []int64) *view {
-	n := len(b.prog.calls)
+func (b *binder) fresh(d lang.DType, shape []int64) *View {
+	n := len(b.prog.Calls)
 	size := (d.Bytes(tensor.Elements(shape)) + b.opts.Guard + tempAlign - 1) / tempAlign * tempAlign
-	b.prog.temps = append(b.prog.temps, temp{size: size, first: n, last: n})
-	return &view{slot: slot{temp: true, index: len(b.prog.temps) - 1}, dtype: d, shape: shape, strides: tensor.Contiguous(shape)}
+	b.prog.Temps = append(b.prog.Temps, temp{Size: size, First: n, last: n})
+	return &View{Slot: Slot{Temp: true, Index: len(b.prog.Temps) - 1}, DType: d, Shape: shape, Strides: tensor.Contiguous(shape)}
 }
 
 // enter runs a graph's body with its arguments and gives its outputs. Dims and
 // types are by name, for what the arguments do not tell.
-func (b *binder) enter(g *typed.Graph, args []gval, consts map[*size.Symbol]lang.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (gval, error) {
+func (b *binder) enter(g *typed.Graph, args []Gval, consts map[*size.Symbol]lang.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (Gval, error) {
 	if err := b.unroll(1, at); err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
 	f := &frame{binder: b, bindings: newBindings(g.Name),
-		params: map[*typed.GParam]gval{}, locals: map[*typed.GLocal]gval{}, outputs: map[*typed.GParam]gval{}}
+		params: map[*typed.GParam]Gval{}, locals: map[*typed.GLocal]Gval{}, outputs: map[*typed.GParam]Gval{}}
 	for _, d := range g.Dims {
 		if n, ok := dims[d.Name]; ok {
 			f.dims[d], f.from[d] = n, "its given value"
@@ -129,33 +132,33 @@ func (b *binder) enter(g *typed.Graph, args []gval, consts map[*size.Symbol]lang
 		}
 	}
 	if err := f.constants(g.Consts, consts, at); err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
 	if len(args) != len(g.Params) {
-		return gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", g.Name, len(g.Params), len(args))
+		return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", g.Name, len(g.Params), len(args))
 	}
 	for i, p := range g.Params {
 		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.rank); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		f.params[p] = args[i]
 	}
 	for i, p := range g.Params {
 		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.sizes); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 	}
 	if _, err := f.run(g.Body, nil); err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
-	out := gval{elems: []gval{}}
+	out := Gval{elems: []Gval{}}
 	for _, o := range g.Outputs {
 		v := f.outputs[o]
 		if err := f.bind(o.Name, o.Type, &v, nil, o.At, f.rank); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		if err := f.bind(o.Name, o.Type, &v, nil, o.At, f.sizes); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		out.elems = append(out.elems, v)
 	}
@@ -168,27 +171,27 @@ func (b *binder) enter(g *typed.Graph, args []gval, consts map[*size.Symbol]lang
 type shapeCheck func(name string, want []size.Size, got []int64, at lang.Span) error
 
 // bind matches an argument with a parameter's type, by one of the two checks of shapes.
-func (f *frame) bind(name string, t typed.GType, v *gval, def *lang.Literal, at lang.Span, check shapeCheck) error {
+func (f *frame) bind(name string, t typed.GType, v *Gval, def *lang.Literal, at lang.Span, check shapeCheck) error {
 	mismatch := func(what string) error {
 		return spec.Errorf(at, lang.ErrArgType, "%s of %s must be %s", name, f.owner, what)
 	}
 	switch t.Kind {
 	case typed.GTensor:
-		if v.view == nil {
+		if v.View == nil {
 			return mismatch("a tensor " + t.DType.String() + formatSizes(t.Shape))
 		}
-		if err := f.dtype(name, t.DType, v.view.dtype, at); err != nil {
+		if err := f.dtype(name, t.DType, v.View.DType, at); err != nil {
 			return err
 		}
-		return check(name, t.Shape, v.view.shape, at)
+		return check(name, t.Shape, v.View.Shape, at)
 	case typed.GScalar:
-		if v.scalar == nil && def != nil {
-			*v = gval{scalar: knownScalar(*def)}
+		if v.Scalar == nil && def != nil {
+			*v = Gval{Scalar: knownScalar(*def)}
 		}
-		if v.scalar == nil {
+		if v.Scalar == nil {
 			return mismatch("a scalar " + t.DType.String())
 		}
-		return f.dtype(name, t.DType, v.scalar.dtype, at)
+		return f.dtype(name, t.DType, v.Scalar.DType, at)
 	case typed.GStruct:
 		if len(v.elems) != len(t.Fields) {
 			return mismatch("a struct " + t.Struct.Name)
@@ -219,7 +222,7 @@ func (f *frame) bind(name string, t typed.GType, v *gval, def *lang.Literal, at 
 }
 
 // run executes statements, then gives the values of the results.
-func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]gval, error) {
+func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]Gval, error) {
 	for _, s := range stmts {
 		switch s := s.(type) {
 		case *typed.GLet:
@@ -252,7 +255,7 @@ func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]gval, error) 
 			panic(typed.Unknown(s))
 		}
 	}
-	out := make([]gval, len(results))
+	out := make([]Gval, len(results))
 	for i, r := range results {
 		v, err := f.eval(r)
 		if err != nil {
@@ -263,37 +266,37 @@ func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]gval, error) 
 	return out, nil
 }
 
-func (f *frame) let(l *typed.GLocal, v gval) {
+func (f *frame) let(l *typed.GLocal, v Gval) {
 	if l != nil {
 		f.locals[l] = v
 	}
 }
 
-func (f *frame) eval(x typed.GExpr) (gval, error) {
+func (f *frame) eval(x typed.GExpr) (Gval, error) {
 	switch x := x.(type) {
 	case *typed.GParamRef:
 		return f.params[x.Param], nil
 	case *typed.GLocalRef:
 		return f.locals[x.Local], nil
 	case *typed.GConst:
-		return gval{scalar: knownScalar(x.Value)}, nil
+		return Gval{Scalar: knownScalar(x.Value)}, nil
 	case *typed.GConstRef:
-		return gval{scalar: knownScalar(f.consts[x.Symbol])}, nil
+		return Gval{Scalar: knownScalar(f.consts[x.Symbol])}, nil
 	case *typed.GSizeOf:
 		n, err := x.Size.Eval(f.value)
 		if err != nil {
-			return gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
+			return Gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
 		}
 		d := x.Type.DType.Resolve(f.types)
 		l := lang.Literal{DType: d, Int: n}
 		if d.IsFloat() {
 			l = lang.Literal{DType: d, Float: float64(n)}
 		}
-		return gval{scalar: knownScalar(l)}, nil
+		return Gval{Scalar: knownScalar(l)}, nil
 	case *typed.GFieldOf:
 		v, err := f.eval(x.X)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		return v.elems[x.Index], nil
 	case *typed.GElem:
@@ -307,37 +310,37 @@ func (f *frame) eval(x typed.GExpr) (gval, error) {
 	case *typed.GApply:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
-		s := &scalar{op: x.Op, dtype: x.Type.DType.Resolve(f.types)}
+		s := &scalar{op: x.Op, DType: x.Type.DType.Resolve(f.types)}
 		for _, a := range args {
-			s.args = append(s.args, a.scalar)
+			s.args = append(s.args, a.Scalar)
 		}
-		return gval{scalar: s.fold()}, nil
+		return Gval{Scalar: s.fold()}, nil
 	case *typed.GCall:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		consts, err := f.literals(x.Consts)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		shapes := make([][]int64, len(x.Shapes))
 		for i, s := range x.Shapes {
 			if shapes[i], err = f.shape("a tensor", s, x.At); err != nil {
-				return gval{}, err
+				return Gval{}, err
 			}
 		}
-		return f.call(x.Kernel, args, consts, shapes, nil, f.named(x.Types), x.At)
+		return f.Call(x.Kernel, args, consts, shapes, nil, f.named(x.Types), x.At)
 	case *typed.GInvoke:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		consts, err := f.literals(x.Consts)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		out, err := f.enter(x.Graph, args, consts, nil, f.named(x.Types), x.At)
 		if err != nil || x.Copies == nil {
@@ -352,13 +355,13 @@ func (f *frame) eval(x typed.GExpr) (gval, error) {
 		return f.make(x)
 	case *typed.GTupleOf:
 		elems, err := f.evalAll(x.Elems)
-		return gval{elems: elems}, err
+		return Gval{elems: elems}, err
 	}
 	panic(typed.Unknown(x))
 }
 
-func (f *frame) evalAll(xs []typed.GExpr) ([]gval, error) {
-	out := make([]gval, len(xs))
+func (f *frame) evalAll(xs []typed.GExpr) ([]Gval, error) {
+	out := make([]Gval, len(xs))
 	for i, x := range xs {
 		if x == nil {
 			continue // the parameter's default
@@ -379,10 +382,10 @@ func (f *frame) literals(consts map[*size.Symbol]typed.GExpr) (map[*size.Symbol]
 		if err != nil {
 			return nil, err
 		}
-		if v.scalar == nil || !v.scalar.known() {
+		if v.Scalar == nil || !v.Scalar.known() {
 			return nil, spec.Errorf(x.Span(), lang.ErrArgType, "constant %s must be known when the graph is bound", sym.Name)
 		}
-		out[sym] = v.scalar.literal
+		out[sym] = v.Scalar.literal
 	}
 	return out, nil
 }
@@ -404,35 +407,35 @@ func (f *frame) index(x typed.GExpr, what string) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if v.scalar == nil || !v.scalar.known() {
+	if v.Scalar == nil || !v.Scalar.known() {
 		return 0, spec.Errorf(x.Span(), lang.ErrArgType, "%s must be known when the graph is bound: it depends on a scalar argument", what)
 	}
-	return v.scalar.literal.Int, nil
+	return v.Scalar.literal.Int, nil
 }
 
-func (f *frame) loop(x *typed.GFor) (gval, error) {
+func (f *frame) loop(x *typed.GFor) (Gval, error) {
 	carried, err := f.evalAll(x.Init)
 	if err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
-	var over []gval
+	var over []Gval
 	lo, hi := int64(0), int64(0)
 	if x.Over != nil {
 		v, err := f.eval(x.Over)
 		if err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		over, hi = v.elems, int64(len(v.elems))
 	} else {
 		if lo, err = f.index(x.Lo, "the start of an unrolled loop"); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 		if hi, err = f.index(x.Hi, "the end of an unrolled loop"); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 	}
 	if err := f.unroll(max(0, hi-lo), x.At); err != nil {
-		return gval{}, err
+		return Gval{}, err
 	}
 	defer func(outer int) { f.rounds = f.rounds[:outer] }(len(f.rounds))
 	f.rounds = append(f.rounds, "")
@@ -447,17 +450,17 @@ func (f *frame) loop(x *typed.GFor) (gval, error) {
 			f.let(x.Var, over[n])
 		} else {
 			*round = fmt.Sprintf("%s = %d", name, n)
-			f.let(x.Var, gval{scalar: knownScalar(lang.Literal{DType: lang.I32, Int: n})})
+			f.let(x.Var, Gval{Scalar: knownScalar(lang.Literal{DType: lang.I32, Int: n})})
 		}
 		for i, c := range x.Carried {
 			f.let(c, carried[i])
 		}
 		if carried, err = f.run(x.Body, x.Results); err != nil {
-			return gval{}, err
+			return Gval{}, err
 		}
 	}
 	if len(carried) == 1 {
 		return carried[0], nil
 	}
-	return gval{elems: carried}, nil
+	return Gval{elems: carried}, nil
 }

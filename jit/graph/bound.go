@@ -1,0 +1,75 @@
+package graph
+
+import (
+	"tilec/jit/backend"
+	"tilec/jit/spec"
+	"tilec/jit/tensor"
+	"tilec/lang"
+)
+
+// Bound is a graph or a kernel bound to the shapes of its arguments: the launches that it makes, over tensors whose memory
+// is not there yet. It is data.
+type Bound struct {
+	Name string
+	// Inputs are the tensor arguments in order.
+	Inputs []input
+	// Made are the tensors that were filled when the graph was bound, by what they hold.
+	Made      []tensor.Tensor
+	madeNames map[string]int
+	// ScalarTypes are the scalar arguments in order.
+	ScalarTypes []lang.DType
+	Calls       []Call
+	Temps       []temp
+	Outputs     []View
+}
+
+// Call is one launch.
+type Call struct {
+	Spec *spec.Spec
+	// Tensors and scalars follow the kernel's parameters, inputs then outputs.
+	Tensors []View
+	Scalars []scalar
+	// Fills are the tensors that are filled with zeros before the launch.
+	Fills []int
+}
+
+// Free gives back the memory of the tensors that were filled.
+func (b *Bound) Free(d backend.Device) {
+	for i := range b.Made {
+		d.Free(b.Made[i].Memory)
+	}
+	b.Made = nil
+}
+
+// Slot is where a tensor's memory comes from: argument n, temporary n, or tensor n that the program filled.
+type Slot struct {
+	Temp, Made bool
+	Index      int
+}
+
+// View is a tensor of a program, known but for the memory.
+type View struct {
+	Slot    Slot
+	DType   lang.DType
+	Shape   []int64
+	Strides []int64 // always given
+	Offset  int64   // elements
+}
+
+func (v *View) Contiguous() bool {
+	want := int64(1)
+	for i := len(v.Shape) - 1; i >= 0; i-- {
+		if v.Shape[i] != 1 && v.Strides[i] != want {
+			return false
+		}
+		want *= v.Shape[i]
+	}
+	return true
+}
+
+// temp is a temporary: where in the arena it lies, and from which step to which it is needed.
+type temp struct {
+	Size        int64
+	First, last int
+	Offset      int64
+}

@@ -1,0 +1,32 @@
+package graph
+
+import (
+	"testing"
+	"tilec/jit/backend"
+	"tilec/jit/spec"
+	"tilec/jit/tensor"
+	"tilec/lang"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// A view's layout says no more than what is so of every address that it has.
+func TestLayoutOfViews(t *testing.T) {
+	b := &binder{prog: &Bound{Inputs: []input{{Tensor: tensor.Tensor{DType: lang.F32, Memory: &backend.Memory{}, Offset: 6}}}}}
+	for _, c := range []struct {
+		name string
+		view View
+		want spec.Layout
+	}{
+		{"whole", View{Slot: Slot{Temp: true}, DType: lang.F32, Shape: []int64{3, 8}, Strides: []int64{8, 1}}, spec.Layout{Contiguous: true, Align: 16}},
+		{"from element 1", View{Slot: Slot{Temp: true}, DType: lang.F32, Shape: []int64{8}, Strides: []int64{1}, Offset: 1}, spec.Layout{Contiguous: true, Align: 4}},
+		{"from element 6 of bf16", View{Slot: Slot{Temp: true}, DType: lang.BF16, Shape: []int64{8}, Strides: []int64{1}, Offset: 6}, spec.Layout{Contiguous: true, Align: 4}},
+		{"an argument that begins at element 6", View{DType: lang.F32, Shape: []int64{8}, Strides: []int64{1}}, spec.Layout{Contiguous: true, Align: 8}},
+		{"columns of 12", View{Slot: Slot{Temp: true}, DType: lang.F32, Shape: []int64{3, 5}, Strides: []int64{12, 1}, Offset: 4}, spec.Layout{Inner: 1, Divisors: []int64{4, 1}, Align: 16}},
+		{"two rows of 12", View{Slot: Slot{Temp: true}, DType: lang.F32, Shape: []int64{2, 5}, Strides: []int64{12, 1}}, spec.Layout{Inner: 1, Divisors: []int64{4, 1}, Align: 16}},
+		{"every second", View{Slot: Slot{Temp: true}, DType: lang.F32, Shape: []int64{5}, Strides: []int64{2}}, spec.Layout{Divisors: []int64{2}, Align: 16}},
+		{"one row of many", View{Slot: Slot{Temp: true}, DType: lang.F32, Shape: []int64{1, 5}, Strides: []int64{99, 1}}, spec.Layout{Contiguous: true, Align: 16}},
+	} {
+		assert.Equal(t, c.want, b.layout(&c.view), c.name)
+	}
+}
