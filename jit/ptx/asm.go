@@ -30,6 +30,14 @@ var classTable = [numClasses]struct{ prefix, decl string }{
 	b16:  {"%h", ".b16"},
 }
 
+// bytes is what a register takes in memory; a predicate is a word.
+func (c regClass) bytes() int {
+	if c == f64 || c == b64 {
+		return 8
+	}
+	return 4
+}
+
 // reg is a virtual register. The zero reg is no register at all.
 type reg struct {
 	class regClass
@@ -40,23 +48,6 @@ func (r reg) valid() bool { return r.id > 0 }
 
 // String is the register's name in PTX text.
 func (r reg) String() string { return fmt.Sprintf("%s%d", classTable[r.class].prefix, r.id) }
-
-// classOf is the register class that holds one element of a type: floats up to
-// 32 bits in .f32, integers up to 32 bits in .b32 (extended by their sign), 64-bit types
-// in their own, bool in a predicate.
-func classOf(d lang.DType) regClass {
-	switch {
-	case d == lang.Bool:
-		return pred
-	case d == lang.F64:
-		return f64
-	case d.IsFloat():
-		return f32
-	case d.Bits() == 64:
-		return b64
-	}
-	return b32
-}
 
 // line is one line of the body: an instruction, a label or a comment.
 type line struct {
@@ -96,9 +87,6 @@ type asm struct {
 func newAsm(arch int) *asm {
 	a := &asm{arch: arch, version: 70, level: map[reg]int{}}
 	if arch >= 86 { // the version that knows the target
-		a.version = 71
-	}
-	if arch >= 86 {
 		a.version = 71
 	}
 	if arch >= 89 {

@@ -199,14 +199,6 @@ func (e joined) bytes() int {
 	return n
 }
 
-// bytes is what a register takes in shared memory; a predicate is a word.
-func (c regClass) bytes() int {
-	if c == f64 || c == b64 {
-		return 8
-	}
-	return 4
-}
-
 // exchangeParts joins some elements. Every thread of a block holds what the same
 // thread of the others holds a part of; each reads the parts of all in the order of the blocks.
 func (k *kernel) exchangeParts(all []joined, bytes int) {

@@ -113,6 +113,23 @@ var elementTable = map[lang.Op]emitters{
 	lang.OpWhere: {boolean: boolWhere, integer: where, float: where},
 }
 
+// classOf is the register class that holds one element of a type: floats up to
+// 32 bits in .f32, integers up to 32 bits in .b32 (extended by their sign), 64-bit types
+// in their own, bool in a predicate.
+func classOf(d lang.DType) regClass {
+	switch {
+	case d == lang.Bool:
+		return pred
+	case d == lang.F64:
+		return f64
+	case d.IsFloat():
+		return f32
+	case d.Bits() == 64:
+		return b64
+	}
+	return b32
+}
+
 // suffix is the type of an instruction on a value of type d: .s32, .u64, .f32 ...
 func suffix(d lang.DType) string {
 	switch {
