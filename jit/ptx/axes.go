@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -36,14 +37,14 @@ func (k *kernel) state(a *ir.Axis) *axisState {
 
 // calc is a pure instruction, computed once for equal operands in reach: before
 // the loops and branches that its operands do not depend on. Operands are registers or ints.
-func (k *kernel) calc(c regClass, name string, args ...any) reg {
-	if k.a.inEntry > 0 {
-		return k.a.op(c, name, args...)
+func (k *kernel) calc(c asm.Class, name string, args ...any) asm.Reg {
+	if k.a.InEntry > 0 {
+		return k.a.Op(c, name, args...)
 	}
 	level := 1
 	for _, x := range args {
-		if r, ok := x.(reg); ok {
-			level = max(level, k.a.level[r])
+		if r, ok := x.(asm.Reg); ok {
+			level = max(level, k.a.Level[r])
 		}
 	}
 	key := fmt.Sprint(c, name, args)
@@ -54,12 +55,12 @@ func (k *kernel) calc(c regClass, name string, args ...any) reg {
 	}
 	// The outermost scope where all operands are defined, and the point in the
 	// code before the scope inside it.
-	home, index := k.scope, len(k.a.body)
+	home, index := k.scope, len(k.a.Body)
 	for home.level > level {
 		index = home.begin
 		home = home.parent
 	}
-	r := k.a.insert(index, level, c, name, args...)
+	r := k.a.Insert(index, level, c, name, args...)
 	home.memo[key] = r
 	for s := k.scope; s != home; s = s.parent {
 		s.begin++
@@ -68,8 +69,8 @@ func (k *kernel) calc(c regClass, name string, args ...any) reg {
 }
 
 // signed is the name of an instruction on signed integers of a class.
-func signed(name string, c regClass) string {
-	if c == b64 {
+func signed(name string, c asm.Class) string {
+	if c == asm.B64 {
 		return name + ".s64"
 	}
 	return name + ".s32"
@@ -86,11 +87,11 @@ func (k *kernel) add(x, y any) any {
 	if y == any(0) {
 		return x
 	}
-	r := x.(reg)
-	if s, ok := y.(reg); ok && s.class != r.class {
+	r := x.(asm.Reg)
+	if s, ok := y.(asm.Reg); ok && s.Class != r.Class {
 		r, y = k.wide(r), k.wide(s)
 	}
-	return k.calc(r.class, signed("add", r.class), r, y)
+	return k.calc(r.Class, signed("add", r.Class), r, y)
 }
 
 func (k *kernel) mul(x any, n int) any {
@@ -100,27 +101,27 @@ func (k *kernel) mul(x any, n int) any {
 	if n == 1 {
 		return x
 	}
-	c := x.(reg).class
+	c := x.(asm.Reg).Class
 	return k.calc(c, signed("mul.lo", c), x, n)
 }
 
 // countClass is the register class of positions along an axis.
-func countClass(a *ir.Axis) regClass { return classOf(a.Counts()) }
+func countClass(a *ir.Axis) asm.Class { return classOf(a.Counts()) }
 
 // size is the size of a dimension: an int or a register of the entry section.
 func (k *kernel) size(d *ir.Dim) any {
 	if d.Known() {
 		return int(d.Value)
 	}
-	return k.atEntry("dim "+d.Name, func() reg {
+	return k.atEntry("dim "+d.Name, func() asm.Reg {
 		_, name := paramDecl(ir.Param{Kind: ir.ParamDim, Dim: d})
 		if d.Wide {
-			r := k.a.reg(b64)
-			k.a.ins("ld.param.u64 %v, [%s]", r, name)
+			r := k.a.Reg(asm.B64)
+			k.a.Ins("ld.param.u64 %v, [%s]", r, name)
 			return r
 		}
-		r := k.a.reg(b32)
-		k.a.ins("ld.param.u32 %v, [%s]", r, name)
+		r := k.a.Reg(asm.B32)
+		k.a.Ins("ld.param.u32 %v, [%s]", r, name)
 		return r
 	})
 }
@@ -132,9 +133,9 @@ func (k *kernel) grid() {
 		k.startDebugOutput(nil, nil)
 		return
 	}
-	k.a.atEntry(func() {
+	k.a.AtEntry(func() {
 		rest := k.blockNumber()
-		numbers := make([]reg, len(axes))
+		numbers := make([]asm.Reg, len(axes))
 		last := len(axes) - 1
 		if len(k.products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar {
 			rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
@@ -144,22 +145,22 @@ func (k *kernel) grid() {
 			numbers[i] = rest
 			if i > 0 {
 				blocks := k.blocksOf(axes[i])
-				numbers[i] = k.a.op(b32, "rem.u32", rest, blocks)
-				rest = k.a.op(b32, "div.u32", rest, blocks)
+				numbers[i] = k.a.Op(asm.B32, "rem.u32", rest, blocks)
+				rest = k.a.Op(asm.B32, "div.u32", rest, blocks)
 			}
 		}
 		for i, x := range axes {
 			number := numbers[i]
 			start, c := number, countClass(x)
 			switch {
-			case c == b64:
-				start = k.a.op(b64, "mul.wide.u32", number, x.Extent)
+			case c == asm.B64:
+				start = k.a.Op(asm.B64, "mul.wide.u32", number, x.Extent)
 			case x.Extent > 1:
-				start = k.a.op(b32, "mul.lo.s32", number, x.Extent)
+				start = k.a.Op(asm.B32, "mul.lo.s32", number, x.Extent)
 			}
-			end := k.a.op(c, signed("add", c), start, x.Extent)
+			end := k.a.Op(c, signed("add", c), start, x.Extent)
 			if k.ragged(x) {
-				end = k.a.op(c, signed("min", c), end, k.size(x.Dim))
+				end = k.a.Op(c, signed("min", c), end, k.size(x.Dim))
 			}
 			k.setAxis(x, start, end)
 		}
@@ -174,8 +175,8 @@ const groupRows = 8
 // same time share rows and columns of the operands, which then stay in the L2
 // cache: down a few rows first, then to the next column. It gives what is left of
 // the block number for slower axes, the row and the column.
-func (k *kernel) grouped(block reg, x, y *ir.Axis, slower bool) (rest, row, column reg) {
-	op := func(name string, args ...any) reg { return k.a.op(b32, name, args...) }
+func (k *kernel) grouped(block asm.Reg, x, y *ir.Axis, slower bool) (rest, row, column asm.Reg) {
+	op := func(name string, args ...any) asm.Reg { return k.a.Op(asm.B32, name, args...) }
 	rows, columns := k.blocksOf(x), k.blocksOf(y)
 	rest = block
 	if slower {
@@ -196,14 +197,14 @@ func (k *kernel) blocksOf(x *ir.Axis) any {
 	}
 	n := k.size(x.Dim)
 	if x.Dim.Wide {
-		up := k.a.op(b64, "add.s64", n, x.Extent-1)
-		return k.a.op(b32, "cvt.u32.u64", k.a.op(b64, "div.u64", up, x.Extent))
+		up := k.a.Op(asm.B64, "add.s64", n, x.Extent-1)
+		return k.a.Op(asm.B32, "cvt.u32.u64", k.a.Op(asm.B64, "div.u64", up, x.Extent))
 	}
 	if x.Extent == 1 {
 		return n
 	}
-	up := k.a.op(b32, "add.s32", n, x.Extent-1)
-	return k.a.op(b32, "div.u32", up, x.Extent)
+	up := k.a.Op(asm.B32, "add.s32", n, x.Extent-1)
+	return k.a.Op(asm.B32, "div.u32", up, x.Extent)
 }
 
 // ragged reports an axis whose range may have fewer positions than its extent.
@@ -370,13 +371,13 @@ func (k *kernel) threadCoord(l layout, a *ir.Axis) any {
 	for _, f := range fields {
 		x := k.tid
 		if f.at > 0 {
-			x = k.calc(b32, "shr.u32", x, f.at)
+			x = k.calc(asm.B32, "shr.u32", x, f.at)
 		}
 		if 1<<(f.at+f.bits) < k.warps*lanes {
-			x = k.calc(b32, "and.b32", x, 1<<f.bits-1)
+			x = k.calc(asm.B32, "and.b32", x, 1<<f.bits-1)
 		}
-		if r, ok := sum.(reg); ok {
-			sum = k.calc(b32, "mad.lo.s32", x, f.stride, r)
+		if r, ok := sum.(asm.Reg); ok {
+			sum = k.calc(asm.B32, "mad.lo.s32", x, f.stride, r)
 		} else {
 			sum = k.mul(x, f.stride)
 		}
@@ -390,11 +391,11 @@ func (k *kernel) position(l layout, a *ir.Axis) any {
 }
 
 // left is how many positions of a's range lie from the thread's register coordinate 0 on, 32 bits.
-func (k *kernel) left(l layout, a *ir.Axis) reg {
-	if countClass(a) == b64 {
-		return k.calc(b32, "sub.s32", k.extent(a), k.threadCoord(l, a))
+func (k *kernel) left(l layout, a *ir.Axis) asm.Reg {
+	if countClass(a) == asm.B64 {
+		return k.calc(asm.B32, "sub.s32", k.extent(a), k.threadCoord(l, a))
 	}
-	return k.calc(b32, "sub.s32", k.state(a).end, k.position(l, a))
+	return k.calc(asm.B32, "sub.s32", k.state(a).end, k.position(l, a))
 }
 
 // extent is how many positions a's range has: an int, or a register of 32 bits.
@@ -405,46 +406,46 @@ func (k *kernel) extent(a *ir.Axis) any {
 	switch {
 	case startInt && endInt:
 		return end - start
-	case countClass(a) == b64:
-		return k.calc(b32, "cvt.u32.u64", k.calc(b64, "sub.s64", st.end, st.start))
+	case countClass(a) == asm.B64:
+		return k.calc(asm.B32, "cvt.u32.u64", k.calc(asm.B64, "sub.s64", st.end, st.start))
 	case st.start == any(0):
 		return st.end
 	}
-	return k.calc(b32, "sub.s32", st.end, st.start)
+	return k.calc(asm.B32, "sub.s32", st.end, st.start)
 }
 
 // exists gives the predicate that the element at register coordinate c along a
 // exists; no register when it always does.
-func (k *kernel) exists(l layout, a *ir.Axis, c int) reg {
+func (k *kernel) exists(l layout, a *ir.Axis, c int) asm.Reg {
 	most := reach(a, l.lane, l.warp) - 1 + c
 	if k.partial(a) {
 		// position + c < end; the end is never past start + extent, so padding is out too.
-		return k.calc(pred, "setp.gt.s32", k.left(l, a), c)
+		return k.calc(asm.Pred, "setp.gt.s32", k.left(l, a), c)
 	}
 	if most < int(a.Extent) {
-		return reg{}
+		return asm.Reg{}
 	}
 	t := k.threadCoord(l, a)
 	if t == any(0) {
-		return k.calc(pred, "mov.pred", 0)
+		return k.calc(asm.Pred, "mov.pred", 0)
 	}
-	return k.calc(pred, "setp.lt.s32", t, int(a.Extent)-c)
+	return k.calc(asm.Pred, "setp.lt.s32", t, int(a.Extent)-c)
 }
 
 // both is the conjunction of predicates; no register stands for true.
-func (k *kernel) both(p, q reg) reg {
+func (k *kernel) both(p, q asm.Reg) asm.Reg {
 	switch {
-	case !p.valid():
+	case !p.Valid():
 		return q
-	case !q.valid() || p == q:
+	case !q.Valid() || p == q:
 		return p
 	}
-	return k.calc(pred, "and.pred", p, q)
+	return k.calc(asm.Pred, "and.pred", p, q)
 }
 
 // mask is the predicate that register r's element exists along all the axes.
-func (k *kernel) mask(l layout, axes []*ir.Axis, r int) reg {
-	var p reg
+func (k *kernel) mask(l layout, axes []*ir.Axis, r int) asm.Reg {
+	var p asm.Reg
 	for _, a := range axes {
 		p = k.both(p, k.exists(l, a, l.regCoord(r, a)))
 	}
@@ -452,19 +453,19 @@ func (k *kernel) mask(l layout, axes []*ir.Axis, r int) reg {
 }
 
 // scalarParam loads a scalar parameter.
-func (k *kernel) scalarParam(p ir.Param) reg {
-	var r reg
-	k.a.atEntry(func() {
+func (k *kernel) scalarParam(p ir.Param) asm.Reg {
+	var r asm.Reg
+	k.a.AtEntry(func() {
 		_, name := paramDecl(p)
 		d := p.Scalar.Type.DType
 		switch {
 		case d == lang.Bool:
-			byte := k.a.reg(b32)
-			k.a.ins("ld.param.u8 %v, [%s]", byte, name)
-			r = k.a.op(pred, "setp.ne.u32", byte, 0)
+			byte := k.a.Reg(asm.B32)
+			k.a.Ins("ld.param.u8 %v, [%s]", byte, name)
+			r = k.a.Op(asm.Pred, "setp.ne.u32", byte, 0)
 		case d.IsFloat() && d.Bits() < 32:
-			raw := k.a.reg(b32)
-			k.a.ins("ld.param.u%d %v, [%s]", d.Bits(), raw, name)
+			raw := k.a.Reg(asm.B32)
+			k.a.Ins("ld.param.u%d %v, [%s]", d.Bits(), raw, name)
 			r = unpack(k.a, d, raw, 1)[0]
 		default:
 			kind := "u"
@@ -473,8 +474,8 @@ func (k *kernel) scalarParam(p ir.Param) reg {
 			} else if d.IsSigned() {
 				kind = "s"
 			}
-			r = k.a.reg(classOf(d))
-			k.a.ins("ld.param.%s%d %v, [%s]", kind, d.Bits(), r, name)
+			r = k.a.Reg(classOf(d))
+			k.a.Ins("ld.param.%s%d %v, [%s]", kind, d.Bits(), r, name)
 		}
 	})
 	return r

@@ -2,33 +2,34 @@ package ptx
 
 import (
 	"tilec/jit/ir/eval"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
 // bitcast emits the bits of one element as a value of another type: one of them
 // is a float type, the other an integer type of the same width.
-func (k *kernel) bitcast(from, to lang.DType, x reg) reg {
+func (k *kernel) bitcast(from, to lang.DType, x asm.Reg) asm.Reg {
 	a := k.a
 	if from.IsInt() {
 		switch to.Bits() {
 		case 64:
-			return a.op(f64, "mov.b64", x)
+			return a.Op(asm.F64, "mov.b64", x)
 		case 32:
-			return a.op(f32, "mov.b32", x)
+			return a.Op(asm.F32, "mov.b32", x)
 		}
 		return unpack(a, to, x, 1)[0]
 	}
-	nan := a.op(pred, "setp.nan"+suffix(from), x, x)
+	nan := a.Op(asm.Pred, "setp.nan"+suffix(from), x, x)
 	if from == lang.F64 {
-		return a.op(b64, "selp.b64", int64(eval.QuietNaN(from)), a.op(b64, "mov.b64", x), nan)
+		return a.Op(asm.B64, "selp.b64", int64(eval.QuietNaN(from)), a.Op(asm.B64, "mov.b64", x), nan)
 	}
 	bits := x
 	if from == lang.F32 {
-		bits = a.op(b32, "mov.b32", x)
+		bits = a.Op(asm.B32, "mov.b32", x)
 	} else {
-		bits = k.pack(from, []reg{x})
+		bits = k.pack(from, []asm.Reg{x})
 	}
-	bits = a.op(b32, "selp.b32", int64(eval.QuietNaN(from)), bits, nan)
+	bits = a.Op(asm.B32, "selp.b32", int64(eval.QuietNaN(from)), bits, nan)
 	if to.Bits() < 32 {
 		return unpack(a, to, bits, 1)[0]
 	}

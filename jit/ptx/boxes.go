@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -188,28 +189,28 @@ func (k *kernel) provide(v *ir.Value) {
 }
 
 // copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.
-func (k *kernel) copyBoxes(b *box, t *sharedTile, bar reg) {
-	k.eachBox(b, t, func(tile reg, tensor string, rank int) {
-		k.a.ins("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%v], %s, [%v]", rank, tile, tensor, bar)
+func (k *kernel) copyBoxes(b *box, t *sharedTile, bar asm.Reg) {
+	k.eachBox(b, t, func(tile asm.Reg, tensor string, rank int) {
+		k.a.Ins("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%v], %s, [%v]", rank, tile, tensor, bar)
 	})
 }
 
 // eachBox gives the address of each panel of a tile and the operand that names its box of the tensor.
-func (k *kernel) eachBox(b *box, t *sharedTile, emit func(tile reg, tensor string, rank int)) {
+func (k *kernel) eachBox(b *box, t *sharedTile, emit func(tile asm.Reg, tensor string, rank int)) {
 	m := b.tensorMap
 	at := make([]any, len(m.Order))
 	for n, i := range m.Order {
 		at[n] = k.boxPosition(b.dims[i])
 	}
-	from := k.atEntry("map "+m.Name, func() reg {
-		r := k.a.op(b64, "mov.b64", m.Name)
-		r = k.a.op(b64, "cvta.param.u64", r)
-		k.a.ins("prefetch.tensormap [%v]", r)
+	from := k.atEntry("map "+m.Name, func() asm.Reg {
+		r := k.a.Op(asm.B64, "mov.b64", m.Name)
+		r = k.a.Op(asm.B64, "cvta.param.u64", r)
+		k.a.Ins("prefetch.tensormap [%v]", r)
 		return r
 	})
 	width := m.Swizzle
 	for panel := range t.rowBytes() / width {
-		coords := make([]reg, len(at))
+		coords := make([]asm.Reg, len(at))
 		for n, x := range at {
 			if n == 0 {
 				x = k.add(x, panel*width/t.d.Size())
@@ -256,18 +257,18 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	t.base = k.register(k.add(k.sharedBase(), t.at))
 	k.write(t, v, k.home[v], k.unrounded(v, k.home[v]), nil)
 	k.reading(t.buffer)
-	first := k.calc(pred, "setp.eq.u32", k.tid, 0)
-	k.eachBox(b, t, func(tile reg, tensor string, rank int) {
-		k.a.ins("@%v cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group %s, [%v]", first, rank, tensor, tile)
+	first := k.calc(asm.Pred, "setp.eq.u32", k.tid, 0)
+	k.eachBox(b, t, func(tile asm.Reg, tensor string, rank int) {
+		k.a.Ins("@%v cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group %s, [%v]", first, rank, tensor, tile)
 	})
-	k.a.ins("@%v cp.async.bulk.commit_group", first)
-	k.a.ins("@%v cp.async.bulk.wait_group.read 0", first)
+	k.a.Ins("@%v cp.async.bulk.commit_group", first)
+	k.a.Ins("@%v cp.async.bulk.wait_group.read 0", first)
 	k.release(t.buffer)
 	return true
 }
 
 // braced prints registers as a vector, even a single one.
-func braced(rs []reg) string {
+func braced(rs []asm.Reg) string {
 	if len(rs) == 1 {
 		return "{" + rs[0].String() + "}"
 	}
@@ -282,8 +283,8 @@ func (k *kernel) boxPosition(d dimAccess) any {
 	}
 	for _, s := range d.affine.scalars {
 		r := k.scalar(s.value)
-		if r.class == b64 {
-			r = k.calc(b32, "cvt.u32.u64", r)
+		if r.Class == asm.B64 {
+			r = k.calc(asm.B32, "cvt.u32.u64", r)
 		}
 		sum = k.add(sum, k.mul(r, int(s.coef)))
 	}

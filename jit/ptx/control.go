@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -18,7 +19,7 @@ func (k *kernel) loop(op *ir.Op) {
 	if shared {
 		lo, hi = k.part(lo, hi, step)
 	}
-	inits := make([][]reg, len(op.Results))
+	inits := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Args[2:] {
 		inits[i] = k.get(v, k.home[body.Params[i+1]])
 	}
@@ -26,15 +27,15 @@ func (k *kernel) loop(op *ir.Op) {
 		k.sharing = op
 	}
 	k.hoist(op)
-	carried := make([][]reg, len(inits))
+	carried := make([][]asm.Reg, len(inits))
 	for i, regs := range inits {
-		carried[i] = make([]reg, len(regs))
+		carried[i] = make([]asm.Reg, len(regs))
 		for j, r := range regs {
-			carried[i][j] = a.reg(r.class)
+			carried[i][j] = a.Reg(r.Class)
 			k.move(carried[i][j], r)
 		}
 	}
-	position := a.reg(lo.class)
+	position := a.Reg(lo.Class)
 	k.move(position, lo)
 
 	stages := k.newPipeline(op, lo, hi, step)
@@ -50,14 +51,14 @@ func (k *kernel) loop(op *ir.Op) {
 	}
 	for i, v := range op.Results {
 		for _, r := range carried[i] {
-			k.a.level[r] = k.scope.level
+			k.a.Level[r] = k.scope.level
 		}
 		k.hold(v, k.home[body.Params[i+1]], carried[i])
 	}
 }
 
 // bounds are the first position of a loop and the one behind its last: of a loop over an axis, of what exists.
-func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi reg) {
+func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi asm.Reg) {
 	lo, hi = k.scalar(from), k.scalar(to)
 	if x == nil {
 		return lo, hi
@@ -65,20 +66,20 @@ func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi reg) {
 	if x.Dim != nil {
 		// A range may reach beyond the dimension.
 		if !k.notNegative(from) {
-			lo = k.calc(lo.class, signed("max", lo.class), lo, 0)
+			lo = k.calc(lo.Class, signed("max", lo.Class), lo, 0)
 		}
 		if !withinDim(to, x.Dim) {
-			hi = k.calc(hi.class, signed("min", hi.class), hi, k.size(x.Dim))
+			hi = k.calc(hi.Class, signed("min", hi.Class), hi, k.size(x.Dim))
 		}
 	}
 	if !k.notNegative(to) {
-		hi = k.calc(hi.class, signed("max", hi.class), hi, 0) // the end of the whole steps must not wrap around
+		hi = k.calc(hi.Class, signed("max", hi.Class), hi, 0) // the end of the whole steps must not wrap around
 	}
 	return lo, hi
 }
 
 // forwards emits the steps of a loop in order.
-func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]reg, position, hi reg) {
+func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg) {
 	a := k.a
 	step := int64(1)
 	if op.Axis != nil {
@@ -89,62 +90,62 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]reg, position
 	end := hi
 	split := op.Axis != nil && k.ragged(op.Axis)
 	if split {
-		end = a.op(hi.class, signed("sub", hi.class), hi, step-1)
+		end = a.Op(hi.Class, signed("sub", hi.Class), hi, step-1)
 	}
-	before, behind := signed("setp.lt", hi.class), signed("setp.ge", hi.class)
-	top, done := a.label(), a.label()
-	begin := len(a.body)
-	a.ins("@%v bra.uni %s", a.op(pred, behind, position, end), done)
-	a.place(top)
+	before, behind := signed("setp.lt", hi.Class), signed("setp.ge", hi.Class)
+	top, done := a.Label(), a.Label()
+	begin := len(a.Body)
+	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, behind, position, end), done)
+	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
-	a.ins("@%v bra.uni %s", a.op(pred, before, position, end), top)
-	a.place(done)
+	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, before, position, end), top)
+	a.Place(done)
 	if split {
 		k.assumeTouched()
-		over := a.label()
-		begin := len(a.body)
-		a.ins("@%v bra.uni %s", a.op(pred, behind, position, hi), over)
+		over := a.Label()
+		begin := len(a.Body)
+		a.Ins("@%v bra.uni %s", a.Op(asm.Pred, behind, position, hi), over)
 		k.step(op, stages, carried, position, hi, begin, false)
-		a.place(over)
+		a.Place(over)
 	}
 }
 
 // backwards emits the steps of a loop over an axis from the last to the first,
 // which are those of forwards: the last may have fewer positions.
-func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]reg, position, lo, hi reg) {
+func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, lo, hi asm.Reg) {
 	a, step := k.a, op.Axis.Extent
-	over, top := a.label(), a.label()
-	begin := len(a.body)
-	c := hi.class
+	over, top := a.Label(), a.Label()
+	begin := len(a.Body)
+	c := hi.Class
 	before, behind := signed("setp.lt", c), signed("setp.ge", c)
-	a.ins("@%v bra.uni %s", a.op(pred, behind, lo, hi), over)
-	last := a.op(c, signed("sub", c), a.op(c, signed("sub", c), hi, lo), 1)
-	last = a.op(c, signed("mul.lo", c), a.op(c, signed("div", c), last, step), step)
-	a.ins("%s %v, %v, %v", signed("add", c), position, lo, last)
+	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, behind, lo, hi), over)
+	last := a.Op(c, signed("sub", c), a.Op(c, signed("sub", c), hi, lo), 1)
+	last = a.Op(c, signed("mul.lo", c), a.Op(c, signed("div", c), last, step), step)
+	a.Ins("%s %v, %v, %v", signed("add", c), position, lo, last)
 	if k.ragged(op.Axis) {
 		k.step(op, stages, carried, position, hi, begin, false)
 		k.assumeTouched()
-		begin = len(a.body)
-		a.ins("@%v bra.uni %s", a.op(pred, before, position, lo), over)
+		begin = len(a.Body)
+		a.Ins("@%v bra.uni %s", a.Op(asm.Pred, before, position, lo), over)
 	}
-	a.place(top)
+	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
-	a.ins("@%v bra.uni %s", a.op(pred, behind, position, lo), top)
-	a.place(over)
+	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, behind, position, lo), top)
+	a.Place(over)
 }
 
 // step emits the body of a loop once. Full says that the whole range of the loop's axis exists.
-func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi reg, begin int, full bool) {
+func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg, begin int, full bool) {
 	a, body := k.a, op.Blocks[0]
 	k.push(begin)
-	a.level[position] = k.scope.level
+	a.Level[position] = k.scope.level
 	for _, regs := range carried {
 		for _, r := range regs {
-			a.level[r] = k.scope.level
+			a.Level[r] = k.scope.level
 		}
 	}
 	k.assumeTouched()
-	k.hold(body.Params[0], uniform(k.warps), []reg{position})
+	k.hold(body.Params[0], uniform(k.warps), []asm.Reg{position})
 	for i, p := range body.Params[1:] {
 		k.hold(p, k.home[p], carried[i])
 	}
@@ -155,7 +156,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi
 	}
 	stages.next(position)
 	k.block(body)
-	next := make([][]reg, len(carried))
+	next := make([][]asm.Reg, len(carried))
 	for i, v := range body.Yield {
 		next[i] = k.get(v, k.home[body.Params[i+1]])
 	}
@@ -164,15 +165,15 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi
 	if op.Reverse {
 		step = -step
 	}
-	a.ins("%s %v, %v, %d", signed("add", position.class), position, position, step)
+	a.Ins("%s %v, %v, %d", signed("add", position.Class), position, position, step)
 	k.pop()
 }
 
 // enter sets where an axis stands: from start on, up to hi, or its whole extent.
-func (k *kernel) enter(x *ir.Axis, start, hi reg, full bool) {
-	end := k.a.op(start.class, signed("add", start.class), start, x.Extent)
+func (k *kernel) enter(x *ir.Axis, start, hi asm.Reg, full bool) {
+	end := k.a.Op(start.Class, signed("add", start.Class), start, x.Extent)
 	if !full {
-		end = k.a.op(start.class, signed("min", start.class), end, hi)
+		end = k.a.Op(start.Class, signed("min", start.Class), end, hi)
 	}
 	k.setAxis(x, start, end)
 	k.state(x).full = full
@@ -194,8 +195,8 @@ func (k *kernel) notNegative(v *ir.Value) bool {
 
 // moveAll moves next into carried, all at once: a register that another position
 // still needs is saved first.
-func (k *kernel) moveAll(carried, next [][]reg) {
-	target := map[reg]bool{}
+func (k *kernel) moveAll(carried, next [][]asm.Reg) {
+	target := map[asm.Reg]bool{}
 	for _, regs := range carried {
 		for _, r := range regs {
 			target[r] = true
@@ -204,7 +205,7 @@ func (k *kernel) moveAll(carried, next [][]reg) {
 	for i, regs := range next {
 		for j, r := range regs {
 			if target[r] && r != carried[i][j] {
-				saved := k.a.reg(r.class)
+				saved := k.a.Reg(r.Class)
 				k.move(saved, r)
 				next[i][j] = saved
 			}
@@ -290,13 +291,13 @@ func (k *kernel) usesLoopAxis(op *ir.Op) bool {
 func (k *kernel) branch(op *ir.Op) {
 	a := k.a
 	cond := k.scalar(op.Args[0])
-	other, end := a.label(), a.label()
-	out := make([][]reg, len(op.Results))
+	other, end := a.Label(), a.Label()
+	out := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Results {
-		out[i] = a.regs(classOf(v.Type.DType), k.home[v].regs())
+		out[i] = a.Regs(classOf(v.Type.DType), k.home[v].regs())
 	}
-	begin := len(a.body)
-	a.ins("@!%v bra.uni %s", cond, other)
+	begin := len(a.Body)
+	a.Ins("@!%v bra.uni %s", cond, other)
 	for i, b := range op.Blocks {
 		k.push(begin)
 		k.assumeTouched()
@@ -309,11 +310,11 @@ func (k *kernel) branch(op *ir.Op) {
 		begin = k.scope.begin // what was computed before it has moved it
 		k.pop()
 		if i == 0 {
-			a.ins("bra.uni %s", end)
-			a.place(other)
+			a.Ins("bra.uni %s", end)
+			a.Place(other)
 		}
 	}
-	a.place(end)
+	a.Place(end)
 	k.assumeTouched()
 	for i, v := range op.Results {
 		k.hold(v, k.home[v], out[i])

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"tilec/jit/ptx/asm"
 )
 
 // program executes the text that the elementwise emitters write, one thread,
@@ -27,29 +28,29 @@ type step struct {
 }
 
 // assemble emits with inputs of the classes given and decodes what was written.
-func assemble(t testing.TB, arch int, classes []regClass, emit func(a *asm, in []reg) reg) *program {
+func assemble(t testing.TB, arch int, classes []asm.Class, emit func(a *asm.Builder, in []asm.Reg) asm.Reg) *program {
 	t.Helper()
-	a := newAsm(arch)
-	in := make([]reg, len(classes))
+	a := asm.New(arch)
+	in := make([]asm.Reg, len(classes))
 	for i, c := range classes {
-		in[i] = a.reg(c)
+		in[i] = a.Reg(c)
 	}
 	out := emit(a, in)
 	p := &program{regs: map[string]int{}}
 	for _, r := range in {
 		p.inputs = append(p.inputs, p.slot(r.String()))
 	}
-	labels, lines := map[string]int{}, []line{}
-	for _, l := range a.body {
-		switch l.kind {
-		case labelLine:
-			labels[l.text] = len(lines)
-		case instruction:
+	labels, lines := map[string]int{}, []asm.Line{}
+	for _, l := range a.Body {
+		switch l.Kind {
+		case asm.LabelLine:
+			labels[l.Text] = len(lines)
+		case asm.Instruction:
 			lines = append(lines, l)
 		}
 	}
 	for _, l := range lines {
-		p.code = append(p.code, p.decode(t, l.text, labels))
+		p.code = append(p.code, p.decode(t, l.Text, labels))
 	}
 	p.result = p.slot(out.String())
 	return p

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -18,22 +19,22 @@ func literal(d lang.DType, f float32) float32 {
 }
 
 // constant gives a register with a constant of type d, rounded or wrapped to it.
-func constant(a *asm, d lang.DType, c ir.Const) reg {
+func constant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
 	switch {
 	case d == lang.Bool:
 		v := 0
 		if c.Int != 0 {
 			v = 1
 		}
-		return a.op(pred, "mov.pred", v)
+		return a.Op(asm.Pred, "mov.pred", v)
 	case d == lang.F64:
-		return a.op(f64, "mov.f64", imm64(c.Float))
+		return a.Op(asm.F64, "mov.f64", imm64(c.Float))
 	case d.IsFloat():
-		return a.op(f32, "mov.f32", imm32(literal(d, float32(c.Float))))
+		return a.Op(asm.F32, "mov.f32", imm32(literal(d, float32(c.Float))))
 	case d.Bits() == 64:
-		return a.op(b64, "mov.b64", fmt.Sprintf("0x%016X", uint64(c.Int)))
+		return a.Op(asm.B64, "mov.b64", fmt.Sprintf("0x%016X", uint64(c.Int)))
 	}
-	return a.op(b32, "mov.b32", wrapTo(d, c.Int))
+	return a.Op(asm.B32, "mov.b32", wrapTo(d, c.Int))
 }
 
 // wrapTo is the value of an integer type up to 32 bits that has v's low bits, as an s32.
@@ -46,40 +47,40 @@ func wrapTo(d lang.DType, v int64) int32 {
 }
 
 // unpack16 takes apart two elements of a 16-bit type, the first in the low half.
-func unpack16(a *asm, d lang.DType, w reg) (lo, hi reg) {
+func unpack16(a *asm.Builder, d lang.DType, w asm.Reg) (lo, hi asm.Reg) {
 	switch d {
 	case lang.BF16:
-		return a.op(f32, "mov.b32", a.op(b32, "shl.b32", w, 16)), a.op(f32, "mov.b32", a.op(b32, "and.b32", w, uint32(0xffff0000)))
+		return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "shl.b32", w, 16)), a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "and.b32", w, uint32(0xffff0000)))
 	case lang.F16:
-		l, h := a.reg(b16), a.reg(b16)
-		a.ins("mov.b32 {%v, %v}, %v", l, h, w)
-		return a.op(f32, "cvt.f32.f16", l), a.op(f32, "cvt.f32.f16", h)
+		l, h := a.Reg(asm.B16), a.Reg(asm.B16)
+		a.Ins("mov.b32 {%v, %v}, %v", l, h, w)
+		return a.Op(asm.F32, "cvt.f32.f16", l), a.Op(asm.F32, "cvt.f32.f16", h)
 	case lang.I16:
-		return a.op(b32, "cvt.s32.s16", w), a.op(b32, "shr.s32", w, 16)
+		return a.Op(asm.B32, "cvt.s32.s16", w), a.Op(asm.B32, "shr.s32", w, 16)
 	}
-	return a.op(b32, "and.b32", w, 0xffff), a.op(b32, "shr.u32", w, 16)
+	return a.Op(asm.B32, "and.b32", w, 0xffff), a.Op(asm.B32, "shr.u32", w, 16)
 }
 
 // pack16 is the inverse of unpack16. Floats are rounded to the type, so that
 // f32 values need not have been.
-func pack16(a *asm, d lang.DType, lo, hi reg) reg {
+func pack16(a *asm.Builder, d lang.DType, lo, hi asm.Reg) asm.Reg {
 	switch d {
 	case lang.BF16:
-		return a.op(b32, "cvt.rn.bf16x2.f32", hi, lo)
+		return a.Op(asm.B32, "cvt.rn.bf16x2.f32", hi, lo)
 	case lang.F16:
-		return a.op(b32, "cvt.rn.f16x2.f32", hi, lo)
+		return a.Op(asm.B32, "cvt.rn.f16x2.f32", hi, lo)
 	}
-	return a.op(b32, "prmt.b32", lo, hi, 0x5410)
+	return a.Op(asm.B32, "prmt.b32", lo, hi, 0x5410)
 }
 
 // unpack8 takes apart four elements of an 8-bit type, the first in the low byte.
-func unpack8(a *asm, d lang.DType, w reg) [4]reg {
-	var out [4]reg
-	if d == lang.F8E4M3 && a.arch >= 90 { // pairs are exact in f16
-		lo, hi := a.reg(b16), a.reg(b16)
-		a.ins("mov.b32 {%v, %v}, %v", lo, hi, w)
-		out[0], out[1] = unpack16(a, lang.F16, a.op(b32, "cvt.rn.f16x2.e4m3x2", lo))
-		out[2], out[3] = unpack16(a, lang.F16, a.op(b32, "cvt.rn.f16x2.e4m3x2", hi))
+func unpack8(a *asm.Builder, d lang.DType, w asm.Reg) [4]asm.Reg {
+	var out [4]asm.Reg
+	if d == lang.F8E4M3 && a.Arch >= 90 { // pairs are exact in f16
+		lo, hi := a.Reg(asm.B16), a.Reg(asm.B16)
+		a.Ins("mov.b32 {%v, %v}, %v", lo, hi, w)
+		out[0], out[1] = unpack16(a, lang.F16, a.Op(asm.B32, "cvt.rn.f16x2.e4m3x2", lo))
+		out[2], out[3] = unpack16(a, lang.F16, a.Op(asm.B32, "cvt.rn.f16x2.e4m3x2", hi))
 		return out
 	}
 	for i := range out {
@@ -89,51 +90,51 @@ func unpack8(a *asm, d lang.DType, w reg) [4]reg {
 }
 
 // pack8 is the inverse of unpack8. The values are numbers of the type already.
-func pack8(a *asm, d lang.DType, x [4]reg) reg {
+func pack8(a *asm.Builder, d lang.DType, x [4]asm.Reg) asm.Reg {
 	if d == lang.F8E5M2 { // the upper bytes of f16
-		return a.op(b32, "prmt.b32", pack16(a, lang.F16, x[0], x[1]), pack16(a, lang.F16, x[2], x[3]), 0x7531)
+		return a.Op(asm.B32, "prmt.b32", pack16(a, lang.F16, x[0], x[1]), pack16(a, lang.F16, x[2], x[3]), 0x7531)
 	}
-	if d == lang.F8E4M3 && a.arch >= 90 {
-		lo := a.op(b16, "cvt.rn.satfinite.e4m3x2.f32", x[1], x[0])
-		hi := a.op(b16, "cvt.rn.satfinite.e4m3x2.f32", x[3], x[2])
-		w := a.reg(b32)
-		a.ins("mov.b32 %v, {%v, %v}", w, lo, hi)
+	if d == lang.F8E4M3 && a.Arch >= 90 {
+		lo := a.Op(asm.B16, "cvt.rn.satfinite.e4m3x2.f32", x[1], x[0])
+		hi := a.Op(asm.B16, "cvt.rn.satfinite.e4m3x2.f32", x[3], x[2])
+		w := a.Reg(asm.B32)
+		a.Ins("mov.b32 %v, {%v, %v}", w, lo, hi)
 		return w
 	}
-	var b [4]reg
+	var b [4]asm.Reg
 	for i, v := range x {
 		b[i] = encode(a, d, v)
 	}
-	lo := a.op(b32, "prmt.b32", b[0], b[1], 0x0040)
-	hi := a.op(b32, "prmt.b32", b[2], b[3], 0x0040)
-	return a.op(b32, "prmt.b32", lo, hi, 0x5410)
+	lo := a.Op(asm.B32, "prmt.b32", b[0], b[1], 0x0040)
+	hi := a.Op(asm.B32, "prmt.b32", b[2], b[3], 0x0040)
+	return a.Op(asm.B32, "prmt.b32", lo, hi, 0x5410)
 }
 
 // decode gives element i, counted from the low end, of a register of elements
 // of a type of 8 or 16 bits.
-func decode(a *asm, d lang.DType, w reg, i int) reg {
+func decode(a *asm.Builder, d lang.DType, w asm.Reg, i int) asm.Reg {
 	if d.Bits() == 16 {
 		// What is not used is dead code, which the assembler drops.
 		lo, hi := unpack16(a, d, w)
-		return [2]reg{lo, hi}[i]
+		return [2]asm.Reg{lo, hi}[i]
 	}
 	switch d {
 	case lang.I8:
-		return a.op(b32, "bfe.s32", w, 8*i, 8)
+		return a.Op(asm.B32, "bfe.s32", w, 8*i, 8)
 	case lang.F8E5M2: // the upper byte of an f16
-		h := a.op(b32, "prmt.b32", w, 0, 0x0004|i<<4)
-		return a.op(f32, "cvt.f32.f16", a.op(b16, "cvt.u16.u32", h))
+		h := a.Op(asm.B32, "prmt.b32", w, 0, 0x0004|i<<4)
+		return a.Op(asm.F32, "cvt.f32.f16", a.Op(asm.B16, "cvt.u16.u32", h))
 	}
 	v := w
 	if i > 0 {
-		v = a.op(b32, "shr.u32", w, 8*i)
+		v = a.Op(asm.B32, "shr.u32", w, 8*i)
 	}
 	if i < 3 {
-		v = a.op(b32, "and.b32", v, 0xff)
+		v = a.Op(asm.B32, "and.b32", v, 0xff)
 	}
 	switch d {
 	case lang.Bool:
-		return a.op(pred, "setp.ne.b32", v, 0)
+		return a.Op(asm.Pred, "setp.ne.b32", v, 0)
 	case lang.F8E4M3:
 		return e4m3Value(a, v)
 	}
@@ -142,35 +143,35 @@ func decode(a *asm, d lang.DType, w reg, i int) reg {
 
 // e4m3Value is the value of the 8 bits of an f8e4m3. As f32 with the same
 // exponent field the number is 2^(127-7) times too small.
-func e4m3Value(a *asm, v reg) reg {
+func e4m3Value(a *asm.Builder, v asm.Reg) asm.Reg {
 	m := flt{a, single}
-	mag := a.op(b32, "and.b32", v, 0x7f)
-	bits := a.op(b32, "shl.b32", mag, 20)
-	x := m.mul(a.op(f32, "mov.b32", bits), 0x1p120)
-	x = m.sel(a.op(pred, "setp.eq.b32", mag, 0x7f), math.NaN(), x)
-	return m.copySign(x, a.op(f32, "mov.b32", a.op(b32, "shl.b32", v, 24)))
+	mag := a.Op(asm.B32, "and.b32", v, 0x7f)
+	bits := a.Op(asm.B32, "shl.b32", mag, 20)
+	x := m.mul(a.Op(asm.F32, "mov.b32", bits), 0x1p120)
+	x = m.sel(a.Op(asm.Pred, "setp.eq.b32", mag, 0x7f), math.NaN(), x)
+	return m.copySign(x, a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "shl.b32", v, 24)))
 }
 
 // encode is the inverse of decode for one element: its bits are the low ones of the
 // result; for integers those above are not 0.
-func encode(a *asm, d lang.DType, x reg) reg {
+func encode(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 	switch d {
 	case lang.Bool:
-		return a.op(b32, "selp.b32", 1, 0, x)
+		return a.Op(asm.B32, "selp.b32", 1, 0, x)
 	case lang.F16:
-		return a.op(b32, "cvt.u32.u16", a.op(b16, "cvt.rn.f16.f32", x))
+		return a.Op(asm.B32, "cvt.u32.u16", a.Op(asm.B16, "cvt.rn.f16.f32", x))
 	case lang.BF16:
-		return a.op(b32, "shr.u32", a.op(b32, "mov.b32", x), 16)
+		return a.Op(asm.B32, "shr.u32", a.Op(asm.B32, "mov.b32", x), 16)
 	case lang.F8E5M2:
-		h := a.op(b32, "cvt.u32.u16", a.op(b16, "cvt.rn.f16.f32", x))
-		return a.op(b32, "shr.u32", h, 8)
+		h := a.Op(asm.B32, "cvt.u32.u16", a.Op(asm.B16, "cvt.rn.f16.f32", x))
+		return a.Op(asm.B32, "shr.u32", h, 8)
 	case lang.F8E4M3:
 		// With the exponent's bias of f8e4m3, f32 has its bits (subnormals included); NaN has all.
 		m := flt{a, single}
-		small := a.op(b32, "mov.b32", m.mul(m.abs(x), 0x1p-120))
-		mag := a.op(b32, "and.b32", a.op(b32, "shr.u32", small, 20), 0x7f)
-		sign := a.op(b32, "and.b32", a.op(b32, "shr.u32", a.op(b32, "mov.b32", x), 24), 0x80)
-		return a.op(b32, "or.b32", mag, sign)
+		small := a.Op(asm.B32, "mov.b32", m.mul(m.abs(x), 0x1p-120))
+		mag := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", small, 20), 0x7f)
+		sign := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", a.Op(asm.B32, "mov.b32", x), 24), 0x80)
+		return a.Op(asm.B32, "or.b32", mag, sign)
 	}
 	return x
 }

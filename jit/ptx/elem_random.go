@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -36,10 +37,10 @@ func randomAxis(op *ir.Op) *ir.Axis {
 
 // randomBits emits random bits for a result in the layout l. Where a thread has
 // neighbours along the first coordinate, the even one first, they share a call of Philox.
-func (k *kernel) randomBits(op *ir.Op, l layout, args [][]reg) []reg {
-	e := elem{asm: k.a, d: lang.U64}
-	argument := func(i, r int) reg { return args[i][l.project(r, op.Args[i].Type.Axes)] }
-	out := make([]reg, l.regs())
+func (k *kernel) randomBits(op *ir.Op, l layout, args [][]asm.Reg) []asm.Reg {
+	e := elem{Builder: k.a, d: lang.U64}
+	argument := func(i, r int) asm.Reg { return args[i][l.project(r, op.Args[i].Type.Axes)] }
+	out := make([]asm.Reg, l.regs())
 	axis := randomAxis(op)
 	paired := axis != nil && k.startMultiple(axis)%2 == 0
 	for _, ds := range [][]digit{l.lane, l.warp} {
@@ -48,7 +49,7 @@ func (k *kernel) randomBits(op *ir.Op, l layout, args [][]reg) []reg {
 		}
 	}
 	for r := range out {
-		if out[r].valid() {
+		if out[r].Valid() {
 			continue
 		}
 		next, ok := 0, false
@@ -56,7 +57,7 @@ func (k *kernel) randomBits(op *ir.Op, l layout, args [][]reg) []reg {
 			next, ok = l.regAt(r, 1, axis)
 		}
 		if !ok {
-			e.args = []reg{argument(0, r), argument(1, r), argument(2, r)}
+			e.args = []asm.Reg{argument(0, r), argument(1, r), argument(2, r)}
 			out[r] = randomBits(e)
 			continue
 		}
@@ -67,30 +68,30 @@ func (k *kernel) randomBits(op *ir.Op, l layout, args [][]reg) []reg {
 }
 
 // halves are the low and the high word of a 64-bit register.
-func (e elem) halves(x reg) (lo, hi reg) {
-	lo, hi = e.reg(b32), e.reg(b32)
-	e.ins("mov.b64 {%v, %v}, %v", lo, hi, x)
+func (e elem) halves(x asm.Reg) (lo, hi asm.Reg) {
+	lo, hi = e.Reg(asm.B32), e.Reg(asm.B32)
+	e.Ins("mov.b64 {%v, %v}, %v", lo, hi, x)
 	return lo, hi
 }
 
 // whole is the 64-bit register of two words.
-func (e elem) whole(lo, hi reg) reg {
-	x := e.reg(b64)
-	e.ins("mov.b64 %v, {%v, %v}", x, lo, hi)
+func (e elem) whole(lo, hi asm.Reg) asm.Reg {
+	x := e.Reg(asm.B64)
+	e.Ins("mov.b64 %v, {%v, %v}", x, lo, hi)
 	return x
 }
 
 // randomPair is what eval.RandomBits gives at the coordinates whose first word
 // is 2 n and 2 n + 1, n being the first word of the counter: one call of Philox4x32-10.
-func (e elem) randomPair(key reg, c [4]reg) (even, odd reg) {
-	word := func(name string, args ...any) reg { return e.op(b32, name, args...) }
+func (e elem) randomPair(key asm.Reg, c [4]asm.Reg) (even, odd asm.Reg) {
+	word := func(name string, args ...any) asm.Reg { return e.Op(asm.B32, name, args...) }
 	hex := func(x uint32) string { return fmt.Sprintf("0x%08X", x) }
-	var k [2]reg
+	var k [2]asm.Reg
 	k[0], k[1] = e.halves(key)
 	for round := range 10 {
 		hi0, lo0 := word("mul.hi.u32", c[0], hex(eval.PhiloxMultipliers[0])), word("mul.lo.u32", c[0], hex(eval.PhiloxMultipliers[0]))
 		hi1, lo1 := word("mul.hi.u32", c[2], hex(eval.PhiloxMultipliers[1])), word("mul.lo.u32", c[2], hex(eval.PhiloxMultipliers[1]))
-		c = [4]reg{word("xor.b32", word("xor.b32", hi1, c[1]), k[0]), lo1, word("xor.b32", word("xor.b32", hi0, c[3]), k[1]), lo0}
+		c = [4]asm.Reg{word("xor.b32", word("xor.b32", hi1, c[1]), k[0]), lo1, word("xor.b32", word("xor.b32", hi0, c[3]), k[1]), lo0}
 		if round < 9 {
 			k[0], k[1] = word("add.u32", k[0], hex(eval.PhiloxWeyl[0])), word("add.u32", k[1], hex(eval.PhiloxWeyl[1]))
 		}
@@ -99,17 +100,17 @@ func (e elem) randomPair(key reg, c [4]reg) (even, odd reg) {
 }
 
 // counter are the words of Philox's counter at coordinates, and the first coordinate.
-func (e elem) counter(lo, hi reg) (c [4]reg, first reg) {
+func (e elem) counter(lo, hi asm.Reg) (c [4]asm.Reg, first asm.Reg) {
 	first, c[1] = e.halves(lo)
-	c[0] = e.op(b32, "shr.u32", first, 1)
+	c[0] = e.Op(asm.B32, "shr.u32", first, 1)
 	c[2], c[3] = e.halves(hi)
 	return c, first
 }
 
 // randomBits is one element of the operation.
-func randomBits(e elem) reg {
+func randomBits(e elem) asm.Reg {
 	c, first := e.counter(e.args[1], e.args[2])
 	even, odd := e.randomPair(e.args[0], c)
-	isOdd := e.op(pred, "setp.ne.u32", e.op(b32, "and.b32", first, 1), 0)
-	return e.op(b64, "selp.b64", odd, even, isOdd)
+	isOdd := e.Op(asm.Pred, "setp.ne.u32", e.Op(asm.B32, "and.b32", first, 1), 0)
+	return e.Op(asm.B64, "selp.b64", odd, even, isOdd)
 }

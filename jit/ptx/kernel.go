@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -13,7 +14,7 @@ type kernel struct {
 	f      *ir.Func
 	plan   *plan.Plan
 	target plan.Target
-	a      *asm
+	a      *asm.Builder
 	warps  int
 
 	uses map[*ir.Value][]use
@@ -31,7 +32,7 @@ type kernel struct {
 	// hinted says what became of the hints of accesses.
 	hinted map[*ir.Op]string
 
-	tid reg // thread number in the block
+	tid asm.Reg // thread number in the block
 	// debug is where prints and asserts go.
 	debug debugOutput
 	root  *scope
@@ -39,7 +40,7 @@ type kernel struct {
 	arena arena
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
-	producer []line
+	producer []asm.Line
 	consume  string
 	// producing: the block has a producer beside the warps that compute.
 	producing bool
@@ -59,7 +60,7 @@ type use struct {
 // held is a value in registers, in one layout.
 type held struct {
 	layout layout
-	regs   []reg
+	regs   []asm.Reg
 }
 
 // scope is what the code of one region has at hand: it ends with the region,
@@ -67,7 +68,7 @@ type held struct {
 type scope struct {
 	parent *scope
 	values map[*ir.Value][]held
-	memo   map[string]reg
+	memo   map[string]asm.Reg
 	axes   map[*ir.Axis]*axisState
 	tiles  map[*ir.Value][]*sharedTile
 	mark   int // top of the shared arena when the scope began
@@ -77,7 +78,7 @@ type scope struct {
 
 func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 	k := &kernel{
-		f: f, plan: p, target: t, a: newAsm(t.Arch), warps: p.Warps,
+		f: f, plan: p, target: t, a: asm.New(t.Arch), warps: p.Warps,
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},
@@ -105,9 +106,9 @@ func (k *kernel) push(begin int) {
 	if k.scope != nil {
 		level = k.scope.level + 1
 	}
-	k.a.at = level
+	k.a.At = level
 	k.scope = &scope{
-		level: level, begin: begin, parent: k.scope, values: map[*ir.Value][]held{}, memo: map[string]reg{},
+		level: level, begin: begin, parent: k.scope, values: map[*ir.Value][]held{}, memo: map[string]asm.Reg{},
 		axes: map[*ir.Axis]*axisState{}, tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
 	}
 }
@@ -115,16 +116,16 @@ func (k *kernel) push(begin int) {
 func (k *kernel) pop() {
 	k.arena.top = k.scope.mark
 	k.scope = k.scope.parent
-	k.a.at = k.scope.level
+	k.a.At = k.scope.level
 }
 
 // atEntry gives a register computed once, in the entry section, from what the entry section has.
-func (k *kernel) atEntry(key string, emit func() reg) reg {
+func (k *kernel) atEntry(key string, emit func() asm.Reg) asm.Reg {
 	if r, ok := k.root.memo[key]; ok {
 		return r
 	}
-	var r reg
-	k.a.atEntry(func() {
+	var r asm.Reg
+	k.a.AtEntry(func() {
 		r = emit()
 	})
 	k.root.memo[key] = r
@@ -132,7 +133,7 @@ func (k *kernel) atEntry(key string, emit func() reg) reg {
 }
 
 // hold records a value's registers.
-func (k *kernel) hold(v *ir.Value, l layout, regs []reg) {
+func (k *kernel) hold(v *ir.Value, l layout, regs []asm.Reg) {
 	k.scope.values[v] = append(k.scope.values[v], held{l, regs})
 }
 
@@ -148,12 +149,12 @@ func (k *kernel) copies(v *ir.Value) []held {
 // lower emits the whole kernel.
 func (k *kernel) lower() {
 	k.assign()
-	k.a.atEntry(func() {
-		k.tid = k.a.op(b32, "mov.u32", "%tid.x")
+	k.a.AtEntry(func() {
+		k.tid = k.a.Op(asm.B32, "mov.u32", "%tid.x")
 	})
 	for _, p := range k.f.Params() {
 		if p.Kind == ir.ParamScalar {
-			k.hold(p.Scalar, uniform(k.warps), []reg{k.scalarParam(p)})
+			k.hold(p.Scalar, uniform(k.warps), []asm.Reg{k.scalarParam(p)})
 		}
 	}
 	k.grid()
@@ -176,17 +177,17 @@ func (k *kernel) body() {
 		return
 	}
 	a := k.a
-	var whole reg
-	ends := make([]reg, len(ragged))
+	var whole asm.Reg
+	ends := make([]asm.Reg, len(ragged))
 	for i, x := range ragged {
 		c := countClass(x)
 		ends[i] = k.calc(c, signed("add", c), k.state(x).start, int(x.Extent))
-		whole = k.both(whole, k.calc(pred, signed("setp.eq", c), ends[i], k.state(x).end))
+		whole = k.both(whole, k.calc(asm.Pred, signed("setp.eq", c), ends[i], k.state(x).end))
 	}
-	partial, done := a.label(), a.label()
-	begin := len(a.body)
-	a.ins("@!%v bra.uni %s", whole, partial)
-	a.comment("all of the block's elements exist")
+	partial, done := a.Label(), a.Label()
+	begin := len(a.Body)
+	a.Ins("@!%v bra.uni %s", whole, partial)
+	a.Comment("all of the block's elements exist")
 	k.push(begin)
 	for i, x := range ragged {
 		k.setAxis(x, k.state(x).start, ends[i])
@@ -195,21 +196,21 @@ func (k *kernel) body() {
 	k.block(k.f.Body)
 	begin = k.scope.begin
 	k.pop()
-	a.ins("bra.uni %s", done)
-	a.place(partial)
-	a.comment("some do not")
+	a.Ins("bra.uni %s", done)
+	a.Place(partial)
+	a.Comment("some do not")
 	k.push(begin)
 	k.assumeTouched()
 	k.block(k.f.Body)
 	k.pop()
-	a.place(done)
+	a.Place(done)
 }
 
 // block emits the operations of a block.
 func (k *kernel) block(b *ir.Block) {
 	for i := 0; i < len(b.Ops); {
 		if joins := joinsAt(b.Ops[i:]); len(joins) > 0 {
-			k.a.loc(joins[0].At)
+			k.a.Loc(joins[0].At)
 			k.join(joins)
 			i += len(joins)
 			continue
@@ -221,11 +222,11 @@ func (k *kernel) block(b *ir.Block) {
 
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
-	k.a.loc(op.At)
+	k.a.Loc(op.At)
 	if k.onDemand(op) {
 		return
 	}
-	k.a.comment("%s", describe(op))
+	k.a.Comment("%s", describe(op))
 	if op.Code.Row().Elementwise {
 		v := op.Result()
 		k.hold(v, k.home[v], k.elementwise(op, k.home[v]))

@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 	"math"
+	"tilec/jit/ptx/asm"
 )
 
 // precision is what the math functions need to know of a floating-point format.
@@ -14,7 +15,7 @@ import (
 // instructions counted with the largest error that PTX permits them, so
 // that hardware may be better and not worse.
 type precision struct {
-	class  regClass
+	class  asm.Class
 	suffix string
 	// man is the position of the exponent in the high (or only) 32-bit word; bias is the exponent's.
 	man, bias int
@@ -41,13 +42,13 @@ type precision struct {
 // constants. Sums and products say .rn, so that the assembler does not contract
 // them: the error bounds hold for the operations as they are written.
 type flt struct {
-	*asm
+	*asm.Builder
 	*precision
 }
 
 // imm is a constant as an immediate of the format, exact in hexadecimal.
 func (m flt) imm(v float64) string {
-	if m.class == f64 {
+	if m.class == asm.F64 {
 		return imm64(v)
 	}
 	return imm32(float32(v))
@@ -79,111 +80,111 @@ func (m flt) operands(xs []any) []any {
 }
 
 // f emits an instruction that gives a float; name is without the type's suffix.
-func (m flt) f(name string, xs ...any) reg {
-	return m.op(m.class, name+m.suffix, m.operands(xs)...)
+func (m flt) f(name string, xs ...any) asm.Reg {
+	return m.Op(m.class, name+m.suffix, m.operands(xs)...)
 }
 
-func (m flt) add(x, y any) reg    { return m.f("add.rn", x, y) }
-func (m flt) sub(x, y any) reg    { return m.f("sub.rn", x, y) }
-func (m flt) mul(x, y any) reg    { return m.f("mul.rn", x, y) }
-func (m flt) fma(x, y, z any) reg { return m.f("fma.rn", x, y, z) }
-func (m flt) div(x, y any) reg    { return m.f("div.rn", x, y) }
-func (m flt) abs(x any) reg       { return m.f("abs", x) }
-func (m flt) neg(x any) reg       { return m.f("neg", x) }
+func (m flt) add(x, y any) asm.Reg    { return m.f("add.rn", x, y) }
+func (m flt) sub(x, y any) asm.Reg    { return m.f("sub.rn", x, y) }
+func (m flt) mul(x, y any) asm.Reg    { return m.f("mul.rn", x, y) }
+func (m flt) fma(x, y, z any) asm.Reg { return m.f("fma.rn", x, y, z) }
+func (m flt) div(x, y any) asm.Reg    { return m.f("div.rn", x, y) }
+func (m flt) abs(x any) asm.Reg       { return m.f("abs", x) }
+func (m flt) neg(x any) asm.Reg       { return m.f("neg", x) }
 
 // test compares: lt, le, gt, ge, eq are false with NaN, ltu, leu, gtu, geu, neu true; nan tests for one.
-func (m flt) test(cond string, x, y any) reg {
-	return m.op(pred, "setp."+cond+m.suffix, m.operands([]any{x, y})...)
+func (m flt) test(cond string, x, y any) asm.Reg {
+	return m.Op(asm.Pred, "setp."+cond+m.suffix, m.operands([]any{x, y})...)
 }
 
 // sel is x where p holds, else y.
-func (m flt) sel(p reg, x, y any) reg { return m.f("selp", x, y, p) }
+func (m flt) sel(p asm.Reg, x, y any) asm.Reg { return m.f("selp", x, y, p) }
 
 // clamp limits x to [lo, hi]; NaN stays NaN.
-func (m flt) clamp(x any, lo, hi float64) reg {
-	if m.class == f32 {
+func (m flt) clamp(x any, lo, hi float64) asm.Reg {
+	if m.class == asm.F32 {
 		return m.f("min.NaN", m.f("max.NaN", x, lo), hi)
 	}
 	return m.sel(m.test("nan", x, x), x, m.f("min", m.f("max", x, lo), hi))
 }
 
 // copySign is x, which is not negative, with the sign of y.
-func (m flt) copySign(x, y any) reg { return m.f("copysign", y, x) }
+func (m flt) copySign(x, y any) asm.Reg { return m.f("copysign", y, x) }
 
 // quick divides: in f32 by the hardware's reciprocal (1 ulp), whose result
 // for |y| > 2^126 and subnormal y is 0 or infinite.
-func (m flt) quick(x, y any) reg {
-	if m.class == f32 {
-		return m.mul(x, m.op(f32, "rcp.approx.ftz.f32", m.operands([]any{y})...))
+func (m flt) quick(x, y any) asm.Reg {
+	if m.class == asm.F32 {
+		return m.mul(x, m.Op(asm.F32, "rcp.approx.ftz.f32", m.operands([]any{y})...))
 	}
 	return m.div(x, y)
 }
 
 // recip is 1/y within 1 ulp, for y between 2^-100 and 2^100: in f32 the hardware's and a step of Newton's method.
-func (m flt) recip(y reg) reg {
-	if m.class == f64 {
+func (m flt) recip(y asm.Reg) asm.Reg {
+	if m.class == asm.F64 {
 		return m.f("rcp.rn", y)
 	}
-	r := m.op(f32, "rcp.approx.ftz.f32", y)
+	r := m.Op(asm.F32, "rcp.approx.ftz.f32", y)
 	return m.fma(r, m.fma(m.neg(y), r, 1.0), r)
 }
 
 // poly is c[0] + c[1] x + ..., by Horner's rule.
-func (m flt) poly(x reg, c []float64) reg {
+func (m flt) poly(x asm.Reg, c []float64) asm.Reg {
 	var p any = c[len(c)-1]
 	for i := len(c) - 2; i >= 0; i-- {
 		p = m.fma(x, p, c[i])
 	}
-	return p.(reg)
+	return p.(asm.Reg)
 }
 
 // high is the word with sign and exponent, low the other end of the mantissa (the same in f32).
-func (m flt) high(x reg) reg {
-	if m.class == f32 {
-		return m.op(b32, "mov.b32", x)
+func (m flt) high(x asm.Reg) asm.Reg {
+	if m.class == asm.F32 {
+		return m.Op(asm.B32, "mov.b32", x)
 	}
 	_, hi := m.words(x)
 	return hi
 }
 
-func (m flt) low(x reg) reg {
-	if m.class == f32 {
-		return m.op(b32, "mov.b32", x)
+func (m flt) low(x asm.Reg) asm.Reg {
+	if m.class == asm.F32 {
+		return m.Op(asm.B32, "mov.b32", x)
 	}
 	lo, _ := m.words(x)
 	return lo
 }
 
-func (m flt) words(x reg) (lo, hi reg) {
-	lo, hi = m.reg(b32), m.reg(b32)
-	m.ins("mov.b64 {%v, %v}, %v", lo, hi, x)
+func (m flt) words(x asm.Reg) (lo, hi asm.Reg) {
+	lo, hi = m.Reg(asm.B32), m.Reg(asm.B32)
+	m.Ins("mov.b64 {%v, %v}, %v", lo, hi, x)
 	return lo, hi
 }
 
 // withHigh is x with another high word.
-func (m flt) withHigh(x, hi reg) reg {
-	if m.class == f32 {
-		return m.op(f32, "mov.b32", hi)
+func (m flt) withHigh(x, hi asm.Reg) asm.Reg {
+	if m.class == asm.F32 {
+		return m.Op(asm.F32, "mov.b32", hi)
 	}
 	lo, _ := m.words(x)
-	d := m.reg(f64)
-	m.ins("mov.b64 %v, {%v, %v}", d, lo, hi)
+	d := m.Reg(asm.F64)
+	m.Ins("mov.b64 %v, {%v, %v}", d, lo, hi)
 	return d
 }
 
 // fromHigh is the number with that high word and a low word of 0.
-func (m flt) fromHigh(hi reg) reg {
-	if m.class == f32 {
-		return m.op(f32, "mov.b32", hi)
+func (m flt) fromHigh(hi asm.Reg) asm.Reg {
+	if m.class == asm.F32 {
+		return m.Op(asm.F32, "mov.b32", hi)
 	}
-	d := m.reg(f64)
-	m.ins("mov.b64 %v, {%v, %v}", d, m.op(b32, "mov.b32", 0), hi)
+	d := m.Reg(asm.F64)
+	m.Ins("mov.b64 %v, {%v, %v}", d, m.Op(asm.B32, "mov.b32", 0), hi)
 	return d
 }
 
 // nearest rounds x * scale to a whole number n. raw is n + offset, in the low
 // bits: those above the lowest 9 may be set otherwise in f32.
-func (m flt) nearest(x reg, scale float64, offset int) (n, raw reg) {
+func (m flt) nearest(x asm.Reg, scale float64, offset int) (n, raw asm.Reg) {
 	magic := m.magic + float64(offset)
 	t := m.fma(x, scale, magic)
 	return m.sub(t, magic), m.low(t)
@@ -191,15 +192,15 @@ func (m flt) nearest(x reg, scale float64, offset int) (n, raw reg) {
 
 // scale is p * 2^k, rounded once, for raw = k + 2*bias as nearest gives it. With
 // two factors each is a normal number, or infinite.
-func (m flt) scale(p, raw reg) reg {
-	half := m.op(b32, "shr.s32", raw, 1)
-	rest := m.op(b32, "sub.s32", raw, half)
-	a := m.fromHigh(m.op(b32, "shl.b32", half, m.man))
-	b := m.fromHigh(m.op(b32, "shl.b32", rest, m.man))
+func (m flt) scale(p, raw asm.Reg) asm.Reg {
+	half := m.Op(asm.B32, "shr.s32", raw, 1)
+	rest := m.Op(asm.B32, "sub.s32", raw, half)
+	a := m.fromHigh(m.Op(asm.B32, "shl.b32", half, m.man))
+	b := m.fromHigh(m.Op(asm.B32, "shl.b32", rest, m.man))
 	return m.mul(m.mul(p, a), b)
 }
 
 // pow2 is 2^n for n+bias in 1..2*bias.
-func (m flt) pow2(n reg) reg {
-	return m.fromHigh(m.op(b32, "shl.b32", m.op(b32, "add.s32", n, m.bias), m.man))
+func (m flt) pow2(n asm.Reg) asm.Reg {
+	return m.fromHigh(m.Op(asm.B32, "shl.b32", m.Op(asm.B32, "add.s32", n, m.bias), m.man))
 }

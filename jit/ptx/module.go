@@ -11,6 +11,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/ptx/asm"
 )
 
 // Module is one compiled kernel.
@@ -186,7 +187,7 @@ func (k *kernel) module() *Module {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "// %s\n// plan %s\n", k.f.Name, k.plan)
-	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", k.a.version/10, k.a.version%10, k.target.Name)
+	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", k.a.Version/10, k.a.Version%10, k.target.Name)
 	if m.Shared > 0 {
 		fmt.Fprintf(&b, ".extern .shared .align 1024 .b8 %s[];\n\n", sharedName)
 	}
@@ -206,17 +207,17 @@ func (k *kernel) module() *Module {
 		fmt.Fprintf(&b, ".reqnctapercluster %d, 1, 1\n", m.Cluster)
 	}
 	b.WriteString("{\n")
-	k.a.declarations(&b)
+	k.a.Declarations(&b)
 	b.WriteString("\n")
-	format(&b, k.a.entry)
+	asm.Format(&b, k.a.Entry)
 	b.WriteString("\n")
 	if k.producing {
-		format(&b, k.producer)
+		asm.Format(&b, k.producer)
 		fmt.Fprintf(&b, "    ret;\n%s:\n", k.consume)
 	}
-	format(&b, k.a.body)
+	asm.Format(&b, k.a.Body)
 	b.WriteString("    ret;\n}\n")
-	for i, f := range k.a.files {
+	for i, f := range k.a.Files {
 		fmt.Fprintf(&b, ".file %d %q\n", i+1, f.Path)
 	}
 	m.Text = b.String()

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -23,7 +24,7 @@ type ring struct {
 	// bytes is what comes for one step.
 	bytes int
 	// stage and phase say where the consumers are, and before is the mbarrier of the step before.
-	stage, phase, before reg
+	stage, phase, before asm.Reg
 }
 
 // mbarrierBytes is the size of an mbarrier.
@@ -50,9 +51,9 @@ func (k *kernel) planProducer() {
 	a := k.a
 	k.producing = true
 	k.inProducer(func() {
-		first := a.op(pred, "setp.eq.u32", k.tid, 0)
+		first := a.Op(asm.Pred, "setp.eq.u32", k.tid, 0)
 		initialise := func(at, count int) {
-			a.ins("@%v mbarrier.init.shared::cta.b64 [%v+%d], %d", first, k.sharedBase(), at, count)
+			a.Ins("@%v mbarrier.init.shared::cta.b64 [%v+%d], %d", first, k.sharedBase(), at, count)
 		}
 		for _, p := range loops {
 			r := p.ring
@@ -64,12 +65,12 @@ func (k *kernel) planProducer() {
 			}
 			initialise(r.spare, k.warps)
 		}
-		a.ins("fence.mbarrier_init.release.cluster")
-		a.ins("bar.sync 0")
-		k.consume = a.label()
-		a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.u32", k.tid, k.warps*lanes), k.consume)
-		a.comment("the producer is one thread")
-		a.ins("@%v ret", a.op(pred, "setp.ne.u32", k.tid, k.warps*lanes))
+		a.Ins("fence.mbarrier_init.release.cluster")
+		a.Ins("bar.sync 0")
+		k.consume = a.Label()
+		a.Ins("@%v bra.uni %s", a.Op(asm.Pred, "setp.lt.u32", k.tid, k.warps*lanes), k.consume)
+		a.Comment("the producer is one thread")
+		a.Ins("@%v ret", a.Op(asm.Pred, "setp.ne.u32", k.tid, k.warps*lanes))
 	})
 }
 
@@ -127,19 +128,19 @@ func (k *kernel) worthProducer(p *pipeline) bool {
 // What the body of the kernel computes is not at hand there.
 func (k *kernel) inProducer(emit func()) {
 	a := k.a
-	body, scope, at := a.body, k.scope, a.at
-	a.body, k.scope = k.producer, k.root
-	k.push(len(a.body))
+	body, scope, at := a.Body, k.scope, a.At
+	a.Body, k.scope = k.producer, k.root
+	k.push(len(a.Body))
 	emit()
-	k.producer = a.body
-	a.body, k.scope, a.at = body, scope, at
+	k.producer = a.Body
+	a.Body, k.scope, a.At = body, scope, at
 }
 
 // fill emits the producer's run through a loop.
 func (p *pipeline) fill() {
 	k, a, r := p.k, p.k.a, p.ring
 	k.inProducer(func() {
-		a.comment("copy for the loop over %s", p.op.Axis.Name)
+		a.Comment("copy for the loop over %s", p.op.Axis.Name)
 		k.provide(p.op.Args[0])
 		k.provide(p.op.Args[1])
 		for _, b := range r.boxes {
@@ -150,31 +151,31 @@ func (p *pipeline) fill() {
 			}
 		}
 		lo, hi := k.bounds(p.op.Axis, p.op.Args[0], p.op.Args[1])
-		position, stage, phase := a.reg(b32), a.reg(b32), a.reg(b32)
+		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
 		k.move(position, lo)
-		a.ins("mov.b32 %v, 0", stage)
-		a.ins("mov.b32 %v, 0", phase)
-		top, done := a.label(), a.label()
-		begin := len(a.body)
-		a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, hi), done)
-		a.place(top)
+		a.Ins("mov.b32 %v, 0", stage)
+		a.Ins("mov.b32 %v, 0", phase)
+		top, done := a.Label(), a.Label()
+		begin := len(a.Body)
+		a.Ins("@%v bra.uni %s", a.Op(asm.Pred, "setp.ge.s32", position, hi), done)
+		a.Place(top)
 		k.push(begin)
-		for _, x := range []reg{position, stage, phase} {
-			a.level[x] = k.scope.level
+		for _, x := range []asm.Reg{position, stage, phase} {
+			a.Level[x] = k.scope.level
 		}
 		k.enter(p.op.Axis, position, hi, true)
 		p.wait(r.empty, stage, phase)
 		full := p.mbarrier(r.full, stage)
-		a.ins("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%v], %d", full, r.bytes)
+		a.Ins("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%v], %d", full, r.bytes)
 		for i, x := range p.items {
-			a.comment("copy %s", describe(x.load))
+			a.Comment("copy %s", describe(x.load))
 			k.copyBoxes(r.boxes[i], p.at(x, stage), full)
 		}
 		p.advance(stage, phase)
-		a.ins("add.s32 %v, %v, %d", position, position, p.step)
+		a.Ins("add.s32 %v, %v, %d", position, position, p.step)
 		k.pop()
-		a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.s32", position, hi), top)
-		a.place(done)
+		a.Ins("@%v bra.uni %s", a.Op(asm.Pred, "setp.lt.s32", position, hi), top)
+		a.Place(done)
 	})
 }
 
@@ -182,22 +183,22 @@ func (p *pipeline) fill() {
 func (p *pipeline) begin() {
 	k, a, r := p.k, p.k.a, p.ring
 	p.fill()
-	a.ins("fence.proxy.async.shared::cta")
-	a.ins("bar.warp.sync 0xffffffff")
+	a.Ins("fence.proxy.async.shared::cta")
+	a.Ins("bar.warp.sync 0xffffffff")
 	for s := range p.stages {
 		p.arrive(k.register(k.add(k.sharedBase(), r.empty+s*mbarrierBytes)))
 	}
-	r.stage, r.phase, r.before = a.reg(b32), a.reg(b32), a.reg(b32)
-	a.ins("mov.b32 %v, 0", r.stage)
-	a.ins("mov.b32 %v, 0", r.phase)
-	a.ins("add.s32 %v, %v, %d", r.before, k.sharedBase(), r.spare)
+	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
+	a.Ins("mov.b32 %v, 0", r.stage)
+	a.Ins("mov.b32 %v, 0", r.phase)
+	a.Ins("add.s32 %v, %v, %d", r.before, k.sharedBase(), r.spare)
 }
 
 // await begins a step: it waits for the step's stage.
 func (p *pipeline) await() {
 	k, r := p.k, p.ring
-	for _, x := range []reg{r.stage, r.phase, r.before} {
-		k.a.level[x] = k.scope.level
+	for _, x := range []asm.Reg{r.stage, r.phase, r.before} {
+		k.a.Level[x] = k.scope.level
 	}
 	p.wait(r.full, r.stage, r.phase)
 	for _, x := range p.items {
@@ -223,19 +224,19 @@ func (p *pipeline) wipe() {
 		l := blocked(t.axes, t.ext, vec, k.warps)
 		to := k.accessing(t, l)
 		groups, n := l.groups(t.contiguous(), vec)
-		zeros := slices.Repeat([]reg{k.zero(t.d)}, n)
+		zeros := slices.Repeat([]asm.Reg{k.zero(t.d)}, n)
 		for _, g := range groups {
 			there, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 			if !ok {
 				continue
 			}
-			missing := k.a.op(pred, "not.pred", k.mask(l, []*ir.Axis{p.op.Axis}, g[0]))
+			missing := k.a.Op(asm.Pred, "not.pred", k.mask(l, []*ir.Axis{p.op.Axis}, g[0]))
 			k.put(t.d, zeros, "st.shared", k.both(there, missing), to.at(g[0]))
 		}
 		wiped = true
 	}
 	if wiped {
-		k.a.ins("fence.proxy.async.shared::cta")
+		k.a.Ins("fence.proxy.async.shared::cta")
 		k.barrier()
 	}
 }
@@ -245,7 +246,7 @@ func (p *pipeline) wipe() {
 func (p *pipeline) leave() {
 	k, a, r := p.k, p.k.a, p.ring
 	mine := p.mbarrier(r.empty, r.stage)
-	a.ins("bar.warp.sync 0xffffffff")
+	a.Ins("bar.warp.sync 0xffffffff")
 	if p.overlapped {
 		p.arrive(r.before)
 		k.move(r.before, mine)
@@ -256,34 +257,34 @@ func (p *pipeline) leave() {
 }
 
 // mbarrier is the address of a stage's mbarrier among those that lie from at on.
-func (p *pipeline) mbarrier(at int, stage reg) reg {
+func (p *pipeline) mbarrier(at int, stage asm.Reg) asm.Reg {
 	k := p.k
-	return k.calc(b32, "mad.lo.s32", stage, mbarrierBytes, k.calc(b32, "add.s32", k.sharedBase(), at))
+	return k.calc(asm.B32, "mad.lo.s32", stage, mbarrierBytes, k.calc(asm.B32, "add.s32", k.sharedBase(), at))
 }
 
 // wait waits until the phase of a stage's mbarrier is over.
-func (p *pipeline) wait(at int, stage, phase reg) {
+func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 	a := p.k.a
-	bar, again := p.mbarrier(at, stage), a.label()
-	over := a.reg(pred)
-	a.place(again)
-	a.ins("mbarrier.try_wait.parity.shared::cta.b64 %v, [%v], %v", over, bar, phase)
-	a.ins("@!%v bra %s", over, again)
+	bar, again := p.mbarrier(at, stage), a.Label()
+	over := a.Reg(asm.Pred)
+	a.Place(again)
+	a.Ins("mbarrier.try_wait.parity.shared::cta.b64 %v, [%v], %v", over, bar, phase)
+	a.Ins("@!%v bra %s", over, again)
 }
 
 // arrive is one arrival of the warp.
-func (p *pipeline) arrive(bar reg) {
+func (p *pipeline) arrive(bar asm.Reg) {
 	k := p.k
-	first := k.calc(pred, "setp.eq.u32", k.calc(b32, "and.b32", k.tid, lanes-1), 0)
-	k.a.ins("@%v mbarrier.arrive.shared::cta.b64 _, [%v]", first, bar)
+	first := k.calc(asm.Pred, "setp.eq.u32", k.calc(asm.B32, "and.b32", k.tid, lanes-1), 0)
+	k.a.Ins("@%v mbarrier.arrive.shared::cta.b64 _, [%v]", first, bar)
 }
 
 // advance moves on to the next stage; the phase changes with each round.
-func (p *pipeline) advance(stage, phase reg) {
+func (p *pipeline) advance(stage, phase asm.Reg) {
 	a := p.k.a
-	a.ins("add.s32 %v, %v, 1", stage, stage)
-	wrap := a.op(pred, "setp.eq.s32", stage, p.stages)
-	a.ins("selp.b32 %v, 0, %v, %v", stage, stage, wrap)
-	flipped := a.op(b32, "xor.b32", phase, 1)
-	a.ins("selp.b32 %v, %v, %v, %v", phase, flipped, phase, wrap)
+	a.Ins("add.s32 %v, %v, 1", stage, stage)
+	wrap := a.Op(asm.Pred, "setp.eq.s32", stage, p.stages)
+	a.Ins("selp.b32 %v, 0, %v, %v", stage, stage, wrap)
+	flipped := a.Op(asm.B32, "xor.b32", phase, 1)
+	a.Ins("selp.b32 %v, %v, %v, %v", phase, flipped, phase, wrap)
 }

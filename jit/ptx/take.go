@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 )
 
 // take emits a take: the tile goes to shared memory as it is held, and each
@@ -13,7 +14,7 @@ func (k *kernel) take(op *ir.Op) {
 	x, result := op.Args[0], op.Result()
 	from, to := k.home[x], k.home[result]
 	regs := k.get(x, from)
-	positions := make([][]reg, len(op.Axes))
+	positions := make([][]asm.Reg, len(op.Axes))
 	for i, v := range op.Taken() {
 		positions[i] = k.get(v, to.slice(v.Type.Axes))
 	}
@@ -40,15 +41,15 @@ func (k *kernel) take(op *ir.Op) {
 	}
 	groups, n := to.groups(c, k.laneAligned(to, c, n))
 	read := &sharedAccess{k: k, t: t, l: to}
-	out := make([]reg, to.regs())
+	out := make([]asm.Reg, to.regs())
 	for _, g := range groups {
 		r := g[0]
 		offset := read.compute(func(a *ir.Axis) any {
 			for i, b := range op.Axes {
 				if a == b {
 					at := k.add(positions[i][to.project(r, op.Taken()[i].Type.Axes)], int(-a.Lo))
-					if wide := at.(reg); wide.class == b64 {
-						at = k.calc(b32, "cvt.u32.u64", wide)
+					if wide := at.(asm.Reg); wide.Class == asm.B64 {
+						at = k.calc(asm.B32, "cvt.u32.u64", wide)
 					}
 					return at
 				}

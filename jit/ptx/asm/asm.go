@@ -1,4 +1,4 @@
-package ptx
+package asm
 
 import (
 	"fmt"
@@ -8,58 +8,58 @@ import (
 )
 
 // regClass is a PTX register class.
-type regClass uint8
+type Class uint8
 
 const (
-	b32 regClass = iota
-	b64
-	f32
-	f64
-	pred
-	b16
+	B32 Class = iota
+	B64
+	F32
+	F64
+	Pred
+	B16
 	numClasses
 )
 
 // classTable gives each class its name prefix and its type in a declaration.
-var classTable = [numClasses]struct{ prefix, decl string }{
-	b32:  {"%r", ".b32"},
-	b64:  {"%rd", ".b64"},
-	f32:  {"%f", ".f32"},
-	f64:  {"%fd", ".f64"},
-	pred: {"%p", ".pred"},
-	b16:  {"%h", ".b16"},
+var ClassTable = [numClasses]struct{ prefix, Decl string }{
+	B32:  {"%r", ".b32"},
+	B64:  {"%rd", ".b64"},
+	F32:  {"%f", ".f32"},
+	F64:  {"%fd", ".f64"},
+	Pred: {"%p", ".pred"},
+	B16:  {"%h", ".b16"},
 }
 
 // bytes is what a register takes in memory; a predicate is a word.
-func (c regClass) bytes() int {
-	if c == f64 || c == b64 {
+func (c Class) Bytes() int {
+	if c == F64 || c == B64 {
 		return 8
 	}
 	return 4
 }
 
 // reg is a virtual register. The zero reg is no register at all.
-type reg struct {
-	class regClass
+type Reg struct {
+	Class Class
 	id    int // from 1
 }
 
-func (r reg) valid() bool { return r.id > 0 }
+func (r Reg) Valid() bool { return r.id > 0 }
 
 // String is the register's name in PTX text.
-func (r reg) String() string { return fmt.Sprintf("%s%d", classTable[r.class].prefix, r.id) }
+func (r Reg) String() string { return fmt.Sprintf("%s%d", ClassTable[r.Class].prefix, r.id) }
 
 // line is one line of the body: an instruction, a label or a comment.
-type line struct {
-	text string
-	kind lineKind
+type Line struct {
+	Text string
+	Kind lineKind
 }
 
 type lineKind uint8
 
 const (
-	instruction lineKind = iota
-	labelLine
+	Instruction lineKind = iota
+	LabelLine
 	commentLine
 	directive
 )
@@ -67,158 +67,158 @@ const (
 // asm collects the body of one kernel: instructions in order, the virtual
 // registers in use and what the text needs of the assembler. Instructions go to
 // the entry section (run once, before everything else) or to the body.
-type asm struct {
+type Builder struct {
 	// arch is the compute capability times ten: 80, 86, 89, 90.
-	arch    int
+	Arch    int
 	count   [numClasses]int
 	labels  int
-	version int // ten times the PTX ISA version
-	entry   []line
-	body    []line
-	inEntry int // how deep atEntry calls are nested
+	Version int // ten times the PTX ISA version
+	Entry   []Line
+	Body    []Line
+	InEntry int // how deep atEntry calls are nested
 	// level is how deep in loops and branches a register is defined, 0 for the
 	// entry section; at is the level of what is being emitted.
-	level   map[reg]int
-	at      int
-	files   []*lang.Source
+	Level   map[Reg]int
+	At      int
+	Files   []*lang.Source
 	lastLoc string
 }
 
-func newAsm(arch int) *asm {
-	a := &asm{arch: arch, version: 70, level: map[reg]int{}}
+func New(arch int) *Builder {
+	a := &Builder{Arch: arch, Version: 70, Level: map[Reg]int{}}
 	if arch >= 86 { // the version that knows the target
-		a.version = 71
+		a.Version = 71
 	}
 	if arch >= 89 {
-		a.version = 78
+		a.Version = 78
 	}
 	if arch >= 90 {
-		a.version = 80
+		a.Version = 80
 	}
 	return a
 }
 
 // reg makes a fresh virtual register.
-func (a *asm) reg(c regClass) reg {
+func (a *Builder) Reg(c Class) Reg {
 	a.count[c]++
-	r := reg{class: c, id: a.count[c]}
-	if a.inEntry == 0 {
-		a.level[r] = a.at
+	r := Reg{Class: c, id: a.count[c]}
+	if a.InEntry == 0 {
+		a.Level[r] = a.At
 	}
 	return r
 }
 
 // regs makes n fresh virtual registers.
-func (a *asm) regs(c regClass, n int) []reg {
-	rs := make([]reg, n)
+func (a *Builder) Regs(c Class, n int) []Reg {
+	rs := make([]Reg, n)
 	for i := range rs {
-		rs[i] = a.reg(c)
+		rs[i] = a.Reg(c)
 	}
 	return rs
 }
 
 // require raises the PTX ISA version (times ten) that the text declares.
-func (a *asm) require(version int) { a.version = max(a.version, version) }
+func (a *Builder) Require(version int) { a.Version = max(a.Version, version) }
 
-func (a *asm) add(l line) {
-	if a.inEntry > 0 {
-		a.entry = append(a.entry, l)
+func (a *Builder) add(l Line) {
+	if a.InEntry > 0 {
+		a.Entry = append(a.Entry, l)
 		return
 	}
-	a.body = append(a.body, l)
+	a.Body = append(a.Body, l)
 }
 
 // ins emits one instruction, without its semicolon. Registers and immediates
 // are formatted with %v; a special register is written with two percent signs.
-func (a *asm) ins(format string, args ...any) {
-	a.add(line{text: fmt.Sprintf(format, args...)})
+func (a *Builder) Ins(format string, args ...any) {
+	a.add(Line{Text: fmt.Sprintf(format, args...)})
 }
 
 // op emits an instruction that defines a fresh register of class c, the
 // instruction's first operand, and gives the register: a.op(b32, "add.s32", x, 1).
-func (a *asm) op(c regClass, name string, args ...any) reg {
-	d := a.reg(c)
+func (a *Builder) Op(c Class, name string, args ...any) Reg {
+	d := a.Reg(c)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %v", name, d)
 	for _, x := range args {
 		fmt.Fprintf(&b, ", %v", x)
 	}
-	a.add(line{text: b.String()})
+	a.add(Line{Text: b.String()})
 	return d
 }
 
 // insert emits one instruction before line number index of the body, which is code of a
 // level, and gives the register that it defines.
-func (a *asm) insert(index, level int, c regClass, name string, args ...any) reg {
-	end, here := len(a.body), a.at
-	a.at = level
-	d := a.op(c, name, args...)
-	a.at = here
+func (a *Builder) Insert(index, level int, c Class, name string, args ...any) Reg {
+	end, here := len(a.Body), a.At
+	a.At = level
+	d := a.Op(c, name, args...)
+	a.At = here
 	if index < end {
-		l := a.body[end]
-		copy(a.body[index+1:], a.body[index:end])
-		a.body[index] = l
+		l := a.Body[end]
+		copy(a.Body[index+1:], a.Body[index:end])
+		a.Body[index] = l
 	}
 	return d
 }
 
 // label makes a fresh label name; place puts it.
-func (a *asm) label() string {
+func (a *Builder) Label() string {
 	a.labels++
 	return fmt.Sprintf("$L%d", a.labels)
 }
 
-func (a *asm) place(label string) { a.add(line{text: label, kind: labelLine}) }
+func (a *Builder) Place(label string) { a.add(Line{Text: label, Kind: LabelLine}) }
 
 // comment emits a comment line.
-func (a *asm) comment(format string, args ...any) {
-	a.add(line{text: fmt.Sprintf(format, args...), kind: commentLine})
+func (a *Builder) Comment(format string, args ...any) {
+	a.add(Line{Text: fmt.Sprintf(format, args...), Kind: commentLine})
 }
 
 // atEntry runs emit with its instructions sent to the entry section. What it
 // reads must be defined there too.
-func (a *asm) atEntry(emit func()) {
-	a.inEntry++
+func (a *Builder) AtEntry(emit func()) {
+	a.InEntry++
 	emit()
-	a.inEntry--
+	a.InEntry--
 }
 
 // loc names the place in the source of the instructions that follow.
-func (a *asm) loc(at lang.Span) {
-	if !at.IsValid() || a.inEntry > 0 {
+func (a *Builder) Loc(at lang.Span) {
+	if !at.IsValid() || a.InEntry > 0 {
 		return
 	}
 	file := 0
-	for i, f := range a.files {
+	for i, f := range a.Files {
 		if f == at.Source {
 			file = i + 1
 		}
 	}
 	if file == 0 {
-		a.files = append(a.files, at.Source)
-		file = len(a.files)
+		a.Files = append(a.Files, at.Source)
+		file = len(a.Files)
 	}
 	row, column := at.Position()
 	text := fmt.Sprintf(".loc %d %d %d", file, row, column)
 	if text != a.lastLoc {
 		a.lastLoc = text
-		a.add(line{text: text, kind: directive})
+		a.add(Line{Text: text, Kind: directive})
 	}
 }
 
 // format prints lines, mnemonics in one column and operands in the next.
-func format(b *strings.Builder, lines []line) {
+func Format(b *strings.Builder, lines []Line) {
 	const column = 28
 	for _, l := range lines {
-		switch l.kind {
-		case labelLine:
-			fmt.Fprintf(b, "%s:\n", l.text)
+		switch l.Kind {
+		case LabelLine:
+			fmt.Fprintf(b, "%s:\n", l.Text)
 		case commentLine:
-			fmt.Fprintf(b, "    // %s\n", l.text)
+			fmt.Fprintf(b, "    // %s\n", l.Text)
 		case directive:
-			fmt.Fprintf(b, "    %s\n", l.text)
+			fmt.Fprintf(b, "    %s\n", l.Text)
 		default:
-			guard, rest := "", l.text
+			guard, rest := "", l.Text
 			if strings.HasPrefix(rest, "@") {
 				guard, rest, _ = strings.Cut(rest, " ")
 				guard += " "
@@ -234,10 +234,10 @@ func format(b *strings.Builder, lines []line) {
 }
 
 // declarations prints the .reg lines of every class in use.
-func (a *asm) declarations(b *strings.Builder) {
-	for c := regClass(0); c < numClasses; c++ {
+func (a *Builder) Declarations(b *strings.Builder) {
+	for c := Class(0); c < numClasses; c++ {
 		if n := a.count[c]; n > 0 {
-			fmt.Fprintf(b, "    .reg %-6s %s<%d>;\n", classTable[c].decl, classTable[c].prefix, n+1)
+			fmt.Fprintf(b, "    .reg %-6s %s<%d>;\n", ClassTable[c].Decl, ClassTable[c].prefix, n+1)
 		}
 	}
 }
