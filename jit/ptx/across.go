@@ -71,10 +71,10 @@ func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, r
 		regs, ok := loaded[r]
 		if !ok {
 			raw := k.a.Regs(asm.B32, 4)
-			k.a.Ins("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 %s, %s", list(raw), x.at(r))
+			k.a.Set(asm.List(raw), "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", x.at(r))
 			for _, pair := range [][]asm.Reg{raw[:2], raw[2:]} {
 				for _, bytes := range []int{0x6420, 0x7531} { // those of the even and of the odd row
-					regs = append(regs, k.a.Op(asm.B32, "prmt.b32", pair[0], pair[1], bytes))
+					regs = append(regs, k.a.Op(asm.B32, "prmt.b32", pair[0], pair[1], asm.Int(bytes)))
 				}
 			}
 			loaded[r] = regs

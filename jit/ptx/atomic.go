@@ -1,6 +1,8 @@
 package ptx
 
 import (
+	"fmt"
+
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
@@ -80,7 +82,7 @@ func (u *atomicUpdate) addVector(g []int, value func(r int) asm.Reg) {
 		xs[i] = value(r)
 	}
 	u.a.Require(81)
-	u.a.Ins("%sred%s.global.add.v%d.f32 %v, %s", guard(u.p), u.ordering(), len(g), u.to, list(xs))
+	u.a.If(u.p).Do(fmt.Sprintf("red%s.global.add.v%d.f32", u.ordering(), len(g)), u.to.addr(), asm.List(xs))
 }
 
 // atomicUpdate is an atomic on one element, where p holds.
@@ -133,22 +135,22 @@ func (u *atomicUpdate) emit() asm.Reg {
 		}
 		class = x.Class
 	}
-	operands := x.String()
+	operands := []asm.Operand{u.to.addr(), x}
 	if y.Valid() {
-		operands += ", " + y.String()
+		operands = append(operands, y)
 	}
 	a := u.a
 	// red gives nothing back, is never an acquire, and does not swap.
 	acquires := u.op.Order == lang.OrderAcquire || u.op.Order == lang.OrderAcqRel
 	if swaps := native.name == "exch" || native.name == "cas"; !u.op.Old && !swaps && !acquires {
-		a.Ins("%sred%s.global.%s%s %v, %s", guard(u.p), u.ordering(), native.name, kind, u.to, operands)
+		a.If(u.p).Do("red"+u.ordering()+".global."+native.name+kind, operands...)
 		return asm.Reg{}
 	}
 	old := a.Reg(class)
 	if u.op.Old && u.p.Valid() {
-		a.Ins("mov.%s %v, %s", asm.ClassTable[class].Decl[1:], old, zeroText(class))
+		a.Set(old, "mov."+class.String(), class.Zero())
 	}
-	a.Ins("%satom%s.global.%s%s %v, %v, %s", guard(u.p), u.ordering(), native.name, kind, old, u.to, operands)
+	a.If(u.p).Set(old, "atom"+u.ordering()+".global."+native.name+kind, operands...)
 	if !u.op.Old {
 		return asm.Reg{}
 	}
@@ -211,24 +213,24 @@ func (u *atomicUpdate) loop() asm.Reg {
 		class, kind = asm.B64, "b64"
 	}
 	seenBits := a.Reg(class) // the element as it was, in its memory form
-	a.Ins("mov.%s %v, 0", kind, seenBits)
+	a.Set(seenBits, "mov."+kind, asm.Int(0))
 	again, done := a.Label(), a.Label()
 	if u.p.Valid() {
-		a.Ins("@!%v bra %s", u.p, done)
+		a.Unless(u.p).Do("bra", done)
 	}
 	word := u.word()
 	old := a.Reg(class)
 	word.read(u, old, kind)
 	a.Place(again)
-	a.Ins("mov.%s %v, %v", kind, seenBits, word.extract(u, old))
+	a.Set(seenBits, "mov."+kind, word.extract(u, old))
 	if u.op.Code == lang.OpAtomicCas {
-		a.Ins("@%v bra %s", a.Op(asm.Pred, "setp.ne."+kind, seenBits, u.memoryBits(u.x)), done)
+		a.If(a.Op(asm.Pred, "setp.ne."+kind, seenBits, u.memoryBits(u.x))).Do("bra", done)
 	}
 	next := word.insert(u, old, u.memoryBits(u.combined(seenBits)))
 	seen := word.swap(u, old, next, kind)
 	lost := a.Op(asm.Pred, "setp.ne."+kind, seen, old)
-	a.Ins("mov.%s %v, %v", kind, old, seen)
-	a.Ins("@%v bra %s", lost, again)
+	a.Set(old, "mov."+kind, seen)
+	a.If(lost).Do("bra", again)
 	a.Place(done)
 	if !u.op.Old {
 		return asm.Reg{}
@@ -251,7 +253,7 @@ func (u *atomicUpdate) combined(have asm.Reg) asm.Reg {
 func (u *atomicUpdate) memoryBits(x asm.Reg) asm.Reg {
 	if u.d.Bits() < 32 {
 		bits := u.pack(u.d, []asm.Reg{x})
-		return u.a.Op(asm.B32, "and.b32", bits, 1<<(8*u.d.Size())-1)
+		return u.a.Op(asm.B32, "and.b32", bits, asm.Int(1<<(8*u.d.Size())-1))
 	}
 	return u.bits(x)
 }
@@ -272,15 +274,15 @@ type atomicWord struct {
 
 func (u *atomicUpdate) word() atomicWord {
 	a := u.a
-	at := a.Op(asm.B64, "add.s64", u.to.base, u.to.offset)
+	at := a.Op(asm.B64, "add.s64", u.to.base, asm.Int(u.to.offset))
 	if u.d.Size() > 1 {
 		return atomicWord{at: at}
 	}
-	word := a.Op(asm.B64, "and.b64", at, -4)
+	word := a.Op(asm.B64, "and.b64", at, asm.Int(-4))
 	low := a.Op(asm.B32, "cvt.u32.u64", at)
-	shift := a.Op(asm.B32, "and.b32", low, 3)
-	shift = a.Op(asm.B32, "shl.b32", shift, 3)
-	field := a.Op(asm.B32, "shl.b32", 1<<(8*u.d.Size())-1, shift)
+	shift := a.Op(asm.B32, "and.b32", low, asm.Int(3))
+	shift = a.Op(asm.B32, "shl.b32", shift, asm.Int(3))
+	field := a.Op(asm.B32, "shl.b32", asm.Int(1<<(8*u.d.Size())-1), shift)
 	keep := a.Op(asm.B32, "not.b32", field)
 	return atomicWord{word, shift, field, keep}
 }
@@ -289,11 +291,11 @@ func (u *atomicUpdate) word() atomicWord {
 func (w atomicWord) read(u *atomicUpdate, to asm.Reg, kind string) {
 	if u.d.Size() == 2 {
 		half := u.a.Reg(asm.B16)
-		u.a.Ins("ld.relaxed.%s.global.b16 %v, [%v]", u.scopeName(), half, w.at)
-		u.a.Ins("cvt.u32.u16 %v, %v", to, half)
+		u.a.Set(half, "ld.relaxed."+u.scopeName()+".global.b16", asm.At(w.at))
+		u.a.Set(to, "cvt.u32.u16", half)
 		return
 	}
-	u.a.Ins("ld.relaxed.%s.global.%s %v, [%v]", u.scopeName(), kind, to, w.at)
+	u.a.Set(to, "ld.relaxed."+u.scopeName()+".global."+kind, asm.At(w.at))
 }
 
 // swap puts next where the word is old, and gives what it was.
@@ -301,11 +303,11 @@ func (w atomicWord) swap(u *atomicUpdate, old, next asm.Reg, kind string) asm.Re
 	a := u.a
 	if u.d.Size() == 2 {
 		half := a.Reg(asm.B16)
-		a.Ins("atom%s.global.cas.b16 %v, [%v], %v, %v", u.ordering(), half, w.at, a.Op(asm.B16, "cvt.u16.u32", old), a.Op(asm.B16, "cvt.u16.u32", next))
+		a.Set(half, "atom"+u.ordering()+".global.cas.b16", asm.At(w.at), a.Op(asm.B16, "cvt.u16.u32", old), a.Op(asm.B16, "cvt.u16.u32", next))
 		return a.Op(asm.B32, "cvt.u32.u16", half)
 	}
 	seen := a.Reg(old.Class)
-	a.Ins("atom%s.global.cas.%s %v, [%v], %v, %v", u.ordering(), kind, seen, w.at, old, next)
+	a.Set(seen, "atom"+u.ordering()+".global.cas."+kind, asm.At(w.at), old, next)
 	return seen
 }
 
@@ -314,7 +316,7 @@ func (w atomicWord) extract(u *atomicUpdate, word asm.Reg) asm.Reg {
 	if !w.shift.Valid() {
 		return word
 	}
-	return u.a.Op(asm.B32, "and.b32", u.a.Op(asm.B32, "shr.u32", word, w.shift), 1<<(8*u.d.Size())-1)
+	return u.a.Op(asm.B32, "and.b32", u.a.Op(asm.B32, "shr.u32", word, w.shift), asm.Int(1<<(8*u.d.Size())-1))
 }
 
 // insert is the word with the element's bits in it.

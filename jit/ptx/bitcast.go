@@ -21,7 +21,7 @@ func (k *kernel) bitcast(from, to lang.DType, x asm.Reg) asm.Reg {
 	}
 	nan := a.Op(asm.Pred, "setp.nan"+suffix(from), x, x)
 	if from == lang.F64 {
-		return a.Op(asm.B64, "selp.b64", int64(eval.QuietNaN(from)), a.Op(asm.B64, "mov.b64", x), nan)
+		return a.Op(asm.B64, "selp.b64", asm.Int(eval.QuietNaN(from)), a.Op(asm.B64, "mov.b64", x), nan)
 	}
 	bits := x
 	if from == lang.F32 {
@@ -29,7 +29,7 @@ func (k *kernel) bitcast(from, to lang.DType, x asm.Reg) asm.Reg {
 	} else {
 		bits = k.pack(from, []asm.Reg{x})
 	}
-	bits = a.Op(asm.B32, "selp.b32", int64(eval.QuietNaN(from)), bits, nan)
+	bits = a.Op(asm.B32, "selp.b32", asm.Int(eval.QuietNaN(from)), bits, nan)
 	if to.Bits() < 32 {
 		return unpack(a, to, bits, 1)[0]
 	}

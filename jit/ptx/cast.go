@@ -16,7 +16,7 @@ func cast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 		if from.IsFloat() {
 			return a.Op(asm.Pred, "setp.neu"+suffix(from), x, flt{a, precisionOf(from)}.imm(0))
 		}
-		return a.Op(asm.Pred, "setp.ne"+bitsSuffix(from), x, 0)
+		return a.Op(asm.Pred, "setp.ne"+bitsSuffix(from), x, asm.Int(0))
 	case from == lang.Bool:
 		return castBool(a, to, x)
 	case from.IsInt() && to.IsInt():
@@ -39,9 +39,9 @@ func precisionOf(d lang.DType) *precision {
 
 func castBool(a *asm.Builder, to lang.DType, x asm.Reg) asm.Reg {
 	if to.IsFloat() {
-		return flt{a, precisionOf(to)}.sel(x, 1.0, 0.0)
+		return flt{a, precisionOf(to)}.sel(x, num(1.0), num(0.0))
 	}
-	return a.Op(classOf(to), "selp"+bitsSuffix(to), 1, 0, x)
+	return a.Op(classOf(to), "selp"+bitsSuffix(to), asm.Int(1), asm.Int(0), x)
 }
 
 func castInt(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
@@ -90,7 +90,7 @@ func intToFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 // cut off stays visible, so that a later rounding to a type with two bits less
 // gives what one rounding of the exact value would.
 func makeOdd(a *asm.Builder, x, lost asm.Reg) asm.Reg {
-	bit := a.Op(asm.B32, "selp.b32", 1, 0, lost)
+	bit := a.Op(asm.B32, "selp.b32", asm.Int(1), asm.Int(0), lost)
 	return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "or.b32", a.Op(asm.B32, "mov.b32", x), bit))
 }
 
@@ -108,15 +108,15 @@ func floatToInt(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	r := a.Op(classOf(to), "cvt.rzi"+s+suffix(from), x)
 	if from == lang.F64 || to.Bits() == 64 {
 		nan := a.Op(asm.Pred, "setp.nan"+suffix(from), x, x)
-		r = a.Op(classOf(to), "selp"+bitsSuffix(to), 0, r, nan)
+		r = a.Op(classOf(to), "selp"+bitsSuffix(to), asm.Int(0), r, nan)
 	}
 	if to.Bits() < 32 {
 		most := 1<<to.Bits() - 1
 		if to.IsSigned() {
 			most >>= 1
-			r = a.Op(asm.B32, "max.s32", r, -most-1)
+			r = a.Op(asm.B32, "max.s32", r, asm.Int(-most-1))
 		}
-		r = a.Op(asm.B32, "min"+s, r, most)
+		r = a.Op(asm.B32, "min"+s, r, asm.Int(most))
 	}
 	return r
 }

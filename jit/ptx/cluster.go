@@ -34,36 +34,33 @@ func splitOver(f *ir.Func) int {
 // axes. Where clusters are launched whole, blocks beyond the last end at once.
 func (k *kernel) blockNumber() asm.Reg {
 	a := k.a
-	number := a.Op(asm.B32, "mov.u32", "%ctaid.x")
+	number := a.Op(asm.B32, "mov.u32", asm.Block)
 	if k.f.ScratchBytes() > 0 {
 		_, name := paramDecl(ir.Param{Kind: ir.ParamFirst})
 		first := a.Reg(asm.B32)
-		a.Ins("ld.param.u32 %v, [%s]", first, name)
+		a.Set(first, "ld.param.u32", asm.At(asm.Symbol(name)))
 		number = a.Op(asm.B32, "add.u32", number, first)
 	}
 	if k.split > 1 {
-		return a.Op(asm.B32, "div.u32", number, k.split)
+		return a.Op(asm.B32, "div.u32", number, asm.Int(k.split))
 	}
 	if n := k.clusterSize(); n > 1 {
-		var blocks any = 1
+		var blocks asm.Number = asm.Int(1)
 		for _, x := range k.f.Grid() {
 			along := k.blocksOf(x)
-			if d, ok := along.(int64); ok {
-				along = int(d)
-			}
-			switch b := blocks.(type) {
-			case int:
-				if d, ok := along.(int); ok {
-					blocks = b * d
-				} else {
-					blocks = a.Op(asm.B32, "mul.lo.u32", along, b)
-				}
+			b, known := blocks.(asm.Int)
+			d, alongKnown := along.(asm.Int)
+			switch {
+			case known && alongKnown:
+				blocks = b * d
+			case known:
+				blocks = a.Op(asm.B32, "mul.lo.u32", along, b)
 			default:
-				blocks = a.Op(asm.B32, "mul.lo.u32", b, along)
+				blocks = a.Op(asm.B32, "mul.lo.u32", blocks, along)
 			}
 		}
-		if b, ok := blocks.(int); !ok || b%n != 0 {
-			a.Ins("@%v ret", a.Op(asm.Pred, "setp.ge.u32", number, blocks))
+		if b, known := blocks.(asm.Int); !known || int(b)%n != 0 {
+			a.If(a.Op(asm.Pred, "setp.ge.u32", number, blocks)).Do("ret")
 		}
 	}
 	return number
@@ -71,21 +68,21 @@ func (k *kernel) blockNumber() asm.Reg {
 
 // rank is the block's number in its cluster.
 func (k *kernel) rank() asm.Reg {
-	return k.atEntry("rank", func() asm.Reg {
+	return k.a.Once("rank", func() asm.Reg {
 		k.a.Require(78)
-		return k.a.Op(asm.B32, "mov.u32", "%cluster_ctarank")
+		return k.a.Op(asm.B32, "mov.u32", asm.ClusterRank)
 	})
 }
 
 // firstBlock holds in the first block of a cluster.
-func (k *kernel) firstBlock() asm.Reg { return k.calc(asm.Pred, "setp.eq.u32", k.rank(), 0) }
+func (k *kernel) firstBlock() asm.Reg { return k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int(0)) }
 
 // onlyFirst emits what only the first of the blocks that share a loop may do: outside the loop all hold the same.
 func (k *kernel) onlyFirst(emit func()) {
 	a := k.a
 	first, done := k.firstBlock(), a.Label()
-	begin := len(a.Body)
-	a.Ins("@!%v bra.uni %s", first, done)
+	begin := a.Here()
+	a.Unless(first).Do("bra.uni", done)
 	k.push(begin)
 	emit()
 	k.pop()
@@ -94,22 +91,22 @@ func (k *kernel) onlyFirst(emit func()) {
 }
 
 // counting is 32- or 64-bit arithmetic on positions, as a register has them: s and u are the signed and unsigned type.
-func (k *kernel) counting(like asm.Reg) (op func(name string, x, y any) asm.Reg, s, u string) {
+func (k *kernel) counting(like asm.Reg) (op func(name string, x, y asm.Number) asm.Reg, s, u string) {
 	c, s, u := asm.B32, "s32", "u32"
 	if like.Class == asm.B64 {
 		c, s, u = asm.B64, "s64", "u64"
 	}
-	return func(name string, x, y any) asm.Reg { return k.calc(c, name, x, y) }, s, u
+	return func(name string, x, y asm.Number) asm.Reg { return k.a.Calc(c, name, x, y) }, s, u
 }
 
 // share is how many positions a range has, and how many of them each block goes through: whole steps, but for the last.
 func (k *kernel) share(lo, hi asm.Reg, step int64) (length, each asm.Reg) {
 	op, s, u := k.counting(lo)
-	length = op("max."+s, op("sub."+s, hi, lo), 0)
+	length = op("max."+s, op("sub."+s, hi, lo), asm.Int(0))
 	// As unsigned numbers, for their sums may pass the largest i32.
-	steps := op("div."+u, op("add."+u, length, step-1), step)
-	each = op("div."+u, op("add."+u, steps, k.split-1), k.split)
-	return length, op("mul.lo."+u, each, step)
+	steps := op("div."+u, op("add."+u, length, asm.Int(step-1)), asm.Int(step))
+	each = op("div."+u, op("add."+u, steps, asm.Int(k.split-1)), asm.Int(k.split))
+	return length, op("mul.lo."+u, each, asm.Int(step))
 }
 
 // part is the range of a loop's positions that this block goes through.
@@ -118,7 +115,7 @@ func (k *kernel) part(lo, hi asm.Reg, step int64) (from, to asm.Reg) {
 	length, each := k.share(lo, hi, step)
 	rank := k.rank()
 	if lo.Class == asm.B64 {
-		rank = k.wide(rank)
+		rank = k.a.Wide(rank)
 	}
 	begin := op("mul.lo."+u, rank, each)
 	end := op("add."+u, begin, each)
@@ -211,7 +208,7 @@ func (k *kernel) exchangeParts(all []joined, bytes int) {
 	// Of each register there is an array with an element for each thread, of which mine is the thread's place.
 	mine := map[int]asm.Reg{}
 	for _, size := range []int{4, 8} {
-		mine[size] = k.register(k.add(k.calc(asm.B32, "add.s32", k.sharedBase(), buffer.at), k.mul(k.tid, size)))
+		mine[size] = k.a.Register(k.a.Add(k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(buffer.at)), k.a.Mul(k.tid, size)))
 	}
 	each := func(visit func(e joined, i, size, offset int)) {
 		at := 0
@@ -229,9 +226,9 @@ func (k *kernel) exchangeParts(all []joined, bytes int) {
 	each(func(e joined, i, size, offset int) {
 		x := e.regs[i]
 		if x.Class == asm.Pred {
-			x = a.Op(asm.B32, "selp.u32", 1, 0, x)
+			x = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), x)
 		}
-		a.Ins("st.shared.b%d [%v+%d], %v", 8*size, mine[size], offset, x)
+		a.Do(fmt.Sprintf("st.shared.b%d", 8*size), asm.At(mine[size]).Plus(offset), x)
 	})
 	k.clusterBarrier()
 	fetch := func(rank int) map[asm.Reg]asm.Reg { // the parts of one block, by the block's own registers
@@ -239,16 +236,16 @@ func (k *kernel) exchangeParts(all []joined, bytes int) {
 		parts := map[asm.Reg]asm.Reg{}
 		each(func(e joined, i, size, offset int) {
 			if !from[size].Valid() {
-				from[size] = a.Op(asm.B32, "mapa.shared::cluster.u32", mine[size], rank)
+				from[size] = a.Op(asm.B32, "mapa.shared::cluster.u32", mine[size], asm.Int(rank))
 			}
 			class := e.regs[i].Class
 			x := a.Reg(class)
 			if class == asm.Pred {
 				x = a.Reg(asm.B32)
 			}
-			a.Ins("ld.shared::cluster.b%d %v, [%v+%d]", 8*size, x, from[size], offset)
+			a.Set(x, fmt.Sprintf("ld.shared::cluster.b%d", 8*size), asm.At(from[size]).Plus(offset))
 			if class == asm.Pred {
-				x = a.Op(asm.Pred, "setp.ne.u32", x, 0)
+				x = a.Op(asm.Pred, "setp.ne.u32", x, asm.Int(0))
 			}
 			parts[e.out[i]] = x
 		})
@@ -271,8 +268,8 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.R
 	conditional := false
 	for rank := range k.split {
 		if exists := k.partExists(all[0].op, rank); exists.Valid() {
-			begin := len(a.Body)
-			a.Ins("@!%v bra.uni %s", exists, end)
+			begin := a.Here()
+			a.Unless(exists).Do("bra.uni", end)
 			if !conditional {
 				k.push(begin)
 				conditional = true
@@ -288,7 +285,7 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.R
 				xs = k.function(e.op, e.out, xs)
 			}
 			for i, r := range e.out {
-				k.move(r, xs[i])
+				k.a.Move(r, xs[i])
 			}
 		}
 	}
@@ -309,15 +306,15 @@ func (k *kernel) partsBefore(all []joined, fetch func(rank int) map[asm.Reg]asm.
 			exists = k.partExists(op, rank+1)
 		}
 		parts := fetch(rank)
-		mine := k.calc(asm.Pred, "setp.eq.u32", k.rank(), rank)
+		mine := k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int(rank))
 		for n, e := range all {
 			xs := make([]asm.Reg, len(e.out))
 			for j, r := range e.out {
 				xs[j] = parts[r]
 				if i == 0 {
-					k.move(r, xs[j])
+					k.a.Move(r, xs[j])
 				} else {
-					k.move(r, k.selected(mine, totals[n][j], r))
+					k.a.Move(r, k.selected(mine, totals[n][j], r))
 				}
 			}
 			if i > 0 {
@@ -333,13 +330,13 @@ func (k *kernel) partsBefore(all []joined, fetch func(rank int) map[asm.Reg]asm.
 // anyBefore holds in blocks before which there are steps; behind which, in a reversed join.
 func (k *kernel) anyBefore(op *ir.Op) asm.Reg {
 	if !op.Reverse {
-		return k.calc(asm.Pred, "setp.ne.u32", k.rank(), 0)
+		return k.a.Calc(asm.Pred, "setp.ne.u32", k.rank(), asm.Int(0))
 	}
 	lo, hi := op.Bounds()
 	begin, end := k.bounds(op.Axis, lo, hi)
 	length, each := k.share(begin, end, op.Axis.Extent)
-	next := k.calc(asm.B32, "add.u32", k.rank(), 1)
-	return k.calc(asm.Pred, "setp.lt.u32", k.calc(asm.B32, "mul.lo.u32", next, each), length)
+	next := k.a.Calc(asm.B32, "add.u32", k.rank(), asm.Int(1))
+	return k.a.Calc(asm.Pred, "setp.lt.u32", k.a.Calc(asm.B32, "mul.lo.u32", next, each), length)
 }
 
 // partExists is the predicate that the block of a rank has steps of a shared loop, given that all before it
@@ -362,12 +359,12 @@ func (k *kernel) partExists(join *ir.Op, rank int) asm.Reg {
 	begin, end := k.bounds(join.Axis, lo, hi)
 	length, each := k.share(begin, end, step)
 	op, _, u := k.counting(begin)
-	return k.calc(asm.Pred, "setp.lt."+u, op("mul.lo."+u, each, rank), length)
+	return k.a.Calc(asm.Pred, "setp.lt."+u, op("mul.lo."+u, each, asm.Int(rank)), length)
 }
 
 // clusterBarrier makes what the cluster's blocks have written visible to all of them.
 func (k *kernel) clusterBarrier() {
-	k.a.Ins("barrier.cluster.arrive.release.aligned")
-	k.a.Ins("barrier.cluster.wait.acquire.aligned")
+	k.a.Do("barrier.cluster.arrive.release.aligned")
+	k.a.Do("barrier.cluster.wait.acquire.aligned")
 	k.arena.reads, k.arena.writes, k.arena.unknown = nil, nil, false
 }

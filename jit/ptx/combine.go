@@ -204,19 +204,19 @@ func (c *combining) begins(r, by, beyond int) asm.Reg {
 	at := c.now.regCoord(r, a)
 	if c.partial(a) {
 		left := c.left(c.now, a)
-		return c.calc(asm.Pred, "setp.gt.s32", left, at+by)
+		return c.a.Calc(asm.Pred, "setp.gt.s32", left, asm.Int(at+by))
 	}
 	if reach(a, c.now.lane, c.now.warp)-1+at+beyond < int(a.Extent) {
 		return asm.Reg{}
 	}
 	t := c.threadCoord(c.now, a)
-	if n, ok := t.(int); ok {
-		if n+at+by < int(a.Extent) {
+	if n, ok := t.(asm.Int); ok {
+		if int(n)+at+by < int(a.Extent) {
 			return asm.Reg{}
 		}
-		return c.calc(asm.Pred, "mov.pred", 0)
+		return c.a.Calc(asm.Pred, "mov.pred", asm.Int(0))
 	}
-	return c.calc(asm.Pred, "setp.lt.s32", t, int(a.Extent)-at-by)
+	return c.a.Calc(asm.Pred, "setp.lt.s32", t, asm.Int(int(a.Extent)-at-by))
 }
 
 // without removes the register digit on the axis of a stride from now. It gives the
@@ -322,10 +322,10 @@ func (c *combining) count(d digit, thread asm.Reg, bit, limit int) asm.Reg {
 		for 1<<shift < bit {
 			shift++
 		}
-		x = c.calc(asm.B32, "shr.u32", x, shift)
+		x = c.a.Calc(asm.B32, "shr.u32", x, asm.Int(shift))
 	}
 	if bit*d.size < limit {
-		x = c.calc(asm.B32, "and.b32", x, d.size-1)
+		x = c.a.Calc(asm.B32, "and.b32", x, asm.Int(d.size-1))
 	}
 	return x
 }
@@ -337,17 +337,17 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 		bit *= c.now.lane[at].size
 		at++
 	}
-	lane := c.calc(asm.B32, "and.b32", c.tid, lanes-1)
+	lane := c.a.Calc(asm.B32, "and.b32", c.tid, asm.Int(lanes-1))
 	mask := (d.size - 1) * bit
 	if c.values == nil {
 		for n := 1; n < d.size; n *= 2 {
 			for r, x := range c.totals {
-				y := c.shuffled(x, "down", n*bit, 31)
+				y := c.shuffled(x, "down", asm.Int(n*bit), 31)
 				c.totals[r] = c.choose(c.begins(r, n*d.stride, 0), c.apply(x, y), x)
 			}
 		}
 		// The first lane of each run has the total.
-		first := c.calc(asm.B32, "and.b32", lane, (lanes-1)&^mask)
+		first := c.a.Calc(asm.B32, "and.b32", lane, asm.Int((lanes-1)&^mask))
 		for r, x := range c.totals {
 			c.totals[r] = c.shuffled(x, "idx", first, 31)
 		}
@@ -359,10 +359,10 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 	// before gives what a lane n counts before this one holds, and whether there is one.
 	before := func(r int, x []asm.Reg, n int) ([]asm.Reg, asm.Reg) {
 		if !c.reverse {
-			return c.shuffled(x, "up", n*bit, 0), c.calc(asm.Pred, "setp.ge.u32", here, n)
+			return c.shuffled(x, "up", asm.Int(n*bit), 0), c.a.Calc(asm.Pred, "setp.ge.u32", here, asm.Int(n))
 		}
-		has := c.calc(asm.Pred, "setp.lt.u32", here, d.size-n)
-		return c.shuffled(x, "down", n*bit, 31), c.both(has, c.begins(r, n*d.stride, 0))
+		has := c.a.Calc(asm.Pred, "setp.lt.u32", here, asm.Int(d.size-n))
+		return c.shuffled(x, "down", asm.Int(n*bit), 31), c.both(has, c.begins(r, n*d.stride, 0))
 	}
 	for r, x := range c.totals {
 		for n := 1; n < d.size; n *= 2 {
@@ -386,9 +386,9 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 		c.totals[r] = x
 	}
 	if wanted {
-		last := c.calc(asm.B32, "or.b32", lane, mask)
+		last := c.a.Calc(asm.B32, "or.b32", lane, asm.Int(mask))
 		if c.reverse {
-			last = c.calc(asm.B32, "and.b32", lane, (lanes-1)&^mask)
+			last = c.a.Calc(asm.B32, "and.b32", lane, asm.Int((lanes-1)&^mask))
 		}
 		for r, x := range c.totals {
 			c.totals[r] = c.shuffled(x, "idx", last, 31)
@@ -399,7 +399,7 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 }
 
 // shuffled exchanges elements among lanes: `up` and `down` by a number of lanes, `idx` with a lane.
-func (c *combining) shuffled(xs []asm.Reg, mode string, by any, clamp int) []asm.Reg {
+func (c *combining) shuffled(xs []asm.Reg, mode string, by asm.Number, clamp int) []asm.Reg {
 	out := make([]asm.Reg, len(xs))
 	for i, x := range xs {
 		out[i] = c.exchange(x, mode, by, clamp)
@@ -417,7 +417,7 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 	parts := c.gather(d, at)
 	c.now.warp = slices.Clone(c.now.warp)
 	c.now.warp[at] = digit{size: d.size}
-	warp := c.calc(asm.B32, "shr.u32", c.tid, 5)
+	warp := c.a.Calc(asm.B32, "shr.u32", c.tid, asm.Int(5))
 	here := c.count(d, warp, bit, c.warps)
 	for r := range c.totals {
 		order := make([]int, d.size)
@@ -439,7 +439,7 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 				exists = c.begins(r, q*d.stride, q*d.stride)
 			}
 			if c.values != nil {
-				mine := c.calc(asm.Pred, "setp.eq.u32", here, q)
+				mine := c.a.Calc(asm.Pred, "setp.eq.u32", here, asm.Int(q))
 				prefix = c.choose(mine, total, prefix)
 			}
 			if i == d.size-2 && !wanted {
@@ -455,9 +455,9 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 		if c.values == nil {
 			continue
 		}
-		has := c.calc(asm.Pred, "setp.ne.u32", here, order[0])
+		has := c.a.Calc(asm.Pred, "setp.ne.u32", here, asm.Int(order[0]))
 		if c.reverse { // what comes before is the block behind this one
-			next := c.calc(asm.B32, "mad.lo.s32", here, d.stride, d.stride)
+			next := c.a.Calc(asm.B32, "mad.lo.s32", here, asm.Int(d.stride), asm.Int(d.stride))
 			has = c.both(has, c.beginsAt(r, next))
 		}
 		for v, b := range c.block {
@@ -471,13 +471,13 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 // beginsAt is begins, moved by a number of positions in a register.
 func (c *combining) beginsAt(r int, by asm.Reg) asm.Reg {
 	a := c.axis
-	at := c.add(by, c.now.regCoord(r, a))
+	at := c.a.Add(by, asm.Int(c.now.regCoord(r, a)))
 	if c.partial(a) {
 		left := c.left(c.now, a)
-		return c.calc(asm.Pred, "setp.gt.s32", left, at)
+		return c.a.Calc(asm.Pred, "setp.gt.s32", left, at)
 	}
 	sum := c.threadCoord(c.now, a)
-	return c.calc(asm.Pred, "setp.lt.s32", c.register(c.add(at, sum)), int(a.Extent))
+	return c.a.Calc(asm.Pred, "setp.lt.s32", c.a.Register(c.a.Add(at, sum)), asm.Int(a.Extent))
 }
 
 // gather gives the totals of all warps along a digit, by its count and by register.

@@ -376,8 +376,7 @@ func (k *kernel) multiply(c *contraction, acc []asm.Reg) []asm.Reg {
 func (k *kernel) multiplyTile(s *mmaShape, rows, columns, in []asm.Reg) []asm.Reg {
 	multiply := func(name string, rows, columns, in []asm.Reg) []asm.Reg {
 		out := k.a.Regs(classOf(s.sum), len(in))
-		braces := func(rs []asm.Reg) string { return "{" + strings.Trim(list(rs), "{}") + "}" }
-		k.a.Ins("%s %s, %s, %s, %s", name, braces(out), braces(rows), braces(columns), braces(in))
+		k.a.Set(asm.Vector(out), name, asm.Vector(rows), asm.Vector(columns), asm.Vector(in))
 		return out
 	}
 	if s.sum != lang.F64 || k.target.Arch >= 90 {
@@ -453,14 +452,14 @@ func (k *kernel) terms(c *contraction, frag []asm.Reg) [][]asm.Reg {
 	}
 	hi, lo, finiteHi := make([]asm.Reg, len(frag)), make([]asm.Reg, len(frag)), make([]asm.Reg, len(frag))
 	for i, x := range frag {
-		hi[i] = k.calc(asm.B32, "cvt.rna.tf32.f32", x)
+		hi[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", x)
 		if c.mma.terms == 3 {
-			high := k.calc(asm.F32, "mov.b32", hi[i])
-			rest := k.calc(asm.F32, "sub.f32", x, high)
-			finite := k.calc(asm.Pred, "testp.finite.f32", high)
-			rest = k.calc(asm.F32, "selp.f32", rest, k.zero(lang.F32), finite)
-			lo[i] = k.calc(asm.B32, "cvt.rna.tf32.f32", rest)
-			finiteHi[i] = k.calc(asm.B32, "selp.b32", hi[i], 0, finite)
+			high := k.a.Calc(asm.F32, "mov.b32", hi[i])
+			rest := k.a.Calc(asm.F32, "sub.f32", x, high)
+			finite := k.a.Calc(asm.Pred, "testp.finite.f32", high)
+			rest = k.a.Calc(asm.F32, "selp.f32", rest, k.zero(lang.F32), finite)
+			lo[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", rest)
+			finiteHi[i] = k.a.Calc(asm.B32, "selp.b32", hi[i], asm.Int(0), finite)
 		}
 	}
 	if c.mma.terms == 3 {

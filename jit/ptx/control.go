@@ -32,11 +32,11 @@ func (k *kernel) loop(op *ir.Op) {
 		carried[i] = make([]asm.Reg, len(regs))
 		for j, r := range regs {
 			carried[i][j] = a.Reg(r.Class)
-			k.move(carried[i][j], r)
+			k.a.Move(carried[i][j], r)
 		}
 	}
 	position := a.Reg(lo.Class)
-	k.move(position, lo)
+	k.a.Move(position, lo)
 
 	stages := k.newPipeline(op, lo, hi, step)
 	if op.Reverse {
@@ -51,7 +51,7 @@ func (k *kernel) loop(op *ir.Op) {
 	}
 	for i, v := range op.Results {
 		for _, r := range carried[i] {
-			k.a.Level[r] = k.scope.level
+			k.a.Changes(r)
 		}
 		k.hold(v, k.home[body.Params[i+1]], carried[i])
 	}
@@ -66,14 +66,14 @@ func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi asm.Reg) {
 	if x.Dim != nil {
 		// A range may reach beyond the dimension.
 		if !k.notNegative(from) {
-			lo = k.calc(lo.Class, signed("max", lo.Class), lo, 0)
+			lo = k.a.Calc(lo.Class, lo.Class.Signed("max"), lo, asm.Int(0))
 		}
 		if !withinDim(to, x.Dim) {
-			hi = k.calc(hi.Class, signed("min", hi.Class), hi, k.size(x.Dim))
+			hi = k.a.Calc(hi.Class, hi.Class.Signed("min"), hi, k.size(x.Dim))
 		}
 	}
 	if !k.notNegative(to) {
-		hi = k.calc(hi.Class, signed("max", hi.Class), hi, 0) // the end of the whole steps must not wrap around
+		hi = k.a.Calc(hi.Class, hi.Class.Signed("max"), hi, asm.Int(0)) // the end of the whole steps must not wrap around
 	}
 	return lo, hi
 }
@@ -90,21 +90,21 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 	end := hi
 	split := op.Axis != nil && k.ragged(op.Axis)
 	if split {
-		end = a.Op(hi.Class, signed("sub", hi.Class), hi, step-1)
+		end = a.Op(hi.Class, hi.Class.Signed("sub"), hi, asm.Int(step-1))
 	}
-	before, behind := signed("setp.lt", hi.Class), signed("setp.ge", hi.Class)
+	before, behind := hi.Class.Signed("setp.lt"), hi.Class.Signed("setp.ge")
 	top, done := a.Label(), a.Label()
-	begin := len(a.Body)
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, behind, position, end), done)
+	begin := a.Here()
+	a.If(a.Op(asm.Pred, behind, position, end)).Do("bra.uni", done)
 	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, before, position, end), top)
+	a.If(a.Op(asm.Pred, before, position, end)).Do("bra.uni", top)
 	a.Place(done)
 	if split {
 		k.assumeTouched()
 		over := a.Label()
-		begin := len(a.Body)
-		a.Ins("@%v bra.uni %s", a.Op(asm.Pred, behind, position, hi), over)
+		begin := a.Here()
+		a.If(a.Op(asm.Pred, behind, position, hi)).Do("bra.uni", over)
 		k.step(op, stages, carried, position, hi, begin, false)
 		a.Place(over)
 	}
@@ -115,33 +115,33 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, lo, hi asm.Reg) {
 	a, step := k.a, op.Axis.Extent
 	over, top := a.Label(), a.Label()
-	begin := len(a.Body)
+	begin := a.Here()
 	c := hi.Class
-	before, behind := signed("setp.lt", c), signed("setp.ge", c)
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, behind, lo, hi), over)
-	last := a.Op(c, signed("sub", c), a.Op(c, signed("sub", c), hi, lo), 1)
-	last = a.Op(c, signed("mul.lo", c), a.Op(c, signed("div", c), last, step), step)
-	a.Ins("%s %v, %v, %v", signed("add", c), position, lo, last)
+	before, behind := c.Signed("setp.lt"), c.Signed("setp.ge")
+	a.If(a.Op(asm.Pred, behind, lo, hi)).Do("bra.uni", over)
+	last := a.Op(c, c.Signed("sub"), a.Op(c, c.Signed("sub"), hi, lo), asm.Int(1))
+	last = a.Op(c, c.Signed("mul.lo"), a.Op(c, c.Signed("div"), last, asm.Int(step)), asm.Int(step))
+	a.Set(position, c.Signed("add"), lo, last)
 	if k.ragged(op.Axis) {
 		k.step(op, stages, carried, position, hi, begin, false)
 		k.assumeTouched()
-		begin = len(a.Body)
-		a.Ins("@%v bra.uni %s", a.Op(asm.Pred, before, position, lo), over)
+		begin = a.Here()
+		a.If(a.Op(asm.Pred, before, position, lo)).Do("bra.uni", over)
 	}
 	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, behind, position, lo), top)
+	a.If(a.Op(asm.Pred, behind, position, lo)).Do("bra.uni", top)
 	a.Place(over)
 }
 
 // step emits the body of a loop once. Full says that the whole range of the loop's axis exists.
-func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg, begin int, full bool) {
+func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg, begin asm.Point, full bool) {
 	a, body := k.a, op.Blocks[0]
 	k.push(begin)
-	a.Level[position] = k.scope.level
+	a.Changes(position)
 	for _, regs := range carried {
 		for _, r := range regs {
-			a.Level[r] = k.scope.level
+			a.Changes(r)
 		}
 	}
 	k.assumeTouched()
@@ -165,15 +165,15 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 	if op.Reverse {
 		step = -step
 	}
-	a.Ins("%s %v, %v, %d", signed("add", position.Class), position, position, step)
+	a.Set(position, position.Class.Signed("add"), position, asm.Int(step))
 	k.pop()
 }
 
 // enter sets where an axis stands: from start on, up to hi, or its whole extent.
 func (k *kernel) enter(x *ir.Axis, start, hi asm.Reg, full bool) {
-	end := k.a.Op(start.Class, signed("add", start.Class), start, x.Extent)
+	end := k.a.Op(start.Class, start.Class.Signed("add"), start, asm.Int(x.Extent))
 	if !full {
-		end = k.a.Op(start.Class, signed("min", start.Class), end, hi)
+		end = k.a.Op(start.Class, start.Class.Signed("min"), end, hi)
 	}
 	k.setAxis(x, start, end)
 	k.state(x).full = full
@@ -206,7 +206,7 @@ func (k *kernel) moveAll(carried, next [][]asm.Reg) {
 		for j, r := range regs {
 			if target[r] && r != carried[i][j] {
 				saved := k.a.Reg(r.Class)
-				k.move(saved, r)
+				k.a.Move(saved, r)
 				next[i][j] = saved
 			}
 		}
@@ -214,7 +214,7 @@ func (k *kernel) moveAll(carried, next [][]asm.Reg) {
 	for i, regs := range next {
 		for j, r := range regs {
 			if r != carried[i][j] {
-				k.move(carried[i][j], r)
+				k.a.Move(carried[i][j], r)
 			}
 		}
 	}
@@ -296,21 +296,21 @@ func (k *kernel) branch(op *ir.Op) {
 	for i, v := range op.Results {
 		out[i] = a.Regs(classOf(v.Type.DType), k.home[v].regs())
 	}
-	begin := len(a.Body)
-	a.Ins("@!%v bra.uni %s", cond, other)
+	begin := a.Here()
+	a.Unless(cond).Do("bra.uni", other)
 	for i, b := range op.Blocks {
 		k.push(begin)
 		k.assumeTouched()
 		k.block(b)
 		for j, v := range b.Yield {
 			for n, r := range k.get(v, k.home[op.Results[j]]) {
-				k.move(out[j][n], r)
+				k.a.Move(out[j][n], r)
 			}
 		}
-		begin = k.scope.begin // what was computed before it has moved it
+		begin = k.a.Begin() // what was computed before it has moved it
 		k.pop()
 		if i == 0 {
-			a.Ins("bra.uni %s", end)
+			a.Do("bra.uni", end)
 			a.Place(other)
 		}
 	}

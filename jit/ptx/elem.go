@@ -158,13 +158,13 @@ func bitsSuffix(d lang.DType) string {
 }
 
 // emit emits one instruction of the operand type on the registers and constants given.
-func (e elem) emit(name string, xs ...any) asm.Reg {
+func (e elem) emit(name string, xs ...asm.Operand) asm.Reg {
 	return e.Op(classOf(e.d), name+suffix(e.d), xs...)
 }
 
 // operands are the arguments as an instruction takes them.
-func (e elem) operands() []any {
-	xs := make([]any, len(e.args))
+func (e elem) operands() []asm.Operand {
+	xs := make([]asm.Operand, len(e.args))
 	for i, r := range e.args {
 		xs[i] = r
 	}

@@ -40,17 +40,17 @@ func assemble(t testing.TB, arch int, classes []asm.Class, emit func(a *asm.Buil
 	for _, r := range in {
 		p.inputs = append(p.inputs, p.slot(r.String()))
 	}
-	labels, lines := map[string]int{}, []asm.Line{}
-	for _, l := range a.Body {
-		switch l.Kind {
-		case asm.LabelLine:
-			labels[l.Text] = len(lines)
-		case asm.Instruction:
+	labels, lines := map[string]int{}, []*asm.Instr{}
+	for _, l := range a.Body() {
+		switch l := l.(type) {
+		case asm.Label:
+			labels[l.String()] = len(lines)
+		case *asm.Instr:
 			lines = append(lines, l)
 		}
 	}
 	for _, l := range lines {
-		p.code = append(p.code, p.decode(t, l.Text, labels))
+		p.code = append(p.code, p.decode(t, l.String(), labels))
 	}
 	p.result = p.slot(out.String())
 	return p

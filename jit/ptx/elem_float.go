@@ -26,7 +26,7 @@ func roundTo(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 		return a.Op(asm.F32, "cvt.f32.f16", h)
 	case lang.BF16:
 		// In the upper half of a register, with 0 below, bf16 is f32.
-		return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "cvt.rn.bf16x2.f32", x, imm32(0)))
+		return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "cvt.rn.bf16x2.f32", x, asm.Float32(0)))
 	case lang.F8E4M3:
 		return roundF8(a, x, 448, 3, 0x1p-6)
 	case lang.F8E5M2:
@@ -40,10 +40,10 @@ func roundTo(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 // large as x's power of two, x loses the bits that do not fit, by f32's own rounding.
 func roundF8(a *asm.Builder, x asm.Reg, largest float32, man int, minNormal float32) asm.Reg {
 	m := flt{a, single}
-	v := m.f("min.NaN", m.abs(x), float64(largest))
-	exp := a.Op(asm.B32, "and.b32", v, 0x7f800000)
-	exp = a.Op(asm.B32, "max.u32", exp, math.Float32bits(minNormal))
-	anchor := a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "add.s32", exp, (23-man)<<23))
+	v := m.f("min.NaN", m.abs(x), num(float64(largest)))
+	exp := a.Op(asm.B32, "and.b32", v, asm.Int(0x7f800000))
+	exp = a.Op(asm.B32, "max.u32", exp, asm.Int(math.Float32bits(minNormal)))
+	anchor := a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "add.s32", exp, asm.Int((23-man)<<23)))
 	return m.copySign(m.sub(m.add(v, anchor), anchor), x)
 }
 
@@ -67,8 +67,8 @@ func towards(name string) emitter {
 // floatSign keeps zeros and NaN.
 func floatSign(e elem) asm.Reg {
 	m, x := e.math(), e.args[0]
-	other := m.sel(m.test("lt", x, 0.0), -1.0, x)
-	return m.sel(m.test("gt", x, 0.0), 1.0, other)
+	other := m.sel(m.test("lt", x, num(0.0)), num(-1.0), x)
+	return m.sel(m.test("gt", x, num(0.0)), num(1.0), other)
 }
 
 // floatExtreme is min or max, NaN when either is.
@@ -86,7 +86,7 @@ func isNaN(e elem) asm.Reg { return e.math().test("nan", e.args[0], e.args[0]) }
 
 func isInf(e elem) asm.Reg {
 	m := e.math()
-	return m.test("eq", m.abs(e.args[0]), math.Inf(1))
+	return m.test("eq", m.abs(e.args[0]), num(math.Inf(1)))
 }
 
 // floatFma rounds once. f16 and bf16 have instructions of their own, as
@@ -114,7 +114,7 @@ func fromHalf(a *asm.Builder, d lang.DType, h asm.Reg) asm.Reg {
 		return a.Op(asm.F32, "cvt.f32.f16", h)
 	}
 	w := a.Reg(asm.B32)
-	a.Ins("mov.b32 %v, {%v, %v}", w, a.Op(asm.B16, "mov.b16", 0), h)
+	a.Set(w, "mov.b32", asm.Vector{a.Op(asm.B16, "mov.b16", asm.Int(0)), h})
 	return a.Op(asm.F32, "mov.b32", w)
 }
 
@@ -139,12 +139,12 @@ func approxBy(name string) emitter {
 
 func approxExp(e elem) asm.Reg {
 	m := e.math()
-	return m.Op(asm.F32, "ex2.approx.ftz.f32", m.f("mul", e.args[0], math.Log2E))
+	return m.Op(asm.F32, "ex2.approx.ftz.f32", m.f("mul", e.args[0], num(math.Log2E)))
 }
 
 func approxLog(e elem) asm.Reg {
 	m := e.math()
-	return m.f("mul", m.Op(asm.F32, "lg2.approx.ftz.f32", e.args[0]), math.Ln2)
+	return m.f("mul", m.Op(asm.F32, "lg2.approx.ftz.f32", e.args[0]), num(math.Ln2))
 }
 
 func approxTan(e elem) asm.Reg {
@@ -155,6 +155,6 @@ func approxTan(e elem) asm.Reg {
 // approxSigmoid is (1 + tanh(x/2)) / 2.
 func approxSigmoid(e elem) asm.Reg {
 	m := e.math()
-	t := m.Op(asm.F32, "tanh.approx.f32", m.f("mul", e.args[0], 0.5))
-	return m.f("fma.rn", t, 0.5, 0.5)
+	t := m.Op(asm.F32, "tanh.approx.f32", m.f("mul", e.args[0], num(0.5)))
+	return m.f("fma.rn", t, num(0.5), num(0.5))
 }

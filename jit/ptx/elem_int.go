@@ -14,7 +14,7 @@ func extend(a *asm.Builder, d lang.DType, r asm.Reg) asm.Reg {
 	case lang.I16:
 		return a.Op(asm.B32, "cvt.s32.s16", r)
 	case lang.U8, lang.U16:
-		return a.Op(asm.B32, "and.b32", r, 1<<d.Bits()-1)
+		return a.Op(asm.B32, "and.b32", r, asm.Int(1<<d.Bits()-1))
 	}
 	return r
 }
@@ -31,7 +31,7 @@ func wrapped(name string) emitter {
 // operand there: min(0, min(x, -x)) becomes min(0, x, x).
 func intNeg(e elem) asm.Reg {
 	n := e.Op(classOf(e.d), "not"+bitsSuffix(e.d), e.args[0])
-	return extend(e.Builder, e.d, e.emit("add", n, 1))
+	return extend(e.Builder, e.d, e.emit("add", n, asm.Int(1)))
 }
 
 func bitwise(name string) emitter {
@@ -46,11 +46,11 @@ func bitwise(name string) emitter {
 
 // is compares with a constant.
 func (e elem) is(cond string, x asm.Reg, n int) asm.Reg {
-	return e.Op(asm.Pred, "setp."+cond+suffix(e.d), x, n)
+	return e.Op(asm.Pred, "setp."+cond+suffix(e.d), x, asm.Int(n))
 }
 
 // pick is x where p holds, else y; either may be a constant.
-func (e elem) pick(p asm.Reg, x, y any) asm.Reg {
+func (e elem) pick(p asm.Reg, x, y asm.Operand) asm.Reg {
 	return e.Op(classOf(e.d), "selp"+bitsSuffix(e.d), x, y, p)
 }
 
@@ -59,10 +59,10 @@ func (e elem) pick(p asm.Reg, x, y any) asm.Reg {
 func (e elem) divisor() (safe, isZero, isMinusOne asm.Reg) {
 	b := e.args[1]
 	isZero = e.is("eq", b, 0)
-	safe = e.pick(isZero, 1, b)
+	safe = e.pick(isZero, asm.Int(1), b)
 	if e.d.IsSigned() {
 		isMinusOne = e.is("eq", b, -1)
-		safe = e.pick(isMinusOne, 1, safe)
+		safe = e.pick(isMinusOne, asm.Int(1), safe)
 	}
 	return safe, isZero, isMinusOne
 }
@@ -74,7 +74,7 @@ func (e elem) quotient() asm.Reg {
 	if isMinusOne.Valid() {
 		q = e.pick(isMinusOne, e.emit("neg", e.args[0]), q)
 	}
-	return e.pick(isZero, 0, q)
+	return e.pick(isZero, asm.Int(0), q)
 }
 
 func intDiv(e elem) asm.Reg { return extend(e.Builder, e.d, e.quotient()) }
@@ -89,7 +89,7 @@ func intFloorDiv(e elem) asm.Reg {
 		differ := e.is("lt", e.Op(classOf(e.d), "xor"+bitsSuffix(e.d), a, b), 0)
 		down := e.Op(asm.Pred, "and.pred", e.is("ne", rest, 0), differ)
 		down = e.Op(asm.Pred, "and.pred", down, e.is("ne", b, 0))
-		q = e.emit("sub", q, e.pick(down, 1, 0))
+		q = e.emit("sub", q, e.pick(down, asm.Int(1), asm.Int(0)))
 	}
 	return extend(e.Builder, e.d, q)
 }
@@ -111,9 +111,9 @@ func intAbs(e elem) asm.Reg {
 
 func intSign(e elem) asm.Reg {
 	if !e.d.IsSigned() {
-		return e.emit("min", e.args[0], 1)
+		return e.emit("min", e.args[0], asm.Int(1))
 	}
-	return e.emit("max", e.emit("min", e.args[0], 1), -1)
+	return e.emit("max", e.emit("min", e.args[0], asm.Int(1)), asm.Int(-1))
 }
 
 // amount is the shift count as the 32 bits that shifts take; counts past 32 bits, and so negative ones,
@@ -122,7 +122,7 @@ func (e elem) amount() asm.Reg {
 	if e.d.Bits() < 64 {
 		return e.args[1]
 	}
-	return e.Op(asm.B32, "cvt.u32.u64", e.Op(asm.B64, "min.u64", e.args[1], 64))
+	return e.Op(asm.B32, "cvt.u32.u64", e.Op(asm.B64, "min.u64", e.args[1], asm.Int(64)))
 }
 
 func shiftLeft(e elem) asm.Reg {
@@ -134,7 +134,7 @@ func shiftRight(e elem) asm.Reg { return e.emit("shr", e.args[0], e.amount()) }
 // ownBits is the operand with nothing above its width.
 func (e elem) ownBits() asm.Reg {
 	if e.d.Bits() < 32 && e.d.IsSigned() {
-		return e.Op(asm.B32, "and.b32", e.args[0], 1<<e.d.Bits()-1)
+		return e.Op(asm.B32, "and.b32", e.args[0], asm.Int(1<<e.d.Bits()-1))
 	}
 	return e.args[0]
 }
@@ -154,7 +154,7 @@ func popcount(e elem) asm.Reg {
 func clz(e elem) asm.Reg {
 	n := e.Op(asm.B32, "clz"+bitsSuffix(e.d), e.ownBits())
 	if w := e.d.Bits(); w < 32 {
-		n = e.Op(asm.B32, "sub.s32", n, 32-w)
+		n = e.Op(asm.B32, "sub.s32", n, asm.Int(32-w))
 	}
 	return e.counted(n)
 }

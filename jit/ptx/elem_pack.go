@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"math"
 
 	"tilec/jit/ir"
@@ -26,15 +25,15 @@ func constant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
 		if c.Int != 0 {
 			v = 1
 		}
-		return a.Op(asm.Pred, "mov.pred", v)
+		return a.Op(asm.Pred, "mov.pred", asm.Int(v))
 	case d == lang.F64:
-		return a.Op(asm.F64, "mov.f64", imm64(c.Float))
+		return a.Op(asm.F64, "mov.f64", asm.Float64(c.Float))
 	case d.IsFloat():
-		return a.Op(asm.F32, "mov.f32", imm32(literal(d, float32(c.Float))))
+		return a.Op(asm.F32, "mov.f32", asm.Float32(literal(d, float32(c.Float))))
 	case d.Bits() == 64:
-		return a.Op(asm.B64, "mov.b64", fmt.Sprintf("0x%016X", uint64(c.Int)))
+		return a.Op(asm.B64, "mov.b64", asm.Bits64(c.Int))
 	}
-	return a.Op(asm.B32, "mov.b32", wrapTo(d, c.Int))
+	return a.Op(asm.B32, "mov.b32", asm.Int(wrapTo(d, c.Int)))
 }
 
 // wrapTo is the value of an integer type up to 32 bits that has v's low bits, as an s32.
@@ -50,15 +49,15 @@ func wrapTo(d lang.DType, v int64) int32 {
 func unpack16(a *asm.Builder, d lang.DType, w asm.Reg) (lo, hi asm.Reg) {
 	switch d {
 	case lang.BF16:
-		return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "shl.b32", w, 16)), a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "and.b32", w, uint32(0xffff0000)))
+		return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "shl.b32", w, asm.Int(16))), a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "and.b32", w, asm.Int(uint32(0xffff0000))))
 	case lang.F16:
 		l, h := a.Reg(asm.B16), a.Reg(asm.B16)
-		a.Ins("mov.b32 {%v, %v}, %v", l, h, w)
+		a.Set(asm.Vector{l, h}, "mov.b32", w)
 		return a.Op(asm.F32, "cvt.f32.f16", l), a.Op(asm.F32, "cvt.f32.f16", h)
 	case lang.I16:
-		return a.Op(asm.B32, "cvt.s32.s16", w), a.Op(asm.B32, "shr.s32", w, 16)
+		return a.Op(asm.B32, "cvt.s32.s16", w), a.Op(asm.B32, "shr.s32", w, asm.Int(16))
 	}
-	return a.Op(asm.B32, "and.b32", w, 0xffff), a.Op(asm.B32, "shr.u32", w, 16)
+	return a.Op(asm.B32, "and.b32", w, asm.Int(0xffff)), a.Op(asm.B32, "shr.u32", w, asm.Int(16))
 }
 
 // pack16 is the inverse of unpack16. Floats are rounded to the type, so that
@@ -70,7 +69,7 @@ func pack16(a *asm.Builder, d lang.DType, lo, hi asm.Reg) asm.Reg {
 	case lang.F16:
 		return a.Op(asm.B32, "cvt.rn.f16x2.f32", hi, lo)
 	}
-	return a.Op(asm.B32, "prmt.b32", lo, hi, 0x5410)
+	return a.Op(asm.B32, "prmt.b32", lo, hi, asm.Int(0x5410))
 }
 
 // unpack8 takes apart four elements of an 8-bit type, the first in the low byte.
@@ -78,7 +77,7 @@ func unpack8(a *asm.Builder, d lang.DType, w asm.Reg) [4]asm.Reg {
 	var out [4]asm.Reg
 	if d == lang.F8E4M3 && a.Arch >= 90 { // pairs are exact in f16
 		lo, hi := a.Reg(asm.B16), a.Reg(asm.B16)
-		a.Ins("mov.b32 {%v, %v}, %v", lo, hi, w)
+		a.Set(asm.Vector{lo, hi}, "mov.b32", w)
 		out[0], out[1] = unpack16(a, lang.F16, a.Op(asm.B32, "cvt.rn.f16x2.e4m3x2", lo))
 		out[2], out[3] = unpack16(a, lang.F16, a.Op(asm.B32, "cvt.rn.f16x2.e4m3x2", hi))
 		return out
@@ -92,22 +91,22 @@ func unpack8(a *asm.Builder, d lang.DType, w asm.Reg) [4]asm.Reg {
 // pack8 is the inverse of unpack8. The values are numbers of the type already.
 func pack8(a *asm.Builder, d lang.DType, x [4]asm.Reg) asm.Reg {
 	if d == lang.F8E5M2 { // the upper bytes of f16
-		return a.Op(asm.B32, "prmt.b32", pack16(a, lang.F16, x[0], x[1]), pack16(a, lang.F16, x[2], x[3]), 0x7531)
+		return a.Op(asm.B32, "prmt.b32", pack16(a, lang.F16, x[0], x[1]), pack16(a, lang.F16, x[2], x[3]), asm.Int(0x7531))
 	}
 	if d == lang.F8E4M3 && a.Arch >= 90 {
 		lo := a.Op(asm.B16, "cvt.rn.satfinite.e4m3x2.f32", x[1], x[0])
 		hi := a.Op(asm.B16, "cvt.rn.satfinite.e4m3x2.f32", x[3], x[2])
 		w := a.Reg(asm.B32)
-		a.Ins("mov.b32 %v, {%v, %v}", w, lo, hi)
+		a.Set(w, "mov.b32", asm.Vector{lo, hi})
 		return w
 	}
 	var b [4]asm.Reg
 	for i, v := range x {
 		b[i] = encode(a, d, v)
 	}
-	lo := a.Op(asm.B32, "prmt.b32", b[0], b[1], 0x0040)
-	hi := a.Op(asm.B32, "prmt.b32", b[2], b[3], 0x0040)
-	return a.Op(asm.B32, "prmt.b32", lo, hi, 0x5410)
+	lo := a.Op(asm.B32, "prmt.b32", b[0], b[1], asm.Int(0x0040))
+	hi := a.Op(asm.B32, "prmt.b32", b[2], b[3], asm.Int(0x0040))
+	return a.Op(asm.B32, "prmt.b32", lo, hi, asm.Int(0x5410))
 }
 
 // decode gives element i, counted from the low end, of a register of elements
@@ -120,21 +119,21 @@ func decode(a *asm.Builder, d lang.DType, w asm.Reg, i int) asm.Reg {
 	}
 	switch d {
 	case lang.I8:
-		return a.Op(asm.B32, "bfe.s32", w, 8*i, 8)
+		return a.Op(asm.B32, "bfe.s32", w, asm.Int(8*i), asm.Int(8))
 	case lang.F8E5M2: // the upper byte of an f16
-		h := a.Op(asm.B32, "prmt.b32", w, 0, 0x0004|i<<4)
+		h := a.Op(asm.B32, "prmt.b32", w, asm.Int(0), asm.Int(0x0004|i<<4))
 		return a.Op(asm.F32, "cvt.f32.f16", a.Op(asm.B16, "cvt.u16.u32", h))
 	}
 	v := w
 	if i > 0 {
-		v = a.Op(asm.B32, "shr.u32", w, 8*i)
+		v = a.Op(asm.B32, "shr.u32", w, asm.Int(8*i))
 	}
 	if i < 3 {
-		v = a.Op(asm.B32, "and.b32", v, 0xff)
+		v = a.Op(asm.B32, "and.b32", v, asm.Int(0xff))
 	}
 	switch d {
 	case lang.Bool:
-		return a.Op(asm.Pred, "setp.ne.b32", v, 0)
+		return a.Op(asm.Pred, "setp.ne.b32", v, asm.Int(0))
 	case lang.F8E4M3:
 		return e4m3Value(a, v)
 	}
@@ -145,11 +144,11 @@ func decode(a *asm.Builder, d lang.DType, w asm.Reg, i int) asm.Reg {
 // exponent field the number is 2^(127-7) times too small.
 func e4m3Value(a *asm.Builder, v asm.Reg) asm.Reg {
 	m := flt{a, single}
-	mag := a.Op(asm.B32, "and.b32", v, 0x7f)
-	bits := a.Op(asm.B32, "shl.b32", mag, 20)
-	x := m.mul(a.Op(asm.F32, "mov.b32", bits), 0x1p120)
-	x = m.sel(a.Op(asm.Pred, "setp.eq.b32", mag, 0x7f), math.NaN(), x)
-	return m.copySign(x, a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "shl.b32", v, 24)))
+	mag := a.Op(asm.B32, "and.b32", v, asm.Int(0x7f))
+	bits := a.Op(asm.B32, "shl.b32", mag, asm.Int(20))
+	x := m.mul(a.Op(asm.F32, "mov.b32", bits), num(0x1p120))
+	x = m.sel(a.Op(asm.Pred, "setp.eq.b32", mag, asm.Int(0x7f)), num(math.NaN()), x)
+	return m.copySign(x, a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "shl.b32", v, asm.Int(24))))
 }
 
 // encode is the inverse of decode for one element: its bits are the low ones of the
@@ -157,20 +156,20 @@ func e4m3Value(a *asm.Builder, v asm.Reg) asm.Reg {
 func encode(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 	switch d {
 	case lang.Bool:
-		return a.Op(asm.B32, "selp.b32", 1, 0, x)
+		return a.Op(asm.B32, "selp.b32", asm.Int(1), asm.Int(0), x)
 	case lang.F16:
 		return a.Op(asm.B32, "cvt.u32.u16", a.Op(asm.B16, "cvt.rn.f16.f32", x))
 	case lang.BF16:
-		return a.Op(asm.B32, "shr.u32", a.Op(asm.B32, "mov.b32", x), 16)
+		return a.Op(asm.B32, "shr.u32", a.Op(asm.B32, "mov.b32", x), asm.Int(16))
 	case lang.F8E5M2:
 		h := a.Op(asm.B32, "cvt.u32.u16", a.Op(asm.B16, "cvt.rn.f16.f32", x))
-		return a.Op(asm.B32, "shr.u32", h, 8)
+		return a.Op(asm.B32, "shr.u32", h, asm.Int(8))
 	case lang.F8E4M3:
 		// With the exponent's bias of f8e4m3, f32 has its bits (subnormals included); NaN has all.
 		m := flt{a, single}
-		small := a.Op(asm.B32, "mov.b32", m.mul(m.abs(x), 0x1p-120))
-		mag := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", small, 20), 0x7f)
-		sign := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", a.Op(asm.B32, "mov.b32", x), 24), 0x80)
+		small := a.Op(asm.B32, "mov.b32", m.mul(m.abs(x), num(0x1p-120)))
+		mag := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", small, asm.Int(20)), asm.Int(0x7f))
+		sign := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", a.Op(asm.B32, "mov.b32", x), asm.Int(24)), asm.Int(0x80))
 		return a.Op(asm.B32, "or.b32", mag, sign)
 	}
 	return x

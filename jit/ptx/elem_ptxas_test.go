@@ -107,18 +107,18 @@ var memory = map[asm.Class]struct{ typ, size string }{
 
 func load(a *asm.Builder, p asm.Reg, c asm.Class) asm.Reg {
 	if c == asm.Pred {
-		return a.Op(asm.Pred, "setp.ne.b32", load(a, p, asm.B32), 0)
+		return a.Op(asm.Pred, "setp.ne.b32", load(a, p, asm.B32), asm.Int(0))
 	}
 	r := a.Reg(c)
-	a.Ins("ld.global.%s %v, [%v]", memory[c].typ, r, p)
+	a.Set(r, "ld.global."+memory[c].typ, asm.At(p))
 	return r
 }
 
 func keep(a *asm.Builder, p, r asm.Reg) {
 	if r.Class == asm.Pred {
-		r = a.Op(asm.B32, "selp.b32", 1, 0, r)
+		r = a.Op(asm.B32, "selp.b32", asm.Int(1), asm.Int(0), r)
 	}
-	a.Ins("st.global.%s [%v], %v", memory[r.Class].typ, p, r)
+	a.Do("st.global."+memory[r.Class].typ, asm.At(p), r)
 }
 
 // Every operation on every type, every cast, every packing assembles.
@@ -135,7 +135,7 @@ func TestElementwiseAssembles(t *testing.T) {
 			everything(func(name string, classes []asm.Class, emit func(a *asm.Builder, in []asm.Reg) []asm.Reg) {
 				a := asm.New(target.arch)
 				p := a.Reg(asm.B64)
-				a.Ins("ld.param.b64 %v, [p]", p)
+				a.Set(p, "ld.param.b64", asm.At(asm.Symbol("p")))
 				in := make([]asm.Reg, len(classes))
 				for i, c := range classes {
 					in[i] = load(a, p, c)
@@ -143,10 +143,10 @@ func TestElementwiseAssembles(t *testing.T) {
 				for _, r := range emit(a, in) {
 					keep(a, p, r)
 				}
-				a.Ins("ret")
+				a.Do("ret")
 				fmt.Fprintf(&text, ".visible .entry %s(.param .b64 p)\n{\n", name)
-				a.Declarations(&text)
-				asm.Format(&text, a.Body)
+				text.WriteString(a.Declarations())
+				text.WriteString(a.Body().String())
 				text.WriteString("}\n")
 				version = max(version, a.Version)
 			})

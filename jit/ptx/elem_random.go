@@ -1,8 +1,6 @@
 package ptx
 
 import (
-	"fmt"
-
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
 	"tilec/jit/ptx/asm"
@@ -70,30 +68,29 @@ func (k *kernel) randomBits(op *ir.Op, l layout, args [][]asm.Reg) []asm.Reg {
 // halves are the low and the high word of a 64-bit register.
 func (e elem) halves(x asm.Reg) (lo, hi asm.Reg) {
 	lo, hi = e.Reg(asm.B32), e.Reg(asm.B32)
-	e.Ins("mov.b64 {%v, %v}, %v", lo, hi, x)
+	e.Set(asm.Vector{lo, hi}, "mov.b64", x)
 	return lo, hi
 }
 
 // whole is the 64-bit register of two words.
 func (e elem) whole(lo, hi asm.Reg) asm.Reg {
 	x := e.Reg(asm.B64)
-	e.Ins("mov.b64 %v, {%v, %v}", x, lo, hi)
+	e.Set(x, "mov.b64", asm.Vector{lo, hi})
 	return x
 }
 
 // randomPair is what eval.RandomBits gives at the coordinates whose first word
 // is 2 n and 2 n + 1, n being the first word of the counter: one call of Philox4x32-10.
 func (e elem) randomPair(key asm.Reg, c [4]asm.Reg) (even, odd asm.Reg) {
-	word := func(name string, args ...any) asm.Reg { return e.Op(asm.B32, name, args...) }
-	hex := func(x uint32) string { return fmt.Sprintf("0x%08X", x) }
+	word := func(name string, args ...asm.Operand) asm.Reg { return e.Op(asm.B32, name, args...) }
 	var k [2]asm.Reg
 	k[0], k[1] = e.halves(key)
 	for round := range 10 {
-		hi0, lo0 := word("mul.hi.u32", c[0], hex(eval.PhiloxMultipliers[0])), word("mul.lo.u32", c[0], hex(eval.PhiloxMultipliers[0]))
-		hi1, lo1 := word("mul.hi.u32", c[2], hex(eval.PhiloxMultipliers[1])), word("mul.lo.u32", c[2], hex(eval.PhiloxMultipliers[1]))
+		hi0, lo0 := word("mul.hi.u32", c[0], asm.Bits32(eval.PhiloxMultipliers[0])), word("mul.lo.u32", c[0], asm.Bits32(eval.PhiloxMultipliers[0]))
+		hi1, lo1 := word("mul.hi.u32", c[2], asm.Bits32(eval.PhiloxMultipliers[1])), word("mul.lo.u32", c[2], asm.Bits32(eval.PhiloxMultipliers[1]))
 		c = [4]asm.Reg{word("xor.b32", word("xor.b32", hi1, c[1]), k[0]), lo1, word("xor.b32", word("xor.b32", hi0, c[3]), k[1]), lo0}
 		if round < 9 {
-			k[0], k[1] = word("add.u32", k[0], hex(eval.PhiloxWeyl[0])), word("add.u32", k[1], hex(eval.PhiloxWeyl[1]))
+			k[0], k[1] = word("add.u32", k[0], asm.Bits32(eval.PhiloxWeyl[0])), word("add.u32", k[1], asm.Bits32(eval.PhiloxWeyl[1]))
 		}
 	}
 	return e.whole(c[0], c[1]), e.whole(c[2], c[3])
@@ -102,7 +99,7 @@ func (e elem) randomPair(key asm.Reg, c [4]asm.Reg) (even, odd asm.Reg) {
 // counter are the words of Philox's counter at coordinates, and the first coordinate.
 func (e elem) counter(lo, hi asm.Reg) (c [4]asm.Reg, first asm.Reg) {
 	first, c[1] = e.halves(lo)
-	c[0] = e.Op(asm.B32, "shr.u32", first, 1)
+	c[0] = e.Op(asm.B32, "shr.u32", first, asm.Int(1))
 	c[2], c[3] = e.halves(hi)
 	return c, first
 }
@@ -111,6 +108,6 @@ func (e elem) counter(lo, hi asm.Reg) (c [4]asm.Reg, first asm.Reg) {
 func randomBits(e elem) asm.Reg {
 	c, first := e.counter(e.args[1], e.args[2])
 	even, odd := e.randomPair(e.args[0], c)
-	isOdd := e.Op(asm.Pred, "setp.ne.u32", e.Op(asm.B32, "and.b32", first, 1), 0)
+	isOdd := e.Op(asm.Pred, "setp.ne.u32", e.Op(asm.B32, "and.b32", first, asm.Int(1)), asm.Int(0))
 	return e.Op(asm.B64, "selp.b64", odd, even, isOdd)
 }

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"fmt"
 	"slices"
 
 	"tilec/jit/ir"
@@ -344,7 +345,7 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 		regs, ok := loaded[r]
 		if !ok {
 			regs = k.a.Regs(asm.B32, count)
-			k.a.Ins("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 %s, %s", count, trans, list(regs), x.at(r))
+			k.a.Set(asm.List(regs), fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", count, trans), x.at(r))
 			loaded[r] = regs
 		}
 		if pair {
@@ -361,7 +362,7 @@ func (k *kernel) asElements(c *contraction, regs []asm.Reg) []asm.Reg {
 	}
 	out := make([]asm.Reg, len(regs))
 	for i, r := range regs {
-		out[i] = k.calc(asm.F32, "mov.b32", r)
+		out[i] = k.a.Calc(asm.F32, "mov.b32", r)
 	}
 	return out
 }

@@ -40,8 +40,8 @@ type kernel struct {
 	arena arena
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
-	producer []asm.Line
-	consume  string
+	producer asm.Code
+	consume  asm.Label
 	// producing: the block has a producer beside the warps that compute.
 	producing bool
 	maps      []*TensorMap
@@ -68,12 +68,9 @@ type held struct {
 type scope struct {
 	parent *scope
 	values map[*ir.Value][]held
-	memo   map[string]asm.Reg
 	axes   map[*ir.Axis]*axisState
 	tiles  map[*ir.Value][]*sharedTile
 	mark   int // top of the shared arena when the scope began
-	level  int // how deep the scope is nested; 0 is the entry section, 1 the body
-	begin  int // the line of the body at which the scope begins
 }
 
 func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
@@ -85,8 +82,8 @@ func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{},
 	}
 	k.split = splitOver(f)
-	k.push(0)
-	k.root = k.scope
+	k.root = k.newScope()
+	k.scope = k.root
 	f.Walk(func(op *ir.Op) bool {
 		for i, v := range op.Args {
 			k.uses[v] = append(k.uses[v], use{op, i})
@@ -99,37 +96,23 @@ func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
 	return k
 }
 
-// push begins a scope whose code starts at line begin of the body: what it
-// computes from outside alone goes before that line.
-func (k *kernel) push(begin int) {
-	level := 0
-	if k.scope != nil {
-		level = k.scope.level + 1
-	}
-	k.a.At = level
-	k.scope = &scope{
-		level: level, begin: begin, parent: k.scope, values: map[*ir.Value][]held{}, memo: map[string]asm.Reg{},
-		axes: map[*ir.Axis]*axisState{}, tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
+// push begins a scope whose code is a region: what it computes from outside alone goes before begin.
+func (k *kernel) push(begin asm.Point) {
+	k.a.Open(begin)
+	k.scope = k.newScope()
+}
+
+func (k *kernel) newScope() *scope {
+	return &scope{
+		parent: k.scope, values: map[*ir.Value][]held{}, axes: map[*ir.Axis]*axisState{},
+		tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
 	}
 }
 
 func (k *kernel) pop() {
 	k.arena.top = k.scope.mark
 	k.scope = k.scope.parent
-	k.a.At = k.scope.level
-}
-
-// atEntry gives a register computed once, in the entry section, from what the entry section has.
-func (k *kernel) atEntry(key string, emit func() asm.Reg) asm.Reg {
-	if r, ok := k.root.memo[key]; ok {
-		return r
-	}
-	var r asm.Reg
-	k.a.AtEntry(func() {
-		r = emit()
-	})
-	k.root.memo[key] = r
-	return r
+	k.a.Close()
 }
 
 // hold records a value's registers.
@@ -150,7 +133,7 @@ func (k *kernel) copies(v *ir.Value) []held {
 func (k *kernel) lower() {
 	k.assign()
 	k.a.AtEntry(func() {
-		k.tid = k.a.Op(asm.B32, "mov.u32", "%tid.x")
+		k.tid = k.a.Op(asm.B32, "mov.u32", asm.Thread)
 	})
 	for _, p := range k.f.Params() {
 		if p.Kind == ir.ParamScalar {
@@ -161,6 +144,13 @@ func (k *kernel) lower() {
 	k.planProducer()
 	k.push(0)
 	k.body()
+	k.a.Do("ret")
+	if k.producing {
+		k.inProducer(func() {
+			k.a.Do("ret")
+			k.a.Place(k.consume)
+		})
+	}
 }
 
 // body emits the kernel's body: twice where whole blocks can do without masks
@@ -181,12 +171,12 @@ func (k *kernel) body() {
 	ends := make([]asm.Reg, len(ragged))
 	for i, x := range ragged {
 		c := countClass(x)
-		ends[i] = k.calc(c, signed("add", c), k.state(x).start, int(x.Extent))
-		whole = k.both(whole, k.calc(asm.Pred, signed("setp.eq", c), ends[i], k.state(x).end))
+		ends[i] = k.a.Calc(c, c.Signed("add"), k.state(x).start, asm.Int(x.Extent))
+		whole = k.both(whole, k.a.Calc(asm.Pred, c.Signed("setp.eq"), ends[i], k.state(x).end))
 	}
 	partial, done := a.Label(), a.Label()
-	begin := len(a.Body)
-	a.Ins("@!%v bra.uni %s", whole, partial)
+	begin := a.Here()
+	a.Unless(whole).Do("bra.uni", partial)
 	a.Comment("all of the block's elements exist")
 	k.push(begin)
 	for i, x := range ragged {
@@ -194,9 +184,9 @@ func (k *kernel) body() {
 		k.state(x).full = true
 	}
 	k.block(k.f.Body)
-	begin = k.scope.begin
+	begin = k.a.Begin()
 	k.pop()
-	a.Ins("bra.uni %s", done)
+	a.Do("bra.uni", done)
 	a.Place(partial)
 	a.Comment("some do not")
 	k.push(begin)

@@ -51,36 +51,16 @@ func (w word) vec() string {
 	return ""
 }
 
-// list prints registers as an operand.
-func list(rs []asm.Reg) string {
-	if len(rs) == 1 {
-		return rs[0].String()
-	}
-	names := make([]string, len(rs))
-	for i, r := range rs {
-		names[i] = r.String()
-	}
-	return "{" + strings.Join(names, ", ") + "}"
-}
-
-// guard is the predicate prefix of an instruction; none for no register.
-func guard(p asm.Reg) string {
-	if !p.Valid() {
-		return ""
-	}
-	return fmt.Sprintf("@%v ", p)
-}
-
 // fetch loads n neighbours from memory into their registers, 0 where p does not hold.
-func (k *kernel) fetch(d lang.DType, n int, mnemonic string, p asm.Reg, from any) []asm.Reg {
+func (k *kernel) fetch(d lang.DType, n int, mnemonic string, p asm.Reg, from asm.Addr) []asm.Reg {
 	w := words(d, n)
 	raw := k.a.Regs(w.class, w.count)
 	if p.Valid() {
 		for _, r := range raw {
-			k.a.Ins("mov.%s %v, %s", map[asm.Class]string{asm.B32: "b32", asm.B64: "b64", asm.F32: "f32", asm.F64: "f64"}[w.class], r, zeroText(w.class))
+			k.a.Set(r, "mov."+w.class.String(), w.class.Zero())
 		}
 	}
-	k.a.Ins("%s%s%s.%s %s, %v", guard(p), mnemonic, w.vec(), w.suffix, list(raw), from)
+	k.a.If(p).Set(asm.List(raw), mnemonic+w.vec()+"."+w.suffix, from)
 	var out []asm.Reg
 	for _, r := range raw {
 		if d.IsInt() && d.Bits() < 32 && n == 1 {
@@ -92,25 +72,15 @@ func (k *kernel) fetch(d lang.DType, n int, mnemonic string, p asm.Reg, from any
 	return out
 }
 
-func zeroText(c asm.Class) string {
-	switch c {
-	case asm.F32:
-		return "0f00000000"
-	case asm.F64:
-		return "0d0000000000000000"
-	}
-	return "0"
-}
-
 // put stores n neighbours where p holds.
-func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to any) {
+func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to asm.Addr) {
 	w := words(d, len(xs))
 	raw := make([]asm.Reg, w.count)
 	for i := range raw {
 		raw[i] = k.pack(d, xs[i*w.elements:(i+1)*w.elements])
 	}
 	suffix := strings.Replace(w.suffix, "s", "u", 1)
-	k.a.Ins("%s%s%s.%s %v, %s", guard(p), mnemonic, w.vec(), suffix, to, list(raw))
+	k.a.If(p).Do(mnemonic+w.vec()+"."+suffix, to, asm.List(raw))
 }
 
 // load emits a load for a result in the layout l. Elements that do not exist are
@@ -134,7 +104,7 @@ func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 	for _, g := range groups {
 		inside := x.inside(g[0])
 		p := k.both(k.mask(l, axes, g[0]), inside)
-		got := k.fetch(t.DType, n, mnemonic, p, x.at(g[0]))
+		got := k.fetch(t.DType, n, mnemonic, p, x.at(g[0]).addr())
 		for i, r := range g {
 			regs[r] = got[i]
 			if other != nil {
@@ -182,7 +152,7 @@ func (k *kernel) storeOp(op *ir.Op) {
 		for i, r := range g {
 			xs[i] = values[l.project(r, v.Type.Axes)]
 		}
-		k.put(t.DType, xs, mnemonic, p, x.at(g[0]))
+		k.put(t.DType, xs, mnemonic, p, x.at(g[0]).addr())
 	}
 }
 
@@ -223,7 +193,7 @@ func (k *kernel) owner(l layout) asm.Reg {
 	if mask == 0 {
 		return asm.Reg{}
 	}
-	return k.calc(asm.Pred, "setp.eq.u32", k.calc(asm.B32, "and.b32", k.tid, mask), 0)
+	return k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(mask)), asm.Int(0))
 }
 
 // orderRead and orderWrite put a barrier where the block's threads would

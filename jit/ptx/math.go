@@ -1,8 +1,6 @@
 package ptx
 
 import (
-	"fmt"
-	"math"
 	"tilec/jit/ptx/asm"
 )
 
@@ -46,76 +44,64 @@ type flt struct {
 	*precision
 }
 
-// imm is a constant as an immediate of the format, exact in hexadecimal.
-func (m flt) imm(v float64) string {
+// num is a constant, which flt rounds to its format.
+func num(v float64) asm.Operand { return asm.Float64(v) }
+
+// imm is a constant of the format.
+func (m flt) imm(v float64) asm.Operand {
 	if m.class == asm.F64 {
-		return imm64(v)
+		return asm.Float64(v)
 	}
-	return imm32(float32(v))
+	return asm.Float32(float32(v))
 }
 
-func imm32(v float32) string {
-	if v != v {
-		return "0f7FC00000"
-	}
-	return fmt.Sprintf("0f%08X", math.Float32bits(v))
-}
-
-func imm64(v float64) string {
-	if v != v {
-		return "0d7FF8000000000000"
-	}
-	return fmt.Sprintf("0d%016X", math.Float64bits(v))
-}
-
-func (m flt) operands(xs []any) []any {
-	out := make([]any, len(xs))
+// operands are registers as they are, and constants in the format.
+func (m flt) operands(xs ...asm.Operand) []asm.Operand {
 	for i, x := range xs {
-		if v, ok := x.(float64); ok {
-			x = m.imm(v)
+		if v, ok := x.(asm.Double); ok {
+			xs[i] = m.imm(v.Value())
 		}
-		out[i] = x
 	}
-	return out
+	return xs
 }
 
 // f emits an instruction that gives a float; name is without the type's suffix.
-func (m flt) f(name string, xs ...any) asm.Reg {
-	return m.Op(m.class, name+m.suffix, m.operands(xs)...)
+func (m flt) f(name string, xs ...asm.Operand) asm.Reg {
+	return m.Op(m.class, name+m.suffix, m.operands(xs...)...)
 }
 
-func (m flt) add(x, y any) asm.Reg    { return m.f("add.rn", x, y) }
-func (m flt) sub(x, y any) asm.Reg    { return m.f("sub.rn", x, y) }
-func (m flt) mul(x, y any) asm.Reg    { return m.f("mul.rn", x, y) }
-func (m flt) fma(x, y, z any) asm.Reg { return m.f("fma.rn", x, y, z) }
-func (m flt) div(x, y any) asm.Reg    { return m.f("div.rn", x, y) }
-func (m flt) abs(x any) asm.Reg       { return m.f("abs", x) }
-func (m flt) neg(x any) asm.Reg       { return m.f("neg", x) }
+func (m flt) add(x, y asm.Operand) asm.Reg    { return m.f("add.rn", x, y) }
+func (m flt) sub(x, y asm.Operand) asm.Reg    { return m.f("sub.rn", x, y) }
+func (m flt) mul(x, y asm.Operand) asm.Reg    { return m.f("mul.rn", x, y) }
+func (m flt) fma(x, y, z asm.Operand) asm.Reg { return m.f("fma.rn", x, y, z) }
+func (m flt) div(x, y asm.Operand) asm.Reg    { return m.f("div.rn", x, y) }
+func (m flt) abs(x asm.Operand) asm.Reg       { return m.f("abs", x) }
+func (m flt) neg(x asm.Operand) asm.Reg       { return m.f("neg", x) }
 
 // test compares: lt, le, gt, ge, eq are false with NaN, ltu, leu, gtu, geu, neu true; nan tests for one.
-func (m flt) test(cond string, x, y any) asm.Reg {
-	return m.Op(asm.Pred, "setp."+cond+m.suffix, m.operands([]any{x, y})...)
+func (m flt) test(cond string, x, y asm.Operand) asm.Reg {
+	return m.Op(asm.Pred, "setp."+cond+m.suffix, m.operands(x, y)...)
 }
 
 // sel is x where p holds, else y.
-func (m flt) sel(p asm.Reg, x, y any) asm.Reg { return m.f("selp", x, y, p) }
+func (m flt) sel(p asm.Reg, x, y asm.Operand) asm.Reg { return m.f("selp", x, y, p) }
 
 // clamp limits x to [lo, hi]; NaN stays NaN.
-func (m flt) clamp(x any, lo, hi float64) asm.Reg {
+func (m flt) clamp(x asm.Operand, lo, hi float64) asm.Reg {
 	if m.class == asm.F32 {
-		return m.f("min.NaN", m.f("max.NaN", x, lo), hi)
+		return m.f("min.NaN", m.f("max.NaN", x, num(lo)), num(hi))
 	}
-	return m.sel(m.test("nan", x, x), x, m.f("min", m.f("max", x, lo), hi))
+	return m.sel(m.test("nan", x, x), x, m.f("min", m.f("max", x, num(lo)), num(hi)))
 }
 
 // copySign is x, which is not negative, with the sign of y.
-func (m flt) copySign(x, y any) asm.Reg { return m.f("copysign", y, x) }
+func (m flt) copySign(x, y asm.Operand) asm.Reg { return m.f("copysign", y, x) }
 
 // quick divides: in f32 by the hardware's reciprocal (1 ulp), whose result
 // for |y| > 2^126 and subnormal y is 0 or infinite.
-func (m flt) quick(x, y any) asm.Reg {
+func (m flt) quick(x, y asm.Operand) asm.Reg {
 	if m.class == asm.F32 {
-		return m.mul(x, m.Op(asm.F32, "rcp.approx.ftz.f32", m.operands([]any{y})...))
+		return m.mul(x, m.Op(asm.F32, "rcp.approx.ftz.f32", m.operands(y)...))
 	}
 	return m.div(x, y)
 }
@@ -126,16 +112,17 @@ func (m flt) recip(y asm.Reg) asm.Reg {
 		return m.f("rcp.rn", y)
 	}
 	r := m.Op(asm.F32, "rcp.approx.ftz.f32", y)
-	return m.fma(r, m.fma(m.neg(y), r, 1.0), r)
+	return m.fma(r, m.fma(m.neg(y), r, num(1.0)), r)
 }
 
 // poly is c[0] + c[1] x + ..., by Horner's rule.
 func (m flt) poly(x asm.Reg, c []float64) asm.Reg {
-	var p any = c[len(c)-1]
-	for i := len(c) - 2; i >= 0; i-- {
-		p = m.fma(x, p, c[i])
+	last := len(c) - 1
+	p := m.fma(x, num(c[last]), num(c[last-1]))
+	for i := last - 2; i >= 0; i-- {
+		p = m.fma(x, p, num(c[i]))
 	}
-	return p.(asm.Reg)
+	return p
 }
 
 // high is the word with sign and exponent, low the other end of the mantissa (the same in f32).
@@ -157,7 +144,7 @@ func (m flt) low(x asm.Reg) asm.Reg {
 
 func (m flt) words(x asm.Reg) (lo, hi asm.Reg) {
 	lo, hi = m.Reg(asm.B32), m.Reg(asm.B32)
-	m.Ins("mov.b64 {%v, %v}, %v", lo, hi, x)
+	m.Set(asm.Vector{lo, hi}, "mov.b64", x)
 	return lo, hi
 }
 
@@ -168,7 +155,7 @@ func (m flt) withHigh(x, hi asm.Reg) asm.Reg {
 	}
 	lo, _ := m.words(x)
 	d := m.Reg(asm.F64)
-	m.Ins("mov.b64 %v, {%v, %v}", d, lo, hi)
+	m.Set(d, "mov.b64", asm.Vector{lo, hi})
 	return d
 }
 
@@ -178,7 +165,7 @@ func (m flt) fromHigh(hi asm.Reg) asm.Reg {
 		return m.Op(asm.F32, "mov.b32", hi)
 	}
 	d := m.Reg(asm.F64)
-	m.Ins("mov.b64 %v, {%v, %v}", d, m.Op(asm.B32, "mov.b32", 0), hi)
+	m.Set(d, "mov.b64", asm.Vector{m.Op(asm.B32, "mov.b32", asm.Int(0)), hi})
 	return d
 }
 
@@ -186,21 +173,21 @@ func (m flt) fromHigh(hi asm.Reg) asm.Reg {
 // bits: those above the lowest 9 may be set otherwise in f32.
 func (m flt) nearest(x asm.Reg, scale float64, offset int) (n, raw asm.Reg) {
 	magic := m.magic + float64(offset)
-	t := m.fma(x, scale, magic)
-	return m.sub(t, magic), m.low(t)
+	t := m.fma(x, num(scale), num(magic))
+	return m.sub(t, num(magic)), m.low(t)
 }
 
 // scale is p * 2^k, rounded once, for raw = k + 2*bias as nearest gives it. With
 // two factors each is a normal number, or infinite.
 func (m flt) scale(p, raw asm.Reg) asm.Reg {
-	half := m.Op(asm.B32, "shr.s32", raw, 1)
+	half := m.Op(asm.B32, "shr.s32", raw, asm.Int(1))
 	rest := m.Op(asm.B32, "sub.s32", raw, half)
-	a := m.fromHigh(m.Op(asm.B32, "shl.b32", half, m.man))
-	b := m.fromHigh(m.Op(asm.B32, "shl.b32", rest, m.man))
+	a := m.fromHigh(m.Op(asm.B32, "shl.b32", half, asm.Int(m.man)))
+	b := m.fromHigh(m.Op(asm.B32, "shl.b32", rest, asm.Int(m.man)))
 	return m.mul(m.mul(p, a), b)
 }
 
 // pow2 is 2^n for n+bias in 1..2*bias.
 func (m flt) pow2(n asm.Reg) asm.Reg {
-	return m.fromHigh(m.Op(asm.B32, "shl.b32", m.Op(asm.B32, "add.s32", n, m.bias), m.man))
+	return m.fromHigh(m.Op(asm.B32, "shl.b32", m.Op(asm.B32, "add.s32", n, asm.Int(m.bias)), asm.Int(m.man)))
 }

@@ -11,21 +11,21 @@ import (
 func floatMod(e elem) asm.Reg {
 	m, x, y := e.math(), e.args[0], e.args[1]
 	a, b := m.abs(x), m.abs(y)
-	ok := m.Op(asm.Pred, "and.pred", m.test("gt", b, 0.0), m.test("lt", a, math.Inf(1)))
+	ok := m.Op(asm.Pred, "and.pred", m.test("gt", b, num(0.0)), m.test("lt", a, num(math.Inf(1))))
 	long := m.Op(asm.Pred, "and.pred", ok, m.test("ge", a, b))
 	r := m.Reg(m.class)
-	m.Ins("mov%s %v, %v", m.suffix, r, a)
+	m.Set(r, "mov"+m.suffix, a)
 	done := m.Label()
-	m.Ins("@!%v bra %s", long, done)
+	m.Unless(long).Do("bra", done)
 	var rest asm.Reg
 	if m.class == asm.F32 {
 		rest = mod32(e.Builder, a, b)
 	} else {
 		rest = m.mod64(a, b)
 	}
-	m.Ins("mov%s %v, %v", m.suffix, r, rest)
+	m.Set(r, "mov"+m.suffix, rest)
 	m.Place(done)
-	z := m.sel(ok, m.copySign(r, x), math.NaN())
+	z := m.sel(ok, m.copySign(r, x), num(math.NaN()))
 	return m.sel(m.test("nan", x, y), m.add(x, y), z)
 }
 
@@ -35,12 +35,12 @@ func floatMod(e elem) asm.Reg {
 // step takes 52 bits off the quotient, which has at most 277.
 func mod32(e *asm.Builder, a, b asm.Reg) asm.Reg {
 	r, d := e.Reg(asm.F64), e.Op(asm.F64, "cvt.f64.f32", b)
-	e.Ins("cvt.f64.f32 %v, %v", r, a)
+	e.Set(r, "cvt.f64.f32", a)
 	again := e.Label()
 	e.Place(again)
 	q := e.Op(asm.F64, "cvt.rzi.f64.f64", e.Op(asm.F64, "div.rz.f64", r, d))
-	e.Ins("fma.rn.f64 %v, %v, %v, %v", r, e.Op(asm.F64, "neg.f64", q), d, r)
-	e.Ins("@%v bra %s", e.Op(asm.Pred, "setp.ge.f64", r, d), again)
+	e.Set(r, "fma.rn.f64", e.Op(asm.F64, "neg.f64", q), d, r)
+	e.If(e.Op(asm.Pred, "setp.ge.f64", r, d)).Do("bra", again)
 	return e.Op(asm.F32, "cvt.rn.f32.f64", r)
 }
 
@@ -50,27 +50,27 @@ func (m flt) mod64(a, b asm.Reg) asm.Reg {
 	ma, ea := m.mantissa(a)
 	mb, eb := m.mantissa(b)
 	n, r := m.Reg(asm.B32), m.Reg(asm.B64)
-	m.Ins("sub.s32 %v, %v, %v", n, ea, eb)
-	m.Ins("rem.u64 %v, %v, %v", r, ma, mb)
+	m.Set(n, "sub.s32", ea, eb)
+	m.Set(r, "rem.u64", ma, mb)
 	again, out := m.Label(), m.Label()
 	m.Place(again)
-	m.Ins("@%v bra %s", m.Op(asm.Pred, "setp.le.s32", n, 0), out)
-	by := m.Op(asm.B32, "min.s32", n, 11)
-	m.Ins("rem.u64 %v, %v, %v", r, m.Op(asm.B64, "shl.b64", r, by), mb)
-	m.Ins("sub.s32 %v, %v, %v", n, n, by)
-	m.Ins("bra %s", again)
+	m.If(m.Op(asm.Pred, "setp.le.s32", n, asm.Int(0))).Do("bra", out)
+	by := m.Op(asm.B32, "min.s32", n, asm.Int(11))
+	m.Set(r, "rem.u64", m.Op(asm.B64, "shl.b64", r, by), mb)
+	m.Set(n, "sub.s32", n, by)
+	m.Do("bra", again)
 	m.Place(out)
 	// r 2^(eb-1075), in an order in which no step rounds.
-	f := m.mul(m.Op(asm.F64, "cvt.rn.f64.u64", r), 0x1p-52)
-	return m.mul(f, m.fromHigh(m.Op(asm.B32, "shl.b32", eb, 20)))
+	f := m.mul(m.Op(asm.F64, "cvt.rn.f64.u64", r), num(0x1p-52))
+	return m.mul(f, m.fromHigh(m.Op(asm.B32, "shl.b32", eb, asm.Int(20))))
 }
 
 // mantissa writes a positive number as man 2^(exp-1075), both integers.
 func (m flt) mantissa(x asm.Reg) (man, exp asm.Reg) {
 	bits := m.Op(asm.B64, "mov.b64", x)
-	field := m.Op(asm.B32, "cvt.u32.u64", m.Op(asm.B64, "shr.u64", bits, 52))
-	frac := m.Op(asm.B64, "and.b64", bits, hex64(1<<52-1))
-	normal := m.Op(asm.Pred, "setp.ne.b32", field, 0)
-	man = m.Op(asm.B64, "selp.b64", m.Op(asm.B64, "or.b64", frac, hex64(1<<52)), frac, normal)
-	return man, m.Op(asm.B32, "max.s32", field, 1)
+	field := m.Op(asm.B32, "cvt.u32.u64", m.Op(asm.B64, "shr.u64", bits, asm.Int(52)))
+	frac := m.Op(asm.B64, "and.b64", bits, asm.Bits64(1<<52-1))
+	normal := m.Op(asm.Pred, "setp.ne.b32", field, asm.Int(0))
+	man = m.Op(asm.B64, "selp.b64", m.Op(asm.B64, "or.b64", frac, asm.Bits64(1<<52)), frac, normal)
+	return man, m.Op(asm.B32, "max.s32", field, asm.Int(1))
 }

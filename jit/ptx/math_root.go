@@ -16,7 +16,7 @@ func (m flt) rsqrtOf(x asm.Reg) asm.Reg {
 	}
 	y := m.Op(asm.F32, "rsqrt.approx.f32", x)
 	h := m.mul(x, y)
-	better := m.fma(m.mul(y, 0.5), m.fma(m.neg(h), y, 1.0), y)
-	plain := m.Op(asm.Pred, "and.pred", m.test("gt", x, 0.0), m.test("lt", x, math.Inf(1)))
+	better := m.fma(m.mul(y, num(0.5)), m.fma(m.neg(h), y, num(1.0)), y)
+	plain := m.Op(asm.Pred, "and.pred", m.test("gt", x, num(0.0)), m.test("lt", x, num(math.Inf(1))))
 	return m.sel(plain, better, y)
 }

@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"math"
 	"sort"
 
@@ -64,29 +63,29 @@ func strideOf(t *ir.Tensor, i int) (stride, multiple int64) {
 func (k *kernel) strideReg(t *ir.Tensor, i int) asm.Reg {
 	if t.Strides != nil {
 		d := t.Strides[i]
-		return k.atEntry("stride "+d.Name, func() asm.Reg {
+		return k.a.Once("stride "+d.Name, func() asm.Reg {
 			_, name := paramDecl(ir.Param{Kind: ir.ParamStride, Dim: d})
 			r := k.a.Reg(asm.B64)
-			k.a.Ins("ld.param.u64 %v, [%s]", r, name)
+			k.a.Set(r, "ld.param.u64", asm.At(asm.Symbol(name)))
 			return r
 		})
 	}
-	var r any
+	var r asm.Number
 	known := int64(1)
 	for _, d := range t.Shape[i+1:] {
 		if d.Known() {
 			known *= d.Value
 			continue
 		}
-		wide := k.wide(k.size(d).(asm.Reg))
+		wide := k.a.Wide(k.size(d).(asm.Reg))
 		if r == nil {
 			r = wide
 		} else {
-			r = k.calc(asm.B64, "mul.lo.s64", r, wide)
+			r = k.a.Calc(asm.B64, "mul.lo.s64", r, wide)
 		}
 	}
 	if known != 1 {
-		r = k.calc(asm.B64, "mul.lo.s64", r, known)
+		r = k.a.Calc(asm.B64, "mul.lo.s64", r, asm.Int(known))
 	}
 	return r.(asm.Reg)
 }
@@ -272,13 +271,13 @@ func (l layout) groups(c *ir.Axis, v int) ([][]int, int) {
 
 // pointer is the address of a tensor's element 0.
 func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
-	return k.atEntry("pointer "+t.Name, func() asm.Reg {
+	return k.a.Once("pointer "+t.Name, func() asm.Reg {
 		if t.Scratch {
 			return k.scratch(t)
 		}
 		_, name := paramDecl(ir.Param{Kind: ir.ParamPointer, Tensor: t})
 		r := k.a.Reg(asm.B64)
-		k.a.Ins("ld.param.u64 %v, [%s]", r, name)
+		k.a.Set(r, "ld.param.u64", asm.At(asm.Symbol(name)))
 		return k.a.Op(asm.B64, "cvta.to.global.u64", r)
 	})
 }
@@ -288,11 +287,11 @@ func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
 func (k *kernel) scratch(t *ir.Tensor) asm.Reg {
 	_, name := paramDecl(ir.Param{Kind: ir.ParamScratch})
 	base, share := k.a.Reg(asm.B64), k.a.Reg(asm.B64)
-	k.a.Ins("ld.param.u64 %v, [%s]", base, name)
-	k.a.Ins("cvt.u64.u32 %v, %%ctaid.x", share)
+	k.a.Set(base, "ld.param.u64", asm.At(asm.Symbol(name)))
+	k.a.Set(share, "cvt.u64.u32", asm.Block)
 	base = k.a.Op(asm.B64, "cvta.to.global.u64", base)
-	base = k.a.Op(asm.B64, "mad.lo.s64", share, k.f.ScratchBytes(), base)
-	return k.a.Op(asm.B64, "add.s64", base, k.f.ScratchOffset(t))
+	base = k.a.Op(asm.B64, "mad.lo.s64", share, asm.Int(k.f.ScratchBytes()), base)
+	return k.a.Op(asm.B64, "add.s64", base, asm.Int(k.f.ScratchOffset(t)))
 }
 
 // address is the address of element r of an access in the layout l: a register and an offset in bytes.
@@ -301,11 +300,12 @@ type address struct {
 	offset int64
 }
 
-func (x address) String() string {
+// addr is the address as an operand.
+func (x address) addr() asm.Addr {
 	if x.offset == 0 {
-		return fmt.Sprintf("[%v]", x.base)
+		return asm.At(x.base)
 	}
-	return fmt.Sprintf("[%v+%d]", x.base, x.offset)
+	return asm.At(x.base).Plus(int(x.offset))
 }
 
 // addressing computes the addresses of one access in one layout.
@@ -336,7 +336,7 @@ func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
 		for _, p := range x.parts(d) {
 			level := 0
 			if r, ok := p.value.(asm.Reg); ok {
-				level = k.a.Level[r]
+				level = k.a.LevelOf(r)
 			}
 			sum = append(sum, summand{p, i, level})
 		}
@@ -348,9 +348,9 @@ func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
 	return x
 }
 
-// part is one summand of an index: coef times a register or an int.
+// part is one summand of an index: coef times a number.
 type part struct {
-	value any
+	value asm.Number
 	coef  int64
 }
 
@@ -360,7 +360,7 @@ func (x *addressing) parts(d dimAccess) []part {
 	k := x.k
 	for _, t := range d.affine.terms {
 		start := k.state(t.axis).start
-		if r, ok := start.(asm.Reg); ok && k.a.Level[r] > 1 {
+		if r, ok := start.(asm.Reg); ok && k.a.LevelOf(r) > 1 {
 			ps = append(ps, part{k.threadCoord(x.l, t.axis), t.coef}, part{start, t.coef})
 		} else {
 			ps = append(ps, part{k.position(x.l, t.axis), t.coef})
@@ -370,45 +370,37 @@ func (x *addressing) parts(d dimAccess) []part {
 		ps = append(ps, part{k.scalar(s.value), s.coef})
 	}
 	if d.affine.offset != 0 {
-		ps = append(ps, part{int(d.affine.offset), 1})
+		ps = append(ps, part{asm.Int(d.affine.offset), 1})
 	}
 	return ps
 }
 
 // step moves an address by coef*n along dimension i.
-func (x *addressing) step(base asm.Reg, i int, n any, coef int64) asm.Reg {
+func (x *addressing) step(base asm.Reg, i int, n asm.Number, coef int64) asm.Reg {
 	k := x.k
-	if n == any(0) || coef == 0 {
+	if n == asm.Int(0) || coef == 0 {
 		return base
 	}
 	bytes := int64(x.tensor.DType.Size()) * coef
 	d := x.dims[i]
-	if m, ok := n.(int); ok {
+	if m, ok := n.(asm.Int); ok {
 		if d.stride >= 0 {
 			return k.offset(base, int64(m)*d.stride*bytes)
 		}
-		return k.calc(asm.B64, "mad.lo.s64", k.strideReg(x.tensor, i), int64(m)*bytes, base)
+		return k.a.Calc(asm.B64, "mad.lo.s64", k.strideReg(x.tensor, i), asm.Int(int64(m)*bytes), base)
 	}
 	r := n.(asm.Reg)
 	if d.stride >= 0 {
 		if by := d.stride * bytes; r.Class == asm.B32 && by >= math.MinInt32 && by <= math.MaxInt32 {
-			return k.calc(asm.B64, "mad.wide.s32", r, by, base)
+			return k.a.Calc(asm.B64, "mad.wide.s32", r, asm.Int(by), base)
 		}
-		return k.calc(asm.B64, "mad.lo.s64", k.wide(r), d.stride*bytes, base)
+		return k.a.Calc(asm.B64, "mad.lo.s64", k.a.Wide(r), asm.Int(d.stride*bytes), base)
 	}
 	scaled := k.strideReg(x.tensor, i)
 	if bytes != 1 {
-		scaled = k.calc(asm.B64, "mul.lo.s64", scaled, bytes)
+		scaled = k.a.Calc(asm.B64, "mul.lo.s64", scaled, asm.Int(bytes))
 	}
-	return k.calc(asm.B64, "mad.lo.s64", k.wide(r), scaled, base)
-}
-
-// wide is a 64-bit form of a signed integer register.
-func (k *kernel) wide(r asm.Reg) asm.Reg {
-	if r.Class == asm.B64 {
-		return r
-	}
-	return k.calc(asm.B64, "cvt.s64.s32", r)
+	return k.a.Calc(asm.B64, "mad.lo.s64", k.a.Wide(r), scaled, base)
 }
 
 // offset moves an address by a constant.
@@ -416,7 +408,7 @@ func (k *kernel) offset(base asm.Reg, bytes int64) asm.Reg {
 	if bytes == 0 {
 		return base
 	}
-	return k.calc(asm.B64, "add.s64", base, bytes)
+	return k.a.Calc(asm.B64, "add.s64", base, asm.Int(bytes))
 }
 
 // coord is the register's part of the index of dimension i.
@@ -440,7 +432,7 @@ func (x *addressing) at(r int) address {
 		case d.stride >= 0:
 			out.offset += n * d.stride * size
 		default:
-			out.base = x.step(out.base, i, int(n), 1)
+			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}
 	}
 	if out.offset != int64(int32(out.offset)) {
@@ -457,7 +449,7 @@ func (x *addressing) inside(r int) asm.Reg {
 		if !d.checked {
 			continue
 		}
-		var index any
+		var index asm.Number
 		if d.gather {
 			index = x.gathered[i][x.l.project(r, d.index.Type.Axes)]
 		} else {
@@ -468,11 +460,11 @@ func (x *addressing) inside(r int) asm.Reg {
 		var q asm.Reg
 		if isReg && at.Class == asm.B64 || x.tensor.Shape[i].Wide {
 			if s, ok := size.(asm.Reg); ok {
-				size = k.wide(s)
+				size = k.a.Wide(s)
 			}
-			q = k.calc(asm.Pred, "setp.lt.u64", k.counted(lang.I64, index), size)
+			q = k.a.Calc(asm.Pred, "setp.lt.u64", k.counted(lang.I64, index), size)
 		} else {
-			q = k.calc(asm.Pred, "setp.lt.u32", k.register(index), size)
+			q = k.a.Calc(asm.Pred, "setp.lt.u32", k.a.Register(index), size)
 		}
 		p = k.both(p, q)
 	}
@@ -480,16 +472,16 @@ func (x *addressing) inside(r int) asm.Reg {
 }
 
 // index is the value of an affine index at register r, in 32 bits, or 64 when something in it has those.
-func (x *addressing) index(i, r int) any {
+func (x *addressing) index(i, r int) asm.Number {
 	k, d := x.k, x.dims[i]
 	in64 := d.affine.in64()
-	var sum any = int(x.coord(i, r))
+	var sum asm.Number = asm.Int(x.coord(i, r))
 	for _, p := range x.parts(d) {
 		value := p.value
 		if n, ok := value.(asm.Reg); ok && in64 {
-			value = k.wide(n) // times its factor a number of 32 bits may have more
+			value = k.a.Wide(n) // times its factor a number of 32 bits may have more
 		}
-		sum = k.add(sum, k.mul(value, int(p.coef)))
+		sum = k.a.Add(sum, k.a.Mul(value, int(p.coef)))
 	}
 	return sum
 }

@@ -11,7 +11,6 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
-	"tilec/jit/ptx/asm"
 )
 
 // Module is one compiled kernel.
@@ -207,16 +206,15 @@ func (k *kernel) module() *Module {
 		fmt.Fprintf(&b, ".reqnctapercluster %d, 1, 1\n", m.Cluster)
 	}
 	b.WriteString("{\n")
-	k.a.Declarations(&b)
+	b.WriteString(k.a.Declarations())
 	b.WriteString("\n")
-	asm.Format(&b, k.a.Entry)
+	b.WriteString(k.a.Entry().String())
 	b.WriteString("\n")
 	if k.producing {
-		asm.Format(&b, k.producer)
-		fmt.Fprintf(&b, "    ret;\n%s:\n", k.consume)
+		b.WriteString(k.producer.String())
 	}
-	asm.Format(&b, k.a.Body)
-	b.WriteString("    ret;\n}\n")
+	b.WriteString(k.a.Body().String())
+	b.WriteString("}\n")
 	for i, f := range k.a.Files {
 		fmt.Fprintf(&b, ".file %d %q\n", i+1, f.Path)
 	}

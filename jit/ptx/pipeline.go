@@ -69,14 +69,14 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	// What used this memory before must be done with.
 	k.barrier()
 	p.read, p.write = a.Reg(asm.B32), a.Reg(asm.B32)
-	a.Ins("mov.b32 %v, 0", p.read)
-	a.Ins("mov.b32 %v, %d", p.write, p.ahead)
+	a.Set(p.read, "mov.b32", asm.Int(0))
+	a.Set(p.write, "mov.b32", asm.Int(p.ahead))
 	for s := range p.ahead {
 		at := lo
 		if s > 0 {
-			at = a.Op(lo.Class, signed("add", lo.Class), lo, int64(s)*step)
+			at = a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(s)*step))
 		}
-		p.copies(at, s)
+		p.copies(at, asm.Int(s))
 	}
 	return p
 }
@@ -172,11 +172,11 @@ func (k *kernel) overlaps(loop *ir.Op, items []pipelined) *contraction {
 }
 
 // copies emits the copies for the step at position, into a stage: a constant, or p.write.
-func (p *pipeline) copies(position asm.Reg, stage any) {
+func (p *pipeline) copies(position asm.Reg, stage asm.Number) {
 	k, a := p.k, p.k.a
-	begin := len(a.Body)
+	begin := a.Here()
 	skip := a.Label()
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, signed("setp.ge", p.hi.Class), position, p.hi), skip)
+	a.If(a.Op(asm.Pred, p.hi.Class.Signed("setp.ge"), position, p.hi)).Do("bra.uni", skip)
 	k.push(begin)
 	k.enter(p.op.Axis, position, p.hi, !k.ragged(p.op.Axis))
 	for _, x := range p.items {
@@ -186,18 +186,18 @@ func (p *pipeline) copies(position asm.Reg, stage any) {
 	}
 	k.pop()
 	a.Place(skip)
-	a.Ins("cp.async.commit_group")
+	a.Do("cp.async.commit_group")
 }
 
 // at is a stage of an item.
-func (p *pipeline) at(x pipelined, stage any) *sharedTile {
+func (p *pipeline) at(x pipelined, stage asm.Number) *sharedTile {
 	k, t := p.k, *x.tile
 	size := x.tile.bytes()
-	if n, ok := stage.(int); ok {
-		t.at += n * size
+	if n, ok := stage.(asm.Int); ok {
+		t.at += int(n) * size
 		return &t
 	}
-	t.base = k.a.Op(asm.B32, "mad.lo.s32", stage, size, k.calc(asm.B32, "add.s32", k.sharedBase(), x.tile.at))
+	t.base = k.a.Op(asm.B32, "mad.lo.s32", stage, asm.Int(size), k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(x.tile.at)))
 	return &t
 }
 
@@ -207,25 +207,24 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 	c := t.contiguous()
 	groups, n := l.groups(c, vec)
 	bytes := n * t.d.Size()
-	mode := "ca"
+	name := "cp.async.ca.shared.global"
 	if bytes == 16 {
-		mode = "cg"
+		name = "cp.async.cg.shared.global"
 	}
-	line := ""
 	if t.ext[0]*t.d.Size() >= 128 { // neighbours take the rest of the line
 		k.a.Require(74)
-		line = ".L2::128B"
+		name += ".L2::128B"
 	}
 	for _, g := range groups {
 		p, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}
-		size := ""
+		var size []asm.Operand // of what exists; the rest becomes 0
 		if m := k.mask(l, t.axes, g[0]); m.Valid() {
-			size = ", " + k.calc(asm.B32, "selp.b32", bytes, 0, m).String()
+			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), m))
 		}
-		k.a.Ins("%scp.async.%s.shared.global%s %s, %v, %d%s", guard(p), mode, line, to.at(g[0]), from.at(g[0]), bytes, size)
+		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), from.at(g[0]).addr(), asm.Int(bytes)}, size...)...)
 	}
 }
 
@@ -240,11 +239,11 @@ func (p *pipeline) next(position asm.Reg) {
 		return
 	}
 	k, a := p.k, p.k.a
-	a.Level[p.read], a.Level[p.write] = k.scope.level, k.scope.level
-	a.Ins("cp.async.wait_group %d", p.ahead-1)
+	a.Changes(p.read, p.write)
+	a.Do("cp.async.wait_group", asm.Int(p.ahead-1))
 	for _, x := range p.items {
 		if x.tile.async {
-			a.Ins("fence.proxy.async.shared::cta")
+			a.Do("fence.proxy.async.shared::cta")
 			break
 		}
 	}
@@ -253,11 +252,11 @@ func (p *pipeline) next(position asm.Reg) {
 		v := x.load.Result()
 		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, p.read))
 	}
-	p.copies(a.Op(position.Class, signed("add", position.Class), position, int64(p.ahead)*p.step), p.write)
+	p.copies(a.Op(position.Class, position.Class.Signed("add"), position, asm.Int(int64(p.ahead)*p.step)), p.write)
 	for _, r := range []asm.Reg{p.read, p.write} {
-		a.Ins("add.s32 %v, %v, 1", r, r)
-		wrap := a.Op(asm.Pred, "setp.eq.s32", r, p.stages)
-		a.Ins("selp.b32 %v, 0, %v, %v", r, r, wrap)
+		a.Set(r, "add.s32", r, asm.Int(1))
+		wrap := a.Op(asm.Pred, "setp.eq.s32", r, asm.Int(p.stages))
+		a.Set(r, "selp.b32", asm.Int(0), r, wrap)
 	}
 }
 
@@ -271,7 +270,7 @@ func (p *pipeline) end() {
 // finish gives the stages' memory back.
 func (p *pipeline) finish() {
 	if p.overlapped {
-		p.k.a.Ins("wgmma.wait_group.sync.aligned 0")
+		p.k.a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
 	}
 	if len(p.items) > 0 {
 		p.k.release(p.base)

@@ -118,15 +118,15 @@ func (k *kernel) reduce(op *ir.Op) {
 		if m.Valid() {
 			if !identity.Valid() {
 				c := red.identity(d)
-				identity = k.atEntry(fmt.Sprint("identity ", op.Code, d), func() asm.Reg { return constant(k.a, d, c) })
+				identity = k.a.Once(fmt.Sprint("identity ", op.Code, d), func() asm.Reg { return constant(k.a, d, c) })
 			}
 			x[0] = k.selected(m, x[0], identity)
 		}
 		if isArg {
 			at := op.Result().Type.DType
-			pos := k.counted(at, k.add(k.position(l, op.Over[0]), l.regCoord(r, op.Over[0])))
+			pos := k.counted(at, k.a.Add(k.position(l, op.Over[0]), asm.Int(l.regCoord(r, op.Over[0]))))
 			if m.Valid() {
-				pos = k.selected(m, pos, k.counted(at, noPosition))
+				pos = k.selected(m, pos, k.counted(at, asm.Int(noPosition)))
 			}
 			x = append(x, pos)
 		}
@@ -188,44 +188,43 @@ func (k *kernel) reduce(op *ir.Op) {
 
 // count is the number of elements that exist along axes.
 func (k *kernel) count(axes []*ir.Axis) asm.Reg {
-	var n any = 1
+	var n asm.Number = asm.Int(1)
 	for _, a := range axes {
-		var c any = int(a.Extent)
+		var c asm.Number = asm.Int(a.Extent)
 		if k.partial(a) {
 			c = k.extent(a)
 		}
-		switch m := n.(type) {
-		case int:
-			n = k.mul(c, m)
-		default:
-			n = k.calc(asm.B32, "mul.lo.s32", m, c)
+		if m, known := n.(asm.Int); known {
+			n = k.a.Mul(c, int(m))
+		} else {
+			n = k.a.Calc(asm.B32, "mul.lo.s32", n, c)
 		}
 	}
-	return k.register(n)
+	return k.a.Register(n)
 }
 
 // shuffle exchanges a register with the lane whose number differs in one bit.
-func (k *kernel) shuffle(x asm.Reg, bit int) asm.Reg { return k.exchange(x, "bfly", bit, 31) }
+func (k *kernel) shuffle(x asm.Reg, bit int) asm.Reg { return k.exchange(x, "bfly", asm.Int(bit), 31) }
 
 // exchange reads a register of another lane of the warp.
-func (k *kernel) exchange(x asm.Reg, mode string, by any, clamp int) asm.Reg {
+func (k *kernel) exchange(x asm.Reg, mode string, by asm.Number, clamp int) asm.Reg {
 	a := k.a
-	const all = "0xffffffff"
+	const all = asm.AllLanes
 	name := "shfl.sync." + mode + ".b32"
 	switch x.Class {
 	case asm.Pred:
-		n := a.Op(asm.B32, "selp.u32", 1, 0, x)
-		return a.Op(asm.Pred, "setp.ne.u32", a.Op(asm.B32, name, n, by, clamp, all), 0)
+		n := a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), x)
+		return a.Op(asm.Pred, "setp.ne.u32", a.Op(asm.B32, name, n, by, asm.Int(clamp), all), asm.Int(0))
 	case asm.B64, asm.F64:
 		lo, hi := a.Reg(asm.B32), a.Reg(asm.B32)
-		a.Ins("mov.b64 {%v, %v}, %v", lo, hi, x)
-		lo = a.Op(asm.B32, name, lo, by, clamp, all)
-		hi = a.Op(asm.B32, name, hi, by, clamp, all)
+		a.Set(asm.Vector{lo, hi}, "mov.b64", x)
+		lo = a.Op(asm.B32, name, lo, by, asm.Int(clamp), all)
+		hi = a.Op(asm.B32, name, hi, by, asm.Int(clamp), all)
 		d := a.Reg(x.Class)
-		a.Ins("mov.b64 %v, {%v, %v}", d, lo, hi)
+		a.Set(d, "mov.b64", asm.Vector{lo, hi})
 		return d
 	}
-	return a.Op(x.Class, name, x, by, clamp, all)
+	return a.Op(x.Class, name, x, by, asm.Int(clamp), all)
 }
 
 // reduceWarps combines what the warps hold, where warps divide a reduced axis: each writes its part, each reads all.

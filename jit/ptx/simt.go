@@ -58,7 +58,7 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	out := make([]asm.Reg, len(acc))
 	for i, r := range acc {
 		out[i] = a.Reg(r.Class)
-		k.move(out[i], r)
+		k.a.Move(out[i], r)
 	}
 	// An operand's element of register r, at depth 0, and the bytes of a step.
 	var spots [2]*sharedAccess
@@ -73,12 +73,12 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	moving := [2]asm.Reg{}
 	for i := range moving {
 		moving[i] = a.Reg(asm.B32)
-		a.Ins("mov.b32 %v, 0", moving[i])
+		a.Set(moving[i], "mov.b32", asm.Int(0))
 	}
 	left := a.Reg(asm.B32)
-	a.Ins("mov.b32 %v, %d", left, depth/unroll)
+	a.Set(left, "mov.b32", asm.Int(depth/unroll))
 	top := a.Label()
-	begin := len(a.Body)
+	begin := a.Here()
 	a.Place(top)
 	k.push(begin)
 	for u := range unroll {
@@ -119,10 +119,10 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	}
 	k.pop()
 	for i, r := range moving {
-		a.Ins("add.s32 %v, %v, %d", r, r, unroll*strides[i])
+		a.Set(r, "add.s32", r, asm.Int(unroll*strides[i]))
 	}
-	a.Ins("sub.s32 %v, %v, 1", left, left)
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, "setp.gt.s32", left, 0), top)
+	a.Set(left, "sub.s32", left, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.gt.s32", left, asm.Int(0))).Do("bra.uni", top)
 	for _, t := range tiles {
 		k.readUntilNow(t.buffer)
 	}
@@ -145,12 +145,12 @@ func tileOf(t *sharedTile, axes []*ir.Axis) *sharedTile {
 func multiplyAdd(a *asm.Builder, d lang.DType, acc, x, y asm.Reg) {
 	switch {
 	case d == lang.F32:
-		a.Ins("fma.rn.f32 %v, %v, %v, %v", acc, x, y, acc)
+		a.Set(acc, "fma.rn.f32", x, y, acc)
 	case d == lang.F64:
-		a.Ins("fma.rn.f64 %v, %v, %v, %v", acc, x, y, acc)
+		a.Set(acc, "fma.rn.f64", x, y, acc)
 	case d.Bits() == 64:
-		a.Ins("mad.lo.s64 %v, %v, %v, %v", acc, x, y, acc)
+		a.Set(acc, "mad.lo.s64", x, y, acc)
 	default:
-		a.Ins("mad.lo.s32 %v, %v, %v, %v", acc, x, y, acc)
+		a.Set(acc, "mad.lo.s32", x, y, acc)
 	}
 }

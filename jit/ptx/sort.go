@@ -37,11 +37,11 @@ func (k *kernel) sort(op *ir.Op) {
 	words, places := make([]asm.Reg, len(regs)), make([]asm.Reg, len(regs))
 	for r := range regs {
 		key := s.key(d, regs[r])
-		place := k.register(k.add(k.threadCoord(l, axis), l.regCoord(r, axis)))
+		place := k.a.Register(k.a.Add(k.threadCoord(l, axis), asm.Int(l.regCoord(r, axis))))
 		exists := k.mask(l, op.Over, r)
 		if !wide {
 			both := k.a.Reg(asm.B64)
-			k.a.Ins("mov.b64 %v, {%v, %v}", both, place, key)
+			k.a.Set(both, "mov.b64", asm.Vector{place, key})
 			key = both
 		}
 		words[r] = k.selected(exists, key, k.greatest(asm.B64))
@@ -60,11 +60,11 @@ func (k *kernel) sort(op *ir.Op) {
 	} else {
 		for r, w := range k.fetchTile(s.words, l) {
 			out[r] = k.a.Reg(asm.B32)
-			k.a.Ins("mov.b64 {%v, %v}, %v", out[r], k.a.Reg(asm.B32), w)
+			k.a.Set(asm.Vector{out[r], k.a.Reg(asm.B32)}, "mov.b64", w)
 		}
 	}
 	for r := range out {
-		if start := k.state(axis).start; start != any(0) {
+		if start := k.state(axis).start; start != asm.Int(0) {
 			out[r] = k.a.Op(asm.B32, "add.s32", out[r], start)
 		}
 	}
@@ -74,11 +74,11 @@ func (k *kernel) sort(op *ir.Op) {
 
 // greatest is a register of ones.
 func (k *kernel) greatest(c asm.Class) asm.Reg {
-	return k.atEntry(fmt.Sprint("ones ", c), func() asm.Reg {
+	return k.a.Once(fmt.Sprint("ones ", c), func() asm.Reg {
 		if c == asm.B64 {
-			return k.a.Op(asm.B64, "mov.b64", -1)
+			return k.a.Op(asm.B64, "mov.b64", asm.Int(-1))
 		}
-		return k.a.Op(asm.B32, "mov.b32", -1)
+		return k.a.Op(asm.B32, "mov.b32", asm.Int(-1))
 	})
 }
 
@@ -93,9 +93,9 @@ type sorting struct {
 // key is an unsigned integer in the order of a value: 32 bits, or 64 of wide types.
 func (s *sorting) key(d lang.DType, x asm.Reg) asm.Reg {
 	a := s.k.a
-	c, bits, width, top := asm.B32, "b32", 32, "0x80000000"
+	c, bits, width, top := asm.B32, "b32", 32, asm.Hex(1<<31)
 	if d.Bits() == 64 {
-		c, bits, width, top = asm.B64, "b64", 64, "0x8000000000000000"
+		c, bits, width, top = asm.B64, "b64", 64, asm.Hex(1<<63)
 	}
 	key := x
 	switch {
@@ -104,10 +104,10 @@ func (s *sorting) key(d lang.DType, x asm.Reg) asm.Reg {
 		zero := elementwise(a, lang.OpEq, d, []asm.Reg{x, s.k.zero(d)}, false)
 		raw := a.Op(c, "mov."+bits, x)
 		// Negative numbers turn over, positive ones come above them.
-		sign := a.Op(c, "shr.s"+bits[1:], raw, width-1)
+		sign := a.Op(c, "shr.s"+bits[1:], raw, asm.Int(width-1))
 		turned := a.Op(c, "xor."+bits, raw, a.Op(c, "or."+bits, sign, top))
 		key = a.Op(c, "selp."+bits, top, turned, zero)
-		key = a.Op(c, "selp."+bits, -1, key, nan)
+		key = a.Op(c, "selp."+bits, asm.Int(-1), key, nan)
 	case d.IsSigned():
 		key = a.Op(c, "xor."+bits, x, top)
 	}
@@ -127,12 +127,12 @@ func (s *sorting) rows() int { return s.words.bytes() / s.words.rowBytes() }
 func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
 	a, threads := s.k.a, s.k.warps*lanes
 	piece := a.Reg(asm.B32)
-	s.k.move(piece, s.k.tid)
+	s.k.a.Move(piece, s.k.tid)
 	var within asm.Reg
 	steps := (n + threads - 1) / threads
 	body := func() {
 		if n%threads != 0 {
-			within = a.Op(asm.Pred, "setp.lt.u32", piece, n)
+			within = a.Op(asm.Pred, "setp.lt.u32", piece, asm.Int(n))
 		}
 		work(piece, within)
 	}
@@ -142,12 +142,12 @@ func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
 	}
 	top := a.Label()
 	left := a.Reg(asm.B32)
-	a.Ins("mov.b32 %v, %d", left, steps)
+	a.Set(left, "mov.b32", asm.Int(steps))
 	a.Place(top)
 	body()
-	a.Ins("add.u32 %v, %v, %d", piece, piece, threads)
-	a.Ins("sub.u32 %v, %v, 1", left, left)
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, "setp.ne.u32", left, 0), top)
+	a.Set(piece, "add.u32", piece, asm.Int(threads))
+	a.Set(left, "sub.u32", left, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.ne.u32", left, asm.Int(0))).Do("bra.uni", top)
 }
 
 // clear fills the rows with the greatest words.
@@ -160,11 +160,11 @@ func (s *sorting) clear() {
 	ones, one := k.greatest(asm.B64), k.greatest(asm.B32)
 	base := k.sharedBase()
 	s.each(s.rows()*s.length(), func(piece, within asm.Reg) {
-		at := a.Op(asm.B32, "mad.lo.u32", piece, 8, base)
-		a.Ins("%sst.shared.b64 [%v+%d], %v", guard(within), at, s.words.at, ones)
+		at := a.Op(asm.B32, "mad.lo.u32", piece, asm.Int(8), base)
+		a.If(within).Do("st.shared.b64", asm.At(at).Plus(s.words.at), ones)
 		if s.places != nil {
-			at := a.Op(asm.B32, "mad.lo.u32", piece, 4, base)
-			a.Ins("%sst.shared.b32 [%v+%d], %v", guard(within), at, s.places.at, one)
+			at := a.Op(asm.B32, "mad.lo.u32", piece, asm.Int(4), base)
+			a.If(within).Do("st.shared.b32", asm.At(at).Plus(s.places.at), one)
 		}
 	})
 	k.barrier()
@@ -175,49 +175,49 @@ func (s *sorting) clear() {
 func (s *sorting) network() {
 	k, a := s.k, s.k.a
 	size, distance := a.Reg(asm.B32), a.Reg(asm.B32)
-	a.Ins("mov.b32 %v, 2", size)
+	a.Set(size, "mov.b32", asm.Int(2))
 	round, merge := a.Label(), a.Label()
 	a.Place(round)
-	a.Ins("shr.u32 %v, %v, 1", distance, size)
+	a.Set(distance, "shr.u32", size, asm.Int(1))
 	a.Place(merge)
-	low := a.Op(asm.B32, "sub.u32", distance, 1)
+	low := a.Op(asm.B32, "sub.u32", distance, asm.Int(1))
 	s.each(s.rows()*s.length()/2, func(piece, within asm.Reg) {
 		// The pair's first word: a 0 put into the number where the distance has its 1. Rows
 		// are powers of two long, so that the number of the pair has the row in front.
 		right := a.Op(asm.B32, "and.b32", piece, low)
 		left := a.Op(asm.B32, "sub.u32", piece, right)
 		first := a.Op(asm.B32, "add.u32", a.Op(asm.B32, "add.u32", left, left), right)
-		falls := a.Op(asm.Pred, "setp.ne.u32", a.Op(asm.B32, "and.b32", a.Op(asm.B32, "and.b32", first, s.length()-1), size), 0)
+		falls := a.Op(asm.Pred, "setp.ne.u32", a.Op(asm.B32, "and.b32", a.Op(asm.B32, "and.b32", first, asm.Int(s.length()-1)), size), asm.Int(0))
 		s.exchange(first, a.Op(asm.B32, "add.u32", first, distance), falls, within)
 	})
 	k.barrier()
-	a.Ins("shr.u32 %v, %v, 1", distance, distance)
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, "setp.ne.u32", distance, 0), merge)
-	a.Ins("shl.b32 %v, %v, 1", size, size)
-	a.Ins("@%v bra.uni %s", a.Op(asm.Pred, "setp.le.u32", size, s.length()), round)
+	a.Set(distance, "shr.u32", distance, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.ne.u32", distance, asm.Int(0))).Do("bra.uni", merge)
+	a.Set(size, "shl.b32", size, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.le.u32", size, asm.Int(s.length()))).Do("bra.uni", round)
 }
 
 // exchange puts two words in order: the greater one behind, or in front where the run falls.
 func (s *sorting) exchange(first, second, falls, within asm.Reg) {
 	a, base := s.k.a, s.k.sharedBase()
-	load := func(bits int, at, off any) asm.Reg {
+	load := func(bits int, at asm.Reg, off int) asm.Reg {
 		c := asm.B32
 		if bits == 64 {
 			c = asm.B64
 		}
 		r := a.Reg(c)
 		if within.Valid() { // lanes without a pair compare ones with ones
-			a.Ins("mov.b%d %v, -1", bits, r)
+			a.Set(r, fmt.Sprintf("mov.b%d", bits), asm.Int(-1))
 		}
-		a.Ins("%sld.shared.b%d %v, [%v+%v]", guard(within), bits, r, at, off)
+		a.If(within).Set(r, fmt.Sprintf("ld.shared.b%d", bits), asm.At(at).Plus(off))
 		return r
 	}
-	at1, at2 := a.Op(asm.B32, "mad.lo.u32", first, 8, base), a.Op(asm.B32, "mad.lo.u32", second, 8, base)
+	at1, at2 := a.Op(asm.B32, "mad.lo.u32", first, asm.Int(8), base), a.Op(asm.B32, "mad.lo.u32", second, asm.Int(8), base)
 	x, y := load(64, at1, s.words.at), load(64, at2, s.words.at)
 	greater := a.Op(asm.Pred, "setp.gt.u64", x, y)
 	var p, q, pat1, pat2 asm.Reg
 	if s.places != nil {
-		pat1, pat2 = a.Op(asm.B32, "mad.lo.u32", first, 4, base), a.Op(asm.B32, "mad.lo.u32", second, 4, base)
+		pat1, pat2 = a.Op(asm.B32, "mad.lo.u32", first, asm.Int(4), base), a.Op(asm.B32, "mad.lo.u32", second, asm.Int(4), base)
 		p, q = load(32, pat1, s.places.at), load(32, pat2, s.places.at)
 		tie := a.Op(asm.Pred, "and.pred", a.Op(asm.Pred, "setp.eq.u64", x, y), a.Op(asm.Pred, "setp.gt.u32", p, q))
 		greater = a.Op(asm.Pred, "or.pred", greater, tie)
@@ -226,10 +226,10 @@ func (s *sorting) exchange(first, second, falls, within asm.Reg) {
 	if within.Valid() {
 		swap = a.Op(asm.Pred, "and.pred", swap, within)
 	}
-	a.Ins("@%v st.shared.b64 [%v+%d], %v", swap, at1, s.words.at, y)
-	a.Ins("@%v st.shared.b64 [%v+%d], %v", swap, at2, s.words.at, x)
+	a.If(swap).Do("st.shared.b64", asm.At(at1).Plus(s.words.at), y)
+	a.If(swap).Do("st.shared.b64", asm.At(at2).Plus(s.words.at), x)
 	if s.places != nil {
-		a.Ins("@%v st.shared.b32 [%v+%d], %v", swap, pat1, s.places.at, q)
-		a.Ins("@%v st.shared.b32 [%v+%d], %v", swap, pat2, s.places.at, p)
+		a.If(swap).Do("st.shared.b32", asm.At(pat1).Plus(s.places.at), q)
+		a.If(swap).Do("st.shared.b32", asm.At(pat2).Plus(s.places.at), p)
 	}
 }

@@ -64,7 +64,7 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 	case lang.OpConst:
 		c := op.Const
 		key := fmt.Sprint("const ", op.Result().Type.DType, c.Int, math.Float64bits(c.Float))
-		return []asm.Reg{k.atEntry(key, func() asm.Reg { return constant(k.a, op.Result().Type.DType, c) })}
+		return []asm.Reg{k.a.Once(key, func() asm.Reg { return constant(k.a, op.Result().Type.DType, c) })}
 	case lang.OpFull:
 		axes := op.Args[0].Type.Axes
 		x := k.get(op.Args[0], l.slice(axes))
@@ -77,7 +77,7 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 		base := k.position(l, op.Axis)
 		regs := make([]asm.Reg, l.regs())
 		for i := range regs {
-			regs[i] = k.counted(op.Axis.Counts(), k.add(base, l.regCoord(i, op.Axis)))
+			regs[i] = k.counted(op.Axis.Counts(), k.a.Add(base, asm.Int(l.regCoord(i, op.Axis))))
 		}
 		return regs
 	case lang.OpStart:
@@ -92,24 +92,16 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 	return k.elementwise(op, l)
 }
 
-// register puts an int in a register; a register stays as it is.
-func (k *kernel) register(x any) asm.Reg {
-	if r, ok := x.(asm.Reg); ok {
-		return r
-	}
-	return k.calc(asm.B32, "mov.b32", x)
-}
-
 // counted is a position of a type, i32 or i64, in a register.
-func (k *kernel) counted(d lang.DType, x any) asm.Reg {
+func (k *kernel) counted(d lang.DType, x asm.Number) asm.Reg {
 	r, ok := x.(asm.Reg)
 	switch {
 	case !ok && d == lang.I64:
-		return k.calc(asm.B64, "mov.b64", x)
+		return k.a.Calc(asm.B64, "mov.b64", x)
 	case d == lang.I64:
-		return k.wide(r)
+		return k.a.Wide(r)
 	}
-	return k.register(x)
+	return k.a.Register(x)
 }
 
 // create emits an operation of the create group, or a rename, at home.
@@ -180,12 +172,7 @@ func (k *kernel) selected(p, x, y asm.Reg) asm.Reg {
 
 // zero is the register of 0 (false) of a type.
 func (k *kernel) zero(d lang.DType) asm.Reg {
-	return k.atEntry(fmt.Sprint("const ", d, 0, uint64(0)), func() asm.Reg { return constant(k.a, d, ir.Const{}) })
-}
-
-// move copies a register into another of the same class.
-func (k *kernel) move(to, from asm.Reg) {
-	k.a.Ins("mov.%s %v, %v", [...]string{asm.B32: "b32", asm.B64: "b64", asm.F32: "f32", asm.F64: "f64", asm.Pred: "pred", asm.B16: "b16"}[to.Class], to, from)
+	return k.a.Once(fmt.Sprint("const ", d, 0, uint64(0)), func() asm.Reg { return constant(k.a, d, ir.Const{}) })
 }
 
 // unpack gives n elements of a type from its memory form: each raw register holds
@@ -195,7 +182,7 @@ func unpack(a *asm.Builder, d lang.DType, raw asm.Reg, n int) []asm.Reg {
 	case d == lang.Bool:
 		bytes := unpack(a, lang.U8, raw, n)
 		for i, x := range bytes {
-			bytes[i] = a.Op(asm.Pred, "setp.ne.u32", x, 0)
+			bytes[i] = a.Op(asm.Pred, "setp.ne.u32", x, asm.Int(0))
 		}
 		return bytes
 	case d.Bits() == 8:
@@ -215,7 +202,7 @@ func (k *kernel) pack(d lang.DType, xs []asm.Reg) asm.Reg {
 	case d == lang.Bool:
 		bytes := make([]asm.Reg, len(xs))
 		for i, p := range xs {
-			bytes[i] = a.Op(asm.B32, "selp.u32", 1, 0, p)
+			bytes[i] = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), p)
 		}
 		return k.pack(lang.U8, bytes)
 	case d.Bits() == 8:

@@ -1,0 +1,180 @@
+package asm
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// text is the code without indentation and columns.
+func text(c Code) string {
+	var lines []string
+	for _, l := range strings.Split(strings.TrimSuffix(c.String(), "\n"), "\n") {
+		lines = append(lines, strings.Join(strings.Fields(l), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Every kind of operand, and every kind of line.
+func TestText(t *testing.T) {
+	a := New(80)
+	p, r, d := a.Reg(Pred), a.Reg(B32), a.Reg(B64)
+	done := a.Label()
+	a.Comment("%d lines", 3)
+	a.Set(d, "ld.param.u64", At(Symbol("x")))
+	a.Set(r, "mov.u32", Thread)
+	a.If(p).Set(Vector{r, a.Reg(B32)}, "ld.global.v2.b32", At(d).Plus(0))
+	a.If(Reg{}).Do("st.global.b32", At(d), r)
+	a.Unless(p).Do("bra.uni", done)
+	a.Do("bar.warp.sync", AllLanes)
+	a.Do("mov.b64", d, Bits64(0xabc))
+	a.Do("mov.b32", r, Bits32(0xabc))
+	a.Do("mov.f32", Float32(1), Float32(float32(math.NaN())))
+	a.Do("mov.f64", Float64(-2), Int(-3))
+	a.Set(Sink, "mbarrier.arrive.shared::cta.b64", At(r))
+	a.Do("cp.async.bulk.tensor", Box{d, Vector{r}})
+	a.Place(done)
+	a.Do("ret")
+	require.Equal(t, `// 3 lines
+ld.param.u64 %rd1, [x];
+mov.u32 %r1, %tid.x;
+@%p1 ld.global.v2.b32 {%r1, %r2}, [%rd1+0];
+st.global.b32 [%rd1], %r1;
+@!%p1 bra.uni $L1;
+bar.warp.sync 0xffffffff;
+mov.b64 %rd1, 0x0000000000000ABC;
+mov.b32 %r1, 0x00000ABC;
+mov.f32 0f3F800000, 0f7FC00000;
+mov.f64 0dC000000000000000, -3;
+mbarrier.arrive.shared::cta.b64 _, [%r1];
+cp.async.bulk.tensor [%rd1, {%r1}];
+$L1:
+ret;`, text(a.Body()))
+	require.Equal(t, "    @%p1 ld.global.v2.b32        {%r1, %r2}, [%rd1+0];\n", Code{a.Body()[3]}.String())
+	require.Equal(t, "    .reg .b32   %r<3>;\n    .reg .b64   %rd<2>;\n    .reg .pred  %p<2>;\n", a.Declarations())
+}
+
+// kernel is a builder in the body of a kernel, which has a register of the entry section.
+func kernel() (*Builder, Reg) {
+	a := New(80)
+	var x Reg
+	a.AtEntry(func() { x = a.Op(B32, "mov.u32", Thread) })
+	a.Open(0)
+	return a, x
+}
+
+// Equal instructions are computed once; different ones are not taken for equal.
+func TestCalcOnce(t *testing.T) {
+	a, x := kernel()
+	y := a.Calc(B32, "add.s32", x, Int(1))
+	require.Equal(t, y, a.Calc(B32, "add.s32", x, Int(1)))
+	others := map[Reg]bool{y: true}
+	for _, r := range []Reg{
+		a.Calc(B32, "add.s32", x, Int(2)), a.Calc(B32, "sub.s32", x, Int(1)), a.Calc(B64, "add.s32", x, Int(1)),
+		a.Calc(B32, "add.s32", x, Hex(1)), a.Calc(B32, "add.s32", x, y), a.Calc(B32, "neg.s32", x), a.Calc(B32, "neg.s32", x, Int(0)),
+	} {
+		require.False(t, others[r], "%v", r)
+		others[r] = true
+	}
+	require.Len(t, a.Body(), len(others))
+}
+
+// What a region computes from outside alone goes before it, and what it computes from its own stays.
+func TestCodeMovesOutOfRegions(t *testing.T) {
+	a, x := kernel()
+	begin, skip := a.Here(), a.Label()
+	p := a.Reg(Pred)
+	a.If(p).Do("bra.uni", skip)
+	a.Open(begin)
+	i := a.Op(B32, "ld.global.b32", At(x))
+	inner := a.Here()
+	a.Do("bar.sync", Int(0))
+	a.Open(inner)
+	a.Calc(B32, "add.s32", x, Int(1))
+	a.Calc(B32, "add.s32", i, Int(2))
+	own := a.Op(B32, "ld.global.b32", At(i))
+	a.Calc(B32, "add.s32", own, i)
+	again := a.Calc(B32, "add.s32", x, Int(1))
+	a.Close()
+	require.Equal(t, again, a.Calc(B32, "add.s32", x, Int(1)))
+	a.Close()
+	a.Place(skip)
+	require.Equal(t, `add.s32 %r3, %r1, 1;
+@%p1 bra.uni $L1;
+ld.global.b32 %r2, [%r1];
+add.s32 %r4, %r2, 2;
+bar.sync 0;
+ld.global.b32 %r5, [%r2];
+add.s32 %r6, %r5, %r2;
+$L1:`, text(a.Body()))
+}
+
+// A value of a region is not at hand behind it.
+func TestValuesEndWithTheirRegion(t *testing.T) {
+	a, _ := kernel()
+	a.Open(a.Here())
+	i := a.Op(B32, "ld.global.b32", At(Symbol("x")))
+	inside := a.Calc(B32, "neg.s32", i)
+	a.Close()
+	a.Changes(i) // as a value that a branch hands out
+	require.NotEqual(t, inside, a.Calc(B32, "neg.s32", i))
+}
+
+// A register that a region changes holds what depends on it inside.
+func TestChangedRegistersHoldCode(t *testing.T) {
+	a, x := kernel()
+	count := a.Op(B32, "mov.b32", Int(0))
+	begin := a.Here()
+	top := a.Label()
+	a.Place(top)
+	a.Open(begin)
+	a.Changes(count)
+	a.Calc(B32, "add.s32", count, x)
+	a.Calc(B32, "add.s32", x, x)
+	a.Close()
+	require.Equal(t, "mov.b32 %r2, 0;\nadd.s32 %r4, %r1, %r1;\n$L1:\nadd.s32 %r3, %r2, %r1;", text(a.Body()))
+}
+
+// Another section has what the entry section has, and nothing of the body.
+func TestAside(t *testing.T) {
+	a, x := kernel()
+	y := a.Calc(B32, "add.s32", x, Int(1))
+	var section Code
+	a.Aside(&section, func() { require.NotEqual(t, y, a.Calc(B32, "add.s32", x, Int(1))) })
+	require.Equal(t, y, a.Calc(B32, "add.s32", x, Int(1)))
+	require.Len(t, a.Body(), 1)
+	require.Equal(t, "add.s32 %r3, %r1, 1;", text(section))
+}
+
+// Only pure instructions are moved or computed once.
+func TestCalcRefusesEffects(t *testing.T) {
+	a, x := kernel()
+	for _, name := range []string{"ld.global.b32", "atom.global.add.u32", "shfl.sync.idx.b32", "bar.sync", "bra.uni", "nonsense.b32"} {
+		require.Panics(t, func() { a.Calc(B32, name, x) }, name)
+	}
+	require.Panics(t, func() { a.Calc(B32, "add.s32", x, x, x, x) })
+	require.Equal(t, Effects(0), EffectsOf("ld.param.u64"))
+	require.Equal(t, Reads, EffectsOf("ld.shared.v4.b32"))
+	require.Equal(t, Waits, EffectsOf("cp.async.wait_group"))
+	require.Equal(t, Unknown, EffectsOf("addition.s32"))
+}
+
+// Arithmetic on what is known is done at once.
+func TestNumbers(t *testing.T) {
+	a, x := kernel()
+	require.Equal(t, Int(5), a.Add(Int(2), Int(3)))
+	require.Equal(t, x, a.Add(Int(0), x))
+	require.Equal(t, Int(6), a.Mul(Int(2), 3))
+	require.Equal(t, x, a.Mul(x, 1))
+	require.Equal(t, Int(6), a.Times(Int(2), Int(3)))
+	require.Equal(t, Int(-1), a.Sub(Int(2), Int(3)))
+	require.Equal(t, x, a.Sub(x, Int(0)))
+	require.Empty(t, a.Body())
+	a.Add(a.Mul(Int(8), 2), a.Times(Int(4), x))
+	wide := a.Wide(x)
+	require.Equal(t, wide, a.Wide(wide))
+	a.Add(x, wide)
+	require.Equal(t, "mul.lo.s32 %r2, %r1, 4;\nadd.s32 %r3, %r2, 16;\ncvt.s64.s32 %rd1, %r1;\nadd.s64 %rd2, %rd1, %rd1;", text(a.Body()))
+}
