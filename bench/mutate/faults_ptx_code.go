@@ -137,8 +137,8 @@ var ptxCodeFaults = []Fault{
 	{ID: "unpack-i16-sign", File: ptx + "elem_pack.go", Class: "cast", First: "jit/ptx TestPacking",
 		Old: `a.Op(asm.B32, "shr.s32", w, asm.Int(16))`, New: `a.Op(asm.B32, "shr.u32", w, asm.Int(16))`,
 		Note: "every second i16 is loaded without its sign"},
-	{ID: "pack-missing", File: ptx + "values.go", Class: "cast",
-		Old: "		hi := k.zero(d)\n		if len(xs) > 1 {", New: "		hi := k.zero(d)\n		if len(xs) > 2 {",
+	{ID: "pack-missing", File: ptx + "elem_pack.go", Class: "cast",
+		Old: "		hi := zero(a, d)\n		if len(xs) > 1 {", New: "		hi := zero(a, d)\n		if len(xs) > 2 {",
 		Note: "the second of two 16-bit neighbours is stored as 0"},
 
 	// math_*.go

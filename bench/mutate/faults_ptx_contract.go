@@ -75,7 +75,7 @@ var ptxContractFaults = []Fault{
 		Old: `k.a.Calc(asm.F32, "sub.f32", x, high)`, New: `k.a.Calc(asm.F32, "sub.f32", high, x)`,
 		Note: "the low part of a tf32x3 operand has the wrong sign"},
 	{ID: "contract-tf32x3-infinity", File: ptx + "contract.go", Class: "arithmetic", First: "jit/ptx TestProducts",
-		Old: `k.a.Calc(asm.F32, "selp.f32", rest, k.zero(lang.F32), finite)`, New: `k.a.Calc(asm.F32, "selp.f32", rest, rest, finite)`,
+		Old: `k.a.Calc(asm.F32, "selp.f32", rest, zero(k.a, lang.F32), finite)`, New: `k.a.Calc(asm.F32, "selp.f32", rest, rest, finite)`,
 		Note: "the low part of an infinity is NaN"},
 	{ID: "contract-tf32-truncates", File: ptx + "contract.go", Class: "cast",
 		Old: `hi[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", x)`, New: `hi[i] = k.a.Calc(asm.B32, "mov.b32", x)`,

@@ -252,7 +252,7 @@ func (u *atomicUpdate) combined(have asm.Reg) asm.Reg {
 // memoryBits and fromMemory go between an element and its memory form, in the low bits of an integer register.
 func (u *atomicUpdate) memoryBits(x asm.Reg) asm.Reg {
 	if u.d.Bits() < 32 {
-		bits := u.pack(u.d, []asm.Reg{x})
+		bits := pack(u.a, u.d, []asm.Reg{x})
 		return u.a.Op(asm.B32, "and.b32", bits, asm.Int(1<<(8*u.d.Size())-1))
 	}
 	return u.bits(x)

@@ -8,8 +8,7 @@ import (
 
 // bitcast emits the bits of one element as a value of another type: one of them
 // is a float type, the other an integer type of the same width.
-func (k *kernel) bitcast(from, to lang.DType, x asm.Reg) asm.Reg {
-	a := k.a
+func bitcast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	if from.IsInt() {
 		switch to.Bits() {
 		case 64:
@@ -27,7 +26,7 @@ func (k *kernel) bitcast(from, to lang.DType, x asm.Reg) asm.Reg {
 	if from == lang.F32 {
 		bits = a.Op(asm.B32, "mov.b32", x)
 	} else {
-		bits = k.pack(from, []asm.Reg{x})
+		bits = pack(a, from, []asm.Reg{x})
 	}
 	bits = a.Op(asm.B32, "selp.b32", asm.Int(eval.QuietNaN(from)), bits, nan)
 	if to.Bits() < 32 {

@@ -280,7 +280,7 @@ func (k *kernel) contract(op *ir.Op) {
 			}
 		}
 	} else {
-		zero := k.zero(d)
+		zero := zero(k.a, d)
 		for i := range acc {
 			acc[i] = zero
 		}
@@ -346,7 +346,7 @@ func (k *kernel) multiply(c *contraction, acc []asm.Reg) []asm.Reg {
 					spots := c.spots(i, j, batch)
 					in := make([]asm.Reg, 4)
 					for s, r := range spots {
-						in[s] = k.zero(c.mma.sum)
+						in[s] = zero(k.a, c.mma.sum)
 						if r >= 0 {
 							in[s] = out[r]
 						}
@@ -457,7 +457,7 @@ func (k *kernel) terms(c *contraction, frag []asm.Reg) [][]asm.Reg {
 			high := k.a.Calc(asm.F32, "mov.b32", hi[i])
 			rest := k.a.Calc(asm.F32, "sub.f32", x, high)
 			finite := k.a.Calc(asm.Pred, "testp.finite.f32", high)
-			rest = k.a.Calc(asm.F32, "selp.f32", rest, k.zero(lang.F32), finite)
+			rest = k.a.Calc(asm.F32, "selp.f32", rest, zero(k.a, lang.F32), finite)
 			lo[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", rest)
 			finiteHi[i] = k.a.Calc(asm.B32, "selp.b32", hi[i], asm.Int(0), finite)
 		}

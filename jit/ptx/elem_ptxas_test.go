@@ -12,25 +12,9 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/ptxtest"
 	"tilec/lang"
 )
-
-// findPtxas looks for the assembler as the build does: $TILEC_PTXAS, .tools/ptxas of the repository, $PATH.
-func findPtxas(t *testing.T) string {
-	if p := os.Getenv("TILEC_PTXAS"); p != "" {
-		return p
-	}
-	if p, err := filepath.Abs("../../.tools/ptxas"); err == nil {
-		if info, err := os.Stat(p); err == nil && !info.IsDir() {
-			return p
-		}
-	}
-	p, err := exec.LookPath("ptxas")
-	if err != nil {
-		t.Skip("no ptxas: not in $TILEC_PTXAS, .tools/ptxas or $PATH")
-	}
-	return p
-}
 
 // allowed reports that an operation's rule takes an operand type.
 func allowed(op lang.Op, d lang.DType) bool {
@@ -123,7 +107,7 @@ func keep(a *asm.Builder, p, r asm.Reg) {
 
 // Every operation on every type, every cast, every packing assembles.
 func TestElementwiseAssembles(t *testing.T) {
-	ptxas := findPtxas(t)
+	ptxas := ptxtest.Assembler(t)
 	for _, target := range []struct {
 		arch int
 		name string

@@ -85,12 +85,12 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []asm.Reg {
 		regs := make([]asm.Reg, len(from))
 		for i, r := range from {
 			if r < 0 {
-				regs[i] = k.zero(v.Type.DType)
+				regs[i] = zero(k.a, v.Type.DType)
 				continue
 			}
 			regs[i] = h.regs[r]
 			if m := k.mask(l, c.k, i); m.Valid() && !k.zeroPadded(v) {
-				regs[i] = k.selected(m, regs[i], k.zero(v.Type.DType))
+				regs[i] = k.selected(m, regs[i], zero(k.a, v.Type.DType))
 			}
 		}
 		return regs
@@ -126,17 +126,9 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []asm.Re
 	per = 1 << c.mma.inRegister
 	packed := make([]asm.Reg, len(elements)/per)
 	for i := range packed {
-		packed[i] = k.packElements(c.element(arg), elements[per*i:per*(i+1)])
+		packed[i] = packFull(k.a, c.element(arg), elements[per*i:per*(i+1)])
 	}
 	return packed
-}
-
-// packElements packs two values of a 16-bit type, rounding them to it, or four of an 8-bit integer.
-func (k *kernel) packElements(d lang.DType, xs []asm.Reg) asm.Reg {
-	if len(xs) == 4 {
-		return pack8(k.a, d, [4]asm.Reg(xs))
-	}
-	return pack16(k.a, d, xs[0], xs[1])
 }
 
 // unitBits are the register bits of one fragment of an operand, low first.
@@ -254,7 +246,7 @@ func (k *kernel) clear(t *sharedTile) {
 	raw.buffer, raw.base = t.buffer, t.base
 	l := blocked(raw.axes, raw.ext, 4, k.warps)
 	x := k.accessing(raw, l)
-	zero := k.zero(lang.U32)
+	zero := zero(k.a, lang.U32)
 	groups, _ := l.groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
 	for _, g := range groups {
 		p, ok := k.room(raw, raw.ext, l, g[0], k.owner(l))

@@ -13,6 +13,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/ptxtest"
 	"tilec/lang"
 )
 
@@ -88,11 +89,10 @@ func TestExamplesAssemble(t *testing.T) {
 // requireAssembles runs ptxas and requires that it takes the text without a spill. It gives ptxas's report.
 func requireAssembles(t testing.TB, text, target string) string {
 	t.Helper()
-	tt, ok := t.(*testing.T)
-	if !ok {
+	if _, ok := t.(*testing.T); !ok {
 		return ""
 	}
-	ptxas := findPtxas(tt)
+	ptxas := ptxtest.Assembler(t)
 	in := filepath.Join(t.TempDir(), "k.ptx")
 	require.NoError(t, os.WriteFile(in, []byte(text), 0o644))
 	out, err := exec.Command(ptxas, "-v", "-arch="+target, "-o", os.DevNull, in).CombinedOutput()

@@ -77,7 +77,7 @@ func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to 
 	w := words(d, len(xs))
 	raw := make([]asm.Reg, w.count)
 	for i := range raw {
-		raw[i] = k.pack(d, xs[i*w.elements:(i+1)*w.elements])
+		raw[i] = pack(k.a, d, xs[i*w.elements:(i+1)*w.elements])
 	}
 	suffix := strings.Replace(w.suffix, "s", "u", 1)
 	k.a.If(p).Do(mnemonic+w.vec()+"."+suffix, to, asm.List(raw))

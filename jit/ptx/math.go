@@ -130,7 +130,7 @@ func (m flt) high(x asm.Reg) asm.Reg {
 	if m.class == asm.F32 {
 		return m.Op(asm.B32, "mov.b32", x)
 	}
-	_, hi := m.words(x)
+	_, hi := m.Halves(x)
 	return hi
 }
 
@@ -138,14 +138,8 @@ func (m flt) low(x asm.Reg) asm.Reg {
 	if m.class == asm.F32 {
 		return m.Op(asm.B32, "mov.b32", x)
 	}
-	lo, _ := m.words(x)
+	lo, _ := m.Halves(x)
 	return lo
-}
-
-func (m flt) words(x asm.Reg) (lo, hi asm.Reg) {
-	lo, hi = m.Reg(asm.B32), m.Reg(asm.B32)
-	m.Set(asm.Vector{lo, hi}, "mov.b64", x)
-	return lo, hi
 }
 
 // withHigh is x with another high word.
@@ -153,10 +147,8 @@ func (m flt) withHigh(x, hi asm.Reg) asm.Reg {
 	if m.class == asm.F32 {
 		return m.Op(asm.F32, "mov.b32", hi)
 	}
-	lo, _ := m.words(x)
-	d := m.Reg(asm.F64)
-	m.Set(d, "mov.b64", asm.Vector{lo, hi})
-	return d
+	lo, _ := m.Halves(x)
+	return m.Whole(asm.F64, lo, hi)
 }
 
 // fromHigh is the number with that high word and a low word of 0.
@@ -164,9 +156,7 @@ func (m flt) fromHigh(hi asm.Reg) asm.Reg {
 	if m.class == asm.F32 {
 		return m.Op(asm.F32, "mov.b32", hi)
 	}
-	d := m.Reg(asm.F64)
-	m.Set(d, "mov.b64", asm.Vector{m.Op(asm.B32, "mov.b32", asm.Int(0)), hi})
-	return d
+	return m.Whole(asm.F64, m.Op(asm.B32, "mov.b32", asm.Int(0)), hi)
 }
 
 // nearest rounds x * scale to a whole number n. raw is n + offset, in the low

@@ -224,7 +224,7 @@ func (p *pipeline) wipe() {
 		l := blocked(t.axes, t.ext, vec, k.warps)
 		to := k.accessing(t, l)
 		groups, n := l.groups(t.contiguous(), vec)
-		zeros := slices.Repeat([]asm.Reg{k.zero(t.d)}, n)
+		zeros := slices.Repeat([]asm.Reg{zero(k.a, t.d)}, n)
 		for _, g := range groups {
 			there, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 			if !ok {

@@ -216,13 +216,10 @@ func (k *kernel) exchange(x asm.Reg, mode string, by asm.Number, clamp int) asm.
 		n := a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), x)
 		return a.Op(asm.Pred, "setp.ne.u32", a.Op(asm.B32, name, n, by, asm.Int(clamp), all), asm.Int(0))
 	case asm.B64, asm.F64:
-		lo, hi := a.Reg(asm.B32), a.Reg(asm.B32)
-		a.Set(asm.Vector{lo, hi}, "mov.b64", x)
+		lo, hi := a.Halves(x)
 		lo = a.Op(asm.B32, name, lo, by, asm.Int(clamp), all)
 		hi = a.Op(asm.B32, name, hi, by, asm.Int(clamp), all)
-		d := a.Reg(x.Class)
-		a.Set(d, "mov.b64", asm.Vector{lo, hi})
-		return d
+		return a.Whole(x.Class, lo, hi)
 	}
 	return a.Op(x.Class, name, x, by, asm.Int(clamp), all)
 }

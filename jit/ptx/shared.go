@@ -380,7 +380,7 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []asm.Reg, zer
 		for i, r := range g {
 			xs[i] = regs[r]
 			if m := k.mask(l, zeroed, r); m.Valid() && !k.zeroPadded(v) {
-				xs[i] = k.selected(m, xs[i], k.zero(t.d))
+				xs[i] = k.selected(m, xs[i], zero(k.a, t.d))
 			}
 		}
 		k.put(t.d, xs, "st.shared", p, x.at(g[0]))
@@ -423,7 +423,7 @@ func (k *kernel) fetchTile(t *sharedTile, l layout) []asm.Reg {
 		p, ok := k.room(t, ext, l, g[0], asm.Reg{})
 		if !ok {
 			for _, r := range g {
-				regs[r] = k.zero(t.d)
+				regs[r] = zero(k.a, t.d)
 			}
 			continue
 		}

@@ -98,7 +98,7 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 				p, ok := k.room(part, part.ext, s, g[0], asm.Reg{})
 				if !ok {
 					for _, r := range g {
-						values[i][r] = k.zero(sum)
+						values[i][r] = zero(k.a, sum)
 					}
 					continue
 				}

@@ -40,9 +40,7 @@ func (k *kernel) sort(op *ir.Op) {
 		place := k.a.Register(k.a.Add(k.threadCoord(l, axis), asm.Int(l.regCoord(r, axis))))
 		exists := k.mask(l, op.Over, r)
 		if !wide {
-			both := k.a.Reg(asm.B64)
-			k.a.Set(both, "mov.b64", asm.Vector{place, key})
-			key = both
+			key = k.a.Whole(asm.B64, place, key)
 		}
 		words[r] = k.selected(exists, key, k.greatest(asm.B64))
 		places[r] = k.selected(exists, place, k.greatest(asm.B32))
@@ -59,8 +57,7 @@ func (k *kernel) sort(op *ir.Op) {
 		copy(out, k.fetchTile(s.places, l))
 	} else {
 		for r, w := range k.fetchTile(s.words, l) {
-			out[r] = k.a.Reg(asm.B32)
-			k.a.Set(asm.Vector{out[r], k.a.Reg(asm.B32)}, "mov.b64", w)
+			out[r], _ = k.a.Halves(w)
 		}
 	}
 	for r := range out {
@@ -101,7 +98,7 @@ func (s *sorting) key(d lang.DType, x asm.Reg) asm.Reg {
 	switch {
 	case d.IsFloat():
 		nan := elementwise(a, lang.OpIsNaN, d, []asm.Reg{x}, false)
-		zero := elementwise(a, lang.OpEq, d, []asm.Reg{x, s.k.zero(d)}, false)
+		zero := elementwise(a, lang.OpEq, d, []asm.Reg{x, zero(s.k.a, d)}, false)
 		raw := a.Op(c, "mov."+bits, x)
 		// Negative numbers turn over, positive ones come above them.
 		sign := a.Op(c, "shr.s"+bits[1:], raw, asm.Int(width-1))

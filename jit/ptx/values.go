@@ -1,9 +1,6 @@
 package ptx
 
 import (
-	"fmt"
-	"math"
-
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
@@ -62,9 +59,7 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 	case lang.OpLoad:
 		return k.load(op, l)
 	case lang.OpConst:
-		c := op.Const
-		key := fmt.Sprint("const ", op.Result().Type.DType, c.Int, math.Float64bits(c.Float))
-		return []asm.Reg{k.a.Once(key, func() asm.Reg { return constant(k.a, op.Result().Type.DType, c) })}
+		return []asm.Reg{entryConstant(k.a, op.Result().Type.DType, op.Const)}
 	case lang.OpFull:
 		axes := op.Args[0].Type.Axes
 		x := k.get(op.Args[0], l.slice(axes))
@@ -140,7 +135,7 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 		return cast(k.a, from, to, xs[0])
 	}
 	if op.Code == lang.OpBitcast {
-		return k.bitcast(op.Args[0].Type.DType, op.Result().Type.DType, xs[0])
+		return bitcast(k.a, op.Args[0].Type.DType, op.Result().Type.DType, xs[0])
 	}
 	d := op.Args[0].Type.DType
 	if op.Code == lang.OpWhere {
@@ -168,58 +163,4 @@ func (k *kernel) selected(p, x, y asm.Reg) asm.Reg {
 		return k.a.Op(asm.F64, "selp.f64", x, y, p)
 	}
 	return k.a.Op(asm.F32, "selp.f32", x, y, p)
-}
-
-// zero is the register of 0 (false) of a type.
-func (k *kernel) zero(d lang.DType) asm.Reg {
-	return k.a.Once(fmt.Sprint("const ", d, 0, uint64(0)), func() asm.Reg { return constant(k.a, d, ir.Const{}) })
-}
-
-// unpack gives n elements of a type from its memory form: each raw register holds
-// 32 bits of it (64 for 64-bit types), low bits first.
-func unpack(a *asm.Builder, d lang.DType, raw asm.Reg, n int) []asm.Reg {
-	switch {
-	case d == lang.Bool:
-		bytes := unpack(a, lang.U8, raw, n)
-		for i, x := range bytes {
-			bytes[i] = a.Op(asm.Pred, "setp.ne.u32", x, asm.Int(0))
-		}
-		return bytes
-	case d.Bits() == 8:
-		all := unpack8(a, d, raw)
-		return append([]asm.Reg(nil), all[:n]...)
-	case d.Bits() == 16:
-		lo, hi := unpack16(a, d, raw)
-		return []asm.Reg{lo, hi}[:n]
-	}
-	return []asm.Reg{raw}
-}
-
-// pack is the memory form of up to 32 bits of elements; missing ones are 0.
-func (k *kernel) pack(d lang.DType, xs []asm.Reg) asm.Reg {
-	a := k.a
-	switch {
-	case d == lang.Bool:
-		bytes := make([]asm.Reg, len(xs))
-		for i, p := range xs {
-			bytes[i] = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), p)
-		}
-		return k.pack(lang.U8, bytes)
-	case d.Bits() == 8:
-		var four [4]asm.Reg
-		for i := range four {
-			four[i] = k.zero(d)
-			if i < len(xs) {
-				four[i] = xs[i]
-			}
-		}
-		return pack8(a, d, four)
-	case d.Bits() == 16:
-		hi := k.zero(d)
-		if len(xs) > 1 {
-			hi = xs[1]
-		}
-		return pack16(a, d, xs[0], hi)
-	}
-	return xs[0]
 }

@@ -1,7 +1,6 @@
 package asm
 
-// This file is arithmetic on numbers of which some are known: it is done now where it can be, and what
-// remains is computed once.
+// This file is arithmetic on integers. What is known is computed now, and what remains is computed once.
 
 // Add is the sum: in 64 bits where a register has those.
 func (a *Builder) Add(x, y Number) Number {
@@ -72,3 +71,13 @@ func (a *Builder) Register(x Number) Reg {
 	}
 	return a.Calc(B32, "mov.b32", x)
 }
+
+// Halves are the low and the high word of a register of 64 bits.
+func (a *Builder) Halves(x Reg) (lo, hi Reg) {
+	lo, hi = a.Reg(B32), a.Reg(B32)
+	a.Set(Vector{lo, hi}, "mov.b64", x)
+	return lo, hi
+}
+
+// Whole is a register of 64 bits, of class c, with the words given.
+func (a *Builder) Whole(c Class, lo, hi Reg) Reg { return a.Op(c, "mov.b64", Vector{lo, hi}) }
