@@ -5,7 +5,7 @@ const ptx = "jit/ptx/"
 // ptxContractFaults are in matrix products: fragments, shared memory, pipelines, wgmma.
 var ptxContractFaults = []Fault{
 	// fragment.go
-	{ID: "fragment-pairs-swapped", File: ptx + "elem_pack.go", Class: "fragment", First: "jit/ptx TestProducts",
+	{ID: "fragment-pairs-swapped", File: ptx + "elem/pack.go", Class: "fragment", First: "jit/ptx TestProducts",
 		Old: `return a.Op(asm.B32, "cvt.rn.bf16x2.f32", hi, lo)`, New: `return a.Op(asm.B32, "cvt.rn.bf16x2.f32", lo, hi)`,
 		Note: "a bf16 pair packed from registers has its halves swapped"},
 	{ID: "fragment-columns-swapped", File: ptx + "fragment.go", Class: "fragment",
@@ -75,7 +75,7 @@ var ptxContractFaults = []Fault{
 		Old: `k.a.Calc(asm.F32, "sub.f32", x, high)`, New: `k.a.Calc(asm.F32, "sub.f32", high, x)`,
 		Note: "the low part of a tf32x3 operand has the wrong sign"},
 	{ID: "contract-tf32x3-infinity", File: ptx + "contract.go", Class: "arithmetic", First: "jit/ptx TestProducts",
-		Old: `k.a.Calc(asm.F32, "selp.f32", rest, zero(k.a, lang.F32), finite)`, New: `k.a.Calc(asm.F32, "selp.f32", rest, rest, finite)`,
+		Old: `k.a.Calc(asm.F32, "selp.f32", rest, elem.Zero(k.a, lang.F32), finite)`, New: `k.a.Calc(asm.F32, "selp.f32", rest, rest, finite)`,
 		Note: "the low part of an infinity is NaN"},
 	{ID: "contract-tf32-truncates", File: ptx + "contract.go", Class: "cast",
 		Old: `hi[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", x)`, New: `hi[i] = k.a.Calc(asm.B32, "mov.b32", x)`,

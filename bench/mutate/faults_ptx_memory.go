@@ -171,7 +171,7 @@ var ptxMemoryFaults = []Fault{
 	{ID: "whole-last-axis", File: ptx + "kernel.go", Class: "mask",
 		Old: `whole = k.both(whole, k.a.Calc(asm.Pred, c.Signed("setp.eq"), ends[i], k.state(x).end))`, New: `whole = k.a.Calc(asm.Pred, c.Signed("setp.eq"), ends[i], k.state(x).end)`,
 		Note: "a block counts as whole when it is along its last axis"},
-	{ID: "constant-key", File: ptx + "elem_pack.go", Class: "cse",
+	{ID: "constant-key", File: ptx + "elem/pack.go", Class: "cse",
 		Old: `key := fmt.Sprint("const ", d, c.Int, math.Float64bits(c.Float))`, New: `key := fmt.Sprint("const ", c.Int, math.Float64bits(c.Float))`,
 		Note: "equal constants of different types share a register"},
 	{ID: "reload-written", File: ptx + "assign.go", Class: "order", First: "jit/ptx TestBlockReadsAndWritesOneTensor",

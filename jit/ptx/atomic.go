@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -122,13 +123,13 @@ func (u *atomicUpdate) emit() asm.Reg {
 	case u.d.IsFloat() && (native.name == "max" || native.name == "min"):
 		return u.loop() // the instructions know no floats, nor that NaN wins
 	}
-	class, kind := classOf(u.d), suffix(u.d)
+	class, kind := elem.ClassOf(u.d), elem.Suffix(u.d)
 	x, y := u.x, u.y
 	if native.name == "add" && u.d.IsInt() {
 		kind = unsignedSuffix(u.d)
 	}
 	if native.bits {
-		kind = bitsSuffix(u.d)
+		kind = elem.BitsSuffix(u.d)
 		x = u.bits(x)
 		if y.Valid() {
 			y = u.bits(y)
@@ -196,7 +197,7 @@ func (u *atomicUpdate) bits(x asm.Reg) asm.Reg {
 }
 
 func (u *atomicUpdate) number(x asm.Reg) asm.Reg {
-	switch class := classOf(u.d); class {
+	switch class := elem.ClassOf(u.d); class {
 	case asm.F32:
 		return u.a.Op(asm.F32, "mov.b32", x)
 	case asm.F64:
@@ -246,13 +247,13 @@ func (u *atomicUpdate) combined(have asm.Reg) asm.Reg {
 	case lang.OpAtomicCas:
 		return u.y
 	}
-	return elementwise(u.a, u.op.Code.Combines(), u.d, []asm.Reg{u.fromMemory(have), u.x}, false)
+	return elem.Apply(u.a, u.op.Code.Combines(), u.d, []asm.Reg{u.fromMemory(have), u.x}, false)
 }
 
 // memoryBits and fromMemory go between an element and its memory form, in the low bits of an integer register.
 func (u *atomicUpdate) memoryBits(x asm.Reg) asm.Reg {
 	if u.d.Bits() < 32 {
-		bits := pack(u.a, u.d, []asm.Reg{x})
+		bits := elem.Pack(u.a, u.d, []asm.Reg{x})
 		return u.a.Op(asm.B32, "and.b32", bits, asm.Int(1<<(8*u.d.Size())-1))
 	}
 	return u.bits(x)
@@ -260,7 +261,7 @@ func (u *atomicUpdate) memoryBits(x asm.Reg) asm.Reg {
 
 func (u *atomicUpdate) fromMemory(bits asm.Reg) asm.Reg {
 	if u.d.Bits() < 32 {
-		return unpack(u.a, u.d, bits, 1)[0]
+		return elem.Unpack(u.a, u.d, bits, 1)[0]
 	}
 	return u.number(bits)
 }

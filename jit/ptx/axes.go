@@ -6,6 +6,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -36,7 +37,7 @@ func (k *kernel) state(a *ir.Axis) *axisState {
 }
 
 // countClass is the register class of positions along an axis.
-func countClass(a *ir.Axis) asm.Class { return classOf(a.Counts()) }
+func countClass(a *ir.Axis) asm.Class { return elem.ClassOf(a.Counts()) }
 
 // size is the size of a dimension: known, or a register of the entry section.
 func (k *kernel) size(d *ir.Dim) asm.Number {
@@ -396,7 +397,7 @@ func (k *kernel) scalarParam(p ir.Param) asm.Reg {
 		case d.IsFloat() && d.Bits() < 32:
 			raw := k.a.Reg(asm.B32)
 			k.a.Set(raw, fmt.Sprintf("ld.param.u%d", d.Bits()), asm.At(asm.Symbol(name)))
-			r = unpack(k.a, d, raw, 1)[0]
+			r = elem.Unpack(k.a, d, raw, 1)[0]
 		default:
 			kind := "u"
 			if d.IsFloat() {
@@ -404,7 +405,7 @@ func (k *kernel) scalarParam(p ir.Param) asm.Reg {
 			} else if d.IsSigned() {
 				kind = "s"
 			}
-			r = k.a.Reg(classOf(d))
+			r = k.a.Reg(elem.ClassOf(d))
 			k.a.Set(r, fmt.Sprintf("ld.param.%s%d", kind, d.Bits()), asm.At(asm.Symbol(name)))
 		}
 	})

@@ -7,6 +7,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -276,11 +277,11 @@ func (k *kernel) contract(op *ir.Op) {
 		copy(acc, k.get(op.Args[2], c.result))
 		if from := result.Type.DType; from != d {
 			for i, r := range acc {
-				acc[i] = cast(k.a, from, d, r)
+				acc[i] = elem.Cast(k.a, from, d, r)
 			}
 		}
 	} else {
-		zero := zero(k.a, d)
+		zero := elem.Zero(k.a, d)
 		for i := range acc {
 			acc[i] = zero
 		}
@@ -296,7 +297,7 @@ func (k *kernel) contract(op *ir.Op) {
 	k.dropOperands(op, mark)
 	if to := result.Type.DType; to != d {
 		for i, r := range acc {
-			acc[i] = cast(k.a, d, to, r)
+			acc[i] = elem.Cast(k.a, d, to, r)
 		}
 	}
 	k.hold(result, c.result, acc)
@@ -346,7 +347,7 @@ func (k *kernel) multiply(c *contraction, acc []asm.Reg) []asm.Reg {
 					spots := c.spots(i, j, batch)
 					in := make([]asm.Reg, 4)
 					for s, r := range spots {
-						in[s] = zero(k.a, c.mma.sum)
+						in[s] = elem.Zero(k.a, c.mma.sum)
 						if r >= 0 {
 							in[s] = out[r]
 						}
@@ -375,7 +376,7 @@ func (k *kernel) multiply(c *contraction, acc []asm.Reg) []asm.Reg {
 // doubles, targets before it multiply in quarters of the rows and the depth.
 func (k *kernel) multiplyTile(s *mmaShape, rows, columns, in []asm.Reg) []asm.Reg {
 	multiply := func(name string, rows, columns, in []asm.Reg) []asm.Reg {
-		out := k.a.Regs(classOf(s.sum), len(in))
+		out := k.a.Regs(elem.ClassOf(s.sum), len(in))
 		k.a.Set(asm.Vector(out), name, asm.Vector(rows), asm.Vector(columns), asm.Vector(in))
 		return out
 	}
@@ -457,7 +458,7 @@ func (k *kernel) terms(c *contraction, frag []asm.Reg) [][]asm.Reg {
 			high := k.a.Calc(asm.F32, "mov.b32", hi[i])
 			rest := k.a.Calc(asm.F32, "sub.f32", x, high)
 			finite := k.a.Calc(asm.Pred, "testp.finite.f32", high)
-			rest = k.a.Calc(asm.F32, "selp.f32", rest, zero(k.a, lang.F32), finite)
+			rest = k.a.Calc(asm.F32, "selp.f32", rest, elem.Zero(k.a, lang.F32), finite)
 			lo[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", rest)
 			finiteHi[i] = k.a.Calc(asm.B32, "selp.b32", hi[i], asm.Int(0), finite)
 		}

@@ -3,6 +3,7 @@ package ptx
 import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -294,7 +295,7 @@ func (k *kernel) branch(op *ir.Op) {
 	other, end := a.Label(), a.Label()
 	out := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Results {
-		out[i] = a.Regs(classOf(v.Type.DType), k.home[v].regs())
+		out[i] = a.Regs(elem.ClassOf(v.Type.DType), k.home[v].regs())
 	}
 	begin := a.Here()
 	a.Unless(cond).Do("bra.uni", other)

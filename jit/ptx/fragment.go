@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -85,12 +86,12 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []asm.Reg {
 		regs := make([]asm.Reg, len(from))
 		for i, r := range from {
 			if r < 0 {
-				regs[i] = zero(k.a, v.Type.DType)
+				regs[i] = elem.Zero(k.a, v.Type.DType)
 				continue
 			}
 			regs[i] = h.regs[r]
 			if m := k.mask(l, c.k, i); m.Valid() && !k.zeroPadded(v) {
-				regs[i] = k.selected(m, regs[i], zero(k.a, v.Type.DType))
+				regs[i] = k.selected(m, regs[i], elem.Zero(k.a, v.Type.DType))
 			}
 		}
 		return regs
@@ -126,7 +127,7 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []asm.Re
 	per = 1 << c.mma.inRegister
 	packed := make([]asm.Reg, len(elements)/per)
 	for i := range packed {
-		packed[i] = packFull(k.a, c.element(arg), elements[per*i:per*(i+1)])
+		packed[i] = elem.PackFull(k.a, c.element(arg), elements[per*i:per*(i+1)])
 	}
 	return packed
 }
@@ -246,7 +247,7 @@ func (k *kernel) clear(t *sharedTile) {
 	raw.buffer, raw.base = t.buffer, t.base
 	l := blocked(raw.axes, raw.ext, 4, k.warps)
 	x := k.accessing(raw, l)
-	zero := zero(k.a, lang.U32)
+	zero := elem.Zero(k.a, lang.U32)
 	groups, _ := l.groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
 	for _, g := range groups {
 		p, ok := k.room(raw, raw.ext, l, g[0], k.owner(l))

@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -67,7 +68,7 @@ func (k *kernel) fetch(d lang.DType, n int, mnemonic string, p asm.Reg, from asm
 			out = append(out, r) // extended by the load
 			continue
 		}
-		out = append(out, unpack(k.a, d, r, w.elements)...)
+		out = append(out, elem.Unpack(k.a, d, r, w.elements)...)
 	}
 	return out
 }
@@ -77,7 +78,7 @@ func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to 
 	w := words(d, len(xs))
 	raw := make([]asm.Reg, w.count)
 	for i := range raw {
-		raw[i] = pack(k.a, d, xs[i*w.elements:(i+1)*w.elements])
+		raw[i] = elem.Pack(k.a, d, xs[i*w.elements:(i+1)*w.elements])
 	}
 	suffix := strings.Replace(w.suffix, "s", "u", 1)
 	k.a.If(p).Do(mnemonic+w.vec()+"."+suffix, to, asm.List(raw))

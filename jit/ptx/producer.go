@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -224,7 +225,7 @@ func (p *pipeline) wipe() {
 		l := blocked(t.axes, t.ext, vec, k.warps)
 		to := k.accessing(t, l)
 		groups, n := l.groups(t.contiguous(), vec)
-		zeros := slices.Repeat([]asm.Reg{zero(k.a, t.d)}, n)
+		zeros := slices.Repeat([]asm.Reg{elem.Zero(k.a, t.d)}, n)
 		for _, g := range groups {
 			there, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 			if !ok {

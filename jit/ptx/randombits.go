@@ -3,6 +3,7 @@ package ptx
 import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -56,7 +57,7 @@ func (k *kernel) randomBits(op *ir.Op, l layout, args [][]asm.Reg) []asm.Reg {
 			out[r] = k.apply(op, []asm.Reg{argument(0, r), argument(1, r), argument(2, r)})
 			continue
 		}
-		out[r], out[next] = randomPair(k.a, argument(0, r), argument(1, r), argument(2, r))
+		out[r], out[next] = elem.RandomPair(k.a, argument(0, r), argument(1, r), argument(2, r))
 	}
 	return out
 }

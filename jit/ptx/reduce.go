@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -19,7 +20,7 @@ type reduction struct {
 // pairwise combines by an elementwise operation.
 func pairwise(op lang.Op) func(*kernel, lang.DType, []asm.Reg, []asm.Reg) []asm.Reg {
 	return func(k *kernel, d lang.DType, x, y []asm.Reg) []asm.Reg {
-		return []asm.Reg{elementwise(k.a, op, d, []asm.Reg{x[0], y[0]}, false)}
+		return []asm.Reg{elem.Apply(k.a, op, d, []asm.Reg{x[0], y[0]}, false)}
 	}
 }
 
@@ -64,11 +65,11 @@ var reductions = map[lang.Op]reduction{
 func extreme(better lang.Op) func(*kernel, lang.DType, []asm.Reg, []asm.Reg) []asm.Reg {
 	return func(k *kernel, d lang.DType, x, y []asm.Reg) []asm.Reg {
 		a := k.a
-		wins := elementwise(a, better, d, []asm.Reg{y[0], x[0]}, false)
-		ties := elementwise(a, lang.OpEq, d, []asm.Reg{y[0], x[0]}, false)
+		wins := elem.Apply(a, better, d, []asm.Reg{y[0], x[0]}, false)
+		ties := elem.Apply(a, lang.OpEq, d, []asm.Reg{y[0], x[0]}, false)
 		if d.IsFloat() {
-			xNaN := elementwise(a, lang.OpIsNaN, d, []asm.Reg{x[0]}, false)
-			yNaN := elementwise(a, lang.OpIsNaN, d, []asm.Reg{y[0]}, false)
+			xNaN := elem.Apply(a, lang.OpIsNaN, d, []asm.Reg{x[0]}, false)
+			yNaN := elem.Apply(a, lang.OpIsNaN, d, []asm.Reg{y[0]}, false)
 			onlyY := a.Op(asm.Pred, "and.pred", yNaN, a.Op(asm.Pred, "not.pred", xNaN))
 			wins = a.Op(asm.Pred, "or.pred", wins, onlyY)
 			ties = a.Op(asm.Pred, "or.pred", ties, a.Op(asm.Pred, "and.pred", xNaN, yNaN))
@@ -100,7 +101,7 @@ func (k *kernel) reduce(op *ir.Op) {
 		if acc := d.Accumulator(); acc != d {
 			wide := make([]asm.Reg, len(regs))
 			for i, r := range regs {
-				wide[i] = cast(k.a, d, acc, r)
+				wide[i] = elem.Cast(k.a, d, acc, r)
 			}
 			regs, d = wide, acc
 		}
@@ -118,7 +119,7 @@ func (k *kernel) reduce(op *ir.Op) {
 		if m.Valid() {
 			if !identity.Valid() {
 				c := red.identity(d)
-				identity = k.a.Once(fmt.Sprint("identity ", op.Code, d), func() asm.Reg { return constant(k.a, d, c) })
+				identity = k.a.Once(fmt.Sprint("identity ", op.Code, d), func() asm.Reg { return elem.Constant(k.a, d, c) })
 			}
 			x[0] = k.selected(m, x[0], identity)
 		}
@@ -172,9 +173,9 @@ func (k *kernel) reduce(op *ir.Op) {
 	}
 	if op.Code == lang.OpMean {
 		count := k.count(op.Over)
-		n := cast(k.a, lang.I32, d, count)
+		n := elem.Cast(k.a, lang.I32, d, count)
 		for i, x := range final {
-			final[i] = elementwise(k.a, lang.OpDiv, d, []asm.Reg{x, n}, false)
+			final[i] = elem.Apply(k.a, lang.OpDiv, d, []asm.Reg{x, n}, false)
 		}
 	}
 	k.hold(result, out, final)

@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -380,7 +381,7 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []asm.Reg, zer
 		for i, r := range g {
 			xs[i] = regs[r]
 			if m := k.mask(l, zeroed, r); m.Valid() && !k.zeroPadded(v) {
-				xs[i] = k.selected(m, xs[i], zero(k.a, t.d))
+				xs[i] = k.selected(m, xs[i], elem.Zero(k.a, t.d))
 			}
 		}
 		k.put(t.d, xs, "st.shared", p, x.at(g[0]))
@@ -423,7 +424,7 @@ func (k *kernel) fetchTile(t *sharedTile, l layout) []asm.Reg {
 		p, ok := k.room(t, ext, l, g[0], asm.Reg{})
 		if !ok {
 			for _, r := range g {
-				regs[r] = zero(k.a, t.d)
+				regs[r] = elem.Zero(k.a, t.d)
 			}
 			continue
 		}

@@ -3,6 +3,7 @@ package ptx
 import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -98,14 +99,14 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 				p, ok := k.room(part, part.ext, s, g[0], asm.Reg{})
 				if !ok {
 					for _, r := range g {
-						values[i][r] = zero(k.a, sum)
+						values[i][r] = elem.Zero(k.a, sum)
 					}
 					continue
 				}
 				from := spots[i].moved(g[0], moving[i], u*strides[i])
 				for j, x := range k.fetch(d, n, "ld.shared", p, from) {
 					if d != sum {
-						x = cast(a, d, sum, x)
+						x = elem.Cast(a, d, sum, x)
 					}
 					values[i][g[j]] = x
 				}

@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -97,8 +98,8 @@ func (s *sorting) key(d lang.DType, x asm.Reg) asm.Reg {
 	key := x
 	switch {
 	case d.IsFloat():
-		nan := elementwise(a, lang.OpIsNaN, d, []asm.Reg{x}, false)
-		zero := elementwise(a, lang.OpEq, d, []asm.Reg{x, zero(s.k.a, d)}, false)
+		nan := elem.Apply(a, lang.OpIsNaN, d, []asm.Reg{x}, false)
+		zero := elem.Apply(a, lang.OpEq, d, []asm.Reg{x, elem.Zero(s.k.a, d)}, false)
 		raw := a.Op(c, "mov."+bits, x)
 		// Negative numbers turn over, positive ones come above them.
 		sign := a.Op(c, "shr.s"+bits[1:], raw, asm.Int(width-1))

@@ -3,6 +3,7 @@ package ptx
 import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -59,7 +60,7 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 	case lang.OpLoad:
 		return k.load(op, l)
 	case lang.OpConst:
-		return []asm.Reg{entryConstant(k.a, op.Result().Type.DType, op.Const)}
+		return []asm.Reg{elem.EntryConstant(k.a, op.Result().Type.DType, op.Const)}
 	case lang.OpFull:
 		axes := op.Args[0].Type.Axes
 		x := k.get(op.Args[0], l.slice(axes))
@@ -132,16 +133,16 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 		if from == to {
 			return xs[0]
 		}
-		return cast(k.a, from, to, xs[0])
+		return elem.Cast(k.a, from, to, xs[0])
 	}
 	if op.Code == lang.OpBitcast {
-		return bitcast(k.a, op.Args[0].Type.DType, op.Result().Type.DType, xs[0])
+		return elem.Bitcast(k.a, op.Args[0].Type.DType, op.Result().Type.DType, xs[0])
 	}
 	d := op.Args[0].Type.DType
 	if op.Code == lang.OpWhere {
 		d = op.Args[1].Type.DType
 	}
-	return elementwise(k.a, op.Code, d, xs, k.f.Approx)
+	return elem.Apply(k.a, op.Code, d, xs, k.f.Approx)
 }
 
 // selected is x where p holds and y elsewhere; without p it is x.

@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -158,7 +159,7 @@ func (k *kernel) multiplyWide(c *contraction, acc []asm.Reg) []asm.Reg {
 	out := acc
 	fresh := c.op.Code == lang.OpDot
 	if !k.ownsAccumulator(c) {
-		out = a.Regs(classOf(c.mma.sum), len(acc))
+		out = a.Regs(elem.ClassOf(c.mma.sum), len(acc))
 		for i, r := range acc {
 			if !fresh {
 				k.a.Move(out[i], r)

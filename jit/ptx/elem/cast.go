@@ -1,22 +1,22 @@
-package ptx
+package elem
 
 import (
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
-// cast emits the conversion of one element: floats round to nearest even,
+// Cast emits the conversion of one element: floats round to nearest even,
 // once; float to integer truncates and saturates, NaN gives 0; integers wrap;
 // to bool, whether it is not 0 (NaN is not).
-func cast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
+func Cast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	switch {
 	case from == to:
 		return x
 	case to == lang.Bool:
 		if from.IsFloat() {
-			return a.Op(asm.Pred, "setp.neu"+suffix(from), x, flt{a, precisionOf(from)}.imm(0))
+			return a.Op(asm.Pred, "setp.neu"+Suffix(from), x, flt{a, precisionOf(from)}.imm(0))
 		}
-		return a.Op(asm.Pred, "setp.ne"+bitsSuffix(from), x, asm.Int(0))
+		return a.Op(asm.Pred, "setp.ne"+BitsSuffix(from), x, asm.Int(0))
 	case from == lang.Bool:
 		return castBool(a, to, x)
 	case from.IsInt() && to.IsInt():
@@ -41,7 +41,7 @@ func castBool(a *asm.Builder, to lang.DType, x asm.Reg) asm.Reg {
 	if to.IsFloat() {
 		return flt{a, precisionOf(to)}.sel(x, num(1.0), num(0.0))
 	}
-	return a.Op(classOf(to), "selp"+bitsSuffix(to), asm.Int(1), asm.Int(0), x)
+	return a.Op(ClassOf(to), "selp"+BitsSuffix(to), asm.Int(1), asm.Int(0), x)
 }
 
 func castInt(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
@@ -72,7 +72,7 @@ func holds(to, from lang.DType) bool {
 }
 
 func intToFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
-	s := suffix(from)
+	s := Suffix(from)
 	switch {
 	case to == lang.F64:
 		return a.Op(asm.F64, "cvt.rn.f64"+s, x)
@@ -81,8 +81,8 @@ func intToFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	}
 	// Truncated to f32 and, where that lost something, made odd.
 	t := a.Op(asm.F32, "cvt.rz.f32"+s, x)
-	back := a.Op(classOf(from), "cvt.rzi"+s+".f32", t)
-	lost := a.Op(asm.Pred, "setp.ne"+bitsSuffix(from), back, x)
+	back := a.Op(ClassOf(from), "cvt.rzi"+s+".f32", t)
+	lost := a.Op(asm.Pred, "setp.ne"+BitsSuffix(from), back, x)
 	return roundTo(a, to, makeOdd(a, t, lost))
 }
 
@@ -104,11 +104,11 @@ func oddF64(a *asm.Builder, x asm.Reg) asm.Reg {
 // floatToInt: the hardware's conversion truncates and saturates at 32 or 64
 // bits; NaN gives 0 only from 32 bits to 32 bits.
 func floatToInt(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
-	s := suffix(to)
-	r := a.Op(classOf(to), "cvt.rzi"+s+suffix(from), x)
+	s := Suffix(to)
+	r := a.Op(ClassOf(to), "cvt.rzi"+s+Suffix(from), x)
 	if from == lang.F64 || to.Bits() == 64 {
-		nan := a.Op(asm.Pred, "setp.nan"+suffix(from), x, x)
-		r = a.Op(classOf(to), "selp"+bitsSuffix(to), asm.Int(0), r, nan)
+		nan := a.Op(asm.Pred, "setp.nan"+Suffix(from), x, x)
+		r = a.Op(ClassOf(to), "selp"+BitsSuffix(to), asm.Int(0), r, nan)
 	}
 	if to.Bits() < 32 {
 		most := 1<<to.Bits() - 1

@@ -1,9 +1,10 @@
-package ptx
+package elem
 
 import (
 	"strconv"
 	"strings"
 	"testing"
+
 	"tilec/jit/ptx/asm"
 )
 

@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"tilec/jit/ptx/asm"
@@ -22,7 +22,7 @@ func extend(a *asm.Builder, d lang.DType, r asm.Reg) asm.Reg {
 // wrapped is one instruction whose result wraps to the type's width.
 func wrapped(name string) emitter {
 	return func(e elem) asm.Reg {
-		return extend(e.Builder, e.d, e.Op(classOf(e.d), name+suffix(e.d), e.operands()...))
+		return extend(e.Builder, e.d, e.Op(ClassOf(e.d), name+Suffix(e.d), e.operands()...))
 	}
 }
 
@@ -30,13 +30,13 @@ func wrapped(name string) emitter {
 // makes one instruction of two minima (or maxima) and loses the negation of an
 // operand there: min(0, min(x, -x)) becomes min(0, x, x).
 func intNeg(e elem) asm.Reg {
-	n := e.Op(classOf(e.d), "not"+bitsSuffix(e.d), e.args[0])
+	n := e.Op(ClassOf(e.d), "not"+BitsSuffix(e.d), e.args[0])
 	return extend(e.Builder, e.d, e.emit("add", n, asm.Int(1)))
 }
 
 func bitwise(name string) emitter {
 	return func(e elem) asm.Reg {
-		r := e.Op(classOf(e.d), name+bitsSuffix(e.d), e.operands()...)
+		r := e.Op(ClassOf(e.d), name+BitsSuffix(e.d), e.operands()...)
 		if name == "not" {
 			return extend(e.Builder, e.d, r)
 		}
@@ -46,12 +46,12 @@ func bitwise(name string) emitter {
 
 // is compares with a constant.
 func (e elem) is(cond string, x asm.Reg, n int) asm.Reg {
-	return e.Op(asm.Pred, "setp."+cond+suffix(e.d), x, asm.Int(n))
+	return e.Op(asm.Pred, "setp."+cond+Suffix(e.d), x, asm.Int(n))
 }
 
 // pick is x where p holds, else y; either may be a constant.
 func (e elem) pick(p asm.Reg, x, y asm.Operand) asm.Reg {
-	return e.Op(classOf(e.d), "selp"+bitsSuffix(e.d), x, y, p)
+	return e.Op(ClassOf(e.d), "selp"+BitsSuffix(e.d), x, y, p)
 }
 
 // divisor is the second operand with those values replaced by 1 for which the
@@ -86,7 +86,7 @@ func intFloorDiv(e elem) asm.Reg {
 	if e.d.IsSigned() {
 		a, b := e.args[0], e.args[1]
 		rest := e.emit("sub", a, e.emit("mul.lo", q, b))
-		differ := e.is("lt", e.Op(classOf(e.d), "xor"+bitsSuffix(e.d), a, b), 0)
+		differ := e.is("lt", e.Op(ClassOf(e.d), "xor"+BitsSuffix(e.d), a, b), 0)
 		down := e.Op(asm.Pred, "and.pred", e.is("ne", rest, 0), differ)
 		down = e.Op(asm.Pred, "and.pred", down, e.is("ne", b, 0))
 		q = e.emit("sub", q, e.pick(down, asm.Int(1), asm.Int(0)))
@@ -126,7 +126,7 @@ func (e elem) amount() asm.Reg {
 }
 
 func shiftLeft(e elem) asm.Reg {
-	return extend(e.Builder, e.d, e.Op(classOf(e.d), "shl"+bitsSuffix(e.d), e.args[0], e.amount()))
+	return extend(e.Builder, e.d, e.Op(ClassOf(e.d), "shl"+BitsSuffix(e.d), e.args[0], e.amount()))
 }
 
 func shiftRight(e elem) asm.Reg { return e.emit("shr", e.args[0], e.amount()) }
@@ -148,11 +148,11 @@ func (e elem) counted(n asm.Reg) asm.Reg {
 }
 
 func popcount(e elem) asm.Reg {
-	return e.counted(e.Op(asm.B32, "popc"+bitsSuffix(e.d), e.ownBits()))
+	return e.counted(e.Op(asm.B32, "popc"+BitsSuffix(e.d), e.ownBits()))
 }
 
 func clz(e elem) asm.Reg {
-	n := e.Op(asm.B32, "clz"+bitsSuffix(e.d), e.ownBits())
+	n := e.Op(asm.B32, "clz"+BitsSuffix(e.d), e.ownBits())
 	if w := e.d.Bits(); w < 32 {
 		n = e.Op(asm.B32, "sub.s32", n, asm.Int(32-w))
 	}

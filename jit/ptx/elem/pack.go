@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"fmt"
@@ -18,8 +18,8 @@ func literal(d lang.DType, f float32) float32 {
 	return d.Round(f)
 }
 
-// constant gives a register with a constant of type d, rounded or wrapped to it.
-func constant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
+// Constant gives a register with a constant of type d, rounded or wrapped to it.
+func Constant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
 	switch {
 	case d == lang.Bool:
 		v := 0
@@ -37,14 +37,14 @@ func constant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
 	return a.Op(asm.B32, "mov.b32", asm.Int(wrapTo(d, c.Int)))
 }
 
-// entryConstant is a constant that the entry section computes, once for all who ask for it.
-func entryConstant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
+// EntryConstant is a constant that the entry section computes, once for all who ask for it.
+func EntryConstant(a *asm.Builder, d lang.DType, c ir.Const) asm.Reg {
 	key := fmt.Sprint("const ", d, c.Int, math.Float64bits(c.Float))
-	return a.Once(key, func() asm.Reg { return constant(a, d, c) })
+	return a.Once(key, func() asm.Reg { return Constant(a, d, c) })
 }
 
-// zero is the register of 0 (false) of a type.
-func zero(a *asm.Builder, d lang.DType) asm.Reg { return entryConstant(a, d, ir.Const{}) }
+// Zero is the register of 0 (false) of a type.
+func Zero(a *asm.Builder, d lang.DType) asm.Reg { return EntryConstant(a, d, ir.Const{}) }
 
 // wrapTo is the value of an integer type up to 32 bits that has v's low bits, as an s32.
 func wrapTo(d lang.DType, v int64) int32 {
@@ -55,12 +55,12 @@ func wrapTo(d lang.DType, v int64) int32 {
 	return int32(uint64(v) << up >> up)
 }
 
-// unpack gives n elements of a type from its memory form: each raw register holds
+// Unpack gives n elements of a type from its memory form: each raw register holds
 // 32 bits of it (64 for 64-bit types), low bits first.
-func unpack(a *asm.Builder, d lang.DType, raw asm.Reg, n int) []asm.Reg {
+func Unpack(a *asm.Builder, d lang.DType, raw asm.Reg, n int) []asm.Reg {
 	switch {
 	case d == lang.Bool:
-		bytes := unpack(a, lang.U8, raw, n)
+		bytes := Unpack(a, lang.U8, raw, n)
 		for i, x := range bytes {
 			bytes[i] = a.Op(asm.Pred, "setp.ne.u32", x, asm.Int(0))
 		}
@@ -75,26 +75,26 @@ func unpack(a *asm.Builder, d lang.DType, raw asm.Reg, n int) []asm.Reg {
 	return []asm.Reg{raw}
 }
 
-// pack is the memory form of up to 32 bits of elements; missing ones are 0.
-func pack(a *asm.Builder, d lang.DType, xs []asm.Reg) asm.Reg {
+// Pack is the memory form of up to 32 bits of elements; missing ones are 0.
+func Pack(a *asm.Builder, d lang.DType, xs []asm.Reg) asm.Reg {
 	switch {
 	case d == lang.Bool:
 		bytes := make([]asm.Reg, len(xs))
 		for i, p := range xs {
 			bytes[i] = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), p)
 		}
-		return pack(a, lang.U8, bytes)
+		return Pack(a, lang.U8, bytes)
 	case d.Bits() == 8:
 		var four [4]asm.Reg
 		for i := range four {
-			four[i] = zero(a, d)
+			four[i] = Zero(a, d)
 			if i < len(xs) {
 				four[i] = xs[i]
 			}
 		}
 		return pack8(a, d, four)
 	case d.Bits() == 16:
-		hi := zero(a, d)
+		hi := Zero(a, d)
 		if len(xs) > 1 {
 			hi = xs[1]
 		}
@@ -103,8 +103,8 @@ func pack(a *asm.Builder, d lang.DType, xs []asm.Reg) asm.Reg {
 	return xs[0]
 }
 
-// packFull packs the elements of a type of 8 or 16 bits that fill a register, or two values that it rounds to a type of 16.
-func packFull(a *asm.Builder, d lang.DType, xs []asm.Reg) asm.Reg {
+// PackFull packs the elements of a type of 8 or 16 bits that fill a register, or two values that it rounds to a type of 16.
+func PackFull(a *asm.Builder, d lang.DType, xs []asm.Reg) asm.Reg {
 	if len(xs) == 4 {
 		return pack8(a, d, [4]asm.Reg(xs))
 	}

@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"fmt"
@@ -37,7 +37,7 @@ func allowed(op lang.Op, d lang.DType) bool {
 func operandClasses(op lang.Op, d lang.DType) []asm.Class {
 	var cs []asm.Class
 	for range op.Row().Operands {
-		cs = append(cs, classOf(d))
+		cs = append(cs, ClassOf(d))
 	}
 	if op == lang.OpWhere {
 		cs[0] = asm.Pred
@@ -55,19 +55,19 @@ func everything(f func(name string, classes []asm.Class, emit func(a *asm.Builde
 			}
 			for _, approx := range []bool{false, true} {
 				f(fmt.Sprintf("%s_%s_%v", op, d, approx), operandClasses(op, d), func(a *asm.Builder, in []asm.Reg) []asm.Reg {
-					return []asm.Reg{elementwise(a, op, d, in, approx)}
+					return []asm.Reg{Apply(a, op, d, in, approx)}
 				})
 			}
 		}
 	}
 	for _, from := range lang.DTypes() {
 		for _, to := range lang.DTypes() {
-			f(fmt.Sprintf("cast_%s_%s", from, to), []asm.Class{classOf(from)}, func(a *asm.Builder, in []asm.Reg) []asm.Reg {
-				return []asm.Reg{cast(a, from, to, in[0])}
+			f(fmt.Sprintf("cast_%s_%s", from, to), []asm.Class{ClassOf(from)}, func(a *asm.Builder, in []asm.Reg) []asm.Reg {
+				return []asm.Reg{Cast(a, from, to, in[0])}
 			})
 		}
 		f(fmt.Sprintf("const_%s", from), nil, func(a *asm.Builder, _ []asm.Reg) []asm.Reg {
-			return []asm.Reg{constant(a, from, ir.Const{Int: -1, Float: -0.1})}
+			return []asm.Reg{Constant(a, from, ir.Const{Int: -1, Float: -0.1})}
 		})
 		switch from.Bits() {
 		case 16:

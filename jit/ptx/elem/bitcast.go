@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"tilec/jit/ir/eval"
@@ -6,9 +6,9 @@ import (
 	"tilec/lang"
 )
 
-// bitcast emits the bits of one element as a value of another type: one of them
+// Bitcast emits the bits of one element as a value of another type: one of them
 // is a float type, the other an integer type of the same width.
-func bitcast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
+func Bitcast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	if from.IsInt() {
 		switch to.Bits() {
 		case 64:
@@ -16,9 +16,9 @@ func bitcast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 		case 32:
 			return a.Op(asm.F32, "mov.b32", x)
 		}
-		return unpack(a, to, x, 1)[0]
+		return Unpack(a, to, x, 1)[0]
 	}
-	nan := a.Op(asm.Pred, "setp.nan"+suffix(from), x, x)
+	nan := a.Op(asm.Pred, "setp.nan"+Suffix(from), x, x)
 	if from == lang.F64 {
 		return a.Op(asm.B64, "selp.b64", asm.Int(eval.QuietNaN(from)), a.Op(asm.B64, "mov.b64", x), nan)
 	}
@@ -26,11 +26,11 @@ func bitcast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	if from == lang.F32 {
 		bits = a.Op(asm.B32, "mov.b32", x)
 	} else {
-		bits = pack(a, from, []asm.Reg{x})
+		bits = Pack(a, from, []asm.Reg{x})
 	}
 	bits = a.Op(asm.B32, "selp.b32", asm.Int(eval.QuietNaN(from)), bits, nan)
 	if to.Bits() < 32 {
-		return unpack(a, to, bits, 1)[0]
+		return Unpack(a, to, bits, 1)[0]
 	}
 	return bits
 }

@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"tilec/jit/ir/eval"
@@ -30,8 +30,8 @@ func philoxCounter(a *asm.Builder, lo, hi asm.Reg) (c [4]asm.Reg, first asm.Reg)
 	return c, first
 }
 
-// randomPair is random bits at the coordinates lo and hi, the first of which is even, and at the next of the first.
-func randomPair(a *asm.Builder, key, lo, hi asm.Reg) (even, odd asm.Reg) {
+// RandomPair is random bits at the coordinates lo and hi, the first of which is even, and at the next of the first.
+func RandomPair(a *asm.Builder, key, lo, hi asm.Reg) (even, odd asm.Reg) {
 	c, _ := philoxCounter(a, lo, hi)
 	return philox(a, key, c)
 }

@@ -1,7 +1,8 @@
-package ptx
+package elem
 
 import (
 	"math"
+
 	"tilec/jit/ptx/asm"
 )
 

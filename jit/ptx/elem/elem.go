@@ -1,4 +1,6 @@
-package ptx
+// Package elem is the PTX code of one element: arithmetic, functions, comparisons, conversions, packing, of every data
+// type. It knows registers and data types; it must not know tiles, layouts, kernels or memory.
+package elem
 
 import (
 	"fmt"
@@ -28,9 +30,9 @@ type emitters struct {
 	rounds bool
 }
 
-// elementwise emits an operation on one element and gives the register of its result:
-// of type d, or a predicate for comparisons and tests. Casts are emitted by cast.
-func elementwise(a *asm.Builder, op lang.Op, d lang.DType, args []asm.Reg, approx bool) asm.Reg {
+// Apply emits an operation on one element and gives the register of its result:
+// of type d, or a predicate for comparisons and tests. Casts are emitted by Cast and Bitcast.
+func Apply(a *asm.Builder, op lang.Op, d lang.DType, args []asm.Reg, approx bool) asm.Reg {
 	row := elementTable[op]
 	e := elem{Builder: a, d: d, args: args, approx: approx}
 	switch {
@@ -45,7 +47,7 @@ func elementwise(a *asm.Builder, op lang.Op, d lang.DType, args []asm.Reg, appro
 		}
 		return r
 	}
-	panic(fmt.Sprintf("ptx: no code for %s of %s", op, d))
+	panic(fmt.Sprintf("elem: no code for %s of %s", op, d))
 }
 
 var elementTable = map[lang.Op]emitters{
@@ -114,10 +116,10 @@ var elementTable = map[lang.Op]emitters{
 	lang.OpWhere: {boolean: boolWhere, integer: where, float: where},
 }
 
-// classOf is the register class that holds one element of a type: floats up to
+// ClassOf is the register class that holds one element of a type: floats up to
 // 32 bits in .f32, integers up to 32 bits in .b32 (extended by their sign), 64-bit types
 // in their own, bool in a predicate.
-func classOf(d lang.DType) asm.Class {
+func ClassOf(d lang.DType) asm.Class {
 	switch {
 	case d == lang.Bool:
 		return asm.Pred
@@ -131,8 +133,8 @@ func classOf(d lang.DType) asm.Class {
 	return asm.B32
 }
 
-// suffix is the type of an instruction on a value of type d: .s32, .u64, .f32 ...
-func suffix(d lang.DType) string {
+// Suffix is the type of an instruction on a value of type d: .s32, .u64, .f32 ...
+func Suffix(d lang.DType) string {
 	switch {
 	case d == lang.F64:
 		return ".f64"
@@ -149,8 +151,8 @@ func suffix(d lang.DType) string {
 	return kind + "32"
 }
 
-// bitsSuffix is the untyped form of suffix: .b32 or .b64.
-func bitsSuffix(d lang.DType) string {
+// BitsSuffix is the untyped form of Suffix: .b32 or .b64.
+func BitsSuffix(d lang.DType) string {
 	if d.Bits() == 64 {
 		return ".b64"
 	}
@@ -159,7 +161,7 @@ func bitsSuffix(d lang.DType) string {
 
 // emit emits one instruction of the operand type on the registers and constants given.
 func (e elem) emit(name string, xs ...asm.Operand) asm.Reg {
-	return e.Op(classOf(e.d), name+suffix(e.d), xs...)
+	return e.Op(ClassOf(e.d), name+Suffix(e.d), xs...)
 }
 
 // operands are the arguments as an instruction takes them.
@@ -178,7 +180,7 @@ func plain(name string) emitter {
 
 // compare is one setp.
 func compare(cond string) emitter {
-	return func(e elem) asm.Reg { return e.Op(asm.Pred, "setp."+cond+suffix(e.d), e.args[0], e.args[1]) }
+	return func(e elem) asm.Reg { return e.Op(asm.Pred, "setp."+cond+Suffix(e.d), e.args[0], e.args[1]) }
 }
 
 // ordered compares floats by the opposite comparison that is true with NaN, and
@@ -190,11 +192,11 @@ func ordered(opposite string) emitter {
 }
 
 func where(e elem) asm.Reg {
-	s := bitsSuffix(e.d)
+	s := BitsSuffix(e.d)
 	if e.d.IsFloat() {
-		s = suffix(e.d)
+		s = Suffix(e.d)
 	}
-	return e.Op(classOf(e.d), "selp"+s, e.args[1], e.args[2], e.args[0])
+	return e.Op(ClassOf(e.d), "selp"+s, e.args[1], e.args[2], e.args[0])
 }
 
 // clampOf is min(max(x, lo), hi), of the operand class's own min and max.
