@@ -72,7 +72,7 @@ var jitFaults = []Fault{
 		Old: `s.args[j] = launchArg{bits: scalarBits(s.scalars[c].value(scalars))}`, New: `s.args[j] = launchArg{bits: scalarBits(s.scalars[len(s.scalars)-1-c].value(scalars))}`,
 		Note: "scalars are passed in reverse order"},
 	{ID: "launch-param-order", File: "jit/ptx/module.go", Class: "launch", First: "jit TestConformance/launches",
-		Old: `decl, name := paramDecl(p)`, New: `decl, name := paramDecl(m.Params[len(m.Params)-1-i])`,
+		Old: `text.Params = append(text.Params, param(p))`, New: `text.Params = append([]asm.Param{param(p)}, text.Params...)`,
 		Note: "a kernel declares its parameters in reverse order"},
 	{ID: "view-contiguous", File: "jit/program.go", Class: "graph", First: "jit TestConformance/views",
 		Old: `if v.shape[i] != 1 && v.strides[i] != want {`, New: `if v.shape[i] > 2 && v.strides[i] != want {`,

@@ -291,8 +291,7 @@ func (u *atomicUpdate) word() atomicWord {
 // read loads the word into a register; those of 16 bits pass through one of their own width.
 func (w atomicWord) read(u *atomicUpdate, to asm.Reg, kind string) {
 	if u.d.Size() == 2 {
-		half := u.a.Reg(asm.B16)
-		u.a.Set(half, "ld.relaxed."+u.scopeName()+".global.b16", asm.At(w.at))
+		half := u.a.Op(asm.B16, "ld.relaxed."+u.scopeName()+".global.b16", asm.At(w.at))
 		u.a.Set(to, "cvt.u32.u16", half)
 		return
 	}
@@ -307,9 +306,7 @@ func (w atomicWord) swap(u *atomicUpdate, old, next asm.Reg, kind string) asm.Re
 		a.Set(half, "atom"+u.ordering()+".global.cas.b16", asm.At(w.at), a.Op(asm.B16, "cvt.u16.u32", old), a.Op(asm.B16, "cvt.u16.u32", next))
 		return a.Op(asm.B32, "cvt.u32.u16", half)
 	}
-	seen := a.Reg(old.Class)
-	a.Set(seen, "atom"+u.ordering()+".global.cas."+kind, asm.At(w.at), old, next)
-	return seen
+	return a.Op(old.Class, "atom"+u.ordering()+".global.cas."+kind, asm.At(w.at), old, next)
 }
 
 // extract is the element's bits in a word.

@@ -45,15 +45,7 @@ func (k *kernel) size(d *ir.Dim) asm.Number {
 		return asm.Int(d.Value)
 	}
 	return k.a.Once("dim "+d.Name, func() asm.Reg {
-		_, name := paramDecl(ir.Param{Kind: ir.ParamDim, Dim: d})
-		if d.Wide {
-			r := k.a.Reg(asm.B64)
-			k.a.Set(r, "ld.param.u64", asm.At(asm.Symbol(name)))
-			return r
-		}
-		r := k.a.Reg(asm.B32)
-		k.a.Set(r, "ld.param.u32", asm.At(asm.Symbol(name)))
-		return r
+		return k.argument(ir.Param{Kind: ir.ParamDim, Dim: d})
 	})
 }
 
@@ -387,16 +379,13 @@ func (k *kernel) mask(l layout, axes []*ir.Axis, r int) asm.Reg {
 func (k *kernel) scalarParam(p ir.Param) asm.Reg {
 	var r asm.Reg
 	k.a.AtEntry(func() {
-		_, name := paramDecl(p)
 		d := p.Scalar.Type.DType
 		switch {
 		case d == lang.Bool:
-			byte := k.a.Reg(asm.B32)
-			k.a.Set(byte, "ld.param.u8", asm.At(asm.Symbol(name)))
+			byte := k.a.Op(asm.B32, "ld.param.u8", asm.At(param(p).Name))
 			r = k.a.Op(asm.Pred, "setp.ne.u32", byte, asm.Int(0))
 		case d.IsFloat() && d.Bits() < 32:
-			raw := k.a.Reg(asm.B32)
-			k.a.Set(raw, fmt.Sprintf("ld.param.u%d", d.Bits()), asm.At(asm.Symbol(name)))
+			raw := k.a.Op(asm.B32, fmt.Sprintf("ld.param.u%d", d.Bits()), asm.At(param(p).Name))
 			r = elem.Unpack(k.a, d, raw, 1)[0]
 		default:
 			kind := "u"
@@ -405,8 +394,7 @@ func (k *kernel) scalarParam(p ir.Param) asm.Reg {
 			} else if d.IsSigned() {
 				kind = "s"
 			}
-			r = k.a.Reg(elem.ClassOf(d))
-			k.a.Set(r, fmt.Sprintf("ld.param.%s%d", kind, d.Bits()), asm.At(asm.Symbol(name)))
+			r = k.a.Op(elem.ClassOf(d), fmt.Sprintf("ld.param.%s%d", kind, d.Bits()), asm.At(param(p).Name))
 		}
 	})
 	return r

@@ -36,9 +36,7 @@ func (k *kernel) blockNumber() asm.Reg {
 	a := k.a
 	number := a.Op(asm.B32, "mov.u32", asm.Block)
 	if k.f.ScratchBytes() > 0 {
-		_, name := paramDecl(ir.Param{Kind: ir.ParamFirst})
-		first := a.Reg(asm.B32)
-		a.Set(first, "ld.param.u32", asm.At(asm.Symbol(name)))
+		first := k.argument(ir.Param{Kind: ir.ParamFirst})
 		number = a.Op(asm.B32, "add.u32", number, first)
 	}
 	if k.split > 1 {

@@ -64,10 +64,7 @@ func (k *kernel) strideReg(t *ir.Tensor, i int) asm.Reg {
 	if t.Strides != nil {
 		d := t.Strides[i]
 		return k.a.Once("stride "+d.Name, func() asm.Reg {
-			_, name := paramDecl(ir.Param{Kind: ir.ParamStride, Dim: d})
-			r := k.a.Reg(asm.B64)
-			k.a.Set(r, "ld.param.u64", asm.At(asm.Symbol(name)))
-			return r
+			return k.argument(ir.Param{Kind: ir.ParamStride, Dim: d})
 		})
 	}
 	var r asm.Number
@@ -275,9 +272,7 @@ func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
 		if t.Scratch {
 			return k.scratch(t)
 		}
-		_, name := paramDecl(ir.Param{Kind: ir.ParamPointer, Tensor: t})
-		r := k.a.Reg(asm.B64)
-		k.a.Set(r, "ld.param.u64", asm.At(asm.Symbol(name)))
+		r := k.argument(ir.Param{Kind: ir.ParamPointer, Tensor: t})
 		return k.a.Op(asm.B64, "cvta.to.global.u64", r)
 	})
 }
@@ -285,10 +280,8 @@ func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
 // scratch is the address of a scratch tensor, in the share of the block: launches that have not room for
 // all blocks at once run some after the others, from the number of the first on.
 func (k *kernel) scratch(t *ir.Tensor) asm.Reg {
-	_, name := paramDecl(ir.Param{Kind: ir.ParamScratch})
-	base, share := k.a.Reg(asm.B64), k.a.Reg(asm.B64)
-	k.a.Set(base, "ld.param.u64", asm.At(asm.Symbol(name)))
-	k.a.Set(share, "cvt.u64.u32", asm.Block)
+	base := k.argument(ir.Param{Kind: ir.ParamScratch})
+	share := k.a.Op(asm.B64, "cvt.u64.u32", asm.Block)
 	base = k.a.Op(asm.B64, "cvta.to.global.u64", base)
 	base = k.a.Op(asm.B64, "mad.lo.s64", share, asm.Int(k.f.ScratchBytes()), base)
 	return k.a.Op(asm.B64, "add.s64", base, asm.Int(k.f.ScratchOffset(t)))

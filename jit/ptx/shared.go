@@ -10,7 +10,7 @@ import (
 )
 
 // sharedName is the symbol of the block's dynamic shared memory.
-const sharedName = "arena"
+const sharedName asm.Symbol = "arena"
 
 // arena hands out shared memory, as a stack, and keeps track of what has been
 // read and written there since the last barrier, so that barriers go only where they are needed.
@@ -123,7 +123,7 @@ func overlap(bs []buffer, b buffer) bool {
 
 // sharedBase is the address of the arena in the shared window.
 func (k *kernel) sharedBase() asm.Reg {
-	return k.a.Once("arena", func() asm.Reg { return k.a.Op(asm.B32, "mov.u32", asm.Symbol(sharedName)) })
+	return k.a.Once("arena", func() asm.Reg { return k.a.Op(asm.B32, "mov.u32", sharedName) })
 }
 
 // sharedTile is a tile in shared memory: rows of one contiguous axis, in chunks

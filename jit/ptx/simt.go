@@ -73,11 +73,9 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	}
 	moving := [2]asm.Reg{}
 	for i := range moving {
-		moving[i] = a.Reg(asm.B32)
-		a.Set(moving[i], "mov.b32", asm.Int(0))
+		moving[i] = a.Op(asm.B32, "mov.b32", asm.Int(0))
 	}
-	left := a.Reg(asm.B32)
-	a.Set(left, "mov.b32", asm.Int(depth/unroll))
+	left := a.Op(asm.B32, "mov.b32", asm.Int(depth/unroll))
 	top := a.Label()
 	begin := a.Here()
 	a.Place(top)

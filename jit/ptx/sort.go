@@ -139,8 +139,7 @@ func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
 		return
 	}
 	top := a.Label()
-	left := a.Reg(asm.B32)
-	a.Set(left, "mov.b32", asm.Int(steps))
+	left := a.Op(asm.B32, "mov.b32", asm.Int(steps))
 	a.Place(top)
 	body()
 	a.Set(piece, "add.u32", piece, asm.Int(threads))

@@ -56,6 +56,39 @@ ret;`, text(a.Body()))
 	require.Equal(t, "    .reg .b32   %r<3>;\n    .reg .b64   %rd<2>;\n    .reg .pred  %p<2>;\n", a.Declarations())
 }
 
+// The module around the code: parameters, sections in their order, and the version that something asked for.
+func TestModule(t *testing.T) {
+	a, _ := kernel()
+	a.Require(81)
+	aside := Code{&Instr{Name: "ret"}, Label(7)}
+	a.Do("bar.sync", Int(0))
+	require.Equal(t, `// about
+.version 8.1
+.target sm_80
+.address_size 64
+
+.extern .shared .align 1024 .b8 arena[];
+
+.visible .entry k(
+    .param .u64  x,
+    .param .align 64 .b8 map_0[128]
+)
+.maxntid 64, 1, 1
+.minnctapersm 1
+.reqnctapercluster 2, 1, 1
+{
+    .reg .b32   %r<2>;
+
+    mov.u32                      %r1, %tid.x;
+
+    ret;
+$L7:
+    bar.sync                     0;
+}
+`, a.Module(Kernel{About: []string{"about"}, Target: "sm_80", Name: "k", Shared: "arena", Params: []Param{{".u64", "x"}, {"", "map_0"}}, Threads: 64, Cluster: 2}, aside))
+	require.Contains(t, a.Module(Kernel{Target: "sm_80", Name: "k"}), ".visible .entry k(\n)\n.maxntid 0, 1, 1\n.minnctapersm 1\n{\n")
+}
+
 // kernel is a builder in the body of a kernel, which has a register of the entry section.
 func kernel() (*Builder, Reg) {
 	a := New(80)

@@ -53,9 +53,6 @@ func New(arch int) *Builder {
 // Require raises the PTX ISA version (times ten) that the text declares.
 func (a *Builder) Require(version int) { a.Version = max(a.Version, version) }
 
-// Entry is the code of the entry section, Body that of the section that is being emitted.
-func (a *Builder) Entry() Code { return a.entry }
-
 // Body is the code of the section that is being emitted.
 func (a *Builder) Body() Code { return *a.body }
 

@@ -113,8 +113,7 @@ func fromHalf(a *asm.Builder, d lang.DType, h asm.Reg) asm.Reg {
 	if d == lang.F16 {
 		return a.Op(asm.F32, "cvt.f32.f16", h)
 	}
-	w := a.Reg(asm.B32)
-	a.Set(w, "mov.b32", asm.Vector{a.Op(asm.B16, "mov.b16", asm.Int(0)), h})
+	w := a.Op(asm.B32, "mov.b32", asm.Vector{a.Op(asm.B16, "mov.b16", asm.Int(0)), h})
 	return a.Op(asm.F32, "mov.b32", w)
 }
 

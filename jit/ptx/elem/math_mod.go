@@ -14,8 +14,7 @@ func floatMod(e elem) asm.Reg {
 	a, b := m.abs(x), m.abs(y)
 	ok := m.Op(asm.Pred, "and.pred", m.test("gt", b, num(0.0)), m.test("lt", a, num(math.Inf(1))))
 	long := m.Op(asm.Pred, "and.pred", ok, m.test("ge", a, b))
-	r := m.Reg(m.class)
-	m.Set(r, "mov"+m.suffix, a)
+	r := m.Op(m.class, "mov"+m.suffix, a)
 	done := m.Label()
 	m.Unless(long).Do("bra", done)
 	var rest asm.Reg

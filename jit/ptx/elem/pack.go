@@ -162,9 +162,7 @@ func pack8(a *asm.Builder, d lang.DType, x [4]asm.Reg) asm.Reg {
 	if d == lang.F8E4M3 && a.Arch >= 90 {
 		lo := a.Op(asm.B16, "cvt.rn.satfinite.e4m3x2.f32", x[1], x[0])
 		hi := a.Op(asm.B16, "cvt.rn.satfinite.e4m3x2.f32", x[3], x[2])
-		w := a.Reg(asm.B32)
-		a.Set(w, "mov.b32", asm.Vector{lo, hi})
-		return w
+		return a.Op(asm.B32, "mov.b32", asm.Vector{lo, hi})
 	}
 	var b [4]asm.Reg
 	for i, v := range x {

@@ -93,9 +93,7 @@ func load(a *asm.Builder, p asm.Reg, c asm.Class) asm.Reg {
 	if c == asm.Pred {
 		return a.Op(asm.Pred, "setp.ne.b32", load(a, p, asm.B32), asm.Int(0))
 	}
-	r := a.Reg(c)
-	a.Set(r, "ld.global."+memory[c].typ, asm.At(p))
-	return r
+	return a.Op(c, "ld.global."+memory[c].typ, asm.At(p))
 }
 
 func keep(a *asm.Builder, p, r asm.Reg) {
@@ -118,8 +116,7 @@ func TestElementwiseAssembles(t *testing.T) {
 			version := 0
 			everything(func(name string, classes []asm.Class, emit func(a *asm.Builder, in []asm.Reg) []asm.Reg) {
 				a := asm.New(target.arch)
-				p := a.Reg(asm.B64)
-				a.Set(p, "ld.param.b64", asm.At(asm.Symbol("p")))
+				p := a.Op(asm.B64, "ld.param.b64", asm.At(asm.Symbol("p")))
 				in := make([]asm.Reg, len(classes))
 				for i, c := range classes {
 					in[i] = load(a, p, c)
