@@ -12,7 +12,6 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
-	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/ptxtest"
 	"tilec/lang"
 )
@@ -36,24 +35,10 @@ func compile(t testing.TB, f *ir.Func, p *plan.Plan, target string) *Module {
 	require.NoError(t, p.Apply(f))
 	m, err := Compile(f, p, tg)
 	require.NoError(t, err)
-	requireEffects(t, m.Text)
+	k := newKernel(expandTopK(f), p, tg)
+	k.lower()
+	require.NoError(t, k.a.Check(k.producer))
 	return m
-}
-
-// requireEffects requires that the table of effects has every instruction of a text.
-func requireEffects(t testing.TB, text string) {
-	t.Helper()
-	for _, l := range strings.Split(text[strings.Index(text, "{\n"):], "\n") {
-		name, ok := strings.CutSuffix(strings.TrimSpace(l), ";")
-		if !ok || strings.HasPrefix(name, ".") {
-			continue
-		}
-		if strings.HasPrefix(name, "@") {
-			_, name, _ = strings.Cut(name, " ")
-		}
-		name, _, _ = strings.Cut(strings.TrimSpace(name), " ")
-		require.NotEqual(t, asm.Unknown, asm.EffectsOf(name), l)
-	}
 }
 
 var examplePlans = []struct {

@@ -194,6 +194,46 @@ func TestCalcRefusesEffects(t *testing.T) {
 	require.Equal(t, Unknown, EffectsOf("addition.s32"))
 }
 
+// Check finds each thing that it looks for, and nothing in code that is right.
+func TestCheck(t *testing.T) {
+	for _, c := range []struct {
+		emit func(a *Builder, x Reg)
+		want string
+	}{
+		{func(a *Builder, x Reg) { a.If(a.Op(Pred, "setp.eq.u32", x, Int(0))).Do("bra", placed(a)) }, ""},
+		{func(a *Builder, x Reg) { a.Set(Vector{x, x}, "ld.global.v2.b32", At(x).Plus(4)) }, ""},
+		{func(a *Builder, x Reg) { a.Do("bra", a.Label()) }, `"bra $L1" goes to a label that is not placed`},
+		{func(a *Builder, x Reg) { a.Place(placed(a)) }, "label $L1 is placed twice"},
+		{func(a *Builder, x Reg) { a.If(x).Do("ret") }, `the condition of "@%r1 ret" is no predicate`},
+		{func(a *Builder, x Reg) { a.Do("nonsense", x) }, `the table of effects has no "nonsense %r1"`},
+		{func(a *Builder, x Reg) { a.Op(B32, "neg.s32", a.Reg(B32)) }, `reads %r2, which nothing before it writes`},
+		{func(a *Builder, x Reg) { a.If(a.Reg(Pred)).Do("ret") }, `reads %p1, which nothing before it writes`},
+		{func(a *Builder, x Reg) { a.Do("st.global.v2.b32", At(x), Vector{x, a.Reg(B32)}) }, `reads %r2`},
+		{func(a *Builder, x Reg) { a.Op(B32, "ld.global.b32", At(a.Reg(B64))) }, `reads %rd1`},
+		{func(a *Builder, x Reg) { a.Do("cp.async.bulk.tensor.1d", Box{x, Vector{a.Reg(B32)}}) }, `reads %r2`},
+	} {
+		a, x := kernel()
+		c.emit(a, x)
+		err := a.Check()
+		if c.want == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorContains(t, err, c.want)
+	}
+	a, x := kernel()
+	y := a.Reg(B32)
+	a.Op(B32, "add.s32", x, y)
+	require.NoError(t, a.Check(Code{&Instr{Name: "mov.b32", Dst: y, Src: []Operand{Int(0)}}}), "a section comes before the body")
+}
+
+// placed is a label that is placed.
+func placed(a *Builder) Label {
+	l := a.Label()
+	a.Place(l)
+	return l
+}
+
 // Arithmetic on what is known is done at once.
 func TestNumbers(t *testing.T) {
 	a, x := kernel()
