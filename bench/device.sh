@@ -23,9 +23,9 @@ build() {
     go build "${flags[@]}" -o $stage/tilec ./cmd/tilec
     go build "${flags[@]}" -o $stage/bench ./bench/run
     # Every package whose tests ask for the device under test, and the driver's own;
-    # not bench, whose workloads are timed there anyway.
+    # not bench, whose workloads are timed there anyway, nor bench/mutate, which needs Go.
     local packages
-    packages=$(go list -f '{{range .TestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}' ./... | grep -v '^tilec/bench$' | sort -u)
+    packages=$(go list -f '{{range .TestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}{{range .XTestImports}}{{if eq . "tilec/jit/jittest"}}{{$.ImportPath}}{{"\n"}}{{end}}{{end}}' ./... | grep -v '^tilec/bench' | sort -u)
     local p
     for p in $(printf '%s\n' tilec/jit/cuda tilec/jit $packages | sort -u); do
         p=${p#tilec/}

@@ -86,6 +86,13 @@ type irBuilder struct {
 	locals    map[*typed.Local]*ir.Value
 	begins    map[*typed.Axis]*ir.Dim // where grid axes over a part of their dimension begin
 	combining bool                    // the function of a reduce or a scan is being built
+	loops     []enclosing             // those around what is being built, the outermost first
+}
+
+// enclosing is a loop around what is being built: its axis, nil for one that counts, and where it is.
+type enclosing struct {
+	axis     *ir.Axis
+	position *ir.Value
 }
 
 // known evaluates a size that depends only on what the specialisation fixes.
@@ -199,8 +206,11 @@ func (b *irBuilder) body(body *typed.Body) []*ir.Value {
 			b.print(s)
 		case *typed.Assert:
 			b.assert(s)
+		case *typed.StaticAssert: // checkConditions has decided it
 		case *typed.Do:
 			b.values(s.X)
+		default:
+			panic(typed.Unknown(s))
 		}
 	}
 	return b.all(body.Results)
@@ -345,7 +355,7 @@ func (b *irBuilder) values(x typed.Expr) []*ir.Value {
 	case *typed.Inline:
 		return b.body(x.Body)
 	}
-	panic(fmt.Sprintf("unknown expression %T", x))
+	panic(typed.Unknown(x))
 }
 
 func accessHint(h typed.AccessHints) ir.AccessHint {
@@ -415,6 +425,8 @@ func (b *irBuilder) loop(x *typed.For) []*ir.Value {
 			pos.Name = x.Index.Name
 			b.locals[x.Index] = pos
 		}
+		b.loops = append(b.loops, enclosing{op.Axis, pos})
+		defer func() { b.loops = b.loops[:len(b.loops)-1] }()
 		for i, c := range x.Carried {
 			v := b.f.NewValue(op.Args[i+2].Type, nil)
 			v.Name = c.Name

@@ -82,9 +82,9 @@ func difference(c *typed.GCheck, got, want lang.Literal) (float64, bool) {
 		return math.Inf(1), false
 	}
 	off := math.Abs(g - w)
-	limit := c.Abs + c.Rel*math.Abs(w)
+	limit := c.Abs + float64(c.Rel*math.Abs(w))
 	if c.Ulps > 0 {
-		limit += c.Ulps * spacing(got.DType, w)
+		limit += float64(c.Ulps * spacing(got.DType, w))
 	}
 	return off, off <= limit
 }

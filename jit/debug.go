@@ -28,9 +28,9 @@ func (b *irBuilder) print(s *typed.Print) {
 	b.Emit(&ir.Op{Code: lang.OpPrint, Args: args, Text: s.Text})
 }
 
-// assert builds an assert. Of a tile, the first element that fails is found
-// axis by axis, in the order of their declaration; the values of the message
-// are those at that element.
+// assert builds an assert. Its positions tell which of all that fails is named: along the axes of the grid, then the
+// loops around, then the whole axes, each in the order of their declaration. Of a tile, the first element that fails is
+// found axis by axis in that order; the values of the message are those at that element.
 func (b *irBuilder) assert(s *typed.Assert) {
 	if s.Debug && !b.spec.Debug {
 		return
@@ -44,37 +44,89 @@ func (b *irBuilder) assert(s *typed.Assert) {
 	if holds, known := constBool(cond); known && holds {
 		return
 	}
-	op := &ir.Op{Code: lang.OpAssert, Text: s.Text}
-	fails := b.Op(lang.OpLogicNot, cond)
-	axes := b.f.InOrder(fails.Type.Axes)
-	if len(axes) == 0 {
-		op.Args = append([]*ir.Value{fails}, values...)
-		b.Emit(op)
-		return
-	}
 	reduce := func(code lang.Op, x *ir.Value) *ir.Value {
+		if x.Type.IsScalar() {
+			return x
+		}
 		return b.Emit(&ir.Op{Code: code, Args: []*ir.Value{x}, Over: x.Type.Axes})[0]
 	}
-	op.Args = []*ir.Value{reduce(lang.OpAny, fails)}
+	fails := b.Op(lang.OpLogicNot, cond)
+	op := &ir.Op{Code: lang.OpAssert, Text: s.Text, Args: []*ir.Value{reduce(lang.OpAny, fails)}}
 	here := fails // at the elements that may still be the first
-	for _, a := range axes {
-		at := b.positionsAlong(a)
-		first := reduce(lang.OpReduceMin, b.Op(lang.OpWhere, here, at, b.Const(at.Type.DType, ir.Const{Int: 1<<(at.Type.DType.Bits()-1) - 1})))
-		here = b.Op(lang.OpLogicAnd, here, b.Op(lang.OpEq, at, first))
-		op.Names = append(op.Names, a.Name)
-		op.Args = append(op.Args, first)
+	for _, p := range b.coordinates(fails.Type) {
+		if at := p.at; !at.Type.IsScalar() {
+			most := b.Const(at.Type.DType, ir.Const{Int: 1<<(at.Type.DType.Bits()-1) - 1})
+			p.at = reduce(lang.OpReduceMin, b.Op(lang.OpWhere, here, at, most))
+			here = b.Op(lang.OpLogicAnd, here, b.Op(lang.OpEq, at, p.at))
+		}
+		op.Names = append(op.Names, p.name)
+		op.Args = append(op.Args, p.at)
 	}
 	for _, v := range values {
-		switch d := v.Type.DType; {
-		case v.Type.IsScalar():
-		case d == lang.Bool:
-			v = reduce(lang.OpAny, b.Op(lang.OpLogicAnd, here, v))
-		default: // one element that is not 0
-			v = reduce(lang.OpSum, b.Op(lang.OpWhere, here, v, b.constant(d, 0, 0)))
-		}
-		op.Args = append(op.Args, v)
+		op.Args = append(op.Args, b.elementAt(here, v, reduce))
 	}
 	b.Emit(op)
+}
+
+// elementAt is the element of v at the one position where a tile of bool is true.
+func (b *irBuilder) elementAt(here, v *ir.Value, reduce func(lang.Op, *ir.Value) *ir.Value) *ir.Value {
+	d := v.Type.DType
+	switch {
+	case v.Type.IsScalar():
+		return v
+	case d == lang.Bool:
+		return reduce(lang.OpAny, b.Op(lang.OpLogicAnd, here, v))
+	}
+	bits := d
+	if d.IsFloat() { // a sum of numbers would make 0 of -0 where the tile has other elements
+		bits = map[int]lang.DType{8: lang.U8, 16: lang.U16, 32: lang.U32, 64: lang.U64}[d.Bits()]
+		v = b.Bitcast(v, bits)
+	}
+	v = b.Op(lang.OpWhere, here, v, b.constant(bits, 0, 0))
+	if !d.IsFloat() {
+		return reduce(lang.OpSum, v)
+	}
+	return b.Bitcast(reduce(lang.OpReduceMax, v), d)
+}
+
+// coordinate is where something is along an axis or in a loop. The name is "" where the element that is there does not
+// depend on it, but the part that a block or a step has.
+type coordinate struct {
+	name string
+	at   *ir.Value
+}
+
+// coordinates are where the elements of a tile are, in the order in which a program goes through them.
+func (b *irBuilder) coordinates(t ir.Type) []coordinate {
+	var all []coordinate
+	done := map[*ir.Axis]bool{}
+	along := func(a *ir.Axis) {
+		done[a] = true
+		all = append(all, coordinate{a.Name, b.positionsAlong(a)})
+	}
+	for _, a := range b.f.Grid() {
+		if t.Has(a) || a.Scalar {
+			along(a)
+		} else {
+			all = append(all, coordinate{"", b.Emit(&ir.Op{Code: lang.OpStart, Axis: a})[0]})
+		}
+	}
+	for _, l := range b.loops {
+		switch {
+		case l.axis == nil:
+			all = append(all, coordinate{l.position.Name, l.position})
+		case t.Has(l.axis):
+			along(l.axis)
+		default:
+			all = append(all, coordinate{"", l.position})
+		}
+	}
+	for _, a := range b.f.InOrder(t.Axes) {
+		if !done[a] {
+			along(a)
+		}
+	}
+	return all
 }
 
 // The memory of a launch for what it says: areas for at most maxAreas blocks,
@@ -127,7 +179,7 @@ func (s *debugOutput) clear(d Device) error {
 }
 
 // report writes what the blocks have said, in their order, and gives the error
-// of the first failed assert. It waits for the launch.
+// of the assert that failed. It waits for the launch.
 func (s *debugOutput) report(d Device, out io.Writer) error {
 	head := make([]byte, s.head)
 	if err := d.Read(head, s.memory, 0); err != nil {
@@ -208,7 +260,6 @@ func (s *debugOutput) block(n int64) string {
 
 // failure is the error of the failed assert that the head holds.
 func (s *debugOutput) failure(head []byte) error {
-	block := binary.LittleEndian.Uint64(head[ir.DebugBlock:])
 	site := binary.LittleEndian.Uint64(head[ir.DebugSite:])
 	if site == 0 || site > uint64(len(s.sites)) {
 		return bug.New("run", "an assert of %s failed at site %d of %d", s.f.Name, site, len(s.sites))
@@ -219,13 +270,12 @@ func (s *debugOutput) failure(head []byte) error {
 	for _, v := range op.Args[1:] {
 		texts = append(texts, r.tile(v.Type.DType, 0))
 	}
-	message := s.block(int64(block)) + ": assert failed"
+	message, lead := "assert failed", " at "
 	for i, name := range op.Names {
-		lead := ", "
-		if i == 0 {
-			lead = " at "
+		if name != "" {
+			message += fmt.Sprintf("%s%s = %s", lead, name, texts[i])
+			lead = ", "
 		}
-		message += fmt.Sprintf("%s%s = %s", lead, name, texts[i])
 	}
 	return &lang.Diagnostic{Code: lang.ErrAssert, At: op.At, Message: message + ": " + fill(op.Text, texts[len(op.Names):])}
 }

@@ -323,6 +323,8 @@ func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]gval, error) 
 			if err := f.check(s); err != nil {
 				return nil, err
 			}
+		default:
+			panic(typed.Unknown(s))
 		}
 	}
 	out := make([]gval, len(results))
@@ -427,7 +429,7 @@ func (f *frame) eval(x typed.GExpr) (gval, error) {
 		elems, err := f.evalAll(x.Elems)
 		return gval{elems: elems}, err
 	}
-	return gval{}, bug.New("bind", "graph expression %T", x)
+	panic(typed.Unknown(x))
 }
 
 func (f *frame) evalAll(xs []typed.GExpr) ([]gval, error) {

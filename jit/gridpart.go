@@ -113,9 +113,13 @@ func (b *irBuilder) moved(v *ir.Value, a *typed.Axis) *ir.Value {
 	return v
 }
 
-// positionsAlong is the tile of the positions of an axis of the IR.
+// positionsAlong is the tile of the positions of an axis of the IR, and of a scalar one its position.
 func (b *irBuilder) positionsAlong(x *ir.Axis) *ir.Value {
-	v := b.Emit(&ir.Op{Code: lang.OpIndex, Axis: x})[0]
+	code := lang.OpIndex
+	if x.Scalar {
+		code = lang.OpStart
+	}
+	v := b.Emit(&ir.Op{Code: code, Axis: x})[0]
 	for a, y := range b.axes {
 		if x == y {
 			return b.moved(v, a)

@@ -63,3 +63,25 @@ func TestCheckFailure(t *testing.T) {
 		require.Equal(t, c.want, strings.Join(failures[0].Text(), "\n"), c.check)
 	}
 }
+
+// TestCheckNamesAxes: a check tells places by the axes that the kernel stores by, wherever the store stands.
+func TestCheckNamesAxes(t *testing.T) {
+	for _, kernel := range []string{
+		"kernel k(x: f32[N]) -> y: f32[N] grid i in N by 4 { y[i] = x[i] }",
+		"kernel k(x: f32[N]) -> y: f32[N] grid g in 1 { for i in N by 4 { y[i] = x[i] } }",
+		"kernel k(x: f32[N], n: i32 = 1) -> y: f32[N] grid i in N by 4 { if n > 0 { y[i] = x[i] } else { y[i] = 0 } }",
+		"kernel k(x: f32[N]) -> y: f32[N] { y[i] = x[i] }",
+		"kernel k(x: f32[N], inout s: f32[]) -> y: f32[N] {\n    s[] = sum(x[j], over j)\n    y[i] = x[i] + 0 * s[]\n}", // in parts
+	} {
+		call := "check k([1.0, 2.0]) == [1.0, 3.0]"
+		if strings.Contains(kernel, "inout") {
+			call = "inout s = full(f32, 0, [])\n    check k([1.0, 2.0], s) == [1.0, 3.0]"
+		}
+		program, ds := jit.Load("t.tile", []byte(kernel+"\ntest \"t\" {\n    "+call+"\n}\n"), nil)
+		require.Empty(t, ds, kernel)
+		failures, err := jit.NewCompiler(jit.OpenCPU(), nil).RunTest(program.Tests[0], jit.Options{})
+		require.NoError(t, err, kernel)
+		require.Len(t, failures, 1, kernel)
+		require.Contains(t, strings.Join(failures[0].Text(), "\n"), "the first difference is at i = 1:", kernel)
+	}
+}

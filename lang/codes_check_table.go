@@ -443,7 +443,8 @@ parameter is not known.`,
 		ErrNotMutable: {
 			Title: "an inout argument that may not be written",
 			Doc: `Values never change. Only what a graph itself takes as ` + "`" + `inout` + "`" + `, or a part of it,
-can be passed where a kernel writes, and not twice in one call.`,
+can be passed where a kernel writes, and not twice in one call. So that it is known what
+lies where, no choice gives and no loop carries a struct or an array of it.`,
 			Fails: `kernel put(x: f32[N], inout y: f32[N])
     grid i in N by B
 {

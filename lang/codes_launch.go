@@ -42,9 +42,9 @@ that disagree about it, with both sizes.`,
 		},
 		ErrAssert: {
 			Title: "an assert that failed as a kernel ran",
-			Doc: `The condition did not hold for the element named, which is the first one in the
-first block, in the order of blocks, in which an assert failed. All blocks have
-run to their end.`,
+			Doc: `The condition did not hold for the element named, which is the first one, by its
+positions along the axes of the grid, in the loops around, and along whole axes, of
+the first assert in the kernel that failed. All blocks have run to their end.`,
 		},
 		ErrAssume: {
 			Title: "an assume that the arguments do not meet",

@@ -1,5 +1,7 @@
 package lang
 
+import "fmt"
+
 // Walk calls visit for a node and everything below it, parents first, in
 // source order. It does not go below a node for which visit gives false.
 func Walk(n Node, visit func(Node) bool) {
@@ -58,9 +60,11 @@ func (f *family) args(args []Arg) {
 	}
 }
 
+// children gives what is directly in a node. It panics for a kind that it does not know.
 func children(n Node) family {
 	var f family
 	switch n := n.(type) {
+	case *Ident, *Import, *Pattern, *NameExpr, *IntLit, *FloatLit, *StringLit, *BoolLit:
 	case *Attr:
 		f.add(&n.Name)
 		f.args(n.Args)
@@ -159,6 +163,8 @@ func children(n Node) family {
 		f.add(n.From, n.To)
 	case *Block:
 		addAll(&f, n.Stmts)
+	default:
+		panic(fmt.Sprintf("no case for a node of the kind %T", n))
 	}
 	return f
 }

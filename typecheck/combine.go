@@ -332,6 +332,10 @@ func impure(fn *typed.Body) (at lang.Span, what string) {
 			at, what = n.At, "`print`"
 		case *typed.Assert:
 			at, what = n.At, "`assert`"
+		case *typed.Const, *typed.SizeExpr, *typed.ConstRef, *typed.ScalarRef, *typed.If, *typed.Tuple, *typed.Inline,
+			*typed.Body, *typed.Let, *typed.Do, *typed.StaticAssert: // as pure as what is in it
+		default:
+			panic(typed.Unknown(n))
 		}
 		return what == ""
 	})

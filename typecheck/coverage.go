@@ -160,7 +160,7 @@ func (b *bodyChecker) coverageOf(p *typed.Param, m mention) *coverage {
 
 // launch is what all blocks together store.
 func (v *coverage) launch() []reach {
-	stored := v.body(&typed.Body{Stmts: v.stmts})
+	stored := v.in(&typed.Body{Stmts: v.stmts})
 	for _, a := range v.kernel.Axes {
 		if a.Kind == typed.GridAxis {
 			stored = v.along(stored, v.positions[a], a.At)
@@ -169,31 +169,57 @@ func (v *coverage) launch() []reach {
 	return v.merged(stored)
 }
 
-// body is what the statements of a body store, each time that it is gone through.
-func (v *coverage) body(body *typed.Body) []reach {
-	if body == nil {
-		return nil
-	}
-	var stored []reach
-	for _, s := range body.Stmts {
-		switch s := s.(type) {
-		case *typed.Let:
-			stored = append(stored, v.expr(s.Value)...)
-		case *typed.Store:
-			stored = append(stored, v.exprs(s.Indices...)...)
-			stored = append(stored, v.exprs(s.Value, s.New, s.Else)...)
-			if s.Param.Name == v.of.Name {
-				stored = append(stored, v.store(s)...)
-			}
-		case *typed.Do:
-			stored = append(stored, v.expr(s.X)...)
-		case *typed.Print:
-			stored = append(stored, v.exprs(s.Args...)...)
-		case *typed.Assert:
-			stored = append(stored, v.exprs(s.Args...)...)
+// in is what a node stores, each time that it is gone through.
+func (v *coverage) in(n typed.Node) []reach {
+	switch n := n.(type) {
+	case *typed.Store:
+		stored := v.partsOf(n, nil)
+		if n.Param.Name == v.of.Name {
+			stored = append(stored, v.store(n)...)
 		}
+		return stored
+	case *typed.For:
+		symbol := v.positions[n.Axis]
+		if n.Axis == nil {
+			symbol = v.indexOf[n.Index]
+		}
+		return v.partsOf(n, func(body *typed.Body) []reach { return v.along(v.in(body), symbol, n.At) })
+	case *typed.If:
+		var then, other []reach
+		cond := v.partsOf(n, func(branch *typed.Body) []reach {
+			if branch == n.Then {
+				then = v.merged(v.in(branch))
+			} else {
+				other = v.merged(v.in(branch))
+			}
+			return nil
+		})
+		both := v.both(then, other)
+		if len(both) < max(len(then), len(other)) {
+			v.gap(n.At, false, "what one branch stores, the other does not")
+		}
+		return append(cond, both...)
+	case *typed.Inline:
+		return v.in(n.Body)
+	case *typed.Load:
+		v.load(n)
 	}
-	return append(stored, v.exprs(body.Results...)...)
+	return v.partsOf(n, func(body *typed.Body) []reach {
+		v.in(body)
+		return nil // it may never run
+	})
+}
+
+// partsOf is what is stored by all that is directly in a node, by a body as the function says.
+func (v *coverage) partsOf(n typed.Node, inBody func(*typed.Body) []reach) (stored []reach) {
+	typed.Children(n, func(c typed.Node) {
+		if body, ok := c.(*typed.Body); ok {
+			stored = append(stored, inBody(body)...)
+		} else {
+			stored = append(stored, v.in(c)...)
+		}
+	})
+	return stored
 }
 
 // store is what one store writes.
@@ -221,56 +247,16 @@ func (v *coverage) store(s *typed.Store) []reach {
 	return stored
 }
 
-func (v *coverage) exprs(xs ...typed.Expr) []reach {
-	var stored []reach
-	for _, x := range xs {
-		stored = append(stored, v.expr(x)...)
+// load notes that the output is read.
+func (v *coverage) load(x *typed.Load) {
+	of := x.Param
+	if of.Of != nil {
+		of = of.Of
 	}
-	return stored
-}
-
-// expr is what the blocks inside an expression store.
-func (v *coverage) expr(x typed.Expr) []reach {
-	switch x := x.(type) {
-	case *typed.Apply:
-		return v.exprs(x.Args...)
-	case *typed.Load:
-		of := x.Param
-		if of.Of != nil {
-			of = of.Of
-		}
-		if of.Name == v.of.Name {
-			v.early = true
-			v.gap(x.At, false, "it is read here")
-		}
-		return append(v.exprs(x.Indices...), v.exprs(x.Else)...)
-	case *typed.Take:
-		return append(v.exprs(x.X, x.Else), v.exprs(x.Positions...)...)
-	case *typed.Combine:
-		return append(v.exprs(x.Args...), v.exprs(x.Identity...)...)
-	case *typed.Order:
-		return v.exprs(x.Args...)
-	case *typed.Tuple:
-		return v.exprs(x.Elems...)
-	case *typed.Inline:
-		return v.body(x.Body)
-	case *typed.For:
-		outside := append(v.exprs(x.Lo, x.Hi), v.exprs(x.Init...)...)
-		symbol := v.positions[x.Axis]
-		if x.Axis == nil {
-			symbol = v.indexOf[x.Index]
-		}
-		return append(outside, v.along(v.body(x.Body), symbol, x.At)...)
-	case *typed.If:
-		cond := v.expr(x.Cond)
-		then, other := v.merged(v.body(x.Then)), v.merged(v.body(x.Else))
-		both := v.both(then, other)
-		if len(both) < max(len(then), len(other)) {
-			v.gap(x.At, false, "what one branch stores, the other does not")
-		}
-		return append(cond, both...)
+	if of.Name == v.of.Name {
+		v.early = true
+		v.gap(x.At, false, "it is read here")
 	}
-	return nil
 }
 
 // along is what is stored when a position has gone through all that it walks.

@@ -73,6 +73,7 @@ var stored = []struct{ about, kernel, fills string }{
 	{"a scatter", `kernel k(x: i32[N]) -> y: f32[N, 4] grid i in N { y[i, x[i]] = 1 }`, "y"},
 	{"one more than is walked", `kernel k(x: f32[M, N]) -> y: f32[N, M + 1] grid i in M by B, j in N by C { y[j, index(i)] = x[i, j] }`, "y"},
 	{"an atomic", `kernel k(x: f32[M, N]) -> y: f32[M] grid i in M by B, j in N by C { atomic_add(y[i], sum(x[i, j], over j)) }`, "y"},
+	{"an atomic in what is asserted", `kernel k(x: f32[N], n: i32) -> y: f32[N] grid i in N by B { assert(if n > 0 { any(atomic_add(y[i], 1.0) < 5.0, over i) } else { true }); y[i] = x[i] }`, "y"},
 	{"an atomic besides a store", `kernel k(x: f32[M]) -> (y: f32[M], z: f32[M]) grid i in M by B { let old = atomic_add(y[i], x[i]); z[i] = old }`, "y"},
 	{"one of many", `kernel k(x: f32[N]) -> y: f32[N] { y[0] = sum(x[i], over i) }`, "y"},
 	{"the channels that groups leave", `kernel k<const G: int>(x: f32[C]) -> y: f32[C] grid g in G { axis c in C / G; y[g * (C / G) + index(c)] = 1 }`, "y"},

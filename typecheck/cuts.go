@@ -24,8 +24,8 @@ type dependence struct {
 
 // cuts follows values through a loop over the axis.
 type cuts struct {
+	*flow[cut]
 	axis   *typed.Axis
-	of     map[*typed.Local]cut
 	along  map[*typed.Axis]cut // of the axes of loops inside: what their ranges are
 	under  cut                 // the condition that decides whether the statement runs
 	levels int
@@ -36,8 +36,9 @@ type cuts struct {
 
 // cutsOf gives what depends on the cut of a loop's axis.
 func cutsOf(loop *typed.For) []dependence {
-	c := &cuts{axis: loop.Axis, of: map[*typed.Local]cut{}, along: map[*typed.Axis]cut{}, under: sameCut, touched: map[*typed.Param]*touches{}}
-	c.touch(loop.Body)
+	c := &cuts{axis: loop.Axis, along: map[*typed.Axis]cut{}, under: sameCut, touched: map[*typed.Param]*touches{}}
+	c.flow = &flow[cut]{c, map[*typed.Local]cut{}}
+	c.touch(loop)
 	for i, l := range loop.Carried {
 		c.of[l] = cut{kind: cutCarried, by: ^joins(0), of: l, finite: isFinite(loop.Init[i])}
 	}
@@ -101,35 +102,19 @@ func (c *cuts) shows(at lang.Span) {
 	c.found = append(c.found, dependence{at: at, says: true})
 }
 
-func (c *cuts) body(body *typed.Body) []cut {
-	if body == nil {
-		return nil
+func (c *cuts) stmtMeans(s typed.Stmt) bool {
+	switch s := s.(type) {
+	case *typed.Store:
+		c.store(s)
+	case *typed.Print: // each step says it
+		c.exprs(s.Args)
+		c.shows(s.At)
+	case *typed.Assert:
+		c.assert(s)
+	default:
+		return false
 	}
-	for _, s := range body.Stmts {
-		switch s := s.(type) {
-		case *typed.Let:
-			of := c.expr(s.Value)
-			for i, l := range s.Locals {
-				if l != nil && i < len(of) {
-					c.of[l] = of[i]
-				}
-			}
-		case *typed.Store:
-			c.store(s)
-		case *typed.Do:
-			c.expr(s.X)
-		case *typed.Print: // each step says it
-			c.exprs(s.Args)
-			c.shows(s.At)
-		case *typed.Assert:
-			c.assert(s)
-		}
-	}
-	var out []cut
-	for _, x := range body.Results {
-		out = append(out, c.expr(x)...)
-	}
-	return out
+	return true
 }
 
 // assert holds for all positions where it holds for those of every step.
@@ -158,7 +143,7 @@ func (c *cuts) store(s *typed.Store) {
 	apart := t.index != nil // positions of the axis are elements apart
 	join := joinOf[s.Op.Combines()]
 	if s.Old != nil {
-		c.of[s.Old] = eachCut
+		c.of[s.Old] = spread(s.At, eachCut, c.one(s.Else))
 		if !along {
 			c.of[s.Old] = free(s.At)
 		}
@@ -196,97 +181,41 @@ func onlyOver(s *typed.Store, a *typed.Axis) bool {
 	return true
 }
 
-// one is what an expression of one value has to do with the cut.
-func (c *cuts) one(x typed.Expr) cut {
-	if x == nil {
-		return sameCut
-	}
-	of := c.expr(x)
-	if len(of) == 1 {
-		return of[0]
-	}
-	return spread(x.Span(), of...)
-}
+func (c *cuts) dependent(at lang.Span, on []cut) cut { return spread(at, on...) }
 
-func (c *cuts) exprs(xs []typed.Expr) []cut {
-	out := make([]cut, len(xs))
-	for i, x := range xs {
-		out[i] = c.one(x)
-	}
-	return out
-}
-
-// expr is what each value of an expression has to do with the cut.
-func (c *cuts) expr(x typed.Expr) []cut {
-	of := c.cut(x)
-	types := x.Types()
-	for i := range of {
-		if i < len(types) && of[i].kind == cutSame && hasAxis(types[i].Axes, c.axis) {
-			of[i] = eachCut
-		}
+func (c *cuts) ofType(of cut, t typed.Type) cut {
+	if of.kind == cutSame && hasAxis(t.Axes, c.axis) {
+		return eachCut
 	}
 	return of
 }
 
-func (c *cuts) cut(x typed.Expr) []cut {
-	all := func(of cut) []cut {
-		out := make([]cut, len(x.Types()))
-		for i := range out {
-			out[i] = of
-		}
-		return out
-	}
+func (c *cuts) exprMeans(x typed.Expr) ([]cut, bool) {
 	switch x := x.(type) {
 	case *typed.Const:
-		if x.Int == 0 && x.Float == 0 {
-			return all(zeroCut)
-		}
-	case *typed.LocalRef:
-		return all(c.local(x.Local))
+		return alike(x, zeroCut), x.Int == 0 && x.Float == 0
 	case *typed.Apply:
-		return all(c.apply(x))
+		return alike(x, c.apply(x)), true
 	case *typed.Combine:
 		args := append(c.exprs(x.Args), c.exprs(x.Identity)...)
 		if x.Op == lang.OpReduce && onlyOp(x) != lang.OpInvalid {
-			return all(c.reduced(x.At, joinOf[onlyOp(x)], x.Over, args...))
-		}
-		for _, p := range x.Params {
-			c.of[p] = sameCut
+			return alike(x, c.reduced(x.At, joinOf[onlyOp(x)], x.Over, args...)), true
 		}
 		args = append(args, c.body(x.Fn)...) // the function may use what is carried
-		return all(c.reduced(x.At, 0, x.Over, args...))
+		return alike(x, c.reduced(x.At, 0, x.Over, args...)), true
 	case *typed.Load:
 		at := spread(x.At, append(c.exprs(x.Indices), c.one(x.Else))...)
 		if t := c.touched[x.Param]; t != nil && t.index == nil {
 			at = free(x.At, at)
 		}
-		return all(at)
-	case *typed.Take:
-		return all(spread(x.At, append(c.exprs(x.Positions), c.one(x.X), c.one(x.Else))...))
-	case *typed.Order:
-		return all(spread(x.At, c.exprs(x.Args)...))
+		return alike(x, at), true
 	case *typed.For:
-		return c.loop(x)
+		return c.loop(x), true
 	case *typed.If:
-		return c.choice(x)
-	case *typed.Tuple:
-		var out []cut
-		for _, e := range x.Elems {
-			out = append(out, c.expr(e)...)
-		}
-		return out
-	case *typed.Inline:
-		return c.body(x.Body)
+		return c.choice(x), true
+	default:
+		return nil, false
 	}
-	return all(sameCut)
-}
-
-// local is what a name stands for: what is bound outside the loop is the same at every step.
-func (c *cuts) local(l *typed.Local) cut {
-	if of, ok := c.of[l]; ok {
-		return of
-	}
-	return sameCut
 }
 
 // choice is what an if gives; what stands in it runs as its condition says.

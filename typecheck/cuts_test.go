@@ -68,6 +68,9 @@ func TestLoopsOverPartsAreFixedWhereItMatters(t *testing.T) {
 		{"last store", "", "t[i] = sum(x[i, k], over k)", "", true},
 		{"two stores that meet", "", "z[i, k] = 1\n        z[i, index(k) + 1] = 2", "", true},
 		{"read behind", "", "z[i, index(k) + 1] = z[i, k]", "", true},
+		{"what an atomic gives outside", "let a = ", "z[i, k] = atomic_max(s[index(k) + 1] else a, w[k])\n        a + sum(w[k], over k)", " with a = 0.0", true},
+		{"an atomic that may lie outside", "let a = ", "z[i, k] = atomic_max(s[index(k) + 1] else 2, w[k])\n        a + sum(w[k], over k)", " with a = 0.0", false},
+		{"store at a carried distance", "", "let p = for n in 3 with p = 0 {\n            z[i, index(k) + p] = x[i, k] * n as f32\n            p + 1\n        }\n        assert(p == 3)", "", true},
 		{"bounds", "let a = ", "a + k.start as f32", " with a = zeros(f32, i)", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"tilec/lang"
+	"tilec/lang/elementary"
 	"tilec/typecheck/size"
 )
 
@@ -13,13 +14,13 @@ import (
 
 // unaryFolds are the functions of a float constant.
 var unaryFolds = map[lang.Op]func(float64) float64{
-	lang.OpSqrt: math.Sqrt, lang.OpExp: math.Exp, lang.OpExp2: math.Exp2, lang.OpExpm1: math.Expm1,
-	lang.OpLog: math.Log, lang.OpLog2: math.Log2, lang.OpLog1p: math.Log1p,
-	lang.OpSin: math.Sin, lang.OpCos: math.Cos, lang.OpTan: math.Tan,
-	lang.OpSinh: math.Sinh, lang.OpCosh: math.Cosh, lang.OpTanh: math.Tanh, lang.OpErf: math.Erf,
+	lang.OpSqrt: math.Sqrt, lang.OpExp: elementary.Exp, lang.OpExp2: elementary.Exp2, lang.OpExpm1: elementary.Expm1,
+	lang.OpLog: elementary.Log, lang.OpLog2: elementary.Log2, lang.OpLog1p: elementary.Log1p,
+	lang.OpSin: elementary.Sin, lang.OpCos: elementary.Cos, lang.OpTan: elementary.Tan,
+	lang.OpSinh: elementary.Sinh, lang.OpCosh: elementary.Cosh, lang.OpTanh: elementary.Tanh, lang.OpErf: elementary.Erf,
 	lang.OpFloor: math.Floor, lang.OpCeil: math.Ceil, lang.OpRound: math.RoundToEven,
 	lang.OpRsqrt:   func(x float64) float64 { return 1 / math.Sqrt(x) },
-	lang.OpSigmoid: func(x float64) float64 { return 1 / (1 + math.Exp(-x)) },
+	lang.OpSigmoid: elementary.Sigmoid,
 }
 
 // fold evaluates an operation on untyped operands, when its result is untyped too.
@@ -66,7 +67,7 @@ func (c *checker) fold(op lang.Op, at, opAt lang.Span, args []operand) (operand,
 	case lang.OpMod:
 		return floatOperand(at, math.Mod(x, y)), true
 	case lang.OpPow:
-		return floatOperand(at, math.Pow(x, y)), true
+		return floatOperand(at, elementary.Pow(x, y)), true
 	case lang.OpNeg:
 		return floatOperand(at, -x), true
 	case lang.OpAbs:
@@ -156,7 +157,7 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 			return intOperand(at, p), true
 		}
 		if consts {
-			return floatOperand(at, math.Pow(float64(a), float64(b))), true
+			return floatOperand(at, elementary.Pow(float64(a), float64(b))), true
 		}
 		return operand{}, false
 	}

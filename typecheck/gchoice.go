@@ -54,10 +54,9 @@ func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 		g.errorf(lang.ErrBranches, other.at, "the branches of `if` differ: %s and %s", g.describe(then), g.describe(other)).label(then.at, "%s", g.describe(then))
 		return bad(e.Place)
 	}
-	for _, xs := range [][]typed.GExpr{thenXs, otherXs} {
-		for i := range xs {
-			xs[i] = g.snapshot(xs[i])
-		}
+	const gives = "a choice gives"
+	if ok = g.values(thenXs, gives); !g.values(otherXs, gives) || !ok {
+		return bad(e.Place)
 	}
 	choice.Then.Results, choice.Else.Results = thenXs, otherXs
 	switch len(types) {

@@ -390,16 +390,7 @@ func (g *graphChecker) isMutable(x typed.GExpr) bool {
 		return x.Param.Mode == lang.InOut
 	case *typed.GLocalRef:
 		return g.state[x.Local] || g.partOf[x.Local] != nil
-	case *typed.GFieldOf:
-		return g.isMutable(x.X)
-	case *typed.GElem:
-		return g.isMutable(x.X)
-	case *typed.GPart:
-		return g.isMutable(x.X)
-	case *typed.GSlice:
-		return g.isMutable(x.X)
-	case *typed.GView:
-		return g.isMutable(x.X)
 	}
-	return false
+	of, isPart := typed.PartOf(x)
+	return isPart && g.isMutable(of)
 }

@@ -73,13 +73,8 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 			plural(len(e.Carried), "value"), plural(len(types), "value")).label(init.at, "the start")
 		initOK = false
 	}
-	for _, x := range inits {
-		if x = g.snapshot(x); g.isMutable(x) {
-			g.errorf(lang.ErrNotMutable, x.Span(), "a loop carries values, and %s is state that calls write", x.GType()).help("use it by its name inside the loop")
-			initOK = false
-		}
-		loop.Init = append(loop.Init, x)
-	}
+	initOK = g.values(inits, "a loop carries") && initOK
+	loop.Init = inits
 
 	outerScope, outerStmts := g.scope, g.stmts
 	g.scope, g.stmts = newScope(outerScope), &loop.Body
@@ -129,7 +124,14 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 		if !g.sameCarried(e.Carried[i], types[i], gotTypes[i], results[i].Span()) {
 			return bad(e.Place)
 		}
-		results[i] = g.snapshot(results[i])
+	}
+	if !g.values(results, "a loop carries") {
+		return bad(e.Place)
+	}
+	for range results { // a step may hand one value on to the next name
+		for i, l := range loop.Carried {
+			g.dependsOn(l, results[i])
+		}
 	}
 	loop.Results = results
 	switch len(types) {

@@ -92,8 +92,11 @@ func (g *graphChecker) region(x typed.GExpr) region {
 		r := g.region(x.X)
 		r.viewed = true
 		return r
+	case *typed.GCall, *typed.GInvoke, *typed.GMake, *typed.GIf, *typed.GFor, *typed.GTupleOf, // values, which no call writes
+		*typed.GConst, *typed.GSizeOf, *typed.GConstRef, *typed.GApply:
+		return region{}
 	}
-	return region{}
+	panic(typed.Unknown(x))
 }
 
 // cut is a part of a region: positions along each of the dimensions that it has.

@@ -346,6 +346,9 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 			from = graphOperand(t.Elems[i])
 		}
 		l := g.local(n, types[i], from)
+		for _, x := range mayGive(o.graph, i) {
+			g.dependsOn(l, x)
+		}
 		g.named[l] = names[i]
 		let.Locals = append(let.Locals, l)
 	}
@@ -379,8 +382,8 @@ func (g *graphChecker) local(n lang.Ident, t typed.GType, from operand) *typed.G
 	if from.graph != nil && g.isMutable(from.graph) {
 		g.partOf[l] = from.graph
 	}
-	if from.graph != nil && t.Kind == typed.GScalar {
-		g.runtime[l] = g.runtimeScalar(from.graph)
+	if from.graph != nil {
+		g.dependsOn(l, from.graph)
 	}
 	g.declare(g.scope, &entity{kind: entGraphValue, name: n.Name, at: n.Place, graph: &typed.GLocalRef{GTyped: typed.GTyped{Type: t, At: n.Place}, Local: l}, value: operand{lin: from.lin}}, true)
 	return l

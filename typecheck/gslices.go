@@ -79,27 +79,45 @@ func (g *graphChecker) position(e lang.Expr) operand {
 	return o
 }
 
-// runtimeScalar finds a scalar parameter that an expression depends on.
+// runtimeScalar finds a scalar parameter that an expression depends on: by itself, or by a name bound to what does.
 func (g *graphChecker) runtimeScalar(x typed.GExpr) *typed.GParam {
-	switch x := x.(type) {
-	case *typed.GParamRef:
-		return x.Param
-	case *typed.GLocalRef:
-		return g.runtime[x.Local]
-	case *typed.GApply:
-		for _, a := range x.Args {
-			if p := g.runtimeScalar(a); p != nil {
-				return p
+	var found *typed.GParam
+	typed.Walk(x, func(n typed.Node) bool {
+		switch n := n.(type) {
+		case *typed.GParamRef:
+			if n.Type.Kind == typed.GScalar {
+				found = n.Param
 			}
-		}
-	case *typed.GIf:
-		for _, a := range append(append([]typed.GExpr{}, x.Then.Results...), x.Else.Results...) {
-			if p := g.runtimeScalar(a); p != nil {
-				return p
+		case *typed.GLocalRef:
+			if p := g.runtime[n.Local]; p != nil {
+				found = p
 			}
+		case typed.GStmt: // what it binds is among the names
+			return false
 		}
+		return found == nil
+	})
+	return found
+}
+
+// dependsOn notes the scalar parameter that a name depends on, where it is bound to a scalar.
+func (g *graphChecker) dependsOn(l *typed.GLocal, x typed.GExpr) {
+	if l != nil && l.Type.Kind == typed.GScalar && g.runtime[l] == nil {
+		g.runtime[l] = g.runtimeScalar(x)
 	}
-	return nil
+}
+
+// mayGive is what the i-th of the values that an expression gives may be.
+func mayGive(x typed.GExpr, i int) []typed.GExpr {
+	switch x := x.(type) {
+	case *typed.GTupleOf:
+		return []typed.GExpr{x.Elems[i]}
+	case *typed.GIf:
+		return []typed.GExpr{x.Then.Results[i], x.Else.Results[i]}
+	case *typed.GFor:
+		return []typed.GExpr{x.Init[i], x.Results[i]}
+	}
+	return []typed.GExpr{x}
 }
 
 // elem types an element of an array of structs, or a part of it.

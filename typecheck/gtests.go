@@ -245,26 +245,17 @@ func sizeNames(shape []size.Size) []string {
 	return names
 }
 
-// outputNames names the dimensions of a kernel's output by the axes of a store to it.
+// outputNames names the dimensions of a kernel's output by the axes of the first store to it, wherever that stands.
 func outputNames(k *typed.Kernel, o *typed.Param) []string {
 	names := sizeNames(o.Shape)
-	var stmts []typed.Stmt
-	for _, part := range k.Launches() {
-		if part.Body != nil {
-			stmts = append(stmts, part.Body.Stmts...)
-		}
+	store, ok := typed.Find(k, func(s *typed.Store) bool { return s.Param.Name == o.Name })
+	if !ok {
+		return names
 	}
-	for _, s := range stmts {
-		store, ok := s.(*typed.Store)
-		if !ok || store.Param != o {
-			continue
+	for i, x := range store.Indices {
+		if a, ok := x.(*typed.Apply); ok && a.Axis != nil && (a.Op == lang.OpIndex || a.Op == lang.OpStart) {
+			names[i] = a.Axis.Name
 		}
-		for i, x := range store.Indices {
-			if a, ok := x.(*typed.Apply); ok && a.Axis != nil && (a.Op == lang.OpIndex || a.Op == lang.OpStart) {
-				names[i] = a.Axis.Name
-			}
-		}
-		break
 	}
 	return names
 }

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -13,6 +14,8 @@ type module struct {
 	imports []imported
 	own     *scope // its own declarations
 	scope   *scope // those and what it imports
+	// loading: the imports of the file, or of one behind it, are being read.
+	loading bool
 	// incomplete: an import failed, so that unknown names prove nothing.
 	incomplete bool
 }
@@ -27,7 +30,7 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 	var stack []*module
 	var visit func(tree *lang.Module) *module
 	visit = func(tree *lang.Module) *module {
-		m := &module{tree: tree, incomplete: tree.Partial}
+		m := &module{tree: tree, incomplete: tree.Partial, loading: true}
 		c.modules[tree.Source.Path] = m
 		stack = append(stack, m)
 		seen := map[*module]bool{}
@@ -49,11 +52,12 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 			if len(diags) > 0 {
 				m.incomplete = true
 			}
-			if c.reportCycle(stack, t, imp) {
+			dep, ok := c.modules[t.Source.Path]
+			if ok && dep.loading {
+				c.reportCycle(stack, dep, imp)
 				m.incomplete = true
 				continue
 			}
-			dep, ok := c.modules[t.Source.Path]
 			if !ok {
 				dep = visit(t)
 			}
@@ -65,7 +69,7 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 				m.imports = append(m.imports, imported{imp.Place, dep})
 			}
 		}
-		stack = stack[:len(stack)-1]
+		stack, m.loading = stack[:len(stack)-1], false
 		c.order = append(c.order, m)
 		c.prog.Modules = append(c.prog.Modules, tree)
 		return m
@@ -73,30 +77,23 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 	visit(root)
 }
 
-// reportCycle reports an import of a file that is being loaded.
-func (c *checker) reportCycle(stack []*module, t *lang.Module, imp *lang.Import) bool {
-	for i, m := range stack {
-		if m.tree.Source.Path != t.Source.Path {
-			continue
-		}
-		var names []string
-		for _, on := range stack[i:] {
-			names = append(names, filepath.Base(on.tree.Source.Path))
-		}
-		names = append(names, filepath.Base(t.Source.Path))
-		r := c.errorf(lang.ErrImportCycle, imp.Place, "imports form a cycle: %s", strings.Join(names, " -> "))
-		for j := i; j+1 < len(stack); j++ {
-			for _, other := range stack[j].tree.Imports {
-				if other.Place != imp.Place {
-					r.label(other.Place, "on the way: imported here")
-					break
-				}
+// reportCycle reports an import of a file that is being loaded. The stack has the files that are, the root first.
+func (c *checker) reportCycle(stack []*module, file *module, imp *lang.Import) {
+	cycle := stack[slices.Index(stack, file):]
+	var names []string
+	for _, on := range append(slices.Clone(cycle), file) {
+		names = append(names, filepath.Base(on.tree.Source.Path))
+	}
+	r := c.errorf(lang.ErrImportCycle, imp.Place, "imports form a cycle: %s", strings.Join(names, " -> "))
+	for _, on := range cycle[:len(cycle)-1] {
+		for _, other := range on.tree.Imports {
+			if other.Place != imp.Place {
+				r.label(other.Place, "on the way: imported here")
+				break
 			}
 		}
-		r.help("move what the files share into a file that imports none of them")
-		return true
 	}
-	return false
+	r.help("move what the files share into a file that imports none of them")
 }
 
 // declareModule enters a file's own declarations.

@@ -36,7 +36,7 @@ type partial struct {
 
 // partials follows such values through a body.
 type partials struct {
-	of       map[*typed.Local]part
+	*flow[part]
 	under    part // the condition that decides whether the statement runs
 	reported map[*partial]bool
 	// first is by place: an expression is looked at again in each round.
@@ -52,7 +52,8 @@ type partials struct {
 // findPartials reports the stores of values that depend on the plan, and notes those that depend on extents that the
 // source or the language gives.
 func (b *bodyChecker) findPartials(body *typed.Body, f *fixing) {
-	p := &partials{fixing: f, of: map[*typed.Local]part{}, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
+	p := &partials{fixing: f, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
+	p.flow = &flow[part]{p, map[*typed.Local]part{}}
 	for p.learnt = true; p.learnt; {
 		p.learnt = false
 		p.body(body)
@@ -65,37 +66,20 @@ func (b *bodyChecker) findPartials(body *typed.Body, f *fixing) {
 	}
 }
 
-// body gives what each result has to do with the parts.
-func (p *partials) body(body *typed.Body) []part {
-	if body == nil {
-		return nil
-	}
-	for _, s := range body.Stmts {
-		switch s := s.(type) {
-		case *typed.Let:
-			of := p.expr(s.Value)
-			for i, l := range s.Locals {
-				if l != nil && i < len(of) {
-					p.of[l] = of[i]
-				}
+func (p *partials) stmtMeans(s typed.Stmt) bool {
+	switch s := s.(type) {
+	case *typed.Store:
+		p.store(s)
+	case *typed.Assert: // it holds for the whole where it holds for every part
+		for _, c := range append(p.exprs(s.Args), p.one(s.Cond)) {
+			if c.of != nil && c.by&byAnd == 0 {
+				p.says[c.of.axis] = true
 			}
-		case *typed.Store:
-			p.store(s)
-		case *typed.Assert: // it holds for the whole where it holds for every part
-			for _, c := range append(p.exprs(s.Args), p.one(s.Cond)) {
-				if c.of != nil && c.by&byAnd == 0 {
-					p.says[c.of.axis] = true
-				}
-			}
-		case *typed.Do:
-			p.expr(s.X)
 		}
+	default:
+		return false
 	}
-	var out []part
-	for _, x := range body.Results {
-		out = append(out, p.expr(x)...)
-	}
-	return out
+	return true
 }
 
 // store reports a store of what depends on the plan, and an atomic that does not put the parts together.
@@ -106,7 +90,7 @@ func (p *partials) store(s *typed.Store) {
 		value = mixed(value, p.one(s.New))
 	}
 	if s.Old != nil {
-		p.of[s.Old] = mixed(where, value)
+		p.of[s.Old] = mixed(where, value, p.one(s.Else))
 	}
 	p.noteRepeated(s, value, where)
 	switch all := mixed(value, where); {
@@ -175,35 +159,6 @@ func (p *partials) reportAtomic(v part, s *typed.Store, why string) {
 	}
 }
 
-func (p *partials) exprs(xs []typed.Expr) []part {
-	var out []part
-	for _, x := range xs {
-		out = append(out, p.one(x))
-	}
-	return out
-}
-
-// one is what an expression of one value has to do with the parts.
-func (p *partials) one(x typed.Expr) part {
-	if x == nil {
-		return plain
-	}
-	of := p.expr(x)
-	if len(of) == 1 {
-		return of[0]
-	}
-	return mixed(of...)
-}
-
-// all gives every value of an expression the same.
-func all(x typed.Expr, d part) []part {
-	out := make([]part, len(x.Types()))
-	for i := range out {
-		out[i] = d
-	}
-	return out
-}
-
 // reduced is what a reduction over axes makes of its operands' parts, where its results are put together as by says.
 func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*typed.Axis, args ...part) part {
 	left := by
@@ -232,73 +187,56 @@ func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*typed.Axi
 	return out
 }
 
-// expr is what each value of an expression has to do with the parts.
-func (p *partials) expr(x typed.Expr) []part {
-	of := p.parts(x)
-	types := x.Types()
-	for i := range of {
-		if i < len(types) {
-			of[i].mentions = unionOf(of[i].mentions, gridAxes(types[i].Axes))
-		}
-	}
+func (p *partials) dependent(_ lang.Span, on []part) part { return mixed(on...) }
+
+func (p *partials) ofType(of part, t typed.Type) part {
+	of.mentions = unionOf(of.mentions, gridAxes(t.Axes))
 	return of
 }
 
-func (p *partials) parts(x typed.Expr) []part {
+func (p *partials) exprMeans(x typed.Expr) ([]part, bool) {
 	switch x := x.(type) {
 	case *typed.Const:
-		if x.Int == 0 && x.Float == 0 {
-			return all(x, zero)
-		}
-	case *typed.LocalRef:
-		if d, ok := p.of[x.Local]; ok {
-			return all(x, d)
-		}
+		return alike(x, zero), x.Int == 0 && x.Float == 0
 	case *typed.Apply:
-		return all(x, p.apply(x))
+		return alike(x, p.apply(x)), true
 	case *typed.Combine:
 		args := append(p.exprs(x.Args), p.exprs(x.Identity)...)
 		args = append(args, p.body(x.Fn)...) // the function may use numbers from outside
-		return all(x, p.reduced(x.At, x.Op, joinOf[onlyOp(x)], x.Over, args...))
-	case *typed.Load:
-		return all(x, mixed(append(p.exprs(x.Indices), p.one(x.Else))...))
+		return alike(x, p.reduced(x.At, x.Op, joinOf[onlyOp(x)], x.Over, args...)), true
 	case *typed.Take:
 		from := p.one(x.X)
 		where := mixed(append(p.exprs(x.Positions), p.one(x.Else))...)
 		if where.of != nil {
 			from = mixed(from, where)
 		}
-		return all(x, from.mentioning(where))
-	case *typed.Order:
-		return all(x, mixed(p.exprs(x.Args)...))
+		return alike(x, from.mentioning(where)), true
 	case *typed.For:
-		return p.loop(x)
+		return p.loop(x), true
 	case *typed.If:
-		cond := p.one(x.Cond)
-		outer := p.under
-		p.under = mixed(p.under, cond)
-		then, other := p.body(x.Then), p.body(x.Else)
-		p.under = outer
-		for i := range then {
-			if i < len(other) {
-				then[i] = either(then[i], other[i])
-			}
-			if cond.of != nil {
-				then[i] = mixed(cond, then[i])
-			}
-			then[i] = then[i].mentioning(cond)
-		}
-		return then
-	case *typed.Tuple:
-		var out []part
-		for _, e := range x.Elems {
-			out = append(out, p.expr(e)...)
-		}
-		return out
-	case *typed.Inline:
-		return p.body(x.Body)
+		return p.choice(x), true
+	default:
+		return nil, false
 	}
-	return all(x, plain)
+}
+
+// choice is what an if gives; what stands in it runs as its condition says.
+func (p *partials) choice(x *typed.If) []part {
+	cond := p.one(x.Cond)
+	outer := p.under
+	p.under = mixed(p.under, cond)
+	then, other := p.body(x.Then), p.body(x.Else)
+	p.under = outer
+	for i := range then {
+		if i < len(other) {
+			then[i] = either(then[i], other[i])
+		}
+		if cond.of != nil {
+			then[i] = mixed(cond, then[i])
+		}
+		then[i] = then[i].mentioning(cond)
+	}
+	return then
 }
 
 func (p *partials) apply(x *typed.Apply) part {

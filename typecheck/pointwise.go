@@ -258,6 +258,20 @@ func (g *graphChecker) snapshot(x typed.GExpr) typed.GExpr {
 	return g.copyOf(x)
 }
 
+// values makes what a choice or a loop gives or carries values, which do not change with the graph's state, in their
+// place: of a tensor that is a part of the state, a copy. What holds such tensors, a struct or an array, is refused.
+func (g *graphChecker) values(xs []typed.GExpr, what string) bool {
+	ok := true
+	for i, x := range xs {
+		if xs[i] = g.snapshot(x); g.isMutable(xs[i]) {
+			g.errorf(lang.ErrNotMutable, x.Span(), "%s values, and %s is state that calls write", what, x.GType()).
+				help("use it by its name, or give the tensors of it one by one")
+			ok = false
+		}
+	}
+	return ok
+}
+
 // copyOf is a copy of a tensor in memory of its own.
 func (g *graphChecker) copyOf(x typed.GExpr) typed.GExpr {
 	k := &pointwise{}

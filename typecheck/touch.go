@@ -24,8 +24,9 @@ type touches struct {
 	all [][]typed.Expr // the indices of each access
 }
 
-// touch gathers the accesses to the tensors that the body writes.
-func (c *cuts) touch(body *typed.Body) {
+// touch gathers the accesses to the tensors that the loop's body writes.
+func (c *cuts) touch(loop *typed.For) {
+	body := loop.Body
 	walkAccesses(body, func(p *typed.Param, indices []typed.Expr, s *typed.Store) {
 		if s == nil {
 			return
@@ -43,20 +44,14 @@ func (c *cuts) touch(body *typed.Body) {
 			t.all = append(t.all, indices)
 		}
 	})
-	inside := map[*typed.Axis]bool{c.axis: true}
+	inside := map[*typed.Axis]bool{}
 	locals := map[*typed.Local]bool{}
-	typed.Walk(body, func(n typed.Node) bool {
-		switch n := n.(type) {
-		case *typed.For:
-			if n.Axis != nil {
-				inside[n.Axis] = true
-			} else {
-				locals[n.Index] = true
-			}
-		case *typed.Let:
-			for _, l := range n.Locals {
-				locals[l] = true
-			}
+	typed.Walk(loop, func(n typed.Node) bool {
+		if l, ok := n.(*typed.For); ok && l.Axis != nil {
+			inside[l.Axis] = true
+		}
+		for _, l := range typed.Binds(n) {
+			locals[l] = true
 		}
 		return true
 	})

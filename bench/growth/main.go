@@ -1,9 +1,10 @@
-// Growth measures how the work of the compiler's front end grows with the size of a program: it makes programs of n, 2n
-// and 4n parts, parses, checks and formats them and shows their errors, and prints what each size took.
+// Growth measures how the work of the compiler's front end, and of the language server, grows with the size of a program: it
+// makes programs of three sizes, parses, checks and formats them and shows their errors, or talks about them as an editor does,
+// and prints what each size took.
 //
-//	go run ./bench/growth [-run REGEX] [-times 5]
+//	go run ./bench/growth [-run REGEX]
 //
-// The test beside it counts the statements that the front end executes, and the bytes that it allocates.
+// The test beside it counts the statements that are executed, and the bytes that are allocated.
 package main
 
 import (
@@ -15,8 +16,10 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/coverage"
+	"slices"
 	"time"
 
+	"tilec/jit"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck"
@@ -24,26 +27,32 @@ import (
 
 func main() {
 	only := flag.String("run", "", "measure the programs whose names match")
-	times := flag.Int("times", 3, "how many sizes: n, 2n, 4n ...")
 	counters := flag.String("counters", "", "write what was counted into a folder for each size below this one (needs go build -cover -covermode=atomic)")
+	part := flag.String("part", "0/1", "measure one of so many parts of the programs: 0/2 is every other one")
 	flag.Parse()
+	var which, of int
+	if _, err := fmt.Sscanf(*part, "%d/%d", &which, &of); err != nil || of < 1 {
+		check(fmt.Errorf("-part is %q, and must be as 0/2", *part))
+	}
 	match := regexp.MustCompile(*only)
-	frontEnd("const A = 1\n") // what is made once is made before anything is measured
-	for i, p := range programs {
-		if !match.MatchString(p.name) {
+	for i, p := range all() {
+		if i%of != which || !match.MatchString(p.name) {
 			continue
 		}
-		fmt.Printf("%-36s", p.name)
-		for n := range *times {
-			n = p.least << n
-			text := p.text(n)
+		fmt.Printf("%-40s", p.name)
+		frontEnd("const A = 1\n", nil) // what is made once is made before anything is measured
+		if p.asks != "" {
+			asked(p, p.text(1), p.imported(1))
+		}
+		for _, n := range p.sizes() {
+			text, files := p.text(n), p.imported(n)
 			if *counters != "" {
 				check(coverage.ClearCounters())
 			}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			start := time.Now()
-			errors := frontEnd(text)
+			errors := p.work(text, files)
 			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			bytes := after.TotalAlloc - before.TotalAlloc
@@ -59,10 +68,42 @@ func main() {
 	}
 }
 
+// all are the programs that are measured.
+func all() []program { return slices.Concat(programs, importing, edited) }
+
+// sizes are those at which a program is measured: few parts, for what does not grow, and so many and twice as many.
+func (p program) sizes() [3]int {
+	n := p.least * 3 / 2
+	if p.few == 0 {
+		p.few = max(1, n/8)
+	}
+	return [3]int{p.few, n, 2 * n}
+}
+
+// imported are the files that the program imports, by name.
+func (p program) imported(n int) map[string]string {
+	if p.files == nil {
+		return nil
+	}
+	return p.files(n)
+}
+
+// work does what is measured, and gives the number of errors.
+func (p program) work(text string, files map[string]string) int {
+	if p.asks != "" {
+		return asked(p, text, files)
+	}
+	return frontEnd(text, files)
+}
+
 // frontEnd does all that `tilec check` and `tilec fmt` do with a text, and gives the number of its errors.
-func frontEnd(text string) int {
+func frontEnd(text string, files map[string]string) int {
+	loader := &jit.Loader{Open: func(name string) ([]byte, bool) {
+		text, ok := files[name]
+		return []byte(text), ok
+	}}
 	m, syntax := parser.Parse(lang.NewSource("a.tile", text))
-	_, ds := typecheck.Check(m, nil)
+	_, ds := typecheck.Check(m, loader.Import)
 	ds = append(ds, syntax...).Sort()
 	check(lang.Render(io.Discard, ds, lang.RenderOptions{}))
 	if _, err := parser.Format(lang.NewSource("a.tile", text)); len(syntax) == 0 {

@@ -39,7 +39,7 @@ var irFaults = []Fault{
 		Old: "	for _, x := range local {\n		delete(v.scope, x)", New: "	for _, x := range local[:0] {\n		delete(v.scope, x)",
 		Note: "what a loop's body defines may be used behind it"},
 	{ID: "verify-loop-axis", File: "jit/ir/verify.go", Class: "ir",
-		Old: "		case a.Kind == Loop && !v.open[a]:\n			return fmt.Errorf(\"uses loop axis", New: "		case a.Kind == Loop && !v.open[a] && a.Extent < 0:\n			return fmt.Errorf(\"uses loop axis",
+		Old: "		case a.Kind == Loop && v.open[a] == nil:\n			return fmt.Errorf(\"uses loop axis", New: "		case a.Kind == Loop && v.open[a] == nil && a.Extent < 0:\n			return fmt.Errorf(\"uses loop axis",
 		Note: "a loop's axis may be used outside it"},
 	{ID: "verify-bounds", File: "jit/ir/verify.go", Class: "ir",
 		Old: `if hi >= lo && (lo < 0 || hi >= d.Value) && d.Value > 0 {`, New: `if hi >= lo && (lo < 0 || hi > d.Value) && d.Value > 0 {`,

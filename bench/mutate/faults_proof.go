@@ -70,6 +70,32 @@ var proofFaults = []Fault{
 		Old: "		return x.Int > 0\n", New: "		return x.Int >= 0\n",
 		Note: "a position times 0 tells a loop's stores apart"},
 
+	{ID: "touch-bound", File: check + "touch.go", Class: "cut", First: "typecheck TestLoopsOverPartsAreFixedWhereItMatters",
+		Old: `locals[l] = true`, New: `locals[l] = len(locals) < 0`,
+		Note: "a name that a loop inside binds is fixed, so that stores at its distance are apart"},
+	{ID: "cut-outside", File: check + "cuts.go", Class: "cut", First: "typecheck TestLoopsOverPartsAreFixedWhereItMatters",
+		Old: `spread(s.At, eachCut, c.one(s.Else))`, New: `eachCut`,
+		Note: "what an atomic gives outside its tensor does not depend on the cut"},
+
+	// flow.go, partial.go
+	{ID: "flow-parts", File: check + "flow.go", Class: "cut", First: "typecheck TestFlowTakesAllParts",
+		Old: `of = append(of, f.one(x))`, New: `of = append(of[:0], f.one(x))`,
+		Note: "of what has no meaning to an interpreter, the last part alone counts"},
+	{ID: "flow-binds", File: check + "flow.go", Class: "cut", First: "typecheck TestFlowTakesAllParts",
+		Old: `range typed.Binds(s) {`, New: `range typed.Binds(s)[:0] {`,
+		Note: "what a statement without a meaning binds depends on nothing"},
+	{ID: "partial-outside", File: check + "partial.go", Class: "cut", First: "typecheck TestErrors/partial.tile",
+		Old: `mixed(where, value, p.one(s.Else))`, New: `mixed(where, value)`,
+		Note: "what an atomic gives outside its tensor does not depend on the grid's parts"},
+
+	// the state and the scalars of graphs
+	{ID: "state-choice", File: check + "pointwise.go", Class: "race", First: "typecheck TestErrors/graph_alias.tile",
+		Old: `g.isMutable(xs[i]) {`, New: `g.isMutable(xs[i]) && len(g.scope.names) < 0 {`,
+		Note: "a struct of state lies nowhere known once a choice or a loop gives it"},
+	{ID: "runtime-carried", File: check + "gloops.go", Class: "unify", First: "typecheck TestErrors/graph_scalars.tile",
+		Old: `g.dependsOn(l, results[i])`, New: `g.dependsOn(l, loop.Init[i])`,
+		Note: "what a loop carries depends on its start alone"},
+
 	// exact.go
 	{ID: "literal-odd", File: check + "exact.go", Class: "literal", First: "jit TestConformance/literals",
 		Old: `return math.Float64frombits(bits | 1)`, New: `return math.Float64frombits(bits)`,

@@ -99,8 +99,8 @@ var ptxOrderFaults = []Fault{
 		Old: `return a.Op(asm.B64, "cvt.s64.s32", x)`, New: `return a.Op(asm.B64, "cvt.u64.u32", x)`,
 		Note: "negative integers are printed as large ones"},
 	{ID: "assert-before", File: ptx + "debug.go", Class: "order", First: "jit@emu TestConformance/asserts",
-		Old: `before := a.Op(asm.Pred, "setp.le.u64", block, mine)`, New: `before := a.Op(asm.Pred, "setp.ge.u64", block, mine)`,
-		Note: "the last block that fails is reported rather than the first"},
+		Old: `less := a.Op(asm.Pred, "setp.gt.s64", kept, words[i])`, New: `less := a.Op(asm.Pred, "setp.lt.s64", kept, words[i])`,
+		Note: "the last element that fails is reported rather than the first"},
 
 	// take.go, sort.go, topk.go
 	{ID: "take-barrier", File: ptx + "take.go", Class: "barrier", First: "jit@emu TestConformance/shapes",

@@ -6,29 +6,15 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/fuzz"
-	"tilec/lang"
 )
 
-// bisect names the first stage of the compiler after which an element of a kernel's results leaves its bound.
-func (a *app) bisect(device jit.Device, target *jit.Function, b *binding, values jit.Args, run runOptions) error {
-	if target.Kernel == nil {
-		return usageError{fmt.Errorf("--bisect is of one kernel, and %s is a graph: `CUTILE_LOGS=launch` lists the kernels that it launches", target.Name)}
+// bisect names the first launch of which an element leaves its bound, and the first stage of the compiler after which it does.
+func (a *app) bisect(device jit.Device, target *jit.Function, values jit.Args, run runOptions) error {
+	bind := func(c *jit.Compiler) (*jit.Launch, error) {
+		c.Debug = run.debug
+		return target.On(c).Bind(values)
 	}
-	inputs := map[string]fuzz.Input{}
-	for _, p := range target.Params {
-		switch v := values[p.Name].(type) {
-		case *jit.Array:
-			inputs[p.Name] = fuzz.Input{Array: v}
-		case lang.Literal:
-			inputs[p.Name] = fuzz.Input{Scalar: v}
-		}
-	}
-	opts := b.options(precisions[run.precision])
-	opts.Debug = run.debug
-	for s, n := range b.dims {
-		opts.Dims[s.Name] = n
-	}
-	found, err := fuzz.Bisect(device, target.Kernel, opts, inputs)
+	found, err := fuzz.Bisect(device, bind, run.seed)
 	if err != nil {
 		return err
 	}
@@ -45,10 +31,18 @@ func (a *app) bisect(device jit.Device, target *jit.Function, b *binding, values
 	} else {
 		a.printBisection(target, device, found)
 	}
-	if fault != nil {
+	if found.Problem != nil {
 		return errReported
 	}
 	return nil
+}
+
+// countLaunches is "1 launch", "2 launches".
+func countLaunches(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
 }
 
 func faultName(s *fuzz.Stage) string {
@@ -58,33 +52,39 @@ func faultName(s *fuzz.Stage) string {
 	return s.Name
 }
 
-// printBisection prints a line a stage, and which is at fault.
+// printBisection prints which launch is wrong, a line a stage, and which stage is at fault.
 func (a *app) printBisection(target *jit.Function, device jit.Device, found *fuzz.Bisection) {
-	fmt.Fprintf(a.stdout, "%s: %d elements, each judged by a bound of its own", target.Name, found.Elements)
-	if found.Unknown > 0 {
-		fmt.Fprintf(a.stdout, "; of %d nothing is known", found.Unknown)
-	}
-	fmt.Fprintln(a.stdout)
-	several := len(target.Kernel.Parts) > 1
-	for _, s := range found.Stages {
-		name := s.Name
-		if several && s.Kernel != target.Name {
-			name += " of " + s.Kernel
+	if found.Launches > 0 {
+		fmt.Fprintf(a.stdout, "%s: %s, %d elements judged, each by a bound of its own", target.Name, countLaunches(found.Launches), found.Judged)
+		if found.Unknown > 0 {
+			fmt.Fprintf(a.stdout, "; of %d nothing is known", found.Unknown)
 		}
-		switch {
-		case s.Problem != nil:
-			fmt.Fprintf(a.stdout, "  %-16s %s\n", name, strings.ReplaceAll(strings.TrimSpace(s.Problem.Text), "\n", "\n    "))
-		case s.Skipped != "":
-			fmt.Fprintf(a.stdout, "  %-16s not judged: %s\n", name, s.Skipped)
-		default:
-			fmt.Fprintf(a.stdout, "  %-16s within the bounds\n", name)
+		if found.Left > 0 {
+			fmt.Fprintf(a.stdout, "; %s not judged: %s", countLaunches(found.Left), found.Skipped)
 		}
+		fmt.Fprintln(a.stdout)
 	}
-	fault := found.Fault()
-	if fault == nil {
+	if found.Problem == nil {
 		fmt.Fprintf(a.stdout, "nothing is wrong on %s\n", device.ID())
 		return
 	}
+	indented := func(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), "\n", "\n    ") }
+	if found.Launch > 0 {
+		fmt.Fprintf(a.stdout, "launch %d of %d is the first that is wrong on %s, of the kernel %s: %s\n", found.Launch, found.Launches, device.ID(), found.Kernel, indented(found.Problem.Text))
+	} else {
+		fmt.Fprintf(a.stdout, "the kernel %s does not compile for %s\n", found.Kernel, device.ID())
+	}
+	for _, s := range found.Stages {
+		switch {
+		case s.Problem != nil:
+			fmt.Fprintf(a.stdout, "  %-16s %s\n", s.Name, indented(s.Problem.Text))
+		case s.Skipped != "":
+			fmt.Fprintf(a.stdout, "  %-16s not judged: %s\n", s.Name, s.Skipped)
+		default:
+			fmt.Fprintf(a.stdout, "  %-16s within the bounds\n", s.Name)
+		}
+	}
+	fault := found.Fault()
 	pass, isPass := strings.CutPrefix(fault.Name, "pass ")
 	switch {
 	case isPass:

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/lang/elementary"
 )
 
 // generator makes the elements of an array.
@@ -33,11 +34,18 @@ var generators = map[string]*generator{
 	"arange": {element: func(_ []float64, _ *rand.Rand, i int64) float64 { return float64(i) }},
 	"full":   {parameters: []string{"value"}, element: func(p []float64, _ *rand.Rand, _ int64) float64 { return p[0] }},
 	"rand":   {element: func(_ []float64, r *rand.Rand, _ int64) float64 { return r.Float64() }},
-	"randn":  {element: func(_ []float64, r *rand.Rand, _ int64) float64 { return r.NormFloat64() }},
+	"randn":  {element: func(_ []float64, r *rand.Rand, _ int64) float64 { return normal(r) }},
 	"randint": {parameters: []string{"low", "high"}, check: checkRange, element: func(p []float64, r *rand.Rand, _ int64) float64 {
 		low, high := int64(p[0]), int64(p[1])
 		return float64(low + r.Int64N(high-low))
 	}},
+}
+
+// normal is a normally distributed number, by Box and Muller's transform. That of package rand may have
+// another last bit on another processor.
+func normal(r *rand.Rand) float64 {
+	magnitude := math.Sqrt(-2 * elementary.Log(1-r.Float64())) // of a number above 0
+	return float64(magnitude * elementary.Cos(float64(2*math.Pi*r.Float64())))
 }
 
 // checkRange accepts integers that a float64 holds exactly, the first below the second.

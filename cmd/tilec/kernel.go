@@ -28,7 +28,7 @@ var kernelFlags = []string{"out", "time", "check", "bisect"}
 func (o *kernelOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "save the outputs to a .npy or .safetensors file")
 	f.BoolVar(&o.time, "time", false, "time the kernel: the median of many runs")
-	f.BoolVar(&o.bisect, "bisect", false, "instead of a run: name the first pass of the compiler after which an element of the results leaves its bound")
+	f.BoolVar(&o.bisect, "bisect", false, "name the first launch of which an element leaves its bound, and the pass of the compiler after which it does")
 	f.BoolVar(&o.check, "check", false, "judge every element by the bound that it has; one beyond it exits with 1")
 }
 
@@ -70,7 +70,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	if o.bisect {
-		return a.bisect(compiler.Device, target, b, values, run)
+		return a.bisect(compiler.Device, target, values, run)
 	}
 	launch, err := target.On(compiler).Bind(values)
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,6 +22,7 @@ import (
 //	```console   are commands behind `$ `, each followed by what it prints, where
 //	             a line `...` stands for any lines and `...` in a line for any text,
 //	```tile      is a program; the file that it is, where the line before ends with its name and a colon: `norm.tile`:
+//	```text      is what readers cannot make a command print, which a script compares by `shown PAGE BEGINNING`
 //
 // and no block is without a language.
 
@@ -33,12 +35,19 @@ var byHand = map[string]string{
 	"npm ":              "it needs Node.js and its registry",
 	"code ":             "it needs VS Code",
 	".ci/":              "it runs this test",
+	"tilec fuzz ":       "it takes minutes",
 	"bench/":            "it needs a GPU",
 	"go run ./bench/":   "it takes hours, or a GPU",
 	"TILEC_TEST_DEVICE": "it runs this test",
 	"PTX_DUMP":          "it runs tests",
 	"FUZZ":              "it runs tests",
 	"git ":              "it changes the reader's repository",
+}
+
+// noOutput are the beginnings of text blocks that no command prints, and what they are.
+var noOutput = map[string]string{
+	"file.tile ─ parser": "a drawing",
+	"// target: ":        "what a reader writes",
 }
 
 var (
@@ -59,12 +68,15 @@ type shownCommand struct {
 type page struct {
 	files    map[string]string // programs by the name that the page gives them
 	commands []shownCommand
+	texts    [][]string
 }
 
-func readPage(t *testing.T, path string) page {
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
+func readPage(path string) (page, error) {
 	p := page{files: map[string]string{}}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return p, err
+	}
 	lines := strings.Split(string(text), "\n")
 	for i := 0; i < len(lines); i++ {
 		m := fence.FindStringSubmatch(lines[i])
@@ -80,7 +92,9 @@ func readPage(t *testing.T, path string) page {
 		}
 		switch m[2] {
 		case "":
-			t.Errorf("%s:%d: a block without a language: what it shows is not tested", path, begin)
+			return p, fmt.Errorf("%s:%d: a block without a language: what it shows is not tested", path, begin)
+		case "text":
+			p.texts = append(p.texts, block)
 		case "tile":
 			if name := fileFor.FindStringSubmatch(lines[max(0, begin-2)]); name != nil {
 				p.files[name[1]] = strings.Join(block, "\n") + "\n"
@@ -97,13 +111,15 @@ func readPage(t *testing.T, path string) page {
 					p.commands = append(p.commands, shownCommand{line: begin + j + 1, text: command, prints: []string{}})
 					continue
 				}
-				require.NotEmpty(t, p.commands, "%s:%d: output of no command", path, begin+j+1)
+				if len(p.commands) == 0 {
+					return p, fmt.Errorf("%s:%d: output of no command", path, begin+j+1)
+				}
 				last := &p.commands[len(p.commands)-1]
 				last.prints = append(last.prints, line)
 			}
 		}
 	}
-	return p
+	return p, nil
 }
 
 // script is the page as a test script; "" where it has no command.
@@ -163,7 +179,57 @@ func pages(t *testing.T) []string {
 	for _, path := range docs {
 		found = append(found, "docs/"+filepath.Base(path))
 	}
+	found = append(found, "jit/fuzz/README.md", "jit/ptx/README.md")
 	return found
+}
+
+// text is the text block of a page that begins so; nil when there is none.
+func (p page) text(beginning string) []string {
+	for _, block := range p.texts {
+		if len(block) > 0 && strings.HasPrefix(strings.TrimSpace(block[0]), beginning) {
+			return block
+		}
+	}
+	return nil
+}
+
+// shown PAGE BEGINNING compares what the last command printed, to stdout and then to stderr, with a text block of a page, in
+// which the folder of the script is the root of all files.
+func shown(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "shown PAGE BEGINNING")
+	p, err := readPage(filepath.Join("../..", args[0]))
+	ts.Check(err)
+	want := p.text(args[1])
+	if want == nil {
+		ts.Fatalf("%s has no text block that begins with %q", args[0], args[1])
+	}
+	compare(ts, want)
+}
+
+// Every text block of a page is compared by a script, or is no output.
+func TestTextBlocksAreCompared(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	require.NoError(t, err)
+	compared := regexp.MustCompile(`(?m)^shown (\S+) '(.*)'$`)
+	by := map[string][]string{} // beginnings by page
+	for _, path := range scripts {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for _, m := range compared.FindAllStringSubmatch(string(text), -1) {
+			by[m[1]] = append(by[m[1]], m[2])
+		}
+	}
+	for _, path := range pages(t) {
+		p, err := readPage(filepath.Join("../..", path))
+		require.NoError(t, err)
+		for _, block := range p.texts {
+			known := slices.Collect(maps.Keys(noOutput))
+			known = append(known, by[path]...)
+			assert.True(t, slices.ContainsFunc(known, func(b string) bool {
+				return len(block) > 0 && strings.HasPrefix(strings.TrimSpace(block[0]), b)
+			}), "%s: nothing compares the block that begins with %q: make it the output of a ```console, or compare it by `shown` in a script", path, block[0])
+		}
+	}
 }
 
 func TestPages(t *testing.T) {
@@ -171,7 +237,9 @@ func TestPages(t *testing.T) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	for _, path := range pages(t) {
-		script := readPage(t, filepath.Join(root, path)).script(t, path)
+		p, err := readPage(filepath.Join(root, path))
+		require.NoError(t, err)
+		script := p.script(t, path)
 		if script != "" {
 			name := strings.NewReplacer("/", "-", ".md", ".txtar").Replace(path)
 			require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(script), 0o666))
@@ -196,8 +264,13 @@ func TestPages(t *testing.T) {
 // prints FILE compares what the last command printed, to stdout and then to stderr, with a page.
 func prints(ts *testscript.TestScript, neg bool, args []string) {
 	usage(ts, neg, args, 1, "prints FILE")
-	got := strings.Split(strings.TrimRight(ts.ReadFile("stdout")+ts.ReadFile("stderr"), "\n"), "\n")
-	want := strings.Split(strings.TrimRight(ts.ReadFile(args[0]), "\n"), "\n")
+	compare(ts, strings.Split(strings.TrimRight(ts.ReadFile(args[0]), "\n"), "\n"))
+}
+
+// compare compares what the last command printed with lines of a page.
+func compare(ts *testscript.TestScript, want []string) {
+	printed := strings.ReplaceAll(ts.ReadFile("stdout")+ts.ReadFile("stderr"), ts.Getenv("WORK"), "")
+	got := strings.Split(strings.TrimRight(printed, "\n"), "\n")
 	if !matches(got, want) {
 		ts.Fatalf("the page shows\n%s\n\nand the command prints\n%s", strings.Join(want, "\n"), strings.Join(got, "\n"))
 	}
@@ -241,7 +314,7 @@ var link = regexp.MustCompile(`\]\(([^)#\s"]+)(#[^)]*)?\)`)
 
 // What a page of the repository links to is there.
 func TestLinks(t *testing.T) {
-	for _, path := range append(pages(t), "CHANGELOG.md", "bench/RESULTS.md", "jit/fuzz/README.md", "jit/ir/README.md", "jit/ptx/README.md", "editors/vscode/README.md") {
+	for _, path := range append(pages(t), "CHANGELOG.md", "bench/RESULTS.md", "jit/ir/README.md", "editors/vscode/README.md") {
 		text, err := os.ReadFile(filepath.Join("../..", path))
 		require.NoError(t, err)
 		for _, m := range link.FindAllStringSubmatch(string(text), -1) {

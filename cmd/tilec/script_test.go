@@ -62,6 +62,7 @@ var wrongPasses = map[string]func(f *ir.Func) bool{
 //	resize FILE N|+N         cuts a file to N bytes, or appends N bytes
 //	bytes FILE HEX           writes a file of these bytes
 //	mv-only PATTERN NEW      renames the one file or folder that matches
+//	shown PAGE BEGINNING     compares what the last command printed with the text block of a page that begins so
 func TestScripts(t *testing.T) {
 	models, err := filepath.Abs("../../testdata/models")
 	if err != nil {
@@ -81,6 +82,7 @@ func TestScripts(t *testing.T) {
 			"resize":  resizeFile,
 			"bytes":   writeBytes,
 			"mv-only": moveOnly,
+			"shown":   shown,
 		},
 	})
 }

@@ -118,7 +118,7 @@ func TestBroadcast(t *testing.T) {
 		require.NoError(t, k.compile(t).Run(args), "trial %d", trial)
 		eachPosition(axes, func(pos map[*ir.Axis]int) {
 			p, q, s := *a.at(pos), *b.at(pos), *c.at(pos)
-			want := float32(fmaOdd(p, q+p, s)) - s*q
+			want := float32(fmaOdd(p, q+p, s)) - float32(s*q)
 			require.Equal(t, want, *y.at(pos), "trial %d", trial)
 		})
 	}

@@ -80,6 +80,20 @@ func BenchmarkTanh(b *testing.B) {
 func BenchmarkGelu(b *testing.B) {
 	mapBench(b, 1<<20, 8192, func(k *kernel, x *ir.Value) *ir.Value { return k.gelu(x) })
 }
+
+// BenchmarkFunctions is the functions that are computed element by element, in float64.
+func BenchmarkFunctions(b *testing.B) {
+	for _, op := range []lang.Op{lang.OpLog, lang.OpLog2, lang.OpLog1p, lang.OpSin, lang.OpCos, lang.OpTan, lang.OpExpm1, lang.OpErf} {
+		b.Run(op.String(), func(b *testing.B) {
+			mapBench(b, 1<<18, 8192, func(k *kernel, x *ir.Value) *ir.Value { return k.Op(op, k.Op(lang.OpAbs, x)) })
+		})
+	}
+	for _, op := range []lang.Op{lang.OpPow, lang.OpAtan2} {
+		b.Run(op.String(), func(b *testing.B) {
+			mapBench(b, 1<<18, 8192, func(k *kernel, x *ir.Value) *ir.Value { return k.Op(op, k.Op(lang.OpAbs, x), x) })
+		})
+	}
+}
 func BenchmarkLaunch(b *testing.B) {
 	mapBench(b, 64, 64, func(k *kernel, x *ir.Value) *ir.Value { return k.Op(lang.OpAdd, x, x) })
 }

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"cmp"
 	le "encoding/binary"
 	"math"
 	"sync/atomic"
@@ -122,7 +123,7 @@ func (fr *frame) say(words []uint64) {
 	le.LittleEndian.PutUint64(l.debug[l.table+fr.block*ir.DebugWord:], uint64(fr.said))
 }
 
-// assert compiles an assert: the failure of the first block is kept.
+// assert compiles an assert: of the failures, the first is kept, as package ir orders them.
 func (c *compiler) assert(op *ir.Op) func(*frame) {
 	site := c.site(op)
 	failed := c.off(op.Args[0])
@@ -139,14 +140,21 @@ func (c *compiler) assert(op *ir.Op) func(*frame) {
 		l := fr.launch
 		l.failing.Lock()
 		defer l.failing.Unlock()
-		if l.debug[ir.DebugFailed] != 0 && le.LittleEndian.Uint64(l.debug[ir.DebugBlock:]) <= uint64(fr.block) {
-			return
+		kept := func(offset int) uint64 { return le.LittleEndian.Uint64(l.debug[offset:]) }
+		value := func(i int) uint64 { return words[i](fr.at(offs[i])) }
+		if l.debug[ir.DebugFailed] != 0 {
+			order := cmp.Compare(site, kept(ir.DebugSite))
+			for i := 0; i < len(op.Names) && order == 0; i++ {
+				order = cmp.Compare(int64(value(i)), int64(kept(ir.DebugValues+i*ir.DebugWord)))
+			}
+			if order >= 0 {
+				return
+			}
 		}
 		l.debug[ir.DebugFailed] = 1
-		le.LittleEndian.PutUint64(l.debug[ir.DebugBlock:], uint64(fr.block))
 		le.LittleEndian.PutUint64(l.debug[ir.DebugSite:], site)
-		for i, off := range offs {
-			le.LittleEndian.PutUint64(l.debug[ir.DebugValues+i*ir.DebugWord:], words[i](fr.at(off)))
+		for i := range offs {
+			le.LittleEndian.PutUint64(l.debug[ir.DebugValues+i*ir.DebugWord:], value(i))
 		}
 	}
 }

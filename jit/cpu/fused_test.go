@@ -121,18 +121,29 @@ func TestSumsHaveTheBitsOfVectors(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsFused compiles for a processor on which the compiler fuses a
-// product with the sum behind it, and looks for instructions that do so where
-// the source has no fused multiply-add: results there would have other bits.
+// mayFuse are the packages whose floats bound what others compute, and are no results.
+var mayFuse = map[string]string{
+	"tilec/jit/fuzz": "its intervals are widened by more than a rounding",
+	"tilec/jit/ptx":  "its bounds of indices are whole numbers that float64 holds",
+}
+
+// TestNothingElseIsFused compiles all of tilec for a processor on which the compiler
+// fuses a product with the sum behind it, and looks for instructions that do so where
+// the source has no fused multiply-add: results there would have other bits. That
+// holds for the costs of plans too, for another plan adds up in another order.
 func TestNothingElseIsFused(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles for another processor")
 	}
 	tool := filepath.Join(strings.TrimSpace(run(t, "go", "env", "GOROOT")), "bin", "go")
-	for _, pkg := range []string{"tilec/jit/cpu", "tilec/jit/ir/eval"} {
+	fused, packages := 0, 0
+	for _, pkg := range strings.Fields(run(t, tool, "list", "-deps", "tilec/cmd/tilec")) {
+		if !strings.HasPrefix(pkg, "tilec/") || pkg == "tilec/cmd/tilec" || mayFuse[pkg] != "" {
+			continue
+		}
+		packages++
 		out := filepath.Join(t.TempDir(), "package.a")
 		run(t, tool, "build", "-o", out, pkg)
-		fused := 0
 		for line := range strings.Lines(run(t, tool, "tool", "objdump", out)) {
 			words := strings.Fields(line)
 			if len(words) < 4 || !strings.HasPrefix(words[3], "FMADD") && !strings.HasPrefix(words[3], "FMSUB") &&
@@ -142,8 +153,9 @@ func TestNothingElseIsFused(t *testing.T) {
 			fused++
 			require.True(t, means(t, pkg, words[0]), "%s has %s at %s", pkg, words[3], words[0])
 		}
-		require.Positive(t, fused, "the disassembly shows none at all")
 	}
+	require.Greater(t, packages, 20)
+	require.Greater(t, fused, 20, "the disassembly shows too few to be one")
 }
 
 // means reports a line of the source, FILE:LINE, that asks for a fused multiply-add.

@@ -5,8 +5,8 @@ import (
 	"math"
 	"math/big"
 
-	"tilec/jit/ir/eval"
 	"tilec/lang"
+	"tilec/lang/elementary"
 )
 
 // This file is an independent scalar reference: exact arithmetic on big numbers
@@ -237,7 +237,7 @@ func wantFloat(op lang.Op, d lang.DType, a, b, c float64) (want float64, exact b
 	case lang.OpMod:
 		return x(math.Mod(a, b))
 	case lang.OpPow:
-		return w(eval.Pow(a, b))
+		return w(elementary.Pow(a, b))
 	case lang.OpNeg:
 		return x(-a)
 	case lang.OpAbs:
@@ -263,19 +263,19 @@ func wantFloat(op lang.Op, d lang.DType, a, b, c float64) (want float64, exact b
 	case lang.OpExpm1:
 		return w(math.Expm1(a))
 	case lang.OpLog:
-		return w(eval.Log(a))
+		return w(elementary.Log(a))
 	case lang.OpLog2:
-		return w(eval.Log2(a))
+		return w(elementary.Log2(a))
 	case lang.OpLog1p:
-		return w(math.Log1p(a))
+		return w(elementary.Log1p(a))
 	case lang.OpRsqrt:
 		return w(1 / math.Sqrt(a))
 	case lang.OpSin:
-		return w(eval.Sin(a))
+		return w(elementary.Sin(a))
 	case lang.OpCos:
-		return w(eval.Cos(a))
+		return w(elementary.Cos(a))
 	case lang.OpTan:
-		return w(eval.Tan(a))
+		return w(elementary.Tan(a))
 	case lang.OpSinh:
 		return w(math.Sinh(a))
 	case lang.OpCosh:
@@ -283,7 +283,7 @@ func wantFloat(op lang.Op, d lang.DType, a, b, c float64) (want float64, exact b
 	case lang.OpTanh:
 		return w(math.Tanh(a))
 	case lang.OpAtan2:
-		return w(eval.Atan2(a, b))
+		return w(elementary.Atan2(a, b))
 	case lang.OpErf:
 		return w(math.Erf(a))
 	case lang.OpSigmoid:

@@ -6,6 +6,7 @@ import (
 
 	"tilec/jit/ir/eval"
 	"tilec/lang"
+	"tilec/lang/elementary"
 )
 
 // row computes a run of n elements of an elementwise operation: d from a, b
@@ -229,7 +230,7 @@ func floatRows[T float]() map[lang.Op]row {
 		}),
 		lang.OpFloorDiv: each2(func(a, b T) T { return T(math.Floor(float64(a / b))) }),
 		lang.OpMod:      wide2(math.Mod),
-		lang.OpPow:      wide2(math.Pow),
+		lang.OpPow:      wide2(elementary.Pow),
 		lang.OpAbs:      wide(math.Abs),
 		lang.OpSign: each(func(x T) T {
 			switch {
@@ -240,23 +241,23 @@ func floatRows[T float]() map[lang.Op]row {
 			}
 			return x // zero or NaN
 		}),
-		lang.OpExp:     wide(eval.Exp),
-		lang.OpExp2:    wide(eval.Exp2),
-		lang.OpExpm1:   wide(eval.Expm1),
-		lang.OpLog:     wide(math.Log),
-		lang.OpLog2:    wide(math.Log2),
-		lang.OpLog1p:   wide(math.Log1p),
+		lang.OpExp:     wide(elementary.Exp),
+		lang.OpExp2:    wide(elementary.Exp2),
+		lang.OpExpm1:   wide(elementary.Expm1),
+		lang.OpLog:     wide(elementary.Log),
+		lang.OpLog2:    wide(elementary.Log2),
+		lang.OpLog1p:   wide(elementary.Log1p),
 		lang.OpSqrt:    wide(math.Sqrt),
 		lang.OpRsqrt:   wide(func(x float64) float64 { return 1 / math.Sqrt(x) }),
-		lang.OpSin:     wide(math.Sin),
-		lang.OpCos:     wide(math.Cos),
-		lang.OpTan:     wide(math.Tan),
-		lang.OpSinh:    wide(eval.Sinh),
-		lang.OpCosh:    wide(eval.Cosh),
-		lang.OpTanh:    wide(eval.Tanh),
-		lang.OpAtan2:   wide2(math.Atan2),
-		lang.OpErf:     wide(eval.Erf),
-		lang.OpSigmoid: wide(eval.Sigmoid),
+		lang.OpSin:     wide(elementary.Sin),
+		lang.OpCos:     wide(elementary.Cos),
+		lang.OpTan:     wide(elementary.Tan),
+		lang.OpSinh:    wide(elementary.Sinh),
+		lang.OpCosh:    wide(elementary.Cosh),
+		lang.OpTanh:    wide(elementary.Tanh),
+		lang.OpAtan2:   wide2(elementary.Atan2),
+		lang.OpErf:     wide(elementary.Erf),
+		lang.OpSigmoid: wide(elementary.Sigmoid),
 		lang.OpFloor:   wide(math.Floor),
 		lang.OpCeil:    wide(math.Ceil),
 		lang.OpRound:   wide(math.RoundToEven),
@@ -265,8 +266,6 @@ func floatRows[T float]() map[lang.Op]row {
 	})
 }
 
-// float64Rows has the functions of eval where those of package math lose
-// digits; a float32 result rounds such losses away.
 func float64Rows() map[lang.Op]row {
 	return with(floatRows[float64](), map[lang.Op]row{
 		lang.OpFma: ternary(func(d, a, b, c []float64) {
@@ -274,13 +273,6 @@ func float64Rows() map[lang.Op]row {
 				d[i] = math.FMA(v, b[i], c[i])
 			}
 		}),
-		lang.OpLog:   each(eval.Log),
-		lang.OpLog2:  each(eval.Log2),
-		lang.OpPow:   each2(eval.Pow),
-		lang.OpAtan2: each2(eval.Atan2),
-		lang.OpSin:   each(eval.Sin),
-		lang.OpCos:   each(eval.Cos),
-		lang.OpTan:   each(eval.Tan),
 	})
 }
 

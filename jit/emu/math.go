@@ -1,17 +1,21 @@
 package emu
 
-import "math"
+import (
+	"math"
+
+	"tilec/lang/elementary"
+)
 
 // mathOps are roots, reciprocals and the approximate functions.
 var mathOps = map[string]operation{
 	"rcp":   {classSpecial, reciprocal},
 	"sqrt":  {classSpecial, squareRoot},
 	"rsqrt": {classSpecial, approximate(func(a float64) float64 { return 1 / math.Sqrt(a) })},
-	"sin":   {classSpecial, approximate(math.Sin)},
-	"cos":   {classSpecial, approximate(math.Cos)},
-	"lg2":   {classSpecial, approximate(math.Log2)},
-	"ex2":   {classSpecial, approximate(math.Exp2)},
-	"tanh":  {classSpecial, approximate(math.Tanh)},
+	"sin":   {classSpecial, approximate(elementary.Sin)},
+	"cos":   {classSpecial, approximate(elementary.Cos)},
+	"lg2":   {classSpecial, approximate(elementary.Log2)},
+	"ex2":   {classSpecial, approximate(elementary.Exp2)},
+	"tanh":  {classSpecial, approximate(elementary.Tanh)},
 }
 
 // approximate is a function, computed in double precision and rounded

@@ -155,7 +155,7 @@ func multiplyMatrices(d *decoder) {
 				for k := range shape.k {
 					f, col := x[i*shape.k+k], (*[mmaN]float64)(y[k*mmaN:])
 					for j, v := range col {
-						sums[j] += f * v
+						sums[j] += float64(f * v)
 					}
 				}
 			}

@@ -160,7 +160,7 @@ func wgmma(d *decoder) {
 					sum = valueD(out[lane] >> shift & s.dt.mask())
 				}
 				for k, f := range x[r*s.k : r*s.k+s.k] {
-					sum += f * y[c*s.k+k]
+					sum += float64(f * y[c*s.k+k])
 				}
 				out[lane] = out[lane]&^(s.dt.mask()<<shift)&0xffffffff | finish(sum)<<shift
 			}

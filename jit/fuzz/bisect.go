@@ -7,38 +7,39 @@ import (
 	"tilec/jit"
 	"tilec/jit/ir"
 	"tilec/lang"
-	"tilec/typecheck/typed"
 )
 
-// This file finds where a kernel becomes wrong on its way to a device: it runs each form that the kernel has, from the
-// IR as it was built to what the backend gets, on the CPU, and then the code of the backend on the device. The reference
-// judges every element of every run.
-
-// Input is an argument of a kernel: an array or a scalar.
-type Input struct {
-	Array  *jit.Array
-	Scalar lang.Literal
-}
+// This file finds where a program becomes wrong on its way to a device. It runs the program there until a launch leaves a
+// result that the judge refuses. Of that launch's kernel it then runs each form, from the IR as it was built to what the
+// backend gets, on the CPU, in the place that the kernel has in the program.
 
 // Stage is one form of a kernel, and what is wrong with its results.
 type Stage struct {
 	// Name is the part of the compiler that gave it: "build", "pass fold", "plan" or "backend".
 	Name string `json:"name"`
-	// Kernel is the kernel that changed; a formula may have several.
-	Kernel string `json:"kernel"`
-	// Problem is what is wrong; nil for a form of which every element is within its bound.
+	// Problem is what is wrong; nil for a form of which every element that was judged is within its bound.
 	Problem *Problem `json:"problem,omitempty"`
 	// Skipped is why the form could not be judged; "" for one that was.
 	Skipped string `json:"skipped,omitempty"`
 }
 
-// Bisection is what is known of a kernel's way to a device.
+// Bisection is what is known of a program's way to a device.
 type Bisection struct {
-	// Stages are those that were judged, in order; all but the last one have no problem.
-	Stages []Stage `json:"stages"`
-	// Elements is how many elements each stage was judged by, Unknown of how many the reference can say nothing.
-	Elements int64 `json:"elements"`
+	// Launches is how many the program has. Judged is how many elements of their results were held against a bound on the
+	// device, up to the first launch that is wrong; Unknown is of how many more the reference can say nothing.
+	Launches int   `json:"launches"`
+	Judged   int64 `json:"judged"`
 	Unknown  int64 `json:"unknown,omitempty"`
+	// Left is how many launches could not be judged, and Skipped why.
+	Left    int    `json:"left,omitempty"`
+	Skipped string `json:"skipped,omitempty"`
+	// Kernel is that of the first launch that is wrong and Launch its number, from 1 on; 0 where it did not compile.
+	Kernel string `json:"kernel,omitempty"`
+	Launch int    `json:"launch,omitempty"`
+	// Problem is what is wrong with that launch on the device; nil where no launch is wrong.
+	Problem *Problem `json:"problem,omitempty"`
+	// Stages are the forms of the kernel that is wrong, in order, up to the first that is wrong.
+	Stages []Stage `json:"stages,omitempty"`
 }
 
 // Fault is the first stage of which the results are wrong; nil when none is.
@@ -49,157 +50,173 @@ func (b *Bisection) Fault() *Stage {
 	return nil
 }
 
-// Bisect finds the first stage after which an element of a kernel's results leaves its bound. Inputs are by the names of
-// the parameters. An error says why nothing can be known.
-func Bisect(device jit.Device, k *typed.Kernel, opts jit.Options, inputs map[string]Input) (*Bisection, error) {
-	opts.Guard = guard
-	spec, err := jit.Specialise(k, opts)
-	if err != nil {
-		return nil, err
-	}
-	args, err := given(k, spec, inputs)
-	if err != nil {
-		return nil, err
-	}
-	b := &bisector{k: k, opts: opts, spec: spec, args: args, trial: Trial{Dims: opts.Dims, Pins: opts.Pins, Precision: opts.Precision}}
+// Bisect finds the first launch of a program of which an element leaves its bound on a device, and the first stage of
+// the compiler after which it does. Bind binds the program for a compiler; it is called once for each form. Where the
+// reference has too much to compute, blocks are drawn by the seed. An error says why nothing can be known.
+func Bisect(device jit.Device, bind func(*jit.Compiler) (*jit.Launch, error), seed uint64) (*Bisection, error) {
+	b := &bisector{bind: bind, seed: seed}
+	poisoned(device)
+	f := &finder{Witness: NewWitness(device, seed), only: -1}
 	out := &Bisection{}
-	if out.Elements, out.Unknown, err = b.expect(device); err != nil {
-		return nil, err
-	}
-	launches := spec.Launches()
-	forms := make([][]jit.Form, len(launches))
-	current := map[*typed.Kernel]*ir.Func{}
-	for i, l := range launches {
-		var failed error
-		if forms[i], failed = jit.Forms(l, device.Target()); failed != nil {
-			var bug *jit.Bug
-			if !errors.As(failed, &bug) {
-				return nil, failed
-			}
-			out.Stages = append(out.Stages, Stage{Name: bug.Stage, Kernel: l.Kernel.Name, Problem: problem(Crash, "%v", bug)})
-			return out, nil
+	launch, err := bind(watched(device, map[string]bool{}))
+	if err != nil {
+		var bug *jit.Bug
+		if !errors.As(err, &bug) {
+			return nil, err
 		}
-		current[l.Kernel] = forms[i][0].Func
-	}
-	cpu := newChecker(jit.OpenCPU())
-	compiler := func() *jit.Compiler {
-		c := watched(cpu.device, map[string]bool{})
-		c.Form = func(s *jit.Spec) *ir.Func { return current[s.Kernel] }
-		return c
-	}
-	judge := func(name, kernel string, c *checker, compiler *jit.Compiler, want []*array) bool {
-		s := Stage{Name: name, Kernel: kernel}
-		switch p := b.judge(c, compiler, want); {
-		case p == nil:
-		case p.Kind == CompileError, p.Kind == Refused, p.Kind == TooLarge:
-			s.Skipped = p.Text
-		default:
-			s.Problem = p
-		}
-		out.Stages = append(out.Stages, s)
-		return s.Problem == nil
-	}
-	if !judge("build", k.Name, cpu, compiler(), b.onCPU) {
+		out.Kernel, out.Problem = bug.Kernel, problem(Crash, "%v", bug)
+		out.Stages = []Stage{{Name: bug.Stage, Problem: out.Problem}}
 		return out, nil
 	}
-	for i, l := range launches {
-		for _, form := range forms[i][1:] {
-			current[l.Kernel] = form.Func
-			name := "pass " + form.Pass
-			if form.Pass == "plan" {
-				name = form.Pass
-			}
-			if !judge(name, l.Kernel.Name, cpu, compiler(), b.onCPU) {
-				return out, nil
-			}
+	err = f.run(launch)
+	out.Launches = f.Of
+	for _, j := range f.Judgements {
+		out.Judged += j.Judged - j.Unknown
+		out.Unknown += j.Unknown
+		if j.Left > 0 {
+			out.Left, out.Skipped = out.Left+j.Left, j.Skipped
 		}
 	}
-	judge("backend", k.Name, newChecker(device), watched(device, map[string]bool{}), b.onDevice)
-	return out, nil
-}
-
-// given are the arguments of a kernel.
-func given(k *typed.Kernel, spec *jit.Spec, inputs map[string]Input) ([]argument, error) {
-	var args []argument
-	for _, p := range k.Params {
-		in, ok := inputs[p.Name]
-		a := argument{param: p, dtype: p.DType.Resolve(spec.Types)}
-		switch {
-		case !ok && !p.IsTensor && p.Default != nil:
-			a.value = ir.Const{Int: p.Default.Int, Float: p.Default.Float}
-		case !ok:
-			return nil, fmt.Errorf("%s of %s is not given", p.Name, k.Name)
-		case !p.IsTensor:
-			a.value = ir.Const{Int: in.Scalar.Int, Float: in.Scalar.Float}
-		case in.Array == nil || in.Array.DType != a.dtype:
-			return nil, fmt.Errorf("%s of %s must be a tensor of %s", p.Name, k.Name, a.dtype)
-		default:
-			shape, err := shapeOf(spec, p)
-			if err != nil {
-				return nil, err
-			}
-			if want := jit.Elements(shape) * int64(a.dtype.Size()); int64(len(in.Array.Data)) != want {
-				return nil, fmt.Errorf("%s of %s has %d bytes, and its shape %s %d", p.Name, k.Name, len(in.Array.Data), jit.FormatShape(shape), want)
-			}
-			a.shape, a.data = shape, in.Array.Data
-		}
-		args = append(args, a)
+	var wrongProgram *lang.Diagnostic // a failed assert is no fault of the compiler
+	switch {
+	case f.First != nil:
+		out.Problem = problem(Wrong, "%v", f.First)
+	case err == nil && out.Judged == 0 && out.Left > 0:
+		return nil, fmt.Errorf("the results cannot be judged: %s", out.Skipped)
+	case err == nil:
+		return out, nil
+	case errors.As(err, &wrongProgram) || f.at == nil || runErrorKind(err) == TooLarge:
+		return nil, err
+	default:
+		out.Problem = problem(runErrorKind(err), "%v", err)
 	}
-	return args, nil
+	out.Kernel, out.Launch = f.at.Spec.Kernel.Name, f.at.Number+1
+	out.Stages, err = b.stages(f.at, device)
+	if err == nil && out.Fault() == nil {
+		out.Stages = append(out.Stages, Stage{Name: "backend", Problem: out.Problem})
+	}
+	return out, err
 }
 
-// bisector is a kernel with its arguments and what its results may be, by the arithmetic of the CPU and of the device.
+// bisector runs a program again and again.
 type bisector struct {
-	k               *typed.Kernel
-	opts            jit.Options
-	spec            *jit.Spec
-	args            []argument
-	trial           Trial
-	onCPU, onDevice []*array
+	bind func(*jit.Compiler) (*jit.Launch, error)
+	seed uint64
 }
 
-// expect computes what the results may be, and counts their elements and those of which nothing is known.
-func (b *bisector) expect(device jit.Device) (elements, unknown int64, err error) {
-	for _, x := range []struct {
-		gpu  bool
-		into *[]*array
-	}{{false, &b.onCPU}, {device.Target().Arch > 0, &b.onDevice}} {
-		c := &checker{arith: ArithmeticOf(x.gpu)}
-		want, p := c.reference(b.k, b.spec, b.trial, b.args, 0)
-		if p != nil {
-			return 0, 0, fmt.Errorf("the results cannot be judged: %w", p)
-		}
-		for _, open := range []int64{1, 3} {
-			other, q := c.reference(b.k, b.spec, b.trial, b.args, open)
-			for i := range want {
-				if q == nil && !want[i].agrees(other[i]) {
-					return 0, 0, fmt.Errorf("the results cannot be judged: they depend on extents that nobody gave, such as that of %d: give them by name", open)
-				}
-			}
-		}
-		*x.into = want
+// stages judges the forms of a launch's kernel up to the first that is wrong.
+func (b *bisector) stages(at *jit.Observation, device jit.Device) ([]Stage, error) {
+	forms, err := jit.Forms(at.Spec, device.Target())
+	if err != nil {
+		return nil, err
 	}
-	for _, a := range b.onDevice {
-		for i := range a.size {
-			elements++
-			if a.unknown(i) {
-				unknown++
-			}
+	var all []Stage
+	for _, form := range forms {
+		s := Stage{Name: form.Pass}
+		switch form.Pass {
+		case "":
+			s.Name = "build"
+		case "plan":
+		default:
+			s.Name = "pass " + form.Pass
+		}
+		s.Problem, s.Skipped = b.judge(form.Func, at)
+		if all = append(all, s); s.Problem != nil {
+			break
 		}
 	}
-	return elements, unknown, nil
+	return all, nil
 }
 
-// judge runs the kernel and says what is wrong with its results.
-func (b *bisector) judge(c *checker, compiler *jit.Compiler, want []*array) *Problem {
-	got, p := c.execute(compiler, b.k, b.opts, b.args)
-	if p != nil {
-		return p
-	}
-	for i, g := range got {
-		if p := want[i].compare(g, &Tally{}); p != nil {
-			return p
+// judge runs the program on the CPU with a form in the place of a launch's kernel, and judges that launch by what it read.
+func (b *bisector) judge(form *ir.Func, at *jit.Observation) (wrong *Problem, skipped string) {
+	cpu := jit.OpenCPU()
+	defer cpu.Close()
+	poisoned(cpu)
+	c := watched(cpu, map[string]bool{})
+	key, used := at.Spec.Key(), false
+	c.Form = func(s *jit.Spec) *ir.Func {
+		if s.Key() != key {
+			return nil
 		}
+		used = true
+		return form
+	}
+	launch, err := b.bind(c)
+	if err != nil {
+		if p := compileProblem(err, false); p.Kind == Crash {
+			return p, ""
+		}
+		return nil, err.Error()
+	}
+	f := &finder{Witness: NewWitness(cpu, b.seed), only: at.Number}
+	err = f.run(launch)
+	switch {
+	case !used:
+		return nil, "the CPU launches another form of the program"
+	case f.First != nil:
+		return problem(Wrong, "%v", f.First), ""
+	case err != nil && f.at != nil && f.at.Number == at.Number:
+		return problem(runErrorKind(err), "%v", err), ""
+	case err != nil:
+		return nil, err.Error()
+	}
+	for _, j := range f.Judgements {
+		if j.Left > 0 {
+			return nil, j.Skipped
+		}
+	}
+	return nil, ""
+}
+
+// poisoned makes a device that can give memory full of NaN do so: what no launch has written then shows.
+func poisoned(d jit.Device) {
+	if p, ok := d.(interface{ Poison() }); ok {
+		p.Poison()
+	}
+}
+
+// finder is a witness that ends a run behind the first launch that is wrong, or behind the only one that it judges.
+type finder struct {
+	*Witness
+	only int // -1 for every launch
+	// at is the launch that ran last.
+	at *jit.Observation
+}
+
+// errFound ends a run.
+var errFound = errors.New("a launch was judged")
+
+// run runs a program and closes it; nil also where the finder ended the run.
+func (f *finder) run(l *jit.Launch) error {
+	defer l.Close()
+	l.Program.Observe(f)
+	err := l.Run()
+	if errors.Is(err, errFound) {
+		return nil
+	}
+	return err
+}
+
+// Before keeps what a launch reads.
+func (f *finder) Before(o *jit.Observation) error {
+	f.at = o
+	if f.only >= 0 && o.Number != f.only {
+		return nil
+	}
+	return f.Witness.Before(o)
+}
+
+// After judges what the launch left.
+func (f *finder) After(o *jit.Observation) error {
+	if f.only >= 0 && o.Number != f.only {
+		return nil
+	}
+	if err := f.Witness.After(o); err != nil {
+		return err
+	}
+	if f.First != nil || o.Number == f.only {
+		return errFound
 	}
 	return nil
 }

@@ -40,27 +40,32 @@ var bisected = map[string]struct {
 	}`, map[string]int64{"M": 6, "N": 7}},
 }
 
-func bisectOn(t *testing.T, device jit.Device, name string) *Bisection {
-	c := bisected[name]
-	p, ds := jit.Load("k.tile", []byte(c.source), nil)
+// bind binds the only kernel of a source, or the graph of that name, to inputs of random numbers.
+func bind(t *testing.T, source, name string, dims map[string]int64) func(*jit.Compiler) (*jit.Launch, error) {
+	p, ds := jit.Load("k.tile", []byte(source), nil)
 	require.NoError(t, ds.Err())
+	f, err := jit.FindFunction(p, name)
+	require.NoError(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
-	inputs := map[string]Input{}
-	for _, x := range p.Kernels[0].Params {
+	args := jit.Args{}
+	for _, x := range f.Params {
 		var shape []int64
-		for _, s := range x.Shape {
-			shape = append(shape, c.dims[s.String()])
+		for _, s := range x.Type.Shape {
+			shape = append(shape, dims[s.String()])
 		}
 		a := jit.NewArray(lang.F32, shape...)
 		for i := range a.Len() {
 			require.NoError(t, a.SetFloat(i, r.NormFloat64()))
 		}
-		inputs[x.Name] = Input{Array: a}
+		args[x.Name] = a
 	}
-	b, err := Bisect(device, p.Kernels[0], jit.Options{Dims: c.dims}, inputs)
+	return func(c *jit.Compiler) (*jit.Launch, error) { return f.On(c).Bind(args) }
+}
+
+func bisectOn(t *testing.T, device jit.Device, name string) *Bisection {
+	c := bisected[name]
+	b, err := Bisect(device, bind(t, c.source, "k", c.dims), 1)
 	require.NoError(t, err)
-	require.Positive(t, b.Elements)
-	require.Less(t, b.Unknown, b.Elements)
 	return b
 }
 
@@ -70,57 +75,139 @@ func bisectDevices(t *testing.T) []jit.Device {
 	return []jit.Device{jit.OpenCPU(), emulator}
 }
 
-// Where nothing is wrong, every form of a kernel is judged, and none has a fault.
+// Where nothing is wrong, none has a fault, and the forms of every launch are within their bounds on the CPU.
 func TestNothingIsAtFault(t *testing.T) {
-	for name := range bisected {
+	for name, c := range bisected {
 		for _, d := range bisectDevices(t) {
 			b := bisectOn(t, d, name)
-			require.Nil(t, b.Fault(), "%s on %s: %+v", name, d.ID(), b)
-			for _, s := range b.Stages {
-				assert.Empty(t, s.Skipped, "%s on %s, %s", name, d.ID(), s.Name)
-			}
-			names := []string{}
-			for _, s := range b.Stages {
-				names = append(names, s.Name)
-			}
-			assert.Equal(t, "build", names[0])
-			assert.Equal(t, "backend", names[len(names)-1])
-			assert.Contains(t, names, "plan")
-			if name == "a long row" && d.ID() == "emu" {
-				assert.Contains(t, names, "pass stream")
+			require.Nil(t, b.Problem, "%s on %s: %+v", name, d.ID(), b)
+			require.Empty(t, b.Stages)
+			require.Positive(t, b.Judged)
+			require.Zero(t, b.Left)
+
+			again := &bisector{bind: bind(t, c.source, "k", c.dims), seed: 1}
+			all := &every{finder: finder{Witness: NewWitness(d, 1), only: -1}}
+			l, err := again.bind(jit.NewCompiler(d, nil))
+			require.NoError(t, err)
+			l.Program.Observe(all)
+			require.NoError(t, l.Run())
+			l.Close()
+			require.Len(t, all.launches, b.Launches)
+			for _, at := range all.launches {
+				stages, err := again.stages(at, d)
+				require.NoError(t, err)
+				names := []string{}
+				for _, s := range stages {
+					assert.Nil(t, s.Problem, "%s on %s, %s", name, d.ID(), s.Name)
+					assert.Empty(t, s.Skipped, "%s on %s, %s", name, d.ID(), s.Name)
+					names = append(names, s.Name)
+				}
+				assert.Equal(t, "build", names[0])
+				assert.Equal(t, "plan", names[len(names)-1])
+				if name == "a long row" && d.ID() == "emu" {
+					assert.Contains(t, names, "pass stream")
+				}
 			}
 		}
 	}
 }
 
+// every is an observer that keeps all launches.
+type every struct {
+	finder
+	launches []*jit.Observation
+}
+
+func (e *every) Before(o *jit.Observation) error {
+	e.launches = append(e.launches, o)
+	return e.finder.Before(o)
+}
+
+// wrongPasses are passes that compute something else, and one that fails.
+var wrongPasses = map[string]func(f *ir.Func) bool{
+	"adds": func(f *ir.Func) bool {
+		changed := false
+		f.Walk(func(op *ir.Op) bool {
+			if op.Code == lang.OpSum || op.Code == lang.OpMax && len(op.Args) == 2 {
+				op.Code, changed = map[lang.Op]lang.Op{lang.OpSum: lang.OpReduceMax, lang.OpMax: lang.OpMin}[op.Code], true
+			}
+			return true
+		})
+		return changed
+	},
+	"panics": func(*ir.Func) bool { panic("no") },
+}
+
+// withPass runs what a test does with one more pass.
+func withPass(name string, run func(f *ir.Func) bool, do func()) {
+	defer func() { pass.Extra = nil }()
+	pass.Extra = []pass.Pass{{Name: name, Run: func(f *ir.Func, _ *pass.Options) (bool, error) { return run(f), nil }}}
+	do()
+}
+
 // A pass that computes something else is named, and so is one that fails.
 func TestWrongPassIsNamed(t *testing.T) {
-	defer func() { pass.Extra = nil }()
-	wrong := map[string]func(f *ir.Func) bool{
-		"adds": func(f *ir.Func) bool {
-			changed := false
-			f.Walk(func(op *ir.Op) bool {
-				if op.Code == lang.OpSum || op.Code == lang.OpMax && len(op.Args) == 2 {
-					op.Code, changed = map[lang.Op]lang.Op{lang.OpSum: lang.OpReduceMax, lang.OpMax: lang.OpMin}[op.Code], true
-				}
-				return true
-			})
-			return changed
-		},
-		"panics": func(*ir.Func) bool { panic("no") },
-	}
-	for name, run := range wrong {
-		pass.Extra = []pass.Pass{{Name: name, Run: func(f *ir.Func, _ *pass.Options) (bool, error) { return run(f), nil }}}
-		for _, d := range bisectDevices(t) {
-			for _, kernel := range []string{"softmax", "a formula in parts", "a long row"} {
-				fault := bisectOn(t, d, kernel).Fault()
-				require.NotNil(t, fault, "%s of %s on %s", name, kernel, d.ID())
-				assert.Equal(t, "pass "+name, fault.Name)
-				if name == "panics" {
-					assert.Equal(t, Crash, fault.Problem.Kind)
+	for name, run := range wrongPasses {
+		withPass(name, run, func() {
+			for _, d := range bisectDevices(t) {
+				for _, kernel := range []string{"softmax", "a formula in parts", "a long row"} {
+					fault := bisectOn(t, d, kernel).Fault()
+					require.NotNil(t, fault, "%s of %s on %s", name, kernel, d.ID())
+					assert.Equal(t, "pass "+name, fault.Name)
+					if name == "panics" {
+						assert.Equal(t, Crash, fault.Problem.Kind)
+					}
 				}
 			}
-		}
+		})
+	}
+}
+
+// Of a program of several launches, the first that is wrong is found, then the pass: with what the launch really read, which
+// lies in the memory of another tensor.
+func TestWrongPassOfOneLaunchIsNamed(t *testing.T) {
+	source := `kernel scale(x: f32[M, N]) -> y: f32[M, N] grid i in M by B, j in N by BN { y[i, j] = x[i, j] * 3.0 }
+	kernel shift(x: f32[M, N], w: f32[M]) -> y: f32[M, N] grid i in M by B, j in N by BN { y[i, j] = max(x[i, j], w[i]) + 1.0 }
+	kernel both(x: f32[M, N]) -> (r: f32[M], c: f32[N]) {
+		r[i] = x[i, 0]
+		c[j] = sum(x[i, j], over i)
+	}
+	graph right(x: f32[M, N], w: f32[M]) -> y: f32[M, N] {
+		y = scale(scale(x))
+	}
+	graph wrong(x: f32[M, N], w: f32[M]) -> y: f32[M, N - 1] {
+		let a = scale(x[.., 1 ..])
+		let b = shift(a, w)
+		y = shift(b * 2.0, w)
+	}
+	graph parts(x: f32[M, N]) -> (r: f32[M], c: f32[N]) {
+		let (p, q) = both(scale(x))
+		r = p
+		c = q
+	}
+`
+	for _, c := range []struct {
+		graph, kernel string
+		launch, of    int
+	}{{"right", "", 0, 2}, {"wrong", "shift", 2, 4}, {"parts", "both.2", 3, 3}} {
+		dims := map[string]int64{"M": 5, "N": 9}
+		withPass("adds", wrongPasses["adds"], func() {
+			for _, d := range bisectDevices(t) {
+				b, err := Bisect(d, bind(t, source, c.graph, dims), 1)
+				require.NoError(t, err)
+				assert.Equal(t, c.of, b.Launches, c.graph)
+				assert.Equal(t, c.launch, b.Launch, "%s: %+v", c.graph, b)
+				assert.Equal(t, c.kernel, b.Kernel)
+				if c.kernel == "" {
+					assert.Nil(t, b.Problem)
+					continue
+				}
+				require.NotNil(t, b.Fault(), "%s: %+v", c.graph, b)
+				assert.Equal(t, "pass adds", b.Fault().Name)
+				assert.Equal(t, "build", b.Stages[0].Name)
+				assert.Empty(t, b.Stages[0].Skipped)
+			}
+		})
 	}
 }
 
@@ -129,8 +216,9 @@ func TestWrongBackendIsNamed(t *testing.T) {
 	emulator, err := jit.OpenEmulator("sm_90a")
 	require.NoError(t, err)
 	for name := range bisected {
-		fault := bisectOn(t, faulty{Device: emulator, every: 7}, name).Fault()
-		require.NotNil(t, fault)
-		assert.Equal(t, "backend", fault.Name)
+		b := bisectOn(t, faulty{Device: emulator, every: 7}, name)
+		require.NotNil(t, b.Fault(), name)
+		assert.Equal(t, "backend", b.Fault().Name)
+		assert.Equal(t, 1, b.Launch)
 	}
 }

@@ -22,27 +22,27 @@ import (
 //
 // all in words of 64 bits. Floats up to 32 bits are held as f32, signed integers
 // are extended by their sign. A print that does not fit is dropped, and so are
-// all that follow it in its block; the head counts them. The head also holds the
-// failed assert of the first block, in the order of blocks, that has one: blocks
-// take turns there by a lock.
+// all that follow it in its block; the head counts them.
+//
+// Of the asserts that fail, the head holds the one whose site is the first in the
+// kernel and, of that, the one whose positions are the first, compared one after
+// the other: neither depends on the extents of blocks. Blocks take turns there by a lock.
 
 // Offsets in the head, in bytes.
 const (
 	DebugLock = 0
-	// DebugFailed is 1 when an assert has failed; then DebugBlock is the number of
-	// its block, DebugSite that of its site, and from DebugValues on are the values
-	// of its operands but the first, a word each.
+	// DebugFailed is 1 when an assert has failed; then DebugSite is the number of its
+	// site, and from DebugValues on are the values of its operands but the first, a word each.
 	DebugFailed = 4
-	DebugBlock  = 8
-	DebugSite   = 16
+	DebugSite   = 8
 	// DebugDropped counts, in 64 bits, the prints that found no room.
-	DebugDropped = 24
+	DebugDropped = 16
 	// DebugShare is the bytes of a block's area, DebugAreas the number of areas, in
 	// 32 bits each; DebugFirst the offset of the first area, in 64. The host writes them.
-	DebugShare  = 32
-	DebugAreas  = 36
-	DebugFirst  = 40
-	DebugValues = 48
+	DebugShare  = 24
+	DebugAreas  = 28
+	DebugFirst  = 32
+	DebugValues = 40
 )
 
 // DebugWord is the bytes of a word of a record.

@@ -405,12 +405,12 @@ func (c at) traffic(concurrent int64) traffic {
 		all, once := c.elements(s, false)
 		bytes := float64(t.DType.Size())
 		// Part of a sector takes the time of all of it.
-		sum.l2 += all * bytes * max(sectorBytes/(c.run(s.op)*bytes), 1)
+		sum.l2 += float64(all * bytes * max(sectorBytes/(c.run(s.op)*bytes), 1))
 		if s.op.Code == lang.OpLoad {
-			uses[t].read += once * bytes
-			uses[t].again += (all - once) * bytes
+			uses[t].read += float64(once * bytes)
+			uses[t].again += float64((all - once) * bytes)
 		} else {
-			uses[t].written += once * bytes
+			uses[t].written += float64(once * bytes)
 		}
 	}
 	blocks := float64(c.blocks())
@@ -423,7 +423,7 @@ func (c at) traffic(concurrent int64) traffic {
 		first := min(u.read, whole)
 		sum.dram += first + u.written
 		if whole > float64(c.target.L2Size)/2 {
-			sum.dram += (u.read - first) * rereadMiss
+			sum.dram += float64((u.read - first) * rereadMiss)
 		}
 		if u.read/blocks*float64(concurrent) > float64(c.target.L2Size)/2 {
 			sum.dram += u.again
@@ -585,14 +585,14 @@ func (c at) gpu() (*estimate, *violation) {
 		if s.op.Tensor != nil {
 			width = max(vectorBytes/float64(s.op.Tensor.DType.Size()), 1)
 		}
-		ops += n / each * max(each/width, float64(c.threads())) * c.weight(s.op)
+		ops += float64(n / each * max(each/width, float64(c.threads())) * c.weight(s.op))
 		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
 	}
 	warps := float64(int64(c.warps) * resident)
-	e.issue = ops/(full*lanes*t.Clock)/min(1, warps/8) + float64(e.blocks)*dispatchTime
+	e.issue = ops/(full*lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*dispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
-		busy *= 1 + longCode*float64(most-manyElements)
+		busy *= 1 + float64(longCode*float64(most-manyElements))
 	}
 	e.latency = c.latency(resident, busy)
 	e.time = busy + e.latency + e.launch
@@ -709,7 +709,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 	for i := range c.f.Axes {
 		if c.streamed(i) {
 			around := c.around(i)
-			steps += around * float64(ceilDiv(c.size[i], c.extent[i]*c.partsOf(i)))
+			steps += float64(around * float64(ceilDiv(c.size[i], c.extent[i]*c.partsOf(i))))
 			if around > 1 { // a loop in a loop begins anew with each step of it
 				starts += around
 			}
@@ -723,12 +723,12 @@ func (c at) latency(resident int64, busy float64) float64 {
 		// A stage is under way while it is loaded and while it is used, one is still being read: where the
 		// others do not cover a load, each step waits.
 		used := busy * float64(resident) / float64(ceilDiv(c.blocks(), int64(c.target.SMs))) / steps
-		step += max(loadLatency-float64(c.stages-2)*used, 0) / float64(c.stages-1)
+		step += max(loadLatency-float64(float64(c.stages-2)*used), 0) / float64(c.stages-1)
 	}
-	chain := blockOverhead + starts*loadLatency + steps*step + c.joining()
+	chain := blockOverhead + float64(starts*loadLatency) + float64(steps*step) + c.joining()
 	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(c.target.SMs))) / c.target.DRAM
 	}
 	waves := float64(ceilDiv(c.blocks(), int64(c.target.SMs)*resident))
-	return max(chain, waves*chain+busy/float64(resident)-busy)
+	return max(chain, float64(waves*chain)+busy/float64(resident)-busy)
 }

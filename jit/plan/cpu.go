@@ -45,26 +45,26 @@ func (c at) cpu() (*estimate, *violation) {
 		for _, loop := range s.loops {
 			runs *= c.trips(loop)
 		}
-		e.latency += runs * opOverhead
+		e.latency += float64(runs * opOverhead)
 		switch {
 		case isContraction(s.op):
-			e.compute += 2 * n * flopTime
+			e.compute += float64(2 * n * flopTime)
 			m, k := float64(c.free(s.op.Args[0], s.op.Args[1])), float64(c.free(s.op.Args[1], s.op.Args[0]))
-			e.issue += n * (1/m + 1/k) * packTime * cold
+			e.issue += float64(n * (1/m + 1/k) * packTime * cold)
 		case len(s.axes) > 0:
 			if s.op.Tensor != nil {
-				e.issue += n * (elementTime*cold + runTime/c.run(s.op))
+				e.issue += float64(n * (float64(elementTime*cold) + runTime/c.run(s.op)))
 				continue
 			}
-			e.issue += n * c.weight(s.op) * elementTime * cold
+			e.issue += float64(n * c.weight(s.op) * elementTime * cold)
 		}
 	}
 	share := float64(ceilDiv(e.blocks, cores)) / float64(e.blocks) // of the busiest core
-	e.compute, e.issue, e.latency = e.compute*share, e.issue*share, e.latency*share
+	e.compute, e.issue, e.latency = float64(e.compute*share), float64(e.issue*share), float64(e.latency*share)
 	e.waves = 1 / (share * float64(cores))
 	e.time = e.compute + e.issue + e.latency
 	if n := cores * blocksPerCore; e.blocks < n {
-		e.time *= 1 + 0.1*float64(n-e.blocks)/float64(n)
+		e.time *= 1 + float64(0.1*float64(n-e.blocks))/float64(n)
 	}
 	return e, nil
 }

@@ -75,7 +75,7 @@ func (c at) sortWeight(op *ir.Op) float64 {
 	if i := c.place[op.Over[0]]; c.streamed(i) { // chunks are merged by bisection
 		for n := c.extent[i]; n < c.size[i]; n *= 2 {
 			rounds++
-			weight += mergeWeight * rounds
+			weight += float64(mergeWeight * rounds)
 		}
 	}
 	return weight

@@ -144,5 +144,5 @@ func (c at) joining() float64 {
 			bytes += float64(c.count(c.tile(r), false) * max(c.tile(r).bytes, 4))
 		}
 	}
-	return joins*joinLatency + n*bytes/(remoteBytesPerClock*c.target.Clock)
+	return float64(joins*joinLatency) + n*bytes/(remoteBytesPerClock*c.target.Clock)
 }

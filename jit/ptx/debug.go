@@ -223,8 +223,8 @@ func (k *kernel) word(d lang.DType, x asm.Reg) asm.Reg {
 	return a.Op(asm.B64, "cvt.u64.u32", x)
 }
 
-// assert emits an assert: one thread of a failing block takes the lock and,
-// unless a block before it has failed, notes what failed.
+// assert emits an assert: one thread of a failing block takes the lock and, unless what failed before comes first
+// as package ir orders failures, notes what failed.
 func (k *kernel) assert(op *ir.Op) {
 	a, s := k.a, &k.debug
 	regs := make([]asm.Reg, len(op.Args))
@@ -237,19 +237,29 @@ func (k *kernel) assert(op *ir.Op) {
 	a.Place(again)
 	taken := a.Op(asm.B32, "atom.acquire.gpu.global.cas.b32", asm.At(s.base).Plus(ir.DebugLock), asm.Int(0), asm.Int(1))
 	a.If(a.Op(asm.Pred, "setp.ne.u32", taken, asm.Int(0))).Do("bra", again)
-	failed, block := a.Reg(asm.B32), a.Reg(asm.B64)
-	a.Set(failed, "ld.relaxed.gpu.global.u32", asm.At(s.base).Plus(ir.DebugFailed))
-	a.Set(block, "ld.relaxed.gpu.global.u64", asm.At(s.base).Plus(ir.DebugBlock))
-	mine := a.Op(asm.B64, "cvt.u64.u32", s.block)
-	before := a.Op(asm.Pred, "setp.le.u64", block, mine)
-	kept := a.Op(asm.Pred, "setp.ne.u32", failed, asm.Int(0))
-	a.If(a.Op(asm.Pred, "and.pred", before, kept)).Do("bra", release)
-	put := func(at int, word asm.Number) { a.Do("st.relaxed.gpu.global.u64", asm.At(s.base).Plus(at), word) }
-	a.Do("st.relaxed.gpu.global.u32", asm.At(s.base).Plus(ir.DebugFailed), asm.Int(1))
-	put(ir.DebugBlock, mine)
-	put(ir.DebugSite, asm.Int(k.site(op)))
+	words := []asm.Number{asm.Int(k.site(op))}
+	offsets := []int{ir.DebugSite}
 	for i, v := range op.Args[1:] {
-		put(ir.DebugValues+i*ir.DebugWord, k.word(v.Type.DType, regs[i+1]))
+		words = append(words, k.word(v.Type.DType, regs[i+1]))
+		offsets = append(offsets, ir.DebugValues+i*ir.DebugWord)
+	}
+	// What failed before stays unless this comes first: the last of the words that are compared decides last.
+	var first asm.Reg
+	for i := len(op.Names); i >= 0; i-- {
+		kept := a.Op(asm.B64, "ld.relaxed.gpu.global.u64", asm.At(s.base).Plus(offsets[i]))
+		less := a.Op(asm.Pred, "setp.gt.s64", kept, words[i])
+		if first.Valid() {
+			same := a.Op(asm.Pred, "setp.eq.s64", kept, words[i])
+			less = a.Op(asm.Pred, "or.pred", less, a.Op(asm.Pred, "and.pred", same, first))
+		}
+		first = less
+	}
+	failed := a.Op(asm.B32, "ld.relaxed.gpu.global.u32", asm.At(s.base).Plus(ir.DebugFailed))
+	first = a.Op(asm.Pred, "or.pred", first, a.Op(asm.Pred, "setp.eq.u32", failed, asm.Int(0)))
+	a.Unless(first).Do("bra", release)
+	a.Do("st.relaxed.gpu.global.u32", asm.At(s.base).Plus(ir.DebugFailed), asm.Int(1))
+	for i, word := range words {
+		a.Do("st.relaxed.gpu.global.u64", asm.At(s.base).Plus(offsets[i]), word)
 	}
 	a.Place(release)
 	a.Do("st.release.gpu.global.u32", asm.At(s.base).Plus(ir.DebugLock), asm.Int(0))

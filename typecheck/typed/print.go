@@ -159,6 +159,8 @@ func (p *printer) body(b *Body) {
 			p.line("static_assert %s, %q", exprText(s.Cond), s.Text)
 		case *Do:
 			p.value("", s.X)
+		default:
+			panic(Unknown(s))
 		}
 	}
 	for _, r := range b.Results {
@@ -338,7 +340,7 @@ func exprText(e Expr) string {
 	case *For:
 		return loopText(e) + " { " + flat(e.Body) + " }"
 	}
-	return fmt.Sprintf("%T", e)
+	panic(Unknown(e))
 }
 
 func exprsText(xs []Expr) string {
@@ -398,6 +400,8 @@ func (p *printer) graphBody(stmts []GStmt, results []GExpr) {
 			} else {
 				p.line("check %s ~ %s, abs %g, rel %g, ulps %g", graphText(s.A), graphText(s.B), s.Abs, s.Rel, s.Ulps)
 			}
+		default:
+			panic(Unknown(s))
 		}
 	}
 	for _, r := range results {
@@ -507,7 +511,7 @@ func graphText(e GExpr) string {
 		}
 		return "if " + graphText(e.Cond) + " { " + strings.Join(strings.Fields(then.String()), " ") + " } else { " + strings.Join(strings.Fields(other.String()), " ") + " }"
 	}
-	return fmt.Sprintf("%T", e)
+	panic(Unknown(e))
 }
 
 func rangeText(lo, hi GExpr) string {

@@ -1,5 +1,7 @@
 package typed
 
+import "fmt"
+
 // Node is a part of a typed program that has other parts in it: a *Program,
 // *Kernel, *Graph, *Test, *Body, *GBody, Stmt, Expr, GStmt or GExpr.
 type Node any
@@ -33,9 +35,13 @@ func All(n Node, ok func(Node) bool) bool {
 	return !found
 }
 
+// Unknown is what to panic with where a kind of node has no case: whoever added the kind forgot the place.
+func Unknown(n Node) error { return fmt.Errorf("no case for a node of the kind %T", n) }
+
 // Children gives each node directly in another, in the order of evaluation, to
 // child. It is the one place that knows what each kind of node is made of; what
 // treats some kinds in a way of its own handles these and leaves the rest to Children.
+// It panics with Unknown for a kind that it does not know.
 func Children(n Node, child func(Node)) {
 	c := childVisitor(child)
 	switch n := n.(type) {
@@ -71,6 +77,8 @@ func Children(n Node, child func(Node)) {
 		c.gstmt(n)
 	case GExpr:
 		c.gexpr(n)
+	default:
+		panic(Unknown(n))
 	}
 }
 
@@ -139,11 +147,14 @@ func (c childVisitor) stmt(s Stmt) {
 		c.exprs(s.Cond)
 	case *Do:
 		c.exprs(s.X)
+	default:
+		panic(Unknown(s))
 	}
 }
 
 func (c childVisitor) expr(x Expr) {
 	switch x := x.(type) {
+	case *Const, *SizeExpr, *ConstRef, *ScalarRef, *LocalRef:
 	case *Apply:
 		c.exprs(x.Args...)
 	case *Load:
@@ -173,6 +184,8 @@ func (c childVisitor) expr(x Expr) {
 		c.exprs(x.Elems...)
 	case *Inline:
 		c.body(x.Body)
+	default:
+		panic(Unknown(x))
 	}
 }
 
@@ -186,11 +199,14 @@ func (c childVisitor) gstmt(s GStmt) {
 		c.gexprs(s.X)
 	case *GCheck:
 		c.gexprs(s.A, s.B)
+	default:
+		panic(Unknown(s))
 	}
 }
 
 func (c childVisitor) gexpr(x GExpr) {
 	switch x := x.(type) {
+	case *GParamRef, *GLocalRef, *GConst, *GSizeOf, *GConstRef:
 	case *GFieldOf:
 		c.gexprs(x.X)
 	case *GElem:
@@ -234,5 +250,7 @@ func (c childVisitor) gexpr(x GExpr) {
 		c(&x.Else)
 	case *GTupleOf:
 		c.gexprs(x.Elems...)
+	default:
+		panic(Unknown(x))
 	}
 }

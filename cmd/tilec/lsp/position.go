@@ -14,14 +14,31 @@ import (
 type lines struct {
 	text   string
 	starts []int // offset of the first byte of each line
+	wide   []wide
+}
+
+// wide is a character of more bytes than code units.
+type wide struct {
+	end int // the offset behind it
+	// more is how many bytes more than code units the text has up to there.
+	more int
 }
 
 // newLines indexes a text. A line ends with \n, \r\n or \r.
 func newLines(text string) *lines {
 	l := &lines{text: text, starts: []int{0}}
-	for i := 0; i < len(text); i++ {
-		if text[i] == '\n' || text[i] == '\r' && (i+1 == len(text) || text[i+1] != '\n') {
+	more := 0
+	for i, size := 0, 1; i < len(text); i += size {
+		size = 1
+		switch c := text[i]; {
+		case c == '\n' || c == '\r' && (i+1 == len(text) || text[i+1] != '\n'):
 			l.starts = append(l.starts, i+1)
+		case c >= utf8.RuneSelf:
+			var r rune
+			if r, size = utf8.DecodeRuneInString(text[i:]); size > 1 {
+				more += size - units(r)
+				l.wide = append(l.wide, wide{i + size, more})
+			}
 		}
 	}
 	return l
@@ -35,15 +52,22 @@ func units(r rune) int {
 	return 1
 }
 
-// position is the place of an offset, which is clamped to the text.
+// position is the place of an offset, which is clamped to the text. A line may be long and have many places, so that none
+// is counted from its beginning.
 func (l *lines) position(offset int) protocol.Position {
 	offset = min(max(offset, 0), len(l.text))
 	line := sort.SearchInts(l.starts, offset+1) - 1
-	n := 0
-	for _, r := range l.text[l.starts[line]:offset] {
-		n += units(r)
+	start := l.starts[line]
+	return protocol.Position{Line: uint32(line), Character: uint32(offset - start - (l.more(offset) - l.more(start)))}
+}
+
+// more is how many bytes more than code units the text has up to an offset.
+func (l *lines) more(offset int) int {
+	n := sort.Search(len(l.wide), func(i int) bool { return l.wide[i].end > offset })
+	if n == 0 {
+		return 0
 	}
-	return protocol.Position{Line: uint32(line), Character: uint32(n)}
+	return l.wide[n-1].more
 }
 
 // offset is the byte offset of a place. One behind the end of its line is at

@@ -75,6 +75,12 @@ func (t *types) add(n typed.Node) {
 		return
 	}
 	t.seen[n] = true
+	for _, l := range typed.Binds(n) {
+		t.putTypes(l.At, []typed.Type{l.Type})
+	}
+	for _, l := range typed.GBinds(n) {
+		t.put(l.At, typeAt{text: l.Type.String()})
+	}
 	var at lang.Span
 	switch n := n.(type) {
 	case *typed.Kernel:
@@ -83,12 +89,6 @@ func (t *types) add(n typed.Node) {
 				t.axis(a)
 			}
 		}
-	case *typed.Let:
-		t.locals(n.Locals...)
-	case *typed.Store:
-		t.locals(n.Old)
-	case *typed.GLet:
-		t.glocals(n.Locals...)
 	case typed.Expr:
 		at = n.Span()
 		if at != t.around {
@@ -109,39 +109,30 @@ func (t *types) add(n typed.Node) {
 	typed.Children(n, t.add)
 }
 
-// declared takes the names that an expression binds.
+// declared takes the axes and the views that an expression declares.
 func (t *types) declared(x typed.Expr) {
 	switch x := x.(type) {
-	case *typed.Combine:
-		t.locals(x.Params...)
 	case *typed.Load:
 		if v := x.Param; v.Of != nil { // a view, whose name no Let binds
 			t.put(v.At, typeAt{text: typed.GType{Kind: typed.GTensor, DType: v.DType, Shape: v.Shape}.String()})
 		}
 	case *typed.For:
 		t.axis(x.Axis)
-		t.locals(x.Index)
-		t.locals(x.Carried...)
 	}
 }
 
-// gdeclared takes the names that an expression of a graph binds, and the types
-// of the parts of an expression of whole tensors, which became a kernel.
+// gdeclared takes the types of the parts of an expression of whole tensors, which became a kernel.
 func (t *types) gdeclared(x typed.GExpr) {
-	switch x := x.(type) {
-	case *typed.GFor:
-		t.glocals(x.Var)
-		t.glocals(x.Carried...)
-	case *typed.GCall:
-		if x.Kernel.Decl.Body == nil { // made for an expression
-			for _, s := range x.Kernel.Body.Stmts {
-				switch s := s.(type) {
-				case *typed.Let:
-					t.pointwise(s.Value, x.Type)
-				case *typed.Store:
-					t.pointwise(s.Value, x.Type)
-				}
-			}
+	call, ok := x.(*typed.GCall)
+	if !ok || call.Kernel.Decl.Body != nil { // declared in the source, and not made for an expression
+		return
+	}
+	for _, s := range call.Kernel.Body.Stmts {
+		switch s := s.(type) {
+		case *typed.Let:
+			t.pointwise(s.Value, call.Type)
+		case *typed.Store:
+			t.pointwise(s.Value, call.Type)
 		}
 	}
 }
@@ -149,22 +140,6 @@ func (t *types) gdeclared(x typed.GExpr) {
 func (t *types) axis(a *typed.Axis) {
 	if a != nil && a.At.IsValid() {
 		t.axes[a.At] = a
-	}
-}
-
-func (t *types) locals(ls ...*typed.Local) {
-	for _, l := range ls {
-		if l != nil {
-			t.putTypes(l.At, []typed.Type{l.Type})
-		}
-	}
-}
-
-func (t *types) glocals(ls ...*typed.GLocal) {
-	for _, l := range ls {
-		if l != nil {
-			t.put(l.At, typeAt{text: l.Type.String()})
-		}
 	}
 }
 

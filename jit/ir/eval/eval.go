@@ -11,6 +11,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/lang"
+	"tilec/lang/elementary"
 )
 
 // row evaluates one operation. A float result is rounded to the element type by
@@ -166,7 +167,7 @@ var table = map[lang.Op]row{
 	lang.OpDiv:      {float: f2(func(a, b float64) float64 { return a / b }), int: i2(quotient)},
 	lang.OpFloorDiv: {int: i2(floorQuotient)}, // of floats: the rounded quotient's floor, in Apply
 	lang.OpMod:      {float: f2(math.Mod), int: i2(remainder)},
-	lang.OpPow:      {float: f2(Pow)},
+	lang.OpPow:      {float: f2(elementary.Pow)},
 	lang.OpNeg:      {float: f1(func(a float64) float64 { return -a }), int: i1(func(_ lang.DType, a int64) int64 { return -a })},
 	lang.OpAbs:      {float: f1(math.Abs), int: i1(magnitude)},
 	lang.OpSign:     {float: f1(sign), int: i1(signOf)},
@@ -174,23 +175,23 @@ var table = map[lang.Op]row{
 	lang.OpMax:      {float: f2(maximum), int: i2(greatest)},
 	lang.OpFma:      {float: func(a [3]float64) float64 { return math.FMA(a[0], a[1], a[2]) }}, // narrower than f64: fusedOdd, in Apply
 
-	lang.OpExp:     {float: f1(Exp)},
-	lang.OpExp2:    {float: f1(Exp2)},
-	lang.OpExpm1:   {float: f1(Expm1)},
-	lang.OpLog:     {float: f1(Log)},
-	lang.OpLog2:    {float: f1(Log2)},
-	lang.OpLog1p:   {float: f1(math.Log1p)},
+	lang.OpExp:     {float: f1(elementary.Exp)},
+	lang.OpExp2:    {float: f1(elementary.Exp2)},
+	lang.OpExpm1:   {float: f1(elementary.Expm1)},
+	lang.OpLog:     {float: f1(elementary.Log)},
+	lang.OpLog2:    {float: f1(elementary.Log2)},
+	lang.OpLog1p:   {float: f1(elementary.Log1p)},
 	lang.OpSqrt:    {float: f1(math.Sqrt)},
 	lang.OpRsqrt:   {float: f1(func(a float64) float64 { return 1 / math.Sqrt(a) })},
-	lang.OpSin:     {float: f1(Sin)},
-	lang.OpCos:     {float: f1(Cos)},
-	lang.OpTan:     {float: f1(Tan)},
-	lang.OpSinh:    {float: f1(Sinh)},
-	lang.OpCosh:    {float: f1(Cosh)},
-	lang.OpTanh:    {float: f1(Tanh)},
-	lang.OpAtan2:   {float: f2(Atan2)},
-	lang.OpErf:     {float: f1(Erf)},
-	lang.OpSigmoid: {float: f1(Sigmoid)},
+	lang.OpSin:     {float: f1(elementary.Sin)},
+	lang.OpCos:     {float: f1(elementary.Cos)},
+	lang.OpTan:     {float: f1(elementary.Tan)},
+	lang.OpSinh:    {float: f1(elementary.Sinh)},
+	lang.OpCosh:    {float: f1(elementary.Cosh)},
+	lang.OpTanh:    {float: f1(elementary.Tanh)},
+	lang.OpAtan2:   {float: f2(elementary.Atan2)},
+	lang.OpErf:     {float: f1(elementary.Erf)},
+	lang.OpSigmoid: {float: f1(elementary.Sigmoid)},
 	lang.OpFloor:   {float: f1(math.Floor)},
 	lang.OpCeil:    {float: f1(math.Ceil)},
 	lang.OpRound:   {float: f1(math.RoundToEven)},

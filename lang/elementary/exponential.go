@@ -1,14 +1,9 @@
-package eval
+package elementary
 
 import "math"
 
-// This file has the exponential functions of f64. Those of package math give
-// other bits on machines with a fused multiply-add than on those without; here
-// every operation rounds as it is written. Products are converted explicitly,
-// which keeps a compiler from fusing them.
-
-// ln2High has 32 bits, so that its product with an exponent is exact; ln2Low is the rest of the logarithm of 2.
-const ln2High, ln2Low = 0x1.62e42feep-01, 0x1.a39ef35793c76p-33
+// expLn2High has 32 bits, so that its product with an exponent is exact; expLn2Low is the rest of the logarithm of 2.
+const expLn2High, expLn2Low = 0x1.62e42feep-01, 0x1.a39ef35793c76p-33
 
 // overflows and vanishes are from where e**x is infinite and 0.
 const overflows, vanishes = 709.79, -745.14
@@ -31,7 +26,7 @@ func expRest(r, low float64) float64 {
 	odd := c[1] + float64(square*(c[3]+float64(square*(c[5]+float64(square*(c[7]+float64(square*(c[9]+float64(square*c[11])))))))))
 	p := even + float64(r*odd)
 	// r and half its square hold all that counts; the rest of the series and low are small beside them.
-	half := sum(r, float64(square*0.5))
+	half := ordered(r, float64(square*0.5))
 	lost := float64(math.FMA(r, r, -square) * 0.5)
 	return half.hi + (half.lo + (lost + (low + float64(low*r) + float64(float64(square*r)*p))))
 }
@@ -39,7 +34,7 @@ func expRest(r, low float64) float64 {
 // reduced gives the whole k and the pair r + low for which e**x is 2**k e**(r + low).
 func reduced(x float64) (k, r, low float64) {
 	k = math.RoundToEven(float64(x * math.Log2E))
-	p := sum(x-float64(k*ln2High), -float64(k*ln2Low))
+	p := sum(x-float64(k*expLn2High), -float64(k*expLn2Low))
 	return k, p.hi, p.lo
 }
 
@@ -53,8 +48,13 @@ func Exp(x float64) float64 {
 	case x < vanishes:
 		return 0
 	}
+	return expTimes(x, 0)
+}
+
+// expTimes is e to the power x times 2 to the power n, where that is a number.
+func expTimes(x float64, n int) float64 {
 	k, r, low := reduced(x)
-	return math.Ldexp(1+expRest(r, low), int(k))
+	return scaled(1+expRest(r, low), int(k)+n)
 }
 
 // Exp2 is 2 to the power x.
@@ -69,7 +69,7 @@ func Exp2(x float64) float64 {
 	}
 	k := math.RoundToEven(x)
 	t := ln2.times(x - k)
-	return math.Ldexp(1+expRest(t.hi, t.lo), int(k))
+	return scaled(1+expRest(t.hi, t.lo), int(k))
 }
 
 // Expm1 is e to the power x, minus 1.
@@ -91,13 +91,20 @@ func Expm1(x float64) float64 {
 	return math.Ldexp(s.hi+s.lo, int(k))
 }
 
+// halfExp is half of e to the power a, for an a above 40; the power may overflow where its half does not.
+func halfExp(a float64) float64 {
+	if a > overflows+1 {
+		return math.Inf(1)
+	}
+	return expTimes(a, -1)
+}
+
 // Sinh is the hyperbolic sine.
 func Sinh(x float64) float64 {
 	a := math.Abs(x)
 	switch {
 	case a > 40:
-		e := Exp(float64(a * 0.5)) // e**a may overflow where half of it does not
-		return math.Copysign(float64(float64(e*0.5)*e), x)
+		return math.Copysign(halfExp(a), x)
 	case a < 0x1p-27: // NaN does not get here
 		return x
 	}
@@ -109,8 +116,7 @@ func Sinh(x float64) float64 {
 func Cosh(x float64) float64 {
 	a := math.Abs(x)
 	if a > 40 {
-		e := Exp(float64(a * 0.5))
-		return float64(float64(e*0.5) * e)
+		return halfExp(a)
 	}
 	e := Exp(a)
 	return float64((e + 1/e) * 0.5)
