@@ -30,7 +30,7 @@ type Builder struct {
 	root    *region
 	inEntry int // how deep AtEntry's calls are nested
 	once    map[string]Reg
-	last    Place
+	last    Loc
 	// levels is, by class and number, how deep in loops and branches a register is defined, 0 for the entry section.
 	levels [numClasses][]int32
 }
@@ -92,7 +92,7 @@ func (a *Builder) Loc(at lang.Span) {
 	if !at.IsValid() || a.inEntry > 0 {
 		return
 	}
-	p := Place{}
+	p := Loc{}
 	for i, f := range a.Files {
 		if f == at.Source {
 			p.File = i + 1

@@ -3,8 +3,8 @@ package asm
 import "fmt"
 
 // Check looks for what no code of a compiler may have, in the order of the text: a register that is read before anything
-// writes it, a condition that is no predicate, an instruction that the table of effects has not, a label that is placed
-// twice or not at all. Sections are as Module takes them.
+// writes it, an operand of a wrong type, a condition that is no predicate, an instruction that the table of effects has
+// not, a label that is placed twice or not at all. Sections are as Module takes them.
 func (a *Builder) Check(sections ...Code) error {
 	code := append(Code{}, a.entry...)
 	for _, s := range append(sections, a.Body()) {
@@ -25,6 +25,9 @@ func (a *Builder) Check(sections ...Code) error {
 		}
 		if i.Effects()&Unknown != 0 {
 			return fmt.Errorf("the table of effects has no %q", i)
+		}
+		if err := i.checkTypes(); err != nil {
+			return err
 		}
 		reads := i.Src
 		if i.Pred.Valid() {

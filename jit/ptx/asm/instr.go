@@ -2,7 +2,7 @@ package asm
 
 import "strings"
 
-// Line is one line of code: an *Instr, a Label, a Comment or a Place.
+// Line is one line of code: an *Instr, a Label, a Comment or a Loc.
 type Line interface {
 	line(b []byte) []byte
 }
@@ -23,8 +23,8 @@ type Instr struct {
 // Comment is a line for whoever reads the text.
 type Comment string
 
-// Place names the place in the source of the instructions that follow.
-type Place struct{ File, Row, Column int }
+// Loc names the place in the source of the instructions that follow.
+type Loc struct{ File, Row, Column int }
 
 // Effects are what an instruction does beside giving its result.
 type Effects uint8

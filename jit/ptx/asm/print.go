@@ -69,7 +69,7 @@ func (c Comment) line(b []byte) []byte {
 	return append(b, '\n')
 }
 
-func (p Place) line(b []byte) []byte {
+func (p Loc) line(b []byte) []byte {
 	b = append(b, "    .loc "...)
 	for i, n := range []int{p.File, p.Row, p.Column} {
 		if i > 0 {

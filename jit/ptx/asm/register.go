@@ -31,8 +31,11 @@ func (c Class) String() string { return classes[c].name }
 
 // Bytes is what a register takes in memory; a predicate is a word.
 func (c Class) Bytes() int {
-	if c == F64 || c == B64 {
+	switch c {
+	case F64, B64:
 		return 8
+	case B16:
+		return 2
 	}
 	return 4
 }

@@ -125,6 +125,7 @@ func TestElementwiseAssembles(t *testing.T) {
 					keep(a, p, r)
 				}
 				a.Do("ret")
+				require.NoError(t, a.Check(), name)
 				fmt.Fprintf(&text, ".visible .entry %s(.param .b64 p)\n{\n", name)
 				text.WriteString(a.Declarations())
 				text.WriteString(a.Body().String())
