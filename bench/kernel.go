@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"tilec/jit"
-	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
@@ -119,29 +117,23 @@ func median(times []time.Duration) time.Duration {
 func plausible(device jit.Device, out []jit.Value) error {
 	t := out[0].Tensor
 	data := make([]byte, min(t.Bytes(), 1<<16))
-	if err := device.Read(data, t.Memory, t.Offset*int64(t.DType.Size())); err != nil {
+	if err := device.Read(data, t.Memory, t.DType.Bytes(t.Offset)); err != nil {
 		return err
 	}
 	zero := true
-	for i := 0; i < len(data); i += t.DType.Size() {
-		var v float64
-		switch t.DType {
-		case lang.F32:
-			v = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[i:])))
-		case lang.BF16:
-			v = float64(lang.BF16Value(binary.LittleEndian.Uint16(data[i:])))
-		case lang.F16:
-			v = float64(lang.F16Value(binary.LittleEndian.Uint16(data[i:])))
-		default:
+	n := t.DType.Elements(int64(len(data)))
+	for i := range n {
+		if !t.DType.IsFloat() {
 			return nil
 		}
+		v := t.DType.ElementAt(data, i)
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return fmt.Errorf("element %d of the result is %v", i/t.DType.Size(), v)
+			return fmt.Errorf("element %d of the result is %v", i, v)
 		}
 		zero = zero && v == 0
 	}
 	if zero {
-		return fmt.Errorf("the first %d elements of the result are all 0", len(data)/t.DType.Size())
+		return fmt.Errorf("the first %d elements of the result are all 0", n)
 	}
 	return nil
 }
@@ -204,20 +196,13 @@ const pattern = 1 << 20
 // fill writes normally distributed numbers to a tensor. Weights are as large as
 // inputs; results stay within the range of every type.
 func fill(device jit.Device, t *jit.Tensor, random *rand.Rand) error {
-	size := t.DType.Size()
-	block := make([]byte, min(jit.Elements(t.Shape), pattern)*int64(size))
-	for i := 0; i < len(block); i += size {
-		v := float32(random.NormFloat64())
-		switch t.DType {
-		case lang.F32:
-			binary.LittleEndian.PutUint32(block[i:], math.Float32bits(v))
-		case lang.BF16:
-			binary.LittleEndian.PutUint16(block[i:], lang.BF16Bits(v))
-		case lang.F16:
-			binary.LittleEndian.PutUint16(block[i:], lang.F16Bits(v))
-		default:
-			return fmt.Errorf("no random numbers of type %s", t.DType)
-		}
+	if !t.DType.IsFloat() {
+		return fmt.Errorf("no random numbers of type %s", t.DType)
+	}
+	n := min(jit.Elements(t.Shape), pattern)
+	block := make([]byte, t.DType.Bytes(n))
+	for i := range n {
+		t.DType.PutElementAt(block, i, float64(float32(random.NormFloat64())))
 	}
 	for at := int64(0); at < t.Bytes(); at += int64(len(block)) {
 		if err := device.Write(t.Memory, at, block[:min(int64(len(block)), t.Bytes()-at)]); err != nil {

@@ -39,8 +39,8 @@ func convert(t safetensors.Tensor, to lang.DType) ([]byte, error) {
 		switch {
 		case math.IsNaN(value) || math.IsInf(value, 0):
 			return fmt.Errorf("%s, weights must be finite numbers: the checkpoint is damaged", at)
-		case to == lang.F16:
-			return fmt.Errorf("%s, which f16 cannot hold, at most 65504: use --dtype bf16 or f32", at)
+		case to.ExponentBits() < lang.F32.ExponentBits():
+			return fmt.Errorf("%s, which %s cannot hold, at most %g: use --dtype bf16 or f32", at, to, to.Largest())
 		}
 		return fmt.Errorf("%s, which %s cannot hold", at, to)
 	}
@@ -53,15 +53,15 @@ func convert(t safetensors.Tensor, to lang.DType) ([]byte, error) {
 		return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(values))), 4*len(values)), nil
 	}
 	var bits func(float32) uint16
-	infinity := uint16(0) // without its sign
 	switch to {
 	case lang.F16:
-		bits, infinity = lang.F16Bits, 0x7c00
+		bits = lang.F16Bits
 	case lang.BF16:
-		bits, infinity = lang.BF16Bits, 0x7f80
+		bits = lang.BF16Bits
 	default:
 		return nil, fmt.Errorf("tensor %q: cannot compute in %s: use f32, bf16 or f16", t.Name, to)
 	}
+	infinity := uint16(to.InfinityBits()) // without its sign
 	out := make([]byte, 2*len(values))
 	for i, v := range values {
 		b := bits(v)
@@ -83,15 +83,10 @@ func position(i int, shape []int) string {
 	return jit.FormatShape(at)
 }
 
-// exponents are the bits of the float types' exponents, which are all ones in an infinity or a NaN.
-var exponents = map[lang.DType]uint64{
-	lang.F32: 0x7f800000, lang.BF16: 0x7f80, lang.F16: 0x7c00,
-}
-
 // finite reports that no element of a tensor is an infinity or a NaN.
 func finite(t safetensors.Tensor) bool {
-	mask, ok := exponents[t.DType]
-	if !ok {
+	mask := t.DType.InfinityBits() // the exponent's bits are all ones in an infinity or a NaN
+	if mask == 0 || t.DType.Bits() > 32 {
 		return false // of other types the elements are looked at one by one
 	}
 	// A word has several elements. Adding the lowest bit of its exponent to an exponent

@@ -49,7 +49,7 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 		if n = Elements(t.Shape); n >= maxElements {
 			return beyond()
 		}
-		return n * int64(t.DType.Size()), "", nil
+		return t.DType.Bytes(n), "", nil
 	}
 	last := uint64(0)
 	for i, d := range t.Shape {
@@ -58,7 +58,7 @@ func (t *Tensor) end() (n int64, reason string, kind error) {
 			return beyond()
 		}
 	}
-	return (int64(last) + 1) * int64(t.DType.Size()), "", nil
+	return t.DType.Bytes(int64(last) + 1), "", nil
 }
 
 // misuse says why a device cannot use the tensor, and of what kind that is; otherwise it gives the tensor's end.
@@ -82,10 +82,10 @@ func (t *Tensor) place(d Device, end int64) (reason string, kind error) {
 		return reason, kind
 	}
 	size := int64(t.DType.Size())
-	if t.Offset < 0 || t.Offset > t.Memory.Size/size {
-		return fmt.Sprintf("its offset is %d elements, and its memory has room for %d", t.Offset, t.Memory.Size/size), ErrRange
+	if t.Offset < 0 || t.Offset > t.DType.Elements(t.Memory.Size) {
+		return fmt.Sprintf("its offset is %d elements, and its memory has room for %d", t.Offset, t.DType.Elements(t.Memory.Size)), ErrRange
 	}
-	if err := t.Memory.within(t.Offset*size, end); err != nil {
+	if err := t.Memory.within(t.DType.Bytes(t.Offset), end); err != nil {
 		return fmt.Sprintf("%s from element %d on does not lie in its memory: %v", t, t.Offset, err), ErrRange
 	}
 	if t.Memory.address()%uint64(size) != 0 {
@@ -96,7 +96,7 @@ func (t *Tensor) place(d Device, end int64) (reason string, kind error) {
 
 // divisor is the power of two up to 16 that divides where an element of the tensor lies.
 func (t *Tensor) divisor(element int64) int64 {
-	return powerDivisor(t.Memory.offset + (t.Offset+element)*int64(t.DType.Size()))
+	return powerDivisor(t.Memory.offset + t.DType.Bytes(t.Offset+element))
 }
 
 // strides are the tensor's own, or those that it has without gaps. What has one position at most needs none.

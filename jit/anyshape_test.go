@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -281,8 +281,8 @@ func TestAnyShapeHasAPlan(t *testing.T) {
 				require.Empty(t, problems, p.source)
 				s, err := Specialise(module.Kernels[0], Options{Dims: p.dims})
 				require.NoError(t, err)
-				for _, name := range lang.TargetNames() {
-					target, err := plan.FindTarget(name)
+				for _, name := range target.Names() {
+					target, err := target.Find(name)
 					require.NoError(t, err)
 					for _, launch := range s.Launches() {
 						_, err := Lower(launch, target, nil)

@@ -40,8 +40,6 @@ func (e *ArgError) Error() string { return fmt.Sprintf("%s of %s: %s", e.Name, e
 // precisionKey is the name of the precision among the arguments. No name of the language begins so.
 const precisionKey = "@precision"
 
-var precisions = map[string]string{"": "", "tf32": "", "tf32x3": "tf32x3", "ieee": "ieee"}
-
 // options sorts out the arguments that are not parameters.
 func (f *Function) options(args Args) (Options, error) {
 	o := Options{Dims: map[string]int64{}, Consts: map[string]lang.Literal{}, Types: map[string]lang.DType{}, Pins: map[string]int64{}}
@@ -57,7 +55,7 @@ func (f *Function) options(args Args) (Options, error) {
 		switch {
 		case name == precisionKey:
 			text, isText := value.(string)
-			p, ok := precisions[text]
+			p, ok := lang.Precision(text)
 			if !ok || !isText {
 				return fail(`is %v, must be "tf32", "tf32x3" or "ieee"`, value)
 			}

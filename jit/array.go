@@ -57,10 +57,10 @@ func dtypeOf[T Number]() lang.DType {
 func NewArray(d lang.DType, shape ...int64) *Array {
 	a := &Array{DType: d, Shape: shape}
 	n := Elements(shape)
-	if !d.IsValid() || n >= maxElements || HostMemory() > 0 && n > HostMemory()/int64(d.Size()) {
+	if !d.IsValid() || n >= maxElements || HostMemory() > 0 && n > d.Elements(HostMemory()) {
 		return a
 	}
-	a.Data = make([]byte, n*int64(d.Size()))
+	a.Data = make([]byte, d.Bytes(n))
 	return a
 }
 
@@ -84,9 +84,9 @@ func Converted[T float32 | float64](d lang.DType, values []T, shape ...int64) *A
 	if !d.IsValid() {
 		return a // an error where it is used
 	}
-	a.Data = make([]byte, len(values)*d.Size())
+	a.Data = make([]byte, d.Bytes(int64(len(values))))
 	for i, v := range values {
-		d.PutElement(a.Data[i*d.Size():], float64(v))
+		d.PutElementAt(a.Data, int64(i), float64(v))
 	}
 	return a
 }
@@ -135,30 +135,26 @@ func (a *Array) Len() int {
 	return int(Elements(a.Shape))
 }
 
-// element is the memory of element i; nil where there is none.
-func (a *Array) element(i int) []byte {
-	if a == nil || !a.DType.IsValid() || i < 0 || i >= len(a.Data)/a.DType.Size() {
-		return nil
-	}
-	return a.Data[i*a.DType.Size():][:a.DType.Size()]
+// has reports that there is an element i.
+func (a *Array) has(i int) bool {
+	return a != nil && a.DType.IsValid() && i >= 0 && int64(i) < a.DType.Elements(int64(len(a.Data)))
 }
 
 // Float is element i in row-major order; NaN where there is no such element.
 func (a *Array) Float(i int) float64 {
-	if e := a.element(i); e != nil {
-		return a.DType.Element(e)
+	if !a.has(i) {
+		return math.NaN()
 	}
-	return math.NaN()
+	return a.DType.ElementAt(a.Data, int64(i))
 }
 
 // SetFloat sets element i to the nearest value of the array's type. An element that
 // there is not is a *UseError of ErrRange.
 func (a *Array) SetFloat(i int, v float64) error {
-	e := a.element(i)
-	if e == nil {
+	if !a.has(i) {
 		return &UseError{"Array.SetFloat", fmt.Sprintf("there is no element %d in %s", i, a), ErrRange}
 	}
-	a.DType.PutElement(e, v)
+	a.DType.PutElementAt(a.Data, int64(i), v)
 	return nil
 }
 
@@ -167,7 +163,7 @@ func (a *Array) Floats() []float64 {
 	if a == nil || !a.DType.IsValid() {
 		return nil
 	}
-	out := make([]float64, min(a.Len(), len(a.Data)/a.DType.Size()))
+	out := make([]float64, min(a.Len(), int(a.DType.Elements(int64(len(a.Data))))))
 	for i := range out {
 		out[i] = a.Float(i)
 	}
@@ -184,8 +180,8 @@ func (a *Array) check() error {
 			return fmt.Errorf("its shape %s has a negative size", FormatShape(a.Shape))
 		}
 	}
-	if have, want := int64(len(a.Data)), Elements(a.Shape)*int64(a.DType.Size()); have != want {
-		return fmt.Errorf("it has %d elements, and its shape %s has %d", have/int64(a.DType.Size()), FormatShape(a.Shape), Elements(a.Shape))
+	if have, want := int64(len(a.Data)), a.DType.Bytes(Elements(a.Shape)); have != want {
+		return fmt.Errorf("it has %d elements, and its shape %s has %d", a.DType.Elements(have), FormatShape(a.Shape), Elements(a.Shape))
 	}
 	return nil
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/cuda"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/stdlib"
 )
@@ -58,7 +58,7 @@ func TestStandardLibraryAssembles(t *testing.T) {
 					odd[name] *= 2
 				}
 			}
-			for _, target := range []string{"sm_80", "sm_90a"} {
+			for _, machine := range []string{"sm_80", "sm_90a"} {
 				for _, d := range []lang.DType{lang.F32, lang.BF16, lang.F16} {
 					for name, dims := range map[string]map[string]int64{"sizes": nil, "odd": odd} {
 						if name == "odd" && d == lang.F16 {
@@ -67,9 +67,9 @@ func TestStandardLibraryAssembles(t *testing.T) {
 						if len(k.TypeParams) == 0 && d != lang.F32 {
 							continue // has no types to choose
 						}
-						t.Run(fmt.Sprintf("%s/%s/%s/%s", k.Name, target, d, name), func(t *testing.T) {
+						t.Run(fmt.Sprintf("%s/%s/%s/%s", k.Name, machine, d, name), func(t *testing.T) {
 							t.Parallel()
-							to, err := plan.FindTarget(target)
+							to, err := target.Find(machine)
 							require.NoError(t, err)
 							s, err := Specialise(k, Options{Dims: dims, Types: map[string]lang.DType{"T": d}})
 							require.NoError(t, err)
@@ -77,7 +77,7 @@ func TestStandardLibraryAssembles(t *testing.T) {
 							require.NoError(t, err)
 							ptx, err := l.PTX()
 							require.NoError(t, err)
-							_, log, err := assembler.Compile(context.Background(), []byte(ptx), target, cuda.CompileOptions{Verbose: true})
+							_, log, err := assembler.Compile(context.Background(), []byte(ptx), machine, cuda.CompileOptions{Verbose: true})
 							require.NoError(t, err, "%s", l.Plan)
 							if name == "sizes" {
 								figures := spilled.FindStringSubmatch(log)

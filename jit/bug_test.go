@@ -15,8 +15,8 @@ import (
 	"tilec/jit/emu"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
-	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 )
 
 // Wherever it happens, on whichever goroutine, a failure of the compiler is a *jit.Bug that says where, with the stack.
@@ -28,7 +28,7 @@ func TestBugsAreOneType(t *testing.T) {
 	}}
 	// endless is cheap, so that it runs again as long as it says that it has changed something.
 	endless := pass.Pass{Name: "wrong", Cheap: true, Run: func(*ir.Func, *pass.Options) (bool, error) { return true, nil }}
-	sm90, err := plan.FindTarget("sm_90a")
+	sm90, err := target.Find("sm_90a")
 	require.NoError(t, err)
 	for _, c := range []struct {
 		name  string
@@ -105,7 +105,7 @@ func TestBugsAreOneType(t *testing.T) {
 func TestBugHasTheIRBeforeThePass(t *testing.T) {
 	defer func() { pass.Extra = nil }()
 	w := freshWorld(t, "cpu")
-	target, err := plan.FindTarget("cpu")
+	target, err := target.Find("cpu")
 	require.NoError(t, err)
 	forms, err := jit.Forms(w.spec, target)
 	require.NoError(t, err)

@@ -7,15 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // lowered gives the IR of a kernel for a target, as the backend gets it.
-func lowered(t *testing.T, target, source string, opts Options) string {
+func lowered(t *testing.T, machine, source string, opts Options) string {
 	t.Helper()
 	program, ds := Load("test.tile", []byte(source), nil)
 	require.Empty(t, ds)
-	to, err := plan.FindTarget(target)
+	to, err := target.Find(machine)
 	require.NoError(t, err)
 	s, err := Specialise(program.Kernels[0], opts)
 	require.NoError(t, err)
@@ -74,7 +74,7 @@ kernel compare(x: f32[N]) -> y: f32[N]
     y[i] = where(abs(x[i]) > -1.0, 1.0, 0.0)
 }`), nil)
 	require.Empty(t, ds)
-	to, err := plan.FindTarget("sm_90a")
+	to, err := target.Find("sm_90a")
 	require.NoError(t, err)
 	var text strings.Builder
 	for _, k := range program.Kernels {

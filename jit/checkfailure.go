@@ -121,29 +121,10 @@ func ulpDistance(d lang.DType, a, b float64) (uint64, bool) {
 
 // literalOf is the scalar that memory holds as bits.
 func literalOf(d lang.DType, bits uint64) lang.Literal {
-	l := lang.Literal{DType: d}
-	switch d {
-	case lang.F64:
-		l.Float = math.Float64frombits(bits)
-	case lang.F32:
-		l.Float = float64(math.Float32frombits(uint32(bits)))
-	case lang.F16:
-		l.Float = float64(lang.F16Value(uint16(bits)))
-	case lang.BF16:
-		l.Float = float64(lang.BF16Value(uint16(bits)))
-	case lang.F8E4M3:
-		l.Float = float64(lang.F8E4M3Value(uint8(bits)))
-	case lang.F8E5M2:
-		l.Float = float64(lang.F8E5M2Value(uint8(bits)))
-	default:
-		shift := 64 - 8*d.Size()
-		if d.IsSigned() {
-			l.Int = int64(bits<<shift) >> shift
-		} else {
-			l.Int = int64(bits << shift >> shift)
-		}
+	if d.IsFloat() {
+		return lang.Literal{DType: d, Float: d.FloatValue(bits)}
 	}
-	return l
+	return lang.Literal{DType: d, Int: d.IntValue(bits)}
 }
 
 // position is the index of element i, in row-major order, of a shape.

@@ -13,7 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/cuda"
 	"tilec/jit/jittest"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -143,11 +143,11 @@ func TestCombineAssembles(t *testing.T) {
 	program, problems := jit.Load("affine.tile", []byte(affineSource), nil)
 	require.Empty(t, problems)
 	for _, k := range program.Kernels {
-		for _, target := range []string{"sm_80", "sm_90a"} {
+		for _, machine := range []string{"sm_80", "sm_90a"} {
 			for n, pins := range map[int64]map[string]int64{33: nil, 500: nil, 700: {"j": 256}} {
-				t.Run(fmt.Sprintf("%s/%s/%d", k.Name, target, n), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s/%s/%d", k.Name, machine, n), func(t *testing.T) {
 					t.Parallel()
-					to, err := plan.FindTarget(target)
+					to, err := target.Find(machine)
 					require.NoError(t, err)
 					s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"M": 7, "N": n}, Pins: pins})
 					require.NoError(t, err)
@@ -155,7 +155,7 @@ func TestCombineAssembles(t *testing.T) {
 					require.NoError(t, err)
 					ptx, err := l.PTX()
 					require.NoError(t, err)
-					_, _, err = assembler.Compile(context.Background(), []byte(ptx), target, cuda.CompileOptions{})
+					_, _, err = assembler.Compile(context.Background(), []byte(ptx), machine, cuda.CompileOptions{})
 					require.NoError(t, err)
 				})
 			}

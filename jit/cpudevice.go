@@ -10,19 +10,19 @@ import (
 
 	"tilec/jit/cpu"
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // CPU is the processor as a device: the default where there is no GPU, and the reference.
 type CPU struct {
 	poisoning
-	target plan.Target
+	target target.Machine
 	closed atomic.Bool
 }
 
 // OpenCPU gives the CPU.
 func OpenCPU() *CPU {
-	t, err := plan.FindTarget("cpu")
+	t, err := target.Find("cpu")
 	if err != nil {
 		panic(err) // the table of targets has it
 	}
@@ -58,9 +58,9 @@ func (d *CPU) ID() string { return "cpu" }
 
 // Target describes a CPU to the planner, the same on every machine: sums are
 // added up as plans cut them, and a result does not depend on the number of cores.
-func (d *CPU) Target() plan.Target {
+func (d *CPU) Target() target.Machine {
 	if d == nil {
-		return plan.Target{}
+		return target.Machine{}
 	}
 	return d.target
 }

@@ -17,6 +17,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 )
 
 // GPU is a CUDA device.
@@ -24,7 +25,7 @@ type GPU struct {
 	poisoning
 	ctx    *cuda.Context
 	stream *cuda.Stream
-	target plan.Target
+	target target.Machine
 	// arch is the device's own architecture, for which machine code is made; the
 	// PTX may be for an older target.
 	arch string
@@ -58,10 +59,7 @@ func OpenGPU(ordinal int) (*GPU, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &GPU{ctx: ctx, stream: stream, target: target, arch: target.Name}
-	if target.Arch != d.Capability() {
-		g.arch = fmt.Sprintf("sm_%d", d.Capability())
-	}
+	g := &GPU{ctx: ctx, stream: stream, target: target, arch: target.MachineCode(d.Capability())}
 	if c, err := driver.FindDriverCompiler(); err == nil {
 		g.compiler = c
 	} else if a, err := cuda.FindAssembler(); err == nil {
@@ -71,24 +69,10 @@ func OpenGPU(ordinal int) (*GPU, error) {
 }
 
 // gpuTarget is the PTX target for a device, with the device's own counts and limits.
-func gpuTarget(d cuda.Device) (plan.Target, error) {
-	name := ""
-	switch c := d.Capability(); {
-	case c < 80:
-		return plan.Target{}, fmt.Errorf("%s has compute capability %d.%d, need 8.0 or more", d.Name, d.Major, d.Minor)
-	case c == 90:
-		name = "sm_90a"
-	case c == 89:
-		name = "sm_89"
-	case c == 86 || c == 87:
-		name = "sm_86"
-	default:
-		// PTX of an older target runs on a newer device.
-		name = "sm_80"
-	}
-	t, err := plan.FindTarget(name)
+func gpuTarget(d cuda.Device) (target.Machine, error) {
+	t, err := target.ForDevice(d.Capability())
 	if err != nil {
-		return t, err
+		return t, fmt.Errorf("%s has %w", d.Name, err)
 	}
 	t.SMs, t.SharedPerBlock, t.RegistersPerSM, t.L2Size = d.SMs, d.SharedPerBlock, d.RegistersPerSM, int64(d.L2)
 	return t, nil
@@ -112,11 +96,11 @@ func (d *GPU) Retarget(name string) error {
 	if err := usable(d, "GPU.Retarget"); err != nil {
 		return err
 	}
-	t, err := plan.FindTarget(name)
+	t, err := target.Find(name)
 	if err != nil {
 		return err
 	}
-	if t.Arch == 0 || t.Arch > d.target.Arch {
+	if !d.target.Runs(t) {
 		return fmt.Errorf("code for %s does not run on %s, whose target is %s", name, d.Name(), d.target.Name)
 	}
 	t.SMs, t.L2Size = d.target.SMs, d.target.L2Size
@@ -141,9 +125,9 @@ func (d *GPU) ID() string {
 }
 
 // Target describes the device to the planner.
-func (d *GPU) Target() plan.Target {
+func (d *GPU) Target() target.Machine {
 	if d == nil {
-		return plan.Target{}
+		return target.Machine{}
 	}
 	return d.target
 }
@@ -241,7 +225,7 @@ func (d *GPU) compile(l *Lowered, c *Compiler) (executable, error) {
 }
 
 // lowerPTX makes PTX of planned IR, or finds it in the cache.
-func lowerPTX(f *ir.Func, p *plan.Plan, t plan.Target, store *cache.Cache) (*ptx.Module, error) {
+func lowerPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*ptx.Module, error) {
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}
@@ -434,7 +418,7 @@ func (k *gpuKernel) launch(_ context.Context, args []launchArg) error {
 		}
 	}
 	blocks := k.module.Blocks(func(d *ir.Dim) int64 { return sizes[d] })
-	if blocks > plan.MaxBlocks {
+	if blocks > target.MaxBlocks {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
 	return inParts(blocks, atOnce, func(first, blocks int64) error {

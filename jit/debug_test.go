@@ -12,7 +12,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -115,7 +115,7 @@ func TestAssumeOfDivisor(t *testing.T) {
 		require.Empty(t, problems)
 		spec, err := jit.Specialise(program.Kernels[0], jit.Options{Dims: map[string]int64{"M": 64, "N": 8}})
 		require.NoError(t, err)
-		target, err := plan.FindTarget("sm_90a")
+		target, err := target.Find("sm_90a")
 		require.NoError(t, err)
 		l, err := jit.Lower(spec, target, nil)
 		require.NoError(t, err)
@@ -135,7 +135,7 @@ func TestSilentKernelsPayNothing(t *testing.T) {
 		require.Empty(t, problems)
 		spec, err := jit.Specialise(program.Kernels[0], jit.Options{Dims: map[string]int64{"N": 64}})
 		require.NoError(t, err)
-		target, err := plan.FindTarget("sm_80")
+		target, err := target.Find("sm_80")
 		require.NoError(t, err)
 		l, err := jit.Lower(spec, target, nil)
 		require.NoError(t, err)

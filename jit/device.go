@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // Device is a machine that runs kernels. Work is done in the order in which it
@@ -16,7 +16,7 @@ type Device interface {
 	Name() string
 	// ID is the device's name on the command line: "cpu", "cuda:0".
 	ID() string
-	Target() plan.Target
+	Target() target.Machine
 	// Alloc gives n bytes of memory with undefined contents, aligned to 256 bytes.
 	Alloc(n int64) (*Memory, error)
 	// Free gives memory back, which nothing may be using. It does nothing to what is freed already, to a part of

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -14,9 +13,8 @@ import (
 	"tilec/jit/cuda"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
-	"tilec/jit/plan"
 	"tilec/jit/ptx"
-	"tilec/lang"
+	"tilec/jit/target"
 )
 
 // Emulator is a GPU that exists only in software: it runs the PTX that a GPU of
@@ -32,20 +30,23 @@ type Emulator struct {
 	First int
 
 	poisoning
-	target plan.Target
+	target target.Machine
 	memory *emu.Memory
 	closed atomic.Bool
 }
 
 // DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
-const DefaultEmulatorTarget = "sm_90a"
+const DefaultEmulatorTarget = target.Default
 
-// OpenEmulator gives an emulator of a GPU target by name, as plan.FindTarget knows it. Any other name is a *NameError.
-func OpenEmulator(target string) (*Emulator, error) {
-	t, err := plan.FindTarget(target)
-	if err != nil || t.Arch == 0 {
-		gpus := slices.DeleteFunc(lang.TargetNames(), func(name string) bool { return name == "cpu" })
-		return nil, &NameError{What: "GPU target", Name: target, Known: gpus, unlike: true}
+// OpenEmulator gives an emulator of a GPU target by name, as target.Find knows it. Any other name is a *NameError.
+func OpenEmulator(name string) (*Emulator, error) {
+	t, err := target.Find(name)
+	if err != nil || !t.IsGPU() {
+		var gpus []string
+		for _, m := range target.GPUs() {
+			gpus = append(gpus, m.Name)
+		}
+		return nil, &NameError{What: "GPU target", Name: name, Known: gpus, unlike: true}
 	}
 	return &Emulator{target: t, memory: emu.NewMemory()}, nil
 }
@@ -79,9 +80,9 @@ func (d *Emulator) ID() string {
 }
 
 // Target describes the emulated GPU to the planner.
-func (d *Emulator) Target() plan.Target {
+func (d *Emulator) Target() target.Machine {
 	if d == nil {
-		return plan.Target{}
+		return target.Machine{}
 	}
 	return d.target
 }

@@ -56,9 +56,8 @@ func (p *Program) ready(n int) error {
 	}
 	for _, i := range s.fills {
 		v := &s.tensors[i]
-		size := int64(v.dtype.Size())
-		bytes := Elements(v.shape) * size
-		if err := d.Fill(p.arena.temps, p.temps[v.slot.index].offset+v.offset*size, bytes, 0); err != nil {
+		bytes := v.dtype.Bytes(Elements(v.shape))
+		if err := d.Fill(p.arena.temps, p.temps[v.slot.index].offset+v.dtype.Bytes(v.offset), bytes, 0); err != nil {
 			return fmt.Errorf("%s: filling an output with zeros: %w", s.spec.Kernel.Name, err)
 		}
 		p.compiler.Logs.Line(StageLaunch, "%s: fill %s with zeros, %d bytes", s.spec.Kernel.Name, params(s.spec.Kernel)[i].Name, bytes)

@@ -4,6 +4,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // Form is a kernel's IR at a point on its way to a target's backend.
@@ -16,12 +17,12 @@ type Form struct {
 
 // Forms gives every form that a kernel has between its source and the backend of a target, in order. With an
 // error, which a pass may be the cause of, come the forms up to there.
-func Forms(s *Spec, target plan.Target) (forms []Form, err error) {
+func Forms(s *Spec, target target.Machine) (forms []Form, err error) {
 	if err := s.check("Forms"); err != nil {
 		return nil, err
 	}
 	if target.Name == "" {
-		return nil, unset("Forms", "there is no target: plan.FindTarget gives one")
+		return nil, unset("Forms", "there is no target: target.Find gives one")
 	}
 	_, err = lower(s, target, lowering{forms: func(pass string, f *ir.Func) {
 		forms = append(forms, Form{pass, ir.Clone(f)})
@@ -30,13 +31,13 @@ func Forms(s *Spec, target plan.Target) (forms []Form, err error) {
 }
 
 // lowerForm plans a form of a specialisation as it is: no pass runs.
-func lowerForm(s *Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
+func lowerForm(s *Spec, f *ir.Func, target target.Machine) (*Lowered, error) {
 	_, dims, err := buildIR(s, target.Name)
 	if err != nil {
 		return nil, err
 	}
 	f = ir.Clone(f)
-	if target.Arch == 0 {
+	if !target.IsGPU() {
 		ir.Unshare(f)
 	}
 	l, err := asItIs(f, target, func(d *ir.Dim) int64 {
@@ -53,7 +54,7 @@ func lowerForm(s *Spec, f *ir.Func, target plan.Target) (*Lowered, error) {
 }
 
 // asItIs plans what has no extent in a kernel's IR and compiles it for a GPU target; no pass runs, and no axis is cut. f becomes the kernel that is lowered.
-func asItIs(f *ir.Func, target plan.Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Lowered, error) {
+func asItIs(f *ir.Func, target target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (*Lowered, error) {
 	p, err := plan.Choose(f, target, sizes, pins)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func asItIs(f *ir.Func, target plan.Target, sizes func(*ir.Dim) int64, pins map[
 		return nil, err
 	}
 	l := &Lowered{Func: f, Plan: p, target: target, uncut: f}
-	if target.Arch > 0 {
+	if target.IsGPU() {
 		if l.module, err = lowerPTX(f, p, target, nil); err != nil {
 			return nil, bug.In(err, func(e *Bug) { l.about(e, nil) })
 		}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // A formula is planned and compiled as the kernels that somebody would write for it by hand.
@@ -71,8 +71,8 @@ kernel f3(r: f32[M], c: f32[K]) -> y: f32[M, K]
 }`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for _, target := range []string{"sm_90a", "sm_80", "cpu"} {
-				to, err := plan.FindTarget(target)
+			for _, machine := range []string{"sm_90a", "sm_80", "cpu"} {
+				to, err := target.Find(machine)
 				require.NoError(t, err)
 				lowered := func(source string) (ls []*Lowered) {
 					program, ds := Load("f.tile", []byte(source), nil)
@@ -93,7 +93,7 @@ kernel f3(r: f32[M], c: f32[K]) -> y: f32[M, K]
 				for i, hand := range hands {
 					formula := formulas[i]
 					assert.Equal(t, hand.Plan.String(), formula.Plan.String())
-					if to.Arch == 0 {
+					if !to.IsGPU() {
 						continue
 					}
 					f, err := formula.PTX()
@@ -101,7 +101,7 @@ kernel f3(r: f32[M], c: f32[K]) -> y: f32[M, K]
 					h, err := hand.PTX()
 					require.NoError(t, err)
 					same := bare(f) == bare(h)
-					assert.True(t, same, "%s: the code differs, %d lines and %d by hand", target, strings.Count(f, "\n"), strings.Count(h, "\n"))
+					assert.True(t, same, "%s: the code differs, %d lines and %d by hand", machine, strings.Count(f, "\n"), strings.Count(h, "\n"))
 				}
 			}
 		})

@@ -114,7 +114,7 @@ func KernelFunction(k *typed.Kernel) *Function {
 			add(a.Name)
 		}
 	}
-	for _, name := range planSettings {
+	for _, name := range lang.PlanSettings() {
 		add(name)
 	}
 	return f

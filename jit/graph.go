@@ -180,7 +180,7 @@ func (b *binder) use(v *view, n int) {
 // fresh makes a temporary, written by the next step.
 func (b *binder) fresh(d lang.DType, shape []int64) *view {
 	n := len(b.prog.steps)
-	size := (Elements(shape)*int64(d.Size()) + b.opts.Guard + tempAlign - 1) / tempAlign * tempAlign
+	size := (d.Bytes(Elements(shape)) + b.opts.Guard + tempAlign - 1) / tempAlign * tempAlign
 	b.prog.temps = append(b.prog.temps, temp{size: size, first: n, last: n})
 	return &view{slot: slot{temp: true, index: len(b.prog.temps) - 1}, dtype: d, shape: shape, strides: contiguous(shape)}
 }

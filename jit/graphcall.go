@@ -166,7 +166,7 @@ func (b *binder) layout(v *view) Layout {
 	l := Layout{Contiguous: v.contiguous()}
 	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
 	if v.slot.temp || v.slot.made {
-		l.Align = powerDivisor(v.offset * int64(v.dtype.Size()))
+		l.Align = powerDivisor(v.dtype.Bytes(v.offset))
 	} else {
 		l.Align = b.prog.inputs[v.slot.index].divisor(v.offset)
 	}

@@ -226,7 +226,7 @@ func (l *Launch) Write(name string, a *Array) error {
 		}
 		return err
 	}
-	return l.device.Write(t.Memory, t.Offset*int64(t.DType.Size()), a.Data)
+	return l.device.Write(t.Memory, t.DType.Bytes(t.Offset), a.Data)
 }
 
 // Inouts lists the tensors that the function may change, with their names.

@@ -12,6 +12,7 @@ import (
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 )
 
 // Lowered is a specialisation as planned tile IR, and for a GPU as PTX: what a device takes.
@@ -21,7 +22,7 @@ type Lowered struct {
 	// Pins says what became of each pin and hint of the source and the launch, a line each.
 	Pins []string
 
-	target plan.Target
+	target target.Machine
 	// fills are the outputs that a launch fills first.
 	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
@@ -32,12 +33,12 @@ type Lowered struct {
 
 // Lower takes a specialisation through the IR, its passes and the planner and,
 // for a GPU, to PTX: only there does it show whether the plan fits.
-func Lower(s *Spec, target plan.Target, logs *Logs) (*Lowered, error) {
+func Lower(s *Spec, target target.Machine, logs *Logs) (*Lowered, error) {
 	if err := s.check("Lower"); err != nil {
 		return nil, err
 	}
 	if target.Name == "" {
-		return nil, unset("Lower", "there is no target: plan.FindTarget gives one")
+		return nil, unset("Lower", "there is no target: target.Find gives one")
 	}
 	l, err := lower(s, target, lowering{logs: logs, dump: logs.dump()})
 	if err != nil {
@@ -61,7 +62,7 @@ func (w *lowering) form(pass string, f *ir.Func) {
 	}
 }
 
-func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error) {
+func lower(s *Spec, target target.Machine, with lowering) (out *Lowered, err error) {
 	logs, stage := with.logs, "build"
 	var f *ir.Func
 	var dims *launchDims
@@ -89,7 +90,7 @@ func lower(s *Spec, target plan.Target, with lowering) (out *Lowered, err error)
 		with.dump = with.forms
 	}
 	declared := slices.Clone(f.Axes) // passes change the list
-	if target.Arch == 0 {            // one block goes through all of an axis
+	if !target.IsGPU() {             // one block goes through all of an axis
 		for _, a := range f.Axes {
 			a.Split = 0
 		}
@@ -177,7 +178,7 @@ func (l *Lowered) about(e *Bug, s *Spec) {
 // planning is a kernel that is to be planned, for one target.
 type planning struct {
 	f      *ir.Func
-	target plan.Target
+	target target.Machine
 	sizes  func(*ir.Dim) int64
 	store  *cache.Cache
 	// effort is how far the plan may go from what is fast.
@@ -185,7 +186,7 @@ type planning struct {
 }
 
 // plan chooses a plan for the kernel. The planner reckons with t.
-func (p *planning) plan(t plan.Target, pins map[string]int64) (*plan.Plan, error) {
+func (p *planning) plan(t target.Machine, pins map[string]int64) (*plan.Plan, error) {
 	return plan.ChooseAt(p.effort, p.f, t, p.sizes, pins)
 }
 
@@ -222,7 +223,7 @@ func (p *planning) fit(pins map[string]int64) (*Lowered, error) {
 // the assembler then keeps some of the values in memory. The error is what the kernel
 // was refused for, and is refused for where that does not help.
 func (p *planning) beyond(pins map[string]int64, refused error) (*Lowered, error) {
-	if p.target.Arch == 0 {
+	if !p.target.IsGPU() {
 		return nil, refused
 	}
 	if l, err := p.fitAt(plan.Beyond, pins); err == nil || isBug(err) {
@@ -321,7 +322,7 @@ func (p *planning) cut(pins map[string]int64) *Lowered {
 }
 
 // attempt makes one plan and the code for it, and gives the plan where the code does not fit. The planner reckons with t.
-func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, *plan.Plan, error) {
+func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *plan.Plan, error) {
 	chosen, f, err := p.choose(t, pins)
 	if err != nil {
 		return nil, nil, err
@@ -336,7 +337,7 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, *pla
 		return nil, nil, err
 	}
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
-	if p.target.Arch > 0 {
+	if p.target.IsGPU() {
 		if l.module, err = lowerPTX(f, chosen, p.target, p.store); err != nil {
 			return nil, chosen, bug.In(err, func(e *Bug) { l.about(e, nil) })
 		}
@@ -346,7 +347,7 @@ func (p *planning) attempt(t plan.Target, pins map[string]int64) (*Lowered, *pla
 
 // choose plans, and streams a copy of the kernel as the plan says. Where axes
 // cannot be streamed together, one of them stays whole, if that fits.
-func (p *planning) choose(t plan.Target, pins map[string]int64) (*plan.Plan, *ir.Func, error) {
+func (p *planning) choose(t target.Machine, pins map[string]int64) (*plan.Plan, *ir.Func, error) {
 	chosen, err := p.plan(t, pins)
 	if err != nil {
 		return nil, nil, err

@@ -8,19 +8,20 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // LowerIR goes on from a kernel's IR, after whichever pass: the passes run, which leave alone what they have done already, a
 // plan is chosen for what has no extent yet, and the backend of the target compiles. IR that has all its extents is as a
 // backend gets it: no pass runs any more. sizes guides the planner, as those of a launch do; pins fixes extents and
 // settings by name. Neither need be given, and f is left as it was.
-func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs *Logs) (l *Lowered, err error) {
+func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, logs *Logs) (l *Lowered, err error) {
 	const call = "LowerIR"
 	if f == nil || f.Body == nil {
 		return nil, unset(call, "there is no IR: ir.Parse gives it")
 	}
 	if target.Name == "" {
-		return nil, unset(call, "there is no target: plan.FindTarget gives one")
+		return nil, unset(call, "there is no target: target.Find gives one")
 	}
 	begun := f
 	stage := "passes"
@@ -38,7 +39,7 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 		})
 	}()
 	f = ir.Clone(f)
-	if target.Arch == 0 { // one block goes through all of an axis
+	if !target.IsGPU() { // one block goes through all of an axis
 		ir.Unshare(f)
 	}
 	size := func(d *ir.Dim) int64 { return bucket(max(sizes[d.Name], 1)) }
@@ -57,7 +58,7 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 		return nil, err
 	}
 	logs.Print(StagePlan, f.Name, func() string { return l.Plan.String() + "\n" })
-	if target.Arch == 0 {
+	if !target.IsGPU() {
 		stage = "cpu"
 		if _, err := cpu.Compile(l.Func); err != nil {
 			return nil, bug.In(err, func(e *Bug) { l.about(e, nil) })
@@ -70,12 +71,9 @@ func LowerIR(f *ir.Func, target plan.Target, sizes, pins map[string]int64, logs 
 func KnownPins(f *ir.Func, pins map[string]int64) map[string]int64 {
 	known := map[string]int64{}
 	for name, n := range pins {
-		if f != nil && (slices.Contains(planSettings, name) || slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return plan.Parameter(a) == name })) {
+		if f != nil && (isSetting(name) || slices.ContainsFunc(f.Axes, func(a *ir.Axis) bool { return plan.Parameter(a) == name })) {
 			known[name] = n
 		}
 	}
 	return known
 }
-
-// planSettings are what can be pinned beside extents.
-var planSettings = []string{"warps", "stages", "occupancy", "cluster", "split"}

@@ -13,7 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/bug"
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/stdlib"
 )
 
@@ -46,17 +46,17 @@ func TestGoesOnFromAnyIR(t *testing.T) {
 	for name, s := range specs(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, target := range []string{"sm_90a", "sm_80", "cpu"} {
-				target, err := plan.FindTarget(target)
+			for _, machine := range []string{"sm_90a", "sm_80", "cpu"} {
+				to, err := target.Find(machine)
 				require.NoError(t, err)
-				if len(s.Kernel.SplitsOn(target.Name)) > 0 && !target.HasClusters() && target.Arch > 0 {
+				if len(s.Kernel.SplitsOn(to.Name)) > 0 && !to.Has(target.Clusters) && to.IsGPU() {
 					continue
 				}
-				direct, err := jit.Lower(s, target, nil)
+				direct, err := jit.Lower(s, to, nil)
 				if err != nil {
 					continue
 				}
-				forms, err := jit.Forms(s, target)
+				forms, err := jit.Forms(s, to)
 				require.NoError(t, err)
 				require.Greater(t, len(forms), 1)
 				if testing.Short() && len(forms) > 3 { // the first, and the last two
@@ -73,15 +73,15 @@ func TestGoesOnFromAnyIR(t *testing.T) {
 					require.NoError(t, err)
 					require.Len(t, kernels, 2)
 					pins := map[string]int64{}
-					if form.Pass == "plan" && target.Arch > 0 {
+					if form.Pass == "plan" && to.IsGPU() {
 						pins["warps"], pins["stages"] = int64(direct.Plan.Warps), int64(direct.Plan.Stages)
 					}
-					l, err := jit.LowerIR(kernels[1], target, sizes, pins, nil)
-					require.NoError(t, err, "%s after %q, number %d:\n%s", target.Name, form.Pass, i, form.Func)
+					l, err := jit.LowerIR(kernels[1], to, sizes, pins, nil)
+					require.NoError(t, err, "%s after %q, number %d:\n%s", to.Name, form.Pass, i, form.Func)
 					if form.Pass == "plan" {
-						assert.Equal(t, renumbered(direct.Func.String()), renumbered(l.Func.String()), target.Name)
-						if target.Arch > 0 {
-							assert.Equal(t, code(t, direct), code(t, l), target.Name)
+						assert.Equal(t, renumbered(direct.Func.String()), renumbered(l.Func.String()), to.Name)
+						if to.IsGPU() {
+							assert.Equal(t, code(t, direct), code(t, l), to.Name)
 						}
 					}
 				}

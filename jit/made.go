@@ -115,20 +115,18 @@ const maxMade = 1 << 30
 
 // fill makes a tensor on the device of the elements that a function gives, in row-major order.
 func (b *binder) fill(d lang.DType, shape []int64, element func(i int64) ir.Const) (*Tensor, error) {
-	n, size := Elements(shape), int64(d.Size())
-	if n*size > maxMade {
-		return nil, fmt.Errorf("%d bytes in one tensor that a graph fills; the most is %d", n*size, int64(maxMade))
+	n := Elements(shape)
+	bytes := d.Bytes(n)
+	if bytes > maxMade {
+		return nil, fmt.Errorf("%d bytes in one tensor that a graph fills; the most is %d", bytes, int64(maxMade))
 	}
-	data := make([]byte, n*size)
+	data := make([]byte, bytes)
 	for i := range n {
 		c := element(i)
-		bits := scalarBits(lang.Literal{DType: d, Int: c.Int, Float: c.Float})
-		for j := range size {
-			data[i*size+j] = byte(bits >> (8 * j))
-		}
+		d.PutRawBitsAt(data, i, scalarBits(lang.Literal{DType: d, Int: c.Int, Float: c.Float}))
 	}
 	device := b.prog.device
-	m, err := device.Alloc(max(1, n*size))
+	m, err := device.Alloc(max(1, bytes))
 	if err != nil {
 		return nil, err
 	}

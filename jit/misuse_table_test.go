@@ -14,7 +14,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/emu"
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -528,19 +528,19 @@ var misuses = []misuse{
 	{"BuildIR", "zero", func(*world) error { _, _, err := jit.BuildIR(&jit.Spec{}); return err }, jit.ErrUnset},
 	{"BuildIR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrMismatch},
 	{"BuildIR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := jit.BuildIR(w.spec); return err }, jit.ErrRange},
-	{"Lower", "nil", func(*world) error { return second(jit.Lower(nil, plan.Target{}, nil)) }, jit.ErrUnset},
-	{"Lower", "no target", func(w *world) error { return second(jit.Lower(w.spec, plan.Target{}, nil)) }, jit.ErrUnset},
-	{"LowerIR", "nil", func(*world) error { return second(jit.LowerIR(nil, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
-	{"LowerIR", "zero", func(*world) error { return second(jit.LowerIR(&ir.Func{}, plan.Target{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"Lower", "nil", func(*world) error { return second(jit.Lower(nil, target.Machine{}, nil)) }, jit.ErrUnset},
+	{"Lower", "no target", func(w *world) error { return second(jit.Lower(w.spec, target.Machine{}, nil)) }, jit.ErrUnset},
+	{"LowerIR", "nil", func(*world) error { return second(jit.LowerIR(nil, target.Machine{}, nil, nil, nil)) }, jit.ErrUnset},
+	{"LowerIR", "zero", func(*world) error { return second(jit.LowerIR(&ir.Func{}, target.Machine{}, nil, nil, nil)) }, jit.ErrUnset},
 	{"LowerIR", "no target", func(w *world) error {
 		f, _, err := jit.BuildIR(w.spec)
 		if err != nil {
 			return err
 		}
-		return second(jit.LowerIR(f, plan.Target{}, nil, nil, nil))
+		return second(jit.LowerIR(f, target.Machine{}, nil, nil, nil))
 	}, jit.ErrUnset},
-	{"Forms", "nil", func(*world) error { return second(jit.Forms(nil, plan.Target{})) }, jit.ErrUnset},
-	{"Forms", "no target", func(w *world) error { return second(jit.Forms(w.spec, plan.Target{})) }, jit.ErrUnset},
+	{"Forms", "nil", func(*world) error { return second(jit.Forms(nil, target.Machine{})) }, jit.ErrUnset},
+	{"Forms", "no target", func(w *world) error { return second(jit.Forms(w.spec, target.Machine{})) }, jit.ErrUnset},
 	{"KnownPins", "nil", func(*world) error { return none(int64(len(jit.KnownPins(nil, map[string]int64{"x": 1})))) }, nil},
 	{"ParseAssignments", "what is none", func(*world) error { return second(jit.ParseAssignments("\"a=1")) }, anyError},
 	{"Lowered.PTX", "zero", func(*world) error { return second(new(jit.Lowered).PTX()) }, jit.ErrUnset},

@@ -17,7 +17,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -186,7 +186,7 @@ func (m mutant) touches(at lang.Span) bool {
 
 // lowers builds the IR of a kernel and plans it; errors that tell the user that sizes do not fit are no bugs.
 func lowers(k *typed.Kernel) error {
-	target, err := plan.FindTarget("cpu")
+	target, err := target.Find("cpu")
 	if err != nil {
 		return err
 	}

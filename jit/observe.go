@@ -129,7 +129,7 @@ func (p *Program) tensor(v *view, tensors []*Tensor) *Tensor {
 	switch {
 	case v.slot.temp:
 		t.Memory = p.arena.temps
-		t.Offset += p.temps[v.slot.index].offset / int64(v.dtype.Size())
+		t.Offset += v.dtype.Elements(p.temps[v.slot.index].offset)
 	case v.slot.made:
 		t.Memory = p.made[v.slot.index].Memory
 	default:

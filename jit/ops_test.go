@@ -34,7 +34,7 @@ func testCompiler(t testing.TB) *Compiler {
 // compilePlanned compiles IR with a plan made by hand.
 func compilePlanned(c *Compiler, f *ir.Func, p *plan.Plan) (executable, error) {
 	l := &Lowered{Func: f, Plan: p}
-	if target := c.Device.Target(); target.Arch > 0 {
+	if target := c.Device.Target(); target.IsGPU() {
 		var err error
 		if l.module, err = lowerPTX(f, p, target, nil); err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func runIR(t testing.TB, c *Compiler, f *ir.Func, extents map[string]int64, size
 	t.Helper()
 	require.NoError(t, ir.Verify(f))
 	p := &plan.Plan{Target: c.Device.Target().Name, Extents: extents}
-	if c.Device.Target().Arch > 0 {
+	if c.Device.Target().IsGPU() {
 		p.Warps, p.Stages = 4, 1
 	}
 	require.NoError(t, p.Apply(f))

@@ -1,6 +1,10 @@
 package jit
 
-import "fmt"
+import (
+	"fmt"
+
+	"tilec/lang"
+)
 
 // check reports options that no kernel or graph can have; names that it does not know mean nothing to it.
 func (o *Options) check(f *Function) error {
@@ -27,7 +31,7 @@ func (o *Options) check(f *Function) error {
 			return fail(p.Name, "is %s, must be of a type that %s: %s allows", d, p.Name, p.Bound)
 		}
 	}
-	if o.Precision != "" && o.Precision != "ieee" && o.Precision != "tf32x3" {
+	if p, ok := lang.Precision(o.Precision); !ok || p != o.Precision {
 		return fail("the precision", `is %q, must be "", "ieee" or "tf32x3"`, o.Precision)
 	}
 	const mostGuard = 1 << 30

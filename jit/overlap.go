@@ -23,14 +23,14 @@ type lie struct {
 // lieOf is where the elements of a tensor that was checked lie.
 func lieOf(t *Tensor, end int64) lie {
 	size := int64(t.DType.Size())
-	l := lie{address: t.Memory.address() + uint64(t.Offset*size), size: size, end: end}
+	l := lie{address: t.Memory.address() + uint64(t.DType.Bytes(t.Offset)), size: size, end: end}
 	strides := t.Strides
 	if strides == nil {
 		strides = contiguous(t.Shape)
 	}
 	for i, n := range t.Shape {
 		if n > 1 {
-			l.shape, l.strides = append(l.shape, n), append(l.strides, strides[i]*size)
+			l.shape, l.strides = append(l.shape, n), append(l.strides, t.DType.Bytes(strides[i]))
 		}
 	}
 	return l

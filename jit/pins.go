@@ -12,6 +12,7 @@ import (
 	"tilec/jit/pass"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -138,7 +139,7 @@ func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err
 				d.Fix.Message = fmt.Sprintf("a split over %d would do", single.Fits)
 			}
 			switch {
-			case ofSource && !p.target.HasClusters():
+			case ofSource && !p.target.Has(target.Clusters):
 				d.Fix.Message = fmt.Sprintf("say it of a target with clusters alone: `@target(sm_90a, split(%s, %d))`; elsewhere one block then goes through the axis", baseName(single.Axis), single.Value)
 			case single.Fits == 1 && ofSource:
 				d.Fix.Message = "let one block go through the axis: remove the @split"
@@ -246,8 +247,10 @@ func (ps *pins) suspects() []string {
 	return names
 }
 
+// isSetting reports a name that can be pinned and is no extent.
 func isSetting(name string) bool {
-	return slices.Contains([]string{"warps", "stages", "cluster", "occupancy", "split"}, name)
+	_, ok := lang.FindSetting(name, lang.AtLaunch)
+	return ok
 }
 
 // maxTries bounds the values that are tried to find one that fits.
@@ -260,7 +263,7 @@ func (p *planning) nearest(name string, value int64, others map[string]int64) (i
 		pins = map[string]int64{}
 	}
 	for range maxTries {
-		if name == "warps" || !isSetting(name) {
+		if s, ok := lang.FindSetting(name, lang.AtLaunch); s.PowerOfTwo || !ok {
 			value /= 2
 		} else {
 			value--

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/cuda"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -77,8 +77,8 @@ func pinKernels(t *testing.T) map[string]*typed.Kernel {
 	return ks
 }
 
-func lowerCase(t *testing.T, k *typed.Kernel, target string, dims, pins map[string]int64) (*Lowered, error) {
-	to, err := plan.FindTarget(target)
+func lowerCase(t *testing.T, k *typed.Kernel, machine string, dims, pins map[string]int64) (*Lowered, error) {
+	to, err := target.Find(machine)
 	require.NoError(t, err)
 	s, err := Specialise(k, Options{Dims: dims, Pins: pins})
 	require.NoError(t, err)

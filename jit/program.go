@@ -3,7 +3,6 @@ package jit
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"sync"
 	"time"
@@ -11,7 +10,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -142,9 +141,9 @@ func (s *step) prepare(c *Compiled, d Device) error {
 	for _, part := range c.dims.parts {
 		s.ranged = s.ranged || part.byScalars()
 	}
-	if d.Target().Arch > 0 && !s.empty {
-		if n := Elements(grid); n > plan.MaxBlocks {
-			return launchError(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, plan.MaxBlocks)
+	if d.Target().IsGPU() && !s.empty {
+		if n := Elements(grid); n > target.MaxBlocks {
+			return launchError(b.Kernel.Decl.Name.Span(), lang.ErrPlan, "%s has %d blocks on %s, where a launch has at most %d: give the axes of its grid larger extents", b.Kernel.Name, n, d.Target().Name, target.MaxBlocks)
 		}
 	}
 	if !s.empty {
@@ -259,15 +258,14 @@ func (p *Program) RunContext(ctx context.Context, args []Value) (_ []Value, err 
 			case ir.ParamPointer:
 				v := &s.tensors[s.compiled.tensorParam[t]]
 				t++
-				size := int64(v.dtype.Size())
 				switch {
 				case v.slot.temp:
-					s.args[j] = launchArg{memory: p.arena.temps, offset: p.temps[v.slot.index].offset + v.offset*size}
+					s.args[j] = launchArg{memory: p.arena.temps, offset: p.temps[v.slot.index].offset + v.dtype.Bytes(v.offset)}
 				case v.slot.made:
-					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.offset * size}
+					s.args[j] = launchArg{memory: p.made[v.slot.index].Memory, offset: v.dtype.Bytes(v.offset)}
 				default:
 					in := tensors[v.slot.index]
-					s.args[j] = launchArg{memory: in.Memory, offset: (in.Offset + v.offset) * size}
+					s.args[j] = launchArg{memory: in.Memory, offset: v.dtype.Bytes(in.Offset + v.offset)}
 				}
 			case ir.ParamScalar:
 				s.args[j] = launchArg{bits: scalarBits(s.scalars[c].value(scalars))}
@@ -383,23 +381,8 @@ func (p *Program) Close() {
 
 // scalarBits is a scalar as launch parameters hold it: the bits of its type, in the low end.
 func scalarBits(l lang.Literal) uint64 {
-	f := l.Float
 	if l.DType.IsFloat() {
-		f = eval.Round(f, l.DType)
-	}
-	switch l.DType {
-	case lang.F64:
-		return math.Float64bits(f)
-	case lang.F32:
-		return uint64(math.Float32bits(float32(f)))
-	case lang.F16:
-		return uint64(lang.F16Bits(float32(f)))
-	case lang.BF16:
-		return uint64(lang.BF16Bits(float32(f)))
-	case lang.F8E4M3:
-		return uint64(lang.F8E4M3Bits(float32(f)))
-	case lang.F8E5M2:
-		return uint64(lang.F8E5M2Bits(float32(f)))
+		return l.DType.FloatBits(eval.Round(l.Float, l.DType))
 	}
 	return uint64(l.Int) & (1<<l.DType.Bits() - 1)
 }

@@ -9,7 +9,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -46,7 +46,7 @@ kernel turned(x: f32[M, D]) -> y: f32[M, D]
 func lowerShapes(t *testing.T, kernel string, dims map[string]int64) (takes, loops int, err error) {
 	program, problems := jit.Load("shapes.tile", []byte(shapes), nil)
 	require.Empty(t, problems)
-	target, err := plan.FindTarget("sm_90a")
+	target, err := target.Find("sm_90a")
 	require.NoError(t, err)
 	for _, k := range program.Kernels {
 		if k.Name != kernel {

@@ -11,7 +11,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/jittest"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -121,7 +121,7 @@ func TestTopKOfLongRows(t *testing.T) {
 func TestPlansOfTooLongRows(t *testing.T) {
 	program, problems := jit.Load("order.tile", []byte(orderingKernels), nil)
 	require.Empty(t, problems)
-	target, err := plan.FindTarget("sm_90a")
+	target, err := target.Find("sm_90a")
 	require.NoError(t, err)
 	lower := func(k *typed.Kernel) *jit.Lowered {
 		s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"M": 8, "N": 50257}})

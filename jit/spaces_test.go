@@ -8,8 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"tilec/jit/plan"
-	"tilec/lang"
+	"tilec/jit/target"
 )
 
 // tuned8 is a kernel over n axes whose extents are each one of eight.
@@ -35,8 +34,8 @@ func TestSpacesOfAnySizeAreSearched(t *testing.T) {
 		}
 		s, err := Specialise(module.Kernels[0], Options{Dims: dims})
 		require.NoError(t, err)
-		for _, name := range lang.TargetNames() {
-			target, err := plan.FindTarget(name)
+		for _, name := range target.Names() {
+			target, err := target.Find(name)
 			require.NoError(t, err)
 			first, err := Lower(s, target, nil)
 			require.NoError(t, err, "%d axes on %s", n, name)
@@ -47,7 +46,7 @@ func TestSpacesOfAnySizeAreSearched(t *testing.T) {
 			for _, e := range first.Plan.Extents {
 				elements *= e
 			}
-			if target.Arch > 0 {
+			if target.IsGPU() {
 				assert.LessOrEqual(t, elements, int64(1<<20), "a block of %s for 3^%d elements", first.Plan, n)
 			}
 		}
@@ -62,8 +61,8 @@ func TestLongFreeAxes(t *testing.T) {
 		require.Empty(t, problems)
 		s, err := Specialise(module.Kernels[0], Options{Dims: map[string]int64{"M": 3}})
 		require.NoError(t, err)
-		for _, name := range lang.TargetNames() {
-			target, err := plan.FindTarget(name)
+		for _, name := range target.Names() {
+			target, err := target.Find(name)
 			require.NoError(t, err)
 			_, err = Lower(s, target, nil)
 			assert.NoError(t, err, "%d on %s", n, name)

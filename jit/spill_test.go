@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/ir"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -89,11 +89,11 @@ func TestLongTilesHavePlans(t *testing.T) {
 	for name, source := range longTiles(t) {
 		module, problems := Load("f.tile", []byte(source), nil)
 		require.Empty(t, problems)
-		for _, target := range []string{"sm_80", "sm_90a"} {
-			if target == "sm_80" && strings.HasPrefix(source, "@") { // it has no clusters
+		for _, machine := range []string{"sm_80", "sm_90a"} {
+			if machine == "sm_80" && strings.HasPrefix(source, "@") { // it has no clusters
 				continue
 			}
-			target, err := plan.FindTarget(target)
+			target, err := target.Find(machine)
 			require.NoError(t, err)
 			s, err := Specialise(module.Kernels[0], Options{Dims: map[string]int64{"M": 64, "N": 100_000}})
 			require.NoError(t, err)

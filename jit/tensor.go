@@ -69,7 +69,7 @@ func (t *Tensor) Bytes() int64 {
 	if t == nil || !t.DType.IsValid() {
 		return 0
 	}
-	return Elements(t.Shape) * int64(t.DType.Size())
+	return t.DType.Bytes(Elements(t.Shape))
 }
 
 // contiguous gives the row-major strides of a shape, in elements.
@@ -175,22 +175,22 @@ func ReadTensor(d Device, t *Tensor, data []byte) error {
 	if int64(len(data)) != t.Bytes() {
 		return &UseError{call, fmt.Sprintf("%s has %d bytes, and there is room for %d", t, t.Bytes(), len(data)), ErrMismatch}
 	}
-	size := int64(t.DType.Size())
+	from := t.DType.Bytes(t.Offset)
 	if t.Strides == nil || end == 0 {
-		return d.Read(data, t.Memory, t.Offset*size)
+		return d.Read(data, t.Memory, from)
 	}
 	// A strided tensor is read as the range that it spans, and gathered here.
 	raw := make([]byte, end)
-	if err := d.Read(raw, t.Memory, t.Offset*size); err != nil {
+	if err := d.Read(raw, t.Memory, from); err != nil {
 		return err
 	}
 	index := make([]int64, len(t.Shape))
-	for at := int64(0); at < int64(len(data)); at += size {
+	for at := range Elements(t.Shape) {
 		offset := int64(0)
 		for i, n := range index {
 			offset += n * t.Strides[i]
 		}
-		copy(data[at:at+size], raw[offset*size:])
+		t.DType.PutRawBitsAt(data, at, t.DType.RawBitsAt(raw, offset))
 		for i := len(index) - 1; i >= 0; i-- {
 			if index[i]++; index[i] < t.Shape[i] {
 				break

@@ -118,10 +118,5 @@ func (e *elements) at(i int64) lang.Literal {
 	if e.isScalar {
 		return e.scalar
 	}
-	size := int64(e.dtype.Size())
-	bits := uint64(0)
-	for j := range size {
-		bits |= uint64(e.data[i*size+j]) << (8 * j)
-	}
-	return literalOf(e.dtype, bits)
+	return literalOf(e.dtype, e.dtype.RawBitsAt(e.data, i))
 }

@@ -104,7 +104,7 @@ func measureUlp(t *testing.T, c *Compiler, op lang.Op, d lang.DType, n int) (wor
 	}
 	f := elementwiseKernel(op, operands, d)
 	p := &plan.Plan{Target: c.Device.Target().Name, Extents: map[string]int64{"i": 1024}}
-	if c.Device.Target().Arch > 0 {
+	if c.Device.Target().IsGPU() {
 		p.Warps, p.Stages = 4, 1
 	}
 	require.NoError(t, p.Apply(f))

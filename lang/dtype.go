@@ -41,31 +41,36 @@ const (
 )
 
 type dtypeRow struct {
-	name   string
-	class  Class
+	name  string
+	class Class
+	// bits is the width of an element in memory.
 	bits   int
 	signed bool
+	// format is that of a float; nil of other types.
+	format *format
+	// accumulator is the type in which sums and products are accumulated.
+	accumulator DType
 	// safetensors and npy are the names of the type in those file formats; "" where the format has none.
 	safetensors, npy string
 }
 
 var dtypeTable = [numDTypes]dtypeRow{
 	Invalid: {name: "invalid"},
-	Bool:    {"bool", ClassBool, 8, false, "BOOL", "|b1"},
-	I8:      {"i8", ClassInt, 8, true, "I8", "|i1"},
-	U8:      {"u8", ClassInt, 8, false, "U8", "|u1"},
-	I16:     {"i16", ClassInt, 16, true, "I16", "<i2"},
-	U16:     {"u16", ClassInt, 16, false, "U16", "<u2"},
-	I32:     {"i32", ClassInt, 32, true, "I32", "<i4"},
-	U32:     {"u32", ClassInt, 32, false, "U32", "<u4"},
-	I64:     {"i64", ClassInt, 64, true, "I64", "<i8"},
-	U64:     {"u64", ClassInt, 64, false, "U64", "<u8"},
-	F8E4M3:  {"f8e4m3", ClassFloat, 8, true, "F8_E4M3", ""},
-	F8E5M2:  {"f8e5m2", ClassFloat, 8, true, "F8_E5M2", ""},
-	F16:     {"f16", ClassFloat, 16, true, "F16", "<f2"},
-	BF16:    {"bf16", ClassFloat, 16, true, "BF16", ""},
-	F32:     {"f32", ClassFloat, 32, true, "F32", "<f4"},
-	F64:     {"f64", ClassFloat, 64, true, "F64", "<f8"},
+	Bool:    {"bool", ClassBool, 8, false, nil, Bool, "BOOL", "|b1"},
+	I8:      {"i8", ClassInt, 8, true, nil, I32, "I8", "|i1"},
+	U8:      {"u8", ClassInt, 8, false, nil, I32, "U8", "|u1"},
+	I16:     {"i16", ClassInt, 16, true, nil, I32, "I16", "<i2"},
+	U16:     {"u16", ClassInt, 16, false, nil, I32, "U16", "<u2"},
+	I32:     {"i32", ClassInt, 32, true, nil, I32, "I32", "<i4"},
+	U32:     {"u32", ClassInt, 32, false, nil, U32, "U32", "<u4"},
+	I64:     {"i64", ClassInt, 64, true, nil, I64, "I64", "<i8"},
+	U64:     {"u64", ClassInt, 64, false, nil, U64, "U64", "<u8"},
+	F8E4M3:  {"f8e4m3", ClassFloat, 8, true, e4m3, F32, "F8_E4M3", ""},
+	F8E5M2:  {"f8e5m2", ClassFloat, 8, true, e5m2, F32, "F8_E5M2", ""},
+	F16:     {"f16", ClassFloat, 16, true, half, F32, "F16", "<f2"},
+	BF16:    {"bf16", ClassFloat, 16, true, bfloat, F32, "BF16", ""},
+	F32:     {"f32", ClassFloat, 32, true, binary32, F32, "F32", "<f4"},
+	F64:     {"f64", ClassFloat, 64, true, binary64, F64, "F64", "<f8"},
 }
 
 // DTypes lists every valid element type.
@@ -104,11 +109,11 @@ func findDType(match func(dtypeRow) bool) (DType, bool) {
 // IsValid reports an element type of the language.
 func (d DType) IsValid() bool { return d > Invalid && d < numDTypes }
 
-func (d DType) row() dtypeRow {
+func (d DType) row() *dtypeRow {
 	if d >= numDTypes {
 		panic(fmt.Sprintf("lang: dtype %d does not exist", d))
 	}
-	return dtypeTable[d]
+	return &dtypeTable[d]
 }
 
 // String is the type's name in the language.
@@ -131,8 +136,27 @@ func (d DType) Class() Class { return d.row().class }
 // Bits is the width of one element in memory; bool takes 8.
 func (d DType) Bits() int { return d.row().bits }
 
-// Size is the width of one element in bytes.
-func (d DType) Size() int { return d.row().bits / 8 }
+// Size is how many bytes one element takes by itself.
+func (d DType) Size() int { return (d.row().bits + 7) / 8 }
+
+// Bytes is how many bytes n elements take that lie one after the other in memory, which those of a type narrower than a
+// byte do without a gap.
+func (d DType) Bytes(n int64) int64 {
+	bits := int64(d.row().bits)
+	if bits%8 == 0 { // n * bits may be beyond an int64
+		return n * (bits / 8)
+	}
+	return (n*bits + 7) / 8
+}
+
+// Elements is how many whole elements so many bytes of memory hold.
+func (d DType) Elements(bytes int64) int64 {
+	bits := int64(d.row().bits)
+	if bits%8 == 0 { // 8 * bytes may be beyond an int64
+		return bytes / (bits / 8)
+	}
+	return bytes * 8 / bits
+}
 
 // IsFloat reports a floating-point type.
 func (d DType) IsFloat() bool { return d.Class() == ClassFloat }
@@ -146,12 +170,4 @@ func (d DType) IsSigned() bool { return d.row().signed }
 // Accumulator is the type in which sums and products of d are accumulated and
 // the type that such a reduction gives: f32 for every float up to 32 bits, i32
 // for integers narrower than 32 bits, d itself otherwise.
-func (d DType) Accumulator() DType {
-	switch {
-	case d.IsFloat() && d.Bits() <= 32:
-		return F32
-	case d.IsInt() && d.Bits() < 32:
-		return I32
-	}
-	return d
-}
+func (d DType) Accumulator() DType { return d.row().accumulator }

@@ -7,100 +7,120 @@ import (
 )
 
 // This file reads and writes single elements as memory holds them: little
-// endian, a bool in a byte. Every number of every type but the integers beyond
+// endian, a bool in a byte, of types narrower than a byte the first element in the low bits. Every number of every type but the integers beyond
 // 2^53 is a float64, so that is what they are read as.
-
-// codec reads and writes one element of a type.
-type codec struct {
-	get func([]byte) float64
-	put func([]byte, float64)
-}
 
 var little = binary.LittleEndian
 
-var codecs = [...]codec{
-	Bool: {func(b []byte) float64 { return float64(b[0]) }, func(b []byte, v float64) {
-		if b[0] = 0; v != 0 {
-			b[0] = 1
-		}
-	}},
-	I8:     {func(b []byte) float64 { return float64(int8(b[0])) }, func(b []byte, v float64) { b[0] = byte(int8(v)) }},
-	U8:     {func(b []byte) float64 { return float64(b[0]) }, func(b []byte, v float64) { b[0] = byte(v) }},
-	I16:    {func(b []byte) float64 { return float64(int16(little.Uint16(b))) }, func(b []byte, v float64) { little.PutUint16(b, uint16(int16(v))) }},
-	U16:    {func(b []byte) float64 { return float64(little.Uint16(b)) }, func(b []byte, v float64) { little.PutUint16(b, uint16(v)) }},
-	I32:    {func(b []byte) float64 { return float64(int32(little.Uint32(b))) }, func(b []byte, v float64) { little.PutUint32(b, uint32(int32(v))) }},
-	U32:    {func(b []byte) float64 { return float64(little.Uint32(b)) }, func(b []byte, v float64) { little.PutUint32(b, uint32(v)) }},
-	I64:    {func(b []byte) float64 { return float64(int64(little.Uint64(b))) }, func(b []byte, v float64) { little.PutUint64(b, uint64(int64(v))) }},
-	U64:    {func(b []byte) float64 { return float64(little.Uint64(b)) }, func(b []byte, v float64) { little.PutUint64(b, uint64(v)) }},
-	F8E4M3: {func(b []byte) float64 { return float64(F8E4M3Value(b[0])) }, func(b []byte, v float64) { b[0] = F8E4M3Bits(float32(v)) }},
-	F8E5M2: {func(b []byte) float64 { return float64(F8E5M2Value(b[0])) }, func(b []byte, v float64) { b[0] = F8E5M2Bits(float32(v)) }},
-	F16:    {func(b []byte) float64 { return float64(F16Value(little.Uint16(b))) }, func(b []byte, v float64) { little.PutUint16(b, F16Bits(float32(v))) }},
-	BF16:   {func(b []byte) float64 { return float64(BF16Value(little.Uint16(b))) }, func(b []byte, v float64) { little.PutUint16(b, BF16Bits(float32(v))) }},
-	F32:    {func(b []byte) float64 { return float64(math.Float32frombits(little.Uint32(b))) }, func(b []byte, v float64) { little.PutUint32(b, math.Float32bits(float32(v))) }},
-	F64:    {func(b []byte) float64 { return math.Float64frombits(little.Uint64(b)) }, func(b []byte, v float64) { little.PutUint64(b, math.Float64bits(v)) }},
+// RawBitsAt is the bits of element i of a tensor's memory, in the low end.
+func (d DType) RawBitsAt(data []byte, i int64) uint64 {
+	if bits := int64(d.Bits()); bits%8 != 0 {
+		return uint64(data[i*bits/8]) >> (i * bits % 8) & (1<<bits - 1)
+	}
+	return d.RawBits(data[i*int64(d.Size()):])
+}
+
+// PutRawBitsAt sets the bits of element i of a tensor's memory to the low ones of those given.
+func (d DType) PutRawBitsAt(data []byte, i int64, raw uint64) {
+	if bits := int64(d.Bits()); bits%8 != 0 {
+		b, up := &data[i*bits/8], i*bits%8
+		mask := byte(1<<bits-1) << up
+		*b = *b&^mask | byte(raw)<<up&mask
+		return
+	}
+	d.PutRawBits(data[i*int64(d.Size()):], raw)
+}
+
+// RawBits is the bits of the element at the start of b, in the low end.
+func (d DType) RawBits(b []byte) uint64 {
+	switch d.Size() {
+	case 1:
+		return uint64(b[0])
+	case 2:
+		return uint64(little.Uint16(b))
+	case 4:
+		return uint64(little.Uint32(b))
+	}
+	return little.Uint64(b)
+}
+
+// PutRawBits sets the bits of the element at the start of b to the low ones of those given.
+func (d DType) PutRawBits(b []byte, bits uint64) {
+	switch d.Size() {
+	case 1:
+		b[0] = byte(bits)
+	case 2:
+		little.PutUint16(b, uint16(bits))
+	case 4:
+		little.PutUint32(b, uint32(bits))
+	default:
+		little.PutUint64(b, bits)
+	}
+}
+
+// IntValue is the value of the bits of an integer type or bool, which are the low ones; u64 values of 2^63 and more wrap.
+func (d DType) IntValue(bits uint64) int64 {
+	up := 64 - d.Bits()
+	if d.IsSigned() {
+		return int64(bits<<up) >> up
+	}
+	return int64(bits << up >> up)
 }
 
 // Element is the value of the element at the start of b. Integers beyond 2^53 lose their lowest bits.
-func (d DType) Element(b []byte) float64 { return codecs[d].get(b) }
+func (d DType) Element(b []byte) float64 { return d.ElementAt(b, 0) }
+
+// ElementAt is the value of element i of a tensor's memory. Integers beyond 2^53 lose their lowest bits.
+func (d DType) ElementAt(data []byte, i int64) float64 {
+	bits := d.RawBitsAt(data, i)
+	switch {
+	case d.IsFloat():
+		return d.FloatValue(bits)
+	case d == U64:
+		return float64(bits)
+	}
+	return float64(d.IntValue(bits))
+}
 
 // PutElement sets the element at the start of b to v, converted as the language converts:
 // rounded to the nearest float, truncated and saturated to an integer, of NaN 0.
-func (d DType) PutElement(b []byte, v float64) {
-	if d.IsInt() {
-		low, high := 0.0, math.Ldexp(1, d.Bits())
-		if d.IsSigned() {
-			low, high = -high/2, high/2
-		}
-		switch {
-		case math.IsNaN(v):
-			v = 0
-		case v < low:
-			v = low
-		case v >= high: // whose nearest float64 is the type's largest number or, in 64 bits, beyond it
-			for i := range d.Size() {
-				b[i] = 0xff
-			}
-			if d.IsSigned() {
-				b[d.Size()-1] = 0x7f
-			}
-			return
-		}
-	}
-	codecs[d].put(b, v)
-}
+func (d DType) PutElement(b []byte, v float64) { d.PutElementAt(b, 0, v) }
 
-// Precision is the number of significant bits of a float type, the hidden one
-// included: a value is rounded with a relative error of at most 2^-Precision.
-func (d DType) Precision() int {
-	switch d {
-	case F8E4M3:
-		return 4
-	case F8E5M2:
-		return 3
-	case F16:
-		return 11
-	case BF16:
-		return 8
-	case F32:
-		return 24
+// PutElementAt sets element i of a tensor's memory to v, converted as PutElement does.
+func (d DType) PutElementAt(data []byte, i int64, v float64) { d.PutRawBitsAt(data, i, d.bitsOf(v)) }
+
+// bitsOf is the bits of v converted to the type.
+func (d DType) bitsOf(v float64) uint64 {
+	switch {
+	case d.IsFloat():
+		return d.FloatBits(v)
+	case d == Bool:
+		if v != 0 {
+			return 1
+		}
+		return 0
+	case math.IsNaN(v):
+		return 0
 	}
-	return 53
+	low, high := 0.0, math.Ldexp(1, d.Bits())
+	if d.IsSigned() {
+		low, high = -high/2, high/2
+	}
+	switch {
+	case v >= high && d.IsSigned(): // whose nearest float64 is the type's largest number or, in 64 bits, beyond it
+		return 1<<(d.Bits()-1) - 1
+	case v >= high:
+		return 1<<d.Bits() - 1
+	case d == U64:
+		return uint64(max(v, low))
+	}
+	return uint64(int64(max(v, low)))
 }
 
 // Rank numbers the floats of a type in their order, so that the difference of
 // the ranks of two elements is their distance in units of the last place.
 func (d DType) Rank(b []byte) int64 {
-	var bits int64
-	switch d.Size() {
-	case 1:
-		bits = int64(int8(b[0])) << 56
-	case 2:
-		bits = int64(little.Uint16(b)) << 48
-	case 4:
-		bits = int64(little.Uint32(b)) << 32
-	default:
-		bits = int64(little.Uint64(b))
-	}
+	bits := int64(d.RawBits(b) << (64 - d.Bits()))
 	if bits < 0 {
 		bits = math.MinInt64 - bits
 	}

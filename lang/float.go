@@ -2,7 +2,7 @@ package lang
 
 import "math"
 
-// This file converts between float32 and the narrow formats. Every conversion
+// This file converts between numbers and the bits of the float types. Every conversion
 // to a narrower format rounds to nearest, ties to even; NaN stays NaN.
 
 // BF16Bits rounds f to bfloat16 and gives its bits.
@@ -18,116 +18,122 @@ func BF16Bits(f float32) uint16 {
 func BF16Value(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
 
 // F16Bits rounds f to IEEE binary16 and gives its bits. Values past the
-// largest finite half (65504, after rounding) become infinite.
-func F16Bits(f float32) uint16 { return uint16(narrow(f, 5, 10, true)) }
+// largest finite half (after rounding) become infinite.
+func F16Bits(f float32) uint16 { return uint16(half.encode(f)) }
 
 // F16Value is the value of IEEE binary16 bits.
-func F16Value(h uint16) float32 { return widen(uint32(h), 5, 10, true) }
+func F16Value(h uint16) float32 { return half.decode(uint32(h)) }
 
 // F8E5M2Bits rounds f to f8e5m2 (OCP FP8). Finite values saturate at the largest
 // finite one; an infinity stays. Results of operations saturate too: see Round.
-func F8E5M2Bits(f float32) uint8 {
-	if a := math.Abs(float64(f)); a > 57344 && a <= math.MaxFloat32 { // NaN compares false
-		return uint8(math.Float32bits(f)>>31)<<7 | 0x7b
-	}
-	return uint8(narrow(f, 5, 2, true))
-}
+func F8E5M2Bits(f float32) uint8 { return uint8(e5m2.encode(f)) }
 
 // F8E5M2Value is the value of f8e5m2 bits.
-func F8E5M2Value(b uint8) float32 { return widen(uint32(b), 5, 2, true) }
+func F8E5M2Value(b uint8) float32 { return e5m2.decode(uint32(b)) }
 
 // F8E4M3Bits rounds f to f8e4m3 (OCP FP8, "fn": no infinities, one NaN),
-// saturating at 448.
-func F8E4M3Bits(f float32) uint8 {
-	sign := uint8(math.Float32bits(f)>>31) << 7
-	if f != f {
-		return sign | 0x7f
-	}
-	if a := math.Abs(float64(f)); a > 448 {
-		return sign | 0x7e
-	}
-	return uint8(narrow(f, 4, 3, false))
-}
+// saturating at its largest number.
+func F8E4M3Bits(f float32) uint8 { return uint8(e4m3.encode(f)) }
 
 // F8E4M3Value is the value of f8e4m3 bits.
-func F8E4M3Value(b uint8) float32 {
-	if b&0x7f == 0x7f {
-		return float32(math.NaN())
+func F8E4M3Value(b uint8) float32 { return e4m3.decode(uint32(b)) }
+
+// FloatBits rounds v to a float type and gives its bits, in the low end. Of the types that saturate, infinities stay where
+// they have them.
+func (d DType) FloatBits(v float64) uint64 {
+	switch d {
+	case F64:
+		return math.Float64bits(v)
+	case F32:
+		return uint64(math.Float32bits(float32(v)))
+	case BF16: // cut off f32's, which its exponents are
+		return uint64(BF16Bits(float32(v)))
 	}
-	return widen(uint32(b), 4, 3, false)
+	return uint64(d.format().encode(float32(v)))
 }
 
-// narrow rounds f to a format with the given exponent and mantissa widths.
-// With ieee, the top exponent holds infinities and NaN.
-func narrow(f float32, expBits, manBits uint, ieee bool) uint32 {
-	b := math.Float32bits(f)
-	sign := b >> 31 << (expBits + manBits)
-	b &= 0x7fffffff
-	top := uint32(1)<<expBits - 1
-	if b >= 0x7f800000 {
-		if b > 0x7f800000 { // NaN: quiet
-			return sign | top<<manBits | 1<<(manBits-1)
-		}
-		return sign | top<<manBits
+// FloatValue is the value of the bits of a float type, which are the low ones.
+func (d DType) FloatValue(bits uint64) float64 {
+	switch d {
+	case F64:
+		return math.Float64frombits(bits)
+	case F32:
+		return float64(math.Float32frombits(uint32(bits)))
+	case BF16:
+		return float64(BF16Value(uint16(bits)))
 	}
-	bias := int(1)<<(expBits-1) - 1
-	exp := int(b>>23) - 127 + bias
-	man := b&0x7fffff | 0x800000
-	shift := 23 - manBits
-	if exp <= 0 { // subnormal in the target
-		if exp < -int(manBits)-1 {
-			return sign
-		}
-		shift += uint(1 - exp)
-		exp = 0
-	} else {
-		man &= 0x7fffff
-	}
-	half := uint32(1) << (shift - 1)
-	r := man >> shift
-	if rest := man & (1<<shift - 1); rest > half || rest == half && r&1 == 1 {
-		r++
-	}
-	r += uint32(exp) << manBits // a carry out of the mantissa moves to the next exponent
-	if ieee && r > top<<manBits {
-		r = top << manBits
-	}
-	return sign | r
-}
-
-func widen(v uint32, expBits, manBits uint, ieee bool) float32 {
-	sign := float32(1)
-	if v>>(expBits+manBits)&1 == 1 {
-		sign = -1
-	}
-	exp := int(v >> manBits & (1<<expBits - 1))
-	man := v & (1<<manBits - 1)
-	bias := int(1)<<(expBits-1) - 1
-	if ieee && exp == 1<<expBits-1 {
-		if man != 0 {
-			return float32(math.NaN())
-		}
-		return sign * float32(math.Inf(1))
-	}
-	if exp == 0 {
-		return sign * float32(math.Ldexp(float64(man), 1-bias-int(manBits)))
-	}
-	return sign * float32(math.Ldexp(float64(man|1<<manBits), exp-bias-int(manBits)))
+	return float64(d.format().decode(uint32(bits)))
 }
 
 // Round gives the nearest value of type d to f, for the float types up to 32
-// bits. The 8-bit types saturate at their largest finite value, also from an
+// bits. The types that saturate do so at their largest finite value, also from an
 // infinity, as the hardware's conversions do.
 func (d DType) Round(f float32) float32 {
-	switch d {
-	case F16:
-		return F16Value(F16Bits(f))
-	case BF16:
-		return BF16Value(BF16Bits(f))
-	case F8E4M3:
-		return F8E4M3Value(F8E4M3Bits(f))
-	case F8E5M2:
-		return F8E5M2Value(F8E5M2Bits(max(min(f, math.MaxFloat32), -math.MaxFloat32)))
+	if d == F32 || d == F64 {
+		return f
 	}
-	return f
+	if d.Saturates() {
+		f = max(min(f, math.MaxFloat32), -math.MaxFloat32)
+	}
+	return float32(d.FloatValue(d.FloatBits(float64(f))))
+}
+
+// format is that of a float type.
+func (d DType) format() *format { return dtypeTable[d].format }
+
+// Precision is the number of significant bits of a float type, the hidden one
+// included: a value is rounded with a relative error of at most 2^-Precision.
+func (d DType) Precision() int { return d.format().mantissa + 1 }
+
+// ExponentBits is the width of a float type's exponent.
+func (d DType) ExponentBits() int { return d.format().exponent }
+
+// HasInfinity reports a float type with infinities.
+func (d DType) HasInfinity() bool { return d.IsFloat() && d.format().specials == ieee }
+
+// Saturates reports a float type in which results of operations that are beyond the largest number become it.
+func (d DType) Saturates() bool { return d.IsFloat() && d.format().saturates }
+
+// Largest is the greatest finite number of a float type.
+func (d DType) Largest() float64 { return d.format().largest }
+
+// LeastNormal is the least normal number of a float type above 0.
+func (d DType) LeastNormal() float64 { return math.Ldexp(1, 1-d.format().bias) }
+
+// Spacing is the distance between the numbers of a type about v: of integers, 1.
+func (d DType) Spacing(v float64) float64 {
+	if !d.IsFloat() {
+		return 1
+	}
+	e := 1 - d.format().bias
+	if v = math.Abs(v); v > 0 && !math.IsInf(v, 0) {
+		e = max(e, math.Ilogb(v))
+	}
+	return math.Ldexp(1, e-d.format().mantissa)
+}
+
+// NaNBits is the bits that NaN of a float type has where bits are looked at.
+func (d DType) NaNBits() uint64 { return d.format().nan }
+
+// InfinityBits is the bits of a float type's infinity, without its sign: all those of the exponent. 0 where it has none.
+func (d DType) InfinityBits() uint64 {
+	if !d.HasInfinity() {
+		return 0
+	}
+	return d.format().top + 1
+}
+
+// Holds reports that every value of type e is one of type d.
+func (d DType) Holds(e DType) bool {
+	switch {
+	case d == e || e == Bool:
+		return true
+	case d.IsFloat() && e.IsFloat():
+		return d.Precision() >= e.Precision() && d.ExponentBits() >= e.ExponentBits()
+	case d.IsInt() && e.IsInt():
+		return d.Bits() > e.Bits() && (d.IsSigned() || !e.IsSigned())
+	case d.IsFloat() && e.IsInt():
+		return d.Precision() >= e.Bits() && d.ExponentBits() >= 8
+	}
+	return false
 }

@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"slices"
+
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -9,16 +11,13 @@ import (
 // attrRule handles one attribute of a declaration.
 type attrRule func(*lang.Attr)
 
-// repeatable attributes may stand more than once, for different targets and axes.
-var repeatable = map[string]bool{"target": true, "split": true}
-
-// attrs checks the attributes of a declaration against those it may have.
-func (c *checker) attrs(attrs []*lang.Attr, what string, rules map[string]attrRule) {
+// attrs checks the attributes of a declaration against the settings that may stand there. There is a rule for each of them.
+func (c *checker) attrs(attrs []*lang.Attr, what string, at lang.SettingPlace, rules map[string]attrRule) {
 	seen := map[string]lang.Span{}
 	for _, a := range attrs {
 		name := a.Name.Name
-		rule := rules[name]
-		if rule == nil {
+		s, ok := lang.FindSetting(name, at)
+		if !ok {
 			r := c.errorf(lang.ErrAttribute, a.Name.Place, "%s has no attribute @%s", what, name).
 				suggest(a.Name.Place, name, sortedKeys(rules))
 			if len(rules) > 0 {
@@ -26,12 +25,12 @@ func (c *checker) attrs(attrs []*lang.Attr, what string, rules map[string]attrRu
 			}
 			continue
 		}
-		if old, dup := seen[name]; dup && !repeatable[name] {
+		if old, dup := seen[name]; dup && !s.Repeats {
 			c.errorf(lang.ErrAttribute, a.Name.Place, "@%s is given twice", name).label(old, "first here")
 			continue
 		}
 		seen[name] = a.Name.Place
-		rule(a)
+		rules[name](a)
 	}
 }
 
@@ -59,6 +58,7 @@ func (c *checker) noArgs(set func()) attrRule {
 
 // wordArg is the rule of an attribute that takes one of some words.
 func (c *checker) wordArg(words []string, set func(string)) attrRule {
+	slices.Sort(words)
 	return func(a *lang.Attr) {
 		if len(a.Args) == 1 && a.Args[0].Name == nil {
 			if n, ok := a.Args[0].Value.(*lang.NameExpr); ok {
@@ -94,19 +94,22 @@ func wordList(words []string) string {
 func (c *checker) kernelAttrs(k *typed.Kernel, d *lang.KernelDecl, s *signature) {
 	rules := map[string]attrRule{
 		"approx":    c.noArgs(func() { k.Approx = true }),
-		"precision": c.wordArg([]string{"ieee", "tf32", "tf32x3"}, func(w string) { k.Precision = map[string]string{"ieee": "ieee", "tf32x3": "tf32x3"}[w] }),
+		"precision": c.wordArg(lang.Precisions(), func(w string) { k.Precision, _ = lang.Precision(w) }),
 		"sizes":     c.sizesRule(s, k.SizeHints, k.TypeHints),
 		"target":    c.targetRule(s, k),
 		"split":     func(*lang.Attr) {}, // its axis is declared in the body: see splits
 	}
-	for _, l := range pinLimits {
-		rules[l.name] = func(a *lang.Attr) {
+	for _, l := range lang.Settings(lang.OnKernel) {
+		if l.Takes != lang.TakesNumber {
+			continue
+		}
+		rules[l.Name] = func(a *lang.Attr) {
 			if n, ok := c.pinValue(s.scope, a, l); ok {
-				k.Hints[l.name], k.HintAt[l.name] = n, a.Place
+				k.Hints[l.Name], k.HintAt[l.Name] = n, a.Place
 			}
 		}
 	}
-	c.attrs(d.Attrs, "a kernel", rules)
+	c.attrs(d.Attrs, "a kernel", lang.OnKernel, rules)
 }
 
 // sizesRule reads `@sizes(M = 8192, T = bf16)`.

@@ -150,7 +150,7 @@ func (c *checker) reportRecursion(stack []*callable, y *callable, at lang.Span) 
 // checkFn types the body of a fn with arguments of which nothing is known, so
 // that errors show that no argument could mend.
 func (c *checker) checkFn(m *module, d *lang.FnDecl) {
-	c.attrs(d.Attrs, "a fn", nil)
+	c.attrs(d.Attrs, "a fn", lang.Nowhere, nil)
 	info := c.fns[d]
 	if info == nil || info.recursive || d.Body == nil {
 		return

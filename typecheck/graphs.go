@@ -131,7 +131,7 @@ func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *typed.GParam
 
 // graphAttrs reads the attributes of a graph.
 func (c *checker) graphAttrs(g *typed.Graph, d *lang.GraphDecl, s *signature) {
-	c.attrs(d.Attrs, "a graph", map[string]attrRule{
+	c.attrs(d.Attrs, "a graph", lang.OnGraph, map[string]attrRule{
 		"generate": c.noArgs(func() { g.Generate = true }),
 		"logits":   c.noArgs(func() { g.Logits = true }),
 		"sizes":    c.sizesRule(s, g.SizeHints, g.TypeHints),

@@ -10,7 +10,7 @@ import (
 
 // testBody types a test.
 func (c *checker) testBody(m *module, d *lang.TestDecl) {
-	c.attrs(d.Attrs, "a test", nil)
+	c.attrs(d.Attrs, "a test", lang.Nowhere, nil)
 	name := d.DeclName()
 	if first, known := c.tests[name.Name]; known {
 		c.errorf(lang.ErrDuplicate, name.Place, "two tests have the name %q", name.Name).label(first, "the first").help("give one of them another name")

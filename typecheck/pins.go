@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -11,58 +12,35 @@ import (
 
 // This file reads what a source takes from the planner: @warps(8), @target(sm_90a, BM = 128, split(k, 2)), @split(k, 4).
 
-// pinLimit is what a number given to the planner may be. These limits hold on
-// every machine; what one machine has is for the planner to say.
-type pinLimit struct {
-	name string
-	most int64
-	unit string
-	// power: a power of two.
-	power bool
-}
-
-var pinLimits = []pinLimit{
-	{"warps", 32, "warps of a block", true},
-	{"stages", 8, "stages", false},
-	{"cluster", 8, "blocks", false},
-	{"occupancy", 32, "blocks a multiprocessor", false},
-}
-
-// maxSplit is the most blocks that share an axis: those of a cluster.
-const maxSplit = 8
-
-// check reports a number that the pin cannot be, with one that it can.
-func (l pinLimit) check(c *checker, at lang.Span, n int64) bool {
+// checkSetting reports a number that a setting cannot be, with one that it can. What one machine has is for the planner to say.
+func (c *checker) checkSetting(l lang.Setting, at lang.Span, n int64) bool {
+	f := l.Check(n)
 	switch {
-	case n < 1:
-		c.errorf(lang.ErrAttribute, at, "@%s is %d; the least is 1", l.name, n)
-	case n > l.most:
-		c.errorf(lang.ErrAttribute, at, "@%s is %d: at most %d %s are possible, %d fewer", l.name, n, l.most, l.unit, n-l.most).
-			replace(at, size.Const(l.most).String(), "use %d", l.most)
-	case l.power && n&(n-1) != 0:
-		down := int64(1)
-		for 2*down < n {
-			down *= 2
-		}
-		c.errorf(lang.ErrAttribute, at, "@%s is %d, which is no power of two", l.name, n).
-			replace(at, size.Const(down).String(), "use %d or %d", down, 2*down)
-	default:
+	case f == nil:
 		return true
+	case n < 1:
+		c.errorf(lang.ErrAttribute, at, "@%s is %d; the least is 1", l.Name, n)
+	case f.Next > 0:
+		c.errorf(lang.ErrAttribute, at, "@%s is %d, which is no power of two", l.Name, n).
+			replace(at, size.Const(f.Fits).String(), "use %d or %d", f.Fits, f.Next)
+	default:
+		c.errorf(lang.ErrAttribute, at, "@%s is %d: at most %d %s are possible, %d fewer", l.Name, n, l.Most, l.Unit, n-l.Most).
+			replace(at, size.Const(f.Fits).String(), "use %d", f.Fits)
 	}
 	return false
 }
 
 // pinValue reads `@warps(8)`.
-func (c *checker) pinValue(s *scope, a *lang.Attr, l pinLimit) (int64, bool) {
+func (c *checker) pinValue(s *scope, a *lang.Attr, l lang.Setting) (int64, bool) {
 	if len(a.Args) != 1 || a.Args[0].Name != nil {
-		c.errorf(lang.ErrAttribute, a.Place, "@%s takes one number, as in `@%s(4)`", l.name, l.name)
+		c.errorf(lang.ErrAttribute, a.Place, "@%s takes one number, as in `@%s(4)`", l.Name, l.Name)
 		return 0, false
 	}
-	lit, ok := c.literalOf(s, a.Args[0].Value, lang.I32, "the argument of @"+l.name)
+	lit, ok := c.literalOf(s, a.Args[0].Value, lang.I32, "the argument of @"+l.Name)
 	if !ok {
 		return 0, false
 	}
-	return lit.Int, l.check(c, a.Args[0].Place, lit.Int)
+	return lit.Int, c.checkSetting(l, a.Args[0].Place, lit.Int)
 }
 
 // targetRule reads `@target(sm_90a, BM = 128, warps = 8)`. Extents are known
@@ -77,7 +55,7 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 			c.errorf(lang.ErrAttribute, a.Place, "@target takes a target and what holds for it, as in `@target(sm_90a, BM = 128, warps = 8)`")
 			return
 		}
-		if targets := lang.TargetNames(); !slices.Contains(targets, name.Name) {
+		if targets := target.Names(); !slices.Contains(targets, name.Name) {
 			r := c.errorf(lang.ErrAttribute, name.Place, "unknown target %s: known are %s", name.Name, strings.Join(targets, ", ")).
 				suggest(name.Place, name.Name, targets)
 			for _, t := range targets {
@@ -113,10 +91,10 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 			if !ok {
 				continue
 			}
-			i := slices.IndexFunc(pinLimits, func(l pinLimit) bool { return l.name == arg.Name.Name })
+			pin, isSetting := lang.FindSetting(arg.Name.Name, lang.InTarget)
 			switch {
-			case i >= 0:
-				ok = pinLimits[i].check(c, arg.Value.Span(), lit.Int)
+			case isSetting && pin.Takes == lang.TakesNumber:
+				ok = c.checkSetting(pin, arg.Value.Span(), lit.Int)
 			case lit.Int < 1:
 				c.errorf(lang.ErrTune, arg.Value.Span(), "the extent %d of %s; the least is 1", lit.Int, arg.Name.Name)
 				ok = false
@@ -132,8 +110,10 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 // targetExtents reports pins of @target that are the extent of no axis.
 func (b *bodyChecker) targetExtents() {
 	known := map[string]bool{}
-	for _, l := range pinLimits {
-		known[l.name] = true
+	for _, l := range lang.Settings(lang.InTarget) {
+		if l.Takes == lang.TakesNumber {
+			known[l.Name] = true
+		}
 	}
 	for _, a := range b.kernel.Axes {
 		switch {
@@ -203,12 +183,13 @@ func (b *bodyChecker) split(seen map[string]lang.Span, target string, place lang
 	if !ok {
 		return
 	}
+	limit, _ := lang.FindSetting("split", lang.OnKernel)
 	if at := args[1].Place; lit.Int < 1 {
 		b.errorf(lang.ErrAttribute, at, "@split is over %d blocks; the least is 1", lit.Int)
 		return
-	} else if lit.Int > maxSplit {
-		b.errorf(lang.ErrAttribute, at, "@split is over %d blocks: a cluster, whose blocks reach each other's memory, has at most %d, %d fewer", lit.Int, maxSplit, lit.Int-maxSplit).
-			replace(at, size.Const(maxSplit).String(), "use %d", maxSplit).
+	} else if most := limit.Most; lit.Int > most {
+		b.errorf(lang.ErrAttribute, at, "@split is over %d blocks: a cluster, whose blocks reach each other's memory, has at most %d, %d fewer", lit.Int, most, lit.Int-most).
+			replace(at, size.Const(most).String(), "use %d", most).
 			note("for more parts, make each of them a row of a tensor with an axis of the grid, and reduce the rows in a second kernel")
 		return
 	}

@@ -49,7 +49,7 @@ func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
 	s := &typed.Struct{Name: d.Name.Name, Decl: d}
 	info := &structInfo{typed: s, busy: true, ok: true}
 	c.structs[d] = info
-	c.attrs(d.Attrs, "a struct", nil)
+	c.attrs(d.Attrs, "a struct", lang.Nowhere, nil)
 	sig := &signature{checker: c, what: "struct", decl: d, scope: newScope(m.scope), ok: true}
 	sig.generics(d.Generics)
 	for _, g := range d.Generics {
@@ -92,7 +92,7 @@ func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
 
 // fieldAttrs reads `@name("h.{i}.w")`.
 func (c *checker) fieldAttrs(f *lang.Field, field *typed.GField) {
-	c.attrs(f.Attrs, "a field", map[string]attrRule{"name": func(a *lang.Attr) {
+	c.attrs(f.Attrs, "a field", lang.OnField, map[string]attrRule{"name": func(a *lang.Attr) {
 		if len(a.Args) == 1 && a.Args[0].Name == nil {
 			if text, ok := a.Args[0].Value.(*lang.StringLit); ok {
 				field.Bind = text.Value

@@ -139,7 +139,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `return a.Dim.Multiple()%a.Extent != 0`, New: `return a.Dim.Multiple()%2 != 0 && a.Extent > 1`,
 		Note: "even sizes count as multiples of every extent"},
 	{ID: "grid-round-down", File: ptx + "axes.go", Class: "launch",
-		Old: `return asm.Int(min((x.Dim.Value+x.Extent-1)/x.Extent, plan.MaxBlocks))`, New: `return asm.Int(min(max(x.Dim.Value/x.Extent, 1), plan.MaxBlocks))`,
+		Old: `return asm.Int(min((x.Dim.Value+x.Extent-1)/x.Extent, target.MaxBlocks))`, New: `return asm.Int(min(max(x.Dim.Value/x.Extent, 1), target.MaxBlocks))`,
 		Note: "block numbers are taken apart as if the last, partial block were not there"},
 	{ID: "grid-group-height", File: ptx + "axes.go", Class: "launch",
 		Old: `height := op("min.s32", op("sub.s32", k.a.Register(rows), first), asm.Int(groupRows))`, New: `height := op("mov.b32", asm.Int(groupRows))`,

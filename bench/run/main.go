@@ -72,7 +72,7 @@ func kernels(args []string, start time.Time) error {
 	}
 	defer c.Device.Close()
 	flush := int64(0)
-	if c.Device.Target().Arch > 0 {
+	if c.Device.Target().IsGPU() {
 		flush = 256 << 20
 	}
 	k, err := bench.NewKernels(c, flush)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -12,7 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/file"
 	"tilec/jit/pass"
-	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck/typed"
@@ -33,14 +34,14 @@ type emission struct {
 	// file makes the text of a whole file; nil for the forms of one kernel.
 	file func(p *typed.Program) (string, error)
 	// kernel makes the text of one kernel.
-	kernel func(l *jit.Lowered, t plan.Target) (string, error)
+	kernel func(l *jit.Lowered, t target.Machine) (string, error)
 }
 
 // emissions are in the order of the compiler's stages.
 var emissions = []emission{
 	{name: "ast", about: "the syntax tree", file: printAST},
 	{name: "typed", about: "the typed program", file: printTyped},
-	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *jit.Lowered, _ plan.Target) (string, error) { return l.Func.String(), nil }},
+	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *jit.Lowered, _ target.Machine) (string, error) { return l.Func.String(), nil }},
 	{name: "plan", about: "what the planner chose, and why", kernel: printPlan},
 	{name: "ptx", about: "the PTX module", kernel: printPTX},
 }
@@ -87,13 +88,20 @@ built. Where nothing is left to build, that is an error. --dump-after takes the 
 	f.SortFlags = false
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", "))
 	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
-	f.StringVar(&o.target, "target", "sm_90a", "what to compile for: sm_90a, sm_89, sm_86, sm_80 or cpu")
+	f.StringVar(&o.target, "target", target.Default, "what to compile for: "+newestFirst(target.Names()))
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
 	a.jsonFlag(f, "print one JSON object")
 	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it: a comma list, or all")
-	f.StringVar(&o.precision, "precision", "tf32", "of f32 contractions on tensor cores: tf32, tf32x3 or ieee")
+	precisionFlag(f, &o.precision)
 	return cmd
+}
+
+// newestFirst lists the machines in words, the CPU at the end.
+func newestFirst(names []string) string {
+	slices.Reverse(names)
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // unit is one text that build makes.
@@ -125,15 +133,15 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if err != nil {
 		return usageError{err}
 	}
-	target, err := plan.FindTarget(o.target)
+	target, err := target.Find(o.target)
 	if err != nil {
 		return usageError{err}
 	}
-	if form.name == "ptx" && target.Arch == 0 {
+	if form.name == "ptx" && !target.IsGPU() {
 		return usageError{fmt.Errorf("--emit=ptx needs a GPU target, and %s is none", target.Name)}
 	}
-	if _, ok := precisions[o.precision]; !ok {
-		return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", o.precision)}
+	if o.precision, err = precisionOf(o.precision); err != nil {
+		return err
 	}
 	if o.out != "" {
 		if err := file.MakeFolder(o.out); err != nil {
@@ -257,7 +265,7 @@ func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
 
 // lower compiles kernels. An argument must mean something to one of them at least. What is wrong with one kernel does
 // not keep the others from being built; it is an error where it leaves nothing.
-func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target plan.Target, o buildOptions) (built, error) {
+func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target target.Machine, o buildOptions) (built, error) {
 	used := map[*argument]bool{}
 	made := built{Units: []unit{}}
 	var unknown lang.Diagnostics // what is missing of those left out
@@ -272,7 +280,7 @@ func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, ta
 				return built{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 			}
 		}
-		units, err := a.lowerKernel(k, b.options(precisions[o.precision]), form, target)
+		units, err := a.lowerKernel(k, b.options(o.precision), form, target)
 		var of *lang.Diagnostic
 		switch {
 		case err == nil:
@@ -304,7 +312,7 @@ func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, ta
 }
 
 // lowerKernel compiles one kernel, which is several launches where it is a formula in parts.
-func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, target plan.Target) ([]unit, error) {
+func (a *app) lowerKernel(k *typed.Kernel, options jit.Options, form emission, target target.Machine) ([]unit, error) {
 	spec, err := jit.Specialise(k, options)
 	if err != nil {
 		return nil, err
@@ -351,7 +359,7 @@ func printTyped(p *typed.Program) (string, error) {
 	return b.String(), nil
 }
 
-func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
+func printPlan(l *jit.Lowered, _ target.Machine) (string, error) {
 	text := l.Func.Name + ": " + l.Plan.String() + "\n"
 	for _, line := range l.Plan.Why {
 		text += "  " + line + "\n"
@@ -368,7 +376,7 @@ func printPlan(l *jit.Lowered, _ plan.Target) (string, error) {
 	return text, nil
 }
 
-func printPTX(l *jit.Lowered, _ plan.Target) (string, error) { return l.PTX() }
+func printPTX(l *jit.Lowered, _ target.Machine) (string, error) { return l.PTX() }
 
 func writeUnits(dir, ext string, units []unit) error {
 	for _, u := range units {

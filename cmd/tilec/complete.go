@@ -9,6 +9,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/pass"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -73,7 +74,7 @@ func assignments(names, given []string) []string {
 // completeFlags tells cobra what the flags take that a command has.
 func completeFlags(cmd *cobra.Command) {
 	devices := []string{"auto", "cpu", "cuda", "emu"}
-	for _, t := range lang.TargetNames() {
+	for _, t := range target.Names() {
 		if t != "cpu" {
 			devices = append(devices, "emu:"+t)
 		}
@@ -87,8 +88,8 @@ func completeFlags(cmd *cobra.Command) {
 		passes = append(passes, p.Name+"\t"+p.Doc)
 	}
 	for flag, f := range map[string]complete{
-		"device": oneOf(devices...), "precision": oneOf("tf32", "tf32x3", "ieee"), "dtype": oneOf("f32", "bf16", "f16"),
-		"emit": oneOf(stages...), "target": oneOf(lang.TargetNames()...), "dump-after": oneOf(passes...),
+		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf(modelNames()...),
+		"emit": oneOf(stages...), "target": oneOf(target.Names()...), "dump-after": oneOf(passes...),
 	} {
 		if cmd.Flags().Lookup(flag) == nil {
 			continue

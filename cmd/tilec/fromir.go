@@ -13,6 +13,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -46,11 +47,11 @@ func (a *app) buildFromIR(path string, texts []string, o buildOptions) error {
 	if in.target != "" && !o.given["target"] {
 		o.target = in.target
 	}
-	target, err := plan.FindTarget(o.target)
+	target, err := target.Find(o.target)
 	if err != nil {
 		return usageError{err}
 	}
-	if target.Arch == 0 && !o.given["emit"] {
+	if !target.IsGPU() && !o.given["emit"] {
 		o.emit = "ir"
 	}
 	form, err := findEmission(o.emit)
@@ -59,7 +60,7 @@ func (a *app) buildFromIR(path string, texts []string, o buildOptions) error {
 		return usageError{err}
 	case form.kernel == nil:
 		return usageError{fmt.Errorf("--emit=%s comes before the IR: from IR there are ir, plan and ptx", form.name)}
-	case form.name == "ptx" && target.Arch == 0:
+	case form.name == "ptx" && !target.IsGPU():
 		return usageError{fmt.Errorf("--emit=ptx needs a GPU target, and %s is none", target.Name)}
 	}
 	if o.dumpAfter != "" {

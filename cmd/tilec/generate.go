@@ -46,6 +46,14 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 // modelDTypes are the element types that a model can compute in.
 var modelDTypes = []lang.DType{lang.F32, lang.BF16, lang.F16}
 
+func modelNames() []string {
+	names := make([]string, len(modelDTypes))
+	for i, d := range modelDTypes {
+		names[i] = d.String()
+	}
+	return names
+}
+
 var errInterrupted = errors.New("interrupted")
 
 // generate continues a prompt with the language model in a file.
@@ -93,7 +101,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	defer compiler.Device.Close()
 	cfg := ckpt.Config
 	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
-	model, err := gpt.New(program, ckpt, compiler, dtype, precisions[run.precision])
+	model, err := gpt.New(program, ckpt, compiler, dtype, run.precision)
 	if err != nil {
 		return err
 	}

@@ -90,10 +90,9 @@ func (g *generator) generate(parameters []float64, d lang.DType, n int64, seed u
 		stream = (stream ^ uint64(c)) * 1099511628211
 	}
 	r := rand.New(rand.NewPCG(seed, stream))
-	size := int64(d.Size())
-	data := make([]byte, n*size)
+	data := make([]byte, d.Bytes(n))
 	for i := range n {
-		d.PutElement(data[i*size:], g.element(parameters, r, i))
+		d.PutElementAt(data, i, g.element(parameters, r, i))
 	}
 	return data
 }

@@ -87,7 +87,7 @@ func (b *binding) tensor(path string, t typed.GType) (*array, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.bytes += n * int64(x.DType.Size())
+	b.bytes += x.DType.Bytes(n)
 	if have := jit.HostMemory(); have > 0 && b.bytes > have {
 		return nil, fmt.Errorf("%s is too large: the arguments take %.0f GB, and this machine has %.0f GB", x, float64(b.bytes)/1e9, float64(have)/1e9)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tilec/jit"
 	"tilec/jit/cache"
@@ -22,8 +23,21 @@ type runOptions struct {
 	seed      uint64
 }
 
-// precisions maps what users write to what the compiler calls it: tf32 is its default.
-var precisions = map[string]string{"tf32": "", "tf32x3": "tf32x3", "ieee": "ieee"}
+// precisionFlag adds --precision to a command.
+func precisionFlag(f *pflag.FlagSet, to *string) {
+	words := lang.Precisions()
+	last := len(words) - 1
+	f.StringVar(to, "precision", words[0], "of f32 contractions on tensor cores: "+strings.Join(words[:last], ", ")+" or "+words[last])
+}
+
+// precisionOf is what the compiler calls a --precision.
+func precisionOf(word string) (string, error) {
+	p, ok := lang.Precision(word)
+	if !ok || word == "" {
+		return "", usageError{fmt.Errorf("unknown precision %q: known are %s", word, strings.Join(lang.Precisions(), ", "))}
+	}
+	return p, nil
+}
 
 func (a *app) runCommand() *cobra.Command {
 	var shared runOptions
@@ -49,9 +63,9 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
   tilec run std/nn.tile linear M=512 K=768 N=768 T=bf16 --time --check`,
 		Args:              atLeastOne("a .tile file to run, such as gpt.tile"),
 		ValidArgsFunction: a.functionOf,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if _, ok := precisions[shared.precision]; !ok {
-				return usageError{fmt.Errorf("unknown precision %q: known are tf32, tf32x3, ieee", shared.precision)}
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if shared.precision, err = precisionOf(shared.precision); err != nil {
+				return err
 			}
 			if len(args) == 1 {
 				if set := flagsChanged(cmd, kernelFlags...); set != "" {
@@ -69,7 +83,7 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 	f.SortFlags = false
 	f.StringVar(&shared.device, "device", "auto", "auto, cpu, cuda, cuda:N, emu or emu:TARGET; auto is the first GPU, or the CPU without one; emu emulates a GPU and checks what hardware does not")
 	f.BoolVar(&shared.profile, "profile", false, "with --device emu: print what each launch costs, by class of instruction and by source line, to stderr")
-	f.StringVar(&shared.precision, "precision", "tf32", "of f32 contractions on tensor cores: tf32, tf32x3 or ieee")
+	precisionFlag(f, &shared.precision)
 	f.BoolVar(&shared.debug, "debug", false, "check what kernels assume of tiles, as they assert")
 	f.Uint64Var(&shared.seed, "seed", 0, "of the random numbers")
 	text.flags(f)

@@ -28,7 +28,7 @@ func bitsOf(d lang.DType, c ir.Const) uint64 {
 		f := float32(c.Float)
 		if narrowFloat(d) {
 			f = roundOdd(c.Float)
-			if d != lang.F8E5M2 || !math.IsInf(c.Float, 0) { // the identity of a reduction is no result, which would be rounded
+			if !d.HasInfinity() || !math.IsInf(c.Float, 0) { // the identity of a reduction is no result, which would be rounded
 				f = d.Round(f)
 			}
 		}

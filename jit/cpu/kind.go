@@ -26,13 +26,20 @@ const (
 	numKinds
 )
 
-var kindOfDType = map[lang.DType]kind{
-	lang.Bool: kBool,
-	lang.I8:   kI8, lang.U8: kU8, lang.I16: kI16, lang.U16: kU16,
-	lang.I32: kI32, lang.U32: kU32, lang.I64: kI64, lang.U64: kU64,
-	lang.F8E4M3: kF32, lang.F8E5M2: kF32, lang.F16: kF32, lang.BF16: kF32, lang.F32: kF32,
-	lang.F64: kF64,
-}
+// kindOfDType has one entry for each type.
+var kindOfDType = func() map[lang.DType]kind {
+	kinds := map[lang.DType]kind{
+		lang.Bool: kBool, lang.F64: kF64,
+		lang.I8: kI8, lang.U8: kU8, lang.I16: kI16, lang.U16: kU16,
+		lang.I32: kI32, lang.U32: kU32, lang.I64: kI64, lang.U64: kU64,
+	}
+	for _, d := range lang.DTypes() {
+		if d.IsFloat() && d.Bits() <= 32 {
+			kinds[d] = kF32
+		}
+	}
+	return kinds
+}()
 
 // size is the bytes of one element in a tile's buffer.
 func (k kind) size() int {

@@ -161,10 +161,9 @@ func loader(d lang.DType) mover {
 		return widener(halfValue, widenF16AVX)
 	case lang.BF16:
 		return widener(lang.BF16Value, widenBF16AVX)
-	case lang.F8E4M3:
-		return tableRun(lang.F8E4M3Value)
-	case lang.F8E5M2:
-		return tableRun(lang.F8E5M2Value)
+	}
+	if narrowFloat(d) {
+		return tableRun(d)
 	}
 	return copier(d.Size())
 }
@@ -176,10 +175,9 @@ func storer(d lang.DType) mover {
 		return narrower(halfBits, narrowF16AVX)
 	case lang.BF16:
 		return narrower(lang.BF16Bits, narrowBF16AVX)
-	case lang.F8E4M3:
-		return convertRun(lang.F8E4M3Bits)
-	case lang.F8E5M2:
-		return convertRun(lang.F8E5M2Bits)
+	}
+	if narrowFloat(d) {
+		return convertRun(func(x float32) uint8 { return uint8(d.FloatBits(float64(x))) })
 	}
 	return copier(d.Size())
 }
@@ -240,10 +238,10 @@ func halfBits(f float32) uint16 {
 }
 
 // tableRun converts one-byte elements through a table of their values.
-func tableRun(value func(uint8) float32) mover {
+func tableRun(d lang.DType) mover {
 	var table [256]float32
 	for i := range table {
-		table[i] = value(uint8(i))
+		table[i] = float32(d.FloatValue(uint64(i)))
 	}
 	return func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
 		for i := range n {

@@ -158,8 +158,8 @@ func filler(d lang.DType) func(p unsafe.Pointer, n int) {
 	switch k := kindOfDType[d]; k {
 	case kF32:
 		least := float32(math.Inf(-1))
-		if d == lang.F8E4M3 { // it has no infinity
-			least = -448
+		if !d.HasInfinity() {
+			least = -float32(d.Largest())
 		}
 		return func(p unsafe.Pointer, n int) { fillWith(p, n, least) }
 	case kF64:

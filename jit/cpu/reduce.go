@@ -47,8 +47,8 @@ func (c *compiler) reduce(op *ir.Op) func(*frame) {
 		f = widePositions(f)
 	}
 	round := rounder(r.Type.DType)
-	if op.Code.Row().Rule == lang.RuleSame && r.Type.DType != lang.F8E4M3 {
-		round = nil // an operand, or the infinity that stands for none, which only f8e4m3 has not
+	if op.Code.Row().Rule == lang.RuleSame && (r.Type.DType.HasInfinity() || !r.Type.DType.IsFloat()) {
+		round = nil // an operand, or the infinity that stands for none, where there is one
 	}
 	src, dst := c.off(x), c.off(r)
 	ssize, dsize := kindOfDType[x.Type.DType].size(), kindOfDType[r.Type.DType].size()

@@ -13,7 +13,8 @@ func rounder(d lang.DType) func([]float32) {
 		return roundF16
 	case lang.BF16:
 		return roundBF16
-	case lang.F8E4M3, lang.F8E5M2:
+	}
+	if narrowFloat(d) {
 		return func(x []float32) {
 			for i, v := range x {
 				x[i] = d.Round(v)

@@ -41,7 +41,6 @@ type Options struct {
 // Limits of a launch.
 const (
 	maxBlockThreads = 1024
-	maxShared       = 232448 // bytes a block, of sm_90
 	defaultSteps    = 1 << 34
 )
 
@@ -167,11 +166,12 @@ func (l *launch) check() error {
 	if e.Threads[0] > 0 && l.block != e.Threads {
 		return fmt.Errorf("the block is %v, and .reqntid demands %v", l.block, e.Threads)
 	}
-	if n, on := max(e.MaxRegisters, l.options.Registers), e.sm(); n > 0 && alignUp(n, registerUnit)*alignUp(threads, warpSize) > on.registers {
-		return fmt.Errorf("%d threads of %d registers, a multiprocessor has %d registers", threads, n, on.registers)
+	on := e.machine()
+	if n := max(e.MaxRegisters, l.options.Registers); n > 0 && alignUp(n, registerUnit)*alignUp(threads, warpSize) > on.RegistersPerSM {
+		return fmt.Errorf("%d threads of %d registers, a multiprocessor has %d registers", threads, n, on.RegistersPerSM)
 	}
-	if l.dynamic < 0 || e.dynamic+l.dynamic > maxShared {
-		return fmt.Errorf("%d bytes of shared memory, at most %d are possible", e.dynamic+l.dynamic, maxShared)
+	if l.dynamic < 0 || e.dynamic+l.dynamic > on.SharedPerBlock {
+		return fmt.Errorf("%d bytes of shared memory, at most %d are possible", e.dynamic+l.dynamic, on.SharedPerBlock)
 	}
 	if len(l.params) != e.ParamSize {
 		return fmt.Errorf("%d bytes of parameters, need %d", len(l.params), e.ParamSize)

@@ -1,31 +1,10 @@
 package emu
 
-import "strings"
-
-// An sm is what one multiprocessor of an architecture has room for, from the table
-// of compute capabilities in the CUDA programming guide.
-type sm struct {
-	threads, blocks int
-	shared          int // bytes, for all blocks together
-	registers       int
-}
-
-// sms are the multiprocessors by the target of a module.
-var sms = map[string]sm{
-	"sm_80":  {2048, 32, 167936, 65536},
-	"sm_86":  {1536, 16, 102400, 65536},
-	"sm_87":  {1536, 16, 167936, 65536},
-	"sm_89":  {1536, 24, 102400, 65536},
-	"sm_90":  {2048, 32, 233472, 65536},
-	"sm_100": {2048, 32, 233472, 65536},
-	"sm_120": {1536, 24, 102400, 65536},
-}
+import "tilec/jit/target"
 
 const (
-	sharedReserve = 1024 // of each block, for the system, from sm_80 on
-	sharedUnit    = 128  // bytes by which shared memory is given
-	registerUnit  = 8    // registers of a thread by which they are given
-	mostPerThread = 255  // registers that an instruction can name
+	sharedUnit   = 128 // bytes by which shared memory is given
+	registerUnit = 8   // registers of a thread by which they are given
 )
 
 // An Occupancy is how much of a multiprocessor the blocks of a kernel fill at once.
@@ -43,31 +22,26 @@ type Occupancy struct {
 }
 
 // registerLimit is the most registers of a thread that a kernel's directives allow.
-func (e *Entry) registerLimit(threads int, on sm) int {
-	most := mostPerThread
+func (e *Entry) registerLimit(threads int, on target.Machine) int {
+	most := target.RegistersPerThread
 	if e.MaxRegisters > 0 {
 		most = min(most, e.MaxRegisters)
 	}
 	if bound := max(e.Threads[0]*e.Threads[1]*e.Threads[2], e.MaxThreads[0]*e.MaxThreads[1]*e.MaxThreads[2]); bound > 0 {
 		threads = bound
 	}
-	return min(most, on.registers/(alignUp(threads, warpSize)*max(e.MinBlocks, 1))/registerUnit*registerUnit)
+	return min(most, on.RegistersPerSM/(alignUp(threads, warpSize)*max(e.MinBlocks, 1))/registerUnit*registerUnit)
 }
 
-// sm gives the multiprocessor that the module is for.
-func (e *Entry) sm() sm {
-	if on, ok := sms[strings.TrimRight(e.module.Target, "af")]; ok {
-		return on
-	}
-	return sms["sm_90"]
-}
+// machine is what the module is for.
+func (e *Entry) machine() target.Machine { return target.ForPTX(e.module.Target) }
 
 // occupancy finds how many blocks of a launch a multiprocessor of the module's
 // target holds; assembled is the registers of a thread, 0 where nobody knows.
 func (e *Entry) occupancy(threads, shared, assembled int) Occupancy {
-	on := e.sm()
+	on := e.machine()
 	warps := (threads + warpSize - 1) / warpSize
-	o := Occupancy{Blocks: on.blocks, Warps: warps, MostWarps: on.threads / warpSize, Limit: "blocks", Registers: assembled, Assembled: assembled > 0}
+	o := Occupancy{Blocks: on.BlocksPerSM, Warps: warps, MostWarps: on.ThreadsPerSM / warpSize, Limit: "blocks", Registers: assembled, Assembled: assembled > 0}
 	if assembled == 0 {
 		o.Registers = e.registerLimit(threads, on)
 	}
@@ -76,11 +50,11 @@ func (e *Entry) occupancy(threads, shared, assembled int) Occupancy {
 			o.Blocks, o.Limit = blocks, limit
 		}
 	}
-	bound("threads", on.threads/(warps*warpSize))
-	bound("shared memory", on.shared/alignUp(shared+sharedReserve, sharedUnit))
+	bound("threads", on.ThreadsPerSM/(warps*warpSize))
+	bound("shared memory", on.SharedPerSM()/alignUp(shared+target.SharedReserved, sharedUnit))
 	o.MostBlocks = o.Blocks
 	if o.Registers > 0 {
-		bound("registers", on.registers/(alignUp(o.Registers, registerUnit)*warpSize*warps))
+		bound("registers", on.RegistersPerSM/(alignUp(o.Registers, registerUnit)*warpSize*warps))
 	}
 	if o.Assembled {
 		o.MostBlocks = o.Blocks

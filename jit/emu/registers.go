@@ -3,8 +3,7 @@ package emu
 import "fmt"
 
 const (
-	groupWarps   = 4     // of a warpgroup
-	smRegisters  = 65536 // of sm_90
+	groupWarps   = 4 // of a warpgroup
 	mostPerEntry = 256
 )
 
@@ -21,7 +20,7 @@ func (p *registerPool) start(l *launch) {
 	threads := max(e.MaxThreads[0]*e.MaxThreads[1]*e.MaxThreads[2], e.Threads[0]*e.Threads[1]*e.Threads[2])
 	*p = registerPool{entry: e.MaxRegisters, byWarp: p.byWarp}
 	if p.entry == 0 && threads > 0 && e.MinBlocks > 0 {
-		p.entry = min(smRegisters/(threads*e.MinBlocks)/8*8, mostPerEntry)
+		p.entry = min(e.machine().RegistersPerSM/(threads*e.MinBlocks)/8*8, mostPerEntry)
 	}
 	p.byWarp = p.byWarp[:0]
 	for range l.warps() {

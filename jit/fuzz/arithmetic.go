@@ -147,13 +147,13 @@ func (a Arithmetic) aligned(x *tile, from lang.DType) []float64 {
 
 // leastNormal is the least normal number of the type as which tensor cores multiply elements of d; 0 where they do not.
 func leastNormal(d lang.DType) float64 {
-	switch d {
-	case lang.F8E4M3, lang.F8E5M2, lang.F16:
-		return 0x1p-14
-	case lang.BF16, lang.F32:
-		return 0x1p-126
+	switch {
+	case !d.IsFloat() || d.Bits() > 32:
+		return 0
+	case d.Bits() < 16:
+		d = lang.F16
 	}
-	return 0
+	return d.LeastNormal()
 }
 
 // narrow is the type of a factor before it was widened to its accumulator, else its own: contractions take either.

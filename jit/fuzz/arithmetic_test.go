@@ -77,9 +77,9 @@ func factorsOf(d lang.DType, n int, r *rand.Rand) []float64 {
 	for i := range out {
 		switch r.IntN(6) {
 		case 0:
-			out[i] = eval.Round(spacing(d, 0)*float64(r.IntN(7)-3), d)
+			out[i] = eval.Round(d.Spacing(0)*float64(r.IntN(7)-3), d)
 		case 1:
-			out[i] = eval.Round(math.Copysign(math.Sqrt(largest(d)), r.NormFloat64()), d)
+			out[i] = eval.Round(math.Copysign(math.Sqrt(d.Largest()), r.NormFloat64()), d)
 		default:
 			out[i] = eval.Round(r.NormFloat64(), d)
 		}

@@ -135,7 +135,7 @@ func (a *array) settle() {
 				continue
 			}
 			e := growth(float64(n), rounding(a.dtype))*p.mass[i] + growth(float64(n), 0x1p-52)*p.mass[i]
-			if !(p.mass[i]+e <= largest(a.dtype)) {
+			if !(p.mass[i]+e <= a.dtype.Largest()) {
 				p.f[i] = unknown
 				continue
 			}

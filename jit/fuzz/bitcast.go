@@ -31,7 +31,7 @@ func (m *machine) bitcast(op *ir.Op) *tile {
 		case r.f != nil:
 			r.f[i] = unknown
 		case x.f[i] == notANum:
-			r.n[i] = whole{eval.Wrap(int64(eval.QuietNaN(x.dtype)), r.dtype), true}
+			r.n[i] = whole{eval.Wrap(int64(x.dtype.NaNBits()), r.dtype), true}
 		case x.f[i].nan == never && x.f[i].lo == x.f[i].hi && x.f[i].lo != 0:
 			r.n[i] = whole{eval.Bitcast(ir.Const{Float: x.f[i].lo}, x.dtype, r.dtype).Int, true}
 		}

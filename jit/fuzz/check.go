@@ -94,7 +94,7 @@ type checker struct {
 }
 
 func newChecker(d jit.Device) *checker {
-	return &checker{device: d, arith: ArithmeticOf(d.Target().Arch > 0)}
+	return &checker{device: d, arith: ArithmeticOf(d.Target().IsGPU())}
 }
 
 // guard is how many bytes around tensors must stay as they were, poison what is there: NaN in every float type.
@@ -331,7 +331,7 @@ func (c *checker) execute(compiler *jit.Compiler, k *typed.Kernel, opts jit.Opti
 		return nil, compileProblem(err, len(opts.Pins) > 0 || pinsPlan(k))
 	}
 	defer program.Close()
-	if device.Target().Arch > 0 {
+	if device.Target().IsGPU() {
 		c.running.Lock()
 		defer c.running.Unlock()
 	}
@@ -428,7 +428,7 @@ func (l *launch) outputs(out []jit.Value, poisoned bool) ([]result, *Problem) {
 	parts := []part{{int64(len(arena)), int64(len(arena))}}
 	var results []result
 	for i, v := range out {
-		from := v.Tensor.Offset * int64(v.Tensor.DType.Size())
+		from := v.Tensor.DType.Bytes(v.Tensor.Offset)
 		to := from + v.Tensor.Bytes()
 		parts = append(parts, part{from, to})
 		results = append(results, result{name: l.kernel.Outputs[i].Name, data: arena[from:to]})

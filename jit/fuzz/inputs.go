@@ -71,7 +71,7 @@ func specialValues(d lang.DType) []ir.Const {
 		}
 		return cs
 	}
-	tiny, most := spacing(d, 0), largest(d)
+	tiny, most := d.Spacing(0), d.Largest()
 	for _, v := range []float64{0, math.Copysign(0, -1), 1, -1, tiny, -tiny, 3 * tiny, most, -most, most / 2, 0.5, 1e-3, -2.5, infinity, -infinity, math.NaN()} {
 		cs = append(cs, ir.Const{Float: eval.Round(v, d)})
 	}
@@ -80,7 +80,7 @@ func specialValues(d lang.DType) []ir.Const {
 
 // fill makes the bytes of a tensor.
 func (s Style) fill(d lang.DType, n int64, r *rand.Rand) []byte {
-	data := make([]byte, n*int64(d.Size()))
+	data := make([]byte, d.Bytes(n))
 	for i := range int(n) {
 		encode(d, s.element(d, r), data, i)
 	}
@@ -89,57 +89,21 @@ func (s Style) fill(d lang.DType, n int64, r *rand.Rand) []byte {
 
 // decode reads element i.
 func decode(d lang.DType, data []byte, i int) ir.Const {
-	b := data[i*d.Size():]
-	switch d {
-	case lang.F8E4M3:
-		return ir.Const{Float: float64(lang.F8E4M3Value(b[0]))}
-	case lang.F8E5M2:
-		return ir.Const{Float: float64(lang.F8E5M2Value(b[0]))}
-	case lang.F16:
-		return ir.Const{Float: float64(lang.F16Value(binary.LittleEndian.Uint16(b)))}
-	case lang.BF16:
-		return ir.Const{Float: float64(lang.BF16Value(binary.LittleEndian.Uint16(b)))}
-	case lang.F32:
-		return ir.Const{Float: float64(math.Float32frombits(binary.LittleEndian.Uint32(b)))}
-	case lang.F64:
-		return ir.Const{Float: math.Float64frombits(binary.LittleEndian.Uint64(b))}
+	bits := d.RawBitsAt(data, int64(i))
+	switch {
+	case d.IsFloat():
+		return ir.Const{Float: d.FloatValue(bits)}
+	case d == lang.Bool: // any byte but 0 and 1 is no bool; it stays visible
+		return ir.Const{Int: int64(bits)}
 	}
-	var n uint64
-	switch d.Size() {
-	case 1:
-		n = uint64(b[0])
-	case 2:
-		n = uint64(binary.LittleEndian.Uint16(b))
-	case 4:
-		n = uint64(binary.LittleEndian.Uint32(b))
-	default:
-		n = binary.LittleEndian.Uint64(b)
-	}
-	if d == lang.Bool { // any byte but 0 and 1 is no bool; it stays visible
-		return ir.Const{Int: int64(n)}
-	}
-	return ir.Const{Int: eval.Wrap(int64(n), d)}
+	return ir.Const{Int: d.IntValue(bits)}
 }
 
 // encode writes element i.
 func encode(d lang.DType, c ir.Const, data []byte, i int) {
-	b := data[i*d.Size():]
-	n := uint64(c.Int)
-	switch d {
-	case lang.F8E4M3:
-		n = uint64(lang.F8E4M3Bits(float32(c.Float)))
-	case lang.F8E5M2:
-		n = uint64(lang.F8E5M2Bits(float32(c.Float)))
-	case lang.F16:
-		n = uint64(lang.F16Bits(float32(c.Float)))
-	case lang.BF16:
-		n = uint64(lang.BF16Bits(float32(c.Float)))
-	case lang.F32:
-		n = uint64(math.Float32bits(float32(c.Float)))
-	case lang.F64:
-		n = math.Float64bits(c.Float)
+	bits := uint64(c.Int)
+	if d.IsFloat() {
+		bits = d.FloatBits(c.Float)
 	}
-	for j := range d.Size() {
-		b[j] = byte(n >> (8 * j))
-	}
+	d.PutRawBitsAt(data, int64(i), bits)
 }

@@ -135,57 +135,16 @@ func (a interval) grow(by float64) interval {
 	return interval{below(a.lo - by), above(a.hi + by), a.nan}
 }
 
-// spacing is the distance between numbers of a float type about v.
-func spacing(d lang.DType, v float64) float64 {
-	digits, least := 0, 0
-	switch d {
-	case lang.F64:
-		digits, least = 52, -1022
-	case lang.F32:
-		digits, least = 23, -126
-	case lang.BF16:
-		digits, least = 7, -126
-	case lang.F16:
-		digits, least = 10, -14
-	case lang.F8E4M3:
-		digits, least = 3, -6
-	case lang.F8E5M2:
-		digits, least = 2, -14
-	}
-	e := least
-	if v = math.Abs(v); v > 0 && !math.IsInf(v, 0) {
-		e = max(e, math.Ilogb(v))
-	}
-	return math.Ldexp(1, e-digits)
-}
-
-// largest is the greatest finite number of a type.
-func largest(d lang.DType) float64 {
-	switch d {
-	case lang.F64:
-		return math.MaxFloat64
-	case lang.F32:
-		return math.MaxFloat32
-	case lang.BF16:
-		return 0x1.fep127
-	case lang.F16:
-		return 65504
-	case lang.F8E4M3:
-		return 448
-	}
-	return 57344
-}
-
 // off moves finite ends outward by a number of units in the last place of d.
 func (a interval) off(d lang.DType, ulps float64) interval {
 	if a.nan == always || ulps == 0 {
 		return a
 	}
 	if !math.IsInf(a.lo, 0) {
-		a.lo -= ulps * spacing(d, a.lo)
+		a.lo -= ulps * d.Spacing(a.lo)
 	}
 	if !math.IsInf(a.hi, 0) {
-		a.hi += ulps * spacing(d, a.hi)
+		a.hi += ulps * d.Spacing(a.hi)
 	}
 	return a
 }

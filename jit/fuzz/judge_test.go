@@ -173,7 +173,7 @@ func TestJudgeRefusesWhatIsBeyondTheInterval(t *testing.T) {
 
 // next is a number of a type above a bound; the largest one where none is above.
 func next(d lang.DType, v float64) float64 {
-	for step := spacing(d, v); ; step *= 2 {
+	for step := d.Spacing(v); ; step *= 2 {
 		b := make([]byte, 8)
 		encode(d, ir.Const{Float: v + step}, b, 0)
 		if w := decode(d, b, 0).Float; w > v || math.IsInf(step, 0) {

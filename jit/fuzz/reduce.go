@@ -10,7 +10,7 @@ import (
 )
 
 // rounding is the unit roundoff of a type.
-func rounding(d lang.DType) float64 { return spacing(d, 1) / 2 }
+func rounding(d lang.DType) float64 { return d.Spacing(1) / 2 }
 
 // growth is how far n roundings in a row may take a number, relative to it (Higham's gamma).
 func growth(n, unit float64) float64 {
@@ -53,7 +53,7 @@ func product(d lang.DType, list []interval) interval {
 	switch {
 	case exact || len(list) < 2:
 		return r
-	case !(most <= largest(acc)/2) || !(least >= spacing(acc, 0)*2/rounding(acc)):
+	case !(most <= acc.Largest()/2) || !(least >= acc.Spacing(0)*2/rounding(acc)):
 		return unknown // an intermediate product may overflow or lose bits in some order
 	}
 	return r.grow(growth(float64(len(list)), rounding(acc)) * r.most())
@@ -74,7 +74,7 @@ func smallestFloat(d lang.DType, list []interval) interval {
 // bestFloat is the best of a list; of none, an infinity as far as d has it.
 func bestFloat(d lang.DType, none float64, better func(a, b interval) interval, list []interval) interval {
 	if len(list) == 0 {
-		if d == lang.F8E5M2 { // an infinity that is no result of arithmetic does not saturate
+		if d.HasInfinity() { // an infinity that is no result of arithmetic does not saturate
 			return point(none)
 		}
 		return point(none).round(d)

@@ -74,14 +74,14 @@ func (s sum) plus(t sum) sum {
 // is through how many roundings a term goes, times their unit.
 func (s sum) rounded(d lang.DType, weight, terms float64) interval {
 	infinite := math.IsInf(s.value.lo, 0) || math.IsInf(s.value.hi, 0)
-	if s.value.nan != always && !infinite && s.size <= s.grain/rounding(d) && s.size <= largest(d) && s.grain >= spacing(d, 0) {
+	if s.value.nan != always && !infinite && s.size <= s.grain/rounding(d) && s.size <= d.Largest() && s.grain >= d.Spacing(0) {
 		return s.value // every partial sum is a multiple of grain that d holds
 	}
 	if s.value.nan == always {
 		return s.value
 	}
-	e := growth(1, weight)*s.size + terms*spacing(d, 0)
-	if !(s.size+e <= largest(d)) {
+	e := growth(1, weight)*s.size + terms*d.Spacing(0)
+	if !(s.size+e <= d.Largest()) {
 		return unknown // whether it overflows depends on the order
 	}
 	return s.value.grow(e)

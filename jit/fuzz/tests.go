@@ -20,7 +20,7 @@ func (c *checker) runTests(cs *Case) (t Tally, p *Problem) {
 	if len(ds) > 0 {
 		return t, rejected(ds)
 	}
-	if c.device.Target().Arch > 0 {
+	if c.device.Target().IsGPU() {
 		c.running.Lock()
 		defer c.running.Unlock()
 	}

@@ -35,7 +35,7 @@ const (
 
 // NewWitness makes a witness of programs on a device; blocks are drawn by a seed.
 func NewWitness(device jit.Device, seed uint64) *Witness {
-	return &Witness{device: device, arith: ArithmeticOf(device.Target().Arch > 0), seed: seed}
+	return &Witness{device: device, arith: ArithmeticOf(device.Target().IsGPU()), seed: seed}
 }
 
 // Before keeps what a launch reads.

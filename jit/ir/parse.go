@@ -551,14 +551,11 @@ func (p *parser) access(op *Op) {
 	if p.acceptWord("cache") {
 		at := p.tok
 		op.Hint.Cache = p.name()
-		if !slices.Contains(cacheHints, op.Hint.Cache) {
-			p.failAt(at, "unknown cache hint %s: known are %s", op.Hint.Cache, strings.Join(cacheHints, ", "))
+		if known := lang.CacheHints(); !slices.Contains(known, op.Hint.Cache) {
+			p.failAt(at, "unknown cache hint %s: known are %s", op.Hint.Cache, strings.Join(known, ", "))
 		}
 	}
 }
-
-// cacheHints are the words for AccessHint.Cache.
-var cacheHints = []string{"evict_first", "evict_last", "evict_normal", "no_allocate"}
 
 // literal sets a const's payload from the token that its type tells how to read.
 func (p *parser) literal(op *Op, at token) {

@@ -18,11 +18,11 @@ const scratchAlign = 256
 
 // Bytes is the size of a contiguous tensor whose dimensions are known.
 func (t *Tensor) Bytes() int64 {
-	n := int64(t.DType.Size())
+	n := int64(1)
 	for _, d := range t.Shape {
 		n *= d.Value
 	}
-	return n
+	return t.DType.Bytes(n)
 }
 
 // ScratchBytes is the scratch memory of one block; 0 for kernels without.

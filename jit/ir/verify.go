@@ -306,8 +306,8 @@ func (v *verifier) attributes(op *Op) error {
 			return fmt.Errorf("needs a declared axis")
 		}
 	case lang.OpDot, lang.OpMma:
-		if p := op.Precision; p != "" && p != "tf32" && p != "ieee" && p != "tf32x3" {
-			return fmt.Errorf("precision %q is not tf32, ieee or tf32x3", p)
+		if _, ok := lang.Precision(op.Precision); !ok {
+			return fmt.Errorf("precision %q is not tf32, ieee or tf32x3", op.Precision)
 		}
 	}
 	return nil

@@ -109,11 +109,8 @@ func Sum(list []Bounded) Bounded {
 
 // As is the conversion of an f32 number to a type: to f32 it is none.
 func (a Bounded) As(d lang.DType) Bounded {
-	switch d {
-	case lang.BF16: // 8 bits of precision; its smallest numbers are f32's
-		a.E += 0x1p-8*a.most() + 0x1p-134
-	case lang.F16: // 11 bits; subnormal below 2^-14, with a spacing of 2^-24
-		a.E += 0x1p-11*a.most() + 0x1p-25
+	if d.Bits() < 32 { // half of the distance between its numbers, also below the least normal one
+		a.E += math.Ldexp(a.most(), -d.Precision()) + d.Spacing(0)/2
 	}
 	return a
 }

@@ -54,7 +54,7 @@ func Device(t testing.TB) jit.Device {
 }
 
 // OnGPU tells whether the device under test is a GPU.
-func OnGPU(t testing.TB) bool { return Device(t).Target().Arch > 0 }
+func OnGPU(t testing.TB) bool { return Device(t).Target().IsGPU() }
 
 // OnEmulator tells whether the device under test is a GPU in software: it does
 // what a GPU does, thousands of times slower.

@@ -154,7 +154,7 @@ func readResults(t testing.TB, device jit.Device, out []jit.Value, poisoned bool
 	var results []*Array
 	spans := []span{{int64(len(arena)), int64(len(arena))}}
 	for _, v := range out {
-		from := v.Tensor.Offset * int64(v.Tensor.DType.Size())
+		from := v.Tensor.DType.Bytes(v.Tensor.Offset)
 		to := from + v.Tensor.Bytes()
 		spans = append(spans, span{from, to})
 		results = append(results, &Array{DType: v.Tensor.DType, Shape: v.Tensor.Shape, Data: arena[from:to]})

@@ -49,7 +49,7 @@ func init() {
 // computed, so the infinities of a type that has them are not rounded to its largest number.
 func first(b *ir.Builder, t ir.Type, identity func(lang.DType) ir.Const) *ir.Value {
 	c := identity(t.DType)
-	if t.DType == lang.F8E4M3 || !t.DType.IsFloat() {
+	if !t.DType.HasInfinity() {
 		return constant(b, t, c)
 	}
 	v := b.Const(t.DType, c)

@@ -60,7 +60,7 @@ var simplifications = []func(*ir.Builder, *ir.Op) *ir.Value{
 
 // constant emits a constant of the type, spread over its axes.
 func constant(b *ir.Builder, t ir.Type, c ir.Const) *ir.Value {
-	if t.DType == lang.F8E5M2 && math.IsInf(c.Float, 0) {
+	if t.DType.HasInfinity() && math.IsInf(c.Float, 0) {
 		// Rounding would saturate; this one comes of an operation that does not round.
 		c = ir.Const{Float: c.Float}
 	} else if t.DType.IsFloat() {
@@ -124,7 +124,7 @@ func foldConstants(b *ir.Builder, op *ir.Op) *ir.Value {
 		t := op.Result().Type
 		c := op.Const
 		switch d := t.DType; {
-		case d == lang.F8E5M2 && math.IsInf(c.Float, 0): // the identity of a reduction: see first
+		case d.HasInfinity() && math.IsInf(c.Float, 0): // the identity of a reduction: see first
 		case d.IsFloat() && (c.Float != c.Float || eval.Round(c.Float, d) == c.Float):
 		case !d.IsFloat() && eval.Wrap(c.Int, d) == c.Int:
 		default:
@@ -277,23 +277,6 @@ func foldWhere(_ *ir.Builder, op *ir.Op) *ir.Value {
 	return nil
 }
 
-// holds reports that every value of type a is one of type b.
-func holds(a, b lang.DType) bool {
-	mantissa := map[lang.DType]int{lang.F8E4M3: 4, lang.F8E5M2: 3, lang.F16: 11, lang.BF16: 8, lang.F32: 24, lang.F64: 53}
-	exponent := map[lang.DType]int{lang.F8E4M3: 4, lang.F8E5M2: 5, lang.F16: 5, lang.BF16: 8, lang.F32: 8, lang.F64: 11}
-	switch {
-	case a == b || a == lang.Bool:
-		return true
-	case a.IsFloat() && b.IsFloat():
-		return mantissa[b] >= mantissa[a] && exponent[b] >= exponent[a]
-	case a.IsInt() && b.IsInt():
-		return b.Bits() > a.Bits() && (b.IsSigned() || !a.IsSigned())
-	case a.IsInt() && b.IsFloat():
-		return mantissa[b] >= a.Bits() && exponent[b] >= 8
-	}
-	return false
-}
-
 // foldCast drops a cast to the same type, and goes past a widening cast in between.
 func foldCast(b *ir.Builder, op *ir.Op) *ir.Value {
 	if op.Code != lang.OpCast {
@@ -309,8 +292,8 @@ func foldCast(b *ir.Builder, op *ir.Op) *ir.Value {
 	}
 	from, via := inner.Args[0].Type.DType, x.Type.DType
 	// From an integer by way of a float to an integer saturates, directly it wraps.
-	saturates := from.IsInt() && via.IsFloat() && to.IsInt() && !holds(from, to)
-	if !holds(from, via) || saturates {
+	saturates := from.IsInt() && via.IsFloat() && to.IsInt() && !to.Holds(from)
+	if !via.Holds(from) || saturates {
 		return nil
 	}
 	return b.Cast(inner.Args[0], to)

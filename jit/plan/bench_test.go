@@ -35,7 +35,7 @@ func BenchmarkChoose(b *testing.B) {
 	for name, k := range map[string]*ir.Func{"permute": f, "linear": kernel(b, "linear_gelu"), "attention": kernel(b, "attention")} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := plan.Choose(k, target(b, "sm_90a"), nil, nil); err != nil {
+				if _, err := plan.Choose(k, on(b, "sm_90a"), nil, nil); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 )
 
 // pipelineStages is the depth of the load pipeline where a loop feeds a contraction.
@@ -24,7 +25,7 @@ const pipelineStages = 3
 // It is an error if no candidate fits; the error says which limit is broken and
 // by how much: a *PinError where one pin is impossible whatever the others are,
 // else a *FitError.
-func Choose(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
+func Choose(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	return ChooseAt(Fast, f, t, sizes, pins)
 }
 
@@ -42,7 +43,7 @@ const (
 )
 
 // ChooseAt is Choose for a kernel that has no plan with less effort.
-func ChooseAt(e Effort, f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
+func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	m := newModel(f, t, sizes)
 	m.fine, m.beyond = e >= Small, e >= Beyond
 	fail := func(err error) error { return fmt.Errorf("plan for %s on %s: %w", f.Name, t.Name, err) }
@@ -71,7 +72,7 @@ func ChooseAt(e Effort, f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins ma
 			stages = []int{m.latency}
 		}
 	}
-	if t.Arch == 0 {
+	if !t.IsGPU() {
 		warps, stages = []int{0}, []int{0}
 	}
 	parts, err := m.partings(pins)
@@ -116,7 +117,7 @@ func (m *model) canPipeline() bool {
 }
 
 func (c at) evaluate() (*estimate, *violation) {
-	if c.target.Arch == 0 {
+	if !c.target.IsGPU() {
 		return c.cpu()
 	}
 	return c.gpu()
@@ -145,7 +146,7 @@ func score(c at, e *estimate, best, second *scored) {
 
 func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, shared: s.e.sharedBytes}
-	if m.target.Arch != 0 {
+	if m.target.IsGPU() {
 		p.Occupancy, p.Cluster = m.occupancy, m.cluster
 	}
 	if s.c.parts > 1 {

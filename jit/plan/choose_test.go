@@ -13,7 +13,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
-	"tilec/lang"
+	"tilec/jit/target"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -29,8 +29,8 @@ func kernel(t testing.TB, name string, replace ...string) *ir.Func {
 	return f
 }
 
-func target(t testing.TB, name string) plan.Target {
-	tg, err := plan.FindTarget(name)
+func on(t testing.TB, name string) target.Machine {
+	tg, err := target.Find(name)
 	require.NoError(t, err)
 	return tg
 }
@@ -99,7 +99,7 @@ func TestPlans(t *testing.T) {
 	for _, name := range []string{"sm_90a", "sm_80", "cpu"} {
 		var b strings.Builder
 		for _, c := range cases() {
-			p, err := plan.Choose(kernel(t, c.kernel, c.replace...), target(t, name), sizes(c.sizes), nil)
+			p, err := plan.Choose(kernel(t, c.kernel, c.replace...), on(t, name), sizes(c.sizes), nil)
 			require.NoError(t, err, c.name)
 			fmt.Fprintf(&b, "%s\n  %s\n", c.name, p)
 			for _, line := range p.Why {
@@ -120,7 +120,7 @@ func TestPlans(t *testing.T) {
 
 func TestPinsWinAndImpossibleOnesSayWhy(t *testing.T) {
 	f := kernel(t, "linear_gelu")
-	h200 := target(t, "sm_90a")
+	h200 := on(t, "sm_90a")
 	choose := func(pins map[string]int64) (*plan.Plan, error) {
 		return plan.Choose(f, h200, sizes(map[string]int64{"M": 8192}), pins)
 	}
@@ -151,7 +151,7 @@ func TestPinsWinAndImpossibleOnesSayWhy(t *testing.T) {
 func TestChoicesAndHints(t *testing.T) {
 	f := kernel(t, "linear_gelu", "body:", "hint warps = 4 hint stages = 2 body:")
 	for _, m := range []int64{1, 100, 8192} {
-		p, err := plan.Choose(f, target(t, "sm_90a"), sizes(map[string]int64{"M": m}), nil)
+		p, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"M": m}), nil)
 		require.NoError(t, err)
 		assert.Contains(t, []int64{64, 128, 256}, p.Extents["i"])
 		assert.Contains(t, []int64{64, 128, 256}, p.Extents["j"])
@@ -166,7 +166,7 @@ func TestPlansApply(t *testing.T) {
 	for _, name := range []string{"sm_90a", "sm_80", "sm_86", "sm_89", "cpu"} {
 		for _, c := range cases() {
 			f := kernel(t, c.kernel, c.replace...)
-			p, err := plan.Choose(f, target(t, name), sizes(c.sizes), nil)
+			p, err := plan.Choose(f, on(t, name), sizes(c.sizes), nil)
 			require.NoError(t, err, c.name)
 			require.NoError(t, pass.Run(f, pass.Options{Verify: true, Chunks: p.Chunks}), c.name)
 			require.NoError(t, p.Apply(f), c.name)
@@ -181,10 +181,10 @@ func TestPlansApply(t *testing.T) {
 func TestPlansAreDeterministic(t *testing.T) {
 	f := kernel(t, "attention")
 	size := sizes(map[string]int64{"B": 8, "S": 1000})
-	first, err := plan.Choose(f, target(t, "sm_90a"), size, nil)
+	first, err := plan.Choose(f, on(t, "sm_90a"), size, nil)
 	require.NoError(t, err)
 	for range 20 {
-		p, err := plan.Choose(ir.Clone(f), target(t, "sm_90a"), size, nil)
+		p, err := plan.Choose(ir.Clone(f), on(t, "sm_90a"), size, nil)
 		require.NoError(t, err)
 		assert.Equal(t, first, p)
 	}
@@ -194,7 +194,7 @@ func TestPlansAreDeterministic(t *testing.T) {
 func TestSizesAreOnlyGuides(t *testing.T) {
 	for _, size := range []func(*ir.Dim) int64{nil, sizes(nil), sizes(map[string]int64{"M": -1}), sizes(map[string]int64{"M": 1 << 40})} {
 		for _, k := range []string{"softmax", "linear_gelu", "embed", "attention", "add"} {
-			_, err := plan.Choose(kernel(t, k), target(t, "sm_90a"), size, nil)
+			_, err := plan.Choose(kernel(t, k), on(t, "sm_90a"), size, nil)
 			assert.NoError(t, err)
 		}
 	}
@@ -203,10 +203,10 @@ func TestSizesAreOnlyGuides(t *testing.T) {
 // A launch has fewer than 2^31 blocks, so that a long dimension has larger ones.
 func TestBlocksFitALaunch(t *testing.T) {
 	f := kernel(t, "softmax", "768", "16384")
-	few, err := plan.Choose(f, target(t, "sm_90a"), sizes(map[string]int64{"M": 1 << 31}), nil)
+	few, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"M": 1 << 31}), nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, few.Extents["i"])
-	many, err := plan.Choose(f, target(t, "sm_90a"), sizes(map[string]int64{"M": 1 << 32}), nil)
+	many, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"M": 1 << 32}), nil)
 	require.NoError(t, err)
 	require.Greater(t, many.Extents["i"], int64(1))
 }
@@ -220,30 +220,30 @@ func TestApplyNeedsEveryExtent(t *testing.T) {
 // Axes that share a parameter get the same extent; an axis without one is pinned by its name.
 func TestSharedAndUnnamedParameters(t *testing.T) {
 	f := kernel(t, "attention", "by BN", "by BM")
-	p, err := plan.Choose(f, target(t, "sm_90a"), sizes(map[string]int64{"B": 8, "S": 1024}), nil)
+	p, err := plan.Choose(f, on(t, "sm_90a"), sizes(map[string]int64{"B": 8, "S": 1024}), nil)
 	require.NoError(t, err)
 	assert.Equal(t, p.Extents["i"], p.Extents["j"])
-	p, err = plan.Choose(f, target(t, "sm_90a"), nil, map[string]int64{"BM": 32})
+	p, err = plan.Choose(f, on(t, "sm_90a"), nil, map[string]int64{"BM": 32})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int64{"i": 32, "j": 32}, p.Extents)
 
 	f = kernel(t, "softmax")
-	p, err = plan.Choose(f, target(t, "sm_90a"), nil, map[string]int64{"j": 256})
+	p, err = plan.Choose(f, on(t, "sm_90a"), nil, map[string]int64{"j": 256})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int64{"j": 256}, p.Chunks)
 	// What a loop carries along an axis has to be kept where a pin cuts the axis.
 	f = kernel(t, "attention")
-	_, err = plan.Choose(f, target(t, "sm_90a"), nil, map[string]int64{"e": 16})
+	_, err = plan.Choose(f, on(t, "sm_90a"), nil, map[string]int64{"e": 16})
 	assert.ErrorIs(t, err, plan.ErrUncut)
 	f.Spill = true
-	p, err = plan.Choose(f, target(t, "sm_90a"), nil, map[string]int64{"e": 16})
+	p, err = plan.Choose(f, on(t, "sm_90a"), nil, map[string]int64{"e": 16})
 	require.NoError(t, err)
 	assert.Equal(t, int64(16), p.Chunks["e"])
 }
 
 // Blocks that share a multiprocessor share its registers and its memory; those that share an axis need a loop over it.
 func TestSharing(t *testing.T) {
-	h200 := target(t, "sm_90a")
+	h200 := on(t, "sm_90a")
 	size := sizes(map[string]int64{"M": 8192})
 	alone, err := plan.Choose(kernel(t, "linear_gelu"), h200, size, nil)
 	require.NoError(t, err)
@@ -268,35 +268,26 @@ func TestSharing(t *testing.T) {
 	p, err = plan.Choose(kernel(t, "softmax", "dim N = 768", "dim N = 3", "N[0 .. 768]", "N[0 .. 3] split 4"), h200, nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]int64{"j": 1}, p.Chunks)
-	_, err = plan.Choose(kernel(t, "softmax", "N[0 .. 768]", "N[0 .. 768] split 4"), target(t, "sm_80"), nil, nil)
+	_, err = plan.Choose(kernel(t, "softmax", "N[0 .. 768]", "N[0 .. 768] split 4"), on(t, "sm_80"), nil, nil)
 	assert.ErrorContains(t, err, "sm_80 has no clusters")
-}
-
-// The names of the targets are the language's.
-func TestTargetNames(t *testing.T) {
-	for _, name := range lang.TargetNames() {
-		target(t, name)
-	}
-	_, err := plan.FindTarget("")
-	assert.ErrorContains(t, err, strings.Join(lang.TargetNames(), ", "))
 }
 
 // What a plan does not use it says, and an axis over nothing is no special case.
 func TestUnusedHintsAndEmptyAxes(t *testing.T) {
-	p, err := plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 hint warps = 8 body:"), target(t, "sm_90a"), nil, nil)
+	p, err := plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 hint warps = 8 body:"), on(t, "sm_90a"), nil, nil)
 	require.NoError(t, err)
 	assert.Equal(t, 8, p.Warps)
 	assert.Equal(t, 2, p.Cluster)
 	assert.Contains(t, p.String(), "cluster=2")
-	_, err = plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 body:"), target(t, "sm_80"), nil, nil)
+	_, err = plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 body:"), on(t, "sm_80"), nil, nil)
 	assert.EqualError(t, err, "plan for softmax on sm_80: cluster = 2: sm_80 has no clusters of blocks; compute capability 9.0 has")
-	p, err = plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 hint occupancy = 3 body:"), target(t, "cpu"), nil, nil)
+	p, err = plan.Choose(kernel(t, "softmax", "body:", "hint cluster = 2 hint occupancy = 3 body:"), on(t, "cpu"), nil, nil)
 	require.NoError(t, err)
 	assert.Zero(t, p.Cluster+p.Occupancy)
 
 	for _, name := range []string{"cpu", "sm_90a"} {
 		f := kernel(t, "softmax", "dim N = 768", "dim N = 0", "N[0 .. 768]", "N[0 .. 0]")
-		p, err = plan.Choose(f, target(t, name), nil, nil)
+		p, err = plan.Choose(f, on(t, name), nil, nil)
 		require.NoError(t, err)
 		assert.Empty(t, p.Chunks)
 	}

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
-// Figures of the machine that the targets share, and of the backend.
+// Figures of the backend and of the model; those of a machine are in its row (jit/target).
 const (
 	// registerLimit is the most 32-bit registers a thread for tiles; the rest of 255 is for addresses and the like.
 	registerLimit = 160
@@ -18,36 +19,20 @@ const (
 	// much again as tiles for fragments of their operands, up to fragmentRegisters
 	// (seen in what the assembler reports).
 	registerOverhead, fragmentRegisters = 40, 64
-	// threadRegisters is what the hardware has. Where no plan is within the limits, values for up to maxKept registers a
-	// thread may be live at once: code for more would take the assembler minutes.
-	threadRegisters, maxKept = 255, 1 << 12
-	// threadsPerSM and blocksPerSM bound the occupancy.
-	threadsPerSM, blocksPerSM = 2048, 32
-	// loadLatency is the time from a load to its value, stepOverhead that of a pipelined loop's step, in seconds.
-	loadLatency, stepOverhead = 0.7e-6, 10e-9
-	// dispatchTime is between the starts of two blocks anywhere on the machine, in seconds.
-	dispatchTime = 0.4e-9
-	// blockOverhead is the time to start a block and to end it.
-	blockOverhead = 0.5e-6
-	// l2BytesPerClock and sharedBytesPerClock are what one multiprocessor moves.
-	l2BytesPerClock, sharedBytesPerClock = 64, 128
-	// lanes is the elementwise operations that a multiprocessor does each clock.
-	lanes = 128
+	// Where no plan is within the limits, values for up to maxKept registers a thread may be live at once: code for more
+	// would take the assembler minutes.
+	maxKept = 1 << 12
 	// rereadMiss is the part of reads by several blocks that the L2 does not hold although it could not hold all.
 	rereadMiss = 0.1
-	// sectorBytes is the least that the L2 moves.
-	sectorBytes = 32
 	// bytesDepth is what a tensor core contracts of 8-bit integers at once: less takes as long.
 	bytesDepth = 32
 	// reductionScratch is shared memory for reductions across warps, in bytes.
 	reductionScratch = 4096
 	// sharedReserve is shared memory that is not for tiles: barriers and alignment.
 	sharedReserve = 1024
-	// wgmmaRows are the rows of one wgmma, wgmmaColumns from how many columns on the backend uses it; withoutWgmma
-	// is what mma.sync reaches of its rate. warpgroupsBusy of them keep the tensor cores busy, and one
-	// alone reaches oneWarpgroup of the rate (measured on an H200).
-	wgmmaRows, wgmmaColumns, withoutWgmma = 64, 64, 0.5
-	warpgroupsBusy, oneWarpgroup          = 2, 0.88
+	// wgmmaRows are the rows of one wgmma, wgmmaColumns from how many columns on the backend uses it. warpgroupsBusy
+	// warpgroups keep the tensor cores busy.
+	wgmmaRows, wgmmaColumns, warpgroupsBusy = 64, 64, 2
 	// manyElements is from how many elements a thread code gets long and registers short;
 	// each further one costs longCode of the time.
 	manyElements, longCode = 32, 0.002
@@ -142,7 +127,7 @@ func (c at) inOrder() bool {
 // blocks is how many blocks the launch has.
 func (c at) blocks() int64 {
 	n := c.sharing()
-	if c.target.Arch == 0 {
+	if !c.target.IsGPU() {
 		n = 1
 	}
 	for i, a := range c.f.Axes {
@@ -152,9 +137,6 @@ func (c at) blocks() int64 {
 	}
 	return n
 }
-
-// MaxBlocks is how many blocks a launch has on a GPU at most.
-const MaxBlocks = 1<<31 - 1
 
 // lastResort is the time, in seconds, of a plan that may have more blocks than a
 // launch can have: it is chosen where every other has too.
@@ -235,7 +217,7 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 		all *= trips
 	}
 	// What the blocks of a cluster do not share, each does by itself, but for what it writes.
-	if !c.divided(s) && s.op.Code.Row().Effect != lang.Writes && c.target.Arch != 0 {
+	if !c.divided(s) && s.op.Code.Row().Effect != lang.Writes && c.target.IsGPU() {
 		all *= float64(c.sharing())
 	}
 	onePass = all
@@ -280,7 +262,7 @@ func (c at) registerLimit() int64 {
 
 // beyondRegisters is how many of the registers of a thread the assembler keeps in memory.
 func (c at) beyondRegisters(e *estimate) int64 {
-	if !c.beyond || c.target.Arch == 0 {
+	if !c.beyond || !c.target.IsGPU() {
 		return 0
 	}
 	return max(e.registers-c.registerLimit(), 0)
@@ -403,9 +385,9 @@ func (c at) traffic(concurrent int64) traffic {
 			order = append(order, t)
 		}
 		all, once := c.elements(s, false)
-		bytes := float64(t.DType.Size())
+		bytes := float64(t.DType.Bits()) / 8
 		// Part of a sector takes the time of all of it.
-		sum.l2 += float64(all * bytes * max(sectorBytes/(c.run(s.op)*bytes), 1))
+		sum.l2 += float64(all * bytes * max(c.target.SectorBytes/(c.run(s.op)*bytes), 1))
 		if s.op.Code == lang.OpLoad {
 			uses[t].read += float64(once * bytes)
 			uses[t].again += float64((all - once) * bytes)
@@ -416,7 +398,7 @@ func (c at) traffic(concurrent int64) traffic {
 	blocks := float64(c.blocks())
 	for _, t := range order {
 		u := uses[t]
-		whole := float64(t.DType.Size())
+		whole := float64(t.DType.Bits()) / 8
 		for _, d := range t.Shape {
 			whole *= float64(c.dims(d))
 		}
@@ -499,27 +481,27 @@ func roundUp(n, to int64) int64 { return ceilDiv(n, to) * to }
 
 // gpu predicts the cost on a GPU, or says which limit the candidate breaks.
 func (c at) gpu() (*estimate, *violation) {
-	t := c.target
+	t := &c.target
 	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread(), sharedBytes: c.sharedBytes(), launch: t.Launch}
 	// Many threads share the registers of one multiprocessor.
 	together := int64(max(c.occupancy, 1))
-	if limit := threadsOn(t); c.threads()*together > limit && c.occupancy > 1 {
+	if limit := int64(t.ThreadsPerSM); c.threads()*together > limit && c.occupancy > 1 {
 		return nil, &violation{what: "threads on a multiprocessor", need: c.threads() * together, have: limit}
 	}
 	known, guided := c.fewestBlocks()
-	if known > MaxBlocks {
-		return nil, &violation{what: "blocks", need: known, have: MaxBlocks}
+	if known > target.MaxBlocks {
+		return nil, &violation{what: "blocks", need: known, have: target.MaxBlocks}
 	}
-	if guided > MaxBlocks {
+	if guided > target.MaxBlocks {
 		e.launch = lastResort
 	}
-	if v := c.tooLongToSort(sharedShare(t, c.occupancy) - sharedReserve); v != nil {
+	if v := c.tooLongToSort(t.SharedShare(c.occupancy) - sharedReserve); v != nil {
 		return nil, v
 	}
 	if limit := c.registerLimit(); e.registers > limit && !(c.beyond && e.registers <= maxKept) {
 		return nil, &violation{what: "registers a thread", need: e.registers, have: limit}
 	}
-	if limit := sharedShare(t, c.occupancy) - sharedReserve; e.sharedBytes > limit {
+	if limit := t.SharedShare(c.occupancy) - sharedReserve; e.sharedBytes > limit {
 		if !c.beyond {
 			return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
 		}
@@ -533,14 +515,14 @@ func (c at) gpu() (*estimate, *violation) {
 		each += min(e.registers, fragmentRegisters)
 	}
 	if kept := c.beyondRegisters(e); kept > 0 { // each is stored once and loaded once, at least
-		each = min(each, threadRegisters)
+		each = min(each, target.RegistersPerThread)
 		moved := float64(2 * 4 * kept * threads * e.blocks)
 		e.launch += moved / t.L2
 	}
 	if need := threads * each; wide && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
-	e.perSM = min(threadsOn(t)/threads, int64(blocksOn(t)), max(int64(t.RegistersPerSM)/(threads*each), 1))
+	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
 	}
@@ -554,7 +536,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if e.blocks >= sms {
 		tail = e.waves
 	}
-	perSM := l2BytesPerClock * t.Clock
+	perSM := t.L2BytesPerClock * t.Clock
 	l2 := t.L2
 	if wide && t.L2Boxes > 0 {
 		l2 = t.L2Boxes
@@ -573,7 +555,7 @@ func (c at) gpu() (*estimate, *violation) {
 				rate /= c.together(resident)
 			}
 			e.compute += 2 * n * padding / rate / e.waves
-			e.shared += n * bytes / (full * sharedBytesPerClock * t.Clock)
+			e.shared += n * bytes / (full * t.SharedBytesPerClock * t.Clock)
 			continue
 		}
 		if len(s.axes) == 0 {
@@ -583,13 +565,13 @@ func (c at) gpu() (*estimate, *violation) {
 		each := float64(c.count(tile{axes: s.axes}, false))
 		width := 1.0
 		if s.op.Tensor != nil {
-			width = max(vectorBytes/float64(s.op.Tensor.DType.Size()), 1)
+			width = max(8*vectorBytes/float64(s.op.Tensor.DType.Bits()), 1)
 		}
 		ops += float64(n / each * max(each/width, float64(c.threads())) * c.weight(s.op))
 		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
 	}
 	warps := float64(int64(c.warps) * resident)
-	e.issue = ops/(full*lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*dispatchTime)
+	e.issue = ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
 		busy *= 1 + float64(longCode*float64(most-manyElements))
@@ -602,7 +584,7 @@ func (c at) gpu() (*estimate, *violation) {
 // contract gives, for a contraction, its FLOP/s, by how much padding makes it
 // larger, and the bytes of shared memory traffic for each multiplication.
 func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
-	t := c.target
+	t := &c.target
 	d := op.Args[0].Type.DType
 	m, n := c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
 	e := float64(d.Size())
@@ -612,7 +594,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		rate = t.Tensor16
 	case d == lang.I8 || d == lang.U8:
 		rate, depth = t.Tensor8, bytesDepth
-	case d == lang.F64 && t.Tensor64 > 0:
+	case d == lang.F64 && t.Has(target.MmaF64):
 		rate = t.Tensor64
 	case d == lang.F32 && op.Precision != "ieee":
 		rate = t.Tensor32
@@ -625,10 +607,10 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	case c.byWarpgroups(op):
 		rows = max(16*int64(c.warps), wgmmaRows)
 		reads = float64(roundUp(m, rows)) / wgmmaRows
-	case t.Arch == 90 && d != lang.F64:
+	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
 		if d.Size() == 2 {
-			rate *= withoutWgmma
+			rate *= t.MmaSync16
 		}
 	}
 	k := c.count(tile{axes: c.places(op.Over)}, false)
@@ -643,7 +625,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 // read both operands from shared memory, which a warp of its own fills.
 func (c at) byWarpgroups(op *ir.Op) bool {
 	d, m, n := op.Args[0].Type.DType, c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	return c.target.Arch == 90 && d.IsFloat() && d.Size() == 2 && n >= wgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps)
+	return c.target.Has(target.Wgmma) && d.IsFloat() && d.Size() == 2 && n >= wgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps)
 }
 
 // allByWarpgroups reports products, each of them by wgmma.
@@ -678,7 +660,7 @@ func (c at) together(resident int64) float64 {
 	sms := int64(c.target.SMs)
 	longer := float64(ceilDiv(c.blocks(), sms*resident)*resident) / float64(ceilDiv(c.blocks(), sms))
 	if resident*int64(c.warps) < 4*warpgroupsBusy {
-		longer /= oneWarpgroup
+		longer /= c.target.OneWarpgroup
 	}
 	return longer
 }
@@ -717,18 +699,19 @@ func (c at) latency(resident int64, busy float64) float64 {
 	}
 	more, again := c.nested()
 	steps, starts = steps+more, starts+again
-	step := loadLatency
+	t := &c.target
+	step := t.LoadLatency
 	if c.stages > 1 && steps > 0 {
-		step = stepOverhead
+		step = t.StepOverhead
 		// A stage is under way while it is loaded and while it is used, one is still being read: where the
 		// others do not cover a load, each step waits.
-		used := busy * float64(resident) / float64(ceilDiv(c.blocks(), int64(c.target.SMs))) / steps
-		step += max(loadLatency-float64(float64(c.stages-2)*used), 0) / float64(c.stages-1)
+		used := busy * float64(resident) / float64(ceilDiv(c.blocks(), int64(t.SMs))) / steps
+		step += max(t.LoadLatency-float64(float64(c.stages-2)*used), 0) / float64(c.stages-1)
 	}
-	chain := blockOverhead + float64(starts*loadLatency) + float64(steps*step) + c.joining()
+	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining()
 	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
-		chain += float64(c.resultBytes()*min(c.blocks(), int64(c.target.SMs))) / c.target.DRAM
+		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}
-	waves := float64(ceilDiv(c.blocks(), int64(c.target.SMs)*resident))
+	waves := float64(ceilDiv(c.blocks(), int64(t.SMs)*resident))
 	return max(chain, float64(waves*chain)+busy/float64(resident)-busy)
 }

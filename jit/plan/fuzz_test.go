@@ -32,7 +32,7 @@ func FuzzChoose(f *testing.F) {
 		for _, name := range []string{"cpu", "sm_90a"} {
 			for _, pins := range []map[string]int64{nil, {"BM": pin}} {
 				c := ir.Clone(k)
-				p, err := plan.Choose(c, target(t, name), func(*ir.Dim) int64 { return size }, pins)
+				p, err := plan.Choose(c, on(t, name), func(*ir.Dim) int64 { return size }, pins)
 				if err != nil {
 					continue
 				}

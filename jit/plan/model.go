@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -11,7 +12,7 @@ import (
 // every figure of a candidate is a product of extents over the axes listed here.
 type model struct {
 	f      *ir.Func
-	target Target
+	target target.Machine
 	place  map[*ir.Axis]int
 	// By place of the axis: its elements in all; whether a contraction sums
 	// over it, and over another axis together with it; whether it is a free axis of a contraction; whether it can be streamed.
@@ -86,7 +87,7 @@ type operand struct {
 	op *ir.Op
 }
 
-func newModel(f *ir.Func, t Target, sizes func(*ir.Dim) int64) *model {
+func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
 		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
+	"tilec/lang"
 )
 
 // PinError is a pin that is impossible by itself.
@@ -39,38 +41,18 @@ func (e *FitError) Error() string {
 	return fmt.Sprintf("nothing fits: with %s it %s", e.Where, &e.Limit)
 }
 
-// setting is what can be pinned beside extents.
-type setting struct {
-	most int64
-	// power: a power of two.
-	power bool
-	what  string
-}
-
-var settings = map[string]setting{
-	"warps":     {32, true, "warps in a block"},
-	"stages":    {8, false, "stages"},
-	"occupancy": {32, false, "blocks on a multiprocessor"},
-	"cluster":   {8, false, "blocks in a cluster"},
-	"split":     {8, false, "blocks of a cluster that share an axis"},
-}
-
 // asked gives a setting that a launch or the source pins; 0 where neither does.
 func (m *model) asked(name string, pins map[string]int64) (int64, error) {
 	n, ok := pins[name]
 	if !ok {
 		n, ok = m.f.Hints[name]
 	}
-	s := settings[name]
-	switch {
-	case !ok:
+	if !ok {
 		return 0, nil
-	case n < 1:
-		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d", s.most), 1, ""}
-	case n > s.most:
-		return 0, &PinError{name, n, fmt.Sprintf("must be 1 to %d %s: %d too many", s.most, s.what, n-s.most), s.most, ""}
-	case s.power && n&(n-1) != 0:
-		return 0, &PinError{name, n, fmt.Sprintf("must be a power of two: %d or %d", nextPow2(n)/2, nextPow2(n)), nextPow2(n) / 2, ""}
+	}
+	s, _ := lang.FindSetting(name, lang.AtLaunch)
+	if f := s.Check(n); f != nil {
+		return 0, &PinError{name, n, f.Reason, f.Fits, ""}
 	}
 	return n, nil
 }
@@ -103,17 +85,17 @@ func (m *model) share(pins map[string]int64) error {
 		}
 	}
 	t := m.target
-	if t.Arch == 0 {
+	if !t.IsGPU() {
 		return nil
 	}
-	if limit := int64(blocksOn(t)); int64(m.occupancy) > limit {
+	if limit := int64(t.BlocksPerSM); int64(m.occupancy) > limit {
 		return &PinError{"occupancy", int64(m.occupancy), fmt.Sprintf("a multiprocessor of %s holds at most %d blocks: %d too many", t.Name, limit, int64(m.occupancy)-limit), limit, ""}
 	}
 	for _, a := range m.f.Axes {
 		switch {
 		case a.Split <= 1:
-		case !t.HasClusters():
-			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over the %d blocks of a cluster, and %s has no clusters; compute capability 9.0 has", a.Name, a.Split, t.Name), 1, a.Name}
+		case !t.Has(target.Clusters):
+			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over the %d blocks of a cluster, and %s has no clusters; %s", a.Name, a.Split, t.Name, clustersFrom()), 1, a.Name}
 		case a.Split != m.split:
 			return &PinError{"split", a.Split, fmt.Sprintf("axis %s is split over %d blocks and another axis over %d: all are split over the blocks of one cluster", a.Name, a.Split, m.split), m.split, a.Name}
 		case m.cluster > 0 && int64(m.cluster) != m.split:
@@ -125,8 +107,8 @@ func (m *model) share(pins map[string]int64) error {
 	if m.split > 1 {
 		m.cluster = int(m.split)
 	}
-	if m.cluster > 1 && !t.HasClusters() {
-		return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", t.Name), 1, ""}
+	if m.cluster > 1 && !t.Has(target.Clusters) {
+		return &PinError{"cluster", int64(m.cluster), fmt.Sprintf("%s has no clusters of blocks; %s", t.Name, clustersFrom()), 1, ""}
 	}
 	return nil
 }
@@ -138,12 +120,12 @@ func (m *model) partings(pins map[string]int64) ([]int, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case m.target.Arch == 0 || m.split > 1 && (n == 0 || n == m.split) || n == 1:
+	case !m.target.IsGPU() || m.split > 1 && (n == 0 || n == m.split) || n == 1:
 		return []int{1}, nil
 	case m.split > 1:
 		return nil, &PinError{"split", n, fmt.Sprintf("the kernel splits an axis over %d blocks", m.split), m.split, ""}
-	case n > 1 && !m.target.HasClusters():
-		return nil, &PinError{"split", n, fmt.Sprintf("%s has no clusters of blocks; compute capability 9.0 has", m.target.Name), 1, ""}
+	case n > 1 && !m.target.Has(target.Clusters):
+		return nil, &PinError{"split", n, fmt.Sprintf("%s has no clusters of blocks; %s", m.target.Name, clustersFrom()), 1, ""}
 	case n > 1 && m.shared < 0:
 		return nil, &PinError{"split", n, fmt.Sprintf("no axis of kernel %s is one that blocks can share: a whole axis that is reduced, at the top of a kernel that reads nothing that it writes", m.f.Name), 1, ""}
 	case n > 1:
@@ -160,42 +142,11 @@ func (m *model) tooShort(blocks int) error {
 	return &PinError{"split", int64(blocks), fmt.Sprintf("axis %s has %d positions, which the plan does not go through in as many steps", a.Name, a.Len), 1, ""}
 }
 
-// HasClusters reports a target whose blocks can work together in clusters.
-func (t Target) HasClusters() bool { return t.Arch >= clusterArch }
-
-// clusterArch is the first compute capability with clusters.
-const clusterArch = 90
-
-// blocksOn is how many blocks a multiprocessor of the target holds at most.
-func blocksOn(t Target) int {
-	switch t.Arch {
-	case 86:
-		return 16
-	case 89:
-		return 24
-	}
-	return blocksPerSM
+// clustersFrom says which machines have clusters.
+func clustersFrom() string {
+	m, _ := target.First(target.Clusters)
+	return fmt.Sprintf("compute capability %s has", m.ComputeCapability())
 }
-
-// threadsOn is how many threads a multiprocessor of the target holds at most.
-func threadsOn(t Target) int64 {
-	if t.Arch == 86 || t.Arch == 89 {
-		return 1536
-	}
-	return threadsPerSM
-}
-
-// sharedShare is the shared memory of a block when so many share a
-// multiprocessor; each has some reserved beside what it can use.
-func sharedShare(t Target, blocks int) int64 {
-	if blocks <= 1 {
-		return int64(t.SharedPerBlock)
-	}
-	return max(int64(t.SharedPerBlock+sharedReserved)/int64(blocks)-sharedReserved, 0)
-}
-
-// sharedReserved is what the system takes of shared memory for each block.
-const sharedReserved = 1024
 
 // SharedLimit is the most shared memory that a block of the plan may have, in bytes.
-func (p *Plan) SharedLimit(t Target) int { return int(sharedShare(t, p.Occupancy)) }
+func (p *Plan) SharedLimit(t target.Machine) int { return int(t.SharedShare(p.Occupancy)) }

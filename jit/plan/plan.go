@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 )
 
 // Plan is the choice for one kernel on one target. It can be stored, compared and printed.
@@ -40,8 +41,8 @@ type Plan struct {
 
 // Tighter is the target with so much less shared memory that this plan is not chosen for it: the plan's code needs so many
 // bytes of shared memory a block and may have fewer, so the planner's estimates are that much too low.
-func (p *Plan) Tighter(t Target, need, have int) Target {
-	for fits := true; fits && t.SharedPerBlock > 0; fits = p.shared <= sharedShare(t, p.Occupancy)-sharedReserve {
+func (p *Plan) Tighter(t target.Machine, need, have int) target.Machine {
+	for fits := true; fits && t.SharedPerBlock > 0; fits = p.shared <= t.SharedShare(p.Occupancy)-sharedReserve {
 		t.SharedPerBlock = min(t.SharedPerBlock*have/need, t.SharedPerBlock-1024)
 	}
 	return t

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -97,8 +98,8 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 		ks = append(ks, knob{[]int{i}, values})
 	}
 	for _, name := range sortedKeys(pins) {
-		if _, ok := byName[name]; !ok && settings[name].most == 0 {
-			known := sortedKeys(settings)
+		if _, ok := byName[name]; !ok && !slices.Contains(lang.PlanSettings(), name) {
+			known := lang.PlanSettings()
 			for n := range byName {
 				known = append(known, n)
 			}
@@ -110,7 +111,7 @@ func (m *model) knobs(pins map[string]int64) ([]knob, error) {
 }
 
 // Open gives, by parameter, the extents among which Choose chooses where there is more than one.
-func Open(f *ir.Func, t Target, sizes func(*ir.Dim) int64, pins map[string]int64) (map[string][]int64, error) {
+func Open(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (map[string][]int64, error) {
 	m := newModel(f, t, sizes)
 	ks, err := m.knobs(pins)
 	if err != nil {
@@ -165,9 +166,9 @@ func (m *model) open(i int) []int64 {
 	}
 	var vs []int64
 	switch {
-	case m.target.Arch == 0 && (m.contracted[i] || m.matrix[i]):
+	case !m.target.IsGPU() && (m.contracted[i] || m.matrix[i]):
 		vs = cpuContract
-	case m.target.Arch == 0:
+	case !m.target.IsGPU():
 		vs = cpuExtents
 	case m.fine && m.contracted[i]:
 		vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
@@ -239,13 +240,13 @@ func (m *model) chunks(i int) []int64 {
 	a := m.f.Axes[i]
 	all := []int64{a.Len}
 	// The CPU's tiles are in memory and its matrix product is blocked: nothing is gained.
-	if !m.streamable[i] || m.target.Arch == 0 && !m.tooLong(a) && !m.fine {
+	if !m.streamable[i] || !m.target.IsGPU() && !m.tooLong(a) && !m.fine {
 		return all
 	}
 	vs := a.Choices
 	if len(vs) == 0 {
 		switch {
-		case m.fine && m.target.Arch == 0:
+		case m.fine && !m.target.IsGPU():
 			vs = powersOfTwo(1, 1<<16)
 		case m.fine && !m.contracted[i]:
 			vs = powersOfTwo(1, wideTile)
@@ -253,7 +254,7 @@ func (m *model) chunks(i int) []int64 {
 			vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
 		case m.contracted[i]:
 			vs = contractSteps
-		case m.target.Arch == 0:
+		case !m.target.IsGPU():
 			vs = []int64{1 << 14, 1 << 16}
 		case m.f.Spill && m.matrix[i] && m.matrixAxes() <= 2: // less would not fill an instruction
 			vs = powersOfTwo(contractExtents[0], 8192)
@@ -266,7 +267,7 @@ func (m *model) chunks(i int) []int64 {
 	if m.oneByOne(i) {
 		vs = append(slices.Clone(vs), 1)
 	}
-	if a.Split > 1 && m.target.Arch != 0 { // only a loop can be shared
+	if a.Split > 1 && m.target.IsGPU() { // only a loop can be shared
 		share := max(ceilDiv(a.Len, a.Split), 1)
 		kept := slices.DeleteFunc(slices.Clone(vs), func(v int64) bool { return v > share })
 		if len(kept) == 0 {
@@ -285,7 +286,7 @@ func (m *model) chunks(i int) []int64 {
 	}
 	slices.Sort(cut)
 	// Without a loop, the whole of a long contraction would be operands at once and one long run of code.
-	if (len(a.Choices) > 0 || m.contracted[i] && m.target.Arch != 0) && longest < a.Len {
+	if (len(a.Choices) > 0 || m.contracted[i] && m.target.IsGPU()) && longest < a.Len {
 		return slices.Compact(cut)
 	}
 	return append(slices.Compact(cut), a.Len)

@@ -8,6 +8,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/target"
 )
 
 // Where a program uses the bounds of spans, the plan's extents divide them, also where two axes have one extent.
@@ -35,7 +36,7 @@ body:
 `)
 	require.NoError(t, err)
 	for _, name := range []string{"cpu", "sm_80", "sm_90a"} {
-		target, err := plan.FindTarget(name)
+		target, err := target.Find(name)
 		require.NoError(t, err)
 		p, err := plan.Choose(f, target, nil, nil)
 		require.NoError(t, err)

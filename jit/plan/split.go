@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -14,16 +15,9 @@ import (
 // splits are the numbers of blocks that an axis is spread over, where nothing pins them.
 var splits = []int{1, 2, 4, 8}
 
-// What it costs that blocks work together. These are estimates: barriers of a
-// cluster and reads of other blocks' memory have not been measured by themselves.
-const (
-	// joinLatency is the time of the two barriers of a cluster and of a read from another block between them.
-	joinLatency = 1e-6
-	// remoteBytesPerClock is what a multiprocessor reads of other ones' shared memory.
-	remoteBytesPerClock = 32
-	// sharingPays is by how much sharing has to be faster by these estimates, before the planner chooses it.
-	sharingPays = 1.25
-)
+// sharingPays is by how much sharing has to be faster before the planner chooses it: what it costs
+// that blocks work together is an estimate.
+const sharingPays = 1.25
 
 // pays reports that a candidate in which blocks share an axis is that much better than one in which none do.
 func (s *scored) pays(alone *scored) bool {
@@ -35,7 +29,7 @@ func (s *scored) pays(alone *scored) bool {
 // goes along it must be cut into parts that join element by element, at the top
 // of the kernel, and no block may need what another says, writes or changes.
 func (m *model) shareable() int {
-	if !m.target.HasClusters() || m.split > 1 || m.cluster > 0 || m.f.Spill {
+	if !m.target.Has(target.Clusters) || m.split > 1 || m.cluster > 0 || m.f.Spill {
 		return -1
 	}
 	read, written, alone := map[*ir.Tensor]bool{}, map[*ir.Tensor]bool{}, false
@@ -144,5 +138,5 @@ func (c at) joining() float64 {
 			bytes += float64(c.count(c.tile(r), false) * max(c.tile(r).bytes, 4))
 		}
 	}
-	return float64(joins*joinLatency) + n*bytes/(remoteBytesPerClock*c.target.Clock)
+	return float64(joins*c.target.JoinLatency) + n*bytes/(c.target.RemoteBytesPerClock*c.target.Clock)
 }

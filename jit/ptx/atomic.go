@@ -6,6 +6,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -72,7 +73,7 @@ func (k *kernel) atomicOp(op *ir.Op) {
 
 // addsVectors reports additions of which one instruction can do several neighbours, each by itself an atomic.
 func (u *atomicUpdate) addsVectors() bool {
-	return u.op.Code == lang.OpAtomicAdd && u.d == lang.F32 && !u.op.Old && u.a.Arch >= 90 &&
+	return u.op.Code == lang.OpAtomicAdd && u.d == lang.F32 && !u.op.Old && u.a.Target.Has(target.VectorAtomics) &&
 		u.op.Order != lang.OrderAcquire && u.op.Order != lang.OrderAcqRel
 }
 

@@ -4,9 +4,9 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
-	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -116,7 +116,7 @@ func (k *kernel) grouped(block asm.Reg, x, y *ir.Axis, slower bool) (rest, row, 
 // blocksOf is the number of blocks along a grid axis.
 func (k *kernel) blocksOf(x *ir.Axis) asm.Number {
 	if x.Dim.Known() {
-		return asm.Int(min((x.Dim.Value+x.Extent-1)/x.Extent, plan.MaxBlocks)) // a launch of more is refused
+		return asm.Int(min((x.Dim.Value+x.Extent-1)/x.Extent, target.MaxBlocks)) // a launch of more is refused
 	}
 	n := k.size(x.Dim)
 	if x.Dim.Wide {

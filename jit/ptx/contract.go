@@ -5,9 +5,9 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
-	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -58,10 +58,13 @@ func (s *mmaShape) name() string {
 }
 
 // mmaFor is the instruction for rows of one type and columns of another; nil where there is none.
-func mmaFor(t plan.Target, rows, columns lang.DType, precision string) *mmaShape {
+func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *mmaShape {
 	floats := func(depth, inRegister int, e lang.DType, name string) *mmaShape {
 		sum := e.Accumulator()
 		return &mmaShape{depth: depth, elements: [2]lang.DType{e, e}, sum: sum, inRegister: inRegister, types: sum.String() + "." + name + "." + name, terms: 1}
+	}
+	if !t.Has(target.MmaSync) {
+		return nil
 	}
 	switch d := rows; d {
 	case lang.I8, lang.U8:
@@ -81,7 +84,7 @@ func mmaFor(t plan.Target, rows, columns lang.DType, precision string) *mmaShape
 			return single
 		}
 	case lang.F64:
-		if t.Tensor64 > 0 {
+		if t.Has(target.MmaF64) {
 			return floats(8, 0, d, "f64")
 		}
 	}
@@ -380,7 +383,7 @@ func (k *kernel) multiplyTile(s *mmaShape, rows, columns, in []asm.Reg) []asm.Re
 		k.a.Set(asm.Vector(out), name, asm.Vector(rows), asm.Vector(columns), asm.Vector(in))
 		return out
 	}
-	if s.sum != lang.F64 || k.target.Arch >= 90 {
+	if s.sum != lang.F64 || k.target.Has(target.LongMmaF64) {
 		return multiply(s.name(), rows, columns, in)
 	}
 	var out []asm.Reg

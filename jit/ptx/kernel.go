@@ -6,6 +6,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -13,7 +14,7 @@ import (
 type kernel struct {
 	f      *ir.Func
 	plan   *plan.Plan
-	target plan.Target
+	target target.Machine
 	a      *asm.Builder
 	warps  int
 
@@ -73,9 +74,9 @@ type scope struct {
 	mark   int // top of the shared arena when the scope began
 }
 
-func newKernel(f *ir.Func, p *plan.Plan, t plan.Target) *kernel {
+func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		f: f, plan: p, target: t, a: asm.New(t.Arch), warps: p.Warps,
+		f: f, plan: p, target: t, a: asm.New(t), warps: p.Warps,
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},

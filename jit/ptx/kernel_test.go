@@ -13,6 +13,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/ptxtest"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -27,11 +28,11 @@ func example(t testing.TB, name string) *ir.Func {
 }
 
 // compile applies a plan and lowers for a target.
-func compile(t testing.TB, f *ir.Func, p *plan.Plan, target string) *Module {
+func compile(t testing.TB, f *ir.Func, p *plan.Plan, machine string) *Module {
 	t.Helper()
-	tg, err := plan.FindTarget(target)
+	tg, err := target.Find(machine)
 	require.NoError(t, err)
-	p.Target = target
+	p.Target = machine
 	require.NoError(t, p.Apply(f))
 	m, err := Compile(f, p, tg)
 	require.NoError(t, err)
@@ -159,21 +160,21 @@ func TestEveryOperationHasAForm(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	target, err := plan.FindTarget("sm_80")
+	sm80, err := target.Find("sm_80")
 	require.NoError(t, err)
 	f := example(t, "linear_gelu")
 	p := &plan.Plan{Extents: map[string]int64{"i": 256, "j": 256, "k": 128}, Warps: 8, Stages: 4}
 	require.NoError(t, p.Apply(f))
-	_, err = Compile(f, p, target)
+	_, err = Compile(f, p, sm80)
 	require.ErrorContains(t, err, "kernel linear_gelu for sm_80: the plan needs")
 	require.ErrorContains(t, err, "stages of %9 takes 262144 bytes")
-	_, err = Compile(f, &plan.Plan{Warps: 0}, target)
+	_, err = Compile(f, &plan.Plan{Warps: 0}, sm80)
 	require.ErrorContains(t, err, "plan has 0 warps, a block has 1 to 32")
-	cpu, err := plan.FindTarget("cpu")
+	cpu, err := target.Find("cpu")
 	require.NoError(t, err)
 	_, err = Compile(f, p, cpu)
 	require.ErrorContains(t, err, "has no PTX backend")
-	_, err = Compile(example(t, "add"), p, target)
+	_, err = Compile(example(t, "add"), p, sm80)
 	require.ErrorContains(t, err, "axis i has no extent")
 }
 

@@ -12,6 +12,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/target"
 )
 
 // Module is one compiled kernel.
@@ -92,7 +93,7 @@ func failf(format string, args ...any) { panic(failure{fmt.Errorf(format, args..
 // Compile lowers a kernel whose axes have extents (Plan.Apply) to PTX for a
 // target. It fails when the plan does not fit the target, naming what takes the room; what fails
 // for another reason is a *bug.Error.
-func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
+func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) {
 	defer func() {
 		switch r := recover().(type) {
 		case nil:
@@ -106,11 +107,11 @@ func Compile(f *ir.Func, p *plan.Plan, t plan.Target) (m *Module, err error) {
 			}
 		}
 	}()
-	if t.Arch < 80 {
-		failf("target %s has no PTX backend: it needs compute capability 8.0 or more", t.Name)
+	if !t.IsGPU() {
+		failf("target %s has no PTX backend: it needs compute capability %s or more", t.Name, target.GPUs()[0].ComputeCapability())
 	}
-	if p.Warps < 1 || p.Warps > 32 {
-		failf("plan has %d warps, a block has 1 to 32", p.Warps)
+	if p.Warps < 1 || p.Warps > t.WarpsPerBlock {
+		failf("plan has %d warps, a block has 1 to %d", p.Warps, t.WarpsPerBlock)
 	}
 	for _, a := range f.Axes {
 		if a.Extent <= 0 && !(a.Kind == ir.Whole && a.Len == 0) {

@@ -3,6 +3,7 @@ package ptx
 import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -41,7 +42,7 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	p := k.produced[op]
 	if p == nil {
 		p = &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages, ahead: k.plan.Stages - 1}
-		if op.Axis == nil || op.Reverse || p.stages < 2 {
+		if op.Axis == nil || op.Reverse || p.stages < 2 || !k.target.Has(target.CpAsync) {
 			return p
 		}
 		p.items = k.slice(op)

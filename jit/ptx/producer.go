@@ -6,6 +6,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -34,7 +35,7 @@ const mbarrierBytes = 8
 // planProducer finds the loops that the producer serves, and emits what comes before
 // anything else when there are some: the mbarriers, and the parting of the ways.
 func (k *kernel) planProducer() {
-	if k.target.Name != "sm_90a" || k.clusterSize() > 1 || k.plan.Stages < 2 {
+	if !k.target.Has(target.TMA) || k.clusterSize() > 1 || k.plan.Stages < 2 {
 		return
 	}
 	var loops []*pipeline

@@ -33,8 +33,8 @@ func bound(sign int) func(lang.DType) ir.Const {
 	return func(d lang.DType) ir.Const {
 		c := ir.Const{Float: math.Inf(sign)}
 		switch {
-		case d == lang.F8E4M3: // it has no infinity
-			c.Float = 448 * float64(sign)
+		case d.IsFloat() && !d.HasInfinity():
+			c.Float = d.Largest() * float64(sign)
 		case d.IsInt() && sign < 0 && d.IsSigned():
 			c.Int = -1 << (d.Bits() - 1)
 		case d.IsInt() && sign < 0:

@@ -6,6 +6,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -24,7 +25,7 @@ const wgmmaColumns = 64
 // fitsWgmma reports a contraction in a shape that wgmma takes.
 func (k *kernel) fitsWgmma(c *contraction) bool {
 	hint, asked := k.f.Hints["wgmma"]
-	if asked && hint == 0 || k.target.Name != "sm_90a" || c.mma.inRegister == 0 || c.element(0) != c.op.Args[0].Type.DType {
+	if asked && hint == 0 || !k.target.Has(target.Wgmma) || c.mma.inRegister == 0 || c.element(0) != c.op.Args[0].Type.DType {
 		return false
 	}
 	if len(c.m) != 1 || len(c.n) != 1 || len(c.k) != 1 || len(c.batch) > 0 || k.warps%4 != 0 || k.warps&(k.warps-1) != 0 {

@@ -42,25 +42,14 @@ var keywords = []word{
 }
 
 // attributes, with where they stand.
-var attributes = []word{
-	{"sizes", "`@sizes(M = 8192, T = bf16)` on a kernel or graph: typical sizes and element types, for tools that have no launch at hand"},
-	{"warps", "`@warps(8)` on a kernel: the warps of a block"},
-	{"stages", "`@stages(4)` on a kernel: the stages of the pipeline of its loop"},
-	{"cluster", "`@cluster(2)` on a kernel: the blocks of a cluster"},
-	{"occupancy", "`@occupancy(2)` on a kernel: the blocks that one processor holds at least"},
-	{"split", "`@split(k, 4)` on a kernel: k in 4 parts, each of a block of its own, whose results are put together in order"},
-	{"target", "`@target(sm_90a, BM = 128, warps = 8, split(k, 4))` on a kernel: pins for that target alone"},
-	{"precision", "`@precision(ieee)` or `@precision(tf32x3)` on a kernel: how products of f32 are computed"},
-	{"approx", "`@approx` on a kernel: permits the hardware's fast forms of the math functions"},
-	{"generate", "`@generate` on a graph: a language model, which `tilec run` can generate text with"},
-	{"logits", "`@logits` on a graph: gives the logits of every position"},
-	{"config", "`@config(H = \"n_head\")` on a graph: dimensions and scalars from a checkpoint's config.json"},
-	{"name", "`@name(\"h.{i}.ln_1.weight\")` on a field: the tensor of a checkpoint that fills it"},
-	{"latency", "`x[i, k] @latency(4)`: how far ahead an access is issued"},
-	{"evict_first", "`x[i, k] @evict_first`: the elements are used once"},
-	{"evict_last", "`x[i, k] @evict_last`: the elements are used again soon"},
-	{"evict_normal", "`x[i, k] @evict_normal`: no wish about the cache"},
-	{"no_allocate", "`x[i, k] @no_allocate`: the elements need not be kept in the nearest cache"},
+var attributes = settings()
+
+func settings() []word {
+	var words []word
+	for _, s := range lang.AllSettings() {
+		words = append(words, word{s.Name, fmt.Sprintf("`%s` %s: %s", s.Written, s.Places(), s.Doc)})
+	}
+	return words
 }
 
 // functions of the language that are no rows of the operation table.

@@ -18,7 +18,7 @@ func Bytes(d lang.DType, shape []int) (int, error) {
 	if d == lang.Invalid {
 		return 0, fmt.Errorf("no element type is given")
 	}
-	size, empty := uint64(d.Size()), false
+	size, count, empty := uint64(d.Size()), int64(1), false
 	for i, n := range shape {
 		if n < 0 {
 			return 0, fmt.Errorf("dimension %d of shape %v is %d, required 0 or more", i, shape, n)
@@ -31,10 +31,10 @@ func Bytes(d lang.DType, shape []int) (int, error) {
 		if hi != 0 || lo > math.MaxInt {
 			return 0, fmt.Errorf("shape %v of %s takes more than the %d bytes that can be addressed", shape, d, math.MaxInt)
 		}
-		size = lo
+		size, count = lo, count*int64(n)
 	}
 	if empty {
 		return 0, nil
 	}
-	return int(size), nil
+	return int(d.Bytes(count)), nil
 }

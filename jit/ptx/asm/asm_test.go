@@ -6,7 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/target"
 )
+
+// machine is what the tests write for; its version of PTX is the lowest that a text declares.
+var machine = target.Machine{Name: "sm_80", PTX: 70}
 
 // text is the code without indentation and columns.
 func text(c Code) string {
@@ -19,7 +24,7 @@ func text(c Code) string {
 
 // Every kind of operand, and every kind of line.
 func TestText(t *testing.T) {
-	a := New(80)
+	a := New(machine)
 	p, r, d := a.Reg(Pred), a.Reg(B32), a.Reg(B64)
 	done := a.Label()
 	a.Comment("%d lines", 3)
@@ -91,7 +96,7 @@ $L7:
 
 // kernel is a builder in the body of a kernel, which has a register of the entry section.
 func kernel() (*Builder, Reg) {
-	a := New(80)
+	a := New(machine)
 	var x Reg
 	a.AtEntry(func() { x = a.Op(B32, "mov.u32", Thread) })
 	a.Open(0)

@@ -7,6 +7,7 @@ package asm
 import (
 	"fmt"
 
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -16,8 +17,8 @@ type Code []Line
 // Builder collects the code of one kernel, the virtual registers in use and what the text needs of the assembler.
 // Instructions go to the entry section (run once, before everything else) or to the section that is being emitted.
 type Builder struct {
-	// Arch is the compute capability times ten: 80, 86, 89, 90.
-	Arch int
+	// Target is the machine that the code is for.
+	Target target.Machine
 	// Version is ten times the PTX ISA version that the text declares.
 	Version int
 	// Files are the sources that places name, by their number from 1.
@@ -35,18 +36,10 @@ type Builder struct {
 	levels [numClasses][]int32
 }
 
-// New begins a kernel for a compute capability, whose body is still empty.
-func New(arch int) *Builder {
-	a := &Builder{Arch: arch, Version: 70, body: new(Code), region: &region{}, once: map[string]Reg{}}
+// New begins a kernel for a machine, whose body is still empty.
+func New(t target.Machine) *Builder {
+	a := &Builder{Target: t, Version: t.PTX, body: new(Code), region: &region{}, once: map[string]Reg{}}
 	a.root = a.region
-	switch { // the version that knows the target
-	case arch >= 90:
-		a.Version = 80
-	case arch >= 89:
-		a.Version = 78
-	case arch >= 86:
-		a.Version = 71
-	}
 	return a
 }
 

@@ -1,7 +1,6 @@
 package elem
 
 import (
-	"tilec/jit/ir/eval"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -20,7 +19,7 @@ func Bitcast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	}
 	nan := a.Op(asm.Pred, "setp.nan"+Suffix(from), x, x)
 	if from == lang.F64 {
-		return a.Op(asm.B64, "selp.b64", asm.Int(eval.QuietNaN(from)), a.Op(asm.B64, "mov.b64", x), nan)
+		return a.Op(asm.B64, "selp.b64", asm.Int(from.NaNBits()), a.Op(asm.B64, "mov.b64", x), nan)
 	}
 	bits := x
 	if from == lang.F32 {
@@ -28,7 +27,7 @@ func Bitcast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	} else {
 		bits = Pack(a, from, []asm.Reg{x})
 	}
-	bits = a.Op(asm.B32, "selp.b32", asm.Int(eval.QuietNaN(from)), bits, nan)
+	bits = a.Op(asm.B32, "selp.b32", asm.Int(from.NaNBits()), bits, nan)
 	if to.Bits() < 32 {
 		return Unpack(a, to, bits, 1)[0]
 	}

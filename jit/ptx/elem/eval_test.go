@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"tilec/jit/ptx/asm"
+	"tilec/jit/target"
 )
 
 // program executes the text that the elementwise emitters write, one thread,
@@ -31,7 +34,9 @@ type step struct {
 // assemble emits with inputs of the classes given and decodes what was written.
 func assemble(t testing.TB, arch int, classes []asm.Class, emit func(a *asm.Builder, in []asm.Reg) asm.Reg) *program {
 	t.Helper()
-	a := asm.New(arch)
+	to, err := target.ForDevice(arch)
+	require.NoError(t, err)
+	a := asm.New(to)
 	in := make([]asm.Reg, len(classes))
 	for i, c := range classes {
 		in[i] = a.Reg(c)

@@ -27,10 +27,8 @@ func roundTo(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 	case lang.BF16:
 		// In the upper half of a register, with 0 below, bf16 is f32.
 		return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "cvt.rn.bf16x2.f32", x, asm.Float32(0)))
-	case lang.F8E4M3:
-		return roundF8(a, x, 448, 3, 0x1p-6)
-	case lang.F8E5M2:
-		return roundF8(a, x, 57344, 2, 0x1p-14)
+	case lang.F8E4M3, lang.F8E5M2:
+		return roundF8(a, x, d.Largest(), d.Precision()-1, float32(d.LeastNormal()))
 	}
 	return x
 }
@@ -38,9 +36,9 @@ func roundTo(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 // roundF8 saturates at largest and rounds to man bits of mantissa, or to the
 // spacing at the least normal number below it: added to a number 2^(23-man) times as
 // large as x's power of two, x loses the bits that do not fit, by f32's own rounding.
-func roundF8(a *asm.Builder, x asm.Reg, largest float32, man int, minNormal float32) asm.Reg {
+func roundF8(a *asm.Builder, x asm.Reg, largest float64, man int, minNormal float32) asm.Reg {
 	m := flt{a, single}
-	v := m.f("min.NaN", m.abs(x), num(float64(largest)))
+	v := m.f("min.NaN", m.abs(x), num(largest))
 	exp := a.Op(asm.B32, "and.b32", v, asm.Int(0x7f800000))
 	exp = a.Op(asm.B32, "max.u32", exp, asm.Int(math.Float32bits(minNormal)))
 	anchor := a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "add.s32", exp, asm.Int((23-man)<<23)))

@@ -6,13 +6,14 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
 // literal is a constant rounded to its type. An infinity stays one where the type has it: a program's own
 // was rounded when the IR was built, so that what is left stands for no element in a reduction.
 func literal(d lang.DType, f float32) float32 {
-	if d == lang.F8E5M2 && math.IsInf(float64(f), 0) {
+	if d.HasInfinity() && math.IsInf(float64(f), 0) {
 		return f
 	}
 	return d.Round(f)
@@ -141,7 +142,7 @@ func pack16(a *asm.Builder, d lang.DType, lo, hi asm.Reg) asm.Reg {
 // unpack8 takes apart four elements of an 8-bit type, the first in the low byte.
 func unpack8(a *asm.Builder, d lang.DType, w asm.Reg) [4]asm.Reg {
 	var out [4]asm.Reg
-	if d == lang.F8E4M3 && a.Arch >= 90 { // pairs are exact in f16
+	if d == lang.F8E4M3 && a.Target.Has(target.ConvertPairsE4M3) { // pairs are exact in f16
 		lo, hi := a.Reg(asm.B16), a.Reg(asm.B16)
 		a.Set(asm.Vector{lo, hi}, "mov.b32", w)
 		out[0], out[1] = unpack16(a, lang.F16, a.Op(asm.B32, "cvt.rn.f16x2.e4m3x2", lo))
@@ -159,7 +160,7 @@ func pack8(a *asm.Builder, d lang.DType, x [4]asm.Reg) asm.Reg {
 	if d == lang.F8E5M2 { // the upper bytes of f16
 		return a.Op(asm.B32, "prmt.b32", pack16(a, lang.F16, x[0], x[1]), pack16(a, lang.F16, x[2], x[3]), asm.Int(0x7531))
 	}
-	if d == lang.F8E4M3 && a.Arch >= 90 {
+	if d == lang.F8E4M3 && a.Target.Has(target.ConvertPairsE4M3) {
 		lo := a.Op(asm.B16, "cvt.rn.satfinite.e4m3x2.f32", x[1], x[0])
 		hi := a.Op(asm.B16, "cvt.rn.satfinite.e4m3x2.f32", x[3], x[2])
 		return a.Op(asm.B32, "mov.b32", asm.Vector{lo, hi})

@@ -13,6 +13,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/ptxtest"
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
@@ -106,16 +107,15 @@ func keep(a *asm.Builder, p, r asm.Reg) {
 // Every operation on every type, every cast, every packing assembles.
 func TestElementwiseAssembles(t *testing.T) {
 	ptxas := ptxtest.Assembler(t)
-	for _, target := range []struct {
-		arch int
-		name string
-	}{{80, "sm_80"}, {90, "sm_90a"}} {
-		t.Run(target.name, func(t *testing.T) {
+	for _, name := range []string{"sm_80", "sm_90a"} {
+		to, err := target.Find(name)
+		require.NoError(t, err)
+		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var text strings.Builder
 			version := 0
 			everything(func(name string, classes []asm.Class, emit func(a *asm.Builder, in []asm.Reg) []asm.Reg) {
-				a := asm.New(target.arch)
+				a := asm.New(to)
 				p := a.Op(asm.B64, "ld.param.b64", asm.At(asm.Symbol("p")))
 				in := make([]asm.Reg, len(classes))
 				for i, c := range classes {
@@ -133,10 +133,10 @@ func TestElementwiseAssembles(t *testing.T) {
 				version = max(version, a.Version)
 			})
 			file := filepath.Join(t.TempDir(), "all.ptx")
-			head := fmt.Sprintf(".version %d.%d\n.target %s\n.address_size 64\n", version/10, version%10, target.name)
+			head := fmt.Sprintf(".version %d.%d\n.target %s\n.address_size 64\n", version/10, version%10, to.Name)
 			require.NoError(t, os.WriteFile(file, []byte(head+text.String()), 0o644))
 			// Optimising hundreds of kernels takes long and tells nothing more.
-			out, err := exec.Command(ptxas, "-O1", "-arch="+target.name, "-o", os.DevNull, file).CombinedOutput()
+			out, err := exec.Command(ptxas, "-O1", "-arch="+to.Name, "-o", os.DevNull, file).CombinedOutput()
 			require.NoError(t, err, "%s", out)
 		})
 	}

@@ -1,0 +1,70 @@
+package target
+
+// machines is one row a machine: the CPU, then GPUs, the oldest first. Figures of a data sheet are those of the
+// vendor's for the chip that is named; what a device itself tells (multiprocessors, shared memory, registers, the
+// L2's size) replaces the row's on that device.
+var machines = []Machine{
+	// Two cores, whatever the machine has, and a cache of a core's own as is common.
+	{Name: "cpu", Limits: Limits{SMs: 2, L2Size: 1 << 20}, HostTimes: hostTimes},
+
+	// A100 of 40 GB. Limits and rates: its data sheet. DRAM: nine tenths of the sheet's 1.555 TB/s, as large copies
+	// reach. L2: assumed, not measured.
+	{
+		Name: "sm_80", compute: 80, PTX: 70, has: MmaSync | MmaF64 | CpAsync,
+		Limits: Limits{SMs: 108, SharedPerBlock: 166912, RegistersPerSM: 65536, WarpsPerBlock: 32, ThreadsPerSM: 2048, BlocksPerSM: 32, L2Size: 40 << 20},
+		Rates:  Rates{DRAM: 1.4e12, L2: 4e12, Tensor8: 624e12, Tensor16: 312e12, Tensor32: 156e12, Tensor64: 19.5e12, FMA32: 19.5e12, Clock: 1.41e9},
+		Times:  gpuTimes.launchedIn(2.5e-6),
+	},
+
+	// The chip GA102, of which RTX 3090 and RTX A6000 are. Limits: the table of compute capabilities of the CUDA
+	// programming guide. Rates: the data sheets', rounded. DRAM: nine tenths of 768 GB/s. L2: assumed, not measured.
+	{
+		Name: "sm_86", compute: 86, PTX: 71, has: MmaSync | CpAsync,
+		Limits: Limits{SMs: 84, SharedPerBlock: 101376, RegistersPerSM: 65536, WarpsPerBlock: 32, ThreadsPerSM: 1536, BlocksPerSM: 16, L2Size: 6 << 20},
+		Rates:  Rates{DRAM: 0.7e12, L2: 3e12, Tensor8: 284e12, Tensor16: 142e12, Tensor32: 35e12, FMA32: 35e12, Clock: 1.7e9},
+		Times:  gpuTimes.launchedIn(2.5e-6),
+	},
+
+	// RTX 4090. Limits: the table of compute capabilities of the CUDA programming guide. Rates: its data sheet.
+	// DRAM: 94 of 100 of the sheet's 1.008 TB/s. L2: assumed, not measured. (It converts pairs of f8e4m3 too, from PTX 8.1 on; nothing uses that yet.)
+	{
+		Name: "sm_89", compute: 89, PTX: 78, has: MmaSync | CpAsync,
+		Limits: Limits{SMs: 128, SharedPerBlock: 101376, RegistersPerSM: 65536, WarpsPerBlock: 32, ThreadsPerSM: 1536, BlocksPerSM: 24, L2Size: 72 << 20},
+		Rates:  Rates{DRAM: 0.95e12, L2: 5e12, Tensor8: 660e12, Tensor16: 330e12, Tensor32: 82e12, FMA32: 82e12, Clock: 2.5e9},
+		Times:  gpuTimes.launchedIn(2.5e-6),
+	},
+
+	// H200. Limits: the device's own. Measured on it: DRAM (a device copy, 4,282 GB/s), L2Boxes (blocks that read the same
+	// tiles by the TMA), Tensor16 (products of 16-bit elements), MmaSync16, OneWarpgroup, Launch. The other rates: its data sheet.
+	{
+		Name: "sm_90a", compute: 90, only: true, PTX: 80,
+		has:    MmaSync | MmaF64 | LongMmaF64 | CpAsync | Wgmma | TMA | Clusters | VectorAtomics | ConvertPairsE4M3,
+		Limits: Limits{SMs: 132, SharedPerBlock: 232448, RegistersPerSM: 65536, WarpsPerBlock: 32, ThreadsPerSM: 2048, BlocksPerSM: 32, L2Size: 60 << 20},
+		Rates: Rates{
+			DRAM: 4.28e12, L2: 7e12, L2Boxes: 12.5e12, Tensor8: 1600e12, Tensor16: 800e12, Tensor32: 495e12, Tensor64: 67e12, FMA32: 67e12,
+			MmaSync16: 0.5, OneWarpgroup: 0.88, Clock: 1.98e9,
+		},
+		Times: gpuTimes.launchedIn(2.1e-6),
+	},
+}
+
+// gpuTimes is what the GPUs share but for the time of a launch. The latencies and the overheads are estimates that were
+// set right where runs on an H200 disagreed with them; bytes a clock, lanes and sectors are those of the architectures'
+// documents (of sm_86 and later; sm_80 has half as many lanes). The times and bytes of clusters are
+// estimates: their barriers and reads have not been measured by themselves.
+var gpuTimes = Times{
+	LoadLatency: 0.7e-6, StepOverhead: 10e-9, DispatchTime: 0.4e-9, BlockOverhead: 0.5e-6,
+	L2BytesPerClock: 64, SharedBytesPerClock: 128, Lanes: 128, SectorBytes: 32,
+	JoinLatency: 1e-6, RemoteBytesPerClock: 32,
+}
+
+func (t Times) launchedIn(seconds float64) Times {
+	t.Launch = seconds
+	return t
+}
+
+// hostTimes are coarse: they were set by a few runs on one machine, so that they order the candidates.
+var hostTimes = HostTimes{
+	OpOverhead: 150e-9, ElementTime: 0.5e-9, FlopTime: 1.0 / 30e9, PackTime: 0.7e-9, RunTime: 4e-9,
+	ColdFactor: 3, RemoteFactor: 6, RemoteSets: 16, BlocksPerCore: 4,
+}

@@ -1,0 +1,197 @@
+package lang
+
+import (
+	"fmt"
+	"slices"
+)
+
+// This file is the table of settings: one row for each thing that a source, a launch or a command line says about
+// how code is made or found, and not about what it computes. The checker, the planner, the Go API, the command line,
+// the language server and the test of docs/language.md read it.
+
+// SettingPlace is where a setting may stand, or several such places together.
+type SettingPlace uint8
+
+// Nowhere is where no setting may stand, as on a function.
+const Nowhere SettingPlace = 0
+
+// The places.
+const (
+	// OnKernel, OnGraph, OnField and OnAccess: as an attribute of a kernel, a graph, a struct's field, or an access (`x[i] @latency(4)`).
+	OnKernel SettingPlace = 1 << iota
+	OnGraph
+	OnField
+	OnAccess
+	// InTarget: as `name = value` in `@target(sm_90a, ...)`.
+	InTarget
+	// AtLaunch: as NAME=VALUE on the command line, and by name among the arguments of a call.
+	AtLaunch
+	// AsFlag: as `--name` on the command line, and as "@name" among the arguments of a call.
+	AsFlag
+)
+
+// SettingValue is what a setting takes.
+type SettingValue uint8
+
+// What settings take.
+const (
+	// TakesNothing: the setting is there or not.
+	TakesNothing SettingValue = iota
+	// TakesNumber: one number from 1 to Most.
+	TakesNumber
+	// TakesWord: one of Words.
+	TakesWord
+	// TakesMore: arguments of its own form, which the checker reads.
+	TakesMore
+)
+
+// Setting is a row of the table.
+type Setting struct {
+	Name  string
+	Takes SettingValue
+	// At is where it may stand.
+	At SettingPlace
+	// Repeats: it may stand several times at one place, for different targets or axes.
+	Repeats bool
+	// Most is the largest number on every machine (what one machine has is for the planner to say), PowerOfTwo whether it
+	// must be a power of two, and Unit what it counts.
+	Most       int64
+	PowerOfTwo bool
+	Unit       string
+	// Words are those that it may be; the first is what holds where nothing is said.
+	Words []string
+	// Written shows one, and Doc says what it does.
+	Written, Doc string
+}
+
+// settings is in the order of the reference.
+var settings = []Setting{
+	{Name: "sizes", Takes: TakesMore, At: OnKernel | OnGraph, Written: "@sizes(M = 8192, T = bf16)",
+		Doc: "typical sizes and element types, for tools that have no launch at hand"},
+	{Name: "warps", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 32, PowerOfTwo: true, Unit: "warps in a block", Written: "@warps(8)",
+		Doc: "warps of a block: a power of two up to 32"},
+	{Name: "stages", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 8, Unit: "stages", Written: "@stages(3)",
+		Doc: "stages of the pipeline of loops that load for a contraction, up to 8; 1 is none"},
+	{Name: "occupancy", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 32, Unit: "blocks on a multiprocessor", Written: "@occupancy(2)",
+		Doc: "so many blocks, up to 32, are to share a multiprocessor: each gets that part of its registers, shared memory and threads"},
+	{Name: "cluster", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 8, Unit: "blocks in a cluster", Written: "@cluster(2)",
+		Doc: "blocks are launched in clusters of so many, up to 8; on targets with clusters (sm_90a)"},
+	{Name: "split", Takes: TakesMore, At: OnKernel | InTarget | AtLaunch, Repeats: true, Most: 8, Unit: "blocks of a cluster that share an axis", Written: "@split(k, 4)",
+		Doc: "so many blocks of a cluster, up to 8, share the positions of `k`, a `for`, an `axis` or what a formula reduces over; 1 is none; on targets with clusters"},
+	{Name: "target", Takes: TakesMore, At: OnKernel, Repeats: true, Written: "@target(sm_90a, BM = 128, warps = 8, split(k, 4))",
+		Doc: "extents, warps, stages, occupancy, cluster and splits for one target; there may be several"},
+	{Name: "precision", Takes: TakesWord, At: OnKernel | AsFlag, Words: []string{"tf32", "tf32x3", "ieee"}, Written: "@precision(ieee)",
+		Doc: "how products of f32 are computed on tensor cores: `tf32` rounds their operands, `tf32x3` adds three products of parts, `ieee` multiplies without tensor cores"},
+	{Name: "approx", Takes: TakesNothing, At: OnKernel, Written: "@approx",
+		Doc: "permits the hardware's fast forms of functions, beyond the bounds of [operations.md](operations.md)"},
+	{Name: "generate", Takes: TakesNothing, At: OnGraph, Written: "@generate",
+		Doc: "a language model, which `tilec run` can generate text with"},
+	{Name: "logits", Takes: TakesNothing, At: OnGraph, Written: "@logits",
+		Doc: "gives the logits of every position"},
+	{Name: "config", Takes: TakesMore, At: OnGraph, Written: "@config(H = \"n_head\")",
+		Doc: "dimensions and scalars from a checkpoint's config.json"},
+	{Name: "name", Takes: TakesMore, At: OnField, Written: "@name(\"h.{i}.ln_1.weight\")",
+		Doc: "the tensor of a checkpoint that fills the field"},
+	{Name: "latency", Takes: TakesNumber, At: OnAccess, Most: 8, Unit: "stages", Written: "@latency(4)",
+		Doc: "a load for a contraction in a loop runs ahead in so many stages, up to 8"},
+	{Name: "evict_first", At: OnAccess, Written: "@evict_first", Doc: "the elements are used once"},
+	{Name: "evict_last", At: OnAccess, Written: "@evict_last", Doc: "the elements are used again soon"},
+	{Name: "evict_normal", At: OnAccess, Written: "@evict_normal", Doc: "no wish about the caches"},
+	{Name: "no_allocate", At: OnAccess, Written: "@no_allocate", Doc: "the elements need not be kept in the nearest cache"},
+}
+
+// AllSettings lists the settings in the order of the reference.
+func AllSettings() []Setting { return slices.Clone(settings) }
+
+// Settings lists the settings that may stand at one of the places given, in the order of the reference.
+func Settings(at SettingPlace) []Setting {
+	return slices.DeleteFunc(AllSettings(), func(s Setting) bool { return s.At&at == 0 })
+}
+
+// FindSetting finds a setting that may stand at one of the places given.
+func FindSetting(name string, at SettingPlace) (Setting, bool) {
+	for _, s := range settings {
+		if s.Name == name && s.At&at != 0 {
+			return s, true
+		}
+	}
+	return Setting{}, false
+}
+
+// PlanSettings names what can be pinned at a launch beside extents.
+func PlanSettings() []string { return namesOf(Settings(AtLaunch)) }
+
+// CacheHints names the settings of an access that speak to the caches.
+func CacheHints() []string {
+	return namesOf(slices.DeleteFunc(Settings(OnAccess), func(s Setting) bool { return s.Takes != TakesNothing }))
+}
+
+// Precisions are the words for how products of f32 are computed; the first is what holds where nothing is said.
+func Precisions() []string {
+	s, _ := FindSetting("precision", AsFlag)
+	return slices.Clone(s.Words)
+}
+
+// Precision is a word for how products of f32 are computed as later stages have it: "" for what holds where nothing is
+// said, by that name or by none. ok is false for a word that is none of them.
+func Precision(word string) (p string, ok bool) {
+	words := Precisions()
+	if word == "" || word == words[0] {
+		return "", true
+	}
+	return word, slices.Contains(words, word)
+}
+
+func namesOf(ss []Setting) []string {
+	names := make([]string, len(ss))
+	for i, s := range ss {
+		names[i] = s.Name
+	}
+	return names
+}
+
+// Places says where an attribute may stand, "on a kernel or graph"; "" where it is none.
+func (s Setting) Places() string {
+	text := ""
+	for _, p := range []struct {
+		at   SettingPlace
+		name string
+	}{{OnKernel, "kernel"}, {OnGraph, "graph"}, {OnField, "field"}, {OnAccess, "access"}} {
+		switch {
+		case s.At&p.at == 0:
+		case text == "":
+			text = "on a " + p.name
+			if p.at == OnAccess {
+				text = "on an " + p.name
+			}
+		default:
+			text += " or " + p.name
+		}
+	}
+	return text
+}
+
+// A SettingFault says why a number is none that a setting can be.
+type SettingFault struct {
+	// Reason is that: "must be 1 to 32 warps in a block: 8 too many".
+	Reason string
+	// Fits is the nearest number that it can be, and Next another one, which is larger; 0 where there is none.
+	Fits, Next int64
+}
+
+// Check gives what is wrong with a number; nil where the setting can be it.
+func (s Setting) Check(n int64) *SettingFault {
+	switch {
+	case n < 1:
+		return &SettingFault{Reason: fmt.Sprintf("must be 1 to %d", s.Most), Fits: 1}
+	case n > s.Most:
+		return &SettingFault{Reason: fmt.Sprintf("must be 1 to %d %s: %d too many", s.Most, s.Unit, n-s.Most), Fits: s.Most}
+	case s.PowerOfTwo && n&(n-1) != 0:
+		down := int64(1)
+		for 2*down < n {
+			down *= 2
+		}
+		return &SettingFault{Reason: fmt.Sprintf("must be a power of two: %d or %d", down, 2*down), Fits: down, Next: 2 * down}
+	}
+	return nil
+}
