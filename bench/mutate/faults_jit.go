@@ -72,7 +72,7 @@ var jitFaults = []Fault{
 		Old: `s.args[j] = backend.Arg{Bits: graph.ScalarBits(s.Scalars[c].Value(scalars))}`, New: `s.args[j] = backend.Arg{Bits: graph.ScalarBits(s.Scalars[len(s.Scalars)-1-c].Value(scalars))}`,
 		Note: "scalars are passed in reverse order"},
 	{ID: "launch-param-order", File: "jit/ptx/module.go", Class: "launch", First: "jit TestConformance/launches",
-		Old: `decl, name := paramDecl(p)`, New: `decl, name := paramDecl(m.Params[len(m.Params)-1-i])`,
+		Old: `text.Params = append(text.Params, param(p))`, New: `text.Params = append([]asm.Param{param(p)}, text.Params...)`,
 		Note: "a kernel declares its parameters in reverse order"},
 	{ID: "view-contiguous", File: "jit/graph/bound.go", Class: "graph", First: "jit TestConformance/views",
 		Old: `if v.Shape[i] != 1 && v.Strides[i] != want {`, New: `if v.Shape[i] > 2 && v.Strides[i] != want {`,

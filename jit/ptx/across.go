@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -44,7 +45,7 @@ func (c *contraction) across(arg int) bool {
 }
 
 // loadAcross reads fragments by ldmatrix and takes their bytes apart; nil when the tile does not lie as that needs.
-func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []reg {
+func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	axis, reps, warp := c.m, c.mReps, c.aWarp
 	if arg == c.b {
 		axis, reps, warp = c.n, c.nReps[1:], c.bWarp
@@ -60,8 +61,8 @@ func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, r
 	l.reg = append(append(append(l.reg, c.kReps...), reps...), c.batchDigits()...)
 	x := k.accessing(t, l)
 	steps, groups := product(c.kReps), product(reps)
-	loaded := map[int][]reg{}
-	return func(step, rep, batch int) []reg {
+	loaded := map[int][]asm.Reg{}
+	return func(step, rep, batch int) []asm.Reg {
 		group := rep
 		if arg == c.b {
 			group /= 2
@@ -69,17 +70,17 @@ func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, r
 		r := step + steps*(group+groups*batch)
 		regs, ok := loaded[r]
 		if !ok {
-			raw := k.a.regs(b32, 4)
-			k.a.ins("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 %s, %s", list(raw), x.at(r))
-			for _, pair := range [][]reg{raw[:2], raw[2:]} {
+			raw := k.a.Regs(asm.B32, 4)
+			k.a.Set(asm.List(raw), "ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", x.at(r))
+			for _, pair := range [][]asm.Reg{raw[:2], raw[2:]} {
 				for _, bytes := range []int{0x6420, 0x7531} { // those of the even and of the odd row
-					regs = append(regs, k.a.op(b32, "prmt.b32", pair[0], pair[1], bytes))
+					regs = append(regs, k.a.Op(asm.B32, "prmt.b32", pair[0], pair[1], asm.Int(bytes)))
 				}
 			}
 			loaded[r] = regs
 		}
 		if arg == c.b {
-			return []reg{regs[rep%2], regs[2+rep%2]}
+			return []asm.Reg{regs[rep%2], regs[2+rep%2]}
 		}
 		return regs
 	}

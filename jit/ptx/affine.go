@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -119,7 +120,7 @@ func affineSum(op *ir.Op, depth int) (affine, bool) {
 // in64 reports an expression with a position or a scalar of 64 bits: its value is computed in 64.
 func (f affine) in64() bool {
 	for _, t := range f.terms {
-		if countClass(t.axis) == b64 {
+		if countClass(t.axis) == asm.B64 {
 			return true
 		}
 	}

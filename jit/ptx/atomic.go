@@ -1,7 +1,11 @@
 package ptx
 
 import (
+	"fmt"
+
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -22,7 +26,7 @@ func (k *kernel) atomicOp(op *ir.Op) {
 	l := k.atomicLayout(op)
 	axes := op.AccessAxes()
 	values := op.Args[len(t.Shape):]
-	regs := make([][]reg, len(values))
+	regs := make([][]asm.Reg, len(values))
 	for i, v := range values {
 		regs[i] = k.get(v, l.slice(v.Type.Axes))
 	}
@@ -33,14 +37,14 @@ func (k *kernel) atomicOp(op *ir.Op) {
 	x := k.addressing(op, l)
 	owner := k.owner(l)
 	u := &atomicUpdate{kernel: k, op: op, d: t.DType}
-	var old []reg
+	var old []asm.Reg
 	if c := contiguous(x.dims); u.addsVectors() && c != nil {
 		groups, n := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
 		if n > 1 {
 			for _, g := range groups {
 				u.p = k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 				u.to = x.at(g[0])
-				u.addVector(g, func(r int) reg { return regs[0][l.project(r, values[0].Type.Axes)] })
+				u.addVector(g, func(r int) asm.Reg { return regs[0][l.project(r, values[0].Type.Axes)] })
 			}
 			return
 		}
@@ -61,7 +65,7 @@ func (k *kernel) atomicOp(op *ir.Op) {
 		return
 	}
 	v := op.Result()
-	if owner.valid() {
+	if owner.Valid() {
 		old = k.convert(v, held{l, old}, l)
 	}
 	k.hold(v, l, old)
@@ -69,18 +73,18 @@ func (k *kernel) atomicOp(op *ir.Op) {
 
 // addsVectors reports additions of which one instruction can do several neighbours, each by itself an atomic.
 func (u *atomicUpdate) addsVectors() bool {
-	return u.op.Code == lang.OpAtomicAdd && u.d == lang.F32 && !u.op.Old && u.a.target.Has(target.VectorAtomics) &&
+	return u.op.Code == lang.OpAtomicAdd && u.d == lang.F32 && !u.op.Old && u.a.Target.Has(target.VectorAtomics) &&
 		u.op.Order != lang.OrderAcquire && u.op.Order != lang.OrderAcqRel
 }
 
 // addVector adds to neighbours, in two or four registers.
-func (u *atomicUpdate) addVector(g []int, value func(r int) reg) {
-	xs := make([]reg, len(g))
+func (u *atomicUpdate) addVector(g []int, value func(r int) asm.Reg) {
+	xs := make([]asm.Reg, len(g))
 	for i, r := range g {
 		xs[i] = value(r)
 	}
-	u.a.require(81)
-	u.a.ins("%sred%s.global.add.v%d.f32 %v, %s", guard(u.p), u.ordering(), len(g), u.to, list(xs))
+	u.a.Require(81)
+	u.a.If(u.p).Do(fmt.Sprintf("red%s.global.add.v%d.f32", u.ordering(), len(g)), u.to.addr(), asm.List(xs))
 }
 
 // atomicUpdate is an atomic on one element, where p holds.
@@ -89,8 +93,8 @@ type atomicUpdate struct {
 	op *ir.Op
 	d  lang.DType
 	// x is the operand; of a compare-and-swap the value expected, and y the new one.
-	x, y reg
-	p    reg
+	x, y asm.Reg
+	p    asm.Reg
 	to   address
 }
 
@@ -112,7 +116,7 @@ var nativeAtomics = map[lang.Op]struct {
 
 // emit emits the atomic and gives the old element, 0 where p does not hold;
 // no register where nothing needs it.
-func (u *atomicUpdate) emit() reg {
+func (u *atomicUpdate) emit() asm.Reg {
 	native := nativeAtomics[u.op.Code]
 	switch {
 	case u.d.Bits() < 32:
@@ -120,37 +124,37 @@ func (u *atomicUpdate) emit() reg {
 	case u.d.IsFloat() && (native.name == "max" || native.name == "min"):
 		return u.loop() // the instructions know no floats, nor that NaN wins
 	}
-	class, kind := classOf(u.d), suffix(u.d)
+	class, kind := elem.ClassOf(u.d), elem.Suffix(u.d)
 	x, y := u.x, u.y
 	if native.name == "add" && u.d.IsInt() {
 		kind = unsignedSuffix(u.d)
 	}
 	if native.bits {
-		kind = bitsSuffix(u.d)
+		kind = elem.BitsSuffix(u.d)
 		x = u.bits(x)
-		if y.valid() {
+		if y.Valid() {
 			y = u.bits(y)
 		}
-		class = x.class
+		class = x.Class
 	}
-	operands := x.String()
-	if y.valid() {
-		operands += ", " + y.String()
+	operands := []asm.Operand{u.to.addr(), x}
+	if y.Valid() {
+		operands = append(operands, y)
 	}
 	a := u.a
 	// red gives nothing back, is never an acquire, and does not swap.
 	acquires := u.op.Order == lang.OrderAcquire || u.op.Order == lang.OrderAcqRel
 	if swaps := native.name == "exch" || native.name == "cas"; !u.op.Old && !swaps && !acquires {
-		a.ins("%sred%s.global.%s%s %v, %s", guard(u.p), u.ordering(), native.name, kind, u.to, operands)
-		return reg{}
+		a.If(u.p).Do("red"+u.ordering()+".global."+native.name+kind, operands...)
+		return asm.Reg{}
 	}
-	old := a.reg(class)
-	if u.op.Old && u.p.valid() {
-		a.ins("mov.%s %v, %s", classTable[class].decl[1:], old, zeroText(class))
+	old := a.Reg(class)
+	if u.op.Old && u.p.Valid() {
+		a.Set(old, "mov."+class.String(), class.Zero())
 	}
-	a.ins("%satom%s.global.%s%s %v, %v, %s", guard(u.p), u.ordering(), native.name, kind, old, u.to, operands)
+	a.If(u.p).Set(old, "atom"+u.ordering()+".global."+native.name+kind, operands...)
 	if !u.op.Old {
-		return reg{}
+		return asm.Reg{}
 	}
 	if native.bits {
 		old = u.number(old)
@@ -183,145 +187,142 @@ func unsignedSuffix(d lang.DType) string {
 }
 
 // bits is the memory form of an element of 32 bits or more, in an integer register; number is the inverse.
-func (u *atomicUpdate) bits(x reg) reg {
-	switch x.class {
-	case f32:
-		return u.a.op(b32, "mov.b32", x)
-	case f64:
-		return u.a.op(b64, "mov.b64", x)
+func (u *atomicUpdate) bits(x asm.Reg) asm.Reg {
+	switch x.Class {
+	case asm.F32:
+		return u.a.Op(asm.B32, "mov.b32", x)
+	case asm.F64:
+		return u.a.Op(asm.B64, "mov.b64", x)
 	}
 	return x
 }
 
-func (u *atomicUpdate) number(x reg) reg {
-	switch class := classOf(u.d); class {
-	case f32:
-		return u.a.op(f32, "mov.b32", x)
-	case f64:
-		return u.a.op(f64, "mov.b64", x)
+func (u *atomicUpdate) number(x asm.Reg) asm.Reg {
+	switch class := elem.ClassOf(u.d); class {
+	case asm.F32:
+		return u.a.Op(asm.F32, "mov.b32", x)
+	case asm.F64:
+		return u.a.Op(asm.F64, "mov.b64", x)
 	}
 	return x
 }
 
 // loop changes one element by compare and swap: of 8 bits, of the aligned word around it.
-func (u *atomicUpdate) loop() reg {
+func (u *atomicUpdate) loop() asm.Reg {
 	a := u.a
-	class, kind := b32, "b32"
+	class, kind := asm.B32, "b32"
 	if u.d.Bits() == 64 {
-		class, kind = b64, "b64"
+		class, kind = asm.B64, "b64"
 	}
-	seenBits := a.reg(class) // the element as it was, in its memory form
-	a.ins("mov.%s %v, 0", kind, seenBits)
-	again, done := a.label(), a.label()
-	if u.p.valid() {
-		a.ins("@!%v bra %s", u.p, done)
+	seenBits := a.Reg(class) // the element as it was, in its memory form
+	a.Set(seenBits, "mov."+kind, asm.Int(0))
+	again, done := a.Label(), a.Label()
+	if u.p.Valid() {
+		a.Unless(u.p).Do("bra", done)
 	}
 	word := u.word()
-	old := a.reg(class)
+	old := a.Reg(class)
 	word.read(u, old, kind)
-	a.place(again)
-	a.ins("mov.%s %v, %v", kind, seenBits, word.extract(u, old))
+	a.Place(again)
+	a.Set(seenBits, "mov."+kind, word.extract(u, old))
 	if u.op.Code == lang.OpAtomicCas {
-		a.ins("@%v bra %s", a.op(pred, "setp.ne."+kind, seenBits, u.memoryBits(u.x)), done)
+		a.If(a.Op(asm.Pred, "setp.ne."+kind, seenBits, u.memoryBits(u.x))).Do("bra", done)
 	}
 	next := word.insert(u, old, u.memoryBits(u.combined(seenBits)))
 	seen := word.swap(u, old, next, kind)
-	lost := a.op(pred, "setp.ne."+kind, seen, old)
-	a.ins("mov.%s %v, %v", kind, old, seen)
-	a.ins("@%v bra %s", lost, again)
-	a.place(done)
+	lost := a.Op(asm.Pred, "setp.ne."+kind, seen, old)
+	a.Set(old, "mov."+kind, seen)
+	a.If(lost).Do("bra", again)
+	a.Place(done)
 	if !u.op.Old {
-		return reg{}
+		return asm.Reg{}
 	}
 	return u.fromMemory(seenBits)
 }
 
 // combined is the element's new value.
-func (u *atomicUpdate) combined(have reg) reg {
+func (u *atomicUpdate) combined(have asm.Reg) asm.Reg {
 	switch u.op.Code {
 	case lang.OpAtomicXchg:
 		return u.x
 	case lang.OpAtomicCas:
 		return u.y
 	}
-	return elementwise(u.a, u.op.Code.Combines(), u.d, []reg{u.fromMemory(have), u.x}, false)
+	return elem.Apply(u.a, u.op.Code.Combines(), u.d, []asm.Reg{u.fromMemory(have), u.x}, false)
 }
 
 // memoryBits and fromMemory go between an element and its memory form, in the low bits of an integer register.
-func (u *atomicUpdate) memoryBits(x reg) reg {
+func (u *atomicUpdate) memoryBits(x asm.Reg) asm.Reg {
 	if u.d.Bits() < 32 {
-		bits := u.pack(u.d, []reg{x})
-		return u.a.op(b32, "and.b32", bits, 1<<(8*u.d.Size())-1)
+		bits := elem.Pack(u.a, u.d, []asm.Reg{x})
+		return u.a.Op(asm.B32, "and.b32", bits, asm.Int(1<<(8*u.d.Size())-1))
 	}
 	return u.bits(x)
 }
 
-func (u *atomicUpdate) fromMemory(bits reg) reg {
+func (u *atomicUpdate) fromMemory(bits asm.Reg) asm.Reg {
 	if u.d.Bits() < 32 {
-		return unpack(u.a, u.d, bits, 1)[0]
+		return elem.Unpack(u.a, u.d, bits, 1)[0]
 	}
 	return u.number(bits)
 }
 
 // atomicWord is the word that an element lies in.
 type atomicWord struct {
-	at reg
+	at asm.Reg
 	// shift and field are where in the word the element is, keep the rest; none for an element as wide as its word.
-	shift, field, keep reg
+	shift, field, keep asm.Reg
 }
 
 func (u *atomicUpdate) word() atomicWord {
 	a := u.a
-	at := a.op(b64, "add.s64", u.to.base, u.to.offset)
+	at := a.Op(asm.B64, "add.s64", u.to.base, asm.Int(u.to.offset))
 	if u.d.Size() > 1 {
 		return atomicWord{at: at}
 	}
-	word := a.op(b64, "and.b64", at, -4)
-	low := a.op(b32, "cvt.u32.u64", at)
-	shift := a.op(b32, "and.b32", low, 3)
-	shift = a.op(b32, "shl.b32", shift, 3)
-	field := a.op(b32, "shl.b32", 1<<(8*u.d.Size())-1, shift)
-	keep := a.op(b32, "not.b32", field)
+	word := a.Op(asm.B64, "and.b64", at, asm.Int(-4))
+	low := a.Op(asm.B32, "cvt.u32.u64", at)
+	shift := a.Op(asm.B32, "and.b32", low, asm.Int(3))
+	shift = a.Op(asm.B32, "shl.b32", shift, asm.Int(3))
+	field := a.Op(asm.B32, "shl.b32", asm.Int(1<<(8*u.d.Size())-1), shift)
+	keep := a.Op(asm.B32, "not.b32", field)
 	return atomicWord{word, shift, field, keep}
 }
 
 // read loads the word into a register; those of 16 bits pass through one of their own width.
-func (w atomicWord) read(u *atomicUpdate, to reg, kind string) {
+func (w atomicWord) read(u *atomicUpdate, to asm.Reg, kind string) {
 	if u.d.Size() == 2 {
-		half := u.a.reg(b16)
-		u.a.ins("ld.relaxed.%s.global.b16 %v, [%v]", u.scopeName(), half, w.at)
-		u.a.ins("cvt.u32.u16 %v, %v", to, half)
+		half := u.a.Op(asm.B16, "ld.relaxed."+u.scopeName()+".global.b16", asm.At(w.at))
+		u.a.Set(to, "cvt.u32.u16", half)
 		return
 	}
-	u.a.ins("ld.relaxed.%s.global.%s %v, [%v]", u.scopeName(), kind, to, w.at)
+	u.a.Set(to, "ld.relaxed."+u.scopeName()+".global."+kind, asm.At(w.at))
 }
 
 // swap puts next where the word is old, and gives what it was.
-func (w atomicWord) swap(u *atomicUpdate, old, next reg, kind string) reg {
+func (w atomicWord) swap(u *atomicUpdate, old, next asm.Reg, kind string) asm.Reg {
 	a := u.a
 	if u.d.Size() == 2 {
-		half := a.reg(b16)
-		a.ins("atom%s.global.cas.b16 %v, [%v], %v, %v", u.ordering(), half, w.at, a.op(b16, "cvt.u16.u32", old), a.op(b16, "cvt.u16.u32", next))
-		return a.op(b32, "cvt.u32.u16", half)
+		half := a.Reg(asm.B16)
+		a.Set(half, "atom"+u.ordering()+".global.cas.b16", asm.At(w.at), a.Op(asm.B16, "cvt.u16.u32", old), a.Op(asm.B16, "cvt.u16.u32", next))
+		return a.Op(asm.B32, "cvt.u32.u16", half)
 	}
-	seen := a.reg(old.class)
-	a.ins("atom%s.global.cas.%s %v, [%v], %v, %v", u.ordering(), kind, seen, w.at, old, next)
-	return seen
+	return a.Op(old.Class, "atom"+u.ordering()+".global.cas."+kind, asm.At(w.at), old, next)
 }
 
 // extract is the element's bits in a word.
-func (w atomicWord) extract(u *atomicUpdate, word reg) reg {
-	if !w.shift.valid() {
+func (w atomicWord) extract(u *atomicUpdate, word asm.Reg) asm.Reg {
+	if !w.shift.Valid() {
 		return word
 	}
-	return u.a.op(b32, "and.b32", u.a.op(b32, "shr.u32", word, w.shift), 1<<(8*u.d.Size())-1)
+	return u.a.Op(asm.B32, "and.b32", u.a.Op(asm.B32, "shr.u32", word, w.shift), asm.Int(1<<(8*u.d.Size())-1))
 }
 
 // insert is the word with the element's bits in it.
-func (w atomicWord) insert(u *atomicUpdate, word, bits reg) reg {
-	if !w.shift.valid() {
+func (w atomicWord) insert(u *atomicUpdate, word, bits asm.Reg) asm.Reg {
+	if !w.shift.Valid() {
 		return bits
 	}
-	bits = u.a.op(b32, "and.b32", u.a.op(b32, "shl.b32", bits, w.shift), w.field)
-	return u.a.op(b32, "or.b32", u.a.op(b32, "and.b32", word, w.keep), bits)
+	bits = u.a.Op(asm.B32, "and.b32", u.a.Op(asm.B32, "shl.b32", bits, w.shift), w.field)
+	return u.a.Op(asm.B32, "or.b32", u.a.Op(asm.B32, "and.b32", word, w.keep), bits)
 }

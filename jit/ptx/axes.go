@@ -4,19 +4,21 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
 	"tilec/lang"
 )
 
 // axisState is where an axis stands in the code being emitted.
 type axisState struct {
-	// start is the first position; end, one past the last that exists: registers (b32, or b64 of a wide axis) or ints.
-	start, end any
+	// start is the first position; end, one past the last that exists: registers of 32 bits, of 64 for a wide axis, or known.
+	start, end asm.Number
 	// full: every position of the range exists, though those of another range may not.
 	full bool
 }
 
-func (k *kernel) setAxis(a *ir.Axis, start, end any) {
+func (k *kernel) setAxis(a *ir.Axis, start, end asm.Number) {
 	k.scope.axes[a] = &axisState{start: start, end: end}
 }
 
@@ -29,99 +31,21 @@ func (k *kernel) state(a *ir.Axis) *axisState {
 	if a.Kind != ir.Whole {
 		failf("axis %s is used outside its loop", a.Name)
 	}
-	st := &axisState{start: int(a.Lo), end: int(a.Lo + a.Len)}
+	st := &axisState{start: asm.Int(a.Lo), end: asm.Int(a.Lo + a.Len)}
 	k.root.axes[a] = st
 	return st
 }
 
-// calc is a pure instruction, computed once for equal operands in reach: before
-// the loops and branches that its operands do not depend on. Operands are registers or ints.
-func (k *kernel) calc(c regClass, name string, args ...any) reg {
-	if k.a.inEntry > 0 {
-		return k.a.op(c, name, args...)
-	}
-	level := 1
-	for _, x := range args {
-		if r, ok := x.(reg); ok {
-			level = max(level, k.a.level[r])
-		}
-	}
-	key := fmt.Sprint(c, name, args)
-	for s := k.scope; s != nil; s = s.parent {
-		if r, ok := s.memo[key]; ok {
-			return r
-		}
-	}
-	// The outermost scope where all operands are defined, and the point in the
-	// code before the scope inside it.
-	home, index := k.scope, len(k.a.body)
-	for home.level > level {
-		index = home.begin
-		home = home.parent
-	}
-	r := k.a.insert(index, level, c, name, args...)
-	home.memo[key] = r
-	for s := k.scope; s != home; s = s.parent {
-		s.begin++
-	}
-	return r
-}
-
-// signed is the name of an instruction on signed integers of a class.
-func signed(name string, c regClass) string {
-	if c == b64 {
-		return name + ".s64"
-	}
-	return name + ".s32"
-}
-
-// add and mul are arithmetic on registers and ints: in 64 bits where a register has those.
-func (k *kernel) add(x, y any) any {
-	if m, ok := x.(int); ok {
-		if n, ok := y.(int); ok {
-			return m + n
-		}
-		x, y = y, x
-	}
-	if y == any(0) {
-		return x
-	}
-	r := x.(reg)
-	if s, ok := y.(reg); ok && s.class != r.class {
-		r, y = k.wide(r), k.wide(s)
-	}
-	return k.calc(r.class, signed("add", r.class), r, y)
-}
-
-func (k *kernel) mul(x any, n int) any {
-	if m, ok := x.(int); ok {
-		return m * n
-	}
-	if n == 1 {
-		return x
-	}
-	c := x.(reg).class
-	return k.calc(c, signed("mul.lo", c), x, n)
-}
-
 // countClass is the register class of positions along an axis.
-func countClass(a *ir.Axis) regClass { return classOf(a.Counts()) }
+func countClass(a *ir.Axis) asm.Class { return elem.ClassOf(a.Counts()) }
 
-// size is the size of a dimension: an int or a register of the entry section.
-func (k *kernel) size(d *ir.Dim) any {
+// size is the size of a dimension: known, or a register of the entry section.
+func (k *kernel) size(d *ir.Dim) asm.Number {
 	if d.Known() {
-		return int(d.Value)
+		return asm.Int(d.Value)
 	}
-	return k.atEntry("dim "+d.Name, func() reg {
-		_, name := paramDecl(ir.Param{Kind: ir.ParamDim, Dim: d})
-		if d.Wide {
-			r := k.a.reg(b64)
-			k.a.ins("ld.param.u64 %v, [%s]", r, name)
-			return r
-		}
-		r := k.a.reg(b32)
-		k.a.ins("ld.param.u32 %v, [%s]", r, name)
-		return r
+	return k.a.Once("dim "+d.Name, func() asm.Reg {
+		return k.argument(ir.Param{Kind: ir.ParamDim, Dim: d})
 	})
 }
 
@@ -132,9 +56,9 @@ func (k *kernel) grid() {
 		k.startDebugOutput(nil, nil)
 		return
 	}
-	k.a.atEntry(func() {
+	k.a.AtEntry(func() {
 		rest := k.blockNumber()
-		numbers := make([]reg, len(axes))
+		numbers := make([]asm.Reg, len(axes))
 		last := len(axes) - 1
 		if len(k.products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar {
 			rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
@@ -144,22 +68,22 @@ func (k *kernel) grid() {
 			numbers[i] = rest
 			if i > 0 {
 				blocks := k.blocksOf(axes[i])
-				numbers[i] = k.a.op(b32, "rem.u32", rest, blocks)
-				rest = k.a.op(b32, "div.u32", rest, blocks)
+				numbers[i] = k.a.Op(asm.B32, "rem.u32", rest, blocks)
+				rest = k.a.Op(asm.B32, "div.u32", rest, blocks)
 			}
 		}
 		for i, x := range axes {
 			number := numbers[i]
 			start, c := number, countClass(x)
 			switch {
-			case c == b64:
-				start = k.a.op(b64, "mul.wide.u32", number, x.Extent)
+			case c == asm.B64:
+				start = k.a.Op(asm.B64, "mul.wide.u32", number, asm.Int(x.Extent))
 			case x.Extent > 1:
-				start = k.a.op(b32, "mul.lo.s32", number, x.Extent)
+				start = k.a.Op(asm.B32, "mul.lo.s32", number, asm.Int(x.Extent))
 			}
-			end := k.a.op(c, signed("add", c), start, x.Extent)
+			end := k.a.Op(c, c.Signed("add"), start, asm.Int(x.Extent))
 			if k.ragged(x) {
-				end = k.a.op(c, signed("min", c), end, k.size(x.Dim))
+				end = k.a.Op(c, c.Signed("min"), end, k.size(x.Dim))
 			}
 			k.setAxis(x, start, end)
 		}
@@ -174,36 +98,36 @@ const groupRows = 8
 // same time share rows and columns of the operands, which then stay in the L2
 // cache: down a few rows first, then to the next column. It gives what is left of
 // the block number for slower axes, the row and the column.
-func (k *kernel) grouped(block reg, x, y *ir.Axis, slower bool) (rest, row, column reg) {
-	op := func(name string, args ...any) reg { return k.a.op(b32, name, args...) }
+func (k *kernel) grouped(block asm.Reg, x, y *ir.Axis, slower bool) (rest, row, column asm.Reg) {
+	op := func(name string, args ...asm.Operand) asm.Reg { return k.a.Op(asm.B32, name, args...) }
 	rows, columns := k.blocksOf(x), k.blocksOf(y)
 	rest = block
 	if slower {
-		both := op("mul.lo.s32", k.register(rows), columns)
+		both := op("mul.lo.s32", k.a.Register(rows), columns)
 		rest, block = op("div.u32", block, both), op("rem.u32", block, both)
 	}
-	size := op("mul.lo.s32", k.register(columns), groupRows)
-	first := op("mul.lo.s32", op("div.u32", block, size), groupRows)
+	size := op("mul.lo.s32", k.a.Register(columns), asm.Int(groupRows))
+	first := op("mul.lo.s32", op("div.u32", block, size), asm.Int(groupRows))
 	within := op("rem.u32", block, size)
-	height := op("min.s32", op("sub.s32", k.register(rows), first), groupRows)
+	height := op("min.s32", op("sub.s32", k.a.Register(rows), first), asm.Int(groupRows))
 	return rest, op("add.s32", first, op("rem.u32", within, height)), op("div.u32", within, height)
 }
 
 // blocksOf is the number of blocks along a grid axis.
-func (k *kernel) blocksOf(x *ir.Axis) any {
+func (k *kernel) blocksOf(x *ir.Axis) asm.Number {
 	if x.Dim.Known() {
-		return min((x.Dim.Value+x.Extent-1)/x.Extent, target.MaxBlocks) // a launch of more is refused
+		return asm.Int(min((x.Dim.Value+x.Extent-1)/x.Extent, target.MaxBlocks)) // a launch of more is refused
 	}
 	n := k.size(x.Dim)
 	if x.Dim.Wide {
-		up := k.a.op(b64, "add.s64", n, x.Extent-1)
-		return k.a.op(b32, "cvt.u32.u64", k.a.op(b64, "div.u64", up, x.Extent))
+		up := k.a.Op(asm.B64, "add.s64", n, asm.Int(x.Extent-1))
+		return k.a.Op(asm.B32, "cvt.u32.u64", k.a.Op(asm.B64, "div.u64", up, asm.Int(x.Extent)))
 	}
 	if x.Extent == 1 {
 		return n
 	}
-	up := k.a.op(b32, "add.s32", n, x.Extent-1)
-	return k.a.op(b32, "div.u32", up, x.Extent)
+	up := k.a.Op(asm.B32, "add.s32", n, asm.Int(x.Extent-1))
+	return k.a.Op(asm.B32, "div.u32", up, asm.Int(x.Extent))
 }
 
 // ragged reports an axis whose range may have fewer positions than its extent.
@@ -332,8 +256,8 @@ func (k *kernel) multipleOf(v *ir.Value) int64 {
 	return 1
 }
 
-// threadCoord is the thread's part of the coordinate along a: an int or a register.
-func (k *kernel) threadCoord(l layout, a *ir.Axis) any {
+// threadCoord is the thread's part of the coordinate along a.
+func (k *kernel) threadCoord(l layout, a *ir.Axis) asm.Number {
 	type field struct{ at, bits, stride int }
 	var fields []field
 	scan := func(ds []digit, at, total int) {
@@ -364,87 +288,87 @@ func (k *kernel) threadCoord(l layout, a *ir.Axis) any {
 	scan(l.lane, 0, lanes)
 	scan(l.warp, 5, k.warps)
 	if len(fields) == 0 {
-		return 0
+		return asm.Int(0)
 	}
-	var sum any = 0
+	var sum asm.Number = asm.Int(0)
 	for _, f := range fields {
 		x := k.tid
 		if f.at > 0 {
-			x = k.calc(b32, "shr.u32", x, f.at)
+			x = k.a.Calc(asm.B32, "shr.u32", x, asm.Int(f.at))
 		}
 		if 1<<(f.at+f.bits) < k.warps*lanes {
-			x = k.calc(b32, "and.b32", x, 1<<f.bits-1)
+			x = k.a.Calc(asm.B32, "and.b32", x, asm.Int(1<<f.bits-1))
 		}
-		if r, ok := sum.(reg); ok {
-			sum = k.calc(b32, "mad.lo.s32", x, f.stride, r)
+		if r, ok := sum.(asm.Reg); ok {
+			sum = k.a.Calc(asm.B32, "mad.lo.s32", x, asm.Int(f.stride), r)
 		} else {
-			sum = k.mul(x, f.stride)
+			sum = k.a.Mul(x, f.stride)
 		}
 	}
 	return sum
 }
 
 // position is the absolute position along a of the thread's register coordinate 0: start plus the thread's part.
-func (k *kernel) position(l layout, a *ir.Axis) any {
-	return k.add(k.threadCoord(l, a), k.state(a).start)
+func (k *kernel) position(l layout, a *ir.Axis) asm.Number {
+	return k.a.Add(k.threadCoord(l, a), k.state(a).start)
 }
 
 // left is how many positions of a's range lie from the thread's register coordinate 0 on, 32 bits.
-func (k *kernel) left(l layout, a *ir.Axis) reg {
-	if countClass(a) == b64 {
-		return k.calc(b32, "sub.s32", k.extent(a), k.threadCoord(l, a))
+func (k *kernel) left(l layout, a *ir.Axis) asm.Reg {
+	if countClass(a) == asm.B64 {
+		return k.a.Calc(asm.B32, "sub.s32", k.extent(a), k.threadCoord(l, a))
 	}
-	return k.calc(b32, "sub.s32", k.state(a).end, k.position(l, a))
+	return k.a.Calc(asm.B32, "sub.s32", k.state(a).end, k.position(l, a))
 }
 
-// extent is how many positions a's range has: an int, or a register of 32 bits.
-func (k *kernel) extent(a *ir.Axis) any {
+// extent is how many positions a's range has, 32 bits.
+func (k *kernel) extent(a *ir.Axis) asm.Number {
 	st := k.state(a)
-	start, startInt := st.start.(int)
-	end, endInt := st.end.(int)
+	start, startInt := st.start.(asm.Int)
+	end, endInt := st.end.(asm.Int)
 	switch {
 	case startInt && endInt:
 		return end - start
-	case countClass(a) == b64:
-		return k.calc(b32, "cvt.u32.u64", k.calc(b64, "sub.s64", st.end, st.start))
-	case st.start == any(0):
+	case countClass(a) == asm.B64:
+		return k.a.Calc(asm.B32, "cvt.u32.u64", k.a.Calc(asm.B64, "sub.s64", st.end, st.start))
+	case st.start == asm.Int(0):
 		return st.end
 	}
-	return k.calc(b32, "sub.s32", st.end, st.start)
+	return k.a.Calc(asm.B32, "sub.s32", st.end, st.start)
 }
 
 // exists gives the predicate that the element at register coordinate c along a
 // exists; no register when it always does.
-func (k *kernel) exists(l layout, a *ir.Axis, c int) reg {
+func (k *kernel) exists(l layout, a *ir.Axis, c int) asm.Reg {
 	most := reach(a, l.lane, l.warp) - 1 + c
 	if k.partial(a) {
 		// position + c < end; the end is never past start + extent, so padding is out too.
-		return k.calc(pred, "setp.gt.s32", k.left(l, a), c)
+		return k.a.Calc(asm.Pred, "setp.gt.s32", k.left(l, a), asm.Int(c))
 	}
 	if most < int(a.Extent) {
-		return reg{}
+		return asm.Reg{}
 	}
 	t := k.threadCoord(l, a)
-	if t == any(0) {
-		return k.calc(pred, "mov.pred", 0)
+	if t == asm.Int(0) {
+		return k.a.Calc(asm.Pred, "mov.pred", asm.Int(0))
 	}
-	return k.calc(pred, "setp.lt.s32", t, int(a.Extent)-c)
+	return k.a.Calc(asm.Pred, "setp.lt.s32", t, asm.Int(int(a.Extent)-c))
 }
 
 // both is the conjunction of predicates; no register stands for true.
-func (k *kernel) both(p, q reg) reg {
+func (k *kernel) both(p, q asm.Reg) asm.Reg {
 	switch {
-	case !p.valid():
+	case !p.Valid():
 		return q
-	case !q.valid() || p == q:
+	case !q.Valid() || p == q:
 		return p
 	}
-	return k.calc(pred, "and.pred", p, q)
+	return k.a.Calc(asm.Pred, "and.pred", p, q)
 }
 
 // mask is the predicate that register r's element exists along all the axes.
-func (k *kernel) mask(l layout, axes []*ir.Axis, r int) reg {
-	var p reg
+func (k *kernel) mask(l layout, axes []*ir.Axis, r int) asm.Reg {
+	var p asm.Reg
 	for _, a := range axes {
 		p = k.both(p, k.exists(l, a, l.regCoord(r, a)))
 	}
@@ -452,20 +376,17 @@ func (k *kernel) mask(l layout, axes []*ir.Axis, r int) reg {
 }
 
 // scalarParam loads a scalar parameter.
-func (k *kernel) scalarParam(p ir.Param) reg {
-	var r reg
-	k.a.atEntry(func() {
-		_, name := paramDecl(p)
+func (k *kernel) scalarParam(p ir.Param) asm.Reg {
+	var r asm.Reg
+	k.a.AtEntry(func() {
 		d := p.Scalar.Type.DType
 		switch {
 		case d == lang.Bool:
-			byte := k.a.reg(b32)
-			k.a.ins("ld.param.u8 %v, [%s]", byte, name)
-			r = k.a.op(pred, "setp.ne.u32", byte, 0)
+			byte := k.a.Op(asm.B32, "ld.param.u8", asm.At(param(p).Name))
+			r = k.a.Op(asm.Pred, "setp.ne.u32", byte, asm.Int(0))
 		case d.IsFloat() && d.Bits() < 32:
-			raw := k.a.reg(b32)
-			k.a.ins("ld.param.u%d %v, [%s]", d.Bits(), raw, name)
-			r = unpack(k.a, d, raw, 1)[0]
+			raw := k.a.Op(asm.B32, fmt.Sprintf("ld.param.u%d", d.Bits()), asm.At(param(p).Name))
+			r = elem.Unpack(k.a, d, raw, 1)[0]
 		default:
 			kind := "u"
 			if d.IsFloat() {
@@ -473,8 +394,7 @@ func (k *kernel) scalarParam(p ir.Param) reg {
 			} else if d.IsSigned() {
 				kind = "s"
 			}
-			r = k.a.reg(classOf(d))
-			k.a.ins("ld.param.%s%d %v, [%s]", kind, d.Bits(), r, name)
+			r = k.a.Op(elem.ClassOf(d), fmt.Sprintf("ld.param.%s%d", kind, d.Bits()), asm.At(param(p).Name))
 		}
 	})
 	return r

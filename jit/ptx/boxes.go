@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -188,35 +189,35 @@ func (k *kernel) provide(v *ir.Value) {
 }
 
 // copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.
-func (k *kernel) copyBoxes(b *box, t *sharedTile, bar reg) {
-	k.eachBox(b, t, func(tile reg, tensor string, rank int) {
-		k.a.ins("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%v], %s, [%v]", rank, tile, tensor, bar)
+func (k *kernel) copyBoxes(b *box, t *sharedTile, bar asm.Reg) {
+	k.eachBox(b, t, func(tile asm.Reg, from asm.Box) {
+		k.a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes", len(from.At)), asm.At(tile), from, asm.At(bar))
 	})
 }
 
-// eachBox gives the address of each panel of a tile and the operand that names its box of the tensor.
-func (k *kernel) eachBox(b *box, t *sharedTile, emit func(tile reg, tensor string, rank int)) {
+// eachBox gives the address of each panel of a tile and its box of the tensor.
+func (k *kernel) eachBox(b *box, t *sharedTile, emit func(tile asm.Reg, box asm.Box)) {
 	m := b.tensorMap
-	at := make([]any, len(m.Order))
+	at := make([]asm.Number, len(m.Order))
 	for n, i := range m.Order {
 		at[n] = k.boxPosition(b.dims[i])
 	}
-	from := k.atEntry("map "+m.Name, func() reg {
-		r := k.a.op(b64, "mov.b64", m.Name)
-		r = k.a.op(b64, "cvta.param.u64", r)
-		k.a.ins("prefetch.tensormap [%v]", r)
+	from := k.a.Once("map "+m.Name, func() asm.Reg {
+		r := k.a.Op(asm.B64, "mov.b64", asm.Symbol(m.Name))
+		r = k.a.Op(asm.B64, "cvta.param.u64", r)
+		k.a.Do("prefetch.tensormap", asm.At(r))
 		return r
 	})
 	width := m.Swizzle
 	for panel := range t.rowBytes() / width {
-		coords := make([]reg, len(at))
+		coords := make(asm.Vector, len(at))
 		for n, x := range at {
 			if n == 0 {
-				x = k.add(x, panel*width/t.d.Size())
+				x = k.a.Add(x, asm.Int(panel*width/t.d.Size()))
 			}
-			coords[n] = k.register(x)
+			coords[n] = k.a.Register(x)
 		}
-		emit(k.register(k.add(t.base, panel*t.panels*panelBytes)), fmt.Sprintf("[%v, %s]", from, braced(coords)), len(coords))
+		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.panels*panelBytes))), asm.Box{Map: from, At: coords})
 	}
 }
 
@@ -225,7 +226,7 @@ func (k *kernel) eachBox(b *box, t *sharedTile, emit func(tile reg, tensor strin
 func (k *kernel) storeBoxes(op *ir.Op) bool {
 	v, dims := op.Stored(), k.access(op)
 	c := contiguous(dims)
-	if !k.producing || op.Hint.Given() || k.scope.level > 1 || c == nil || k.contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || k.cheap(v) {
+	if !k.producing || op.Hint.Given() || k.a.Level() > 1 || c == nil || k.contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || k.cheap(v) {
 		return false
 	}
 	for i, d := range dims {
@@ -253,39 +254,31 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	k.orderWrite(op.Tensor)
 	t.async = true
 	t.buffer = k.allocate(t.bytes(), "storing "+valueName(v))
-	t.base = k.register(k.add(k.sharedBase(), t.at))
+	t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at)))
 	k.write(t, v, k.home[v], k.unrounded(v, k.home[v]), nil)
 	k.reading(t.buffer)
-	first := k.calc(pred, "setp.eq.u32", k.tid, 0)
-	k.eachBox(b, t, func(tile reg, tensor string, rank int) {
-		k.a.ins("@%v cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group %s, [%v]", first, rank, tensor, tile)
+	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
+	k.eachBox(b, t, func(tile asm.Reg, to asm.Box) {
+		k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
 	})
-	k.a.ins("@%v cp.async.bulk.commit_group", first)
-	k.a.ins("@%v cp.async.bulk.wait_group.read 0", first)
+	k.a.If(first).Do("cp.async.bulk.commit_group")
+	k.a.If(first).Do("cp.async.bulk.wait_group.read", asm.Int(0))
 	k.release(t.buffer)
 	return true
 }
 
-// braced prints registers as a vector, even a single one.
-func braced(rs []reg) string {
-	if len(rs) == 1 {
-		return "{" + rs[0].String() + "}"
-	}
-	return list(rs)
-}
-
-// boxPosition is where a box begins along one dimension of its tensor: a register (b32) or an int.
-func (k *kernel) boxPosition(d dimAccess) any {
-	var sum any = int(d.affine.offset)
+// boxPosition is where a box begins along one dimension of its tensor, 32 bits.
+func (k *kernel) boxPosition(d dimAccess) asm.Number {
+	var sum asm.Number = asm.Int(d.affine.offset)
 	for _, t := range d.affine.terms {
-		sum = k.add(sum, k.state(t.axis).start)
+		sum = k.a.Add(sum, k.state(t.axis).start)
 	}
 	for _, s := range d.affine.scalars {
 		r := k.scalar(s.value)
-		if r.class == b64 {
-			r = k.calc(b32, "cvt.u32.u64", r)
+		if r.Class == asm.B64 {
+			r = k.a.Calc(asm.B32, "cvt.u32.u64", r)
 		}
-		sum = k.add(sum, k.mul(r, int(s.coef)))
+		sum = k.a.Add(sum, k.a.Mul(r, int(s.coef)))
 	}
 	return sum
 }

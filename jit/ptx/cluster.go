@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -31,93 +32,88 @@ func splitOver(f *ir.Func) int {
 
 // blockNumber is the number of the block among those that differ in the grid's
 // axes. Where clusters are launched whole, blocks beyond the last end at once.
-func (k *kernel) blockNumber() reg {
+func (k *kernel) blockNumber() asm.Reg {
 	a := k.a
-	number := a.op(b32, "mov.u32", "%ctaid.x")
+	number := a.Op(asm.B32, "mov.u32", asm.Block)
 	if k.f.ScratchBytes() > 0 {
-		_, name := paramDecl(ir.Param{Kind: ir.ParamFirst})
-		first := a.reg(b32)
-		a.ins("ld.param.u32 %v, [%s]", first, name)
-		number = a.op(b32, "add.u32", number, first)
+		first := k.argument(ir.Param{Kind: ir.ParamFirst})
+		number = a.Op(asm.B32, "add.u32", number, first)
 	}
 	if k.split > 1 {
-		return a.op(b32, "div.u32", number, k.split)
+		return a.Op(asm.B32, "div.u32", number, asm.Int(k.split))
 	}
 	if n := k.clusterSize(); n > 1 {
-		var blocks any = 1
+		var blocks asm.Number = asm.Int(1)
 		for _, x := range k.f.Grid() {
 			along := k.blocksOf(x)
-			if d, ok := along.(int64); ok {
-				along = int(d)
-			}
-			switch b := blocks.(type) {
-			case int:
-				if d, ok := along.(int); ok {
-					blocks = b * d
-				} else {
-					blocks = a.op(b32, "mul.lo.u32", along, b)
-				}
+			b, known := blocks.(asm.Int)
+			d, alongKnown := along.(asm.Int)
+			switch {
+			case known && alongKnown:
+				blocks = b * d
+			case known:
+				blocks = a.Op(asm.B32, "mul.lo.u32", along, b)
 			default:
-				blocks = a.op(b32, "mul.lo.u32", b, along)
+				blocks = a.Op(asm.B32, "mul.lo.u32", blocks, along)
 			}
 		}
-		if b, ok := blocks.(int); !ok || b%n != 0 {
-			a.ins("@%v ret", a.op(pred, "setp.ge.u32", number, blocks))
+		if b, known := blocks.(asm.Int); !known || int(b)%n != 0 {
+			a.If(a.Op(asm.Pred, "setp.ge.u32", number, blocks)).Do("ret")
 		}
 	}
 	return number
 }
 
 // rank is the block's number in its cluster.
-func (k *kernel) rank() reg {
-	return k.atEntry("rank", func() reg {
-		k.a.require(78)
-		return k.a.op(b32, "mov.u32", "%cluster_ctarank")
+func (k *kernel) rank() asm.Reg {
+	return k.a.Once("rank", func() asm.Reg {
+		k.a.Require(78)
+		return k.a.Op(asm.B32, "mov.u32", asm.ClusterRank)
 	})
 }
 
 // firstBlock holds in the first block of a cluster.
-func (k *kernel) firstBlock() reg { return k.calc(pred, "setp.eq.u32", k.rank(), 0) }
+func (k *kernel) firstBlock() asm.Reg { return k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int(0)) }
 
 // onlyFirst emits what only the first of the blocks that share a loop may do: outside the loop all hold the same.
 func (k *kernel) onlyFirst(emit func()) {
 	a := k.a
-	first, done := k.firstBlock(), a.label()
-	begin := len(a.body)
-	a.ins("@!%v bra.uni %s", first, done)
+	first, done := k.firstBlock(), a.Label()
+	begin := a.Here()
+	a.Unless(first).Do("bra.uni", done)
 	k.push(begin)
 	emit()
 	k.pop()
-	a.place(done)
+	a.Place(done)
 	k.assumeTouched()
 }
 
 // counting is 32- or 64-bit arithmetic on positions, as a register has them: s and u are the signed and unsigned type.
-func (k *kernel) counting(like reg) (op func(name string, x, y any) reg, s, u string) {
-	c, s, u := b32, "s32", "u32"
-	if like.class == b64 {
-		c, s, u = b64, "s64", "u64"
+func (k *kernel) counting(like asm.Reg) (op func(name string, x, y asm.Number) asm.Reg, s, u string) {
+	c, s, u := asm.B32, "s32", "u32"
+	if like.Class == asm.B64 {
+		c, s, u = asm.B64, "s64", "u64"
 	}
-	return func(name string, x, y any) reg { return k.calc(c, name, x, y) }, s, u
+	return func(name string, x, y asm.Number) asm.Reg { return k.a.Calc(c, name, x, y) }, s, u
 }
 
 // share is how many positions a range has, and how many of them each block goes through: whole steps, but for the last.
-func (k *kernel) share(lo, hi reg, step int64) (length, each reg) {
+func (k *kernel) share(lo, hi asm.Reg, step int64) (length, each asm.Reg) {
 	op, s, u := k.counting(lo)
-	length = op("max."+s, op("sub."+s, hi, lo), 0)
+	length = op("max."+s, op("sub."+s, hi, lo), asm.Int(0))
 	// As unsigned numbers, for their sums may pass the largest i32.
-	steps := op("div."+u, op("add."+u, length, step-1), step)
-	each = op("div."+u, op("add."+u, steps, k.split-1), k.split)
-	return length, op("mul.lo."+u, each, step)
+	steps := op("div."+u, op("add."+u, length, asm.Int(step-1)), asm.Int(step))
+	each = op("div."+u, op("add."+u, steps, asm.Int(k.split-1)), asm.Int(k.split))
+	return length, op("mul.lo."+u, each, asm.Int(step))
 }
 
 // part is the range of a loop's positions that this block goes through.
-func (k *kernel) part(lo, hi reg, step int64) (from, to reg) {
+func (k *kernel) part(lo, hi asm.Reg, step int64) (from, to asm.Reg) {
 	op, s, u := k.counting(lo)
 	length, each := k.share(lo, hi, step)
 	rank := k.rank()
-	if lo.class == b64 {
-		rank = k.wide(rank)
+	if lo.Class == asm.B64 {
+		rank = k.a.Wide(rank)
 	}
 	begin := op("mul.lo."+u, rank, each)
 	end := op("add."+u, begin, each)
@@ -147,26 +143,26 @@ func joinsAt(ops []*ir.Op) []*ir.Op {
 // joined is one element of the tiles of a join, as one thread of each block holds it.
 type joined struct {
 	op   *ir.Op
-	regs []reg // by tile
-	out  []reg
+	regs []asm.Reg // by tile
+	out  []asm.Reg
 }
 
 // join puts together what the blocks carry out of loops over an axis that they share.
 func (k *kernel) join(ops []*ir.Op) {
 	var all []joined
 	for _, op := range ops {
-		k.a.comment("%s", describe(op))
+		k.a.Comment("%s", describe(op))
 		l := k.home[op.Results[0]]
-		out := make([][]reg, len(op.Joined()))
-		tiles := make([][]reg, len(op.Joined()))
+		out := make([][]asm.Reg, len(op.Joined()))
+		tiles := make([][]asm.Reg, len(op.Joined()))
 		for i, v := range op.Joined() {
 			tiles[i] = k.get(v, l)
-			out[i] = make([]reg, len(tiles[i]))
+			out[i] = make([]asm.Reg, len(tiles[i]))
 		}
 		for j := range tiles[0] {
 			e := joined{op: op}
 			for i := range tiles {
-				out[i][j] = k.a.reg(tiles[i][j].class)
+				out[i][j] = k.a.Reg(tiles[i][j].Class)
 				e.regs, e.out = append(e.regs, tiles[i][j]), append(e.out, out[i][j])
 			}
 			all = append(all, e)
@@ -175,7 +171,7 @@ func (k *kernel) join(ops []*ir.Op) {
 			k.hold(op.Results[i], l, out[i])
 		}
 		if op.Exclusive {
-			k.hold(op.Results[len(tiles)], uniform(k.warps), []reg{k.anyBefore(op)})
+			k.hold(op.Results[len(tiles)], uniform(k.warps), []asm.Reg{k.anyBefore(op)})
 		}
 	}
 	threads := k.warps * lanes
@@ -194,17 +190,9 @@ func (k *kernel) join(ops []*ir.Op) {
 func (e joined) bytes() int {
 	n := 0
 	for _, r := range e.regs {
-		n += r.class.bytes()
+		n += r.Class.Bytes()
 	}
 	return n
-}
-
-// bytes is what a register takes in shared memory; a predicate is a word.
-func (c regClass) bytes() int {
-	if c == f64 || c == b64 {
-		return 8
-	}
-	return 4
 }
 
 // exchangeParts joins some elements. Every thread of a block holds what the same
@@ -212,20 +200,20 @@ func (c regClass) bytes() int {
 func (k *kernel) exchangeParts(all []joined, bytes int) {
 	a, axis := k.a, all[0].op.Axis
 	threads := k.warps * lanes
-	a.comment("the parts of %d blocks", k.split)
+	a.Comment("the parts of %d blocks", k.split)
 	buffer := k.allocate(bytes, fmt.Sprintf("exchanging the parts of axis %s", axis.Name))
 	k.writing(buffer)
 	// Of each register there is an array with an element for each thread, of which mine is the thread's place.
-	mine := map[int]reg{}
+	mine := map[int]asm.Reg{}
 	for _, size := range []int{4, 8} {
-		mine[size] = k.register(k.add(k.calc(b32, "add.s32", k.sharedBase(), buffer.at), k.mul(k.tid, size)))
+		mine[size] = k.a.Register(k.a.Add(k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(buffer.at)), k.a.Mul(k.tid, size)))
 	}
 	each := func(visit func(e joined, i, size, offset int)) {
 		at := 0
 		for _, size := range []int{8, 4} { // the wide ones first, so that all are aligned
 			for _, e := range all {
 				for i, r := range e.regs {
-					if r.class.bytes() == size {
+					if r.Class.Bytes() == size {
 						visit(e, i, size, at)
 						at += threads * size
 					}
@@ -235,27 +223,27 @@ func (k *kernel) exchangeParts(all []joined, bytes int) {
 	}
 	each(func(e joined, i, size, offset int) {
 		x := e.regs[i]
-		if x.class == pred {
-			x = a.op(b32, "selp.u32", 1, 0, x)
+		if x.Class == asm.Pred {
+			x = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), x)
 		}
-		a.ins("st.shared.b%d [%v+%d], %v", 8*size, mine[size], offset, x)
+		a.Do(fmt.Sprintf("st.shared.b%d", 8*size), asm.At(mine[size]).Plus(offset), x)
 	})
 	k.clusterBarrier()
-	fetch := func(rank int) map[reg]reg { // the parts of one block, by the block's own registers
-		from := map[int]reg{}
-		parts := map[reg]reg{}
+	fetch := func(rank int) map[asm.Reg]asm.Reg { // the parts of one block, by the block's own registers
+		from := map[int]asm.Reg{}
+		parts := map[asm.Reg]asm.Reg{}
 		each(func(e joined, i, size, offset int) {
-			if !from[size].valid() {
-				from[size] = a.op(b32, "mapa.shared::cluster.u32", mine[size], rank)
+			if !from[size].Valid() {
+				from[size] = a.Op(asm.B32, "mapa.shared::cluster.u32", mine[size], asm.Int(rank))
 			}
-			class := e.regs[i].class
-			x := a.reg(class)
-			if class == pred {
-				x = a.reg(b32)
+			class := e.regs[i].Class
+			x := a.Reg(class)
+			if class == asm.Pred {
+				x = a.Reg(asm.B32)
 			}
-			a.ins("ld.shared::cluster.b%d %v, [%v+%d]", 8*size, x, from[size], offset)
-			if class == pred {
-				x = a.op(pred, "setp.ne.u32", x, 0)
+			a.Set(x, fmt.Sprintf("ld.shared::cluster.b%d", 8*size), asm.At(from[size]).Plus(offset))
+			if class == asm.Pred {
+				x = a.Op(asm.Pred, "setp.ne.u32", x, asm.Int(0))
 			}
 			parts[e.out[i]] = x
 		})
@@ -271,15 +259,15 @@ func (k *kernel) exchangeParts(all []joined, bytes int) {
 }
 
 // partsOfAll combines the parts of all blocks.
-func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[reg]reg) {
+func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.Reg) {
 	a := k.a
 	// Parts without steps are the last ones: behind the first of them there is nothing more.
-	end := a.label()
+	end := a.Label()
 	conditional := false
 	for rank := range k.split {
-		if exists := k.partExists(all[0].op, rank); exists.valid() {
-			begin := len(a.body)
-			a.ins("@!%v bra.uni %s", exists, end)
+		if exists := k.partExists(all[0].op, rank); exists.Valid() {
+			begin := a.Here()
+			a.Unless(exists).Do("bra.uni", end)
 			if !conditional {
 				k.push(begin)
 				conditional = true
@@ -287,7 +275,7 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[reg]reg) {
 		}
 		parts := fetch(rank)
 		for _, e := range all {
-			xs := make([]reg, len(e.out))
+			xs := make([]asm.Reg, len(e.out))
 			for i, r := range e.out {
 				xs[i] = parts[r]
 			}
@@ -295,36 +283,36 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[reg]reg) {
 				xs = k.function(e.op, e.out, xs)
 			}
 			for i, r := range e.out {
-				k.move(r, xs[i])
+				k.a.Move(r, xs[i])
 			}
 		}
 	}
 	if conditional {
 		k.pop()
-		a.place(end)
+		a.Place(end)
 	}
 }
 
 // partsBefore combines, for each block, the parts of those before it; behind it in a reversed join.
-func (k *kernel) partsBefore(all []joined, fetch func(rank int) map[reg]reg) {
+func (k *kernel) partsBefore(all []joined, fetch func(rank int) map[asm.Reg]asm.Reg) {
 	op := all[0].op
-	totals := make([][]reg, len(all))
+	totals := make([][]asm.Reg, len(all))
 	for i := range k.split {
-		rank, exists := i, reg{}
+		rank, exists := i, asm.Reg{}
 		if op.Reverse { // there the parts without steps come first
 			rank = k.split - 1 - i
 			exists = k.partExists(op, rank+1)
 		}
 		parts := fetch(rank)
-		mine := k.calc(pred, "setp.eq.u32", k.rank(), rank)
+		mine := k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int(rank))
 		for n, e := range all {
-			xs := make([]reg, len(e.out))
+			xs := make([]asm.Reg, len(e.out))
 			for j, r := range e.out {
 				xs[j] = parts[r]
 				if i == 0 {
-					k.move(r, xs[j])
+					k.a.Move(r, xs[j])
 				} else {
-					k.move(r, k.selected(mine, totals[n][j], r))
+					k.a.Move(r, k.selected(mine, totals[n][j], r))
 				}
 			}
 			if i > 0 {
@@ -338,24 +326,24 @@ func (k *kernel) partsBefore(all []joined, fetch func(rank int) map[reg]reg) {
 }
 
 // anyBefore holds in blocks before which there are steps; behind which, in a reversed join.
-func (k *kernel) anyBefore(op *ir.Op) reg {
+func (k *kernel) anyBefore(op *ir.Op) asm.Reg {
 	if !op.Reverse {
-		return k.calc(pred, "setp.ne.u32", k.rank(), 0)
+		return k.a.Calc(asm.Pred, "setp.ne.u32", k.rank(), asm.Int(0))
 	}
 	lo, hi := op.Bounds()
 	begin, end := k.bounds(op.Axis, lo, hi)
 	length, each := k.share(begin, end, op.Axis.Extent)
-	next := k.calc(b32, "add.u32", k.rank(), 1)
-	return k.calc(pred, "setp.lt.u32", k.calc(b32, "mul.lo.u32", next, each), length)
+	next := k.a.Calc(asm.B32, "add.u32", k.rank(), asm.Int(1))
+	return k.a.Calc(asm.Pred, "setp.lt.u32", k.a.Calc(asm.B32, "mul.lo.u32", next, each), length)
 }
 
 // partExists is the predicate that the block of a rank has steps of a shared loop, given that all before it
 // have; no register where it does for sure.
-func (k *kernel) partExists(join *ir.Op, rank int) reg {
+func (k *kernel) partExists(join *ir.Op, rank int) asm.Reg {
 	lo, hi := join.Bounds()
 	step := join.Axis.Extent
 	if rank == 0 {
-		return reg{}
+		return asm.Reg{}
 	}
 	from, fromKnown := lo.IsConst()
 	to, toKnown := hi.IsConst()
@@ -363,18 +351,18 @@ func (k *kernel) partExists(join *ir.Op, rank int) reg {
 		steps := (max(to.Int-from.Int, 0) + step - 1) / step
 		each := (steps + int64(k.split) - 1) / int64(k.split)
 		if int64(rank)*each < steps {
-			return reg{}
+			return asm.Reg{}
 		}
 	}
 	begin, end := k.bounds(join.Axis, lo, hi)
 	length, each := k.share(begin, end, step)
 	op, _, u := k.counting(begin)
-	return k.calc(pred, "setp.lt."+u, op("mul.lo."+u, each, rank), length)
+	return k.a.Calc(asm.Pred, "setp.lt."+u, op("mul.lo."+u, each, asm.Int(rank)), length)
 }
 
 // clusterBarrier makes what the cluster's blocks have written visible to all of them.
 func (k *kernel) clusterBarrier() {
-	k.a.ins("barrier.cluster.arrive.release.aligned")
-	k.a.ins("barrier.cluster.wait.acquire.aligned")
+	k.a.Do("barrier.cluster.arrive.release.aligned")
+	k.a.Do("barrier.cluster.wait.acquire.aligned")
 	k.arena.reads, k.arena.writes, k.arena.unknown = nil, nil, false
 }

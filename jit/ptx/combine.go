@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -71,16 +72,16 @@ type combining struct {
 	// now is the layout of the totals: the digits that are done hold nothing any more, or copies.
 	now layout
 	// totals is, by register of now, the total of a block.
-	totals [][]reg
+	totals [][]asm.Reg
 	// Of a scan: values is, by register of the operands' layout, what the positions
 	// of the block up to there give; block is the register of now with the block.
-	values [][]reg
+	values [][]asm.Reg
 	block  []int
 }
 
 func (k *kernel) newCombining(op *ir.Op, l layout) *combining {
 	c := &combining{kernel: k, op: op, axis: op.Over[0], reverse: op.Reverse, now: l}
-	c.totals = make([][]reg, l.regs())
+	c.totals = make([][]asm.Reg, l.regs())
 	for _, v := range op.Operands() {
 		c.types = append(c.types, v.Type.DType)
 		regs := k.get(v, l.slice(v.Type.Axes))
@@ -100,7 +101,7 @@ func (k *kernel) reduceBy(op *ir.Op) {
 	}
 	out := l.slice(ir.Without(op.Combined(), op.Over))
 	for i, v := range op.Results {
-		regs := make([]reg, out.regs())
+		regs := make([]asm.Reg, out.regs())
 		for r := range regs {
 			regs[r] = c.totals[r][i]
 			if c.axis.Kind == ir.Whole && c.axis.Len == 0 {
@@ -130,7 +131,7 @@ func (k *kernel) scan(op *ir.Op) {
 		c.join(s, i < len(joints)-1)
 	}
 	for i, v := range op.Results {
-		regs := make([]reg, l.regs())
+		regs := make([]asm.Reg, l.regs())
 		for r := range regs {
 			regs[r] = c.values[r][i]
 		}
@@ -151,12 +152,12 @@ func (c *combining) join(s joint, wanted bool) {
 }
 
 // apply emits the function: x is of the earlier elements (of the later ones in a reversed scan), y of those that follow.
-func (c *combining) apply(x, y []reg) []reg { return c.function(c.op, x, y) }
+func (c *combining) apply(x, y []asm.Reg) []asm.Reg { return c.function(c.op, x, y) }
 
 // function emits the function of a reduce, a scan or a join on one element.
-func (k *kernel) function(of *ir.Op, x, y []reg) []reg {
+func (k *kernel) function(of *ir.Op, x, y []asm.Reg) []asm.Reg {
 	fn := of.Fn
-	values := map[*ir.Value]reg{}
+	values := map[*ir.Value]asm.Reg{}
 	for i, p := range fn.Params {
 		switch n := len(x); {
 		case i < n:
@@ -173,13 +174,13 @@ func (k *kernel) function(of *ir.Op, x, y []reg) []reg {
 			values[r] = k.recompute(op, uniform(k.warps))[0]
 			continue
 		}
-		args := make([]reg, len(op.Args))
+		args := make([]asm.Reg, len(op.Args))
 		for i, v := range op.Args {
 			args[i] = values[v]
 		}
 		values[r] = k.apply(op, args)
 	}
-	out := make([]reg, len(fn.Yield))
+	out := make([]asm.Reg, len(fn.Yield))
 	for i, y := range fn.Yield {
 		out[i] = values[y]
 	}
@@ -187,8 +188,8 @@ func (k *kernel) function(of *ir.Op, x, y []reg) []reg {
 }
 
 // choose gives x where p holds and y elsewhere.
-func (c *combining) choose(p reg, x, y []reg) []reg {
-	out := make([]reg, len(x))
+func (c *combining) choose(p asm.Reg, x, y []asm.Reg) []asm.Reg {
+	out := make([]asm.Reg, len(x))
 	for i := range x {
 		out[i] = c.selected(p, x[i], y[i])
 	}
@@ -198,24 +199,24 @@ func (c *combining) choose(p reg, x, y []reg) []reg {
 // begins is the predicate that the block of a register of now, moved by some
 // positions, exists; no register when it does for sure. A thread may ask for a
 // block that other threads have: then beyond is how far those reach that none has.
-func (c *combining) begins(r, by, beyond int) reg {
+func (c *combining) begins(r, by, beyond int) asm.Reg {
 	a := c.axis
 	at := c.now.regCoord(r, a)
 	if c.partial(a) {
 		left := c.left(c.now, a)
-		return c.calc(pred, "setp.gt.s32", left, at+by)
+		return c.a.Calc(asm.Pred, "setp.gt.s32", left, asm.Int(at+by))
 	}
 	if reach(a, c.now.lane, c.now.warp)-1+at+beyond < int(a.Extent) {
-		return reg{}
+		return asm.Reg{}
 	}
 	t := c.threadCoord(c.now, a)
-	if n, ok := t.(int); ok {
-		if n+at+by < int(a.Extent) {
-			return reg{}
+	if n, ok := t.(asm.Int); ok {
+		if int(n)+at+by < int(a.Extent) {
+			return asm.Reg{}
 		}
-		return c.calc(pred, "mov.pred", 0)
+		return c.a.Calc(asm.Pred, "mov.pred", asm.Int(0))
 	}
-	return c.calc(pred, "setp.lt.s32", t, int(a.Extent)-at-by)
+	return c.a.Calc(asm.Pred, "setp.lt.s32", t, asm.Int(int(a.Extent)-at-by))
 }
 
 // without removes the register digit on the axis of a stride from now. It gives the
@@ -244,7 +245,7 @@ func (c *combining) without(d digit) [][]int {
 func (c *combining) joinRegisters(d digit) {
 	before := *c
 	groups := c.without(d)
-	totals := make([][]reg, len(groups))
+	totals := make([][]asm.Reg, len(groups))
 	place := map[int]int{} // of a register of before
 	for r, group := range groups {
 		if c.reverse {
@@ -266,13 +267,13 @@ func (c *combining) joinRegisters(d digit) {
 }
 
 // tree combines totals pair by pair.
-func (c *combining) tree(group []int) []reg {
-	xs := make([][]reg, len(group))
+func (c *combining) tree(group []int) []asm.Reg {
+	xs := make([][]asm.Reg, len(group))
 	for i, r := range group {
 		xs[i] = c.totals[r]
 	}
 	for len(xs) > 1 {
-		var next [][]reg
+		var next [][]asm.Reg
 		var first []int
 		for i := 0; i < len(xs); i += 2 {
 			x := xs[i]
@@ -287,14 +288,14 @@ func (c *combining) tree(group []int) []reg {
 }
 
 // run combines each block of a group with the totals of those before it, and gives the total of all.
-func (c *combining) run(group []int, values [][]reg) []reg {
+func (c *combining) run(group []int, values [][]asm.Reg) []asm.Reg {
 	total := c.totals[group[0]]
 	for i, r := range group[1:] {
-		exists := reg{} // whether anything is before: from the front, what is missing comes last
+		exists := asm.Reg{} // whether anything is before: from the front, what is missing comes last
 		if c.reverse {
 			exists = c.begins(group[i], 0, 0)
 		}
-		var joined []reg
+		var joined []asm.Reg
 		for v, b := range c.block {
 			if b != r {
 				continue
@@ -314,17 +315,17 @@ func (c *combining) run(group []int, values [][]reg) []reg {
 }
 
 // count is a digit's count in the thread that runs.
-func (c *combining) count(d digit, thread reg, bit, limit int) reg {
+func (c *combining) count(d digit, thread asm.Reg, bit, limit int) asm.Reg {
 	x := thread
 	if bit > 1 {
 		shift := 0
 		for 1<<shift < bit {
 			shift++
 		}
-		x = c.calc(b32, "shr.u32", x, shift)
+		x = c.a.Calc(asm.B32, "shr.u32", x, asm.Int(shift))
 	}
 	if bit*d.size < limit {
-		x = c.calc(b32, "and.b32", x, d.size-1)
+		x = c.a.Calc(asm.B32, "and.b32", x, asm.Int(d.size-1))
 	}
 	return x
 }
@@ -336,17 +337,17 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 		bit *= c.now.lane[at].size
 		at++
 	}
-	lane := c.calc(b32, "and.b32", c.tid, lanes-1)
+	lane := c.a.Calc(asm.B32, "and.b32", c.tid, asm.Int(lanes-1))
 	mask := (d.size - 1) * bit
 	if c.values == nil {
 		for n := 1; n < d.size; n *= 2 {
 			for r, x := range c.totals {
-				y := c.shuffled(x, "down", n*bit, 31)
+				y := c.shuffled(x, "down", asm.Int(n*bit), 31)
 				c.totals[r] = c.choose(c.begins(r, n*d.stride, 0), c.apply(x, y), x)
 			}
 		}
 		// The first lane of each run has the total.
-		first := c.calc(b32, "and.b32", lane, (lanes-1)&^mask)
+		first := c.a.Calc(asm.B32, "and.b32", lane, asm.Int((lanes-1)&^mask))
 		for r, x := range c.totals {
 			c.totals[r] = c.shuffled(x, "idx", first, 31)
 		}
@@ -356,20 +357,20 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 	}
 	here := c.count(d, lane, bit, lanes)
 	// before gives what a lane n counts before this one holds, and whether there is one.
-	before := func(r int, x []reg, n int) ([]reg, reg) {
+	before := func(r int, x []asm.Reg, n int) ([]asm.Reg, asm.Reg) {
 		if !c.reverse {
-			return c.shuffled(x, "up", n*bit, 0), c.calc(pred, "setp.ge.u32", here, n)
+			return c.shuffled(x, "up", asm.Int(n*bit), 0), c.a.Calc(asm.Pred, "setp.ge.u32", here, asm.Int(n))
 		}
-		has := c.calc(pred, "setp.lt.u32", here, d.size-n)
-		return c.shuffled(x, "down", n*bit, 31), c.both(has, c.begins(r, n*d.stride, 0))
+		has := c.a.Calc(asm.Pred, "setp.lt.u32", here, asm.Int(d.size-n))
+		return c.shuffled(x, "down", asm.Int(n*bit), 31), c.both(has, c.begins(r, n*d.stride, 0))
 	}
 	for r, x := range c.totals {
 		for n := 1; n < d.size; n *= 2 {
 			y, has := before(r, x, n)
 			x = c.choose(has, c.apply(y, x), x)
 		}
-		var y []reg
-		var has reg
+		var y []asm.Reg
+		var has asm.Reg
 		for v, b := range c.block {
 			switch {
 			case b != r:
@@ -385,9 +386,9 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 		c.totals[r] = x
 	}
 	if wanted {
-		last := c.calc(b32, "or.b32", lane, mask)
+		last := c.a.Calc(asm.B32, "or.b32", lane, asm.Int(mask))
 		if c.reverse {
-			last = c.calc(b32, "and.b32", lane, (lanes-1)&^mask)
+			last = c.a.Calc(asm.B32, "and.b32", lane, asm.Int((lanes-1)&^mask))
 		}
 		for r, x := range c.totals {
 			c.totals[r] = c.shuffled(x, "idx", last, 31)
@@ -398,8 +399,8 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 }
 
 // shuffled exchanges elements among lanes: `up` and `down` by a number of lanes, `idx` with a lane.
-func (c *combining) shuffled(xs []reg, mode string, by any, clamp int) []reg {
-	out := make([]reg, len(xs))
+func (c *combining) shuffled(xs []asm.Reg, mode string, by asm.Number, clamp int) []asm.Reg {
+	out := make([]asm.Reg, len(xs))
 	for i, x := range xs {
 		out[i] = c.exchange(x, mode, by, clamp)
 	}
@@ -416,7 +417,7 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 	parts := c.gather(d, at)
 	c.now.warp = slices.Clone(c.now.warp)
 	c.now.warp[at] = digit{size: d.size}
-	warp := c.calc(b32, "shr.u32", c.tid, 5)
+	warp := c.a.Calc(asm.B32, "shr.u32", c.tid, asm.Int(5))
 	here := c.count(d, warp, bit, c.warps)
 	for r := range c.totals {
 		order := make([]int, d.size)
@@ -430,7 +431,7 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 		prefix := total
 		for i, q := range order[1:] {
 			// What exists comes first: from the front, whether there is more; from the back, whether there was any.
-			exists := reg{}
+			exists := asm.Reg{}
 			switch {
 			case c.reverse:
 				exists = c.begins(r, order[i]*d.stride, order[i]*d.stride)
@@ -438,7 +439,7 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 				exists = c.begins(r, q*d.stride, q*d.stride)
 			}
 			if c.values != nil {
-				mine := c.calc(pred, "setp.eq.u32", here, q)
+				mine := c.a.Calc(asm.Pred, "setp.eq.u32", here, asm.Int(q))
 				prefix = c.choose(mine, total, prefix)
 			}
 			if i == d.size-2 && !wanted {
@@ -454,9 +455,9 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 		if c.values == nil {
 			continue
 		}
-		has := c.calc(pred, "setp.ne.u32", here, order[0])
+		has := c.a.Calc(asm.Pred, "setp.ne.u32", here, asm.Int(order[0]))
 		if c.reverse { // what comes before is the block behind this one
-			next := c.calc(b32, "mad.lo.s32", here, d.stride, d.stride)
+			next := c.a.Calc(asm.B32, "mad.lo.s32", here, asm.Int(d.stride), asm.Int(d.stride))
 			has = c.both(has, c.beginsAt(r, next))
 		}
 		for v, b := range c.block {
@@ -468,19 +469,19 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 }
 
 // beginsAt is begins, moved by a number of positions in a register.
-func (c *combining) beginsAt(r int, by reg) reg {
+func (c *combining) beginsAt(r int, by asm.Reg) asm.Reg {
 	a := c.axis
-	at := c.add(by, c.now.regCoord(r, a))
+	at := c.a.Add(by, asm.Int(c.now.regCoord(r, a)))
 	if c.partial(a) {
 		left := c.left(c.now, a)
-		return c.calc(pred, "setp.gt.s32", left, at)
+		return c.a.Calc(asm.Pred, "setp.gt.s32", left, at)
 	}
 	sum := c.threadCoord(c.now, a)
-	return c.calc(pred, "setp.lt.s32", c.register(c.add(at, sum)), int(a.Extent))
+	return c.a.Calc(asm.Pred, "setp.lt.s32", c.a.Register(c.a.Add(at, sum)), asm.Int(a.Extent))
 }
 
 // gather gives the totals of all warps along a digit, by its count and by register.
-func (c *combining) gather(d digit, at int) [][][]reg {
+func (c *combining) gather(d digit, at int) [][][]asm.Reg {
 	part := &ir.Axis{Name: "part", Kind: ir.Whole, Len: int64(d.size), Extent: int64(d.size)}
 	rest := &ir.Axis{Name: "rest", Kind: ir.Whole} // the blocks that this digit leaves apart
 	swap := func(ds []digit) []digit {
@@ -509,15 +510,15 @@ func (c *combining) gather(d digit, at int) [][][]reg {
 		}
 		axes, ext = append(axes, a), append(ext, n)
 	}
-	out := make([][][]reg, d.size)
+	out := make([][][]asm.Reg, d.size)
 	for q := range out {
-		out[q] = make([][]reg, len(c.totals))
+		out[q] = make([][]asm.Reg, len(c.totals))
 	}
 	var tiles []*sharedTile
 	for i, e := range c.types {
 		t := newShared(e, axes, ext, false)
 		t.buffer = c.allocate(t.bytes(), "combining "+valueName(c.op.Results[0])+" over warps")
-		xs := make([]reg, len(c.totals))
+		xs := make([]asm.Reg, len(c.totals))
 		for r, x := range c.totals {
 			xs[r] = x[i]
 		}

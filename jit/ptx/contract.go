@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -273,16 +275,16 @@ func (k *kernel) contract(op *ir.Op) {
 	c := k.products[op]
 	result := op.Result()
 	d := op.Args[0].Type.DType.Accumulator()
-	acc := make([]reg, c.result.regs())
+	acc := make([]asm.Reg, c.result.regs())
 	if op.Code == lang.OpMma {
 		copy(acc, k.get(op.Args[2], c.result))
 		if from := result.Type.DType; from != d {
 			for i, r := range acc {
-				acc[i] = cast(k.a, from, d, r)
+				acc[i] = elem.Cast(k.a, from, d, r)
 			}
 		}
 	} else {
-		zero := k.zero(d)
+		zero := elem.Zero(k.a, d)
 		for i := range acc {
 			acc[i] = zero
 		}
@@ -298,7 +300,7 @@ func (k *kernel) contract(op *ir.Op) {
 	k.dropOperands(op, mark)
 	if to := result.Type.DType; to != d {
 		for i, r := range acc {
-			acc[i] = cast(k.a, d, to, r)
+			acc[i] = elem.Cast(k.a, d, to, r)
 		}
 	}
 	k.hold(result, c.result, acc)
@@ -329,16 +331,16 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 }
 
 // multiply emits the tensor-core instructions of a contraction.
-func (k *kernel) multiply(c *contraction, acc []reg) []reg {
+func (k *kernel) multiply(c *contraction, acc []asm.Reg) []asm.Reg {
 	aTile, bTile := k.stage(c, c.a), k.stage(c, c.b)
 	a, b := k.fragments(c, c.a, aTile), k.fragments(c, c.b, bTile)
 	mReps, nReps, kReps, batches := product(c.mReps), product(c.nReps), product(c.kReps), volume(c.batch)
-	out := append([]reg(nil), acc...)
+	out := append([]asm.Reg(nil), acc...)
 	// Where the rows or columns have no axis (or too few elements for a bit),
 	// registers that would hold copies are not in the layout: see spot.
 	for batch := range batches {
 		for step := range kReps {
-			rows := make([][][]reg, mReps)
+			rows := make([][][]asm.Reg, mReps)
 			for i := range mReps {
 				rows[i] = k.terms(c, a.at(step, i, batch))
 			}
@@ -346,9 +348,9 @@ func (k *kernel) multiply(c *contraction, acc []reg) []reg {
 				column := k.terms(c, b.at(step, j, batch))
 				for i := range mReps {
 					spots := c.spots(i, j, batch)
-					in := make([]reg, 4)
+					in := make([]asm.Reg, 4)
 					for s, r := range spots {
-						in[s] = k.zero(c.mma.sum)
+						in[s] = elem.Zero(k.a, c.mma.sum)
 						if r >= 0 {
 							in[s] = out[r]
 						}
@@ -375,17 +377,16 @@ func (k *kernel) multiply(c *contraction, acc []reg) []reg {
 
 // multiplyTile emits the instruction for one tile. What sm_90 multiplies at once of
 // doubles, targets before it multiply in quarters of the rows and the depth.
-func (k *kernel) multiplyTile(s *mmaShape, rows, columns, in []reg) []reg {
-	multiply := func(name string, rows, columns, in []reg) []reg {
-		out := k.a.regs(classOf(s.sum), len(in))
-		braces := func(rs []reg) string { return "{" + strings.Trim(list(rs), "{}") + "}" }
-		k.a.ins("%s %s, %s, %s, %s", name, braces(out), braces(rows), braces(columns), braces(in))
+func (k *kernel) multiplyTile(s *mmaShape, rows, columns, in []asm.Reg) []asm.Reg {
+	multiply := func(name string, rows, columns, in []asm.Reg) []asm.Reg {
+		out := k.a.Regs(elem.ClassOf(s.sum), len(in))
+		k.a.Set(asm.Vector(out), name, asm.Vector(rows), asm.Vector(columns), asm.Vector(in))
 		return out
 	}
 	if s.sum != lang.F64 || k.target.Has(target.LongMmaF64) {
 		return multiply(s.name(), rows, columns, in)
 	}
-	var out []reg
+	var out []asm.Reg
 	for half := range 2 {
 		part := in[2*half : 2*half+2]
 		for step := range 2 {
@@ -449,24 +450,24 @@ const (
 
 // terms rounds f32 fragments to tf32, and splits off what the rounding lost when
 // the precision asks for it; 16-bit fragments stay.
-func (k *kernel) terms(c *contraction, frag []reg) [][]reg {
+func (k *kernel) terms(c *contraction, frag []asm.Reg) [][]asm.Reg {
 	if c.mma.elements[0] != lang.F32 {
-		return [][]reg{frag}
+		return [][]asm.Reg{frag}
 	}
-	hi, lo, finiteHi := make([]reg, len(frag)), make([]reg, len(frag)), make([]reg, len(frag))
+	hi, lo, finiteHi := make([]asm.Reg, len(frag)), make([]asm.Reg, len(frag)), make([]asm.Reg, len(frag))
 	for i, x := range frag {
-		hi[i] = k.calc(b32, "cvt.rna.tf32.f32", x)
+		hi[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", x)
 		if c.mma.terms == 3 {
-			high := k.calc(f32, "mov.b32", hi[i])
-			rest := k.calc(f32, "sub.f32", x, high)
-			finite := k.calc(pred, "testp.finite.f32", high)
-			rest = k.calc(f32, "selp.f32", rest, k.zero(lang.F32), finite)
-			lo[i] = k.calc(b32, "cvt.rna.tf32.f32", rest)
-			finiteHi[i] = k.calc(b32, "selp.b32", hi[i], 0, finite)
+			high := k.a.Calc(asm.F32, "mov.b32", hi[i])
+			rest := k.a.Calc(asm.F32, "sub.f32", x, high)
+			finite := k.a.Calc(asm.Pred, "testp.finite.f32", high)
+			rest = k.a.Calc(asm.F32, "selp.f32", rest, elem.Zero(k.a, lang.F32), finite)
+			lo[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", rest)
+			finiteHi[i] = k.a.Calc(asm.B32, "selp.b32", hi[i], asm.Int(0), finite)
 		}
 	}
 	if c.mma.terms == 3 {
-		return [][]reg{hi, lo, finiteHi}
+		return [][]asm.Reg{hi, lo, finiteHi}
 	}
-	return [][]reg{hi}
+	return [][]asm.Reg{hi}
 }

@@ -2,6 +2,8 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -18,7 +20,7 @@ func (k *kernel) loop(op *ir.Op) {
 	if shared {
 		lo, hi = k.part(lo, hi, step)
 	}
-	inits := make([][]reg, len(op.Results))
+	inits := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Args[2:] {
 		inits[i] = k.get(v, k.home[body.Params[i+1]])
 	}
@@ -26,16 +28,16 @@ func (k *kernel) loop(op *ir.Op) {
 		k.sharing = op
 	}
 	k.hoist(op)
-	carried := make([][]reg, len(inits))
+	carried := make([][]asm.Reg, len(inits))
 	for i, regs := range inits {
-		carried[i] = make([]reg, len(regs))
+		carried[i] = make([]asm.Reg, len(regs))
 		for j, r := range regs {
-			carried[i][j] = a.reg(r.class)
-			k.move(carried[i][j], r)
+			carried[i][j] = a.Reg(r.Class)
+			k.a.Move(carried[i][j], r)
 		}
 	}
-	position := a.reg(lo.class)
-	k.move(position, lo)
+	position := a.Reg(lo.Class)
+	k.a.Move(position, lo)
 
 	stages := k.newPipeline(op, lo, hi, step)
 	if op.Reverse {
@@ -50,14 +52,14 @@ func (k *kernel) loop(op *ir.Op) {
 	}
 	for i, v := range op.Results {
 		for _, r := range carried[i] {
-			k.a.level[r] = k.scope.level
+			k.a.Changes(r)
 		}
 		k.hold(v, k.home[body.Params[i+1]], carried[i])
 	}
 }
 
 // bounds are the first position of a loop and the one behind its last: of a loop over an axis, of what exists.
-func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi reg) {
+func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi asm.Reg) {
 	lo, hi = k.scalar(from), k.scalar(to)
 	if x == nil {
 		return lo, hi
@@ -65,20 +67,20 @@ func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi reg) {
 	if x.Dim != nil {
 		// A range may reach beyond the dimension.
 		if !k.notNegative(from) {
-			lo = k.calc(lo.class, signed("max", lo.class), lo, 0)
+			lo = k.a.Calc(lo.Class, lo.Class.Signed("max"), lo, asm.Int(0))
 		}
 		if !withinDim(to, x.Dim) {
-			hi = k.calc(hi.class, signed("min", hi.class), hi, k.size(x.Dim))
+			hi = k.a.Calc(hi.Class, hi.Class.Signed("min"), hi, k.size(x.Dim))
 		}
 	}
 	if !k.notNegative(to) {
-		hi = k.calc(hi.class, signed("max", hi.class), hi, 0) // the end of the whole steps must not wrap around
+		hi = k.a.Calc(hi.Class, hi.Class.Signed("max"), hi, asm.Int(0)) // the end of the whole steps must not wrap around
 	}
 	return lo, hi
 }
 
 // forwards emits the steps of a loop in order.
-func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]reg, position, hi reg) {
+func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg) {
 	a := k.a
 	step := int64(1)
 	if op.Axis != nil {
@@ -89,62 +91,62 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]reg, position
 	end := hi
 	split := op.Axis != nil && k.ragged(op.Axis)
 	if split {
-		end = a.op(hi.class, signed("sub", hi.class), hi, step-1)
+		end = a.Op(hi.Class, hi.Class.Signed("sub"), hi, asm.Int(step-1))
 	}
-	before, behind := signed("setp.lt", hi.class), signed("setp.ge", hi.class)
-	top, done := a.label(), a.label()
-	begin := len(a.body)
-	a.ins("@%v bra.uni %s", a.op(pred, behind, position, end), done)
-	a.place(top)
+	before, behind := hi.Class.Signed("setp.lt"), hi.Class.Signed("setp.ge")
+	top, done := a.Label(), a.Label()
+	begin := a.Here()
+	a.If(a.Op(asm.Pred, behind, position, end)).Do("bra.uni", done)
+	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
-	a.ins("@%v bra.uni %s", a.op(pred, before, position, end), top)
-	a.place(done)
+	a.If(a.Op(asm.Pred, before, position, end)).Do("bra.uni", top)
+	a.Place(done)
 	if split {
 		k.assumeTouched()
-		over := a.label()
-		begin := len(a.body)
-		a.ins("@%v bra.uni %s", a.op(pred, behind, position, hi), over)
+		over := a.Label()
+		begin := a.Here()
+		a.If(a.Op(asm.Pred, behind, position, hi)).Do("bra.uni", over)
 		k.step(op, stages, carried, position, hi, begin, false)
-		a.place(over)
+		a.Place(over)
 	}
 }
 
 // backwards emits the steps of a loop over an axis from the last to the first,
 // which are those of forwards: the last may have fewer positions.
-func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]reg, position, lo, hi reg) {
+func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, lo, hi asm.Reg) {
 	a, step := k.a, op.Axis.Extent
-	over, top := a.label(), a.label()
-	begin := len(a.body)
-	c := hi.class
-	before, behind := signed("setp.lt", c), signed("setp.ge", c)
-	a.ins("@%v bra.uni %s", a.op(pred, behind, lo, hi), over)
-	last := a.op(c, signed("sub", c), a.op(c, signed("sub", c), hi, lo), 1)
-	last = a.op(c, signed("mul.lo", c), a.op(c, signed("div", c), last, step), step)
-	a.ins("%s %v, %v, %v", signed("add", c), position, lo, last)
+	over, top := a.Label(), a.Label()
+	begin := a.Here()
+	c := hi.Class
+	before, behind := c.Signed("setp.lt"), c.Signed("setp.ge")
+	a.If(a.Op(asm.Pred, behind, lo, hi)).Do("bra.uni", over)
+	last := a.Op(c, c.Signed("sub"), a.Op(c, c.Signed("sub"), hi, lo), asm.Int(1))
+	last = a.Op(c, c.Signed("mul.lo"), a.Op(c, c.Signed("div"), last, asm.Int(step)), asm.Int(step))
+	a.Set(position, c.Signed("add"), lo, last)
 	if k.ragged(op.Axis) {
 		k.step(op, stages, carried, position, hi, begin, false)
 		k.assumeTouched()
-		begin = len(a.body)
-		a.ins("@%v bra.uni %s", a.op(pred, before, position, lo), over)
+		begin = a.Here()
+		a.If(a.Op(asm.Pred, before, position, lo)).Do("bra.uni", over)
 	}
-	a.place(top)
+	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
-	a.ins("@%v bra.uni %s", a.op(pred, behind, position, lo), top)
-	a.place(over)
+	a.If(a.Op(asm.Pred, behind, position, lo)).Do("bra.uni", top)
+	a.Place(over)
 }
 
 // step emits the body of a loop once. Full says that the whole range of the loop's axis exists.
-func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi reg, begin int, full bool) {
+func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, hi asm.Reg, begin asm.Point, full bool) {
 	a, body := k.a, op.Blocks[0]
 	k.push(begin)
-	a.level[position] = k.scope.level
+	a.Changes(position)
 	for _, regs := range carried {
 		for _, r := range regs {
-			a.level[r] = k.scope.level
+			a.Changes(r)
 		}
 	}
 	k.assumeTouched()
-	k.hold(body.Params[0], uniform(k.warps), []reg{position})
+	k.hold(body.Params[0], uniform(k.warps), []asm.Reg{position})
 	for i, p := range body.Params[1:] {
 		k.hold(p, k.home[p], carried[i])
 	}
@@ -155,7 +157,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi
 	}
 	stages.next(position)
 	k.block(body)
-	next := make([][]reg, len(carried))
+	next := make([][]asm.Reg, len(carried))
 	for i, v := range body.Yield {
 		next[i] = k.get(v, k.home[body.Params[i+1]])
 	}
@@ -164,15 +166,15 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]reg, position, hi
 	if op.Reverse {
 		step = -step
 	}
-	a.ins("%s %v, %v, %d", signed("add", position.class), position, position, step)
+	a.Set(position, position.Class.Signed("add"), position, asm.Int(step))
 	k.pop()
 }
 
 // enter sets where an axis stands: from start on, up to hi, or its whole extent.
-func (k *kernel) enter(x *ir.Axis, start, hi reg, full bool) {
-	end := k.a.op(start.class, signed("add", start.class), start, x.Extent)
+func (k *kernel) enter(x *ir.Axis, start, hi asm.Reg, full bool) {
+	end := k.a.Op(start.Class, start.Class.Signed("add"), start, asm.Int(x.Extent))
 	if !full {
-		end = k.a.op(start.class, signed("min", start.class), end, hi)
+		end = k.a.Op(start.Class, start.Class.Signed("min"), end, hi)
 	}
 	k.setAxis(x, start, end)
 	k.state(x).full = full
@@ -194,8 +196,8 @@ func (k *kernel) notNegative(v *ir.Value) bool {
 
 // moveAll moves next into carried, all at once: a register that another position
 // still needs is saved first.
-func (k *kernel) moveAll(carried, next [][]reg) {
-	target := map[reg]bool{}
+func (k *kernel) moveAll(carried, next [][]asm.Reg) {
+	target := map[asm.Reg]bool{}
 	for _, regs := range carried {
 		for _, r := range regs {
 			target[r] = true
@@ -204,8 +206,8 @@ func (k *kernel) moveAll(carried, next [][]reg) {
 	for i, regs := range next {
 		for j, r := range regs {
 			if target[r] && r != carried[i][j] {
-				saved := k.a.reg(r.class)
-				k.move(saved, r)
+				saved := k.a.Reg(r.Class)
+				k.a.Move(saved, r)
 				next[i][j] = saved
 			}
 		}
@@ -213,7 +215,7 @@ func (k *kernel) moveAll(carried, next [][]reg) {
 	for i, regs := range next {
 		for j, r := range regs {
 			if r != carried[i][j] {
-				k.move(carried[i][j], r)
+				k.a.Move(carried[i][j], r)
 			}
 		}
 	}
@@ -290,30 +292,30 @@ func (k *kernel) usesLoopAxis(op *ir.Op) bool {
 func (k *kernel) branch(op *ir.Op) {
 	a := k.a
 	cond := k.scalar(op.Args[0])
-	other, end := a.label(), a.label()
-	out := make([][]reg, len(op.Results))
+	other, end := a.Label(), a.Label()
+	out := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Results {
-		out[i] = a.regs(classOf(v.Type.DType), k.home[v].regs())
+		out[i] = a.Regs(elem.ClassOf(v.Type.DType), k.home[v].regs())
 	}
-	begin := len(a.body)
-	a.ins("@!%v bra.uni %s", cond, other)
+	begin := a.Here()
+	a.Unless(cond).Do("bra.uni", other)
 	for i, b := range op.Blocks {
 		k.push(begin)
 		k.assumeTouched()
 		k.block(b)
 		for j, v := range b.Yield {
 			for n, r := range k.get(v, k.home[op.Results[j]]) {
-				k.move(out[j][n], r)
+				k.a.Move(out[j][n], r)
 			}
 		}
-		begin = k.scope.begin // what was computed before it has moved it
+		begin = k.a.Begin() // what was computed before it has moved it
 		k.pop()
 		if i == 0 {
-			a.ins("bra.uni %s", end)
-			a.place(other)
+			a.Do("bra.uni", end)
+			a.Place(other)
 		}
 	}
-	a.place(end)
+	a.Place(end)
 	k.assumeTouched()
 	for i, v := range op.Results {
 		k.hold(v, k.home[v], out[i])

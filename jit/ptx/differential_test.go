@@ -22,11 +22,13 @@ func elementAt(d lang.DType, b []byte, i int) float64 {
 	u := little(b[i*d.Size() : (i+1)*d.Size()])
 	switch d {
 	case lang.F64:
-		return db(u)
+		return math.Float64frombits(u)
 	case lang.F32:
-		return float64(fl(u))
-	case lang.F16, lang.BF16:
-		return float64(halfValue(d, u))
+		return float64(math.Float32frombits(uint32(u)))
+	case lang.F16:
+		return float64(lang.F16Value(uint16(u)))
+	case lang.BF16:
+		return float64(lang.BF16Value(uint16(u)))
 	case lang.Bool, lang.U8, lang.U16, lang.U32, lang.U64, lang.F8E4M3, lang.F8E5M2:
 		return float64(u)
 	}
@@ -41,11 +43,13 @@ func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
 		var u uint64
 		switch d {
 		case lang.F64:
-			u = fromF64(float64(x))
+			u = math.Float64bits(float64(x))
 		case lang.F32:
-			u = fromF32(x)
-		case lang.F16, lang.BF16:
-			u = halfBits(d, x)
+			u = uint64(math.Float32bits(x))
+		case lang.F16:
+			u = uint64(lang.F16Bits(x))
+		case lang.BF16:
+			u = uint64(lang.BF16Bits(x))
 		case lang.F8E4M3, lang.F8E5M2:
 			u = uint64(0x30 + r.Intn(16) + 128*r.Intn(2))
 		case lang.Bool:

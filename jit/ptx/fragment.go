@@ -1,9 +1,12 @@
 package ptx
 
 import (
+	"fmt"
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -11,12 +14,12 @@ import (
 type fragments struct {
 	// at is the fragment of a depth step, a repetition of rows (or columns) and a
 	// batch: four registers for rows, two for columns.
-	at func(step, rep, batch int) []reg
+	at func(step, rep, batch int) []asm.Reg
 }
 
 // staged is an operand that is ready to be read: in registers or in shared memory.
 type staged struct {
-	regs []reg
+	regs []asm.Reg
 	tile *sharedTile
 }
 
@@ -47,7 +50,7 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 	steps := product(c.kReps)
 	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
 	if s.regs != nil {
-		return fragments{at: func(step, rep, batch int) []reg {
+		return fragments{at: func(step, rep, batch int) []asm.Reg {
 			return k.packFragment(c, arg, l, s.regs, number(step, rep, batch))
 		}}
 	}
@@ -57,12 +60,12 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 		return fragments{at: load}
 	}
 	x := k.accessing(t, l)
-	return fragments{at: func(step, rep, batch int) []reg {
+	return fragments{at: func(step, rep, batch int) []asm.Reg {
 		per := l.regs() / (steps * reps * volume(c.batch))
 		first := number(step, rep, batch) * per
-		values := make([]reg, l.regs())
+		values := make([]asm.Reg, l.regs())
 		for r := first; r < first+per; r++ {
-			values[r] = k.fetch(t.d, 1, "ld.shared", reg{}, x.at(r))[0]
+			values[r] = k.fetch(t.d, 1, "ld.shared", asm.Reg{}, x.at(r))[0]
 		}
 		return k.packFragment(c, arg, l, values, number(step, rep, batch))
 	}}
@@ -70,7 +73,7 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 
 // inRegisters finds a copy of an operand that every thread holds as the fragment
 // wants it, with the elements that do not exist along the depth replaced by 0.
-func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []reg {
+func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []asm.Reg {
 	copies := k.copies(v)
 	if v.Def != nil && k.packedCast(v.Def) {
 		copies = append(copies, k.copies(v.Def.Args[0])...)
@@ -80,15 +83,15 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []reg {
 		if !ok {
 			continue
 		}
-		regs := make([]reg, len(from))
+		regs := make([]asm.Reg, len(from))
 		for i, r := range from {
 			if r < 0 {
-				regs[i] = k.zero(v.Type.DType)
+				regs[i] = elem.Zero(k.a, v.Type.DType)
 				continue
 			}
 			regs[i] = h.regs[r]
-			if m := k.mask(l, c.k, i); m.valid() && !k.zeroPadded(v) {
-				regs[i] = k.selected(m, regs[i], k.zero(v.Type.DType))
+			if m := k.mask(l, c.k, i); m.Valid() && !k.zeroPadded(v) {
+				regs[i] = k.selected(m, regs[i], elem.Zero(k.a, v.Type.DType))
 			}
 		}
 		return regs
@@ -99,7 +102,7 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []reg {
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *contraction, arg int, l layout, values []reg, n int) []reg {
+func (k *kernel) packFragment(c *contraction, arg int, l layout, values []asm.Reg, n int) []asm.Reg {
 	unit := c.unitBits(arg)
 	per := 1
 	for _, b := range unit {
@@ -107,7 +110,7 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []reg, n
 			per *= 2
 		}
 	}
-	var elements []reg
+	var elements []asm.Reg
 	for i := range 1 << len(unit) {
 		r, scale := n*per, 1
 		for bit, b := range unit {
@@ -122,19 +125,11 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []reg, n
 		return elements
 	}
 	per = 1 << c.mma.inRegister
-	packed := make([]reg, len(elements)/per)
+	packed := make([]asm.Reg, len(elements)/per)
 	for i := range packed {
-		packed[i] = k.packElements(c.element(arg), elements[per*i:per*(i+1)])
+		packed[i] = elem.PackFull(k.a, c.element(arg), elements[per*i:per*(i+1)])
 	}
 	return packed
-}
-
-// packElements packs two values of a 16-bit type, rounding them to it, or four of an 8-bit integer.
-func (k *kernel) packElements(d lang.DType, xs []reg) reg {
-	if len(xs) == 4 {
-		return pack8(k.a, d, [4]reg(xs))
-	}
-	return pack16(k.a, d, xs[0], xs[1])
 }
 
 // unitBits are the register bits of one fragment of an operand, low first.
@@ -252,14 +247,14 @@ func (k *kernel) clear(t *sharedTile) {
 	raw.buffer, raw.base = t.buffer, t.base
 	l := blocked(raw.axes, raw.ext, 4, k.warps)
 	x := k.accessing(raw, l)
-	zero := k.zero(lang.U32)
+	zero := elem.Zero(k.a, lang.U32)
 	groups, _ := l.groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
 	for _, g := range groups {
 		p, ok := k.room(raw, raw.ext, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}
-		xs := make([]reg, len(g))
+		xs := make([]asm.Reg, len(g))
 		for i := range xs {
 			xs[i] = zero
 		}
@@ -270,7 +265,7 @@ func (k *kernel) clear(t *sharedTile) {
 // matrices reads fragments by ldmatrix: each lane names a row of 16 bytes of one of
 // up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that
 // needs, and for doubles, of which a lane would get halves.
-func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []reg {
+func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	if c.across(arg) {
 		return k.loadAcross(c, arg, t)
 	}
@@ -333,8 +328,8 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 	l.reg = append(append(append(l.reg, c.kReps...), reps...), c.batchDigits()...)
 	x := k.accessing(t, l)
 	steps, nReps := product(c.kReps), product(reps)
-	loaded := map[int][]reg{}
-	return func(step, rep, batch int) []reg {
+	loaded := map[int][]asm.Reg{}
+	return func(step, rep, batch int) []asm.Reg {
 		which := rep
 		if pair {
 			which /= 2
@@ -342,8 +337,8 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 		r := step + steps*(which+nReps*batch)
 		regs, ok := loaded[r]
 		if !ok {
-			regs = k.a.regs(b32, count)
-			k.a.ins("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16 %s, %s", count, trans, list(regs), x.at(r))
+			regs = k.a.Regs(asm.B32, count)
+			k.a.Set(asm.List(regs), fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", count, trans), x.at(r))
 			loaded[r] = regs
 		}
 		if pair {
@@ -354,13 +349,13 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 }
 
 // asElements gives tf32 fragments as floats, as the rounding takes them.
-func (k *kernel) asElements(c *contraction, regs []reg) []reg {
+func (k *kernel) asElements(c *contraction, regs []asm.Reg) []asm.Reg {
 	if c.mma.inRegister > 0 {
 		return regs
 	}
-	out := make([]reg, len(regs))
+	out := make([]asm.Reg, len(regs))
 	for i, r := range regs {
-		out[i] = k.calc(f32, "mov.b32", r)
+		out[i] = k.a.Calc(asm.F32, "mov.b32", r)
 	}
 	return out
 }

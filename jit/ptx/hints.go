@@ -28,7 +28,7 @@ func (k *kernel) eviction(op *ir.Op, mnemonic string) string {
 		k.hinted[op] = late
 		return ""
 	}
-	k.a.require(74)
+	k.a.Require(74)
 	suffix := ".L1::" + h.Cache
 	k.hinted[op] = mnemonic + suffix
 	if late != "" {

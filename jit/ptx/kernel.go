@@ -5,6 +5,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -14,7 +15,7 @@ type kernel struct {
 	f      *ir.Func
 	plan   *plan.Plan
 	target target.Machine
-	a      *asm
+	a      *asm.Builder
 	warps  int
 
 	uses map[*ir.Value][]use
@@ -32,7 +33,7 @@ type kernel struct {
 	// hinted says what became of the hints of accesses.
 	hinted map[*ir.Op]string
 
-	tid reg // thread number in the block
+	tid asm.Reg // thread number in the block
 	// debug is where prints and asserts go.
 	debug debugOutput
 	root  *scope
@@ -40,8 +41,8 @@ type kernel struct {
 	arena arena
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
-	producer []line
-	consume  string
+	producer asm.Code
+	consume  asm.Label
 	// producing: the block has a producer beside the warps that compute.
 	producing bool
 	maps      []*TensorMap
@@ -60,7 +61,7 @@ type use struct {
 // held is a value in registers, in one layout.
 type held struct {
 	layout layout
-	regs   []reg
+	regs   []asm.Reg
 }
 
 // scope is what the code of one region has at hand: it ends with the region,
@@ -68,25 +69,22 @@ type held struct {
 type scope struct {
 	parent *scope
 	values map[*ir.Value][]held
-	memo   map[string]reg
 	axes   map[*ir.Axis]*axisState
 	tiles  map[*ir.Value][]*sharedTile
 	mark   int // top of the shared arena when the scope began
-	level  int // how deep the scope is nested; 0 is the entry section, 1 the body
-	begin  int // the line of the body at which the scope begins
 }
 
 func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		f: f, plan: p, target: t, a: newAsm(t), warps: p.Warps,
+		f: f, plan: p, target: t, a: asm.New(t), warps: p.Warps,
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{},
 	}
 	k.split = splitOver(f)
-	k.push(0)
-	k.root = k.scope
+	k.root = k.newScope()
+	k.scope = k.root
 	f.Walk(func(op *ir.Op) bool {
 		for i, v := range op.Args {
 			k.uses[v] = append(k.uses[v], use{op, i})
@@ -99,41 +97,27 @@ func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
 	return k
 }
 
-// push begins a scope whose code starts at line begin of the body: what it
-// computes from outside alone goes before that line.
-func (k *kernel) push(begin int) {
-	level := 0
-	if k.scope != nil {
-		level = k.scope.level + 1
-	}
-	k.a.at = level
-	k.scope = &scope{
-		level: level, begin: begin, parent: k.scope, values: map[*ir.Value][]held{}, memo: map[string]reg{},
-		axes: map[*ir.Axis]*axisState{}, tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
+// push begins a scope whose code is a region: what it computes from outside alone goes before begin.
+func (k *kernel) push(begin asm.Point) {
+	k.a.Open(begin)
+	k.scope = k.newScope()
+}
+
+func (k *kernel) newScope() *scope {
+	return &scope{
+		parent: k.scope, values: map[*ir.Value][]held{}, axes: map[*ir.Axis]*axisState{},
+		tiles: map[*ir.Value][]*sharedTile{}, mark: k.arena.top,
 	}
 }
 
 func (k *kernel) pop() {
 	k.arena.top = k.scope.mark
 	k.scope = k.scope.parent
-	k.a.at = k.scope.level
-}
-
-// atEntry gives a register computed once, in the entry section, from what the entry section has.
-func (k *kernel) atEntry(key string, emit func() reg) reg {
-	if r, ok := k.root.memo[key]; ok {
-		return r
-	}
-	var r reg
-	k.a.atEntry(func() {
-		r = emit()
-	})
-	k.root.memo[key] = r
-	return r
+	k.a.Close()
 }
 
 // hold records a value's registers.
-func (k *kernel) hold(v *ir.Value, l layout, regs []reg) {
+func (k *kernel) hold(v *ir.Value, l layout, regs []asm.Reg) {
 	k.scope.values[v] = append(k.scope.values[v], held{l, regs})
 }
 
@@ -149,18 +133,25 @@ func (k *kernel) copies(v *ir.Value) []held {
 // lower emits the whole kernel.
 func (k *kernel) lower() {
 	k.assign()
-	k.a.atEntry(func() {
-		k.tid = k.a.op(b32, "mov.u32", "%tid.x")
+	k.a.AtEntry(func() {
+		k.tid = k.a.Op(asm.B32, "mov.u32", asm.Thread)
 	})
 	for _, p := range k.f.Params() {
 		if p.Kind == ir.ParamScalar {
-			k.hold(p.Scalar, uniform(k.warps), []reg{k.scalarParam(p)})
+			k.hold(p.Scalar, uniform(k.warps), []asm.Reg{k.scalarParam(p)})
 		}
 	}
 	k.grid()
 	k.planProducer()
 	k.push(0)
 	k.body()
+	k.a.Do("ret")
+	if k.producing {
+		k.inProducer(func() {
+			k.a.Do("ret")
+			k.a.Place(k.consume)
+		})
+	}
 }
 
 // body emits the kernel's body: twice where whole blocks can do without masks
@@ -177,40 +168,40 @@ func (k *kernel) body() {
 		return
 	}
 	a := k.a
-	var whole reg
-	ends := make([]reg, len(ragged))
+	var whole asm.Reg
+	ends := make([]asm.Reg, len(ragged))
 	for i, x := range ragged {
 		c := countClass(x)
-		ends[i] = k.calc(c, signed("add", c), k.state(x).start, int(x.Extent))
-		whole = k.both(whole, k.calc(pred, signed("setp.eq", c), ends[i], k.state(x).end))
+		ends[i] = k.a.Calc(c, c.Signed("add"), k.state(x).start, asm.Int(x.Extent))
+		whole = k.both(whole, k.a.Calc(asm.Pred, c.Signed("setp.eq"), ends[i], k.state(x).end))
 	}
-	partial, done := a.label(), a.label()
-	begin := len(a.body)
-	a.ins("@!%v bra.uni %s", whole, partial)
-	a.comment("all of the block's elements exist")
+	partial, done := a.Label(), a.Label()
+	begin := a.Here()
+	a.Unless(whole).Do("bra.uni", partial)
+	a.Comment("all of the block's elements exist")
 	k.push(begin)
 	for i, x := range ragged {
 		k.setAxis(x, k.state(x).start, ends[i])
 		k.state(x).full = true
 	}
 	k.block(k.f.Body)
-	begin = k.scope.begin
+	begin = k.a.Begin()
 	k.pop()
-	a.ins("bra.uni %s", done)
-	a.place(partial)
-	a.comment("some do not")
+	a.Do("bra.uni", done)
+	a.Place(partial)
+	a.Comment("some do not")
 	k.push(begin)
 	k.assumeTouched()
 	k.block(k.f.Body)
 	k.pop()
-	a.place(done)
+	a.Place(done)
 }
 
 // block emits the operations of a block.
 func (k *kernel) block(b *ir.Block) {
 	for i := 0; i < len(b.Ops); {
 		if joins := joinsAt(b.Ops[i:]); len(joins) > 0 {
-			k.a.loc(joins[0].At)
+			k.a.Loc(joins[0].At)
 			k.join(joins)
 			i += len(joins)
 			continue
@@ -222,11 +213,11 @@ func (k *kernel) block(b *ir.Block) {
 
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
-	k.a.loc(op.At)
+	k.a.Loc(op.At)
 	if k.onDemand(op) {
 		return
 	}
-	k.a.comment("%s", describe(op))
+	k.a.Comment("%s", describe(op))
 	if op.Code.Row().Elementwise {
 		v := op.Result()
 		k.hold(v, k.home[v], k.elementwise(op, k.home[v]))

@@ -12,6 +12,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/ptx/ptxtest"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -35,6 +36,9 @@ func compile(t testing.TB, f *ir.Func, p *plan.Plan, machine string) *Module {
 	require.NoError(t, p.Apply(f))
 	m, err := Compile(f, p, tg)
 	require.NoError(t, err)
+	k := newKernel(expandTopK(f), p, tg)
+	k.lower()
+	require.NoError(t, k.a.Check(k.producer))
 	return m
 }
 
@@ -71,11 +75,10 @@ func TestExamplesAssemble(t *testing.T) {
 // requireAssembles runs ptxas and requires that it takes the text without a spill. It gives ptxas's report.
 func requireAssembles(t testing.TB, text, target string) string {
 	t.Helper()
-	tt, ok := t.(*testing.T)
-	if !ok {
+	if _, ok := t.(*testing.T); !ok {
 		return ""
 	}
-	ptxas := findPtxas(tt)
+	ptxas := ptxtest.Assembler(t)
 	in := filepath.Join(t.TempDir(), "k.ptx")
 	require.NoError(t, os.WriteFile(in, []byte(text), 0o644))
 	out, err := exec.Command(ptxas, "-v", "-arch="+target, "-o", os.DevNull, in).CombinedOutput()

@@ -43,7 +43,7 @@ func (l layout) regs() int { return product(l.reg) }
 func (l layout) warps() int { return product(l.warp) }
 
 // at is the coordinate along a that the count n of the digits gives.
-func at(ds []digit, n int, a *ir.Axis) int {
+func At(ds []digit, n int, a *ir.Axis) int {
 	c := 0
 	for _, d := range ds {
 		if d.axis == a {
@@ -55,10 +55,10 @@ func at(ds []digit, n int, a *ir.Axis) int {
 }
 
 // regCoord and threadCoord are the two parts of a coordinate along a; an element's is their sum.
-func (l layout) regCoord(r int, a *ir.Axis) int { return at(l.reg, r, a) }
+func (l layout) regCoord(r int, a *ir.Axis) int { return At(l.reg, r, a) }
 
 func (l layout) threadCoord(lane, warp int, a *ir.Axis) int {
-	return at(l.lane, lane, a) + at(l.warp, warp, a)
+	return At(l.lane, lane, a) + At(l.warp, warp, a)
 }
 
 // reach is one more than the largest coordinate that the digits give along a.

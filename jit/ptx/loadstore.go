@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -16,7 +18,7 @@ func (k *kernel) loadOp(op *ir.Op) {
 
 // word describes how n elements of a type travel: as count registers of a class.
 type word struct {
-	class    regClass
+	class    asm.Class
 	count    int
 	elements int    // in one register
 	suffix   string // of the ld or st instruction, without the vector
@@ -27,19 +29,19 @@ func words(d lang.DType, n int) word {
 	bytes := d.Size() * n
 	switch {
 	case d.Bits() == 64:
-		w := word{b64, n, 1, "b64"}
+		w := word{asm.B64, n, 1, "b64"}
 		if d == lang.F64 {
-			w.class, w.suffix = f64, "f64"
+			w.class, w.suffix = asm.F64, "f64"
 		}
 		return w
 	case d.Bits() == 32 && d.IsFloat():
-		return word{f32, n, 1, "f32"}
+		return word{asm.F32, n, 1, "f32"}
 	case bytes >= 4:
-		return word{b32, bytes / 4, 4 / d.Size(), "b32"}
+		return word{asm.B32, bytes / 4, 4 / d.Size(), "b32"}
 	case d.IsInt() && d.IsSigned() && n == 1:
-		return word{b32, 1, n, fmt.Sprintf("s%d", bytes*8)}
+		return word{asm.B32, 1, n, fmt.Sprintf("s%d", bytes*8)}
 	}
-	return word{b32, 1, n, fmt.Sprintf("u%d", bytes*8)}
+	return word{asm.B32, 1, n, fmt.Sprintf("u%d", bytes*8)}
 }
 
 // vec is the vector part of a ld or st mnemonic.
@@ -50,71 +52,41 @@ func (w word) vec() string {
 	return ""
 }
 
-// list prints registers as an operand.
-func list(rs []reg) string {
-	if len(rs) == 1 {
-		return rs[0].String()
-	}
-	names := make([]string, len(rs))
-	for i, r := range rs {
-		names[i] = r.String()
-	}
-	return "{" + strings.Join(names, ", ") + "}"
-}
-
-// guard is the predicate prefix of an instruction; none for no register.
-func guard(p reg) string {
-	if !p.valid() {
-		return ""
-	}
-	return fmt.Sprintf("@%v ", p)
-}
-
 // fetch loads n neighbours from memory into their registers, 0 where p does not hold.
-func (k *kernel) fetch(d lang.DType, n int, mnemonic string, p reg, from any) []reg {
+func (k *kernel) fetch(d lang.DType, n int, mnemonic string, p asm.Reg, from asm.Addr) []asm.Reg {
 	w := words(d, n)
-	raw := k.a.regs(w.class, w.count)
-	if p.valid() {
+	raw := k.a.Regs(w.class, w.count)
+	if p.Valid() {
 		for _, r := range raw {
-			k.a.ins("mov.%s %v, %s", map[regClass]string{b32: "b32", b64: "b64", f32: "f32", f64: "f64"}[w.class], r, zeroText(w.class))
+			k.a.Set(r, "mov."+w.class.String(), w.class.Zero())
 		}
 	}
-	k.a.ins("%s%s%s.%s %s, %v", guard(p), mnemonic, w.vec(), w.suffix, list(raw), from)
-	var out []reg
+	k.a.If(p).Set(asm.List(raw), mnemonic+w.vec()+"."+w.suffix, from)
+	var out []asm.Reg
 	for _, r := range raw {
 		if d.IsInt() && d.Bits() < 32 && n == 1 {
 			out = append(out, r) // extended by the load
 			continue
 		}
-		out = append(out, unpack(k.a, d, r, w.elements)...)
+		out = append(out, elem.Unpack(k.a, d, r, w.elements)...)
 	}
 	return out
 }
 
-func zeroText(c regClass) string {
-	switch c {
-	case f32:
-		return "0f00000000"
-	case f64:
-		return "0d0000000000000000"
-	}
-	return "0"
-}
-
 // put stores n neighbours where p holds.
-func (k *kernel) put(d lang.DType, xs []reg, mnemonic string, p reg, to any) {
+func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to asm.Addr) {
 	w := words(d, len(xs))
-	raw := make([]reg, w.count)
+	raw := make([]asm.Reg, w.count)
 	for i := range raw {
-		raw[i] = k.pack(d, xs[i*w.elements:(i+1)*w.elements])
+		raw[i] = elem.Pack(k.a, d, xs[i*w.elements:(i+1)*w.elements])
 	}
 	suffix := strings.Replace(w.suffix, "s", "u", 1)
-	k.a.ins("%s%s%s.%s %v, %s", guard(p), mnemonic, w.vec(), suffix, to, list(raw))
+	k.a.If(p).Do(mnemonic+w.vec()+"."+suffix, to, asm.List(raw))
 }
 
 // load emits a load for a result in the layout l. Elements that do not exist are
 // not read and become 0; those that a checked index puts outside become the else value.
-func (k *kernel) load(op *ir.Op, l layout) []reg {
+func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 	t, axes := op.Tensor, op.Result().Type.Axes
 	k.orderRead(t)
 	x := k.addressing(op, l)
@@ -125,15 +97,15 @@ func (k *kernel) load(op *ir.Op, l layout) []reg {
 		mnemonic = "ld.global.nc"
 	}
 	mnemonic += k.eviction(op, mnemonic)
-	var other []reg
+	var other []asm.Reg
 	if e := op.Else(); e != nil {
 		other = k.get(e, l.slice(e.Type.Axes))
 	}
-	regs := make([]reg, l.regs())
+	regs := make([]asm.Reg, l.regs())
 	for _, g := range groups {
 		inside := x.inside(g[0])
 		p := k.both(k.mask(l, axes, g[0]), inside)
-		got := k.fetch(t.DType, n, mnemonic, p, x.at(g[0]))
+		got := k.fetch(t.DType, n, mnemonic, p, x.at(g[0]).addr())
 		for i, r := range g {
 			regs[r] = got[i]
 			if other != nil {
@@ -177,20 +149,20 @@ func (k *kernel) storeOp(op *ir.Op) {
 	mnemonic := "st.global" + k.eviction(op, "st.global")
 	for _, g := range groups {
 		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
-		xs := make([]reg, len(g))
+		xs := make([]asm.Reg, len(g))
 		for i, r := range g {
 			xs[i] = values[l.project(r, v.Type.Axes)]
 		}
-		k.put(t.DType, xs, mnemonic, p, x.at(g[0]))
+		k.put(t.DType, xs, mnemonic, p, x.at(g[0]).addr())
 	}
 }
 
 // unrounded gives a value that is about to be packed: before a conversion that packing does anyway, where that is at hand.
-func (k *kernel) unrounded(v *ir.Value, want layout) []reg {
+func (k *kernel) unrounded(v *ir.Value, want layout) []asm.Reg {
 	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
 		for _, h := range k.copies(v.Def.Args[0]) {
 			if from, ok := h.layout.permutation(want, v.Type.Axes); ok {
-				regs := make([]reg, len(from))
+				regs := make([]asm.Reg, len(from))
 				for i, r := range from {
 					regs[i] = h.regs[max(r, 0)]
 				}
@@ -203,7 +175,7 @@ func (k *kernel) unrounded(v *ir.Value, want layout) []reg {
 }
 
 // owner is the predicate of the first of the threads that hold copies; no register when there are none.
-func (k *kernel) owner(l layout) reg {
+func (k *kernel) owner(l layout) asm.Reg {
 	mask, at := 0, 0
 	scan := func(ds []digit) {
 		for _, d := range ds {
@@ -220,9 +192,9 @@ func (k *kernel) owner(l layout) reg {
 	scan(l.lane)
 	scan(l.warp)
 	if mask == 0 {
-		return reg{}
+		return asm.Reg{}
 	}
-	return k.calc(pred, "setp.eq.u32", k.calc(b32, "and.b32", k.tid, mask), 0)
+	return k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(mask)), asm.Int(0))
 }
 
 // orderRead and orderWrite put a barrier where the block's threads would

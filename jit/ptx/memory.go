@@ -1,11 +1,11 @@
 package ptx
 
 import (
-	"fmt"
 	"math"
 	"sort"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -60,34 +60,31 @@ func strideOf(t *ir.Tensor, i int) (stride, multiple int64) {
 }
 
 // strideReg is the register of a stride that is only known at launch, in elements, 64 bits.
-func (k *kernel) strideReg(t *ir.Tensor, i int) reg {
+func (k *kernel) strideReg(t *ir.Tensor, i int) asm.Reg {
 	if t.Strides != nil {
 		d := t.Strides[i]
-		return k.atEntry("stride "+d.Name, func() reg {
-			_, name := paramDecl(ir.Param{Kind: ir.ParamStride, Dim: d})
-			r := k.a.reg(b64)
-			k.a.ins("ld.param.u64 %v, [%s]", r, name)
-			return r
+		return k.a.Once("stride "+d.Name, func() asm.Reg {
+			return k.argument(ir.Param{Kind: ir.ParamStride, Dim: d})
 		})
 	}
-	var r any
+	var r asm.Number
 	known := int64(1)
 	for _, d := range t.Shape[i+1:] {
 		if d.Known() {
 			known *= d.Value
 			continue
 		}
-		wide := k.wide(k.size(d).(reg))
+		wide := k.a.Wide(k.size(d).(asm.Reg))
 		if r == nil {
 			r = wide
 		} else {
-			r = k.calc(b64, "mul.lo.s64", r, wide)
+			r = k.a.Calc(asm.B64, "mul.lo.s64", r, wide)
 		}
 	}
 	if known != 1 {
-		r = k.calc(b64, "mul.lo.s64", r, known)
+		r = k.a.Calc(asm.B64, "mul.lo.s64", r, asm.Int(known))
 	}
-	return r.(reg)
+	return r.(asm.Reg)
 }
 
 // contiguous is the axis along which neighbours are neighbours in memory; nil when there is none.
@@ -270,41 +267,38 @@ func (l layout) groups(c *ir.Axis, v int) ([][]int, int) {
 }
 
 // pointer is the address of a tensor's element 0.
-func (k *kernel) pointer(t *ir.Tensor) reg {
-	return k.atEntry("pointer "+t.Name, func() reg {
+func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
+	return k.a.Once("pointer "+t.Name, func() asm.Reg {
 		if t.Scratch {
 			return k.scratch(t)
 		}
-		_, name := paramDecl(ir.Param{Kind: ir.ParamPointer, Tensor: t})
-		r := k.a.reg(b64)
-		k.a.ins("ld.param.u64 %v, [%s]", r, name)
-		return k.a.op(b64, "cvta.to.global.u64", r)
+		r := k.argument(ir.Param{Kind: ir.ParamPointer, Tensor: t})
+		return k.a.Op(asm.B64, "cvta.to.global.u64", r)
 	})
 }
 
 // scratch is the address of a scratch tensor, in the share of the block: launches that have not room for
 // all blocks at once run some after the others, from the number of the first on.
-func (k *kernel) scratch(t *ir.Tensor) reg {
-	_, name := paramDecl(ir.Param{Kind: ir.ParamScratch})
-	base, share := k.a.reg(b64), k.a.reg(b64)
-	k.a.ins("ld.param.u64 %v, [%s]", base, name)
-	k.a.ins("cvt.u64.u32 %v, %%ctaid.x", share)
-	base = k.a.op(b64, "cvta.to.global.u64", base)
-	base = k.a.op(b64, "mad.lo.s64", share, k.f.ScratchBytes(), base)
-	return k.a.op(b64, "add.s64", base, k.f.ScratchOffset(t))
+func (k *kernel) scratch(t *ir.Tensor) asm.Reg {
+	base := k.argument(ir.Param{Kind: ir.ParamScratch})
+	share := k.a.Op(asm.B64, "cvt.u64.u32", asm.Block)
+	base = k.a.Op(asm.B64, "cvta.to.global.u64", base)
+	base = k.a.Op(asm.B64, "mad.lo.s64", share, asm.Int(k.f.ScratchBytes()), base)
+	return k.a.Op(asm.B64, "add.s64", base, asm.Int(k.f.ScratchOffset(t)))
 }
 
 // address is the address of element r of an access in the layout l: a register and an offset in bytes.
 type address struct {
-	base   reg
+	base   asm.Reg
 	offset int64
 }
 
-func (x address) String() string {
+// addr is the address as an operand.
+func (x address) addr() asm.Addr {
 	if x.offset == 0 {
-		return fmt.Sprintf("[%v]", x.base)
+		return asm.At(x.base)
 	}
-	return fmt.Sprintf("[%v+%d]", x.base, x.offset)
+	return asm.At(x.base).Plus(int(x.offset))
 }
 
 // addressing computes the addresses of one access in one layout.
@@ -313,13 +307,13 @@ type addressing struct {
 	tensor *ir.Tensor
 	dims   []dimAccess
 	l      layout
-	base   reg
+	base   asm.Reg
 	// gathered are the registers of the indices that are tiles.
-	gathered map[int][]reg
+	gathered map[int][]asm.Reg
 }
 
 func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
-	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]reg{}}
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]asm.Reg{}}
 	x.base = k.pointer(op.Tensor)
 	// What holds longest comes first, so that it is computed outside the loops.
 	type summand struct {
@@ -334,8 +328,8 @@ func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
 		}
 		for _, p := range x.parts(d) {
 			level := 0
-			if r, ok := p.value.(reg); ok {
-				level = k.a.level[r]
+			if r, ok := p.value.(asm.Reg); ok {
+				level = k.a.LevelOf(r)
 			}
 			sum = append(sum, summand{p, i, level})
 		}
@@ -347,9 +341,9 @@ func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
 	return x
 }
 
-// part is one summand of an index: coef times a register or an int.
+// part is one summand of an index: coef times a number.
 type part struct {
-	value any
+	value asm.Number
 	coef  int64
 }
 
@@ -359,7 +353,7 @@ func (x *addressing) parts(d dimAccess) []part {
 	k := x.k
 	for _, t := range d.affine.terms {
 		start := k.state(t.axis).start
-		if r, ok := start.(reg); ok && k.a.level[r] > 1 {
+		if r, ok := start.(asm.Reg); ok && k.a.LevelOf(r) > 1 {
 			ps = append(ps, part{k.threadCoord(x.l, t.axis), t.coef}, part{start, t.coef})
 		} else {
 			ps = append(ps, part{k.position(x.l, t.axis), t.coef})
@@ -369,53 +363,45 @@ func (x *addressing) parts(d dimAccess) []part {
 		ps = append(ps, part{k.scalar(s.value), s.coef})
 	}
 	if d.affine.offset != 0 {
-		ps = append(ps, part{int(d.affine.offset), 1})
+		ps = append(ps, part{asm.Int(d.affine.offset), 1})
 	}
 	return ps
 }
 
 // step moves an address by coef*n along dimension i.
-func (x *addressing) step(base reg, i int, n any, coef int64) reg {
+func (x *addressing) step(base asm.Reg, i int, n asm.Number, coef int64) asm.Reg {
 	k := x.k
-	if n == any(0) || coef == 0 {
+	if n == asm.Int(0) || coef == 0 {
 		return base
 	}
 	bytes := int64(x.tensor.DType.Size()) * coef
 	d := x.dims[i]
-	if m, ok := n.(int); ok {
+	if m, ok := n.(asm.Int); ok {
 		if d.stride >= 0 {
 			return k.offset(base, int64(m)*d.stride*bytes)
 		}
-		return k.calc(b64, "mad.lo.s64", k.strideReg(x.tensor, i), int64(m)*bytes, base)
+		return k.a.Calc(asm.B64, "mad.lo.s64", k.strideReg(x.tensor, i), asm.Int(int64(m)*bytes), base)
 	}
-	r := n.(reg)
+	r := n.(asm.Reg)
 	if d.stride >= 0 {
-		if by := d.stride * bytes; r.class == b32 && by >= math.MinInt32 && by <= math.MaxInt32 {
-			return k.calc(b64, "mad.wide.s32", r, by, base)
+		if by := d.stride * bytes; r.Class == asm.B32 && by >= math.MinInt32 && by <= math.MaxInt32 {
+			return k.a.Calc(asm.B64, "mad.wide.s32", r, asm.Int(by), base)
 		}
-		return k.calc(b64, "mad.lo.s64", k.wide(r), d.stride*bytes, base)
+		return k.a.Calc(asm.B64, "mad.lo.s64", k.a.Wide(r), asm.Int(d.stride*bytes), base)
 	}
 	scaled := k.strideReg(x.tensor, i)
 	if bytes != 1 {
-		scaled = k.calc(b64, "mul.lo.s64", scaled, bytes)
+		scaled = k.a.Calc(asm.B64, "mul.lo.s64", scaled, asm.Int(bytes))
 	}
-	return k.calc(b64, "mad.lo.s64", k.wide(r), scaled, base)
-}
-
-// wide is a 64-bit form of a signed integer register.
-func (k *kernel) wide(r reg) reg {
-	if r.class == b64 {
-		return r
-	}
-	return k.calc(b64, "cvt.s64.s32", r)
+	return k.a.Calc(asm.B64, "mad.lo.s64", k.a.Wide(r), scaled, base)
 }
 
 // offset moves an address by a constant.
-func (k *kernel) offset(base reg, bytes int64) reg {
+func (k *kernel) offset(base asm.Reg, bytes int64) asm.Reg {
 	if bytes == 0 {
 		return base
 	}
-	return k.calc(b64, "add.s64", base, bytes)
+	return k.a.Calc(asm.B64, "add.s64", base, asm.Int(bytes))
 }
 
 // coord is the register's part of the index of dimension i.
@@ -439,7 +425,7 @@ func (x *addressing) at(r int) address {
 		case d.stride >= 0:
 			out.offset += n * d.stride * size
 		default:
-			out.base = x.step(out.base, i, int(n), 1)
+			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}
 	}
 	if out.offset != int64(int32(out.offset)) {
@@ -449,29 +435,29 @@ func (x *addressing) at(r int) address {
 }
 
 // inside is the predicate that the checked indices of register r lie in the tensor; no register when none is checked.
-func (x *addressing) inside(r int) reg {
+func (x *addressing) inside(r int) asm.Reg {
 	k := x.k
-	var p reg
+	var p asm.Reg
 	for i, d := range x.dims {
 		if !d.checked {
 			continue
 		}
-		var index any
+		var index asm.Number
 		if d.gather {
 			index = x.gathered[i][x.l.project(r, d.index.Type.Axes)]
 		} else {
 			index = x.index(i, r)
 		}
 		size := k.size(x.tensor.Shape[i])
-		at, isReg := index.(reg)
-		var q reg
-		if isReg && at.class == b64 || x.tensor.Shape[i].Wide {
-			if s, ok := size.(reg); ok {
-				size = k.wide(s)
+		at, isReg := index.(asm.Reg)
+		var q asm.Reg
+		if isReg && at.Class == asm.B64 || x.tensor.Shape[i].Wide {
+			if s, ok := size.(asm.Reg); ok {
+				size = k.a.Wide(s)
 			}
-			q = k.calc(pred, "setp.lt.u64", k.counted(lang.I64, index), size)
+			q = k.a.Calc(asm.Pred, "setp.lt.u64", k.counted(lang.I64, index), size)
 		} else {
-			q = k.calc(pred, "setp.lt.u32", k.register(index), size)
+			q = k.a.Calc(asm.Pred, "setp.lt.u32", k.a.Register(index), size)
 		}
 		p = k.both(p, q)
 	}
@@ -479,16 +465,16 @@ func (x *addressing) inside(r int) reg {
 }
 
 // index is the value of an affine index at register r, in 32 bits, or 64 when something in it has those.
-func (x *addressing) index(i, r int) any {
+func (x *addressing) index(i, r int) asm.Number {
 	k, d := x.k, x.dims[i]
 	in64 := d.affine.in64()
-	var sum any = int(x.coord(i, r))
+	var sum asm.Number = asm.Int(x.coord(i, r))
 	for _, p := range x.parts(d) {
 		value := p.value
-		if n, ok := value.(reg); ok && in64 {
-			value = k.wide(n) // times its factor a number of 32 bits may have more
+		if n, ok := value.(asm.Reg); ok && in64 {
+			value = k.a.Wide(n) // times its factor a number of 32 bits may have more
 		}
-		sum = k.add(sum, k.mul(value, int(p.coef)))
+		sum = k.a.Add(sum, k.a.Mul(value, int(p.coef)))
 	}
 	return sum
 }

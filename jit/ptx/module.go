@@ -11,6 +11,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
+	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
 )
 
@@ -141,38 +142,48 @@ func identifier(name string) string {
 	return fmt.Sprintf("k_%s_%08x", plain, h.Sum32())
 }
 
-// paramDecl gives the type and the name of a launch parameter in PTX.
-func paramDecl(p ir.Param) (decl, name string) {
+// param is a launch parameter in PTX.
+func param(p ir.Param) asm.Param {
+	named := func(kind, name string) asm.Symbol { return asm.Symbol(kind + "_" + identifier(name)) }
 	switch p.Kind {
 	case ir.ParamPointer:
-		return ".u64", "ptr_" + identifier(p.Tensor.Name)
+		return asm.Param{Type: ".u64", Name: named("ptr", p.Tensor.Name)}
 	case ir.ParamDebug:
-		return ".u64", "debug"
+		return asm.Param{Type: ".u64", Name: "debug"}
 	case ir.ParamScratch:
-		return ".u64", "scratch"
+		return asm.Param{Type: ".u64", Name: "scratch"}
 	case ir.ParamFirst:
-		return ".u32", "first"
+		return asm.Param{Type: ".u32", Name: "first"}
 	case ir.ParamDim:
 		if p.Dim.Wide {
-			return ".u64", "dim_" + identifier(p.Dim.Name)
+			return asm.Param{Type: ".u64", Name: named("dim", p.Dim.Name)}
 		}
-		return ".u32", "dim_" + identifier(p.Dim.Name)
+		return asm.Param{Type: ".u32", Name: named("dim", p.Dim.Name)}
 	case ir.ParamStride:
-		return ".u64", "stride_" + identifier(p.Dim.Name)
+		return asm.Param{Type: ".u64", Name: named("stride", p.Dim.Name)}
 	}
-	name = fmt.Sprintf("arg_%s_%d", identifier(p.Scalar.Name), p.Scalar.ID)
+	name := named("arg", p.Scalar.Name) + asm.Symbol(fmt.Sprintf("_%d", p.Scalar.ID))
 	d := p.Scalar.Type.DType
+	kind := ".u"
 	switch {
 	case d.Bits() == 8:
-		return ".u8", name
 	case d.Bits() == 16:
-		return ".b16", name
+		kind = ".b"
 	case d.IsFloat():
-		return fmt.Sprintf(".f%d", d.Bits()), name
+		kind = ".f"
 	case d.IsSigned():
-		return fmt.Sprintf(".s%d", d.Bits()), name
+		kind = ".s"
 	}
-	return fmt.Sprintf(".u%d", d.Bits()), name
+	return asm.Param{Type: fmt.Sprintf("%s%d", kind, d.Bits()), Name: name}
+}
+
+// argument loads a launch parameter of 32 or 64 bits, for the entry section.
+func (k *kernel) argument(p ir.Param) asm.Reg {
+	x, c := param(p), asm.B32
+	if x.Type == ".u64" {
+		c = asm.B64
+	}
+	return k.a.Op(c, "ld.param"+x.Type, asm.At(x.Name))
 }
 
 // module prints what was lowered.
@@ -185,41 +196,19 @@ func (k *kernel) module() *Module {
 	if k.producing {
 		m.Threads += lanes
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "// %s\n// plan %s\n", k.f.Name, k.plan)
-	fmt.Fprintf(&b, ".version %d.%d\n.target %s\n.address_size 64\n\n", k.a.version/10, k.a.version%10, k.target.Name)
-	if m.Shared > 0 {
-		fmt.Fprintf(&b, ".extern .shared .align 1024 .b8 %s[];\n\n", sharedName)
+	text := asm.Kernel{
+		About: []string{k.f.Name, fmt.Sprint("plan ", k.plan)}, Target: k.target.Name, Name: m.Entry,
+		Threads: m.Threads, Occupancy: k.plan.Occupancy, Cluster: m.Cluster,
 	}
-	fmt.Fprintf(&b, ".visible .entry %s(", m.Entry)
-	for i, p := range m.Params {
-		if i > 0 {
-			b.WriteString(",")
-		}
-		decl, name := paramDecl(p)
-		fmt.Fprintf(&b, "\n    .param %-5s %s", decl, name)
+	if m.Shared > 0 {
+		text.Shared = sharedName
+	}
+	for _, p := range m.Params {
+		text.Params = append(text.Params, param(p))
 	}
 	for _, t := range m.Maps {
-		fmt.Fprintf(&b, ",\n    .param .align 64 .b8 %s[128]", t.Name)
+		text.Params = append(text.Params, asm.Param{Name: asm.Symbol(t.Name)})
 	}
-	fmt.Fprintf(&b, "\n)\n.maxntid %d, 1, 1\n.minnctapersm %d\n", m.Threads, max(k.plan.Occupancy, 1))
-	if m.Cluster > 1 {
-		fmt.Fprintf(&b, ".reqnctapercluster %d, 1, 1\n", m.Cluster)
-	}
-	b.WriteString("{\n")
-	k.a.declarations(&b)
-	b.WriteString("\n")
-	format(&b, k.a.entry)
-	b.WriteString("\n")
-	if k.producing {
-		format(&b, k.producer)
-		fmt.Fprintf(&b, "    ret;\n%s:\n", k.consume)
-	}
-	format(&b, k.a.body)
-	b.WriteString("    ret;\n}\n")
-	for i, f := range k.a.files {
-		fmt.Fprintf(&b, ".file %d %q\n", i+1, f.Path)
-	}
-	m.Text = b.String()
+	m.Text = k.a.Module(text, k.producer)
 	return m
 }

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -13,7 +14,7 @@ import (
 type pipeline struct {
 	k      *kernel
 	op     *ir.Op
-	hi     reg
+	hi     asm.Reg
 	step   int64
 	stages int
 	items  []pipelined
@@ -22,7 +23,7 @@ type pipeline struct {
 	// overlapped: a step's product is waited for in the next step.
 	overlapped bool
 	// read and write number the stages that the step consumes and fills.
-	read, write reg
+	read, write asm.Reg
 	base        buffer
 	// ring is set where a warp of its own does the copies.
 	ring *ring
@@ -37,7 +38,7 @@ type pipelined struct {
 }
 
 // newPipeline cuts a loop and emits the first copies; a loop with nothing to run ahead gives an empty pipeline.
-func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
+func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	p := k.produced[op]
 	if p == nil {
 		p = &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages, ahead: k.plan.Stages - 1}
@@ -68,15 +69,15 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi reg, step int64) *pipeline {
 	a := k.a
 	// What used this memory before must be done with.
 	k.barrier()
-	p.read, p.write = a.reg(b32), a.reg(b32)
-	a.ins("mov.b32 %v, 0", p.read)
-	a.ins("mov.b32 %v, %d", p.write, p.ahead)
+	p.read, p.write = a.Reg(asm.B32), a.Reg(asm.B32)
+	a.Set(p.read, "mov.b32", asm.Int(0))
+	a.Set(p.write, "mov.b32", asm.Int(p.ahead))
 	for s := range p.ahead {
 		at := lo
 		if s > 0 {
-			at = a.op(lo.class, signed("add", lo.class), lo, int64(s)*step)
+			at = a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(s)*step))
 		}
-		p.copies(at, s)
+		p.copies(at, asm.Int(s))
 	}
 	return p
 }
@@ -172,32 +173,32 @@ func (k *kernel) overlaps(loop *ir.Op, items []pipelined) *contraction {
 }
 
 // copies emits the copies for the step at position, into a stage: a constant, or p.write.
-func (p *pipeline) copies(position reg, stage any) {
+func (p *pipeline) copies(position asm.Reg, stage asm.Number) {
 	k, a := p.k, p.k.a
-	begin := len(a.body)
-	skip := a.label()
-	a.ins("@%v bra.uni %s", a.op(pred, signed("setp.ge", p.hi.class), position, p.hi), skip)
+	begin := a.Here()
+	skip := a.Label()
+	a.If(a.Op(asm.Pred, p.hi.Class.Signed("setp.ge"), position, p.hi)).Do("bra.uni", skip)
 	k.push(begin)
 	k.enter(p.op.Axis, position, p.hi, !k.ragged(p.op.Axis))
 	for _, x := range p.items {
-		a.comment("copy ahead %s", describe(x.load))
+		a.Comment("copy ahead %s", describe(x.load))
 		t := p.at(x, stage)
 		k.copyAsync(x.load, t, x.l, x.vec)
 	}
 	k.pop()
-	a.place(skip)
-	a.ins("cp.async.commit_group")
+	a.Place(skip)
+	a.Do("cp.async.commit_group")
 }
 
 // at is a stage of an item.
-func (p *pipeline) at(x pipelined, stage any) *sharedTile {
+func (p *pipeline) at(x pipelined, stage asm.Number) *sharedTile {
 	k, t := p.k, *x.tile
 	size := x.tile.bytes()
-	if n, ok := stage.(int); ok {
-		t.at += n * size
+	if n, ok := stage.(asm.Int); ok {
+		t.at += int(n) * size
 		return &t
 	}
-	t.base = k.a.op(b32, "mad.lo.s32", stage, size, k.calc(b32, "add.s32", k.sharedBase(), x.tile.at))
+	t.base = k.a.Op(asm.B32, "mad.lo.s32", stage, asm.Int(size), k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(x.tile.at)))
 	return &t
 }
 
@@ -207,31 +208,30 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
 	c := t.contiguous()
 	groups, n := l.groups(c, vec)
 	bytes := n * t.d.Size()
-	mode := "ca"
+	name := "cp.async.ca.shared.global"
 	if bytes == 16 {
-		mode = "cg"
+		name = "cp.async.cg.shared.global"
 	}
-	line := ""
 	if t.ext[0]*t.d.Size() >= 128 { // neighbours take the rest of the line
-		k.a.require(74)
-		line = ".L2::128B"
+		k.a.Require(74)
+		name += ".L2::128B"
 	}
 	for _, g := range groups {
 		p, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}
-		size := ""
-		if m := k.mask(l, t.axes, g[0]); m.valid() {
-			size = ", " + k.calc(b32, "selp.b32", bytes, 0, m).String()
+		var size []asm.Operand // of what exists; the rest becomes 0
+		if m := k.mask(l, t.axes, g[0]); m.Valid() {
+			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), m))
 		}
-		k.a.ins("%scp.async.%s.shared.global%s %s, %v, %d%s", guard(p), mode, line, to.at(g[0]), from.at(g[0]), bytes, size)
+		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), from.at(g[0]).addr(), asm.Int(bytes)}, size...)...)
 	}
 }
 
 // next begins a step of the loop: it waits for the step's stage, and starts the
 // copies of a step to come into the stage that the last step has left.
-func (p *pipeline) next(position reg) {
+func (p *pipeline) next(position asm.Reg) {
 	if len(p.items) == 0 {
 		return
 	}
@@ -240,11 +240,11 @@ func (p *pipeline) next(position reg) {
 		return
 	}
 	k, a := p.k, p.k.a
-	a.level[p.read], a.level[p.write] = k.scope.level, k.scope.level
-	a.ins("cp.async.wait_group %d", p.ahead-1)
+	a.Changes(p.read, p.write)
+	a.Do("cp.async.wait_group", asm.Int(p.ahead-1))
 	for _, x := range p.items {
 		if x.tile.async {
-			a.ins("fence.proxy.async.shared::cta")
+			a.Do("fence.proxy.async.shared::cta")
 			break
 		}
 	}
@@ -253,11 +253,11 @@ func (p *pipeline) next(position reg) {
 		v := x.load.Result()
 		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, p.read))
 	}
-	p.copies(a.op(position.class, signed("add", position.class), position, int64(p.ahead)*p.step), p.write)
-	for _, r := range []reg{p.read, p.write} {
-		a.ins("add.s32 %v, %v, 1", r, r)
-		wrap := a.op(pred, "setp.eq.s32", r, p.stages)
-		a.ins("selp.b32 %v, 0, %v, %v", r, r, wrap)
+	p.copies(a.Op(position.Class, position.Class.Signed("add"), position, asm.Int(int64(p.ahead)*p.step)), p.write)
+	for _, r := range []asm.Reg{p.read, p.write} {
+		a.Set(r, "add.s32", r, asm.Int(1))
+		wrap := a.Op(asm.Pred, "setp.eq.s32", r, asm.Int(p.stages))
+		a.Set(r, "selp.b32", asm.Int(0), r, wrap)
 	}
 }
 
@@ -271,7 +271,7 @@ func (p *pipeline) end() {
 // finish gives the stages' memory back.
 func (p *pipeline) finish() {
 	if p.overlapped {
-		p.k.a.ins("wgmma.wait_group.sync.aligned 0")
+		p.k.a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
 	}
 	if len(p.items) > 0 {
 		p.k.release(p.base)

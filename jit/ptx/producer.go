@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -24,7 +26,7 @@ type ring struct {
 	// bytes is what comes for one step.
 	bytes int
 	// stage and phase say where the consumers are, and before is the mbarrier of the step before.
-	stage, phase, before reg
+	stage, phase, before asm.Reg
 }
 
 // mbarrierBytes is the size of an mbarrier.
@@ -51,9 +53,9 @@ func (k *kernel) planProducer() {
 	a := k.a
 	k.producing = true
 	k.inProducer(func() {
-		first := a.op(pred, "setp.eq.u32", k.tid, 0)
+		first := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 		initialise := func(at, count int) {
-			a.ins("@%v mbarrier.init.shared::cta.b64 [%v+%d], %d", first, k.sharedBase(), at, count)
+			a.If(first).Do("mbarrier.init.shared::cta.b64", asm.At(k.sharedBase()).Plus(at), asm.Int(count))
 		}
 		for _, p := range loops {
 			r := p.ring
@@ -65,12 +67,12 @@ func (k *kernel) planProducer() {
 			}
 			initialise(r.spare, k.warps)
 		}
-		a.ins("fence.mbarrier_init.release.cluster")
-		a.ins("bar.sync 0")
-		k.consume = a.label()
-		a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.u32", k.tid, k.warps*lanes), k.consume)
-		a.comment("the producer is one thread")
-		a.ins("@%v ret", a.op(pred, "setp.ne.u32", k.tid, k.warps*lanes))
+		a.Do("fence.mbarrier_init.release.cluster")
+		a.Do("bar.sync", asm.Int(0))
+		k.consume = a.Label()
+		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.warps*lanes))).Do("bra.uni", k.consume)
+		a.Comment("the producer is one thread")
+		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.warps*lanes))).Do("ret")
 	})
 }
 
@@ -127,20 +129,20 @@ func (k *kernel) worthProducer(p *pipeline) bool {
 // inProducer emits code that only the producer runs, behind what it has got already.
 // What the body of the kernel computes is not at hand there.
 func (k *kernel) inProducer(emit func()) {
-	a := k.a
-	body, scope, at := a.body, k.scope, a.at
-	a.body, k.scope = k.producer, k.root
-	k.push(len(a.body))
-	emit()
-	k.producer = a.body
-	a.body, k.scope, a.at = body, scope, at
+	scope := k.scope
+	k.scope = k.root
+	k.a.Aside(&k.producer, func() {
+		k.scope = k.newScope()
+		emit()
+	})
+	k.scope = scope
 }
 
 // fill emits the producer's run through a loop.
 func (p *pipeline) fill() {
 	k, a, r := p.k, p.k.a, p.ring
 	k.inProducer(func() {
-		a.comment("copy for the loop over %s", p.op.Axis.Name)
+		a.Comment("copy for the loop over %s", p.op.Axis.Name)
 		k.provide(p.op.Args[0])
 		k.provide(p.op.Args[1])
 		for _, b := range r.boxes {
@@ -151,31 +153,31 @@ func (p *pipeline) fill() {
 			}
 		}
 		lo, hi := k.bounds(p.op.Axis, p.op.Args[0], p.op.Args[1])
-		position, stage, phase := a.reg(b32), a.reg(b32), a.reg(b32)
-		k.move(position, lo)
-		a.ins("mov.b32 %v, 0", stage)
-		a.ins("mov.b32 %v, 0", phase)
-		top, done := a.label(), a.label()
-		begin := len(a.body)
-		a.ins("@%v bra.uni %s", a.op(pred, "setp.ge.s32", position, hi), done)
-		a.place(top)
+		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
+		k.a.Move(position, lo)
+		a.Set(stage, "mov.b32", asm.Int(0))
+		a.Set(phase, "mov.b32", asm.Int(0))
+		top, done := a.Label(), a.Label()
+		begin := a.Here()
+		a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", done)
+		a.Place(top)
 		k.push(begin)
-		for _, x := range []reg{position, stage, phase} {
-			a.level[x] = k.scope.level
+		for _, x := range []asm.Reg{position, stage, phase} {
+			a.Changes(x)
 		}
 		k.enter(p.op.Axis, position, hi, true)
 		p.wait(r.empty, stage, phase)
 		full := p.mbarrier(r.full, stage)
-		a.ins("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%v], %d", full, r.bytes)
+		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(r.bytes))
 		for i, x := range p.items {
-			a.comment("copy %s", describe(x.load))
+			a.Comment("copy %s", describe(x.load))
 			k.copyBoxes(r.boxes[i], p.at(x, stage), full)
 		}
 		p.advance(stage, phase)
-		a.ins("add.s32 %v, %v, %d", position, position, p.step)
+		a.Set(position, "add.s32", position, asm.Int(p.step))
 		k.pop()
-		a.ins("@%v bra.uni %s", a.op(pred, "setp.lt.s32", position, hi), top)
-		a.place(done)
+		a.If(a.Op(asm.Pred, "setp.lt.s32", position, hi)).Do("bra.uni", top)
+		a.Place(done)
 	})
 }
 
@@ -183,22 +185,22 @@ func (p *pipeline) fill() {
 func (p *pipeline) begin() {
 	k, a, r := p.k, p.k.a, p.ring
 	p.fill()
-	a.ins("fence.proxy.async.shared::cta")
-	a.ins("bar.warp.sync 0xffffffff")
+	a.Do("fence.proxy.async.shared::cta")
+	a.Do("bar.warp.sync", asm.AllLanes)
 	for s := range p.stages {
-		p.arrive(k.register(k.add(k.sharedBase(), r.empty+s*mbarrierBytes)))
+		p.arrive(k.a.Register(k.a.Add(k.sharedBase(), asm.Int(r.empty+s*mbarrierBytes))))
 	}
-	r.stage, r.phase, r.before = a.reg(b32), a.reg(b32), a.reg(b32)
-	a.ins("mov.b32 %v, 0", r.stage)
-	a.ins("mov.b32 %v, 0", r.phase)
-	a.ins("add.s32 %v, %v, %d", r.before, k.sharedBase(), r.spare)
+	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
+	a.Set(r.stage, "mov.b32", asm.Int(0))
+	a.Set(r.phase, "mov.b32", asm.Int(0))
+	a.Set(r.before, "add.s32", k.sharedBase(), asm.Int(r.spare))
 }
 
 // await begins a step: it waits for the step's stage.
 func (p *pipeline) await() {
 	k, r := p.k, p.ring
-	for _, x := range []reg{r.stage, r.phase, r.before} {
-		k.a.level[x] = k.scope.level
+	for _, x := range []asm.Reg{r.stage, r.phase, r.before} {
+		k.a.Changes(x)
 	}
 	p.wait(r.full, r.stage, r.phase)
 	for _, x := range p.items {
@@ -224,19 +226,19 @@ func (p *pipeline) wipe() {
 		l := blocked(t.axes, t.ext, vec, k.warps)
 		to := k.accessing(t, l)
 		groups, n := l.groups(t.contiguous(), vec)
-		zeros := slices.Repeat([]reg{k.zero(t.d)}, n)
+		zeros := slices.Repeat([]asm.Reg{elem.Zero(k.a, t.d)}, n)
 		for _, g := range groups {
 			there, ok := k.room(t, t.ext, l, g[0], k.owner(l))
 			if !ok {
 				continue
 			}
-			missing := k.a.op(pred, "not.pred", k.mask(l, []*ir.Axis{p.op.Axis}, g[0]))
+			missing := k.a.Op(asm.Pred, "not.pred", k.mask(l, []*ir.Axis{p.op.Axis}, g[0]))
 			k.put(t.d, zeros, "st.shared", k.both(there, missing), to.at(g[0]))
 		}
 		wiped = true
 	}
 	if wiped {
-		k.a.ins("fence.proxy.async.shared::cta")
+		k.a.Do("fence.proxy.async.shared::cta")
 		k.barrier()
 	}
 }
@@ -246,10 +248,10 @@ func (p *pipeline) wipe() {
 func (p *pipeline) leave() {
 	k, a, r := p.k, p.k.a, p.ring
 	mine := p.mbarrier(r.empty, r.stage)
-	a.ins("bar.warp.sync 0xffffffff")
+	a.Do("bar.warp.sync", asm.AllLanes)
 	if p.overlapped {
 		p.arrive(r.before)
-		k.move(r.before, mine)
+		k.a.Move(r.before, mine)
 	} else {
 		p.arrive(mine)
 	}
@@ -257,34 +259,34 @@ func (p *pipeline) leave() {
 }
 
 // mbarrier is the address of a stage's mbarrier among those that lie from at on.
-func (p *pipeline) mbarrier(at int, stage reg) reg {
+func (p *pipeline) mbarrier(at int, stage asm.Reg) asm.Reg {
 	k := p.k
-	return k.calc(b32, "mad.lo.s32", stage, mbarrierBytes, k.calc(b32, "add.s32", k.sharedBase(), at))
+	return k.a.Calc(asm.B32, "mad.lo.s32", stage, asm.Int(mbarrierBytes), k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(at)))
 }
 
 // wait waits until the phase of a stage's mbarrier is over.
-func (p *pipeline) wait(at int, stage, phase reg) {
+func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 	a := p.k.a
-	bar, again := p.mbarrier(at, stage), a.label()
-	over := a.reg(pred)
-	a.place(again)
-	a.ins("mbarrier.try_wait.parity.shared::cta.b64 %v, [%v], %v", over, bar, phase)
-	a.ins("@!%v bra %s", over, again)
+	bar, again := p.mbarrier(at, stage), a.Label()
+	over := a.Reg(asm.Pred)
+	a.Place(again)
+	a.Set(over, "mbarrier.try_wait.parity.shared::cta.b64", asm.At(bar), phase)
+	a.Unless(over).Do("bra", again)
 }
 
 // arrive is one arrival of the warp.
-func (p *pipeline) arrive(bar reg) {
+func (p *pipeline) arrive(bar asm.Reg) {
 	k := p.k
-	first := k.calc(pred, "setp.eq.u32", k.calc(b32, "and.b32", k.tid, lanes-1), 0)
-	k.a.ins("@%v mbarrier.arrive.shared::cta.b64 _, [%v]", first, bar)
+	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(lanes-1)), asm.Int(0))
+	k.a.If(first).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
 }
 
 // advance moves on to the next stage; the phase changes with each round.
-func (p *pipeline) advance(stage, phase reg) {
+func (p *pipeline) advance(stage, phase asm.Reg) {
 	a := p.k.a
-	a.ins("add.s32 %v, %v, 1", stage, stage)
-	wrap := a.op(pred, "setp.eq.s32", stage, p.stages)
-	a.ins("selp.b32 %v, 0, %v, %v", stage, stage, wrap)
-	flipped := a.op(b32, "xor.b32", phase, 1)
-	a.ins("selp.b32 %v, %v, %v, %v", phase, flipped, phase, wrap)
+	a.Set(stage, "add.s32", stage, asm.Int(1))
+	wrap := a.Op(asm.Pred, "setp.eq.s32", stage, asm.Int(p.stages))
+	a.Set(stage, "selp.b32", asm.Int(0), stage, wrap)
+	flipped := a.Op(asm.B32, "xor.b32", phase, asm.Int(1))
+	a.Set(phase, "selp.b32", flipped, phase, wrap)
 }

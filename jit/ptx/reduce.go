@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -12,13 +14,13 @@ import (
 type reduction struct {
 	d        lang.DType
 	identity func(lang.DType) ir.Const
-	combine  func(k *kernel, d lang.DType, x, y []reg) []reg
+	combine  func(k *kernel, d lang.DType, x, y []asm.Reg) []asm.Reg
 }
 
 // pairwise combines by an elementwise operation.
-func pairwise(op lang.Op) func(*kernel, lang.DType, []reg, []reg) []reg {
-	return func(k *kernel, d lang.DType, x, y []reg) []reg {
-		return []reg{elementwise(k.a, op, d, []reg{x[0], y[0]}, false)}
+func pairwise(op lang.Op) func(*kernel, lang.DType, []asm.Reg, []asm.Reg) []asm.Reg {
+	return func(k *kernel, d lang.DType, x, y []asm.Reg) []asm.Reg {
+		return []asm.Reg{elem.Apply(k.a, op, d, []asm.Reg{x[0], y[0]}, false)}
 	}
 }
 
@@ -60,26 +62,26 @@ var reductions = map[lang.Op]reduction{
 
 // extreme combines (value, position) pairs: the better value wins, NaN is better
 // than any number, and of equals the lower position wins.
-func extreme(better lang.Op) func(*kernel, lang.DType, []reg, []reg) []reg {
-	return func(k *kernel, d lang.DType, x, y []reg) []reg {
+func extreme(better lang.Op) func(*kernel, lang.DType, []asm.Reg, []asm.Reg) []asm.Reg {
+	return func(k *kernel, d lang.DType, x, y []asm.Reg) []asm.Reg {
 		a := k.a
-		wins := elementwise(a, better, d, []reg{y[0], x[0]}, false)
-		ties := elementwise(a, lang.OpEq, d, []reg{y[0], x[0]}, false)
+		wins := elem.Apply(a, better, d, []asm.Reg{y[0], x[0]}, false)
+		ties := elem.Apply(a, lang.OpEq, d, []asm.Reg{y[0], x[0]}, false)
 		if d.IsFloat() {
-			xNaN := elementwise(a, lang.OpIsNaN, d, []reg{x[0]}, false)
-			yNaN := elementwise(a, lang.OpIsNaN, d, []reg{y[0]}, false)
-			onlyY := a.op(pred, "and.pred", yNaN, a.op(pred, "not.pred", xNaN))
-			wins = a.op(pred, "or.pred", wins, onlyY)
-			ties = a.op(pred, "or.pred", ties, a.op(pred, "and.pred", xNaN, yNaN))
+			xNaN := elem.Apply(a, lang.OpIsNaN, d, []asm.Reg{x[0]}, false)
+			yNaN := elem.Apply(a, lang.OpIsNaN, d, []asm.Reg{y[0]}, false)
+			onlyY := a.Op(asm.Pred, "and.pred", yNaN, a.Op(asm.Pred, "not.pred", xNaN))
+			wins = a.Op(asm.Pred, "or.pred", wins, onlyY)
+			ties = a.Op(asm.Pred, "or.pred", ties, a.Op(asm.Pred, "and.pred", xNaN, yNaN))
 		}
 		// Positions compare as unsigned: that of the identity is the greatest.
 		compare := "setp.lt.u32"
-		if x[1].class == b64 {
+		if x[1].Class == asm.B64 {
 			compare = "setp.lt.u64"
 		}
-		lower := a.op(pred, compare, y[1], x[1])
-		wins = a.op(pred, "or.pred", wins, a.op(pred, "and.pred", ties, lower))
-		return []reg{k.selected(wins, y[0], x[0]), k.selected(wins, y[1], x[1])}
+		lower := a.Op(asm.Pred, compare, y[1], x[1])
+		wins = a.Op(asm.Pred, "or.pred", wins, a.Op(asm.Pred, "and.pred", ties, lower))
+		return []asm.Reg{k.selected(wins, y[0], x[0]), k.selected(wins, y[1], x[1])}
 	}
 }
 
@@ -97,9 +99,9 @@ func (k *kernel) reduce(op *ir.Op) {
 	d := v.Type.DType
 	if rule := op.Code.Row().Rule; rule == lang.RuleSum || rule == lang.RuleMean {
 		if acc := d.Accumulator(); acc != d {
-			wide := make([]reg, len(regs))
+			wide := make([]asm.Reg, len(regs))
 			for i, r := range regs {
-				wide[i] = cast(k.a, d, acc, r)
+				wide[i] = elem.Cast(k.a, d, acc, r)
 			}
 			regs, d = wide, acc
 		}
@@ -109,33 +111,33 @@ func (k *kernel) reduce(op *ir.Op) {
 	isArg := op.Code.Row().Rule == lang.RuleArg
 
 	// In the thread: gather each result's elements, then combine them as a balanced tree.
-	parts := make([][][]reg, out.regs())
-	var identity reg
+	parts := make([][][]asm.Reg, out.regs())
+	var identity asm.Reg
 	for r := range regs {
-		x := []reg{regs[r]}
+		x := []asm.Reg{regs[r]}
 		m := k.mask(l, op.Over, r)
-		if m.valid() {
-			if !identity.valid() {
+		if m.Valid() {
+			if !identity.Valid() {
 				c := red.identity(d)
-				identity = k.atEntry(fmt.Sprint("identity ", op.Code, d), func() reg { return constant(k.a, d, c) })
+				identity = k.a.Once(fmt.Sprint("identity ", op.Code, d), func() asm.Reg { return elem.Constant(k.a, d, c) })
 			}
 			x[0] = k.selected(m, x[0], identity)
 		}
 		if isArg {
 			at := op.Result().Type.DType
-			pos := k.counted(at, k.add(k.position(l, op.Over[0]), l.regCoord(r, op.Over[0])))
-			if m.valid() {
-				pos = k.selected(m, pos, k.counted(at, noPosition))
+			pos := k.counted(at, k.a.Add(k.position(l, op.Over[0]), asm.Int(l.regCoord(r, op.Over[0]))))
+			if m.Valid() {
+				pos = k.selected(m, pos, k.counted(at, asm.Int(noPosition)))
 			}
 			x = append(x, pos)
 		}
 		i := l.project(r, keep)
 		parts[i] = append(parts[i], x)
 	}
-	held := make([][]reg, len(parts))
+	held := make([][]asm.Reg, len(parts))
 	for i, xs := range parts {
 		for len(xs) > 1 {
-			var next [][]reg
+			var next [][]asm.Reg
 			for j := 0; j+1 < len(xs); j += 2 {
 				next = append(next, red.combine(k, d, xs[j], xs[j+1]))
 			}
@@ -153,7 +155,7 @@ func (k *kernel) reduce(op *ir.Op) {
 		for n := 1; n < digit.size; n *= 2 {
 			if (ir.Type{Axes: op.Over}).Has(digit.axis) && digit.axis != nil {
 				for i, x := range held {
-					y := make([]reg, len(x))
+					y := make([]asm.Reg, len(x))
 					for j, r := range x {
 						y[j] = k.shuffle(r, bit)
 					}
@@ -165,15 +167,15 @@ func (k *kernel) reduce(op *ir.Op) {
 	}
 	held = k.reduceWarps(op, red, d, l, out, held)
 
-	final := make([]reg, len(held))
+	final := make([]asm.Reg, len(held))
 	for i, x := range held {
 		final[i] = x[len(x)-1]
 	}
 	if op.Code == lang.OpMean {
 		count := k.count(op.Over)
-		n := cast(k.a, lang.I32, d, count)
+		n := elem.Cast(k.a, lang.I32, d, count)
 		for i, x := range final {
-			final[i] = elementwise(k.a, lang.OpDiv, d, []reg{x, n}, false)
+			final[i] = elem.Apply(k.a, lang.OpDiv, d, []asm.Reg{x, n}, false)
 		}
 	}
 	k.hold(result, out, final)
@@ -186,49 +188,45 @@ func (k *kernel) reduce(op *ir.Op) {
 }
 
 // count is the number of elements that exist along axes.
-func (k *kernel) count(axes []*ir.Axis) reg {
-	var n any = 1
+func (k *kernel) count(axes []*ir.Axis) asm.Reg {
+	var n asm.Number = asm.Int(1)
 	for _, a := range axes {
-		var c any = int(a.Extent)
+		var c asm.Number = asm.Int(a.Extent)
 		if k.partial(a) {
 			c = k.extent(a)
 		}
-		switch m := n.(type) {
-		case int:
-			n = k.mul(c, m)
-		default:
-			n = k.calc(b32, "mul.lo.s32", m, c)
+		if m, known := n.(asm.Int); known {
+			n = k.a.Mul(c, int(m))
+		} else {
+			n = k.a.Calc(asm.B32, "mul.lo.s32", n, c)
 		}
 	}
-	return k.register(n)
+	return k.a.Register(n)
 }
 
 // shuffle exchanges a register with the lane whose number differs in one bit.
-func (k *kernel) shuffle(x reg, bit int) reg { return k.exchange(x, "bfly", bit, 31) }
+func (k *kernel) shuffle(x asm.Reg, bit int) asm.Reg { return k.exchange(x, "bfly", asm.Int(bit), 31) }
 
 // exchange reads a register of another lane of the warp.
-func (k *kernel) exchange(x reg, mode string, by any, clamp int) reg {
+func (k *kernel) exchange(x asm.Reg, mode string, by asm.Number, clamp int) asm.Reg {
 	a := k.a
-	const all = "0xffffffff"
+	const all = asm.AllLanes
 	name := "shfl.sync." + mode + ".b32"
-	switch x.class {
-	case pred:
-		n := a.op(b32, "selp.u32", 1, 0, x)
-		return a.op(pred, "setp.ne.u32", a.op(b32, name, n, by, clamp, all), 0)
-	case b64, f64:
-		lo, hi := a.reg(b32), a.reg(b32)
-		a.ins("mov.b64 {%v, %v}, %v", lo, hi, x)
-		lo = a.op(b32, name, lo, by, clamp, all)
-		hi = a.op(b32, name, hi, by, clamp, all)
-		d := a.reg(x.class)
-		a.ins("mov.b64 %v, {%v, %v}", d, lo, hi)
-		return d
+	switch x.Class {
+	case asm.Pred:
+		n := a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), x)
+		return a.Op(asm.Pred, "setp.ne.u32", a.Op(asm.B32, name, n, by, asm.Int(clamp), all), asm.Int(0))
+	case asm.B64, asm.F64:
+		lo, hi := a.Halves(x)
+		lo = a.Op(asm.B32, name, lo, by, asm.Int(clamp), all)
+		hi = a.Op(asm.B32, name, hi, by, asm.Int(clamp), all)
+		return a.Whole(x.Class, lo, hi)
 	}
-	return a.op(x.class, name, x, by, clamp, all)
+	return a.Op(x.Class, name, x, by, asm.Int(clamp), all)
 }
 
 // reduceWarps combines what the warps hold, where warps divide a reduced axis: each writes its part, each reads all.
-func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layout, held [][]reg) [][]reg {
+func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layout, held [][]asm.Reg) [][]asm.Reg {
 	over := ir.Type{Axes: op.Over}
 	// A synthetic axis numbers the parts; its digits take the place of the reduced ones.
 	parts := &ir.Axis{Name: "part", Kind: ir.Whole}
@@ -254,12 +252,12 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	}
 	columns := len(held[0])
 	types := []lang.DType{d, op.Result().Type.DType}[:columns] // the values and, of argmax, the positions
-	got := make([][]reg, columns)
+	got := make([][]asm.Reg, columns)
 	var tiles []*sharedTile
 	for c, e := range types {
 		t := newShared(e, axes, ext, false)
 		t.buffer = k.allocate(t.bytes(), "reducing "+valueName(op.Args[0])+" over warps")
-		xs := make([]reg, len(held))
+		xs := make([]asm.Reg, len(held))
 		for i, x := range held {
 			xs[i] = x[c]
 		}
@@ -272,7 +270,7 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	k.release(tiles[0].buffer)
 	for i := range held {
 		for p := range n {
-			x := make([]reg, columns)
+			x := make([]asm.Reg, columns)
 			for c := range x {
 				x[c] = got[c][i*n+p]
 			}

@@ -1,6 +1,9 @@
 package ptx
 
-import "tilec/jit/ir"
+import (
+	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+)
 
 // This file stores where several positions may name one element: the last
 // position wins. Positions are laid out so that their order is that of lanes, then
@@ -68,21 +71,21 @@ func (k *kernel) scatter(op *ir.Op) {
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	owner := k.owner(l)
-	lane := k.calc(b32, "and.b32", k.tid, lanes-1)
-	wins, at := make([]reg, l.regs()), make([]reg, l.regs())
+	lane := k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(lanes-1))
+	wins, at := make([]asm.Reg, l.regs()), make([]asm.Reg, l.regs())
 	for r := range wins {
 		p := k.both(k.both(owner, k.mask(l, axes, r)), x.inside(r))
 		to := x.at(r)
-		at[r] = a.op(b64, "add.s64", to.base, to.offset)
+		at[r] = a.Op(asm.B64, "add.s64", to.base, asm.Int(to.offset))
 		key := at[r]
-		if p.valid() { // who stores nothing meets nobody that does
-			key = a.op(b64, "selp.b64", key, 0, p)
+		if p.Valid() { // who stores nothing meets nobody that does
+			key = a.Op(asm.B64, "selp.b64", key, asm.Int(0), p)
 		}
-		same := a.op(b32, "match.any.sync.b64", key, "0xffffffff")
-		last := a.op(b32, "sub.s32", lanes-1, a.op(b32, "clz.b32", same))
-		wins[r] = a.op(pred, "setp.eq.s32", last, lane)
-		if p.valid() {
-			wins[r] = a.op(pred, "and.pred", wins[r], p)
+		same := a.Op(asm.B32, "match.any.sync.b64", key, asm.AllLanes)
+		last := a.Op(asm.B32, "sub.s32", asm.Int(lanes-1), a.Op(asm.B32, "clz.b32", same))
+		wins[r] = a.Op(asm.Pred, "setp.eq.s32", last, lane)
+		if p.Valid() {
+			wins[r] = a.Op(asm.Pred, "and.pred", wins[r], p)
 		}
 	}
 	turns := 1
@@ -91,7 +94,7 @@ func (k *kernel) scatter(op *ir.Op) {
 			turns *= d.size
 		}
 	}
-	warp := k.calc(b32, "shr.u32", k.tid, 5)
+	warp := k.a.Calc(asm.B32, "shr.u32", k.tid, asm.Int(5))
 	for w := range turns {
 		if w > 0 {
 			k.barrier()
@@ -99,11 +102,11 @@ func (k *kernel) scatter(op *ir.Op) {
 		for r := range wins {
 			p := wins[r]
 			if turns > 1 {
-				p = a.op(pred, "and.pred", p, k.calc(pred, "setp.eq.u32", warp, w))
+				p = a.Op(asm.Pred, "and.pred", p, k.a.Calc(asm.Pred, "setp.eq.u32", warp, asm.Int(w)))
 			}
-			k.put(t.DType, []reg{values[l.project(r, v.Type.Axes)]}, "st.global", p, address{base: at[r]})
+			k.put(t.DType, []asm.Reg{values[l.project(r, v.Type.Axes)]}, "st.global", p, asm.At(at[r]))
 			if r+1 < len(wins) {
-				a.ins("bar.warp.sync 0xffffffff")
+				a.Do("bar.warp.sync", asm.AllLanes)
 			}
 		}
 	}

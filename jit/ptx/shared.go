@@ -4,11 +4,13 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
 // sharedName is the symbol of the block's dynamic shared memory.
-const sharedName = "arena"
+const sharedName asm.Symbol = "arena"
 
 // arena hands out shared memory, as a stack, and keeps track of what has been
 // read and written there since the last barrier, so that barriers go only where they are needed.
@@ -72,9 +74,9 @@ func (k *kernel) release(b buffer) { k.arena.top = b.at }
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() {
 	if k.producing {
-		k.a.ins("bar.sync 0, %d", k.warps*lanes)
+		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.warps*lanes))
 	} else {
-		k.a.ins("bar.sync 0")
+		k.a.Do("bar.sync", asm.Int(0))
 	}
 	k.arena.reads, k.arena.writes, k.arena.unknown = nil, nil, false
 	for t := range k.read {
@@ -120,8 +122,8 @@ func overlap(bs []buffer, b buffer) bool {
 }
 
 // sharedBase is the address of the arena in the shared window.
-func (k *kernel) sharedBase() reg {
-	return k.atEntry("arena", func() reg { return k.a.op(b32, "mov.u32", sharedName) })
+func (k *kernel) sharedBase() asm.Reg {
+	return k.a.Once("arena", func() asm.Reg { return k.a.Op(asm.B32, "mov.u32", sharedName) })
 }
 
 // sharedTile is a tile in shared memory: rows of one contiguous axis, in chunks
@@ -142,7 +144,7 @@ type sharedTile struct {
 	// async marks a tile that wgmma reads: writes to it are made visible to the asynchronous proxy.
 	async bool
 	// base is where the tile lies when that changes as the kernel runs (a stage of a pipeline).
-	base reg
+	base asm.Reg
 }
 
 // newShared lays out a tile; ext may be padded. Contiguous comes first.
@@ -220,15 +222,15 @@ type sharedAccess struct {
 	t *sharedTile
 	l layout
 	// thread is the thread's part of the address, without the tile's place.
-	thread any
+	thread asm.Number
 	linear bool
 	// moving and plus are added to every address, when set.
-	moving reg
+	moving asm.Reg
 	plus   int
 }
 
 // moved is the address of register r's element, moved by a register and a constant of bytes.
-func (x *sharedAccess) moved(r int, by reg, plus int) string {
+func (x *sharedAccess) moved(r int, by asm.Reg, plus int) asm.Addr {
 	y := *x
 	y.moving, y.plus = by, plus
 	return y.at(r)
@@ -238,54 +240,54 @@ func (x *sharedAccess) moved(r int, by reg, plus int) string {
 func (k *kernel) accessing(t *sharedTile, l layout) *sharedAccess {
 	x := &sharedAccess{k: k, t: t, l: l, linear: t.linear(l)}
 	if x.linear {
-		x.thread = x.compute(func(a *ir.Axis) any { return k.threadCoord(l, a) })
+		x.thread = x.compute(func(a *ir.Axis) asm.Number { return k.threadCoord(l, a) })
 	}
 	return x
 }
 
 // compute is the offset of an element in instructions.
-func (x *sharedAccess) compute(coord func(*ir.Axis) any) any {
+func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	k, t := x.k, x.t
-	var row, column any = 0, 0
+	var row, column asm.Number = asm.Int(0), asm.Int(0)
 	scale := 1
 	for i, a := range t.axes {
 		if i == 0 {
-			column = k.mul(coord(a), t.d.Size())
+			column = k.a.Mul(coord(a), t.d.Size())
 			continue
 		}
-		row = k.add(row, k.mul(coord(a), scale))
+		row = k.a.Add(row, k.a.Mul(coord(a), scale))
 		scale *= t.ext[i]
 	}
-	var panel any = 0
+	var panel asm.Number = asm.Int(0)
 	width := t.rowBytes()
 	if t.panels > 0 {
 		width = panelBytes
-		if c, ok := column.(reg); ok {
-			panel = k.mul(k.calc(b32, "shr.u32", c, 7), t.panels*panelBytes)
-			column = k.calc(b32, "and.b32", c, panelBytes-1)
+		if c, ok := column.(asm.Reg); ok {
+			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(7)), t.panels*panelBytes)
+			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(panelBytes-1))
 		} else {
-			n := column.(int)
-			panel, column = n/panelBytes*t.panels*panelBytes, n%panelBytes
+			n := column.(asm.Int)
+			panel, column = n/panelBytes*asm.Int(t.panels*panelBytes), n%panelBytes
 		}
 	}
-	if r, ok := row.(reg); ok && t.swizzle > 1 {
+	if r, ok := row.(asm.Reg); ok && t.swizzle > 1 {
 		turn := r
 		if shift := 8 / t.swizzle; shift > 1 {
-			turn = k.calc(b32, "shr.u32", turn, map[int]int{2: 1, 4: 2}[shift])
+			turn = k.a.Calc(asm.B32, "shr.u32", turn, asm.Int(map[int]int{2: 1, 4: 2}[shift]))
 		}
-		turn = k.calc(b32, "and.b32", turn, t.swizzle-1)
-		turn = k.calc(b32, "shl.b32", turn, 4)
-		column = k.calc(b32, "xor.b32", turn, column)
-	} else if n, ok := row.(int); ok {
-		if turn := t.turn(n) << 4; turn != 0 {
-			if c, ok := column.(int); ok {
+		turn = k.a.Calc(asm.B32, "and.b32", turn, asm.Int(t.swizzle-1))
+		turn = k.a.Calc(asm.B32, "shl.b32", turn, asm.Int(4))
+		column = k.a.Calc(asm.B32, "xor.b32", turn, column)
+	} else if n, ok := row.(asm.Int); ok {
+		if turn := asm.Int(t.turn(int(n)) << 4); turn != 0 {
+			if c, ok := column.(asm.Int); ok {
 				column = c ^ turn
 			} else {
-				column = k.calc(b32, "xor.b32", column, turn)
+				column = k.a.Calc(asm.B32, "xor.b32", column, asm.Int(turn))
 			}
 		}
 	}
-	return k.add(k.add(k.mul(row, width), column), panel)
+	return k.a.Add(k.a.Add(k.a.Mul(row, width), column), panel)
 }
 
 // linear reports that an element's offset is the thread's, XORed with a constant
@@ -325,9 +327,9 @@ func (t *sharedTile) split(row, column int) (xor, plus int) {
 }
 
 // at is the address of register r's element.
-func (x *sharedAccess) at(r int) string {
+func (x *sharedAccess) at(r int) asm.Addr {
 	k, t := x.k, x.t
-	var offset any
+	var offset asm.Number
 	plus := 0
 	if x.linear {
 		row, column := t.place(func(a *ir.Axis) int { return x.l.regCoord(r, a) })
@@ -335,36 +337,36 @@ func (x *sharedAccess) at(r int) string {
 		xor, plus = t.split(row, column)
 		offset = x.thread
 		if xor != 0 {
-			if n, ok := offset.(int); ok {
-				offset = n ^ xor
+			if n, ok := offset.(asm.Int); ok {
+				offset = n ^ asm.Int(xor)
 			} else {
-				offset = k.calc(b32, "xor.b32", offset, xor)
+				offset = k.a.Calc(asm.B32, "xor.b32", offset, asm.Int(xor))
 			}
 		}
 	} else {
-		offset = x.compute(func(a *ir.Axis) any { return k.add(k.threadCoord(x.l, a), x.l.regCoord(r, a)) })
+		offset = x.compute(func(a *ir.Axis) asm.Number { return k.a.Add(k.threadCoord(x.l, a), asm.Int(x.l.regCoord(r, a))) })
 	}
-	if n, ok := offset.(int); ok {
-		offset, plus = 0, plus+n
+	if n, ok := offset.(asm.Int); ok {
+		offset, plus = asm.Int(0), plus+int(n)
 	}
-	var base any = t.base
-	if !t.base.valid() {
+	var base asm.Number = t.base
+	if !t.base.Valid() {
 		base, plus = k.sharedBase(), plus+t.at
 	}
-	full := k.register(k.add(base, offset))
-	if x.moving.valid() {
-		full = k.a.op(b32, "add.s32", full, x.moving)
+	full := k.a.Register(k.a.Add(base, offset))
+	if x.moving.Valid() {
+		full = k.a.Op(asm.B32, "add.s32", full, x.moving)
 		plus += x.plus
 	}
 	if plus == 0 {
-		return fmt.Sprintf("[%v]", full)
+		return asm.At(full)
 	}
-	return fmt.Sprintf("[%v+%d]", full, plus)
+	return asm.At(full).Plus(plus)
 }
 
 // write stores a value held in the layout l, zeros for the elements that do not
 // exist along the axes in zeroed. Elements that the tile has no room for are dropped.
-func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []reg, zeroed []*ir.Axis) {
+func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []asm.Reg, zeroed []*ir.Axis) {
 	k.writing(t.buffer)
 	x := k.accessing(t, l)
 	owner := k.owner(l)
@@ -375,22 +377,22 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []reg, zeroed 
 		if !ok {
 			continue
 		}
-		xs := make([]reg, len(g))
+		xs := make([]asm.Reg, len(g))
 		for i, r := range g {
 			xs[i] = regs[r]
-			if m := k.mask(l, zeroed, r); m.valid() && !k.zeroPadded(v) {
-				xs[i] = k.selected(m, xs[i], k.zero(t.d))
+			if m := k.mask(l, zeroed, r); m.Valid() && !k.zeroPadded(v) {
+				xs[i] = k.selected(m, xs[i], elem.Zero(k.a, t.d))
 			}
 		}
 		k.put(t.d, xs, "st.shared", p, x.at(g[0]))
 	}
 	if t.async {
-		k.a.ins("fence.proxy.async.shared::cta")
+		k.a.Do("fence.proxy.async.shared::cta")
 	}
 }
 
 // room narrows p to the threads whose element r lies in the first ext elements of the tile; false when no thread's does.
-func (k *kernel) room(t *sharedTile, ext []int, l layout, r int, p reg) (reg, bool) {
+func (k *kernel) room(t *sharedTile, ext []int, l layout, r int, p asm.Reg) (asm.Reg, bool) {
 	for i, a := range t.axes {
 		c := l.regCoord(r, a)
 		if c >= ext[i] {
@@ -399,13 +401,13 @@ func (k *kernel) room(t *sharedTile, ext []int, l layout, r int, p reg) (reg, bo
 		if c+reach(a, l.lane, l.warp) <= ext[i] {
 			continue
 		}
-		p = k.both(p, k.calc(pred, "setp.lt.s32", k.threadCoord(l, a), ext[i]-c))
+		p = k.both(p, k.a.Calc(asm.Pred, "setp.lt.s32", k.threadCoord(l, a), asm.Int(ext[i]-c)))
 	}
 	return p, true
 }
 
 // fetchTile loads a tile's elements into registers of the layout l; those that the tile has no room for are 0.
-func (k *kernel) fetchTile(t *sharedTile, l layout) []reg {
+func (k *kernel) fetchTile(t *sharedTile, l layout) []asm.Reg {
 	k.reading(t.buffer)
 	x := k.accessing(t, l)
 	c := t.contiguous()
@@ -417,12 +419,12 @@ func (k *kernel) fetchTile(t *sharedTile, l layout) []reg {
 		}
 	}
 	groups, n := l.groups(c, k.laneAligned(l, c, vector))
-	regs := make([]reg, l.regs())
+	regs := make([]asm.Reg, l.regs())
 	for _, g := range groups {
-		p, ok := k.room(t, ext, l, g[0], reg{})
+		p, ok := k.room(t, ext, l, g[0], asm.Reg{})
 		if !ok {
 			for _, r := range g {
-				regs[r] = k.zero(t.d)
+				regs[r] = elem.Zero(k.a, t.d)
 			}
 			continue
 		}
@@ -456,15 +458,15 @@ func (k *kernel) zeroPadded(v *ir.Value) bool {
 }
 
 // convert moves a value to another layout through shared memory.
-func (k *kernel) convert(v *ir.Value, from held, want layout) []reg {
+func (k *kernel) convert(v *ir.Value, from held, want layout) []asm.Reg {
 	axes := conversionOrder(v.Type.Axes, from.layout, want)
 	ext, filled := make([]int, len(axes)), make([]int, len(axes))
 	for i, a := range axes {
 		filled[i] = from.layout.physical(a)
 		ext[i] = max(filled[i], want.physical(a))
 	}
-	k.a.comment("convert %s from %s", valueName(v), from.layout)
-	k.a.comment("  to %s", want)
+	k.a.Comment("convert %s from %s", valueName(v), from.layout)
+	k.a.Comment("  to %s", want)
 	t := newShared(v.Type.DType, axes, ext, true)
 	t.filled = filled
 	t.buffer = k.allocate(t.bytes(), "converting "+valueName(v))

@@ -2,6 +2,8 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -41,7 +43,7 @@ func (k *kernel) simtTile(c *contraction, arg int) *sharedTile {
 
 // multiplySimt emits a contraction as a loop of multiply-adds over the flattened
 // depth, both operands read from shared memory.
-func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
+func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	a := k.a
 	d := c.op.Args[0].Type.DType
 	sum := d.Accumulator()
@@ -54,10 +56,10 @@ func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
 	for unroll < 8 && depth%(2*unroll) == 0 {
 		unroll *= 2
 	}
-	out := make([]reg, len(acc))
+	out := make([]asm.Reg, len(acc))
 	for i, r := range acc {
-		out[i] = a.reg(r.class)
-		k.move(out[i], r)
+		out[i] = a.Reg(r.Class)
+		k.a.Move(out[i], r)
 	}
 	// An operand's element of register r, at depth 0, and the bytes of a step.
 	var spots [2]*sharedAccess
@@ -69,19 +71,17 @@ func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
 		spots[i] = k.accessing(t, slices[i])
 		strides[i] = t.bytes() / depth
 	}
-	moving := [2]reg{}
+	moving := [2]asm.Reg{}
 	for i := range moving {
-		moving[i] = a.reg(b32)
-		a.ins("mov.b32 %v, 0", moving[i])
+		moving[i] = a.Op(asm.B32, "mov.b32", asm.Int(0))
 	}
-	left := a.reg(b32)
-	a.ins("mov.b32 %v, %d", left, depth/unroll)
-	top := a.label()
-	begin := len(a.body)
-	a.place(top)
+	left := a.Op(asm.B32, "mov.b32", asm.Int(depth/unroll))
+	top := a.Label()
+	begin := a.Here()
+	a.Place(top)
 	k.push(begin)
 	for u := range unroll {
-		var values [2][]reg
+		var values [2][]asm.Reg
 		for i, t := range tiles {
 			s := slices[i]
 			free := ir.Without(t.axes, c.k)
@@ -91,20 +91,20 @@ func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
 				n = 1
 			}
 			groups, n := s.groups(contiguous, k.laneAligned(s, contiguous, n))
-			values[i] = make([]reg, s.regs())
+			values[i] = make([]asm.Reg, s.regs())
 			for _, g := range groups {
 				part := tileOf(t, free)
-				p, ok := k.room(part, part.ext, s, g[0], reg{})
+				p, ok := k.room(part, part.ext, s, g[0], asm.Reg{})
 				if !ok {
 					for _, r := range g {
-						values[i][r] = k.zero(sum)
+						values[i][r] = elem.Zero(k.a, sum)
 					}
 					continue
 				}
 				from := spots[i].moved(g[0], moving[i], u*strides[i])
 				for j, x := range k.fetch(d, n, "ld.shared", p, from) {
 					if d != sum {
-						x = cast(a, d, sum, x)
+						x = elem.Cast(a, d, sum, x)
 					}
 					values[i][g[j]] = x
 				}
@@ -118,10 +118,10 @@ func (k *kernel) multiplySimt(c *contraction, acc []reg) []reg {
 	}
 	k.pop()
 	for i, r := range moving {
-		a.ins("add.s32 %v, %v, %d", r, r, unroll*strides[i])
+		a.Set(r, "add.s32", r, asm.Int(unroll*strides[i]))
 	}
-	a.ins("sub.s32 %v, %v, 1", left, left)
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.gt.s32", left, 0), top)
+	a.Set(left, "sub.s32", left, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.gt.s32", left, asm.Int(0))).Do("bra.uni", top)
 	for _, t := range tiles {
 		k.readUntilNow(t.buffer)
 	}
@@ -141,15 +141,15 @@ func tileOf(t *sharedTile, axes []*ir.Axis) *sharedTile {
 }
 
 // multiplyAdd is acc += x * y in place.
-func multiplyAdd(a *asm, d lang.DType, acc, x, y reg) {
+func multiplyAdd(a *asm.Builder, d lang.DType, acc, x, y asm.Reg) {
 	switch {
 	case d == lang.F32:
-		a.ins("fma.rn.f32 %v, %v, %v, %v", acc, x, y, acc)
+		a.Set(acc, "fma.rn.f32", x, y, acc)
 	case d == lang.F64:
-		a.ins("fma.rn.f64 %v, %v, %v, %v", acc, x, y, acc)
+		a.Set(acc, "fma.rn.f64", x, y, acc)
 	case d.Bits() == 64:
-		a.ins("mad.lo.s64 %v, %v, %v, %v", acc, x, y, acc)
+		a.Set(acc, "mad.lo.s64", x, y, acc)
 	default:
-		a.ins("mad.lo.s32 %v, %v, %v, %v", acc, x, y, acc)
+		a.Set(acc, "mad.lo.s32", x, y, acc)
 	}
 }

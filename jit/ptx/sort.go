@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -33,18 +35,16 @@ func (k *kernel) sort(op *ir.Op) {
 		s.places.buffer = k.allocate(s.places.bytes(), "sorting "+valueName(x))
 	}
 	s.clear()
-	words, places := make([]reg, len(regs)), make([]reg, len(regs))
+	words, places := make([]asm.Reg, len(regs)), make([]asm.Reg, len(regs))
 	for r := range regs {
 		key := s.key(d, regs[r])
-		place := k.register(k.add(k.threadCoord(l, axis), l.regCoord(r, axis)))
+		place := k.a.Register(k.a.Add(k.threadCoord(l, axis), asm.Int(l.regCoord(r, axis))))
 		exists := k.mask(l, op.Over, r)
 		if !wide {
-			both := k.a.reg(b64)
-			k.a.ins("mov.b64 %v, {%v, %v}", both, place, key)
-			key = both
+			key = k.a.Whole(asm.B64, place, key)
 		}
-		words[r] = k.selected(exists, key, k.greatest(b64))
-		places[r] = k.selected(exists, place, k.greatest(b32))
+		words[r] = k.selected(exists, key, k.greatest(asm.B64))
+		places[r] = k.selected(exists, place, k.greatest(asm.B32))
 	}
 	k.write(s.words, x, l, words, nil)
 	if wide {
@@ -53,18 +53,17 @@ func (k *kernel) sort(op *ir.Op) {
 	k.barrier()
 	s.network()
 
-	out := make([]reg, len(regs))
+	out := make([]asm.Reg, len(regs))
 	if wide {
 		copy(out, k.fetchTile(s.places, l))
 	} else {
 		for r, w := range k.fetchTile(s.words, l) {
-			out[r] = k.a.reg(b32)
-			k.a.ins("mov.b64 {%v, %v}, %v", out[r], k.a.reg(b32), w)
+			out[r], _ = k.a.Halves(w)
 		}
 	}
 	for r := range out {
-		if start := k.state(axis).start; start != any(0) {
-			out[r] = k.a.op(b32, "add.s32", out[r], start)
+		if start := k.state(axis).start; start != asm.Int(0) {
+			out[r] = k.a.Op(asm.B32, "add.s32", out[r], start)
 		}
 	}
 	k.release(s.words.buffer)
@@ -72,12 +71,12 @@ func (k *kernel) sort(op *ir.Op) {
 }
 
 // greatest is a register of ones.
-func (k *kernel) greatest(c regClass) reg {
-	return k.atEntry(fmt.Sprint("ones ", c), func() reg {
-		if c == b64 {
-			return k.a.op(b64, "mov.b64", -1)
+func (k *kernel) greatest(c asm.Class) asm.Reg {
+	return k.a.Once(fmt.Sprint("ones ", c), func() asm.Reg {
+		if c == asm.B64 {
+			return k.a.Op(asm.B64, "mov.b64", asm.Int(-1))
 		}
-		return k.a.op(b32, "mov.b32", -1)
+		return k.a.Op(asm.B32, "mov.b32", asm.Int(-1))
 	})
 }
 
@@ -90,28 +89,28 @@ type sorting struct {
 }
 
 // key is an unsigned integer in the order of a value: 32 bits, or 64 of wide types.
-func (s *sorting) key(d lang.DType, x reg) reg {
+func (s *sorting) key(d lang.DType, x asm.Reg) asm.Reg {
 	a := s.k.a
-	c, bits, width, top := b32, "b32", 32, "0x80000000"
+	c, bits, width, top := asm.B32, "b32", 32, asm.Hex(1<<31)
 	if d.Bits() == 64 {
-		c, bits, width, top = b64, "b64", 64, "0x8000000000000000"
+		c, bits, width, top = asm.B64, "b64", 64, asm.Hex(1<<63)
 	}
 	key := x
 	switch {
 	case d.IsFloat():
-		nan := elementwise(a, lang.OpIsNaN, d, []reg{x}, false)
-		zero := elementwise(a, lang.OpEq, d, []reg{x, s.k.zero(d)}, false)
-		raw := a.op(c, "mov."+bits, x)
+		nan := elem.Apply(a, lang.OpIsNaN, d, []asm.Reg{x}, false)
+		zero := elem.Apply(a, lang.OpEq, d, []asm.Reg{x, elem.Zero(s.k.a, d)}, false)
+		raw := a.Op(c, "mov."+bits, x)
 		// Negative numbers turn over, positive ones come above them.
-		sign := a.op(c, "shr.s"+bits[1:], raw, width-1)
-		turned := a.op(c, "xor."+bits, raw, a.op(c, "or."+bits, sign, top))
-		key = a.op(c, "selp."+bits, top, turned, zero)
-		key = a.op(c, "selp."+bits, -1, key, nan)
+		sign := a.Op(c, "shr.s"+bits[1:], raw, asm.Int(width-1))
+		turned := a.Op(c, "xor."+bits, raw, a.Op(c, "or."+bits, sign, top))
+		key = a.Op(c, "selp."+bits, top, turned, zero)
+		key = a.Op(c, "selp."+bits, asm.Int(-1), key, nan)
 	case d.IsSigned():
-		key = a.op(c, "xor."+bits, x, top)
+		key = a.Op(c, "xor."+bits, x, top)
 	}
 	if s.op.Descending {
-		key = a.op(c, "not."+bits, key)
+		key = a.Op(c, "not."+bits, key)
 	}
 	return key
 }
@@ -123,15 +122,15 @@ func (s *sorting) rows() int { return s.words.bytes() / s.words.rowBytes() }
 
 // each emits a loop in which the threads share n pieces of work: piece has the
 // number of one. The loop is the same for all threads; those without work skip it.
-func (s *sorting) each(n int, work func(piece, within reg)) {
+func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
 	a, threads := s.k.a, s.k.warps*lanes
-	piece := a.reg(b32)
-	s.k.move(piece, s.k.tid)
-	var within reg
+	piece := a.Reg(asm.B32)
+	s.k.a.Move(piece, s.k.tid)
+	var within asm.Reg
 	steps := (n + threads - 1) / threads
 	body := func() {
 		if n%threads != 0 {
-			within = a.op(pred, "setp.lt.u32", piece, n)
+			within = a.Op(asm.Pred, "setp.lt.u32", piece, asm.Int(n))
 		}
 		work(piece, within)
 	}
@@ -139,14 +138,13 @@ func (s *sorting) each(n int, work func(piece, within reg)) {
 		body()
 		return
 	}
-	top := a.label()
-	left := a.reg(b32)
-	a.ins("mov.b32 %v, %d", left, steps)
-	a.place(top)
+	top := a.Label()
+	left := a.Op(asm.B32, "mov.b32", asm.Int(steps))
+	a.Place(top)
 	body()
-	a.ins("add.u32 %v, %v, %d", piece, piece, threads)
-	a.ins("sub.u32 %v, %v, 1", left, left)
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.ne.u32", left, 0), top)
+	a.Set(piece, "add.u32", piece, asm.Int(threads))
+	a.Set(left, "sub.u32", left, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.ne.u32", left, asm.Int(0))).Do("bra.uni", top)
 }
 
 // clear fills the rows with the greatest words.
@@ -156,14 +154,14 @@ func (s *sorting) clear() {
 	if s.places != nil {
 		k.writing(s.places.buffer)
 	}
-	ones, one := k.greatest(b64), k.greatest(b32)
+	ones, one := k.greatest(asm.B64), k.greatest(asm.B32)
 	base := k.sharedBase()
-	s.each(s.rows()*s.length(), func(piece, within reg) {
-		at := a.op(b32, "mad.lo.u32", piece, 8, base)
-		a.ins("%sst.shared.b64 [%v+%d], %v", guard(within), at, s.words.at, ones)
+	s.each(s.rows()*s.length(), func(piece, within asm.Reg) {
+		at := a.Op(asm.B32, "mad.lo.u32", piece, asm.Int(8), base)
+		a.If(within).Do("st.shared.b64", asm.At(at).Plus(s.words.at), ones)
 		if s.places != nil {
-			at := a.op(b32, "mad.lo.u32", piece, 4, base)
-			a.ins("%sst.shared.b32 [%v+%d], %v", guard(within), at, s.places.at, one)
+			at := a.Op(asm.B32, "mad.lo.u32", piece, asm.Int(4), base)
+			a.If(within).Do("st.shared.b32", asm.At(at).Plus(s.places.at), one)
 		}
 	})
 	k.barrier()
@@ -173,62 +171,62 @@ func (s *sorting) clear() {
 // are merged, rising and falling by turns, from words `distance` apart to neighbours.
 func (s *sorting) network() {
 	k, a := s.k, s.k.a
-	size, distance := a.reg(b32), a.reg(b32)
-	a.ins("mov.b32 %v, 2", size)
-	round, merge := a.label(), a.label()
-	a.place(round)
-	a.ins("shr.u32 %v, %v, 1", distance, size)
-	a.place(merge)
-	low := a.op(b32, "sub.u32", distance, 1)
-	s.each(s.rows()*s.length()/2, func(piece, within reg) {
+	size, distance := a.Reg(asm.B32), a.Reg(asm.B32)
+	a.Set(size, "mov.b32", asm.Int(2))
+	round, merge := a.Label(), a.Label()
+	a.Place(round)
+	a.Set(distance, "shr.u32", size, asm.Int(1))
+	a.Place(merge)
+	low := a.Op(asm.B32, "sub.u32", distance, asm.Int(1))
+	s.each(s.rows()*s.length()/2, func(piece, within asm.Reg) {
 		// The pair's first word: a 0 put into the number where the distance has its 1. Rows
 		// are powers of two long, so that the number of the pair has the row in front.
-		right := a.op(b32, "and.b32", piece, low)
-		left := a.op(b32, "sub.u32", piece, right)
-		first := a.op(b32, "add.u32", a.op(b32, "add.u32", left, left), right)
-		falls := a.op(pred, "setp.ne.u32", a.op(b32, "and.b32", a.op(b32, "and.b32", first, s.length()-1), size), 0)
-		s.exchange(first, a.op(b32, "add.u32", first, distance), falls, within)
+		right := a.Op(asm.B32, "and.b32", piece, low)
+		left := a.Op(asm.B32, "sub.u32", piece, right)
+		first := a.Op(asm.B32, "add.u32", a.Op(asm.B32, "add.u32", left, left), right)
+		falls := a.Op(asm.Pred, "setp.ne.u32", a.Op(asm.B32, "and.b32", a.Op(asm.B32, "and.b32", first, asm.Int(s.length()-1)), size), asm.Int(0))
+		s.exchange(first, a.Op(asm.B32, "add.u32", first, distance), falls, within)
 	})
 	k.barrier()
-	a.ins("shr.u32 %v, %v, 1", distance, distance)
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.ne.u32", distance, 0), merge)
-	a.ins("shl.b32 %v, %v, 1", size, size)
-	a.ins("@%v bra.uni %s", a.op(pred, "setp.le.u32", size, s.length()), round)
+	a.Set(distance, "shr.u32", distance, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.ne.u32", distance, asm.Int(0))).Do("bra.uni", merge)
+	a.Set(size, "shl.b32", size, asm.Int(1))
+	a.If(a.Op(asm.Pred, "setp.le.u32", size, asm.Int(s.length()))).Do("bra.uni", round)
 }
 
 // exchange puts two words in order: the greater one behind, or in front where the run falls.
-func (s *sorting) exchange(first, second, falls, within reg) {
+func (s *sorting) exchange(first, second, falls, within asm.Reg) {
 	a, base := s.k.a, s.k.sharedBase()
-	load := func(bits int, at, off any) reg {
-		c := b32
+	load := func(bits int, at asm.Reg, off int) asm.Reg {
+		c := asm.B32
 		if bits == 64 {
-			c = b64
+			c = asm.B64
 		}
-		r := a.reg(c)
-		if within.valid() { // lanes without a pair compare ones with ones
-			a.ins("mov.b%d %v, -1", bits, r)
+		r := a.Reg(c)
+		if within.Valid() { // lanes without a pair compare ones with ones
+			a.Set(r, fmt.Sprintf("mov.b%d", bits), asm.Int(-1))
 		}
-		a.ins("%sld.shared.b%d %v, [%v+%v]", guard(within), bits, r, at, off)
+		a.If(within).Set(r, fmt.Sprintf("ld.shared.b%d", bits), asm.At(at).Plus(off))
 		return r
 	}
-	at1, at2 := a.op(b32, "mad.lo.u32", first, 8, base), a.op(b32, "mad.lo.u32", second, 8, base)
+	at1, at2 := a.Op(asm.B32, "mad.lo.u32", first, asm.Int(8), base), a.Op(asm.B32, "mad.lo.u32", second, asm.Int(8), base)
 	x, y := load(64, at1, s.words.at), load(64, at2, s.words.at)
-	greater := a.op(pred, "setp.gt.u64", x, y)
-	var p, q, pat1, pat2 reg
+	greater := a.Op(asm.Pred, "setp.gt.u64", x, y)
+	var p, q, pat1, pat2 asm.Reg
 	if s.places != nil {
-		pat1, pat2 = a.op(b32, "mad.lo.u32", first, 4, base), a.op(b32, "mad.lo.u32", second, 4, base)
+		pat1, pat2 = a.Op(asm.B32, "mad.lo.u32", first, asm.Int(4), base), a.Op(asm.B32, "mad.lo.u32", second, asm.Int(4), base)
 		p, q = load(32, pat1, s.places.at), load(32, pat2, s.places.at)
-		tie := a.op(pred, "and.pred", a.op(pred, "setp.eq.u64", x, y), a.op(pred, "setp.gt.u32", p, q))
-		greater = a.op(pred, "or.pred", greater, tie)
+		tie := a.Op(asm.Pred, "and.pred", a.Op(asm.Pred, "setp.eq.u64", x, y), a.Op(asm.Pred, "setp.gt.u32", p, q))
+		greater = a.Op(asm.Pred, "or.pred", greater, tie)
 	}
-	swap := a.op(pred, "xor.pred", greater, falls)
-	if within.valid() {
-		swap = a.op(pred, "and.pred", swap, within)
+	swap := a.Op(asm.Pred, "xor.pred", greater, falls)
+	if within.Valid() {
+		swap = a.Op(asm.Pred, "and.pred", swap, within)
 	}
-	a.ins("@%v st.shared.b64 [%v+%d], %v", swap, at1, s.words.at, y)
-	a.ins("@%v st.shared.b64 [%v+%d], %v", swap, at2, s.words.at, x)
+	a.If(swap).Do("st.shared.b64", asm.At(at1).Plus(s.words.at), y)
+	a.If(swap).Do("st.shared.b64", asm.At(at2).Plus(s.words.at), x)
 	if s.places != nil {
-		a.ins("@%v st.shared.b32 [%v+%d], %v", swap, pat1, s.places.at, q)
-		a.ins("@%v st.shared.b32 [%v+%d], %v", swap, pat2, s.places.at, p)
+		a.If(swap).Do("st.shared.b32", asm.At(pat1).Plus(s.places.at), q)
+		a.If(swap).Do("st.shared.b32", asm.At(pat2).Plus(s.places.at), p)
 	}
 }

@@ -1,9 +1,8 @@
 package ptx
 
 import (
-	"fmt"
-
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
 )
 
 // take emits a take: the tile goes to shared memory as it is held, and each
@@ -13,7 +12,7 @@ func (k *kernel) take(op *ir.Op) {
 	x, result := op.Args[0], op.Result()
 	from, to := k.home[x], k.home[result]
 	regs := k.get(x, from)
-	positions := make([][]reg, len(op.Axes))
+	positions := make([][]asm.Reg, len(op.Axes))
 	for i, v := range op.Taken() {
 		positions[i] = k.get(v, to.slice(v.Type.Axes))
 	}
@@ -40,27 +39,27 @@ func (k *kernel) take(op *ir.Op) {
 	}
 	groups, n := to.groups(c, k.laneAligned(to, c, n))
 	read := &sharedAccess{k: k, t: t, l: to}
-	out := make([]reg, to.regs())
+	out := make([]asm.Reg, to.regs())
 	for _, g := range groups {
 		r := g[0]
-		offset := read.compute(func(a *ir.Axis) any {
+		offset := read.compute(func(a *ir.Axis) asm.Number {
 			for i, b := range op.Axes {
 				if a == b {
-					at := k.add(positions[i][to.project(r, op.Taken()[i].Type.Axes)], int(-a.Lo))
-					if wide := at.(reg); wide.class == b64 {
-						at = k.calc(b32, "cvt.u32.u64", wide)
+					at := k.a.Add(positions[i][to.project(r, op.Taken()[i].Type.Axes)], asm.Int(-a.Lo))
+					if wide := at.(asm.Reg); wide.Class == asm.B64 {
+						at = k.a.Calc(asm.B32, "cvt.u32.u64", wide)
 					}
 					return at
 				}
 			}
-			return k.add(k.threadCoord(to, a), to.regCoord(r, a))
+			return k.a.Add(k.threadCoord(to, a), asm.Int(to.regCoord(r, a)))
 		})
 		plus := t.at
-		if m, ok := offset.(int); ok {
-			offset, plus = 0, plus+m
+		if m, ok := offset.(asm.Int); ok {
+			offset, plus = asm.Int(0), plus+int(m)
 		}
-		at := k.register(k.add(k.sharedBase(), offset))
-		got := k.fetch(t.d, n, "ld.shared", k.mask(to, result.Type.Axes, r), fmt.Sprintf("[%v+%d]", at, plus))
+		at := k.a.Register(k.a.Add(k.sharedBase(), offset))
+		got := k.fetch(t.d, n, "ld.shared", k.mask(to, result.Type.Axes, r), asm.At(at).Plus(plus))
 		for i, r := range g {
 			out[r] = got[i]
 		}

@@ -1,10 +1,9 @@
 package ptx
 
 import (
-	"fmt"
-	"math"
-
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
@@ -25,7 +24,7 @@ func (l layout) project(r int, keep []*ir.Axis) int {
 
 // get gives a value's registers in a layout: those at hand, those computed
 // again when that is cheap, or those converted through shared memory.
-func (k *kernel) get(v *ir.Value, want layout) []reg {
+func (k *kernel) get(v *ir.Value, want layout) []asm.Reg {
 	axes := v.Type.Axes
 	copies := k.copies(v)
 	for _, h := range copies {
@@ -33,7 +32,7 @@ func (k *kernel) get(v *ir.Value, want layout) []reg {
 		if !ok {
 			continue
 		}
-		regs := make([]reg, len(from))
+		regs := make([]asm.Reg, len(from))
 		for i, r := range from {
 			regs[i] = h.regs[max(r, 0)]
 		}
@@ -53,62 +52,52 @@ func (k *kernel) get(v *ir.Value, want layout) []reg {
 }
 
 // scalar gives the register of a scalar.
-func (k *kernel) scalar(v *ir.Value) reg { return k.get(v, uniform(k.warps))[0] }
+func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, uniform(k.warps))[0] }
 
 // recompute emits an operation for a result in the layout l.
-func (k *kernel) recompute(op *ir.Op, l layout) []reg {
+func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 	switch op.Code {
 	case lang.OpLoad:
 		return k.load(op, l)
 	case lang.OpConst:
-		c := op.Const
-		key := fmt.Sprint("const ", op.Result().Type.DType, c.Int, math.Float64bits(c.Float))
-		return []reg{k.atEntry(key, func() reg { return constant(k.a, op.Result().Type.DType, c) })}
+		return []asm.Reg{elem.EntryConstant(k.a, op.Result().Type.DType, op.Const)}
 	case lang.OpFull:
 		axes := op.Args[0].Type.Axes
 		x := k.get(op.Args[0], l.slice(axes))
-		regs := make([]reg, l.regs())
+		regs := make([]asm.Reg, l.regs())
 		for i := range regs {
 			regs[i] = x[l.project(i, axes)]
 		}
 		return regs
 	case lang.OpIndex:
 		base := k.position(l, op.Axis)
-		regs := make([]reg, l.regs())
+		regs := make([]asm.Reg, l.regs())
 		for i := range regs {
-			regs[i] = k.counted(op.Axis.Counts(), k.add(base, l.regCoord(i, op.Axis)))
+			regs[i] = k.counted(op.Axis.Counts(), k.a.Add(base, asm.Int(l.regCoord(i, op.Axis))))
 		}
 		return regs
 	case lang.OpStart:
-		return []reg{k.counted(op.Axis.Counts(), k.state(op.Axis).start)}
+		return []asm.Reg{k.counted(op.Axis.Counts(), k.state(op.Axis).start)}
 	case lang.OpEnd:
-		return []reg{k.counted(op.Axis.Counts(), k.state(op.Axis).end)}
+		return []asm.Reg{k.counted(op.Axis.Counts(), k.state(op.Axis).end)}
 	case lang.OpSize:
-		return []reg{k.counted(op.Dim.Counts(), k.size(op.Dim))}
+		return []asm.Reg{k.counted(op.Dim.Counts(), k.size(op.Dim))}
 	case lang.OpRename:
 		return k.get(op.Args[0], l.rename(op.Axis, op.From))
 	}
 	return k.elementwise(op, l)
 }
 
-// register puts an int in a register; a register stays as it is.
-func (k *kernel) register(x any) reg {
-	if r, ok := x.(reg); ok {
-		return r
-	}
-	return k.calc(b32, "mov.b32", x)
-}
-
 // counted is a position of a type, i32 or i64, in a register.
-func (k *kernel) counted(d lang.DType, x any) reg {
-	r, ok := x.(reg)
+func (k *kernel) counted(d lang.DType, x asm.Number) asm.Reg {
+	r, ok := x.(asm.Reg)
 	switch {
 	case !ok && d == lang.I64:
-		return k.calc(b64, "mov.b64", x)
+		return k.a.Calc(asm.B64, "mov.b64", x)
 	case d == lang.I64:
-		return k.wide(r)
+		return k.a.Wide(r)
 	}
-	return k.register(x)
+	return k.a.Register(x)
 }
 
 // create emits an operation of the create group, or a rename, at home.
@@ -118,17 +107,17 @@ func (k *kernel) create(op *ir.Op) {
 }
 
 // elementwise emits an elementwise operation or a conversion, for a result in the layout l.
-func (k *kernel) elementwise(op *ir.Op, l layout) []reg {
-	args := make([][]reg, len(op.Args))
+func (k *kernel) elementwise(op *ir.Op, l layout) []asm.Reg {
+	args := make([][]asm.Reg, len(op.Args))
 	for i, v := range op.Args {
 		args[i] = k.get(v, l.slice(v.Type.Axes))
 	}
 	if op.Code == lang.OpRandomBits {
 		return k.randomBits(op, l, args)
 	}
-	regs := make([]reg, l.regs())
+	regs := make([]asm.Reg, l.regs())
 	for r := range regs {
-		xs := make([]reg, len(args))
+		xs := make([]asm.Reg, len(args))
 		for i, v := range op.Args {
 			xs[i] = args[i][l.project(r, v.Type.Axes)]
 		}
@@ -138,100 +127,41 @@ func (k *kernel) elementwise(op *ir.Op, l layout) []reg {
 }
 
 // apply is an elementwise operation on one element.
-func (k *kernel) apply(op *ir.Op, xs []reg) reg {
+func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	if op.Code == lang.OpCast {
 		from, to := op.Args[0].Type.DType, op.Result().Type.DType
 		if from == to {
 			return xs[0]
 		}
-		return cast(k.a, from, to, xs[0])
+		return elem.Cast(k.a, from, to, xs[0])
 	}
 	if op.Code == lang.OpBitcast {
-		return k.bitcast(op.Args[0].Type.DType, op.Result().Type.DType, xs[0])
+		return elem.Bitcast(k.a, op.Args[0].Type.DType, op.Result().Type.DType, xs[0])
 	}
 	d := op.Args[0].Type.DType
 	if op.Code == lang.OpWhere {
 		d = op.Args[1].Type.DType
 	}
-	return elementwise(k.a, op.Code, d, xs, k.f.Approx)
+	return elem.Apply(k.a, op.Code, d, xs, k.f.Approx)
 }
 
 // selected is x where p holds and y elsewhere; without p it is x.
-func (k *kernel) selected(p, x, y reg) reg {
-	if !p.valid() || x == y {
+func (k *kernel) selected(p, x, y asm.Reg) asm.Reg {
+	if !p.Valid() || x == y {
 		return x
 	}
-	switch x.class {
-	case pred:
-		t := k.a.op(pred, "and.pred", x, p)
-		n := k.a.op(pred, "not.pred", p)
-		n = k.a.op(pred, "and.pred", y, n)
-		return k.a.op(pred, "or.pred", t, n)
-	case b32:
-		return k.a.op(b32, "selp.b32", x, y, p)
-	case b64:
-		return k.a.op(b64, "selp.b64", x, y, p)
-	case f64:
-		return k.a.op(f64, "selp.f64", x, y, p)
+	switch x.Class {
+	case asm.Pred:
+		t := k.a.Op(asm.Pred, "and.pred", x, p)
+		n := k.a.Op(asm.Pred, "not.pred", p)
+		n = k.a.Op(asm.Pred, "and.pred", y, n)
+		return k.a.Op(asm.Pred, "or.pred", t, n)
+	case asm.B32:
+		return k.a.Op(asm.B32, "selp.b32", x, y, p)
+	case asm.B64:
+		return k.a.Op(asm.B64, "selp.b64", x, y, p)
+	case asm.F64:
+		return k.a.Op(asm.F64, "selp.f64", x, y, p)
 	}
-	return k.a.op(f32, "selp.f32", x, y, p)
-}
-
-// zero is the register of 0 (false) of a type.
-func (k *kernel) zero(d lang.DType) reg {
-	return k.atEntry(fmt.Sprint("const ", d, 0, uint64(0)), func() reg { return constant(k.a, d, ir.Const{}) })
-}
-
-// move copies a register into another of the same class.
-func (k *kernel) move(to, from reg) {
-	k.a.ins("mov.%s %v, %v", [...]string{b32: "b32", b64: "b64", f32: "f32", f64: "f64", pred: "pred", b16: "b16"}[to.class], to, from)
-}
-
-// unpack gives n elements of a type from its memory form: each raw register holds
-// 32 bits of it (64 for 64-bit types), low bits first.
-func unpack(a *asm, d lang.DType, raw reg, n int) []reg {
-	switch {
-	case d == lang.Bool:
-		bytes := unpack(a, lang.U8, raw, n)
-		for i, x := range bytes {
-			bytes[i] = a.op(pred, "setp.ne.u32", x, 0)
-		}
-		return bytes
-	case d.Bits() == 8:
-		all := unpack8(a, d, raw)
-		return append([]reg(nil), all[:n]...)
-	case d.Bits() == 16:
-		lo, hi := unpack16(a, d, raw)
-		return []reg{lo, hi}[:n]
-	}
-	return []reg{raw}
-}
-
-// pack is the memory form of up to 32 bits of elements; missing ones are 0.
-func (k *kernel) pack(d lang.DType, xs []reg) reg {
-	a := k.a
-	switch {
-	case d == lang.Bool:
-		bytes := make([]reg, len(xs))
-		for i, p := range xs {
-			bytes[i] = a.op(b32, "selp.u32", 1, 0, p)
-		}
-		return k.pack(lang.U8, bytes)
-	case d.Bits() == 8:
-		var four [4]reg
-		for i := range four {
-			four[i] = k.zero(d)
-			if i < len(xs) {
-				four[i] = xs[i]
-			}
-		}
-		return pack8(a, d, four)
-	case d.Bits() == 16:
-		hi := k.zero(d)
-		if len(xs) > 1 {
-			hi = xs[1]
-		}
-		return pack16(a, d, xs[0], hi)
-	}
-	return xs[0]
+	return k.a.Op(asm.F32, "selp.f32", x, y, p)
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
 	"tilec/lang"
 )
@@ -84,36 +86,36 @@ func (k *kernel) wideTile(c *contraction, arg int) *sharedTile {
 
 // descriptor names a tile to wgmma: where it is, how far apart its groups of
 // eight rows and its panels are, and its swizzle.
-func (k *kernel) descriptor(t *sharedTile, at any) reg {
+func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 	width := min(t.rowBytes(), panelBytes)
 	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
 	rows := t.ext[1]
 	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
-	var base any = t.base
-	if !t.base.valid() {
-		base = k.calc(b32, "add.s32", k.sharedBase(), t.at)
+	var base asm.Number = t.base
+	if !t.base.Valid() {
+		base = k.a.Calc(asm.B32, "add.s32", k.sharedBase(), asm.Int(t.at))
 	}
-	low := k.calc(b32, "and.b32", k.calc(b32, "shr.u32", k.add(base, at), 4), 0x3fff)
-	return k.calc(b64, "or.b64", k.calc(b64, "cvt.u64.u32", low), fmt.Sprintf("0x%016x", bits))
+	low := k.a.Calc(asm.B32, "and.b32", k.a.Calc(asm.B32, "shr.u32", k.a.Add(base, at), asm.Int(4)), asm.Int(0x3fff))
+	return k.a.Calc(asm.B64, "or.b64", k.a.Calc(asm.B64, "cvt.u64.u32", low), asm.Hex(bits))
 }
 
 // wideOperand gives the descriptors of an operand in shared memory, by depth step
 // and repetition of rows, and whether its depth is not the contiguous axis.
-func (k *kernel) wideOperand(c *contraction, arg int, t *sharedTile) (at func(step, rep int) reg, trans int) {
+func (k *kernel) wideOperand(c *contraction, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
 	width := min(t.rowBytes(), panelBytes)
 	panel := t.ext[1] * width
-	var group any = 0
+	var group asm.Number = asm.Int(0)
 	groups := k.warps / 4
 	if arg == c.a && groups > 1 {
-		group = k.calc(b32, "shr.u32", k.tid, 7)
+		group = k.a.Calc(asm.B32, "shr.u32", k.tid, asm.Int(7))
 	}
 	deep := t.contiguous() == c.k[0]
 	tile := 64 * width // bytes from 64 rows to the next
 	if !deep {
 		trans, tile = 1, panel // a panel holds 64 rows
 	}
-	base := k.descriptor(t, k.mul(group, tile))
-	return func(step, rep int) reg {
+	base := k.descriptor(t, k.a.Mul(group, tile))
+	return func(step, rep int) asm.Reg {
 		bytes := 32 * step // along the depth
 		if deep {
 			bytes = bytes/width*panel + bytes%width
@@ -126,19 +128,19 @@ func (k *kernel) wideOperand(c *contraction, arg int, t *sharedTile) (at func(st
 		if bytes == 0 {
 			return base
 		}
-		return k.calc(b64, "add.s64", base, bytes/16)
+		return k.a.Calc(asm.B64, "add.s64", base, asm.Int(bytes/16))
 	}, trans
 }
 
 // multiplyWide emits the wgmma instructions of a contraction.
-func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
+func (k *kernel) multiplyWide(c *contraction, acc []asm.Reg) []asm.Reg {
 	a := k.a
 	rows, columns := k.stage(c, c.a), k.stage(c, c.b)
 	if columns.tile == nil {
 		columns = staged{tile: k.operandTile(c, c.b)}
 	}
 	var left fragments
-	var leftAt func(step, rep int) reg
+	var leftAt func(step, rep int) asm.Reg
 	tA := 0
 	if rows.regs != nil {
 		left = k.fragments(c, c.a, rows)
@@ -152,23 +154,23 @@ func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
 	steps, reps := product(c.kReps), product(c.mReps)
 	n := 8 * product(c.nReps)
 	if c.mma.elements[0] != c.mma.elements[1] {
-		a.require(84)
+		a.Require(84)
 	}
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.mma.depth, c.mma.types)
 	out := acc
 	fresh := c.op.Code == lang.OpDot
 	if !k.ownsAccumulator(c) {
-		out = a.regs(classOf(c.mma.sum), len(acc))
+		out = a.Regs(elem.ClassOf(c.mma.sum), len(acc))
 		for i, r := range acc {
 			if !fresh {
-				k.move(out[i], r)
+				k.a.Move(out[i], r)
 			}
 		}
 	}
 	// All operands in registers and all descriptors come before the fence.
-	frags := make([][][]reg, steps)
+	frags := make([][][]asm.Reg, steps)
 	for s := range steps {
-		frags[s] = make([][]reg, reps)
+		frags[s] = make([][]asm.Reg, reps)
 		for i := range reps {
 			rightAt(s, 0)
 			if leftAt != nil {
@@ -179,37 +181,35 @@ func (k *kernel) multiplyWide(c *contraction, acc []reg) []reg {
 		}
 	}
 	// Products of floats can be negated, which these are not, and operands transposed.
-	immediates := func(transposed ...int) string {
+	immediates := func(transposed ...asm.Operand) []asm.Operand {
 		if c.mma.sum != lang.F32 {
-			return ""
+			return nil
 		}
-		text := ", 1, 1"
-		for _, t := range transposed {
-			text += fmt.Sprintf(", %d", t)
-		}
-		return text
+		return append([]asm.Operand{asm.Int(1), asm.Int(1)}, transposed...)
 	}
-	yes, no := k.calc(pred, "mov.pred", 1), k.calc(pred, "mov.pred", 0)
-	a.ins("wgmma.fence.sync.aligned")
+	yes, no := k.a.Calc(asm.Pred, "mov.pred", asm.Int(1)), k.a.Calc(asm.Pred, "mov.pred", asm.Int(0))
+	a.Do("wgmma.fence.sync.aligned")
 	for s := range steps {
 		for i := range reps {
 			keep := yes
 			if fresh && s == 0 {
 				keep = no
 			}
-			d := list(out[i*n/2 : (i+1)*n/2])
+			d := asm.List(out[i*n/2 : (i+1)*n/2])
 			if leftAt != nil {
-				a.ins("%s %s, %v, %v, %v%s", name, d, leftAt(s, i), rightAt(s, 0), keep, immediates(tA, tB))
+				operands := []asm.Operand{leftAt(s, i), rightAt(s, 0), keep}
+				a.Set(d, name, append(operands, immediates(asm.Int(tA), asm.Int(tB))...)...)
 			} else {
-				a.ins("%s %s, %s, %v, %v%s", name, d, list(frags[s][i]), rightAt(s, 0), keep, immediates(tB))
+				operands := []asm.Operand{asm.List(frags[s][i]), rightAt(s, 0), keep}
+				a.Set(d, name, append(operands, immediates(asm.Int(tB))...)...)
 			}
 		}
 	}
-	a.ins("wgmma.commit_group.sync.aligned")
+	a.Do("wgmma.commit_group.sync.aligned")
 	if c.overlapped {
-		a.ins("wgmma.wait_group.sync.aligned 1")
+		a.Do("wgmma.wait_group.sync.aligned", asm.Int(1))
 	} else {
-		a.ins("wgmma.wait_group.sync.aligned 0")
+		a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
 	}
 	for _, s := range []staged{rows, columns} {
 		if s.tile != nil {
@@ -227,7 +227,7 @@ func (k *kernel) ownsAccumulator(c *contraction) bool {
 	}
 	v := c.op.Args[2]
 	copies := k.copies(v)
-	return v.Def == nil && len(k.uses[v]) == 1 && len(copies) > 0 && k.a.level[copies[0].regs[0]] == k.scope.level && k.yields(v) == 0 && c.op.Result().Type.DType == c.mma.sum
+	return v.Def == nil && len(k.uses[v]) == 1 && len(copies) > 0 && k.a.LevelOf(copies[0].regs[0]) == k.a.Level() && k.yields(v) == 0 && c.op.Result().Type.DType == c.mma.sum
 }
 
 // yields counts how often a value is handed back by a region.

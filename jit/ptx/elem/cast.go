@@ -1,19 +1,22 @@
-package ptx
+package elem
 
-import "tilec/lang"
+import (
+	"tilec/jit/ptx/asm"
+	"tilec/lang"
+)
 
-// cast emits the conversion of one element: floats round to nearest even,
+// Cast emits the conversion of one element: floats round to nearest even,
 // once; float to integer truncates and saturates, NaN gives 0; integers wrap;
 // to bool, whether it is not 0 (NaN is not).
-func cast(a *asm, from, to lang.DType, x reg) reg {
+func Cast(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	switch {
 	case from == to:
 		return x
 	case to == lang.Bool:
 		if from.IsFloat() {
-			return a.op(pred, "setp.neu"+suffix(from), x, flt{a, precisionOf(from)}.imm(0))
+			return a.Op(asm.Pred, "setp.neu"+Suffix(from), x, flt{a, precisionOf(from)}.imm(0))
 		}
-		return a.op(pred, "setp.ne"+bitsSuffix(from), x, 0)
+		return a.Op(asm.Pred, "setp.ne"+BitsSuffix(from), x, asm.Int(0))
 	case from == lang.Bool:
 		return castBool(a, to, x)
 	case from.IsInt() && to.IsInt():
@@ -34,23 +37,23 @@ func precisionOf(d lang.DType) *precision {
 	return single
 }
 
-func castBool(a *asm, to lang.DType, x reg) reg {
+func castBool(a *asm.Builder, to lang.DType, x asm.Reg) asm.Reg {
 	if to.IsFloat() {
-		return flt{a, precisionOf(to)}.sel(x, 1.0, 0.0)
+		return flt{a, precisionOf(to)}.sel(x, num(1.0), num(0.0))
 	}
-	return a.op(classOf(to), "selp"+bitsSuffix(to), 1, 0, x)
+	return a.Op(ClassOf(to), "selp"+BitsSuffix(to), asm.Int(1), asm.Int(0), x)
 }
 
-func castInt(a *asm, from, to lang.DType, x reg) reg {
+func castInt(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	switch {
 	case from.Bits() == 64 && to.Bits() == 64:
 		return x
 	case from.Bits() == 64:
-		return extend(a, to, a.op(b32, "cvt.u32.u64", x))
+		return extend(a, to, a.Op(asm.B32, "cvt.u32.u64", x))
 	case to.Bits() == 64 && from.IsSigned():
-		return a.op(b64, "cvt.s64.s32", x)
+		return a.Op(asm.B64, "cvt.s64.s32", x)
 	case to.Bits() == 64:
-		return a.op(b64, "cvt.u64.u32", x)
+		return a.Op(asm.B64, "cvt.u64.u32", x)
 	case holds(to, from):
 		return x
 	}
@@ -68,62 +71,62 @@ func holds(to, from lang.DType) bool {
 	return from.Bits() < to.Bits() || from.Bits() == to.Bits() && !to.IsSigned()
 }
 
-func intToFloat(a *asm, from, to lang.DType, x reg) reg {
-	s := suffix(from)
+func intToFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
+	s := Suffix(from)
 	switch {
 	case to == lang.F64:
-		return a.op(f64, "cvt.rn.f64"+s, x)
+		return a.Op(asm.F64, "cvt.rn.f64"+s, x)
 	case to == lang.F32 || from.Bits() <= 16: // exact in f32
-		return roundTo(a, to, a.op(f32, "cvt.rn.f32"+s, x))
+		return roundTo(a, to, a.Op(asm.F32, "cvt.rn.f32"+s, x))
 	}
 	// Truncated to f32 and, where that lost something, made odd.
-	t := a.op(f32, "cvt.rz.f32"+s, x)
-	back := a.op(classOf(from), "cvt.rzi"+s+".f32", t)
-	lost := a.op(pred, "setp.ne"+bitsSuffix(from), back, x)
+	t := a.Op(asm.F32, "cvt.rz.f32"+s, x)
+	back := a.Op(ClassOf(from), "cvt.rzi"+s+".f32", t)
+	lost := a.Op(asm.Pred, "setp.ne"+BitsSuffix(from), back, x)
 	return roundTo(a, to, makeOdd(a, t, lost))
 }
 
 // makeOdd sets the last bit of x where lost holds: rounding to odd. What was
 // cut off stays visible, so that a later rounding to a type with two bits less
 // gives what one rounding of the exact value would.
-func makeOdd(a *asm, x, lost reg) reg {
-	bit := a.op(b32, "selp.b32", 1, 0, lost)
-	return a.op(f32, "mov.b32", a.op(b32, "or.b32", a.op(b32, "mov.b32", x), bit))
+func makeOdd(a *asm.Builder, x, lost asm.Reg) asm.Reg {
+	bit := a.Op(asm.B32, "selp.b32", asm.Int(1), asm.Int(0), lost)
+	return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "or.b32", a.Op(asm.B32, "mov.b32", x), bit))
 }
 
 // oddF64 rounds to f32, to odd. NaN stays NaN.
-func oddF64(a *asm, x reg) reg {
-	t := a.op(f32, "cvt.rz.f32.f64", x)
-	back := a.op(f64, "cvt.f64.f32", t)
-	return makeOdd(a, t, a.op(pred, "setp.ne.f64", back, x))
+func oddF64(a *asm.Builder, x asm.Reg) asm.Reg {
+	t := a.Op(asm.F32, "cvt.rz.f32.f64", x)
+	back := a.Op(asm.F64, "cvt.f64.f32", t)
+	return makeOdd(a, t, a.Op(asm.Pred, "setp.ne.f64", back, x))
 }
 
 // floatToInt: the hardware's conversion truncates and saturates at 32 or 64
 // bits; NaN gives 0 only from 32 bits to 32 bits.
-func floatToInt(a *asm, from, to lang.DType, x reg) reg {
-	s := suffix(to)
-	r := a.op(classOf(to), "cvt.rzi"+s+suffix(from), x)
+func floatToInt(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
+	s := Suffix(to)
+	r := a.Op(ClassOf(to), "cvt.rzi"+s+Suffix(from), x)
 	if from == lang.F64 || to.Bits() == 64 {
-		nan := a.op(pred, "setp.nan"+suffix(from), x, x)
-		r = a.op(classOf(to), "selp"+bitsSuffix(to), 0, r, nan)
+		nan := a.Op(asm.Pred, "setp.nan"+Suffix(from), x, x)
+		r = a.Op(ClassOf(to), "selp"+BitsSuffix(to), asm.Int(0), r, nan)
 	}
 	if to.Bits() < 32 {
 		most := 1<<to.Bits() - 1
 		if to.IsSigned() {
 			most >>= 1
-			r = a.op(b32, "max.s32", r, -most-1)
+			r = a.Op(asm.B32, "max.s32", r, asm.Int(-most-1))
 		}
-		r = a.op(b32, "min"+s, r, most)
+		r = a.Op(asm.B32, "min"+s, r, asm.Int(most))
 	}
 	return r
 }
 
-func castFloat(a *asm, from, to lang.DType, x reg) reg {
+func castFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 	switch {
 	case to == lang.F64:
-		return a.op(f64, "cvt.f64.f32", x)
+		return a.Op(asm.F64, "cvt.f64.f32", x)
 	case from == lang.F64 && to == lang.F32:
-		return a.op(f32, "cvt.rn.f32.f64", x)
+		return a.Op(asm.F32, "cvt.rn.f32.f64", x)
 	case from == lang.F64:
 		return roundTo(a, to, oddF64(a, x))
 	case from.Bits() == 8 && to.Bits() >= 16: // exact in every wider type

@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"math"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -155,7 +156,7 @@ func TestCast(t *testing.T) {
 			}
 		}
 		for _, to := range lang.DTypes() {
-			p := assemble(t, 80, []regClass{classOf(from)}, func(a *asm, in []reg) reg { return cast(a, from, to, in[0]) })
+			p := assemble(t, 80, []asm.Class{ClassOf(from)}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Cast(a, from, to, in[0]) })
 			check := func(in uint64, f float64, i int64) {
 				raw := p.run(in)
 				rf, ri := castReference(from, to, f, i)

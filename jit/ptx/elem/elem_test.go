@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -203,7 +204,7 @@ func TestIntegers(t *testing.T) {
 			}
 			r := rand.New(rand.NewPCG(uint64(op), uint64(d)))
 			classes := operandClasses(op, d)
-			p := assemble(t, 80, classes, func(a *asm, in []reg) reg { return elementwise(a, op, d, in, false) })
+			p := assemble(t, 80, classes, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Apply(a, op, d, in, false) })
 			s := intSamples(d, r)
 			second := s
 			switch {
@@ -261,7 +262,7 @@ func TestBooleans(t *testing.T) {
 		}
 		require.Contains(t, want, op)
 		classes := operandClasses(op, lang.Bool)
-		p := assemble(t, 80, classes, func(a *asm, in []reg) reg { return elementwise(a, op, lang.Bool, in, false) })
+		p := assemble(t, 80, classes, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Apply(a, op, lang.Bool, in, false) })
 		for i := range 8 {
 			a, b, c := i&1 != 0, i&2 != 0, i&4 != 0
 			in := []uint64{flag(a), flag(b), flag(c)}[:len(classes)]
@@ -417,7 +418,7 @@ func TestFloats(t *testing.T) {
 		for _, d := range floats {
 			r := rand.New(rand.NewPCG(uint64(op), uint64(d)))
 			classes := operandClasses(op, d)
-			p := assemble(t, 80, classes, func(a *asm, in []reg) reg { return elementwise(a, op, d, in, false) })
+			p := assemble(t, 80, classes, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Apply(a, op, d, in, false) })
 			s := floatSamples(d, r, 250)
 			second := s
 			if len(classes) == 1 {
@@ -447,8 +448,8 @@ func TestFloats(t *testing.T) {
 
 func TestWhere(t *testing.T) {
 	for _, d := range append(append([]lang.DType{}, ints...), floats...) {
-		p := assemble(t, 80, operandClasses(lang.OpWhere, d), func(a *asm, in []reg) reg {
-			return elementwise(a, lang.OpWhere, d, in, false)
+		p := assemble(t, 80, operandClasses(lang.OpWhere, d), func(a *asm.Builder, in []asm.Reg) asm.Reg {
+			return Apply(a, lang.OpWhere, d, in, false)
 		})
 		assert.Equal(t, uint64(3), p.run(1, 3, 5), d)
 		assert.Equal(t, uint64(5), p.run(0, 3, 5), d)
@@ -478,7 +479,7 @@ func TestNarrowMath(t *testing.T) {
 
 func TestConstants(t *testing.T) {
 	read := func(d lang.DType, c ir.Const) uint64 {
-		return assemble(t, 80, nil, func(a *asm, _ []reg) reg { return constant(a, d, c) }).run()
+		return assemble(t, 80, nil, func(a *asm.Builder, _ []asm.Reg) asm.Reg { return Constant(a, d, c) }).run()
 	}
 	assert.Equal(t, uint64(1), read(lang.Bool, ir.Const{Int: 1}))
 	assert.Equal(t, uint64(0), read(lang.Bool, ir.Const{}))
@@ -528,24 +529,24 @@ func TestPacking(t *testing.T) {
 			n := 32 / width
 			for i := range n {
 				name := fmt.Sprintf("%s, element %d, arch %d", d, i, arch)
-				unpack := func(a *asm, w reg) []reg {
+				unpack := func(a *asm.Builder, w asm.Reg) []asm.Reg {
 					if width == 16 {
 						lo, hi := unpack16(a, d, w)
-						return []reg{lo, hi}
+						return []asm.Reg{lo, hi}
 					}
 					x := unpack8(a, d, w)
 					return x[:]
 				}
-				take := assemble(t, arch, []regClass{b32}, func(a *asm, in []reg) reg { return unpack(a, in[0])[i] })
-				single := assemble(t, arch, []regClass{b32}, func(a *asm, in []reg) reg { return decode(a, d, in[0], i) })
-				again := assemble(t, arch, []regClass{b32}, func(a *asm, in []reg) reg {
+				take := assemble(t, arch, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return unpack(a, in[0])[i] })
+				single := assemble(t, arch, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return decode(a, d, in[0], i) })
+				again := assemble(t, arch, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg {
 					x := unpack(a, in[0])
 					if width == 16 {
 						return pack16(a, d, x[0], x[1])
 					}
-					return pack8(a, d, [4]reg(x))
+					return pack8(a, d, [4]asm.Reg(x))
 				})
-				back := assemble(t, arch, []regClass{classOf(d)}, func(a *asm, in []reg) reg { return encode(a, d, in[0]) })
+				back := assemble(t, arch, []asm.Class{ClassOf(d)}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return encode(a, d, in[0]) })
 				for u := range uint64(1) << width {
 					other := uint64(0x3c3c3c3c) &^ ((1<<width - 1) << (i * width))
 					if d == lang.Bool {

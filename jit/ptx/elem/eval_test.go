@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"strconv"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
 )
 
@@ -31,31 +32,31 @@ type step struct {
 }
 
 // assemble emits with inputs of the classes given and decodes what was written.
-func assemble(t testing.TB, arch int, classes []regClass, emit func(a *asm, in []reg) reg) *program {
+func assemble(t testing.TB, arch int, classes []asm.Class, emit func(a *asm.Builder, in []asm.Reg) asm.Reg) *program {
 	t.Helper()
 	to, err := target.ForDevice(arch)
 	require.NoError(t, err)
-	a := newAsm(to)
-	in := make([]reg, len(classes))
+	a := asm.New(to)
+	in := make([]asm.Reg, len(classes))
 	for i, c := range classes {
-		in[i] = a.reg(c)
+		in[i] = a.Reg(c)
 	}
 	out := emit(a, in)
 	p := &program{regs: map[string]int{}}
 	for _, r := range in {
 		p.inputs = append(p.inputs, p.slot(r.String()))
 	}
-	labels, lines := map[string]int{}, []line{}
-	for _, l := range a.body {
-		switch l.kind {
-		case labelLine:
-			labels[l.text] = len(lines)
-		case instruction:
+	labels, lines := map[string]int{}, []*asm.Instr{}
+	for _, l := range a.Body() {
+		switch l := l.(type) {
+		case asm.Label:
+			labels[l.String()] = len(lines)
+		case *asm.Instr:
 			lines = append(lines, l)
 		}
 	}
 	for _, l := range lines {
-		p.code = append(p.code, p.decode(t, l.text, labels))
+		p.code = append(p.code, p.decode(t, l.String(), labels))
 	}
 	p.result = p.slot(out.String())
 	return p

@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"fmt"
@@ -11,26 +11,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/ptxtest"
 	"tilec/jit/target"
 	"tilec/lang"
 )
-
-// findPtxas looks for the assembler as the build does: $TILEC_PTXAS, .tools/ptxas of the repository, $PATH.
-func findPtxas(t *testing.T) string {
-	if p := os.Getenv("TILEC_PTXAS"); p != "" {
-		return p
-	}
-	if p, err := filepath.Abs("../../.tools/ptxas"); err == nil {
-		if info, err := os.Stat(p); err == nil && !info.IsDir() {
-			return p
-		}
-	}
-	p, err := exec.LookPath("ptxas")
-	if err != nil {
-		t.Skip("no ptxas: not in $TILEC_PTXAS, .tools/ptxas or $PATH")
-	}
-	return p
-}
 
 // allowed reports that an operation's rule takes an operand type.
 func allowed(op lang.Op, d lang.DType) bool {
@@ -50,80 +35,78 @@ func allowed(op lang.Op, d lang.DType) bool {
 }
 
 // operandClasses are the register classes of an operation's operands.
-func operandClasses(op lang.Op, d lang.DType) []regClass {
-	var cs []regClass
+func operandClasses(op lang.Op, d lang.DType) []asm.Class {
+	var cs []asm.Class
 	for range op.Row().Operands {
-		cs = append(cs, classOf(d))
+		cs = append(cs, ClassOf(d))
 	}
 	if op == lang.OpWhere {
-		cs[0] = pred
+		cs[0] = asm.Pred
 	}
 	return cs
 }
 
 // everything calls f with a name, operand classes and the emitter of each operation on
 // each type, each cast, and packing.
-func everything(f func(name string, classes []regClass, emit func(a *asm, in []reg) []reg)) {
+func everything(f func(name string, classes []asm.Class, emit func(a *asm.Builder, in []asm.Reg) []asm.Reg)) {
 	for _, op := range lang.Ops() {
 		for _, d := range lang.DTypes() {
 			if !op.Row().Elementwise || op == lang.OpCast || op == lang.OpBitcast || !allowed(op, d) {
 				continue
 			}
 			for _, approx := range []bool{false, true} {
-				f(fmt.Sprintf("%s_%s_%v", op, d, approx), operandClasses(op, d), func(a *asm, in []reg) []reg {
-					return []reg{elementwise(a, op, d, in, approx)}
+				f(fmt.Sprintf("%s_%s_%v", op, d, approx), operandClasses(op, d), func(a *asm.Builder, in []asm.Reg) []asm.Reg {
+					return []asm.Reg{Apply(a, op, d, in, approx)}
 				})
 			}
 		}
 	}
 	for _, from := range lang.DTypes() {
 		for _, to := range lang.DTypes() {
-			f(fmt.Sprintf("cast_%s_%s", from, to), []regClass{classOf(from)}, func(a *asm, in []reg) []reg {
-				return []reg{cast(a, from, to, in[0])}
+			f(fmt.Sprintf("cast_%s_%s", from, to), []asm.Class{ClassOf(from)}, func(a *asm.Builder, in []asm.Reg) []asm.Reg {
+				return []asm.Reg{Cast(a, from, to, in[0])}
 			})
 		}
-		f(fmt.Sprintf("const_%s", from), nil, func(a *asm, _ []reg) []reg {
-			return []reg{constant(a, from, ir.Const{Int: -1, Float: -0.1})}
+		f(fmt.Sprintf("const_%s", from), nil, func(a *asm.Builder, _ []asm.Reg) []asm.Reg {
+			return []asm.Reg{Constant(a, from, ir.Const{Int: -1, Float: -0.1})}
 		})
 		switch from.Bits() {
 		case 16:
-			f("pack_"+from.String(), []regClass{b32}, func(a *asm, in []reg) []reg {
+			f("pack_"+from.String(), []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) []asm.Reg {
 				lo, hi := unpack16(a, from, in[0])
-				return []reg{pack16(a, from, lo, hi), encode(a, from, lo)}
+				return []asm.Reg{pack16(a, from, lo, hi), encode(a, from, lo)}
 			})
 		case 8:
-			f("pack_"+from.String(), []regClass{b32}, func(a *asm, in []reg) []reg {
+			f("pack_"+from.String(), []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) []asm.Reg {
 				x := unpack8(a, from, in[0])
-				return []reg{pack8(a, from, x), encode(a, from, x[1])}
+				return []asm.Reg{pack8(a, from, x), encode(a, from, x[1])}
 			})
 		}
 	}
 }
 
 // load and keep are how a test kernel reads operands and keeps results alive.
-var memory = map[regClass]struct{ typ, size string }{
-	b32: {"b32", "4"}, b64: {"b64", "8"}, f32: {"f32", "4"}, f64: {"f64", "8"},
+var memory = map[asm.Class]struct{ typ, size string }{
+	asm.B32: {"b32", "4"}, asm.B64: {"b64", "8"}, asm.F32: {"f32", "4"}, asm.F64: {"f64", "8"},
 }
 
-func load(a *asm, p reg, c regClass) reg {
-	if c == pred {
-		return a.op(pred, "setp.ne.b32", load(a, p, b32), 0)
+func load(a *asm.Builder, p asm.Reg, c asm.Class) asm.Reg {
+	if c == asm.Pred {
+		return a.Op(asm.Pred, "setp.ne.b32", load(a, p, asm.B32), asm.Int(0))
 	}
-	r := a.reg(c)
-	a.ins("ld.global.%s %v, [%v]", memory[c].typ, r, p)
-	return r
+	return a.Op(c, "ld.global."+memory[c].typ, asm.At(p))
 }
 
-func keep(a *asm, p, r reg) {
-	if r.class == pred {
-		r = a.op(b32, "selp.b32", 1, 0, r)
+func keep(a *asm.Builder, p, r asm.Reg) {
+	if r.Class == asm.Pred {
+		r = a.Op(asm.B32, "selp.b32", asm.Int(1), asm.Int(0), r)
 	}
-	a.ins("st.global.%s [%v], %v", memory[r.class].typ, p, r)
+	a.Do("st.global."+memory[r.Class].typ, asm.At(p), r)
 }
 
 // Every operation on every type, every cast, every packing assembles.
 func TestElementwiseAssembles(t *testing.T) {
-	ptxas := findPtxas(t)
+	ptxas := ptxtest.Assembler(t)
 	for _, name := range []string{"sm_80", "sm_90a"} {
 		to, err := target.Find(name)
 		require.NoError(t, err)
@@ -131,23 +114,23 @@ func TestElementwiseAssembles(t *testing.T) {
 			t.Parallel()
 			var text strings.Builder
 			version := 0
-			everything(func(name string, classes []regClass, emit func(a *asm, in []reg) []reg) {
-				a := newAsm(to)
-				p := a.reg(b64)
-				a.ins("ld.param.b64 %v, [p]", p)
-				in := make([]reg, len(classes))
+			everything(func(name string, classes []asm.Class, emit func(a *asm.Builder, in []asm.Reg) []asm.Reg) {
+				a := asm.New(to)
+				p := a.Op(asm.B64, "ld.param.b64", asm.At(asm.Symbol("p")))
+				in := make([]asm.Reg, len(classes))
 				for i, c := range classes {
 					in[i] = load(a, p, c)
 				}
 				for _, r := range emit(a, in) {
 					keep(a, p, r)
 				}
-				a.ins("ret")
+				a.Do("ret")
+				require.NoError(t, a.Check(), name)
 				fmt.Fprintf(&text, ".visible .entry %s(.param .b64 p)\n{\n", name)
-				a.declarations(&text)
-				format(&text, a.body)
+				text.WriteString(a.Declarations())
+				text.WriteString(a.Body().String())
 				text.WriteString("}\n")
-				version = max(version, a.version)
+				version = max(version, a.Version)
 			})
 			file := filepath.Join(t.TempDir(), "all.ptx")
 			head := fmt.Sprintf(".version %d.%d\n.target %s\n.address_size 64\n", version/10, version%10, to.Name)

@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"tilec/jit/ir/eval/exact"
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -90,7 +91,7 @@ func TestMath64(t *testing.T) {
 	for _, f := range functions64 {
 		t.Run(f.op.String(), func(t *testing.T) {
 			t.Parallel()
-			p := assemble(t, 80, []regClass{f64}, func(a *asm, in []reg) reg { return elementwise(a, f.op, lang.F64, in, false) })
+			p := assemble(t, 80, []asm.Class{asm.F64}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Apply(a, f.op, lang.F64, in, false) })
 			worst, at := -1.0, 0.0
 			for _, x := range reals(rand.New(rand.NewPCG(3, uint64(f.op))), samples64(), f.lo, f.hi) {
 				got := db(p.run(math.Float64bits(x)))
@@ -114,7 +115,7 @@ func TestMathSpecial(t *testing.T) {
 	negZero := math.Copysign(0, -1)
 	for _, f := range functions32 {
 		for _, d := range []lang.DType{lang.F32, lang.F64} {
-			p := assemble(t, 80, []regClass{classOf(d)}, func(a *asm, in []reg) reg { return elementwise(a, f.op, d, in, false) })
+			p := assemble(t, 80, []asm.Class{ClassOf(d)}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Apply(a, f.op, d, in, false) })
 			for _, x := range []float64{0, negZero, inf, -inf, nan, -1, 1, -2, 1e30, -1e30, 1e-40, 5e-324} {
 				if d == lang.F32 {
 					x = float64(float32(x))
@@ -135,7 +136,7 @@ func TestMathSpecial(t *testing.T) {
 }
 
 func binaryFunc(t testing.TB, op lang.Op, d lang.DType) func(x, y float64) float64 {
-	p := assemble(t, 80, []regClass{classOf(d), classOf(d)}, func(a *asm, in []reg) reg { return elementwise(a, op, d, in, false) })
+	p := assemble(t, 80, []asm.Class{ClassOf(d), ClassOf(d)}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Apply(a, op, d, in, false) })
 	return func(x, y float64) float64 { return floatFrom(d, p.run(floatSlot(d, x), floatSlot(d, y))) }
 }
 

@@ -1,4 +1,6 @@
-package ptx
+package elem
+
+import "tilec/jit/ptx/asm"
 
 // Coefficients of the polynomials, lowest degree first. Each is the Chebyshev
 // interpolant of the function named, of the degree given, over the interval
@@ -17,7 +19,7 @@ package ptx
 //	erfc  -log2(erfc(x))                   in t = x - c
 var (
 	single = &precision{
-		class: f32, suffix: ".f32", man: 23, bias: 127,
+		class: asm.F32, suffix: ".f32", man: 23, bias: 127,
 		magic: 0x1.8p23, tiny: 0x1p-26, minNormal: 0x1p-126, lift: 23, rootHalf: 0x3f3504f3,
 		ln2:    [2]float64{0x1.62e43p-1, -0x1.05c61p-29},
 		log2e:  [2]float64{0x1.715476p+0, 0x1.4ae0cp-26},
@@ -61,7 +63,7 @@ var (
 	}
 
 	double = &precision{
-		class: f64, suffix: ".f64", man: 20, bias: 1023,
+		class: asm.F64, suffix: ".f64", man: 20, bias: 1023,
 		magic: 0x1.8p52, tiny: 0x1p-55, minNormal: 0x1p-1022, lift: 54, rootHalf: 0x3fe6a09e,
 		ln2:    [2]float64{0x1.62e42fefa39efp-1, 0x1.abc9e3b39803fp-56},
 		log2e:  [2]float64{0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56},

@@ -1,23 +1,26 @@
-package ptx
+// Package elem is the PTX code of one element: arithmetic, functions, comparisons, conversions, packing, of every data
+// type. It knows registers and data types; it must not know tiles, layouts, kernels or memory.
+package elem
 
 import (
 	"fmt"
 
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
 // elem is one elementwise operation to be emitted: its operands, in their
 // register classes, and the operand type (of the two values for `where`).
 type elem struct {
-	*asm
+	*asm.Builder
 	d    lang.DType
-	args []reg
+	args []asm.Reg
 	// approx permits the hardware's fast forms.
 	approx bool
 }
 
 // emitter emits an operation and gives its result.
-type emitter func(e elem) reg
+type emitter func(e elem) asm.Reg
 
 // emitters holds an operation's code by class of element type; nil where the
 // type rules allow no such operand. Floats up to 32 bits are computed in f32.
@@ -27,11 +30,11 @@ type emitters struct {
 	rounds bool
 }
 
-// elementwise emits an operation on one element and gives the register of its result:
-// of type d, or a predicate for comparisons and tests. Casts are emitted by cast.
-func elementwise(a *asm, op lang.Op, d lang.DType, args []reg, approx bool) reg {
+// Apply emits an operation on one element and gives the register of its result:
+// of type d, or a predicate for comparisons and tests. Casts are emitted by Cast and Bitcast.
+func Apply(a *asm.Builder, op lang.Op, d lang.DType, args []asm.Reg, approx bool) asm.Reg {
 	row := elementTable[op]
-	e := elem{asm: a, d: d, args: args, approx: approx}
+	e := elem{Builder: a, d: d, args: args, approx: approx}
 	switch {
 	case d == lang.Bool && row.boolean != nil:
 		return row.boolean(e)
@@ -44,7 +47,7 @@ func elementwise(a *asm, op lang.Op, d lang.DType, args []reg, approx bool) reg 
 		}
 		return r
 	}
-	panic(fmt.Sprintf("ptx: no code for %s of %s", op, d))
+	panic(fmt.Sprintf("elem: no code for %s of %s", op, d))
 }
 
 var elementTable = map[lang.Op]emitters{
@@ -113,8 +116,25 @@ var elementTable = map[lang.Op]emitters{
 	lang.OpWhere: {boolean: boolWhere, integer: where, float: where},
 }
 
-// suffix is the type of an instruction on a value of type d: .s32, .u64, .f32 ...
-func suffix(d lang.DType) string {
+// ClassOf is the register class that holds one element of a type: floats up to
+// 32 bits in .f32, integers up to 32 bits in .b32 (extended by their sign), 64-bit types
+// in their own, bool in a predicate.
+func ClassOf(d lang.DType) asm.Class {
+	switch {
+	case d == lang.Bool:
+		return asm.Pred
+	case d == lang.F64:
+		return asm.F64
+	case d.IsFloat():
+		return asm.F32
+	case d.Bits() == 64:
+		return asm.B64
+	}
+	return asm.B32
+}
+
+// Suffix is the type of an instruction on a value of type d: .s32, .u64, .f32 ...
+func Suffix(d lang.DType) string {
 	switch {
 	case d == lang.F64:
 		return ".f64"
@@ -131,8 +151,8 @@ func suffix(d lang.DType) string {
 	return kind + "32"
 }
 
-// bitsSuffix is the untyped form of suffix: .b32 or .b64.
-func bitsSuffix(d lang.DType) string {
+// BitsSuffix is the untyped form of Suffix: .b32 or .b64.
+func BitsSuffix(d lang.DType) string {
 	if d.Bits() == 64 {
 		return ".b64"
 	}
@@ -140,13 +160,13 @@ func bitsSuffix(d lang.DType) string {
 }
 
 // emit emits one instruction of the operand type on the registers and constants given.
-func (e elem) emit(name string, xs ...any) reg {
-	return e.op(classOf(e.d), name+suffix(e.d), xs...)
+func (e elem) emit(name string, xs ...asm.Operand) asm.Reg {
+	return e.Op(ClassOf(e.d), name+Suffix(e.d), xs...)
 }
 
 // operands are the arguments as an instruction takes them.
-func (e elem) operands() []any {
-	xs := make([]any, len(e.args))
+func (e elem) operands() []asm.Operand {
+	xs := make([]asm.Operand, len(e.args))
 	for i, r := range e.args {
 		xs[i] = r
 	}
@@ -155,12 +175,12 @@ func (e elem) operands() []any {
 
 // plain is one instruction.
 func plain(name string) emitter {
-	return func(e elem) reg { return e.emit(name, e.operands()...) }
+	return func(e elem) asm.Reg { return e.emit(name, e.operands()...) }
 }
 
 // compare is one setp.
 func compare(cond string) emitter {
-	return func(e elem) reg { return e.op(pred, "setp."+cond+suffix(e.d), e.args[0], e.args[1]) }
+	return func(e elem) asm.Reg { return e.Op(asm.Pred, "setp."+cond+Suffix(e.d), e.args[0], e.args[1]) }
 }
 
 // ordered compares floats by the opposite comparison that is true with NaN, and
@@ -168,23 +188,23 @@ func compare(cond string) emitter {
 // `setp.gt.f32 p, |x|, -1` always true, which it is not for NaN.
 func ordered(opposite string) emitter {
 	unordered := compare(opposite)
-	return func(e elem) reg { return e.not(unordered(e)) }
+	return func(e elem) asm.Reg { return e.not(unordered(e)) }
 }
 
-func where(e elem) reg {
-	s := bitsSuffix(e.d)
+func where(e elem) asm.Reg {
+	s := BitsSuffix(e.d)
 	if e.d.IsFloat() {
-		s = suffix(e.d)
+		s = Suffix(e.d)
 	}
-	return e.op(classOf(e.d), "selp"+s, e.args[1], e.args[2], e.args[0])
+	return e.Op(ClassOf(e.d), "selp"+s, e.args[1], e.args[2], e.args[0])
 }
 
 // clampOf is min(max(x, lo), hi), of the operand class's own min and max.
 func clampOf(min, max emitter) emitter {
-	return func(e elem) reg {
+	return func(e elem) asm.Reg {
 		lower, upper := e, e
 		lower.args = e.args[:2]
-		upper.args = []reg{max(lower), e.args[2]}
+		upper.args = []asm.Reg{max(lower), e.args[2]}
 		return min(upper)
 	}
 }
@@ -192,24 +212,24 @@ func clampOf(min, max emitter) emitter {
 // Booleans are predicates.
 
 func logic(name string) emitter {
-	return func(e elem) reg { return e.op(pred, name+".pred", e.operands()...) }
+	return func(e elem) asm.Reg { return e.Op(asm.Pred, name+".pred", e.operands()...) }
 }
 
-func (e elem) not(p reg) reg { return e.op(pred, "not.pred", p) }
+func (e elem) not(p asm.Reg) asm.Reg { return e.Op(asm.Pred, "not.pred", p) }
 
-func boolEq(e elem) reg { return e.not(logic("xor")(e)) }
+func boolEq(e elem) asm.Reg { return e.not(logic("xor")(e)) }
 
 // boolLess is not args[i] and args[j]: false is less than true.
 func boolLess(i, j int) emitter {
-	return func(e elem) reg { return e.op(pred, "and.pred", e.not(e.args[i]), e.args[j]) }
+	return func(e elem) asm.Reg { return e.Op(asm.Pred, "and.pred", e.not(e.args[i]), e.args[j]) }
 }
 
 func boolLessEq(i, j int) emitter {
-	return func(e elem) reg { return e.op(pred, "or.pred", e.not(e.args[i]), e.args[j]) }
+	return func(e elem) asm.Reg { return e.Op(asm.Pred, "or.pred", e.not(e.args[i]), e.args[j]) }
 }
 
-func boolWhere(e elem) reg {
-	yes := e.op(pred, "and.pred", e.args[0], e.args[1])
-	no := e.op(pred, "and.pred", e.not(e.args[0]), e.args[2])
-	return e.op(pred, "or.pred", yes, no)
+func boolWhere(e elem) asm.Reg {
+	yes := e.Op(asm.Pred, "and.pred", e.args[0], e.args[1])
+	no := e.Op(asm.Pred, "and.pred", e.not(e.args[0]), e.args[2])
+	return e.Op(asm.Pred, "or.pred", yes, no)
 }

@@ -1,4 +1,4 @@
-package ptx
+package elem
 
 import (
 	"fmt"
@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -111,7 +112,7 @@ func log2Reference(x float64) float64 {
 }
 
 func unary32(t testing.TB, op lang.Op, d lang.DType) *program {
-	return assemble(t, 80, []regClass{f32}, func(a *asm, in []reg) reg { return elementwise(a, op, d, in, false) })
+	return assemble(t, 80, []asm.Class{asm.F32}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Apply(a, op, d, in, false) })
 }
 
 // Every function meets the bound of its row over all of f32: subnormals,
@@ -145,7 +146,7 @@ func TestMath32(t *testing.T) {
 // With @approx the fast forms are close, where they are meant to be used.
 func TestApproximate(t *testing.T) {
 	for _, f := range functions32 {
-		p := assemble(t, 80, []regClass{f32}, func(a *asm, in []reg) reg { return elementwise(a, f.op, lang.F32, in, true) })
+		p := assemble(t, 80, []asm.Class{asm.F32}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return Apply(a, f.op, lang.F32, in, true) })
 		for _, x := range []float32{0.01, 0.3, 0.7, 1.3, 2, 3.1, 9.5, -0.2, -2.6, -8} {
 			want := f.want(float64(x))
 			if got := float64(fl(p.run(uint64(math.Float32bits(x))))); want == want && math.Abs(got-want) > 1e-4*math.Max(1, math.Abs(want)) {

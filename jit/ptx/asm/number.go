@@ -1,0 +1,83 @@
+package asm
+
+// This file is arithmetic on integers. What is known is computed now, and what remains is computed once.
+
+// Add is the sum: in 64 bits where a register has those.
+func (a *Builder) Add(x, y Number) Number {
+	if m, ok := x.(Int); ok {
+		if n, ok := y.(Int); ok {
+			return m + n
+		}
+		x, y = y, x
+	}
+	if y == Int(0) {
+		return x
+	}
+	r := x.(Reg)
+	if s, ok := y.(Reg); ok && s.Class != r.Class {
+		r, y = a.Wide(r), a.Wide(s)
+	}
+	return a.Calc(r.Class, r.Class.Signed("add"), r, y)
+}
+
+// Sub is the difference, of 32 bits.
+func (a *Builder) Sub(x, y Number) Number {
+	m, xKnown := x.(Int)
+	n, yKnown := y.(Int)
+	switch {
+	case xKnown && yKnown:
+		return m - n
+	case y == Int(0):
+		return x
+	}
+	return a.Calc(B32, "sub.s32", x, y)
+}
+
+// Mul is n times a number, in its own bits.
+func (a *Builder) Mul(x Number, n int) Number {
+	if m, ok := x.(Int); ok {
+		return m * Int(n)
+	}
+	if n == 1 {
+		return x
+	}
+	c := x.(Reg).Class
+	return a.Calc(c, c.Signed("mul.lo"), x, Int(n))
+}
+
+// Times is the product of two numbers, of 32 bits.
+func (a *Builder) Times(x, y Number) Number {
+	if n, ok := y.(Int); ok {
+		return a.Mul(x, int(n))
+	}
+	if n, ok := x.(Int); ok {
+		return a.Mul(y, int(n))
+	}
+	return a.Calc(B32, "mul.lo.s32", x, y)
+}
+
+// Wide is a 64-bit form of a signed integer register.
+func (a *Builder) Wide(r Reg) Reg {
+	if r.Class == B64 {
+		return r
+	}
+	return a.Calc(B64, "cvt.s64.s32", r)
+}
+
+// Register puts a number that is known in a register of 32 bits; a register stays as it is.
+func (a *Builder) Register(x Number) Reg {
+	if r, ok := x.(Reg); ok {
+		return r
+	}
+	return a.Calc(B32, "mov.b32", x)
+}
+
+// Halves are the low and the high word of a register of 64 bits.
+func (a *Builder) Halves(x Reg) (lo, hi Reg) {
+	lo, hi = a.Reg(B32), a.Reg(B32)
+	a.Set(Vector{lo, hi}, "mov.b64", x)
+	return lo, hi
+}
+
+// Whole is a register of 64 bits, of class c, with the words given.
+func (a *Builder) Whole(c Class, lo, hi Reg) Reg { return a.Op(c, "mov.b64", Vector{lo, hi}) }
