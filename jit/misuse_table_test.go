@@ -21,6 +21,7 @@ import (
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/load"
 	"tilec/typecheck/typed"
 )
 
@@ -551,12 +552,12 @@ var misuses = []wrongUse{
 	{"Lowered.PTX", "zero", func(*world) error { return second(new(compile.Lowered).PTX()) }, jit.ErrUnset},
 	{"Lowered.Memory", "zero", func(*world) error { return none(int64(len(new(compile.Lowered).Memory()))) }, nil},
 	{"Load", "nothing", func(*world) error { jit.Load("", nil, nil); return nil }, nil},
-	{"Loader.Parse", "nil", func(*world) error { (*jit.Loader)(nil).Parse("", nil); return nil }, nil},
+	{"Loader.Parse", "nil", func(*world) error { (*load.Loader)(nil).Parse("", nil); return nil }, nil},
 	{"Loader.Import", "from nowhere", func(*world) error {
-		_, ds := (*jit.Loader)(nil).Import("none", nil, lang.Span{})
+		_, ds := (*load.Loader)(nil).Import("none", nil, lang.Span{})
 		return ds.Err()
 	}, anyError},
-	{"ProposeImports", "nil", func(*world) error { jit.ProposeImports(nil, lang.Diagnostics{{}}); return nil }, nil},
+	{"ProposeImports", "nil", func(*world) error { load.ProposeImports(nil, lang.Diagnostics{{}}); return nil }, nil},
 	{"ParseLogs", "no writer", func(*world) error {
 		l, err := jit.ParseLogs("all", nil)
 		l.Line(log.Time, "said to nobody")

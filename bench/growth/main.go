@@ -19,10 +19,10 @@ import (
 	"slices"
 	"time"
 
-	"tilec/jit"
 	"tilec/lang"
 	"tilec/parser"
 	"tilec/typecheck"
+	"tilec/typecheck/load"
 )
 
 func main() {
@@ -98,7 +98,7 @@ func (p program) work(text string, files map[string]string) int {
 
 // frontEnd does all that `tilec check` and `tilec fmt` do with a text, and gives the number of its errors.
 func frontEnd(text string, files map[string]string) int {
-	loader := &jit.Loader{Open: func(name string) ([]byte, bool) {
+	loader := &load.Loader{Open: func(name string) ([]byte, bool) {
 		text, ok := files[name]
 		return []byte(text), ok
 	}}

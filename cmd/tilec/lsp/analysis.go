@@ -3,10 +3,10 @@ package lsp
 import (
 	"fmt"
 
-	"tilec/jit"
 	"tilec/jit/bug"
 	"tilec/lang"
 	"tilec/typecheck"
+	"tilec/typecheck/load"
 	"tilec/typecheck/typed"
 )
 
@@ -17,13 +17,13 @@ type analysis struct {
 	module *lang.Module
 	diags  lang.Diagnostics
 	types  *types
-	loader *jit.Loader
+	loader *load.Loader
 	// linesOf has the lines of the sources that were needed so far.
 	linesOf map[*lang.Source]*lines
 }
 
 func (s *server) analyse(d *document) *analysis {
-	a := &analysis{doc: d, loader: &jit.Loader{Open: s.opened}, linesOf: map[*lang.Source]*lines{}, types: newTypes()}
+	a := &analysis{doc: d, loader: &load.Loader{Open: s.opened}, linesOf: map[*lang.Source]*lines{}, types: newTypes()}
 	a.module, a.diags = a.loader.Parse(d.path, []byte(d.lines.text))
 	a.linesOf[a.module.Source] = d.lines
 	program, ds, err := check(a.module, a.loader.Import)
@@ -31,7 +31,7 @@ func (s *server) analyse(d *document) *analysis {
 		s.log("checking %s: %v", d.path, err)
 	}
 	a.types.add(program)
-	jit.ProposeImports(a.module, ds)
+	load.ProposeImports(a.module, ds)
 	a.diags = append(append(a.diags, ds...), program.Warnings...).Sort()
 	return a
 }
