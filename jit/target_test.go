@@ -65,3 +65,51 @@ kernel product(a: f16[M, K], b: f16[K, N]) -> c: f32[M, N]
 		})
 	}
 }
+
+// Code for every machine of the table gives what the CPU gives: a product, rows that are reduced, and an axis too long for a block.
+func TestEveryMachineRuns(t *testing.T) {
+	const source = `
+kernel product(a: bf16[M, K], b: bf16[K, N]) -> c: f32[M, N] {
+    c[i, j] = sum(a[i, k] * b[k, j], over k)
+}
+kernel rows(x: f32[M, N]) -> y: f32[M]
+    grid i in M by BM
+{
+    axis j in N
+    y[i] = max(x[i, j], over j) - sum(x[i, j], over j)
+}
+`
+	numbers := func(d lang.DType, rows, columns int) *Array {
+		values := make([]float32, rows*columns)
+		for i := range values {
+			values[i] = float32(i*7%11-5) / 4 // exact, and so are products and sums
+		}
+		return Converted(d, values, int64(rows), int64(columns))
+	}
+	run := func(d Device) (results []*Array) {
+		module, err := NewCompiler(d, nil).Load("machines.tile", []byte(source))
+		require.NoError(t, err)
+		for _, call := range []struct {
+			name string
+			args Args
+		}{
+			{"product", Args{"a": numbers(lang.BF16, 70, 96), "b": numbers(lang.BF16, 96, 72)}},
+			{"rows", Args{"x": numbers(lang.F32, 3, 1000)}},
+			{"rows", Args{"x": numbers(lang.F32, 1, 60000)}},
+		} {
+			out, err := module.Call(call.name, call.args)
+			require.NoError(t, err)
+			for _, a := range out {
+				results = append(results, a)
+			}
+		}
+		return results
+	}
+	want := run(OpenCPU())
+	for _, m := range target.GPUs() {
+		t.Run(m.Name, func(t *testing.T) {
+			t.Parallel()
+			assert.Equal(t, want, run(emulator.New(m)))
+		})
+	}
+}

@@ -46,6 +46,16 @@ var machines = []Machine{
 		},
 		Times: gpuTimes.launchedIn(2.1e-6),
 	},
+
+	// RTX 5090, which has the matrix instructions of sm_80 and no wgmma. Limits: the table of compute capabilities of the
+	// CUDA programming guide. Rates: its data sheet, products added up in f32. DRAM: 94 of 100 of the sheet's 1.792 TB/s.
+	// L2: assumed, not measured. (It has the TMA and clusters too; what we do with them rests on wgmma.)
+	{
+		Name: "sm_120", compute: 120, PTX: 87, has: MmaSync | CpAsync,
+		Limits: Limits{SMs: 170, SharedPerBlock: 101376, RegistersPerSM: 65536, WarpsPerBlock: 32, ThreadsPerSM: 1536, BlocksPerSM: 24, L2Size: 96 << 20},
+		Rates:  Rates{DRAM: 1.68e12, L2: 6e12, Tensor8: 419e12, Tensor16: 209e12, Tensor32: 104e12, FMA32: 104e12, Clock: 2.4e9},
+		Times:  gpuTimes.launchedIn(2.5e-6),
+	},
 }
 
 // gpuTimes is what the GPUs share but for the time of a launch. The latencies and the overheads are estimates that were
