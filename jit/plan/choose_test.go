@@ -242,6 +242,38 @@ func TestSharedAndUnnamedParameters(t *testing.T) {
 	assert.Equal(t, int64(16), p.Chunks["e"])
 }
 
+// An axis that is renamed to another, or that another is renamed to, goes through a block at once: a part of it would
+// need the same part of the other.
+func TestRenamedAxesAreNotCut(t *testing.T) {
+	f, err := ir.Parse("renamed", `kernel @r {
+  dim M = 128
+  dim N = 4096
+  tensor %x : in f32[M, N] align 16
+  tensor %y : out f32[M] align 16
+  axis i : grid M by BM = ?
+  axis j : whole N[0 .. 4096]
+  axis k : whole N[0 .. 4096]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = load %x[%0, %1] : f32{i, j}
+  %3 = cast %1 : f32{j}
+  %4 = mul %2, %3 : f32{i, j}
+  %5 = rename %4 from j to k : f32{i, k}
+  %6 = sum %5 over k : f32{i}
+  store %y[%0] = %6
+}
+`)
+	require.NoError(t, err)
+	p, err := plan.Choose(f, on(t, "sm_90a"), nil, nil)
+	require.NoError(t, err)
+	assert.Empty(t, p.Chunks)
+	for _, axis := range []string{"j", "k"} {
+		_, err := plan.Choose(f, on(t, "sm_90a"), nil, map[string]int64{axis: 256})
+		assert.ErrorIs(t, err, plan.ErrUncut, axis)
+	}
+}
+
 // Blocks that share a multiprocessor share its registers and its memory; those that share an axis need a loop over it.
 func TestSharing(t *testing.T) {
 	h200 := on(t, "sm_90a")
