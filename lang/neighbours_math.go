@@ -1,7 +1,7 @@
 package lang
 
 var mathNeighbours = rows(
-	same("abs ceil cos cosh erf exp exp2 expm1 floor isnan isinf log log1p log2 round rsqrt sigmoid sign sin sinh sqrt tan tanh", "a", ""),
+	same("abs ceil cos cosh erf exp exp2 expm1 floor isnan isinf log log1p log2 round rsqrt sigmoid sign sin sinh sqrt tan tanh trunc", "a", ""),
 	same("atan2", "a, b", ""),
 	same("fma", "a, b, a", ""),
 	same("where", "c, a, b", ""),
@@ -30,7 +30,7 @@ var mathNeighbours = rows(
 	named("arcsin asin", Neighbour{Ours: "atan2(a, sqrt(1 - a * a))"}),
 	named("arccos acos", Neighbour{Ours: "atan2(sqrt(1 - a * a), a)"}),
 	named("rint around", Neighbour{Ours: "round(a)"}),
-	named("trunc fix", Neighbour{Ours: "where(a < 0, ceil(a), floor(a))"}),
+	named("fix", Neighbour{Ours: "trunc(a)"}),
 	named("copysign", Neighbour{Ours: "where(b < 0, -abs(a), abs(a))"}),
 	named("deg2rad radians", Neighbour{Ours: "a * (pi / 180)"}),
 	named("rad2deg degrees", Neighbour{Ours: "a * (180 / pi)"}),

@@ -44,6 +44,7 @@ const (
 	OpSigmoid
 	OpFloor
 	OpCeil
+	OpTrunc
 	OpRound
 	OpIsNaN
 	OpIsInf
@@ -316,6 +317,7 @@ var opTable = [numOps]OpRow{
 	OpSigmoid:  call("sigmoid", GroupMath, RuleFloat, one, 3, "1 / (1 + exp(-a))", ""),
 	OpFloor:    call("floor", GroupMath, RuleFloat, one, 0, "largest whole number not above a", "ct.floor"),
 	OpCeil:     call("ceil", GroupMath, RuleFloat, one, 0, "smallest whole number not below a", "ct.ceil"),
+	OpTrunc:    call("trunc", GroupMath, RuleFloat, one, 0, "a without its fraction: the next whole number towards 0", ""),
 	OpRound:    call("round", GroupMath, RuleFloat, one, 0, "nearest whole number, ties to even", ""),
 	OpIsNaN:    call("isnan", GroupMath, RuleTest, one, 0, "whether a is NaN", "ct.isnan"),
 	OpIsInf:    call("isinf", GroupMath, RuleTest, one, 0, "whether a is infinite", ""),
@@ -423,7 +425,7 @@ func (op Op) Row() *OpRow { return &opTable[op] }
 // negation, a whole number near it.
 func (op Op) Rounds() bool {
 	switch op {
-	case OpNeg, OpAbs, OpSign, OpMin, OpMax, OpClamp, OpWhere, OpFloor, OpCeil, OpRound:
+	case OpNeg, OpAbs, OpSign, OpMin, OpMax, OpClamp, OpWhere, OpFloor, OpCeil, OpTrunc, OpRound:
 		return false
 	}
 	return true

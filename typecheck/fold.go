@@ -18,7 +18,7 @@ var unaryFolds = map[lang.Op]func(float64) float64{
 	lang.OpLog: elementary.Log, lang.OpLog2: elementary.Log2, lang.OpLog1p: elementary.Log1p,
 	lang.OpSin: elementary.Sin, lang.OpCos: elementary.Cos, lang.OpTan: elementary.Tan,
 	lang.OpSinh: elementary.Sinh, lang.OpCosh: elementary.Cosh, lang.OpTanh: elementary.Tanh, lang.OpErf: elementary.Erf,
-	lang.OpFloor: math.Floor, lang.OpCeil: math.Ceil, lang.OpRound: math.RoundToEven,
+	lang.OpFloor: math.Floor, lang.OpCeil: math.Ceil, lang.OpTrunc: math.Trunc, lang.OpRound: math.RoundToEven,
 	lang.OpRsqrt:   func(x float64) float64 { return 1 / math.Sqrt(x) },
 	lang.OpSigmoid: elementary.Sigmoid,
 }

@@ -292,6 +292,8 @@ func wantFloat(op lang.Op, d lang.DType, a, b, c float64) (want float64, exact b
 		return x(math.Floor(a))
 	case lang.OpCeil:
 		return x(math.Ceil(a))
+	case lang.OpTrunc:
+		return x(math.Trunc(a))
 	case lang.OpRound:
 		return x(math.RoundToEven(a))
 	}

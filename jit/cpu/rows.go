@@ -260,6 +260,7 @@ func floatRows[T float]() map[lang.Op]row {
 		lang.OpSigmoid: wide(elementary.Sigmoid),
 		lang.OpFloor:   wide(math.Floor),
 		lang.OpCeil:    wide(math.Ceil),
+		lang.OpTrunc:   wide(math.Trunc),
 		lang.OpRound:   wide(math.RoundToEven),
 		lang.OpIsNaN:   tests(math.IsNaN),
 		lang.OpIsInf:   tests(func(x float64) bool { return math.IsInf(x, 0) }),

@@ -55,6 +55,7 @@ var floats = map[lang.Op]func(d lang.DType, x [3]interval) interval{
 	lang.OpSigmoid: function(lang.OpSigmoid, func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }, all),
 	lang.OpFloor:   monotone(math.Floor),
 	lang.OpCeil:    monotone(math.Ceil),
+	lang.OpTrunc:   monotone(math.Trunc),
 	lang.OpRound:   monotone(math.RoundToEven),
 }
 

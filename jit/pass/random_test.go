@@ -54,7 +54,7 @@ func randomKernel(r *rand.Rand) *ir.Func {
 	}
 	// Exactly rounded operations, which the folder and the backend must agree on to the bit.
 	exact := []lang.Op{lang.OpAdd, lang.OpSub, lang.OpMul, lang.OpDiv, lang.OpFloorDiv, lang.OpMod, lang.OpNeg, lang.OpAbs, lang.OpSign,
-		lang.OpMin, lang.OpMax, lang.OpFma, lang.OpSqrt, lang.OpFloor, lang.OpCeil, lang.OpRound, lang.OpIsNaN, lang.OpIsInf, lang.OpAnd, lang.OpOr,
+		lang.OpMin, lang.OpMax, lang.OpFma, lang.OpSqrt, lang.OpFloor, lang.OpCeil, lang.OpTrunc, lang.OpRound, lang.OpIsNaN, lang.OpIsInf, lang.OpAnd, lang.OpOr,
 		lang.OpXor, lang.OpNot, lang.OpShl, lang.OpShr, lang.OpPopcount, lang.OpClz, lang.OpEq, lang.OpNe, lang.OpLt, lang.OpLe, lang.OpGt, lang.OpGe,
 		lang.OpLogicAnd, lang.OpLogicOr, lang.OpLogicNot, lang.OpWhere, lang.OpClamp, lang.OpReduceMax, lang.OpReduceMin, lang.OpArgMax}
 	step := func() {

@@ -194,6 +194,7 @@ var table = map[lang.Op]row{
 	lang.OpSigmoid: {float: f1(elementary.Sigmoid)},
 	lang.OpFloor:   {float: f1(math.Floor)},
 	lang.OpCeil:    {float: f1(math.Ceil)},
+	lang.OpTrunc:   {float: f1(math.Trunc)},
 	lang.OpRound:   {float: f1(math.RoundToEven)},
 	lang.OpIsNaN:   {floatTest: func(a [3]float64) bool { return math.IsNaN(a[0]) }},
 	lang.OpIsInf:   {floatTest: func(a [3]float64) bool { return math.IsInf(a[0], 0) }},

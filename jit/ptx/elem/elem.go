@@ -87,6 +87,7 @@ var elementTable = map[lang.Op]emitters{
 	// Whole numbers next to a narrow float are numbers of its type.
 	lang.OpFloor: {float: towards("cvt.rmi")},
 	lang.OpCeil:  {float: towards("cvt.rpi")},
+	lang.OpTrunc: {float: towards("cvt.rzi")},
 	lang.OpRound: {float: towards("cvt.rni")},
 	lang.OpIsNaN: {float: isNaN},
 	lang.OpIsInf: {float: isInf},

@@ -381,6 +381,8 @@ func floatReference(op lang.Op, d lang.DType, a, b, c float64) float64 {
 		return math.Floor(a)
 	case lang.OpCeil:
 		return math.Ceil(a)
+	case lang.OpTrunc:
+		return math.Trunc(a)
 	case lang.OpRound:
 		return math.RoundToEven(a)
 	case lang.OpIsNaN:
