@@ -12,8 +12,8 @@ var bitOps = map[string]operation{
 	"lop3":  {classLogic, lop3},
 	"shl":   {classLogic, shift},
 	"shr":   {classLogic, shift},
-	"shf":   {classLogic, funnelShift},
-	"prmt":  {classLogic, permuteBytes},
+	"shf":   {classLogic, shiftPair},
+	"prmt":  {classLogic, permute},
 	"popc":  {classInteger, count(bits.OnesCount64)},
 	"clz":   {classInteger, leadingZeros},
 	"bfind": {classInteger, findBit},
@@ -69,28 +69,6 @@ func cnot(d *decoder) {
 		}
 		return 0
 	})
-}
-
-// lookup3 applies the truth table of lop3: bit abc of it is the result for these bits.
-func lookup3(a, b, c uint64, table int64) uint64 {
-	var r uint64
-	for i := range 8 {
-		if table>>i&1 == 0 {
-			continue
-		}
-		x, y, z := a, b, c
-		if i&4 == 0 {
-			x = ^x
-		}
-		if i&2 == 0 {
-			y = ^y
-		}
-		if i&1 == 0 {
-			z = ^z
-		}
-		r |= x & y & z
-	}
-	return r
 }
 
 func lop3(d *decoder) {
@@ -151,54 +129,19 @@ func shift(d *decoder) {
 	}
 }
 
-func funnelShift(d *decoder) {
+func shiftPair(d *decoder) {
 	left := d.must("l", "r") == "l"
 	clamp := d.must("clamp", "wrap") == "clamp"
 	t := d.typeOf("b32")
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		n := c & 31
-		if clamp {
-			n = min(c, 32)
-		}
-		v := b<<32 | a
-		if left {
-			return v << n >> 32
-		}
-		return v >> n
-	})
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return funnelShift(b<<32|a, c, left, clamp) })
 }
 
-// permuteTables are the special modes of prmt: for c&3, the source byte of each result byte from the lowest on.
-var permuteTables = map[string][4][4]uint64{
-	"f4e":  {{0, 1, 2, 3}, {1, 2, 3, 4}, {2, 3, 4, 5}, {3, 4, 5, 6}},
-	"b4e":  {{0, 7, 6, 5}, {1, 0, 7, 6}, {2, 1, 0, 7}, {3, 2, 1, 0}},
-	"rc8":  {{0, 0, 0, 0}, {1, 1, 1, 1}, {2, 2, 2, 2}, {3, 3, 3, 3}},
-	"ecl":  {{0, 1, 2, 3}, {1, 1, 2, 3}, {2, 2, 2, 3}, {3, 3, 3, 3}},
-	"ecr":  {{0, 0, 0, 0}, {0, 1, 1, 1}, {0, 1, 2, 2}, {0, 1, 2, 3}},
-	"rc16": {{0, 1, 0, 1}, {2, 3, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}},
-}
-
-func permuteBytes(d *decoder) {
+func permute(d *decoder) {
 	t := d.typeOf("b32")
 	mode := d.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
-	table := permuteTables[mode]
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		v, r := b<<32|a, uint64(0)
-		for i := range 4 {
-			sel := c >> (4 * i) & 15
-			if mode != "" {
-				sel = table[c&3][i]
-			}
-			x := v >> (8 * (sel & 7)) & 0xff
-			if sel&8 != 0 { // replicate the sign
-				x = uint64(int8(x)>>7) & 0xff
-			}
-			r |= x << (8 * i)
-		}
-		return r
-	})
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return permuteBytes(mode, b<<32|a, c) })
 }
 
 func count(f func(uint64) int) func(*decoder) {
@@ -219,42 +162,13 @@ func findBit(d *decoder) {
 	amount := d.has("shiftamt")
 	t := d.typeOf("u32", "u64", "s32", "s64")
 	dst, a := d.dst(types["u32"]), d.src(t)
-	d.map1(dst, a, func(a uint64) uint64 {
-		v := t.read(a)
-		if t.kind == kindSigned && v < 0 {
-			v = ^v
-		}
-		at := bits.Len64(uint64(v)) - 1
-		if at >= 0 && amount {
-			at = t.bits - 1 - at
-		}
-		return uint64(at)
-	})
+	d.map1(dst, a, func(a uint64) uint64 { return t.highestBit(a, amount) })
 }
 
 func findNthSet(d *decoder) {
 	t := d.typeOf("b32")
 	dst, mask, base, offset := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, mask, base, offset, func(mask, base, offset uint64) uint64 {
-		n, step := int(int32(offset)), 1
-		if n == 0 {
-			if mask>>(base&31)&1 == 1 {
-				return base
-			}
-			return 0xffffffff
-		}
-		if n < 0 {
-			n, step = -n, -1
-		}
-		for at := int(base); at >= 0 && at < 32; at += step {
-			if mask>>at&1 == 1 {
-				if n--; n == 0 {
-					return uint64(at)
-				}
-			}
-		}
-		return 0xffffffff
-	})
+	d.map3(dst, mask, base, offset, nthSet)
 }
 
 func reverseBits(d *decoder) {
@@ -267,23 +181,7 @@ func extractField(d *decoder) {
 	t := d.typeOf("u32", "u64", "s32", "s64")
 	b32 := types["b32"]
 	dst, a, b, c := d.dst(t), d.src(t), d.src(b32), d.src(b32)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		pos, length := int(b&0xff), int(c&0xff)
-		if length == 0 {
-			return 0
-		}
-		v := a & t.mask() >> min(pos, 64)
-		if t.kind == kindUnsigned {
-			return v & widthMask(length)
-		}
-		sign := a >> min(pos+length-1, t.bits-1) & 1
-		have := max(0, min(length, t.bits-pos)) // bits that are in a
-		v &= widthMask(have)
-		if sign == 1 {
-			v |= ^uint64(0) << have
-		}
-		return v
-	})
+	d.map3(dst, a, b, c, t.field)
 }
 
 func insertField(d *decoder) {
@@ -294,9 +192,7 @@ func insertField(d *decoder) {
 		out := w.out(dst)
 		for m := w.active; m != 0; m &= m - 1 {
 			i := first(m)
-			pos, length := w.regs[c][i]&0xff, int(w.regs[e][i]&0xff)
-			mask := widthMask(length) << pos & t.mask()
-			out[i] = (w.regs[b][i]&^mask | w.regs[a][i]<<pos&mask) & dst.mask
+			out[i] = t.withField(w.regs[b][i], w.regs[a][i], w.regs[c][i], w.regs[e][i]) & dst.mask
 		}
 	}
 }
@@ -305,30 +201,12 @@ func extendField(d *decoder) {
 	clamp := d.must("clamp", "wrap") == "clamp"
 	t := d.typeOf("u32", "s32")
 	dst, a, b := d.dst(t), d.src(t), d.src(types["u32"])
-	d.map2(dst, a, b, func(a, b uint64) uint64 {
-		if clamp && b >= 32 {
-			return a
-		}
-		n := int(b & 31)
-		if n == 0 {
-			return 0
-		}
-		return uint64(dtype{kind: t.kind, bits: n}.read(a))
-	})
+	d.map2(dst, a, b, func(a, b uint64) uint64 { return t.kind.extend(a, b, clamp) })
 }
 
 func maskField(d *decoder) {
 	clamp := d.must("clamp", "wrap") == "clamp"
 	t := d.typeOf("b32")
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
-	d.map2(dst, a, b, func(a, b uint64) uint64 {
-		if clamp && a >= 32 {
-			return 0
-		}
-		n := b & 31
-		if clamp && b >= 32 {
-			n = 32
-		}
-		return widthMask(int(n)) << (a & 31)
-	})
+	d.map2(dst, a, b, func(a, b uint64) uint64 { return maskOf(a, b, clamp) })
 }

@@ -40,6 +40,8 @@ var (
 
 func (f *format) bias() int { return 1<<(f.exp-1) - 1 }
 
+func (f *format) signBit() uint64 { return 1 << (f.exp + f.man) }
+
 // infinity is the code of +infinity, or of the NaN where there is none.
 func (f *format) infinity() uint64 {
 	if f.finite {
@@ -73,6 +75,25 @@ func (f *format) value(bits uint64) float64 {
 		return math.Float64frombits(sign | math.Float64bits(v))
 	}
 	return math.Float64frombits(sign | (exp+1023-uint64(f.bias()))<<52 | man<<(52-f.man))
+}
+
+// has tells whether a number has a property that testp asks for.
+func (f *format) has(property string, bits uint64) bool {
+	v := f.value(bits)
+	isSubnormal := v != 0 && bits&f.infinity() == 0
+	switch property {
+	case "finite":
+		return !math.IsInf(v, 0) && v == v
+	case "infinite":
+		return math.IsInf(v, 0)
+	case "number":
+		return v == v
+	case "notanumber":
+		return v != v
+	case "subnormal":
+		return isSubnormal
+	}
+	return v == v && !math.IsInf(v, 0) && !isSubnormal
 }
 
 // round gives the bits of t rounded to the format. With saturate, what is too

@@ -21,8 +21,8 @@ var integerOps = map[string]operation{
 	"abs":   arithmetic(classInteger, unaryInt),
 	"neg":   arithmetic(classInteger, unaryInt),
 	"sad":   {classInteger, sad},
-	"dp4a":  {classInteger, dotBytes},
-	"dp2a":  {classInteger, dotHalves},
+	"dp4a":  {classInteger, dotProduct4},
+	"dp2a":  {classInteger, dotProduct2},
 }
 
 // arithmetic makes an operation of an instruction that exists for integers and
@@ -42,30 +42,6 @@ func arithmetic(c class, integer func(*decoder)) operation {
 		integer(d)
 	}}
 }
-
-// read gives a value of the type from the low bits of a register.
-func (t dtype) read(v uint64) int64 {
-	if t.kind == kindSigned {
-		return signExtend(v, t.bits)
-	}
-	return int64(v & t.mask())
-}
-
-// element is one of the values packed in a type.
-func (t dtype) element() dtype {
-	t.bits /= t.lanes
-	t.lanes = 1
-	return t
-}
-
-// packed2 applies f to both halves of 32-bit registers.
-func packed2(f func(a, b uint64) uint64) func(a, b uint64) uint64 {
-	return func(a, b uint64) uint64 {
-		return f(a&0xffff, b&0xffff)&0xffff | f(a>>16&0xffff, b>>16&0xffff)&0xffff<<16
-	}
-}
-
-func saturate32(v int64) uint64 { return uint64(min(max(v, -1<<31), 1<<31-1)) }
 
 // addInt is add, sub, addc and subc, with carry in and out.
 func addInt(d *decoder) {
@@ -142,24 +118,6 @@ func (d *decoder) carry(dst dest, t dtype, in, out, minus bool, operands func(w 
 	}
 }
 
-// product gives the low and high halves of a*b in a type's width.
-func (t dtype) product(a, b uint64) (lo, hi uint64) {
-	if t.bits == 64 {
-		hi, lo = bits.Mul64(a, b)
-		if t.kind == kindSigned { // as unsigned, a negative factor counts 2^64 too much
-			if int64(a) < 0 {
-				hi -= b
-			}
-			if int64(b) < 0 {
-				hi -= a
-			}
-		}
-		return lo, hi
-	}
-	p := uint64(t.read(a) * t.read(b))
-	return p, p >> t.bits
-}
-
 // mulInt is mul, mad and madc.
 func mulInt(d *decoder) {
 	name := d.st.name
@@ -206,15 +164,7 @@ func mul24(d *decoder) {
 	mode := d.must("lo", "hi")
 	sat := d.has("sat")
 	t := d.typeOf("u32", "s32")
-	low := t
-	low.bits = 24
-	multiply := func(a, b uint64) uint64 {
-		p := uint64(low.read(a) * low.read(b))
-		if mode == "hi" {
-			p = uint64(int64(p) >> 16)
-		}
-		return p
-	}
+	multiply := func(a, b uint64) uint64 { return t.product24(a, b, mode == "hi") }
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
 	if d.st.name == "mul24" {
 		d.map2(dst, a, b, multiply)
@@ -236,23 +186,17 @@ func binaryInt(d *decoder) {
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64", "u16x2", "s16x2")
 	e := t.element()
 	var f func(a, b uint64) uint64
-	less := func(a, b uint64) bool {
-		if e.kind == kindSigned {
-			return e.read(a) < e.read(b)
-		}
-		return a&e.mask() < b&e.mask()
-	}
 	switch name {
 	case "min":
 		f = func(a, b uint64) uint64 {
-			if less(b, a) {
+			if e.less(b, a) {
 				return b
 			}
 			return a
 		}
 	case "max":
 		f = func(a, b uint64) uint64 {
-			if less(a, b) {
+			if e.less(a, b) {
 				return b
 			}
 			return a
@@ -289,27 +233,6 @@ func binaryInt(d *decoder) {
 	}
 }
 
-// divide gives the quotient, rounded toward zero, or the remainder with the sign
-// of the dividend. Division by zero gives all ones: the ISA leaves it open.
-func (t dtype) divide(remainder bool) func(a, b uint64) uint64 {
-	return func(a, b uint64) uint64 {
-		x, y := t.read(a), t.read(b)
-		switch {
-		case y == 0 && remainder:
-			return uint64(x)
-		case y == 0:
-			return ^uint64(0)
-		case t.kind == kindUnsigned && remainder:
-			return uint64(x) % uint64(y)
-		case t.kind == kindUnsigned:
-			return uint64(x) / uint64(y)
-		case remainder:
-			return uint64(x % y)
-		}
-		return uint64(x / y)
-	}
-}
-
 // unaryInt is abs and neg.
 func unaryInt(d *decoder) {
 	t := d.typeOf("s16", "s32", "s64")
@@ -324,39 +247,23 @@ func unaryInt(d *decoder) {
 func sad(d *decoder) {
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64")
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		x, y := t.read(a), t.read(b)
-		if t.kind == kindSigned && x < y || t.kind == kindUnsigned && uint64(x) < uint64(y) {
-			x, y = y, x
-		}
-		return c + uint64(x-y)
-	})
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + t.distance(a, b) })
 }
 
-// dotBytes is dp4a.
-func dotBytes(d *decoder) {
+// dotProduct4 is dp4a.
+func dotProduct4(d *decoder) {
 	s, t := d.typeOf("u32", "s32"), d.typeOf("u32", "s32")
-	x, y := dtype{kind: s.kind, bits: 8}, dtype{kind: t.kind, bits: 8}
 	dst, a, b, c := d.dst(s), d.src(s), d.src(t), d.src(s)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		sum := int64(c)
-		for i := 0; i < 32; i += 8 {
-			sum += x.read(a>>i) * y.read(b>>i)
-		}
-		return uint64(sum)
-	})
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + dotBytes(s.kind, t.kind, a, b) })
 }
 
-// dotHalves is dp2a: two 16-bit values of a times two bytes of b.
-func dotHalves(d *decoder) {
+// dotProduct2 is dp2a.
+func dotProduct2(d *decoder) {
 	shift := 0
 	if d.must("lo", "hi") == "hi" {
 		shift = 16
 	}
 	s, t := d.typeOf("u32", "s32"), d.typeOf("u32", "s32")
-	x, y := dtype{kind: s.kind, bits: 16}, dtype{kind: t.kind, bits: 8}
 	dst, a, b, c := d.dst(s), d.src(s), d.src(t), d.src(s)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		return uint64(int64(c) + x.read(a)*y.read(b>>shift) + x.read(a>>16)*y.read(b>>(shift+8)))
-	})
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + dotHalves(s.kind, t.kind, a, b>>shift) })
 }

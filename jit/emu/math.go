@@ -35,21 +35,8 @@ func reciprocal(d *decoder) {
 	if d.has("approx") {
 		s := d.floatStyle()
 		dst, a := d.dst(s.t), d.src(s.t)
-		if s.t.bits == 64 { // a gross one: 20 bits of the mantissa in and out
-			d.map1(dst, a, func(a uint64) uint64 {
-				v := math.Float64frombits(a &^ 0xffffffff)
-				if v != v {
-					return 0x7fffffff00000000
-				}
-				if a>>52&0x7ff == 0 {
-					v = math.Copysign(0, v)
-				}
-				r := 1 / v
-				if math.Abs(r) < 0x1p-1022 {
-					r = math.Copysign(0, r)
-				}
-				return math.Float64bits(r) &^ 0xffffffff
-			})
+		if s.t.bits == 64 {
+			d.map1(dst, a, grossReciprocal64)
 			return
 		}
 		d.map1(dst, a, func(a uint64) uint64 { return s.out(divOdd(1, s.in(a))) })
