@@ -69,7 +69,7 @@ func (w *warp) locate(s space, address uint64, n, align, lane int) (p place, ok 
 		p.shared, p.space = &owner.shared, spaceShared
 		data, filled = p.shared.data, p.shared.filled
 	case spaceLocal:
-		size := w.block.launch.entry.Local
+		size := w.block.launch.kernel.Local
 		if size > 0 {
 			data, filled = w.local[lane][:size], w.local[lane][size:]
 		}

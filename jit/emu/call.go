@@ -146,7 +146,7 @@ func (p *parser) call(st statement) {
 	emit := func(opcode string, mods []string, scope *scope, guard string, not bool, ops ...operand) {
 		s := st
 		s.opcode, s.name, s.mods, s.ops, s.scope, s.guard, s.not, s.prefix = st.opcode, opcode, mods, ops, scope, guard, not, ""
-		f.statements = append(f.statements, s)
+		f.entry.statements = append(f.entry.statements, s)
 	}
 	if st.guard != "" {
 		emit("bra", nil, st.scope, st.guard, !st.not, operand{kind: opName, name: end})
@@ -191,11 +191,11 @@ func (p *parser) call(st statement) {
 	f.calls = f.calls[:len(f.calls)-1]
 	f.prefix, f.end = outerPrefix, f.end[:len(f.end)-1]
 	f.file, f.line = file, line
-	f.labels[end] = len(f.statements)
+	f.entry.labels[end] = len(f.entry.statements)
 	if st.guard != "" && len(finish) > 0 {
 		// Lanes that did not call have no results.
 		past := "past " + prefix
-		f.labels[past] = len(f.statements) + 1 + len(finish)
+		f.entry.labels[past] = len(f.entry.statements) + 1 + len(finish)
 		emit("bra", nil, st.scope, st.guard, !st.not, operand{kind: opName, name: past})
 	}
 	for _, do := range finish {
@@ -227,58 +227,5 @@ func (p *parser) branchTargets(name string) {
 			p.expect(",")
 		}
 	}
-	p.f.targets[p.f.prefix+name] = labels
-}
-
-// indexedBranch is brx.idx: a branch to the label with the number that a register holds.
-func indexedBranch(d *decoder) {
-	if !d.has("idx") {
-		d.fail("need .idx")
-	}
-	uniform := d.has("uni")
-	index := d.src(types["u32"])
-	list := d.operand()
-	labels, ok := d.f.targets[d.st.prefix+list.name]
-	if list.kind != opName || !ok {
-		d.fail("there is no .branchtargets list %s", list.name)
-	}
-	targets := make([]int, len(labels))
-	for i, l := range labels {
-		if targets[i], ok = d.f.labels[l]; !ok {
-			d.fail("there is no label %s", l)
-		}
-	}
-	in := d.in
-	in.control = func(w *warp, f *fragment) outcome {
-		if w.active == 0 {
-			return advance
-		}
-		w.execute(in, func(*warp) {})
-		groups := make([]uint32, len(targets))
-		for m := w.active; m != 0; m &= m - 1 {
-			lane := first(m)
-			i := uint64(uint32(w.regs[index][lane]))
-			if i >= uint64(len(targets)) {
-				w.report(UndefinedValue, 1<<lane, "branches to target %d of %d", i, len(targets))
-				i = uint64(len(targets) - 1)
-			}
-			groups[i] |= 1 << lane
-		}
-		stay, taken := f.mask&^w.active, w.active
-		var parts []fragment
-		for i, mask := range groups {
-			if mask != 0 {
-				parts = append(parts, fragment{pc: targets[i], mask: mask})
-			}
-		}
-		if uniform && (len(parts) > 1 || stay != 0) && !w.mixed {
-			w.report(Divergence, taken, "lanes %s take a branch that is marked as uniform to %d places, and lanes %s do not", laneList(taken), len(parts), laneList(stay))
-		}
-		if stay != 0 {
-			parts = append(parts, fragment{pc: f.pc + 1, mask: stay})
-		}
-		*f = parts[0]
-		w.frags = append(w.frags, parts[1:]...)
-		return moved
-	}
+	p.f.entry.targets[p.f.prefix+name] = labels
 }

@@ -33,7 +33,7 @@ func (l *launch) clusterSize() int { return l.cluster[0] * l.cluster[1] * l.clus
 
 // checkCluster finds the shape of clusters and whether it fits the grid.
 func (l *launch) checkCluster() error {
-	asked, own := l.options.Cluster, l.entry.Cluster
+	asked, own := l.options.Cluster, l.kernel.Cluster
 	l.cluster = [3]int{1, 1, 1}
 	switch {
 	case own != [3]int{}:
@@ -154,7 +154,7 @@ func (c *cluster) deadlock() {
 		b.finishGroups()
 	}
 	w := c.firstAlive()
-	w.in = &c.launch.entry.code[w.frags[0].pc]
+	w.in = &c.launch.kernel.code[w.frags[0].pc]
 	who := "block"
 	if len(c.blocks) > 1 {
 		who = "cluster"

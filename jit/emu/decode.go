@@ -59,13 +59,12 @@ type site struct {
 
 // A decoder turns one statement into an inst, taking its modifiers and operands one after the other.
 type decoder struct {
-	f    *function
-	e    *Entry
-	st   *statement
-	mods []string
-	ops  []operand
-	in   *inst
-	then []func(*warp) // what the instruction does besides
+	kernel *Kernel
+	st     *statement
+	mods   []string
+	ops    []operand
+	in     *inst
+	then   []func(*warp) // what the instruction does besides
 
 	shared *constants
 }
@@ -77,26 +76,28 @@ type constants struct {
 	vars     map[*variable]row
 }
 
+// mostRows of a kernel are registers, constants and addresses.
+const mostRows = 1 << 19
+
 // decode turns the statements of a kernel into instructions; it panics with a *SyntaxError.
-func decode(f *function) {
-	e := f.entry
-	e.code = make([]inst, len(f.statements)+1)
+func decode(k *Kernel) {
+	k.code = make([]inst, len(k.statements)+1)
 	shared := &constants{map[uint64]row{}, map[string]row{}, map[*variable]row{}}
-	e.ccRow = row(e.rows)
-	e.rows += 2 // the carry, and the sink
-	for i := range f.statements {
-		st := &f.statements[i]
-		in := &e.code[i]
+	k.ccRow = row(k.rows)
+	k.rows += 2 // the carry, and the sink
+	for i := range k.statements {
+		st := &k.statements[i]
+		in := &k.code[i]
 		in.guard = -1
 		in.site = &site{index: i, text: st.opcode, ptxLine: st.line, file: st.file, line: st.srcLine}
-		d := &decoder{f: f, e: e, st: st, mods: slices.Clone(st.mods), ops: st.ops, in: in, shared: shared}
+		d := &decoder{kernel: k, st: st, mods: slices.Clone(st.mods), ops: st.ops, in: in, shared: shared}
 		d.instruction()
 	}
-	watchMatrices(e)
-	end := &e.code[len(f.statements)]
+	watchMatrices(k)
+	end := &k.code[len(k.statements)]
 	end.guard, end.control = -1, exit
-	end.site = &site{index: len(f.statements), text: "the end of the kernel", class: classControl}
-	if e.rows > 4*maxRegisters {
+	end.site = &site{index: len(k.statements), text: "the end of the kernel", class: classControl}
+	if k.rows > mostRows {
 		panic(&SyntaxError{0, "the kernel has too many registers"})
 	}
 }
@@ -219,9 +220,9 @@ func (d *decoder) constant(value uint64) row {
 }
 
 func (d *decoder) newConst(c constRow) row {
-	c.row = row(d.e.rows)
-	d.e.rows++
-	d.e.consts = append(d.e.consts, c)
+	c.row = row(d.kernel.rows)
+	d.kernel.rows++
+	d.kernel.consts = append(d.kernel.consts, c)
 	return c.row
 }
 
@@ -234,7 +235,7 @@ func (d *decoder) wideSrc(t dtype) row { return d.source(d.operand(), t, true) }
 func (d *decoder) source(o operand, t dtype, wide bool) row {
 	switch o.kind {
 	case opInt, opFloat:
-		v, err := literal(o, t)
+		v, err := o.constant(t)
 		if err != nil {
 			d.fail("%v", err)
 		}
@@ -307,7 +308,7 @@ func (d *decoder) wideDst(t dtype) dest { return d.destination(d.operand(), t, t
 
 func (d *decoder) destination(o operand, t dtype, wide bool) dest {
 	if o.kind == opSink {
-		return dest{d.e.ccRow + 1, ^uint64(0)}
+		return dest{d.kernel.ccRow + 1, ^uint64(0)}
 	}
 	if o.kind != opName || o.not {
 		d.fail("the destination is not a register")

@@ -106,7 +106,7 @@ func (w *warp) report(kind Kind, mask uint32, format string, args ...any) {
 	all.seen[key] = len(all.list)
 	all.list = append(all.list, Finding{
 		Kind: kind, Message: fmt.Sprintf(format, args...),
-		File: w.block.launch.entry.module.files[s.file], Line: s.line,
+		File: w.block.launch.kernel.module.files[s.file], Line: s.line,
 		Instruction: s.text, PTXLine: s.ptxLine,
 		Block: w.block.place, Warp: w.index, Lanes: mask, Count: 1,
 	})
@@ -117,7 +117,7 @@ func (w *warp) whereabouts(mask uint32) string {
 	var parts []string
 	for _, f := range w.frags {
 		if f.mask&mask != 0 {
-			parts = append(parts, w.block.launch.entry.code[f.pc].site.String())
+			parts = append(parts, w.block.launch.kernel.code[f.pc].site.String())
 		}
 	}
 	if parts == nil {

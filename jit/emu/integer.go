@@ -79,7 +79,7 @@ func addInt(d *decoder) {
 // carry makes an addition or subtraction that reads or writes the carry.
 // A borrow is kept as the carry of a + ^b + 1 turned round, so that it is 1 when there is one.
 func (d *decoder) carry(dst dest, t dtype, in, out, minus bool, operands func(w *warp, i int) (a, b uint64)) {
-	cc := d.e.ccRow
+	cc := d.kernel.ccRow
 	if in {
 		d.in.srcs = append(d.in.srcs, cc)
 	}

@@ -4,16 +4,15 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"tilec/jit/bug"
 )
 
-// Parse reads a PTX module and prepares its kernels. The error is a *SyntaxError:
-// it names the line, and the instruction where that is one that the emulator does
-// not know.
-func Parse(text string) (m *Module, err error) {
+// parseText reads a PTX module. The error is a *SyntaxError, which names the line.
+func parseText(text string) (m *textModule, err error) {
 	p := &parser{lex: lexer{text: text, line: 1}}
 	defer func() {
 		switch e := recover().(type) {
@@ -24,7 +23,7 @@ func Parse(text string) (m *Module, err error) {
 			m, err = nil, bug.Recovered("emulator", e)
 		}
 	}()
-	p.module = &Module{Entries: map[string]*Entry{}, files: map[int]string{}}
+	p.module = &textModule{files: map[int]string{}}
 	p.scope, p.functions = newScope(nil), map[string]position{}
 	p.advance()
 	for p.tok.kind != tokenEnd {
@@ -44,7 +43,7 @@ const (
 type parser struct {
 	lex    lexer
 	tok    token
-	module *Module
+	module *textModule
 	scope  *scope
 	f      *function // being parsed
 	elem   dtype     // of the last variable read
@@ -55,11 +54,8 @@ type parser struct {
 // A function is a kernel while it is parsed.
 type function struct {
 	entry      *Entry
-	statements []statement
-	labels     map[string]int // index of a statement
-	shared     int
-	file, line int                 // of the last .loc
-	targets    map[string][]string // of brx.idx, by the list's name
+	shared     int // bytes of static shared memory so far
+	file, line int // of the last .loc
 	// In a call: what its labels begin with, the labels of the ends, the functions
 	// being expanded, and how many have been.
 	prefix   string
@@ -167,13 +163,13 @@ func (p *parser) skipTo(end string) {
 }
 
 func (p *parser) entry() {
-	e := &Entry{Name: p.name(), module: p.module, names: map[registerKey]string{}}
-	if p.module.Entries[e.Name] != nil {
+	e := &Entry{Name: p.name(), labels: map[string]int{}, targets: map[string][]string{}}
+	if slices.ContainsFunc(p.module.Entries, func(o *Entry) bool { return o.Name == e.Name }) {
 		p.fail("kernel %s is declared twice", e.Name)
 	}
 	outer := p.scope
 	p.scope = newScope(outer)
-	p.f = &function{entry: e, labels: map[string]int{}, targets: map[string][]string{}}
+	p.f = &function{entry: e}
 	if p.accept("(") {
 		for !p.accept(")") {
 			p.expect(".param")
@@ -204,8 +200,7 @@ func (p *parser) entry() {
 	if e.Shared == 0 {
 		e.dynamic = 0
 	}
-	decode(p.f)
-	p.module.Entries[e.Name] = e
+	p.module.Entries = append(p.module.Entries, e)
 }
 
 // bound reads a directive between the parameters and the body.
@@ -274,10 +269,10 @@ func (p *parser) statement() {
 				p.branchTargets(name)
 				return
 			}
-			if _, ok := f.labels[f.prefix+name]; ok {
+			if _, ok := f.entry.labels[f.prefix+name]; ok {
 				p.fail("label %s stands twice", name)
 			}
-			f.labels[f.prefix+name] = len(f.statements)
+			f.entry.labels[f.prefix+name] = len(f.entry.statements)
 			return
 		}
 		st.opcode = name
@@ -301,7 +296,7 @@ func (p *parser) statement() {
 		st.name, st.mods, st.prefix = "bra", nil, ""
 		st.ops = []operand{{kind: opName, name: f.end[len(f.end)-1]}}
 	}
-	f.statements = append(f.statements, st)
+	f.entry.statements = append(f.entry.statements, st)
 }
 
 func (p *parser) directive() {
@@ -356,26 +351,22 @@ func (p *parser) registers() {
 
 func (p *parser) register(name string, t dtype) {
 	e := p.f.entry
-	r := register{t: t}
+	names := &e.registerNames
 	if t.kind == kindPred {
-		r.index = e.preds
-		e.preds++
+		names = &e.predicateNames
 	} else {
-		r.index = e.rows
-		e.rows++
 		e.Registers += max(1, t.bits/32)
 	}
-	if e.rows > maxRegisters || e.preds > maxRegisters {
+	r := register{index: len(*names), t: t}
+	*names = append(*names, name)
+	if len(*names) > maxRegisters {
 		p.fail("the kernel has more than %d registers", maxRegisters)
 	}
 	if _, ok := p.scope.registers[name]; ok {
 		p.fail("%s is declared twice", name)
 	}
 	p.scope.registers[name] = r
-	e.names[registerKey{t.kind == kindPred, r.index}] = name
 }
-
-func alignUp(n, align int) int { return (n + align - 1) / align * align }
 
 // variables reads a declaration of .shared, .local, .global or .const variables and gives them addresses.
 func (p *parser) variables(directive string, extern bool) {
@@ -505,7 +496,7 @@ func (p *parser) initialiser(v *variable) {
 		if at+size > len(v.data) {
 			p.fail("%s has more initial values than elements", v.name)
 		}
-		bits, err := literal(o, p.elem)
+		bits, err := o.constant(p.elem)
 		if err != nil {
 			p.fail("%v", err)
 		}
@@ -627,8 +618,8 @@ func parseNumber(text string) (operand, error) {
 	return operand{kind: opInt, bits: v}, err
 }
 
-// literal gives the bits of a constant as a value of a type.
-func literal(o operand, t dtype) (uint64, error) {
+// constant gives the bits of a constant as a value of a type.
+func (o operand) constant(t dtype) (uint64, error) {
 	switch o.kind {
 	case opInt:
 		if t.isFloat() {

@@ -1,17 +1,18 @@
 package emu
 
-// A Module is a parsed PTX module, ready to run.
-type Module struct {
+// A textModule is a PTX module as written.
+type textModule struct {
 	Version string // "8.0"
 	Target  string // "sm_90a"
-	// Entries are the kernels by name.
-	Entries map[string]*Entry
+	// Entries are the kernels, in the order of the text.
+	Entries []*Entry
 
-	files   map[int]string
-	globals []*variable // of .global and .const
+	files   map[int]string // of .file, by the number that .loc gives
+	globals []*variable    // of .global and .const
 }
 
-// An Entry is a kernel.
+// An Entry is a kernel as written, with the functions that it calls in place of the
+// calls. Names have been resolved to scopes, and variables have addresses.
 type Entry struct {
 	Name   string
 	Params []Param
@@ -32,14 +33,12 @@ type Entry struct {
 	// in unlimited registers; the assembler will need fewer.
 	Registers int
 
-	module  *Module
-	code    []inst
-	rows    int
-	preds   int
-	consts  []constRow
-	ccRow   row
-	dynamic int // where dynamic shared memory starts
-	names   map[registerKey]string
+	statements []statement
+	labels     map[string]int      // the statement that a label stands before
+	targets    map[string][]string // of brx.idx: the labels, by the list's name
+	dynamic    int                 // where dynamic shared memory starts, in bytes
+	// registerNames and predicateNames are the declared registers by their index.
+	registerNames, predicateNames []string
 }
 
 // A Param is a kernel parameter.
@@ -124,16 +123,18 @@ type scope struct {
 	variables map[string]*variable
 }
 
-// A register is a declared register: a row of lanes, or a mask of predicates.
+// A register is a declared register. Predicates are counted apart from the others.
 type register struct {
 	index int
 	t     dtype
 }
 
+// newScope makes a scope within another; nil for the module.
 func newScope(outer *scope) *scope {
 	return &scope{outer, map[string]register{}, map[string]*variable{}}
 }
 
+// register finds a register that the scope or one around it declares.
 func (s *scope) register(name string) (register, bool) {
 	for ; s != nil; s = s.outer {
 		if r, ok := s.registers[name]; ok {
@@ -143,6 +144,7 @@ func (s *scope) register(name string) (register, bool) {
 	return register{}, false
 }
 
+// variable finds a variable that the scope or one around it declares; nil for none.
 func (s *scope) variable(name string) *variable {
 	for ; s != nil; s = s.outer {
 		if v, ok := s.variables[name]; ok {

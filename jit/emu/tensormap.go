@@ -194,11 +194,11 @@ func (t *TensorMap) permute(box []byte, at int) []byte {
 func (l *launch) checkTensorMaps() error {
 	l.maps = map[uint64]*TensorMap{}
 	for name, t := range l.options.TensorMaps {
-		i := slices.IndexFunc(l.entry.Params, func(p Param) bool { return p.Name == name })
+		i := slices.IndexFunc(l.kernel.Params, func(p Param) bool { return p.Name == name })
 		if i < 0 {
 			return fmt.Errorf("there is no parameter %s for a tensor map", name)
 		}
-		p := l.entry.Params[i]
+		p := l.kernel.Params[i]
 		if p.Size != tensorMapSize || p.Offset%tensorMapAlign != 0 {
 			return fmt.Errorf("parameter %s has %d bytes at offset %d: a tensor map needs %d, aligned to %d", name, p.Size, p.Offset, tensorMapSize, tensorMapAlign)
 		}

@@ -107,3 +107,6 @@ func dotHalves(a2, b2 kind, a, b uint64) uint64 {
 	x, y := dtype{kind: a2, bits: 16}, dtype{kind: b2, bits: 8}
 	return uint64(x.read(a)*y.read(b) + x.read(a>>16)*y.read(b>>8))
 }
+
+// alignUp is the least multiple of align that is not below n.
+func alignUp(n, align int) int { return (n + align - 1) / align * align }

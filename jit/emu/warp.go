@@ -163,7 +163,7 @@ next:
 
 // step runs up to budget instructions, fewer when nothing in the warp can run, and gives how many.
 func (w *warp) step(budget int) int {
-	code, counts := w.block.launch.entry.code, w.block.counts
+	code, counts := w.block.launch.kernel.code, w.block.counts
 	ran := 0
 	for ran < budget {
 		f := w.pick()
@@ -229,7 +229,7 @@ func (w *warp) checkWritten(in *inst) {
 	}
 	for _, r := range in.srcs {
 		if bad := w.active &^ w.init[r]; bad != 0 {
-			w.report(Uninitialised, bad, "reads register %s, which was never written", w.block.launch.entry.registerName(r))
+			w.report(Uninitialised, bad, "reads register %s, which was never written", w.block.launch.kernel.registerName(r))
 			w.init[r] |= bad
 		}
 	}
@@ -242,7 +242,7 @@ func (w *warp) checkWritten(in *inst) {
 
 func (w *warp) unwrittenPred(in *inst, p predRow, bad uint32) {
 	w.in = in
-	w.report(Uninitialised, bad, "reads predicate %s, which was never written", w.block.launch.entry.predName(p))
+	w.report(Uninitialised, bad, "reads predicate %s, which was never written", w.block.launch.kernel.predName(p))
 	w.predInit[p] |= bad
 }
 

@@ -143,7 +143,7 @@ func wgmma(d *decoder) {
 			operands[2] = 1
 			for _, r := range o.acc {
 				if bad := w.active &^ w.init[r]; bad != 0 {
-					w.report(Uninitialised, bad, "adds to register %s, which was never written", w.block.launch.entry.registerName(r))
+					w.report(Uninitialised, bad, "adds to register %s, which was never written", w.block.launch.kernel.registerName(r))
 				}
 			}
 		}
