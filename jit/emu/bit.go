@@ -7,7 +7,7 @@ var bitOps = map[string]operation{
 	"and":   {classLogic, logic("and", func(a, b uint64) uint64 { return a & b })},
 	"or":    {classLogic, logic("or", func(a, b uint64) uint64 { return a | b })},
 	"xor":   {classLogic, logic("xor", func(a, b uint64) uint64 { return a ^ b })},
-	"not":   {classLogic, not},
+	"not":   {classLogic, complement},
 	"cnot":  {classLogic, cnot},
 	"lop3":  {classLogic, lop3},
 	"shl":   {classLogic, shift},
@@ -49,7 +49,7 @@ func logic(name string, f func(a, b uint64) uint64) func(*decoder) {
 	}
 }
 
-func not(d *decoder) {
+func complement(d *decoder) {
 	t := d.typeOf("pred", "b16", "b32", "b64")
 	if t.kind == kindPred {
 		p, a := d.predDst(), d.pred()

@@ -11,8 +11,8 @@ type conversion struct {
 	ftz, sat, relu, finite bool
 }
 
-// between converts integers.
-func (c *conversion) between(v uint64) uint64 {
+// intToInt converts integers.
+func (c *conversion) intToInt(v uint64) uint64 {
 	x := c.from.read(v)
 	if !c.sat {
 		return uint64(c.to.read(uint64(x)))
@@ -55,8 +55,8 @@ func (c *conversion) input(v uint64) float64 {
 	return c.from.format.value(v & c.from.mask())
 }
 
-// truncate converts to an integer; what does not fit becomes the nearest that does.
-func (c *conversion) truncate(v uint64) uint64 {
+// floatToInt converts to an integer; what does not fit becomes the nearest that does.
+func (c *conversion) floatToInt(v uint64) uint64 {
 	x := c.input(v)
 	if x != x {
 		if c.from.bits != 64 && c.to.bits != 64 {
@@ -84,8 +84,8 @@ func (c *conversion) truncate(v uint64) uint64 {
 	return uint64(x)
 }
 
-// number converts an integer to a float.
-func (c *conversion) number(v uint64) uint64 {
+// intToFloat converts an integer to a float.
+func (c *conversion) intToFloat(v uint64) uint64 {
 	x := c.from.read(v)
 	hi, lo := float64(x>>32), float64(uint32(x))
 	if c.from.kind == kindUnsigned {
@@ -113,8 +113,8 @@ func (c *conversion) output(x float64) uint64 {
 	return r
 }
 
-// resize converts between float formats, or rounds a float to an integral value.
-func (c *conversion) resize(v uint64) uint64 {
+// floatToFloat converts between float formats, or rounds a float to an integral value.
+func (c *conversion) floatToFloat(v uint64) uint64 {
 	x := c.input(v)
 	if c.toInteger {
 		x = math.Copysign(integral(x, c.mode), x)

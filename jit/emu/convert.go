@@ -22,22 +22,22 @@ func convert(d *decoder) {
 	dst, a := d.wideDst(c.to), d.wideSrc(c.from)
 	switch {
 	case c.to.isInt() && c.from.isInt():
-		d.map1(dst, a, c.between)
+		d.map1(dst, a, c.intToInt)
 	case c.to.isInt():
 		if !c.toInteger {
 			d.fail("need one of .rni .rzi .rmi .rpi")
 		}
-		d.map1(dst, a, c.truncate)
+		d.map1(dst, a, c.floatToInt)
 	case c.from.isInt():
 		if !c.rounds {
 			d.fail("need one of .rn .rz .rm .rp")
 		}
-		d.map1(dst, a, c.number)
+		d.map1(dst, a, c.intToFloat)
 	default:
 		if !c.rounds && c.to.format.man < c.from.format.man && !c.toInteger {
 			d.fail("need one of .rn .rz .rm .rp")
 		}
-		d.map1(dst, a, c.resize)
+		d.map1(dst, a, c.floatToFloat)
 	}
 }
 
@@ -57,7 +57,7 @@ func convertPair(d *decoder, c conversion) {
 	dst := d.wideDst(to)
 	if from.name == "f32" {
 		a, b := d.src(from), d.src(from)
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return pack(c.resize(a), c.resize(b)) })
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return pack(c.floatToFloat(a), c.floatToFloat(b)) })
 		return
 	}
 	if from.lanes != 2 || from.bits == to.bits {
@@ -65,5 +65,5 @@ func convertPair(d *decoder, c conversion) {
 	}
 	c.from.bits = from.bits / 2
 	a := d.src(from)
-	d.map1(dst, a, func(a uint64) uint64 { return pack(c.resize(a>>c.from.bits), c.resize(a)) })
+	d.map1(dst, a, func(a uint64) uint64 { return pack(c.floatToFloat(a>>c.from.bits), c.floatToFloat(a)) })
 }

@@ -32,9 +32,9 @@ func TestDecodeErrors(t *testing.T) {
 	} {
 		_, err := Parse(kernel(body))
 		require.ErrorContains(t, err, want, body)
-		var syntax *SyntaxError
-		require.ErrorAs(t, err, &syntax)
-		require.Positive(t, syntax.Line, body)
+		var at *SyntaxError
+		require.ErrorAs(t, err, &at)
+		require.Positive(t, at.Line, body)
 	}
 }
 

@@ -79,9 +79,9 @@ func TestParseErrors(t *testing.T) {
 	} {
 		_, err := parseText(".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() {\n" + body + "\n}")
 		require.ErrorContains(t, err, want, body)
-		var syntax *SyntaxError
-		require.ErrorAs(t, err, &syntax)
-		require.Positive(t, syntax.Line, body)
+		var at *SyntaxError
+		require.ErrorAs(t, err, &at)
+		require.Positive(t, at.Line, body)
 	}
 	_, err := parseText("")
 	require.ErrorContains(t, err, ".version")

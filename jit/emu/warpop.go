@@ -199,13 +199,13 @@ var combiners = map[string]func(t dtype, a, b uint64) uint64{
 	"or":  func(t dtype, a, b uint64) uint64 { return a | b },
 	"xor": func(t dtype, a, b uint64) uint64 { return a ^ b },
 	"min": func(t dtype, a, b uint64) uint64 {
-		if t.below(b, a) {
+		if t.less(b, a) {
 			return b
 		}
 		return a
 	},
 	"max": func(t dtype, a, b uint64) uint64 {
-		if t.below(a, b) {
+		if t.less(a, b) {
 			return b
 		}
 		return a
@@ -223,14 +223,6 @@ var combiners = map[string]func(t dtype, a, b uint64) uint64{
 		return a - 1
 	},
 	"exch": func(t dtype, a, b uint64) uint64 { return b },
-}
-
-// below compares integers of the type.
-func (t dtype) below(a, b uint64) bool {
-	if t.kind == kindSigned {
-		return t.read(a) < t.read(b)
-	}
-	return a&t.mask() < b&t.mask()
 }
 
 func activeMask(d *decoder) {
