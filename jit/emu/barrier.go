@@ -3,6 +3,7 @@ package emu
 import (
 	"fmt"
 	"math/bits"
+	"tilec/jit/emu/number"
 )
 
 const barrierCount = 16 // of a block
@@ -45,7 +46,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 		return
 	}
 	d.has("cta")
-	u32 := types["u32"]
+	u32 := number.Types["u32"]
 	mode := d.must("sync", "arrive", "red")
 	var result func(w *warp, count, votes int)
 	var vote predSource
@@ -72,7 +73,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 			}
 		}
 	}
-	number := d.src(u32)
+	which := d.src(u32)
 	count := row(-1)
 	if mode == "red" && len(d.ops) == 2 || mode != "red" && d.more() {
 		count = d.src(u32)
@@ -92,7 +93,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 		}
 		w.execute(in, func(*warp) {})
 		lane := first(w.active)
-		n := int(uint32(w.regs[number][lane]))
+		n := int(uint32(w.regs[which][lane]))
 		if n >= barrierCount {
 			w.report(BarrierMisuse, w.active, "barrier %d: the barriers are 0 to %d", n, barrierCount-1)
 			return advance
@@ -102,7 +103,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 			threads = int(uint32(w.regs[count][lane]))
 			if threads%warpSize != 0 || threads == 0 || threads > len(w.block.warps)*warpSize {
 				w.report(BarrierMisuse, w.active, "a count of %d threads: need a multiple of %d, at most the %d of the block", threads, warpSize, len(w.block.warps)*warpSize)
-				threads = min(alignUp(max(threads, 1), warpSize), len(w.block.warps)*warpSize)
+				threads = min(number.AlignUp(max(threads, 1), warpSize), len(w.block.warps)*warpSize)
 			}
 		}
 		bar := &w.block.barriers[n]
@@ -198,7 +199,7 @@ func (b *barrier) finish(blk *block, number int) {
 // warpBarrier decodes bar.warp.sync.
 func warpBarrier(d *decoder) {
 	d.must("sync")
-	mask := d.src(types["b32"])
+	mask := d.src(number.Types["b32"])
 	d.collective(mask, func(w *warp, members uint32) {
 		// Ordering among all lanes is what the race check knows.
 		if members == w.live {

@@ -1,6 +1,9 @@
 package emu
 
-import "math/bits"
+import (
+	"math/bits"
+	"tilec/jit/emu/number"
+)
 
 // bitOps are logic, shifts and bit fields.
 var bitOps = map[string]operation{
@@ -29,7 +32,7 @@ var bitOps = map[string]operation{
 func logic(name string, f func(a, b uint64) uint64) func(*decoder) {
 	return func(d *decoder) {
 		t := d.typeOf("pred", "b16", "b32", "b64")
-		if t.kind == kindPred {
+		if t.Kind == number.KindPred {
 			p, a, b := d.predDst(), d.pred(), d.pred()
 			d.in.spread = func(w *warp) []uint32 {
 				u := w.undefined
@@ -51,7 +54,7 @@ func logic(name string, f func(a, b uint64) uint64) func(*decoder) {
 
 func complement(d *decoder) {
 	t := d.typeOf("pred", "b16", "b32", "b64")
-	if t.kind == kindPred {
+	if t.Kind == number.KindPred {
 		p, a := d.predDst(), d.pred()
 		d.in.run = func(w *warp) { w.setPred(p, ^a.get(w)) }
 		return
@@ -64,7 +67,7 @@ func cnot(d *decoder) {
 	t := d.typeOf("b16", "b32", "b64")
 	dst, a := d.dst(t), d.src(t)
 	d.map1(dst, a, func(a uint64) uint64 {
-		if a&t.mask() == 0 {
+		if a&t.Mask() == 0 {
 			return 1
 		}
 		return 0
@@ -90,7 +93,7 @@ func lop3(d *decoder) {
 	if table < 0 || table > 255 {
 		d.fail("the table is %d, not in 0 to 255", table)
 	}
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return lookup3(a, b, c, table) })
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return number.Lookup3(a, b, c, table) })
 	if combine == "" {
 		return
 	}
@@ -100,7 +103,7 @@ func lop3(d *decoder) {
 		run(w)
 		var v uint32
 		for m := w.active; m != 0; m &= m - 1 {
-			if i := first(m); w.regs[dst.row][i]&t.mask() != 0 {
+			if i := first(m); w.regs[dst.row][i]&t.Mask() != 0 {
 				v |= 1 << i
 			}
 		}
@@ -115,17 +118,17 @@ func lop3(d *decoder) {
 
 // shift is shl and shr, by amounts clamped to the width.
 func shift(d *decoder) {
-	left := d.st.name == "shl"
+	left := d.st.Name == "shl"
 	t := d.typeOf("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64")
-	dst, a, b := d.dst(t), d.src(t), d.src(types["b32"])
-	width := uint64(t.bits)
+	dst, a, b := d.dst(t), d.src(t), d.src(number.Types["b32"])
+	width := uint64(t.Bits)
 	switch {
 	case left:
 		d.map2(dst, a, b, func(a, b uint64) uint64 { return a << min(b, width) })
-	case t.kind == kindSigned:
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return uint64(t.read(a) >> min(b, width)) })
+	case t.Kind == number.KindSigned:
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return uint64(t.Read(a) >> min(b, width)) })
 	default:
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return a & t.mask() >> min(b, width) })
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return a & t.Mask() >> min(b, width) })
 	}
 }
 
@@ -134,65 +137,65 @@ func shiftPair(d *decoder) {
 	clamp := d.must("clamp", "wrap") == "clamp"
 	t := d.typeOf("b32")
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return funnelShift(b<<32|a, c, left, clamp) })
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return number.FunnelShift(b<<32|a, c, left, clamp) })
 }
 
 func permute(d *decoder) {
 	t := d.typeOf("b32")
 	mode := d.one("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return permuteBytes(mode, b<<32|a, c) })
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return number.PermuteBytes(mode, b<<32|a, c) })
 }
 
 func count(f func(uint64) int) func(*decoder) {
 	return func(d *decoder) {
 		t := d.typeOf("b32", "b64")
-		dst, a := d.dst(types["u32"]), d.src(t)
-		d.map1(dst, a, func(a uint64) uint64 { return uint64(f(a & t.mask())) })
+		dst, a := d.dst(number.Types["u32"]), d.src(t)
+		d.map1(dst, a, func(a uint64) uint64 { return uint64(f(a & t.Mask())) })
 	}
 }
 
 func leadingZeros(d *decoder) {
 	t := d.typeOf("b32", "b64")
-	dst, a := d.dst(types["u32"]), d.src(t)
-	d.map1(dst, a, func(a uint64) uint64 { return uint64(bits.LeadingZeros64(a&t.mask()) - (64 - t.bits)) })
+	dst, a := d.dst(number.Types["u32"]), d.src(t)
+	d.map1(dst, a, func(a uint64) uint64 { return uint64(bits.LeadingZeros64(a&t.Mask()) - (64 - t.Bits)) })
 }
 
 func findBit(d *decoder) {
 	amount := d.has("shiftamt")
 	t := d.typeOf("u32", "u64", "s32", "s64")
-	dst, a := d.dst(types["u32"]), d.src(t)
-	d.map1(dst, a, func(a uint64) uint64 { return t.highestBit(a, amount) })
+	dst, a := d.dst(number.Types["u32"]), d.src(t)
+	d.map1(dst, a, func(a uint64) uint64 { return t.HighestBit(a, amount) })
 }
 
 func findNthSet(d *decoder) {
 	t := d.typeOf("b32")
 	dst, mask, base, offset := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, mask, base, offset, nthSet)
+	d.map3(dst, mask, base, offset, number.NthSet)
 }
 
 func reverseBits(d *decoder) {
 	t := d.typeOf("b32", "b64")
 	dst, a := d.dst(t), d.src(t)
-	d.map1(dst, a, func(a uint64) uint64 { return bits.Reverse64(a) >> (64 - t.bits) })
+	d.map1(dst, a, func(a uint64) uint64 { return bits.Reverse64(a) >> (64 - t.Bits) })
 }
 
 func extractField(d *decoder) {
 	t := d.typeOf("u32", "u64", "s32", "s64")
-	b32 := types["b32"]
+	b32 := number.Types["b32"]
 	dst, a, b, c := d.dst(t), d.src(t), d.src(b32), d.src(b32)
-	d.map3(dst, a, b, c, t.field)
+	d.map3(dst, a, b, c, t.Field)
 }
 
 func insertField(d *decoder) {
 	t := d.typeOf("b32", "b64")
-	b32 := types["b32"]
+	b32 := number.Types["b32"]
 	dst, a, b, c, e := d.dst(t), d.src(t), d.src(t), d.src(b32), d.src(b32)
 	d.in.run = func(w *warp) {
 		out := w.out(dst)
 		for m := w.active; m != 0; m &= m - 1 {
 			i := first(m)
-			out[i] = t.withField(w.regs[b][i], w.regs[a][i], w.regs[c][i], w.regs[e][i]) & dst.mask
+			out[i] = t.WithField(w.regs[b][i], w.regs[a][i], w.regs[c][i], w.regs[e][i]) & dst.mask
 		}
 	}
 }
@@ -200,13 +203,13 @@ func insertField(d *decoder) {
 func extendField(d *decoder) {
 	clamp := d.must("clamp", "wrap") == "clamp"
 	t := d.typeOf("u32", "s32")
-	dst, a, b := d.dst(t), d.src(t), d.src(types["u32"])
-	d.map2(dst, a, b, func(a, b uint64) uint64 { return t.kind.extend(a, b, clamp) })
+	dst, a, b := d.dst(t), d.src(t), d.src(number.Types["u32"])
+	d.map2(dst, a, b, func(a, b uint64) uint64 { return t.Kind.Extend(a, b, clamp) })
 }
 
 func maskField(d *decoder) {
 	clamp := d.must("clamp", "wrap") == "clamp"
 	t := d.typeOf("b32")
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
-	d.map2(dst, a, b, func(a, b uint64) uint64 { return maskOf(a, b, clamp) })
+	d.map2(dst, a, b, func(a, b uint64) uint64 { return number.Ones(a, b, clamp) })
 }

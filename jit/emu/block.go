@@ -1,6 +1,9 @@
 package emu
 
-import "fmt"
+import (
+	"fmt"
+	"tilec/jit/emu/syntax"
+)
 
 // A block is a thread block while it runs.
 type block struct {
@@ -31,7 +34,7 @@ func newBlock(l *launch, c *cluster, rank int) *block {
 		w := &warp{
 			block: b, index: i, slot: rank*l.warps() + i,
 			regs: make([]lanes, l.kernel.rows), init: make([]uint32, l.kernel.rows),
-			preds: make([]uint32, len(l.kernel.predicateNames)), predInit: make([]uint32, len(l.kernel.predicateNames)),
+			preds: make([]uint32, len(l.kernel.PredicateNames)), predInit: make([]uint32, len(l.kernel.PredicateNames)),
 		}
 		b.warps = append(b.warps, w)
 		if l.kernel.Local > 0 {
@@ -40,7 +43,7 @@ func newBlock(l *launch, c *cluster, rank int) *block {
 			}
 		}
 	}
-	size := l.kernel.dynamic + l.dynamic
+	size := l.kernel.Dynamic + l.dynamic
 	if l.dynamic == 0 {
 		size = l.kernel.Shared
 	}
@@ -91,8 +94,8 @@ func (c *constRow) at(w *warp, lane int) uint64 {
 	switch {
 	case c.special.fill != nil:
 		return c.special.fill(w, lane)
-	case c.dynamic && c.variable.space == spaceShared:
-		return uint64(w.block.launch.kernel.dynamic) + c.value
+	case c.dynamic && c.variable.Space == syntax.SpaceShared:
+		return uint64(w.block.launch.kernel.Dynamic) + c.value
 	case c.dynamic:
 		return w.block.launch.variables[c.variable] + c.value
 	}

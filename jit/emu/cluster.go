@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
 )
 
 // maxCluster is the most blocks that a cluster may have, with a kernel that asks for more than the portable 8.
@@ -176,7 +178,7 @@ func (c *cluster) threadName(thread int) string {
 const blockWindow = 1 << 24
 
 // owner is the block whose shared memory holds an address; nil, with a finding, when there is none.
-func (w *warp) owner(s space, address uint64, n, lane int) *block {
+func (w *warp) owner(s syntax.Space, address uint64, n, lane int) *block {
 	rank := int(address/blockWindow) - 1
 	switch {
 	case rank == -1 || rank == w.block.rank:
@@ -184,7 +186,7 @@ func (w *warp) owner(s space, address uint64, n, lane int) *block {
 	case rank >= len(w.block.cluster.blocks):
 		w.report(OutOfBounds, 1<<lane, "an access of %d bytes at %s address %#x, which is in no block of the cluster", n, s, address)
 		return nil
-	case s == spaceShared:
+	case s == syntax.SpaceShared:
 		w.report(OutOfBounds, 1<<lane, "an access of %d bytes at shared address %#x of block %d of the cluster: that memory is .shared::cluster", n, address, rank)
 		return nil
 	}
@@ -210,13 +212,13 @@ func mapAddress(d *decoder) {
 	t := d.typeOf("u32", "u64")
 	dst := d.dst(t)
 	var a row
-	if o := d.ops[0]; o.kind == opName && d.st.scope.variable(o.name) != nil {
+	if o := d.ops[0]; o.Kind == syntax.OpName && d.st.Scope.Variable(o.Name) != nil {
 		d.operand()
-		a = d.addressOf(d.st.scope.variable(o.name), o.offset)
+		a = d.addressOf(d.st.Scope.Variable(o.Name), o.Offset)
 	} else {
 		a = d.src(t)
 	}
-	rank := d.src(types["u32"])
+	rank := d.src(number.Types["u32"])
 	d.in.run = func(w *warp) {
 		out := w.out(dst)
 		for m := w.active; m != 0; m &= m - 1 {
@@ -242,7 +244,7 @@ func mapAddress(d *decoder) {
 func blockRank(d *decoder) {
 	generic := !d.has("shared::cluster")
 	t := d.typeOf("u32", "u64")
-	dst := d.dst(types["u32"])
+	dst := d.dst(number.Types["u32"])
 	a := d.src(t)
 	d.in.run = func(w *warp) {
 		out := w.out(dst)

@@ -1,5 +1,7 @@
 package emu
 
+import "tilec/jit/emu/number"
+
 var compareOps = map[string]operation{
 	"setp": {classCompare, setPredicate},
 	"set":  {classCompare, setValue},
@@ -25,16 +27,16 @@ func (d *decoder) comparison() (name string, boolean string, ftz bool) {
 }
 
 // holds gives the test of a relation on values of a type.
-func (d *decoder) holds(name string, t dtype, ftz bool) func(a, b uint64) bool {
-	r := relations[name]
-	if t.isFloat() {
+func (d *decoder) holds(name string, t number.Type, ftz bool) func(a, b uint64) bool {
+	r := number.Relations[name]
+	if t.IsFloat() {
 		if name == "lo" || name == "ls" || name == "hi" || name == "hs" {
 			d.fail(".%s does not compare floats", name)
 		}
-	} else if r.unordered || name == "num" || t.kind == kindBits && name != "eq" && name != "ne" {
-		d.fail(".%s does not compare values of type .%s", name, t.name)
+	} else if r.Unordered || name == "num" || t.Kind == number.KindBits && name != "eq" && name != "ne" {
+		d.fail(".%s does not compare values of type .%s", name, t.Name)
 	}
-	return r.holds(t, ftz)
+	return r.Test(t, ftz)
 }
 
 // lanes gives the lanes in which the comparison holds.
@@ -67,11 +69,11 @@ var comparable = []string{"b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32"
 func setPredicate(d *decoder) {
 	name, boolean, ftz := d.comparison()
 	t := d.typ()
-	if t.lanes == 2 && t.isFloat() {
+	if t.Lanes == 2 && t.IsFloat() {
 		setPredicatePair(d, name, boolean, t)
 		return
 	}
-	d.mods = append([]string{t.name}, d.mods...)
+	d.mods = append([]string{t.Name}, d.mods...)
 	t = d.typeOf(comparable...)
 	first, second, both := d.pair()
 	p, q := d.predDestination(first), noPred
@@ -107,14 +109,14 @@ func setPredicate(d *decoder) {
 }
 
 // setPredicatePair is setp of f16x2 and bf16x2: p for the low halves, q for the high ones.
-func setPredicatePair(d *decoder, name, boolean string, t dtype) {
+func setPredicatePair(d *decoder, name, boolean string, t number.Type) {
 	first, second, both := d.pair()
 	if !both {
 		d.fail("need p|q")
 	}
 	p, q := d.predDestination(first), d.predDestination(second)
 	a, b := d.src(t), d.src(t)
-	holds := d.holds(name, t.element(), false)
+	holds := d.holds(name, t.Element(), false)
 	low := comparison{a: a, b: b, holds: func(a, b uint64) bool { return holds(a&0xffff, b&0xffff) }}
 	high := comparison{a: a, b: b, holds: func(a, b uint64) bool { return holds(a>>16&0xffff, b>>16&0xffff) }}
 	var other predSource
@@ -136,7 +138,7 @@ func setValue(d *decoder) {
 	to := d.typeOf("u32", "s32", "f32")
 	t := d.typeOf(comparable...)
 	yes := uint64(0xffffffff)
-	if to.isFloat() {
+	if to.IsFloat() {
 		yes = 0x3f800000
 	}
 	dst := d.dst(to)
@@ -185,11 +187,11 @@ func selectBySign(d *decoder) {
 	by := d.typeOf("s32", "f32")
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(by)
 	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		if by.isFloat() {
+		if by.IsFloat() {
 			if ftz {
-				c = flush(c)
+				c = number.Flush(c)
 			}
-			if float(c) >= 0 {
+			if number.Float32(c) >= 0 {
 				return a
 			}
 			return b

@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 var controlOps = map[string]operation{
 	"bra":            {classControl, branch},
 	"brx":            {classControl, indexedBranch},
@@ -8,7 +13,7 @@ var controlOps = map[string]operation{
 	"trap":           {classControl, trap},
 	"brkpt":          {classControl, func(*decoder) {}},
 	"pmevent":        {classControl, func(d *decoder) { d.has("mask"); d.constInt() }},
-	"nanosleep":      {classControl, func(d *decoder) { d.src(types["u32"]) }},
+	"nanosleep":      {classControl, func(d *decoder) { d.src(number.Types["u32"]) }},
 	"griddepcontrol": {classControl, func(d *decoder) { d.must("launch_dependents", "wait") }},
 	"membar":         {classBarrier, memoryBarrier},
 	"fence":          {classBarrier, fence},
@@ -16,9 +21,9 @@ var controlOps = map[string]operation{
 
 func (d *decoder) label() int {
 	o := d.operand()
-	at, ok := d.kernel.labels[d.st.prefix+o.name]
-	if o.kind != opName || !ok {
-		d.fail("there is no label %s", o.name)
+	at, ok := d.kernel.Labels[d.st.Prefix+o.Name]
+	if o.Kind != syntax.OpName || !ok {
+		d.fail("there is no label %s", o.Name)
 	}
 	return at
 }
@@ -106,15 +111,15 @@ func indexedBranch(d *decoder) {
 		d.fail("need .idx")
 	}
 	uniform := d.has("uni")
-	index := d.src(types["u32"])
+	index := d.src(number.Types["u32"])
 	list := d.operand()
-	labels, ok := d.kernel.targets[d.st.prefix+list.name]
-	if list.kind != opName || !ok {
-		d.fail("there is no .branchtargets list %s", list.name)
+	labels, ok := d.kernel.Targets[d.st.Prefix+list.Name]
+	if list.Kind != syntax.OpName || !ok {
+		d.fail("there is no .branchtargets list %s", list.Name)
 	}
 	targets := make([]int, len(labels))
 	for i, l := range labels {
-		if targets[i], ok = d.kernel.labels[l]; !ok {
+		if targets[i], ok = d.kernel.Labels[l]; !ok {
 			d.fail("there is no label %s", l)
 		}
 	}

@@ -106,7 +106,7 @@ func (w *warp) report(kind Kind, mask uint32, format string, args ...any) {
 	all.seen[key] = len(all.list)
 	all.list = append(all.list, Finding{
 		Kind: kind, Message: fmt.Sprintf(format, args...),
-		File: w.block.launch.kernel.module.files[s.file], Line: s.line,
+		File: w.block.launch.kernel.module.Files[s.file], Line: s.line,
 		Instruction: s.text, PTXLine: s.ptxLine,
 		Block: w.block.place, Warp: w.index, Lanes: mask, Count: 1,
 	})

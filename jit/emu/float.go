@@ -1,6 +1,9 @@
 package emu
 
-import "math"
+import (
+	"math"
+	"tilec/jit/emu/number"
+)
 
 // floatOps are the float instructions whose names integers do not share.
 var floatOps = map[string]operation{
@@ -9,20 +12,20 @@ var floatOps = map[string]operation{
 	"testp":    {classFloat, testProperty},
 }
 
-func (d *decoder) floatStyle() floatStyle {
-	s := floatStyle{ftz: d.has("ftz"), sat: d.has("sat"), relu: d.has("relu")}
-	s.mode, _ = d.rounding("rn", "rz", "rm", "rp")
+func (d *decoder) floatStyle() number.Style {
+	s := number.Style{FTZ: d.has("ftz"), Saturate: d.has("sat"), ReLU: d.has("relu")}
+	s.Mode, _ = d.rounding("rn", "rz", "rm", "rp")
 	d.has("noftz")
-	s.t = d.typeOf("f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
-	if s.ftz && s.t.format != &f32 && s.t.format != &f16 && !(s.t.format == &bf16 && d.st.name == "ex2") {
-		d.fail(".ftz cannot be with type .%s", s.t.name)
+	s.Type = d.typeOf("f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
+	if s.FTZ && s.Type.Format != &number.F32 && s.Type.Format != &number.F16 && !(s.Type.Format == &number.Bf16 && d.st.Name == "ex2") {
+		d.fail(".ftz cannot be with type .%s", s.Type.Name)
 	}
 	return s
 }
 
 // floatArithmetic is add, sub, mul, fma, mad, div, min, max, abs and neg of float types.
 func floatArithmetic(d *decoder) {
-	name := d.st.name
+	name := d.st.Name
 	switch name {
 	case "min", "max":
 		floatMinMax(d)
@@ -36,26 +39,26 @@ func floatArithmetic(d *decoder) {
 		approx = d.one("approx", "full")
 	}
 	s := d.floatStyle()
-	op := exactOps[name]
-	dst, a, b := d.dst(s.t), d.src(s.t), d.src(s.t)
+	op := number.FloatOps[name]
+	dst, a, b := d.dst(s.Type), d.src(s.Type), d.src(s.Type)
 	c := a
-	if op.operands == 3 {
-		c = d.src(s.t)
+	if op.Operands == 3 {
+		c = d.src(s.Type)
 	}
-	plain := s.t.name == "f32" && s.mode == nearestEven && !s.ftz && !s.sat
+	plain := s.Type.Name == "f32" && s.Mode == number.NearestEven && !s.FTZ && !s.Saturate
 	switch {
 	case approx == "approx":
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return s.out(divideApprox(s.in(a), s.in(b))) })
-	case plain && op.operands == 2:
-		d.map2(dst, a, b, fastOps[name])
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return s.Out(number.DivideApprox(s.In(a), s.In(b))) })
+	case plain && op.Operands == 2:
+		d.map2(dst, a, b, number.FastFloatOps[name])
 	case plain:
-		d.map3(dst, a, b, c, fma32)
-	case s.t.bits == 64:
+		d.map3(dst, a, b, c, number.FMA32)
+	case s.Type.Bits == 64:
 		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-			return s.out(op.wide(math.Float64frombits(a), math.Float64frombits(b), math.Float64frombits(c), s.mode))
+			return s.Out(op.Wide(math.Float64frombits(a), math.Float64frombits(b), math.Float64frombits(c), s.Mode))
 		})
 	default:
-		d.map3(dst, a, b, c, s.lanewise(func(a, b, c uint64) uint64 { return s.out(op.narrow(s.in(a), s.in(b), s.in(c), s.mode)) }))
+		d.map3(dst, a, b, c, s.Lanewise(func(a, b, c uint64) uint64 { return s.Out(op.Narrow(s.In(a), s.In(b), s.In(c), s.Mode)) }))
 	}
 }
 
@@ -63,32 +66,32 @@ func floatArithmetic(d *decoder) {
 func copySign(d *decoder) {
 	t := d.typeOf("f32", "f64")
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
-	signBit := uint64(1) << (t.bits - 1)
+	signBit := uint64(1) << (t.Bits - 1)
 	d.map2(dst, a, b, func(a, b uint64) uint64 { return a&signBit | b&^signBit })
 }
 
 func floatMinMax(d *decoder) {
-	m := minMax{min: d.st.name == "min", nan: d.has("NaN"), xorSign: d.has("xorsign"), abs: d.has("abs")}
+	m := number.MinMax{Min: d.st.Name == "min", NaN: d.has("NaN"), XorSign: d.has("xorsign"), Abs: d.has("abs")}
 	s := d.floatStyle()
-	if m.xorSign && !m.abs {
+	if m.XorSign && !m.Abs {
 		d.fail(".xorsign needs .abs")
 	}
-	pick := func(a, b uint64) uint64 { return s.pick(m, a, b) }
-	dst, a, b := d.dst(s.t), d.src(s.t), d.src(s.t)
+	pick := func(a, b uint64) uint64 { return s.Pick(m, a, b) }
+	dst, a, b := d.dst(s.Type), d.src(s.Type), d.src(s.Type)
 	if d.more() {
-		c := d.src(s.t)
-		d.map3(dst, a, b, c, s.lanewise(func(a, b, c uint64) uint64 { return pick(pick(a, b), c) }))
+		c := d.src(s.Type)
+		d.map3(dst, a, b, c, s.Lanewise(func(a, b, c uint64) uint64 { return pick(pick(a, b), c) }))
 		return
 	}
-	d.map3(dst, a, b, a, s.lanewise(func(a, b, _ uint64) uint64 { return pick(a, b) }))
+	d.map3(dst, a, b, a, s.Lanewise(func(a, b, _ uint64) uint64 { return pick(a, b) }))
 }
 
 // floatSign is abs and neg.
 func floatSign(d *decoder) {
 	s := d.floatStyle()
-	neg := d.st.name == "neg"
-	dst, a := d.dst(s.t), d.src(s.t)
-	d.map3(dst, a, a, a, s.lanewise(func(a, _, _ uint64) uint64 { return s.setSign(a, neg) }))
+	neg := d.st.Name == "neg"
+	dst, a := d.dst(s.Type), d.src(s.Type)
+	d.map3(dst, a, a, a, s.Lanewise(func(a, _, _ uint64) uint64 { return s.SetSign(a, neg) }))
 }
 
 // testProperty is testp.
@@ -96,11 +99,11 @@ func testProperty(d *decoder) {
 	op := d.must("finite", "infinite", "number", "notanumber", "normal", "subnormal")
 	t := d.typeOf("f32", "f64")
 	p, a := d.predDst(), d.src(t)
-	f := t.format
+	f := t.Format
 	d.in.run = func(w *warp) {
 		var r uint32
 		for m := w.active; m != 0; m &= m - 1 {
-			if i := first(m); f.has(op, w.regs[a][i]) {
+			if i := first(m); f.Is(op, w.regs[a][i]) {
 				r |= 1 << i
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"tilec/jit/emu/number"
 
 	"github.com/stretchr/testify/require"
 )
@@ -218,7 +219,7 @@ func execute(t testing.TB, op, signature string, rows []caseRow) []uint64 {
 	r := (&run{threads: len(rows), in: in, outSize: 8 * len(rows)}).clean(t, kernel(body.String()))
 	results := make([]uint64, len(rows))
 	for i := range rows {
-		results[i] = binary.LittleEndian.Uint64(r.out[8*i:]) & widthMask(8*w.bytes)
+		results[i] = binary.LittleEndian.Uint64(r.out[8*i:]) & number.Mask(8*w.bytes)
 	}
 	return results
 }

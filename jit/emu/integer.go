@@ -1,6 +1,9 @@
 package emu
 
-import "math/bits"
+import (
+	"math/bits"
+	"tilec/jit/emu/number"
+)
 
 // integerOps are the integer instructions. Names that floats share (add, mul,
 // min ...) decode here when their type is an integer and in float.go otherwise.
@@ -30,8 +33,8 @@ var integerOps = map[string]operation{
 func arithmetic(c class, integer func(*decoder)) operation {
 	return operation{c, func(d *decoder) {
 		for i := len(d.mods) - 1; i >= 0; i-- {
-			if t, ok := types[d.mods[i]]; ok {
-				if t.isFloat() {
+			if t, ok := number.Types[d.mods[i]]; ok {
+				if t.IsFloat() {
 					d.in.site.class = classFloat
 					floatArithmetic(d)
 					return
@@ -45,30 +48,30 @@ func arithmetic(c class, integer func(*decoder)) operation {
 
 // addInt is add, sub, addc and subc, with carry in and out.
 func addInt(d *decoder) {
-	name := d.st.name
+	name := d.st.Name
 	minus := name == "sub" || name == "subc"
 	withCarry := name == "addc" || name == "subc"
 	setCarry := d.has("cc")
 	sat := d.has("sat")
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64", "u16x2", "s16x2")
-	if sat && t.name != "s32" {
+	if sat && t.Name != "s32" {
 		d.fail(".sat needs type .s32")
 	}
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
 	switch {
 	case withCarry || setCarry:
-		if t.bits < 32 {
+		if t.Bits < 32 {
 			d.fail("a carry needs 32 or 64 bits")
 		}
 		d.carry(dst, t, withCarry, setCarry, minus, func(w *warp, i int) (uint64, uint64) { return w.regs[a][i], w.regs[b][i] })
 	case sat && minus:
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return saturate32(int64(int32(a)) - int64(int32(b))) })
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return number.Saturate32(int64(int32(a)) - int64(int32(b))) })
 	case sat:
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return saturate32(int64(int32(a)) + int64(int32(b))) })
-	case t.lanes == 2 && minus:
-		d.map2(dst, a, b, packed2(func(a, b uint64) uint64 { return a - b }))
-	case t.lanes == 2:
-		d.map2(dst, a, b, packed2(func(a, b uint64) uint64 { return a + b }))
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return number.Saturate32(int64(int32(a)) + int64(int32(b))) })
+	case t.Lanes == 2 && minus:
+		d.map2(dst, a, b, number.PerHalf(func(a, b uint64) uint64 { return a - b }))
+	case t.Lanes == 2:
+		d.map2(dst, a, b, number.PerHalf(func(a, b uint64) uint64 { return a + b }))
 	case minus:
 		d.map2(dst, a, b, func(a, b uint64) uint64 { return a - b })
 	default:
@@ -78,7 +81,7 @@ func addInt(d *decoder) {
 
 // carry makes an addition or subtraction that reads or writes the carry.
 // A borrow is kept as the carry of a + ^b + 1 turned round, so that it is 1 when there is one.
-func (d *decoder) carry(dst dest, t dtype, in, out, minus bool, operands func(w *warp, i int) (a, b uint64)) {
+func (d *decoder) carry(dst dest, t number.Type, in, out, minus bool, operands func(w *warp, i int) (a, b uint64)) {
 	cc := d.kernel.ccRow
 	if in {
 		d.in.srcs = append(d.in.srcs, cc)
@@ -92,20 +95,20 @@ func (d *decoder) carry(dst dest, t dtype, in, out, minus bool, operands func(w 
 			if in {
 				c = w.regs[cc][i]
 			}
-			if t.bits == 64 {
+			if t.Bits == 64 {
 				if minus {
 					sum, over = bits.Sub64(a, b, c)
 				} else {
 					sum, over = bits.Add64(a, b, c)
 				}
 			} else {
-				x, y := a&t.mask(), b&t.mask()
+				x, y := a&t.Mask(), b&t.Mask()
 				if minus {
 					sum = x - y - c
 				} else {
 					sum = x + y + c
 				}
-				over = sum >> t.bits & 1
+				over = sum >> t.Bits & 1
 			}
 			o[i] = sum & dst.mask
 			if out {
@@ -120,21 +123,21 @@ func (d *decoder) carry(dst dest, t dtype, in, out, minus bool, operands func(w 
 
 // mulInt is mul, mad and madc.
 func mulInt(d *decoder) {
-	name := d.st.name
+	name := d.st.Name
 	mode := d.must("lo", "hi", "wide")
 	setCarry, sat := d.has("cc"), d.has("sat")
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64")
 	result := t
 	if mode == "wide" {
-		if t.bits == 64 {
+		if t.Bits == 64 {
 			d.fail(".wide needs 16 or 32 bits")
 		}
-		result.bits *= 2
-		result.name = map[int]string{32: "b32", 64: "b64"}[result.bits]
+		result.Bits *= 2
+		result.Name = map[int]string{32: "b32", 64: "b64"}[result.Bits]
 	}
-	multiply := func(a, b uint64) uint64 { lo, _ := t.product(a, b); return lo }
+	multiply := func(a, b uint64) uint64 { lo, _ := t.Product(a, b); return lo }
 	if mode == "hi" {
-		multiply = func(a, b uint64) uint64 { _, hi := t.product(a, b); return hi }
+		multiply = func(a, b uint64) uint64 { _, hi := t.Product(a, b); return hi }
 	}
 	dst, a, b := d.dst(result), d.src(t), d.src(t)
 	if name == "mul" {
@@ -148,12 +151,12 @@ func mulInt(d *decoder) {
 			return multiply(w.regs[a][i], w.regs[b][i]), w.regs[c][i]
 		})
 	case sat:
-		if mode != "hi" || t.name != "s32" {
+		if mode != "hi" || t.Name != "s32" {
 			d.fail(".sat needs .hi.s32")
 		}
-		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return saturate32(int64(int32(multiply(a, b))) + int64(int32(c))) })
-	case t.bits <= 32 && mode != "hi":
-		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return uint64(t.read(a)*t.read(b)) + c })
+		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return number.Saturate32(int64(int32(multiply(a, b))) + int64(int32(c))) })
+	case t.Bits <= 32 && mode != "hi":
+		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return uint64(t.Read(a)*t.Read(b)) + c })
 	default:
 		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return multiply(a, b) + c })
 	}
@@ -164,16 +167,16 @@ func mul24(d *decoder) {
 	mode := d.must("lo", "hi")
 	sat := d.has("sat")
 	t := d.typeOf("u32", "s32")
-	multiply := func(a, b uint64) uint64 { return t.product24(a, b, mode == "hi") }
+	multiply := func(a, b uint64) uint64 { return t.Product24(a, b, mode == "hi") }
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
-	if d.st.name == "mul24" {
+	if d.st.Name == "mul24" {
 		d.map2(dst, a, b, multiply)
 		return
 	}
 	c := d.src(t)
 	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
 		if sat {
-			return saturate32(int64(int32(multiply(a, b))) + int64(int32(c)))
+			return number.Saturate32(int64(int32(multiply(a, b))) + int64(int32(c)))
 		}
 		return multiply(a, b) + c
 	})
@@ -181,41 +184,41 @@ func mul24(d *decoder) {
 
 // binaryInt is div, rem, min and max.
 func binaryInt(d *decoder) {
-	name := d.st.name
+	name := d.st.Name
 	relu := d.has("relu")
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64", "u16x2", "s16x2")
-	e := t.element()
+	e := t.Element()
 	var f func(a, b uint64) uint64
 	switch name {
 	case "min":
 		f = func(a, b uint64) uint64 {
-			if e.less(b, a) {
+			if e.Less(b, a) {
 				return b
 			}
 			return a
 		}
 	case "max":
 		f = func(a, b uint64) uint64 {
-			if e.less(a, b) {
+			if e.Less(a, b) {
 				return b
 			}
 			return a
 		}
 	default:
-		if t.lanes > 1 {
-			d.fail("type .%s cannot be divided", t.name)
+		if t.Lanes > 1 {
+			d.fail("type .%s cannot be divided", t.Name)
 		}
-		f = e.divide(name == "rem")
+		f = e.Divide(name == "rem")
 	}
 	if relu {
-		if e.kind != kindSigned {
+		if e.Kind != number.KindSigned {
 			d.fail(".relu needs a signed type")
 		}
 		g := f
-		f = func(a, b uint64) uint64 { return uint64(max(e.read(g(a, b)), 0)) }
+		f = func(a, b uint64) uint64 { return uint64(max(e.Read(g(a, b)), 0)) }
 	}
-	if t.lanes == 2 {
-		f = packed2(f)
+	if t.Lanes == 2 {
+		f = number.PerHalf(f)
 	}
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
 	d.map2(dst, a, b, f)
@@ -223,7 +226,7 @@ func binaryInt(d *decoder) {
 		run := d.in.run
 		d.in.run = func(w *warp) {
 			for m := w.active; m != 0; m &= m - 1 {
-				if i := first(m); w.regs[b][i]&t.mask() == 0 {
+				if i := first(m); w.regs[b][i]&t.Mask() == 0 {
 					w.report(UndefinedValue, 1<<i, "divides by zero, which gives an unspecified value")
 					break
 				}
@@ -237,24 +240,24 @@ func binaryInt(d *decoder) {
 func unaryInt(d *decoder) {
 	t := d.typeOf("s16", "s32", "s64")
 	dst, a := d.dst(t), d.src(t)
-	if d.st.name == "neg" {
+	if d.st.Name == "neg" {
 		d.map1(dst, a, func(a uint64) uint64 { return -a })
 		return
 	}
-	d.map1(dst, a, func(a uint64) uint64 { return uint64(max(t.read(a), -t.read(a))) })
+	d.map1(dst, a, func(a uint64) uint64 { return uint64(max(t.Read(a), -t.Read(a))) })
 }
 
 func sad(d *decoder) {
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64")
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + t.distance(a, b) })
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + t.Distance(a, b) })
 }
 
 // dotProduct4 is dp4a.
 func dotProduct4(d *decoder) {
 	s, t := d.typeOf("u32", "s32"), d.typeOf("u32", "s32")
 	dst, a, b, c := d.dst(s), d.src(s), d.src(t), d.src(s)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + dotBytes(s.kind, t.kind, a, b) })
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + number.DotBytes(s.Kind, t.Kind, a, b) })
 }
 
 // dotProduct2 is dp2a.
@@ -265,5 +268,5 @@ func dotProduct2(d *decoder) {
 	}
 	s, t := d.typeOf("u32", "s32"), d.typeOf("u32", "s32")
 	dst, a, b, c := d.dst(s), d.src(s), d.src(t), d.src(s)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + dotHalves(s.kind, t.kind, a, b>>shift) })
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + number.DotHalves(s.Kind, t.Kind, a, b>>shift) })
 }

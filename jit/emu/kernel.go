@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"tilec/jit/bug"
+	"tilec/jit/emu/syntax"
 )
 
 // A Module is a parsed PTX module, ready to run.
@@ -11,15 +12,15 @@ type Module struct {
 	// Kernels are the module's entries by name.
 	Kernels map[string]*Kernel
 
-	text *textModule
+	text *syntax.Module
 }
 
 // A Kernel is an entry of a module, ready to run: what its text says, and the
 // instructions decoded from it.
 type Kernel struct {
-	*Entry
+	*syntax.Entry
 
-	module *textModule
+	module *syntax.Module
 	code   []inst
 	rows   int // registers, constants, the carry and the sink
 	consts []constRow
@@ -30,14 +31,14 @@ type Kernel struct {
 // it names the line, and the instruction where that is one that the emulator does
 // not know.
 func Parse(text string) (m *Module, err error) {
-	parsed, err := parseText(text)
+	parsed, err := syntax.Parse(text)
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
-		case *SyntaxError:
+		case *syntax.Error:
 			m, err = nil, e
 		default:
 			m, err = nil, bug.Recovered("emulator", e)
@@ -45,7 +46,7 @@ func Parse(text string) (m *Module, err error) {
 	}()
 	m = &Module{Kernels: map[string]*Kernel{}, text: parsed}
 	for _, e := range parsed.Entries {
-		k := &Kernel{Entry: e, module: parsed, rows: len(e.registerNames)}
+		k := &Kernel{Entry: e, module: parsed, rows: len(e.RegisterNames)}
 		decode(k)
 		m.Kernels[e.Name] = k
 	}
@@ -54,10 +55,10 @@ func Parse(text string) (m *Module, err error) {
 
 // registerName is the name of a row, for a person.
 func (k *Kernel) registerName(r row) string {
-	if int(r) < len(k.registerNames) {
-		return k.registerNames[r]
+	if int(r) < len(k.RegisterNames) {
+		return k.RegisterNames[r]
 	}
 	return "row " + strconv.Itoa(int(r))
 }
 
-func (k *Kernel) predName(p predRow) string { return k.predicateNames[p] }
+func (k *Kernel) predName(p predRow) string { return k.PredicateNames[p] }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 
 	"tilec/jit/bug"
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
 )
 
 // Options change how a launch runs; the zero value is good.
@@ -50,7 +52,7 @@ type launch struct {
 	params      []byte
 	memory      *Memory
 	options     Options
-	variables   map[*variable]uint64 // addresses of .global and .const variables
+	variables   map[*syntax.Variable]uint64 // addresses of .global and .const variables
 	findings    findings
 	traces      traces
 	steps       atomic.Int64
@@ -166,11 +168,11 @@ func (l *launch) check() error {
 		return fmt.Errorf("the block is %v, and .reqntid demands %v", l.block, k.Threads)
 	}
 	on := k.machine()
-	if n := max(k.MaxRegisters, l.options.Registers); n > 0 && alignUp(n, registerUnit)*alignUp(threads, warpSize) > on.RegistersPerSM {
+	if n := max(k.MaxRegisters, l.options.Registers); n > 0 && number.AlignUp(n, registerUnit)*number.AlignUp(threads, warpSize) > on.RegistersPerSM {
 		return fmt.Errorf("%d threads of %d registers, a multiprocessor has %d registers", threads, n, on.RegistersPerSM)
 	}
-	if l.dynamic < 0 || k.dynamic+l.dynamic > on.SharedPerBlock {
-		return fmt.Errorf("%d bytes of shared memory, at most %d are possible", k.dynamic+l.dynamic, on.SharedPerBlock)
+	if l.dynamic < 0 || k.Dynamic+l.dynamic > on.SharedPerBlock {
+		return fmt.Errorf("%d bytes of shared memory, at most %d are possible", k.Dynamic+l.dynamic, on.SharedPerBlock)
 	}
 	if len(l.params) != k.ParamSize {
 		return fmt.Errorf("%d bytes of parameters, need %d", len(l.params), k.ParamSize)
@@ -183,13 +185,13 @@ func (l *launch) check() error {
 
 // place gives the module's variables addresses for the launch.
 func (l *launch) place(m *Module) (release func(), err error) {
-	l.variables = map[*variable]uint64{}
-	for _, v := range m.text.globals {
-		at, err := l.memory.Alloc(int64(v.size))
+	l.variables = map[*syntax.Variable]uint64{}
+	for _, v := range m.text.Globals {
+		at, err := l.memory.Alloc(int64(v.Size))
 		if err != nil {
 			return nil, err
 		}
-		if err := l.memory.Write(at, v.data); err != nil {
+		if err := l.memory.Write(at, v.Data); err != nil {
 			return nil, err
 		}
 		l.variables[v] = at

@@ -1,6 +1,10 @@
 package emu
 
-import "fmt"
+import (
+	"fmt"
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
 
 // An mbarrier is an object in shared memory that counts arrivals and bytes of
 // asynchronous copies, phase after phase. What is in its 8 bytes is its own affair.
@@ -46,7 +50,7 @@ func mbarrierInstruction(d *decoder) {
 		mbarrierCount(d, op == "expect_tx")
 	case "pending_count":
 		d.typeOf("b64")
-		dst, state := d.dst(types["u32"]), d.src(types["b64"])
+		dst, state := d.dst(number.Types["u32"]), d.src(number.Types["b64"])
 		d.map1(dst, state, func(v uint64) uint64 { return v & mostArrivals })
 	default:
 		mbarrierWait(d)
@@ -65,7 +69,7 @@ func (d *decoder) semantics(sem ...string) (relaxed bool) {
 func mbarrierInit(d *decoder) {
 	s := d.space("shared", "shared::cta")
 	d.typeOf("b64")
-	a, count := d.address(s), d.src(types["u32"])
+	a, count := d.address(s), d.src(number.Types["u32"])
 	d.in.run = func(w *warp) {
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
@@ -125,9 +129,9 @@ func mbarrierInvalidate(d *decoder) {
 }
 
 // mbarrierPlace finds the bytes of an mbarrier.
-func (w *warp) mbarrierPlace(s space, address uint64, lane int) (place, bool) {
+func (w *warp) mbarrierPlace(s syntax.Space, address uint64, lane int) (place, bool) {
 	p, ok := w.locate(s, address, mbarrierSize, mbarrierSize, lane)
-	if ok && p.space != spaceShared {
+	if ok && p.space != syntax.SpaceShared {
 		w.report(OutOfBounds, 1<<lane, "an mbarrier at %s address %#x: they are in shared memory", p.space, address)
 		return p, false
 	}
@@ -139,7 +143,7 @@ func (w *warp) mbarrier(a address, lane int) *mbarrier {
 	return w.mbarrierAt(a.space, a.in(w, lane), lane)
 }
 
-func (w *warp) mbarrierAt(s space, address uint64, lane int) *mbarrier {
+func (w *warp) mbarrierAt(s syntax.Space, address uint64, lane int) *mbarrier {
 	p, ok := w.mbarrierPlace(s, address, lane)
 	if !ok {
 		return nil
@@ -175,16 +179,16 @@ func mbarrierArrive(d *decoder, drop bool) {
 	relaxed := d.semantics("release", "relaxed")
 	s := d.space("shared", "shared::cta", "shared::cluster")
 	d.typeOf("b64")
-	sink := d.ops[0].kind == opSink
-	state := d.dst(types["b64"])
-	if s == spaceCluster && !sink {
+	sink := d.ops[0].Kind == syntax.OpSink
+	state := d.dst(number.Types["b64"])
+	if s == syntax.SpaceCluster && !sink {
 		d.fail("a .shared::cluster mbarrier gives no state: need _")
 	}
 	a := d.address(s)
 	count := row(-1)
 	switch {
 	case expects, noComplete, d.more():
-		count = d.src(types["u32"])
+		count = d.src(number.Types["u32"])
 	}
 	d.in.run = func(w *warp) {
 		if !relaxed {
@@ -230,7 +234,7 @@ func mbarrierCount(d *decoder, expects bool) {
 	d.semantics("relaxed")
 	s := d.space("shared", "shared::cta", "shared::cluster")
 	d.typeOf("b64")
-	a, count := d.address(s), d.src(types["u32"])
+	a, count := d.address(s), d.src(number.Types["u32"])
 	d.in.run = func(w *warp) {
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
@@ -324,12 +328,12 @@ func mbarrierWait(d *decoder) {
 	a := d.address(s)
 	var which row
 	if parity {
-		which = d.src(types["u32"])
+		which = d.src(number.Types["u32"])
 	} else {
-		which = d.src(types["b64"])
+		which = d.src(number.Types["b64"])
 	}
 	if d.more() {
-		d.src(types["u32"])
+		d.src(number.Types["u32"])
 	}
 	in := d.in
 	in.control = func(w *warp, f *fragment) outcome {

@@ -1,6 +1,9 @@
 package emu
 
-import "tilec/jit/target"
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/target"
+)
 
 const (
 	sharedUnit   = 128 // bytes by which shared memory is given
@@ -30,7 +33,7 @@ func (k *Kernel) registerLimit(threads int, on target.Machine) int {
 	if bound := max(k.Threads[0]*k.Threads[1]*k.Threads[2], k.MaxThreads[0]*k.MaxThreads[1]*k.MaxThreads[2]); bound > 0 {
 		threads = bound
 	}
-	return min(most, on.RegistersPerSM/(alignUp(threads, warpSize)*max(k.MinBlocks, 1))/registerUnit*registerUnit)
+	return min(most, on.RegistersPerSM/(number.AlignUp(threads, warpSize)*max(k.MinBlocks, 1))/registerUnit*registerUnit)
 }
 
 // machine is what the module is for.
@@ -51,10 +54,10 @@ func (k *Kernel) occupancy(threads, shared, assembled int) Occupancy {
 		}
 	}
 	bound("threads", on.ThreadsPerSM/(warps*warpSize))
-	bound("shared memory", on.SharedPerSM()/alignUp(shared+target.SharedReserved, sharedUnit))
+	bound("shared memory", on.SharedPerSM()/number.AlignUp(shared+target.SharedReserved, sharedUnit))
 	o.MostBlocks = o.Blocks
 	if o.Registers > 0 {
-		bound("registers", on.RegistersPerSM/(alignUp(o.Registers, registerUnit)*warpSize*warps))
+		bound("registers", on.RegistersPerSM/(number.AlignUp(o.Registers, registerUnit)*warpSize*warps))
 	}
 	if o.Assembled {
 		o.MostBlocks = o.Blocks

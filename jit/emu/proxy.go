@@ -1,5 +1,7 @@
 package emu
 
+import "tilec/jit/emu/syntax"
+
 // Findings of the asynchronous half.
 const (
 	MissingFence  Kind = "missing fence"          // an asynchronous access to what an ordinary one wrote, with no fence.proxy.async between; a wgmma without wgmma.fence
@@ -16,7 +18,7 @@ func proxyFence(d *decoder) {
 	d.one("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
 	d.one("cluster", "cta", "gpu", "sys")
 	if kind == "tensormap::generic" && sem == "acquire" {
-		d.address(spaceGeneric)
+		d.address(syntax.SpaceGeneric)
 		d.constInt()
 	}
 	if kind == "alias" || kind == "tensormap::generic" || where == "global" {

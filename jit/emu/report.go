@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 // A class groups instructions by what executes them.
 type class uint8
 
@@ -109,9 +114,9 @@ func (w *warp) trafficOf(a address, sizes *[warpSize]int) {
 	s, _ := resolve(a.space, w.addresses[first(lanes)])
 	c := &w.block.counts[w.in.site.index]
 	switch s {
-	case spaceGlobal:
+	case syntax.SpaceGlobal:
 		c.global.add(bytes, sectors(&w.addresses, lanes, sizes), sectorSize)
-	case spaceShared, spaceCluster:
+	case syntax.SpaceShared, syntax.SpaceCluster:
 		c.shared.add(bytes, wavefronts(&w.addresses, lanes, most), bankWidth*banks)
 	}
 }
@@ -155,7 +160,7 @@ func wavefronts(addresses *[warpSize]uint64, active uint32, size int) int {
 	}
 	total := 0
 	for from := 0; from < warpSize; from += group {
-		part := active & (uint32(widthMask(group)) << from)
+		part := active & (uint32(number.Mask(group)) << from)
 		if part == 0 {
 			continue
 		}
@@ -209,7 +214,7 @@ func (r *Report) access(k *Kernel, s *site, space string, c accessCount, read, w
 		return
 	}
 	a := Access{
-		Instruction: s.text, PTXLine: s.ptxLine, File: k.module.files[s.file], Line: s.line, Space: space,
+		Instruction: s.text, PTXLine: s.ptxLine, File: k.module.Files[s.file], Line: s.line, Space: space,
 		Requests: int64(c.requests), Bytes: int64(c.bytes), Ideal: int64(c.ideal),
 	}
 	if space == "global" {

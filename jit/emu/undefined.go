@@ -1,5 +1,7 @@
 package emu
 
+import "tilec/jit/emu/syntax"
+
 // Reading shared or local memory that nobody wrote is no fault by itself: lanes
 // whose elements do not exist load what lies there, compute with it and drop it, and
 // to fill it first would be work for nothing. So what such a load gives is followed,
@@ -14,7 +16,7 @@ package emu
 // An origin is where a value came from that is undefined.
 type origin struct {
 	site  *site
-	space space
+	space syntax.Space
 	at    int
 }
 
@@ -31,7 +33,7 @@ func (w *warp) undefine(r row, lane int, from origin) {
 	if u == nil {
 		if u = w.spare; u == nil {
 			k := w.block.launch.kernel
-			u = &undefinedValues{make([]uint32, k.rows), make([]uint32, len(k.predicateNames)), make([]origin, k.rows), make([]origin, len(k.predicateNames))}
+			u = &undefinedValues{make([]uint32, k.rows), make([]uint32, len(k.PredicateNames)), make([]origin, k.rows), make([]origin, len(k.PredicateNames))}
 		}
 		w.undefined = u
 	}

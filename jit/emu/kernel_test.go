@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
+	"tilec/jit/emu/syntax"
 
 	"github.com/stretchr/testify/require"
 )
@@ -32,7 +33,7 @@ func TestDecodeErrors(t *testing.T) {
 	} {
 		_, err := Parse(kernel(body))
 		require.ErrorContains(t, err, want, body)
-		var at *SyntaxError
+		var at *syntax.Error
 		require.ErrorAs(t, err, &at)
 		require.Positive(t, at.Line, body)
 	}
@@ -55,7 +56,7 @@ func FuzzLaunch(f *testing.F) {
 			return
 		}
 		for name, e := range m.Kernels {
-			if e.ParamSize > 1<<10 || e.Local > 1<<10 || e.Shared > 1<<14 || len(m.text.globals) > 0 {
+			if e.ParamSize > 1<<10 || e.Local > 1<<10 || e.Shared > 1<<14 || len(m.text.Globals) > 0 {
 				continue
 			}
 			threads := [3]int{32, 1, 1}

@@ -1,15 +1,16 @@
-package emu
+package syntax
 
 import (
 	"encoding/binary"
 	"math"
 	"strconv"
 	"strings"
+	"tilec/jit/emu/number"
 )
 
 func (p *parser) registers() {
 	name := strings.TrimPrefix(p.name(), ".")
-	t, ok := types[name]
+	t, ok := number.Types[name]
 	if !ok {
 		p.fail("registers of type .%s are not known", name)
 	}
@@ -34,15 +35,15 @@ func (p *parser) registers() {
 	}
 }
 
-func (p *parser) register(name string, t dtype) {
+func (p *parser) register(name string, t number.Type) {
 	e := p.f.entry
-	names := &e.registerNames
-	if t.kind == kindPred {
-		names = &e.predicateNames
+	names := &e.RegisterNames
+	if t.Kind == number.KindPred {
+		names = &e.PredicateNames
 	} else {
-		e.Registers += max(1, t.bits/32)
+		e.Registers += max(1, t.Bits/32)
 	}
-	r := register{index: len(*names), t: t}
+	r := register{Index: len(*names), Type: t}
 	*names = append(*names, name)
 	if len(*names) > maxRegisters {
 		p.fail("the kernel has more than %d registers", maxRegisters)
@@ -55,13 +56,13 @@ func (p *parser) register(name string, t dtype) {
 
 // variables reads a declaration of .shared, .local, .global or .const variables and gives them addresses.
 func (p *parser) variables(directive string, extern bool) {
-	spaces := map[string]space{".shared": spaceShared, ".local": spaceLocal, ".param": spaceLocal, ".global": spaceGlobal, ".const": spaceConst}
+	spaces := map[string]Space{".shared": SpaceShared, ".local": SpaceLocal, ".param": SpaceLocal, ".global": SpaceGlobal, ".const": SpaceConst}
 	v := p.variable(spaces[directive])
-	v.extern, v.call = extern, directive == ".param"
-	switch v.space {
-	case spaceShared:
+	v.extern, v.Call = extern, directive == ".param"
+	switch v.Space {
+	case SpaceShared:
 		if extern { // starts after all static shared memory, known at the end of the kernel
-			v.address = dynamicShared
+			v.Address = DynamicShared
 			break
 		}
 		top := 0
@@ -70,21 +71,21 @@ func (p *parser) variables(directive string, extern bool) {
 		}
 		for s := p.scope; s != nil; s = s.outer {
 			for _, o := range s.variables {
-				if o.space == spaceShared && !o.extern {
-					top = max(top, int(o.address)+o.size)
+				if o.Space == SpaceShared && !o.extern {
+					top = max(top, int(o.Address)+o.Size)
 				}
 			}
 		}
-		v.address = uint64(alignUp(top, v.align))
+		v.Address = uint64(number.AlignUp(top, v.align))
 		if p.f != nil {
-			p.f.shared = int(v.address) + v.size
+			p.f.shared = int(v.Address) + v.Size
 		}
-	case spaceLocal:
+	case SpaceLocal:
 		e := p.f.entry
-		v.address = uint64(alignUp(e.Local, v.align))
-		e.Local = int(v.address) + v.size
+		v.Address = uint64(number.AlignUp(e.Local, v.align))
+		e.Local = int(v.Address) + v.Size
 	default:
-		p.module.globals = append(p.module.globals, v)
+		p.module.Globals = append(p.module.Globals, v)
 	}
 	if p.accept("=") {
 		p.initialiser(v)
@@ -93,22 +94,22 @@ func (p *parser) variables(directive string, extern bool) {
 	p.declare(v)
 }
 
-func (p *parser) declare(v *variable) {
+func (p *parser) declare(v *Variable) {
 	if _, ok := p.scope.variables[v.name]; ok {
 		p.fail("%s is declared twice", v.name)
 	}
 	p.scope.variables[v.name] = v
 }
 
-// dynamicShared is the address of an extern shared variable until the launch.
-const dynamicShared = math.MaxUint64
+// DynamicShared is the address of an extern shared variable until the launch.
+const DynamicShared = math.MaxUint64
 
 // variable reads the rest of a declaration: .align n .type name[size].
-func (p *parser) variable(s space) *variable {
-	v := &variable{space: s}
-	var t dtype
+func (p *parser) variable(s Space) *Variable {
+	v := &Variable{Space: s}
+	var t number.Type
 	elements := 1
-	for p.tok.kind == tokenName && p.tok.text[0] == '.' {
+	for p.tok.Kind == tokenName && p.tok.text[0] == '.' {
 		switch d := p.name(); d {
 		case ".align":
 			v.align = p.integer()
@@ -128,15 +129,15 @@ func (p *parser) variable(s space) *variable {
 			elements *= 4
 		default:
 			ok := false
-			if t, ok = types[d[1:]]; !ok {
+			if t, ok = number.Types[d[1:]]; !ok {
 				p.fail("%s is not a type of a variable that the emulator knows", d)
 			}
 		}
 	}
-	if t.bits == 0 {
+	if t.Bits == 0 {
 		p.fail("a variable has no type")
 	}
-	v.align = max(v.align, t.bytes()*elements)
+	v.align = max(v.align, t.Bytes()*elements)
 	v.name = p.name()
 	if p.accept("<") {
 		p.fail("a range of variables is not known")
@@ -152,20 +153,20 @@ func (p *parser) variable(s space) *variable {
 			p.fail("%s is larger than %d bytes", v.name, maxVariable)
 		}
 	}
-	v.size = t.bytes() * elements
-	if s == spaceGlobal || s == spaceConst {
-		v.data = make([]byte, v.size)
+	v.Size = t.Bytes() * elements
+	if s == SpaceGlobal || s == SpaceConst {
+		v.Data = make([]byte, v.Size)
 	}
 	p.elem = t
 	return v
 }
 
 // initialiser reads = {1, 2, 3}, = 1, with the elements left out being zero.
-func (p *parser) initialiser(v *variable) {
-	if v.data == nil {
-		p.fail("%s is in .%s, where variables cannot be initialised", v.name, v.space)
+func (p *parser) initialiser(v *Variable) {
+	if v.Data == nil {
+		p.fail("%s is in .%s, where variables cannot be initialised", v.name, v.Space)
 	}
-	at, size := 0, p.elem.bytes()
+	at, size := 0, p.elem.Bytes()
 	var values func()
 	values = func() {
 		if p.accept("{") {
@@ -178,16 +179,16 @@ func (p *parser) initialiser(v *variable) {
 			return
 		}
 		o := p.operand()
-		if at+size > len(v.data) {
+		if at+size > len(v.Data) {
 			p.fail("%s has more initial values than elements", v.name)
 		}
-		bits, err := o.constant(p.elem)
+		bits, err := o.Constant(p.elem)
 		if err != nil {
 			p.fail("%v", err)
 		}
 		var word [8]byte
 		binary.LittleEndian.PutUint64(word[:], bits)
-		copy(v.data[at:at+size], word[:])
+		copy(v.Data[at:at+size], word[:])
 		at += size
 	}
 	values()

@@ -1,4 +1,4 @@
-package emu
+package number
 
 import (
 	"math"
@@ -25,9 +25,9 @@ func TestRounding(t *testing.T) {
 		}
 	}
 	modes := map[string]big.RoundingMode{"rn": big.ToNearestEven, "rz": big.ToZero, "rm": big.ToNegativeInf, "rp": big.ToPositiveInf}
-	fma := exactOps["fma"].narrow
+	fma := FloatOps["fma"].Narrow
 	for name, mode := range modes {
-		s := floatStyle{t: types["f32"], mode: roundings[name]}
+		s := Style{Type: Types["f32"], Mode: Roundings[name]}
 		for range 1000 {
 			a, b, c := value(), value(), value()
 			exactly := exact(float64(a))
@@ -36,9 +36,9 @@ func TestRounding(t *testing.T) {
 				continue
 			}
 			want := roundBig(exactly, mode)
-			require.Equal(t, want, s.out(fma(s.in(bits32(a)), s.in(bits32(b)), s.in(bits32(c)), s.mode)), "%s: %v*%v+%v", name, a, b, c)
+			require.Equal(t, want, s.Out(fma(s.In(Bits32(a)), s.In(Bits32(b)), s.In(Bits32(c)), s.Mode)), "%s: %v*%v+%v", name, a, b, c)
 			if mode == big.ToNearestEven {
-				require.Equal(t, want, fma32(bits32(a), bits32(b), bits32(c)), "%v*%v+%v", a, b, c)
+				require.Equal(t, want, FMA32(Bits32(a), Bits32(b), Bits32(c)), "%v*%v+%v", a, b, c)
 			}
 		}
 	}
@@ -64,35 +64,35 @@ func roundBig(x *big.Float, mode big.RoundingMode) uint64 {
 	if step != 0 {
 		f = math.Nextafter32(f, float32(math.Inf(step)))
 	}
-	return bits32(f)
+	return Bits32(f)
 }
 
 // TestFormats checks every value of the narrow formats there and back, and
 // rounding between neighbours.
 func TestFormats(t *testing.T) {
-	for name, f := range map[string]*format{"f16": &f16, "bf16": &bf16, "e5m2": &e5m2, "e4m3": &e4m3} {
+	for name, f := range map[string]*Format{"f16": &F16, "bf16": &Bf16, "e5m2": &e5m2, "e4m3": &e4m3} {
 		for code := range f.infinity() {
-			v := f.value(code)
-			require.Equal(t, code, f.round(v, nearestEven, false), "%s %#x", name, code)
-			next := f.value(code + 1)
+			v := f.Value(code)
+			require.Equal(t, code, f.Round(v, NearestEven, false), "%s %#x", name, code)
+			next := f.Value(code + 1)
 			if code+1 >= f.infinity() {
 				continue
 			}
 			require.Greater(t, next, v, "%s %#x", name, code)
 			mid := (v + next) / 2
 			even := code + code&1
-			require.Equal(t, even, f.round(mid, nearestEven, false), "%s between %#x and the next", name, code)
-			require.Equal(t, code+1, f.round(mid, nearestAway, false))
-			require.Equal(t, code, f.round(mid, towardZero, false))
-			require.Equal(t, code+1, f.round(mid, upward, false))
-			require.Equal(t, code, f.round(math.Nextafter(mid, 0), nearestEven, false))
-			require.Equal(t, code+1, f.round(math.Nextafter(mid, next), nearestEven, false))
+			require.Equal(t, even, f.Round(mid, NearestEven, false), "%s between %#x and the next", name, code)
+			require.Equal(t, code+1, f.Round(mid, nearestAway, false))
+			require.Equal(t, code, f.Round(mid, towardZero, false))
+			require.Equal(t, code+1, f.Round(mid, upward, false))
+			require.Equal(t, code, f.Round(math.Nextafter(mid, 0), NearestEven, false))
+			require.Equal(t, code+1, f.Round(math.Nextafter(mid, next), NearestEven, false))
 		}
 	}
 	// Documented limits.
-	require.Equal(t, 65504.0, f16.value(0x7bff))
-	require.Equal(t, 448.0, e4m3.value(0x7e))
-	require.Equal(t, 57344.0, e5m2.value(0x7b))
-	require.True(t, math.IsNaN(e4m3.value(0x7f)))
-	require.Equal(t, uint64(0x7e), e4m3.round(1e9, nearestEven, true))
+	require.Equal(t, 65504.0, F16.Value(0x7bff))
+	require.Equal(t, 448.0, e4m3.Value(0x7e))
+	require.Equal(t, 57344.0, e5m2.Value(0x7b))
+	require.True(t, math.IsNaN(e4m3.Value(0x7f)))
+	require.Equal(t, uint64(0x7e), e4m3.Round(1e9, NearestEven, true))
 }

@@ -1,4 +1,4 @@
-package emu
+package syntax
 
 import (
 	"fmt"
@@ -7,24 +7,25 @@ import (
 	"strings"
 
 	"tilec/jit/bug"
+	"tilec/jit/emu/number"
 )
 
-// parseText reads a PTX module. The error is a *SyntaxError, which names the line.
-func parseText(text string) (m *textModule, err error) {
+// Parse reads a PTX module. The error is a *SyntaxError, which names the line.
+func Parse(text string) (m *Module, err error) {
 	p := &parser{lex: lexer{text: text, line: 1}}
 	defer func() {
 		switch e := recover().(type) {
 		case nil:
-		case *SyntaxError:
+		case *Error:
 			m, err = nil, e
 		default:
 			m, err = nil, bug.Recovered("emulator", e)
 		}
 	}()
-	p.module = &textModule{files: map[int]string{}}
+	p.module = &Module{Files: map[int]string{}}
 	p.scope, p.functions = newScope(nil), map[string]position{}
 	p.advance()
-	for p.tok.kind != tokenEnd {
+	for p.tok.Kind != tokenEnd {
 		p.declaration()
 	}
 	if p.module.Version == "" {
@@ -41,10 +42,10 @@ const (
 type parser struct {
 	lex    lexer
 	tok    token
-	module *textModule
+	module *Module
 	scope  *scope
-	f      *function // being parsed
-	elem   dtype     // of the last variable read
+	f      *function   // being parsed
+	elem   number.Type // of the last variable read
 	// functions are where the text of each .func starts
 	functions map[string]position
 }
@@ -67,11 +68,11 @@ func (p *parser) advance() { p.tok = p.lex.next() }
 func (p *parser) fail(format string, args ...any) { p.failAt(p.tok.line, format, args...) }
 
 func (p *parser) failAt(line int, format string, args ...any) {
-	panic(&SyntaxError{line, fmt.Sprintf(format, args...)})
+	panic(&Error{line, fmt.Sprintf(format, args...)})
 }
 
 func (p *parser) is(text string) bool {
-	return p.tok.text == text && p.tok.kind != tokenString
+	return p.tok.text == text && p.tok.Kind != tokenString
 }
 
 func (p *parser) accept(text string) bool {
@@ -89,7 +90,7 @@ func (p *parser) expect(text string) {
 }
 
 func (p *parser) name() string {
-	if p.tok.kind != tokenName {
+	if p.tok.Kind != tokenName {
 		p.fail("need a name, have %v", p.tok)
 	}
 	s := p.tok.text
@@ -99,14 +100,14 @@ func (p *parser) name() string {
 
 // integer reads an integer constant that has no sign.
 func (p *parser) integer() int {
-	if p.tok.kind != tokenNumber {
+	if p.tok.Kind != tokenNumber {
 		p.fail("need a number, have %v", p.tok)
 	}
 	o := p.number()
-	if o.kind != opInt || o.bits > math.MaxInt32 {
+	if o.Kind != OpInt || o.Bits > math.MaxInt32 {
 		p.fail("need an integer below 2^31")
 	}
-	return int(o.bits)
+	return int(o.Bits)
 }
 
 func (p *parser) declaration() {
@@ -130,7 +131,7 @@ func (p *parser) declaration() {
 		}
 	case ".file":
 		n := p.integer()
-		p.module.files[n] = p.tok.text
+		p.module.Files[n] = p.tok.text
 		p.advance()
 		for p.accept(",") {
 			p.integer()
@@ -152,7 +153,7 @@ func (p *parser) declaration() {
 
 func (p *parser) skipTo(end string) {
 	for !p.is(end) {
-		if p.tok.kind == tokenEnd {
+		if p.tok.Kind == tokenEnd {
 			p.fail("need %q, have %v", end, p.tok)
 		}
 		p.advance()
@@ -161,7 +162,7 @@ func (p *parser) skipTo(end string) {
 }
 
 func (p *parser) entry() {
-	e := &Entry{Name: p.name(), labels: map[string]int{}, targets: map[string][]string{}}
+	e := &Entry{Name: p.name(), Labels: map[string]int{}, Targets: map[string][]string{}}
 	if slices.ContainsFunc(p.module.Entries, func(o *Entry) bool { return o.Name == e.Name }) {
 		p.fail("kernel %s is declared twice", e.Name)
 	}
@@ -171,10 +172,10 @@ func (p *parser) entry() {
 	if p.accept("(") {
 		for !p.accept(")") {
 			p.expect(".param")
-			v := p.variable(spaceParam)
-			v.address = uint64(alignUp(e.ParamSize, v.align))
-			e.ParamSize = int(v.address) + v.size
-			e.Params = append(e.Params, Param{v.name, int(v.address), v.size})
+			v := p.variable(SpaceParam)
+			v.Address = uint64(number.AlignUp(e.ParamSize, v.align))
+			e.ParamSize = int(v.Address) + v.Size
+			e.Params = append(e.Params, Param{v.name, int(v.Address), v.Size})
 			p.declare(v)
 			if !p.is(")") {
 				p.expect(",")
@@ -186,17 +187,17 @@ func (p *parser) entry() {
 	}
 	for s := outer; s != nil; s = s.outer { // the module's shared variables
 		for _, v := range s.variables {
-			if v.space == spaceShared && !v.extern {
-				p.f.shared = max(p.f.shared, int(v.address)+v.size)
+			if v.Space == SpaceShared && !v.extern {
+				p.f.shared = max(p.f.shared, int(v.Address)+v.Size)
 			}
 		}
 	}
 	p.block()
 	p.scope = outer
 	e.Shared = p.f.shared
-	e.dynamic = alignUp(e.Shared, 16)
+	e.Dynamic = number.AlignUp(e.Shared, 16)
 	if e.Shared == 0 {
-		e.dynamic = 0
+		e.Dynamic = 0
 	}
 	p.module.Entries = append(p.module.Entries, e)
 }
@@ -251,15 +252,15 @@ func (p *parser) statement() {
 		return
 	case p.accept(";"):
 		return
-	case p.tok.kind == tokenName && p.tok.text[0] == '.':
+	case p.tok.Kind == tokenName && p.tok.text[0] == '.':
 		p.directive()
 		return
 	}
-	st := statement{line: p.tok.line, file: f.file, srcLine: f.line, scope: p.scope, prefix: f.prefix}
+	st := Statement{Line: p.tok.line, File: f.file, SourceLine: f.line, Scope: p.scope, Prefix: f.prefix}
 	if p.accept("@") {
-		st.not = p.accept("!")
-		st.guard = p.name()
-	} else if p.tok.kind == tokenName {
+		st.Negated = p.accept("!")
+		st.Guard = p.name()
+	} else if p.tok.Kind == tokenName {
 		// A label, unless an instruction: look at what follows.
 		name := p.name()
 		if p.accept(":") {
@@ -267,34 +268,34 @@ func (p *parser) statement() {
 				p.branchTargets(name)
 				return
 			}
-			if _, ok := f.entry.labels[f.prefix+name]; ok {
+			if _, ok := f.entry.Labels[f.prefix+name]; ok {
 				p.fail("label %s stands twice", name)
 			}
-			f.entry.labels[f.prefix+name] = len(f.entry.statements)
+			f.entry.Labels[f.prefix+name] = len(f.entry.Statements)
 			return
 		}
-		st.opcode = name
+		st.Opcode = name
 	}
-	if st.opcode == "" {
-		st.opcode = p.name()
+	if st.Opcode == "" {
+		st.Opcode = p.name()
 	}
-	parts := strings.Split(st.opcode, ".")
-	st.name, st.mods = parts[0], parts[1:]
-	if st.name == "call" {
+	parts := strings.Split(st.Opcode, ".")
+	st.Name, st.Modifiers = parts[0], parts[1:]
+	if st.Name == "call" {
 		p.call(st)
 		return
 	}
 	for !p.accept(";") {
-		st.ops = append(st.ops, p.operand())
+		st.Operands = append(st.Operands, p.operand())
 		if !p.is(";") {
 			p.expect(",")
 		}
 	}
-	if st.name == "ret" && len(f.end) > 0 { // to the caller
-		st.name, st.mods, st.prefix = "bra", nil, ""
-		st.ops = []operand{{kind: opName, name: f.end[len(f.end)-1]}}
+	if st.Name == "ret" && len(f.end) > 0 { // to the caller
+		st.Name, st.Modifiers, st.Prefix = "bra", nil, ""
+		st.Operands = []Operand{{Kind: OpName, Name: f.end[len(f.end)-1]}}
 	}
-	f.entry.statements = append(f.entry.statements, st)
+	f.entry.Statements = append(f.entry.Statements, st)
 }
 
 func (p *parser) directive() {

@@ -1,4 +1,4 @@
-package emu
+package syntax
 
 import (
 	"testing"
@@ -7,7 +7,7 @@ import (
 )
 
 func TestParse(t *testing.T) {
-	m, err := parseText(`
+	m, err := Parse(`
 .version 8.0 // a comment
 .target sm_90a, debug /* another
 	over lines */
@@ -53,12 +53,12 @@ $L: mov.b32 %extra, -1;
 	require.Equal(t, 1, e.MinBlocks)
 	require.Equal(t, 40, e.Shared)
 	require.Equal(t, 5+1+6+2, e.Registers)
-	require.Equal(t, []string{"%p"}, e.predicateNames)
-	require.Len(t, e.registerNames, 5+1+3+2)
-	require.Equal(t, map[string]int{"$L": 1}, e.labels)
-	st := e.statements[2]
-	require.Equal(t, []any{"bra", "%p", true, 28}, []any{st.name, st.guard, st.not, st.line})
-	require.Equal(t, []operand{{kind: opName, name: "$L"}}, st.ops)
+	require.Equal(t, []string{"%p"}, e.PredicateNames)
+	require.Len(t, e.RegisterNames, 5+1+3+2)
+	require.Equal(t, map[string]int{"$L": 1}, e.Labels)
+	st := e.Statements[2]
+	require.Equal(t, []any{"bra", "%p", true, 28}, []any{st.Name, st.Guard, st.Negated, st.Line})
+	require.Equal(t, []Operand{{Kind: OpName, Name: "$L"}}, st.Operands)
 	require.Equal(t, "second", m.Entries[1].Name)
 }
 
@@ -77,15 +77,15 @@ func TestParseErrors(t *testing.T) {
 		".shared .b32 x = 1;":            "variables cannot be initialised",
 		"{ mov.b32 %r1, 1;":              "need a name, have the end of the text",
 	} {
-		_, err := parseText(".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() {\n" + body + "\n}")
+		_, err := Parse(".version 8.0\n.target sm_90a\n.address_size 64\n.entry k() {\n" + body + "\n}")
 		require.ErrorContains(t, err, want, body)
-		var at *SyntaxError
+		var at *Error
 		require.ErrorAs(t, err, &at)
 		require.Positive(t, at.Line, body)
 	}
-	_, err := parseText("")
+	_, err := Parse("")
 	require.ErrorContains(t, err, ".version")
-	_, err = parseText(".version 8.0\n.alias f, g;")
+	_, err = Parse(".version 8.0\n.alias f, g;")
 	require.EqualError(t, err, "ptx line 2: .alias is not a declaration that the emulator knows")
 }
 
@@ -95,9 +95,9 @@ func FuzzParse(f *testing.F) {
 	f.Add(".version 8.0\n.func (.reg .b32 %o) f(.reg .b32 %i) { ret; }\n.entry k() { .reg .b32 %r; call (%r), f, (0x1); }")
 	f.Add(".version 8.0\n.const .align 8 .f64 half = 0d3FE0000000000000;\n.global .b32 x[2] = {1, -2};")
 	f.Fuzz(func(t *testing.T, text string) {
-		_, err := parseText(text)
+		_, err := Parse(text)
 		if err != nil {
-			require.ErrorAs(t, err, new(*SyntaxError))
+			require.ErrorAs(t, err, new(*Error))
 		}
 	})
 }

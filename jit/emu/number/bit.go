@@ -1,9 +1,9 @@
-package emu
+package number
 
 import "math/bits"
 
-// lookup3 applies the truth table of lop3: bit abc of it is the result for these bits.
-func lookup3(a, b, c uint64, table int64) uint64 {
+// Lookup3 applies the truth table of lop3: bit abc of it is the result for these bits.
+func Lookup3(a, b, c uint64, table int64) uint64 {
 	var r uint64
 	for i := range 8 {
 		if table>>i&1 == 0 {
@@ -34,8 +34,8 @@ var permuteTables = map[string][4][4]uint64{
 	"rc16": {{0, 1, 0, 1}, {2, 3, 2, 3}, {0, 1, 0, 1}, {2, 3, 2, 3}},
 }
 
-// permuteBytes is prmt of the eight bytes v, in a mode of permuteTables or, with none, by the selectors c.
-func permuteBytes(mode string, v, c uint64) uint64 {
+// PermuteBytes is prmt of the eight bytes v, in a mode of permuteTables or, with none, by the selectors c.
+func PermuteBytes(mode string, v, c uint64) uint64 {
 	var r uint64
 	for i := range 4 {
 		sel := c >> (4 * i) & 15
@@ -51,9 +51,9 @@ func permuteBytes(mode string, v, c uint64) uint64 {
 	return r
 }
 
-// funnelShift is shf: the high half of v shifted left, or the low half of it shifted
+// FunnelShift is shf: the high half of v shifted left, or the low half of it shifted
 // right, by an amount that is clamped to 32 or taken modulo 32.
-func funnelShift(v, amount uint64, left, clamp bool) uint64 {
+func FunnelShift(v, amount uint64, left, clamp bool) uint64 {
 	n := amount & 31
 	if clamp {
 		n = min(amount, 32)
@@ -64,23 +64,23 @@ func funnelShift(v, amount uint64, left, clamp bool) uint64 {
 	return v >> n
 }
 
-// highestBit is bfind: where the highest bit that is not a sign stands, or with
+// HighestBit is bfind: where the highest bit that is not a sign stands, or with
 // shiftAmount how far it is from the top; all ones when there is none.
-func (t dtype) highestBit(a uint64, shiftAmount bool) uint64 {
-	v := t.read(a)
-	if t.kind == kindSigned && v < 0 {
+func (t Type) HighestBit(a uint64, shiftAmount bool) uint64 {
+	v := t.Read(a)
+	if t.Kind == KindSigned && v < 0 {
 		v = ^v
 	}
 	at := bits.Len64(uint64(v)) - 1
 	if at >= 0 && shiftAmount {
-		at = t.bits - 1 - at
+		at = t.Bits - 1 - at
 	}
 	return uint64(at)
 }
 
-// nthSet is fns: where the set bit of mask stands that is the offset-th from base on, upwards or,
+// NthSet is fns: where the set bit of mask stands that is the offset-th from base on, upwards or,
 // below zero, downwards; 2^32-1 when there is none.
-func nthSet(mask, base, offset uint64) uint64 {
+func NthSet(mask, base, offset uint64) uint64 {
 	n, step := int(int32(offset)), 1
 	if n == 0 {
 		if mask>>(base&31)&1 == 1 {
@@ -101,46 +101,46 @@ func nthSet(mask, base, offset uint64) uint64 {
 	return 0xffffffff
 }
 
-// field is bfe: the bits of a from position on, extended by the sign where the type has one.
-func (t dtype) field(a, position, length uint64) uint64 {
+// Field is bfe: the bits of a from position on, extended by the sign where the type has one.
+func (t Type) Field(a, position, length uint64) uint64 {
 	pos, n := int(position&0xff), int(length&0xff)
 	if n == 0 {
 		return 0
 	}
-	v := a & t.mask() >> min(pos, 64)
-	if t.kind == kindUnsigned {
-		return v & widthMask(n)
+	v := a & t.Mask() >> min(pos, 64)
+	if t.Kind == kindUnsigned {
+		return v & Mask(n)
 	}
-	sign := a >> min(pos+n-1, t.bits-1) & 1
-	have := max(0, min(n, t.bits-pos)) // bits that are in a
-	v &= widthMask(have)
+	sign := a >> min(pos+n-1, t.Bits-1) & 1
+	have := max(0, min(n, t.Bits-pos)) // bits that are in a
+	v &= Mask(have)
 	if sign == 1 {
 		v |= ^uint64(0) << have
 	}
 	return v
 }
 
-// withField is bfi: into, with the low bits of v as its bits from position on.
-func (t dtype) withField(into, v, position, length uint64) uint64 {
+// WithField is bfi: into, with the low bits of v as its bits from position on.
+func (t Type) WithField(into, v, position, length uint64) uint64 {
 	pos := position & 0xff
-	mask := widthMask(int(length&0xff)) << pos & t.mask()
+	mask := Mask(int(length&0xff)) << pos & t.Mask()
 	return into&^mask | v<<pos&mask
 }
 
-// extend is szext: the low n bits of a 32-bit value, extended by zeros or the sign;
+// Extend is szext: the low n bits of a 32-bit value, extended by zeros or the sign;
 // n is clamped to 32 or taken modulo 32.
-func (k kind) extend(a, n uint64, clamp bool) uint64 {
+func (k Kind) Extend(a, n uint64, clamp bool) uint64 {
 	if clamp && n >= 32 {
 		return a
 	}
 	if n &= 31; n == 0 {
 		return 0
 	}
-	return uint64(dtype{kind: k, bits: int(n)}.read(a))
+	return uint64(Type{Kind: k, Bits: int(n)}.Read(a))
 }
 
-// maskOf is bmsk: n ones from position on, both clamped to 32 or taken modulo 32.
-func maskOf(position, n uint64, clamp bool) uint64 {
+// Ones is bmsk: n ones from position on, both clamped to 32 or taken modulo 32.
+func Ones(position, n uint64, clamp bool) uint64 {
 	if clamp && position >= 32 {
 		return 0
 	}
@@ -148,5 +148,5 @@ func maskOf(position, n uint64, clamp bool) uint64 {
 	if clamp && n >= 32 {
 		length = 32
 	}
-	return widthMask(int(length)) << (position & 31)
+	return Mask(int(length)) << (position & 31)
 }

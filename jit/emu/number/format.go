@@ -1,85 +1,85 @@
-package emu
+package number
 
 import "math"
 
 // A rounding is a direction in which an exact value becomes a representable one.
-type rounding uint8
+type Rounding uint8
 
 const (
-	nearestEven rounding = iota // .rn
+	NearestEven Rounding = iota // .rn
 	towardZero                  // .rz
 	downward                    // .rm
 	upward                      // .rp
 	nearestAway                 // .rna
 )
 
-var roundings = map[string]rounding{
-	"rn": nearestEven, "rz": towardZero, "rm": downward, "rp": upward, "rna": nearestAway,
-	"rni": nearestEven, "rzi": towardZero, "rmi": downward, "rpi": upward,
+var Roundings = map[string]Rounding{
+	"rn": NearestEven, "rz": towardZero, "rm": downward, "rp": upward, "rna": nearestAway,
+	"rni": NearestEven, "rzi": towardZero, "rmi": downward, "rpi": upward,
 }
 
 // A format is a binary floating-point format.
-type format struct {
-	exp, man int
+type Format struct {
+	exp, Mantissa int
 	// low is the number of unused bits below the mantissa (tf32 is held in 32 bits).
 	low int
 	// finite formats have no infinities and the one NaN of all ones (e4m3).
 	finite bool
-	nan    uint64 // the canonical NaN
+	NaN    uint64 // the canonical NaN
 }
 
 var (
-	f64  = format{exp: 11, man: 52, nan: 0x7ff8000000000000}
-	f32  = format{exp: 8, man: 23, nan: 0x7fffffff}
-	tf32 = format{exp: 8, man: 10, low: 13, nan: 0x7fffffff}
-	bf16 = format{exp: 8, man: 7, nan: 0x7fff}
-	f16  = format{exp: 5, man: 10, nan: 0x7fff}
-	e5m2 = format{exp: 5, man: 2, nan: 0x7f}
-	e4m3 = format{exp: 4, man: 3, finite: true, nan: 0x7f}
+	f64  = Format{exp: 11, Mantissa: 52, NaN: 0x7ff8000000000000}
+	F32  = Format{exp: 8, Mantissa: 23, NaN: 0x7fffffff}
+	tf32 = Format{exp: 8, Mantissa: 10, low: 13, NaN: 0x7fffffff}
+	Bf16 = Format{exp: 8, Mantissa: 7, NaN: 0x7fff}
+	F16  = Format{exp: 5, Mantissa: 10, NaN: 0x7fff}
+	e5m2 = Format{exp: 5, Mantissa: 2, NaN: 0x7f}
+	e4m3 = Format{exp: 4, Mantissa: 3, finite: true, NaN: 0x7f}
 )
 
-func (f *format) bias() int { return 1<<(f.exp-1) - 1 }
+func (f *Format) bias() int { return 1<<(f.exp-1) - 1 }
 
-func (f *format) signBit() uint64 { return 1 << (f.exp + f.man) }
+func (f *Format) signBit() uint64 { return 1 << (f.exp + f.Mantissa) }
 
 // infinity is the code of +infinity, or of the NaN where there is none.
-func (f *format) infinity() uint64 {
+func (f *Format) infinity() uint64 {
 	if f.finite {
-		return 1<<(f.exp+f.man) - 1
+		return 1<<(f.exp+f.Mantissa) - 1
 	}
-	return (1<<f.exp - 1) << f.man
+	return (1<<f.exp - 1) << f.Mantissa
 }
 
-// value is the number that bits stand for; every format is a subset of float64.
-func (f *format) value(bits uint64) float64 {
+// Value is the number that bits stand for; every format is a subset of float64.
+func (f *Format) Value(bits uint64) float64 {
 	switch f {
 	case &f64:
 		return math.Float64frombits(bits)
-	case &f32:
+	case &F32:
 		return float64(math.Float32frombits(uint32(bits)))
-	case &bf16:
+	case &Bf16:
 		return float64(math.Float32frombits(uint32(bits) << 16))
 	case &tf32: // the low bits are ignored
 		return float64(math.Float32frombits(uint32(bits) &^ 0x1fff))
 	}
-	sign := bits >> (f.exp + f.man) & 1 << 63
-	bits &= 1<<(f.exp+f.man) - 1
-	exp, man := bits>>f.man, bits&(1<<f.man-1)
+	sign := bits >> (f.exp + f.Mantissa) & 1 << 63
+	bits &= 1<<(f.exp+f.Mantissa) - 1
+	exp, man := bits>>f.Mantissa, bits&(1<<f.Mantissa-1)
 	switch {
 	case f.finite && bits == f.infinity(), !f.finite && bits > f.infinity():
 		return math.NaN()
 	case !f.finite && bits == f.infinity():
 		return math.Float64frombits(sign | 0x7ff<<52)
 	case exp == 0:
-		v := math.Ldexp(float64(man), 1-f.bias()-f.man)
+		v := math.Ldexp(float64(man), 1-f.bias()-f.Mantissa)
 		return math.Float64frombits(sign | math.Float64bits(v))
 	}
-	return math.Float64frombits(sign | (exp+1023-uint64(f.bias()))<<52 | man<<(52-f.man))
+	return math.Float64frombits(sign | (exp+1023-uint64(f.bias()))<<52 | man<<(52-f.Mantissa))
 }
 
-// has tells whether a number has a property that testp asks for.
-func (f *format) has(property string, bits uint64) bool {
-	v := f.value(bits)
+// Is tells whether a number has a property that testp asks for.
+func (f *Format) Is(property string, bits uint64) bool {
+	v := f.Value(bits)
 	isSubnormal := v != 0 && bits&f.infinity() == 0
 	switch property {
 	case "finite":
@@ -96,21 +96,21 @@ func (f *format) has(property string, bits uint64) bool {
 	return v == v && !math.IsInf(v, 0) && !isSubnormal
 }
 
-// round gives the bits of t rounded to the format. With saturate, what is too
+// Round gives the bits of t rounded to the format. With saturate, what is too
 // large becomes the largest finite value.
-func (f *format) round(t float64, mode rounding, saturate bool) uint64 {
+func (f *Format) Round(t float64, mode Rounding, saturate bool) uint64 {
 	if f == &f64 {
 		if t != t {
-			return f64.nan
+			return f64.NaN
 		}
 		return math.Float64bits(t)
 	}
 	b := math.Float64bits(t)
 	negative := b>>63 == 1
-	sign := b >> 63 << (f.exp + f.man)
+	sign := b >> 63 << (f.exp + f.Mantissa)
 	largest := f.infinity() - 1
 	if t != t {
-		return f.nan
+		return f.NaN
 	}
 	var r uint64
 	if math.IsInf(t, 0) {
@@ -125,10 +125,10 @@ func (f *format) round(t float64, mode rounding, saturate bool) uint64 {
 		exp, man = -1022, man&^(1<<52)
 	}
 	e := max(exp, 1-f.bias())
-	shift := min(52-f.man+e-exp, 54)
+	shift := min(52-f.Mantissa+e-exp, 54)
 	q, rest, half := man>>shift, man&(1<<shift-1), uint64(1)<<(shift-1)
 	switch mode {
-	case nearestEven:
+	case NearestEven:
 		if rest > half || rest == half && q&1 == 1 {
 			q++
 		}
@@ -146,9 +146,9 @@ func (f *format) round(t float64, mode rounding, saturate bool) uint64 {
 		}
 	}
 	// q has the implicit bit unless the result is subnormal; a carry moves to the next exponent.
-	r = uint64(e+f.bias()-1)<<f.man + q
+	r = uint64(e+f.bias()-1)<<f.Mantissa + q
 	if r > largest {
-		away := mode == nearestEven || mode == nearestAway || mode == downward && negative || mode == upward && !negative
+		away := mode == NearestEven || mode == nearestAway || mode == downward && negative || mode == upward && !negative
 		r = largest
 		if away && !saturate {
 			r = f.infinity()
@@ -173,8 +173,8 @@ func toOdd(s, e float64) float64 {
 	return math.Float64frombits(b - 1)
 }
 
-// addOdd is a+b rounded to odd, for magnitudes below 2^1000.
-func addOdd(a, b float64) float64 {
+// AddOdd is a+b rounded to odd, for magnitudes below 2^1000.
+func AddOdd(a, b float64) float64 {
 	s := a + b
 	if s == 0 || s != s {
 		return s
@@ -184,10 +184,10 @@ func addOdd(a, b float64) float64 {
 }
 
 // fmaOdd is a*b+c rounded to odd, where a*b is exact: for f32 and narrower.
-func fmaOdd(a, b, c float64) float64 { return addOdd(a*b, c) }
+func fmaOdd(a, b, c float64) float64 { return AddOdd(a*b, c) }
 
-// divOdd is a/b rounded to odd, for f32 and narrower.
-func divOdd(a, b float64) float64 {
+// DivOdd is a/b rounded to odd, for f32 and narrower.
+func DivOdd(a, b float64) float64 {
 	q := a / b
 	if q == 0 || q != q || math.IsInf(q, 0) || math.IsInf(b, 0) {
 		return q
@@ -199,8 +199,8 @@ func divOdd(a, b float64) float64 {
 	return toOdd(q, r)
 }
 
-// sqrtOdd is the square root rounded to odd, for f32 and narrower.
-func sqrtOdd(a float64) float64 {
+// SqrtOdd is the square root rounded to odd, for f32 and narrower.
+func SqrtOdd(a float64) float64 {
 	q := math.Sqrt(a)
 	if q == 0 || q != q || math.IsInf(q, 0) {
 		return q

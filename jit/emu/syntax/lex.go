@@ -1,4 +1,4 @@
-package emu
+package syntax
 
 import (
 	"fmt"
@@ -16,25 +16,25 @@ const (
 )
 
 type token struct {
-	kind tokenKind
+	Kind tokenKind
 	text string
 	line int
 }
 
 func (t token) String() string {
-	if t.kind == tokenEnd {
+	if t.Kind == tokenEnd {
 		return "the end of the text"
 	}
 	return fmt.Sprintf("%q", t.text)
 }
 
-// SyntaxError is a module that Parse does not take, with the line of the PTX text.
-type SyntaxError struct {
+// Error is a module that Parse does not take, with the line of the PTX text.
+type Error struct {
 	Line    int
 	Message string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("ptx line %d: %s", e.Line, e.Message) }
+func (e *Error) Error() string { return fmt.Sprintf("ptx line %d: %s", e.Line, e.Message) }
 
 type lexer struct {
 	text string
@@ -84,7 +84,7 @@ func (l *lexer) next() token {
 			l.at++
 		}
 		if l.at == len(l.text) || l.text[l.at] != '"' {
-			panic(&SyntaxError{l.line, "a string does not end"})
+			panic(&Error{l.line, "a string does not end"})
 		}
 		l.at++
 		return token{tokenString, l.text[start+1 : l.at-1], l.line}
@@ -130,7 +130,7 @@ func (l *lexer) skip() bool {
 		case strings.HasPrefix(l.text[l.at:], "/*"):
 			end := strings.Index(l.text[l.at:], "*/")
 			if end < 0 {
-				panic(&SyntaxError{l.line, "a comment does not end"})
+				panic(&Error{l.line, "a comment does not end"})
 			}
 			l.line += strings.Count(l.text[l.at:l.at+end], "\n")
 			l.at += end + 2
