@@ -2,6 +2,7 @@ package emu
 
 import (
 	"encoding/binary"
+
 	"tilec/jit/emu/syntax"
 )
 

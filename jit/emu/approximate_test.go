@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
 	"tilec/jit/emu/number"
 )
 
@@ -114,9 +115,9 @@ var halfApproximations = []struct {
 	bound func(x, y float64) float64
 }{
 	{"ex2.approx.f16", &number.F16, math.Exp2, linear(-12, 15), relative(math.Exp2(-9.9))},
-	{"ex2.approx.ftz.bf16", &number.Bf16, math.Exp2, linear(-100, 100), relative(0x1p-7)},
+	{"ex2.approx.ftz.bf16", &number.BF16, math.Exp2, linear(-100, 100), relative(0x1p-7)},
 	{"tanh.approx.f16", &number.F16, math.Tanh, linear(-5, 5), absolute(math.Exp2(-10.987))},
-	{"tanh.approx.bf16", &number.Bf16, math.Tanh, linear(-5, 5), absolute(0x1p-8)},
+	{"tanh.approx.bf16", &number.BF16, math.Tanh, linear(-5, 5), absolute(0x1p-8)},
 }
 
 func TestHalfApproximations(t *testing.T) {

@@ -3,6 +3,7 @@ package emu
 import (
 	"fmt"
 	"math/bits"
+
 	"tilec/jit/emu/number"
 )
 

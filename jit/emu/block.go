@@ -2,6 +2,7 @@ package emu
 
 import (
 	"fmt"
+
 	"tilec/jit/emu/syntax"
 )
 

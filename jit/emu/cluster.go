@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
 	"tilec/jit/emu/number"
 	"tilec/jit/emu/syntax"
 )

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
 	"tilec/jit/emu/number"
 	"tilec/jit/emu/syntax"
 )
@@ -81,7 +82,7 @@ type constants struct {
 // mostRows of a kernel are registers, constants and addresses.
 const mostRows = 1 << 19
 
-// decode turns the statements of a kernel into instructions; it panics with a *SyntaxError.
+// decode turns the statements of a kernel into instructions; it panics with a *syntax.Error.
 func decode(k *Kernel) {
 	k.code = make([]inst, len(k.Statements)+1)
 	shared := &constants{map[uint64]row{}, map[string]row{}, map[*syntax.Variable]row{}}

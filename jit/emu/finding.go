@@ -45,6 +45,7 @@ type Finding struct {
 	Count int
 }
 
+// String says what was found, where in the source, and by whom.
 func (f Finding) String() string {
 	at := ""
 	if f.Line > 0 {
@@ -126,6 +127,7 @@ func (w *warp) whereabouts(mask uint32) string {
 	return strings.Join(parts, ", ")
 }
 
+// String says where the instruction stands.
 func (s *site) String() string {
 	at := fmt.Sprintf("%s (ptx line %d", s.text, s.ptxLine)
 	if s.line > 0 {

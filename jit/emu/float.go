@@ -2,6 +2,7 @@ package emu
 
 import (
 	"math"
+
 	"tilec/jit/emu/number"
 )
 
@@ -17,7 +18,7 @@ func (d *decoder) floatStyle() number.Style {
 	s.Mode, _ = d.rounding("rn", "rz", "rm", "rp")
 	d.has("noftz")
 	s.Type = d.typeOf("f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
-	if s.FTZ && s.Type.Format != &number.F32 && s.Type.Format != &number.F16 && !(s.Type.Format == &number.Bf16 && d.st.Name == "ex2") {
+	if s.FTZ && s.Type.Format != &number.F32 && s.Type.Format != &number.F16 && !(s.Type.Format == &number.BF16 && d.st.Name == "ex2") {
 		d.fail(".ftz cannot be with type .%s", s.Type.Name)
 	}
 	return s

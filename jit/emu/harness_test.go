@@ -11,9 +11,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"tilec/jit/emu/number"
 
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/emu/number"
 )
 
 // registers are what the bodies of test kernels may use.

@@ -2,6 +2,7 @@ package emu
 
 import (
 	"math/bits"
+
 	"tilec/jit/emu/number"
 )
 

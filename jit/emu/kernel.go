@@ -27,7 +27,7 @@ type Kernel struct {
 	ccRow  row
 }
 
-// Parse reads a PTX module and prepares its kernels. The error is a *SyntaxError:
+// Parse reads a PTX module and prepares its kernels. The error is a *syntax.Error:
 // it names the line, and the instruction where that is one that the emulator does
 // not know.
 func Parse(text string) (m *Module, err error) {

@@ -4,9 +4,10 @@ import (
 	"encoding/binary"
 	"strings"
 	"testing"
-	"tilec/jit/emu/syntax"
 
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/emu/syntax"
 )
 
 // TestDecodeErrors: each error names the line and what is wrong.

@@ -7,9 +7,10 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"tilec/jit/emu/number"
 
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/emu/number"
 )
 
 // TestLoadMatrix loads four 8x8 matrices, as they are and transposed, and stores them back.

@@ -3,6 +3,7 @@ package emu
 import (
 	"fmt"
 	"math"
+
 	"tilec/jit/emu/number"
 )
 
@@ -234,7 +235,7 @@ func mmaTypes(d, a number.Type) error {
 func reader(t number.Type) func(uint64) float64 {
 	if t.IsFloat() {
 		f := t.Format
-		if f == &number.Bf16 {
+		if f == &number.BF16 {
 			return func(v uint64) float64 { return float64(math.Float32frombits(uint32(v) << 16)) }
 		}
 		return f.Value

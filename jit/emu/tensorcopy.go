@@ -2,6 +2,7 @@ package emu
 
 import (
 	"slices"
+
 	"tilec/jit/emu/number"
 	"tilec/jit/emu/syntax"
 )

@@ -3,6 +3,7 @@ package emu
 import (
 	"fmt"
 	"slices"
+
 	"tilec/jit/emu/number"
 	"tilec/jit/emu/syntax"
 )

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
 	"tilec/jit/emu/number"
 	"tilec/jit/emu/syntax"
 )

@@ -2,15 +2,14 @@ package number
 
 import "math"
 
-// A floatOp is an arithmetic operation: narrow is on numbers of f32 and narrower
-// types, with results exact or rounded to odd, and wide on f64, rounded.
+// A FloatOp is an arithmetic operation of two or three operands: Narrow is on numbers of
+// f32 and narrower types, with results exact or rounded to odd, and Wide on f64, rounded.
 type FloatOp struct {
 	Operands     int
 	Narrow, Wide func(a, b, c float64, mode Rounding) float64
 }
 
-// FloatOps are the arithmetic instructions: on numbers of f32 and narrower, with
-// results exact or rounded to odd, and on f64, rounded.
+// FloatOps are the arithmetic instructions by name.
 var FloatOps = map[string]FloatOp{
 	"add": {2, func(a, b, _ float64, m Rounding) float64 { return sum(a, b, m) }, func(a, b, _ float64, m Rounding) float64 { return FMA64(a, 1, b, m) }},
 	"sub": {2, func(a, b, _ float64, m Rounding) float64 { return sum(a, -b, m) }, func(a, b, _ float64, m Rounding) float64 { return FMA64(a, 1, -b, m) }},
@@ -20,10 +19,10 @@ var FloatOps = map[string]FloatOp{
 	"div": {2, func(a, b, _ float64, _ Rounding) float64 { return DivOdd(a, b) }, func(a, b, _ float64, m Rounding) float64 { return Div64(a, b, m) }},
 }
 
-// sum is addOdd, but for the zero of a sum that is rounded down: it is -0 unless both are +0.
+// sum is AddOdd, but for the zero of a sum that is rounded down: it is -0 unless both are +0.
 func sum(a, b float64, mode Rounding) float64 {
 	s := AddOdd(a, b)
-	if s == 0 && mode == downward && (math.Signbit(a) || math.Signbit(b)) {
+	if s == 0 && mode == Downward && (math.Signbit(a) || math.Signbit(b)) {
 		return math.Copysign(0, -1)
 	}
 	return s
@@ -31,7 +30,7 @@ func sum(a, b float64, mode Rounding) float64 {
 
 func sign(v float64) float64 { return math.Copysign(1, v) }
 
-// FastFloatOps are the usual case: f32, to nearest, without modifiers.
+// FastFloatOps are the usual case, on the bits of f32: to nearest, without modifiers.
 var FastFloatOps = map[string]func(a, b uint64) uint64{
 	"add": func(a, b uint64) uint64 { return Bits32(Float32(a) + Float32(b)) },
 	"sub": func(a, b uint64) uint64 { return Bits32(Float32(a) - Float32(b)) },
@@ -39,7 +38,7 @@ var FastFloatOps = map[string]func(a, b uint64) uint64{
 	"div": func(a, b uint64) uint64 { return Bits32(Float32(a) / Float32(b)) },
 }
 
-// FMA32 is a*b+c rounded once to nearest.
+// FMA32 is a*b+c, on the bits of f32, rounded once to nearest.
 func FMA32(a, b, c uint64) uint64 {
 	return Bits32(float32(fmaOdd(float64(Float32(a)), float64(Float32(b)), float64(Float32(c)))))
 }

@@ -108,7 +108,7 @@ func (t Type) Field(a, position, length uint64) uint64 {
 		return 0
 	}
 	v := a & t.Mask() >> min(pos, 64)
-	if t.Kind == kindUnsigned {
+	if t.Kind == KindUnsigned {
 		return v & Mask(n)
 	}
 	sign := a >> min(pos+n-1, t.Bits-1) & 1

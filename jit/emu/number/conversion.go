@@ -2,13 +2,14 @@ package number
 
 import "math"
 
-// A conversion is the modifiers of a cvt.
+// A Conversion is a cvt with its modifiers. Its methods take the bits of a value of
+// From and give those of To.
 type Conversion struct {
 	To, From                    Type
 	Mode                        Rounding
 	ToInteger                   bool // an integer rounding was written
 	Rounds                      bool // a floating-point rounding was written
-	FTZ, Saturate, ReLU, Finite bool
+	FTZ, Saturate, ReLU, Finite bool // .ftz, .sat, .relu, .satfinite
 }
 
 // IntToInt converts integers.
@@ -17,7 +18,7 @@ func (c *Conversion) IntToInt(v uint64) uint64 {
 	if !c.Saturate {
 		return uint64(c.To.Read(uint64(x)))
 	}
-	bigUnsigned := c.From.Kind == kindUnsigned && x < 0 // above 2^63
+	bigUnsigned := c.From.Kind == KindUnsigned && x < 0 // above 2^63
 	if c.To.Kind == KindSigned {
 		most := int64(c.To.Mask() >> 1)
 		if bigUnsigned {
@@ -37,11 +38,11 @@ func (c *Conversion) IntToInt(v uint64) uint64 {
 // integral rounds to an integer.
 func integral(v float64, mode Rounding) float64 {
 	switch mode {
-	case towardZero:
+	case TowardZero:
 		return math.Trunc(v)
-	case downward:
+	case Downward:
 		return math.Floor(v)
-	case upward:
+	case Upward:
 		return math.Ceil(v)
 	}
 	return math.RoundToEven(v)
@@ -88,7 +89,7 @@ func (c *Conversion) FloatToInt(v uint64) uint64 {
 func (c *Conversion) IntToFloat(v uint64) uint64 {
 	x := c.From.Read(v)
 	hi, lo := float64(x>>32), float64(uint32(x))
-	if c.From.Kind == kindUnsigned {
+	if c.From.Kind == KindUnsigned {
 		hi = float64(uint64(x) >> 32)
 	}
 	hi *= 1 << 32

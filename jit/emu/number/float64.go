@@ -15,9 +15,9 @@ func exact(v float64) *big.Float { return new(big.Float).SetPrec(exactBits).SetF
 func direct(nearest float64, cmp int, mode Rounding) float64 {
 	switch {
 	case cmp == 0 || nearest != nearest:
-	case mode == towardZero && cmp < 0 && nearest > 0, mode == downward && cmp < 0:
+	case mode == TowardZero && cmp < 0 && nearest > 0, mode == Downward && cmp < 0:
 		return math.Nextafter(nearest, math.Inf(-1))
-	case mode == towardZero && cmp > 0 && nearest < 0, mode == upward && cmp > 0:
+	case mode == TowardZero && cmp > 0 && nearest < 0, mode == Upward && cmp > 0:
 		return math.Nextafter(nearest, math.Inf(1))
 	}
 	return nearest
@@ -32,7 +32,7 @@ func FMA64(a, b, c float64, mode Rounding) float64 {
 	sum := exact(a)
 	sum.Mul(sum, exact(b)).Add(sum, exact(c))
 	if sum.Sign() == 0 {
-		if mode == downward && a*b == -c && (math.Signbit(a*b) != math.Signbit(c)) {
+		if mode == Downward && a*b == -c && (math.Signbit(a*b) != math.Signbit(c)) {
 			return math.Copysign(0, -1) // x - x is -0 when rounding down
 		}
 		return nearest

@@ -2,25 +2,27 @@ package number
 
 import "math"
 
-// A rounding is a direction in which an exact value becomes a representable one.
+// A Rounding is a direction in which an exact value becomes a representable one.
 type Rounding uint8
 
+// The rounding modes of PTX, by the modifiers of float results.
 const (
 	NearestEven Rounding = iota // .rn
-	towardZero                  // .rz
-	downward                    // .rm
-	upward                      // .rp
-	nearestAway                 // .rna
+	TowardZero                  // .rz
+	Downward                    // .rm
+	Upward                      // .rp
+	NearestAway                 // .rna
 )
 
+// Roundings are the modes by their modifiers: of float results, and of those to integral values.
 var Roundings = map[string]Rounding{
-	"rn": NearestEven, "rz": towardZero, "rm": downward, "rp": upward, "rna": nearestAway,
-	"rni": NearestEven, "rzi": towardZero, "rmi": downward, "rpi": upward,
+	"rn": NearestEven, "rz": TowardZero, "rm": Downward, "rp": Upward, "rna": NearestAway,
+	"rni": NearestEven, "rzi": TowardZero, "rmi": Downward, "rpi": Upward,
 }
 
-// A format is a binary floating-point format.
+// A Format is a binary floating-point format.
 type Format struct {
-	exp, Mantissa int
+	Exponent, Mantissa int // bits of each; the mantissa without the implicit one
 	// low is the number of unused bits below the mantissa (tf32 is held in 32 bits).
 	low int
 	// finite formats have no infinities and the one NaN of all ones (e4m3).
@@ -28,42 +30,43 @@ type Format struct {
 	NaN    uint64 // the canonical NaN
 }
 
+// The formats of PTX.
 var (
-	f64  = Format{exp: 11, Mantissa: 52, NaN: 0x7ff8000000000000}
-	F32  = Format{exp: 8, Mantissa: 23, NaN: 0x7fffffff}
-	tf32 = Format{exp: 8, Mantissa: 10, low: 13, NaN: 0x7fffffff}
-	Bf16 = Format{exp: 8, Mantissa: 7, NaN: 0x7fff}
-	F16  = Format{exp: 5, Mantissa: 10, NaN: 0x7fff}
-	e5m2 = Format{exp: 5, Mantissa: 2, NaN: 0x7f}
-	e4m3 = Format{exp: 4, Mantissa: 3, finite: true, NaN: 0x7f}
+	F64  = Format{Exponent: 11, Mantissa: 52, NaN: 0x7ff8000000000000}
+	F32  = Format{Exponent: 8, Mantissa: 23, NaN: 0x7fffffff}
+	TF32 = Format{Exponent: 8, Mantissa: 10, low: 13, NaN: 0x7fffffff}
+	BF16 = Format{Exponent: 8, Mantissa: 7, NaN: 0x7fff}
+	F16  = Format{Exponent: 5, Mantissa: 10, NaN: 0x7fff}
+	E5M2 = Format{Exponent: 5, Mantissa: 2, NaN: 0x7f}
+	E4M3 = Format{Exponent: 4, Mantissa: 3, finite: true, NaN: 0x7f}
 )
 
-func (f *Format) bias() int { return 1<<(f.exp-1) - 1 }
+func (f *Format) bias() int { return 1<<(f.Exponent-1) - 1 }
 
-func (f *Format) signBit() uint64 { return 1 << (f.exp + f.Mantissa) }
+func (f *Format) signBit() uint64 { return 1 << (f.Exponent + f.Mantissa) }
 
 // infinity is the code of +infinity, or of the NaN where there is none.
 func (f *Format) infinity() uint64 {
 	if f.finite {
-		return 1<<(f.exp+f.Mantissa) - 1
+		return 1<<(f.Exponent+f.Mantissa) - 1
 	}
-	return (1<<f.exp - 1) << f.Mantissa
+	return (1<<f.Exponent - 1) << f.Mantissa
 }
 
 // Value is the number that bits stand for; every format is a subset of float64.
 func (f *Format) Value(bits uint64) float64 {
 	switch f {
-	case &f64:
+	case &F64:
 		return math.Float64frombits(bits)
 	case &F32:
 		return float64(math.Float32frombits(uint32(bits)))
-	case &Bf16:
+	case &BF16:
 		return float64(math.Float32frombits(uint32(bits) << 16))
-	case &tf32: // the low bits are ignored
+	case &TF32: // the low bits are ignored
 		return float64(math.Float32frombits(uint32(bits) &^ 0x1fff))
 	}
-	sign := bits >> (f.exp + f.Mantissa) & 1 << 63
-	bits &= 1<<(f.exp+f.Mantissa) - 1
+	sign := bits >> (f.Exponent + f.Mantissa) & 1 << 63
+	bits &= 1<<(f.Exponent+f.Mantissa) - 1
 	exp, man := bits>>f.Mantissa, bits&(1<<f.Mantissa-1)
 	switch {
 	case f.finite && bits == f.infinity(), !f.finite && bits > f.infinity():
@@ -99,15 +102,15 @@ func (f *Format) Is(property string, bits uint64) bool {
 // Round gives the bits of t rounded to the format. With saturate, what is too
 // large becomes the largest finite value.
 func (f *Format) Round(t float64, mode Rounding, saturate bool) uint64 {
-	if f == &f64 {
+	if f == &F64 {
 		if t != t {
-			return f64.NaN
+			return F64.NaN
 		}
 		return math.Float64bits(t)
 	}
 	b := math.Float64bits(t)
 	negative := b>>63 == 1
-	sign := b >> 63 << (f.exp + f.Mantissa)
+	sign := b >> 63 << (f.Exponent + f.Mantissa)
 	largest := f.infinity() - 1
 	if t != t {
 		return f.NaN
@@ -132,15 +135,15 @@ func (f *Format) Round(t float64, mode Rounding, saturate bool) uint64 {
 		if rest > half || rest == half && q&1 == 1 {
 			q++
 		}
-	case nearestAway:
+	case NearestAway:
 		if rest >= half {
 			q++
 		}
-	case downward:
+	case Downward:
 		if rest != 0 && negative {
 			q++
 		}
-	case upward:
+	case Upward:
 		if rest != 0 && !negative {
 			q++
 		}
@@ -148,7 +151,7 @@ func (f *Format) Round(t float64, mode Rounding, saturate bool) uint64 {
 	// q has the implicit bit unless the result is subnormal; a carry moves to the next exponent.
 	r = uint64(e+f.bias()-1)<<f.Mantissa + q
 	if r > largest {
-		away := mode == NearestEven || mode == nearestAway || mode == downward && negative || mode == upward && !negative
+		away := mode == NearestEven || mode == NearestAway || mode == Downward && negative || mode == Upward && !negative
 		r = largest
 		if away && !saturate {
 			r = f.infinity()

@@ -70,7 +70,7 @@ func roundBig(x *big.Float, mode big.RoundingMode) uint64 {
 // TestFormats checks every value of the narrow formats there and back, and
 // rounding between neighbours.
 func TestFormats(t *testing.T) {
-	for name, f := range map[string]*Format{"f16": &F16, "bf16": &Bf16, "e5m2": &e5m2, "e4m3": &e4m3} {
+	for name, f := range map[string]*Format{"f16": &F16, "bf16": &BF16, "e5m2": &E5M2, "e4m3": &E4M3} {
 		for code := range f.infinity() {
 			v := f.Value(code)
 			require.Equal(t, code, f.Round(v, NearestEven, false), "%s %#x", name, code)
@@ -82,17 +82,17 @@ func TestFormats(t *testing.T) {
 			mid := (v + next) / 2
 			even := code + code&1
 			require.Equal(t, even, f.Round(mid, NearestEven, false), "%s between %#x and the next", name, code)
-			require.Equal(t, code+1, f.Round(mid, nearestAway, false))
-			require.Equal(t, code, f.Round(mid, towardZero, false))
-			require.Equal(t, code+1, f.Round(mid, upward, false))
+			require.Equal(t, code+1, f.Round(mid, NearestAway, false))
+			require.Equal(t, code, f.Round(mid, TowardZero, false))
+			require.Equal(t, code+1, f.Round(mid, Upward, false))
 			require.Equal(t, code, f.Round(math.Nextafter(mid, 0), NearestEven, false))
 			require.Equal(t, code+1, f.Round(math.Nextafter(mid, next), NearestEven, false))
 		}
 	}
 	// Documented limits.
 	require.Equal(t, 65504.0, F16.Value(0x7bff))
-	require.Equal(t, 448.0, e4m3.Value(0x7e))
-	require.Equal(t, 57344.0, e5m2.Value(0x7b))
-	require.True(t, math.IsNaN(e4m3.Value(0x7f)))
-	require.Equal(t, uint64(0x7e), e4m3.Round(1e9, NearestEven, true))
+	require.Equal(t, 448.0, E4M3.Value(0x7e))
+	require.Equal(t, 57344.0, E5M2.Value(0x7b))
+	require.True(t, math.IsNaN(E4M3.Value(0x7f)))
+	require.Equal(t, uint64(0x7e), E4M3.Round(1e9, NearestEven, true))
 }

@@ -24,6 +24,7 @@ func PerHalf(f func(a, b uint64) uint64) func(a, b uint64) uint64 {
 	}
 }
 
+// Saturate32 clamps to the range of s32.
 func Saturate32(v int64) uint64 { return uint64(min(max(v, -1<<31), 1<<31-1)) }
 
 // Product gives the low and high halves of a*b in a type's width.
@@ -54,9 +55,9 @@ func (t Type) Divide(remainder bool) func(a, b uint64) uint64 {
 			return uint64(x)
 		case y == 0:
 			return ^uint64(0)
-		case t.Kind == kindUnsigned && remainder:
+		case t.Kind == KindUnsigned && remainder:
 			return uint64(x) % uint64(y)
-		case t.Kind == kindUnsigned:
+		case t.Kind == KindUnsigned:
 			return uint64(x) / uint64(y)
 		case remainder:
 			return uint64(x % y)
@@ -76,7 +77,7 @@ func (t Type) Less(a, b uint64) bool {
 // Distance is the magnitude of a-b.
 func (t Type) Distance(a, b uint64) uint64 {
 	x, y := t.Read(a), t.Read(b)
-	if t.Kind == KindSigned && x < y || t.Kind == kindUnsigned && uint64(x) < uint64(y) {
+	if t.Kind == KindSigned && x < y || t.Kind == KindUnsigned && uint64(x) < uint64(y) {
 		x, y = y, x
 	}
 	return uint64(x - y)

@@ -18,12 +18,15 @@ func Bits32(f float32) uint64 {
 	return uint64(math.Float32bits(f))
 }
 
+// Float32 is the number that the bits of an f32 stand for.
 func Float32(v uint64) float32 { return math.Float32frombits(uint32(v)) }
 
-// A floatStyle is what modifiers change in a float instruction.
+// A Style is what the modifiers of a float instruction change.
 type Style struct {
-	Type                Type
-	Mode                Rounding
+	Type Type     // of the operands and the result
+	Mode Rounding // of the result
+	// FTZ takes subnormal operands and results as zero, Saturate clamps the result to
+	// [0, 1], and ReLU to what is not negative.
 	FTZ, Saturate, ReLU bool
 }
 
@@ -31,7 +34,7 @@ type Style struct {
 func (s *Style) In(v uint64) float64 {
 	f := s.Type.Format
 	if s.FTZ && v&(f.infinity()<<f.low) == 0 {
-		v &= 1 << (f.exp + f.Mantissa)
+		v &= 1 << (f.Exponent + f.Mantissa)
 	}
 	return f.Value(v)
 }
@@ -47,7 +50,7 @@ func (s *Style) Out(v float64) uint64 {
 	f := s.Type.Format
 	r := f.Round(v, s.Mode, false)
 	if s.FTZ && r&f.infinity() == 0 {
-		r &= 1 << (f.exp + f.Mantissa)
+		r &= 1 << (f.Exponent + f.Mantissa)
 	}
 	return r
 }
@@ -82,8 +85,8 @@ func (s *Style) SetSign(a uint64, negate bool) uint64 {
 	return a &^ f.signBit()
 }
 
-// MinMax is a minimum or maximum: nan says that a NaN among the operands wins, abs
-// that magnitudes are compared, xorSign that the result has the product's sign.
+// A MinMax is a minimum, or a maximum: NaN says that a NaN among the operands wins, Abs
+// that magnitudes are compared, XorSign that the result has the product's sign.
 type MinMax struct{ Min, NaN, XorSign, Abs bool }
 
 // Pick is the smaller or larger of two numbers.

@@ -3,6 +3,7 @@ package syntax
 import (
 	"fmt"
 	"slices"
+
 	"tilec/jit/emu/number"
 )
 
@@ -33,7 +34,7 @@ func (p *parser) function() {
 		if p.accept(";") {
 			return // declared before it is defined, or elsewhere
 		}
-		if p.tok.Kind == tokenEnd {
+		if p.tok.kind == tokenEnd {
 			p.fail("need the body of %s, have %v", name, p.tok)
 		}
 		p.advance()
@@ -44,7 +45,7 @@ func (p *parser) function() {
 	p.functions[name] = from
 	for depth := 0; ; {
 		switch {
-		case p.tok.Kind == tokenEnd:
+		case p.tok.kind == tokenEnd:
 			p.fail("need %q, have %v", "}", p.tok)
 		case p.is("{"):
 			depth++
@@ -90,7 +91,7 @@ func (p *parser) parameters(st *Statement, given []Operand, visit func(formal st
 				p.failAt(st.Line, "%s is not a .param variable of %d bytes, which the function needs", actual.Name, v.Size)
 			}
 			alias := *caller
-			alias.name = v.name
+			alias.Name = v.Name
 			p.declare(&alias)
 		default:
 			p.fail("%s does not begin a parameter", d)
@@ -144,7 +145,7 @@ func (p *parser) call(st Statement) {
 	outerPrefix, outerScope, back := f.prefix, p.scope, p.position()
 	prefix := fmt.Sprintf("%s#%d ", name, f.expanded)
 	end := "end of " + prefix
-	emit := func(opcode string, mods []string, scope *scope, guard string, not bool, ops ...Operand) {
+	emit := func(opcode string, mods []string, scope *Scope, guard string, not bool, ops ...Operand) {
 		s := st
 		s.Opcode, s.Name, s.Modifiers, s.Operands, s.Scope, s.Guard, s.Negated, s.Prefix = st.Opcode, opcode, mods, ops, scope, guard, not, ""
 		f.entry.Statements = append(f.entry.Statements, s)
@@ -157,7 +158,7 @@ func (p *parser) call(st Statement) {
 		module = module.outer
 	}
 	p.scope = newScope(module)
-	move := func(scope *scope, t number.Type, to, from Operand) {
+	move := func(scope *Scope, t number.Type, to, from Operand) {
 		width := "pred"
 		if t.Kind != number.KindPred {
 			width = fmt.Sprintf("b%d", t.Bits)
@@ -165,7 +166,7 @@ func (p *parser) call(st Statement) {
 		emit("mov", []string{width}, scope, "", false, to, from)
 	}
 	// between is a scope with the caller's names, and the callee's register under a name that no program has.
-	between := func(formal string) (*scope, Operand) {
+	between := func(formal string) (*Scope, Operand) {
 		s := newScope(st.Scope)
 		r, _ := p.scope.Register(formal)
 		s.registers["# "+formal] = r
@@ -182,7 +183,7 @@ func (p *parser) call(st Statement) {
 		s, o := between(formal)
 		move(s, t, o, actual)
 	})
-	for !p.is("{") && p.tok.Kind != tokenEnd {
+	for !p.is("{") && p.tok.kind != tokenEnd {
 		p.advance() // .noreturn and the like
 	}
 	file, line := f.file, f.line

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
 	"tilec/jit/emu/number"
 )
 
@@ -43,7 +44,7 @@ func (p *parser) register(name string, t number.Type) {
 	} else {
 		e.Registers += max(1, t.Bits/32)
 	}
-	r := register{Index: len(*names), Type: t}
+	r := Register{Index: len(*names), Type: t}
 	*names = append(*names, name)
 	if len(*names) > maxRegisters {
 		p.fail("the kernel has more than %d registers", maxRegisters)
@@ -58,7 +59,7 @@ func (p *parser) register(name string, t number.Type) {
 func (p *parser) variables(directive string, extern bool) {
 	spaces := map[string]Space{".shared": SpaceShared, ".local": SpaceLocal, ".param": SpaceLocal, ".global": SpaceGlobal, ".const": SpaceConst}
 	v := p.variable(spaces[directive])
-	v.extern, v.Call = extern, directive == ".param"
+	v.Extern, v.Call = extern, directive == ".param"
 	switch v.Space {
 	case SpaceShared:
 		if extern { // starts after all static shared memory, known at the end of the kernel
@@ -71,18 +72,18 @@ func (p *parser) variables(directive string, extern bool) {
 		}
 		for s := p.scope; s != nil; s = s.outer {
 			for _, o := range s.variables {
-				if o.Space == SpaceShared && !o.extern {
+				if o.Space == SpaceShared && !o.Extern {
 					top = max(top, int(o.Address)+o.Size)
 				}
 			}
 		}
-		v.Address = uint64(number.AlignUp(top, v.align))
+		v.Address = uint64(number.AlignUp(top, v.Align))
 		if p.f != nil {
 			p.f.shared = int(v.Address) + v.Size
 		}
 	case SpaceLocal:
 		e := p.f.entry
-		v.Address = uint64(number.AlignUp(e.Local, v.align))
+		v.Address = uint64(number.AlignUp(e.Local, v.Align))
 		e.Local = int(v.Address) + v.Size
 	default:
 		p.module.Globals = append(p.module.Globals, v)
@@ -95,10 +96,10 @@ func (p *parser) variables(directive string, extern bool) {
 }
 
 func (p *parser) declare(v *Variable) {
-	if _, ok := p.scope.variables[v.name]; ok {
-		p.fail("%s is declared twice", v.name)
+	if _, ok := p.scope.variables[v.Name]; ok {
+		p.fail("%s is declared twice", v.Name)
 	}
-	p.scope.variables[v.name] = v
+	p.scope.variables[v.Name] = v
 }
 
 // DynamicShared is the address of an extern shared variable until the launch.
@@ -109,12 +110,12 @@ func (p *parser) variable(s Space) *Variable {
 	v := &Variable{Space: s}
 	var t number.Type
 	elements := 1
-	for p.tok.Kind == tokenName && p.tok.text[0] == '.' {
+	for p.tok.kind == tokenName && p.tok.text[0] == '.' {
 		switch d := p.name(); d {
 		case ".align":
-			v.align = p.integer()
-			if v.align < 1 || v.align&(v.align-1) != 0 {
-				p.fail(".align %d is not a power of two", v.align)
+			v.Align = p.integer()
+			if v.Align < 1 || v.Align&(v.Align-1) != 0 {
+				p.fail(".align %d is not a power of two", v.Align)
 			}
 		case ".ptr": // an attribute of a parameter
 			for p.is(".global") || p.is(".shared") || p.is(".local") || p.is(".const") {
@@ -137,8 +138,8 @@ func (p *parser) variable(s Space) *Variable {
 	if t.Bits == 0 {
 		p.fail("a variable has no type")
 	}
-	v.align = max(v.align, t.Bytes()*elements)
-	v.name = p.name()
+	v.Align = max(v.Align, t.Bytes()*elements)
+	v.Name = p.name()
 	if p.accept("<") {
 		p.fail("a range of variables is not known")
 	}
@@ -150,7 +151,7 @@ func (p *parser) variable(s Space) *Variable {
 		elements *= p.integer()
 		p.expect("]")
 		if elements < 0 || elements > maxVariable {
-			p.fail("%s is larger than %d bytes", v.name, maxVariable)
+			p.fail("%s is larger than %d bytes", v.Name, maxVariable)
 		}
 	}
 	v.Size = t.Bytes() * elements
@@ -164,7 +165,7 @@ func (p *parser) variable(s Space) *Variable {
 // initialiser reads = {1, 2, 3}, = 1, with the elements left out being zero.
 func (p *parser) initialiser(v *Variable) {
 	if v.Data == nil {
-		p.fail("%s is in .%s, where variables cannot be initialised", v.name, v.Space)
+		p.fail("%s is in .%s, where variables cannot be initialised", v.Name, v.Space)
 	}
 	at, size := 0, p.elem.Bytes()
 	var values func()
@@ -180,7 +181,7 @@ func (p *parser) initialiser(v *Variable) {
 		}
 		o := p.operand()
 		if at+size > len(v.Data) {
-			p.fail("%s has more initial values than elements", v.name)
+			p.fail("%s has more initial values than elements", v.Name)
 		}
 		bits, err := o.Constant(p.elem)
 		if err != nil {

@@ -16,24 +16,26 @@ const (
 )
 
 type token struct {
-	Kind tokenKind
+	kind tokenKind
 	text string
 	line int
 }
 
+// String is the token as messages name it.
 func (t token) String() string {
-	if t.Kind == tokenEnd {
+	if t.kind == tokenEnd {
 		return "the end of the text"
 	}
 	return fmt.Sprintf("%q", t.text)
 }
 
-// Error is a module that Parse does not take, with the line of the PTX text.
+// An Error is a module that Parse does not take, with the line of the PTX text.
 type Error struct {
 	Line    int
 	Message string
 }
 
+// Error names the line.
 func (e *Error) Error() string { return fmt.Sprintf("ptx line %d: %s", e.Line, e.Message) }
 
 type lexer struct {

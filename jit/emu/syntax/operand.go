@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
 	"tilec/jit/emu/number"
 )
 
@@ -49,12 +50,12 @@ func (p *parser) primary() Operand {
 	case p.accept("-"):
 		o := p.number()
 		if o.Kind == OpFloat {
-			o.Bits ^= 1 << (o.width - 1)
+			o.Bits ^= 1 << (o.Width - 1)
 		} else {
 			o.Bits = -o.Bits
 		}
 		return o
-	case p.tok.Kind == tokenNumber:
+	case p.tok.kind == tokenNumber:
 		return p.number()
 	case p.is("_"):
 		p.advance()
@@ -81,7 +82,7 @@ func (p *parser) primary() Operand {
 
 // number reads an integer or float constant without a sign.
 func (p *parser) number() Operand {
-	if p.tok.Kind != tokenNumber {
+	if p.tok.kind != tokenNumber {
 		p.fail("need a number, have %v", p.tok)
 	}
 	text := p.tok.text
@@ -99,7 +100,7 @@ func parseNumber(text string) (Operand, error) {
 		if len(text) != 2+width/4 {
 			err = strconv.ErrSyntax
 		}
-		return Operand{Kind: OpFloat, Bits: bits, width: width}, err
+		return Operand{Kind: OpFloat, Bits: bits, Width: width}, err
 	}
 	if len(text) > 1 && text[0] == '0' {
 		switch text[1] {
@@ -112,7 +113,7 @@ func parseNumber(text string) (Operand, error) {
 	isHex := strings.HasPrefix(text, "0x") || strings.HasPrefix(text, "0X")
 	if !isHex && strings.ContainsAny(text, ".eE") {
 		v, err := strconv.ParseFloat(text, 64)
-		return Operand{Kind: OpFloat, Bits: math.Float64bits(v), width: 64}, err
+		return Operand{Kind: OpFloat, Bits: math.Float64bits(v), Width: 64}, err
 	}
 	v, err := strconv.ParseUint(strings.TrimSuffix(text, "U"), 0, 64)
 	return Operand{Kind: OpInt, Bits: v}, err
@@ -127,7 +128,7 @@ func (o Operand) Constant(t number.Type) (uint64, error) {
 		}
 		return o.Bits & t.Mask(), nil
 	case OpFloat:
-		if o.width == t.Bits {
+		if o.Width == t.Bits {
 			return o.Bits, nil
 		}
 		if t.Bits != 32 && t.Bits != 64 || t.IsInt() {

@@ -10,7 +10,7 @@ import (
 	"tilec/jit/emu/number"
 )
 
-// Parse reads a PTX module. The error is a *SyntaxError, which names the line.
+// Parse reads a PTX module. The error is a *Error, which names the line.
 func Parse(text string) (m *Module, err error) {
 	p := &parser{lex: lexer{text: text, line: 1}}
 	defer func() {
@@ -25,7 +25,7 @@ func Parse(text string) (m *Module, err error) {
 	p.module = &Module{Files: map[int]string{}}
 	p.scope, p.functions = newScope(nil), map[string]position{}
 	p.advance()
-	for p.tok.Kind != tokenEnd {
+	for p.tok.kind != tokenEnd {
 		p.declaration()
 	}
 	if p.module.Version == "" {
@@ -43,7 +43,7 @@ type parser struct {
 	lex    lexer
 	tok    token
 	module *Module
-	scope  *scope
+	scope  *Scope
 	f      *function   // being parsed
 	elem   number.Type // of the last variable read
 	// functions are where the text of each .func starts
@@ -72,7 +72,7 @@ func (p *parser) failAt(line int, format string, args ...any) {
 }
 
 func (p *parser) is(text string) bool {
-	return p.tok.text == text && p.tok.Kind != tokenString
+	return p.tok.text == text && p.tok.kind != tokenString
 }
 
 func (p *parser) accept(text string) bool {
@@ -90,7 +90,7 @@ func (p *parser) expect(text string) {
 }
 
 func (p *parser) name() string {
-	if p.tok.Kind != tokenName {
+	if p.tok.kind != tokenName {
 		p.fail("need a name, have %v", p.tok)
 	}
 	s := p.tok.text
@@ -100,7 +100,7 @@ func (p *parser) name() string {
 
 // integer reads an integer constant that has no sign.
 func (p *parser) integer() int {
-	if p.tok.Kind != tokenNumber {
+	if p.tok.kind != tokenNumber {
 		p.fail("need a number, have %v", p.tok)
 	}
 	o := p.number()
@@ -153,7 +153,7 @@ func (p *parser) declaration() {
 
 func (p *parser) skipTo(end string) {
 	for !p.is(end) {
-		if p.tok.Kind == tokenEnd {
+		if p.tok.kind == tokenEnd {
 			p.fail("need %q, have %v", end, p.tok)
 		}
 		p.advance()
@@ -173,9 +173,9 @@ func (p *parser) entry() {
 		for !p.accept(")") {
 			p.expect(".param")
 			v := p.variable(SpaceParam)
-			v.Address = uint64(number.AlignUp(e.ParamSize, v.align))
+			v.Address = uint64(number.AlignUp(e.ParamSize, v.Align))
 			e.ParamSize = int(v.Address) + v.Size
-			e.Params = append(e.Params, Param{v.name, int(v.Address), v.Size})
+			e.Params = append(e.Params, Param{v.Name, int(v.Address), v.Size})
 			p.declare(v)
 			if !p.is(")") {
 				p.expect(",")
@@ -187,7 +187,7 @@ func (p *parser) entry() {
 	}
 	for s := outer; s != nil; s = s.outer { // the module's shared variables
 		for _, v := range s.variables {
-			if v.Space == SpaceShared && !v.extern {
+			if v.Space == SpaceShared && !v.Extern {
 				p.f.shared = max(p.f.shared, int(v.Address)+v.Size)
 			}
 		}
@@ -252,7 +252,7 @@ func (p *parser) statement() {
 		return
 	case p.accept(";"):
 		return
-	case p.tok.Kind == tokenName && p.tok.text[0] == '.':
+	case p.tok.kind == tokenName && p.tok.text[0] == '.':
 		p.directive()
 		return
 	}
@@ -260,7 +260,7 @@ func (p *parser) statement() {
 	if p.accept("@") {
 		st.Negated = p.accept("!")
 		st.Guard = p.name()
-	} else if p.tok.Kind == tokenName {
+	} else if p.tok.kind == tokenName {
 		// A label, unless an instruction: look at what follows.
 		name := p.name()
 		if p.accept(":") {

@@ -2,7 +2,7 @@ package syntax
 
 import "tilec/jit/emu/number"
 
-// A textModule is a PTX module as written.
+// A Module is a PTX module as written.
 type Module struct {
 	Version string // "8.0"
 	Target  string // "sm_90a"
@@ -39,7 +39,7 @@ type Entry struct {
 	Labels     map[string]int      // the statement that a label stands before
 	Targets    map[string][]string // of brx.idx: the labels, by the list's name
 	Dynamic    int                 // where dynamic shared memory starts, in bytes
-	// RegisterNames and predicateNames are the declared registers by their index.
+	// RegisterNames and PredicateNames are the declared registers by their index.
 	RegisterNames, PredicateNames []string
 }
 
@@ -50,9 +50,10 @@ type Param struct {
 	Size   int
 }
 
-// A space is a PTX state space.
+// A Space is a PTX state space.
 type Space uint8
 
+// The state spaces. An address of the generic space says itself which of the others it is in.
 const (
 	SpaceGeneric Space = iota
 	SpaceGlobal
@@ -66,88 +67,91 @@ const (
 
 var spaceNames = [...]string{"generic", "global", "shared", "shared::cluster", "local", "param", "const", "reg"}
 
+// String is the name of the space in PTX, without the dot.
 func (s Space) String() string { return spaceNames[s] }
 
-// A variable is a declared symbol with an address in its space.
+// A Variable is a declared symbol with an address in its space.
 type Variable struct {
-	name    string
+	Name    string
 	Space   Space
-	align   int
+	Align   int // in bytes, as is Size
 	Size    int
-	Address uint64
+	Address uint64 // in its space; DynamicShared when only a launch tells
 	Data    []byte // initial contents; nil for none
-	extern  bool
+	Extern  bool
 	Call    bool // a .param variable in a body, for calls
 }
 
-// A statement is an instruction as written.
+// A Statement is an instruction as written.
 type Statement struct {
-	Line       int
-	File       int // of .loc; 0 for none
-	SourceLine int
-	Guard      string // predicate register; "" for none
-	Negated    bool
+	Line       int      // of the PTX text
+	File       int      // of .loc; 0 for none
+	SourceLine int      // of .loc
+	Guard      string   // predicate register; "" for none
+	Negated    bool     // @!p
 	Opcode     string   // with its modifiers, as written
 	Name       string   // the opcode alone
 	Modifiers  []string // the modifiers, without dots
 	Operands   []Operand
-	Scope      *scope // names that the operands may use
-	Prefix     string // of labels
+	Scope      *Scope // the names that the operands may use
+	Prefix     string // before the names of labels: where a function is expanded they are its own
 }
 
+// An OperandKind is the form of an operand.
 type OperandKind uint8
 
+// The forms of operands.
 const (
 	OpName OperandKind = iota // a register, special register, variable or label
 	OpInt
 	OpFloat
-	OpAddress
-	OpVector
-	OpSink
-	OpPair // d|p
+	OpAddress // [name+offset], with the coordinates of a tensor after it
+	OpVector  // {a, b}
+	OpSink    // _
+	OpPair    // d|p
 )
 
-// An operand is an operand as written.
+// An Operand is an operand as written.
 type Operand struct {
 	Kind     OperandKind
-	Name     string // of opName; the base of opAddress
-	Negated  bool   // !p
-	Bits     uint64 // of opInt and opFloat; the base of an absolute opAddress
-	width    int    // of opFloat: 32 or 64
-	Offset   int64  // name+offset
-	Elements []Operand
+	Name     string    // of OpName; the base of OpAddress
+	Negated  bool      // !p
+	Bits     uint64    // of OpInt and OpFloat; the base of an absolute OpAddress
+	Width    int       // of OpFloat: 32 or 64
+	Offset   int64     // name+offset
+	Elements []Operand // of OpVector and OpPair; the coordinates of OpAddress
 }
 
-// A scope holds the names of a { } block.
-type scope struct {
-	outer     *scope
-	registers map[string]register
+// A Scope holds the names of a { } block.
+type Scope struct {
+	outer     *Scope
+	registers map[string]Register
 	variables map[string]*Variable
 }
 
-// A register is a declared register. Predicates are counted apart from the others.
-type register struct {
-	Index int
+// A Register is a declared register. Predicates are counted apart from the others.
+type Register struct {
+	Index int // in the entry's RegisterNames or PredicateNames
 	Type  number.Type
 }
 
 // newScope makes a scope within another; nil for the module.
-func newScope(outer *scope) *scope {
-	return &scope{outer, map[string]register{}, map[string]*Variable{}}
+func newScope(outer *Scope) *Scope {
+	return &Scope{outer, map[string]Register{}, map[string]*Variable{}}
 }
 
 // Register finds a register that the scope or one around it declares.
-func (s *scope) Register(name string) (register, bool) {
+func (s *Scope) Register(name string) (Register, bool) {
 	for ; s != nil; s = s.outer {
 		if r, ok := s.registers[name]; ok {
 			return r, true
 		}
 	}
-	return register{}, false
+	return Register{}, false
 }
 
 // Variable finds a variable that the scope or one around it declares; nil for none.
-func (s *scope) Variable(name string) *Variable {
+func (s *Scope) Variable(name string) *Variable {
 	for ; s != nil; s = s.outer {
 		if v, ok := s.variables[name]; ok {
 			return v
