@@ -5,6 +5,7 @@ import (
 	"math/bits"
 
 	"tilec/jit/emu/number"
+	"tilec/jit/emu/race"
 )
 
 const barrierCount = 16 // of a block
@@ -16,7 +17,7 @@ type barrier struct {
 	waiting  []*warp
 	reduces  bool // by barrier.red
 	first    *site
-	clock    clock // what the warps that have arrived have seen
+	clock    race.Clock // what the warps that have arrived have seen
 
 	count   int // of true predicates
 	votes   int // predicates in all
@@ -154,7 +155,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 func (b *barrier) arrive(w *warp, expected int, reduces bool) {
 	if b.arrived == 0 {
 		b.expected, b.reduces, b.first = expected, reduces, w.in.site
-		b.clock.clear(len(w.clock.seen))
+		b.clock.Clear(len(w.clock.Seen))
 	} else {
 		if b.expected != expected {
 			w.report(BarrierMisuse, w.active, "a count of %d threads, but %s arrived with %d (0 is all)", expected*warpSize, b.first, b.expected*warpSize)
@@ -165,7 +166,7 @@ func (b *barrier) arrive(w *warp, expected int, reduces bool) {
 	}
 	b.arrived++
 	w.release()
-	b.clock.join(&w.clock)
+	b.clock.Join(&w.clock)
 }
 
 // finish completes the barrier when all have arrived.
@@ -185,7 +186,7 @@ func (b *barrier) finish(blk *block, number int) {
 		r(b.count, b.votes)
 	}
 	for _, w := range b.waiting {
-		w.clock.join(&b.clock)
+		w.clock.Join(&b.clock)
 		for i := range w.frags {
 			if f := &w.frags[i]; f.wait == forBarrier && f.barrier == number {
 				f.wait = running
@@ -193,7 +194,7 @@ func (b *barrier) finish(blk *block, number int) {
 			}
 		}
 	}
-	blk.cluster.time.settle(blk.cluster)
+	blk.cluster.settle()
 	*b = barrier{waiting: b.waiting[:0], results: b.results[:0], clock: b.clock}
 }
 
@@ -205,7 +206,7 @@ func warpBarrier(d *decoder) {
 		// Ordering among all lanes is what the race check knows.
 		if members == w.live {
 			w.release()
-			w.block.cluster.time.settle(w.block.cluster)
+			w.block.cluster.settle()
 		}
 	})
 }

@@ -73,7 +73,7 @@ func (b *block) start(place [3]int) {
 		clear(w.predInit)
 		w.forgetUndefined()
 		w.acquired, w.turn, w.mixed = false, 0, false
-		w.clock.start(b.cluster.time.tick(), len(b.warps)*len(b.cluster.blocks), b.cluster.time.floor)
+		w.clock.Start(b.cluster.time.Tick(), len(b.warps)*len(b.cluster.blocks), &b.cluster.time)
 		w.loose, w.dirty, w.gates = 0, 0, [warpSize]int{}
 		w.matrix.reset()
 		for lane := range w.async {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilec/jit/emu/number"
+	"tilec/jit/emu/race"
 	"tilec/jit/emu/syntax"
 )
 
@@ -17,7 +18,7 @@ type cluster struct {
 	launch *launch
 	place  [3]int // %clusterid
 	blocks []*block
-	time   timeline
+	time   race.Timeline
 	random *rand.Rand
 
 	operations []*operationInFlight
@@ -78,13 +79,11 @@ func (c *cluster) start(id int) {
 		clusters[i] = l.grid[i] / l.cluster[i]
 	}
 	c.place = [3]int{id % clusters[0], id / clusters[0] % clusters[1], id / (clusters[0] * clusters[1])}
-	if c.time.now > maxStretch/2 {
-		c.time.now = 0
+	if c.time.Begin() { // stretches of earlier blocks have ended
 		for _, b := range c.blocks {
-			b.shared.forget()
+			b.shared.accesses.Forget()
 		}
 	}
-	c.time.floor = c.time.now // stretches of earlier blocks have ended
 	c.operations, c.tags, c.barriers = c.operations[:0], c.tags[:0], c.barriers[:0]
 	c.gate = clusterGate{}
 	c.events, c.seenEvents, c.quiet = 0, 0, 0
@@ -266,8 +265,8 @@ func blockRank(d *decoder) {
 type clusterGate struct {
 	phase   int
 	arrived [maxCluster * 32]uint32 // lanes, by warp of the cluster
-	clock   clock
-	done    clock
+	clock   race.Clock
+	done    race.Clock
 }
 
 // clusterBarrier decodes barrier.cluster: .arrive and .wait.
@@ -291,13 +290,13 @@ func clusterBarrier(d *decoder, aligned bool) {
 			if again := w.active & g.arrived[w.slot]; again != 0 {
 				w.report(BarrierMisuse, again, "arrives at the barrier of the cluster twice in a phase")
 			}
-			if g.clock.seen == nil || g.clock.stretch != uint32(g.phase) {
-				g.clock.clear(len(w.clock.seen))
-				g.clock.stretch = uint32(g.phase)
+			if g.clock.Seen == nil || g.clock.Stretch != uint32(g.phase) {
+				g.clock.Clear(len(w.clock.Seen))
+				g.clock.Stretch = uint32(g.phase)
 			}
 			if sem != "relaxed" {
 				w.releaseLanes()
-				g.clock.join(&w.clock)
+				g.clock.Join(&w.clock)
 			}
 			g.arrived[w.slot] |= w.active
 			for m := w.active; m != 0; m &= m - 1 {
@@ -317,7 +316,7 @@ func clusterBarrier(d *decoder, aligned bool) {
 			need = max(need, w.gates[lane])
 		}
 		if g.phase >= need {
-			w.clock.join(&g.done)
+			w.clock.Join(&g.done)
 			for m := w.active; m != 0; m &= m - 1 {
 				w.gates[first(m)] = 0
 			}
@@ -346,13 +345,13 @@ func (g *clusterGate) finish(c *cluster) {
 	if !any {
 		return
 	}
-	if len(g.done.seen) != len(g.clock.seen) {
-		g.done.clear(len(g.clock.seen))
+	if len(g.done.Seen) != len(g.clock.Seen) {
+		g.done.Clear(len(g.clock.Seen))
 	}
-	g.done.join(&g.clock)
+	g.done.Join(&g.clock)
 	g.phase++
 	clear(g.arrived[:])
 	c.happened()
 	c.wake(g)
-	c.time.settle(c)
+	c.settle()
 }

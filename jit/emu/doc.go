@@ -8,9 +8,10 @@
 //
 // The package is written from the text of the PTX ISA and knows nothing of the
 // compiler whose output it runs, so that it can be evidence about it. What PTX text
-// says is for jit/emu/syntax, and what the bits of its values stand for is for
-// jit/emu/number; neither knows of this package, which gives instructions their
-// meaning on the lanes of warps.
+// says is for jit/emu/syntax, what the bits of its values stand for is for
+// jit/emu/number, and which accesses to memory are ordered is for jit/emu/race; none
+// of them knows of this package, which gives instructions their meaning on the lanes
+// of warps.
 //
 // # How it executes
 //

@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/jit/emu/number"
+	"tilec/jit/emu/race"
 	"tilec/jit/emu/syntax"
 )
 
@@ -54,7 +55,7 @@ type launch struct {
 	options     Options
 	variables   map[*syntax.Variable]uint64 // addresses of .global and .const variables
 	findings    findings
-	traces      traces
+	traces      race.Traces
 	steps       atomic.Int64
 	ended       atomic.Bool // the context is done
 	serial      int64

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/emu/number"
+	"tilec/jit/emu/race"
 	"tilec/jit/emu/syntax"
 )
 
@@ -21,8 +22,8 @@ type mbarrier struct {
 
 	initStretch uint32
 	initThread  int
-	clock       clock // what the threads that arrived had seen
-	done        clock // of the phases that are complete
+	clock       race.Clock // what the threads that arrived had seen
+	done        race.Clock // of the phases that are complete
 }
 
 // mbarrierMark stands in the counts of pending copies where an mbarrier is.
@@ -94,10 +95,10 @@ func mbarrierInit(d *decoder) {
 			c := w.block.cluster
 			b := &mbarrier{
 				id: len(c.barriers), shared: p.shared, at: p.at, expected: n, pending: n,
-				initStretch: w.clock.stretch, initThread: w.thread(lane),
+				initStretch: w.clock.Stretch, initThread: w.thread(lane).ID(),
 			}
-			b.clock.clear(len(w.clock.seen))
-			b.done.clear(len(w.clock.seen))
+			b.clock.Clear(len(w.clock.Seen))
+			b.done.Clear(len(w.clock.Seen))
 			c.barriers = append(c.barriers, b)
 			all[p.at] = b
 			p.shared.mark(p.at, mbarrierMark)
@@ -157,9 +158,9 @@ func (w *warp) mbarrierAt(s syntax.Space, address uint64, lane int) *mbarrier {
 		w.report(BarrierMisuse, 1<<lane, "there is no initialised mbarrier at shared address %#x", p.at)
 		return nil
 	}
-	if !w.before(b.initStretch, b.initThread, lane) {
+	if !w.thread(lane).After(b.initStretch, b.initThread) {
 		w.report(SharedRace, 1<<lane, "%s uses the mbarrier at shared address %#x that %s initialised, with no barrier between",
-			w.block.cluster.threadName(w.thread(lane)), p.at, w.block.cluster.threadName(b.initThread))
+			w.block.cluster.threadName(w.thread(lane).ID()), p.at, w.block.cluster.threadName(b.initThread))
 		b.initStretch = 0
 	}
 	return b
@@ -220,7 +221,7 @@ func mbarrierArrive(d *decoder, drop bool) {
 				}
 			}
 			if !relaxed {
-				b.clock.join(&w.clock)
+				b.clock.Join(&w.clock)
 			}
 			phase := b.phase
 			b.arrive(w, lane, n)
@@ -290,7 +291,7 @@ func (b *mbarrier) settle(c *cluster) {
 	}
 	b.phase++
 	b.pending = b.expected
-	b.done.join(&b.clock)
+	b.done.Join(&b.clock)
 	c.wake(b)
 }
 
@@ -307,14 +308,6 @@ type mbarrierEvent struct {
 func (e mbarrierEvent) key() any { return e.barrier }
 func (e mbarrierEvent) describe() string {
 	return fmt.Sprintf("phase %d (parity %d) of %s", e.phase, e.phase&1, e.barrier)
-}
-
-// complete notes that phases of an mbarrier up to a number are known to be complete.
-func (c *clock) complete(barrier int, phases uint32) {
-	for len(c.phases) <= barrier {
-		c.phases = append(c.phases, 0)
-	}
-	c.phases[barrier] = max(c.phases[barrier], phases)
 }
 
 // mbarrierWait decodes test_wait and try_wait. A wait without success holds the
@@ -372,9 +365,9 @@ func mbarrierWait(d *decoder) {
 			complete |= 1 << lane
 			b.observed = b.phase
 			if !relaxed {
-				w.clock.join(&b.done)
+				w.clock.Join(&b.done)
 			}
-			w.clock.complete(b.id, uint32(b.phase))
+			w.clock.Complete(b.id, uint32(b.phase))
 		}
 		c := w.block.cluster
 		impatient := f.expired || c.random != nil && c.random.IntN(8) == 0
@@ -412,7 +405,7 @@ func copiesArrive(d *decoder) {
 			w.begin(&operationInFlight{lane: lane, write: func() {
 				w.landChunks(lane, chunks)
 				w.release()
-				b.clock.join(&w.clock)
+				b.clock.Join(&w.clock)
 				b.arrive(w, lane, 1)
 			}})
 		}

@@ -3,6 +3,8 @@ package emu
 import (
 	"math"
 	"math/bits"
+
+	"tilec/jit/emu/race"
 )
 
 const (
@@ -35,7 +37,7 @@ type warp struct {
 	undefined, spare *undefinedValues
 
 	local     [warpSize][]byte // local memory of each thread, contents then initialised map
-	clock     clock
+	clock     race.Clock
 	loose     uint32 // lanes that touched shared memory in the present stretch
 	dirty     uint32 // lanes with writes to shared memory that no proxy fence has followed
 	bulk      [warpSize]bulkQueue
@@ -43,7 +45,7 @@ type warp struct {
 	gates     [warpSize]int // phases of the cluster's barrier arrived at, plus one; 0 when waited for
 	async     [warpSize]asyncQueue
 	near      *allocation // where the last global access was
-	traced    *trace      // of the last global access that was noted
+	traced    *race.Trace // of the last global access that was noted
 	acquired  bool        // has synchronised with other blocks
 	addresses [warpSize]uint64
 }
