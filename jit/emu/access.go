@@ -109,43 +109,6 @@ func (w *warp) read(p place, lane int) {
 	}
 }
 
-func (w *warp) reportUnfilled(p place, lane int) {
-	at := "address"
-	where := p.at
-	for i, f := range p.fill {
-		if f == 0 {
-			where += i
-			break
-		}
-	}
-	if p.alloc != nil {
-		at = "byte"
-		w.report(Uninitialised, 1<<lane, "reads %s memory that was never written: %s %d of %s", p.space, at, where, w.block.launch.memory.describe(p.alloc.base))
-		return
-	}
-	w.report(Uninitialised, 1<<lane, "reads %s memory that was never written, at %s %#x", p.space, at, where)
-}
-
-func allFilled(f []byte) bool {
-	const ones = 0x0101010101010101
-	switch len(f) {
-	case 2:
-		return binary.LittleEndian.Uint16(f) == ones&0xffff
-	case 4:
-		return binary.LittleEndian.Uint32(f) == ones&0xffffffff
-	case 8:
-		return binary.LittleEndian.Uint64(f) == ones
-	case 16:
-		return binary.LittleEndian.Uint64(f) == ones && binary.LittleEndian.Uint64(f[8:]) == ones
-	}
-	for _, b := range f {
-		if b == 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // written checks and notes a write that a lane is about to make; value is what it will write.
 func (w *warp) written(p place, lane int, value []byte) {
 	switch p.space {

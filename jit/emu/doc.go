@@ -13,6 +13,14 @@
 // of them knows of this package, which gives instructions their meaning on the lanes
 // of warps.
 //
+// # What executes and what finds
+//
+// Instructions are decoded by family (integer.go, loadstore.go, wgmma.go ...) and run
+// by warps, blocks and clusters over memory. What finds is apart: order.go tells
+// jit/emu/race of accesses, undefined.go follows undefined values, unwritten.go,
+// proxy.go and matrixorder.go check reads, asynchronous accesses and registers of
+// wgmma, and finding.go collects what all of them report.
+//
 // # How it executes
 //
 // Parse decodes every instruction into a closure over register rows: a row is the

@@ -25,6 +25,12 @@ const (
 	Runaway        Kind = "runaway"            // more instructions than the launch allows
 	Trap           Kind = "trap"               // the kernel executed trap
 	UndefinedValue Kind = "undefined value"    // an operand for which the ISA defines no result
+
+	// Of the asynchronous half:
+
+	MissingFence  Kind = "missing fence"          // an asynchronous access to what an ordinary one wrote, with no fence.proxy.async between; a wgmma without wgmma.fence
+	PendingMatrix Kind = "pending matrix product" // a touch of registers that a wgmma in flight works on
+	Registers     Kind = "registers"              // a budget of registers that does not add up
 )
 
 // A Finding is something wrong with a program that hardware may hide.

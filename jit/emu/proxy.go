@@ -5,13 +5,6 @@ import (
 	"tilec/jit/emu/syntax"
 )
 
-// Findings of the asynchronous half.
-const (
-	MissingFence  Kind = "missing fence"          // an asynchronous access to what an ordinary one wrote, with no fence.proxy.async between; a wgmma without wgmma.fence
-	PendingMatrix Kind = "pending matrix product" // a touch of registers that a wgmma in flight works on
-	Registers     Kind = "registers"              // a budget of registers that does not add up
-)
-
 // proxyFence is fence.proxy: for the async proxy, what the warp has seen of
 // writes, and its own, is from now on in order for asynchronous accesses too.
 func proxyFence(d *decoder) {

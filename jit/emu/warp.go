@@ -224,30 +224,6 @@ func (w *warp) step(budget int) int {
 	return ran
 }
 
-// checkWritten reports registers that an instruction reads and that were never written.
-func (w *warp) checkWritten(in *inst) {
-	if in.touches != nil {
-		w.touch(in)
-	}
-	for _, r := range in.srcs {
-		if bad := w.active &^ w.init[r]; bad != 0 {
-			w.report(Uninitialised, bad, "reads register %s, which was never written", w.block.launch.kernel.registerName(r))
-			w.init[r] |= bad
-		}
-	}
-	for _, p := range in.preds {
-		if bad := w.active &^ w.predInit[p]; bad != 0 {
-			w.unwrittenPred(in, p, bad)
-		}
-	}
-}
-
-func (w *warp) unwrittenPred(in *inst, p predRow, bad uint32) {
-	w.in = in
-	w.report(Uninitialised, bad, "reads predicate %s, which was never written", w.block.launch.kernel.predName(p))
-	w.predInit[p] |= bad
-}
-
 // together tells whether a warp-wide instruction can execute now: with all lanes
 // of need that live. Where some may still come, the fragment waits for them; where
 // they cannot, that is a finding and the instruction executes without them.
