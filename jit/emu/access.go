@@ -2,11 +2,13 @@ package emu
 
 import (
 	"encoding/binary"
+
+	"tilec/jit/emu/syntax"
 )
 
 // A place is memory that a thread has checked that it may touch.
 type place struct {
-	space space
+	space syntax.Space
 	data  []byte // from the address on, as long as the access
 	fill  []byte
 	at    int // in shared memory, or in the allocation
@@ -19,31 +21,31 @@ type place struct {
 }
 
 // resolve turns a generic address into one of a space.
-func resolve(s space, address uint64) (space, uint64) {
-	if s != spaceGeneric {
+func resolve(s syntax.Space, address uint64) (syntax.Space, uint64) {
+	if s != syntax.SpaceGeneric {
 		return s, address
 	}
 	switch {
 	case address-sharedWindow < windowSize:
-		return spaceCluster, address - sharedWindow
+		return syntax.SpaceCluster, address - sharedWindow
 	case address-localWindow < windowSize:
-		return spaceLocal, address - localWindow
+		return syntax.SpaceLocal, address - localWindow
 	case address-paramWindow < windowSize:
-		return spaceParam, address - paramWindow
+		return syntax.SpaceParam, address - paramWindow
 	}
-	return spaceGlobal, address
+	return syntax.SpaceGlobal, address
 }
 
 // locate checks an access of n bytes by a lane and finds its memory; false, with
 // a finding, when there is none.
-func (w *warp) locate(s space, address uint64, n, align, lane int) (p place, ok bool) {
+func (w *warp) locate(s syntax.Space, address uint64, n, align, lane int) (p place, ok bool) {
 	s, address = resolve(s, address)
 	p.space = s
 	if address&uint64(align-1) != 0 {
 		w.report(Misaligned, 1<<lane, "an access of %d bytes at %s address %#x, which is no multiple of %d", n, s, address, align)
 		return p, false
 	}
-	if s == spaceGlobal || s == spaceConst {
+	if s == syntax.SpaceGlobal || s == syntax.SpaceConst {
 		a := w.near
 		if a == nil || address-a.base > uint64(len(a.data)-n) || len(a.data) < n {
 			a = w.block.launch.memory.find(address)
@@ -60,20 +62,20 @@ func (w *warp) locate(s space, address uint64, n, align, lane int) (p place, ok 
 	}
 	var data, filled []byte
 	switch s {
-	case spaceShared, spaceCluster:
+	case syntax.SpaceShared, syntax.SpaceCluster:
 		owner := w.owner(s, address, n, lane)
 		if owner == nil {
 			return p, false
 		}
 		address &= blockWindow - 1
-		p.shared, p.space = &owner.shared, spaceShared
+		p.shared, p.space = &owner.shared, syntax.SpaceShared
 		data, filled = p.shared.data, p.shared.filled
-	case spaceLocal:
-		size := w.block.launch.entry.Local
+	case syntax.SpaceLocal:
+		size := w.block.launch.kernel.Local
 		if size > 0 {
 			data, filled = w.local[lane][:size], w.local[lane][size:]
 		}
-	case spaceParam:
+	case syntax.SpaceParam:
 		data = w.block.launch.params
 	}
 	if address > uint64(len(data)) || uint64(len(data))-address < uint64(n) {
@@ -96,7 +98,7 @@ func (w *warp) read(p place, lane int) {
 	if p.fill != nil && !allFilled(p.fill) {
 		w.reportUnfilled(p, lane)
 	}
-	if p.space == spaceShared {
+	if p.space == syntax.SpaceShared {
 		w.checkPending(p, lane, "reads")
 		w.loose |= 1 << lane
 		if p.strong {
@@ -107,47 +109,10 @@ func (w *warp) read(p place, lane int) {
 	}
 }
 
-func (w *warp) reportUnfilled(p place, lane int) {
-	at := "address"
-	where := p.at
-	for i, f := range p.fill {
-		if f == 0 {
-			where += i
-			break
-		}
-	}
-	if p.alloc != nil {
-		at = "byte"
-		w.report(Uninitialised, 1<<lane, "reads %s memory that was never written: %s %d of %s", p.space, at, where, w.block.launch.memory.describe(p.alloc.base))
-		return
-	}
-	w.report(Uninitialised, 1<<lane, "reads %s memory that was never written, at %s %#x", p.space, at, where)
-}
-
-func allFilled(f []byte) bool {
-	const ones = 0x0101010101010101
-	switch len(f) {
-	case 2:
-		return binary.LittleEndian.Uint16(f) == ones&0xffff
-	case 4:
-		return binary.LittleEndian.Uint32(f) == ones&0xffffffff
-	case 8:
-		return binary.LittleEndian.Uint64(f) == ones
-	case 16:
-		return binary.LittleEndian.Uint64(f) == ones && binary.LittleEndian.Uint64(f[8:]) == ones
-	}
-	for _, b := range f {
-		if b == 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // written checks and notes a write that a lane is about to make; value is what it will write.
 func (w *warp) written(p place, lane int, value []byte) {
 	switch p.space {
-	case spaceShared:
+	case syntax.SpaceShared:
 		w.checkPending(p, lane, "writes")
 		w.loose |= 1 << lane
 		if p.strong {
@@ -155,14 +120,14 @@ func (w *warp) written(p place, lane int, value []byte) {
 			break
 		}
 		w.noteWrite(p.shared, lane, p.at, len(p.data), value)
-	case spaceGlobal:
+	case syntax.SpaceGlobal:
 		if !p.strong {
 			w.noteGlobalWrite(p, lane, value)
 		}
-		if other := w.trace(p.alloc).noteWriter(w.block.id, p.at, len(p.data)); other >= 0 && !w.acquired {
+		if other := w.trace(p.alloc).NoteWriter(w.block.id, p.at, len(p.data)); other >= 0 && !w.acquired {
 			w.report(BlockRace, 1<<lane, "blocks %d and %d both write %s", min(other, w.block.id), max(other, w.block.id), w.block.launch.memory.describe(p.alloc.base+uint64(p.at)))
 		}
-	case spaceConst, spaceParam:
+	case syntax.SpaceConst, syntax.SpaceParam:
 		w.report(OutOfBounds, 1<<lane, "writes %s memory", p.space)
 		return
 	}

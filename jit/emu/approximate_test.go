@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"tilec/jit/emu/number"
 )
 
 // An approximation is an instruction whose error the ISA bounds, not its result.
@@ -107,15 +109,15 @@ func TestApproximations(t *testing.T) {
 // halfApproximations are the functions of f16 and bf16.
 var halfApproximations = []struct {
 	op    string
-	of    *format
+	of    *number.Format
 	f     func(a float64) float64
 	from  func(u float64) float64
 	bound func(x, y float64) float64
 }{
-	{"ex2.approx.f16", &f16, math.Exp2, linear(-12, 15), relative(math.Exp2(-9.9))},
-	{"ex2.approx.ftz.bf16", &bf16, math.Exp2, linear(-100, 100), relative(0x1p-7)},
-	{"tanh.approx.f16", &f16, math.Tanh, linear(-5, 5), absolute(math.Exp2(-10.987))},
-	{"tanh.approx.bf16", &bf16, math.Tanh, linear(-5, 5), absolute(0x1p-8)},
+	{"ex2.approx.f16", &number.F16, math.Exp2, linear(-12, 15), relative(math.Exp2(-9.9))},
+	{"ex2.approx.ftz.bf16", &number.BF16, math.Exp2, linear(-100, 100), relative(0x1p-7)},
+	{"tanh.approx.f16", &number.F16, math.Tanh, linear(-5, 5), absolute(math.Exp2(-10.987))},
+	{"tanh.approx.bf16", &number.BF16, math.Tanh, linear(-5, 5), absolute(0x1p-8)},
 }
 
 func TestHalfApproximations(t *testing.T) {
@@ -125,13 +127,13 @@ func TestHalfApproximations(t *testing.T) {
 			var in []byte
 			operands := make([]float64, n)
 			for j := range operands {
-				code := c.of.round(c.from(float64(j)/n), nearestEven, false)
-				operands[j] = c.of.value(code)
+				code := c.of.Round(c.from(float64(j)/n), number.NearestEven, false)
+				operands[j] = c.of.Value(code)
 				in = binary.LittleEndian.AppendUint16(in, uint16(code))
 			}
 			check := func(out []byte) error {
 				for j, v := range operands {
-					y, have := c.f(v), c.of.value(uint64(binary.LittleEndian.Uint16(out[2*j:])))
+					y, have := c.f(v), c.of.Value(uint64(binary.LittleEndian.Uint16(out[2*j:])))
 					if !(math.Abs(have-y) <= c.bound(v, y)) {
 						return fmt.Errorf("%s of %v is %v, want %v within %v", c.op, v, have, y, c.bound(v, y))
 					}

@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 // asyncOps are the copies that run beside the thread: cp.async with its groups.
 var asyncOps = map[string]operation{
 	"cp": {classAsync, asyncCopy},
@@ -78,7 +83,7 @@ func asyncCopy(d *decoder) {
 	}
 	hint := d.has("L2::cache_hint")
 	d.one("L2::64B", "L2::128B", "L2::256B")
-	dst, src := d.address(spaceShared), d.address(spaceGlobal)
+	dst, src := d.address(syntax.SpaceShared), d.address(syntax.SpaceGlobal)
 	size := int(d.constInt())
 	if size != 4 && size != 8 && size != 16 || cache == "cg" && size != 16 {
 		d.fail("cannot copy %d bytes", size)
@@ -88,14 +93,14 @@ func asyncCopy(d *decoder) {
 	ignores := false
 	if d.more() && !(hint && len(d.ops) == 1) {
 		o := d.operand()
-		if r, ok := d.st.scope.register(o.name); ok && r.t.kind == kindPred {
+		if r, ok := d.st.Scope.Register(o.Name); ok && r.Type.Kind == number.KindPred {
 			ignore, ignores = d.predicate(o), true
 		} else {
-			from = d.source(o, types["b32"], false)
+			from = d.source(o, number.Types["b32"], false)
 		}
 	}
 	if hint {
-		d.src(types["b64"])
+		d.src(number.Types["b64"])
 	}
 	d.in.run = func(w *warp) {
 		skip := uint32(0)
@@ -125,13 +130,13 @@ func asyncCopy(d *decoder) {
 
 // startCopy reads n bytes, and will write size bytes of them and zeros.
 func (w *warp) startCopy(lane int, dst, src uint64, size, n int) {
-	to, ok := w.locate(spaceShared, dst, size, size, lane)
+	to, ok := w.locate(syntax.SpaceShared, dst, size, size, lane)
 	if !ok {
 		return
 	}
 	c := asyncChunk{at: to.at, n: size}
 	if n > 0 {
-		from, ok := w.locate(spaceGlobal, src, n, 1, lane)
+		from, ok := w.locate(syntax.SpaceGlobal, src, n, 1, lane)
 		if !ok {
 			return
 		}

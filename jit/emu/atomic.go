@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 var atomicOps = map[string]operation{
 	"atom": {classAtomic, atomicUpdate},
 	"red":  {classAtomic, atomicUpdate},
@@ -11,7 +16,7 @@ func atomicUpdate(d *decoder) {
 		asyncReduce(d)
 		return
 	}
-	returns := d.st.name == "atom"
+	returns := d.st.Name == "atom"
 	switch d.one("relaxed", "acquire", "release", "acq_rel") {
 	case "acquire", "release", "acq_rel":
 		d.synchronises()
@@ -23,13 +28,13 @@ func atomicUpdate(d *decoder) {
 	hint := d.has("L2::cache_hint")
 	n := d.vectorSize()
 	t := d.typeOf("b16", "b32", "b64", "u32", "u64", "s32", "s64", "f16", "f16x2", "bf16", "bf16x2", "f32", "f64")
-	if t.isFloat() && op != "add" && !(n > 1 && (op == "min" || op == "max")) {
-		d.fail(".%s does not go with type .%s", op, t.name)
+	if t.IsFloat() && op != "add" && !(n > 1 && (op == "min" || op == "max")) {
+		d.fail(".%s does not go with type .%s", op, t.Name)
 	}
-	if t.kind == kindBits && (op == "add" || op == "min" || op == "max" || op == "inc" || op == "dec") {
-		d.fail(".%s does not go with type .%s", op, t.name)
+	if t.Kind == number.KindBits && (op == "add" || op == "min" || op == "max" || op == "inc" || op == "dec") {
+		d.fail(".%s does not go with type .%s", op, t.Name)
 	}
-	if noftz != (t.isFloat() && t.bits/t.lanes == 16) {
+	if noftz != (t.IsFloat() && t.Bits/t.Lanes == 16) {
 		d.fail(".noftz goes with f16 and bf16, and must be with them")
 	}
 	var dsts []dest
@@ -43,9 +48,9 @@ func atomicUpdate(d *decoder) {
 		c = d.src(t)
 	}
 	if hint {
-		d.src(types["b64"])
+		d.src(number.Types["b64"])
 	}
-	size := t.bytes()
+	size := t.Bytes()
 	result := atomicFunction(op, t)
 	d.in.run = func(w *warp) {
 		w.traffic(a, size*n)
@@ -67,7 +72,7 @@ func atomicUpdate(d *decoder) {
 				old := word(at)
 				var r uint64
 				if op == "cas" {
-					if r = old; old == w.regs[b[k]][lane]&t.mask() {
+					if r = old; old == w.regs[b[k]][lane]&t.Mask() {
 						r = w.regs[c][lane]
 					}
 				} else {
@@ -89,7 +94,7 @@ func atomicUpdate(d *decoder) {
 // with plain accesses of shared memory.
 func (w *warp) atomicTouch(p place, lane int) {
 	fill(p.fill)
-	if p.space == spaceShared {
+	if p.space == syntax.SpaceShared {
 		w.checkPending(p, lane, "updates")
 		w.loose |= 1 << lane
 		w.noteAtomic(p.shared, lane, p.at, len(p.data), true)
@@ -97,31 +102,31 @@ func (w *warp) atomicTouch(p place, lane int) {
 }
 
 // atomicFunction gives what an operation makes of the old value and the operand.
-func atomicFunction(op string, t dtype) func(s space, old, b uint64) uint64 {
-	if !t.isFloat() {
+func atomicFunction(op string, t number.Type) func(s syntax.Space, old, b uint64) uint64 {
+	if !t.IsFloat() {
 		f := combiners[op]
-		return func(_ space, old, b uint64) uint64 { return f(t, old, b) }
+		return func(_ syntax.Space, old, b uint64) uint64 { return f(t, old, b) }
 	}
-	style := floatStyle{t: t}
-	flushed := floatStyle{t: t, ftz: true} // f32 in global memory
-	one := func(s *floatStyle, a, b uint64) uint64 {
-		x, y := s.in(a), s.in(b)
+	style := number.Style{Type: t}
+	flushed := number.Style{Type: t, FTZ: true} // f32 in global memory
+	one := func(s *number.Style, a, b uint64) uint64 {
+		x, y := s.In(a), s.In(b)
 		switch op {
 		case "min":
-			return s.out(min(x, y))
+			return s.Out(min(x, y))
 		case "max":
-			return s.out(max(x, y))
+			return s.Out(max(x, y))
 		}
-		if s.t.bits == 64 {
-			return s.out(x + y)
+		if s.Type.Bits == 64 {
+			return s.Out(x + y)
 		}
-		return s.out(addOdd(x, y))
+		return s.Out(number.AddOdd(x, y))
 	}
-	return func(sp space, old, b uint64) uint64 {
+	return func(sp syntax.Space, old, b uint64) uint64 {
 		s := &style
-		if t.name == "f32" && sp == spaceGlobal {
+		if t.Name == "f32" && sp == syntax.SpaceGlobal {
 			s = &flushed
 		}
-		return s.lanewise(func(a, b, _ uint64) uint64 { return one(s, a, b) })(old, b, 0)
+		return s.Lanewise(func(a, b, _ uint64) uint64 { return one(s, a, b) })(old, b, 0)
 	}
 }

@@ -3,6 +3,9 @@ package emu
 import (
 	"fmt"
 	"math/bits"
+
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/race"
 )
 
 const barrierCount = 16 // of a block
@@ -14,7 +17,7 @@ type barrier struct {
 	waiting  []*warp
 	reduces  bool // by barrier.red
 	first    *site
-	clock    clock // what the warps that have arrived have seen
+	clock    race.Clock // what the warps that have arrived have seen
 
 	count   int // of true predicates
 	votes   int // predicates in all
@@ -45,7 +48,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 		return
 	}
 	d.has("cta")
-	u32 := types["u32"]
+	u32 := number.Types["u32"]
 	mode := d.must("sync", "arrive", "red")
 	var result func(w *warp, count, votes int)
 	var vote predSource
@@ -72,7 +75,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 			}
 		}
 	}
-	number := d.src(u32)
+	which := d.src(u32)
 	count := row(-1)
 	if mode == "red" && len(d.ops) == 2 || mode != "red" && d.more() {
 		count = d.src(u32)
@@ -92,7 +95,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 		}
 		w.execute(in, func(*warp) {})
 		lane := first(w.active)
-		n := int(uint32(w.regs[number][lane]))
+		n := int(uint32(w.regs[which][lane]))
 		if n >= barrierCount {
 			w.report(BarrierMisuse, w.active, "barrier %d: the barriers are 0 to %d", n, barrierCount-1)
 			return advance
@@ -102,7 +105,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 			threads = int(uint32(w.regs[count][lane]))
 			if threads%warpSize != 0 || threads == 0 || threads > len(w.block.warps)*warpSize {
 				w.report(BarrierMisuse, w.active, "a count of %d threads: need a multiple of %d, at most the %d of the block", threads, warpSize, len(w.block.warps)*warpSize)
-				threads = min(alignUp(max(threads, 1), warpSize), len(w.block.warps)*warpSize)
+				threads = min(number.AlignUp(max(threads, 1), warpSize), len(w.block.warps)*warpSize)
 			}
 		}
 		bar := &w.block.barriers[n]
@@ -152,7 +155,7 @@ func barrierInstruction(d *decoder, aligned bool) {
 func (b *barrier) arrive(w *warp, expected int, reduces bool) {
 	if b.arrived == 0 {
 		b.expected, b.reduces, b.first = expected, reduces, w.in.site
-		b.clock.clear(len(w.clock.seen))
+		b.clock.Clear(len(w.clock.Seen))
 	} else {
 		if b.expected != expected {
 			w.report(BarrierMisuse, w.active, "a count of %d threads, but %s arrived with %d (0 is all)", expected*warpSize, b.first, b.expected*warpSize)
@@ -163,7 +166,7 @@ func (b *barrier) arrive(w *warp, expected int, reduces bool) {
 	}
 	b.arrived++
 	w.release()
-	b.clock.join(&w.clock)
+	b.clock.Join(&w.clock)
 }
 
 // finish completes the barrier when all have arrived.
@@ -183,7 +186,7 @@ func (b *barrier) finish(blk *block, number int) {
 		r(b.count, b.votes)
 	}
 	for _, w := range b.waiting {
-		w.clock.join(&b.clock)
+		w.clock.Join(&b.clock)
 		for i := range w.frags {
 			if f := &w.frags[i]; f.wait == forBarrier && f.barrier == number {
 				f.wait = running
@@ -191,19 +194,19 @@ func (b *barrier) finish(blk *block, number int) {
 			}
 		}
 	}
-	blk.cluster.time.settle(blk.cluster)
+	blk.cluster.settle()
 	*b = barrier{waiting: b.waiting[:0], results: b.results[:0], clock: b.clock}
 }
 
 // warpBarrier decodes bar.warp.sync.
 func warpBarrier(d *decoder) {
 	d.must("sync")
-	mask := d.src(types["b32"])
+	mask := d.src(number.Types["b32"])
 	d.collective(mask, func(w *warp, members uint32) {
 		// Ordering among all lanes is what the race check knows.
 		if members == w.live {
 			w.release()
-			w.block.cluster.time.settle(w.block.cluster)
+			w.block.cluster.settle()
 		}
 	})
 }

@@ -1,6 +1,10 @@
 package emu
 
-import "fmt"
+import (
+	"fmt"
+
+	"tilec/jit/emu/syntax"
+)
 
 // A block is a thread block while it runs.
 type block struct {
@@ -25,24 +29,24 @@ const slice = 4096
 
 // newBlock makes a block that a worker uses for one place in the grid after the other.
 func newBlock(l *launch, c *cluster, rank int) *block {
-	b := &block{launch: l, cluster: c, rank: rank, counts: make([]siteCount, len(l.entry.code))}
+	b := &block{launch: l, cluster: c, rank: rank, counts: make([]siteCount, len(l.kernel.code))}
 	threads := l.block[0] * l.block[1] * l.block[2]
 	for i := range (threads + warpSize - 1) / warpSize {
 		w := &warp{
 			block: b, index: i, slot: rank*l.warps() + i,
-			regs: make([]lanes, l.entry.rows), init: make([]uint32, l.entry.rows),
-			preds: make([]uint32, l.entry.preds), predInit: make([]uint32, l.entry.preds),
+			regs: make([]lanes, l.kernel.rows), init: make([]uint32, l.kernel.rows),
+			preds: make([]uint32, len(l.kernel.PredicateNames)), predInit: make([]uint32, len(l.kernel.PredicateNames)),
 		}
 		b.warps = append(b.warps, w)
-		if l.entry.Local > 0 {
+		if l.kernel.Local > 0 {
 			for lane := range w.local {
-				w.local[lane] = make([]byte, 2*l.entry.Local)
+				w.local[lane] = make([]byte, 2*l.kernel.Local)
 			}
 		}
 	}
-	size := l.entry.dynamic + l.dynamic
+	size := l.kernel.Dynamic + l.dynamic
 	if l.dynamic == 0 {
-		size = l.entry.Shared
+		size = l.kernel.Shared
 	}
 	b.shared.init(size, len(b.warps), rank*l.warps(), &c.time)
 	return b
@@ -69,7 +73,7 @@ func (b *block) start(place [3]int) {
 		clear(w.predInit)
 		w.forgetUndefined()
 		w.acquired, w.turn, w.mixed = false, 0, false
-		w.clock.start(b.cluster.time.tick(), len(b.warps)*len(b.cluster.blocks), b.cluster.time.floor)
+		w.clock.Start(b.cluster.time.Tick(), len(b.warps)*len(b.cluster.blocks), &b.cluster.time)
 		w.loose, w.dirty, w.gates = 0, 0, [warpSize]int{}
 		w.matrix.reset()
 		for lane := range w.async {
@@ -77,7 +81,7 @@ func (b *block) start(place [3]int) {
 			w.bulk[lane] = bulkQueue{}
 			clear(w.local[lane])
 		}
-		for _, c := range l.entry.consts {
+		for _, c := range l.kernel.consts {
 			w.init[c.row] = allLanes
 			for lane := range warpSize {
 				w.regs[c.row][lane] = c.at(w, lane)
@@ -91,8 +95,8 @@ func (c *constRow) at(w *warp, lane int) uint64 {
 	switch {
 	case c.special.fill != nil:
 		return c.special.fill(w, lane)
-	case c.dynamic && c.variable.space == spaceShared:
-		return uint64(w.block.launch.entry.dynamic) + c.value
+	case c.dynamic && c.variable.Space == syntax.SpaceShared:
+		return uint64(w.block.launch.kernel.Dynamic) + c.value
 	case c.dynamic:
 		return w.block.launch.variables[c.variable] + c.value
 	}
@@ -134,7 +138,7 @@ func (b *block) waits() []string {
 			if f.mask == 0 {
 				continue
 			}
-			s := fmt.Sprintf("warp %d lanes %s at %s", w.index, laneList(f.mask), b.launch.entry.code[f.pc].site)
+			s := fmt.Sprintf("warp %d lanes %s at %s", w.index, laneList(f.mask), b.launch.kernel.code[f.pc].site)
 			switch f.wait {
 			case forBarrier:
 				s += " wait for " + b.barriers[f.barrier].state(f.barrier)

@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 // A bulkQueue is a thread's bulk copies that end by groups.
 type bulkQueue struct {
 	open   []*operationInFlight
@@ -80,7 +85,7 @@ func bulkPrefetch(d *decoder) {
 		hint := d.has("L2::cache_hint")
 		m := d.tensorOperand(dims)
 		if hint {
-			d.src(types["b64"])
+			d.src(number.Types["b64"])
 		}
 		d.in.run = func(w *warp) {
 			for l := w.active; l != 0; l &= l - 1 {
@@ -91,9 +96,9 @@ func bulkPrefetch(d *decoder) {
 	}
 	d.must("global")
 	hint := d.has("L2::cache_hint")
-	a, size := d.address(spaceGlobal), d.src(types["u32"])
+	a, size := d.address(syntax.SpaceGlobal), d.src(number.Types["u32"])
 	if hint {
-		d.src(types["b64"])
+		d.src(number.Types["b64"])
 	}
 	d.in.run = func(w *warp) {
 		for m := w.active; m != 0; m &= m - 1 {
@@ -107,7 +112,7 @@ func bulkPrefetch(d *decoder) {
 const bulkUnit = 16
 
 // bulkPlace finds the bytes of a bulk copy.
-func (w *warp) bulkPlace(s space, address uint64, n, align, lane int) (place, bool) {
+func (w *warp) bulkPlace(s syntax.Space, address uint64, n, align, lane int) (place, bool) {
 	if n%bulkUnit != 0 || n == 0 || n < 0 {
 		w.report(Misaligned, 1<<lane, "a bulk copy of %d bytes: need a multiple of %d", n, bulkUnit)
 		return place{}, false
@@ -137,7 +142,7 @@ func (w *warp) landings(dst address, n, align, lane int, s signal) []landing {
 		if !ok {
 			return
 		}
-		if p.space != spaceShared {
+		if p.space != syntax.SpaceShared {
 			w.report(OutOfBounds, 1<<lane, "copies to %s address %#x, which is not in shared memory", p.space, to)
 			return
 		}
@@ -188,10 +193,10 @@ func (w *warp) deliver(lane int, to []landing, source []span, read func(), data 
 }
 
 // signal takes what follows the size of a copy to shared memory.
-func (d *decoder) signal(s space, multicast bool) signal {
+func (d *decoder) signal(s syntax.Space, multicast bool) signal {
 	sig := signal{barrier: d.address(s), multicast: multicast}
 	if multicast {
-		sig.mask = d.wideSrc(types["b16"])
+		sig.mask = d.wideSrc(number.Types["b16"])
 	}
 	return sig
 }
@@ -209,19 +214,19 @@ func linearCopy(d *decoder, reduce bool) {
 	if reduce {
 		combine = d.reduction(to)
 	}
-	u32 := types["u32"]
+	u32 := number.Types["u32"]
 	if to == "global" {
 		d.must("bulk_group")
-		dst, src, size := d.address(spaceGlobal), d.address(spaceShared), d.src(u32)
+		dst, src, size := d.address(syntax.SpaceGlobal), d.address(syntax.SpaceShared), d.src(u32)
 		if hint {
-			d.src(types["b64"])
+			d.src(number.Types["b64"])
 		}
 		d.in.run = func(w *warp) {
 			for m := w.active; m != 0; m &= m - 1 {
 				lane := first(m)
 				n := int(uint32(w.regs[size][lane]))
-				p, ok := w.bulkPlace(spaceGlobal, dst.in(w, lane), n, bulkUnit, lane)
-				q, ok2 := w.bulkPlace(spaceShared, src.in(w, lane), n, bulkUnit, lane)
+				p, ok := w.bulkPlace(syntax.SpaceGlobal, dst.in(w, lane), n, bulkUnit, lane)
+				q, ok2 := w.bulkPlace(syntax.SpaceShared, src.in(w, lane), n, bulkUnit, lane)
 				if ok && ok2 {
 					w.bulkTraffic(n, []place{p})
 					w.give(lane, q, func(box []byte) { w.toGlobal(lane, p, box, combine) })
@@ -234,7 +239,7 @@ func linearCopy(d *decoder, reduce bool) {
 	dst, src, size := d.address(spaces[to]), d.address(spaces[from]), d.src(u32)
 	sig := d.signal(spaces[to], multicast)
 	if hint {
-		d.src(types["b64"])
+		d.src(number.Types["b64"])
 	}
 	d.in.run = func(w *warp) {
 		for m := w.active; m != 0; m &= m - 1 {
@@ -249,7 +254,7 @@ func linearCopy(d *decoder, reduce bool) {
 			var data []byte
 			read := func() { data = append(data, p.data...) }
 			var source []span
-			if p.space == spaceShared {
+			if p.space == syntax.SpaceShared {
 				w.asyncRead(p.shared, lane, p.at, n)
 				source = []span{{p.shared, p.at, n}}
 				for _, l := range landings {
@@ -264,7 +269,7 @@ func linearCopy(d *decoder, reduce bool) {
 				if combine.f == nil {
 					return data
 				}
-				return combine.all(spaceShared, have, data)
+				return combine.all(syntax.SpaceShared, have, data)
 			})
 		}
 	}
@@ -297,16 +302,16 @@ func (w *warp) toGlobal(lane int, p place, data []byte, combine reduction) {
 		w.reportUnfilled(p, lane)
 		fill(p.fill)
 	}
-	copy(p.data, combine.all(spaceGlobal, p.data, data))
+	copy(p.data, combine.all(syntax.SpaceGlobal, p.data, data))
 }
 
 // A reduction combines what is there with what comes, element by element.
 type reduction struct {
 	size int
-	f    func(s space, old, b uint64) uint64
+	f    func(s syntax.Space, old, b uint64) uint64
 }
 
-func (r reduction) all(s space, have, data []byte) []byte {
+func (r reduction) all(s syntax.Space, have, data []byte) []byte {
 	out := make([]byte, len(data))
 	for i := 0; i+r.size <= len(data); i += r.size {
 		setWord(out[i:i+r.size], r.f(s, word(have[i:i+r.size]), word(data[i:i+r.size])))
@@ -331,8 +336,8 @@ func (d *decoder) reduction(to string) reduction {
 	op := d.must("add", "min", "max", "inc", "dec", "and", "or", "xor")
 	noftz := d.has("noftz")
 	t := d.typeOf(reductionTypes[to][op]...)
-	if noftz != (op == "add" && t.isFloat() && t.bits == 16) {
+	if noftz != (op == "add" && t.IsFloat() && t.Bits == 16) {
 		d.fail(".noftz goes with .add of f16 and bf16, and must be with it")
 	}
-	return reduction{t.bytes(), atomicFunction(op, t)}
+	return reduction{t.Bytes(), atomicFunction(op, t)}
 }

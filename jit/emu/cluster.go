@@ -4,6 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/race"
+	"tilec/jit/emu/syntax"
 )
 
 // maxCluster is the most blocks that a cluster may have, with a kernel that asks for more than the portable 8.
@@ -14,7 +18,7 @@ type cluster struct {
 	launch *launch
 	place  [3]int // %clusterid
 	blocks []*block
-	time   timeline
+	time   race.Timeline
 	random *rand.Rand
 
 	operations []*operationInFlight
@@ -33,7 +37,7 @@ func (l *launch) clusterSize() int { return l.cluster[0] * l.cluster[1] * l.clus
 
 // checkCluster finds the shape of clusters and whether it fits the grid.
 func (l *launch) checkCluster() error {
-	asked, own := l.options.Cluster, l.entry.Cluster
+	asked, own := l.options.Cluster, l.kernel.Cluster
 	l.cluster = [3]int{1, 1, 1}
 	switch {
 	case own != [3]int{}:
@@ -75,13 +79,11 @@ func (c *cluster) start(id int) {
 		clusters[i] = l.grid[i] / l.cluster[i]
 	}
 	c.place = [3]int{id % clusters[0], id / clusters[0] % clusters[1], id / (clusters[0] * clusters[1])}
-	if c.time.now > maxStretch/2 {
-		c.time.now = 0
+	if c.time.Begin() { // stretches of earlier blocks have ended
 		for _, b := range c.blocks {
-			b.shared.forget()
+			b.shared.accesses.Forget()
 		}
 	}
-	c.time.floor = c.time.now // stretches of earlier blocks have ended
 	c.operations, c.tags, c.barriers = c.operations[:0], c.tags[:0], c.barriers[:0]
 	c.gate = clusterGate{}
 	c.events, c.seenEvents, c.quiet = 0, 0, 0
@@ -154,7 +156,7 @@ func (c *cluster) deadlock() {
 		b.finishGroups()
 	}
 	w := c.firstAlive()
-	w.in = &c.launch.entry.code[w.frags[0].pc]
+	w.in = &c.launch.kernel.code[w.frags[0].pc]
 	who := "block"
 	if len(c.blocks) > 1 {
 		who = "cluster"
@@ -176,7 +178,7 @@ func (c *cluster) threadName(thread int) string {
 const blockWindow = 1 << 24
 
 // owner is the block whose shared memory holds an address; nil, with a finding, when there is none.
-func (w *warp) owner(s space, address uint64, n, lane int) *block {
+func (w *warp) owner(s syntax.Space, address uint64, n, lane int) *block {
 	rank := int(address/blockWindow) - 1
 	switch {
 	case rank == -1 || rank == w.block.rank:
@@ -184,7 +186,7 @@ func (w *warp) owner(s space, address uint64, n, lane int) *block {
 	case rank >= len(w.block.cluster.blocks):
 		w.report(OutOfBounds, 1<<lane, "an access of %d bytes at %s address %#x, which is in no block of the cluster", n, s, address)
 		return nil
-	case s == spaceShared:
+	case s == syntax.SpaceShared:
 		w.report(OutOfBounds, 1<<lane, "an access of %d bytes at shared address %#x of block %d of the cluster: that memory is .shared::cluster", n, address, rank)
 		return nil
 	}
@@ -210,13 +212,13 @@ func mapAddress(d *decoder) {
 	t := d.typeOf("u32", "u64")
 	dst := d.dst(t)
 	var a row
-	if o := d.ops[0]; o.kind == opName && d.st.scope.variable(o.name) != nil {
+	if o := d.ops[0]; o.Kind == syntax.OpName && d.st.Scope.Variable(o.Name) != nil {
 		d.operand()
-		a = d.addressOf(d.st.scope.variable(o.name), o.offset)
+		a = d.addressOf(d.st.Scope.Variable(o.Name), o.Offset)
 	} else {
 		a = d.src(t)
 	}
-	rank := d.src(types["u32"])
+	rank := d.src(number.Types["u32"])
 	d.in.run = func(w *warp) {
 		out := w.out(dst)
 		for m := w.active; m != 0; m &= m - 1 {
@@ -242,7 +244,7 @@ func mapAddress(d *decoder) {
 func blockRank(d *decoder) {
 	generic := !d.has("shared::cluster")
 	t := d.typeOf("u32", "u64")
-	dst := d.dst(types["u32"])
+	dst := d.dst(number.Types["u32"])
 	a := d.src(t)
 	d.in.run = func(w *warp) {
 		out := w.out(dst)
@@ -263,8 +265,8 @@ func blockRank(d *decoder) {
 type clusterGate struct {
 	phase   int
 	arrived [maxCluster * 32]uint32 // lanes, by warp of the cluster
-	clock   clock
-	done    clock
+	clock   race.Clock
+	done    race.Clock
 }
 
 // clusterBarrier decodes barrier.cluster: .arrive and .wait.
@@ -288,13 +290,13 @@ func clusterBarrier(d *decoder, aligned bool) {
 			if again := w.active & g.arrived[w.slot]; again != 0 {
 				w.report(BarrierMisuse, again, "arrives at the barrier of the cluster twice in a phase")
 			}
-			if g.clock.seen == nil || g.clock.stretch != uint32(g.phase) {
-				g.clock.clear(len(w.clock.seen))
-				g.clock.stretch = uint32(g.phase)
+			if g.clock.Seen == nil || g.clock.Stretch != uint32(g.phase) {
+				g.clock.Clear(len(w.clock.Seen))
+				g.clock.Stretch = uint32(g.phase)
 			}
 			if sem != "relaxed" {
 				w.releaseLanes()
-				g.clock.join(&w.clock)
+				g.clock.Join(&w.clock)
 			}
 			g.arrived[w.slot] |= w.active
 			for m := w.active; m != 0; m &= m - 1 {
@@ -314,7 +316,7 @@ func clusterBarrier(d *decoder, aligned bool) {
 			need = max(need, w.gates[lane])
 		}
 		if g.phase >= need {
-			w.clock.join(&g.done)
+			w.clock.Join(&g.done)
 			for m := w.active; m != 0; m &= m - 1 {
 				w.gates[first(m)] = 0
 			}
@@ -343,13 +345,13 @@ func (g *clusterGate) finish(c *cluster) {
 	if !any {
 		return
 	}
-	if len(g.done.seen) != len(g.clock.seen) {
-		g.done.clear(len(g.clock.seen))
+	if len(g.done.Seen) != len(g.clock.Seen) {
+		g.done.Clear(len(g.clock.Seen))
 	}
-	g.done.join(&g.clock)
+	g.done.Join(&g.clock)
 	g.phase++
 	clear(g.arrived[:])
 	c.happened()
 	c.wake(g)
-	c.time.settle(c)
+	c.settle()
 }

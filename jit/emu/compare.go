@@ -1,26 +1,12 @@
 package emu
 
+import "tilec/jit/emu/number"
+
 var compareOps = map[string]operation{
 	"setp": {classCompare, setPredicate},
 	"set":  {classCompare, setValue},
 	"selp": {classCompare, selectByPredicate},
 	"slct": {classCompare, selectBySign},
-}
-
-// A relation says for which orders of the operands a comparison holds.
-type relation struct{ less, equal, greater, unordered bool }
-
-// relations are the comparison operators; those of unsigned values have names of their own.
-var relations = map[string]relation{
-	"eq": {equal: true}, "ne": {less: true, greater: true},
-	"lt": {less: true}, "le": {less: true, equal: true},
-	"gt": {greater: true}, "ge": {greater: true, equal: true},
-	"lo": {less: true}, "ls": {less: true, equal: true},
-	"hi": {greater: true}, "hs": {greater: true, equal: true},
-	"equ": {equal: true, unordered: true}, "neu": {less: true, greater: true, unordered: true},
-	"ltu": {less: true, unordered: true}, "leu": {less: true, equal: true, unordered: true},
-	"gtu": {greater: true, unordered: true}, "geu": {greater: true, equal: true, unordered: true},
-	"num": {less: true, equal: true, greater: true}, "nan": {unordered: true},
 }
 
 // A comparison is the common part of setp and set.
@@ -41,35 +27,16 @@ func (d *decoder) comparison() (name string, boolean string, ftz bool) {
 }
 
 // holds gives the test of a relation on values of a type.
-func (d *decoder) holds(name string, t dtype, ftz bool) func(a, b uint64) bool {
-	r := relations[name]
-	if t.isFloat() {
+func (d *decoder) holds(name string, t number.Type, ftz bool) func(a, b uint64) bool {
+	r := number.Relations[name]
+	if t.IsFloat() {
 		if name == "lo" || name == "ls" || name == "hi" || name == "hs" {
 			d.fail(".%s does not compare floats", name)
 		}
-		f := t.format
-		return func(a, b uint64) bool {
-			if ftz {
-				a, b = flush(a), flush(b)
-			}
-			x, y := f.value(a), f.value(b)
-			return x < y && r.less || x == y && r.equal || x > y && r.greater || (x != x || y != y) && r.unordered
-		}
+	} else if r.Unordered || name == "num" || t.Kind == number.KindBits && name != "eq" && name != "ne" {
+		d.fail(".%s does not compare values of type .%s", name, t.Name)
 	}
-	if r.unordered || name == "num" || t.kind == kindBits && name != "eq" && name != "ne" {
-		d.fail(".%s does not compare values of type .%s", name, t.name)
-	}
-	if t.kind == kindSigned {
-		return func(a, b uint64) bool {
-			x, y := t.read(a), t.read(b)
-			return x < y && r.less || x == y && r.equal || x > y && r.greater
-		}
-	}
-	mask := t.mask()
-	return func(a, b uint64) bool {
-		x, y := a&mask, b&mask
-		return x < y && r.less || x == y && r.equal || x > y && r.greater
-	}
+	return r.Test(t, ftz)
 }
 
 // lanes gives the lanes in which the comparison holds.
@@ -102,11 +69,11 @@ var comparable = []string{"b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32"
 func setPredicate(d *decoder) {
 	name, boolean, ftz := d.comparison()
 	t := d.typ()
-	if t.lanes == 2 && t.isFloat() {
+	if t.Lanes == 2 && t.IsFloat() {
 		setPredicatePair(d, name, boolean, t)
 		return
 	}
-	d.mods = append([]string{t.name}, d.mods...)
+	d.mods = append([]string{t.Name}, d.mods...)
 	t = d.typeOf(comparable...)
 	first, second, both := d.pair()
 	p, q := d.predDestination(first), noPred
@@ -142,14 +109,14 @@ func setPredicate(d *decoder) {
 }
 
 // setPredicatePair is setp of f16x2 and bf16x2: p for the low halves, q for the high ones.
-func setPredicatePair(d *decoder, name, boolean string, t dtype) {
+func setPredicatePair(d *decoder, name, boolean string, t number.Type) {
 	first, second, both := d.pair()
 	if !both {
 		d.fail("need p|q")
 	}
 	p, q := d.predDestination(first), d.predDestination(second)
 	a, b := d.src(t), d.src(t)
-	holds := d.holds(name, t.element(), false)
+	holds := d.holds(name, t.Element(), false)
 	low := comparison{a: a, b: b, holds: func(a, b uint64) bool { return holds(a&0xffff, b&0xffff) }}
 	high := comparison{a: a, b: b, holds: func(a, b uint64) bool { return holds(a>>16&0xffff, b>>16&0xffff) }}
 	var other predSource
@@ -171,7 +138,7 @@ func setValue(d *decoder) {
 	to := d.typeOf("u32", "s32", "f32")
 	t := d.typeOf(comparable...)
 	yes := uint64(0xffffffff)
-	if to.isFloat() {
+	if to.IsFloat() {
 		yes = 0x3f800000
 	}
 	dst := d.dst(to)
@@ -220,11 +187,11 @@ func selectBySign(d *decoder) {
 	by := d.typeOf("s32", "f32")
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(by)
 	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		if by.isFloat() {
+		if by.IsFloat() {
 			if ftz {
-				c = flush(c)
+				c = number.Flush(c)
 			}
-			if float(c) >= 0 {
+			if number.Float32(c) >= 0 {
 				return a
 			}
 			return b

@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 var controlOps = map[string]operation{
 	"bra":            {classControl, branch},
 	"brx":            {classControl, indexedBranch},
@@ -8,7 +13,7 @@ var controlOps = map[string]operation{
 	"trap":           {classControl, trap},
 	"brkpt":          {classControl, func(*decoder) {}},
 	"pmevent":        {classControl, func(d *decoder) { d.has("mask"); d.constInt() }},
-	"nanosleep":      {classControl, func(d *decoder) { d.src(types["u32"]) }},
+	"nanosleep":      {classControl, func(d *decoder) { d.src(number.Types["u32"]) }},
 	"griddepcontrol": {classControl, func(d *decoder) { d.must("launch_dependents", "wait") }},
 	"membar":         {classBarrier, memoryBarrier},
 	"fence":          {classBarrier, fence},
@@ -16,9 +21,9 @@ var controlOps = map[string]operation{
 
 func (d *decoder) label() int {
 	o := d.operand()
-	at, ok := d.f.labels[d.st.prefix+o.name]
-	if o.kind != opName || !ok {
-		d.fail("there is no label %s", o.name)
+	at, ok := d.kernel.Labels[d.st.Prefix+o.Name]
+	if o.Kind != syntax.OpName || !ok {
+		d.fail("there is no label %s", o.Name)
 	}
 	return at
 }
@@ -97,5 +102,58 @@ func fence(d *decoder) {
 	d.one("sc", "acq_rel", "acquire", "release")
 	if scope := d.must("cta", "cluster", "gpu", "sys"); scope == "gpu" || scope == "sys" {
 		d.synchronises()
+	}
+}
+
+// indexedBranch is brx.idx: a branch to the label with the number that a register holds.
+func indexedBranch(d *decoder) {
+	if !d.has("idx") {
+		d.fail("need .idx")
+	}
+	uniform := d.has("uni")
+	index := d.src(number.Types["u32"])
+	list := d.operand()
+	labels, ok := d.kernel.Targets[d.st.Prefix+list.Name]
+	if list.Kind != syntax.OpName || !ok {
+		d.fail("there is no .branchtargets list %s", list.Name)
+	}
+	targets := make([]int, len(labels))
+	for i, l := range labels {
+		if targets[i], ok = d.kernel.Labels[l]; !ok {
+			d.fail("there is no label %s", l)
+		}
+	}
+	in := d.in
+	in.control = func(w *warp, f *fragment) outcome {
+		if w.active == 0 {
+			return advance
+		}
+		w.execute(in, func(*warp) {})
+		groups := make([]uint32, len(targets))
+		for m := w.active; m != 0; m &= m - 1 {
+			lane := first(m)
+			i := uint64(uint32(w.regs[index][lane]))
+			if i >= uint64(len(targets)) {
+				w.report(UndefinedValue, 1<<lane, "branches to target %d of %d", i, len(targets))
+				i = uint64(len(targets) - 1)
+			}
+			groups[i] |= 1 << lane
+		}
+		stay, taken := f.mask&^w.active, w.active
+		var parts []fragment
+		for i, mask := range groups {
+			if mask != 0 {
+				parts = append(parts, fragment{pc: targets[i], mask: mask})
+			}
+		}
+		if uniform && (len(parts) > 1 || stay != 0) && !w.mixed {
+			w.report(Divergence, taken, "lanes %s take a branch that is marked as uniform to %d places, and lanes %s do not", laneList(taken), len(parts), laneList(stay))
+		}
+		if stay != 0 {
+			parts = append(parts, fragment{pc: f.pc + 1, mask: stay})
+		}
+		*f = parts[0]
+		w.frags = append(w.frags, parts[1:]...)
+		return moved
 	}
 }

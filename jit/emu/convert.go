@@ -1,191 +1,71 @@
 package emu
 
-import "math"
+import "tilec/jit/emu/number"
 
 var convertOps = map[string]operation{
 	"cvt": {classConvert, convert},
 }
 
-// A conversion is the modifiers of a cvt.
-type conversion struct {
-	to, from               dtype
-	mode                   rounding
-	toInteger              bool // an integer rounding was written
-	rounds                 bool // a floating-point rounding was written
-	ftz, sat, relu, finite bool
-}
-
 func convert(d *decoder) {
-	c := conversion{ftz: d.has("ftz"), sat: d.has("sat"), relu: d.has("relu"), finite: d.has("satfinite")}
-	if c.mode, c.toInteger = d.rounding("rni", "rzi", "rmi", "rpi"); !c.toInteger {
-		c.mode, c.rounds = d.rounding("rn", "rz", "rm", "rp", "rna")
+	c := number.Conversion{FTZ: d.has("ftz"), Saturate: d.has("sat"), ReLU: d.has("relu"), Finite: d.has("satfinite")}
+	if c.Mode, c.ToInteger = d.rounding("rni", "rzi", "rmi", "rpi"); !c.ToInteger {
+		c.Mode, c.Rounds = d.rounding("rn", "rz", "rm", "rp", "rna")
 	}
-	c.to, c.from = d.typ(), d.typ()
+	c.To, c.From = d.typ(), d.typ()
 	switch {
-	case c.to.lanes == 2 || c.from.lanes == 2:
+	case c.To.Lanes == 2 || c.From.Lanes == 2:
 		convertPair(d, c)
 		return
-	case c.to.kind == kindBits || c.from.kind == kindBits || c.to.kind == kindPred || c.from.kind == kindPred:
-		d.fail("cannot convert .%s to .%s", c.from.name, c.to.name)
-	case c.ftz && c.to.name != "f32" && c.from.name != "f32":
+	case c.To.Kind == number.KindBits || c.From.Kind == number.KindBits || c.To.Kind == number.KindPred || c.From.Kind == number.KindPred:
+		d.fail("cannot convert .%s to .%s", c.From.Name, c.To.Name)
+	case c.FTZ && c.To.Name != "f32" && c.From.Name != "f32":
 		d.fail(".ftz needs an f32")
 	}
-	dst, a := d.wideDst(c.to), d.wideSrc(c.from)
+	dst, a := d.wideDst(c.To), d.wideSrc(c.From)
 	switch {
-	case c.to.isInt() && c.from.isInt():
-		d.map1(dst, a, c.between)
-	case c.to.isInt():
-		if !c.toInteger {
+	case c.To.IsInt() && c.From.IsInt():
+		d.map1(dst, a, c.IntToInt)
+	case c.To.IsInt():
+		if !c.ToInteger {
 			d.fail("need one of .rni .rzi .rmi .rpi")
 		}
-		d.map1(dst, a, c.truncate)
-	case c.from.isInt():
-		if !c.rounds {
+		d.map1(dst, a, c.FloatToInt)
+	case c.From.IsInt():
+		if !c.Rounds {
 			d.fail("need one of .rn .rz .rm .rp")
 		}
-		d.map1(dst, a, c.number)
+		d.map1(dst, a, c.IntToFloat)
 	default:
-		if !c.rounds && c.to.format.man < c.from.format.man && !c.toInteger {
+		if !c.Rounds && c.To.Format.Mantissa < c.From.Format.Mantissa && !c.ToInteger {
 			d.fail("need one of .rn .rz .rm .rp")
 		}
-		d.map1(dst, a, c.resize)
+		d.map1(dst, a, c.FloatToFloat)
 	}
-}
-
-// between converts integers.
-func (c *conversion) between(v uint64) uint64 {
-	x := c.from.read(v)
-	if !c.sat {
-		return uint64(c.to.read(uint64(x)))
-	}
-	bigUnsigned := c.from.kind == kindUnsigned && x < 0 // above 2^63
-	if c.to.kind == kindSigned {
-		most := int64(c.to.mask() >> 1)
-		if bigUnsigned {
-			return uint64(most)
-		}
-		return uint64(min(max(x, -most-1), most))
-	}
-	switch {
-	case bigUnsigned:
-		return min(uint64(x), c.to.mask())
-	case x < 0:
-		return 0
-	}
-	return min(uint64(x), c.to.mask())
-}
-
-// integral rounds to an integer.
-func integral(v float64, mode rounding) float64 {
-	switch mode {
-	case towardZero:
-		return math.Trunc(v)
-	case downward:
-		return math.Floor(v)
-	case upward:
-		return math.Ceil(v)
-	}
-	return math.RoundToEven(v)
-}
-
-// input is the number in a source register.
-func (c *conversion) input(v uint64) float64 {
-	if c.ftz && c.from.name == "f32" {
-		v = flush(v)
-	}
-	return c.from.format.value(v & c.from.mask())
-}
-
-// truncate converts to an integer; what does not fit becomes the nearest that does.
-func (c *conversion) truncate(v uint64) uint64 {
-	x := c.input(v)
-	if x != x {
-		if c.from.bits != 64 && c.to.bits != 64 {
-			return 0
-		}
-		return uint64(c.to.read(1 << (c.to.bits - 1)))
-	}
-	x = integral(x, c.mode)
-	if c.to.kind == kindSigned {
-		limit := math.Ldexp(1, c.to.bits-1)
-		switch {
-		case x >= limit:
-			return c.to.mask() >> 1
-		case x < -limit:
-			return -(uint64(1) << (c.to.bits - 1))
-		}
-		return uint64(int64(x))
-	}
-	switch {
-	case x >= math.Ldexp(1, c.to.bits):
-		return c.to.mask()
-	case x <= 0:
-		return 0
-	}
-	return uint64(x)
-}
-
-// number converts an integer to a float.
-func (c *conversion) number(v uint64) uint64 {
-	x := c.from.read(v)
-	hi, lo := float64(x>>32), float64(uint32(x))
-	if c.from.kind == kindUnsigned {
-		hi = float64(uint64(x) >> 32)
-	}
-	hi *= 1 << 32
-	if c.to.bits == 64 {
-		return math.Float64bits(fma64(hi, 1, lo, c.mode))
-	}
-	return c.output(addOdd(hi, lo))
-}
-
-// output rounds a number to the destination's format.
-func (c *conversion) output(x float64) uint64 {
-	if c.sat {
-		x = clamp01(x)
-	}
-	if c.relu && x < 0 {
-		x = 0
-	}
-	r := c.to.format.round(x, c.mode, c.finite)
-	if c.ftz && c.to.name == "f32" {
-		r = flush(r)
-	}
-	return r
-}
-
-// resize converts between float formats, or rounds a float to an integral value.
-func (c *conversion) resize(v uint64) uint64 {
-	x := c.input(v)
-	if c.toInteger {
-		x = math.Copysign(integral(x, c.mode), x)
-	}
-	return c.output(x)
 }
 
 // convertPair is cvt with a packed type on one side or both.
-func convertPair(d *decoder, c conversion) {
-	if !c.rounds {
+func convertPair(d *decoder, c number.Conversion) {
+	if !c.Rounds {
 		d.fail("need one of .rn .rz")
 	}
-	to, from := c.to, c.from
-	half := to.bits / 2
+	to, from := c.To, c.From
+	half := to.Bits / 2
 	pack := func(hi, lo uint64) uint64 { return hi<<half | lo }
-	c.to.format, c.from.format = to.format, from.format
-	c.to.lanes, c.from.lanes = 1, 1
-	if to.lanes != 2 || to.isInt() || from.isInt() {
-		d.fail("cannot convert .%s to .%s", from.name, to.name)
+	c.To.Format, c.From.Format = to.Format, from.Format
+	c.To.Lanes, c.From.Lanes = 1, 1
+	if to.Lanes != 2 || to.IsInt() || from.IsInt() {
+		d.fail("cannot convert .%s to .%s", from.Name, to.Name)
 	}
 	dst := d.wideDst(to)
-	if from.name == "f32" {
+	if from.Name == "f32" {
 		a, b := d.src(from), d.src(from)
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return pack(c.resize(a), c.resize(b)) })
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return pack(c.FloatToFloat(a), c.FloatToFloat(b)) })
 		return
 	}
-	if from.lanes != 2 || from.bits == to.bits {
-		d.fail("cannot convert .%s to .%s", from.name, to.name)
+	if from.Lanes != 2 || from.Bits == to.Bits {
+		d.fail("cannot convert .%s to .%s", from.Name, to.Name)
 	}
-	c.from.bits = from.bits / 2
+	c.From.Bits = from.Bits / 2
 	a := d.src(from)
-	d.map1(dst, a, func(a uint64) uint64 { return pack(c.resize(a>>c.from.bits), c.resize(a)) })
+	d.map1(dst, a, func(a uint64) uint64 { return pack(c.FloatToFloat(a>>c.From.Bits), c.FloatToFloat(a)) })
 }

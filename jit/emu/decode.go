@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
 )
 
 // A row is the index of a register's values in the lanes of a warp.
@@ -19,7 +22,7 @@ type constRow struct {
 	special specialRegister // where not nil, what fills the row
 	// dynamic shared variables: the address is known at launch
 	dynamic  bool
-	variable *variable
+	variable *syntax.Variable
 }
 
 // An inst is a decoded instruction.
@@ -59,13 +62,12 @@ type site struct {
 
 // A decoder turns one statement into an inst, taking its modifiers and operands one after the other.
 type decoder struct {
-	f    *function
-	e    *Entry
-	st   *statement
-	mods []string
-	ops  []operand
-	in   *inst
-	then []func(*warp) // what the instruction does besides
+	kernel *Kernel
+	st     *syntax.Statement
+	mods   []string
+	ops    []syntax.Operand
+	in     *inst
+	then   []func(*warp) // what the instruction does besides
 
 	shared *constants
 }
@@ -74,51 +76,53 @@ type decoder struct {
 type constants struct {
 	values   map[uint64]row
 	specials map[string]row
-	vars     map[*variable]row
+	vars     map[*syntax.Variable]row
 }
 
-// decode turns the statements of a kernel into instructions; it panics with a *SyntaxError.
-func decode(f *function) {
-	e := f.entry
-	e.code = make([]inst, len(f.statements)+1)
-	shared := &constants{map[uint64]row{}, map[string]row{}, map[*variable]row{}}
-	e.ccRow = row(e.rows)
-	e.rows += 2 // the carry, and the sink
-	for i := range f.statements {
-		st := &f.statements[i]
-		in := &e.code[i]
+// mostRows of a kernel are registers, constants and addresses.
+const mostRows = 1 << 19
+
+// decode turns the statements of a kernel into instructions; it panics with a *syntax.Error.
+func decode(k *Kernel) {
+	k.code = make([]inst, len(k.Statements)+1)
+	shared := &constants{map[uint64]row{}, map[string]row{}, map[*syntax.Variable]row{}}
+	k.ccRow = row(k.rows)
+	k.rows += 2 // the carry, and the sink
+	for i := range k.Statements {
+		st := &k.Statements[i]
+		in := &k.code[i]
 		in.guard = -1
-		in.site = &site{index: i, text: st.opcode, ptxLine: st.line, file: st.file, line: st.srcLine}
-		d := &decoder{f: f, e: e, st: st, mods: slices.Clone(st.mods), ops: st.ops, in: in, shared: shared}
+		in.site = &site{index: i, text: st.Opcode, ptxLine: st.Line, file: st.File, line: st.SourceLine}
+		d := &decoder{kernel: k, st: st, mods: slices.Clone(st.Modifiers), ops: st.Operands, in: in, shared: shared}
 		d.instruction()
 	}
-	watchMatrices(e)
-	end := &e.code[len(f.statements)]
+	watchMatrices(k)
+	end := &k.code[len(k.Statements)]
 	end.guard, end.control = -1, exit
-	end.site = &site{index: len(f.statements), text: "the end of the kernel", class: classControl}
-	if e.rows > 4*maxRegisters {
-		panic(&SyntaxError{0, "the kernel has too many registers"})
+	end.site = &site{index: len(k.Statements), text: "the end of the kernel", class: classControl}
+	if k.rows > mostRows {
+		panic(&syntax.Error{Message: "the kernel has too many registers"})
 	}
 }
 
 func (d *decoder) fail(format string, args ...any) {
-	panic(&SyntaxError{d.st.line, fmt.Sprintf(format, args...) + " in " + d.st.opcode})
+	panic(&syntax.Error{Line: d.st.Line, Message: fmt.Sprintf(format, args...) + " in " + d.st.Opcode})
 }
 
 func (d *decoder) instruction() {
-	op, ok := operations[d.st.name]
+	op, ok := operations[d.st.Name]
 	if !ok {
-		panic(&SyntaxError{d.st.line, "the emulator does not know the instruction " + d.st.opcode})
+		panic(&syntax.Error{Line: d.st.Line, Message: "the emulator does not know the instruction " + d.st.Opcode})
 	}
-	if d.st.guard != "" {
-		r, ok := d.st.scope.register(d.st.guard)
-		if !ok || r.t.kind != kindPred {
-			d.fail("guard %s is not a predicate register", d.st.guard)
+	if d.st.Guard != "" {
+		r, ok := d.st.Scope.Register(d.st.Guard)
+		if !ok || r.Type.Kind != number.KindPred {
+			d.fail("guard %s is not a predicate register", d.st.Guard)
 		}
-		d.in.guard, d.in.not = predRow(r.index), d.st.not
+		d.in.guard, d.in.not = predRow(r.Index), d.st.Negated
 	}
 	d.in.site.class = op.class
-	d.in.follows = following[d.st.name]
+	d.in.follows = following[d.st.Name]
 	op.decode(d)
 	if len(d.mods) > 0 {
 		d.fail("unknown modifier .%s", d.mods[0])
@@ -170,15 +174,15 @@ func (d *decoder) must(of ...string) string {
 }
 
 // rounding takes a rounding modifier.
-func (d *decoder) rounding(of ...string) (rounding, bool) {
+func (d *decoder) rounding(of ...string) (number.Rounding, bool) {
 	m := d.one(of...)
-	return roundings[m], m != ""
+	return number.Roundings[m], m != ""
 }
 
 // typ takes the next modifier that is a type.
-func (d *decoder) typ() dtype {
+func (d *decoder) typ() number.Type {
 	for i, m := range d.mods {
-		if t, ok := types[m]; ok {
+		if t, ok := number.Types[m]; ok {
 			d.mods = slices.Delete(d.mods, i, i+1)
 			return t
 		}
@@ -188,10 +192,10 @@ func (d *decoder) typ() dtype {
 }
 
 // typeOf is typ for one of the types named.
-func (d *decoder) typeOf(names ...string) dtype {
+func (d *decoder) typeOf(names ...string) number.Type {
 	t := d.typ()
-	if !slices.Contains(names, t.name) {
-		d.fail("type .%s is none of .%s", t.name, strings.Join(names, " ."))
+	if !slices.Contains(names, t.Name) {
+		d.fail("type .%s is none of .%s", t.Name, strings.Join(names, " ."))
 	}
 	return t
 }
@@ -199,7 +203,7 @@ func (d *decoder) typeOf(names ...string) dtype {
 func (d *decoder) more() bool { return len(d.ops) > 0 }
 
 // operand takes the next operand.
-func (d *decoder) operand() operand {
+func (d *decoder) operand() syntax.Operand {
 	if len(d.ops) == 0 {
 		d.fail("an operand is missing")
 	}
@@ -219,68 +223,68 @@ func (d *decoder) constant(value uint64) row {
 }
 
 func (d *decoder) newConst(c constRow) row {
-	c.row = row(d.e.rows)
-	d.e.rows++
-	d.e.consts = append(d.e.consts, c)
+	c.row = row(d.kernel.rows)
+	d.kernel.rows++
+	d.kernel.consts = append(d.kernel.consts, c)
 	return c.row
 }
 
 // src takes a source operand of a type: a register of that width, or a constant.
-func (d *decoder) src(t dtype) row { return d.source(d.operand(), t, false) }
+func (d *decoder) src(t number.Type) row { return d.source(d.operand(), t, false) }
 
 // wideSrc is src that also takes wider registers, whose low bits count.
-func (d *decoder) wideSrc(t dtype) row { return d.source(d.operand(), t, true) }
+func (d *decoder) wideSrc(t number.Type) row { return d.source(d.operand(), t, true) }
 
-func (d *decoder) source(o operand, t dtype, wide bool) row {
-	switch o.kind {
-	case opInt, opFloat:
-		v, err := literal(o, t)
+func (d *decoder) source(o syntax.Operand, t number.Type, wide bool) row {
+	switch o.Kind {
+	case syntax.OpInt, syntax.OpFloat:
+		v, err := o.Constant(t)
 		if err != nil {
 			d.fail("%v", err)
 		}
 		return d.constant(v)
-	case opName:
-		if o.not {
-			d.fail("! stands before %s, which is no predicate", o.name)
+	case syntax.OpName:
+		if o.Negated {
+			d.fail("! stands before %s, which is no predicate", o.Name)
 		}
-		if r, ok := d.st.scope.register(o.name); ok {
-			d.checkWidth(o.name, r.t, t, wide)
-			d.in.srcs = append(d.in.srcs, row(r.index))
-			return row(r.index)
+		if r, ok := d.st.Scope.Register(o.Name); ok {
+			d.checkWidth(o.Name, r.Type, t, wide)
+			d.in.srcs = append(d.in.srcs, row(r.Index))
+			return row(r.Index)
 		}
-		if s, ok := specials[o.name]; ok {
+		if s, ok := specials[o.Name]; ok {
 			if s.fill == nil {
-				d.fail("%s is read by mov only", o.name)
+				d.fail("%s is read by mov only", o.Name)
 			}
-			r, ok := d.shared.specials[o.name]
+			r, ok := d.shared.specials[o.Name]
 			if !ok {
 				r = d.newConst(constRow{special: s})
-				d.shared.specials[o.name] = r
+				d.shared.specials[o.Name] = r
 			}
 			return r
 		}
-		if o.name == "WARP_SZ" {
+		if o.Name == "WARP_SZ" {
 			return d.constant(warpSize)
 		}
-		if v := d.st.scope.variable(o.name); v != nil {
-			return d.addressOf(v, o.offset)
+		if v := d.st.Scope.Variable(o.Name); v != nil {
+			return d.addressOf(v, o.Offset)
 		}
-		d.fail("%s is not declared", o.name)
+		d.fail("%s is not declared", o.Name)
 	}
 	d.fail("need a register or a constant")
 	panic("unreachable")
 }
 
-func (d *decoder) checkWidth(name string, have, need dtype, wide bool) {
-	if have.kind == kindPred || have.bits < need.bits || have.bits > need.bits && !wide {
-		d.fail("%s has type .%s where .%s is needed", name, have.name, need.name)
+func (d *decoder) checkWidth(name string, have, need number.Type, wide bool) {
+	if have.Kind == number.KindPred || have.Bits < need.Bits || have.Bits > need.Bits && !wide {
+		d.fail("%s has type .%s where .%s is needed", name, have.Name, need.Name)
 	}
 }
 
 // addressOf is the row of a variable's address.
-func (d *decoder) addressOf(v *variable, offset int64) row {
-	if v.address != dynamicShared && v.space != spaceGlobal && v.space != spaceConst {
-		return d.constant(v.address + uint64(offset))
+func (d *decoder) addressOf(v *syntax.Variable, offset int64) row {
+	if v.Address != syntax.DynamicShared && v.Space != syntax.SpaceGlobal && v.Space != syntax.SpaceConst {
+		return d.constant(v.Address + uint64(offset))
 	}
 	if offset != 0 { // a row of its own, for the address comes at launch
 		return d.newConst(constRow{dynamic: true, variable: v, value: uint64(offset)})
@@ -300,25 +304,25 @@ type dest struct {
 }
 
 // dst takes a destination of exactly the type's width.
-func (d *decoder) dst(t dtype) dest { return d.destination(d.operand(), t, false) }
+func (d *decoder) dst(t number.Type) dest { return d.destination(d.operand(), t, false) }
 
 // wideDst takes a destination of the type's width or more.
-func (d *decoder) wideDst(t dtype) dest { return d.destination(d.operand(), t, true) }
+func (d *decoder) wideDst(t number.Type) dest { return d.destination(d.operand(), t, true) }
 
-func (d *decoder) destination(o operand, t dtype, wide bool) dest {
-	if o.kind == opSink {
-		return dest{d.e.ccRow + 1, ^uint64(0)}
+func (d *decoder) destination(o syntax.Operand, t number.Type, wide bool) dest {
+	if o.Kind == syntax.OpSink {
+		return dest{d.kernel.ccRow + 1, ^uint64(0)}
 	}
-	if o.kind != opName || o.not {
+	if o.Kind != syntax.OpName || o.Negated {
 		d.fail("the destination is not a register")
 	}
-	r, ok := d.st.scope.register(o.name)
+	r, ok := d.st.Scope.Register(o.Name)
 	if !ok {
-		d.fail("%s is not a declared register", o.name)
+		d.fail("%s is not a declared register", o.Name)
 	}
-	d.checkWidth(o.name, r.t, t, wide)
-	d.in.dsts = append(d.in.dsts, row(r.index))
-	return dest{row(r.index), r.t.mask()}
+	d.checkWidth(o.Name, r.Type, t, wide)
+	d.in.dsts = append(d.in.dsts, row(r.Index))
+	return dest{row(r.Index), r.Type.Mask()}
 }
 
 // A predSource is a predicate operand, perhaps negated.
@@ -330,19 +334,19 @@ type predSource struct {
 // pred takes a predicate source.
 func (d *decoder) pred() predSource { return d.predicate(d.operand()) }
 
-func (d *decoder) predicate(o operand) predSource {
-	if o.kind == opInt { // 0 and 1 are predicate constants
-		if o.bits == 0 {
+func (d *decoder) predicate(o syntax.Operand) predSource {
+	if o.Kind == syntax.OpInt { // 0 and 1 are predicate constants
+		if o.Bits == 0 {
 			return predSource{noPred, false}
 		}
 		return predSource{noPred, true}
 	}
-	r, ok := d.st.scope.register(o.name)
-	if o.kind != opName || !ok || r.t.kind != kindPred {
-		d.fail("%s is not a predicate register", o.name)
+	r, ok := d.st.Scope.Register(o.Name)
+	if o.Kind != syntax.OpName || !ok || r.Type.Kind != number.KindPred {
+		d.fail("%s is not a predicate register", o.Name)
 	}
-	d.in.preds = append(d.in.preds, predRow(r.index))
-	return predSource{predRow(r.index), o.not}
+	d.in.preds = append(d.in.preds, predRow(r.Index))
+	return predSource{predRow(r.Index), o.Negated}
 }
 
 // noPred stands for the constant false as a source, and for a sink as a destination.
@@ -362,38 +366,38 @@ func (p predSource) get(w *warp) uint32 {
 // predDst takes a predicate destination.
 func (d *decoder) predDst() predRow { return d.predDestination(d.operand()) }
 
-func (d *decoder) predDestination(o operand) predRow {
-	if o.kind == opSink {
+func (d *decoder) predDestination(o syntax.Operand) predRow {
+	if o.Kind == syntax.OpSink {
 		return noPred
 	}
-	r, ok := d.st.scope.register(o.name)
-	if o.kind != opName || !ok || r.t.kind != kindPred {
-		d.fail("the destination %s is not a predicate register", o.name)
+	r, ok := d.st.Scope.Register(o.Name)
+	if o.Kind != syntax.OpName || !ok || r.Type.Kind != number.KindPred {
+		d.fail("the destination %s is not a predicate register", o.Name)
 	}
-	d.in.predDsts = append(d.in.predDsts, predRow(r.index))
-	return predRow(r.index)
+	d.in.predDsts = append(d.in.predDsts, predRow(r.Index))
+	return predRow(r.Index)
 }
 
 // pair takes d|p: a destination and, where it is there, a predicate.
-func (d *decoder) pair() (first operand, second operand, both bool) {
+func (d *decoder) pair() (first syntax.Operand, second syntax.Operand, both bool) {
 	o := d.operand()
-	if o.kind == opPair {
-		return o.elems[0], o.elems[1], true
+	if o.Kind == syntax.OpPair {
+		return o.Elements[0], o.Elements[1], true
 	}
-	return o, operand{}, false
+	return o, syntax.Operand{}, false
 }
 
 // vector takes {a, b, ...}; an operand that is not one counts as a vector of itself.
-func (d *decoder) vector() []operand {
+func (d *decoder) vector() []syntax.Operand {
 	o := d.operand()
-	if o.kind == opVector {
-		return o.elems
+	if o.Kind == syntax.OpVector {
+		return o.Elements
 	}
-	return []operand{o}
+	return []syntax.Operand{o}
 }
 
 // sources takes a vector of n registers.
-func (d *decoder) sources(n int, t dtype) []row {
+func (d *decoder) sources(n int, t number.Type) []row {
 	v := d.vector()
 	if len(v) != n {
 		d.fail("a vector has %d elements, need %d", len(v), n)
@@ -406,7 +410,7 @@ func (d *decoder) sources(n int, t dtype) []row {
 }
 
 // dests takes a vector of n destinations.
-func (d *decoder) dests(n int, t dtype, wide bool) []dest {
+func (d *decoder) dests(n int, t number.Type, wide bool) []dest {
 	v := d.vector()
 	if len(v) != n {
 		d.fail("a vector has %d elements, need %d", len(v), n)
@@ -421,10 +425,10 @@ func (d *decoder) dests(n int, t dtype, wide bool) []dest {
 // constInt takes an operand that must be an integer constant.
 func (d *decoder) constInt() int64 {
 	o := d.operand()
-	if o.kind != opInt {
+	if o.Kind != syntax.OpInt {
 		d.fail("need an integer constant")
 	}
-	return int64(o.bits)
+	return int64(o.Bits)
 }
 
 // An operation is how instructions of a name are decoded, and what they count as.

@@ -7,11 +7,23 @@
 // cost (instructions by class, traffic, sectors, bank conflicts).
 //
 // The package is written from the text of the PTX ISA and knows nothing of the
-// compiler whose output it runs, so that it can be evidence about it.
+// compiler whose output it runs, so that it can be evidence about it. What PTX text
+// says is for jit/emu/syntax, what the bits of its values stand for is for
+// jit/emu/number, and which accesses to memory are ordered is for jit/emu/race; none
+// of them knows of this package, which gives instructions their meaning on the lanes
+// of warps.
+//
+// # What executes and what finds
+//
+// Instructions are decoded by family (integer.go, loadstore.go, wgmma.go ...) and run
+// by warps, blocks and clusters over memory. What finds is apart: order.go tells
+// jit/emu/race of accesses, undefined.go follows undefined values, unwritten.go,
+// proxy.go and matrixorder.go check reads, asynchronous accesses and registers of
+// wgmma, and finding.go collects what all of them report.
 //
 // # How it executes
 //
-// Parse turns every instruction into a closure over register rows: a row is the
+// Parse decodes every instruction into a closure over register rows: a row is the
 // value of one register in the 32 lanes of a warp. Immediates and most special
 // registers are rows too, filled in when a warp starts, so that an instruction
 // never asks what its operands are. A warp is a set of fragments, groups of lanes
@@ -36,10 +48,8 @@
 //
 // # Numbers
 //
-// Arithmetic is rounded once, as IEEE 754 says, in each rounding mode. NaN results
-// of f32 and narrower types are the canonical NaN. Approximate functions (.approx)
-// are computed in double precision and rounded to nearest, which is within every
-// documented error. The order in which tensor cores add is not documented: mma
+// Approximate functions (.approx) are computed in double precision and rounded to
+// nearest, which is within every documented error. The order in which tensor cores add is not documented: mma
 // keeps products exact, adds in double precision from the accumulator on by rising
 // k, and rounds once.
 package emu

@@ -25,6 +25,12 @@ const (
 	Runaway        Kind = "runaway"            // more instructions than the launch allows
 	Trap           Kind = "trap"               // the kernel executed trap
 	UndefinedValue Kind = "undefined value"    // an operand for which the ISA defines no result
+
+	// Of the asynchronous half:
+
+	MissingFence  Kind = "missing fence"          // an asynchronous access to what an ordinary one wrote, with no fence.proxy.async between; a wgmma without wgmma.fence
+	PendingMatrix Kind = "pending matrix product" // a touch of registers that a wgmma in flight works on
+	Registers     Kind = "registers"              // a budget of registers that does not add up
 )
 
 // A Finding is something wrong with a program that hardware may hide.
@@ -45,6 +51,7 @@ type Finding struct {
 	Count int
 }
 
+// String says what was found, where in the source, and by whom.
 func (f Finding) String() string {
 	at := ""
 	if f.Line > 0 {
@@ -106,7 +113,7 @@ func (w *warp) report(kind Kind, mask uint32, format string, args ...any) {
 	all.seen[key] = len(all.list)
 	all.list = append(all.list, Finding{
 		Kind: kind, Message: fmt.Sprintf(format, args...),
-		File: w.block.launch.entry.module.files[s.file], Line: s.line,
+		File: w.block.launch.kernel.module.Files[s.file], Line: s.line,
 		Instruction: s.text, PTXLine: s.ptxLine,
 		Block: w.block.place, Warp: w.index, Lanes: mask, Count: 1,
 	})
@@ -117,7 +124,7 @@ func (w *warp) whereabouts(mask uint32) string {
 	var parts []string
 	for _, f := range w.frags {
 		if f.mask&mask != 0 {
-			parts = append(parts, w.block.launch.entry.code[f.pc].site.String())
+			parts = append(parts, w.block.launch.kernel.code[f.pc].site.String())
 		}
 	}
 	if parts == nil {
@@ -126,6 +133,7 @@ func (w *warp) whereabouts(mask uint32) string {
 	return strings.Join(parts, ", ")
 }
 
+// String says where the instruction stands.
 func (s *site) String() string {
 	at := fmt.Sprintf("%s (ptx line %d", s.text, s.ptxLine)
 	if s.line > 0 {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/emu/number"
 )
 
 // registers are what the bodies of test kernels may use.
@@ -218,7 +220,7 @@ func execute(t testing.TB, op, signature string, rows []caseRow) []uint64 {
 	r := (&run{threads: len(rows), in: in, outSize: 8 * len(rows)}).clean(t, kernel(body.String()))
 	results := make([]uint64, len(rows))
 	for i := range rows {
-		results[i] = binary.LittleEndian.Uint64(r.out[8*i:]) & widthMask(8*w.bytes)
+		results[i] = binary.LittleEndian.Uint64(r.out[8*i:]) & number.Mask(8*w.bytes)
 	}
 	return results
 }

@@ -184,14 +184,14 @@ func (c *cluster) land(s *sharedMemory, at int, data []byte, b *mbarrier) {
 	fill(s.filled[at : at+len(data)])
 	for i := at; i < at+len(data); i++ {
 		a.tag[i] = id
-		s.writer[i] = 0
 	}
+	s.accesses.ForgetWriter(at, len(data))
 }
 
 // sees tells whether a warp has waited for an asynchronous write.
 func (w *warp) sees(t uint32) bool {
 	g := w.block.cluster.tags[t-1]
-	return g.barrier < len(w.clock.phases) && int(w.clock.phases[g.barrier]) > g.phase
+	return w.clock.Completed(g.barrier, g.phase)
 }
 
 // checkAsync checks an ordinary access against asynchronous operations.

@@ -1,6 +1,10 @@
 package emu
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"tilec/jit/emu/number"
+)
 
 // integerOps are the integer instructions. Names that floats share (add, mul,
 // min ...) decode here when their type is an integer and in float.go otherwise.
@@ -21,8 +25,8 @@ var integerOps = map[string]operation{
 	"abs":   arithmetic(classInteger, unaryInt),
 	"neg":   arithmetic(classInteger, unaryInt),
 	"sad":   {classInteger, sad},
-	"dp4a":  {classInteger, dotBytes},
-	"dp2a":  {classInteger, dotHalves},
+	"dp4a":  {classInteger, dotProduct4},
+	"dp2a":  {classInteger, dotProduct2},
 }
 
 // arithmetic makes an operation of an instruction that exists for integers and
@@ -30,8 +34,8 @@ var integerOps = map[string]operation{
 func arithmetic(c class, integer func(*decoder)) operation {
 	return operation{c, func(d *decoder) {
 		for i := len(d.mods) - 1; i >= 0; i-- {
-			if t, ok := types[d.mods[i]]; ok {
-				if t.isFloat() {
+			if t, ok := number.Types[d.mods[i]]; ok {
+				if t.IsFloat() {
 					d.in.site.class = classFloat
 					floatArithmetic(d)
 					return
@@ -43,56 +47,32 @@ func arithmetic(c class, integer func(*decoder)) operation {
 	}}
 }
 
-// read gives a value of the type from the low bits of a register.
-func (t dtype) read(v uint64) int64 {
-	if t.kind == kindSigned {
-		return signExtend(v, t.bits)
-	}
-	return int64(v & t.mask())
-}
-
-// element is one of the values packed in a type.
-func (t dtype) element() dtype {
-	t.bits /= t.lanes
-	t.lanes = 1
-	return t
-}
-
-// packed2 applies f to both halves of 32-bit registers.
-func packed2(f func(a, b uint64) uint64) func(a, b uint64) uint64 {
-	return func(a, b uint64) uint64 {
-		return f(a&0xffff, b&0xffff)&0xffff | f(a>>16&0xffff, b>>16&0xffff)&0xffff<<16
-	}
-}
-
-func saturate32(v int64) uint64 { return uint64(min(max(v, -1<<31), 1<<31-1)) }
-
 // addInt is add, sub, addc and subc, with carry in and out.
 func addInt(d *decoder) {
-	name := d.st.name
+	name := d.st.Name
 	minus := name == "sub" || name == "subc"
 	withCarry := name == "addc" || name == "subc"
 	setCarry := d.has("cc")
 	sat := d.has("sat")
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64", "u16x2", "s16x2")
-	if sat && t.name != "s32" {
+	if sat && t.Name != "s32" {
 		d.fail(".sat needs type .s32")
 	}
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
 	switch {
 	case withCarry || setCarry:
-		if t.bits < 32 {
+		if t.Bits < 32 {
 			d.fail("a carry needs 32 or 64 bits")
 		}
 		d.carry(dst, t, withCarry, setCarry, minus, func(w *warp, i int) (uint64, uint64) { return w.regs[a][i], w.regs[b][i] })
 	case sat && minus:
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return saturate32(int64(int32(a)) - int64(int32(b))) })
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return number.Saturate32(int64(int32(a)) - int64(int32(b))) })
 	case sat:
-		d.map2(dst, a, b, func(a, b uint64) uint64 { return saturate32(int64(int32(a)) + int64(int32(b))) })
-	case t.lanes == 2 && minus:
-		d.map2(dst, a, b, packed2(func(a, b uint64) uint64 { return a - b }))
-	case t.lanes == 2:
-		d.map2(dst, a, b, packed2(func(a, b uint64) uint64 { return a + b }))
+		d.map2(dst, a, b, func(a, b uint64) uint64 { return number.Saturate32(int64(int32(a)) + int64(int32(b))) })
+	case t.Lanes == 2 && minus:
+		d.map2(dst, a, b, number.PerHalf(func(a, b uint64) uint64 { return a - b }))
+	case t.Lanes == 2:
+		d.map2(dst, a, b, number.PerHalf(func(a, b uint64) uint64 { return a + b }))
 	case minus:
 		d.map2(dst, a, b, func(a, b uint64) uint64 { return a - b })
 	default:
@@ -102,8 +82,8 @@ func addInt(d *decoder) {
 
 // carry makes an addition or subtraction that reads or writes the carry.
 // A borrow is kept as the carry of a + ^b + 1 turned round, so that it is 1 when there is one.
-func (d *decoder) carry(dst dest, t dtype, in, out, minus bool, operands func(w *warp, i int) (a, b uint64)) {
-	cc := d.e.ccRow
+func (d *decoder) carry(dst dest, t number.Type, in, out, minus bool, operands func(w *warp, i int) (a, b uint64)) {
+	cc := d.kernel.ccRow
 	if in {
 		d.in.srcs = append(d.in.srcs, cc)
 	}
@@ -116,20 +96,20 @@ func (d *decoder) carry(dst dest, t dtype, in, out, minus bool, operands func(w 
 			if in {
 				c = w.regs[cc][i]
 			}
-			if t.bits == 64 {
+			if t.Bits == 64 {
 				if minus {
 					sum, over = bits.Sub64(a, b, c)
 				} else {
 					sum, over = bits.Add64(a, b, c)
 				}
 			} else {
-				x, y := a&t.mask(), b&t.mask()
+				x, y := a&t.Mask(), b&t.Mask()
 				if minus {
 					sum = x - y - c
 				} else {
 					sum = x + y + c
 				}
-				over = sum >> t.bits & 1
+				over = sum >> t.Bits & 1
 			}
 			o[i] = sum & dst.mask
 			if out {
@@ -142,41 +122,23 @@ func (d *decoder) carry(dst dest, t dtype, in, out, minus bool, operands func(w 
 	}
 }
 
-// product gives the low and high halves of a*b in a type's width.
-func (t dtype) product(a, b uint64) (lo, hi uint64) {
-	if t.bits == 64 {
-		hi, lo = bits.Mul64(a, b)
-		if t.kind == kindSigned { // as unsigned, a negative factor counts 2^64 too much
-			if int64(a) < 0 {
-				hi -= b
-			}
-			if int64(b) < 0 {
-				hi -= a
-			}
-		}
-		return lo, hi
-	}
-	p := uint64(t.read(a) * t.read(b))
-	return p, p >> t.bits
-}
-
 // mulInt is mul, mad and madc.
 func mulInt(d *decoder) {
-	name := d.st.name
+	name := d.st.Name
 	mode := d.must("lo", "hi", "wide")
 	setCarry, sat := d.has("cc"), d.has("sat")
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64")
 	result := t
 	if mode == "wide" {
-		if t.bits == 64 {
+		if t.Bits == 64 {
 			d.fail(".wide needs 16 or 32 bits")
 		}
-		result.bits *= 2
-		result.name = map[int]string{32: "b32", 64: "b64"}[result.bits]
+		result.Bits *= 2
+		result.Name = map[int]string{32: "b32", 64: "b64"}[result.Bits]
 	}
-	multiply := func(a, b uint64) uint64 { lo, _ := t.product(a, b); return lo }
+	multiply := func(a, b uint64) uint64 { lo, _ := t.Product(a, b); return lo }
 	if mode == "hi" {
-		multiply = func(a, b uint64) uint64 { _, hi := t.product(a, b); return hi }
+		multiply = func(a, b uint64) uint64 { _, hi := t.Product(a, b); return hi }
 	}
 	dst, a, b := d.dst(result), d.src(t), d.src(t)
 	if name == "mul" {
@@ -190,12 +152,12 @@ func mulInt(d *decoder) {
 			return multiply(w.regs[a][i], w.regs[b][i]), w.regs[c][i]
 		})
 	case sat:
-		if mode != "hi" || t.name != "s32" {
+		if mode != "hi" || t.Name != "s32" {
 			d.fail(".sat needs .hi.s32")
 		}
-		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return saturate32(int64(int32(multiply(a, b))) + int64(int32(c))) })
-	case t.bits <= 32 && mode != "hi":
-		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return uint64(t.read(a)*t.read(b)) + c })
+		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return number.Saturate32(int64(int32(multiply(a, b))) + int64(int32(c))) })
+	case t.Bits <= 32 && mode != "hi":
+		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return uint64(t.Read(a)*t.Read(b)) + c })
 	default:
 		d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return multiply(a, b) + c })
 	}
@@ -206,24 +168,16 @@ func mul24(d *decoder) {
 	mode := d.must("lo", "hi")
 	sat := d.has("sat")
 	t := d.typeOf("u32", "s32")
-	low := t
-	low.bits = 24
-	multiply := func(a, b uint64) uint64 {
-		p := uint64(low.read(a) * low.read(b))
-		if mode == "hi" {
-			p = uint64(int64(p) >> 16)
-		}
-		return p
-	}
+	multiply := func(a, b uint64) uint64 { return t.Product24(a, b, mode == "hi") }
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
-	if d.st.name == "mul24" {
+	if d.st.Name == "mul24" {
 		d.map2(dst, a, b, multiply)
 		return
 	}
 	c := d.src(t)
 	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
 		if sat {
-			return saturate32(int64(int32(multiply(a, b))) + int64(int32(c)))
+			return number.Saturate32(int64(int32(multiply(a, b))) + int64(int32(c)))
 		}
 		return multiply(a, b) + c
 	})
@@ -231,47 +185,41 @@ func mul24(d *decoder) {
 
 // binaryInt is div, rem, min and max.
 func binaryInt(d *decoder) {
-	name := d.st.name
+	name := d.st.Name
 	relu := d.has("relu")
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64", "u16x2", "s16x2")
-	e := t.element()
+	e := t.Element()
 	var f func(a, b uint64) uint64
-	less := func(a, b uint64) bool {
-		if e.kind == kindSigned {
-			return e.read(a) < e.read(b)
-		}
-		return a&e.mask() < b&e.mask()
-	}
 	switch name {
 	case "min":
 		f = func(a, b uint64) uint64 {
-			if less(b, a) {
+			if e.Less(b, a) {
 				return b
 			}
 			return a
 		}
 	case "max":
 		f = func(a, b uint64) uint64 {
-			if less(a, b) {
+			if e.Less(a, b) {
 				return b
 			}
 			return a
 		}
 	default:
-		if t.lanes > 1 {
-			d.fail("type .%s cannot be divided", t.name)
+		if t.Lanes > 1 {
+			d.fail("type .%s cannot be divided", t.Name)
 		}
-		f = e.divide(name == "rem")
+		f = e.Divide(name == "rem")
 	}
 	if relu {
-		if e.kind != kindSigned {
+		if e.Kind != number.KindSigned {
 			d.fail(".relu needs a signed type")
 		}
 		g := f
-		f = func(a, b uint64) uint64 { return uint64(max(e.read(g(a, b)), 0)) }
+		f = func(a, b uint64) uint64 { return uint64(max(e.Read(g(a, b)), 0)) }
 	}
-	if t.lanes == 2 {
-		f = packed2(f)
+	if t.Lanes == 2 {
+		f = number.PerHalf(f)
 	}
 	dst, a, b := d.dst(t), d.src(t), d.src(t)
 	d.map2(dst, a, b, f)
@@ -279,7 +227,7 @@ func binaryInt(d *decoder) {
 		run := d.in.run
 		d.in.run = func(w *warp) {
 			for m := w.active; m != 0; m &= m - 1 {
-				if i := first(m); w.regs[b][i]&t.mask() == 0 {
+				if i := first(m); w.regs[b][i]&t.Mask() == 0 {
 					w.report(UndefinedValue, 1<<i, "divides by zero, which gives an unspecified value")
 					break
 				}
@@ -289,74 +237,37 @@ func binaryInt(d *decoder) {
 	}
 }
 
-// divide gives the quotient, rounded toward zero, or the remainder with the sign
-// of the dividend. Division by zero gives all ones: the ISA leaves it open.
-func (t dtype) divide(remainder bool) func(a, b uint64) uint64 {
-	return func(a, b uint64) uint64 {
-		x, y := t.read(a), t.read(b)
-		switch {
-		case y == 0 && remainder:
-			return uint64(x)
-		case y == 0:
-			return ^uint64(0)
-		case t.kind == kindUnsigned && remainder:
-			return uint64(x) % uint64(y)
-		case t.kind == kindUnsigned:
-			return uint64(x) / uint64(y)
-		case remainder:
-			return uint64(x % y)
-		}
-		return uint64(x / y)
-	}
-}
-
 // unaryInt is abs and neg.
 func unaryInt(d *decoder) {
 	t := d.typeOf("s16", "s32", "s64")
 	dst, a := d.dst(t), d.src(t)
-	if d.st.name == "neg" {
+	if d.st.Name == "neg" {
 		d.map1(dst, a, func(a uint64) uint64 { return -a })
 		return
 	}
-	d.map1(dst, a, func(a uint64) uint64 { return uint64(max(t.read(a), -t.read(a))) })
+	d.map1(dst, a, func(a uint64) uint64 { return uint64(max(t.Read(a), -t.Read(a))) })
 }
 
 func sad(d *decoder) {
 	t := d.typeOf("u16", "u32", "u64", "s16", "s32", "s64")
 	dst, a, b, c := d.dst(t), d.src(t), d.src(t), d.src(t)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		x, y := t.read(a), t.read(b)
-		if t.kind == kindSigned && x < y || t.kind == kindUnsigned && uint64(x) < uint64(y) {
-			x, y = y, x
-		}
-		return c + uint64(x-y)
-	})
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + t.Distance(a, b) })
 }
 
-// dotBytes is dp4a.
-func dotBytes(d *decoder) {
+// dotProduct4 is dp4a.
+func dotProduct4(d *decoder) {
 	s, t := d.typeOf("u32", "s32"), d.typeOf("u32", "s32")
-	x, y := dtype{kind: s.kind, bits: 8}, dtype{kind: t.kind, bits: 8}
 	dst, a, b, c := d.dst(s), d.src(s), d.src(t), d.src(s)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		sum := int64(c)
-		for i := 0; i < 32; i += 8 {
-			sum += x.read(a>>i) * y.read(b>>i)
-		}
-		return uint64(sum)
-	})
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + number.DotBytes(s.Kind, t.Kind, a, b) })
 }
 
-// dotHalves is dp2a: two 16-bit values of a times two bytes of b.
-func dotHalves(d *decoder) {
+// dotProduct2 is dp2a.
+func dotProduct2(d *decoder) {
 	shift := 0
 	if d.must("lo", "hi") == "hi" {
 		shift = 16
 	}
 	s, t := d.typeOf("u32", "s32"), d.typeOf("u32", "s32")
-	x, y := dtype{kind: s.kind, bits: 16}, dtype{kind: t.kind, bits: 8}
 	dst, a, b, c := d.dst(s), d.src(s), d.src(t), d.src(s)
-	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 {
-		return uint64(int64(c) + x.read(a)*y.read(b>>shift) + x.read(a>>16)*y.read(b>>(shift+8)))
-	})
+	d.map3(dst, a, b, c, func(a, b, c uint64) uint64 { return c + number.DotHalves(s.Kind, t.Kind, a, b>>shift) })
 }

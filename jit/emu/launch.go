@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"tilec/jit/bug"
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/race"
+	"tilec/jit/emu/syntax"
 )
 
 // Options change how a launch runs; the zero value is good.
@@ -45,15 +47,15 @@ const (
 )
 
 type launch struct {
-	entry       *Entry
+	kernel      *Kernel
 	grid, block [3]int
 	dynamic     int // bytes of dynamic shared memory
 	params      []byte
 	memory      *Memory
 	options     Options
-	variables   map[*variable]uint64 // addresses of .global and .const variables
+	variables   map[*syntax.Variable]uint64 // addresses of .global and .const variables
 	findings    findings
-	traces      traces
+	traces      race.Traces
 	steps       atomic.Int64
 	ended       atomic.Bool // the context is done
 	serial      int64
@@ -64,15 +66,15 @@ type launch struct {
 var launches atomic.Int64
 
 // Launch runs a kernel over a grid of blocks, each of block threads with dynamic
-// bytes of dynamic shared memory. params is the parameter space as Entry.Params
+// bytes of dynamic shared memory. params is the parameter space as Kernel.Params
 // lays it out. What is wrong with the program is in the report's findings; the
 // error is about the launch itself.
 func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []byte, memory *Memory, options Options) (*Report, error) {
-	e := m.Entries[entry]
-	if e == nil {
+	k := m.Kernels[entry]
+	if k == nil {
 		return nil, fmt.Errorf("the module has no kernel %q", entry)
 	}
-	l := &launch{entry: e, grid: grid, block: block, dynamic: dynamic, params: params, memory: memory, options: options}
+	l := &launch{kernel: k, grid: grid, block: block, dynamic: dynamic, params: params, memory: memory, options: options}
 	if err := l.check(); err != nil {
 		return nil, fmt.Errorf("launching %s: %w", entry, err)
 	}
@@ -96,8 +98,8 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	if workers < 1 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	report := &Report{Blocks: blocks, Threads: block[0] * block[1] * block[2], Registers: e.Registers}
-	counts := make([]siteCount, len(e.code))
+	report := &Report{Blocks: blocks, Threads: block[0] * block[1] * block[2], Registers: k.Registers}
+	counts := make([]siteCount, len(k.code))
 	var next atomic.Int64
 	next.Store(int64(options.First / l.clusterSize()))
 	var mu sync.Mutex
@@ -138,15 +140,15 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	if l.ended.Load() {
 		return nil, fmt.Errorf("kernel %s: %w", entry, context.Cause(options.Context))
 	}
-	report.fill(e, counts)
-	report.Occupancy = e.occupancy(report.Threads, report.Shared, options.Registers)
+	report.fill(k, counts)
+	report.Occupancy = k.occupancy(report.Threads, report.Shared, options.Registers)
 	report.Findings = l.findings.list
 	slices.SortStableFunc(report.Findings, func(a, b Finding) int { return a.PTXLine - b.PTXLine })
 	return report, nil
 }
 
 func (l *launch) check() error {
-	e := l.entry
+	k := l.kernel
 	blocks := 1
 	for i := range 3 {
 		if l.grid[i] < 1 || l.grid[i] > 1<<31-1 || l.block[i] < 1 {
@@ -160,21 +162,21 @@ func (l *launch) check() error {
 	if threads > maxBlockThreads || max(l.block[0], l.block[1], l.block[2]) > maxBlockThreads {
 		return fmt.Errorf("%d threads a block, at most %d are possible", threads, maxBlockThreads)
 	}
-	if most := e.MaxThreads[0] * e.MaxThreads[1] * e.MaxThreads[2]; most > 0 && threads > most {
+	if most := k.MaxThreads[0] * k.MaxThreads[1] * k.MaxThreads[2]; most > 0 && threads > most {
 		return fmt.Errorf("%d threads a block, and .maxntid allows %d", threads, most)
 	}
-	if e.Threads[0] > 0 && l.block != e.Threads {
-		return fmt.Errorf("the block is %v, and .reqntid demands %v", l.block, e.Threads)
+	if k.Threads[0] > 0 && l.block != k.Threads {
+		return fmt.Errorf("the block is %v, and .reqntid demands %v", l.block, k.Threads)
 	}
-	on := e.machine()
-	if n := max(e.MaxRegisters, l.options.Registers); n > 0 && alignUp(n, registerUnit)*alignUp(threads, warpSize) > on.RegistersPerSM {
+	on := k.machine()
+	if n := max(k.MaxRegisters, l.options.Registers); n > 0 && number.AlignUp(n, registerUnit)*number.AlignUp(threads, warpSize) > on.RegistersPerSM {
 		return fmt.Errorf("%d threads of %d registers, a multiprocessor has %d registers", threads, n, on.RegistersPerSM)
 	}
-	if l.dynamic < 0 || e.dynamic+l.dynamic > on.SharedPerBlock {
-		return fmt.Errorf("%d bytes of shared memory, at most %d are possible", e.dynamic+l.dynamic, on.SharedPerBlock)
+	if l.dynamic < 0 || k.Dynamic+l.dynamic > on.SharedPerBlock {
+		return fmt.Errorf("%d bytes of shared memory, at most %d are possible", k.Dynamic+l.dynamic, on.SharedPerBlock)
 	}
-	if len(l.params) != e.ParamSize {
-		return fmt.Errorf("%d bytes of parameters, need %d", len(l.params), e.ParamSize)
+	if len(l.params) != k.ParamSize {
+		return fmt.Errorf("%d bytes of parameters, need %d", len(l.params), k.ParamSize)
 	}
 	if err := l.checkCluster(); err != nil {
 		return err
@@ -184,13 +186,13 @@ func (l *launch) check() error {
 
 // place gives the module's variables addresses for the launch.
 func (l *launch) place(m *Module) (release func(), err error) {
-	l.variables = map[*variable]uint64{}
-	for _, v := range m.globals {
-		at, err := l.memory.Alloc(int64(v.size))
+	l.variables = map[*syntax.Variable]uint64{}
+	for _, v := range m.text.Globals {
+		at, err := l.memory.Alloc(int64(v.Size))
 		if err != nil {
 			return nil, err
 		}
-		if err := l.memory.Write(at, v.data); err != nil {
+		if err := l.memory.Write(at, v.Data); err != nil {
 			return nil, err
 		}
 		l.variables[v] = at
@@ -204,18 +206,3 @@ func (l *launch) place(m *Module) (release func(), err error) {
 
 // spend counts instructions and tells whether they are too many.
 func (l *launch) spend(n int) bool { return l.steps.Add(int64(n)) > l.options.MaxSteps }
-
-// registerName is the name of a row, for a person.
-func (e *Entry) registerName(r row) string {
-	if name, ok := e.names[registerKey{false, int(r)}]; ok {
-		return name
-	}
-	return "row " + strconv.Itoa(int(r))
-}
-
-func (e *Entry) predName(p predRow) string { return e.names[registerKey{true, int(p)}] }
-
-type registerKey struct {
-	pred  bool
-	index int
-}

@@ -1,22 +1,27 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 // An address is a decoded address operand: a row plus an offset.
 type address struct {
 	row    row
 	offset uint64
-	space  space
+	space  syntax.Space
 }
 
 func (a address) in(w *warp, lane int) uint64 { return w.regs[a.row][lane] + a.offset }
 
 // spaces are the state spaces of loads, stores and atomics by modifier.
-var spaces = map[string]space{
-	"global": spaceGlobal, "shared": spaceShared, "shared::cta": spaceShared, "shared::cluster": spaceCluster,
-	"local": spaceLocal, "param": spaceParam, "const": spaceConst, "param::entry": spaceParam, "param::func": spaceParam,
+var spaces = map[string]syntax.Space{
+	"global": syntax.SpaceGlobal, "shared": syntax.SpaceShared, "shared::cta": syntax.SpaceShared, "shared::cluster": syntax.SpaceCluster,
+	"local": syntax.SpaceLocal, "param": syntax.SpaceParam, "const": syntax.SpaceConst, "param::entry": syntax.SpaceParam, "param::func": syntax.SpaceParam,
 }
 
 // space takes a state space modifier; generic without one.
-func (d *decoder) space(of ...string) space {
+func (d *decoder) space(of ...string) syntax.Space {
 	if len(of) == 0 {
 		of = []string{"global", "shared", "shared::cta", "shared::cluster", "local", "param", "param::entry", "param::func", "const"}
 	}
@@ -24,42 +29,42 @@ func (d *decoder) space(of ...string) space {
 }
 
 // address takes an address operand in a space.
-func (d *decoder) address(s space) address {
+func (d *decoder) address(s syntax.Space) address {
 	o := d.operand()
-	if o.kind != opAddress || len(o.elems) > 0 {
+	if o.Kind != syntax.OpAddress || len(o.Elements) > 0 {
 		d.fail("need an address in brackets")
 	}
 	return d.addressAt(o, s)
 }
 
-func (d *decoder) addressAt(o operand, s space) address {
-	a := address{offset: uint64(o.offset), space: s}
-	if o.name == "" {
-		a.row = d.constant(o.bits)
+func (d *decoder) addressAt(o syntax.Operand, s syntax.Space) address {
+	a := address{offset: uint64(o.Offset), space: s}
+	if o.Name == "" {
+		a.row = d.constant(o.Bits)
 		return a
 	}
-	if r, ok := d.st.scope.register(o.name); ok {
-		if r.t.kind == kindPred || r.t.bits < 32 || r.t.bits == 32 && s == spaceGlobal {
-			d.fail("register %s of type .%s cannot hold an address of %s memory", o.name, r.t.name, s)
+	if r, ok := d.st.Scope.Register(o.Name); ok {
+		if r.Type.Kind == number.KindPred || r.Type.Bits < 32 || r.Type.Bits == 32 && s == syntax.SpaceGlobal {
+			d.fail("register %s of type .%s cannot hold an address of %s memory", o.Name, r.Type.Name, s)
 		}
-		a.row = row(r.index)
+		a.row = row(r.Index)
 		d.in.srcs, d.in.uses = append(d.in.srcs, a.row), append(d.in.uses, a.row)
 		return a
 	}
-	v := d.st.scope.variable(o.name)
+	v := d.st.Scope.Variable(o.Name)
 	if v == nil {
-		d.fail("%s is not declared", o.name)
+		d.fail("%s is not declared", o.Name)
 	}
-	same := v.space == s || v.space == spaceShared && s == spaceCluster
+	same := v.Space == s || v.Space == syntax.SpaceShared && s == syntax.SpaceCluster
 	switch {
-	case same && !v.call:
-	case v.call && s == spaceParam:
-		a.space = spaceLocal
-	case s == spaceGeneric && (v.space == spaceGlobal || v.space == spaceConst):
-	case s == spaceGeneric && v.space == spaceParam:
-		a.space = spaceParam
+	case same && !v.Call:
+	case v.Call && s == syntax.SpaceParam:
+		a.space = syntax.SpaceLocal
+	case s == syntax.SpaceGeneric && (v.Space == syntax.SpaceGlobal || v.Space == syntax.SpaceConst):
+	case s == syntax.SpaceGeneric && v.Space == syntax.SpaceParam:
+		a.space = syntax.SpaceParam
 	default:
-		d.fail("variable %s is in .%s, not in %s memory", o.name, v.space, s)
+		d.fail("variable %s is in .%s, not in %s memory", o.Name, v.Space, s)
 	}
 	a.row = d.addressOf(v, 0)
 	return a
@@ -125,21 +130,21 @@ func load(d *decoder) {
 	s := d.space()
 	strong := d.cacheModifiers()
 	constant := d.has("nc")
-	if constant && s != spaceGlobal {
+	if constant && s != syntax.SpaceGlobal {
 		d.fail(".nc is for global memory")
 	}
 	hint := d.has("L2::cache_hint")
 	n := d.vectorSize()
 	t := d.typ()
-	if t.kind == kindPred {
+	if t.Kind == number.KindPred {
 		d.fail("predicates cannot be loaded")
 	}
 	dsts := d.dests(n, t, true)
 	a := d.address(s)
 	if hint {
-		d.src(types["b64"])
+		d.src(number.Types["b64"])
 	}
-	size := t.bytes()
+	size := t.Bytes()
 	d.in.run = func(w *warp) {
 		w.traffic(a, size*n)
 		if strong {
@@ -155,12 +160,12 @@ func load(d *decoder) {
 				}
 				continue
 			}
-			p.strong, p.constant = strong, constant || strong || p.space == spaceConst
+			p.strong, p.constant = strong, constant || strong || p.space == syntax.SpaceConst
 			w.readInto(p, lane, size, dsts)
 			for i, dst := range dsts {
 				v := word(p.data[i*size : i*size+size])
-				if t.kind == kindSigned {
-					v = uint64(signExtend(v, t.bits))
+				if t.Kind == number.KindSigned {
+					v = uint64(number.SignExtend(v, t.Bits))
 				}
 				w.regs[dst.row][lane] = v & dst.mask
 			}
@@ -181,7 +186,7 @@ func store(d *decoder) {
 	hint := d.has("L2::cache_hint")
 	n := d.vectorSize()
 	t := d.typ()
-	if t.kind == kindPred {
+	if t.Kind == number.KindPred {
 		d.fail("predicates cannot be stored")
 	}
 	a := d.address(s)
@@ -194,9 +199,9 @@ func store(d *decoder) {
 		srcs[i] = d.source(o, t, true)
 	}
 	if hint {
-		d.src(types["b64"])
+		d.src(number.Types["b64"])
 	}
-	size := t.bytes()
+	size := t.Bytes()
 	d.in.run = func(w *warp) {
 		w.traffic(a, size*n)
 		if strong {
@@ -238,18 +243,18 @@ func prefetch(d *decoder) {
 func convertAddress(d *decoder) {
 	to := d.has("to")
 	s := d.space()
-	if s == spaceGeneric {
+	if s == syntax.SpaceGeneric {
 		d.fail("a space is missing")
 	}
 	t := d.typeOf("u32", "u64")
 	dst := d.dst(t)
 	var a row
-	if o := d.operand(); o.kind == opName && !to && d.st.scope.variable(o.name) != nil {
-		a = d.addressOf(d.st.scope.variable(o.name), o.offset)
+	if o := d.operand(); o.Kind == syntax.OpName && !to && d.st.Scope.Variable(o.Name) != nil {
+		a = d.addressOf(d.st.Scope.Variable(o.Name), o.Offset)
 	} else {
 		a = d.source(o, t, false)
 	}
-	base := map[space]uint64{spaceShared: sharedWindow, spaceCluster: sharedWindow, spaceLocal: localWindow, spaceParam: paramWindow}[s]
+	base := map[syntax.Space]uint64{syntax.SpaceShared: sharedWindow, syntax.SpaceCluster: sharedWindow, syntax.SpaceLocal: localWindow, syntax.SpaceParam: paramWindow}[s]
 	offset := base
 	if to {
 		offset = -base
@@ -263,8 +268,8 @@ func convertAddress(d *decoder) {
 	d.in.run = func(w *warp) {
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
-			have, _ := resolve(spaceGeneric, w.regs[a][lane])
-			if have != want && !(want == spaceShared && have == spaceCluster) && !(want == spaceConst && have == spaceGlobal) {
+			have, _ := resolve(syntax.SpaceGeneric, w.regs[a][lane])
+			if have != want && !(want == syntax.SpaceShared && have == syntax.SpaceCluster) && !(want == syntax.SpaceConst && have == syntax.SpaceGlobal) {
 				w.report(OutOfBounds, 1<<lane, "generic address %#x is in %s memory, not in %s", w.regs[a][lane], have, want)
 				break
 			}
@@ -276,14 +281,14 @@ func convertAddress(d *decoder) {
 func isSpace(d *decoder) {
 	s := d.space()
 	p := d.predDst()
-	a := d.src(types["u64"])
+	a := d.src(number.Types["u64"])
 	d.in.run = func(w *warp) {
 		var is uint32
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
-			have, at := resolve(spaceGeneric, w.regs[a][lane])
+			have, at := resolve(syntax.SpaceGeneric, w.regs[a][lane])
 			own := at < blockWindow || int(at/blockWindow)-1 == w.block.rank
-			if have == s || have == spaceCluster && s == spaceShared && own {
+			if have == s || have == syntax.SpaceCluster && s == syntax.SpaceShared && own {
 				is |= 1 << lane
 			}
 		}
@@ -300,15 +305,15 @@ func createPolicy(d *decoder) {
 	b64 := d.typeOf("b64")
 	dst := d.dst(b64)
 	for d.more() {
-		if kind == "range" && d.ops[0].kind == opAddress {
-			d.address(spaceGlobal)
+		if kind == "range" && d.ops[0].Kind == syntax.OpAddress {
+			d.address(syntax.SpaceGlobal)
 			continue
 		}
-		if d.ops[0].kind == opFloat {
+		if d.ops[0].Kind == syntax.OpFloat {
 			d.operand()
 			continue
 		}
-		d.wideSrc(types["b32"])
+		d.wideSrc(number.Types["b32"])
 	}
 	d.map1(dst, d.constant(0), func(uint64) uint64 { return 0x1000000000000000 })
 }

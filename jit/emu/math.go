@@ -3,6 +3,7 @@ package emu
 import (
 	"math"
 
+	"tilec/jit/emu/number"
 	"tilec/lang/elementary"
 )
 
@@ -26,51 +27,38 @@ func approximate(f func(float64) float64) func(*decoder) {
 			d.fail("need .approx")
 		}
 		s := d.floatStyle()
-		dst, a := d.dst(s.t), d.src(s.t)
-		d.map3(dst, a, a, a, s.lanewise(func(a, _, _ uint64) uint64 { return s.out(f(s.in(a))) }))
+		dst, a := d.dst(s.Type), d.src(s.Type)
+		d.map3(dst, a, a, a, s.Lanewise(func(a, _, _ uint64) uint64 { return s.Out(f(s.In(a))) }))
 	}
 }
 
 func reciprocal(d *decoder) {
 	if d.has("approx") {
 		s := d.floatStyle()
-		dst, a := d.dst(s.t), d.src(s.t)
-		if s.t.bits == 64 { // a gross one: 20 bits of the mantissa in and out
-			d.map1(dst, a, func(a uint64) uint64 {
-				v := math.Float64frombits(a &^ 0xffffffff)
-				if v != v {
-					return 0x7fffffff00000000
-				}
-				if a>>52&0x7ff == 0 {
-					v = math.Copysign(0, v)
-				}
-				r := 1 / v
-				if math.Abs(r) < 0x1p-1022 {
-					r = math.Copysign(0, r)
-				}
-				return math.Float64bits(r) &^ 0xffffffff
-			})
+		dst, a := d.dst(s.Type), d.src(s.Type)
+		if s.Type.Bits == 64 {
+			d.map1(dst, a, number.GrossReciprocal64)
 			return
 		}
-		d.map1(dst, a, func(a uint64) uint64 { return s.out(divOdd(1, s.in(a))) })
+		d.map1(dst, a, func(a uint64) uint64 { return s.Out(number.DivOdd(1, s.In(a))) })
 		return
 	}
 	s := d.floatStyle()
-	dst, a := d.dst(s.t), d.src(s.t)
-	if s.t.bits == 64 {
-		d.map1(dst, a, func(a uint64) uint64 { return s.out(div64(1, s.in(a), s.mode)) })
+	dst, a := d.dst(s.Type), d.src(s.Type)
+	if s.Type.Bits == 64 {
+		d.map1(dst, a, func(a uint64) uint64 { return s.Out(number.Div64(1, s.In(a), s.Mode)) })
 		return
 	}
-	d.map1(dst, a, func(a uint64) uint64 { return s.out(divOdd(1, s.in(a))) })
+	d.map1(dst, a, func(a uint64) uint64 { return s.Out(number.DivOdd(1, s.In(a))) })
 }
 
 func squareRoot(d *decoder) {
 	d.has("approx")
 	s := d.floatStyle()
-	dst, a := d.dst(s.t), d.src(s.t)
-	if s.t.bits == 64 {
-		d.map1(dst, a, func(a uint64) uint64 { return s.out(sqrt64(s.in(a), s.mode)) })
+	dst, a := d.dst(s.Type), d.src(s.Type)
+	if s.Type.Bits == 64 {
+		d.map1(dst, a, func(a uint64) uint64 { return s.Out(number.Sqrt64(s.In(a), s.Mode)) })
 		return
 	}
-	d.map1(dst, a, func(a uint64) uint64 { return s.out(sqrtOdd(s.in(a))) })
+	d.map1(dst, a, func(a uint64) uint64 { return s.Out(number.SqrtOdd(s.In(a))) })
 }

@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 var matrixOps = map[string]operation{
 	"ldmatrix":  {classMatrix, loadMatrix},
 	"stmatrix":  {classMatrix, storeMatrix},
@@ -13,7 +18,7 @@ var matrixOps = map[string]operation{
 const matrixRowBytes = 16
 
 // matrixAddresses takes the parts that ldmatrix and stmatrix share.
-func (d *decoder) matrixShape() (n int, transposed bool, s space) {
+func (d *decoder) matrixShape() (n int, transposed bool, s syntax.Space) {
 	if !d.has("sync") || !d.has("aligned") {
 		d.fail("need .sync.aligned")
 	}
@@ -29,7 +34,7 @@ func (d *decoder) matrixShape() (n int, transposed bool, s space) {
 
 func loadMatrix(d *decoder) {
 	n, transposed, s := d.matrixShape()
-	b32 := types["b32"]
+	b32 := number.Types["b32"]
 	dsts := d.dests(n, b32, false)
 	a := d.address(s)
 	d.aligned(func(w *warp) {
@@ -63,7 +68,7 @@ func loadMatrix(d *decoder) {
 func storeMatrix(d *decoder) {
 	n, transposed, s := d.matrixShape()
 	a := d.address(s)
-	srcs := d.sources(n, types["b32"])
+	srcs := d.sources(n, number.Types["b32"])
 	d.aligned(func(w *warp) {
 		w.matrixTraffic(a, n)
 		for k, src := range srcs {
@@ -124,7 +129,7 @@ func (w *warp) storeUndefinedRow(p place, r int, transposed bool, undefined uint
 // matrixTraffic counts the request: the addresses are those of the first 8n lanes, a matrix a pass.
 func (w *warp) matrixTraffic(a address, n int) {
 	active := w.active
-	w.active &= uint32(widthMask(8 * n))
+	w.active &= uint32(number.Mask(8 * n))
 	w.traffic(a, matrixRowBytes)
 	w.active = active
 }
@@ -135,7 +140,7 @@ func moveMatrix(d *decoder) {
 		d.fail("need .sync.aligned.m8n8.trans")
 	}
 	d.typeOf("b16")
-	dst, a := d.dst(types["b32"]), d.src(types["b32"])
+	dst, a := d.dst(number.Types["b32"]), d.src(number.Types["b32"])
 	d.in.spread = func(w *warp) []uint32 {
 		var to uint32
 		for i := range 8 {

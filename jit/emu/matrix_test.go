@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/emu/number"
 )
 
 // TestLoadMatrix loads four 8x8 matrices, as they are and transposed, and stores them back.
@@ -137,7 +139,7 @@ func TestMultiplyMatrices(t *testing.T) {
 		{"m16n8k16", "f32.bf16.bf16.f32", 16, 16, 4, 2, 4, 16, ofBF16, asBF16, ofF32, a16x16, b16x16, 32, nil},
 		{"m16n8k8", "f32.f16.f16.f32", 16, 8, 2, 1, 4, 16, ofF16, asF16, ofF32, a16x8, b16x8, 32, nil},
 		{"m16n8k16", "f32.f16.f16.f32", 16, 16, 4, 2, 4, 16, ofF16, asF16, ofF32, a16x16, b16x16, 32, nil},
-		{"m16n8k16", "f16.f16.f16.f16", 16, 16, 4, 2, 2, 16, ofF16, asF16, f16.value, a16x16, b16x16, 16, nil},
+		{"m16n8k16", "f16.f16.f16.f16", 16, 16, 4, 2, 2, 16, ofF16, asF16, number.F16.Value, a16x16, b16x16, 16, nil},
 		{"m16n8k4", "f32.tf32.tf32.f32", 16, 4, 2, 1, 4, 32, ofF32, asF32, ofF32, a32x4, b32x4, 32, nil},
 		{"m16n8k8", "f32.tf32.tf32.f32", 16, 8, 4, 2, 4, 32, ofF32, asF32, ofF32, a32x8, b32x8, 32, nil},
 		{"m16n8k16", "s32.s8.s8.s32", 16, 16, 2, 1, 4, 8, signed, byte8, of32, a8x16, b8x16, 32, nil},
@@ -233,7 +235,7 @@ func (c mmaCase) run(t *testing.T, random *rand.Rand) {
 			for k := range c.k {
 				want += a[row][k] * b[k][col]
 			}
-			bits := uint64(binary.LittleEndian.Uint32(r.out[4*(lane*c.c+i/perC):])) >> (i % perC * c.bitsC) & widthMask(c.bitsC)
+			bits := uint64(binary.LittleEndian.Uint32(r.out[4*(lane*c.c+i/perC):])) >> (i % perC * c.bitsC) & number.Mask(c.bitsC)
 			require.Equal(t, want, c.accumulate(bits), "row %d column %d", row, col)
 		}
 	}

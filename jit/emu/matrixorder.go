@@ -54,10 +54,10 @@ func (q *matrixQueue) commit() {
 }
 
 // watchMatrices finds the instructions that touch registers of wgmma.
-func watchMatrices(e *Entry) {
+func watchMatrices(k *Kernel) {
 	watched := map[row]bool{}
-	for i := range e.code {
-		if in := &e.code[i]; in.isMatrix() {
+	for i := range k.code {
+		if in := &k.code[i]; in.isMatrix() {
 			for _, r := range append(in.dsts, in.srcs...) {
 				watched[r] = true
 			}
@@ -66,8 +66,8 @@ func watchMatrices(e *Entry) {
 	if len(watched) == 0 {
 		return
 	}
-	for i := range e.code {
-		in := &e.code[i]
+	for i := range k.code {
+		in := &k.code[i]
 		if in.isMatrix() {
 			continue
 		}
@@ -88,7 +88,7 @@ func (w *warp) touch(in *inst) {
 	for _, r := range in.touches {
 		m := w.matrix.register(r)
 		if m.results+m.factors > 0 {
-			w.report(PendingMatrix, w.active, "touches register %s, which a wgmma in flight works on: wait for its group first", w.block.launch.entry.registerName(r))
+			w.report(PendingMatrix, w.active, "touches register %s, which a wgmma in flight works on: wait for its group first", w.block.launch.kernel.registerName(r))
 		}
 		if !m.touched {
 			m.touched = true
@@ -100,7 +100,7 @@ func (w *warp) touch(in *inst) {
 // beginMatrix starts a wgmma: its registers are locked until the wait, and its shared memory is read until then.
 func (w *warp) beginMatrix(o *matrixOperation) {
 	q := &w.matrix
-	name := w.block.launch.entry.registerName
+	name := w.block.launch.kernel.registerName
 	if !q.fenced {
 		w.report(MissingFence, w.active, "there is no wgmma.fence before the first wgmma")
 	}

@@ -1,6 +1,12 @@
 package emu
 
-import "fmt"
+import (
+	"fmt"
+
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/race"
+	"tilec/jit/emu/syntax"
+)
 
 // An mbarrier is an object in shared memory that counts arrivals and bytes of
 // asynchronous copies, phase after phase. What is in its 8 bytes is its own affair.
@@ -16,8 +22,8 @@ type mbarrier struct {
 
 	initStretch uint32
 	initThread  int
-	clock       clock // what the threads that arrived had seen
-	done        clock // of the phases that are complete
+	clock       race.Clock // what the threads that arrived had seen
+	done        race.Clock // of the phases that are complete
 }
 
 // mbarrierMark stands in the counts of pending copies where an mbarrier is.
@@ -46,7 +52,7 @@ func mbarrierInstruction(d *decoder) {
 		mbarrierCount(d, op == "expect_tx")
 	case "pending_count":
 		d.typeOf("b64")
-		dst, state := d.dst(types["u32"]), d.src(types["b64"])
+		dst, state := d.dst(number.Types["u32"]), d.src(number.Types["b64"])
 		d.map1(dst, state, func(v uint64) uint64 { return v & mostArrivals })
 	default:
 		mbarrierWait(d)
@@ -65,7 +71,7 @@ func (d *decoder) semantics(sem ...string) (relaxed bool) {
 func mbarrierInit(d *decoder) {
 	s := d.space("shared", "shared::cta")
 	d.typeOf("b64")
-	a, count := d.address(s), d.src(types["u32"])
+	a, count := d.address(s), d.src(number.Types["u32"])
 	d.in.run = func(w *warp) {
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
@@ -89,10 +95,10 @@ func mbarrierInit(d *decoder) {
 			c := w.block.cluster
 			b := &mbarrier{
 				id: len(c.barriers), shared: p.shared, at: p.at, expected: n, pending: n,
-				initStretch: w.clock.stretch, initThread: w.thread(lane),
+				initStretch: w.clock.Stretch, initThread: w.thread(lane).ID(),
 			}
-			b.clock.clear(len(w.clock.seen))
-			b.done.clear(len(w.clock.seen))
+			b.clock.Clear(len(w.clock.Seen))
+			b.done.Clear(len(w.clock.Seen))
 			c.barriers = append(c.barriers, b)
 			all[p.at] = b
 			p.shared.mark(p.at, mbarrierMark)
@@ -125,9 +131,9 @@ func mbarrierInvalidate(d *decoder) {
 }
 
 // mbarrierPlace finds the bytes of an mbarrier.
-func (w *warp) mbarrierPlace(s space, address uint64, lane int) (place, bool) {
+func (w *warp) mbarrierPlace(s syntax.Space, address uint64, lane int) (place, bool) {
 	p, ok := w.locate(s, address, mbarrierSize, mbarrierSize, lane)
-	if ok && p.space != spaceShared {
+	if ok && p.space != syntax.SpaceShared {
 		w.report(OutOfBounds, 1<<lane, "an mbarrier at %s address %#x: they are in shared memory", p.space, address)
 		return p, false
 	}
@@ -139,7 +145,7 @@ func (w *warp) mbarrier(a address, lane int) *mbarrier {
 	return w.mbarrierAt(a.space, a.in(w, lane), lane)
 }
 
-func (w *warp) mbarrierAt(s space, address uint64, lane int) *mbarrier {
+func (w *warp) mbarrierAt(s syntax.Space, address uint64, lane int) *mbarrier {
 	p, ok := w.mbarrierPlace(s, address, lane)
 	if !ok {
 		return nil
@@ -152,9 +158,9 @@ func (w *warp) mbarrierAt(s space, address uint64, lane int) *mbarrier {
 		w.report(BarrierMisuse, 1<<lane, "there is no initialised mbarrier at shared address %#x", p.at)
 		return nil
 	}
-	if !w.before(b.initStretch, b.initThread, lane) {
+	if !w.thread(lane).After(b.initStretch, b.initThread) {
 		w.report(SharedRace, 1<<lane, "%s uses the mbarrier at shared address %#x that %s initialised, with no barrier between",
-			w.block.cluster.threadName(w.thread(lane)), p.at, w.block.cluster.threadName(b.initThread))
+			w.block.cluster.threadName(w.thread(lane).ID()), p.at, w.block.cluster.threadName(b.initThread))
 		b.initStretch = 0
 	}
 	return b
@@ -175,16 +181,16 @@ func mbarrierArrive(d *decoder, drop bool) {
 	relaxed := d.semantics("release", "relaxed")
 	s := d.space("shared", "shared::cta", "shared::cluster")
 	d.typeOf("b64")
-	sink := d.ops[0].kind == opSink
-	state := d.dst(types["b64"])
-	if s == spaceCluster && !sink {
+	sink := d.ops[0].Kind == syntax.OpSink
+	state := d.dst(number.Types["b64"])
+	if s == syntax.SpaceCluster && !sink {
 		d.fail("a .shared::cluster mbarrier gives no state: need _")
 	}
 	a := d.address(s)
 	count := row(-1)
 	switch {
 	case expects, noComplete, d.more():
-		count = d.src(types["u32"])
+		count = d.src(number.Types["u32"])
 	}
 	d.in.run = func(w *warp) {
 		if !relaxed {
@@ -215,7 +221,7 @@ func mbarrierArrive(d *decoder, drop bool) {
 				}
 			}
 			if !relaxed {
-				b.clock.join(&w.clock)
+				b.clock.Join(&w.clock)
 			}
 			phase := b.phase
 			b.arrive(w, lane, n)
@@ -230,7 +236,7 @@ func mbarrierCount(d *decoder, expects bool) {
 	d.semantics("relaxed")
 	s := d.space("shared", "shared::cta", "shared::cluster")
 	d.typeOf("b64")
-	a, count := d.address(s), d.src(types["u32"])
+	a, count := d.address(s), d.src(number.Types["u32"])
 	d.in.run = func(w *warp) {
 		for m := w.active; m != 0; m &= m - 1 {
 			lane := first(m)
@@ -285,7 +291,7 @@ func (b *mbarrier) settle(c *cluster) {
 	}
 	b.phase++
 	b.pending = b.expected
-	b.done.join(&b.clock)
+	b.done.Join(&b.clock)
 	c.wake(b)
 }
 
@@ -304,14 +310,6 @@ func (e mbarrierEvent) describe() string {
 	return fmt.Sprintf("phase %d (parity %d) of %s", e.phase, e.phase&1, e.barrier)
 }
 
-// complete notes that phases of an mbarrier up to a number are known to be complete.
-func (c *clock) complete(barrier int, phases uint32) {
-	for len(c.phases) <= barrier {
-		c.phases = append(c.phases, 0)
-	}
-	c.phases[barrier] = max(c.phases[barrier], phases)
-}
-
 // mbarrierWait decodes test_wait and try_wait. A wait without success holds the
 // lanes until the phase completes or nothing else can run; with a seed, now and
 // then it gives false at once.
@@ -324,12 +322,12 @@ func mbarrierWait(d *decoder) {
 	a := d.address(s)
 	var which row
 	if parity {
-		which = d.src(types["u32"])
+		which = d.src(number.Types["u32"])
 	} else {
-		which = d.src(types["b64"])
+		which = d.src(number.Types["b64"])
 	}
 	if d.more() {
-		d.src(types["u32"])
+		d.src(number.Types["u32"])
 	}
 	in := d.in
 	in.control = func(w *warp, f *fragment) outcome {
@@ -367,9 +365,9 @@ func mbarrierWait(d *decoder) {
 			complete |= 1 << lane
 			b.observed = b.phase
 			if !relaxed {
-				w.clock.join(&b.done)
+				w.clock.Join(&b.done)
 			}
-			w.clock.complete(b.id, uint32(b.phase))
+			w.clock.Complete(b.id, uint32(b.phase))
 		}
 		c := w.block.cluster
 		impatient := f.expired || c.random != nil && c.random.IntN(8) == 0
@@ -407,7 +405,7 @@ func copiesArrive(d *decoder) {
 			w.begin(&operationInFlight{lane: lane, write: func() {
 				w.landChunks(lane, chunks)
 				w.release()
-				b.clock.join(&w.clock)
+				b.clock.Join(&w.clock)
 				b.arrive(w, lane, 1)
 			}})
 		}

@@ -3,6 +3,8 @@ package emu
 import (
 	"fmt"
 	"math"
+
+	"tilec/jit/emu/number"
 )
 
 // A fragmentLayout says where element i of a lane's fragment lies in its matrix.
@@ -78,7 +80,7 @@ const (
 
 // gather reads a fragment into a matrix.
 func gather(w *warp, fragment []fragmentPart, bits int, value func(uint64) float64, into *[mostMMA]float64) {
-	mask := widthMask(bits)
+	mask := number.Mask(bits)
 	for i := range fragment {
 		p := &fragment[i]
 		regs := &w.regs[p.reg]
@@ -103,26 +105,26 @@ func multiplyMatrices(d *decoder) {
 	saturate := d.has("satfinite")
 	dt := d.typeOf("f16", "f32", "s32", "f64")
 	at := d.typeOf("f16", "bf16", "tf32", "e4m3", "e5m2", "u8", "s8", "f64")
-	bt := d.typeOf(at.name, map[string]string{"u8": "s8", "s8": "u8", "e4m3": "e5m2", "e5m2": "e4m3"}[at.name])
-	ct := d.typeOf(dt.name)
-	if err := mmaTypes(dt, at); err != nil || saturate && dt.name != "s32" {
-		d.fail("types .%s and .%s do not go together", dt.name, at.name)
+	bt := d.typeOf(at.Name, map[string]string{"u8": "s8", "s8": "u8", "e4m3": "e5m2", "e5m2": "e4m3"}[at.Name])
+	ct := d.typeOf(dt.Name)
+	if err := mmaTypes(dt, at); err != nil || saturate && dt.Name != "s32" {
+		d.fail("types .%s and .%s do not go together", dt.Name, at.Name)
 	}
 	mode, _ := d.rounding("rn", "rz", "rm", "rp")
-	shape, ok := mmaShapes[name][at.bits]
+	shape, ok := mmaShapes[name][at.Bits]
 	if !ok {
-		d.fail("shape .%s does not go with type .%s", name, at.name)
+		d.fail("shape .%s does not go with type .%s", name, at.Name)
 	}
 
-	word := types["b32"]
-	if at.bits == 64 {
-		word = types["b64"]
+	word := number.Types["b32"]
+	if at.Bits == 64 {
+		word = number.Types["b64"]
 	}
-	per := word.bits / at.bits // elements of A and B in a register
-	accWord, accPer := types["b32"], 1
-	switch dt.name {
+	per := word.Bits / at.Bits // elements of A and B in a register
+	accWord, accPer := number.Types["b32"], 1
+	switch dt.Name {
 	case "f64":
-		accWord = types["b64"]
+		accWord = number.Types["b64"]
 	case "f16":
 		accPer = 2
 	}
@@ -136,15 +138,15 @@ func multiplyMatrices(d *decoder) {
 	d.in.spread = func(w *warp) []uint32 { return spreadProduct(w.undefined, a, b, c, shape) }
 	d.aligned(func(w *warp) {
 		var x, y, z [mostMMA]float64
-		gather(w, a, at.bits, valueA, &x)
-		gather(w, b, bt.bits, valueB, &y)
-		gather(w, c, accWord.bits/accPer, valueC, &z)
-		if at.bits == 64 {
+		gather(w, a, at.Bits, valueA, &x)
+		gather(w, b, bt.Bits, valueB, &y)
+		gather(w, c, accWord.Bits/accPer, valueC, &z)
+		if at.Bits == 64 {
 			for i := range shape.m {
 				for j := range mmaN {
 					s := z[i*mmaN+j]
 					for k := range shape.k {
-						s = fma64(x[i*shape.k+k], y[k*mmaN+j], s, mode)
+						s = number.FMA64(x[i*shape.k+k], y[k*mmaN+j], s, mode)
 					}
 					z[i*mmaN+j] = s
 				}
@@ -211,46 +213,46 @@ func spreadProduct(u *undefinedValues, a, b, c []fragmentPart, shape mmaShape) [
 }
 
 // mmaTypes checks that results of type d go with factors of type a.
-func mmaTypes(d, a dtype) error {
+func mmaTypes(d, a number.Type) error {
 	ok := false
-	switch d.name {
+	switch d.Name {
 	case "f64":
-		ok = a.name == "f64"
+		ok = a.Name == "f64"
 	case "s32":
-		ok = a.isInt()
+		ok = a.IsInt()
 	case "f16":
-		ok = a.name == "f16" || a.bits == 8 && a.isFloat()
+		ok = a.Name == "f16" || a.Bits == 8 && a.IsFloat()
 	case "f32":
-		ok = a.isFloat() && a.bits < 64
+		ok = a.IsFloat() && a.Bits < 64
 	}
 	if !ok {
-		return fmt.Errorf("a product of .%s cannot be .%s", a.name, d.name)
+		return fmt.Errorf("a product of .%s cannot be .%s", a.Name, d.Name)
 	}
 	return nil
 }
 
 // reader gives the number that an element stands for. Sums of integers stay below 2^53, where float64 is exact.
-func reader(t dtype) func(uint64) float64 {
-	if t.isFloat() {
-		f := t.format
-		if f == &bf16 {
+func reader(t number.Type) func(uint64) float64 {
+	if t.IsFloat() {
+		f := t.Format
+		if f == &number.BF16 {
 			return func(v uint64) float64 { return float64(math.Float32frombits(uint32(v) << 16)) }
 		}
-		return f.value
+		return f.Value
 	}
-	return func(v uint64) float64 { return float64(t.read(v)) }
+	return func(v uint64) float64 { return float64(t.Read(v)) }
 }
 
 // mmaResult turns a sum into the bits of an accumulator.
-func mmaResult(t dtype, saturate bool) func(float64) uint64 {
+func mmaResult(t number.Type, saturate bool) func(float64) uint64 {
 	switch {
-	case t.name == "f32":
-		return func(v float64) uint64 { return bits32(float32(v)) }
-	case t.isFloat():
-		f := t.format
-		return func(v float64) uint64 { return f.round(v, nearestEven, false) }
+	case t.Name == "f32":
+		return func(v float64) uint64 { return number.Bits32(float32(v)) }
+	case t.IsFloat():
+		f := t.Format
+		return func(v float64) uint64 { return f.Round(v, number.NearestEven, false) }
 	case saturate:
-		return func(v float64) uint64 { return saturate32(int64(v)) & 0xffffffff }
+		return func(v float64) uint64 { return number.Saturate32(int64(v)) & 0xffffffff }
 	}
 	return func(v float64) uint64 { return uint64(uint32(int64(v))) }
 }

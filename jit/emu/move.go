@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 var moveOps = map[string]operation{
 	"mov": {classMove, move},
 }
@@ -8,7 +13,7 @@ var moveOps = map[string]operation{
 // and unpacking of vectors.
 func move(d *decoder) {
 	t := d.typ()
-	if t.kind == kindPred {
+	if t.Kind == number.KindPred {
 		p, a := d.predDst(), d.pred()
 		d.in.run = func(w *warp) { w.setPred(p, a.get(w)) }
 		return
@@ -17,16 +22,16 @@ func move(d *decoder) {
 		d.fail("need 2 operands, have %d", len(d.ops))
 	}
 	switch to, from := d.ops[0], d.ops[1]; {
-	case from.kind == opVector:
+	case from.Kind == syntax.OpVector:
 		pack(d, t)
 		return
-	case to.kind == opVector:
+	case to.Kind == syntax.OpVector:
 		unpack(d, t)
 		return
 	}
 	dst := d.dst(t)
-	if o := d.ops[0]; o.kind == opName {
-		if s, ok := specials[o.name]; ok && s.fill == nil {
+	if o := d.ops[0]; o.Kind == syntax.OpName {
+		if s, ok := specials[o.Name]; ok && s.fill == nil {
 			d.operand()
 			d.in.run = func(w *warp) {
 				out, v := w.out(dst), s.read(w)
@@ -52,17 +57,17 @@ func move(d *decoder) {
 }
 
 // elementWidth is the width of each of n values in a type.
-func (d *decoder) elementWidth(t dtype, n int) dtype {
-	if n != 2 && n != 4 || t.bits%n != 0 || t.bits/n < 8 {
-		d.fail("a value of type .%s cannot have %d parts", t.name, n)
+func (d *decoder) elementWidth(t number.Type, n int) number.Type {
+	if n != 2 && n != 4 || t.Bits%n != 0 || t.Bits/n < 8 {
+		d.fail("a value of type .%s cannot have %d parts", t.Name, n)
 	}
-	return types[map[int]string{8: "b8", 16: "b16", 32: "b32"}[t.bits/n]]
+	return number.Types[map[int]string{8: "b8", 16: "b16", 32: "b32"}[t.Bits/n]]
 }
 
 // pack is mov d, {a, b}: the first part is the lowest.
-func pack(d *decoder, t dtype) {
+func pack(d *decoder, t number.Type) {
 	dst := d.dst(t)
-	n := len(d.ops[0].elems)
+	n := len(d.ops[0].Elements)
 	e := d.elementWidth(t, n)
 	parts := d.sources(n, e)
 	d.in.run = func(w *warp) {
@@ -70,7 +75,7 @@ func pack(d *decoder, t dtype) {
 		for m := w.active; m != 0; m &= m - 1 {
 			i := first(m) & 31
 			for k, p := range parts {
-				packed[i] |= w.regs[p][i] & e.mask() << (k * e.bits)
+				packed[i] |= w.regs[p][i] & e.Mask() << (k * e.Bits)
 			}
 		}
 		w.copyActive(dst, &packed)
@@ -87,8 +92,8 @@ func (w *warp) copyActive(dst dest, from *lanes) {
 }
 
 // unpack is mov {a, b}, s.
-func unpack(d *decoder, t dtype) {
-	n := len(d.ops[0].elems)
+func unpack(d *decoder, t number.Type) {
+	n := len(d.ops[0].Elements)
 	e := d.elementWidth(t, n)
 	parts := d.dests(n, e, false)
 	a := d.src(t)
@@ -98,7 +103,7 @@ func unpack(d *decoder, t dtype) {
 			out := w.out(p)
 			for m := w.active; m != 0; m &= m - 1 {
 				i := first(m) & 31
-				out[i] = from[i] >> (k * e.bits) & e.mask()
+				out[i] = from[i] >> (k * e.Bits) & e.Mask()
 			}
 		}
 	}

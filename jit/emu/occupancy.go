@@ -1,6 +1,9 @@
 package emu
 
-import "tilec/jit/target"
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/target"
+)
 
 const (
 	sharedUnit   = 128 // bytes by which shared memory is given
@@ -22,28 +25,28 @@ type Occupancy struct {
 }
 
 // registerLimit is the most registers of a thread that a kernel's directives allow.
-func (e *Entry) registerLimit(threads int, on target.Machine) int {
+func (k *Kernel) registerLimit(threads int, on target.Machine) int {
 	most := target.RegistersPerThread
-	if e.MaxRegisters > 0 {
-		most = min(most, e.MaxRegisters)
+	if k.MaxRegisters > 0 {
+		most = min(most, k.MaxRegisters)
 	}
-	if bound := max(e.Threads[0]*e.Threads[1]*e.Threads[2], e.MaxThreads[0]*e.MaxThreads[1]*e.MaxThreads[2]); bound > 0 {
+	if bound := max(k.Threads[0]*k.Threads[1]*k.Threads[2], k.MaxThreads[0]*k.MaxThreads[1]*k.MaxThreads[2]); bound > 0 {
 		threads = bound
 	}
-	return min(most, on.RegistersPerSM/(alignUp(threads, warpSize)*max(e.MinBlocks, 1))/registerUnit*registerUnit)
+	return min(most, on.RegistersPerSM/(number.AlignUp(threads, warpSize)*max(k.MinBlocks, 1))/registerUnit*registerUnit)
 }
 
 // machine is what the module is for.
-func (e *Entry) machine() target.Machine { return target.ForPTX(e.module.Target) }
+func (k *Kernel) machine() target.Machine { return target.ForPTX(k.module.Target) }
 
 // occupancy finds how many blocks of a launch a multiprocessor of the module's
 // target holds; assembled is the registers of a thread, 0 where nobody knows.
-func (e *Entry) occupancy(threads, shared, assembled int) Occupancy {
-	on := e.machine()
+func (k *Kernel) occupancy(threads, shared, assembled int) Occupancy {
+	on := k.machine()
 	warps := (threads + warpSize - 1) / warpSize
 	o := Occupancy{Blocks: on.BlocksPerSM, Warps: warps, MostWarps: on.ThreadsPerSM / warpSize, Limit: "blocks", Registers: assembled, Assembled: assembled > 0}
 	if assembled == 0 {
-		o.Registers = e.registerLimit(threads, on)
+		o.Registers = k.registerLimit(threads, on)
 	}
 	bound := func(limit string, blocks int) {
 		if blocks < o.Blocks {
@@ -51,10 +54,10 @@ func (e *Entry) occupancy(threads, shared, assembled int) Occupancy {
 		}
 	}
 	bound("threads", on.ThreadsPerSM/(warps*warpSize))
-	bound("shared memory", on.SharedPerSM()/alignUp(shared+target.SharedReserved, sharedUnit))
+	bound("shared memory", on.SharedPerSM()/number.AlignUp(shared+target.SharedReserved, sharedUnit))
 	o.MostBlocks = o.Blocks
 	if o.Registers > 0 {
-		bound("registers", on.RegistersPerSM/(alignUp(o.Registers, registerUnit)*warpSize*warps))
+		bound("registers", on.RegistersPerSM/(number.AlignUp(o.Registers, registerUnit)*warpSize*warps))
 	}
 	if o.Assembled {
 		o.MostBlocks = o.Blocks

@@ -27,7 +27,7 @@ func TestOccupancy(t *testing.T) {
 		text := ".version 8.4\n.target " + c.target + "\n.address_size 64\n.visible .entry k() " + c.directives + " { ret; }"
 		m, err := Parse(text)
 		require.NoError(t, err)
-		assert.Equal(t, c.want, m.Entries["k"].occupancy(c.threads, c.shared, c.registers), c.name)
+		assert.Equal(t, c.want, m.Kernels["k"].occupancy(c.threads, c.shared, c.registers), c.name)
 	}
 }
 

@@ -87,7 +87,7 @@ func (p *program) run(t *testing.T, text string, seed int64) (*emu.Report, map[s
 	memory := emu.NewMemory()
 	address := map[string]uint64{}
 	options := emu.Options{Cluster: p.cluster, Seed: seed, Profile: p.profile, MaxSteps: 1 << 22, TensorMaps: map[string]*emu.TensorMap{}}
-	entry := module.Entries["k"]
+	entry := module.Kernels["k"]
 	require.NotNil(t, entry)
 	params := make([]byte, entry.ParamSize)
 	for i, a := range p.args {

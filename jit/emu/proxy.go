@@ -1,10 +1,8 @@
 package emu
 
-// Findings of the asynchronous half.
-const (
-	MissingFence  Kind = "missing fence"          // an asynchronous access to what an ordinary one wrote, with no fence.proxy.async between; a wgmma without wgmma.fence
-	PendingMatrix Kind = "pending matrix product" // a touch of registers that a wgmma in flight works on
-	Registers     Kind = "registers"              // a budget of registers that does not add up
+import (
+	"tilec/jit/emu/race"
+	"tilec/jit/emu/syntax"
 )
 
 // proxyFence is fence.proxy: for the async proxy, what the warp has seen of
@@ -16,27 +14,15 @@ func proxyFence(d *decoder) {
 	d.one("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
 	d.one("cluster", "cta", "gpu", "sys")
 	if kind == "tensormap::generic" && sem == "acquire" {
-		d.address(spaceGeneric)
+		d.address(syntax.SpaceGeneric)
 		d.constInt()
 	}
 	if kind == "alias" || kind == "tensormap::generic" || where == "global" {
 		return
 	}
 	d.in.run = func(w *warp) {
-		// The writes so far are in order for asynchronous accesses, which does not
-		// make those of other lanes known to this one: seen stays as it is.
-		own := w.clock.seen[w.slot]
-		w.clock.stretch = w.block.cluster.time.tick()
-		if w.dirty &^= w.active; w.dirty == 0 {
-			own = w.clock.stretch - 1
-		}
-		fenced := w.clock.fenced
-		for i, s := range w.clock.seen {
-			if i == w.slot {
-				s = own
-			}
-			fenced[i] = max(fenced[i], s)
-		}
+		w.dirty &^= w.active
+		w.clock.Fence(w.slot, &w.block.cluster.time, w.dirty == 0)
 	}
 }
 
@@ -45,7 +31,6 @@ func proxyFence(d *decoder) {
 // ordinary ones were fenced.
 func (w *warp) asyncRead(s *sharedMemory, lane, at, n int) {
 	a := s.bytes()
-	clock := &w.clock
 	var seenTag uint32
 	for i := at; i < at+n; i++ {
 		if s.filled[i] == 0 && s.pending[i] == 0 {
@@ -67,16 +52,12 @@ func (w *warp) asyncRead(s *sharedMemory, lane, at, n int) {
 			}
 			seenTag = t
 		}
-		wr := s.writer[i]
-		if wr == 0 {
+		stretch, thread, ok := s.accesses.Writer(i)
+		if !ok || w.clock.Fenced(stretch, thread) {
 			continue
 		}
-		stretch, thread := uint32(wr>>16), writerThread(wr)
-		if stretch <= clock.fenced[thread/warpSize] {
-			continue
-		}
-		if !w.before(stretch, thread, lane) {
-			w.race(lane, i, "reads asynchronously what", thread, "wrote")
+		if !w.thread(lane).After(stretch, thread) {
+			w.race(lane, race.Conflict{At: i, Does: "reads asynchronously what", Other: thread, Did: "wrote"})
 			return
 		}
 		w.report(MissingFence, 1<<lane, "reads shared address %#x, which %s wrote, with no fence.proxy.async between", i, w.block.cluster.threadName(thread))
@@ -102,12 +83,9 @@ func (w *warp) asyncWrite(s *sharedMemory, lane, at, n int) {
 			w.report(PendingCopy, 1<<lane, "copies to shared address %#x, where a copy came whose mbarrier it has not waited for", i)
 			return
 		}
-		if wr := s.writer[i]; wr != 0 {
-			stretch, thread := uint32(wr>>16), writerThread(wr)
-			if w.before(stretch, thread, lane) && stretch > w.clock.fenced[thread/warpSize] {
-				w.report(MissingFence, 1<<lane, "copies to shared address %#x, which %s wrote, with no fence.proxy.async between", i, w.block.cluster.threadName(thread))
-				return
-			}
+		if stretch, thread, ok := s.accesses.Writer(i); ok && w.thread(lane).After(stretch, thread) && !w.clock.Fenced(stretch, thread) {
+			w.report(MissingFence, 1<<lane, "copies to shared address %#x, which %s wrote, with no fence.proxy.async between", i, w.block.cluster.threadName(thread))
+			return
 		}
 	}
 	dirty := w.dirty

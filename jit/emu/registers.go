@@ -16,11 +16,11 @@ type registerPool struct {
 
 // start gives every warp what the kernel's directives say.
 func (p *registerPool) start(l *launch) {
-	e := l.entry
-	threads := max(e.MaxThreads[0]*e.MaxThreads[1]*e.MaxThreads[2], e.Threads[0]*e.Threads[1]*e.Threads[2])
-	*p = registerPool{entry: e.MaxRegisters, byWarp: p.byWarp}
-	if p.entry == 0 && threads > 0 && e.MinBlocks > 0 {
-		p.entry = min(e.machine().RegistersPerSM/(threads*e.MinBlocks)/8*8, mostPerEntry)
+	k := l.kernel
+	threads := max(k.MaxThreads[0]*k.MaxThreads[1]*k.MaxThreads[2], k.Threads[0]*k.Threads[1]*k.Threads[2])
+	*p = registerPool{entry: k.MaxRegisters, byWarp: p.byWarp}
+	if p.entry == 0 && threads > 0 && k.MinBlocks > 0 {
+		p.entry = min(k.machine().RegistersPerSM/(threads*k.MinBlocks)/8*8, mostPerEntry)
 	}
 	p.byWarp = p.byWarp[:0]
 	for range l.warps() {

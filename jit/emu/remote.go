@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 // asyncStore is st.async: a store to another block's shared memory that reports to an mbarrier there.
 func asyncStore(d *decoder) {
 	d.one("weak")
@@ -9,7 +14,7 @@ func asyncStore(d *decoder) {
 	n := d.vectorSize()
 	t := d.typeOf("b32", "b64", "u32", "u64", "s32", "s64", "f32", "f64")
 	a, srcs := d.address(s), d.sources(n, t)
-	remoteUpdate(d, a, srcs, d.address(s), reduction{size: t.bytes()})
+	remoteUpdate(d, a, srcs, d.address(s), reduction{size: t.Bytes()})
 }
 
 // asyncReduce is red.async.
@@ -19,7 +24,7 @@ func asyncReduce(d *decoder) {
 	s := d.space("shared::cluster")
 	d.must("mbarrier::complete_tx::bytes")
 	r := d.reduction("shared::cluster")
-	t := types[map[int]string{4: "b32", 8: "b64"}[r.size]]
+	t := number.Types[map[int]string{4: "b32", 8: "b64"}[r.size]]
 	a, srcs := d.address(s), d.sources(1, t)
 	remoteUpdate(d, a, srcs, d.address(s), r)
 }
@@ -66,7 +71,7 @@ func (w *warp) updateLater(lane int, p place, b *mbarrier, value []byte, combine
 	}
 	c := w.block.cluster
 	w.begin(&operationInFlight{lane: lane, target: []span{{p.shared, p.at, len(p.data)}}, write: func() {
-		c.land(p.shared, p.at, combine.all(spaceShared, p.data, value), b)
+		c.land(p.shared, p.at, combine.all(syntax.SpaceShared, p.data, value), b)
 		b.transferred(w, lane, len(value))
 	}})
 }

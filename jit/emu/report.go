@@ -1,5 +1,10 @@
 package emu
 
+import (
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
+
 // A class groups instructions by what executes them.
 type class uint8
 
@@ -109,9 +114,9 @@ func (w *warp) trafficOf(a address, sizes *[warpSize]int) {
 	s, _ := resolve(a.space, w.addresses[first(lanes)])
 	c := &w.block.counts[w.in.site.index]
 	switch s {
-	case spaceGlobal:
+	case syntax.SpaceGlobal:
 		c.global.add(bytes, sectors(&w.addresses, lanes, sizes), sectorSize)
-	case spaceShared, spaceCluster:
+	case syntax.SpaceShared, syntax.SpaceCluster:
 		c.shared.add(bytes, wavefronts(&w.addresses, lanes, most), bankWidth*banks)
 	}
 }
@@ -155,7 +160,7 @@ func wavefronts(addresses *[warpSize]uint64, active uint32, size int) int {
 	}
 	total := 0
 	for from := 0; from < warpSize; from += group {
-		part := active & (uint32(widthMask(group)) << from)
+		part := active & (uint32(number.Mask(group)) << from)
 		if part == 0 {
 			continue
 		}
@@ -185,16 +190,16 @@ func wavefronts(addresses *[warpSize]uint64, active uint32, size int) int {
 }
 
 // fill turns the counts of all workers into the figures of the report.
-func (r *Report) fill(e *Entry, counts []siteCount) {
+func (r *Report) fill(k *Kernel, counts []siteCount) {
 	var classes [classCount]ClassCount
 	for i := range counts {
-		c, s := &counts[i], e.code[i].site
+		c, s := &counts[i], k.code[i].site
 		r.WarpInstructions += int64(c.warps)
 		r.ThreadInstructions += int64(c.threads)
 		classes[s.class].Warps += int64(c.warps)
 		classes[s.class].Threads += int64(c.threads)
-		r.access(e, s, "global", c.global, &r.GlobalRead, &r.GlobalWritten)
-		r.access(e, s, "shared", c.shared, &r.SharedRead, &r.SharedWritten)
+		r.access(k, s, "global", c.global, &r.GlobalRead, &r.GlobalWritten)
+		r.access(k, s, "shared", c.shared, &r.SharedRead, &r.SharedWritten)
 	}
 	for i, c := range classes {
 		if c.Warps > 0 {
@@ -204,12 +209,12 @@ func (r *Report) fill(e *Entry, counts []siteCount) {
 	}
 }
 
-func (r *Report) access(e *Entry, s *site, space string, c accessCount, read, written *int64) {
+func (r *Report) access(k *Kernel, s *site, space string, c accessCount, read, written *int64) {
 	if c.requests == 0 {
 		return
 	}
 	a := Access{
-		Instruction: s.text, PTXLine: s.ptxLine, File: e.module.files[s.file], Line: s.line, Space: space,
+		Instruction: s.text, PTXLine: s.ptxLine, File: k.module.Files[s.file], Line: s.line, Space: space,
 		Requests: int64(c.requests), Bytes: int64(c.bytes), Ideal: int64(c.ideal),
 	}
 	if space == "global" {

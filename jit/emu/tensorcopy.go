@@ -1,6 +1,11 @@
 package emu
 
-import "slices"
+import (
+	"slices"
+
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
+)
 
 // A tensorOperand is [map, {coordinates}].
 type tensorOperand struct {
@@ -13,19 +18,19 @@ func (d *decoder) dimensions() int { return int(d.must("1d", "2d", "3d", "4d", "
 
 func (d *decoder) tensorOperand(dims int) tensorOperand {
 	o := d.operand()
-	if o.kind != opAddress || len(o.elems) != 1 {
+	if o.Kind != syntax.OpAddress || len(o.Elements) != 1 {
 		d.fail("need a tensor map and its coordinates: [map, {0, 0}]")
 	}
-	coords := o.elems[0].elems
-	if o.elems[0].kind != opVector {
-		coords = o.elems
+	coords := o.Elements[0].Elements
+	if o.Elements[0].Kind != syntax.OpVector {
+		coords = o.Elements
 	}
 	if len(coords) != dims {
 		d.fail("%d coordinates, need %d", len(coords), dims)
 	}
-	t := tensorOperand{at: d.addressAt(operand{kind: opAddress, name: o.name, bits: o.bits, offset: o.offset}, spaceGeneric)}
+	t := tensorOperand{at: d.addressAt(syntax.Operand{Kind: syntax.OpAddress, Name: o.Name, Bits: o.Bits, Offset: o.Offset}, syntax.SpaceGeneric)}
 	for _, c := range coords {
-		t.coords = append(t.coords, d.source(c, types["s32"], false))
+		t.coords = append(t.coords, d.source(c, number.Types["s32"], false))
 	}
 	return t
 }
@@ -37,7 +42,7 @@ const boxAlign = 16
 func (t tensorOperand) find(w *warp, lane int, stores bool) (*TensorMap, []int64) {
 	s, at := resolve(t.at.space, t.at.in(w, lane))
 	var m *TensorMap
-	if s == spaceParam {
+	if s == syntax.SpaceParam {
 		m = w.block.launch.maps[at]
 	}
 	if m == nil {
@@ -59,7 +64,7 @@ func (t tensorOperand) find(w *warp, lane int, stores bool) (*TensorMap, []int64
 		}
 	}
 	// Strides and the tensor's address are multiples of 16.
-	if at := coords[0] * int64(m.elem().bytes()); at%boxAlign != 0 {
+	if at := coords[0] * int64(m.elem().Bytes()); at%boxAlign != 0 {
 		w.report(Misaligned, 1<<lane, "a box that begins at coordinate %d of dimension 0, %d bytes from the beginning, which is no multiple of %d", coords[0], at, boxAlign)
 		return nil, nil
 	}
@@ -89,7 +94,7 @@ func tensorCopy(d *decoder, reduce bool) {
 		dst, m := d.address(spaces[to]), d.tensorOperand(dims)
 		sig := d.signal(spaces[to], multicast)
 		if hint {
-			d.src(types["b64"])
+			d.src(number.Types["b64"])
 		}
 		d.in.run = func(w *warp) {
 			for l := w.active; l != 0; l &= l - 1 {
@@ -102,9 +107,9 @@ func tensorCopy(d *decoder, reduce bool) {
 		return
 	}
 	d.must("bulk_group")
-	m, src := d.tensorOperand(dims), d.address(spaceShared)
+	m, src := d.tensorOperand(dims), d.address(syntax.SpaceShared)
 	if hint {
-		d.src(types["b64"])
+		d.src(number.Types["b64"])
 	}
 	d.in.run = func(w *warp) {
 		for l := w.active; l != 0; l &= l - 1 {
@@ -116,17 +121,17 @@ func tensorCopy(d *decoder, reduce bool) {
 			var combine reduction
 			if op != "" {
 				e := t.elem()
-				name := e.name
+				name := e.Name
 				if op == "and" || op == "or" || op == "xor" {
-					name = map[int]string{4: "b32", 8: "b64"}[e.bytes()]
+					name = map[int]string{4: "b32", 8: "b64"}[e.Bytes()]
 				}
 				if !slices.Contains(reductionTypes["global"][op], name) {
-					w.report(UndefinedValue, 1<<lane, "reduces by .%s a tensor of .%s", op, e.name)
+					w.report(UndefinedValue, 1<<lane, "reduces by .%s a tensor of .%s", op, e.Name)
 					continue
 				}
-				combine = reduction{e.bytes(), atomicFunction(op, types[name])}
+				combine = reduction{e.Bytes(), atomicFunction(op, number.Types[name])}
 			}
-			if p, ok := w.bulkPlace(spaceShared, src.in(w, lane), t.bytes(), tensorAlign, lane); ok {
+			if p, ok := w.bulkPlace(syntax.SpaceShared, src.in(w, lane), t.bytes(), tensorAlign, lane); ok {
 				w.storeBox(lane, t, coords, p, combine)
 			}
 		}
@@ -142,7 +147,7 @@ func (w *warp) boxPlaces(lane int, t *TensorMap, rows []boxRow) ([]boxRow, []pla
 			continue
 		}
 		var ok bool
-		if places[i], ok = w.locate(spaceGlobal, r.address, r.n, 1, lane); !ok {
+		if places[i], ok = w.locate(syntax.SpaceGlobal, r.address, r.n, 1, lane); !ok {
 			r.n = 0
 		}
 	}

@@ -3,6 +3,9 @@ package emu
 import (
 	"fmt"
 	"slices"
+
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
 )
 
 // A TensorType is the element type of a tensor map, numbered as the driver does (CUtensorMapDataType).
@@ -64,7 +67,7 @@ type TensorMap struct {
 	NaNFill bool // fill what is out of bounds with NaN, not with zeros
 }
 
-func (t *TensorMap) elem() dtype { return types[tensorTypes[t.Type]] }
+func (t *TensorMap) elem() number.Type { return number.Types[tensorTypes[t.Type]] }
 
 // check finds what the driver would not encode.
 func (t *TensorMap) check() error {
@@ -103,7 +106,7 @@ func (t *TensorMap) check() error {
 }
 
 // rowBytes is the size of a row of the box.
-func (t *TensorMap) rowBytes() int { return int(t.Box[0]) * t.elem().bytes() }
+func (t *TensorMap) rowBytes() int { return int(t.Box[0]) * t.elem().Bytes() }
 
 // extent is how many elements of the box count along a dimension.
 func (t *TensorMap) extent(dim int) int {
@@ -135,7 +138,7 @@ type boxRow struct {
 
 // boxRows finds the rows of the box at some coordinates, in the order in which they lie in shared memory.
 func (t *TensorMap) boxRows(coords []int64) []boxRow {
-	size := int64(t.elem().bytes())
+	size := int64(t.elem().Bytes())
 	from, to := max(coords[0], 0), min(coords[0]+int64(t.Box[0]), int64(t.Dims[0]))
 	rows := make([]boxRow, t.rows())
 	index := make([]int64, len(coords))
@@ -167,7 +170,7 @@ func (t *TensorMap) boxRows(coords []int64) []boxRow {
 // OOB-NaN, whose bits the ISA does not give; these are those of an H200, in every type.
 func (t *TensorMap) background() []byte {
 	b := make([]byte, t.bytes())
-	if t.NaNFill && t.elem().isFloat() {
+	if t.NaNFill && t.elem().IsFloat() {
 		for i := 0; i < len(b); i += 2 {
 			b[i], b[i+1] = 0xf7, 0x7f
 		}
@@ -194,11 +197,11 @@ func (t *TensorMap) permute(box []byte, at int) []byte {
 func (l *launch) checkTensorMaps() error {
 	l.maps = map[uint64]*TensorMap{}
 	for name, t := range l.options.TensorMaps {
-		i := slices.IndexFunc(l.entry.Params, func(p Param) bool { return p.Name == name })
+		i := slices.IndexFunc(l.kernel.Params, func(p syntax.Param) bool { return p.Name == name })
 		if i < 0 {
 			return fmt.Errorf("there is no parameter %s for a tensor map", name)
 		}
-		p := l.entry.Params[i]
+		p := l.kernel.Params[i]
 		if p.Size != tensorMapSize || p.Offset%tensorMapAlign != 0 {
 			return fmt.Errorf("parameter %s has %d bytes at offset %d: a tensor map needs %d, aligned to %d", name, p.Size, p.Offset, tensorMapSize, tensorMapAlign)
 		}

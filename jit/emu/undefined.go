@@ -1,5 +1,7 @@
 package emu
 
+import "tilec/jit/emu/syntax"
+
 // Reading shared or local memory that nobody wrote is no fault by itself: lanes
 // whose elements do not exist load what lies there, compute with it and drop it, and
 // to fill it first would be work for nothing. So what such a load gives is followed,
@@ -14,7 +16,7 @@ package emu
 // An origin is where a value came from that is undefined.
 type origin struct {
 	site  *site
-	space space
+	space syntax.Space
 	at    int
 }
 
@@ -30,8 +32,8 @@ func (w *warp) undefine(r row, lane int, from origin) {
 	u := w.undefined
 	if u == nil {
 		if u = w.spare; u == nil {
-			e := w.block.launch.entry
-			u = &undefinedValues{make([]uint32, e.rows), make([]uint32, e.preds), make([]origin, e.rows), make([]origin, e.preds)}
+			k := w.block.launch.kernel
+			u = &undefinedValues{make([]uint32, k.rows), make([]uint32, len(k.PredicateNames)), make([]origin, k.rows), make([]origin, len(k.PredicateNames))}
 		}
 		w.undefined = u
 	}
@@ -64,7 +66,7 @@ func (w *warp) reportUse(mask uint32, what string, from origin) {
 func (w *warp) use(r row) {
 	u := w.undefined
 	if bad := u.rows[r] & w.active; bad != 0 {
-		w.reportUse(bad, "register "+w.block.launch.entry.registerName(r), u.rowOrigin[r])
+		w.reportUse(bad, "register "+w.block.launch.kernel.registerName(r), u.rowOrigin[r])
 		u.rows[r] &^= bad
 	}
 }
@@ -72,7 +74,7 @@ func (w *warp) use(r row) {
 func (w *warp) usePred(p predRow) {
 	u := w.undefined
 	if bad := u.preds[p] & w.active; bad != 0 {
-		w.reportUse(bad, "predicate "+w.block.launch.entry.predName(p), u.predOrigin[p])
+		w.reportUse(bad, "predicate "+w.block.launch.kernel.predName(p), u.predOrigin[p])
 		u.preds[p] &^= bad
 	}
 }
@@ -175,7 +177,7 @@ func (w *warp) storeUndefined(p place, lane, size int, srcs []row) {
 			continue
 		}
 		if p.alloc != nil || p.fill == nil {
-			w.reportUse(1<<lane, "the stored value of register "+w.block.launch.entry.registerName(r), u.rowOrigin[r])
+			w.reportUse(1<<lane, "the stored value of register "+w.block.launch.kernel.registerName(r), u.rowOrigin[r])
 			continue
 		}
 		clear(p.fill[i*size : i*size+size])

@@ -3,6 +3,8 @@ package emu
 import (
 	"math"
 	"math/bits"
+
+	"tilec/jit/emu/race"
 )
 
 const (
@@ -35,7 +37,7 @@ type warp struct {
 	undefined, spare *undefinedValues
 
 	local     [warpSize][]byte // local memory of each thread, contents then initialised map
-	clock     clock
+	clock     race.Clock
 	loose     uint32 // lanes that touched shared memory in the present stretch
 	dirty     uint32 // lanes with writes to shared memory that no proxy fence has followed
 	bulk      [warpSize]bulkQueue
@@ -43,7 +45,7 @@ type warp struct {
 	gates     [warpSize]int // phases of the cluster's barrier arrived at, plus one; 0 when waited for
 	async     [warpSize]asyncQueue
 	near      *allocation // where the last global access was
-	traced    *trace      // of the last global access that was noted
+	traced    *race.Trace // of the last global access that was noted
 	acquired  bool        // has synchronised with other blocks
 	addresses [warpSize]uint64
 }
@@ -163,7 +165,7 @@ next:
 
 // step runs up to budget instructions, fewer when nothing in the warp can run, and gives how many.
 func (w *warp) step(budget int) int {
-	code, counts := w.block.launch.entry.code, w.block.counts
+	code, counts := w.block.launch.kernel.code, w.block.counts
 	ran := 0
 	for ran < budget {
 		f := w.pick()
@@ -220,30 +222,6 @@ func (w *warp) step(budget int) int {
 		}
 	}
 	return ran
-}
-
-// checkWritten reports registers that an instruction reads and that were never written.
-func (w *warp) checkWritten(in *inst) {
-	if in.touches != nil {
-		w.touch(in)
-	}
-	for _, r := range in.srcs {
-		if bad := w.active &^ w.init[r]; bad != 0 {
-			w.report(Uninitialised, bad, "reads register %s, which was never written", w.block.launch.entry.registerName(r))
-			w.init[r] |= bad
-		}
-	}
-	for _, p := range in.preds {
-		if bad := w.active &^ w.predInit[p]; bad != 0 {
-			w.unwrittenPred(in, p, bad)
-		}
-	}
-}
-
-func (w *warp) unwrittenPred(in *inst, p predRow, bad uint32) {
-	w.in = in
-	w.report(Uninitialised, bad, "reads predicate %s, which was never written", w.block.launch.entry.predName(p))
-	w.predInit[p] |= bad
 }
 
 // together tells whether a warp-wide instruction can execute now: with all lanes

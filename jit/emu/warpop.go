@@ -1,6 +1,10 @@
 package emu
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"tilec/jit/emu/number"
+)
 
 // warpOps exchange values between the lanes of a warp.
 var warpOps = map[string]operation{
@@ -111,7 +115,7 @@ func vote(d *decoder) {
 		d.typeOf("pred")
 		p = d.predDst()
 	}
-	a, mask := d.pred(), d.src(types["b32"])
+	a, mask := d.pred(), d.src(number.Types["b32"])
 	d.in.spread = spreadAll(2)
 	d.collective(mask, func(w *warp, members uint32) {
 		v := a.get(w) & members
@@ -144,14 +148,14 @@ func match(d *decoder) {
 	d.sync()
 	t := d.typeOf("b32", "b64")
 	o, second, both := d.pair()
-	dst, p := d.destination(o, types["b32"], false), noPred
+	dst, p := d.destination(o, number.Types["b32"], false), noPred
 	if both {
 		if !all {
 			d.fail("only .all has a predicate")
 		}
 		p = d.predDestination(second)
 	}
-	a, mask := d.src(t), d.src(types["b32"])
+	a, mask := d.src(t), d.src(number.Types["b32"])
 	d.in.spread = spreadAll(2)
 	d.collective(mask, func(w *warp, members uint32) {
 		var result lanes
@@ -177,10 +181,10 @@ func reduce(d *decoder) {
 	d.sync()
 	op := d.must("add", "min", "max", "and", "or", "xor")
 	t := d.typeOf("u32", "s32", "b32")
-	if bitwise := op == "and" || op == "or" || op == "xor"; bitwise != (t.kind == kindBits) {
-		d.fail(".%s does not go with type .%s", op, t.name)
+	if bitwise := op == "and" || op == "or" || op == "xor"; bitwise != (t.Kind == number.KindBits) {
+		d.fail(".%s does not go with type .%s", op, t.Name)
 	}
-	dst, a, mask := d.dst(t), d.src(t), d.src(types["b32"])
+	dst, a, mask := d.dst(t), d.src(t), d.src(number.Types["b32"])
 	f := combiners[op]
 	d.in.spread = spreadAll(2)
 	d.collective(mask, func(w *warp, members uint32) {
@@ -193,44 +197,36 @@ func reduce(d *decoder) {
 }
 
 // combiners are the integer operations of redux and atomics.
-var combiners = map[string]func(t dtype, a, b uint64) uint64{
-	"add": func(t dtype, a, b uint64) uint64 { return (a + b) & t.mask() },
-	"and": func(t dtype, a, b uint64) uint64 { return a & b },
-	"or":  func(t dtype, a, b uint64) uint64 { return a | b },
-	"xor": func(t dtype, a, b uint64) uint64 { return a ^ b },
-	"min": func(t dtype, a, b uint64) uint64 {
-		if t.below(b, a) {
+var combiners = map[string]func(t number.Type, a, b uint64) uint64{
+	"add": func(t number.Type, a, b uint64) uint64 { return (a + b) & t.Mask() },
+	"and": func(t number.Type, a, b uint64) uint64 { return a & b },
+	"or":  func(t number.Type, a, b uint64) uint64 { return a | b },
+	"xor": func(t number.Type, a, b uint64) uint64 { return a ^ b },
+	"min": func(t number.Type, a, b uint64) uint64 {
+		if t.Less(b, a) {
 			return b
 		}
 		return a
 	},
-	"max": func(t dtype, a, b uint64) uint64 {
-		if t.below(a, b) {
+	"max": func(t number.Type, a, b uint64) uint64 {
+		if t.Less(a, b) {
 			return b
 		}
 		return a
 	},
-	"inc": func(t dtype, a, b uint64) uint64 {
+	"inc": func(t number.Type, a, b uint64) uint64 {
 		if a >= b {
 			return 0
 		}
 		return a + 1
 	},
-	"dec": func(t dtype, a, b uint64) uint64 {
+	"dec": func(t number.Type, a, b uint64) uint64 {
 		if a == 0 || a > b {
 			return b
 		}
 		return a - 1
 	},
-	"exch": func(t dtype, a, b uint64) uint64 { return b },
-}
-
-// below compares integers of the type.
-func (t dtype) below(a, b uint64) bool {
-	if t.kind == kindSigned {
-		return t.read(a) < t.read(b)
-	}
-	return a&t.mask() < b&t.mask()
+	"exch": func(t number.Type, a, b uint64) uint64 { return b },
 }
 
 func activeMask(d *decoder) {
@@ -244,8 +240,8 @@ func elect(d *decoder) {
 	if !both {
 		d.fail("need d|p")
 	}
-	dst, p := d.destination(o, types["b32"], false), d.predDestination(second)
-	mask := d.src(types["b32"])
+	dst, p := d.destination(o, number.Types["b32"], false), d.predDestination(second)
+	mask := d.src(number.Types["b32"])
 	d.collective(mask, func(w *warp, members uint32) {
 		leader := bits.TrailingZeros32(members)
 		w.broadcast(dst, uint64(leader))

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"tilec/jit/emu/number"
+	"tilec/jit/emu/syntax"
 )
 
 // wgmmaOps multiply matrices by warpgroups, asynchronously.
@@ -44,7 +47,7 @@ const wgmmaRows = 16 // of a warp; 64 of the warpgroup
 // A wgmmaShape is the product of a 16xK part of A by a KxN matrix.
 type wgmmaShape struct {
 	n, k       int
-	at, bt, dt dtype
+	at, bt, dt number.Type
 }
 
 // wgmmaTypes are the factors that go with each type of result.
@@ -80,24 +83,24 @@ func wgmma(d *decoder) {
 	if err := s.check(saturate); err != nil {
 		d.fail("%v", err)
 	}
-	word := types["b32"]
-	perD := 32 / s.dt.bits
+	word := number.Types["b32"]
+	perD := 32 / s.dt.Bits
 	acc := d.dests(s.n/2/perD, word, false)
 	var a []row
 	var descA row
-	fromRegisters := d.more() && d.ops[0].kind == opVector
+	fromRegisters := d.more() && d.ops[0].Kind == syntax.OpVector
 	if fromRegisters {
 		a = d.sources(4, word)
 	} else {
-		descA = d.src(types["b64"])
+		descA = d.src(number.Types["b64"])
 	}
-	descB := d.src(types["b64"])
+	descB := d.src(number.Types["b64"])
 	scale := d.pred()
 	signA, signB := 1.0, 1.0
 	var majorA, majorB bool
-	if s.dt.isFloat() {
+	if s.dt.IsFloat() {
 		signA, signB = d.sign(), d.sign()
-		if s.at.bits == 16 {
+		if s.at.Bits == 16 {
 			if !fromRegisters {
 				majorA = d.flag()
 			}
@@ -106,7 +109,7 @@ func wgmma(d *decoder) {
 	}
 	valueA, valueB, valueD := reader(s.at), reader(s.bt), reader(s.dt)
 	finish := mmaResult(s.dt, saturate)
-	regsA := parts(a, 32/s.at.bits, s.k, aLayout(32/s.at.bits))
+	regsA := parts(a, 32/s.at.Bits, s.k, aLayout(32/s.at.Bits))
 	d.aligned(func(w *warp) {
 		o := &matrixOperation{shape: s, a: a}
 		for _, r := range acc {
@@ -116,23 +119,23 @@ func wgmma(d *decoder) {
 		operands := []uint64{b, 0, 0}
 		x := make([]float64, wgmmaRows*s.k)
 		if fromRegisters {
-			mask := s.at.mask()
+			mask := s.at.Mask()
 			for i := range regsA {
 				p := &regsA[i]
 				for e := range p.at {
 					for lane, v := range w.regs[p.reg] {
-						x[p.at[e][lane]] = signA * valueA(v>>(e*s.at.bits)&mask)
+						x[p.at[e][lane]] = signA * valueA(v>>(e*s.at.Bits)&mask)
 					}
 				}
 			}
 		} else {
 			da := w.descriptor(descA)
 			operands[1] = da
-			m := matrixInShared{descriptor: da, major: majorA, bits: s.at.bits, sign: signA, value: valueA}
+			m := matrixInShared{descriptor: da, major: majorA, bits: s.at.Bits, sign: signA, value: valueA}
 			w.readMatrix(o, m, w.index%groupWarps*wgmmaRows, wgmmaRows, s.k, x)
 		}
 		y := make([]float64, s.n*s.k)
-		m := matrixInShared{descriptor: b, major: majorB, bits: s.bt.bits, sign: signB, value: valueB}
+		m := matrixInShared{descriptor: b, major: majorB, bits: s.bt.Bits, sign: signB, value: valueB}
 		w.readMatrix(o, m, 0, s.n, s.k, y)
 
 		scaled := scale.get(w) & w.active
@@ -143,7 +146,7 @@ func wgmma(d *decoder) {
 			operands[2] = 1
 			for _, r := range o.acc {
 				if bad := w.active &^ w.init[r]; bad != 0 {
-					w.report(Uninitialised, bad, "adds to register %s, which was never written", w.block.launch.entry.registerName(r))
+					w.report(Uninitialised, bad, "adds to register %s, which was never written", w.block.launch.kernel.registerName(r))
 				}
 			}
 		}
@@ -151,18 +154,18 @@ func wgmma(d *decoder) {
 		w.beginMatrix(o)
 		for i := range s.n / 2 {
 			dst := acc[i/perD]
-			shift := i % perD * s.dt.bits
+			shift := i % perD * s.dt.Bits
 			out := w.out(dst)
 			for lane := range warpSize {
 				r, c := lane/4+i>>1&1*8, i>>2*8+lane%4*2+i&1
 				sum := 0.0
 				if scaled != 0 {
-					sum = valueD(out[lane] >> shift & s.dt.mask())
+					sum = valueD(out[lane] >> shift & s.dt.Mask())
 				}
 				for k, f := range x[r*s.k : r*s.k+s.k] {
 					sum += float64(f * y[c*s.k+k])
 				}
-				out[lane] = out[lane]&^(s.dt.mask()<<shift)&0xffffffff | finish(sum)<<shift
+				out[lane] = out[lane]&^(s.dt.Mask()<<shift)&0xffffffff | finish(sum)<<shift
 			}
 		}
 	})
@@ -170,19 +173,19 @@ func wgmma(d *decoder) {
 
 func (s wgmmaShape) check(saturate bool) error {
 	ok := false
-	for _, t := range wgmmaTypes[s.dt.name] {
-		ok = ok || t == s.at.name
+	for _, t := range wgmmaTypes[s.dt.Name] {
+		ok = ok || t == s.at.Name
 	}
-	if !ok || s.at.bits != s.bt.bits || s.at.bits != 8 && s.at.name != s.bt.name || s.at.isFloat() != s.bt.isFloat() {
-		return fmt.Errorf("a product of .%s and .%s cannot be .%s", s.at.name, s.bt.name, s.dt.name)
+	if !ok || s.at.Bits != s.bt.Bits || s.at.Bits != 8 && s.at.Name != s.bt.Name || s.at.IsFloat() != s.bt.IsFloat() {
+		return fmt.Errorf("a product of .%s and .%s cannot be .%s", s.at.Name, s.bt.Name, s.dt.Name)
 	}
-	if need := 256 / s.at.bits; s.k != need {
-		return fmt.Errorf("k is %d, need %d for .%s", s.k, need, s.at.name)
+	if need := 256 / s.at.Bits; s.k != need {
+		return fmt.Errorf("k is %d, need %d for .%s", s.k, need, s.at.Name)
 	}
-	if s.dt.isInt() && s.n > 32 && s.n%16 != 0 {
+	if s.dt.IsInt() && s.n > 32 && s.n%16 != 0 {
 		return fmt.Errorf("n is %d, need a multiple of 16 above 32 for integers", s.n)
 	}
-	if saturate && !s.dt.isInt() {
+	if saturate && !s.dt.IsInt() {
 		return fmt.Errorf(".satfinite is for integers")
 	}
 	return nil

@@ -165,7 +165,7 @@ func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size f
 	t.Helper()
 	parsed, err := emu.Parse(m.Text)
 	require.NoError(t, err)
-	entry := parsed.Entries[m.Entry]
+	entry := parsed.Kernels[m.Entry]
 	memory := emu.NewMemory()
 	space := make([]byte, entry.ParamSize)
 	addresses := map[*ir.Tensor]uint64{}

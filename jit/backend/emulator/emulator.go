@@ -256,7 +256,7 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	if n := k.device.First; n < 0 {
 		return misuse.New("Emulator.First", fmt.Sprintf("the first block is to be number %d", n), misuse.ErrRange)
 	}
-	entry := k.module.Entries[k.text.Entry]
+	entry := k.module.Kernels[k.text.Entry]
 	if entry == nil || len(entry.Params) != len(k.params)+len(k.text.Maps) {
 		return bug.New("ptx", "the PTX of %s does not have its %d parameters", k.text.Entry, len(k.params)+len(k.text.Maps))
 	}

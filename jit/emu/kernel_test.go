@@ -6,58 +6,12 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"tilec/jit/emu/syntax"
 )
 
-func TestParse(t *testing.T) {
-	m, err := Parse(`
-.version 8.0 // a comment
-.target sm_90a, debug /* another
-	over lines */
-.address_size 64
-.file 1 "a.tile"
-.extern .shared .align 1024 .b8 arena[];
-.const .align 8 .f64 half = 0d3FE0000000000000;
-.visible .entry first(
-	.param .u64 .ptr .global .align 16 x,
-	.param .b8 flag,
-	.param .align 64 .b8 map[128],
-	.param .u32 n
-)
-.maxntid 256, 1, 1
-.reqnctapercluster 2
-.minnctapersm 1
-{
-	.reg .b32 %r<5>, %extra;
-	.reg .b64 %rd<3>;
-	.reg .pred %p;
-	.shared .align 4 .b32 words[10];
-	{
-		.reg .b32 %r<2>; // hides the outer
-		mov.b32 %r1, 0x10;
-	}
-$L: mov.b32 %extra, -1;
-	@!%p bra $L;
-	mov.u32 %r4, %ntid.y;
-	ret;
-}
-.entry second() { ret; }
-`)
-	require.NoError(t, err)
-	require.Equal(t, "8.0", m.Version)
-	require.Equal(t, "sm_90a", m.Target)
-	require.Len(t, m.Entries, 2)
-	e := m.Entries["first"]
-	require.Equal(t, []Param{{"x", 0, 8}, {"flag", 8, 1}, {"map", 64, 128}, {"n", 192, 4}}, e.Params)
-	require.Equal(t, 196, e.ParamSize)
-	require.Equal(t, [3]int{256, 1, 1}, e.MaxThreads)
-	require.Equal(t, [3]int{2, 1, 1}, e.Cluster)
-	require.Equal(t, 1, e.MinBlocks)
-	require.Equal(t, 40, e.Shared)
-	require.Equal(t, 5+1+6+2, e.Registers)
-}
-
-// TestParseErrors: each error names the line and what is wrong.
-func TestParseErrors(t *testing.T) {
+// TestDecodeErrors: each error names the line and what is wrong.
+func TestDecodeErrors(t *testing.T) {
 	for body, want := range map[string]string{
 		"frobnicate.b32 %r1, %r2;":                    "does not know the instruction frobnicate.b32",
 		"add.b32 %r1, %r2, %r3;":                      "type .b32",
@@ -70,33 +24,24 @@ func TestParseErrors(t *testing.T) {
 		"add.s32 5, %r2, %r3;":                        "not a register",
 		"@%r1 mov.b32 %r2, 1;":                        "not a predicate register",
 		"bra nowhere;":                                "no label nowhere",
-		"x: x: ret;":                                  "stands twice",
 		"ld.global.b32 %r1, %r2;":                     "need an address",
 		"ld.global.b32 %r1, [%r2];":                   "cannot hold an address",
 		"ld.shared.b32 %r1, [in];":                    "in .param, not in shared",
 		"cp.async.cg.shared.global [%r1], [%rd1], 8;": "cannot copy 8 bytes",
-		"mov.b32 %r1, 0f3F80;":                        "not a number",
 		"setp.lo.f32 %p1, %f1, %f2;":                  "does not compare floats",
 		"cvt.s32.f32 %r1, %f1;":                       "need one of .rni",
 		"mma.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32 {%f1}, {%r1}, {%r1}, {%f1};": "does not go with",
-		".reg .b999 %x;":                 ".b999",
-		".reg .b32 %r1;\n.reg .b32 %r1;": "declared twice",
-		"mov.b32 %r1, \"text":            "does not end",
 	} {
 		_, err := Parse(kernel(body))
 		require.ErrorContains(t, err, want, body)
-		var syntax *SyntaxError
-		require.ErrorAs(t, err, &syntax)
-		require.Positive(t, syntax.Line, body)
+		var at *syntax.Error
+		require.ErrorAs(t, err, &at)
+		require.Positive(t, at.Line, body)
 	}
-	_, err := Parse("")
-	require.ErrorContains(t, err, ".version")
-	_, err = Parse(".version 8.0\n.alias f, g;")
-	require.EqualError(t, err, "ptx line 2: .alias is not a declaration that the emulator knows")
 }
 
-// FuzzParse: no text makes the parser panic, and what it takes can be launched.
-func FuzzParse(f *testing.F) {
+// FuzzLaunch: no text makes the decoder panic, and what it takes can be launched.
+func FuzzLaunch(f *testing.F) {
 	f.Add(kernel("add.s32 %r1, %r0, 1;"))
 	f.Add(module(shared, checkTests[12].right))
 	f.Add(module(".func (.reg .b32 %o) f(.reg .b32 %i) { @%p ret; mov.b32 %o, %i; }", "call (%r1), f, (%r2); t: .branchtargets a, b; brx.idx %r1, t; a: b:"))
@@ -111,8 +56,8 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		for name, e := range m.Entries {
-			if e.ParamSize > 1<<10 || e.Local > 1<<10 || e.Shared > 1<<14 || len(m.globals) > 0 {
+		for name, e := range m.Kernels {
+			if e.ParamSize > 1<<10 || e.Local > 1<<10 || e.Shared > 1<<14 || len(m.text.Globals) > 0 {
 				continue
 			}
 			threads := [3]int{32, 1, 1}

@@ -1,15 +1,15 @@
-package emu
+package race
 
 import (
 	"sync"
 	"sync/atomic"
 )
 
-// A trace is what one launch remembers of who touched an allocation. It belongs to
+// A Trace is what one launch remembers of who touched an allocation. It belongs to
 // the launch: others may run on the same memory at the same time, and what two
 // launches do to each other is not looked at.
-type trace struct {
-	of *allocation
+type Trace struct {
+	Of any // the allocation
 	// writers, by page, hold the number of the block, plus one, that wrote a byte.
 	writers []atomic.Pointer[writerPage]
 	stamped []atomic.Pointer[stampPage] // by page, for races within a block
@@ -19,29 +19,21 @@ const tracePageSize = 4096 // bytes of memory
 
 type writerPage [tracePageSize]uint32
 
-// traces are those of a launch, by allocation.
-type traces struct{ all sync.Map }
+// Traces are those of a launch, by allocation.
+type Traces struct{ all sync.Map }
 
-// find gives the launch's trace of an allocation.
-func (t *traces) find(a *allocation) *trace {
+// Find gives the launch's trace of an allocation of size bytes.
+func (t *Traces) Find(a any, size int) *Trace {
 	if found, ok := t.all.Load(a); ok {
-		return found.(*trace)
+		return found.(*Trace)
 	}
-	pages := (len(a.data) + tracePageSize - 1) / tracePageSize
-	found, _ := t.all.LoadOrStore(a, &trace{
-		of:      a,
+	pages := (size + tracePageSize - 1) / tracePageSize
+	found, _ := t.all.LoadOrStore(a, &Trace{
+		Of:      a,
 		writers: make([]atomic.Pointer[writerPage], pages),
 		stamped: make([]atomic.Pointer[stampPage], pages),
 	})
-	return found.(*trace)
-}
-
-// trace gives the trace of an allocation, which is mostly that of the warp's access before.
-func (w *warp) trace(a *allocation) *trace {
-	if w.traced == nil || w.traced.of != a {
-		w.traced = w.block.launch.traces.find(a)
-	}
-	return w.traced
+	return found.(*Trace)
 }
 
 // page gives a page of a list, made when it is first asked for.
@@ -53,9 +45,9 @@ func page[P any](list []atomic.Pointer[P], i int) *P {
 	return list[i].Load()
 }
 
-// noteWriter remembers that a block wrote n bytes, and gives another block that
+// NoteWriter remembers that a block wrote n bytes, and gives another block that
 // wrote one of them, or -1.
-func (t *trace) noteWriter(block, at, n int) int {
+func (t *Trace) NoteWriter(block, at, n int) int {
 	other := -1
 	for n > 0 {
 		p, from := page(t.writers, at/tracePageSize), at%tracePageSize

@@ -1,4 +1,4 @@
-package emu
+package race
 
 import "sync/atomic"
 
@@ -24,9 +24,10 @@ const (
 	stampBlock  = 44
 )
 
-func (w *warp) stamp(lane int, bytes uint64) globalStamp {
-	block := uint64(w.block.id)%(1<<20-1) + 1
-	return globalStamp(block<<stampBlock | bytes<<stampBytes | uint64(w.thread(lane))<<stampThread | uint64(w.clock.stretch))
+// stamp is that of an access to no bytes.
+func (t Thread) stamp(block int) globalStamp {
+	own := uint64(block)%(1<<20-1) + 1
+	return globalStamp(own<<stampBlock | uint64(t.ID())<<stampThread | uint64(t.Clock.Stretch))
 }
 
 func (s globalStamp) thread() int { return int(s >> stampThread & (1<<14 - 1)) }
@@ -38,10 +39,10 @@ func (s globalStamp) sameThread(o globalStamp) bool {
 }
 
 // unordered tells whether an earlier access of the same bytes by the same block is
-// not ordered before the warp's present one.
-func (w *warp) unordered(old, now globalStamp) bool {
+// not ordered before the thread's present one.
+func (t *Thread) unordered(old, now globalStamp) bool {
 	return old>>stampBlock == now>>stampBlock && old&now>>stampBytes&15 != 0 &&
-		uint32(old&(1<<stampThread-1)) > w.clock.seen[old.thread()/warpSize]
+		uint32(old&(1<<stampThread-1)) > t.Clock.Seen[old.thread()/warpSize]
 }
 
 // eachWord visits the words that n bytes at an offset touch, with the bytes of each as bits.
@@ -56,45 +57,38 @@ func eachWord(at, n int, visit func(word int, bytes uint64)) {
 
 const pageWords = tracePageSize / wordBytes
 
-// noteGlobalRead checks a read against the writes of the block's other threads.
-func (w *warp) noteGlobalRead(p place, lane int) {
-	if w.acquired {
-		return
-	}
-	stamps := w.trace(p.alloc).stamped
-	eachWord(p.at, len(p.data), func(word int, bytes uint64) {
-		s := &page(stamps, word/pageWords)[word%pageWords]
-		now := w.stamp(lane, bytes)
-		if old := globalStamp(s.wrote.Load()); w.unordered(old, now) && old.thread() != now.thread() {
-			w.globalRace(p, lane, "reads what", old, "wrote")
+// Read checks a read of n bytes against the writes of the block's other threads.
+func (t *Trace) Read(by Thread, block, at, n int, found func(Conflict)) {
+	stamp := by.stamp(block)
+	eachWord(at, n, func(word int, bytes uint64) {
+		s := &page(t.stamped, word/pageWords)[word%pageWords]
+		now := stamp | globalStamp(bytes)<<stampBytes
+		if old := globalStamp(s.wrote.Load()); by.unordered(old, now) && old.thread() != now.thread() {
+			found(Conflict{Does: "reads what", Other: old.thread(), Did: "wrote"})
 			s.wrote.Store(0)
 		}
 		if old := globalStamp(s.read.Load()); old.sameThread(now) {
 			now |= old & (15<<stampBytes | 1<<stampMany)
-		} else if w.unordered(old, now) {
+		} else if by.unordered(old, now) {
 			now |= old&(15<<stampBytes) | 1<<stampMany
 		}
 		s.read.Store(uint64(now))
 	})
 }
 
-// noteGlobalWrite checks a write against the accesses of the block's other threads.
-// A write of what is there already does not conflict with a write.
-func (w *warp) noteGlobalWrite(p place, lane int, value []byte) {
-	if w.acquired {
-		return
-	}
-	same := value != nil && string(value) == string(p.data)
-	stamps := w.trace(p.alloc).stamped
-	eachWord(p.at, len(p.data), func(word int, bytes uint64) {
-		s := &page(stamps, word/pageWords)[word%pageWords]
-		now := w.stamp(lane, bytes)
+// Write checks a write of n bytes against the accesses of the block's other threads. A
+// write of the same as is there already does not conflict with a write.
+func (t *Trace) Write(by Thread, block, at, n int, same bool, found func(Conflict)) {
+	stamp := by.stamp(block)
+	eachWord(at, n, func(word int, bytes uint64) {
+		s := &page(t.stamped, word/pageWords)[word%pageWords]
+		now := stamp | globalStamp(bytes)<<stampBytes
 		old := globalStamp(s.wrote.Load())
-		if w.unordered(old, now) && old.thread() != now.thread() && !same {
-			w.globalRace(p, lane, "writes what", old, "wrote")
+		if by.unordered(old, now) && old.thread() != now.thread() && !same {
+			found(Conflict{Does: "writes what", Other: old.thread(), Did: "wrote"})
 		}
-		if read := globalStamp(s.read.Load()); w.unordered(read, now) && (read.many() || read.thread() != now.thread()) {
-			w.globalRace(p, lane, "writes what", read, "read")
+		if read := globalStamp(s.read.Load()); by.unordered(read, now) && (read.many() || read.thread() != now.thread()) {
+			found(Conflict{Does: "writes what", Other: read.thread(), Did: "read"})
 			s.read.Store(0)
 		}
 		if old.sameThread(now) {
@@ -102,10 +96,4 @@ func (w *warp) noteGlobalWrite(p place, lane int, value []byte) {
 		}
 		s.wrote.Store(uint64(now))
 	})
-}
-
-func (w *warp) globalRace(p place, lane int, does string, old globalStamp, did string) {
-	c := w.block.cluster
-	w.report(GlobalRace, 1<<lane, "%s %s %s %s at %s, with no barrier between", c.threadName(w.thread(lane)), does, c.threadName(old.thread()), did,
-		w.block.launch.memory.describe(p.alloc.base+uint64(p.at)))
 }

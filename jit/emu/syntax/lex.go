@@ -1,4 +1,4 @@
-package emu
+package syntax
 
 import (
 	"fmt"
@@ -21,6 +21,7 @@ type token struct {
 	line int
 }
 
+// String is the token as messages name it.
 func (t token) String() string {
 	if t.kind == tokenEnd {
 		return "the end of the text"
@@ -28,13 +29,14 @@ func (t token) String() string {
 	return fmt.Sprintf("%q", t.text)
 }
 
-// SyntaxError is a module that Parse does not take, with the line of the PTX text.
-type SyntaxError struct {
+// An Error is a module that Parse does not take, with the line of the PTX text.
+type Error struct {
 	Line    int
 	Message string
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("ptx line %d: %s", e.Line, e.Message) }
+// Error names the line.
+func (e *Error) Error() string { return fmt.Sprintf("ptx line %d: %s", e.Line, e.Message) }
 
 type lexer struct {
 	text string
@@ -84,7 +86,7 @@ func (l *lexer) next() token {
 			l.at++
 		}
 		if l.at == len(l.text) || l.text[l.at] != '"' {
-			panic(&SyntaxError{l.line, "a string does not end"})
+			panic(&Error{l.line, "a string does not end"})
 		}
 		l.at++
 		return token{tokenString, l.text[start+1 : l.at-1], l.line}
@@ -130,7 +132,7 @@ func (l *lexer) skip() bool {
 		case strings.HasPrefix(l.text[l.at:], "/*"):
 			end := strings.Index(l.text[l.at:], "*/")
 			if end < 0 {
-				panic(&SyntaxError{l.line, "a comment does not end"})
+				panic(&Error{l.line, "a comment does not end"})
 			}
 			l.line += strings.Count(l.text[l.at:l.at+end], "\n")
 			l.at += end + 2

@@ -1,8 +1,10 @@
-package emu
+package syntax
 
 import (
 	"fmt"
 	"slices"
+
+	"tilec/jit/emu/number"
 )
 
 // Functions are expanded where they are called: PTX has no recursion without a
@@ -59,23 +61,23 @@ func (p *parser) function() {
 
 // parameters reads the formal parameters of a function: registers of its own, and
 // .param variables, which stand for the caller's. They get what the call gives.
-func (p *parser) parameters(st *statement, given []operand, visit func(formal string, t dtype, actual operand)) {
+func (p *parser) parameters(st *Statement, given []Operand, visit func(formal string, t number.Type, actual Operand)) {
 	if !p.accept("(") {
 		if len(given) > 0 {
-			p.failAt(st.line, "the call gives %d values, the function has no place for them", len(given))
+			p.failAt(st.Line, "the call gives %d values, the function has no place for them", len(given))
 		}
 		return
 	}
 	n := 0
 	for !p.accept(")") {
 		if n >= len(given) {
-			p.failAt(st.line, "the call gives %d values, the function needs more", len(given))
+			p.failAt(st.Line, "the call gives %d values, the function needs more", len(given))
 		}
 		actual := given[n]
 		n++
 		switch d := p.name(); d {
 		case ".reg":
-			t, ok := types[p.name()[1:]]
+			t, ok := number.Types[p.name()[1:]]
 			if !ok {
 				p.fail("a parameter has no type that a register can have")
 			}
@@ -83,13 +85,13 @@ func (p *parser) parameters(st *statement, given []operand, visit func(formal st
 			p.register(name, t)
 			visit(name, t, actual)
 		case ".param":
-			v := p.variable(spaceLocal)
-			caller := st.scope.variable(actual.name)
-			if caller == nil || !caller.call || caller.size < v.size {
-				p.failAt(st.line, "%s is not a .param variable of %d bytes, which the function needs", actual.name, v.size)
+			v := p.variable(SpaceLocal)
+			caller := st.Scope.Variable(actual.Name)
+			if caller == nil || !caller.Call || caller.Size < v.Size {
+				p.failAt(st.Line, "%s is not a .param variable of %d bytes, which the function needs", actual.Name, v.Size)
 			}
 			alias := *caller
-			alias.name = v.name
+			alias.Name = v.Name
 			p.declare(&alias)
 		default:
 			p.fail("%s does not begin a parameter", d)
@@ -99,7 +101,7 @@ func (p *parser) parameters(st *statement, given []operand, visit func(formal st
 		}
 	}
 	if n < len(given) {
-		p.failAt(st.line, "the call gives %d values, the function needs %d", len(given), n)
+		p.failAt(st.Line, "the call gives %d values, the function needs %d", len(given), n)
 	}
 }
 
@@ -109,15 +111,15 @@ const (
 )
 
 // call expands a call: moves of the arguments, the body, moves of the results.
-func (p *parser) call(st statement) {
+func (p *parser) call(st Statement) {
 	f := p.f
-	list := func(o operand) []operand {
-		if o.kind == opVector {
-			return o.elems
+	list := func(o Operand) []Operand {
+		if o.Kind == OpVector {
+			return o.Elements
 		}
-		return []operand{o}
+		return []Operand{o}
 	}
-	var results, arguments []operand
+	var results, arguments []Operand
 	if p.is("(") {
 		results = list(p.list())
 		p.expect(",")
@@ -127,57 +129,57 @@ func (p *parser) call(st statement) {
 		arguments = list(p.list())
 	}
 	if p.is(",") {
-		p.failAt(st.line, "calls by address are not known")
+		p.failAt(st.Line, "calls by address are not known")
 	}
 	p.expect(";")
 	from, ok := p.functions[name]
 	if !ok {
-		p.failAt(st.line, "function %s has no body in the module", name)
+		p.failAt(st.Line, "function %s has no body in the module", name)
 	}
 	if slices.Contains(f.calls, name) || len(f.calls) == mostCalls {
-		p.failAt(st.line, "function %s calls itself", name)
+		p.failAt(st.Line, "function %s calls itself", name)
 	}
 	if f.expanded++; f.expanded > mostExpansions {
-		p.failAt(st.line, "the kernel has more than %d calls, those in its functions counted", mostExpansions)
+		p.failAt(st.Line, "the kernel has more than %d calls, those in its functions counted", mostExpansions)
 	}
 	outerPrefix, outerScope, back := f.prefix, p.scope, p.position()
 	prefix := fmt.Sprintf("%s#%d ", name, f.expanded)
 	end := "end of " + prefix
-	emit := func(opcode string, mods []string, scope *scope, guard string, not bool, ops ...operand) {
+	emit := func(opcode string, mods []string, scope *Scope, guard string, not bool, ops ...Operand) {
 		s := st
-		s.opcode, s.name, s.mods, s.ops, s.scope, s.guard, s.not, s.prefix = st.opcode, opcode, mods, ops, scope, guard, not, ""
-		f.statements = append(f.statements, s)
+		s.Opcode, s.Name, s.Modifiers, s.Operands, s.Scope, s.Guard, s.Negated, s.Prefix = st.Opcode, opcode, mods, ops, scope, guard, not, ""
+		f.entry.Statements = append(f.entry.Statements, s)
 	}
-	if st.guard != "" {
-		emit("bra", nil, st.scope, st.guard, !st.not, operand{kind: opName, name: end})
+	if st.Guard != "" {
+		emit("bra", nil, st.Scope, st.Guard, !st.Negated, Operand{Kind: OpName, Name: end})
 	}
 	module := outerScope
 	for module.outer != nil {
 		module = module.outer
 	}
 	p.scope = newScope(module)
-	move := func(scope *scope, t dtype, to, from operand) {
+	move := func(scope *Scope, t number.Type, to, from Operand) {
 		width := "pred"
-		if t.kind != kindPred {
-			width = fmt.Sprintf("b%d", t.bits)
+		if t.Kind != number.KindPred {
+			width = fmt.Sprintf("b%d", t.Bits)
 		}
 		emit("mov", []string{width}, scope, "", false, to, from)
 	}
 	// between is a scope with the caller's names, and the callee's register under a name that no program has.
-	between := func(formal string) (*scope, operand) {
-		s := newScope(st.scope)
-		r, _ := p.scope.register(formal)
+	between := func(formal string) (*Scope, Operand) {
+		s := newScope(st.Scope)
+		r, _ := p.scope.Register(formal)
 		s.registers["# "+formal] = r
-		return s, operand{kind: opName, name: "# " + formal}
+		return s, Operand{Kind: OpName, Name: "# " + formal}
 	}
 	p.resume(from)
 	var finish []func()
-	p.parameters(&st, results, func(formal string, t dtype, actual operand) {
+	p.parameters(&st, results, func(formal string, t number.Type, actual Operand) {
 		s, o := between(formal)
 		finish = append(finish, func() { move(s, t, actual, o) })
 	})
 	p.name()
-	p.parameters(&st, arguments, func(formal string, t dtype, actual operand) {
+	p.parameters(&st, arguments, func(formal string, t number.Type, actual Operand) {
 		s, o := between(formal)
 		move(s, t, o, actual)
 	})
@@ -191,12 +193,12 @@ func (p *parser) call(st statement) {
 	f.calls = f.calls[:len(f.calls)-1]
 	f.prefix, f.end = outerPrefix, f.end[:len(f.end)-1]
 	f.file, f.line = file, line
-	f.labels[end] = len(f.statements)
-	if st.guard != "" && len(finish) > 0 {
+	f.entry.Labels[end] = len(f.entry.Statements)
+	if st.Guard != "" && len(finish) > 0 {
 		// Lanes that did not call have no results.
 		past := "past " + prefix
-		f.labels[past] = len(f.statements) + 1 + len(finish)
-		emit("bra", nil, st.scope, st.guard, !st.not, operand{kind: opName, name: past})
+		f.entry.Labels[past] = len(f.entry.Statements) + 1 + len(finish)
+		emit("bra", nil, st.Scope, st.Guard, !st.Negated, Operand{Kind: OpName, Name: past})
 	}
 	for _, do := range finish {
 		do()
@@ -206,11 +208,11 @@ func (p *parser) call(st statement) {
 }
 
 // list reads ( operands ).
-func (p *parser) list() operand {
+func (p *parser) list() Operand {
 	p.expect("(")
-	o := operand{kind: opVector}
+	o := Operand{Kind: OpVector}
 	for !p.accept(")") {
-		o.elems = append(o.elems, p.primary())
+		o.Elements = append(o.Elements, p.primary())
 		if !p.is(")") {
 			p.expect(",")
 		}
@@ -227,58 +229,5 @@ func (p *parser) branchTargets(name string) {
 			p.expect(",")
 		}
 	}
-	p.f.targets[p.f.prefix+name] = labels
-}
-
-// indexedBranch is brx.idx: a branch to the label with the number that a register holds.
-func indexedBranch(d *decoder) {
-	if !d.has("idx") {
-		d.fail("need .idx")
-	}
-	uniform := d.has("uni")
-	index := d.src(types["u32"])
-	list := d.operand()
-	labels, ok := d.f.targets[d.st.prefix+list.name]
-	if list.kind != opName || !ok {
-		d.fail("there is no .branchtargets list %s", list.name)
-	}
-	targets := make([]int, len(labels))
-	for i, l := range labels {
-		if targets[i], ok = d.f.labels[l]; !ok {
-			d.fail("there is no label %s", l)
-		}
-	}
-	in := d.in
-	in.control = func(w *warp, f *fragment) outcome {
-		if w.active == 0 {
-			return advance
-		}
-		w.execute(in, func(*warp) {})
-		groups := make([]uint32, len(targets))
-		for m := w.active; m != 0; m &= m - 1 {
-			lane := first(m)
-			i := uint64(uint32(w.regs[index][lane]))
-			if i >= uint64(len(targets)) {
-				w.report(UndefinedValue, 1<<lane, "branches to target %d of %d", i, len(targets))
-				i = uint64(len(targets) - 1)
-			}
-			groups[i] |= 1 << lane
-		}
-		stay, taken := f.mask&^w.active, w.active
-		var parts []fragment
-		for i, mask := range groups {
-			if mask != 0 {
-				parts = append(parts, fragment{pc: targets[i], mask: mask})
-			}
-		}
-		if uniform && (len(parts) > 1 || stay != 0) && !w.mixed {
-			w.report(Divergence, taken, "lanes %s take a branch that is marked as uniform to %d places, and lanes %s do not", laneList(taken), len(parts), laneList(stay))
-		}
-		if stay != 0 {
-			parts = append(parts, fragment{pc: f.pc + 1, mask: stay})
-		}
-		*f = parts[0]
-		w.frags = append(w.frags, parts[1:]...)
-		return moved
-	}
+	p.f.entry.Targets[p.f.prefix+name] = labels
 }

@@ -1,4 +1,4 @@
-package emu
+package number
 
 import (
 	"math"
@@ -12,27 +12,27 @@ func exact(v float64) *big.Float { return new(big.Float).SetPrec(exactBits).SetF
 
 // direct turns a result rounded to nearest into one rounded in another direction;
 // cmp is the sign of what is exact minus that result.
-func direct(nearest float64, cmp int, mode rounding) float64 {
+func direct(nearest float64, cmp int, mode Rounding) float64 {
 	switch {
 	case cmp == 0 || nearest != nearest:
-	case mode == towardZero && cmp < 0 && nearest > 0, mode == downward && cmp < 0:
+	case mode == TowardZero && cmp < 0 && nearest > 0, mode == Downward && cmp < 0:
 		return math.Nextafter(nearest, math.Inf(-1))
-	case mode == towardZero && cmp > 0 && nearest < 0, mode == upward && cmp > 0:
+	case mode == TowardZero && cmp > 0 && nearest < 0, mode == Upward && cmp > 0:
 		return math.Nextafter(nearest, math.Inf(1))
 	}
 	return nearest
 }
 
-// fma64 is a*b+c rounded once, in any mode.
-func fma64(a, b, c float64, mode rounding) float64 {
+// FMA64 is a*b+c rounded once, in any mode.
+func FMA64(a, b, c float64, mode Rounding) float64 {
 	nearest := math.FMA(a, b, c)
-	if mode == nearestEven || nearest != nearest || math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsInf(c, 0) {
+	if mode == NearestEven || nearest != nearest || math.IsInf(a, 0) || math.IsInf(b, 0) || math.IsInf(c, 0) {
 		return nearest
 	}
 	sum := exact(a)
 	sum.Mul(sum, exact(b)).Add(sum, exact(c))
 	if sum.Sign() == 0 {
-		if mode == downward && a*b == -c && (math.Signbit(a*b) != math.Signbit(c)) {
+		if mode == Downward && a*b == -c && (math.Signbit(a*b) != math.Signbit(c)) {
 			return math.Copysign(0, -1) // x - x is -0 when rounding down
 		}
 		return nearest
@@ -52,10 +52,10 @@ func bigOf(v float64) *big.Float {
 	return exact(v)
 }
 
-// div64 is a/b rounded once, in any mode.
-func div64(a, b float64, mode rounding) float64 {
+// Div64 is a/b rounded once, in any mode.
+func Div64(a, b float64, mode Rounding) float64 {
 	q := a / b
-	if mode == nearestEven || q != q || b == 0 || a == 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
+	if mode == NearestEven || q != q || b == 0 || a == 0 || math.IsInf(a, 0) || math.IsInf(b, 0) {
 		return q
 	}
 	// a/b against q is a against q*b, turned round when b is negative.
@@ -66,10 +66,10 @@ func div64(a, b float64, mode rounding) float64 {
 	return direct(q, cmp, mode)
 }
 
-// sqrt64 is the square root rounded once, in any mode.
-func sqrt64(a float64, mode rounding) float64 {
+// Sqrt64 is the square root rounded once, in any mode.
+func Sqrt64(a float64, mode Rounding) float64 {
 	q := math.Sqrt(a)
-	if mode == nearestEven || q != q || q == 0 || math.IsInf(q, 0) {
+	if mode == NearestEven || q != q || q == 0 || math.IsInf(q, 0) {
 		return q
 	}
 	return direct(q, exact(a).Cmp(new(big.Float).SetPrec(exactBits).Mul(exact(q), exact(q))), mode)
