@@ -53,7 +53,7 @@ var frontFaults = []Fault{
 	{ID: "bounds-sub-range", File: "typecheck/axes.go", Class: "bounds", First: "typecheck TestErrors",
 		Old: `case !b.prover.AtMost(hi, x.Dim):`, New: `case !b.prover.AtMost(hi, x.Dim.Add(size.Const(1))):`,
 		Note: "a range may end one beyond its dimension"},
-	{ID: "bounds-clamp", File: "typecheck/loops.go", Class: "bounds", First: "typecheck TestErrors",
+	{ID: "bounds-clamp", File: "typecheck/loops.go", Class: "bounds", First: "jit TestConformance/loops",
 		Old: `!ok || !b.prover.AtMost(p, dim) {`, New: `ok && !b.prover.AtMost(p, dim) {`,
 		Note: "a scalar loop to an unknown end is not cut at its dimension"},
 	{ID: "unify-dimension", File: "typecheck/gmatch.go", Class: "unify", First: "typecheck TestErrors",

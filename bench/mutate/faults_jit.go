@@ -134,7 +134,7 @@ var jitFaults = []Fault{
 	{ID: "plan-streams-written", File: "jit/plan/model.go", Class: "plan", First: "jit/plan TestPlans",
 		Old: `if op == nil || !op.Pure() {`, New: `if op == nil || !op.Pure() && op.Code != lang.OpLoad {`,
 		Note: "an axis is cut whose tiles are read from a tensor that the kernel writes"},
-	{ID: "plan-streams-renamed", File: "jit/plan/model.go", Class: "plan",
+	{ID: "plan-streams-renamed", File: "jit/plan/model.go", Class: "plan", First: "jit/plan TestRenamedAxesAreNotCut",
 		Old: `if op.Code == lang.OpRename && (op.From == w || op.Axis == w) ||`, New: `if op.Code == lang.OpRename && op.From == w && op.Axis == w ||`,
 		Note: "an axis is cut that is renamed to another"},
 	{ID: "plan-choices", File: "jit/plan/space.go", Class: "plan", First: "jit/plan TestChoicesAndHints",

@@ -118,7 +118,7 @@ var passFaults = []Fault{
 	{ID: "contract-mixes", File: pass + "contract.go", Class: "contract",
 		Old: `mixes := op != yield && slices.Contains(op.Over, k)`, New: `mixes := op == nil && slices.Contains(op.Over, k)`,
 		Note: "a reduction over a chunk becomes one over the whole axis"},
-	{ID: "contract-bounds", File: pass + "contract.go", Class: "contract", First: "jit/pass TestRandomKernels",
+	{ID: "contract-bounds", File: pass + "contract.go", Class: "contract", First: "jit TestConformance/products",
 		Old: `k.Kind, k.Lo, k.Len, k.Extent = ir.Whole, lo, hi-lo, hi-lo`, New: `k.Kind, k.Lo, k.Len, k.Extent = ir.Whole, 0, hi-lo, hi-lo`,
 		Note: "a loop over a part becomes a contraction from the beginning"},
 	{ID: "contract-narrow", File: pass + "contract.go", Class: "contract",
