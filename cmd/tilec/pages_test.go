@@ -46,8 +46,8 @@ var byHand = map[string]string{
 
 // noOutput are the beginnings of text blocks that no command prints, and what they are.
 var noOutput = map[string]string{
-	"file.tile ─ parser": "a drawing",
-	"// target: ":        "what a reader writes",
+	"file.tile ─parser─▶": "a drawing",
+	"// target: ":         "what a reader writes",
 }
 
 var (
