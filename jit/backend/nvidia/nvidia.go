@@ -17,6 +17,7 @@ import (
 	"tilec/jit/cuda"
 	"tilec/jit/ir"
 	"tilec/jit/log"
+	"tilec/jit/misuse"
 	"tilec/jit/ptx"
 	"tilec/jit/target"
 )
@@ -143,7 +144,7 @@ func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 	}
 	p, err := d.ctx.Alloc(int(max(n, 1)))
 	if err != nil {
-		return nil, err
+		return nil, d.meanwhile("GPU.Alloc", err)
 	}
 	m := backend.OnDevice(d, n, uint64(p))
 	if d.Poisons() {
@@ -165,9 +166,9 @@ func (d *Device) Write(m *backend.Memory, offset int64, data []byte) error {
 		return err
 	}
 	if err := d.stream.CopyToDevice(cuda.Ptr(m.Address()+uint64(offset)), data); err != nil {
-		return err
+		return d.meanwhile("GPU.Write", err)
 	}
-	return d.stream.Synchronize()
+	return d.meanwhile("GPU.Write", d.stream.Synchronize())
 }
 
 // Read waits for the work given so far and copies its results.
@@ -179,9 +180,9 @@ func (d *Device) Read(data []byte, m *backend.Memory, offset int64) error {
 		return d.Sync()
 	}
 	if err := d.stream.CopyToHost(data, cuda.Ptr(m.Address()+uint64(offset))); err != nil {
-		return err
+		return d.meanwhile("GPU.Read", err)
 	}
-	return d.stream.Synchronize()
+	return d.meanwhile("GPU.Read", d.stream.Synchronize())
 }
 
 // Fill queues setting bytes of m. A stream that is being captured takes it up.
@@ -189,7 +190,7 @@ func (d *Device) Fill(m *backend.Memory, offset, n int64, value byte) error {
 	if err := m.Access(d, "GPU.Fill", offset, n); err != nil {
 		return err
 	}
-	return d.stream.Fill(cuda.Ptr(m.Address()+uint64(offset)), value, int(n))
+	return d.meanwhile("GPU.Fill", d.stream.Fill(cuda.Ptr(m.Address()+uint64(offset)), value, int(n)))
 }
 
 // Poison turns the poisoning of memory on.
@@ -209,7 +210,16 @@ func (d *Device) Sync() error {
 	if err := backend.Usable(d, "GPU.Sync"); err != nil {
 		return err
 	}
-	return d.stream.Synchronize()
+	return d.meanwhile("GPU.Sync", d.stream.Synchronize())
+}
+
+// meanwhile is the error of what the driver refused: where another goroutine has closed the device since it was looked at,
+// that is what is wrong, whatever the driver says.
+func (d *Device) meanwhile(call string, err error) error {
+	if err != nil && d.closed.Load() {
+		return misuse.New(call, "the device was closed meanwhile", misuse.ErrClosed)
+	}
+	return err
 }
 
 // Close releases the device's context.
@@ -230,11 +240,11 @@ func (d *Device) Compile(c *backend.Code, t backend.Tools) (backend.Executable, 
 	}
 	module, err := d.ctx.Load(image, cuda.CompileOptions{LineInfo: true})
 	if err != nil {
-		return nil, err
+		return nil, d.meanwhile("Compiler", err)
 	}
 	fn, err := module.Function(m.Entry)
 	if err != nil {
-		return nil, err
+		return nil, d.meanwhile("Compiler", err)
 	}
 	return &gpuKernel{device: d, fn: fn, module: m, params: c.Func.Params()}, nil
 }
@@ -328,7 +338,7 @@ func (k *gpuKernel) Launch(_ context.Context, args []backend.Arg) error {
 	defer k.mu.Unlock()
 	maps, err := k.tensorMaps(args)
 	if err != nil {
-		return err
+		return k.device.meanwhile("Program.Run", err)
 	}
 	sizes := map[*ir.Dim]int64{}
 	atOnce := int64(0)
@@ -345,9 +355,9 @@ func (k *gpuKernel) Launch(_ context.Context, args []backend.Arg) error {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
 	return backend.InParts(blocks, atOnce, func(first, blocks int64) error {
-		return k.device.stream.Launch(k.fn, cuda.LaunchConfig{
+		return k.device.meanwhile("Program.Run", k.device.stream.Launch(k.fn, cuda.LaunchConfig{
 			Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
-		}, k.pack(args, first, maps))
+		}, k.pack(args, first, maps)))
 	})
 }
 
