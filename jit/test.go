@@ -44,7 +44,7 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 	if err != nil {
 		return nil, err
 	}
-	next := func(v graph.Gval) (elements, error) {
+	next := func(v graph.Value) (elements, error) {
 		if v.View == nil {
 			e := elements{}
 			if v.Scalar != nil {

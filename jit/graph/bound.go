@@ -12,14 +12,14 @@ import (
 type Bound struct {
 	Name string
 	// Inputs are the tensor arguments in order.
-	Inputs []input
+	Inputs []Input
 	// Made are the tensors that were filled when the graph was bound, by what they hold.
 	Made      []tensor.Tensor
 	madeNames map[string]int
 	// ScalarTypes are the scalar arguments in order.
 	ScalarTypes []lang.DType
 	Calls       []Call
-	Temps       []temp
+	Temps       []Temp
 	Outputs     []View
 }
 
@@ -28,7 +28,7 @@ type Call struct {
 	Spec *spec.Spec
 	// Tensors and scalars follow the kernel's parameters, inputs then outputs.
 	Tensors []View
-	Scalars []scalar
+	Scalars []Scalar
 	// Fills are the tensors that are filled with zeros before the launch.
 	Fills []int
 }
@@ -56,6 +56,7 @@ type View struct {
 	Offset  int64   // elements
 }
 
+// Contiguous reports elements in row-major order without gaps.
 func (v *View) Contiguous() bool {
 	want := int64(1)
 	for i := len(v.Shape) - 1; i >= 0; i-- {
@@ -67,8 +68,8 @@ func (v *View) Contiguous() bool {
 	return true
 }
 
-// temp is a temporary: where in the arena it lies, and from which step to which it is needed.
-type temp struct {
+// Temp is a temporary: where in the arena it lies, and from which step to which it is needed.
+type Temp struct {
 	Size        int64
 	First, last int
 	Offset      int64

@@ -16,7 +16,7 @@ import (
 // Call writes down the launches of a kernel, of which a formula may have several, and gives the kernel's outputs. Dims and types are
 // by name, for what the arguments do not tell; shapes are those of the first
 // output that the arguments do not tell.
-func (b *binder) Call(k *typed.Kernel, args []Gval, consts map[*size.Symbol]lang.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (Gval, error) {
+func (b *binder) Call(k *typed.Kernel, args []Value, consts map[*size.Symbol]lang.Literal, shapes [][]int64, dims map[string]int64, types map[string]lang.DType, at lang.Span) (Value, error) {
 	bound := newBindings(k.Name)
 	for _, d := range k.Dims {
 		if n, ok := dims[d.Name]; ok {
@@ -29,39 +29,39 @@ func (b *binder) Call(k *typed.Kernel, args []Gval, consts map[*size.Symbol]lang
 		}
 	}
 	if len(args) != len(k.Params) {
-		return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
+		return Value{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", k.Name, len(k.Params), len(args))
 	}
 	if err := bound.constants(k.Consts, consts, at); err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	if k.Decl.Body == nil { // made for an expression of whole tensors
 		if err := oneShape(k, args, shapes, at); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 	}
 	var tensors []View
-	scalars := map[string]scalar{}
+	scalars := map[string]Scalar{}
 	for i, p := range k.Params {
 		switch a := args[i]; {
 		case p.IsTensor && a.View == nil:
-			return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a tensor %s%s", p.Name, k.Name, p.DType, formatSizes(p.Shape))
+			return Value{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a tensor %s%s", p.Name, k.Name, p.DType, formatSizes(p.Shape))
 		case p.IsTensor:
 			if err := bound.dtype(p.Name, p.DType, a.View.DType, at); err != nil {
-				return Gval{}, err
+				return Value{}, err
 			}
 			if err := bound.rank(p.Name, p.Shape, a.View.Shape, at); err != nil {
-				return Gval{}, err
+				return Value{}, err
 			}
 			tensors = append(tensors, *a.View)
 		case a.Scalar == nil && p.Default == nil:
-			return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
+			return Value{}, spec.Errorf(at, lang.ErrArgMissing, "%s of %s must be a scalar %s", p.Name, k.Name, p.DType)
 		default:
 			v := a.Scalar
 			if v == nil {
 				v = knownScalar(*p.Default)
 			}
 			if err := bound.dtype(p.Name, p.DType, v.DType, at); err != nil {
-				return Gval{}, err
+				return Value{}, err
 			}
 			scalars[p.Name] = *v
 			tensors = append(tensors, View{})
@@ -69,30 +69,30 @@ func (b *binder) Call(k *typed.Kernel, args []Gval, consts map[*size.Symbol]lang
 	}
 	for _, shape := range shapes {
 		if err := bound.rank("a tensor that the graph makes", k.Outputs[0].Shape, shape, at); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 	}
 	for i, p := range k.Params {
 		if p.IsTensor {
 			if err := bound.sizes(p.Name, p.Shape, args[i].View.Shape, at); err != nil {
-				return Gval{}, err
+				return Value{}, err
 			}
 		}
 	}
 	for _, p := range k.TypeParams {
 		if _, ok := bound.types[p]; !ok {
-			return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
+			return Value{}, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not bound by any argument: give it by name", p.Name, k.Name)
 		}
 	}
-	out := Gval{elems: []Gval{}}
+	out := Value{elems: []Value{}}
 	for _, p := range k.Outputs {
 		shape, err := bound.shape(p.Name, p.Shape, at)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		v := b.fresh(p.DType.Resolve(bound.types), shape)
 		tensors = append(tensors, *v)
-		out.elems = append(out.elems, Gval{View: v})
+		out.elems = append(out.elems, Value{View: v})
 	}
 	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.env.Debug, Wide: b.env.Wide, Vary: b.env.Extents}
 	for i, p := range spec.Params(k) {
@@ -104,7 +104,7 @@ func (b *binder) Call(k *typed.Kernel, args []Gval, consts map[*size.Symbol]lang
 	}
 	for _, one := range whole.Launches() {
 		if err := spec.CheckConditions(one); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		s := Call{Spec: one}
 		for _, i := range whole.Places(one.Kernel) {
@@ -131,7 +131,7 @@ func (b *binder) Call(k *typed.Kernel, args []Gval, consts map[*size.Symbol]lang
 }
 
 // oneShape checks that the tensors of one expression have one shape, and so have those that it makes.
-func oneShape(k *typed.Kernel, args []Gval, made [][]int64, at lang.Span) error {
+func oneShape(k *typed.Kernel, args []Value, made [][]int64, at lang.Span) error {
 	var first []int64
 	text := ""
 	differs := func(shape []int64, name string) error {

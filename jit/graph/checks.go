@@ -5,17 +5,17 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// check is one check of a test that is bound: what it compares.
-type check struct {
+// Check is one check of a test that is bound: what it compares.
+type Check struct {
 	Stmt *typed.GCheck
-	A, B Gval // b is empty when the check is of a bool
+	A, B Value // b is empty when the check is of a bool
 	// Round is which rounds of loops it is in; "" for none.
 	Round string
 }
 
 // check writes down what a check compares.
 func (f *frame) check(s *typed.GCheck) (err error) {
-	c := check{Stmt: s, Round: strings.Join(f.rounds, ", ")}
+	c := Check{Stmt: s, Round: strings.Join(f.rounds, ", ")}
 	if c.A, err = f.eval(s.A); err != nil {
 		return err
 	}

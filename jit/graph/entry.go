@@ -32,12 +32,12 @@ func BindKernel(env *compile.Compiler, k *typed.Kernel, params []*typed.GParam, 
 }
 
 // BindTest binds a test, whose results are what its checks compare, in order.
-func BindTest(env *compile.Compiler, t *typed.Test, opts Options) (*Bound, []check, error) {
+func BindTest(env *compile.Compiler, t *typed.Test, opts Options) (*Bound, []Check, error) {
 	b := &binder{prog: &Bound{Name: t.Name}, env: env, opts: opts}
 	_, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span())
-	out := Gval{elems: []Gval{}}
+	out := Value{elems: []Value{}}
 	for _, k := range b.checks {
-		for _, v := range []Gval{k.A, k.B} {
+		for _, v := range []Value{k.A, k.B} {
 			if v.View != nil {
 				out.elems = append(out.elems, v)
 			}
@@ -48,7 +48,7 @@ func BindTest(env *compile.Compiler, t *typed.Test, opts Options) (*Bound, []che
 }
 
 // done gives what was bound; where that failed, the memory that it took goes back.
-func (b *binder) done(out Gval, err error) (*Bound, error) {
+func (b *binder) done(out Value, err error) (*Bound, error) {
 	if err == nil {
 		var p *Bound
 		if p, err = b.finish(out); err == nil {

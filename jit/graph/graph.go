@@ -38,12 +38,12 @@ type Options struct {
 	Arena *backend.Arena
 }
 
-// Gval is the value of a graph expression at bind time: a tensor, a scalar, or
+// Value is the value of a graph expression at bind time: a tensor, a scalar, or
 // elements (of a struct, an array or a tuple).
-type Gval struct {
+type Value struct {
 	View   *View
-	Scalar *scalar
-	elems  []Gval
+	Scalar *Scalar
+	elems  []Value
 }
 
 type binder struct {
@@ -51,7 +51,7 @@ type binder struct {
 	env  *compile.Compiler
 	opts Options
 	// checks are those of the test that is bound.
-	checks []check
+	checks []Check
 	// rounds are the rounds of the loops that are being unrolled, the outermost first: "n = 2".
 	rounds []string
 	// unrolled counts the iterations of loops and the calls so far.
@@ -75,17 +75,17 @@ func (b *binder) unroll(n int64, at lang.Span) error {
 type frame struct {
 	*binder
 	*bindings
-	params  map[*typed.GParam]Gval
-	locals  map[*typed.GLocal]Gval
-	outputs map[*typed.GParam]Gval
+	params  map[*typed.GParam]Value
+	locals  map[*typed.GLocal]Value
+	outputs map[*typed.GParam]Value
 }
 
 // finish gives what was bound, with its results.
-func (b *binder) finish(out Gval) (*Bound, error) {
+func (b *binder) finish(out Value) (*Bound, error) {
 	p := b.prog
 	results := out.elems
 	if out.elems == nil {
-		results = []Gval{out}
+		results = []Value{out}
 	}
 	for _, r := range results {
 		if r.View == nil {
@@ -109,18 +109,18 @@ func (b *binder) use(v *View, n int) {
 func (b *binder) fresh(d lang.DType, shape []int64) *View {
 	n := len(b.prog.Calls)
 	size := (d.Bytes(tensor.Elements(shape)) + b.opts.Guard + tempAlign - 1) / tempAlign * tempAlign
-	b.prog.Temps = append(b.prog.Temps, temp{Size: size, First: n, last: n})
+	b.prog.Temps = append(b.prog.Temps, Temp{Size: size, First: n, last: n})
 	return &View{Slot: Slot{Temp: true, Index: len(b.prog.Temps) - 1}, DType: d, Shape: shape, Strides: tensor.Contiguous(shape)}
 }
 
 // enter runs a graph's body with its arguments and gives its outputs. Dims and
 // types are by name, for what the arguments do not tell.
-func (b *binder) enter(g *typed.Graph, args []Gval, consts map[*size.Symbol]lang.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (Gval, error) {
+func (b *binder) enter(g *typed.Graph, args []Value, consts map[*size.Symbol]lang.Literal, dims map[string]int64, types map[string]lang.DType, at lang.Span) (Value, error) {
 	if err := b.unroll(1, at); err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	f := &frame{binder: b, bindings: newBindings(g.Name),
-		params: map[*typed.GParam]Gval{}, locals: map[*typed.GLocal]Gval{}, outputs: map[*typed.GParam]Gval{}}
+		params: map[*typed.GParam]Value{}, locals: map[*typed.GLocal]Value{}, outputs: map[*typed.GParam]Value{}}
 	for _, d := range g.Dims {
 		if n, ok := dims[d.Name]; ok {
 			f.dims[d], f.from[d] = n, "its given value"
@@ -132,33 +132,33 @@ func (b *binder) enter(g *typed.Graph, args []Gval, consts map[*size.Symbol]lang
 		}
 	}
 	if err := f.constants(g.Consts, consts, at); err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	if len(args) != len(g.Params) {
-		return Gval{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", g.Name, len(g.Params), len(args))
+		return Value{}, spec.Errorf(at, lang.ErrArgMissing, "%s has %d parameters, %d arguments are given", g.Name, len(g.Params), len(args))
 	}
 	for i, p := range g.Params {
 		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.rank); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		f.params[p] = args[i]
 	}
 	for i, p := range g.Params {
 		if err := f.bind(p.Name, p.Type, &args[i], p.Default, at, f.sizes); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 	}
 	if _, err := f.run(g.Body, nil); err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
-	out := Gval{elems: []Gval{}}
+	out := Value{elems: []Value{}}
 	for _, o := range g.Outputs {
 		v := f.outputs[o]
 		if err := f.bind(o.Name, o.Type, &v, nil, o.At, f.rank); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		if err := f.bind(o.Name, o.Type, &v, nil, o.At, f.sizes); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		out.elems = append(out.elems, v)
 	}
@@ -171,7 +171,7 @@ func (b *binder) enter(g *typed.Graph, args []Gval, consts map[*size.Symbol]lang
 type shapeCheck func(name string, want []size.Size, got []int64, at lang.Span) error
 
 // bind matches an argument with a parameter's type, by one of the two checks of shapes.
-func (f *frame) bind(name string, t typed.GType, v *Gval, def *lang.Literal, at lang.Span, check shapeCheck) error {
+func (f *frame) bind(name string, t typed.GType, v *Value, def *lang.Literal, at lang.Span, check shapeCheck) error {
 	mismatch := func(what string) error {
 		return spec.Errorf(at, lang.ErrArgType, "%s of %s must be %s", name, f.owner, what)
 	}
@@ -186,7 +186,7 @@ func (f *frame) bind(name string, t typed.GType, v *Gval, def *lang.Literal, at 
 		return check(name, t.Shape, v.View.Shape, at)
 	case typed.GScalar:
 		if v.Scalar == nil && def != nil {
-			*v = Gval{Scalar: knownScalar(*def)}
+			*v = Value{Scalar: knownScalar(*def)}
 		}
 		if v.Scalar == nil {
 			return mismatch("a scalar " + t.DType.String())
@@ -222,7 +222,7 @@ func (f *frame) bind(name string, t typed.GType, v *Gval, def *lang.Literal, at 
 }
 
 // run executes statements, then gives the values of the results.
-func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]Gval, error) {
+func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]Value, error) {
 	for _, s := range stmts {
 		switch s := s.(type) {
 		case *typed.GLet:
@@ -255,7 +255,7 @@ func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]Gval, error) 
 			panic(typed.Unknown(s))
 		}
 	}
-	out := make([]Gval, len(results))
+	out := make([]Value, len(results))
 	for i, r := range results {
 		v, err := f.eval(r)
 		if err != nil {
@@ -266,37 +266,37 @@ func (f *frame) run(stmts []typed.GStmt, results []typed.GExpr) ([]Gval, error) 
 	return out, nil
 }
 
-func (f *frame) let(l *typed.GLocal, v Gval) {
+func (f *frame) let(l *typed.GLocal, v Value) {
 	if l != nil {
 		f.locals[l] = v
 	}
 }
 
-func (f *frame) eval(x typed.GExpr) (Gval, error) {
+func (f *frame) eval(x typed.GExpr) (Value, error) {
 	switch x := x.(type) {
 	case *typed.GParamRef:
 		return f.params[x.Param], nil
 	case *typed.GLocalRef:
 		return f.locals[x.Local], nil
 	case *typed.GConst:
-		return Gval{Scalar: knownScalar(x.Value)}, nil
+		return Value{Scalar: knownScalar(x.Value)}, nil
 	case *typed.GConstRef:
-		return Gval{Scalar: knownScalar(f.consts[x.Symbol])}, nil
+		return Value{Scalar: knownScalar(f.consts[x.Symbol])}, nil
 	case *typed.GSizeOf:
 		n, err := x.Size.Eval(f.value)
 		if err != nil {
-			return Gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
+			return Value{}, spec.Errorf(x.At, lang.ErrArgShape, "%s: %v", x.Size, err)
 		}
 		d := x.Type.DType.Resolve(f.types)
 		l := lang.Literal{DType: d, Int: n}
 		if d.IsFloat() {
 			l = lang.Literal{DType: d, Float: float64(n)}
 		}
-		return Gval{Scalar: knownScalar(l)}, nil
+		return Value{Scalar: knownScalar(l)}, nil
 	case *typed.GFieldOf:
 		v, err := f.eval(x.X)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		return v.elems[x.Index], nil
 	case *typed.GElem:
@@ -310,37 +310,37 @@ func (f *frame) eval(x typed.GExpr) (Gval, error) {
 	case *typed.GApply:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
-		s := &scalar{op: x.Op, DType: x.Type.DType.Resolve(f.types)}
+		s := &Scalar{op: x.Op, DType: x.Type.DType.Resolve(f.types)}
 		for _, a := range args {
 			s.args = append(s.args, a.Scalar)
 		}
-		return Gval{Scalar: s.fold()}, nil
+		return Value{Scalar: s.fold()}, nil
 	case *typed.GCall:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		consts, err := f.literals(x.Consts)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		shapes := make([][]int64, len(x.Shapes))
 		for i, s := range x.Shapes {
 			if shapes[i], err = f.shape("a tensor", s, x.At); err != nil {
-				return Gval{}, err
+				return Value{}, err
 			}
 		}
 		return f.Call(x.Kernel, args, consts, shapes, nil, f.named(x.Types), x.At)
 	case *typed.GInvoke:
 		args, err := f.evalAll(x.Args)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		consts, err := f.literals(x.Consts)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		out, err := f.enter(x.Graph, args, consts, nil, f.named(x.Types), x.At)
 		if err != nil || x.Copies == nil {
@@ -355,13 +355,13 @@ func (f *frame) eval(x typed.GExpr) (Gval, error) {
 		return f.make(x)
 	case *typed.GTupleOf:
 		elems, err := f.evalAll(x.Elems)
-		return Gval{elems: elems}, err
+		return Value{elems: elems}, err
 	}
 	panic(typed.Unknown(x))
 }
 
-func (f *frame) evalAll(xs []typed.GExpr) ([]Gval, error) {
-	out := make([]Gval, len(xs))
+func (f *frame) evalAll(xs []typed.GExpr) ([]Value, error) {
+	out := make([]Value, len(xs))
 	for i, x := range xs {
 		if x == nil {
 			continue // the parameter's default
@@ -413,29 +413,29 @@ func (f *frame) index(x typed.GExpr, what string) (int64, error) {
 	return v.Scalar.literal.Int, nil
 }
 
-func (f *frame) loop(x *typed.GFor) (Gval, error) {
+func (f *frame) loop(x *typed.GFor) (Value, error) {
 	carried, err := f.evalAll(x.Init)
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
-	var over []Gval
+	var over []Value
 	lo, hi := int64(0), int64(0)
 	if x.Over != nil {
 		v, err := f.eval(x.Over)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		over, hi = v.elems, int64(len(v.elems))
 	} else {
 		if lo, err = f.index(x.Lo, "the start of an unrolled loop"); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		if hi, err = f.index(x.Hi, "the end of an unrolled loop"); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 	}
 	if err := f.unroll(max(0, hi-lo), x.At); err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	defer func(outer int) { f.rounds = f.rounds[:outer] }(len(f.rounds))
 	f.rounds = append(f.rounds, "")
@@ -450,17 +450,17 @@ func (f *frame) loop(x *typed.GFor) (Gval, error) {
 			f.let(x.Var, over[n])
 		} else {
 			*round = fmt.Sprintf("%s = %d", name, n)
-			f.let(x.Var, Gval{Scalar: knownScalar(lang.Literal{DType: lang.I32, Int: n})})
+			f.let(x.Var, Value{Scalar: knownScalar(lang.Literal{DType: lang.I32, Int: n})})
 		}
 		for i, c := range x.Carried {
 			f.let(c, carried[i])
 		}
 		if carried, err = f.run(x.Body, x.Results); err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 	}
 	if len(carried) == 1 {
 		return carried[0], nil
 	}
-	return Gval{elems: carried}, nil
+	return Value{elems: carried}, nil
 }

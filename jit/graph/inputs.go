@@ -12,8 +12,8 @@ import (
 
 // This file notes the arguments that a graph is bound to.
 
-// input is a tensor argument of a program, as it was bound, where it lay when it was last looked at.
-type input struct {
+// Input is a tensor argument of a program, as it was bound, where it lay when it was last looked at.
+type Input struct {
 	tensor.Tensor
 	// Name is the parameter, or the part of one: "w.blocks[0].bias".
 	Name  string
@@ -26,17 +26,18 @@ type input struct {
 	Align int64
 }
 
-func (p *Bound) Refuse(in *input, reason string, kind error) error {
+// Refuse is the error of an argument that cannot be.
+func (p *Bound) Refuse(in *Input, reason string, kind error) error {
 	return &misuse.ArgError{Function: p.Name, Name: in.Name, Reason: reason, Err: kind}
 }
 
 // bindInput notes a tensor among the arguments that a program is bound to.
-func (p *Bound) bindInput(d backend.Device, t *tensor.Tensor, name string, inout bool) (*input, error) {
+func (p *Bound) bindInput(d backend.Device, t *tensor.Tensor, name string, inout bool) (*Input, error) {
 	end, reason, kind := t.Misuse(d)
 	if kind != nil {
-		return nil, p.Refuse(&input{Name: name}, reason, kind)
+		return nil, p.Refuse(&Input{Name: name}, reason, kind)
 	}
-	in := input{Tensor: *t, Name: name, Inout: inout, End: end, Align: t.Divisor(0)}
+	in := Input{Tensor: *t, Name: name, Inout: inout, End: end, Align: t.Divisor(0)}
 	in.Shape, in.Strides = slices.Clone(t.Shape), t.GivenStrides()
 	in.plain = slices.Equal(in.Strides, tensor.Contiguous(in.Shape))
 	p.Inputs = append(p.Inputs, in)
@@ -73,8 +74,8 @@ func leafOf(params []*typed.GParam, i int) leaf {
 }
 
 // inputs registers the arguments of a kernel or a graph.
-func (b *binder) inputs(params []*typed.GParam, args []tensor.Value) ([]Gval, error) {
-	out := make([]Gval, len(args))
+func (b *binder) inputs(params []*typed.GParam, args []tensor.Value) ([]Value, error) {
+	out := make([]Value, len(args))
 	for i, a := range args {
 		var err error
 		if out[i], err = b.input(a, leafOf(params, i)); err != nil {
@@ -85,27 +86,27 @@ func (b *binder) inputs(params []*typed.GParam, args []tensor.Value) ([]Gval, er
 }
 
 // input registers the leaves of an argument.
-func (b *binder) input(v tensor.Value, l leaf) (Gval, error) {
+func (b *binder) input(v tensor.Value, l leaf) (Value, error) {
 	p := b.prog
 	switch {
 	case v.Tensor != nil:
 		t, err := p.bindInput(b.env.Device, v.Tensor, l.name, l.inout)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
-		return Gval{View: &View{Slot: Slot{Index: len(p.Inputs) - 1}, DType: t.DType, Shape: t.Shape, Strides: t.Strides}}, nil
+		return Value{View: &View{Slot: Slot{Index: len(p.Inputs) - 1}, DType: t.DType, Shape: t.Shape, Strides: t.Strides}}, nil
 	case v.Scalar != nil:
 		if !v.Scalar.DType.IsValid() {
-			return Gval{}, &misuse.ArgError{Function: p.Name, Name: l.name, Reason: "is a scalar without an element type", Err: misuse.ErrUnset}
+			return Value{}, &misuse.ArgError{Function: p.Name, Name: l.name, Reason: "is a scalar without an element type", Err: misuse.ErrUnset}
 		}
 		p.ScalarTypes = append(p.ScalarTypes, v.Scalar.DType)
-		return Gval{Scalar: &scalar{DType: v.Scalar.DType, input: len(p.ScalarTypes)}}, nil
+		return Value{Scalar: &Scalar{DType: v.Scalar.DType, input: len(p.ScalarTypes)}}, nil
 	}
-	g := Gval{elems: []Gval{}}
+	g := Value{elems: []Value{}}
 	for i, e := range v.Elems {
 		x, err := b.input(e, l.part(i))
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		g.elems = append(g.elems, x)
 	}
@@ -113,7 +114,7 @@ func (b *binder) input(v tensor.Value, l leaf) (Gval, error) {
 }
 
 // Like reports whether a tensor has the type, the shape and the strides of the one that was bound.
-func (in *input) Like(t *tensor.Tensor) bool {
+func (in *Input) Like(t *tensor.Tensor) bool {
 	if t == nil || t.Memory == nil || t.DType != in.DType || !slices.Equal(t.Shape, in.Shape) || t.Strides != nil && len(t.Strides) != len(t.Shape) {
 		return false
 	}

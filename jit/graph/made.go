@@ -15,10 +15,10 @@ import (
 // lists. They are made on the host, once, when the graph is bound.
 
 // choice runs the branch of an `if` that its condition tells.
-func (f *frame) choice(x *typed.GIf) (Gval, error) {
+func (f *frame) choice(x *typed.GIf) (Value, error) {
 	cond, err := f.index(x.Cond, "the condition of `if`")
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	body := &x.Else
 	if cond != 0 {
@@ -26,17 +26,17 @@ func (f *frame) choice(x *typed.GIf) (Gval, error) {
 	}
 	out, err := f.run(body.Stmts, body.Results)
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	if len(out) == 1 {
 		return out[0], nil
 	}
-	return Gval{elems: out}, nil
+	return Value{elems: out}, nil
 }
 
 // copied gives the results of a call, copied where they are views of the caller's state.
-func (f *frame) copied(x *typed.GInvoke, args []Gval, out Gval) (Gval, error) {
-	results := []Gval{out}
+func (f *frame) copied(x *typed.GInvoke, args []Value, out Value) (Value, error) {
+	results := []Value{out}
 	if out.elems != nil {
 		results = out.elems
 	}
@@ -48,20 +48,20 @@ func (f *frame) copied(x *typed.GInvoke, args []Gval, out Gval) (Gval, error) {
 		if !shared {
 			continue
 		}
-		c, err := f.Call(x.Copies[i].Kernel, []Gval{r}, nil, nil, nil, f.named(x.Copies[i].Types), x.At)
+		c, err := f.Call(x.Copies[i].Kernel, []Value{r}, nil, nil, nil, f.named(x.Copies[i].Types), x.At)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		results[i] = c
 	}
 	if out.elems != nil {
-		return Gval{elems: results}, nil
+		return Value{elems: results}, nil
 	}
 	return results[0], nil
 }
 
 // holds reports whether a tensor of a value lies in a slot.
-func (v Gval) holds(s Slot) bool {
+func (v Value) holds(s Slot) bool {
 	if v.View != nil {
 		return v.View.Slot == s
 	}
@@ -74,20 +74,20 @@ func (v Gval) holds(s Slot) bool {
 }
 
 // make fills a tensor, unless the program has one like it.
-func (f *frame) make(x *typed.GMake) (Gval, error) {
+func (f *frame) make(x *typed.GMake) (Value, error) {
 	shape, err := f.shape("a tensor", x.Type.Shape, x.At)
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	d := x.Type.DType.Resolve(f.types)
 	value := lang.Literal{}
 	if x.Value != nil {
 		v, err := f.eval(x.Value)
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		if v.Scalar == nil || !v.Scalar.known() {
-			return Gval{}, spec.Errorf(x.At, lang.ErrArgType, "the value of a tensor must be known when the graph is bound: it depends on a scalar argument")
+			return Value{}, spec.Errorf(x.At, lang.ErrArgType, "the value of a tensor must be known when the graph is bound: it depends on a scalar argument")
 		}
 		value = v.Scalar.literal
 	}
@@ -100,7 +100,7 @@ func (f *frame) make(x *typed.GMake) (Gval, error) {
 	if !ok {
 		t, err := f.fill(d, shape, elementOf(x, d, value))
 		if err != nil {
-			return Gval{}, spec.Errorf(x.At, lang.ErrArgShape, "%s%s: %v", d, tensor.FormatShape(shape), err)
+			return Value{}, spec.Errorf(x.At, lang.ErrArgShape, "%s%s: %v", d, tensor.FormatShape(shape), err)
 		}
 		n = len(p.Made)
 		p.Made = append(p.Made, *t)
@@ -109,7 +109,7 @@ func (f *frame) make(x *typed.GMake) (Gval, error) {
 		}
 		p.madeNames[name] = n
 	}
-	return Gval{View: &View{Slot: Slot{Made: true, Index: n}, DType: d, Shape: shape, Strides: tensor.Contiguous(shape)}}, nil
+	return Value{View: &View{Slot: Slot{Made: true, Index: n}, DType: d, Shape: shape, Strides: tensor.Contiguous(shape)}}, nil
 }
 
 // maxMade is how many bytes a tensor may have that a graph fills: it is made on the host.

@@ -12,11 +12,11 @@ const tempAlign = 256
 
 // PlanMemory places the temporaries, and gives the size of the arena.
 func (p *Bound) PlanMemory() int64 {
-	order := make([]*temp, len(p.Temps))
+	order := make([]*Temp, len(p.Temps))
 	for i := range p.Temps {
 		order[i] = &p.Temps[i]
 	}
-	slices.SortStableFunc(order, func(a, b *temp) int { return cmp.Compare(a.First, b.First) })
+	slices.SortStableFunc(order, func(a, b *Temp) int { return cmp.Compare(a.First, b.First) })
 	var k packing
 	for _, t := range order {
 		k.place(t)
@@ -28,12 +28,12 @@ func (p *Bound) PlanMemory() int64 {
 type packing struct {
 	// live are the temporaries that the last one placed lies beside, by their places: those whose last
 	// step is over are left out, so that a long chain takes no longer for each of its links.
-	live []*temp
+	live []*Temp
 	size int64
 }
 
-func (k *packing) place(t *temp) {
-	k.live = slices.DeleteFunc(k.live, func(u *temp) bool { return u.last < t.First })
+func (k *packing) place(t *Temp) {
+	k.live = slices.DeleteFunc(k.live, func(u *Temp) bool { return u.last < t.First })
 	at, i := int64(0), 0
 	for ; i < len(k.live) && at+t.Size > k.live[i].Offset; i++ {
 		at = max(at, k.live[i].Offset+k.live[i].Size)

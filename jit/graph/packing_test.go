@@ -43,7 +43,7 @@ func TestPlanMemoryNeverOverlaps(t *testing.T) {
 		for range 1 + r.IntN(20) {
 			first := r.IntN(15)
 			size := int64(tempAlign * (1 + r.IntN(5)))
-			p.Temps = append(p.Temps, temp{Size: size, First: first, last: first + r.IntN(5)})
+			p.Temps = append(p.Temps, Temp{Size: size, First: first, last: first + r.IntN(5)})
 			sum += size
 		}
 		total := p.PlanMemory()
@@ -60,7 +60,7 @@ func TestPlanMemoryNeverOverlaps(t *testing.T) {
 }
 
 func TestPlanMemoryReuses(t *testing.T) {
-	p := &Bound{Temps: []temp{{Size: 256, First: 0, last: 1}, {Size: 256, First: 1, last: 2}, {Size: 256, First: 2, last: 3}}}
+	p := &Bound{Temps: []Temp{{Size: 256, First: 0, last: 1}, {Size: 256, First: 1, last: 2}, {Size: 256, First: 2, last: 3}}}
 	assert.Equal(t, int64(512), p.PlanMemory())
 }
 
@@ -68,7 +68,7 @@ func TestPlanMemoryReuses(t *testing.T) {
 func TestChainsArePackedLinkByLink(t *testing.T) {
 	var k packing
 	for i := range 10_000 {
-		k.place(&temp{Size: 256, First: i, last: i + 1})
+		k.place(&Temp{Size: 256, First: i, last: i + 1})
 		assert.LessOrEqual(t, len(k.live), 2)
 	}
 	assert.Equal(t, int64(512), k.size)

@@ -12,32 +12,32 @@ import (
 // This file binds what picks a part of a value of a graph: elements and parts of
 // arrays, slices and views of tensors. Nothing is copied.
 
-func (f *frame) elem(x *typed.GElem) (Gval, error) {
+func (f *frame) elem(x *typed.GElem) (Value, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	n, err := f.index(x.Index, "an index of an array")
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	if n < 0 || n >= int64(len(v.elems)) {
-		return Gval{}, spec.Errorf(x.At, lang.ErrArgShape, "index %d is outside an array of %d", n, len(v.elems))
+		return Value{}, spec.Errorf(x.At, lang.ErrArgShape, "index %d is outside an array of %d", n, len(v.elems))
 	}
 	return v.elems[n], nil
 }
 
 // part gives elements lo .. hi of an array.
-func (f *frame) part(x *typed.GPart) (Gval, error) {
+func (f *frame) part(x *typed.GPart) (Value, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	lo, hi, err := f.ends(x.Lo, x.Hi, int64(len(v.elems)), x.At, func() string { return fmt.Sprintf("an array of %d", len(v.elems)) })
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
-	return Gval{elems: v.elems[lo:hi:hi]}, nil
+	return Value{elems: v.elems[lo:hi:hi]}, nil
 }
 
 // ends evaluates the ends of a range of positions from 0 to size; nil is that end of all.
@@ -59,27 +59,27 @@ func (f *frame) ends(from, to typed.GExpr, size int64, at lang.Span, what func()
 	return lo, hi, nil
 }
 
-func (f *frame) reshape(x *typed.GView) (Gval, error) {
+func (f *frame) reshape(x *typed.GView) (Value, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	shape, err := f.shape("a view", x.Type.Shape, x.At)
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	if tensor.Elements(shape) != tensor.Elements(v.View.Shape) {
-		return Gval{}, spec.Advise(x.At, lang.ErrArgShape, "a view has as many elements as what it shows: write one of its sizes as a quotient of the others", "view of %s as %s: %d elements and %d", tensor.FormatShape(v.View.Shape), tensor.FormatShape(shape), tensor.Elements(v.View.Shape), tensor.Elements(shape))
+		return Value{}, spec.Advise(x.At, lang.ErrArgShape, "a view has as many elements as what it shows: write one of its sizes as a quotient of the others", "view of %s as %s: %d elements and %d", tensor.FormatShape(v.View.Shape), tensor.FormatShape(shape), tensor.Elements(v.View.Shape), tensor.Elements(shape))
 	}
 	strides, ok := reshapeStrides(v.View.Shape, v.View.Strides, shape)
 	if !ok {
-		return Gval{}, spec.Advise(x.At, lang.ErrArgShape, "the elements do not lie one behind the other, as in a slice: take the view first and the slice of it, or copy by a kernel, as in `y[i, j] = x[i, j]`",
+		return Value{}, spec.Advise(x.At, lang.ErrArgShape, "the elements do not lie one behind the other, as in a slice: take the view first and the slice of it, or copy by a kernel, as in `y[i, j] = x[i, j]`",
 			"view of %s as %s would need a copy: its strides are %v", tensor.FormatShape(v.View.Shape), tensor.FormatShape(shape), v.View.Strides)
 	}
 	w := *v.View
 	w.Shape, w.Strides = shape, strides
 	w.DType = x.Type.DType.Resolve(f.types) // a bitcast is a view too
-	return Gval{View: &w}, nil
+	return Value{View: &w}, nil
 }
 
 // reshapeStrides gives the strides that show the same elements in another
@@ -129,10 +129,10 @@ func reshapeStrides(shape, strides, want []int64) ([]int64, bool) {
 	return out, true
 }
 
-func (f *frame) slice(x *typed.GSlice) (Gval, error) {
+func (f *frame) slice(x *typed.GSlice) (Value, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
-		return Gval{}, err
+		return Value{}, err
 	}
 	w := *v.View
 	w.Shape, w.Strides = nil, nil
@@ -141,21 +141,21 @@ func (f *frame) slice(x *typed.GSlice) (Gval, error) {
 		if item.Index != nil {
 			n, err := f.index(item.Index, "an index of a slice")
 			if err != nil {
-				return Gval{}, err
+				return Value{}, err
 			}
 			if n < 0 || n >= size {
-				return Gval{}, spec.Errorf(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, tensor.FormatShape(v.View.Shape))
+				return Value{}, spec.Errorf(item.Index.Span(), lang.ErrArgShape, "index %d is outside dimension %d of %s", n, d, tensor.FormatShape(v.View.Shape))
 			}
 			w.Offset += n * stride
 			continue
 		}
 		lo, hi, err := f.ends(item.Lo, item.Hi, size, x.At, func() string { return fmt.Sprintf("dimension %d of %s", d, tensor.FormatShape(v.View.Shape)) })
 		if err != nil {
-			return Gval{}, err
+			return Value{}, err
 		}
 		w.Offset += lo * stride
 		w.Shape = append(w.Shape, hi-lo)
 		w.Strides = append(w.Strides, stride)
 	}
-	return Gval{View: &w}, nil
+	return Value{View: &w}, nil
 }

@@ -6,23 +6,23 @@ import (
 	"tilec/lang"
 )
 
-// scalar is a scalar of a graph: a number known when the graph is bound, a
+// Scalar is a scalar of a graph: a number known when the graph is bound, a
 // scalar argument, or an operation on scalars.
-type scalar struct {
+type Scalar struct {
 	DType   lang.DType
 	literal lang.Literal
 	// input is 1 plus the number of the scalar argument; 0 for none.
 	input int
 	op    lang.Op
-	args  []*scalar
+	args  []*Scalar
 }
 
-func knownScalar(l lang.Literal) *scalar { return &scalar{DType: l.DType, literal: l} }
+func knownScalar(l lang.Literal) *Scalar { return &Scalar{DType: l.DType, literal: l} }
 
-func (s *scalar) known() bool { return s.input == 0 && s.op == lang.OpInvalid }
+func (s *Scalar) known() bool { return s.input == 0 && s.op == lang.OpInvalid }
 
 // fold computes an operation whose operands are all known.
-func (s *scalar) fold() *scalar {
+func (s *Scalar) fold() *Scalar {
 	for _, a := range s.args {
 		if !a.known() {
 			return s
@@ -32,7 +32,7 @@ func (s *scalar) fold() *scalar {
 }
 
 // Value computes the scalar from the scalar arguments of a run.
-func (s *scalar) Value(args []lang.Literal) lang.Literal {
+func (s *Scalar) Value(args []lang.Literal) lang.Literal {
 	switch {
 	case s.input > 0:
 		return args[s.input-1]
