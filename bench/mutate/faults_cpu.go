@@ -22,7 +22,7 @@ var cpuFaults = []Fault{
 	{ID: "cpu-gather-end", File: cpu + "access.go", Class: "cpu",
 		Old: `if size := r.view.shape[d]; pos < 0 || pos >= size {`, New: `if size := r.view.shape[d]; pos < 0 || pos > size {`,
 		Note: "a gathered index may be one beyond the end"},
-	{ID: "cpu-index-wraps", File: cpu + "access.go", Class: "cpu", First: "jit TestConformance/access",
+	{ID: "cpu-index-wraps", File: cpu + "access.go", Class: "cpu", First: "jit/cpu TestIndexWraps",
 		Old: "		if dim.wrap {\n			pos = int(int32(pos))", New: "		if dim.wrap {\n			pos = int(int64(pos))",
 		Note: "an index in i32 does not wrap around"},
 	{ID: "cpu-outside-start", File: cpu + "access.go", Class: "cpu",

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -276,6 +277,21 @@ func TestStoreOutside(t *testing.T) {
 	in, out := []float32{1, 2, 3, 4, 5, 6, 7, 8}, make([]float32, 8)
 	require.NoError(t, k.compile(t).Run(Args{Tensors: [][]byte{bytesOf(in), bytesOf(out)}}))
 	assert.Equal(t, []float32{0, 0, 0, 1, 2, 3, 4, 5}, out)
+}
+
+// TestIndexWraps reads where an i32 sum of a position and scalars comes to lie once it has wrapped around.
+func TestIndexWraps(t *testing.T) {
+	k := newKernel("wraps")
+	dn := k.dim("N", 4)
+	j := k.grid("j", dn, 2)
+	x, y := k.in("x", lang.F32, dn), k.out("y", lang.F32, dn)
+	a, b := k.scalar("a", lang.I32), k.scalar("b", lang.I32)
+	at := k.Op(lang.OpAdd, k.Op(lang.OpAdd, k.index(j), a), b)
+	k.storeChecked(y, k.load(x, j), at)
+	in, out := []float32{1, 2, 3, 4}, make([]float32, 4)
+	most := uint64(math.MaxInt32) // twice that is -2, as i32
+	require.NoError(t, k.compile(t).Run(Args{Tensors: [][]byte{bytesOf(in), bytesOf(out)}, Scalars: []uint64{most, most}}))
+	assert.Equal(t, []float32{3, 4, 0, 0}, out)
 }
 
 // TestAtomicAdd adds from many blocks to few elements, for every width.
