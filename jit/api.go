@@ -1,6 +1,7 @@
 package jit
 
 import (
+	"io"
 	"tilec/jit/backend"
 	"tilec/jit/backend/cpu"
 	"tilec/jit/backend/emulator"
@@ -10,7 +11,11 @@ import (
 	"tilec/jit/log"
 	"tilec/jit/misuse"
 	"tilec/jit/run"
+	"tilec/jit/spec"
 	"tilec/jit/tensor"
+	"tilec/lang"
+	"tilec/typecheck/typed"
+	"time"
 )
 
 // What a Go program needs of the rooms below, under one name.
@@ -53,42 +58,12 @@ var (
 // DefaultEmulatorTarget is what the device "emu" is; "emu:sm_80" is another.
 const DefaultEmulatorTarget = emulator.DefaultTarget
 
-// Functions of the rooms below.
-var (
-	// OpenCPU gives the CPU.
-	OpenCPU = cpu.Open
-	// OpenGPU opens the CUDA device of an ordinal.
-	OpenGPU = nvidia.Open
-	// OpenEmulator gives an emulator of a GPU target by name.
-	OpenEmulator = emulator.Open
-	// ParseLogs reads the value of CUTILE_LOGS.
-	ParseLogs = log.Parse
-	// Measure gives how long the device took for each of several runs of work.
-	Measure = backend.Measure
-)
-
 // Tensors, and what is passed to kernels and graphs.
 type (
 	// Tensor is an array in a device's memory.
 	Tensor = tensor.Tensor
 	// Value is an argument or a result: a tensor, a scalar, or the elements of a struct or an array.
 	Value = tensor.Value
-)
-
-// Functions of tensors.
-var (
-	// TensorValue, IntValue and FloatValue make values.
-	TensorValue = tensor.TensorValue
-	IntValue    = tensor.IntValue
-	FloatValue  = tensor.FloatValue
-	// Upload puts data on a device.
-	Upload = tensor.Upload
-	// ReadTensor copies a tensor's elements from its device.
-	ReadTensor = tensor.ReadTensor
-	// Elements is the number of elements of a shape.
-	Elements = tensor.Elements
-	// FormatShape shows a shape: `[8, 768]`.
-	FormatShape = tensor.FormatShape
 )
 
 // NewBug makes a Bug of what recover gave; it must be called by the deferred function that recovered.
@@ -108,10 +83,47 @@ type (
 	Operand     = run.Operand
 )
 
-// Functions of these.
-var (
-	// NewArena makes an arena that has no memory yet.
-	NewArena = backend.NewArena
-	// Specialise makes a specialisation of a kernel from sizes, element types and constants by name.
-	Specialise = graph.Specialise
-)
+// OpenCPU gives the CPU.
+func OpenCPU() *CPU { return cpu.Open() }
+
+// OpenGPU opens the CUDA device of an ordinal.
+func OpenGPU(ordinal int) (*GPU, error) { return nvidia.Open(ordinal) }
+
+// OpenEmulator gives an emulator of a GPU target by name, such as "sm_80". Any other name is a *NameError.
+func OpenEmulator(target string) (*Emulator, error) { return emulator.Open(target) }
+
+// ParseLogs reads the value of CUTILE_LOGS: a comma list of stages and passes, or `all`.
+func ParseLogs(value string, w io.Writer) (*Logs, error) { return log.Parse(value, w) }
+
+// Measure gives how long the device took for each of n runs of work; the memory flush, if any, is overwritten before each.
+func Measure(d Device, n int, flush *Memory, work func() error) ([]time.Duration, error) {
+	return backend.Measure(d, n, flush, work)
+}
+
+// NewArena makes an arena that has no memory yet. Options.Arena gives it to programs.
+func NewArena(d Device) *Arena { return backend.NewArena(d) }
+
+// Upload puts data on a device. The CPU uses it where it lies when its address is a multiple of align bytes.
+func Upload(d Device, data []byte, align int) (*Memory, error) { return tensor.Upload(d, data, align) }
+
+// ReadTensor copies a tensor's elements, row-major without gaps, to data, which has room for just these.
+func ReadTensor(d Device, t *Tensor, data []byte) error { return tensor.ReadTensor(d, t, data) }
+
+// TensorValue is a tensor as a Value.
+func TensorValue(t *Tensor) Value { return tensor.TensorValue(t) }
+
+// IntValue is an integer scalar.
+func IntValue(d lang.DType, n int64) Value { return tensor.IntValue(d, n) }
+
+// FloatValue is a float scalar.
+func FloatValue(d lang.DType, f float64) Value { return tensor.FloatValue(d, f) }
+
+// Elements is the number of elements of a shape.
+func Elements(shape []int64) int64 { return tensor.Elements(shape) }
+
+// FormatShape shows a shape: `[8, 768]`.
+func FormatShape(shape []int64) string { return tensor.FormatShape(shape) }
+
+// Specialise makes a specialisation of a kernel from sizes, element types and constants by name, for tools that look at a
+// kernel with no launch at hand.
+func Specialise(k *typed.Kernel, opts Options) (*spec.Spec, error) { return graph.Specialise(k, opts) }

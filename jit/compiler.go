@@ -33,7 +33,7 @@ func (c *Compiler) CompileTime() time.Duration {
 	if c == nil {
 		return 0
 	}
-	return c.Spent()
+	return compile.Spent(&c.Compiler)
 }
 
 // usable reports a compiler that cannot compile.

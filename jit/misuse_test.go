@@ -156,6 +156,15 @@ var rooms = []struct{ folder, typ, name string }{
 var inner = []string{"State", "Space", "Poisons", "Undefine", "Compile", "Time", "Wrap",
 	"Logs.Dump", "Arena.Reserve", "Tensor.Misuse", "Tensor.Place", "Tensor.Divisor", "Tensor.GivenStrides", "Memory.Free", "Memory.Release", "Memory.Shares", "Memory.Start", "Memory.Bytes", "Memory.Address", "Memory.Within", "Memory.Misuse", "Memory.Access"}
 
+// tools are the packages whose functions commands call to look into the compiler; inner are for the compiler itself.
+var tools = []struct {
+	folder string
+	inner  []string
+}{
+	{"compile", []string{"All", "EmitPTX", "KnownPins", "PinsOf", "SizesOf", "Spent", "TextOf"}},
+	{"build", []string{"Kernel", "Takes"}},
+}
+
 // exported lists the exported functions and methods of the package, and the methods of the types of other rooms that it names.
 func exported(t *testing.T) []string {
 	own := documented(t, ".")
@@ -178,6 +187,13 @@ func exported(t *testing.T) []string {
 				if x.Name == r.typ && !slices.Contains(inner, m.Name) && !slices.Contains(inner, name) {
 					names = append(names, name)
 				}
+			}
+		}
+	}
+	for _, r := range tools {
+		for _, f := range documented(t, r.folder).Funcs {
+			if !slices.Contains(r.inner, f.Name) {
+				names = append(names, f.Name)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/backend/cpu"
+	"tilec/jit/compile"
 	"tilec/jit/spec"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -60,7 +61,7 @@ func TestCompiledKernelsStay(t *testing.T) {
 		program, ds := Load("k.tile", []byte("kernel k(x: f32[N]) -> y: f32[N] {\n    y[i] = x[i]\n}\n"), nil)
 		require.Empty(t, ds)
 		k := program.Kernels[0]
-		_, _ = c.Compile(&spec.Spec{Kernel: k}, c.Device) // without a size
+		_, _ = compile.All(&c.Compiler, []*spec.Spec{{Kernel: k}}, c.Device) // without a size
 		return weak.Make(k)
 	}
 	kernel := compiled()

@@ -21,6 +21,7 @@ type syntaxError struct {
 	noticed int
 }
 
+// Error is the diagnostic's message.
 func (e *syntaxError) Error() string { return e.diag.Message }
 
 // tooDeep reports whether an error is about nesting.

@@ -245,8 +245,10 @@ func production[P any](all *participle.Parser[root]) *participle.Parser[P] {
 // definition is the lexer as participle wants it. Parse feeds the tokens by itself.
 type definition struct{}
 
+// Symbols are the kinds of tokens.
 func (definition) Symbols() map[string]lexer.TokenType { return symbols }
 
+// Lex gives the tokens of a file.
 func (definition) Lex(filename string, r io.Reader) (lexer.Lexer, error) {
 	var text strings.Builder
 	if _, err := io.Copy(&text, r); err != nil {

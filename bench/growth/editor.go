@@ -117,6 +117,7 @@ type pipes struct {
 	in io.Closer
 }
 
+// Close closes both ends.
 func (p pipes) Close() error { return errors.Join(p.in.Close(), p.WriteCloser.Close()) }
 
 func openEditor() *editor {

@@ -44,6 +44,7 @@ type unit struct {
 	args         []string
 }
 
+// String is the file, the kernel and the arguments on one line.
 func (u unit) String() string {
 	return strings.Join(append([]string{u.file, u.kernel}, u.args...), " ")
 }

@@ -44,6 +44,7 @@ type output struct {
 	err error
 }
 
+// Write remembers the first error, for the exit code.
 func (o *output) Write(p []byte) (int, error) {
 	n, err := o.File.Write(p)
 	if o.err == nil {
@@ -52,6 +53,7 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// WriteString is Write of a string.
 func (o *output) WriteString(s string) (int, error) { return o.Write([]byte(s)) }
 
 // run runs a command line that began at a time and gives its exit code.

@@ -20,6 +20,7 @@ type array struct {
 	*jit.Array
 }
 
+// String is the name and the elements, as `run` prints a result.
 func (a *array) String() string { return fmt.Sprintf("%s: %s", a.name, a.Array) }
 
 // readArray reads the file of an argument.

@@ -199,6 +199,7 @@ func newFigures(res *gpt.Result, first firstToken, c *jit.Compiler, before time.
 	return f
 }
 
+// String is the line of figures under a generated text.
 func (f figures) String() string {
 	return fmt.Sprintf("compile %.1f ms, prompt %.1f ms (%d tokens), first token %.0f ms after start, %.1f tokens/s (%d tokens), device %s",
 		f.CompileMS, f.PromptMS, f.PromptTokens, f.FirstTokenMS, f.TokensPerSecond, f.NewTokens, f.Device)

@@ -20,6 +20,7 @@ type timeLimit struct {
 // timeLimitError says that a test took too long.
 type timeLimitError struct{ limit time.Duration }
 
+// Error says how long the test ran, and what to do.
 func (e timeLimitError) Error() string {
 	return fmt.Sprintf("still running after %v: does a loop never end? if the test needs longer, give --timeout a longer time, or 0", e.limit)
 }

@@ -69,22 +69,22 @@ type Compiled struct {
 	TensorParam []int
 }
 
-// Spent is the wall-clock time spent compiling so far.
-func (c *Compiler) Spent() time.Duration {
+// Spent is the wall-clock time that a compiler has spent so far.
+func Spent(c *Compiler) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.spent
 }
 
-// CompileAll compiles specialisations for a device, several at once, and gives them in order.
-func (c *Compiler) CompileAll(specs []*spec.Spec, d backend.Device) ([]*Compiled, error) {
+// All compiles specialisations for a device, several at once, and gives them in order.
+func All(c *Compiler, specs []*spec.Spec, d backend.Device) ([]*Compiled, error) {
 	begin := time.Now()
 	out := make([]*Compiled, len(specs))
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, s := range specs {
 		g.Go(func() (err error) {
-			out[i], err = c.Compile(s, d)
+			out[i], err = c.compile(s, d)
 			return err
 		})
 	}
@@ -95,7 +95,7 @@ func (c *Compiler) CompileAll(specs []*spec.Spec, d backend.Device) ([]*Compiled
 	return out, err
 }
 
-func (c *Compiler) Compile(s *spec.Spec, d backend.Device) (*Compiled, error) {
+func (c *Compiler) compile(s *spec.Spec, d backend.Device) (*Compiled, error) {
 	key := compiledKey{d.Space(), d.Target().Name, s.Key()}
 	c.mu.Lock()
 	if c.kernels == nil {

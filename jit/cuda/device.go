@@ -31,6 +31,7 @@ type Device struct {
 // Capability is the compute capability as one number: 90 for 9.0.
 func (d Device) Capability() int { return 10*d.Major + d.Minor }
 
+// String is the name, the target, the multiprocessors and the memory.
 func (d Device) String() string {
 	return fmt.Sprintf("%s (sm_%d, %d SMs, %.0f GiB)", d.Name, d.Capability(), d.SMs, float64(d.Memory)/(1<<30))
 }

@@ -33,6 +33,7 @@ const (
 	InvalidClusterSize    Code = 912
 )
 
+// Error is the driver's number.
 func (c Code) Error() string { return fmt.Sprintf("CUDA error %d", int32(c)) }
 
 // An Error is a driver call that failed.
@@ -44,6 +45,7 @@ type Error struct {
 	Detail      string // what was being done, or the compiler's log; may be empty
 }
 
+// Error is the call, the reason and what was asked for.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s failed: ", e.Call)

@@ -13,6 +13,7 @@ func (d Dim3) filled() Dim3 {
 	return d
 }
 
+// String is the three counts, as 2×3×1.
 func (d Dim3) String() string { return fmt.Sprintf("%d×%d×%d", d.X, d.Y, d.Z) }
 
 // A LaunchConfig says how a kernel is started.

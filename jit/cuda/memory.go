@@ -8,6 +8,7 @@ import (
 // A Ptr is an address in device memory; offsets are added as to any integer.
 type Ptr uint64
 
+// String is the address in hexadecimal.
 func (p Ptr) String() string { return fmt.Sprintf("%#x", uint64(p)) }
 
 // Bytes is the memory of a slice of numbers, for copying.

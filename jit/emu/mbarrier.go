@@ -295,6 +295,7 @@ func (b *mbarrier) settle(c *cluster) {
 	c.wake(b)
 }
 
+// String is the state of the barrier, for findings.
 func (b *mbarrier) String() string {
 	return fmt.Sprintf("the mbarrier at shared address %#x (phase %d, %d of %d arrivals pending, transaction count %d)",
 		b.at, b.phase, b.pending, b.expected, b.tx)

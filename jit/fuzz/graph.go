@@ -31,6 +31,7 @@ func (e extentOf) n() int {
 	return n
 }
 
+// String is the extent as a program writes it.
 func (e extentOf) String() string {
 	texts := []string{}
 	for _, a := range e {
@@ -53,6 +54,7 @@ func (s wholeShape) n() int {
 	return n
 }
 
+// String is the shape as a program writes it.
 func (s wholeShape) String() string {
 	texts := make([]string, len(s))
 	for i, e := range s {

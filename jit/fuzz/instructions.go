@@ -33,6 +33,7 @@ var instructions = map[string]string{
 // instructionLog gets the PTX of compiled kernels and notes which instructions are in it.
 type instructionLog struct{ seen map[string]bool }
 
+// Write takes what the log of the stages prints.
 func (l *instructionLog) Write(text []byte) (int, error) {
 	for name, mark := range instructions {
 		if !l.seen[name] && bytes.Contains(text, []byte(mark)) {

@@ -204,6 +204,7 @@ func (s *Supervisor) watch(ctx context.Context, command func(context.Context) *e
 // lastLines keeps the end of what is written to it.
 type lastLines struct{ text []byte }
 
+// Write keeps the end of what is written.
 func (l *lastLines) Write(p []byte) (int, error) {
 	const most = 8000
 	l.text = append(l.text, p...)
@@ -213,4 +214,5 @@ func (l *lastLines) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// String is what was kept.
 func (l *lastLines) String() string { return string(l.text) }

@@ -27,6 +27,7 @@ type token struct {
 	line, col int
 }
 
+// String is the token as messages show it.
 func (t token) String() string {
 	switch t.kind {
 	case tokEnd:
@@ -46,6 +47,7 @@ type syntaxError struct {
 	msg       string
 }
 
+// Error is file:line:column and what is wrong there.
 func (e syntaxError) Error() string { return fmt.Sprintf("%s:%d:%d: %s", e.file, e.line, e.col, e.msg) }
 
 // lexer cuts the text form into tokens, one ahead. Line ends have no meaning.

@@ -237,7 +237,10 @@ type opError struct {
 	err error
 }
 
+// Error names the operation, and prints it.
 func (e opError) Error() string { return fmt.Sprintf("%s: %v in `%s`", e.op.Code, e.err, e.op) }
+
+// Unwrap is what is wrong with it.
 func (e opError) Unwrap() error { return e.err }
 
 // nested reports an error that an operation inside has claimed already.

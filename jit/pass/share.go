@@ -88,6 +88,7 @@ type SplitError struct {
 	Why  string
 }
 
+// Error says why blocks cannot share the axis.
 func (e *SplitError) Error() string {
 	declared, _, _ := strings.Cut(e.Axis, ".")
 	return fmt.Sprintf("axis %s cannot be split: %s", declared, e.Why)

@@ -60,6 +60,7 @@ type violation struct {
 
 func (v *violation) excess() float64 { return float64(v.need) / float64(v.have) }
 
+// String is what is over its limit.
 func (v *violation) String() string {
 	return fmt.Sprintf("needs %d %s, the limit is %d: %d too many", v.need, v.what, v.have, v.need-v.have)
 }
@@ -75,6 +76,7 @@ func (e *estimate) bound() string {
 	return names[i]
 }
 
+// String is the terms of the estimate, as a plan says why it was chosen.
 func (e *estimate) String() string {
 	s := fmt.Sprintf("%s, bound by %s:", seconds(e.time), e.bound())
 	for _, t := range []struct {

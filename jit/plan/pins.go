@@ -21,6 +21,7 @@ type PinError struct {
 	Axis string
 }
 
+// Error is the pin and what is wrong with it.
 func (e *PinError) Error() string { return fmt.Sprintf("%s = %d: %s", e.Name, e.Value, e.Message) }
 
 // FitError says that no candidate is within the limits of the target.
@@ -37,6 +38,7 @@ var ErrUncut = errors.New("tiles over an axis that a pin cuts have to be kept")
 // Parts is what takes the room, a line each, where that is known.
 func (e *FitError) Parts() []string { return e.Limit.parts }
 
+// Error says what does not fit.
 func (e *FitError) Error() string {
 	return fmt.Sprintf("nothing fits: with %s it %s", e.Where, &e.Limit)
 }

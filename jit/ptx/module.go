@@ -81,6 +81,7 @@ type SharedError struct {
 	Buffers []string
 }
 
+// Error is the bytes that are needed and those that there are.
 func (e *SharedError) Error() string {
 	return fmt.Sprintf("the plan needs %d bytes of shared memory, the limit is %d a block: %s", e.Need, e.Have, strings.Join(e.Buffers, ", "))
 }

@@ -88,7 +88,7 @@ func (p *Program) compile() error {
 		p.steps[i].Call = &p.bound.Calls[i]
 		specs[i] = p.bound.Calls[i].Spec
 	}
-	compiled, err := p.compiler.CompileAll(specs, p.device)
+	compiled, err := compile.All(p.compiler, specs, p.device)
 	if err != nil {
 		return err
 	}

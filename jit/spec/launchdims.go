@@ -96,6 +96,7 @@ func (l *LaunchDims) CheckCounted(s *Spec) error {
 	return nil
 }
 
+// TooMany is the error of a launch with n of them.
 func (c CountedSize) TooMany(s *Spec, n int64) *lang.Diagnostic {
 	d := &lang.Diagnostic{Code: lang.ErrPosition, At: c.At,
 		Message: fmt.Sprintf("%s: %s counts up to %d, and %s of %s is %d", s.Kernel.Name, c.What, c.Most, c.Size, s.Kernel.Name, n)}

@@ -403,6 +403,7 @@ func (s Size) String() string {
 	return b.String()
 }
 
+// String is the atom as sizes are written.
 func (a atom) String() string {
 	if a.symbol != nil {
 		return a.symbol.Name

@@ -72,6 +72,7 @@ func (s *server) handle(_ context.Context, req *jsonrpc2.Request) (any, error) {
 // codec writes the messages of the protocol.
 type codec struct{}
 
+// Marshal writes a message.
 func (codec) Marshal(v any) ([]byte, error) {
 	if raw, ok := v.(jsonrpc2.RawMessage); ok && raw != nil {
 		return raw, nil
@@ -79,6 +80,7 @@ func (codec) Marshal(v any) ([]byte, error) {
 	return json.Marshal(v, lenient)
 }
 
+// Unmarshal reads a message.
 func (codec) Unmarshal(data []byte, v any) error {
 	if raw, ok := v.(*jsonrpc2.RawMessage); ok {
 		*raw = append(jsonrpc2.RawMessage(nil), data...)
