@@ -28,7 +28,7 @@ func (b *builder) declareTensor(place int, p *typed.Param) {
 // those of the parameter at a place, and adds the tensor to the kernel.
 func (b *builder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64) {
 	l := b.spec.Layouts[place]
-	t.Align = l.Align
+	t.Align, t.Constant = l.Align, l.Constant
 	for _, size := range p.Shape {
 		t.Shape = append(t.Shape, b.dim(size))
 	}

@@ -55,6 +55,9 @@ func (w *warp) locate(s syntax.Space, address uint64, n, align, lane int) (p pla
 			}
 			w.near = a
 		}
+		if w.block.launch.options.Unfinished != nil {
+			w.checkFinished(address, n, lane)
+		}
 		p.at = int(address - a.base)
 		p.alloc = a
 		p.data, p.fill = a.data[p.at:p.at+n:p.at+n], a.filled[p.at:p.at+n:p.at+n]

@@ -14,9 +14,29 @@ var controlOps = map[string]operation{
 	"brkpt":          {classControl, func(*decoder) {}},
 	"pmevent":        {classControl, func(d *decoder) { d.has("mask"); d.constInt() }},
 	"nanosleep":      {classControl, func(d *decoder) { d.src(number.Types["u32"]) }},
-	"griddepcontrol": {classControl, func(d *decoder) { d.must("launch_dependents", "wait") }},
+	"griddepcontrol": {classControl, dependentLaunch},
 	"membar":         {classBarrier, memoryBarrier},
 	"fence":          {classBarrier, fence},
+}
+
+// dependentLaunch is griddepcontrol. Launches come one after the other here, so nobody has to wait; that a thread does, counts.
+func dependentLaunch(d *decoder) {
+	if d.must("launch_dependents", "wait") == "wait" {
+		d.in.run = func(w *warp) { w.waited |= w.active }
+	}
+}
+
+// checkFinished reports a touch of n bytes that the launches before may still write or read.
+func (w *warp) checkFinished(address uint64, n, lane int) {
+	if w.waited>>lane&1 == 1 {
+		return
+	}
+	for _, r := range w.block.launch.options.Unfinished {
+		if address < r.Address+r.Bytes && r.Address < address+uint64(n) {
+			w.report(TooEarly, 1<<lane, "an access of %d bytes at address %#x, which the launches before may still write or read: griddepcontrol.wait comes first", n, address)
+			return
+		}
+	}
 }
 
 func (d *decoder) label() int {

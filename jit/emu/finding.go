@@ -31,6 +31,7 @@ const (
 	MissingFence  Kind = "missing fence"          // an asynchronous access to what an ordinary one wrote, with no fence.proxy.async between; a wgmma without wgmma.fence
 	PendingMatrix Kind = "pending matrix product" // a touch of registers that a wgmma in flight works on
 	Registers     Kind = "registers"              // a budget of registers that does not add up
+	TooEarly      Kind = "too early"              // a touch of what the launches before may write, with no griddepcontrol.wait before
 )
 
 // A Finding is something wrong with a program that hardware may hide.

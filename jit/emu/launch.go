@@ -35,10 +35,16 @@ type Options struct {
 	// Registers is how many registers a thread has, where an assembler told; the
 	// figure of occupancy needs it.
 	Registers int
+	// Unfinished is memory that the launches before may still write or read: a thread touches it behind its
+	// griddepcontrol.wait.
+	Unfinished []Range
 	// Seed orders asynchronous operations: they end at random moments drawn from it,
 	// or as late as they can when it is 0.
 	Seed int64
 }
+
+// A Range is global memory: an address and a number of bytes.
+type Range struct{ Address, Bytes uint64 }
 
 // Limits of a launch.
 const (

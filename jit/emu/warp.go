@@ -27,6 +27,7 @@ type warp struct {
 	predInit []uint32
 
 	live   uint32 // lanes that have not exited
+	waited uint32 // lanes that waited for the launches before
 	active uint32 // lanes that execute the current instruction
 	in     *inst  // the current instruction
 	frags  []fragment

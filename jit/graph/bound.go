@@ -33,6 +33,25 @@ type Call struct {
 	Fills []int
 }
 
+// depend notes at the launches of a program of several that each may begin before the one before it has ended, and which
+// tensors they may read then: those that no launch writes.
+func (b *Bound) depend() {
+	if len(b.Calls) < 2 {
+		return
+	}
+	for i := range b.Calls {
+		s := b.Calls[i].Spec
+		s.Dependent = true
+		for j := range b.Calls[i].Tensors {
+			v := &b.Calls[i].Tensors[j]
+			if !v.DType.IsValid() { // a scalar
+				continue
+			}
+			s.Layouts[j].Constant = v.Slot.Made || !v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout
+		}
+	}
+}
+
 // Free gives back the memory of the tensors that were filled.
 func (b *Bound) Free(d backend.Device) {
 	for i := range b.Made {

@@ -94,6 +94,7 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		b.use(r.View, len(p.Calls))
 		p.Outputs = append(p.Outputs, *r.View)
 	}
+	p.depend()
 	return p, nil
 }
 

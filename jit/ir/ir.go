@@ -192,6 +192,8 @@ type Tensor struct {
 	Align int64
 	// Scratch is memory that each block has for itself; its Mode is InOut. See scratch.go.
 	Scratch bool
+	// Constant: no launch of the program writes the tensor, so that its elements are there before the launches before have ended.
+	Constant bool
 }
 
 // ReadOnly reports a tensor that the kernel never writes: its loads may move freely.
@@ -356,6 +358,9 @@ type Func struct {
 	Approx bool
 	// Spill permits to keep in scratch tensors what is too long for a block and cannot be computed again.
 	Spill bool
+	// Dependent: the launch may begin before the one before it in its program has ended. Before the kernel reads or writes what is
+	// not Constant, it waits for that.
+	Dependent bool
 
 	nextID int
 }

@@ -126,8 +126,9 @@ var declarations = map[string]func(*parser){
 		}
 		p.f.Hints[name] = p.integer()
 	},
-	"approx": func(p *parser) { p.f.Approx = true },
-	"spill":  func(p *parser) { p.f.Spill = true },
+	"approx":    func(p *parser) { p.f.Approx = true },
+	"spill":     func(p *parser) { p.f.Spill = true },
+	"dependent": func(p *parser) { p.f.Dependent = true },
 }
 
 func (p *parser) dim() *Dim {
@@ -193,6 +194,7 @@ func (p *parser) tensor() {
 	if p.acceptWord("align") {
 		t.Align = p.positive()
 	}
+	t.Constant = p.acceptWord("constant")
 	p.tensors[t.Name] = t
 	p.f.Tensors = append(p.f.Tensors, t)
 }

@@ -77,6 +77,9 @@ func (p *printer) declarations() {
 	if f.Spill {
 		p.line("spill")
 	}
+	if f.Dependent {
+		p.line("dependent")
+	}
 }
 
 // strideDims is the unknown strides that are not dimensions too, in order of first use.
@@ -119,6 +122,9 @@ func (p *printer) tensor(t *Tensor) string {
 	}
 	if t.Align > 0 {
 		s += fmt.Sprintf(" align %d", t.Align)
+	}
+	if t.Constant {
+		s += " constant"
 	}
 	return s
 }

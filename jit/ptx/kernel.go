@@ -142,6 +142,7 @@ func (k *kernel) lower() {
 		}
 	}
 	k.grid()
+	k.waitForLaunchBefore()
 	k.planProducer()
 	k.push(0)
 	k.body()

@@ -93,8 +93,8 @@ func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 	c := contiguous(x.dims)
 	groups, n := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
 	mnemonic := "ld.global"
-	if t.ReadOnly() {
-		mnemonic = "ld.global.nc"
+	if t.ReadOnly() && (t.Constant || !k.dependent()) {
+		mnemonic = "ld.global.nc" // the assembler may move this before the wait for the launch before
 	}
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg

@@ -1,7 +1,9 @@
 package run
 
 import (
+	"context"
 	"fmt"
+	"tilec/jit/backend"
 	"tilec/jit/log"
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
@@ -13,30 +15,40 @@ import (
 // launches. No other memory is ever filled: what Alloc gives, and what a graph has
 // used before, holds anything. Tests poison that, so that what relies on it shows.
 
-// ready makes the memory that launch number n writes ready for it.
-func (p *Program) ready(n int) error {
-	s, d := &p.steps[n], p.compiler.Device
-	if d.Poisons() {
+// prepared is what makes the memory that launch number n writes ready for it, in order.
+func (p *Program) prepared(n int) []backend.Task {
+	var tasks []backend.Task
+	s := &p.steps[n]
+	if p.device.Poisons() {
 		for _, t := range p.bound.Temps {
 			if t.First == n {
-				if err := d.Undefine(p.arena.Temps, t.Offset, t.Size); err != nil {
-					return err
-				}
+				tasks = append(tasks, backend.Task{Memory: p.arena.Temps, Offset: t.Offset, Size: t.Size, Undefined: true})
 			}
 		}
 		if s.kept > 0 {
-			if err := d.Undefine(p.arena.Scratch, 0, s.kept); err != nil {
-				return err
-			}
+			tasks = append(tasks, backend.Task{Memory: p.arena.Scratch, Size: s.kept, Undefined: true})
 		}
 	}
 	for _, i := range s.Fills {
 		v := &s.Tensors[i]
-		bytes := v.DType.Bytes(tensor.Elements(v.Shape))
-		if err := d.Fill(p.arena.Temps, p.bound.Temps[v.Slot.Index].Offset+v.DType.Bytes(v.Offset), bytes, 0); err != nil {
+		tasks = append(tasks, backend.Task{
+			Memory: p.arena.Temps, Offset: p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset), Size: v.DType.Bytes(tensor.Elements(v.Shape)),
+		})
+	}
+	return tasks
+}
+
+// ready makes the memory that launch number n writes ready for it.
+func (p *Program) ready(n int) error {
+	s := &p.steps[n]
+	for _, t := range p.prepared(n) {
+		if err := t.Do(context.Background(), p.device); err != nil {
 			return fmt.Errorf("%s: filling an output with zeros: %w", s.Spec.Kernel.Name, err)
 		}
-		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.Spec.Kernel.Name, spec.Params(s.Spec.Kernel)[i].Name, bytes)
+	}
+	for _, i := range s.Fills {
+		v := &s.Tensors[i]
+		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.Spec.Kernel.Name, spec.Params(s.Spec.Kernel)[i].Name, v.DType.Bytes(tensor.Elements(v.Shape)))
 	}
 	return nil
 }

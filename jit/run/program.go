@@ -45,6 +45,7 @@ type Program struct {
 	scratch                 []lang.Literal
 	// observer looks at the launches; nil for none.
 	observer Observer
+	recorded recorded
 }
 
 // step is one launch.
@@ -212,82 +213,11 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 	if err := p.arena.Reserve(p.device, p.bound.Name, p.scratchBytes, p.tempBytes); err != nil { // another program's growth may have failed, or it was closed
 		return nil, err
 	}
-	logs := p.compiler.Logs
-	watch := watch{program: p, tensors: tensors, scalars: scalars}
-	for i := range p.steps {
-		s := &p.steps[i]
-		if err := watch.begin(i); err != nil {
-			return nil, err
-		}
-		if err := p.ready(i); err != nil { // also where no block runs
-			return nil, err
-		}
-		if s.empty {
-			continue
-		}
-		if ctx.Err() != nil {
-			return nil, fmt.Errorf("%s: %w", s.Spec.Kernel.Name, context.Cause(ctx))
-		}
-		if s.ranged {
-			if empty, err := s.ranges(s.scalarsOf(scalars)); err != nil || empty {
-				if err != nil {
-					return nil, err
-				}
-				continue
-			}
-		}
-		t, c := 0, 0
-		for j, param := range s.compiled.Params {
-			switch param.Kind {
-			case ir.ParamPointer:
-				v := &s.Tensors[s.compiled.TensorParam[t]]
-				t++
-				switch {
-				case v.Slot.Temp:
-					s.args[j] = backend.Arg{Memory: p.arena.Temps, Offset: p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset)}
-				case v.Slot.Made:
-					s.args[j] = backend.Arg{Memory: p.bound.Made[v.Slot.Index].Memory, Offset: v.DType.Bytes(v.Offset)}
-				default:
-					in := tensors[v.Slot.Index]
-					s.args[j] = backend.Arg{Memory: in.Memory, Offset: v.DType.Bytes(in.Offset + v.Offset)}
-				}
-			case ir.ParamScalar:
-				s.args[j] = backend.Arg{Bits: graph.ScalarBits(s.Scalars[c].Value(scalars))}
-				c++
-			case ir.ParamDebug:
-				s.args[j] = backend.Arg{Memory: s.debug.memory}
-			case ir.ParamScratch:
-				s.args[j] = backend.Arg{Memory: p.arena.Scratch}
-			case ir.ParamFirst:
-				s.args[j] = backend.Arg{Bits: uint64(s.atOnce)}
-			}
-		}
-		if err := s.begin(p.device, scalars); err != nil {
-			return nil, err
-		}
-		var begin time.Time
-		if logs.On(log.Launch) || logs.On(log.Time) {
-			begin = time.Now()
-		}
-		if err := s.compiled.Exe.Launch(ctx, s.args); err != nil {
-			return nil, fmt.Errorf("%s: %w", s.Spec.Kernel.Name, bug.In(err, s.about))
-		}
-		if s.debug != nil {
-			if err := s.debug.report(p.device, p.output); err != nil {
-				return nil, err
-			}
-		}
-		if logs.On(log.Launch) { // the description costs more than a small launch
-			logs.Line(log.Launch, "%s %s", s.Spec.Kernel.Name, s.describe())
-		}
-		if logs.On(log.Time) {
-			if err := p.device.Sync(); err != nil {
-				return nil, err
-			}
-			logs.Line(log.Time, "%s %.1f us", s.Spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
-		}
+	replayed, err := p.replay(ctx, tensors, scalars)
+	if err == nil && !replayed {
+		err = p.launchAll(ctx, tensors, scalars)
 	}
-	if err := watch.begin(len(p.steps)); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	out := make([]tensor.Value, len(p.bound.Outputs))
@@ -295,6 +225,94 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 		out[i] = tensor.TensorValue(p.tensor(&p.bound.Outputs[i], tensors))
 	}
 	return out, nil
+}
+
+// launchAll starts the launches in order.
+func (p *Program) launchAll(ctx context.Context, tensors []*tensor.Tensor, scalars []lang.Literal) error {
+	logs := p.compiler.Logs
+	watch := watch{program: p, tensors: tensors, scalars: scalars}
+	for i := range p.steps {
+		s := &p.steps[i]
+		if err := watch.begin(i); err != nil {
+			return err
+		}
+		if err := p.ready(i); err != nil { // also where no block runs
+			return err
+		}
+		if s.empty {
+			continue
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("%s: %w", s.Spec.Kernel.Name, context.Cause(ctx))
+		}
+		if s.ranged {
+			if empty, err := s.ranges(s.scalarsOf(scalars)); err != nil || empty {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		p.arguments(s, tensors, scalars)
+		if err := s.begin(p.device, scalars); err != nil {
+			return err
+		}
+		var begin time.Time
+		if logs.On(log.Launch) || logs.On(log.Time) {
+			begin = time.Now()
+		}
+		if err := s.compiled.Exe.Launch(ctx, s.args); err != nil {
+			return fmt.Errorf("%s: %w", s.Spec.Kernel.Name, bug.In(err, s.about))
+		}
+		if s.debug != nil {
+			if err := s.debug.report(p.device, p.output); err != nil {
+				return err
+			}
+		}
+		if logs.On(log.Launch) { // the description costs more than a small launch
+			logs.Line(log.Launch, "%s %s", s.Spec.Kernel.Name, s.describe())
+		}
+		if logs.On(log.Time) {
+			if err := p.device.Sync(); err != nil {
+				return err
+			}
+			logs.Line(log.Time, "%s %.1f us", s.Spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
+		}
+	}
+	if err := watch.begin(len(p.steps)); err != nil {
+		return err
+	}
+	return nil
+}
+
+// arguments sets what the launch gets in a run.
+func (p *Program) arguments(s *step, tensors []*tensor.Tensor, scalars []lang.Literal) {
+	t, c := 0, 0
+	for j, param := range s.compiled.Params {
+		switch param.Kind {
+		case ir.ParamPointer:
+			v := &s.Tensors[s.compiled.TensorParam[t]]
+			t++
+			switch {
+			case v.Slot.Temp:
+				s.args[j] = backend.Arg{Memory: p.arena.Temps, Offset: p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset)}
+			case v.Slot.Made:
+				s.args[j] = backend.Arg{Memory: p.bound.Made[v.Slot.Index].Memory, Offset: v.DType.Bytes(v.Offset)}
+			default:
+				in := tensors[v.Slot.Index]
+				s.args[j] = backend.Arg{Memory: in.Memory, Offset: v.DType.Bytes(in.Offset + v.Offset)}
+			}
+		case ir.ParamScalar:
+			s.args[j] = backend.Arg{Bits: graph.ScalarBits(s.Scalars[c].Value(scalars))}
+			c++
+		case ir.ParamDebug:
+			s.args[j] = backend.Arg{Memory: s.debug.memory}
+		case ir.ParamScratch:
+			s.args[j] = backend.Arg{Memory: p.arena.Scratch}
+		case ir.ParamFirst:
+			s.args[j] = backend.Arg{Bits: uint64(s.atOnce)}
+		}
+	}
 }
 
 // about adds what the launch tells of a bug.
@@ -348,6 +366,7 @@ func (p *Program) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	p.recorded.forget()
 	if p.own {
 		p.arena.Close()
 	}

@@ -32,6 +32,8 @@ type Spec struct {
 	Precision string
 	// Debug keeps what is checked in debug builds only.
 	Debug bool
+	// Dependent: the launch is one of several of a program, and may begin before the one before it has ended.
+	Dependent bool
 	// filled are the outputs that earlier launches of a formula have filled.
 	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
@@ -76,6 +78,8 @@ type Layout struct {
 	Divisors []int64
 	// Align divides the address of the first element, in bytes; a power of two up to 16.
 	Align int64
+	// Constant: no launch of the program writes the tensor.
+	Constant bool
 }
 
 // Params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
@@ -204,7 +208,7 @@ func (s *Spec) Key() Key {
 		}
 	}
 	for _, l := range s.Layouts {
-		fmt.Fprintf(&b, " %v/%d/%v/%d", l.Contiguous, l.Inner, l.Divisors, l.Align)
+		fmt.Fprintf(&b, " %v/%d/%v/%d/%t", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant)
 	}
 	names := make([]string, 0, len(s.Pins))
 	for n := range s.Pins {
@@ -214,7 +218,7 @@ func (s *Spec) Key() Key {
 	for _, n := range names {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
-	fmt.Fprintf(&b, " %s %t %t", s.Precision, s.Debug, s.Wide)
+	fmt.Fprintf(&b, " %s %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent)
 	return Key{s.Kernel, b.String()}
 }
 

@@ -25,12 +25,14 @@ const (
 	VectorAtomics
 	// ConvertPairsE4M3: one instruction converts two neighbours of f8e4m3.
 	ConvertPairsE4M3
+	// DependentLaunch: a kernel may begin before the one before it has ended, and wait for that end (griddepcontrol).
+	DependentLaunch
 	numCapabilities = iota
 )
 
 // capabilityNames are how the capabilities are called in text.
 var capabilityNames = [numCapabilities]string{
-	"mma.sync", "mma.sync of f64", "mma.sync of 16x8x8 f64", "cp.async", "wgmma", "TMA", "clusters", "vector atomics", "pairs of f8e4m3 converted",
+	"mma.sync", "mma.sync of f64", "mma.sync of 16x8x8 f64", "cp.async", "wgmma", "TMA", "clusters", "vector atomics", "pairs of f8e4m3 converted", "dependent launches",
 }
 
 // String lists the capabilities, "mma.sync, cp.async".

@@ -38,7 +38,7 @@ var machines = []Machine{
 	// tiles by the TMA), Tensor16 (products of 16-bit elements), MmaSync16, OneWarpgroup, Launch. The other rates: its data sheet.
 	{
 		Name: "sm_90a", compute: 90, only: true, PTX: 80,
-		has:    MmaSync | MmaF64 | LongMmaF64 | CpAsync | Wgmma | TMA | Clusters | VectorAtomics | ConvertPairsE4M3,
+		has:    MmaSync | MmaF64 | LongMmaF64 | CpAsync | Wgmma | TMA | Clusters | VectorAtomics | ConvertPairsE4M3 | DependentLaunch,
 		Limits: Limits{SMs: 132, SharedPerBlock: 232448, RegistersPerSM: 65536, WarpsPerBlock: 32, ThreadsPerSM: 2048, BlocksPerSM: 32, L2Size: 60 << 20},
 		Rates: Rates{
 			DRAM: 4.28e12, L2: 7e12, L2Boxes: 12.5e12, Tensor8: 1600e12, Tensor16: 800e12, Tensor32: 495e12, Tensor64: 67e12, FMA32: 67e12,

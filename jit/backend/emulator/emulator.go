@@ -186,7 +186,7 @@ func (d *Device) Compile(c *backend.Code, t backend.Tools) (backend.Executable, 
 	if err != nil {
 		return nil, bug.New("ptx", "the emulator cannot read what was made: %w", err)
 	}
-	k := &emulatedKernel{device: d, text: m, module: parsed, params: c.Func.Params()}
+	k := &emulatedKernel{device: d, text: m, module: parsed, params: c.Func.Params(), dependent: c.Func.Dependent && d.target.Has(target.DependentLaunch)}
 	if d.OnLaunch != nil {
 		k.registers = assembledRegisters(m.Text, d.target.Name)
 	}
@@ -212,11 +212,18 @@ func assembledRegisters(text, target string) int {
 	return n
 }
 
+// Record keeps tasks.
+func (d *Device) Record(tasks []backend.Task) (backend.Recording, error) {
+	return &backend.InOrder{Device: d, Tasks: tasks}, backend.Usable(d, "Emulator.Record")
+}
+
 type emulatedKernel struct {
 	device *Device
 	text   *ptx.Module
 	module *emu.Module
 	params []ir.Param
+	// dependent kernels wait for the launches before by themselves.
+	dependent bool
 	// registers of a thread, 0 where nobody knows
 	registers int
 }
@@ -287,19 +294,52 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: emuSwizzles[m.Swizzle],
 		}
 	}
+	unfinished := k.unfinished(sizes, addresses)
 	blocks := k.text.Blocks(sizes)
 	return backend.InParts(blocks, atOnce, func(from, blocks int64) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}
-		return k.run(ctx, space, blocks, maps)
+		return k.run(ctx, space, blocks, maps, unfinished)
 	})
 }
 
+// unfinished is what launches before a dependent one may write or read while it begins: all but constants.
+func (k *emulatedKernel) unfinished(size func(*ir.Dim) int64, address func(*ir.Tensor) uint64) []emu.Range {
+	if !k.dependent {
+		return nil
+	}
+	of := func(d *ir.Dim) int64 {
+		if d.Known() {
+			return d.Value
+		}
+		return size(d)
+	}
+	var all []emu.Range
+	for _, p := range k.params {
+		if p.Kind != ir.ParamPointer || p.Tensor.Constant || p.Tensor.Scratch {
+			continue
+		}
+		last, step := int64(0), int64(1) // the last element, and how far apart are those of a dimension
+		for i := len(p.Tensor.Shape) - 1; i >= 0; i-- {
+			n := of(p.Tensor.Shape[i])
+			if p.Tensor.Strides != nil {
+				step = of(p.Tensor.Strides[i])
+			}
+			last += (n - 1) * step
+			step *= n
+		}
+		if last >= 0 {
+			all = append(all, emu.Range{Address: address(p.Tensor), Bytes: uint64(p.Tensor.DType.Bytes(last + 1))})
+		}
+	}
+	return all
+}
+
 // run launches so many blocks on the parameters.
-func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, maps map[string]*emu.TensorMap) error {
+func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, maps map[string]*emu.TensorMap, unfinished []emu.Range) error {
 	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Context: ctx, Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps})
+		k.text.Shared, space, k.device.memory, emu.Options{Context: ctx, Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps, Unfinished: unfinished})
 	if err != nil {
 		return err
 	}

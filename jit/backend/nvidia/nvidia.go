@@ -334,6 +334,11 @@ func (k *gpuKernel) Scratch(blocks int64) (bytes, atOnce int64) {
 
 // Launch starts the kernel.
 func (k *gpuKernel) Launch(_ context.Context, args []backend.Arg) error {
+	return k.queue(k.device.stream, args, false)
+}
+
+// queue starts the kernel on a stream. A dependent one may begin before the launch before it has ended.
+func (k *gpuKernel) queue(stream *cuda.Stream, args []backend.Arg, dependent bool) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	maps, err := k.tensorMaps(args)
@@ -355,8 +360,9 @@ func (k *gpuKernel) Launch(_ context.Context, args []backend.Arg) error {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
 	return backend.InParts(blocks, atOnce, func(first, blocks int64) error {
-		return k.device.meanwhile("Program.Run", k.device.stream.Launch(k.fn, cuda.LaunchConfig{
+		return k.device.meanwhile("Program.Run", stream.Launch(k.fn, cuda.LaunchConfig{
 			Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
+			Programmatic: dependent && first == 0,
 		}, k.pack(args, first, maps)))
 	})
 }

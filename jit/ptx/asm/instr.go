@@ -58,7 +58,7 @@ var effects = map[string]Effects{
 	"cp.async.bulk.commit_group": Waits, "cp.async.bulk.wait_group": Waits,
 
 	"bar": Waits | Reads | Writes, "barrier": Waits | Reads | Writes, "fence": Waits | Reads | Writes,
-	"mbarrier": Waits | Reads | Writes,
+	"mbarrier": Waits | Reads | Writes, "griddepcontrol": Waits | Reads | Writes,
 
 	"shfl": Exchanges, "match": Exchanges, "mma": Exchanges,
 	"wgmma": Exchanges | Waits | Reads | Writes,

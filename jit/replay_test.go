@@ -1,0 +1,161 @@
+package jit_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/backend"
+	"tilec/jit/jittest"
+	"tilec/lang"
+)
+
+const replaySource = `
+kernel add(x: f32[N], inout t: f32[N], s: f32) -> y: f32[N]
+    grid i in N by B
+{
+    t[i] = t[i] + x[i]
+    y[i] = t[i] * s
+}
+kernel up(x: f32[N]) -> y: f32[2 * N]
+    grid i in N by B
+{
+    y[2 * i] = x[i]
+}
+kernel loud(x: f32[N]) -> y: f32[N]
+    grid i in N by B
+{
+    print("{}", x[i])
+    y[i] = x[i]
+}
+graph steps(x: f32[N], inout t: f32[N], s: f32) -> y: f32[2 * N] { y = up(add(x, t, s)) }
+graph said(x: f32[N]) -> y: f32[N] { y = loud(loud(x)) }
+`
+
+// recorder is a device that can record, and counts what is replayed; where the device under test cannot, its recordings
+// give it one task after the other.
+type recorder struct {
+	backend.Device
+	recorded, replayed int
+}
+
+func (r *recorder) Record(tasks []backend.Task) (backend.Recording, error) {
+	r.recorded++
+	if d, ok := r.Device.(backend.Recorder); ok {
+		inner, err := d.Record(tasks)
+		return &counted{inner, r}, err
+	}
+	return &counted{&backend.InOrder{Device: r.Device, Tasks: tasks}, r}, nil
+}
+
+type counted struct {
+	backend.Recording
+	of *recorder
+}
+
+func (c *counted) Replay(ctx context.Context) error {
+	c.of.replayed++
+	return c.Recording.Replay(ctx)
+}
+
+// A program that runs again on the same arguments is recorded at the second run, and each run does all that the first one
+// did: inouts go on, outputs that nothing stores are 0, and what is written to arguments between the runs is seen.
+func TestReplay(t *testing.T) {
+	const n = 300
+	device := &recorder{Device: jittest.Device(t)}
+	var log strings.Builder
+	logs, err := jit.ParseLogs("launch", &log)
+	require.NoError(t, err)
+	compiler := jit.NewCompiler(device, logs)
+	program, problems := jit.Load("replay.tile", []byte(replaySource), nil)
+	require.Empty(t, problems)
+	upload := func(values ...float32) jit.Value {
+		all := make([]float32, n)
+		for i := range all {
+			all[i] = values[i%len(values)]
+		}
+		m, err := jit.Upload(device, jit.Bytes(all), 4)
+		require.NoError(t, err)
+		return jit.TensorValue(&jit.Tensor{DType: lang.F32, Shape: []int64{n}, Memory: m})
+	}
+	x, state := upload(1, 2), upload(0)
+	args := []jit.Value{x, state, jit.FloatValue(lang.F32, 10)}
+	p, err := compiler.BindGraph(program.Graphs[0], args, jit.Options{})
+	require.NoError(t, err)
+	defer p.Close()
+	check := func(args []jit.Value, want ...float32) {
+		t.Helper()
+		out, err := p.Run(args)
+		require.NoError(t, err)
+		got := make([]float32, 2*n)
+		require.NoError(t, jit.ReadTensor(device, out[0].Tensor, jit.Bytes(got)))
+		for i := range n {
+			require.Equal(t, want[i%len(want)], got[2*i], "element %d", 2*i)
+			require.Zero(t, got[2*i+1])
+		}
+	}
+	counts := func(recorded, replayed int) {
+		t.Helper()
+		require.Equal(t, [2]int{recorded, replayed}, [2]int{device.recorded, device.replayed})
+	}
+	check(args, 10, 20)
+	counts(0, 0)
+	check(args, 20, 40)
+	counts(1, 1)
+	check(args, 30, 60)
+	counts(1, 2)
+	assert.Contains(t, log.String(), "steps: 2 launches replayed")
+	require.NoError(t, device.Write(x.Tensor.Memory, 0, jit.Bytes(make([]float32, n))))
+	check([]jit.Value{x, state, jit.FloatValue(lang.F32, 1)}, 3, 6) // another scalar: nothing is recorded for it yet
+	counts(1, 2)
+	_, err = p.Run(args)
+	require.NoError(t, err)
+	counts(1, 3)
+	other := upload(0)
+	fresh := []jit.Value{x, other, args[2]}
+	check(fresh, 0, 0) // another place
+	counts(1, 3)
+	require.NoError(t, device.Write(other.Tensor.Memory, 0, jit.Bytes([]float32{1, 2, 1, 2})))
+	out, err := p.Run(fresh)
+	require.NoError(t, err)
+	counts(2, 4)
+	got := make([]float32, 2*n)
+	require.NoError(t, jit.ReadTensor(device, out[0].Tensor, jit.Bytes(got)))
+	require.Equal(t, []float32{10, 0, 20, 0, 10, 0, 20, 0, 0, 0}, got[:10])
+
+	ctx, cancel := context.WithCancelCause(context.Background())
+	why := errors.New("enough")
+	cancel(why)
+	_, err = p.RunContext(ctx, fresh)
+	require.ErrorIs(t, err, why)
+}
+
+// What the host looks at after each launch cannot be recorded, and the log says so, once.
+func TestReplayIsRefused(t *testing.T) {
+	device := &recorder{Device: jittest.Device(t)}
+	var log, out strings.Builder
+	logs, err := jit.ParseLogs("launch", &log)
+	require.NoError(t, err)
+	compiler := jit.NewCompiler(device, logs)
+	compiler.Output = &out
+	program, problems := jit.Load("replay.tile", []byte(replaySource), nil)
+	require.Empty(t, problems)
+	m, err := jit.Upload(device, jit.Bytes([]float32{1}), 4)
+	require.NoError(t, err)
+	args := []jit.Value{jit.TensorValue(&jit.Tensor{DType: lang.F32, Shape: []int64{1}, Memory: m})}
+	p, err := compiler.BindGraph(program.Graphs[1], args, jit.Options{})
+	require.NoError(t, err)
+	defer p.Close()
+	for range 4 {
+		_, err = p.Run(args)
+		require.NoError(t, err)
+	}
+	assert.Zero(t, device.recorded)
+	assert.Equal(t, 1, strings.Count(log.String(), "said is not recorded, and costs the host each launch: loud prints or asserts"))
+	assert.Equal(t, 8, strings.Count(out.String(), "block (0)"))
+}
