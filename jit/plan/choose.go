@@ -145,7 +145,7 @@ func score(c at, e *estimate, best, second *scored) {
 }
 
 func (s *scored) plan(m *model) *Plan {
-	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, shared: s.e.sharedBytes}
+	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, Time: s.e.time, shared: s.e.sharedBytes}
 	if m.target.IsGPU() {
 		p.Occupancy, p.Cluster = m.occupancy, m.cluster
 	}

@@ -36,6 +36,9 @@ type Plan struct {
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
+	// Time is what the planner predicts for a launch, in seconds.
+	Time float64 `json:"-"`
+
 	// shared is the estimate of the shared memory of a block, in bytes.
 	shared int64
 }

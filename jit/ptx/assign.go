@@ -213,8 +213,47 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
 	if best > 0 {
 		return chosen
 	}
+	if from := k.largestLoad(c); from != nil {
+		l, _ := k.accessLayoutOf(from, c.axes)
+		return l
+	}
 	axes := reversed(c.axes)
 	return blocked(axes, extents(axes), 1, k.warps)
+}
+
+// largestLoad finds, of a class that is reduced, the load of a narrower tile from which it takes most elements: as from the
+// matrix of a product with a vector.
+func (k *kernel) largestLoad(c *class) (largest *ir.Op) {
+	reduced := false
+	var look func(v *ir.Value)
+	look = func(v *ir.Value) {
+		op := v.Def
+		switch {
+		case op == nil || len(v.Type.Axes) == 0:
+		case op.Code == lang.OpLoad:
+			if largest == nil || volume(v.Type.Axes) > volume(largest.Result().Type.Axes) {
+				largest = op
+			}
+		case op.Code == lang.OpCast:
+			look(op.Args[0])
+		}
+	}
+	for _, v := range c.values {
+		for _, u := range k.uses[v] {
+			reduced = reduced || u.op.Code.Row().Group == lang.GroupReduce
+		}
+		if v.Def != nil && v.Def.Code.Row().Elementwise {
+			for _, x := range v.Def.Args {
+				if len(x.Type.Axes) < len(c.axes) {
+					look(x)
+				}
+			}
+		}
+	}
+	if !reduced {
+		return nil
+	}
+	return largest
 }
 
 // reducedOperand is the operand of a reduction that has all its axes; where several make them up, none has to.

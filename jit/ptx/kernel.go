@@ -46,6 +46,8 @@ type kernel struct {
 	// producing: the block has a producer beside the warps that compute.
 	producing bool
 	maps      []*TensorMap
+	// ahead are the loads that were asked for before the wait for the launches before.
+	ahead map[*ir.Op]*ahead
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 	// revisited are the tensors that a loop may write at one place in several steps.
@@ -80,7 +82,7 @@ func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
 		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{}, ahead: map[*ir.Op]*ahead{},
 	}
 	k.split = splitOver(f)
 	k.root = k.newScope()

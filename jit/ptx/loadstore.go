@@ -13,6 +13,10 @@ import (
 // loadOp emits a load at home.
 func (k *kernel) loadOp(op *ir.Op) {
 	v := op.Result()
+	if e := k.ahead[op]; e != nil {
+		k.hold(v, k.home[v], k.loadedAhead(op, e))
+		return
+	}
 	k.hold(v, k.home[v], k.load(op, k.home[v]))
 }
 

@@ -160,7 +160,11 @@ func (k *kernel) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
 
 // accessLayout is the layout in which an access is widest, and how many bytes a thread then moves at once.
 func (k *kernel) accessLayout(op *ir.Op) (layout, int) {
-	axes := indexAxes(op)
+	return k.accessLayoutOf(op, indexAxes(op))
+}
+
+// accessLayoutOf is accessLayout for a tile of the axes of the access and more.
+func (k *kernel) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout, int) {
 	if len(axes) == 0 {
 		return uniform(k.warps), op.Tensor.DType.Size()
 	}

@@ -1,0 +1,99 @@
+package pass
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// A matrix unit multiplies 8 or 16 rows at a time. Of a contraction that has one or two, as in a step of decoding, it
+// computes most in vain, and its operand comes through shared memory in steps, each with a barrier. Products and sums
+// read each element where it is needed, all of them at once, and the sum is that of a reduction.
+//
+// The factors are of 16 bits or less, so that their products are exact in the accumulator: nothing is rounded that a
+// contraction would not round.
+var matvec = Pass{
+	Name: "matvec",
+	Doc:  "computes a contraction of few rows by products and sums, as the planner asks",
+	Run: func(f *ir.Func, o *Options) (bool, error) {
+		if o.Few == nil {
+			return false, nil
+		}
+		return rewrite(f, func(b *ir.Builder, op *ir.Op) ([]*ir.Value, bool) {
+			if !FewRows(op, o.Few) {
+				return nil, false
+			}
+			x, y := op.Args[0], op.Args[1]
+			acc := op.Result().Type.DType
+			product := b.Op(lang.OpMul, b.Cast(x, acc), b.Cast(y, acc))
+			sum := b.Emit(&ir.Op{Code: lang.OpSum, Args: []*ir.Value{product}, Over: slices.Clone(op.Over)})[0]
+			if op.Code == lang.OpMma {
+				sum = b.Op(lang.OpAdd, op.Args[2], sum)
+			}
+			return []*ir.Value{sum}, true
+		}), nil
+	},
+	Few: func(a *ir.Axis) bool { return a.Name == "i" },
+	Before: `kernel @k {
+  dim M = ?
+  dim K = 64
+  dim N = 32
+  tensor %a : in bf16[M, K]
+  tensor %b : in bf16[K, N]
+  tensor %c : out f32[M, N]
+  axis i : grid M by BM = ?
+  axis j : grid N by BN = ?
+  axis k : whole K[0 .. 64]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = index k : i32{k}
+  %3 = load %a[%0, %2] : bf16{i, k}
+  %4 = load %b[%2, %1] : bf16{k, j}
+  %5 = dot %3, %4 over k : f32{i, j}
+  store %c[%0, %1] = %5
+}
+`,
+	After: `kernel @k {
+  dim M = ?
+  dim K = 64
+  dim N = 32
+  tensor %a : in bf16[M, K]
+  tensor %b : in bf16[K, N]
+  tensor %c : out f32[M, N]
+  axis i : grid M by BM = ?
+  axis j : grid N by BN = ?
+  axis k : whole K[0 .. 64]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = index k : i32{k}
+  %3 = load %a[%0, %2] : bf16{i, k}
+  %4 = load %b[%2, %1] : bf16{k, j}
+  %6 = cast %3 : f32{i, k}
+  %7 = cast %4 : f32{k, j}
+  %8 = mul %6, %7 : f32{i, k, j}
+  %9 = sum %8 over k : f32{i, j}
+  store %c[%0, %1] = %9
+}
+`,
+}
+
+// FewRows reports a contraction that one of its factors gives few rows: few says which axes are short.
+func FewRows(op *ir.Op, few func(*ir.Axis) bool) bool {
+	if op.Code != lang.OpDot && op.Code != lang.OpMma {
+		return false
+	}
+	x, y := op.Args[0], op.Args[1]
+	if d := x.Type.DType; d != y.Type.DType || !d.IsFloat() || d.Bits() > 16 {
+		return false
+	}
+	for _, sides := range [][2]*ir.Value{{x, y}, {y, x}} {
+		rows := ir.Without(sides[0].Type.Axes, sides[1].Type.Axes)
+		if len(rows) > 0 && !slices.ContainsFunc(rows, func(a *ir.Axis) bool { return !few(a) }) {
+			return true
+		}
+	}
+	return false
+}
