@@ -41,7 +41,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		}
 		if inner, twice := e.X.(*lang.IndexExpr); twice {
 			if _, isTensor := b.tensorNamed(inner.X); isTensor {
-				r := b.errorf(lang.ErrIndexCount, e.Place, "the indices of an access stand in one pair of brackets").help("write `%s[i, j]`", inner.X.Span().Text())
+				r := b.Errorf(lang.ErrIndexCount, e.Place, "the indices of an access stand in one pair of brackets").help("write `%s[i, j]`", inner.X.Span().Text())
 				if len(inner.Attrs) > 0 { // `x[i, k] @ w[k, j]`: the operator of others
 					r.help("there is no operator `@`: the product of two tiles is `dot(a, b)`")
 				}
@@ -50,7 +50,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		}
 		o := b.value(e.X)
 		if o.mode != invalid {
-			b.errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors can", b.describeOperand(o)).
+			b.Errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors can", b.describeOperand(o)).
 				help("a tile's axes have names: `pick(x, d, n)` gives its elements at positions along one")
 		}
 		return bad(e.Place)
@@ -61,7 +61,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		els = b.value(e.Else)
 	}
 	if p.Mode == lang.Out {
-		r := b.errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", p.Name).label(p.At, "an output")
+		r := b.Errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", p.Name).label(p.At, "an output")
 		if r.help("keep the value in a `let`, or declare it `inout %s`", p.Name); b.isFormula {
 			r.help("keep the value in a `let`, or read %s in a line behind those that store it", p.Name)
 		}
@@ -81,7 +81,7 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 			return bad(e.Place)
 		}
 		if t := els.typ(); t.DType != p.DType {
-			b.errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, p.Name, p.DType).
+			b.Errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, p.Name, p.DType).
 				castFix(e.Else, p.DType)
 			return bad(e.Place)
 		}
@@ -130,7 +130,7 @@ func (b *bodyChecker) tensorNamed(e lang.Expr) (*typed.Param, bool) {
 
 func (b *bodyChecker) shapeOf(p *typed.Param, e *lang.IndexExpr) operand {
 	for _, a := range e.Attrs {
-		b.errorf(lang.ErrAttribute, a.Name.Place, "a shape is no access, and has no attribute @%s", a.Name.Name)
+		b.Errorf(lang.ErrAttribute, a.Name.Place, "a shape is no access, and has no attribute @%s", a.Name.Name)
 	}
 	if len(e.Indices) == 1 {
 		if o := b.value(e.Indices[0]); o.mode == untypedInt {
@@ -141,7 +141,7 @@ func (b *bodyChecker) shapeOf(p *typed.Param, e *lang.IndexExpr) operand {
 			return bad(e.Place)
 		}
 	}
-	b.errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(p.Shape)-1).
+	b.Errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(p.Shape)-1).
 		help("write `%s.shape[0]` for the first dimension", p.Name)
 	return bad(e.Place)
 }
@@ -158,7 +158,7 @@ func (b *bodyChecker) indices(p *typed.Param, e *lang.IndexExpr) (_ access, done
 		if done = false; b.found > found { // the indices are not what was meant
 			return
 		}
-		b.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is accessed by %s", p.Name, plural(len(p.Shape), "dimension"), plural(len(e.Indices), "index")).
+		b.Errorf(lang.ErrIndexCount, e.Place, "%s has %s and is accessed by %s", p.Name, plural(len(p.Shape), "dimension"), plural(len(e.Indices), "index")).
 			label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape)).
 			help("give one index for each dimension, as in `%s`", exampleAccess(p))
 	}()
@@ -168,7 +168,7 @@ func (b *bodyChecker) indices(p *typed.Param, e *lang.IndexExpr) (_ access, done
 	}
 	for i, x := range e.Indices {
 		if r, isRange := x.(*lang.RangeExpr); isRange {
-			b.errorf(lang.ErrAxisAsValue, r.Place, "a range is no index of a kernel's tensor").
+			b.Errorf(lang.ErrAxisAsValue, r.Place, "a range is no index of a kernel's tensor").
 				help("declare an axis for it, `axis r in D[lo .. hi]`, and index with that")
 			ok = false
 			continue
@@ -220,7 +220,7 @@ func (b *bodyChecker) walks(x *typed.Axis, p *typed.Param, i int, at lang.Span) 
 	if pos := size.Of(b.positions[x]); inside(b.prover, &pos, p.Shape[i]) {
 		plain = "write `index(%s)`"
 	}
-	b.errorf(lang.ErrAxisDim, at, "axis %s walks %s, and dimension %d of %s is %s", x.Name, x.Dim, i, p.Name, p.Shape[i]).
+	b.Errorf(lang.ErrAxisDim, at, "axis %s walks %s, and dimension %d of %s is %s", x.Name, x.Dim, i, p.Name, p.Shape[i]).
 		here("walks %s", x.Dim).
 		label(x.At, "axis %s is over %s", x.Name, x.Dim).
 		label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape)).
@@ -240,11 +240,11 @@ func (b *bodyChecker) notProven(p *typed.Param, e *lang.IndexExpr, i int, pos *s
 	var r report
 	switch {
 	case pos == nil:
-		r = b.errorf(lang.ErrBounds, at, "the index is not proven to lie in dimension %d of %s, which is %s: its value is only known when the kernel runs", i, p.Name, dim)
+		r = b.Errorf(lang.ErrBounds, at, "the index is not proven to lie in dimension %d of %s, which is %s: its value is only known when the kernel runs", i, p.Name, dim)
 	case !b.prover.NonNegative(*pos):
-		r = b.errorf(lang.ErrBounds, at, "the index %s is not proven to be at least 0 in dimension %d of %s", *pos, i, p.Name)
+		r = b.Errorf(lang.ErrBounds, at, "the index %s is not proven to be at least 0 in dimension %d of %s", *pos, i, p.Name)
 	default:
-		r = b.errorf(lang.ErrBounds, at, "the index %s is not proven to be less than %s, dimension %d of %s", *pos, dim, i, p.Name)
+		r = b.Errorf(lang.ErrBounds, at, "the index %s is not proven to be less than %s, dimension %d of %s", *pos, dim, i, p.Name)
 	}
 	r.label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape))
 	otherwise := ""
@@ -278,7 +278,7 @@ func (b *bodyChecker) store(s *lang.AssignStmt) {
 		return
 	}
 	if target.Else != nil {
-		b.errorf(lang.ErrBounds, target.Else.Span(), "a store has no `else`: elements outside the tensor are dropped").
+		b.Errorf(lang.ErrBounds, target.Else.Span(), "a store has no `else`: elements outside the tensor are dropped").
 			removeElse(target.Else.Span())
 	}
 	b.write(&typed.Store{Op: lang.OpStore, At: s.Place}, target, s.Value)
@@ -287,7 +287,7 @@ func (b *bodyChecker) store(s *lang.AssignStmt) {
 func (b *bodyChecker) notAssignable(target lang.Expr) {
 	n, ok := target.(*lang.NameExpr)
 	if !ok {
-		b.errorf(lang.ErrReadOnly, target.Span(), "only elements of an output are assigned, as in `y[i, j] = ...`")
+		b.Errorf(lang.ErrReadOnly, target.Span(), "only elements of an output are assigned, as in `y[i, j] = ...`")
 		return
 	}
 	e := b.scope.lookup(n.Name)
@@ -297,10 +297,10 @@ func (b *bodyChecker) notAssignable(target lang.Expr) {
 	case e.kind == entInvalid:
 	case e.kind == entTensor:
 		b.stored[e.param] = true
-		b.errorf(lang.ErrIndexCount, n.Place, "the elements of %s are stored by index", n.Name).label(e.at, "%s: %s", n.Name, typed.ShapeText(e.param.DType, e.param.Shape)).
+		b.Errorf(lang.ErrIndexCount, n.Place, "the elements of %s are stored by index", n.Name).label(e.at, "%s: %s", n.Name, typed.ShapeText(e.param.DType, e.param.Shape)).
 			help("write `%s = ...`", exampleAccess(e.param))
 	default:
-		b.errorf(lang.ErrReadOnly, n.Place, "%s is %s and never changes", n.Name, e.describe()).label(e.at, "bound here").
+		b.Errorf(lang.ErrReadOnly, n.Place, "%s is %s and never changes", n.Name, e.describe()).label(e.at, "bound here").
 			help("bind a new value with `let %s = ...`", n.Name)
 	}
 }

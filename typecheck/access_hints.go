@@ -21,15 +21,15 @@ func (b *bodyChecker) accessHints(e *lang.IndexExpr, op lang.Op) typed.AccessHin
 			for _, s := range lang.Settings(lang.OnAccess) {
 				known[s.Name] = true
 			}
-			b.errorf(lang.ErrAttribute, a.Name.Place, "an access has no attribute @%s", name).
+			b.Errorf(lang.ErrAttribute, a.Name.Place, "an access has no attribute @%s", name).
 				suggest(a.Name.Place, name, sortedKeys(known))
 		case op != lang.OpLoad && op != lang.OpStore:
-			b.errorf(lang.ErrAttribute, a.Place, "an atomic goes to the L2 cache, and takes no @%s", name)
+			b.Errorf(lang.ErrAttribute, a.Place, "an atomic goes to the L2 cache, and takes no @%s", name)
 		case name == "latency" && op != lang.OpLoad:
-			b.errorf(lang.ErrAttribute, a.Place, "@latency says how far a load runs ahead, and a store does not")
+			b.Errorf(lang.ErrAttribute, a.Place, "@latency says how far a load runs ahead, and a store does not")
 		case name == "latency":
 			if latency.IsValid() {
-				b.errorf(lang.ErrAttribute, a.Place, "@latency is given twice").label(latency, "first here")
+				b.Errorf(lang.ErrAttribute, a.Place, "@latency is given twice").label(latency, "first here")
 				continue
 			}
 			latency = a.Place
@@ -37,9 +37,9 @@ func (b *bodyChecker) accessHints(e *lang.IndexExpr, op lang.Op) typed.AccessHin
 				h.Latency = n
 			}
 		case len(a.Args) > 0:
-			b.errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", name).removeArgs(a)
+			b.Errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", name).removeArgs(a)
 		case cache.IsValid():
-			b.errorf(lang.ErrAttribute, a.Place, "@%s and @%s cannot both hold of one access", h.Cache, name).label(cache, "first here")
+			b.Errorf(lang.ErrAttribute, a.Place, "@%s and @%s cannot both hold of one access", h.Cache, name).label(cache, "first here")
 		default:
 			h.Cache, cache = name, a.Place
 		}

@@ -54,7 +54,7 @@ func (b *bodyChecker) lacksOver(e *lang.CallExpr) bool {
 	if len(names) > 1 {
 		over = "over (" + strings.Join(names, ", ") + ")"
 	}
-	r := b.errorf(lang.ErrArgCount, e.Place, "%s in a formula says what it contracts: no line stores by %s", function, strings.Join(names, " or "))
+	r := b.Errorf(lang.ErrArgCount, e.Place, "%s in a formula says what it contracts: no line stores by %s", function, strings.Join(names, " or "))
 	if function == "dot" {
 		last := e.Args[len(e.Args)-1].Value.Span()
 		r.insertAfter(last, ", "+over, "write `dot(..., %s)`", over)
@@ -87,12 +87,12 @@ func (b *bodyChecker) wrongAccumulator(acc lang.Expr, t typed.Type, d, want type
 		switch call.Fn.Span().Text() {
 		case "zeros", "ones", "full":
 			at := call.Args[0].Value.Span()
-			b.errorf(lang.ErrWrongType, at, "%s", message).label(acc.Span(), "the products are added here").
+			b.Errorf(lang.ErrWrongType, at, "%s", message).label(acc.Span(), "the products are added here").
 				replace(at, want.String(), "start it in `%s`, and convert the result where it is stored", want)
 			return
 		}
 	}
-	b.errorf(lang.ErrWrongType, start.Span(), "%s", message).castFix(start, want)
+	b.Errorf(lang.ErrWrongType, start.Span(), "%s", message).castFix(start, want)
 }
 
 // widest is the narrowest type that holds all values of two types of one kind; false where there is none.

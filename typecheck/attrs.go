@@ -18,7 +18,7 @@ func (c *checker) attrs(attrs []*lang.Attr, what string, at lang.SettingPlace, r
 		name := a.Name.Name
 		s, ok := lang.FindSetting(name, at)
 		if !ok {
-			r := c.errorf(lang.ErrAttribute, a.Name.Place, "%s has no attribute @%s", what, name).
+			r := c.Errorf(lang.ErrAttribute, a.Name.Place, "%s has no attribute @%s", what, name).
 				suggest(a.Name.Place, name, sortedKeys(rules))
 			if len(rules) > 0 {
 				r.note("it may have %s", attrList(rules))
@@ -26,7 +26,7 @@ func (c *checker) attrs(attrs []*lang.Attr, what string, at lang.SettingPlace, r
 			continue
 		}
 		if old, dup := seen[name]; dup && !s.Repeats {
-			c.errorf(lang.ErrAttribute, a.Name.Place, "@%s is given twice", name).label(old, "first here")
+			c.Errorf(lang.ErrAttribute, a.Name.Place, "@%s is given twice", name).label(old, "first here")
 			continue
 		}
 		seen[name] = a.Name.Place
@@ -49,7 +49,7 @@ func attrList(rules map[string]attrRule) string {
 func (c *checker) noArgs(set func()) attrRule {
 	return func(a *lang.Attr) {
 		if len(a.Args) > 0 {
-			c.errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", a.Name.Name).removeArgs(a)
+			c.Errorf(lang.ErrAttribute, a.Place, "@%s takes no arguments", a.Name.Name).removeArgs(a)
 			return
 		}
 		set()
@@ -68,11 +68,11 @@ func (c *checker) wordArg(words []string, set func(string)) attrRule {
 						return
 					}
 				}
-				c.errorf(lang.ErrAttribute, n.Place, "@%s is one of %s, not %s", a.Name.Name, wordList(words), n.Name).suggest(n.Place, n.Name, words)
+				c.Errorf(lang.ErrAttribute, n.Place, "@%s is one of %s, not %s", a.Name.Name, wordList(words), n.Name).suggest(n.Place, n.Name, words)
 				return
 			}
 		}
-		c.errorf(lang.ErrAttribute, a.Place, "@%s takes one of %s", a.Name.Name, wordList(words))
+		c.Errorf(lang.ErrAttribute, a.Place, "@%s takes one of %s", a.Name.Name, wordList(words))
 	}
 }
 
@@ -123,36 +123,36 @@ func (c *checker) sizesRule(s *signature, sizes map[*size.Symbol]int64, types ma
 		}
 		for _, arg := range a.Args {
 			if arg.Name == nil {
-				c.errorf(lang.ErrAttribute, arg.Place, "@sizes names dimensions and type parameters, as in `@sizes(M = 8192, T = bf16)`")
+				c.Errorf(lang.ErrAttribute, arg.Place, "@sizes names dimensions and type parameters, as in `@sizes(M = 8192, T = bf16)`")
 				continue
 			}
 			e := names[arg.Name.Name]
 			switch {
 			case e == nil:
 				if s.ok {
-					c.errorf(lang.ErrAttribute, arg.Name.Place, "there is no dimension or type parameter %s", arg.Name.Name).
+					c.Errorf(lang.ErrAttribute, arg.Name.Place, "there is no dimension or type parameter %s", arg.Name.Name).
 						suggest(arg.Name.Place, arg.Name.Name, sortedKeys(names))
 				}
 			case e.kind == entTypeParam:
 				n, ok := arg.Value.(*lang.NameExpr)
 				if !ok {
-					c.errorf(lang.ErrAttribute, arg.Value.Span(), "%s stands for an element type, as in `%s = bf16`", e.name, e.name)
+					c.Errorf(lang.ErrAttribute, arg.Value.Span(), "%s stands for an element type, as in `%s = bf16`", e.name, e.name)
 					continue
 				}
 				dt, ok := lang.ParseDType(n.Name)
 				if !ok {
-					c.errorf(lang.ErrUnknownType, n.Place, "unknown type %s", n.Name).suggest(n.Place, n.Name, typeNames())
+					c.Errorf(lang.ErrUnknownType, n.Place, "unknown type %s", n.Name).suggest(n.Place, n.Name, typeNames())
 					continue
 				}
 				if p := e.dtype.Param; !p.Accepts(dt) {
-					c.errorf(lang.ErrTypeParam, n.Place, "%s: %s does not stand for %s", p.Name, p.Bound, dt).label(p.At, "declared here")
+					c.Errorf(lang.ErrTypeParam, n.Place, "%s: %s does not stand for %s", p.Name, p.Bound, dt).label(p.At, "declared here")
 				} else {
 					types[p] = dt
 				}
 			default:
 				lit, ok := c.literalOf(s.scope, arg.Value, e.symbol.DType, "the size of "+e.name)
 				if ok && e.symbol.Kind == size.DimSymbol && lit.Int < 1 {
-					c.errorf(lang.ErrAttribute, arg.Value.Span(), "the size of %s is %d; the least is 1", e.name, lit.Int)
+					c.Errorf(lang.ErrAttribute, arg.Value.Span(), "the size of %s is %d; the least is 1", e.name, lit.Int)
 				} else if ok {
 					sizes[e.symbol] = lit.Int
 				}

@@ -16,7 +16,7 @@ func (b *bodyChecker) axisStmt(a *lang.AxisClause) {
 		b.declare(b.scope, &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}, false)
 	}
 	if a.By != nil {
-		b.errorf(lang.ErrTune, a.By.Span(), "an `axis` is the whole of its range at once and has no `by`").
+		b.Errorf(lang.ErrTune, a.By.Span(), "an `axis` is the whole of its range at once and has no `by`").
 			help("walk it in steps with `for %s in ... by ...`", a.Name.Name)
 		refuse()
 		return
@@ -28,12 +28,12 @@ func (b *bodyChecker) axisStmt(a *lang.AxisClause) {
 	}
 	n, isConst := dim.Const()
 	if isConst && n < 1 {
-		b.errorf(lang.ErrTune, a.Over.Span(), "an axis of extent %d has no elements; the least is 1", n)
+		b.Errorf(lang.ErrTune, a.Over.Span(), "an axis of extent %d has no elements; the least is 1", n)
 		refuse()
 		return
 	}
 	if isConst && a.Range == nil && n > math.MaxInt32 {
-		b.errorf(lang.ErrTune, a.Over.Span(), "an axis of its own has at most %d elements, not %d", math.MaxInt32, n)
+		b.Errorf(lang.ErrTune, a.Over.Span(), "an axis of its own has at most %d elements, not %d", math.MaxInt32, n)
 		refuse()
 		return
 	}
@@ -62,12 +62,12 @@ func (b *bodyChecker) subRange(x *typed.Axis, a *lang.AxisClause) bool {
 	x.Len = hi.Sub(x.Lo)
 	switch {
 	case !b.prover.NonNegative(x.Lo):
-		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s begins at %s, which is not proven to be at least 0", x.Name, x.Lo)
+		b.Errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s begins at %s, which is not proven to be at least 0", x.Name, x.Lo)
 	case !b.prover.AtMost(hi, x.Dim):
-		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s ends at %s, which is not proven to be at most %s", x.Name, hi, x.Dim).
+		b.Errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s ends at %s, which is not proven to be at most %s", x.Name, hi, x.Dim).
 			help("give an end that follows from the dimension, such as `%s / 2`, or walk the range with `for`, which stops at the end of the dimension", x.Dim)
 	case !b.prover.NonNegative(x.Len):
-		b.errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s runs from %s to %s, which is not proven to be forward", x.Name, x.Lo, hi)
+		b.Errorf(lang.ErrSubRange, a.Range.Place, "the range of axis %s runs from %s to %s, which is not proven to be forward", x.Name, x.Lo, hi)
 	default:
 		return true
 	}
@@ -81,7 +81,7 @@ func (b *bodyChecker) dimension(over lang.Expr) (size.Size, bool) {
 	}
 	if n, ok := over.(*lang.NameExpr); ok {
 		if e := b.scope.lookup(n.Name); e != nil && e.kind == entTensor && len(e.param.Shape) > 0 {
-			b.errorf(lang.ErrAxisAsValue, n.Place, "an axis walks a dimension, and %s is a tensor", n.Name).
+			b.Errorf(lang.ErrAxisAsValue, n.Place, "an axis walks a dimension, and %s is a tensor", n.Name).
 				label(e.at, "%s: %s", n.Name, typed.ShapeText(e.param.DType, e.param.Shape)).
 				help("name one of its dimensions, as in `in %s`", e.param.Shape[0])
 			return size.Size{}, false
@@ -111,7 +111,7 @@ func (b *bodyChecker) noDimension(e lang.Expr, o operand) {
 	if n, ok := e.(*lang.NameExpr); ok {
 		what = n.Name
 	}
-	r := b.errorf(lang.ErrNotConstant, e.Span(), "%s is %s, which is no dimension: an integer expression over dimensions and constants is needed", what, b.describeOperand(o))
+	r := b.Errorf(lang.ErrNotConstant, e.Span(), "%s is %s, which is no dimension: an integer expression over dimensions and constants is needed", what, b.describeOperand(o))
 	r.wholeHelp(o)
 	if o.lin != nil {
 		r.help("make it a constant parameter, `<const N: int>`, or walk a dimension with `for k in K[.. n]`, whose end may be a value")
@@ -189,7 +189,7 @@ func (b *bodyChecker) axisField(x *typed.Axis, e *lang.FieldExpr) operand {
 			lin = size.Of(b.positions[x]).Add(size.Const(1))
 		}
 	default:
-		b.errorf(lang.ErrField, e.Name.Place, "an axis has `.start` and `.end`, not .%s", e.Name.Name).
+		b.Errorf(lang.ErrField, e.Name.Place, "an axis has `.start` and `.end`, not .%s", e.Name.Name).
 			suggest(e.Name.Place, e.Name.Name, []string{"start", "end"}).
 			orHelp("`%s.start` is where the span of this block begins, `%s.end` one past its last position, `index(%s)` the tile of the positions", x.Name, x.Name, x.Name)
 		return bad(e.Place)
@@ -208,20 +208,20 @@ func (b *bodyChecker) axisNamed(n lang.Ident) (*typed.Axis, bool) {
 	switch {
 	case e == nil:
 		if m := b.scope.file(); (m == nil || !m.incomplete) && !b.ended(n.Name, n.Place) {
-			b.errorf(lang.ErrUnknownName, n.Place, "unknown axis %s", n.Name).suggest(n.Place, n.Name, b.axesInSight()).
+			b.Errorf(lang.ErrUnknownName, n.Place, "unknown axis %s", n.Name).suggest(n.Place, n.Name, b.axesInSight()).
 				orHelp("declare it: `axis %s in ...`, over a dimension or a number", n.Name)
 		}
 		return nil, false
 	case e.kind == entInvalid || e.kind == entValue && e.value.mode == invalid:
 		return nil, false
 	case e.kind != entAxis:
-		r := b.errorf(lang.ErrAxisAsValue, n.Place, "%s is %s, not an axis", n.Name, e.describe()).label(e.at, "declared here")
+		r := b.Errorf(lang.ErrAxisAsValue, n.Place, "%s is %s, not an axis", n.Name, e.describe()).label(e.at, "declared here")
 		if e.kind == entValue && e.value.mode == typedValue && len(e.value.typ().Axes) == 0 && isInt(e.value.typ().DType) {
 			r.help("it is a number already: write `%s` where its position is meant", n.Name)
 		}
 		return nil, false
 	case e.axis.Scalar:
-		b.errorf(lang.ErrAxisAsValue, n.Place, "%s is a scalar position: it has no extent, and no tile is over it", n.Name).
+		b.Errorf(lang.ErrAxisAsValue, n.Place, "%s is a scalar position: it has no extent, and no tile is over it", n.Name).
 			label(e.at, "declared without `by`").help("declare it with `by` to make it an axis of tiles")
 		return nil, false
 	}
@@ -243,7 +243,7 @@ func (b *bodyChecker) axisArg(e lang.Expr) (*typed.Axis, bool) {
 	if n, ok := e.(*lang.NameExpr); ok {
 		return b.axisNamed(lang.Ident{At: n.At, Name: n.Name})
 	}
-	r := b.errorf(lang.ErrAxisAsValue, e.Span(), "the name of an axis is needed here")
+	r := b.Errorf(lang.ErrAxisAsValue, e.Span(), "the name of an axis is needed here")
 	if lit, ok := e.(*lang.IntLit); ok {
 		r.help("declare one of that extent, `axis r in %s`, and name it here", lit.Span().Text())
 	}
@@ -265,7 +265,7 @@ func (b *bodyChecker) extent(x *typed.Axis, by lang.Expr) bool {
 		case e.kind == entInvalid:
 			return false
 		case e.kind != entConst:
-			b.errorf(lang.ErrTune, n.Place, "the extent of axis %s is %s, which is %s", x.Name, n.Name, e.describe()).
+			b.Errorf(lang.ErrTune, n.Place, "the extent of axis %s is %s, which is %s", x.Name, n.Name, e.describe()).
 				label(e.at, "declared here").help("write a number, the name of a const, or a new name that the planner then binds")
 			return false
 		}
@@ -281,14 +281,14 @@ func (b *bodyChecker) extent(x *typed.Axis, by lang.Expr) bool {
 	lit, isLit := by.(*lang.IntLit)
 	switch {
 	case isLit && lit.Value > math.MaxInt32:
-		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d, more than a position can count; the most is %d", x.Name, lit.Value, math.MaxInt32)
+		b.Errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d, more than a position can count; the most is %d", x.Name, lit.Value, math.MaxInt32)
 		return false
 	case !ok:
-		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %s, no whole constant", x.Name, b.describeOperand(o)).wholeHelp(o).
+		b.Errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %s, no whole constant", x.Name, b.describeOperand(o)).wholeHelp(o).
 			orHelp("write a number, or a name that the planner binds and `tune` limits")
 		return false
 	case n < 1:
-		b.errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d; the least is 1", x.Name, n)
+		b.Errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d; the least is 1", x.Name, n)
 		return false
 	}
 	x.Choices = []int64{n}
@@ -302,7 +302,7 @@ func (b *bodyChecker) ended(name string, at lang.Span) bool {
 	}
 	for i := len(b.kernel.Axes) - 1; i >= 0; i-- {
 		if a := b.kernel.Axes[i]; a.Name == name {
-			b.errorf(lang.ErrEscape, at, "the axis %s has ended with the block that declares it", name).label(a.At, "%s is declared here", name).
+			b.Errorf(lang.ErrEscape, at, "the axis %s has ended with the block that declares it", name).label(a.At, "%s is declared here", name).
 				help("reduce over %s where it is in scope, or declare an axis here", name)
 			return true
 		}

@@ -17,14 +17,14 @@ func (b *bodyChecker) bitcast(e *lang.CallExpr) operand {
 	}
 	n, ok := e.Args[1].Value.(*lang.NameExpr)
 	if !ok {
-		b.errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
+		b.Errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
 		return bad(e.Place)
 	}
 	to, ok := b.dtypeNamed(b.scope, n.Name, n.Place)
 	if ok && x.mode == tensorOperand {
 		return b.view(x.param, to, e, n.Place)
 	}
-	if !ok || x.mode != typedValue || !b.sameWidth(b.errorf, x.typ().DType, to, n.Place) {
+	if !ok || x.mode != typedValue || !b.sameWidth(b.Errorf, x.typ().DType, to, n.Place) {
 		return bad(e.Place)
 	}
 	from := x.typ().DType
@@ -79,13 +79,13 @@ func (c *checker) haveBits(errorf func(lang.Code, lang.Span, string, ...any) rep
 // another type of the same width, without a copy.
 func (g *graphChecker) bitcast(e *lang.CallExpr) operand {
 	if len(e.Args) != 2 {
-		g.errorf(lang.ErrArgCount, e.Place, "bitcast has %s", plural(len(e.Args), "argument")).help("write `bitcast(x, i32)`")
+		g.Errorf(lang.ErrArgCount, e.Place, "bitcast has %s", plural(len(e.Args), "argument")).help("write `bitcast(x, i32)`")
 		return bad(e.Place)
 	}
 	x := g.settled(g.expr(e.Args[0].Value))
 	n, ok := e.Args[1].Value.(*lang.NameExpr)
 	if !ok {
-		g.errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
+		g.Errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
 		return bad(e.Place)
 	}
 	to, ok := g.dtypeNamed(g.scope, n.Name, n.Place)
@@ -93,11 +93,11 @@ func (g *graphChecker) bitcast(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if x.mode != typedValue || x.graph.GType().Kind != typed.GTensor {
-		g.errorf(lang.ErrWrongType, e.Args[0].Value.Span(), "bitcast in a graph is of a tensor, not of %s", g.describe(x))
+		g.Errorf(lang.ErrWrongType, e.Args[0].Value.Span(), "bitcast in a graph is of a tensor, not of %s", g.describe(x))
 		return bad(e.Place)
 	}
 	t := x.graph.GType()
-	if !g.sameWidth(g.errorf, t.DType, to, n.Place) {
+	if !g.sameWidth(g.Errorf, t.DType, to, n.Place) {
 		return bad(e.Place)
 	}
 	return graphOperand(&typed.GView{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GTensor, DType: to, Shape: t.Shape}, At: e.Place}, X: x.graph})

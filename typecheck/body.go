@@ -35,23 +35,16 @@ type bodyChecker struct {
 	writes []access // stores and atomics
 	reads  []access // loads of inout tensors
 	stored map[*typed.Param]bool
-	frames []frame // the fn calls being inlined, outermost first
-	unfolding
+	inlining
 	// storeFailed: a statement that may have been a store has an error.
 	storeFailed bool
-}
-
-// frame is a fn being inlined.
-type frame struct {
-	fn *lang.FnDecl
-	at lang.Span
 }
 
 // emit appends a statement to the block being checked.
 func (b *bodyChecker) emit(s typed.Stmt) { *b.stmts = append(*b.stmts, s) }
 
-// errorf reports an error; inside a fn, with where it was called.
-func (b *bodyChecker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
+// Errorf reports an error; inside a fn, with where it was called.
+func (b *bodyChecker) Errorf(code lang.Code, at lang.Span, format string, args ...any) report {
 	return labelCalls(b.checker.reportf(code, at, format, args...), b.frames)
 }
 
@@ -88,7 +81,7 @@ func (b *bodyChecker) noEscape(o operand, s *scope) operand {
 			if !hasAxis(s.axes, a) {
 				continue
 			}
-			r := b.errorf(lang.ErrEscape, o.at, "the value is %s, and the axis %s ends here", t, a.Name).
+			r := b.Errorf(lang.ErrEscape, o.at, "the value is %s, and the axis %s ends here", t, a.Name).
 				label(a.At, "%s is declared here", a.Name)
 			if a.Kind == typed.LoopAxis {
 				r.help("reduce over %s inside the loop, as in `sum(x, over %s)`, and carry the result", a.Name, a.Name)
@@ -157,7 +150,7 @@ func (b *bodyChecker) isOutput(target lang.Expr) bool {
 func (b *bodyChecker) let(s *lang.LetStmt) {
 	o := b.expr(s.Value)
 	if s.InOut {
-		b.errorf(lang.ErrReadOnly, s.Names[0].Place, "a kernel has no state of its own: %s is bound once", s.Names[0].Name).
+		b.Errorf(lang.ErrReadOnly, s.Names[0].Place, "a kernel has no state of its own: %s is bound once", s.Names[0].Name).
 			help("bind it with `let`, and carry what changes from step to step: `for ... with %s = ...`", s.Names[0].Name)
 		o = bad(s.Place)
 	}
@@ -182,21 +175,21 @@ func (b *bodyChecker) single(o operand, what string) operand {
 		if o.old != nil {
 			return o.old()
 		}
-		b.errorf(lang.ErrValueCount, o.at, "this gives no value")
+		b.Errorf(lang.ErrValueCount, o.at, "this gives no value")
 		return bad(o.at)
 	case several:
 		if o.expr == nil && len(o.elems) == 1 {
 			return o.elems[0]
 		}
 		if n := len(o.valueTypes()); n != 1 {
-			b.errorf(lang.ErrValueCount, o.at, "this gives %s where one is needed", plural(n, "value")).
+			b.Errorf(lang.ErrValueCount, o.at, "this gives %s where one is needed", plural(n, "value")).
 				help("bind them with `let (a, b) = ...`")
 			return bad(o.at)
 		}
 		return operand{mode: typedValue, at: o.at, expr: o.expr}
 	case axisOperand:
 		if b.inIndex == 0 {
-			r := b.errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name)
+			r := b.Errorf(lang.ErrAxisAsValue, o.at, "the axis %s is no value", o.axis.Name)
 			if positions := "index(" + o.axis.Name + ")"; takenBehind(o.at.Source.Text[o.at.End:]) { // as in `j[i]`: positions are no tensor either
 				r.help("write `%s` for its positions", positions)
 			} else {
@@ -206,7 +199,7 @@ func (b *bodyChecker) single(o operand, what string) operand {
 		}
 		return b.positionsOf(o.axis, o.at)
 	case tensorOperand:
-		r := b.errorf(lang.ErrAxisAsValue, o.at, "the tensor %s is no value: only its elements are", o.param.Name)
+		r := b.Errorf(lang.ErrAxisAsValue, o.at, "the tensor %s is no value: only its elements are", o.param.Name)
 		if o.param.Of != nil && o.param.At == o.at {
 			r.help("give the view a name, as in `let w = %s`, and index that", o.param.Name)
 		} else {
@@ -258,7 +251,7 @@ func (b *bodyChecker) bindAll(names []lang.Ident, o operand, at lang.Span) {
 		return
 	}
 	if n := len(o.valueTypes()); n != len(names) || o.mode != several {
-		b.errorf(lang.ErrValueCount, names[0].Place.To(names[len(names)-1].Place), "%s for %s", plural(len(names), "name"), plural(n, "value")).
+		b.Errorf(lang.ErrValueCount, names[0].Place.To(names[len(names)-1].Place), "%s for %s", plural(len(names), "name"), plural(n, "value")).
 			label(o.at, "gives %s", plural(n, "value"))
 		refuse()
 		return

@@ -126,53 +126,11 @@ func sortedKeys[V any](m map[string]V) []string {
 	return keys
 }
 
-func (b *bodyChecker) call(e *lang.CallExpr) operand {
-	n, ok := e.Fn.(*lang.NameExpr)
-	if !ok {
-		r := b.errorf(lang.ErrNameKind, e.Fn.Span(), "only a function's name can be called")
-		if f, isField := e.Fn.(*lang.FieldExpr); isField {
-			b.notMethod(r, b.scope, false, f)
-		}
-		return bad(e.Place)
-	}
-	if ent := b.scope.lookup(n.Name); ent != nil {
-		switch ent.kind {
-		case entInvalid:
-			b.argumentsOf(e)
-			return bad(e.Place)
-		case entFn:
-			return b.callFn(ent, e)
-		case entLambda:
-			return b.callLambda(ent, e)
-		case entBuiltin:
-			named := *e
-			named.Fn = &lang.NameExpr{At: n.At, Name: ent.builtin}
-			return b.callBuiltin(ent.builtin, &named)
-		case entKernel, entGraph:
-			b.errorf(lang.ErrNameKind, n.Place, "%s is %s: a kernel calls only functions", n.Name, ent.describe()).label(ent.at, "declared here").
-				help("call it from a graph, or make what they share a fn")
-			return bad(e.Place)
-		}
-		b.errorf(lang.ErrNameKind, n.Place, "%s is %s, not a function", n.Name, ent.describe()).label(ent.at, "declared here")
-		return bad(e.Place)
-	}
-	return b.callBuiltin(n.Name, e)
-}
-
-// argumentsOf types the arguments of a call that means nothing: errors inside them are no consequence of that.
-func (b *bodyChecker) argumentsOf(e *lang.CallExpr) {
-	for _, a := range e.Args {
-		if b.isValue(b.scope, a.Value) {
-			b.expr(a.Value)
-		}
-	}
-}
-
 // callBuiltin types a call of a function of the language.
 func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 	n := e.Fn.(*lang.NameExpr)
 	if e.Else != nil && name != "pick" {
-		b.errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", name).removeElse(e.Else.Span())
+		b.Errorf(lang.ErrBounds, e.Else.Span(), "%s reads nothing that may lie outside, and takes no `else`", name).removeElse(e.Else.Span())
 		return bad(e.Place)
 	}
 	switch op, _ := lang.OpByName(name); op {
@@ -182,7 +140,7 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 		return b.cumulate(op, e)
 	}
 	if special := b.special(name); special != nil {
-		if op, _ := lang.FindOp(name, lang.FormCall); !op.IsAtomic() && op != lang.OpSort && b.named(e) {
+		if op, _ := lang.FindOp(name, lang.FormCall); !op.IsAtomic() && op != lang.OpSort && !b.allByPosition(b, e) {
 			return bad(e.Place)
 		}
 		return special(e)
@@ -203,12 +161,12 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 	}
 	switch {
 	case e.Over != nil && isBuiltin(name):
-		b.errorf(lang.ErrArgName, e.Place, "%s does not reduce and takes no `over`", name)
+		b.Errorf(lang.ErrArgName, e.Place, "%s does not reduce and takes no `over`", name)
 	case name == "view":
-		b.errorf(lang.ErrNameKind, n.Place, "view is of whole tensors, in a graph")
+		b.Errorf(lang.ErrNameKind, n.Place, "view is of whole tensors, in a graph")
 	default:
 		if d, ok := lang.ParseDType(name); ok {
-			r := b.errorf(lang.ErrNameKind, n.Place, "%s is a type and is not called", name)
+			r := b.Errorf(lang.ErrNameKind, n.Place, "%s is a type and is not called", name)
 			if len(e.Args) == 1 {
 				r.replace(e.Place, held(e.Place, inBrackets(e.Args[0].Value.Span())+" as "+d.String()), "convert with `as %s`", d)
 			}
@@ -217,26 +175,15 @@ func (b *bodyChecker) callBuiltin(name string, e *lang.CallExpr) operand {
 		b.unknown(b.scope, name, n.Place, functionNames(), false, calledPlaces...)
 		// What another language's function is given are no arguments of ours, and of an atomic the first is no value.
 		if lang.FindNeighbour(name, calledPlaces...) == nil && !strings.HasPrefix(strings.ToLower(name), "atomic") {
-			b.argumentsOf(e)
+			b.argumentsOf(b, e)
 		}
 	}
 	return bad(e.Place)
 }
 
-// named refuses named arguments.
-func (b *bodyChecker) named(e *lang.CallExpr) bool {
-	for _, a := range e.Args {
-		if a.Name != nil {
-			b.unknownArgument(e, a, false)
-			return true
-		}
-	}
-	return false
-}
-
 // args types the arguments of a call as values.
 func (b *bodyChecker) args(e *lang.CallExpr) ([]operand, []lang.Expr, bool) {
-	ok := !b.named(e)
+	ok := b.allByPosition(b, e)
 	var ops []operand
 	var exprs []lang.Expr
 	for _, a := range e.Args {
@@ -249,12 +196,12 @@ func (b *bodyChecker) args(e *lang.CallExpr) ([]operand, []lang.Expr, bool) {
 }
 
 func (b *bodyChecker) elementwise(op lang.Op, e *lang.CallExpr) operand {
-	if b.named(e) { // it is no operand, and one error
+	if !b.allByPosition(b, e) { // it is no operand, and one error
 		return bad(e.Place)
 	}
 	ops, exprs, ok := b.args(e)
 	if n := len(op.Row().Operands); len(ops) != n {
-		b.errorf(lang.ErrArgCount, e.Place, "%s takes %s, not %d", op.Row().Spelling, plural(n, "argument"), len(ops))
+		b.Errorf(lang.ErrArgCount, e.Place, "%s takes %s, not %d", op.Row().Spelling, plural(n, "argument"), len(ops))
 		return bad(e.Place)
 	}
 	if !ok {
@@ -288,7 +235,7 @@ func (b *bodyChecker) clamped(ops []operand) (size.Size, bool) {
 // wantArgs checks the number of arguments.
 func (b *bodyChecker) wantArgs(e *lang.CallExpr, lo, hi int, usage string) bool {
 	if n := len(e.Args); n < lo || hi >= 0 && n > hi {
-		b.errorf(lang.ErrArgCount, e.Place, "%s has %s", e.Fn.Span().Text(), plural(n, "argument")).help("write `%s`", usage)
+		b.Errorf(lang.ErrArgCount, e.Place, "%s has %s", e.Fn.Span().Text(), plural(n, "argument")).help("write `%s`", usage)
 		return false
 	}
 	return true
@@ -324,7 +271,7 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) o
 	} else {
 		f, isField := e.Args[0].Value.(*lang.FieldExpr)
 		if !isField || !b.ofModule(b.scope, false, f) {
-			b.errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument is the element type, as in `f32`")
+			b.Errorf(lang.ErrUnknownType, e.Args[0].Value.Span(), "the first argument is the element type, as in `f32`")
 		}
 	}
 	var axes []*typed.Axis
@@ -334,7 +281,7 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) o
 		case !axisOK:
 			ok = false
 		case hasAxis(axes, x):
-			b.errorf(lang.ErrDuplicate, a.Place, "the axis %s stands twice", x.Name)
+			b.Errorf(lang.ErrDuplicate, a.Place, "the axis %s stands twice", x.Name)
 			ok = false
 		default:
 			axes = append(axes, x)
@@ -354,11 +301,11 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) o
 	}
 	t := v.typ()
 	if len(t.Axes) > 0 {
-		b.errorf(lang.ErrNotScalar, v.at, "the value of `full` is the tile %s; a scalar is needed", t)
+		b.Errorf(lang.ErrNotScalar, v.at, "the value of `full` is the tile %s; a scalar is needed", t)
 		return bad(e.Place)
 	}
 	if t.DType != d {
-		b.errorf(lang.ErrWrongType, v.at, "the value is %s, not %s", t, d).castFix(e.Args[1].Value, d)
+		b.Errorf(lang.ErrWrongType, v.at, "the value is %s, not %s", t, d).castFix(e.Args[1].Value, d)
 		return bad(e.Place)
 	}
 	return typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: axes}, At: e.Place}, Op: lang.OpFull, Args: []typed.Expr{v.expr}, Axes: axes})
@@ -389,7 +336,7 @@ func (b *bodyChecker) rename(e *lang.CallExpr) operand {
 	x := b.value(e.Args[0].Value)
 	m, ok := e.Args[1].Value.(*lang.MapExpr)
 	if !ok {
-		b.errorf(lang.ErrRename, e.Args[1].Value.Span(), "the second argument says which axis becomes which, as in `i -> j`")
+		b.Errorf(lang.ErrRename, e.Args[1].Value.Span(), "the second argument says which axis becomes which, as in `i -> j`")
 		return bad(e.Place)
 	}
 	from, okFrom := b.axisArg(m.From)
@@ -401,11 +348,11 @@ func (b *bodyChecker) rename(e *lang.CallExpr) operand {
 	t := x.typ()
 	switch {
 	case !hasAxis(t.Axes, from):
-		b.errorf(lang.ErrNoAxis, m.From.Span(), "the tile %s has no axis %s", t, from.Name)
+		b.Errorf(lang.ErrNoAxis, m.From.Span(), "the tile %s has no axis %s", t, from.Name)
 	case hasAxis(t.Axes, to):
-		b.errorf(lang.ErrRename, m.To.Span(), "the tile %s has an axis %s already", t, to.Name)
+		b.Errorf(lang.ErrRename, m.To.Span(), "the tile %s has an axis %s already", t, to.Name)
 	case !b.samePositions(from, to):
-		b.errorf(lang.ErrRename, m.Place, "%s and %s do not hold the same positions", from.Name, to.Name).
+		b.Errorf(lang.ErrRename, m.Place, "%s and %s do not hold the same positions", from.Name, to.Name).
 			label(from.At, "%s is over %s", from.Name, typed.AxisText(from)).label(to.At, "%s is over %s", to.Name, typed.AxisText(to)).
 			help("rename between axes that are each the whole of one dimension")
 	default:

@@ -24,7 +24,7 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 		}
 	}
 	if len(args) == 0 || (m == nil) == (len(e.Over) == 0) {
-		b.errorf(lang.ErrArgCount, e.Place, "cat needs tiles and the axis over which they stand in the result").help("write `%s`", catUsage)
+		b.Errorf(lang.ErrArgCount, e.Place, "cat needs tiles and the axis over which they stand in the result").help("write `%s`", catUsage)
 		return bad(e.Place)
 	}
 	ok := true
@@ -48,7 +48,7 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if len(to) != 1 {
-		b.errorf(lang.ErrShapeOp, where, "cat gives one axis, not %d", len(to)).help("write `%s`", catUsage)
+		b.Errorf(lang.ErrShapeOp, where, "cat gives one axis, not %d", len(to)).help("write `%s`", catUsage)
 		return bad(e.Place)
 	}
 	_, tiles, ok = b.common("cat", e.Fn.Span(), tiles, exprs, false)
@@ -65,7 +65,7 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 		for i, x := range tiles {
 			types[i] = x.typ().String()
 		}
-		b.errorf(lang.ErrShapeOp, where, "which axes of %s stand one behind the other along %s is not plain", strings.Join(types, ", "), d.Name).
+		b.Errorf(lang.ErrShapeOp, where, "which axes of %s stand one behind the other along %s is not plain", strings.Join(types, ", "), d.Name).
 			help("name them: `cat(..., (p, q) -> %s)`, or `p -> %s` where it is one axis of all", d.Name, d.Name)
 		return bad(e.Place)
 	case len(from) == 1:
@@ -73,7 +73,7 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 			from = append(from, from[0])
 		}
 	case len(from) != len(tiles):
-		b.errorf(lang.ErrShapeOp, where, "cat of %s joins %s", plural(len(tiles), "tile"), countAxes(from)).help("write `%s`", catUsage)
+		b.Errorf(lang.ErrShapeOp, where, "cat of %s joins %s", plural(len(tiles), "tile"), countAxes(from)).help("write `%s`", catUsage)
 		return bad(e.Place)
 	}
 	return b.joined(e, tiles, from, d, where)

@@ -140,8 +140,8 @@ type report struct {
 	many bool
 }
 
-// errorf reports an error at a place; inside a fn, with where it was called.
-func (c *checker) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
+// Errorf reports an error at a place; inside a fn, with where it was called.
+func (c *checker) Errorf(code lang.Code, at lang.Span, format string, args ...any) report {
 	return labelCalls(c.reportf(code, at, format, args...), c.calls)
 }
 

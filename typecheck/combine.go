@@ -15,7 +15,7 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 	usage := fmt.Sprintf("%s(x, over k, 0.0, (a, b) => a + b)", name)
 	reverse, args, ok := b.reversed(op, e)
 	if len(args) != 3 {
-		b.errorf(lang.ErrArgCount, e.Place, "%s takes the operand, the identity and the function, not %s", name, plural(len(args), "argument")).
+		b.Errorf(lang.ErrArgCount, e.Place, "%s takes the operand, the identity and the function, not %s", name, plural(len(args), "argument")).
 			help("write `%s`; tuples stand in brackets", usage)
 		return bad(e.Place)
 	}
@@ -26,7 +26,7 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if len(x) != len(identity) {
-		b.errorf(lang.ErrValueCount, args[1].Span(), "%s, and %s combined: each needs one", plural(len(identity), "identity value"), plural(len(x), "operand")).
+		b.Errorf(lang.ErrValueCount, args[1].Span(), "%s, and %s combined: each needs one", plural(len(identity), "identity value"), plural(len(x), "operand")).
 			label(args[0].Span(), "%s", plural(len(x), "operand"))
 		return bad(e.Place)
 	}
@@ -38,7 +38,7 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 			return bad(e.Place)
 		}
 		if t := same[1].typ(); len(t.Axes) > 0 {
-			b.errorf(lang.ErrNotScalar, same[1].at, "the identity is the tile %s; a scalar is needed", t)
+			b.Errorf(lang.ErrNotScalar, same[1].at, "the identity is the tile %s; a scalar is needed", t)
 			return bad(e.Place)
 		}
 		types[i] = same[0].typ()
@@ -49,7 +49,7 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 		if hasAxis(axes, a) {
 			continue
 		}
-		r := b.errorf(lang.ErrNoAxis, e.Over[i].Place, "the operand has no axis %s", a.Name).label(args[0].Span(), "%s", types[0])
+		r := b.Errorf(lang.ErrNoAxis, e.Over[i].Place, "the operand has no axis %s", a.Name).label(args[0].Span(), "%s", types[0])
 		if len(axes) > 0 {
 			r.help("its axes are %s", typed.AxisNames(axes))
 		}
@@ -73,7 +73,7 @@ func (b *bodyChecker) cumulate(op lang.Op, e *lang.CallExpr) operand {
 	reverse, args, ok := b.reversed(op, e)
 	name := op.Row().Spelling
 	if len(args) != 1 {
-		b.errorf(lang.ErrArgCount, e.Place, "%s takes 1 tile, not %d", name, len(args)).help("write `%s(x, over k)`", name)
+		b.Errorf(lang.ErrArgCount, e.Place, "%s takes 1 tile, not %d", name, len(args)).help("write `%s(x, over k)`", name)
 		return bad(e.Place)
 	}
 	over, overOK := b.along(op, e)
@@ -96,7 +96,7 @@ func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse typed.Expr
 		case a.Name == nil:
 			args = append(args, a.Value)
 		case a.Name.Name != "reverse" || op == lang.OpReduce || reverse != nil:
-			b.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", op.Row().Spelling, a.Name.Name)
+			b.Errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", op.Row().Spelling, a.Name.Name)
 			ok = false
 		default:
 			o := b.value(a.Value)
@@ -105,7 +105,7 @@ func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse typed.Expr
 				continue
 			}
 			if o.mode != typedValue || o.typ().DType != typed.Concrete(lang.Bool) || !isStatic(o.expr) {
-				b.errorf(lang.ErrNotConstant, a.Value.Span(), "`reverse` is true or false, known when the kernel is compiled, not %s", b.describeOperand(o))
+				b.Errorf(lang.ErrNotConstant, a.Value.Span(), "`reverse` is true or false, known when the kernel is compiled, not %s", b.describeOperand(o))
 				ok = false
 				continue
 			}
@@ -119,7 +119,7 @@ func (b *bodyChecker) reversed(op lang.Op, e *lang.CallExpr) (reverse typed.Expr
 func (b *bodyChecker) along(op lang.Op, e *lang.CallExpr) ([]*typed.Axis, bool) {
 	name := op.Row().Spelling
 	if len(e.Over) == 0 {
-		b.errorf(lang.ErrArgCount, e.Place, "%s needs the axis that it goes along", name).help("say over what: `%s(x, over k, ...)`", name)
+		b.Errorf(lang.ErrArgCount, e.Place, "%s needs the axis that it goes along", name).help("say over what: `%s(x, over k, ...)`", name)
 		return nil, false
 	}
 	over, ok := b.axesOver(e.Over)
@@ -127,7 +127,7 @@ func (b *bodyChecker) along(op lang.Op, e *lang.CallExpr) ([]*typed.Axis, bool) 
 		return over, ok
 	}
 	if len(over) != 1 {
-		b.errorf(lang.ErrArgCount, e.Over[1].Place, "%s goes along one axis, not %d", name, len(over)).
+		b.Errorf(lang.ErrArgCount, e.Over[1].Place, "%s goes along one axis, not %d", name, len(over)).
 			help("scan along one and then along the other")
 		return nil, false
 	}
@@ -136,7 +136,7 @@ func (b *bodyChecker) along(op lang.Op, e *lang.CallExpr) ([]*typed.Axis, bool) 
 		if a.Kind == typed.LoopAxis {
 			what = "each step of the loop has a part of it, whose extent the planner chooses"
 		}
-		b.errorf(lang.ErrPartial, e.Over[0].Place, "%s along %s would begin anew with every part: %s", name, a.Name, what).
+		b.Errorf(lang.ErrPartial, e.Over[0].Place, "%s along %s would begin anew with every part: %s", name, a.Name, what).
 			label(a.At, "%s is declared here", a.Name).
 			help("scan along the whole dimension: declare `axis j in %s` and index with j", a.Dim)
 		return nil, false
@@ -219,7 +219,7 @@ func (b *bodyChecker) function(c *typed.Combine, e lang.Expr, types []typed.Type
 		}
 		body = call
 	default:
-		b.errorf(lang.ErrCombiner, e.Span(), "the last argument of %s is a function", c.Op.Row().Spelling).
+		b.Errorf(lang.ErrCombiner, e.Span(), "the last argument of %s is a function", c.Op.Row().Spelling).
 			help("write a lambda, as in `(a, b) => a + b`, or the name of a fn")
 		return false
 	}
@@ -230,7 +230,7 @@ func (b *bodyChecker) function(c *typed.Combine, e lang.Expr, types []typed.Type
 	}
 	got := result.valueTypes()
 	if len(got) != len(types) {
-		b.errorf(lang.ErrCombiner, result.at, "the function gives %s and combines %d", plural(len(got), "value"), len(types))
+		b.Errorf(lang.ErrCombiner, result.at, "the function gives %s and combines %d", plural(len(got), "value"), len(types))
 		return false
 	}
 	loose := result.untypedAt(len(got))
@@ -249,18 +249,18 @@ func (b *bodyChecker) function(c *typed.Combine, e lang.Expr, types []typed.Type
 		}
 		switch {
 		case len(t.Axes) > 0:
-			b.errorf(lang.ErrCombiner, result.at, "the function gives the tile %s; it combines one element with another and gives one", t).
+			b.Errorf(lang.ErrCombiner, result.at, "the function gives the tile %s; it combines one element with another and gives one", t).
 				help("use its parameters, constants and scalars alone")
 			return false
 		case t.DType != types[i].DType:
-			b.errorf(lang.ErrCombiner, result.at, "the function gives %s where it combines %s", t.DType, types[i].DType).
+			b.Errorf(lang.ErrCombiner, result.at, "the function gives %s where it combines %s", t.DType, types[i].DType).
 				help("convert the result with `as %s`, or the operand and the identity with `as %s`", types[i].DType, t.DType)
 			return false
 		}
 	}
 	c.Fn = &typed.Body{Stmts: stmts, Results: xs}
 	if at, what := impure(c.Fn); what != "" {
-		b.errorf(lang.ErrCombiner, at, "%s inside the function of %s: it combines one element with another, element by element", what, c.Op.Row().Spelling).
+		b.Errorf(lang.ErrCombiner, at, "%s inside the function of %s: it combines one element with another, element by element", what, c.Op.Row().Spelling).
 			help("compute it before, and use its parameters, constants and scalars alone")
 		return false
 	}
@@ -279,7 +279,7 @@ func (b *bodyChecker) parameters(f *lang.LambdaExpr, n int, op lang.Op) ([]lang.
 	var names []lang.Ident
 	for _, p := range f.Params {
 		if len(f.Params) == 2 && len(p.Names) != n {
-			r := b.errorf(lang.ErrCombiner, p.Place, "%s where %s combined", plural(len(p.Names), "name"), areValues(n))
+			r := b.Errorf(lang.ErrCombiner, p.Place, "%s where %s combined", plural(len(p.Names), "name"), areValues(n))
 			if n == 1 {
 				r.help("name it, as in `(a, b) => ...`")
 			} else {
@@ -290,7 +290,7 @@ func (b *bodyChecker) parameters(f *lang.LambdaExpr, n int, op lang.Op) ([]lang.
 		names = append(names, p.Names...)
 	}
 	if len(names) != 2*n {
-		b.errorf(lang.ErrCombiner, f.Place, "the function of %s takes two of what it combines: %s, not %d", op.Row().Spelling, plural(2*n, "value"), len(names)).
+		b.Errorf(lang.ErrCombiner, f.Place, "the function of %s takes two of what it combines: %s, not %d", op.Row().Spelling, plural(2*n, "value"), len(names)).
 			help("write `(a, b) => ...`, or `((a, i), (b, j)) => ...` for tuples")
 		return nil, false
 	}

@@ -24,7 +24,7 @@ func (c *checker) constValue(m *module, d *lang.ConstDecl) operand {
 		return info.value
 	}
 	if info.busy {
-		c.errorf(lang.ErrNotConstant, d.Name.Place, "the constant %s is defined by itself", d.Name.Name)
+		c.Errorf(lang.ErrNotConstant, d.Name.Place, "the constant %s is defined by itself", d.Name.Name)
 		return bad(d.Name.Place)
 	}
 	info.busy = true
@@ -40,7 +40,7 @@ func (c *checker) constValue(m *module, d *lang.ConstDecl) operand {
 				o.expr = v
 				break
 			}
-			c.errorf(lang.ErrNotConstant, d.Value.Span(), "the value of %s is not constant", d.Name.Name).
+			c.Errorf(lang.ErrNotConstant, d.Value.Span(), "the value of %s is not constant", d.Name.Name).
 				help("write it with numbers, true, false and other constants")
 			o = bad(d.Value.Span())
 		}
@@ -84,7 +84,7 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 	var stmts []typed.Stmt
 	b.stmts = &stmts
 	if text, isText := e.(*lang.StringLit); isText && d != lang.Bool {
-		c.errorf(lang.ErrConstantType, text.Place, "%s is a number of type %s, not a text", what, d)
+		c.Errorf(lang.ErrConstantType, text.Place, "%s is a number of type %s, not a text", what, d)
 		return nil, false
 	}
 	o := b.value(e)
@@ -97,11 +97,11 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 	}
 	v, ok := foldTyped(o.expr)
 	if !ok {
-		c.errorf(lang.ErrNotConstant, e.Span(), "%s is not constant", what)
+		c.Errorf(lang.ErrNotConstant, e.Span(), "%s is not constant", what)
 		return nil, false
 	}
 	if v.Type.DType != typed.Concrete(d) {
-		c.errorf(lang.ErrConstParam, e.Span(), "%s is %s, not %s", what, v.Type.DType, d).help("give a value of that type, or declare it as %s", v.Type.DType)
+		c.Errorf(lang.ErrConstParam, e.Span(), "%s is %s, not %s", what, v.Type.DType, d).help("give a value of that type, or declare it as %s", v.Type.DType)
 		return nil, false
 	}
 	return &lang.Literal{DType: d, Int: v.Int, Float: v.Float}, true

@@ -26,7 +26,7 @@ func (b *bodyChecker) say(e *lang.CallExpr) operand {
 // mayAct reports that an effect stands in a kernel; a fn has none.
 func (b *bodyChecker) mayAct(e *lang.CallExpr, verb, instead string) bool {
 	if len(b.frames) > 0 {
-		b.errorf(lang.ErrPure, e.Place, "a fn is pure and cannot %s", verb).help("%s", instead)
+		b.Errorf(lang.ErrPure, e.Place, "a fn is pure and cannot %s", verb).help("%s", instead)
 		return false
 	}
 	return true
@@ -47,16 +47,16 @@ func (b *bodyChecker) message(args []lang.Arg) (string, []typed.Expr, bool) {
 	at := args[0].Value.Span()
 	text, isText := args[0].Value.(*lang.StringLit)
 	if !isText {
-		b.errorf(lang.ErrFormat, at, "a text belongs here, not %s", at.Text()).help(`write what is said, with {} in the place of each value: "x is {}"`)
+		b.Errorf(lang.ErrFormat, at, "a text belongs here, not %s", at.Text()).help(`write what is said, with {} in the place of each value: "x is {}"`)
 		return "", nil, false
 	}
 	holes, bad := Holes(text.Value)
 	switch {
 	case bad != "":
-		b.errorf(lang.ErrFormat, at, "the text has %s; a value stands in the place of {}, and {{ and }} are the braces themselves", bad)
+		b.Errorf(lang.ErrFormat, at, "the text has %s; a value stands in the place of {}, and {{ and }} are the braces themselves", bad)
 		return "", nil, false
 	case holes != len(args)-1:
-		b.errorf(lang.ErrFormat, at, "the text has %s for %s", plural(holes, "{}"), plural(len(args)-1, "value"))
+		b.Errorf(lang.ErrFormat, at, "the text has %s for %s", plural(holes, "{}"), plural(len(args)-1, "value"))
 		return "", nil, false
 	}
 	return text.Value, xs, ok
@@ -99,7 +99,7 @@ func (b *bodyChecker) asserted(e *lang.CallExpr) operand {
 	}
 	for i, x := range args {
 		if extra := withoutAxes(x.Types()[0].Axes, cond.Types()[0].Axes); len(extra) > 0 {
-			b.errorf(lang.ErrStoreAxes, e.Args[2+i].Value.Span(), "the value is %s, and the condition is not over %s: which element to say is not known", x.Types()[0], typed.AxisNames(extra)).
+			b.Errorf(lang.ErrStoreAxes, e.Args[2+i].Value.Span(), "the value is %s, and the condition is not over %s: which element to say is not known", x.Types()[0], typed.AxisNames(extra)).
 				label(cond.Span(), "%s", cond.Types()[0]).label(extra[0].At, "axis %s", extra[0].Name).
 				help("reduce the value over %s", typed.AxisNames(extra))
 			return bad(e.Place)
@@ -116,7 +116,7 @@ func (b *bodyChecker) boolArg(e *lang.CallExpr) (typed.Expr, bool) {
 		return nil, false
 	}
 	if o.mode != typedValue || o.typ().DType != typed.Concrete(lang.Bool) {
-		b.errorf(lang.ErrCondition, e.Args[0].Value.Span(), "the condition is %s, not bool", b.describeOperand(o))
+		b.Errorf(lang.ErrCondition, e.Args[0].Value.Span(), "the condition is %s, not bool", b.describeOperand(o))
 		return nil, false
 	}
 	return o.expr, true
@@ -133,7 +133,7 @@ func (b *bodyChecker) staticAssert(e *lang.CallExpr) operand {
 	if len(e.Args) > 1 {
 		t, isText := e.Args[1].Value.(*lang.StringLit)
 		if !isText {
-			b.errorf(lang.ErrFormat, e.Args[1].Value.Span(), "a text belongs here, not %s", e.Args[1].Value.Span().Text())
+			b.Errorf(lang.ErrFormat, e.Args[1].Value.Span(), "a text belongs here, not %s", e.Args[1].Value.Span().Text())
 			return bad(e.Place)
 		}
 		text = t.Value
@@ -143,13 +143,13 @@ func (b *bodyChecker) staticAssert(e *lang.CallExpr) operand {
 	}
 	at := e.Args[0].Value.Span()
 	if x := notStatic(cond, false); x != nil {
-		b.errorf(lang.ErrNotConstant, x.Span(), "a static_assert is of constants and dimensions, and this is only known when the kernel runs").
+		b.Errorf(lang.ErrNotConstant, x.Span(), "a static_assert is of constants and dimensions, and this is only known when the kernel runs").
 			help("use `assert`")
 		return bad(e.Place)
 	}
 	if holds, known := constantCondition(cond); known {
 		if !holds {
-			b.errorf(lang.ErrStaticAssert, at, "%s", StaticMessage(at, text))
+			b.Errorf(lang.ErrStaticAssert, at, "%s", StaticMessage(at, text))
 		}
 		return done
 	}
@@ -231,7 +231,7 @@ func (b *bodyChecker) assume(e *lang.CallExpr) operand {
 	at := e.Args[0].Value.Span()
 	if holds, known := constantCondition(cond); known {
 		if !holds {
-			b.errorf(lang.ErrStaticAssert, at, "assume: %s does not hold", at.Text())
+			b.Errorf(lang.ErrStaticAssert, at, "assume: %s does not hold", at.Text())
 		}
 		return done
 	}

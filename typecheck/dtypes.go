@@ -28,7 +28,7 @@ func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (typed.DType, 
 			return typed.DType{}, false
 		}
 		if _, ok := lang.ParseDType(name); !ok {
-			c.errorf(lang.ErrUnknownType, at, "%s is %s, not an element type", name, e.describe()).label(e.at, "declared here")
+			c.Errorf(lang.ErrUnknownType, at, "%s is %s, not an element type", name, e.describe()).label(e.at, "declared here")
 			return typed.DType{}, false
 		}
 	}
@@ -41,7 +41,7 @@ func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (typed.DType, 
 			candidates = append(candidates, n)
 		}
 	}
-	c.errorf(lang.ErrUnknownType, at, "unknown type %s", name).suggestType(at, name, candidates)
+	c.Errorf(lang.ErrUnknownType, at, "unknown type %s", name).suggestType(at, name, candidates)
 	return typed.DType{}, false
 }
 
@@ -104,7 +104,7 @@ func exprAt(exprs []lang.Expr, i int) lang.Expr {
 // mixed reports operands of different types; the fix widens the narrower.
 func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Expr) {
 	ta, tb := a.typ(), b.typ()
-	r := c.errorf(lang.ErrMixedTypes, at, "%s of %s and %s: element types differ", what, ta, tb).
+	r := c.Errorf(lang.ErrMixedTypes, at, "%s of %s and %s: element types differ", what, ta, tb).
 		label(a.at, "%s", ta.DType).label(b.at, "%s", tb.DType)
 	convert, to := ea, tb.DType
 	if rank(ta.DType) > rank(tb.DType) {
@@ -169,7 +169,7 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 		}
 	}
 	if len(args) != len(row.Operands) {
-		c.errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
+		c.Errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
 		return bad(at)
 	}
 	if row.Rule == lang.RuleCompare {
@@ -186,7 +186,7 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 	if row.Rule == lang.RuleSelect {
 		cond := args[0]
 		if cond.mode != typedValue || cond.typ().DType != typed.Concrete(lang.Bool) {
-			c.errorf(lang.ErrCondition, cond.at, "%s chooses by a bool, not by %s", row.Spelling, c.describeOperand(cond)).
+			c.Errorf(lang.ErrCondition, cond.at, "%s chooses by a bool, not by %s", row.Spelling, c.describeOperand(cond)).
 				help("compare it, as in `x > 0`")
 			return bad(at)
 		}
@@ -232,7 +232,7 @@ func firstTyped(args []operand) operand {
 // rule checks the element type that operands share and gives that of the result.
 func (c *checker) rule(row *lang.OpRow, at lang.Span, d typed.DType, of operand) (typed.DType, bool) {
 	refuse := func(need, help string) (typed.DType, bool) {
-		r := c.errorf(lang.ErrOperandType, at, "`%s` needs %s, not %s", row.Spelling, need, c.describeDType(d)).label(of.at, "%s", d)
+		r := c.Errorf(lang.ErrOperandType, at, "`%s` needs %s, not %s", row.Spelling, need, c.describeDType(d)).label(of.at, "%s", d)
 		switch to, cast := castIn(help); {
 		case help == compareHelp:
 			r.rewrite(of.at, " != 0", "%s", help)
@@ -322,7 +322,7 @@ func (c *checker) accumulator(what string, at lang.Span, d typed.DType, of opera
 	case d.Param.Bound == "float":
 		return typed.Concrete(lang.F32), true
 	}
-	c.errorf(lang.ErrSumType, at, "%s of %s has no one element type: it would be i32, u32, i64 or u64 by what %s stands for", what, c.describeDType(d), d).
+	c.Errorf(lang.ErrSumType, at, "%s of %s has no one element type: it would be i32, u32, i64 or u64 by what %s stands for", what, c.describeDType(d), d).
 		label(of.at, "%s", d).help("convert the operand first, as in `x as i32` or `x as i64`")
 	return typed.DType{}, false
 }

@@ -126,7 +126,7 @@ func (c *checker) foldExact(op lang.Op, at, opAt lang.Span, args []operand) (ope
 	case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
 		if y.Sign() == 0 {
 			if ratio {
-				c.errorf(lang.ErrConstantValue, opAt, "division by the constant 0")
+				c.Errorf(lang.ErrConstantValue, opAt, "division by the constant 0")
 				return bad(at), true
 			}
 			return operand{}, false // infinite, or no number
@@ -157,7 +157,7 @@ func (c *checker) foldExact(op lang.Op, at, opAt lang.Span, args []operand) (ope
 }
 
 func (c *checker) tooLong(at lang.Span) operand {
-	c.errorf(lang.ErrConstantValue, at, "the exact value of the constant expression is longer than %d bits", maxExactBits).
+	c.Errorf(lang.ErrConstantValue, at, "the exact value of the constant expression is longer than %d bits", maxExactBits).
 		help("write the number that it is for, as in `1e30`")
 	return bad(at)
 }
@@ -258,7 +258,7 @@ func (o operand) truncated(d typed.DType) (int64, bool) {
 func (c *checker) convertExact(o operand, d typed.DType) operand {
 	t := typed.Typed{Type: typed.Type{DType: d}, At: o.at}
 	if !o.exact.IsInt() {
-		r := c.errorf(lang.ErrConstantType, o.at, "the constant %s is no %s: it is not whole", fraction(o.exact), c.describeDType(d))
+		r := c.Errorf(lang.ErrConstantType, o.at, "the constant %s is no %s: it is not whole", fraction(o.exact), c.describeDType(d))
 		r.wholeHelp(o)
 		return bad(o.at)
 	}
@@ -266,7 +266,7 @@ func (c *checker) convertExact(o operand, d typed.DType) operand {
 		return operand{mode: typedValue, at: o.at, expr: &typed.Const{Typed: t, Int: int64(o.exact.Num().Uint64()), Float: o.num}}
 	}
 	lo, hi, _ := intRange(d)
-	r := c.errorf(lang.ErrConstantType, o.at, "the constant %s does not fit %s", fraction(o.exact), c.describeDType(d))
+	r := c.Errorf(lang.ErrConstantType, o.at, "the constant %s does not fit %s", fraction(o.exact), c.describeDType(d))
 	if d != typed.Concrete(lang.U64) {
 		r.help("%s holds %d to %d", c.describeDType(d), lo, hi)
 	}

@@ -21,14 +21,14 @@ func (b *bodyChecker) expr(e lang.Expr) operand {
 	case *lang.BoolLit:
 		return boolOperand(e.Place, e.Value)
 	case *lang.StringLit:
-		b.errorf(lang.ErrAxisAsValue, e.Place, "a string is no value of a kernel")
+		b.Errorf(lang.ErrAxisAsValue, e.Place, "a string is no value of a kernel")
 		return bad(e.Place)
 	case *lang.UnaryExpr:
 		return b.unary(e)
 	case *lang.BinaryExpr:
 		return b.binary(e)
 	case *lang.CallExpr:
-		return b.call(e)
+		return b.checker.call(b, e)
 	case *lang.IndexExpr:
 		return b.index(e)
 	case *lang.FieldExpr:
@@ -52,16 +52,16 @@ func (b *bodyChecker) expr(e lang.Expr) operand {
 	case *lang.Block:
 		return b.blockExpr(e)
 	case *lang.ListExpr:
-		b.errorf(lang.ErrAxisAsValue, e.Place, "a list is no value of a kernel")
+		b.Errorf(lang.ErrAxisAsValue, e.Place, "a list is no value of a kernel")
 	case *lang.RangeExpr:
-		b.errorf(lang.ErrAxisAsValue, e.Place, "a range is no value of a kernel").help("to read a part of a dimension, declare an axis: `axis r in D[lo .. hi]`")
+		b.Errorf(lang.ErrAxisAsValue, e.Place, "a range is no value of a kernel").help("to read a part of a dimension, declare an axis: `axis r in D[lo .. hi]`")
 	case *lang.LambdaExpr:
-		b.errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: only `reduce`, `scan` and a fn that calls its parameter take one")
+		b.Errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: only `reduce`, `scan` and a fn that calls its parameter take one")
 	default:
 		if e == nil {
 			return operand{}
 		}
-		b.errorf(lang.ErrAxisAsValue, e.Span(), "this is no expression of a kernel")
+		b.Errorf(lang.ErrAxisAsValue, e.Span(), "this is no expression of a kernel")
 	}
 	return bad(e.Span())
 }
@@ -81,11 +81,11 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 			return o
 		}
 		if e.Name == "_" {
-			b.errorf(lang.ErrNameKind, e.Place, "`_` discards a value and cannot be read")
+			b.Errorf(lang.ErrNameKind, e.Place, "`_` discards a value and cannot be read")
 		} else if _, ok := lang.ParseDType(e.Name); ok {
-			b.errorf(lang.ErrNameKind, e.Place, "%s is a type, not a value", e.Name)
+			b.Errorf(lang.ErrNameKind, e.Place, "%s is a type, not a value", e.Name)
 		} else if isBuiltin(e.Name) {
-			b.errorf(lang.ErrNameKind, e.Place, "%s is a function; its arguments are missing", e.Name)
+			b.Errorf(lang.ErrNameKind, e.Place, "%s is a function; its arguments are missing", e.Name)
 		} else if !b.ended(e.Name, e.Place) {
 			b.unknownValue(e)
 		}
@@ -108,7 +108,7 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 		}
 		return operand{mode: axisOperand, at: e.Place, axis: ent.axis}
 	case entTile:
-		b.errorf(lang.ErrNameKind, e.Place, "%s is an extent that the planner chooses; it has no value in the program", e.Name).
+		b.Errorf(lang.ErrNameKind, e.Place, "%s is an extent that the planner chooses; it has no value in the program", e.Name).
 			label(ent.at, "it is the extent of an axis").help("use the axis's `.start` and `.end`")
 		return bad(e.Place)
 	case entValue:
@@ -122,7 +122,7 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 		}
 		return o
 	}
-	r := b.errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
+	r := b.Errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
 	if b.isFormula && b.inIndex > 0 && !ent.counts() {
 		r.notAnAxis(e.Name)
 	}
@@ -154,7 +154,7 @@ func (b *bodyChecker) unary(e *lang.UnaryExpr) operand {
 	x := b.value(e.X)
 	op, ok := lang.FindOp(e.Op, lang.FormPrefix)
 	if !ok {
-		b.errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
+		b.Errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
 		return bad(e.Place)
 	}
 	o := b.apply(op, e.Place, e.OpAt, []operand{x}, []lang.Expr{e.X})
@@ -171,7 +171,7 @@ func (b *bodyChecker) binary(e *lang.BinaryExpr) operand {
 	x, y := b.value(e.X), b.value(e.Y)
 	op, ok := lang.FindOp(e.Op, lang.FormInfix)
 	if !ok {
-		b.errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
+		b.Errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
 		return bad(e.Place)
 	}
 	o := b.apply(op, e.Place, e.OpAt, []operand{x, y}, []lang.Expr{e.X, e.Y})
@@ -247,7 +247,7 @@ func (b *bodyChecker) cast(e *lang.CastExpr) operand {
 	x := b.value(e.X)
 	t := e.Type
 	if t.HasShape || t.Count != nil || len(t.Args) > 0 {
-		b.errorf(lang.ErrDeclType, t.Place, "a value is converted to an element type, not to %s", t.Place.Text())
+		b.Errorf(lang.ErrDeclType, t.Place, "a value is converted to an element type, not to %s", t.Place.Text())
 		return bad(e.Place)
 	}
 	d, ok := b.dtypeNamed(b.scope, t.Name.Name, t.Place)
@@ -296,7 +296,7 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 		return bad(e.Place)
 	}
 	if !ok {
-		r := b.errorf(lang.ErrField, e.Name.Place, "a value has no field %s: `.start` and `.end` are of an axis", e.Name.Name)
+		r := b.Errorf(lang.ErrField, e.Name.Place, "a value has no field %s: `.start` and `.end` are of an axis", e.Name.Name)
 		r.neighbour(false, e.Name.Name, lang.AsAttribute)
 		if d, isType := lang.ParseDType(e.Name.Name); isType {
 			r.help("convert with `as %s`", d)
@@ -316,10 +316,10 @@ func (b *bodyChecker) field(e *lang.FieldExpr) operand {
 	case ent.kind == entAxis:
 		return b.axisField(ent.axis, e)
 	case ent.kind == entTensor && e.Name.Name == "shape":
-		b.errorf(lang.ErrField, e.Place, "a shape is no value: only its numbers are").help("index it, as in `%s.shape[0]`", n.Name)
+		b.Errorf(lang.ErrField, e.Place, "a shape is no value: only its numbers are").help("index it, as in `%s.shape[0]`", n.Name)
 		return bad(e.Place)
 	}
-	r := b.errorf(lang.ErrField, e.Name.Place, "%s is %s and has no field %s", n.Name, ent.describe(), e.Name.Name).label(ent.at, "declared here")
+	r := b.Errorf(lang.ErrField, e.Name.Place, "%s is %s and has no field %s", n.Name, ent.describe(), e.Name.Name).label(ent.at, "declared here")
 	if ent.kind == entTensor && r.neighbour(false, e.Name.Name, lang.AsAttribute) {
 		return bad(e.Place)
 	}
@@ -352,11 +352,11 @@ func (b *bodyChecker) condition(e lang.Expr) (typed.Expr, bool) {
 		return nil, false
 	}
 	if o.mode != typedValue || o.typ().DType != typed.Concrete(lang.Bool) {
-		b.errorf(lang.ErrCondition, e.Span(), "the condition of `if` is %s, not bool", b.describeOperand(o)).help("compare it, as in `x > 0`")
+		b.Errorf(lang.ErrCondition, e.Span(), "the condition of `if` is %s, not bool", b.describeOperand(o)).help("compare it, as in `x > 0`")
 		return nil, false
 	}
 	if t := o.typ(); len(t.Axes) > 0 {
-		b.errorf(lang.ErrCondition, e.Span(), "the condition of `if` is the tile %s, not a scalar", t).
+		b.Errorf(lang.ErrCondition, e.Span(), "the condition of `if` is the tile %s, not a scalar", t).
 			help("choose element by element with `where(c, a, b)`, or reduce it with `any` or `all`")
 		return nil, false
 	}
@@ -381,7 +381,7 @@ func (b *bodyChecker) ifExpr(e *lang.IfExpr) operand {
 		return bad(e.Place)
 	}
 	if e.Else == nil && then.mode != noValue {
-		b.errorf(lang.ErrBranches, e.Place, "the `if` gives %s, and nothing when the condition does not hold", b.describeOperand(then)).
+		b.Errorf(lang.ErrBranches, e.Place, "the `if` gives %s, and nothing when the condition does not hold", b.describeOperand(then)).
 			help("add an `else { ... }` with the other value")
 		return bad(e.Place)
 	}
@@ -400,7 +400,7 @@ func (b *bodyChecker) agree(x, y operand) (xs, ys []typed.Expr, ok bool) {
 	}
 	tx, ty := x.valueTypes(), y.valueTypes()
 	if len(tx) != len(ty) {
-		b.errorf(lang.ErrBranches, y.at, "the branches give %s and %s", plural(len(tx), "value"), plural(len(ty), "value")).
+		b.Errorf(lang.ErrBranches, y.at, "the branches give %s and %s", plural(len(tx), "value"), plural(len(ty), "value")).
 			label(x.at, "gives %s", plural(len(tx), "value"))
 		return nil, nil, false
 	}
@@ -422,7 +422,7 @@ func (b *bodyChecker) agree(x, y operand) (xs, ys []typed.Expr, ok bool) {
 	}
 	for i := range tx {
 		if tx[i].DType != ty[i].DType {
-			b.errorf(lang.ErrBranches, y.at, "the branches of `if` differ: %s and %s", tx[i], ty[i]).
+			b.Errorf(lang.ErrBranches, y.at, "the branches of `if` differ: %s and %s", tx[i], ty[i]).
 				label(x.at, "%s", tx[i]).help("convert one with `as`")
 			return nil, nil, false
 		}
@@ -435,7 +435,7 @@ func (b *bodyChecker) agree(x, y operand) (xs, ys []typed.Expr, ok bool) {
 		case len(ty[i].Axes) == 0 && len(ys) == len(ty):
 			ys[i] = broadcastScalar(ys[i], tx[i].Axes)
 		default:
-			b.errorf(lang.ErrBranches, y.at, "the branches of `if` have other axes: %s and %s", tx[i], ty[i]).
+			b.Errorf(lang.ErrBranches, y.at, "the branches of `if` have other axes: %s and %s", tx[i], ty[i]).
 				label(x.at, "%s", tx[i]).help("broadcast the smaller one, as in `x + zeros(%s, ...)`", tx[i].DType)
 			return nil, nil, false
 		}

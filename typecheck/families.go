@@ -111,7 +111,7 @@ func (c *comparison) meet(x access, a, b area) *typed.Axis {
 		return c.bodyChecker.meet(c.two, a, b)
 	}
 	if c.found == c.before {
-		c.errorf(lang.ErrLimit, x.at, "%s is accessed at too many places to tell which of them meet: more than %d pairs differ by more than a constant", x.param.Name, maxPairs).
+		c.Errorf(lang.ErrLimit, x.at, "%s is accessed at too many places to tell which of them meet: more than %d pairs differ by more than a constant", x.param.Name, maxPairs).
 			help("access it by an axis, or in a loop, in place of a statement for each place")
 	}
 	return nil

@@ -143,7 +143,7 @@ func (c *checker) reportRecursion(stack []*callable, y *callable, at lang.Span) 
 	if few := 8; len(names) > few {
 		names = append(append(names[:few/2:few/2], "..."), names[len(names)-few/2:]...)
 	}
-	c.errorf(lang.ErrRecursion, at, "a %s may not call itself: %s", what, strings.Join(names, " -> ")).
+	c.Errorf(lang.ErrRecursion, at, "a %s may not call itself: %s", what, strings.Join(names, " -> ")).
 		label(name.Place, "%s is declared here", name.Name).help("use a `for` loop, which carries values")
 }
 
@@ -165,7 +165,7 @@ func (c *checker) checkFn(m *module, d *lang.FnDecl) {
 	seen := map[string]lang.Span{}
 	for _, p := range d.Params {
 		if old, dup := seen[p.Name.Name]; dup && p.Name.Name != "_" {
-			c.errorf(lang.ErrDuplicate, p.Name.Place, "the parameter %s is declared twice", p.Name.Name).label(old, "first declared here")
+			c.Errorf(lang.ErrDuplicate, p.Name.Place, "the parameter %s is declared twice", p.Name.Name).label(old, "first declared here")
 			continue
 		}
 		seen[p.Name.Name] = p.Name.Place
@@ -174,113 +174,33 @@ func (c *checker) checkFn(m *module, d *lang.FnDecl) {
 	}
 	c.fnType(b.scope, d.Result)
 	b.frames = []frame{{fn: d}}
-	b.fnBody(d)
+	b.FnBody(d.Body)
 }
 
-func (b *bodyChecker) fnBody(d *lang.FnDecl) operand {
-	if blk, ok := d.Body.(*lang.Block); ok {
-		return b.stmtsOf(blk)
+// fnGenerics declares the parameters of a fn between `<` and `>`.
+func (c *checker) fnGenerics(s *scope, d *lang.FnDecl, entityOf func(*lang.Generic) *entity) {
+	for _, g := range d.Generics {
+		c.boundOf(g)
+		e := entityOf(g)
+		e.name, e.at = g.Name.Name, g.Name.Place
+		c.declare(s, e, false)
 	}
-	return b.expr(d.Body)
 }
 
-// callFn inlines a call: the arguments are bound, the body is typed in the fn's own file.
-func (b *bodyChecker) callFn(ent *entity, e *lang.CallExpr) operand {
-	d := ent.decl.(*lang.FnDecl)
-	info := b.fns[d]
-	if !b.deeper(b, "kernel", d, e) {
-		return bad(e.Place)
+// fnType resolves the type of a parameter or of the value of a fn: an element
+// type, or the zero DType for none.
+func (c *checker) fnType(s *scope, t *lang.TypeExpr) typed.DType {
+	if t == nil {
+		return typed.DType{}
 	}
-	if e.Over != nil {
-		b.errorf(lang.ErrArgName, e.Over[0].Place, "%s takes no `over`", d.Name.Name).help("an axis is passed by name: declare a parameter `axis j`")
-		return bad(e.Place)
+	if t.HasShape || t.Count != nil || len(t.Args) > 0 {
+		c.Errorf(lang.ErrDeclType, t.Place, "a fn takes and gives tiles, which have an element type and no shape").
+			replace(t.Place, t.Name.Name, "write the element type alone, or leave the type out")
+		return typed.DType{}
 	}
-	if ent.refused != nil && countPositional(e) != len(d.Params) {
-		wrongCount(b, b.frames, ent, e, len(d.Params))
-		return bad(e.Place)
+	d, ok := c.dtypeNamed(s, t.Name.Name, t.Place)
+	if !ok {
+		return typed.DType{}
 	}
-	call, positional, ok := b.newFnCall(b, ent, e)
-	bind := make([]func(), len(positional))
-	args := make([]operand, len(positional))
-	for i, x := range positional {
-		if i >= len(d.Params) {
-			b.expr(x)
-			continue
-		}
-		p := d.Params[i]
-		if p.IsAxis {
-			n, isName := x.(*lang.NameExpr)
-			e := &entity{kind: entInvalid}
-			if isName {
-				if old := b.scope.lookup(n.Name); old != nil && old.kind == entAxis {
-					e = &entity{kind: entAxis, axis: old.axis}
-				} else if _, axisOK := b.axisArg(x); !axisOK {
-					ok = false
-				}
-			} else if _, axisOK := b.axisArg(x); !axisOK {
-				ok = false
-			}
-			if e.kind == entInvalid {
-				ok = false
-			}
-			e.name, e.at = p.Name.Name, p.Name.Place
-			bind[i] = func() { b.declare(b.scope, e, true) }
-			continue
-		}
-		if ent, done, argOK := functionArg(b, b.scope, d, p, x); done {
-			if ok = ok && argOK; argOK {
-				bind[i] = func() { b.declare(b.scope, ent, true) }
-			}
-			continue
-		}
-		o := b.expr(x)
-		if o.mode == tensorOperand {
-			e := &entity{kind: entTensor, name: p.Name.Name, at: p.Name.Place, param: o.param}
-			bind[i] = func() { b.declare(b.scope, e, true) }
-			continue
-		}
-		args[i] = b.single(o, "argument")
-		ok = ok && args[i].mode != invalid
-		bind[i] = func() { b.bindArg(p.Name, args[i]) }
-	}
-	if !call.settle(args, positional, ok) || info == nil || info.recursive || d.Body == nil {
-		return bad(e.Place)
-	}
-	b.frames = append(b.frames, frame{d, e.Place})
-	b.calls = append(b.calls, frame{d, e.Place})
-	stmts, o := b.unfold(e, call.scope, func() operand {
-		for _, f := range bind {
-			f()
-		}
-		return b.fnBody(d)
-	}, d, d.Name.Name, d.Name.Place)
-	b.frames = b.frames[:len(b.frames)-1]
-	b.calls = b.calls[:len(b.calls)-1]
-	if o.mode != invalid {
-		o = call.resultOf(o)
-	}
-	return b.asExpr(o, stmts, e.Place)
-}
-
-// isStatic reports an expression that a specialisation decides.
-func isStatic(x typed.Expr) bool {
-	return typed.All(x, func(n typed.Node) bool {
-		switch n := n.(type) {
-		case *typed.Const, *typed.ConstRef, *typed.SizeExpr:
-			return true
-		case *typed.Apply:
-			return n.Op.Row().Elementwise
-		}
-		return false
-	})
-}
-
-// bindArg binds an argument in the fn's scope; what costs nothing to repeat is not bound again.
-func (b *bodyChecker) bindArg(name lang.Ident, o operand) {
-	switch o.expr.(type) {
-	case *typed.LocalRef, *typed.ScalarRef, *typed.Const, *typed.SizeExpr, *typed.ConstRef:
-		b.declare(b.scope, &entity{kind: entValue, name: name.Name, at: name.Place, value: o}, true)
-		return
-	}
-	b.bind(name, o, o.at)
+	return d
 }

@@ -95,7 +95,7 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 	b, bConst := y.Const()
 	consts := aConst && bConst
 	overflow := func() (operand, bool) {
-		c.errorf(lang.ErrConstantValue, at, "the constant expression does not fit 64 bits")
+		c.Errorf(lang.ErrConstantValue, at, "the constant expression does not fit 64 bits")
 		return bad(at), true
 	}
 	switch op {
@@ -124,7 +124,7 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 		return sizeOperand(at, x.Neg()), true
 	case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
 		if bConst && b == 0 {
-			c.errorf(lang.ErrConstantValue, opAt, "division by the constant 0")
+			c.Errorf(lang.ErrConstantValue, opAt, "division by the constant 0")
 			return bad(at), true
 		}
 		if consts {
@@ -194,7 +194,7 @@ func (c *checker) foldInts(op lang.Op, at, opAt lang.Span, args []operand) (oper
 // boundedSize is a size as an operand, or the error that it has too many parts.
 func (c *checker) boundedSize(at lang.Span, s size.Size) operand {
 	if s.Large() {
-		c.errorf(lang.ErrLimit, at, "this size has more than %d parts, multiplied out", size.MaxParts).
+		c.Errorf(lang.ErrLimit, at, "this size has more than %d parts, multiplied out", size.MaxParts).
 			help("give an input a dimension of this size, and use its name")
 		return bad(at)
 	}

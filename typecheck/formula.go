@@ -161,7 +161,7 @@ func (b *bodyChecker) reducedOf(body, whole *lang.Block, name lang.Ident) {
 		_, isConst := dim.Const()
 		b.declareAxis(&typed.Axis{Name: name.Name, Kind: typed.WholeAxis, Dim: dim, Len: dim, IsFree: isConst, At: at})
 	} else if inIndex(whole, name.Name) {
-		b.errorf(lang.ErrUnknownName, name.Place, "nothing tells what %s walks: no dimension has %s alone as its index", name.Name, name.Name).
+		b.Errorf(lang.ErrUnknownName, name.Place, "nothing tells what %s walks: no dimension has %s alone as its index", name.Name, name.Name).
 			help("declare it in the body: `axis %s in ...`, over a dimension or a number", name.Name)
 		b.scope.names[name.Name] = &entity{kind: entInvalid, name: name.Name, at: name.Place}
 	}

@@ -294,7 +294,7 @@ func (f *formulaCutter) place(l *formulaLine, suits func(*formulaPart, *formulaL
 	}
 	at := min(last, len(f.parts))
 	if alone > at {
-		f.errorf(lang.ErrInoutRead, f.stmts[l.at].Span(), "this line uses a tensor as it was before an earlier line stored to it, and cannot run before that line").
+		f.Errorf(lang.ErrInoutRead, f.stmts[l.at].Span(), "this line uses a tensor as it was before an earlier line stored to it, and cannot run before that line").
 			help("move the line before the one that stores, or write two kernels")
 		return false
 	}

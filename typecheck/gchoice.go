@@ -10,12 +10,12 @@ func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 	cond := g.scalar(e.Cond, "a condition")
 	ok := cond.mode != invalid
 	if ok && (cond.mode != typedValue || cond.graph.GType().DType != typed.Concrete(lang.Bool)) {
-		g.errorf(lang.ErrCondition, e.Cond.Span(), "the condition of `if` is %s, not bool", g.describe(cond)).help("compare it, as in `n > 0`")
+		g.Errorf(lang.ErrCondition, e.Cond.Span(), "the condition of `if` is %s, not bool", g.describe(cond)).help("compare it, as in `n > 0`")
 		ok = false
 	}
 	if ok {
 		if p := g.runtimeScalar(cond.graph); p != nil {
-			g.errorf(lang.ErrNotConstant, e.Cond.Span(), "the condition depends on %s, which is only known when the graph runs", p.Name).label(p.At, "a scalar parameter").
+			g.Errorf(lang.ErrNotConstant, e.Cond.Span(), "the condition depends on %s, which is only known when the graph runs", p.Name).label(p.At, "a scalar parameter").
 				help("choose by element with `where(c, a, b)`, or pass %s to a kernel that chooses", p.Name)
 			ok = false
 		}
@@ -32,7 +32,7 @@ func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 		return bad(e.Place)
 	}
 	if e.Else == nil && then.mode != noValue {
-		g.errorf(lang.ErrBranches, e.Place, "the `if` gives %s, and nothing when the condition does not hold", g.describe(then)).
+		g.Errorf(lang.ErrBranches, e.Place, "the `if` gives %s, and nothing when the condition does not hold", g.describe(then)).
 			help("add an `else { ... }` with the other value")
 		return bad(e.Place)
 	}
@@ -51,7 +51,7 @@ func (g *graphChecker) ifExpr(e *lang.IfExpr) operand {
 		same = g.sameType(types[i], otherTypes[i])
 	}
 	if !same {
-		g.errorf(lang.ErrBranches, other.at, "the branches of `if` differ: %s and %s", g.describe(then), g.describe(other)).label(then.at, "%s", g.describe(then))
+		g.Errorf(lang.ErrBranches, other.at, "the branches of `if` differ: %s and %s", g.describe(then), g.describe(other)).label(then.at, "%s", g.describe(then))
 		return bad(e.Place)
 	}
 	const gives = "a choice gives"

@@ -11,7 +11,7 @@ import (
 // modelSignature reports what keeps a marked graph from being a language model.
 func (c *checker) modelSignature(g *typed.Graph, mark string, at lang.Span) {
 	wrong := func(place lang.Span, format string, args ...any) report {
-		return c.errorf(lang.ErrAttribute, place, format, args...).label(at, "marked here")
+		return c.Errorf(lang.ErrAttribute, place, format, args...).label(at, "marked here")
 	}
 	var tokens, start *typed.GParam
 	for _, p := range g.Params {
@@ -75,7 +75,7 @@ func (c *checker) modelSignature(g *typed.Graph, mark string, at lang.Span) {
 func (c *checker) oneModel(g *typed.Graph, mark string, at lang.Span, marked func(*typed.Graph) bool) {
 	for _, other := range c.prog.Graphs {
 		if other != g && marked(other) {
-			c.errorf(lang.ErrAttribute, at, "two graphs are marked %s, %s and %s: a model has one", mark, other.Name, g.Name).label(other.Decl.Name.Place, "the other")
+			c.Errorf(lang.ErrAttribute, at, "two graphs are marked %s, %s and %s: a model has one", mark, other.Name, g.Name).label(other.Decl.Name.Place, "the other")
 			return
 		}
 	}

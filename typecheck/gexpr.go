@@ -24,14 +24,14 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 		if op, ok := lang.FindOp(e.Op, lang.FormPrefix); ok {
 			return g.elementwise(op, e.Place, e.OpAt, []lang.Expr{e.X})
 		}
-		g.errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
+		g.Errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
 	case *lang.BinaryExpr:
 		if op, ok := lang.FindOp(e.Op, lang.FormInfix); ok {
 			return g.elementwise(op, e.Place, e.OpAt, []lang.Expr{e.X, e.Y})
 		}
-		g.errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
+		g.Errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
 	case *lang.CallExpr:
-		return g.call(e)
+		return g.checker.call(g, e)
 	case *lang.IndexExpr:
 		return g.index(e)
 	case *lang.FieldExpr:
@@ -53,16 +53,16 @@ func (g *graphChecker) expr(e lang.Expr) operand {
 	case *lang.ListExpr:
 		return g.list(e)
 	case *lang.StringLit:
-		g.errorf(lang.ErrAxisAsValue, e.Place, "a string is no value of a graph")
+		g.Errorf(lang.ErrAxisAsValue, e.Place, "a string is no value of a graph")
 	case *lang.RangeExpr:
-		g.errorf(lang.ErrAxisAsValue, e.Place, "a range is no value: it is part of an index, as in `x[a .. b]`")
+		g.Errorf(lang.ErrAxisAsValue, e.Place, "a range is no value: it is part of an index, as in `x[a .. b]`")
 	case *lang.LambdaExpr:
-		g.errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: a fn that calls its parameter takes one")
+		g.Errorf(lang.ErrAxisAsValue, e.Place, "a function is no value: a fn that calls its parameter takes one")
 	default:
 		if e == nil {
 			return operand{}
 		}
-		g.errorf(lang.ErrAxisAsValue, e.Span(), "this is no expression of a graph")
+		g.Errorf(lang.ErrAxisAsValue, e.Span(), "this is no expression of a graph")
 	}
 	return bad(e.Span())
 }
@@ -85,9 +85,9 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 			return o
 		}
 		if _, ok := lang.ParseDType(e.Name); ok {
-			g.errorf(lang.ErrNameKind, e.Place, "%s is a type, not a value", e.Name)
+			g.Errorf(lang.ErrNameKind, e.Place, "%s is a type, not a value", e.Name)
 		} else if isBuiltin(e.Name) {
-			g.errorf(lang.ErrNameKind, e.Place, "%s is not a value", e.Name)
+			g.Errorf(lang.ErrNameKind, e.Place, "%s is not a value", e.Name)
 		} else {
 			g.unknown(g.scope, e.Name, e.Place, []string{"inf", "nan", "pi"}, true)
 		}
@@ -110,7 +110,7 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 		return sizeOperand(e.Place, size.Of(ent.symbol))
 	case entValue, entGraphValue: // an entValue is a constant of a fn
 		if ent.output != nil {
-			g.errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", e.Name).label(ent.at, "an output").help("bind the value with `let` first, and use that name")
+			g.Errorf(lang.ErrOutputRead, e.Place, "the output %s cannot be read", e.Name).label(ent.at, "an output").help("bind the value with `let` first, and use that name")
 			return bad(e.Place)
 		}
 		switch x := ent.graph.(type) {
@@ -125,7 +125,7 @@ func (g *graphChecker) name(e *lang.NameExpr) operand {
 		o.at = e.Place
 		return o
 	}
-	g.errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
+	g.Errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
 	return bad(e.Place)
 }
 
@@ -172,10 +172,10 @@ func (g *graphChecker) scalar(e lang.Expr, what string) operand {
 func (g *graphChecker) scalarOf(o operand, e lang.Expr, what string) operand {
 	switch {
 	case o.mode == noValue:
-		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
+		g.Errorf(lang.ErrValueCount, e.Span(), "this gives no value")
 		return bad(e.Span())
 	case o.mode == list, o.mode == typedValue && o.graph.GType().Kind != typed.GScalar:
-		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs a scalar, not %s", what, g.describe(o))
+		g.Errorf(lang.ErrNotScalar, e.Span(), "%s needs a scalar, not %s", what, g.describe(o))
 		return bad(e.Span())
 	}
 	return o
@@ -207,10 +207,10 @@ func (g *graphChecker) elementwise(op lang.Op, at, opAt lang.Span, exprs []lang.
 func (g *graphChecker) element(o operand, e lang.Expr, what string) operand {
 	switch {
 	case o.mode == noValue:
-		g.errorf(lang.ErrValueCount, e.Span(), "this gives no value")
+		g.Errorf(lang.ErrValueCount, e.Span(), "this gives no value")
 		return bad(e.Span())
 	case o.mode == typedValue && o.graph.GType().Kind != typed.GScalar && o.graph.GType().Kind != typed.GTensor:
-		g.errorf(lang.ErrNotScalar, e.Span(), "%s needs tensors or scalars, not %s", what, o.graph.GType())
+		g.Errorf(lang.ErrNotScalar, e.Span(), "%s needs tensors or scalars, not %s", what, o.graph.GType())
 		return bad(e.Span())
 	}
 	return o
@@ -219,7 +219,7 @@ func (g *graphChecker) element(o operand, e lang.Expr, what string) operand {
 func (g *graphChecker) scalarApply(op lang.Op, at, opAt lang.Span, args []operand, exprs []lang.Expr) operand {
 	row := op.Row()
 	if len(args) != len(row.Operands) {
-		g.errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
+		g.Errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
 		return bad(at)
 	}
 	// The rules are those of tiles: each scalar is lent a form that they know.
@@ -286,7 +286,7 @@ func (g *graphChecker) cast(e *lang.CastExpr) operand {
 	o := g.element(g.expr(e.X), e.X, "`as`")
 	t := e.Type
 	if t.HasShape || t.Count != nil || len(t.Args) > 0 {
-		g.errorf(lang.ErrDeclType, t.Place, "a value is converted to an element type, not to %s", t.Place.Text())
+		g.Errorf(lang.ErrDeclType, t.Place, "a value is converted to an element type, not to %s", t.Place.Text())
 		return bad(e.Place)
 	}
 	d, ok := g.dtypeNamed(g.scope, t.Name.Name, t.Place)
@@ -326,7 +326,7 @@ func (g *graphChecker) tuple(e *lang.TupleExpr) operand {
 		o := g.settled(g.expr(x))
 		if o.mode != typedValue {
 			if o.mode == noValue {
-				g.errorf(lang.ErrValueCount, x.Span(), "this gives no value")
+				g.Errorf(lang.ErrValueCount, x.Span(), "this gives no value")
 			}
 			ok = false
 			continue
@@ -368,11 +368,11 @@ func (g *graphChecker) field(e *lang.FieldExpr) operand {
 		for i, f := range t.Fields {
 			names[i] = f.Name
 		}
-		g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", t.Struct.Name, e.Name.Name).label(t.Struct.Decl.Name.Place, "declared here").
+		g.Errorf(lang.ErrField, e.Name.Place, "%s has no field %s", t.Struct.Name, e.Name.Name).label(t.Struct.Decl.Name.Place, "declared here").
 			suggest(e.Name.Place, e.Name.Name, names).orHelp("it has %s", strings.Join(names, ", "))
 		return bad(e.Place)
 	}
-	r := g.errorf(lang.ErrField, e.Name.Place, "%s has no field %s", g.describe(x), e.Name.Name)
+	r := g.Errorf(lang.ErrField, e.Name.Place, "%s has no field %s", g.describe(x), e.Name.Name)
 	switch {
 	case x.mode != typedValue || x.graph.GType().Kind != typed.GTensor:
 	case e.Name.Name == "shape":

@@ -14,7 +14,7 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	loop := &typed.GFor{GTyped: typed.GTyped{At: e.Place}}
 	ok := true
 	if a.By != nil {
-		g.errorf(lang.ErrTune, a.By.Span(), "a loop of a graph goes one by one and has no `by`")
+		g.Errorf(lang.ErrTune, a.By.Span(), "a loop of a graph goes one by one and has no `by`")
 		ok = false
 	}
 	over := operand{mode: invalid}
@@ -60,7 +60,7 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 		}
 		lin = &p
 	default:
-		g.errorf(lang.ErrNotConstant, a.Over.Span(), "a loop of a graph is over an array or a count of dimensions and constants, not over %s", g.describe(over))
+		g.Errorf(lang.ErrNotConstant, a.Over.Span(), "a loop of a graph is over an array or a count of dimensions and constants, not over %s", g.describe(over))
 		ok = false
 	}
 	init := operand{mode: noValue}
@@ -69,7 +69,7 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	}
 	types, inits, initOK := g.spread(init, e.Init)
 	if initOK && len(types) != len(e.Carried) {
-		g.errorf(lang.ErrValueCount, e.Carried[0].Place.To(e.Carried[len(e.Carried)-1].Place), "the loop carries %s and starts with %s",
+		g.Errorf(lang.ErrValueCount, e.Carried[0].Place.To(e.Carried[len(e.Carried)-1].Place), "the loop carries %s and starts with %s",
 			plural(len(e.Carried), "value"), plural(len(types), "value")).label(init.at, "the start")
 		initOK = false
 	}
@@ -114,9 +114,9 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) operand {
 	}
 	if len(gotTypes) != len(types) {
 		if len(types) == 0 {
-			g.errorf(lang.ErrValueCount, result.at, "the loop's body gives %s, and the loop carries nothing", g.describe(result)).help("carry it: `for ... with x = start { ... }`")
+			g.Errorf(lang.ErrValueCount, result.at, "the loop's body gives %s, and the loop carries nothing", g.describe(result)).help("carry it: `for ... with x = start { ... }`")
 		} else {
-			g.errorf(lang.ErrValueCount, result.at, "the loop carries %s and its body gives %d", plural(len(types), "value"), len(gotTypes)).help("end the body with the next value of each carried name")
+			g.Errorf(lang.ErrValueCount, result.at, "the loop carries %s and its body gives %d", plural(len(types), "value"), len(gotTypes)).help("end the body with the next value of each carried name")
 		}
 		return bad(e.Place)
 	}
@@ -167,7 +167,7 @@ func (g *graphChecker) spread(o operand, e lang.Node) ([]typed.GType, []typed.GE
 	}
 	t, ok := o.graph.(*typed.GTupleOf)
 	if !ok {
-		g.errorf(lang.ErrValueCount, o.at, "this gives %s at once", o.graph.GType()).help("bind them with `let (a, b) = ...` first")
+		g.Errorf(lang.ErrValueCount, o.at, "this gives %s at once", o.graph.GType()).help("bind them with `let (a, b) = ...` first")
 		return nil, nil, false
 	}
 	return t.Type.Elems, t.Elems, true
@@ -177,7 +177,7 @@ func (g *graphChecker) spread(o operand, e lang.Node) ([]typed.GType, []typed.GE
 func (g *graphChecker) sameCarried(n lang.Ident, want, got typed.GType, at lang.Span) bool {
 	same := g.sameType(want, got)
 	if !same {
-		g.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", n.Name, want, got).label(n.Place, "carried as %s", want)
+		g.Errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", n.Name, want, got).label(n.Place, "carried as %s", want)
 	}
 	return same
 }

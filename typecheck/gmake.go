@@ -45,7 +45,7 @@ func (g *graphChecker) list(e *lang.ListExpr) operand {
 	out := &listed{}
 	ok := true
 	if len(e.Elems) == 0 {
-		g.errorf(lang.ErrShape, e.Place, "an empty list has no element type").help("write `zeros(f32, [0])` for a tensor without elements")
+		g.Errorf(lang.ErrShape, e.Place, "an empty list has no element type").help("write `zeros(f32, [0])` for a tensor without elements")
 		return bad(e.Place)
 	}
 	var first *listed
@@ -68,7 +68,7 @@ func (g *graphChecker) list(e *lang.ListExpr) operand {
 			return bad(e.Place)
 		}
 		if !isConstant(o) {
-			g.errorf(lang.ErrNotConstant, x.Span(), "an element of a list is a constant, not %s", g.describe(o)).help("compute with whole tensors: `[1.0, 2.0] * s`")
+			g.Errorf(lang.ErrNotConstant, x.Span(), "an element of a list is a constant, not %s", g.describe(o)).help("compute with whole tensors: `[1.0, 2.0] * s`")
 			ok = false
 			continue
 		}
@@ -91,7 +91,7 @@ func (g *graphChecker) unevenList(e *lang.ListExpr, x lang.Expr, first, other *l
 		}
 		return "of the shape " + typed.SizesText(l.sizes())
 	}
-	g.errorf(lang.ErrShape, x.Span(), "this element of the list is %s, and the one before it is %s: all have one shape", text(other), text(first)).
+	g.Errorf(lang.ErrShape, x.Span(), "this element of the list is %s, and the one before it is %s: all have one shape", text(other), text(first)).
 		label(e.Elems[0].Span(), "the first element")
 }
 
@@ -129,7 +129,7 @@ func (g *graphChecker) listAs(o operand, d typed.DType) operand {
 			return bad(o.at)
 		}
 		if have := v.graph.GType().DType; have != d {
-			g.errorf(lang.ErrMixedTypes, e.at, "this element is %s, and the list has elements of %s", have, d).help("write all elements as numbers of one type")
+			g.Errorf(lang.ErrMixedTypes, e.at, "this element is %s, and the list has elements of %s", have, d).help("write all elements as numbers of one type")
 			return bad(o.at)
 		}
 		l := lang.Literal{DType: of}
@@ -221,7 +221,7 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 			return bad(e.Place)
 		}
 		if have := value.graph.GType().DType; have != d {
-			g.errorf(lang.ErrWrongType, value.at, "the value is %s, and the elements are %s", have, d).castFix(e.Args[1].Value, d)
+			g.Errorf(lang.ErrWrongType, value.at, "the value is %s, and the elements are %s", have, d).castFix(e.Args[1].Value, d)
 			return bad(e.Place)
 		}
 		if g.runtimeScalar(value.graph) != nil { // only known when the graph runs: then a kernel stores it
@@ -237,7 +237,7 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 		}
 		made.Value = &typed.GConst{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: d}, At: e.Place}, Value: lang.Literal{DType: lang.I32, Int: n, Float: float64(n)}}
 	case m.rule == typed.MakeRange && !typed.IsFloat(d) && !isInt(d):
-		g.errorf(lang.ErrOperandType, e.Args[0].Value.Span(), "%s makes numbers, not %s", name, g.describeDType(d))
+		g.Errorf(lang.ErrOperandType, e.Args[0].Value.Span(), "%s makes numbers, not %s", name, g.describeDType(d))
 		return bad(e.Place)
 	}
 	return graphOperand(made)
@@ -247,12 +247,12 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 func (g *graphChecker) plainArgs(name, usage string, want int, e *lang.CallExpr) bool {
 	for _, a := range e.Args {
 		if a.Name != nil {
-			g.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", name, a.Name.Name).help("write `%s`", usage)
+			g.Errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", name, a.Name.Name).help("write `%s`", usage)
 			return false
 		}
 	}
 	if len(e.Args) != want {
-		g.errorf(lang.ErrArgCount, e.Place, "%s takes %s in a graph, not %d", name, plural(want, "argument"), len(e.Args)).help("write `%s`", usage)
+		g.Errorf(lang.ErrArgCount, e.Place, "%s takes %s in a graph, not %d", name, plural(want, "argument"), len(e.Args)).help("write `%s`", usage)
 		return false
 	}
 	return true
@@ -262,7 +262,7 @@ func (g *graphChecker) plainArgs(name, usage string, want int, e *lang.CallExpr)
 func (g *graphChecker) madeType(name, usage string, x lang.Expr) (typed.DType, bool) {
 	n, ok := x.(*lang.NameExpr)
 	if !ok {
-		g.errorf(lang.ErrUnknownType, x.Span(), "the first argument of %s is an element type", name).help("write `%s`", usage)
+		g.Errorf(lang.ErrUnknownType, x.Span(), "the first argument of %s is an element type", name).help("write `%s`", usage)
 		return typed.DType{}, false
 	}
 	return g.dtypeNamed(g.scope, n.Name, n.Place)
@@ -272,7 +272,7 @@ func (g *graphChecker) madeType(name, usage string, x lang.Expr) (typed.DType, b
 func (g *graphChecker) shapeList(e lang.Expr) ([]size.Size, bool) {
 	l, ok := e.(*lang.ListExpr)
 	if !ok {
-		g.errorf(lang.ErrView, e.Span(), "a shape is written in brackets, as in `[B, S, C]`")
+		g.Errorf(lang.ErrView, e.Span(), "a shape is written in brackets, as in `[B, S, C]`")
 		return nil, false
 	}
 	shape := []size.Size{}
@@ -285,12 +285,12 @@ func (g *graphChecker) shapeList(e lang.Expr) ([]size.Size, bool) {
 			ok = false
 		case o.mode == untypedInt:
 			if n, isConst := o.size.Const(); isConst && (n < 0 || n > maxDimension) {
-				g.errorf(lang.ErrView, s.Span(), "a dimension of size %d; it is from 0 to %d", n, int64(maxDimension)).help("write the size, by the dimensions at hand: nothing is filled in")
+				g.Errorf(lang.ErrView, s.Span(), "a dimension of size %d; it is from 0 to %d", n, int64(maxDimension)).help("write the size, by the dimensions at hand: nothing is filled in")
 				ok = false
 			}
 			shape = append(shape, o.size)
 		default:
-			g.errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o)).wholeHelp(o)
+			g.Errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o)).wholeHelp(o)
 			ok = false
 		}
 	}

@@ -1,29 +1,11 @@
 package typecheck
 
 import (
-	"tilec/lang"
 	"tilec/typecheck/typed"
 )
 
 // This file tells whether two expressions of a graph may name elements of one
 // tensor: a call may not write what it is also given as another argument.
-
-// distinct refuses a tensor that a call writes and is also given as another argument.
-func (s *callSite) distinct(params []string, writes func(int) bool, ops []operand) bool {
-	for i, p := range params {
-		if !writes(i) || ops[i].graph == nil {
-			continue
-		}
-		for j, other := range ops {
-			if j != i && other.graph != nil && s.overlap(ops[i].graph, other.graph) {
-				s.errorf(lang.ErrNotMutable, other.at, "%s writes %s, and this argument may lie in the same elements", s.name, p).
-					label(ops[i].at, "written by the call").help("pass a copy, or a part of the tensor that does not meet it")
-				return false
-			}
-		}
-	}
-	return true
-}
 
 // apart reports that no position is in both.
 func (g *graphChecker) apart(a, b typed.Positions) bool {

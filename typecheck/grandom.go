@@ -24,13 +24,13 @@ func (g *graphChecker) random(name string, e *lang.CallExpr) operand {
 			return bad(e.Place)
 		}
 		if ok = typed.IsFloat(d); !ok {
-			g.errorf(lang.ErrOperandType, x.Span(), "%s makes floats, not %s", name, g.describeDType(d)).help("for integers scale and convert them: `(rand(f32, [N], 1) * 10) as i32`")
+			g.Errorf(lang.ErrOperandType, x.Span(), "%s makes floats, not %s", name, g.describeDType(d)).help("for integers scale and convert them: `(rand(f32, [N], 1) * 10) as i32`")
 		}
 	}
 	list := e.Args[want-2].Value
 	shape, shapeOK := g.shapeList(list)
 	if shapeOK && len(shape) > maxCoordinates {
-		g.errorf(lang.ErrView, list.Span(), "%s of %d dimensions: a position of random numbers has at most %d coordinates", name, len(shape), maxCoordinates).
+		g.Errorf(lang.ErrView, list.Span(), "%s of %d dimensions: a position of random numbers has at most %d coordinates", name, len(shape), maxCoordinates).
 			help("make them with fewer dimensions and view them: `view(%s, [...])`", usage)
 		shapeOK = false
 	}
@@ -70,7 +70,7 @@ func (g *graphChecker) seed(k *pointwise, x lang.Expr) (typed.Expr, bool) {
 	}
 	d := o.graph.GType().DType
 	if !isInt(d) {
-		g.errorf(lang.ErrWrongType, x.Span(), "the seed is %s; an integer is needed", g.describe(o)).castFix(x, typed.Concrete(lang.I32))
+		g.Errorf(lang.ErrWrongType, x.Span(), "the seed is %s; an integer is needed", g.describe(o)).castFix(x, typed.Concrete(lang.I32))
 		return nil, false
 	}
 	p := g.leaf(o.graph)

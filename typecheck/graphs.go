@@ -100,10 +100,10 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *typed.Graph {
 func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *typed.GParam {
 	switch {
 	case p.IsAxis:
-		s.errorf(lang.ErrDeclType, p.Place, "only a fn takes an axis")
+		s.Errorf(lang.ErrDeclType, p.Place, "only a fn takes an axis")
 		return nil
 	case p.Type == nil:
-		s.errorf(lang.ErrDeclType, p.Name.Place, "the parameter %s has no type", p.Name.Name).
+		s.Errorf(lang.ErrDeclType, p.Name.Place, "the parameter %s has no type", p.Name.Name).
 			help("write `%s: f32[N]` for a tensor or `%s: f32` for a scalar", p.Name.Name, p.Name.Name)
 		return nil
 	}
@@ -112,14 +112,14 @@ func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *typed.GParam
 		return nil
 	}
 	if mode == lang.Out && t.Kind != typed.GTensor {
-		r := s.errorf(lang.ErrDeclType, p.Type.Place, "the output %s is %s; outputs are tensors", p.Name.Name, t)
+		r := s.Errorf(lang.ErrDeclType, p.Type.Place, "the output %s is %s; outputs are tensors", p.Name.Name, t)
 		if t.Kind == typed.GScalar {
 			r.help("give it a shape, as in `%s[1]`", t.DType)
 		}
 		return nil
 	}
 	if mode == lang.InOut && t.Kind == typed.GScalar {
-		s.errorf(lang.ErrDeclType, p.Type.Place, "the inout parameter %s is a scalar: only tensors are written", p.Name.Name).help("give it a shape, as in `%s[1]`", t.DType)
+		s.Errorf(lang.ErrDeclType, p.Type.Place, "the inout parameter %s is a scalar: only tensors are written", p.Name.Name).help("give it a shape, as in `%s[1]`", t.DType)
 		return nil
 	}
 	q := &typed.GParam{Name: p.Name.Name, Mode: mode, Type: t, At: p.Name.Place}
@@ -149,10 +149,10 @@ func (c *checker) graphAttrs(g *typed.Graph, d *lang.GraphDecl, s *signature) {
 				key, isText := arg.Value.(*lang.StringLit)
 				switch {
 				case arg.Name == nil || !isText:
-					c.errorf(lang.ErrAttribute, arg.Place, "@config maps a name to a key of config.json, as in `H = \"n_head\"`")
+					c.Errorf(lang.ErrAttribute, arg.Place, "@config maps a name to a key of config.json, as in `H = \"n_head\"`")
 				case !known[arg.Name.Name]:
 					if s.ok {
-						c.errorf(lang.ErrAttribute, arg.Name.Place, "%s has no dimension, constant or scalar parameter %s", g.Name, arg.Name.Name).
+						c.Errorf(lang.ErrAttribute, arg.Name.Place, "%s has no dimension, constant or scalar parameter %s", g.Name, arg.Name.Name).
 							suggest(arg.Name.Place, arg.Name.Name, sortedKeys(known))
 					}
 				default:
@@ -181,8 +181,7 @@ type graphChecker struct {
 	// state are the locals declared with inout.
 	state map[*typed.GLocal]bool
 	depth int // of loops
-	unfolding
-	frames []frame     // the fn calls being inlined, outermost first
+	inlining
 	test   *typed.Test // the test whose body this is; nil in a graph
 	checks bool        // a check stood in it
 	// assignFailed: a statement that may have been an assignment has an error.
@@ -227,7 +226,7 @@ func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
 	}
 	for _, out := range g.Outputs {
 		if _, ok := gc.assigned[out]; !ok && !gc.assignFailed {
-			c.errorf(lang.ErrNeverStored, out.At, "the output %s has no value", out.Name).help("assign it: `%s = ...`", out.Name)
+			c.Errorf(lang.ErrNeverStored, out.At, "the output %s has no value", out.Name).help("assign it: `%s = ...`", out.Name)
 		}
 	}
 }
@@ -245,7 +244,7 @@ func (g *graphChecker) block(blk *lang.Block) operand {
 			g.assign(s)
 			g.assignFailed = g.assignFailed || g.found > found && !g.isOutput(s.Target)
 		case *lang.AxisStmt:
-			g.errorf(lang.ErrAxisAsValue, s.Place, "a graph works on whole tensors and has no axes").help("do it in a kernel, and call that")
+			g.Errorf(lang.ErrAxisAsValue, s.Place, "a graph works on whole tensors and has no axes").help("do it in a kernel, and call that")
 		case *lang.ExprStmt:
 			if call, ok := isCheck(s.X); ok && g.scope.lookup("check") == nil {
 				g.check(call)
@@ -304,7 +303,7 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 		}
 	}
 	if o.mode == noValue {
-		g.errorf(lang.ErrValueCount, o.at, "this gives no value")
+		g.Errorf(lang.ErrValueCount, o.at, "this gives no value")
 		o.mode = invalid
 	}
 	if o.mode == invalid {
@@ -318,7 +317,7 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 			return
 		}
 		if o.graph.GType().Kind == typed.GTuple {
-			g.errorf(lang.ErrValueCount, n.Place, "1 name for %s", o.graph.GType()).label(o.at, "gives %s", o.graph.GType())
+			g.Errorf(lang.ErrValueCount, n.Place, "1 name for %s", o.graph.GType()).label(o.at, "gives %s", o.graph.GType())
 			refuse()
 			return
 		}
@@ -333,7 +332,7 @@ func (g *graphChecker) let(s *lang.LetStmt) {
 	}
 	if len(types) != len(s.Names) {
 		n := max(len(types), 1)
-		g.errorf(lang.ErrValueCount, s.Names[0].Place.To(s.Names[len(s.Names)-1].Place), "%s for %s", plural(len(s.Names), "name"), plural(n, "value")).
+		g.Errorf(lang.ErrValueCount, s.Names[0].Place.To(s.Names[len(s.Names)-1].Place), "%s for %s", plural(len(s.Names), "name"), plural(n, "value")).
 			label(o.at, "gives %s", plural(n, "value"))
 		refuse()
 		return
@@ -361,7 +360,7 @@ func (g *graphChecker) inout(s *lang.LetStmt, o operand) {
 	switch {
 	case o.mode == invalid:
 	case o.mode != typedValue || o.graph.GType().Kind != typed.GTensor:
-		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value of inout %s is %s; only tensors are written", n.Name, g.describe(o)).help("give it a shape, as in `zeros(f32, [1])`")
+		g.Errorf(lang.ErrWrongType, s.Value.Span(), "the value of inout %s is %s; only tensors are written", n.Name, g.describe(o)).help("give it a shape, as in `zeros(f32, [1])`")
 	default:
 		t := o.graph.GType()
 		l := &typed.GLocal{Name: n.Name, Type: t, At: n.Place}
@@ -394,7 +393,7 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 	o := g.expr(s.Value)
 	n, ok := s.Target.(*lang.NameExpr)
 	if !ok {
-		g.errorf(lang.ErrReadOnly, s.Target.Span(), "a graph assigns whole outputs, as in `y = ...`").help("elements are stored by a kernel")
+		g.Errorf(lang.ErrReadOnly, s.Target.Span(), "a graph assigns whole outputs, as in `y = ...`").help("elements are stored by a kernel")
 		return
 	}
 	e := g.scope.lookup(n.Name)
@@ -405,29 +404,29 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 	case e.kind == entInvalid:
 		return
 	case e.output == nil && e.graph != nil && g.isMutable(e.graph):
-		g.errorf(lang.ErrReadOnly, n.Place, "%s is state, which changes only where a call writes it", n.Name).label(e.at, "declared here").
+		g.Errorf(lang.ErrReadOnly, n.Place, "%s is state, which changes only where a call writes it", n.Name).label(e.at, "declared here").
 			help("pass it to a kernel that has it as `inout` and stores the value")
 		return
 	case e.output == nil:
-		g.errorf(lang.ErrReadOnly, n.Place, "%s is no output and never changes", n.Name).label(e.at, "bound here").help("bind a new value with `let %s = ...`", n.Name)
+		g.Errorf(lang.ErrReadOnly, n.Place, "%s is no output and never changes", n.Name).label(e.at, "bound here").help("bind a new value with `let %s = ...`", n.Name)
 		return
 	}
 	if first, twice := g.assigned[e.output]; twice {
-		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s is assigned twice", n.Name).label(first, "first assigned here").
+		g.Errorf(lang.ErrAssignedMore, n.Place, "the output %s is assigned twice", n.Name).label(first, "first assigned here").
 			help("bind the first value with `let`, and assign the output the last one")
 		return
 	}
 	g.assigned[e.output] = n.Place
 	if g.depth > 0 {
-		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s would be assigned at every step of the loop", n.Name).help("carry the value with `with`, and assign it after the loop")
+		g.Errorf(lang.ErrAssignedMore, n.Place, "the output %s would be assigned at every step of the loop", n.Name).help("carry the value with `with`, and assign it after the loop")
 		return
 	}
 	if g.choices > 0 {
-		g.errorf(lang.ErrAssignedMore, n.Place, "the output %s would be assigned in one branch of the `if` only", n.Name).help("give the value from both branches: `%s = if c { ... } else { ... }`", n.Name)
+		g.Errorf(lang.ErrAssignedMore, n.Place, "the output %s would be assigned in one branch of the `if` only", n.Name).help("give the value from both branches: `%s = if c { ... } else { ... }`", n.Name)
 		return
 	}
 	if o.mode == noValue {
-		g.errorf(lang.ErrValueCount, s.Value.Span(), "this gives no value")
+		g.Errorf(lang.ErrValueCount, s.Value.Span(), "this gives no value")
 		return
 	}
 	if o.mode == invalid {
@@ -440,7 +439,7 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 		}
 	}
 	if o.mode != typedValue || o.graph.GType().Kind != typed.GTensor {
-		g.errorf(lang.ErrWrongType, s.Value.Span(), "the value is %s, and the output %s is %s", g.describe(o), n.Name, t).label(e.at, "declared here")
+		g.Errorf(lang.ErrWrongType, s.Value.Span(), "the value is %s, and the output %s is %s", g.describe(o), n.Name, t).label(e.at, "declared here")
 		return
 	}
 	if g.fits(o.graph.GType(), t, s.Value.Span(), "the output "+n.Name, e.at) {
@@ -452,15 +451,15 @@ func (g *graphChecker) assign(s *lang.AssignStmt) {
 func (g *graphChecker) fits(got, want typed.GType, at lang.Span, place string, declared lang.Span) bool {
 	switch {
 	case got.DType != want.DType:
-		g.errorf(lang.ErrWrongType, at, "the value is %s, and %s is %s: element types differ", got, place, want).label(declared, "declared here").
+		g.Errorf(lang.ErrWrongType, at, "the value is %s, and %s is %s: element types differ", got, place, want).label(declared, "declared here").
 			castAt(at, want.DType, "convert with `as %s`", want.DType)
 	case len(got.Shape) != len(want.Shape):
-		g.errorf(lang.ErrShape, at, "the value is %s, of %s, and %s is %s, of %d", got, plural(len(got.Shape), "dimension"), place, want, len(want.Shape)).
+		g.Errorf(lang.ErrShape, at, "the value is %s, of %s, and %s is %s, of %d", got, plural(len(got.Shape), "dimension"), place, want, len(want.Shape)).
 			label(declared, "declared here")
 	default:
 		for i := range got.Shape {
 			if g.prover.Different(got.Shape[i], want.Shape[i]) {
-				g.errorf(lang.ErrShape, at, "the value is %s, and %s is %s: dimension %d is %s, not %s", got, place, want, i, got.Shape[i], want.Shape[i]).
+				g.Errorf(lang.ErrShape, at, "the value is %s, and %s is %s: dimension %d is %s, not %s", got, place, want, i, got.Shape[i], want.Shape[i]).
 					label(declared, "declared here")
 				return false
 			}

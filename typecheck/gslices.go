@@ -13,11 +13,11 @@ import (
 // index types a slice, an element of an array, or `x.shape[n]`.
 func (g *graphChecker) index(e *lang.IndexExpr) operand {
 	for _, a := range e.Attrs {
-		g.errorf(lang.ErrAttribute, a.Name.Place, "a graph makes no accesses of its own, and takes no @%s", a.Name.Name).
+		g.Errorf(lang.ErrAttribute, a.Name.Place, "a graph makes no accesses of its own, and takes no @%s", a.Name.Name).
 			help("hints belong to the accesses of a kernel")
 	}
 	if e.Else != nil {
-		g.errorf(lang.ErrBounds, e.Else.Span(), "a slice has no `else`").help("read elements that may lie outside in a kernel")
+		g.Errorf(lang.ErrBounds, e.Else.Span(), "a slice has no `else`").help("read elements that may lie outside in a kernel")
 		return bad(e.Place)
 	}
 	if f, ok := e.X.(*lang.FieldExpr); ok && f.Name.Name == "shape" {
@@ -32,7 +32,7 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 					return o
 				}
 			}
-			g.errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(shape)-1).
+			g.Errorf(lang.ErrIndexCount, e.Place, "a shape takes one constant from 0 to %d", len(shape)-1).
 				help("write `%s[0]` for the first dimension", f.Place.Text())
 			return bad(e.Place)
 		} else if x.mode == invalid {
@@ -51,7 +51,7 @@ func (g *graphChecker) index(e *lang.IndexExpr) operand {
 			return g.elem(e, x.graph)
 		}
 	}
-	g.errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors and arrays can", g.describe(x))
+	g.Errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors and arrays can", g.describe(x))
 	return bad(e.Place)
 }
 
@@ -68,11 +68,11 @@ func (g *graphChecker) position(e lang.Expr) operand {
 		return o
 	}
 	if t := o.graph.GType(); !isIndexType(t.DType) {
-		g.errorf(lang.ErrIndexType, e.Span(), "an index is i32 or i64, not %s", t).castFix(e, typed.Concrete(lang.I32))
+		g.Errorf(lang.ErrIndexType, e.Span(), "an index is i32 or i64, not %s", t).castFix(e, typed.Concrete(lang.I32))
 		return bad(e.Span())
 	}
 	if p := g.runtimeScalar(o.graph); p != nil {
-		g.errorf(lang.ErrNotConstant, e.Span(), "the index depends on %s, which is only known when the graph runs", p.Name).label(p.At, "a scalar parameter").
+		g.Errorf(lang.ErrNotConstant, e.Span(), "the index depends on %s, which is only known when the graph runs", p.Name).label(p.At, "a scalar parameter").
 			help("pass %s to a kernel, which can index with it", p.Name)
 		return bad(e.Span())
 	}
@@ -124,7 +124,7 @@ func mayGive(x typed.GExpr, i int) []typed.GExpr {
 func (g *graphChecker) elem(e *lang.IndexExpr, x typed.GExpr) operand {
 	t := x.GType()
 	if len(e.Indices) != 1 {
-		g.errorf(lang.ErrIndexCount, e.Place, "an array takes 1 index, not %d", len(e.Indices)).
+		g.Errorf(lang.ErrIndexCount, e.Place, "an array takes 1 index, not %d", len(e.Indices)).
 			help("index what the element has one by one, as in `%s[0].field[...]`", e.X.Span().Text())
 		return bad(e.Place)
 	}
@@ -140,7 +140,7 @@ func (g *graphChecker) elem(e *lang.IndexExpr, x typed.GExpr) operand {
 		return bad(e.Place)
 	}
 	if n.lin != nil && (g.prover.AtMost(t.Len, *n.lin) || g.prover.NonNegative(n.lin.Neg().Sub(size.Const(1)))) {
-		g.errorf(lang.ErrSlice, e.Indices[0].Span(), "the index %s is outside the array, which has %s elements", *n.lin, t.Len).
+		g.Errorf(lang.ErrSlice, e.Indices[0].Span(), "the index %s is outside the array, which has %s elements", *n.lin, t.Len).
 			help("the first is 0 and the last `%s`", t.Len.Sub(size.Const(1)))
 		return bad(e.Place)
 	}
@@ -160,7 +160,7 @@ func (g *graphChecker) part(x typed.GExpr, r *lang.RangeExpr, at lang.Span) (*ty
 func (g *graphChecker) slice(e *lang.IndexExpr, x typed.GExpr) operand {
 	t := x.GType()
 	if len(e.Indices) > len(t.Shape) {
-		g.errorf(lang.ErrIndexCount, e.Place, "%s has %s and is indexed by %d", t, plural(len(t.Shape), "dimension"), len(e.Indices)).
+		g.Errorf(lang.ErrIndexCount, e.Place, "%s has %s and is indexed by %d", t, plural(len(t.Shape), "dimension"), len(e.Indices)).
 			help("leave out the last: a dimension that no index names stays whole")
 		return bad(e.Place)
 	}
@@ -186,7 +186,7 @@ func (g *graphChecker) slice(e *lang.IndexExpr, x typed.GExpr) operand {
 			continue
 		}
 		if n.lin != nil && (g.prover.AtMost(dim, *n.lin) || g.prover.NonNegative(n.lin.Neg().Sub(size.Const(1)))) {
-			g.errorf(lang.ErrSlice, at, "the index %s is outside dimension %d of %s, which is %s", *n.lin, i, t, dim).
+			g.Errorf(lang.ErrSlice, at, "the index %s is outside dimension %d of %s, which is %s", *n.lin, i, t, dim).
 				help("the first is 0 and the last `%s`", dim.Sub(size.Const(1)))
 			ok = false
 		}
@@ -216,7 +216,7 @@ func (g *graphChecker) ends(r *lang.RangeExpr, length size.Size, what, where str
 	one := size.Const(1)
 	switch negative := func(s size.Size) bool { return g.prover.NonNegative(s.Neg().Sub(one)) }; {
 	case negative(length.Sub(hi)), negative(lo), negative(hi):
-		rep := g.errorf(lang.ErrSlice, r.Place, "%s %s .. %s is outside %s", what, lo, hi, where)
+		rep := g.Errorf(lang.ErrSlice, r.Place, "%s %s .. %s is outside %s", what, lo, hi, where)
 		switch {
 		case r.Hi != nil && negative(hi):
 			rep.help("positions are counted from the start: write `%s`", length.Add(hi))
@@ -226,7 +226,7 @@ func (g *graphChecker) ends(r *lang.RangeExpr, length size.Size, what, where str
 			rep.help("the end is the first position that is left out, at most `%s`; without an end, the range goes on to it", length)
 		}
 	case negative(hi.Sub(lo)):
-		g.errorf(lang.ErrSlice, r.Place, "%s %s .. %s ends before it begins", what, lo, hi).
+		g.Errorf(lang.ErrSlice, r.Place, "%s %s .. %s ends before it begins", what, lo, hi).
 			help("write the first position, and then the first that is left out")
 	default:
 		item.Where = typed.Positions{Known: true, From: lo, To: hi}
@@ -240,7 +240,7 @@ func (g *graphChecker) oneLength(n size.Size, at lang.Span, what string) bool {
 	if !hasHidden(n) {
 		return true
 	}
-	g.errorf(lang.ErrNotConstant, at, "the length %s of the %s changes from step to step of the loop", n, what).help("take %ss of one length", what)
+	g.Errorf(lang.ErrNotConstant, at, "the length %s of the %s changes from step to step of the loop", n, what).help("take %ss of one length", what)
 	return false
 }
 
@@ -260,7 +260,7 @@ func (g *graphChecker) sliceEnd(e lang.Expr) (size.Size, typed.GExpr) {
 		return size.Size{}, nil
 	}
 	if o.lin == nil {
-		g.errorf(lang.ErrNotConstant, e.Span(), "the end of a slice is an integer expression over dimensions, constants and loop counters")
+		g.Errorf(lang.ErrNotConstant, e.Span(), "the end of a slice is an integer expression over dimensions, constants and loop counters")
 		return size.Size{}, nil
 	}
 	return *o.lin, o.graph

@@ -13,7 +13,7 @@ func (c *checker) testBody(m *module, d *lang.TestDecl) {
 	c.attrs(d.Attrs, "a test", lang.Nowhere, nil)
 	name := d.DeclName()
 	if first, known := c.tests[name.Name]; known {
-		c.errorf(lang.ErrDuplicate, name.Place, "two tests have the name %q", name.Name).label(first, "the first").help("give one of them another name")
+		c.Errorf(lang.ErrDuplicate, name.Place, "two tests have the name %q", name.Name).label(first, "the first").help("give one of them another name")
 	} else {
 		c.tests[name.Name] = name.Place
 	}
@@ -28,10 +28,10 @@ func (c *checker) testBody(m *module, d *lang.TestDecl) {
 	found := c.found
 	o := g.block(d.Body)
 	if o.mode != noValue && o.mode != invalid {
-		c.errorf(lang.ErrValueCount, o.at, "the value %s is not used", g.describe(o)).help("check it: `check ... == ...`")
+		c.Errorf(lang.ErrValueCount, o.at, "the value %s is not used", g.describe(o)).help("check it: `check ... == ...`")
 	}
 	if !g.checks && found == c.found {
-		c.errorf(lang.ErrNeverStored, name.Place, "the test %q checks nothing", name.Name).help("end it with what must hold, as in `check y == [1.0, 2.0]`")
+		c.Errorf(lang.ErrNeverStored, name.Place, "the test %q checks nothing", name.Name).help("end it with what must hold, as in `check y == [1.0, 2.0]`")
 	}
 }
 
@@ -49,18 +49,18 @@ func isCheck(e lang.Expr) (*lang.CallExpr, bool) {
 func (g *graphChecker) check(e *lang.CallExpr) {
 	g.checks = true
 	if g.test == nil {
-		g.errorf(lang.ErrNameKind, e.Fn.Span(), "`check` stands in a test, not in a graph").help("write a test: `test \"...\" { check ... }`")
+		g.Errorf(lang.ErrNameKind, e.Fn.Span(), "`check` stands in a test, not in a graph").help("write a test: `test \"...\" { check ... }`")
 		return
 	}
 	if e.Over != nil || len(e.Args) == 0 || len(e.Args) > 2 || e.Args[0].Name != nil {
-		g.errorf(lang.ErrArgCount, e.Place, "check takes what must hold, and perhaps a message").help("write `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
+		g.Errorf(lang.ErrArgCount, e.Place, "check takes what must hold, and perhaps a message").help("write `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
 		return
 	}
 	c := &typed.GCheck{Op: lang.OpEq, At: e.Place}
 	if len(e.Args) == 2 {
 		text, ok := e.Args[1].Value.(*lang.StringLit)
 		if !ok {
-			g.errorf(lang.ErrOperandType, e.Args[1].Value.Span(), "the message of a check is a string")
+			g.Errorf(lang.ErrOperandType, e.Args[1].Value.Span(), "the message of a check is a string")
 			return
 		}
 		c.Message = text.Value
@@ -88,7 +88,7 @@ func (g *graphChecker) condition(c *typed.GCheck, e lang.Expr) bool {
 		return false
 	}
 	if o.mode != typedValue || o.graph.GType().DType != typed.Concrete(lang.Bool) {
-		g.errorf(lang.ErrCondition, e.Span(), "check is of a bool, and this is %s", g.describe(o)).help("compare it, as in `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
+		g.Errorf(lang.ErrCondition, e.Span(), "check is of a bool, and this is %s", g.describe(o)).help("compare it, as in `check y == [1.0, 2.0]` or `check close(y, z, ulps = 4)`")
 		return false
 	}
 	c.A, c.Names = g.snapshot(o.graph), g.dimNames(o.graph)
@@ -108,7 +108,7 @@ func (g *graphChecker) close(c *typed.GCheck, e *lang.CallExpr) bool {
 		limit := limits[a.Name.Name]
 		given = true
 		if limit == nil {
-			g.errorf(lang.ErrArgName, a.Name.Place, "close has no argument named %s", a.Name.Name).suggest(a.Name.Place, a.Name.Name, []string{"ulps", "abs", "rel"})
+			g.Errorf(lang.ErrArgName, a.Name.Place, "close has no argument named %s", a.Name.Name).suggest(a.Name.Place, a.Name.Name, []string{"ulps", "abs", "rel"})
 			ok = false
 			continue
 		}
@@ -117,17 +117,17 @@ func (g *graphChecker) close(c *typed.GCheck, e *lang.CallExpr) bool {
 		if o.mode == invalid {
 			ok = false
 		} else if !isConst || !(n >= 0) {
-			g.errorf(lang.ErrNotConstant, a.Value.Span(), "%s is a number from 0 on", a.Name.Name)
+			g.Errorf(lang.ErrNotConstant, a.Value.Span(), "%s is a number from 0 on", a.Name.Name)
 			ok = false
 		}
 		*limit = n
 	}
 	if len(args) != 2 || e.Over != nil {
-		g.errorf(lang.ErrArgCount, e.Place, "close takes two values and how far they may be apart").help("write `close(a, b, ulps = 4)`")
+		g.Errorf(lang.ErrArgCount, e.Place, "close takes two values and how far they may be apart").help("write `close(a, b, ulps = 4)`")
 		return false
 	}
 	if !given {
-		g.errorf(lang.ErrArgCount, e.Place, "nothing says how close the values must be").
+		g.Errorf(lang.ErrArgCount, e.Place, "nothing says how close the values must be").
 			help("add `ulps = 4` (units in the last place), `abs = 1e-6` or `rel = 1e-3`; what is given adds up")
 		return false
 	}
@@ -135,7 +135,7 @@ func (g *graphChecker) close(c *typed.GCheck, e *lang.CallExpr) bool {
 		return false
 	}
 	if d := c.A.GType().DType; !typed.IsFloat(d) {
-		g.errorf(lang.ErrOperandType, e.Place, "close compares floats, not %s", d).help("compare with `==`")
+		g.Errorf(lang.ErrOperandType, e.Place, "close compares floats, not %s", d).help("compare with `==`")
 		return false
 	}
 	return true
@@ -153,7 +153,7 @@ func (g *graphChecker) compared(c *typed.GCheck, what string, at lang.Span, a, b
 	}
 	x, y := args[0].graph, args[1].graph
 	if x.GType().DType != y.GType().DType {
-		r := g.errorf(lang.ErrMixedTypes, at, "%s of %s and %s: element types differ", what, x.GType(), y.GType()).label(args[0].at, "%s", x.GType()).label(args[1].at, "%s", y.GType())
+		r := g.Errorf(lang.ErrMixedTypes, at, "%s of %s and %s: element types differ", what, x.GType(), y.GType()).label(args[0].at, "%s", x.GType()).label(args[1].at, "%s", y.GType())
 		r.castFix(b, x.GType().DType)
 		return false
 	}

@@ -36,7 +36,7 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 		seen := map[*module]bool{}
 		for _, imp := range tree.Imports {
 			if load == nil {
-				c.errorf(lang.ErrImport, imp.Place, "cannot import %q: imports are not available here", imp.Path)
+				c.Errorf(lang.ErrImport, imp.Place, "cannot import %q: imports are not available here", imp.Path)
 				m.incomplete = true
 				continue
 			}
@@ -44,7 +44,7 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 			c.diags = append(c.diags, diags...)
 			if t == nil {
 				if len(diags) == 0 {
-					c.errorf(lang.ErrImport, imp.Place, "cannot import %q: no such file", imp.Path)
+					c.Errorf(lang.ErrImport, imp.Place, "cannot import %q: no such file", imp.Path)
 				}
 				m.incomplete = true
 				continue
@@ -84,7 +84,7 @@ func (c *checker) reportCycle(stack []*module, file *module, imp *lang.Import) {
 	for _, on := range append(slices.Clone(cycle), file) {
 		names = append(names, filepath.Base(on.tree.Source.Path))
 	}
-	r := c.errorf(lang.ErrImportCycle, imp.Place, "imports form a cycle: %s", strings.Join(names, " -> "))
+	r := c.Errorf(lang.ErrImportCycle, imp.Place, "imports form a cycle: %s", strings.Join(names, " -> "))
 	for _, on := range cycle[:len(cycle)-1] {
 		for _, other := range on.tree.Imports {
 			if other.Place != imp.Place {
@@ -123,13 +123,13 @@ func (c *checker) declareModule(m *module) {
 			e.kind = entInvalid
 		}
 		if isBuiltin(name.Name) {
-			c.errorf(lang.ErrDuplicate, name.Place, "%s is a name of the language and cannot be declared again", name.Name).
+			c.Errorf(lang.ErrDuplicate, name.Place, "%s is a name of the language and cannot be declared again", name.Name).
 				help("choose another name")
 			m.own.names[name.Name] = &entity{kind: entInvalid, name: name.Name, at: name.Place} // whoever uses it meant this one
 			continue
 		}
 		if old := m.own.names[name.Name]; old != nil {
-			c.errorf(lang.ErrDuplicate, name.Place, "%s is declared twice", name.Name).
+			c.Errorf(lang.ErrDuplicate, name.Place, "%s is declared twice", name.Name).
 				label(old.at, "first declared here").help("give one of them another name")
 			continue
 		}
@@ -165,10 +165,10 @@ func (c *checker) importNames(m *module) {
 			case old == nil:
 				m.scope.names[name] = e
 			case old.module == m:
-				c.errorf(lang.ErrImportedName, old.at, "%s is declared here and in %s, which this file imports", name, imp.module.tree.Source.Path).
+				c.Errorf(lang.ErrImportedName, old.at, "%s is declared here and in %s, which this file imports", name, imp.module.tree.Source.Path).
 					label(e.at, "the other %s", name).help("give this one another name")
 			case old != e:
-				c.errorf(lang.ErrImportedName, imp.at, "%s is declared in two imported files, %s and %s", name, old.module.tree.Source.Path, imp.module.tree.Source.Path).
+				c.Errorf(lang.ErrImportedName, imp.at, "%s is declared in two imported files, %s and %s", name, old.module.tree.Source.Path, imp.module.tree.Source.Path).
 					label(old.at, "one %s", name).label(e.at, "the other %s", name).help("import only one of them, or rename one %s", name)
 			}
 		}

@@ -22,10 +22,10 @@ type signature struct {
 
 func (s *signature) fail() { s.ok = false }
 
-// errorf reports an error that makes the signature unusable.
-func (s *signature) errorf(code lang.Code, at lang.Span, format string, args ...any) report {
+// Errorf reports an error that makes the signature unusable.
+func (s *signature) Errorf(code lang.Code, at lang.Span, format string, args ...any) report {
 	s.fail()
-	return s.checker.errorf(code, at, format, args...)
+	return s.checker.Errorf(code, at, format, args...)
 }
 
 // constTypeName is the element type of a constant parameter of a type as written.
@@ -46,7 +46,7 @@ func (c *checker) boundOf(g *lang.Generic) bool {
 		if ok && (d == lang.Bool || d == lang.I32 || d == lang.F32) {
 			return true
 		}
-		c.errorf(lang.ErrUnknownType, g.Bound.Place, "a constant parameter is int, bool or f32, not %s", g.Bound.Name).
+		c.Errorf(lang.ErrUnknownType, g.Bound.Place, "a constant parameter is int, bool or f32, not %s", g.Bound.Name).
 			suggest(g.Bound.Place, g.Bound.Name, []string{"int", "bool", "f32"})
 		return false
 	}
@@ -54,7 +54,7 @@ func (c *checker) boundOf(g *lang.Generic) bool {
 	case "float", "int", "any":
 		return true
 	}
-	c.errorf(lang.ErrUnknownType, g.Bound.Place, "a type parameter is float, int or any, not %s", g.Bound.Name).
+	c.Errorf(lang.ErrUnknownType, g.Bound.Place, "a type parameter is float, int or any, not %s", g.Bound.Name).
 		suggest(g.Bound.Place, g.Bound.Name, []string{"float", "int", "any"})
 	return false
 }
@@ -123,11 +123,11 @@ func (s *signature) shape(exprs []lang.Expr) ([]size.Size, bool) {
 		case o.mode == invalid:
 			ok = false
 		case o.mode != untypedInt:
-			s.errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o)).wholeHelp(o)
+			s.Errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o)).wholeHelp(o)
 			ok = false
 		default:
 			if n, isConst := o.size.Const(); isConst && n < 1 {
-				s.errorf(lang.ErrConstantValue, x.Span(), "a dimension of size %d; the least is 1", n)
+				s.Errorf(lang.ErrConstantValue, x.Span(), "a dimension of size %d; the least is 1", n)
 				ok = false
 			}
 			sizes[i] = o.size
@@ -149,7 +149,7 @@ func (s *signature) requireBound(alone map[*size.Symbol]bool) {
 	}
 	for _, d := range s.dims {
 		if !alone[d] {
-			r := s.errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name)
+			r := s.Errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name)
 			r.help("give an input a dimension that is %s alone, or make it a constant parameter, `const %s: int`", d.Name, d.Name)
 			r.suggest(d.At, d.Name, known)
 		}
@@ -162,18 +162,18 @@ func (s *signature) param(p *lang.Param, mode lang.ParamMode) *typed.Param {
 	t := p.Type
 	switch {
 	case p.IsAxis:
-		s.errorf(lang.ErrDeclType, p.Place, "only a fn takes an axis")
+		s.Errorf(lang.ErrDeclType, p.Place, "only a fn takes an axis")
 		return nil
 	case t == nil:
-		s.errorf(lang.ErrDeclType, p.Name.Place, "the parameter %s has no type", p.Name.Name).
+		s.Errorf(lang.ErrDeclType, p.Name.Place, "the parameter %s has no type", p.Name.Name).
 			help("write `%s: f32[N]` for a tensor or `%s: f32` for a scalar", p.Name.Name, p.Name.Name)
 		return nil
 	case t.Count != nil || len(t.Args) > 0:
-		s.errorf(lang.ErrDeclType, t.Place, "a kernel takes tensors and scalars, not %s", t.Place.Text()).help("a graph takes structs; pass their fields to the kernel")
+		s.Errorf(lang.ErrDeclType, t.Place, "a kernel takes tensors and scalars, not %s", t.Place.Text()).help("a graph takes structs; pass their fields to the kernel")
 		return nil
 	}
 	if e := s.scope.lookup(t.Name.Name); e != nil && e.kind == entStruct {
-		s.errorf(lang.ErrDeclType, t.Place, "a kernel takes tensors and scalars, not the struct %s", t.Name.Name).
+		s.Errorf(lang.ErrDeclType, t.Place, "a kernel takes tensors and scalars, not the struct %s", t.Name.Name).
 			label(e.at, "declared here").help("a graph takes structs; pass their fields to the kernel")
 		return nil
 	}
@@ -188,7 +188,7 @@ func (s *signature) param(p *lang.Param, mode lang.ParamMode) *typed.Param {
 			return nil
 		}
 	} else if mode != lang.In {
-		s.errorf(lang.ErrDeclType, t.Place, "the %s %s is a scalar: only tensors are written", map[lang.ParamMode]string{lang.Out: "output", lang.InOut: "inout parameter"}[mode], p.Name.Name).
+		s.Errorf(lang.ErrDeclType, t.Place, "the %s %s is a scalar: only tensors are written", map[lang.ParamMode]string{lang.Out: "output", lang.InOut: "inout parameter"}[mode], p.Name.Name).
 			help("give it a shape, as in `%s[1]`", d)
 		return nil
 	}
@@ -201,7 +201,7 @@ func (s *signature) param(p *lang.Param, mode lang.ParamMode) *typed.Param {
 // defaultOf evaluates the default of a scalar parameter.
 func (s *signature) defaultOf(p *lang.Param, d typed.DType, refuse bool) *lang.Literal {
 	if refuse {
-		s.errorf(lang.ErrDeclType, p.Default.Span(), "only a scalar parameter has a default")
+		s.Errorf(lang.ErrDeclType, p.Default.Span(), "only a scalar parameter has a default")
 		return nil
 	}
 	of := d.Of
@@ -277,7 +277,7 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *typed.Kernel {
 			writes = writes || p.Mode == lang.InOut
 		}
 		if !writes {
-			s.errorf(lang.ErrNeverStored, d.Name.Place, "the kernel %s has no output", k.Name).help("name one after the parameters: `-> y: f32[N]`")
+			s.Errorf(lang.ErrNeverStored, d.Name.Place, "the kernel %s has no output", k.Name).help("name one after the parameters: `-> y: f32[N]`")
 		}
 	}
 	c.kernelAttrs(k, d, s)
@@ -310,7 +310,7 @@ func storesTo(d *lang.KernelDecl) (found bool) {
 // declareParam enters a parameter; a name that a dimension has already is an error.
 func (s *signature) declareParam(e *entity) {
 	if old := s.scope.names[e.name]; old != nil && e.name != "_" {
-		r := s.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).label(old.at, "first declared here, as %s", old.describe())
+		r := s.Errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).label(old.at, "first declared here, as %s", old.describe())
 		if old.kind == entSymbol && old.symbol.Kind == size.DimSymbol && e.kind == entValue {
 			r.Labels[len(r.Labels)-1].Text = "a dimension of this name stands here"
 			r.help("a shape tells a size, so it is no parameter: leave out %s, or make it a constant, `<const %s: int>`", e.name, e.name)
@@ -338,7 +338,7 @@ func (s *signature) used(k *typed.Kernel) {
 }
 
 func (c *checker) unusedTypeParam(t *typed.TypeParam) {
-	c.errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input and no output has elements of that type", t.Name).
+	c.Errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input and no output has elements of that type", t.Name).
 		help("give an input or an output the type %s, or leave %s out", t.Name, t.Name)
 }
 
@@ -351,10 +351,10 @@ func exampleOutput(k *typed.Kernel) string {
 
 func (b *bodyChecker) neverStored(p *typed.Param) {
 	if p.Mode == lang.InOut {
-		b.errorf(lang.ErrNeverStored, p.At, "the inout tensor %s is never stored to", p.Name).removeBefore(p.At, "inout", "declare it without `inout`")
+		b.Errorf(lang.ErrNeverStored, p.At, "the inout tensor %s is never stored to", p.Name).removeBefore(p.At, "inout", "declare it without `inout`")
 		return
 	}
-	b.errorf(lang.ErrNeverStored, p.At, "the output %s is never stored to", p.Name).help("store it: `%s = ...`", exampleAccess(p))
+	b.Errorf(lang.ErrNeverStored, p.At, "the output %s is never stored to", p.Name).help("store it: `%s = ...`", exampleAccess(p))
 }
 
 // assumeShapes lets proofs use that every dimension of a parameter has an element.
@@ -380,12 +380,12 @@ func (b *bodyChecker) gridAxis(a *lang.AxisClause) {
 		return
 	}
 	if n, isConst := dim.Const(); isConst && n < 1 {
-		b.errorf(lang.ErrTune, a.Over.Span(), "a grid over %d positions has no blocks; the least is 1", n)
+		b.Errorf(lang.ErrTune, a.Over.Span(), "a grid over %d positions has no blocks; the least is 1", n)
 		refuse()
 		return
 	}
 	if old := b.scope.names[a.Name.Name]; old != nil && old.kind != entAxis {
-		b.errorf(lang.ErrDuplicate, a.Name.Place, "%s is declared twice", a.Name.Name).label(old.at, "first declared here, as %s", old.describe()).
+		b.Errorf(lang.ErrDuplicate, a.Name.Place, "%s is declared twice", a.Name.Name).label(old.at, "first declared here, as %s", old.describe()).
 			help("give the axis another name")
 		b.scope.names[a.Name.Name] = &entity{kind: entInvalid, name: a.Name.Name, at: a.Name.Place}
 		return
@@ -411,12 +411,12 @@ func (b *bodyChecker) tunes(d *lang.KernelDecl) {
 	for _, t := range d.Tunes {
 		name := t.Name.Name
 		if old, dup := seen[name]; dup {
-			b.errorf(lang.ErrDuplicate, t.Name.Place, "%s is tuned twice", name).label(old, "first here")
+			b.Errorf(lang.ErrDuplicate, t.Name.Place, "%s is tuned twice", name).label(old, "first here")
 			continue
 		}
 		seen[name] = t.Name.Place
 		if _, known := b.tiles[name]; !known {
-			r := b.errorf(lang.ErrTune, t.Name.Place, "%s is the extent of no axis", name)
+			r := b.Errorf(lang.ErrTune, t.Name.Place, "%s is the extent of no axis", name)
 			if len(b.tiles) > 0 {
 				r.help("the extents are %s", strings.Join(sortedKeys(b.tiles), ", "))
 			}
@@ -431,7 +431,7 @@ func (b *bodyChecker) tunes(d *lang.KernelDecl) {
 			case !litOK:
 				ok = false
 			case lit.Int < 1:
-				b.errorf(lang.ErrTune, x.Span(), "the extent %d of %s; the least is 1", lit.Int, name)
+				b.Errorf(lang.ErrTune, x.Span(), "the extent %d of %s; the least is 1", lit.Int, name)
 				ok = false
 			default:
 				choices = append(choices, lit.Int)

@@ -49,7 +49,7 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 	}
 	if !slices.ContainsFunc(bodies, func(b *bodyChecker) bool { return len(b.kernel.Axes) > 0 }) && (d.Body == nil || len(declaredAxes(d.Body)) == 0) {
 		if d.Body != nil && !c.broken[d] { // without a type, an output has no names of axes
-			c.errorf(lang.ErrFormula, d.Name.Place, "nothing tells what the blocks of %s are: it has no grid, and no store by names of axes", d.Name.Name).
+			c.Errorf(lang.ErrFormula, d.Name.Place, "nothing tells what the blocks of %s are: it has no grid, and no store by names of axes", d.Name.Name).
 				help("write a formula, as in `y[i, j] = ...`, or say what one block computes: `grid i in M by BM`")
 		}
 		return

@@ -45,7 +45,7 @@ func (b *bodyChecker) forExpr(e *lang.ForExpr) operand {
 	}
 	if len(e.Carried) == 0 {
 		if result.mode != noValue {
-			b.errorf(lang.ErrValueCount, result.at, "the loop's body gives %s, and the loop carries nothing", b.describeOperand(result)).
+			b.Errorf(lang.ErrValueCount, result.at, "the loop's body gives %s, and the loop carries nothing", b.describeOperand(result)).
 				help("carry it: `for ... with x = start { ... }`")
 			return bad(e.Place)
 		}
@@ -199,11 +199,11 @@ func (b *bodyChecker) scalarInt(o operand, e lang.Expr) (operand, bool) {
 	}
 	t := o.typ()
 	if len(t.Axes) > 0 {
-		b.errorf(lang.ErrNotScalar, e.Span(), "the end of a range is the tile %s; a scalar is needed", t)
+		b.Errorf(lang.ErrNotScalar, e.Span(), "the end of a range is the tile %s; a scalar is needed", t)
 		return o, false
 	}
 	if t.DType != typed.Concrete(lang.I32) {
-		r := b.errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t)
+		r := b.Errorf(lang.ErrWrongType, e.Span(), "the end of a range is %s; i32 is needed", t)
 		if b.inGrid { // a launch computes the ends, and converts nothing
 			r.help("declare what it is computed from as i32")
 		} else {
@@ -224,7 +224,7 @@ func (b *bodyChecker) carried(e *lang.ForExpr, loop *typed.For, init operand) bo
 	}
 	types := init.valueTypes()
 	if len(types) != len(e.Carried) {
-		b.errorf(lang.ErrValueCount, e.Carried[0].Place.To(e.Carried[len(e.Carried)-1].Place), "the loop carries %s and starts with %s",
+		b.Errorf(lang.ErrValueCount, e.Carried[0].Place.To(e.Carried[len(e.Carried)-1].Place), "the loop carries %s and starts with %s",
 			plural(len(e.Carried), "value"), plural(len(types), "value")).label(init.at, "the start")
 		return false
 	}
@@ -247,7 +247,7 @@ func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *typed.For, result *oper
 		if result.mode == noValue {
 			at = e.Carried[0].Place
 		}
-		b.errorf(lang.ErrValueCount, at, "the loop carries %s and its body gives %d", plural(len(loop.Carried), "value"), len(types)).
+		b.Errorf(lang.ErrValueCount, at, "the loop carries %s and its body gives %d", plural(len(loop.Carried), "value"), len(types)).
 			help("end the body with the next value of each carried name")
 		return false
 	}
@@ -265,12 +265,12 @@ func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *typed.For, result *oper
 		switch {
 		case !sameAxes(got.Axes, want.Axes):
 			ok = false
-			b.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", c.Name, want, got).
+			b.Errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", c.Name, want, got).
 				label(c.At, "carried as %s", want).
 				help("start it over the same axes, as in `%s = %s`", c.Name, zerosOf(got))
 		case got.DType != want.DType:
 			ok = false
-			b.errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", c.Name, want, got).
+			b.Errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", c.Name, want, got).
 				label(c.At, "carried as %s", want).
 				castAt(at, want.DType, "convert the value with `as %s`, or start with %s", want.DType, got.DType)
 		}

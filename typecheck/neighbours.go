@@ -69,7 +69,7 @@ func (c *checker) ofModule(s *scope, inGraph bool, e *lang.FieldExpr) bool {
 	if m := s.file(); m != nil && m.incomplete {
 		return true
 	}
-	r := c.errorf(lang.ErrUnknownName, root.Place, "unknown name %s", root.Name)
+	r := c.Errorf(lang.ErrUnknownName, root.Place, "unknown name %s", root.Name)
 	if d, isType := lang.ParseDType(e.Name.Name); isType {
 		r.replace(e.Place, d.String(), "write `%s`: there are no modules", d)
 		return true
@@ -97,7 +97,7 @@ func (c *checker) ofModule(s *scope, inGraph bool, e *lang.FieldExpr) bool {
 // unknownArgument reports a named argument that a function has not.
 func (c *checker) unknownArgument(call *lang.CallExpr, a lang.Arg, inGraph bool) {
 	function := call.Fn.Span().Text()
-	r := c.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", function, a.Name.Name)
+	r := c.Errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", function, a.Name.Name)
 	r.neighbour(inGraph, a.Name.Name, lang.AsArgument)
 }
 
@@ -115,7 +115,7 @@ func (r report) suggestType(at lang.Span, name string, candidates []string) repo
 
 // unusedValue reports a statement whose value nothing uses.
 func (c *checker) unusedValue(x lang.Expr, value string, o operand) report {
-	r := c.errorf(lang.ErrValueCount, x.Span(), "the value %s is not used", value)
+	r := c.Errorf(lang.ErrValueCount, x.Span(), "the value %s is not used", value)
 	n := max(len(o.elems), len(o.types))
 	if o.mode != several || n < 2 {
 		return r

@@ -125,7 +125,7 @@ func (c *checker) convert(o operand, d typed.DType) operand {
 		case o.ratio && isInt(d):
 			return c.convertExact(o, d)
 		case d.Param != nil && d.Param.Bound != "float", d.Param == nil && !d.Of.IsFloat():
-			r := c.errorf(lang.ErrConstantType, o.at, "the constant %v is no %s", o.num, c.describeDType(d))
+			r := c.Errorf(lang.ErrConstantType, o.at, "the constant %v is no %s", o.num, c.describeDType(d))
 			const help = "write an integer, or convert the other operand to a float"
 			if n := int64(o.num); isInt(d) && float64(n) == o.num && o.at.IsValid() {
 				r.replace(o.at, strconv.FormatInt(n, 10), help)
@@ -138,7 +138,7 @@ func (c *checker) convert(o operand, d typed.DType) operand {
 			if o.exact != nil && math.IsInf(o.num, 0) {
 				text = fraction(o.exact)
 			}
-			c.errorf(lang.ErrConstantType, o.at, "the constant %s is too large for %s", text, c.describeDType(d))
+			c.Errorf(lang.ErrConstantType, o.at, "the constant %s is too large for %s", text, c.describeDType(d))
 			return bad(o.at)
 		}
 		c.lossy(o, o.num, d)
@@ -156,19 +156,19 @@ func wholeInt(f float64) int64 {
 
 func (c *checker) convertInt(o operand, d typed.DType) operand {
 	if d.Param == nil && d.Of == lang.Bool {
-		c.errorf(lang.ErrConstantType, o.at, "the integer %s is no bool", o.size).help("write true or false, or compare it: `%s != 0`", o.size)
+		c.Errorf(lang.ErrConstantType, o.at, "the integer %s is no bool", o.size).help("write true or false, or compare it: `%s != 0`", o.size)
 		return bad(o.at)
 	}
 	size := o.size
 	n, isConst := size.Const()
 	if isConst {
 		if lo, hi, ok := intRange(d); ok && (n < lo || n > hi) {
-			c.errorf(lang.ErrConstantType, o.at, "the constant %d does not fit %s, which holds %d to %d", n, c.describeDType(d), lo, hi).
+			c.Errorf(lang.ErrConstantType, o.at, "the constant %d does not fit %s, which holds %d to %d", n, c.describeDType(d), lo, hi).
 				help("write a constant in that range, or convert the other operand to a wider type")
 			return bad(o.at)
 		}
 		if d.Param == nil && d.Of.IsFloat() && d.Of.Bits() <= 32 && math.IsInf(float64(d.Of.Round(float32(n))), 0) {
-			c.errorf(lang.ErrConstantType, o.at, "the constant %d is too large for %s", n, d)
+			c.Errorf(lang.ErrConstantType, o.at, "the constant %d is too large for %s", n, d)
 			return bad(o.at)
 		}
 		c.lossy(o, float64(n), d)

@@ -27,7 +27,7 @@ func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func
 			return nil, false
 		}
 		if !beforeLaunch(o.expr) {
-			b.errorf(lang.ErrNotConstant, end.written.Span(), "an end of the range of %s has to be known before any block runs", x.Name).
+			b.Errorf(lang.ErrNotConstant, end.written.Span(), "an end of the range of %s has to be known before any block runs", x.Name).
 				help("compute it from constants, dimensions and i32 parameters by `+ - * // %% min max if`, or walk the range in the block: `for %s in %s[lo .. hi] by ...`", x.Name, x.Dim)
 			return nil, false
 		}
@@ -36,7 +36,7 @@ func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func
 	if from, okFrom := lo.position(); okFrom {
 		to, okTo := hi.position()
 		if n, isConst := to.Sub(from).Const(); okTo && isConst && n < 1 {
-			b.errorf(lang.ErrTune, a.Range.Place, "a grid over the positions from %s to %s has no blocks: the end is the first position that is left out", from, to)
+			b.Errorf(lang.ErrTune, a.Range.Place, "a grid over the positions from %s to %s has no blocks: the end is the first position that is left out", from, to)
 			return nil, false
 		}
 	}

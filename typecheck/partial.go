@@ -124,7 +124,7 @@ func (p *partials) report(d *partial, s *typed.Store) {
 		return
 	}
 	p.reported[d] = true
-	r := p.errorf(lang.ErrPartial, d.at, "%s over %s is of the part of %s that a block has, whose extent the planner chooses", d.name, d.axis.Name, d.axis.Dim).
+	r := p.Errorf(lang.ErrPartial, d.at, "%s over %s is of the part of %s that a block has, whose extent the planner chooses", d.name, d.axis.Name, d.axis.Dim).
 		label(d.axis.At, "%s is an axis of the grid", d.axis.Name).
 		label(s.At, "stored here")
 	if op, ok := d.by.with(); ok {
@@ -145,7 +145,7 @@ func (p *partials) reportAtomic(v part, s *typed.Store, why string) {
 		return
 	}
 	p.reported[d] = true
-	r := p.errorf(lang.ErrPartial, d.at, "%s over %s is of the part of %s that a block has, whose extent the planner chooses, and "+why, d.name, d.axis.Name, d.axis.Dim, s.Op).
+	r := p.Errorf(lang.ErrPartial, d.at, "%s over %s is of the part of %s that a block has, whose extent the planner chooses, and "+why, d.name, d.axis.Name, d.axis.Dim, s.Op).
 		label(d.axis.At, "%s is an axis of the grid", d.axis.Name).
 		label(s.At, "changed here")
 	op, ok := v.by.with()

@@ -37,7 +37,7 @@ func (b *bodyChecker) positionOperand(o operand, e lang.Expr) (operand, bool) {
 		return o, false
 	}
 	if o.mode != typedValue || !isInt(o.typ().DType) {
-		r := b.errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o))
+		r := b.Errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o))
 		if o.mode != untypedFloat {
 			r.castFix(e, typed.Concrete(lang.I32))
 		} else if n := int64(o.num); float64(n) == o.num {
@@ -80,7 +80,7 @@ func (b *bodyChecker) pick(e *lang.CallExpr) operand {
 		if n.lin != nil {
 			what = "it is " + n.lin.String() + ", and the axis has " + d.Lo.String() + " to " + end.Sub(size.Const(1)).String()
 		}
-		b.errorf(lang.ErrBounds, e.Args[2].Value.Span(), "the position is not proven to lie in axis %s: %s", d.Name, what).
+		b.Errorf(lang.ErrBounds, e.Args[2].Value.Span(), "the position is not proven to lie in axis %s: %s", d.Name, what).
 			addElse(e.Place, "add `else 0` to say what a position outside gives")
 		return bad(e.Place)
 	}
@@ -92,7 +92,7 @@ func (b *bodyChecker) pick(e *lang.CallExpr) operand {
 			return bad(e.Place)
 		}
 		if got := els.typ(); got.DType != t.Type.DType {
-			b.errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and the tile's elements are %s", got, t.Type.DType).castFix(e.Else, t.Type.DType)
+			b.Errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and the tile's elements are %s", got, t.Type.DType).castFix(e.Else, t.Type.DType)
 			return bad(e.Place)
 		}
 		axes := unionAxes(t.Type, els.typ())
@@ -116,7 +116,7 @@ func (b *bodyChecker) insert(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if !hasAxis(x.typ().Axes, d) {
-		b.errorf(lang.ErrNoAxis, e.Args[1].Value.Span(), "the tile %s has no axis %s", x.typ(), d.Name).label(x.at, "%s", x.typ())
+		b.Errorf(lang.ErrNoAxis, e.Args[1].Value.Span(), "the tile %s has no axis %s", x.typ(), d.Name).label(x.at, "%s", x.typ())
 		return bad(e.Place)
 	}
 	at := e.Place
@@ -158,7 +158,7 @@ func (b *bodyChecker) broadcast(e *lang.CallExpr) operand {
 		case !found:
 			ok = false
 		case hasAxis(axes, d):
-			b.errorf(lang.ErrDuplicate, a.Place, "the axis %s stands twice", d.Name)
+			b.Errorf(lang.ErrDuplicate, a.Place, "the axis %s stands twice", d.Name)
 			ok = false
 		default:
 			axes = append(axes, d)

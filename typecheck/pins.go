@@ -19,12 +19,12 @@ func (c *checker) checkSetting(l lang.Setting, at lang.Span, n int64) bool {
 	case f == nil:
 		return true
 	case n < 1:
-		c.errorf(lang.ErrAttribute, at, "@%s is %d; the least is 1", l.Name, n)
+		c.Errorf(lang.ErrAttribute, at, "@%s is %d; the least is 1", l.Name, n)
 	case f.Next > 0:
-		c.errorf(lang.ErrAttribute, at, "@%s is %d, which is no power of two", l.Name, n).
+		c.Errorf(lang.ErrAttribute, at, "@%s is %d, which is no power of two", l.Name, n).
 			replace(at, size.Const(f.Fits).String(), "use %d or %d", f.Fits, f.Next)
 	default:
-		c.errorf(lang.ErrAttribute, at, "@%s is %d: at most %d %s are possible, %d fewer", l.Name, n, l.Most, l.Unit, n-l.Most).
+		c.Errorf(lang.ErrAttribute, at, "@%s is %d: at most %d %s are possible, %d fewer", l.Name, n, l.Most, l.Unit, n-l.Most).
 			replace(at, size.Const(f.Fits).String(), "use %d", f.Fits)
 	}
 	return false
@@ -33,7 +33,7 @@ func (c *checker) checkSetting(l lang.Setting, at lang.Span, n int64) bool {
 // pinValue reads `@warps(8)`.
 func (c *checker) pinValue(s *scope, a *lang.Attr, l lang.Setting) (int64, bool) {
 	if len(a.Args) != 1 || a.Args[0].Name != nil {
-		c.errorf(lang.ErrAttribute, a.Place, "@%s takes one number, as in `@%s(4)`", l.Name, l.Name)
+		c.Errorf(lang.ErrAttribute, a.Place, "@%s takes one number, as in `@%s(4)`", l.Name, l.Name)
 		return 0, false
 	}
 	lit, ok := c.literalOf(s, a.Args[0].Value, lang.I32, "the argument of @"+l.Name)
@@ -52,11 +52,11 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 			name, ok = a.Args[0].Value.(*lang.NameExpr)
 		}
 		if !ok || len(a.Args) < 2 {
-			c.errorf(lang.ErrAttribute, a.Place, "@target takes a target and what holds for it, as in `@target(sm_90a, BM = 128, warps = 8)`")
+			c.Errorf(lang.ErrAttribute, a.Place, "@target takes a target and what holds for it, as in `@target(sm_90a, BM = 128, warps = 8)`")
 			return
 		}
 		if targets := target.Names(); !slices.Contains(targets, name.Name) {
-			r := c.errorf(lang.ErrAttribute, name.Place, "unknown target %s: known are %s", name.Name, strings.Join(targets, ", ")).
+			r := c.Errorf(lang.ErrAttribute, name.Place, "unknown target %s: known are %s", name.Name, strings.Join(targets, ", ")).
 				suggest(name.Place, name.Name, targets)
 			for _, t := range targets {
 				if strings.HasPrefix(t, name.Name) { // sm_90, of which there is only sm_90a
@@ -67,7 +67,7 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 		}
 		for _, t := range k.Targets {
 			if t.Target == name.Name {
-				c.errorf(lang.ErrAttribute, name.Place, "@target(%s) is given twice", name.Name).label(t.At, "first here").
+				c.Errorf(lang.ErrAttribute, name.Place, "@target(%s) is given twice", name.Name).label(t.At, "first here").
 					help("write all that holds for %s in one", name.Name)
 				return
 			}
@@ -79,11 +79,11 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 				continue
 			}
 			if arg.Name == nil {
-				c.errorf(lang.ErrAttribute, arg.Place, "what holds for %s has a name, as in `BM = 128` or `warps = 8`", name.Name)
+				c.Errorf(lang.ErrAttribute, arg.Place, "what holds for %s has a name, as in `BM = 128` or `warps = 8`", name.Name)
 				continue
 			}
 			if old, dup := seen[arg.Name.Name]; dup {
-				c.errorf(lang.ErrAttribute, arg.Name.Place, "%s is given twice", arg.Name.Name).label(old, "first here")
+				c.Errorf(lang.ErrAttribute, arg.Name.Place, "%s is given twice", arg.Name.Name).label(old, "first here")
 				continue
 			}
 			seen[arg.Name.Name] = arg.Name.Place
@@ -96,7 +96,7 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 			case isSetting && pin.Takes == lang.TakesNumber:
 				ok = c.checkSetting(pin, arg.Value.Span(), lit.Int)
 			case lit.Int < 1:
-				c.errorf(lang.ErrTune, arg.Value.Span(), "the extent %d of %s; the least is 1", lit.Int, arg.Name.Name)
+				c.Errorf(lang.ErrTune, arg.Value.Span(), "the extent %d of %s; the least is 1", lit.Int, arg.Name.Name)
 				ok = false
 			}
 			if ok {
@@ -126,7 +126,7 @@ func (b *bodyChecker) targetExtents() {
 	for _, t := range b.kernel.Targets {
 		for _, p := range t.Pins {
 			if !known[p.Name] {
-				b.errorf(lang.ErrTune, p.At, "%s is the extent of no axis, and nothing else that can be pinned", p.Name).
+				b.Errorf(lang.ErrTune, p.At, "%s is the extent of no axis, and nothing else that can be pinned", p.Name).
 					suggest(p.At, p.Name, sortedKeys(known)).note("it may be %s", strings.Join(sortedKeys(known), ", "))
 			}
 		}
@@ -170,12 +170,12 @@ func (b *bodyChecker) split(seen map[string]lang.Span, target string, place lang
 		name, ok = args[0].Value.(*lang.NameExpr)
 	}
 	if !ok {
-		b.errorf(lang.ErrAttribute, place, "@split takes an axis and a number of blocks, as in `@split(k, 4)`")
+		b.Errorf(lang.ErrAttribute, place, "@split takes an axis and a number of blocks, as in `@split(k, 4)`")
 		return
 	}
 	key := target + " " + name.Name
 	if old, dup := seen[key]; dup {
-		b.errorf(lang.ErrAttribute, place, "%s is split twice", name.Name).label(old, "first here")
+		b.Errorf(lang.ErrAttribute, place, "%s is split twice", name.Name).label(old, "first here")
 		return
 	}
 	seen[key] = place
@@ -185,10 +185,10 @@ func (b *bodyChecker) split(seen map[string]lang.Span, target string, place lang
 	}
 	limit, _ := lang.FindSetting("split", lang.OnKernel)
 	if at := args[1].Place; lit.Int < 1 {
-		b.errorf(lang.ErrAttribute, at, "@split is over %d blocks; the least is 1", lit.Int)
+		b.Errorf(lang.ErrAttribute, at, "@split is over %d blocks; the least is 1", lit.Int)
 		return
 	} else if most := limit.Most; lit.Int > most {
-		b.errorf(lang.ErrAttribute, at, "@split is over %d blocks: a cluster, whose blocks reach each other's memory, has at most %d, %d fewer", lit.Int, most, lit.Int-most).
+		b.Errorf(lang.ErrAttribute, at, "@split is over %d blocks: a cluster, whose blocks reach each other's memory, has at most %d, %d fewer", lit.Int, most, lit.Int-most).
 			replace(at, size.Const(most).String(), "use %d", most).
 			note("for more parts, make each of them a row of a tensor with an axis of the grid, and reduce the rows in a second kernel")
 		return
@@ -214,9 +214,9 @@ func (b *bodyChecker) split(seen map[string]lang.Span, target string, place lang
 	switch {
 	case found:
 	case grid != nil:
-		b.errorf(lang.ErrAttribute, name.Place, "%s is an axis of the grid, which blocks share already", name.Name).label(grid.At, "declared here").
+		b.Errorf(lang.ErrAttribute, name.Place, "%s is an axis of the grid, which blocks share already", name.Name).label(grid.At, "declared here").
 			help("split an axis that one block goes through: a `for`, an `axis`, or one that a formula reduces over")
 	default:
-		b.errorf(lang.ErrAttribute, name.Place, "there is no axis %s to split", name.Name).suggest(name.Place, name.Name, sortedKeys(names))
+		b.Errorf(lang.ErrAttribute, name.Place, "there is no axis %s to split", name.Name).suggest(name.Place, name.Name, sortedKeys(names))
 	}
 }

@@ -59,7 +59,7 @@ func (c *checker) newDim(name string) *size.Symbol {
 func (g *graphChecker) tensorOp(op lang.Op, at, opAt lang.Span, args []operand, exprs []lang.Expr) operand {
 	row := op.Row()
 	if len(args) != len(row.Operands) {
-		g.errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
+		g.Errorf(lang.ErrArgCount, at, "%s takes %s, not %d", row.Spelling, plural(len(row.Operands), "argument"), len(args))
 		return bad(at)
 	}
 	shape, ok := g.oneShape("`"+row.Spelling+"`", opAt, args)
@@ -116,7 +116,7 @@ func (g *graphChecker) oneShape(what string, at lang.Span, args []operand) ([]si
 			same = !g.prover.Different(x.Shape[i], y.Shape[i])
 		}
 		if !same {
-			g.errorf(lang.ErrShape, at, "%s of %s and %s: whole tensors are combined element by element, so they have one shape", what, x, y).
+			g.Errorf(lang.ErrShape, at, "%s of %s and %s: whole tensors are combined element by element, so they have one shape", what, x, y).
 				label(first.at, "%s", x).label(a.at, "%s", y).
 				help("broadcast in a kernel, where axes have names, and call that")
 			return nil, false
@@ -264,7 +264,7 @@ func (g *graphChecker) values(xs []typed.GExpr, what string) bool {
 	ok := true
 	for i, x := range xs {
 		if xs[i] = g.snapshot(x); g.isMutable(xs[i]) {
-			g.errorf(lang.ErrNotMutable, x.Span(), "%s values, and %s is state that calls write", what, x.GType()).
+			g.Errorf(lang.ErrNotMutable, x.Span(), "%s values, and %s is state that calls write", what, x.GType()).
 				help("use it by its name, or give the tensors of it one by one")
 			ok = false
 		}

@@ -46,7 +46,7 @@ func (b *bodyChecker) races() {
 				continue
 			}
 			if g := c.meet(r, r.area(), w.area()); g != nil {
-				b.errorf(lang.ErrInoutRead, r.at, "the block reads elements of %s that a block at another position of %s may write", r.param.Name, g.Name).
+				b.Errorf(lang.ErrInoutRead, r.at, "the block reads elements of %s that a block at another position of %s may write", r.param.Name, g.Name).
 					label(w.at, "written here").label(g.At, "blocks are told apart by %s", g.Name).
 					help("read an inout tensor only at the elements that the block itself stores")
 				break
@@ -57,12 +57,12 @@ func (b *bodyChecker) races() {
 
 func (b *bodyChecker) reportRace(w, other access, g *typed.Axis, itself bool) {
 	if !itself {
-		b.errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s, here and in another store", g.Name, w.param.Name).
+		b.Errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s, here and in another store", g.Name, w.param.Name).
 			label(other.at, "the other store").label(g.At, "one block for every part of %s", g.Dim).
 			help("store to parts that do not meet, as `y[i]` and `y[N + i]`, or by indices that differ by less than what separates the blocks, as `y[2 * i]` and `y[2 * i + 1]`; or write two outputs")
 		return
 	}
-	r := b.errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s", g.Name, w.param.Name).
+	r := b.Errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s", g.Name, w.param.Name).
 		here("does not tell blocks apart by %s", g.Name).
 		label(g.At, "%s is an axis of the grid over %s", g.Name, g.Dim)
 	if w.scope == lang.ScopeBlock {

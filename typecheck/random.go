@@ -16,7 +16,7 @@ const maxCoordinates = 4
 func (b *bodyChecker) random(e *lang.CallExpr) operand {
 	name := e.Fn.Span().Text()
 	if e.Over != nil {
-		b.errorf(lang.ErrArgName, e.Over[0].Place, "%s takes no `over`", name).help("the axes stand behind the seed: `%s(seed, %s)`", name, e.Over[0].Name)
+		b.Errorf(lang.ErrArgName, e.Over[0].Place, "%s takes no `over`", name).help("the axes stand behind the seed: `%s(seed, %s)`", name, e.Over[0].Name)
 		return bad(e.Place)
 	}
 	if !b.wantArgs(e, 2, maxCoordinates+1, name+"(seed, i, j)`, with one to four coordinates; several can be one: `index(i) * 4 + n") {
@@ -59,7 +59,7 @@ func (b *bodyChecker) randomWord(x lang.Expr, what string) (typed.Expr, bool) {
 	}
 	t := o.typ()
 	if !isInt(t.DType) {
-		b.errorf(lang.ErrWrongType, x.Span(), "%s is %s; an integer is needed", what, t).castFix(x, typed.Concrete(lang.I32))
+		b.Errorf(lang.ErrWrongType, x.Span(), "%s is %s; an integer is needed", what, t).castFix(x, typed.Concrete(lang.I32))
 		return nil, false
 	}
 	if t.DType == typed.Concrete(lang.U64) {

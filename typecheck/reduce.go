@@ -11,11 +11,11 @@ import (
 // reduce is `sum(x, over k)`. Without a known operation it is one that lacks its `over`.
 func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	name := e.Fn.Span().Text()
-	if b.named(e) {
+	if !b.allByPosition(b, e) {
 		return bad(e.Place)
 	}
 	if len(e.Over) == 0 && len(e.Args) > 1 {
-		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
+		r := b.Errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
 		if x, ok := e.Args[1].Value.(*lang.NameExpr); ok && len(e.Args) == 2 {
 			if ent := b.scope.lookup(x.Name); ent != nil && ent.kind == entAxis {
 				return bad(r.before(x.Place, "over ", "write `over %s`", x.Name).At)
@@ -25,12 +25,12 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if len(e.Over) == 0 && b.isFormula { // a name that only it would be over is no axis yet
-		b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name).help("say over what: `%s(x, over k)`", name)
+		b.Errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name).help("say over what: `%s(x, over k)`", name)
 		return bad(e.Place)
 	}
 	ops, _, ok := b.args(e)
 	if len(e.Over) == 0 {
-		r := b.errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
+		r := b.Errorf(lang.ErrArgCount, e.Place, "%s needs the axes that it reduces over", name)
 		if len(ops) == 1 && ops[0].mode == typedValue && len(ops[0].typ().Axes) > 0 {
 			axes := ops[0].typ().Axes
 			at := e.Args[0].Value.Span()
@@ -41,7 +41,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if len(ops) != 1 {
-		b.errorf(lang.ErrArgCount, e.Place, "%s over an axis takes 1 tile, not %d", name, len(ops))
+		b.Errorf(lang.ErrArgCount, e.Place, "%s over an axis takes 1 tile, not %d", name, len(ops))
 		ok = false
 	}
 	over, axesOK := b.axesOver(e.Over)
@@ -55,7 +55,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	t := x.typ()
 	row := op.Row()
 	if row.Rule == lang.RuleArg && len(over) != 1 {
-		b.errorf(lang.ErrArgCount, e.Place, "%s gives the position along one axis, not %d", name, len(over))
+		b.Errorf(lang.ErrArgCount, e.Place, "%s gives the position along one axis, not %d", name, len(over))
 		return bad(e.Place)
 	}
 	d, ok := b.rule(row, e.Fn.Span(), t.DType, x)
@@ -89,7 +89,7 @@ func (b *bodyChecker) axesOver(names []lang.Ident) ([]*typed.Axis, bool) {
 		case !found:
 			ok = false
 		case hasAxis(axes, a):
-			b.errorf(lang.ErrDuplicate, n.Place, "the axis %s stands twice", n.Name)
+			b.Errorf(lang.ErrDuplicate, n.Place, "the axis %s stands twice", n.Name)
 			ok = false
 		default:
 			axes = append(axes, a)
@@ -105,7 +105,7 @@ func (b *bodyChecker) has(x operand, over []*typed.Axis, names []lang.Ident) boo
 		if hasAxis(t.Axes, a) {
 			continue
 		}
-		r := b.errorf(lang.ErrNoAxis, names[i].Place, "the tile %s has no axis %s", t, a.Name).label(x.at, "%s", t)
+		r := b.Errorf(lang.ErrNoAxis, names[i].Place, "the tile %s has no axis %s", t, a.Name).label(x.at, "%s", t)
 		if len(t.Axes) == 0 {
 			r.help("a scalar has nothing to reduce")
 		} else {
@@ -120,7 +120,7 @@ func (b *bodyChecker) has(x operand, over []*typed.Axis, names []lang.Ident) boo
 func (b *bodyChecker) factors(e *lang.CallExpr, ops []operand, exprs []lang.Expr) (typed.DType, bool) {
 	for i, o := range ops {
 		if o.mode != typedValue {
-			b.errorf(lang.ErrContraction, exprs[i].Span(), "%s multiplies tiles; this is %s", e.Fn.Span().Text(), b.describeOperand(o))
+			b.Errorf(lang.ErrContraction, exprs[i].Span(), "%s multiplies tiles; this is %s", e.Fn.Span().Text(), b.describeOperand(o))
 			return typed.DType{}, false
 		}
 	}
@@ -129,7 +129,7 @@ func (b *bodyChecker) factors(e *lang.CallExpr, ops []operand, exprs []lang.Expr
 		return d, false
 	}
 	if !typed.IsFloat(d) && !isInt(d) {
-		b.errorf(lang.ErrOperandType, e.Fn.Span(), "`%s` needs numbers, not %s", e.Fn.Span().Text(), b.describeDType(d)).label(ops[0].at, "%s", d)
+		b.Errorf(lang.ErrOperandType, e.Fn.Span(), "`%s` needs numbers, not %s", e.Fn.Span().Text(), b.describeDType(d)).label(ops[0].at, "%s", d)
 		return d, false
 	}
 	return d, true
@@ -170,7 +170,7 @@ func (b *bodyChecker) dot(e *lang.CallExpr) operand {
 }
 
 func (b *bodyChecker) noCommonAxis(e *lang.CallExpr, ops []operand) {
-	b.errorf(lang.ErrContraction, e.Place, "%s of %s and %s: they share no axis to contract", e.Fn.Span().Text(), ops[0].typ(), ops[1].typ()).
+	b.Errorf(lang.ErrContraction, e.Place, "%s of %s and %s: they share no axis to contract", e.Fn.Span().Text(), ops[0].typ(), ops[1].typ()).
 		label(ops[0].at, "%s", ops[0].typ()).label(ops[1].at, "%s", ops[1].typ()).
 		help("index both with the same axis along the dimension that is summed; two axes over one dimension are different axes")
 }
@@ -191,7 +191,7 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if e.Over != nil {
-		b.errorf(lang.ErrArgName, e.Over[0].Place, "mma takes no `over`: it contracts the axes that both operands have and the accumulator has not")
+		b.Errorf(lang.ErrArgName, e.Over[0].Place, "mma takes no `over`: it contracts the axes that both operands have and the accumulator has not")
 		return bad(e.Place)
 	}
 	if b.lacksOver(e) {
@@ -221,7 +221,7 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 	over := withoutAxes(commonAxes(x.Axes, y.Axes), t.Axes)
 	if len(over) == 0 {
 		if len(commonAxes(x.Axes, y.Axes)) > 0 {
-			b.errorf(lang.ErrContraction, e.Place, "mma of %s and %s into %s: every axis that they share is in the accumulator, and none is contracted", x, y, t).
+			b.Errorf(lang.ErrContraction, e.Place, "mma of %s and %s into %s: every axis that they share is in the accumulator, and none is contracted", x, y, t).
 				label(acc.at, "%s", t).help("the accumulator has not the axis that is summed")
 			return bad(e.Place)
 		}
@@ -230,7 +230,7 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 	}
 	product := typed.Type{DType: want, Axes: withoutAxes(unionAxes(x, y), over)}
 	if !sameAxes(product.Axes, t.Axes) {
-		r := b.errorf(lang.ErrContraction, acc.at, "the accumulator is %s, and the product of %s and %s over %s is %s", t, x, y, typed.AxisNames(over), product).
+		r := b.Errorf(lang.ErrContraction, acc.at, "the accumulator is %s, and the product of %s and %s over %s is %s", t, x, y, typed.AxisNames(over), product).
 			label(ops[0].at, "%s", x).label(ops[1].at, "%s", y)
 		r.help("start it as `%s`", zerosOf(product))
 		return bad(e.Place)

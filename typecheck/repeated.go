@@ -60,7 +60,7 @@ func (p *partials) reportRepeated(r repetition) {
 		return
 	}
 	value, names := r.s.Value, typed.AxisNames(r.along)
-	e := p.errorf(lang.ErrPartial, value.Span(), "`%s` takes this once for every block along %s, and how many blocks there are the planner chooses", r.s.Op, names)
+	e := p.Errorf(lang.ErrPartial, value.Span(), "`%s` takes this once for every block along %s, and how many blocks there are the planner chooses", r.s.Op, names)
 	var first []string
 	for _, g := range r.along {
 		e.label(g.At, "%s is an axis of the grid", g.Name)

@@ -131,11 +131,11 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 	if old := s.lookup(e.name); old != nil {
 		switch {
 		case old.kind == entAxis || old.isAxis:
-			c.errorf(lang.ErrShadowedAxis, e.at, "%s would hide the axis %s", e.name, e.name).
+			c.Errorf(lang.ErrShadowedAxis, e.at, "%s would hide the axis %s", e.name, e.name).
 				label(old.at, "the axis, which is still in scope").help("give it another name: an axis is told by its declaration, so two of one name would be confused")
 			e = &entity{kind: entInvalid, name: e.name, at: e.at}
 		case s.names[e.name] != nil && !rebind:
-			c.errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).
+			c.Errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).
 				label(old.at, "first declared here, as %s", old.describe()).help("give one of them another name")
 			return
 		}
@@ -163,7 +163,7 @@ func (c *checker) unknown(s *scope, name string, at lang.Span, more []string, in
 	if m := s.file(); m != nil && m.incomplete { // it may be what is missing: nobody is told
 		return report{Diagnostic: &lang.Diagnostic{}}
 	}
-	r := c.errorf(lang.ErrUnknownName, at, "unknown name %s", name)
+	r := c.Errorf(lang.ErrUnknownName, at, "unknown name %s", name)
 	if !r.neighbour(inGraph, name, places...) {
 		r.suggest(at, name, append(c.proposed(s), more...))
 	}

@@ -96,7 +96,7 @@ func (f *fixing) refuse(a *typed.Axis, or string, at lang.Span, format string, a
 	if len(a.Choices) > 0 {
 		n, chosen = slices.Max(a.Choices), fmt.Sprintf("and %s may be %s", a.Tile, orList(a.Choices))
 	}
-	f.errorf(lang.ErrPartial, at, format+", "+chosen, args...).
+	f.Errorf(lang.ErrPartial, at, format+", "+chosen, args...).
 		label(a.At, "%s is cut here", a.Name).
 		help("give the extent: `tune %s = %d`%s", a.Tile, n, or)
 }
@@ -198,7 +198,7 @@ func (b *bodyChecker) dividing(a *typed.Axis, n int64, at lang.Span) {
 		if n%c == 0 {
 			continue
 		}
-		b.errorf(lang.ErrTune, at, "%s is a bound of %d positions, the largest that %s may be, and %d, which it may be too, does not divide %d", at.Text(), n, a.Tile, c, n).
+		b.Errorf(lang.ErrTune, at, "%s is a bound of %d positions, the largest that %s may be, and %d, which it may be too, does not divide %d", at.Text(), n, a.Tile, c, n).
 			label(a.At, "%s is cut here", a.Name).
 			help("let %s be numbers that divide the largest, as in `tune %s in {%d, %d}`, or one", a.Tile, a.Tile, n, 2*n)
 		return
@@ -215,11 +215,11 @@ func (b *bodyChecker) fixedTargets() {
 				}
 				switch n := a.Extent; {
 				case n > 0 && p.Value != n:
-					b.errorf(lang.ErrTune, p.At, "%s = %d on %s, and what the kernel gives or says depends on %s, which is %d everywhere else", p.Name, p.Value, t.Target, p.Name, n).
+					b.Errorf(lang.ErrTune, p.At, "%s = %d on %s, and what the kernel gives or says depends on %s, which is %d everywhere else", p.Name, p.Value, t.Target, p.Name, n).
 						label(a.At, "%s is cut here", a.Name).
 						help("give one extent for all targets: `tune %s = %d`", p.Name, p.Value)
 				case a.Span%p.Value != 0:
-					b.errorf(lang.ErrTune, p.At, "%s = %d on %s does not divide %d, the positions whose bounds %s.start and %s.end are", p.Name, p.Value, t.Target, a.Span, a.Name, a.Name).
+					b.Errorf(lang.ErrTune, p.At, "%s = %d on %s does not divide %d, the positions whose bounds %s.start and %s.end are", p.Name, p.Value, t.Target, a.Span, a.Name, a.Name).
 						label(a.At, "%s is cut here", a.Name).
 						help("give a divisor of %d, or an extent for all targets: `tune %s = %d`", a.Span, p.Name, p.Value)
 				default:

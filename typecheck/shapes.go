@@ -22,7 +22,7 @@ func (b *bodyChecker) claim(cs *[]typed.Claim, c typed.Claim) bool {
 	case c.Left.Equal(c.Right), c.AtMost && b.prover.AtMost(c.Left, c.Right):
 		return true
 	case okX && okY && c.Broken(x, y):
-		r := b.errorf(lang.ErrShapeOp, c.At, c.Text, x, y)
+		r := b.Errorf(lang.ErrShapeOp, c.At, c.Text, x, y)
 		if c.AtMost {
 			r.help("positions are those of the dimension, and the end is the first that is left out")
 		} else {
@@ -92,7 +92,7 @@ func takeAxes(of, axes []*typed.Axis, positions []typed.Type) []*typed.Axis {
 func (b *bodyChecker) mapping(e lang.Expr, usage string, twice bool) (m *lang.MapExpr, from, to []*typed.Axis, ok bool) {
 	m, isMap := e.(*lang.MapExpr)
 	if !isMap {
-		b.errorf(lang.ErrShapeOp, e.Span(), "this argument says which axes become which").help("write `%s`", usage)
+		b.Errorf(lang.ErrShapeOp, e.Span(), "this argument says which axes become which").help("write `%s`", usage)
 		return nil, nil, nil, false
 	}
 	from, ok = b.axisList(m.From, twice)
@@ -115,7 +115,7 @@ func (b *bodyChecker) axisList(e lang.Expr, twice bool) ([]*typed.Axis, bool) {
 		case !found:
 			ok = false
 		case !twice && hasAxis(axes, x):
-			b.errorf(lang.ErrDuplicate, elem.Span(), "the axis %s stands twice", x.Name)
+			b.Errorf(lang.ErrDuplicate, elem.Span(), "the axis %s stands twice", x.Name)
 			ok = false
 		default:
 			axes = append(axes, x)
@@ -128,11 +128,11 @@ func (b *bodyChecker) axisList(e lang.Expr, twice bool) ([]*typed.Axis, bool) {
 func (b *bodyChecker) source(x operand, axes []*typed.Axis, at lang.Span) bool {
 	for _, a := range axes {
 		if !hasAxis(x.typ().Axes, a) {
-			b.errorf(lang.ErrNoAxis, at, "the tile %s has no axis %s", x.typ(), a.Name).label(x.at, "%s", x.typ())
+			b.Errorf(lang.ErrNoAxis, at, "the tile %s has no axis %s", x.typ(), a.Name).label(x.at, "%s", x.typ())
 			return false
 		}
 		if a.Kind != typed.WholeAxis {
-			b.errorf(lang.ErrShapeOp, at, "a block has only the part of axis %s that the plan gives it, and its elements are wanted by number", a.Name).
+			b.Errorf(lang.ErrShapeOp, at, "a block has only the part of axis %s that the plan gives it, and its elements are wanted by number", a.Name).
 				label(a.At, "%s is walked in parts", a.Name).help("make it whole: `axis %s in %s`", a.Name, a.Dim)
 			return false
 		}
@@ -144,7 +144,7 @@ func (b *bodyChecker) source(x operand, axes []*typed.Axis, at lang.Span) bool {
 func (b *bodyChecker) target(x operand, from, to []*typed.Axis, at lang.Span) bool {
 	for _, a := range to {
 		if hasAxis(x.typ().Axes, a) {
-			b.errorf(lang.ErrShapeOp, at, "the tile %s has an axis %s already", x.typ(), a.Name).label(x.at, "%s", x.typ()).
+			b.Errorf(lang.ErrShapeOp, at, "the tile %s has an axis %s already", x.typ(), a.Name).label(x.at, "%s", x.typ()).
 				help("declare another axis for the result")
 			return false
 		}
@@ -167,7 +167,7 @@ func (b *bodyChecker) regroup(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if name == "split" && len(from) != 1 || name == "merge" && len(to) != 1 {
-		b.errorf(lang.ErrShapeOp, m.Place, "%s makes of %s %s", name, countAxes(from), countAxes(to)).help("write `%s`", usage)
+		b.Errorf(lang.ErrShapeOp, m.Place, "%s makes of %s %s", name, countAxes(from), countAxes(to)).help("write `%s`", usage)
 		return bad(e.Place)
 	}
 	if !b.source(x, from, m.From.Span()) || !b.target(x, from, to, m.To.Span()) {
@@ -237,7 +237,7 @@ func (b *bodyChecker) slice(e *lang.CallExpr) operand {
 		r, _ = part.Indices[0].(*lang.RangeExpr)
 	}
 	if r == nil {
-		b.errorf(lang.ErrShapeOp, e.Args[1].Value.Span(), "this argument says which positions of which axis become which axis").help("write `%s`", usage)
+		b.Errorf(lang.ErrShapeOp, e.Args[1].Value.Span(), "this argument says which positions of which axis become which axis").help("write `%s`", usage)
 		return bad(e.Place)
 	}
 	d, okD := b.axisArg(part.X)
@@ -256,7 +256,7 @@ func (b *bodyChecker) slice(e *lang.CallExpr) operand {
 			b.sizing--
 			_, known := end.o.position()
 			if end.o.mode != invalid && !known {
-				b.errorf(lang.ErrBounds, end.e.Span(), "the end of the slice is not proven to lie in axis %s: its value is only known when the kernel runs", part.X.Span().Text()).
+				b.Errorf(lang.ErrBounds, end.e.Span(), "the end of the slice is not proven to lie in axis %s: its value is only known when the kernel runs", part.X.Span().Text()).
 					help("say what lies outside with `pick(x, %s, index(r) + start) else 0`", part.X.Span().Text())
 				return bad(e.Place)
 			}
@@ -292,7 +292,7 @@ func (b *bodyChecker) sized(cs *[]typed.Claim, c typed.Claim) bool {
 	}
 	for _, sym := range append(c.Left.Symbols(), c.Right.Symbols()...) {
 		if sym.Kind == size.PositionSymbol {
-			b.errorf(lang.ErrShapeOp, c.At, "the part runs over %s elements, which is not proven to be %s", c.Left, c.Right).
+			b.Errorf(lang.ErrShapeOp, c.At, "the part runs over %s elements, which is not proven to be %s", c.Left, c.Right).
 				help("say the length by what the axis has: `[lo .. lo + %s]`", c.Right)
 			return false
 		}
@@ -311,7 +311,7 @@ func (b *bodyChecker) sliceInside(cs *[]typed.Claim, d *typed.Axis, first, last 
 		if b.prover.AtMost(d.Lo, first) && b.prover.AtMost(last, end) {
 			return true
 		}
-		b.errorf(lang.ErrBounds, at, "the part from %s to %s is not proven to lie in axis %s, which has %s to %s", first, last, d.Name, d.Lo, end).
+		b.Errorf(lang.ErrBounds, at, "the part from %s to %s is not proven to lie in axis %s, which has %s to %s", first, last, d.Name, d.Lo, end).
 			help("say what lies outside with `pick(x, %s, index(r) + start) else 0`", d.Name)
 		return false
 	}

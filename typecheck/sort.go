@@ -19,10 +19,10 @@ func (b *bodyChecker) sort(e *lang.CallExpr) operand {
 			tiles++
 			moved = append(moved, b.tupleOf(a.Value)...)
 		case a.Name.Name != "descending":
-			b.errorf(lang.ErrArgName, a.Name.Place, "sort has no argument named %s", a.Name.Name).suggest(a.Name.Place, a.Name.Name, []string{"descending"})
+			b.Errorf(lang.ErrArgName, a.Name.Place, "sort has no argument named %s", a.Name.Name).suggest(a.Name.Place, a.Name.Name, []string{"descending"})
 			ok = false
 		case order.Descending != nil:
-			b.errorf(lang.ErrArgName, a.Name.Place, "descending is given twice")
+			b.Errorf(lang.ErrArgName, a.Name.Place, "descending is given twice")
 			ok = false
 		default:
 			order.Descending = b.staticBool(a.Value, "descending")
@@ -30,7 +30,7 @@ func (b *bodyChecker) sort(e *lang.CallExpr) operand {
 		}
 	}
 	if tiles != 1 {
-		b.errorf(lang.ErrArgCount, e.Place, "sort has %s", plural(tiles, "argument")).help("write `sort(x, over v)`, or `sort((keys, values), over v)` for what moves with the keys")
+		b.Errorf(lang.ErrArgCount, e.Place, "sort has %s", plural(tiles, "argument")).help("write `sort(x, over v)`, or `sort((keys, values), over v)` for what moves with the keys")
 		return bad(e.Place)
 	}
 	over, axisOK := b.sortedAxis(e)
@@ -66,11 +66,11 @@ func (b *bodyChecker) topk(e *lang.CallExpr) operand {
 	at := e.Args[1].Value.Span()
 	switch {
 	case into.Kind != typed.WholeAxis || !into.Lo.Equal(size.Size{}):
-		b.errorf(lang.ErrSort, at, "topk gives its results over an axis that a block has whole, from 0 on, and %s is over %s", into.Name, typed.AxisText(into)).
+		b.Errorf(lang.ErrSort, at, "topk gives its results over an axis that a block has whole, from 0 on, and %s is over %s", into.Name, typed.AxisText(into)).
 			label(into.At, "declared here").help("declare it as `axis r in 5`, or over a whole dimension")
 		return bad(e.Place)
 	case hasAxis(x.typ().Axes, into):
-		b.errorf(lang.ErrSort, at, "the tile %s has the axis %s already", x.typ(), into.Name).help("declare another one for the results: `axis r in 5`")
+		b.Errorf(lang.ErrSort, at, "the tile %s has the axis %s already", x.typ(), into.Name).help("declare another one for the results: `axis r in 5`")
 		return bad(e.Place)
 	}
 	axes := append(withoutAxes(x.typ().Axes, []*typed.Axis{over}), into)
@@ -82,7 +82,7 @@ func (b *bodyChecker) topk(e *lang.CallExpr) operand {
 func (b *bodyChecker) sortedAxis(e *lang.CallExpr) (*typed.Axis, bool) {
 	name := e.Fn.Span().Text()
 	if len(e.Over) != 1 {
-		b.errorf(lang.ErrArgCount, e.Place, "%s is over one axis, not %d", name, len(e.Over)).help("say over what: `%s(..., over v)`", name)
+		b.Errorf(lang.ErrArgCount, e.Place, "%s is over one axis, not %d", name, len(e.Over)).help("say over what: `%s(..., over v)`", name)
 		return nil, false
 	}
 	over, ok := b.axesOver(e.Over)
@@ -90,7 +90,7 @@ func (b *bodyChecker) sortedAxis(e *lang.CallExpr) (*typed.Axis, bool) {
 		return nil, false
 	}
 	if over[0].Kind != typed.WholeAxis {
-		b.errorf(lang.ErrSort, e.Over[0].Place, "%s is over a whole axis, and %s is cut in parts of %s", name, over[0].Name, over[0].Dim).
+		b.Errorf(lang.ErrSort, e.Over[0].Place, "%s is over a whole axis, and %s is cut in parts of %s", name, over[0].Name, over[0].Dim).
 			label(over[0].At, "declared here").help("declare an axis over the whole dimension: `axis v in %s`", over[0].Dim)
 		return nil, false
 	}
@@ -103,7 +103,7 @@ func (b *bodyChecker) ordered(x operand, e *lang.CallExpr) bool {
 	if typed.IsFloat(d) || isInt(d) {
 		return true
 	}
-	b.errorf(lang.ErrOperandType, e.Fn.Span(), "`%s` needs numbers, not %s", e.Fn.Span().Text(), b.describeDType(d)).label(x.at, "%s", d).help("%s", numberHelp(d))
+	b.Errorf(lang.ErrOperandType, e.Fn.Span(), "`%s` needs numbers, not %s", e.Fn.Span().Text(), b.describeDType(d)).label(x.at, "%s", d).help("%s", numberHelp(d))
 	return false
 }
 
@@ -136,9 +136,9 @@ func (b *bodyChecker) staticBool(x lang.Expr, what string) typed.Expr {
 	switch {
 	case o.mode == invalid:
 	case o.mode != typedValue || o.typ().DType != typed.Concrete(lang.Bool):
-		b.errorf(lang.ErrCondition, x.Span(), "%s is %s; it must be true or false", what, b.describeOperand(o))
+		b.Errorf(lang.ErrCondition, x.Span(), "%s is %s; it must be true or false", what, b.describeOperand(o))
 	case !isStatic(o.expr):
-		b.errorf(lang.ErrNotConstant, x.Span(), "%s must be constant", what).help("write true or false, or a constant parameter of the kernel")
+		b.Errorf(lang.ErrNotConstant, x.Span(), "%s must be constant", what).help("write true or false, or a constant parameter of the kernel")
 	default:
 		return o.expr
 	}

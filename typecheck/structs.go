@@ -32,10 +32,10 @@ func (s *signature) counts(info *structInfo, f *lang.Field, t typed.GType) bool 
 	}
 	switch {
 	case info.tensors > maxTensors:
-		s.errorf(lang.ErrLimit, f.Name.Place, "with this field %s holds %d tensors, the fields of its fields included; the most is %d", info.typed.Name, info.tensors, maxTensors).
+		s.Errorf(lang.ErrLimit, f.Name.Place, "with this field %s holds %d tensors, the fields of its fields included; the most is %d", info.typed.Name, info.tensors, maxTensors).
 			help("use arrays of structs, `[N]%s`, which count as one", f.Type.Name.Name)
 	case info.deep > maxStructs:
-		s.errorf(lang.ErrLimit, f.Name.Place, "with this field the structs in %s are %d deep in one another; the most is %d", info.typed.Name, info.deep, maxStructs).
+		s.Errorf(lang.ErrLimit, f.Name.Place, "with this field the structs in %s are %d deep in one another; the most is %d", info.typed.Name, info.deep, maxStructs).
 			help("put fields of inner structs into outer ones")
 	}
 	return info.tensors <= maxTensors && info.deep <= maxStructs
@@ -65,13 +65,13 @@ func (c *checker) structOf(m *module, d *lang.StructDecl) *structInfo {
 	seen := map[string]lang.Span{}
 	for _, f := range d.Fields {
 		if old, dup := seen[f.Name.Name]; dup {
-			sig.errorf(lang.ErrDuplicate, f.Name.Place, "the field %s is declared twice", f.Name.Name).label(old, "first declared here")
+			sig.Errorf(lang.ErrDuplicate, f.Name.Place, "the field %s is declared twice", f.Name.Name).label(old, "first declared here")
 			continue
 		}
 		seen[f.Name.Name] = f.Name.Place
 		t, ok := sig.gtype(f.Type)
 		if ok && t.Kind == typed.GScalar {
-			sig.errorf(lang.ErrDeclType, f.Type.Place, "a field is a tensor, a struct or an array of structs, not the scalar %s", t.DType).
+			sig.Errorf(lang.ErrDeclType, f.Type.Place, "a field is a tensor, a struct or an array of structs, not the scalar %s", t.DType).
 				help("pass scalars as parameters, or give it a shape: `%s[1]`", t.DType)
 			ok = false
 		}
@@ -99,7 +99,7 @@ func (c *checker) fieldAttrs(f *lang.Field, field *typed.GField) {
 				return
 			}
 		}
-		c.errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`")
+		c.Errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`")
 	}})
 }
 
@@ -129,7 +129,7 @@ func (s *signature) gtype(t *lang.TypeExpr) (typed.GType, bool) {
 			return typed.GType{}, false
 		}
 		if elem.Kind != typed.GStruct {
-			s.errorf(lang.ErrDeclType, t.Place, "an array is of structs, not of %s", elem).help("give a tensor another dimension in place of an array")
+			s.Errorf(lang.ErrDeclType, t.Place, "an array is of structs, not of %s", elem).help("give a tensor another dimension in place of an array")
 			return typed.GType{}, false
 		}
 		return typed.GType{Kind: typed.GArray, Len: n[0], Elem: &elem}, true
@@ -142,7 +142,7 @@ func (s *signature) elemType(t *lang.TypeExpr) (typed.GType, bool) {
 	e := s.scope.lookup(t.Name.Name)
 	if e != nil && e.kind == entStruct {
 		if t.HasShape {
-			s.errorf(lang.ErrDeclType, t.Place, "the struct %s has no shape", t.Name.Name).help("an array of structs is `[N]%s`", t.Name.Name)
+			s.Errorf(lang.ErrDeclType, t.Place, "the struct %s has no shape", t.Name.Name).help("an array of structs is `[N]%s`", t.Name.Name)
 			return typed.GType{}, false
 		}
 		return s.structType(e, t)
@@ -155,7 +155,7 @@ func (s *signature) elemType(t *lang.TypeExpr) (typed.GType, bool) {
 			}
 		}
 		if m := s.scope.file(); m == nil || !m.incomplete {
-			s.checker.errorf(lang.ErrUnknownType, t.Name.Place, "unknown struct %s", t.Name.Name).suggest(t.Name.Place, t.Name.Name, names)
+			s.checker.Errorf(lang.ErrUnknownType, t.Name.Place, "unknown struct %s", t.Name.Name).suggest(t.Name.Place, t.Name.Name, names)
 		}
 		s.fail()
 		return typed.GType{}, false
@@ -169,7 +169,7 @@ func (s *signature) elemType(t *lang.TypeExpr) (typed.GType, bool) {
 				}
 			}
 			if m := s.scope.file(); m == nil || !m.incomplete {
-				s.checker.errorf(lang.ErrUnknownType, t.Name.Place, "unknown type %s", t.Name.Name).suggestType(t.Name.Place, t.Name.Name, names)
+				s.checker.Errorf(lang.ErrUnknownType, t.Name.Place, "unknown type %s", t.Name.Name).suggestType(t.Name.Place, t.Name.Name, names)
 			}
 			s.fail()
 			return typed.GType{}, false
@@ -193,7 +193,7 @@ func (s *signature) structType(e *entity, t *lang.TypeExpr) (typed.GType, bool) 
 	d := e.decl.(*lang.StructDecl)
 	info := s.structOf(e.module, d)
 	if info.busy {
-		s.errorf(lang.ErrRecursion, t.Place, "the struct %s contains itself", d.Name.Name).label(d.Name.Place, "declared here").
+		s.Errorf(lang.ErrRecursion, t.Place, "the struct %s contains itself", d.Name.Name).label(d.Name.Place, "declared here").
 			help("use an array of another struct")
 		info.ok = false
 		return typed.GType{}, false
@@ -206,7 +206,7 @@ func (s *signature) structType(e *entity, t *lang.TypeExpr) (typed.GType, bool) 
 	types := map[*typed.TypeParam]typed.DType{}
 	syms := map[*size.Symbol]size.Size{}
 	if len(t.Args) != len(info.order) && len(t.Args) != len(st.TypeParams) {
-		s.errorf(lang.ErrArgCount, t.Place, "%s takes %s in < >, not %d", st.Name, plural(len(st.TypeParams), "type"), len(t.Args)).
+		s.Errorf(lang.ErrArgCount, t.Place, "%s takes %s in < >, not %d", st.Name, plural(len(st.TypeParams), "type"), len(t.Args)).
 			label(d.Name.Place, "declared here").help("write `%s`", structUsage(st))
 		return typed.GType{}, false
 	}
@@ -227,14 +227,14 @@ func (s *signature) structType(e *entity, t *lang.TypeExpr) (typed.GType, bool) 
 				return typed.GType{}, false
 			}
 			if !boundAccepts(p, dt) {
-				s.errorf(lang.ErrTypeParam, a.Place, "%s of %s is %s, which does not accept %s", p.Name, st.Name, p.Bound, s.describeDType(dt)).label(p.At, "declared here")
+				s.Errorf(lang.ErrTypeParam, a.Place, "%s of %s is %s, which does not accept %s", p.Name, st.Name, p.Bound, s.describeDType(dt)).label(p.At, "declared here")
 				return typed.GType{}, false
 			}
 			types[p] = dt
 		case *size.Symbol:
 			arg := s.scope.lookup(a.Name.Name)
 			if arg == nil || arg.kind != entSymbol {
-				s.errorf(lang.ErrConstParam, a.Place, "%s of %s is a constant: name a constant parameter or a dimension", p.Name, st.Name)
+				s.Errorf(lang.ErrConstParam, a.Place, "%s of %s is a constant: name a constant parameter or a dimension", p.Name, st.Name)
 				return typed.GType{}, false
 			}
 			syms[p] = size.Of(arg.symbol)
@@ -255,11 +255,11 @@ func (s *signature) structType(e *entity, t *lang.TypeExpr) (typed.GType, bool) 
 			}
 			fallthrough
 		case same != nil:
-			s.errorf(lang.ErrDuplicate, t.Place, "%s has a dimension %s, and %s is %s here", st.Name, sym.Name, sym.Name, same.describe()).
+			s.Errorf(lang.ErrDuplicate, t.Place, "%s has a dimension %s, and %s is %s here", st.Name, sym.Name, sym.Name, same.describe()).
 				label(sym.At, "the dimension").label(same.at, "declared here").help("rename one of them: the dimensions of a struct are those of the same names where it is used")
 			return typed.GType{}, false
 		case sym.Kind == size.ConstSymbol:
-			s.errorf(lang.ErrConstParam, t.Place, "nothing tells the constant parameter %s of %s", sym.Name, st.Name).label(sym.At, "declared here").
+			s.Errorf(lang.ErrConstParam, t.Place, "nothing tells the constant parameter %s of %s", sym.Name, st.Name).label(sym.At, "declared here").
 				help("declare `const %s: int` here too", sym.Name)
 			return typed.GType{}, false
 		default:

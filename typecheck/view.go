@@ -13,7 +13,7 @@ import (
 // view is `bitcast(x, u8)` of a tensor: another tensor over its memory.
 func (b *bodyChecker) view(x *typed.Param, to typed.DType, e *lang.CallExpr, at lang.Span) operand {
 	if x.Mode != lang.In {
-		b.errorf(lang.ErrBitcast, e.Place, "%s is stored to, and only an input can be looked at as another type: that no two blocks meet is told by the elements of one tensor", x.Name).
+		b.Errorf(lang.ErrBitcast, e.Place, "%s is stored to, and only an input can be looked at as another type: that no two blocks meet is told by the elements of one tensor", x.Name).
 			label(x.At, "%s: %s", x.Name, typed.ShapeText(x.DType, x.Shape)).
 			help("bitcast its elements, or the whole tensor in a graph")
 		return bad(e.Place)
@@ -23,7 +23,7 @@ func (b *bodyChecker) view(x *typed.Param, to typed.DType, e *lang.CallExpr, at 
 		v.Of = x.Of
 	}
 	if x.DType != to {
-		if !b.haveBits(b.errorf, x.DType, to, at) {
+		if !b.haveBits(b.Errorf, x.DType, to, at) {
 			return bad(e.Place)
 		}
 		shape, ok := b.viewShape(x, to, e.Place)
@@ -43,7 +43,7 @@ func (b *bodyChecker) viewShape(x *typed.Param, to typed.DType, at lang.Span) ([
 	}
 	n := len(x.Shape)
 	if n == 0 {
-		b.errorf(lang.ErrBitcast, at, "%s has no dimension that could be longer or shorter: %s has %d bits, %s has %d", x.Name, x.DType, from, to, width).
+		b.Errorf(lang.ErrBitcast, at, "%s has no dimension that could be longer or shorter: %s has %d bits, %s has %d", x.Name, x.DType, from, to, width).
 			label(x.At, "%s: %s", x.Name, typed.ShapeText(x.DType, x.Shape)).help("give it a dimension of 1")
 		return nil, false
 	}
@@ -55,7 +55,7 @@ func (b *bodyChecker) viewShape(x *typed.Param, to typed.DType, at lang.Span) ([
 	}
 	by := size.Const(int64(width / from))
 	if rest := last.Mod(by); !b.prover.NonNegative(rest.Neg()) {
-		r := b.errorf(lang.ErrBitcast, at, "the last dimension of %s is not proven to hold whole elements of %s: %s is to be a multiple of %s", x.Name, to, last, by).
+		r := b.Errorf(lang.ErrBitcast, at, "the last dimension of %s is not proven to hold whole elements of %s: %s is to be a multiple of %s", x.Name, to, last, by).
 			label(x.At, "%s: %s", x.Name, typed.ShapeText(x.DType, x.Shape))
 		if _, isConst := last.Const(); !isConst {
 			r.help("add `assume(%s == 0)` to the beginning of the kernel, which every launch then has to meet", rest)

@@ -29,17 +29,17 @@ func (b *bodyChecker) write(s *typed.Store, target *lang.IndexExpr, values ...la
 	b.stored[p] = true
 	a, indexed := b.indices(p, target)
 	if p.Of != nil {
-		b.errorf(lang.ErrReadOnly, target.Place, "%s is a view of %s and cannot be stored to: that no two blocks meet is told by the elements of one tensor", p.Name, p.Of.Name).
+		b.Errorf(lang.ErrReadOnly, target.Place, "%s is a view of %s and cannot be stored to: that no two blocks meet is told by the elements of one tensor", p.Name, p.Of.Name).
 			label(p.At, "the view").help("store to an output, and bitcast the values")
 		return false
 	}
 	if p.Mode == lang.In {
-		b.errorf(lang.ErrReadOnly, target.Place, "%s is an input and cannot be stored to", p.Name).label(p.At, "declared as an input").
+		b.Errorf(lang.ErrReadOnly, target.Place, "%s is an input and cannot be stored to", p.Name).label(p.At, "declared as an input").
 			before(p.At, "inout ", "declare it `inout %s`, or store to an output", p.Name)
 		return false
 	}
 	if len(b.frames) > 0 {
-		b.errorf(lang.ErrReadOnly, target.Place, "a fn is pure and cannot store to %s", p.Name).help("give the value back and store it in the kernel")
+		b.Errorf(lang.ErrReadOnly, target.Place, "a fn is pure and cannot store to %s", p.Name).help("give the value back and store it in the kernel")
 		return false
 	}
 	if !ok || !indexed {
@@ -73,7 +73,7 @@ func (b *bodyChecker) storedValue(op lang.Op, p *typed.Param, target *lang.Index
 	}
 	t := v.typ()
 	if t.DType != p.DType {
-		b.errorf(lang.ErrWrongType, value.Span(), "the value is %s, and %s has elements of %s", t, p.Name, p.DType).
+		b.Errorf(lang.ErrWrongType, value.Span(), "the value is %s, and %s has elements of %s", t, p.Name, p.DType).
 			here("%s", t.DType).label(p.At, "%s: %s", p.Name, typed.ShapeText(p.DType, p.Shape)).castFix(value, p.DType)
 		return nil
 	}
@@ -82,11 +82,11 @@ func (b *bodyChecker) storedValue(op lang.Op, p *typed.Param, target *lang.Index
 		if !op.AtomicAccepts(lang.F32) {
 			needs = "integers"
 		}
-		b.errorf(lang.ErrOperandType, value.Span(), "`%s` needs %s, not %s", op, needs, b.describeDType(t.DType))
+		b.Errorf(lang.ErrOperandType, value.Span(), "`%s` needs %s, not %s", op, needs, b.describeDType(t.DType))
 		return nil
 	}
 	if extra := withoutAxes(t.Axes, unionAxes(indices...)); len(extra) > 0 {
-		b.errorf(lang.ErrStoreAxes, value.Span(), "the value is %s, and no index of %s is over %s", t, p.Name, typed.AxisNames(extra)).
+		b.Errorf(lang.ErrStoreAxes, value.Span(), "the value is %s, and no index of %s is over %s", t, p.Name, typed.AxisNames(extra)).
 			label(target.Place, "stored here").label(extra[0].At, "axis %s", extra[0].Name).
 			help("reduce the value over %s, or index %s with it", typed.AxisNames(extra), p.Name)
 		return nil
@@ -125,12 +125,12 @@ func (b *bodyChecker) atomic(op lang.Op, e *lang.CallExpr) operand {
 		case a.Name.Name == "scope":
 			s.Scope, ok = b.atomicWord(a, lang.AtomicScopes, ok)
 		default:
-			b.errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s; it has order and scope", e.Fn.Span().Text(), a.Name.Name)
+			b.Errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s; it has order and scope", e.Fn.Span().Text(), a.Name.Name)
 			ok = false
 		}
 	}
 	if n := 1 + op.AtomicValues(); len(args) != n {
-		b.errorf(lang.ErrArgCount, e.Place, "%s takes %s, not %d", op.Row().Spelling, plural(n, "argument"), len(args)).
+		b.Errorf(lang.ErrArgCount, e.Place, "%s takes %s, not %d", op.Row().Spelling, plural(n, "argument"), len(args)).
 			help("write `%s`", op.AtomicUsage())
 		return bad(e.Place)
 	}
@@ -139,7 +139,7 @@ func (b *bodyChecker) atomic(op lang.Op, e *lang.CallExpr) operand {
 	}
 	target, isAccess := args[0].(*lang.IndexExpr)
 	if !isAccess {
-		b.errorf(lang.ErrReadOnly, args[0].Span(), "an atomic changes elements of an output, as in `%s`", op.AtomicUsage())
+		b.Errorf(lang.ErrReadOnly, args[0].Span(), "an atomic changes elements of an output, as in `%s`", op.AtomicUsage())
 		return bad(e.Place)
 	}
 	var els operand
@@ -156,7 +156,7 @@ func (b *bodyChecker) atomic(op lang.Op, e *lang.CallExpr) operand {
 func (b *bodyChecker) atomicWord(a lang.Arg, words []string, ok bool) (string, bool) {
 	n, isName := a.Value.(*lang.NameExpr)
 	if !isName || !slices.Contains(words, n.Name) {
-		r := b.errorf(lang.ErrArgName, a.Value.Span(), "%s is one of %s, not %s", a.Name.Name, strings.Join(words, ", "), a.Value.Span().Text())
+		r := b.Errorf(lang.ErrArgName, a.Value.Span(), "%s is one of %s, not %s", a.Name.Name, strings.Join(words, ", "), a.Value.Span().Text())
 		if isName {
 			r.suggest(n.Place, n.Name, words)
 		}
@@ -178,7 +178,7 @@ func (b *bodyChecker) oldElements(s *typed.Store, target *lang.IndexExpr, els op
 	checked := slices.Index(s.Checked, true)
 	switch {
 	case checked >= 0 && target.Else == nil:
-		b.errorf(lang.ErrBounds, target.Indices[checked].Span(), "the old value of an element outside %s is asked for, and the index is not proven to lie in dimension %d, which is %s", s.Param.Name, checked, s.Param.Shape[checked]).
+		b.Errorf(lang.ErrBounds, target.Indices[checked].Span(), "the old value of an element outside %s is asked for, and the index is not proven to lie in dimension %d, which is %s", s.Param.Name, checked, s.Param.Shape[checked]).
 			label(s.Param.At, "%s: %s", s.Param.Name, typed.ShapeText(s.Param.DType, s.Param.Shape)).
 			addElse(target.Place, "add `else 0` to say what an element outside gives")
 		return bad(s.At)
@@ -187,11 +187,11 @@ func (b *bodyChecker) oldElements(s *typed.Store, target *lang.IndexExpr, els op
 			return bad(s.At)
 		}
 		if t := els.typ(); t.DType != s.Param.DType {
-			b.errorf(lang.ErrWrongType, target.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, s.Param.Name, s.Param.DType).
+			b.Errorf(lang.ErrWrongType, target.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, s.Param.Name, s.Param.DType).
 				castFix(target.Else, s.Param.DType)
 			return bad(s.At)
 		} else if extra := withoutAxes(t.Axes, axes); len(extra) > 0 {
-			b.errorf(lang.ErrStoreAxes, target.Else.Span(), "the value after `else` is %s, and no index of %s is over %s", t, s.Param.Name, typed.AxisNames(extra))
+			b.Errorf(lang.ErrStoreAxes, target.Else.Span(), "the value after `else` is %s, and no index of %s is over %s", t, s.Param.Name, typed.AxisNames(extra))
 			return bad(s.At)
 		}
 		s.Else = els.expr

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tilec/lang"
-	"tilec/typecheck/typed"
 )
 
 // This file has functions as arguments of functions: `fn twice(f, x) = f(f(x))`
@@ -67,21 +66,21 @@ func fnParamUse(d *lang.FnDecl, name string) (use fnParam) {
 // functionArg gives what a parameter stands for where a function is given for
 // it; done is false where the argument is a value like any other. Where a
 // function is needed and none is given, or the reverse, it says so and ok is false.
-func functionArg(in fnCaller, s *scope, d *lang.FnDecl, p *lang.Param, x lang.Expr) (ent *entity, done, ok bool) {
+func functionArg(in caller, d *lang.FnDecl, p *lang.Param, x lang.Expr) (ent *entity, done, ok bool) {
 	name := p.Name.Name
 	use := fnParamUse(d, name)
-	given := functionNamed(s, x)
+	given := functionNamed(in.Names(), x)
 	switch {
 	case given == nil && !use.calls:
 		return nil, false, true
 	case given == nil:
-		if what := noFunction(in, s, x); what != "" {
-			in.errorf(lang.ErrNameKind, x.Span(), "%s calls its parameter %s, and %s is no function", d.Name.Name, name, what).
+		if what := noFunction(in, x); what != "" {
+			in.Errorf(lang.ErrNameKind, x.Span(), "%s calls its parameter %s, and %s is no function", d.Name.Name, name, what).
 				label(p.Place, "declared here").help("give the name of a function, or a lambda, as in `(a) => a * a`")
 		}
 		return nil, true, false
 	case p.Type != nil || !use.calls && !use.passes:
-		in.errorf(lang.ErrNameKind, x.Span(), "%s is given a function for its parameter %s, which is a value", d.Name.Name, name).
+		in.Errorf(lang.ErrNameKind, x.Span(), "%s is given a function for its parameter %s, which is a value", d.Name.Name, name).
 			label(p.Place, "declared here").help("call the function and give what it gives, or call %s in the body of %s", name, d.Name.Name)
 		return nil, true, false
 	}
@@ -91,27 +90,37 @@ func functionArg(in fnCaller, s *scope, d *lang.FnDecl, p *lang.Param, x lang.Ex
 }
 
 // noFunction names what stands where a function is needed; "" where that is in error itself.
-func noFunction(in fnCaller, s *scope, x lang.Expr) string {
+func noFunction(in caller, x lang.Expr) string {
 	if n, ok := x.(*lang.NameExpr); ok {
-		if ent := s.lookup(n.Name); ent != nil && ent.kind != entInvalid {
+		if ent := in.Names().lookup(n.Name); ent != nil && ent.kind != entInvalid {
 			return n.Name
 		}
 	}
-	if o := in.value(x); o.mode != invalid {
-		return in.describe(o)
+	if o := in.Value(x); o.mode != invalid {
+		return in.Describe(o)
 	}
 	return ""
 }
 
-// unfolding counts the calls that one body unfolds to.
-type unfolding struct {
+// inlining counts the calls that one body unfolds to, and tells which we are inside of.
+type inlining struct {
 	inlined int
 	active  []lang.Node // the fns and lambdas whose bodies we are in, outermost first
+	frames  []frame     // the calls of fns among them
 	tooDeep bool        // a call too deep has been reported
 }
 
+// frame is a fn being inlined.
+type frame struct {
+	fn *lang.FnDecl
+	at lang.Span
+}
+
+// Inlining is the calls that a body is inside of.
+func (u *inlining) Inlining() *inlining { return u }
+
 // deeper reports that one call more, of a fn or a lambda, may be inlined.
-func (u *unfolding) deeper(in fnCaller, where string, callee lang.Node, e *lang.CallExpr) bool {
+func (u *inlining) deeper(in caller, callee lang.Node, e *lang.CallExpr) bool {
 	if len(u.active) == 0 {
 		u.tooDeep = false
 	}
@@ -120,7 +129,7 @@ func (u *unfolding) deeper(in fnCaller, where string, callee lang.Node, e *lang.
 	}
 	if u.inlined++; u.inlined > maxInlined {
 		if u.inlined == maxInlined+1 {
-			in.errorf(lang.ErrNesting, e.Place, "the calls of functions in this %s unfold to more than %d", where, maxInlined).
+			in.Errorf(lang.ErrNesting, e.Place, "the calls of functions in this %s unfold to more than %d", in.Kind(), maxInlined).
 				help("bind what is computed twice with `let`: each call is inlined where it stands")
 		}
 		return false
@@ -130,10 +139,10 @@ func (u *unfolding) deeper(in fnCaller, where string, callee lang.Node, e *lang.
 	}
 	u.tooDeep = true
 	if slices.Contains(u.active, callee) { // by name it cannot call itself: see findRecursion
-		in.errorf(lang.ErrRecursion, e.Place, "%s is called inside itself, by way of what it is given, more than %d deep", e.Fn.Span().Text(), maxInlining).
+		in.Errorf(lang.ErrRecursion, e.Place, "%s is called inside itself, by way of what it is given, more than %d deep", e.Fn.Span().Text(), maxInlining).
 			help("use a `for` loop, which carries values")
 	} else {
-		in.errorf(lang.ErrNesting, e.Place, "the calls of functions in this %s are more than %d deep in one another", where, maxInlining).
+		in.Errorf(lang.ErrNesting, e.Place, "the calls of functions in this %s are more than %d deep in one another", in.Kind(), maxInlining).
 			help("let fewer functions do the same: each call is inlined where it stands")
 	}
 	return false
@@ -141,12 +150,13 @@ func (u *unfolding) deeper(in fnCaller, where string, callee lang.Node, e *lang.
 
 // wrongCount reports a call of a function that a fn was given, which takes
 // n arguments and not so many: once, at what was given.
-func wrongCount(in fnCaller, frames []frame, ent *entity, e *lang.CallExpr, n int) {
+func wrongCount(in caller, ent *entity, e *lang.CallExpr, n int) {
 	if *ent.refused {
 		return
 	}
 	*ent.refused = true
-	in.errorf(lang.ErrArgCount, ent.given, "this takes %s, and %s calls it with %d", plural(n, "argument"), frames[len(frames)-1].fn.Name.Name, len(e.Args)).
+	frames := in.Inlining().frames
+	in.Errorf(lang.ErrArgCount, ent.given, "this takes %s, and %s calls it with %d", plural(n, "argument"), frames[len(frames)-1].fn.Name.Name, len(e.Args)).
 		label(e.Place, "called here")
 }
 
@@ -159,83 +169,4 @@ func countPositional(e *lang.CallExpr) int {
 		}
 	}
 	return n
-}
-
-// callLambda inlines a call of a lambda that a fn was given: its body is typed where it stands.
-func (b *bodyChecker) callLambda(ent *entity, e *lang.CallExpr) operand {
-	f := ent.lambda
-	if !b.deeper(b, "kernel", f, e) {
-		return bad(e.Place)
-	}
-	if e.Over != nil {
-		b.errorf(lang.ErrArgName, e.Over[0].Place, "%s is a lambda here and takes no `over`", ent.name).label(f.Place, "given here")
-		return bad(e.Place)
-	}
-	if b.named(e) {
-		return bad(e.Place)
-	}
-	if len(e.Args) != len(f.Params) {
-		wrongCount(b, b.frames, ent, e, len(f.Params))
-		return bad(e.Place)
-	}
-	given := make([]operand, len(e.Args))
-	ok := true
-	for i, a := range e.Args {
-		if len(f.Params[i].Names) == 1 && !f.Params[i].Tuple {
-			given[i] = b.value(a.Value)
-		} else {
-			given[i] = b.expr(a.Value)
-		}
-		ok = ok && given[i].mode != invalid
-	}
-	if !ok {
-		return bad(e.Place)
-	}
-	stmts, o := b.unfold(e, newScope(ent.scope), func() operand {
-		for i, p := range f.Params {
-			if len(p.Names) == 1 && !p.Tuple {
-				b.bindArg(p.Names[0], given[i])
-			} else {
-				b.bindAll(p.Names, given[i], p.Place)
-			}
-		}
-		return b.expr(f.Body)
-	}, f, "the lambda", f.Place)
-	return b.asExpr(o, stmts, e.Place)
-}
-
-// unfold types what a call is inlined to, in a scope of its own.
-func (b *bodyChecker) unfold(e *lang.CallExpr, s *scope, body func() operand, callee lang.Node, what string, declared lang.Span) ([]typed.Stmt, operand) {
-	inIndex, found := b.inIndex, b.found
-	b.inIndex = 0
-	b.active = append(b.active, callee)
-	stmts, o := b.within(s, body)
-	b.active = b.active[:len(b.active)-1]
-	b.inIndex = inIndex
-	if o.mode == axisOperand || o.mode == tensorOperand {
-		o = b.single(o, "result")
-	}
-	if o.mode == noValue {
-		if b.found == found {
-			b.errorf(lang.ErrValueCount, e.Place, "%s gives no value", what).label(declared, "declared here").help("end its body with the value")
-		}
-		o = bad(e.Place)
-	}
-	return stmts, o
-}
-
-// asExpr is the value of an inlined call, with the statements that compute it.
-func (b *bodyChecker) asExpr(o operand, stmts []typed.Stmt, at lang.Span) operand {
-	if o.mode == invalid {
-		return bad(at)
-	}
-	o.at = at
-	if len(stmts) == 0 && o.mode != several {
-		return o
-	}
-	xs := b.results(o, nil)
-	if xs == nil {
-		return bad(at)
-	}
-	return inline(stmts, o, xs, at)
 }
