@@ -10,21 +10,6 @@ import (
 
 // This file types loads and stores.
 
-// access is a use of a tensor's elements, for the proofs that blocks do not meet.
-type access struct {
-	param  *typed.Param
-	at     lang.Span
-	store  *typed.Store // nil of a load
-	atomic bool
-	scope  string // of an atomic
-	// positions has one entry a dimension; nil where nothing is known of the index.
-	positions []*size.Size
-	indices   []typed.Expr
-	checked   []bool
-	// needs has, by dimension, the dimensions that must not be 0.
-	needs [][]*size.Symbol
-}
-
 // index types `x[a, b]`: a load, or `x.shape[n]`.
 func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 	if f, ok := e.X.(*lang.FieldExpr); ok && f.Name.Name == "shape" {

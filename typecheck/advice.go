@@ -18,12 +18,12 @@ func (b *bodyChecker) unknownValue(e *lang.NameExpr) {
 	}
 	// In an index of a formula a name is an axis: the dimension that has its letter is not meant.
 	if r.Fix == nil || len(r.Fix.Edits) > 0 && strings.EqualFold(r.Fix.Edits[0].New, e.Name) {
-		r.notAnAxis(e.Name)
+		notAnAxis(r, e.Name)
 	}
 }
 
 // notAnAxis says what makes a name in an index of a formula an axis.
-func (r report) notAnAxis(name string) {
+func notAnAxis(r report, name string) {
 	r.help("an axis of a formula is one that a line stores by or reduces over, as in `sum(..., over %s)`", name)
 }
 

@@ -149,11 +149,12 @@ func (k *call) constant(c constant, a lang.Arg) bool {
 	case o.mode == invalid:
 		return false
 	case c.isSize && o.mode != untypedInt:
-		k.in.Errorf(lang.ErrConstParam, at, "the constant parameter %s is an int, and %s is no integer over dimensions and constants", c.name, k.in.Describe(o)).
-			label(c.at, "declared here").wholeHelp(o)
+		r := k.in.Errorf(lang.ErrConstParam, at, "the constant parameter %s is an int, and %s is no integer over dimensions and constants", c.name, k.in.Describe(o))
+		wholeHelp(r.label(c.at, "declared here"), o)
 		return false
 	case o.mode == untypedFloat, o.mode == typedValue && o.dtype() != want:
-		k.in.Errorf(lang.ErrConstParam, at, "the constant parameter %s is %s, not %s", c.name, want, k.in.Describe(o)).label(c.at, "declared here").wholeHelp(o)
+		r := k.in.Errorf(lang.ErrConstParam, at, "the constant parameter %s is %s, not %s", c.name, want, k.in.Describe(o))
+		wholeHelp(r.label(c.at, "declared here"), o)
 		return false
 	case o.mode == untypedInt:
 		o.dim = true // inside, an int and no literal

@@ -112,7 +112,7 @@ func (b *bodyChecker) noDimension(e lang.Expr, o operand) {
 		what = n.Name
 	}
 	r := b.Errorf(lang.ErrNotConstant, e.Span(), "%s is %s, which is no dimension: an integer expression over dimensions and constants is needed", what, b.describeOperand(o))
-	r.wholeHelp(o)
+	wholeHelp(r, o)
 	if o.lin != nil {
 		r.help("make it a constant parameter, `<const N: int>`, or walk a dimension with `for k in K[.. n]`, whose end may be a value")
 	}
@@ -284,7 +284,7 @@ func (b *bodyChecker) extent(x *typed.Axis, by lang.Expr) bool {
 		b.Errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %d, more than a position can count; the most is %d", x.Name, lit.Value, math.MaxInt32)
 		return false
 	case !ok:
-		b.Errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %s, no whole constant", x.Name, b.describeOperand(o)).wholeHelp(o).
+		wholeHelp(b.Errorf(lang.ErrTune, by.Span(), "the extent of axis %s is %s, no whole constant", x.Name, b.describeOperand(o)), o).
 			orHelp("write a number, or a name that the planner binds and `tune` limits")
 		return false
 	case n < 1:
@@ -308,4 +308,16 @@ func (b *bodyChecker) ended(name string, at lang.Span) bool {
 		}
 	}
 	return false
+}
+
+// walked is the walk through a range that is cut to a dimension.
+func walked(lo, hi operand, dim size.Size) walk {
+	w := walk{within: &dim}
+	if p, ok := lo.position(); ok {
+		w.lo = &p
+	}
+	if p, ok := hi.position(); ok {
+		w.hi = &p
+	}
+	return w
 }

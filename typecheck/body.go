@@ -9,32 +9,21 @@ import (
 // bodyChecker types the body of one kernel, with the fns that it calls.
 type bodyChecker struct {
 	*checker
-	kernel *typed.Kernel
-	scope  *scope
-	stmts  *[]typed.Stmt // where new statements go
-	top    *[]typed.Stmt // the statements of the kernel itself, outside all blocks
+	*facts
+	scope *scope
+	stmts *[]typed.Stmt // where new statements go
+	top   *[]typed.Stmt // the statements of the kernel itself, outside all blocks
 	// inIndex: inside the brackets of an access, where an axis stands for its positions.
-	inIndex int
-	prover  *size.Prover
-	// where an axis is, as hidden symbols: its positions, its first and its end.
-	positions, starts, ends map[*typed.Axis]*size.Symbol
-	scalars                 map[*typed.Param]*size.Symbol
-	indexOf                 map[*typed.Local]*size.Symbol // the position of a scalar loop
-	loopStarts              map[*typed.Axis]typed.Expr    // where a loop over a part of its dimension begins, in elements
-	through                 map[*size.Symbol]walk         // what axes and the indices of loops go through, by their positions
+	inIndex    int
+	scalars    map[*typed.Param]*size.Symbol
+	loopStarts map[*typed.Axis]typed.Expr // where a loop over a part of its dimension begins, in elements
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
 	// inGrid: in the range of an axis of the grid.
 	inGrid bool
 	// isFormula: the kernel has no grid of its own, but names in its stores.
 	isFormula bool
-	// varying are the hidden symbols that may differ from block to block.
-	varying map[*size.Symbol]bool
-	// bounds are the axes whose start or end the program uses, with where it does first.
-	bounds map[*typed.Axis]lang.Span
-	writes []access // stores and atomics
-	reads  []access // loads of inout tensors
-	stored map[*typed.Param]bool
+	stored    map[*typed.Param]bool
 	inlining
 	// storeFailed: a statement that may have been a store has an error.
 	storeFailed bool
@@ -45,7 +34,7 @@ func (b *bodyChecker) emit(s typed.Stmt) { *b.stmts = append(*b.stmts, s) }
 
 // Errorf reports an error; inside a fn, with where it was called.
 func (b *bodyChecker) Errorf(code lang.Code, at lang.Span, format string, args ...any) report {
-	return labelCalls(b.checker.reportf(code, at, format, args...), b.frames)
+	return labelCalls(b.checker.log.Errorf(code, at, format, args...), b.frames)
 }
 
 // labelCalls shows the calls that an error is inside of.

@@ -1,8 +1,6 @@
 package typecheck
 
 import (
-	"fmt"
-
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
@@ -20,6 +18,7 @@ type Loader = func(path string, from *lang.Module, at lang.Span) (*lang.Module, 
 func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 	c := &checker{
 		prog:      &typed.Program{},
+		log:       newLog(root),
 		modules:   map[string]*module{},
 		fns:       map[*lang.FnDecl]*fnInfo{},
 		structs:   map[*lang.StructDecl]*structInfo{},
@@ -27,7 +26,6 @@ func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 		kernels:   map[*lang.KernelDecl]*typed.Kernel{},
 		graphs:    map[*lang.GraphDecl]*typed.Graph{},
 		tests:     map[string]lang.Span{},
-		reported:  map[errorKey]bool{},
 		broken:    map[lang.Decl]bool{},
 		recursive: map[lang.Decl]bool{},
 		sigs:      map[lang.Decl]*signature{},
@@ -42,14 +40,14 @@ func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 	c.findRecursion()
 	c.checkDecls()
 	c.unused()
-	c.prog.Warnings = c.causes(c.prog.Warnings)
-	return c.prog, c.diags.Sort()
+	c.prog.Warnings = c.independent(c.order[len(c.order)-1].incomplete)
+	return c.prog, c.errors.Sort()
 }
 
 // checker is the state of one Check.
 type checker struct {
-	prog    *typed.Program
-	diags   lang.Diagnostics
+	prog *typed.Program
+	*log
 	modules map[string]*module // by Source.Path
 	order   []*module          // imported before importing
 	fns     map[*lang.FnDecl]*fnInfo
@@ -58,23 +56,17 @@ type checker struct {
 	kernels map[*lang.KernelDecl]*typed.Kernel
 	graphs  map[*lang.GraphDecl]*typed.Graph
 	tests   map[string]lang.Span // the first of each name
-	serial  int
-	// reported is every error so far.
-	reported map[errorKey]bool
+	hidden  size.Hidden
 	// broken are the kernels and graphs whose signature has errors.
 	broken map[lang.Decl]bool
 	// recursive are the fns and graphs that call themselves.
 	recursive map[lang.Decl]bool
 	// sigs are the signatures of kernels and graphs.
 	sigs map[lang.Decl]*signature
-	// muted counts the reasons not to report: checking what is already known to be wrong.
-	muted int
 	// sizing counts the places that we are in where a size is needed: shapes, axes, slices.
 	sizing int
 	// calls are the fn calls being inlined, outermost first, for what is typed by rules of no body.
 	calls []frame
-	// found counts the errors met, those that were said before too.
-	found int
 }
 
 // checkDecls types every declaration: first what signatures need, then signatures, then bodies.
@@ -127,105 +119,12 @@ func (c *checker) checkDecls() {
 	})
 }
 
-type errorKey struct {
-	code    lang.Code
-	at      lang.Span
-	message string
-}
-
-// report is a diagnostic under construction.
-type report struct {
-	*lang.Diagnostic
-	// many: so many errors have been found that no names are proposed any more.
-	many bool
-}
-
 // Errorf reports an error at a place; inside a fn, with where it was called.
 func (c *checker) Errorf(code lang.Code, at lang.Span, format string, args ...any) report {
-	return labelCalls(c.reportf(code, at, format, args...), c.calls)
-}
-
-// reportf reports an error at a place.
-func (c *checker) reportf(code lang.Code, at lang.Span, format string, args ...any) report {
-	d := &lang.Diagnostic{Code: code, At: at, Message: fmt.Sprintf(format, args...)}
-	// A fn is typed once for itself and once for every call: what is wrong in all is said once.
-	k := errorKey{code, at, d.Message}
-	c.found++
-	if c.muted == 0 && !c.reported[k] {
-		c.reported[k] = true
-		c.diags = append(c.diags, d)
-	}
-	return report{d, c.found > mostSuggested}
-}
-
-// label says something of another place.
-func (r report) label(at lang.Span, format string, args ...any) report {
-	if at.IsValid() {
-		r.Labels = append(r.Labels, lang.Label{At: at, Text: fmt.Sprintf(format, args...)})
-	}
-	return r
-}
-
-// here is the text beside the carets.
-func (r report) here(format string, args ...any) report {
-	r.Label = fmt.Sprintf(format, args...)
-	return r
-}
-
-func (r report) note(format string, args ...any) report {
-	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
-	return r
-}
-
-// help says what to do where it takes a person to do it.
-func (r report) help(format string, args ...any) report {
-	r.Fix = &lang.Fix{Message: fmt.Sprintf(format, args...)}
-	return r
-}
-
-// replace proposes an edit: the span becomes the text.
-func (r report) replace(at lang.Span, text, format string, args ...any) report {
-	r.Fix = &lang.Fix{Message: fmt.Sprintf(format, args...), Edits: []lang.Edit{{At: at, New: text}}}
-	return r
-}
-
-// insertAfter proposes to write text behind a span.
-func (r report) insertAfter(at lang.Span, text, format string, args ...any) report {
-	return r.replace(lang.Span{Source: at.Source, Start: at.End, End: at.End}, text, format, args...)
-}
-
-// suggest adds "did you mean" when a name is close.
-func (r report) suggest(at lang.Span, name string, candidates []string) report {
-	if r.many {
-		return r
-	}
-	if n := lang.Nearest(name, candidates); n != "" {
-		return r.replace(at, n, "did you mean `%s`?", n)
-	}
-	return r
-}
-
-// orHelp is help where nothing better was found.
-func (r report) orHelp(format string, args ...any) report {
-	if r.Fix != nil {
-		return r
-	}
-	return r.help(format, args...)
-}
-
-// plural is "1 argument", "2 arguments".
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	if what == "index" {
-		return fmt.Sprintf("%d indices", n)
-	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return labelCalls(c.log.Errorf(code, at, format, args...), c.calls)
 }
 
 // newHidden makes a symbol that stands for an integer of the program in proofs.
 func (c *checker) newHidden(name string) *size.Symbol {
-	c.serial++
-	return &size.Symbol{Name: name, Kind: size.PositionSymbol, DType: lang.I32, Serial: c.serial}
+	return c.hidden.Position(name)
 }

@@ -110,9 +110,7 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 // newBody makes the state for typing expressions in a scope.
 func (c *checker) newBody(k *typed.Kernel, s *scope) *bodyChecker {
 	return &bodyChecker{
-		checker: c, kernel: k, scope: newScope(s), stmts: new([]typed.Stmt), prover: &size.Prover{},
-		positions: map[*typed.Axis]*size.Symbol{}, starts: map[*typed.Axis]*size.Symbol{}, ends: map[*typed.Axis]*size.Symbol{},
-		scalars: map[*typed.Param]*size.Symbol{}, indexOf: map[*typed.Local]*size.Symbol{}, loopStarts: map[*typed.Axis]typed.Expr{}, bounds: map[*typed.Axis]lang.Span{}, through: map[*size.Symbol]walk{}, tiles: map[string]lang.Span{},
-		varying: map[*size.Symbol]bool{}, stored: map[*typed.Param]bool{},
+		checker: c, facts: newFacts(c.log, &c.hidden, k), scope: newScope(s), stmts: new([]typed.Stmt),
+		scalars: map[*typed.Param]*size.Symbol{}, loopStarts: map[*typed.Axis]typed.Expr{}, tiles: map[string]lang.Span{}, stored: map[*typed.Param]bool{},
 	}
 }

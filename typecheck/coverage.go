@@ -18,58 +18,9 @@ import (
 // tensor (reach.go). Of an `if` only what both branches store counts, for
 // the same position of what is around it: one block may go here and another there.
 
-// walk is what an axis, or the index of a loop, goes through: the positions from lo up to and without hi.
-type walk struct {
-	// lo and hi are nil where no proof knows them.
-	lo, hi *size.Size
-	// within, where it is not nil, is the dimension that the range is cut to.
-	within *size.Size
-}
-
-// throughAll is the walk of all positions of a dimension.
-func throughAll(dim size.Size) walk { return walk{lo: &size.Size{}, hi: &dim} }
-
-// walked is the walk through a range that is cut to a dimension.
-func walked(lo, hi operand, dim size.Size) walk {
-	w := walk{within: &dim}
-	if p, ok := lo.position(); ok {
-		w.lo = &p
-	}
-	if p, ok := hi.position(); ok {
-		w.hi = &p
-	}
-	return w
-}
-
-// ends are the first position and the one behind the last, after the cut; false where they are not known.
-func (w walk) ends(known *size.Prover) (from, to size.Size, ok bool) {
-	if w.lo == nil || w.hi == nil {
-		return size.Size{}, size.Size{}, false
-	}
-	from, to = *w.lo, *w.hi
-	if w.within == nil {
-		return from, to, true
-	}
-	switch {
-	case known.NonNegative(from):
-	case known.NonNegative(from.Neg()):
-		from = size.Size{}
-	default:
-		return size.Size{}, size.Size{}, false
-	}
-	switch {
-	case known.AtMost(to, *w.within):
-	case known.AtMost(*w.within, to):
-		to = *w.within
-	default:
-		return size.Size{}, size.Size{}, false
-	}
-	return from, to, true
-}
-
 // coverage follows the stores to one output through a body.
 type coverage struct {
-	*bodyChecker
+	*facts
 	of *typed.Param
 	// known is what every launch makes sure of in which the output has elements: other dimensions may be 0.
 	known *size.Prover
@@ -90,7 +41,7 @@ type gap struct {
 }
 
 // filled finds the outputs that launches fill, in the bodies that are launched one after the other, and says so of each.
-func (c *checker) filled(k *typed.Kernel, bodies []*bodyChecker) {
+func filled(k *typed.Kernel, bodies []*facts) {
 	mentions := make([]mention, len(bodies))
 	for i, b := range bodies {
 		mentions[i] = b.mentioned()
@@ -112,7 +63,7 @@ func (c *checker) filled(k *typed.Kernel, bodies []*bodyChecker) {
 		last := bodies[len(bodies)-1].coverageOf(p, mention{})
 		if early || !last.complete(stored) {
 			p.Fill = true
-			c.warnFilled(p, early, gaps, stored)
+			warnFilled(last.log, p, early, gaps, stored)
 		}
 	}
 }
@@ -125,7 +76,7 @@ type mention struct {
 }
 
 // mentioned goes through a body once, so that the proof of one output need not go through what is about others.
-func (b *bodyChecker) mentioned() mention {
+func (b *facts) mentioned() mention {
 	m := mention{map[string][]typed.Stmt{}, map[*typed.Store]access{}}
 	for _, w := range b.writes {
 		m.at[w.store] = w
@@ -150,8 +101,8 @@ func (b *bodyChecker) mentioned() mention {
 }
 
 // coverageOf begins the proof of one output.
-func (b *bodyChecker) coverageOf(p *typed.Param, m mention) *coverage {
-	v := &coverage{bodyChecker: b, of: p, known: b.prover.Always(), at: m.at, stmts: m.stmts[p.Name]}
+func (b *facts) coverageOf(p *typed.Param, m mention) *coverage {
+	v := &coverage{facts: b, of: p, known: b.prover.Always(), at: m.at, stmts: m.stmts[p.Name]}
 	for _, n := range p.Shape {
 		v.known.Assume(n.Sub(size.Const(1)))
 	}

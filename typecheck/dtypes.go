@@ -129,18 +129,6 @@ func (c *checker) mixed(what string, at lang.Span, a, b operand, ea, eb lang.Exp
 	}
 }
 
-// castBoth proposes to convert both operands, of which neither type holds the values of the other.
-func (r report) castBoth(a, b lang.Expr, d typed.DType) {
-	r.help("neither type holds all values of the other: convert both with `as %s`", d)
-	for _, x := range []lang.Expr{a, b} {
-		if x == nil || !x.Span().IsValid() {
-			r.Fix.Edits = nil
-			return
-		}
-		r.Fix.Edits = append(r.Fix.Edits, lang.Edit{At: x.Span(), New: held(x.Span(), inBrackets(x.Span())+" as "+d.String())})
-	}
-}
-
 // rank orders types by how much they hold, to choose which one a fix converts.
 func rank(d typed.DType) int {
 	switch {

@@ -259,7 +259,7 @@ func (c *checker) convertExact(o operand, d typed.DType) operand {
 	t := typed.Typed{Type: typed.Type{DType: d}, At: o.at}
 	if !o.exact.IsInt() {
 		r := c.Errorf(lang.ErrConstantType, o.at, "the constant %s is no %s: it is not whole", fraction(o.exact), c.describeDType(d))
-		r.wholeHelp(o)
+		wholeHelp(r, o)
 		return bad(o.at)
 	}
 	if d == typed.Concrete(lang.U64) && o.isU64() {
@@ -286,7 +286,7 @@ func fraction(r *big.Rat) string {
 }
 
 // wholeHelp says how to make an integer of a quotient that is not whole.
-func (r report) wholeHelp(o operand) report {
+func wholeHelp(r report, o operand) report {
 	if o.mode != untypedFloat || !o.ratio || o.exact.IsInt() {
 		return r
 	}

@@ -124,7 +124,7 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 	}
 	r := b.Errorf(lang.ErrNameKind, e.Place, "%s is %s, not a value", e.Name, ent.describe()).label(ent.at, "declared here")
 	if b.isFormula && b.inIndex > 0 && !ent.counts() {
-		r.notAnAxis(e.Name)
+		notAnAxis(r, e.Name)
 	}
 	return bad(e.Place)
 }

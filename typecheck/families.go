@@ -84,7 +84,7 @@ func (f *family) add(a access) {
 
 // comparison proves of pairs of accesses that they do not meet, as many as it may.
 type comparison struct {
-	*bodyChecker
+	*facts
 	two mirror
 	// left is how many pairs may still be compared; before is the errors that were known when it began.
 	left, before int
@@ -104,13 +104,13 @@ func (c *comparison) families(all, stores []*family) {
 	}
 }
 
-// meet compares two areas as bodyChecker.meet does. When too many have been compared, that is
+// meet compares two areas as facts.meet does. When too many have been compared, that is
 // the error at x, unless another has been found, and nothing more is compared.
 func (c *comparison) meet(x access, a, b area) *typed.Axis {
 	if c.left--; c.left >= 0 {
-		return c.bodyChecker.meet(c.two, a, b)
+		return c.facts.meet(c.two, a, b)
 	}
-	if c.found == c.before {
+	if c.log.found == c.before {
 		c.Errorf(lang.ErrLimit, x.at, "%s is accessed at too many places to tell which of them meet: more than %d pairs differ by more than a constant", x.param.Name, maxPairs).
 			help("access it by an axis, or in a loop, in place of a statement for each place")
 	}

@@ -112,3 +112,15 @@ func (r report) removeBefore(at lang.Span, word, format string, args ...any) rep
 func (r report) removeArgs(a *lang.Attr) report {
 	return r.replace(lang.Span{Source: a.Place.Source, Start: a.Name.Place.End, End: a.Place.End}, "", "write `@%s`", a.Name.Name)
 }
+
+// castBoth proposes to convert both operands, of which neither type holds the values of the other.
+func (r report) castBoth(a, b lang.Expr, d typed.DType) {
+	r.help("neither type holds all values of the other: convert both with `as %s`", d)
+	for _, x := range []lang.Expr{a, b} {
+		if x == nil || !x.Span().IsValid() {
+			r.Fix.Edits = nil
+			return
+		}
+		r.Fix.Edits = append(r.Fix.Edits, lang.Edit{At: x.Span(), New: held(x.Span(), inBrackets(x.Span())+" as "+d.String())})
+	}
+}

@@ -290,7 +290,7 @@ func (g *graphChecker) shapeList(e lang.Expr) ([]size.Size, bool) {
 			}
 			shape = append(shape, o.size)
 		default:
-			g.Errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o)).wholeHelp(o)
+			wholeHelp(g.Errorf(lang.ErrNotConstant, s.Span(), "a dimension is an integer expression over dimensions and constants, not %s", g.describe(o)), o)
 			ok = false
 		}
 	}

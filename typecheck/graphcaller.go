@@ -9,7 +9,7 @@ import (
 
 // Errorf reports an error; inside a fn, with where it was called.
 func (g *graphChecker) Errorf(code lang.Code, at lang.Span, format string, args ...any) report {
-	return labelCalls(g.checker.reportf(code, at, format, args...), g.frames)
+	return labelCalls(g.log.Errorf(code, at, format, args...), g.frames)
 }
 
 // Names are those that a call can use.

@@ -41,7 +41,7 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 				continue
 			}
 			t, diags := load(imp.Path, tree, imp.Place)
-			c.diags = append(c.diags, diags...)
+			c.errors = append(c.errors, diags...)
 			if t == nil {
 				if len(diags) == 0 {
 					c.Errorf(lang.ErrImport, imp.Place, "cannot import %q: no such file", imp.Path)

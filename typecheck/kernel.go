@@ -123,7 +123,7 @@ func (s *signature) shape(exprs []lang.Expr) ([]size.Size, bool) {
 		case o.mode == invalid:
 			ok = false
 		case o.mode != untypedInt:
-			s.Errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o)).wholeHelp(o)
+			wholeHelp(s.Errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o)), o)
 			ok = false
 		default:
 			if n, isConst := o.size.Const(); isConst && n < 1 {

@@ -21,9 +21,9 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		}
 		b.kernelStmts(d.Body)
 		b.pinned(d)
-		b.judged()
+		b.judge()
 		if c.found == before && !c.broken[d] {
-			c.filled(k, []*bodyChecker{b})
+			filled(k, []*facts{b.facts})
 		}
 		return
 	}
@@ -65,11 +65,16 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		if b != whole {
 			pinAs(b.kernel, k)
 		}
-		b.judged()
+		b.judge()
 	}
-	launched := slices.DeleteFunc(bodies, func(b *bodyChecker) bool { return b != whole && !slices.Contains(k.Parts, b.kernel) })
+	var launched []*facts
+	for _, b := range bodies {
+		if b == whole || slices.Contains(k.Parts, b.kernel) {
+			launched = append(launched, b.facts)
+		}
+	}
 	if c.found == before && !c.broken[d] && len(launched) > 0 {
-		c.filled(k, launched)
+		filled(k, launched)
 	}
 }
 
@@ -122,15 +127,5 @@ func (b *bodyChecker) pinned(d *lang.KernelDecl) {
 		if p.Mode != lang.In && !b.stored[p] && !b.storeFailed && named != nil && named.param == p { // two of one name are one error
 			b.neverStored(p)
 		}
-	}
-}
-
-// judged reports what blocks must not do to one another.
-func (b *bodyChecker) judged() {
-	before := b.found
-	b.races()
-	if b.found == before { // blocks that write one element often do so for a reduction over what tells them apart
-		b.seen()
-		b.overwritten(b.kernel.Body)
 	}
 }

@@ -8,20 +8,6 @@ import (
 
 // This file answers words of other languages with ours, by lang's table of neighbours.
 
-// neighbour says what a word of another language is here, and reports whether it is one.
-func (r report) neighbour(inGraph bool, word string, places ...lang.NeighbourPlace) bool {
-	n := lang.FindNeighbour(word, places...)
-	if n == nil {
-		return false
-	}
-	if inGraph {
-		r.help("%s", n.GraphHelp())
-	} else {
-		r.help("%s", n.Help())
-	}
-	return true
-}
-
 // The places of a name that is called, and of one that is read: what it most likely means comes first.
 var (
 	calledPlaces = []lang.NeighbourPlace{lang.AsCall, lang.AsValue, lang.AsType, lang.AsStatement}
@@ -88,7 +74,7 @@ func (c *checker) ofModule(s *scope, inGraph bool, e *lang.FieldExpr) bool {
 	case isBuiltin(e.Name.Name):
 		r.replace(e.Place, e.Name.Name, "write `%s`: there are no modules", e.Name.Name)
 	case r.neighbour(inGraph, root.Name, lang.AsValue):
-	case c.found <= mostSuggested:
+	case !c.many():
 		r.suggest(root.Place, root.Name, s.visible())
 	}
 	return true
@@ -99,18 +85,6 @@ func (c *checker) unknownArgument(call *lang.CallExpr, a lang.Arg, inGraph bool)
 	function := call.Fn.Span().Text()
 	r := c.Errorf(lang.ErrArgName, a.Name.Place, "%s has no argument named %s", function, a.Name.Name)
 	r.neighbour(inGraph, a.Name.Name, lang.AsArgument)
-}
-
-// typeNames of neighbours: suggestType proposes an element type for a name that is none.
-func (r report) suggestType(at lang.Span, name string, candidates []string) report {
-	n := lang.FindNeighbour(name, lang.AsType)
-	if n == nil {
-		return r.suggest(at, name, candidates)
-	}
-	if _, isType := lang.ParseDType(n.Ours); isType {
-		return r.replace(at, n.Ours, "%s", n.Help())
-	}
-	return r.help("%s", n.Help())
 }
 
 // unusedValue reports a statement whose value nothing uses.

@@ -12,12 +12,12 @@ import (
 
 // overwritten warns of the stores of a body that a later one covers. It goes backwards, with the stores that
 // are still to come and that nothing between reads what they write.
-func (b *bodyChecker) overwritten(body *typed.Body) { b.storesOf(body, nil) }
+func (b *facts) overwritten(body *typed.Body) { b.storesOf(body, nil) }
 
 // mostLater is how many stores behind one are looked at: the time it takes grows with it for every store.
 const mostLater = 100
 
-func (b *bodyChecker) storesOf(body *typed.Body, later []*typed.Store) []*typed.Store {
+func (b *facts) storesOf(body *typed.Body, later []*typed.Store) []*typed.Store {
 	for _, x := range body.Results {
 		later = b.storesIn(x, later)
 	}
@@ -28,7 +28,7 @@ func (b *bodyChecker) storesOf(body *typed.Body, later []*typed.Store) []*typed.
 		case s.Op == lang.OpStore:
 			for _, l := range later {
 				if b.coversAll(l, s) {
-					b.warnf(lang.SeverityWarning, lang.WarnOverwritten, s.At, "what is stored here is stored over before anything reads it").
+					b.log.warnf(lang.SeverityWarning, lang.WarnOverwritten, s.At, "what is stored here is stored over before anything reads it").
 						label(l.At, "by this").help("remove one of the two, or store to other elements")
 					break
 				}
@@ -48,7 +48,7 @@ func (b *bodyChecker) storesOf(body *typed.Body, later []*typed.Store) []*typed.
 }
 
 // storesIn goes backwards through an expression.
-func (b *bodyChecker) storesIn(e typed.Expr, later []*typed.Store) []*typed.Store {
+func (b *facts) storesIn(e typed.Expr, later []*typed.Store) []*typed.Store {
 	switch e := e.(type) {
 	case *typed.Load:
 		later = without(later, e.Param)
@@ -103,7 +103,7 @@ func tensorsRead(e typed.Expr) map[*typed.Param]bool {
 
 // coversAll reports that a store writes every element that another does: at each dimension by the same index, or
 // by a whole axis over all of the dimension.
-func (b *bodyChecker) coversAll(later, s *typed.Store) bool {
+func (b *facts) coversAll(later, s *typed.Store) bool {
 	if later.Param != s.Param {
 		return false
 	}

@@ -13,7 +13,7 @@ import (
 // nowhere else.
 
 // oneBlock reports a grid axis that one block has as a whole for sure. An extent with a name may be pinned by a launch.
-func (b *bodyChecker) oneBlock(a *typed.Axis) bool {
+func (b *facts) oneBlock(a *typed.Axis) bool {
 	n, known := a.Dim.Const()
 	if a.Kind != typed.GridAxis || !known || a.Tile != "" || len(a.Choices) == 0 {
 		return false
@@ -51,7 +51,7 @@ type partials struct {
 
 // findPartials reports the stores of values that depend on the plan, and notes those that depend on extents that the
 // source or the language gives.
-func (b *bodyChecker) findPartials(body *typed.Body, f *fixing) {
+func (b *facts) findPartials(body *typed.Body, f *fixing) {
 	p := &partials{fixing: f, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
 	p.flow = &flow[part]{p, map[*typed.Local]part{}}
 	for p.learnt = true; p.learnt; {

@@ -38,7 +38,7 @@ func (g *graphChecker) gridOf(rank int) *grid {
 	}
 	made := &grid{}
 	for i := range rank {
-		dim := g.newDim(fmt.Sprintf("d%d", i))
+		dim := g.hidden.Dim(fmt.Sprintf("d%d", i))
 		size := size.Of(dim)
 		axis := &typed.Axis{Name: fmt.Sprintf("i%d", i), Kind: typed.GridAxis, Dim: size, Len: size, Tile: fmt.Sprintf("B%d", i)}
 		made.axes = append(made.axes, axis)
@@ -48,11 +48,6 @@ func (g *graphChecker) gridOf(rank int) *grid {
 	}
 	g.grids[rank] = made
 	return made
-}
-
-func (c *checker) newDim(name string) *size.Symbol {
-	c.serial++
-	return &size.Symbol{Name: name, Kind: size.DimSymbol, DType: lang.I32, Serial: c.serial}
 }
 
 // tensorOp types an operation of the table of which an operand is a tensor.

@@ -19,8 +19,8 @@ import (
 // stores may also be told apart by where they write, as `y[i]` and `y[N + i]`.
 
 // races checks every pair of accesses of which one writes: families first, and the members of those that meet.
-func (b *bodyChecker) races() {
-	c := &comparison{bodyChecker: b, two: b.twoBlocks(), left: maxPairs, before: b.found}
+func (b *facts) races() {
+	c := &comparison{facts: b, two: b.twoBlocks(), left: maxPairs, before: b.log.found}
 	writes, stores := familiesOf(b.writes)
 	for i := range stores {
 		c.families(stores[i:i+1], stores[:i+1])
@@ -55,7 +55,7 @@ func (b *bodyChecker) races() {
 	}
 }
 
-func (b *bodyChecker) reportRace(w, other access, g *typed.Axis, itself bool) {
+func (b *facts) reportRace(w, other access, g *typed.Axis, itself bool) {
 	if !itself {
 		b.Errorf(lang.ErrRace, w.at, "blocks at different positions of %s would write the same element of %s, here and in another store", g.Name, w.param.Name).
 			label(other.at, "the other store").label(g.At, "one block for every part of %s", g.Dim).
@@ -87,7 +87,7 @@ type mirror struct {
 
 // twoBlocks is what is known of one block and of another: the same facts over
 // twins of every symbol that varies from block to block.
-func (b *bodyChecker) twoBlocks() mirror {
+func (b *facts) twoBlocks() mirror {
 	m := mirror{Prover: &size.Prover{}, twin: map[*size.Symbol]*size.Symbol{}}
 	var varying []*size.Symbol
 	for sym := range b.varying {
@@ -95,7 +95,7 @@ func (b *bodyChecker) twoBlocks() mirror {
 	}
 	sort.Slice(varying, func(i, j int) bool { return varying[i].Serial < varying[j].Serial })
 	for _, sym := range varying {
-		m.twin[sym] = b.newHidden(sym.Name)
+		m.twin[sym] = b.hidden.Position(sym.Name)
 	}
 	b.prover.Each(func(sym *size.Symbol, fact size.Size) {
 		m.Where(sym, fact)
@@ -117,7 +117,7 @@ func (m mirror) other(s size.Size) size.Size {
 }
 
 // meet gives a grid axis by which two accesses are not told apart, nil when there is none.
-func (b *bodyChecker) meet(p mirror, x, y area) *typed.Axis {
+func (b *facts) meet(p mirror, x, y area) *typed.Axis {
 	var left []*typed.Axis
 	for _, g := range b.kernel.Axes {
 		if g.Kind != typed.GridAxis {
@@ -155,7 +155,7 @@ func (p mirror) disjoint(s, t run) bool {
 }
 
 // apart reports that some index has different values in blocks at different positions of g.
-func (b *bodyChecker) apart(p mirror, g *typed.Axis, x, y area) bool {
+func (b *facts) apart(p mirror, g *typed.Axis, x, y area) bool {
 	for d := range x {
 		if x[d].known && y[d].known && b.separates(p, g, x[d], y[d]) {
 			return true
@@ -165,7 +165,7 @@ func (b *bodyChecker) apart(p mirror, g *typed.Axis, x, y area) bool {
 }
 
 // separates reports that blocks at different positions of g have different values of the indices.
-func (b *bodyChecker) separates(p mirror, g *typed.Axis, x, y run) bool {
+func (b *facts) separates(p mirror, g *typed.Axis, x, y run) bool {
 	cx, restX, ok := b.coefficient(x.from, b.positions[g])
 	if !ok {
 		return false
@@ -183,7 +183,7 @@ func (b *bodyChecker) separates(p mirror, g *typed.Axis, x, y run) bool {
 }
 
 // coefficient writes s as c * sym + rest, where c is the same in every block.
-func (b *bodyChecker) coefficient(s size.Size, sym *size.Symbol) (c, rest size.Size, ok bool) {
+func (b *facts) coefficient(s size.Size, sym *size.Symbol) (c, rest size.Size, ok bool) {
 	c, rest, ok = s.Linear(sym)
 	for _, v := range c.Symbols() {
 		if b.varying[v] {

@@ -15,7 +15,7 @@ func TestManyParts(t *testing.T) {
 	const n = 20_000
 	at := func(i int) size.Size { return size.Const(int64(i)) }
 	dim := &size.Symbol{Name: "N", Kind: size.DimSymbol}
-	v := &coverage{bodyChecker: &bodyChecker{}, known: new(size.Prover).WithZeros(), of: &typed.Param{Name: "y", Shape: []size.Size{size.Of(dim), at(n)}}}
+	v := &coverage{facts: &facts{}, known: new(size.Prover).WithZeros(), of: &typed.Param{Name: "y", Shape: []size.Size{size.Of(dim), at(n)}}}
 	var stored []reach
 	for i := range n {
 		stored = append(stored, reach{{width: size.Of(dim)}, {first: at(i * 7919 % n), width: at(1)}})

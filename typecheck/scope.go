@@ -143,13 +143,9 @@ func (c *checker) declare(s *scope, e *entity, rebind bool) {
 	s.names[e.name] = e
 }
 
-// mostSuggested is the number of errors from which names are looked up no more: a file with so many is not
-// one of typing errors, and comparing all of its names with all others takes minutes.
-const mostSuggested = 100
-
 // proposed lists the names that may be meant by an unknown one; names with a point are the checker's own.
 func (c *checker) proposed(s *scope) []string {
-	if c.found > mostSuggested {
+	if c.many() {
 		return nil
 	}
 	return slices.DeleteFunc(s.visible(), func(name string) bool { return strings.Contains(name, ".") })

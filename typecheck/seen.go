@@ -19,7 +19,7 @@ const languageExtent = 64
 
 // fixing is what of a kernel fixes the extents of axes.
 type fixing struct {
-	*bodyChecker
+	*facts
 	// extents are those that results depend on.
 	extents map[*typed.Axis]bool
 	// says are the axes of parts that a print shows or an assert judges.
@@ -29,7 +29,7 @@ type fixing struct {
 }
 
 // seen finds what of the cut the program sees, and reports what would follow the plan.
-func (b *bodyChecker) seen() {
+func (b *facts) seen() {
 	f := &fixing{b, map[*typed.Axis]bool{}, map[*typed.Axis]bool{}, map[*typed.Axis]bool{}}
 	b.findPartials(b.kernel.Body, f)
 	typed.Walk(b.kernel.Body, func(n typed.Node) bool {
@@ -115,7 +115,7 @@ func orList(ns []int64) string {
 }
 
 // fix gives axes their spans and extents. Axes whose extents have one name have one of each.
-func (b *bodyChecker) fix(f *fixing) {
+func (b *facts) fix(f *fixing) {
 	alike := func(a *typed.Axis) []*typed.Axis {
 		if a.Tile == "" {
 			return []*typed.Axis{a}
@@ -164,7 +164,7 @@ func (b *bodyChecker) fix(f *fixing) {
 }
 
 // targeted are the extents that the source gives an axis for single targets.
-func (b *bodyChecker) targeted(a *typed.Axis) []int64 {
+func (b *facts) targeted(a *typed.Axis) []int64 {
 	var ns []int64
 	for _, t := range b.kernel.Targets {
 		for _, p := range t.Pins {
@@ -193,7 +193,7 @@ func shownExtent(axes int) int64 {
 }
 
 // dividing reports choices of an extent that do not divide the span.
-func (b *bodyChecker) dividing(a *typed.Axis, n int64, at lang.Span) {
+func (b *facts) dividing(a *typed.Axis, n int64, at lang.Span) {
 	for _, c := range a.Choices {
 		if n%c == 0 {
 			continue
@@ -206,7 +206,7 @@ func (b *bodyChecker) dividing(a *typed.Axis, n int64, at lang.Span) {
 }
 
 // fixedTargets reports extents for one target that would change what the program sees.
-func (b *bodyChecker) fixedTargets() {
+func (b *facts) fixedTargets() {
 	for _, t := range b.kernel.Targets {
 		for _, p := range t.Pins {
 			for _, a := range b.kernel.Axes {
