@@ -82,8 +82,8 @@ func (b *bodyChecker) index(e *lang.IndexExpr) operand {
 		}
 		load.Else = els.expr
 	}
-	load.Type = typed.Type{DType: p.DType, Axes: unionAxes(types...)}
-	if n := len(a.indices); load.Else == nil && n > 0 && !sameAxes(load.Type.Axes, unionAxes(types[:n]...)) {
+	load.Type = typed.Type{DType: p.DType, Axes: typed.UnionAxes(types...)}
+	if n := len(a.indices); load.Else == nil && n > 0 && !typed.SameAxes(load.Type.Axes, typed.UnionAxes(types[:n]...)) {
 		// Nothing reads the value after `else`, but the result is over its axes all the same, whatever could be proven.
 		load.Else, load.Checked[n-1] = els.expr, true
 	}

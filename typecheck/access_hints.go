@@ -1,6 +1,9 @@
 package typecheck
 
 import (
+	"maps"
+	"slices"
+
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -22,7 +25,7 @@ func (b *bodyChecker) accessHints(e *lang.IndexExpr, op lang.Op) typed.AccessHin
 				known[s.Name] = true
 			}
 			b.Errorf(lang.ErrAttribute, a.Name.Place, "an access has no attribute @%s", name).
-				suggest(a.Name.Place, name, sortedKeys(known))
+				suggest(a.Name.Place, name, slices.Sorted(maps.Keys(known)))
 		case op != lang.OpLoad && op != lang.OpStore:
 			b.Errorf(lang.ErrAttribute, a.Place, "an atomic goes to the L2 cache, and takes no @%s", name)
 		case name == "latency" && op != lang.OpLoad:
@@ -33,7 +36,7 @@ func (b *bodyChecker) accessHints(e *lang.IndexExpr, op lang.Op) typed.AccessHin
 				continue
 			}
 			latency = a.Place
-			if n, ok := b.pinValue(b.scope.file().scope, a, s); ok {
+			if n, ok := pinValue(b.checker, b.scope.file().scope, a, s); ok {
 				h.Latency = n
 			}
 		case len(a.Args) > 0:

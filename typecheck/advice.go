@@ -94,35 +94,3 @@ func (b *bodyChecker) wrongAccumulator(acc lang.Expr, t typed.Type, d, want type
 	}
 	b.Errorf(lang.ErrWrongType, start.Span(), "%s", message).castFix(start, want)
 }
-
-// widest is the narrowest type that holds all values of two types of one kind; false where there is none.
-func widest(a, b typed.DType) (typed.DType, bool) {
-	if a.Param != nil || b.Param != nil {
-		return typed.DType{}, false
-	}
-	x, y := a.Of, b.Of
-	if x.Bits() > y.Bits() {
-		x, y = y, x
-	}
-	switch {
-	case x.IsFloat() && y.IsFloat():
-		if x.Bits() == y.Bits() || y == lang.BF16 || y == lang.F16 && x.Bits() == 16 {
-			return typed.Concrete(lang.F32), true
-		}
-		return typed.Concrete(y), true
-	case !x.IsInt() || !y.IsInt():
-		return typed.DType{}, false
-	case x.IsSigned() == y.IsSigned(), y.IsSigned() && y.Bits() > x.Bits():
-		return typed.Concrete(y), true
-	}
-	bits := x.Bits() // of the one without a sign
-	if y.Bits() > bits || !y.IsSigned() {
-		bits = y.Bits()
-	}
-	for _, d := range []lang.DType{lang.I16, lang.I32, lang.I64} {
-		if d.Bits() > bits {
-			return typed.Concrete(d), true
-		}
-	}
-	return typed.DType{}, false
-}

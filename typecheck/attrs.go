@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"maps"
 	"slices"
 
 	"tilec/lang"
@@ -19,7 +20,7 @@ func (c *checker) attrs(attrs []*lang.Attr, what string, at lang.SettingPlace, r
 		s, ok := lang.FindSetting(name, at)
 		if !ok {
 			r := c.Errorf(lang.ErrAttribute, a.Name.Place, "%s has no attribute @%s", what, name).
-				suggest(a.Name.Place, name, sortedKeys(rules))
+				suggest(a.Name.Place, name, slices.Sorted(maps.Keys(rules)))
 			if len(rules) > 0 {
 				r.note("it may have %s", attrList(rules))
 			}
@@ -36,7 +37,7 @@ func (c *checker) attrs(attrs []*lang.Attr, what string, at lang.SettingPlace, r
 
 func attrList(rules map[string]attrRule) string {
 	text := ""
-	for i, n := range sortedKeys(rules) {
+	for i, n := range slices.Sorted(maps.Keys(rules)) {
 		if i > 0 {
 			text += ", "
 		}
@@ -90,28 +91,6 @@ func wordList(words []string) string {
 	return text
 }
 
-// kernelAttrs reads the attributes of a kernel.
-func (c *checker) kernelAttrs(k *typed.Kernel, d *lang.KernelDecl, s *signature) {
-	rules := map[string]attrRule{
-		"approx":    c.noArgs(func() { k.Approx = true }),
-		"precision": c.wordArg(lang.Precisions(), func(w string) { k.Precision, _ = lang.Precision(w) }),
-		"sizes":     c.sizesRule(s, k.SizeHints, k.TypeHints),
-		"target":    c.targetRule(s, k),
-		"split":     func(*lang.Attr) {}, // its axis is declared in the body: see splits
-	}
-	for _, l := range lang.Settings(lang.OnKernel) {
-		if l.Takes != lang.TakesNumber {
-			continue
-		}
-		rules[l.Name] = func(a *lang.Attr) {
-			if n, ok := c.pinValue(s.scope, a, l); ok {
-				k.Hints[l.Name], k.HintAt[l.Name] = n, a.Place
-			}
-		}
-	}
-	c.attrs(d.Attrs, "a kernel", lang.OnKernel, rules)
-}
-
 // sizesRule reads `@sizes(M = 8192, T = bf16)`.
 func (c *checker) sizesRule(s *signature, sizes map[*size.Symbol]int64, types map[*typed.TypeParam]lang.DType) attrRule {
 	return func(a *lang.Attr) {
@@ -131,7 +110,7 @@ func (c *checker) sizesRule(s *signature, sizes map[*size.Symbol]int64, types ma
 			case e == nil:
 				if s.ok {
 					c.Errorf(lang.ErrAttribute, arg.Name.Place, "there is no dimension or type parameter %s", arg.Name.Name).
-						suggest(arg.Name.Place, arg.Name.Name, sortedKeys(names))
+						suggest(arg.Name.Place, arg.Name.Name, slices.Sorted(maps.Keys(names)))
 				}
 			case e.kind == entTypeParam:
 				n, ok := arg.Value.(*lang.NameExpr)

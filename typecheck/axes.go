@@ -216,7 +216,7 @@ func (b *bodyChecker) axisNamed(n lang.Ident) (*typed.Axis, bool) {
 		return nil, false
 	case e.kind != entAxis:
 		r := b.Errorf(lang.ErrAxisAsValue, n.Place, "%s is %s, not an axis", n.Name, e.describe()).label(e.at, "declared here")
-		if e.kind == entValue && e.value.mode == typedValue && len(e.value.typ().Axes) == 0 && isInt(e.value.typ().DType) {
+		if e.kind == entValue && e.value.mode == typedValue && len(e.value.typ().Axes) == 0 && typed.IsInt(e.value.typ().DType) {
 			r.help("it is a number already: write `%s` where its position is meant", n.Name)
 		}
 		return nil, false

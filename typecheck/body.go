@@ -67,7 +67,7 @@ func (b *bodyChecker) within(s *scope, check func() operand) ([]typed.Stmt, oper
 func (b *bodyChecker) noEscape(o operand, s *scope) operand {
 	for _, t := range o.valueTypes() {
 		for _, a := range t.Axes {
-			if !hasAxis(s.axes, a) {
+			if !typed.HasAxis(s.axes, a) {
 				continue
 			}
 			r := b.Errorf(lang.ErrEscape, o.at, "the value is %s, and the axis %s ends here", t, a.Name).
@@ -322,4 +322,17 @@ func wrap(e typed.Expr, at lang.Span, lin *size.Size) operand {
 		return operand{mode: typedValue, at: at, expr: e, lin: lin}
 	}
 	return operand{mode: several, at: at, expr: e, types: types}
+}
+
+// newBody makes the state for typing expressions in a scope.
+func newBody(c *checker, k *typed.Kernel, s *scope) *bodyChecker {
+	return &bodyChecker{
+		checker: c, facts: newFacts(c.log, &c.hidden, k), scope: newScope(s), stmts: new([]typed.Stmt),
+		scalars: map[*typed.Param]*size.Symbol{}, loopStarts: map[*typed.Axis]typed.Expr{}, tiles: map[string]lang.Span{}, stored: map[*typed.Param]bool{},
+	}
+}
+
+// evaluate types an expression that stands in no kernel: of a constant, or of a shape.
+func evaluate(c *checker, s *scope, e lang.Expr) operand {
+	return newBody(c, &typed.Kernel{}, s).value(e)
 }

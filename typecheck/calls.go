@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"fmt"
-	"sort"
 	"strings"
 
 	"tilec/lang"
@@ -65,65 +64,6 @@ func (b *bodyChecker) special(name string) func(*lang.CallExpr) operand {
 		return func(e *lang.CallExpr) operand { return b.atomic(op, e) }
 	}
 	return nil
-}
-
-// isBuiltin reports a name that the language itself gives a meaning.
-func isBuiltin(name string) bool {
-	if name == "view" {
-		return true
-	}
-	for _, op := range lang.Ops() {
-		if r := op.Row(); r.Spelling == name && (r.Form == lang.FormCall || r.Form == lang.FormReduce) {
-			return true
-		}
-	}
-	if _, ok := lang.FindFunction(name); ok {
-		return true
-	}
-	switch name {
-	case "zeros", "ones", "rand", "randn", "static_assert", "assume", "inf", "nan", "pi":
-		return true
-	}
-	_, ok := lang.ParseDType(name)
-	return ok
-}
-
-// isValue reports an expression that is one in any call: not what only some functions take, such as an axis or a list.
-func (c *checker) isValue(s *scope, e lang.Expr) bool {
-	switch e := e.(type) {
-	case *lang.ListExpr, *lang.RangeExpr, *lang.LambdaExpr, *lang.MapExpr, *lang.TupleExpr, *lang.StringLit:
-		return false
-	case *lang.NameExpr:
-		if ent := s.lookup(e.Name); ent != nil {
-			return ent.kind != entAxis && ent.kind != entTypeParam && ent.kind != entTensor
-		}
-		_, isType := lang.ParseDType(e.Name)
-		return !isType
-	}
-	return true
-}
-
-// functionNames lists what can be called, for suggestions.
-func functionNames() []string {
-	names := []string{"zeros", "ones", "rand", "randn", "static_assert", "assume"}
-	for _, f := range lang.Functions() {
-		names = append(names, f.Name)
-	}
-	for _, op := range lang.Ops() {
-		if r := op.Row(); r.Form == lang.FormCall || r.Form == lang.FormReduce {
-			names = append(names, r.Spelling)
-		}
-	}
-	return names
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }
 
 // callBuiltin types a call of a function of the language.
@@ -280,7 +220,7 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v operand, axisArgs []lang.Arg) o
 		switch {
 		case !axisOK:
 			ok = false
-		case hasAxis(axes, x):
+		case typed.HasAxis(axes, x):
 			b.Errorf(lang.ErrDuplicate, a.Place, "the axis %s stands twice", x.Name)
 			ok = false
 		default:
@@ -347,9 +287,9 @@ func (b *bodyChecker) rename(e *lang.CallExpr) operand {
 	x = b.settle(x)
 	t := x.typ()
 	switch {
-	case !hasAxis(t.Axes, from):
+	case !typed.HasAxis(t.Axes, from):
 		b.Errorf(lang.ErrNoAxis, m.From.Span(), "the tile %s has no axis %s", t, from.Name)
-	case hasAxis(t.Axes, to):
+	case typed.HasAxis(t.Axes, to):
 		b.Errorf(lang.ErrRename, m.To.Span(), "the tile %s has an axis %s already", t, to.Name)
 	case !b.samePositions(from, to):
 		b.Errorf(lang.ErrRename, m.Place, "%s and %s do not hold the same positions", from.Name, to.Name).

@@ -85,7 +85,7 @@ func (b *bodyChecker) cat(e *lang.CallExpr) operand {
 func joinedAxes(tiles []operand, d *typed.Axis) []*typed.Axis {
 	shared := func(a *typed.Axis) bool {
 		for _, x := range tiles {
-			if !hasAxis(x.typ().Axes, a) {
+			if !typed.HasAxis(x.typ().Axes, a) {
 				return false
 			}
 		}

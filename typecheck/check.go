@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"tilec/lang"
-	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
 
@@ -16,20 +15,7 @@ type Loader = func(path string, from *lang.Module, at lang.Span) (*lang.Module, 
 // file with syntax errors it reports what is wrong in the intact declarations,
 // and nothing that follows from what could not be parsed.
 func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
-	c := &checker{
-		prog:      &typed.Program{},
-		log:       newLog(root),
-		modules:   map[string]*module{},
-		fns:       map[*lang.FnDecl]*fnInfo{},
-		structs:   map[*lang.StructDecl]*structInfo{},
-		consts:    map[*lang.ConstDecl]*constInfo{},
-		kernels:   map[*lang.KernelDecl]*typed.Kernel{},
-		graphs:    map[*lang.GraphDecl]*typed.Graph{},
-		tests:     map[string]lang.Span{},
-		broken:    map[lang.Decl]bool{},
-		recursive: map[lang.Decl]bool{},
-		sigs:      map[lang.Decl]*signature{},
-	}
+	c := newProgram(root)
 	c.loadAll(root, load)
 	for _, m := range c.order {
 		c.declareModule(m)
@@ -44,33 +30,8 @@ func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 	return c.prog, c.errors.Sort()
 }
 
-// checker is the state of one Check.
-type checker struct {
-	prog *typed.Program
-	*log
-	modules map[string]*module // by Source.Path
-	order   []*module          // imported before importing
-	fns     map[*lang.FnDecl]*fnInfo
-	structs map[*lang.StructDecl]*structInfo
-	consts  map[*lang.ConstDecl]*constInfo
-	kernels map[*lang.KernelDecl]*typed.Kernel
-	graphs  map[*lang.GraphDecl]*typed.Graph
-	tests   map[string]lang.Span // the first of each name
-	hidden  size.Hidden
-	// broken are the kernels and graphs whose signature has errors.
-	broken map[lang.Decl]bool
-	// recursive are the fns and graphs that call themselves.
-	recursive map[lang.Decl]bool
-	// sigs are the signatures of kernels and graphs.
-	sigs map[lang.Decl]*signature
-	// sizing counts the places that we are in where a size is needed: shapes, axes, slices.
-	sizing int
-	// calls are the fn calls being inlined, outermost first, for what is typed by rules of no body.
-	calls []frame
-}
-
 // checkDecls types every declaration: first what signatures need, then signatures, then bodies.
-func (c *checker) checkDecls() {
+func (c *program) checkDecls() {
 	// What is left of a damaged declaration is typed for its types, not for its errors.
 	quietFrom := lang.DamagedHeader
 	each := func(visit func(*module, lang.Decl)) {
@@ -97,34 +58,37 @@ func (c *checker) checkDecls() {
 	each(func(m *module, d lang.Decl) {
 		switch d := d.(type) {
 		case *lang.KernelDecl:
-			c.kernelOf(m, d)
+			kernelOf(c.checker, m, d)
 		case *lang.GraphDecl:
-			c.graphOf(m, d)
+			graphOf(c.checker, m, d)
 		case *lang.FnDecl:
-			c.checkFn(m, d)
+			checkFn(c.checker, m, d)
 		}
 	})
 	quietFrom = lang.DamagedBody
 	each(func(m *module, d lang.Decl) {
 		switch d := d.(type) {
 		case *lang.KernelDecl:
-			c.kernelBody(m, d)
+			kernelBody(c.checker, m, d)
 		case *lang.GraphDecl:
-			c.graphBody(m, d)
+			graphBody(c.checker, m, d)
 		case *lang.TestDecl:
 			if m == c.order[len(c.order)-1] { // those of an imported file are its own matter
-				c.testBody(m, d)
+				testBody(c.checker, m, d)
 			}
 		}
 	})
 }
 
-// Errorf reports an error at a place; inside a fn, with where it was called.
-func (c *checker) Errorf(code lang.Code, at lang.Span, format string, args ...any) report {
-	return labelCalls(c.log.Errorf(code, at, format, args...), c.calls)
+// program is a file that is checked, with what it imports.
+type program struct {
+	*checker
+	modules map[string]*module // by Source.Path
+	order   []*module          // imported before importing
 }
 
-// newHidden makes a symbol that stands for an integer of the program in proofs.
-func (c *checker) newHidden(name string) *size.Symbol {
-	return c.hidden.Position(name)
+func newProgram(root *lang.Module) *program {
+	c := newChecker(root)
+	c.evaluate = func(s *scope, e lang.Expr) operand { return evaluate(c, s, e) }
+	return &program{checker: c, modules: map[string]*module{}}
 }

@@ -44,9 +44,9 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 		types[i] = same[0].typ()
 		c.Args, c.Identity = append(c.Args, same[0].expr), append(c.Identity, same[1].expr)
 	}
-	axes := unionAxes(types...)
+	axes := typed.UnionAxes(types...)
 	for i, a := range over {
-		if hasAxis(axes, a) {
+		if typed.HasAxis(axes, a) {
 			continue
 		}
 		r := b.Errorf(lang.ErrNoAxis, e.Over[i].Place, "the operand has no axis %s", a.Name).label(args[0].Span(), "%s", types[0])
@@ -56,7 +56,7 @@ func (b *bodyChecker) combine(op lang.Op, e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	if op == lang.OpReduce {
-		axes = withoutAxes(axes, over)
+		axes = typed.WithoutAxes(axes, over)
 	}
 	for i, t := range types {
 		types[i].Axes = nil

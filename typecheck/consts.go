@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"tilec/lang"
-	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
 
@@ -28,10 +27,7 @@ func (c *checker) constValue(m *module, d *lang.ConstDecl) operand {
 		return bad(d.Name.Place)
 	}
 	info.busy = true
-	b := c.newBody(&typed.Kernel{}, m.scope)
-	var stmts []typed.Stmt
-	b.stmts = &stmts
-	o := b.value(d.Value)
+	o := c.evaluate(m.scope, d.Value)
 	if o.mode == typedValue {
 		switch x := o.expr.(type) {
 		case *typed.Const:
@@ -80,18 +76,15 @@ func foldTyped(e typed.Expr) (*typed.Const, bool) {
 
 // literalOf evaluates a default value or a constant argument of type d.
 func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*lang.Literal, bool) {
-	b := c.newBody(&typed.Kernel{}, s)
-	var stmts []typed.Stmt
-	b.stmts = &stmts
 	if text, isText := e.(*lang.StringLit); isText && d != lang.Bool {
 		c.Errorf(lang.ErrConstantType, text.Place, "%s is a number of type %s, not a text", what, d)
 		return nil, false
 	}
-	o := b.value(e)
+	o := c.evaluate(s, e)
 	if o.mode == invalid {
 		return nil, false
 	}
-	o = b.convert(o, typed.Concrete(d))
+	o = c.convert(o, typed.Concrete(d))
 	if o.mode == invalid {
 		return nil, false
 	}
@@ -105,12 +98,4 @@ func (c *checker) literalOf(s *scope, e lang.Expr, d lang.DType, what string) (*
 		return nil, false
 	}
 	return &lang.Literal{DType: d, Int: v.Int, Float: v.Float}, true
-}
-
-// newBody makes the state for typing expressions in a scope.
-func (c *checker) newBody(k *typed.Kernel, s *scope) *bodyChecker {
-	return &bodyChecker{
-		checker: c, facts: newFacts(c.log, &c.hidden, k), scope: newScope(s), stmts: new([]typed.Stmt),
-		scalars: map[*typed.Param]*size.Symbol{}, loopStarts: map[*typed.Axis]typed.Expr{}, tiles: map[string]lang.Span{}, stored: map[*typed.Param]bool{},
-	}
 }

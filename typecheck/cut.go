@@ -241,5 +241,5 @@ func (c *cuts) product(x *typed.Apply, a, b cut) cut {
 
 // isTileOver reports a value with an axis that another has not.
 func isTileOver(x, other typed.Expr) bool {
-	return len(withoutAxes(x.Types()[0].Axes, other.Types()[0].Axes)) > 0
+	return len(typed.WithoutAxes(x.Types()[0].Axes, other.Types()[0].Axes)) > 0
 }

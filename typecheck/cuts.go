@@ -139,7 +139,7 @@ func (c *cuts) store(s *typed.Store) {
 	}
 	where := spread(s.At, append(c.exprs(s.Indices), c.under)...)
 	t := c.touched[s.Param]
-	along := slices.ContainsFunc(s.Indices, func(x typed.Expr) bool { return hasAxis(x.Types()[0].Axes, c.axis) })
+	along := slices.ContainsFunc(s.Indices, func(x typed.Expr) bool { return typed.HasAxis(x.Types()[0].Axes, c.axis) })
 	apart := t.index != nil // positions of the axis are elements apart
 	join := joinOf[s.Op.Combines()]
 	if s.Old != nil {
@@ -174,7 +174,7 @@ func (c *cuts) store(s *typed.Store) {
 // onlyOver reports a store whose indices are over no other axis, so that the last position along it wins.
 func onlyOver(s *typed.Store, a *typed.Axis) bool {
 	for _, x := range s.Indices {
-		if len(withoutAxes(x.Types()[0].Axes, []*typed.Axis{a})) > 0 {
+		if len(typed.WithoutAxes(x.Types()[0].Axes, []*typed.Axis{a})) > 0 {
 			return false
 		}
 	}
@@ -184,7 +184,7 @@ func onlyOver(s *typed.Store, a *typed.Axis) bool {
 func (c *cuts) dependent(at lang.Span, on []cut) cut { return spread(at, on...) }
 
 func (c *cuts) ofType(of cut, t typed.Type) cut {
-	if of.kind == cutSame && hasAxis(t.Axes, c.axis) {
+	if of.kind == cutSame && typed.HasAxis(t.Axes, c.axis) {
 		return eachCut
 	}
 	return of

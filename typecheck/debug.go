@@ -98,7 +98,7 @@ func (b *bodyChecker) asserted(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	for i, x := range args {
-		if extra := withoutAxes(x.Types()[0].Axes, cond.Types()[0].Axes); len(extra) > 0 {
+		if extra := typed.WithoutAxes(x.Types()[0].Axes, cond.Types()[0].Axes); len(extra) > 0 {
 			b.Errorf(lang.ErrStoreAxes, e.Args[2+i].Value.Span(), "the value is %s, and the condition is not over %s: which element to say is not known", x.Types()[0], typed.AxisNames(extra)).
 				label(cond.Span(), "%s", cond.Types()[0]).label(extra[0].At, "axis %s", extra[0].Name).
 				help("reduce the value over %s", typed.AxisNames(extra))
@@ -175,7 +175,7 @@ func notStatic(x typed.Expr, scalars bool) typed.Expr {
 		case *typed.ScalarRef:
 			return !scalars
 		case *typed.Apply:
-			return !staticOps[x.Op] || x.Op == lang.OpCast && !isInt(x.Type.DType) ||
+			return !staticOps[x.Op] || x.Op == lang.OpCast && !typed.IsInt(x.Type.DType) ||
 				typed.IsFloat(x.Args[0].Types()[0].DType) && !comparesOnly(x.Op)
 		}
 		return true

@@ -45,13 +45,6 @@ func (c *checker) dtypeNamed(s *scope, name string, at lang.Span) (typed.DType, 
 	return typed.DType{}, false
 }
 
-func isInt(d typed.DType) bool {
-	if d.Param != nil {
-		return d.Param.Bound == "int"
-	}
-	return d.Of.IsInt()
-}
-
 // common finds the one element type of operands that must agree, and gives the
 // untyped ones that type. need is the type that untyped ones get when all are.
 func (c *checker) common(what string, at lang.Span, args []operand, exprs []lang.Expr, floats bool) (typed.DType, []operand, bool) {
@@ -197,7 +190,7 @@ func (c *checker) apply(op lang.Op, at, opAt lang.Span, args []operand, exprs []
 		e.Args = append(e.Args, a.expr)
 		types[i] = a.typ()
 	}
-	e.Type.Axes = unionAxes(types...)
+	e.Type.Axes = typed.UnionAxes(types...)
 	return typedOperand(e)
 }
 
@@ -231,7 +224,7 @@ func (c *checker) rule(row *lang.OpRow, at lang.Span, d typed.DType, of operand)
 		}
 		return typed.DType{}, false
 	}
-	number := typed.IsFloat(d) || isInt(d)
+	number := typed.IsFloat(d) || typed.IsInt(d)
 	switch row.Rule {
 	case lang.RuleNumeric, lang.RuleSame, lang.RuleArg:
 		if !number {
@@ -245,7 +238,7 @@ func (c *checker) rule(row *lang.OpRow, at lang.Span, d typed.DType, of operand)
 			return refuse("floats", floatHelp(d))
 		}
 	case lang.RuleInt:
-		if !isInt(d) {
+		if !typed.IsInt(d) {
 			help := ""
 			if n := lang.FindNeighbour(row.Spelling, lang.AsSign); n != nil && typed.IsFloat(d) { // `^` is a power elsewhere
 				help = n.Help()
@@ -355,4 +348,36 @@ func (o operand) valueTypes() []typed.Type {
 		return o.types
 	}
 	return nil
+}
+
+// widest is the narrowest type that holds all values of two types of one kind; false where there is none.
+func widest(a, b typed.DType) (typed.DType, bool) {
+	if a.Param != nil || b.Param != nil {
+		return typed.DType{}, false
+	}
+	x, y := a.Of, b.Of
+	if x.Bits() > y.Bits() {
+		x, y = y, x
+	}
+	switch {
+	case x.IsFloat() && y.IsFloat():
+		if x.Bits() == y.Bits() || y == lang.BF16 || y == lang.F16 && x.Bits() == 16 {
+			return typed.Concrete(lang.F32), true
+		}
+		return typed.Concrete(y), true
+	case !x.IsInt() || !y.IsInt():
+		return typed.DType{}, false
+	case x.IsSigned() == y.IsSigned(), y.IsSigned() && y.Bits() > x.Bits():
+		return typed.Concrete(y), true
+	}
+	bits := x.Bits() // of the one without a sign
+	if y.Bits() > bits || !y.IsSigned() {
+		bits = y.Bits()
+	}
+	for _, d := range []lang.DType{lang.I16, lang.I32, lang.I64} {
+		if d.Bits() > bits {
+			return typed.Concrete(d), true
+		}
+	}
+	return typed.DType{}, false
 }

@@ -2,7 +2,6 @@ package typecheck
 
 import (
 	"fmt"
-	"math"
 
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -129,19 +128,6 @@ func (b *bodyChecker) name(e *lang.NameExpr) operand {
 	return bad(e.Place)
 }
 
-// namedConstant is one of the constants of the language.
-func namedConstant(name string, at lang.Span) (operand, bool) {
-	switch name {
-	case "inf":
-		return floatOperand(at, math.Inf(1)), true
-	case "nan":
-		return floatOperand(at, math.NaN()), true
-	case "pi":
-		return floatOperand(at, math.Pi), true
-	}
-	return operand{}, false
-}
-
 // symbol is a dimension or a constant parameter as a value.
 func (b *bodyChecker) symbol(s *size.Symbol, at lang.Span) operand {
 	if s.DType == lang.I32 {
@@ -187,10 +173,6 @@ func (b *bodyChecker) linear(o *operand, position func() (size.Size, bool)) {
 	if s, ok := position(); ok && !s.Large() {
 		o.lin = &s
 	}
-}
-
-func isIndexType(d typed.DType) bool {
-	return d == typed.Concrete(lang.I32) || d == typed.Concrete(lang.I64)
 }
 
 // linearOp follows arithmetic on positions. Sums and products may wrap on the
@@ -426,7 +408,7 @@ func (b *bodyChecker) agree(x, y operand) (xs, ys []typed.Expr, ok bool) {
 				label(x.at, "%s", tx[i]).help("convert one with `as`")
 			return nil, nil, false
 		}
-		if sameAxes(tx[i].Axes, ty[i].Axes) {
+		if typed.SameAxes(tx[i].Axes, ty[i].Axes) {
 			continue
 		}
 		switch {
@@ -441,23 +423,6 @@ func (b *bodyChecker) agree(x, y operand) (xs, ys []typed.Expr, ok bool) {
 		}
 	}
 	return xs, ys, true
-}
-
-// untypedAt tells which of the n values have no type of their own yet.
-func (o operand) untypedAt(n int) []bool {
-	out := make([]bool, n)
-	switch {
-	case o.isUntyped():
-		out[0] = true
-	case o.mode == several && o.elems != nil:
-		at := 0
-		for _, e := range o.elems {
-			k := len(e.valueTypes())
-			copy(out[at:], e.untypedAt(k))
-			at += k
-		}
-	}
-	return out
 }
 
 func broadcastScalar(x typed.Expr, axes []*typed.Axis) typed.Expr {

@@ -82,6 +82,9 @@ func (f *family) add(a access) {
 	}
 }
 
+// maxPairs bounds the pairs of accesses of a kernel that are compared one by one: see package typecheck's limits.
+const maxPairs = 5000
+
 // comparison proves of pairs of accesses that they do not meet, as many as it may.
 type comparison struct {
 	*facts

@@ -1,6 +1,8 @@
 package typecheck
 
-import "tilec/lang"
+import (
+	"tilec/lang"
+)
 
 // This file proposes our words for those of other languages, by lang's table of neighbours.
 

@@ -58,7 +58,7 @@ type formulaCutter struct {
 }
 
 // cutFormula gives the parts of a formula, one at least, in the order in which they run; nil after an error.
-func (c *checker) cutFormula(d *lang.KernelDecl) []*formulaPart {
+func cutFormula(c *checker, d *lang.KernelDecl) []*formulaPart {
 	whole := []*formulaPart{{body: d.Body}}
 	if d.Body == nil {
 		return whole

@@ -9,7 +9,7 @@ import (
 // language model: `forward(tokens: i32[B, S], start: i32, inout cache: ..., w: Weights) -> logits: f32[B, V]`.
 
 // modelSignature reports what keeps a marked graph from being a language model.
-func (c *checker) modelSignature(g *typed.Graph, mark string, at lang.Span) {
+func modelSignature(c *checker, g *typed.Graph, mark string, at lang.Span) {
 	wrong := func(place lang.Span, format string, args ...any) report {
 		return c.Errorf(lang.ErrAttribute, place, format, args...).label(at, "marked here")
 	}
@@ -72,7 +72,7 @@ func (c *checker) modelSignature(g *typed.Graph, mark string, at lang.Span) {
 }
 
 // oneModel reports a second graph of one mark.
-func (c *checker) oneModel(g *typed.Graph, mark string, at lang.Span, marked func(*typed.Graph) bool) {
+func oneModel(c *checker, g *typed.Graph, mark string, at lang.Span, marked func(*typed.Graph) bool) {
 	for _, other := range c.prog.Graphs {
 		if other != g && marked(other) {
 			c.Errorf(lang.ErrAttribute, at, "two graphs are marked %s, %s and %s: a model has one", mark, other.Name, g.Name).label(other.Decl.Name.Place, "the other")

@@ -12,34 +12,6 @@ import (
 // maxDimension is more elements than any memory holds, so that a constant beyond it is a mistake.
 const maxDimension = 1 << 48
 
-// listed is a tensor written out, `[[1, 2], [3, 4]]`, before its context gives it an element type.
-type listed struct {
-	elems []operand // constants, row-major
-	shape []int64
-}
-
-func (l *listed) sizes() []size.Size {
-	out := make([]size.Size, len(l.shape))
-	for i, n := range l.shape {
-		out[i] = size.Const(n)
-	}
-	return out
-}
-
-// settled is the element type that a list has where nothing asks for another.
-func (l *listed) settled() typed.DType {
-	d := typed.Concrete(lang.I32)
-	for _, e := range l.elems {
-		switch e.mode {
-		case untypedFloat:
-			return typed.Concrete(lang.F32)
-		case typedValue:
-			d = e.graph.GType().DType
-		}
-	}
-	return d
-}
-
 // list types `[a, b, ...]`: constants, or lists of one shape.
 func (g *graphChecker) list(e *lang.ListExpr) operand {
 	out := &listed{}
@@ -236,7 +208,7 @@ func (g *graphChecker) make(name string, e *lang.CallExpr) operand {
 			n = 1
 		}
 		made.Value = &typed.GConst{GTyped: typed.GTyped{Type: typed.GType{Kind: typed.GScalar, DType: d}, At: e.Place}, Value: lang.Literal{DType: lang.I32, Int: n, Float: float64(n)}}
-	case m.rule == typed.MakeRange && !typed.IsFloat(d) && !isInt(d):
+	case m.rule == typed.MakeRange && !typed.IsFloat(d) && !typed.IsInt(d):
 		g.Errorf(lang.ErrOperandType, e.Args[0].Value.Span(), "%s makes numbers, not %s", name, g.describeDType(d))
 		return bad(e.Place)
 	}

@@ -69,7 +69,7 @@ func (g *graphChecker) seed(k *pointwise, x lang.Expr) (typed.Expr, bool) {
 		return nil, false
 	}
 	d := o.graph.GType().DType
-	if !isInt(d) {
+	if !typed.IsInt(d) {
 		g.Errorf(lang.ErrWrongType, x.Span(), "the seed is %s; an integer is needed", g.describe(o)).castFix(x, typed.Concrete(lang.I32))
 		return nil, false
 	}

@@ -1,13 +1,16 @@
 package typecheck
 
 import (
+	"maps"
+	"slices"
+
 	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
 
 // graphOf types the signature of a graph, once.
-func (c *checker) graphOf(m *module, d *lang.GraphDecl) *typed.Graph {
+func graphOf(c *checker, m *module, d *lang.GraphDecl) *typed.Graph {
 	if g := c.graphs[d]; g != nil {
 		return g
 	}
@@ -28,7 +31,7 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *typed.Graph {
 	used := map[*typed.TypeParam]bool{}
 	add := func(p *lang.Param, mode lang.ParamMode) {
 		e := &entity{kind: entInvalid, name: p.Name.Name, at: p.Name.Place}
-		if q := s.graphParam(p, mode); q != nil {
+		if q := graphParam(s, p, mode); q != nil {
 			e.kind = entGraphValue
 			if mode == lang.Out {
 				g.Outputs = append(g.Outputs, q)
@@ -63,18 +66,18 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *typed.Graph {
 		add(p, lang.Out)
 	}
 	g.TypeParams, g.Consts, g.Dims = s.types, s.consts, s.dims
-	c.graphAttrs(g, d, s)
+	graphAttrs(c, g, d, s)
 	for _, a := range d.Attrs {
 		switch {
 		case a.Name.Name == "generate" && g.Generate:
-			c.oneModel(g, "@generate", a.Place, func(g *typed.Graph) bool { return g.Generate })
+			oneModel(c, g, "@generate", a.Place, func(g *typed.Graph) bool { return g.Generate })
 		case a.Name.Name == "logits" && g.Logits:
-			c.oneModel(g, "@logits", a.Place, func(g *typed.Graph) bool { return g.Logits })
+			oneModel(c, g, "@logits", a.Place, func(g *typed.Graph) bool { return g.Logits })
 		default:
 			continue
 		}
 		if s.ok {
-			c.modelSignature(g, "@"+a.Name.Name, a.Place)
+			modelSignature(c, g, "@"+a.Name.Name, a.Place)
 		}
 	}
 	for _, dim := range g.Dims {
@@ -97,7 +100,7 @@ func (c *checker) graphOf(m *module, d *lang.GraphDecl) *typed.Graph {
 	return g
 }
 
-func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *typed.GParam {
+func graphParam(s *signature, p *lang.Param, mode lang.ParamMode) *typed.GParam {
 	switch {
 	case p.IsAxis:
 		s.Errorf(lang.ErrDeclType, p.Place, "only a fn takes an axis")
@@ -130,7 +133,7 @@ func (s *signature) graphParam(p *lang.Param, mode lang.ParamMode) *typed.GParam
 }
 
 // graphAttrs reads the attributes of a graph.
-func (c *checker) graphAttrs(g *typed.Graph, d *lang.GraphDecl, s *signature) {
+func graphAttrs(c *checker, g *typed.Graph, d *lang.GraphDecl, s *signature) {
 	c.attrs(d.Attrs, "a graph", lang.OnGraph, map[string]attrRule{
 		"generate": c.noArgs(func() { g.Generate = true }),
 		"logits":   c.noArgs(func() { g.Logits = true }),
@@ -153,7 +156,7 @@ func (c *checker) graphAttrs(g *typed.Graph, d *lang.GraphDecl, s *signature) {
 				case !known[arg.Name.Name]:
 					if s.ok {
 						c.Errorf(lang.ErrAttribute, arg.Name.Place, "%s has no dimension, constant or scalar parameter %s", g.Name, arg.Name.Name).
-							suggest(arg.Name.Place, arg.Name.Name, sortedKeys(known))
+							suggest(arg.Name.Place, arg.Name.Name, slices.Sorted(maps.Keys(known)))
 					}
 				default:
 					g.Config[arg.Name.Name] = key.Value
@@ -196,16 +199,16 @@ type graphChecker struct {
 	leafNames map[string]int // how often each has been asked for
 }
 
-func (c *checker) newGraphChecker(g *typed.Graph, s *scope) *graphChecker {
+func newGraphChecker(c *checker, g *typed.Graph, s *scope) *graphChecker {
 	return &graphChecker{checker: c, graph: g, scope: s, stmts: &g.Body, prover: new(size.Prover), sure: new(size.Prover).WithZeros(),
 		assigned: map[*typed.GParam]lang.Span{}, partOf: map[*typed.GLocal]typed.GExpr{}, state: map[*typed.GLocal]bool{}, named: map[*typed.GLocal][]string{}, runtime: map[*typed.GLocal]*typed.GParam{},
 		pointwise: map[*typed.GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*typed.Param{}, leafNames: map[string]int{"result": 1}}
 }
 
 // graphBody types what a graph does.
-func (c *checker) graphBody(m *module, d *lang.GraphDecl) {
+func graphBody(c *checker, m *module, d *lang.GraphDecl) {
 	g := c.graphs[d]
-	gc := c.newGraphChecker(g, newScope(c.sigs[d].scope))
+	gc := newGraphChecker(c, g, newScope(c.sigs[d].scope))
 	for _, p := range append(append([]*typed.GParam{}, g.Params...), g.Outputs...) {
 		p.Type.Walk(func(t typed.GType) {
 			for _, s := range t.Shape {

@@ -9,7 +9,7 @@ import (
 // This file types tests: graphs without parameters that check what they compute.
 
 // testBody types a test.
-func (c *checker) testBody(m *module, d *lang.TestDecl) {
+func testBody(c *checker, m *module, d *lang.TestDecl) {
 	c.attrs(d.Attrs, "a test", lang.Nowhere, nil)
 	name := d.DeclName()
 	if first, known := c.tests[name.Name]; known {
@@ -23,7 +23,7 @@ func (c *checker) testBody(m *module, d *lang.TestDecl) {
 	if d.Body == nil {
 		return
 	}
-	g := c.newGraphChecker(t.Graph, newScope(m.scope))
+	g := newGraphChecker(c, t.Graph, newScope(m.scope))
 	g.test = t
 	found := c.found
 	o := g.block(d.Body)

@@ -8,25 +8,8 @@ import (
 	"tilec/lang"
 )
 
-// module is a file with the names that it can use.
-type module struct {
-	tree    *lang.Module
-	imports []imported
-	own     *scope // its own declarations
-	scope   *scope // those and what it imports
-	// loading: the imports of the file, or of one behind it, are being read.
-	loading bool
-	// incomplete: an import failed, so that unknown names prove nothing.
-	incomplete bool
-}
-
-type imported struct {
-	at     lang.Span
-	module *module
-}
-
 // loadAll reads the imports of the root, theirs, and so on.
-func (c *checker) loadAll(root *lang.Module, load Loader) {
+func (c *program) loadAll(root *lang.Module, load Loader) {
 	var stack []*module
 	var visit func(tree *lang.Module) *module
 	visit = func(tree *lang.Module) *module {
@@ -78,7 +61,7 @@ func (c *checker) loadAll(root *lang.Module, load Loader) {
 }
 
 // reportCycle reports an import of a file that is being loaded. The stack has the files that are, the root first.
-func (c *checker) reportCycle(stack []*module, file *module, imp *lang.Import) {
+func (c *program) reportCycle(stack []*module, file *module, imp *lang.Import) {
 	cycle := stack[slices.Index(stack, file):]
 	var names []string
 	for _, on := range append(slices.Clone(cycle), file) {
@@ -97,7 +80,7 @@ func (c *checker) reportCycle(stack []*module, file *module, imp *lang.Import) {
 }
 
 // declareModule enters a file's own declarations.
-func (c *checker) declareModule(m *module) {
+func (c *program) declareModule(m *module) {
 	m.own = newScope(nil)
 	for _, d := range m.tree.Decls {
 		name := d.DeclName()
@@ -143,7 +126,7 @@ func (c *checker) declareModule(m *module) {
 }
 
 // importNames makes the names of imported files usable.
-func (c *checker) importNames(m *module) {
+func (c *program) importNames(m *module) {
 	m.scope = newScope(nil)
 	m.scope.module = m
 	for name, e := range m.own.names {

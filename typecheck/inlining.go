@@ -88,7 +88,7 @@ func (c *checker) callFn(in caller, ent *entity, e *lang.CallExpr) operand {
 	for _, x := range k.extra {
 		in.Operand(x)
 	}
-	if info := c.fns[d]; !k.settle(ok) || info == nil || info.recursive || d.Body == nil {
+	if !k.settle(ok) || c.recursive[d] || d.Body == nil {
 		return bad(e.Place)
 	}
 	for _, p := range to.types { // inside, the parameter is the argument's type
@@ -195,4 +195,32 @@ func (k *call) resultOf(o operand, d *lang.FnDecl, want typed.DType) operand {
 		return bad(k.expr.Place)
 	}
 	return o
+}
+
+// fnGenerics declares the parameters of a fn between `<` and `>`.
+func (c *checker) fnGenerics(s *scope, d *lang.FnDecl, entityOf func(*lang.Generic) *entity) {
+	for _, g := range d.Generics {
+		c.boundOf(g)
+		e := entityOf(g)
+		e.name, e.at = g.Name.Name, g.Name.Place
+		c.declare(s, e, false)
+	}
+}
+
+// fnType resolves the type of a parameter or of the value of a fn: an element
+// type, or the zero DType for none.
+func (c *checker) fnType(s *scope, t *lang.TypeExpr) typed.DType {
+	if t == nil {
+		return typed.DType{}
+	}
+	if t.HasShape || t.Count != nil || len(t.Args) > 0 {
+		c.Errorf(lang.ErrDeclType, t.Place, "a fn takes and gives tiles, which have an element type and no shape").
+			replace(t.Place, t.Name.Name, "write the element type alone, or leave the type out")
+		return typed.DType{}
+	}
+	d, ok := c.dtypeNamed(s, t.Name.Name, t.Place)
+	if !ok {
+		return typed.DType{}
+	}
+	return d
 }

@@ -34,7 +34,7 @@ type invoked struct {
 // callKernel types a call of a kernel.
 func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.KernelDecl)
-	k := g.kernelOf(ent.module, d)
+	k := kernelOf(g.checker, ent.module, d)
 	gtype := func(p *typed.Param) typed.GType {
 		if !p.IsTensor {
 			return typed.GType{Kind: typed.GScalar, DType: p.DType}
@@ -64,7 +64,7 @@ func (g *graphChecker) callKernel(ent *entity, e *lang.CallExpr) operand {
 // callGraph types a call of a graph.
 func (g *graphChecker) callGraph(ent *entity, e *lang.CallExpr) operand {
 	d := ent.decl.(*lang.GraphDecl)
-	callee := g.graphOf(ent.module, d)
+	callee := graphOf(g.checker, ent.module, d)
 	params := make([]invoked, len(callee.Params))
 	for i, p := range callee.Params {
 		params[i] = invoked{p.Name, p.At, p.Type, p.Mode, p.Default}

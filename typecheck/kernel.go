@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"tilec/lang"
@@ -8,156 +10,8 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// signature is what the declaration of a kernel or a graph needs to be typed.
-type signature struct {
-	*checker
-	what   string // "kernel" or "graph"
-	decl   lang.Decl
-	scope  *scope
-	types  []*typed.TypeParam
-	consts []*size.Symbol
-	dims   []*size.Symbol
-	ok     bool
-}
-
-func (s *signature) fail() { s.ok = false }
-
-// Errorf reports an error that makes the signature unusable.
-func (s *signature) Errorf(code lang.Code, at lang.Span, format string, args ...any) report {
-	s.fail()
-	return s.checker.Errorf(code, at, format, args...)
-}
-
-// constTypeName is the element type of a constant parameter of a type as written.
-func constTypeName(name string) string {
-	switch name {
-	case "int":
-		return "i32"
-	case "float":
-		return "f32"
-	}
-	return name
-}
-
-// boundOf checks what stands after the colon of a generic parameter.
-func (c *checker) boundOf(g *lang.Generic) bool {
-	if g.IsConst {
-		d, ok := lang.ParseDType(constTypeName(g.Bound.Name))
-		if ok && (d == lang.Bool || d == lang.I32 || d == lang.F32) {
-			return true
-		}
-		c.Errorf(lang.ErrUnknownType, g.Bound.Place, "a constant parameter is int, bool or f32, not %s", g.Bound.Name).
-			suggest(g.Bound.Place, g.Bound.Name, []string{"int", "bool", "f32"})
-		return false
-	}
-	switch g.Bound.Name {
-	case "float", "int", "any":
-		return true
-	}
-	c.Errorf(lang.ErrUnknownType, g.Bound.Place, "a type parameter is float, int or any, not %s", g.Bound.Name).
-		suggest(g.Bound.Place, g.Bound.Name, []string{"float", "int", "any"})
-	return false
-}
-
-// generics declares the parameters between `<` and `>`.
-func (s *signature) generics(gs []*lang.Generic) {
-	for _, g := range gs {
-		e := &entity{kind: entInvalid, name: g.Name.Name, at: g.Name.Place}
-		if !s.boundOf(g) {
-			s.fail()
-		} else if g.IsConst {
-			d, _ := lang.ParseDType(constTypeName(g.Bound.Name))
-			sym := &size.Symbol{Name: g.Name.Name, Kind: size.ConstSymbol, DType: d, At: g.Name.Place}
-			if g.Default != nil {
-				lit, ok := s.literalOf(s.scope, g.Default, d, "the default of "+g.Name.Name)
-				if !ok {
-					s.fail()
-				}
-				sym.Default = lit
-			}
-			s.consts = append(s.consts, sym)
-			e.kind, e.symbol = entSymbol, sym
-		} else {
-			p := &typed.TypeParam{Name: g.Name.Name, Bound: g.Bound.Name, At: g.Name.Place}
-			s.types = append(s.types, p)
-			e.kind, e.dtype = entTypeParam, typed.DType{Param: p}
-		}
-		s.declare(s.scope, e, false)
-	}
-}
-
-// newDims declares a dimension for every unknown name in a shape.
-func (s *signature) newDims(shape []lang.Expr) {
-	for _, x := range shape {
-		lang.Walk(x, func(n lang.Node) bool {
-			if call, ok := n.(*lang.CallExpr); ok {
-				for _, a := range call.Args {
-					s.newDims([]lang.Expr{a.Value})
-				}
-				return false
-			}
-			name, ok := n.(*lang.NameExpr)
-			if !ok {
-				return true
-			}
-			if !s.scope.lookup(name.Name).counts() && !isBuiltin(name.Name) {
-				sym := &size.Symbol{Name: name.Name, Kind: size.DimSymbol, DType: lang.I32, At: name.Place}
-				s.dims = append(s.dims, sym)
-				s.declare(s.scope, &entity{kind: entSymbol, name: name.Name, at: name.Place, symbol: sym}, false)
-			}
-			return true
-		})
-	}
-}
-
-// shape evaluates the sizes of a shape.
-func (s *signature) shape(exprs []lang.Expr) ([]size.Size, bool) {
-	b := s.newBody(&typed.Kernel{}, s.scope)
-	ok := true
-	sizes := make([]size.Size, len(exprs))
-	for i, x := range exprs {
-		s.sizing++
-		o := b.value(x)
-		s.sizing--
-		switch {
-		case o.mode == invalid:
-			ok = false
-		case o.mode != untypedInt:
-			wholeHelp(s.Errorf(lang.ErrNotConstant, x.Span(), "a dimension is an integer expression over dimensions and constants, not %s", s.describeOperand(o)), o)
-			ok = false
-		default:
-			if n, isConst := o.size.Const(); isConst && n < 1 {
-				s.Errorf(lang.ErrConstantValue, x.Span(), "a dimension of size %d; the least is 1", n)
-				ok = false
-			}
-			sizes[i] = o.size
-		}
-	}
-	if !ok {
-		s.fail()
-	}
-	return sizes, ok
-}
-
-// requireBound reports dimensions that no argument's shape gives by itself.
-func (s *signature) requireBound(alone map[*size.Symbol]bool) {
-	var known []string
-	for _, d := range s.dims {
-		if alone[d] {
-			known = append(known, d.Name)
-		}
-	}
-	for _, d := range s.dims {
-		if !alone[d] {
-			r := s.Errorf(lang.ErrUnboundDim, d.At, "nothing tells the size of %s: no input has it as a dimension by itself", d.Name)
-			r.help("give an input a dimension that is %s alone, or make it a constant parameter, `const %s: int`", d.Name, d.Name)
-			r.suggest(d.At, d.Name, known)
-		}
-	}
-}
-
-// param types a parameter or an output of a kernel.
-func (s *signature) param(p *lang.Param, mode lang.ParamMode) *typed.Param {
+// kernelParam types a parameter or an output of a kernel.
+func kernelParam(s *signature, p *lang.Param, mode lang.ParamMode) *typed.Param {
 	out := &typed.Param{Name: p.Name.Name, Mode: mode, At: p.Name.Place}
 	t := p.Type
 	switch {
@@ -198,28 +52,8 @@ func (s *signature) param(p *lang.Param, mode lang.ParamMode) *typed.Param {
 	return out
 }
 
-// defaultOf evaluates the default of a scalar parameter.
-func (s *signature) defaultOf(p *lang.Param, d typed.DType, refuse bool) *lang.Literal {
-	if refuse {
-		s.Errorf(lang.ErrDeclType, p.Default.Span(), "only a scalar parameter has a default")
-		return nil
-	}
-	of := d.Of
-	if d.Param != nil {
-		of = lang.F32
-		if d.Param.Bound == "int" {
-			of = lang.I32
-		}
-	}
-	lit, ok := s.literalOf(s.scope, p.Default, of, "the default of "+p.Name.Name)
-	if !ok {
-		s.fail()
-	}
-	return lit
-}
-
 // kernelOf types the signature of a kernel, once.
-func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *typed.Kernel {
+func kernelOf(c *checker, m *module, d *lang.KernelDecl) *typed.Kernel {
 	if k := c.kernels[d]; k != nil {
 		return k
 	}
@@ -239,7 +73,7 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *typed.Kernel {
 		s.typeDims(p.Type) // what only outputs have is reported by requireBound
 	}
 	add := func(p *lang.Param, mode lang.ParamMode) {
-		q := s.param(p, mode)
+		q := kernelParam(s, p, mode)
 		e := &entity{kind: entInvalid, name: p.Name.Name, at: p.Name.Place}
 		if q != nil {
 			e.kind, e.param = entTensor, q
@@ -270,7 +104,7 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *typed.Kernel {
 	if s.ok {
 		s.requireBound(alone)
 	}
-	s.used(k)
+	typesUsed(s, k)
 	if len(k.Outputs) == 0 && s.ok && !storesTo(d) {
 		writes := false
 		for _, p := range k.Params {
@@ -280,7 +114,7 @@ func (c *checker) kernelOf(m *module, d *lang.KernelDecl) *typed.Kernel {
 			s.Errorf(lang.ErrNeverStored, d.Name.Place, "the kernel %s has no output", k.Name).help("name one after the parameters: `-> y: f32[N]`")
 		}
 	}
-	c.kernelAttrs(k, d, s)
+	kernelAttrs(c, k, d, s)
 	if !s.ok {
 		c.broken[d] = true
 	}
@@ -307,25 +141,9 @@ func storesTo(d *lang.KernelDecl) (found bool) {
 	return found
 }
 
-// declareParam enters a parameter; a name that a dimension has already is an error.
-func (s *signature) declareParam(e *entity) {
-	if old := s.scope.names[e.name]; old != nil && e.name != "_" {
-		r := s.Errorf(lang.ErrDuplicate, e.at, "%s is declared twice", e.name).label(old.at, "first declared here, as %s", old.describe())
-		if old.kind == entSymbol && old.symbol.Kind == size.DimSymbol && e.kind == entValue {
-			r.Labels[len(r.Labels)-1].Text = "a dimension of this name stands here"
-			r.help("a shape tells a size, so it is no parameter: leave out %s, or make it a constant, `<const %s: int>`", e.name, e.name)
-		} else {
-			r.help("give one of them another name")
-		}
-		s.scope.names[e.name] = &entity{kind: entInvalid, name: e.name, at: e.at}
-		return
-	}
-	s.scope.names[e.name] = e
-}
-
-// used reports type parameters that no input's and no output's type mentions. Those
+// typesUsed reports type parameters that no input's and no output's type mentions. Those
 // that only outputs mention are given by name, as in `k(x, T = bf16)`.
-func (s *signature) used(k *typed.Kernel) {
+func typesUsed(s *signature, k *typed.Kernel) {
 	used := map[*typed.TypeParam]bool{}
 	for _, p := range append(append([]*typed.Param{}, k.Params...), k.Outputs...) {
 		used[p.DType.Param] = true
@@ -335,11 +153,6 @@ func (s *signature) used(k *typed.Kernel) {
 			s.unusedTypeParam(t)
 		}
 	}
-}
-
-func (c *checker) unusedTypeParam(t *typed.TypeParam) {
-	c.Errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input and no output has elements of that type", t.Name).
-		help("give an input or an output the type %s, or leave %s out", t.Name, t.Name)
 }
 
 func exampleOutput(k *typed.Kernel) string {
@@ -418,9 +231,9 @@ func (b *bodyChecker) tunes(d *lang.KernelDecl) {
 		if _, known := b.tiles[name]; !known {
 			r := b.Errorf(lang.ErrTune, t.Name.Place, "%s is the extent of no axis", name)
 			if len(b.tiles) > 0 {
-				r.help("the extents are %s", strings.Join(sortedKeys(b.tiles), ", "))
+				r.help("the extents are %s", strings.Join(slices.Sorted(maps.Keys(b.tiles)), ", "))
 			}
-			r.suggest(t.Name.Place, name, sortedKeys(b.tiles))
+			r.suggest(t.Name.Place, name, slices.Sorted(maps.Keys(b.tiles)))
 			continue
 		}
 		var choices []int64

@@ -11,11 +11,11 @@ import (
 // This file types the body of a kernel: all of it with one grid, or a formula part by part.
 
 // kernelBody types what a kernel does.
-func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
+func kernelBody(c *checker, m *module, d *lang.KernelDecl) {
 	k := c.kernels[d]
 	before := c.found
 	if len(d.Grid) > 0 {
-		b := c.newKernelBody(m, k, k)
+		b := newKernelBody(c, m, k, k)
 		for _, a := range d.Grid {
 			b.gridAxis(a)
 		}
@@ -27,16 +27,16 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 		}
 		return
 	}
-	parts := c.cutFormula(d)
+	parts := cutFormula(c, d)
 	if parts == nil {
 		return
 	}
 	bodies := make([]*bodyChecker, len(parts))
-	whole := c.newKernelBody(m, k, k)
+	whole := newKernelBody(c, m, k, k)
 	for i, part := range parts {
 		b := whole
 		if len(parts) > 1 {
-			b = c.newKernelBody(m, k, partKernel(k, part, i))
+			b = newKernelBody(c, m, k, partKernel(k, part, i))
 			if !part.unused {
 				k.Parts = append(k.Parts, b.kernel)
 			}
@@ -79,8 +79,8 @@ func (c *checker) kernelBody(m *module, d *lang.KernelDecl) {
 }
 
 // newKernelBody makes the state for typing a kernel, or a part of one.
-func (c *checker) newKernelBody(m *module, whole, k *typed.Kernel) *bodyChecker {
-	b := c.newBody(k, m.scope)
+func newKernelBody(c *checker, m *module, whole, k *typed.Kernel) *bodyChecker {
+	b := newBody(c, k, m.scope)
 	b.scope = c.sigs[k.Decl].scope
 	if k != whole {
 		b.scope = newScope(b.scope)

@@ -3,8 +3,6 @@ package typecheck
 // The limits of a program, which keep the time and the memory that checking takes near to its length.
 // docs/language.md lists them, and the page of E0802.
 const (
-	// maxPairs bounds the pairs of accesses of a kernel that are compared one by one.
-	maxPairs = 5000
 	// maxTensors bounds the tensors of a struct, those of its fields included: structs of two that
 	// hold two of the next double with every link.
 	maxTensors = 10000

@@ -263,7 +263,7 @@ func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *typed.For, result *oper
 			at = result.elems[i].at
 		}
 		switch {
-		case !sameAxes(got.Axes, want.Axes):
+		case !typed.SameAxes(got.Axes, want.Axes):
 			ok = false
 			b.Errorf(lang.ErrCarried, at, "%s starts as %s and becomes %s", c.Name, want, got).
 				label(c.At, "carried as %s", want).

@@ -122,12 +122,12 @@ func (c *checker) convert(o operand, d typed.DType) operand {
 		t := typed.Typed{Type: typed.Type{DType: d}, At: o.at}
 		f := o.rounded(d)
 		switch {
-		case o.ratio && isInt(d):
+		case o.ratio && typed.IsInt(d):
 			return c.convertExact(o, d)
 		case d.Param != nil && d.Param.Bound != "float", d.Param == nil && !d.Of.IsFloat():
 			r := c.Errorf(lang.ErrConstantType, o.at, "the constant %v is no %s", o.num, c.describeDType(d))
 			const help = "write an integer, or convert the other operand to a float"
-			if n := int64(o.num); isInt(d) && float64(n) == o.num && o.at.IsValid() {
+			if n := int64(o.num); typed.IsInt(d) && float64(n) == o.num && o.at.IsValid() {
 				r.replace(o.at, strconv.FormatInt(n, 10), help)
 			} else {
 				r.help(help)
@@ -214,39 +214,37 @@ func (c *checker) describeDType(d typed.DType) string {
 	return d.String()
 }
 
-func hasAxis(axes []*typed.Axis, a *typed.Axis) bool {
-	for _, b := range axes {
-		if a == b {
-			return true
-		}
+// namedConstant is one of the constants of the language.
+func namedConstant(name string, at lang.Span) (operand, bool) {
+	switch name {
+	case "inf":
+		return floatOperand(at, math.Inf(1)), true
+	case "nan":
+		return floatOperand(at, math.NaN()), true
+	case "pi":
+		return floatOperand(at, math.Pi), true
 	}
-	return false
+	return operand{}, false
 }
 
-// unionAxes is the axes of all, in order of first appearance.
-func unionAxes(types ...typed.Type) []*typed.Axis {
-	var u []*typed.Axis
-	for _, t := range types {
-		for _, a := range t.Axes {
-			if !hasAxis(u, a) {
-				u = append(u, a)
-			}
-		}
-	}
-	return u
+// isIndexType reports the types that positions have.
+func isIndexType(d typed.DType) bool {
+	return d == typed.Concrete(lang.I32) || d == typed.Concrete(lang.I64)
 }
 
-// withoutAxes is the axes that are not in drop.
-func withoutAxes(axes, drop []*typed.Axis) []*typed.Axis {
-	var rest []*typed.Axis
-	for _, a := range axes {
-		if !hasAxis(drop, a) {
-			rest = append(rest, a)
+// untypedAt tells which of the n values have no type of their own yet.
+func (o operand) untypedAt(n int) []bool {
+	out := make([]bool, n)
+	switch {
+	case o.isUntyped():
+		out[0] = true
+	case o.mode == several && o.elems != nil:
+		at := 0
+		for _, e := range o.elems {
+			k := len(e.valueTypes())
+			copy(out[at:], e.untypedAt(k))
+			at += k
 		}
 	}
-	return rest
-}
-
-func sameAxes(a, b []*typed.Axis) bool {
-	return len(a) == len(b) && len(withoutAxes(a, b)) == 0
+	return out
 }

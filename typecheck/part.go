@@ -79,7 +79,7 @@ func beforeLaunch(x typed.Expr) bool {
 		case *typed.Apply:
 			return launchOps[n.Op] && !slices.ContainsFunc(n.Args, func(a typed.Expr) bool {
 				d := a.Types()[0].DType
-				return !isInt(d) && d != typed.Concrete(lang.Bool)
+				return !typed.IsInt(d) && d != typed.Concrete(lang.Bool)
 			})
 		}
 		return false

@@ -36,7 +36,7 @@ func (b *bodyChecker) positionOperand(o operand, e lang.Expr) (operand, bool) {
 	if o.mode == invalid {
 		return o, false
 	}
-	if o.mode != typedValue || !isInt(o.typ().DType) {
+	if o.mode != typedValue || !typed.IsInt(o.typ().DType) {
 		r := b.Errorf(lang.ErrIndexType, e.Span(), "an index is an integer, not %s", b.describeOperand(o))
 		if o.mode != untypedFloat {
 			r.castFix(e, typed.Concrete(lang.I32))
@@ -95,7 +95,7 @@ func (b *bodyChecker) pick(e *lang.CallExpr) operand {
 			b.Errorf(lang.ErrWrongType, e.Else.Span(), "the value after `else` is %s, and the tile's elements are %s", got, t.Type.DType).castFix(e.Else, t.Type.DType)
 			return bad(e.Place)
 		}
-		axes := unionAxes(t.Type, els.typ())
+		axes := typed.UnionAxes(t.Type, els.typ())
 		if !proven || len(axes) > len(t.Type.Axes) {
 			t.Else, t.Checked[0] = els.expr, true // whatever could be proven, the result is over its axes
 		}
@@ -115,7 +115,7 @@ func (b *bodyChecker) insert(e *lang.CallExpr) operand {
 	if !ok || v.mode == invalid {
 		return bad(e.Place)
 	}
-	if !hasAxis(x.typ().Axes, d) {
+	if !typed.HasAxis(x.typ().Axes, d) {
 		b.Errorf(lang.ErrNoAxis, e.Args[1].Value.Span(), "the tile %s has no axis %s", x.typ(), d.Name).label(x.at, "%s", x.typ())
 		return bad(e.Place)
 	}
@@ -157,7 +157,7 @@ func (b *bodyChecker) broadcast(e *lang.CallExpr) operand {
 		switch {
 		case !found:
 			ok = false
-		case hasAxis(axes, d):
+		case typed.HasAxis(axes, d):
 			b.Errorf(lang.ErrDuplicate, a.Place, "the axis %s stands twice", d.Name)
 			ok = false
 		default:
@@ -168,7 +168,7 @@ func (b *bodyChecker) broadcast(e *lang.CallExpr) operand {
 		return bad(e.Place)
 	}
 	t := x.typ()
-	all := unionAxes(t, typed.Type{Axes: axes})
+	all := typed.UnionAxes(t, typed.Type{Axes: axes})
 	if len(all) == len(t.Axes) {
 		return x
 	}

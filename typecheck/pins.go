@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -13,7 +14,7 @@ import (
 // This file reads what a source takes from the planner: @warps(8), @target(sm_90a, BM = 128, split(k, 2)), @split(k, 4).
 
 // checkSetting reports a number that a setting cannot be, with one that it can. What one machine has is for the planner to say.
-func (c *checker) checkSetting(l lang.Setting, at lang.Span, n int64) bool {
+func checkSetting(c *checker, l lang.Setting, at lang.Span, n int64) bool {
 	f := l.Check(n)
 	switch {
 	case f == nil:
@@ -31,7 +32,7 @@ func (c *checker) checkSetting(l lang.Setting, at lang.Span, n int64) bool {
 }
 
 // pinValue reads `@warps(8)`.
-func (c *checker) pinValue(s *scope, a *lang.Attr, l lang.Setting) (int64, bool) {
+func pinValue(c *checker, s *scope, a *lang.Attr, l lang.Setting) (int64, bool) {
 	if len(a.Args) != 1 || a.Args[0].Name != nil {
 		c.Errorf(lang.ErrAttribute, a.Place, "@%s takes one number, as in `@%s(4)`", l.Name, l.Name)
 		return 0, false
@@ -40,12 +41,12 @@ func (c *checker) pinValue(s *scope, a *lang.Attr, l lang.Setting) (int64, bool)
 	if !ok {
 		return 0, false
 	}
-	return lit.Int, c.checkSetting(l, a.Args[0].Place, lit.Int)
+	return lit.Int, checkSetting(c, l, a.Args[0].Place, lit.Int)
 }
 
 // targetRule reads `@target(sm_90a, BM = 128, warps = 8)`. Extents are known
 // when the body has been typed: see targetExtents.
-func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
+func targetRule(c *checker, s *signature, k *typed.Kernel) attrRule {
 	return func(a *lang.Attr) {
 		name, ok := (*lang.NameExpr)(nil), false
 		if len(a.Args) > 0 && a.Args[0].Name == nil {
@@ -94,7 +95,7 @@ func (c *checker) targetRule(s *signature, k *typed.Kernel) attrRule {
 			pin, isSetting := lang.FindSetting(arg.Name.Name, lang.InTarget)
 			switch {
 			case isSetting && pin.Takes == lang.TakesNumber:
-				ok = c.checkSetting(pin, arg.Value.Span(), lit.Int)
+				ok = checkSetting(c, pin, arg.Value.Span(), lit.Int)
 			case lit.Int < 1:
 				c.Errorf(lang.ErrTune, arg.Value.Span(), "the extent %d of %s; the least is 1", lit.Int, arg.Name.Name)
 				ok = false
@@ -127,7 +128,7 @@ func (b *bodyChecker) targetExtents() {
 		for _, p := range t.Pins {
 			if !known[p.Name] {
 				b.Errorf(lang.ErrTune, p.At, "%s is the extent of no axis, and nothing else that can be pinned", p.Name).
-					suggest(p.At, p.Name, sortedKeys(known)).note("it may be %s", strings.Join(sortedKeys(known), ", "))
+					suggest(p.At, p.Name, slices.Sorted(maps.Keys(known))).note("it may be %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 			}
 		}
 	}
@@ -217,6 +218,28 @@ func (b *bodyChecker) split(seen map[string]lang.Span, target string, place lang
 		b.Errorf(lang.ErrAttribute, name.Place, "%s is an axis of the grid, which blocks share already", name.Name).label(grid.At, "declared here").
 			help("split an axis that one block goes through: a `for`, an `axis`, or one that a formula reduces over")
 	default:
-		b.Errorf(lang.ErrAttribute, name.Place, "there is no axis %s to split", name.Name).suggest(name.Place, name.Name, sortedKeys(names))
+		b.Errorf(lang.ErrAttribute, name.Place, "there is no axis %s to split", name.Name).suggest(name.Place, name.Name, slices.Sorted(maps.Keys(names)))
 	}
+}
+
+// kernelAttrs reads the attributes of a kernel.
+func kernelAttrs(c *checker, k *typed.Kernel, d *lang.KernelDecl, s *signature) {
+	rules := map[string]attrRule{
+		"approx":    c.noArgs(func() { k.Approx = true }),
+		"precision": c.wordArg(lang.Precisions(), func(w string) { k.Precision, _ = lang.Precision(w) }),
+		"sizes":     c.sizesRule(s, k.SizeHints, k.TypeHints),
+		"target":    targetRule(c, s, k),
+		"split":     func(*lang.Attr) {}, // its axis is declared in the body: see splits
+	}
+	for _, l := range lang.Settings(lang.OnKernel) {
+		if l.Takes != lang.TakesNumber {
+			continue
+		}
+		rules[l.Name] = func(a *lang.Attr) {
+			if n, ok := pinValue(c, s.scope, a, l); ok {
+				k.Hints[l.Name], k.HintAt[l.Name] = n, a.Place
+			}
+		}
+	}
+	c.attrs(d.Attrs, "a kernel", lang.OnKernel, rules)
 }

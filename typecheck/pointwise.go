@@ -89,7 +89,7 @@ func (g *graphChecker) tensorOp(op lang.Op, at, opAt lang.Span, args []operand, 
 		out.Args = append(out.Args, a)
 		types = append(types, a.Types()[0])
 	}
-	out.Type.Axes = unionAxes(types...)
+	out.Type.Axes = typed.UnionAxes(types...)
 	k.value = out
 	return g.tensorValue(k, shape, at)
 }

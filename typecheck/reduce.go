@@ -62,7 +62,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	o := typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: withoutAxes(t.Axes, over)}, At: e.Place}, Op: op, Args: []typed.Expr{x.expr}, Over: over})
+	o := typedOperand(&typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: typed.WithoutAxes(t.Axes, over)}, At: e.Place}, Op: op, Args: []typed.Expr{x.expr}, Over: over})
 	if row.Rule == lang.RuleArg {
 		o.lin = b.someOf(over[0], name)
 	}
@@ -88,7 +88,7 @@ func (b *bodyChecker) axesOver(names []lang.Ident) ([]*typed.Axis, bool) {
 		switch {
 		case !found:
 			ok = false
-		case hasAxis(axes, a):
+		case typed.HasAxis(axes, a):
 			b.Errorf(lang.ErrDuplicate, n.Place, "the axis %s stands twice", n.Name)
 			ok = false
 		default:
@@ -102,7 +102,7 @@ func (b *bodyChecker) axesOver(names []lang.Ident) ([]*typed.Axis, bool) {
 func (b *bodyChecker) has(x operand, over []*typed.Axis, names []lang.Ident) bool {
 	t := x.typ()
 	for i, a := range over {
-		if hasAxis(t.Axes, a) {
+		if typed.HasAxis(t.Axes, a) {
 			continue
 		}
 		r := b.Errorf(lang.ErrNoAxis, names[i].Place, "the tile %s has no axis %s", t, a.Name).label(x.at, "%s", t)
@@ -128,7 +128,7 @@ func (b *bodyChecker) factors(e *lang.CallExpr, ops []operand, exprs []lang.Expr
 	if !ok {
 		return d, false
 	}
-	if !typed.IsFloat(d) && !isInt(d) {
+	if !typed.IsFloat(d) && !typed.IsInt(d) {
 		b.Errorf(lang.ErrOperandType, e.Fn.Span(), "`%s` needs numbers, not %s", e.Fn.Span().Text(), b.describeDType(d)).label(ops[0].at, "%s", d)
 		return d, false
 	}
@@ -165,7 +165,7 @@ func (b *bodyChecker) dot(e *lang.CallExpr) operand {
 	if !ok {
 		return bad(e.Place)
 	}
-	t := typed.Type{DType: acc, Axes: withoutAxes(unionAxes(x, y), over)}
+	t := typed.Type{DType: acc, Axes: typed.WithoutAxes(typed.UnionAxes(x, y), over)}
 	return typedOperand(&typed.Apply{Typed: typed.Typed{Type: t, At: e.Place}, Op: lang.OpDot, Args: []typed.Expr{ops[0].expr, ops[1].expr}, Over: over})
 }
 
@@ -178,7 +178,7 @@ func (b *bodyChecker) noCommonAxis(e *lang.CallExpr, ops []operand) {
 func commonAxes(x, y []*typed.Axis) []*typed.Axis {
 	var both []*typed.Axis
 	for _, a := range x {
-		if hasAxis(y, a) {
+		if typed.HasAxis(y, a) {
 			both = append(both, a)
 		}
 	}
@@ -218,7 +218,7 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 		b.wrongAccumulator(exprs[2], t, d, want)
 		return bad(e.Place)
 	}
-	over := withoutAxes(commonAxes(x.Axes, y.Axes), t.Axes)
+	over := typed.WithoutAxes(commonAxes(x.Axes, y.Axes), t.Axes)
 	if len(over) == 0 {
 		if len(commonAxes(x.Axes, y.Axes)) > 0 {
 			b.Errorf(lang.ErrContraction, e.Place, "mma of %s and %s into %s: every axis that they share is in the accumulator, and none is contracted", x, y, t).
@@ -228,8 +228,8 @@ func (b *bodyChecker) mma(e *lang.CallExpr) operand {
 		b.noCommonAxis(e, ops[:2])
 		return bad(e.Place)
 	}
-	product := typed.Type{DType: want, Axes: withoutAxes(unionAxes(x, y), over)}
-	if !sameAxes(product.Axes, t.Axes) {
+	product := typed.Type{DType: want, Axes: typed.WithoutAxes(typed.UnionAxes(x, y), over)}
+	if !typed.SameAxes(product.Axes, t.Axes) {
 		r := b.Errorf(lang.ErrContraction, acc.at, "the accumulator is %s, and the product of %s and %s over %s is %s", t, x, y, typed.AxisNames(over), product).
 			label(ops[0].at, "%s", x).label(ops[1].at, "%s", y)
 		r.help("start it as `%s`", zerosOf(product))

@@ -165,3 +165,20 @@ func (c *checker) unknown(s *scope, name string, at lang.Span, more []string, in
 	}
 	return r
 }
+
+// module is a file with the names that it can use.
+type module struct {
+	tree    *lang.Module
+	imports []imported
+	own     *scope // its own declarations
+	scope   *scope // those and what it imports
+	// loading: the imports of the file, or of one behind it, are being read.
+	loading bool
+	// incomplete: an import failed, so that unknown names prove nothing.
+	incomplete bool
+}
+
+type imported struct {
+	at     lang.Span
+	module *module
+}

@@ -85,7 +85,7 @@ func takeAxes(of, axes []*typed.Axis, positions []typed.Type) []*typed.Axis {
 		}
 		parts = append(parts, part)
 	}
-	return unionAxes(parts...)
+	return typed.UnionAxes(parts...)
 }
 
 // mapping is `from -> to`, each an axis or a tuple of them; twice: an axis may stand twice in from.
@@ -114,7 +114,7 @@ func (b *bodyChecker) axisList(e lang.Expr, twice bool) ([]*typed.Axis, bool) {
 		switch {
 		case !found:
 			ok = false
-		case !twice && hasAxis(axes, x):
+		case !twice && typed.HasAxis(axes, x):
 			b.Errorf(lang.ErrDuplicate, elem.Span(), "the axis %s stands twice", x.Name)
 			ok = false
 		default:
@@ -127,7 +127,7 @@ func (b *bodyChecker) axisList(e lang.Expr, twice bool) ([]*typed.Axis, bool) {
 // source checks axes that are taken from: the tile has them, whole.
 func (b *bodyChecker) source(x operand, axes []*typed.Axis, at lang.Span) bool {
 	for _, a := range axes {
-		if !hasAxis(x.typ().Axes, a) {
+		if !typed.HasAxis(x.typ().Axes, a) {
 			b.Errorf(lang.ErrNoAxis, at, "the tile %s has no axis %s", x.typ(), a.Name).label(x.at, "%s", x.typ())
 			return false
 		}
@@ -143,7 +143,7 @@ func (b *bodyChecker) source(x operand, axes []*typed.Axis, at lang.Span) bool {
 // target checks axes that a result gets: the tile has them not yet.
 func (b *bodyChecker) target(x operand, from, to []*typed.Axis, at lang.Span) bool {
 	for _, a := range to {
-		if hasAxis(x.typ().Axes, a) {
+		if typed.HasAxis(x.typ().Axes, a) {
 			b.Errorf(lang.ErrShapeOp, at, "the tile %s has an axis %s already", x.typ(), a.Name).label(x.at, "%s", x.typ()).
 				help("declare another axis for the result")
 			return false

@@ -46,7 +46,7 @@ func (b *bodyChecker) sort(e *lang.CallExpr) operand {
 		}
 		order.Args = append(order.Args, o.expr)
 		key := order.Args[0].Types()[0]
-		order.Of = append(order.Of, typed.Type{DType: o.typ().DType, Axes: unionAxes(key, o.typ())})
+		order.Of = append(order.Of, typed.Type{DType: o.typ().DType, Axes: typed.UnionAxes(key, o.typ())})
 	}
 	order.Over = over
 	return wrap(order, e.Place, nil)
@@ -69,11 +69,11 @@ func (b *bodyChecker) topk(e *lang.CallExpr) operand {
 		b.Errorf(lang.ErrSort, at, "topk gives its results over an axis that a block has whole, from 0 on, and %s is over %s", into.Name, typed.AxisText(into)).
 			label(into.At, "declared here").help("declare it as `axis r in 5`, or over a whole dimension")
 		return bad(e.Place)
-	case hasAxis(x.typ().Axes, into):
+	case typed.HasAxis(x.typ().Axes, into):
 		b.Errorf(lang.ErrSort, at, "the tile %s has the axis %s already", x.typ(), into.Name).help("declare another one for the results: `axis r in 5`")
 		return bad(e.Place)
 	}
-	axes := append(withoutAxes(x.typ().Axes, []*typed.Axis{over}), into)
+	axes := append(typed.WithoutAxes(x.typ().Axes, []*typed.Axis{over}), into)
 	return wrap(&typed.Order{Op: lang.OpTopK, Args: []typed.Expr{x.expr}, Over: over, Into: into, At: e.Place,
 		Of: []typed.Type{{DType: x.typ().DType, Axes: axes}, {DType: typed.Concrete(lang.I32), Axes: axes}}}, e.Place, nil)
 }
@@ -100,7 +100,7 @@ func (b *bodyChecker) sortedAxis(e *lang.CallExpr) (*typed.Axis, bool) {
 // ordered checks that a tile holds numbers.
 func (b *bodyChecker) ordered(x operand, e *lang.CallExpr) bool {
 	d := x.typ().DType
-	if typed.IsFloat(d) || isInt(d) {
+	if typed.IsFloat(d) || typed.IsInt(d) {
 		return true
 	}
 	b.Errorf(lang.ErrOperandType, e.Fn.Span(), "`%s` needs numbers, not %s", e.Fn.Span().Text(), b.describeDType(d)).label(x.at, "%s", d).help("%s", numberHelp(d))

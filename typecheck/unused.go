@@ -21,16 +21,16 @@ type binding struct {
 
 // usage is the names of one declaration.
 type usage struct {
-	*checker
+	*log
 	scopes []map[string]*binding
 	all    []*binding
 }
 
 // unused warns of what nothing uses.
-func (c *checker) unused() {
+func (c *program) unused() {
 	root := c.order[len(c.order)-1]
 	for _, d := range root.tree.Decls {
-		u := &usage{checker: c}
+		u := &usage{log: c.log}
 		u.enter(func() { u.decl(d) })
 		for _, b := range u.all {
 			if b.used || strings.HasPrefix(b.name.Name, "_") {
@@ -51,7 +51,7 @@ func (c *checker) unused() {
 }
 
 // unusedImports warns of imports of which the file uses no name.
-func (c *checker) unusedImports(root *module) {
+func (c *program) unusedImports(root *module) {
 	used := map[string]bool{}
 	for _, d := range root.tree.Decls {
 		lang.Walk(d, func(n lang.Node) bool {

@@ -23,7 +23,7 @@ func (b *bodyChecker) view(x *typed.Param, to typed.DType, e *lang.CallExpr, at 
 		v.Of = x.Of
 	}
 	if x.DType != to {
-		if !b.haveBits(b.Errorf, x.DType, to, at) {
+		if !b.haveBits(b, x.DType, to, at) {
 			return bad(e.Place)
 		}
 		shape, ok := b.viewShape(x, to, e.Place)

@@ -85,7 +85,7 @@ func (b *bodyChecker) storedValue(op lang.Op, p *typed.Param, target *lang.Index
 		b.Errorf(lang.ErrOperandType, value.Span(), "`%s` needs %s, not %s", op, needs, b.describeDType(t.DType))
 		return nil
 	}
-	if extra := withoutAxes(t.Axes, unionAxes(indices...)); len(extra) > 0 {
+	if extra := typed.WithoutAxes(t.Axes, typed.UnionAxes(indices...)); len(extra) > 0 {
 		b.Errorf(lang.ErrStoreAxes, value.Span(), "the value is %s, and no index of %s is over %s", t, p.Name, typed.AxisNames(extra)).
 			label(target.Place, "stored here").label(extra[0].At, "axis %s", extra[0].Name).
 			help("reduce the value over %s, or index %s with it", typed.AxisNames(extra), p.Name)
@@ -174,7 +174,7 @@ func (b *bodyChecker) oldElements(s *typed.Store, target *lang.IndexExpr, els op
 	for i, x := range s.Indices {
 		types[i] = x.Types()[0]
 	}
-	axes := unionAxes(types...)
+	axes := typed.UnionAxes(types...)
 	checked := slices.Index(s.Checked, true)
 	switch {
 	case checked >= 0 && target.Else == nil:
@@ -190,7 +190,7 @@ func (b *bodyChecker) oldElements(s *typed.Store, target *lang.IndexExpr, els op
 			b.Errorf(lang.ErrWrongType, target.Else.Span(), "the value after `else` is %s, and %s has elements of %s", t, s.Param.Name, s.Param.DType).
 				castFix(target.Else, s.Param.DType)
 			return bad(s.At)
-		} else if extra := withoutAxes(t.Axes, axes); len(extra) > 0 {
+		} else if extra := typed.WithoutAxes(t.Axes, axes); len(extra) > 0 {
 			b.Errorf(lang.ErrStoreAxes, target.Else.Span(), "the value after `else` is %s, and no index of %s is over %s", t, s.Param.Name, typed.AxisNames(extra))
 			return bad(s.At)
 		}

@@ -18,13 +18,13 @@ import (
 // recognisers are the functions whose type switch knows some kinds of nodes only and goes to the parts of no other, with
 // the reason why what they answer for the others is right, and stays right for a kind that is added.
 var recognisers = map[string]string{
-	"typecheck/partial.go partials.stmtMeans":       "false: flow goes through the parts",
-	"typecheck/partial.go partials.exprMeans":       "false: flow goes through the parts",
-	"typecheck/cuts.go cuts.stmtMeans":              "false: flow goes through the parts",
-	"typecheck/cuts.go cuts.exprMeans":              "false: flow goes through the parts",
-	"typecheck/coverage.go coverage.in":             "partsOf goes through the parts, and a body may never run",
-	"typecheck/flow.go flow.plainly":                "the values of any other kind depend on all of its parts",
-	"typecheck/overwritten.go bodyChecker.storesIn": "childrenOf gives all parts, and a body may never run",
+	"typecheck/partial.go partials.stmtMeans": "false: flow goes through the parts",
+	"typecheck/partial.go partials.exprMeans": "false: flow goes through the parts",
+	"typecheck/cuts.go cuts.stmtMeans":        "false: flow goes through the parts",
+	"typecheck/cuts.go cuts.exprMeans":        "false: flow goes through the parts",
+	"typecheck/coverage.go coverage.in":       "partsOf goes through the parts, and a body may never run",
+	"typecheck/flow.go flow.plainly":          "the values of any other kind depend on all of its parts",
+	"typecheck/overwritten.go facts.storesIn": "childrenOf gives all parts, and a body may never run",
 
 	"typecheck/cut.go nameOf":                       "nil: it is not plain which value this is",
 	"typecheck/touch.go isNumber":                   "false: nothing says that it is one above 0",

@@ -532,3 +532,11 @@ func IsFloat(d DType) bool {
 	}
 	return d.Of.IsFloat()
 }
+
+// IsInt reports an element type that certainly is an integer; a type parameter by its bound.
+func IsInt(d DType) bool {
+	if d.Param != nil {
+		return d.Param.Bound == "int"
+	}
+	return d.Of.IsInt()
+}

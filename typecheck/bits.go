@@ -1,0 +1,38 @@
+package typecheck
+
+import (
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
+
+// This file has the rules of looking at the bits of one type as another.
+
+// sameWidth checks that values of one type can be looked at as another.
+func (c *checker) sameWidth(in caller, from, to typed.DType, at lang.Span) bool {
+	if from != to && !c.haveBits(in, from, to, at) {
+		return false
+	}
+	if from.Of.Bits() != to.Of.Bits() {
+		in.Errorf(lang.ErrBitcast, at, "a bitcast keeps the width: %s has %d bits, %s has %d", from, from.Of.Bits(), to, to.Of.Bits()).
+			help("convert the value with `as %s`", to)
+		return false
+	}
+	return true
+}
+
+// haveBits checks that the bits of both types are known.
+func (c *checker) haveBits(in caller, from, to typed.DType, at lang.Span) bool {
+	switch {
+	case from.Param != nil || to.Param != nil:
+		p := from
+		if p.Param == nil {
+			p = to
+		}
+		in.Errorf(lang.ErrBitcast, at, "a bitcast looks at bits, and how many %s has is not known", c.describeDType(p))
+	case from.Of == lang.Bool || to.Of == lang.Bool:
+		in.Errorf(lang.ErrBitcast, at, "bool has no bits to look at").help("convert with `as`, or compare with 0")
+	default:
+		return true
+	}
+	return false
+}
