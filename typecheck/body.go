@@ -37,17 +37,6 @@ func (b *bodyChecker) Errorf(code lang.Code, at lang.Span, format string, args .
 	return labelCalls(b.checker.log.Errorf(code, at, format, args...), b.frames)
 }
 
-// labelCalls shows the calls that an error is inside of.
-func labelCalls(r report, frames []frame) report {
-	for i := len(frames) - 1; i >= 0; i-- {
-		if i+1 < len(frames) && frames[i] == frames[i+1] {
-			continue // inside itself
-		}
-		r.label(frames[i].at, "in this call of %s", frames[i].fn.Name.Name)
-	}
-	return r
-}
-
 // block types a block in a scope of its own.
 func (b *bodyChecker) block(blk *lang.Block) ([]typed.Stmt, operand) {
 	return b.within(newScope(b.scope), func() operand { return b.stmtsOf(blk) })

@@ -170,3 +170,14 @@ func countPositional(e *lang.CallExpr) int {
 	}
 	return n
 }
+
+// labelCalls shows the calls that an error is inside of.
+func labelCalls(r report, frames []frame) report {
+	for i := len(frames) - 1; i >= 0; i-- {
+		if i+1 < len(frames) && frames[i] == frames[i+1] {
+			continue // inside itself
+		}
+		r.label(frames[i].at, "in this call of %s", frames[i].fn.Name.Name)
+	}
+	return r
+}

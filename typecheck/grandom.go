@@ -48,7 +48,7 @@ func (g *graphChecker) random(name string, e *lang.CallExpr) operand {
 	bits := m.op(lang.OpRandomBits, key, m.counter(words[0], words[1]), m.counter(words[2], words[3]))
 	switch name {
 	case "rand":
-		k.value = m.below1(k, m.uniform(m.cast(bits, lang.U32)), d)
+		k.value = below1(m, k, m.uniform(m.cast(bits, lang.U32)), d)
 	case "randn":
 		k.value = m.to(m.normal(k.named("bits", bits)), d)
 	default:
@@ -89,17 +89,8 @@ func (k *pointwise) named(name string, x typed.Expr) typed.Expr {
 	return &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: lang.Span{}}, Local: l}
 }
 
-// to converts f32 numbers to the element type d.
-func (m randomMaker) to(x typed.Expr, d typed.DType) typed.Expr {
-	t := x.Types()[0]
-	if t.DType == d {
-		return x
-	}
-	return &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: t.Axes}, At: m.at}, Op: lang.OpCast, Args: []typed.Expr{x}}
-}
-
 // below1 converts numbers in [0, 1) to d. In a narrow type the largest round to 1, which becomes 0.
-func (m randomMaker) below1(k *pointwise, x typed.Expr, d typed.DType) typed.Expr {
+func below1(m randomMaker, k *pointwise, x typed.Expr, d typed.DType) typed.Expr {
 	y := m.to(x, d)
 	if d == typed.Concrete(lang.F32) || d == typed.Concrete(lang.F64) {
 		return y

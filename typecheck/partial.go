@@ -96,7 +96,7 @@ func (p *partials) store(s *typed.Store) {
 	switch all := mixed(value, where); {
 	case all.of == nil:
 	case s.Op == lang.OpStore:
-		p.report(all.of, s)
+		p.reportStore(all.of, s)
 	case where.of != nil:
 		p.reportAtomic(where, s, "decides what %s changes")
 	case value.by&joinOf[s.Op.Combines()] == 0:
@@ -114,8 +114,8 @@ func (p *partials) store(s *typed.Store) {
 	}
 }
 
-// report says that a part is stored as if it were the whole.
-func (p *partials) report(d *partial, s *typed.Store) {
+// reportStore says that a part is stored as if it were the whole.
+func (p *partials) reportStore(d *partial, s *typed.Store) {
 	if d.axis.Given() {
 		p.extents[d.axis] = true
 		return

@@ -62,3 +62,12 @@ func (m randomMaker) normal(bits typed.Expr) typed.Expr {
 	radius := m.op(lang.OpSqrt, m.op(lang.OpMul, m.float(-2), m.op(lang.OpLog, u)))
 	return m.op(lang.OpMul, radius, m.op(lang.OpCos, m.op(lang.OpMul, m.uniform(high), m.float(6.283185307179586))))
 }
+
+// to converts f32 numbers to the element type d.
+func (m randomMaker) to(x typed.Expr, d typed.DType) typed.Expr {
+	t := x.Types()[0]
+	if t.DType == d {
+		return x
+	}
+	return &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: d, Axes: t.Axes}, At: m.at}, Op: lang.OpCast, Args: []typed.Expr{x}}
+}
