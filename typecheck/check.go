@@ -2,6 +2,9 @@ package typecheck
 
 import (
 	"tilec/lang"
+	"tilec/typecheck/graph"
+	"tilec/typecheck/kernel"
+	"tilec/typecheck/rules"
 	"tilec/typecheck/typed"
 )
 
@@ -26,55 +29,55 @@ func Check(root *lang.Module, load Loader) (*typed.Program, lang.Diagnostics) {
 	c.findRecursion()
 	c.checkDecls()
 	c.unused()
-	c.prog.Warnings = c.independent(c.order[len(c.order)-1].incomplete)
-	return c.prog, c.errors.Sort()
+	c.Program.Warnings = c.Independent(c.order[len(c.order)-1].Incomplete)
+	return c.Program, c.Errors.Sort()
 }
 
 // checkDecls types every declaration: first what signatures need, then signatures, then bodies.
 func (c *program) checkDecls() {
 	// What is left of a damaged declaration is typed for its types, not for its errors.
 	quietFrom := lang.DamagedHeader
-	each := func(visit func(*module, lang.Decl)) {
+	each := func(visit func(*rules.Module, lang.Decl)) {
 		for _, m := range c.order {
-			for _, d := range m.tree.Decls {
+			for _, d := range m.Tree.Decls {
 				if quiet := d.SyntaxErrors() >= quietFrom; quiet {
-					c.muted++
+					c.Muted++
 					visit(m, d)
-					c.muted--
+					c.Muted--
 				} else {
 					visit(m, d)
 				}
 			}
 		}
 	}
-	each(func(m *module, d lang.Decl) {
+	each(func(m *rules.Module, d lang.Decl) {
 		switch d := d.(type) {
 		case *lang.ConstDecl:
-			c.constValue(m, d)
+			c.ConstValue(m, d)
 		case *lang.StructDecl:
-			c.structOf(m, d)
+			c.StructOf(m, d)
 		}
 	})
-	each(func(m *module, d lang.Decl) {
+	each(func(m *rules.Module, d lang.Decl) {
 		switch d := d.(type) {
 		case *lang.KernelDecl:
-			kernelOf(c.checker, m, d)
+			kernel.Signature(c.Checker, m, d)
 		case *lang.GraphDecl:
-			graphOf(c.checker, m, d)
+			graph.Signature(c.Checker, m, d)
 		case *lang.FnDecl:
-			checkFn(c.checker, m, d)
+			kernel.CheckFn(c.Checker, m, d)
 		}
 	})
 	quietFrom = lang.DamagedBody
-	each(func(m *module, d lang.Decl) {
+	each(func(m *rules.Module, d lang.Decl) {
 		switch d := d.(type) {
 		case *lang.KernelDecl:
-			kernelBody(c.checker, m, d)
+			kernel.CheckBody(c.Checker, m, d)
 		case *lang.GraphDecl:
-			graphBody(c.checker, m, d)
+			graph.CheckBody(c.Checker, m, d)
 		case *lang.TestDecl:
 			if m == c.order[len(c.order)-1] { // those of an imported file are its own matter
-				testBody(c.checker, m, d)
+				graph.CheckTest(c.Checker, m, d)
 			}
 		}
 	})
@@ -82,13 +85,13 @@ func (c *program) checkDecls() {
 
 // program is a file that is checked, with what it imports.
 type program struct {
-	*checker
-	modules map[string]*module // by Source.Path
-	order   []*module          // imported before importing
+	*rules.Checker
+	modules map[string]*rules.Module // by Source.Path
+	order   []*rules.Module          // imported before importing
 }
 
 func newProgram(root *lang.Module) *program {
-	c := newChecker(root)
-	c.evaluate = func(s *scope, e lang.Expr) operand { return evaluate(c, s, e) }
-	return &program{checker: c, modules: map[string]*module{}}
+	c := rules.NewChecker(root)
+	c.Evaluate = func(s *rules.Scope, e lang.Expr) rules.Operand { return kernel.Evaluate(c, s, e) }
+	return &program{Checker: c, modules: map[string]*rules.Module{}}
 }

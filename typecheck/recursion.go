@@ -4,13 +4,14 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/rules"
 )
 
 // callable is a declaration that may call others: a fn or a graph.
 type callable struct {
 	decl lang.Decl
 	body lang.Node
-	file *module
+	file *rules.Module
 }
 
 // findRecursion reports each cycle of fns, and of graphs, once, and marks those in it.
@@ -18,7 +19,7 @@ func (c *program) findRecursion() {
 	all := map[lang.Decl]*callable{}
 	var order []*callable
 	for _, m := range c.order {
-		for _, d := range m.tree.Decls {
+		for _, d := range m.Tree.Decls {
 			x := &callable{decl: d, file: m}
 			switch d := d.(type) {
 			case *lang.FnDecl:
@@ -46,11 +47,11 @@ func (c *program) findRecursion() {
 				return true
 			}
 			for _, name := range called(call) {
-				e := x.file.scope.lookup(name.Name)
-				if e == nil || all[e.decl] == nil || own[name.Name] {
+				e := x.file.Scope.Lookup(name.Name)
+				if e == nil || all[e.Decl] == nil || own[name.Name] {
 					continue
 				}
-				switch y := all[e.decl]; state[y] {
+				switch y := all[e.Decl]; state[y] {
 				case visiting:
 					c.reportRecursion(stack, y, name.Place)
 				case 0:
@@ -120,7 +121,7 @@ func (c *program) reportRecursion(stack []*callable, y *callable, at lang.Span) 
 		}
 		for _, on := range stack[i:] {
 			names = append(names, on.decl.DeclName().Name)
-			c.recursive[on.decl] = true
+			c.Recursive[on.decl] = true
 		}
 	}
 	name := y.decl.DeclName()
@@ -133,5 +134,5 @@ func (c *program) reportRecursion(stack []*callable, y *callable, at lang.Span) 
 		names = append(append(names[:few/2:few/2], "..."), names[len(names)-few/2:]...)
 	}
 	c.Errorf(lang.ErrRecursion, at, "a %s may not call itself: %s", what, strings.Join(names, " -> ")).
-		label(name.Place, "%s is declared here", name.Name).help("use a `for` loop, which carries values")
+		LabelAt(name.Place, "%s is declared here", name.Name).Help("use a `for` loop, which carries values")
 }
