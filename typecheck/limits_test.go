@@ -87,8 +87,8 @@ func TestStructsThatDouble(t *testing.T) {
 
 func TestSizesThatAreMultipliedOut(t *testing.T) {
 	product := strings.TrimSuffix(repeated(40, "(N# + M#) * "), " * ")
-	limited(t, lang.ErrLimit, size.MaxParts, "kernel k("+repeated(40, "x#: f32[N#, M#], ")+") -> y: f32["+product+"]\n    grid i in N0 by B\n{\n    y[i] = 1\n}\n")
-	limited(t, lang.ErrLimit, size.MaxParts, "kernel k(x: f32[N, M]) -> y: f32[N] {\n    let a = N + M\n"+strings.Repeat("    let a = a * a\n", 40)+"    y[i] = x[i, 0] * a\n}\n")
+	limited(t, lang.ErrLimit, size.MaxLength, "kernel k("+repeated(40, "x#: f32[N#, M#], ")+") -> y: f32["+product+"]\n    grid i in N0 by B\n{\n    y[i] = 1\n}\n")
+	limited(t, lang.ErrLimit, size.MaxLength, "kernel k(x: f32[N, M]) -> y: f32[N] {\n    let a = N + M\n"+strings.Repeat("    let a = a * a\n", 40)+"    y[i] = x[i, 0] * a\n}\n")
 }
 
 // A chain of functions is deep, and no recursion; the last link of as many as are allowed is typed.

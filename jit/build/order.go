@@ -9,9 +9,9 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// order builds a topk, or a sort: the positions that put the key in order, and
+// sort builds a topk, or a sort: the positions that put the key in order, and
 // from every tile that moves its elements at them.
-func (b *builder) order(x *typed.Order) []*ir.Value {
+func (b *builder) sort(x *typed.Sort) []*ir.Value {
 	args := b.indices(x.Args)
 	b.At = x.At
 	over := []*ir.Axis{b.axes[x.Over]}

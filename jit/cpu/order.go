@@ -10,8 +10,8 @@ import (
 	"tilec/lang"
 )
 
-// order compares keys: ascending, zeros equal, NaN above every number.
-func order[T number](a, b T) int {
+// compareNumbers compares keys: ascending, zeros equal, NaN above every number.
+func compareNumbers[T number](a, b T) int {
 	switch {
 	case a < b:
 		return -1
@@ -34,7 +34,7 @@ func sortKeys[T number](keys unsafe.Pointer, positions []int32, descending bool)
 		positions[i] = int32(i)
 	}
 	slices.SortFunc(positions, func(i, j int32) int {
-		o := order(k[i], k[j])
+		o := compareNumbers(k[i], k[j])
 		if descending {
 			o = -o
 		}
@@ -62,7 +62,7 @@ func leadKeys[T number](keys unsafe.Pointer, n, start int, values unsafe.Pointer
 func insert[T number](values []T, positions []int32, found int, x T, position int32) int {
 	at := found
 	for at > 0 {
-		if o := order(x, values[at-1]); o < 0 || o == 0 && position > positions[at-1] {
+		if o := compareNumbers(x, values[at-1]); o < 0 || o == 0 && position > positions[at-1] {
 			break
 		}
 		at--

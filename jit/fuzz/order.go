@@ -11,8 +11,8 @@ import (
 
 // This file makes and evaluates sort and topk.
 
-// order binds what sort or topk makes of an expression.
-func (g *generator) order() {
+// sorted binds what sort or topk makes of an expression.
+func (g *generator) sorted() {
 	if len(g.axes) > 9 {
 		return
 	}

@@ -27,8 +27,8 @@ func (f *frame) elem(x *typed.GElem) (Value, error) {
 	return v.elems[n], nil
 }
 
-// part gives elements lo .. hi of an array.
-func (f *frame) part(x *typed.GPart) (Value, error) {
+// arrayRange gives elements lo .. hi of an array.
+func (f *frame) arrayRange(x *typed.GRange) (Value, error) {
 	v, err := f.eval(x.X)
 	if err != nil {
 		return Value{}, err

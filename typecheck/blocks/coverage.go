@@ -124,7 +124,7 @@ func (v *coverage) launch() []reach {
 func (v *coverage) in(n typed.Node) []reach {
 	switch n := n.(type) {
 	case *typed.Store:
-		stored := v.partsOf(n, nil)
+		stored := v.inChildren(n, nil)
 		if n.Param.Name == v.of.Name {
 			stored = append(stored, v.store(n)...)
 		}
@@ -134,10 +134,10 @@ func (v *coverage) in(n typed.Node) []reach {
 		if n.Axis == nil {
 			symbol = v.IndexOf[n.Index]
 		}
-		return v.partsOf(n, func(body *typed.Body) []reach { return v.along(v.in(body), symbol, n.At) })
+		return v.inChildren(n, func(body *typed.Body) []reach { return v.along(v.in(body), symbol, n.At) })
 	case *typed.If:
 		var then, other []reach
-		cond := v.partsOf(n, func(branch *typed.Body) []reach {
+		cond := v.inChildren(n, func(branch *typed.Body) []reach {
 			if branch == n.Then {
 				then = v.merged(v.in(branch))
 			} else {
@@ -155,14 +155,14 @@ func (v *coverage) in(n typed.Node) []reach {
 	case *typed.Load:
 		v.load(n)
 	}
-	return v.partsOf(n, func(body *typed.Body) []reach {
+	return v.inChildren(n, func(body *typed.Body) []reach {
 		v.in(body)
 		return nil // it may never run
 	})
 }
 
-// partsOf is what is stored by all that is directly in a node, by a body as the function says.
-func (v *coverage) partsOf(n typed.Node, inBody func(*typed.Body) []reach) (stored []reach) {
+// inChildren is what is stored by all that is directly in a node, by a body as the function says.
+func (v *coverage) inChildren(n typed.Node, inBody func(*typed.Body) []reach) (stored []reach) {
 	typed.Children(n, func(c typed.Node) {
 		if body, ok := c.(*typed.Body); ok {
 			stored = append(stored, inBody(body)...)

@@ -12,31 +12,31 @@ import (
 // cut: `acc + sum(...)`, `max(m, max(...))`. An online softmax does too, though it
 // rescales: see unit.
 
-// cutKind is what a value depends on.
-type cutKind uint8
+// stepKind is what a value depends on.
+type stepKind uint8
 
 const (
-	// cutSame: the same at every step.
-	cutSame cutKind = iota
-	// cutEach: at each position what that position gives.
-	cutEach
-	// cutPart: of the positions of a step, to be put together as by says.
-	cutPart
-	// cutCarried: what the steps so far have carried, and what this step has joined to it.
-	cutCarried
-	// cutBelow: of each position, how far it is below a carried maximum.
-	cutBelow
-	// cutRise: how far the maximum before this step is below the one with it.
-	cutRise
-	// cutRate: what values in the unit of the maximum before become in that of the one with this step.
-	cutRate
-	// cutFree: anything else.
-	cutFree
+	// stepSame: the same at every step.
+	stepSame stepKind = iota
+	// stepEach: at each position what that position gives.
+	stepEach
+	// stepReduced: of the positions of a step, to be put together as by says.
+	stepReduced
+	// stepCarried: what the steps so far have carried, and what this step has joined to it.
+	stepCarried
+	// stepBelow: of each position, how far it is below a carried maximum.
+	stepBelow
+	// stepRise: how far the maximum before this step is below the one with it.
+	stepRise
+	// stepRate: what values in the unit of the maximum before become in that of the one with this step.
+	stepRate
+	// stepFree: anything else.
+	stepFree
 )
 
-// cut is what one value has to do with how an axis is cut.
-type cut struct {
-	kind cutKind
+// stepwise is what one value has to do with how an axis is cut.
+type stepwise struct {
+	kind stepKind
 	// by is the operations that put the values of two parts together to that of both.
 	by joins
 	// of is the local that is carried; of a rise, a rate or what is below a maximum, the maximum.
@@ -65,59 +65,59 @@ type unit struct {
 }
 
 var (
-	sameCut = cut{kind: cutSame, by: idempotent}
-	zeroCut = cut{kind: cutSame, by: idempotent | byAdd | byXor}
-	eachCut = cut{kind: cutEach}
+	allSame      = stepwise{kind: stepSame, by: idempotent}
+	allZero      = stepwise{kind: stepSame, by: idempotent | byAdd | byXor}
+	eachPosition = stepwise{kind: stepEach}
 )
 
 // still reports what does not depend on a step or on those before it.
-func (c cut) still() bool {
-	return c.kind == cutSame || c.kind == cutEach && c.unit == unit{}
+func (c stepwise) still() bool {
+	return c.kind == stepSame || c.kind == stepEach && c.unit == unit{}
 }
 
 // zero reports the constant 0, which is so many of any unit.
-func (c cut) zero() bool { return c.kind == cutSame && c.by&byAdd != 0 }
+func (c stepwise) zero() bool { return c.kind == stepSame && c.by&byAdd != 0 }
 
 // free is a value that depends on where the axis is cut.
-func free(at lang.Span, from ...cut) cut {
+func free(at lang.Span, from ...stepwise) stepwise {
 	for _, c := range from {
-		if c.kind == cutFree {
+		if c.kind == stepFree {
 			return c
 		}
 	}
-	return cut{kind: cutFree, at: at}
+	return stepwise{kind: stepFree, at: at}
 }
 
 // spread is what an operation gives at each position of what does not depend on the steps.
-func spread(at lang.Span, cs ...cut) cut {
-	out := sameCut
+func spread(at lang.Span, cs ...stepwise) stepwise {
+	out := allSame
 	for _, c := range cs {
 		switch {
 		case !c.still():
 			return free(at, cs...)
-		case c.kind == cutEach:
-			out = eachCut
+		case c.kind == stepEach:
+			out = eachPosition
 		}
 	}
 	return out
 }
 
 // joined is two values put together by one of the operations.
-func (c *cuts) joined(at lang.Span, by joins, a, b cut) cut {
+func (c *loopFlow) joined(at lang.Span, by joins, a, b stepwise) stepwise {
 	if a.still() && b.still() {
 		return spread(at, a, b)
 	}
-	if b.kind == cutCarried || a.kind == cutSame {
+	if b.kind == stepCarried || a.kind == stepSame {
 		a, b = b, a
 	}
-	okLeft := a.kind == cutPart || a.kind == cutCarried
-	okRight := b.kind == cutPart || b.kind == cutSame
+	okLeft := a.kind == stepReduced || a.kind == stepCarried
+	okRight := b.kind == stepReduced || b.kind == stepSame
 	by &= a.by & b.by
 	if !okLeft || !okRight || by == 0 || a.unit != b.unit && !b.zero() {
 		return free(at, a, b)
 	}
 	a.by = by
-	if a.kind == cutCarried {
+	if a.kind == stepCarried {
 		c.levels++
 		a.level = c.levels
 	}
@@ -125,7 +125,7 @@ func (c *cuts) joined(at lang.Span, by joins, a, b cut) cut {
 }
 
 // either is a value that is one of two, as something that every step has alike decides.
-func (c *cuts) either(at lang.Span, a, b cut) cut {
+func (c *loopFlow) either(at lang.Span, a, b stepwise) stepwise {
 	switch {
 	case a == b:
 		return a
@@ -135,10 +135,10 @@ func (c *cuts) either(at lang.Span, a, b cut) cut {
 		a, b = b, a
 	}
 	switch {
-	case a.kind == cutEach && b.zero():
+	case a.kind == stepEach && b.zero():
 		return a
-	case a.kind == cutPart && (b.kind == cutPart || b.kind == cutSame) && (a.unit == b.unit || b.zero()),
-		a.kind == cutCarried && b.kind == cutCarried && a.of == b.of && a.unit == b.unit:
+	case a.kind == stepReduced && (b.kind == stepReduced || b.kind == stepSame) && (a.unit == b.unit || b.zero()),
+		a.kind == stepCarried && b.kind == stepCarried && a.of == b.of && a.unit == b.unit:
 		a.by, a.finite = a.by&b.by, a.finite && b.finite
 		if a.level != b.level {
 			c.levels++
@@ -152,14 +152,14 @@ func (c *cuts) either(at lang.Span, a, b cut) cut {
 }
 
 // scaled is a value times a factor that every step has alike.
-func scaled(at lang.Span, c cut, factor typed.Expr) cut {
+func scaled(at lang.Span, c stepwise, factor typed.Expr) stepwise {
 	switch c.kind {
-	case cutPart:
+	case stepReduced:
 		c.by &= byAdd
 		if c.by != 0 {
 			return c
 		}
-	case cutBelow, cutRise:
+	case stepBelow, stepRise:
 		if name := nameOf(factor); name != nil && c.factor == nil {
 			c.factor = name
 			return c
@@ -186,54 +186,54 @@ func nameOf(x typed.Expr) any {
 }
 
 // fallen is how far a value is below a carried maximum.
-func fallen(at lang.Span, a, m cut) cut {
-	out := cut{of: m.of, level: m.level, finite: m.finite}
+func fallen(at lang.Span, a, m stepwise) stepwise {
+	out := stepwise{of: m.of, level: m.level, finite: m.finite}
 	switch {
-	case m.kind != cutCarried || m.by&byMax == 0 || m.unit != unit{}:
-	case a.still() && a.kind == cutEach && m.level > 0:
-		out.kind = cutBelow
+	case m.kind != stepCarried || m.by&byMax == 0 || m.unit != unit{}:
+	case a.still() && a.kind == stepEach && m.level > 0:
+		out.kind = stepBelow
 		return out
-	case a.kind == cutCarried && a.of == m.of && a.unit == unit{} && a.level == 0 && m.level > 0:
-		out.kind = cutRise
+	case a.kind == stepCarried && a.of == m.of && a.unit == unit{} && a.level == 0 && m.level > 0:
+		out.kind = stepRise
 		return out
 	}
 	return free(at, a, m)
 }
 
 // raised is e to the power of a distance from a maximum, or 2 to it.
-func raised(at lang.Span, op lang.Op, c cut) cut {
+func raised(at lang.Span, op lang.Op, c stepwise) stepwise {
 	u := unit{op, c.of, c.level, c.factor}
 	switch {
-	case !c.finite && (c.kind == cutBelow || c.kind == cutRise): // while all is -inf, -inf - -inf is NaN, and when that ends depends on the cut
-		return cut{kind: cutFree, at: at, infinite: true}
-	case c.kind == cutBelow:
-		return cut{kind: cutEach, unit: u}
-	case c.kind == cutRise:
-		return cut{kind: cutRate, of: c.of, level: c.level, unit: u}
+	case !c.finite && (c.kind == stepBelow || c.kind == stepRise): // while all is -inf, -inf - -inf is NaN, and when that ends depends on the cut
+		return stepwise{kind: stepFree, at: at, infinite: true}
+	case c.kind == stepBelow:
+		return stepwise{kind: stepEach, unit: u}
+	case c.kind == stepRise:
+		return stepwise{kind: stepRate, of: c.of, level: c.level, unit: u}
 	}
 	return free(at, c)
 }
 
 // product is what a multiplication makes of cuts.
-func (c *cuts) product(x *typed.Apply, a, b cut) cut {
-	if a.kind == cutSame && b.kind != cutSame || b.kind == cutCarried {
+func (c *loopFlow) product(x *typed.Apply, a, b stepwise) stepwise {
+	if a.kind == stepSame && b.kind != stepSame || b.kind == stepCarried {
 		a, b = b, a
 		x = &typed.Apply{Typed: x.Typed, Op: x.Op, Args: []typed.Expr{x.Args[1], x.Args[0]}}
 	}
 	switch {
 	case a.still() && b.still():
 		return spread(x.At, a, b)
-	case a.kind == cutEach && b.still():
+	case a.kind == stepEach && b.still():
 		return a
-	case a.still() && b.kind == cutEach:
+	case a.still() && b.kind == stepEach:
 		return b
-	case a.kind == cutCarried && b.kind == cutRate && a.level == 0 && a.unit == unit{}:
+	case a.kind == stepCarried && b.kind == stepRate && a.level == 0 && a.unit == unit{}:
 		a.unit = b.unit
 		a.by &= byAdd
 		return a
-	case b.kind == cutSame:
+	case b.kind == stepSame:
 		return scaled(x.At, a, x.Args[1])
-	case a.kind == cutPart && b.still() && !isTileOver(x.Args[1], x.Args[0]): // where a span begins, which all of the step is in
+	case a.kind == stepReduced && b.still() && !isTileOver(x.Args[1], x.Args[0]): // where a span begins, which all of the step is in
 		return scaled(x.At, a, x.Args[1])
 	}
 	return c.joined(x.At, byMul, a, b)

@@ -11,11 +11,11 @@ import (
 // This file says what each operation makes of values by how an axis is cut.
 
 // apply is what an operation gives.
-func (c *cuts) apply(x *typed.Apply) cut {
+func (c *loopFlow) apply(x *typed.Apply) stepwise {
 	args := c.exprs(x.Args)
 	if x.Axis != nil && x.Op != lang.OpRename { // a position along it
 		if x.Axis == c.axis {
-			return eachCut
+			return eachPosition
 		}
 		return spread(x.At, c.along[x.Axis])
 	}
@@ -27,7 +27,7 @@ func (c *cuts) apply(x *typed.Apply) cut {
 	}
 	if c.guards(x, args) {
 		kept := args[1]
-		if kept.kind == cutSame {
+		if kept.kind == stepSame {
 			kept = args[2]
 		}
 		kept.finite = true
@@ -38,9 +38,9 @@ func (c *cuts) apply(x *typed.Apply) cut {
 		return c.joined(x.At, joinOf[op], args[0], args[1])
 	case lang.OpSub:
 		switch {
-		case args[1].kind == cutCarried:
+		case args[1].kind == stepCarried:
 			return fallen(x.At, args[0], args[1])
-		case args[0].kind == cutSame && args[1].kind == cutPart:
+		case args[0].kind == stepSame && args[1].kind == stepReduced:
 			return free(x.At, args...)
 		}
 		return c.joined(x.At, byAdd, args[0], args[1])
@@ -48,26 +48,26 @@ func (c *cuts) apply(x *typed.Apply) cut {
 		return c.product(x, args[0], args[1])
 	case lang.OpDiv:
 		switch {
-		case args[0].kind == cutEach && args[1].still():
+		case args[0].kind == stepEach && args[1].still():
 			return args[0]
-		case args[1].kind == cutSame && typed.IsFloat(x.Type.DType):
+		case args[1].kind == stepSame && typed.IsFloat(x.Type.DType):
 			return scaledOrSpread(x, args)
 		}
 	case lang.OpExp, lang.OpExp2:
-		if k := args[0].kind; k == cutBelow || k == cutRise {
+		if k := args[0].kind; k == stepBelow || k == stepRise {
 			return raised(x.At, op, args[0])
 		}
 	case lang.OpNeg:
-		if args[0].kind == cutPart {
+		if args[0].kind == stepReduced {
 			return scaled(x.At, args[0], nil)
 		}
 	case lang.OpWhere:
 		switch {
-		case args[0].kind == cutSame:
+		case args[0].kind == stepSame:
 			return c.either(x.At, args[1], args[2])
 		case args[0].still():
-			if of := c.either(x.At, args[1], args[2]); of.kind == cutEach || of.kind == cutSame {
-				of.kind = cutEach
+			if of := c.either(x.At, args[1], args[2]); of.kind == stepEach || of.kind == stepSame {
+				of.kind = stepEach
 				return of
 			}
 		}
@@ -80,21 +80,21 @@ func (c *cuts) apply(x *typed.Apply) cut {
 }
 
 // scaledOrSpread is a quotient by what every step has alike.
-func scaledOrSpread(x *typed.Apply, args []cut) cut {
+func scaledOrSpread(x *typed.Apply, args []stepwise) stepwise {
 	if args[0].still() {
 		return spread(x.At, args...)
 	}
 	return scaled(x.At, args[0], nil)
 }
 
-func (c *cuts) cast(x *typed.Apply, from cut) cut {
+func (c *loopFlow) cast(x *typed.Apply, from stepwise) stepwise {
 	d := x.Args[0].Types()[0].DType
 	switch {
 	case from.still():
 		return from
-	case from.kind == cutEach && typed.IsFloat(d) && typed.IsFloat(x.Type.DType):
+	case from.kind == stepEach && typed.IsFloat(d) && typed.IsFloat(x.Type.DType):
 		return from
-	case from.kind == cutPart:
+	case from.kind == stepReduced:
 		if from.by &= keeps(d, x.Type.DType); from.by != 0 {
 			return from
 		}
@@ -103,7 +103,7 @@ func (c *cuts) cast(x *typed.Apply, from cut) cut {
 }
 
 // guards reports `where(m == -inf, 0, m)` for a carried maximum m, or the like.
-func (c *cuts) guards(x *typed.Apply, args []cut) bool {
+func (c *loopFlow) guards(x *typed.Apply, args []stepwise) bool {
 	if x.Op != lang.OpWhere {
 		return false
 	}
@@ -120,7 +120,7 @@ func (c *cuts) guards(x *typed.Apply, args []cut) bool {
 		return false
 	}
 	of := c.one(test.Args[0])
-	return zero.zero() && m.kind == cutCarried && m.by&byMax != 0 && of == m
+	return zero.zero() && m.kind == stepCarried && m.by&byMax != 0 && of == m
 }
 
 func isConstInf(x typed.Expr) bool {
@@ -129,11 +129,11 @@ func isConstInf(x typed.Expr) bool {
 }
 
 // reduced is a reduction of the values over axes, whose results for two parts are put together as by says.
-func (c *cuts) reduced(at lang.Span, by joins, over []*typed.Axis, args ...cut) cut {
+func (c *loopFlow) reduced(at lang.Span, by joins, over []*typed.Axis, args ...stepwise) stepwise {
 	if slices.Contains(over, c.axis) {
-		of := sameCut
+		of := allSame
 		for _, a := range args {
-			if a.kind != cutEach && a.kind != cutSame || len(args) > 1 && a.unit != (unit{}) {
+			if a.kind != stepEach && a.kind != stepSame || len(args) > 1 && a.unit != (unit{}) {
 				return free(at, args...)
 			}
 			of.unit = a.unit
@@ -144,9 +144,9 @@ func (c *cuts) reduced(at lang.Span, by joins, over []*typed.Axis, args ...cut) 
 		if by == 0 {
 			return free(at)
 		}
-		return cut{kind: cutPart, by: by, unit: of.unit}
+		return stepwise{kind: stepReduced, by: by, unit: of.unit}
 	}
-	if len(args) == 1 && args[0].kind == cutPart {
+	if len(args) == 1 && args[0].kind == stepReduced {
 		of := args[0]
 		if of.by &= by; of.by != 0 {
 			return of
@@ -156,24 +156,24 @@ func (c *cuts) reduced(at lang.Span, by joins, over []*typed.Axis, args ...cut) 
 }
 
 // contracted is a product that is summed up, and what it is added to.
-func (c *cuts) contracted(x *typed.Apply, args []cut) cut {
+func (c *loopFlow) contracted(x *typed.Apply, args []stepwise) stepwise {
 	a, b := args[0], args[1]
-	of := cut{}
+	of := stepwise{}
 	switch {
-	case (a.kind == cutEach || a.kind == cutSame) && (b.kind == cutEach || b.kind == cutSame) && (a.unit == unit{} || b.unit == unit{}):
-		of = eachCut
-		if a.kind == cutSame && b.kind == cutSame {
-			of = sameCut
+	case (a.kind == stepEach || a.kind == stepSame) && (b.kind == stepEach || b.kind == stepSame) && (a.unit == unit{} || b.unit == unit{}):
+		of = eachPosition
+		if a.kind == stepSame && b.kind == stepSame {
+			of = allSame
 		}
 		if of.unit = a.unit; of.unit == (unit{}) {
 			of.unit = b.unit
 		}
 		if slices.Contains(x.Over, c.axis) {
-			of.kind, of.by = cutPart, byAdd
+			of.kind, of.by = stepReduced, byAdd
 		}
-	case a.kind == cutPart && b.kind == cutSame && a.by&byAdd != 0:
+	case a.kind == stepReduced && b.kind == stepSame && a.by&byAdd != 0:
 		of = a
-	case b.kind == cutPart && a.kind == cutSame && b.by&byAdd != 0:
+	case b.kind == stepReduced && a.kind == stepSame && b.by&byAdd != 0:
 		of = b
 	default:
 		return free(x.At, args...)
@@ -181,7 +181,7 @@ func (c *cuts) contracted(x *typed.Apply, args []cut) cut {
 	if x.Op != lang.OpMma {
 		return of
 	}
-	if of.kind == cutEach && of.unit != (unit{}) {
+	if of.kind == stepEach && of.unit != (unit{}) {
 		return free(x.At, args...)
 	}
 	return c.joined(x.At, byAdd, args[2], of)

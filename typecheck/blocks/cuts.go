@@ -22,35 +22,35 @@ type dependence struct {
 	counts bool
 }
 
-// cuts follows values through a loop over the axis.
-type cuts struct {
-	*flow[cut]
+// loopFlow follows values through a loop over the axis.
+type loopFlow struct {
+	*flow[stepwise]
 	axis   *typed.Axis
-	along  map[*typed.Axis]cut // of the axes of loops inside: what their ranges are
-	under  cut                 // the condition that decides whether the statement runs
+	along  map[*typed.Axis]stepwise // of the axes of loops inside: what their ranges are
+	under  stepwise                 // the condition that decides whether the statement runs
 	levels int
-	// touched are the loads and stores inside, by the tensor that the loop writes.
-	touched map[*typed.Param]*touches
-	found   []dependence
+	// accessed are the loads and stores inside, by the tensor that the loop writes.
+	accessed map[*typed.Param]*accesses
+	found    []dependence
 }
 
-// cutsOf gives what depends on the cut of a loop's axis.
-func cutsOf(loop *typed.For) []dependence {
-	c := &cuts{axis: loop.Axis, along: map[*typed.Axis]cut{}, under: sameCut, touched: map[*typed.Param]*touches{}}
-	c.flow = &flow[cut]{c, map[*typed.Local]cut{}}
-	c.touch(loop)
+// stepsDecide gives what depends on the cut of a loop's axis.
+func stepsDecide(loop *typed.For) []dependence {
+	c := &loopFlow{axis: loop.Axis, along: map[*typed.Axis]stepwise{}, under: allSame, accessed: map[*typed.Param]*accesses{}}
+	c.flow = &flow[stepwise]{c, map[*typed.Local]stepwise{}}
+	c.gatherAccesses(loop)
 	for i, l := range loop.Carried {
-		c.of[l] = cut{kind: cutCarried, by: ^joins(0), of: l, finite: isFinite(loop.Init[i])}
+		c.of[l] = stepwise{kind: stepCarried, by: ^joins(0), of: l, finite: isFinite(loop.Init[i])}
 	}
 	results := c.body(loop.Body)
 	for i, r := range results {
 		l := loop.Carried[i]
-		if r.kind == cutSame {
+		if r.kind == stepSame {
 			continue // the last step gives it
 		}
-		if r.kind != cutCarried || r.of != l || !c.unitHolds(r, loop, results) {
+		if r.kind != stepCarried || r.of != l || !c.unitHolds(r, loop, results) {
 			at := r.at
-			if r.kind != cutFree {
+			if r.kind != stepFree {
 				at = resultSpan(loop.Body, i)
 			}
 			c.found = append(c.found, dependence{at: at, infinite: r.infinite})
@@ -60,12 +60,12 @@ func cutsOf(loop *typed.For) []dependence {
 }
 
 // unitHolds reports a carried sum in the unit of the maximum that the loop carries on.
-func (c *cuts) unitHolds(r cut, loop *typed.For, results []cut) bool {
+func (c *loopFlow) unitHolds(r stepwise, loop *typed.For, results []stepwise) bool {
 	if r.unit == (unit{}) {
 		return true
 	}
 	i := slices.Index(loop.Carried, r.unit.of)
-	return i >= 0 && i < len(results) && results[i].kind == cutCarried && results[i].of == r.unit.of && results[i].level == r.unit.level
+	return i >= 0 && i < len(results) && results[i].kind == stepCarried && results[i].of == r.unit.of && results[i].level == r.unit.level
 }
 
 // resultSpan is where a body says its i-th value.
@@ -93,16 +93,16 @@ func isFinite(x typed.Expr) bool {
 }
 
 // depends notes something that depends on the cut.
-func (c *cuts) depends(at lang.Span, counts bool) {
+func (c *loopFlow) depends(at lang.Span, counts bool) {
 	c.found = append(c.found, dependence{at: at, counts: counts})
 }
 
 // shows notes a print or an assert of what depends on the cut.
-func (c *cuts) shows(at lang.Span) {
+func (c *loopFlow) shows(at lang.Span) {
 	c.found = append(c.found, dependence{at: at, says: true})
 }
 
-func (c *cuts) stmtMeans(s typed.Stmt) bool {
+func (c *loopFlow) stmtMeans(s typed.Stmt) bool {
 	switch s := s.(type) {
 	case *typed.Store:
 		c.store(s)
@@ -118,9 +118,9 @@ func (c *cuts) stmtMeans(s typed.Stmt) bool {
 }
 
 // assert holds for all positions where it holds for those of every step.
-func (c *cuts) assert(s *typed.Assert) {
+func (c *loopFlow) assert(s *typed.Assert) {
 	cond := c.one(s.Cond)
-	if whole := cond.still() || cond.kind == cutPart && cond.by&byAnd != 0; !whole || !c.under.still() {
+	if whole := cond.still() || cond.kind == stepReduced && cond.by&byAnd != 0; !whole || !c.under.still() {
 		c.shows(s.Cond.Span())
 	}
 	for _, a := range c.exprs(s.Args) {
@@ -132,18 +132,18 @@ func (c *cuts) assert(s *typed.Assert) {
 }
 
 // store notes a store or an atomic that does not do the same however the axis is cut.
-func (c *cuts) store(s *typed.Store) {
+func (c *loopFlow) store(s *typed.Store) {
 	value := c.one(s.Value)
 	if s.New != nil {
 		value = spread(s.At, value, c.one(s.New))
 	}
 	where := spread(s.At, append(c.exprs(s.Indices), c.under)...)
-	t := c.touched[s.Param]
+	t := c.accessed[s.Param]
 	along := slices.ContainsFunc(s.Indices, func(x typed.Expr) bool { return typed.HasAxis(x.Types()[0].Axes, c.axis) })
 	apart := t.index != nil // positions of the axis are elements apart
 	join := joinOf[s.Op.Combines()]
 	if s.Old != nil {
-		c.of[s.Old] = spread(s.At, eachCut, c.one(s.Else))
+		c.of[s.Old] = spread(s.At, eachPosition, c.one(s.Else))
 		if !along {
 			c.of[s.Old] = free(s.At)
 		}
@@ -158,13 +158,13 @@ func (c *cuts) store(s *typed.Store) {
 			c.depends(s.Value.Span(), false)
 		}
 	case join != 0:
-		if once := value.kind == cutPart || value.kind == cutSame; !once || value.unit != (unit{}) || value.by&join == 0 {
-			c.depends(s.Value.Span(), where.kind == cutSame && value.kind != cutEach)
+		if once := value.kind == stepReduced || value.kind == stepSame; !once || value.unit != (unit{}) || value.by&join == 0 {
+			c.depends(s.Value.Span(), where.kind == stepSame && value.kind != stepEach)
 		}
 	case !value.still():
 		c.depends(s.Value.Span(), false)
 	case apart:
-	case t.count == 1 && s.Op == lang.OpStore && where.kind == cutSame && value.kind == cutSame: // the same again
+	case t.count == 1 && s.Op == lang.OpStore && where.kind == stepSame && value.kind == stepSame: // the same again
 	case t.count == 1 && along && onlyOver(s, c.axis): // in the order of positions
 	default:
 		c.depends(s.At, s.Op != lang.OpStore)
@@ -181,19 +181,19 @@ func onlyOver(s *typed.Store, a *typed.Axis) bool {
 	return true
 }
 
-func (c *cuts) dependent(at lang.Span, on []cut) cut { return spread(at, on...) }
+func (c *loopFlow) dependent(at lang.Span, on []stepwise) stepwise { return spread(at, on...) }
 
-func (c *cuts) ofType(of cut, t typed.Type) cut {
-	if of.kind == cutSame && typed.HasAxis(t.Axes, c.axis) {
-		return eachCut
+func (c *loopFlow) ofType(of stepwise, t typed.Type) stepwise {
+	if of.kind == stepSame && typed.HasAxis(t.Axes, c.axis) {
+		return eachPosition
 	}
 	return of
 }
 
-func (c *cuts) exprMeans(x typed.Expr) ([]cut, bool) {
+func (c *loopFlow) exprMeans(x typed.Expr) ([]stepwise, bool) {
 	switch x := x.(type) {
 	case *typed.Const:
-		return alike(x, zeroCut), x.Int == 0 && x.Float == 0
+		return alike(x, allZero), x.Int == 0 && x.Float == 0
 	case *typed.Apply:
 		return alike(x, c.apply(x)), true
 	case *typed.Combine:
@@ -205,7 +205,7 @@ func (c *cuts) exprMeans(x typed.Expr) ([]cut, bool) {
 		return alike(x, c.reduced(x.At, 0, x.Over, args...)), true
 	case *typed.Load:
 		at := spread(x.At, append(c.exprs(x.Indices), c.one(x.Else))...)
-		if t := c.touched[x.Param]; t != nil && t.index == nil {
+		if t := c.accessed[x.Param]; t != nil && t.index == nil {
 			at = free(x.At, at)
 		}
 		return alike(x, at), true
@@ -219,7 +219,7 @@ func (c *cuts) exprMeans(x typed.Expr) ([]cut, bool) {
 }
 
 // choice is what an if gives; what stands in it runs as its condition says.
-func (c *cuts) choice(x *typed.If) []cut {
+func (c *loopFlow) choice(x *typed.If) []stepwise {
 	cond := c.one(x.Cond)
 	outer := c.under
 	c.under = spread(x.Cond.Span(), c.under, cond)
@@ -228,7 +228,7 @@ func (c *cuts) choice(x *typed.If) []cut {
 	for i := range then {
 		switch {
 		case i >= len(other):
-		case cond.kind == cutSame:
+		case cond.kind == stepSame:
 			then[i] = c.either(x.At, then[i], other[i])
 		default:
 			then[i] = spread(x.At, cond, then[i], other[i])
@@ -238,7 +238,7 @@ func (c *cuts) choice(x *typed.If) []cut {
 }
 
 // loop follows what a loop inside carries, until nothing more is learnt of it.
-func (c *cuts) loop(x *typed.For) []cut {
+func (c *loopFlow) loop(x *typed.For) []stepwise {
 	bounds := spread(x.At, c.one(x.Lo), c.one(x.Hi))
 	outer := c.under
 	c.under = spread(x.At, c.under, bounds)
@@ -248,12 +248,12 @@ func (c *cuts) loop(x *typed.For) []cut {
 	if x.Index != nil {
 		c.of[x.Index] = bounds
 	}
-	var init []cut
+	var init []stepwise
 	for _, e := range x.Init {
 		init = append(init, c.expr(e)...)
 	}
 	for i, l := range x.Carried {
-		if bounds.kind != cutSame {
+		if bounds.kind != stepSame {
 			init[i] = spread(x.At, bounds, init[i])
 		}
 		if was, ok := c.of[l]; ok { // the body of the loop around it is gone through again: what was learnt holds
@@ -268,7 +268,7 @@ func (c *cuts) loop(x *typed.For) []cut {
 		for i, of := range c.body(x.Body) {
 			was := c.of[x.Carried[i]]
 			now := c.either(x.At, was, of)
-			if bounds.kind != cutSame {
+			if bounds.kind != stepSame {
 				now = spread(x.At, bounds, now)
 			}
 			if changes(was, now) {
@@ -278,7 +278,7 @@ func (c *cuts) loop(x *typed.For) []cut {
 		}
 	}
 	c.under = outer
-	out := make([]cut, len(x.Carried))
+	out := make([]stepwise, len(x.Carried))
 	for i, l := range x.Carried {
 		out[i] = c.of[l]
 	}
@@ -286,7 +286,7 @@ func (c *cuts) loop(x *typed.For) []cut {
 }
 
 // changes reports that more is known of a value than was; levels are new in every round.
-func changes(was, now cut) bool {
+func changes(was, now stepwise) bool {
 	was.level, now.level, was.at, now.at = 0, 0, lang.Span{}, lang.Span{}
 	was.unit.level, now.unit.level = 0, 0
 	return was != now

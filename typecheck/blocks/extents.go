@@ -28,8 +28,8 @@ type fixing struct {
 	refused map[*typed.Axis]bool
 }
 
-// seen finds what of the cut the program sees, and reports what would follow the plan.
-func (b *Facts) seen() {
+// extents finds what of the cut the program sees, and reports what would follow the plan.
+func (b *Facts) extents() {
 	f := &fixing{b, map[*typed.Axis]bool{}, map[*typed.Axis]bool{}, map[*typed.Axis]bool{}}
 	b.findPartials(b.Kernel.Body, f)
 	typed.Walk(b.Kernel.Body, func(n typed.Node) bool {
@@ -53,7 +53,7 @@ func (b *Facts) seen() {
 
 // loop notes what depends on how a loop's axis is cut.
 func (f *fixing) loop(l *typed.For) {
-	for _, d := range cutsOf(l) {
+	for _, d := range stepsDecide(l) {
 		switch {
 		case d.says:
 			f.says[l.Axis] = true

@@ -43,7 +43,7 @@ func (f *Facts) Judge() {
 	before := f.log.Found
 	f.races()
 	if f.log.Found == before { // blocks that write one element often do so for a reduction over what tells them apart
-		f.seen()
+		f.extents()
 		f.overwritten(f.Kernel.Body)
 	}
 }

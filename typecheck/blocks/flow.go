@@ -58,7 +58,7 @@ func (f *flow[T]) stmt(s typed.Stmt) {
 		}
 		return
 	}
-	of := f.meaning.dependent(lang.Span{}, f.parts(s))
+	of := f.meaning.dependent(lang.Span{}, f.children(s))
 	for _, l := range typed.Binds(s) {
 		f.of[l] = of
 	}
@@ -96,12 +96,12 @@ func (f *flow[T]) plainly(x typed.Expr) []T {
 	case *typed.Inline:
 		return f.body(x.Body)
 	default:
-		return alike(x, f.meaning.dependent(x.Span(), f.parts(x)))
+		return alike(x, f.meaning.dependent(x.Span(), f.children(x)))
 	}
 }
 
-// parts is what is known of each expression in a node.
-func (f *flow[T]) parts(n typed.Node) []T {
+// children is what is known of each expression in a node.
+func (f *flow[T]) children(n typed.Node) []T {
 	var of []T
 	typed.Children(n, func(c typed.Node) {
 		x, ok := c.(typed.Expr)

@@ -45,7 +45,7 @@ func TestFlowTakesAllParts(t *testing.T) {
 		&typed.Apply{Args: numbers(1, 2, 3)},
 		&typed.Load{Indices: numbers(1, 2), Else: number(3)},
 		&typed.Take{X: number(1), Positions: numbers(2), Else: number(3)},
-		&typed.Order{Of: []typed.Type{i32}, Args: numbers(1, 2), Descending: number(3)},
+		&typed.Sort{Of: []typed.Type{i32}, Args: numbers(1, 2), Descending: number(3)},
 		&typed.Combine{Of: []typed.Type{i32}, Args: numbers(1), Identity: numbers(2), Reverse: number(3)},
 	} {
 		assert.Equal(t, [][]int64{{1, 2, 3}}, of(x), "%T", x)

@@ -34,10 +34,10 @@ type partial struct {
 	by   joins // the atomics that put its results together
 }
 
-// partials follows such values through a body.
-type partials struct {
-	*flow[part]
-	under    part // the condition that decides whether the statement runs
+// gridFlow follows such values through a body.
+type gridFlow struct {
+	*flow[blockwise]
+	under    blockwise // the condition that decides whether the statement runs
 	reported map[*partial]bool
 	// first is by place: an expression is looked at again in each round.
 	first map[lang.Span]*partial
@@ -52,8 +52,8 @@ type partials struct {
 // findPartials reports the stores of values that depend on the plan, and notes those that depend on extents that the
 // source or the language gives.
 func (b *Facts) findPartials(body *typed.Body, f *fixing) {
-	p := &partials{fixing: f, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
-	p.flow = &flow[part]{p, map[*typed.Local]part{}}
+	p := &gridFlow{fixing: f, under: plain, reported: map[*partial]bool{}, first: map[lang.Span]*partial{}}
+	p.flow = &flow[blockwise]{p, map[*typed.Local]blockwise{}}
 	for p.learnt = true; p.learnt; {
 		p.learnt = false
 		p.body(body)
@@ -66,7 +66,7 @@ func (b *Facts) findPartials(body *typed.Body, f *fixing) {
 	}
 }
 
-func (p *partials) stmtMeans(s typed.Stmt) bool {
+func (p *gridFlow) stmtMeans(s typed.Stmt) bool {
 	switch s := s.(type) {
 	case *typed.Store:
 		p.store(s)
@@ -83,7 +83,7 @@ func (p *partials) stmtMeans(s typed.Stmt) bool {
 }
 
 // store reports a store of what depends on the plan, and an atomic that does not put the parts together.
-func (p *partials) store(s *typed.Store) {
+func (p *gridFlow) store(s *typed.Store) {
 	where := mixed(append(p.exprs(s.Indices), p.under)...)
 	value := p.one(s.Value)
 	if s.New != nil {
@@ -115,7 +115,7 @@ func (p *partials) store(s *typed.Store) {
 }
 
 // reportStore says that a part is stored as if it were the whole.
-func (p *partials) reportStore(d *partial, s *typed.Store) {
+func (p *gridFlow) reportStore(d *partial, s *typed.Store) {
 	if d.axis.Given() {
 		p.extents[d.axis] = true
 		return
@@ -135,7 +135,7 @@ func (p *partials) reportStore(d *partial, s *typed.Store) {
 }
 
 // reportAtomic says that an atomic gets parts from which it does not make the whole.
-func (p *partials) reportAtomic(v part, s *typed.Store, why string) {
+func (p *gridFlow) reportAtomic(v blockwise, s *typed.Store, why string) {
 	d := v.of
 	if d.axis.Given() {
 		p.extents[d.axis] = true
@@ -160,7 +160,7 @@ func (p *partials) reportAtomic(v part, s *typed.Store, why string) {
 }
 
 // reduced is what a reduction over axes makes of its operands' parts, where its results are put together as by says.
-func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*typed.Axis, args ...part) part {
+func (p *gridFlow) reduced(at lang.Span, op lang.Op, by joins, over []*typed.Axis, args ...blockwise) blockwise {
 	left := by
 	for _, a := range args {
 		if a.of != nil {
@@ -187,14 +187,14 @@ func (p *partials) reduced(at lang.Span, op lang.Op, by joins, over []*typed.Axi
 	return out
 }
 
-func (p *partials) dependent(_ lang.Span, on []part) part { return mixed(on...) }
+func (p *gridFlow) dependent(_ lang.Span, on []blockwise) blockwise { return mixed(on...) }
 
-func (p *partials) ofType(of part, t typed.Type) part {
+func (p *gridFlow) ofType(of blockwise, t typed.Type) blockwise {
 	of.mentions = unionOf(of.mentions, gridAxes(t.Axes))
 	return of
 }
 
-func (p *partials) exprMeans(x typed.Expr) ([]part, bool) {
+func (p *gridFlow) exprMeans(x typed.Expr) ([]blockwise, bool) {
 	switch x := x.(type) {
 	case *typed.Const:
 		return alike(x, zero), x.Int == 0 && x.Float == 0
@@ -221,7 +221,7 @@ func (p *partials) exprMeans(x typed.Expr) ([]part, bool) {
 }
 
 // choice is what an if gives; what stands in it runs as its condition says.
-func (p *partials) choice(x *typed.If) []part {
+func (p *gridFlow) choice(x *typed.If) []blockwise {
 	cond := p.one(x.Cond)
 	outer := p.under
 	p.under = mixed(p.under, cond)
@@ -239,10 +239,10 @@ func (p *partials) choice(x *typed.If) []part {
 	return then
 }
 
-func (p *partials) apply(x *typed.Apply) part {
+func (p *gridFlow) apply(x *typed.Apply) blockwise {
 	args := p.exprs(x.Args)
 	if x.Axis != nil && x.Op != lang.OpRename { // a position along it
-		return plain.mentioning(append(args, part{mentions: gridAxes([]*typed.Axis{x.Axis})})...)
+		return plain.mentioning(append(args, blockwise{mentions: gridAxes([]*typed.Axis{x.Axis})})...)
 	}
 	switch x.Op.Row().Group {
 	case lang.GroupReduce:
@@ -262,11 +262,11 @@ func (p *partials) apply(x *typed.Apply) part {
 }
 
 // loop follows carried values, once more in each round.
-func (p *partials) loop(x *typed.For) []part {
+func (p *gridFlow) loop(x *typed.For) []blockwise {
 	bounds := mixed(p.one(x.Lo), p.one(x.Hi))
 	outer := p.under
 	p.under = mixed(p.under, bounds)
-	var start []part
+	var start []blockwise
 	for _, e := range x.Init {
 		start = append(start, p.expr(e)...)
 	}
@@ -285,7 +285,7 @@ func (p *partials) loop(x *typed.For) []part {
 		}
 	}
 	p.under = outer
-	out := make([]part, len(x.Carried))
+	out := make([]blockwise, len(x.Carried))
 	for i, c := range x.Carried {
 		out[i] = p.of[c]
 	}
@@ -293,7 +293,7 @@ func (p *partials) loop(x *typed.For) []part {
 }
 
 // carry adds what is known of a value that a loop carries, and reports whether that is new.
-func (p *partials) carry(l *typed.Local, d part) bool {
+func (p *gridFlow) carry(l *typed.Local, d blockwise) bool {
 	was, known := p.of[l]
 	if !known {
 		p.of[l] = d

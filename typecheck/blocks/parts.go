@@ -46,8 +46,8 @@ func (j joins) with() (lang.Op, bool) {
 	return 0, false
 }
 
-// part is what one value has to do with how the planner cuts the grid.
-type part struct {
+// blockwise is what one value has to do with how the planner cuts the grid.
+type blockwise struct {
 	// of is the reduction of a part of an axis that the value depends on; nil for a value that every plan gives.
 	of *partial
 	// axes are the grid axes of whose parts it is.
@@ -60,12 +60,12 @@ type part struct {
 
 // Of values that every plan gives, 0 changes nothing that it is added to.
 var (
-	plain = part{by: idempotent}
-	zero  = part{by: idempotent | byAdd | byXor}
+	plain = blockwise{by: idempotent}
+	zero  = blockwise{by: idempotent | byAdd | byXor}
 )
 
 // together is a value that depends on all of the parts, with the atomics that are left.
-func together(by joins, ps ...part) part {
+func together(by joins, ps ...blockwise) blockwise {
 	all := plain
 	for _, p := range ps {
 		if p.of != nil && (all.of == nil || all.of.axis.Given() && !p.of.axis.Given()) {
@@ -81,7 +81,7 @@ func together(by joins, ps ...part) part {
 }
 
 // mentioning is the part with the grid axes that others mention.
-func (p part) mentioning(others ...part) part {
+func (p blockwise) mentioning(others ...blockwise) blockwise {
 	for _, o := range others {
 		p.mentions = unionOf(p.mentions, o.mentions)
 	}
@@ -99,10 +99,10 @@ func unionOf(a, b []*typed.Axis) []*typed.Axis {
 }
 
 // mixed is a value of which no atomic makes that of the whole where any of the parts is one.
-func mixed(ps ...part) part { return together(0, ps...) }
+func mixed(ps ...blockwise) blockwise { return together(0, ps...) }
 
 // either is one of several values, whichever every plan chooses.
-func either(ps ...part) part {
+func either(ps ...blockwise) blockwise {
 	by := ^joins(0)
 	for _, p := range ps {
 		by &= p.by
@@ -115,10 +115,12 @@ func either(ps ...part) part {
 }
 
 // is reports the same part.
-func (p part) is(o part) bool { return p.of == o.of && p.by == o.by && slices.Equal(p.axes, o.axes) }
+func (p blockwise) is(o blockwise) bool {
+	return p.of == o.of && p.by == o.by && slices.Equal(p.axes, o.axes)
+}
 
 // computed is what an elementwise operation makes of parts.
-func computed(x *typed.Apply, args []part) part {
+func computed(x *typed.Apply, args []blockwise) blockwise {
 	from := func(i int) typed.DType { return x.Args[i].Types()[0].DType }
 	switch op := x.Op; op {
 	case lang.OpAdd, lang.OpMax, lang.OpMin, lang.OpAnd, lang.OpOr, lang.OpXor, lang.OpLogicAnd, lang.OpLogicOr:

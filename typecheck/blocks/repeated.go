@@ -19,17 +19,17 @@ type repetition struct {
 	s     *typed.Store
 	along []*typed.Axis
 	// begins are the axes along which blocks are told apart by where they begin or end alone.
-	begins []*typed.Axis
-	part   bool // the value is of parts of other axes
+	begins  []*typed.Axis
+	partial bool // the value is of parts of other axes
 }
 
 // noteRepeated remembers what is known, in this round, of an atomic that is done where and of a value.
-func (p *partials) noteRepeated(s *typed.Store, value, where part) {
+func (p *gridFlow) noteRepeated(s *typed.Store, value, where blockwise) {
 	join := joinOf[s.Op.Combines()]
 	if join == 0 || join&idempotent != 0 {
 		return
 	}
-	r := repetition{s: s, part: value.of != nil}
+	r := repetition{s: s, partial: value.of != nil}
 	if value.of != nil || value.by&join == 0 { // to add 0 changes nothing
 		known := unionOf(where.mentions, value.mentions)
 		apart := value.axes
@@ -55,7 +55,7 @@ func (p *partials) noteRepeated(s *typed.Store, value, where part) {
 }
 
 // reportRepeated says that an atomic counts blocks.
-func (p *partials) reportRepeated(r repetition) {
+func (p *gridFlow) reportRepeated(r repetition) {
 	if len(r.along) == 0 {
 		return
 	}
@@ -67,7 +67,7 @@ func (p *partials) reportRepeated(r repetition) {
 		first = append(first, g.Name+".start == 0")
 	}
 	once := "to do it once, write it in `if " + strings.Join(first, " and ") + " { ... }`"
-	if r.s.Op != lang.OpAtomicAdd || r.part {
+	if r.s.Op != lang.OpAtomicAdd || r.partial {
 		e.Help("%s", once)
 		return
 	}

@@ -12,8 +12,8 @@ import (
 // whose index is the position, up to what all steps have alike. Then it makes no
 // difference which positions one step has.
 
-// touches is what a loop does with a tensor that it writes.
-type touches struct {
+// accesses is what a loop does with a tensor that it writes.
+type accesses struct {
 	// index is the index of that dimension; nil where there is none.
 	index typed.Expr
 	// count is how many accesses there are.
@@ -24,22 +24,22 @@ type touches struct {
 	all [][]typed.Expr // the indices of each access
 }
 
-// touch gathers the accesses to the tensors that the loop's body writes.
-func (c *cuts) touch(loop *typed.For) {
+// gatherAccesses gathers the accesses to the tensors that the loop's body writes.
+func (c *loopFlow) gatherAccesses(loop *typed.For) {
 	body := loop.Body
 	walkAccesses(body, func(p *typed.Param, indices []typed.Expr, s *typed.Store) {
 		if s == nil {
 			return
 		}
-		t := c.touched[p]
+		t := c.accessed[p]
 		if t == nil {
-			t = &touches{}
-			c.touched[p] = t
+			t = &accesses{}
+			c.accessed[p] = t
 		}
 		t.plain = t.plain || !s.Op.IsAtomic()
 	})
 	walkAccesses(body, func(p *typed.Param, indices []typed.Expr, _ *typed.Store) {
-		if t := c.touched[p]; t != nil {
+		if t := c.accessed[p]; t != nil {
 			t.count++
 			t.all = append(t.all, indices)
 		}
@@ -68,7 +68,7 @@ func (c *cuts) touch(loop *typed.For) {
 			return false
 		})
 	}
-	for _, t := range c.touched {
+	for _, t := range c.accessed {
 		for d, x := range t.all[0] {
 			tells := func(other []typed.Expr) bool { return sameIndex(x, other[d]) }
 			if c.position(x, fixed) && !slices.ContainsFunc(t.all, func(o []typed.Expr) bool { return !tells(o) }) {
@@ -80,7 +80,7 @@ func (c *cuts) touch(loop *typed.For) {
 }
 
 // position reports the position along the axis, moved by what is fixed or times a number.
-func (c *cuts) position(x typed.Expr, fixed func(typed.Expr) bool) bool {
+func (c *loopFlow) position(x typed.Expr, fixed func(typed.Expr) bool) bool {
 	a, ok := x.(*typed.Apply)
 	switch {
 	case !ok:

@@ -391,8 +391,8 @@ func (g *graphChecker) isMutable(x typed.GExpr) bool {
 	case *typed.GParamRef:
 		return x.Param.Mode == lang.InOut
 	case *typed.GLocalRef:
-		return g.state[x.Local] || g.partOf[x.Local] != nil
+		return g.state[x.Local] || g.aliasOf[x.Local] != nil
 	}
-	of, isPart := typed.PartOf(x)
-	return isPart && g.isMutable(of)
+	of, inside := typed.Container(x)
+	return inside && g.isMutable(of)
 }

@@ -177,8 +177,8 @@ type graphChecker struct {
 	prover   *size.Prover // of what can never be right: it takes every dimension for 1 or more
 	sure     *size.Prover // of what is always right
 	assigned map[*typed.GParam]lang.Span
-	// partOf tells what the locals that name a part of an inout parameter stand for.
-	partOf map[*typed.GLocal]typed.GExpr
+	// aliasOf tells what the locals that name a part of an inout parameter stand for.
+	aliasOf map[*typed.GLocal]typed.GExpr
 	// runtime tells which scalar parameter a scalar local depends on.
 	runtime map[*typed.GLocal]*typed.GParam
 	// named are the names of the dimensions of locals, for messages.
@@ -203,7 +203,7 @@ type graphChecker struct {
 
 func newGraphChecker(c *rules.Checker, g *typed.Graph, s *rules.Scope) *graphChecker {
 	return &graphChecker{Checker: c, graph: g, scope: s, stmts: &g.Body, prover: new(size.Prover), sure: new(size.Prover).WithZeros(),
-		assigned: map[*typed.GParam]lang.Span{}, partOf: map[*typed.GLocal]typed.GExpr{}, state: map[*typed.GLocal]bool{}, named: map[*typed.GLocal][]string{}, runtime: map[*typed.GLocal]*typed.GParam{},
+		assigned: map[*typed.GParam]lang.Span{}, aliasOf: map[*typed.GLocal]typed.GExpr{}, state: map[*typed.GLocal]bool{}, named: map[*typed.GLocal][]string{}, runtime: map[*typed.GLocal]*typed.GParam{},
 		pointwise: map[*typed.GCall]*pointwise{}, grids: map[int]*grid{}, leaves: map[any]*typed.Param{}, leafNames: map[string]int{"result": 1}}
 }
 
@@ -386,7 +386,7 @@ func (g *graphChecker) local(n lang.Ident, t typed.GType, from rules.Operand) *t
 	}
 	l := &typed.GLocal{Name: n.Name, Type: t, At: n.Place}
 	if from.Graph != nil && g.isMutable(from.Graph) {
-		g.partOf[l] = from.Graph
+		g.aliasOf[l] = from.Graph
 	}
 	if from.Graph != nil {
 		g.dependsOn(l, from.Graph)

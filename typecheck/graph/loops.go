@@ -33,7 +33,7 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) rules.Operand {
 	case over.Mode == rules.TypedValue && over.Graph.GType().Kind == typed.GArray:
 		loop.Over = over.Graph
 		if a.Range != nil {
-			part, partOK := g.part(over.Graph, a.Range, a.Over.Span().To(a.Range.Place))
+			part, partOK := g.arrayRange(over.Graph, a.Range, a.Over.Span().To(a.Range.Place))
 			loop.Over, ok = part, ok && partOK
 		}
 		varType = *over.Graph.GType().Elem

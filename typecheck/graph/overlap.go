@@ -56,7 +56,7 @@ func (g *graphChecker) region(x typed.GExpr) region {
 		if x.Type.Kind == typed.GScalar {
 			return region{}
 		}
-		if of := g.partOf[x.Local]; of != nil && !g.state[x.Local] {
+		if of := g.aliasOf[x.Local]; of != nil && !g.state[x.Local] {
 			return g.region(of)
 		}
 		return region{root: x.Local}
@@ -66,7 +66,7 @@ func (g *graphChecker) region(x typed.GExpr) region {
 		return r
 	case *typed.GElem:
 		return g.region(x.X).cut(typed.GSliceItem{Index: x.Index, Where: x.Where})
-	case *typed.GPart:
+	case *typed.GRange:
 		return g.region(x.X).cut(typed.GSliceItem{Where: x.Where})
 	case *typed.GSlice:
 		return g.region(x.X).cut(x.Items...)

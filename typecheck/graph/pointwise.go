@@ -240,7 +240,7 @@ func (g *graphChecker) once(o rules.Operand, name lang.Ident) rules.Operand {
 	}
 	l := &typed.GLocal{Name: name.Name, Type: o.Graph.GType(), At: name.Place}
 	if g.isMutable(o.Graph) {
-		g.partOf[l] = o.Graph
+		g.aliasOf[l] = o.Graph
 	}
 	*g.stmts = append(*g.stmts, &typed.GLet{Locals: []*typed.GLocal{l}, Value: o.Graph, At: o.At})
 	return graphOperand(&typed.GLocalRef{GTyped: typed.GTyped{Type: l.Type, At: o.At}, Local: l})

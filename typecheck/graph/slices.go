@@ -131,7 +131,7 @@ func (g *graphChecker) elem(e *lang.IndexExpr, x typed.GExpr) rules.Operand {
 		return rules.Bad(e.Place)
 	}
 	if r, ok := e.Indices[0].(*lang.RangeExpr); ok {
-		part, ok := g.part(x, r, e.Place)
+		part, ok := g.arrayRange(x, r, e.Place)
 		if !ok || !g.oneLength(part.Type.Len, r.Place, "part") {
 			return rules.Bad(e.Place)
 		}
@@ -149,13 +149,13 @@ func (g *graphChecker) elem(e *lang.IndexExpr, x typed.GExpr) rules.Operand {
 	return graphOperand(&typed.GElem{GTyped: typed.GTyped{Type: *t.Elem, At: e.Place}, X: x, Index: n.Graph, Where: typed.OnePosition(n.Linear)})
 }
 
-// part types the range r of an array. Its length may differ from step to step of
+// arrayRange types the range r of an array. Its length may differ from step to step of
 // a loop around it, which only a loop over the part can use.
-func (g *graphChecker) part(x typed.GExpr, r *lang.RangeExpr, at lang.Span) (*typed.GPart, bool) {
+func (g *graphChecker) arrayRange(x typed.GExpr, r *lang.RangeExpr, at lang.Span) (*typed.GRange, bool) {
 	t := x.GType()
 	n, item, ok := g.ends(r, t.Len, "the part", "the array, which has "+t.Len.String()+" elements")
 	t.Len = n
-	return &typed.GPart{GTyped: typed.GTyped{Type: t, At: at}, X: x, Lo: item.Lo, Hi: item.Hi, Where: item.Where}, ok
+	return &typed.GRange{GTyped: typed.GTyped{Type: t, At: at}, X: x, Lo: item.Lo, Hi: item.Hi, Where: item.Where}, ok
 }
 
 // slice types `x[.., a .. b, n]`; dimensions that no index names stay whole.

@@ -322,7 +322,7 @@ func impure(fn *typed.Body) (at lang.Span, what string) {
 			at, what = n.At, "a load"
 		case *typed.Take:
 			at, what = n.At, "`pick`"
-		case *typed.Order:
+		case *typed.Sort:
 			at, what = n.At, "`"+n.Op.Row().Spelling+"`"
 		case *typed.Combine:
 			at, what = n.At, "`"+n.Op.Row().Spelling+"`"

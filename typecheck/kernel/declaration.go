@@ -205,17 +205,17 @@ func (b *bodyChecker) gridAxis(a *lang.AxisClause) {
 		return
 	}
 	x := &typed.Axis{Name: a.Name.Name, Kind: typed.GridAxis, Dim: dim, Len: dim, Scalar: a.By == nil, At: a.Name.Place}
-	var part func()
+	var declared func()
 	if a.Range != nil {
-		part, ok = b.gridPart(x, a)
+		declared, ok = b.gridRange(x, a)
 	}
 	if !ok || a.By != nil && !b.extent(x, a.By) {
 		refuse()
 		return
 	}
 	b.declareAxis(x)
-	if part != nil {
-		part()
+	if declared != nil {
+		declared()
 	}
 }
 

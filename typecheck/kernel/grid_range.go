@@ -11,8 +11,8 @@ import (
 
 // This file has what a grid over a part of a dimension needs: the ends of its range.
 
-// gridPart types the range of a grid axis. What it gives says, of the declared axis, what proofs may assume.
-func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func(), ok bool) {
+// gridRange types the range of a grid axis. What it gives says, of the declared axis, what proofs may assume.
+func (b *bodyChecker) gridRange(x *typed.Axis, a *lang.AxisClause) (declared func(), ok bool) {
 	lo, hi := rules.IntOperand(a.Place, 0), rules.SizeOperand(a.Over.Span(), x.Dim)
 	for _, end := range []struct {
 		written lang.Expr
@@ -41,7 +41,7 @@ func (b *bodyChecker) gridPart(x *typed.Axis, a *lang.AxisClause) (declared func
 			return nil, false
 		}
 	}
-	x.From, x.To, x.Part = b.Settle(lo).Expr, b.Settle(hi).Expr, a.Range.Place
+	x.From, x.To, x.RangeAt = b.Settle(lo).Expr, b.Settle(hi).Expr, a.Range.Place
 	return func() { b.between(x, lo, hi) }, true
 }
 

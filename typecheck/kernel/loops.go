@@ -282,9 +282,9 @@ func (b *bodyChecker) sameCarried(e *lang.ForExpr, loop *typed.For, result *rule
 }
 
 func zerosOf(t typed.Type) string {
-	parts := []string{t.DType.String()}
+	words := []string{t.DType.String()}
 	for _, a := range t.Axes {
-		parts = append(parts, a.Name)
+		words = append(words, a.Name)
 	}
-	return fmt.Sprintf("zeros(%s)", strings.Join(parts, ", "))
+	return fmt.Sprintf("zeros(%s)", strings.Join(words, ", "))
 }

@@ -12,7 +12,7 @@ import (
 
 // sort is `sort(x, over v)` or `sort((keys, values), over v, descending = true)`.
 func (b *bodyChecker) sort(e *lang.CallExpr) rules.Operand {
-	order := &typed.Order{Op: lang.OpSort, At: e.Place}
+	order := &typed.Sort{Op: lang.OpSort, At: e.Place}
 	var moved []rules.Operand
 	ok, tiles := true, 0
 	for _, a := range e.Args {
@@ -43,7 +43,7 @@ func (b *bodyChecker) sort(e *lang.CallExpr) rules.Operand {
 		if o.Mode != rules.TypedValue {
 			return rules.Bad(e.Place)
 		}
-		if !b.has(o, []*typed.Axis{over}, e.Over) || i == 0 && !b.ordered(o, e) {
+		if !b.has(o, []*typed.Axis{over}, e.Over) || i == 0 && !b.sortedKeys(o, e) {
 			return rules.Bad(e.Place)
 		}
 		order.Args = append(order.Args, o.Expr)
@@ -62,7 +62,7 @@ func (b *bodyChecker) topk(e *lang.CallExpr) rules.Operand {
 	x := b.Settle(b.value(e.Args[0].Value))
 	into, ok := b.axisArg(e.Args[1].Value)
 	over, axisOK := b.sortedAxis(e)
-	if x.Mode != rules.TypedValue || !ok || !axisOK || !b.has(x, []*typed.Axis{over}, e.Over) || !b.ordered(x, e) {
+	if x.Mode != rules.TypedValue || !ok || !axisOK || !b.has(x, []*typed.Axis{over}, e.Over) || !b.sortedKeys(x, e) {
 		return rules.Bad(e.Place)
 	}
 	at := e.Args[1].Value.Span()
@@ -76,7 +76,7 @@ func (b *bodyChecker) topk(e *lang.CallExpr) rules.Operand {
 		return rules.Bad(e.Place)
 	}
 	axes := append(typed.WithoutAxes(x.Type().Axes, []*typed.Axis{over}), into)
-	return wrap(&typed.Order{Op: lang.OpTopK, Args: []typed.Expr{x.Expr}, Over: over, Into: into, At: e.Place,
+	return wrap(&typed.Sort{Op: lang.OpTopK, Args: []typed.Expr{x.Expr}, Over: over, Into: into, At: e.Place,
 		Of: []typed.Type{{DType: x.Type().DType, Axes: axes}, {DType: typed.Concrete(lang.I32), Axes: axes}}}, e.Place, nil)
 }
 
@@ -99,8 +99,8 @@ func (b *bodyChecker) sortedAxis(e *lang.CallExpr) (*typed.Axis, bool) {
 	return over[0], true
 }
 
-// ordered checks that a tile holds numbers.
-func (b *bodyChecker) ordered(x rules.Operand, e *lang.CallExpr) bool {
+// sortedKeys checks that a tile holds numbers.
+func (b *bodyChecker) sortedKeys(x rules.Operand, e *lang.CallExpr) bool {
 	d := x.Type().DType
 	if typed.IsFloat(d) || typed.IsInt(d) {
 		return true

@@ -104,7 +104,7 @@ func (c *Checker) mixed(what string, at lang.Span, a, b Operand, ea, eb lang.Exp
 	if rank(ta.DType) > rank(tb.DType) {
 		convert, to = eb, ta.DType
 	}
-	wide, hasWide := widest(ta.DType, tb.DType)
+	wide, hasWide := narrowestHolding(ta.DType, tb.DType)
 	switch {
 	case hasWide && wide == ta.DType:
 		convert, to = eb, wide
@@ -351,8 +351,8 @@ func (o Operand) ValueTypes() []typed.Type {
 	return nil
 }
 
-// widest is the narrowest type that holds all values of two types of one kind; false where there is none.
-func widest(a, b typed.DType) (typed.DType, bool) {
+// narrowestHolding is the narrowest type that holds all values of two types of one kind; false where there is none.
+func narrowestHolding(a, b typed.DType) (typed.DType, bool) {
 	if a.Param != nil || b.Param != nil {
 		return typed.DType{}, false
 	}

@@ -194,7 +194,7 @@ func (c *Checker) foldInts(op lang.Op, at, opAt lang.Span, args []Operand) (Oper
 // boundedSize is a size as an operand, or the error that it has too many parts.
 func (c *Checker) boundedSize(at lang.Span, s size.Size) Operand {
 	if s.Large() {
-		c.Errorf(lang.ErrLimit, at, "this size has more than %d parts, multiplied out", size.MaxParts).
+		c.Errorf(lang.ErrLimit, at, "this size has more than %d parts, multiplied out", size.MaxLength).
 			Help("give an input a dimension of this size, and use its name")
 		return Bad(at)
 	}

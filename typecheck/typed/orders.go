@@ -29,9 +29,9 @@ func (c *Combine) Types() []Type { return c.Of }
 // Span is the place in the source.
 func (c *Combine) Span() lang.Span { return c.At }
 
-// Order is `sort((keys, ...), over v)` or `topk(x, r, over v)`: it gives a value
+// Sort is `sort((keys, ...), over v)` or `topk(x, r, over v)`: it gives a value
 // for each argument of a sort, the values and the positions of a topk.
-type Order struct {
+type Sort struct {
 	Op   lang.Op
 	Args []Expr
 	Over *Axis
@@ -44,10 +44,10 @@ type Order struct {
 }
 
 // Types are those of the results.
-func (o *Order) Types() []Type { return o.Of }
+func (o *Sort) Types() []Type { return o.Of }
 
 // Span is the place in the source.
-func (o *Order) Span() lang.Span { return o.At }
+func (o *Sort) Span() lang.Span { return o.At }
 
 // Claim is a relation between sizes that a shape operation rests on and that
 // only a specialisation can decide: Left is equal to Right, or at most it.

@@ -18,10 +18,10 @@ import (
 // recognisers are the functions whose type switch knows some kinds of nodes only and goes to the parts of no other, with
 // the reason why what they answer for the others is right, and stays right for a kind that is added.
 var recognisers = map[string]string{
-	"typecheck/blocks/partial.go partials.stmtMeans": "false: flow goes through the parts",
-	"typecheck/blocks/partial.go partials.exprMeans": "false: flow goes through the parts",
-	"typecheck/blocks/cuts.go cuts.stmtMeans":        "false: flow goes through the parts",
-	"typecheck/blocks/cuts.go cuts.exprMeans":        "false: flow goes through the parts",
+	"typecheck/blocks/partial.go gridFlow.stmtMeans": "false: flow goes through the parts",
+	"typecheck/blocks/partial.go gridFlow.exprMeans": "false: flow goes through the parts",
+	"typecheck/blocks/cuts.go loopFlow.stmtMeans":    "false: flow goes through the parts",
+	"typecheck/blocks/cuts.go loopFlow.exprMeans":    "false: flow goes through the parts",
 	"typecheck/blocks/coverage.go coverage.in":       "partsOf goes through the parts, and a body may never run",
 	"typecheck/blocks/flow.go flow.plainly":          "the values of any other kind depend on all of its parts",
 	"typecheck/blocks/overwritten.go Facts.storesIn": "childrenOf gives all parts, and a body may never run",

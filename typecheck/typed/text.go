@@ -37,18 +37,18 @@ func AxisText(x *Axis) string {
 
 // ShapeText is the type of a tensor: `f32[M, N]`.
 func ShapeText(d DType, shape []size.Size) string {
-	parts := make([]string, len(shape))
+	words := make([]string, len(shape))
 	for i, s := range shape {
-		parts[i] = s.String()
+		words[i] = s.String()
 	}
-	return d.String() + "[" + strings.Join(parts, ", ") + "]"
+	return d.String() + "[" + strings.Join(words, ", ") + "]"
 }
 
 // SizesText is a shape: `[M, N]`.
 func SizesText(sizes []size.Size) string {
-	parts := make([]string, len(sizes))
+	words := make([]string, len(sizes))
 	for i, s := range sizes {
-		parts[i] = s.String()
+		words[i] = s.String()
 	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	return "[" + strings.Join(words, ", ") + "]"
 }
