@@ -18,17 +18,17 @@ import (
 // recognisers are the functions whose type switch knows some kinds of nodes only and goes to the parts of no other, with
 // the reason why what they answer for the others is right, and stays right for a kind that is added.
 var recognisers = map[string]string{
-	"typecheck/blocks/partial.go gridFlow.stmtMeans": "false: flow goes through the parts",
-	"typecheck/blocks/partial.go gridFlow.exprMeans": "false: flow goes through the parts",
-	"typecheck/blocks/cuts.go loopFlow.stmtMeans":    "false: flow goes through the parts",
-	"typecheck/blocks/cuts.go loopFlow.exprMeans":    "false: flow goes through the parts",
-	"typecheck/blocks/coverage.go coverage.in":       "partsOf goes through the parts, and a body may never run",
-	"typecheck/blocks/flow.go flow.plainly":          "the values of any other kind depend on all of its parts",
-	"typecheck/blocks/overwritten.go Facts.storesIn": "childrenOf gives all parts, and a body may never run",
+	"typecheck/blocks/grid_flow.go gridFlow.stmtMeans": "false: flow goes through the parts",
+	"typecheck/blocks/grid_flow.go gridFlow.exprMeans": "false: flow goes through the parts",
+	"typecheck/blocks/loop_flow.go loopFlow.stmtMeans": "false: flow goes through the parts",
+	"typecheck/blocks/loop_flow.go loopFlow.exprMeans": "false: flow goes through the parts",
+	"typecheck/blocks/coverage.go coverage.in":         "partsOf goes through the parts, and a body may never run",
+	"typecheck/blocks/flow.go flow.plainly":            "the values of any other kind depend on all of its parts",
+	"typecheck/blocks/overwritten.go Facts.storesIn":   "childrenOf gives all parts, and a body may never run",
 
-	"typecheck/blocks/cut.go nameOf":                    "nil: it is not plain which value this is",
-	"typecheck/blocks/touch.go isNumber":                "false: nothing says that it is one above 0",
-	"typecheck/blocks/touch.go sameIndex":               "false: not plainly the same",
+	"typecheck/blocks/stepwise.go nameOf":               "nil: it is not plain which value this is",
+	"typecheck/blocks/loop_accesses.go isNumber":        "false: nothing says that it is one above 0",
+	"typecheck/blocks/loop_accesses.go sameIndex":       "false: not plainly the same",
 	"typecheck/blocks/overwritten.go sameExpr":          "false: not plainly the same",
 	"typecheck/kernel/debug.go constantCondition":       "unknown: decided when it is launched or run",
 	"typecheck/rules/constants.go Checker.ConstValue":   "what does not fold is an error",
