@@ -93,7 +93,7 @@ var proofFaults = []Fault{
 		Old: `g.isMutable(xs[i]) {`, New: `g.isMutable(xs[i]) && len(g.scope.names) < 0 {`,
 		Note: "a struct of state lies nowhere known once a choice or a loop gives it"},
 	{ID: "runtime-carried", File: "typecheck/graph/loops.go", Class: "unify", First: "typecheck TestErrors/graph_scalars.tile",
-		Old: `g.dependsOn(l, results[i])`, New: `g.dependsOn(l, loop.Init[i])`,
+		Old: `l.dependsOn(local, results[i])`, New: `l.dependsOn(local, l.loop.Init[i])`,
 		Note: "what a loop carries depends on its start alone"},
 
 	// exact.go

@@ -7,12 +7,12 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file says which atomics make of the parts that blocks have what the whole
+// This file says which atomics make of the tiles that blocks have what the whole
 // would give: `atomic_add` of sums, `atomic_max` of maxima, and neither of the
-// other's. What is computed from a part before the atomic keeps that or loses it:
+// other's. What is computed from a tile before the atomic keeps that or loses it:
 // twice a sum is still a sum, a sum plus one is one too many with every block.
 
-// joins is a set of the atomics that put parts together.
+// joins is a set of the atomics that put tiles together.
 type joins uint8
 
 const (
@@ -28,7 +28,7 @@ const (
 	idempotent = byMax | byMin | byAnd | byOr
 )
 
-// joinOf is by what the results of a reduction of parts, or of an elementwise operation, are put together.
+// joinOf is by what the results of a reduction of tiles, or of an elementwise operation, are put together.
 var joinOf = map[lang.Op]joins{
 	lang.OpSum: byAdd, lang.OpProd: byMul, lang.OpDot: byAdd, lang.OpMma: byAdd, lang.OpReduceMax: byMax, lang.OpReduceMin: byMin,
 	lang.OpAny: byOr | byMax, lang.OpAll: byAnd | byMin,
@@ -36,7 +36,7 @@ var joinOf = map[lang.Op]joins{
 	lang.OpLogicAnd: byAnd | byMin, lang.OpLogicOr: byOr | byMax,
 }
 
-// with is the atomic that puts parts together by one of the set; false where none does.
+// with is the atomic that puts tiles together by one of the set; false where none does.
 func (j joins) with() (lang.Op, bool) {
 	for _, op := range []lang.Op{lang.OpAtomicAdd, lang.OpAtomicMax, lang.OpAtomicMin, lang.OpAtomicAnd, lang.OpAtomicOr, lang.OpAtomicXor} {
 		if j&joinOf[op.Combines()] != 0 {
@@ -48,9 +48,9 @@ func (j joins) with() (lang.Op, bool) {
 
 // blockwise is what one value has to do with how the planner cuts the grid.
 type blockwise struct {
-	// of is the reduction of a part of an axis that the value depends on; nil for a value that every plan gives.
+	// of is the reduction of a tile of an axis that the value depends on; nil for a value that every plan gives.
 	of *partial
-	// axes are the grid axes of whose parts it is.
+	// axes are the grid axes of whose tiles it is.
 	axes []*typed.Axis
 	// by is the atomics that make of the blocks' values that of the whole.
 	by joins
@@ -64,7 +64,7 @@ var (
 	zero  = blockwise{by: idempotent | byAdd | byXor}
 )
 
-// together is a value that depends on all of the parts, with the atomics that are left.
+// together is a value that depends on all of the tiles, with the atomics that are left.
 func together(by joins, ps ...blockwise) blockwise {
 	all := plain
 	for _, p := range ps {
@@ -80,7 +80,7 @@ func together(by joins, ps ...blockwise) blockwise {
 	return all
 }
 
-// mentioning is the part with the grid axes that others mention.
+// mentioning is the value with the grid axes that others mention.
 func (p blockwise) mentioning(others ...blockwise) blockwise {
 	for _, o := range others {
 		p.mentions = unionOf(p.mentions, o.mentions)
@@ -98,7 +98,7 @@ func unionOf(a, b []*typed.Axis) []*typed.Axis {
 	return a
 }
 
-// mixed is a value of which no atomic makes that of the whole where any of the parts is one.
+// mixed is a value of which no atomic makes that of the whole where any of the tiles is one.
 func mixed(ps ...blockwise) blockwise { return together(0, ps...) }
 
 // either is one of several values, whichever every plan chooses.
@@ -114,12 +114,12 @@ func either(ps ...blockwise) blockwise {
 	return all
 }
 
-// is reports the same part.
+// is reports a value of which the same is known.
 func (p blockwise) is(o blockwise) bool {
 	return p.of == o.of && p.by == o.by && slices.Equal(p.axes, o.axes)
 }
 
-// computed is what an elementwise operation makes of parts.
+// computed is what an elementwise operation makes of tiles.
 func computed(x *typed.Apply, args []blockwise) blockwise {
 	from := func(i int) typed.DType { return x.Args[i].Types()[0].DType }
 	switch op := x.Op; op {
@@ -158,12 +158,12 @@ func computed(x *typed.Apply, args []blockwise) blockwise {
 	return mixed(args...)
 }
 
-// keeps is what a conversion leaves of the ways to put parts together.
+// keeps is what a conversion leaves of the ways to put tiles together.
 func keeps(from, to typed.DType) joins {
 	switch {
 	case from == to, typed.IsFloat(from) && typed.IsFloat(to): // sums up to rounding, as always
 		return ^joins(0)
-	case from.Param != nil || to.Param != nil || typed.IsFloat(from): // what is cut off each part adds up, and NaN becomes 0
+	case from.Param != nil || to.Param != nil || typed.IsFloat(from): // what is cut off each tile adds up, and NaN becomes 0
 		return 0
 	case from.Of == lang.Bool:
 		return idempotent
@@ -174,7 +174,7 @@ func keeps(from, to typed.DType) joins {
 	case from.Of.IsSigned() && !to.Of.IsSigned():
 		return byAnd | byOr | byXor
 	}
-	return idempotent | byXor // a part's sum may have wrapped around already
+	return idempotent | byXor // a tile's sum may have wrapped around already
 }
 
 // onlyOp is the operation on the function's two parameters that is all that it does; OpInvalid where it is more.

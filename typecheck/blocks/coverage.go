@@ -14,7 +14,7 @@ import (
 //
 // The proof goes through the body from the inside out. A store to `y[i, k + 1]` is
 // one element, at a place that depends on where i and k are. At the end of the loop
-// over k it is a run of elements for every i, and behind the grid a part of the
+// over k it is a run of elements for every i, and behind the grid a region of the
 // tensor (reach.go). Of an `if` only what both branches store counts, for
 // the same position of what is around it: one block may go here and another there.
 

@@ -10,9 +10,9 @@ import (
 )
 
 // This file decides what a program sees of how its axes are cut into blocks and
-// steps, so that no plan does. Where the program uses the bounds of a part, they are
-// those of a run of positions that the plan's parts divide. Where a result depends on
-// the parts themselves, the source gives their extent, or the language does.
+// steps, so that no plan does. Where the program uses the bounds of a tile, they are
+// those of a run of positions that the plan's tiles divide. Where a result depends on
+// the tiles themselves, the source gives their extent, or the language does.
 
 // languageExtent is the extent that the language gives where the source says nothing, on every target.
 const languageExtent = 64
@@ -22,7 +22,7 @@ type fixing struct {
 	*Facts
 	// extents are those that results depend on.
 	extents map[*typed.Axis]bool
-	// says are the axes of parts that a print shows or an assert judges.
+	// says are the axes of tiles that a print shows or an assert judges.
 	says map[*typed.Axis]bool
 	// refused are the axes with an error: one is enough.
 	refused map[*typed.Axis]bool
@@ -176,7 +176,7 @@ func (b *Facts) targeted(a *typed.Axis) []int64 {
 	return ns
 }
 
-// shownExtent is the extent of each of so many axes of which a print shows parts: their tiles have room in a block.
+// shownExtent is the extent of each of so many axes of which a print shows tiles: their tiles have room in a block.
 func shownExtent(axes int) int64 {
 	n := int64(languageExtent)
 	for axes > 2 && n > 1 {

@@ -8,7 +8,7 @@ import (
 // This file is what the abstract interpreters of a body have in common: they follow
 // what is known of values, a T for each, from where these are made to where they are
 // used. An interpreter has a meaning for some kinds of nodes. What the values of any
-// other kind depend on is computed of all its parts, so that a kind without a meaning
+// other kind depend on is computed of all its children, so that a kind without a meaning
 // is treated with care; and one with a body has to have a meaning, because only the
 // interpreter can say what it is that the body may not run, or may run again.
 
@@ -20,9 +20,9 @@ type flow[T any] struct {
 
 // meaning is what an interpreter makes of nodes.
 type meaning[T any] interface {
-	// stmtMeans follows a statement and binds its names; false where it means no more than its parts.
+	// stmtMeans follows a statement and binds its names; false where it means no more than its children.
 	stmtMeans(s typed.Stmt) bool
-	// exprMeans is what is known of each value of an expression; false where that is what its parts tell.
+	// exprMeans is what is known of each value of an expression; false where that is what its children tell.
 	exprMeans(x typed.Expr) ([]T, bool)
 	// dependent is what is known of a value that depends on others in a way of which nothing is known.
 	dependent(at lang.Span, on []T) T
@@ -79,7 +79,7 @@ func (f *flow[T]) expr(x typed.Expr) []T {
 	return of
 }
 
-// plainly is what is known of the values of an expression by its parts.
+// plainly is what is known of the values of an expression by its children.
 func (f *flow[T]) plainly(x typed.Expr) []T {
 	switch x := x.(type) {
 	case *typed.LocalRef:

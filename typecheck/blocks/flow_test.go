@@ -26,7 +26,7 @@ func (leaves) dependent(_ lang.Span, on [][]int64) []int64 { return slices.Conca
 
 func (leaves) ofType(of []int64, _ typed.Type) []int64 { return of }
 
-// What means nothing to an interpreter depends on all of its parts, and so do the names that it binds.
+// What means nothing to an interpreter depends on all of its children, and so do the names that it binds.
 func TestFlowTakesAllParts(t *testing.T) {
 	number := func(n int64) typed.Expr { return &typed.Const{Int: n} }
 	numbers := func(ns ...int64) (xs []typed.Expr) {

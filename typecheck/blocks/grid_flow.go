@@ -7,9 +7,9 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file finds results that would depend on the plan. A block has a part of
+// This file finds results that would depend on the plan. A block has a tile of
 // each grid axis, as large as the planner makes it, so what is reduced over one
-// is that of a part. It may go to an atomic, which puts the parts together, and
+// is that of a tile. It may go to an atomic, which puts the tiles together, and
 // nowhere else.
 
 // OneBlock reports a grid axis that one block has as a whole for sure. An extent with a name may be pinned by a launch.
@@ -26,7 +26,7 @@ func (b *Facts) OneBlock(a *typed.Axis) bool {
 	return true
 }
 
-// partial is a reduction of a part of a grid axis.
+// partial is a reduction of a tile of a grid axis.
 type partial struct {
 	at   lang.Span
 	name string // of the operation
@@ -70,7 +70,7 @@ func (p *gridFlow) stmtMeans(s typed.Stmt) bool {
 	switch s := s.(type) {
 	case *typed.Store:
 		p.store(s)
-	case *typed.Assert: // it holds for the whole where it holds for every part
+	case *typed.Assert: // it holds for the whole where it holds for every tile
 		for _, c := range append(p.exprs(s.Args), p.one(s.Cond)) {
 			if c.of != nil && c.by&byAnd == 0 {
 				p.says[c.of.axis] = true
@@ -82,7 +82,7 @@ func (p *gridFlow) stmtMeans(s typed.Stmt) bool {
 	return true
 }
 
-// store reports a store of what depends on the plan, and an atomic that does not put the parts together.
+// store reports a store of what depends on the plan, and an atomic that does not put the tiles together.
 func (p *gridFlow) store(s *typed.Store) {
 	where := mixed(append(p.exprs(s.Indices), p.under)...)
 	value := p.one(s.Value)
@@ -114,7 +114,7 @@ func (p *gridFlow) store(s *typed.Store) {
 	}
 }
 
-// reportStore says that a part is stored as if it were the whole.
+// reportStore says that a tile is stored as if it were the whole.
 func (p *gridFlow) reportStore(d *partial, s *typed.Store) {
 	if d.axis.Given() {
 		p.extents[d.axis] = true
@@ -134,7 +134,7 @@ func (p *gridFlow) reportStore(d *partial, s *typed.Store) {
 	}
 }
 
-// reportAtomic says that an atomic gets parts from which it does not make the whole.
+// reportAtomic says that an atomic gets tiles from which it does not make the whole.
 func (p *gridFlow) reportAtomic(v blockwise, s *typed.Store, why string) {
 	d := v.of
 	if d.axis.Given() {
@@ -159,7 +159,7 @@ func (p *gridFlow) reportAtomic(v blockwise, s *typed.Store, why string) {
 	}
 }
 
-// reduced is what a reduction over axes makes of its operands' parts, where its results are put together as by says.
+// reduced is what a reduction over axes makes of its operands' tiles, where its results are put together as by says.
 func (p *gridFlow) reduced(at lang.Span, op lang.Op, by joins, over []*typed.Axis, args ...blockwise) blockwise {
 	left := by
 	for _, a := range args {
@@ -248,7 +248,7 @@ func (p *gridFlow) apply(x *typed.Apply) blockwise {
 	case lang.GroupReduce:
 		return p.reduced(x.At, x.Op, joinOf[x.Op], x.Over, args...)
 	case lang.GroupContract:
-		// A product of two parts is not that of the wholes.
+		// A product of two tiles is not that of the wholes.
 		product := p.reduced(x.At, x.Op, byAdd, x.Over, args[:2]...)
 		if args[0].of != nil && args[1].of != nil {
 			product = mixed(product)

@@ -8,7 +8,7 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file goes through the body of a loop over parts of an axis, and finds what
+// This file goes through the body of a loop over tiles of an axis, and finds what
 // depends on how the axis is cut: what the loop carries out, stores, or does.
 
 // dependence is something that depends on the cut.

@@ -7,9 +7,9 @@ import (
 	"tilec/typecheck/size"
 )
 
-// This file is the arithmetic of the parts of a tensor that stores reach.
+// This file is the arithmetic of the regions of a tensor that stores reach.
 
-// reach is a part of a tensor that is stored: a span in each dimension.
+// reach is a region of a tensor that is stored: a span in each dimension.
 type reach []span
 
 // span is positions in one dimension: width of them from first on, and the same again behind each of steps. In
@@ -96,7 +96,7 @@ func (v *coverage) joined(s span) span {
 	return s
 }
 
-// complete reports that one of the parts is all of the output.
+// complete reports that one of the regions is all of the output.
 func (v *coverage) complete(stored []reach) bool {
 	return slices.ContainsFunc(stored, func(r reach) bool {
 		for d, s := range r {
@@ -118,7 +118,7 @@ func (v *coverage) fixed(s span) bool {
 	return true
 }
 
-// key tells parts apart but for the place, or the width, in one dimension; -1 for none.
+// key tells regions apart but for the place, or the width, in one dimension; -1 for none.
 func (r reach) key(but int) string {
 	var b strings.Builder
 	for d, s := range r {
@@ -133,11 +133,11 @@ func (r reach) key(but int) string {
 	return b.String()
 }
 
-// mostCompared is up to how many parts are compared each with each: what is more is put together by numbers alone.
+// mostCompared is up to how many regions are compared each with each: what is more is put together by numbers alone.
 const mostCompared = 12
 
-// merged puts parts together that differ in one dimension and have no gap there. What it costs is near linear in
-// the number of parts: those that differ by numbers are put in order, and only few others are compared with proofs.
+// merged puts regions together that differ in one dimension and have no gap there. What it costs is near linear in
+// the number of regions: those that differ by numbers are put in order, and only few others are compared with proofs.
 func (v *coverage) merged(stored []reach) []reach {
 	for before := len(stored) + 1; len(stored) > 1 && len(stored) < before; {
 		before = len(stored)
@@ -170,7 +170,7 @@ func (v *coverage) mergedIn(stored []reach, d int) []reach {
 	return out
 }
 
-// byNumbers puts together parts whose places in dimension d differ by numbers.
+// byNumbers puts together regions whose places in dimension d differ by numbers.
 func (v *coverage) byNumbers(g []reach, d int) []reach {
 	type place struct {
 		from, to int64
@@ -209,7 +209,7 @@ func (v *coverage) byNumbers(g []reach, d int) []reach {
 	return out
 }
 
-// byProof puts together parts of which a proof shows that one begins inside, or right behind, the other.
+// byProof puts together regions of which a proof shows that one begins inside, or right behind, the other.
 func (v *coverage) byProof(g []reach, d int) []reach {
 	for i := 0; i < len(g); i++ {
 		for j := range g {
@@ -267,7 +267,7 @@ func (v *coverage) both(then, other []reach) []reach {
 	return append(out[:n:n], slices.DeleteFunc(out[n:], func(r reach) bool { return seen[r.key(-1)] })...)
 }
 
-// inside reports that a reach is a part of another.
+// inside reports that a reach lies in another.
 func (v *coverage) inside(r, of reach) bool {
 	for d, s := range r {
 		o := of[d]

@@ -20,7 +20,7 @@ type repetition struct {
 	along []*typed.Axis
 	// begins are the axes along which blocks are told apart by where they begin or end alone.
 	begins  []*typed.Axis
-	partial bool // the value is of parts of other axes
+	partial bool // the value is of tiles of other axes
 }
 
 // noteRepeated remembers what is known, in this round, of an atomic that is done where and of a value.

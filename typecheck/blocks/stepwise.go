@@ -37,7 +37,7 @@ const (
 // stepwise is what one value has to do with how an axis is cut.
 type stepwise struct {
 	kind stepKind
-	// by is the operations that put the values of two parts together to that of both.
+	// by is the operations that put the values of two tiles together to that of both.
 	by joins
 	// of is the local that is carried; of a rise, a rate or what is below a maximum, the maximum.
 	of *typed.Local

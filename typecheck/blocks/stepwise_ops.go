@@ -128,7 +128,7 @@ func isConstInf(x typed.Expr) bool {
 	return ok && math.IsInf(k.Float, -1)
 }
 
-// reduced is a reduction of the values over axes, whose results for two parts are put together as by says.
+// reduced is a reduction of the values over axes, whose results for two tiles are put together as by says.
 func (c *loopFlow) reduced(at lang.Span, by joins, over []*typed.Axis, args ...stepwise) stepwise {
 	if slices.Contains(over, c.axis) {
 		of := allSame

@@ -20,7 +20,7 @@ func (g *graphChecker) bitcast(e *lang.CallExpr) rules.Operand {
 		g.Errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
 		return rules.Bad(e.Place)
 	}
-	to, ok := g.DtypeNamed(g.scope, n.Name, n.Place)
+	to, ok := g.DTypeNamed(g.scope, n.Name, n.Place)
 	if !ok || x.Mode == rules.Invalid {
 		return rules.Bad(e.Place)
 	}

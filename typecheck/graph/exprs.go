@@ -291,7 +291,7 @@ func (g *graphChecker) cast(e *lang.CastExpr) rules.Operand {
 		g.Errorf(lang.ErrDeclType, t.Place, "a value is converted to an element type, not to %s", t.Place.Text())
 		return rules.Bad(e.Place)
 	}
-	d, ok := g.DtypeNamed(g.scope, t.Name.Name, t.Place)
+	d, ok := g.DTypeNamed(g.scope, t.Name.Name, t.Place)
 	if !ok || o.Mode == rules.Invalid {
 		return rules.Bad(e.Place)
 	}

@@ -69,19 +69,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 	}
 	g.TypeParams, g.Consts, g.Dims = s.Types, s.Consts, s.Dims
 	graphAttrs(c, g, d, s)
-	for _, a := range d.Attrs {
-		switch {
-		case a.Name.Name == "generate" && g.Generate:
-			oneModel(c, g, "@generate", a.Place, func(g *typed.Graph) bool { return g.Generate })
-		case a.Name.Name == "logits" && g.Logits:
-			oneModel(c, g, "@logits", a.Place, func(g *typed.Graph) bool { return g.Logits })
-		default:
-			continue
-		}
-		if s.OK {
-			modelSignature(c, g, "@"+a.Name.Name, a.Place)
-		}
-	}
+	modelMarks(s, g, d)
 	for _, dim := range g.Dims {
 		if _, named := g.Config[dim.Name]; named {
 			alone[dim] = true
@@ -136,7 +124,7 @@ func graphParam(s *rules.Signature, p *lang.Param, mode lang.ParamMode) *typed.G
 
 // graphAttrs reads the attributes of a graph.
 func graphAttrs(c *rules.Checker, g *typed.Graph, d *lang.GraphDecl, s *rules.Signature) {
-	c.Attrs(d.Attrs, "a graph", lang.OnGraph, map[string]rules.AttrRule{
+	c.Attributes(d.Attrs, "a graph", lang.OnGraph, map[string]rules.AttrRule{
 		"generate": c.NoArgs(func() { g.Generate = true }),
 		"logits":   c.NoArgs(func() { g.Logits = true }),
 		"sizes":    c.SizesRule(s, g.SizeHints, g.TypeHints),

@@ -10,96 +10,144 @@ import (
 
 // This file types the loops of graphs, which are unrolled.
 
+// loopTyping is an unrolled loop while it is typed.
+type loopTyping struct {
+	*graphChecker
+	e    *lang.ForExpr
+	loop *typed.GFor
+	// each is the type of what the loop's name stands for, and counter its position, where it counts.
+	each    typed.GType
+	counter *size.Size
+	// carried are the types of what the loop carries.
+	carried []typed.GType
+}
+
 // forExpr types an unrolled loop: over an array, or counted.
 func (g *graphChecker) forExpr(e *lang.ForExpr) rules.Operand {
-	a := e.Axis
-	loop := &typed.GFor{GTyped: typed.GTyped{At: e.Place}}
+	l := &loopTyping{graphChecker: g, e: e, loop: &typed.GFor{GTyped: typed.GTyped{At: e.Place}}}
+	over := l.over()
+	started := l.start()
+	result := l.body(over, started)
+	if !over || !started || result.Mode == rules.Invalid || !l.next(result) {
+		return rules.Bad(e.Place)
+	}
+	switch len(l.carried) {
+	case 0:
+		l.loop.Type = typed.GType{Kind: typed.GTuple}
+		return rules.Operand{Mode: rules.NoValue, At: e.Place, Graph: l.loop}
+	case 1:
+		l.loop.Type = l.carried[0]
+	default:
+		l.loop.Type = typed.GType{Kind: typed.GTuple, Elems: l.carried}
+	}
+	return graphOperand(l.loop)
+}
+
+// over types what the loop goes through.
+func (l *loopTyping) over() bool {
+	a := l.e.Axis
 	ok := true
 	if a.By != nil {
-		g.Errorf(lang.ErrTune, a.By.Span(), "a loop of a graph goes one by one and has no `by`")
+		l.Errorf(lang.ErrTune, a.By.Span(), "a loop of a graph goes one by one and has no `by`")
 		ok = false
 	}
 	over := rules.Operand{Mode: rules.Invalid}
 	if a.Over != nil {
-		g.Sizing++
-		over = g.expr(a.Over)
-		g.Sizing--
+		l.Sizing++
+		over = l.expr(a.Over)
+		l.Sizing--
 	}
-	varType := typed.GType{Kind: typed.GScalar, DType: typed.Concrete(lang.I32)}
-	var lin *size.Size
 	switch {
 	case over.Mode == rules.Invalid:
-		ok = false
+		return false
 	case over.Mode == rules.TypedValue && over.Graph.GType().Kind == typed.GArray:
-		loop.Over = over.Graph
+		l.loop.Over, l.each = over.Graph, *over.Graph.GType().Elem
 		if a.Range != nil {
-			part, partOK := g.arrayRange(over.Graph, a.Range, a.Over.Span().To(a.Range.Place))
-			loop.Over, ok = part, ok && partOK
+			run, runOK := l.arrayRange(over.Graph, a.Range, a.Over.Span().To(a.Range.Place))
+			l.loop.Over, ok = run, ok && runOK
 		}
-		varType = *over.Graph.GType().Elem
+		return ok
 	case over.Mode == rules.UntypedInt:
-		loop.Lo, loop.Hi = g.toScalar(rules.IntOperand(a.Place, 0), typed.Concrete(lang.I32)).Graph, g.toScalar(over, typed.Concrete(lang.I32)).Graph
-		lo, hi := size.Size{}, over.Size
-		if a.Range != nil && a.Range.Lo != nil {
-			var end typed.GExpr
-			if lo, end = g.sliceEnd(a.Range.Lo); end != nil {
-				lo, loop.Lo = g.cut(lang.OpMax, lo, end, size.Size{}, loop.Lo, g.sure.NonNegative(lo))
-			}
-			ok = ok && end != nil
-		}
-		if a.Range != nil && a.Range.Hi != nil {
-			var end typed.GExpr
-			if hi, end = g.sliceEnd(a.Range.Hi); end != nil {
-				hi, loop.Hi = g.cut(lang.OpMin, hi, end, over.Size, loop.Hi, g.sure.AtMost(hi, over.Size))
-			}
-			ok = ok && end != nil
-		}
-		counter := g.NewHidden(a.Name.Name)
-		p := size.Of(counter)
-		for _, known := range []*size.Prover{g.prover, g.sure} {
-			known.Where(counter, p.Sub(lo))
-			known.Where(counter, hi.Sub(size.Const(1)).Sub(p))
-		}
-		lin = &p
-	default:
-		g.Errorf(lang.ErrNotConstant, a.Over.Span(), "a loop of a graph is over an array or a count of dimensions and constants, not over %s", g.describe(over))
-		ok = false
+		l.each = typed.GType{Kind: typed.GScalar, DType: typed.Concrete(lang.I32)}
+		return l.count(over) && ok
 	}
+	l.Errorf(lang.ErrNotConstant, a.Over.Span(), "a loop of a graph is over an array or a count of dimensions and constants, not over %s", l.describe(over))
+	return false
+}
+
+// count types the range of a counted loop, and lets proofs use that its counter lies there.
+func (l *loopTyping) count(over rules.Operand) bool {
+	a, loop, ok := l.e.Axis, l.loop, true
+	loop.Lo, loop.Hi = l.toScalar(rules.IntOperand(a.Place, 0), typed.Concrete(lang.I32)).Graph, l.toScalar(over, typed.Concrete(lang.I32)).Graph
+	lo, hi := size.Size{}, over.Size
+	if a.Range != nil && a.Range.Lo != nil {
+		var end typed.GExpr
+		if lo, end = l.sliceEnd(a.Range.Lo); end != nil {
+			lo, loop.Lo = l.cut(lang.OpMax, lo, end, size.Size{}, loop.Lo, l.sure.NonNegative(lo))
+		}
+		ok = ok && end != nil
+	}
+	if a.Range != nil && a.Range.Hi != nil {
+		var end typed.GExpr
+		if hi, end = l.sliceEnd(a.Range.Hi); end != nil {
+			hi, loop.Hi = l.cut(lang.OpMin, hi, end, over.Size, loop.Hi, l.sure.AtMost(hi, over.Size))
+		}
+		ok = ok && end != nil
+	}
+	counter := l.NewHidden(a.Name.Name)
+	p := size.Of(counter)
+	for _, known := range []*size.Prover{l.prover, l.sure} {
+		known.Where(counter, p.Sub(lo))
+		known.Where(counter, hi.Sub(size.Const(1)).Sub(p))
+	}
+	l.counter = &p
+	return ok
+}
+
+// start types what the loop carries into its first step.
+func (l *loopTyping) start() bool {
+	e := l.e
 	init := rules.Operand{Mode: rules.NoValue}
 	if e.Init != nil {
-		init = g.settled(g.expr(e.Init))
+		init = l.settled(l.expr(e.Init))
 	}
-	types, inits, initOK := g.spread(init, e.Init)
-	if initOK && len(types) != len(e.Carried) {
-		g.Errorf(lang.ErrValueCount, e.Carried[0].Place.To(e.Carried[len(e.Carried)-1].Place), "the loop carries %s and starts with %s",
+	types, inits, ok := l.spread(init, e.Init)
+	if ok && len(types) != len(e.Carried) {
+		l.Errorf(lang.ErrValueCount, e.Carried[0].Place.To(e.Carried[len(e.Carried)-1].Place), "the loop carries %s and starts with %s",
 			report.Plural(len(e.Carried), "value"), report.Plural(len(types), "value")).LabelAt(init.At, "the start")
-		initOK = false
+		ok = false
 	}
-	initOK = g.values(inits, "a loop carries") && initOK
-	loop.Init = inits
+	ok = l.values(inits, "a loop carries") && ok
+	l.loop.Init, l.carried = inits, types
+	return ok
+}
 
+// body types the loop's body, in a scope of its own, and gives its value.
+func (l *loopTyping) body(over, started bool) rules.Operand {
+	g, e, loop := l.graphChecker, l.e, l.loop
 	outerScope, outerStmts := g.scope, g.stmts
 	g.scope, g.stmts = rules.NewScope(outerScope), &loop.Body
 	g.depth++
-	if ok {
-		from := rules.Operand{Linear: lin}
+	name := e.Axis.Name
+	if over {
+		from := rules.Operand{Linear: l.counter}
 		if loop.Over != nil { // any of the elements
-			from.Graph = &typed.GElem{GTyped: typed.GTyped{Type: varType, At: a.Name.Place}, X: loop.Over, Where: typed.Positions{Known: true, From: size.Size{}, To: loop.Over.GType().Len}}
+			from.Graph = &typed.GElem{GTyped: typed.GTyped{Type: l.each, At: name.Place}, X: loop.Over, Where: typed.Positions{Known: true, From: size.Size{}, To: loop.Over.GType().Len}}
 		}
-		loop.Var = g.local(a.Name, varType, from)
+		loop.Var = g.local(name, l.each, from)
 	} else {
-		g.Declare(g.scope, &rules.Entity{Kind: rules.EntInvalid, Name: a.Name.Name, At: a.Name.Place}, true)
+		g.Declare(g.scope, &rules.Entity{Kind: rules.EntInvalid, Name: name.Name, At: name.Place}, true)
 	}
 	for i, n := range e.Carried {
-		if !initOK {
+		if !started {
 			g.Declare(g.scope, &rules.Entity{Kind: rules.EntInvalid, Name: n.Name, At: n.Place}, true)
 			continue
 		}
 		from := rules.Operand{}
-		if types[i].Kind == typed.GScalar {
-			from.Graph = inits[i]
+		if l.carried[i].Kind == typed.GScalar {
+			from.Graph = loop.Init[i]
 		}
-		loop.Carried = append(loop.Carried, g.local(n, types[i], from))
+		loop.Carried = append(loop.Carried, g.local(n, l.carried[i], from))
 	}
 	result := rules.Operand{Mode: rules.NoValue, At: e.Place}
 	if e.Body != nil {
@@ -107,45 +155,38 @@ func (g *graphChecker) forExpr(e *lang.ForExpr) rules.Operand {
 	}
 	g.depth--
 	g.scope, g.stmts = outerScope, outerStmts
-	if !ok || !initOK || result.Mode == rules.Invalid {
-		return rules.Bad(e.Place)
+	return result
+}
+
+// next checks what a step hands on to the next.
+func (l *loopTyping) next(result rules.Operand) bool {
+	types, results, ok := l.spread(result, l.e.Body)
+	if !ok {
+		return false
 	}
-	gotTypes, results, resultOK := g.spread(result, e.Body)
-	if !resultOK {
-		return rules.Bad(e.Place)
-	}
-	if len(gotTypes) != len(types) {
-		if len(types) == 0 {
-			g.Errorf(lang.ErrValueCount, result.At, "the loop's body gives %s, and the loop carries nothing", g.describe(result)).Help("carry it: `for ... with x = start { ... }`")
+	if len(types) != len(l.carried) {
+		if len(l.carried) == 0 {
+			l.Errorf(lang.ErrValueCount, result.At, "the loop's body gives %s, and the loop carries nothing", l.describe(result)).Help("carry it: `for ... with x = start { ... }`")
 		} else {
-			g.Errorf(lang.ErrValueCount, result.At, "the loop carries %s and its body gives %d", report.Plural(len(types), "value"), len(gotTypes)).Help("end the body with the next value of each carried name")
+			l.Errorf(lang.ErrValueCount, result.At, "the loop carries %s and its body gives %d", report.Plural(len(l.carried), "value"), len(types)).Help("end the body with the next value of each carried name")
 		}
-		return rules.Bad(e.Place)
+		return false
 	}
 	for i := range types {
-		if !g.sameCarried(e.Carried[i], types[i], gotTypes[i], results[i].Span()) {
-			return rules.Bad(e.Place)
+		if !l.sameCarried(l.e.Carried[i], l.carried[i], types[i], results[i].Span()) {
+			return false
 		}
 	}
-	if !g.values(results, "a loop carries") {
-		return rules.Bad(e.Place)
+	if !l.values(results, "a loop carries") {
+		return false
 	}
 	for range results { // a step may hand one value on to the next name
-		for i, l := range loop.Carried {
-			g.dependsOn(l, results[i])
+		for i, local := range l.loop.Carried {
+			l.dependsOn(local, results[i])
 		}
 	}
-	loop.Results = results
-	switch len(types) {
-	case 0:
-		loop.Type = typed.GType{Kind: typed.GTuple}
-		return rules.Operand{Mode: rules.NoValue, At: e.Place, Graph: loop}
-	case 1:
-		loop.Type = types[0]
-	default:
-		loop.Type = typed.GType{Kind: typed.GTuple, Elems: types}
-	}
-	return graphOperand(loop)
+	l.loop.Results = results
+	return true
 }
 
 // cut keeps the end of a counted loop's range inside the dimension, whose own end

@@ -239,7 +239,7 @@ func (g *graphChecker) madeType(name, usage string, x lang.Expr) (typed.DType, b
 		g.Errorf(lang.ErrUnknownType, x.Span(), "the first argument of %s is an element type", name).Help("write `%s`", usage)
 		return typed.DType{}, false
 	}
-	return g.DtypeNamed(g.scope, n.Name, n.Place)
+	return g.DTypeNamed(g.scope, n.Name, n.Place)
 }
 
 // shapeList types a shape in brackets; sizes are integer expressions over dimensions and constants.

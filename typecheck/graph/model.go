@@ -10,6 +10,23 @@ import (
 // This file checks that a graph marked @generate or @logits can be run as a
 // language model: `forward(tokens: i32[B, S], start: i32, inout cache: ..., w: Weights) -> logits: f32[B, V]`.
 
+// modelMarks checks the marks of a graph that is a language model.
+func modelMarks(s *rules.Signature, g *typed.Graph, d *lang.GraphDecl) {
+	for _, a := range d.Attrs {
+		switch {
+		case a.Name.Name == "generate" && g.Generate:
+			oneModel(s.Checker, g, "@generate", a.Place, func(g *typed.Graph) bool { return g.Generate })
+		case a.Name.Name == "logits" && g.Logits:
+			oneModel(s.Checker, g, "@logits", a.Place, func(g *typed.Graph) bool { return g.Logits })
+		default:
+			continue
+		}
+		if s.OK {
+			modelSignature(s.Checker, g, "@"+a.Name.Name, a.Place)
+		}
+	}
+}
+
 // modelSignature reports what keeps a marked graph from being a language model.
 func modelSignature(c *rules.Checker, g *typed.Graph, mark string, at lang.Span) {
 	wrong := func(place lang.Span, format string, args ...any) report.Draft {

@@ -11,7 +11,7 @@ import (
 
 // CheckTest types a test.
 func CheckTest(c *rules.Checker, m *rules.Module, d *lang.TestDecl) {
-	c.Attrs(d.Attrs, "a test", lang.Nowhere, nil)
+	c.Attributes(d.Attrs, "a test", lang.Nowhere, nil)
 	name := d.DeclName()
 	if first, known := c.Tests[name.Name]; known {
 		c.Errorf(lang.ErrDuplicate, name.Place, "two tests have the name %q", name.Name).LabelAt(first, "the first").Help("give one of them another name")

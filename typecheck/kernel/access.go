@@ -27,22 +27,32 @@ func (b *bodyChecker) index(e *lang.IndexExpr) rules.Operand {
 		if p == nil {
 			return rules.Bad(e.Place)
 		}
-		if inner, twice := e.X.(*lang.IndexExpr); twice {
-			if _, isTensor := b.tensorNamed(inner.X); isTensor {
-				r := b.Errorf(lang.ErrIndexCount, e.Place, "the indices of an access stand in one pair of brackets").Help("write `%s[i, j]`", inner.X.Span().Text())
-				if len(inner.Attrs) > 0 { // `x[i, k] @ w[k, j]`: the operator of others
-					r.Help("there is no operator `@`: the product of two tiles is `dot(a, b)`")
-				}
-				return rules.Bad(e.Place)
-			}
-		}
-		o := b.value(e.X)
-		if o.Mode != rules.Invalid {
-			b.Errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors can", b.DescribeOperand(o)).
-				Help("a tile's axes have names: `pick(x, d, n)` gives its elements at positions along one")
-		}
-		return rules.Bad(e.Place)
+		return b.noTensor(e)
 	}
+	return b.load(p, e)
+}
+
+// noTensor reports brackets behind what is no tensor.
+func (b *bodyChecker) noTensor(e *lang.IndexExpr) rules.Operand {
+	if inner, twice := e.X.(*lang.IndexExpr); twice {
+		if _, isTensor := b.tensorNamed(inner.X); isTensor {
+			r := b.Errorf(lang.ErrIndexCount, e.Place, "the indices of an access stand in one pair of brackets").Help("write `%s[i, j]`", inner.X.Span().Text())
+			if len(inner.Attrs) > 0 { // `x[i, k] @ w[k, j]`: the operator of others
+				r.Help("there is no operator `@`: the product of two tiles is `dot(a, b)`")
+			}
+			return rules.Bad(e.Place)
+		}
+	}
+	o := b.value(e.X)
+	if o.Mode != rules.Invalid {
+		b.Errorf(lang.ErrAxisAsValue, e.X.Span(), "%s cannot be indexed: only tensors can", b.DescribeOperand(o)).
+			Help("a tile's axes have names: `pick(x, d, n)` gives its elements at positions along one")
+	}
+	return rules.Bad(e.Place)
+}
+
+// load types the load of elements of a tensor.
+func (b *bodyChecker) load(p *typed.Param, e *lang.IndexExpr) rules.Operand {
 	a, ok := b.indices(p, e)
 	var els rules.Operand
 	if e.Else != nil {

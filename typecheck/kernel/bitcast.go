@@ -21,7 +21,7 @@ func (b *bodyChecker) bitcast(e *lang.CallExpr) rules.Operand {
 		b.Errorf(lang.ErrUnknownType, e.Args[1].Value.Span(), "the second argument is the element type, as in `i32`")
 		return rules.Bad(e.Place)
 	}
-	to, ok := b.DtypeNamed(b.scope, n.Name, n.Place)
+	to, ok := b.DTypeNamed(b.scope, n.Name, n.Place)
 	if ok && x.Mode == rules.TensorOperand {
 		return b.view(x.Param, to, e, n.Place)
 	}

@@ -209,7 +209,7 @@ func (b *bodyChecker) filled(e *lang.CallExpr, v rules.Operand, axisArgs []lang.
 	var d typed.DType
 	ok := false
 	if n, isName := e.Args[0].Value.(*lang.NameExpr); isName {
-		d, ok = b.DtypeNamed(b.scope, n.Name, n.Place)
+		d, ok = b.DTypeNamed(b.scope, n.Name, n.Place)
 	} else {
 		f, isField := e.Args[0].Value.(*lang.FieldExpr)
 		if !isField || !b.OfModule(b.scope, false, f) {

@@ -83,7 +83,7 @@ func (b *bodyChecker) cumulate(op lang.Op, e *lang.CallExpr) rules.Operand {
 	if !ok || !overOK || x.Mode != rules.TypedValue || !b.has(x, over, e.Over) {
 		return rules.Bad(e.Place)
 	}
-	d, ok := b.Rule(op.Row(), e.Fn.Span(), x.Type().DType, x)
+	d, ok := b.ResultType(op.Row(), e.Fn.Span(), x.Type().DType, x)
 	if !ok {
 		return rules.Bad(e.Place)
 	}
@@ -185,8 +185,8 @@ func elementAt(e lang.Expr, i int) lang.Expr {
 	return e
 }
 
-// function types the function of a reduction: a lambda, or the name of a function, on two tuples of scalars.
-func (b *bodyChecker) function(c *typed.Combine, e lang.Expr, types []typed.Type) bool {
+// combiner declares the parameters of a reduction's function, and gives its body with the scope of that.
+func (b *bodyChecker) combiner(c *typed.Combine, e lang.Expr, types []typed.Type) (lang.Expr, *rules.Scope, bool) {
 	around := b.scope
 	if n, ok := e.(*lang.NameExpr); ok {
 		if ent := b.scope.Lookup(n.Name); ent != nil && ent.Kind == rules.EntLambda { // that a fn was given
@@ -200,17 +200,16 @@ func (b *bodyChecker) function(c *typed.Combine, e lang.Expr, types []typed.Type
 		b.Declare(s, &rules.Entity{Kind: rules.EntValue, Name: n.Name, At: n.Place,
 			Value: rules.Operand{Mode: rules.TypedValue, At: n.Place, Expr: &typed.LocalRef{Typed: typed.Typed{Type: l.Type, At: n.Place}, Local: l}}}, false)
 	}
-	var body lang.Expr
 	switch f := e.(type) {
 	case *lang.LambdaExpr:
 		names, ok := b.parameters(f, len(types), c.Op)
 		if !ok {
-			return false
+			return nil, nil, false
 		}
 		for i, n := range names {
 			param(n, i)
 		}
-		body = f.Body
+		return f.Body, s, true
 	case *lang.NameExpr:
 		// A call of the function by the values, under names that no source can have.
 		call := &lang.CallExpr{At: f.At, Fn: f}
@@ -219,10 +218,17 @@ func (b *bodyChecker) function(c *typed.Combine, e lang.Expr, types []typed.Type
 			param(n, i)
 			call.Args = append(call.Args, lang.Arg{At: f.At, Value: &lang.NameExpr{At: f.At, Name: n.Name}})
 		}
-		body = call
-	default:
-		b.Errorf(lang.ErrCombiner, e.Span(), "the last argument of %s is a function", c.Op.Row().Spelling).
-			Help("write a lambda, as in `(a, b) => a + b`, or the name of a fn")
+		return call, s, true
+	}
+	b.Errorf(lang.ErrCombiner, e.Span(), "the last argument of %s is a function", c.Op.Row().Spelling).
+		Help("write a lambda, as in `(a, b) => a + b`, or the name of a fn")
+	return nil, nil, false
+}
+
+// function types the function of a reduction: a lambda, or the name of a function, on two tuples of scalars.
+func (b *bodyChecker) function(c *typed.Combine, e lang.Expr, types []typed.Type) bool {
+	body, s, ok := b.combiner(c, e, types)
+	if !ok {
 		return false
 	}
 	found := b.Found

@@ -52,7 +52,7 @@ func (b *bodyChecker) message(args []lang.Arg) (string, []typed.Expr, bool) {
 		b.Errorf(lang.ErrFormat, at, "a text belongs here, not %s", at.Text()).Help(`write what is said, with {} in the place of each value: "x is {}"`)
 		return "", nil, false
 	}
-	holes, bad := Holes(text.Value)
+	holes, bad := countHoles(text.Value)
 	switch {
 	case bad != "":
 		b.Errorf(lang.ErrFormat, at, "the text has %s; a value stands in the place of {}, and {{ and }} are the braces themselves", bad)
@@ -64,8 +64,8 @@ func (b *bodyChecker) message(args []lang.Arg) (string, []typed.Expr, bool) {
 	return text.Value, xs, ok
 }
 
-// Holes counts the {} of a text. Bad is the first brace that is neither of one nor doubled.
-func Holes(text string) (holes int, bad string) {
+// countHoles counts the {} of a text. Bad is the first brace that is neither of one nor doubled.
+func countHoles(text string) (holes int, bad string) {
 	for i := 0; i < len(text); i++ {
 		switch two := text[i:min(i+2, len(text))]; {
 		case two == "{}":
@@ -151,20 +151,12 @@ func (b *bodyChecker) staticAssert(e *lang.CallExpr) rules.Operand {
 	}
 	if holds, known := constantCondition(cond); known {
 		if !holds {
-			b.Errorf(lang.ErrStaticAssert, at, "%s", StaticMessage(at, text))
+			b.Errorf(lang.ErrStaticAssert, at, "%s", (&typed.StaticAssert{Text: text, At: at}).Failure())
 		}
 		return done
 	}
 	b.emit(&typed.StaticAssert{Cond: cond, Text: text, At: at})
 	return done
-}
-
-// StaticMessage says that a condition that constants decide does not hold.
-func StaticMessage(cond lang.Span, text string) string {
-	if text == "" {
-		return "static_assert: " + cond.Text() + " does not hold"
-	}
-	return "static_assert: " + text
 }
 
 // notStatic is the first part of a condition that a launch does not know

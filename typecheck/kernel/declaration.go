@@ -32,7 +32,7 @@ func kernelParam(s *rules.Signature, p *lang.Param, mode lang.ParamMode) *typed.
 			LabelAt(e.At, "declared here").Help("a graph takes structs; pass their fields to the kernel")
 		return nil
 	}
-	d, ok := s.DtypeNamed(s.Scope, t.Name.Name, t.Name.Place)
+	d, ok := s.DTypeNamed(s.Scope, t.Name.Name, t.Name.Place)
 	if !ok {
 		s.Fail()
 		return nil

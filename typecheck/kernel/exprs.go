@@ -234,7 +234,7 @@ func (b *bodyChecker) cast(e *lang.CastExpr) rules.Operand {
 		b.Errorf(lang.ErrDeclType, t.Place, "a value is converted to an element type, not to %s", t.Place.Text())
 		return rules.Bad(e.Place)
 	}
-	d, ok := b.DtypeNamed(b.scope, t.Name.Name, t.Place)
+	d, ok := b.DTypeNamed(b.scope, t.Name.Name, t.Place)
 	if !ok || x.Mode == rules.Invalid {
 		return rules.Bad(e.Place)
 	}

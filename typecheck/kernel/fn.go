@@ -9,7 +9,7 @@ import (
 // CheckFn types the body of a fn with arguments of which nothing is known, so
 // that errors show that no argument could mend.
 func CheckFn(c *rules.Checker, m *rules.Module, d *lang.FnDecl) {
-	c.Attrs(d.Attrs, "a fn", lang.Nowhere, nil)
+	c.Attributes(d.Attrs, "a fn", lang.Nowhere, nil)
 	if c.Recursive[d] || d.Body == nil {
 		return
 	}

@@ -242,5 +242,5 @@ func kernelAttrs(c *rules.Checker, k *typed.Kernel, d *lang.KernelDecl, s *rules
 			}
 		}
 	}
-	c.Attrs(d.Attrs, "a kernel", lang.OnKernel, rules)
+	c.Attributes(d.Attrs, "a kernel", lang.OnKernel, rules)
 }

@@ -59,7 +59,7 @@ func (b *bodyChecker) reduce(op lang.Op, e *lang.CallExpr) rules.Operand {
 		b.Errorf(lang.ErrArgCount, e.Place, "%s gives the position along one axis, not %d", name, len(over))
 		return rules.Bad(e.Place)
 	}
-	d, ok := b.Rule(row, e.Fn.Span(), t.DType, x)
+	d, ok := b.ResultType(row, e.Fn.Span(), t.DType, x)
 	if !ok {
 		return rules.Bad(e.Place)
 	}

@@ -27,6 +27,7 @@ func (r Draft) Here(format string, args ...any) Draft {
 	return r
 }
 
+// Note adds what a reader should know besides.
 func (r Draft) Note(format string, args ...any) Draft {
 	r.Notes = append(r.Notes, fmt.Sprintf(format, args...))
 	return r

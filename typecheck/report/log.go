@@ -25,6 +25,7 @@ type saying struct {
 	message string
 }
 
+// NewLog is the log of checking a file, with nothing said.
 func NewLog(root *lang.Module) *Log { return &Log{root: root, said: map[saying]bool{}} }
 
 // mostSuggested is the number of errors from which names are looked up no more: a file with so many is not

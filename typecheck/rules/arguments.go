@@ -130,12 +130,12 @@ func (k *Call) typeArg(p *typed.TypeParam, a lang.Arg) bool {
 		k.In.Errorf(lang.ErrUnknownType, a.Value.Span(), "%s is a type parameter: give an element type, as in `%s = bf16`", p.Name, p.Name).LabelAt(p.At, "declared here")
 		return false
 	}
-	d, ok := k.DtypeNamed(k.In.Names(), n.Name, n.Place)
+	d, ok := k.DTypeNamed(k.In.Names(), n.Name, n.Place)
 	return ok && k.BindType(typed.DType{Param: p}, Elements{d, "is"}, Parameter{Name: p.Name, At: p.At}, n.Place, nil)
 }
 
 // constant evaluates a constant parameter.
-func (k *Call) constant(c constant, a lang.Arg) bool {
+func (k *Call) constant(c Constant, a lang.Arg) bool {
 	at := a.Value.Span()
 	if k.Given[c.name] {
 		k.In.Errorf(lang.ErrArgName, a.Name.Place, "the constant parameter %s is given twice", c.name)

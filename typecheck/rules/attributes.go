@@ -12,8 +12,8 @@ import (
 // AttrRule handles one attribute of a declaration.
 type AttrRule func(*lang.Attr)
 
-// Attrs checks the attributes of a declaration against the settings that may stand there. There is a rule for each of them.
-func (c *Checker) Attrs(attrs []*lang.Attr, what string, at lang.SettingPlace, rules map[string]AttrRule) {
+// Attributes checks the attributes of a declaration against the settings that may stand there. There is a rule for each of them.
+func (c *Checker) Attributes(attrs []*lang.Attr, what string, at lang.SettingPlace, rules map[string]AttrRule) {
 	seen := map[string]lang.Span{}
 	for _, a := range attrs {
 		name := a.Name.Name

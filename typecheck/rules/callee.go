@@ -107,7 +107,7 @@ type Callee struct {
 	Name   string
 	At     lang.Span // where it is declared
 	Params []Parameter
-	Consts []constant
+	Consts []Constant
 	Types  []*typed.TypeParam
 	// ByName: parameters and element types may be given by name. Of a fn, only constants may.
 	ByName bool
@@ -126,8 +126,8 @@ type Parameter struct {
 	Fit func(*Call, Operand) bool
 }
 
-// constant is a parameter that is known before anything runs.
-type constant struct {
+// Constant is a parameter that is known before anything runs.
+type Constant struct {
 	name  string
 	DType lang.DType
 	at    lang.Span
@@ -140,10 +140,10 @@ type constant struct {
 }
 
 // ConstantsOf are the constant parameters of a kernel or a graph, whose parameters have these names and shapes.
-func ConstantsOf(symbols []*size.Symbol, params []Parameter, shapes [][]size.Size) []constant {
-	var all []constant
+func ConstantsOf(symbols []*size.Symbol, params []Parameter, shapes [][]size.Size) []Constant {
+	var all []Constant
 	for _, s := range symbols {
-		c := constant{name: s.Name, DType: s.DType, at: s.At, isSize: s.DType == lang.I32}
+		c := Constant{name: s.Name, DType: s.DType, at: s.At, isSize: s.DType == lang.I32}
 		if s.Default != nil {
 			c.standard = func() (*lang.Literal, bool) { return s.Default, true }
 		}

@@ -11,7 +11,7 @@ import (
 type Checker struct {
 	Program *typed.Program
 	*report.Log
-	structs map[*lang.StructDecl]*structInfo
+	structs map[*lang.StructDecl]*StructInfo
 	consts  map[*lang.ConstDecl]*constInfo
 	Kernels map[*lang.KernelDecl]*typed.Kernel
 	Graphs  map[*lang.GraphDecl]*typed.Graph
@@ -36,7 +36,7 @@ func NewChecker(root *lang.Module) *Checker {
 	return &Checker{
 		Program:    &typed.Program{},
 		Log:        report.NewLog(root),
-		structs:    map[*lang.StructDecl]*structInfo{},
+		structs:    map[*lang.StructDecl]*StructInfo{},
 		consts:     map[*lang.ConstDecl]*constInfo{},
 		Kernels:    map[*lang.KernelDecl]*typed.Kernel{},
 		Graphs:     map[*lang.GraphDecl]*typed.Graph{},

@@ -19,8 +19,8 @@ func typeNames() []string {
 	return all
 }
 
-// DtypeNamed resolves the name of an element type or of a type parameter.
-func (c *Checker) DtypeNamed(s *Scope, name string, at lang.Span) (typed.DType, bool) {
+// DTypeNamed resolves the name of an element type or of a type parameter.
+func (c *Checker) DTypeNamed(s *Scope, name string, at lang.Span) (typed.DType, bool) {
 	if e := s.Lookup(name); e != nil {
 		switch e.Kind {
 		case EntTypeParam:
@@ -145,7 +145,7 @@ func (c *Checker) Apply(op lang.Op, at, opAt lang.Span, args []Operand, exprs []
 	if row.Rule == lang.RuleBool {
 		for _, a := range args {
 			if a.Mode == TypedValue && a.Type().DType != typed.Concrete(lang.Bool) {
-				c.Rule(row, opAt, a.Type().DType, a)
+				c.ResultType(row, opAt, a.Type().DType, a)
 				return Bad(at)
 			}
 		}
@@ -181,7 +181,7 @@ func (c *Checker) Apply(op lang.Op, at, opAt lang.Span, args []Operand, exprs []
 	if row.Rule == lang.RuleSelect {
 		conv = append([]Operand{args[0]}, conv...)
 	}
-	result, ok := c.Rule(row, opAt, d, firstTyped(same))
+	result, ok := c.ResultType(row, opAt, d, firstTyped(same))
 	if !ok {
 		return Bad(at)
 	}
@@ -211,8 +211,8 @@ func firstTyped(args []Operand) Operand {
 	return args[0]
 }
 
-// Rule checks the element type that operands share and gives that of the result.
-func (c *Checker) Rule(row *lang.OpRow, at lang.Span, d typed.DType, of Operand) (typed.DType, bool) {
+// ResultType checks the element type that operands share and gives that of the result.
+func (c *Checker) ResultType(row *lang.OpRow, at lang.Span, d typed.DType, of Operand) (typed.DType, bool) {
 	refuse := func(need, help string) (typed.DType, bool) {
 		r := c.Errorf(lang.ErrOperandType, at, "`%s` needs %s, not %s", row.Spelling, need, c.DescribeDType(d)).LabelAt(of.At, "%s", d)
 		switch to, cast := castIn(help); {
@@ -286,6 +286,7 @@ func floatHelp(d typed.DType) string {
 	return "convert with `as f32`"
 }
 
+// NumberHelp says what to do where a number is needed, and the element type is another.
 func NumberHelp(d typed.DType) string {
 	switch {
 	case d.Param != nil:

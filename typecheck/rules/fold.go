@@ -93,49 +93,42 @@ func (c *Checker) foldInts(op lang.Op, at, opAt lang.Span, args []Operand) (Oper
 	x, y := args[0].Size, args[len(args)-1].Size
 	a, aConst := x.Const()
 	b, bConst := y.Const()
-	consts := aConst && bConst
-	overflow := func() (Operand, bool) {
+	divides := op == lang.OpDiv || op == lang.OpFloorDiv || op == lang.OpMod
+	switch {
+	case op == lang.OpNeg:
+		return SizeOperand(at, x.Neg()), true
+	case divides && bConst && b == 0:
+		c.Errorf(lang.ErrConstantValue, opAt, "division by the constant 0")
+		return Bad(at), true
+	case !aConst || !bConst:
+		return c.foldSizes(op, at, x, y)
+	case op == lang.OpPow && (b < 0 || b >= 64):
+		return floatOperand(at, elementary.Pow(float64(a), float64(b))), true
+	}
+	if r, ok := lang.Compare(op, a, b); ok && len(args) == 2 {
+		return BoolOperand(at, r), true
+	}
+	n, known, fits := foldNumbers(op, a, b)
+	switch {
+	case !known:
+		return Operand{}, false
+	case !fits:
 		c.Errorf(lang.ErrConstantValue, at, "the constant expression does not fit 64 bits")
 		return Bad(at), true
 	}
+	return IntOperand(at, n), true
+}
+
+// foldSizes computes with integers of which one at least is no number.
+func (c *Checker) foldSizes(op lang.Op, at lang.Span, x, y size.Size) (Operand, bool) {
 	switch op {
-	case lang.OpAdd, lang.OpSub:
-		if consts {
-			sum, ok := addInts(a, b, op == lang.OpSub)
-			if !ok {
-				return overflow()
-			}
-			return IntOperand(at, sum), true
-		}
-		if op == lang.OpSub {
-			return c.boundedSize(at, x.Sub(y)), true
-		}
+	case lang.OpAdd:
 		return c.boundedSize(at, x.Add(y)), true
+	case lang.OpSub:
+		return c.boundedSize(at, x.Sub(y)), true
 	case lang.OpMul:
-		if consts {
-			p, ok := mulInts(a, b)
-			if !ok {
-				return overflow()
-			}
-			return IntOperand(at, p), true
-		}
 		return c.boundedSize(at, x.Mul(y)), true
-	case lang.OpNeg:
-		return SizeOperand(at, x.Neg()), true
 	case lang.OpDiv, lang.OpFloorDiv, lang.OpMod:
-		if bConst && b == 0 {
-			c.Errorf(lang.ErrConstantValue, opAt, "division by the constant 0")
-			return Bad(at), true
-		}
-		if consts {
-			switch op {
-			case lang.OpDiv:
-				return IntOperand(at, a/b), true
-			case lang.OpMod:
-				return IntOperand(at, a%b), true
-			}
-			return IntOperand(at, size.FloorDiv(a, b)), true
-		}
 		// As sizes, quotients round down and remainders are not negative: the same for operands that are not negative.
 		// Where a size is needed, a constant parameter is one: binding it to less than makes sense fails then.
 		if c.Sizing == 0 && (!size.NonNegative(y.Sub(size.Const(1))) || !size.NonNegative(x)) {
@@ -145,50 +138,52 @@ func (c *Checker) foldInts(op lang.Op, at, opAt lang.Span, args []Operand) (Oper
 			return c.boundedSize(at, x.Mod(y)), true
 		}
 		return c.boundedSize(at, x.FloorDiv(y)), true
-	case lang.OpPow:
-		if consts && b >= 0 && b < 64 {
-			p := int64(1)
-			for range b {
-				var ok bool
-				if p, ok = mulInts(p, a); !ok {
-					return overflow()
-				}
-			}
-			return IntOperand(at, p), true
-		}
-		if consts {
-			return floatOperand(at, elementary.Pow(float64(a), float64(b))), true
-		}
-		return Operand{}, false
-	}
-	if !consts {
-		return Operand{}, false
-	}
-	if r, ok := lang.Compare(op, a, b); ok && len(args) == 2 {
-		return BoolOperand(at, r), true
-	}
-	switch op {
-	case lang.OpAnd:
-		return IntOperand(at, a&b), true
-	case lang.OpOr:
-		return IntOperand(at, a|b), true
-	case lang.OpXor:
-		return IntOperand(at, a^b), true
-	case lang.OpShl:
-		if b < 0 || b > 62 || a<<b>>b != a {
-			return overflow()
-		}
-		return IntOperand(at, a<<b), true
-	case lang.OpShr:
-		return IntOperand(at, a>>min(uint64(b), 63)), true
-	case lang.OpMin:
-		return IntOperand(at, min(a, b)), true
-	case lang.OpMax:
-		return IntOperand(at, max(a, b)), true
-	case lang.OpAbs:
-		return IntOperand(at, max(a, -a)), true
 	}
 	return Operand{}, false
+}
+
+// foldNumbers computes with numbers, where an operation does, and reports whether the result fits 64 bits. No divisor is 0,
+// and no exponent below 0 or above 63.
+func foldNumbers(op lang.Op, a, b int64) (n int64, known, fits bool) {
+	fits = true
+	switch op {
+	case lang.OpAdd, lang.OpSub:
+		n, fits = addInts(a, b, op == lang.OpSub)
+	case lang.OpMul:
+		n, fits = mulInts(a, b)
+	case lang.OpDiv:
+		n = a / b
+	case lang.OpMod:
+		n = a % b
+	case lang.OpFloorDiv:
+		n = size.FloorDiv(a, b)
+	case lang.OpPow:
+		n = 1
+		for i := int64(0); fits && i < b; i++ {
+			n, fits = mulInts(n, a)
+		}
+	case lang.OpAnd:
+		n = a & b
+	case lang.OpOr:
+		n = a | b
+	case lang.OpXor:
+		n = a ^ b
+	case lang.OpShl:
+		if fits = b >= 0 && b <= 62 && a<<b>>b == a; fits {
+			n = a << b
+		}
+	case lang.OpShr:
+		n = a >> min(uint64(b), 63)
+	case lang.OpMin:
+		n = min(a, b)
+	case lang.OpMax:
+		n = max(a, b)
+	case lang.OpAbs:
+		n = max(a, -a)
+	default:
+		return 0, false, false
+	}
+	return n, true, fits
 }
 
 // boundedSize is a size as an operand, or the error that it has too many parts.

@@ -30,7 +30,7 @@ func (c *Checker) fnScope(in Caller, ent *Entity) (to *Callee, s *Scope, result 
 		e := &Entity{Kind: EntInvalid}
 		if dt, known := lang.ParseDType(constTypeName(g.Bound.Name)); known {
 			consts[g.Name.Name] = e
-			k := constant{name: g.Name.Name, DType: dt, at: g.Place}
+			k := Constant{name: g.Name.Name, DType: dt, at: g.Place}
 			if g.Default != nil {
 				k.standard = func() (*lang.Literal, bool) {
 					return c.LiteralOf(ent.Module.Scope, g.Default, dt, "the default of "+g.Name.Name)
@@ -218,7 +218,7 @@ func (c *Checker) FnType(s *Scope, t *lang.TypeExpr) typed.DType {
 			Replace(t.Place, t.Name.Name, "write the element type alone, or leave the type out")
 		return typed.DType{}
 	}
-	d, ok := c.DtypeNamed(s, t.Name.Name, t.Place)
+	d, ok := c.DTypeNamed(s, t.Name.Name, t.Place)
 	if !ok {
 		return typed.DType{}
 	}

@@ -12,6 +12,7 @@ type Listed struct {
 	Shape []int64
 }
 
+// Sizes is the shape of the list.
 func (l *Listed) Sizes() []size.Size {
 	out := make([]size.Size, len(l.Shape))
 	for i, n := range l.Shape {

@@ -11,11 +11,11 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// mode says what an operand is.
-type mode uint8
+// Mode says what an operand is.
+type Mode uint8
 
 const (
-	Invalid       mode = iota // already reported: silences what depends on it
+	Invalid       Mode = iota // already reported: silences what depends on it
 	NoValue                   // a statement without a value
 	TypedValue                // one value of a known type
 	UntypedInt                // an integer constant, or an integer expression over dimensions
@@ -29,7 +29,7 @@ const (
 // Operand is the meaning of an expression of a kernel or fn before its context
 // has given it a type.
 type Operand struct {
-	Mode   mode
+	Mode   Mode
 	At     lang.Span
 	Expr   typed.Expr // typed, several
 	Size   size.Size  // untypedInt
@@ -54,10 +54,13 @@ type Operand struct {
 	Old func() Operand
 }
 
+// Bad is what is in error, which has been said.
 func Bad(at lang.Span) Operand { return Operand{Mode: Invalid, At: at} }
 
+// IsUntyped reports a constant or a size, which adapts to its context.
 func (o Operand) IsUntyped() bool { return o.Mode == UntypedInt || o.Mode == UntypedFloat }
 
+// Type is that of one value of a kernel.
 func (o Operand) Type() typed.Type { return o.Expr.Types()[0] }
 
 // DType is the element type of a typed operand, of a kernel or a graph.
@@ -80,12 +83,15 @@ func (o Operand) Constant() (float64, bool) {
 	return 0, false
 }
 
+// TypedOperand is an expression of a kernel that gives one value.
 func TypedOperand(e typed.Expr) Operand { return Operand{Mode: TypedValue, At: e.Span(), Expr: e} }
 
+// IntOperand is an integer constant.
 func IntOperand(at lang.Span, n int64) Operand {
 	return Operand{Mode: UntypedInt, At: at, Size: size.Const(n)}
 }
 
+// SizeOperand is an integer expression over dimensions and constant parameters.
 func SizeOperand(at lang.Span, s size.Size) Operand {
 	return Operand{Mode: UntypedInt, At: at, Size: s, dim: true}
 }
@@ -94,6 +100,7 @@ func floatOperand(at lang.Span, f float64) Operand {
 	return Operand{Mode: UntypedFloat, At: at, Number: f}
 }
 
+// BoolOperand is true or false.
 func BoolOperand(at lang.Span, b bool) Operand {
 	n := int64(0)
 	if b {
@@ -147,6 +154,7 @@ func (c *Checker) Convert(o Operand, d typed.DType) Operand {
 	return o
 }
 
+// WholeInt is a float as an integer, and 0 where it is none.
 func WholeInt(f float64) int64 {
 	if f == math.Trunc(f) && math.Abs(f) < 1<<62 {
 		return int64(f)
@@ -207,6 +215,7 @@ func (c *Checker) Settle(o Operand) Operand {
 	return o
 }
 
+// DescribeDType names an element type, for messages: of a type parameter, with its bound.
 func (c *Checker) DescribeDType(d typed.DType) string {
 	if d.Param != nil {
 		return d.Param.Name + ": " + d.Param.Bound

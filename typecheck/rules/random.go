@@ -13,6 +13,7 @@ const MaxCoordinates = 4
 // RandomMaker makes typed expressions at one place.
 type RandomMaker struct{ At lang.Span }
 
+// Op applies an operation, over the axes of all operands.
 func (m RandomMaker) Op(op lang.Op, args ...typed.Expr) typed.Expr {
 	types := make([]typed.Type, len(args))
 	for i, a := range args {
@@ -22,6 +23,7 @@ func (m RandomMaker) Op(op lang.Op, args ...typed.Expr) typed.Expr {
 	return &typed.Apply{Typed: typed.Typed{Type: t, At: m.At}, Op: op, Args: args}
 }
 
+// Cast converts to an element type.
 func (m RandomMaker) Cast(x typed.Expr, d lang.DType) typed.Expr {
 	t := x.Types()[0]
 	return &typed.Apply{Typed: typed.Typed{Type: typed.Type{DType: typed.Concrete(d), Axes: t.Axes}, At: m.At}, Op: lang.OpCast, Args: []typed.Expr{x}}

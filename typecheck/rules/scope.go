@@ -10,11 +10,11 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// entKind says what a name stands for.
-type entKind uint8
+// EntityKind says what a name stands for.
+type EntityKind uint8
 
 const (
-	EntInvalid entKind = iota // declared, but wrongly: silences every use
+	EntInvalid EntityKind = iota // declared, but wrongly: silences every use
 	EntConst
 	EntFn
 	EntKernel
@@ -33,7 +33,7 @@ const (
 
 // Entity is a name's meaning.
 type Entity struct {
-	Kind   entKind
+	Kind   EntityKind
 	Name   string
 	At     lang.Span
 	Module *Module     // of a declaration
@@ -58,7 +58,7 @@ type Entity struct {
 }
 
 // kindNames is how messages call an entity.
-var kindNames = map[entKind]string{
+var kindNames = map[EntityKind]string{
 	EntConst: "a constant", EntFn: "a function", EntKernel: "a kernel", EntGraph: "a graph", EntStruct: "a struct",
 	EntTypeParam: "a type parameter", EntSymbol: "a dimension", EntTensor: "a tensor", EntAxis: "an axis",
 	EntTile: "an extent that the planner chooses", EntValue: "a value", EntGraphValue: "a value",
@@ -69,6 +69,7 @@ func (e *Entity) isFunction() bool {
 	return e.Kind == EntFn || e.Kind == EntLambda || e.Kind == entBuiltin
 }
 
+// Describe says what a name stands for, for messages.
 func (e *Entity) Describe() string {
 	if e.Kind == EntSymbol && e.Symbol.Kind == size.ConstSymbol {
 		return "a constant parameter"
@@ -90,6 +91,7 @@ type Scope struct {
 	Module *Module       // set on a file's scope
 }
 
+// NewScope is a scope without names inside another, or nil.
 func NewScope(parent *Scope) *Scope { return &Scope{parent: parent, Names: map[string]*Entity{}} }
 
 // Lookup finds a name in the scope or those around it.
@@ -179,6 +181,7 @@ type Module struct {
 	Incomplete bool
 }
 
+// Imported is a file that another imports, and where.
 type Imported struct {
 	At     lang.Span
 	Module *Module

@@ -21,6 +21,7 @@ type Signature struct {
 	OK     bool
 }
 
+// Fail notes an error that makes the signature unusable.
 func (s *Signature) Fail() { s.OK = false }
 
 // Errorf reports an error that makes the signature unusable.
@@ -192,6 +193,7 @@ func (s *Signature) DeclareParam(e *Entity) {
 	s.Scope.Names[e.Name] = e
 }
 
+// UnusedTypeParam reports a type parameter that no parameter tells.
 func (c *Checker) UnusedTypeParam(t *typed.TypeParam) {
 	c.Errorf(lang.ErrTypeParam, t.At, "nothing tells what %s stands for: no input and no output has elements of that type", t.Name).
 		Help("give an input or an output the type %s, or leave %s out", t.Name, t.Name)

@@ -9,8 +9,8 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// structInfo is a struct being typed, or typed.
-type structInfo struct {
+// StructInfo is a struct being typed, or typed.
+type StructInfo struct {
 	typed *typed.Struct
 	busy  bool
 	OK    bool
@@ -21,7 +21,7 @@ type structInfo struct {
 }
 
 // counts adds a field to a struct, and reports whether the struct may hold it.
-func (s *Signature) counts(info *structInfo, f *lang.Field, t typed.GType) bool {
+func (s *Signature) counts(info *StructInfo, f *lang.Field, t typed.GType) bool {
 	for t.Kind == typed.GArray {
 		t = *t.Elem
 	}
@@ -43,14 +43,14 @@ func (s *Signature) counts(info *structInfo, f *lang.Field, t typed.GType) bool 
 }
 
 // StructOf types a struct declaration, once.
-func (c *Checker) StructOf(m *Module, d *lang.StructDecl) *structInfo {
+func (c *Checker) StructOf(m *Module, d *lang.StructDecl) *StructInfo {
 	if info := c.structs[d]; info != nil {
 		return info
 	}
 	s := &typed.Struct{Name: d.Name.Name, Decl: d}
-	info := &structInfo{typed: s, busy: true, OK: true}
+	info := &StructInfo{typed: s, busy: true, OK: true}
 	c.structs[d] = info
-	c.Attrs(d.Attrs, "a struct", lang.Nowhere, nil)
+	c.Attributes(d.Attrs, "a struct", lang.Nowhere, nil)
 	sig := &Signature{Checker: c, What: "struct", Decl: d, Scope: NewScope(m.Scope), OK: true}
 	sig.Generics(d.Generics)
 	for _, g := range d.Generics {
@@ -93,7 +93,7 @@ func (c *Checker) StructOf(m *Module, d *lang.StructDecl) *structInfo {
 
 // fieldAttrs reads `@name("h.{i}.w")`.
 func (c *Checker) fieldAttrs(f *lang.Field, field *typed.GField) {
-	c.Attrs(f.Attrs, "a field", lang.OnField, map[string]AttrRule{"name": func(a *lang.Attr) {
+	c.Attributes(f.Attrs, "a field", lang.OnField, map[string]AttrRule{"name": func(a *lang.Attr) {
 		if len(a.Args) == 1 && a.Args[0].Name == nil {
 			if text, ok := a.Args[0].Value.(*lang.StringLit); ok {
 				field.Bind = text.Value
@@ -176,7 +176,7 @@ func (s *Signature) elemType(t *lang.TypeExpr) (typed.GType, bool) {
 			return typed.GType{}, false
 		}
 	}
-	d, ok := s.DtypeNamed(s.Scope, t.Name.Name, t.Name.Place)
+	d, ok := s.DTypeNamed(s.Scope, t.Name.Name, t.Name.Place)
 	if !ok {
 		s.Fail()
 		return typed.GType{}, false
@@ -203,13 +203,25 @@ func (s *Signature) structType(e *Entity, t *lang.TypeExpr) (typed.GType, bool) 
 		s.Fail()
 		return typed.GType{}, false
 	}
+	sub := Substitution{map[*typed.TypeParam]typed.DType{}, map[*size.Symbol]size.Size{}}
+	if !s.structArgs(sub, info, t) || !s.structDims(sub, info.typed, t) {
+		return typed.GType{}, false
+	}
+	out := typed.GType{Kind: typed.GStruct, Struct: info.typed}
+	for _, f := range info.typed.Fields {
+		f.Type = sub.GType(f.Type)
+		out.Fields = append(out.Fields, f)
+	}
+	return out, true
+}
+
+// structArgs binds the parameters of a struct that stand between `<` and `>`.
+func (s *Signature) structArgs(sub Substitution, info *StructInfo, t *lang.TypeExpr) bool {
 	st := info.typed
-	types := map[*typed.TypeParam]typed.DType{}
-	syms := map[*size.Symbol]size.Size{}
 	if len(t.Args) != len(info.order) && len(t.Args) != len(st.TypeParams) {
 		s.Errorf(lang.ErrArgCount, t.Place, "%s takes %s in < >, not %d", st.Name, report.Plural(len(st.TypeParams), "type"), len(t.Args)).
-			LabelAt(d.Name.Place, "declared here").Help("write `%s`", structUsage(st))
-		return typed.GType{}, false
+			LabelAt(st.Decl.Name.Place, "declared here").Help("write `%s`", structUsage(st))
+		return false
 	}
 	order := info.order
 	if len(t.Args) == len(st.TypeParams) {
@@ -222,61 +234,60 @@ func (s *Signature) structType(e *Entity, t *lang.TypeExpr) (typed.GType, bool) 
 		a := t.Args[i]
 		switch p := p.(type) {
 		case *typed.TypeParam:
-			dt, ok := s.DtypeNamed(s.Scope, a.Name.Name, a.Place)
+			dt, ok := s.DTypeNamed(s.Scope, a.Name.Name, a.Place)
 			if !ok {
 				s.Fail()
-				return typed.GType{}, false
+				return false
 			}
 			if !boundAccepts(p, dt) {
 				s.Errorf(lang.ErrTypeParam, a.Place, "%s of %s is %s, which does not accept %s", p.Name, st.Name, p.Bound, s.DescribeDType(dt)).LabelAt(p.At, "declared here")
-				return typed.GType{}, false
+				return false
 			}
-			types[p] = dt
+			sub.Types[p] = dt
 		case *size.Symbol:
 			arg := s.Scope.Lookup(a.Name.Name)
 			if arg == nil || arg.Kind != EntSymbol {
 				s.Errorf(lang.ErrConstParam, a.Place, "%s of %s is a constant: name a constant parameter or a dimension", p.Name, st.Name)
-				return typed.GType{}, false
+				return false
 			}
-			syms[p] = size.Of(arg.Symbol)
+			sub.Sizes[p] = size.Of(arg.Symbol)
 		}
 	}
+	return true
+}
+
+// structDims binds the dimensions and constants of a struct that its arguments do not tell, to those of the same names here.
+func (s *Signature) structDims(sub Substitution, st *typed.Struct, t *lang.TypeExpr) bool {
 	for _, sym := range append(append([]*size.Symbol{}, st.Consts...), st.Dims...) {
-		if _, done := syms[sym]; done {
+		if _, done := sub.Sizes[sym]; done {
 			continue
 		}
 		same := s.Scope.Lookup(sym.Name)
 		switch {
 		case same != nil && same.Kind == EntSymbol:
-			syms[sym] = size.Of(same.Symbol)
+			sub.Sizes[sym] = size.Of(same.Symbol)
 		case same != nil && same.Kind == EntConst:
 			if o := s.ConstValue(same.Module, same.Decl.(*lang.ConstDecl)); o.Mode == UntypedInt {
-				syms[sym] = o.Size
+				sub.Sizes[sym] = o.Size
 				continue
 			}
 			fallthrough
 		case same != nil:
 			s.Errorf(lang.ErrDuplicate, t.Place, "%s has a dimension %s, and %s is %s here", st.Name, sym.Name, sym.Name, same.Describe()).
 				LabelAt(sym.At, "the dimension").LabelAt(same.At, "declared here").Help("rename one of them: the dimensions of a struct are those of the same names where it is used")
-			return typed.GType{}, false
+			return false
 		case sym.Kind == size.ConstSymbol:
 			s.Errorf(lang.ErrConstParam, t.Place, "nothing tells the constant parameter %s of %s", sym.Name, st.Name).LabelAt(sym.At, "declared here").
 				Help("declare `const %s: int` here too", sym.Name)
-			return typed.GType{}, false
+			return false
 		default:
 			own := &size.Symbol{Name: sym.Name, Kind: size.DimSymbol, DType: lang.I32, At: t.Place}
 			s.Dims = append(s.Dims, own)
 			s.Scope.Names[sym.Name] = &Entity{Kind: EntSymbol, Name: sym.Name, At: t.Place, Symbol: own}
-			syms[sym] = size.Of(own)
+			sub.Sizes[sym] = size.Of(own)
 		}
 	}
-	out := typed.GType{Kind: typed.GStruct, Struct: st}
-	sub := Substitution{types, syms}
-	for _, f := range st.Fields {
-		f.Type = sub.GType(f.Type)
-		out.Fields = append(out.Fields, f)
-	}
-	return out, true
+	return true
 }
 
 func structUsage(st *typed.Struct) string {
@@ -296,6 +307,7 @@ type Substitution struct {
 	Sizes map[*size.Symbol]size.Size
 }
 
+// Size is a size with the symbols replaced.
 func (s Substitution) Size(x size.Size) size.Size {
 	return x.Subst(func(sym *size.Symbol) (size.Size, bool) {
 		v, ok := s.Sizes[sym]
@@ -311,6 +323,7 @@ func (s Substitution) shape(xs []size.Size) []size.Size {
 	return out
 }
 
+// DType is an element type with type parameters replaced.
 func (s Substitution) DType(d typed.DType) typed.DType {
 	if d.Param != nil {
 		if v, ok := s.Types[d.Param]; ok {
@@ -320,6 +333,7 @@ func (s Substitution) DType(d typed.DType) typed.DType {
 	return d
 }
 
+// GType is a type with both replaced, in all that it holds.
 func (s Substitution) GType(t typed.GType) typed.GType {
 	out := t
 	out.DType, out.Shape, out.Len = s.DType(t.DType), s.shape(t.Shape), s.Size(t.Len)

@@ -52,3 +52,11 @@ func SizesText(sizes []size.Size) string {
 	}
 	return "[" + strings.Join(words, ", ") + "]"
 }
+
+// Failure says that the condition of a static_assert does not hold.
+func (s *StaticAssert) Failure() string {
+	if s.Text == "" {
+		return "static_assert: " + s.At.Text() + " does not hold"
+	}
+	return "static_assert: " + s.Text
+}
