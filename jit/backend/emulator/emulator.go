@@ -296,7 +296,7 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	}
 	unfinished := k.unfinished(sizes, addresses)
 	blocks := k.text.Blocks(sizes)
-	return backend.InParts(blocks, atOnce, func(from, blocks int64) error {
+	return backend.InBatches(blocks, atOnce, func(from, blocks int64) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}
