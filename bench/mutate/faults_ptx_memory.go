@@ -9,7 +9,7 @@ var ptxMemoryFaults = []Fault{
 	{ID: "layout-ragged", File: ptx + "layout.go", Class: "layout",
 		Old: `s.left = (s.left + n - 1) / n`, New: `s.left = s.left / n`,
 		Note: "the rest of an extent that does not divide is left out"},
-	{ID: "layout-project", File: ptx + "values.go", Class: "layout",
+	{ID: "layout-project", File: "jit/ptx/layout.go", Class: "layout",
 		Old: "				out += r % d.size * scale\n				scale *= d.size", New: "				out += r % d.size * scale\n				scale += d.size",
 		Note: "a register of a slice has the wrong stride"},
 	{ID: "layout-neighbour", File: ptx + "layout.go", Class: "layout",

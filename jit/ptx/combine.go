@@ -36,8 +36,8 @@ type joint struct {
 	digit
 }
 
-// joints are the digits along an axis, in the order of their strides.
-func (l layout) joints(a *ir.Axis) []joint {
+// joints are the digits of a layout along an axis, in the order of their strides.
+func joints(l layout, a *ir.Axis) []joint {
 	var out []joint
 	for at, ds := range [][]digit{inThread: l.reg, inWarp: l.lane, inBlock: l.warp} {
 		for _, d := range ds {
@@ -96,7 +96,7 @@ func (k *kernel) newCombining(op *ir.Op, l layout) *combining {
 func (k *kernel) reduceBy(op *ir.Op) {
 	l := k.combineLayout(op)
 	c := k.newCombining(op, l)
-	for _, s := range l.joints(c.axis) {
+	for _, s := range joints(l, c.axis) {
 		c.join(s, true)
 	}
 	out := l.slice(ir.Without(op.Combined(), op.Over))
@@ -126,9 +126,9 @@ func (k *kernel) scan(op *ir.Op) {
 	for r := range c.values {
 		c.block = append(c.block, r)
 	}
-	joints := l.joints(c.axis)
-	for i, s := range joints {
-		c.join(s, i < len(joints)-1)
+	along := joints(l, c.axis)
+	for i, s := range along {
+		c.join(s, i < len(along)-1)
 	}
 	for i, v := range op.Results {
 		regs := make([]asm.Reg, l.regs())

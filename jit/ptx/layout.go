@@ -213,6 +213,67 @@ func (l layout) regAt(r, n int, a *ir.Axis) (int, bool) {
 	return out, true
 }
 
+// project gives the register of l's slice to keep that goes with register r of l.
+func (l layout) project(r int, keep []*ir.Axis) int {
+	out, scale := 0, 1
+	for _, d := range l.reg {
+		for _, a := range keep {
+			if d.axis == a {
+				out += r % d.size * scale
+				scale *= d.size
+			}
+		}
+		r /= d.size
+	}
+	return out
+}
+
+// run is how many neighbours along a the registers of a thread hold in a row, or those of its warp too.
+func (l layout) run(a *ir.Axis, warp bool) int {
+	n := 1
+	for grown := true; grown; {
+		grown = false
+		ds := l.reg
+		if warp {
+			ds = append(append([]digit(nil), l.reg...), l.lane...)
+		}
+		for _, d := range ds {
+			if d.axis == a && d.stride == n && d.size > 1 {
+				n *= d.size
+				grown = true
+			}
+		}
+	}
+	return n
+}
+
+// groups cuts the registers of a layout in runs of v neighbours along c; v is
+// lowered to what the layout holds. Each group starts at a multiple of v.
+func (l layout) groups(c *ir.Axis, v int) ([][]int, int) {
+	if c == nil {
+		v = 1
+	}
+	for v > 1 && l.run(c, false)%v != 0 {
+		v /= 2
+	}
+	var gs [][]int
+	for r := range l.regs() {
+		if v > 1 && l.regCoord(r, c)%v != 0 {
+			continue
+		}
+		g := []int{r}
+		for n := 1; n < v; n++ {
+			s, ok := l.regAt(r, n, c)
+			if !ok {
+				panic(fmt.Sprintf("layout %s has no neighbour %d of register %d along %s", l, n, r, c.Name))
+			}
+			g = append(g, s)
+		}
+		gs = append(gs, g)
+	}
+	return gs, v
+}
+
 // key is a text that equal layouts share.
 func (l layout) key() string {
 	part := func(ds []digit) string {

@@ -220,52 +220,6 @@ func (k *kernel) storeLayout(op *ir.Op) layout {
 	return l
 }
 
-// run is how many neighbours along a the registers of a thread hold in a row, or those of its warp too.
-func (l layout) run(a *ir.Axis, warp bool) int {
-	n := 1
-	for grown := true; grown; {
-		grown = false
-		ds := l.reg
-		if warp {
-			ds = append(append([]digit(nil), l.reg...), l.lane...)
-		}
-		for _, d := range ds {
-			if d.axis == a && d.stride == n && d.size > 1 {
-				n *= d.size
-				grown = true
-			}
-		}
-	}
-	return n
-}
-
-// groups cuts the registers of a layout in runs of v neighbours along c; v is
-// lowered to what the layout holds. Each group starts at a multiple of v.
-func (l layout) groups(c *ir.Axis, v int) ([][]int, int) {
-	if c == nil {
-		v = 1
-	}
-	for v > 1 && l.run(c, false)%v != 0 {
-		v /= 2
-	}
-	var gs [][]int
-	for r := range l.regs() {
-		if v > 1 && l.regCoord(r, c)%v != 0 {
-			continue
-		}
-		g := []int{r}
-		for n := 1; n < v; n++ {
-			s, ok := l.regAt(r, n, c)
-			if !ok {
-				failf("layout %s has no neighbour %d of register %d along %s", l, n, r, c.Name)
-			}
-			g = append(g, s)
-		}
-		gs = append(gs, g)
-	}
-	return gs, v
-}
-
 // pointer is the address of a tensor's element 0.
 func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
 	return k.a.Once("pointer "+t.Name, func() asm.Reg {

@@ -7,21 +7,6 @@ import (
 	"tilec/lang"
 )
 
-// project gives the register of l's slice to keep that goes with register r of l.
-func (l layout) project(r int, keep []*ir.Axis) int {
-	out, scale := 0, 1
-	for _, d := range l.reg {
-		for _, a := range keep {
-			if d.axis == a {
-				out += r % d.size * scale
-				scale *= d.size
-			}
-		}
-		r /= d.size
-	}
-	return out
-}
-
 // get gives a value's registers in a layout: those at hand, those computed
 // again when that is cheap, or those converted through shared memory.
 func (k *kernel) get(v *ir.Value, want layout) []asm.Reg {
