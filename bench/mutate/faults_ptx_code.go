@@ -40,7 +40,7 @@ var ptxCodeFaults = []Fault{
 		Old: `x[c] = got[c][i*n+p]`, New: `x[c] = got[c][(i*n+p*len(held))%(n*len(held))]`,
 		Note: "the parts of the warps are taken with the wrong stride"},
 	{ID: "reduce-warps-part", File: ptx + "reduce.go", Class: "reduction",
-		Old: `from.warp[i] = digit{parts, n, g.size}`, New: `from.warp[i] = digit{parts, 1, g.size}`,
+		Old: `from.warp[i] = digit{axis: parts, stride: n, size: g.size}`, New: `from.warp[i] = digit{axis: parts, stride: 1, size: g.size}`,
 		Note: "warps along two reduced axes write to the same place"},
 	{ID: "reduce-accumulator", File: ptx + "reduce.go", Class: "reduction",
 		Old: `if acc := d.Accumulator(); acc != d {`, New: `if acc := d.Accumulator(); acc != d && d.IsInt() {`,

@@ -66,7 +66,7 @@ var ptxContractFaults = []Fault{
 		Old: `left := (max(int(a.Extent), 1) + 1<<n - 1) >> n; left > 1`, New: `left := max(int(a.Extent), 1) >> n; left > 1`,
 		Note: "the last, partial tile of an axis is left out"},
 	{ID: "contract-warps-round-down", File: ptx + "contract.go", Class: "layout",
-		Old: `digit{d.axis, d.stride * f, (d.size + f - 1) / f}`, New: `digit{d.axis, d.stride * f, d.size / f}`,
+		Old: `digit{axis: d.axis, stride: d.stride * f, size: (d.size + f - 1) / f}`, New: `digit{axis: d.axis, stride: d.stride * f, size: d.size / f}`,
 		Note: "repetitions that do not divide by the warps lose their rest"},
 	{ID: "contract-tf32x3-term", File: ptx + "contract.go", Class: "arithmetic",
 		Old: `{{lowTerm, finiteTerm}, {finiteTerm, lowTerm}, {highTerm, highTerm}}`, New: `{{lowTerm, finiteTerm}, {lowTerm, finiteTerm}, {highTerm, highTerm}}`,

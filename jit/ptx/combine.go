@@ -489,15 +489,15 @@ func (c *combining) gather(d digit, at int) [][][]asm.Reg {
 		for i, g := range out {
 			switch {
 			case g == d:
-				out[i] = digit{part, 1, d.size}
+				out[i] = digit{axis: part, stride: 1, size: d.size}
 			case g.axis == c.axis:
-				out[i] = digit{rest, g.stride / (d.stride * d.size), g.size}
+				out[i] = digit{axis: rest, stride: g.stride / (d.stride * d.size), size: g.size}
 			}
 		}
 		return out
 	}
-	from := layout{swap(c.now.reg), swap(c.now.lane), swap(c.now.warp)}
-	to := layout{append([]digit{{part, 1, d.size}}, from.reg...), from.lane, slices.Clone(from.warp)}
+	from := layout{reg: swap(c.now.reg), lane: swap(c.now.lane), warp: swap(c.now.warp)}
+	to := layout{reg: append([]digit{{axis: part, stride: 1, size: d.size}}, from.reg...), lane: from.lane, warp: slices.Clone(from.warp)}
 	to.warp[at] = digit{size: d.size}
 	axes, ext := []*ir.Axis{part}, []int{d.size}
 	for _, a := range append(ir.Without(c.op.Combined(), c.op.Over), rest) {

@@ -108,11 +108,11 @@ func flatten(axes []*ir.Axis, bits int) (unit, reps []digit) {
 			n--
 		}
 		for b := range n {
-			unit = append(unit, digit{a, 1 << b, 2})
+			unit = append(unit, digit{axis: a, stride: 1 << b, size: 2})
 		}
 		bits -= n
 		if left := (max(int(a.Extent), 1) + 1<<n - 1) >> n; left > 1 {
-			reps = append(reps, digit{a, 1 << n, left})
+			reps = append(reps, digit{axis: a, stride: 1 << n, size: left})
 		}
 	}
 	for range bits { // no axis at all: copies
@@ -129,8 +129,8 @@ func spread(reps []digit, w int) (warp, left []digit, used int) {
 		d := reps[i]
 		f := min(w, powerAbove(d.size))
 		if f > 1 {
-			warp = append(warp, digit{d.axis, d.stride, f})
-			d = digit{d.axis, d.stride * f, (d.size + f - 1) / f}
+			warp = append(warp, digit{axis: d.axis, stride: d.stride, size: f})
+			d = digit{axis: d.axis, stride: d.stride * f, size: (d.size + f - 1) / f}
 			w /= f
 			used *= f
 		}
@@ -229,7 +229,7 @@ func (c *contraction) batchDigits() []digit {
 	var batch []digit
 	for _, a := range c.batch {
 		if a.Extent > 1 {
-			batch = append(batch, digit{a, 1, int(a.Extent)})
+			batch = append(batch, digit{axis: a, stride: 1, size: int(a.Extent)})
 		}
 	}
 	return batch

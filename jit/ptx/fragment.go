@@ -313,10 +313,10 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 		// Two neighbouring columns of tiles in one instruction, where there are as many.
 		if len(reps) > 0 && reps[0].size%2 == 0 {
 			d := reps[0]
-			lane = append(lane, digit{d.axis, d.stride, 2})
+			lane = append(lane, digit{axis: d.axis, stride: d.stride, size: 2})
 			rest := append([]digit(nil), reps[1:]...)
 			if d.size > 2 {
-				rest = append([]digit{{d.axis, d.stride * 2, d.size / 2}}, rest...)
+				rest = append([]digit{{axis: d.axis, stride: d.stride * 2, size: d.size / 2}}, rest...)
 			}
 			reps = rest
 			count, pair = 4, true

@@ -364,3 +364,49 @@ func blocked(axes []*ir.Axis, extents []int, vec, warps int) layout {
 	}
 	return l
 }
+
+// inOrder is a layout in which later elements are in later lanes, then
+// registers, then warps. Axes come fastest first.
+func inOrder(axes []*ir.Axis, extents []int, warps int) layout {
+	var l layout
+	sides := make([]side, len(axes))
+	for i, a := range axes {
+		sides[i] = side{a, 1, extents[i]}
+	}
+	rest := lanes
+	for i := range sides {
+		if n := min(rest, powerAbove(sides[i].left)); n > 1 {
+			l.lane = append(l.lane, sides[i].take(n))
+			rest /= n
+		}
+	}
+	if rest > 1 {
+		l.lane = append(l.lane, digit{size: rest})
+	}
+	slowest := -1
+	for i := range sides {
+		if sides[i].left > 1 {
+			slowest = i
+		}
+	}
+	split := 1
+	if slowest >= 0 {
+		split = min(powerBelow(warps), powerAbove(sides[slowest].left))
+	}
+	for i := range sides {
+		n := sides[i].left
+		if i == slowest {
+			n = (n + split - 1) / split
+		}
+		if n > 1 {
+			l.reg = append(l.reg, sides[i].take(n))
+		}
+		if i == slowest && split > 1 {
+			l.warp = append(l.warp, sides[i].take(split))
+		}
+	}
+	if warps > split || len(l.warp) == 0 {
+		l.warp = append(l.warp, digit{size: warps / split})
+	}
+	return l
+}

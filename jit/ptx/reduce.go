@@ -235,7 +235,7 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	for i, g := range l.warp {
 		from.warp[i] = out.warp[i]
 		if g.axis != nil && over.Has(g.axis) {
-			from.warp[i] = digit{parts, n, g.size}
+			from.warp[i] = digit{axis: parts, stride: n, size: g.size}
 			n *= g.size
 		}
 	}
@@ -243,7 +243,7 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 		return held
 	}
 	parts.Len, parts.Extent = int64(n), int64(n)
-	to := layout{reg: append([]digit{{parts, 1, n}}, out.reg...), lane: out.lane, warp: out.warp}
+	to := layout{reg: append([]digit{{axis: parts, stride: 1, size: n}}, out.reg...), lane: out.lane, warp: out.warp}
 	kept := ir.Without(op.Args[0].Type.Axes, op.Over)
 	axes := append([]*ir.Axis{parts}, kept...)
 	ext := []int{n}
