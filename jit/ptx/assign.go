@@ -16,7 +16,7 @@ type class struct {
 	axes   []*ir.Axis
 	values []*ir.Value // in program order
 	done   bool
-	layout layout
+	layout Layout
 }
 
 // assign fills k.home for every value.
@@ -167,9 +167,9 @@ func (k *kernel) carriesRows(op *ir.Op, classOf map[*ir.Value]*class) bool {
 // anchor chooses the layout of a class: that of a contraction's accumulator,
 // what is left of a reduction's operand, the slice that a wider operation wants,
 // a wide memory access, in this order.
-func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
+func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) Layout {
 	if len(c.axes) == 0 {
-		return uniform(k.warps)
+		return Uniform(k.warps)
 	}
 	for _, v := range c.values {
 		if v.Def != nil {
@@ -181,7 +181,7 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
 	for _, v := range c.values {
 		if v.Def != nil && (v.Def.Code.Row().Group == lang.GroupReduce || v.Def.Code == lang.OpReduce) {
 			if wide := classOf[k.reducedOperand(v.Def)]; wide != nil && wide.done {
-				return wide.layout.slice(c.axes)
+				return wide.layout.Slice(c.axes)
 			}
 		}
 	}
@@ -189,13 +189,13 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
 		for _, u := range k.uses[v] {
 			if u.op.Code.Row().Elementwise {
 				if wide := classOf[u.op.Result()]; wide.done && len(wide.axes) > len(c.axes) {
-					return wide.layout.slice(c.axes)
+					return wide.layout.Slice(c.axes)
 				}
 			}
 		}
 	}
 	best := 0
-	var chosen layout
+	var chosen Layout
 	for _, v := range c.values {
 		if v.Def != nil && (v.Def.Code == lang.OpLoad || v.Def.Old) {
 			if l, width := k.accessLayout(v.Def); width > best {
@@ -214,7 +214,7 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout {
 		return chosen
 	}
 	axes := reversed(c.axes)
-	return blocked(axes, extents(axes), 1, k.warps)
+	return Blocked(axes, extents(axes), 1, k.warps)
 }
 
 // reducedOperand is the operand of a reduction that has all its axes; where several make them up, none has to.
@@ -373,7 +373,7 @@ func (k *kernel) wantedAtHome(v *ir.Value) bool {
 		if !ok {
 			return true
 		}
-		if _, same := k.home[v].permutation(want, v.Type.Axes); same {
+		if _, same := k.home[v].Permutation(want, v.Type.Axes); same {
 			return true
 		}
 	}
@@ -381,40 +381,40 @@ func (k *kernel) wantedAtHome(v *ir.Value) bool {
 }
 
 // wanted is the layout in which an operation takes an operand; false when it has no single one.
-func (k *kernel) wanted(op *ir.Op, arg int) (layout, bool) {
+func (k *kernel) wanted(op *ir.Op, arg int) (Layout, bool) {
 	v := op.Args[arg]
 	row := op.Code.Row()
 	switch {
 	case v.Type.IsScalar():
-		return uniform(k.warps), true
+		return Uniform(k.warps), true
 	case row.Elementwise:
-		return k.home[op.Result()].slice(v.Type.Axes), true
+		return k.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Combines():
-		return k.combineLayout(op).slice(v.Type.Axes), true
+		return k.combineLayout(op).Slice(v.Type.Axes), true
 	case row.Group == lang.GroupReduce:
 		return k.home[v], true
 	case op.Code == lang.OpStore:
-		return k.storeLayout(op).slice(v.Type.Axes), true
+		return k.storeLayout(op).Slice(v.Type.Axes), true
 	case op.Code.IsAtomic():
-		return k.atomicLayout(op).slice(v.Type.Axes), true
+		return k.atomicLayout(op).Slice(v.Type.Axes), true
 	case op.Code == lang.OpPrint:
 		return k.debugLayout(v), true
 	case op.Code == lang.OpLoad:
-		return k.home[op.Result()].slice(v.Type.Axes), true
+		return k.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpMma && arg == 2:
 		return k.products[op].result, true
 	case op.Code == lang.OpRename:
-		return k.home[op.Result()].rename(op.Axis, op.From), true
+		return k.home[op.Result()].Rename(op.Axis, op.From), true
 	case op.Code == lang.OpFull:
-		return k.home[op.Result()].slice(v.Type.Axes), true
+		return k.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpTake && arg == 0:
 		return k.home[v], true
 	case op.Code == lang.OpTake:
-		return k.home[op.Result()].slice(v.Type.Axes), true
+		return k.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpJoin:
 		return k.home[op.Results[0]], true
 	case op.Code == lang.OpFor && arg >= 2:
 		return k.home[op.Blocks[0].Params[arg-1]], true
 	}
-	return layout{}, false
+	return Layout{}, false
 }

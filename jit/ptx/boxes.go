@@ -185,7 +185,7 @@ func (k *kernel) provide(v *ir.Value) {
 	for _, x := range v.Def.Args {
 		k.provide(x)
 	}
-	k.hold(v, uniform(k.warps), k.recompute(v.Def, uniform(k.warps)))
+	k.hold(v, Uniform(k.warps), k.recompute(v.Def, Uniform(k.warps)))
 }
 
 // copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.

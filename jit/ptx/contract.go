@@ -21,7 +21,7 @@ type contraction struct {
 	m, n, k, batch []*ir.Axis
 	// result is the accumulator's layout; aLayout and bLayout the fragments'. Without
 	// tensor cores only result is set.
-	result, aLayout, bLayout layout
+	result, aLayout, bLayout Layout
 	// mma is the tensor-core instruction; nil for multiply-add on the ordinary cores.
 	mma *mmaShape
 	// wide: the instruction is wgmma, which a group of four warps executes together
@@ -30,9 +30,9 @@ type contraction struct {
 	// overlapped: the product is waited for in the next step of the loop around it.
 	overlapped bool
 	// The digits from which the layouts are made: single bits, then repetitions.
-	mBits, nBits, kBits []digit
-	mReps, nReps, kReps []digit
-	aWarp, bWarp        []digit
+	mBits, nBits, kBits []Digit
+	mReps, nReps, kReps []Digit
+	aWarp, bWarp        []Digit
 	// aAcross and bAcross: an operand of bytes lies along its rows (or columns) in
 	// shared memory, not along the depth: see loadAcross.
 	aAcross, bAcross bool
@@ -101,41 +101,41 @@ func (c *contraction) element(arg int) lang.DType {
 
 // flatten gives the digits of axes as one number that counts in units of 1<<bits:
 // the single bits of the unit, then the repetitions.
-func flatten(axes []*ir.Axis, bits int) (unit, reps []digit) {
+func flatten(axes []*ir.Axis, bits int) (unit, reps []Digit) {
 	for i, a := range axes {
 		n := bits
-		for i < len(axes)-1 && 1<<n > powerAbove(int(a.Extent)) {
+		for i < len(axes)-1 && 1<<n > PowerAbove(int(a.Extent)) {
 			n--
 		}
 		for b := range n {
-			unit = append(unit, digit{axis: a, stride: 1 << b, size: 2})
+			unit = append(unit, Digit{Axis: a, Stride: 1 << b, Size: 2})
 		}
 		bits -= n
 		if left := (max(int(a.Extent), 1) + 1<<n - 1) >> n; left > 1 {
-			reps = append(reps, digit{axis: a, stride: 1 << n, size: left})
+			reps = append(reps, Digit{Axis: a, Stride: 1 << n, Size: left})
 		}
 	}
 	for range bits { // no axis at all: copies
-		unit = append(unit, digit{size: 2})
+		unit = append(unit, Digit{Size: 2})
 	}
 	return unit, reps
 }
 
 // spread takes w warps (a power of two) from the repetitions, neighbours to
 // different warps, and gives the warps' digits, what is left, and the number used.
-func spread(reps []digit, w int) (warp, left []digit, used int) {
+func spread(reps []Digit, w int) (warp, left []Digit, used int) {
 	used = 1
 	for i := len(reps) - 1; i >= 0; i-- {
 		d := reps[i]
-		f := min(w, powerAbove(d.size))
+		f := min(w, PowerAbove(d.Size))
 		if f > 1 {
-			warp = append(warp, digit{axis: d.axis, stride: d.stride, size: f})
-			d = digit{axis: d.axis, stride: d.stride * f, size: (d.size + f - 1) / f}
+			warp = append(warp, Digit{Axis: d.Axis, Stride: d.Stride, Size: f})
+			d = Digit{Axis: d.Axis, Stride: d.Stride * f, Size: (d.Size + f - 1) / f}
 			w /= f
 			used *= f
 		}
-		if d.size > 1 {
-			left = append([]digit{d}, left...)
+		if d.Size > 1 {
+			left = append([]Digit{d}, left...)
 		}
 	}
 	return warp, left, used
@@ -185,28 +185,28 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 	mWarp, mReps, used := spread(c.mReps, wm)
 	c.mReps = mReps
 	rest := k.warps / used
-	nWarp, nReps, used := spread(c.nReps, powerBelow(rest&-rest))
+	nWarp, nReps, used := spread(c.nReps, PowerBelow(rest&-rest))
 	c.nReps = append(between, nReps...)
-	idle := digit{size: rest / used}
-	warps := func(ms, ns []digit) []digit {
-		out := append(append([]digit(nil), ms...), ns...)
-		if idle.size > 1 || len(out) == 0 {
+	idle := Digit{Size: rest / used}
+	warps := func(ms, ns []Digit) []Digit {
+		out := append(append([]Digit(nil), ms...), ns...)
+		if idle.Size > 1 || len(out) == 0 {
 			out = append(out, idle)
 		}
 		return out
 	}
-	copies := func(ds []digit) []digit {
-		out := make([]digit, len(ds))
+	copies := func(ds []Digit) []Digit {
+		out := make([]Digit, len(ds))
 		for i, d := range ds {
-			out[i] = digit{size: d.size}
+			out[i] = Digit{Size: d.Size}
 		}
 		return out
 	}
-	join := func(parts ...[]digit) []digit {
-		var out []digit
+	join := func(parts ...[]Digit) []Digit {
+		var out []Digit
 		for _, p := range parts {
 			for _, d := range p {
-				if d.axis != nil {
+				if d.Axis != nil {
 					out = append(out, d)
 				}
 			}
@@ -215,21 +215,23 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 	}
 	c.aWarp, c.bWarp = warps(mWarp, copies(nWarp)), warps(copies(mWarp), nWarp)
 	m, n, kk, in := c.mBits, c.nBits, c.kBits, c.mma.inRegister
-	lane := func(low, high []digit) []digit { return append(append([]digit(nil), low...), high...) }
+	lane := func(low, high []Digit) []Digit {
+		return append(append([]Digit(nil), low...), high...)
+	}
 	// Registers of padding bits without an axis must not vanish from the
 	// fragments, so roles without axes are given copies by unitRegs.
-	c.result = layout{reg: join(n[:1], m[3:4], c.nReps, c.mReps, batch), lane: lane(n[1:3], m[:3]), warp: warps(mWarp, nWarp)}
-	c.aLayout = layout{reg: join(kk[:in], m[3:4], kk[in+2:], c.kReps, c.mReps, batch), lane: lane(kk[in:in+2], m[:3]), warp: c.aWarp}
-	c.bLayout = layout{reg: join(kk[:in], kk[in+2:], c.kReps, c.nReps, batch), lane: lane(kk[in:in+2], n[:3]), warp: c.bWarp}
+	c.result = Layout{Reg: join(n[:1], m[3:4], c.nReps, c.mReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp)}
+	c.aLayout = Layout{Reg: join(kk[:in], m[3:4], kk[in+2:], c.kReps, c.mReps, batch), Lane: lane(kk[in:in+2], m[:3]), Warp: c.aWarp}
+	c.bLayout = Layout{Reg: join(kk[:in], kk[in+2:], c.kReps, c.nReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.bWarp}
 	return c
 }
 
 // batchDigits are the repetitions along the batch axes.
-func (c *contraction) batchDigits() []digit {
-	var batch []digit
+func (c *contraction) batchDigits() []Digit {
+	var batch []Digit
 	for _, a := range c.batch {
 		if a.Extent > 1 {
-			batch = append(batch, digit{axis: a, stride: 1, size: int(a.Extent)})
+			batch = append(batch, Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
 		}
 	}
 	return batch
@@ -258,7 +260,7 @@ func (c *contraction) rowWarps(warps int, rowwise bool) int {
 	if rowwise {
 		return all
 	}
-	mTiles, nTiles := max(product(c.mReps), 1), max(product(c.nReps), 1)
+	mTiles, nTiles := max(Product(c.mReps), 1), max(Product(c.nReps), 1)
 	best, least := 1, 0
 	for w := 1; w <= all; w *= 2 {
 		m, n := (mTiles+w-1)/w, (nTiles+all/w-1)/(all/w)
@@ -275,7 +277,7 @@ func (k *kernel) contract(op *ir.Op) {
 	c := k.products[op]
 	result := op.Result()
 	d := op.Args[0].Type.DType.Accumulator()
-	acc := make([]asm.Reg, c.result.regs())
+	acc := make([]asm.Reg, c.result.Regs())
 	if op.Code == lang.OpMma {
 		copy(acc, k.get(op.Args[2], c.result))
 		if from := result.Type.DType; from != d {
@@ -304,7 +306,7 @@ func (k *kernel) contract(op *ir.Op) {
 		}
 	}
 	k.hold(result, c.result, acc)
-	if _, same := c.result.permutation(k.home[result], result.Type.Axes); !same {
+	if _, same := c.result.Permutation(k.home[result], result.Type.Axes); !same {
 		k.get(result, k.home[result])
 	}
 }
@@ -334,7 +336,7 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 func (k *kernel) multiply(c *contraction, acc []asm.Reg) []asm.Reg {
 	aTile, bTile := k.stage(c, c.a), k.stage(c, c.b)
 	a, b := k.fragments(c, c.a, aTile), k.fragments(c, c.b, bTile)
-	mReps, nReps, kReps, batches := product(c.mReps), product(c.nReps), product(c.kReps), volume(c.batch)
+	mReps, nReps, kReps, batches := Product(c.mReps), Product(c.nReps), Product(c.kReps), volume(c.batch)
 	out := append([]asm.Reg(nil), acc...)
 	// Where the rows or columns have no axis (or too few elements for a bit),
 	// registers that would hold copies are not in the layout: see spot.
@@ -401,7 +403,7 @@ func (k *kernel) multiplyTile(s *mmaShape, rows, columns, in []asm.Reg) []asm.Re
 // are; -1 for a copy that the layout does not hold.
 func (c *contraction) spots(i, j, batch int) [4]int {
 	var at [4]int
-	nBit, mBit := c.nBits[0].axis != nil, c.mBits[3].axis != nil
+	nBit, mBit := c.nBits[0].Axis != nil, c.mBits[3].Axis != nil
 	unit := 1
 	if nBit {
 		unit *= 2
@@ -409,7 +411,7 @@ func (c *contraction) spots(i, j, batch int) [4]int {
 	if mBit {
 		unit *= 2
 	}
-	base := unit * (j + product(c.nReps)*(i+product(c.mReps)*batch))
+	base := unit * (j + Product(c.nReps)*(i+Product(c.mReps)*batch))
 	for s := range at {
 		n, m := s&1, s>>1
 		r := base

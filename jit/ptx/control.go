@@ -146,7 +146,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 		}
 	}
 	k.assumeTouched()
-	k.hold(body.Params[0], uniform(k.warps), []asm.Reg{position})
+	k.hold(body.Params[0], Uniform(k.warps), []asm.Reg{position})
 	for i, p := range body.Params[1:] {
 		k.hold(p, k.home[p], carried[i])
 	}
@@ -295,7 +295,7 @@ func (k *kernel) branch(op *ir.Op) {
 	other, end := a.Label(), a.Label()
 	out := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Results {
-		out[i] = a.Regs(elem.ClassOf(v.Type.DType), k.home[v].regs())
+		out[i] = a.Regs(elem.ClassOf(v.Type.DType), k.home[v].Regs())
 	}
 	begin := a.Here()
 	a.Unless(cond).Do("bra.uni", other)

@@ -62,22 +62,22 @@ func (k *kernel) site(op *ir.Op) int {
 }
 
 // debugLayout is the layout in which a print takes a tile.
-func (k *kernel) debugLayout(v *ir.Value) layout {
+func (k *kernel) debugLayout(v *ir.Value) Layout {
 	if v.Type.IsScalar() {
-		return uniform(k.warps)
+		return Uniform(k.warps)
 	}
 	if l, ok := k.home[v]; ok && !k.cheap(v) {
 		return l
 	}
 	axes := reversed(v.Type.Axes)
-	return blocked(axes, extents(axes), 1, k.warps)
+	return Blocked(axes, extents(axes), 1, k.warps)
 }
 
 // printed is an argument of a print: where its elements go in the record.
 type printed struct {
 	v    *ir.Value
 	axes []*ir.Axis // in the order of declaration
-	l    layout
+	l    Layout
 	regs []asm.Reg
 	at   asm.Number // its first word
 	// By axis: how many positions there are, how many of these the tile has, how many are shown and how many are not.
@@ -137,7 +137,7 @@ func (p *printed) place(k *kernel, r int) (asm.Number, asm.Reg) {
 	var at asm.Number = asm.Int(0)
 	var visible asm.Reg
 	for i, a := range p.axes {
-		rel := k.a.Add(k.threadCoord(p.l, a), asm.Int(p.l.regCoord(r, a)))
+		rel := k.a.Add(k.threadCoord(p.l, a), asm.Int(p.l.RegCoord(r, a)))
 		if p.hidden[i] != asm.Int(0) {
 			here := k.a.Register(rel)
 			front := k.a.Calc(asm.Pred, "setp.lt.s32", here, asm.Int(ir.ShownEdge))

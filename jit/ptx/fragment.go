@@ -34,7 +34,7 @@ func (k *kernel) stage(c *contraction, arg int) staged {
 }
 
 // fragmentLayout is the layout of an operand's fragments.
-func (c *contraction) fragmentLayout(arg int) layout {
+func (c *contraction) fragmentLayout(arg int) Layout {
 	if arg == c.a {
 		return c.aLayout
 	}
@@ -43,11 +43,11 @@ func (c *contraction) fragmentLayout(arg int) layout {
 
 // fragments reads a staged operand.
 func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
-	l, reps := c.fragmentLayout(arg), product(c.mReps)
+	l, reps := c.fragmentLayout(arg), Product(c.mReps)
 	if arg == c.b {
-		reps = product(c.nReps)
+		reps = Product(c.nReps)
 	}
-	steps := product(c.kReps)
+	steps := Product(c.kReps)
 	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
 	if s.regs != nil {
 		return fragments{at: func(step, rep, batch int) []asm.Reg {
@@ -61,9 +61,9 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 	}
 	x := k.accessing(t, l)
 	return fragments{at: func(step, rep, batch int) []asm.Reg {
-		per := l.regs() / (steps * reps * volume(c.batch))
+		per := l.Regs() / (steps * reps * volume(c.batch))
 		first := number(step, rep, batch) * per
-		values := make([]asm.Reg, l.regs())
+		values := make([]asm.Reg, l.Regs())
 		for r := first; r < first+per; r++ {
 			values[r] = k.fetch(t.d, 1, "ld.shared", asm.Reg{}, x.at(r))[0]
 		}
@@ -73,13 +73,13 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 
 // inRegisters finds a copy of an operand that every thread holds as the fragment
 // wants it, with the elements that do not exist along the depth replaced by 0.
-func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []asm.Reg {
+func (k *kernel) inRegisters(c *contraction, v *ir.Value, l Layout) []asm.Reg {
 	copies := k.copies(v)
 	if v.Def != nil && k.packedCast(v.Def) {
 		copies = append(copies, k.copies(v.Def.Args[0])...)
 	}
 	for _, h := range copies {
-		from, ok := h.layout.permutation(l, v.Type.Axes)
+		from, ok := h.layout.Permutation(l, v.Type.Axes)
 		if !ok {
 			continue
 		}
@@ -102,11 +102,11 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []asm.Reg {
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *contraction, arg int, l layout, values []asm.Reg, n int) []asm.Reg {
+func (k *kernel) packFragment(c *contraction, arg int, l Layout, values []asm.Reg, n int) []asm.Reg {
 	unit := c.unitBits(arg)
 	per := 1
 	for _, b := range unit {
-		if b.axis != nil {
+		if b.Axis != nil {
 			per *= 2
 		}
 	}
@@ -114,7 +114,7 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []asm.Re
 	for i := range 1 << len(unit) {
 		r, scale := n*per, 1
 		for bit, b := range unit {
-			if b.axis != nil {
+			if b.Axis != nil {
 				r += i >> bit & 1 * scale
 				scale *= 2
 			}
@@ -133,9 +133,9 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []asm.Re
 }
 
 // unitBits are the register bits of one fragment of an operand, low first.
-func (c *contraction) unitBits(arg int) []digit {
+func (c *contraction) unitBits(arg int) []Digit {
 	in := c.mma.inRegister
-	bits := append([]digit(nil), c.kBits[:in]...)
+	bits := append([]Digit(nil), c.kBits[:in]...)
 	if arg == c.a {
 		bits = append(bits, c.mBits[3])
 	}
@@ -193,7 +193,7 @@ func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
 	} else {
 		run := 0
 		for i, a := range axes {
-			if n := k.home[v].run(a, false)*64 + k.home[v].run(a, true); n > run {
+			if n := k.home[v].Run(a, false)*64 + k.home[v].Run(a, true); n > run {
 				first, run = i, n
 			}
 		}
@@ -201,7 +201,7 @@ func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
 	axes[0], axes[first] = axes[first], axes[0]
 	ext := make([]int, len(axes))
 	for i, a := range axes {
-		ext[i] = l.physical(a)
+		ext[i] = l.Physical(a)
 	}
 	return newShared(c.element(arg), axes, ext, true)
 }
@@ -216,7 +216,7 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 				vec = min(vec, k.vector(v.Def.Tensor, dims, t.contiguous()))
 			}
 		}
-		l := blocked(t.axes, t.ext, vec, k.warps)
+		l := Blocked(t.axes, t.ext, vec, k.warps)
 		k.write(t, v, l, k.recompute(v.Def, l), zeroed)
 		return
 	}
@@ -231,7 +231,7 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 	// What the layout does not reach is 0: along zeroed axes it counts, and elsewhere
 	// it makes rows of the product that do not exist, on which functions branch.
 	for i, a := range t.axes {
-		if h.layout.physical(a) < t.ext[i] {
+		if h.layout.Physical(a) < t.ext[i] {
 			k.clear(t)
 			break
 		}
@@ -245,10 +245,10 @@ func (k *kernel) clear(t *sharedTile) {
 	bytes := &ir.Axis{Name: "byte", Kind: ir.Whole, Len: int64(t.bytes() / 4), Extent: int64(t.bytes() / 4)}
 	raw := newShared(lang.U32, []*ir.Axis{bytes}, []int{t.bytes() / 4}, false)
 	raw.buffer, raw.base = t.buffer, t.base
-	l := blocked(raw.axes, raw.ext, 4, k.warps)
+	l := Blocked(raw.axes, raw.ext, 4, k.warps)
 	x := k.accessing(raw, l)
 	zero := elem.Zero(k.a, lang.U32)
-	groups, _ := l.groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
+	groups, _ := l.Groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
 	for _, g := range groups {
 		p, ok := k.room(raw, raw.ext, l, g[0], k.owner(l))
 		if !ok {
@@ -278,31 +278,31 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 	if arg == c.b {
 		rows, reps, warp = c.nBits, c.nReps, c.bWarp
 	}
-	along := func(bits []digit) bool {
+	along := func(bits []Digit) bool {
 		if len(bits) < chunk || t.ext[0]%(1<<chunk) != 0 {
 			return false
 		}
 		for i, b := range bits[:chunk] {
-			if b.axis != t.contiguous() || b.stride != 1<<i {
+			if b.Axis != t.contiguous() || b.Stride != 1<<i {
 				return false
 			}
 		}
 		return true
 	}
 	trans := ""
-	var lane []digit
+	var lane []Digit
 	high := c.kBits[in+2] // the depth's bit that tells the matrices of a fragment apart
 	switch {
 	case along(c.kBits):
-		lane = append(append([]digit(nil), rows[:3]...), high)
+		lane = append(append([]Digit(nil), rows[:3]...), high)
 		if arg == c.a {
-			lane = append(append([]digit(nil), rows[:4]...), high)
+			lane = append(append([]Digit(nil), rows[:4]...), high)
 		}
 	case in == 1 && along(rows):
 		trans = ".trans"
-		lane = append(append([]digit(nil), c.kBits[:3]...), high)
+		lane = append(append([]Digit(nil), c.kBits[:3]...), high)
 		if arg == c.a {
-			lane = append(append([]digit(nil), c.kBits[:3]...), rows[3], high)
+			lane = append(append([]Digit(nil), c.kBits[:3]...), rows[3], high)
 		}
 	default:
 		return nil
@@ -311,23 +311,23 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 	if arg == c.b {
 		count = 2
 		// Two neighbouring columns of tiles in one instruction, where there are as many.
-		if len(reps) > 0 && reps[0].size%2 == 0 {
+		if len(reps) > 0 && reps[0].Size%2 == 0 {
 			d := reps[0]
-			lane = append(lane, digit{axis: d.axis, stride: d.stride, size: 2})
-			rest := append([]digit(nil), reps[1:]...)
-			if d.size > 2 {
-				rest = append([]digit{{axis: d.axis, stride: d.stride * 2, size: d.size / 2}}, rest...)
+			lane = append(lane, Digit{Axis: d.Axis, Stride: d.Stride, Size: 2})
+			rest := append([]Digit(nil), reps[1:]...)
+			if d.Size > 2 {
+				rest = append([]Digit{{Axis: d.Axis, Stride: d.Stride * 2, Size: d.Size / 2}}, rest...)
 			}
 			reps = rest
 			count, pair = 4, true
 		} else {
-			lane = append(lane, digit{size: 2})
+			lane = append(lane, Digit{Size: 2})
 		}
 	}
-	l := layout{lane: lane, warp: warp}
-	l.reg = append(append(append(l.reg, c.kReps...), reps...), c.batchDigits()...)
+	l := Layout{Lane: lane, Warp: warp}
+	l.Reg = append(append(append(l.Reg, c.kReps...), reps...), c.batchDigits()...)
 	x := k.accessing(t, l)
-	steps, nReps := product(c.kReps), product(reps)
+	steps, nReps := Product(c.kReps), Product(reps)
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		which := rep

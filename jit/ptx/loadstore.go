@@ -86,12 +86,12 @@ func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to 
 
 // load emits a load for a result in the layout l. Elements that do not exist are
 // not read and become 0; those that a checked index puts outside become the else value.
-func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
+func (k *kernel) load(op *ir.Op, l Layout) []asm.Reg {
 	t, axes := op.Tensor, op.Result().Type.Axes
 	k.orderRead(t)
 	x := k.addressing(op, l)
 	c := contiguous(x.dims)
-	groups, n := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	groups, n := l.Groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
 	mnemonic := "ld.global"
 	if t.ReadOnly() {
 		mnemonic = "ld.global.nc"
@@ -99,9 +99,9 @@ func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg
 	if e := op.Else(); e != nil {
-		other = k.get(e, l.slice(e.Type.Axes))
+		other = k.get(e, l.Slice(e.Type.Axes))
 	}
-	regs := make([]asm.Reg, l.regs())
+	regs := make([]asm.Reg, l.Regs())
 	for _, g := range groups {
 		inside := x.inside(g[0])
 		p := k.both(k.mask(l, axes, g[0]), inside)
@@ -109,7 +109,7 @@ func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 		for i, r := range g {
 			regs[r] = got[i]
 			if other != nil {
-				regs[r] = k.selected(inside, got[i], other[l.project(r, op.Else().Type.Axes)])
+				regs[r] = k.selected(inside, got[i], other[l.Project(r, op.Else().Type.Axes)])
 			}
 		}
 	}
@@ -117,10 +117,10 @@ func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 }
 
 // laneAligned lowers a vector width until every thread's first element along c is a multiple of it.
-func (k *kernel) laneAligned(l layout, c *ir.Axis, v int) int {
-	for _, ds := range [][]digit{l.lane, l.warp} {
+func (k *kernel) laneAligned(l Layout, c *ir.Axis, v int) int {
+	for _, ds := range [][]Digit{l.Lane, l.Warp} {
 		for _, d := range ds {
-			for d.axis == c && c != nil && d.stride%v != 0 {
+			for d.Axis == c && c != nil && d.Stride%v != 0 {
 				v /= 2
 			}
 		}
@@ -140,28 +140,28 @@ func (k *kernel) storeOp(op *ir.Op) {
 	t, v := op.Tensor, op.Stored()
 	l := k.storeLayout(op)
 	axes := indexAxes(op)
-	values := k.unrounded(v, l.slice(v.Type.Axes))
+	values := k.unrounded(v, l.Slice(v.Type.Axes))
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	c := contiguous(x.dims)
-	groups, _ := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	groups, _ := l.Groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
 	for _, g := range groups {
 		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		xs := make([]asm.Reg, len(g))
 		for i, r := range g {
-			xs[i] = values[l.project(r, v.Type.Axes)]
+			xs[i] = values[l.Project(r, v.Type.Axes)]
 		}
 		k.put(t.DType, xs, mnemonic, p, x.at(g[0]).addr())
 	}
 }
 
 // unrounded gives a value that is about to be packed: before a conversion that packing does anyway, where that is at hand.
-func (k *kernel) unrounded(v *ir.Value, want layout) []asm.Reg {
+func (k *kernel) unrounded(v *ir.Value, want Layout) []asm.Reg {
 	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
 		for _, h := range k.copies(v.Def.Args[0]) {
-			if from, ok := h.layout.permutation(want, v.Type.Axes); ok {
+			if from, ok := h.layout.Permutation(want, v.Type.Axes); ok {
 				regs := make([]asm.Reg, len(from))
 				for i, r := range from {
 					regs[i] = h.regs[max(r, 0)]
@@ -175,22 +175,22 @@ func (k *kernel) unrounded(v *ir.Value, want layout) []asm.Reg {
 }
 
 // owner is the predicate of the first of the threads that hold copies; no register when there are none.
-func (k *kernel) owner(l layout) asm.Reg {
+func (k *kernel) owner(l Layout) asm.Reg {
 	mask, at := 0, 0
-	scan := func(ds []digit) {
+	scan := func(ds []Digit) {
 		for _, d := range ds {
 			bits := 0
-			for 1<<bits < d.size {
+			for 1<<bits < d.Size {
 				bits++
 			}
-			if d.axis == nil {
+			if d.Axis == nil {
 				mask |= (1<<bits - 1) << at
 			}
 			at += bits
 		}
 	}
-	scan(l.lane)
-	scan(l.warp)
+	scan(l.Lane)
+	scan(l.Warp)
 	if mask == 0 {
 		return asm.Reg{}
 	}

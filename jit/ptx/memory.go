@@ -159,10 +159,10 @@ func (k *kernel) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
 }
 
 // accessLayout is the layout in which an access is widest, and how many bytes a thread then moves at once.
-func (k *kernel) accessLayout(op *ir.Op) (layout, int) {
+func (k *kernel) accessLayout(op *ir.Op) (Layout, int) {
 	axes := indexAxes(op)
 	if len(axes) == 0 {
-		return uniform(k.warps), op.Tensor.DType.Size()
+		return Uniform(k.warps), op.Tensor.DType.Size()
 	}
 	dims := k.access(op)
 	c := contiguous(dims)
@@ -191,15 +191,15 @@ func (k *kernel) accessLayout(op *ir.Op) (layout, int) {
 	}
 	n := volume(order)
 	if c != nil {
-		v = min(v, powerAbove(int(c.Extent)))
+		v = min(v, PowerAbove(int(c.Extent)))
 	}
-	v = max(1, min(v, powerBelow(n/(k.warps*lanes))))
-	return blocked(order, extents(order), v, k.warps), v * op.Tensor.DType.Size()
+	v = max(1, min(v, PowerBelow(n/(k.warps*Lanes))))
+	return Blocked(order, extents(order), v, k.warps), v * op.Tensor.DType.Size()
 }
 
 // storeLayout is the layout in which a store takes its value: the value's own where that writes
 // whole sectors, else the access's.
-func (k *kernel) storeLayout(op *ir.Op) layout {
+func (k *kernel) storeLayout(op *ir.Op) Layout {
 	if op.Code == lang.OpStore && op.Collides() {
 		return k.scatterLayout(op)
 	}
@@ -211,7 +211,7 @@ func (k *kernel) storeLayout(op *ir.Op) layout {
 		if op.Code.IsAtomic() || c == nil {
 			return home
 		}
-		run := home.run(c, true) * op.Tensor.DType.Size()
+		run := home.Run(c, true) * op.Tensor.DType.Size()
 		if run >= 32 || run >= int(c.Extent)*op.Tensor.DType.Size() {
 			return home
 		}
@@ -260,13 +260,13 @@ type addressing struct {
 	k      *kernel
 	tensor *ir.Tensor
 	dims   []dimAccess
-	l      layout
+	l      Layout
 	base   asm.Reg
 	// gathered are the registers of the indices that are tiles.
 	gathered map[int][]asm.Reg
 }
 
-func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
+func (k *kernel) addressing(op *ir.Op, l Layout) *addressing {
 	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]asm.Reg{}}
 	x.base = k.pointer(op.Tensor)
 	// What holds longest comes first, so that it is computed outside the loops.
@@ -277,7 +277,7 @@ func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
 	var sum []summand
 	for i, d := range x.dims {
 		if d.gather {
-			x.gathered[i] = k.get(d.index, l.slice(d.index.Type.Axes))
+			x.gathered[i] = k.get(d.index, l.Slice(d.index.Type.Axes))
 			continue
 		}
 		for _, p := range x.parts(d) {
@@ -362,7 +362,7 @@ func (k *kernel) offset(base asm.Reg, bytes int64) asm.Reg {
 func (x *addressing) coord(i, r int) int64 {
 	var n int64
 	for _, t := range x.dims[i].affine.terms {
-		n += t.coef * int64(x.l.regCoord(r, t.axis))
+		n += t.coef * int64(x.l.RegCoord(r, t.axis))
 	}
 	return n
 }
@@ -374,7 +374,7 @@ func (x *addressing) at(r int) address {
 	for i, d := range x.dims {
 		switch n := x.coord(i, r); {
 		case d.gather:
-			out.base = x.step(out.base, i, x.gathered[i][x.l.project(r, d.index.Type.Axes)], 1)
+			out.base = x.step(out.base, i, x.gathered[i][x.l.Project(r, d.index.Type.Axes)], 1)
 		case n == 0:
 		case d.stride >= 0:
 			out.offset += n * d.stride * size
@@ -398,7 +398,7 @@ func (x *addressing) inside(r int) asm.Reg {
 		}
 		var index asm.Number
 		if d.gather {
-			index = x.gathered[i][x.l.project(r, d.index.Type.Axes)]
+			index = x.gathered[i][x.l.Project(r, d.index.Type.Axes)]
 		} else {
 			index = x.index(i, r)
 		}

@@ -190,12 +190,12 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 // module prints what was lowered.
 func (k *kernel) module() *Module {
 	m := &Module{
-		Entry: identifier(k.f.Name), Threads: k.warps * lanes, Shared: k.arena.peak,
+		Entry: identifier(k.f.Name), Threads: k.warps * Lanes, Shared: k.arena.peak,
 		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.f.ScratchBytes(),
 		Grid: k.f.Grid(), Params: k.f.Params(), Maps: k.maps,
 	}
 	if k.producing {
-		m.Threads += lanes
+		m.Threads += Lanes
 	}
 	text := asm.Kernel{
 		About: []string{k.f.Name, fmt.Sprint("plan ", k.plan)}, Target: k.target.Name, Name: m.Entry,

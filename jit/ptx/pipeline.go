@@ -33,7 +33,7 @@ type pipeline struct {
 type pipelined struct {
 	load *ir.Op
 	tile *sharedTile // of a stage; its buffer is that of all stages
-	l    layout      // in which threads copy
+	l    Layout      // in which threads copy
 	vec  int         // neighbours that one copy moves
 }
 
@@ -130,7 +130,7 @@ func (k *kernel) slice(loop *ir.Op) []pipelined {
 		if vec*v.Type.DType.Size() < 4 {
 			continue // cp.async moves 4, 8 or 16 bytes
 		}
-		items = append(items, pipelined{op, tile, blocked(tile.axes, tile.ext, vec, k.warps), vec})
+		items = append(items, pipelined{op, tile, Blocked(tile.axes, tile.ext, vec, k.warps), vec})
 	}
 	return items
 }
@@ -203,10 +203,10 @@ func (p *pipeline) at(x pipelined, stage asm.Number) *sharedTile {
 }
 
 // copyAsync copies a load's elements to a tile; those that do not exist become 0.
-func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout, vec int) {
+func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l Layout, vec int) {
 	from, to := k.addressing(op, l), k.accessing(t, l)
 	c := t.contiguous()
-	groups, n := l.groups(c, vec)
+	groups, n := l.Groups(c, vec)
 	bytes := n * t.d.Size()
 	name := "cp.async.ca.shared.global"
 	if bytes == 16 {

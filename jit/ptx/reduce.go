@@ -107,11 +107,11 @@ func (k *kernel) reduce(op *ir.Op) {
 		}
 	}
 	keep := ir.Without(v.Type.Axes, op.Over)
-	out := l.slice(keep)
+	out := l.Slice(keep)
 	isArg := op.Code.Row().Rule == lang.RuleArg
 
 	// In the thread: gather each result's elements, then combine them as a balanced tree.
-	parts := make([][][]asm.Reg, out.regs())
+	parts := make([][][]asm.Reg, out.Regs())
 	var identity asm.Reg
 	for r := range regs {
 		x := []asm.Reg{regs[r]}
@@ -125,13 +125,13 @@ func (k *kernel) reduce(op *ir.Op) {
 		}
 		if isArg {
 			at := op.Result().Type.DType
-			pos := k.counted(at, k.a.Add(k.position(l, op.Over[0]), asm.Int(l.regCoord(r, op.Over[0]))))
+			pos := k.counted(at, k.a.Add(k.position(l, op.Over[0]), asm.Int(l.RegCoord(r, op.Over[0]))))
 			if m.Valid() {
 				pos = k.selected(m, pos, k.counted(at, asm.Int(noPosition)))
 			}
 			x = append(x, pos)
 		}
-		i := l.project(r, keep)
+		i := l.Project(r, keep)
 		parts[i] = append(parts[i], x)
 	}
 	held := make([][]asm.Reg, len(parts))
@@ -150,10 +150,10 @@ func (k *kernel) reduce(op *ir.Op) {
 	}
 
 	// Over lanes.
-	for bit, at := 1, 0; at < len(l.lane); at++ {
-		digit := l.lane[at]
-		for n := 1; n < digit.size; n *= 2 {
-			if (ir.Type{Axes: op.Over}).Has(digit.axis) && digit.axis != nil {
+	for bit, at := 1, 0; at < len(l.Lane); at++ {
+		digit := l.Lane[at]
+		for n := 1; n < digit.Size; n *= 2 {
+			if (ir.Type{Axes: op.Over}).Has(digit.Axis) && digit.Axis != nil {
 				for i, x := range held {
 					y := make([]asm.Reg, len(x))
 					for j, r := range x {
@@ -182,7 +182,7 @@ func (k *kernel) reduce(op *ir.Op) {
 	if len(result.Type.Axes) == 0 {
 		return
 	}
-	if _, same := out.permutation(k.home[result], result.Type.Axes); !same {
+	if _, same := out.Permutation(k.home[result], result.Type.Axes); !same {
 		k.get(result, k.home[result])
 	}
 }
@@ -226,29 +226,29 @@ func (k *kernel) exchange(x asm.Reg, mode string, by asm.Number, clamp int) asm.
 }
 
 // reduceWarps combines what the warps hold, where warps divide a reduced axis: each writes its part, each reads all.
-func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layout, held [][]asm.Reg) [][]asm.Reg {
+func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out Layout, held [][]asm.Reg) [][]asm.Reg {
 	over := ir.Type{Axes: op.Over}
 	// A synthetic axis numbers the parts; its digits take the place of the reduced ones.
 	parts := &ir.Axis{Name: "part", Kind: ir.Whole}
-	from := layout{reg: out.reg, lane: out.lane, warp: make([]digit, len(l.warp))}
+	from := Layout{Reg: out.Reg, Lane: out.Lane, Warp: make([]Digit, len(l.Warp))}
 	n := 1
-	for i, g := range l.warp {
-		from.warp[i] = out.warp[i]
-		if g.axis != nil && over.Has(g.axis) {
-			from.warp[i] = digit{axis: parts, stride: n, size: g.size}
-			n *= g.size
+	for i, g := range l.Warp {
+		from.Warp[i] = out.Warp[i]
+		if g.Axis != nil && over.Has(g.Axis) {
+			from.Warp[i] = Digit{Axis: parts, Stride: n, Size: g.Size}
+			n *= g.Size
 		}
 	}
 	if n == 1 {
 		return held
 	}
 	parts.Len, parts.Extent = int64(n), int64(n)
-	to := layout{reg: append([]digit{{axis: parts, stride: 1, size: n}}, out.reg...), lane: out.lane, warp: out.warp}
+	to := Layout{Reg: append([]Digit{{Axis: parts, Stride: 1, Size: n}}, out.Reg...), Lane: out.Lane, Warp: out.Warp}
 	kept := ir.Without(op.Args[0].Type.Axes, op.Over)
 	axes := append([]*ir.Axis{parts}, kept...)
 	ext := []int{n}
 	for _, a := range kept {
-		ext = append(ext, out.physical(a))
+		ext = append(ext, out.Physical(a))
 	}
 	columns := len(held[0])
 	types := []lang.DType{d, op.Result().Type.DType}[:columns] // the values and, of argmax, the positions

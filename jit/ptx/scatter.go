@@ -11,9 +11,9 @@ import (
 // register, and of the lanes that name one element the last.
 
 // scatterLayout is the layout in which a store that may collide takes its value.
-func (k *kernel) scatterLayout(op *ir.Op) layout {
+func (k *kernel) scatterLayout(op *ir.Op) Layout {
 	axes := reversed(k.f.InOrder(op.AccessAxes()))
-	return inOrder(axes, extents(axes), k.warps)
+	return InOrder(axes, extents(axes), k.warps)
 }
 
 // scatter emits a store that may collide.
@@ -21,12 +21,12 @@ func (k *kernel) scatter(op *ir.Op) {
 	a, t, v := k.a, op.Tensor, op.Stored()
 	l := k.scatterLayout(op)
 	axes := op.AccessAxes()
-	values := k.get(v, l.slice(v.Type.Axes))
+	values := k.get(v, l.Slice(v.Type.Axes))
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	owner := k.owner(l)
-	lane := k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(lanes-1))
-	wins, at := make([]asm.Reg, l.regs()), make([]asm.Reg, l.regs())
+	lane := k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(Lanes-1))
+	wins, at := make([]asm.Reg, l.Regs()), make([]asm.Reg, l.Regs())
 	for r := range wins {
 		p := k.both(k.both(owner, k.mask(l, axes, r)), x.inside(r))
 		to := x.at(r)
@@ -36,16 +36,16 @@ func (k *kernel) scatter(op *ir.Op) {
 			key = a.Op(asm.B64, "selp.b64", key, asm.Int(0), p)
 		}
 		same := a.Op(asm.B32, "match.any.sync.b64", key, asm.AllLanes)
-		last := a.Op(asm.B32, "sub.s32", asm.Int(lanes-1), a.Op(asm.B32, "clz.b32", same))
+		last := a.Op(asm.B32, "sub.s32", asm.Int(Lanes-1), a.Op(asm.B32, "clz.b32", same))
 		wins[r] = a.Op(asm.Pred, "setp.eq.s32", last, lane)
 		if p.Valid() {
 			wins[r] = a.Op(asm.Pred, "and.pred", wins[r], p)
 		}
 	}
 	turns := 1
-	for _, d := range l.warp {
-		if d.axis != nil {
-			turns *= d.size
+	for _, d := range l.Warp {
+		if d.Axis != nil {
+			turns *= d.Size
 		}
 	}
 	warp := k.a.Calc(asm.B32, "shr.u32", k.tid, asm.Int(5))
@@ -58,7 +58,7 @@ func (k *kernel) scatter(op *ir.Op) {
 			if turns > 1 {
 				p = a.Op(asm.Pred, "and.pred", p, k.a.Calc(asm.Pred, "setp.eq.u32", warp, asm.Int(w)))
 			}
-			k.put(t.DType, []asm.Reg{values[l.project(r, v.Type.Axes)]}, "st.global", p, asm.At(at[r]))
+			k.put(t.DType, []asm.Reg{values[l.Project(r, v.Type.Axes)]}, "st.global", p, asm.At(at[r]))
 			if r+1 < len(wins) {
 				a.Do("bar.warp.sync", asm.AllLanes)
 			}

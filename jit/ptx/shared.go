@@ -37,7 +37,7 @@ func (b buffer) overlaps(c buffer) bool { return b.at < c.at+c.size && c.at < b.
 func (k *kernel) allocate(size int, what string) buffer {
 	m := &k.arena
 	b := buffer{at: m.top, size: (size + 127) / 128 * 128, name: what}
-	align := min(1024, powerAbove(b.size)) // where a swizzle pattern begins
+	align := min(1024, PowerAbove(b.size)) // where a swizzle pattern begins
 	b.at = (b.at + align - 1) / align * align
 	m.top = b.at + b.size
 	for len(m.live) > 0 && m.live[len(m.live)-1].at >= b.at {
@@ -74,7 +74,7 @@ func (k *kernel) release(b buffer) { k.arena.top = b.at }
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() {
 	if k.producing {
-		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.warps*lanes))
+		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.warps*Lanes))
 	} else {
 		k.a.Do("bar.sync", asm.Int(0))
 	}
@@ -157,7 +157,7 @@ func newShared(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *sharedT
 		}
 		for i := 1; i < len(t.ext)-1; i++ {
 			if t.ext[i] < 8 {
-				t.ext[i] = powerAbove(t.ext[i])
+				t.ext[i] = PowerAbove(t.ext[i])
 			} else {
 				t.ext[i] = (t.ext[i] + 7) / 8 * 8
 			}
@@ -220,7 +220,7 @@ const panelBytes = 128
 type sharedAccess struct {
 	k *kernel
 	t *sharedTile
-	l layout
+	l Layout
 	// thread is the thread's part of the address, without the tile's place.
 	thread asm.Number
 	linear bool
@@ -237,7 +237,7 @@ func (x *sharedAccess) moved(r int, by asm.Reg, plus int) asm.Addr {
 }
 
 // accessing prepares the addresses of a layout's elements.
-func (k *kernel) accessing(t *sharedTile, l layout) *sharedAccess {
+func (k *kernel) accessing(t *sharedTile, l Layout) *sharedAccess {
 	x := &sharedAccess{k: k, t: t, l: l, linear: t.linear(l)}
 	if x.linear {
 		x.thread = x.compute(func(a *ir.Axis) asm.Number { return k.threadCoord(l, a) })
@@ -292,17 +292,17 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 
 // linear reports that an element's offset is the thread's, XORed with a constant
 // in the swizzled bits, plus a constant: checked on every thread and register.
-func (t *sharedTile) linear(l layout) bool {
+func (t *sharedTile) linear(l Layout) bool {
 	type spot struct{ row, column int }
 	var threads, regs []spot
-	for w := range l.warps() {
-		for n := range lanes {
-			row, column := t.place(func(a *ir.Axis) int { return l.threadCoord(n, w, a) })
+	for w := range l.Warps() {
+		for n := range Lanes {
+			row, column := t.place(func(a *ir.Axis) int { return l.ThreadCoord(n, w, a) })
 			threads = append(threads, spot{row, column})
 		}
 	}
-	for r := range l.regs() {
-		row, column := t.place(func(a *ir.Axis) int { return l.regCoord(r, a) })
+	for r := range l.Regs() {
+		row, column := t.place(func(a *ir.Axis) int { return l.RegCoord(r, a) })
 		regs = append(regs, spot{row, column})
 	}
 	for _, r := range regs {
@@ -332,7 +332,7 @@ func (x *sharedAccess) at(r int) asm.Addr {
 	var offset asm.Number
 	plus := 0
 	if x.linear {
-		row, column := t.place(func(a *ir.Axis) int { return x.l.regCoord(r, a) })
+		row, column := t.place(func(a *ir.Axis) int { return x.l.RegCoord(r, a) })
 		var xor int
 		xor, plus = t.split(row, column)
 		offset = x.thread
@@ -344,7 +344,7 @@ func (x *sharedAccess) at(r int) asm.Addr {
 			}
 		}
 	} else {
-		offset = x.compute(func(a *ir.Axis) asm.Number { return k.a.Add(k.threadCoord(x.l, a), asm.Int(x.l.regCoord(r, a))) })
+		offset = x.compute(func(a *ir.Axis) asm.Number { return k.a.Add(k.threadCoord(x.l, a), asm.Int(x.l.RegCoord(r, a))) })
 	}
 	if n, ok := offset.(asm.Int); ok {
 		offset, plus = asm.Int(0), plus+int(n)
@@ -366,12 +366,12 @@ func (x *sharedAccess) at(r int) asm.Addr {
 
 // write stores a value held in the layout l, zeros for the elements that do not
 // exist along the axes in zeroed. Elements that the tile has no room for are dropped.
-func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []asm.Reg, zeroed []*ir.Axis) {
+func (k *kernel) write(t *sharedTile, v *ir.Value, l Layout, regs []asm.Reg, zeroed []*ir.Axis) {
 	k.writing(t.buffer)
 	x := k.accessing(t, l)
 	owner := k.owner(l)
 	c := t.contiguous()
-	groups, _ := l.groups(c, k.laneAligned(l, c, k.sharedVector(t)))
+	groups, _ := l.Groups(c, k.laneAligned(l, c, k.sharedVector(t)))
 	for _, g := range groups {
 		p, ok := k.room(t, t.ext, l, g[0], owner)
 		if !ok {
@@ -392,13 +392,13 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout, regs []asm.Reg, zer
 }
 
 // room narrows p to the threads whose element r lies in the first ext elements of the tile; false when no thread's does.
-func (k *kernel) room(t *sharedTile, ext []int, l layout, r int, p asm.Reg) (asm.Reg, bool) {
+func (k *kernel) room(t *sharedTile, ext []int, l Layout, r int, p asm.Reg) (asm.Reg, bool) {
 	for i, a := range t.axes {
-		c := l.regCoord(r, a)
+		c := l.RegCoord(r, a)
 		if c >= ext[i] {
 			return p, false
 		}
-		if c+reach(a, l.lane, l.warp) <= ext[i] {
+		if c+Reach(a, l.Lane, l.Warp) <= ext[i] {
 			continue
 		}
 		p = k.both(p, k.a.Calc(asm.Pred, "setp.lt.s32", k.threadCoord(l, a), asm.Int(ext[i]-c)))
@@ -407,7 +407,7 @@ func (k *kernel) room(t *sharedTile, ext []int, l layout, r int, p asm.Reg) (asm
 }
 
 // fetchTile loads a tile's elements into registers of the layout l; those that the tile has no room for are 0.
-func (k *kernel) fetchTile(t *sharedTile, l layout) []asm.Reg {
+func (k *kernel) fetchTile(t *sharedTile, l Layout) []asm.Reg {
 	k.reading(t.buffer)
 	x := k.accessing(t, l)
 	c := t.contiguous()
@@ -418,8 +418,8 @@ func (k *kernel) fetchTile(t *sharedTile, l layout) []asm.Reg {
 			vector /= 2
 		}
 	}
-	groups, n := l.groups(c, k.laneAligned(l, c, vector))
-	regs := make([]asm.Reg, l.regs())
+	groups, n := l.Groups(c, k.laneAligned(l, c, vector))
+	regs := make([]asm.Reg, l.Regs())
 	for _, g := range groups {
 		p, ok := k.room(t, ext, l, g[0], asm.Reg{})
 		if !ok {
@@ -458,12 +458,12 @@ func (k *kernel) zeroPadded(v *ir.Value) bool {
 }
 
 // convert moves a value to another layout through shared memory.
-func (k *kernel) convert(v *ir.Value, from held, want layout) []asm.Reg {
+func (k *kernel) convert(v *ir.Value, from held, want Layout) []asm.Reg {
 	axes := conversionOrder(v.Type.Axes, from.layout, want)
 	ext, filled := make([]int, len(axes)), make([]int, len(axes))
 	for i, a := range axes {
-		filled[i] = from.layout.physical(a)
-		ext[i] = max(filled[i], want.physical(a))
+		filled[i] = from.layout.Physical(a)
+		ext[i] = max(filled[i], want.Physical(a))
 	}
 	k.a.Comment("convert %s from %s", valueName(v), from.layout)
 	k.a.Comment("  to %s", want)
@@ -478,11 +478,11 @@ func (k *kernel) convert(v *ir.Value, from held, want layout) []asm.Reg {
 
 // conversionOrder puts first the axis along which a thread holds most
 // neighbours, on the side that reads if both have some.
-func conversionOrder(axes []*ir.Axis, from, want layout) []*ir.Axis {
+func conversionOrder(axes []*ir.Axis, from, want Layout) []*ir.Axis {
 	out := append([]*ir.Axis(nil), axes...)
 	best, run := 0, 0
 	for i, a := range out {
-		if n := want.run(a, false)*from.run(a, false)*64 + want.run(a, true) + from.run(a, true); n > run {
+		if n := want.Run(a, false)*from.Run(a, false)*64 + want.Run(a, true) + from.Run(a, true); n > run {
 			best, run = i, n
 		}
 	}

@@ -9,13 +9,13 @@ import (
 
 // simtLayout is the layout of a result that the ordinary cores compute: every
 // thread owns neighbours along the columns, a warp a row of them.
-func (k *kernel) simtLayout(c *contraction) layout {
+func (k *kernel) simtLayout(c *contraction) Layout {
 	axes := append(append(append([]*ir.Axis(nil), c.n...), c.m...), c.batch...)
 	if len(axes) == 0 {
-		return uniform(k.warps)
+		return Uniform(k.warps)
 	}
-	vec := min(4, powerBelow(int(axes[0].Extent)), powerBelow(max(1, volume(axes)/(k.warps*lanes))))
-	return blocked(axes, extents(axes), vec, k.warps)
+	vec := min(4, PowerBelow(int(axes[0].Extent)), PowerBelow(max(1, volume(axes)/(k.warps*Lanes))))
+	return Blocked(axes, extents(axes), vec, k.warps)
 }
 
 // simtTile puts an operand in shared memory with the depth outermost, so that a
@@ -63,11 +63,11 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	}
 	// An operand's element of register r, at depth 0, and the bytes of a step.
 	var spots [2]*sharedAccess
-	var slices [2]layout
+	var slices [2]Layout
 	var strides [2]int
 	for i, t := range tiles {
 		free := ir.Without(t.axes, c.k)
-		slices[i] = c.result.slice(free)
+		slices[i] = c.result.Slice(free)
 		spots[i] = k.accessing(t, slices[i])
 		strides[i] = t.bytes() / depth
 	}
@@ -90,8 +90,8 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 			if len(free) == 0 || contiguous != free[0] || strides[i]%(n*d.Size()) != 0 {
 				n = 1
 			}
-			groups, n := s.groups(contiguous, k.laneAligned(s, contiguous, n))
-			values[i] = make([]asm.Reg, s.regs())
+			groups, n := s.Groups(contiguous, k.laneAligned(s, contiguous, n))
+			values[i] = make([]asm.Reg, s.Regs())
 			for _, g := range groups {
 				part := tileOf(t, free)
 				p, ok := k.room(part, part.ext, s, g[0], asm.Reg{})
@@ -111,8 +111,8 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 			}
 		}
 		for r := range out {
-			x := values[0][c.result.project(r, ir.Without(tiles[0].axes, c.k))]
-			y := values[1][c.result.project(r, ir.Without(tiles[1].axes, c.k))]
+			x := values[0][c.result.Project(r, ir.Without(tiles[0].axes, c.k))]
+			y := values[1][c.result.Project(r, ir.Without(tiles[1].axes, c.k))]
 			multiplyAdd(a, sum, out[r], x, y)
 		}
 	}

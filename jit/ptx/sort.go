@@ -20,11 +20,11 @@ func (k *kernel) sort(op *ir.Op) {
 	x, result := op.Args[0], op.Result()
 	l := k.home[result]
 	axis := op.Over[0]
-	regs := k.get(x, l.slice(x.Type.Axes))
+	regs := k.get(x, l.Slice(x.Type.Axes))
 	d := x.Type.DType
 	axes := append([]*ir.Axis{axis}, ir.Without(result.Type.Axes, op.Over)...)
 	ext := extents(axes)
-	ext[0] = max(powerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
+	ext[0] = max(PowerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
 
 	// Keys of up to 32 bits share a word with the place; others have one of their own.
 	s := &sorting{k: k, op: op, words: newShared(lang.U64, axes, ext, false)}
@@ -38,7 +38,7 @@ func (k *kernel) sort(op *ir.Op) {
 	words, places := make([]asm.Reg, len(regs)), make([]asm.Reg, len(regs))
 	for r := range regs {
 		key := s.key(d, regs[r])
-		place := k.a.Register(k.a.Add(k.threadCoord(l, axis), asm.Int(l.regCoord(r, axis))))
+		place := k.a.Register(k.a.Add(k.threadCoord(l, axis), asm.Int(l.RegCoord(r, axis))))
 		exists := k.mask(l, op.Over, r)
 		if !wide {
 			key = k.a.Whole(asm.B64, place, key)
@@ -123,7 +123,7 @@ func (s *sorting) rows() int { return s.words.bytes() / s.words.rowBytes() }
 // each emits a loop in which the threads share n pieces of work: piece has the
 // number of one. The loop is the same for all threads; those without work skip it.
 func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
-	a, threads := s.k.a, s.k.warps*lanes
+	a, threads := s.k.a, s.k.warps*Lanes
 	piece := a.Reg(asm.B32)
 	s.k.a.Move(piece, s.k.tid)
 	var within asm.Reg

@@ -14,7 +14,7 @@ func (k *kernel) take(op *ir.Op) {
 	regs := k.get(x, from)
 	positions := make([][]asm.Reg, len(op.Axes))
 	for i, v := range op.Taken() {
-		positions[i] = k.get(v, to.slice(v.Type.Axes))
+		positions[i] = k.get(v, to.Slice(v.Type.Axes))
 	}
 	axes := conversionOrder(x.Type.Axes, from, to)
 	t := newShared(x.Type.DType, axes, extents(axes), false)
@@ -37,22 +37,22 @@ func (k *kernel) take(op *ir.Op) {
 	} else {
 		c = nil
 	}
-	groups, n := to.groups(c, k.laneAligned(to, c, n))
+	groups, n := to.Groups(c, k.laneAligned(to, c, n))
 	read := &sharedAccess{k: k, t: t, l: to}
-	out := make([]asm.Reg, to.regs())
+	out := make([]asm.Reg, to.Regs())
 	for _, g := range groups {
 		r := g[0]
 		offset := read.compute(func(a *ir.Axis) asm.Number {
 			for i, b := range op.Axes {
 				if a == b {
-					at := k.a.Add(positions[i][to.project(r, op.Taken()[i].Type.Axes)], asm.Int(-a.Lo))
+					at := k.a.Add(positions[i][to.Project(r, op.Taken()[i].Type.Axes)], asm.Int(-a.Lo))
 					if wide := at.(asm.Reg); wide.Class == asm.B64 {
 						at = k.a.Calc(asm.B32, "cvt.u32.u64", wide)
 					}
 					return at
 				}
 			}
-			return k.a.Add(k.threadCoord(to, a), asm.Int(to.regCoord(r, a)))
+			return k.a.Add(k.threadCoord(to, a), asm.Int(to.RegCoord(r, a)))
 		})
 		plus := t.at
 		if m, ok := offset.(asm.Int); ok {

@@ -9,11 +9,11 @@ import (
 
 // get gives a value's registers in a layout: those at hand, those computed
 // again when that is cheap, or those converted through shared memory.
-func (k *kernel) get(v *ir.Value, want layout) []asm.Reg {
+func (k *kernel) get(v *ir.Value, want Layout) []asm.Reg {
 	axes := v.Type.Axes
 	copies := k.copies(v)
 	for _, h := range copies {
-		from, ok := h.layout.permutation(want, axes)
+		from, ok := h.layout.Permutation(want, axes)
 		if !ok {
 			continue
 		}
@@ -37,10 +37,10 @@ func (k *kernel) get(v *ir.Value, want layout) []asm.Reg {
 }
 
 // scalar gives the register of a scalar.
-func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, uniform(k.warps))[0] }
+func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, Uniform(k.warps))[0] }
 
 // recompute emits an operation for a result in the layout l.
-func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
+func (k *kernel) recompute(op *ir.Op, l Layout) []asm.Reg {
 	switch op.Code {
 	case lang.OpLoad:
 		return k.load(op, l)
@@ -48,17 +48,17 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 		return []asm.Reg{elem.EntryConstant(k.a, op.Result().Type.DType, op.Const)}
 	case lang.OpFull:
 		axes := op.Args[0].Type.Axes
-		x := k.get(op.Args[0], l.slice(axes))
-		regs := make([]asm.Reg, l.regs())
+		x := k.get(op.Args[0], l.Slice(axes))
+		regs := make([]asm.Reg, l.Regs())
 		for i := range regs {
-			regs[i] = x[l.project(i, axes)]
+			regs[i] = x[l.Project(i, axes)]
 		}
 		return regs
 	case lang.OpIndex:
 		base := k.position(l, op.Axis)
-		regs := make([]asm.Reg, l.regs())
+		regs := make([]asm.Reg, l.Regs())
 		for i := range regs {
-			regs[i] = k.counted(op.Axis.Counts(), k.a.Add(base, asm.Int(l.regCoord(i, op.Axis))))
+			regs[i] = k.counted(op.Axis.Counts(), k.a.Add(base, asm.Int(l.RegCoord(i, op.Axis))))
 		}
 		return regs
 	case lang.OpStart:
@@ -68,7 +68,7 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 	case lang.OpSize:
 		return []asm.Reg{k.counted(op.Dim.Counts(), k.size(op.Dim))}
 	case lang.OpRename:
-		return k.get(op.Args[0], l.rename(op.Axis, op.From))
+		return k.get(op.Args[0], l.Rename(op.Axis, op.From))
 	}
 	return k.elementwise(op, l)
 }
@@ -92,19 +92,19 @@ func (k *kernel) create(op *ir.Op) {
 }
 
 // elementwise emits an elementwise operation or a conversion, for a result in the layout l.
-func (k *kernel) elementwise(op *ir.Op, l layout) []asm.Reg {
+func (k *kernel) elementwise(op *ir.Op, l Layout) []asm.Reg {
 	args := make([][]asm.Reg, len(op.Args))
 	for i, v := range op.Args {
-		args[i] = k.get(v, l.slice(v.Type.Axes))
+		args[i] = k.get(v, l.Slice(v.Type.Axes))
 	}
 	if op.Code == lang.OpRandomBits {
 		return k.randomBits(op, l, args)
 	}
-	regs := make([]asm.Reg, l.regs())
+	regs := make([]asm.Reg, l.Regs())
 	for r := range regs {
 		xs := make([]asm.Reg, len(args))
 		for i, v := range op.Args {
-			xs[i] = args[i][l.project(r, v.Type.Axes)]
+			xs[i] = args[i][l.Project(r, v.Type.Axes)]
 		}
 		regs[r] = k.apply(op, xs)
 	}

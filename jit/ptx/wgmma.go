@@ -32,7 +32,7 @@ func (k *kernel) fitsWgmma(c *contraction) bool {
 		return false
 	}
 	m, n, depth := c.m[0], c.n[0], c.k[0]
-	if powerAbove((int(m.Extent)+15)/16) < k.warps || n.Extent > 256 || !asked && n.Extent < wgmmaColumns {
+	if PowerAbove((int(m.Extent)+15)/16) < k.warps || n.Extent > 256 || !asked && n.Extent < wgmmaColumns {
 		return false
 	}
 	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.mma.depth-1)/c.mma.depth*c.mma.depth
@@ -78,7 +78,7 @@ func (k *kernel) wideTile(c *contraction, arg int) *sharedTile {
 	if first == side {
 		other = c.k[0]
 	}
-	t := newShared(c.element(arg), []*ir.Axis{first, other}, []int{l.physical(first), l.physical(other)}, true)
+	t := newShared(c.element(arg), []*ir.Axis{first, other}, []int{l.Physical(first), l.Physical(other)}, true)
 	t.async = true
 	t.panel()
 	return t
@@ -151,8 +151,8 @@ func (k *kernel) multiplyWide(c *contraction, acc []asm.Reg) []asm.Reg {
 	k.reading(columns.tile.buffer)
 	rightAt, tB := k.wideOperand(c, c.b, columns.tile)
 
-	steps, reps := product(c.kReps), product(c.mReps)
-	n := 8 * product(c.nReps)
+	steps, reps := Product(c.kReps), Product(c.mReps)
+	n := 8 * Product(c.nReps)
 	if c.mma.elements[0] != c.mma.elements[1] {
 		a.Require(84)
 	}
