@@ -40,7 +40,7 @@ var ptxCodeFaults = []Fault{
 		Old: `x[c] = got[c][i*n+p]`, New: `x[c] = got[c][(i*n+p*len(held))%(n*len(held))]`,
 		Note: "the parts of the warps are taken with the wrong stride"},
 	{ID: "reduce-warps-part", File: "jit/ptx/reduce.go", Class: "reduction",
-		Old: `from.Warp[i] = Digit{Axis: parts, Stride: n, Size: g.Size}`, New: `from.Warp[i] = Digit{Axis: parts, Stride: 1, Size: g.Size}`,
+		Old: `from.Warp[i] = layout.Digit{Axis: parts, Stride: n, Size: g.Size}`, New: `from.Warp[i] = layout.Digit{Axis: parts, Stride: 1, Size: g.Size}`,
 		Note: "warps along two reduced axes write to the same place"},
 	{ID: "reduce-accumulator", File: ptx + "reduce.go", Class: "reduction",
 		Old: `if acc := d.Accumulator(); acc != d {`, New: `if acc := d.Accumulator(); acc != d && d.IsInt() {`,

@@ -3,16 +3,16 @@ package main
 // ptxMemoryFaults are in accesses: addresses, vectors, masks, the order of reads and writes.
 var ptxMemoryFaults = []Fault{
 	// layout.go
-	{ID: "layout-other-thread", File: ptx + "layout.go", Class: "layout",
+	{ID: "layout-other-thread", File: "jit/layout/layout.go", Class: "layout",
 		Old: `if !l.sameThreads(want, axes) {`, New: `if l.warps() != want.warps() {`,
 		Note: "registers count as the same elements though other threads hold them"},
-	{ID: "layout-ragged", File: ptx + "layout.go", Class: "layout",
+	{ID: "layout-ragged", File: "jit/layout/layout.go", Class: "layout",
 		Old: `s.left = (s.left + n - 1) / n`, New: `s.left = s.left / n`,
 		Note: "the rest of an extent that does not divide is left out"},
-	{ID: "layout-project", File: "jit/ptx/layout.go", Class: "layout",
+	{ID: "layout-project", File: "jit/layout/layout.go", Class: "layout",
 		Old: "				out += r % d.Size * scale\n				scale *= d.Size", New: "				out += r % d.Size * scale\n				scale += d.Size",
 		Note: "a register of a slice has the wrong stride"},
-	{ID: "layout-neighbour", File: "jit/ptx/layout.go", Class: "layout",
+	{ID: "layout-neighbour", File: "jit/layout/layout.go", Class: "layout",
 		Old: `want := l.RegCoord(r, a) + n`, New: `want := l.RegCoord(r, a) | n`,
 		Note: "neighbours are found by OR rather than by addition"},
 
@@ -154,7 +154,7 @@ var ptxMemoryFaults = []Fault{
 		Old: `return gcd(k.multiple(op.Args[0]), k.multiple(op.Args[1]))`, New: `return max(k.multiple(op.Args[0]), k.multiple(op.Args[1]))`,
 		Note: "4 n + 1 counts as a multiple of 4"},
 	{ID: "thread-coordinate", File: "jit/ptx/axes.go", Class: "layout",
-		Old: `if 1<<(f.at+f.bits) < k.warps*Lanes {`, New: `if 1<<(f.at+f.bits) < Lanes {`,
+		Old: `if 1<<(f.at+f.bits) < k.warps*layout.Lanes {`, New: `if 1<<(f.at+f.bits) < layout.Lanes {`,
 		Note: "a thread's coordinate keeps the bits of its warp"},
 	{ID: "calc-level", File: ptx + "asm/region.go", Class: "licm", First: "jit/ptx TestExamplesAgreeWithTheCPU",
 		Old: `level = max(level, a.LevelOf(r))`, New: `level = max(1, a.LevelOf(r))`,

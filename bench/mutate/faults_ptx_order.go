@@ -26,7 +26,7 @@ var ptxOrderFaults = []Fault{
 		Old: `return c.shuffled(x, "down", asm.Int(n*bit), 31), c.both(has, c.begins(r, n*d.Stride, 0))`, New: `return c.shuffled(x, "down", asm.Int(n*bit), 31), has`,
 		Note: "a reversed scan starts from lanes whose positions do not exist"},
 	{ID: "combine-lane-total", File: "jit/ptx/combine.go", Class: "shuffle", First: "jit@emu TestConformance/scans",
-		Old: `first := c.a.Calc(asm.B32, "and.b32", lane, asm.Int((Lanes-1)&^mask))`, New: `first := c.a.Calc(asm.B32, "or.b32", lane, asm.Int(mask))`,
+		Old: `first := c.a.Calc(asm.B32, "and.b32", lane, asm.Int((layout.Lanes-1)&^mask))`, New: `first := c.a.Calc(asm.B32, "or.b32", lane, asm.Int(mask))`,
 		Note: "the total of a reduce is taken from the last lane"},
 	{ID: "combine-down-begins", File: "jit/ptx/combine.go", Class: "shuffle", First: "jit@emu TestConformance/scans",
 		Old: `c.totals[r] = c.choose(c.begins(r, n*d.Stride, 0), c.apply(x, y), x)`, New: `c.totals[r] = c.choose(c.begins(r, 0, 0), c.apply(x, y), x)`,

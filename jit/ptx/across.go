@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -18,7 +19,7 @@ import (
 // layAcross decides which operands are read so, and orders the digits of their rows
 // and columns for it. It gives the repetition that tells the two tiles of columns
 // apart, which no warps may divide.
-func (k *kernel) layAcross(c *contraction) (between []Digit) {
+func (k *kernel) layAcross(c *contraction) (between []layout.Digit) {
 	if c.mma.inRegister != 2 {
 		return nil
 	}
@@ -57,10 +58,10 @@ func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, r
 	// Of eight rows of a matrix, a lane gets two neighbours: positions 4t and 4t+1 of the
 	// depth from the first matrix, 4t+2 and 4t+3 from the second, 16 further from the others.
 	kk := c.kBits
-	l := Layout{Lane: []Digit{kk[0], kk[2], kk[3], kk[1], kk[4]}, Warp: warp}
+	l := layout.Layout{Lane: []layout.Digit{kk[0], kk[2], kk[3], kk[1], kk[4]}, Warp: warp}
 	l.Reg = append(append(append(l.Reg, c.kReps...), reps...), c.batchDigits()...)
 	x := k.accessing(t, l)
-	steps, groups := Product(c.kReps), Product(reps)
+	steps, groups := layout.Product(c.kReps), layout.Product(reps)
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		group := rep

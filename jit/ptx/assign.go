@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/lang"
 )
 
@@ -16,7 +17,7 @@ type class struct {
 	axes   []*ir.Axis
 	values []*ir.Value // in program order
 	done   bool
-	layout Layout
+	layout layout.Layout
 }
 
 // assign fills k.home for every value.
@@ -167,9 +168,9 @@ func (k *kernel) carriesRows(op *ir.Op, classOf map[*ir.Value]*class) bool {
 // anchor chooses the layout of a class: that of a contraction's accumulator,
 // what is left of a reduction's operand, the slice that a wider operation wants,
 // a wide memory access, in this order.
-func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) Layout {
+func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 	if len(c.axes) == 0 {
-		return Uniform(k.warps)
+		return layout.Uniform(k.warps)
 	}
 	for _, v := range c.values {
 		if v.Def != nil {
@@ -195,7 +196,7 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) Layout {
 		}
 	}
 	best := 0
-	var chosen Layout
+	var chosen layout.Layout
 	for _, v := range c.values {
 		if v.Def != nil && (v.Def.Code == lang.OpLoad || v.Def.Old) {
 			if l, width := k.accessLayout(v.Def); width > best {
@@ -214,7 +215,7 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) Layout {
 		return chosen
 	}
 	axes := reversed(c.axes)
-	return Blocked(axes, extents(axes), 1, k.warps)
+	return layout.Blocked(axes, extents(axes), 1, k.warps)
 }
 
 // reducedOperand is the operand of a reduction that has all its axes; where several make them up, none has to.
@@ -381,12 +382,12 @@ func (k *kernel) wantedAtHome(v *ir.Value) bool {
 }
 
 // wanted is the layout in which an operation takes an operand; false when it has no single one.
-func (k *kernel) wanted(op *ir.Op, arg int) (Layout, bool) {
+func (k *kernel) wanted(op *ir.Op, arg int) (layout.Layout, bool) {
 	v := op.Args[arg]
 	row := op.Code.Row()
 	switch {
 	case v.Type.IsScalar():
-		return Uniform(k.warps), true
+		return layout.Uniform(k.warps), true
 	case row.Elementwise:
 		return k.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Combines():
@@ -416,5 +417,5 @@ func (k *kernel) wanted(op *ir.Op, arg int) (Layout, bool) {
 	case op.Code == lang.OpFor && arg >= 2:
 		return k.home[op.Blocks[0].Params[arg-1]], true
 	}
-	return Layout{}, false
+	return layout.Layout{}, false
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
@@ -12,7 +13,7 @@ import (
 
 // atomicLayout is the layout in which an atomic goes over its elements: that of
 // the old values where something needs them, else as for a store.
-func (k *kernel) atomicLayout(op *ir.Op) Layout {
+func (k *kernel) atomicLayout(op *ir.Op) layout.Layout {
 	if op.Old {
 		return k.home[op.Result()]
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
@@ -257,15 +258,15 @@ func (k *kernel) multipleOf(v *ir.Value) int64 {
 }
 
 // threadCoord is the thread's part of the coordinate along a.
-func (k *kernel) threadCoord(l Layout, a *ir.Axis) asm.Number {
+func (k *kernel) threadCoord(l layout.Layout, a *ir.Axis) asm.Number {
 	type field struct{ at, bits, stride int }
 	var fields []field
-	scan := func(ds []Digit, at, total int) {
+	scan := func(ds []layout.Digit, at, total int) {
 		for i, d := range ds {
 			if d.Axis == a && d.Size > 1 {
 				size := d.Size
 				if i == len(ds)-1 {
-					size = PowerAbove(size) // nothing lies above: no mask needed beyond it
+					size = layout.PowerAbove(size) // nothing lies above: no mask needed beyond it
 				}
 				bits := 0
 				for 1<<bits < size {
@@ -285,7 +286,7 @@ func (k *kernel) threadCoord(l Layout, a *ir.Axis) asm.Number {
 			}
 		}
 	}
-	scan(l.Lane, 0, Lanes)
+	scan(l.Lane, 0, layout.Lanes)
 	scan(l.Warp, 5, k.warps)
 	if len(fields) == 0 {
 		return asm.Int(0)
@@ -296,7 +297,7 @@ func (k *kernel) threadCoord(l Layout, a *ir.Axis) asm.Number {
 		if f.at > 0 {
 			x = k.a.Calc(asm.B32, "shr.u32", x, asm.Int(f.at))
 		}
-		if 1<<(f.at+f.bits) < k.warps*Lanes {
+		if 1<<(f.at+f.bits) < k.warps*layout.Lanes {
 			x = k.a.Calc(asm.B32, "and.b32", x, asm.Int(1<<f.bits-1))
 		}
 		if r, ok := sum.(asm.Reg); ok {
@@ -309,12 +310,12 @@ func (k *kernel) threadCoord(l Layout, a *ir.Axis) asm.Number {
 }
 
 // position is the absolute position along a of the thread's register coordinate 0: start plus the thread's part.
-func (k *kernel) position(l Layout, a *ir.Axis) asm.Number {
+func (k *kernel) position(l layout.Layout, a *ir.Axis) asm.Number {
 	return k.a.Add(k.threadCoord(l, a), k.state(a).start)
 }
 
 // left is how many positions of a's range lie from the thread's register coordinate 0 on, 32 bits.
-func (k *kernel) left(l Layout, a *ir.Axis) asm.Reg {
+func (k *kernel) left(l layout.Layout, a *ir.Axis) asm.Reg {
 	if countClass(a) == asm.B64 {
 		return k.a.Calc(asm.B32, "sub.s32", k.extent(a), k.threadCoord(l, a))
 	}
@@ -339,8 +340,8 @@ func (k *kernel) extent(a *ir.Axis) asm.Number {
 
 // exists gives the predicate that the element at register coordinate c along a
 // exists; no register when it always does.
-func (k *kernel) exists(l Layout, a *ir.Axis, c int) asm.Reg {
-	most := Reach(a, l.Lane, l.Warp) - 1 + c
+func (k *kernel) exists(l layout.Layout, a *ir.Axis, c int) asm.Reg {
+	most := layout.Reach(a, l.Lane, l.Warp) - 1 + c
 	if k.partial(a) {
 		// position + c < end; the end is never past start + extent, so padding is out too.
 		return k.a.Calc(asm.Pred, "setp.gt.s32", k.left(l, a), asm.Int(c))
@@ -367,7 +368,7 @@ func (k *kernel) both(p, q asm.Reg) asm.Reg {
 }
 
 // mask is the predicate that register r's element exists along all the axes.
-func (k *kernel) mask(l Layout, axes []*ir.Axis, r int) asm.Reg {
+func (k *kernel) mask(l layout.Layout, axes []*ir.Axis, r int) asm.Reg {
 	var p asm.Reg
 	for _, a := range axes {
 		p = k.both(p, k.exists(l, a, l.RegCoord(r, a)))

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -185,7 +186,7 @@ func (k *kernel) provide(v *ir.Value) {
 	for _, x := range v.Def.Args {
 		k.provide(x)
 	}
-	k.hold(v, Uniform(k.warps), k.recompute(v.Def, Uniform(k.warps)))
+	k.hold(v, layout.Uniform(k.warps), k.recompute(v.Def, layout.Uniform(k.warps)))
 }
 
 // copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.

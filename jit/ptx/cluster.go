@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -171,10 +172,10 @@ func (k *kernel) join(ops []*ir.Op) {
 			k.hold(op.Results[i], l, out[i])
 		}
 		if op.Exclusive {
-			k.hold(op.Results[len(tiles)], Uniform(k.warps), []asm.Reg{k.anyBefore(op)})
+			k.hold(op.Results[len(tiles)], layout.Uniform(k.warps), []asm.Reg{k.anyBefore(op)})
 		}
 	}
-	threads := k.warps * Lanes
+	threads := k.warps * layout.Lanes
 	for len(all) > 0 {
 		n, bytes := 0, 0
 		for n < len(all) && (n == 0 || bytes+all[n].bytes()*threads <= exchangeBytes) {
@@ -199,7 +200,7 @@ func (e joined) bytes() int {
 // thread of the others holds a part of; each reads the parts of all in the order of the blocks.
 func (k *kernel) exchangeParts(all []joined, bytes int) {
 	a, axis := k.a, all[0].op.Axis
-	threads := k.warps * Lanes
+	threads := k.warps * layout.Lanes
 	a.Comment("the parts of %d blocks", k.split)
 	buffer := k.allocate(bytes, fmt.Sprintf("exchanging the parts of axis %s", axis.Name))
 	k.writing(buffer)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -33,13 +34,13 @@ const (
 // joint is one digit along the axis.
 type joint struct {
 	level level
-	Digit
+	layout.Digit
 }
 
 // joints are the digits of a layout along an axis, in the order of their strides.
-func joints(l Layout, a *ir.Axis) []joint {
+func joints(l layout.Layout, a *ir.Axis) []joint {
 	var out []joint
-	for at, ds := range [][]Digit{inThread: l.Reg, inWarp: l.Lane, inBlock: l.Warp} {
+	for at, ds := range [][]layout.Digit{inThread: l.Reg, inWarp: l.Lane, inBlock: l.Warp} {
 		for _, d := range ds {
 			if d.Axis == a && d.Size > 1 {
 				out = append(out, joint{level(at), d})
@@ -51,7 +52,7 @@ func joints(l Layout, a *ir.Axis) []joint {
 }
 
 // combineLayout is the layout in which a reduce or a scan takes its operands.
-func (k *kernel) combineLayout(op *ir.Op) Layout {
+func (k *kernel) combineLayout(op *ir.Op) layout.Layout {
 	if op.Code == lang.OpScan {
 		return k.home[op.Results[0]]
 	}
@@ -59,7 +60,7 @@ func (k *kernel) combineLayout(op *ir.Op) Layout {
 		return k.home[v]
 	}
 	axes := reversed(op.Combined())
-	return Blocked(axes, extents(axes), 1, k.warps)
+	return layout.Blocked(axes, extents(axes), 1, k.warps)
 }
 
 // combining is the state of a reduce or a scan.
@@ -70,7 +71,7 @@ type combining struct {
 	reverse bool
 	types   []lang.DType
 	// now is the layout of the totals: the digits that are done hold nothing any more, or copies.
-	now Layout
+	now layout.Layout
 	// totals is, by register of now, the total of a block.
 	totals [][]asm.Reg
 	// Of a scan: values is, by register of the operands' layout, what the positions
@@ -79,7 +80,7 @@ type combining struct {
 	block  []int
 }
 
-func (k *kernel) newCombining(op *ir.Op, l Layout) *combining {
+func (k *kernel) newCombining(op *ir.Op, l layout.Layout) *combining {
 	c := &combining{kernel: k, op: op, axis: op.Over[0], reverse: op.Reverse, now: l}
 	c.totals = make([][]asm.Reg, l.Regs())
 	for _, v := range op.Operands() {
@@ -171,7 +172,7 @@ func (k *kernel) function(of *ir.Op, x, y []asm.Reg) []asm.Reg {
 	for _, op := range fn.Ops {
 		r := op.Result()
 		if op.Code == lang.OpConst {
-			values[r] = k.recompute(op, Uniform(k.warps))[0]
+			values[r] = k.recompute(op, layout.Uniform(k.warps))[0]
 			continue
 		}
 		args := make([]asm.Reg, len(op.Args))
@@ -206,7 +207,7 @@ func (c *combining) begins(r, by, beyond int) asm.Reg {
 		left := c.left(c.now, a)
 		return c.a.Calc(asm.Pred, "setp.gt.s32", left, asm.Int(at+by))
 	}
-	if Reach(a, c.now.Lane, c.now.Warp)-1+at+beyond < int(a.Extent) {
+	if layout.Reach(a, c.now.Lane, c.now.Warp)-1+at+beyond < int(a.Extent) {
 		return asm.Reg{}
 	}
 	t := c.threadCoord(c.now, a)
@@ -221,7 +222,7 @@ func (c *combining) begins(r, by, beyond int) asm.Reg {
 
 // without removes the register digit on the axis of a stride from now. It gives the
 // registers of now by the register that takes their place and the count of the digit.
-func (c *combining) without(d Digit) [][]int {
+func (c *combining) without(d layout.Digit) [][]int {
 	inner := 1
 	for i, g := range c.now.Reg {
 		if g != d {
@@ -242,7 +243,7 @@ func (c *combining) without(d Digit) [][]int {
 }
 
 // joinRegisters combines blocks that one thread holds.
-func (c *combining) joinRegisters(d Digit) {
+func (c *combining) joinRegisters(d layout.Digit) {
 	before := *c
 	groups := c.without(d)
 	totals := make([][]asm.Reg, len(groups))
@@ -315,7 +316,7 @@ func (c *combining) run(group []int, values [][]asm.Reg) []asm.Reg {
 }
 
 // count is a digit's count in the thread that runs.
-func (c *combining) count(d Digit, thread asm.Reg, bit, limit int) asm.Reg {
+func (c *combining) count(d layout.Digit, thread asm.Reg, bit, limit int) asm.Reg {
 	x := thread
 	if bit > 1 {
 		shift := 0
@@ -331,13 +332,13 @@ func (c *combining) count(d Digit, thread asm.Reg, bit, limit int) asm.Reg {
 }
 
 // joinLanes combines blocks that lanes of one warp hold.
-func (c *combining) joinLanes(d Digit, wanted bool) {
+func (c *combining) joinLanes(d layout.Digit, wanted bool) {
 	bit, at := 1, 0
 	for c.now.Lane[at] != d {
 		bit *= c.now.Lane[at].Size
 		at++
 	}
-	lane := c.a.Calc(asm.B32, "and.b32", c.tid, asm.Int(Lanes-1))
+	lane := c.a.Calc(asm.B32, "and.b32", c.tid, asm.Int(layout.Lanes-1))
 	mask := (d.Size - 1) * bit
 	if c.values == nil {
 		for n := 1; n < d.Size; n *= 2 {
@@ -347,15 +348,15 @@ func (c *combining) joinLanes(d Digit, wanted bool) {
 			}
 		}
 		// The first lane of each run has the total.
-		first := c.a.Calc(asm.B32, "and.b32", lane, asm.Int((Lanes-1)&^mask))
+		first := c.a.Calc(asm.B32, "and.b32", lane, asm.Int((layout.Lanes-1)&^mask))
 		for r, x := range c.totals {
 			c.totals[r] = c.shuffled(x, "idx", first, 31)
 		}
 		c.now.Lane = slices.Clone(c.now.Lane)
-		c.now.Lane[at] = Digit{Size: d.Size}
+		c.now.Lane[at] = layout.Digit{Size: d.Size}
 		return
 	}
-	here := c.count(d, lane, bit, Lanes)
+	here := c.count(d, lane, bit, layout.Lanes)
 	// before gives what a lane n counts before this one holds, and whether there is one.
 	before := func(r int, x []asm.Reg, n int) ([]asm.Reg, asm.Reg) {
 		if !c.reverse {
@@ -388,14 +389,14 @@ func (c *combining) joinLanes(d Digit, wanted bool) {
 	if wanted {
 		last := c.a.Calc(asm.B32, "or.b32", lane, asm.Int(mask))
 		if c.reverse {
-			last = c.a.Calc(asm.B32, "and.b32", lane, asm.Int((Lanes-1)&^mask))
+			last = c.a.Calc(asm.B32, "and.b32", lane, asm.Int((layout.Lanes-1)&^mask))
 		}
 		for r, x := range c.totals {
 			c.totals[r] = c.shuffled(x, "idx", last, 31)
 		}
 	}
 	c.now.Lane = slices.Clone(c.now.Lane)
-	c.now.Lane[at] = Digit{Size: d.Size}
+	c.now.Lane[at] = layout.Digit{Size: d.Size}
 }
 
 // shuffled exchanges elements among lanes: `up` and `down` by a number of lanes, `idx` with a lane.
@@ -408,7 +409,7 @@ func (c *combining) shuffled(xs []asm.Reg, mode string, by asm.Number, clamp int
 }
 
 // joinWarps combines blocks that warps hold: each writes its totals, each reads all.
-func (c *combining) joinWarps(d Digit, wanted bool) {
+func (c *combining) joinWarps(d layout.Digit, wanted bool) {
 	bit, at := 1, 0
 	for c.now.Warp[at] != d {
 		bit *= c.now.Warp[at].Size
@@ -416,7 +417,7 @@ func (c *combining) joinWarps(d Digit, wanted bool) {
 	}
 	parts := c.gather(d, at)
 	c.now.Warp = slices.Clone(c.now.Warp)
-	c.now.Warp[at] = Digit{Size: d.Size}
+	c.now.Warp[at] = layout.Digit{Size: d.Size}
 	warp := c.a.Calc(asm.B32, "shr.u32", c.tid, asm.Int(5))
 	here := c.count(d, warp, bit, c.warps)
 	for r := range c.totals {
@@ -481,24 +482,24 @@ func (c *combining) beginsAt(r int, by asm.Reg) asm.Reg {
 }
 
 // gather gives the totals of all warps along a digit, by its count and by register.
-func (c *combining) gather(d Digit, at int) [][][]asm.Reg {
+func (c *combining) gather(d layout.Digit, at int) [][][]asm.Reg {
 	part := &ir.Axis{Name: "part", Kind: ir.Whole, Len: int64(d.Size), Extent: int64(d.Size)}
 	rest := &ir.Axis{Name: "rest", Kind: ir.Whole} // the blocks that this digit leaves apart
-	swap := func(ds []Digit) []Digit {
+	swap := func(ds []layout.Digit) []layout.Digit {
 		out := slices.Clone(ds)
 		for i, g := range out {
 			switch {
 			case g == d:
-				out[i] = Digit{Axis: part, Stride: 1, Size: d.Size}
+				out[i] = layout.Digit{Axis: part, Stride: 1, Size: d.Size}
 			case g.Axis == c.axis:
-				out[i] = Digit{Axis: rest, Stride: g.Stride / (d.Stride * d.Size), Size: g.Size}
+				out[i] = layout.Digit{Axis: rest, Stride: g.Stride / (d.Stride * d.Size), Size: g.Size}
 			}
 		}
 		return out
 	}
-	from := Layout{Reg: swap(c.now.Reg), Lane: swap(c.now.Lane), Warp: swap(c.now.Warp)}
-	to := Layout{Reg: append([]Digit{{Axis: part, Stride: 1, Size: d.Size}}, from.Reg...), Lane: from.Lane, Warp: slices.Clone(from.Warp)}
-	to.Warp[at] = Digit{Size: d.Size}
+	from := layout.Layout{Reg: swap(c.now.Reg), Lane: swap(c.now.Lane), Warp: swap(c.now.Warp)}
+	to := layout.Layout{Reg: append([]layout.Digit{{Axis: part, Stride: 1, Size: d.Size}}, from.Reg...), Lane: from.Lane, Warp: slices.Clone(from.Warp)}
+	to.Warp[at] = layout.Digit{Size: d.Size}
 	axes, ext := []*ir.Axis{part}, []int{d.Size}
 	for _, a := range append(ir.Without(c.op.Combined(), c.op.Over), rest) {
 		n := from.Physical(a)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
@@ -21,7 +22,7 @@ type contraction struct {
 	m, n, k, batch []*ir.Axis
 	// result is the accumulator's layout; aLayout and bLayout the fragments'. Without
 	// tensor cores only result is set.
-	result, aLayout, bLayout Layout
+	result, aLayout, bLayout layout.Layout
 	// mma is the tensor-core instruction; nil for multiply-add on the ordinary cores.
 	mma *mmaShape
 	// wide: the instruction is wgmma, which a group of four warps executes together
@@ -30,9 +31,9 @@ type contraction struct {
 	// overlapped: the product is waited for in the next step of the loop around it.
 	overlapped bool
 	// The digits from which the layouts are made: single bits, then repetitions.
-	mBits, nBits, kBits []Digit
-	mReps, nReps, kReps []Digit
-	aWarp, bWarp        []Digit
+	mBits, nBits, kBits []layout.Digit
+	mReps, nReps, kReps []layout.Digit
+	aWarp, bWarp        []layout.Digit
 	// aAcross and bAcross: an operand of bytes lies along its rows (or columns) in
 	// shared memory, not along the depth: see loadAcross.
 	aAcross, bAcross bool
@@ -101,41 +102,41 @@ func (c *contraction) element(arg int) lang.DType {
 
 // flatten gives the digits of axes as one number that counts in units of 1<<bits:
 // the single bits of the unit, then the repetitions.
-func flatten(axes []*ir.Axis, bits int) (unit, reps []Digit) {
+func flatten(axes []*ir.Axis, bits int) (unit, reps []layout.Digit) {
 	for i, a := range axes {
 		n := bits
-		for i < len(axes)-1 && 1<<n > PowerAbove(int(a.Extent)) {
+		for i < len(axes)-1 && 1<<n > layout.PowerAbove(int(a.Extent)) {
 			n--
 		}
 		for b := range n {
-			unit = append(unit, Digit{Axis: a, Stride: 1 << b, Size: 2})
+			unit = append(unit, layout.Digit{Axis: a, Stride: 1 << b, Size: 2})
 		}
 		bits -= n
 		if left := (max(int(a.Extent), 1) + 1<<n - 1) >> n; left > 1 {
-			reps = append(reps, Digit{Axis: a, Stride: 1 << n, Size: left})
+			reps = append(reps, layout.Digit{Axis: a, Stride: 1 << n, Size: left})
 		}
 	}
 	for range bits { // no axis at all: copies
-		unit = append(unit, Digit{Size: 2})
+		unit = append(unit, layout.Digit{Size: 2})
 	}
 	return unit, reps
 }
 
 // spread takes w warps (a power of two) from the repetitions, neighbours to
 // different warps, and gives the warps' digits, what is left, and the number used.
-func spread(reps []Digit, w int) (warp, left []Digit, used int) {
+func spread(reps []layout.Digit, w int) (warp, left []layout.Digit, used int) {
 	used = 1
 	for i := len(reps) - 1; i >= 0; i-- {
 		d := reps[i]
-		f := min(w, PowerAbove(d.Size))
+		f := min(w, layout.PowerAbove(d.Size))
 		if f > 1 {
-			warp = append(warp, Digit{Axis: d.Axis, Stride: d.Stride, Size: f})
-			d = Digit{Axis: d.Axis, Stride: d.Stride * f, Size: (d.Size + f - 1) / f}
+			warp = append(warp, layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: f})
+			d = layout.Digit{Axis: d.Axis, Stride: d.Stride * f, Size: (d.Size + f - 1) / f}
 			w /= f
 			used *= f
 		}
 		if d.Size > 1 {
-			left = append([]Digit{d}, left...)
+			left = append([]layout.Digit{d}, left...)
 		}
 	}
 	return warp, left, used
@@ -185,25 +186,25 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 	mWarp, mReps, used := spread(c.mReps, wm)
 	c.mReps = mReps
 	rest := k.warps / used
-	nWarp, nReps, used := spread(c.nReps, PowerBelow(rest&-rest))
+	nWarp, nReps, used := spread(c.nReps, layout.PowerBelow(rest&-rest))
 	c.nReps = append(between, nReps...)
-	idle := Digit{Size: rest / used}
-	warps := func(ms, ns []Digit) []Digit {
-		out := append(append([]Digit(nil), ms...), ns...)
+	idle := layout.Digit{Size: rest / used}
+	warps := func(ms, ns []layout.Digit) []layout.Digit {
+		out := append(append([]layout.Digit(nil), ms...), ns...)
 		if idle.Size > 1 || len(out) == 0 {
 			out = append(out, idle)
 		}
 		return out
 	}
-	copies := func(ds []Digit) []Digit {
-		out := make([]Digit, len(ds))
+	copies := func(ds []layout.Digit) []layout.Digit {
+		out := make([]layout.Digit, len(ds))
 		for i, d := range ds {
-			out[i] = Digit{Size: d.Size}
+			out[i] = layout.Digit{Size: d.Size}
 		}
 		return out
 	}
-	join := func(parts ...[]Digit) []Digit {
-		var out []Digit
+	join := func(parts ...[]layout.Digit) []layout.Digit {
+		var out []layout.Digit
 		for _, p := range parts {
 			for _, d := range p {
 				if d.Axis != nil {
@@ -215,23 +216,23 @@ func (k *kernel) newContraction(op *ir.Op, rowwise bool) *contraction {
 	}
 	c.aWarp, c.bWarp = warps(mWarp, copies(nWarp)), warps(copies(mWarp), nWarp)
 	m, n, kk, in := c.mBits, c.nBits, c.kBits, c.mma.inRegister
-	lane := func(low, high []Digit) []Digit {
-		return append(append([]Digit(nil), low...), high...)
+	lane := func(low, high []layout.Digit) []layout.Digit {
+		return append(append([]layout.Digit(nil), low...), high...)
 	}
 	// Registers of padding bits without an axis must not vanish from the
 	// fragments, so roles without axes are given copies by unitRegs.
-	c.result = Layout{Reg: join(n[:1], m[3:4], c.nReps, c.mReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp)}
-	c.aLayout = Layout{Reg: join(kk[:in], m[3:4], kk[in+2:], c.kReps, c.mReps, batch), Lane: lane(kk[in:in+2], m[:3]), Warp: c.aWarp}
-	c.bLayout = Layout{Reg: join(kk[:in], kk[in+2:], c.kReps, c.nReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.bWarp}
+	c.result = layout.Layout{Reg: join(n[:1], m[3:4], c.nReps, c.mReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp)}
+	c.aLayout = layout.Layout{Reg: join(kk[:in], m[3:4], kk[in+2:], c.kReps, c.mReps, batch), Lane: lane(kk[in:in+2], m[:3]), Warp: c.aWarp}
+	c.bLayout = layout.Layout{Reg: join(kk[:in], kk[in+2:], c.kReps, c.nReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.bWarp}
 	return c
 }
 
 // batchDigits are the repetitions along the batch axes.
-func (c *contraction) batchDigits() []Digit {
-	var batch []Digit
+func (c *contraction) batchDigits() []layout.Digit {
+	var batch []layout.Digit
 	for _, a := range c.batch {
 		if a.Extent > 1 {
-			batch = append(batch, Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
+			batch = append(batch, layout.Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
 		}
 	}
 	return batch
@@ -260,7 +261,7 @@ func (c *contraction) rowWarps(warps int, rowwise bool) int {
 	if rowwise {
 		return all
 	}
-	mTiles, nTiles := max(Product(c.mReps), 1), max(Product(c.nReps), 1)
+	mTiles, nTiles := max(layout.Product(c.mReps), 1), max(layout.Product(c.nReps), 1)
 	best, least := 1, 0
 	for w := 1; w <= all; w *= 2 {
 		m, n := (mTiles+w-1)/w, (nTiles+all/w-1)/(all/w)
@@ -336,7 +337,7 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 func (k *kernel) multiply(c *contraction, acc []asm.Reg) []asm.Reg {
 	aTile, bTile := k.stage(c, c.a), k.stage(c, c.b)
 	a, b := k.fragments(c, c.a, aTile), k.fragments(c, c.b, bTile)
-	mReps, nReps, kReps, batches := Product(c.mReps), Product(c.nReps), Product(c.kReps), volume(c.batch)
+	mReps, nReps, kReps, batches := layout.Product(c.mReps), layout.Product(c.nReps), layout.Product(c.kReps), volume(c.batch)
 	out := append([]asm.Reg(nil), acc...)
 	// Where the rows or columns have no axis (or too few elements for a bit),
 	// registers that would hold copies are not in the layout: see spot.
@@ -411,7 +412,7 @@ func (c *contraction) spots(i, j, batch int) [4]int {
 	if mBit {
 		unit *= 2
 	}
-	base := unit * (j + Product(c.nReps)*(i+Product(c.mReps)*batch))
+	base := unit * (j + layout.Product(c.nReps)*(i+layout.Product(c.mReps)*batch))
 	for s := range at {
 		n, m := s&1, s>>1
 		r := base

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -62,22 +63,22 @@ func (k *kernel) site(op *ir.Op) int {
 }
 
 // debugLayout is the layout in which a print takes a tile.
-func (k *kernel) debugLayout(v *ir.Value) Layout {
+func (k *kernel) debugLayout(v *ir.Value) layout.Layout {
 	if v.Type.IsScalar() {
-		return Uniform(k.warps)
+		return layout.Uniform(k.warps)
 	}
 	if l, ok := k.home[v]; ok && !k.cheap(v) {
 		return l
 	}
 	axes := reversed(v.Type.Axes)
-	return Blocked(axes, extents(axes), 1, k.warps)
+	return layout.Blocked(axes, extents(axes), 1, k.warps)
 }
 
 // printed is an argument of a print: where its elements go in the record.
 type printed struct {
 	v    *ir.Value
 	axes []*ir.Axis // in the order of declaration
-	l    Layout
+	l    layout.Layout
 	regs []asm.Reg
 	at   asm.Number // its first word
 	// By axis: how many positions there are, how many of these the tile has, how many are shown and how many are not.

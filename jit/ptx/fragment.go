@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -34,7 +35,7 @@ func (k *kernel) stage(c *contraction, arg int) staged {
 }
 
 // fragmentLayout is the layout of an operand's fragments.
-func (c *contraction) fragmentLayout(arg int) Layout {
+func (c *contraction) fragmentLayout(arg int) layout.Layout {
 	if arg == c.a {
 		return c.aLayout
 	}
@@ -43,11 +44,11 @@ func (c *contraction) fragmentLayout(arg int) Layout {
 
 // fragments reads a staged operand.
 func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
-	l, reps := c.fragmentLayout(arg), Product(c.mReps)
+	l, reps := c.fragmentLayout(arg), layout.Product(c.mReps)
 	if arg == c.b {
-		reps = Product(c.nReps)
+		reps = layout.Product(c.nReps)
 	}
-	steps := Product(c.kReps)
+	steps := layout.Product(c.kReps)
 	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
 	if s.regs != nil {
 		return fragments{at: func(step, rep, batch int) []asm.Reg {
@@ -73,7 +74,7 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 
 // inRegisters finds a copy of an operand that every thread holds as the fragment
 // wants it, with the elements that do not exist along the depth replaced by 0.
-func (k *kernel) inRegisters(c *contraction, v *ir.Value, l Layout) []asm.Reg {
+func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout.Layout) []asm.Reg {
 	copies := k.copies(v)
 	if v.Def != nil && k.packedCast(v.Def) {
 		copies = append(copies, k.copies(v.Def.Args[0])...)
@@ -102,7 +103,7 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l Layout) []asm.Reg {
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *contraction, arg int, l Layout, values []asm.Reg, n int) []asm.Reg {
+func (k *kernel) packFragment(c *contraction, arg int, l layout.Layout, values []asm.Reg, n int) []asm.Reg {
 	unit := c.unitBits(arg)
 	per := 1
 	for _, b := range unit {
@@ -133,9 +134,9 @@ func (k *kernel) packFragment(c *contraction, arg int, l Layout, values []asm.Re
 }
 
 // unitBits are the register bits of one fragment of an operand, low first.
-func (c *contraction) unitBits(arg int) []Digit {
+func (c *contraction) unitBits(arg int) []layout.Digit {
 	in := c.mma.inRegister
-	bits := append([]Digit(nil), c.kBits[:in]...)
+	bits := append([]layout.Digit(nil), c.kBits[:in]...)
 	if arg == c.a {
 		bits = append(bits, c.mBits[3])
 	}
@@ -216,7 +217,7 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 				vec = min(vec, k.vector(v.Def.Tensor, dims, t.contiguous()))
 			}
 		}
-		l := Blocked(t.axes, t.ext, vec, k.warps)
+		l := layout.Blocked(t.axes, t.ext, vec, k.warps)
 		k.write(t, v, l, k.recompute(v.Def, l), zeroed)
 		return
 	}
@@ -245,7 +246,7 @@ func (k *kernel) clear(t *sharedTile) {
 	bytes := &ir.Axis{Name: "byte", Kind: ir.Whole, Len: int64(t.bytes() / 4), Extent: int64(t.bytes() / 4)}
 	raw := newShared(lang.U32, []*ir.Axis{bytes}, []int{t.bytes() / 4}, false)
 	raw.buffer, raw.base = t.buffer, t.base
-	l := Blocked(raw.axes, raw.ext, 4, k.warps)
+	l := layout.Blocked(raw.axes, raw.ext, 4, k.warps)
 	x := k.accessing(raw, l)
 	zero := elem.Zero(k.a, lang.U32)
 	groups, _ := l.Groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
@@ -278,7 +279,7 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 	if arg == c.b {
 		rows, reps, warp = c.nBits, c.nReps, c.bWarp
 	}
-	along := func(bits []Digit) bool {
+	along := func(bits []layout.Digit) bool {
 		if len(bits) < chunk || t.ext[0]%(1<<chunk) != 0 {
 			return false
 		}
@@ -290,19 +291,19 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 		return true
 	}
 	trans := ""
-	var lane []Digit
+	var lane []layout.Digit
 	high := c.kBits[in+2] // the depth's bit that tells the matrices of a fragment apart
 	switch {
 	case along(c.kBits):
-		lane = append(append([]Digit(nil), rows[:3]...), high)
+		lane = append(append([]layout.Digit(nil), rows[:3]...), high)
 		if arg == c.a {
-			lane = append(append([]Digit(nil), rows[:4]...), high)
+			lane = append(append([]layout.Digit(nil), rows[:4]...), high)
 		}
 	case in == 1 && along(rows):
 		trans = ".trans"
-		lane = append(append([]Digit(nil), c.kBits[:3]...), high)
+		lane = append(append([]layout.Digit(nil), c.kBits[:3]...), high)
 		if arg == c.a {
-			lane = append(append([]Digit(nil), c.kBits[:3]...), rows[3], high)
+			lane = append(append([]layout.Digit(nil), c.kBits[:3]...), rows[3], high)
 		}
 	default:
 		return nil
@@ -313,21 +314,21 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 		// Two neighbouring columns of tiles in one instruction, where there are as many.
 		if len(reps) > 0 && reps[0].Size%2 == 0 {
 			d := reps[0]
-			lane = append(lane, Digit{Axis: d.Axis, Stride: d.Stride, Size: 2})
-			rest := append([]Digit(nil), reps[1:]...)
+			lane = append(lane, layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: 2})
+			rest := append([]layout.Digit(nil), reps[1:]...)
 			if d.Size > 2 {
-				rest = append([]Digit{{Axis: d.Axis, Stride: d.Stride * 2, Size: d.Size / 2}}, rest...)
+				rest = append([]layout.Digit{{Axis: d.Axis, Stride: d.Stride * 2, Size: d.Size / 2}}, rest...)
 			}
 			reps = rest
 			count, pair = 4, true
 		} else {
-			lane = append(lane, Digit{Size: 2})
+			lane = append(lane, layout.Digit{Size: 2})
 		}
 	}
-	l := Layout{Lane: lane, Warp: warp}
+	l := layout.Layout{Lane: lane, Warp: warp}
 	l.Reg = append(append(append(l.Reg, c.kReps...), reps...), c.batchDigits()...)
 	x := k.accessing(t, l)
-	steps, nReps := Product(c.kReps), Product(reps)
+	steps, nReps := layout.Product(c.kReps), layout.Product(reps)
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		which := rep

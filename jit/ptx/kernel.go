@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
@@ -23,7 +24,7 @@ type kernel struct {
 	prices    map[priced]int
 	multiples map[*ir.Value]int64
 	loops     map[*ir.Axis][]*ir.Op
-	home      map[*ir.Value]Layout
+	home      map[*ir.Value]layout.Layout
 	// products are the contractions, with their layouts.
 	products map[*ir.Op]*contraction
 
@@ -60,7 +61,7 @@ type use struct {
 
 // held is a value in registers, in one layout.
 type held struct {
-	layout Layout
+	layout layout.Layout
 	regs   []asm.Reg
 }
 
@@ -78,7 +79,7 @@ func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		f: f, plan: p, target: t, a: asm.New(t), warps: p.Warps,
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
-		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]Layout{},
+		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout.Layout{},
 		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{},
 	}
@@ -117,7 +118,7 @@ func (k *kernel) pop() {
 }
 
 // hold records a value's registers.
-func (k *kernel) hold(v *ir.Value, l Layout, regs []asm.Reg) {
+func (k *kernel) hold(v *ir.Value, l layout.Layout, regs []asm.Reg) {
 	k.scope.values[v] = append(k.scope.values[v], held{l, regs})
 }
 
@@ -138,7 +139,7 @@ func (k *kernel) lower() {
 	})
 	for _, p := range k.f.Params() {
 		if p.Kind == ir.ParamScalar {
-			k.hold(p.Scalar, Uniform(k.warps), []asm.Reg{k.scalarParam(p)})
+			k.hold(p.Scalar, layout.Uniform(k.warps), []asm.Reg{k.scalarParam(p)})
 		}
 	}
 	k.grid()

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -86,7 +87,7 @@ func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to 
 
 // load emits a load for a result in the layout l. Elements that do not exist are
 // not read and become 0; those that a checked index puts outside become the else value.
-func (k *kernel) load(op *ir.Op, l Layout) []asm.Reg {
+func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	t, axes := op.Tensor, op.Result().Type.Axes
 	k.orderRead(t)
 	x := k.addressing(op, l)
@@ -117,8 +118,8 @@ func (k *kernel) load(op *ir.Op, l Layout) []asm.Reg {
 }
 
 // laneAligned lowers a vector width until every thread's first element along c is a multiple of it.
-func (k *kernel) laneAligned(l Layout, c *ir.Axis, v int) int {
-	for _, ds := range [][]Digit{l.Lane, l.Warp} {
+func (k *kernel) laneAligned(l layout.Layout, c *ir.Axis, v int) int {
+	for _, ds := range [][]layout.Digit{l.Lane, l.Warp} {
 		for _, d := range ds {
 			for d.Axis == c && c != nil && d.Stride%v != 0 {
 				v /= 2
@@ -158,7 +159,7 @@ func (k *kernel) storeOp(op *ir.Op) {
 }
 
 // unrounded gives a value that is about to be packed: before a conversion that packing does anyway, where that is at hand.
-func (k *kernel) unrounded(v *ir.Value, want Layout) []asm.Reg {
+func (k *kernel) unrounded(v *ir.Value, want layout.Layout) []asm.Reg {
 	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
 		for _, h := range k.copies(v.Def.Args[0]) {
 			if from, ok := h.layout.Permutation(want, v.Type.Axes); ok {
@@ -175,9 +176,9 @@ func (k *kernel) unrounded(v *ir.Value, want Layout) []asm.Reg {
 }
 
 // owner is the predicate of the first of the threads that hold copies; no register when there are none.
-func (k *kernel) owner(l Layout) asm.Reg {
+func (k *kernel) owner(l layout.Layout) asm.Reg {
 	mask, at := 0, 0
-	scan := func(ds []Digit) {
+	scan := func(ds []layout.Digit) {
 		for _, d := range ds {
 			bits := 0
 			for 1<<bits < d.Size {

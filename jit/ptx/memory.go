@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -159,10 +160,10 @@ func (k *kernel) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
 }
 
 // accessLayout is the layout in which an access is widest, and how many bytes a thread then moves at once.
-func (k *kernel) accessLayout(op *ir.Op) (Layout, int) {
+func (k *kernel) accessLayout(op *ir.Op) (layout.Layout, int) {
 	axes := indexAxes(op)
 	if len(axes) == 0 {
-		return Uniform(k.warps), op.Tensor.DType.Size()
+		return layout.Uniform(k.warps), op.Tensor.DType.Size()
 	}
 	dims := k.access(op)
 	c := contiguous(dims)
@@ -191,15 +192,15 @@ func (k *kernel) accessLayout(op *ir.Op) (Layout, int) {
 	}
 	n := volume(order)
 	if c != nil {
-		v = min(v, PowerAbove(int(c.Extent)))
+		v = min(v, layout.PowerAbove(int(c.Extent)))
 	}
-	v = max(1, min(v, PowerBelow(n/(k.warps*Lanes))))
-	return Blocked(order, extents(order), v, k.warps), v * op.Tensor.DType.Size()
+	v = max(1, min(v, layout.PowerBelow(n/(k.warps*layout.Lanes))))
+	return layout.Blocked(order, extents(order), v, k.warps), v * op.Tensor.DType.Size()
 }
 
 // storeLayout is the layout in which a store takes its value: the value's own where that writes
 // whole sectors, else the access's.
-func (k *kernel) storeLayout(op *ir.Op) Layout {
+func (k *kernel) storeLayout(op *ir.Op) layout.Layout {
 	if op.Code == lang.OpStore && op.Collides() {
 		return k.scatterLayout(op)
 	}
@@ -260,13 +261,13 @@ type addressing struct {
 	k      *kernel
 	tensor *ir.Tensor
 	dims   []dimAccess
-	l      Layout
+	l      layout.Layout
 	base   asm.Reg
 	// gathered are the registers of the indices that are tiles.
 	gathered map[int][]asm.Reg
 }
 
-func (k *kernel) addressing(op *ir.Op, l Layout) *addressing {
+func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
 	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]asm.Reg{}}
 	x.base = k.pointer(op.Tensor)
 	// What holds longest comes first, so that it is computed outside the loops.

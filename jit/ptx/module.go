@@ -1,6 +1,6 @@
 // Package ptx compiles tile IR to PTX text. A tile becomes an array of
 // registers in each thread; a layout says which elements those are. Layouts are
-// linear maps (layout.go), chosen from a few anchors (assign.go); everything else follows.
+// linear maps (jit/layout), chosen from a few anchors (assign.go); everything else follows.
 package ptx
 
 import (
@@ -10,6 +10,7 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
@@ -190,12 +191,12 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 // module prints what was lowered.
 func (k *kernel) module() *Module {
 	m := &Module{
-		Entry: identifier(k.f.Name), Threads: k.warps * Lanes, Shared: k.arena.peak,
+		Entry: identifier(k.f.Name), Threads: k.warps * layout.Lanes, Shared: k.arena.peak,
 		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.f.ScratchBytes(),
 		Grid: k.f.Grid(), Params: k.f.Params(), Maps: k.maps,
 	}
 	if k.producing {
-		m.Threads += Lanes
+		m.Threads += layout.Lanes
 	}
 	text := asm.Kernel{
 		About: []string{k.f.Name, fmt.Sprint("plan ", k.plan)}, Target: k.target.Name, Name: m.Entry,

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -32,9 +33,9 @@ type pipeline struct {
 // pipelined is one load of the slice.
 type pipelined struct {
 	load *ir.Op
-	tile *sharedTile // of a stage; its buffer is that of all stages
-	l    Layout      // in which threads copy
-	vec  int         // neighbours that one copy moves
+	tile *sharedTile   // of a stage; its buffer is that of all stages
+	l    layout.Layout // in which threads copy
+	vec  int           // neighbours that one copy moves
 }
 
 // newPipeline cuts a loop and emits the first copies; a loop with nothing to run ahead gives an empty pipeline.
@@ -130,7 +131,7 @@ func (k *kernel) slice(loop *ir.Op) []pipelined {
 		if vec*v.Type.DType.Size() < 4 {
 			continue // cp.async moves 4, 8 or 16 bytes
 		}
-		items = append(items, pipelined{op, tile, Blocked(tile.axes, tile.ext, vec, k.warps), vec})
+		items = append(items, pipelined{op, tile, layout.Blocked(tile.axes, tile.ext, vec, k.warps), vec})
 	}
 	return items
 }
@@ -203,7 +204,7 @@ func (p *pipeline) at(x pipelined, stage asm.Number) *sharedTile {
 }
 
 // copyAsync copies a load's elements to a tile; those that do not exist become 0.
-func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l Layout, vec int) {
+func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout.Layout, vec int) {
 	from, to := k.addressing(op, l), k.accessing(t, l)
 	c := t.contiguous()
 	groups, n := l.Groups(c, vec)

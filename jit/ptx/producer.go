@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
@@ -70,9 +71,9 @@ func (k *kernel) planProducer() {
 		a.Do("fence.mbarrier_init.release.cluster")
 		a.Do("bar.sync", asm.Int(0))
 		k.consume = a.Label()
-		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.warps*Lanes))).Do("bra.uni", k.consume)
+		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.warps*layout.Lanes))).Do("bra.uni", k.consume)
 		a.Comment("the producer is one thread")
-		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.warps*Lanes))).Do("ret")
+		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.warps*layout.Lanes))).Do("ret")
 	})
 }
 
@@ -223,7 +224,7 @@ func (p *pipeline) wipe() {
 		if t.contiguous() == p.op.Axis {
 			vec = 1
 		}
-		l := Blocked(t.axes, t.ext, vec, k.warps)
+		l := layout.Blocked(t.axes, t.ext, vec, k.warps)
 		to := k.accessing(t, l)
 		groups, n := l.Groups(t.contiguous(), vec)
 		zeros := slices.Repeat([]asm.Reg{elem.Zero(k.a, t.d)}, n)
@@ -277,7 +278,7 @@ func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 // arrive is one arrival of the warp.
 func (p *pipeline) arrive(bar asm.Reg) {
 	k := p.k
-	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(Lanes-1)), asm.Int(0))
+	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), asm.Int(0))
 	k.a.If(first).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
 }
 

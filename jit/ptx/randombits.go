@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -35,12 +36,12 @@ func randomAxis(op *ir.Op) *ir.Axis {
 
 // randomBits emits random bits for a result in the layout l. Where a thread has
 // neighbours along the first coordinate, the even one first, they share a call of Philox.
-func (k *kernel) randomBits(op *ir.Op, l Layout, args [][]asm.Reg) []asm.Reg {
+func (k *kernel) randomBits(op *ir.Op, l layout.Layout, args [][]asm.Reg) []asm.Reg {
 	argument := func(i, r int) asm.Reg { return args[i][l.Project(r, op.Args[i].Type.Axes)] }
 	out := make([]asm.Reg, l.Regs())
 	axis := randomAxis(op)
 	paired := axis != nil && k.startMultiple(axis)%2 == 0
-	for _, ds := range [][]Digit{l.Lane, l.Warp} {
+	for _, ds := range [][]layout.Digit{l.Lane, l.Warp} {
 		for _, d := range ds {
 			paired = paired && (d.Axis != axis || d.Stride%2 == 0)
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -226,16 +227,16 @@ func (k *kernel) exchange(x asm.Reg, mode string, by asm.Number, clamp int) asm.
 }
 
 // reduceWarps combines what the warps hold, where warps divide a reduced axis: each writes its part, each reads all.
-func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out Layout, held [][]asm.Reg) [][]asm.Reg {
+func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layout.Layout, held [][]asm.Reg) [][]asm.Reg {
 	over := ir.Type{Axes: op.Over}
 	// A synthetic axis numbers the parts; its digits take the place of the reduced ones.
 	parts := &ir.Axis{Name: "part", Kind: ir.Whole}
-	from := Layout{Reg: out.Reg, Lane: out.Lane, Warp: make([]Digit, len(l.Warp))}
+	from := layout.Layout{Reg: out.Reg, Lane: out.Lane, Warp: make([]layout.Digit, len(l.Warp))}
 	n := 1
 	for i, g := range l.Warp {
 		from.Warp[i] = out.Warp[i]
 		if g.Axis != nil && over.Has(g.Axis) {
-			from.Warp[i] = Digit{Axis: parts, Stride: n, Size: g.Size}
+			from.Warp[i] = layout.Digit{Axis: parts, Stride: n, Size: g.Size}
 			n *= g.Size
 		}
 	}
@@ -243,7 +244,7 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out Layo
 		return held
 	}
 	parts.Len, parts.Extent = int64(n), int64(n)
-	to := Layout{Reg: append([]Digit{{Axis: parts, Stride: 1, Size: n}}, out.Reg...), Lane: out.Lane, Warp: out.Warp}
+	to := layout.Layout{Reg: append([]layout.Digit{{Axis: parts, Stride: 1, Size: n}}, out.Reg...), Lane: out.Lane, Warp: out.Warp}
 	kept := ir.Without(op.Args[0].Type.Axes, op.Over)
 	axes := append([]*ir.Axis{parts}, kept...)
 	ext := []int{n}

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 )
 
@@ -11,9 +12,9 @@ import (
 // register, and of the lanes that name one element the last.
 
 // scatterLayout is the layout in which a store that may collide takes its value.
-func (k *kernel) scatterLayout(op *ir.Op) Layout {
+func (k *kernel) scatterLayout(op *ir.Op) layout.Layout {
 	axes := reversed(k.f.InOrder(op.AccessAxes()))
-	return InOrder(axes, extents(axes), k.warps)
+	return layout.InOrder(axes, extents(axes), k.warps)
 }
 
 // scatter emits a store that may collide.
@@ -25,7 +26,7 @@ func (k *kernel) scatter(op *ir.Op) {
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	owner := k.owner(l)
-	lane := k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(Lanes-1))
+	lane := k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1))
 	wins, at := make([]asm.Reg, l.Regs()), make([]asm.Reg, l.Regs())
 	for r := range wins {
 		p := k.both(k.both(owner, k.mask(l, axes, r)), x.inside(r))
@@ -36,7 +37,7 @@ func (k *kernel) scatter(op *ir.Op) {
 			key = a.Op(asm.B64, "selp.b64", key, asm.Int(0), p)
 		}
 		same := a.Op(asm.B32, "match.any.sync.b64", key, asm.AllLanes)
-		last := a.Op(asm.B32, "sub.s32", asm.Int(Lanes-1), a.Op(asm.B32, "clz.b32", same))
+		last := a.Op(asm.B32, "sub.s32", asm.Int(layout.Lanes-1), a.Op(asm.B32, "clz.b32", same))
 		wins[r] = a.Op(asm.Pred, "setp.eq.s32", last, lane)
 		if p.Valid() {
 			wins[r] = a.Op(asm.Pred, "and.pred", wins[r], p)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -37,7 +38,7 @@ func (b buffer) overlaps(c buffer) bool { return b.at < c.at+c.size && c.at < b.
 func (k *kernel) allocate(size int, what string) buffer {
 	m := &k.arena
 	b := buffer{at: m.top, size: (size + 127) / 128 * 128, name: what}
-	align := min(1024, PowerAbove(b.size)) // where a swizzle pattern begins
+	align := min(1024, layout.PowerAbove(b.size)) // where a swizzle pattern begins
 	b.at = (b.at + align - 1) / align * align
 	m.top = b.at + b.size
 	for len(m.live) > 0 && m.live[len(m.live)-1].at >= b.at {
@@ -74,7 +75,7 @@ func (k *kernel) release(b buffer) { k.arena.top = b.at }
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() {
 	if k.producing {
-		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.warps*Lanes))
+		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.warps*layout.Lanes))
 	} else {
 		k.a.Do("bar.sync", asm.Int(0))
 	}
@@ -157,7 +158,7 @@ func newShared(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *sharedT
 		}
 		for i := 1; i < len(t.ext)-1; i++ {
 			if t.ext[i] < 8 {
-				t.ext[i] = PowerAbove(t.ext[i])
+				t.ext[i] = layout.PowerAbove(t.ext[i])
 			} else {
 				t.ext[i] = (t.ext[i] + 7) / 8 * 8
 			}
@@ -220,7 +221,7 @@ const panelBytes = 128
 type sharedAccess struct {
 	k *kernel
 	t *sharedTile
-	l Layout
+	l layout.Layout
 	// thread is the thread's part of the address, without the tile's place.
 	thread asm.Number
 	linear bool
@@ -237,7 +238,7 @@ func (x *sharedAccess) moved(r int, by asm.Reg, plus int) asm.Addr {
 }
 
 // accessing prepares the addresses of a layout's elements.
-func (k *kernel) accessing(t *sharedTile, l Layout) *sharedAccess {
+func (k *kernel) accessing(t *sharedTile, l layout.Layout) *sharedAccess {
 	x := &sharedAccess{k: k, t: t, l: l, linear: t.linear(l)}
 	if x.linear {
 		x.thread = x.compute(func(a *ir.Axis) asm.Number { return k.threadCoord(l, a) })
@@ -292,11 +293,11 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 
 // linear reports that an element's offset is the thread's, XORed with a constant
 // in the swizzled bits, plus a constant: checked on every thread and register.
-func (t *sharedTile) linear(l Layout) bool {
+func (t *sharedTile) linear(l layout.Layout) bool {
 	type spot struct{ row, column int }
 	var threads, regs []spot
 	for w := range l.Warps() {
-		for n := range Lanes {
+		for n := range layout.Lanes {
 			row, column := t.place(func(a *ir.Axis) int { return l.ThreadCoord(n, w, a) })
 			threads = append(threads, spot{row, column})
 		}
@@ -366,7 +367,7 @@ func (x *sharedAccess) at(r int) asm.Addr {
 
 // write stores a value held in the layout l, zeros for the elements that do not
 // exist along the axes in zeroed. Elements that the tile has no room for are dropped.
-func (k *kernel) write(t *sharedTile, v *ir.Value, l Layout, regs []asm.Reg, zeroed []*ir.Axis) {
+func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.Reg, zeroed []*ir.Axis) {
 	k.writing(t.buffer)
 	x := k.accessing(t, l)
 	owner := k.owner(l)
@@ -392,13 +393,13 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l Layout, regs []asm.Reg, zer
 }
 
 // room narrows p to the threads whose element r lies in the first ext elements of the tile; false when no thread's does.
-func (k *kernel) room(t *sharedTile, ext []int, l Layout, r int, p asm.Reg) (asm.Reg, bool) {
+func (k *kernel) room(t *sharedTile, ext []int, l layout.Layout, r int, p asm.Reg) (asm.Reg, bool) {
 	for i, a := range t.axes {
 		c := l.RegCoord(r, a)
 		if c >= ext[i] {
 			return p, false
 		}
-		if c+Reach(a, l.Lane, l.Warp) <= ext[i] {
+		if c+layout.Reach(a, l.Lane, l.Warp) <= ext[i] {
 			continue
 		}
 		p = k.both(p, k.a.Calc(asm.Pred, "setp.lt.s32", k.threadCoord(l, a), asm.Int(ext[i]-c)))
@@ -407,7 +408,7 @@ func (k *kernel) room(t *sharedTile, ext []int, l Layout, r int, p asm.Reg) (asm
 }
 
 // fetchTile loads a tile's elements into registers of the layout l; those that the tile has no room for are 0.
-func (k *kernel) fetchTile(t *sharedTile, l Layout) []asm.Reg {
+func (k *kernel) fetchTile(t *sharedTile, l layout.Layout) []asm.Reg {
 	k.reading(t.buffer)
 	x := k.accessing(t, l)
 	c := t.contiguous()
@@ -458,7 +459,7 @@ func (k *kernel) zeroPadded(v *ir.Value) bool {
 }
 
 // convert moves a value to another layout through shared memory.
-func (k *kernel) convert(v *ir.Value, from held, want Layout) []asm.Reg {
+func (k *kernel) convert(v *ir.Value, from held, want layout.Layout) []asm.Reg {
 	axes := conversionOrder(v.Type.Axes, from.layout, want)
 	ext, filled := make([]int, len(axes)), make([]int, len(axes))
 	for i, a := range axes {
@@ -478,7 +479,7 @@ func (k *kernel) convert(v *ir.Value, from held, want Layout) []asm.Reg {
 
 // conversionOrder puts first the axis along which a thread holds most
 // neighbours, on the side that reads if both have some.
-func conversionOrder(axes []*ir.Axis, from, want Layout) []*ir.Axis {
+func conversionOrder(axes []*ir.Axis, from, want layout.Layout) []*ir.Axis {
 	out := append([]*ir.Axis(nil), axes...)
 	best, run := 0, 0
 	for i, a := range out {

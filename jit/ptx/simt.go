@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -9,13 +10,13 @@ import (
 
 // simtLayout is the layout of a result that the ordinary cores compute: every
 // thread owns neighbours along the columns, a warp a row of them.
-func (k *kernel) simtLayout(c *contraction) Layout {
+func (k *kernel) simtLayout(c *contraction) layout.Layout {
 	axes := append(append(append([]*ir.Axis(nil), c.n...), c.m...), c.batch...)
 	if len(axes) == 0 {
-		return Uniform(k.warps)
+		return layout.Uniform(k.warps)
 	}
-	vec := min(4, PowerBelow(int(axes[0].Extent)), PowerBelow(max(1, volume(axes)/(k.warps*Lanes))))
-	return Blocked(axes, extents(axes), vec, k.warps)
+	vec := min(4, layout.PowerBelow(int(axes[0].Extent)), layout.PowerBelow(max(1, volume(axes)/(k.warps*layout.Lanes))))
+	return layout.Blocked(axes, extents(axes), vec, k.warps)
 }
 
 // simtTile puts an operand in shared memory with the depth outermost, so that a
@@ -63,7 +64,7 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	}
 	// An operand's element of register r, at depth 0, and the bytes of a step.
 	var spots [2]*sharedAccess
-	var slices [2]Layout
+	var slices [2]layout.Layout
 	var strides [2]int
 	for i, t := range tiles {
 		free := ir.Without(t.axes, c.k)

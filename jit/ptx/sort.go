@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -24,7 +25,7 @@ func (k *kernel) sort(op *ir.Op) {
 	d := x.Type.DType
 	axes := append([]*ir.Axis{axis}, ir.Without(result.Type.Axes, op.Over)...)
 	ext := extents(axes)
-	ext[0] = max(PowerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
+	ext[0] = max(layout.PowerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
 
 	// Keys of up to 32 bits share a word with the place; others have one of their own.
 	s := &sorting{k: k, op: op, words: newShared(lang.U64, axes, ext, false)}
@@ -123,7 +124,7 @@ func (s *sorting) rows() int { return s.words.bytes() / s.words.rowBytes() }
 // each emits a loop in which the threads share n pieces of work: piece has the
 // number of one. The loop is the same for all threads; those without work skip it.
 func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
-	a, threads := s.k.a, s.k.warps*Lanes
+	a, threads := s.k.a, s.k.warps*layout.Lanes
 	piece := a.Reg(asm.B32)
 	s.k.a.Move(piece, s.k.tid)
 	var within asm.Reg

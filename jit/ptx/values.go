@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -9,7 +10,7 @@ import (
 
 // get gives a value's registers in a layout: those at hand, those computed
 // again when that is cheap, or those converted through shared memory.
-func (k *kernel) get(v *ir.Value, want Layout) []asm.Reg {
+func (k *kernel) get(v *ir.Value, want layout.Layout) []asm.Reg {
 	axes := v.Type.Axes
 	copies := k.copies(v)
 	for _, h := range copies {
@@ -37,10 +38,10 @@ func (k *kernel) get(v *ir.Value, want Layout) []asm.Reg {
 }
 
 // scalar gives the register of a scalar.
-func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, Uniform(k.warps))[0] }
+func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, layout.Uniform(k.warps))[0] }
 
 // recompute emits an operation for a result in the layout l.
-func (k *kernel) recompute(op *ir.Op, l Layout) []asm.Reg {
+func (k *kernel) recompute(op *ir.Op, l layout.Layout) []asm.Reg {
 	switch op.Code {
 	case lang.OpLoad:
 		return k.load(op, l)
@@ -92,7 +93,7 @@ func (k *kernel) create(op *ir.Op) {
 }
 
 // elementwise emits an elementwise operation or a conversion, for a result in the layout l.
-func (k *kernel) elementwise(op *ir.Op, l Layout) []asm.Reg {
+func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
 	args := make([][]asm.Reg, len(op.Args))
 	for i, v := range op.Args {
 		args[i] = k.get(v, l.Slice(v.Type.Axes))

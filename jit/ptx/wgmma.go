@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
@@ -32,7 +33,7 @@ func (k *kernel) fitsWgmma(c *contraction) bool {
 		return false
 	}
 	m, n, depth := c.m[0], c.n[0], c.k[0]
-	if PowerAbove((int(m.Extent)+15)/16) < k.warps || n.Extent > 256 || !asked && n.Extent < wgmmaColumns {
+	if layout.PowerAbove((int(m.Extent)+15)/16) < k.warps || n.Extent > 256 || !asked && n.Extent < wgmmaColumns {
 		return false
 	}
 	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.mma.depth-1)/c.mma.depth*c.mma.depth
@@ -151,8 +152,8 @@ func (k *kernel) multiplyWide(c *contraction, acc []asm.Reg) []asm.Reg {
 	k.reading(columns.tile.buffer)
 	rightAt, tB := k.wideOperand(c, c.b, columns.tile)
 
-	steps, reps := Product(c.kReps), Product(c.mReps)
-	n := 8 * Product(c.nReps)
+	steps, reps := layout.Product(c.kReps), layout.Product(c.mReps)
+	n := 8 * layout.Product(c.nReps)
 	if c.mma.elements[0] != c.mma.elements[1] {
 		a.Require(84)
 	}

@@ -1,4 +1,7 @@
-package ptx
+// Package layout says where the elements of a tile are: a layout is a linear map from the digits of a thread's register,
+// its lane and its warp to coordinates along the tile's axes. It knows axes as names with extents, and must not know
+// what is computed, for which machine, or in which text.
+package layout
 
 import (
 	"fmt"
