@@ -1,12 +1,8 @@
 package ptx
 
 import (
-	"slices"
-
-	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
-	"tilec/lang"
 )
 
 // This file reads operands of bytes that lie along their rows (or columns), where
@@ -16,37 +12,8 @@ import (
 // that one fragment holds are every other one: the lanes count in twos, and the odd
 // rows are the fragment's second half, or the next tile of columns.
 
-// layAcross decides which operands are read so, and orders the digits of their rows
-// and columns for it. It gives the repetition that tells the two tiles of columns
-// apart, which no warps may divide.
-func (k *kernel) layAcross(c *contraction) (between []layout.Digit) {
-	if c.mma.inRegister != 2 {
-		return nil
-	}
-	if c.aAcross = k.liesAcross(c.op.Args[c.a], c.m); c.aAcross {
-		c.mBits = append(slices.Clone(c.mBits[1:]), c.mBits[0])
-	}
-	if c.bAcross = k.liesAcross(c.op.Args[c.b], c.n); c.bAcross {
-		c.nBits, c.nReps = flatten(c.n, 4)
-		between, c.nBits = c.nBits[:1:1], c.nBits[1:]
-	}
-	return between
-}
-
-// liesAcross reports a load that is contiguous along the first of the axes, with at least 16 bytes of it.
-func (k *kernel) liesAcross(v *ir.Value, axes []*ir.Axis) bool {
-	return len(axes) > 0 && axes[0].Extent > 8 && v.Def != nil && v.Def.Code == lang.OpLoad && contiguous(k.access(v.Def)) == axes[0]
-}
-
-func (c *contraction) across(arg int) bool {
-	if arg == c.a {
-		return c.aAcross
-	}
-	return c.bAcross
-}
-
 // loadAcross reads fragments by ldmatrix and takes their bytes apart; nil when the tile does not lie as that needs.
-func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+func (k *kernel) loadAcross(c *Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	axis, reps, warp := c.m, c.mReps, c.aWarp
 	if arg == c.b {
 		axis, reps, warp = c.n, c.nReps[1:], c.bWarp

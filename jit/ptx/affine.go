@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"tilec/jit/ir"
-	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
@@ -120,7 +119,7 @@ func affineSum(op *ir.Op, depth int) (affine, bool) {
 // in64 reports an expression with a position or a scalar of 64 bits: its value is computed in 64.
 func (f affine) in64() bool {
 	for _, t := range f.terms {
-		if countClass(t.axis) == asm.B64 {
+		if t.axis.Counts().Bits() == 64 {
 			return true
 		}
 	}

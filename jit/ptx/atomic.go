@@ -4,21 +4,11 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
-	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
 	"tilec/lang"
 )
-
-// atomicLayout is the layout in which an atomic goes over its elements: that of
-// the old values where something needs them, else as for a store.
-func (k *kernel) atomicLayout(op *ir.Op) layout.Layout {
-	if op.Old {
-		return k.home[op.Result()]
-	}
-	return k.storeLayout(op)
-}
 
 // atomicOp emits an atomic. One thread changes each element, whatever the
 // layout repeats; the others get what it saw through shared memory.

@@ -50,8 +50,8 @@ func (k *kernel) size(d *ir.Dim) asm.Number {
 	})
 }
 
-// grid decomposes the block number into the positions of the grid axes, the last axis fastest.
-func (k *kernel) grid() {
+// number decomposes the block number into the positions of the grid axes, the last axis fastest.
+func (k *kernel) number() {
 	axes := k.f.Grid()
 	if len(axes) == 0 && k.clusterSize() <= 1 {
 		k.startDebugOutput(nil, nil)
@@ -61,7 +61,7 @@ func (k *kernel) grid() {
 		rest := k.blockNumber()
 		numbers := make([]asm.Reg, len(axes))
 		last := len(axes) - 1
-		if len(k.products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar {
+		if k.Program.grouped {
 			rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
 			last -= 2
 		}
@@ -131,131 +131,8 @@ func (k *kernel) blocksOf(x *ir.Axis) asm.Number {
 	return k.a.Op(asm.B32, "div.u32", up, asm.Int(x.Extent))
 }
 
-// ragged reports an axis whose range may have fewer positions than its extent.
-func (k *kernel) ragged(a *ir.Axis) bool {
-	switch {
-	case a.Kind == ir.Whole || a.Scalar:
-		return false
-	case a.Kind == ir.Grid:
-		return a.Dim.Multiple()%a.Extent != 0
-	}
-	return len(k.loops[a]) == 0 || k.endMultiple(a)%a.Extent != 0 || k.startMultiple(a)%a.Extent != 0
-}
-
 // partial reports an axis whose range, in the code being emitted, may have fewer positions than its extent.
 func (k *kernel) partial(a *ir.Axis) bool { return k.ragged(a) && !k.state(a).full }
-
-// manyMultiples stands for what divides zero.
-const manyMultiples = 1 << 40
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-// startMultiple and endMultiple are numbers known to divide the start and the end of an axis's range.
-func (k *kernel) startMultiple(a *ir.Axis) int64 {
-	switch a.Kind {
-	case ir.Grid:
-		return a.Extent
-	case ir.Whole:
-		return multipleOf(a.Lo)
-	}
-	m := a.Extent
-	for _, op := range k.loops[a] {
-		m = gcd(m, k.multiple(op.Args[0]))
-	}
-	return m
-}
-
-func (k *kernel) endMultiple(a *ir.Axis) int64 {
-	if a.Kind == ir.Whole {
-		return multipleOf(a.Lo + a.Len)
-	}
-	if a.Kind == ir.Grid {
-		return gcd(a.Extent, a.Dim.Multiple())
-	}
-	m := k.startMultiple(a)
-	for _, op := range k.loops[a] {
-		m = gcd(m, k.multiple(op.Args[1]))
-		if !withinDim(op.Args[1], a.Dim) {
-			m = gcd(m, a.Dim.Multiple())
-		}
-	}
-	return m
-}
-
-// withinDim reports a bound that is at most the size of the dimension for sure.
-func withinDim(hi *ir.Value, d *ir.Dim) bool {
-	switch {
-	case d == nil:
-		return true
-	case hi.Def == nil:
-		return false
-	case hi.Def.Code == lang.OpConst:
-		return d.Known() && hi.Def.Const.Int <= d.Value
-	case hi.Def.Code == lang.OpSize:
-		return hi.Def.Dim == d
-	case hi.Def.Code == lang.OpEnd:
-		return hi.Def.Axis.Dim == d
-	}
-	return false
-}
-
-func multipleOf(n int64) int64 {
-	if n == 0 {
-		return manyMultiples
-	}
-	if n < 0 {
-		return -n
-	}
-	return n
-}
-
-// multiple is a number known to divide an integer scalar.
-func (k *kernel) multiple(v *ir.Value) int64 {
-	m, ok := k.multiples[v]
-	if !ok {
-		m = k.multipleOf(v)
-		k.multiples[v] = m
-	}
-	return m
-}
-
-func (k *kernel) multipleOf(v *ir.Value) int64 {
-	op := v.Def
-	if op == nil {
-		for a, loops := range k.loops {
-			for _, l := range loops {
-				if l.Blocks[0].Params[0] == v {
-					return k.startMultiple(a)
-				}
-			}
-		}
-		return 1
-	}
-	switch op.Code {
-	case lang.OpConst:
-		return multipleOf(op.Const.Int)
-	case lang.OpStart:
-		return k.startMultiple(op.Axis)
-	case lang.OpEnd:
-		return k.endMultiple(op.Axis)
-	case lang.OpSize:
-		return multipleOf(op.Dim.Multiple())
-	case lang.OpAdd, lang.OpSub, lang.OpMin, lang.OpMax:
-		return gcd(k.multiple(op.Args[0]), k.multiple(op.Args[1]))
-	case lang.OpMul:
-		return min(k.multiple(op.Args[0]), 1<<20) * min(k.multiple(op.Args[1]), 1<<20)
-	case lang.OpCast:
-		if op.Args[0].Type.DType.IsInt() && v.Type.DType.IsInt() {
-			return k.multiple(op.Args[0])
-		}
-	}
-	return 1
-}
 
 // threadCoord is the thread's part of the coordinate along a.
 func (k *kernel) threadCoord(l layout.Layout, a *ir.Axis) asm.Number {
@@ -287,7 +164,7 @@ func (k *kernel) threadCoord(l layout.Layout, a *ir.Axis) asm.Number {
 		}
 	}
 	scan(l.Lane, 0, layout.Lanes)
-	scan(l.Warp, 5, k.warps)
+	scan(l.Warp, 5, k.Warps)
 	if len(fields) == 0 {
 		return asm.Int(0)
 	}
@@ -297,7 +174,7 @@ func (k *kernel) threadCoord(l layout.Layout, a *ir.Axis) asm.Number {
 		if f.at > 0 {
 			x = k.a.Calc(asm.B32, "shr.u32", x, asm.Int(f.at))
 		}
-		if 1<<(f.at+f.bits) < k.warps*layout.Lanes {
+		if 1<<(f.at+f.bits) < k.Warps*layout.Lanes {
 			x = k.a.Calc(asm.B32, "and.b32", x, asm.Int(1<<f.bits-1))
 		}
 		if r, ok := sum.(asm.Reg); ok {

@@ -16,21 +16,6 @@ import (
 // order of their ranks, so that all hold the same bits and the same bits each
 // time. From there on they do the same, and the first of them stores.
 
-// clusterSize is how many blocks of the launch form a cluster.
-func (k *kernel) clusterSize() int { return max(k.plan.Cluster, k.split) }
-
-// splitOver finds over how many blocks loops are divided; 0 for none.
-func splitOver(f *ir.Func) int {
-	n := int64(0)
-	f.Walk(func(op *ir.Op) bool {
-		if op.Code == lang.OpFor && op.Axis != nil && op.Axis.Split > 1 {
-			n = max(n, op.Axis.Split)
-		}
-		return true
-	})
-	return int(n)
-}
-
 // blockNumber is the number of the block among those that differ in the grid's
 // axes. Where clusters are launched whole, blocks beyond the last end at once.
 func (k *kernel) blockNumber() asm.Reg {
@@ -172,10 +157,10 @@ func (k *kernel) join(ops []*ir.Op) {
 			k.hold(op.Results[i], l, out[i])
 		}
 		if op.Exclusive {
-			k.hold(op.Results[len(tiles)], layout.Uniform(k.warps), []asm.Reg{k.anyBefore(op)})
+			k.hold(op.Results[len(tiles)], layout.Uniform(k.Warps), []asm.Reg{k.anyBefore(op)})
 		}
 	}
-	threads := k.warps * layout.Lanes
+	threads := k.Warps * layout.Lanes
 	for len(all) > 0 {
 		n, bytes := 0, 0
 		for n < len(all) && (n == 0 || bytes+all[n].bytes()*threads <= exchangeBytes) {
@@ -200,7 +185,7 @@ func (e joined) bytes() int {
 // thread of the others holds a part of; each reads the parts of all in the order of the blocks.
 func (k *kernel) exchangeParts(all []joined, bytes int) {
 	a, axis := k.a, all[0].op.Axis
-	threads := k.warps * layout.Lanes
+	threads := k.Warps * layout.Lanes
 	a.Comment("the parts of %d blocks", k.split)
 	buffer := k.allocate(bytes, fmt.Sprintf("exchanging the parts of axis %s", axis.Name))
 	k.writing(buffer)

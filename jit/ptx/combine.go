@@ -51,18 +51,6 @@ func joints(l layout.Layout, a *ir.Axis) []joint {
 	return out
 }
 
-// combineLayout is the layout in which a reduce or a scan takes its operands.
-func (k *kernel) combineLayout(op *ir.Op) layout.Layout {
-	if op.Code == lang.OpScan {
-		return k.home[op.Results[0]]
-	}
-	if v := k.reducedOperand(op); v != nil {
-		return k.home[v]
-	}
-	axes := reversed(op.Combined())
-	return layout.Blocked(axes, extents(axes), 1, k.warps)
-}
-
 // combining is the state of a reduce or a scan.
 type combining struct {
 	*kernel
@@ -172,7 +160,7 @@ func (k *kernel) function(of *ir.Op, x, y []asm.Reg) []asm.Reg {
 	for _, op := range fn.Ops {
 		r := op.Result()
 		if op.Code == lang.OpConst {
-			values[r] = k.recompute(op, layout.Uniform(k.warps))[0]
+			values[r] = k.recompute(op, layout.Uniform(k.Warps))[0]
 			continue
 		}
 		args := make([]asm.Reg, len(op.Args))
@@ -419,7 +407,7 @@ func (c *combining) joinWarps(d layout.Digit, wanted bool) {
 	c.now.Warp = slices.Clone(c.now.Warp)
 	c.now.Warp[at] = layout.Digit{Size: d.Size}
 	warp := c.a.Calc(asm.B32, "shr.u32", c.tid, asm.Int(5))
-	here := c.count(d, warp, bit, c.warps)
+	here := c.count(d, warp, bit, c.Warps)
 	for r := range c.totals {
 		order := make([]int, d.Size)
 		for q := range order {

@@ -147,7 +147,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 		}
 	}
 	k.assumeTouched()
-	k.hold(body.Params[0], layout.Uniform(k.warps), []asm.Reg{position})
+	k.hold(body.Params[0], layout.Uniform(k.Warps), []asm.Reg{position})
 	for i, p := range body.Params[1:] {
 		k.hold(p, k.home[p], carried[i])
 	}

@@ -62,18 +62,6 @@ func (k *kernel) site(op *ir.Op) int {
 	return 0
 }
 
-// debugLayout is the layout in which a print takes a tile.
-func (k *kernel) debugLayout(v *ir.Value) layout.Layout {
-	if v.Type.IsScalar() {
-		return layout.Uniform(k.warps)
-	}
-	if l, ok := k.home[v]; ok && !k.cheap(v) {
-		return l
-	}
-	axes := reversed(v.Type.Axes)
-	return layout.Blocked(axes, extents(axes), 1, k.warps)
-}
-
 // printed is an argument of a print: where its elements go in the record.
 type printed struct {
 	v    *ir.Value

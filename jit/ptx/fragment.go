@@ -2,7 +2,6 @@ package ptx
 
 import (
 	"fmt"
-	"slices"
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -26,7 +25,7 @@ type staged struct {
 
 // stage finds the way to an operand: from the registers where a thread holds
 // what it needs, through shared memory otherwise.
-func (k *kernel) stage(c *contraction, arg int) staged {
+func (k *kernel) stage(c *Product, arg int) staged {
 	v := c.op.Args[arg]
 	if regs := k.inRegisters(c, v, c.fragmentLayout(arg)); regs != nil {
 		return staged{regs: regs}
@@ -34,16 +33,8 @@ func (k *kernel) stage(c *contraction, arg int) staged {
 	return staged{tile: k.operandTile(c, arg)}
 }
 
-// fragmentLayout is the layout of an operand's fragments.
-func (c *contraction) fragmentLayout(arg int) layout.Layout {
-	if arg == c.a {
-		return c.aLayout
-	}
-	return c.bLayout
-}
-
 // fragments reads a staged operand.
-func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
+func (k *kernel) fragments(c *Product, arg int, s staged) fragments {
 	l, reps := c.fragmentLayout(arg), layout.Product(c.mReps)
 	if arg == c.b {
 		reps = layout.Product(c.nReps)
@@ -74,7 +65,7 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 
 // inRegisters finds a copy of an operand that every thread holds as the fragment
 // wants it, with the elements that do not exist along the depth replaced by 0.
-func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout.Layout) []asm.Reg {
+func (k *kernel) inRegisters(c *Product, v *ir.Value, l layout.Layout) []asm.Reg {
 	copies := k.copies(v)
 	if v.Def != nil && k.packedCast(v.Def) {
 		copies = append(copies, k.copies(v.Def.Args[0])...)
@@ -103,7 +94,7 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout.Layout) []asm
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *contraction, arg int, l layout.Layout, values []asm.Reg, n int) []asm.Reg {
+func (k *kernel) packFragment(c *Product, arg int, l layout.Layout, values []asm.Reg, n int) []asm.Reg {
 	unit := c.unitBits(arg)
 	per := 1
 	for _, b := range unit {
@@ -133,23 +124,13 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout.Layout, values [
 	return packed
 }
 
-// unitBits are the register bits of one fragment of an operand, low first.
-func (c *contraction) unitBits(arg int) []layout.Digit {
-	in := c.mma.inRegister
-	bits := append([]layout.Digit(nil), c.kBits[:in]...)
-	if arg == c.a {
-		bits = append(bits, c.mBits[3])
-	}
-	return append(bits, c.kBits[in+2:]...)
-}
-
 // operandTile puts an operand in shared memory, or finds it there.
-func (k *kernel) operandTile(c *contraction, arg int) *sharedTile {
+func (k *kernel) operandTile(c *Product, arg int) *sharedTile {
 	v := c.op.Args[arg]
-	want := k.tileFor(c, arg)
+	want := &sharedTile{Tile: *c.tiles[arg]}
 	for s := k.scope; s != nil; s = s.parent {
 		for _, t := range s.tiles[v] {
-			if t.holds(want) {
+			if t.holds(&want.Tile) {
 				return t
 			}
 		}
@@ -160,64 +141,17 @@ func (k *kernel) operandTile(c *contraction, arg int) *sharedTile {
 	return want
 }
 
-// holds reports a tile that serves where want would.
-func (t *sharedTile) holds(want *sharedTile) bool {
-	if t.d != want.d || len(t.axes) != len(want.axes) || t.panels != want.panels || t.async != want.async {
-		return false
-	}
-	for i, a := range t.axes {
-		if want.axes[i] != a || want.ext[i] > t.ext[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// tileFor is the shape of an operand in shared memory: contiguous as it is in
-// global memory, padded to the instruction's sizes.
-func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
-	v := c.op.Args[arg]
-	l := c.fragmentLayout(arg)
-	if c.wide {
-		return k.wideTile(c, arg)
-	}
-	axes := reversed(v.Type.Axes)
-	first := 0
-	if v.Def != nil && v.Def.Code == lang.OpLoad {
-		for i, a := range axes {
-			if a == contiguous(k.access(v.Def)) {
-				first = i
-			}
-		}
-	} else if c.mma.inRegister == 2 { // what is computed may as well lie as fragments want it
-		first = slices.Index(axes, c.k[0])
-	} else {
-		run := 0
-		for i, a := range axes {
-			if n := k.home[v].Run(a, false)*64 + k.home[v].Run(a, true); n > run {
-				first, run = i, n
-			}
-		}
-	}
-	axes[0], axes[first] = axes[first], axes[0]
-	ext := make([]int, len(axes))
-	for i, a := range axes {
-		ext[i] = l.Physical(a)
-	}
-	return newShared(c.element(arg), axes, ext, true)
-}
-
 // fill writes a value to a tile, with 0 for what does not exist along the axes in
 // zeroed, and for what the layout in which the value is held does not reach.
 func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 	if v.Def != nil && k.again(v) {
-		vec := k.sharedVector(t)
+		vec := t.vector()
 		if v.Def.Code == lang.OpLoad {
 			if dims := k.access(v.Def); contiguous(dims) == t.contiguous() {
 				vec = min(vec, k.vector(v.Def.Tensor, dims, t.contiguous()))
 			}
 		}
-		l := layout.Blocked(t.axes, t.ext, vec, k.warps)
+		l := layout.Blocked(t.axes, t.ext, vec, k.Warps)
 		k.write(t, v, l, k.recompute(v.Def, l), zeroed)
 		return
 	}
@@ -246,10 +180,10 @@ func (k *kernel) clear(t *sharedTile) {
 	bytes := &ir.Axis{Name: "byte", Kind: ir.Whole, Len: int64(t.bytes() / 4), Extent: int64(t.bytes() / 4)}
 	raw := newShared(lang.U32, []*ir.Axis{bytes}, []int{t.bytes() / 4}, false)
 	raw.buffer, raw.base = t.buffer, t.base
-	l := layout.Blocked(raw.axes, raw.ext, 4, k.warps)
+	l := layout.Blocked(raw.axes, raw.ext, 4, k.Warps)
 	x := k.accessing(raw, l)
 	zero := elem.Zero(k.a, lang.U32)
-	groups, _ := l.Groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
+	groups, _ := l.Groups(bytes, k.laneAligned(l, bytes, raw.vector()))
 	for _, g := range groups {
 		p, ok := k.room(raw, raw.ext, l, g[0], k.owner(l))
 		if !ok {
@@ -266,7 +200,7 @@ func (k *kernel) clear(t *sharedTile) {
 // matrices reads fragments by ldmatrix: each lane names a row of 16 bytes of one of
 // up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that
 // needs, and for doubles, of which a lane would get halves.
-func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+func (k *kernel) matrices(c *Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	if c.across(arg) {
 		return k.loadAcross(c, arg, t)
 	}
@@ -350,7 +284,7 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 }
 
 // asElements gives tf32 fragments as floats, as the rounding takes them.
-func (k *kernel) asElements(c *contraction, regs []asm.Reg) []asm.Reg {
+func (k *kernel) asElements(c *Product, regs []asm.Reg) []asm.Reg {
 	if c.mma.inRegister > 0 {
 		return regs
 	}
@@ -370,7 +304,7 @@ func (k *kernel) hoistOperands(op *ir.Op, inside map[*ir.Value]bool) {
 			continue
 		}
 		if c.mma == nil {
-			k.simtTile(c, arg)
+			k.inShared(c, arg)
 			continue
 		}
 		if k.inRegisters(c, v, c.fragmentLayout(arg)) == nil {

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"fmt"
+	"maps"
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -13,23 +14,12 @@ import (
 
 // kernel is the state of lowering one Func.
 type kernel struct {
-	f      *ir.Func
-	plan   *plan.Plan
-	target target.Machine
-	a      *asm.Builder
-	warps  int
+	// Program is what has been decided.
+	*Program
+	plan *plan.Plan
+	a    *asm.Builder
 
-	uses map[*ir.Value][]use
-	// prices and multiples remember what is asked of a value again and again.
-	prices    map[priced]int
-	multiples map[*ir.Value]int64
-	loops     map[*ir.Axis][]*ir.Op
-	home      map[*ir.Value]layout.Layout
-	// products are the contractions, with their layouts.
-	products map[*ir.Op]*contraction
-
-	// split is over how many blocks of a cluster axes are divided, 0 for none; sharing is the loop over such an axis around.
-	split   int
+	// sharing is the loop around over an axis that blocks of a cluster divide.
 	sharing *ir.Op
 	// hinted says what became of the hints of accesses.
 	hinted map[*ir.Op]string
@@ -44,19 +34,8 @@ type kernel struct {
 	produced map[*ir.Op]*pipeline
 	producer asm.Code
 	consume  asm.Label
-	// producing: the block has a producer beside the warps that compute.
-	producing bool
-	maps      []*TensorMap
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
-	// revisited are the tensors that a loop may write at one place in several steps.
-	revisited map[*ir.Tensor]bool
-}
-
-// use is one operand of an operation.
-type use struct {
-	op  *ir.Op
-	arg int
 }
 
 // held is a value in registers, in one layout.
@@ -75,26 +54,13 @@ type scope struct {
 	mark   int // top of the shared arena when the scope began
 }
 
-func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
+func newKernel(decided *Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		f: f, plan: p, target: t, a: asm.New(t), warps: p.Warps,
-		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
-		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout.Layout{},
-		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{},
+		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.hinted),
 	}
-	k.split = splitOver(f)
 	k.root = k.newScope()
 	k.scope = k.root
-	f.Walk(func(op *ir.Op) bool {
-		for i, v := range op.Args {
-			k.uses[v] = append(k.uses[v], use{op, i})
-		}
-		if op.Code == lang.OpFor && op.Axis != nil {
-			k.loops[op.Axis] = append(k.loops[op.Axis], op)
-		}
-		return true
-	})
 	return k
 }
 
@@ -133,17 +99,16 @@ func (k *kernel) copies(v *ir.Value) []held {
 
 // lower emits the whole kernel.
 func (k *kernel) lower() {
-	k.assign()
 	k.a.AtEntry(func() {
 		k.tid = k.a.Op(asm.B32, "mov.u32", asm.Thread)
 	})
 	for _, p := range k.f.Params() {
 		if p.Kind == ir.ParamScalar {
-			k.hold(p.Scalar, layout.Uniform(k.warps), []asm.Reg{k.scalarParam(p)})
+			k.hold(p.Scalar, layout.Uniform(k.Warps), []asm.Reg{k.scalarParam(p)})
 		}
 	}
-	k.grid()
-	k.planProducer()
+	k.number()
+	k.startProducer()
 	k.push(0)
 	k.body()
 	k.a.Do("ret")
@@ -156,15 +121,10 @@ func (k *kernel) lower() {
 }
 
 // body emits the kernel's body: twice where whole blocks can do without masks
-// and the last ones cannot. Products mask only outside their loops, so once is enough.
+// and the last ones cannot.
 func (k *kernel) body() {
-	var ragged []*ir.Axis
-	for _, x := range k.f.Grid() {
-		if k.ragged(x) {
-			ragged = append(ragged, x)
-		}
-	}
-	if len(ragged) == 0 || len(k.products) > 0 {
+	ragged := k.raggedGrid
+	if len(ragged) == 0 {
 		k.block(k.f.Body)
 		return
 	}

@@ -215,21 +215,6 @@ func (k *kernel) orderWrite(t *ir.Tensor) {
 	k.written[t] = k.contended(t)
 }
 
-// contended reports a tensor with a store and another access beside it, or one that meets itself.
-func (k *kernel) contended(t *ir.Tensor) bool {
-	if t.ReadOnly() {
-		return false
-	}
-	n := 0
-	k.f.Walk(func(op *ir.Op) bool {
-		if op.Tensor == t {
-			n++
-		}
-		return true
-	})
-	return n > 1 || k.revisited[t]
-}
-
 // assumeTouched marks every contended tensor as read and written since the last
 // barrier: what holds at the start of a loop's body.
 func (k *kernel) assumeTouched() {

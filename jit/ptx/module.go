@@ -10,7 +10,6 @@ import (
 
 	"tilec/jit/bug"
 	"tilec/jit/ir"
-	"tilec/jit/layout"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
@@ -112,18 +111,20 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 	if !t.IsGPU() {
 		failf("target %s has no PTX backend: it needs compute capability %s or more", t.Name, target.GPUs()[0].ComputeCapability())
 	}
-	if p.Warps < 1 || p.Warps > t.WarpsPerBlock {
-		failf("plan has %d warps, a block has 1 to %d", p.Warps, t.WarpsPerBlock)
-	}
-	for _, a := range f.Axes {
-		if a.Extent <= 0 && !(a.Kind == ir.Whole && a.Len == 0) {
-			failf("axis %s has no extent; apply the plan first", a.Name)
-		}
-	}
-	k := newKernel(expandTopK(f), p, t)
-	k.lower()
+	k := lowered(f, p, t)
 	k.checkShared()
 	return k.module(), nil
+}
+
+// lowered is a kernel in instructions.
+func lowered(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
+	decided, err := Decide(expandTopK(f), Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster}, t)
+	if err != nil {
+		panic(failure{err})
+	}
+	k := newKernel(decided, p, t)
+	k.lower()
+	return k
 }
 
 // identifier makes a PTX identifier of a name of the language. Different names
@@ -191,12 +192,9 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 // module prints what was lowered.
 func (k *kernel) module() *Module {
 	m := &Module{
-		Entry: identifier(k.f.Name), Threads: k.warps * layout.Lanes, Shared: k.arena.peak,
+		Entry: identifier(k.f.Name), Threads: k.threads(), Shared: k.arena.peak,
 		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.f.ScratchBytes(),
 		Grid: k.f.Grid(), Params: k.f.Params(), Maps: k.maps,
-	}
-	if k.producing {
-		m.Threads += layout.Lanes
 	}
 	text := asm.Kernel{
 		About: []string{k.f.Name, fmt.Sprint("plan ", k.plan)}, Target: k.target.Name, Name: m.Entry,

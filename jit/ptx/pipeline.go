@@ -4,25 +4,15 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
-	"tilec/jit/target"
-	"tilec/lang"
 )
 
-// pipeline is a cut through a loop: the slice that loads the operands of its
-// contractions runs some steps ahead of the rest. Its copies go from global to
-// shared memory without passing through registers; a ring of stages in shared
-// memory holds what is under way.
+// pipeline is the code of a loop of which loads run ahead; a ring of stages in shared memory holds what is under way.
 type pipeline struct {
-	k      *kernel
-	op     *ir.Op
-	hi     asm.Reg
-	step   int64
-	stages int
-	items  []pipelined
-	// ahead is how many steps the copies run before the rest.
-	ahead int
-	// overlapped: a step's product is waited for in the next step.
-	overlapped bool
+	*Pipeline
+	k     *kernel
+	hi    asm.Reg
+	step  int64
+	items []pipelined
 	// read and write number the stages that the step consumes and fills.
 	read, write asm.Reg
 	base        buffer
@@ -32,38 +22,41 @@ type pipeline struct {
 
 // pipelined is one load of the slice.
 type pipelined struct {
-	load *ir.Op
-	tile *sharedTile   // of a stage; its buffer is that of all stages
-	l    layout.Layout // in which threads copy
-	vec  int           // neighbours that one copy moves
+	*Copy
+	tile *sharedTile // of a stage; its buffer is that of all stages
 }
 
-// newPipeline cuts a loop and emits the first copies; a loop with nothing to run ahead gives an empty pipeline.
+// pipelineOf is the code of a loop's pipeline, not yet begun; one without items where nothing runs ahead.
+func (k *kernel) pipelineOf(op *ir.Op) *pipeline {
+	p := &pipeline{Pipeline: k.pipelines[op], k: k}
+	if p.Pipeline == nil {
+		p.Pipeline = &Pipeline{op: op}
+	}
+	for i := range p.Pipeline.items {
+		c := &p.Pipeline.items[i]
+		p.items = append(p.items, pipelined{c, &sharedTile{Tile: *c.tile}})
+	}
+	return p
+}
+
+// newPipeline makes room for the stages of a loop and emits the first copies.
 func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	p := k.produced[op]
 	if p == nil {
-		p = &pipeline{k: k, op: op, hi: hi, step: step, stages: k.plan.Stages, ahead: k.plan.Stages - 1}
-		if op.Axis == nil || op.Reverse || p.stages < 2 || !k.target.Has(target.CpAsync) {
-			return p
-		}
-		p.items = k.slice(op)
+		p = k.pipelineOf(op)
+		p.hi, p.step = hi, step
 		if len(p.items) == 0 {
 			return p
 		}
-		p.deepen()
 	}
 	for i, x := range p.items {
 		x.tile.buffer = k.allocate(x.tile.bytes()*p.stages, "stages of "+valueName(x.load.Result()))
-		x.tile.buffer.guarded = p.ring != nil
+		x.tile.buffer.guarded = p.produced
 		if i == 0 {
 			p.base = x.tile.buffer
 		}
 	}
-	if c := k.overlaps(op, p.items); c != nil && p.stages >= 3 {
-		// The stage of the step before is still being read.
-		c.overlapped, p.overlapped, p.ahead = true, true, p.stages-2
-	}
-	if p.ring != nil {
+	if p.produced {
 		p.begin()
 		return p
 	}
@@ -81,96 +74,6 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 		p.copies(at, asm.Int(s))
 	}
 	return p
-}
-
-// slice finds the loads that may run ahead: those that only contractions of this
-// loop read, through addresses that depend on nothing that the loop computes.
-func (k *kernel) slice(loop *ir.Op) []pipelined {
-	inside := map[*ir.Value]bool{}
-	for _, v := range loop.Blocks[0].Params {
-		inside[v] = true
-	}
-	for _, op := range loop.Blocks[0].Ops {
-		for _, v := range op.Results {
-			inside[v] = true
-		}
-	}
-	var items []pipelined
-	for _, op := range loop.Blocks[0].Ops {
-		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || op.Else() != nil || !k.again(op.Result()) {
-			continue
-		}
-		v := op.Result()
-		dims := k.access(op)
-		c := contiguous(dims)
-		ok := c != nil
-		for _, d := range dims {
-			ok = ok && !d.gather
-			for _, s := range d.affine.scalars {
-				ok = ok && !inside[s.value]
-			}
-		}
-		var tile *sharedTile
-		for _, u := range k.uses[v] {
-			p := k.products[u.op]
-			if p == nil || u.arg > 1 || p.mma == nil || p.element(u.arg) != v.Type.DType || !inside[u.op.Result()] {
-				ok = false
-				break
-			}
-			want := k.tileFor(p, u.arg)
-			if tile != nil && !(tile.holds(want) && want.holds(tile)) {
-				ok = false
-				break
-			}
-			tile = want
-		}
-		if !ok || tile == nil || tile.contiguous() != c {
-			continue
-		}
-		vec := min(k.vector(op.Tensor, dims, c), k.sharedVector(tile))
-		if vec*v.Type.DType.Size() < 4 {
-			continue // cp.async moves 4, 8 or 16 bytes
-		}
-		items = append(items, pipelined{op, tile, layout.Blocked(tile.axes, tile.ext, vec, k.warps), vec})
-	}
-	return items
-}
-
-// overlaps gives the contraction of a loop whose product may still be under way
-// when the next step begins: the only one, by wgmma, from operands that all run
-// ahead, into an accumulator that nothing but the next step reads.
-func (k *kernel) overlaps(loop *ir.Op, items []pipelined) *contraction {
-	body := loop.Blocks[0]
-	var only *contraction
-	for _, op := range body.Ops {
-		if len(op.Blocks) > 0 {
-			return nil
-		}
-		if c := k.products[op]; c != nil {
-			if only != nil {
-				return nil
-			}
-			only = c
-		}
-	}
-	if only == nil || !only.wide || only.op.Code != lang.OpMma || len(items) != 2 {
-		return nil
-	}
-	acc, result := only.op.Args[2], only.op.Result()
-	if result.Type.DType != only.mma.sum || len(k.uses[acc]) != 1 || len(k.uses[result]) > 0 {
-		return nil
-	}
-	for i, v := range body.Yield {
-		if (v == result) != (body.Params[i+1] == acc) {
-			return nil
-		}
-	}
-	for _, v := range only.op.Args[:2] {
-		if v != items[0].load.Result() && v != items[1].load.Result() {
-			return nil
-		}
-	}
-	return only
 }
 
 // copies emits the copies for the step at position, into a stage: a constant, or p.write.
@@ -236,7 +139,7 @@ func (p *pipeline) next(position asm.Reg) {
 	if len(p.items) == 0 {
 		return
 	}
-	if p.ring != nil {
+	if p.produced {
 		p.await()
 		return
 	}
@@ -264,7 +167,7 @@ func (p *pipeline) next(position asm.Reg) {
 
 // end ends a step.
 func (p *pipeline) end() {
-	if p.ring != nil {
+	if p.produced {
 		p.leave()
 	}
 }

@@ -7,8 +7,6 @@ import (
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
-	"tilec/jit/target"
-	"tilec/lang"
 )
 
 // This file divides the work of a block. One warp more than compute, the
@@ -20,12 +18,9 @@ import (
 
 // ring is the stages of one loop that the producer fills.
 type ring struct {
-	boxes []*box // of the pipeline's items
 	// full, empty and spare are where the mbarriers lie in shared memory; the
 	// spare one takes an arrival that means nothing.
 	full, empty, spare int
-	// bytes is what comes for one step.
-	bytes int
 	// stage and phase say where the consumers are, and before is the mbarrier of the step before.
 	stage, phase, before asm.Reg
 }
@@ -33,26 +28,21 @@ type ring struct {
 // mbarrierBytes is the size of an mbarrier.
 const mbarrierBytes = 8
 
-// planProducer finds the loops that the producer serves, and emits what comes before
-// anything else when there are some: the mbarriers, and the parting of the ways.
-func (k *kernel) planProducer() {
-	if !k.target.Has(target.TMA) || k.clusterSize() > 1 || k.plan.Stages < 2 {
+// startProducer emits what comes before anything else where there is a producer: the mbarriers, and the parting of the ways.
+func (k *kernel) startProducer() {
+	if !k.producing {
 		return
 	}
 	var loops []*pipeline
 	for _, op := range k.f.Body.Ops {
-		if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && k.early(op.Args[0]) && k.early(op.Args[1]) {
-			if p := k.newRing(op); p != nil {
-				loops = append(loops, p)
-				k.produced[op] = p
-			}
+		if x := k.pipelines[op]; x != nil && x.produced {
+			p := k.pipelineOf(op)
+			p.step, p.ring = op.Axis.Extent, &ring{}
+			loops = append(loops, p)
+			k.produced[op] = p
 		}
 	}
-	if len(loops) == 0 {
-		return
-	}
 	a := k.a
-	k.producing = true
 	k.inProducer(func() {
 		first := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 		initialise := func(at, count int) {
@@ -64,67 +54,17 @@ func (k *kernel) planProducer() {
 			r.full, r.empty, r.spare = b.at, b.at+p.stages*mbarrierBytes, b.at+2*p.stages*mbarrierBytes
 			for s := range p.stages {
 				initialise(r.full+s*mbarrierBytes, 1)
-				initialise(r.empty+s*mbarrierBytes, k.warps)
+				initialise(r.empty+s*mbarrierBytes, k.Warps)
 			}
-			initialise(r.spare, k.warps)
+			initialise(r.spare, k.Warps)
 		}
 		a.Do("fence.mbarrier_init.release.cluster")
 		a.Do("bar.sync", asm.Int(0))
 		k.consume = a.Label()
-		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.warps*layout.Lanes))).Do("bra.uni", k.consume)
+		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("bra.uni", k.consume)
 		a.Comment("the producer is one thread")
-		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.warps*layout.Lanes))).Do("ret")
+		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("ret")
 	})
-}
-
-// newRing plans a loop whose loads are all boxes; nil when it is not one.
-func (k *kernel) newRing(op *ir.Op) *pipeline {
-	p := &pipeline{k: k, op: op, step: op.Axis.Extent, stages: k.plan.Stages, items: k.slice(op)}
-	if len(p.items) == 0 || !k.worthProducer(p) {
-		return nil
-	}
-	r := &ring{}
-	for _, x := range p.items {
-		b, ok := k.boxFor(x.load, x.tile, op)
-		if !ok {
-			return nil
-		}
-		r.boxes = append(r.boxes, b)
-		r.bytes += x.tile.bytes()
-	}
-	for _, b := range r.boxes {
-		b.tensorMap.Name = mapName(len(k.maps))
-		k.maps = append(k.maps, b.tensorMap)
-	}
-	p.ring = r
-	p.deepen()
-	return p
-}
-
-// shortLoop is of how many steps a loop may be so short that starting a producer - its barriers, the first look at
-// a tensor map - takes longer than it gains (decoding, whose loops have 2 to 6 steps, got slower by it: bench/RESULTS.md).
-const shortLoop = 16
-
-// worthProducer reports a loop that multiplies by wgmma, or one of many steps.
-func (k *kernel) worthProducer(p *pipeline) bool {
-	for _, x := range p.items {
-		for _, u := range k.uses[x.load.Result()] {
-			if k.products[u.op].wide {
-				return true
-			}
-		}
-	}
-	lo, hi := p.op.Args[0].Def, p.op.Args[1].Def
-	if lo == nil || hi == nil || lo.Code != lang.OpConst {
-		return false
-	}
-	switch {
-	case hi.Code == lang.OpConst:
-		return hi.Const.Int-lo.Const.Int > shortLoop*p.step
-	case hi.Code == lang.OpSize && hi.Dim.Known():
-		return hi.Dim.Value-lo.Const.Int > shortLoop*p.step
-	}
-	return false
 }
 
 // inProducer emits code that only the producer runs, behind what it has got already.
@@ -146,8 +86,8 @@ func (p *pipeline) fill() {
 		a.Comment("copy for the loop over %s", p.op.Axis.Name)
 		k.provide(p.op.Args[0])
 		k.provide(p.op.Args[1])
-		for _, b := range r.boxes {
-			for _, d := range b.dims {
+		for _, x := range p.items {
+			for _, d := range x.box.dims {
 				for _, s := range d.affine.scalars {
 					k.provide(s.value)
 				}
@@ -169,10 +109,10 @@ func (p *pipeline) fill() {
 		k.enter(p.op.Axis, position, hi, true)
 		p.wait(r.empty, stage, phase)
 		full := p.mbarrier(r.full, stage)
-		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(r.bytes))
-		for i, x := range p.items {
+		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.bytes()))
+		for _, x := range p.items {
 			a.Comment("copy %s", describe(x.load))
-			k.copyBoxes(r.boxes[i], p.at(x, stage), full)
+			k.copyBoxes(x.box, p.at(x, stage), full)
 		}
 		p.advance(stage, phase)
 		a.Set(position, "add.s32", position, asm.Int(p.step))
@@ -216,15 +156,15 @@ func (p *pipeline) await() {
 // wipe puts 0 where elements have come from beyond the end of the loop and a product would count them.
 func (p *pipeline) wipe() {
 	k, wiped := p.k, false
-	for i, x := range p.items {
-		if !p.ring.boxes[i].wiped {
+	for _, x := range p.items {
+		if !x.box.wiped {
 			continue
 		}
-		t, vec := p.at(x, p.ring.stage), k.sharedVector(x.tile)
+		t, vec := p.at(x, p.ring.stage), x.tile.vector()
 		if t.contiguous() == p.op.Axis {
 			vec = 1
 		}
-		l := layout.Blocked(t.axes, t.ext, vec, k.warps)
+		l := layout.Blocked(t.axes, t.ext, vec, k.Warps)
 		to := k.accessing(t, l)
 		groups, n := l.Groups(t.contiguous(), vec)
 		zeros := slices.Repeat([]asm.Reg{elem.Zero(k.a, t.d)}, n)

@@ -11,12 +11,6 @@ import (
 // registers, then warps; the warps store one after the other, each register by
 // register, and of the lanes that name one element the last.
 
-// scatterLayout is the layout in which a store that may collide takes its value.
-func (k *kernel) scatterLayout(op *ir.Op) layout.Layout {
-	axes := reversed(k.f.InOrder(op.AccessAxes()))
-	return layout.InOrder(axes, extents(axes), k.warps)
-}
-
 // scatter emits a store that may collide.
 func (k *kernel) scatter(op *ir.Op) {
 	a, t, v := k.a, op.Tensor, op.Stored()

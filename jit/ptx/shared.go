@@ -75,7 +75,7 @@ func (k *kernel) release(b buffer) { k.arena.top = b.at }
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() {
 	if k.producing {
-		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.warps*layout.Lanes))
+		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.Warps*layout.Lanes))
 	} else {
 		k.a.Do("bar.sync", asm.Int(0))
 	}
@@ -127,95 +127,20 @@ func (k *kernel) sharedBase() asm.Reg {
 	return k.a.Once("arena", func() asm.Reg { return k.a.Op(asm.B32, "mov.u32", sharedName) })
 }
 
-// sharedTile is a tile in shared memory: rows of one contiguous axis, in chunks
-// of 16 bytes that are permuted within a row by an XOR with the row number, so
-// that neither the rows of a column nor the chunks of a row share banks.
+// sharedTile is a tile in shared memory.
 type sharedTile struct {
+	Tile
 	buffer
-	d    lang.DType
-	axes []*ir.Axis // the contiguous one first
-	ext  []int      // how much is held along each
-	// filled is how much of that is ever written, where it may be less; nil where it is all.
+	// filled is how much of the tile is ever written, along each axis, where it may be less; nil where it is all.
 	filled []int
-	// swizzle is how many chunks are permuted among each other: 1, 2, 4 or 8.
-	swizzle int
-	// panels is how many rows lie in a panel, where longer rows are cut in panels
-	// of 128 bytes one behind the other, as wgmma reads them; 0 where they are not.
-	panels int
-	// async marks a tile that wgmma reads: writes to it are made visible to the asynchronous proxy.
-	async bool
 	// base is where the tile lies when that changes as the kernel runs (a stage of a pipeline).
 	base asm.Reg
 }
 
 // newShared lays out a tile; ext may be padded. Contiguous comes first.
 func newShared(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *sharedTile {
-	t := &sharedTile{d: d, axes: axes, ext: append([]int(nil), ext...), swizzle: 1}
-	if len(axes) > 0 {
-		chunk := max(16/d.Size(), 1)
-		if t.ext[0] > chunk/2 || len(axes) > 1 && t.ext[0] > 1 {
-			t.ext[0] = (t.ext[0] + chunk - 1) / chunk * chunk
-		}
-		for i := 1; i < len(t.ext)-1; i++ {
-			if t.ext[i] < 8 {
-				t.ext[i] = layout.PowerAbove(t.ext[i])
-			} else {
-				t.ext[i] = (t.ext[i] + 7) / 8 * 8
-			}
-		}
-		if row := t.rowBytes(); swizzled && row%16 == 0 {
-			for t.swizzle < 8 && row/16%(2*t.swizzle) == 0 {
-				t.swizzle *= 2
-			}
-		}
-	}
-	return t
+	return &sharedTile{Tile: *newTile(d, axes, ext, swizzled)}
 }
-
-func (t *sharedTile) rowBytes() int {
-	if len(t.axes) == 0 {
-		return t.d.Size()
-	}
-	return t.ext[0] * t.d.Size()
-}
-
-func (t *sharedTile) bytes() int {
-	n := t.rowBytes()
-	for _, e := range t.ext[min(1, len(t.ext)):] {
-		n *= e
-	}
-	return n
-}
-
-// place gives the row and the byte in the row of a coordinate, given along each axis.
-func (t *sharedTile) place(coord func(*ir.Axis) int) (row, column int) {
-	scale := 1
-	for i, a := range t.axes {
-		if i == 0 {
-			column = coord(a) * t.d.Size()
-			continue
-		}
-		row += coord(a) * scale
-		scale *= t.ext[i]
-	}
-	return row, column
-}
-
-// turn is the number that a row's chunks are XORed with.
-func (t *sharedTile) turn(row int) int {
-	return row / (8 / t.swizzle) % t.swizzle
-}
-
-// offset is the byte at which an element lies.
-func (t *sharedTile) offset(row, column int) int {
-	if t.panels > 0 {
-		return column/panelBytes*t.panels*panelBytes + row*panelBytes + (column%panelBytes ^ t.turn(row)<<4)
-	}
-	return row*t.rowBytes() + (column ^ t.turn(row)<<4)
-}
-
-// panelBytes is the width of a panel.
-const panelBytes = 128
 
 // sharedAccess computes the addresses of a tile's elements in one layout.
 type sharedAccess struct {
@@ -291,42 +216,6 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	return k.a.Add(k.a.Add(k.a.Mul(row, width), column), panel)
 }
 
-// linear reports that an element's offset is the thread's, XORed with a constant
-// in the swizzled bits, plus a constant: checked on every thread and register.
-func (t *sharedTile) linear(l layout.Layout) bool {
-	type spot struct{ row, column int }
-	var threads, regs []spot
-	for w := range l.Warps() {
-		for n := range layout.Lanes {
-			row, column := t.place(func(a *ir.Axis) int { return l.ThreadCoord(n, w, a) })
-			threads = append(threads, spot{row, column})
-		}
-	}
-	for r := range l.Regs() {
-		row, column := t.place(func(a *ir.Axis) int { return l.RegCoord(r, a) })
-		regs = append(regs, spot{row, column})
-	}
-	for _, r := range regs {
-		xor, plus := t.split(r.row, r.column)
-		for _, h := range threads {
-			if (t.offset(h.row, h.column)^xor)+plus != t.offset(h.row+r.row, h.column+r.column) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// split gives the two constants of a register's part of the offset.
-func (t *sharedTile) split(row, column int) (xor, plus int) {
-	mask := (t.swizzle - 1) << 4
-	xor = column&mask ^ t.turn(row)<<4
-	if t.panels > 0 {
-		return xor, column/panelBytes*t.panels*panelBytes + row*panelBytes + column%panelBytes&^mask
-	}
-	return xor, row*t.rowBytes() + column&^mask
-}
-
 // at is the address of register r's element.
 func (x *sharedAccess) at(r int) asm.Addr {
 	k, t := x.k, x.t
@@ -372,7 +261,7 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.R
 	x := k.accessing(t, l)
 	owner := k.owner(l)
 	c := t.contiguous()
-	groups, _ := l.Groups(c, k.laneAligned(l, c, k.sharedVector(t)))
+	groups, _ := l.Groups(c, k.laneAligned(l, c, t.vector()))
 	for _, g := range groups {
 		p, ok := k.room(t, t.ext, l, g[0], owner)
 		if !ok {
@@ -412,7 +301,7 @@ func (k *kernel) fetchTile(t *sharedTile, l layout.Layout) []asm.Reg {
 	k.reading(t.buffer)
 	x := k.accessing(t, l)
 	c := t.contiguous()
-	vector, ext := k.sharedVector(t), t.ext
+	vector, ext := t.vector(), t.ext
 	if t.filled != nil {
 		ext = t.filled
 		for vector > 1 && ext[0]%vector != 0 {
@@ -434,22 +323,6 @@ func (k *kernel) fetchTile(t *sharedTile, l layout.Layout) []asm.Reg {
 		}
 	}
 	return regs
-}
-
-func (t *sharedTile) contiguous() *ir.Axis {
-	if len(t.axes) == 0 {
-		return nil
-	}
-	return t.axes[0]
-}
-
-// sharedVector is how many neighbours one access to the tile may move.
-func (k *kernel) sharedVector(t *sharedTile) int {
-	v := max(16/t.d.Size(), 1)
-	for v > 1 && (len(t.ext) == 0 || t.ext[0]%v != 0) {
-		v /= 2
-	}
-	return v
 }
 
 // zeroPadded reports a value whose elements that do not exist are 0 already: a

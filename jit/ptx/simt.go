@@ -8,30 +8,13 @@ import (
 	"tilec/lang"
 )
 
-// simtLayout is the layout of a result that the ordinary cores compute: every
-// thread owns neighbours along the columns, a warp a row of them.
-func (k *kernel) simtLayout(c *contraction) layout.Layout {
-	axes := append(append(append([]*ir.Axis(nil), c.n...), c.m...), c.batch...)
-	if len(axes) == 0 {
-		return layout.Uniform(k.warps)
-	}
-	vec := min(4, layout.PowerBelow(int(axes[0].Extent)), layout.PowerBelow(max(1, volume(axes)/(k.warps*layout.Lanes))))
-	return layout.Blocked(axes, extents(axes), vec, k.warps)
-}
-
-// simtTile puts an operand in shared memory with the depth outermost, so that a
-// step along the depth is one stride for every element.
-func (k *kernel) simtTile(c *contraction, arg int) *sharedTile {
+// inShared puts an operand of such a product in shared memory, or finds it there.
+func (k *kernel) inShared(c *Product, arg int) *sharedTile {
 	v := c.op.Args[arg]
-	free := c.m
-	if arg == c.b {
-		free = c.n
-	}
-	axes := append(append(append([]*ir.Axis(nil), free...), c.batch...), c.k...)
-	want := &sharedTile{d: v.Type.DType, axes: axes, ext: extents(axes), swizzle: 1}
+	want := &sharedTile{Tile: *c.tiles[arg]}
 	for s := k.scope; s != nil; s = s.parent {
 		for _, t := range s.tiles[v] {
-			if t.swizzle == 1 && t.holds(want) && want.holds(t) {
+			if t.swizzle == 1 && t.holds(&want.Tile) && want.holds(&t.Tile) {
 				return t
 			}
 		}
@@ -44,11 +27,11 @@ func (k *kernel) simtTile(c *contraction, arg int) *sharedTile {
 
 // multiplySimt emits a contraction as a loop of multiply-adds over the flattened
 // depth, both operands read from shared memory.
-func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
+func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 	a := k.a
 	d := c.op.Args[0].Type.DType
 	sum := d.Accumulator()
-	tiles := [2]*sharedTile{k.simtTile(c, 0), k.simtTile(c, 1)}
+	tiles := [2]*sharedTile{k.inShared(c, 0), k.inShared(c, 1)}
 	for _, t := range tiles {
 		k.reading(t.buffer)
 	}
@@ -87,7 +70,7 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 			s := slices[i]
 			free := ir.Without(t.axes, c.k)
 			contiguous := t.contiguous()
-			n := k.sharedVector(t)
+			n := t.vector()
 			if len(free) == 0 || contiguous != free[0] || strides[i]%(n*d.Size()) != 0 {
 				n = 1
 			}
@@ -131,7 +114,7 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 
 // tileOf is a tile with only some of its axes: what of it bounds a slice.
 func tileOf(t *sharedTile, axes []*ir.Axis) *sharedTile {
-	u := &sharedTile{d: t.d, swizzle: 1}
+	u := &sharedTile{Tile: Tile{d: t.d, swizzle: 1}}
 	for i, a := range t.axes {
 		if (ir.Type{Axes: axes}).Has(a) {
 			u.axes = append(u.axes, a)

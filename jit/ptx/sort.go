@@ -124,7 +124,7 @@ func (s *sorting) rows() int { return s.words.bytes() / s.words.rowBytes() }
 // each emits a loop in which the threads share n pieces of work: piece has the
 // number of one. The loop is the same for all threads; those without work skip it.
 func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
-	a, threads := s.k.a, s.k.warps*layout.Lanes
+	a, threads := s.k.a, s.k.Warps*layout.Lanes
 	piece := a.Reg(asm.B32)
 	s.k.a.Move(piece, s.k.tid)
 	var within asm.Reg

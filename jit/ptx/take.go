@@ -30,7 +30,7 @@ func (k *kernel) take(op *ir.Op) {
 		stays = stays && !v.Type.Has(c)
 	}
 	if stays {
-		n = k.sharedVector(t)
+		n = t.vector()
 		for int(c.Extent)%n != 0 {
 			n /= 2
 		}

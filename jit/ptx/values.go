@@ -38,7 +38,7 @@ func (k *kernel) get(v *ir.Value, want layout.Layout) []asm.Reg {
 }
 
 // scalar gives the register of a scalar.
-func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, layout.Uniform(k.warps))[0] }
+func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, layout.Uniform(k.Warps))[0] }
 
 // recompute emits an operation for a result in the layout l.
 func (k *kernel) recompute(op *ir.Op, l layout.Layout) []asm.Reg {

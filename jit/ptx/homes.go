@@ -20,8 +20,8 @@ type class struct {
 	layout layout.Layout
 }
 
-// assign fills k.home for every value.
-func (k *kernel) assign() {
+// assign fills p.home for every value.
+func (p *Program) assign() {
 	parent := map[*ir.Value]*ir.Value{}
 	var order []*ir.Value
 	var find func(v *ir.Value) *ir.Value
@@ -38,18 +38,18 @@ func (k *kernel) assign() {
 		}
 	}
 	link := func(v, w *ir.Value) {
-		if k.cheap(v) || k.cheap(w) || len(v.Type.Axes) != len(w.Type.Axes) || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
+		if p.cheap(v) || p.cheap(w) || len(v.Type.Axes) != len(w.Type.Axes) || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
 			return
 		}
 		add(v)
 		add(w)
 		parent[find(w)] = find(v)
 	}
-	for _, v := range k.f.Scalars {
+	for _, v := range p.f.Scalars {
 		add(v)
 	}
 	var contractions []*ir.Op
-	k.f.Walk(func(op *ir.Op) bool {
+	p.f.Walk(func(op *ir.Op) bool {
 		for _, b := range op.Blocks {
 			for _, v := range b.Params {
 				add(v)
@@ -116,30 +116,30 @@ func (k *kernel) assign() {
 		c.values = append(c.values, v)
 		classOf[v] = c
 	}
-	rowwise := func(op *ir.Op) bool { return k.rowwise(op, classOf) }
+	rowwise := func(op *ir.Op) bool { return p.rowwise(op, classOf) }
 	for _, op := range contractions {
-		k.products[op] = k.newContraction(op, rowwise(op))
+		p.products[op] = p.newProduct(op, rowwise(op))
 	}
 	// Slices go from more axes to fewer, so classes with more axes come first.
 	sort.SliceStable(list, func(i, j int) bool { return len(list[i].axes) > len(list[j].axes) })
 	for _, c := range list {
-		c.layout, c.done = k.anchor(c, classOf), true
+		c.layout, c.done = p.anchor(c, classOf), true
 		for _, v := range c.values {
-			k.home[v] = c.layout
+			p.home[v] = c.layout
 		}
 	}
 }
 
 // rowwise reports a contraction whose result is reduced along an axis of one
 // operand alone, or is an operand of another contraction: its rows should stay in a warp.
-func (k *kernel) rowwise(op *ir.Op, classOf map[*ir.Value]*class) bool {
+func (p *Program) rowwise(op *ir.Op, classOf map[*ir.Value]*class) bool {
 	for _, v := range classOf[op.Result()].values {
-		for _, u := range k.uses[v] {
+		for _, u := range p.uses[v] {
 			switch u.op.Code {
 			case lang.OpDot:
 				return true
 			case lang.OpMma:
-				if u.arg < 2 || k.carriesRows(u.op, classOf) {
+				if u.arg < 2 || p.carriesRows(u.op, classOf) {
 					return true
 				}
 			}
@@ -152,7 +152,7 @@ func (k *kernel) rowwise(op *ir.Op, classOf map[*ir.Value]*class) bool {
 }
 
 // carriesRows reports an accumulation whose first operand comes from another contraction.
-func (k *kernel) carriesRows(op *ir.Op, classOf map[*ir.Value]*class) bool {
+func (p *Program) carriesRows(op *ir.Op, classOf map[*ir.Value]*class) bool {
 	c := classOf[op.Args[0]]
 	if c == nil {
 		return false
@@ -168,26 +168,26 @@ func (k *kernel) carriesRows(op *ir.Op, classOf map[*ir.Value]*class) bool {
 // anchor chooses the layout of a class: that of a contraction's accumulator,
 // what is left of a reduction's operand, the slice that a wider operation wants,
 // a wide memory access, in this order.
-func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
+func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 	if len(c.axes) == 0 {
-		return layout.Uniform(k.warps)
+		return layout.Uniform(p.Warps)
 	}
 	for _, v := range c.values {
 		if v.Def != nil {
-			if p := k.products[v.Def]; p != nil {
-				return p.result
+			if c := p.products[v.Def]; c != nil {
+				return c.result
 			}
 		}
 	}
 	for _, v := range c.values {
 		if v.Def != nil && (v.Def.Code.Row().Group == lang.GroupReduce || v.Def.Code == lang.OpReduce) {
-			if wide := classOf[k.reducedOperand(v.Def)]; wide != nil && wide.done {
+			if wide := classOf[p.reducedOperand(v.Def)]; wide != nil && wide.done {
 				return wide.layout.Slice(c.axes)
 			}
 		}
 	}
 	for _, v := range c.values {
-		for _, u := range k.uses[v] {
+		for _, u := range p.uses[v] {
 			if u.op.Code.Row().Elementwise {
 				if wide := classOf[u.op.Result()]; wide.done && len(wide.axes) > len(c.axes) {
 					return wide.layout.Slice(c.axes)
@@ -199,13 +199,13 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 	var chosen layout.Layout
 	for _, v := range c.values {
 		if v.Def != nil && (v.Def.Code == lang.OpLoad || v.Def.Old) {
-			if l, width := k.accessLayout(v.Def); width > best {
+			if l, width := p.accessLayout(v.Def); width > best {
 				best, chosen = width, l
 			}
 		}
-		for _, u := range k.uses[v] {
+		for _, u := range p.uses[v] {
 			if (u.op.Code == lang.OpStore || u.op.Code.IsAtomic()) && u.arg >= len(u.op.Tensor.Shape) && len(indexAxes(u.op)) == len(c.axes) {
-				if l, width := k.accessLayout(u.op); width > best {
+				if l, width := p.accessLayout(u.op); width > best {
 					best, chosen = width, l
 				}
 			}
@@ -215,11 +215,11 @@ func (k *kernel) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 		return chosen
 	}
 	axes := reversed(c.axes)
-	return layout.Blocked(axes, extents(axes), 1, k.warps)
+	return layout.Blocked(axes, extents(axes), 1, p.Warps)
 }
 
 // reducedOperand is the operand of a reduction that has all its axes; where several make them up, none has to.
-func (k *kernel) reducedOperand(op *ir.Op) *ir.Value {
+func (p *Program) reducedOperand(op *ir.Op) *ir.Value {
 	if !op.Combines() {
 		return op.Args[0]
 	}
@@ -228,7 +228,7 @@ func (k *kernel) reducedOperand(op *ir.Op) *ir.Value {
 		if len(v.Type.Axes) != len(op.Combined()) {
 			continue
 		}
-		if !k.cheap(v) {
+		if !p.cheap(v) {
 			return v
 		}
 		wide = v
@@ -254,18 +254,18 @@ func extents(axes []*ir.Axis) []int {
 
 // cheap reports a value that is recomputed in whatever layout is wanted:
 // constants, positions and simple functions of them.
-func (k *kernel) cheap(v *ir.Value) bool { return k.price(v, false) <= 4 }
+func (p *Program) cheap(v *ir.Value) bool { return p.price(v, false) <= 4 }
 
 // price is how many instructions an element of v costs to compute again, loads
 // included when the caller allows them; unaffordable when it cannot be.
-func (k *kernel) price(v *ir.Value, loads bool) int {
+func (p *Program) price(v *ir.Value, loads bool) int {
 	key := priced{v, loads}
-	if p, ok := k.prices[key]; ok {
-		return p
+	n, ok := p.prices[key]
+	if !ok {
+		n = p.priceOf(v, loads)
+		p.prices[key] = n
 	}
-	p := k.priceOf(v, loads)
-	k.prices[key] = p
-	return p
+	return n
 }
 
 // priced is a question to price.
@@ -274,7 +274,7 @@ type priced struct {
 	loads bool
 }
 
-func (k *kernel) priceOf(v *ir.Value, loads bool) int {
+func (p *Program) priceOf(v *ir.Value, loads bool) int {
 	const unaffordable = 1000
 	op := v.Def
 	if op == nil || len(op.Results) != 1 {
@@ -283,19 +283,19 @@ func (k *kernel) priceOf(v *ir.Value, loads bool) int {
 	switch op.Code {
 	case lang.OpFull:
 		if x := op.Args[0]; !x.Type.IsScalar() {
-			return k.price(x, loads)
+			return p.price(x, loads)
 		}
 		return 0
 	case lang.OpConst, lang.OpIndex, lang.OpStart, lang.OpEnd, lang.OpSize:
 		return 0
 	case lang.OpRename:
-		return k.price(op.Args[0], loads)
+		return p.price(op.Args[0], loads)
 	case lang.OpLoad:
 		if !loads || !op.Tensor.ReadOnly() || v.Type.IsScalar() {
 			return unaffordable
 		}
 		for _, x := range op.Args {
-			if !x.Type.IsScalar() && k.price(x, false) > 4 {
+			if !x.Type.IsScalar() && p.price(x, false) > 4 {
 				return unaffordable
 			}
 		}
@@ -318,17 +318,17 @@ func (k *kernel) priceOf(v *ir.Value, loads bool) int {
 		if x.Type.IsScalar() {
 			continue // at hand in every thread
 		}
-		n += k.price(x, loads)
+		n += p.price(x, loads)
 	}
 	return min(n, unaffordable)
 }
 
 // again reports a value that get may compute again rather than convert.
-func (k *kernel) again(v *ir.Value) bool { return k.price(v, true) <= 10 }
+func (p *Program) again(v *ir.Value) bool { return p.price(v, true) <= 10 }
 
 // onDemand reports an operation that is emitted where it is used: cheap ones,
 // and loads that every use wants in a layout of its own.
-func (k *kernel) onDemand(op *ir.Op) bool {
+func (p *Program) onDemand(op *ir.Op) bool {
 	if len(op.Results) != 1 {
 		return false
 	}
@@ -339,22 +339,22 @@ func (k *kernel) onDemand(op *ir.Op) bool {
 	if v.Type.IsScalar() {
 		return false
 	}
-	return k.cheap(v) || k.again(v) && !k.wantedAtHome(v) || k.packedCast(op)
+	return p.cheap(v) || p.again(v) && !p.wantedAtHome(v) || p.packedCast(op)
 }
 
 // packedCast reports a conversion to a 16-bit float that only tensor cores and stores
 // read: packing their operand rounds, so the conversion needs no instructions of its own.
-func (k *kernel) packedCast(op *ir.Op) bool {
+func (p *Program) packedCast(op *ir.Op) bool {
 	if op.Code != lang.OpCast || op.Args[0].Type.DType != lang.F32 {
 		return false
 	}
 	v := op.Result()
 	d := v.Type.DType
-	if d != lang.F16 && d != lang.BF16 || k.cheap(op.Args[0]) || k.yields(v) > 0 {
+	if d != lang.F16 && d != lang.BF16 || p.cheap(op.Args[0]) || p.yields(v) > 0 {
 		return false
 	}
-	for _, u := range k.uses[v] {
-		c := k.products[u.op]
+	for _, u := range p.uses[v] {
+		c := p.products[u.op]
 		operand := c != nil && c.mma != nil && u.arg < 2
 		stored := u.op.Code == lang.OpStore && u.op.Stored() == v && !u.op.Collides()
 		if !operand && !stored {
@@ -365,16 +365,16 @@ func (k *kernel) packedCast(op *ir.Op) bool {
 }
 
 // wantedAtHome reports a value that some use takes in its home layout.
-func (k *kernel) wantedAtHome(v *ir.Value) bool {
-	for _, u := range k.uses[v] {
+func (p *Program) wantedAtHome(v *ir.Value) bool {
+	for _, u := range p.uses[v] {
 		if u.op.Code == lang.OpDot || u.op.Code == lang.OpMma {
 			continue
 		}
-		want, ok := k.wanted(u.op, u.arg)
+		want, ok := p.wanted(u.op, u.arg)
 		if !ok {
 			return true
 		}
-		if _, same := k.home[v].Permutation(want, v.Type.Axes); same {
+		if _, same := p.home[v].Permutation(want, v.Type.Axes); same {
 			return true
 		}
 	}
@@ -382,40 +382,65 @@ func (k *kernel) wantedAtHome(v *ir.Value) bool {
 }
 
 // wanted is the layout in which an operation takes an operand; false when it has no single one.
-func (k *kernel) wanted(op *ir.Op, arg int) (layout.Layout, bool) {
+func (p *Program) wanted(op *ir.Op, arg int) (layout.Layout, bool) {
 	v := op.Args[arg]
 	row := op.Code.Row()
 	switch {
 	case v.Type.IsScalar():
-		return layout.Uniform(k.warps), true
+		return layout.Uniform(p.Warps), true
 	case row.Elementwise:
-		return k.home[op.Result()].Slice(v.Type.Axes), true
+		return p.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Combines():
-		return k.combineLayout(op).Slice(v.Type.Axes), true
+		return p.combineLayout(op).Slice(v.Type.Axes), true
 	case row.Group == lang.GroupReduce:
-		return k.home[v], true
+		return p.home[v], true
 	case op.Code == lang.OpStore:
-		return k.storeLayout(op).Slice(v.Type.Axes), true
+		return p.storeLayout(op).Slice(v.Type.Axes), true
 	case op.Code.IsAtomic():
-		return k.atomicLayout(op).Slice(v.Type.Axes), true
+		return p.atomicLayout(op).Slice(v.Type.Axes), true
 	case op.Code == lang.OpPrint:
-		return k.debugLayout(v), true
+		return p.debugLayout(v), true
 	case op.Code == lang.OpLoad:
-		return k.home[op.Result()].Slice(v.Type.Axes), true
+		return p.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpMma && arg == 2:
-		return k.products[op].result, true
+		return p.products[op].result, true
 	case op.Code == lang.OpRename:
-		return k.home[op.Result()].Rename(op.Axis, op.From), true
+		return p.home[op.Result()].Rename(op.Axis, op.From), true
 	case op.Code == lang.OpFull:
-		return k.home[op.Result()].Slice(v.Type.Axes), true
+		return p.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpTake && arg == 0:
-		return k.home[v], true
+		return p.home[v], true
 	case op.Code == lang.OpTake:
-		return k.home[op.Result()].Slice(v.Type.Axes), true
+		return p.home[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpJoin:
-		return k.home[op.Results[0]], true
+		return p.home[op.Results[0]], true
 	case op.Code == lang.OpFor && arg >= 2:
-		return k.home[op.Blocks[0].Params[arg-1]], true
+		return p.home[op.Blocks[0].Params[arg-1]], true
 	}
 	return layout.Layout{}, false
+}
+
+// yields counts how often a value is handed back by a region.
+func (p *Program) yields(v *ir.Value) int {
+	n := 0
+	p.f.Walk(func(op *ir.Op) bool {
+		for _, b := range op.Blocks {
+			for _, y := range b.Yield {
+				if y == v {
+					n++
+				}
+			}
+		}
+		return true
+	})
+	return n
+}
+
+// volume is how many elements registers are kept for: one even along an axis without any.
+func volume(axes []*ir.Axis) int {
+	n := 1
+	for _, a := range axes {
+		n *= max(int(a.Extent), 1)
+	}
+	return n
 }
