@@ -9,27 +9,27 @@ import (
 // This file reads how accesses walk their tensors, and decides in which layouts operations that are not elementwise take
 // their operands.
 
-// indexAxes is the axes of an access: those of its indices and, for a load, of its else value.
-func indexAxes(op *ir.Op) []*ir.Axis {
+// IndexAxes is the axes of an access: those of its indices and, for a load, of its else value.
+func IndexAxes(op *ir.Op) []*ir.Axis {
 	if op.Code == lang.OpLoad {
 		return op.Result().Type.Axes
 	}
 	return op.AccessAxes()
 }
 
-// dimAccess is how an access walks one dimension of its tensor.
-type dimAccess struct {
-	index   *ir.Value
-	affine  affine
-	gather  bool // not affine: the index is a tile of its own
-	checked bool
+// DimAccess is how an access walks one dimension of its tensor.
+type DimAccess struct {
+	Index   *ir.Value
+	Affine  affine
+	Gather  bool // not affine: the index is a tile of its own
+	Checked bool
 	// stride is in elements: known, or -1 with a number that divides it.
-	stride, multiple int64
+	Stride, multiple int64
 }
 
-// access reads the structure of a load or a store.
-func (p *Program) access(op *ir.Op) []dimAccess {
-	dims := make([]dimAccess, len(op.Tensor.Shape))
+// Access reads the structure of a load or a store.
+func (p *Program) Access(op *ir.Op) []DimAccess {
+	dims := make([]DimAccess, len(op.Tensor.Shape))
 	for i, v := range op.Indices() {
 		f, ok := affineOf(v)
 		if ok && op.Checked[i] && !f.fits(op.Tensor.Shape[i]) {
@@ -37,7 +37,7 @@ func (p *Program) access(op *ir.Op) []dimAccess {
 			f, ok = affine{}, false
 		}
 		stride, multiple := strideOf(op.Tensor, i)
-		dims[i] = dimAccess{index: v, affine: f, gather: !ok, checked: op.Checked[i], stride: stride, multiple: multiple}
+		dims[i] = DimAccess{Index: v, Affine: f, Gather: !ok, Checked: op.Checked[i], Stride: stride, multiple: multiple}
 	}
 	return dims
 }
@@ -59,65 +59,65 @@ func strideOf(t *ir.Tensor, i int) (stride, multiple int64) {
 	return stride, multiple
 }
 
-// contiguous is the axis along which neighbours are neighbours in memory; nil when there is none.
-func contiguous(dims []dimAccess) *ir.Axis {
+// Contiguous is the axis along which neighbours are neighbours in memory; nil when there is none.
+func Contiguous(dims []DimAccess) *ir.Axis {
 	if len(dims) == 0 {
 		return nil
 	}
 	last := dims[len(dims)-1]
-	if last.gather || last.stride != 1 {
+	if last.Gather || last.Stride != 1 {
 		return nil
 	}
-	for _, t := range last.affine.terms {
-		if last.affine.coef(t.axis) != 1 {
+	for _, t := range last.Affine.Terms {
+		if last.Affine.coef(t.Axis) != 1 {
 			continue
 		}
 		elsewhere := false
 		for _, d := range dims[:len(dims)-1] {
-			if d.gather {
-				elsewhere = elsewhere || d.index.Type.Has(t.axis)
+			if d.Gather {
+				elsewhere = elsewhere || d.Index.Type.Has(t.Axis)
 			} else {
-				elsewhere = elsewhere || d.affine.coef(t.axis) != 0
+				elsewhere = elsewhere || d.Affine.coef(t.Axis) != 0
 			}
 		}
 		if !elsewhere {
-			return t.axis
+			return t.Axis
 		}
 	}
 	return nil
 }
 
-// vector is how many neighbours along c one access may move: a power of two,
+// Vector is how many neighbours along c one access may move: a power of two,
 // such that every such group is aligned, and exists as a whole or not at all.
-func (p *Program) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
+func (p *Program) Vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis) int {
 	if c == nil {
 		return 1
 	}
 	size := int64(t.DType.Size())
-	whole := gcd(p.startMultiple(c), p.endMultiple(c)) // elements
-	if dims[len(dims)-1].checked {
+	whole := gcd(p.StartMultiple(c), p.endMultiple(c)) // elements
+	if dims[len(dims)-1].Checked {
 		whole = 1
 	}
 	align := gcd(max(t.Align, size), 16)
 	for i, d := range dims {
 		unit := multipleOf(d.multiple)
-		if d.stride >= 0 {
-			unit = multipleOf(d.stride)
+		if d.Stride >= 0 {
+			unit = multipleOf(d.Stride)
 		}
 		parts := int64(manyMultiples)
 		switch {
-		case d.gather:
+		case d.Gather:
 			parts = 1
 		default:
-			parts = gcd(parts, multipleOf(d.affine.offset))
-			for _, s := range d.affine.scalars {
-				parts = gcd(parts, multipleOf(s.coef)*min(p.multiple(s.value), 1<<20))
+			parts = gcd(parts, multipleOf(d.Affine.Offset))
+			for _, s := range d.Affine.Scalars {
+				parts = gcd(parts, multipleOf(s.Coef)*min(p.multiple(s.Value), 1<<20))
 			}
-			for _, s := range d.affine.terms {
-				if s.axis == c && i == len(dims)-1 {
-					parts = gcd(parts, p.startMultiple(c))
+			for _, s := range d.Affine.Terms {
+				if s.Axis == c && i == len(dims)-1 {
+					parts = gcd(parts, p.StartMultiple(c))
 				} else {
-					parts = gcd(parts, multipleOf(s.coef))
+					parts = gcd(parts, multipleOf(s.Coef))
 				}
 			}
 		}
@@ -132,13 +132,13 @@ func (p *Program) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
 
 // accessLayout is the layout in which an access is widest, and how many bytes a thread then moves at once.
 func (p *Program) accessLayout(op *ir.Op) (layout.Layout, int) {
-	axes := indexAxes(op)
+	axes := IndexAxes(op)
 	if len(axes) == 0 {
 		return layout.Uniform(p.Warps), op.Tensor.DType.Size()
 	}
-	dims := p.access(op)
-	c := contiguous(dims)
-	v := p.vector(op.Tensor, dims, c)
+	dims := p.Access(op)
+	c := Contiguous(dims)
+	v := p.Vector(op.Tensor, dims, c)
 	var order []*ir.Axis
 	put := func(a *ir.Axis) {
 		if !(ir.Type{Axes: order}).Has(a) {
@@ -149,11 +149,11 @@ func (p *Program) accessLayout(op *ir.Op) (layout.Layout, int) {
 		put(c)
 	}
 	for i := len(dims) - 1; i >= 0; i-- {
-		for _, t := range dims[i].affine.terms {
-			put(t.axis)
+		for _, t := range dims[i].Affine.Terms {
+			put(t.Axis)
 		}
-		if dims[i].gather {
-			for _, a := range dims[i].index.Type.Axes {
+		if dims[i].Gather {
+			for _, a := range dims[i].Index.Type.Axes {
 				put(a)
 			}
 		}
@@ -161,25 +161,25 @@ func (p *Program) accessLayout(op *ir.Op) (layout.Layout, int) {
 	for _, a := range axes {
 		put(a)
 	}
-	n := volume(order)
+	n := Volume(order)
 	if c != nil {
 		v = min(v, layout.PowerAbove(int(c.Extent)))
 	}
 	v = max(1, min(v, layout.PowerBelow(n/(p.Warps*layout.Lanes))))
-	return layout.Blocked(order, extents(order), v, p.Warps), v * op.Tensor.DType.Size()
+	return layout.Blocked(order, Extents(order), v, p.Warps), v * op.Tensor.DType.Size()
 }
 
-// storeLayout is the layout in which a store takes its value: the value's own where that writes
+// StoreLayout is the layout in which a store takes its value: the value's own where that writes
 // whole sectors, else the access's.
-func (p *Program) storeLayout(op *ir.Op) layout.Layout {
+func (p *Program) StoreLayout(op *ir.Op) layout.Layout {
 	if op.Code == lang.OpStore && op.Collides() {
-		return p.scatterLayout(op)
+		return p.ScatterLayout(op)
 	}
-	axes := indexAxes(op)
+	axes := IndexAxes(op)
 	v := op.Stored()
-	if len(v.Type.Axes) == len(axes) && !p.cheap(v) {
-		home := p.home[v]
-		c := contiguous(p.access(op))
+	if len(v.Type.Axes) == len(axes) && !p.Cheap(v) {
+		home := p.Homes[v]
+		c := Contiguous(p.Access(op))
 		if op.Code.IsAtomic() || c == nil {
 			return home
 		}
@@ -192,52 +192,52 @@ func (p *Program) storeLayout(op *ir.Op) layout.Layout {
 	return l
 }
 
-// atomicLayout is the layout in which an atomic goes over its elements: that of
+// AtomicLayout is the layout in which an atomic goes over its elements: that of
 // the old values where something needs them, else as for a store.
-func (p *Program) atomicLayout(op *ir.Op) layout.Layout {
+func (p *Program) AtomicLayout(op *ir.Op) layout.Layout {
 	if op.Old {
-		return p.home[op.Result()]
+		return p.Homes[op.Result()]
 	}
-	return p.storeLayout(op)
+	return p.StoreLayout(op)
 }
 
-// scatterLayout is the layout in which a store that may collide takes its value.
-func (p *Program) scatterLayout(op *ir.Op) layout.Layout {
-	axes := reversed(p.f.InOrder(op.AccessAxes()))
-	return layout.InOrder(axes, extents(axes), p.Warps)
+// ScatterLayout is the layout in which a store that may collide takes its value.
+func (p *Program) ScatterLayout(op *ir.Op) layout.Layout {
+	axes := reversed(p.Func.InOrder(op.AccessAxes()))
+	return layout.InOrder(axes, Extents(axes), p.Warps)
 }
 
-// combineLayout is the layout in which a reduce or a scan takes its operands.
-func (p *Program) combineLayout(op *ir.Op) layout.Layout {
+// CombineLayout is the layout in which a reduce or a scan takes its operands.
+func (p *Program) CombineLayout(op *ir.Op) layout.Layout {
 	if op.Code == lang.OpScan {
-		return p.home[op.Results[0]]
+		return p.Homes[op.Results[0]]
 	}
 	if v := p.reducedOperand(op); v != nil {
-		return p.home[v]
+		return p.Homes[v]
 	}
 	axes := reversed(op.Combined())
-	return layout.Blocked(axes, extents(axes), 1, p.Warps)
+	return layout.Blocked(axes, Extents(axes), 1, p.Warps)
 }
 
-// debugLayout is the layout in which a print takes a tile.
-func (p *Program) debugLayout(v *ir.Value) layout.Layout {
+// DebugLayout is the layout in which a print takes a tile.
+func (p *Program) DebugLayout(v *ir.Value) layout.Layout {
 	if v.Type.IsScalar() {
 		return layout.Uniform(p.Warps)
 	}
-	if l, ok := p.home[v]; ok && !p.cheap(v) {
+	if l, ok := p.Homes[v]; ok && !p.Cheap(v) {
 		return l
 	}
 	axes := reversed(v.Type.Axes)
-	return layout.Blocked(axes, extents(axes), 1, p.Warps)
+	return layout.Blocked(axes, Extents(axes), 1, p.Warps)
 }
 
-// contended reports a tensor with a store and another access beside it, or one that meets itself.
-func (p *Program) contended(t *ir.Tensor) bool {
+// Contended reports a tensor with a store and another access beside it, or one that meets itself.
+func (p *Program) Contended(t *ir.Tensor) bool {
 	if t.ReadOnly() {
 		return false
 	}
 	n := 0
-	p.f.Walk(func(op *ir.Op) bool {
+	p.Func.Walk(func(op *ir.Op) bool {
 		if op.Tensor == t {
 			n++
 		}

@@ -14,25 +14,25 @@ import (
 
 // loadAcross reads fragments by ldmatrix and takes their bytes apart; nil when the tile does not lie as that needs.
 func (k *kernel) loadAcross(c *Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	axis, reps, warp := c.m, c.mReps, c.aWarp
-	if arg == c.b {
-		axis, reps, warp = c.n, c.nReps[1:], c.bWarp
+	axis, reps, warp := c.M, c.MReps, c.AWarp
+	if arg == c.B {
+		axis, reps, warp = c.N, c.NReps[1:], c.BWarp
 	}
 	const chunk = 16
-	if t.contiguous() != axis[0] || t.ext[0]%chunk != 0 {
+	if t.Contiguous() != axis[0] || t.Extents[0]%chunk != 0 {
 		return nil
 	}
 	// Of eight rows of a matrix, a lane gets two neighbours: positions 4t and 4t+1 of the
 	// depth from the first matrix, 4t+2 and 4t+3 from the second, 16 further from the others.
-	kk := c.kBits
+	kk := c.KBits
 	l := layout.Layout{Lane: []layout.Digit{kk[0], kk[2], kk[3], kk[1], kk[4]}, Warp: warp}
-	l.Reg = append(append(append(l.Reg, c.kReps...), reps...), c.batchDigits()...)
+	l.Reg = append(append(append(l.Reg, c.KReps...), reps...), c.BatchDigits()...)
 	x := k.accessing(t, l)
-	steps, groups := layout.Product(c.kReps), layout.Product(reps)
+	steps, groups := layout.Product(c.KReps), layout.Product(reps)
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		group := rep
-		if arg == c.b {
+		if arg == c.B {
 			group /= 2
 		}
 		r := step + steps*(group+groups*batch)
@@ -47,7 +47,7 @@ func (k *kernel) loadAcross(c *Product, arg int, t *sharedTile) func(step, rep, 
 			}
 			loaded[r] = regs
 		}
-		if arg == c.b {
+		if arg == c.B {
 			return []asm.Reg{regs[rep%2], regs[2+rep%2]}
 		}
 		return regs

@@ -14,68 +14,68 @@ import (
 
 // Pipeline is a cut through a loop.
 type Pipeline struct {
-	op *ir.Op // the loop
-	// stages is how many steps' copies have room in shared memory, ahead how many steps the copies run before the rest.
-	stages, ahead int
-	items         []Copy
-	// overlapped: a step's product is waited for in the next step.
-	overlapped bool
-	// produced: a warp of its own does the copies, all of them boxes.
-	produced bool
+	Op *ir.Op // the loop
+	// Stages is how many steps' copies have room in shared memory, ahead how many steps the copies run before the rest.
+	Stages, Ahead int
+	Copies        []Copy
+	// Overlapped: a step's product is waited for in the next step.
+	Overlapped bool
+	// Produced: a warp of its own does the copies, all of them boxes.
+	Produced bool
 }
 
 // Copy is one load of the slice.
 type Copy struct {
-	load *ir.Op
-	tile *Tile         // of a stage
-	l    layout.Layout // in which threads copy
-	vec  int           // neighbours that one copy moves
-	box  *Box          // where the TMA copies; nil where threads do
+	Load   *ir.Op
+	Tile   *Tile         // of a stage
+	Layout layout.Layout // in which threads copy
+	Vector int           // neighbours that one copy moves
+	Box    *Box          // where the TMA copies; nil where threads do
 }
 
-// bytes is what the copies of one step bring.
-func (x *Pipeline) bytes() int {
+// Bytes is what the copies of one step bring.
+func (x *Pipeline) Bytes() int {
 	n := 0
-	for _, c := range x.items {
-		n += c.tile.bytes()
+	for _, c := range x.Copies {
+		n += c.Tile.Bytes()
 	}
 	return n
 }
 
 // runAhead decides of which loops loads run ahead. A producer serves loops of the kernel's body alone, whose bounds it knows.
 func (p *Program) runAhead() {
-	if p.target.Has(target.TMA) && p.clusterSize() <= 1 && p.Stages >= 2 {
-		for _, op := range p.f.Body.Ops {
+	if p.Target.Has(target.TMA) && p.ClusterSize() <= 1 && p.Stages >= 2 {
+		for _, op := range p.Func.Body.Ops {
 			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.early(op.Args[0]) && p.early(op.Args[1]) {
 				if x := p.newRing(op); x != nil {
-					p.pipelines[op], p.producing = x, true
+					p.Pipelines[op], p.Producing = x, true
 				}
 			}
 		}
 	}
-	p.f.Walk(func(op *ir.Op) bool {
-		if op.Code == lang.OpFor && p.pipelines[op] == nil {
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpFor && p.Pipelines[op] == nil {
 			if x := p.newPipeline(op); x != nil {
-				p.pipelines[op] = x
+				p.Pipelines[op] = x
 			}
 		}
 		return true
 	})
-	for _, x := range p.pipelines {
-		if c := p.overlaps(x.op, x.items); c != nil && x.stages >= 3 {
+	for _, x := range p.Pipelines {
+		if c := p.overlaps(x.Op, x.Copies); c != nil && x.Stages >= 3 {
 			// The stage of the step before is still being read.
-			c.overlapped, x.overlapped, x.ahead = true, true, x.stages-2
+			c.Overlapped, x.Overlapped, x.Ahead = true, true, x.Stages-2
 		}
 	}
 }
 
 // newPipeline cuts a loop whose loads threads copy; nil for one with nothing to run ahead.
 func (p *Program) newPipeline(op *ir.Op) *Pipeline {
-	if op.Axis == nil || op.Reverse || p.Stages < 2 || !p.target.Has(target.CpAsync) {
+	if op.Axis == nil || op.Reverse || p.Stages < 2 || !p.Target.Has(target.CpAsync) {
 		return nil
 	}
-	x := &Pipeline{op: op, stages: p.Stages, ahead: p.Stages - 1, items: p.slice(op)}
-	if len(x.items) == 0 {
+	x := &Pipeline{Op: op, Stages: p.Stages, Ahead: p.Stages - 1, Copies: p.slice(op)}
+	if len(x.Copies) == 0 {
 		return nil
 	}
 	p.deepen(x)
@@ -96,41 +96,41 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 	}
 	var items []Copy
 	for _, op := range loop.Blocks[0].Ops {
-		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || op.Else() != nil || !p.again(op.Result()) {
+		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || op.Else() != nil || !p.Again(op.Result()) {
 			continue
 		}
 		v := op.Result()
-		dims := p.access(op)
-		c := contiguous(dims)
+		dims := p.Access(op)
+		c := Contiguous(dims)
 		ok := c != nil
 		for _, d := range dims {
-			ok = ok && !d.gather
-			for _, s := range d.affine.scalars {
-				ok = ok && !inside[s.value]
+			ok = ok && !d.Gather
+			for _, s := range d.Affine.Scalars {
+				ok = ok && !inside[s.Value]
 			}
 		}
 		var tile *Tile
-		for _, u := range p.uses[v] {
-			c := p.products[u.op]
-			if c == nil || u.arg > 1 || c.mma == nil || c.element(u.arg) != v.Type.DType || !inside[u.op.Result()] {
+		for _, u := range p.Uses[v] {
+			c := p.Products[u.Op]
+			if c == nil || u.Arg > 1 || c.MMA == nil || c.Element(u.Arg) != v.Type.DType || !inside[u.Op.Result()] {
 				ok = false
 				break
 			}
-			want := c.tiles[u.arg]
-			if tile != nil && !(tile.holds(want) && want.holds(tile)) {
+			want := c.Tiles[u.Arg]
+			if tile != nil && !(tile.Holds(want) && want.Holds(tile)) {
 				ok = false
 				break
 			}
 			tile = want
 		}
-		if !ok || tile == nil || tile.contiguous() != c {
+		if !ok || tile == nil || tile.Contiguous() != c {
 			continue
 		}
-		vec := min(p.vector(op.Tensor, dims, c), tile.vector())
+		vec := min(p.Vector(op.Tensor, dims, c), tile.Vector())
 		if vec*v.Type.DType.Size() < 4 {
 			continue // cp.async moves 4, 8 or 16 bytes
 		}
-		items = append(items, Copy{load: op, tile: tile, l: layout.Blocked(tile.axes, tile.ext, vec, p.Warps), vec: vec})
+		items = append(items, Copy{Load: op, Tile: tile, Layout: layout.Blocked(tile.Axes, tile.Extents, vec, p.Warps), Vector: vec})
 	}
 	return items
 }
@@ -145,18 +145,18 @@ func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
 		if len(op.Blocks) > 0 {
 			return nil
 		}
-		if c := p.products[op]; c != nil {
+		if c := p.Products[op]; c != nil {
 			if only != nil {
 				return nil
 			}
 			only = c
 		}
 	}
-	if only == nil || !only.wide || only.op.Code != lang.OpMma || len(items) != 2 {
+	if only == nil || !only.Wgmma || only.Op.Code != lang.OpMma || len(items) != 2 {
 		return nil
 	}
-	acc, result := only.op.Args[2], only.op.Result()
-	if result.Type.DType != only.mma.sum || len(p.uses[acc]) != 1 || len(p.uses[result]) > 0 {
+	acc, result := only.Op.Args[2], only.Op.Result()
+	if result.Type.DType != only.MMA.Sum || len(p.Uses[acc]) != 1 || len(p.Uses[result]) > 0 {
 		return nil
 	}
 	for i, v := range body.Yield {
@@ -164,8 +164,8 @@ func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
 			return nil
 		}
 	}
-	for _, v := range only.op.Args[:2] {
-		if v != items[0].load.Result() && v != items[1].load.Result() {
+	for _, v := range only.Op.Args[:2] {
+		if v != items[0].Load.Result() && v != items[1].Load.Result() {
 			return nil
 		}
 	}
@@ -175,50 +175,50 @@ func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
 // deepen gives the pipeline the stages that one of its loads asks for, and says what became of the hints.
 func (p *Program) deepen(x *Pipeline) {
 	asked := 0
-	for _, c := range x.items {
-		asked = max(asked, int(c.load.Hint.Latency))
+	for _, c := range x.Copies {
+		asked = max(asked, int(c.Load.Hint.Latency))
 	}
 	if asked > 0 {
-		x.stages = max(asked, 2)
-		x.ahead = x.stages - 1
+		x.Stages = max(asked, 2)
+		x.Ahead = x.Stages - 1
 	}
-	for _, c := range x.items {
-		h := c.load.Hint
+	for _, c := range x.Copies {
+		h := c.Load.Hint
 		if !h.Given() {
 			continue
 		}
-		text := fmt.Sprintf("cp.async in %d stages", x.stages)
-		if x.produced {
-			text = fmt.Sprintf("TMA in %d stages", x.stages)
+		text := fmt.Sprintf("cp.async in %d stages", x.Stages)
+		if x.Produced {
+			text = fmt.Sprintf("TMA in %d stages", x.Stages)
 		}
 		// A copy could be given an L2 policy, but the driver's compiler makes an instruction
 		// of it (cp.async with createpolicy's result) that an H200 finds illegal, as fuzzing showed.
 		switch {
-		case h.Cache == "no_allocate" && c.vec*c.tile.d.Size() == 16:
+		case h.Cache == "no_allocate" && c.Vector*c.Tile.DType.Size() == 16:
 			text += ", past the L1 cache as " + h.Cache + " wants it"
 		case h.Cache != "":
 			text += fmt.Sprintf("; %s has no effect on a copy that runs ahead", h.Cache)
 		}
-		p.hinted[c.load] = text
+		p.Hinted[c.Load] = text
 	}
 }
 
 // newRing cuts a loop whose loads are all boxes; nil when it is not one.
 func (p *Program) newRing(op *ir.Op) *Pipeline {
-	x := &Pipeline{op: op, stages: p.Stages, ahead: p.Stages - 1, items: p.slice(op), produced: true}
-	if len(x.items) == 0 || !p.worthProducer(x) {
+	x := &Pipeline{Op: op, Stages: p.Stages, Ahead: p.Stages - 1, Copies: p.slice(op), Produced: true}
+	if len(x.Copies) == 0 || !p.worthProducer(x) {
 		return nil
 	}
-	for i := range x.items {
-		c := &x.items[i]
-		b, ok := p.boxFor(c.load, c.tile, op)
+	for i := range x.Copies {
+		c := &x.Copies[i]
+		b, ok := p.boxFor(c.Load, c.Tile, op)
 		if !ok {
 			return nil
 		}
-		c.box = b
+		c.Box = b
 	}
-	for _, c := range x.items {
-		p.nameMap(c.box)
+	for _, c := range x.Copies {
+		p.nameMap(c.Box)
 	}
 	p.deepen(x)
 	return x
@@ -230,14 +230,14 @@ const shortLoop = 16
 
 // worthProducer reports a loop that multiplies by wgmma, or one of many steps.
 func (p *Program) worthProducer(x *Pipeline) bool {
-	for _, c := range x.items {
-		for _, u := range p.uses[c.load.Result()] {
-			if p.products[u.op].wide {
+	for _, c := range x.Copies {
+		for _, u := range p.Uses[c.Load.Result()] {
+			if p.Products[u.Op].Wgmma {
 				return true
 			}
 		}
 	}
-	lo, hi, step := x.op.Args[0].Def, x.op.Args[1].Def, x.op.Axis.Extent
+	lo, hi, step := x.Op.Args[0].Def, x.Op.Args[1].Def, x.Op.Axis.Extent
 	if lo == nil || hi == nil || lo.Code != lang.OpConst {
 		return false
 	}

@@ -14,7 +14,7 @@ import (
 // layout repeats; the others get what it saw through shared memory.
 func (k *kernel) atomicOp(op *ir.Op) {
 	t := op.Tensor
-	l := k.atomicLayout(op)
+	l := k.AtomicLayout(op)
 	axes := op.AccessAxes()
 	values := op.Args[len(t.Shape):]
 	regs := make([][]asm.Reg, len(values))
@@ -29,8 +29,8 @@ func (k *kernel) atomicOp(op *ir.Op) {
 	owner := k.owner(l)
 	u := &atomicUpdate{kernel: k, op: op, d: t.DType}
 	var old []asm.Reg
-	if c := contiguous(x.dims); u.addsVectors() && c != nil {
-		groups, n := l.Groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	if c := Contiguous(x.dims); u.addsVectors() && c != nil {
+		groups, n := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 		if n > 1 {
 			for _, g := range groups {
 				u.p = k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))

@@ -52,8 +52,8 @@ func (k *kernel) size(d *ir.Dim) asm.Number {
 
 // number decomposes the block number into the positions of the grid axes, the last axis fastest.
 func (k *kernel) number() {
-	axes := k.f.Grid()
-	if len(axes) == 0 && k.clusterSize() <= 1 {
+	axes := k.Func.Grid()
+	if len(axes) == 0 && k.ClusterSize() <= 1 {
 		k.startDebugOutput(nil, nil)
 		return
 	}
@@ -61,7 +61,7 @@ func (k *kernel) number() {
 		rest := k.blockNumber()
 		numbers := make([]asm.Reg, len(axes))
 		last := len(axes) - 1
-		if k.Program.grouped {
+		if k.Program.Grouped {
 			rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
 			last -= 2
 		}
@@ -83,7 +83,7 @@ func (k *kernel) number() {
 				start = k.a.Op(asm.B32, "mul.lo.s32", number, asm.Int(x.Extent))
 			}
 			end := k.a.Op(c, c.Signed("add"), start, asm.Int(x.Extent))
-			if k.ragged(x) {
+			if k.Ragged(x) {
 				end = k.a.Op(c, c.Signed("min"), end, k.size(x.Dim))
 			}
 			k.setAxis(x, start, end)
@@ -132,7 +132,7 @@ func (k *kernel) blocksOf(x *ir.Axis) asm.Number {
 }
 
 // partial reports an axis whose range, in the code being emitted, may have fewer positions than its extent.
-func (k *kernel) partial(a *ir.Axis) bool { return k.ragged(a) && !k.state(a).full }
+func (k *kernel) partial(a *ir.Axis) bool { return k.Ragged(a) && !k.state(a).full }
 
 // threadCoord is the thread's part of the coordinate along a.
 func (k *kernel) threadCoord(l layout.Layout, a *ir.Axis) asm.Number {

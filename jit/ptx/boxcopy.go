@@ -30,10 +30,10 @@ func (k *kernel) copyBoxes(b *Box, t *sharedTile, bar asm.Reg) {
 
 // eachBox gives the address of each panel of a tile and its box of the tensor.
 func (k *kernel) eachBox(b *Box, t *sharedTile, emit func(tile asm.Reg, box asm.Box)) {
-	m := b.tensorMap
+	m := b.Map
 	at := make([]asm.Number, len(m.Order))
 	for n, i := range m.Order {
-		at[n] = k.boxPosition(b.dims[i])
+		at[n] = k.boxPosition(b.Dims[i])
 	}
 	from := k.a.Once("map "+m.Name, func() asm.Reg {
 		r := k.a.Op(asm.B64, "mov.b64", asm.Symbol(m.Name))
@@ -42,29 +42,29 @@ func (k *kernel) eachBox(b *Box, t *sharedTile, emit func(tile asm.Reg, box asm.
 		return r
 	})
 	width := m.Swizzle
-	for panel := range t.rowBytes() / width {
+	for panel := range t.RowBytes() / width {
 		coords := make(asm.Vector, len(at))
 		for n, x := range at {
 			if n == 0 {
-				x = k.a.Add(x, asm.Int(panel*width/t.d.Size()))
+				x = k.a.Add(x, asm.Int(panel*width/t.DType.Size()))
 			}
 			coords[n] = k.a.Register(x)
 		}
-		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.panels*panelBytes))), asm.Box{Map: from, At: coords})
+		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.Panels*PanelBytes))), asm.Box{Map: from, At: coords})
 	}
 }
 
 // storeBoxes stores a tile by the TMA; false where that was not decided.
 func (k *kernel) storeBoxes(op *ir.Op) bool {
-	s := k.stores[op]
+	s := k.Stores[op]
 	if s == nil {
 		return false
 	}
-	v, b, t := op.Stored(), s.box, &sharedTile{Tile: *s.tile}
+	v, b, t := op.Stored(), s.Box, &sharedTile{Tile: *s.Tile}
 	k.orderWrite(op.Tensor)
-	t.buffer = k.allocate(t.bytes(), "storing "+valueName(v))
+	t.buffer = k.allocate(t.Bytes(), "storing "+valueName(v))
 	t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at)))
-	k.write(t, v, k.home[v], k.unrounded(v, k.home[v]), nil)
+	k.write(t, v, k.Homes[v], k.unrounded(v, k.Homes[v]), nil)
 	k.reading(t.buffer)
 	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 	k.eachBox(b, t, func(tile asm.Reg, to asm.Box) {
@@ -77,17 +77,17 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 }
 
 // boxPosition is where a box begins along one dimension of its tensor, 32 bits.
-func (k *kernel) boxPosition(d dimAccess) asm.Number {
-	var sum asm.Number = asm.Int(d.affine.offset)
-	for _, t := range d.affine.terms {
-		sum = k.a.Add(sum, k.state(t.axis).start)
+func (k *kernel) boxPosition(d DimAccess) asm.Number {
+	var sum asm.Number = asm.Int(d.Affine.Offset)
+	for _, t := range d.Affine.Terms {
+		sum = k.a.Add(sum, k.state(t.Axis).start)
 	}
-	for _, s := range d.affine.scalars {
-		r := k.scalar(s.value)
+	for _, s := range d.Affine.Scalars {
+		r := k.scalar(s.Value)
 		if r.Class == asm.B64 {
 			r = k.a.Calc(asm.B32, "cvt.u32.u64", r)
 		}
-		sum = k.a.Add(sum, k.a.Mul(r, int(s.coef)))
+		sum = k.a.Add(sum, k.a.Mul(r, int(s.Coef)))
 	}
 	return sum
 }

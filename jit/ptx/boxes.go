@@ -21,20 +21,20 @@ const (
 
 // Box is a load or a store that the TMA can do: the boxes of its map fill a tile, panel by panel.
 type Box struct {
-	tensorMap *TensorMap
-	dims      []dimAccess // of the tensor
-	// wiped: in the last step of the loop, elements beyond its end have come that have to be 0.
-	wiped bool
+	Map  *TensorMap
+	Dims []DimAccess // of the tensor
+	// Wiped: in the last step of the loop, elements beyond its end have come that have to be 0.
+	Wiped bool
 }
 
 // boxFor finds how the TMA would fill a tile with a load's elements, in a loop: what
 // does not exist has to come out as 0 where a product would count it.
 func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
-	dims, wiped := p.access(load), false
+	dims, wiped := p.Access(load), false
 	for i, d := range dims {
-		for _, term := range d.affine.terms {
-			if !p.endsInZeros(term.axis, load, i, loop) {
-				if term.axis != loop.Axis {
+		for _, term := range d.Affine.Terms {
+			if !p.endsInZeros(term.Axis, load, i, loop) {
+				if term.Axis != loop.Axis {
 					return nil, false
 				}
 				wiped = true
@@ -43,28 +43,28 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 	}
 	b, ok := p.newBox(load.Tensor, dims, t)
 	if ok {
-		b.wiped = wiped
+		b.Wiped = wiped
 	}
 	return b, ok
 }
 
 // newBox fits boxes to a tile, element by element of an access's index.
-func (p *Program) newBox(tensor *ir.Tensor, dims []dimAccess, t *Tile) (*Box, bool) {
-	size := int64(t.d.Size())
+func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bool) {
+	size := int64(t.DType.Size())
 	if len(dims) > mostRank || tensor.Align%16 != 0 || !t.boxed() {
 		return nil, false
 	}
-	b := &Box{tensorMap: &TensorMap{Tensor: tensor, Swizzle: min(t.rowBytes(), panelBytes)}, dims: dims}
+	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: min(t.RowBytes(), PanelBytes)}, Dims: dims}
 	along := map[*ir.Axis]int{}
 	for i, d := range dims {
 		if tensor.Shape[i].Wide { // coordinates have 32 bits
 			return nil, false
 		}
-		if d.gather || d.checked || len(d.affine.terms) > 1 {
+		if d.Gather || d.Checked || len(d.Affine.Terms) > 1 {
 			return nil, false
 		}
 		if i < len(dims)-1 {
-			unit := d.stride
+			unit := d.Stride
 			if unit < 0 {
 				unit = d.multiple
 			}
@@ -72,34 +72,34 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []dimAccess, t *Tile) (*Box, bo
 				return nil, false
 			}
 		}
-		for _, s := range d.affine.scalars {
-			if !p.early(s.value) {
+		for _, s := range d.Affine.Scalars {
+			if !p.early(s.Value) {
 				return nil, false
 			}
 		}
-		for _, term := range d.affine.terms {
-			if _, twice := along[term.axis]; twice || term.coef != 1 || !slices.Contains(t.axes, term.axis) {
+		for _, term := range d.Affine.Terms {
+			if _, twice := along[term.Axis]; twice || term.Coef != 1 || !slices.Contains(t.Axes, term.Axis) {
 				return nil, false
 			}
-			along[term.axis] = i
+			along[term.Axis] = i
 		}
 	}
-	for j, a := range t.axes {
+	for j, a := range t.Axes {
 		i, ok := along[a]
-		n := t.ext[j]
+		n := t.Extents[j]
 		if j == 0 {
-			n = min(n, b.tensorMap.Swizzle/int(size))
+			n = min(n, b.Map.Swizzle/int(size))
 		}
-		if !ok || t.ext[j] != int(a.Extent) || n > mostBox || (j == 0) != (i == len(dims)-1) {
+		if !ok || t.Extents[j] != int(a.Extent) || n > mostBox || (j == 0) != (i == len(dims)-1) {
 			return nil, false
 		}
-		b.tensorMap.Order = append(b.tensorMap.Order, i)
-		b.tensorMap.Box = append(b.tensorMap.Box, n)
+		b.Map.Order = append(b.Map.Order, i)
+		b.Map.Box = append(b.Map.Box, n)
 	}
 	for i := range dims {
-		if !slices.Contains(b.tensorMap.Order, i) {
-			b.tensorMap.Order = append(b.tensorMap.Order, i)
-			b.tensorMap.Box = append(b.tensorMap.Box, 1)
+		if !slices.Contains(b.Map.Order, i) {
+			b.Map.Order = append(b.Map.Order, i)
+			b.Map.Box = append(b.Map.Box, 1)
 		}
 	}
 	return b, true
@@ -110,10 +110,10 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []dimAccess, t *Tile) (*Box, bo
 // columns give rows and columns that do not exist.
 func (p *Program) endsInZeros(a *ir.Axis, load *ir.Op, dim int, loop *ir.Op) bool {
 	counted := false
-	for _, u := range p.uses[load.Result()] {
-		counted = counted || slices.Contains(p.products[u.op].k, a)
+	for _, u := range p.Uses[load.Result()] {
+		counted = counted || slices.Contains(p.Products[u.Op].K, a)
 	}
-	if !counted || !p.ragged(a) {
+	if !counted || !p.Ragged(a) {
 		return true
 	}
 	if a != loop.Axis {
@@ -121,8 +121,8 @@ func (p *Program) endsInZeros(a *ir.Axis, load *ir.Op, dim int, loop *ir.Op) boo
 	}
 	// The range ends where the dimension does, or at a whole step.
 	hi, d := loop.Args[1].Def, load.Tensor.Shape[dim]
-	f := p.access(load)[dim].affine
-	if hi == nil || d != a.Dim || f.offset != 0 || len(f.scalars) > 0 || p.multiple(loop.Args[0])%a.Extent != 0 {
+	f := p.Access(load)[dim].Affine
+	if hi == nil || d != a.Dim || f.Offset != 0 || len(f.Scalars) > 0 || p.multiple(loop.Args[0])%a.Extent != 0 {
 		return false
 	}
 	switch hi.Code {
@@ -140,7 +140,7 @@ func (p *Program) early(v *ir.Value) bool {
 	op := v.Def
 	switch {
 	case op == nil:
-		return slices.Contains(p.f.Scalars, v)
+		return slices.Contains(p.Func.Scalars, v)
 	case op.Code == lang.OpConst, op.Code == lang.OpSize:
 		return true
 	case op.Code == lang.OpStart, op.Code == lang.OpEnd:
@@ -158,25 +158,25 @@ func (p *Program) early(v *ir.Value) bool {
 
 // nameMap gives a box's tensor map a name, and so a parameter of the kernel.
 func (p *Program) nameMap(b *Box) {
-	b.tensorMap.Name = fmt.Sprintf("map_%d", len(p.maps))
-	p.maps = append(p.maps, b.tensorMap)
+	b.Map.Name = fmt.Sprintf("map_%d", len(p.Maps))
+	p.Maps = append(p.Maps, b.Map)
 }
 
 // BoxStore is a store by the TMA: the tile goes to shared memory first, and from there in whole lines.
 type BoxStore struct {
-	tile *Tile
-	box  *Box
+	Tile *Tile
+	Box  *Box
 }
 
 // storeByBoxes decides which stores of the kernel's body the TMA does, where the kernel loads by it.
 func (p *Program) storeByBoxes() {
-	if !p.producing {
+	if !p.Producing {
 		return
 	}
-	for _, op := range p.f.Body.Ops {
+	for _, op := range p.Func.Body.Ops {
 		if op.Code == lang.OpStore && !op.Collides() {
 			if s := p.boxStore(op); s != nil {
-				p.stores[op] = s
+				p.Stores[op] = s
 			}
 		}
 	}
@@ -184,32 +184,32 @@ func (p *Program) storeByBoxes() {
 
 // boxStore fits boxes to a store; nil where that cannot be.
 func (p *Program) boxStore(op *ir.Op) *BoxStore {
-	v, dims := op.Stored(), p.access(op)
-	c := contiguous(dims)
-	if op.Hint.Given() || c == nil || p.contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.cheap(v) {
+	v, dims := op.Stored(), p.Access(op)
+	c := Contiguous(dims)
+	if op.Hint.Given() || c == nil || p.Contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.Cheap(v) {
 		return nil
 	}
 	for i, d := range dims {
-		for _, term := range d.affine.terms {
+		for _, term := range d.Affine.Terms {
 			// What does not exist has to lie outside the tensor.
-			if p.ragged(term.axis) && (op.Tensor.Shape[i] != term.axis.Dim || d.affine.offset != 0 || len(d.affine.scalars) > 0) {
+			if p.Ragged(term.Axis) && (op.Tensor.Shape[i] != term.Axis.Dim || d.Affine.Offset != 0 || len(d.Affine.Scalars) > 0) {
 				return nil
 			}
 		}
 	}
 	axes, ext := []*ir.Axis{c}, []int{int(c.Extent)}
 	for i := len(dims) - 2; i >= 0; i-- {
-		for _, term := range dims[i].affine.terms {
-			axes, ext = append(axes, term.axis), append(ext, int(term.axis.Extent))
+		for _, term := range dims[i].Affine.Terms {
+			axes, ext = append(axes, term.Axis), append(ext, int(term.Axis.Extent))
 		}
 	}
-	t := newTile(op.Tensor.DType, axes, ext, true)
+	t := NewTile(op.Tensor.DType, axes, ext, true)
 	t.panel()
 	b, ok := p.newBox(op.Tensor, dims, t)
 	if !ok {
 		return nil
 	}
 	p.nameMap(b)
-	t.async = true
+	t.Async = true
 	return &BoxStore{t, b}
 }

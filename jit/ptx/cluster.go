@@ -21,16 +21,16 @@ import (
 func (k *kernel) blockNumber() asm.Reg {
 	a := k.a
 	number := a.Op(asm.B32, "mov.u32", asm.Block)
-	if k.f.ScratchBytes() > 0 {
+	if k.Func.ScratchBytes() > 0 {
 		first := k.argument(ir.Param{Kind: ir.ParamFirst})
 		number = a.Op(asm.B32, "add.u32", number, first)
 	}
-	if k.split > 1 {
-		return a.Op(asm.B32, "div.u32", number, asm.Int(k.split))
+	if k.Split > 1 {
+		return a.Op(asm.B32, "div.u32", number, asm.Int(k.Split))
 	}
-	if n := k.clusterSize(); n > 1 {
+	if n := k.ClusterSize(); n > 1 {
 		var blocks asm.Number = asm.Int(1)
-		for _, x := range k.f.Grid() {
+		for _, x := range k.Func.Grid() {
 			along := k.blocksOf(x)
 			b, known := blocks.(asm.Int)
 			d, alongKnown := along.(asm.Int)
@@ -89,7 +89,7 @@ func (k *kernel) share(lo, hi asm.Reg, step int64) (length, each asm.Reg) {
 	length = op("max."+s, op("sub."+s, hi, lo), asm.Int(0))
 	// As unsigned numbers, for their sums may pass the largest i32.
 	steps := op("div."+u, op("add."+u, length, asm.Int(step-1)), asm.Int(step))
-	each = op("div."+u, op("add."+u, steps, asm.Int(k.split-1)), asm.Int(k.split))
+	each = op("div."+u, op("add."+u, steps, asm.Int(k.Split-1)), asm.Int(k.Split))
 	return length, op("mul.lo."+u, each, asm.Int(step))
 }
 
@@ -138,7 +138,7 @@ func (k *kernel) join(ops []*ir.Op) {
 	var all []joined
 	for _, op := range ops {
 		k.a.Comment("%s", describe(op))
-		l := k.home[op.Results[0]]
+		l := k.Homes[op.Results[0]]
 		out := make([][]asm.Reg, len(op.Joined()))
 		tiles := make([][]asm.Reg, len(op.Joined()))
 		for i, v := range op.Joined() {
@@ -186,7 +186,7 @@ func (e joined) bytes() int {
 func (k *kernel) exchangeParts(all []joined, bytes int) {
 	a, axis := k.a, all[0].op.Axis
 	threads := k.Warps * layout.Lanes
-	a.Comment("the parts of %d blocks", k.split)
+	a.Comment("the parts of %d blocks", k.Split)
 	buffer := k.allocate(bytes, fmt.Sprintf("exchanging the parts of axis %s", axis.Name))
 	k.writing(buffer)
 	// Of each register there is an array with an element for each thread, of which mine is the thread's place.
@@ -250,7 +250,7 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.R
 	// Parts without steps are the last ones: behind the first of them there is nothing more.
 	end := a.Label()
 	conditional := false
-	for rank := range k.split {
+	for rank := range k.Split {
 		if exists := k.partExists(all[0].op, rank); exists.Valid() {
 			begin := a.Here()
 			a.Unless(exists).Do("bra.uni", end)
@@ -283,10 +283,10 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.R
 func (k *kernel) partsBefore(all []joined, fetch func(rank int) map[asm.Reg]asm.Reg) {
 	op := all[0].op
 	totals := make([][]asm.Reg, len(all))
-	for i := range k.split {
+	for i := range k.Split {
 		rank, exists := i, asm.Reg{}
 		if op.Reverse { // there the parts without steps come first
-			rank = k.split - 1 - i
+			rank = k.Split - 1 - i
 			exists = k.partExists(op, rank+1)
 		}
 		parts := fetch(rank)
@@ -335,7 +335,7 @@ func (k *kernel) partExists(join *ir.Op, rank int) asm.Reg {
 	to, toKnown := hi.IsConst()
 	if fromKnown && toKnown {
 		steps := (max(to.Int-from.Int, 0) + step - 1) / step
-		each := (steps + int64(k.split) - 1) / int64(k.split)
+		each := (steps + int64(k.Split) - 1) / int64(k.Split)
 		if int64(rank)*each < steps {
 			return asm.Reg{}
 		}

@@ -83,7 +83,7 @@ func (k *kernel) newCombining(op *ir.Op, l layout.Layout) *combining {
 
 // reduceBy emits a reduce.
 func (k *kernel) reduceBy(op *ir.Op) {
-	l := k.combineLayout(op)
+	l := k.CombineLayout(op)
 	c := k.newCombining(op, l)
 	for _, s := range joints(l, c.axis) {
 		c.join(s, true)
@@ -101,15 +101,15 @@ func (k *kernel) reduceBy(op *ir.Op) {
 		if len(v.Type.Axes) == 0 {
 			continue
 		}
-		if _, same := out.Permutation(k.home[v], v.Type.Axes); !same {
-			k.get(v, k.home[v])
+		if _, same := out.Permutation(k.Homes[v], v.Type.Axes); !same {
+			k.get(v, k.Homes[v])
 		}
 	}
 }
 
 // scan emits a scan.
 func (k *kernel) scan(op *ir.Op) {
-	l := k.combineLayout(op)
+	l := k.CombineLayout(op)
 	c := k.newCombining(op, l)
 	c.values = slices.Clone(c.totals)
 	for r := range c.values {
@@ -506,7 +506,7 @@ func (c *combining) gather(d layout.Digit, at int) [][][]asm.Reg {
 	var tiles []*sharedTile
 	for i, e := range c.types {
 		t := newShared(e, axes, ext, false)
-		t.buffer = c.allocate(t.bytes(), "combining "+valueName(c.op.Results[0])+" over warps")
+		t.buffer = c.allocate(t.Bytes(), "combining "+valueName(c.op.Results[0])+" over warps")
 		xs := make([]asm.Reg, len(c.totals))
 		for r, x := range c.totals {
 			xs[r] = x[i]

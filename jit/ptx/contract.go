@@ -14,12 +14,12 @@ import (
 
 // contract emits a dot or an mma.
 func (k *kernel) contract(op *ir.Op) {
-	c := k.products[op]
+	c := k.Products[op]
 	result := op.Result()
 	d := op.Args[0].Type.DType.Accumulator()
-	acc := make([]asm.Reg, c.result.Regs())
+	acc := make([]asm.Reg, c.Result.Regs())
 	if op.Code == lang.OpMma {
-		copy(acc, k.get(op.Args[2], c.result))
+		copy(acc, k.get(op.Args[2], c.Result))
 		if from := result.Type.DType; from != d {
 			for i, r := range acc {
 				acc[i] = elem.Cast(k.a, from, d, r)
@@ -32,9 +32,9 @@ func (k *kernel) contract(op *ir.Op) {
 		}
 	}
 	mark := k.arena.top
-	if c.wide {
+	if c.Wgmma {
 		acc = k.multiplyWide(c, acc)
-	} else if c.mma != nil {
+	} else if c.MMA != nil {
 		acc = k.multiply(c, acc)
 	} else {
 		acc = k.multiplySimt(c, acc)
@@ -45,17 +45,17 @@ func (k *kernel) contract(op *ir.Op) {
 			acc[i] = elem.Cast(k.a, d, to, r)
 		}
 	}
-	k.hold(result, c.result, acc)
-	if _, same := c.result.Permutation(k.home[result], result.Type.Axes); !same {
-		k.get(result, k.home[result])
+	k.hold(result, c.Result, acc)
+	if _, same := c.Result.Permutation(k.Homes[result], result.Type.Axes); !same {
+		k.get(result, k.Homes[result])
 	}
 }
 
 // dropOperands gives back the shared memory of operands staged since mark, unless another contraction reads them.
 func (k *kernel) dropOperands(op *ir.Op, mark int) {
 	for _, v := range op.Args[:2] {
-		for _, u := range k.uses[v] {
-			if u.op != op && k.products[u.op] != nil && u.arg < 2 {
+		for _, u := range k.Uses[v] {
+			if u.Op != op && k.Products[u.Op] != nil && u.Arg < 2 {
 				return
 			}
 		}
@@ -74,9 +74,9 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 
 // multiply emits the tensor-core instructions of a contraction.
 func (k *kernel) multiply(c *Product, acc []asm.Reg) []asm.Reg {
-	aTile, bTile := k.stage(c, c.a), k.stage(c, c.b)
-	a, b := k.fragments(c, c.a, aTile), k.fragments(c, c.b, bTile)
-	mReps, nReps, kReps, batches := layout.Product(c.mReps), layout.Product(c.nReps), layout.Product(c.kReps), volume(c.batch)
+	aTile, bTile := k.stage(c, c.A), k.stage(c, c.B)
+	a, b := k.fragments(c, c.A, aTile), k.fragments(c, c.B, bTile)
+	mReps, nReps, kReps, batches := layout.Product(c.MReps), layout.Product(c.NReps), layout.Product(c.KReps), Volume(c.Batch)
 	out := append([]asm.Reg(nil), acc...)
 	// Where the rows or columns have no axis (or too few elements for a bit),
 	// registers that would hold copies are not in the layout: see spot.
@@ -89,16 +89,16 @@ func (k *kernel) multiply(c *Product, acc []asm.Reg) []asm.Reg {
 			for j := range nReps {
 				column := k.terms(c, b.at(step, j, batch))
 				for i := range mReps {
-					spots := c.spots(i, j, batch)
+					spots := c.Spots(i, j, batch)
 					in := make([]asm.Reg, 4)
 					for s, r := range spots {
-						in[s] = elem.Zero(k.a, c.mma.sum)
+						in[s] = elem.Zero(k.a, c.MMA.Sum)
 						if r >= 0 {
 							in[s] = out[r]
 						}
 					}
-					for _, pair := range termOrder(c.mma.terms) {
-						in = k.multiplyTile(c.mma, rows[i][pair[0]], column[pair[1]], in)
+					for _, pair := range termOrder(c.MMA.Terms) {
+						in = k.multiplyTile(c.MMA, rows[i][pair[0]], column[pair[1]], in)
 					}
 					for s, r := range spots {
 						if r >= 0 {
@@ -121,11 +121,11 @@ func (k *kernel) multiply(c *Product, acc []asm.Reg) []asm.Reg {
 // doubles, targets before it multiply in quarters of the rows and the depth.
 func (k *kernel) multiplyTile(s *MMA, rows, columns, in []asm.Reg) []asm.Reg {
 	multiply := func(name string, rows, columns, in []asm.Reg) []asm.Reg {
-		out := k.a.Regs(elem.ClassOf(s.sum), len(in))
+		out := k.a.Regs(elem.ClassOf(s.Sum), len(in))
 		k.a.Set(asm.Vector(out), name, asm.Vector(rows), asm.Vector(columns), asm.Vector(in))
 		return out
 	}
-	if s.sum != lang.F64 || k.target.Has(target.LongMmaF64) {
+	if s.Sum != lang.F64 || k.Target.Has(target.LongMmaF64) {
 		return multiply(mmaName(s), rows, columns, in)
 	}
 	var out []asm.Reg
@@ -160,13 +160,13 @@ const (
 // terms rounds f32 fragments to tf32, and splits off what the rounding lost when
 // the precision asks for it; 16-bit fragments stay.
 func (k *kernel) terms(c *Product, frag []asm.Reg) [][]asm.Reg {
-	if c.mma.elements[0] != lang.F32 {
+	if c.MMA.Elements[0] != lang.F32 {
 		return [][]asm.Reg{frag}
 	}
 	hi, lo, finiteHi := make([]asm.Reg, len(frag)), make([]asm.Reg, len(frag)), make([]asm.Reg, len(frag))
 	for i, x := range frag {
 		hi[i] = k.a.Calc(asm.B32, "cvt.rna.tf32.f32", x)
-		if c.mma.terms == 3 {
+		if c.MMA.Terms == 3 {
 			high := k.a.Calc(asm.F32, "mov.b32", hi[i])
 			rest := k.a.Calc(asm.F32, "sub.f32", x, high)
 			finite := k.a.Calc(asm.Pred, "testp.finite.f32", high)
@@ -175,7 +175,7 @@ func (k *kernel) terms(c *Product, frag []asm.Reg) [][]asm.Reg {
 			finiteHi[i] = k.a.Calc(asm.B32, "selp.b32", hi[i], asm.Int(0), finite)
 		}
 	}
-	if c.mma.terms == 3 {
+	if c.MMA.Terms == 3 {
 		return [][]asm.Reg{hi, lo, finiteHi}
 	}
 	return [][]asm.Reg{hi}
@@ -185,17 +185,17 @@ func (k *kernel) terms(c *Product, frag []asm.Reg) [][]asm.Reg {
 func mmaName(s *MMA) string {
 	types := operandTypes(s)
 	result, _, _ := strings.Cut(types, ".")
-	return fmt.Sprintf("mma.sync.aligned.m16n8k%d.row.col.%s.%s", s.depth, types, result)
+	return fmt.Sprintf("mma.sync.aligned.m16n8k%d.row.col.%s.%s", s.Depth, types, result)
 }
 
 // operandTypes is the types of the result and the operands, as instructions name them.
 func operandTypes(s *MMA) string {
 	names := map[lang.DType]string{lang.I8: "s8", lang.U8: "u8", lang.F32: "tf32"}
-	sum := s.sum.String()
-	if s.sum == lang.I32 {
+	sum := s.Sum.String()
+	if s.Sum == lang.I32 {
 		sum = "s32"
 	}
-	for _, d := range s.elements {
+	for _, d := range s.Elements {
 		name := names[d]
 		if name == "" {
 			name = d.String()

@@ -25,7 +25,7 @@ type debugOutput struct {
 
 // startDebugOutput finds the block's area, in the entry section. Numbers are the block's along each axis of the grid.
 func (k *kernel) startDebugOutput(axes []*ir.Axis, numbers []asm.Reg) {
-	if !k.f.HasDebug() {
+	if !k.Func.HasDebug() {
 		return
 	}
 	a, s := k.a, &k.debug
@@ -46,14 +46,14 @@ func (k *kernel) startDebugOutput(axes []*ir.Axis, numbers []asm.Reg) {
 		a.Set(first, "ld.global.u64", asm.At(s.base).Plus(ir.DebugFirst))
 		s.room = a.Op(asm.Pred, "setp.lt.u32", s.block, areas)
 		s.area = a.Op(asm.B64, "mad.wide.u32", s.block, s.share, a.Op(asm.B64, "add.s64", s.base, first))
-		s.table = a.Op(asm.B64, "mad.wide.u32", s.block, asm.Int(ir.DebugWord), a.Op(asm.B64, "add.s64", s.base, asm.Int(k.f.DebugTable())))
+		s.table = a.Op(asm.B64, "mad.wide.u32", s.block, asm.Int(ir.DebugWord), a.Op(asm.B64, "add.s64", s.base, asm.Int(k.Func.DebugTable())))
 		s.said = a.Op(asm.B32, "mov.b32", asm.Int(0))
 	})
 }
 
 // site is the number of a print or an assert.
 func (k *kernel) site(op *ir.Op) int {
-	for i, s := range k.f.Sites() {
+	for i, s := range k.Func.Sites() {
 		if s == op {
 			return i + 1
 		}
@@ -145,7 +145,7 @@ func (k *kernel) print(op *ir.Op) {
 	var size asm.Number = asm.Int(1) // words: first the site
 	var args []*printed
 	for _, v := range op.Args {
-		p := &printed{v: v, axes: k.f.InOrder(v.Type.Axes), l: k.debugLayout(v), at: size}
+		p := &printed{v: v, axes: k.Func.InOrder(v.Type.Axes), l: k.DebugLayout(v), at: size}
 		p.regs = k.get(v, p.l)
 		p.measure(k)
 		size = k.a.Add(size, p.words(k))

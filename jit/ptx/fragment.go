@@ -26,8 +26,8 @@ type staged struct {
 // stage finds the way to an operand: from the registers where a thread holds
 // what it needs, through shared memory otherwise.
 func (k *kernel) stage(c *Product, arg int) staged {
-	v := c.op.Args[arg]
-	if regs := k.inRegisters(c, v, c.fragmentLayout(arg)); regs != nil {
+	v := c.Op.Args[arg]
+	if regs := k.inRegisters(c, v, c.FragmentLayout(arg)); regs != nil {
 		return staged{regs: regs}
 	}
 	return staged{tile: k.operandTile(c, arg)}
@@ -35,11 +35,11 @@ func (k *kernel) stage(c *Product, arg int) staged {
 
 // fragments reads a staged operand.
 func (k *kernel) fragments(c *Product, arg int, s staged) fragments {
-	l, reps := c.fragmentLayout(arg), layout.Product(c.mReps)
-	if arg == c.b {
-		reps = layout.Product(c.nReps)
+	l, reps := c.FragmentLayout(arg), layout.Product(c.MReps)
+	if arg == c.B {
+		reps = layout.Product(c.NReps)
 	}
-	steps := layout.Product(c.kReps)
+	steps := layout.Product(c.KReps)
 	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
 	if s.regs != nil {
 		return fragments{at: func(step, rep, batch int) []asm.Reg {
@@ -53,11 +53,11 @@ func (k *kernel) fragments(c *Product, arg int, s staged) fragments {
 	}
 	x := k.accessing(t, l)
 	return fragments{at: func(step, rep, batch int) []asm.Reg {
-		per := l.Regs() / (steps * reps * volume(c.batch))
+		per := l.Regs() / (steps * reps * Volume(c.Batch))
 		first := number(step, rep, batch) * per
 		values := make([]asm.Reg, l.Regs())
 		for r := first; r < first+per; r++ {
-			values[r] = k.fetch(t.d, 1, "ld.shared", asm.Reg{}, x.at(r))[0]
+			values[r] = k.fetch(t.DType, 1, "ld.shared", asm.Reg{}, x.at(r))[0]
 		}
 		return k.packFragment(c, arg, l, values, number(step, rep, batch))
 	}}
@@ -67,7 +67,7 @@ func (k *kernel) fragments(c *Product, arg int, s staged) fragments {
 // wants it, with the elements that do not exist along the depth replaced by 0.
 func (k *kernel) inRegisters(c *Product, v *ir.Value, l layout.Layout) []asm.Reg {
 	copies := k.copies(v)
-	if v.Def != nil && k.packedCast(v.Def) {
+	if v.Def != nil && k.PackedCast(v.Def) {
 		copies = append(copies, k.copies(v.Def.Args[0])...)
 	}
 	for _, h := range copies {
@@ -82,7 +82,7 @@ func (k *kernel) inRegisters(c *Product, v *ir.Value, l layout.Layout) []asm.Reg
 				continue
 			}
 			regs[i] = h.regs[r]
-			if m := k.mask(l, c.k, i); m.Valid() && !k.zeroPadded(v) {
+			if m := k.mask(l, c.K, i); m.Valid() && !k.zeroPadded(v) {
 				regs[i] = k.selected(m, regs[i], elem.Zero(k.a, v.Type.DType))
 			}
 		}
@@ -95,7 +95,7 @@ func (k *kernel) inRegisters(c *Product, v *ir.Value, l layout.Layout) []asm.Reg
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
 func (k *kernel) packFragment(c *Product, arg int, l layout.Layout, values []asm.Reg, n int) []asm.Reg {
-	unit := c.unitBits(arg)
+	unit := c.UnitBits(arg)
 	per := 1
 	for _, b := range unit {
 		if b.Axis != nil {
@@ -113,30 +113,30 @@ func (k *kernel) packFragment(c *Product, arg int, l layout.Layout, values []asm
 		}
 		elements = append(elements, values[r])
 	}
-	if c.mma.inRegister == 0 {
+	if c.MMA.InRegister == 0 {
 		return elements
 	}
-	per = 1 << c.mma.inRegister
+	per = 1 << c.MMA.InRegister
 	packed := make([]asm.Reg, len(elements)/per)
 	for i := range packed {
-		packed[i] = elem.PackFull(k.a, c.element(arg), elements[per*i:per*(i+1)])
+		packed[i] = elem.PackFull(k.a, c.Element(arg), elements[per*i:per*(i+1)])
 	}
 	return packed
 }
 
 // operandTile puts an operand in shared memory, or finds it there.
 func (k *kernel) operandTile(c *Product, arg int) *sharedTile {
-	v := c.op.Args[arg]
-	want := &sharedTile{Tile: *c.tiles[arg]}
+	v := c.Op.Args[arg]
+	want := &sharedTile{Tile: *c.Tiles[arg]}
 	for s := k.scope; s != nil; s = s.parent {
 		for _, t := range s.tiles[v] {
-			if t.holds(&want.Tile) {
+			if t.Holds(&want.Tile) {
 				return t
 			}
 		}
 	}
-	want.buffer = k.allocate(want.bytes(), "operand "+valueName(v))
-	k.fill(want, v, c.k)
+	want.buffer = k.allocate(want.Bytes(), "operand "+valueName(v))
+	k.fill(want, v, c.K)
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want
 }
@@ -144,19 +144,19 @@ func (k *kernel) operandTile(c *Product, arg int) *sharedTile {
 // fill writes a value to a tile, with 0 for what does not exist along the axes in
 // zeroed, and for what the layout in which the value is held does not reach.
 func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
-	if v.Def != nil && k.again(v) {
-		vec := t.vector()
+	if v.Def != nil && k.Again(v) {
+		vec := t.Vector()
 		if v.Def.Code == lang.OpLoad {
-			if dims := k.access(v.Def); contiguous(dims) == t.contiguous() {
-				vec = min(vec, k.vector(v.Def.Tensor, dims, t.contiguous()))
+			if dims := k.Access(v.Def); Contiguous(dims) == t.Contiguous() {
+				vec = min(vec, k.Vector(v.Def.Tensor, dims, t.Contiguous()))
 			}
 		}
-		l := layout.Blocked(t.axes, t.ext, vec, k.Warps)
+		l := layout.Blocked(t.Axes, t.Extents, vec, k.Warps)
 		k.write(t, v, l, k.recompute(v.Def, l), zeroed)
 		return
 	}
-	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
-		k.hold(v, k.home[v], k.elementwise(v.Def, k.home[v]))
+	if v.Def != nil && k.PackedCast(v.Def) && len(k.copies(v)) == 0 {
+		k.hold(v, k.Homes[v], k.elementwise(v.Def, k.Homes[v]))
 	}
 	copies := k.copies(v)
 	if len(copies) == 0 {
@@ -165,8 +165,8 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 	h := copies[0]
 	// What the layout does not reach is 0: along zeroed axes it counts, and elsewhere
 	// it makes rows of the product that do not exist, on which functions branch.
-	for i, a := range t.axes {
-		if h.layout.Physical(a) < t.ext[i] {
+	for i, a := range t.Axes {
+		if h.layout.Physical(a) < t.Extents[i] {
 			k.clear(t)
 			break
 		}
@@ -177,15 +177,15 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 // clear writes zeros to a whole tile.
 func (k *kernel) clear(t *sharedTile) {
 	k.writing(t.buffer)
-	bytes := &ir.Axis{Name: "byte", Kind: ir.Whole, Len: int64(t.bytes() / 4), Extent: int64(t.bytes() / 4)}
-	raw := newShared(lang.U32, []*ir.Axis{bytes}, []int{t.bytes() / 4}, false)
+	bytes := &ir.Axis{Name: "byte", Kind: ir.Whole, Len: int64(t.Bytes() / 4), Extent: int64(t.Bytes() / 4)}
+	raw := newShared(lang.U32, []*ir.Axis{bytes}, []int{t.Bytes() / 4}, false)
 	raw.buffer, raw.base = t.buffer, t.base
-	l := layout.Blocked(raw.axes, raw.ext, 4, k.Warps)
+	l := layout.Blocked(raw.Axes, raw.Extents, 4, k.Warps)
 	x := k.accessing(raw, l)
 	zero := elem.Zero(k.a, lang.U32)
-	groups, _ := l.Groups(bytes, k.laneAligned(l, bytes, raw.vector()))
+	groups, _ := l.Groups(bytes, k.laneAligned(l, bytes, raw.Vector()))
 	for _, g := range groups {
-		p, ok := k.room(raw, raw.ext, l, g[0], k.owner(l))
+		p, ok := k.room(raw, raw.Extents, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}
@@ -201,24 +201,24 @@ func (k *kernel) clear(t *sharedTile) {
 // up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that
 // needs, and for doubles, of which a lane would get halves.
 func (k *kernel) matrices(c *Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	if c.across(arg) {
+	if c.Across(arg) {
 		return k.loadAcross(c, arg, t)
 	}
-	if c.mma.sum == lang.F64 {
+	if c.MMA.Sum == lang.F64 {
 		return nil
 	}
-	in := c.mma.inRegister
+	in := c.MMA.InRegister
 	chunk := in + 2 // bits of a row of 16 bytes
-	rows, reps, warp := c.mBits, c.mReps, c.aWarp
-	if arg == c.b {
-		rows, reps, warp = c.nBits, c.nReps, c.bWarp
+	rows, reps, warp := c.MBits, c.MReps, c.AWarp
+	if arg == c.B {
+		rows, reps, warp = c.NBits, c.NReps, c.BWarp
 	}
 	along := func(bits []layout.Digit) bool {
-		if len(bits) < chunk || t.ext[0]%(1<<chunk) != 0 {
+		if len(bits) < chunk || t.Extents[0]%(1<<chunk) != 0 {
 			return false
 		}
 		for i, b := range bits[:chunk] {
-			if b.Axis != t.contiguous() || b.Stride != 1<<i {
+			if b.Axis != t.Contiguous() || b.Stride != 1<<i {
 				return false
 			}
 		}
@@ -226,24 +226,24 @@ func (k *kernel) matrices(c *Product, arg int, t *sharedTile) func(step, rep, ba
 	}
 	trans := ""
 	var lane []layout.Digit
-	high := c.kBits[in+2] // the depth's bit that tells the matrices of a fragment apart
+	high := c.KBits[in+2] // the depth's bit that tells the matrices of a fragment apart
 	switch {
-	case along(c.kBits):
+	case along(c.KBits):
 		lane = append(append([]layout.Digit(nil), rows[:3]...), high)
-		if arg == c.a {
+		if arg == c.A {
 			lane = append(append([]layout.Digit(nil), rows[:4]...), high)
 		}
 	case in == 1 && along(rows):
 		trans = ".trans"
-		lane = append(append([]layout.Digit(nil), c.kBits[:3]...), high)
-		if arg == c.a {
-			lane = append(append([]layout.Digit(nil), c.kBits[:3]...), rows[3], high)
+		lane = append(append([]layout.Digit(nil), c.KBits[:3]...), high)
+		if arg == c.A {
+			lane = append(append([]layout.Digit(nil), c.KBits[:3]...), rows[3], high)
 		}
 	default:
 		return nil
 	}
 	count, pair := 4, false
-	if arg == c.b {
+	if arg == c.B {
 		count = 2
 		// Two neighbouring columns of tiles in one instruction, where there are as many.
 		if len(reps) > 0 && reps[0].Size%2 == 0 {
@@ -260,9 +260,9 @@ func (k *kernel) matrices(c *Product, arg int, t *sharedTile) func(step, rep, ba
 		}
 	}
 	l := layout.Layout{Lane: lane, Warp: warp}
-	l.Reg = append(append(append(l.Reg, c.kReps...), reps...), c.batchDigits()...)
+	l.Reg = append(append(append(l.Reg, c.KReps...), reps...), c.BatchDigits()...)
 	x := k.accessing(t, l)
-	steps, nReps := layout.Product(c.kReps), layout.Product(reps)
+	steps, nReps := layout.Product(c.KReps), layout.Product(reps)
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		which := rep
@@ -285,7 +285,7 @@ func (k *kernel) matrices(c *Product, arg int, t *sharedTile) func(step, rep, ba
 
 // asElements gives tf32 fragments as floats, as the rounding takes them.
 func (k *kernel) asElements(c *Product, regs []asm.Reg) []asm.Reg {
-	if c.mma.inRegister > 0 {
+	if c.MMA.InRegister > 0 {
 		return regs
 	}
 	out := make([]asm.Reg, len(regs))
@@ -298,16 +298,16 @@ func (k *kernel) asElements(c *Product, regs []asm.Reg) []asm.Reg {
 // hoistOperands brings to shared memory, before a loop, the operands of a
 // contraction in it that do not change there.
 func (k *kernel) hoistOperands(op *ir.Op, inside map[*ir.Value]bool) {
-	c := k.products[op]
+	c := k.Products[op]
 	for arg, v := range op.Args[:2] {
 		if inside[v] || k.dependsOn(v, inside) {
 			continue
 		}
-		if c.mma == nil {
+		if c.MMA == nil {
 			k.inShared(c, arg)
 			continue
 		}
-		if k.inRegisters(c, v, c.fragmentLayout(arg)) == nil {
+		if k.inRegisters(c, v, c.FragmentLayout(arg)) == nil {
 			k.operandTile(c, arg)
 		}
 	}

@@ -38,18 +38,18 @@ func (p *Program) assign() {
 		}
 	}
 	link := func(v, w *ir.Value) {
-		if p.cheap(v) || p.cheap(w) || len(v.Type.Axes) != len(w.Type.Axes) || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
+		if p.Cheap(v) || p.Cheap(w) || len(v.Type.Axes) != len(w.Type.Axes) || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
 			return
 		}
 		add(v)
 		add(w)
 		parent[find(w)] = find(v)
 	}
-	for _, v := range p.f.Scalars {
+	for _, v := range p.Func.Scalars {
 		add(v)
 	}
 	var contractions []*ir.Op
-	p.f.Walk(func(op *ir.Op) bool {
+	p.Func.Walk(func(op *ir.Op) bool {
 		for _, b := range op.Blocks {
 			for _, v := range b.Params {
 				add(v)
@@ -118,14 +118,14 @@ func (p *Program) assign() {
 	}
 	rowwise := func(op *ir.Op) bool { return p.rowwise(op, classOf) }
 	for _, op := range contractions {
-		p.products[op] = p.newProduct(op, rowwise(op))
+		p.Products[op] = p.newProduct(op, rowwise(op))
 	}
 	// Slices go from more axes to fewer, so classes with more axes come first.
 	sort.SliceStable(list, func(i, j int) bool { return len(list[i].axes) > len(list[j].axes) })
 	for _, c := range list {
 		c.layout, c.done = p.anchor(c, classOf), true
 		for _, v := range c.values {
-			p.home[v] = c.layout
+			p.Homes[v] = c.layout
 		}
 	}
 }
@@ -134,16 +134,16 @@ func (p *Program) assign() {
 // operand alone, or is an operand of another contraction: its rows should stay in a warp.
 func (p *Program) rowwise(op *ir.Op, classOf map[*ir.Value]*class) bool {
 	for _, v := range classOf[op.Result()].values {
-		for _, u := range p.uses[v] {
-			switch u.op.Code {
+		for _, u := range p.Uses[v] {
+			switch u.Op.Code {
 			case lang.OpDot:
 				return true
 			case lang.OpMma:
-				if u.arg < 2 || p.carriesRows(u.op, classOf) {
+				if u.Arg < 2 || p.carriesRows(u.Op, classOf) {
 					return true
 				}
 			}
-			if u.op.Code.Row().Group == lang.GroupReduce || u.op.Combines() {
+			if u.Op.Code.Row().Group == lang.GroupReduce || u.Op.Combines() {
 				return true
 			}
 		}
@@ -174,8 +174,8 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 	}
 	for _, v := range c.values {
 		if v.Def != nil {
-			if c := p.products[v.Def]; c != nil {
-				return c.result
+			if c := p.Products[v.Def]; c != nil {
+				return c.Result
 			}
 		}
 	}
@@ -187,9 +187,9 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 		}
 	}
 	for _, v := range c.values {
-		for _, u := range p.uses[v] {
-			if u.op.Code.Row().Elementwise {
-				if wide := classOf[u.op.Result()]; wide.done && len(wide.axes) > len(c.axes) {
+		for _, u := range p.Uses[v] {
+			if u.Op.Code.Row().Elementwise {
+				if wide := classOf[u.Op.Result()]; wide.done && len(wide.axes) > len(c.axes) {
 					return wide.layout.Slice(c.axes)
 				}
 			}
@@ -203,9 +203,9 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 				best, chosen = width, l
 			}
 		}
-		for _, u := range p.uses[v] {
-			if (u.op.Code == lang.OpStore || u.op.Code.IsAtomic()) && u.arg >= len(u.op.Tensor.Shape) && len(indexAxes(u.op)) == len(c.axes) {
-				if l, width := p.accessLayout(u.op); width > best {
+		for _, u := range p.Uses[v] {
+			if (u.Op.Code == lang.OpStore || u.Op.Code.IsAtomic()) && u.Arg >= len(u.Op.Tensor.Shape) && len(IndexAxes(u.Op)) == len(c.axes) {
+				if l, width := p.accessLayout(u.Op); width > best {
 					best, chosen = width, l
 				}
 			}
@@ -215,7 +215,7 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 		return chosen
 	}
 	axes := reversed(c.axes)
-	return layout.Blocked(axes, extents(axes), 1, p.Warps)
+	return layout.Blocked(axes, Extents(axes), 1, p.Warps)
 }
 
 // reducedOperand is the operand of a reduction that has all its axes; where several make them up, none has to.
@@ -228,7 +228,7 @@ func (p *Program) reducedOperand(op *ir.Op) *ir.Value {
 		if len(v.Type.Axes) != len(op.Combined()) {
 			continue
 		}
-		if !p.cheap(v) {
+		if !p.Cheap(v) {
 			return v
 		}
 		wide = v
@@ -244,7 +244,8 @@ func reversed(axes []*ir.Axis) []*ir.Axis {
 	return out
 }
 
-func extents(axes []*ir.Axis) []int {
+// Extents is how many positions along each axis a tile has.
+func Extents(axes []*ir.Axis) []int {
 	out := make([]int, len(axes))
 	for i, a := range axes {
 		out[i] = max(int(a.Extent), 1)
@@ -252,9 +253,9 @@ func extents(axes []*ir.Axis) []int {
 	return out
 }
 
-// cheap reports a value that is recomputed in whatever layout is wanted:
+// Cheap reports a value that is recomputed in whatever layout is wanted:
 // constants, positions and simple functions of them.
-func (p *Program) cheap(v *ir.Value) bool { return p.price(v, false) <= 4 }
+func (p *Program) Cheap(v *ir.Value) bool { return p.price(v, false) <= 4 }
 
 // price is how many instructions an element of v costs to compute again, loads
 // included when the caller allows them; unaffordable when it cannot be.
@@ -323,12 +324,12 @@ func (p *Program) priceOf(v *ir.Value, loads bool) int {
 	return min(n, unaffordable)
 }
 
-// again reports a value that get may compute again rather than convert.
-func (p *Program) again(v *ir.Value) bool { return p.price(v, true) <= 10 }
+// Again reports a value that get may compute again rather than convert.
+func (p *Program) Again(v *ir.Value) bool { return p.price(v, true) <= 10 }
 
-// onDemand reports an operation that is emitted where it is used: cheap ones,
+// OnDemand reports an operation that is emitted where it is used: cheap ones,
 // and loads that every use wants in a layout of its own.
-func (p *Program) onDemand(op *ir.Op) bool {
+func (p *Program) OnDemand(op *ir.Op) bool {
 	if len(op.Results) != 1 {
 		return false
 	}
@@ -339,24 +340,24 @@ func (p *Program) onDemand(op *ir.Op) bool {
 	if v.Type.IsScalar() {
 		return false
 	}
-	return p.cheap(v) || p.again(v) && !p.wantedAtHome(v) || p.packedCast(op)
+	return p.Cheap(v) || p.Again(v) && !p.wantedAtHome(v) || p.PackedCast(op)
 }
 
-// packedCast reports a conversion to a 16-bit float that only tensor cores and stores
+// PackedCast reports a conversion to a 16-bit float that only tensor cores and stores
 // read: packing their operand rounds, so the conversion needs no instructions of its own.
-func (p *Program) packedCast(op *ir.Op) bool {
+func (p *Program) PackedCast(op *ir.Op) bool {
 	if op.Code != lang.OpCast || op.Args[0].Type.DType != lang.F32 {
 		return false
 	}
 	v := op.Result()
 	d := v.Type.DType
-	if d != lang.F16 && d != lang.BF16 || p.cheap(op.Args[0]) || p.yields(v) > 0 {
+	if d != lang.F16 && d != lang.BF16 || p.Cheap(op.Args[0]) || p.Yields(v) > 0 {
 		return false
 	}
-	for _, u := range p.uses[v] {
-		c := p.products[u.op]
-		operand := c != nil && c.mma != nil && u.arg < 2
-		stored := u.op.Code == lang.OpStore && u.op.Stored() == v && !u.op.Collides()
+	for _, u := range p.Uses[v] {
+		c := p.Products[u.Op]
+		operand := c != nil && c.MMA != nil && u.Arg < 2
+		stored := u.Op.Code == lang.OpStore && u.Op.Stored() == v && !u.Op.Collides()
 		if !operand && !stored {
 			return false
 		}
@@ -366,64 +367,64 @@ func (p *Program) packedCast(op *ir.Op) bool {
 
 // wantedAtHome reports a value that some use takes in its home layout.
 func (p *Program) wantedAtHome(v *ir.Value) bool {
-	for _, u := range p.uses[v] {
-		if u.op.Code == lang.OpDot || u.op.Code == lang.OpMma {
+	for _, u := range p.Uses[v] {
+		if u.Op.Code == lang.OpDot || u.Op.Code == lang.OpMma {
 			continue
 		}
-		want, ok := p.wanted(u.op, u.arg)
+		want, ok := p.Wanted(u.Op, u.Arg)
 		if !ok {
 			return true
 		}
-		if _, same := p.home[v].Permutation(want, v.Type.Axes); same {
+		if _, same := p.Homes[v].Permutation(want, v.Type.Axes); same {
 			return true
 		}
 	}
 	return false
 }
 
-// wanted is the layout in which an operation takes an operand; false when it has no single one.
-func (p *Program) wanted(op *ir.Op, arg int) (layout.Layout, bool) {
+// Wanted is the layout in which an operation takes an operand; false when it has no single one.
+func (p *Program) Wanted(op *ir.Op, arg int) (layout.Layout, bool) {
 	v := op.Args[arg]
 	row := op.Code.Row()
 	switch {
 	case v.Type.IsScalar():
 		return layout.Uniform(p.Warps), true
 	case row.Elementwise:
-		return p.home[op.Result()].Slice(v.Type.Axes), true
+		return p.Homes[op.Result()].Slice(v.Type.Axes), true
 	case op.Combines():
-		return p.combineLayout(op).Slice(v.Type.Axes), true
+		return p.CombineLayout(op).Slice(v.Type.Axes), true
 	case row.Group == lang.GroupReduce:
-		return p.home[v], true
+		return p.Homes[v], true
 	case op.Code == lang.OpStore:
-		return p.storeLayout(op).Slice(v.Type.Axes), true
+		return p.StoreLayout(op).Slice(v.Type.Axes), true
 	case op.Code.IsAtomic():
-		return p.atomicLayout(op).Slice(v.Type.Axes), true
+		return p.AtomicLayout(op).Slice(v.Type.Axes), true
 	case op.Code == lang.OpPrint:
-		return p.debugLayout(v), true
+		return p.DebugLayout(v), true
 	case op.Code == lang.OpLoad:
-		return p.home[op.Result()].Slice(v.Type.Axes), true
+		return p.Homes[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpMma && arg == 2:
-		return p.products[op].result, true
+		return p.Products[op].Result, true
 	case op.Code == lang.OpRename:
-		return p.home[op.Result()].Rename(op.Axis, op.From), true
+		return p.Homes[op.Result()].Rename(op.Axis, op.From), true
 	case op.Code == lang.OpFull:
-		return p.home[op.Result()].Slice(v.Type.Axes), true
+		return p.Homes[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpTake && arg == 0:
-		return p.home[v], true
+		return p.Homes[v], true
 	case op.Code == lang.OpTake:
-		return p.home[op.Result()].Slice(v.Type.Axes), true
+		return p.Homes[op.Result()].Slice(v.Type.Axes), true
 	case op.Code == lang.OpJoin:
-		return p.home[op.Results[0]], true
+		return p.Homes[op.Results[0]], true
 	case op.Code == lang.OpFor && arg >= 2:
-		return p.home[op.Blocks[0].Params[arg-1]], true
+		return p.Homes[op.Blocks[0].Params[arg-1]], true
 	}
 	return layout.Layout{}, false
 }
 
-// yields counts how often a value is handed back by a region.
-func (p *Program) yields(v *ir.Value) int {
+// Yields counts how often a value is handed back by a region.
+func (p *Program) Yields(v *ir.Value) int {
 	n := 0
-	p.f.Walk(func(op *ir.Op) bool {
+	p.Func.Walk(func(op *ir.Op) bool {
 		for _, b := range op.Blocks {
 			for _, y := range b.Yield {
 				if y == v {
@@ -436,8 +437,8 @@ func (p *Program) yields(v *ir.Value) int {
 	return n
 }
 
-// volume is how many elements registers are kept for: one even along an axis without any.
-func volume(axes []*ir.Axis) int {
+// Volume is how many elements registers are kept for: one even along an axis without any.
+func Volume(axes []*ir.Axis) int {
 	n := 1
 	for _, a := range axes {
 		n *= max(int(a.Extent), 1)

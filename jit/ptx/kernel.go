@@ -57,7 +57,7 @@ type scope struct {
 func newKernel(decided *Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.hinted),
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted),
 	}
 	k.root = k.newScope()
 	k.scope = k.root
@@ -102,7 +102,7 @@ func (k *kernel) lower() {
 	k.a.AtEntry(func() {
 		k.tid = k.a.Op(asm.B32, "mov.u32", asm.Thread)
 	})
-	for _, p := range k.f.Params() {
+	for _, p := range k.Func.Params() {
 		if p.Kind == ir.ParamScalar {
 			k.hold(p.Scalar, layout.Uniform(k.Warps), []asm.Reg{k.scalarParam(p)})
 		}
@@ -112,7 +112,7 @@ func (k *kernel) lower() {
 	k.push(0)
 	k.body()
 	k.a.Do("ret")
-	if k.producing {
+	if k.Producing {
 		k.inProducer(func() {
 			k.a.Do("ret")
 			k.a.Place(k.consume)
@@ -123,9 +123,9 @@ func (k *kernel) lower() {
 // body emits the kernel's body: twice where whole blocks can do without masks
 // and the last ones cannot.
 func (k *kernel) body() {
-	ragged := k.raggedGrid
+	ragged := k.RaggedGrid
 	if len(ragged) == 0 {
-		k.block(k.f.Body)
+		k.block(k.Func.Body)
 		return
 	}
 	a := k.a
@@ -145,7 +145,7 @@ func (k *kernel) body() {
 		k.setAxis(x, k.state(x).start, ends[i])
 		k.state(x).full = true
 	}
-	k.block(k.f.Body)
+	k.block(k.Func.Body)
 	begin = k.a.Begin()
 	k.pop()
 	a.Do("bra.uni", done)
@@ -153,7 +153,7 @@ func (k *kernel) body() {
 	a.Comment("some do not")
 	k.push(begin)
 	k.assumeTouched()
-	k.block(k.f.Body)
+	k.block(k.Func.Body)
 	k.pop()
 	a.Place(done)
 }
@@ -175,20 +175,20 @@ func (k *kernel) block(b *ir.Block) {
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
 	k.a.Loc(op.At)
-	if k.onDemand(op) {
+	if k.OnDemand(op) {
 		return
 	}
 	k.a.Comment("%s", describe(op))
 	if op.Code.Row().Elementwise {
 		v := op.Result()
-		k.hold(v, k.home[v], k.elementwise(op, k.home[v]))
+		k.hold(v, k.Homes[v], k.elementwise(op, k.Homes[v]))
 		return
 	}
 	lower, ok := structural[op.Code]
 	if !ok {
 		failf("operation %s has no PTX form", op.Code)
 	}
-	if k.split > 1 && k.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) {
+	if k.Split > 1 && k.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) {
 		k.onlyFirst(func() { lower(k, op) })
 		return
 	}

@@ -14,7 +14,7 @@ import (
 // loadOp emits a load at home.
 func (k *kernel) loadOp(op *ir.Op) {
 	v := op.Result()
-	k.hold(v, k.home[v], k.load(op, k.home[v]))
+	k.hold(v, k.Homes[v], k.load(op, k.Homes[v]))
 }
 
 // word describes how n elements of a type travel: as count registers of a class.
@@ -91,8 +91,8 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	t, axes := op.Tensor, op.Result().Type.Axes
 	k.orderRead(t)
 	x := k.addressing(op, l)
-	c := contiguous(x.dims)
-	groups, n := l.Groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	c := Contiguous(x.dims)
+	groups, n := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 	mnemonic := "ld.global"
 	if t.ReadOnly() {
 		mnemonic = "ld.global.nc"
@@ -139,13 +139,13 @@ func (k *kernel) storeOp(op *ir.Op) {
 		return
 	}
 	t, v := op.Tensor, op.Stored()
-	l := k.storeLayout(op)
-	axes := indexAxes(op)
+	l := k.StoreLayout(op)
+	axes := IndexAxes(op)
 	values := k.unrounded(v, l.Slice(v.Type.Axes))
 	k.orderWrite(t)
 	x := k.addressing(op, l)
-	c := contiguous(x.dims)
-	groups, _ := l.Groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	c := Contiguous(x.dims)
+	groups, _ := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
 	for _, g := range groups {
@@ -160,7 +160,7 @@ func (k *kernel) storeOp(op *ir.Op) {
 
 // unrounded gives a value that is about to be packed: before a conversion that packing does anyway, where that is at hand.
 func (k *kernel) unrounded(v *ir.Value, want layout.Layout) []asm.Reg {
-	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
+	if v.Def != nil && k.PackedCast(v.Def) && len(k.copies(v)) == 0 {
 		for _, h := range k.copies(v.Def.Args[0]) {
 			if from, ok := h.layout.Permutation(want, v.Type.Axes); ok {
 				regs := make([]asm.Reg, len(from))
@@ -170,7 +170,7 @@ func (k *kernel) unrounded(v *ir.Value, want layout.Layout) []asm.Reg {
 				return regs
 			}
 		}
-		k.hold(v, k.home[v], k.elementwise(v.Def, k.home[v]))
+		k.hold(v, k.Homes[v], k.elementwise(v.Def, k.Homes[v]))
 	}
 	return k.get(v, want)
 }
@@ -205,21 +205,21 @@ func (k *kernel) orderRead(t *ir.Tensor) {
 	if k.written[t] {
 		k.barrier()
 	}
-	k.read[t] = k.contended(t)
+	k.read[t] = k.Contended(t)
 }
 
 func (k *kernel) orderWrite(t *ir.Tensor) {
 	if k.read[t] || k.written[t] {
 		k.barrier()
 	}
-	k.written[t] = k.contended(t)
+	k.written[t] = k.Contended(t)
 }
 
 // assumeTouched marks every contended tensor as read and written since the last
 // barrier: what holds at the start of a loop's body.
 func (k *kernel) assumeTouched() {
-	for _, t := range k.f.Tensors {
-		if k.contended(t) {
+	for _, t := range k.Func.Tensors {
+		if k.Contended(t) {
 			k.read[t], k.written[t] = true, true
 		}
 	}

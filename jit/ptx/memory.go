@@ -55,8 +55,8 @@ func (k *kernel) scratch(t *ir.Tensor) asm.Reg {
 	base := k.argument(ir.Param{Kind: ir.ParamScratch})
 	share := k.a.Op(asm.B64, "cvt.u64.u32", asm.Block)
 	base = k.a.Op(asm.B64, "cvta.to.global.u64", base)
-	base = k.a.Op(asm.B64, "mad.lo.s64", share, asm.Int(k.f.ScratchBytes()), base)
-	return k.a.Op(asm.B64, "add.s64", base, asm.Int(k.f.ScratchOffset(t)))
+	base = k.a.Op(asm.B64, "mad.lo.s64", share, asm.Int(k.Func.ScratchBytes()), base)
+	return k.a.Op(asm.B64, "add.s64", base, asm.Int(k.Func.ScratchOffset(t)))
 }
 
 // address is the address of element r of an access in the layout l: a register and an offset in bytes.
@@ -77,7 +77,7 @@ func (x address) addr() asm.Addr {
 type addressing struct {
 	k      *kernel
 	tensor *ir.Tensor
-	dims   []dimAccess
+	dims   []DimAccess
 	l      layout.Layout
 	base   asm.Reg
 	// gathered are the registers of the indices that are tiles.
@@ -85,7 +85,7 @@ type addressing struct {
 }
 
 func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
-	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]asm.Reg{}}
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), l: l, gathered: map[int][]asm.Reg{}}
 	x.base = k.pointer(op.Tensor)
 	// What holds longest comes first, so that it is computed outside the loops.
 	type summand struct {
@@ -94,8 +94,8 @@ func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
 	}
 	var sum []summand
 	for i, d := range x.dims {
-		if d.gather {
-			x.gathered[i] = k.get(d.index, l.Slice(d.index.Type.Axes))
+		if d.Gather {
+			x.gathered[i] = k.get(d.Index, l.Slice(d.Index.Type.Axes))
 			continue
 		}
 		for _, p := range x.parts(d) {
@@ -120,22 +120,22 @@ type part struct {
 }
 
 // parts are the summands of an index that do not depend on the register.
-func (x *addressing) parts(d dimAccess) []part {
+func (x *addressing) parts(d DimAccess) []part {
 	var ps []part
 	k := x.k
-	for _, t := range d.affine.terms {
-		start := k.state(t.axis).start
+	for _, t := range d.Affine.Terms {
+		start := k.state(t.Axis).start
 		if r, ok := start.(asm.Reg); ok && k.a.LevelOf(r) > 1 {
-			ps = append(ps, part{k.threadCoord(x.l, t.axis), t.coef}, part{start, t.coef})
+			ps = append(ps, part{k.threadCoord(x.l, t.Axis), t.Coef}, part{start, t.Coef})
 		} else {
-			ps = append(ps, part{k.position(x.l, t.axis), t.coef})
+			ps = append(ps, part{k.position(x.l, t.Axis), t.Coef})
 		}
 	}
-	for _, s := range d.affine.scalars {
-		ps = append(ps, part{k.scalar(s.value), s.coef})
+	for _, s := range d.Affine.Scalars {
+		ps = append(ps, part{k.scalar(s.Value), s.Coef})
 	}
-	if d.affine.offset != 0 {
-		ps = append(ps, part{asm.Int(d.affine.offset), 1})
+	if d.Affine.Offset != 0 {
+		ps = append(ps, part{asm.Int(d.Affine.Offset), 1})
 	}
 	return ps
 }
@@ -149,17 +149,17 @@ func (x *addressing) step(base asm.Reg, i int, n asm.Number, coef int64) asm.Reg
 	bytes := int64(x.tensor.DType.Size()) * coef
 	d := x.dims[i]
 	if m, ok := n.(asm.Int); ok {
-		if d.stride >= 0 {
-			return k.offset(base, int64(m)*d.stride*bytes)
+		if d.Stride >= 0 {
+			return k.offset(base, int64(m)*d.Stride*bytes)
 		}
 		return k.a.Calc(asm.B64, "mad.lo.s64", k.strideReg(x.tensor, i), asm.Int(int64(m)*bytes), base)
 	}
 	r := n.(asm.Reg)
-	if d.stride >= 0 {
-		if by := d.stride * bytes; r.Class == asm.B32 && by >= math.MinInt32 && by <= math.MaxInt32 {
+	if d.Stride >= 0 {
+		if by := d.Stride * bytes; r.Class == asm.B32 && by >= math.MinInt32 && by <= math.MaxInt32 {
 			return k.a.Calc(asm.B64, "mad.wide.s32", r, asm.Int(by), base)
 		}
-		return k.a.Calc(asm.B64, "mad.lo.s64", k.a.Wide(r), asm.Int(d.stride*bytes), base)
+		return k.a.Calc(asm.B64, "mad.lo.s64", k.a.Wide(r), asm.Int(d.Stride*bytes), base)
 	}
 	scaled := k.strideReg(x.tensor, i)
 	if bytes != 1 {
@@ -179,8 +179,8 @@ func (k *kernel) offset(base asm.Reg, bytes int64) asm.Reg {
 // coord is the register's part of the index of dimension i.
 func (x *addressing) coord(i, r int) int64 {
 	var n int64
-	for _, t := range x.dims[i].affine.terms {
-		n += t.coef * int64(x.l.RegCoord(r, t.axis))
+	for _, t := range x.dims[i].Affine.Terms {
+		n += t.Coef * int64(x.l.RegCoord(r, t.Axis))
 	}
 	return n
 }
@@ -191,11 +191,11 @@ func (x *addressing) at(r int) address {
 	size := int64(x.tensor.DType.Size())
 	for i, d := range x.dims {
 		switch n := x.coord(i, r); {
-		case d.gather:
-			out.base = x.step(out.base, i, x.gathered[i][x.l.Project(r, d.index.Type.Axes)], 1)
+		case d.Gather:
+			out.base = x.step(out.base, i, x.gathered[i][x.l.Project(r, d.Index.Type.Axes)], 1)
 		case n == 0:
-		case d.stride >= 0:
-			out.offset += n * d.stride * size
+		case d.Stride >= 0:
+			out.offset += n * d.Stride * size
 		default:
 			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}
@@ -211,12 +211,12 @@ func (x *addressing) inside(r int) asm.Reg {
 	k := x.k
 	var p asm.Reg
 	for i, d := range x.dims {
-		if !d.checked {
+		if !d.Checked {
 			continue
 		}
 		var index asm.Number
-		if d.gather {
-			index = x.gathered[i][x.l.Project(r, d.index.Type.Axes)]
+		if d.Gather {
+			index = x.gathered[i][x.l.Project(r, d.Index.Type.Axes)]
 		} else {
 			index = x.index(i, r)
 		}
@@ -239,7 +239,7 @@ func (x *addressing) inside(r int) asm.Reg {
 // index is the value of an affine index at register r, in 32 bits, or 64 when something in it has those.
 func (x *addressing) index(i, r int) asm.Number {
 	k, d := x.k, x.dims[i]
-	in64 := d.affine.in64()
+	in64 := d.Affine.In64()
 	var sum asm.Number = asm.Int(x.coord(i, r))
 	for _, p := range x.parts(d) {
 		value := p.value

@@ -1,6 +1,5 @@
-// Package ptx compiles tile IR to PTX text. A tile becomes an array of
-// registers in each thread; a layout says which elements those are. Layouts are
-// linear maps (jit/layout), chosen from a few anchors (assign.go); everything else follows.
+// Package ptx makes PTX text of tile IR. A tile becomes an array of registers in each thread; a layout says which elements those
+// are. What is to be done is decided first (jit/block); this package writes it in instructions.
 package ptx
 
 import (
@@ -192,12 +191,12 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 // module prints what was lowered.
 func (k *kernel) module() *Module {
 	m := &Module{
-		Entry: identifier(k.f.Name), Threads: k.threads(), Shared: k.arena.peak,
-		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.f.ScratchBytes(),
-		Grid: k.f.Grid(), Params: k.f.Params(), Maps: k.maps,
+		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.peak,
+		Cluster: k.ClusterSize(), Split: k.Split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.Func.ScratchBytes(),
+		Grid: k.Func.Grid(), Params: k.Func.Params(), Maps: k.Maps,
 	}
 	text := asm.Kernel{
-		About: []string{k.f.Name, fmt.Sprint("plan ", k.plan)}, Target: k.target.Name, Name: m.Entry,
+		About: []string{k.Func.Name, fmt.Sprint("plan ", k.plan)}, Target: k.Target.Name, Name: m.Entry,
 		Threads: m.Threads, Occupancy: k.plan.Occupancy, Cluster: m.Cluster,
 	}
 	if m.Shared > 0 {

@@ -7,15 +7,15 @@ import (
 
 // This file tells what divides positions and sizes, and so where all elements exist.
 
-// ragged reports an axis whose range may have fewer positions than its extent.
-func (p *Program) ragged(a *ir.Axis) bool {
+// Ragged reports an axis whose range may have fewer positions than its extent.
+func (p *Program) Ragged(a *ir.Axis) bool {
 	switch {
 	case a.Kind == ir.Whole || a.Scalar:
 		return false
 	case a.Kind == ir.Grid:
 		return a.Dim.Multiple()%a.Extent != 0
 	}
-	return len(p.loops[a]) == 0 || p.endMultiple(a)%a.Extent != 0 || p.startMultiple(a)%a.Extent != 0
+	return len(p.loops[a]) == 0 || p.endMultiple(a)%a.Extent != 0 || p.StartMultiple(a)%a.Extent != 0
 }
 
 // manyMultiples stands for what divides zero.
@@ -28,8 +28,8 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// startMultiple and endMultiple are numbers known to divide the start and the end of an axis's range.
-func (p *Program) startMultiple(a *ir.Axis) int64 {
+// StartMultiple and endMultiple are numbers known to divide the start and the end of an axis's range.
+func (p *Program) StartMultiple(a *ir.Axis) int64 {
 	switch a.Kind {
 	case ir.Grid:
 		return a.Extent
@@ -50,18 +50,18 @@ func (p *Program) endMultiple(a *ir.Axis) int64 {
 	if a.Kind == ir.Grid {
 		return gcd(a.Extent, a.Dim.Multiple())
 	}
-	m := p.startMultiple(a)
+	m := p.StartMultiple(a)
 	for _, op := range p.loops[a] {
 		m = gcd(m, p.multiple(op.Args[1]))
-		if !withinDim(op.Args[1], a.Dim) {
+		if !WithinDim(op.Args[1], a.Dim) {
 			m = gcd(m, a.Dim.Multiple())
 		}
 	}
 	return m
 }
 
-// withinDim reports a bound that is at most the size of the dimension for sure.
-func withinDim(hi *ir.Value, d *ir.Dim) bool {
+// WithinDim reports a bound that is at most the size of the dimension for sure.
+func WithinDim(hi *ir.Value, d *ir.Dim) bool {
 	switch {
 	case d == nil:
 		return true
@@ -103,7 +103,7 @@ func (p *Program) multipleOf(v *ir.Value) int64 {
 		for a, loops := range p.loops {
 			for _, l := range loops {
 				if l.Blocks[0].Params[0] == v {
-					return p.startMultiple(a)
+					return p.StartMultiple(a)
 				}
 			}
 		}
@@ -113,7 +113,7 @@ func (p *Program) multipleOf(v *ir.Value) int64 {
 	case lang.OpConst:
 		return multipleOf(op.Const.Int)
 	case lang.OpStart:
-		return p.startMultiple(op.Axis)
+		return p.StartMultiple(op.Axis)
 	case lang.OpEnd:
 		return p.endMultiple(op.Axis)
 	case lang.OpSize:

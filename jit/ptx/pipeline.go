@@ -28,13 +28,13 @@ type pipelined struct {
 
 // pipelineOf is the code of a loop's pipeline, not yet begun; one without items where nothing runs ahead.
 func (k *kernel) pipelineOf(op *ir.Op) *pipeline {
-	p := &pipeline{Pipeline: k.pipelines[op], k: k}
+	p := &pipeline{Pipeline: k.Pipelines[op], k: k}
 	if p.Pipeline == nil {
-		p.Pipeline = &Pipeline{op: op}
+		p.Pipeline = &Pipeline{Op: op}
 	}
-	for i := range p.Pipeline.items {
-		c := &p.Pipeline.items[i]
-		p.items = append(p.items, pipelined{c, &sharedTile{Tile: *c.tile}})
+	for i := range p.Pipeline.Copies {
+		c := &p.Pipeline.Copies[i]
+		p.items = append(p.items, pipelined{c, &sharedTile{Tile: *c.Tile}})
 	}
 	return p
 }
@@ -50,13 +50,13 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 		}
 	}
 	for i, x := range p.items {
-		x.tile.buffer = k.allocate(x.tile.bytes()*p.stages, "stages of "+valueName(x.load.Result()))
-		x.tile.buffer.guarded = p.produced
+		x.tile.buffer = k.allocate(x.tile.Bytes()*p.Stages, "stages of "+valueName(x.Load.Result()))
+		x.tile.buffer.guarded = p.Produced
 		if i == 0 {
 			p.base = x.tile.buffer
 		}
 	}
-	if p.produced {
+	if p.Produced {
 		p.begin()
 		return p
 	}
@@ -65,8 +65,8 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 	k.barrier()
 	p.read, p.write = a.Reg(asm.B32), a.Reg(asm.B32)
 	a.Set(p.read, "mov.b32", asm.Int(0))
-	a.Set(p.write, "mov.b32", asm.Int(p.ahead))
-	for s := range p.ahead {
+	a.Set(p.write, "mov.b32", asm.Int(p.Ahead))
+	for s := range p.Ahead {
 		at := lo
 		if s > 0 {
 			at = a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(s)*step))
@@ -83,11 +83,11 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number) {
 	skip := a.Label()
 	a.If(a.Op(asm.Pred, p.hi.Class.Signed("setp.ge"), position, p.hi)).Do("bra.uni", skip)
 	k.push(begin)
-	k.enter(p.op.Axis, position, p.hi, !k.ragged(p.op.Axis))
+	k.enter(p.Op.Axis, position, p.hi, !k.Ragged(p.Op.Axis))
 	for _, x := range p.items {
-		a.Comment("copy ahead %s", describe(x.load))
+		a.Comment("copy ahead %s", describe(x.Load))
 		t := p.at(x, stage)
-		k.copyAsync(x.load, t, x.l, x.vec)
+		k.copyAsync(x.Load, t, x.Layout, x.Vector)
 	}
 	k.pop()
 	a.Place(skip)
@@ -97,7 +97,7 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number) {
 // at is a stage of an item.
 func (p *pipeline) at(x pipelined, stage asm.Number) *sharedTile {
 	k, t := p.k, *x.tile
-	size := x.tile.bytes()
+	size := x.tile.Bytes()
 	if n, ok := stage.(asm.Int); ok {
 		t.at += int(n) * size
 		return &t
@@ -109,24 +109,24 @@ func (p *pipeline) at(x pipelined, stage asm.Number) *sharedTile {
 // copyAsync copies a load's elements to a tile; those that do not exist become 0.
 func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout.Layout, vec int) {
 	from, to := k.addressing(op, l), k.accessing(t, l)
-	c := t.contiguous()
+	c := t.Contiguous()
 	groups, n := l.Groups(c, vec)
-	bytes := n * t.d.Size()
+	bytes := n * t.DType.Size()
 	name := "cp.async.ca.shared.global"
 	if bytes == 16 {
 		name = "cp.async.cg.shared.global"
 	}
-	if t.ext[0]*t.d.Size() >= 128 { // neighbours take the rest of the line
+	if t.Extents[0]*t.DType.Size() >= 128 { // neighbours take the rest of the line
 		k.a.Require(74)
 		name += ".L2::128B"
 	}
 	for _, g := range groups {
-		p, ok := k.room(t, t.ext, l, g[0], k.owner(l))
+		p, ok := k.room(t, t.Extents, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}
 		var size []asm.Operand // of what exists; the rest becomes 0
-		if m := k.mask(l, t.axes, g[0]); m.Valid() {
+		if m := k.mask(l, t.Axes, g[0]); m.Valid() {
 			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), m))
 		}
 		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), from.at(g[0]).addr(), asm.Int(bytes)}, size...)...)
@@ -139,42 +139,42 @@ func (p *pipeline) next(position asm.Reg) {
 	if len(p.items) == 0 {
 		return
 	}
-	if p.produced {
+	if p.Produced {
 		p.await()
 		return
 	}
 	k, a := p.k, p.k.a
 	a.Changes(p.read, p.write)
-	a.Do("cp.async.wait_group", asm.Int(p.ahead-1))
+	a.Do("cp.async.wait_group", asm.Int(p.Ahead-1))
 	for _, x := range p.items {
-		if x.tile.async {
+		if x.tile.Async {
 			a.Do("fence.proxy.async.shared::cta")
 			break
 		}
 	}
 	k.barrier()
 	for _, x := range p.items {
-		v := x.load.Result()
+		v := x.Load.Result()
 		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, p.read))
 	}
-	p.copies(a.Op(position.Class, position.Class.Signed("add"), position, asm.Int(int64(p.ahead)*p.step)), p.write)
+	p.copies(a.Op(position.Class, position.Class.Signed("add"), position, asm.Int(int64(p.Ahead)*p.step)), p.write)
 	for _, r := range []asm.Reg{p.read, p.write} {
 		a.Set(r, "add.s32", r, asm.Int(1))
-		wrap := a.Op(asm.Pred, "setp.eq.s32", r, asm.Int(p.stages))
+		wrap := a.Op(asm.Pred, "setp.eq.s32", r, asm.Int(p.Stages))
 		a.Set(r, "selp.b32", asm.Int(0), r, wrap)
 	}
 }
 
 // end ends a step.
 func (p *pipeline) end() {
-	if p.produced {
+	if p.Produced {
 		p.leave()
 	}
 }
 
 // finish gives the stages' memory back.
 func (p *pipeline) finish() {
-	if p.overlapped {
+	if p.Overlapped {
 		p.k.a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
 	}
 	if len(p.items) > 0 {

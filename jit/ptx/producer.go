@@ -30,12 +30,12 @@ const mbarrierBytes = 8
 
 // startProducer emits what comes before anything else where there is a producer: the mbarriers, and the parting of the ways.
 func (k *kernel) startProducer() {
-	if !k.producing {
+	if !k.Producing {
 		return
 	}
 	var loops []*pipeline
-	for _, op := range k.f.Body.Ops {
-		if x := k.pipelines[op]; x != nil && x.produced {
+	for _, op := range k.Func.Body.Ops {
+		if x := k.Pipelines[op]; x != nil && x.Produced {
 			p := k.pipelineOf(op)
 			p.step, p.ring = op.Axis.Extent, &ring{}
 			loops = append(loops, p)
@@ -50,9 +50,9 @@ func (k *kernel) startProducer() {
 		}
 		for _, p := range loops {
 			r := p.ring
-			b := k.allocate((2*p.stages+1)*mbarrierBytes, "a ring of mbarriers")
-			r.full, r.empty, r.spare = b.at, b.at+p.stages*mbarrierBytes, b.at+2*p.stages*mbarrierBytes
-			for s := range p.stages {
+			b := k.allocate((2*p.Stages+1)*mbarrierBytes, "a ring of mbarriers")
+			r.full, r.empty, r.spare = b.at, b.at+p.Stages*mbarrierBytes, b.at+2*p.Stages*mbarrierBytes
+			for s := range p.Stages {
 				initialise(r.full+s*mbarrierBytes, 1)
 				initialise(r.empty+s*mbarrierBytes, k.Warps)
 			}
@@ -83,17 +83,17 @@ func (k *kernel) inProducer(emit func()) {
 func (p *pipeline) fill() {
 	k, a, r := p.k, p.k.a, p.ring
 	k.inProducer(func() {
-		a.Comment("copy for the loop over %s", p.op.Axis.Name)
-		k.provide(p.op.Args[0])
-		k.provide(p.op.Args[1])
+		a.Comment("copy for the loop over %s", p.Op.Axis.Name)
+		k.provide(p.Op.Args[0])
+		k.provide(p.Op.Args[1])
 		for _, x := range p.items {
-			for _, d := range x.box.dims {
-				for _, s := range d.affine.scalars {
-					k.provide(s.value)
+			for _, d := range x.Box.Dims {
+				for _, s := range d.Affine.Scalars {
+					k.provide(s.Value)
 				}
 			}
 		}
-		lo, hi := k.bounds(p.op.Axis, p.op.Args[0], p.op.Args[1])
+		lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
 		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
 		k.a.Move(position, lo)
 		a.Set(stage, "mov.b32", asm.Int(0))
@@ -106,13 +106,13 @@ func (p *pipeline) fill() {
 		for _, x := range []asm.Reg{position, stage, phase} {
 			a.Changes(x)
 		}
-		k.enter(p.op.Axis, position, hi, true)
+		k.enter(p.Op.Axis, position, hi, true)
 		p.wait(r.empty, stage, phase)
 		full := p.mbarrier(r.full, stage)
-		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.bytes()))
+		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))
 		for _, x := range p.items {
-			a.Comment("copy %s", describe(x.load))
-			k.copyBoxes(x.box, p.at(x, stage), full)
+			a.Comment("copy %s", describe(x.Load))
+			k.copyBoxes(x.Box, p.at(x, stage), full)
 		}
 		p.advance(stage, phase)
 		a.Set(position, "add.s32", position, asm.Int(p.step))
@@ -128,7 +128,7 @@ func (p *pipeline) begin() {
 	p.fill()
 	a.Do("fence.proxy.async.shared::cta")
 	a.Do("bar.warp.sync", asm.AllLanes)
-	for s := range p.stages {
+	for s := range p.Stages {
 		p.arrive(k.a.Register(k.a.Add(k.sharedBase(), asm.Int(r.empty+s*mbarrierBytes))))
 	}
 	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
@@ -145,10 +145,10 @@ func (p *pipeline) await() {
 	}
 	p.wait(r.full, r.stage, r.phase)
 	for _, x := range p.items {
-		v := x.load.Result()
+		v := x.Load.Result()
 		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, r.stage))
 	}
-	if k.partial(p.op.Axis) {
+	if k.partial(p.Op.Axis) {
 		p.wipe()
 	}
 }
@@ -157,24 +157,24 @@ func (p *pipeline) await() {
 func (p *pipeline) wipe() {
 	k, wiped := p.k, false
 	for _, x := range p.items {
-		if !x.box.wiped {
+		if !x.Box.Wiped {
 			continue
 		}
-		t, vec := p.at(x, p.ring.stage), x.tile.vector()
-		if t.contiguous() == p.op.Axis {
+		t, vec := p.at(x, p.ring.stage), x.tile.Vector()
+		if t.Contiguous() == p.Op.Axis {
 			vec = 1
 		}
-		l := layout.Blocked(t.axes, t.ext, vec, k.Warps)
+		l := layout.Blocked(t.Axes, t.Extents, vec, k.Warps)
 		to := k.accessing(t, l)
-		groups, n := l.Groups(t.contiguous(), vec)
-		zeros := slices.Repeat([]asm.Reg{elem.Zero(k.a, t.d)}, n)
+		groups, n := l.Groups(t.Contiguous(), vec)
+		zeros := slices.Repeat([]asm.Reg{elem.Zero(k.a, t.DType)}, n)
 		for _, g := range groups {
-			there, ok := k.room(t, t.ext, l, g[0], k.owner(l))
+			there, ok := k.room(t, t.Extents, l, g[0], k.owner(l))
 			if !ok {
 				continue
 			}
-			missing := k.a.Op(asm.Pred, "not.pred", k.mask(l, []*ir.Axis{p.op.Axis}, g[0]))
-			k.put(t.d, zeros, "st.shared", k.both(there, missing), to.at(g[0]))
+			missing := k.a.Op(asm.Pred, "not.pred", k.mask(l, []*ir.Axis{p.Op.Axis}, g[0]))
+			k.put(t.DType, zeros, "st.shared", k.both(there, missing), to.at(g[0]))
 		}
 		wiped = true
 	}
@@ -190,7 +190,7 @@ func (p *pipeline) leave() {
 	k, a, r := p.k, p.k.a, p.ring
 	mine := p.mbarrier(r.empty, r.stage)
 	a.Do("bar.warp.sync", asm.AllLanes)
-	if p.overlapped {
+	if p.Overlapped {
 		p.arrive(r.before)
 		k.a.Move(r.before, mine)
 	} else {
@@ -226,7 +226,7 @@ func (p *pipeline) arrive(bar asm.Reg) {
 func (p *pipeline) advance(stage, phase asm.Reg) {
 	a := p.k.a
 	a.Set(stage, "add.s32", stage, asm.Int(1))
-	wrap := a.Op(asm.Pred, "setp.eq.s32", stage, asm.Int(p.stages))
+	wrap := a.Op(asm.Pred, "setp.eq.s32", stage, asm.Int(p.Stages))
 	a.Set(stage, "selp.b32", asm.Int(0), stage, wrap)
 	flipped := a.Op(asm.B32, "xor.b32", phase, asm.Int(1))
 	a.Set(phase, "selp.b32", flipped, phase, wrap)

@@ -15,54 +15,54 @@ import (
 // columns (n) and the depth (k) of a matrix product, in which layouts, by which
 // instruction. Several axes in one role are flattened, the first the fastest.
 type Product struct {
-	op *ir.Op
-	// a gives the rows, b the columns; argument numbers of op, swapped when that wastes less.
-	a, b           int
-	m, n, k, batch []*ir.Axis
+	Op *ir.Op
+	// A gives the rows, B the columns; argument numbers of op, swapped when that wastes less.
+	A, B           int
+	M, N, K, Batch []*ir.Axis
 	// result is the accumulator's layout; aLayout and bLayout the fragments'. Without
 	// tensor cores only result is set.
-	result, aLayout, bLayout layout.Layout
-	// mma is the tensor-core instruction; nil for multiply-add on the ordinary cores.
-	mma *MMA
-	// wide: the instruction is wgmma, which a group of four warps executes together
+	Result, aLayout, bLayout layout.Layout
+	// MMA is the tensor-core instruction; nil for multiply-add on the ordinary cores.
+	MMA *MMA
+	// Wgmma: the instruction is wgmma, which a group of four warps executes together
 	// with the operands in shared memory.
-	wide bool
-	// overlapped: the product is waited for in the next step of the loop around it.
-	overlapped bool
+	Wgmma bool
+	// Overlapped: the product is waited for in the next step of the loop around it.
+	Overlapped bool
 	// The digits from which the layouts are made: single bits, then repetitions.
-	mBits, nBits, kBits []layout.Digit
-	mReps, nReps, kReps []layout.Digit
-	aWarp, bWarp        []layout.Digit
+	MBits, NBits, KBits []layout.Digit
+	MReps, NReps, KReps []layout.Digit
+	AWarp, BWarp        []layout.Digit
 	// aAcross and bAcross: an operand of bytes lies along its rows (or columns) in
-	// shared memory, not along the depth: see loadAcross.
+	// shared memory, not along the depth: they are read by columns and taken apart.
 	aAcross, bAcross bool
-	// tiles are the shapes in which the operands lie in shared memory, where they have to.
-	tiles [2]*Tile
+	// Tiles are the shapes in which the operands lie in shared memory, where they have to.
+	Tiles [2]*Tile
 }
 
 // MMA is a tensor-core instruction m16n8k<depth>.
 type MMA struct {
-	depth int
-	// elements are the types of rows and columns in shared memory and registers, sum that of the accumulator.
-	elements [2]lang.DType
-	sum      lang.DType
-	// inRegister is how many of the depth's bits lie in one register: 1 for pairs of
+	Depth int
+	// Elements are the types of rows and columns in shared memory and registers, sum that of the accumulator.
+	Elements [2]lang.DType
+	Sum      lang.DType
+	// InRegister is how many of the depth's bits lie in one register: 1 for pairs of
 	// 16-bit elements, 2 for four bytes.
-	inRegister int
-	terms      int // products a step: 3 for tf32x3
+	InRegister int
+	Terms      int // products a step: 3 for tf32x3
 }
 
 // mmaFor is the instruction for rows of one type and columns of another; nil where there is none.
 func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
 	floats := func(depth, inRegister int, e lang.DType) *MMA {
-		return &MMA{depth: depth, elements: [2]lang.DType{e, e}, sum: e.Accumulator(), inRegister: inRegister, terms: 1}
+		return &MMA{Depth: depth, Elements: [2]lang.DType{e, e}, Sum: e.Accumulator(), InRegister: inRegister, Terms: 1}
 	}
 	if !t.Has(target.MmaSync) {
 		return nil
 	}
 	switch d := rows; d {
 	case lang.I8, lang.U8:
-		return &MMA{depth: 32, elements: [2]lang.DType{rows, columns}, sum: lang.I32, inRegister: 2, terms: 1}
+		return &MMA{Depth: 32, Elements: [2]lang.DType{rows, columns}, Sum: lang.I32, InRegister: 2, Terms: 1}
 	case lang.F16, lang.BF16:
 		return floats(16, 1, d)
 	case lang.F8E4M3, lang.F8E5M2:
@@ -73,7 +73,7 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
 		case "":
 			return single
 		case "tf32x3":
-			single.terms = 3
+			single.Terms = 3
 			return single
 		}
 	case lang.F64:
@@ -84,12 +84,12 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
 	return nil
 }
 
-// element is the type of an operand as the instruction takes it.
-func (c *Product) element(arg int) lang.DType {
-	if arg == c.a {
-		return c.mma.elements[0]
+// Element is the type of an operand as the instruction takes it.
+func (c *Product) Element(arg int) lang.DType {
+	if arg == c.A {
+		return c.MMA.Elements[0]
 	}
-	return c.mma.elements[1]
+	return c.MMA.Elements[1]
 }
 
 // flatten gives the digits of axes as one number that counts in units of 1<<bits:
@@ -137,40 +137,40 @@ func spread(reps []layout.Digit, w int) (warp, left []layout.Digit, used int) {
 // newProduct decides roles and layouts. Rowwise asks for rows that stay in one warp.
 func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	x, y := op.Args[0].Type, op.Args[1].Type
-	c := &Product{op: op, a: 0, b: 1, k: op.Over}
+	c := &Product{Op: op, A: 0, B: 1, K: op.Over}
 	for _, a := range op.Result().Type.Axes {
 		switch {
 		case x.Has(a) && y.Has(a):
-			c.batch = append(c.batch, a)
+			c.Batch = append(c.Batch, a)
 		case x.Has(a):
-			c.m = append(c.m, a)
+			c.M = append(c.M, a)
 		default:
-			c.n = append(c.n, a)
+			c.N = append(c.N, a)
 		}
 	}
 	// The last axis of a type is the fastest.
-	c.m, c.n, c.k, c.batch = reversed(c.m), reversed(c.n), reversed(c.k), reversed(c.batch)
-	if volume(c.m) < 16 && volume(c.n) > volume(c.m) && mmaFor(p.target, x.DType, y.DType, op.Precision) != nil {
-		c.a, c.b, c.m, c.n = 1, 0, c.n, c.m
+	c.M, c.N, c.K, c.Batch = reversed(c.M), reversed(c.N), reversed(c.K), reversed(c.Batch)
+	if Volume(c.M) < 16 && Volume(c.N) > Volume(c.M) && mmaFor(p.Target, x.DType, y.DType, op.Precision) != nil {
+		c.A, c.B, c.M, c.N = 1, 0, c.N, c.M
 	}
-	c.mma = mmaFor(p.target, op.Args[c.a].Type.DType, op.Args[c.b].Type.DType, op.Precision)
-	if c.mma == nil {
-		c.result = p.simtLayout(c)
+	c.MMA = mmaFor(p.Target, op.Args[c.A].Type.DType, op.Args[c.B].Type.DType, op.Precision)
+	if c.MMA == nil {
+		c.Result = p.simtLayout(c)
 		return c
 	}
-	c.k = p.contiguousFirst(c.k, op.Args[0], op.Args[1])
-	c.mBits, c.mReps = flatten(c.m, 4)
-	c.nBits, c.nReps = flatten(c.n, 3)
-	c.kBits, c.kReps = flatten(c.k, c.mma.inRegister+3)
+	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
+	c.MBits, c.MReps = flatten(c.M, 4)
+	c.NBits, c.NReps = flatten(c.N, 3)
+	c.KBits, c.KReps = flatten(c.K, c.MMA.InRegister+3)
 	between := p.layAcross(c)
-	batch := c.batchDigits()
-	c.wide = p.fitsWgmma(c)
-	wm := c.rowWarps(p.Warps, rowwise || c.wide)
-	mWarp, mReps, used := spread(c.mReps, wm)
-	c.mReps = mReps
+	batch := c.BatchDigits()
+	c.Wgmma = p.fitsWgmma(c)
+	wm := c.rowWarps(p.Warps, rowwise || c.Wgmma)
+	mWarp, mReps, used := spread(c.MReps, wm)
+	c.MReps = mReps
 	rest := p.Warps / used
-	nWarp, nReps, used := spread(c.nReps, layout.PowerBelow(rest&-rest))
-	c.nReps = append(between, nReps...)
+	nWarp, nReps, used := spread(c.NReps, layout.PowerBelow(rest&-rest))
+	c.NReps = append(between, nReps...)
 	idle := layout.Digit{Size: rest / used}
 	warps := func(ms, ns []layout.Digit) []layout.Digit {
 		out := append(append([]layout.Digit(nil), ms...), ns...)
@@ -197,23 +197,23 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		}
 		return out
 	}
-	c.aWarp, c.bWarp = warps(mWarp, copies(nWarp)), warps(copies(mWarp), nWarp)
-	m, n, kk, in := c.mBits, c.nBits, c.kBits, c.mma.inRegister
+	c.AWarp, c.BWarp = warps(mWarp, copies(nWarp)), warps(copies(mWarp), nWarp)
+	m, n, kk, in := c.MBits, c.NBits, c.KBits, c.MMA.InRegister
 	lane := func(low, high []layout.Digit) []layout.Digit {
 		return append(append([]layout.Digit(nil), low...), high...)
 	}
 	// Registers of padding bits without an axis must not vanish from the
 	// fragments, so roles without axes are given copies by unitRegs.
-	c.result = layout.Layout{Reg: join(n[:1], m[3:4], c.nReps, c.mReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp)}
-	c.aLayout = layout.Layout{Reg: join(kk[:in], m[3:4], kk[in+2:], c.kReps, c.mReps, batch), Lane: lane(kk[in:in+2], m[:3]), Warp: c.aWarp}
-	c.bLayout = layout.Layout{Reg: join(kk[:in], kk[in+2:], c.kReps, c.nReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.bWarp}
+	c.Result = layout.Layout{Reg: join(n[:1], m[3:4], c.NReps, c.MReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp)}
+	c.aLayout = layout.Layout{Reg: join(kk[:in], m[3:4], kk[in+2:], c.KReps, c.MReps, batch), Lane: lane(kk[in:in+2], m[:3]), Warp: c.AWarp}
+	c.bLayout = layout.Layout{Reg: join(kk[:in], kk[in+2:], c.KReps, c.NReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.BWarp}
 	return c
 }
 
-// batchDigits are the repetitions along the batch axes.
-func (c *Product) batchDigits() []layout.Digit {
+// BatchDigits are the repetitions along the batch axes.
+func (c *Product) BatchDigits() []layout.Digit {
 	var batch []layout.Digit
-	for _, a := range c.batch {
+	for _, a := range c.Batch {
 		if a.Extent > 1 {
 			batch = append(batch, layout.Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
 		}
@@ -227,7 +227,7 @@ func (p *Program) contiguousFirst(axes []*ir.Axis, operands ...*ir.Value) []*ir.
 		if v.Def == nil || v.Def.Code != lang.OpLoad {
 			continue
 		}
-		c := contiguous(p.access(v.Def))
+		c := Contiguous(p.Access(v.Def))
 		for i, a := range axes {
 			if a == c {
 				out := []*ir.Axis{a}
@@ -244,7 +244,7 @@ func (c *Product) rowWarps(warps int, rowwise bool) int {
 	if rowwise {
 		return all
 	}
-	mTiles, nTiles := max(layout.Product(c.mReps), 1), max(layout.Product(c.nReps), 1)
+	mTiles, nTiles := max(layout.Product(c.MReps), 1), max(layout.Product(c.NReps), 1)
 	best, least := 1, 0
 	for w := 1; w <= all; w *= 2 {
 		m, n := (mTiles+w-1)/w, (nTiles+all/w-1)/(all/w)
@@ -256,11 +256,11 @@ func (c *Product) rowWarps(warps int, rowwise bool) int {
 	return best
 }
 
-// spots gives the registers of the result that the four accumulators of a tile
+// Spots gives the registers of the result that the four accumulators of a tile
 // are; -1 for a copy that the layout does not hold.
-func (c *Product) spots(i, j, batch int) [4]int {
+func (c *Product) Spots(i, j, batch int) [4]int {
 	var at [4]int
-	nBit, mBit := c.nBits[0].Axis != nil, c.mBits[3].Axis != nil
+	nBit, mBit := c.NBits[0].Axis != nil, c.MBits[3].Axis != nil
 	unit := 1
 	if nBit {
 		unit *= 2
@@ -268,7 +268,7 @@ func (c *Product) spots(i, j, batch int) [4]int {
 	if mBit {
 		unit *= 2
 	}
-	base := unit * (j + layout.Product(c.nReps)*(i+layout.Product(c.mReps)*batch))
+	base := unit * (j + layout.Product(c.NReps)*(i+layout.Product(c.MReps)*batch))
 	for s := range at {
 		n, m := s&1, s>>1
 		r := base
@@ -289,22 +289,22 @@ func (c *Product) spots(i, j, batch int) [4]int {
 	return at
 }
 
-// fragmentLayout is the layout of an operand's fragments.
-func (c *Product) fragmentLayout(arg int) layout.Layout {
-	if arg == c.a {
+// FragmentLayout is the layout of an operand's fragments.
+func (c *Product) FragmentLayout(arg int) layout.Layout {
+	if arg == c.A {
 		return c.aLayout
 	}
 	return c.bLayout
 }
 
-// unitBits are the register bits of one fragment of an operand, low first.
-func (c *Product) unitBits(arg int) []layout.Digit {
-	in := c.mma.inRegister
-	bits := append([]layout.Digit(nil), c.kBits[:in]...)
-	if arg == c.a {
-		bits = append(bits, c.mBits[3])
+// UnitBits are the register bits of one fragment of an operand, low first.
+func (c *Product) UnitBits(arg int) []layout.Digit {
+	in := c.MMA.InRegister
+	bits := append([]layout.Digit(nil), c.KBits[:in]...)
+	if arg == c.A {
+		bits = append(bits, c.MBits[3])
 	}
-	return append(bits, c.kBits[in+2:]...)
+	return append(bits, c.KBits[in+2:]...)
 }
 
 // wgmmaColumns is from how many columns on wgmma is used without a hint that asks for it: with
@@ -315,32 +315,32 @@ const wgmmaColumns = 64
 
 // fitsWgmma reports a contraction in a shape that wgmma takes.
 func (p *Program) fitsWgmma(c *Product) bool {
-	hint, asked := p.f.Hints["wgmma"]
-	if asked && hint == 0 || !p.target.Has(target.Wgmma) || c.mma.inRegister == 0 || c.element(0) != c.op.Args[0].Type.DType {
+	hint, asked := p.Func.Hints["wgmma"]
+	if asked && hint == 0 || !p.Target.Has(target.Wgmma) || c.MMA.InRegister == 0 || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
-	if len(c.m) != 1 || len(c.n) != 1 || len(c.k) != 1 || len(c.batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
+	if len(c.M) != 1 || len(c.N) != 1 || len(c.K) != 1 || len(c.Batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
 		return false
 	}
-	m, n, depth := c.m[0], c.n[0], c.k[0]
+	m, n, depth := c.M[0], c.N[0], c.K[0]
 	if layout.PowerAbove((int(m.Extent)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < wgmmaColumns {
 		return false
 	}
-	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.mma.depth-1)/c.mma.depth*c.mma.depth
+	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth
 	panel := func(elements int) bool {
-		bytes := elements * c.element(0).Size()
-		return bytes == 32 || bytes == 64 || bytes%panelBytes == 0
+		bytes := elements * c.Element(0).Size()
+		return bytes == 32 || bytes == 64 || bytes%PanelBytes == 0
 	}
 	if !panel(steps) {
 		return false
 	}
-	b := c.op.Args[c.b]
+	b := c.Op.Args[c.B]
 	if b.Def == nil || b.Def.Code != lang.OpLoad {
 		return false
 	}
-	deep := p.wideFirst(c, c.b) == depth
-	if c.mma.inRegister == 2 { // bytes are never transposed, and there are fewer shapes
-		return deep && p.wideFirst(c, c.a) == depth && (columns <= 32 || columns%16 == 0)
+	deep := p.wideFirst(c, c.B) == depth
+	if c.MMA.InRegister == 2 { // bytes are never transposed, and there are fewer shapes
+		return deep && p.wideFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
 	}
 	return deep || panel(columns)
 }
@@ -348,39 +348,40 @@ func (p *Program) fitsWgmma(c *Product) bool {
 // wideFirst is the axis along which an operand lies contiguous in shared memory:
 // as in global memory, or the depth for a computed one.
 func (p *Program) wideFirst(c *Product, arg int) *ir.Axis {
-	v := c.op.Args[arg]
+	v := c.Op.Args[arg]
 	if v.Def != nil && v.Def.Code == lang.OpLoad {
-		if a := contiguous(p.access(v.Def)); a != nil && v.Type.Has(a) {
+		if a := Contiguous(p.Access(v.Def)); a != nil && v.Type.Has(a) {
 			return a
 		}
 	}
-	return c.k[0]
+	return c.K[0]
 }
 
 // layAcross decides which operands are read so, and orders the digits of their rows
 // and columns for it. It gives the repetition that tells the two tiles of columns
 // apart, which no warps may divide.
 func (p *Program) layAcross(c *Product) (between []layout.Digit) {
-	if c.mma.inRegister != 2 {
+	if c.MMA.InRegister != 2 {
 		return nil
 	}
-	if c.aAcross = p.liesAcross(c.op.Args[c.a], c.m); c.aAcross {
-		c.mBits = append(slices.Clone(c.mBits[1:]), c.mBits[0])
+	if c.aAcross = p.liesAcross(c.Op.Args[c.A], c.M); c.aAcross {
+		c.MBits = append(slices.Clone(c.MBits[1:]), c.MBits[0])
 	}
-	if c.bAcross = p.liesAcross(c.op.Args[c.b], c.n); c.bAcross {
-		c.nBits, c.nReps = flatten(c.n, 4)
-		between, c.nBits = c.nBits[:1:1], c.nBits[1:]
+	if c.bAcross = p.liesAcross(c.Op.Args[c.B], c.N); c.bAcross {
+		c.NBits, c.NReps = flatten(c.N, 4)
+		between, c.NBits = c.NBits[:1:1], c.NBits[1:]
 	}
 	return between
 }
 
 // liesAcross reports a load that is contiguous along the first of the axes, with at least 16 bytes of it.
 func (p *Program) liesAcross(v *ir.Value, axes []*ir.Axis) bool {
-	return len(axes) > 0 && axes[0].Extent > 8 && v.Def != nil && v.Def.Code == lang.OpLoad && contiguous(p.access(v.Def)) == axes[0]
+	return len(axes) > 0 && axes[0].Extent > 8 && v.Def != nil && v.Def.Code == lang.OpLoad && Contiguous(p.Access(v.Def)) == axes[0]
 }
 
-func (c *Product) across(arg int) bool {
-	if arg == c.a {
+// Across reports an operand of bytes that lies along its rows (or columns) in shared memory.
+func (c *Product) Across(arg int) bool {
+	if arg == c.A {
 		return c.aAcross
 	}
 	return c.bAcross
@@ -389,10 +390,10 @@ func (c *Product) across(arg int) bool {
 // simtLayout is the layout of a result that the ordinary cores compute: every
 // thread owns neighbours along the columns, a warp a row of them.
 func (p *Program) simtLayout(c *Product) layout.Layout {
-	axes := append(append(append([]*ir.Axis(nil), c.n...), c.m...), c.batch...)
+	axes := append(append(append([]*ir.Axis(nil), c.N...), c.M...), c.Batch...)
 	if len(axes) == 0 {
 		return layout.Uniform(p.Warps)
 	}
-	vec := min(4, layout.PowerBelow(int(axes[0].Extent)), layout.PowerBelow(max(1, volume(axes)/(p.Warps*layout.Lanes))))
-	return layout.Blocked(axes, extents(axes), vec, p.Warps)
+	vec := min(4, layout.PowerBelow(int(axes[0].Extent)), layout.PowerBelow(max(1, Volume(axes)/(p.Warps*layout.Lanes))))
+	return layout.Blocked(axes, Extents(axes), vec, p.Warps)
 }

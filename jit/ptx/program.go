@@ -18,47 +18,48 @@ type Settings struct {
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
 type Program struct {
-	f *ir.Func
+	Func *ir.Func
 	Settings
-	target target.Machine
+	Target target.Machine
 
-	// home is the layout in which each value is held.
-	home map[*ir.Value]layout.Layout
-	// products are the contractions, with their instructions and layouts.
-	products map[*ir.Op]*Product
-	// pipelines are the loops of which loads run ahead.
-	pipelines map[*ir.Op]*Pipeline
-	// producing: a warp beside those that compute does nothing but such copies.
-	producing bool
-	// stores are the stores that go through shared memory by the TMA.
-	stores map[*ir.Op]*BoxStore
-	// maps are the tensor maps of all boxes, in the order of their names.
-	maps []*TensorMap
+	// Homes is the layout in which each value is held.
+	Homes map[*ir.Value]layout.Layout
+	// Products are the contractions, with their instructions and layouts.
+	Products map[*ir.Op]*Product
+	// Pipelines are the loops of which loads run ahead.
+	Pipelines map[*ir.Op]*Pipeline
+	// Producing: a warp beside those that compute does nothing but such copies.
+	Producing bool
+	// Stores are the stores that go through shared memory by the TMA.
+	Stores map[*ir.Op]*BoxStore
+	// Maps are the tensor maps of all boxes, in the order of their names.
+	Maps []*TensorMap
 
-	// split is over how many blocks of a cluster axes are divided, 0 for none.
-	split int
-	// ragged are the axes of the grid whose last blocks may have fewer positions, where the other blocks have code of their own,
+	// Split is over how many blocks of a cluster axes are divided, 0 for none.
+	Split int
+	// RaggedGrid are the axes of the grid whose last blocks may have fewer positions, where the other blocks have code of their own,
 	// without masks. Products mask only outside their loops, so they have one code for all blocks.
-	raggedGrid []*ir.Axis
-	// grouped: the blocks along the last two axes of the grid are numbered so that those that run at the same time share rows
+	RaggedGrid []*ir.Axis
+	// Grouped: the blocks along the last two axes of the grid are numbered so that those that run at the same time share rows
 	// and columns of the operands of a product.
-	grouped bool
+	Grouped bool
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
-	hinted map[*ir.Op]string
+	Hinted map[*ir.Op]string
 
-	uses  map[*ir.Value][]use
+	// Uses lists the uses of each value, in program order, loops the loops over each axis.
+	Uses  map[*ir.Value][]Use
 	loops map[*ir.Axis][]*ir.Op
 	// prices and multiples remember what is asked of a value again and again.
 	prices    map[priced]int
 	multiples map[*ir.Value]int64
 }
 
-// use is one operand of an operation.
-type use struct {
-	op  *ir.Op
-	arg int
+// Use is one operand of an operation.
+type Use struct {
+	Op  *ir.Op
+	Arg int
 }
 
 // Decide decides what a block of a kernel does, whose axes have extents. It fails where the settings or the extents are none
@@ -73,15 +74,15 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		}
 	}
 	p := &Program{
-		f: f, Settings: s, target: t, split: splitOver(f), revisited: revisited(f),
-		home: map[*ir.Value]layout.Layout{}, products: map[*ir.Op]*Product{},
-		pipelines: map[*ir.Op]*Pipeline{}, stores: map[*ir.Op]*BoxStore{}, hinted: map[*ir.Op]string{},
-		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{},
+		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
+		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
+		Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}
 	f.Walk(func(op *ir.Op) bool {
 		for i, v := range op.Args {
-			p.uses[v] = append(p.uses[v], use{op, i})
+			p.Uses[v] = append(p.Uses[v], Use{op, i})
 		}
 		if op.Code == lang.OpFor && op.Axis != nil {
 			p.loops[op.Axis] = append(p.loops[op.Axis], op)
@@ -89,8 +90,8 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		return true
 	})
 	p.assign()
-	for _, c := range p.products {
-		c.tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
+	for _, c := range p.Products {
+		c.Tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
 	}
 	p.grid()
 	p.runAhead()
@@ -100,29 +101,29 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 
 // grid decides how the blocks are numbered, and which of them have code of their own.
 func (p *Program) grid() {
-	axes := p.f.Grid()
+	axes := p.Func.Grid()
 	last := len(axes) - 1
-	p.grouped = len(p.products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar
-	if len(p.products) > 0 {
+	p.Grouped = len(p.Products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar
+	if len(p.Products) > 0 {
 		return
 	}
 	for _, x := range axes {
-		if p.ragged(x) {
-			p.raggedGrid = append(p.raggedGrid, x)
+		if p.Ragged(x) {
+			p.RaggedGrid = append(p.RaggedGrid, x)
 		}
 	}
 }
 
-// threads is the threads of a block.
-func (p *Program) threads() int {
-	if p.producing {
+// Threads is the threads of a block.
+func (p *Program) Threads() int {
+	if p.Producing {
 		return (p.Warps + 1) * layout.Lanes
 	}
 	return p.Warps * layout.Lanes
 }
 
-// clusterSize is how many blocks of the launch form a cluster.
-func (p *Program) clusterSize() int { return max(p.Cluster, p.split) }
+// ClusterSize is how many blocks of the launch form a cluster.
+func (p *Program) ClusterSize() int { return max(p.Cluster, p.Split) }
 
 // splitOver finds over how many blocks loops are divided; 0 for none.
 func splitOver(f *ir.Func) int {

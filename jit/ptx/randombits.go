@@ -40,7 +40,7 @@ func (k *kernel) randomBits(op *ir.Op, l layout.Layout, args [][]asm.Reg) []asm.
 	argument := func(i, r int) asm.Reg { return args[i][l.Project(r, op.Args[i].Type.Axes)] }
 	out := make([]asm.Reg, l.Regs())
 	axis := randomAxis(op)
-	paired := axis != nil && k.startMultiple(axis)%2 == 0
+	paired := axis != nil && k.StartMultiple(axis)%2 == 0
 	for _, ds := range [][]layout.Digit{l.Lane, l.Warp} {
 		for _, d := range ds {
 			paired = paired && (d.Axis != axis || d.Stride%2 == 0)

@@ -95,7 +95,7 @@ const noPosition = -1
 func (k *kernel) reduce(op *ir.Op) {
 	red := reductions[op.Code]
 	v, result := op.Args[0], op.Result()
-	l := k.home[v]
+	l := k.Homes[v]
 	regs := k.get(v, l)
 	d := v.Type.DType
 	if rule := op.Code.Row().Rule; rule == lang.RuleSum || rule == lang.RuleMean {
@@ -183,8 +183,8 @@ func (k *kernel) reduce(op *ir.Op) {
 	if len(result.Type.Axes) == 0 {
 		return
 	}
-	if _, same := out.Permutation(k.home[result], result.Type.Axes); !same {
-		k.get(result, k.home[result])
+	if _, same := out.Permutation(k.Homes[result], result.Type.Axes); !same {
+		k.get(result, k.Homes[result])
 	}
 }
 
@@ -257,7 +257,7 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	var tiles []*sharedTile
 	for c, e := range types {
 		t := newShared(e, axes, ext, false)
-		t.buffer = k.allocate(t.bytes(), "reducing "+valueName(op.Args[0])+" over warps")
+		t.buffer = k.allocate(t.Bytes(), "reducing "+valueName(op.Args[0])+" over warps")
 		xs := make([]asm.Reg, len(held))
 		for i, x := range held {
 			xs[i] = x[c]

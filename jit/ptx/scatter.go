@@ -14,7 +14,7 @@ import (
 // scatter emits a store that may collide.
 func (k *kernel) scatter(op *ir.Op) {
 	a, t, v := k.a, op.Tensor, op.Stored()
-	l := k.scatterLayout(op)
+	l := k.ScatterLayout(op)
 	axes := op.AccessAxes()
 	values := k.get(v, l.Slice(v.Type.Axes))
 	k.orderWrite(t)

@@ -53,7 +53,7 @@ func (k *kernel) allocate(size int, what string) buffer {
 		}
 	}
 	// What does not fit is laid out to the end, to say how much it takes, unless that is absurd.
-	if m.top > hopeless*k.target.SharedPerBlock {
+	if m.top > hopeless*k.Target.SharedPerBlock {
 		k.checkShared()
 	}
 	return b
@@ -64,7 +64,7 @@ const hopeless = 16
 
 // checkShared fails when the plan takes more shared memory than it may.
 func (k *kernel) checkShared() {
-	if limit := k.plan.SharedLimit(k.target); k.arena.peak > limit {
+	if limit := k.plan.SharedLimit(k.Target); k.arena.peak > limit {
 		panic(failure{&SharedError{k.arena.peak, limit, k.arena.names}})
 	}
 }
@@ -74,7 +74,7 @@ func (k *kernel) release(b buffer) { k.arena.top = b.at }
 
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() {
-	if k.producing {
+	if k.Producing {
 		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.Warps*layout.Lanes))
 	} else {
 		k.a.Do("bar.sync", asm.Int(0))
@@ -139,7 +139,7 @@ type sharedTile struct {
 
 // newShared lays out a tile; ext may be padded. Contiguous comes first.
 func newShared(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *sharedTile {
-	return &sharedTile{Tile: *newTile(d, axes, ext, swizzled)}
+	return &sharedTile{Tile: *NewTile(d, axes, ext, swizzled)}
 }
 
 // sharedAccess computes the addresses of a tile's elements in one layout.
@@ -164,7 +164,7 @@ func (x *sharedAccess) moved(r int, by asm.Reg, plus int) asm.Addr {
 
 // accessing prepares the addresses of a layout's elements.
 func (k *kernel) accessing(t *sharedTile, l layout.Layout) *sharedAccess {
-	x := &sharedAccess{k: k, t: t, l: l, linear: t.linear(l)}
+	x := &sharedAccess{k: k, t: t, l: l, linear: t.Linear(l)}
 	if x.linear {
 		x.thread = x.compute(func(a *ir.Axis) asm.Number { return k.threadCoord(l, a) })
 	}
@@ -176,36 +176,36 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	k, t := x.k, x.t
 	var row, column asm.Number = asm.Int(0), asm.Int(0)
 	scale := 1
-	for i, a := range t.axes {
+	for i, a := range t.Axes {
 		if i == 0 {
-			column = k.a.Mul(coord(a), t.d.Size())
+			column = k.a.Mul(coord(a), t.DType.Size())
 			continue
 		}
 		row = k.a.Add(row, k.a.Mul(coord(a), scale))
-		scale *= t.ext[i]
+		scale *= t.Extents[i]
 	}
 	var panel asm.Number = asm.Int(0)
-	width := t.rowBytes()
-	if t.panels > 0 {
-		width = panelBytes
+	width := t.RowBytes()
+	if t.Panels > 0 {
+		width = PanelBytes
 		if c, ok := column.(asm.Reg); ok {
-			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(7)), t.panels*panelBytes)
-			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(panelBytes-1))
+			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(7)), t.Panels*PanelBytes)
+			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(PanelBytes-1))
 		} else {
 			n := column.(asm.Int)
-			panel, column = n/panelBytes*asm.Int(t.panels*panelBytes), n%panelBytes
+			panel, column = n/PanelBytes*asm.Int(t.Panels*PanelBytes), n%PanelBytes
 		}
 	}
-	if r, ok := row.(asm.Reg); ok && t.swizzle > 1 {
+	if r, ok := row.(asm.Reg); ok && t.Swizzle > 1 {
 		turn := r
-		if shift := 8 / t.swizzle; shift > 1 {
+		if shift := 8 / t.Swizzle; shift > 1 {
 			turn = k.a.Calc(asm.B32, "shr.u32", turn, asm.Int(map[int]int{2: 1, 4: 2}[shift]))
 		}
-		turn = k.a.Calc(asm.B32, "and.b32", turn, asm.Int(t.swizzle-1))
+		turn = k.a.Calc(asm.B32, "and.b32", turn, asm.Int(t.Swizzle-1))
 		turn = k.a.Calc(asm.B32, "shl.b32", turn, asm.Int(4))
 		column = k.a.Calc(asm.B32, "xor.b32", turn, column)
 	} else if n, ok := row.(asm.Int); ok {
-		if turn := asm.Int(t.turn(int(n)) << 4); turn != 0 {
+		if turn := asm.Int(t.Turn(int(n)) << 4); turn != 0 {
 			if c, ok := column.(asm.Int); ok {
 				column = c ^ turn
 			} else {
@@ -222,9 +222,9 @@ func (x *sharedAccess) at(r int) asm.Addr {
 	var offset asm.Number
 	plus := 0
 	if x.linear {
-		row, column := t.place(func(a *ir.Axis) int { return x.l.RegCoord(r, a) })
+		row, column := t.Place(func(a *ir.Axis) int { return x.l.RegCoord(r, a) })
 		var xor int
-		xor, plus = t.split(row, column)
+		xor, plus = t.Split(row, column)
 		offset = x.thread
 		if xor != 0 {
 			if n, ok := offset.(asm.Int); ok {
@@ -260,10 +260,10 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.R
 	k.writing(t.buffer)
 	x := k.accessing(t, l)
 	owner := k.owner(l)
-	c := t.contiguous()
-	groups, _ := l.Groups(c, k.laneAligned(l, c, t.vector()))
+	c := t.Contiguous()
+	groups, _ := l.Groups(c, k.laneAligned(l, c, t.Vector()))
 	for _, g := range groups {
-		p, ok := k.room(t, t.ext, l, g[0], owner)
+		p, ok := k.room(t, t.Extents, l, g[0], owner)
 		if !ok {
 			continue
 		}
@@ -271,19 +271,19 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.R
 		for i, r := range g {
 			xs[i] = regs[r]
 			if m := k.mask(l, zeroed, r); m.Valid() && !k.zeroPadded(v) {
-				xs[i] = k.selected(m, xs[i], elem.Zero(k.a, t.d))
+				xs[i] = k.selected(m, xs[i], elem.Zero(k.a, t.DType))
 			}
 		}
-		k.put(t.d, xs, "st.shared", p, x.at(g[0]))
+		k.put(t.DType, xs, "st.shared", p, x.at(g[0]))
 	}
-	if t.async {
+	if t.Async {
 		k.a.Do("fence.proxy.async.shared::cta")
 	}
 }
 
 // room narrows p to the threads whose element r lies in the first ext elements of the tile; false when no thread's does.
 func (k *kernel) room(t *sharedTile, ext []int, l layout.Layout, r int, p asm.Reg) (asm.Reg, bool) {
-	for i, a := range t.axes {
+	for i, a := range t.Axes {
 		c := l.RegCoord(r, a)
 		if c >= ext[i] {
 			return p, false
@@ -300,8 +300,8 @@ func (k *kernel) room(t *sharedTile, ext []int, l layout.Layout, r int, p asm.Re
 func (k *kernel) fetchTile(t *sharedTile, l layout.Layout) []asm.Reg {
 	k.reading(t.buffer)
 	x := k.accessing(t, l)
-	c := t.contiguous()
-	vector, ext := t.vector(), t.ext
+	c := t.Contiguous()
+	vector, ext := t.Vector(), t.Extents
 	if t.filled != nil {
 		ext = t.filled
 		for vector > 1 && ext[0]%vector != 0 {
@@ -314,11 +314,11 @@ func (k *kernel) fetchTile(t *sharedTile, l layout.Layout) []asm.Reg {
 		p, ok := k.room(t, ext, l, g[0], asm.Reg{})
 		if !ok {
 			for _, r := range g {
-				regs[r] = elem.Zero(k.a, t.d)
+				regs[r] = elem.Zero(k.a, t.DType)
 			}
 			continue
 		}
-		for i, x := range k.fetch(t.d, n, "ld.shared", p, x.at(g[0])) {
+		for i, x := range k.fetch(t.DType, n, "ld.shared", p, x.at(g[0])) {
 			regs[g[i]] = x
 		}
 	}
@@ -328,7 +328,7 @@ func (k *kernel) fetchTile(t *sharedTile, l layout.Layout) []asm.Reg {
 // zeroPadded reports a value whose elements that do not exist are 0 already: a
 // load, which is never converted but loaded again.
 func (k *kernel) zeroPadded(v *ir.Value) bool {
-	return v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Else() == nil && k.again(v)
+	return v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Else() == nil && k.Again(v)
 }
 
 // convert moves a value to another layout through shared memory.
@@ -343,7 +343,7 @@ func (k *kernel) convert(v *ir.Value, from held, want layout.Layout) []asm.Reg {
 	k.a.Comment("  to %s", want)
 	t := newShared(v.Type.DType, axes, ext, true)
 	t.filled = filled
-	t.buffer = k.allocate(t.bytes(), "converting "+valueName(v))
+	t.buffer = k.allocate(t.Bytes(), "converting "+valueName(v))
 	k.write(t, v, from.layout, from.regs, nil)
 	regs := k.fetchTile(t, want)
 	k.release(t.buffer)

@@ -10,17 +10,17 @@ import (
 
 // inShared puts an operand of such a product in shared memory, or finds it there.
 func (k *kernel) inShared(c *Product, arg int) *sharedTile {
-	v := c.op.Args[arg]
-	want := &sharedTile{Tile: *c.tiles[arg]}
+	v := c.Op.Args[arg]
+	want := &sharedTile{Tile: *c.Tiles[arg]}
 	for s := k.scope; s != nil; s = s.parent {
 		for _, t := range s.tiles[v] {
-			if t.swizzle == 1 && t.holds(&want.Tile) && want.holds(&t.Tile) {
+			if t.Swizzle == 1 && t.Holds(&want.Tile) && want.Holds(&t.Tile) {
 				return t
 			}
 		}
 	}
-	want.buffer = k.allocate(want.bytes(), "operand "+valueName(v))
-	k.fill(want, v, c.k)
+	want.buffer = k.allocate(want.Bytes(), "operand "+valueName(v))
+	k.fill(want, v, c.K)
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want
 }
@@ -29,13 +29,13 @@ func (k *kernel) inShared(c *Product, arg int) *sharedTile {
 // depth, both operands read from shared memory.
 func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 	a := k.a
-	d := c.op.Args[0].Type.DType
+	d := c.Op.Args[0].Type.DType
 	sum := d.Accumulator()
 	tiles := [2]*sharedTile{k.inShared(c, 0), k.inShared(c, 1)}
 	for _, t := range tiles {
 		k.reading(t.buffer)
 	}
-	depth := volume(c.k)
+	depth := Volume(c.K)
 	unroll := 1
 	for unroll < 8 && depth%(2*unroll) == 0 {
 		unroll *= 2
@@ -50,10 +50,10 @@ func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 	var slices [2]layout.Layout
 	var strides [2]int
 	for i, t := range tiles {
-		free := ir.Without(t.axes, c.k)
-		slices[i] = c.result.Slice(free)
+		free := ir.Without(t.Axes, c.K)
+		slices[i] = c.Result.Slice(free)
 		spots[i] = k.accessing(t, slices[i])
-		strides[i] = t.bytes() / depth
+		strides[i] = t.Bytes() / depth
 	}
 	moving := [2]asm.Reg{}
 	for i := range moving {
@@ -68,9 +68,9 @@ func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 		var values [2][]asm.Reg
 		for i, t := range tiles {
 			s := slices[i]
-			free := ir.Without(t.axes, c.k)
-			contiguous := t.contiguous()
-			n := t.vector()
+			free := ir.Without(t.Axes, c.K)
+			contiguous := t.Contiguous()
+			n := t.Vector()
 			if len(free) == 0 || contiguous != free[0] || strides[i]%(n*d.Size()) != 0 {
 				n = 1
 			}
@@ -78,7 +78,7 @@ func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 			values[i] = make([]asm.Reg, s.Regs())
 			for _, g := range groups {
 				part := tileOf(t, free)
-				p, ok := k.room(part, part.ext, s, g[0], asm.Reg{})
+				p, ok := k.room(part, part.Extents, s, g[0], asm.Reg{})
 				if !ok {
 					for _, r := range g {
 						values[i][r] = elem.Zero(k.a, sum)
@@ -95,8 +95,8 @@ func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 			}
 		}
 		for r := range out {
-			x := values[0][c.result.Project(r, ir.Without(tiles[0].axes, c.k))]
-			y := values[1][c.result.Project(r, ir.Without(tiles[1].axes, c.k))]
+			x := values[0][c.Result.Project(r, ir.Without(tiles[0].Axes, c.K))]
+			y := values[1][c.Result.Project(r, ir.Without(tiles[1].Axes, c.K))]
 			multiplyAdd(a, sum, out[r], x, y)
 		}
 	}
@@ -114,11 +114,11 @@ func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 
 // tileOf is a tile with only some of its axes: what of it bounds a slice.
 func tileOf(t *sharedTile, axes []*ir.Axis) *sharedTile {
-	u := &sharedTile{Tile: Tile{d: t.d, swizzle: 1}}
-	for i, a := range t.axes {
+	u := &sharedTile{Tile: Tile{DType: t.DType, Swizzle: 1}}
+	for i, a := range t.Axes {
 		if (ir.Type{Axes: axes}).Has(a) {
-			u.axes = append(u.axes, a)
-			u.ext = append(u.ext, t.ext[i])
+			u.Axes = append(u.Axes, a)
+			u.Extents = append(u.Extents, t.Extents[i])
 		}
 	}
 	return u

@@ -19,21 +19,21 @@ import (
 // sort emits a sort: the positions of the elements in order.
 func (k *kernel) sort(op *ir.Op) {
 	x, result := op.Args[0], op.Result()
-	l := k.home[result]
+	l := k.Homes[result]
 	axis := op.Over[0]
 	regs := k.get(x, l.Slice(x.Type.Axes))
 	d := x.Type.DType
 	axes := append([]*ir.Axis{axis}, ir.Without(result.Type.Axes, op.Over)...)
-	ext := extents(axes)
+	ext := Extents(axes)
 	ext[0] = max(layout.PowerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
 
 	// Keys of up to 32 bits share a word with the place; others have one of their own.
 	s := &sorting{k: k, op: op, words: newShared(lang.U64, axes, ext, false)}
-	s.words.buffer = k.allocate(s.words.bytes(), "sorting "+valueName(x))
+	s.words.buffer = k.allocate(s.words.Bytes(), "sorting "+valueName(x))
 	wide := d.Bits() == 64
 	if wide {
 		s.places = newShared(lang.U32, axes, ext, false)
-		s.places.buffer = k.allocate(s.places.bytes(), "sorting "+valueName(x))
+		s.places.buffer = k.allocate(s.places.Bytes(), "sorting "+valueName(x))
 	}
 	s.clear()
 	words, places := make([]asm.Reg, len(regs)), make([]asm.Reg, len(regs))
@@ -117,9 +117,9 @@ func (s *sorting) key(d lang.DType, x asm.Reg) asm.Reg {
 }
 
 // length is the words in a row, rows how many rows there are.
-func (s *sorting) length() int { return s.words.ext[0] }
+func (s *sorting) length() int { return s.words.Extents[0] }
 
-func (s *sorting) rows() int { return s.words.bytes() / s.words.rowBytes() }
+func (s *sorting) rows() int { return s.words.Bytes() / s.words.RowBytes() }
 
 // each emits a loop in which the threads share n pieces of work: piece has the
 // number of one. The loop is the same for all threads; those without work skip it.

@@ -10,27 +10,27 @@ import (
 // Elements that do not exist are not read and become 0.
 func (k *kernel) take(op *ir.Op) {
 	x, result := op.Args[0], op.Result()
-	from, to := k.home[x], k.home[result]
+	from, to := k.Homes[x], k.Homes[result]
 	regs := k.get(x, from)
 	positions := make([][]asm.Reg, len(op.Axes))
 	for i, v := range op.Taken() {
 		positions[i] = k.get(v, to.Slice(v.Type.Axes))
 	}
 	axes := conversionOrder(x.Type.Axes, from, to)
-	t := newShared(x.Type.DType, axes, extents(axes), false)
-	t.buffer = k.allocate(t.bytes(), "taking from "+valueName(x))
+	t := newShared(x.Type.DType, axes, Extents(axes), false)
+	t.buffer = k.allocate(t.Bytes(), "taking from "+valueName(x))
 	k.write(t, x, from, regs, nil)
 	k.reading(t.buffer)
 
 	// Neighbours along an axis that stays are neighbours in shared memory, as long
 	// as what is taken from the other axes is the same for both.
-	c, n := t.contiguous(), 1
+	c, n := t.Contiguous(), 1
 	stays := !(ir.Type{Axes: op.Axes}).Has(c)
 	for _, v := range op.Taken() {
 		stays = stays && !v.Type.Has(c)
 	}
 	if stays {
-		n = t.vector()
+		n = t.Vector()
 		for int(c.Extent)%n != 0 {
 			n /= 2
 		}
@@ -59,7 +59,7 @@ func (k *kernel) take(op *ir.Op) {
 			offset, plus = asm.Int(0), plus+int(m)
 		}
 		at := k.a.Register(k.a.Add(k.sharedBase(), offset))
-		got := k.fetch(t.d, n, "ld.shared", k.mask(to, result.Type.Axes, r), asm.At(at).Plus(plus))
+		got := k.fetch(t.DType, n, "ld.shared", k.mask(to, result.Type.Axes, r), asm.At(at).Plus(plus))
 		for i, r := range g {
 			out[r] = got[i]
 		}

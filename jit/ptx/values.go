@@ -24,7 +24,7 @@ func (k *kernel) get(v *ir.Value, want layout.Layout) []asm.Reg {
 		}
 		return regs
 	}
-	if v.Def != nil && (k.cheap(v) || k.again(v) || v.Def.Code == lang.OpConst) {
+	if v.Def != nil && (k.Cheap(v) || k.Again(v) || v.Def.Code == lang.OpConst) {
 		regs := k.recompute(v.Def, want)
 		k.hold(v, want, regs)
 		return regs
@@ -89,7 +89,7 @@ func (k *kernel) counted(d lang.DType, x asm.Number) asm.Reg {
 // create emits an operation of the create group, or a rename, at home.
 func (k *kernel) create(op *ir.Op) {
 	v := op.Result()
-	k.hold(v, k.home[v], k.recompute(op, k.home[v]))
+	k.hold(v, k.Homes[v], k.recompute(op, k.Homes[v]))
 }
 
 // elementwise emits an elementwise operation or a conversion, for a result in the layout l.
@@ -128,7 +128,7 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	if op.Code == lang.OpWhere {
 		d = op.Args[1].Type.DType
 	}
-	return elem.Apply(k.a, op.Code, d, xs, k.f.Approx)
+	return elem.Apply(k.a, op.Code, d, xs, k.Func.Approx)
 }
 
 // selected is x where p holds and y elsewhere; without p it is x.

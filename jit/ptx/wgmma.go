@@ -18,9 +18,9 @@ import (
 // descriptor names a tile to wgmma: where it is, how far apart its groups of
 // eight rows and its panels are, and its swizzle.
 func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
-	width := min(t.rowBytes(), panelBytes)
+	width := min(t.RowBytes(), PanelBytes)
 	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
-	rows := t.ext[1]
+	rows := t.Extents[1]
 	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
 	var base asm.Number = t.base
 	if !t.base.Valid() {
@@ -33,14 +33,14 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 // wideOperand gives the descriptors of an operand in shared memory, by depth step
 // and repetition of rows, and whether its depth is not the contiguous axis.
 func (k *kernel) wideOperand(c *Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
-	width := min(t.rowBytes(), panelBytes)
-	panel := t.ext[1] * width
+	width := min(t.RowBytes(), PanelBytes)
+	panel := t.Extents[1] * width
 	var group asm.Number = asm.Int(0)
 	groups := k.Warps / 4
-	if arg == c.a && groups > 1 {
+	if arg == c.A && groups > 1 {
 		group = k.a.Calc(asm.B32, "shr.u32", k.tid, asm.Int(7))
 	}
-	deep := t.contiguous() == c.k[0]
+	deep := t.Contiguous() == c.K[0]
 	tile := 64 * width // bytes from 64 rows to the next
 	if !deep {
 		trans, tile = 1, panel // a panel holds 64 rows
@@ -51,9 +51,9 @@ func (k *kernel) wideOperand(c *Product, arg int, t *sharedTile) (at func(step, 
 		if deep {
 			bytes = bytes/width*panel + bytes%width
 		} else {
-			bytes = c.mma.depth * step * width
+			bytes = c.MMA.Depth * step * width
 		}
-		if arg == c.a {
+		if arg == c.A {
 			bytes += rep * groups * tile
 		}
 		if bytes == 0 {
@@ -66,32 +66,32 @@ func (k *kernel) wideOperand(c *Product, arg int, t *sharedTile) (at func(step, 
 // multiplyWide emits the wgmma instructions of a contraction.
 func (k *kernel) multiplyWide(c *Product, acc []asm.Reg) []asm.Reg {
 	a := k.a
-	rows, columns := k.stage(c, c.a), k.stage(c, c.b)
+	rows, columns := k.stage(c, c.A), k.stage(c, c.B)
 	if columns.tile == nil {
-		columns = staged{tile: k.operandTile(c, c.b)}
+		columns = staged{tile: k.operandTile(c, c.B)}
 	}
 	var left fragments
 	var leftAt func(step, rep int) asm.Reg
 	tA := 0
 	if rows.regs != nil {
-		left = k.fragments(c, c.a, rows)
+		left = k.fragments(c, c.A, rows)
 	} else {
 		k.reading(rows.tile.buffer)
-		leftAt, tA = k.wideOperand(c, c.a, rows.tile)
+		leftAt, tA = k.wideOperand(c, c.A, rows.tile)
 	}
 	k.reading(columns.tile.buffer)
-	rightAt, tB := k.wideOperand(c, c.b, columns.tile)
+	rightAt, tB := k.wideOperand(c, c.B, columns.tile)
 
-	steps, reps := layout.Product(c.kReps), layout.Product(c.mReps)
-	n := 8 * layout.Product(c.nReps)
-	if c.mma.elements[0] != c.mma.elements[1] {
+	steps, reps := layout.Product(c.KReps), layout.Product(c.MReps)
+	n := 8 * layout.Product(c.NReps)
+	if c.MMA.Elements[0] != c.MMA.Elements[1] {
 		a.Require(84)
 	}
-	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.mma.depth, operandTypes(c.mma))
+	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
 	out := acc
-	fresh := c.op.Code == lang.OpDot
+	fresh := c.Op.Code == lang.OpDot
 	if !k.ownsAccumulator(c) {
-		out = a.Regs(elem.ClassOf(c.mma.sum), len(acc))
+		out = a.Regs(elem.ClassOf(c.MMA.Sum), len(acc))
 		for i, r := range acc {
 			if !fresh {
 				k.a.Move(out[i], r)
@@ -113,7 +113,7 @@ func (k *kernel) multiplyWide(c *Product, acc []asm.Reg) []asm.Reg {
 	}
 	// Products of floats can be negated, which these are not, and operands transposed.
 	immediates := func(transposed ...asm.Operand) []asm.Operand {
-		if c.mma.sum != lang.F32 {
+		if c.MMA.Sum != lang.F32 {
 			return nil
 		}
 		return append([]asm.Operand{asm.Int(1), asm.Int(1)}, transposed...)
@@ -137,7 +137,7 @@ func (k *kernel) multiplyWide(c *Product, acc []asm.Reg) []asm.Reg {
 		}
 	}
 	a.Do("wgmma.commit_group.sync.aligned")
-	if c.overlapped {
+	if c.Overlapped {
 		a.Do("wgmma.wait_group.sync.aligned", asm.Int(1))
 	} else {
 		a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
@@ -153,10 +153,10 @@ func (k *kernel) multiplyWide(c *Product, acc []asm.Reg) []asm.Reg {
 // ownsAccumulator reports an accumulation into what a loop carries and nothing
 // else reads: its registers may be overwritten.
 func (k *kernel) ownsAccumulator(c *Product) bool {
-	if c.op.Code != lang.OpMma {
+	if c.Op.Code != lang.OpMma {
 		return false
 	}
-	v := c.op.Args[2]
+	v := c.Op.Args[2]
 	copies := k.copies(v)
-	return v.Def == nil && len(k.uses[v]) == 1 && len(copies) > 0 && k.a.LevelOf(copies[0].regs[0]) == k.a.Level() && k.yields(v) == 0 && c.op.Result().Type.DType == c.mma.sum
+	return v.Def == nil && len(k.Uses[v]) == 1 && len(copies) > 0 && k.a.LevelOf(copies[0].regs[0]) == k.a.Level() && k.Yields(v) == 0 && c.Op.Result().Type.DType == c.MMA.Sum
 }
