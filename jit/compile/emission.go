@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"tilec/jit/block"
 	"tilec/jit/cache"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
@@ -58,7 +59,7 @@ type storedModule struct {
 
 // keptMap is a tensor map with its tensor by number.
 type keptMap struct {
-	ptx.TensorMap
+	block.TensorMap
 	Number int
 }
 
@@ -72,8 +73,8 @@ func keptMaps(f *ir.Func, m *ptx.Module) []keptMap {
 	return kept
 }
 
-func (s *storedModule) tensorMaps(f *ir.Func) []*ptx.TensorMap {
-	var maps []*ptx.TensorMap
+func (s *storedModule) tensorMaps(f *ir.Func) []*block.TensorMap {
+	var maps []*block.TensorMap
 	for _, c := range s.Maps {
 		t := c.TensorMap
 		t.Tensor = f.Tensors[c.Number]

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 )
@@ -13,7 +14,7 @@ import (
 // rows are the fragment's second half, or the next tile of columns.
 
 // loadAcross reads fragments by ldmatrix and takes their bytes apart; nil when the tile does not lie as that needs.
-func (k *kernel) loadAcross(c *Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+func (k *kernel) loadAcross(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	axis, reps, warp := c.M, c.MReps, c.AWarp
 	if arg == c.B {
 		axis, reps, warp = c.N, c.NReps[1:], c.BWarp

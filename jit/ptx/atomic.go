@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
@@ -29,7 +30,7 @@ func (k *kernel) atomicOp(op *ir.Op) {
 	owner := k.owner(l)
 	u := &atomicUpdate{kernel: k, op: op, d: t.DType}
 	var old []asm.Reg
-	if c := Contiguous(x.dims); u.addsVectors() && c != nil {
+	if c := block.Contiguous(x.dims); u.addsVectors() && c != nil {
 		groups, n := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 		if n > 1 {
 			for _, g := range groups {

@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -22,14 +23,14 @@ func (k *kernel) provide(v *ir.Value) {
 }
 
 // copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.
-func (k *kernel) copyBoxes(b *Box, t *sharedTile, bar asm.Reg) {
+func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg) {
 	k.eachBox(b, t, func(tile asm.Reg, from asm.Box) {
 		k.a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes", len(from.At)), asm.At(tile), from, asm.At(bar))
 	})
 }
 
 // eachBox gives the address of each panel of a tile and its box of the tensor.
-func (k *kernel) eachBox(b *Box, t *sharedTile, emit func(tile asm.Reg, box asm.Box)) {
+func (k *kernel) eachBox(b *block.Box, t *sharedTile, emit func(tile asm.Reg, box asm.Box)) {
 	m := b.Map
 	at := make([]asm.Number, len(m.Order))
 	for n, i := range m.Order {
@@ -50,7 +51,7 @@ func (k *kernel) eachBox(b *Box, t *sharedTile, emit func(tile asm.Reg, box asm.
 			}
 			coords[n] = k.a.Register(x)
 		}
-		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.Panels*PanelBytes))), asm.Box{Map: from, At: coords})
+		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.Panels*block.PanelBytes))), asm.Box{Map: from, At: coords})
 	}
 }
 
@@ -77,7 +78,7 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 }
 
 // boxPosition is where a box begins along one dimension of its tensor, 32 bits.
-func (k *kernel) boxPosition(d DimAccess) asm.Number {
+func (k *kernel) boxPosition(d block.DimAccess) asm.Number {
 	var sum asm.Number = asm.Int(d.Affine.Offset)
 	for _, t := range d.Affine.Terms {
 		sum = k.a.Add(sum, k.state(t.Axis).start)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -73,10 +74,10 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 }
 
 // multiply emits the tensor-core instructions of a contraction.
-func (k *kernel) multiply(c *Product, acc []asm.Reg) []asm.Reg {
+func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 	aTile, bTile := k.stage(c, c.A), k.stage(c, c.B)
 	a, b := k.fragments(c, c.A, aTile), k.fragments(c, c.B, bTile)
-	mReps, nReps, kReps, batches := layout.Product(c.MReps), layout.Product(c.NReps), layout.Product(c.KReps), Volume(c.Batch)
+	mReps, nReps, kReps, batches := layout.Product(c.MReps), layout.Product(c.NReps), layout.Product(c.KReps), block.Volume(c.Batch)
 	out := append([]asm.Reg(nil), acc...)
 	// Where the rows or columns have no axis (or too few elements for a bit),
 	// registers that would hold copies are not in the layout: see spot.
@@ -119,7 +120,7 @@ func (k *kernel) multiply(c *Product, acc []asm.Reg) []asm.Reg {
 
 // multiplyTile emits the instruction for one tile. What sm_90 multiplies at once of
 // doubles, targets before it multiply in quarters of the rows and the depth.
-func (k *kernel) multiplyTile(s *MMA, rows, columns, in []asm.Reg) []asm.Reg {
+func (k *kernel) multiplyTile(s *block.MMA, rows, columns, in []asm.Reg) []asm.Reg {
 	multiply := func(name string, rows, columns, in []asm.Reg) []asm.Reg {
 		out := k.a.Regs(elem.ClassOf(s.Sum), len(in))
 		k.a.Set(asm.Vector(out), name, asm.Vector(rows), asm.Vector(columns), asm.Vector(in))
@@ -159,7 +160,7 @@ const (
 
 // terms rounds f32 fragments to tf32, and splits off what the rounding lost when
 // the precision asks for it; 16-bit fragments stay.
-func (k *kernel) terms(c *Product, frag []asm.Reg) [][]asm.Reg {
+func (k *kernel) terms(c *block.Product, frag []asm.Reg) [][]asm.Reg {
 	if c.MMA.Elements[0] != lang.F32 {
 		return [][]asm.Reg{frag}
 	}
@@ -182,14 +183,14 @@ func (k *kernel) terms(c *Product, frag []asm.Reg) [][]asm.Reg {
 }
 
 // mmaName is the instruction of a single warp.
-func mmaName(s *MMA) string {
+func mmaName(s *block.MMA) string {
 	types := operandTypes(s)
 	result, _, _ := strings.Cut(types, ".")
 	return fmt.Sprintf("mma.sync.aligned.m16n8k%d.row.col.%s.%s", s.Depth, types, result)
 }
 
 // operandTypes is the types of the result and the operands, as instructions name them.
-func operandTypes(s *MMA) string {
+func operandTypes(s *block.MMA) string {
 	names := map[lang.DType]string{lang.I8: "s8", lang.U8: "u8", lang.F32: "tf32"}
 	sum := s.Sum.String()
 	if s.Sum == lang.I32 {

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -70,7 +71,7 @@ func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi asm.Reg) {
 		if !k.notNegative(from) {
 			lo = k.a.Calc(lo.Class, lo.Class.Signed("max"), lo, asm.Int(0))
 		}
-		if !WithinDim(to, x.Dim) {
+		if !block.WithinDim(to, x.Dim) {
 			hi = k.a.Calc(hi.Class, hi.Class.Signed("min"), hi, k.size(x.Dim))
 		}
 	}

@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -25,7 +26,7 @@ type staged struct {
 
 // stage finds the way to an operand: from the registers where a thread holds
 // what it needs, through shared memory otherwise.
-func (k *kernel) stage(c *Product, arg int) staged {
+func (k *kernel) stage(c *block.Product, arg int) staged {
 	v := c.Op.Args[arg]
 	if regs := k.inRegisters(c, v, c.FragmentLayout(arg)); regs != nil {
 		return staged{regs: regs}
@@ -34,7 +35,7 @@ func (k *kernel) stage(c *Product, arg int) staged {
 }
 
 // fragments reads a staged operand.
-func (k *kernel) fragments(c *Product, arg int, s staged) fragments {
+func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 	l, reps := c.FragmentLayout(arg), layout.Product(c.MReps)
 	if arg == c.B {
 		reps = layout.Product(c.NReps)
@@ -53,7 +54,7 @@ func (k *kernel) fragments(c *Product, arg int, s staged) fragments {
 	}
 	x := k.accessing(t, l)
 	return fragments{at: func(step, rep, batch int) []asm.Reg {
-		per := l.Regs() / (steps * reps * Volume(c.Batch))
+		per := l.Regs() / (steps * reps * block.Volume(c.Batch))
 		first := number(step, rep, batch) * per
 		values := make([]asm.Reg, l.Regs())
 		for r := first; r < first+per; r++ {
@@ -65,7 +66,7 @@ func (k *kernel) fragments(c *Product, arg int, s staged) fragments {
 
 // inRegisters finds a copy of an operand that every thread holds as the fragment
 // wants it, with the elements that do not exist along the depth replaced by 0.
-func (k *kernel) inRegisters(c *Product, v *ir.Value, l layout.Layout) []asm.Reg {
+func (k *kernel) inRegisters(c *block.Product, v *ir.Value, l layout.Layout) []asm.Reg {
 	copies := k.copies(v)
 	if v.Def != nil && k.PackedCast(v.Def) {
 		copies = append(copies, k.copies(v.Def.Args[0])...)
@@ -94,7 +95,7 @@ func (k *kernel) inRegisters(c *Product, v *ir.Value, l layout.Layout) []asm.Reg
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *Product, arg int, l layout.Layout, values []asm.Reg, n int) []asm.Reg {
+func (k *kernel) packFragment(c *block.Product, arg int, l layout.Layout, values []asm.Reg, n int) []asm.Reg {
 	unit := c.UnitBits(arg)
 	per := 1
 	for _, b := range unit {
@@ -125,7 +126,7 @@ func (k *kernel) packFragment(c *Product, arg int, l layout.Layout, values []asm
 }
 
 // operandTile puts an operand in shared memory, or finds it there.
-func (k *kernel) operandTile(c *Product, arg int) *sharedTile {
+func (k *kernel) operandTile(c *block.Product, arg int) *sharedTile {
 	v := c.Op.Args[arg]
 	want := &sharedTile{Tile: *c.Tiles[arg]}
 	for s := k.scope; s != nil; s = s.parent {
@@ -147,7 +148,7 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 	if v.Def != nil && k.Again(v) {
 		vec := t.Vector()
 		if v.Def.Code == lang.OpLoad {
-			if dims := k.Access(v.Def); Contiguous(dims) == t.Contiguous() {
+			if dims := k.Access(v.Def); block.Contiguous(dims) == t.Contiguous() {
 				vec = min(vec, k.Vector(v.Def.Tensor, dims, t.Contiguous()))
 			}
 		}
@@ -200,7 +201,7 @@ func (k *kernel) clear(t *sharedTile) {
 // matrices reads fragments by ldmatrix: each lane names a row of 16 bytes of one of
 // up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that
 // needs, and for doubles, of which a lane would get halves.
-func (k *kernel) matrices(c *Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	if c.Across(arg) {
 		return k.loadAcross(c, arg, t)
 	}
@@ -284,7 +285,7 @@ func (k *kernel) matrices(c *Product, arg int, t *sharedTile) func(step, rep, ba
 }
 
 // asElements gives tf32 fragments as floats, as the rounding takes them.
-func (k *kernel) asElements(c *Product, regs []asm.Reg) []asm.Reg {
+func (k *kernel) asElements(c *block.Product, regs []asm.Reg) []asm.Reg {
 	if c.MMA.InRegister > 0 {
 		return regs
 	}

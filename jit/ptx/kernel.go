@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/plan"
@@ -15,7 +16,7 @@ import (
 // kernel is the state of lowering one Func.
 type kernel struct {
 	// Program is what has been decided.
-	*Program
+	*block.Program
 	plan *plan.Plan
 	a    *asm.Builder
 
@@ -54,7 +55,7 @@ type scope struct {
 	mark   int // top of the shared arena when the scope began
 }
 
-func newKernel(decided *Program, p *plan.Plan, t target.Machine) *kernel {
+func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted),

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -91,7 +92,7 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	t, axes := op.Tensor, op.Result().Type.Axes
 	k.orderRead(t)
 	x := k.addressing(op, l)
-	c := Contiguous(x.dims)
+	c := block.Contiguous(x.dims)
 	groups, n := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 	mnemonic := "ld.global"
 	if t.ReadOnly() {
@@ -140,11 +141,11 @@ func (k *kernel) storeOp(op *ir.Op) {
 	}
 	t, v := op.Tensor, op.Stored()
 	l := k.StoreLayout(op)
-	axes := IndexAxes(op)
+	axes := block.IndexAxes(op)
 	values := k.unrounded(v, l.Slice(v.Type.Axes))
 	k.orderWrite(t)
 	x := k.addressing(op, l)
-	c := Contiguous(x.dims)
+	c := block.Contiguous(x.dims)
 	groups, _ := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")

@@ -4,6 +4,7 @@ import (
 	"math"
 	"sort"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -77,7 +78,7 @@ func (x address) addr() asm.Addr {
 type addressing struct {
 	k      *kernel
 	tensor *ir.Tensor
-	dims   []DimAccess
+	dims   []block.DimAccess
 	l      layout.Layout
 	base   asm.Reg
 	// gathered are the registers of the indices that are tiles.
@@ -120,7 +121,7 @@ type part struct {
 }
 
 // parts are the summands of an index that do not depend on the register.
-func (x *addressing) parts(d DimAccess) []part {
+func (x *addressing) parts(d block.DimAccess) []part {
 	var ps []part
 	k := x.k
 	for _, t := range d.Affine.Terms {

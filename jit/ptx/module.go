@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"tilec/jit/block"
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
@@ -34,7 +35,7 @@ type Module struct {
 	// Params is the launch interface, in order: that of Func.Params.
 	Params []ir.Param
 	// Maps are the parameters behind those.
-	Maps []*TensorMap
+	Maps []*block.TensorMap
 }
 
 // Blocks is the number of thread blocks of a launch, given the sizes of the dimensions.
@@ -117,7 +118,7 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 
 // lowered is a kernel in instructions.
 func lowered(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
-	decided, err := Decide(expandTopK(f), Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster}, t)
+	decided, err := block.Decide(expandTopK(f), block.Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster}, t)
 	if err != nil {
 		panic(failure{err})
 	}

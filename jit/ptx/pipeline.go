@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -8,7 +9,7 @@ import (
 
 // pipeline is the code of a loop of which loads run ahead; a ring of stages in shared memory holds what is under way.
 type pipeline struct {
-	*Pipeline
+	*block.Pipeline
 	k     *kernel
 	hi    asm.Reg
 	step  int64
@@ -22,7 +23,7 @@ type pipeline struct {
 
 // pipelined is one load of the slice.
 type pipelined struct {
-	*Copy
+	*block.Copy
 	tile *sharedTile // of a stage; its buffer is that of all stages
 }
 
@@ -30,7 +31,7 @@ type pipelined struct {
 func (k *kernel) pipelineOf(op *ir.Op) *pipeline {
 	p := &pipeline{Pipeline: k.Pipelines[op], k: k}
 	if p.Pipeline == nil {
-		p.Pipeline = &Pipeline{Op: op}
+		p.Pipeline = &block.Pipeline{Op: op}
 	}
 	for i := range p.Pipeline.Copies {
 		c := &p.Pipeline.Copies[i]

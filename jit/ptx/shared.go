@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -129,7 +130,7 @@ func (k *kernel) sharedBase() asm.Reg {
 
 // sharedTile is a tile in shared memory.
 type sharedTile struct {
-	Tile
+	block.Tile
 	buffer
 	// filled is how much of the tile is ever written, along each axis, where it may be less; nil where it is all.
 	filled []int
@@ -139,7 +140,7 @@ type sharedTile struct {
 
 // newShared lays out a tile; ext may be padded. Contiguous comes first.
 func newShared(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *sharedTile {
-	return &sharedTile{Tile: *NewTile(d, axes, ext, swizzled)}
+	return &sharedTile{Tile: *block.NewTile(d, axes, ext, swizzled)}
 }
 
 // sharedAccess computes the addresses of a tile's elements in one layout.
@@ -187,13 +188,13 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	var panel asm.Number = asm.Int(0)
 	width := t.RowBytes()
 	if t.Panels > 0 {
-		width = PanelBytes
+		width = block.PanelBytes
 		if c, ok := column.(asm.Reg); ok {
-			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(7)), t.Panels*PanelBytes)
-			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(PanelBytes-1))
+			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(7)), t.Panels*block.PanelBytes)
+			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(block.PanelBytes-1))
 		} else {
 			n := column.(asm.Int)
-			panel, column = n/PanelBytes*asm.Int(t.Panels*PanelBytes), n%PanelBytes
+			panel, column = n/block.PanelBytes*asm.Int(t.Panels*block.PanelBytes), n%block.PanelBytes
 		}
 	}
 	if r, ok := row.(asm.Reg); ok && t.Swizzle > 1 {

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -9,7 +10,7 @@ import (
 )
 
 // inShared puts an operand of such a product in shared memory, or finds it there.
-func (k *kernel) inShared(c *Product, arg int) *sharedTile {
+func (k *kernel) inShared(c *block.Product, arg int) *sharedTile {
 	v := c.Op.Args[arg]
 	want := &sharedTile{Tile: *c.Tiles[arg]}
 	for s := k.scope; s != nil; s = s.parent {
@@ -27,7 +28,7 @@ func (k *kernel) inShared(c *Product, arg int) *sharedTile {
 
 // multiplySimt emits a contraction as a loop of multiply-adds over the flattened
 // depth, both operands read from shared memory.
-func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
+func (k *kernel) multiplySimt(c *block.Product, acc []asm.Reg) []asm.Reg {
 	a := k.a
 	d := c.Op.Args[0].Type.DType
 	sum := d.Accumulator()
@@ -35,7 +36,7 @@ func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 	for _, t := range tiles {
 		k.reading(t.buffer)
 	}
-	depth := Volume(c.K)
+	depth := block.Volume(c.K)
 	unroll := 1
 	for unroll < 8 && depth%(2*unroll) == 0 {
 		unroll *= 2
@@ -114,7 +115,7 @@ func (k *kernel) multiplySimt(c *Product, acc []asm.Reg) []asm.Reg {
 
 // tileOf is a tile with only some of its axes: what of it bounds a slice.
 func tileOf(t *sharedTile, axes []*ir.Axis) *sharedTile {
-	u := &sharedTile{Tile: Tile{DType: t.DType, Swizzle: 1}}
+	u := &sharedTile{Tile: block.Tile{DType: t.DType, Swizzle: 1}}
 	for i, a := range t.Axes {
 		if (ir.Type{Axes: axes}).Has(a) {
 			u.Axes = append(u.Axes, a)

@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -24,7 +25,7 @@ func (k *kernel) sort(op *ir.Op) {
 	regs := k.get(x, l.Slice(x.Type.Axes))
 	d := x.Type.DType
 	axes := append([]*ir.Axis{axis}, ir.Without(result.Type.Axes, op.Over)...)
-	ext := Extents(axes)
+	ext := block.Extents(axes)
 	ext[0] = max(layout.PowerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
 
 	// Keys of up to 32 bits share a word with the place; others have one of their own.

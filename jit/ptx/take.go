@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 )
@@ -17,7 +18,7 @@ func (k *kernel) take(op *ir.Op) {
 		positions[i] = k.get(v, to.Slice(v.Type.Axes))
 	}
 	axes := conversionOrder(x.Type.Axes, from, to)
-	t := newShared(x.Type.DType, axes, Extents(axes), false)
+	t := newShared(x.Type.DType, axes, block.Extents(axes), false)
 	t.buffer = k.allocate(t.Bytes(), "taking from "+valueName(x))
 	k.write(t, x, from, regs, nil)
 	k.reading(t.buffer)

@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
@@ -18,7 +19,7 @@ import (
 // descriptor names a tile to wgmma: where it is, how far apart its groups of
 // eight rows and its panels are, and its swizzle.
 func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
-	width := min(t.RowBytes(), PanelBytes)
+	width := min(t.RowBytes(), block.PanelBytes)
 	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
 	rows := t.Extents[1]
 	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
@@ -32,8 +33,8 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 
 // wideOperand gives the descriptors of an operand in shared memory, by depth step
 // and repetition of rows, and whether its depth is not the contiguous axis.
-func (k *kernel) wideOperand(c *Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
-	width := min(t.RowBytes(), PanelBytes)
+func (k *kernel) wideOperand(c *block.Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
+	width := min(t.RowBytes(), block.PanelBytes)
 	panel := t.Extents[1] * width
 	var group asm.Number = asm.Int(0)
 	groups := k.Warps / 4
@@ -64,7 +65,7 @@ func (k *kernel) wideOperand(c *Product, arg int, t *sharedTile) (at func(step, 
 }
 
 // multiplyWide emits the wgmma instructions of a contraction.
-func (k *kernel) multiplyWide(c *Product, acc []asm.Reg) []asm.Reg {
+func (k *kernel) multiplyWide(c *block.Product, acc []asm.Reg) []asm.Reg {
 	a := k.a
 	rows, columns := k.stage(c, c.A), k.stage(c, c.B)
 	if columns.tile == nil {
@@ -152,7 +153,7 @@ func (k *kernel) multiplyWide(c *Product, acc []asm.Reg) []asm.Reg {
 
 // ownsAccumulator reports an accumulation into what a loop carries and nothing
 // else reads: its registers may be overwritten.
-func (k *kernel) ownsAccumulator(c *Product) bool {
+func (k *kernel) ownsAccumulator(c *block.Product) bool {
 	if c.Op.Code != lang.OpMma {
 		return false
 	}

@@ -1,4 +1,12 @@
-package ptx
+// Package block holds what is decided of a block of threads before there is any code: in which layout each value is held, by
+// which instruction each product is computed and how its operands lie in shared memory, which loads of a loop run ahead, by
+// what and in how many stages, which copies and stores the tensor memory accelerator does, how wide accesses are and where masks
+// are needed. It is data that Decide computes from tile IR with extents, the plan's settings and the target, and nothing else.
+// It knows instructions by what they can do; it must not know registers, labels, nor the text of any of them.
+//
+// What jit/ptx still decides as it writes is listed in its README. Here is where the block program grows, in which that is
+// decided too.
+package block
 
 import (
 	"fmt"
