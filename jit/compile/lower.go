@@ -140,18 +140,34 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
 		with.form("sink", l.uncut)
 	}
-	if len(l.Plan.Chunks) > 0 {
-		if with.dump != nil {
-			// The passes that cut the kernel ran for every plan that was tried; this one was chosen.
-			if err := pass.Run(spread(l.uncut, l.Plan), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: with.dump}); err != nil {
-				return nil, asBug("passes", err)
-			}
+	if with.dump != nil {
+		if err := l.dumpPlanned(with.dump); err != nil {
+			return nil, err
 		}
+	}
+	if len(l.Plan.Chunks) > 0 {
 		logs.Print(log.IR, f.Name+", streamed", l.Func.String)
 	}
 	with.form("plan", l.Func)
 	l.Pins = pins.report(s.Kernel, l, live)
 	return l, nil
+}
+
+// dumpPlanned shows what the passes make of the kernel that know the plan. They ran for every plan that was tried; this one was chosen.
+func (l *Lowered) dumpPlanned(dump func(pass string, f *ir.Func)) error {
+	f := spread(l.uncut, l.Plan)
+	if len(l.Plan.Chunks) > 0 {
+		if err := pass.Run(f, pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: dump}); err != nil {
+			return asBug("passes", err)
+		}
+	}
+	if err := l.Plan.Apply(f); err != nil {
+		return asBug("plan", err)
+	}
+	if err := pass.Planned(f, pass.Options{Dump: dump}); err != nil {
+		return asBug("passes", err)
+	}
+	return nil
 }
 
 // asBug is an error that cannot be, as a *bug.Error.
@@ -335,8 +351,8 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 	if err := chosen.Apply(f); err != nil {
 		return nil, nil, asBug("plan", err)
 	}
-	if err := pass.Bounds(f); err != nil {
-		return nil, nil, asBug("pass bounds", err)
+	if err := pass.Planned(f, pass.Options{Verify: true}); err != nil {
+		return nil, nil, asBug("passes", err)
 	}
 	if err := splittable(f); err != nil {
 		return nil, nil, err
