@@ -52,23 +52,34 @@ type MMA struct {
 	Terms      int // products a step: 3 for tf32x3
 }
 
+// Depth is how many products of elements of a type a tensor-core instruction sums.
+func Depth(d lang.DType) int {
+	switch {
+	case d.Size() == 1 && d.IsInt():
+		return 32
+	case d.Size() <= 2: // floats of 8 bits as f16
+		return 16
+	}
+	return 8
+}
+
 // mmaFor is the instruction for rows of one type and columns of another; nil where there is none.
 func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
-	floats := func(depth, inRegister int, e lang.DType) *MMA {
-		return &MMA{Depth: depth, Elements: [2]lang.DType{e, e}, Sum: e.Accumulator(), InRegister: inRegister, Terms: 1}
+	floats := func(inRegister int, e lang.DType) *MMA {
+		return &MMA{Depth: Depth(e), Elements: [2]lang.DType{e, e}, Sum: e.Accumulator(), InRegister: inRegister, Terms: 1}
 	}
 	if !t.Has(target.MmaSync) {
 		return nil
 	}
 	switch d := rows; d {
 	case lang.I8, lang.U8:
-		return &MMA{Depth: 32, Elements: [2]lang.DType{rows, columns}, Sum: lang.I32, InRegister: 2, Terms: 1}
+		return &MMA{Depth: Depth(d), Elements: [2]lang.DType{rows, columns}, Sum: lang.I32, InRegister: 2, Terms: 1}
 	case lang.F16, lang.BF16:
-		return floats(16, 1, d)
+		return floats(1, d)
 	case lang.F8E4M3, lang.F8E5M2:
-		return floats(16, 1, lang.F16) // holds both exactly
+		return floats(1, lang.F16) // holds both exactly
 	case lang.F32:
-		single := floats(8, 0, d)
+		single := floats(0, d)
 		switch precision {
 		case "":
 			return single
@@ -78,7 +89,7 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
 		}
 	case lang.F64:
 		if t.Has(target.MmaF64) {
-			return floats(8, 0, d)
+			return floats(0, d)
 		}
 	}
 	return nil
@@ -307,11 +318,11 @@ func (c *Product) UnitBits(arg int) []layout.Digit {
 	return append(bits, c.KBits[in+2:]...)
 }
 
-// wgmmaColumns is from how many columns on wgmma is used without a hint that asks for it: with
+// WgmmaColumns is from how many columns on wgmma is used without a hint that asks for it: with
 // fewer, it reads both operands from shared memory faster than shared memory gives them. At 64 it
 // keeps up with mma.sync (one plan of attention with heads of 64 took 128 µs on an H200; by mma.sync,
 // in a run of another day, 134).
-const wgmmaColumns = 64
+const WgmmaColumns = 64
 
 // fitsWgmma reports a contraction in a shape that wgmma takes.
 func (p *Program) fitsWgmma(c *Product) bool {
@@ -323,7 +334,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return false
 	}
 	m, n, depth := c.M[0], c.N[0], c.K[0]
-	if layout.PowerAbove((int(m.Extent)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < wgmmaColumns {
+	if layout.PowerAbove((int(m.Extent)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < WgmmaColumns {
 		return false
 	}
 	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth

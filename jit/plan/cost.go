@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -24,15 +25,12 @@ const (
 	maxKept = 1 << 12
 	// rereadMiss is the part of reads by several blocks that the L2 does not hold although it could not hold all.
 	rereadMiss = 0.1
-	// bytesDepth is what a tensor core contracts of 8-bit integers at once: less takes as long.
-	bytesDepth = 32
 	// reductionScratch is shared memory for reductions across warps, in bytes.
 	reductionScratch = 4096
 	// sharedReserve is shared memory that is not for tiles: barriers and alignment.
 	sharedReserve = 1024
-	// wgmmaRows are the rows of one wgmma, wgmmaColumns from how many columns on the backend uses it. warpgroupsBusy
-	// warpgroups keep the tensor cores busy.
-	wgmmaRows, wgmmaColumns, warpgroupsBusy = 64, 64, 2
+	// wgmmaRows are the rows of one wgmma. warpgroupsBusy warpgroups keep the tensor cores busy.
+	wgmmaRows, warpgroupsBusy = 64, 2
 	// manyElements is from how many elements a thread code gets long and registers short;
 	// each further one costs longCode of the time.
 	manyElements, longCode = 32, 0.002
@@ -595,7 +593,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	case d.IsFloat() && d.Bits() <= 16:
 		rate = t.Tensor16
 	case d == lang.I8 || d == lang.U8:
-		rate, depth = t.Tensor8, bytesDepth
+		rate, depth = t.Tensor8, int64(block.Depth(d)) // less takes as long
 	case d == lang.F64 && t.Has(target.MmaF64):
 		rate = t.Tensor64
 	case d == lang.F32 && op.Precision != "ieee":
@@ -627,7 +625,7 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 // read both operands from shared memory, which a warp of its own fills.
 func (c at) byWarpgroups(op *ir.Op) bool {
 	d, m, n := op.Args[0].Type.DType, c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	return c.target.Has(target.Wgmma) && d.IsFloat() && d.Size() == 2 && n >= wgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps)
+	return c.target.Has(target.Wgmma) && d.IsFloat() && d.Size() == 2 && n >= block.WgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps)
 }
 
 // allByWarpgroups reports products, each of them by wgmma.

@@ -26,12 +26,12 @@ func (k *kernel) sort(op *ir.Op) {
 	d := x.Type.DType
 	axes := append([]*ir.Axis{axis}, ir.Without(result.Type.Axes, op.Over)...)
 	ext := block.Extents(axes)
-	ext[0] = max(layout.PowerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
+	ext[0] = int(block.SortRow(int64(ext[0]))) // rows of words and rows of places are as long
 
 	// Keys of up to 32 bits share a word with the place; others have one of their own.
 	s := &sorting{k: k, op: op, words: newShared(lang.U64, axes, ext, false)}
 	s.words.buffer = k.allocate(s.words.Bytes(), "sorting "+valueName(x))
-	wide := d.Bits() == 64
+	wide := block.SortsPlaces(d)
 	if wide {
 		s.places = newShared(lang.U32, axes, ext, false)
 		s.places.buffer = k.allocate(s.places.Bytes(), "sorting "+valueName(x))
