@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/build"
 	"tilec/jit/cache"
@@ -15,15 +16,15 @@ import (
 	"tilec/jit/misuse"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
-	"tilec/jit/ptx"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 )
 
-// Lowered is a specialisation as planned tile IR, and for a GPU as PTX: what a device takes.
+// Lowered is a specialisation as planned tile IR, and as code that a device takes.
 type Lowered struct {
 	Func *ir.Func
 	Plan *plan.Plan
+	Code *backend.Code
 	// Pins says what became of each pin and hint of the source and the launch, a line each.
 	Pins []string
 
@@ -31,13 +32,12 @@ type Lowered struct {
 	// fills are the outputs that a launch fills first.
 	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
-	uncut  *ir.Func
-	dims   *spec.LaunchDims
-	Module *ptx.Module // nil on the CPU
+	uncut *ir.Func
+	dims  *spec.LaunchDims
 }
 
-// Lower takes a specialisation through the IR, its passes and the planner and,
-// for a GPU, to PTX: only there does it show whether the plan fits.
+// Lower takes a specialisation through the IR, its passes and the planner to
+// code: only there does it show whether the plan fits.
 func Lower(s *spec.Spec, target target.Machine, logs *log.Logs) (*Lowered, error) {
 	if err := s.Check("Lower"); err != nil {
 		return nil, err
@@ -295,7 +295,7 @@ func (p *planning) fitAt(effort plan.Effort, pins map[string]int64) (*Lowered, e
 func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
 	t := p.target
 	var first error
-	var over *ptx.SharedError
+	var over *plan.SharedError
 	for range maxAttempts {
 		l, chosen, err := p.attempt(t, pins)
 		if err == nil || isBug(err) {
@@ -358,10 +358,8 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 		return nil, nil, err
 	}
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
-	if p.target.IsGPU() {
-		if l.Module, err = EmitPTX(f, chosen, p.target, p.store); err != nil {
-			return nil, chosen, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
-		}
+	if l.Code, err = backend.Make(f, chosen, p.target, p.store); err != nil {
+		return nil, chosen, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 	}
 	return l, chosen, nil
 }
@@ -469,10 +467,10 @@ func livePins(pins map[string]int64, declared, left []*ir.Axis) map[string]int64
 
 // Split is how many blocks of a cluster share an axis; 0 where none do.
 func (l *Lowered) Split() int {
-	if l.Module == nil {
+	if l.Code == nil {
 		return 0
 	}
-	return l.Module.Split
+	return l.Code.Split()
 }
 
 // Fills says which outputs a launch fills before this kernel, a line each; nil for none.
@@ -492,22 +490,22 @@ func (l *Lowered) PTX() (string, error) {
 	if l == nil || l.Plan == nil {
 		return "", misuse.Unset("Lowered.PTX", "the kernel is nothing that Lower gave")
 	}
-	if l.Module == nil {
+	if l.Code == nil || l.Code.PTX == nil {
 		return "", fmt.Errorf("target %s is no GPU, so it has no PTX", l.Plan.Target)
 	}
-	return l.Module.Text, nil
+	return l.Code.PTX.Text, nil
 }
 
 // Memory says what takes the shared memory of a block where it is fullest, and what it keeps in global memory, a line
 // each; nil where it uses neither.
 func (l *Lowered) Memory() []string {
-	if l == nil || l.Module == nil {
+	if l == nil || l.Code == nil || !l.target.IsGPU() {
 		return nil
 	}
 	var lines []string
-	if l.Module.Shared > 0 {
-		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", l.Module.Shared, l.Plan.SharedLimit(l.target)))
-		for _, b := range l.Module.Buffers {
+	if bytes, buffers := l.Code.Shared(); bytes > 0 {
+		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", bytes, l.Plan.SharedLimit(l.target)))
+		for _, b := range buffers {
 			lines = append(lines, "  "+b)
 		}
 	}

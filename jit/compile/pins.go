@@ -11,7 +11,6 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
-	"tilec/jit/ptx"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -113,7 +112,7 @@ func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err
 	var (
 		single *plan.PinError
 		fits   *plan.FitError
-		over   *ptx.SharedError
+		over   *plan.SharedError
 		tied   *streamError
 		split  *pass.SplitError
 	)
@@ -317,7 +316,7 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []string {
 	var lines []string
 	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	gpu := l.Module != nil
+	gpu := l.target.IsGPU()
 	for _, name := range sortedNames(ps.held) {
 		held := ps.held[name]
 		n, chosen := valueIn(l, name)
@@ -390,7 +389,7 @@ func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []str
 			add("%s gives way to %s", s, ps.held["split"].from)
 		case s.Blocks == 1:
 			add("%s: one block goes through it", s)
-		case l.Module.Split > 1:
+		case l.Split() > 1:
 			add("%s: %d blocks of a cluster share it, and join their parts through one another's shared memory in order", s, s.Blocks)
 		default:
 			add("%s has no effect: the axis is not long enough for a loop", s)
@@ -407,8 +406,8 @@ func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []str
 			}
 			what := strings.Join(said, " ")
 			effect := "has no effect: the CPU's caches take no hints, and its loads do not run ahead"
-			if gpu {
-				effect = l.Module.Hinted[op]
+			if taken, ok := l.Code.Hinted(op); ok {
+				effect = taken
 			}
 			add("%s of %s: %s", what, op.Tensor.Name, effect)
 		}

@@ -73,19 +73,6 @@ func (m *Module) ScratchShare(blocks, limit int64) (bytes, atOnce int64) {
 	return atOnce * m.Scratch, atOnce
 }
 
-// SharedError says that a plan's code needs more shared memory than a block may have.
-type SharedError struct {
-	// Need and Have are bytes.
-	Need, Have int
-	// Buffers is what takes them, a line each.
-	Buffers []string
-}
-
-// Error is the bytes that are needed and those that there are.
-func (e *SharedError) Error() string {
-	return fmt.Sprintf("the plan needs %d bytes of shared memory, the limit is %d a block: %s", e.Need, e.Have, strings.Join(e.Buffers, ", "))
-}
-
 // failure carries an error out of the lowering to Compile.
 type failure struct{ err error }
 
@@ -108,7 +95,7 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 			}
 		}
 	}()
-	if !t.IsGPU() {
+	if !t.TakesPTX() {
 		failf("target %s has no PTX backend: it needs compute capability %s or more", t.Name, target.GPUs()[0].ComputeCapability())
 	}
 	k := lowered(f, p, t)

@@ -6,6 +6,7 @@ import (
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
+	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -66,7 +67,7 @@ const hopeless = 16
 // checkShared fails when the plan takes more shared memory than it may.
 func (k *kernel) checkShared() {
 	if limit := k.plan.SharedLimit(k.Target); k.arena.peak > limit {
-		panic(failure{&SharedError{k.arena.peak, limit, k.arena.names}})
+		panic(failure{&plan.SharedError{Need: k.arena.peak, Have: limit, Buffers: k.arena.names}})
 	}
 }
 
