@@ -14,11 +14,11 @@ var ptxContractFaults = []Fault{
 	{ID: "fragment-registers-reversed", File: ptx + "fragment.go", Class: "fragment",
 		Old: `r += i >> bit & 1 * scale`, New: `r += (i>>bit&1 ^ 1) * scale`,
 		Note: "the registers of a fragment are in reverse order"},
-	{ID: "fragment-matrices-swapped", File: "jit/ptx/fragment.go", Class: "fragment",
+	{ID: "fragment-matrices-swapped", File: "jit/block/matrices.go", Class: "fragment",
 		Old:  `lane = append(append([]layout.Digit(nil), rows[:4]...), high)`,
 		New:  `lane = append(append([]layout.Digit(nil), rows[:3]...), high, rows[3])`,
 		Note: "ldmatrix gives the rows' four matrices in another order than mma takes them"},
-	{ID: "fragment-trans-matrices-swapped", File: "jit/ptx/fragment.go", Class: "fragment",
+	{ID: "fragment-trans-matrices-swapped", File: "jit/block/matrices.go", Class: "fragment",
 		Old:  `lane = append(append([]layout.Digit(nil), c.KBits[:3]...), rows[3], high)`,
 		New:  `lane = append(append([]layout.Digit(nil), c.KBits[:3]...), high, rows[3])`,
 		Note: "the same for a transposed operand of rows"},
@@ -188,7 +188,7 @@ var ptxContractFaults = []Fault{
 
 	// wgmma
 	{ID: "wgmma-wait", File: ptx + "wgmma.go", Class: "wgmma", First: "jit/ptx TestWgmmaProducts",
-		Old: "	} else {\n		a.Do(\"wgmma.wait_group.sync.aligned\", asm.Int(0))", New: "	} else {\n		a.Do(\"wgmma.wait_group.sync.aligned\", asm.Int(1))",
+		Old: `underWay := 0`, New: `underWay := 1`,
 		Note: "the accumulator is read while the product is under way"},
 	{ID: "wgmma-fence", File: ptx + "wgmma.go", Class: "wgmma",
 		Old: `a.Do("wgmma.fence.sync.aligned")`, New: `a.Comment("no fence")`,

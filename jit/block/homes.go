@@ -20,106 +20,117 @@ type class struct {
 	layout layout.Layout
 }
 
-// assign fills p.home for every value.
-func (p *Program) assign() {
-	parent := map[*ir.Value]*ir.Value{}
-	var order []*ir.Value
-	var find func(v *ir.Value) *ir.Value
-	find = func(v *ir.Value) *ir.Value {
-		if p := parent[v]; p != v {
-			parent[v] = find(p)
-		}
-		return parent[v]
-	}
-	add := func(v *ir.Value) {
-		if parent[v] == nil {
-			parent[v] = v
-			order = append(order, v)
-		}
-	}
-	link := func(v, w *ir.Value) {
-		if p.Cheap(v) || p.Cheap(w) || len(v.Type.Axes) != len(w.Type.Axes) || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
-			return
-		}
-		add(v)
-		add(w)
-		parent[find(w)] = find(v)
-	}
-	for _, v := range p.Func.Scalars {
-		add(v)
-	}
-	var contractions []*ir.Op
-	p.Func.Walk(func(op *ir.Op) bool {
-		for _, b := range op.Blocks {
-			for _, v := range b.Params {
-				add(v)
-			}
-		}
-		for _, v := range op.Results {
-			add(v)
-		}
-		switch {
-		case op.Code.Row().Elementwise:
-			for _, v := range op.Args {
-				link(op.Result(), v)
-			}
-		case op.Code == lang.OpFor:
-			b := op.Blocks[0]
-			for i, v := range b.Params[1:] {
-				link(v, op.Args[i+2])
-				link(v, b.Yield[i])
-				link(v, op.Results[i])
-			}
-		case op.Code == lang.OpIf:
-			for i, v := range op.Results {
-				link(v, op.Blocks[0].Yield[i])
-				link(v, op.Blocks[1].Yield[i])
-			}
-		case op.Code == lang.OpMma:
-			link(op.Result(), op.Args[2])
-		case op.Code == lang.OpJoin:
-			for i, v := range op.Joined() {
-				link(op.Results[0], op.Results[i])
-				link(op.Results[i], v)
-			}
-		case op.Old:
-			link(op.Result(), op.Stored())
-		case op.Combines():
-			for _, v := range op.Results[1:] {
-				link(op.Results[0], v)
-			}
-			for _, v := range op.Operands() {
-				if op.Code == lang.OpScan {
-					link(op.Results[0], v)
-				} else {
-					link(op.Args[0], v)
-				}
-			}
-		}
-		if op.Code == lang.OpDot || op.Code == lang.OpMma {
-			contractions = append(contractions, op)
-		}
-		return true
-	})
+// classes groups values: a forest, of which each tree is a class.
+type classes struct {
+	*Program
+	parent map[*ir.Value]*ir.Value
+	order  []*ir.Value // as the values were added
+}
 
-	classes := map[*ir.Value]*class{}
-	var list []*class
-	classOf := map[*ir.Value]*class{}
-	for _, v := range order {
-		root := find(v)
-		c := classes[root]
+func (s *classes) find(v *ir.Value) *ir.Value {
+	if up := s.parent[v]; up != v {
+		s.parent[v] = s.find(up)
+	}
+	return s.parent[v]
+}
+
+func (s *classes) add(vs ...*ir.Value) {
+	for _, v := range vs {
+		if s.parent[v] == nil {
+			s.parent[v] = v
+			s.order = append(s.order, v)
+		}
+	}
+}
+
+// link puts two values in one class, if they have the same axes and neither is computed wherever it is used.
+func (s *classes) link(v, w *ir.Value) {
+	if s.Cheap(v) || s.Cheap(w) || len(v.Type.Axes) != len(w.Type.Axes) || len(ir.Without(v.Type.Axes, w.Type.Axes)) > 0 {
+		return
+	}
+	s.add(v, w)
+	s.parent[s.find(w)] = s.find(v)
+}
+
+// gather adds the results of an operation and links the values of which it wants the layouts to be one.
+func (s *classes) gather(op *ir.Op) {
+	for _, b := range op.Blocks {
+		s.add(b.Params...)
+	}
+	s.add(op.Results...)
+	switch {
+	case op.Code.Row().Elementwise:
+		for _, v := range op.Args {
+			s.link(op.Result(), v)
+		}
+	case op.Code == lang.OpFor:
+		b := op.Blocks[0]
+		for i, v := range b.Params[1:] {
+			s.link(v, op.Args[i+2])
+			s.link(v, b.Yield[i])
+			s.link(v, op.Results[i])
+		}
+	case op.Code == lang.OpIf:
+		for i, v := range op.Results {
+			s.link(v, op.Blocks[0].Yield[i])
+			s.link(v, op.Blocks[1].Yield[i])
+		}
+	case op.Code == lang.OpMma:
+		s.link(op.Result(), op.Args[2])
+	case op.Code == lang.OpJoin:
+		for i, v := range op.Joined() {
+			s.link(op.Results[0], op.Results[i])
+			s.link(op.Results[i], v)
+		}
+	case op.Old:
+		s.link(op.Result(), op.Stored())
+	case op.Combines():
+		for _, v := range op.Results[1:] {
+			s.link(op.Results[0], v)
+		}
+		for _, v := range op.Operands() {
+			if op.Code == lang.OpScan {
+				s.link(op.Results[0], v)
+			} else {
+				s.link(op.Args[0], v)
+			}
+		}
+	}
+}
+
+// list is the classes in the order of their first values, and the class of each value.
+func (s *classes) list() (list []*class, of map[*ir.Value]*class) {
+	roots := map[*ir.Value]*class{}
+	of = map[*ir.Value]*class{}
+	for _, v := range s.order {
+		root := s.find(v)
+		c := roots[root]
 		if c == nil {
 			c = &class{axes: v.Type.Axes}
-			classes[root] = c
+			roots[root] = c
 			list = append(list, c)
 		}
 		c.values = append(c.values, v)
-		classOf[v] = c
+		of[v] = c
 	}
-	rowwise := func(op *ir.Op) bool { return p.rowwise(op, classOf) }
-	for _, op := range contractions {
-		p.Products[op] = p.newProduct(op, rowwise(op))
-	}
+	return list, of
+}
+
+// assign fills Homes for every value, and Products.
+func (p *Program) assign() {
+	s := &classes{Program: p, parent: map[*ir.Value]*ir.Value{}}
+	s.add(p.Func.Scalars...)
+	p.Func.Walk(func(op *ir.Op) bool {
+		s.gather(op)
+		return true
+	})
+	list, classOf := s.list()
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpDot || op.Code == lang.OpMma {
+			p.Products[op] = p.newProduct(op, p.rowwise(op, classOf))
+		}
+		return true
+	})
 	// Slices go from more axes to fewer, so classes with more axes come first.
 	sort.SliceStable(list, func(i, j int) bool { return len(list[i].axes) > len(list[j].axes) })
 	for _, c := range list {

@@ -95,17 +95,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		with.dump = with.forms
 	}
 	declared := slices.Clone(f.Axes) // passes change the list
-	if !target.IsGPU() {             // one block goes through all of an axis
-		for _, a := range f.Axes {
-			a.Split = 0
-		}
-	} else if n := s.Pins["split"]; n > 0 { // the launch wins over the source
-		for _, a := range f.Axes {
-			if a.Split > 0 {
-				a.Split = n
-			}
-		}
-	}
+	share(f, target, s.Pins["split"])
 	p := &planning{
 		f: f, target: target, store: with.store,
 		sizes: func(d *ir.Dim) int64 {
@@ -151,6 +141,19 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	with.form("plan", l.Func)
 	l.Pins = pins.report(s.Kernel, l, live)
 	return l, nil
+}
+
+// share says over how many blocks of a cluster axes are divided: on a target that runs blocks one at a time, one goes through all of
+// an axis. A launch that asks for a number wins over the source.
+func share(f *ir.Func, t target.Machine, asked int64) {
+	for _, a := range f.Axes {
+		switch {
+		case !t.IsGPU():
+			a.Split = 0
+		case asked > 0 && a.Split > 0:
+			a.Split = asked
+		}
+	}
 }
 
 // dumpPlanned shows what the passes make of the kernel that know the plan. They ran for every plan that was tried; this one was chosen.

@@ -14,8 +14,12 @@ import (
 // is divided as it was.
 func TestShiftsGiveWhatDivisionsGive(t *testing.T) {
 	natural := map[string]func(b *ir.Builder, x *ir.Value) *ir.Value{
-		"max":  func(b *ir.Builder, x *ir.Value) *ir.Value { return b.Op(lang.OpMax, x, b.Const(x.Type.DType, ir.Const{})) },
-		"and":  func(b *ir.Builder, x *ir.Value) *ir.Value { return b.Op(lang.OpAnd, x, b.Const(x.Type.DType, ir.Const{Int: 127})) },
+		"max": func(b *ir.Builder, x *ir.Value) *ir.Value {
+			return b.Op(lang.OpMax, x, b.Const(x.Type.DType, ir.Const{}))
+		},
+		"and": func(b *ir.Builder, x *ir.Value) *ir.Value {
+			return b.Op(lang.OpAnd, x, b.Const(x.Type.DType, ir.Const{Int: 127}))
+		},
 		"cast": func(b *ir.Builder, x *ir.Value) *ir.Value { return b.Cast(b.Cast(x, lang.U32), lang.I64) },
 		"mod": func(b *ir.Builder, x *ir.Value) *ir.Value {
 			return b.Op(lang.OpMod, b.Op(lang.OpShr, b.Cast(x, lang.U64), b.Const(lang.U64, ir.Const{Int: 1})), b.Const(lang.U64, ir.Const{Int: 1000}))

@@ -198,86 +198,35 @@ func (k *kernel) clear(t *sharedTile) {
 	}
 }
 
-// matrices reads fragments by ldmatrix: each lane names a row of 16 bytes of one of
-// up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that
-// needs, and for doubles, of which a lane would get halves.
+// matrices reads fragments by ldmatrix; nil when the tile does not lie as that needs.
 func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
 	if c.Across(arg) {
 		return k.loadAcross(c, arg, t)
 	}
-	if c.MMA.Sum == lang.F64 {
+	m := c.Matrices(arg, &t.Tile)
+	if m == nil {
 		return nil
-	}
-	in := c.MMA.InRegister
-	chunk := in + 2 // bits of a row of 16 bytes
-	rows, reps, warp := c.MBits, c.MReps, c.AWarp
-	if arg == c.B {
-		rows, reps, warp = c.NBits, c.NReps, c.BWarp
-	}
-	along := func(bits []layout.Digit) bool {
-		if len(bits) < chunk || t.Extents[0]%(1<<chunk) != 0 {
-			return false
-		}
-		for i, b := range bits[:chunk] {
-			if b.Axis != t.Contiguous() || b.Stride != 1<<i {
-				return false
-			}
-		}
-		return true
 	}
 	trans := ""
-	var lane []layout.Digit
-	high := c.KBits[in+2] // the depth's bit that tells the matrices of a fragment apart
-	switch {
-	case along(c.KBits):
-		lane = append(append([]layout.Digit(nil), rows[:3]...), high)
-		if arg == c.A {
-			lane = append(append([]layout.Digit(nil), rows[:4]...), high)
-		}
-	case in == 1 && along(rows):
+	if m.Transposed {
 		trans = ".trans"
-		lane = append(append([]layout.Digit(nil), c.KBits[:3]...), high)
-		if arg == c.A {
-			lane = append(append([]layout.Digit(nil), c.KBits[:3]...), rows[3], high)
-		}
-	default:
-		return nil
 	}
-	count, pair := 4, false
-	if arg == c.B {
-		count = 2
-		// Two neighbouring columns of tiles in one instruction, where there are as many.
-		if len(reps) > 0 && reps[0].Size%2 == 0 {
-			d := reps[0]
-			lane = append(lane, layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: 2})
-			rest := append([]layout.Digit(nil), reps[1:]...)
-			if d.Size > 2 {
-				rest = append([]layout.Digit{{Axis: d.Axis, Stride: d.Stride * 2, Size: d.Size / 2}}, rest...)
-			}
-			reps = rest
-			count, pair = 4, true
-		} else {
-			lane = append(lane, layout.Digit{Size: 2})
-		}
-	}
-	l := layout.Layout{Lane: lane, Warp: warp}
-	l.Reg = append(append(append(l.Reg, c.KReps...), reps...), c.BatchDigits()...)
-	x := k.accessing(t, l)
-	steps, nReps := layout.Product(c.KReps), layout.Product(reps)
+	x := k.accessing(t, m.Layout)
+	steps, reps := layout.Product(c.KReps), m.Reps
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		which := rep
-		if pair {
+		if m.Paired {
 			which /= 2
 		}
-		r := step + steps*(which+nReps*batch)
+		r := step + steps*(which+reps*batch)
 		regs, ok := loaded[r]
 		if !ok {
-			regs = k.a.Regs(asm.B32, count)
-			k.a.Set(asm.List(regs), fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", count, trans), x.at(r))
+			regs = k.a.Regs(asm.B32, m.Count)
+			k.a.Set(asm.List(regs), fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", m.Count, trans), x.at(r))
 			loaded[r] = regs
 		}
-		if pair {
+		if m.Paired {
 			regs = regs[rep%2*2 : rep%2*2+2]
 		}
 		return k.asElements(c, regs)

@@ -109,10 +109,36 @@ func (k *kernel) reduce(op *ir.Op) {
 	}
 	keep := ir.Without(v.Type.Axes, op.Over)
 	out := l.Slice(keep)
-	isArg := op.Code.Row().Rule == lang.RuleArg
+	held := k.reduceRegisters(op, red, d, l, regs)
+	k.reduceLanes(op, red, d, l, held)
+	held = k.reduceWarps(op, red, d, l, out, held)
 
-	// In the thread: gather each result's elements, then combine them as a balanced tree.
-	parts := make([][][]asm.Reg, out.Regs())
+	final := make([]asm.Reg, len(held))
+	for i, x := range held {
+		final[i] = x[len(x)-1]
+	}
+	if op.Code == lang.OpMean {
+		count := k.count(op.Over)
+		n := elem.Cast(k.a, lang.I32, d, count)
+		for i, x := range final {
+			final[i] = elem.Apply(k.a, lang.OpDiv, d, []asm.Reg{x, n}, false)
+		}
+	}
+	k.hold(result, out, final)
+	if len(result.Type.Axes) == 0 {
+		return
+	}
+	if _, same := out.Permutation(k.Homes[result], result.Type.Axes); !same {
+		k.get(result, k.Homes[result])
+	}
+}
+
+// reduceRegisters gathers, for each register of the result, the elements that a thread holds, and combines them as a balanced
+// tree. A tuple is a value and, of argmax, its position.
+func (k *kernel) reduceRegisters(op *ir.Op, red reduction, d lang.DType, l layout.Layout, regs []asm.Reg) [][]asm.Reg {
+	keep := ir.Without(op.Args[0].Type.Axes, op.Over)
+	isArg := op.Code.Row().Rule == lang.RuleArg
+	parts := make([][][]asm.Reg, l.Slice(keep).Regs())
 	var identity asm.Reg
 	for r := range regs {
 		x := []asm.Reg{regs[r]}
@@ -149,8 +175,11 @@ func (k *kernel) reduce(op *ir.Op) {
 		}
 		held[i] = xs[0]
 	}
+	return held
+}
 
-	// Over lanes.
+// reduceLanes combines what lanes hold, where they divide a reduced axis.
+func (k *kernel) reduceLanes(op *ir.Op, red reduction, d lang.DType, l layout.Layout, held [][]asm.Reg) {
 	for bit, at := 1, 0; at < len(l.Lane); at++ {
 		digit := l.Lane[at]
 		for n := 1; n < digit.Size; n *= 2 {
@@ -165,26 +194,6 @@ func (k *kernel) reduce(op *ir.Op) {
 			}
 			bit *= 2
 		}
-	}
-	held = k.reduceWarps(op, red, d, l, out, held)
-
-	final := make([]asm.Reg, len(held))
-	for i, x := range held {
-		final[i] = x[len(x)-1]
-	}
-	if op.Code == lang.OpMean {
-		count := k.count(op.Over)
-		n := elem.Cast(k.a, lang.I32, d, count)
-		for i, x := range final {
-			final[i] = elem.Apply(k.a, lang.OpDiv, d, []asm.Reg{x, n}, false)
-		}
-	}
-	k.hold(result, out, final)
-	if len(result.Type.Axes) == 0 {
-		return
-	}
-	if _, same := out.Permutation(k.Homes[result], result.Type.Axes); !same {
-		k.get(result, k.Homes[result])
 	}
 }
 

@@ -66,34 +66,9 @@ func (k *kernel) multiplySimt(c *block.Product, acc []asm.Reg) []asm.Reg {
 	a.Place(top)
 	k.push(begin)
 	for u := range unroll {
-		var values [2][]asm.Reg
-		for i, t := range tiles {
-			s := slices[i]
-			free := ir.Without(t.Axes, c.K)
-			contiguous := t.Contiguous()
-			n := t.Vector()
-			if len(free) == 0 || contiguous != free[0] || strides[i]%(n*d.Size()) != 0 {
-				n = 1
-			}
-			groups, n := s.Groups(contiguous, k.laneAligned(s, contiguous, n))
-			values[i] = make([]asm.Reg, s.Regs())
-			for _, g := range groups {
-				part := tileOf(t, free)
-				p, ok := k.room(part, part.Extents, s, g[0], asm.Reg{})
-				if !ok {
-					for _, r := range g {
-						values[i][r] = elem.Zero(k.a, sum)
-					}
-					continue
-				}
-				from := spots[i].moved(g[0], moving[i], u*strides[i])
-				for j, x := range k.fetch(d, n, "ld.shared", p, from) {
-					if d != sum {
-						x = elem.Cast(a, d, sum, x)
-					}
-					values[i][g[j]] = x
-				}
-			}
+		values := [2][]asm.Reg{
+			k.depthStep(c, tiles[0], slices[0], spots[0], moving[0], u*strides[0]),
+			k.depthStep(c, tiles[1], slices[1], spots[1], moving[1], u*strides[1]),
 		}
 		for r := range out {
 			x := values[0][c.Result.Project(r, ir.Without(tiles[0].Axes, c.K))]
@@ -111,6 +86,38 @@ func (k *kernel) multiplySimt(c *block.Product, acc []asm.Reg) []asm.Reg {
 		k.readUntilNow(t.buffer)
 	}
 	return out
+}
+
+// depthStep reads an operand's elements at one position of the depth, in the type of the sum: moving and plus are its bytes from
+// the first.
+func (k *kernel) depthStep(c *block.Product, t *sharedTile, l layout.Layout, spots *sharedAccess, moving asm.Reg, plus int) []asm.Reg {
+	d := c.Op.Args[0].Type.DType
+	sum := d.Accumulator()
+	free := ir.Without(t.Axes, c.K)
+	contiguous := t.Contiguous()
+	n := t.Vector()
+	if len(free) == 0 || contiguous != free[0] || t.Bytes()/block.Volume(c.K)%(n*d.Size()) != 0 {
+		n = 1
+	}
+	groups, n := l.Groups(contiguous, k.laneAligned(l, contiguous, n))
+	values := make([]asm.Reg, l.Regs())
+	for _, g := range groups {
+		part := tileOf(t, free)
+		p, ok := k.room(part, part.Extents, l, g[0], asm.Reg{})
+		if !ok {
+			for _, r := range g {
+				values[r] = elem.Zero(k.a, sum)
+			}
+			continue
+		}
+		for j, x := range k.fetch(d, n, "ld.shared", p, spots.moved(g[0], moving, plus)) {
+			if d != sum {
+				x = elem.Cast(k.a, d, sum, x)
+			}
+			values[g[j]] = x
+		}
+	}
+	return values
 }
 
 // tileOf is a tile with only some of its axes: what of it bounds a slice.

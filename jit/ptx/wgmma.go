@@ -89,16 +89,8 @@ func (k *kernel) multiplyWide(c *block.Product, acc []asm.Reg) []asm.Reg {
 		a.Require(84)
 	}
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
-	out := acc
 	fresh := c.Op.Code == lang.OpDot
-	if !k.ownsAccumulator(c) {
-		out = a.Regs(elem.ClassOf(c.MMA.Sum), len(acc))
-		for i, r := range acc {
-			if !fresh {
-				k.a.Move(out[i], r)
-			}
-		}
-	}
+	out := k.wideAccumulator(c, acc, fresh)
 	// All operands in registers and all descriptors come before the fence.
 	frags := make([][][]asm.Reg, steps)
 	for s := range steps {
@@ -138,14 +130,29 @@ func (k *kernel) multiplyWide(c *block.Product, acc []asm.Reg) []asm.Reg {
 		}
 	}
 	a.Do("wgmma.commit_group.sync.aligned")
+	underWay := 0
 	if c.Overlapped {
-		a.Do("wgmma.wait_group.sync.aligned", asm.Int(1))
-	} else {
-		a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
+		underWay = 1
 	}
+	a.Do("wgmma.wait_group.sync.aligned", asm.Int(underWay))
 	for _, s := range []staged{rows, columns} {
 		if s.tile != nil {
 			k.readUntilNow(s.tile.buffer)
+		}
+	}
+	return out
+}
+
+// wideAccumulator is the registers in which wgmma adds up: those of acc, where they may be overwritten, else others, with what
+// acc has unless the product begins anew.
+func (k *kernel) wideAccumulator(c *block.Product, acc []asm.Reg, fresh bool) []asm.Reg {
+	if k.ownsAccumulator(c) {
+		return acc
+	}
+	out := k.a.Regs(elem.ClassOf(c.MMA.Sum), len(acc))
+	for i, r := range acc {
+		if !fresh {
+			k.a.Move(out[i], r)
 		}
 	}
 	return out
