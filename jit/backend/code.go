@@ -45,6 +45,18 @@ func (c *Code) Check() error {
 	return err
 }
 
+// Decided prints what was decided of a block of threads before its code was written; "" where the target runs the IR itself.
+func (c *Code) Decided(t target.Machine) (string, error) {
+	if c.PTX == nil {
+		return "", nil
+	}
+	p, err := ptx.Decide(c.Func, c.Plan, t)
+	if err != nil {
+		return "", err
+	}
+	return p.String(), nil
+}
+
 // Split is over how many blocks of a cluster an axis is divided; 0 where none is.
 func (c *Code) Split() int {
 	if c.PTX == nil {

@@ -488,6 +488,18 @@ func (l *Lowered) Fills() []string {
 	return lines
 }
 
+// Block says what was decided of a block of threads before its code was written, a line each: layouts, instructions of products,
+// loads that run ahead.
+func (l *Lowered) Block() (string, error) {
+	if l == nil || l.Plan == nil {
+		return "", misuse.Unset("Lowered.Block", "the kernel is nothing that Lower gave")
+	}
+	if l.Code == nil || !l.target.IsGPU() {
+		return "", fmt.Errorf("target %s is no GPU, so it has no blocks of threads", l.Plan.Target)
+	}
+	return l.Code.Decided(l.target)
+}
+
 // PTX is the text of the kernel's PTX module, for the target that it was lowered for.
 func (l *Lowered) PTX() (string, error) {
 	if l == nil || l.Plan == nil {

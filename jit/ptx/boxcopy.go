@@ -63,7 +63,7 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	}
 	v, b, t := op.Stored(), s.Box, &sharedTile{Tile: *s.Tile}
 	k.orderWrite(op.Tensor)
-	t.buffer = k.allocate(t.Bytes(), "storing "+valueName(v))
+	t.buffer = k.allocate(t.Bytes(), "storing "+block.ValueName(v))
 	t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at)))
 	k.write(t, v, k.Homes[v], k.unrounded(v, k.Homes[v]), nil)
 	k.reading(t.buffer)

@@ -3,6 +3,7 @@ package ptx
 import (
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -506,7 +507,7 @@ func (c *combining) gather(d layout.Digit, at int) [][][]asm.Reg {
 	var tiles []*sharedTile
 	for i, e := range c.types {
 		t := newShared(e, axes, ext, false)
-		t.buffer = c.allocate(t.Bytes(), "combining "+valueName(c.op.Results[0])+" over warps")
+		t.buffer = c.allocate(t.Bytes(), "combining "+block.ValueName(c.op.Results[0])+" over warps")
 		xs := make([]asm.Reg, len(c.totals))
 		for r, x := range c.totals {
 			xs[r] = x[i]

@@ -136,7 +136,7 @@ func (k *kernel) operandTile(c *block.Product, arg int) *sharedTile {
 			}
 		}
 	}
-	want.buffer = k.allocate(want.Bytes(), "operand "+valueName(v))
+	want.buffer = k.allocate(want.Bytes(), "operand "+block.ValueName(v))
 	k.fill(want, v, c.K)
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want
@@ -161,7 +161,7 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 	}
 	copies := k.copies(v)
 	if len(copies) == 0 {
-		failf("operand %s is used before it is computed", valueName(v))
+		failf("operand %s is used before it is computed", block.ValueName(v))
 	}
 	h := copies[0]
 	// What the layout does not reach is 0: along zeroed axes it counts, and elsewhere

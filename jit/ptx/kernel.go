@@ -1,7 +1,6 @@
 package ptx
 
 import (
-	"fmt"
 	"maps"
 
 	"tilec/jit/block"
@@ -245,7 +244,7 @@ func describe(op *ir.Op) string {
 		if i > 0 {
 			s += ", "
 		}
-		s += valueName(r)
+		s += block.ValueName(r)
 	}
 	if s != "" {
 		s += " = "
@@ -255,7 +254,7 @@ func describe(op *ir.Op) string {
 		s += " " + op.Tensor.Name
 	}
 	for _, v := range op.Args {
-		s += " " + valueName(v)
+		s += " " + block.ValueName(v)
 	}
 	for _, a := range op.Over {
 		s += " over " + a.Name
@@ -264,11 +263,4 @@ func describe(op *ir.Op) string {
 		s += " : " + op.Result().Type.String()
 	}
 	return s
-}
-
-func valueName(v *ir.Value) string {
-	if v.Name != "" {
-		return fmt.Sprintf("%%%d(%s)", v.ID, v.Name)
-	}
-	return fmt.Sprintf("%%%d", v.ID)
 }

@@ -103,9 +103,14 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 	return k.module(), nil
 }
 
+// Decide decides what Compile makes instructions of.
+func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
+	return block.Decide(expandTopK(f), block.Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster}, t)
+}
+
 // lowered is a kernel in instructions.
 func lowered(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
-	decided, err := block.Decide(expandTopK(f), block.Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster}, t)
+	decided, err := Decide(f, p, t)
 	if err != nil {
 		panic(failure{err})
 	}

@@ -51,7 +51,7 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 		}
 	}
 	for i, x := range p.items {
-		x.tile.buffer = k.allocate(x.tile.Bytes()*p.Stages, "stages of "+valueName(x.Load.Result()))
+		x.tile.buffer = k.allocate(x.tile.Bytes()*p.Stages, "stages of "+block.ValueName(x.Load.Result()))
 		x.tile.buffer.guarded = p.Produced
 		if i == 0 {
 			p.base = x.tile.buffer

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -266,7 +267,7 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	var tiles []*sharedTile
 	for c, e := range types {
 		t := newShared(e, axes, ext, false)
-		t.buffer = k.allocate(t.Bytes(), "reducing "+valueName(op.Args[0])+" over warps")
+		t.buffer = k.allocate(t.Bytes(), "reducing "+block.ValueName(op.Args[0])+" over warps")
 		xs := make([]asm.Reg, len(held))
 		for i, x := range held {
 			xs[i] = x[c]

@@ -341,11 +341,11 @@ func (k *kernel) convert(v *ir.Value, from held, want layout.Layout) []asm.Reg {
 		filled[i] = from.layout.Physical(a)
 		ext[i] = max(filled[i], want.Physical(a))
 	}
-	k.a.Comment("convert %s from %s", valueName(v), from.layout)
+	k.a.Comment("convert %s from %s", block.ValueName(v), from.layout)
 	k.a.Comment("  to %s", want)
 	t := newShared(v.Type.DType, axes, ext, true)
 	t.filled = filled
-	t.buffer = k.allocate(t.Bytes(), "converting "+valueName(v))
+	t.buffer = k.allocate(t.Bytes(), "converting "+block.ValueName(v))
 	k.write(t, v, from.layout, from.regs, nil)
 	regs := k.fetchTile(t, want)
 	k.release(t.buffer)

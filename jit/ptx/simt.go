@@ -20,7 +20,7 @@ func (k *kernel) inShared(c *block.Product, arg int) *sharedTile {
 			}
 		}
 	}
-	want.buffer = k.allocate(want.Bytes(), "operand "+valueName(v))
+	want.buffer = k.allocate(want.Bytes(), "operand "+block.ValueName(v))
 	k.fill(want, v, c.K)
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want

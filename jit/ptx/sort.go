@@ -30,11 +30,11 @@ func (k *kernel) sort(op *ir.Op) {
 
 	// Keys of up to 32 bits share a word with the place; others have one of their own.
 	s := &sorting{k: k, op: op, words: newShared(lang.U64, axes, ext, false)}
-	s.words.buffer = k.allocate(s.words.Bytes(), "sorting "+valueName(x))
+	s.words.buffer = k.allocate(s.words.Bytes(), "sorting "+block.ValueName(x))
 	wide := block.SortsPlaces(d)
 	if wide {
 		s.places = newShared(lang.U32, axes, ext, false)
-		s.places.buffer = k.allocate(s.places.Bytes(), "sorting "+valueName(x))
+		s.places.buffer = k.allocate(s.places.Bytes(), "sorting "+block.ValueName(x))
 	}
 	s.clear()
 	words, places := make([]asm.Reg, len(regs)), make([]asm.Reg, len(regs))

@@ -19,7 +19,7 @@ func (k *kernel) take(op *ir.Op) {
 	}
 	axes := conversionOrder(x.Type.Axes, from, to)
 	t := newShared(x.Type.DType, axes, block.Extents(axes), false)
-	t.buffer = k.allocate(t.Bytes(), "taking from "+valueName(x))
+	t.buffer = k.allocate(t.Bytes(), "taking from "+block.ValueName(x))
 	k.write(t, x, from, regs, nil)
 	k.reading(t.buffer)
 

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -30,7 +31,7 @@ func (k *kernel) get(v *ir.Value, want layout.Layout) []asm.Reg {
 		return regs
 	}
 	if len(copies) == 0 {
-		failf("value %s is used before it is computed", valueName(v))
+		failf("value %s is used before it is computed", block.ValueName(v))
 	}
 	regs := k.convert(v, copies[0], want)
 	k.hold(v, want, regs)
