@@ -10,7 +10,7 @@ import (
 )
 
 // This file divides the work of a block. One warp more than compute, the
-// producer, goes through the loops whose loads are boxes (boxes.go) and does
+// producer, goes through the loops whose loads are boxes (block.Box) and does
 // nothing but copy them, as far ahead as the stages of the pipeline allow. For
 // each stage there are two mbarriers: "full" counts the bytes that have come,
 // "empty" the warps that have done with it. Nobody else waits for anybody: warps
