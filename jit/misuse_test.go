@@ -165,7 +165,7 @@ var tools = []struct {
 	folder string
 	inner  []string
 }{
-	{"compile", []string{"All", "EmitPTX", "KnownPins", "PinsOf", "SizesOf", "Spent", "TextOf"}},
+	{"compile", []string{"All", "KnownPins", "PinsOf", "SizesOf", "Spent", "TextOf"}},
 	{"build", []string{"Kernel", "Takes"}},
 }
 

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/jit/backend"
-	"tilec/jit/compile"
 	"tilec/jit/graph"
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
@@ -36,12 +35,9 @@ func testCompiler(t testing.TB) *Compiler {
 
 // compilePlanned compiles IR with a plan made by hand.
 func compilePlanned(c *Compiler, f *ir.Func, p *plan.Plan) (backend.Executable, error) {
-	code := &backend.Code{Func: f, Plan: p}
-	if target := c.Device.Target(); target.IsGPU() {
-		var err error
-		if code.PTX, err = compile.EmitPTX(f, p, target, nil); err != nil {
-			return nil, err
-		}
+	code, err := backend.Make(f, p, c.Device.Target(), nil)
+	if err != nil {
+		return nil, err
 	}
 	return c.Device.Compile(code, backend.Tools{Logs: c.Logs, Cache: c.Cache})
 }

@@ -168,7 +168,7 @@ func TestClusterRoundsTheGridUp(t *testing.T) {
 			d.Value = 101
 		}
 	}
-	assert.EqualValues(t, 104, l.Module.Blocks(nil))
+	assert.EqualValues(t, 104, l.Code.PTX.Blocks(nil))
 	l, err = lowerCase(t, pinKernels(t)["skinny"], "sm_90a", map[string]int64{"M": 33, "N": 64, "K": 999}, map[string]int64{"BI": 32, "BJ": 32})
 	require.NoError(t, err)
 	for _, d := range l.Func.Dims {
@@ -176,5 +176,5 @@ func TestClusterRoundsTheGridUp(t *testing.T) {
 			d.Value = 33
 		}
 	}
-	assert.EqualValues(t, 2*2*4, l.Module.Blocks(nil))
+	assert.EqualValues(t, 2*2*4, l.Code.PTX.Blocks(nil))
 }

@@ -45,6 +45,7 @@ var emissions = []emission{
 	{name: "typed", about: "the typed program", file: printTyped},
 	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *compile.Lowered, _ target.Machine) (string, error) { return l.Func.String(), nil }},
 	{name: "plan", about: "what the planner chose, and why", kernel: printPlan},
+	{name: "block", about: "what is decided of a block of threads: layouts, instructions of products, loads that run ahead", kernel: printBlock},
 	{name: "ptx", about: "the PTX module", kernel: printPTX},
 }
 
@@ -139,8 +140,8 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if form.name == "ptx" && !target.IsGPU() {
-		return usageError{fmt.Errorf("--emit=ptx needs a GPU target, and %s is none", target.Name)}
+	if (form.name == "ptx" || form.name == "block") && !target.IsGPU() {
+		return usageError{fmt.Errorf("--emit=%s needs a GPU target, and %s is none", form.name, target.Name)}
 	}
 	if o.precision, err = precisionOf(o.precision); err != nil {
 		return err
@@ -377,6 +378,8 @@ func printPlan(l *compile.Lowered, _ target.Machine) (string, error) {
 	}
 	return text, nil
 }
+
+func printBlock(l *compile.Lowered, _ target.Machine) (string, error) { return l.Block() }
 
 func printPTX(l *compile.Lowered, _ target.Machine) (string, error) { return l.PTX() }
 

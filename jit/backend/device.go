@@ -9,8 +9,6 @@ import (
 	"tilec/jit/cache"
 	"tilec/jit/ir"
 	"tilec/jit/log"
-	"tilec/jit/plan"
-	"tilec/jit/ptx"
 	"tilec/jit/target"
 )
 
@@ -57,14 +55,6 @@ type Device interface {
 // Wrapper is a device that can use memory of the host where it lies; wrap gives nil for what it cannot.
 type Wrapper interface {
 	Wrap(data []byte, align int) *Memory
-}
-
-// Code is a kernel as a device gets it: planned, and for a GPU target as PTX.
-type Code struct {
-	Func *ir.Func
-	Plan *plan.Plan
-	// PTX is nil where the target runs the IR itself.
-	PTX *ptx.Module
 }
 
 // Tools are what a device compiles with.

@@ -12,15 +12,15 @@ type Memory struct {
 	// Size is in bytes.
 	Size int64
 
-	block *block
+	block *allocation
 	// offset is where in the block the piece begins, in bytes.
 	offset int64
 	// sliced says that Slice made it.
 	sliced bool
 }
 
-// block is what a device allocated.
-type block struct {
+// allocation is what a device allocated at once.
+type allocation struct {
 	device Device
 	size   int64
 	// host is the memory itself on the CPU, nil once it is freed; address is where it lies on a GPU.
@@ -31,14 +31,14 @@ type block struct {
 
 // OnHost is memory of the CPU.
 func OnHost(d Device, data []byte) *Memory {
-	b := &block{device: d, size: int64(len(data))}
+	b := &allocation{device: d, size: int64(len(data))}
 	b.host.Store(&data)
 	return &Memory{Size: b.size, block: b}
 }
 
 // OnDevice is memory of a GPU, real or emulated.
 func OnDevice(d Device, n int64, address uint64) *Memory {
-	return &Memory{Size: n, block: &block{device: d, size: n, address: address}}
+	return &Memory{Size: n, block: &allocation{device: d, size: n, address: address}}
 }
 
 // Free marks the memory as given back, and reports whether it was the device's to give: all of a block, for the first time.

@@ -121,7 +121,7 @@ func (c *Compiler) form(s *spec.Spec) *ir.Func {
 // compileFor is Device.compile; a panic is an error.
 func compileFor(d backend.Device, l *Lowered, c *Compiler) (_ backend.Executable, err error) {
 	defer bug.Catch(&err, "compile")
-	return d.Compile(&backend.Code{Func: l.Func, Plan: l.Plan, PTX: l.Module}, backend.Tools{Logs: c.Logs, Cache: c.Cache})
+	return d.Compile(l.Code, backend.Tools{Logs: c.Logs, Cache: c.Cache})
 }
 
 func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err error) {

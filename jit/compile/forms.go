@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/build"
 	"tilec/jit/ir"
@@ -56,7 +57,7 @@ func lowerForm(s *spec.Spec, f *ir.Func, target target.Machine) (*Lowered, error
 	return l, err
 }
 
-// asItIs plans what has no extent in a kernel's IR and compiles it for a GPU target; no pass runs, and no axis is cut. f becomes the kernel that is lowered.
+// asItIs plans what has no extent in a kernel's IR and makes code of it; no pass runs, and no axis is cut. f becomes the kernel that is lowered.
 func asItIs(f *ir.Func, target target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (*Lowered, error) {
 	p, err := plan.Choose(f, target, sizes, pins)
 	if err != nil {
@@ -67,10 +68,8 @@ func asItIs(f *ir.Func, target target.Machine, sizes func(*ir.Dim) int64, pins m
 		return nil, err
 	}
 	l := &Lowered{Func: f, Plan: p, target: target, uncut: f}
-	if target.IsGPU() {
-		if l.Module, err = EmitPTX(f, p, target, nil); err != nil {
-			return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
-		}
+	if l.Code, err = backend.Make(f, p, target, nil); err != nil {
+		return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 	}
 	return l, nil
 }

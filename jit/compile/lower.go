@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"tilec/jit/backend"
 	"tilec/jit/bug"
 	"tilec/jit/build"
 	"tilec/jit/cache"
@@ -15,15 +16,15 @@ import (
 	"tilec/jit/misuse"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
-	"tilec/jit/ptx"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 )
 
-// Lowered is a specialisation as planned tile IR, and for a GPU as PTX: what a device takes.
+// Lowered is a specialisation as planned tile IR, and as code that a device takes.
 type Lowered struct {
 	Func *ir.Func
 	Plan *plan.Plan
+	Code *backend.Code
 	// Pins says what became of each pin and hint of the source and the launch, a line each.
 	Pins []string
 
@@ -31,13 +32,12 @@ type Lowered struct {
 	// fills are the outputs that a launch fills first.
 	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
-	uncut  *ir.Func
-	dims   *spec.LaunchDims
-	Module *ptx.Module // nil on the CPU
+	uncut *ir.Func
+	dims  *spec.LaunchDims
 }
 
-// Lower takes a specialisation through the IR, its passes and the planner and,
-// for a GPU, to PTX: only there does it show whether the plan fits.
+// Lower takes a specialisation through the IR, its passes and the planner to
+// code: only there does it show whether the plan fits.
 func Lower(s *spec.Spec, target target.Machine, logs *log.Logs) (*Lowered, error) {
 	if err := s.Check("Lower"); err != nil {
 		return nil, err
@@ -95,17 +95,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		with.dump = with.forms
 	}
 	declared := slices.Clone(f.Axes) // passes change the list
-	if !target.IsGPU() {             // one block goes through all of an axis
-		for _, a := range f.Axes {
-			a.Split = 0
-		}
-	} else if n := s.Pins["split"]; n > 0 { // the launch wins over the source
-		for _, a := range f.Axes {
-			if a.Split > 0 {
-				a.Split = n
-			}
-		}
-	}
+	share(f, target, s.Pins["split"])
 	p := &planning{
 		f: f, target: target, store: with.store,
 		sizes: func(d *ir.Dim) int64 {
@@ -145,18 +135,47 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
 		with.form("sink", l.uncut)
 	}
-	if len(l.Plan.Chunks) > 0 {
-		if with.dump != nil {
-			// The passes that cut the kernel ran for every plan that was tried; this one was chosen.
-			if err := pass.Run(spread(l.uncut, l.Plan), pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: with.dump}); err != nil {
-				return nil, asBug("passes", err)
-			}
+	if with.dump != nil {
+		if err := l.dumpPlanned(with.dump); err != nil {
+			return nil, err
 		}
+	}
+	if len(l.Plan.Chunks) > 0 {
 		logs.Print(log.IR, f.Name+", streamed", l.Func.String)
 	}
 	with.form("plan", l.Func)
 	l.Pins = pins.report(s.Kernel, l, live)
 	return l, nil
+}
+
+// share says over how many blocks of a cluster axes are divided: on a target that runs blocks one at a time, one goes through all of
+// an axis. A launch that asks for a number wins over the source.
+func share(f *ir.Func, t target.Machine, asked int64) {
+	for _, a := range f.Axes {
+		switch {
+		case !t.IsGPU():
+			a.Split = 0
+		case asked > 0 && a.Split > 0:
+			a.Split = asked
+		}
+	}
+}
+
+// dumpPlanned shows what the passes make of the kernel that know the plan. They ran for every plan that was tried; this one was chosen.
+func (l *Lowered) dumpPlanned(dump func(pass string, f *ir.Func)) error {
+	f := spread(l.uncut, l.Plan)
+	if len(l.Plan.Chunks) > 0 {
+		if err := pass.Run(f, pass.Options{Chunks: l.Plan.Chunks, Extents: l.Plan.Extents, Dump: dump}); err != nil {
+			return asBug("passes", err)
+		}
+	}
+	if err := l.Plan.Apply(f); err != nil {
+		return asBug("plan", err)
+	}
+	if err := pass.Planned(f, pass.Options{Dump: dump}); err != nil {
+		return asBug("passes", err)
+	}
+	return nil
 }
 
 // asBug is an error that cannot be, as a *bug.Error.
@@ -326,7 +345,7 @@ func (p *planning) fitAt(effort plan.Effort, pins map[string]int64) (*Lowered, e
 func (p *planning) fitAs(pins map[string]int64) (*Lowered, error) {
 	t := p.target
 	var first error
-	var over *ptx.SharedError
+	var over *plan.SharedError
 	for range maxAttempts {
 		l, chosen, err := p.attempt(t, pins)
 		if err == nil || isBug(err) {
@@ -382,17 +401,15 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 	if err := chosen.Apply(f); err != nil {
 		return nil, nil, asBug("plan", err)
 	}
-	if err := pass.Bounds(f); err != nil {
-		return nil, nil, asBug("pass bounds", err)
+	if err := pass.Planned(f, pass.Options{Verify: true}); err != nil {
+		return nil, nil, asBug("passes", err)
 	}
 	if err := splittable(f); err != nil {
 		return nil, nil, err
 	}
 	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
-	if p.target.IsGPU() {
-		if l.Module, err = EmitPTX(f, chosen, p.target, p.store); err != nil {
-			return nil, chosen, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
-		}
+	if l.Code, err = backend.Make(f, chosen, p.target, p.store); err != nil {
+		return nil, chosen, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 	}
 	return l, chosen, nil
 }
@@ -500,10 +517,10 @@ func livePins(pins map[string]int64, declared, left []*ir.Axis) map[string]int64
 
 // Split is how many blocks of a cluster share an axis; 0 where none do.
 func (l *Lowered) Split() int {
-	if l.Module == nil {
+	if l.Code == nil {
 		return 0
 	}
-	return l.Module.Split
+	return l.Code.Split()
 }
 
 // Fills says which outputs a launch fills before this kernel, a line each; nil for none.
@@ -518,27 +535,39 @@ func (l *Lowered) Fills() []string {
 	return lines
 }
 
+// Block says what was decided of a block of threads before its code was written, a line each: layouts, instructions of products,
+// loads that run ahead.
+func (l *Lowered) Block() (string, error) {
+	if l == nil || l.Plan == nil {
+		return "", misuse.Unset("Lowered.Block", "the kernel is nothing that Lower gave")
+	}
+	if l.Code == nil || !l.target.IsGPU() {
+		return "", fmt.Errorf("target %s is no GPU, so it has no blocks of threads", l.Plan.Target)
+	}
+	return l.Code.Decided(l.target)
+}
+
 // PTX is the text of the kernel's PTX module, for the target that it was lowered for.
 func (l *Lowered) PTX() (string, error) {
 	if l == nil || l.Plan == nil {
 		return "", misuse.Unset("Lowered.PTX", "the kernel is nothing that Lower gave")
 	}
-	if l.Module == nil {
+	if l.Code == nil || l.Code.PTX == nil {
 		return "", fmt.Errorf("target %s is no GPU, so it has no PTX", l.Plan.Target)
 	}
-	return l.Module.Text, nil
+	return l.Code.PTX.Text, nil
 }
 
 // Memory says what takes the shared memory of a block where it is fullest, and what it keeps in global memory, a line
 // each; nil where it uses neither.
 func (l *Lowered) Memory() []string {
-	if l == nil || l.Module == nil {
+	if l == nil || l.Code == nil || !l.target.IsGPU() {
 		return nil
 	}
 	var lines []string
-	if l.Module.Shared > 0 {
-		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", l.Module.Shared, l.Plan.SharedLimit(l.target)))
-		for _, b := range l.Module.Buffers {
+	if bytes, buffers := l.Code.Shared(); bytes > 0 {
+		lines = append(lines, fmt.Sprintf("shared memory: %d of %d bytes", bytes, l.Plan.SharedLimit(l.target)))
+		for _, b := range buffers {
 			lines = append(lines, "  "+b)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"tilec/jit/bug"
-	"tilec/jit/cpu"
 	"tilec/jit/ir"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
@@ -61,11 +60,9 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 		return nil, err
 	}
 	logs.Print(log.Plan, f.Name, func() string { return l.Plan.String() + "\n" })
-	if !target.IsGPU() {
-		stage = "cpu"
-		if _, err := cpu.Compile(l.Func); err != nil {
-			return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
-		}
+	stage = "code"
+	if err := l.Code.Check(); err != nil {
+		return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 	}
 	return l, nil
 }

@@ -11,7 +11,6 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
-	"tilec/jit/ptx"
 	"tilec/jit/spec"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -113,7 +112,7 @@ func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err
 	var (
 		single *plan.PinError
 		fits   *plan.FitError
-		over   *ptx.SharedError
+		over   *plan.SharedError
 		tied   *streamError
 		split  *pass.SplitError
 	)
@@ -315,87 +314,119 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 
 // report says, a line each, what became of the pins and hints of the source and the launch.
 func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []string {
-	var lines []string
-	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
-	gpu := l.Module != nil
+	var r lines
+	ps.reportHeld(&r, l, live)
+	ps.reportAxes(&r, k, l)
+	for _, p := range ps.lost {
+		r.add("%s gives way to %s", p.from, ps.held[p.name].from)
+	}
+	for _, t := range ps.elsewhere {
+		r.add("@target(%s, ...) has no effect: this is %s", t.Target, l.Plan.Target)
+	}
+	ps.reportSplits(&r, k, l)
+	reportHints(&r, l)
+	if k.Approx {
+		effect := "the hardware's fast forms of functions"
+		if !l.target.IsGPU() {
+			effect = "no effect: " + l.Plan.Target + " has none faster"
+		}
+		r.add("@approx: %s", effect)
+	}
+	return r
+}
+
+// lines is a report, a line each.
+type lines []string
+
+func (r *lines) add(format string, args ...any) { *r = append(*r, fmt.Sprintf(format, args...)) }
+
+// reportHeld says what became of the pins that hold.
+func (ps *pins) reportHeld(r *lines, l *Lowered, live map[string]int64) {
+	gpu := l.target.IsGPU()
 	for _, name := range sortedNames(ps.held) {
 		held := ps.held[name]
 		n, chosen := valueIn(l, name)
 		_, used := live[name]
 		switch {
 		case isSetting(name) && !gpu:
-			add("%s has no effect: %s runs blocks one at a time on a core", held.from, l.Plan.Target)
+			r.add("%s has no effect: %s runs blocks one at a time on a core", held.from, l.Plan.Target)
 		case name == "stages" && l.Plan.Stages != int(held.value):
-			add("%s has no effect: no loop loads the operands of a contraction", held.from)
+			r.add("%s has no effect: no loop loads the operands of a contraction", held.from)
 		case name == "occupancy":
-			add("%s: code for %d blocks on a multiprocessor, %d bytes of shared memory each at most (.minnctapersm %d)", held.from, held.value, l.Plan.SharedLimit(l.target), held.value)
+			r.add("%s: code for %d blocks on a multiprocessor, %d bytes of shared memory each at most (.minnctapersm %d)", held.from, held.value, l.Plan.SharedLimit(l.target), held.value)
 		case name == "cluster":
-			add("%s: blocks are launched in clusters of %d (.reqnctapercluster %d)", held.from, held.value, held.value)
+			r.add("%s: blocks are launched in clusters of %d (.reqnctapercluster %d)", held.from, held.value, held.value)
 		case isSetting(name):
-			add("%s: %s=%d", held.from, name, n)
+			r.add("%s: %s=%d", held.from, name, n)
 		case !held.implied && !used, !chosen:
-			add("%s has no effect: the passes have left nothing of that axis", held.from)
+			r.add("%s has no effect: the passes have left nothing of that axis", held.from)
 		case n < held.value:
-			add("%s: %s=%d, all there is", held.from, name, n)
+			r.add("%s: %s=%d, all there is", held.from, name, n)
 		case n != held.value && !gpu:
-			add("%s has no effect: %s=%d, for the CPU takes the whole axis at once", held.from, name, n)
+			r.add("%s has no effect: %s=%d, for the CPU takes the whole axis at once", held.from, name, n)
 		case n != held.value:
-			add("%s has no effect: %s=%d, which cannot be cut", held.from, name, n)
+			r.add("%s has no effect: %s=%d, which cannot be cut", held.from, name, n)
 		default:
-			add("%s: %s=%d", held.from, name, n)
+			r.add("%s: %s=%d", held.from, name, n)
 		}
 	}
+}
+
+// reportAxes says what became of choices, and which extents no plan changes.
+func (ps *pins) reportAxes(r *lines, k *typed.Kernel, l *Lowered) {
 	for _, t := range k.Decl.Tunes {
 		if len(t.Choices) == 1 || !slices.ContainsFunc(k.Axes, func(a *typed.Axis) bool { return a.Tile == t.Name.Name }) {
 			continue
 		}
 		if n, ok := valueIn(l, t.Name.Name); ok {
 			if _, pinned := ps.held[t.Name.Name]; !pinned {
-				add("tune %s in %d choices: %s=%d", t.Name.Name, len(t.Choices), t.Name.Name, n)
+				r.add("tune %s in %d choices: %s=%d", t.Name.Name, len(t.Choices), t.Name.Name, n)
 			}
 		} else {
-			add("tune %s has no effect: the passes have left nothing of that axis", t.Name.Name)
+			r.add("tune %s has no effect: the passes have left nothing of that axis", t.Name.Name)
 		}
 	}
 	for _, a := range k.Axes {
 		name := cmp.Or(a.Tile, a.Name)
 		if _, pinned := ps.held[name]; a.Extent > 0 && !pinned {
 			if n, ok := valueIn(l, name); ok {
-				add("axis %s: %s=%d, which no plan changes, for what the kernel gives or says depends on it", a.Name, name, n)
+				r.add("axis %s: %s=%d, which no plan changes, for what the kernel gives or says depends on it", a.Name, name, n)
 			}
 		}
 	}
-	for _, p := range ps.lost {
-		add("%s gives way to %s", p.from, ps.held[p.name].from)
-	}
-	for _, t := range ps.elsewhere {
-		add("@target(%s, ...) has no effect: this is %s", t.Target, l.Plan.Target)
-	}
+}
+
+// reportSplits says which axes blocks share, and what became of the source's splits.
+func (ps *pins) reportSplits(r *lines, k *typed.Kernel, l *Lowered) {
 	for _, name := range sortedNames(l.Plan.Split) {
 		if held, ok := ps.held["split"]; ok {
-			add("%s is of axis %s: as many blocks of a cluster share it", held.from, name)
+			r.add("%s is of axis %s: as many blocks of a cluster share it", held.from, name)
 			continue
 		}
-		add("axis %s: %d blocks of a cluster share it, for the grid has too few; @split(%s, 1) keeps it to one", name, l.Plan.Split[name], name)
+		r.add("axis %s: %d blocks of a cluster share it, for the grid has too few; @split(%s, 1) keeps it to one", name, l.Plan.Split[name], name)
 	}
 	on := k.SplitsOn(l.Plan.Target)
 	for _, s := range k.Splits {
 		switch {
 		case s.Target != "" && s.Target != l.Plan.Target: // said above
 		case !slices.Contains(on, s):
-			add("%s gives way to what @target(%s) says", s, l.Plan.Target)
-		case !gpu:
-			add("%s has no effect: %s goes through an axis in one block", s, l.Plan.Target)
+			r.add("%s gives way to what @target(%s) says", s, l.Plan.Target)
+		case !l.target.IsGPU():
+			r.add("%s has no effect: %s goes through an axis in one block", s, l.Plan.Target)
 		case ps.held["split"].from != "" && ps.held["split"].value != s.Blocks:
-			add("%s gives way to %s", s, ps.held["split"].from)
+			r.add("%s gives way to %s", s, ps.held["split"].from)
 		case s.Blocks == 1:
-			add("%s: one block goes through it", s)
-		case l.Module.Split > 1:
-			add("%s: %d blocks of a cluster share it, and join their parts through one another's shared memory in order", s, s.Blocks)
+			r.add("%s: one block goes through it", s)
+		case l.Split() > 1:
+			r.add("%s: %d blocks of a cluster share it, and join their parts through one another's shared memory in order", s, s.Blocks)
 		default:
-			add("%s has no effect: the axis is not long enough for a loop", s)
+			r.add("%s has no effect: the axis is not long enough for a loop", s)
 		}
 	}
+}
+
+// reportHints says what became of the hints of accesses.
+func reportHints(r *lines, l *Lowered) {
 	l.Func.Walk(func(op *ir.Op) bool {
 		if op.Hint.Given() {
 			var said []string
@@ -407,19 +438,11 @@ func (ps *pins) report(k *typed.Kernel, l *Lowered, live map[string]int64) []str
 			}
 			what := strings.Join(said, " ")
 			effect := "has no effect: the CPU's caches take no hints, and its loads do not run ahead"
-			if gpu {
-				effect = l.Module.Hinted[op]
+			if taken, ok := l.Code.Hinted(op); ok {
+				effect = taken
 			}
-			add("%s of %s: %s", what, op.Tensor.Name, effect)
+			r.add("%s of %s: %s", what, op.Tensor.Name, effect)
 		}
 		return true
 	})
-	if k.Approx {
-		effect := "the hardware's fast forms of functions"
-		if !gpu {
-			effect = "no effect: " + l.Plan.Target + " has none faster"
-		}
-		add("@approx: %s", effect)
-	}
-	return lines
 }

@@ -6,8 +6,9 @@ import (
 )
 
 var bounds = Pass{
-	Name: "bounds",
-	Doc:  "computes where the span of a block begins and ends, once the plan says how large the block is",
+	Name:    "bounds",
+	Doc:     "computes where the span of a block begins and ends, once the plan says how large the block is",
+	Planned: true,
 	Run: func(f *ir.Func, _ *Options) (bool, error) {
 		s := bounder{f: f}
 		s.block(f.Body)
@@ -50,14 +51,6 @@ body:
   store %z[%2] = %3
 }
 `,
-}
-
-// Bounds gives the starts and ends that are of spans in terms of those of blocks.
-// The axes have the extents of a plan.
-func Bounds(f *ir.Func) error {
-	o := &Options{Verify: true}
-	_, err := apply(f, bounds, o)
-	return err
 }
 
 // bounder rewrites the bounds of spans.

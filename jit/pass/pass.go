@@ -23,6 +23,8 @@ type Pass struct {
 	Doc string
 	// Cheap passes run again, in a round, as long as one of them changes something.
 	Cheap bool
+	// Planned passes run when a plan has given the axes their extents, and not before: see Planned.
+	Planned bool
 	// Before and After are an example in IR text, which a test runs. Chunks is its option.
 	Before, After string
 	Chunks        map[string]int64
@@ -54,7 +56,7 @@ var Extra []Pass
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, matvec, dce, share, spill, stream, bounds}, Extra...)
+	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, matvec, dce, share, spill, stream, bounds, shifts}, Extra...)
 }
 
 // Find gives a pass by name.
@@ -73,7 +75,7 @@ func Find(name string) (Pass, error) {
 // smaller or moves something outward, so it is a guard, not a tuning value.
 const maxRounds = 20
 
-// Run applies the passes: the cheap ones in rounds until none changes
+// Run applies the passes that run before there is a plan: the cheap ones in rounds until none changes
 // anything, then the others, each followed by rounds of the cheap ones. A pass
 // that panics or leaves a kernel that does not verify is a *bug.Error with the
 // kernel's text before that pass.
@@ -102,6 +104,19 @@ func Run(f *ir.Func, o Options) error {
 	})
 }
 
+// Planned applies the passes that run when the axes have the extents of a plan, each once and in order.
+func Planned(f *ir.Func, o Options) error {
+	for _, p := range Passes() {
+		if !p.Planned {
+			continue
+		}
+		if _, err := apply(f, p, &o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // run is one application of the passes to a kernel.
 type run struct {
 	f *ir.Func
@@ -117,7 +132,7 @@ func (r *run) all() error {
 		return err
 	}
 	for _, p := range Passes() {
-		if p.Cheap {
+		if p.Cheap || p.Planned {
 			continue
 		}
 		changed, err := r.apply(p)

@@ -180,6 +180,7 @@ func TestRandomKernels(t *testing.T) {
 			require.Contains(t, err.Error(), "carries over the axis", "seed %d\n%s", seed, text)
 			require.NoError(t, Run(g, Options{Verify: true}), "seed %d\n%s", seed, text)
 		}
+		require.NoError(t, Planned(g, Options{Verify: true}), "seed %d\n%s", seed, text)
 		d := data{specials: true, seed: seed}
 		want, got := execute(t, f, nil, d), execute(t, g, nil, d)
 		for name, w := range want {

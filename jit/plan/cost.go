@@ -24,15 +24,12 @@ const (
 	maxKept = 1 << 12
 	// rereadMiss is the part of reads by several blocks that the L2 does not hold although it could not hold all.
 	rereadMiss = 0.1
-	// bytesDepth is what a tensor core contracts of 8-bit integers at once: less takes as long.
-	bytesDepth = 32
 	// reductionScratch is shared memory for reductions across warps, in bytes.
 	reductionScratch = 4096
 	// sharedReserve is shared memory that is not for tiles: barriers and alignment.
 	sharedReserve = 1024
-	// wgmmaRows are the rows of one wgmma, wgmmaColumns from how many columns on the backend uses it. warpgroupsBusy
-	// warpgroups keep the tensor cores busy.
-	wgmmaRows, wgmmaColumns, warpgroupsBusy = 64, 64, 2
+	// wgmmaRows are the rows of one wgmma. warpgroupsBusy warpgroups keep the tensor cores busy.
+	wgmmaRows, warpgroupsBusy = 64, 2
 	// manyElements is from how many elements a thread code gets long and registers short;
 	// each further one costs longCode of the time.
 	manyElements, longCode = 32, 0.002
@@ -485,29 +482,8 @@ func roundUp(n, to int64) int64 { return ceilDiv(n, to) * to }
 func (c at) gpu() (*estimate, *violation) {
 	t := &c.target
 	e := &estimate{blocks: c.blocks(), registers: c.registersPerThread(), sharedBytes: c.sharedBytes(), launch: t.Launch}
-	// Many threads share the registers of one multiprocessor.
-	together := int64(max(c.occupancy, 1))
-	if limit := int64(t.ThreadsPerSM); c.threads()*together > limit && c.occupancy > 1 {
-		return nil, &violation{what: "threads on a multiprocessor", need: c.threads() * together, have: limit}
-	}
-	known, guided := c.fewestBlocks()
-	if known > target.MaxBlocks {
-		return nil, &violation{what: "blocks", need: known, have: target.MaxBlocks}
-	}
-	if guided > target.MaxBlocks {
-		e.launch = lastResort
-	}
-	if v := c.tooLongToSort(t.SharedShare(c.occupancy) - sharedReserve); v != nil {
+	if v := c.limits(e); v != nil {
 		return nil, v
-	}
-	if limit := c.registerLimit(); e.registers > limit && !(c.beyond && e.registers <= maxKept) {
-		return nil, &violation{what: "registers a thread", need: e.registers, have: limit}
-	}
-	if limit := t.SharedShare(c.occupancy) - sharedReserve; e.sharedBytes > limit {
-		if !c.beyond {
-			return nil, &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, uses: c.sharedUses()}
-		}
-		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
 	}
 	each, threads, wide := e.registers+registerOverhead, c.threads(), c.allByWarpgroups()
 	if wide { // a warp more fills shared memory
@@ -547,8 +523,53 @@ func (c at) gpu() (*estimate, *violation) {
 	e.dram = moved.dram / min(t.DRAM, active*perSM) / tail
 
 	full := float64(sms) * e.waves
-	var ops float64
-	most := int64(0)
+	ops, most := c.work(e, resident, full)
+	warps := float64(int64(c.warps) * resident)
+	e.issue = ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
+	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
+	if most > manyElements && !wide {
+		busy *= 1 + float64(longCode*float64(most-manyElements))
+	}
+	e.latency = c.latency(resident, busy)
+	e.time = busy + e.latency + e.launch
+	return e, nil
+}
+
+// limits gives the limit of a block that the candidate breaks, nil where it breaks none. Where one may be broken for want of a better
+// candidate, the estimate's launch takes the longer.
+func (c at) limits(e *estimate) *violation {
+	t := &c.target
+	// Many threads share the registers of one multiprocessor.
+	together := int64(max(c.occupancy, 1))
+	if limit := int64(t.ThreadsPerSM); c.threads()*together > limit && c.occupancy > 1 {
+		return &violation{what: "threads on a multiprocessor", need: c.threads() * together, have: limit}
+	}
+	known, guided := c.fewestBlocks()
+	if known > target.MaxBlocks {
+		return &violation{what: "blocks", need: known, have: target.MaxBlocks}
+	}
+	if guided > target.MaxBlocks {
+		e.launch = lastResort
+	}
+	if v := c.tooLongToSort(t.SharedShare(c.occupancy) - sharedReserve); v != nil {
+		return v
+	}
+	if limit := c.registerLimit(); e.registers > limit && !(c.beyond && e.registers <= maxKept) {
+		return &violation{what: "registers a thread", need: e.registers, have: limit}
+	}
+	if limit := t.SharedShare(c.occupancy) - sharedReserve; e.sharedBytes > limit {
+		if !c.beyond {
+			return &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, uses: c.sharedUses()}
+		}
+		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
+	}
+	return nil
+}
+
+// work adds the products to the estimate, where so many blocks are on a multiprocessor and so many multiprocessors are busy, and
+// gives the other operations, as simple ones, and the most elements of a tile that a thread has.
+func (c at) work(e *estimate, resident int64, full float64) (ops float64, most int64) {
+	t := &c.target
 	for _, s := range c.ops {
 		n, _ := c.elements(s, true)
 		if isContraction(s.op) {
@@ -572,99 +593,7 @@ func (c at) gpu() (*estimate, *violation) {
 		ops += float64(n / each * max(each/width, float64(c.threads())) * c.weight(s.op))
 		most = max(most, c.count(tile{axes: s.axes}, true)/c.threads())
 	}
-	warps := float64(int64(c.warps) * resident)
-	e.issue = ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
-	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
-	if most > manyElements && !wide {
-		busy *= 1 + float64(longCode*float64(most-manyElements))
-	}
-	e.latency = c.latency(resident, busy)
-	e.time = busy + e.latency + e.launch
-	return e, nil
-}
-
-// contract gives, for a contraction, its FLOP/s, by how much padding makes it
-// larger, and the bytes of shared memory traffic for each multiplication.
-func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
-	t := &c.target
-	d := op.Args[0].Type.DType
-	m, n := c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	e := float64(d.Size())
-	rows, depth := int64(16), int64(1)
-	switch {
-	case d.IsFloat() && d.Bits() <= 16:
-		rate = t.Tensor16
-	case d == lang.I8 || d == lang.U8:
-		rate, depth = t.Tensor8, bytesDepth
-	case d == lang.F64 && t.Has(target.MmaF64):
-		rate = t.Tensor64
-	case d == lang.F32 && op.Precision != "ieee":
-		rate = t.Tensor32
-	default:
-		return t.FMA32, 1, 2 * e / 8 // each operand is used from registers a few times
-	}
-	// B is read again by each group of four warps, or for each 64 rows.
-	reads := float64(max(c.warps/4, 1))
-	switch {
-	case c.byWarpgroups(op):
-		rows = max(16*int64(c.warps), wgmmaRows)
-		reads = float64(roundUp(m, rows)) / wgmmaRows
-	case t.Has(target.Wgmma) && d != lang.F64:
-		rows = wgmmaRows
-		if d.Size() == 2 {
-			rate *= t.MmaSync16
-		}
-	}
-	k := c.count(tile{axes: c.places(op.Over)}, false)
-	padded := func(n, to int64) float64 { return float64(roundUp(n, to)) / float64(n) }
-	padding = padded(m, rows) * padded(n, 8) * padded(k, depth) * c.depthPadding(op)
-	// Both are written once, A is read once.
-	bytes = e * (2/float64(n) + (1+reads)/float64(m))
-	return rate, padding, bytes
-}
-
-// byWarpgroups reports a product that the backend computes by wgmma: warpgroups
-// read both operands from shared memory, which a warp of its own fills.
-func (c at) byWarpgroups(op *ir.Op) bool {
-	d, m, n := op.Args[0].Type.DType, c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	return c.target.Has(target.Wgmma) && d.IsFloat() && d.Size() == 2 && n >= wgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps)
-}
-
-// allByWarpgroups reports products, each of them by wgmma.
-func (c at) allByWarpgroups() bool {
-	for _, s := range c.ops {
-		if isContraction(s.op) && !c.byWarpgroups(s.op) {
-			return false
-		}
-	}
-	return c.contracts
-}
-
-// loadsOperands reports products of nothing but what is loaded: such operands stay in shared memory.
-func (c at) loadsOperands() bool {
-	for _, s := range c.ops {
-		if !isContraction(s.op) {
-			continue
-		}
-		for _, v := range s.op.Args[:2] {
-			if v.Def == nil || v.Def.Code != lang.OpLoad {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// together is by how much the products of a launch take longer than at full rate
-// where so many blocks share a multiprocessor: the last of them do not spread over
-// all, and one warpgroup does not keep the tensor cores busy.
-func (c at) together(resident int64) float64 {
-	sms := int64(c.target.SMs)
-	longer := float64(ceilDiv(c.blocks(), sms*resident)*resident) / float64(ceilDiv(c.blocks(), sms))
-	if resident*int64(c.warps) < 4*warpgroupsBusy {
-		longer /= c.target.OneWarpgroup
-	}
-	return longer
+	return ops, most
 }
 
 // around is how often the loop over a streamed axis runs: once for each step of the loops around it.

@@ -43,6 +43,19 @@ type Plan struct {
 	shared int64
 }
 
+// SharedError says that a plan's code needs more shared memory than a block may have.
+type SharedError struct {
+	// Need and Have are bytes.
+	Need, Have int
+	// Buffers is what takes them, a line each.
+	Buffers []string
+}
+
+// Error is the bytes that are needed and those that there are.
+func (e *SharedError) Error() string {
+	return fmt.Sprintf("the plan needs %d bytes of shared memory, the limit is %d a block: %s", e.Need, e.Have, strings.Join(e.Buffers, ", "))
+}
+
 // Tighter is the target with so much less shared memory that this plan is not chosen for it: the plan's code needs so many
 // bytes of shared memory a block and may have fewer, so the planner's estimates are that much too low.
 func (p *Plan) Tighter(t target.Machine, need, have int) target.Machine {

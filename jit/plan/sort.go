@@ -3,28 +3,20 @@ package plan
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/lang"
 )
 
-// This file has what sorts take: a network in shared memory, of a power of two
-// of words for each row.
-
-// sortWord is the bytes of shared memory for an element with a key of type d.
-func sortWord(d lang.DType) int64 {
-	if d.Bits() == 64 {
-		return 12 // the key, and the place beside it
-	}
-	return 8
-}
+// This file has what sorts take: see block.SortRow.
 
 // sorted is the shared memory that a sort takes, in bytes.
 func (c at) sorted(op *ir.Op) int64 {
-	n := sortWord(op.Args[0].Type.DType)
+	n := block.SortBytes(op.Args[0].Type.DType)
 	for _, a := range op.Result().Type.Axes {
 		e := c.extent[c.place[a]]
 		if a == op.Over[0] {
-			e = max(nextPow2(e), 4)
+			e = block.SortRow(e)
 		}
 		n *= e
 	}
@@ -51,7 +43,7 @@ func (c at) tooLongToSort(limit int64) *violation {
 		}
 		d := op.Args[0].Type.DType
 		fits := int64(1)
-		for 2*fits*sortWord(d) <= limit {
+		for 2*fits*block.SortBytes(d) <= limit {
 			fits *= 2
 		}
 		return &violation{what: fmt.Sprintf("bytes of shared memory a block to sort %d elements of %s along %s, where at most %d fit", op.Over[0].Len, d, op.Over[0].Name, fits), need: n, have: limit}

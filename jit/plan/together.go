@@ -1,27 +1,13 @@
 package plan
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
-	"tilec/lang"
 )
 
 // This file is about contractions over several axes at once, as the gradient of a convolution sums over images,
 // rows and columns. Each of the axes may be short: together they fill the depth of an instruction. Those that
 // are streamed become loops one inside the other.
-
-// depth is how many products of a type an instruction sums.
-func depth(d lang.DType) int64 {
-	switch d.Size() {
-	case 1:
-		if d.IsInt() {
-			return 32
-		}
-		return 16 // as f16
-	case 2:
-		return 16
-	}
-	return 8
-}
 
 // depthPadding is by how much padding makes the depth of a contraction over several axes larger: the backend fills an instruction
 // with the first axes, the last of them the fastest, and pads each.
@@ -29,7 +15,7 @@ func (c at) depthPadding(op *ir.Op) float64 {
 	if len(op.Over) < 2 {
 		return 1
 	}
-	left := depth(op.Args[0].Type.DType)
+	left := int64(block.Depth(op.Args[0].Type.DType))
 	padded, all := int64(1), int64(1)
 	for n := len(op.Over) - 1; n >= 0; n-- {
 		e := c.extent[c.place[op.Over[n]]]

@@ -1,11 +1,9 @@
 package ptx
 
 import (
-	"slices"
-
-	"tilec/jit/ir"
+	"tilec/jit/block"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
-	"tilec/lang"
 )
 
 // This file reads operands of bytes that lie along their rows (or columns), where
@@ -15,56 +13,27 @@ import (
 // that one fragment holds are every other one: the lanes count in twos, and the odd
 // rows are the fragment's second half, or the next tile of columns.
 
-// layAcross decides which operands are read so, and orders the digits of their rows
-// and columns for it. It gives the repetition that tells the two tiles of columns
-// apart, which no warps may divide.
-func (k *kernel) layAcross(c *contraction) (between []digit) {
-	if c.mma.inRegister != 2 {
-		return nil
-	}
-	if c.aAcross = k.liesAcross(c.op.Args[c.a], c.m); c.aAcross {
-		c.mBits = append(slices.Clone(c.mBits[1:]), c.mBits[0])
-	}
-	if c.bAcross = k.liesAcross(c.op.Args[c.b], c.n); c.bAcross {
-		c.nBits, c.nReps = flatten(c.n, 4)
-		between, c.nBits = c.nBits[:1:1], c.nBits[1:]
-	}
-	return between
-}
-
-// liesAcross reports a load that is contiguous along the first of the axes, with at least 16 bytes of it.
-func (k *kernel) liesAcross(v *ir.Value, axes []*ir.Axis) bool {
-	return len(axes) > 0 && axes[0].Extent > 8 && v.Def != nil && v.Def.Code == lang.OpLoad && contiguous(k.access(v.Def)) == axes[0]
-}
-
-func (c *contraction) across(arg int) bool {
-	if arg == c.a {
-		return c.aAcross
-	}
-	return c.bAcross
-}
-
 // loadAcross reads fragments by ldmatrix and takes their bytes apart; nil when the tile does not lie as that needs.
-func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	axis, reps, warp := c.m, c.mReps, c.aWarp
-	if arg == c.b {
-		axis, reps, warp = c.n, c.nReps[1:], c.bWarp
+func (k *kernel) loadAcross(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+	axis, reps, warp := c.M, c.MReps, c.AWarp
+	if arg == c.B {
+		axis, reps, warp = c.N, c.NReps[1:], c.BWarp
 	}
 	const chunk = 16
-	if t.contiguous() != axis[0] || t.ext[0]%chunk != 0 {
+	if t.Contiguous() != axis[0] || t.Extents[0]%chunk != 0 {
 		return nil
 	}
 	// Of eight rows of a matrix, a lane gets two neighbours: positions 4t and 4t+1 of the
 	// depth from the first matrix, 4t+2 and 4t+3 from the second, 16 further from the others.
-	kk := c.kBits
-	l := layout{lane: []digit{kk[0], kk[2], kk[3], kk[1], kk[4]}, warp: warp}
-	l.reg = append(append(append(l.reg, c.kReps...), reps...), c.batchDigits()...)
+	kk := c.KBits
+	l := layout.Layout{Lane: []layout.Digit{kk[0], kk[2], kk[3], kk[1], kk[4]}, Warp: warp}
+	l.Reg = append(append(append(l.Reg, c.KReps...), reps...), c.BatchDigits()...)
 	x := k.accessing(t, l)
-	steps, groups := product(c.kReps), product(reps)
+	steps, groups := layout.Product(c.KReps), layout.Product(reps)
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		group := rep
-		if arg == c.b {
+		if arg == c.B {
 			group /= 2
 		}
 		r := step + steps*(group+groups*batch)
@@ -79,7 +48,7 @@ func (k *kernel) loadAcross(c *contraction, arg int, t *sharedTile) func(step, r
 			}
 			loaded[r] = regs
 		}
-		if arg == c.b {
+		if arg == c.B {
 			return []asm.Reg{regs[rep%2], regs[2+rep%2]}
 		}
 		return regs

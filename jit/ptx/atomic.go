@@ -3,6 +3,7 @@ package ptx
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
@@ -10,25 +11,16 @@ import (
 	"tilec/lang"
 )
 
-// atomicLayout is the layout in which an atomic goes over its elements: that of
-// the old values where something needs them, else as for a store.
-func (k *kernel) atomicLayout(op *ir.Op) layout {
-	if op.Old {
-		return k.home[op.Result()]
-	}
-	return k.storeLayout(op)
-}
-
 // atomicOp emits an atomic. One thread changes each element, whatever the
 // layout repeats; the others get what it saw through shared memory.
 func (k *kernel) atomicOp(op *ir.Op) {
 	t := op.Tensor
-	l := k.atomicLayout(op)
+	l := k.AtomicLayout(op)
 	axes := op.AccessAxes()
 	values := op.Args[len(t.Shape):]
 	regs := make([][]asm.Reg, len(values))
 	for i, v := range values {
-		regs[i] = k.get(v, l.slice(v.Type.Axes))
+		regs[i] = k.get(v, l.Slice(v.Type.Axes))
 	}
 	k.orderWrite(t)
 	if op.Order == lang.OrderRelease || op.Order == lang.OrderAcqRel {
@@ -38,23 +30,23 @@ func (k *kernel) atomicOp(op *ir.Op) {
 	owner := k.owner(l)
 	u := &atomicUpdate{kernel: k, op: op, d: t.DType}
 	var old []asm.Reg
-	if c := contiguous(x.dims); u.addsVectors() && c != nil {
-		groups, n := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	if c := block.Contiguous(x.dims); u.addsVectors() && c != nil {
+		groups, n := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 		if n > 1 {
 			for _, g := range groups {
 				u.p = k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 				u.to = x.at(g[0])
-				u.addVector(g, func(r int) asm.Reg { return regs[0][l.project(r, values[0].Type.Axes)] })
+				u.addVector(g, func(r int) asm.Reg { return regs[0][l.Project(r, values[0].Type.Axes)] })
 			}
 			return
 		}
 	}
-	for r := range l.regs() {
+	for r := range l.Regs() {
 		u.p = k.both(k.both(owner, k.mask(l, axes, r)), x.inside(r))
 		u.to = x.at(r)
-		u.x = regs[0][l.project(r, values[0].Type.Axes)]
+		u.x = regs[0][l.Project(r, values[0].Type.Axes)]
 		if len(values) == 2 {
-			u.y = regs[1][l.project(r, values[1].Type.Axes)]
+			u.y = regs[1][l.Project(r, values[1].Type.Axes)]
 		}
 		old = append(old, u.emit())
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/jit/target"
@@ -49,10 +50,10 @@ func (k *kernel) size(d *ir.Dim) asm.Number {
 	})
 }
 
-// grid decomposes the block number into the positions of the grid axes, the last axis fastest.
-func (k *kernel) grid() {
-	axes := k.f.Grid()
-	if len(axes) == 0 && k.clusterSize() <= 1 {
+// number decomposes the block number into the positions of the grid axes, the last axis fastest.
+func (k *kernel) number() {
+	axes := k.Func.Grid()
+	if len(axes) == 0 && k.ClusterSize() <= 1 {
 		k.startDebugOutput(nil, nil)
 		return
 	}
@@ -60,7 +61,7 @@ func (k *kernel) grid() {
 		rest := k.blockNumber()
 		numbers := make([]asm.Reg, len(axes))
 		last := len(axes) - 1
-		if len(k.products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar {
+		if k.Program.Grouped {
 			rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
 			last -= 2
 		}
@@ -82,7 +83,7 @@ func (k *kernel) grid() {
 				start = k.a.Op(asm.B32, "mul.lo.s32", number, asm.Int(x.Extent))
 			}
 			end := k.a.Op(c, c.Signed("add"), start, asm.Int(x.Extent))
-			if k.ragged(x) {
+			if k.Ragged(x) {
 				end = k.a.Op(c, c.Signed("min"), end, k.size(x.Dim))
 			}
 			k.setAxis(x, start, end)
@@ -130,163 +131,40 @@ func (k *kernel) blocksOf(x *ir.Axis) asm.Number {
 	return k.a.Op(asm.B32, "div.u32", up, asm.Int(x.Extent))
 }
 
-// ragged reports an axis whose range may have fewer positions than its extent.
-func (k *kernel) ragged(a *ir.Axis) bool {
-	switch {
-	case a.Kind == ir.Whole || a.Scalar:
-		return false
-	case a.Kind == ir.Grid:
-		return a.Dim.Multiple()%a.Extent != 0
-	}
-	return len(k.loops[a]) == 0 || k.endMultiple(a)%a.Extent != 0 || k.startMultiple(a)%a.Extent != 0
-}
-
 // partial reports an axis whose range, in the code being emitted, may have fewer positions than its extent.
-func (k *kernel) partial(a *ir.Axis) bool { return k.ragged(a) && !k.state(a).full }
-
-// manyMultiples stands for what divides zero.
-const manyMultiples = 1 << 40
-
-func gcd(a, b int64) int64 {
-	for b != 0 {
-		a, b = b, a%b
-	}
-	return a
-}
-
-// startMultiple and endMultiple are numbers known to divide the start and the end of an axis's range.
-func (k *kernel) startMultiple(a *ir.Axis) int64 {
-	switch a.Kind {
-	case ir.Grid:
-		return a.Extent
-	case ir.Whole:
-		return multipleOf(a.Lo)
-	}
-	m := a.Extent
-	for _, op := range k.loops[a] {
-		m = gcd(m, k.multiple(op.Args[0]))
-	}
-	return m
-}
-
-func (k *kernel) endMultiple(a *ir.Axis) int64 {
-	if a.Kind == ir.Whole {
-		return multipleOf(a.Lo + a.Len)
-	}
-	if a.Kind == ir.Grid {
-		return gcd(a.Extent, a.Dim.Multiple())
-	}
-	m := k.startMultiple(a)
-	for _, op := range k.loops[a] {
-		m = gcd(m, k.multiple(op.Args[1]))
-		if !withinDim(op.Args[1], a.Dim) {
-			m = gcd(m, a.Dim.Multiple())
-		}
-	}
-	return m
-}
-
-// withinDim reports a bound that is at most the size of the dimension for sure.
-func withinDim(hi *ir.Value, d *ir.Dim) bool {
-	switch {
-	case d == nil:
-		return true
-	case hi.Def == nil:
-		return false
-	case hi.Def.Code == lang.OpConst:
-		return d.Known() && hi.Def.Const.Int <= d.Value
-	case hi.Def.Code == lang.OpSize:
-		return hi.Def.Dim == d
-	case hi.Def.Code == lang.OpEnd:
-		return hi.Def.Axis.Dim == d
-	}
-	return false
-}
-
-func multipleOf(n int64) int64 {
-	if n == 0 {
-		return manyMultiples
-	}
-	if n < 0 {
-		return -n
-	}
-	return n
-}
-
-// multiple is a number known to divide an integer scalar.
-func (k *kernel) multiple(v *ir.Value) int64 {
-	m, ok := k.multiples[v]
-	if !ok {
-		m = k.multipleOf(v)
-		k.multiples[v] = m
-	}
-	return m
-}
-
-func (k *kernel) multipleOf(v *ir.Value) int64 {
-	op := v.Def
-	if op == nil {
-		for a, loops := range k.loops {
-			for _, l := range loops {
-				if l.Blocks[0].Params[0] == v {
-					return k.startMultiple(a)
-				}
-			}
-		}
-		return 1
-	}
-	switch op.Code {
-	case lang.OpConst:
-		return multipleOf(op.Const.Int)
-	case lang.OpStart:
-		return k.startMultiple(op.Axis)
-	case lang.OpEnd:
-		return k.endMultiple(op.Axis)
-	case lang.OpSize:
-		return multipleOf(op.Dim.Multiple())
-	case lang.OpAdd, lang.OpSub, lang.OpMin, lang.OpMax:
-		return gcd(k.multiple(op.Args[0]), k.multiple(op.Args[1]))
-	case lang.OpMul:
-		return min(k.multiple(op.Args[0]), 1<<20) * min(k.multiple(op.Args[1]), 1<<20)
-	case lang.OpCast:
-		if op.Args[0].Type.DType.IsInt() && v.Type.DType.IsInt() {
-			return k.multiple(op.Args[0])
-		}
-	}
-	return 1
-}
+func (k *kernel) partial(a *ir.Axis) bool { return k.Ragged(a) && !k.state(a).full }
 
 // threadCoord is the thread's part of the coordinate along a.
-func (k *kernel) threadCoord(l layout, a *ir.Axis) asm.Number {
+func (k *kernel) threadCoord(l layout.Layout, a *ir.Axis) asm.Number {
 	type field struct{ at, bits, stride int }
 	var fields []field
-	scan := func(ds []digit, at, total int) {
+	scan := func(ds []layout.Digit, at, total int) {
 		for i, d := range ds {
-			if d.axis == a && d.size > 1 {
-				size := d.size
+			if d.Axis == a && d.Size > 1 {
+				size := d.Size
 				if i == len(ds)-1 {
-					size = powerAbove(size) // nothing lies above: no mask needed beyond it
+					size = layout.PowerAbove(size) // nothing lies above: no mask needed beyond it
 				}
 				bits := 0
 				for 1<<bits < size {
 					bits++
 				}
 				if 1<<bits != size {
-					failf("layout %s has a thread digit of size %d", l, d.size)
+					failf("layout %s has a thread digit of size %d", l, d.Size)
 				}
-				if n := len(fields); n > 0 && fields[n-1].at+fields[n-1].bits == at && fields[n-1].stride<<fields[n-1].bits == d.stride {
+				if n := len(fields); n > 0 && fields[n-1].at+fields[n-1].bits == at && fields[n-1].stride<<fields[n-1].bits == d.Stride {
 					fields[n-1].bits += bits
 				} else {
-					fields = append(fields, field{at, bits, d.stride})
+					fields = append(fields, field{at, bits, d.Stride})
 				}
 			}
-			for n := 1; n < d.size; n *= 2 {
+			for n := 1; n < d.Size; n *= 2 {
 				at++
 			}
 		}
 	}
-	scan(l.lane, 0, lanes)
-	scan(l.warp, 5, k.warps)
+	scan(l.Lane, 0, layout.Lanes)
+	scan(l.Warp, 5, k.Warps)
 	if len(fields) == 0 {
 		return asm.Int(0)
 	}
@@ -296,7 +174,7 @@ func (k *kernel) threadCoord(l layout, a *ir.Axis) asm.Number {
 		if f.at > 0 {
 			x = k.a.Calc(asm.B32, "shr.u32", x, asm.Int(f.at))
 		}
-		if 1<<(f.at+f.bits) < k.warps*lanes {
+		if 1<<(f.at+f.bits) < k.Warps*layout.Lanes {
 			x = k.a.Calc(asm.B32, "and.b32", x, asm.Int(1<<f.bits-1))
 		}
 		if r, ok := sum.(asm.Reg); ok {
@@ -309,12 +187,12 @@ func (k *kernel) threadCoord(l layout, a *ir.Axis) asm.Number {
 }
 
 // position is the absolute position along a of the thread's register coordinate 0: start plus the thread's part.
-func (k *kernel) position(l layout, a *ir.Axis) asm.Number {
+func (k *kernel) position(l layout.Layout, a *ir.Axis) asm.Number {
 	return k.a.Add(k.threadCoord(l, a), k.state(a).start)
 }
 
 // left is how many positions of a's range lie from the thread's register coordinate 0 on, 32 bits.
-func (k *kernel) left(l layout, a *ir.Axis) asm.Reg {
+func (k *kernel) left(l layout.Layout, a *ir.Axis) asm.Reg {
 	if countClass(a) == asm.B64 {
 		return k.a.Calc(asm.B32, "sub.s32", k.extent(a), k.threadCoord(l, a))
 	}
@@ -339,8 +217,8 @@ func (k *kernel) extent(a *ir.Axis) asm.Number {
 
 // exists gives the predicate that the element at register coordinate c along a
 // exists; no register when it always does.
-func (k *kernel) exists(l layout, a *ir.Axis, c int) asm.Reg {
-	most := reach(a, l.lane, l.warp) - 1 + c
+func (k *kernel) exists(l layout.Layout, a *ir.Axis, c int) asm.Reg {
+	most := layout.Reach(a, l.Lane, l.Warp) - 1 + c
 	if k.partial(a) {
 		// position + c < end; the end is never past start + extent, so padding is out too.
 		return k.a.Calc(asm.Pred, "setp.gt.s32", k.left(l, a), asm.Int(c))
@@ -367,10 +245,10 @@ func (k *kernel) both(p, q asm.Reg) asm.Reg {
 }
 
 // mask is the predicate that register r's element exists along all the axes.
-func (k *kernel) mask(l layout, axes []*ir.Axis, r int) asm.Reg {
+func (k *kernel) mask(l layout.Layout, axes []*ir.Axis, r int) asm.Reg {
 	var p asm.Reg
 	for _, a := range axes {
-		p = k.both(p, k.exists(l, a, l.regCoord(r, a)))
+		p = k.both(p, k.exists(l, a, l.RegCoord(r, a)))
 	}
 	return p
 }

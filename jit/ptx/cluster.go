@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -15,36 +16,21 @@ import (
 // order of their ranks, so that all hold the same bits and the same bits each
 // time. From there on they do the same, and the first of them stores.
 
-// clusterSize is how many blocks of the launch form a cluster.
-func (k *kernel) clusterSize() int { return max(k.plan.Cluster, k.split) }
-
-// splitOver finds over how many blocks loops are divided; 0 for none.
-func splitOver(f *ir.Func) int {
-	n := int64(0)
-	f.Walk(func(op *ir.Op) bool {
-		if op.Code == lang.OpFor && op.Axis != nil && op.Axis.Split > 1 {
-			n = max(n, op.Axis.Split)
-		}
-		return true
-	})
-	return int(n)
-}
-
 // blockNumber is the number of the block among those that differ in the grid's
 // axes. Where clusters are launched whole, blocks beyond the last end at once.
 func (k *kernel) blockNumber() asm.Reg {
 	a := k.a
 	number := a.Op(asm.B32, "mov.u32", asm.Block)
-	if k.f.ScratchBytes() > 0 {
+	if k.Func.ScratchBytes() > 0 {
 		first := k.argument(ir.Param{Kind: ir.ParamFirst})
 		number = a.Op(asm.B32, "add.u32", number, first)
 	}
-	if k.split > 1 {
-		return a.Op(asm.B32, "div.u32", number, asm.Int(k.split))
+	if k.Split > 1 {
+		return a.Op(asm.B32, "div.u32", number, asm.Int(k.Split))
 	}
-	if n := k.clusterSize(); n > 1 {
+	if n := k.ClusterSize(); n > 1 {
 		var blocks asm.Number = asm.Int(1)
-		for _, x := range k.f.Grid() {
+		for _, x := range k.Func.Grid() {
 			along := k.blocksOf(x)
 			b, known := blocks.(asm.Int)
 			d, alongKnown := along.(asm.Int)
@@ -103,7 +89,7 @@ func (k *kernel) share(lo, hi asm.Reg, step int64) (length, each asm.Reg) {
 	length = op("max."+s, op("sub."+s, hi, lo), asm.Int(0))
 	// As unsigned numbers, for their sums may pass the largest i32.
 	steps := op("div."+u, op("add."+u, length, asm.Int(step-1)), asm.Int(step))
-	each = op("div."+u, op("add."+u, steps, asm.Int(k.split-1)), asm.Int(k.split))
+	each = op("div."+u, op("add."+u, steps, asm.Int(k.Split-1)), asm.Int(k.Split))
 	return length, op("mul.lo."+u, each, asm.Int(step))
 }
 
@@ -152,7 +138,7 @@ func (k *kernel) join(ops []*ir.Op) {
 	var all []joined
 	for _, op := range ops {
 		k.a.Comment("%s", describe(op))
-		l := k.home[op.Results[0]]
+		l := k.Homes[op.Results[0]]
 		out := make([][]asm.Reg, len(op.Joined()))
 		tiles := make([][]asm.Reg, len(op.Joined()))
 		for i, v := range op.Joined() {
@@ -171,10 +157,10 @@ func (k *kernel) join(ops []*ir.Op) {
 			k.hold(op.Results[i], l, out[i])
 		}
 		if op.Exclusive {
-			k.hold(op.Results[len(tiles)], uniform(k.warps), []asm.Reg{k.anyBefore(op)})
+			k.hold(op.Results[len(tiles)], layout.Uniform(k.Warps), []asm.Reg{k.anyBefore(op)})
 		}
 	}
-	threads := k.warps * lanes
+	threads := k.Warps * layout.Lanes
 	for len(all) > 0 {
 		n, bytes := 0, 0
 		for n < len(all) && (n == 0 || bytes+all[n].bytes()*threads <= exchangeBytes) {
@@ -199,8 +185,8 @@ func (e joined) bytes() int {
 // thread of the others holds a part of; each reads the parts of all in the order of the blocks.
 func (k *kernel) exchangeParts(all []joined, bytes int) {
 	a, axis := k.a, all[0].op.Axis
-	threads := k.warps * lanes
-	a.Comment("the parts of %d blocks", k.split)
+	threads := k.Warps * layout.Lanes
+	a.Comment("the parts of %d blocks", k.Split)
 	buffer := k.allocate(bytes, fmt.Sprintf("exchanging the parts of axis %s", axis.Name))
 	k.writing(buffer)
 	// Of each register there is an array with an element for each thread, of which mine is the thread's place.
@@ -264,7 +250,7 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.R
 	// Parts without steps are the last ones: behind the first of them there is nothing more.
 	end := a.Label()
 	conditional := false
-	for rank := range k.split {
+	for rank := range k.Split {
 		if exists := k.partExists(all[0].op, rank); exists.Valid() {
 			begin := a.Here()
 			a.Unless(exists).Do("bra.uni", end)
@@ -297,10 +283,10 @@ func (k *kernel) partsOfAll(all []joined, fetch func(rank int) map[asm.Reg]asm.R
 func (k *kernel) partsBefore(all []joined, fetch func(rank int) map[asm.Reg]asm.Reg) {
 	op := all[0].op
 	totals := make([][]asm.Reg, len(all))
-	for i := range k.split {
+	for i := range k.Split {
 		rank, exists := i, asm.Reg{}
 		if op.Reverse { // there the parts without steps come first
-			rank = k.split - 1 - i
+			rank = k.Split - 1 - i
 			exists = k.partExists(op, rank+1)
 		}
 		parts := fetch(rank)
@@ -349,7 +335,7 @@ func (k *kernel) partExists(join *ir.Op, rank int) asm.Reg {
 	to, toKnown := hi.IsConst()
 	if fromKnown && toKnown {
 		steps := (max(to.Int-from.Int, 0) + step - 1) / step
-		each := (steps + int64(k.split) - 1) / int64(k.split)
+		each := (steps + int64(k.Split) - 1) / int64(k.Split)
 		if int64(rank)*each < steps {
 			return asm.Reg{}
 		}

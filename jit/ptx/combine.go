@@ -3,7 +3,9 @@ package ptx
 import (
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -33,33 +35,21 @@ const (
 // joint is one digit along the axis.
 type joint struct {
 	level level
-	digit
+	layout.Digit
 }
 
-// joints are the digits along an axis, in the order of their strides.
-func (l layout) joints(a *ir.Axis) []joint {
+// joints are the digits of a layout along an axis, in the order of their strides.
+func joints(l layout.Layout, a *ir.Axis) []joint {
 	var out []joint
-	for at, ds := range [][]digit{inThread: l.reg, inWarp: l.lane, inBlock: l.warp} {
+	for at, ds := range [][]layout.Digit{inThread: l.Reg, inWarp: l.Lane, inBlock: l.Warp} {
 		for _, d := range ds {
-			if d.axis == a && d.size > 1 {
+			if d.Axis == a && d.Size > 1 {
 				out = append(out, joint{level(at), d})
 			}
 		}
 	}
-	slices.SortFunc(out, func(x, y joint) int { return x.stride - y.stride })
+	slices.SortFunc(out, func(x, y joint) int { return x.Stride - y.Stride })
 	return out
-}
-
-// combineLayout is the layout in which a reduce or a scan takes its operands.
-func (k *kernel) combineLayout(op *ir.Op) layout {
-	if op.Code == lang.OpScan {
-		return k.home[op.Results[0]]
-	}
-	if v := k.reducedOperand(op); v != nil {
-		return k.home[v]
-	}
-	axes := reversed(op.Combined())
-	return blocked(axes, extents(axes), 1, k.warps)
 }
 
 // combining is the state of a reduce or a scan.
@@ -70,7 +60,7 @@ type combining struct {
 	reverse bool
 	types   []lang.DType
 	// now is the layout of the totals: the digits that are done hold nothing any more, or copies.
-	now layout
+	now layout.Layout
 	// totals is, by register of now, the total of a block.
 	totals [][]asm.Reg
 	// Of a scan: values is, by register of the operands' layout, what the positions
@@ -79,14 +69,14 @@ type combining struct {
 	block  []int
 }
 
-func (k *kernel) newCombining(op *ir.Op, l layout) *combining {
+func (k *kernel) newCombining(op *ir.Op, l layout.Layout) *combining {
 	c := &combining{kernel: k, op: op, axis: op.Over[0], reverse: op.Reverse, now: l}
-	c.totals = make([][]asm.Reg, l.regs())
+	c.totals = make([][]asm.Reg, l.Regs())
 	for _, v := range op.Operands() {
 		c.types = append(c.types, v.Type.DType)
-		regs := k.get(v, l.slice(v.Type.Axes))
+		regs := k.get(v, l.Slice(v.Type.Axes))
 		for r := range c.totals {
-			c.totals[r] = append(c.totals[r], regs[l.project(r, v.Type.Axes)])
+			c.totals[r] = append(c.totals[r], regs[l.Project(r, v.Type.Axes)])
 		}
 	}
 	return c
@@ -94,14 +84,14 @@ func (k *kernel) newCombining(op *ir.Op, l layout) *combining {
 
 // reduceBy emits a reduce.
 func (k *kernel) reduceBy(op *ir.Op) {
-	l := k.combineLayout(op)
+	l := k.CombineLayout(op)
 	c := k.newCombining(op, l)
-	for _, s := range l.joints(c.axis) {
+	for _, s := range joints(l, c.axis) {
 		c.join(s, true)
 	}
-	out := l.slice(ir.Without(op.Combined(), op.Over))
+	out := l.Slice(ir.Without(op.Combined(), op.Over))
 	for i, v := range op.Results {
-		regs := make([]asm.Reg, out.regs())
+		regs := make([]asm.Reg, out.Regs())
 		for r := range regs {
 			regs[r] = c.totals[r][i]
 			if c.axis.Kind == ir.Whole && c.axis.Len == 0 {
@@ -112,26 +102,26 @@ func (k *kernel) reduceBy(op *ir.Op) {
 		if len(v.Type.Axes) == 0 {
 			continue
 		}
-		if _, same := out.permutation(k.home[v], v.Type.Axes); !same {
-			k.get(v, k.home[v])
+		if _, same := out.Permutation(k.Homes[v], v.Type.Axes); !same {
+			k.get(v, k.Homes[v])
 		}
 	}
 }
 
 // scan emits a scan.
 func (k *kernel) scan(op *ir.Op) {
-	l := k.combineLayout(op)
+	l := k.CombineLayout(op)
 	c := k.newCombining(op, l)
 	c.values = slices.Clone(c.totals)
 	for r := range c.values {
 		c.block = append(c.block, r)
 	}
-	joints := l.joints(c.axis)
-	for i, s := range joints {
-		c.join(s, i < len(joints)-1)
+	along := joints(l, c.axis)
+	for i, s := range along {
+		c.join(s, i < len(along)-1)
 	}
 	for i, v := range op.Results {
-		regs := make([]asm.Reg, l.regs())
+		regs := make([]asm.Reg, l.Regs())
 		for r := range regs {
 			regs[r] = c.values[r][i]
 		}
@@ -143,11 +133,11 @@ func (k *kernel) scan(op *ir.Op) {
 func (c *combining) join(s joint, wanted bool) {
 	switch s.level {
 	case inThread:
-		c.joinRegisters(s.digit)
+		c.joinRegisters(s.Digit)
 	case inWarp:
-		c.joinLanes(s.digit, wanted)
+		c.joinLanes(s.Digit, wanted)
 	case inBlock:
-		c.joinWarps(s.digit, wanted)
+		c.joinWarps(s.Digit, wanted)
 	}
 }
 
@@ -171,7 +161,7 @@ func (k *kernel) function(of *ir.Op, x, y []asm.Reg) []asm.Reg {
 	for _, op := range fn.Ops {
 		r := op.Result()
 		if op.Code == lang.OpConst {
-			values[r] = k.recompute(op, uniform(k.warps))[0]
+			values[r] = k.recompute(op, layout.Uniform(k.Warps))[0]
 			continue
 		}
 		args := make([]asm.Reg, len(op.Args))
@@ -201,12 +191,12 @@ func (c *combining) choose(p asm.Reg, x, y []asm.Reg) []asm.Reg {
 // block that other threads have: then beyond is how far those reach that none has.
 func (c *combining) begins(r, by, beyond int) asm.Reg {
 	a := c.axis
-	at := c.now.regCoord(r, a)
+	at := c.now.RegCoord(r, a)
 	if c.partial(a) {
 		left := c.left(c.now, a)
 		return c.a.Calc(asm.Pred, "setp.gt.s32", left, asm.Int(at+by))
 	}
-	if reach(a, c.now.lane, c.now.warp)-1+at+beyond < int(a.Extent) {
+	if layout.Reach(a, c.now.Lane, c.now.Warp)-1+at+beyond < int(a.Extent) {
 		return asm.Reg{}
 	}
 	t := c.threadCoord(c.now, a)
@@ -221,28 +211,28 @@ func (c *combining) begins(r, by, beyond int) asm.Reg {
 
 // without removes the register digit on the axis of a stride from now. It gives the
 // registers of now by the register that takes their place and the count of the digit.
-func (c *combining) without(d digit) [][]int {
+func (c *combining) without(d layout.Digit) [][]int {
 	inner := 1
-	for i, g := range c.now.reg {
+	for i, g := range c.now.Reg {
 		if g != d {
-			inner *= g.size
+			inner *= g.Size
 			continue
 		}
-		n := c.now.regs() / d.size
+		n := c.now.Regs() / d.Size
 		groups := make([][]int, n)
 		for r := range groups {
-			for q := range d.size {
-				groups[r] = append(groups[r], (r/inner*d.size+q)*inner+r%inner)
+			for q := range d.Size {
+				groups[r] = append(groups[r], (r/inner*d.Size+q)*inner+r%inner)
 			}
 		}
-		c.now.reg = slices.Delete(slices.Clone(c.now.reg), i, i+1)
+		c.now.Reg = slices.Delete(slices.Clone(c.now.Reg), i, i+1)
 		return groups
 	}
 	return nil
 }
 
 // joinRegisters combines blocks that one thread holds.
-func (c *combining) joinRegisters(d digit) {
+func (c *combining) joinRegisters(d layout.Digit) {
 	before := *c
 	groups := c.without(d)
 	totals := make([][]asm.Reg, len(groups))
@@ -315,7 +305,7 @@ func (c *combining) run(group []int, values [][]asm.Reg) []asm.Reg {
 }
 
 // count is a digit's count in the thread that runs.
-func (c *combining) count(d digit, thread asm.Reg, bit, limit int) asm.Reg {
+func (c *combining) count(d layout.Digit, thread asm.Reg, bit, limit int) asm.Reg {
 	x := thread
 	if bit > 1 {
 		shift := 0
@@ -324,48 +314,48 @@ func (c *combining) count(d digit, thread asm.Reg, bit, limit int) asm.Reg {
 		}
 		x = c.a.Calc(asm.B32, "shr.u32", x, asm.Int(shift))
 	}
-	if bit*d.size < limit {
-		x = c.a.Calc(asm.B32, "and.b32", x, asm.Int(d.size-1))
+	if bit*d.Size < limit {
+		x = c.a.Calc(asm.B32, "and.b32", x, asm.Int(d.Size-1))
 	}
 	return x
 }
 
 // joinLanes combines blocks that lanes of one warp hold.
-func (c *combining) joinLanes(d digit, wanted bool) {
+func (c *combining) joinLanes(d layout.Digit, wanted bool) {
 	bit, at := 1, 0
-	for c.now.lane[at] != d {
-		bit *= c.now.lane[at].size
+	for c.now.Lane[at] != d {
+		bit *= c.now.Lane[at].Size
 		at++
 	}
-	lane := c.a.Calc(asm.B32, "and.b32", c.tid, asm.Int(lanes-1))
-	mask := (d.size - 1) * bit
+	lane := c.a.Calc(asm.B32, "and.b32", c.tid, asm.Int(layout.Lanes-1))
+	mask := (d.Size - 1) * bit
 	if c.values == nil {
-		for n := 1; n < d.size; n *= 2 {
+		for n := 1; n < d.Size; n *= 2 {
 			for r, x := range c.totals {
 				y := c.shuffled(x, "down", asm.Int(n*bit), 31)
-				c.totals[r] = c.choose(c.begins(r, n*d.stride, 0), c.apply(x, y), x)
+				c.totals[r] = c.choose(c.begins(r, n*d.Stride, 0), c.apply(x, y), x)
 			}
 		}
 		// The first lane of each run has the total.
-		first := c.a.Calc(asm.B32, "and.b32", lane, asm.Int((lanes-1)&^mask))
+		first := c.a.Calc(asm.B32, "and.b32", lane, asm.Int((layout.Lanes-1)&^mask))
 		for r, x := range c.totals {
 			c.totals[r] = c.shuffled(x, "idx", first, 31)
 		}
-		c.now.lane = slices.Clone(c.now.lane)
-		c.now.lane[at] = digit{size: d.size}
+		c.now.Lane = slices.Clone(c.now.Lane)
+		c.now.Lane[at] = layout.Digit{Size: d.Size}
 		return
 	}
-	here := c.count(d, lane, bit, lanes)
+	here := c.count(d, lane, bit, layout.Lanes)
 	// before gives what a lane n counts before this one holds, and whether there is one.
 	before := func(r int, x []asm.Reg, n int) ([]asm.Reg, asm.Reg) {
 		if !c.reverse {
 			return c.shuffled(x, "up", asm.Int(n*bit), 0), c.a.Calc(asm.Pred, "setp.ge.u32", here, asm.Int(n))
 		}
-		has := c.a.Calc(asm.Pred, "setp.lt.u32", here, asm.Int(d.size-n))
-		return c.shuffled(x, "down", asm.Int(n*bit), 31), c.both(has, c.begins(r, n*d.stride, 0))
+		has := c.a.Calc(asm.Pred, "setp.lt.u32", here, asm.Int(d.Size-n))
+		return c.shuffled(x, "down", asm.Int(n*bit), 31), c.both(has, c.begins(r, n*d.Stride, 0))
 	}
 	for r, x := range c.totals {
-		for n := 1; n < d.size; n *= 2 {
+		for n := 1; n < d.Size; n *= 2 {
 			y, has := before(r, x, n)
 			x = c.choose(has, c.apply(y, x), x)
 		}
@@ -388,14 +378,14 @@ func (c *combining) joinLanes(d digit, wanted bool) {
 	if wanted {
 		last := c.a.Calc(asm.B32, "or.b32", lane, asm.Int(mask))
 		if c.reverse {
-			last = c.a.Calc(asm.B32, "and.b32", lane, asm.Int((lanes-1)&^mask))
+			last = c.a.Calc(asm.B32, "and.b32", lane, asm.Int((layout.Lanes-1)&^mask))
 		}
 		for r, x := range c.totals {
 			c.totals[r] = c.shuffled(x, "idx", last, 31)
 		}
 	}
-	c.now.lane = slices.Clone(c.now.lane)
-	c.now.lane[at] = digit{size: d.size}
+	c.now.Lane = slices.Clone(c.now.Lane)
+	c.now.Lane[at] = layout.Digit{Size: d.Size}
 }
 
 // shuffled exchanges elements among lanes: `up` and `down` by a number of lanes, `idx` with a lane.
@@ -408,19 +398,19 @@ func (c *combining) shuffled(xs []asm.Reg, mode string, by asm.Number, clamp int
 }
 
 // joinWarps combines blocks that warps hold: each writes its totals, each reads all.
-func (c *combining) joinWarps(d digit, wanted bool) {
+func (c *combining) joinWarps(d layout.Digit, wanted bool) {
 	bit, at := 1, 0
-	for c.now.warp[at] != d {
-		bit *= c.now.warp[at].size
+	for c.now.Warp[at] != d {
+		bit *= c.now.Warp[at].Size
 		at++
 	}
 	parts := c.gather(d, at)
-	c.now.warp = slices.Clone(c.now.warp)
-	c.now.warp[at] = digit{size: d.size}
+	c.now.Warp = slices.Clone(c.now.Warp)
+	c.now.Warp[at] = layout.Digit{Size: d.Size}
 	warp := c.a.Calc(asm.B32, "shr.u32", c.tid, asm.Int(5))
-	here := c.count(d, warp, bit, c.warps)
+	here := c.count(d, warp, bit, c.Warps)
 	for r := range c.totals {
-		order := make([]int, d.size)
+		order := make([]int, d.Size)
 		for q := range order {
 			order[q] = q
 		}
@@ -434,15 +424,15 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 			exists := asm.Reg{}
 			switch {
 			case c.reverse:
-				exists = c.begins(r, order[i]*d.stride, order[i]*d.stride)
+				exists = c.begins(r, order[i]*d.Stride, order[i]*d.Stride)
 			case c.values == nil:
-				exists = c.begins(r, q*d.stride, q*d.stride)
+				exists = c.begins(r, q*d.Stride, q*d.Stride)
 			}
 			if c.values != nil {
 				mine := c.a.Calc(asm.Pred, "setp.eq.u32", here, asm.Int(q))
 				prefix = c.choose(mine, total, prefix)
 			}
-			if i == d.size-2 && !wanted {
+			if i == d.Size-2 && !wanted {
 				break
 			}
 			otherwise := total
@@ -457,7 +447,7 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 		}
 		has := c.a.Calc(asm.Pred, "setp.ne.u32", here, asm.Int(order[0]))
 		if c.reverse { // what comes before is the block behind this one
-			next := c.a.Calc(asm.B32, "mad.lo.s32", here, asm.Int(d.stride), asm.Int(d.stride))
+			next := c.a.Calc(asm.B32, "mad.lo.s32", here, asm.Int(d.Stride), asm.Int(d.Stride))
 			has = c.both(has, c.beginsAt(r, next))
 		}
 		for v, b := range c.block {
@@ -471,7 +461,7 @@ func (c *combining) joinWarps(d digit, wanted bool) {
 // beginsAt is begins, moved by a number of positions in a register.
 func (c *combining) beginsAt(r int, by asm.Reg) asm.Reg {
 	a := c.axis
-	at := c.a.Add(by, asm.Int(c.now.regCoord(r, a)))
+	at := c.a.Add(by, asm.Int(c.now.RegCoord(r, a)))
 	if c.partial(a) {
 		left := c.left(c.now, a)
 		return c.a.Calc(asm.Pred, "setp.gt.s32", left, at)
@@ -481,27 +471,27 @@ func (c *combining) beginsAt(r int, by asm.Reg) asm.Reg {
 }
 
 // gather gives the totals of all warps along a digit, by its count and by register.
-func (c *combining) gather(d digit, at int) [][][]asm.Reg {
-	part := &ir.Axis{Name: "part", Kind: ir.Whole, Len: int64(d.size), Extent: int64(d.size)}
+func (c *combining) gather(d layout.Digit, at int) [][][]asm.Reg {
+	part := &ir.Axis{Name: "part", Kind: ir.Whole, Len: int64(d.Size), Extent: int64(d.Size)}
 	rest := &ir.Axis{Name: "rest", Kind: ir.Whole} // the blocks that this digit leaves apart
-	swap := func(ds []digit) []digit {
+	swap := func(ds []layout.Digit) []layout.Digit {
 		out := slices.Clone(ds)
 		for i, g := range out {
 			switch {
 			case g == d:
-				out[i] = digit{part, 1, d.size}
-			case g.axis == c.axis:
-				out[i] = digit{rest, g.stride / (d.stride * d.size), g.size}
+				out[i] = layout.Digit{Axis: part, Stride: 1, Size: d.Size}
+			case g.Axis == c.axis:
+				out[i] = layout.Digit{Axis: rest, Stride: g.Stride / (d.Stride * d.Size), Size: g.Size}
 			}
 		}
 		return out
 	}
-	from := layout{swap(c.now.reg), swap(c.now.lane), swap(c.now.warp)}
-	to := layout{append([]digit{{part, 1, d.size}}, from.reg...), from.lane, slices.Clone(from.warp)}
-	to.warp[at] = digit{size: d.size}
-	axes, ext := []*ir.Axis{part}, []int{d.size}
+	from := layout.Layout{Reg: swap(c.now.Reg), Lane: swap(c.now.Lane), Warp: swap(c.now.Warp)}
+	to := layout.Layout{Reg: append([]layout.Digit{{Axis: part, Stride: 1, Size: d.Size}}, from.Reg...), Lane: from.Lane, Warp: slices.Clone(from.Warp)}
+	to.Warp[at] = layout.Digit{Size: d.Size}
+	axes, ext := []*ir.Axis{part}, []int{d.Size}
 	for _, a := range append(ir.Without(c.op.Combined(), c.op.Over), rest) {
-		n := from.physical(a)
+		n := from.Physical(a)
 		if a == rest {
 			if n == 1 {
 				continue
@@ -510,14 +500,14 @@ func (c *combining) gather(d digit, at int) [][][]asm.Reg {
 		}
 		axes, ext = append(axes, a), append(ext, n)
 	}
-	out := make([][][]asm.Reg, d.size)
+	out := make([][][]asm.Reg, d.Size)
 	for q := range out {
 		out[q] = make([][]asm.Reg, len(c.totals))
 	}
 	var tiles []*sharedTile
 	for i, e := range c.types {
 		t := newShared(e, axes, ext, false)
-		t.buffer = c.allocate(t.bytes(), "combining "+valueName(c.op.Results[0])+" over warps")
+		t.buffer = c.allocate(t.Bytes(), "combining "+block.ValueName(c.op.Results[0])+" over warps")
 		xs := make([]asm.Reg, len(c.totals))
 		for r, x := range c.totals {
 			xs[r] = x[i]
@@ -529,7 +519,7 @@ func (c *combining) gather(d digit, at int) [][][]asm.Reg {
 		got := c.fetchTile(t, to)
 		for r := range c.totals {
 			for q := range out {
-				out[q][r] = append(out[q][r], got[r*d.size+q])
+				out[q][r] = append(out[q][r], got[r*d.Size+q])
 			}
 		}
 	}

@@ -1,7 +1,9 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -22,7 +24,7 @@ func (k *kernel) loop(op *ir.Op) {
 	}
 	inits := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Args[2:] {
-		inits[i] = k.get(v, k.home[body.Params[i+1]])
+		inits[i] = k.get(v, k.Homes[body.Params[i+1]])
 	}
 	if shared {
 		k.sharing = op
@@ -54,7 +56,7 @@ func (k *kernel) loop(op *ir.Op) {
 		for _, r := range carried[i] {
 			k.a.Changes(r)
 		}
-		k.hold(v, k.home[body.Params[i+1]], carried[i])
+		k.hold(v, k.Homes[body.Params[i+1]], carried[i])
 	}
 }
 
@@ -69,7 +71,7 @@ func (k *kernel) bounds(x *ir.Axis, from, to *ir.Value) (lo, hi asm.Reg) {
 		if !k.notNegative(from) {
 			lo = k.a.Calc(lo.Class, lo.Class.Signed("max"), lo, asm.Int(0))
 		}
-		if !withinDim(to, x.Dim) {
+		if !block.WithinDim(to, x.Dim) {
 			hi = k.a.Calc(hi.Class, hi.Class.Signed("min"), hi, k.size(x.Dim))
 		}
 	}
@@ -89,7 +91,7 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 	// Steps whose range exists as a whole need no masks; the last one, when it may
 	// have fewer positions, is a copy of the body with them.
 	end := hi
-	split := op.Axis != nil && k.ragged(op.Axis)
+	split := op.Axis != nil && k.Ragged(op.Axis)
 	if split {
 		end = a.Op(hi.Class, hi.Class.Signed("sub"), hi, asm.Int(step-1))
 	}
@@ -123,7 +125,7 @@ func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, pos
 	last := a.Op(c, c.Signed("sub"), a.Op(c, c.Signed("sub"), hi, lo), asm.Int(1))
 	last = a.Op(c, c.Signed("mul.lo"), a.Op(c, c.Signed("div"), last, asm.Int(step)), asm.Int(step))
 	a.Set(position, c.Signed("add"), lo, last)
-	if k.ragged(op.Axis) {
+	if k.Ragged(op.Axis) {
 		k.step(op, stages, carried, position, hi, begin, false)
 		k.assumeTouched()
 		begin = a.Here()
@@ -146,9 +148,9 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 		}
 	}
 	k.assumeTouched()
-	k.hold(body.Params[0], uniform(k.warps), []asm.Reg{position})
+	k.hold(body.Params[0], layout.Uniform(k.Warps), []asm.Reg{position})
 	for i, p := range body.Params[1:] {
-		k.hold(p, k.home[p], carried[i])
+		k.hold(p, k.Homes[p], carried[i])
 	}
 	step := int64(1)
 	if op.Axis != nil {
@@ -159,7 +161,7 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 	k.block(body)
 	next := make([][]asm.Reg, len(carried))
 	for i, v := range body.Yield {
-		next[i] = k.get(v, k.home[body.Params[i+1]])
+		next[i] = k.get(v, k.Homes[body.Params[i+1]])
 	}
 	k.moveAll(carried, next)
 	stages.end()
@@ -244,14 +246,14 @@ func (k *kernel) hoist(loop *ir.Op) {
 		if op.Code == lang.OpDot || op.Code == lang.OpMma {
 			k.hoistOperands(op, inside)
 		}
-		if k.onDemand(op) {
+		if k.OnDemand(op) {
 			return true
 		}
 		for i, v := range op.Args {
-			if inside[v] || k.cheap(v) || k.dependsOn(v, inside) {
+			if inside[v] || k.Cheap(v) || k.dependsOn(v, inside) {
 				continue
 			}
-			if want, ok := k.wanted(op, i); ok {
+			if want, ok := k.Wanted(op, i); ok {
 				k.get(v, want)
 			}
 		}
@@ -264,7 +266,7 @@ func (k *kernel) dependsOn(v *ir.Value, set map[*ir.Value]bool) bool {
 	if set[v] {
 		return true
 	}
-	if v.Def == nil || !k.onDemand(v.Def) {
+	if v.Def == nil || !k.OnDemand(v.Def) {
 		return false
 	}
 	for _, x := range v.Def.Args {
@@ -295,7 +297,7 @@ func (k *kernel) branch(op *ir.Op) {
 	other, end := a.Label(), a.Label()
 	out := make([][]asm.Reg, len(op.Results))
 	for i, v := range op.Results {
-		out[i] = a.Regs(elem.ClassOf(v.Type.DType), k.home[v].regs())
+		out[i] = a.Regs(elem.ClassOf(v.Type.DType), k.Homes[v].Regs())
 	}
 	begin := a.Here()
 	a.Unless(cond).Do("bra.uni", other)
@@ -304,7 +306,7 @@ func (k *kernel) branch(op *ir.Op) {
 		k.assumeTouched()
 		k.block(b)
 		for j, v := range b.Yield {
-			for n, r := range k.get(v, k.home[op.Results[j]]) {
+			for n, r := range k.get(v, k.Homes[op.Results[j]]) {
 				k.a.Move(out[j][n], r)
 			}
 		}
@@ -318,6 +320,6 @@ func (k *kernel) branch(op *ir.Op) {
 	a.Place(end)
 	k.assumeTouched()
 	for i, v := range op.Results {
-		k.hold(v, k.home[v], out[i])
+		k.hold(v, k.Homes[v], out[i])
 	}
 }

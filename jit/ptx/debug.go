@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
@@ -24,7 +25,7 @@ type debugOutput struct {
 
 // startDebugOutput finds the block's area, in the entry section. Numbers are the block's along each axis of the grid.
 func (k *kernel) startDebugOutput(axes []*ir.Axis, numbers []asm.Reg) {
-	if !k.f.HasDebug() {
+	if !k.Func.HasDebug() {
 		return
 	}
 	a, s := k.a, &k.debug
@@ -45,14 +46,14 @@ func (k *kernel) startDebugOutput(axes []*ir.Axis, numbers []asm.Reg) {
 		a.Set(first, "ld.global.u64", asm.At(s.base).Plus(ir.DebugFirst))
 		s.room = a.Op(asm.Pred, "setp.lt.u32", s.block, areas)
 		s.area = a.Op(asm.B64, "mad.wide.u32", s.block, s.share, a.Op(asm.B64, "add.s64", s.base, first))
-		s.table = a.Op(asm.B64, "mad.wide.u32", s.block, asm.Int(ir.DebugWord), a.Op(asm.B64, "add.s64", s.base, asm.Int(k.f.DebugTable())))
+		s.table = a.Op(asm.B64, "mad.wide.u32", s.block, asm.Int(ir.DebugWord), a.Op(asm.B64, "add.s64", s.base, asm.Int(k.Func.DebugTable())))
 		s.said = a.Op(asm.B32, "mov.b32", asm.Int(0))
 	})
 }
 
 // site is the number of a print or an assert.
 func (k *kernel) site(op *ir.Op) int {
-	for i, s := range k.f.Sites() {
+	for i, s := range k.Func.Sites() {
 		if s == op {
 			return i + 1
 		}
@@ -61,23 +62,11 @@ func (k *kernel) site(op *ir.Op) int {
 	return 0
 }
 
-// debugLayout is the layout in which a print takes a tile.
-func (k *kernel) debugLayout(v *ir.Value) layout {
-	if v.Type.IsScalar() {
-		return uniform(k.warps)
-	}
-	if l, ok := k.home[v]; ok && !k.cheap(v) {
-		return l
-	}
-	axes := reversed(v.Type.Axes)
-	return blocked(axes, extents(axes), 1, k.warps)
-}
-
 // printed is an argument of a print: where its elements go in the record.
 type printed struct {
 	v    *ir.Value
 	axes []*ir.Axis // in the order of declaration
-	l    layout
+	l    layout.Layout
 	regs []asm.Reg
 	at   asm.Number // its first word
 	// By axis: how many positions there are, how many of these the tile has, how many are shown and how many are not.
@@ -137,7 +126,7 @@ func (p *printed) place(k *kernel, r int) (asm.Number, asm.Reg) {
 	var at asm.Number = asm.Int(0)
 	var visible asm.Reg
 	for i, a := range p.axes {
-		rel := k.a.Add(k.threadCoord(p.l, a), asm.Int(p.l.regCoord(r, a)))
+		rel := k.a.Add(k.threadCoord(p.l, a), asm.Int(p.l.RegCoord(r, a)))
 		if p.hidden[i] != asm.Int(0) {
 			here := k.a.Register(rel)
 			front := k.a.Calc(asm.Pred, "setp.lt.s32", here, asm.Int(ir.ShownEdge))
@@ -156,7 +145,7 @@ func (k *kernel) print(op *ir.Op) {
 	var size asm.Number = asm.Int(1) // words: first the site
 	var args []*printed
 	for _, v := range op.Args {
-		p := &printed{v: v, axes: k.f.InOrder(v.Type.Axes), l: k.debugLayout(v), at: size}
+		p := &printed{v: v, axes: k.Func.InOrder(v.Type.Axes), l: k.DebugLayout(v), at: size}
 		p.regs = k.get(v, p.l)
 		p.measure(k)
 		size = k.a.Add(size, p.words(k))

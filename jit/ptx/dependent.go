@@ -1,7 +1,9 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -13,7 +15,7 @@ import (
 // else. (Loads to registers would not do: the assembler moves them to where they are used, behind the wait.)
 
 // dependent reports a kernel that may begin before what it reads is there.
-func (k *kernel) dependent() bool { return k.f.Dependent && k.target.Has(target.DependentLaunch) }
+func (k *kernel) dependent() bool { return k.Func.Dependent && k.Target.Has(target.DependentLaunch) }
 
 // waitForLaunchBefore lets the launch that follows begin, loads what does not depend on the launches before, and waits until
 // these have ended and what they wrote can be read. The launch that follows waits likewise, so it may begin at once: its
@@ -40,25 +42,25 @@ const mostAhead = 100 << 10
 
 // loadAhead asks for the constants that the kernel loads outside of loops and branches, by addresses that it knows.
 func (k *kernel) loadAhead() {
-	if !k.target.Has(target.CpAsync) {
+	if !k.Target.Has(target.CpAsync) {
 		return
 	}
 	total := 0
-	for _, op := range k.f.Body.Ops {
-		if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || op.Result().Type.IsScalar() || k.onDemand(op) {
+	for _, op := range k.Func.Body.Ops {
+		if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || op.Result().Type.IsScalar() || k.OnDemand(op) {
 			continue
 		}
-		l := k.home[op.Result()]
+		l := k.Homes[op.Result()]
 		groups, n, ok := k.known(op, l)
 		bytes := n * op.Tensor.DType.Size()
-		size := len(groups) * bytes * k.warps * lanes
+		size := len(groups) * bytes * k.Warps * layout.Lanes
 		if !ok || bytes < 4 || total+size > mostAhead {
 			continue
 		}
 		total += size
 		k.a.Loc(op.At)
 		k.a.Comment("ahead: %s", describe(op))
-		e := &ahead{buffer: k.allocate(size, "loading ahead "+valueName(op.Result())), groups: groups, n: n}
+		e := &ahead{buffer: k.allocate(size, "loading ahead "+block.ValueName(op.Result())), groups: groups, n: n}
 		from := k.addressing(op, l)
 		name := "cp.async.ca.shared.global"
 		if bytes == 16 {
@@ -79,35 +81,35 @@ func (k *kernel) loadAhead() {
 }
 
 // known gives how a load's neighbours go together, and whether its addresses follow from what every thread knows at the start.
-func (k *kernel) known(op *ir.Op, l layout) (groups [][]int, n int, ok bool) {
-	dims := k.access(op)
+func (k *kernel) known(op *ir.Op, l layout.Layout) (groups [][]int, n int, ok bool) {
+	dims := k.Access(op)
 	for _, d := range dims {
-		if d.gather {
+		if d.Gather {
 			return nil, 0, false
 		}
-		for _, s := range d.affine.scalars {
-			if !k.early(s.value) {
+		for _, s := range d.Affine.Scalars {
+			if !k.early(s.Value) {
 				return nil, 0, false
 			}
-			k.provide(s.value)
+			k.provide(s.Value)
 		}
 	}
-	c := contiguous(dims)
-	groups, n = l.groups(c, k.laneAligned(l, c, k.vector(op.Tensor, dims, c)))
+	c := block.Contiguous(dims)
+	groups, n = l.Groups(c, k.laneAligned(l, c, k.Vector(op.Tensor, dims, c)))
 	return groups, n, true
 }
 
 // own is where a thread's group number i lies: threads beside each other, so that their accesses share no banks.
 func (k *kernel) own(e *ahead, bytes, i int) asm.Addr {
 	base := k.a.Calc(asm.B32, "mad.lo.s32", k.tid, asm.Int(bytes), k.sharedBase())
-	return asm.At(base).Plus(e.buffer.at + i*bytes*k.warps*lanes)
+	return asm.At(base).Plus(e.buffer.at + i*bytes*k.Warps*layout.Lanes)
 }
 
 // loadedAhead gives the registers of a load that was asked for before the wait.
 func (k *kernel) loadedAhead(op *ir.Op, e *ahead) []asm.Reg {
 	k.a.Do("cp.async.wait_group", asm.Int(0))
 	t := op.Tensor
-	regs := make([]asm.Reg, k.home[op.Result()].regs())
+	regs := make([]asm.Reg, k.Homes[op.Result()].Regs())
 	for i, g := range e.groups {
 		got := k.fetch(t.DType, e.n, "ld.shared", asm.Reg{}, k.own(e, e.n*t.DType.Size(), i))
 		for j, r := range g {

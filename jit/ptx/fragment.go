@@ -2,9 +2,10 @@ package ptx
 
 import (
 	"fmt"
-	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -25,29 +26,21 @@ type staged struct {
 
 // stage finds the way to an operand: from the registers where a thread holds
 // what it needs, through shared memory otherwise.
-func (k *kernel) stage(c *contraction, arg int) staged {
-	v := c.op.Args[arg]
-	if regs := k.inRegisters(c, v, c.fragmentLayout(arg)); regs != nil {
+func (k *kernel) stage(c *block.Product, arg int) staged {
+	v := c.Op.Args[arg]
+	if regs := k.inRegisters(c, v, c.FragmentLayout(arg)); regs != nil {
 		return staged{regs: regs}
 	}
 	return staged{tile: k.operandTile(c, arg)}
 }
 
-// fragmentLayout is the layout of an operand's fragments.
-func (c *contraction) fragmentLayout(arg int) layout {
-	if arg == c.a {
-		return c.aLayout
-	}
-	return c.bLayout
-}
-
 // fragments reads a staged operand.
-func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
-	l, reps := c.fragmentLayout(arg), product(c.mReps)
-	if arg == c.b {
-		reps = product(c.nReps)
+func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
+	l, reps := c.FragmentLayout(arg), layout.Product(c.MReps)
+	if arg == c.B {
+		reps = layout.Product(c.NReps)
 	}
-	steps := product(c.kReps)
+	steps := layout.Product(c.KReps)
 	number := func(step, rep, batch int) int { return step + steps*(rep+reps*batch) }
 	if s.regs != nil {
 		return fragments{at: func(step, rep, batch int) []asm.Reg {
@@ -61,11 +54,11 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 	}
 	x := k.accessing(t, l)
 	return fragments{at: func(step, rep, batch int) []asm.Reg {
-		per := l.regs() / (steps * reps * volume(c.batch))
+		per := l.Regs() / (steps * reps * block.Volume(c.Batch))
 		first := number(step, rep, batch) * per
-		values := make([]asm.Reg, l.regs())
+		values := make([]asm.Reg, l.Regs())
 		for r := first; r < first+per; r++ {
-			values[r] = k.fetch(t.d, 1, "ld.shared", asm.Reg{}, x.at(r))[0]
+			values[r] = k.fetch(t.DType, 1, "ld.shared", asm.Reg{}, x.at(r))[0]
 		}
 		return k.packFragment(c, arg, l, values, number(step, rep, batch))
 	}}
@@ -73,13 +66,13 @@ func (k *kernel) fragments(c *contraction, arg int, s staged) fragments {
 
 // inRegisters finds a copy of an operand that every thread holds as the fragment
 // wants it, with the elements that do not exist along the depth replaced by 0.
-func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []asm.Reg {
+func (k *kernel) inRegisters(c *block.Product, v *ir.Value, l layout.Layout) []asm.Reg {
 	copies := k.copies(v)
-	if v.Def != nil && k.packedCast(v.Def) {
+	if v.Def != nil && k.PackedCast(v.Def) {
 		copies = append(copies, k.copies(v.Def.Args[0])...)
 	}
 	for _, h := range copies {
-		from, ok := h.layout.permutation(l, v.Type.Axes)
+		from, ok := h.layout.Permutation(l, v.Type.Axes)
 		if !ok {
 			continue
 		}
@@ -90,7 +83,7 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []asm.Reg {
 				continue
 			}
 			regs[i] = h.regs[r]
-			if m := k.mask(l, c.k, i); m.Valid() && !k.zeroPadded(v) {
+			if m := k.mask(l, c.K, i); m.Valid() && !k.zeroPadded(v) {
 				regs[i] = k.selected(m, regs[i], elem.Zero(k.a, v.Type.DType))
 			}
 		}
@@ -102,11 +95,11 @@ func (k *kernel) inRegisters(c *contraction, v *ir.Value, l layout) []asm.Reg {
 // packFragment packs the elements of fragment number n as the instruction wants
 // them. Bits of a role without an axis are copies: the rows or columns that they
 // would name do not exist, and any value does.
-func (k *kernel) packFragment(c *contraction, arg int, l layout, values []asm.Reg, n int) []asm.Reg {
-	unit := c.unitBits(arg)
+func (k *kernel) packFragment(c *block.Product, arg int, l layout.Layout, values []asm.Reg, n int) []asm.Reg {
+	unit := c.UnitBits(arg)
 	per := 1
 	for _, b := range unit {
-		if b.axis != nil {
+		if b.Axis != nil {
 			per *= 2
 		}
 	}
@@ -114,124 +107,67 @@ func (k *kernel) packFragment(c *contraction, arg int, l layout, values []asm.Re
 	for i := range 1 << len(unit) {
 		r, scale := n*per, 1
 		for bit, b := range unit {
-			if b.axis != nil {
+			if b.Axis != nil {
 				r += i >> bit & 1 * scale
 				scale *= 2
 			}
 		}
 		elements = append(elements, values[r])
 	}
-	if c.mma.inRegister == 0 {
+	if c.MMA.InRegister == 0 {
 		return elements
 	}
-	per = 1 << c.mma.inRegister
+	per = 1 << c.MMA.InRegister
 	packed := make([]asm.Reg, len(elements)/per)
 	for i := range packed {
-		packed[i] = elem.PackFull(k.a, c.element(arg), elements[per*i:per*(i+1)])
+		packed[i] = elem.PackFull(k.a, c.Element(arg), elements[per*i:per*(i+1)])
 	}
 	return packed
 }
 
-// unitBits are the register bits of one fragment of an operand, low first.
-func (c *contraction) unitBits(arg int) []digit {
-	in := c.mma.inRegister
-	bits := append([]digit(nil), c.kBits[:in]...)
-	if arg == c.a {
-		bits = append(bits, c.mBits[3])
-	}
-	return append(bits, c.kBits[in+2:]...)
-}
-
 // operandTile puts an operand in shared memory, or finds it there.
-func (k *kernel) operandTile(c *contraction, arg int) *sharedTile {
-	v := c.op.Args[arg]
-	want := k.tileFor(c, arg)
+func (k *kernel) operandTile(c *block.Product, arg int) *sharedTile {
+	v := c.Op.Args[arg]
+	want := &sharedTile{Tile: *c.Tiles[arg]}
 	for s := k.scope; s != nil; s = s.parent {
 		for _, t := range s.tiles[v] {
-			if t.holds(want) {
+			if t.Holds(&want.Tile) {
 				return t
 			}
 		}
 	}
-	want.buffer = k.allocate(want.bytes(), "operand "+valueName(v))
-	k.fill(want, v, c.k)
+	want.buffer = k.allocate(want.Bytes(), "operand "+block.ValueName(v))
+	k.fill(want, v, c.K)
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want
-}
-
-// holds reports a tile that serves where want would.
-func (t *sharedTile) holds(want *sharedTile) bool {
-	if t.d != want.d || len(t.axes) != len(want.axes) || t.panels != want.panels || t.async != want.async {
-		return false
-	}
-	for i, a := range t.axes {
-		if want.axes[i] != a || want.ext[i] > t.ext[i] {
-			return false
-		}
-	}
-	return true
-}
-
-// tileFor is the shape of an operand in shared memory: contiguous as it is in
-// global memory, padded to the instruction's sizes.
-func (k *kernel) tileFor(c *contraction, arg int) *sharedTile {
-	v := c.op.Args[arg]
-	l := c.fragmentLayout(arg)
-	if c.wide {
-		return k.wideTile(c, arg)
-	}
-	axes := reversed(v.Type.Axes)
-	first := 0
-	if v.Def != nil && v.Def.Code == lang.OpLoad {
-		for i, a := range axes {
-			if a == contiguous(k.access(v.Def)) {
-				first = i
-			}
-		}
-	} else if c.mma.inRegister == 2 { // what is computed may as well lie as fragments want it
-		first = slices.Index(axes, c.k[0])
-	} else {
-		run := 0
-		for i, a := range axes {
-			if n := k.home[v].run(a, false)*64 + k.home[v].run(a, true); n > run {
-				first, run = i, n
-			}
-		}
-	}
-	axes[0], axes[first] = axes[first], axes[0]
-	ext := make([]int, len(axes))
-	for i, a := range axes {
-		ext[i] = l.physical(a)
-	}
-	return newShared(c.element(arg), axes, ext, true)
 }
 
 // fill writes a value to a tile, with 0 for what does not exist along the axes in
 // zeroed, and for what the layout in which the value is held does not reach.
 func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
-	if v.Def != nil && k.again(v) {
-		vec := k.sharedVector(t)
+	if v.Def != nil && k.Again(v) {
+		vec := t.Vector()
 		if v.Def.Code == lang.OpLoad {
-			if dims := k.access(v.Def); contiguous(dims) == t.contiguous() {
-				vec = min(vec, k.vector(v.Def.Tensor, dims, t.contiguous()))
+			if dims := k.Access(v.Def); block.Contiguous(dims) == t.Contiguous() {
+				vec = min(vec, k.Vector(v.Def.Tensor, dims, t.Contiguous()))
 			}
 		}
-		l := blocked(t.axes, t.ext, vec, k.warps)
+		l := layout.Blocked(t.Axes, t.Extents, vec, k.Warps)
 		k.write(t, v, l, k.recompute(v.Def, l), zeroed)
 		return
 	}
-	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
-		k.hold(v, k.home[v], k.elementwise(v.Def, k.home[v]))
+	if v.Def != nil && k.PackedCast(v.Def) && len(k.copies(v)) == 0 {
+		k.hold(v, k.Homes[v], k.elementwise(v.Def, k.Homes[v]))
 	}
 	copies := k.copies(v)
 	if len(copies) == 0 {
-		failf("operand %s is used before it is computed", valueName(v))
+		failf("operand %s is used before it is computed", block.ValueName(v))
 	}
 	h := copies[0]
 	// What the layout does not reach is 0: along zeroed axes it counts, and elsewhere
 	// it makes rows of the product that do not exist, on which functions branch.
-	for i, a := range t.axes {
-		if h.layout.physical(a) < t.ext[i] {
+	for i, a := range t.Axes {
+		if h.layout.Physical(a) < t.Extents[i] {
 			k.clear(t)
 			break
 		}
@@ -242,15 +178,15 @@ func (k *kernel) fill(t *sharedTile, v *ir.Value, zeroed []*ir.Axis) {
 // clear writes zeros to a whole tile.
 func (k *kernel) clear(t *sharedTile) {
 	k.writing(t.buffer)
-	bytes := &ir.Axis{Name: "byte", Kind: ir.Whole, Len: int64(t.bytes() / 4), Extent: int64(t.bytes() / 4)}
-	raw := newShared(lang.U32, []*ir.Axis{bytes}, []int{t.bytes() / 4}, false)
+	bytes := &ir.Axis{Name: "byte", Kind: ir.Whole, Len: int64(t.Bytes() / 4), Extent: int64(t.Bytes() / 4)}
+	raw := newShared(lang.U32, []*ir.Axis{bytes}, []int{t.Bytes() / 4}, false)
 	raw.buffer, raw.base = t.buffer, t.base
-	l := blocked(raw.axes, raw.ext, 4, k.warps)
+	l := layout.Blocked(raw.Axes, raw.Extents, 4, k.Warps)
 	x := k.accessing(raw, l)
 	zero := elem.Zero(k.a, lang.U32)
-	groups, _ := l.groups(bytes, k.laneAligned(l, bytes, k.sharedVector(raw)))
+	groups, _ := l.Groups(bytes, k.laneAligned(l, bytes, raw.Vector()))
 	for _, g := range groups {
-		p, ok := k.room(raw, raw.ext, l, g[0], k.owner(l))
+		p, ok := k.room(raw, raw.Extents, l, g[0], k.owner(l))
 		if !ok {
 			continue
 		}
@@ -262,86 +198,35 @@ func (k *kernel) clear(t *sharedTile) {
 	}
 }
 
-// matrices reads fragments by ldmatrix: each lane names a row of 16 bytes of one of
-// up to four 8x8 matrices. nil when the tile's chunks do not lie along a role as that
-// needs, and for doubles, of which a lane would get halves.
-func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
-	if c.across(arg) {
+// matrices reads fragments by ldmatrix; nil when the tile does not lie as that needs.
+func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, rep, batch int) []asm.Reg {
+	if c.Across(arg) {
 		return k.loadAcross(c, arg, t)
 	}
-	if c.mma.sum == lang.F64 {
+	m := c.Matrices(arg, &t.Tile)
+	if m == nil {
 		return nil
-	}
-	in := c.mma.inRegister
-	chunk := in + 2 // bits of a row of 16 bytes
-	rows, reps, warp := c.mBits, c.mReps, c.aWarp
-	if arg == c.b {
-		rows, reps, warp = c.nBits, c.nReps, c.bWarp
-	}
-	along := func(bits []digit) bool {
-		if len(bits) < chunk || t.ext[0]%(1<<chunk) != 0 {
-			return false
-		}
-		for i, b := range bits[:chunk] {
-			if b.axis != t.contiguous() || b.stride != 1<<i {
-				return false
-			}
-		}
-		return true
 	}
 	trans := ""
-	var lane []digit
-	high := c.kBits[in+2] // the depth's bit that tells the matrices of a fragment apart
-	switch {
-	case along(c.kBits):
-		lane = append(append([]digit(nil), rows[:3]...), high)
-		if arg == c.a {
-			lane = append(append([]digit(nil), rows[:4]...), high)
-		}
-	case in == 1 && along(rows):
+	if m.Transposed {
 		trans = ".trans"
-		lane = append(append([]digit(nil), c.kBits[:3]...), high)
-		if arg == c.a {
-			lane = append(append([]digit(nil), c.kBits[:3]...), rows[3], high)
-		}
-	default:
-		return nil
 	}
-	count, pair := 4, false
-	if arg == c.b {
-		count = 2
-		// Two neighbouring columns of tiles in one instruction, where there are as many.
-		if len(reps) > 0 && reps[0].size%2 == 0 {
-			d := reps[0]
-			lane = append(lane, digit{d.axis, d.stride, 2})
-			rest := append([]digit(nil), reps[1:]...)
-			if d.size > 2 {
-				rest = append([]digit{{d.axis, d.stride * 2, d.size / 2}}, rest...)
-			}
-			reps = rest
-			count, pair = 4, true
-		} else {
-			lane = append(lane, digit{size: 2})
-		}
-	}
-	l := layout{lane: lane, warp: warp}
-	l.reg = append(append(append(l.reg, c.kReps...), reps...), c.batchDigits()...)
-	x := k.accessing(t, l)
-	steps, nReps := product(c.kReps), product(reps)
+	x := k.accessing(t, m.Layout)
+	steps, reps := layout.Product(c.KReps), m.Reps
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		which := rep
-		if pair {
+		if m.Paired {
 			which /= 2
 		}
-		r := step + steps*(which+nReps*batch)
+		r := step + steps*(which+reps*batch)
 		regs, ok := loaded[r]
 		if !ok {
-			regs = k.a.Regs(asm.B32, count)
-			k.a.Set(asm.List(regs), fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", count, trans), x.at(r))
+			regs = k.a.Regs(asm.B32, m.Count)
+			k.a.Set(asm.List(regs), fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", m.Count, trans), x.at(r))
 			loaded[r] = regs
 		}
-		if pair {
+		if m.Paired {
 			regs = regs[rep%2*2 : rep%2*2+2]
 		}
 		return k.asElements(c, regs)
@@ -349,8 +234,8 @@ func (k *kernel) matrices(c *contraction, arg int, t *sharedTile) func(step, rep
 }
 
 // asElements gives tf32 fragments as floats, as the rounding takes them.
-func (k *kernel) asElements(c *contraction, regs []asm.Reg) []asm.Reg {
-	if c.mma.inRegister > 0 {
+func (k *kernel) asElements(c *block.Product, regs []asm.Reg) []asm.Reg {
+	if c.MMA.InRegister > 0 {
 		return regs
 	}
 	out := make([]asm.Reg, len(regs))
@@ -363,16 +248,16 @@ func (k *kernel) asElements(c *contraction, regs []asm.Reg) []asm.Reg {
 // hoistOperands brings to shared memory, before a loop, the operands of a
 // contraction in it that do not change there.
 func (k *kernel) hoistOperands(op *ir.Op, inside map[*ir.Value]bool) {
-	c := k.products[op]
+	c := k.Products[op]
 	for arg, v := range op.Args[:2] {
 		if inside[v] || k.dependsOn(v, inside) {
 			continue
 		}
-		if c.mma == nil {
-			k.simtTile(c, arg)
+		if c.MMA == nil {
+			k.inShared(c, arg)
 			continue
 		}
-		if k.inRegisters(c, v, c.fragmentLayout(arg)) == nil {
+		if k.inRegisters(c, v, c.FragmentLayout(arg)) == nil {
 			k.operandTile(c, arg)
 		}
 	}

@@ -1,8 +1,6 @@
 package ptx
 
 import (
-	"fmt"
-
 	"tilec/jit/ir"
 )
 
@@ -35,35 +33,4 @@ func (k *kernel) eviction(op *ir.Op, mnemonic string) string {
 		k.hinted[op] += "; " + late
 	}
 	return suffix
-}
-
-// deepen gives the pipeline the stages that one of its loads asks for, and says what became of the hints.
-func (p *pipeline) deepen() {
-	asked := 0
-	for _, x := range p.items {
-		asked = max(asked, int(x.load.Hint.Latency))
-	}
-	if asked > 0 {
-		p.stages = max(asked, 2)
-		p.ahead = p.stages - 1
-	}
-	for _, x := range p.items {
-		h := x.load.Hint
-		if !h.Given() {
-			continue
-		}
-		text := fmt.Sprintf("cp.async in %d stages", p.stages)
-		if p.ring != nil {
-			text = fmt.Sprintf("TMA in %d stages", p.stages)
-		}
-		// A copy could be given an L2 policy, but the driver's compiler makes an instruction
-		// of it (cp.async with createpolicy's result) that an H200 finds illegal, as fuzzing showed.
-		switch {
-		case h.Cache == "no_allocate" && x.vec*x.tile.d.Size() == 16:
-			text += ", past the L1 cache as " + h.Cache + " wants it"
-		case h.Cache != "":
-			text += fmt.Sprintf("; %s has no effect on a copy that runs ahead", h.Cache)
-		}
-		p.k.hinted[x.load] = text
-	}
 }

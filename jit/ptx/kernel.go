@@ -1,9 +1,11 @@
 package ptx
 
 import (
-	"fmt"
+	"maps"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/plan"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/target"
@@ -12,23 +14,12 @@ import (
 
 // kernel is the state of lowering one Func.
 type kernel struct {
-	f      *ir.Func
-	plan   *plan.Plan
-	target target.Machine
-	a      *asm.Builder
-	warps  int
+	// Program is what has been decided.
+	*block.Program
+	plan *plan.Plan
+	a    *asm.Builder
 
-	uses map[*ir.Value][]use
-	// prices and multiples remember what is asked of a value again and again.
-	prices    map[priced]int
-	multiples map[*ir.Value]int64
-	loops     map[*ir.Axis][]*ir.Op
-	home      map[*ir.Value]layout
-	// products are the contractions, with their layouts.
-	products map[*ir.Op]*contraction
-
-	// split is over how many blocks of a cluster axes are divided, 0 for none; sharing is the loop over such an axis around.
-	split   int
+	// sharing is the loop around over an axis that blocks of a cluster divide.
 	sharing *ir.Op
 	// hinted says what became of the hints of accesses.
 	hinted map[*ir.Op]string
@@ -43,26 +34,15 @@ type kernel struct {
 	produced map[*ir.Op]*pipeline
 	producer asm.Code
 	consume  asm.Label
-	// producing: the block has a producer beside the warps that compute.
-	producing bool
-	maps      []*TensorMap
 	// ahead are the loads that were asked for before the wait for the launches before.
 	ahead map[*ir.Op]*ahead
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
-	// revisited are the tensors that a loop may write at one place in several steps.
-	revisited map[*ir.Tensor]bool
-}
-
-// use is one operand of an operation.
-type use struct {
-	op  *ir.Op
-	arg int
 }
 
 // held is a value in registers, in one layout.
 type held struct {
-	layout layout
+	layout layout.Layout
 	regs   []asm.Reg
 }
 
@@ -76,26 +56,13 @@ type scope struct {
 	mark   int // top of the shared arena when the scope began
 }
 
-func newKernel(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
+func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		f: f, plan: p, target: t, a: asm.New(t), warps: p.Warps,
-		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
-		uses: map[*ir.Value][]use{}, loops: map[*ir.Axis][]*ir.Op{}, home: map[*ir.Value]layout{},
-		products: map[*ir.Op]*contraction{}, produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, revisited: revisited(f), hinted: map[*ir.Op]string{}, ahead: map[*ir.Op]*ahead{},
+		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), ahead: map[*ir.Op]*ahead{},
 	}
-	k.split = splitOver(f)
 	k.root = k.newScope()
 	k.scope = k.root
-	f.Walk(func(op *ir.Op) bool {
-		for i, v := range op.Args {
-			k.uses[v] = append(k.uses[v], use{op, i})
-		}
-		if op.Code == lang.OpFor && op.Axis != nil {
-			k.loops[op.Axis] = append(k.loops[op.Axis], op)
-		}
-		return true
-	})
 	return k
 }
 
@@ -119,7 +86,7 @@ func (k *kernel) pop() {
 }
 
 // hold records a value's registers.
-func (k *kernel) hold(v *ir.Value, l layout, regs []asm.Reg) {
+func (k *kernel) hold(v *ir.Value, l layout.Layout, regs []asm.Reg) {
 	k.scope.values[v] = append(k.scope.values[v], held{l, regs})
 }
 
@@ -134,22 +101,21 @@ func (k *kernel) copies(v *ir.Value) []held {
 
 // lower emits the whole kernel.
 func (k *kernel) lower() {
-	k.assign()
 	k.a.AtEntry(func() {
 		k.tid = k.a.Op(asm.B32, "mov.u32", asm.Thread)
 	})
-	for _, p := range k.f.Params() {
+	for _, p := range k.Func.Params() {
 		if p.Kind == ir.ParamScalar {
-			k.hold(p.Scalar, uniform(k.warps), []asm.Reg{k.scalarParam(p)})
+			k.hold(p.Scalar, layout.Uniform(k.Warps), []asm.Reg{k.scalarParam(p)})
 		}
 	}
-	k.grid()
+	k.number()
 	k.waitForLaunchBefore()
-	k.planProducer()
+	k.startProducer()
 	k.push(0)
 	k.body()
 	k.a.Do("ret")
-	if k.producing {
+	if k.Producing {
 		k.inProducer(func() {
 			k.a.Do("ret")
 			k.a.Place(k.consume)
@@ -158,16 +124,11 @@ func (k *kernel) lower() {
 }
 
 // body emits the kernel's body: twice where whole blocks can do without masks
-// and the last ones cannot. Products mask only outside their loops, so once is enough.
+// and the last ones cannot.
 func (k *kernel) body() {
-	var ragged []*ir.Axis
-	for _, x := range k.f.Grid() {
-		if k.ragged(x) {
-			ragged = append(ragged, x)
-		}
-	}
-	if len(ragged) == 0 || len(k.products) > 0 {
-		k.block(k.f.Body)
+	ragged := k.RaggedGrid
+	if len(ragged) == 0 {
+		k.block(k.Func.Body)
 		return
 	}
 	a := k.a
@@ -187,7 +148,7 @@ func (k *kernel) body() {
 		k.setAxis(x, k.state(x).start, ends[i])
 		k.state(x).full = true
 	}
-	k.block(k.f.Body)
+	k.block(k.Func.Body)
 	begin = k.a.Begin()
 	k.pop()
 	a.Do("bra.uni", done)
@@ -195,7 +156,7 @@ func (k *kernel) body() {
 	a.Comment("some do not")
 	k.push(begin)
 	k.assumeTouched()
-	k.block(k.f.Body)
+	k.block(k.Func.Body)
 	k.pop()
 	a.Place(done)
 }
@@ -217,20 +178,20 @@ func (k *kernel) block(b *ir.Block) {
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
 	k.a.Loc(op.At)
-	if k.onDemand(op) {
+	if k.OnDemand(op) {
 		return
 	}
 	k.a.Comment("%s", describe(op))
 	if op.Code.Row().Elementwise {
 		v := op.Result()
-		k.hold(v, k.home[v], k.elementwise(op, k.home[v]))
+		k.hold(v, k.Homes[v], k.elementwise(op, k.Homes[v]))
 		return
 	}
 	lower, ok := structural[op.Code]
 	if !ok {
 		failf("operation %s has no PTX form", op.Code)
 	}
-	if k.split > 1 && k.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) {
+	if k.Split > 1 && k.sharing == nil && op.Code.Row().Effect == lang.Writes && (op.Tensor == nil || !op.Tensor.Scratch) {
 		k.onlyFirst(func() { lower(k, op) })
 		return
 	}
@@ -286,7 +247,7 @@ func describe(op *ir.Op) string {
 		if i > 0 {
 			s += ", "
 		}
-		s += valueName(r)
+		s += block.ValueName(r)
 	}
 	if s != "" {
 		s += " = "
@@ -296,7 +257,7 @@ func describe(op *ir.Op) string {
 		s += " " + op.Tensor.Name
 	}
 	for _, v := range op.Args {
-		s += " " + valueName(v)
+		s += " " + block.ValueName(v)
 	}
 	for _, a := range op.Over {
 		s += " over " + a.Name
@@ -305,11 +266,4 @@ func describe(op *ir.Op) string {
 		s += " : " + op.Result().Type.String()
 	}
 	return s
-}
-
-func valueName(v *ir.Value) string {
-	if v.Name != "" {
-		return fmt.Sprintf("%%%d(%s)", v.ID, v.Name)
-	}
-	return fmt.Sprintf("%%%d", v.ID)
 }

@@ -36,8 +36,7 @@ func compile(t testing.TB, f *ir.Func, p *plan.Plan, machine string) *Module {
 	require.NoError(t, p.Apply(f))
 	m, err := Compile(f, p, tg)
 	require.NoError(t, err)
-	k := newKernel(expandTopK(f), p, tg)
-	k.lower()
+	k := lowered(f, p, tg)
 	require.NoError(t, k.a.Check(k.producer))
 	return m
 }

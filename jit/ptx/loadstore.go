@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -14,10 +16,10 @@ import (
 func (k *kernel) loadOp(op *ir.Op) {
 	v := op.Result()
 	if e := k.ahead[op]; e != nil {
-		k.hold(v, k.home[v], k.loadedAhead(op, e))
+		k.hold(v, k.Homes[v], k.loadedAhead(op, e))
 		return
 	}
-	k.hold(v, k.home[v], k.load(op, k.home[v]))
+	k.hold(v, k.Homes[v], k.load(op, k.Homes[v]))
 }
 
 // word describes how n elements of a type travel: as count registers of a class.
@@ -90,12 +92,12 @@ func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to 
 
 // load emits a load for a result in the layout l. Elements that do not exist are
 // not read and become 0; those that a checked index puts outside become the else value.
-func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
+func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	t, axes := op.Tensor, op.Result().Type.Axes
 	k.orderRead(t)
 	x := k.addressing(op, l)
-	c := contiguous(x.dims)
-	groups, n := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	c := block.Contiguous(x.dims)
+	groups, n := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 	mnemonic := "ld.global"
 	if t.ReadOnly() && (t.Constant || !k.dependent()) {
 		mnemonic = "ld.global.nc" // the assembler may move this before the wait for the launch before
@@ -103,9 +105,9 @@ func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg
 	if e := op.Else(); e != nil {
-		other = k.get(e, l.slice(e.Type.Axes))
+		other = k.get(e, l.Slice(e.Type.Axes))
 	}
-	regs := make([]asm.Reg, l.regs())
+	regs := make([]asm.Reg, l.Regs())
 	for _, g := range groups {
 		inside := x.inside(g[0])
 		p := k.both(k.mask(l, axes, g[0]), inside)
@@ -113,7 +115,7 @@ func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 		for i, r := range g {
 			regs[r] = got[i]
 			if other != nil {
-				regs[r] = k.selected(inside, got[i], other[l.project(r, op.Else().Type.Axes)])
+				regs[r] = k.selected(inside, got[i], other[l.Project(r, op.Else().Type.Axes)])
 			}
 		}
 	}
@@ -121,10 +123,10 @@ func (k *kernel) load(op *ir.Op, l layout) []asm.Reg {
 }
 
 // laneAligned lowers a vector width until every thread's first element along c is a multiple of it.
-func (k *kernel) laneAligned(l layout, c *ir.Axis, v int) int {
-	for _, ds := range [][]digit{l.lane, l.warp} {
+func (k *kernel) laneAligned(l layout.Layout, c *ir.Axis, v int) int {
+	for _, ds := range [][]layout.Digit{l.Lane, l.Warp} {
 		for _, d := range ds {
-			for d.axis == c && c != nil && d.stride%v != 0 {
+			for d.Axis == c && c != nil && d.Stride%v != 0 {
 				v /= 2
 			}
 		}
@@ -142,30 +144,30 @@ func (k *kernel) storeOp(op *ir.Op) {
 		return
 	}
 	t, v := op.Tensor, op.Stored()
-	l := k.storeLayout(op)
-	axes := indexAxes(op)
-	values := k.unrounded(v, l.slice(v.Type.Axes))
+	l := k.StoreLayout(op)
+	axes := block.IndexAxes(op)
+	values := k.unrounded(v, l.Slice(v.Type.Axes))
 	k.orderWrite(t)
 	x := k.addressing(op, l)
-	c := contiguous(x.dims)
-	groups, _ := l.groups(c, k.laneAligned(l, c, k.vector(t, x.dims, c)))
+	c := block.Contiguous(x.dims)
+	groups, _ := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
 	for _, g := range groups {
 		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		xs := make([]asm.Reg, len(g))
 		for i, r := range g {
-			xs[i] = values[l.project(r, v.Type.Axes)]
+			xs[i] = values[l.Project(r, v.Type.Axes)]
 		}
 		k.put(t.DType, xs, mnemonic, p, x.at(g[0]).addr())
 	}
 }
 
 // unrounded gives a value that is about to be packed: before a conversion that packing does anyway, where that is at hand.
-func (k *kernel) unrounded(v *ir.Value, want layout) []asm.Reg {
-	if v.Def != nil && k.packedCast(v.Def) && len(k.copies(v)) == 0 {
+func (k *kernel) unrounded(v *ir.Value, want layout.Layout) []asm.Reg {
+	if v.Def != nil && k.PackedCast(v.Def) && len(k.copies(v)) == 0 {
 		for _, h := range k.copies(v.Def.Args[0]) {
-			if from, ok := h.layout.permutation(want, v.Type.Axes); ok {
+			if from, ok := h.layout.Permutation(want, v.Type.Axes); ok {
 				regs := make([]asm.Reg, len(from))
 				for i, r := range from {
 					regs[i] = h.regs[max(r, 0)]
@@ -173,28 +175,28 @@ func (k *kernel) unrounded(v *ir.Value, want layout) []asm.Reg {
 				return regs
 			}
 		}
-		k.hold(v, k.home[v], k.elementwise(v.Def, k.home[v]))
+		k.hold(v, k.Homes[v], k.elementwise(v.Def, k.Homes[v]))
 	}
 	return k.get(v, want)
 }
 
 // owner is the predicate of the first of the threads that hold copies; no register when there are none.
-func (k *kernel) owner(l layout) asm.Reg {
+func (k *kernel) owner(l layout.Layout) asm.Reg {
 	mask, at := 0, 0
-	scan := func(ds []digit) {
+	scan := func(ds []layout.Digit) {
 		for _, d := range ds {
 			bits := 0
-			for 1<<bits < d.size {
+			for 1<<bits < d.Size {
 				bits++
 			}
-			if d.axis == nil {
+			if d.Axis == nil {
 				mask |= (1<<bits - 1) << at
 			}
 			at += bits
 		}
 	}
-	scan(l.lane)
-	scan(l.warp)
+	scan(l.Lane)
+	scan(l.Warp)
 	if mask == 0 {
 		return asm.Reg{}
 	}
@@ -208,36 +210,21 @@ func (k *kernel) orderRead(t *ir.Tensor) {
 	if k.written[t] {
 		k.barrier()
 	}
-	k.read[t] = k.contended(t)
+	k.read[t] = k.Contended(t)
 }
 
 func (k *kernel) orderWrite(t *ir.Tensor) {
 	if k.read[t] || k.written[t] {
 		k.barrier()
 	}
-	k.written[t] = k.contended(t)
-}
-
-// contended reports a tensor with a store and another access beside it, or one that meets itself.
-func (k *kernel) contended(t *ir.Tensor) bool {
-	if t.ReadOnly() {
-		return false
-	}
-	n := 0
-	k.f.Walk(func(op *ir.Op) bool {
-		if op.Tensor == t {
-			n++
-		}
-		return true
-	})
-	return n > 1 || k.revisited[t]
+	k.written[t] = k.Contended(t)
 }
 
 // assumeTouched marks every contended tensor as read and written since the last
 // barrier: what holds at the start of a loop's body.
 func (k *kernel) assumeTouched() {
-	for _, t := range k.f.Tensors {
-		if k.contended(t) {
+	for _, t := range k.Func.Tensors {
+		if k.Contended(t) {
 			k.read[t], k.written[t] = true, true
 		}
 	}

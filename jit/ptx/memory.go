@@ -4,60 +4,12 @@ import (
 	"math"
 	"sort"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
-
-// indexAxes is the axes of an access: those of its indices and, for a load, of its else value.
-func indexAxes(op *ir.Op) []*ir.Axis {
-	if op.Code == lang.OpLoad {
-		return op.Result().Type.Axes
-	}
-	return op.AccessAxes()
-}
-
-// dimAccess is how an access walks one dimension of its tensor.
-type dimAccess struct {
-	index   *ir.Value
-	affine  affine
-	gather  bool // not affine: the index is a tile of its own
-	checked bool
-	// stride is in elements: known, or -1 with a number that divides it.
-	stride, multiple int64
-}
-
-// access reads the structure of a load or a store.
-func (k *kernel) access(op *ir.Op) []dimAccess {
-	dims := make([]dimAccess, len(op.Tensor.Shape))
-	for i, v := range op.Indices() {
-		f, ok := affineOf(v)
-		if ok && op.Checked[i] && !f.fits(op.Tensor.Shape[i]) {
-			// Computed as the program says: what wraps around in 32 bits is compared and used as it comes out.
-			f, ok = affine{}, false
-		}
-		stride, multiple := strideOf(op.Tensor, i)
-		dims[i] = dimAccess{index: v, affine: f, gather: !ok, checked: op.Checked[i], stride: stride, multiple: multiple}
-	}
-	return dims
-}
-
-// strideOf is the stride of a dimension in elements, -1 when it is only known at launch, and what divides it.
-func strideOf(t *ir.Tensor, i int) (stride, multiple int64) {
-	if t.Strides != nil {
-		return t.Strides[i].Value, multipleOf(t.Strides[i].Multiple())
-	}
-	stride, multiple = 1, 1
-	for _, d := range t.Shape[i+1:] {
-		if d.Known() && stride >= 0 {
-			stride *= d.Value
-		} else {
-			stride = -1
-		}
-		multiple *= max(d.Multiple(), 1)
-	}
-	return stride, multiple
-}
 
 // strideReg is the register of a stride that is only known at launch, in elements, 64 bits.
 func (k *kernel) strideReg(t *ir.Tensor, i int) asm.Reg {
@@ -87,189 +39,6 @@ func (k *kernel) strideReg(t *ir.Tensor, i int) asm.Reg {
 	return r.(asm.Reg)
 }
 
-// contiguous is the axis along which neighbours are neighbours in memory; nil when there is none.
-func contiguous(dims []dimAccess) *ir.Axis {
-	if len(dims) == 0 {
-		return nil
-	}
-	last := dims[len(dims)-1]
-	if last.gather || last.stride != 1 {
-		return nil
-	}
-	for _, t := range last.affine.terms {
-		if last.affine.coef(t.axis) != 1 {
-			continue
-		}
-		elsewhere := false
-		for _, d := range dims[:len(dims)-1] {
-			if d.gather {
-				elsewhere = elsewhere || d.index.Type.Has(t.axis)
-			} else {
-				elsewhere = elsewhere || d.affine.coef(t.axis) != 0
-			}
-		}
-		if !elsewhere {
-			return t.axis
-		}
-	}
-	return nil
-}
-
-// vector is how many neighbours along c one access may move: a power of two,
-// such that every such group is aligned, and exists as a whole or not at all.
-func (k *kernel) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
-	if c == nil {
-		return 1
-	}
-	size := int64(t.DType.Size())
-	whole := gcd(k.startMultiple(c), k.endMultiple(c)) // elements
-	if dims[len(dims)-1].checked {
-		whole = 1
-	}
-	align := gcd(max(t.Align, size), 16)
-	for i, d := range dims {
-		unit := multipleOf(d.multiple)
-		if d.stride >= 0 {
-			unit = multipleOf(d.stride)
-		}
-		parts := int64(manyMultiples)
-		switch {
-		case d.gather:
-			parts = 1
-		default:
-			parts = gcd(parts, multipleOf(d.affine.offset))
-			for _, s := range d.affine.scalars {
-				parts = gcd(parts, multipleOf(s.coef)*min(k.multiple(s.value), 1<<20))
-			}
-			for _, s := range d.affine.terms {
-				if s.axis == c && i == len(dims)-1 {
-					parts = gcd(parts, k.startMultiple(c))
-				} else {
-					parts = gcd(parts, multipleOf(s.coef))
-				}
-			}
-		}
-		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*size)
-	}
-	v := 1
-	for int64(2*v)*size <= 16 && align%(int64(2*v)*size) == 0 && whole%int64(2*v) == 0 {
-		v *= 2
-	}
-	return v
-}
-
-// accessLayout is the layout in which an access is widest, and how many bytes a thread then moves at once.
-func (k *kernel) accessLayout(op *ir.Op) (layout, int) {
-	return k.accessLayoutOf(op, indexAxes(op))
-}
-
-// accessLayoutOf is accessLayout for a tile of the axes of the access and more.
-func (k *kernel) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout, int) {
-	if len(axes) == 0 {
-		return uniform(k.warps), op.Tensor.DType.Size()
-	}
-	dims := k.access(op)
-	c := contiguous(dims)
-	v := k.vector(op.Tensor, dims, c)
-	var order []*ir.Axis
-	put := func(a *ir.Axis) {
-		if !(ir.Type{Axes: order}).Has(a) {
-			order = append(order, a)
-		}
-	}
-	if c != nil {
-		put(c)
-	}
-	for i := len(dims) - 1; i >= 0; i-- {
-		for _, t := range dims[i].affine.terms {
-			put(t.axis)
-		}
-		if dims[i].gather {
-			for _, a := range dims[i].index.Type.Axes {
-				put(a)
-			}
-		}
-	}
-	for _, a := range axes {
-		put(a)
-	}
-	n := volume(order)
-	if c != nil {
-		v = min(v, powerAbove(int(c.Extent)))
-	}
-	v = max(1, min(v, powerBelow(n/(k.warps*lanes))))
-	return blocked(order, extents(order), v, k.warps), v * op.Tensor.DType.Size()
-}
-
-// storeLayout is the layout in which a store takes its value: the value's own where that writes
-// whole sectors, else the access's.
-func (k *kernel) storeLayout(op *ir.Op) layout {
-	if op.Code == lang.OpStore && op.Collides() {
-		return k.scatterLayout(op)
-	}
-	axes := indexAxes(op)
-	v := op.Stored()
-	if len(v.Type.Axes) == len(axes) && !k.cheap(v) {
-		home := k.home[v]
-		c := contiguous(k.access(op))
-		if op.Code.IsAtomic() || c == nil {
-			return home
-		}
-		run := home.run(c, true) * op.Tensor.DType.Size()
-		if run >= 32 || run >= int(c.Extent)*op.Tensor.DType.Size() {
-			return home
-		}
-	}
-	l, _ := k.accessLayout(op)
-	return l
-}
-
-// run is how many neighbours along a the registers of a thread hold in a row, or those of its warp too.
-func (l layout) run(a *ir.Axis, warp bool) int {
-	n := 1
-	for grown := true; grown; {
-		grown = false
-		ds := l.reg
-		if warp {
-			ds = append(append([]digit(nil), l.reg...), l.lane...)
-		}
-		for _, d := range ds {
-			if d.axis == a && d.stride == n && d.size > 1 {
-				n *= d.size
-				grown = true
-			}
-		}
-	}
-	return n
-}
-
-// groups cuts the registers of a layout in runs of v neighbours along c; v is
-// lowered to what the layout holds. Each group starts at a multiple of v.
-func (l layout) groups(c *ir.Axis, v int) ([][]int, int) {
-	if c == nil {
-		v = 1
-	}
-	for v > 1 && l.run(c, false)%v != 0 {
-		v /= 2
-	}
-	var gs [][]int
-	for r := range l.regs() {
-		if v > 1 && l.regCoord(r, c)%v != 0 {
-			continue
-		}
-		g := []int{r}
-		for n := 1; n < v; n++ {
-			s, ok := l.regAt(r, n, c)
-			if !ok {
-				failf("layout %s has no neighbour %d of register %d along %s", l, n, r, c.Name)
-			}
-			g = append(g, s)
-		}
-		gs = append(gs, g)
-	}
-	return gs, v
-}
-
 // pointer is the address of a tensor's element 0.
 func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
 	return k.a.Once("pointer "+t.Name, func() asm.Reg {
@@ -287,8 +56,8 @@ func (k *kernel) scratch(t *ir.Tensor) asm.Reg {
 	base := k.argument(ir.Param{Kind: ir.ParamScratch})
 	share := k.a.Op(asm.B64, "cvt.u64.u32", asm.Block)
 	base = k.a.Op(asm.B64, "cvta.to.global.u64", base)
-	base = k.a.Op(asm.B64, "mad.lo.s64", share, asm.Int(k.f.ScratchBytes()), base)
-	return k.a.Op(asm.B64, "add.s64", base, asm.Int(k.f.ScratchOffset(t)))
+	base = k.a.Op(asm.B64, "mad.lo.s64", share, asm.Int(k.Func.ScratchBytes()), base)
+	return k.a.Op(asm.B64, "add.s64", base, asm.Int(k.Func.ScratchOffset(t)))
 }
 
 // address is the address of element r of an access in the layout l: a register and an offset in bytes.
@@ -309,15 +78,15 @@ func (x address) addr() asm.Addr {
 type addressing struct {
 	k      *kernel
 	tensor *ir.Tensor
-	dims   []dimAccess
-	l      layout
+	dims   []block.DimAccess
+	l      layout.Layout
 	base   asm.Reg
 	// gathered are the registers of the indices that are tiles.
 	gathered map[int][]asm.Reg
 }
 
-func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
-	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]asm.Reg{}}
+func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), l: l, gathered: map[int][]asm.Reg{}}
 	x.base = k.pointer(op.Tensor)
 	// What holds longest comes first, so that it is computed outside the loops.
 	type summand struct {
@@ -326,8 +95,8 @@ func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
 	}
 	var sum []summand
 	for i, d := range x.dims {
-		if d.gather {
-			x.gathered[i] = k.get(d.index, l.slice(d.index.Type.Axes))
+		if d.Gather {
+			x.gathered[i] = k.get(d.Index, l.Slice(d.Index.Type.Axes))
 			continue
 		}
 		for _, p := range x.parts(d) {
@@ -352,22 +121,22 @@ type part struct {
 }
 
 // parts are the summands of an index that do not depend on the register.
-func (x *addressing) parts(d dimAccess) []part {
+func (x *addressing) parts(d block.DimAccess) []part {
 	var ps []part
 	k := x.k
-	for _, t := range d.affine.terms {
-		start := k.state(t.axis).start
+	for _, t := range d.Affine.Terms {
+		start := k.state(t.Axis).start
 		if r, ok := start.(asm.Reg); ok && k.a.LevelOf(r) > 1 {
-			ps = append(ps, part{k.threadCoord(x.l, t.axis), t.coef}, part{start, t.coef})
+			ps = append(ps, part{k.threadCoord(x.l, t.Axis), t.Coef}, part{start, t.Coef})
 		} else {
-			ps = append(ps, part{k.position(x.l, t.axis), t.coef})
+			ps = append(ps, part{k.position(x.l, t.Axis), t.Coef})
 		}
 	}
-	for _, s := range d.affine.scalars {
-		ps = append(ps, part{k.scalar(s.value), s.coef})
+	for _, s := range d.Affine.Scalars {
+		ps = append(ps, part{k.scalar(s.Value), s.Coef})
 	}
-	if d.affine.offset != 0 {
-		ps = append(ps, part{asm.Int(d.affine.offset), 1})
+	if d.Affine.Offset != 0 {
+		ps = append(ps, part{asm.Int(d.Affine.Offset), 1})
 	}
 	return ps
 }
@@ -381,17 +150,17 @@ func (x *addressing) step(base asm.Reg, i int, n asm.Number, coef int64) asm.Reg
 	bytes := int64(x.tensor.DType.Size()) * coef
 	d := x.dims[i]
 	if m, ok := n.(asm.Int); ok {
-		if d.stride >= 0 {
-			return k.offset(base, int64(m)*d.stride*bytes)
+		if d.Stride >= 0 {
+			return k.offset(base, int64(m)*d.Stride*bytes)
 		}
 		return k.a.Calc(asm.B64, "mad.lo.s64", k.strideReg(x.tensor, i), asm.Int(int64(m)*bytes), base)
 	}
 	r := n.(asm.Reg)
-	if d.stride >= 0 {
-		if by := d.stride * bytes; r.Class == asm.B32 && by >= math.MinInt32 && by <= math.MaxInt32 {
+	if d.Stride >= 0 {
+		if by := d.Stride * bytes; r.Class == asm.B32 && by >= math.MinInt32 && by <= math.MaxInt32 {
 			return k.a.Calc(asm.B64, "mad.wide.s32", r, asm.Int(by), base)
 		}
-		return k.a.Calc(asm.B64, "mad.lo.s64", k.a.Wide(r), asm.Int(d.stride*bytes), base)
+		return k.a.Calc(asm.B64, "mad.lo.s64", k.a.Wide(r), asm.Int(d.Stride*bytes), base)
 	}
 	scaled := k.strideReg(x.tensor, i)
 	if bytes != 1 {
@@ -411,8 +180,8 @@ func (k *kernel) offset(base asm.Reg, bytes int64) asm.Reg {
 // coord is the register's part of the index of dimension i.
 func (x *addressing) coord(i, r int) int64 {
 	var n int64
-	for _, t := range x.dims[i].affine.terms {
-		n += t.coef * int64(x.l.regCoord(r, t.axis))
+	for _, t := range x.dims[i].Affine.Terms {
+		n += t.Coef * int64(x.l.RegCoord(r, t.Axis))
 	}
 	return n
 }
@@ -423,11 +192,11 @@ func (x *addressing) at(r int) address {
 	size := int64(x.tensor.DType.Size())
 	for i, d := range x.dims {
 		switch n := x.coord(i, r); {
-		case d.gather:
-			out.base = x.step(out.base, i, x.gathered[i][x.l.project(r, d.index.Type.Axes)], 1)
+		case d.Gather:
+			out.base = x.step(out.base, i, x.gathered[i][x.l.Project(r, d.Index.Type.Axes)], 1)
 		case n == 0:
-		case d.stride >= 0:
-			out.offset += n * d.stride * size
+		case d.Stride >= 0:
+			out.offset += n * d.Stride * size
 		default:
 			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}
@@ -443,12 +212,12 @@ func (x *addressing) inside(r int) asm.Reg {
 	k := x.k
 	var p asm.Reg
 	for i, d := range x.dims {
-		if !d.checked {
+		if !d.Checked {
 			continue
 		}
 		var index asm.Number
-		if d.gather {
-			index = x.gathered[i][x.l.project(r, d.index.Type.Axes)]
+		if d.Gather {
+			index = x.gathered[i][x.l.Project(r, d.Index.Type.Axes)]
 		} else {
 			index = x.index(i, r)
 		}
@@ -471,7 +240,7 @@ func (x *addressing) inside(r int) asm.Reg {
 // index is the value of an affine index at register r, in 32 bits, or 64 when something in it has those.
 func (x *addressing) index(i, r int) asm.Number {
 	k, d := x.k, x.dims[i]
-	in64 := d.affine.in64()
+	in64 := d.Affine.In64()
 	var sum asm.Number = asm.Int(x.coord(i, r))
 	for _, p := range x.parts(d) {
 		value := p.value

@@ -1,6 +1,5 @@
-// Package ptx compiles tile IR to PTX text. A tile becomes an array of
-// registers in each thread; a layout says which elements those are. Layouts are
-// linear maps (layout.go), chosen from a few anchors (assign.go); everything else follows.
+// Package ptx makes PTX text of tile IR. A tile becomes an array of registers in each thread; a layout says which elements those
+// are. What is to be done is decided first (jit/block); this package writes it in instructions.
 package ptx
 
 import (
@@ -8,6 +7,7 @@ import (
 	"hash/fnv"
 	"strings"
 
+	"tilec/jit/block"
 	"tilec/jit/bug"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
@@ -35,7 +35,7 @@ type Module struct {
 	// Params is the launch interface, in order: that of Func.Params.
 	Params []ir.Param
 	// Maps are the parameters behind those.
-	Maps []*TensorMap
+	Maps []*block.TensorMap
 }
 
 // Blocks is the number of thread blocks of a launch, given the sizes of the dimensions.
@@ -73,19 +73,6 @@ func (m *Module) ScratchShare(blocks, limit int64) (bytes, atOnce int64) {
 	return atOnce * m.Scratch, atOnce
 }
 
-// SharedError says that a plan's code needs more shared memory than a block may have.
-type SharedError struct {
-	// Need and Have are bytes.
-	Need, Have int
-	// Buffers is what takes them, a line each.
-	Buffers []string
-}
-
-// Error is the bytes that are needed and those that there are.
-func (e *SharedError) Error() string {
-	return fmt.Sprintf("the plan needs %d bytes of shared memory, the limit is %d a block: %s", e.Need, e.Have, strings.Join(e.Buffers, ", "))
-}
-
 // failure carries an error out of the lowering to Compile.
 type failure struct{ err error }
 
@@ -108,21 +95,28 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 			}
 		}
 	}()
-	if !t.IsGPU() {
+	if !t.TakesPTX() {
 		failf("target %s has no PTX backend: it needs compute capability %s or more", t.Name, target.GPUs()[0].ComputeCapability())
 	}
-	if p.Warps < 1 || p.Warps > t.WarpsPerBlock {
-		failf("plan has %d warps, a block has 1 to %d", p.Warps, t.WarpsPerBlock)
-	}
-	for _, a := range f.Axes {
-		if a.Extent <= 0 && !(a.Kind == ir.Whole && a.Len == 0) {
-			failf("axis %s has no extent; apply the plan first", a.Name)
-		}
-	}
-	k := newKernel(expandTopK(f), p, t)
-	k.lower()
+	k := lowered(f, p, t)
 	k.checkShared()
 	return k.module(), nil
+}
+
+// Decide decides what Compile makes instructions of.
+func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
+	return block.Decide(expandTopK(f), block.Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster}, t)
+}
+
+// lowered is a kernel in instructions.
+func lowered(f *ir.Func, p *plan.Plan, t target.Machine) *kernel {
+	decided, err := Decide(f, p, t)
+	if err != nil {
+		panic(failure{err})
+	}
+	k := newKernel(decided, p, t)
+	k.lower()
+	return k
 }
 
 // identifier makes a PTX identifier of a name of the language. Different names
@@ -190,15 +184,12 @@ func (k *kernel) argument(p ir.Param) asm.Reg {
 // module prints what was lowered.
 func (k *kernel) module() *Module {
 	m := &Module{
-		Entry: identifier(k.f.Name), Threads: k.warps * lanes, Shared: k.arena.peak,
-		Cluster: k.clusterSize(), Split: k.split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.f.ScratchBytes(),
-		Grid: k.f.Grid(), Params: k.f.Params(), Maps: k.maps,
-	}
-	if k.producing {
-		m.Threads += lanes
+		Entry: identifier(k.Func.Name), Threads: k.Threads(), Shared: k.arena.peak,
+		Cluster: k.ClusterSize(), Split: k.Split, Buffers: k.arena.names, Hinted: k.hinted, Scratch: k.Func.ScratchBytes(),
+		Grid: k.Func.Grid(), Params: k.Func.Params(), Maps: k.Maps,
 	}
 	text := asm.Kernel{
-		About: []string{k.f.Name, fmt.Sprint("plan ", k.plan)}, Target: k.target.Name, Name: m.Entry,
+		About: []string{k.Func.Name, fmt.Sprint("plan ", k.plan)}, Target: k.Target.Name, Name: m.Entry,
 		Threads: m.Threads, Occupancy: k.plan.Occupancy, Cluster: m.Cluster,
 	}
 	if m.Shared > 0 {

@@ -4,14 +4,13 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
-	"tilec/jit/target"
-	"tilec/lang"
 )
 
 // This file divides the work of a block. One warp more than compute, the
-// producer, goes through the loops whose loads are boxes (boxes.go) and does
+// producer, goes through the loops whose loads are boxes (block.Box) and does
 // nothing but copy them, as far ahead as the stages of the pipeline allow. For
 // each stage there are two mbarriers: "full" counts the bytes that have come,
 // "empty" the warps that have done with it. Nobody else waits for anybody: warps
@@ -19,12 +18,9 @@ import (
 
 // ring is the stages of one loop that the producer fills.
 type ring struct {
-	boxes []*box // of the pipeline's items
 	// full, empty and spare are where the mbarriers lie in shared memory; the
 	// spare one takes an arrival that means nothing.
 	full, empty, spare int
-	// bytes is what comes for one step.
-	bytes int
 	// stage and phase say where the consumers are, and before is the mbarrier of the step before.
 	stage, phase, before asm.Reg
 }
@@ -32,26 +28,21 @@ type ring struct {
 // mbarrierBytes is the size of an mbarrier.
 const mbarrierBytes = 8
 
-// planProducer finds the loops that the producer serves, and emits what comes before
-// anything else when there are some: the mbarriers, and the parting of the ways.
-func (k *kernel) planProducer() {
-	if !k.target.Has(target.TMA) || k.clusterSize() > 1 || k.plan.Stages < 2 {
+// startProducer emits what comes before anything else where there is a producer: the mbarriers, and the parting of the ways.
+func (k *kernel) startProducer() {
+	if !k.Producing {
 		return
 	}
 	var loops []*pipeline
-	for _, op := range k.f.Body.Ops {
-		if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && k.early(op.Args[0]) && k.early(op.Args[1]) {
-			if p := k.newRing(op); p != nil {
-				loops = append(loops, p)
-				k.produced[op] = p
-			}
+	for _, op := range k.Func.Body.Ops {
+		if x := k.Pipelines[op]; x != nil && x.Produced {
+			p := k.pipelineOf(op)
+			p.step, p.ring = op.Axis.Extent, &ring{}
+			loops = append(loops, p)
+			k.produced[op] = p
 		}
 	}
-	if len(loops) == 0 {
-		return
-	}
 	a := k.a
-	k.producing = true
 	k.inProducer(func() {
 		first := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 		initialise := func(at, count int) {
@@ -59,71 +50,21 @@ func (k *kernel) planProducer() {
 		}
 		for _, p := range loops {
 			r := p.ring
-			b := k.allocate((2*p.stages+1)*mbarrierBytes, "a ring of mbarriers")
-			r.full, r.empty, r.spare = b.at, b.at+p.stages*mbarrierBytes, b.at+2*p.stages*mbarrierBytes
-			for s := range p.stages {
+			b := k.allocate((2*p.Stages+1)*mbarrierBytes, "a ring of mbarriers")
+			r.full, r.empty, r.spare = b.at, b.at+p.Stages*mbarrierBytes, b.at+2*p.Stages*mbarrierBytes
+			for s := range p.Stages {
 				initialise(r.full+s*mbarrierBytes, 1)
-				initialise(r.empty+s*mbarrierBytes, k.warps)
+				initialise(r.empty+s*mbarrierBytes, k.Warps)
 			}
-			initialise(r.spare, k.warps)
+			initialise(r.spare, k.Warps)
 		}
 		a.Do("fence.mbarrier_init.release.cluster")
 		a.Do("bar.sync", asm.Int(0))
 		k.consume = a.Label()
-		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.warps*lanes))).Do("bra.uni", k.consume)
+		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("bra.uni", k.consume)
 		a.Comment("the producer is one thread")
-		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.warps*lanes))).Do("ret")
+		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("ret")
 	})
-}
-
-// newRing plans a loop whose loads are all boxes; nil when it is not one.
-func (k *kernel) newRing(op *ir.Op) *pipeline {
-	p := &pipeline{k: k, op: op, step: op.Axis.Extent, stages: k.plan.Stages, items: k.slice(op)}
-	if len(p.items) == 0 || !k.worthProducer(p) {
-		return nil
-	}
-	r := &ring{}
-	for _, x := range p.items {
-		b, ok := k.boxFor(x.load, x.tile, op)
-		if !ok {
-			return nil
-		}
-		r.boxes = append(r.boxes, b)
-		r.bytes += x.tile.bytes()
-	}
-	for _, b := range r.boxes {
-		b.tensorMap.Name = mapName(len(k.maps))
-		k.maps = append(k.maps, b.tensorMap)
-	}
-	p.ring = r
-	p.deepen()
-	return p
-}
-
-// shortLoop is of how many steps a loop may be so short that starting a producer - its barriers, the first look at
-// a tensor map - takes longer than it gains (decoding, whose loops have 2 to 6 steps, got slower by it: bench/RESULTS.md).
-const shortLoop = 16
-
-// worthProducer reports a loop that multiplies by wgmma, or one of many steps.
-func (k *kernel) worthProducer(p *pipeline) bool {
-	for _, x := range p.items {
-		for _, u := range k.uses[x.load.Result()] {
-			if k.products[u.op].wide {
-				return true
-			}
-		}
-	}
-	lo, hi := p.op.Args[0].Def, p.op.Args[1].Def
-	if lo == nil || hi == nil || lo.Code != lang.OpConst {
-		return false
-	}
-	switch {
-	case hi.Code == lang.OpConst:
-		return hi.Const.Int-lo.Const.Int > shortLoop*p.step
-	case hi.Code == lang.OpSize && hi.Dim.Known():
-		return hi.Dim.Value-lo.Const.Int > shortLoop*p.step
-	}
-	return false
 }
 
 // inProducer emits code that only the producer runs, behind what it has got already.
@@ -142,17 +83,17 @@ func (k *kernel) inProducer(emit func()) {
 func (p *pipeline) fill() {
 	k, a, r := p.k, p.k.a, p.ring
 	k.inProducer(func() {
-		a.Comment("copy for the loop over %s", p.op.Axis.Name)
-		k.provide(p.op.Args[0])
-		k.provide(p.op.Args[1])
-		for _, b := range r.boxes {
-			for _, d := range b.dims {
-				for _, s := range d.affine.scalars {
-					k.provide(s.value)
+		a.Comment("copy for the loop over %s", p.Op.Axis.Name)
+		k.provide(p.Op.Args[0])
+		k.provide(p.Op.Args[1])
+		for _, x := range p.items {
+			for _, d := range x.Box.Dims {
+				for _, s := range d.Affine.Scalars {
+					k.provide(s.Value)
 				}
 			}
 		}
-		lo, hi := k.bounds(p.op.Axis, p.op.Args[0], p.op.Args[1])
+		lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
 		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
 		k.a.Move(position, lo)
 		a.Set(stage, "mov.b32", asm.Int(0))
@@ -165,13 +106,13 @@ func (p *pipeline) fill() {
 		for _, x := range []asm.Reg{position, stage, phase} {
 			a.Changes(x)
 		}
-		k.enter(p.op.Axis, position, hi, true)
+		k.enter(p.Op.Axis, position, hi, true)
 		p.wait(r.empty, stage, phase)
 		full := p.mbarrier(r.full, stage)
-		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(r.bytes))
-		for i, x := range p.items {
-			a.Comment("copy %s", describe(x.load))
-			k.copyBoxes(r.boxes[i], p.at(x, stage), full)
+		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))
+		for _, x := range p.items {
+			a.Comment("copy %s", describe(x.Load))
+			k.copyBoxes(x.Box, p.at(x, stage), full)
 		}
 		p.advance(stage, phase)
 		a.Set(position, "add.s32", position, asm.Int(p.step))
@@ -187,7 +128,7 @@ func (p *pipeline) begin() {
 	p.fill()
 	a.Do("fence.proxy.async.shared::cta")
 	a.Do("bar.warp.sync", asm.AllLanes)
-	for s := range p.stages {
+	for s := range p.Stages {
 		p.arrive(k.a.Register(k.a.Add(k.sharedBase(), asm.Int(r.empty+s*mbarrierBytes))))
 	}
 	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
@@ -204,10 +145,10 @@ func (p *pipeline) await() {
 	}
 	p.wait(r.full, r.stage, r.phase)
 	for _, x := range p.items {
-		v := x.load.Result()
+		v := x.Load.Result()
 		k.scope.tiles[v] = append(k.scope.tiles[v], p.at(x, r.stage))
 	}
-	if k.partial(p.op.Axis) {
+	if k.partial(p.Op.Axis) {
 		p.wipe()
 	}
 }
@@ -215,25 +156,25 @@ func (p *pipeline) await() {
 // wipe puts 0 where elements have come from beyond the end of the loop and a product would count them.
 func (p *pipeline) wipe() {
 	k, wiped := p.k, false
-	for i, x := range p.items {
-		if !p.ring.boxes[i].wiped {
+	for _, x := range p.items {
+		if !x.Box.Wiped {
 			continue
 		}
-		t, vec := p.at(x, p.ring.stage), k.sharedVector(x.tile)
-		if t.contiguous() == p.op.Axis {
+		t, vec := p.at(x, p.ring.stage), x.tile.Vector()
+		if t.Contiguous() == p.Op.Axis {
 			vec = 1
 		}
-		l := blocked(t.axes, t.ext, vec, k.warps)
+		l := layout.Blocked(t.Axes, t.Extents, vec, k.Warps)
 		to := k.accessing(t, l)
-		groups, n := l.groups(t.contiguous(), vec)
-		zeros := slices.Repeat([]asm.Reg{elem.Zero(k.a, t.d)}, n)
+		groups, n := l.Groups(t.Contiguous(), vec)
+		zeros := slices.Repeat([]asm.Reg{elem.Zero(k.a, t.DType)}, n)
 		for _, g := range groups {
-			there, ok := k.room(t, t.ext, l, g[0], k.owner(l))
+			there, ok := k.room(t, t.Extents, l, g[0], k.owner(l))
 			if !ok {
 				continue
 			}
-			missing := k.a.Op(asm.Pred, "not.pred", k.mask(l, []*ir.Axis{p.op.Axis}, g[0]))
-			k.put(t.d, zeros, "st.shared", k.both(there, missing), to.at(g[0]))
+			missing := k.a.Op(asm.Pred, "not.pred", k.mask(l, []*ir.Axis{p.Op.Axis}, g[0]))
+			k.put(t.DType, zeros, "st.shared", k.both(there, missing), to.at(g[0]))
 		}
 		wiped = true
 	}
@@ -249,7 +190,7 @@ func (p *pipeline) leave() {
 	k, a, r := p.k, p.k.a, p.ring
 	mine := p.mbarrier(r.empty, r.stage)
 	a.Do("bar.warp.sync", asm.AllLanes)
-	if p.overlapped {
+	if p.Overlapped {
 		p.arrive(r.before)
 		k.a.Move(r.before, mine)
 	} else {
@@ -277,7 +218,7 @@ func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 // arrive is one arrival of the warp.
 func (p *pipeline) arrive(bar asm.Reg) {
 	k := p.k
-	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(lanes-1)), asm.Int(0))
+	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), asm.Int(0))
 	k.a.If(first).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
 }
 
@@ -285,7 +226,7 @@ func (p *pipeline) arrive(bar asm.Reg) {
 func (p *pipeline) advance(stage, phase asm.Reg) {
 	a := p.k.a
 	a.Set(stage, "add.s32", stage, asm.Int(1))
-	wrap := a.Op(asm.Pred, "setp.eq.s32", stage, asm.Int(p.stages))
+	wrap := a.Op(asm.Pred, "setp.eq.s32", stage, asm.Int(p.Stages))
 	a.Set(stage, "selp.b32", asm.Int(0), stage, wrap)
 	flipped := a.Op(asm.B32, "xor.b32", phase, asm.Int(1))
 	a.Set(phase, "selp.b32", flipped, phase, wrap)

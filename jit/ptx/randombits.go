@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -35,14 +36,14 @@ func randomAxis(op *ir.Op) *ir.Axis {
 
 // randomBits emits random bits for a result in the layout l. Where a thread has
 // neighbours along the first coordinate, the even one first, they share a call of Philox.
-func (k *kernel) randomBits(op *ir.Op, l layout, args [][]asm.Reg) []asm.Reg {
-	argument := func(i, r int) asm.Reg { return args[i][l.project(r, op.Args[i].Type.Axes)] }
-	out := make([]asm.Reg, l.regs())
+func (k *kernel) randomBits(op *ir.Op, l layout.Layout, args [][]asm.Reg) []asm.Reg {
+	argument := func(i, r int) asm.Reg { return args[i][l.Project(r, op.Args[i].Type.Axes)] }
+	out := make([]asm.Reg, l.Regs())
 	axis := randomAxis(op)
-	paired := axis != nil && k.startMultiple(axis)%2 == 0
-	for _, ds := range [][]digit{l.lane, l.warp} {
+	paired := axis != nil && k.StartMultiple(axis)%2 == 0
+	for _, ds := range [][]layout.Digit{l.Lane, l.Warp} {
 		for _, d := range ds {
-			paired = paired && (d.axis != axis || d.stride%2 == 0)
+			paired = paired && (d.Axis != axis || d.Stride%2 == 0)
 		}
 	}
 	for r := range out {
@@ -50,8 +51,8 @@ func (k *kernel) randomBits(op *ir.Op, l layout, args [][]asm.Reg) []asm.Reg {
 			continue
 		}
 		next, ok := 0, false
-		if paired && l.regCoord(r, axis)%2 == 0 {
-			next, ok = l.regAt(r, 1, axis)
+		if paired && l.RegCoord(r, axis)%2 == 0 {
+			next, ok = l.RegAt(r, 1, axis)
 		}
 		if !ok {
 			out[r] = k.apply(op, []asm.Reg{argument(0, r), argument(1, r), argument(2, r)})

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -94,7 +96,7 @@ const noPosition = -1
 func (k *kernel) reduce(op *ir.Op) {
 	red := reductions[op.Code]
 	v, result := op.Args[0], op.Result()
-	l := k.home[v]
+	l := k.Homes[v]
 	regs := k.get(v, l)
 	d := v.Type.DType
 	if rule := op.Code.Row().Rule; rule == lang.RuleSum || rule == lang.RuleMean {
@@ -107,64 +109,9 @@ func (k *kernel) reduce(op *ir.Op) {
 		}
 	}
 	keep := ir.Without(v.Type.Axes, op.Over)
-	out := l.slice(keep)
-	isArg := op.Code.Row().Rule == lang.RuleArg
-
-	// In the thread: gather each result's elements, then combine them as a balanced tree.
-	parts := make([][][]asm.Reg, out.regs())
-	var identity asm.Reg
-	for r := range regs {
-		x := []asm.Reg{regs[r]}
-		m := k.mask(l, op.Over, r)
-		if m.Valid() {
-			if !identity.Valid() {
-				c := red.identity(d)
-				identity = k.a.Once(fmt.Sprint("identity ", op.Code, d), func() asm.Reg { return elem.Constant(k.a, d, c) })
-			}
-			x[0] = k.selected(m, x[0], identity)
-		}
-		if isArg {
-			at := op.Result().Type.DType
-			pos := k.counted(at, k.a.Add(k.position(l, op.Over[0]), asm.Int(l.regCoord(r, op.Over[0]))))
-			if m.Valid() {
-				pos = k.selected(m, pos, k.counted(at, asm.Int(noPosition)))
-			}
-			x = append(x, pos)
-		}
-		i := l.project(r, keep)
-		parts[i] = append(parts[i], x)
-	}
-	held := make([][]asm.Reg, len(parts))
-	for i, xs := range parts {
-		for len(xs) > 1 {
-			var next [][]asm.Reg
-			for j := 0; j+1 < len(xs); j += 2 {
-				next = append(next, red.combine(k, d, xs[j], xs[j+1]))
-			}
-			if len(xs)%2 == 1 {
-				next = append(next, xs[len(xs)-1])
-			}
-			xs = next
-		}
-		held[i] = xs[0]
-	}
-
-	// Over lanes.
-	for bit, at := 1, 0; at < len(l.lane); at++ {
-		digit := l.lane[at]
-		for n := 1; n < digit.size; n *= 2 {
-			if (ir.Type{Axes: op.Over}).Has(digit.axis) && digit.axis != nil {
-				for i, x := range held {
-					y := make([]asm.Reg, len(x))
-					for j, r := range x {
-						y[j] = k.shuffle(r, bit)
-					}
-					held[i] = red.combine(k, d, x, y)
-				}
-			}
-			bit *= 2
-		}
-	}
+	out := l.Slice(keep)
+	held := k.reduceRegisters(op, red, d, l, regs)
+	k.reduceLanes(op, red, d, l, held)
 	held = k.reduceWarps(op, red, d, l, out, held)
 
 	final := make([]asm.Reg, len(held))
@@ -182,8 +129,72 @@ func (k *kernel) reduce(op *ir.Op) {
 	if len(result.Type.Axes) == 0 {
 		return
 	}
-	if _, same := out.permutation(k.home[result], result.Type.Axes); !same {
-		k.get(result, k.home[result])
+	if _, same := out.Permutation(k.Homes[result], result.Type.Axes); !same {
+		k.get(result, k.Homes[result])
+	}
+}
+
+// reduceRegisters gathers, for each register of the result, the elements that a thread holds, and combines them as a balanced
+// tree. A tuple is a value and, of argmax, its position.
+func (k *kernel) reduceRegisters(op *ir.Op, red reduction, d lang.DType, l layout.Layout, regs []asm.Reg) [][]asm.Reg {
+	keep := ir.Without(op.Args[0].Type.Axes, op.Over)
+	isArg := op.Code.Row().Rule == lang.RuleArg
+	parts := make([][][]asm.Reg, l.Slice(keep).Regs())
+	var identity asm.Reg
+	for r := range regs {
+		x := []asm.Reg{regs[r]}
+		m := k.mask(l, op.Over, r)
+		if m.Valid() {
+			if !identity.Valid() {
+				c := red.identity(d)
+				identity = k.a.Once(fmt.Sprint("identity ", op.Code, d), func() asm.Reg { return elem.Constant(k.a, d, c) })
+			}
+			x[0] = k.selected(m, x[0], identity)
+		}
+		if isArg {
+			at := op.Result().Type.DType
+			pos := k.counted(at, k.a.Add(k.position(l, op.Over[0]), asm.Int(l.RegCoord(r, op.Over[0]))))
+			if m.Valid() {
+				pos = k.selected(m, pos, k.counted(at, asm.Int(noPosition)))
+			}
+			x = append(x, pos)
+		}
+		i := l.Project(r, keep)
+		parts[i] = append(parts[i], x)
+	}
+	held := make([][]asm.Reg, len(parts))
+	for i, xs := range parts {
+		for len(xs) > 1 {
+			var next [][]asm.Reg
+			for j := 0; j+1 < len(xs); j += 2 {
+				next = append(next, red.combine(k, d, xs[j], xs[j+1]))
+			}
+			if len(xs)%2 == 1 {
+				next = append(next, xs[len(xs)-1])
+			}
+			xs = next
+		}
+		held[i] = xs[0]
+	}
+	return held
+}
+
+// reduceLanes combines what lanes hold, where they divide a reduced axis.
+func (k *kernel) reduceLanes(op *ir.Op, red reduction, d lang.DType, l layout.Layout, held [][]asm.Reg) {
+	for bit, at := 1, 0; at < len(l.Lane); at++ {
+		digit := l.Lane[at]
+		for n := 1; n < digit.Size; n *= 2 {
+			if (ir.Type{Axes: op.Over}).Has(digit.Axis) && digit.Axis != nil {
+				for i, x := range held {
+					y := make([]asm.Reg, len(x))
+					for j, r := range x {
+						y[j] = k.shuffle(r, bit)
+					}
+					held[i] = red.combine(k, d, x, y)
+				}
+			}
+			bit *= 2
+		}
 	}
 }
 
@@ -226,29 +237,29 @@ func (k *kernel) exchange(x asm.Reg, mode string, by asm.Number, clamp int) asm.
 }
 
 // reduceWarps combines what the warps hold, where warps divide a reduced axis: each writes its part, each reads all.
-func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layout, held [][]asm.Reg) [][]asm.Reg {
+func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layout.Layout, held [][]asm.Reg) [][]asm.Reg {
 	over := ir.Type{Axes: op.Over}
 	// A synthetic axis numbers the parts; its digits take the place of the reduced ones.
 	parts := &ir.Axis{Name: "part", Kind: ir.Whole}
-	from := layout{reg: out.reg, lane: out.lane, warp: make([]digit, len(l.warp))}
+	from := layout.Layout{Reg: out.Reg, Lane: out.Lane, Warp: make([]layout.Digit, len(l.Warp))}
 	n := 1
-	for i, g := range l.warp {
-		from.warp[i] = out.warp[i]
-		if g.axis != nil && over.Has(g.axis) {
-			from.warp[i] = digit{parts, n, g.size}
-			n *= g.size
+	for i, g := range l.Warp {
+		from.Warp[i] = out.Warp[i]
+		if g.Axis != nil && over.Has(g.Axis) {
+			from.Warp[i] = layout.Digit{Axis: parts, Stride: n, Size: g.Size}
+			n *= g.Size
 		}
 	}
 	if n == 1 {
 		return held
 	}
 	parts.Len, parts.Extent = int64(n), int64(n)
-	to := layout{reg: append([]digit{{parts, 1, n}}, out.reg...), lane: out.lane, warp: out.warp}
+	to := layout.Layout{Reg: append([]layout.Digit{{Axis: parts, Stride: 1, Size: n}}, out.Reg...), Lane: out.Lane, Warp: out.Warp}
 	kept := ir.Without(op.Args[0].Type.Axes, op.Over)
 	axes := append([]*ir.Axis{parts}, kept...)
 	ext := []int{n}
 	for _, a := range kept {
-		ext = append(ext, out.physical(a))
+		ext = append(ext, out.Physical(a))
 	}
 	columns := len(held[0])
 	types := []lang.DType{d, op.Result().Type.DType}[:columns] // the values and, of argmax, the positions
@@ -256,7 +267,7 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	var tiles []*sharedTile
 	for c, e := range types {
 		t := newShared(e, axes, ext, false)
-		t.buffer = k.allocate(t.bytes(), "reducing "+valueName(op.Args[0])+" over warps")
+		t.buffer = k.allocate(t.Bytes(), "reducing "+block.ValueName(op.Args[0])+" over warps")
 		xs := make([]asm.Reg, len(held))
 		for i, x := range held {
 			xs[i] = x[c]

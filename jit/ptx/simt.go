@@ -1,57 +1,42 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
-// simtLayout is the layout of a result that the ordinary cores compute: every
-// thread owns neighbours along the columns, a warp a row of them.
-func (k *kernel) simtLayout(c *contraction) layout {
-	axes := append(append(append([]*ir.Axis(nil), c.n...), c.m...), c.batch...)
-	if len(axes) == 0 {
-		return uniform(k.warps)
-	}
-	vec := min(4, powerBelow(int(axes[0].Extent)), powerBelow(max(1, volume(axes)/(k.warps*lanes))))
-	return blocked(axes, extents(axes), vec, k.warps)
-}
-
-// simtTile puts an operand in shared memory with the depth outermost, so that a
-// step along the depth is one stride for every element.
-func (k *kernel) simtTile(c *contraction, arg int) *sharedTile {
-	v := c.op.Args[arg]
-	free := c.m
-	if arg == c.b {
-		free = c.n
-	}
-	axes := append(append(append([]*ir.Axis(nil), free...), c.batch...), c.k...)
-	want := &sharedTile{d: v.Type.DType, axes: axes, ext: extents(axes), swizzle: 1}
+// inShared puts an operand of such a product in shared memory, or finds it there.
+func (k *kernel) inShared(c *block.Product, arg int) *sharedTile {
+	v := c.Op.Args[arg]
+	want := &sharedTile{Tile: *c.Tiles[arg]}
 	for s := k.scope; s != nil; s = s.parent {
 		for _, t := range s.tiles[v] {
-			if t.swizzle == 1 && t.holds(want) && want.holds(t) {
+			if t.Swizzle == 1 && t.Holds(&want.Tile) && want.Holds(&t.Tile) {
 				return t
 			}
 		}
 	}
-	want.buffer = k.allocate(want.bytes(), "operand "+valueName(v))
-	k.fill(want, v, c.k)
+	want.buffer = k.allocate(want.Bytes(), "operand "+block.ValueName(v))
+	k.fill(want, v, c.K)
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want
 }
 
 // multiplySimt emits a contraction as a loop of multiply-adds over the flattened
 // depth, both operands read from shared memory.
-func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
+func (k *kernel) multiplySimt(c *block.Product, acc []asm.Reg) []asm.Reg {
 	a := k.a
-	d := c.op.Args[0].Type.DType
+	d := c.Op.Args[0].Type.DType
 	sum := d.Accumulator()
-	tiles := [2]*sharedTile{k.simtTile(c, 0), k.simtTile(c, 1)}
+	tiles := [2]*sharedTile{k.inShared(c, 0), k.inShared(c, 1)}
 	for _, t := range tiles {
 		k.reading(t.buffer)
 	}
-	depth := volume(c.k)
+	depth := block.Volume(c.K)
 	unroll := 1
 	for unroll < 8 && depth%(2*unroll) == 0 {
 		unroll *= 2
@@ -63,13 +48,13 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	}
 	// An operand's element of register r, at depth 0, and the bytes of a step.
 	var spots [2]*sharedAccess
-	var slices [2]layout
+	var slices [2]layout.Layout
 	var strides [2]int
 	for i, t := range tiles {
-		free := ir.Without(t.axes, c.k)
-		slices[i] = c.result.slice(free)
+		free := ir.Without(t.Axes, c.K)
+		slices[i] = c.Result.Slice(free)
 		spots[i] = k.accessing(t, slices[i])
-		strides[i] = t.bytes() / depth
+		strides[i] = t.Bytes() / depth
 	}
 	moving := [2]asm.Reg{}
 	for i := range moving {
@@ -81,38 +66,13 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	a.Place(top)
 	k.push(begin)
 	for u := range unroll {
-		var values [2][]asm.Reg
-		for i, t := range tiles {
-			s := slices[i]
-			free := ir.Without(t.axes, c.k)
-			contiguous := t.contiguous()
-			n := k.sharedVector(t)
-			if len(free) == 0 || contiguous != free[0] || strides[i]%(n*d.Size()) != 0 {
-				n = 1
-			}
-			groups, n := s.groups(contiguous, k.laneAligned(s, contiguous, n))
-			values[i] = make([]asm.Reg, s.regs())
-			for _, g := range groups {
-				part := tileOf(t, free)
-				p, ok := k.room(part, part.ext, s, g[0], asm.Reg{})
-				if !ok {
-					for _, r := range g {
-						values[i][r] = elem.Zero(k.a, sum)
-					}
-					continue
-				}
-				from := spots[i].moved(g[0], moving[i], u*strides[i])
-				for j, x := range k.fetch(d, n, "ld.shared", p, from) {
-					if d != sum {
-						x = elem.Cast(a, d, sum, x)
-					}
-					values[i][g[j]] = x
-				}
-			}
+		values := [2][]asm.Reg{
+			k.depthStep(c, tiles[0], slices[0], spots[0], moving[0], u*strides[0]),
+			k.depthStep(c, tiles[1], slices[1], spots[1], moving[1], u*strides[1]),
 		}
 		for r := range out {
-			x := values[0][c.result.project(r, ir.Without(tiles[0].axes, c.k))]
-			y := values[1][c.result.project(r, ir.Without(tiles[1].axes, c.k))]
+			x := values[0][c.Result.Project(r, ir.Without(tiles[0].Axes, c.K))]
+			y := values[1][c.Result.Project(r, ir.Without(tiles[1].Axes, c.K))]
 			multiplyAdd(a, sum, out[r], x, y)
 		}
 	}
@@ -128,13 +88,45 @@ func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	return out
 }
 
+// depthStep reads an operand's elements at one position of the depth, in the type of the sum: moving and plus are its bytes from
+// the first.
+func (k *kernel) depthStep(c *block.Product, t *sharedTile, l layout.Layout, spots *sharedAccess, moving asm.Reg, plus int) []asm.Reg {
+	d := c.Op.Args[0].Type.DType
+	sum := d.Accumulator()
+	free := ir.Without(t.Axes, c.K)
+	contiguous := t.Contiguous()
+	n := t.Vector()
+	if len(free) == 0 || contiguous != free[0] || t.Bytes()/block.Volume(c.K)%(n*d.Size()) != 0 {
+		n = 1
+	}
+	groups, n := l.Groups(contiguous, k.laneAligned(l, contiguous, n))
+	values := make([]asm.Reg, l.Regs())
+	for _, g := range groups {
+		part := tileOf(t, free)
+		p, ok := k.room(part, part.Extents, l, g[0], asm.Reg{})
+		if !ok {
+			for _, r := range g {
+				values[r] = elem.Zero(k.a, sum)
+			}
+			continue
+		}
+		for j, x := range k.fetch(d, n, "ld.shared", p, spots.moved(g[0], moving, plus)) {
+			if d != sum {
+				x = elem.Cast(k.a, d, sum, x)
+			}
+			values[g[j]] = x
+		}
+	}
+	return values
+}
+
 // tileOf is a tile with only some of its axes: what of it bounds a slice.
 func tileOf(t *sharedTile, axes []*ir.Axis) *sharedTile {
-	u := &sharedTile{d: t.d, swizzle: 1}
-	for i, a := range t.axes {
+	u := &sharedTile{Tile: block.Tile{DType: t.DType, Swizzle: 1}}
+	for i, a := range t.Axes {
 		if (ir.Type{Axes: axes}).Has(a) {
-			u.axes = append(u.axes, a)
-			u.ext = append(u.ext, t.ext[i])
+			u.Axes = append(u.Axes, a)
+			u.Extents = append(u.Extents, t.Extents[i])
 		}
 	}
 	return u

@@ -3,7 +3,9 @@ package ptx
 import (
 	"fmt"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
@@ -18,27 +20,27 @@ import (
 // sort emits a sort: the positions of the elements in order.
 func (k *kernel) sort(op *ir.Op) {
 	x, result := op.Args[0], op.Result()
-	l := k.home[result]
+	l := k.Homes[result]
 	axis := op.Over[0]
-	regs := k.get(x, l.slice(x.Type.Axes))
+	regs := k.get(x, l.Slice(x.Type.Axes))
 	d := x.Type.DType
 	axes := append([]*ir.Axis{axis}, ir.Without(result.Type.Axes, op.Over)...)
-	ext := extents(axes)
-	ext[0] = max(powerAbove(ext[0]), 4) // rows of words and rows of places are as long, in whole chunks of 16 bytes
+	ext := block.Extents(axes)
+	ext[0] = int(block.SortRow(int64(ext[0]))) // rows of words and rows of places are as long
 
 	// Keys of up to 32 bits share a word with the place; others have one of their own.
 	s := &sorting{k: k, op: op, words: newShared(lang.U64, axes, ext, false)}
-	s.words.buffer = k.allocate(s.words.bytes(), "sorting "+valueName(x))
-	wide := d.Bits() == 64
+	s.words.buffer = k.allocate(s.words.Bytes(), "sorting "+block.ValueName(x))
+	wide := block.SortsPlaces(d)
 	if wide {
 		s.places = newShared(lang.U32, axes, ext, false)
-		s.places.buffer = k.allocate(s.places.bytes(), "sorting "+valueName(x))
+		s.places.buffer = k.allocate(s.places.Bytes(), "sorting "+block.ValueName(x))
 	}
 	s.clear()
 	words, places := make([]asm.Reg, len(regs)), make([]asm.Reg, len(regs))
 	for r := range regs {
 		key := s.key(d, regs[r])
-		place := k.a.Register(k.a.Add(k.threadCoord(l, axis), asm.Int(l.regCoord(r, axis))))
+		place := k.a.Register(k.a.Add(k.threadCoord(l, axis), asm.Int(l.RegCoord(r, axis))))
 		exists := k.mask(l, op.Over, r)
 		if !wide {
 			key = k.a.Whole(asm.B64, place, key)
@@ -116,14 +118,14 @@ func (s *sorting) key(d lang.DType, x asm.Reg) asm.Reg {
 }
 
 // length is the words in a row, rows how many rows there are.
-func (s *sorting) length() int { return s.words.ext[0] }
+func (s *sorting) length() int { return s.words.Extents[0] }
 
-func (s *sorting) rows() int { return s.words.bytes() / s.words.rowBytes() }
+func (s *sorting) rows() int { return s.words.Bytes() / s.words.RowBytes() }
 
 // each emits a loop in which the threads share n pieces of work: piece has the
 // number of one. The loop is the same for all threads; those without work skip it.
 func (s *sorting) each(n int, work func(piece, within asm.Reg)) {
-	a, threads := s.k.a, s.k.warps*lanes
+	a, threads := s.k.a, s.k.Warps*layout.Lanes
 	piece := a.Reg(asm.B32)
 	s.k.a.Move(piece, s.k.tid)
 	var within asm.Reg

@@ -1,6 +1,7 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/ptx/asm"
 )
@@ -10,56 +11,56 @@ import (
 // Elements that do not exist are not read and become 0.
 func (k *kernel) take(op *ir.Op) {
 	x, result := op.Args[0], op.Result()
-	from, to := k.home[x], k.home[result]
+	from, to := k.Homes[x], k.Homes[result]
 	regs := k.get(x, from)
 	positions := make([][]asm.Reg, len(op.Axes))
 	for i, v := range op.Taken() {
-		positions[i] = k.get(v, to.slice(v.Type.Axes))
+		positions[i] = k.get(v, to.Slice(v.Type.Axes))
 	}
 	axes := conversionOrder(x.Type.Axes, from, to)
-	t := newShared(x.Type.DType, axes, extents(axes), false)
-	t.buffer = k.allocate(t.bytes(), "taking from "+valueName(x))
+	t := newShared(x.Type.DType, axes, block.Extents(axes), false)
+	t.buffer = k.allocate(t.Bytes(), "taking from "+block.ValueName(x))
 	k.write(t, x, from, regs, nil)
 	k.reading(t.buffer)
 
 	// Neighbours along an axis that stays are neighbours in shared memory, as long
 	// as what is taken from the other axes is the same for both.
-	c, n := t.contiguous(), 1
+	c, n := t.Contiguous(), 1
 	stays := !(ir.Type{Axes: op.Axes}).Has(c)
 	for _, v := range op.Taken() {
 		stays = stays && !v.Type.Has(c)
 	}
 	if stays {
-		n = k.sharedVector(t)
+		n = t.Vector()
 		for int(c.Extent)%n != 0 {
 			n /= 2
 		}
 	} else {
 		c = nil
 	}
-	groups, n := to.groups(c, k.laneAligned(to, c, n))
+	groups, n := to.Groups(c, k.laneAligned(to, c, n))
 	read := &sharedAccess{k: k, t: t, l: to}
-	out := make([]asm.Reg, to.regs())
+	out := make([]asm.Reg, to.Regs())
 	for _, g := range groups {
 		r := g[0]
 		offset := read.compute(func(a *ir.Axis) asm.Number {
 			for i, b := range op.Axes {
 				if a == b {
-					at := k.a.Add(positions[i][to.project(r, op.Taken()[i].Type.Axes)], asm.Int(-a.Lo))
+					at := k.a.Add(positions[i][to.Project(r, op.Taken()[i].Type.Axes)], asm.Int(-a.Lo))
 					if wide := at.(asm.Reg); wide.Class == asm.B64 {
 						at = k.a.Calc(asm.B32, "cvt.u32.u64", wide)
 					}
 					return at
 				}
 			}
-			return k.a.Add(k.threadCoord(to, a), asm.Int(to.regCoord(r, a)))
+			return k.a.Add(k.threadCoord(to, a), asm.Int(to.RegCoord(r, a)))
 		})
 		plus := t.at
 		if m, ok := offset.(asm.Int); ok {
 			offset, plus = asm.Int(0), plus+int(m)
 		}
 		at := k.a.Register(k.a.Add(k.sharedBase(), offset))
-		got := k.fetch(t.d, n, "ld.shared", k.mask(to, result.Type.Axes, r), asm.At(at).Plus(plus))
+		got := k.fetch(t.DType, n, "ld.shared", k.mask(to, result.Type.Axes, r), asm.At(at).Plus(plus))
 		for i, r := range g {
 			out[r] = got[i]
 		}

@@ -1,34 +1,21 @@
 package ptx
 
 import (
+	"tilec/jit/block"
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 	"tilec/jit/ptx/elem"
 	"tilec/lang"
 )
 
-// project gives the register of l's slice to keep that goes with register r of l.
-func (l layout) project(r int, keep []*ir.Axis) int {
-	out, scale := 0, 1
-	for _, d := range l.reg {
-		for _, a := range keep {
-			if d.axis == a {
-				out += r % d.size * scale
-				scale *= d.size
-			}
-		}
-		r /= d.size
-	}
-	return out
-}
-
 // get gives a value's registers in a layout: those at hand, those computed
 // again when that is cheap, or those converted through shared memory.
-func (k *kernel) get(v *ir.Value, want layout) []asm.Reg {
+func (k *kernel) get(v *ir.Value, want layout.Layout) []asm.Reg {
 	axes := v.Type.Axes
 	copies := k.copies(v)
 	for _, h := range copies {
-		from, ok := h.layout.permutation(want, axes)
+		from, ok := h.layout.Permutation(want, axes)
 		if !ok {
 			continue
 		}
@@ -38,13 +25,13 @@ func (k *kernel) get(v *ir.Value, want layout) []asm.Reg {
 		}
 		return regs
 	}
-	if v.Def != nil && (k.cheap(v) || k.again(v) || v.Def.Code == lang.OpConst) {
+	if v.Def != nil && (k.Cheap(v) || k.Again(v) || v.Def.Code == lang.OpConst) {
 		regs := k.recompute(v.Def, want)
 		k.hold(v, want, regs)
 		return regs
 	}
 	if len(copies) == 0 {
-		failf("value %s is used before it is computed", valueName(v))
+		failf("value %s is used before it is computed", block.ValueName(v))
 	}
 	regs := k.convert(v, copies[0], want)
 	k.hold(v, want, regs)
@@ -52,10 +39,10 @@ func (k *kernel) get(v *ir.Value, want layout) []asm.Reg {
 }
 
 // scalar gives the register of a scalar.
-func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, uniform(k.warps))[0] }
+func (k *kernel) scalar(v *ir.Value) asm.Reg { return k.get(v, layout.Uniform(k.Warps))[0] }
 
 // recompute emits an operation for a result in the layout l.
-func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
+func (k *kernel) recompute(op *ir.Op, l layout.Layout) []asm.Reg {
 	switch op.Code {
 	case lang.OpLoad:
 		return k.load(op, l)
@@ -63,17 +50,17 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 		return []asm.Reg{elem.EntryConstant(k.a, op.Result().Type.DType, op.Const)}
 	case lang.OpFull:
 		axes := op.Args[0].Type.Axes
-		x := k.get(op.Args[0], l.slice(axes))
-		regs := make([]asm.Reg, l.regs())
+		x := k.get(op.Args[0], l.Slice(axes))
+		regs := make([]asm.Reg, l.Regs())
 		for i := range regs {
-			regs[i] = x[l.project(i, axes)]
+			regs[i] = x[l.Project(i, axes)]
 		}
 		return regs
 	case lang.OpIndex:
 		base := k.position(l, op.Axis)
-		regs := make([]asm.Reg, l.regs())
+		regs := make([]asm.Reg, l.Regs())
 		for i := range regs {
-			regs[i] = k.counted(op.Axis.Counts(), k.a.Add(base, asm.Int(l.regCoord(i, op.Axis))))
+			regs[i] = k.counted(op.Axis.Counts(), k.a.Add(base, asm.Int(l.RegCoord(i, op.Axis))))
 		}
 		return regs
 	case lang.OpStart:
@@ -83,7 +70,7 @@ func (k *kernel) recompute(op *ir.Op, l layout) []asm.Reg {
 	case lang.OpSize:
 		return []asm.Reg{k.counted(op.Dim.Counts(), k.size(op.Dim))}
 	case lang.OpRename:
-		return k.get(op.Args[0], l.rename(op.Axis, op.From))
+		return k.get(op.Args[0], l.Rename(op.Axis, op.From))
 	}
 	return k.elementwise(op, l)
 }
@@ -103,23 +90,23 @@ func (k *kernel) counted(d lang.DType, x asm.Number) asm.Reg {
 // create emits an operation of the create group, or a rename, at home.
 func (k *kernel) create(op *ir.Op) {
 	v := op.Result()
-	k.hold(v, k.home[v], k.recompute(op, k.home[v]))
+	k.hold(v, k.Homes[v], k.recompute(op, k.Homes[v]))
 }
 
 // elementwise emits an elementwise operation or a conversion, for a result in the layout l.
-func (k *kernel) elementwise(op *ir.Op, l layout) []asm.Reg {
+func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
 	args := make([][]asm.Reg, len(op.Args))
 	for i, v := range op.Args {
-		args[i] = k.get(v, l.slice(v.Type.Axes))
+		args[i] = k.get(v, l.Slice(v.Type.Axes))
 	}
 	if op.Code == lang.OpRandomBits {
 		return k.randomBits(op, l, args)
 	}
-	regs := make([]asm.Reg, l.regs())
+	regs := make([]asm.Reg, l.Regs())
 	for r := range regs {
 		xs := make([]asm.Reg, len(args))
 		for i, v := range op.Args {
-			xs[i] = args[i][l.project(r, v.Type.Axes)]
+			xs[i] = args[i][l.Project(r, v.Type.Axes)]
 		}
 		regs[r] = k.apply(op, xs)
 	}
@@ -142,7 +129,7 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	if op.Code == lang.OpWhere {
 		d = op.Args[1].Type.DType
 	}
-	return elem.Apply(k.a, op.Code, d, xs, k.f.Approx)
+	return elem.Apply(k.a, op.Code, d, xs, k.Func.Approx)
 }
 
 // selected is x where p holds and y elsewhere; without p it is x.

@@ -14,7 +14,7 @@ import (
 )
 
 // wide asks for wgmma.
-func wide(f *ir.Func) *ir.Func {
+func Wgmma(f *ir.Func) *ir.Func {
 	if f.Hints == nil {
 		f.Hints = map[string]int64{}
 	}
@@ -58,7 +58,7 @@ func TestWgmmaOfBytesNeedsTheDepthContiguous(t *testing.T) {
 		wide       bool
 	}{{true, 128, true}, {false, 128, false}, {true, 40, false}, {true, 32, true}} {
 		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": c.columns, "k": 64}, Warps: 4, Stages: 3}
-		text := compile(t, aligned(wide(parse(t, productText("i8", "i32", "", c.transposed)))), &p, "sm_90a").Text
+		text := compile(t, aligned(Wgmma(parse(t, productText("i8", "i32", "", c.transposed)))), &p, "sm_90a").Text
 		require.Equal(t, c.wide, strings.Contains(text, "wgmma"), c)
 		require.Equal(t, !c.wide, strings.Contains(text, "mma.sync"), c)
 	}
@@ -84,7 +84,7 @@ func TestWgmmaProducts(t *testing.T) {
 			if mixed {
 				text = strings.NewReplacer("%b : in "+a, "%b : in "+b, a+"{j, k}", b+"{j, k}").Replace(text)
 			}
-			f := aligned(wide(parse(t, text)))
+			f := aligned(Wgmma(parse(t, text)))
 			tolerance := 1e-4
 			if d.IsInt() {
 				tolerance = 0
@@ -103,7 +103,7 @@ func TestWgmmaAttention(t *testing.T) {
 		{Extents: map[string]int64{"i": 128, "j": 32}, Warps: 4, Stages: 3},
 	} {
 		t.Run(e.String(), func(t *testing.T) {
-			f := wide(example(t, "attention"))
+			f := Wgmma(example(t, "attention"))
 			differ(t, f, e, map[string]int64{"B": 1, "S": 150}, 1.0/64, 0, uint64(math.Float32bits(0.125)))
 			m := compile(t, f, &e, "sm_90a")
 			require.Contains(t, m.Text, "wgmma.mma_async")

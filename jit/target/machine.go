@@ -175,7 +175,10 @@ func ForPTX(name string) Machine {
 	return m
 }
 
-// IsGPU reports a machine that runs blocks of threads side by side, and whose code is PTX.
+// TakesPTX reports a machine whose code is PTX; others run tile IR.
+func (m Machine) TakesPTX() bool { return m.PTX > 0 }
+
+// IsGPU reports a machine that runs blocks of threads side by side.
 func (m Machine) IsGPU() bool { return m.compute > 0 }
 
 // Has reports a machine that can do all of what is asked for.

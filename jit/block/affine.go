@@ -1,58 +1,57 @@
-package ptx
+package block
 
 import (
 	"math"
 
 	"tilec/jit/ir"
-	"tilec/jit/ptx/asm"
 	"tilec/lang"
 )
 
 // affine is an index expression that is linear in positions along axes:
 // the sum of coef * position(axis), of coef * scalar, and of offset.
 type affine struct {
-	terms   []axisTerm
-	scalars []scalarTerm
-	offset  int64
+	Terms   []axisTerm
+	Scalars []scalarTerm
+	Offset  int64
 }
 
 type axisTerm struct {
-	axis *ir.Axis
-	coef int64
+	Axis *ir.Axis
+	Coef int64
 }
 
 type scalarTerm struct {
-	value *ir.Value
-	coef  int64
+	Value *ir.Value
+	Coef  int64
 }
 
 // coef is the coefficient of the position along a.
 func (f affine) coef(a *ir.Axis) int64 {
 	var n int64
-	for _, t := range f.terms {
-		if t.axis == a {
-			n += t.coef
+	for _, t := range f.Terms {
+		if t.Axis == a {
+			n += t.Coef
 		}
 	}
 	return n
 }
 
 func (f affine) scaled(n int64) affine {
-	g := affine{offset: f.offset * n}
-	for _, t := range f.terms {
-		g.terms = append(g.terms, axisTerm{t.axis, t.coef * n})
+	g := affine{Offset: f.Offset * n}
+	for _, t := range f.Terms {
+		g.Terms = append(g.Terms, axisTerm{t.Axis, t.Coef * n})
 	}
-	for _, t := range f.scalars {
-		g.scalars = append(g.scalars, scalarTerm{t.value, t.coef * n})
+	for _, t := range f.Scalars {
+		g.Scalars = append(g.Scalars, scalarTerm{t.Value, t.Coef * n})
 	}
 	return g
 }
 
 func (f affine) plus(g affine) affine {
 	return affine{
-		terms:   append(append([]axisTerm(nil), f.terms...), g.terms...),
-		scalars: append(append([]scalarTerm(nil), f.scalars...), g.scalars...),
-		offset:  f.offset + g.offset,
+		Terms:   append(append([]axisTerm(nil), f.Terms...), g.Terms...),
+		Scalars: append(append([]scalarTerm(nil), f.Scalars...), g.Scalars...),
+		Offset:  f.Offset + g.Offset,
 	}
 }
 
@@ -63,22 +62,22 @@ func affineOf(v *ir.Value) (affine, bool) { return affineWithin(v, 8) }
 func affineWithin(v *ir.Value, depth int) (affine, bool) {
 	op := v.Def
 	if op != nil && op.Code == lang.OpConst {
-		return affine{offset: op.Const.Int}, true
+		return affine{Offset: op.Const.Int}, true
 	}
 	if v.Type.IsScalar() {
 		if op != nil && depth > 0 && (op.Code == lang.OpAdd || op.Code == lang.OpSub) {
-			if f, ok := affineSum(op, depth); ok && len(f.scalars) < 4 {
+			if f, ok := affineSum(op, depth); ok && len(f.Scalars) < 4 {
 				return f, true
 			}
 		}
-		return affine{scalars: []scalarTerm{{v, 1}}}, true
+		return affine{Scalars: []scalarTerm{{v, 1}}}, true
 	}
 	if op == nil || depth == 0 {
 		return affine{}, false
 	}
 	switch op.Code {
 	case lang.OpIndex:
-		return affine{terms: []axisTerm{{op.Axis, 1}}}, true
+		return affine{Terms: []axisTerm{{op.Axis, 1}}}, true
 	case lang.OpFull:
 		return affineWithin(op.Args[0], depth-1)
 	case lang.OpAdd, lang.OpSub:
@@ -89,17 +88,17 @@ func affineWithin(v *ir.Value, depth int) (affine, bool) {
 		if !ok1 || !ok2 {
 			return affine{}, false
 		}
-		if len(f.terms)+len(f.scalars) == 0 {
+		if len(f.Terms)+len(f.Scalars) == 0 {
 			f, g = g, f
 		}
-		if len(g.terms)+len(g.scalars) > 0 || g.offset > 1<<16 || g.offset < -1<<16 {
+		if len(g.Terms)+len(g.Scalars) > 0 || g.Offset > 1<<16 || g.Offset < -1<<16 {
 			return affine{}, false
 		}
-		return f.scaled(g.offset), true
+		return f.scaled(g.Offset), true
 	case lang.OpCast:
 		if op.Args[0].Type.DType == lang.I32 && v.Type.DType == lang.I64 {
 			f, ok := affineWithin(op.Args[0], depth-1)
-			return f, ok && (f.in64() || f.exact()) // else i32 wraps around where i64 does not
+			return f, ok && (f.In64() || f.exact()) // else i32 wraps around where i64 does not
 		}
 	}
 	return affine{}, false
@@ -117,15 +116,15 @@ func affineSum(op *ir.Op, depth int) (affine, bool) {
 	return f.plus(g), true
 }
 
-// in64 reports an expression with a position or a scalar of 64 bits: its value is computed in 64.
-func (f affine) in64() bool {
-	for _, t := range f.terms {
-		if countClass(t.axis) == asm.B64 {
+// In64 reports an expression with a position or a scalar of 64 bits: its value is computed in 64.
+func (f affine) In64() bool {
+	for _, t := range f.Terms {
+		if t.Axis.Counts().Bits() == 64 {
 			return true
 		}
 	}
-	for _, s := range f.scalars {
-		if s.value.Type.DType.Bits() == 64 {
+	for _, s := range f.Scalars {
+		if s.Value.Type.DType.Bits() == 64 {
 			return true
 		}
 	}
@@ -135,27 +134,27 @@ func (f affine) in64() bool {
 // bounds are what the exact value is never below and never above, where positions and scalars have 32 bits. Floats
 // hold them: around the limits of 32 bits they are exact, and far from there they do not overflow as i64 does.
 func (f affine) bounds() (lo, hi float64) {
-	lo, hi = float64(f.offset), float64(f.offset)
+	lo, hi = float64(f.Offset), float64(f.Offset)
 	widen := func(coef int64, least, most float64) {
 		if coef < 0 {
 			least, most = most, least
 		}
 		lo, hi = lo+float64(coef)*least, hi+float64(coef)*most
 	}
-	for _, t := range f.terms {
+	for _, t := range f.Terms {
 		most := int64(ir.NarrowSize)
-		if t.axis.Kind == ir.Whole {
-			most = t.axis.Lo + t.axis.Len
-		} else if t.axis.Dim != nil && t.axis.Dim.Known() {
-			most = t.axis.Dim.Value
+		if t.Axis.Kind == ir.Whole {
+			most = t.Axis.Lo + t.Axis.Len
+		} else if t.Axis.Dim != nil && t.Axis.Dim.Known() {
+			most = t.Axis.Dim.Value
 		}
-		if t.axis.Kind != ir.Whole {
-			most += t.axis.Extent // padding counts positions beyond the dimension
+		if t.Axis.Kind != ir.Whole {
+			most += t.Axis.Extent // padding counts positions beyond the dimension
 		}
-		widen(t.coef, 0, float64(most))
+		widen(t.Coef, 0, float64(most))
 	}
-	for _, s := range f.scalars {
-		widen(s.coef, math.MinInt32, math.MaxInt32)
+	for _, s := range f.Scalars {
+		widen(s.Coef, math.MinInt32, math.MaxInt32)
 	}
 	return lo, hi
 }
@@ -171,7 +170,7 @@ func (f affine) exact() bool {
 // size of a dimension then says whether the exact value is inside. Of a wide
 // dimension nothing may wrap at all, for 32 bits are extended before they are compared.
 func (f affine) fits(d *ir.Dim) bool {
-	if f.in64() {
+	if f.In64() {
 		return true
 	}
 	if d.Wide {

@@ -1,19 +1,88 @@
-package compile
+package backend
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
+	"tilec/jit/block"
 	"tilec/jit/cache"
+	"tilec/jit/cpu"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/jit/ptx"
 	"tilec/jit/target"
 )
 
-// EmitPTX makes PTX of planned IR, or finds it in the cache.
-func EmitPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*ptx.Module, error) {
+// Code is a kernel as a device gets it: planned, and in the form that its target takes.
+type Code struct {
+	Func *ir.Func
+	Plan *plan.Plan
+	// PTX is nil where the target runs the IR itself.
+	PTX *ptx.Module
+}
+
+// Make gives a planned kernel the form that the target takes, or finds it in the cache; nil for none. The error is a
+// *plan.SharedError where the plan does not fit.
+func Make(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*Code, error) {
+	c := &Code{Func: f, Plan: p}
+	var err error
+	if t.TakesPTX() {
+		c.PTX, err = emitPTX(f, p, t, store)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return c, nil
+}
+
+// Check reports code that the target would refuse, which for one that takes PTX has shown already.
+func (c *Code) Check() error {
+	if c.PTX != nil {
+		return nil
+	}
+	_, err := cpu.Compile(c.Func)
+	return err
+}
+
+// Decided prints what was decided of a block of threads before its code was written; "" where the target runs the IR itself.
+func (c *Code) Decided(t target.Machine) (string, error) {
+	if c.PTX == nil {
+		return "", nil
+	}
+	p, err := ptx.Decide(c.Func, c.Plan, t)
+	if err != nil {
+		return "", err
+	}
+	return p.String(), nil
+}
+
+// Split is over how many blocks of a cluster an axis is divided; 0 where none is.
+func (c *Code) Split() int {
+	if c.PTX == nil {
+		return 0
+	}
+	return c.PTX.Split
+}
+
+// Hinted says what became of the hint of an access, where the target takes hints.
+func (c *Code) Hinted(access *ir.Op) (effect string, ok bool) {
+	if c.PTX == nil {
+		return "", false
+	}
+	return c.PTX.Hinted[access], true
+}
+
+// Shared is the shared memory of a block in bytes, and what takes it where it is fullest, a line each.
+func (c *Code) Shared() (bytes int, buffers []string) {
+	if c.PTX == nil {
+		return 0, nil
+	}
+	return c.PTX.Shared, c.PTX.Buffers
+}
+
+// emitPTX makes PTX of planned IR, or finds it in the cache.
+func emitPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*ptx.Module, error) {
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}
@@ -58,7 +127,7 @@ type storedModule struct {
 
 // keptMap is a tensor map with its tensor by number.
 type keptMap struct {
-	ptx.TensorMap
+	block.TensorMap
 	Number int
 }
 
@@ -72,8 +141,8 @@ func keptMaps(f *ir.Func, m *ptx.Module) []keptMap {
 	return kept
 }
 
-func (s *storedModule) tensorMaps(f *ir.Func) []*ptx.TensorMap {
-	var maps []*ptx.TensorMap
+func (s *storedModule) tensorMaps(f *ir.Func) []*block.TensorMap {
+	var maps []*block.TensorMap
 	for _, c := range s.Maps {
 		t := c.TensorMap
 		t.Tensor = f.Tensors[c.Number]

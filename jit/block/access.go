@@ -1,0 +1,251 @@
+package block
+
+import (
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+	"tilec/lang"
+)
+
+// This file reads how accesses walk their tensors, and decides in which layouts operations that are not elementwise take
+// their operands.
+
+// IndexAxes is the axes of an access: those of its indices and, for a load, of its else value.
+func IndexAxes(op *ir.Op) []*ir.Axis {
+	if op.Code == lang.OpLoad {
+		return op.Result().Type.Axes
+	}
+	return op.AccessAxes()
+}
+
+// DimAccess is how an access walks one dimension of its tensor.
+type DimAccess struct {
+	Index   *ir.Value
+	Affine  affine
+	Gather  bool // not affine: the index is a tile of its own
+	Checked bool
+	// stride is in elements: known, or -1 with a number that divides it.
+	Stride, multiple int64
+}
+
+// Access reads the structure of a load or a store.
+func (p *Program) Access(op *ir.Op) []DimAccess {
+	dims := make([]DimAccess, len(op.Tensor.Shape))
+	for i, v := range op.Indices() {
+		f, ok := affineOf(v)
+		if ok && op.Checked[i] && !f.fits(op.Tensor.Shape[i]) {
+			// Computed as the program says: what wraps around in 32 bits is compared and used as it comes out.
+			f, ok = affine{}, false
+		}
+		stride, multiple := strideOf(op.Tensor, i)
+		dims[i] = DimAccess{Index: v, Affine: f, Gather: !ok, Checked: op.Checked[i], Stride: stride, multiple: multiple}
+	}
+	return dims
+}
+
+// strideOf is the stride of a dimension in elements, -1 when it is only known at launch, and what divides it.
+func strideOf(t *ir.Tensor, i int) (stride, multiple int64) {
+	if t.Strides != nil {
+		return t.Strides[i].Value, multipleOf(t.Strides[i].Multiple())
+	}
+	stride, multiple = 1, 1
+	for _, d := range t.Shape[i+1:] {
+		if d.Known() && stride >= 0 {
+			stride *= d.Value
+		} else {
+			stride = -1
+		}
+		multiple *= max(d.Multiple(), 1)
+	}
+	return stride, multiple
+}
+
+// Contiguous is the axis along which neighbours are neighbours in memory; nil when there is none.
+func Contiguous(dims []DimAccess) *ir.Axis {
+	if len(dims) == 0 {
+		return nil
+	}
+	last := dims[len(dims)-1]
+	if last.Gather || last.Stride != 1 {
+		return nil
+	}
+	for _, t := range last.Affine.Terms {
+		if last.Affine.coef(t.Axis) != 1 {
+			continue
+		}
+		elsewhere := false
+		for _, d := range dims[:len(dims)-1] {
+			if d.Gather {
+				elsewhere = elsewhere || d.Index.Type.Has(t.Axis)
+			} else {
+				elsewhere = elsewhere || d.Affine.coef(t.Axis) != 0
+			}
+		}
+		if !elsewhere {
+			return t.Axis
+		}
+	}
+	return nil
+}
+
+// Vector is how many neighbours along c one access may move: a power of two,
+// such that every such group is aligned, and exists as a whole or not at all.
+func (p *Program) Vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis) int {
+	if c == nil {
+		return 1
+	}
+	size := int64(t.DType.Size())
+	whole := gcd(p.StartMultiple(c), p.endMultiple(c)) // elements
+	if dims[len(dims)-1].Checked {
+		whole = 1
+	}
+	align := gcd(max(t.Align, size), 16)
+	for i, d := range dims {
+		unit := multipleOf(d.multiple)
+		if d.Stride >= 0 {
+			unit = multipleOf(d.Stride)
+		}
+		parts := int64(manyMultiples)
+		switch {
+		case d.Gather:
+			parts = 1
+		default:
+			parts = gcd(parts, multipleOf(d.Affine.Offset))
+			for _, s := range d.Affine.Scalars {
+				parts = gcd(parts, multipleOf(s.Coef)*min(p.multiple(s.Value), 1<<20))
+			}
+			for _, s := range d.Affine.Terms {
+				if s.Axis == c && i == len(dims)-1 {
+					parts = gcd(parts, p.StartMultiple(c))
+				} else {
+					parts = gcd(parts, multipleOf(s.Coef))
+				}
+			}
+		}
+		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*size)
+	}
+	v := 1
+	for int64(2*v)*size <= 16 && align%(int64(2*v)*size) == 0 && whole%int64(2*v) == 0 {
+		v *= 2
+	}
+	return v
+}
+
+// accessLayout is the layout in which an access is widest, and how many bytes a thread then moves at once.
+func (p *Program) accessLayout(op *ir.Op) (layout.Layout, int) {
+	return p.accessLayoutOf(op, IndexAxes(op))
+}
+
+// accessLayoutOf is accessLayout for a tile of the axes of the access and more.
+func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int) {
+	if len(axes) == 0 {
+		return layout.Uniform(p.Warps), op.Tensor.DType.Size()
+	}
+	dims := p.Access(op)
+	c := Contiguous(dims)
+	v := p.Vector(op.Tensor, dims, c)
+	var order []*ir.Axis
+	put := func(a *ir.Axis) {
+		if !(ir.Type{Axes: order}).Has(a) {
+			order = append(order, a)
+		}
+	}
+	if c != nil {
+		put(c)
+	}
+	for i := len(dims) - 1; i >= 0; i-- {
+		for _, t := range dims[i].Affine.Terms {
+			put(t.Axis)
+		}
+		if dims[i].Gather {
+			for _, a := range dims[i].Index.Type.Axes {
+				put(a)
+			}
+		}
+	}
+	for _, a := range axes {
+		put(a)
+	}
+	n := Volume(order)
+	if c != nil {
+		v = min(v, layout.PowerAbove(int(c.Extent)))
+	}
+	v = max(1, min(v, layout.PowerBelow(n/(p.Warps*layout.Lanes))))
+	return layout.Blocked(order, Extents(order), v, p.Warps), v * op.Tensor.DType.Size()
+}
+
+// StoreLayout is the layout in which a store takes its value: the value's own where that writes
+// whole sectors, else the access's.
+func (p *Program) StoreLayout(op *ir.Op) layout.Layout {
+	if op.Code == lang.OpStore && op.Collides() {
+		return p.ScatterLayout(op)
+	}
+	axes := IndexAxes(op)
+	v := op.Stored()
+	if len(v.Type.Axes) == len(axes) && !p.Cheap(v) {
+		home := p.Homes[v]
+		c := Contiguous(p.Access(op))
+		if op.Code.IsAtomic() || c == nil {
+			return home
+		}
+		run := home.Run(c, true) * op.Tensor.DType.Size()
+		if run >= 32 || run >= int(c.Extent)*op.Tensor.DType.Size() {
+			return home
+		}
+	}
+	l, _ := p.accessLayout(op)
+	return l
+}
+
+// AtomicLayout is the layout in which an atomic goes over its elements: that of
+// the old values where something needs them, else as for a store.
+func (p *Program) AtomicLayout(op *ir.Op) layout.Layout {
+	if op.Old {
+		return p.Homes[op.Result()]
+	}
+	return p.StoreLayout(op)
+}
+
+// ScatterLayout is the layout in which a store that may collide takes its value.
+func (p *Program) ScatterLayout(op *ir.Op) layout.Layout {
+	axes := reversed(p.Func.InOrder(op.AccessAxes()))
+	return layout.InOrder(axes, Extents(axes), p.Warps)
+}
+
+// CombineLayout is the layout in which a reduce or a scan takes its operands.
+func (p *Program) CombineLayout(op *ir.Op) layout.Layout {
+	if op.Code == lang.OpScan {
+		return p.Homes[op.Results[0]]
+	}
+	if v := p.reducedOperand(op); v != nil {
+		return p.Homes[v]
+	}
+	axes := reversed(op.Combined())
+	return layout.Blocked(axes, Extents(axes), 1, p.Warps)
+}
+
+// DebugLayout is the layout in which a print takes a tile.
+func (p *Program) DebugLayout(v *ir.Value) layout.Layout {
+	if v.Type.IsScalar() {
+		return layout.Uniform(p.Warps)
+	}
+	if l, ok := p.Homes[v]; ok && !p.Cheap(v) {
+		return l
+	}
+	axes := reversed(v.Type.Axes)
+	return layout.Blocked(axes, Extents(axes), 1, p.Warps)
+}
+
+// Contended reports a tensor with a store and another access beside it, or one that meets itself.
+func (p *Program) Contended(t *ir.Tensor) bool {
+	if t.ReadOnly() {
+		return false
+	}
+	n := 0
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Tensor == t {
+			n++
+		}
+		return true
+	})
+	return n > 1 || p.revisited[t]
+}

@@ -1,0 +1,251 @@
+package block
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// This file cuts loops: the slice that loads the operands of a loop's products runs some steps ahead of the rest. Its copies go
+// from global to shared memory without passing through registers, by cp.async, or by a warp that does nothing else.
+
+// Pipeline is a cut through a loop.
+type Pipeline struct {
+	Op *ir.Op // the loop
+	// Stages is how many steps' copies have room in shared memory, ahead how many steps the copies run before the rest.
+	Stages, Ahead int
+	Copies        []Copy
+	// Overlapped: a step's product is waited for in the next step.
+	Overlapped bool
+	// Produced: a warp of its own does the copies, all of them boxes.
+	Produced bool
+}
+
+// Copy is one load of the slice.
+type Copy struct {
+	Load   *ir.Op
+	Tile   *Tile         // of a stage
+	Layout layout.Layout // in which threads copy
+	Vector int           // neighbours that one copy moves
+	Box    *Box          // where the TMA copies; nil where threads do
+}
+
+// Bytes is what the copies of one step bring.
+func (x *Pipeline) Bytes() int {
+	n := 0
+	for _, c := range x.Copies {
+		n += c.Tile.Bytes()
+	}
+	return n
+}
+
+// runAhead decides of which loops loads run ahead. A producer serves loops of the kernel's body alone, whose bounds it knows.
+func (p *Program) runAhead() {
+	if p.Target.Has(target.TMA) && p.ClusterSize() <= 1 && p.Stages >= 2 {
+		for _, op := range p.Func.Body.Ops {
+			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.early(op.Args[0]) && p.early(op.Args[1]) {
+				if x := p.newRing(op); x != nil {
+					p.Pipelines[op], p.Producing = x, true
+				}
+			}
+		}
+	}
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpFor && p.Pipelines[op] == nil {
+			if x := p.newPipeline(op); x != nil {
+				p.Pipelines[op] = x
+			}
+		}
+		return true
+	})
+	for _, x := range p.Pipelines {
+		if c := p.overlaps(x.Op, x.Copies); c != nil && x.Stages >= 3 {
+			// The stage of the step before is still being read.
+			c.Overlapped, x.Overlapped, x.Ahead = true, true, x.Stages-2
+		}
+	}
+}
+
+// newPipeline cuts a loop whose loads threads copy; nil for one with nothing to run ahead.
+func (p *Program) newPipeline(op *ir.Op) *Pipeline {
+	if op.Axis == nil || op.Reverse || p.Stages < 2 || !p.Target.Has(target.CpAsync) {
+		return nil
+	}
+	x := &Pipeline{Op: op, Stages: p.Stages, Ahead: p.Stages - 1, Copies: p.slice(op)}
+	if len(x.Copies) == 0 {
+		return nil
+	}
+	p.deepen(x)
+	return x
+}
+
+// slice finds the loads that may run ahead: those that only contractions of this
+// loop read, through addresses that depend on nothing that the loop computes.
+func (p *Program) slice(loop *ir.Op) []Copy {
+	inside := map[*ir.Value]bool{}
+	for _, v := range loop.Blocks[0].Params {
+		inside[v] = true
+	}
+	for _, op := range loop.Blocks[0].Ops {
+		for _, v := range op.Results {
+			inside[v] = true
+		}
+	}
+	var items []Copy
+	for _, op := range loop.Blocks[0].Ops {
+		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || op.Else() != nil || !p.Again(op.Result()) {
+			continue
+		}
+		v := op.Result()
+		dims := p.Access(op)
+		c := Contiguous(dims)
+		ok := c != nil
+		for _, d := range dims {
+			ok = ok && !d.Gather
+			for _, s := range d.Affine.Scalars {
+				ok = ok && !inside[s.Value]
+			}
+		}
+		var tile *Tile
+		for _, u := range p.Uses[v] {
+			c := p.Products[u.Op]
+			if c == nil || u.Arg > 1 || c.MMA == nil || c.Element(u.Arg) != v.Type.DType || !inside[u.Op.Result()] {
+				ok = false
+				break
+			}
+			want := c.Tiles[u.Arg]
+			if tile != nil && !(tile.Holds(want) && want.Holds(tile)) {
+				ok = false
+				break
+			}
+			tile = want
+		}
+		if !ok || tile == nil || tile.Contiguous() != c {
+			continue
+		}
+		vec := min(p.Vector(op.Tensor, dims, c), tile.Vector())
+		if vec*v.Type.DType.Size() < 4 {
+			continue // cp.async moves 4, 8 or 16 bytes
+		}
+		items = append(items, Copy{Load: op, Tile: tile, Layout: layout.Blocked(tile.Axes, tile.Extents, vec, p.Warps), Vector: vec})
+	}
+	return items
+}
+
+// overlaps gives the contraction of a loop whose product may still be under way
+// when the next step begins: the only one, by wgmma, from operands that all run
+// ahead, into an accumulator that nothing but the next step reads.
+func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
+	body := loop.Blocks[0]
+	var only *Product
+	for _, op := range body.Ops {
+		if len(op.Blocks) > 0 {
+			return nil
+		}
+		if c := p.Products[op]; c != nil {
+			if only != nil {
+				return nil
+			}
+			only = c
+		}
+	}
+	if only == nil || !only.Wgmma || only.Op.Code != lang.OpMma || len(items) != 2 {
+		return nil
+	}
+	acc, result := only.Op.Args[2], only.Op.Result()
+	if result.Type.DType != only.MMA.Sum || len(p.Uses[acc]) != 1 || len(p.Uses[result]) > 0 {
+		return nil
+	}
+	for i, v := range body.Yield {
+		if (v == result) != (body.Params[i+1] == acc) {
+			return nil
+		}
+	}
+	for _, v := range only.Op.Args[:2] {
+		if v != items[0].Load.Result() && v != items[1].Load.Result() {
+			return nil
+		}
+	}
+	return only
+}
+
+// deepen gives the pipeline the stages that one of its loads asks for, and says what became of the hints.
+func (p *Program) deepen(x *Pipeline) {
+	asked := 0
+	for _, c := range x.Copies {
+		asked = max(asked, int(c.Load.Hint.Latency))
+	}
+	if asked > 0 {
+		x.Stages = max(asked, 2)
+		x.Ahead = x.Stages - 1
+	}
+	for _, c := range x.Copies {
+		h := c.Load.Hint
+		if !h.Given() {
+			continue
+		}
+		text := fmt.Sprintf("cp.async in %d stages", x.Stages)
+		if x.Produced {
+			text = fmt.Sprintf("TMA in %d stages", x.Stages)
+		}
+		// A copy could be given an L2 policy, but the driver's compiler makes an instruction
+		// of it (cp.async with createpolicy's result) that an H200 finds illegal, as fuzzing showed.
+		switch {
+		case h.Cache == "no_allocate" && c.Vector*c.Tile.DType.Size() == 16:
+			text += ", past the L1 cache as " + h.Cache + " wants it"
+		case h.Cache != "":
+			text += fmt.Sprintf("; %s has no effect on a copy that runs ahead", h.Cache)
+		}
+		p.Hinted[c.Load] = text
+	}
+}
+
+// newRing cuts a loop whose loads are all boxes; nil when it is not one.
+func (p *Program) newRing(op *ir.Op) *Pipeline {
+	x := &Pipeline{Op: op, Stages: p.Stages, Ahead: p.Stages - 1, Copies: p.slice(op), Produced: true}
+	if len(x.Copies) == 0 || !p.worthProducer(x) {
+		return nil
+	}
+	for i := range x.Copies {
+		c := &x.Copies[i]
+		b, ok := p.boxFor(c.Load, c.Tile, op)
+		if !ok {
+			return nil
+		}
+		c.Box = b
+	}
+	for _, c := range x.Copies {
+		p.nameMap(c.Box)
+	}
+	p.deepen(x)
+	return x
+}
+
+// shortLoop is of how many steps a loop may be so short that starting a producer - its barriers, the first look at
+// a tensor map - takes longer than it gains (decoding, whose loops have 2 to 6 steps, got slower by it: bench/RESULTS.md).
+const shortLoop = 16
+
+// worthProducer reports a loop that multiplies by wgmma, or one of many steps.
+func (p *Program) worthProducer(x *Pipeline) bool {
+	for _, c := range x.Copies {
+		for _, u := range p.Uses[c.Load.Result()] {
+			if p.Products[u.Op].Wgmma {
+				return true
+			}
+		}
+	}
+	lo, hi, step := x.Op.Args[0].Def, x.Op.Args[1].Def, x.Op.Axis.Extent
+	if lo == nil || hi == nil || lo.Code != lang.OpConst {
+		return false
+	}
+	switch {
+	case hi.Code == lang.OpConst:
+		return hi.Const.Int-lo.Const.Int > shortLoop*step
+	case hi.Code == lang.OpSize && hi.Dim.Known():
+		return hi.Dim.Value-lo.Const.Int > shortLoop*step
+	}
+	return false
+}

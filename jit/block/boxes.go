@@ -1,0 +1,215 @@
+package block
+
+import (
+	"fmt"
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file decides which loads and stores the tensor memory accelerator (TMA) does: one
+// instruction moves a box of a tensor to shared memory, where it lies in rows of
+// up to 128 bytes with the swizzle of Tile. What it needs to know of the
+// tensor is in a tensor map, a parameter of the kernel that the launch makes.
+
+// mostBox is how far a box can reach along a dimension, mostRank how many dimensions a map has.
+const (
+	mostBox  = 256
+	mostRank = 5
+)
+
+// Box is a load or a store that the TMA can do: the boxes of its map fill a tile, panel by panel.
+type Box struct {
+	Map  *TensorMap
+	Dims []DimAccess // of the tensor
+	// Wiped: in the last step of the loop, elements beyond its end have come that have to be 0.
+	Wiped bool
+}
+
+// boxFor finds how the TMA would fill a tile with a load's elements, in a loop: what
+// does not exist has to come out as 0 where a product would count it.
+func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
+	dims, wiped := p.Access(load), false
+	for i, d := range dims {
+		for _, term := range d.Affine.Terms {
+			if !p.endsInZeros(term.Axis, load, i, loop) {
+				if term.Axis != loop.Axis {
+					return nil, false
+				}
+				wiped = true
+			}
+		}
+	}
+	b, ok := p.newBox(load.Tensor, dims, t)
+	if ok {
+		b.Wiped = wiped
+	}
+	return b, ok
+}
+
+// newBox fits boxes to a tile, element by element of an access's index.
+func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bool) {
+	size := int64(t.DType.Size())
+	if len(dims) > mostRank || tensor.Align%16 != 0 || !t.boxed() {
+		return nil, false
+	}
+	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: min(t.RowBytes(), PanelBytes)}, Dims: dims}
+	along := map[*ir.Axis]int{}
+	for i, d := range dims {
+		if tensor.Shape[i].Wide { // coordinates have 32 bits
+			return nil, false
+		}
+		if d.Gather || d.Checked || len(d.Affine.Terms) > 1 {
+			return nil, false
+		}
+		if i < len(dims)-1 {
+			unit := d.Stride
+			if unit < 0 {
+				unit = d.multiple
+			}
+			if unit*size%16 != 0 {
+				return nil, false
+			}
+		}
+		for _, s := range d.Affine.Scalars {
+			if !p.early(s.Value) {
+				return nil, false
+			}
+		}
+		for _, term := range d.Affine.Terms {
+			if _, twice := along[term.Axis]; twice || term.Coef != 1 || !slices.Contains(t.Axes, term.Axis) {
+				return nil, false
+			}
+			along[term.Axis] = i
+		}
+	}
+	for j, a := range t.Axes {
+		i, ok := along[a]
+		n := t.Extents[j]
+		if j == 0 {
+			n = min(n, b.Map.Swizzle/int(size))
+		}
+		if !ok || t.Extents[j] != int(a.Extent) || n > mostBox || (j == 0) != (i == len(dims)-1) {
+			return nil, false
+		}
+		b.Map.Order = append(b.Map.Order, i)
+		b.Map.Box = append(b.Map.Box, n)
+	}
+	for i := range dims {
+		if !slices.Contains(b.Map.Order, i) {
+			b.Map.Order = append(b.Map.Order, i)
+			b.Map.Box = append(b.Map.Box, 1)
+		}
+	}
+	return b, true
+}
+
+// endsInZeros reports that the positions of a box beyond the end of an axis's range
+// are beyond the tensor, where the TMA gives 0, or that no product counts them: those of rows and
+// columns give rows and columns that do not exist.
+func (p *Program) endsInZeros(a *ir.Axis, load *ir.Op, dim int, loop *ir.Op) bool {
+	counted := false
+	for _, u := range p.Uses[load.Result()] {
+		counted = counted || slices.Contains(p.Products[u.Op].K, a)
+	}
+	if !counted || !p.Ragged(a) {
+		return true
+	}
+	if a != loop.Axis {
+		return false
+	}
+	// The range ends where the dimension does, or at a whole step.
+	hi, d := loop.Args[1].Def, load.Tensor.Shape[dim]
+	f := p.Access(load)[dim].Affine
+	if hi == nil || d != a.Dim || f.Offset != 0 || len(f.Scalars) > 0 || p.multiple(loop.Args[0])%a.Extent != 0 {
+		return false
+	}
+	switch hi.Code {
+	case lang.OpSize:
+		return hi.Dim == d
+	case lang.OpEnd:
+		return hi.Axis.Kind == ir.Grid && hi.Axis.Dim == d && hi.Axis.Extent%a.Extent == 0
+	}
+	return false
+}
+
+// early reports a scalar that is known before the kernel's body runs: a function
+// of the launch's parameters and of where the block stands.
+func (p *Program) early(v *ir.Value) bool {
+	op := v.Def
+	switch {
+	case op == nil:
+		return slices.Contains(p.Func.Scalars, v)
+	case op.Code == lang.OpConst, op.Code == lang.OpSize:
+		return true
+	case op.Code == lang.OpStart, op.Code == lang.OpEnd:
+		return op.Axis.Kind != ir.Loop
+	case !op.Code.Row().Elementwise || !v.Type.IsScalar():
+		return false
+	}
+	for _, x := range op.Args {
+		if !p.early(x) {
+			return false
+		}
+	}
+	return true
+}
+
+// nameMap gives a box's tensor map a name, and so a parameter of the kernel.
+func (p *Program) nameMap(b *Box) {
+	b.Map.Name = fmt.Sprintf("map_%d", len(p.Maps))
+	p.Maps = append(p.Maps, b.Map)
+}
+
+// BoxStore is a store by the TMA: the tile goes to shared memory first, and from there in whole lines.
+type BoxStore struct {
+	Tile *Tile
+	Box  *Box
+}
+
+// storeByBoxes decides which stores of the kernel's body the TMA does, where the kernel loads by it.
+func (p *Program) storeByBoxes() {
+	if !p.Producing {
+		return
+	}
+	for _, op := range p.Func.Body.Ops {
+		if op.Code == lang.OpStore && !op.Collides() {
+			if s := p.boxStore(op); s != nil {
+				p.Stores[op] = s
+			}
+		}
+	}
+}
+
+// boxStore fits boxes to a store; nil where that cannot be.
+func (p *Program) boxStore(op *ir.Op) *BoxStore {
+	v, dims := op.Stored(), p.Access(op)
+	c := Contiguous(dims)
+	if op.Hint.Given() || c == nil || p.Contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.Cheap(v) {
+		return nil
+	}
+	for i, d := range dims {
+		for _, term := range d.Affine.Terms {
+			// What does not exist has to lie outside the tensor.
+			if p.Ragged(term.Axis) && (op.Tensor.Shape[i] != term.Axis.Dim || d.Affine.Offset != 0 || len(d.Affine.Scalars) > 0) {
+				return nil
+			}
+		}
+	}
+	axes, ext := []*ir.Axis{c}, []int{int(c.Extent)}
+	for i := len(dims) - 2; i >= 0; i-- {
+		for _, term := range dims[i].Affine.Terms {
+			axes, ext = append(axes, term.Axis), append(ext, int(term.Axis.Extent))
+		}
+	}
+	t := NewTile(op.Tensor.DType, axes, ext, true)
+	t.panel()
+	b, ok := p.newBox(op.Tensor, dims, t)
+	if !ok {
+		return nil
+	}
+	p.nameMap(b)
+	t.Async = true
+	return &BoxStore{t, b}
+}

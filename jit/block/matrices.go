@@ -1,0 +1,83 @@
+package block
+
+import (
+	"tilec/jit/layout"
+	"tilec/lang"
+)
+
+// Matrices says how an operand's fragments are read from shared memory by an instruction that loads up to four matrices of
+// 8x8 pairs of bytes: each lane names a row of 16 bytes of one of them.
+type Matrices struct {
+	// Layout is the rows that lanes name: a register is an instruction.
+	Layout layout.Layout
+	// Count is the matrices of an instruction, 2 or 4.
+	Count int
+	// Transposed: the rows lie along the operand's rows (or columns), not along the depth.
+	Transposed bool
+	// Paired: an instruction loads two neighbouring tiles of columns. Reps is how many repetitions of rows (or columns) that leaves.
+	Paired bool
+	Reps   int
+}
+
+// Matrices decides how an operand is read from a tile by matrices; nil when the tile's chunks do not lie along a role as that
+// needs, and for doubles, of which a lane would get halves.
+func (c *Product) Matrices(arg int, t *Tile) *Matrices {
+	if c.MMA.Sum == lang.F64 {
+		return nil
+	}
+	in := c.MMA.InRegister
+	chunk := in + 2 // bits of a row of 16 bytes
+	rows, reps, warp := c.MBits, c.MReps, c.AWarp
+	if arg == c.B {
+		rows, reps, warp = c.NBits, c.NReps, c.BWarp
+	}
+	along := func(bits []layout.Digit) bool {
+		if len(bits) < chunk || t.Extents[0]%(1<<chunk) != 0 {
+			return false
+		}
+		for i, b := range bits[:chunk] {
+			if b.Axis != t.Contiguous() || b.Stride != 1<<i {
+				return false
+			}
+		}
+		return true
+	}
+	m := &Matrices{Count: 4}
+	var lane []layout.Digit
+	high := c.KBits[in+2] // the depth's bit that tells the matrices of a fragment apart
+	switch {
+	case along(c.KBits):
+		lane = append(append([]layout.Digit(nil), rows[:3]...), high)
+		if arg == c.A {
+			lane = append(append([]layout.Digit(nil), rows[:4]...), high)
+		}
+	case in == 1 && along(rows):
+		m.Transposed = true
+		lane = append(append([]layout.Digit(nil), c.KBits[:3]...), high)
+		if arg == c.A {
+			lane = append(append([]layout.Digit(nil), c.KBits[:3]...), rows[3], high)
+		}
+	default:
+		return nil
+	}
+	if arg == c.B {
+		m.Count = 2
+		// Two neighbouring columns of tiles in one instruction, where there are as many.
+		if len(reps) > 0 && reps[0].Size%2 == 0 {
+			d := reps[0]
+			lane = append(lane, layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: 2})
+			rest := append([]layout.Digit(nil), reps[1:]...)
+			if d.Size > 2 {
+				rest = append([]layout.Digit{{Axis: d.Axis, Stride: d.Stride * 2, Size: d.Size / 2}}, rest...)
+			}
+			reps = rest
+			m.Count, m.Paired = 4, true
+		} else {
+			lane = append(lane, layout.Digit{Size: 2})
+		}
+	}
+	m.Reps = layout.Product(reps)
+	m.Layout = layout.Layout{Lane: lane, Warp: warp}
+	m.Layout.Reg = append(append(append(m.Layout.Reg, c.KReps...), reps...), c.BatchDigits()...)
+	return m
+}

@@ -1,0 +1,167 @@
+package block
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+)
+
+// This file prints a program, a line a decision, in the order of the kernel.
+
+// String is what has been decided, a line each.
+func (p *Program) String() string {
+	w := &printer{Program: p}
+	w.line("kernel %s for %s: %d threads, warps=%d stages=%d", p.Func.Name, p.Target.Name, p.Threads(), p.Warps, p.Stages)
+	if n := p.ClusterSize(); n > 1 {
+		w.line("  clusters of %d blocks", n)
+	}
+	if p.Split > 1 {
+		w.line("  axes divided over %d blocks", p.Split)
+	}
+	if p.Grouped {
+		w.line("  blocks numbered in groups that share rows and columns")
+	}
+	for _, a := range p.Func.Axes {
+		switch {
+		case !p.Ragged(a):
+		case slices.Contains(p.RaggedGrid, a):
+			w.line("  axis %s: the last block may be partial, and has code of its own", a.Name)
+		default:
+			w.line("  axis %s: the last block or step may be partial", a.Name)
+		}
+	}
+	w.block(p.Func.Body)
+	return w.b.String()
+}
+
+type printer struct {
+	*Program
+	b strings.Builder
+}
+
+func (w *printer) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
+
+func (w *printer) block(b *ir.Block) {
+	for _, op := range b.Ops {
+		w.op(op)
+		for _, inner := range op.Blocks {
+			for _, v := range inner.Params {
+				w.value(v)
+			}
+			w.block(inner)
+		}
+	}
+}
+
+func (w *printer) op(op *ir.Op) {
+	if x := w.Pipelines[op]; x != nil {
+		w.pipeline(x)
+	}
+	if c := w.Products[op]; c != nil {
+		w.product(c)
+	}
+	if s := w.Stores[op]; s != nil {
+		w.line("  store %s by the TMA: %s, %s", op.Tensor.Name, s.Tile, s.Box.Map)
+	}
+	for _, v := range op.Results {
+		if !w.OnDemand(op) {
+			w.value(v)
+		}
+	}
+}
+
+// value prints where a tile is held. Scalars are in every thread.
+func (w *printer) value(v *ir.Value) {
+	if !v.Type.IsScalar() {
+		w.line("  %s %s: %s", ValueName(v), v.Type, w.Homes[v])
+	}
+}
+
+func (w *printer) pipeline(x *Pipeline) {
+	by := "cp.async"
+	if x.Produced {
+		by = "a warp of its own"
+	}
+	late := ""
+	if x.Overlapped {
+		late = ", a step's product awaited in the next step"
+	}
+	w.line("  loop over %s: loads run %d steps ahead in %d stages, copied by %s%s", x.Op.Axis.Name, x.Ahead, x.Stages, by, late)
+	for _, c := range x.Copies {
+		how := fmt.Sprintf("%d elements a copy, %s", c.Vector, c.Layout)
+		if c.Box != nil {
+			how = c.Box.Map.String()
+		}
+		w.line("    load %s: %s, %s", c.Load.Tensor.Name, c.Tile, how)
+	}
+}
+
+func (w *printer) product(c *Product) {
+	w.line("  %s of %s and %s: rows %s, columns %s, depth %s, by %s", c.Op.Code, ValueName(c.Op.Args[0]), ValueName(c.Op.Args[1]),
+		axisNames(c.M), axisNames(c.N), axisNames(c.K), c.instruction())
+	for arg := range c.Tiles {
+		if c.MMA == nil {
+			w.line("    operand %s: in shared memory %s", ValueName(c.Op.Args[arg]), c.Tiles[arg])
+			continue
+		}
+		w.line("    operand %s: %s, or in shared memory %s", ValueName(c.Op.Args[arg]), c.FragmentLayout(arg), c.Tiles[arg])
+	}
+}
+
+// instruction is the form of the product.
+func (c *Product) instruction() string {
+	switch {
+	case c.Wgmma:
+		return fmt.Sprintf("wgmma m64n%dk%d", 8*layout.Product(c.NReps), c.MMA.Depth)
+	case c.MMA != nil:
+		return fmt.Sprintf("mma.sync m16n8k%d", c.MMA.Depth)
+	}
+	return "multiply-add"
+}
+
+// String is the shape of the tile.
+func (t *Tile) String() string {
+	var sides []string
+	for i, a := range t.Axes {
+		sides = append(sides, fmt.Sprintf("%s %d", a.Name, t.Extents[i]))
+	}
+	s := fmt.Sprintf("{%s} of %s in %d bytes", strings.Join(sides, ", "), t.DType, t.Bytes())
+	if t.Swizzle > 1 {
+		s += fmt.Sprintf(", swizzled by %d", t.Swizzle)
+	}
+	if t.Panels > 0 {
+		s += fmt.Sprintf(", panels of %d rows", t.Panels)
+	}
+	return s
+}
+
+// String is the box that a copy moves.
+func (m *TensorMap) String() string {
+	var sides []string
+	for i, d := range m.Order {
+		sides = append(sides, fmt.Sprintf("%s %d", m.Tensor.Shape[d].Name, m.Box[i]))
+	}
+	return fmt.Sprintf("boxes {%s} of %s", strings.Join(sides, ", "), m.Name)
+}
+
+// ValueName is the name of a value in comments and messages.
+func ValueName(v *ir.Value) string {
+	if v.Name != "" {
+		return fmt.Sprintf("%%%d(%s)", v.ID, v.Name)
+	}
+	return fmt.Sprintf("%%%d", v.ID)
+}
+
+func axisNames(axes []*ir.Axis) string {
+	if len(axes) == 0 {
+		return "none"
+	}
+	names := make([]string, len(axes))
+	for i, a := range axes {
+		names[i] = a.Name
+	}
+	return strings.Join(names, ", ")
+}

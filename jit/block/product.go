@@ -1,0 +1,410 @@
+package block
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// This file decides how a matrix product is computed: which axes play which role, by which instruction, in which layouts.
+
+// Product is the plan of one dot or mma: which axes play the rows (m), the
+// columns (n) and the depth (k) of a matrix product, in which layouts, by which
+// instruction. Several axes in one role are flattened, the first the fastest.
+type Product struct {
+	Op *ir.Op
+	// A gives the rows, B the columns; argument numbers of op, swapped when that wastes less.
+	A, B           int
+	M, N, K, Batch []*ir.Axis
+	// result is the accumulator's layout; aLayout and bLayout the fragments'. Without
+	// tensor cores only result is set.
+	Result, aLayout, bLayout layout.Layout
+	// MMA is the tensor-core instruction; nil for multiply-add on the ordinary cores.
+	MMA *MMA
+	// Wgmma: the instruction is wgmma, which a group of four warps executes together
+	// with the operands in shared memory.
+	Wgmma bool
+	// Overlapped: the product is waited for in the next step of the loop around it.
+	Overlapped bool
+	// The digits from which the layouts are made: single bits, then repetitions.
+	MBits, NBits, KBits []layout.Digit
+	MReps, NReps, KReps []layout.Digit
+	AWarp, BWarp        []layout.Digit
+	// aAcross and bAcross: an operand of bytes lies along its rows (or columns) in
+	// shared memory, not along the depth: they are read by columns and taken apart.
+	aAcross, bAcross bool
+	// Tiles are the shapes in which the operands lie in shared memory, where they have to.
+	Tiles [2]*Tile
+}
+
+// MMA is a tensor-core instruction m16n8k<depth>.
+type MMA struct {
+	Depth int
+	// Elements are the types of rows and columns in shared memory and registers, sum that of the accumulator.
+	Elements [2]lang.DType
+	Sum      lang.DType
+	// InRegister is how many of the depth's bits lie in one register: 1 for pairs of
+	// 16-bit elements, 2 for four bytes.
+	InRegister int
+	Terms      int // products a step: 3 for tf32x3
+}
+
+// Depth is how many products of elements of a type a tensor-core instruction sums.
+func Depth(d lang.DType) int {
+	switch {
+	case d.Size() == 1 && d.IsInt():
+		return 32
+	case d.Size() <= 2: // floats of 8 bits as f16
+		return 16
+	}
+	return 8
+}
+
+// mmaFor is the instruction for rows of one type and columns of another; nil where there is none.
+func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
+	floats := func(inRegister int, e lang.DType) *MMA {
+		return &MMA{Depth: Depth(e), Elements: [2]lang.DType{e, e}, Sum: e.Accumulator(), InRegister: inRegister, Terms: 1}
+	}
+	if !t.Has(target.MmaSync) {
+		return nil
+	}
+	switch d := rows; d {
+	case lang.I8, lang.U8:
+		return &MMA{Depth: Depth(d), Elements: [2]lang.DType{rows, columns}, Sum: lang.I32, InRegister: 2, Terms: 1}
+	case lang.F16, lang.BF16:
+		return floats(1, d)
+	case lang.F8E4M3, lang.F8E5M2:
+		return floats(1, lang.F16) // holds both exactly
+	case lang.F32:
+		single := floats(0, d)
+		switch precision {
+		case "":
+			return single
+		case "tf32x3":
+			single.Terms = 3
+			return single
+		}
+	case lang.F64:
+		if t.Has(target.MmaF64) {
+			return floats(0, d)
+		}
+	}
+	return nil
+}
+
+// Element is the type of an operand as the instruction takes it.
+func (c *Product) Element(arg int) lang.DType {
+	if arg == c.A {
+		return c.MMA.Elements[0]
+	}
+	return c.MMA.Elements[1]
+}
+
+// flatten gives the digits of axes as one number that counts in units of 1<<bits:
+// the single bits of the unit, then the repetitions.
+func flatten(axes []*ir.Axis, bits int) (unit, reps []layout.Digit) {
+	for i, a := range axes {
+		n := bits
+		for i < len(axes)-1 && 1<<n > layout.PowerAbove(int(a.Extent)) {
+			n--
+		}
+		for b := range n {
+			unit = append(unit, layout.Digit{Axis: a, Stride: 1 << b, Size: 2})
+		}
+		bits -= n
+		if left := (max(int(a.Extent), 1) + 1<<n - 1) >> n; left > 1 {
+			reps = append(reps, layout.Digit{Axis: a, Stride: 1 << n, Size: left})
+		}
+	}
+	for range bits { // no axis at all: copies
+		unit = append(unit, layout.Digit{Size: 2})
+	}
+	return unit, reps
+}
+
+// spread takes w warps (a power of two) from the repetitions, neighbours to
+// different warps, and gives the warps' digits, what is left, and the number used.
+func spread(reps []layout.Digit, w int) (warp, left []layout.Digit, used int) {
+	used = 1
+	for i := len(reps) - 1; i >= 0; i-- {
+		d := reps[i]
+		f := min(w, layout.PowerAbove(d.Size))
+		if f > 1 {
+			warp = append(warp, layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: f})
+			d = layout.Digit{Axis: d.Axis, Stride: d.Stride * f, Size: (d.Size + f - 1) / f}
+			w /= f
+			used *= f
+		}
+		if d.Size > 1 {
+			left = append([]layout.Digit{d}, left...)
+		}
+	}
+	return warp, left, used
+}
+
+// newProduct decides roles and layouts. Rowwise asks for rows that stay in one warp.
+func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
+	x, y := op.Args[0].Type, op.Args[1].Type
+	c := &Product{Op: op, A: 0, B: 1, K: op.Over}
+	for _, a := range op.Result().Type.Axes {
+		switch {
+		case x.Has(a) && y.Has(a):
+			c.Batch = append(c.Batch, a)
+		case x.Has(a):
+			c.M = append(c.M, a)
+		default:
+			c.N = append(c.N, a)
+		}
+	}
+	// The last axis of a type is the fastest.
+	c.M, c.N, c.K, c.Batch = reversed(c.M), reversed(c.N), reversed(c.K), reversed(c.Batch)
+	if Volume(c.M) < 16 && Volume(c.N) > Volume(c.M) && mmaFor(p.Target, x.DType, y.DType, op.Precision) != nil {
+		c.A, c.B, c.M, c.N = 1, 0, c.N, c.M
+	}
+	c.MMA = mmaFor(p.Target, op.Args[c.A].Type.DType, op.Args[c.B].Type.DType, op.Precision)
+	if c.MMA == nil {
+		c.Result = p.simtLayout(c)
+		return c
+	}
+	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
+	c.MBits, c.MReps = flatten(c.M, 4)
+	c.NBits, c.NReps = flatten(c.N, 3)
+	c.KBits, c.KReps = flatten(c.K, c.MMA.InRegister+3)
+	between := p.layAcross(c)
+	batch := c.BatchDigits()
+	c.Wgmma = p.fitsWgmma(c)
+	wm := c.rowWarps(p.Warps, rowwise || c.Wgmma)
+	mWarp, mReps, used := spread(c.MReps, wm)
+	c.MReps = mReps
+	rest := p.Warps / used
+	nWarp, nReps, used := spread(c.NReps, layout.PowerBelow(rest&-rest))
+	c.NReps = append(between, nReps...)
+	idle := layout.Digit{Size: rest / used}
+	warps := func(ms, ns []layout.Digit) []layout.Digit {
+		out := append(append([]layout.Digit(nil), ms...), ns...)
+		if idle.Size > 1 || len(out) == 0 {
+			out = append(out, idle)
+		}
+		return out
+	}
+	copies := func(ds []layout.Digit) []layout.Digit {
+		out := make([]layout.Digit, len(ds))
+		for i, d := range ds {
+			out[i] = layout.Digit{Size: d.Size}
+		}
+		return out
+	}
+	join := func(parts ...[]layout.Digit) []layout.Digit {
+		var out []layout.Digit
+		for _, p := range parts {
+			for _, d := range p {
+				if d.Axis != nil {
+					out = append(out, d)
+				}
+			}
+		}
+		return out
+	}
+	c.AWarp, c.BWarp = warps(mWarp, copies(nWarp)), warps(copies(mWarp), nWarp)
+	m, n, kk, in := c.MBits, c.NBits, c.KBits, c.MMA.InRegister
+	lane := func(low, high []layout.Digit) []layout.Digit {
+		return append(append([]layout.Digit(nil), low...), high...)
+	}
+	// Registers of padding bits without an axis must not vanish from the
+	// fragments, so roles without axes are given copies by unitRegs.
+	c.Result = layout.Layout{Reg: join(n[:1], m[3:4], c.NReps, c.MReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp)}
+	c.aLayout = layout.Layout{Reg: join(kk[:in], m[3:4], kk[in+2:], c.KReps, c.MReps, batch), Lane: lane(kk[in:in+2], m[:3]), Warp: c.AWarp}
+	c.bLayout = layout.Layout{Reg: join(kk[:in], kk[in+2:], c.KReps, c.NReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.BWarp}
+	return c
+}
+
+// BatchDigits are the repetitions along the batch axes.
+func (c *Product) BatchDigits() []layout.Digit {
+	var batch []layout.Digit
+	for _, a := range c.Batch {
+		if a.Extent > 1 {
+			batch = append(batch, layout.Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
+		}
+	}
+	return batch
+}
+
+// contiguousFirst moves to the front the axis along which an operand lies contiguous in memory.
+func (p *Program) contiguousFirst(axes []*ir.Axis, operands ...*ir.Value) []*ir.Axis {
+	for _, v := range operands {
+		if v.Def == nil || v.Def.Code != lang.OpLoad {
+			continue
+		}
+		c := Contiguous(p.Access(v.Def))
+		for i, a := range axes {
+			if a == c {
+				out := []*ir.Axis{a}
+				return append(append(out, axes[:i]...), axes[i+1:]...)
+			}
+		}
+	}
+	return axes
+}
+
+// rowWarps is how many warps divide the rows; the others divide the columns.
+func (c *Product) rowWarps(warps int, rowwise bool) int {
+	all := warps & -warps // the power of two in it
+	if rowwise {
+		return all
+	}
+	mTiles, nTiles := max(layout.Product(c.MReps), 1), max(layout.Product(c.NReps), 1)
+	best, least := 1, 0
+	for w := 1; w <= all; w *= 2 {
+		m, n := (mTiles+w-1)/w, (nTiles+all/w-1)/(all/w)
+		// The products of a warp first, then what it reads for them.
+		if cost := m*n*1000 + 2*m + n; least == 0 || cost < least {
+			best, least = w, cost
+		}
+	}
+	return best
+}
+
+// Spots gives the registers of the result that the four accumulators of a tile
+// are; -1 for a copy that the layout does not hold.
+func (c *Product) Spots(i, j, batch int) [4]int {
+	var at [4]int
+	nBit, mBit := c.NBits[0].Axis != nil, c.MBits[3].Axis != nil
+	unit := 1
+	if nBit {
+		unit *= 2
+	}
+	if mBit {
+		unit *= 2
+	}
+	base := unit * (j + layout.Product(c.NReps)*(i+layout.Product(c.MReps)*batch))
+	for s := range at {
+		n, m := s&1, s>>1
+		r := base
+		if n == 1 && !nBit || m == 1 && !mBit {
+			at[s] = -1
+			continue
+		}
+		if nBit {
+			r += n
+			if m == 1 {
+				r += 2
+			}
+		} else {
+			r += m
+		}
+		at[s] = r
+	}
+	return at
+}
+
+// FragmentLayout is the layout of an operand's fragments.
+func (c *Product) FragmentLayout(arg int) layout.Layout {
+	if arg == c.A {
+		return c.aLayout
+	}
+	return c.bLayout
+}
+
+// UnitBits are the register bits of one fragment of an operand, low first.
+func (c *Product) UnitBits(arg int) []layout.Digit {
+	in := c.MMA.InRegister
+	bits := append([]layout.Digit(nil), c.KBits[:in]...)
+	if arg == c.A {
+		bits = append(bits, c.MBits[3])
+	}
+	return append(bits, c.KBits[in+2:]...)
+}
+
+// WgmmaColumns is from how many columns on wgmma is used without a hint that asks for it: with
+// fewer, it reads both operands from shared memory faster than shared memory gives them. At 64 it
+// keeps up with mma.sync (one plan of attention with heads of 64 took 128 µs on an H200; by mma.sync,
+// in a run of another day, 134).
+const WgmmaColumns = 64
+
+// fitsWgmma reports a contraction in a shape that wgmma takes.
+func (p *Program) fitsWgmma(c *Product) bool {
+	hint, asked := p.Func.Hints["wgmma"]
+	if asked && hint == 0 || !p.Target.Has(target.Wgmma) || c.MMA.InRegister == 0 || c.Element(0) != c.Op.Args[0].Type.DType {
+		return false
+	}
+	if len(c.M) != 1 || len(c.N) != 1 || len(c.K) != 1 || len(c.Batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
+		return false
+	}
+	m, n, depth := c.M[0], c.N[0], c.K[0]
+	if layout.PowerAbove((int(m.Extent)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < WgmmaColumns {
+		return false
+	}
+	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth
+	panel := func(elements int) bool {
+		bytes := elements * c.Element(0).Size()
+		return bytes == 32 || bytes == 64 || bytes%PanelBytes == 0
+	}
+	if !panel(steps) {
+		return false
+	}
+	b := c.Op.Args[c.B]
+	if b.Def == nil || b.Def.Code != lang.OpLoad {
+		return false
+	}
+	deep := p.wideFirst(c, c.B) == depth
+	if c.MMA.InRegister == 2 { // bytes are never transposed, and there are fewer shapes
+		return deep && p.wideFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
+	}
+	return deep || panel(columns)
+}
+
+// wideFirst is the axis along which an operand lies contiguous in shared memory:
+// as in global memory, or the depth for a computed one.
+func (p *Program) wideFirst(c *Product, arg int) *ir.Axis {
+	v := c.Op.Args[arg]
+	if v.Def != nil && v.Def.Code == lang.OpLoad {
+		if a := Contiguous(p.Access(v.Def)); a != nil && v.Type.Has(a) {
+			return a
+		}
+	}
+	return c.K[0]
+}
+
+// layAcross decides which operands are read so, and orders the digits of their rows
+// and columns for it. It gives the repetition that tells the two tiles of columns
+// apart, which no warps may divide.
+func (p *Program) layAcross(c *Product) (between []layout.Digit) {
+	if c.MMA.InRegister != 2 {
+		return nil
+	}
+	if c.aAcross = p.liesAcross(c.Op.Args[c.A], c.M); c.aAcross {
+		c.MBits = append(slices.Clone(c.MBits[1:]), c.MBits[0])
+	}
+	if c.bAcross = p.liesAcross(c.Op.Args[c.B], c.N); c.bAcross {
+		c.NBits, c.NReps = flatten(c.N, 4)
+		between, c.NBits = c.NBits[:1:1], c.NBits[1:]
+	}
+	return between
+}
+
+// liesAcross reports a load that is contiguous along the first of the axes, with at least 16 bytes of it.
+func (p *Program) liesAcross(v *ir.Value, axes []*ir.Axis) bool {
+	return len(axes) > 0 && axes[0].Extent > 8 && v.Def != nil && v.Def.Code == lang.OpLoad && Contiguous(p.Access(v.Def)) == axes[0]
+}
+
+// Across reports an operand of bytes that lies along its rows (or columns) in shared memory.
+func (c *Product) Across(arg int) bool {
+	if arg == c.A {
+		return c.aAcross
+	}
+	return c.bAcross
+}
+
+// simtLayout is the layout of a result that the ordinary cores compute: every
+// thread owns neighbours along the columns, a warp a row of them.
+func (p *Program) simtLayout(c *Product) layout.Layout {
+	axes := append(append(append([]*ir.Axis(nil), c.N...), c.M...), c.Batch...)
+	if len(axes) == 0 {
+		return layout.Uniform(p.Warps)
+	}
+	vec := min(4, layout.PowerBelow(int(axes[0].Extent)), layout.PowerBelow(max(1, Volume(axes)/(p.Warps*layout.Lanes))))
+	return layout.Blocked(axes, Extents(axes), vec, p.Warps)
+}

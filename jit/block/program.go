@@ -1,0 +1,146 @@
+// Package block holds what is decided of a block of threads before there is any code: in which layout each value is held, by
+// which instruction each product is computed and how its operands lie in shared memory, which loads of a loop run ahead, by
+// what and in how many stages, which copies and stores the tensor memory accelerator does, how wide accesses are and where masks
+// are needed. It is data that Decide computes from tile IR with extents, the plan's settings and the target, and nothing else.
+// It knows instructions by what they can do; it must not know registers, labels, nor the text of any of them.
+//
+// What jit/ptx still decides as it writes is listed in its README. Here is where the block program grows, in which that is
+// decided too.
+package block
+
+import (
+	"fmt"
+
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// Settings are what a plan says of a block beside the extents, which the kernel's axes have.
+type Settings struct {
+	// Warps is the warps that compute, Stages how many steps of a loop have their loads in shared memory at once; 1 is none
+	// ahead. Cluster is the blocks of a cluster; 0 or 1 for none.
+	Warps, Stages, Cluster int
+}
+
+// Program is what one block of a kernel does, as far as it is decided before there is code.
+type Program struct {
+	Func *ir.Func
+	Settings
+	Target target.Machine
+
+	// Homes is the layout in which each value is held.
+	Homes map[*ir.Value]layout.Layout
+	// Products are the contractions, with their instructions and layouts.
+	Products map[*ir.Op]*Product
+	// Pipelines are the loops of which loads run ahead.
+	Pipelines map[*ir.Op]*Pipeline
+	// Producing: a warp beside those that compute does nothing but such copies.
+	Producing bool
+	// Stores are the stores that go through shared memory by the TMA.
+	Stores map[*ir.Op]*BoxStore
+	// Maps are the tensor maps of all boxes, in the order of their names.
+	Maps []*TensorMap
+
+	// Split is over how many blocks of a cluster axes are divided, 0 for none.
+	Split int
+	// RaggedGrid are the axes of the grid whose last blocks may have fewer positions, where the other blocks have code of their own,
+	// without masks. Products mask only outside their loops, so they have one code for all blocks.
+	RaggedGrid []*ir.Axis
+	// Grouped: the blocks along the last two axes of the grid are numbered so that those that run at the same time share rows
+	// and columns of the operands of a product.
+	Grouped bool
+	// revisited are the tensors that a loop may write at one place in several steps.
+	revisited map[*ir.Tensor]bool
+	// hinted says what became of the hints of the loads that run ahead.
+	Hinted map[*ir.Op]string
+
+	// Uses lists the uses of each value, in program order, loops the loops over each axis.
+	Uses  map[*ir.Value][]Use
+	loops map[*ir.Axis][]*ir.Op
+	// prices and multiples remember what is asked of a value again and again.
+	prices    map[priced]int
+	multiples map[*ir.Value]int64
+}
+
+// Use is one operand of an operation.
+type Use struct {
+	Op  *ir.Op
+	Arg int
+}
+
+// Decide decides what a block of a kernel does, whose axes have extents. It fails where the settings or the extents are none
+// that a block of the target can have.
+func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
+	if s.Warps < 1 || s.Warps > t.WarpsPerBlock {
+		return nil, fmt.Errorf("plan has %d warps, a block has 1 to %d", s.Warps, t.WarpsPerBlock)
+	}
+	for _, a := range f.Axes {
+		if a.Extent <= 0 && !(a.Kind == ir.Whole && a.Len == 0) {
+			return nil, fmt.Errorf("axis %s has no extent; apply the plan first", a.Name)
+		}
+	}
+	p := &Program{
+		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
+		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
+		Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
+		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
+	}
+	f.Walk(func(op *ir.Op) bool {
+		for i, v := range op.Args {
+			p.Uses[v] = append(p.Uses[v], Use{op, i})
+		}
+		if op.Code == lang.OpFor && op.Axis != nil {
+			p.loops[op.Axis] = append(p.loops[op.Axis], op)
+		}
+		return true
+	})
+	p.assign()
+	for _, c := range p.Products {
+		c.Tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
+	}
+	p.grid()
+	p.runAhead()
+	p.storeByBoxes()
+	return p, nil
+}
+
+// grid decides how the blocks are numbered, and which of them have code of their own.
+func (p *Program) grid() {
+	axes := p.Func.Grid()
+	last := len(axes) - 1
+	p.Grouped = len(p.Products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar
+	if len(p.Products) > 0 {
+		return
+	}
+	for _, x := range axes {
+		if p.Ragged(x) {
+			p.RaggedGrid = append(p.RaggedGrid, x)
+		}
+	}
+}
+
+// Threads is the threads of a block.
+func (p *Program) Threads() int {
+	if p.Producing {
+		return (p.Warps + 1) * layout.Lanes
+	}
+	return p.Warps * layout.Lanes
+}
+
+// ClusterSize is how many blocks of the launch form a cluster.
+func (p *Program) ClusterSize() int { return max(p.Cluster, p.Split) }
+
+// splitOver finds over how many blocks loops are divided; 0 for none.
+func splitOver(f *ir.Func) int {
+	n := int64(0)
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpFor && op.Axis != nil && op.Axis.Split > 1 {
+			n = max(n, op.Axis.Split)
+		}
+		return true
+	})
+	return int(n)
+}

@@ -1,0 +1,251 @@
+package block
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+	"tilec/lang"
+)
+
+// Tile is how a tile lies in shared memory: rows of one contiguous axis, in chunks
+// of 16 bytes that are permuted within a row by an XOR with the row number, so
+// that neither the rows of a column nor the chunks of a row share banks.
+type Tile struct {
+	DType   lang.DType
+	Axes    []*ir.Axis // the contiguous one first
+	Extents []int      // how much is held along each
+	// Swizzle is how many chunks are permuted among each other: 1, 2, 4 or 8.
+	Swizzle int
+	// Panels is how many rows lie in a panel, where longer rows are cut in panels
+	// of 128 bytes one behind the other, as wgmma reads them; 0 where they are not.
+	Panels int
+	// async marks a tile that wgmma reads: writes to it are made visible to the asynchronous proxy.
+	Async bool
+}
+
+// NewTile lays out a tile; ext may be padded. Contiguous comes first.
+func NewTile(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *Tile {
+	t := &Tile{DType: d, Axes: axes, Extents: append([]int(nil), ext...), Swizzle: 1}
+	if len(axes) > 0 {
+		chunk := max(16/d.Size(), 1)
+		if t.Extents[0] > chunk/2 || len(axes) > 1 && t.Extents[0] > 1 {
+			t.Extents[0] = (t.Extents[0] + chunk - 1) / chunk * chunk
+		}
+		for i := 1; i < len(t.Extents)-1; i++ {
+			if t.Extents[i] < 8 {
+				t.Extents[i] = layout.PowerAbove(t.Extents[i])
+			} else {
+				t.Extents[i] = (t.Extents[i] + 7) / 8 * 8
+			}
+		}
+		if row := t.RowBytes(); swizzled && row%16 == 0 {
+			for t.Swizzle < 8 && row/16%(2*t.Swizzle) == 0 {
+				t.Swizzle *= 2
+			}
+		}
+	}
+	return t
+}
+
+// RowBytes is the bytes of a row.
+func (t *Tile) RowBytes() int {
+	if len(t.Axes) == 0 {
+		return t.DType.Size()
+	}
+	return t.Extents[0] * t.DType.Size()
+}
+
+// Bytes is what the tile takes of shared memory.
+func (t *Tile) Bytes() int {
+	n := t.RowBytes()
+	for _, e := range t.Extents[min(1, len(t.Extents)):] {
+		n *= e
+	}
+	return n
+}
+
+// Place gives the row and the byte in the row of a coordinate, given along each axis.
+func (t *Tile) Place(coord func(*ir.Axis) int) (row, column int) {
+	scale := 1
+	for i, a := range t.Axes {
+		if i == 0 {
+			column = coord(a) * t.DType.Size()
+			continue
+		}
+		row += coord(a) * scale
+		scale *= t.Extents[i]
+	}
+	return row, column
+}
+
+// Turn is the number that a row's chunks are XORed with.
+func (t *Tile) Turn(row int) int {
+	return row / (8 / t.Swizzle) % t.Swizzle
+}
+
+// offset is the byte at which an element lies.
+func (t *Tile) offset(row, column int) int {
+	if t.Panels > 0 {
+		return column/PanelBytes*t.Panels*PanelBytes + row*PanelBytes + (column%PanelBytes ^ t.Turn(row)<<4)
+	}
+	return row*t.RowBytes() + (column ^ t.Turn(row)<<4)
+}
+
+// PanelBytes is the width of a panel.
+const PanelBytes = 128
+
+// Linear reports that an element's offset is the thread's, XORed with a constant
+// in the swizzled bits, plus a constant: checked on every thread and register.
+func (t *Tile) Linear(l layout.Layout) bool {
+	type spot struct{ row, column int }
+	var threads, regs []spot
+	for w := range l.Warps() {
+		for n := range layout.Lanes {
+			row, column := t.Place(func(a *ir.Axis) int { return l.ThreadCoord(n, w, a) })
+			threads = append(threads, spot{row, column})
+		}
+	}
+	for r := range l.Regs() {
+		row, column := t.Place(func(a *ir.Axis) int { return l.RegCoord(r, a) })
+		regs = append(regs, spot{row, column})
+	}
+	for _, r := range regs {
+		xor, plus := t.Split(r.row, r.column)
+		for _, h := range threads {
+			if (t.offset(h.row, h.column)^xor)+plus != t.offset(h.row+r.row, h.column+r.column) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Split gives the two constants of a register's part of the offset.
+func (t *Tile) Split(row, column int) (xor, plus int) {
+	mask := (t.Swizzle - 1) << 4
+	xor = column&mask ^ t.Turn(row)<<4
+	if t.Panels > 0 {
+		return xor, column/PanelBytes*t.Panels*PanelBytes + row*PanelBytes + column%PanelBytes&^mask
+	}
+	return xor, row*t.RowBytes() + column&^mask
+}
+
+// Contiguous is the axis of the rows; nil for a scalar.
+func (t *Tile) Contiguous() *ir.Axis {
+	if len(t.Axes) == 0 {
+		return nil
+	}
+	return t.Axes[0]
+}
+
+// Vector is how many neighbours one access to the tile may move.
+func (t *Tile) Vector() int {
+	v := max(16/t.DType.Size(), 1)
+	for v > 1 && (len(t.Extents) == 0 || t.Extents[0]%v != 0) {
+		v /= 2
+	}
+	return v
+}
+
+// boxed reports a tile that lies in shared memory as boxes do.
+func (t *Tile) boxed() bool {
+	if len(t.Axes) < 2 || t.Bytes()/t.RowBytes()%8 != 0 {
+		return false // the pattern of a swizzle is eight rows, and begins anew with each panel
+	}
+	switch row := t.RowBytes(); row {
+	case 32, 64, 128:
+		return t.Swizzle == row/16
+	default:
+		return t.Panels > 0 && row%PanelBytes == 0 && t.Swizzle == 8
+	}
+}
+
+// panel cuts rows longer than 128 bytes in panels, as boxes and wgmma want them.
+func (t *Tile) panel() {
+	if t.RowBytes() > PanelBytes {
+		t.Panels, t.Swizzle = t.Bytes()/t.RowBytes(), 8
+	}
+}
+
+// Holds reports a tile that serves where want would.
+func (t *Tile) Holds(want *Tile) bool {
+	if t.DType != want.DType || len(t.Axes) != len(want.Axes) || t.Panels != want.Panels || t.Async != want.Async {
+		return false
+	}
+	for i, a := range t.Axes {
+		if want.Axes[i] != a || want.Extents[i] > t.Extents[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// operandTile is the shape of an operand of a product in shared memory, as the instruction reads it.
+func (p *Program) operandTile(c *Product, arg int) *Tile {
+	switch {
+	case c.Wgmma:
+		return p.wideTile(c, arg)
+	case c.MMA != nil:
+		return p.fragmentTile(c, arg)
+	}
+	return simtTile(c, arg)
+}
+
+// simtTile has the depth outermost, so that a step along the depth is one stride for every element.
+func simtTile(c *Product, arg int) *Tile {
+	v := c.Op.Args[arg]
+	free := c.M
+	if arg == c.B {
+		free = c.N
+	}
+	axes := append(append(append([]*ir.Axis(nil), free...), c.Batch...), c.K...)
+	return &Tile{DType: v.Type.DType, Axes: axes, Extents: Extents(axes), Swizzle: 1}
+}
+
+// fragmentTile is contiguous as the operand is in global memory, padded to the instruction's sizes.
+func (p *Program) fragmentTile(c *Product, arg int) *Tile {
+	v := c.Op.Args[arg]
+	l := c.FragmentLayout(arg)
+	axes := reversed(v.Type.Axes)
+	first := 0
+	if v.Def != nil && v.Def.Code == lang.OpLoad {
+		for i, a := range axes {
+			if a == Contiguous(p.Access(v.Def)) {
+				first = i
+			}
+		}
+	} else if c.MMA.InRegister == 2 { // what is computed may as well lie as fragments want it
+		first = slices.Index(axes, c.K[0])
+	} else {
+		run := 0
+		for i, a := range axes {
+			if n := p.Homes[v].Run(a, false)*64 + p.Homes[v].Run(a, true); n > run {
+				first, run = i, n
+			}
+		}
+	}
+	axes[0], axes[first] = axes[first], axes[0]
+	ext := make([]int, len(axes))
+	for i, a := range axes {
+		ext[i] = l.Physical(a)
+	}
+	return NewTile(c.Element(arg), axes, ext, true)
+}
+
+// wideTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name.
+func (p *Program) wideTile(c *Product, arg int) *Tile {
+	l := c.FragmentLayout(arg)
+	side := c.M[0]
+	if arg == c.B {
+		side = c.N[0]
+	}
+	first, other := p.wideFirst(c, arg), side
+	if first == side {
+		other = c.K[0]
+	}
+	t := NewTile(c.Element(arg), []*ir.Axis{first, other}, []int{l.Physical(first), l.Physical(other)}, true)
+	t.Async = true
+	t.panel()
+	return t
+}

@@ -1,0 +1,94 @@
+package plan
+
+import (
+	"tilec/jit/block"
+	"tilec/jit/ir"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// This file has what matrix products cost.
+
+// contract gives, for a contraction, its FLOP/s, by how much padding makes it
+// larger, and the bytes of shared memory traffic for each multiplication.
+func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
+	t := &c.target
+	d := op.Args[0].Type.DType
+	m, n := c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
+	e := float64(d.Size())
+	rows, depth := int64(16), int64(1)
+	switch {
+	case d.IsFloat() && d.Bits() <= 16:
+		rate = t.Tensor16
+	case d == lang.I8 || d == lang.U8:
+		rate, depth = t.Tensor8, int64(block.Depth(d)) // less takes as long
+	case d == lang.F64 && t.Has(target.MmaF64):
+		rate = t.Tensor64
+	case d == lang.F32 && op.Precision != "ieee":
+		rate = t.Tensor32
+	default:
+		return t.FMA32, 1, 2 * e / 8 // each operand is used from registers a few times
+	}
+	// B is read again by each group of four warps, or for each 64 rows.
+	reads := float64(max(c.warps/4, 1))
+	switch {
+	case c.byWarpgroups(op):
+		rows = max(16*int64(c.warps), wgmmaRows)
+		reads = float64(roundUp(m, rows)) / wgmmaRows
+	case t.Has(target.Wgmma) && d != lang.F64:
+		rows = wgmmaRows
+		if d.Size() == 2 {
+			rate *= t.MmaSync16
+		}
+	}
+	k := c.count(tile{axes: c.places(op.Over)}, false)
+	padded := func(n, to int64) float64 { return float64(roundUp(n, to)) / float64(n) }
+	padding = padded(m, rows) * padded(n, 8) * padded(k, depth) * c.depthPadding(op)
+	// Both are written once, A is read once.
+	bytes = e * (2/float64(n) + (1+reads)/float64(m))
+	return rate, padding, bytes
+}
+
+// byWarpgroups reports a product that the backend computes by wgmma: warpgroups
+// read both operands from shared memory, which a warp of its own fills.
+func (c at) byWarpgroups(op *ir.Op) bool {
+	d, m, n := op.Args[0].Type.DType, c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
+	return c.target.Has(target.Wgmma) && d.IsFloat() && d.Size() == 2 && n >= block.WgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps)
+}
+
+// allByWarpgroups reports products, each of them by wgmma.
+func (c at) allByWarpgroups() bool {
+	for _, s := range c.ops {
+		if isContraction(s.op) && !c.byWarpgroups(s.op) {
+			return false
+		}
+	}
+	return c.contracts
+}
+
+// loadsOperands reports products of nothing but what is loaded: such operands stay in shared memory.
+func (c at) loadsOperands() bool {
+	for _, s := range c.ops {
+		if !isContraction(s.op) {
+			continue
+		}
+		for _, v := range s.op.Args[:2] {
+			if v.Def == nil || v.Def.Code != lang.OpLoad {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// together is by how much the products of a launch take longer than at full rate
+// where so many blocks share a multiprocessor: the last of them do not spread over
+// all, and one warpgroup does not keep the tensor cores busy.
+func (c at) together(resident int64) float64 {
+	sms := int64(c.target.SMs)
+	longer := float64(ceilDiv(c.blocks(), sms*resident)*resident) / float64(ceilDiv(c.blocks(), sms))
+	if resident*int64(c.warps) < 4*warpgroupsBusy {
+		longer /= c.target.OneWarpgroup
+	}
+	return longer
+}

@@ -1,0 +1,94 @@
+package ptx
+
+import (
+	"fmt"
+
+	"tilec/jit/block"
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+	"tilec/jit/ptx/asm"
+)
+
+// This file emits copies by the tensor memory accelerator: see Box.
+
+// provide computes an early scalar, and what it depends on, where the code being emitted does not have them.
+func (k *kernel) provide(v *ir.Value) {
+	if len(k.copies(v)) > 0 {
+		return
+	}
+	for _, x := range v.Def.Args {
+		k.provide(x)
+	}
+	k.hold(v, layout.Uniform(k.Warps), k.recompute(v.Def, layout.Uniform(k.Warps)))
+}
+
+// copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.
+func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg) {
+	k.eachBox(b, t, func(tile asm.Reg, from asm.Box) {
+		k.a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes", len(from.At)), asm.At(tile), from, asm.At(bar))
+	})
+}
+
+// eachBox gives the address of each panel of a tile and its box of the tensor.
+func (k *kernel) eachBox(b *block.Box, t *sharedTile, emit func(tile asm.Reg, box asm.Box)) {
+	m := b.Map
+	at := make([]asm.Number, len(m.Order))
+	for n, i := range m.Order {
+		at[n] = k.boxPosition(b.Dims[i])
+	}
+	from := k.a.Once("map "+m.Name, func() asm.Reg {
+		r := k.a.Op(asm.B64, "mov.b64", asm.Symbol(m.Name))
+		r = k.a.Op(asm.B64, "cvta.param.u64", r)
+		k.a.Do("prefetch.tensormap", asm.At(r))
+		return r
+	})
+	width := m.Swizzle
+	for panel := range t.RowBytes() / width {
+		coords := make(asm.Vector, len(at))
+		for n, x := range at {
+			if n == 0 {
+				x = k.a.Add(x, asm.Int(panel*width/t.DType.Size()))
+			}
+			coords[n] = k.a.Register(x)
+		}
+		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.Panels*block.PanelBytes))), asm.Box{Map: from, At: coords})
+	}
+}
+
+// storeBoxes stores a tile by the TMA; false where that was not decided.
+func (k *kernel) storeBoxes(op *ir.Op) bool {
+	s := k.Stores[op]
+	if s == nil {
+		return false
+	}
+	v, b, t := op.Stored(), s.Box, &sharedTile{Tile: *s.Tile}
+	k.orderWrite(op.Tensor)
+	t.buffer = k.allocate(t.Bytes(), "storing "+block.ValueName(v))
+	t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at)))
+	k.write(t, v, k.Homes[v], k.unrounded(v, k.Homes[v]), nil)
+	k.reading(t.buffer)
+	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
+	k.eachBox(b, t, func(tile asm.Reg, to asm.Box) {
+		k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
+	})
+	k.a.If(first).Do("cp.async.bulk.commit_group")
+	k.a.If(first).Do("cp.async.bulk.wait_group.read", asm.Int(0))
+	k.release(t.buffer)
+	return true
+}
+
+// boxPosition is where a box begins along one dimension of its tensor, 32 bits.
+func (k *kernel) boxPosition(d block.DimAccess) asm.Number {
+	var sum asm.Number = asm.Int(d.Affine.Offset)
+	for _, t := range d.Affine.Terms {
+		sum = k.a.Add(sum, k.state(t.Axis).start)
+	}
+	for _, s := range d.Affine.Scalars {
+		r := k.scalar(s.Value)
+		if r.Class == asm.B64 {
+			r = k.a.Calc(asm.B32, "cvt.u32.u64", r)
+		}
+		sum = k.a.Add(sum, k.a.Mul(r, int(s.Coef)))
+	}
+	return sum
+}
