@@ -24,6 +24,12 @@ func (p *Program) String() string {
 	if p.Grouped {
 		w.line("  blocks numbered in groups that share rows and columns")
 	}
+	if p.Dependent() {
+		w.line("  begins before the launch before it has ended")
+	}
+	for _, c := range p.Constants {
+		w.line("  meanwhile %s loads %s, %d bytes a thread at once", ValueName(c.Load.Result()), c.Load.Tensor.Name, c.GroupBytes)
+	}
 	for _, a := range p.Func.Axes {
 		switch {
 		case !p.Ragged(a):

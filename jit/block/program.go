@@ -38,6 +38,8 @@ type Program struct {
 	Pipelines map[*ir.Op]*Pipeline
 	// Producing: a warp beside those that compute does nothing but such copies.
 	Producing bool
+	// Constants are the loads that begin before the launches before have ended.
+	Constants []*Constant
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
 	// Maps are the tensor maps of all boxes, in the order of their names.
@@ -103,6 +105,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.grid()
 	p.runAhead()
+	p.loadConstants()
 	p.storeByBoxes()
 	return p, nil
 }

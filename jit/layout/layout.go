@@ -253,6 +253,18 @@ func (l Layout) Run(a *ir.Axis, warp bool) int {
 	return n
 }
 
+// Aligned lowers a vector width until every thread's first element along c is a multiple of it.
+func (l Layout) Aligned(c *ir.Axis, v int) int {
+	for _, ds := range [][]Digit{l.Lane, l.Warp} {
+		for _, d := range ds {
+			for d.Axis == c && c != nil && d.Stride%v != 0 {
+				v /= 2
+			}
+		}
+	}
+	return v
+}
+
 // Groups cuts the registers of a layout in runs of v neighbours along c; v is
 // lowered to what the layout holds. Each group starts at a multiple of v.
 func (l Layout) Groups(c *ir.Axis, v int) ([][]int, int) {

@@ -31,7 +31,7 @@ func (k *kernel) atomicOp(op *ir.Op) {
 	u := &atomicUpdate{kernel: k, op: op, d: t.DType}
 	var old []asm.Reg
 	if c := block.Contiguous(x.dims); u.addsVectors() && c != nil {
-		groups, n := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
+		groups, n := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
 		if n > 1 {
 			for _, g := range groups {
 				u.p = k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))

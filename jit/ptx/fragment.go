@@ -184,7 +184,7 @@ func (k *kernel) clear(t *sharedTile) {
 	l := layout.Blocked(raw.Axes, raw.Extents, 4, k.Warps)
 	x := k.accessing(raw, l)
 	zero := elem.Zero(k.a, lang.U32)
-	groups, _ := l.Groups(bytes, k.laneAligned(l, bytes, raw.Vector()))
+	groups, _ := l.Groups(bytes, l.Aligned(bytes, raw.Vector()))
 	for _, g := range groups {
 		p, ok := k.room(raw, raw.Extents, l, g[0], k.owner(l))
 		if !ok {

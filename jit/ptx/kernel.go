@@ -34,8 +34,8 @@ type kernel struct {
 	produced map[*ir.Op]*pipeline
 	producer asm.Code
 	consume  asm.Label
-	// ahead are the loads that were asked for before the wait for the launches before.
-	ahead map[*ir.Op]*ahead
+	// asked are the constants that were asked for before the wait for the launches before.
+	asked map[*ir.Op]*askedFor
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -59,7 +59,7 @@ type scope struct {
 func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), ahead: map[*ir.Op]*ahead{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root

@@ -15,8 +15,8 @@ import (
 // loadOp emits a load at home.
 func (k *kernel) loadOp(op *ir.Op) {
 	v := op.Result()
-	if e := k.ahead[op]; e != nil {
-		k.hold(v, k.Homes[v], k.loadedAhead(op, e))
+	if c := k.asked[op]; c != nil {
+		k.hold(v, k.Homes[v], k.takeAsked(c))
 		return
 	}
 	k.hold(v, k.Homes[v], k.load(op, k.Homes[v]))
@@ -97,9 +97,9 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	k.orderRead(t)
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
-	groups, n := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
+	groups, n := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
 	mnemonic := "ld.global"
-	if t.ReadOnly() && (t.Constant || !k.dependent()) {
+	if t.ReadOnly() && (t.Constant || !k.Dependent()) {
 		mnemonic = "ld.global.nc" // the assembler may move this before the wait for the launch before
 	}
 	mnemonic += k.eviction(op, mnemonic)
@@ -122,18 +122,6 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	return regs
 }
 
-// laneAligned lowers a vector width until every thread's first element along c is a multiple of it.
-func (k *kernel) laneAligned(l layout.Layout, c *ir.Axis, v int) int {
-	for _, ds := range [][]layout.Digit{l.Lane, l.Warp} {
-		for _, d := range ds {
-			for d.Axis == c && c != nil && d.Stride%v != 0 {
-				v /= 2
-			}
-		}
-	}
-	return v
-}
-
 // storeOp emits a store.
 func (k *kernel) storeOp(op *ir.Op) {
 	if op.Collides() {
@@ -150,7 +138,7 @@ func (k *kernel) storeOp(op *ir.Op) {
 	k.orderWrite(t)
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
-	groups, _ := l.Groups(c, k.laneAligned(l, c, k.Vector(t, x.dims, c)))
+	groups, _ := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
 	for _, g := range groups {

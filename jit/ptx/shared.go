@@ -263,7 +263,7 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.R
 	x := k.accessing(t, l)
 	owner := k.owner(l)
 	c := t.Contiguous()
-	groups, _ := l.Groups(c, k.laneAligned(l, c, t.Vector()))
+	groups, _ := l.Groups(c, l.Aligned(c, t.Vector()))
 	for _, g := range groups {
 		p, ok := k.room(t, t.Extents, l, g[0], owner)
 		if !ok {
@@ -310,7 +310,7 @@ func (k *kernel) fetchTile(t *sharedTile, l layout.Layout) []asm.Reg {
 			vector /= 2
 		}
 	}
-	groups, n := l.Groups(c, k.laneAligned(l, c, vector))
+	groups, n := l.Groups(c, l.Aligned(c, vector))
 	regs := make([]asm.Reg, l.Regs())
 	for _, g := range groups {
 		p, ok := k.room(t, ext, l, g[0], asm.Reg{})

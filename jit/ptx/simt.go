@@ -99,7 +99,7 @@ func (k *kernel) depthStep(c *block.Product, t *sharedTile, l layout.Layout, spo
 	if len(free) == 0 || contiguous != free[0] || t.Bytes()/block.Volume(c.K)%(n*d.Size()) != 0 {
 		n = 1
 	}
-	groups, n := l.Groups(contiguous, k.laneAligned(l, contiguous, n))
+	groups, n := l.Groups(contiguous, l.Aligned(contiguous, n))
 	values := make([]asm.Reg, l.Regs())
 	for _, g := range groups {
 		part := tileOf(t, free)

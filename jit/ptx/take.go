@@ -38,7 +38,7 @@ func (k *kernel) take(op *ir.Op) {
 	} else {
 		c = nil
 	}
-	groups, n := to.Groups(c, k.laneAligned(to, c, n))
+	groups, n := to.Groups(c, to.Aligned(c, n))
 	read := &sharedAccess{k: k, t: t, l: to}
 	out := make([]asm.Reg, to.Regs())
 	for _, g := range groups {

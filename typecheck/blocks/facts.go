@@ -19,6 +19,8 @@ type Facts struct {
 	Through                 map[*size.Symbol]Walk         // what axes and the indices of loops go through, by their positions
 	// Varying are the hidden symbols that may differ from block to block.
 	Varying map[*size.Symbol]bool
+	// Loaded are the symbols of elements that blocks read and nothing writes, with those that vary of the positions where they do.
+	Loaded map[*size.Symbol][]*size.Symbol
 	// Bounds are the axes whose start or end the program uses, with where it does first.
 	Bounds map[*typed.Axis]lang.Span
 	Writes []Access // stores and atomics
@@ -30,7 +32,7 @@ func NewFacts(l *report.Log, hidden *size.Hidden, k *typed.Kernel) *Facts {
 	return &Facts{log: l, hidden: hidden, Kernel: k, Prover: &size.Prover{},
 		Positions: map[*typed.Axis]*size.Symbol{}, Starts: map[*typed.Axis]*size.Symbol{}, Ends: map[*typed.Axis]*size.Symbol{},
 		IndexOf: map[*typed.Local]*size.Symbol{}, Through: map[*size.Symbol]Walk{},
-		Varying: map[*size.Symbol]bool{}, Bounds: map[*typed.Axis]lang.Span{}}
+		Varying: map[*size.Symbol]bool{}, Loaded: map[*size.Symbol][]*size.Symbol{}, Bounds: map[*typed.Axis]lang.Span{}}
 }
 
 // Errorf reports an error at a place.

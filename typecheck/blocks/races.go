@@ -141,9 +141,19 @@ func (b *Facts) meet(p mirror, x, y area) *typed.Axis {
 		for _, sym := range []*size.Symbol{b.Positions[left[i]], b.Starts[left[i]], b.Ends[left[i]]} {
 			p.same[sym] = true
 		}
+		b.sameLoads(p)
 		left = slices.Delete(left, i, i+1)
 	}
 	return nil
+}
+
+// sameLoads adds the elements that both blocks read at one position, and that therefore are one value.
+func (b *Facts) sameLoads(p mirror) {
+	for sym, at := range b.Loaded {
+		if !slices.ContainsFunc(at, func(v *size.Symbol) bool { return !p.same[v] }) {
+			p.same[sym] = true
+		}
+	}
 }
 
 // disjoint reports a proof that no position is in both of two runs.

@@ -103,7 +103,38 @@ func (b *bodyChecker) load(p *typed.Param, e *lang.IndexExpr) rules.Operand {
 	if p.Mode == lang.InOut {
 		b.Reads = append(b.Reads, a)
 	}
-	return rules.TypedOperand(load)
+	o := rules.TypedOperand(load)
+	b.linear(&o, func() (size.Size, bool) { return b.loaded(load, a) })
+	return o
+}
+
+// loaded is a hidden symbol for an integer that is loaded from an input: whoever reads there reads the same.
+func (b *bodyChecker) loaded(l *typed.Load, a blocks.Access) (size.Size, bool) {
+	if a.Param.Mode != lang.In || len(l.Type.Axes) > 0 || l.Else != nil {
+		return size.Size{}, false
+	}
+	key := fmt.Sprintf("%p", a.Param)
+	var varying []*size.Symbol
+	for _, at := range a.Positions {
+		if at == nil {
+			return size.Size{}, false
+		}
+		key += " " + at.Key()
+		for _, sym := range at.Symbols() {
+			if b.Varying[sym] {
+				varying = append(varying, sym)
+			}
+		}
+	}
+	m := b.loads[key]
+	if m == nil {
+		m = b.NewHidden(a.At.Text())
+		b.loads[key] = m
+		if b.Varying[m] = len(varying) > 0; b.Varying[m] {
+			b.Loaded[m] = varying
+		}
+	}
+	return size.Of(m), true
 }
 
 // tensorNamed resolves the tensor in front of brackets. The result is nil and

@@ -19,6 +19,7 @@ type bodyChecker struct {
 	// inIndex: inside the brackets of an access, where an axis stands for its positions.
 	inIndex    int
 	scalars    map[*typed.Param]*size.Symbol
+	loads      map[string]*size.Symbol    // of elements of inputs, by tensor and position
 	loopStarts map[*typed.Axis]typed.Expr // where a loop over a part of its dimension begins, in elements
 	// tiles are the extents that the planner binds, by name, with where they first stand.
 	tiles map[string]lang.Span
@@ -320,7 +321,7 @@ func wrap(e typed.Expr, at lang.Span, lin *size.Size) rules.Operand {
 func newBody(c *rules.Checker, k *typed.Kernel, s *rules.Scope) *bodyChecker {
 	return &bodyChecker{
 		Checker: c, Facts: blocks.NewFacts(c.Log, &c.Hidden, k), scope: rules.NewScope(s), stmts: new([]typed.Stmt),
-		scalars: map[*typed.Param]*size.Symbol{}, loopStarts: map[*typed.Axis]typed.Expr{}, tiles: map[string]lang.Span{}, stored: map[*typed.Param]bool{},
+		loads: map[string]*size.Symbol{}, scalars: map[*typed.Param]*size.Symbol{}, loopStarts: map[*typed.Axis]typed.Expr{}, tiles: map[string]lang.Span{}, stored: map[*typed.Param]bool{},
 	}
 }
 
