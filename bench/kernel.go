@@ -175,6 +175,12 @@ func arguments(device jit.Device, kernel *typed.Kernel, w Workload) (args []jit.
 			return args, err
 		}
 		args = append(args, jit.TensorValue(t))
+		if d.IsInt() { // positions, all of them the first
+			if err := device.Fill(t.Memory, 0, t.Bytes(), 0); err != nil {
+				return args, err
+			}
+			continue
+		}
 		if err := fill(device, t, random); err != nil {
 			return args, err
 		}

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -11,7 +12,6 @@ import (
 	"tilec/gpt/bpe"
 	"tilec/gpt/config"
 	"tilec/gpt/safetensors"
-	"tilec/gpt/sample"
 	"tilec/jit"
 	"tilec/lang"
 )
@@ -99,26 +99,15 @@ func runModel(c *jit.Compiler, m Model, start time.Time) (r ModelResult, err err
 // generate chooses n tokens greedily and times the first and all others. It does
 // not stop at end-of-text, and needs no text of the tokens, so that random weights do.
 func generate(model *gpt.Model, prompt []int32, n int) (first, rest time.Duration, err error) {
-	sampler, err := sample.New(sample.Params{TopP: 1})
-	if err != nil {
-		return 0, 0, err
-	}
 	begin := time.Now()
-	next, position := prompt, 0
-	for i := range n {
-		logits, err := model.Forward(next, position)
-		if err != nil {
-			return 0, 0, err
-		}
-		position += len(next)
-		id, err := sampler.Next(logits)
-		if err != nil {
-			return 0, 0, err
-		}
-		next = []int32{id}
-		if i == 0 {
+	err = model.Tokens(context.Background(), prompt, n, gpt.Sampling{TopP: 1}, func(int32) (bool, error) {
+		if first == 0 {
 			first = time.Since(begin)
 		}
+		return true, nil
+	})
+	if err != nil {
+		return 0, 0, err
 	}
 	return first, time.Since(begin) - first, nil
 }

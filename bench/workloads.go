@@ -60,7 +60,7 @@ func rowwise(kernel string, d lang.DType, m, n int64) Workload {
 // attention is causal, over a whole prompt; its work counts half the square.
 func attention(d lang.DType, b, h, s, c int64) Workload {
 	w := newWorkload("attention", d, fmt.Sprintf("%dx%dx%dx%d", b, h, s, c), map[string]int64{"B": b, "H": h, "S": s, "P": s, "D": c})
-	w.Scalars = map[string]float64{"start": 0, "scale": 1 / math.Sqrt(float64(c))}
+	w.Scalars = map[string]float64{"scale": 1 / math.Sqrt(float64(c))}
 	w.FLOPs = 2 * float64(b*h*c) * float64(s) * float64(s)
 	w.Bytes = float64(4 * int64(d.Size()) * b * h * s * c)
 	return w

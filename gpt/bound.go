@@ -11,10 +11,11 @@ import (
 // model's arena.
 const maxBound = 32
 
-// binding says what a program is bound to: a graph, and how many tokens it gets.
+// binding says what a program is bound to: a graph, how many tokens it gets, and of a choice whether it is among few.
 type binding struct {
 	graph  *typed.Graph
 	tokens int
+	few    bool
 }
 
 // bound are the programs that were run last, at most maxBound, the latest last.

@@ -3,11 +3,8 @@ package gpt
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"time"
-
-	"tilec/gpt/sample"
 )
 
 // Request is what to generate.
@@ -15,7 +12,7 @@ type Request struct {
 	Prompt string
 	// MaxNewTokens ends the text after so many tokens; it ends earlier at end-of-text or when the context is full.
 	MaxNewTokens int
-	Sampling     sample.Params
+	Sampling     Sampling
 }
 
 // Result is what was generated, and how fast.
@@ -56,31 +53,17 @@ func (m *Model) Encode(prompt string) ([]int32, error) {
 	return ids, nil
 }
 
-// mask excludes the tokens that have no text: a vocabulary may be padded beyond the
-// tokenizer's, to a round number. A token that ends the text needs none.
-func (m *Model) mask(logits []float32) {
-	for id := m.Checkpoint.Tokenizer.VocabSize(); id < len(logits); id++ {
-		if !slices.Contains(m.Checkpoint.Config.EOSTokenIDs, id) {
-			logits[id] = float32(math.Inf(-1))
-		}
-	}
-}
-
 // Generate continues a prompt. Text is handed to emit as it comes, first the
 // prompt itself, in pieces that are whole characters; an error from emit ends it.
 func (m *Model) Generate(ctx context.Context, req Request, emit func(string) error) (*Result, error) {
 	if req.MaxNewTokens < 0 {
 		return nil, fmt.Errorf("max-new-tokens is %d, must be 0 or more", req.MaxNewTokens)
 	}
-	sampler, err := sample.New(req.Sampling)
-	if err != nil {
+	if err := req.Sampling.Validate(); err != nil {
 		return nil, err
 	}
 	prompt, err := m.Encode(req.Prompt)
 	if err != nil {
-		return nil, err
-	}
-	if err := m.reserve(min(m.context, len(prompt)+min(m.context, req.MaxNewTokens))); err != nil {
 		return nil, err
 	}
 	if err := emit(req.Prompt); err != nil {
@@ -89,43 +72,27 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 	res := &Result{Prompt: prompt, Stopped: "length"}
 	stream := m.Checkpoint.Tokenizer.NewStream()
 	begin := time.Now()
-	next := prompt
-	position := 0
-	for len(res.Tokens) < req.MaxNewTokens {
-		if position+len(next) > m.context {
-			res.Stopped = "context"
-			break
-		}
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		logits, err := m.run(ctx, m.graph, next, position)
-		if err != nil {
-			return nil, err
-		}
-		position += len(next)
-		m.mask(logits)
-		id, err := sampler.Next(logits)
-		if err != nil {
-			return nil, err
-		}
+	err = m.Tokens(ctx, prompt, req.MaxNewTokens, req.Sampling, func(id int32) (bool, error) {
 		if len(res.Tokens) == 0 {
 			res.PromptTime = time.Since(begin)
 			begin = time.Now()
 		}
 		if slices.Contains(m.Checkpoint.Config.EOSTokenIDs, int(id)) {
 			res.Stopped = "end-of-text"
-			break
+			return false, nil
 		}
 		res.Tokens = append(res.Tokens, id)
 		text, err := stream.Next(id)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		if err := emit(text); err != nil {
-			return nil, err
-		}
-		next = []int32{id}
+		return true, emit(text)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if res.Stopped == "length" && len(res.Tokens) < req.MaxNewTokens {
+		res.Stopped = "context"
 	}
 	res.DecodeTime = time.Since(begin)
 	return res, emit(stream.Flush())

@@ -16,7 +16,6 @@ import (
 
 	"tilec/gpt"
 	"tilec/gpt/safetensors"
-	"tilec/gpt/sample"
 	"tilec/jit"
 	"tilec/jit/jittest"
 	"tilec/lang"
@@ -104,7 +103,7 @@ func tensorsOf(t *testing.T, ckpt *gpt.Checkpoint) []safetensors.Tensor {
 	return tensors
 }
 
-var greedy = sample.Params{Temperature: 0, TopP: 1}
+var greedy = gpt.Sampling{Temperature: 0, TopP: 1}
 
 // exactPrecisions are those that keep f32's accuracy on the device under test.
 func exactPrecisions(t *testing.T) []string {
@@ -261,7 +260,7 @@ func TestSeedDecidesTheText(t *testing.T) {
 	m := model(t, "nano", lang.F32, "")
 	texts := map[string]bool{}
 	for _, seed := range []uint64{1, 2, 3} {
-		r := gpt.Request{Prompt: prompts[0], MaxNewTokens: 40, Sampling: sample.Params{Temperature: 1, TopK: 50, TopP: 0.95, Seed: seed}}
+		r := gpt.Request{Prompt: prompts[0], MaxNewTokens: 40, Sampling: gpt.Sampling{Temperature: 1, TopK: 50, TopP: 0.95, Seed: seed}}
 		_, first := generate(t, m, r)
 		_, again := generate(t, m, r)
 		assert.Equal(t, first, again, "seed %d", seed)
@@ -272,7 +271,7 @@ func TestSeedDecidesTheText(t *testing.T) {
 
 func TestPiecesAreTheText(t *testing.T) {
 	m := model(t, "nano", lang.F32, "")
-	res, text := generate(t, m, gpt.Request{Prompt: prompts[1], MaxNewTokens: 60, Sampling: sample.Params{Temperature: 2, TopP: 1, Seed: 7}})
+	res, text := generate(t, m, gpt.Request{Prompt: prompts[1], MaxNewTokens: 60, Sampling: gpt.Sampling{Temperature: 2, TopP: 1, Seed: 7}})
 	want, err := m.Checkpoint.Tokenizer.Decode(res.Tokens)
 	require.NoError(t, err)
 	assert.Equal(t, prompts[1]+strings.ToValidUTF8(want, "\uFFFD"), text)
@@ -306,7 +305,7 @@ func TestTextEndsAtEndOfText(t *testing.T) {
 
 func TestTextEndsWhenTheContextIsFull(t *testing.T) {
 	m := model(t, "nano", lang.F32, "")
-	res, _ := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 10 * m.Context(), Sampling: sample.Params{Temperature: 1, TopP: 1, Seed: 1}})
+	res, _ := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 10 * m.Context(), Sampling: gpt.Sampling{Temperature: 1, TopP: 1, Seed: 1}})
 	assert.Equal(t, "context", res.Stopped)
 	// The last token is said from a full context, and has no place in it.
 	assert.Equal(t, m.Context()+1, len(res.Prompt)+len(res.Tokens))

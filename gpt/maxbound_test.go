@@ -19,7 +19,7 @@ func TestBoundProgramsAreFew(t *testing.T) {
 	require.NoError(t, err)
 	defer m.Close()
 	bind := func(n int) *jit.Program {
-		p, err := m.bind(m.graph, n, 0)
+		p, err := m.bind(m.graph, n)
 		require.NoError(t, err)
 		return p
 	}
@@ -31,6 +31,6 @@ func TestBoundProgramsAreFew(t *testing.T) {
 		require.Same(t, two, bind(2))
 	}
 	require.Len(t, m.bound, maxBound)
-	require.Nil(t, m.bound.find(binding{m.graph, 3}), "the one that was not used for the longest time")
-	require.NotNil(t, m.bound.find(binding{m.graph, maxBound + 5}))
+	require.Nil(t, m.bound.find(binding{graph: m.graph, tokens: 3}), "the one that was not used for the longest time")
+	require.NotNil(t, m.bound.find(binding{graph: m.graph, tokens: maxBound + 5}))
 }

@@ -2,10 +2,8 @@ package gpt
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"unsafe"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -24,8 +22,10 @@ type Model struct {
 	args     []jit.Value
 	tokens   int         // which of args holds the token ids
 	ids      *jit.Memory // room for a whole context of ids
-	start    int         // which of args is the start position
+	start    int         // which of args is where the tokens begin
+	starts   *jit.Memory // that position
 	context  int
+	chooser  *chooser
 	filler   *filler
 	// state is what the graph keeps between runs.
 	state state
@@ -88,7 +88,7 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 		m.args = append(m.args, v)
 	}
 	if m.tokens < 0 || m.start < 0 {
-		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32`", g.Name)
+		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32[B]`", g.Name)
 	}
 	return m.reserve(1)
 }
@@ -122,6 +122,9 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 	t := p.Type
 	key, inConfig := m.graph.Config[p.Name]
 	switch {
+	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In && len(t.Shape) == 1:
+		m.start = i
+		m.starts, err = f.alloc(4)
 	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In:
 		m.tokens = i
 		m.ids, err = f.alloc(int64(4 * m.context))
@@ -129,8 +132,6 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 	case t.Kind == typed.GScalar && inConfig:
 		n, _ := m.Checkpoint.number(key)
 		return jit.Value{Scalar: &lang.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
-	case t.Kind == typed.GScalar && t.DType == typed.Concrete(lang.I32):
-		m.start = i
 	case t.Kind == typed.GScalar && p.Default != nil:
 		return jit.Value{Scalar: p.Default}, nil
 	case t.Kind == typed.GStruct:
@@ -152,31 +153,43 @@ func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start i
 	if m.state.room != 0 && start+len(tokens) > m.state.room {
 		return nil, fmt.Errorf("%d tokens from position %d on: the text before them had room for %d, begin at position 0", len(tokens), start, m.state.room)
 	}
-	data := make([]byte, 4*len(tokens))
-	for i, t := range tokens {
-		binary.LittleEndian.PutUint32(data[4*i:], uint32(t))
-	}
-	if err := m.compiler.Device.Write(m.ids, 0, data); err != nil {
+	if err := m.place(tokens, start); err != nil {
 		return nil, err
 	}
-	p, err := m.bind(g, len(tokens), start)
+	out, err := m.launch(ctx, g, len(tokens))
 	if err != nil {
 		return nil, err
+	}
+	logits := make([]float32, jit.Elements(out.Tensor.Shape))
+	return logits, jit.ReadTensor(m.compiler.Device, out.Tensor, jit.Bytes(logits))
+}
+
+// place puts tokens that begin at a position where the next run reads them.
+func (m *Model) place(tokens []int32, start int) error {
+	if err := m.compiler.Device.Write(m.ids, 0, jit.Bytes(tokens)); err != nil {
+		return err
+	}
+	return m.compiler.Device.Write(m.starts, 0, jit.Bytes([]int32{int32(start)}))
+}
+
+// launch runs a graph on so many tokens that are in place. Its result lies in the model's arena.
+func (m *Model) launch(ctx context.Context, g *typed.Graph, tokens int) (jit.Value, error) {
+	p, err := m.bind(g, tokens)
+	if err != nil {
+		return jit.Value{}, err
 	}
 	out, err := p.RunContext(ctx, m.args)
 	if err != nil {
-		return nil, err
+		return jit.Value{}, err
 	}
-	logits := make([]float32, jit.Elements(out[0].Tensor.Shape))
-	raw := unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(logits))), 4*len(logits))
-	return logits, jit.ReadTensor(m.compiler.Device, out[0].Tensor, raw)
+	return out[0], nil
 }
 
 // bind sets the arguments for so many tokens and gives the program of a graph that takes them.
-func (m *Model) bind(g *typed.Graph, tokens, start int) (*jit.Program, error) {
+func (m *Model) bind(g *typed.Graph, tokens int) (*jit.Program, error) {
 	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(tokens)}, Memory: m.ids})
-	m.args[m.start] = jit.IntValue(lang.I32, int64(start))
-	key := binding{g, tokens}
+	m.args[m.start] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1}, Memory: m.starts})
+	key := binding{graph: g, tokens: tokens}
 	if p := m.bound.find(key); p != nil {
 		return p, nil
 	}
@@ -226,6 +239,7 @@ func (m *Model) Scores(tokens []int32) ([]float32, error) {
 
 // Close gives the model's memory back: weights, state and intermediate results.
 func (m *Model) Close() {
+	m.chooser.close()
 	m.bound.close()
 	if m.opts.Arena != nil {
 		m.opts.Arena.Close()

@@ -17,7 +17,6 @@ import (
 
 	"tilec/gpt"
 	"tilec/gpt/safetensors"
-	"tilec/gpt/sample"
 	"tilec/jit"
 	"tilec/jit/jittest"
 	"tilec/lang"
@@ -237,7 +236,7 @@ func TestPaddedVocabulary(t *testing.T) {
 	m, err := newModel(t, changed(t, map[string]any{"vocab_size": padded}, pad), jittest.Device(t), lang.F32)
 	require.NoError(t, err)
 	for _, temperature := range []float64{0, 3} {
-		res, _ := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 30, Sampling: sample.Params{Temperature: temperature, TopP: 1, Seed: 1}})
+		res, _ := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 30, Sampling: gpt.Sampling{Temperature: temperature, TopP: 1, Seed: 1}})
 		require.Less(t, slices.Max(res.Tokens), int32(1024))
 	}
 	var ends []int

@@ -77,6 +77,8 @@ type (
 	Options = graph.Options
 	// Arena is a device's memory for the intermediate results of programs that never run at the same time.
 	Arena = backend.Arena
+	// Mailbox holds copies of a device's memory until somebody takes them.
+	Mailbox = backend.Mailbox
 	// Observer looks at the launches of a program, Observation is one of them, Operand what it is given for a parameter.
 	Observer    = run.Observer
 	Observation = run.Observation
@@ -99,6 +101,9 @@ func ParseLogs(value string, w io.Writer) (*Logs, error) { return log.Parse(valu
 func Measure(d Device, n int, flush *Memory, work func() error) ([]time.Duration, error) {
 	return backend.Measure(d, n, flush, work)
 }
+
+// NewMailbox makes a mailbox of a device: for copies of so many bytes, and room for so many that nobody has taken.
+func NewMailbox(d Device, size, room int) (Mailbox, error) { return backend.NewMailbox(d, size, room) }
 
 // NewArena makes an arena that has no memory yet. Options.Arena gives it to programs.
 func NewArena(d Device) *Arena { return backend.NewArena(d) }

@@ -72,7 +72,7 @@ func testAttention(t *testing.T, cases []shape, pins map[string]int64) {
 		qs, ks, vs := q.Floats(), keys.Floats(), values.Floats()
 		for _, precision := range jittest.Precisions(t, d) {
 			t.Run("precision "+precision, func(t *testing.T) {
-				o := k.Run(t, "attention", jit.Options{Precision: precision, Pins: pins}, q, keys, values, jit.IntValue(lang.I32, s[5]), jit.FloatValue(lang.F32, scale))[0]
+				o := k.Run(t, "attention", jit.Options{Precision: precision, Pins: pins}, q, keys, values, starts(s[0], s[5]), jit.FloatValue(lang.F32, scale))[0]
 				a := attention{d, jittest.ContractionOf(t, d, precision), scale}
 				want := make([]jittest.Bounded, 0, o.Len())
 				for row := range int(s[0]) * n * h {

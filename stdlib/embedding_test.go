@@ -32,7 +32,7 @@ func TestEmbedding(t *testing.T) {
 			}
 		}
 		tokens, positions := jittest.Normal(d, "tokens", s[2], s[4]), jittest.Normal(d, "positions", s[3], s[4])
-		y := k.Run(t, "embedding", jit.Options{}, jittest.Ints(ids, b, s[1]), jit.IntValue(lang.I32, s[5]), tokens, positions)[0]
+		y := k.Run(t, "embedding", jit.Options{}, jittest.Ints(ids, b, s[1]), starts(s[0], s[5]), tokens, positions)[0]
 		row := func(table *jittest.Array, i, size, at int) float32 {
 			if i < 0 || i >= size {
 				return 0
@@ -60,7 +60,7 @@ func TestAppend(t *testing.T) {
 	eachType(t, shapes(t, everywhere, large), func(t *testing.T, d lang.DType, s shape) {
 		n, h, c, p, start := int(s[1]), int(s[2]), int(s[3]), int(s[4]), int(s[5])
 		x, cache := jittest.Normal(d, "append x", s[0], s[1], s[2], s[3]), jittest.Normal(d, "append cache", s[0], s[2], s[4], s[3])
-		after := k.Run(t, "append", jit.Options{}, x, jit.IntValue(lang.I32, s[5]), cache)[0]
+		after := k.Run(t, "append", jit.Options{}, x, starts(s[0], s[5]), cache)[0]
 		jittest.Same(t, after, func(e int) float64 {
 			at, position, head, batch := e%c, e/c%p, e/c/p%h, e/c/p/h
 			if i := position - start; i >= 0 && i < n {
@@ -69,4 +69,13 @@ func TestAppend(t *testing.T) {
 			return cache.Float(e)
 		})
 	})
+}
+
+// starts is where each of b sequences begins: all at one position.
+func starts(b, position int64) *jittest.Array {
+	all := make([]int32, b)
+	for i := range all {
+		all[i] = int32(position)
+	}
+	return jittest.Ints(all, b)
 }

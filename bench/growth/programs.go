@@ -390,7 +390,7 @@ var programs = []program{
 		return "kernel w(" + list(n, "inout s#: f32[N]") + ")\n    grid i in N by B\n{\n" + each(n, "    s#[i] = 0\n") + "}\n" + graph("    inout s = zeros(f32, ["+fmt.Sprint(2*n)+"])\n    w("+list(n, "s[2 * # .. 2 * # + 2]")+")\n    y = x\n")
 	}},
 	{name: "language models", least: 200, text: func(n int) string {
-		return each(n, "@logits\ngraph g_#(tokens: i32[B, S], start: i32) -> y: f32[B, S, V] {\n    y = zeros(f32, [B, S, V])\n}\n")
+		return each(n, "@logits\ngraph g_#(tokens: i32[B, S], start: i32[B]) -> y: f32[B, S, V] {\n    y = zeros(f32, [B, S, V])\n}\n")
 	}},
 	{name: "tests", least: 200, text: func(n int) string { return each(n, "test \"t#\" {\n    check 1 == 1\n}\n") }},
 	{name: "tests of one name", least: 500, text: func(n int) string { return strings.Repeat("test \"t\" {\n    check 1 == 1\n}\n", n) }},

@@ -15,7 +15,6 @@ import (
 
 	"tilec/gpt"
 	"tilec/gpt/safetensors"
-	"tilec/gpt/sample"
 	"tilec/jit"
 	"tilec/jit/file"
 	"tilec/lang"
@@ -25,7 +24,7 @@ import (
 type generateOptions struct {
 	model, prompt, dtype string
 	maxNewTokens         int
-	sampling             sample.Params
+	sampling             gpt.Sampling
 	dumpLogits           string
 }
 
@@ -39,6 +38,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.sampling.Temperature, "temperature", 0.8, "of sampling; 0 always takes the likeliest token")
 	f.IntVar(&o.sampling.TopK, "top-k", 0, "sample among the k likeliest tokens; 0 for all")
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
+	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")
 	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
 	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
 }

@@ -1,14 +1,17 @@
 package graph
 
 import (
+	"slices"
+
 	"tilec/lang"
 	"tilec/typecheck/report"
 	"tilec/typecheck/rules"
+	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
 
 // This file checks that a graph marked @generate or @logits can be run as a
-// language model: `forward(tokens: i32[B, S], start: i32, inout cache: ..., w: Weights) -> logits: f32[B, V]`.
+// language model: `forward(tokens: i32[B, S], start: i32[B], inout cache: ..., w: Weights) -> logits: f32[B, V]`.
 
 // modelMarks checks the marks of a graph that is a language model.
 func modelMarks(s *rules.Signature, g *typed.Graph, d *lang.GraphDecl) {
@@ -39,23 +42,21 @@ func modelSignature(c *rules.Checker, g *typed.Graph, mark string, at lang.Span)
 		switch {
 		case p.Mode == lang.InOut, t.Kind == typed.GStruct:
 		case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32):
-			switch {
-			case tokens != nil:
-				wrong(p.At, "%s has two integer tensors, and one is the tokens", mark).LabelAt(tokens.At, "the tokens").
-					Help("make the other a field of the struct of weights, or `inout` when it is state")
-			case len(t.Shape) != 2 || t.Shape[0].Symbol() == nil || t.Shape[1].Symbol() == nil:
-				wrong(p.At, "the tokens of %s are %s, and must be i32[B, S]: sequences by positions", mark, t)
+			switch to, what := &tokens, "the tokens"; {
+			case len(t.Shape) != 1 && len(t.Shape) != 2 || slices.ContainsFunc(t.Shape, func(n size.Size) bool { return n.Symbol() == nil }):
+				wrong(p.At, "%s of %s is %s: the tokens are i32[B, S], sequences by positions, and where each sequence begins is i32[B]", p.Name, mark, t)
 				return
 			default:
-				tokens = p
+				if len(t.Shape) == 1 {
+					to, what = &start, "the positions of the first tokens"
+				}
+				if *to != nil {
+					wrong(p.At, "%s has two tensors %s, and one is %s", mark, t, what).LabelAt((*to).At, "%s", what).
+						Help("make the other a field of the struct of weights, or `inout` when it is state")
+				}
+				*to = p
 			}
 		case t.Kind == typed.GScalar && (inConfig || p.Default != nil):
-		case t.Kind == typed.GScalar && t.DType == typed.Concrete(lang.I32):
-			if start != nil && mark != "@logits" {
-				wrong(p.At, "nothing tells which of %s and %s is the position of the first token", start.Name, p.Name).LabelAt(start.At, "the other").
-					Help("name the one that is not in `@config(%s = \"...\")`, or give it a default", p.Name)
-			}
-			start = p
 		case t.Kind == typed.GScalar && mark == "@logits": // the @config of the graph marked @generate holds for both
 		case t.Kind == typed.GScalar:
 			wrong(p.At, "nothing tells the value of %s", p.Name).Help("name its key of config.json in `@config(%s = \"...\")`, or give it a default", p.Name)
@@ -68,7 +69,9 @@ func modelSignature(c *rules.Checker, g *typed.Graph, mark string, at lang.Span)
 		wrong(g.Decl.Name.Place, "%s needs a parameter `tokens: i32[B, S]`, and %s has none", mark, g.Name)
 		return
 	case start == nil:
-		wrong(g.Decl.Name.Place, "%s needs a parameter `start: i32`, the position of the first token, and %s has none", mark, g.Name)
+		wrong(g.Decl.Name.Place, "%s needs a parameter `start: i32[B]`, the positions of the first tokens, and %s has none", mark, g.Name)
+	case !start.Type.Shape[0].Equal(tokens.Type.Shape[0]):
+		wrong(start.At, "%s has a position for each of %s sequences, and the tokens are those of %s", mark, start.Type.Shape[0], tokens.Type.Shape[0]).LabelAt(tokens.At, "the tokens")
 	}
 	if len(g.Outputs) != 1 {
 		wrong(g.Decl.Name.Place, "%s gives one tensor of logits, and %s has %s", mark, g.Name, report.Plural(len(g.Outputs), "output"))

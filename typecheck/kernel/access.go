@@ -130,8 +130,8 @@ func (b *bodyChecker) loaded(l *typed.Load, a blocks.Access) (size.Size, bool) {
 	if m == nil {
 		m = b.NewHidden(a.At.Text())
 		b.loads[key] = m
-		if b.Varying[m] = len(varying) > 0; b.Varying[m] {
-			b.Loaded[m] = varying
+		if len(varying) > 0 {
+			b.Varying[m], b.Loaded[m] = true, varying
 		}
 	}
 	return size.Of(m), true

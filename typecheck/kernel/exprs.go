@@ -212,7 +212,9 @@ func (b *bodyChecker) bounded(op lang.Op, p, q size.Size) size.Size {
 	m := b.NewHidden(fmt.Sprintf("%s(%s, %s)", op, p, q))
 	s := size.Of(m)
 	for _, sym := range append(p.Symbols(), q.Symbols()...) {
-		b.Varying[m] = b.Varying[m] || b.Varying[sym]
+		if b.Varying[sym] {
+			b.Varying[m] = true
+		}
 	}
 	if op == lang.OpMin {
 		b.Prover.Where(m, p.Sub(s))
