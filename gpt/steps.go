@@ -83,7 +83,8 @@ func (m *Model) Tokens(ctx context.Context, prompt []int32, n int, s Sampling, e
 		}
 	}()
 	for taken < n {
-		for given < n && given-taken < most {
+		// The first token does not wait for the steps behind it, whose programs may have to be compiled.
+		for given < n && (given == 0 || taken > 0) && given-taken < most {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

@@ -269,7 +269,7 @@ func (p *planning) orByVectors(s *spec.Spec, pins map[string]int64, l *Lowered) 
 	switch {
 	case isBug(err):
 		return nil, err
-	case err == nil && o.Plan.Time < l.Plan.Time:
+	case err == nil && o.Plan.Time <= l.Plan.Time:
 		return o, nil
 	}
 	return l, nil
