@@ -349,16 +349,16 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if b.Def == nil || b.Def.Code != lang.OpLoad {
 		return false
 	}
-	deep := p.wideFirst(c, c.B) == depth
+	deep := p.wgmmaFirst(c, c.B) == depth
 	if c.MMA.InRegister == 2 { // bytes are never transposed, and there are fewer shapes
-		return deep && p.wideFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
+		return deep && p.wgmmaFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
 	}
 	return deep || panel(columns)
 }
 
-// wideFirst is the axis along which an operand lies contiguous in shared memory:
+// wgmmaFirst is the axis along which an operand lies contiguous in shared memory:
 // as in global memory, or the depth for a computed one.
-func (p *Program) wideFirst(c *Product, arg int) *ir.Axis {
+func (p *Program) wgmmaFirst(c *Product, arg int) *ir.Axis {
 	v := c.Op.Args[arg]
 	if v.Def != nil && v.Def.Code == lang.OpLoad {
 		if a := Contiguous(p.Access(v.Def)); a != nil && v.Type.Has(a) {

@@ -185,7 +185,7 @@ func (t *Tile) Holds(want *Tile) bool {
 func (p *Program) operandTile(c *Product, arg int) *Tile {
 	switch {
 	case c.Wgmma:
-		return p.wideTile(c, arg)
+		return p.wgmmaTile(c, arg)
 	case c.MMA != nil:
 		return p.fragmentTile(c, arg)
 	}
@@ -233,14 +233,14 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	return NewTile(c.Element(arg), axes, ext, true)
 }
 
-// wideTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name.
-func (p *Program) wideTile(c *Product, arg int) *Tile {
+// wgmmaTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name.
+func (p *Program) wgmmaTile(c *Product, arg int) *Tile {
 	l := c.FragmentLayout(arg)
 	side := c.M[0]
 	if arg == c.B {
 		side = c.N[0]
 	}
-	first, other := p.wideFirst(c, arg), side
+	first, other := p.wgmmaFirst(c, arg), side
 	if first == side {
 		other = c.K[0]
 	}
