@@ -19,8 +19,8 @@ type Product struct {
 	// A gives the rows, B the columns; argument numbers of op, swapped when that wastes less.
 	A, B           int
 	M, N, K, Batch []*ir.Axis
-	// result is the accumulator's layout; aLayout and bLayout the fragments'. Without
-	// tensor cores only result is set.
+	// Result is the accumulator's layout; aLayout and bLayout the fragments'. Without
+	// tensor cores only Result is set.
 	Result, aLayout, bLayout layout.Layout
 	// MMA is the tensor-core instruction; nil for multiply-add on the ordinary cores.
 	MMA *MMA
@@ -42,6 +42,7 @@ type Product struct {
 
 // MMA is a tensor-core instruction m16n8k<depth>.
 type MMA struct {
+	// Depth is how many products the instruction sums.
 	Depth int
 	// Elements are the types of rows and columns in shared memory and registers, sum that of the accumulator.
 	Elements [2]lang.DType
