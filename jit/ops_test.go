@@ -144,7 +144,7 @@ func special(d lang.DType) []uint64 {
 
 // samples fills n elements: every pair of special patterns, then random ones.
 func samples(d lang.DType, n int, operand int, r *rand.Rand) []byte {
-	data := make([]byte, n*d.Size())
+	data := make([]byte, d.Bytes(int64(n)))
 	s := special(d)
 	for i := range n {
 		var bits uint64
@@ -161,9 +161,7 @@ func samples(d lang.DType, n int, operand int, r *rand.Rand) []byte {
 		default:
 			bits = r.Uint64()
 		}
-		var raw [8]byte
-		binary.LittleEndian.PutUint64(raw[:], bits)
-		copy(data[i*d.Size():], raw[:d.Size()])
+		d.PutRawBitsAt(data, int64(i), bits)
 	}
 	return data
 }
@@ -255,7 +253,7 @@ func TestElementwiseOperations(t *testing.T) {
 				for k, o := range operands {
 					data = append(data, samples(o, opElements, k, r))
 				}
-				data = append(data, make([]byte, opElements*result.Size()))
+				data = append(data, make([]byte, result.Bytes(opElements)))
 				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, data)
 				// The bound is the row's, in f32; a narrower result is that value rounded, which
 				// moves it by at most one unit more than half; f64 results have a bound of 4 over the row's.
@@ -308,7 +306,7 @@ func TestConversions(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
 				f := elementwiseKernel(lang.OpCast, []lang.DType{from}, to)
-				data := [][]byte{samples(from, opElements, 0, rand.New(rand.NewPCG(3, uint64(from)))), make([]byte, opElements*to.Size())}
+				data := [][]byte{samples(from, opElements, 0, rand.New(rand.NewPCG(3, uint64(from)))), make([]byte, to.Bytes(opElements))}
 				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, data)
 				for i := range opElements {
 					x := decode(from, data[0], i)
@@ -343,7 +341,7 @@ func TestBitcasts(t *testing.T) {
 						copy(in[i*from.Size():], []byte{byte(i * 13), byte(i * 13 >> 8)}[:from.Size()])
 					}
 				}
-				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, [][]byte{in, make([]byte, opElements*to.Size())})
+				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, [][]byte{in, make([]byte, to.Bytes(opElements))})
 				for i := range opElements {
 					x := decode(from, in, i)
 					want, got := eval.Bitcast(x, from, to), decode(to, out[1], i)

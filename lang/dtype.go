@@ -139,6 +139,18 @@ func (d DType) Bits() int { return d.row().bits }
 // Size is how many bytes one element takes by itself.
 func (d DType) Size() int { return (d.row().bits + 7) / 8 }
 
+// Packed reports a type of which several elements share a byte.
+func (d DType) Packed() bool { return d.row().bits < 8 }
+
+// WholeAt reports that element n of a tensor's memory begins with a byte, as all do of a type that is not packed.
+func (d DType) WholeAt(n int64) bool { return !d.Packed() || n*int64(d.row().bits)%8 == 0 }
+
+// WholeBytes is d, or of a packed type one of whole bytes that has all of its numbers, in which code may keep elements that
+// are no tensor's.
+func (d DType) WholeBytes() DType {
+	return d
+}
+
 // Bytes is how many bytes n elements take that lie one after the other in memory, which those of a type narrower than a
 // byte do without a gap.
 func (d DType) Bytes(n int64) int64 {

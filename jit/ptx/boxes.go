@@ -52,7 +52,7 @@ func (k *kernel) boxFor(load *ir.Op, t *sharedTile, loop *ir.Op) (*box, bool) {
 // newBox fits boxes to a tile, element by element of an access's index.
 func (k *kernel) newBox(tensor *ir.Tensor, dims []dimAccess, t *sharedTile) (*box, bool) {
 	size := int64(t.d.Size())
-	if len(dims) > mostRank || tensor.Align%16 != 0 || !t.boxed() {
+	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() || !t.boxed() {
 		return nil, false
 	}
 	b := &box{tensorMap: &TensorMap{Tensor: tensor, Swizzle: min(t.rowBytes(), panelBytes)}, dims: dims}

@@ -121,12 +121,12 @@ func (k *kernel) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
 	if c == nil {
 		return 1
 	}
-	size := int64(t.DType.Size())
+	bits := int64(t.Held().Bits())
 	whole := gcd(k.startMultiple(c), k.endMultiple(c)) // elements
 	if dims[len(dims)-1].checked {
 		whole = 1
 	}
-	align := gcd(max(t.Align, size), 16)
+	align := 8 * gcd(max(t.Align, int64(t.Held().Size())), 16) // bits
 	for i, d := range dims {
 		unit := multipleOf(d.multiple)
 		if d.stride >= 0 {
@@ -149,10 +149,10 @@ func (k *kernel) vector(t *ir.Tensor, dims []dimAccess, c *ir.Axis) int {
 				}
 			}
 		}
-		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*size)
+		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*bits)
 	}
 	v := 1
-	for int64(2*v)*size <= 16 && align%(int64(2*v)*size) == 0 && whole%int64(2*v) == 0 {
+	for int64(2*v)*bits <= 128 && align%(int64(2*v)*bits) == 0 && whole%int64(2*v) == 0 {
 		v *= 2
 	}
 	return v
@@ -193,8 +193,8 @@ func (k *kernel) accessLayout(op *ir.Op) (layout, int) {
 	if c != nil {
 		v = min(v, powerAbove(int(c.Extent)))
 	}
-	v = max(1, min(v, powerBelow(n/(k.warps*lanes))))
-	return blocked(order, extents(order), v, k.warps), v * op.Tensor.DType.Size()
+	v = max(1, min(v, max(powerBelow(n/(k.warps*lanes)), inByte(op.Tensor))))
+	return blocked(order, extents(order), v, k.warps), int(op.Tensor.Held().Bytes(int64(v)))
 }
 
 // storeLayout is the layout in which a store takes its value: the value's own where that writes
@@ -207,12 +207,16 @@ func (k *kernel) storeLayout(op *ir.Op) layout {
 	v := op.Stored()
 	if len(v.Type.Axes) == len(axes) && !k.cheap(v) {
 		home := k.home[v]
-		c := contiguous(k.access(op))
+		dims := k.access(op)
+		c := contiguous(dims)
 		if op.Code.IsAtomic() || c == nil {
 			return home
 		}
-		run := home.run(c, true) * op.Tensor.DType.Size()
-		if run >= 32 || run >= int(c.Extent)*op.Tensor.DType.Size() {
+		run := op.Tensor.Held().Bytes(int64(home.run(c, true)))
+		if n := inByte(op.Tensor); home.run(c, false)%n != 0 && k.vector(op.Tensor, dims, c) >= n {
+			run = 0 // threads store whole bytes
+		}
+		if run >= 32 || run >= op.Tensor.Held().Bytes(c.Extent) {
 			return home
 		}
 	}
@@ -291,6 +295,8 @@ func (k *kernel) scratch(t *ir.Tensor) asm.Reg {
 type address struct {
 	base   asm.Reg
 	offset int64
+	// halves: both count half bytes, from address 0 on; see packed.go.
+	halves bool
 }
 
 // addr is the address as an operand.
@@ -310,11 +316,16 @@ type addressing struct {
 	base   asm.Reg
 	// gathered are the registers of the indices that are tiles.
 	gathered map[int][]asm.Reg
+	// size is how far one element is from the next: bytes or, of a packed type, half bytes.
+	size int64
 }
 
 func (k *kernel) addressing(op *ir.Op, l layout) *addressing {
-	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]asm.Reg{}}
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.access(op), l: l, gathered: map[int][]asm.Reg{}, size: int64(op.Tensor.Held().Size())}
 	x.base = k.pointer(op.Tensor)
+	if op.Tensor.Held().Packed() {
+		x.base = k.inHalves(op.Tensor)
+	}
 	// What holds longest comes first, so that it is computed outside the loops.
 	type summand struct {
 		part
@@ -374,7 +385,7 @@ func (x *addressing) step(base asm.Reg, i int, n asm.Number, coef int64) asm.Reg
 	if n == asm.Int(0) || coef == 0 {
 		return base
 	}
-	bytes := int64(x.tensor.DType.Size()) * coef
+	bytes := x.size * coef
 	d := x.dims[i]
 	if m, ok := n.(asm.Int); ok {
 		if d.stride >= 0 {
@@ -415,21 +426,20 @@ func (x *addressing) coord(i, r int) int64 {
 
 // at is the address of register r's element.
 func (x *addressing) at(r int) address {
-	out := address{base: x.base}
-	size := int64(x.tensor.DType.Size())
+	out := address{base: x.base, halves: x.tensor.Held().Packed()}
 	for i, d := range x.dims {
 		switch n := x.coord(i, r); {
 		case d.gather:
 			out.base = x.step(out.base, i, x.gathered[i][x.l.project(r, d.index.Type.Axes)], 1)
 		case n == 0:
 		case d.stride >= 0:
-			out.offset += n * d.stride * size
+			out.offset += n * d.stride * x.size
 		default:
 			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}
 	}
 	if out.offset != int64(int32(out.offset)) {
-		out = address{base: x.k.offset(out.base, out.offset)}
+		out = address{base: x.k.offset(out.base, out.offset), halves: out.halves}
 	}
 	return out
 }

@@ -147,8 +147,9 @@ type sharedTile struct {
 	base asm.Reg
 }
 
-// newShared lays out a tile; ext may be padded. Contiguous comes first.
+// newShared lays out a tile; ext may be padded. Contiguous comes first. Elements of packed types take a byte each.
 func newShared(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *sharedTile {
+	d = d.WholeBytes()
 	t := &sharedTile{d: d, axes: axes, ext: append([]int(nil), ext...), swizzle: 1}
 	if len(axes) > 0 {
 		chunk := max(16/d.Size(), 1)

@@ -27,7 +27,7 @@ func (k *kernel) simtTile(c *contraction, arg int) *sharedTile {
 		free = c.n
 	}
 	axes := append(append(append([]*ir.Axis(nil), free...), c.batch...), c.k...)
-	want := &sharedTile{d: v.Type.DType, axes: axes, ext: extents(axes), swizzle: 1}
+	want := &sharedTile{d: v.Type.DType.WholeBytes(), axes: axes, ext: extents(axes), swizzle: 1}
 	for s := k.scope; s != nil; s = s.parent {
 		for _, t := range s.tiles[v] {
 			if t.swizzle == 1 && t.holds(want) && want.holds(t) {
@@ -45,7 +45,7 @@ func (k *kernel) simtTile(c *contraction, arg int) *sharedTile {
 // depth, both operands read from shared memory.
 func (k *kernel) multiplySimt(c *contraction, acc []asm.Reg) []asm.Reg {
 	a := k.a
-	d := c.op.Args[0].Type.DType
+	d := c.op.Args[0].Type.DType.WholeBytes()
 	sum := d.Accumulator()
 	tiles := [2]*sharedTile{k.simtTile(c, 0), k.simtTile(c, 1)}
 	for _, t := range tiles {
