@@ -253,6 +253,8 @@ func put(to []byte, d lang.DType, text string) error {
 		bits = uint64(lang.F16Bits(float32(l.Float)))
 	case d == lang.BF16:
 		bits = uint64(lang.BF16Bits(float32(l.Float)))
+	case d == lang.F4E2M1:
+		bits = d.FloatBits(l.Float)
 	case d == lang.F8E4M3:
 		bits = uint64(lang.F8E4M3Bits(float32(l.Float)))
 	case d == lang.F8E5M2:

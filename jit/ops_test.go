@@ -104,6 +104,8 @@ func decode(d lang.DType, data []byte, i int) ir.Const {
 		return ir.Const{Int: int64(binary.LittleEndian.Uint32(data[4*i:]))}
 	case lang.I64, lang.U64:
 		return ir.Const{Int: int64(binary.LittleEndian.Uint64(data[8*i:]))}
+	case lang.F4E2M1:
+		return ir.Const{Float: d.ElementAt(data, int64(i))}
 	case lang.F8E4M3:
 		return ir.Const{Float: float64(lang.F8E4M3Value(data[i]))}
 	case lang.F8E5M2:
@@ -219,8 +221,8 @@ func ulps(d lang.DType, got, want float64) float64 {
 	if math.IsNaN(got) || math.IsNaN(want) || math.IsInf(got, 0) || math.IsInf(want, 0) {
 		return math.Inf(1)
 	}
-	mantissa, least := map[lang.DType]int{lang.F8E4M3: 3, lang.F8E5M2: 2, lang.F16: 10, lang.BF16: 7, lang.F32: 23, lang.F64: 52}[d],
-		map[lang.DType]int{lang.F8E4M3: -9, lang.F8E5M2: -16, lang.F16: -24, lang.BF16: -133, lang.F32: -149, lang.F64: -1074}[d]
+	mantissa, least := map[lang.DType]int{lang.F4E2M1: 1, lang.F8E4M3: 3, lang.F8E5M2: 2, lang.F16: 10, lang.BF16: 7, lang.F32: 23, lang.F64: 52}[d],
+		map[lang.DType]int{lang.F4E2M1: -1, lang.F8E4M3: -9, lang.F8E5M2: -16, lang.F16: -24, lang.BF16: -133, lang.F32: -149, lang.F64: -1074}[d]
 	exp := max(math.Ilogb(want)-mantissa, least)
 	return math.Abs(got-want) / math.Ldexp(1, exp)
 }

@@ -28,6 +28,7 @@ type format struct {
 }
 
 var formats = map[lang.DType]format{
+	lang.F4E2M1: {2, -1, 6, true, true},
 	lang.F8E4M3: {4, -9, 448, true, false},
 	lang.F8E5M2: {3, -16, 57344, true, false},
 	lang.F16:    {11, -24, 65504, false, false},
@@ -142,6 +143,8 @@ func encode(d lang.DType, v num) []byte {
 	var b [8]byte
 	var bits uint64
 	switch d {
+	case lang.F4E2M1:
+		bits = lang.F4E2M1.FloatBits(v.f)
 	case lang.F8E4M3:
 		bits = uint64(lang.F8E4M3Bits(float32(v.f)))
 	case lang.F8E5M2:
@@ -166,6 +169,8 @@ func decode(d lang.DType, b []byte) num {
 	copy(w[:], b[:d.Size()])
 	bits := bin.LittleEndian.Uint64(w[:])
 	switch d {
+	case lang.F4E2M1:
+		return num{f: lang.F4E2M1.FloatValue(bits & 15)}
 	case lang.F8E4M3:
 		return num{f: float64(lang.F8E4M3Value(uint8(bits)))}
 	case lang.F8E5M2:

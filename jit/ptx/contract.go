@@ -72,8 +72,8 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *mmaSh
 		return &mmaShape{depth: 32, elements: [2]lang.DType{rows, columns}, sum: lang.I32, inRegister: 2, types: "s32." + names[rows] + "." + names[columns], terms: 1}
 	case lang.F16, lang.BF16:
 		return floats(16, 1, d, d.String())
-	case lang.F8E4M3, lang.F8E5M2:
-		return floats(16, 1, lang.F16, "f16") // holds both exactly
+	case lang.F4E2M1, lang.F8E4M3, lang.F8E5M2:
+		return floats(16, 1, lang.F16, "f16") // holds them exactly
 	case lang.F32:
 		single := floats(8, 0, d, "tf32")
 		switch precision {
