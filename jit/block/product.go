@@ -58,7 +58,7 @@ func Depth(d lang.DType) int {
 	switch {
 	case d.Size() == 1 && d.IsInt():
 		return 32
-	case d.Size() <= 2: // floats of 8 bits as f16
+	case d.Size() <= 2: // floats of 8 bits and less as f16
 		return 16
 	}
 	return 8
@@ -77,8 +77,8 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
 		return &MMA{Depth: Depth(d), Elements: [2]lang.DType{rows, columns}, Sum: lang.I32, InRegister: 2, Terms: 1}
 	case lang.F16, lang.BF16:
 		return floats(1, d)
-	case lang.F8E4M3, lang.F8E5M2:
-		return floats(1, lang.F16) // holds both exactly
+	case lang.F4E2M1, lang.F8E4M3, lang.F8E5M2:
+		return floats(1, lang.F16) // holds them exactly
 	case lang.F32:
 		single := floats(0, d)
 		switch precision {

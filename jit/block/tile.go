@@ -24,8 +24,9 @@ type Tile struct {
 	Async bool
 }
 
-// NewTile lays out a tile; ext may be padded. Contiguous comes first.
+// NewTile lays out a tile; ext may be padded. Contiguous comes first. Elements of packed types take a byte each.
 func NewTile(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *Tile {
+	d = d.WholeBytes()
 	t := &Tile{DType: d, Axes: axes, Extents: append([]int(nil), ext...), Swizzle: 1}
 	if len(axes) > 0 {
 		chunk := max(16/d.Size(), 1)
@@ -200,7 +201,7 @@ func simtTile(c *Product, arg int) *Tile {
 		free = c.N
 	}
 	axes := append(append(append([]*ir.Axis(nil), free...), c.Batch...), c.K...)
-	return &Tile{DType: v.Type.DType, Axes: axes, Extents: Extents(axes), Swizzle: 1}
+	return &Tile{DType: v.Type.DType.WholeBytes(), Axes: axes, Extents: Extents(axes), Swizzle: 1}
 }
 
 // fragmentTile is contiguous as the operand is in global memory, padded to the instruction's sizes.
