@@ -162,7 +162,7 @@ func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err
 			d.Notes = append(d.Notes, over.Buffers...)
 		}
 		if fits != nil {
-			d.Notes = append(d.Notes, fits.Parts()...)
+			d.Notes = append(d.Notes, fits.Uses()...)
 		}
 		p.blame(d, ps, live)
 	default:
