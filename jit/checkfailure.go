@@ -202,21 +202,21 @@ func count(n uint64, what string) string {
 
 // allowed is what the check allows, in words.
 func (f *CheckFailure) allowed() string {
-	var parts []string
+	var words []string
 	c := f.Check
 	if c.Ulps > 0 {
-		parts = append(parts, fmt.Sprintf("%g ulps", c.Ulps))
+		words = append(words, fmt.Sprintf("%g ulps", c.Ulps))
 	}
 	if c.Abs > 0 {
-		parts = append(parts, fmt.Sprintf("%g", c.Abs))
+		words = append(words, fmt.Sprintf("%g", c.Abs))
 	}
 	if c.Rel > 0 {
-		parts = append(parts, fmt.Sprintf("%g of the value", c.Rel))
+		words = append(words, fmt.Sprintf("%g of the value", c.Rel))
 	}
-	if parts == nil {
+	if words == nil {
 		return ""
 	}
-	return "; allowed: " + strings.Join(parts, " + ")
+	return "; allowed: " + strings.Join(words, " + ")
 }
 
 // place is an index with the names of its dimensions: `i = 3, j = 17`.
@@ -224,18 +224,18 @@ func (f *CheckFailure) place(index []int64) string {
 	if len(index) == 0 {
 		return "the one element"
 	}
-	parts := make([]string, len(index))
+	words := make([]string, len(index))
 	for i, n := range index {
 		if len(f.Check.Names) == len(index) && !isNumber(f.Check.Names[i]) {
-			parts[i] = fmt.Sprintf("%s = %d", f.Check.Names[i], n)
+			words[i] = fmt.Sprintf("%s = %d", f.Check.Names[i], n)
 		} else {
-			parts[i] = fmt.Sprint(n)
+			words[i] = fmt.Sprint(n)
 		}
 	}
 	if len(f.Check.Names) != len(index) {
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + strings.Join(words, ", ") + "]"
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(words, ", ")
 }
 
 func isNumber(s string) bool {

@@ -140,13 +140,13 @@ func (f *Function) Leaf(path string) (typed.GType, bool) {
 	}
 	for _, p := range f.Params {
 		if p.Name == head {
-			return part(p.Type, rest)
+			return member(p.Type, rest)
 		}
 	}
 	return typed.GType{}, false
 }
 
-func part(t typed.GType, path string) (typed.GType, bool) {
+func member(t typed.GType, path string) (typed.GType, bool) {
 	if path == "" {
 		return t, true
 	}
@@ -155,13 +155,13 @@ func part(t typed.GType, path string) (typed.GType, bool) {
 		if n, err := strconv.Atoi(number); !ok || err != nil || n < 0 {
 			return t, false
 		}
-		return part(*t.Elem, rest)
+		return member(*t.Elem, rest)
 	}
 	if inner, ok := strings.CutPrefix(path, "."); ok && t.Kind == typed.GStruct {
 		for _, f := range t.Fields {
 			rest, ok := strings.CutPrefix(inner, f.Name)
 			if ok && (rest == "" || rest[0] == '.' || rest[0] == '[') {
-				return part(f.Type, rest)
+				return member(f.Type, rest)
 			}
 		}
 	}

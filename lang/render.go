@@ -46,16 +46,16 @@ func counted(ds Diagnostics) string {
 	for _, d := range ds {
 		counts[d.Severity]++
 	}
-	var parts []string
+	var words []string
 	for s, n := range counts {
 		switch {
 		case n == 1:
-			parts = append(parts, fmt.Sprintf("1 %s", Severity(s)))
+			words = append(words, fmt.Sprintf("1 %s", Severity(s)))
 		case n > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss", n, Severity(s)))
+			words = append(words, fmt.Sprintf("%d %ss", n, Severity(s)))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(words, ", ")
 }
 
 type renderer struct {

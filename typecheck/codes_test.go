@@ -9,7 +9,7 @@ import (
 	"tilec/lang"
 )
 
-// TestCodePages compiles the examples of every code of the checker: the one that
+// TestCodePages compiles the examples of every code of the Checker: the one that
 // fails gives exactly that code, the one that works gives no error and no warning.
 func TestCodePages(t *testing.T) {
 	n := 0

@@ -6,113 +6,97 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/rules"
 )
 
-// module is a file with the names that it can use.
-type module struct {
-	tree    *lang.Module
-	imports []imported
-	own     *scope // its own declarations
-	scope   *scope // those and what it imports
-	// loading: the imports of the file, or of one behind it, are being read.
-	loading bool
-	// incomplete: an import failed, so that unknown names prove nothing.
-	incomplete bool
-}
-
-type imported struct {
-	at     lang.Span
-	module *module
-}
-
 // loadAll reads the imports of the root, theirs, and so on.
-func (c *checker) loadAll(root *lang.Module, load Loader) {
-	var stack []*module
-	var visit func(tree *lang.Module) *module
-	visit = func(tree *lang.Module) *module {
-		m := &module{tree: tree, incomplete: tree.Partial, loading: true}
+func (c *program) loadAll(root *lang.Module, load Loader) {
+	var stack []*rules.Module
+	var visit func(tree *lang.Module) *rules.Module
+	visit = func(tree *lang.Module) *rules.Module {
+		m := &rules.Module{Tree: tree, Incomplete: tree.Partial, Loading: true}
 		c.modules[tree.Source.Path] = m
 		stack = append(stack, m)
-		seen := map[*module]bool{}
+		seen := map[*rules.Module]bool{}
 		for _, imp := range tree.Imports {
 			if load == nil {
-				c.errorf(lang.ErrImport, imp.Place, "cannot import %q: imports are not available here", imp.Path)
-				m.incomplete = true
+				c.Errorf(lang.ErrImport, imp.Place, "cannot import %q: imports are not available here", imp.Path)
+				m.Incomplete = true
 				continue
 			}
 			t, diags := load(imp.Path, tree, imp.Place)
-			c.diags = append(c.diags, diags...)
+			c.Errors = append(c.Errors, diags...)
 			if t == nil {
 				if len(diags) == 0 {
-					c.errorf(lang.ErrImport, imp.Place, "cannot import %q: no such file", imp.Path)
+					c.Errorf(lang.ErrImport, imp.Place, "cannot import %q: no such file", imp.Path)
 				}
-				m.incomplete = true
+				m.Incomplete = true
 				continue
 			}
 			if len(diags) > 0 {
-				m.incomplete = true
+				m.Incomplete = true
 			}
 			dep, ok := c.modules[t.Source.Path]
-			if ok && dep.loading {
+			if ok && dep.Loading {
 				c.reportCycle(stack, dep, imp)
-				m.incomplete = true
+				m.Incomplete = true
 				continue
 			}
 			if !ok {
 				dep = visit(t)
 			}
-			if dep.incomplete {
-				m.incomplete = true
+			if dep.Incomplete {
+				m.Incomplete = true
 			}
 			if !seen[dep] {
 				seen[dep] = true
-				m.imports = append(m.imports, imported{imp.Place, dep})
+				m.Imports = append(m.Imports, rules.Imported{At: imp.Place, Module: dep})
 			}
 		}
-		stack, m.loading = stack[:len(stack)-1], false
+		stack, m.Loading = stack[:len(stack)-1], false
 		c.order = append(c.order, m)
-		c.prog.Modules = append(c.prog.Modules, tree)
+		c.Program.Modules = append(c.Program.Modules, tree)
 		return m
 	}
 	visit(root)
 }
 
 // reportCycle reports an import of a file that is being loaded. The stack has the files that are, the root first.
-func (c *checker) reportCycle(stack []*module, file *module, imp *lang.Import) {
+func (c *program) reportCycle(stack []*rules.Module, file *rules.Module, imp *lang.Import) {
 	cycle := stack[slices.Index(stack, file):]
 	var names []string
 	for _, on := range append(slices.Clone(cycle), file) {
-		names = append(names, filepath.Base(on.tree.Source.Path))
+		names = append(names, filepath.Base(on.Tree.Source.Path))
 	}
-	r := c.errorf(lang.ErrImportCycle, imp.Place, "imports form a cycle: %s", strings.Join(names, " -> "))
+	r := c.Errorf(lang.ErrImportCycle, imp.Place, "imports form a cycle: %s", strings.Join(names, " -> "))
 	for _, on := range cycle[:len(cycle)-1] {
-		for _, other := range on.tree.Imports {
+		for _, other := range on.Tree.Imports {
 			if other.Place != imp.Place {
-				r.label(other.Place, "on the way: imported here")
+				r.LabelAt(other.Place, "on the way: imported here")
 				break
 			}
 		}
 	}
-	r.help("move what the files share into a file that imports none of them")
+	r.Help("move what the files share into a file that imports none of them")
 }
 
 // declareModule enters a file's own declarations.
-func (c *checker) declareModule(m *module) {
-	m.own = newScope(nil)
-	for _, d := range m.tree.Decls {
+func (c *program) declareModule(m *rules.Module) {
+	m.Own = rules.NewScope(nil)
+	for _, d := range m.Tree.Decls {
 		name := d.DeclName()
-		e := &entity{name: name.Name, at: name.Place, module: m, decl: d}
+		e := &rules.Entity{Name: name.Name, At: name.Place, Module: m, Decl: d}
 		switch d.(type) {
 		case *lang.ConstDecl:
-			e.kind = entConst
+			e.Kind = rules.EntConst
 		case *lang.FnDecl:
-			e.kind = entFn
+			e.Kind = rules.EntFn
 		case *lang.KernelDecl:
-			e.kind = entKernel
+			e.Kind = rules.EntKernel
 		case *lang.GraphDecl:
-			e.kind = entGraph
+			e.Kind = rules.EntGraph
 		case *lang.StructDecl:
-			e.kind = entStruct
+			e.Kind = rules.EntStruct
 		default:
 			continue
 		}
@@ -120,56 +104,56 @@ func (c *checker) declareModule(m *module) {
 			continue
 		}
 		if d.SyntaxErrors() == lang.DamagedHeader {
-			e.kind = entInvalid
+			e.Kind = rules.EntInvalid
 		}
-		if isBuiltin(name.Name) {
-			c.errorf(lang.ErrDuplicate, name.Place, "%s is a name of the language and cannot be declared again", name.Name).
-				help("choose another name")
-			m.own.names[name.Name] = &entity{kind: entInvalid, name: name.Name, at: name.Place} // whoever uses it meant this one
+		if rules.IsBuiltin(name.Name) {
+			c.Errorf(lang.ErrDuplicate, name.Place, "%s is a name of the language and cannot be declared again", name.Name).
+				Help("choose another name")
+			m.Own.Names[name.Name] = &rules.Entity{Kind: rules.EntInvalid, Name: name.Name, At: name.Place} // whoever uses it meant this one
 			continue
 		}
-		if old := m.own.names[name.Name]; old != nil {
-			c.errorf(lang.ErrDuplicate, name.Place, "%s is declared twice", name.Name).
-				label(old.at, "first declared here").help("give one of them another name")
+		if old := m.Own.Names[name.Name]; old != nil {
+			c.Errorf(lang.ErrDuplicate, name.Place, "%s is declared twice", name.Name).
+				LabelAt(old.At, "first declared here").Help("give one of them another name")
 			continue
 		}
-		m.own.names[name.Name] = e
+		m.Own.Names[name.Name] = e
 	}
-	for _, name := range m.tree.Lost { // known, but not as what
-		if m.own.names[name] == nil {
-			m.own.names[name] = &entity{kind: entInvalid, name: name, module: m}
+	for _, name := range m.Tree.Lost { // known, but not as what
+		if m.Own.Names[name] == nil {
+			m.Own.Names[name] = &rules.Entity{Kind: rules.EntInvalid, Name: name, Module: m}
 		}
 	}
 }
 
 // importNames makes the names of imported files usable.
-func (c *checker) importNames(m *module) {
-	m.scope = newScope(nil)
-	m.scope.module = m
-	for name, e := range m.own.names {
-		m.scope.names[name] = e
+func (c *program) importNames(m *rules.Module) {
+	m.Scope = rules.NewScope(nil)
+	m.Scope.Module = m
+	for name, e := range m.Own.Names {
+		m.Scope.Names[name] = e
 	}
-	for _, imp := range m.imports {
-		for _, name := range imp.module.tree.Lost {
-			if m.scope.names[name] == nil {
-				m.scope.names[name] = imp.module.own.names[name]
+	for _, imp := range m.Imports {
+		for _, name := range imp.Module.Tree.Lost {
+			if m.Scope.Names[name] == nil {
+				m.Scope.Names[name] = imp.Module.Own.Names[name]
 			}
 		}
-		for _, d := range imp.module.tree.Decls {
+		for _, d := range imp.Module.Tree.Decls {
 			name := d.DeclName().Name
-			e := imp.module.own.names[name]
-			if e == nil || e.decl != d {
+			e := imp.Module.Own.Names[name]
+			if e == nil || e.Decl != d {
 				continue
 			}
-			switch old := m.scope.names[name]; {
+			switch old := m.Scope.Names[name]; {
 			case old == nil:
-				m.scope.names[name] = e
-			case old.module == m:
-				c.errorf(lang.ErrImportedName, old.at, "%s is declared here and in %s, which this file imports", name, imp.module.tree.Source.Path).
-					label(e.at, "the other %s", name).help("give this one another name")
+				m.Scope.Names[name] = e
+			case old.Module == m:
+				c.Errorf(lang.ErrImportedName, old.At, "%s is declared here and in %s, which this file imports", name, imp.Module.Tree.Source.Path).
+					LabelAt(e.At, "the other %s", name).Help("give this one another name")
 			case old != e:
-				c.errorf(lang.ErrImportedName, imp.at, "%s is declared in two imported files, %s and %s", name, old.module.tree.Source.Path, imp.module.tree.Source.Path).
-					label(old.at, "one %s", name).label(e.at, "the other %s", name).help("import only one of them, or rename one %s", name)
+				c.Errorf(lang.ErrImportedName, imp.At, "%s is declared in two imported files, %s and %s", name, old.Module.Tree.Source.Path, imp.Module.Tree.Source.Path).
+					LabelAt(old.At, "one %s", name).LabelAt(e.At, "the other %s", name).Help("import only one of them, or rename one %s", name)
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 
 	"tilec/lang"
 	"tilec/parser"
+	"tilec/typecheck/blocks"
+	"tilec/typecheck/rules"
 	"tilec/typecheck/size"
 )
 
@@ -78,15 +80,15 @@ func repeated(n int, text string) string {
 }
 
 func TestStructsThatDouble(t *testing.T) {
-	limited(t, lang.ErrLimit, maxTensors, "struct S0 { f: f32[N] }\n"+repeated(24, "struct S% { a: S#\n b: S# }\n"))
-	limited(t, lang.ErrLimit, maxTensors, "struct S0 { f: f32[N] }\n"+repeated(24, "struct S% { a: [2]S#\n b: [2]S# }\n"))
-	limited(t, lang.ErrLimit, maxStructs, "struct S0 { f: f32[N] }\n"+repeated(maxStructs+1, "struct S% { s: S# }\n"))
+	limited(t, lang.ErrLimit, rules.MaxTensors, "struct S0 { f: f32[N] }\n"+repeated(24, "struct S% { a: S#\n b: S# }\n"))
+	limited(t, lang.ErrLimit, rules.MaxTensors, "struct S0 { f: f32[N] }\n"+repeated(24, "struct S% { a: [2]S#\n b: [2]S# }\n"))
+	limited(t, lang.ErrLimit, rules.MaxStructs, "struct S0 { f: f32[N] }\n"+repeated(rules.MaxStructs+1, "struct S% { s: S# }\n"))
 }
 
 func TestSizesThatAreMultipliedOut(t *testing.T) {
 	product := strings.TrimSuffix(repeated(40, "(N# + M#) * "), " * ")
-	limited(t, lang.ErrLimit, size.MaxParts, "kernel k("+repeated(40, "x#: f32[N#, M#], ")+") -> y: f32["+product+"]\n    grid i in N0 by B\n{\n    y[i] = 1\n}\n")
-	limited(t, lang.ErrLimit, size.MaxParts, "kernel k(x: f32[N, M]) -> y: f32[N] {\n    let a = N + M\n"+strings.Repeat("    let a = a * a\n", 40)+"    y[i] = x[i, 0] * a\n}\n")
+	limited(t, lang.ErrLimit, size.MaxLength, "kernel k("+repeated(40, "x#: f32[N#, M#], ")+") -> y: f32["+product+"]\n    grid i in N0 by B\n{\n    y[i] = 1\n}\n")
+	limited(t, lang.ErrLimit, size.MaxLength, "kernel k(x: f32[N, M]) -> y: f32[N] {\n    let a = N + M\n"+strings.Repeat("    let a = a * a\n", 40)+"    y[i] = x[i, 0] * a\n}\n")
 }
 
 // A chain of functions is deep, and no recursion; the last link of as many as are allowed is typed.
@@ -94,16 +96,16 @@ func TestChainsOfFunctions(t *testing.T) {
 	chain := func(n int) string {
 		return "fn f_0(x) = x\n" + repeated(n, "fn f_%(x) = f_#(x) + 1\n") + fmt.Sprintf("kernel k(x: f32[N]) -> y: f32[N] { y[i] = f_%d(x[i]) }\n", n)
 	}
-	limited(t, lang.ErrNesting, maxInlining, chain(maxInlining))
-	limited(t, lang.ErrNesting, maxInlining, "fn f_0(x) = x\n"+repeated(maxInlining, "fn f_%(x) = f_#(x) + 1\n")+fmt.Sprintf("graph g(x: f32[N]) -> y: f32[N] { y = f_%d(x) }\n", maxInlining))
-	m, ds := parser.Parse(lang.NewSource("chain.tile", chain(maxInlining-1)))
+	limited(t, lang.ErrNesting, rules.MaxInlining, chain(rules.MaxInlining))
+	limited(t, lang.ErrNesting, rules.MaxInlining, "fn f_0(x) = x\n"+repeated(rules.MaxInlining, "fn f_%(x) = f_#(x) + 1\n")+fmt.Sprintf("graph g(x: f32[N]) -> y: f32[N] { y = f_%d(x) }\n", rules.MaxInlining))
+	m, ds := parser.Parse(lang.NewSource("chain.tile", chain(rules.MaxInlining-1)))
 	require.Empty(t, ds)
 	_, ds = Check(m, nil)
 	assert.Empty(t, ds)
 }
 
 func TestStoresThatAreComparedInPairs(t *testing.T) {
-	limited(t, lang.ErrLimit, maxPairs, "kernel k(x: f32[N]) -> y: f32[200 * N]\n    grid i in N by B\n{\n"+repeated(200, "    y[i + # * N] = x[i]\n")+"}\n")
+	limited(t, lang.ErrLimit, blocks.MaxPairs, "kernel k(x: f32[N]) -> y: f32[200 * N]\n    grid i in N by B\n{\n"+repeated(200, "    y[i + # * N] = x[i]\n")+"}\n")
 }
 
 // Stores that differ by constants are compared as one: what is proven of 2000 takes no more pairs than what is proven of two.

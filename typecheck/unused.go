@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/report"
+	"tilec/typecheck/rules"
 )
 
 // This file warns of names of the root file that nothing uses: it resolves them once more, in the tree alone, where a
@@ -21,29 +23,29 @@ type binding struct {
 
 // usage is the names of one declaration.
 type usage struct {
-	*checker
+	*report.Log
 	scopes []map[string]*binding
 	all    []*binding
 }
 
 // unused warns of what nothing uses.
-func (c *checker) unused() {
+func (c *program) unused() {
 	root := c.order[len(c.order)-1]
-	for _, d := range root.tree.Decls {
-		u := &usage{checker: c}
+	for _, d := range root.Tree.Decls {
+		u := &usage{Log: c.Log}
 		u.enter(func() { u.decl(d) })
 		for _, b := range u.all {
 			if b.used || strings.HasPrefix(b.name.Name, "_") {
 				continue
 			}
-			r := c.warnf(lang.SeverityWarning, b.code, b.name.Place, "%s %s", b.name.Name, b.what)
+			r := c.Warnf(lang.SeverityWarning, b.code, b.name.Place, "%s %s", b.name.Name, b.what)
 			const help = "remove it, or call it `_%s` where it is meant"
 			if b.free {
 				at := b.name.Place
 				at.End = at.Start
-				r.replace(at, "_", help, b.name.Name)
+				r.Replace(at, "_", help, b.name.Name)
 			} else {
-				r.help(help, b.name.Name)
+				r.Help(help, b.name.Name)
 			}
 		}
 	}
@@ -51,9 +53,9 @@ func (c *checker) unused() {
 }
 
 // unusedImports warns of imports of which the file uses no name.
-func (c *checker) unusedImports(root *module) {
+func (c *program) unusedImports(root *rules.Module) {
 	used := map[string]bool{}
-	for _, d := range root.tree.Decls {
+	for _, d := range root.Tree.Decls {
 		lang.Walk(d, func(n lang.Node) bool {
 			switch n := n.(type) {
 			case *lang.NameExpr:
@@ -64,9 +66,9 @@ func (c *checker) unusedImports(root *module) {
 			return true
 		})
 	}
-	for _, imp := range root.imports {
+	for _, imp := range root.Imports {
 		needed := false
-		for _, d := range imp.module.tree.Decls {
+		for _, d := range imp.Module.Tree.Decls {
 			if _, isTest := d.(*lang.TestDecl); !isTest {
 				needed = needed || used[d.DeclName().Name]
 			}
@@ -74,12 +76,12 @@ func (c *checker) unusedImports(root *module) {
 		if needed {
 			continue
 		}
-		at := imp.at
+		at := imp.At
 		if text := at.Source.Text; at.End < len(text) && text[at.End] == '\n' {
 			at.End++
 		}
-		c.warnf(lang.SeverityWarning, lang.WarnUnusedImport, imp.at, "nothing of %s is used", strings.TrimSpace(strings.TrimPrefix(imp.at.Text(), "import"))).
-			replace(at, "", "remove the import")
+		c.Warnf(lang.SeverityWarning, lang.WarnUnusedImport, imp.At, "nothing of %s is used", strings.TrimSpace(strings.TrimPrefix(imp.At.Text(), "import"))).
+			Replace(at, "", "remove the import")
 	}
 }
 

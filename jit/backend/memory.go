@@ -15,8 +15,8 @@ type Memory struct {
 	block *allocation
 	// offset is where in the block the piece begins, in bytes.
 	offset int64
-	// part says that Slice made it.
-	part bool
+	// sliced says that Slice made it.
+	sliced bool
 }
 
 // allocation is what a device allocated at once.
@@ -43,7 +43,7 @@ func OnDevice(d Device, n int64, address uint64) *Memory {
 
 // Free marks the memory as given back, and reports whether it was the device's to give: all of a block, for the first time.
 func (m *Memory) Free(d Device) bool {
-	if m == nil || m.block == nil || m.part || Usable(d, "") != nil || m.block.device.Space() != d.Space() {
+	if m == nil || m.block == nil || m.sliced || Usable(d, "") != nil || m.block.device.Space() != d.Space() {
 		return false
 	}
 	return m.block.freed.CompareAndSwap(false, true)
@@ -85,7 +85,7 @@ func (m *Memory) Slice(offset, n int64) (*Memory, error) {
 	if err := m.Within(offset, n); err != nil {
 		return nil, misuse.New(call, err.Error(), misuse.ErrRange)
 	}
-	return &Memory{Size: n, block: m.block, offset: m.offset + offset, part: true}, nil
+	return &Memory{Size: n, block: m.block, offset: m.offset + offset, sliced: true}, nil
 }
 
 // Within reports n bytes from an offset on that are not in the memory.

@@ -6,8 +6,8 @@ package backend
 // blocks at once fills a device many times over, but for blocks with a million elements or more.
 var ScratchLimit int64 = 1 << 30
 
-// InParts launches blocks, so many at once, one part after the other; all together where atOnce is 0.
-func InParts(blocks, atOnce int64, launch func(first, blocks int64) error) error {
+// InBatches launches blocks, so many at once, one part after the other; all together where atOnce is 0.
+func InBatches(blocks, atOnce int64, launch func(first, blocks int64) error) error {
 	if atOnce == 0 {
 		atOnce = blocks
 	}

@@ -10,15 +10,15 @@ import (
 
 // Assignments writes numbers by name, sorted: `BM=64 warps=4`. A name that is no word is quoted.
 func Assignments(m map[string]int64) string {
-	var parts []string
+	var words []string
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		n := m[name]
 		if strings.ContainsAny(name, " =\"") {
 			name = fmt.Sprintf("%q", name)
 		}
-		parts = append(parts, fmt.Sprintf("%s=%d", name, n))
+		words = append(words, fmt.Sprintf("%s=%d", name, n))
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(words, " ")
 }
 
 // ParseAssignments reads what assignments writes.

@@ -164,7 +164,7 @@ func (b *builder) declare(a *typed.Axis, names map[string]int) {
 	}
 	switch {
 	case a.From != nil:
-		x.Dim = b.part(a, x.Name)
+		x.Dim = b.gridRange(a, x.Name)
 	case !a.IsFree:
 		x.Dim = b.dim(a.Dim)
 		if end := x.Lo + x.Len; x.Kind == ir.Whole && (x.Lo < 0 || x.Len < 0 || end > x.Dim.Value) {
@@ -287,7 +287,7 @@ func (b *builder) positions(xs []typed.Expr, checked []bool, needs [][]*size.Sym
 		out[i] = b.exact(x)
 	}
 	for i, v := range out {
-		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofPart(xs[i])
+		byAxis := v.Def == nil || v.Def.Code == lang.OpIndex || v.Def.Code == lang.OpStart || ofGridRange(xs[i])
 		if i < len(needs) && !byAxis && !nowhere(v) {
 			b.launch.Needs(xs[i].Span(), needs[i])
 		}
@@ -338,8 +338,8 @@ func (b *builder) values(x typed.Expr) []*ir.Value {
 		return one(v)
 	case *typed.Combine:
 		return b.combine(x)
-	case *typed.Order:
-		return b.order(x)
+	case *typed.Sort:
+		return b.sort(x)
 	case *typed.Load:
 		args := b.positions(x.Indices, x.Checked, x.Needs)
 		if x.Else != nil {

@@ -14,8 +14,8 @@ import (
 // are moved by lo: what one would write by hand. So no pass and no backend knows
 // of it, and its accesses are the shifted ones that they all know.
 
-// part makes the dimension that a grid axis over a part of its own walks, and notes where it begins.
-func (b *builder) part(a *typed.Axis, name string) *ir.Dim {
+// gridRange makes the dimension that a grid axis over a part of its own walks, and notes where it begins.
+func (b *builder) gridRange(a *typed.Axis, name string) *ir.Dim {
 	limit := int64(math.MaxInt32)
 	if b.wide(a.Dim) {
 		limit = math.MaxInt64
@@ -87,8 +87,8 @@ func (b *builder) positionsAlong(x *ir.Axis) *ir.Value {
 	return v
 }
 
-// ofPart reports positions that a grid axis over a part of its dimension gives: those inside the dimension, whatever its size.
-func ofPart(x typed.Expr) bool {
+// ofGridRange reports positions that a grid axis over a part of its dimension gives: those inside the dimension, whatever its size.
+func ofGridRange(x typed.Expr) bool {
 	a, ok := x.(*typed.Apply)
 	return ok && a.Axis != nil && a.Axis.From != nil && (a.Op == lang.OpIndex || a.Op == lang.OpStart)
 }

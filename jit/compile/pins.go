@@ -161,7 +161,7 @@ func (p *planning) explain(k *typed.Kernel, ps *pins, live map[string]int64, err
 			d.Notes = append(d.Notes, over.Buffers...)
 		}
 		if fits != nil {
-			d.Notes = append(d.Notes, fits.Parts()...)
+			d.Notes = append(d.Notes, fits.Uses()...)
 		}
 		p.blame(d, ps, live)
 	default:
@@ -209,7 +209,7 @@ func (p *planning) blame(d *lang.Diagnostic, ps *pins, live map[string]int64) {
 	if err != nil {
 		return
 	}
-	var parts []string
+	var words []string
 	placed := false
 	for _, name := range names {
 		switch held := ps.held[name]; {
@@ -220,11 +220,11 @@ func (p *planning) blame(d *lang.Diagnostic, ps *pins, live map[string]int64) {
 			d.Labels = append(d.Labels, lang.Label{At: held.at, Text: held.from})
 		}
 		if n, ok := valueIn(l, name); ok {
-			parts = append(parts, fmt.Sprintf("%s = %d", name, n))
+			words = append(words, fmt.Sprintf("%s = %d", name, n))
 		}
 	}
-	if len(parts) > 0 {
-		d.Fix = &lang.Fix{Message: strings.Join(parts, ", ") + " fits"}
+	if len(words) > 0 {
+		d.Fix = &lang.Fix{Message: strings.Join(words, ", ") + " fits"}
 	}
 }
 

@@ -105,7 +105,7 @@ func (c *compiler) group(g *group) func(*frame) {
 		made[r] = m.dst
 		members = append(members, m)
 	}
-	s := split(patterns, rank)
+	s := denseFrom(patterns, rank)
 	var partial []int
 	loose := 0
 	aligned := s == 0 && len(members) == 1

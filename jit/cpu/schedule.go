@@ -117,9 +117,9 @@ func (g *group) add(op *ir.Op, l *liveness, made map[*ir.Value]bool) {
 	}
 }
 
-// split is the first of the trailing axes along which every operand is either
+// denseFrom is the first of the trailing axes along which every operand is either
 // dense or one element.
-func split(has [][]bool, rank int) int {
+func denseFrom(has [][]bool, rank int) int {
 	s := rank - 1
 	for s > 0 {
 		for _, h := range has {

@@ -70,21 +70,21 @@ func laneList(mask uint32) string {
 	if mask == 0 {
 		return "none"
 	}
-	var parts []string
+	var words []string
 	for mask != 0 {
 		from := bits.TrailingZeros32(mask)
 		n := bits.TrailingZeros32(^(mask >> from))
 		if n == 1 {
-			parts = append(parts, fmt.Sprint(from))
+			words = append(words, fmt.Sprint(from))
 		} else {
-			parts = append(parts, fmt.Sprintf("%d-%d", from, from+n-1))
+			words = append(words, fmt.Sprintf("%d-%d", from, from+n-1))
 		}
 		if from+n >= 32 {
 			break
 		}
 		mask = mask >> (from + n) << (from + n)
 	}
-	return strings.Join(parts, ",")
+	return strings.Join(words, ",")
 }
 
 // findings collects what the blocks of a launch find, each kind once an instruction.
@@ -121,16 +121,16 @@ func (w *warp) report(kind Kind, mask uint32, format string, args ...any) {
 
 // whereabouts says where lanes are.
 func (w *warp) whereabouts(mask uint32) string {
-	var parts []string
+	var words []string
 	for _, f := range w.frags {
 		if f.mask&mask != 0 {
-			parts = append(parts, w.block.launch.kernel.code[f.pc].site.String())
+			words = append(words, w.block.launch.kernel.code[f.pc].site.String())
 		}
 	}
-	if parts == nil {
+	if words == nil {
 		return "no instruction"
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(words, ", ")
 }
 
 // String says where the instruction stands.

@@ -53,16 +53,16 @@ var mmaShapes = map[string]map[int]mmaShape{
 }
 
 // A fragmentPart finds the elements of one register of a fragment: where element e of lane l lies in the matrix, by rows.
-type fragmentPart struct {
+type fragmentPiece struct {
 	reg row
 	at  [][warpSize]int // by element
 }
 
-// parts prepares the registers of a fragment; width is the number of columns of the matrix in memory.
-func parts(regs []row, perRegister, width int, l fragmentLayout) []fragmentPart {
-	out := make([]fragmentPart, len(regs))
+// pieces prepares the registers of a fragment; width is the number of columns of the matrix in memory.
+func pieces(regs []row, perRegister, width int, l fragmentLayout) []fragmentPiece {
+	out := make([]fragmentPiece, len(regs))
 	for r, reg := range regs {
-		out[r] = fragmentPart{reg, make([][warpSize]int, perRegister)}
+		out[r] = fragmentPiece{reg, make([][warpSize]int, perRegister)}
 		for e := range perRegister {
 			for lane := range warpSize {
 				i, j := l(lane/4, lane%4, r*perRegister+e)
@@ -79,7 +79,7 @@ const (
 )
 
 // gather reads a fragment into a matrix.
-func gather(w *warp, fragment []fragmentPart, bits int, value func(uint64) float64, into *[mostMMA]float64) {
+func gather(w *warp, fragment []fragmentPiece, bits int, value func(uint64) float64, into *[mostMMA]float64) {
 	mask := number.Mask(bits)
 	for i := range fragment {
 		p := &fragment[i]
@@ -130,9 +130,9 @@ func multiplyMatrices(d *decoder) {
 	}
 	accumulators := shape.m * mmaN / warpSize / accPer
 	dsts := d.dests(accumulators, accWord, false)
-	a := parts(d.sources(shape.m*shape.k/warpSize/per, word), per, shape.k, shape.a)
-	b := parts(d.sources(shape.k*mmaN/warpSize/per, word), per, mmaN, shape.b)
-	c := parts(d.sources(accumulators, accWord), accPer, mmaN, shape.c)
+	a := pieces(d.sources(shape.m*shape.k/warpSize/per, word), per, shape.k, shape.a)
+	b := pieces(d.sources(shape.k*mmaN/warpSize/per, word), per, mmaN, shape.b)
+	c := pieces(d.sources(accumulators, accWord), accPer, mmaN, shape.c)
 	valueA, valueB, valueC := reader(at), reader(bt), reader(ct)
 	finish := mmaResult(dt, saturate)
 	d.in.spread = func(w *warp) []uint32 { return spreadProduct(w.undefined, a, b, c, shape) }
@@ -177,9 +177,9 @@ func multiplyMatrices(d *decoder) {
 
 // spreadProduct gives the undefined lanes of the results: an undefined element of A
 // makes its row undefined, one of B its column.
-func spreadProduct(u *undefinedValues, a, b, c []fragmentPart, shape mmaShape) []uint32 {
+func spreadProduct(u *undefinedValues, a, b, c []fragmentPiece, shape mmaShape) []uint32 {
 	var bad [16][mmaN]bool
-	each := func(fragment []fragmentPart, visit func(at int)) {
+	each := func(fragment []fragmentPiece, visit func(at int)) {
 		for _, p := range fragment {
 			for m := u.rows[p.reg]; m != 0; m &= m - 1 {
 				for e := range p.at {

@@ -60,9 +60,9 @@ func (p *program) variant(name string) string {
 	var b strings.Builder
 	b.WriteString(header)
 	for line := range strings.Lines(p.text) {
-		parts := strings.Split(line, "//")
-		line, added, wanted := strings.TrimRight(parts[0], "\n")+"\n", false, false
-		for _, mark := range parts[1:] {
+		words := strings.Split(line, "//")
+		line, added, wanted := strings.TrimRight(words[0], "\n")+"\n", false, false
+		for _, mark := range words[1:] {
 			kind, of, _ := strings.Cut(strings.TrimSpace(mark), " ")
 			switch {
 			case kind == "-" && of == name:

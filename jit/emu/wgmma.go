@@ -109,7 +109,7 @@ func wgmma(d *decoder) {
 	}
 	valueA, valueB, valueD := reader(s.at), reader(s.bt), reader(s.dt)
 	finish := mmaResult(s.dt, saturate)
-	regsA := parts(a, 32/s.at.Bits, s.k, aLayout(32/s.at.Bits))
+	regsA := pieces(a, 32/s.at.Bits, s.k, aLayout(32/s.at.Bits))
 	d.aligned(func(w *warp) {
 		o := &matrixOperation{shape: s, a: a}
 		for _, r := range acc {

@@ -143,25 +143,25 @@ func axisForm(a *ir.Axis) string {
 
 // accessForm is how an operation reaches its tensor.
 func accessForm(op *ir.Op) string {
-	var parts []string
+	var words []string
 	for _, x := range op.Indices() {
 		switch {
 		case x.Def == nil: // a position of a loop, or a parameter
-			parts = append(parts, "scalar")
+			words = append(words, "scalar")
 		case x.Def.Code == lang.OpLoad:
-			parts = append(parts, "gather")
+			words = append(words, "gather")
 		case x.Def.Code == lang.OpIndex:
 		case x.Type.IsScalar():
-			parts = append(parts, "scalar")
+			words = append(words, "scalar")
 		default:
-			parts = append(parts, "computed")
+			words = append(words, "computed")
 		}
 	}
 	if op.Else() != nil {
-		parts = append(parts, "else")
+		words = append(words, "else")
 	}
-	slices.Sort(parts)
-	return strings.Join(append([]string{op.Code.String()}, slices.Compact(parts)...), " ")
+	slices.Sort(words)
+	return strings.Join(append([]string{op.Code.String()}, slices.Compact(words)...), " ")
 }
 
 // plumbing are the operations that nearly every program has.

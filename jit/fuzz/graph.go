@@ -193,19 +193,19 @@ func (x wholeExpr) list(elems []int) string {
 	var text func(shape wholeShape, elems []int) string
 	text = func(shape wholeShape, elems []int) string {
 		n := shape[0].n()
-		parts := make([]string, n)
-		for i := range parts {
+		words := make([]string, n)
+		for i := range words {
 			switch {
 			case len(shape) > 1:
 				rest := len(elems) / n
-				parts[i] = text(shape[1:], elems[i*rest:(i+1)*rest])
+				words[i] = text(shape[1:], elems[i*rest:(i+1)*rest])
 			case x.d.IsFloat():
-				parts[i] = fmt.Sprintf("%d.0", elems[i])
+				words[i] = fmt.Sprintf("%d.0", elems[i])
 			default:
-				parts[i] = fmt.Sprint(elems[i])
+				words[i] = fmt.Sprint(elems[i])
 			}
 		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + strings.Join(words, ", ") + "]"
 	}
 	return text(x.shape, elems)
 }

@@ -34,7 +34,7 @@ func (g *generator) statement() {
 	case k < 56:
 		g.speak()
 	case k < 60:
-		g.order()
+		g.sorted()
 	default:
 		g.bind(g.whole(g.someType(), g.someAxes(widest)))
 	}

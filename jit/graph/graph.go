@@ -301,8 +301,8 @@ func (f *frame) eval(x typed.GExpr) (Value, error) {
 		return v.elems[x.Index], nil
 	case *typed.GElem:
 		return f.elem(x)
-	case *typed.GPart:
-		return f.part(x)
+	case *typed.GRange:
+		return f.arrayRange(x)
 	case *typed.GView:
 		return f.reshape(x)
 	case *typed.GSlice:

@@ -51,8 +51,8 @@ type leaf struct {
 	t     *typed.GType
 }
 
-// part is number i of a struct or an array.
-func (l leaf) part(i int) leaf {
+// element is number i of a struct or an array.
+func (l leaf) element(i int) leaf {
 	out := leaf{name: fmt.Sprintf("%s[%d]", l.name, i), inout: l.inout}
 	switch {
 	case l.t == nil:
@@ -104,7 +104,7 @@ func (b *binder) input(v tensor.Value, l leaf) (Value, error) {
 	}
 	g := Value{elems: []Value{}}
 	for i, e := range v.Elems {
-		x, err := b.input(e, l.part(i))
+		x, err := b.input(e, l.element(i))
 		if err != nil {
 			return Value{}, err
 		}

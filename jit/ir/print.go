@@ -379,9 +379,9 @@ func tensorName(t *Tensor) string {
 }
 
 func list[T any](items []T, each func(T) string) string {
-	parts := make([]string, len(items))
+	words := make([]string, len(items))
 	for i, x := range items {
-		parts[i] = each(x)
+		words[i] = each(x)
 	}
-	return strings.Join(parts, ", ")
+	return strings.Join(words, ", ")
 }

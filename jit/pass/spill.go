@@ -132,7 +132,7 @@ type spiller struct {
 	changed bool
 }
 
-func (s *spiller) wide(v *ir.Value) bool { return s.anyLong(v.Type.Axes) }
+func (s *spiller) overLong(v *ir.Value) bool { return s.anyLong(v.Type.Axes) }
 
 func (s *spiller) anyLong(axes []*ir.Axis) bool {
 	return slices.ContainsFunc(axes, func(a *ir.Axis) bool { return s.long[a] })
@@ -144,7 +144,7 @@ func (s *spiller) need(b *ir.Block) {
 		switch {
 		case op.Code == lang.OpTake && s.anyLong(op.Axes), op.Code == lang.OpSort && s.long[op.Over[0]], op.Code == lang.OpPrint:
 			for _, v := range op.Args {
-				s.needed[v] = s.needed[v] || s.wide(v) && !isReadOnlyLoad(v)
+				s.needed[v] = s.needed[v] || s.overLong(v) && !isReadOnlyLoad(v)
 				if op.Code != lang.OpPrint {
 					break // the others are positions
 				}
@@ -152,7 +152,7 @@ func (s *spiller) need(b *ir.Block) {
 		case op.Code == lang.OpRename && (s.long[op.From] || s.long[op.Axis]):
 			s.needed[op.Args[0]] = s.needed[op.Args[0]] || !isReadOnlyLoad(op.Args[0])
 		case op.Code == lang.OpLoad && !op.Tensor.ReadOnly() && !op.Tensor.Scratch, op.Old:
-			s.needed[op.Result()] = s.wide(op.Result())
+			s.needed[op.Result()] = s.overLong(op.Result())
 		}
 		for _, inner := range op.Blocks {
 			s.need(inner)
@@ -201,7 +201,7 @@ func (s *spiller) op(b *ir.Builder, op *ir.Op) {
 		s.instead[op.Result()] = s.at(b, op.Args[0], []*ir.Axis{op.From}, []*ir.Value{position})
 	case op.Code == lang.OpSort && s.long[op.Over[0]]:
 		s.instead[op.Result()] = s.sort(b, op.Args[0], op.Over[0], op.Descending)
-	case op.Code == lang.OpPrint && slices.ContainsFunc(op.Args, s.wide):
+	case op.Code == lang.OpPrint && slices.ContainsFunc(op.Args, s.overLong):
 		s.print(b, op)
 	default:
 		b.Block.Ops = append(b.Block.Ops, op)
@@ -331,7 +331,7 @@ func (s *spiller) loop(b *ir.Builder, op *ir.Op) {
 	var all []*carried
 	for i := len(body.Params) - 1; i >= 1; i-- {
 		p := body.Params[i]
-		if !s.wide(p) {
+		if !s.overLong(p) {
 			continue
 		}
 		c := &carried{param: p, place: s.room(p), next: body.Yield[i-1]}
@@ -342,7 +342,7 @@ func (s *spiller) loop(b *ir.Builder, op *ir.Op) {
 		body.Yield = slices.Delete(body.Yield, i-1, i)
 	}
 	results := slices.Clone(op.Results)
-	op.Results = slices.DeleteFunc(op.Results, s.wide)
+	op.Results = slices.DeleteFunc(op.Results, s.overLong)
 	slices.Reverse(all)
 	s.block(body, func(in *ir.Builder) {
 		for _, c := range all {
@@ -371,7 +371,7 @@ func (s *spiller) loop(b *ir.Builder, op *ir.Op) {
 	b.Block.Ops = append(b.Block.Ops, op)
 	wide := all
 	for _, r := range results {
-		if s.wide(r) {
+		if s.overLong(r) {
 			s.instead[r] = s.load(b, wide[0].place)
 			wide = wide[1:]
 		}
@@ -383,7 +383,7 @@ func (s *spiller) choice(b *ir.Builder, op *ir.Op) {
 	var wide []int
 	var places []place
 	for i, r := range op.Results {
-		if s.wide(r) {
+		if s.overLong(r) {
 			wide, places = append(wide, i), append(places, s.room(r))
 		}
 	}
@@ -398,7 +398,7 @@ func (s *spiller) choice(b *ir.Builder, op *ir.Op) {
 		}
 	}
 	results := op.Results
-	op.Results = slices.DeleteFunc(slices.Clone(results), s.wide)
+	op.Results = slices.DeleteFunc(slices.Clone(results), s.overLong)
 	b.Block.Ops = append(b.Block.Ops, op)
 	for n, i := range wide {
 		s.instead[results[i]] = s.load(b, places[n])

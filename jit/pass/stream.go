@@ -233,11 +233,11 @@ type group struct {
 	way     ir.Way // in which the loop goes through the chunks
 }
 
-func (s *streamer) wide(v *ir.Value) bool { return v.Type.Has(s.axis) }
+func (s *streamer) overAxis(v *ir.Value) bool { return v.Type.Has(s.axis) }
 
 // consumes reports an operation that needs tiles over the axis and gives none, or stores through it.
 func (s *streamer) consumes(op *ir.Op) bool {
-	return slices.ContainsFunc(op.Args, s.wide) && !slices.ContainsFunc(op.Results, s.wide)
+	return slices.ContainsFunc(op.Args, s.overAxis) && !slices.ContainsFunc(op.Results, s.overAxis)
 }
 
 // putsOff reports a consumer whose result is over an axis that is still to be streamed.
@@ -336,7 +336,7 @@ func (s *streamer) check(op *ir.Op) error {
 	seen := map[*ir.Value]bool{}
 	var visit func(v *ir.Value) error
 	visit = func(v *ir.Value) error {
-		if !s.wide(v) || seen[v] {
+		if !s.overAxis(v) || seen[v] {
 			return nil
 		}
 		seen[v] = true
@@ -383,7 +383,7 @@ func (s *streamer) joins(b *ir.Block, g *group, op *ir.Op, place map[*ir.Op]int)
 			return true
 		}
 		seen[v] = true
-		if s.wide(v) {
+		if s.overAxis(v) {
 			return !slices.ContainsFunc(v.Def.Args, func(a *ir.Value) bool { return !there(a) })
 		}
 		if v.Def == nil {
@@ -422,7 +422,7 @@ func keeps(op *ir.Op) bool { return op.Code == lang.OpStore && op.Tensor.Scratch
 
 // keepsOld is the atomic whose old values a consumer keeps in scratch memory: its loop is the one that does it. nil for other consumers.
 func (s *streamer) keepsOld(op *ir.Op) *ir.Op {
-	if keeps(op) && s.wide(op.Stored()) && op.Stored().Def.Old {
+	if keeps(op) && s.overAxis(op.Stored()) && op.Stored().Def.Old {
 		return op.Stored().Def
 	}
 	return nil
@@ -434,7 +434,7 @@ func (s *streamer) reads(op *ir.Op) []*ir.Tensor {
 	seen := map[*ir.Value]bool{}
 	var visit func(v *ir.Value)
 	visit = func(v *ir.Value) {
-		if !s.wide(v) || seen[v] || v.Def == nil {
+		if !s.overAxis(v) || seen[v] || v.Def == nil {
 			return
 		}
 		seen[v] = true

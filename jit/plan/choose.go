@@ -75,7 +75,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	if !t.IsGPU() {
 		warps, stages = []int{0}, []int{0}
 	}
-	parts, err := m.partings(pins)
+	parts, err := m.sharings(pins)
 	if err != nil {
 		return nil, fail(err)
 	}
@@ -134,7 +134,7 @@ func score(c at, e *estimate, best, second *scored) {
 	// Whole picoseconds, so that the last bits of a float, which differ between
 	// processors that fuse operations and others, decide nothing.
 	e.time = math.Round(e.time*1e12) / 1e12
-	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.parts}, e}
+	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.sharers}, e}
 	switch {
 	case best.e != nil && best.c.same(c.candidate): // looked at before
 	case best.e == nil || e.time < best.e.time:
@@ -149,8 +149,8 @@ func (s *scored) plan(m *model) *Plan {
 	if m.target.IsGPU() {
 		p.Occupancy, p.Cluster = m.occupancy, m.cluster
 	}
-	if s.c.parts > 1 {
-		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.parts)}, s.c.parts
+	if s.c.sharers > 1 {
+		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers
 	}
 	c := at{m, s.c}
 	staged := false
@@ -175,20 +175,20 @@ func (s *scored) plan(m *model) *Plan {
 
 // describe is the candidate's values by the names that can be pinned.
 func (c at) describe() string {
-	var parts []string
+	var words []string
 	for i, a := range c.f.Axes {
 		if !a.Scalar && (a.Kind != ir.Whole || c.streamed(i)) {
-			parts = append(parts, fmt.Sprintf("%s=%d", Parameter(a), c.extent[i]))
+			words = append(words, fmt.Sprintf("%s=%d", Parameter(a), c.extent[i]))
 		}
 	}
 	if c.warps > 0 {
-		parts = append(parts, fmt.Sprintf("warps=%d stages=%d", c.warps, c.stages))
+		words = append(words, fmt.Sprintf("warps=%d stages=%d", c.warps, c.stages))
 	}
-	if c.parts > 1 {
-		parts = append(parts, fmt.Sprintf("split=%d", c.parts))
+	if c.sharers > 1 {
+		words = append(words, fmt.Sprintf("split=%d", c.sharers))
 	}
-	if len(parts) == 0 {
+	if len(words) == 0 {
 		return "its one form"
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(words, " ")
 }

@@ -51,8 +51,8 @@ type estimate struct {
 type violation struct {
 	what       string
 	need, have int64
-	// parts is what takes it, a line each, where that is known.
-	parts []string
+	// uses is what takes it, a line each, where that is known.
+	uses []string
 }
 
 func (v *violation) excess() float64 { return float64(v.need) / float64(v.have) }
@@ -324,8 +324,8 @@ func (c at) operandBytes(o operand) (each, stages int64) {
 	return each, stages
 }
 
-// sharedParts says what takes the shared memory, a line each.
-func (c at) sharedParts() []string {
+// sharedUses says what takes the shared memory, a line each.
+func (c at) sharedUses() []string {
 	var lines []string
 	for _, o := range c.operands {
 		each, stages := c.operandBytes(o)
@@ -559,7 +559,7 @@ func (c at) limits(e *estimate) *violation {
 	}
 	if limit := t.SharedShare(c.occupancy) - sharedReserve; e.sharedBytes > limit {
 		if !c.beyond {
-			return &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, parts: c.sharedParts()}
+			return &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, uses: c.sharedUses()}
 		}
 		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
 	}
@@ -622,7 +622,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 	for i := range c.f.Axes {
 		if c.streamed(i) {
 			around := c.around(i)
-			steps += float64(around * float64(ceilDiv(c.size[i], c.extent[i]*c.partsOf(i))))
+			steps += float64(around * float64(ceilDiv(c.size[i], c.extent[i]*c.blocksAlong(i))))
 			if around > 1 { // a loop in a loop begins anew with each step of it
 				starts += around
 			}

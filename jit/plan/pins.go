@@ -35,8 +35,8 @@ type FitError struct {
 // cannot be computed again in parts: they have to be kept (ir.Func.Spill).
 var ErrUncut = errors.New("tiles over an axis that a pin cuts have to be kept")
 
-// Parts is what takes the room, a line each, where that is known.
-func (e *FitError) Parts() []string { return e.Limit.parts }
+// Uses is what takes the room, a line each, where that is known.
+func (e *FitError) Uses() []string { return e.Limit.uses }
 
 // Error says what does not fit.
 func (e *FitError) Error() string {
@@ -115,8 +115,8 @@ func (m *model) share(pins map[string]int64) error {
 	return nil
 }
 
-// partings is over how many blocks of a cluster an axis may be spread that the source does not split.
-func (m *model) partings(pins map[string]int64) ([]int, error) {
+// sharings is over how many blocks of a cluster an axis may be spread that the source does not split.
+func (m *model) sharings(pins map[string]int64) ([]int, error) {
 	m.shared = m.shareable()
 	n, err := m.asked("split", pins)
 	switch {

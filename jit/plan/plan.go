@@ -103,7 +103,7 @@ func (p *Plan) Setting(name string) int64 {
 
 // String is the plan on one line, the same for equal plans.
 func (p *Plan) String() string {
-	var parts []string
+	var words []string
 	add := func(label string, m map[string]int64) {
 		names := make([]string, 0, len(m))
 		for n := range m {
@@ -111,7 +111,7 @@ func (p *Plan) String() string {
 		}
 		sort.Strings(names)
 		for _, n := range names {
-			parts = append(parts, fmt.Sprintf("%s%s=%d", label, n, m[n]))
+			words = append(words, fmt.Sprintf("%s%s=%d", label, n, m[n]))
 		}
 	}
 	add("", p.Extents)
@@ -119,8 +119,8 @@ func (p *Plan) String() string {
 	add("split ", p.Split)
 	for _, name := range lang.PlanSettings() {
 		if n := p.Setting(name); n > 0 {
-			parts = append(parts, fmt.Sprintf("%s=%d", name, n))
+			words = append(words, fmt.Sprintf("%s=%d", name, n))
 		}
 	}
-	return p.Target + ": " + strings.Join(parts, " ")
+	return p.Target + ": " + strings.Join(words, " ")
 }

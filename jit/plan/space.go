@@ -25,12 +25,12 @@ type candidate struct {
 	extent []int64
 	warps  int
 	stages int
-	// parts is over how many blocks of a cluster the planner spreads the model's shared axis; 1 is none.
-	parts int
+	// sharers is over how many blocks of a cluster the planner spreads the model's shared axis; 1 is none.
+	sharers int
 }
 
 func (c candidate) same(o candidate) bool {
-	return c.warps == o.warps && c.stages == o.stages && c.parts == o.parts && slices.Equal(c.extent, o.extent)
+	return c.warps == o.warps && c.stages == o.stages && c.sharers == o.sharers && slices.Equal(c.extent, o.extent)
 }
 
 // unknownSize stands for a dimension about whose size nothing is said.
@@ -249,7 +249,7 @@ func (m *model) chunks(i int) []int64 {
 		case m.fine && !m.target.IsGPU():
 			vs = powersOfTwo(1, 1<<16)
 		case m.fine && !m.contracted[i]:
-			vs = powersOfTwo(1, wideTile)
+			vs = powersOfTwo(1, easyTile)
 		case m.contracted[i] && (m.fine || m.together[i]): // only their product has to fill an instruction
 			vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
 		case m.contracted[i]:
@@ -261,7 +261,7 @@ func (m *model) chunks(i int) []int64 {
 		case m.f.Spill: // as little as it takes
 			vs = powersOfTwo(1, 8192)
 		default:
-			vs = powersOfTwo(m.shortestChunk(a), wideTile)
+			vs = powersOfTwo(m.shortestChunk(a), easyTile)
 		}
 	}
 	if m.oneByOne(i) {
@@ -300,8 +300,8 @@ func (m *model) oneByOne(i int) bool {
 	})
 }
 
-// wideTile is how many elements along Whole axes a block has at once without a second thought.
-const wideTile = 8192
+// easyTile is how many elements along Whole axes a block has at once without a second thought.
+const easyTile = 8192
 
 // shortestChunk is the least part of a Whole axis that a loop should take. Where
 // several axes make a wide tile, as the rows and columns of images, each of them may be short.
@@ -312,7 +312,7 @@ func (m *model) shortestChunk(a *ir.Axis) int64 {
 			together = min(together*max(w.Len, 1), maxExtent)
 		}
 	}
-	if a.Len <= wideTile && together > wideTile {
+	if a.Len <= easyTile && together > easyTile {
 		return 1
 	}
 	return 128

@@ -82,27 +82,27 @@ func (m *model) divides(w *ir.Axis) bool {
 	return ok && reduced
 }
 
-// partsOf is over how many blocks an axis is spread.
-func (c at) partsOf(i int) int64 {
+// blocksAlong is over how many blocks an axis is spread.
+func (c at) blocksAlong(i int) int64 {
 	if n := c.f.Axes[i].Split; n > 1 {
 		return n
 	}
 	if i == c.shared {
-		return int64(max(c.parts, 1))
+		return int64(max(c.sharers, 1))
 	}
 	return 1
 }
 
 // sharing is how many blocks work together.
-func (c at) sharing() int64 { return max(c.split, int64(c.parts), 1) }
+func (c at) sharing() int64 { return max(c.split, int64(c.sharers), 1) }
 
 // spreads reports a candidate whose parts all have steps of the axis that is spread.
 func (c at) spreads() bool {
-	if c.parts <= 1 {
+	if c.sharers <= 1 {
 		return true
 	}
 	i := c.shared
-	return c.streamed(i) && ceilDiv(c.size[i], c.extent[i]) >= int64(c.parts)
+	return c.streamed(i) && ceilDiv(c.size[i], c.extent[i]) >= int64(c.sharers)
 }
 
 // fills reports a candidate whose grid keeps all multiprocessors busy without that blocks share anything.
@@ -111,11 +111,11 @@ func (c at) fills() bool { return c.blocks()/c.sharing() >= int64(c.target.SMs) 
 // divided reports an operation of which each block of a cluster does a part.
 func (c at) divided(s step) bool {
 	for _, i := range s.axes {
-		if c.partsOf(i) > 1 {
+		if c.blocksAlong(i) > 1 {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.loops, func(loop *ir.Op) bool { return loop.Axis != nil && c.partsOf(c.place[loop.Axis]) > 1 })
+	return slices.ContainsFunc(s.loops, func(loop *ir.Op) bool { return loop.Axis != nil && c.blocksAlong(c.place[loop.Axis]) > 1 })
 }
 
 // joining is the time in which the blocks of a cluster put their parts together.
@@ -128,7 +128,7 @@ func (c at) joining() float64 {
 	for _, s := range c.ops {
 		joined := s.op.Code == lang.OpJoin
 		for _, a := range s.op.Over {
-			joined = joined || c.partsOf(c.place[a]) > 1
+			joined = joined || c.blocksAlong(c.place[a]) > 1
 		}
 		if !joined {
 			continue

@@ -39,7 +39,7 @@ func (c at) nested() (steps, starts float64) {
 		sum, product, inner, loops := 0.0, 1.0, 1.0, 0
 		for _, a := range s.op.Over {
 			if i := c.place[a]; c.streamed(i) {
-				inner = float64(ceilDiv(c.size[i], c.extent[i]*c.partsOf(i)))
+				inner = float64(ceilDiv(c.size[i], c.extent[i]*c.blocksAlong(i)))
 				sum, product, loops = sum+inner, product*inner, loops+1
 			}
 		}

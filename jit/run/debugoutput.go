@@ -218,14 +218,14 @@ func (r *recordReader) tile(d lang.DType, rank int) string {
 			return showWord(d, r.word())
 		}
 		shown := ir.Shown(counts[0], all)
-		var parts []string
+		var words []string
 		for i := range shown {
 			if i == ir.ShownEdge && shown < counts[0] {
-				parts = append(parts, "...")
+				words = append(words, "...")
 			}
-			parts = append(parts, list(counts[1:]))
+			words = append(words, list(counts[1:]))
 		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + strings.Join(words, ", ") + "]"
 	}
 	return list(counts)
 }

@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"tilec/lang"
-	"tilec/typecheck"
 	"tilec/typecheck/typed"
 )
 
@@ -67,7 +66,7 @@ func (e *evaluator) staticAsserts(root typed.Node) error {
 			case !known:
 				failed = Errorf(n.At, lang.ErrStaticAssert, "static_assert: %s cannot be computed for these sizes", n.At.Text())
 			case !holds:
-				failed = Errorf(n.At, lang.ErrStaticAssert, "%s, for %s", typecheck.StaticMessage(n.At, n.Text), e.given(n.Cond))
+				failed = Errorf(n.At, lang.ErrStaticAssert, "%s, for %s", n.Failure(), e.given(n.Cond))
 			}
 		case *typed.If:
 			holds, known := e.truth(n.Cond)

@@ -86,11 +86,11 @@ func Contiguous(shape []int64) []int64 {
 
 // FormatShape shows a shape: `[8, 768]`.
 func FormatShape(shape []int64) string {
-	parts := make([]string, len(shape))
+	words := make([]string, len(shape))
 	for i, d := range shape {
-		parts[i] = fmt.Sprint(d)
+		words[i] = fmt.Sprint(d)
 	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	return "[" + strings.Join(words, ", ") + "]"
 }
 
 // String is the tensor's type: `bf16[8, 768]`.

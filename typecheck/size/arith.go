@@ -29,7 +29,7 @@ func (s Size) Sub(t Size) Size { return s.Add(t.Neg()) }
 
 // Mul is s * t.
 func (s Size) Mul(t Size) Size {
-	if s.large || t.large || len(s.terms)*len(t.terms) > MaxParts {
+	if s.large || t.large || len(s.terms)*len(t.terms) > MaxLength {
 		return Size{large: true}
 	}
 	sum := t.Scale(s.constant)
@@ -70,7 +70,7 @@ func (s Size) FloorDiv(t Size) Size {
 		if c < 0 {
 			return s.Neg().FloorDiv(Const(-c))
 		}
-		whole, rest := s.splitMultiple(c)
+		whole, rest := s.takeMultiple(c)
 		if n, ok := rest.Const(); ok {
 			return whole.Add(Const(FloorDiv(n, c)))
 		}
@@ -91,7 +91,7 @@ func (s Size) Mod(t Size) Size {
 		return Size{large: true}
 	}
 	if c, ok := t.Const(); ok && c > 0 {
-		_, rest := s.splitMultiple(c)
+		_, rest := s.takeMultiple(c)
 		if n, ok := rest.Const(); ok {
 			return Const(n - FloorDiv(n, c)*c)
 		}
@@ -116,8 +116,8 @@ func quotient(x, y Size) Size { return atomSize(atom{op: "//", x: &x, y: &y}) }
 
 func atomSize(a atom) Size { return Size{terms: []term{{1, []atom{a}}}}.bounded() }
 
-// splitMultiple writes s as c*whole + rest, with every coefficient of rest in [0, c).
-func (s Size) splitMultiple(c int64) (whole, rest Size) {
+// takeMultiple writes s as c*whole + rest, with every coefficient of rest in [0, c).
+func (s Size) takeMultiple(c int64) (whole, rest Size) {
 	var ws, rs []term
 	for _, t := range s.terms {
 		q := FloorDiv(t.coefficient, c)

@@ -9,9 +9,9 @@ import (
 	"math"
 )
 
-// MaxParts bounds the numbers and symbols of a size, as its canonical form has them: the product
+// MaxLength bounds the numbers and symbols of a size, as its canonical form has them: the product
 // of n sums has two to the nth.
-const MaxParts = 300
+const MaxLength = 300
 
 // Size is an integer expression over symbols: a dimension, a constant, or
 // arithmetic over them, kept in a canonical form so that equal expressions
@@ -52,8 +52,8 @@ func (s Size) Symbol() *Symbol {
 	return nil
 }
 
-// parts is how many numbers and symbols the size is written with.
-func (s Size) parts() int {
+// length is how many numbers and symbols the size is written with.
+func (s Size) length() int {
 	n := 1
 	for _, t := range s.terms {
 		n++
@@ -61,7 +61,7 @@ func (s Size) parts() int {
 			if a.symbol != nil {
 				n++
 			} else {
-				n += a.x.parts() + a.y.parts()
+				n += a.x.length() + a.y.length()
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func (s Size) parts() int {
 
 // bounded is s, or a large size where it has too many parts.
 func (s Size) bounded() Size {
-	if s.large || s.parts() > MaxParts {
+	if s.large || s.length() > MaxLength {
 		return Size{large: true}
 	}
 	return s
@@ -114,7 +114,7 @@ func (s Size) Const() (int64, bool) { return s.constant, len(s.terms) == 0 && !s
 // Eval computes the size. It fails where a symbol has no value or a divisor is not positive.
 func (s Size) Eval(value func(*Symbol) (int64, bool)) (int64, error) {
 	if s.large {
-		return 0, errManyParts
+		return 0, errTooLong
 	}
 	sum := s.constant
 	for _, t := range s.terms {
@@ -171,8 +171,8 @@ func (a atom) most(most func(*Symbol) int64) int64 {
 }
 
 var (
-	errTooLarge  = errors.New("it is larger than 64 bits can hold")
-	errManyParts = fmt.Errorf("its expression has more than %d parts", MaxParts)
+	errTooLarge = errors.New("it is larger than 64 bits can hold")
+	errTooLong  = fmt.Errorf("its expression has more than %d parts", MaxLength)
 )
 
 // timesExact is a * b, or an error where 64 bits cannot hold it.

@@ -40,15 +40,15 @@ func named[T any](names ...*T) []*T {
 	return all
 }
 
-// PartOf gives the value of which an expression of a graph is a part, or another view; false for a value of its own
+// Container gives the value of which an expression of a graph is a part, or another view; false for a value of its own
 // and for a name.
-func PartOf(x GExpr) (GExpr, bool) {
+func Container(x GExpr) (GExpr, bool) {
 	switch x := x.(type) {
 	case *GFieldOf:
 		return x.X, true
 	case *GElem:
 		return x.X, true
-	case *GPart:
+	case *GRange:
 		return x.X, true
 	case *GView:
 		return x.X, true

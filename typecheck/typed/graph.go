@@ -162,8 +162,8 @@ type (
 		Where    Positions
 	}
 
-	// GPart is the elements Lo .. Hi of an array of structs; nil for the array's ends.
-	GPart struct {
+	// GRange is the elements Lo .. Hi of an array of structs; nil for the array's ends.
+	GRange struct {
 		GTyped
 		X      GExpr
 		Lo, Hi GExpr

@@ -45,17 +45,17 @@ func (p *printer) line(format string, args ...any) {
 }
 
 func genericsText(types []*TypeParam, consts []*size.Symbol) string {
-	var parts []string
+	var words []string
 	for _, t := range types {
-		parts = append(parts, t.Name+": "+t.Bound)
+		words = append(words, t.Name+": "+t.Bound)
 	}
 	for _, c := range consts {
-		parts = append(parts, "const "+c.Name+": "+c.DType.String())
+		words = append(words, "const "+c.Name+": "+c.DType.String())
 	}
-	if len(parts) == 0 {
+	if len(words) == 0 {
 		return ""
 	}
-	return "<" + strings.Join(parts, ", ") + ">"
+	return "<" + strings.Join(words, ", ") + ">"
 }
 
 func (p *printer) kernel(k *Kernel) {
@@ -229,18 +229,18 @@ func (p *printer) nested(b *Body) {
 }
 
 func accessText(param *Param, indices []Expr, checked []bool) string {
-	parts := make([]string, len(indices))
+	words := make([]string, len(indices))
 	for i, x := range indices {
-		parts[i] = exprText(x)
+		words[i] = exprText(x)
 		if i < len(checked) && checked[i] {
-			parts[i] += "?"
+			words[i] += "?"
 		}
 	}
 	name := param.Name
 	if param.Of != nil {
 		name = param.viewText()
 	}
-	return name + "[" + strings.Join(parts, ", ") + "]"
+	return name + "[" + strings.Join(words, ", ") + "]"
 }
 
 // exprText is an expression on one line; `?` marks an index that may lie outside.
@@ -286,7 +286,7 @@ func exprText(e Expr) string {
 			args = append(args, "over "+AxisNames(e.Over))
 		}
 		return e.Op.String() + "(" + strings.Join(args, ", ") + ")"
-	case *Order:
+	case *Sort:
 		text := e.Op.String() + exprsText(e.Args)
 		if e.Into != nil {
 			text += " into " + e.Into.Name
@@ -303,14 +303,14 @@ func exprText(e Expr) string {
 		}
 		return text
 	case *Take:
-		parts := make([]string, len(e.Axes))
+		words := make([]string, len(e.Axes))
 		for i, a := range e.Axes {
-			parts[i] = a.Name + " = " + exprText(e.Positions[i])
+			words[i] = a.Name + " = " + exprText(e.Positions[i])
 			if e.Checked[i] {
-				parts[i] += "?"
+				words[i] += "?"
 			}
 		}
-		text := exprText(e.X) + "[" + strings.Join(parts, ", ") + "]"
+		text := exprText(e.X) + "[" + strings.Join(words, ", ") + "]"
 		if e.Else != nil {
 			text += " else " + exprText(e.Else)
 		}
@@ -344,11 +344,11 @@ func exprText(e Expr) string {
 }
 
 func exprsText(xs []Expr) string {
-	parts := make([]string, len(xs))
+	words := make([]string, len(xs))
 	for i, x := range xs {
-		parts[i] = exprText(x)
+		words[i] = exprText(x)
 	}
-	return "(" + strings.Join(parts, ", ") + ")"
+	return "(" + strings.Join(words, ", ") + ")"
 }
 
 // flat is a body on one line.
@@ -453,7 +453,7 @@ func graphText(e GExpr) string {
 		return graphText(e.X) + "." + e.X.GType().Fields[e.Index].Name
 	case *GElem:
 		return graphText(e.X) + "[" + graphText(e.Index) + "]"
-	case *GPart:
+	case *GRange:
 		return graphText(e.X) + "[" + rangeText(e.Lo, e.Hi) + "]"
 	case *GView:
 		if from := e.X.GType().DType; from != e.Type.DType {
@@ -528,22 +528,22 @@ func rangeText(lo, hi GExpr) string {
 
 // graphConsts are the constant parameters that a call gives: `<C = 4>`.
 func graphConsts(consts []*size.Symbol, given map[*size.Symbol]GExpr) string {
-	var parts []string
+	var words []string
 	for _, c := range consts {
 		if x := given[c]; x != nil {
-			parts = append(parts, c.Name+" = "+graphText(x))
+			words = append(words, c.Name+" = "+graphText(x))
 		}
 	}
-	if len(parts) == 0 {
+	if len(words) == 0 {
 		return ""
 	}
-	return "<" + strings.Join(parts, ", ") + ">"
+	return "<" + strings.Join(words, ", ") + ">"
 }
 
 func graphArgs(xs []GExpr) string {
-	parts := make([]string, len(xs))
+	words := make([]string, len(xs))
 	for i, x := range xs {
-		parts[i] = graphText(x)
+		words[i] = graphText(x)
 	}
-	return "(" + strings.Join(parts, ", ") + ")"
+	return "(" + strings.Join(words, ", ") + ")"
 }

@@ -37,18 +37,26 @@ func AxisText(x *Axis) string {
 
 // ShapeText is the type of a tensor: `f32[M, N]`.
 func ShapeText(d DType, shape []size.Size) string {
-	parts := make([]string, len(shape))
+	words := make([]string, len(shape))
 	for i, s := range shape {
-		parts[i] = s.String()
+		words[i] = s.String()
 	}
-	return d.String() + "[" + strings.Join(parts, ", ") + "]"
+	return d.String() + "[" + strings.Join(words, ", ") + "]"
 }
 
 // SizesText is a shape: `[M, N]`.
 func SizesText(sizes []size.Size) string {
-	parts := make([]string, len(sizes))
+	words := make([]string, len(sizes))
 	for i, s := range sizes {
-		parts[i] = s.String()
+		words[i] = s.String()
 	}
-	return "[" + strings.Join(parts, ", ") + "]"
+	return "[" + strings.Join(words, ", ") + "]"
+}
+
+// Failure says that the condition of a static_assert does not hold.
+func (s *StaticAssert) Failure() string {
+	if s.Text == "" {
+		return "static_assert: " + s.At.Text() + " does not hold"
+	}
+	return "static_assert: " + s.Text
 }

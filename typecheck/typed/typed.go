@@ -95,7 +95,7 @@ type Axis struct {
 	// From and To are the range of a GridAxis over a part of its dimension, to which they are cut: i32
 	// scalars that a launch computes. Both are nil where it walks all of it.
 	From, To Expr
-	Part     lang.Span // where the source says so
+	RangeAt  lang.Span // where the source says so
 	// Scalar axes (`grid b in B`) give a position and no tile axis.
 	Scalar bool
 	// Tile is the name of the extent ("BM"); "" without `by`, or for a constant extent.
@@ -494,8 +494,8 @@ func (a *Axis) Given() bool { return len(a.Choices) == 1 }
 // Over is what the axis walks, as the source says it: `N`, or `N[1 .. N - 1]`.
 func (a *Axis) Over() string {
 	switch {
-	case a.Part.IsValid():
-		return a.Dim.String() + "[" + a.Part.Text() + "]"
+	case a.RangeAt.IsValid():
+		return a.Dim.String() + "[" + a.RangeAt.Text() + "]"
 	case a.Kind != WholeAxis || a.Len.Equal(a.Dim):
 		return a.Dim.String()
 	}
@@ -531,4 +531,12 @@ func IsFloat(d DType) bool {
 		return d.Param.Bound == "float"
 	}
 	return d.Of.IsFloat()
+}
+
+// IsInt reports an element type that certainly is an integer; a type parameter by its bound.
+func IsInt(d DType) bool {
+	if d.Param != nil {
+		return d.Param.Bound == "int"
+	}
+	return d.Of.IsInt()
 }

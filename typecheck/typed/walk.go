@@ -169,7 +169,7 @@ func (c childVisitor) expr(x Expr) {
 		c.exprs(x.Identity...)
 		c.exprs(x.Reverse)
 		c.body(x.Fn)
-	case *Order:
+	case *Sort:
 		c.exprs(x.Args...)
 		c.exprs(x.Descending)
 	case *For:
@@ -211,7 +211,7 @@ func (c childVisitor) gexpr(x GExpr) {
 		c.gexprs(x.X)
 	case *GElem:
 		c.gexprs(x.X, x.Index)
-	case *GPart:
+	case *GRange:
 		c.gexprs(x.X, x.Lo, x.Hi)
 	case *GView:
 		c.gexprs(x.X)

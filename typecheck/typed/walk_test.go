@@ -23,9 +23,9 @@ import (
 var nodes = []typed.Node{
 	&typed.Let{}, &typed.Store{}, &typed.Print{}, &typed.Assert{}, &typed.StaticAssert{}, &typed.Do{},
 	&typed.Const{}, &typed.SizeExpr{}, &typed.ConstRef{}, &typed.ScalarRef{}, &typed.LocalRef{}, &typed.Apply{}, &typed.Load{},
-	&typed.Take{}, &typed.Combine{}, &typed.Order{}, &typed.For{}, &typed.If{}, &typed.Tuple{}, &typed.Inline{},
+	&typed.Take{}, &typed.Combine{}, &typed.Sort{}, &typed.For{}, &typed.If{}, &typed.Tuple{}, &typed.Inline{},
 	&typed.GLet{}, &typed.GAssign{}, &typed.GDo{}, &typed.GCheck{},
-	&typed.GParamRef{}, &typed.GLocalRef{}, &typed.GFieldOf{}, &typed.GElem{}, &typed.GPart{}, &typed.GView{}, &typed.GSlice{},
+	&typed.GParamRef{}, &typed.GLocalRef{}, &typed.GFieldOf{}, &typed.GElem{}, &typed.GRange{}, &typed.GView{}, &typed.GSlice{},
 	&typed.GCall{}, &typed.GInvoke{}, &typed.GConst{}, &typed.GSizeOf{}, &typed.GConstRef{}, &typed.GApply{}, &typed.GFor{},
 	&typed.GMake{}, &typed.GIf{}, &typed.GTupleOf{},
 	&typed.Body{}, &typed.GBody{}, &typed.Kernel{}, &typed.Graph{}, &typed.Test{}, &typed.Program{},
@@ -145,7 +145,7 @@ func TestWriteLeavesNothingOut(t *testing.T) {
 				x.Param = &typed.Param{Name: "x"}
 			case *typed.Take:
 				x.Axes, x.Checked = []*typed.Axis{axis, axis}, []bool{true, false}
-			case *typed.Order:
+			case *typed.Sort:
 				x.Over = axis
 			case *typed.For:
 				x.Carried = []*typed.Local{{Name: "a"}, {Name: "b"}}

@@ -288,7 +288,7 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 		}
 	}
 	blocks := k.text.Blocks(sizes)
-	return backend.InParts(blocks, atOnce, func(from, blocks int64) error {
+	return backend.InBatches(blocks, atOnce, func(from, blocks int64) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}

@@ -354,7 +354,7 @@ func (k *gpuKernel) Launch(_ context.Context, args []backend.Arg) error {
 	if blocks > target.MaxBlocks {
 		return fmt.Errorf("%d blocks, more than a launch can have", blocks)
 	}
-	return backend.InParts(blocks, atOnce, func(first, blocks int64) error {
+	return backend.InBatches(blocks, atOnce, func(first, blocks int64) error {
 		return k.device.meanwhile("Program.Run", k.device.stream.Launch(k.fn, cuda.LaunchConfig{
 			Grid: cuda.Dim3{X: uint32(blocks)}, Block: cuda.Dim3{X: uint32(k.module.Threads)}, Shared: k.module.Shared,
 		}, k.pack(args, first, maps)))

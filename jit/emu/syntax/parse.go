@@ -279,8 +279,8 @@ func (p *parser) statement() {
 	if st.Opcode == "" {
 		st.Opcode = p.name()
 	}
-	parts := strings.Split(st.Opcode, ".")
-	st.Name, st.Modifiers = parts[0], parts[1:]
+	words := strings.Split(st.Opcode, ".")
+	st.Name, st.Modifiers = words[0], words[1:]
 	if st.Name == "call" {
 		p.call(st)
 		return

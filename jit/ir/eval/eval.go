@@ -53,7 +53,7 @@ func compare(f func(sign int) bool, nan bool) row {
 			}
 			return nan
 		},
-		intTest: func(d lang.DType, a [3]int64) bool { return f(order(d, a[0], a[1])) },
+		intTest: func(d lang.DType, a [3]int64) bool { return f(compareInts(d, a[0], a[1])) },
 	}
 }
 
@@ -61,8 +61,8 @@ func logic(f func(a, b bool) bool) row {
 	return row{intTest: func(_ lang.DType, a [3]int64) bool { return f(a[0] != 0, a[1] != 0) }}
 }
 
-// order compares integers: -1, 0 or 1.
-func order(d lang.DType, a, b int64) int {
+// compareInts compares integers: -1, 0 or 1.
+func compareInts(d lang.DType, a, b int64) int {
 	if d == lang.U64 {
 		a, b = a^math.MinInt64, b^math.MinInt64
 	}
@@ -76,14 +76,14 @@ func order(d lang.DType, a, b int64) int {
 }
 
 func least(d lang.DType, a, b int64) int64 {
-	if order(d, b, a) < 0 {
+	if compareInts(d, b, a) < 0 {
 		return b
 	}
 	return a
 }
 
 func greatest(d lang.DType, a, b int64) int64 {
-	if order(d, b, a) > 0 {
+	if compareInts(d, b, a) > 0 {
 		return b
 	}
 	return a
@@ -117,7 +117,7 @@ func floorQuotient(d lang.DType, a, b int64) int64 {
 	return q
 }
 
-func signOf(d lang.DType, a int64) int64 { return int64(order(d, a, 0)) }
+func signOf(d lang.DType, a int64) int64 { return int64(compareInts(d, a, 0)) }
 
 func magnitude(d lang.DType, a int64) int64 {
 	if d.IsSigned() && a < 0 {

@@ -60,11 +60,11 @@ var (
 	Ln2 = Scale(atanInv(3, 1), 1) // log 2 = 2 atanh(1/3)
 	// Machin's formula.
 	Pi = Scale(Sub(Scale(atanInv(5, -1), 2), atanInv(239, -1)), 2)
-	// bigPiWide reduces the largest f64.
-	bigPiWide = widePi(1400)
+	// bigPiPrecise reduces the largest f64.
+	bigPiPrecise = precisePi(1400)
 )
 
-func widePi(prec uint) *big.Float {
+func precisePi(prec uint) *big.Float {
 	inv := func(n int64) *big.Float {
 		x := new(big.Float).SetPrec(prec).SetInt64(1)
 		x.Quo(x, new(big.Float).SetInt64(n))
@@ -131,7 +131,7 @@ func Log1p(f *big.Float) *big.Float {
 // SinCos reduces with as much of π as the argument needs.
 func SinCos(x float64) (sin, cos *big.Float) {
 	wide := new(big.Float).SetPrec(1400).SetFloat64(x)
-	half := new(big.Float).SetPrec(1400).SetMantExp(bigPiWide, -1)
+	half := new(big.Float).SetPrec(1400).SetMantExp(bigPiPrecise, -1)
 	q := new(big.Float).SetPrec(1400).Quo(wide, half)
 	if x < 0 {
 		q.Sub(q, big.NewFloat(0.5))

@@ -11,7 +11,7 @@ import (
 // value is finite and not 0.
 var functions = map[lang.Op]func(a []float64) *big.Float{
 	lang.OpDiv:  func(a []float64) *big.Float { return Div(Of(a[0]), Of(a[1])) },
-	lang.OpFma:  func(a []float64) *big.Float { return wide(a[0], a[1], a[2]) },
+	lang.OpFma:  func(a []float64) *big.Float { return precise(a[0], a[1], a[2]) },
 	lang.OpPow:  func(a []float64) *big.Float { return pow(a[0], a[1]) },
 	lang.OpExp:  func(a []float64) *big.Float { return Exp(Of(a[0])) },
 	lang.OpExp2: func(a []float64) *big.Float { return Exp(Mul(Of(a[0]), Ln2)) },
@@ -77,8 +77,8 @@ func pow(x, y float64) *big.Float {
 	return p
 }
 
-// wide is a b + c with all the digits that two f64 far apart can have.
-func wide(a, b, c float64) *big.Float {
+// precise is a b + c with all the digits that two f64 far apart can have.
+func precise(a, b, c float64) *big.Float {
 	const bits = 4400
 	of := func(x float64) *big.Float { return new(big.Float).SetPrec(bits).SetFloat64(x) }
 	p := new(big.Float).SetPrec(bits).Mul(of(a), of(b))
