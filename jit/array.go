@@ -17,7 +17,8 @@ type Array struct {
 	DType lang.DType
 	// Shape is outermost first; an empty one is a scalar's.
 	Shape []int64
-	// Data is the elements as memory holds them: row-major, without gaps, little-endian, a bool in a byte.
+	// Data is the elements as memory holds them: row-major, without gaps, little-endian, a bool in a byte, of
+	// f4e2m1 two elements in a byte, the first in its low half.
 	Data []byte
 }
 

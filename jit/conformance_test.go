@@ -229,9 +229,11 @@ func parseTensor(words []string) (*jittest.Array, error) {
 		return nil, fmt.Errorf("%d values for %s", len(values), words[0])
 	}
 	for i := range a.Len() {
-		if err := put(a.Data[i*d.Size():], d, value(i)); err != nil {
+		element := make([]byte, d.Size())
+		if err := put(element, d, value(i)); err != nil {
 			return nil, err
 		}
+		d.PutRawBitsAt(a.Data, int64(i), d.RawBits(element))
 	}
 	return a, nil
 }
@@ -251,6 +253,8 @@ func put(to []byte, d lang.DType, text string) error {
 		bits = uint64(lang.F16Bits(float32(l.Float)))
 	case d == lang.BF16:
 		bits = uint64(lang.BF16Bits(float32(l.Float)))
+	case d == lang.F4E2M1:
+		bits = d.FloatBits(l.Float)
 	case d == lang.F8E4M3:
 		bits = uint64(lang.F8E4M3Bits(float32(l.Float)))
 	case d == lang.F8E5M2:
@@ -472,9 +476,13 @@ func (e expected) check(t *testing.T, device backend.Device, got *jit.Tensor) {
 	require.Equal(t, e.want.Shape, got.Shape, e.name)
 	data := make([]byte, got.Bytes())
 	require.NoError(t, jit.ReadTensor(device, got, data))
-	size := got.DType.Size()
+	element := func(data []byte, i int) []byte {
+		b := make([]byte, got.DType.Size())
+		got.DType.PutRawBits(b, got.DType.RawBitsAt(data, int64(i)))
+		return b
+	}
 	for i := range e.want.Len() {
-		g, w := data[i*size:(i+1)*size], e.want.Data[i*size:(i+1)*size]
+		g, w := element(data, i), element(e.want.Data, i)
 		if !bytes.Equal(g, w) && !near(got.DType, g, w, e.ulps) {
 			t.Errorf("%s, element %d: %s, required %s", e.name, i, show(got.DType, g), show(got.DType, w))
 		}

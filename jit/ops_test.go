@@ -100,6 +100,8 @@ func decode(d lang.DType, data []byte, i int) ir.Const {
 		return ir.Const{Int: int64(binary.LittleEndian.Uint32(data[4*i:]))}
 	case lang.I64, lang.U64:
 		return ir.Const{Int: int64(binary.LittleEndian.Uint64(data[8*i:]))}
+	case lang.F4E2M1:
+		return ir.Const{Float: d.ElementAt(data, int64(i))}
 	case lang.F8E4M3:
 		return ir.Const{Float: float64(lang.F8E4M3Value(data[i]))}
 	case lang.F8E5M2:
@@ -140,7 +142,7 @@ func special(d lang.DType) []uint64 {
 
 // samples fills n elements: every pair of special patterns, then random ones.
 func samples(d lang.DType, n int, operand int, r *rand.Rand) []byte {
-	data := make([]byte, n*d.Size())
+	data := make([]byte, d.Bytes(int64(n)))
 	s := special(d)
 	for i := range n {
 		var bits uint64
@@ -157,9 +159,7 @@ func samples(d lang.DType, n int, operand int, r *rand.Rand) []byte {
 		default:
 			bits = r.Uint64()
 		}
-		var raw [8]byte
-		binary.LittleEndian.PutUint64(raw[:], bits)
-		copy(data[i*d.Size():], raw[:d.Size()])
+		d.PutRawBitsAt(data, int64(i), bits)
 	}
 	return data
 }
@@ -217,8 +217,8 @@ func ulps(d lang.DType, got, want float64) float64 {
 	if math.IsNaN(got) || math.IsNaN(want) || math.IsInf(got, 0) || math.IsInf(want, 0) {
 		return math.Inf(1)
 	}
-	mantissa, least := map[lang.DType]int{lang.F8E4M3: 3, lang.F8E5M2: 2, lang.F16: 10, lang.BF16: 7, lang.F32: 23, lang.F64: 52}[d],
-		map[lang.DType]int{lang.F8E4M3: -9, lang.F8E5M2: -16, lang.F16: -24, lang.BF16: -133, lang.F32: -149, lang.F64: -1074}[d]
+	mantissa, least := map[lang.DType]int{lang.F4E2M1: 1, lang.F8E4M3: 3, lang.F8E5M2: 2, lang.F16: 10, lang.BF16: 7, lang.F32: 23, lang.F64: 52}[d],
+		map[lang.DType]int{lang.F4E2M1: -1, lang.F8E4M3: -9, lang.F8E5M2: -16, lang.F16: -24, lang.BF16: -133, lang.F32: -149, lang.F64: -1074}[d]
 	exp := max(math.Ilogb(want)-mantissa, least)
 	return math.Abs(got-want) / math.Ldexp(1, exp)
 }
@@ -251,7 +251,7 @@ func TestElementwiseOperations(t *testing.T) {
 				for k, o := range operands {
 					data = append(data, samples(o, opElements, k, r))
 				}
-				data = append(data, make([]byte, opElements*result.Size()))
+				data = append(data, make([]byte, result.Bytes(opElements)))
 				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, data)
 				// The bound is the row's, in f32; a narrower result is that value rounded, which
 				// moves it by at most one unit more than half; f64 results have a bound of 4 over the row's.
@@ -304,7 +304,7 @@ func TestConversions(t *testing.T) {
 			}
 			t.Run(fmt.Sprintf("%s to %s", from, to), func(t *testing.T) {
 				f := elementwiseKernel(lang.OpCast, []lang.DType{from}, to)
-				data := [][]byte{samples(from, opElements, 0, rand.New(rand.NewPCG(3, uint64(from)))), make([]byte, opElements*to.Size())}
+				data := [][]byte{samples(from, opElements, 0, rand.New(rand.NewPCG(3, uint64(from)))), make([]byte, to.Bytes(opElements))}
 				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, data)
 				for i := range opElements {
 					x := decode(from, data[0], i)
@@ -339,7 +339,7 @@ func TestBitcasts(t *testing.T) {
 						copy(in[i*from.Size():], []byte{byte(i * 13), byte(i * 13 >> 8)}[:from.Size()])
 					}
 				}
-				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, [][]byte{in, make([]byte, opElements*to.Size())})
+				out := runIR(t, c, f, map[string]int64{"i": 256}, map[string]int64{"N": opElements}, [][]byte{in, make([]byte, to.Bytes(opElements))})
 				for i := range opElements {
 					x := decode(from, in, i)
 					want, got := eval.Bitcast(x, from, to), decode(to, out[1], i)

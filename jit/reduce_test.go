@@ -1,7 +1,6 @@
 package jit
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -88,7 +87,7 @@ func TestReductions(t *testing.T) {
 							}
 						}
 						x := reductionInput(op, d, int(s[0]*s[1]))
-						out := runIR(t, c, f, map[string]int64{"i": 4, "j": 8}, map[string]int64{"i": s[0], "j": s[1]}, [][]byte{x, make([]byte, rows*int64(y.Size()))})
+						out := runIR(t, c, f, map[string]int64{"i": 4, "j": 8}, map[string]int64{"i": s[0], "j": s[1]}, [][]byte{x, make([]byte, y.Bytes(rows))})
 						for r := range rows {
 							var elements []ir.Const
 							for i := range s[0] {
@@ -111,7 +110,7 @@ func TestReductions(t *testing.T) {
 // reductionInput makes small numbers, with NaN and infinities where the result is exact with them.
 func reductionInput(op lang.Op, d lang.DType, n int) []byte {
 	r := rand.New(rand.NewPCG(uint64(op), uint64(n)))
-	data := make([]byte, n*d.Size())
+	data := make([]byte, d.Bytes(int64(n)))
 	for i := range n {
 		l := literal(d, float64(r.IntN(21)-10))
 		switch {
@@ -124,9 +123,7 @@ func reductionInput(op lang.Op, d lang.DType, n int) []byte {
 		case d == lang.Bool:
 			l = literal(d, float64(r.IntN(2)))
 		}
-		var raw [8]byte
-		binary.LittleEndian.PutUint64(raw[:], graph.ScalarBits(l))
-		copy(data[i*d.Size():], raw[:d.Size()])
+		d.PutRawBitsAt(data, int64(i), graph.ScalarBits(l))
 	}
 	return data
 }

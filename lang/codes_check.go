@@ -54,7 +54,7 @@ const (
 	// bounds
 	ErrBounds   Code = "E0501" // an index that is not proven in bounds
 	ErrSubRange Code = "E0502" // a constant range that is not proven inside its dimension
-	ErrSlice    Code = "E0503" // a slice outside the dimension
+	ErrSlice    Code = "E0503" // a slice outside the dimension, or one that begins within a byte
 
 	// race
 	ErrRace         Code = "E0601" // blocks that would write one element

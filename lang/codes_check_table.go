@@ -160,8 +160,8 @@ functions that is only long is no recursion; how deep it may be is said by E0107
 		},
 		ErrUnknownType: {
 			Title: "a type that nothing declares",
-			Doc: `The element types are bool, i8 to i64, u8 to u64, f8e4m3, f8e5m2, f16, bf16, f32
-and f64. A type parameter is ` + "`" + `T: float` + "`" + `, ` + "`" + `T: int` + "`" + ` or ` + "`" + `T: any` + "`" + `.`,
+			Doc: `The element types are bool, i8 to i64, u8 to u64, f4e2m1, f8e4m3, f8e5m2, f16,
+bf16, f32 and f64. A type parameter is ` + "`" + `T: float` + "`" + `, ` + "`" + `T: int` + "`" + ` or ` + "`" + `T: any` + "`" + `.`,
 			Fails: `kernel add(x: float32[N], y: f32[N]) -> z: f32[N]
     grid i in N by B
 {
@@ -342,7 +342,7 @@ f32, so that they are converted before they are stored.`,
 			Title: "an element type that a type parameter does not accept, or that nothing determines",
 			Doc: `A type parameter is bound by the arguments that have it; one that only outputs have
 is given by name: ` + "`" + `dequantise(q, scale, T = bf16)` + "`" + ` in a graph, T=bf16 on the command line. ` + "`" + `T: float` + "`" + ` accepts the
-floats that add up in f32: f8e4m3, f8e5m2, f16, bf16 and f32, so that the type of
+floats that add up in f32: f4e2m1, f8e4m3, f8e5m2, f16, bf16 and f32, so that the type of
 a sum does not depend on T; write f64 out where it is meant. ` + "`" + `T: int` + "`" + ` accepts the
 integers and ` + "`" + `T: any` + "`" + ` every type.`,
 			Fails: `kernel fill<T: float>(x: f32[N]) -> y: f32[N]
@@ -742,8 +742,9 @@ outside are dropped.)`,
 `,
 		},
 		ErrSlice: {
-			Title: "a slice outside the dimension",
-			Doc: `A slice lies inside the dimension that it cuts. Ends that could be outside are
+			Title: "a slice outside the dimension, or one that begins within a byte",
+			Doc: `A slice lies inside the dimension that it cuts, and begins with a byte: of f4e2m1,
+two elements of which share one, with an element at an even place in memory. Ends that could be outside are
 checked when the graph is bound; those that always are, are errors here.`,
 			Fails: `graph tail(x: f32[N]) -> y: f32[N] {
     y = x[1 .. N + 1]

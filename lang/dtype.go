@@ -20,6 +20,7 @@ const (
 	U32
 	I64
 	U64
+	F4E2M1
 	F8E4M3
 	F8E5M2
 	F16
@@ -65,6 +66,7 @@ var dtypeTable = [numDTypes]dtypeRow{
 	U32:     {"u32", ClassInt, 32, false, nil, U32, "U32", "<u4"},
 	I64:     {"i64", ClassInt, 64, true, nil, I64, "I64", "<i8"},
 	U64:     {"u64", ClassInt, 64, false, nil, U64, "U64", "<u8"},
+	F4E2M1:  {"f4e2m1", ClassFloat, 4, true, e2m1, F32, "F4", ""},
 	F8E4M3:  {"f8e4m3", ClassFloat, 8, true, e4m3, F32, "F8_E4M3", ""},
 	F8E5M2:  {"f8e5m2", ClassFloat, 8, true, e5m2, F32, "F8_E5M2", ""},
 	F16:     {"f16", ClassFloat, 16, true, half, F32, "F16", "<f2"},
@@ -138,6 +140,21 @@ func (d DType) Bits() int { return d.row().bits }
 
 // Size is how many bytes one element takes by itself.
 func (d DType) Size() int { return (d.row().bits + 7) / 8 }
+
+// Packed reports a type of which several elements share a byte.
+func (d DType) Packed() bool { return d.row().bits < 8 }
+
+// WholeAt reports that element n of a tensor's memory begins with a byte, as all do of a type that is not packed.
+func (d DType) WholeAt(n int64) bool { return !d.Packed() || n*int64(d.row().bits)%8 == 0 }
+
+// WholeBytes is d, or of a packed type one of whole bytes that has all of its numbers, in which code may keep elements that
+// are no tensor's.
+func (d DType) WholeBytes() DType {
+	if d == F4E2M1 {
+		return F8E5M2
+	}
+	return d
+}
 
 // Bytes is how many bytes n elements take that lie one after the other in memory, which those of a type narrower than a
 // byte do without a gap.

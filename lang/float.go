@@ -91,6 +91,9 @@ func (d DType) ExponentBits() int { return d.format().exponent }
 // HasInfinity reports a float type with infinities.
 func (d DType) HasInfinity() bool { return d.IsFloat() && d.format().specials == ieee }
 
+// HasNaN reports a float type with a NaN. What is NaN becomes the largest number of one that has none.
+func (d DType) HasNaN() bool { return d.IsFloat() && d.format().specials != allFinite }
+
 // Saturates reports a float type in which results of operations that are beyond the largest number become it.
 func (d DType) Saturates() bool { return d.IsFloat() && d.format().saturates }
 
@@ -112,7 +115,8 @@ func (d DType) Spacing(v float64) float64 {
 	return math.Ldexp(1, e-d.format().mantissa)
 }
 
-// NaNBits is the bits that NaN of a float type has where bits are looked at.
+// NaNBits is the bits that NaN of a float type has where bits are looked at; of a type without one, those that conversions
+// make of it.
 func (d DType) NaNBits() uint64 { return d.format().nan }
 
 // InfinityBits is the bits of a float type's infinity, without its sign: all those of the exponent. 0 where it has none.

@@ -50,6 +50,7 @@ func newFormat(exponent, mantissa int, s specials, saturates bool) *format {
 
 // The formats of the float types.
 var (
+	e2m1     = newFormat(2, 1, allFinite, true)
 	e4m3     = newFormat(4, 3, oneNaN, true)
 	e5m2     = newFormat(5, 2, ieee, true)
 	half     = newFormat(5, 10, ieee, false)
@@ -65,6 +66,8 @@ func (t *format) encode(f float32) uint32 {
 	sign := b >> 31 << (t.exponent + t.mantissa)
 	b &= 0x7fffffff
 	switch {
+	case b > 0x7f800000 && t.specials == allFinite: // whose sign, which backends differ in, would show in the number
+		return uint32(t.nan)
 	case b > 0x7f800000:
 		return sign | uint32(t.nan)
 	case t.saturates && math.Abs(float64(f)) > t.largest && (b < 0x7f800000 || t.specials != ieee):

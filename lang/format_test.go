@@ -17,6 +17,7 @@ func TestFormatsAreThoseOfTheStandards(t *testing.T) {
 		nan, infinity                  uint64
 		infinite, saturates, eightBits bool
 	}{
+		F4E2M1: {2, 2, 6, 1, 0x7, 0, false, true, false},
 		F8E4M3: {4, 4, 448, 0x1p-6, 0x7f, 0, false, true, true},
 		F8E5M2: {3, 5, 57344, 0x1p-14, 0x7e, 0x7c, true, true, true},
 		F16:    {11, 5, 65504, 0x1p-14, 0x7e00, 0x7c00, true, false, false},
@@ -61,9 +62,9 @@ func codes(f *format) []float64 {
 // Every format rounds to the nearest of its numbers, of two as near to the one with an even code, whatever its widths: those
 // of f4e2m1 as well, of whose numbers there are few enough to write them down.
 func TestFormatsRoundToNearest(t *testing.T) {
-	e2m1 := newFormat(2, 1, allFinite, true)
 	assert.Equal(t, []float64{0, 0.5, 1, 1.5, 2, 3, 4, 6}, codes(e2m1))
 	assert.Equal(t, uint32(7), e2m1.encode(float32(math.NaN())))
+	assert.Equal(t, uint32(7), e2m1.encode(math.Float32frombits(0xffc00000)), "the sign of a NaN says nothing")
 	assert.Equal(t, uint32(15), e2m1.encode(float32(math.Inf(-1))))
 	assert.Equal(t, 6.0, e2m1.largest)
 	for _, f := range []*format{e2m1, e4m3, e5m2, half} {

@@ -121,7 +121,7 @@ var ptxCodeFaults = []Fault{
 		Old: `return m.f("cvt.rmi"+m.suffix`, New: `return m.f("cvt.rzi"+m.suffix`,
 		Note: "-3.5 // 1 is -3"},
 	{ID: "float-f8-largest", File: ptx + "elem/float.go", Class: "cast", First: "jit/ptx/elem TestCast",
-		Old: `return roundF8(a, x, d.Largest(), d`, New: `return roundF8(a, x, d.Largest()*15/14, d`,
+		Old: "lang.F8E5M2:\n		return roundNarrow(a, x, d.Largest(), d", New: "lang.F8E5M2:\n		return roundNarrow(a, x, d.Largest()*15/14, d",
 		Note: "f8e4m3 saturates one step too late"},
 
 	// elem_pack.go

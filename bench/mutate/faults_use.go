@@ -34,7 +34,7 @@ var useFaults = []Fault{
 
 	// fill.go
 	{ID: "fill-later", File: "jit/spec/spec.go", Class: "memory", First: "jit TestConformance/formulas",
-		Old: `if p.Fill && !s.filled[p.Name] {`, New: `if p.Fill {`,
+		Old: `.Packed()) && !s.filled[p.Name] {`, New: `.Packed()) {`,
 		Note: "a later part of a formula clears what an earlier one stored"},
 	{ID: "fill-place", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
 		Old: `p.bound.Temps[v.Slot.Index].Offset+v.DType.Bytes(v.Offset), bytes, 0)`, New: `v.DType.Bytes(v.Offset), bytes, 0)`,

@@ -93,12 +93,12 @@ func (p *Program) Vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis) int {
 	if c == nil {
 		return 1
 	}
-	size := int64(t.DType.Size())
+	bits := int64(t.Held().Bits())
 	whole := gcd(p.StartMultiple(c), p.endMultiple(c)) // elements
 	if dims[len(dims)-1].Checked {
 		whole = 1
 	}
-	align := gcd(max(t.Align, size), 16)
+	align := 8 * gcd(max(t.Align, int64(t.Held().Size())), 16) // bits
 	for i, d := range dims {
 		unit := multipleOf(d.multiple)
 		if d.Stride >= 0 {
@@ -121,10 +121,10 @@ func (p *Program) Vector(t *ir.Tensor, dims []DimAccess, c *ir.Axis) int {
 				}
 			}
 		}
-		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*size)
+		align = gcd(align, min(unit, 1<<20)*min(parts, 1<<20)*bits)
 	}
 	v := 1
-	for int64(2*v)*size <= 16 && align%(int64(2*v)*size) == 0 && whole%int64(2*v) == 0 {
+	for int64(2*v)*bits <= 128 && align%(int64(2*v)*bits) == 0 && whole%int64(2*v) == 0 {
 		v *= 2
 	}
 	return v
@@ -169,9 +169,12 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 	if c != nil {
 		v = min(v, layout.PowerAbove(int(c.Extent)))
 	}
-	v = max(1, min(v, layout.PowerBelow(n/(p.Warps*layout.Lanes))))
-	return layout.Blocked(order, Extents(order), v, p.Warps), v * op.Tensor.DType.Size()
+	v = max(1, min(v, max(layout.PowerBelow(n/(p.Warps*layout.Lanes)), inByte(op.Tensor))))
+	return layout.Blocked(order, Extents(order), v, p.Warps), int(op.Tensor.Held().Bytes(int64(v)))
 }
+
+// inByte is how many elements of a tensor share a byte; 1 of types that have whole ones.
+func inByte(t *ir.Tensor) int { return max(8/t.Held().Bits(), 1) }
 
 // StoreLayout is the layout in which a store takes its value: the value's own where that writes
 // whole sectors, else the access's.
@@ -183,12 +186,16 @@ func (p *Program) StoreLayout(op *ir.Op) layout.Layout {
 	v := op.Stored()
 	if len(v.Type.Axes) == len(axes) && !p.Cheap(v) {
 		home := p.Homes[v]
-		c := Contiguous(p.Access(op))
+		dims := p.Access(op)
+		c := Contiguous(dims)
 		if op.Code.IsAtomic() || c == nil {
 			return home
 		}
-		run := home.Run(c, true) * op.Tensor.DType.Size()
-		if run >= 32 || run >= int(c.Extent)*op.Tensor.DType.Size() {
+		run := op.Tensor.Held().Bytes(int64(home.Run(c, true)))
+		if n := inByte(op.Tensor); home.Run(c, false)%n != 0 && p.Vector(op.Tensor, dims, c) >= n {
+			run = 0 // threads store whole bytes
+		}
+		if run >= 32 || run >= op.Tensor.Held().Bytes(c.Extent) {
 			return home
 		}
 	}

@@ -51,7 +51,7 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 // newBox fits boxes to a tile, element by element of an access's index.
 func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bool) {
 	size := int64(t.DType.Size())
-	if len(dims) > mostRank || tensor.Align%16 != 0 || !t.boxed() {
+	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() || !t.boxed() {
 		return nil, false
 	}
 	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: min(t.RowBytes(), PanelBytes)}, Dims: dims}

@@ -19,8 +19,8 @@ type Product struct {
 	// A gives the rows, B the columns; argument numbers of op, swapped when that wastes less.
 	A, B           int
 	M, N, K, Batch []*ir.Axis
-	// result is the accumulator's layout; aLayout and bLayout the fragments'. Without
-	// tensor cores only result is set.
+	// Result is the accumulator's layout; aLayout and bLayout the fragments'. Without
+	// tensor cores only Result is set.
 	Result, aLayout, bLayout layout.Layout
 	// MMA is the tensor-core instruction; nil for multiply-add on the ordinary cores.
 	MMA *MMA
@@ -42,6 +42,7 @@ type Product struct {
 
 // MMA is a tensor-core instruction m16n8k<depth>.
 type MMA struct {
+	// Depth is how many products the instruction sums.
 	Depth int
 	// Elements are the types of rows and columns in shared memory and registers, sum that of the accumulator.
 	Elements [2]lang.DType
@@ -57,7 +58,7 @@ func Depth(d lang.DType) int {
 	switch {
 	case d.Size() == 1 && d.IsInt():
 		return 32
-	case d.Size() <= 2: // floats of 8 bits as f16
+	case d.Size() <= 2: // floats of 8 bits and less as f16
 		return 16
 	}
 	return 8
@@ -76,8 +77,8 @@ func mmaFor(t target.Machine, rows, columns lang.DType, precision string) *MMA {
 		return &MMA{Depth: Depth(d), Elements: [2]lang.DType{rows, columns}, Sum: lang.I32, InRegister: 2, Terms: 1}
 	case lang.F16, lang.BF16:
 		return floats(1, d)
-	case lang.F8E4M3, lang.F8E5M2:
-		return floats(1, lang.F16) // holds both exactly
+	case lang.F4E2M1, lang.F8E4M3, lang.F8E5M2:
+		return floats(1, lang.F16) // holds them exactly
 	case lang.F32:
 		single := floats(0, d)
 		switch precision {
@@ -349,16 +350,16 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if b.Def == nil || b.Def.Code != lang.OpLoad {
 		return false
 	}
-	deep := p.wideFirst(c, c.B) == depth
+	deep := p.wgmmaFirst(c, c.B) == depth
 	if c.MMA.InRegister == 2 { // bytes are never transposed, and there are fewer shapes
-		return deep && p.wideFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
+		return deep && p.wgmmaFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
 	}
 	return deep || panel(columns)
 }
 
-// wideFirst is the axis along which an operand lies contiguous in shared memory:
+// wgmmaFirst is the axis along which an operand lies contiguous in shared memory:
 // as in global memory, or the depth for a computed one.
-func (p *Program) wideFirst(c *Product, arg int) *ir.Axis {
+func (p *Program) wgmmaFirst(c *Product, arg int) *ir.Axis {
 	v := c.Op.Args[arg]
 	if v.Def != nil && v.Def.Code == lang.OpLoad {
 		if a := Contiguous(p.Access(v.Def)); a != nil && v.Type.Has(a) {

@@ -24,8 +24,9 @@ type Tile struct {
 	Async bool
 }
 
-// NewTile lays out a tile; ext may be padded. Contiguous comes first.
+// NewTile lays out a tile; ext may be padded. Contiguous comes first. Elements of packed types take a byte each.
 func NewTile(d lang.DType, axes []*ir.Axis, ext []int, swizzled bool) *Tile {
+	d = d.WholeBytes()
 	t := &Tile{DType: d, Axes: axes, Extents: append([]int(nil), ext...), Swizzle: 1}
 	if len(axes) > 0 {
 		chunk := max(16/d.Size(), 1)
@@ -185,7 +186,7 @@ func (t *Tile) Holds(want *Tile) bool {
 func (p *Program) operandTile(c *Product, arg int) *Tile {
 	switch {
 	case c.Wgmma:
-		return p.wideTile(c, arg)
+		return p.wgmmaTile(c, arg)
 	case c.MMA != nil:
 		return p.fragmentTile(c, arg)
 	}
@@ -200,7 +201,7 @@ func simtTile(c *Product, arg int) *Tile {
 		free = c.N
 	}
 	axes := append(append(append([]*ir.Axis(nil), free...), c.Batch...), c.K...)
-	return &Tile{DType: v.Type.DType, Axes: axes, Extents: Extents(axes), Swizzle: 1}
+	return &Tile{DType: v.Type.DType.WholeBytes(), Axes: axes, Extents: Extents(axes), Swizzle: 1}
 }
 
 // fragmentTile is contiguous as the operand is in global memory, padded to the instruction's sizes.
@@ -233,14 +234,14 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	return NewTile(c.Element(arg), axes, ext, true)
 }
 
-// wideTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name.
-func (p *Program) wideTile(c *Product, arg int) *Tile {
+// wgmmaTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name.
+func (p *Program) wgmmaTile(c *Product, arg int) *Tile {
 	l := c.FragmentLayout(arg)
 	side := c.M[0]
 	if arg == c.B {
 		side = c.N[0]
 	}
-	first, other := p.wideFirst(c, arg), side
+	first, other := p.wgmmaFirst(c, arg), side
 	if first == side {
 		other = c.K[0]
 	}

@@ -65,6 +65,8 @@ func (b *builder) elementAt(here, v *ir.Value, reduce func(lang.Op, *ir.Value) *
 	switch {
 	case v.Type.IsScalar():
 		return v
+	case d.Packed(): // no integer has its width
+		return b.Cast(b.elementAt(here, b.Cast(v, d.WholeBytes()), reduce), d)
 	case d == lang.Bool:
 		return reduce(lang.OpAny, b.Op(lang.OpLogicAnd, here, v))
 	}

@@ -66,7 +66,7 @@ func (b *builder) tensor(p *typed.Param) *ir.Tensor {
 		t.Name = fmt.Sprintf("%s.%s.%d", base.Name, d, n)
 	}
 	place := b.places[p.Of]
-	from, to := int64(base.DType.Size()), int64(d.Size())
+	from, to := int64(base.DType.Bits()), int64(d.Bits())
 	if why := misfit(b.spec.Layouts[place], from, to); why != "" {
 		k := b.spec.Kernel
 		panic(&lang.Diagnostic{Code: lang.ErrArgShape, At: p.Of.At,
@@ -80,10 +80,10 @@ func (b *builder) tensor(p *typed.Param) *ir.Tensor {
 	return t
 }
 
-// misfit says why memory of elements of from bytes cannot be looked at as elements of to bytes; "" when it can.
+// misfit says why memory of elements of from bits cannot be looked at as elements of to bits; "" when it can.
 func misfit(l spec.Layout, from, to int64) string {
-	if l.Align < to {
-		return fmt.Sprintf("begins at an address that is no multiple of %d bytes", to)
+	if 8*l.Align < to {
+		return fmt.Sprintf("begins at an address that is no multiple of %d bytes", to/8)
 	}
 	if l.Contiguous || from == to {
 		return ""
@@ -93,7 +93,7 @@ func misfit(l spec.Layout, from, to int64) string {
 	}
 	for _, divisor := range l.Divisors[:len(l.Divisors)-1] {
 		if divisor*from%to != 0 {
-			return fmt.Sprintf("has rows whose distance is no multiple of %d bytes", to)
+			return fmt.Sprintf("has rows whose distance is no multiple of %d bytes", to/8)
 		}
 	}
 	return ""

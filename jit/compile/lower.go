@@ -530,7 +530,11 @@ func (l *Lowered) Fills() []string {
 		return nil
 	}
 	for _, name := range l.fills {
-		lines = append(lines, fmt.Sprintf("fills %s with zeros first: nothing proves that every element is stored", name))
+		why := "nothing proves that every element is stored"
+		if slices.ContainsFunc(l.Func.Tensors, func(t *ir.Tensor) bool { return t.Name == name && t.DType.Packed() }) {
+			why = "its elements are stored beside others in a byte"
+		}
+		lines = append(lines, fmt.Sprintf("fills %s with zeros first: %s", name, why))
 	}
 	return lines
 }

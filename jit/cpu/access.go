@@ -111,7 +111,7 @@ type access struct {
 
 // access resolves a load or a store whose tile has the given axes.
 func (c *compiler) access(op *ir.Op, tile []*ir.Axis) *access {
-	a := &access{name: op.Tensor.Name, tensor: c.tensorNumber(op.Tensor), dtype: op.Tensor.DType, axes: c.axisNumbers(tile)}
+	a := &access{name: op.Tensor.Name, tensor: c.tensorNumber(op.Tensor), dtype: op.Tensor.Held(), axes: c.axisNumbers(tile)}
 	at := func(x *ir.Axis) int {
 		for i, y := range tile {
 			if x == y {

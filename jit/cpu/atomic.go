@@ -8,12 +8,12 @@ import (
 	"tilec/lang"
 )
 
-// updater changes one element in memory as one step among all blocks, by
+// updater changes element i of a tensor as one step among all blocks, by
 // compare and swap of the word that holds it. x is the operand in its tile's
 // form; of a compare-and-swap the value expected, and y the new one. What the
 // element was goes to old, in the tile's form, where old is not nil. Go's
 // atomics order everything, so every order and scope is kept.
-type updater func(p, x, y, old unsafe.Pointer)
+type updater func(base unsafe.Pointer, i int, x, y, old unsafe.Pointer)
 
 // atomicUpdater makes the updater of an atomic on elements of a type.
 func atomicUpdater(op lang.Op, d lang.DType) updater {
@@ -47,9 +47,24 @@ func atomicUpdater(op lang.Op, d lang.DType) updater {
 			load(old, 1, from, 1, 1)
 		}
 	}
+	if d.Packed() {
+		return func(base unsafe.Pointer, i int, x, y, old unsafe.Pointer) {
+			word, up := packedWord(d, base, i)
+			field := uint32(1)<<d.Bits() - 1
+			for {
+				all := atomic.LoadUint32(word)
+				have := all >> up & field
+				want := have
+				if !next(unsafe.Pointer(&want), unsafe.Pointer(&have), x, y) || atomic.CompareAndSwapUint32(word, all, all&^(field<<up)|want<<up) {
+					give(old, unsafe.Pointer(&have))
+					return
+				}
+			}
+		}
+	}
 	if size == 8 {
-		return func(p, x, y, old unsafe.Pointer) {
-			word := (*uint64)(p)
+		return func(base unsafe.Pointer, i int, x, y, old unsafe.Pointer) {
+			word := (*uint64)(unsafe.Add(base, 8*i))
 			for {
 				have := atomic.LoadUint64(word)
 				want := have
@@ -60,8 +75,9 @@ func atomicUpdater(op lang.Op, d lang.DType) updater {
 			}
 		}
 	}
-	return func(p, x, y, old unsafe.Pointer) {
+	return func(base unsafe.Pointer, i int, x, y, old unsafe.Pointer) {
 		// Elements narrower than a word share it with their neighbours.
+		p := unsafe.Add(base, i*size)
 		in := uintptr(p) % 4
 		word := (*uint32)(unsafe.Add(p, -int(in)))
 		for {
@@ -81,11 +97,11 @@ func atomicUpdater(op lang.Op, d lang.DType) updater {
 func (c *compiler) atomicOp(op *ir.Op) func(*frame) {
 	d := op.Tensor.DType
 	update := atomicUpdater(op.Code, d)
-	if !op.Old && op.Code.AtomicValues() == 1 {
-		size, held := d.Size(), kindOfDType[d].size()
+	if !op.Old && op.Code.AtomicValues() == 1 && !d.Packed() {
+		held := kindOfDType[d].size()
 		return c.write(op, func(dst unsafe.Pointer, ds int, src unsafe.Pointer, ss int, n int) {
 			for i := range n {
-				update(unsafe.Add(dst, i*ds*size), unsafe.Add(src, i*ss*held), nil, nil)
+				update(dst, i*ds, unsafe.Add(src, i*ss*held), nil, nil)
 			}
 		})
 	}
@@ -97,7 +113,7 @@ func (c *compiler) atomicEach(op *ir.Op, update updater) func(*frame) {
 	tile := op.AccessAxes()
 	a := c.access(op, tile)
 	a.outer = len(tile)
-	size, held := a.dtype.Size(), kindOfDType[a.dtype].size()
+	held := kindOfDType[a.dtype].size()
 	// part is where an element of a value is: its buffer, and its strides along the tile's axes.
 	type part struct {
 		off     int
@@ -142,7 +158,7 @@ func (c *compiler) atomicEach(op *ir.Op, update updater) func(*frame) {
 			if op.Old {
 				old = at[values]
 			}
-			update(unsafe.Add(r.base, offset*size), x, y, old)
+			update(r.base, offset, x, y, old)
 		})
 	}
 }

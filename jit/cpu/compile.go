@@ -147,7 +147,7 @@ func (c *compiler) program() *Program {
 		if t.Scratch {
 			continue
 		}
-		s := tensorShape{name: t.Name, size: t.DType.Size()}
+		s := tensorShape{name: t.Name, dtype: t.DType}
 		for _, d := range t.Shape {
 			s.shape = append(s.shape, c.dimNumber(d))
 		}
@@ -263,7 +263,7 @@ func init() {
 		lang.OpEnd:    (*compiler).end,
 		lang.OpSize:   (*compiler).sizeOp,
 		lang.OpLoad:   (*compiler).load,
-		lang.OpStore:  func(c *compiler, op *ir.Op) func(*frame) { return c.write(op, storer(op.Tensor.DType)) },
+		lang.OpStore:  func(c *compiler, op *ir.Op) func(*frame) { return c.write(op, storer(op.Tensor.Held())) },
 		lang.OpDot:    (*compiler).contract,
 		lang.OpMma:    (*compiler).contract,
 		lang.OpFor:    (*compiler).loop,

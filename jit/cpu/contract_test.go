@@ -139,7 +139,7 @@ func TestContractTypes(t *testing.T) {
 					ws = append(ws, encode(d, v)...)
 				}
 				out := make([]byte, rows*n*od.Size())
-				require.NoError(t, k.compile(t).Run(Args{Tensors: [][]byte{xs, ws, out}}))
+				require.NoError(t, k.compile(t).Run(Args{Tensors: [][]byte{memory(d, xs), memory(d, ws), out}}))
 				for i := range rows {
 					for j := range n {
 						sum, size, exact := 0.0, 0.0, bigInt(0)

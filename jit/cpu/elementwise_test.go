@@ -109,17 +109,17 @@ func runMap(t *testing.T, ts []lang.DType, rows [][]num, build func(k *kernel, a
 		for _, r := range rows {
 			column = append(column, encode(dt, r[c])...)
 		}
-		args.Tensors = append(args.Tensors, column)
+		args.Tensors = append(args.Tensors, memory(dt, column))
 	}
 	v := build(k, values)
 	od := v.Type.DType
 	k.store(k.out("y", od, d), v, i)
-	out := make([]byte, len(rows)*od.Size())
+	out := make([]byte, od.Bytes(int64(len(rows))))
 	args.Tensors = append(args.Tensors, out)
 	require.NoError(t, k.compile(t).Run(args))
 	results := make([]num, len(rows))
 	for i := range results {
-		results[i] = decode(od, out[i*od.Size():])
+		results[i] = element(od, out, i)
 	}
 	return results
 }

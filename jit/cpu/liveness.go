@@ -99,11 +99,11 @@ func (l *liveness) visit(b *ir.Block, inside []*ir.Op, at *int) {
 
 // findLazy finds the loads that only one contraction uses, beside which they
 // stand, and that it can read from the tensor instead: nothing is read past the
-// end, gathered, or written in between.
+// end, gathered, packed, or written in between.
 func (l *liveness) findLazy() {
 	for v, uses := range l.uses {
 		op := v.Def
-		if op == nil || op.Code != lang.OpLoad || op.Else() != nil || !op.Tensor.ReadOnly() || len(uses) != 1 {
+		if op == nil || op.Code != lang.OpLoad || op.Else() != nil || !op.Tensor.ReadOnly() || op.Tensor.DType.Packed() || len(uses) != 1 {
 			continue
 		}
 		user := uses[0]

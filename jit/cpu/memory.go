@@ -11,7 +11,7 @@ func (c *compiler) load(op *ir.Op) func(*frame) {
 	tile := op.Result().Type.Axes
 	a := c.access(op, tile)
 	dst, size, esize := c.off(op.Result()), kindOfDType[a.dtype].size(), a.dtype.Size()
-	m := loader(a.dtype)
+	m, packed := loader(a.dtype), a.dtype.Packed()
 	var fill func(*frame)
 	if e := op.Else(); e != nil {
 		fill = c.spreadTo(op.Result(), e)
@@ -42,6 +42,10 @@ func (c *compiler) load(op *ir.Op) func(*frame) {
 				to += r.lo[i] * step[i]
 				offset += r.lo[i] * r.stride[i]
 			}
+			if packed {
+				b.unpack(a.dtype, fr.at(dst+to*size), r.base, offset)
+				return
+			}
 			b.move(m, fr.at(dst+to*size), size, unsafe.Add(r.base, offset*esize), esize)
 		})
 	}
@@ -55,7 +59,7 @@ func (c *compiler) write(op *ir.Op, m mover) func(*frame) {
 	}
 	a := c.access(op, tile)
 	v := op.Stored()
-	src, size, esize := c.off(v), kindOfDType[a.dtype].size(), a.dtype.Size()
+	src, size, esize, packed := c.off(v), kindOfDType[a.dtype].size(), a.dtype.Size(), a.dtype.Packed()
 	// order gives, for the value's axes, their place among the tile's.
 	order := make([]int, len(v.Type.Axes))
 	for i, x := range v.Type.Axes {
@@ -87,6 +91,10 @@ func (c *compiler) write(op *ir.Op, m mover) func(*frame) {
 				b.add(r.hi[i]-r.lo[i], r.stride[i], step[i])
 				from += r.lo[i] * step[i]
 				offset += r.lo[i] * r.stride[i]
+			}
+			if packed {
+				b.pack(a.dtype, r.base, offset, fr.at(src+from*size))
+				return
 			}
 			b.move(m, unsafe.Add(r.base, offset*esize), esize, fr.at(src+from*size), size)
 		})

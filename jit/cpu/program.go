@@ -63,7 +63,7 @@ type gridAxis struct {
 
 type tensorShape struct {
 	name    string
-	size    int // bytes of an element
+	dtype   lang.DType
 	shape   []int
 	strides []int // nil when contiguous
 }
@@ -288,8 +288,8 @@ func (p *Program) bind(l *launch, args Args) error {
 			stride *= n
 		}
 		data := args.Tensors[i]
-		if !empty && (low < 0 || (high+1)*t.size > len(data)) {
-			return fmt.Errorf("tensor %s has %d bytes, its shape %v with strides %v needs %d", t.name, len(data), view.shape, view.strides, (high+1)*t.size)
+		if need := t.dtype.Bytes(int64(high) + 1); !empty && (low < 0 || need > int64(len(data))) {
+			return fmt.Errorf("tensor %s has %d bytes, its shape %v with strides %v needs %d", t.name, len(data), view.shape, view.strides, need)
 		}
 		view.base = unsafe.Pointer(unsafe.SliceData(data))
 	}

@@ -83,11 +83,11 @@ func runReduce(t *testing.T, op lang.Op, d lang.DType, rows [][]num, first bool)
 	r := k.reduce(op, v, j)
 	od := r.Type.DType
 	k.store(k.out("y", od, dm), r, i)
-	out := make([]byte, len(rows)*od.Size())
-	require.NoError(t, k.compile(t).Run(Args{Tensors: [][]byte{in, out}}))
+	out := make([]byte, od.Bytes(int64(len(rows))))
+	require.NoError(t, k.compile(t).Run(Args{Tensors: [][]byte{memory(d, in), out}}))
 	var got []num
 	for i := range rows {
-		got = append(got, decode(od, out[i*od.Size():]))
+		got = append(got, element(od, out, i))
 	}
 	return got
 }

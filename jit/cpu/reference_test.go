@@ -24,15 +24,17 @@ type format struct {
 	least     int // exponent of the smallest positive number
 	most      float64
 	saturate  bool // what is too large becomes most, not infinite
+	noNaN     bool // NaN becomes most
 }
 
 var formats = map[lang.DType]format{
-	lang.F8E4M3: {4, -9, 448, true},
-	lang.F8E5M2: {3, -16, 57344, true},
-	lang.F16:    {11, -24, 65504, false},
-	lang.BF16:   {8, -133, 0x1.fep127, false},
-	lang.F32:    {24, -149, math.MaxFloat32, false},
-	lang.F64:    {53, -1074, math.MaxFloat64, false},
+	lang.F4E2M1: {2, -1, 6, true, true},
+	lang.F8E4M3: {4, -9, 448, true, false},
+	lang.F8E5M2: {3, -16, 57344, true, false},
+	lang.F16:    {11, -24, 65504, false, false},
+	lang.BF16:   {8, -133, 0x1.fep127, false, false},
+	lang.F32:    {24, -149, math.MaxFloat32, false, false},
+	lang.F64:    {53, -1074, math.MaxFloat64, false, false},
 }
 
 // roundBig rounds a finite number to a format: nearest, ties to even.
@@ -66,6 +68,9 @@ func (f format) roundBig(x *big.Float) float64 {
 
 // round rounds a float64 to a format.
 func (f format) round(x float64) float64 {
+	if x != x && f.noNaN {
+		return f.most
+	}
 	if x != x || x == 0 {
 		return x
 	}
@@ -116,11 +121,30 @@ func limitsOf(d lang.DType) limits {
 	return limits{big.NewInt(0), new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), uint(d.Bits())), big.NewInt(1))}
 }
 
-// encode writes a value as an element of a tensor.
+// memory is a tensor's elements, each encoded, as they lie in memory.
+func memory(d lang.DType, elements []byte) []byte {
+	n := int64(len(elements) / d.Size())
+	data := make([]byte, d.Bytes(n))
+	for i := range n {
+		d.PutRawBitsAt(data, i, d.RawBits(elements[i*int64(d.Size()):]))
+	}
+	return data
+}
+
+// element reads element i of a tensor.
+func element(d lang.DType, data []byte, i int) num {
+	b := make([]byte, d.Size())
+	d.PutRawBits(b, d.RawBitsAt(data, int64(i)))
+	return decode(d, b)
+}
+
+// encode gives a value as an element by itself.
 func encode(d lang.DType, v num) []byte {
 	var b [8]byte
 	var bits uint64
 	switch d {
+	case lang.F4E2M1:
+		bits = lang.F4E2M1.FloatBits(v.f)
 	case lang.F8E4M3:
 		bits = uint64(lang.F8E4M3Bits(float32(v.f)))
 	case lang.F8E5M2:
@@ -145,6 +169,8 @@ func decode(d lang.DType, b []byte) num {
 	copy(w[:], b[:d.Size()])
 	bits := bin.LittleEndian.Uint64(w[:])
 	switch d {
+	case lang.F4E2M1:
+		return num{f: lang.F4E2M1.FloatValue(bits & 15)}
 	case lang.F8E4M3:
 		return num{f: float64(lang.F8E4M3Value(uint8(bits)))}
 	case lang.F8E5M2:

@@ -63,10 +63,14 @@ func atomicUpdate(d *decoder) {
 			if !ok {
 				continue
 			}
-			if p.fill != nil && !allFilled(p.fill) {
-				w.reportUnfilled(p, lane)
+			touched := p
+			if !returns && n == 1 {
+				touched = p.touchedBy(op, w.regs[b[0]][lane])
 			}
-			w.atomicTouch(p, lane)
+			if touched.fill != nil && !allFilled(touched.fill) {
+				w.reportUnfilled(touched, lane)
+			}
+			w.atomicTouch(touched, lane)
 			for k := range n {
 				at := p.data[k*size : k*size+size]
 				old := word(at)
@@ -88,6 +92,32 @@ func atomicUpdate(d *decoder) {
 			w.init[dst.row] |= w.active
 		}
 	}
+}
+
+// touchedBy is the part of a place that an atomic needs to be there: of one that changes bits, all from the first byte to the last that
+// the operand does not leave as it is.
+func (p place) touchedBy(op string, operand uint64) place {
+	leaves := map[string]byte{"and": 0xff, "or": 0, "xor": 0}
+	same, bits := leaves[op]
+	if !bits {
+		return p
+	}
+	from, to := 0, len(p.data)
+	for from < to && byte(operand>>(8*from)) == same {
+		from++
+	}
+	for from < to && byte(operand>>(8*(to-1))) == same {
+		to--
+	}
+	if from == to { // nothing at all: as any other
+		return p
+	}
+	p.at += from
+	p.data = p.data[from:to]
+	if p.fill != nil {
+		p.fill = p.fill[from:to]
+	}
+	return p
 }
 
 // atomicTouch notes an atomic access: atomics do not race with each other, but

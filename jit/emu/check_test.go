@@ -60,6 +60,11 @@ var checkTests = []checkTest{
 		wrong: "ld.global.b32 %r2, [%rd1];",
 	},
 	{
+		name: "bits changed beside bytes that were never written", kind: Uninitialised, message: "byte 2 of",
+		right: "st.global.b8 [%rd1+1], 1; red.global.and.b32 [%rd1], 0xffff0fff; red.global.or.b32 [%rd1], 0x5000;",
+		wrong: "st.global.b8 [%rd1+1], 1; red.global.and.b32 [%rd1], 0xff0fffff;",
+	},
+	{
 		name: "output made of shared memory that was never written", kind: Uninitialised, declarations: shared, message: "shared memory that was never written, address 0x4",
 		right: "ld.shared.b32 %r2, [buffer+4]; add.u32 %r3, %r2, 1;",
 		wrong: "ld.shared.b32 %r2, [buffer+4]; add.u32 %r3, %r2, 1; st.global.b32 [%rd1], %r3;",

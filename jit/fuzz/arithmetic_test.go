@@ -45,7 +45,7 @@ func TestReferenceHoldsTensorCores(t *testing.T) {
 	r := random(4, "products")
 	gpu := ArithmeticOf(true)
 	for range 3000 {
-		d := pick(r, lang.F16, lang.BF16, lang.F8E4M3, lang.F8E5M2)
+		d := pick(r, lang.F16, lang.BF16, lang.F4E2M1, lang.F8E4M3, lang.F8E5M2)
 		n := 1 + r.IntN(40)
 		x, y, c := factorsOf(d, n, r), factorsOf(d, n, r), eval.Round(r.NormFloat64()*math.Exp2(float64(r.IntN(40)-30)), lang.F32)
 		a, b := &tile{dtype: d, f: points(x)}, &tile{dtype: d, f: points(y)}

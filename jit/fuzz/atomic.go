@@ -169,7 +169,7 @@ func (m *machine) update(op *ir.Op, a *array, where int64, values []*tile, at []
 	switch {
 	case combine != lang.OpInvalid && p.f != nil:
 		pair := [3]interval{p.f[n], x.f[j]}
-		p.f[n] = floats[combine](a.dtype, pair).taint(pair[:2]...)
+		p.f[n] = floats[combine](a.dtype, pair).taint(pair[:2]...).inType(a.dtype)
 	case combine != lang.OpInvalid:
 		y := x.n[j]
 		both := p.n[n].ok && y.ok

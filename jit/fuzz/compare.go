@@ -1,7 +1,6 @@
 package fuzz
 
 import (
-	"bytes"
 	"fmt"
 	"math"
 )
@@ -19,14 +18,13 @@ func (a *array) compare(g result, t *Tally) *Problem {
 		t.Unknown += a.size
 		return nil
 	}
-	size := int64(a.dtype.Size())
 	wrong, text := 0, ""
 	for i := range a.size {
 		if !a.written(i) {
 			return problem(Wrong, "%s is neither stored nor filled at %v", g.name, position(i, a.shape))
 		}
 		t.Elements++
-		if !a.added && !bytes.Equal(g.data[i*size:(i+1)*size], g.before[i*size:(i+1)*size]) {
+		if !a.added && a.dtype.RawBitsAt(g.data, i) != a.dtype.RawBitsAt(g.before, i) {
 			return problem(Unstable, "%s differs from run to run at %v", g.name, position(i, a.shape))
 		}
 		if a.unknown(i) {

@@ -62,7 +62,7 @@ func apply(op lang.Op, args ...string) string {
 }
 
 var commonTypes = []lang.DType{lang.F32, lang.F32, lang.F32, lang.F32, lang.F16, lang.F16, lang.BF16, lang.BF16, lang.F64,
-	lang.I32, lang.I32, lang.I32, lang.I8, lang.U8, lang.I16, lang.U16, lang.U32, lang.I64, lang.U64, lang.Bool, lang.F8E4M3, lang.F8E5M2}
+	lang.I32, lang.I32, lang.I32, lang.I8, lang.U8, lang.I16, lang.U16, lang.U32, lang.I64, lang.U64, lang.Bool, lang.F4E2M1, lang.F8E4M3, lang.F8E5M2}
 
 // someType chooses an element type, common ones more often.
 func (g *generator) someType() elem {
@@ -353,7 +353,7 @@ func (g *generator) contraction(e elem, depth int) value {
 		return g.leaf(e)
 	}
 	var from []elem
-	for _, d := range []lang.DType{lang.F16, lang.BF16, lang.F32, lang.F64, lang.I8, lang.U8, lang.I16, lang.I32, lang.I64, lang.F8E4M3} {
+	for _, d := range []lang.DType{lang.F16, lang.BF16, lang.F32, lang.F64, lang.I8, lang.U8, lang.I16, lang.I32, lang.I64, lang.F4E2M1, lang.F8E4M3} {
 		if d.Accumulator() == e.d {
 			from = append(from, concrete(d))
 		}

@@ -15,7 +15,7 @@ func (g *generator) genericKernel() string {
 	for _, n := range []string{"M", "N", "K"}[:1+g.r.IntN(3)] {
 		g.dims = append(g.dims, n)
 	}
-	g.generic = &elem{"T", pick(g.r, lang.F16, lang.BF16, lang.F32, lang.F8E4M3, lang.F8E5M2)}
+	g.generic = &elem{"T", pick(g.r, lang.F16, lang.BF16, lang.F32, lang.F4E2M1, lang.F8E4M3, lang.F8E5M2)}
 	g.bound = "float"
 	if g.chance(50) {
 		g.generic, g.bound = &elem{"T", pick(g.r, lang.I8, lang.U8, lang.I16, lang.U16, lang.I32, lang.U32, lang.I64, lang.U64)}, "int"

@@ -151,10 +151,22 @@ func (a interval) off(d lang.DType, ulps float64) interval {
 
 // round rounds to a type: the ends, since rounding is monotone.
 func (a interval) round(d lang.DType) interval {
+	if a.nan != never && d.IsFloat() && !d.HasNaN() {
+		a = a.union(point(d.Largest()))
+		a.nan = never
+	}
 	if a.nan == always {
 		return a
 	}
 	return interval{eval.Round(a.lo, d), eval.Round(a.hi, d), a.nan}
+}
+
+// inType is what may be where a computation gives a NaN that the type has not.
+func (a interval) inType(d lang.DType) interval {
+	if d.IsFloat() && !d.HasNaN() {
+		return a.round(d)
+	}
+	return a
 }
 
 // within is the part of a between two numbers; a must reach there.

@@ -33,7 +33,7 @@ func TestEveryOperationHasAReference(t *testing.T) {
 func TestReferenceHoldsEval(t *testing.T) {
 	r := random(1, "operands")
 	for op, f := range floats {
-		for _, d := range []lang.DType{lang.F16, lang.BF16, lang.F32, lang.F64, lang.F8E4M3, lang.F8E5M2} {
+		for _, d := range []lang.DType{lang.F16, lang.BF16, lang.F32, lang.F64, lang.F4E2M1, lang.F8E4M3, lang.F8E5M2} {
 			for range 400 {
 				var args [3]ir.Const
 				var x [3]interval
@@ -47,6 +47,7 @@ func TestReferenceHoldsEval(t *testing.T) {
 				if op != lang.OpPow {
 					got = got.taint(x[:n]...)
 				}
+				got = got.inType(d)
 				if !assert.True(t, got.accepts(want), "%s of %s %v is %v, the reference has %s", op, d, args[:n], want, got) {
 					return
 				}

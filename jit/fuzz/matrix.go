@@ -12,7 +12,7 @@ import (
 // the tiles, pipelines and tensor cores that small products never see.
 
 // product types, by what hardware there is for them.
-var matrixTypes = []lang.DType{lang.F16, lang.F16, lang.F16, lang.BF16, lang.BF16, lang.BF16, lang.F32, lang.F32, lang.F64, lang.I8, lang.U8, lang.F8E4M3, lang.F8E5M2}
+var matrixTypes = []lang.DType{lang.F16, lang.F16, lang.F16, lang.BF16, lang.BF16, lang.BF16, lang.F32, lang.F32, lang.F64, lang.I8, lang.U8, lang.F4E2M1, lang.F8E4M3, lang.F8E5M2}
 
 func (g *generator) matrixKernel() string {
 	g.dims, g.matrix = []string{"M", "N", "K"}, true

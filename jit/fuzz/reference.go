@@ -277,6 +277,7 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 			if r.f[i] = f(d, x); op.Code != lang.OpPow { // 1 ** NaN and NaN ** 0 are 1
 				r.f[i] = r.f[i].taint(x[:len(args)]...)
 			}
+			r.f[i] = r.f[i].inType(r.dtype)
 			i++
 		})
 		switch op.Code {

@@ -243,7 +243,7 @@ func (g *generator) accumulate(c value, k *axis) value {
 // product adds a contraction over k to an accumulator.
 func (g *generator) product(c value, k *axis) value {
 	var from []elem
-	for _, d := range []lang.DType{lang.F16, lang.F16, lang.BF16, lang.BF16, lang.F32, lang.F64, lang.I8, lang.U8, lang.I32, lang.I64, lang.U32, lang.U64, lang.F8E4M3, lang.F8E5M2} {
+	for _, d := range []lang.DType{lang.F16, lang.F16, lang.BF16, lang.BF16, lang.F32, lang.F64, lang.I8, lang.U8, lang.I32, lang.I64, lang.U32, lang.U64, lang.F4E2M1, lang.F8E4M3, lang.F8E5M2} {
 		if d.Accumulator() == c.e.d {
 			from = append(from, concrete(d))
 		}

@@ -157,5 +157,9 @@ func (f *frame) slice(x *typed.GSlice) (Value, error) {
 		w.Shape = append(w.Shape, hi-lo)
 		w.Strides = append(w.Strides, stride)
 	}
+	if !w.DType.WholeAt(w.Offset) {
+		return Value{}, spec.Errorf(x.At, lang.ErrSlice, "the slice begins with element %d of %s%s, which lies within a byte: it must begin with an element that does not, or be a copy that a kernel makes",
+			w.Offset-v.View.Offset, w.DType, tensor.FormatShape(v.View.Shape))
+	}
 	return Value{View: &w}, nil
 }

@@ -22,7 +22,15 @@ func (t *Tensor) Bytes() int64 {
 	for _, d := range t.Shape {
 		n *= d.Value
 	}
-	return t.DType.Bytes(n)
+	return t.Held().Bytes(n)
+}
+
+// Held is the type as which the elements lie in memory: their own or, in scratch memory, one of whole bytes.
+func (t *Tensor) Held() lang.DType {
+	if t.Scratch {
+		return t.DType.WholeBytes()
+	}
+	return t.DType
 }
 
 // ScratchBytes is the scratch memory of one block; 0 for kernels without.

@@ -199,7 +199,7 @@ func (u *atomicUpdate) number(x asm.Reg) asm.Reg {
 	return x
 }
 
-// loop changes one element by compare and swap: of 8 bits, of the aligned word around it.
+// loop changes one element by compare and swap: of 8 bits and less, of the aligned word around it.
 func (u *atomicUpdate) loop() asm.Reg {
 	a := u.a
 	class, kind := asm.B32, "b32"
@@ -247,7 +247,7 @@ func (u *atomicUpdate) combined(have asm.Reg) asm.Reg {
 func (u *atomicUpdate) memoryBits(x asm.Reg) asm.Reg {
 	if u.d.Bits() < 32 {
 		bits := elem.Pack(u.a, u.d, []asm.Reg{x})
-		return u.a.Op(asm.B32, "and.b32", bits, asm.Int(1<<(8*u.d.Size())-1))
+		return u.a.Op(asm.B32, "and.b32", bits, asm.Int(1<<u.d.Bits()-1))
 	}
 	return u.bits(x)
 }
@@ -268,15 +268,20 @@ type atomicWord struct {
 
 func (u *atomicUpdate) word() atomicWord {
 	a := u.a
-	at := a.Op(asm.B64, "add.s64", u.to.base, asm.Int(u.to.offset))
-	if u.d.Size() > 1 {
-		return atomicWord{at: at}
+	var word, shift asm.Reg
+	if u.to.halves {
+		word, shift = u.wordOf(u.to)
+	} else {
+		at := a.Op(asm.B64, "add.s64", u.to.base, asm.Int(u.to.offset))
+		if u.d.Size() > 1 {
+			return atomicWord{at: at}
+		}
+		word = a.Op(asm.B64, "and.b64", at, asm.Int(-4))
+		low := a.Op(asm.B32, "cvt.u32.u64", at)
+		shift = a.Op(asm.B32, "and.b32", low, asm.Int(3))
+		shift = a.Op(asm.B32, "shl.b32", shift, asm.Int(3))
 	}
-	word := a.Op(asm.B64, "and.b64", at, asm.Int(-4))
-	low := a.Op(asm.B32, "cvt.u32.u64", at)
-	shift := a.Op(asm.B32, "and.b32", low, asm.Int(3))
-	shift = a.Op(asm.B32, "shl.b32", shift, asm.Int(3))
-	field := a.Op(asm.B32, "shl.b32", asm.Int(1<<(8*u.d.Size())-1), shift)
+	field := a.Op(asm.B32, "shl.b32", asm.Int(1<<u.d.Bits()-1), shift)
 	keep := a.Op(asm.B32, "not.b32", field)
 	return atomicWord{word, shift, field, keep}
 }
@@ -307,7 +312,7 @@ func (w atomicWord) extract(u *atomicUpdate, word asm.Reg) asm.Reg {
 	if !w.shift.Valid() {
 		return word
 	}
-	return u.a.Op(asm.B32, "and.b32", u.a.Op(asm.B32, "shr.u32", word, w.shift), asm.Int(1<<(8*u.d.Size())-1))
+	return u.a.Op(asm.B32, "and.b32", u.a.Op(asm.B32, "shr.u32", word, w.shift), asm.Int(1<<u.d.Bits()-1))
 }
 
 // insert is the word with the element's bits in it.

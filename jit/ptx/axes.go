@@ -263,7 +263,7 @@ func (k *kernel) scalarParam(p ir.Param) asm.Reg {
 			byte := k.a.Op(asm.B32, "ld.param.u8", asm.At(param(p).Name))
 			r = k.a.Op(asm.Pred, "setp.ne.u32", byte, asm.Int(0))
 		case d.IsFloat() && d.Bits() < 32:
-			raw := k.a.Op(asm.B32, fmt.Sprintf("ld.param.u%d", d.Bits()), asm.At(param(p).Name))
+			raw := k.a.Op(asm.B32, fmt.Sprintf("ld.param.u%d", 8*d.Size()), asm.At(param(p).Name))
 			r = elem.Unpack(k.a, d, raw, 1)[0]
 		default:
 			kind := "u"

@@ -34,7 +34,7 @@ func (k *kernel) contract(op *ir.Op) {
 	}
 	mark := k.arena.top
 	if c.Wgmma {
-		acc = k.multiplyWide(c, acc)
+		acc = k.multiplyWgmma(c, acc)
 	} else if c.MMA != nil {
 		acc = k.multiply(c, acc)
 	} else {

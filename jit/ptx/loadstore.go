@@ -30,9 +30,9 @@ type word struct {
 	suffix   string // of the ld or st instruction, without the vector
 }
 
-// words is how n neighbouring elements of a type are loaded or stored at once; n*size is at most 16 bytes.
+// words is how n neighbouring elements of a type are loaded or stored at once; they take at most 16 bytes.
 func words(d lang.DType, n int) word {
-	bytes := d.Size() * n
+	bytes := int(d.Bytes(int64(n)))
 	switch {
 	case d.Bits() == 64:
 		w := word{asm.B64, n, 1, "b64"}
@@ -43,7 +43,7 @@ func words(d lang.DType, n int) word {
 	case d.Bits() == 32 && d.IsFloat():
 		return word{asm.F32, n, 1, "f32"}
 	case bytes >= 4:
-		return word{asm.B32, bytes / 4, 4 / d.Size(), "b32"}
+		return word{asm.B32, bytes / 4, 32 / d.Bits(), "b32"}
 	case d.IsInt() && d.IsSigned() && n == 1:
 		return word{asm.B32, 1, n, fmt.Sprintf("s%d", bytes*8)}
 	}
@@ -111,7 +111,7 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	for _, g := range groups {
 		inside := x.inside(g[0])
 		p := k.both(k.mask(l, axes, g[0]), inside)
-		got := k.fetch(t.DType, n, mnemonic, p, x.at(g[0]).addr())
+		got := k.fetchAt(t.Held(), n, mnemonic, p, x.at(g[0]))
 		for i, r := range g {
 			regs[r] = got[i]
 			if other != nil {
@@ -147,7 +147,7 @@ func (k *kernel) storeOp(op *ir.Op) {
 		for i, r := range g {
 			xs[i] = values[l.Project(r, v.Type.Axes)]
 		}
-		k.put(t.DType, xs, mnemonic, p, x.at(g[0]).addr())
+		k.putAt(t.Held(), xs, mnemonic, p, x.at(g[0]))
 	}
 }
 

@@ -64,6 +64,8 @@ func (k *kernel) scratch(t *ir.Tensor) asm.Reg {
 type address struct {
 	base   asm.Reg
 	offset int64
+	// halves: both count half bytes, from address 0 on; see packed.go.
+	halves bool
 }
 
 // addr is the address as an operand.
@@ -83,11 +85,16 @@ type addressing struct {
 	base   asm.Reg
 	// gathered are the registers of the indices that are tiles.
 	gathered map[int][]asm.Reg
+	// size is how far one element is from the next: bytes or, of a packed type, half bytes.
+	size int64
 }
 
 func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
-	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), l: l, gathered: map[int][]asm.Reg{}}
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), l: l, gathered: map[int][]asm.Reg{}, size: int64(op.Tensor.Held().Size())}
 	x.base = k.pointer(op.Tensor)
+	if op.Tensor.Held().Packed() {
+		x.base = k.inHalves(op.Tensor)
+	}
 	// What holds longest comes first, so that it is computed outside the loops.
 	type summand struct {
 		part
@@ -147,7 +154,7 @@ func (x *addressing) step(base asm.Reg, i int, n asm.Number, coef int64) asm.Reg
 	if n == asm.Int(0) || coef == 0 {
 		return base
 	}
-	bytes := int64(x.tensor.DType.Size()) * coef
+	bytes := x.size * coef
 	d := x.dims[i]
 	if m, ok := n.(asm.Int); ok {
 		if d.Stride >= 0 {
@@ -188,21 +195,20 @@ func (x *addressing) coord(i, r int) int64 {
 
 // at is the address of register r's element.
 func (x *addressing) at(r int) address {
-	out := address{base: x.base}
-	size := int64(x.tensor.DType.Size())
+	out := address{base: x.base, halves: x.tensor.Held().Packed()}
 	for i, d := range x.dims {
 		switch n := x.coord(i, r); {
 		case d.Gather:
 			out.base = x.step(out.base, i, x.gathered[i][x.l.Project(r, d.Index.Type.Axes)], 1)
 		case n == 0:
 		case d.Stride >= 0:
-			out.offset += n * d.Stride * size
+			out.offset += n * d.Stride * x.size
 		default:
 			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}
 	}
 	if out.offset != int64(int32(out.offset)) {
-		out = address{base: x.k.offset(out.base, out.offset)}
+		out = address{base: x.k.offset(out.base, out.offset), halves: out.halves}
 	}
 	return out
 }

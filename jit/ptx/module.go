@@ -161,7 +161,7 @@ func param(p ir.Param) asm.Param {
 	d := p.Scalar.Type.DType
 	kind := ".u"
 	switch {
-	case d.Bits() == 8:
+	case d.Size() == 1:
 	case d.Bits() == 16:
 		kind = ".b"
 	case d.IsFloat():
@@ -169,7 +169,7 @@ func param(p ir.Param) asm.Param {
 	case d.IsSigned():
 		kind = ".s"
 	}
-	return asm.Param{Type: fmt.Sprintf("%s%d", kind, d.Bits()), Name: name}
+	return asm.Param{Type: fmt.Sprintf("%s%d", kind, 8*d.Size()), Name: name}
 }
 
 // argument loads a launch parameter of 32 or 64 bits, for the entry section.

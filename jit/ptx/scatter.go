@@ -53,7 +53,7 @@ func (k *kernel) scatter(op *ir.Op) {
 			if turns > 1 {
 				p = a.Op(asm.Pred, "and.pred", p, k.a.Calc(asm.Pred, "setp.eq.u32", warp, asm.Int(w)))
 			}
-			k.put(t.DType, []asm.Reg{values[l.Project(r, v.Type.Axes)]}, "st.global", p, asm.At(at[r]))
+			k.putAt(t.Held(), []asm.Reg{values[l.Project(r, v.Type.Axes)]}, "st.global", p, address{base: at[r], halves: t.Held().Packed()})
 			if r+1 < len(wins) {
 				a.Do("bar.warp.sync", asm.AllLanes)
 			}

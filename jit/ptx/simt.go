@@ -30,7 +30,7 @@ func (k *kernel) inShared(c *block.Product, arg int) *sharedTile {
 // depth, both operands read from shared memory.
 func (k *kernel) multiplySimt(c *block.Product, acc []asm.Reg) []asm.Reg {
 	a := k.a
-	d := c.Op.Args[0].Type.DType
+	d := c.Op.Args[0].Type.DType.WholeBytes()
 	sum := d.Accumulator()
 	tiles := [2]*sharedTile{k.inShared(c, 0), k.inShared(c, 1)}
 	for _, t := range tiles {
@@ -91,7 +91,7 @@ func (k *kernel) multiplySimt(c *block.Product, acc []asm.Reg) []asm.Reg {
 // depthStep reads an operand's elements at one position of the depth, in the type of the sum: moving and plus are its bytes from
 // the first.
 func (k *kernel) depthStep(c *block.Product, t *sharedTile, l layout.Layout, spots *sharedAccess, moving asm.Reg, plus int) []asm.Reg {
-	d := c.Op.Args[0].Type.DType
+	d := c.Op.Args[0].Type.DType.WholeBytes()
 	sum := d.Accumulator()
 	free := ir.Without(t.Axes, c.K)
 	contiguous := t.Contiguous()

@@ -31,9 +31,9 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 	return k.a.Calc(asm.B64, "or.b64", k.a.Calc(asm.B64, "cvt.u64.u32", low), asm.Hex(bits))
 }
 
-// wideOperand gives the descriptors of an operand in shared memory, by depth step
+// wgmmaOperand gives the descriptors of an operand in shared memory, by depth step
 // and repetition of rows, and whether its depth is not the contiguous axis.
-func (k *kernel) wideOperand(c *block.Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
+func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
 	width := min(t.RowBytes(), block.PanelBytes)
 	panel := t.Extents[1] * width
 	var group asm.Number = asm.Int(0)
@@ -64,8 +64,8 @@ func (k *kernel) wideOperand(c *block.Product, arg int, t *sharedTile) (at func(
 	}, trans
 }
 
-// multiplyWide emits the wgmma instructions of a contraction.
-func (k *kernel) multiplyWide(c *block.Product, acc []asm.Reg) []asm.Reg {
+// multiplyWgmma emits the wgmma instructions of a contraction.
+func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 	a := k.a
 	rows, columns := k.stage(c, c.A), k.stage(c, c.B)
 	if columns.tile == nil {
@@ -78,10 +78,10 @@ func (k *kernel) multiplyWide(c *block.Product, acc []asm.Reg) []asm.Reg {
 		left = k.fragments(c, c.A, rows)
 	} else {
 		k.reading(rows.tile.buffer)
-		leftAt, tA = k.wideOperand(c, c.A, rows.tile)
+		leftAt, tA = k.wgmmaOperand(c, c.A, rows.tile)
 	}
 	k.reading(columns.tile.buffer)
-	rightAt, tB := k.wideOperand(c, c.B, columns.tile)
+	rightAt, tB := k.wgmmaOperand(c, c.B, columns.tile)
 
 	steps, reps := layout.Product(c.KReps), layout.Product(c.MReps)
 	n := 8 * layout.Product(c.NReps)
@@ -90,7 +90,7 @@ func (k *kernel) multiplyWide(c *block.Product, acc []asm.Reg) []asm.Reg {
 	}
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
 	fresh := c.Op.Code == lang.OpDot
-	out := k.wideAccumulator(c, acc, fresh)
+	out := k.wgmmaAccumulator(c, acc, fresh)
 	// All operands in registers and all descriptors come before the fence.
 	frags := make([][][]asm.Reg, steps)
 	for s := range steps {
@@ -143,9 +143,9 @@ func (k *kernel) multiplyWide(c *block.Product, acc []asm.Reg) []asm.Reg {
 	return out
 }
 
-// wideAccumulator is the registers in which wgmma adds up: those of acc, where they may be overwritten, else others, with what
+// wgmmaAccumulator is the registers in which wgmma adds up: those of acc, where they may be overwritten, else others, with what
 // acc has unless the product begins anew.
-func (k *kernel) wideAccumulator(c *block.Product, acc []asm.Reg, fresh bool) []asm.Reg {
+func (k *kernel) wgmmaAccumulator(c *block.Product, acc []asm.Reg, fresh bool) []asm.Reg {
 	if k.ownsAccumulator(c) {
 		return acc
 	}

@@ -11,7 +11,7 @@ import (
 
 // This file fills memory before a launch. An element of an output that nothing
 // stores is 0: where the checker has no proof that the stores reach every element
-// (typed.Param.Fill), the output is filled with zeros first, in the order of the
+// (typed.Param.Fill), and where elements share bytes, the output is filled with zeros first, in the order of the
 // launches. No other memory is ever filled: what Alloc gives, and what a graph has
 // used before, holds anything. Tests poison that, so that what relies on it shows.
 

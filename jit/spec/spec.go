@@ -222,11 +222,12 @@ func (s *Spec) Key() Key {
 	return Key{s.Kernel, b.String()}
 }
 
-// Fills are the outputs that a launch of the kernel fills first. Of the parts of a formula, the first that stores an output does.
+// Fills are the outputs that a launch of the kernel fills first: of packed types all, since elements are stored beside others, and
+// the last may have none beside it. Of the parts of a formula, the first that stores an output does.
 func (s *Spec) Fills() []string {
 	var names []string
 	for _, p := range s.Kernel.Outputs {
-		if p.Fill && !s.filled[p.Name] {
+		if (p.Fill || p.DType.Resolve(s.Types).Packed()) && !s.filled[p.Name] {
 			names = append(names, p.Name)
 		}
 	}

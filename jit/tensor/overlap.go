@@ -11,32 +11,32 @@ import (
 
 // Footprint is where the elements of a tensor lie.
 type Footprint struct {
-	// address of element 0 and bytes of an element.
+	// address of element 0 and size of an element, in bits.
 	address uint64
 	size    int64
-	// end is the bytes from element 0 to behind the last element; 0 where there is none.
+	// end is the bits from element 0 to behind the last element; 0 where there is none.
 	end int64
-	// shape and strides are of the dimensions with more than one element; strides in bytes, none negative.
+	// shape and strides are of the dimensions with more than one element; strides in bits, none negative.
 	shape, strides []int64
 }
 
-// FootprintOf is where the elements of a tensor that was checked lie.
+// FootprintOf is where the elements of a tensor that was checked, of which the end is given in bytes, lie.
 func FootprintOf(t *Tensor, end int64) Footprint {
-	size := int64(t.DType.Size())
-	l := Footprint{address: t.Memory.Address() + uint64(t.DType.Bytes(t.Offset)), size: size, end: end}
+	size := int64(t.DType.Bits())
+	l := Footprint{address: 8 * (t.Memory.Address() + uint64(t.DType.Bytes(t.Offset))), size: size, end: 8 * end}
 	strides := t.Strides
 	if strides == nil {
 		strides = Contiguous(t.Shape)
 	}
 	for i, n := range t.Shape {
 		if n > 1 {
-			l.shape, l.strides = append(l.shape, n), append(l.strides, t.DType.Bytes(strides[i]))
+			l.shape, l.strides = append(l.shape, n), append(l.strides, size*strides[i])
 		}
 	}
 	return l
 }
 
-// Overlaps reports whether two tensors share a byte. Where that takes too long to find out, they do.
+// Overlaps reports whether two tensors share a bit. Where that takes too long to find out, they do.
 func (a Footprint) Overlaps(b Footprint) bool {
 	if a.end == 0 || b.end == 0 || a.address >= b.address+uint64(b.end) || b.address >= a.address+uint64(a.end) {
 		return false
@@ -44,12 +44,12 @@ func (a Footprint) Overlaps(b Footprint) bool {
 	var s search
 	s.add(a, 1)
 	s.add(b, -1)
-	// Elements at a+x and b+y share a byte when a+x - (b+y) is between the sizes.
+	// Elements at a+x and b+y share a bit when a+x - (b+y) is between the sizes.
 	apart := int64(b.address - a.address)
 	return s.has(apart-a.size, apart+b.size)
 }
 
-// OverlapsItself reports a tensor of which two elements share a byte.
+// OverlapsItself reports a tensor of which two elements share a bit.
 func (a Footprint) OverlapsItself() bool {
 	if a.end == 0 {
 		return false

@@ -69,6 +69,9 @@ func (t *Tensor) Place(d backend.Device, end int64) (reason string, kind error) 
 	if t.Offset < 0 || t.Offset > t.DType.Elements(t.Memory.Size) {
 		return fmt.Sprintf("its offset is %d elements, and its memory has room for %d", t.Offset, t.DType.Elements(t.Memory.Size)), misuse.ErrRange
 	}
+	if !t.DType.WholeAt(t.Offset) {
+		return fmt.Sprintf("its offset is %d elements, and element %d of %s lies within a byte: a tensor begins with one", t.Offset, t.Offset, t.DType), misuse.ErrMismatch
+	}
 	if err := t.Memory.Within(t.DType.Bytes(t.Offset), end); err != nil {
 		return fmt.Sprintf("%s from element %d on does not lie in its memory: %v", t, t.Offset, err), misuse.ErrRange
 	}

@@ -32,15 +32,15 @@ type Operand struct {
 	Mode   Mode
 	At     lang.Span
 	Expr   typed.Expr // typed, several
-	Size   size.Size  // untypedInt
-	Number float64    // untypedFloat, rounded
-	// exact is an untypedFloat as it is; nil of inf, nan, pi and what functions give.
+	Size   size.Size  // UntypedInt
+	Number float64    // UntypedFloat, rounded
+	// exact is an UntypedFloat as it is; nil of inf, nan, pi and what functions give.
 	exact *big.Rat
-	// ratio: an untypedFloat that integers alone made, and which is whole only where 64 bits with sign do not hold it.
+	// ratio: an UntypedFloat that integers alone made, and which is whole only where 64 bits with sign do not hold it.
 	ratio bool
-	// dim: an untypedInt of dimensions and constant parameters, which divide as integers do.
+	// dim: an UntypedInt of dimensions and constant parameters, which divide as integers do.
 	dim bool
-	// division are the operands of the quotient that an untypedFloat is, where it stands written out.
+	// division are the operands of the quotient that an UntypedFloat is, where it stands written out.
 	division []lang.Expr
 	// Linear is a typed integer as an expression over dimensions and positions; nil when it is none.
 	Linear *size.Size
@@ -48,7 +48,7 @@ type Operand struct {
 	Types  []typed.Type // several: the types of expr
 	Axis   *typed.Axis
 	Param  *typed.Param
-	Graph  typed.GExpr // typedValue, in a graph
+	Graph  typed.GExpr // TypedValue, in a graph
 	List   *Listed
 	// Old, of an effect that gives no value unless one is asked for, gives it.
 	Old func() Operand

@@ -38,14 +38,14 @@ type Entity struct {
 	At     lang.Span
 	Module *Module     // of a declaration
 	Decl   lang.Decl   // of a declaration
-	DType  typed.DType // entTypeParam
+	DType  typed.DType // EntTypeParam
 	Symbol *size.Symbol
 	Param  *typed.Param
 	Axis   *typed.Axis
 	Value  Operand
 	IsAxis bool          // an axis parameter of a fn that is typed for itself
-	Graph  typed.GExpr   // entGraphValue
-	Output *typed.GParam // entGraphValue: an output of the graph
+	Graph  typed.GExpr   // EntGraphValue
+	Output *typed.GParam // EntGraphValue: an output of the graph
 	Lambda *lang.LambdaExpr
 	// Start is what a let binds, or a loop begins to carry: where it is mended.
 	Start lang.Expr

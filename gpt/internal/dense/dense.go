@@ -10,8 +10,8 @@ import (
 )
 
 // Bytes is the size in bytes of a dense tensor of the given element type and
-// shape; an empty shape is a scalar. An invalid type, a negative dimension and
-// a size past the address space are errors. Zero dimensions do not hide an
+// shape; an empty shape is a scalar. An invalid type, a negative dimension,
+// a size past the address space and elements of a packed type that do not fill bytes are errors. Zero dimensions do not hide an
 // overflow of the others, so that no partial product of an accepted shape
 // overflows either.
 func Bytes(d lang.DType, shape []int) (int, error) {
@@ -35,6 +35,9 @@ func Bytes(d lang.DType, shape []int) (int, error) {
 	}
 	if empty {
 		return 0, nil
+	}
+	if !d.WholeAt(count) {
+		return 0, fmt.Errorf("shape %v of %s ends within a byte, and a file holds whole ones: give it an even number of elements, or convert to %s", shape, d, d.WholeBytes())
 	}
 	return int(d.Bytes(count)), nil
 }

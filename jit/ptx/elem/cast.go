@@ -129,7 +129,7 @@ func castFloat(a *asm.Builder, from, to lang.DType, x asm.Reg) asm.Reg {
 		return a.Op(asm.F32, "cvt.rn.f32.f64", x)
 	case from == lang.F64:
 		return roundTo(a, to, oddF64(a, x))
-	case from.Bits() == 8 && to.Bits() >= 16: // exact in every wider type
+	case from.Bits() <= 8 && to.Bits() >= 16: // exact in every wider type
 		return x
 	}
 	return roundTo(a, to, x)

@@ -18,6 +18,7 @@ var shape = map[lang.DType]struct {
 	largest          float64
 	saturates        bool
 }{
+	lang.F4E2M1: {2, -1, 6, true},
 	lang.F8E4M3: {4, -9, 448, true},
 	lang.F8E5M2: {3, -16, 57344, true},
 	lang.F16:    {11, -24, 65504, false},
@@ -71,6 +72,8 @@ func castReference(from, to lang.DType, f float64, i int64) (rf float64, ri int6
 					return 0, 0
 				}
 				return 0, int64(^uint64(0) >> (64 - to.Bits()))
+			case f != f && to == lang.F4E2M1: // has none
+				return 6, 0
 			case f == f && shape[to].saturates:
 				return math.Copysign(shape[to].largest, f), 0
 			}

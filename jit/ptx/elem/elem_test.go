@@ -68,7 +68,7 @@ func intFrom(d lang.DType, u uint64) (v int64, ok bool) {
 }
 
 var ints = []lang.DType{lang.I8, lang.U8, lang.I16, lang.U16, lang.I32, lang.U32, lang.I64, lang.U64}
-var floats = []lang.DType{lang.F8E4M3, lang.F8E5M2, lang.F16, lang.BF16, lang.F32, lang.F64}
+var floats = []lang.DType{lang.F4E2M1, lang.F8E4M3, lang.F8E5M2, lang.F16, lang.BF16, lang.F32, lang.F64}
 
 // intSamples are all values of 8-bit types, else edges and random ones.
 func intSamples(d lang.DType, r *rand.Rand) []int64 {
@@ -271,11 +271,13 @@ func TestBooleans(t *testing.T) {
 	}
 }
 
-// floatSamples are all numbers of 8-bit types, else edges and random ones of every size.
+// floatSamples are all numbers of types up to 8 bits, else edges and random ones of every size.
 func floatSamples(d lang.DType, r *rand.Rand, n int) []float64 {
 	var out []float64
 	value := func(pattern uint64) float64 {
 		switch d {
+		case lang.F4E2M1:
+			return lang.F4E2M1.FloatValue(pattern)
 		case lang.F8E4M3:
 			return float64(lang.F8E4M3Value(uint8(pattern)))
 		case lang.F8E5M2:
@@ -289,8 +291,8 @@ func floatSamples(d lang.DType, r *rand.Rand, n int) []float64 {
 		}
 		return db(pattern)
 	}
-	if d.Bits() == 8 {
-		for b := range uint64(256) {
+	if d.Bits() <= 8 {
+		for b := range uint64(1) << d.Bits() {
 			out = append(out, value(b))
 		}
 		return out
@@ -352,7 +354,7 @@ func floatReference(op lang.Op, d lang.DType, a, b, c float64) float64 {
 		}
 		return narrowTo(d, math.Floor(q))
 	case lang.OpMod:
-		return math.Mod(a, b)
+		return narrowTo(d, math.Mod(a, b)) // exact, but where it is NaN
 	case lang.OpFma:
 		if odd {
 			return narrowTo(d, oddFma64(a, b, c))
@@ -462,7 +464,7 @@ func TestWhere(t *testing.T) {
 // since f32's own error is a small part of it.
 func TestNarrowMath(t *testing.T) {
 	for _, f := range functions32 {
-		for _, d := range floats[:4] {
+		for _, d := range floats[:5] {
 			p := unary32(t, f.op, d)
 			for _, x := range floatSamples(d, rand.New(rand.NewPCG(1, uint64(d))), 3000) {
 				got := floatFrom(d, p.run(floatSlot(d, x)))
@@ -513,6 +515,8 @@ func elementBits(d lang.DType, u uint64) uint64 {
 		return uint64(math.Float32bits(lang.F16Value(uint16(u))))
 	case d == lang.BF16:
 		return uint64(math.Float32bits(lang.BF16Value(uint16(u))))
+	case d == lang.F4E2M1:
+		return uint64(math.Float32bits([]float32{0, 0.5, 1, 1.5, 2, 3, 4, 6}[u&7])) | u>>3<<31
 	case d == lang.F8E4M3:
 		return uint64(math.Float32bits(lang.F8E4M3Value(uint8(u))))
 	}
@@ -532,6 +536,9 @@ func TestPacking(t *testing.T) {
 			for i := range n {
 				name := fmt.Sprintf("%s, element %d, arch %d", d, i, arch)
 				unpack := func(a *asm.Builder, w asm.Reg) []asm.Reg {
+					if width == 4 {
+						return unpack4(a, w, n)
+					}
 					if width == 16 {
 						lo, hi := unpack16(a, d, w)
 						return []asm.Reg{lo, hi}
@@ -540,9 +547,17 @@ func TestPacking(t *testing.T) {
 					return x[:]
 				}
 				take := assemble(t, arch, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return unpack(a, in[0])[i] })
-				single := assemble(t, arch, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg { return decode(a, d, in[0], i) })
+				single := assemble(t, arch, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg {
+					if width == 4 { // whose elements are shifted down first
+						return Unpack(a, d, a.Op(asm.B32, "shr.u32", in[0], asm.Int(4*i)), 1)[0]
+					}
+					return decode(a, d, in[0], i)
+				})
 				again := assemble(t, arch, []asm.Class{asm.B32}, func(a *asm.Builder, in []asm.Reg) asm.Reg {
 					x := unpack(a, in[0])
+					if width == 4 {
+						return pack4(a, x)
+					}
 					if width == 16 {
 						return pack16(a, d, x[0], x[1])
 					}

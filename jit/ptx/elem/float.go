@@ -18,7 +18,7 @@ func (e elem) math() flt {
 // roundTo rounds a float of d's register class to d: to nearest even, once. The
 // operations + - * / and sqrt of narrow types are computed in f32 and then
 // rounded, which gives what one rounding would: f32 has at least 2p + 2 bits for each
-// of them (p = 11, 8, 4, 3), and subnormals lose bits in both.
+// of them (p = 11, 8, 4, 3, 2), and subnormals lose bits in both.
 func roundTo(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 	switch d {
 	case lang.F16:
@@ -27,16 +27,20 @@ func roundTo(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 	case lang.BF16:
 		// In the upper half of a register, with 0 below, bf16 is f32.
 		return a.Op(asm.F32, "mov.b32", a.Op(asm.B32, "cvt.rn.bf16x2.f32", x, asm.Float32(0)))
+	case lang.F4E2M1:
+		m := flt{a, single} // NaN is the largest number, whatever its sign
+		x = m.sel(m.test("nan", x, x), num(d.Largest()), x)
+		return roundNarrow(a, x, d.Largest(), d.Precision()-1, float32(d.LeastNormal()))
 	case lang.F8E4M3, lang.F8E5M2:
-		return roundF8(a, x, d.Largest(), d.Precision()-1, float32(d.LeastNormal()))
+		return roundNarrow(a, x, d.Largest(), d.Precision()-1, float32(d.LeastNormal()))
 	}
 	return x
 }
 
-// roundF8 saturates at largest and rounds to man bits of mantissa, or to the
+// roundNarrow saturates at largest and rounds to man bits of mantissa, or to the
 // spacing at the least normal number below it: added to a number 2^(23-man) times as
 // large as x's power of two, x loses the bits that do not fit, by f32's own rounding.
-func roundF8(a *asm.Builder, x asm.Reg, largest float64, man int, minNormal float32) asm.Reg {
+func roundNarrow(a *asm.Builder, x asm.Reg, largest float64, man int, minNormal float32) asm.Reg {
 	m := flt{a, single}
 	v := m.f("min.NaN", m.abs(x), num(largest))
 	exp := a.Op(asm.B32, "and.b32", v, asm.Int(0x7f800000))
@@ -98,7 +102,7 @@ func floatFma(e elem) asm.Reg {
 		half := func(r asm.Reg) asm.Reg { return e.Op(asm.B16, "cvt.rn"+t+".f32", r) }
 		h := e.Op(asm.B16, "fma.rn"+t, half(x), half(y), half(z))
 		return fromHalf(e.Builder, e.d, h)
-	case lang.F8E4M3, lang.F8E5M2:
+	case lang.F4E2M1, lang.F8E4M3, lang.F8E5M2:
 		wide := func(r asm.Reg) asm.Reg { return e.Op(asm.F64, "cvt.f64.f32", r) }
 		s := e.Op(asm.F64, "fma.rn.f64", wide(x), wide(y), wide(z))
 		return roundTo(e.Builder, e.d, oddF64(e.Builder, s))

@@ -26,7 +26,11 @@ func floatMod(e elem) asm.Reg {
 	m.Set(r, "mov"+m.suffix, rest)
 	m.Place(done)
 	z := m.sel(ok, m.copySign(r, x), num(math.NaN()))
-	return m.sel(m.test("nan", x, y), m.add(x, y), z)
+	r = m.sel(m.test("nan", x, y), m.add(x, y), z)
+	if !e.d.HasNaN() {
+		return roundTo(e.Builder, e.d, r)
+	}
+	return r
 }
 
 // mod32 divides in f64 until the rest is below b. A quotient rounded toward

@@ -66,6 +66,8 @@ func Unpack(a *asm.Builder, d lang.DType, raw asm.Reg, n int) []asm.Reg {
 			bytes[i] = a.Op(asm.Pred, "setp.ne.u32", x, asm.Int(0))
 		}
 		return bytes
+	case d == lang.F4E2M1:
+		return unpack4(a, raw, n)
 	case d.Bits() == 8:
 		all := unpack8(a, d, raw)
 		return append([]asm.Reg(nil), all[:n]...)
@@ -85,6 +87,8 @@ func Pack(a *asm.Builder, d lang.DType, xs []asm.Reg) asm.Reg {
 			bytes[i] = a.Op(asm.B32, "selp.u32", asm.Int(1), asm.Int(0), p)
 		}
 		return Pack(a, lang.U8, bytes)
+	case d == lang.F4E2M1:
+		return pack4(a, xs)
 	case d.Bits() == 8:
 		var four [4]asm.Reg
 		for i := range four {
@@ -110,6 +114,32 @@ func PackFull(a *asm.Builder, d lang.DType, xs []asm.Reg) asm.Reg {
 		return pack8(a, d, [4]asm.Reg(xs))
 	}
 	return pack16(a, d, xs[0], xs[1])
+}
+
+// unpack4 takes apart the first n of eight elements of f4e2m1, the first in the low bits. Its magnitudes, of 3 bits, choose
+// the bytes of f8e5m2, which has them all.
+func unpack4(a *asm.Builder, w asm.Reg, n int) []asm.Reg {
+	var out []asm.Reg
+	for len(out) < n {
+		if len(out) == 4 {
+			w = a.Op(asm.B32, "shr.u32", w, asm.Int(16))
+		}
+		magnitude := a.Op(asm.B32, "prmt.b32", asm.Int(0x3e3c3800), asm.Int(0x46444240), a.Op(asm.B32, "and.b32", w, asm.Int(0x7777)))
+		sign := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", w, asm.Int(3)), asm.Int(0x1111))
+		sign = a.Op(asm.B32, "prmt.b32", asm.Int(0x8000), asm.Int(0), sign)
+		four := unpack8(a, lang.F8E5M2, a.Op(asm.B32, "or.b32", magnitude, sign))
+		out = append(out, four[:min(4, n-len(out))]...)
+	}
+	return out
+}
+
+// pack4 is the inverse of unpack4; elements that are missing are 0. The values are numbers of the type already.
+func pack4(a *asm.Builder, xs []asm.Reg) asm.Reg {
+	w := encode(a, lang.F4E2M1, xs[0])
+	for i, x := range xs[1:] {
+		w = a.Op(asm.B32, "or.b32", w, a.Op(asm.B32, "shl.b32", encode(a, lang.F4E2M1, x), asm.Int(4*(i+1))))
+	}
+	return w
 }
 
 // unpack16 takes apart two elements of a 16-bit type, the first in the low half.
@@ -229,13 +259,21 @@ func encode(a *asm.Builder, d lang.DType, x asm.Reg) asm.Reg {
 	case lang.F8E5M2:
 		h := a.Op(asm.B32, "cvt.u32.u16", a.Op(asm.B16, "cvt.rn.f16.f32", x))
 		return a.Op(asm.B32, "shr.u32", h, asm.Int(8))
-	case lang.F8E4M3:
-		// With the exponent's bias of f8e4m3, f32 has its bits (subnormals included); NaN has all.
-		m := flt{a, single}
-		small := a.Op(asm.B32, "mov.b32", m.mul(m.abs(x), num(0x1p-120)))
-		mag := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", small, asm.Int(20)), asm.Int(0x7f))
-		sign := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", a.Op(asm.B32, "mov.b32", x), asm.Int(24)), asm.Int(0x80))
-		return a.Op(asm.B32, "or.b32", mag, sign)
+	case lang.F4E2M1:
+		return rebiased(a, x, d, 0x1p-126)
+	case lang.F8E4M3: // NaN has all bits
+		return rebiased(a, x, d, 0x1p-120)
 	}
 	return x
+}
+
+// rebiased is the bits of a number of a narrow type: multiplied so that its exponent has f32's bias, f32 has them as
+// its upper ones, subnormals included.
+func rebiased(a *asm.Builder, x asm.Reg, d lang.DType, by float64) asm.Reg {
+	m := flt{a, single}
+	bits := d.Bits()
+	small := a.Op(asm.B32, "mov.b32", m.mul(m.abs(x), num(by)))
+	mag := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", small, asm.Int(24-d.Precision())), asm.Int(1<<(bits-1)-1))
+	sign := a.Op(asm.B32, "and.b32", a.Op(asm.B32, "shr.u32", a.Op(asm.B32, "mov.b32", x), asm.Int(32-bits)), asm.Int(1<<(bits-1)))
+	return a.Op(asm.B32, "or.b32", mag, sign)
 }

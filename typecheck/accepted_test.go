@@ -21,7 +21,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestWorks types programs that are right, and compares what they are with the dump beside them.
 func TestWorks(t *testing.T) {
-	paths, err := filepath.Glob("testdata/works/*.tile")
+	paths, err := filepath.Glob("testdata/accepted/*.tile")
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	for _, path := range paths {
