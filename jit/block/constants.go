@@ -37,7 +37,7 @@ func (p *Program) loadConstants() {
 	}
 	total := 0
 	for _, op := range p.Func.Body.Ops {
-		if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || op.Result().Type.IsScalar() || p.OnDemand(op) {
+		if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || op.Result().Type.IsScalar() || op.Tensor.DType.Packed() || p.OnDemand(op) {
 			continue
 		}
 		dims, ok := p.Access(op), true
