@@ -42,12 +42,12 @@ func (b *Bound) depend() {
 	for i := range b.Calls {
 		s := b.Calls[i].Spec
 		s.Dependent = true
-		for j := range b.Calls[i].Tensors {
-			v := &b.Calls[i].Tensors[j]
-			if !v.DType.IsValid() { // a scalar
+		for j, o := range s.Operands() {
+			if !o.IsTensor {
 				continue
 			}
-			s.Layouts[j].Constant = v.Slot.Made || !v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout
+			v := &b.Calls[i].Tensors[j]
+			o.Layout.Constant = v.Slot.Made || !v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout
 		}
 	}
 }

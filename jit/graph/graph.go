@@ -34,6 +34,10 @@ type Options struct {
 	Debug bool
 	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.
 	Guard int64
+	// Separate leaves every call a launch of its own, for who looks at each.
+	Separate bool
+	// Dump, if set, sees the launches of a graph in text, as they were written down ("") and after each pass that changed them.
+	Dump func(pass, text string)
 	// Arena is for intermediate results, shared by programs that never run at the same time; nil for one of the program's own.
 	Arena *backend.Arena
 }
@@ -93,6 +97,9 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		}
 		b.use(r.View, len(p.Calls))
 		p.Outputs = append(p.Outputs, *r.View)
+	}
+	if t := b.env.Device.Target(); t.IsGPU() && !b.opts.Separate {
+		p.rewrite(t, b.env.Logs, b.opts.Dump)
 	}
 	p.depend()
 	return p, nil

@@ -270,13 +270,13 @@ func (p *Program) launchAll(ctx context.Context, tensors []*tensor.Tensor, scala
 			}
 		}
 		if logs.On(log.Launch) { // the description costs more than a small launch
-			logs.Line(log.Launch, "%s %s", s.Spec.Kernel.Name, s.describe())
+			logs.Line(log.Launch, "%s %s", s.Spec.Name(), s.describe())
 		}
 		if logs.On(log.Time) {
 			if err := p.device.Sync(); err != nil {
 				return err
 			}
-			logs.Line(log.Time, "%s %.1f us", s.Spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
+			logs.Line(log.Time, "%s %.1f us", s.Spec.Name(), float64(time.Since(begin).Nanoseconds())/1e3)
 		}
 	}
 	if err := watch.begin(len(p.steps)); err != nil {
@@ -342,7 +342,7 @@ func (s *step) begin(d backend.Device, args []lang.Literal) error {
 // describe is the launch's plan and shapes on one line.
 func (s *step) describe() string {
 	text := s.compiled.Plan.String()
-	for i, p := range spec.Params(s.Spec.Kernel) {
+	for i, p := range s.Spec.Params() {
 		if p.IsTensor {
 			text += fmt.Sprintf(" %s:%s%s", p.Name, s.Tensors[i].DType, tensor.FormatShape(s.Tensors[i].Shape))
 		}
