@@ -58,11 +58,31 @@ func (c *Compiler) BindGraph(g *typed.Graph, args []tensor.Value, opts Options) 
 	if err := opts.Check(g.Name, g.Consts, g.TypeParams); err != nil {
 		return nil, err
 	}
-	b, err := graph.Bind(&c.Compiler, g, args, opts)
-	if err != nil {
-		return nil, err
+	bind := func(opts Options) (*graph.Bound, *Program, error) {
+		b, err := graph.Bind(&c.Compiler, g, args, opts)
+		if err != nil {
+			return nil, nil, err
+		}
+		p, err := run.New(&c.Compiler, c.Output, b, opts.Arena)
+		return b, p, err
 	}
-	return run.New(&c.Compiler, c.Output, b, opts.Arena)
+	b, p, err := bind(opts)
+	if b == nil || !b.Fused() {
+		return p, err
+	}
+	apart := opts
+	apart.Separate, apart.Dump = true, nil
+	if err != nil { // kernels that fit a device one after the other may be too much for it as one
+		c.Logs.Line(log.Launch, "%s: every call is a launch of its own: %v", g.Name, err)
+		_, p, err = bind(apart)
+		return p, err
+	}
+	apart.Arena = nil
+	p.WhenObserved(func() (*Program, error) {
+		_, p, err := bind(apart)
+		return p, err
+	})
+	return p, nil
 }
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.

@@ -36,6 +36,10 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 		return nil, err
 	}
 	p, err := run.New(&c.Compiler, c.Output, b, opts.Arena)
+	if err != nil && b.Fused() { // kernels that fit a device one after the other may be too much for it as one
+		opts.Separate = true
+		return c.RunTestContext(ctx, t, opts)
+	}
 	if err != nil {
 		return nil, err
 	}

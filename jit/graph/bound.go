@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"tilec/jit/backend"
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
@@ -50,6 +52,11 @@ func (b *Bound) depend() {
 			o.Layout.Constant = v.Slot.Made || !v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout
 		}
 	}
+}
+
+// Fused reports launches of several kernels each.
+func (b *Bound) Fused() bool {
+	return slices.ContainsFunc(b.Calls, func(c Call) bool { return len(c.Spec.Fused) > 0 })
 }
 
 // Free gives back the memory of the tensors that were filled.

@@ -56,6 +56,8 @@ type binder struct {
 	opts Options
 	// checks are those of the test that is bound.
 	checks []Check
+	// joins: launches may become one.
+	joins bool
 	// rounds are the rounds of the loops that are being unrolled, the outermost first: "n = 2".
 	rounds []string
 	// unrolled counts the iterations of loops and the calls so far.
@@ -98,7 +100,7 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		b.use(r.View, len(p.Calls))
 		p.Outputs = append(p.Outputs, *r.View)
 	}
-	if t := b.env.Device.Target(); t.IsGPU() && !b.opts.Separate {
+	if t := b.env.Device.Target(); b.joins && t.IsGPU() && !b.opts.Separate {
 		p.rewrite(t, b.env.Logs, b.opts.Dump)
 	}
 	p.depend()

@@ -45,7 +45,10 @@ type Program struct {
 	scratch                 []lang.Literal
 	// observer looks at the launches; nil for none.
 	observer Observer
-	recorded recorded
+	// bindApart and apartly are of a program with launches of several kernels; see observed.
+	bindApart func() (*Program, error)
+	apartly   *Program
+	recorded  recorded
 }
 
 // step is one launch.
@@ -200,6 +203,13 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 	}
 	if err := backend.Usable(p.device, "Program.Run"); err != nil {
 		return nil, err
+	}
+	if p.observer != nil && p.bindApart != nil {
+		q, err := p.observed()
+		if err != nil {
+			return nil, err
+		}
+		return q.RunContext(ctx, args)
 	}
 	var tensors []*tensor.Tensor
 	scalars := p.scratch[:0]
@@ -366,6 +376,9 @@ func (p *Program) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	if p.apartly != nil {
+		p.apartly.Close()
+	}
 	p.recorded.forget()
 	if p.own {
 		p.arena.Close()
