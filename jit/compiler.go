@@ -58,31 +58,22 @@ func (c *Compiler) BindGraph(g *typed.Graph, args []tensor.Value, opts Options) 
 	if err := opts.Check(g.Name, g.Consts, g.TypeParams); err != nil {
 		return nil, err
 	}
-	bind := func(opts Options) (*graph.Bound, *Program, error) {
-		b, err := graph.Bind(&c.Compiler, g, args, opts)
-		if err != nil {
-			return nil, nil, err
-		}
-		p, err := run.New(&c.Compiler, c.Output, b, opts.Arena)
-		return b, p, err
-	}
-	b, p, err := bind(opts)
-	if b == nil || !b.Fused() {
-		return p, err
+	b, err := graph.Bind(&c.Compiler, g, args, opts)
+	if err != nil {
+		return nil, err
 	}
 	apart := opts
 	apart.Separate, apart.Dump = true, nil
-	if err != nil { // kernels that fit a device one after the other may be too much for it as one
-		c.Logs.Line(log.Launch, "%s: every call is a launch of its own: %v", g.Name, err)
-		_, p, err = bind(apart)
-		return p, err
-	}
-	apart.Arena = nil
-	p.WhenObserved(func() (*Program, error) {
-		_, p, err := bind(apart)
-		return p, err
+	p, err := run.New(&c.Compiler, c.Output, b, opts.Arena, func() (*Program, error) {
+		own := apart
+		own.Arena = nil // it runs while the other is there
+		return c.BindGraph(g, args, own)
 	})
-	return p, nil
+	if err != nil && b.Fused() { // kernels that fit a device one after the other may be too much for it as one
+		c.Logs.Line(log.Launch, "%s: every call is a launch of its own: %v", g.Name, err)
+		return c.BindGraph(g, args, apart)
+	}
+	return p, err
 }
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
@@ -102,5 +93,5 @@ func (c *Compiler) BindKernel(k *typed.Kernel, args []tensor.Value, opts Options
 	if err != nil {
 		return nil, err
 	}
-	return run.New(&c.Compiler, c.Output, b, opts.Arena)
+	return run.New(&c.Compiler, c.Output, b, opts.Arena, nil)
 }

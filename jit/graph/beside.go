@@ -25,7 +25,7 @@ graph g(x: f32[N], inout a: f32[N], inout b: f32[N]) {
   put(x x:f32[100], inout to a:f32[100])
   put(x x:f32[100], inout to b:f32[100])
 `,
-	After: `graph g, 1 launches
+	After: `graph g, 1 launch
   put | put(put.x x:f32[100], inout put.to a:f32[100], put.x x:f32[100], inout put.to b:f32[100])
 `,
 }

@@ -28,7 +28,7 @@ graph g(x: f32[N]) -> y: f32[N] {
   %2:f32[100] = half(x %1:f32[100])
   result %0:f32[100]
 `,
-	After: `graph g, 1 launches
+	After: `graph g, 1 launch
   %0:f32[100] = half(x x:f32[100])
   result %0:f32[100]
 `,

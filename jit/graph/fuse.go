@@ -33,7 +33,7 @@ graph g(x: f32[N]) -> y: f32[N] {
   %1:f32[100] = elementwise_10(x %0:f32[100])
   result %1:f32[100]
 `,
-	After: `graph g, 1 launches
+	After: `graph g, 1 launch
   %1:f32[100] = scale > elementwise_10(scale.x x:f32[100], scale.a 2)
   result %1:f32[100]
 `,

@@ -14,7 +14,7 @@ import (
 // Kernels that are one launch are written in the order in which they compute: a > b is b of what a computes, a | b are side by side.
 func (b *Bound) String() string {
 	var s strings.Builder
-	fmt.Fprintf(&s, "graph %s, %d launches\n", b.Name, len(b.Calls))
+	fmt.Fprintf(&s, "graph %s, %s\n", b.Name, count(len(b.Calls)))
 	for i := range b.Calls {
 		fmt.Fprintf(&s, "  %s\n", b.line(&b.Calls[i]))
 	}
@@ -91,4 +91,12 @@ func (s *Scalar) String() string {
 		return strconv.FormatFloat(s.literal.Float, 'g', -1, 64)
 	}
 	return strconv.FormatInt(s.literal.Int, 10)
+}
+
+// count is a number of launches in words.
+func count(n int) string {
+	if n == 1 {
+		return "1 launch"
+	}
+	return fmt.Sprintf("%d launches", n)
 }

@@ -50,9 +50,6 @@ func (p *Program) Observe(o Observer) {
 	}
 }
 
-// WhenObserved gives what binds the program anew with a launch for each call: of a program with launches of several kernels.
-func (p *Program) WhenObserved(bind func() (*Program, error)) { p.bindApart = bind }
-
 // observed is the program with a launch for each call, which runs in this one's place while an observer looks.
 func (p *Program) observed() (*Program, error) {
 	if p.apartly == nil {

@@ -45,7 +45,7 @@ type Program struct {
 	scratch                 []lang.Literal
 	// observer looks at the launches; nil for none.
 	observer Observer
-	// bindApart and apartly are of a program with launches of several kernels; see observed.
+	// bindApart is of a program with launches of several kernels, and apartly what it gave; see observed.
 	bindApart func() (*Program, error)
 	apartly   *Program
 	recorded  recorded
@@ -68,9 +68,13 @@ type step struct {
 }
 
 // New makes a program of what was bound: it compiles every launch, several at once, and prepares their arguments.
-// Output gets what kernels print; os.Stderr when it is nil.
-func New(c *compile.Compiler, output io.Writer, b *graph.Bound, arena *backend.Arena) (*Program, error) {
+// Output gets what kernels print; os.Stderr when it is nil. Where launches are of several kernels each, apart binds the program
+// anew with a launch for each call, for observers.
+func New(c *compile.Compiler, output io.Writer, b *graph.Bound, arena *backend.Arena, apart func() (*Program, error)) (*Program, error) {
 	p := &Program{compiler: c, output: output, device: c.Device, bound: b, arena: arena}
+	if b.Fused() {
+		p.bindApart = apart
+	}
 	if p.arena == nil {
 		p.arena, p.own = backend.NewArena(c.Device), true
 	}
