@@ -62,7 +62,18 @@ func (c *Compiler) BindGraph(g *typed.Graph, args []tensor.Value, opts Options) 
 	if err != nil {
 		return nil, err
 	}
-	return run.New(&c.Compiler, c.Output, b, opts.Arena)
+	apart := opts
+	apart.Separate, apart.Dump = true, nil
+	p, err := run.New(&c.Compiler, c.Output, b, opts.Arena, func() (*Program, error) {
+		own := apart
+		own.Arena = nil // it runs while the other is there
+		return c.BindGraph(g, args, own)
+	})
+	if err != nil && b.Fused() { // kernels that fit a device one after the other may be too much for it as one
+		c.Logs.Line(log.Launch, "%s: every call is a launch of its own: %v", g.Name, err)
+		return c.BindGraph(g, args, apart)
+	}
+	return p, err
 }
 
 // BindKernel binds one kernel. Args follow its parameters; outputs are made by the program.
@@ -82,5 +93,5 @@ func (c *Compiler) BindKernel(k *typed.Kernel, args []tensor.Value, opts Options
 	if err != nil {
 		return nil, err
 	}
-	return run.New(&c.Compiler, c.Output, b, opts.Arena)
+	return run.New(&c.Compiler, c.Output, b, opts.Arena, nil)
 }

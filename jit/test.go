@@ -35,7 +35,11 @@ func (c *Compiler) RunTestContext(ctx context.Context, t *typed.Test, opts Optio
 	if err != nil {
 		return nil, err
 	}
-	p, err := run.New(&c.Compiler, c.Output, b, opts.Arena)
+	p, err := run.New(&c.Compiler, c.Output, b, opts.Arena, nil)
+	if err != nil && b.Fused() { // kernels that fit a device one after the other may be too much for it as one
+		opts.Separate = true
+		return c.RunTestContext(ctx, t, opts)
+	}
 	if err != nil {
 		return nil, err
 	}

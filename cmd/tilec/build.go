@@ -13,6 +13,7 @@ import (
 	"tilec/jit"
 	"tilec/jit/compile"
 	"tilec/jit/file"
+	"tilec/jit/graph"
 	"tilec/jit/log"
 	"tilec/jit/pass"
 	"tilec/jit/target"
@@ -37,12 +38,15 @@ type emission struct {
 	file func(p *typed.Program) (string, error)
 	// kernel makes the text of one kernel.
 	kernel func(l *compile.Lowered, t target.Machine) (string, error)
+	// graphs: it is of graphs.
+	graphs bool
 }
 
 // emissions are in the order of the compiler's stages.
 var emissions = []emission{
 	{name: "ast", about: "the syntax tree", file: printAST},
 	{name: "typed", about: "the typed program", file: printTyped},
+	{name: "graph", about: "the launches of a graph that is bound to sizes, before and after each pass that changes them", graphs: true},
 	{name: "ir", about: "the tile IR as a backend gets it", kernel: func(l *compile.Lowered, _ target.Machine) (string, error) { return l.Func.String(), nil }},
 	{name: "plan", about: "what the planner chose, and why", kernel: printPlan},
 	{name: "block", about: "what is decided of a block of threads: layouts, instructions of products, loads that run ahead", kernel: printBlock},
@@ -57,9 +61,12 @@ func (a *app) buildCommand() *cobra.Command {
 		names[i] = e.name
 		about += fmt.Sprintf("  %-6s %s\n", e.name, e.about)
 	}
-	passes := ""
+	passes, graphPasses := "", ""
 	for _, p := range pass.Passes() {
 		passes += fmt.Sprintf("  %-9s %s\n", p.Name, p.Doc)
+	}
+	for _, p := range graph.Passes() {
+		graphPasses += fmt.Sprintf("  %-9s %s\n", p.Name, p.Doc)
 	}
 	cmd := &cobra.Command{
 		Use:   "build FILE.tile [NAME=VALUE ...]",
@@ -70,9 +77,13 @@ ir, plan and ptx are of each kernel in the file (of its imports, when it has non
 and element types given or, failing these, those of the kernel's @sizes. A kernel of which these say too little is
 left out, with a line on stderr that says what is missing; one that has no plan is an error, when the others have been
 built. Where nothing is left to build, that is an error. --dump-after takes the names of passes:
-` + passes,
+` + passes + `
+graph is of one graph, which --kernel names where the file has several, for the sizes and element types given. Its passes,
+which make fewer launches on a GPU:
+` + graphPasses,
 		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
   tilec build --emit=ir --target=cpu std/nn.tile --out ir/
+  tilec build --emit=graph model.tile --kernel forward B=1 S=1 T=bf16
   tilec build --from=ir softmax.ir N=768 BM=64 --emit=plan`,
 		Args:              atLeastOne("a .tile file to build"),
 		ValidArgsFunction: sourceFiles,
@@ -92,7 +103,7 @@ built. Where nothing is left to build, that is an error. --dump-after takes the 
 	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", "))
 	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
 	f.StringVar(&o.target, "target", target.Default, "what to compile for: "+newestFirst(target.Names()))
-	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name")
+	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name, or the graph")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
 	a.jsonFlag(f, "print one JSON object")
 	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it: a comma list, or all")
@@ -165,13 +176,20 @@ func (a *app) build(path string, texts []string, o buildOptions) error {
 		return err
 	}
 	var made built
-	if form.file != nil {
+	switch {
+	case form.graphs:
+		u, err := a.buildGraph(program, args, target, o)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		made.Units = []unit{u}
+	case form.file != nil:
 		text, err := form.file(program)
 		if err != nil {
 			return err
 		}
 		made.Units = []unit{{strings.TrimSuffix(filepath.Base(path), ".tile"), text}}
-	} else {
+	default:
 		kernels, err := chooseKernels(program, o.kernel)
 		if err != nil {
 			return fmt.Errorf("%s: %w", path, err)

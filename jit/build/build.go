@@ -17,8 +17,17 @@ import (
 
 // Kernel makes the tile IR of a specialisation: types, constants and the
 // dimensions of static become concrete, conditions on constants are decided.
-// Extents are left to the planner.
-func Kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err error) {
+// Extents are left to the planner. Kernels that are fused into it are joined with it; where they cannot be, that is an *Unfit.
+func Kernel(s *spec.Spec, target string) (*ir.Func, *spec.LaunchDims, error) {
+	f, dims, err := kernel(s, target)
+	if err == nil && len(s.Fused) > 0 {
+		err = fuse(s, f, dims, target)
+	}
+	return f, dims, err
+}
+
+// kernel makes the tile IR of the specialisation's own kernel.
+func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err error) {
 	k := s.Kernel
 	if len(k.Parts) > 0 {
 		return nil, nil, bug.New("build", "kernel %s is launched in parts, and has no code of its own", k.Name)

@@ -37,7 +37,7 @@ func Unoptimised(s *spec.Spec, scalars map[*typed.Param]lang.Literal) (*Unoptimi
 		}
 		return dims.Size(d, s)
 	}
-	all := spec.Params(s.Kernel)
+	all := s.Params()
 	var tensors []*typed.Param
 	for _, p := range all {
 		if p.IsTensor {

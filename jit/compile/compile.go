@@ -135,7 +135,7 @@ func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err err
 		return nil, err
 	}
 	out = &Compiled{Func: l.Func, Plan: l.Plan, Dims: l.dims, Params: l.Func.Params()}
-	for i, p := range spec.Params(s.Kernel) {
+	for i, p := range s.Params() {
 		if p.IsTensor {
 			out.TensorParam = append(out.TensorParam, i)
 		}

@@ -1,6 +1,8 @@
 package graph
 
 import (
+	"slices"
+
 	"tilec/jit/backend"
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
@@ -42,14 +44,19 @@ func (b *Bound) depend() {
 	for i := range b.Calls {
 		s := b.Calls[i].Spec
 		s.Dependent = true
-		for j := range b.Calls[i].Tensors {
-			v := &b.Calls[i].Tensors[j]
-			if !v.DType.IsValid() { // a scalar
+		for j, o := range s.Operands() {
+			if !o.IsTensor {
 				continue
 			}
-			s.Layouts[j].Constant = v.Slot.Made || !v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout
+			v := &b.Calls[i].Tensors[j]
+			o.Layout.Constant = v.Slot.Made || !v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout
 		}
 	}
+}
+
+// Fused reports launches of several kernels each.
+func (b *Bound) Fused() bool {
+	return slices.ContainsFunc(b.Calls, func(c Call) bool { return len(c.Spec.Fused) > 0 })
 }
 
 // Free gives back the memory of the tensors that were filled.

@@ -34,6 +34,10 @@ type Options struct {
 	Debug bool
 	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.
 	Guard int64
+	// Separate leaves every call a launch of its own, for who looks at each.
+	Separate bool
+	// Dump, if set, sees the launches of a graph in text, as they were written down ("") and after each pass that changed them.
+	Dump func(pass, text string)
 	// Arena is for intermediate results, shared by programs that never run at the same time; nil for one of the program's own.
 	Arena *backend.Arena
 }
@@ -52,6 +56,8 @@ type binder struct {
 	opts Options
 	// checks are those of the test that is bound.
 	checks []Check
+	// joins: launches may become one.
+	joins bool
 	// rounds are the rounds of the loops that are being unrolled, the outermost first: "n = 2".
 	rounds []string
 	// unrolled counts the iterations of loops and the calls so far.
@@ -93,6 +99,9 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		}
 		b.use(r.View, len(p.Calls))
 		p.Outputs = append(p.Outputs, *r.View)
+	}
+	if t := b.env.Device.Target(); b.joins && t.IsGPU() && !b.opts.Separate {
+		p.rewrite(t, b.env.Logs, b.opts.Dump)
 	}
 	p.depend()
 	return p, nil

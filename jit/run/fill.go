@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"tilec/jit/backend"
 	"tilec/jit/log"
-	"tilec/jit/spec"
 	"tilec/jit/tensor"
 )
 
@@ -48,7 +47,7 @@ func (p *Program) ready(n int) error {
 	}
 	for _, i := range s.Fills {
 		v := &s.Tensors[i]
-		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.Spec.Kernel.Name, spec.Params(s.Spec.Kernel)[i].Name, v.DType.Bytes(tensor.Elements(v.Shape)))
+		p.compiler.Logs.Line(log.Launch, "%s: fill %s with zeros, %d bytes", s.Spec.Name(), s.Spec.Params()[i].Name, v.DType.Bytes(tensor.Elements(v.Shape)))
 	}
 	return nil
 }
@@ -61,8 +60,8 @@ func (p *Program) Fills() []string {
 	}
 	for _, s := range p.steps {
 		for _, i := range s.Fills {
-			k := s.Spec.Kernel
-			names = append(names, k.Name+"."+spec.Params(k)[i].Name)
+			o := s.Spec.Operands()[i]
+			names = append(names, o.Of.Kernel.Name+"."+o.Name)
 		}
 	}
 	return names

@@ -42,11 +42,25 @@ type Operand struct {
 	Shared bool
 }
 
-// Observe calls an observer at every launch of the runs that follow; nil ends that.
+// Observe calls an observer at every launch of the runs that follow; nil ends that. It sees a launch for each call of a kernel:
+// runs that are observed make none of several.
 func (p *Program) Observe(o Observer) {
 	if p != nil {
 		p.observer = o
 	}
+}
+
+// observed is the program with a launch for each call, which runs in this one's place while an observer looks.
+func (p *Program) observed() (*Program, error) {
+	if p.apartly == nil {
+		q, err := p.bindApart()
+		if err != nil {
+			return nil, err
+		}
+		p.apartly = q
+	}
+	p.apartly.observer = p.observer
+	return p.apartly, nil
 }
 
 // watch is an observer during one run.

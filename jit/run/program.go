@@ -45,7 +45,10 @@ type Program struct {
 	scratch                 []lang.Literal
 	// observer looks at the launches; nil for none.
 	observer Observer
-	recorded recorded
+	// bindApart is of a program with launches of several kernels, and apartly what it gave; see observed.
+	bindApart func() (*Program, error)
+	apartly   *Program
+	recorded  recorded
 }
 
 // step is one launch.
@@ -65,9 +68,13 @@ type step struct {
 }
 
 // New makes a program of what was bound: it compiles every launch, several at once, and prepares their arguments.
-// Output gets what kernels print; os.Stderr when it is nil.
-func New(c *compile.Compiler, output io.Writer, b *graph.Bound, arena *backend.Arena) (*Program, error) {
+// Output gets what kernels print; os.Stderr when it is nil. Where launches are of several kernels each, apart binds the program
+// anew with a launch for each call, for observers.
+func New(c *compile.Compiler, output io.Writer, b *graph.Bound, arena *backend.Arena, apart func() (*Program, error)) (*Program, error) {
 	p := &Program{compiler: c, output: output, device: c.Device, bound: b, arena: arena}
+	if b.Fused() {
+		p.bindApart = apart
+	}
 	if p.arena == nil {
 		p.arena, p.own = backend.NewArena(c.Device), true
 	}
@@ -201,6 +208,13 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 	if err := backend.Usable(p.device, "Program.Run"); err != nil {
 		return nil, err
 	}
+	if p.observer != nil && p.bindApart != nil {
+		q, err := p.observed()
+		if err != nil {
+			return nil, err
+		}
+		return q.RunContext(ctx, args)
+	}
 	var tensors []*tensor.Tensor
 	scalars := p.scratch[:0]
 	for _, a := range args {
@@ -270,13 +284,13 @@ func (p *Program) launchAll(ctx context.Context, tensors []*tensor.Tensor, scala
 			}
 		}
 		if logs.On(log.Launch) { // the description costs more than a small launch
-			logs.Line(log.Launch, "%s %s", s.Spec.Kernel.Name, s.describe())
+			logs.Line(log.Launch, "%s %s", s.Spec.Name(), s.describe())
 		}
 		if logs.On(log.Time) {
 			if err := p.device.Sync(); err != nil {
 				return err
 			}
-			logs.Line(log.Time, "%s %.1f us", s.Spec.Kernel.Name, float64(time.Since(begin).Nanoseconds())/1e3)
+			logs.Line(log.Time, "%s %.1f us", s.Spec.Name(), float64(time.Since(begin).Nanoseconds())/1e3)
 		}
 	}
 	if err := watch.begin(len(p.steps)); err != nil {
@@ -342,7 +356,7 @@ func (s *step) begin(d backend.Device, args []lang.Literal) error {
 // describe is the launch's plan and shapes on one line.
 func (s *step) describe() string {
 	text := s.compiled.Plan.String()
-	for i, p := range spec.Params(s.Spec.Kernel) {
+	for i, p := range s.Spec.Params() {
 		if p.IsTensor {
 			text += fmt.Sprintf(" %s:%s%s", p.Name, s.Tensors[i].DType, tensor.FormatShape(s.Tensors[i].Shape))
 		}
@@ -366,6 +380,9 @@ func (p *Program) Close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	if p.apartly != nil {
+		p.apartly.Close()
+	}
 	p.recorded.forget()
 	if p.own {
 		p.arena.Close()

@@ -22,6 +22,9 @@ type LaunchDims struct {
 	nonEmpty []nonEmpty
 	// Counted are sizes of which the kernel counts positions in i32.
 	Counted []CountedSize
+	// parts are those of the fused kernels, ofPart their dimensions by the names that they have in the joined IR.
+	parts  []*LaunchDims
+	ofPart map[string]partDim
 }
 
 // nonEmpty is an access that is in bounds where none of the dimensions is 0.
@@ -48,18 +51,28 @@ func (l *LaunchDims) CheckNonEmpty(s *Spec) error {
 			}
 		}
 	}
+	for i, part := range l.parts {
+		if err := part.CheckNonEmpty(s.Fused[i].Spec); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
 // Size computes an unknown dimension of a kernel for the sizes of a
 // specialisation. One that scalars decide is the most that it can be.
-func (l *LaunchDims) Size(d *ir.Dim, s *Spec) (int64, error) {
-	if p, ok := l.Ranges[d.Name]; ok {
+func (l *LaunchDims) Size(d *ir.Dim, s *Spec) (int64, error) { return l.sizeOf(d.Name, s) }
+
+func (l *LaunchDims) sizeOf(name string, s *Spec) (int64, error) {
+	if p, ok := l.Ranges[name]; ok {
 		return p.Size(s, nil)
 	}
-	size, ok := l.Sizes[d.Name]
+	if d, ok := l.ofPart[name]; ok {
+		return l.parts[d.part].sizeOf(d.name, s.Fused[d.part].Spec)
+	}
+	size, ok := l.Sizes[name]
 	if !ok {
-		return 0, bug.New("run", "kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, d.Name)
+		return 0, bug.New("run", "kernel %s has a dimension %s that no launch can compute", s.Kernel.Name, name)
 	}
 	return size.Eval(s.Value)
 }
@@ -92,6 +105,11 @@ func (l *LaunchDims) CheckCounted(s *Spec) error {
 			continue
 		}
 		return c.TooMany(s, n)
+	}
+	for i, part := range l.parts {
+		if err := part.CheckCounted(s.Fused[i].Spec); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -34,6 +34,8 @@ type Spec struct {
 	Debug bool
 	// Dependent: the launch is one of several of a program, and may begin before the one before it has ended.
 	Dependent bool
+	// Fused are the kernels that the launch computes too, in the order in which they were fused; see fused.go.
+	Fused []Fusion
 	// filled are the outputs that earlier launches of a formula have filled.
 	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
@@ -181,6 +183,7 @@ func Bucket(n int64) int64 {
 type Key struct {
 	kernel *typed.Kernel
 	rest   string
+	fused  any
 }
 
 // Key names the specialisation.
@@ -219,7 +222,7 @@ func (s *Spec) Key() Key {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
 	fmt.Fprintf(&b, " %s %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent)
-	return Key{s.Kernel, b.String()}
+	return Key{s.Kernel, b.String(), s.keyOfFused()}
 }
 
 // Fills are the outputs that a launch of the kernel fills first: of packed types all, since elements are stored beside others, and
@@ -230,6 +233,9 @@ func (s *Spec) Fills() []string {
 		if (p.Fill || p.DType.Resolve(s.Types).Packed()) && !s.filled[p.Name] {
 			names = append(names, p.Name)
 		}
+	}
+	for i := range s.Fused {
+		names = append(names, s.Fused[i].Spec.Fills()...)
 	}
 	return names
 }

@@ -1,0 +1,660 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/jit/spec"
+	"tilec/lang"
+)
+
+// This file joins the tile IR of kernels that are launched as one.
+//
+// A kernel whose result another reads says what an element of the result is by its position: its statements, with the
+// positions of its grid axes and of the axes of its store replaced by those at which the other kernel loads, give the value
+// that the load would have given. Reductions over a whole axis are computed once, over an axis of their own; what depends on
+// the position along a whole axis is computed again at the positions of the load, which may be those of a loop.
+//
+// A kernel that reads what another stores, and of one element of that makes one of its own, is the same the other way round:
+// the positions of the store replace those of its load, and the value stored replaces the load.
+//
+// The value is rounded to the type of the tensor that is no longer there, as the store would have: a store takes a value of
+// its tensor's type.
+
+// Unfit says why kernels cannot be launched as one. It is no error of a program: they are launched one after the other then.
+type Unfit struct{ Why string }
+
+// Error is the reason.
+func (u *Unfit) Error() string { return u.Why }
+
+func unfit(format string, args ...any) { panic(&Unfit{fmt.Sprintf(format, args...)}) }
+
+// fuse joins the kernels that are fused into a specialisation with its IR, in order.
+func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err error) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *Unfit:
+			err = r
+		case string: // the IR builder's: an operation that is of other axes than in its kernel
+			err = &Unfit{r}
+		default:
+			panic(r)
+		}
+	}()
+	before := *s
+	for i := range s.Fused {
+		fusion := &s.Fused[i]
+		part, partDims, err := Kernel(fusion.Spec, target)
+		if err != nil {
+			return err
+		}
+		before.Fused = s.Fused[:i]
+		j := &joining{Builder: ir.Builder{Func: f}, f: f, part: part, values: map[*ir.Value]*ir.Value{}, dims: map[*ir.Dim]*ir.Dim{},
+			tensors: map[*ir.Tensor]*ir.Tensor{}, axes: map[*ir.Axis]*ir.Axis{}, at: map[*ir.Axis]*ir.Value{},
+			spread: map[*ir.Axis][]*ir.Axis{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
+		j.into = tensorAt(f, before.Operands(), fusion.Into)
+		j.from = tensorAt(part, fusion.Spec.Operands(), fusion.From)
+		j.suits(dims, partDims)
+		if fusion.Role != spec.Beside && (slices.Contains(dims.Views, fusion.Into) || slices.Contains(partDims.Views, fusion.From)) {
+			unfit("%s is looked at as elements of another type", j.into.Name)
+		}
+		switch fusion.Role {
+		case spec.Source:
+			j.source()
+		case spec.Sink:
+			j.sink()
+		case spec.Beside:
+			j.beside()
+		}
+		kept := len(before.Operands())
+		from := func(place int) int { return kept + place }
+		into := func(place int) int { return place }
+		if fusion.Role != spec.Beside {
+			kept--
+			from = func(place int) int { return kept + without(place, fusion.From) }
+			into = func(place int) int { return without(place, fusion.Into) }
+		}
+		j.declareRest(len(dims.Views), len(partDims.Views))
+		dims.Join(partDims, j.renamed, into, from)
+	}
+	f.Name = s.Name()
+	return ir.Verify(f)
+}
+
+// without is where a place of a list is when another has gone.
+func without(place, gone int) int {
+	if place > gone {
+		return place - 1
+	}
+	return place
+}
+
+// tensorAt is the tensor at a place among the operands.
+func tensorAt(f *ir.Func, operands []spec.Operand, place int) *ir.Tensor {
+	n := 0
+	for _, o := range operands[:place] {
+		if o.IsTensor {
+			n++
+		}
+	}
+	return f.Tensors[n]
+}
+
+// joining is a kernel that is being fused into another.
+type joining struct {
+	ir.Builder
+	f, part *ir.Func
+	// name is that of the kernel that is fused, for names.
+	name string
+	// into and from are the tensor that is no longer in memory, in f and in part.
+	into, from *ir.Tensor
+	dims       map[*ir.Dim]*ir.Dim
+	tensors    map[*ir.Tensor]*ir.Tensor
+	values     map[*ir.Value]*ir.Value
+	// at are the positions that stand for those along an axis of part, spread the axes that they have; axes are axes of f that
+	// stand for one of part as a whole.
+	at     map[*ir.Axis]*ir.Value
+	spread map[*ir.Axis][]*ir.Axis
+	axes   map[*ir.Axis]*ir.Axis
+	// moved are the whole axes of part along which the value is wanted at positions, and shifted what is computed at those.
+	moved   []*ir.Axis
+	wanted  map[*ir.Axis]*ir.Value
+	shifted map[*ir.Value]*ir.Value
+	renamed map[string]string
+}
+
+// suits refuses what kernels that are launched as one cannot have.
+func (j *joining) suits(dims, partDims *spec.LaunchDims) {
+	if len(dims.Ranges)+len(partDims.Ranges) > 0 {
+		unfit("a grid walks a part of a dimension")
+	}
+	if j.f.Approx != j.part.Approx {
+		unfit("one is @approx and the other is not")
+	}
+	for _, f := range []*ir.Func{j.f, j.part} {
+		if f.HasDebug() {
+			unfit("%s prints or asserts", f.Name)
+		}
+		for _, a := range f.Axes {
+			if a.Split > 1 {
+				unfit("%s is split over blocks", f.Name)
+			}
+		}
+		f.Walk(func(op *ir.Op) bool {
+			if op.Code.IsAtomic() || op.Code == lang.OpRandomBits {
+				unfit("%s has %s", f.Name, op.Code)
+			}
+			return true
+		})
+	}
+	for _, t := range j.part.Tensors {
+		if t.Scratch {
+			unfit("%s has scratch memory", j.part.Name)
+		}
+	}
+}
+
+// declare gives f the dimensions, tensors and scalars of part. Dimensions of the tensor that is no longer there are one.
+func (j *joining) declare(same map[*ir.Dim]*ir.Dim) {
+	for of, d := range same {
+		if d.Wide != of.Wide {
+			unfit("positions along %s are of two types", d.Name)
+		}
+		if !d.Known() && of.Known() {
+			d.Value = of.Value
+		}
+		j.dims[of] = d
+	}
+	for _, d := range j.part.Dims {
+		if j.dims[d] == nil {
+			j.f.Dims = append(j.f.Dims, j.dim(d))
+		}
+	}
+	for _, t := range j.part.Tensors {
+		if t == j.from {
+			continue
+		}
+		u := *t
+		u.Name = j.unique(t.Name, func(name string) bool {
+			return slices.ContainsFunc(j.f.Tensors, func(t *ir.Tensor) bool { return t.Name == name }) ||
+				slices.ContainsFunc(j.part.Tensors, func(t *ir.Tensor) bool { return j.tensors[t] != nil && j.tensors[t].Name == name })
+		})
+		u.Shape, u.Strides = nil, nil
+		for _, d := range t.Shape {
+			u.Shape = append(u.Shape, j.dims[d])
+		}
+		for _, d := range t.Strides {
+			if j.dims[d] == nil {
+				j.dim(d)
+			}
+			u.Strides = append(u.Strides, j.dims[d])
+		}
+		j.tensors[t] = &u
+	}
+	for _, s := range j.part.Scalars {
+		v := j.f.NewValue(s.Type, nil)
+		v.Name = s.Name
+		j.values[s] = v
+		j.f.Scalars = append(j.f.Scalars, v)
+	}
+}
+
+// declareRest puts the tensors in order: those of the operands, then views, of which either kernel has so many.
+func (j *joining) declareRest(views, partViews int) {
+	own := slices.DeleteFunc(slices.Clone(j.f.Tensors), func(t *ir.Tensor) bool { return t == j.into })
+	var added []*ir.Tensor
+	for _, t := range j.part.Tensors {
+		if u := j.tensors[t]; u != nil {
+			added = append(added, u)
+		}
+	}
+	cut, partCut := len(own)-views, len(added)-partViews
+	j.f.Tensors = slices.Concat(own[:cut], added[:partCut], own[cut:], added[partCut:])
+}
+
+// dim is a dimension of f for one of part, under a name that no other has.
+func (j *joining) dim(d *ir.Dim) *ir.Dim {
+	e := *d
+	e.Name = j.unique(d.Name, func(name string) bool {
+		taken := func(o *ir.Dim) bool { return o.Name == name }
+		for _, t := range j.f.Tensors {
+			if slices.ContainsFunc(t.Strides, taken) {
+				return true
+			}
+		}
+		for _, o := range j.dims {
+			if taken(o) {
+				return true
+			}
+		}
+		return slices.ContainsFunc(j.f.Dims, taken)
+	})
+	j.dims[d] = &e
+	if !d.Known() {
+		j.renamed[d.Name] = e.Name
+	}
+	return &e
+}
+
+// unique is a name of part that is not taken: its own, or with the kernel's name before it.
+func (j *joining) unique(name string, taken func(string) bool) string {
+	as := name
+	for n := 1; taken(as); n++ {
+		if as = j.name + "." + name; n > 1 {
+			as = fmt.Sprintf("%s%d.%s", j.name, n, name)
+		}
+	}
+	return as
+}
+
+// along is the axis whose positions a value is, each once: all positions of a tile's axis, or the position of a scalar one.
+func along(v *ir.Value) *ir.Axis {
+	if op := v.Def; op != nil && (op.Code == lang.OpIndex || op.Code == lang.OpStart && op.Axis.Scalar) {
+		return op.Axis
+	}
+	return nil
+}
+
+// plainly gives the axes of an access that goes through all of a tensor, each dimension by an axis of its own; nil for any other.
+func plainly(op *ir.Op) []*ir.Axis {
+	var axes []*ir.Axis
+	for d, v := range op.Indices() {
+		a := along(v)
+		if a == nil || op.Checked[d] || slices.Contains(axes, a) || a.Dim != op.Tensor.Shape[d] || a.Kind == ir.Whole && (a.Lo != 0 || a.Len != a.Dim.Value) {
+			return nil
+		}
+		axes = append(axes, a)
+	}
+	return axes
+}
+
+// accesses are the loads and stores of a tensor.
+func accesses(f *ir.Func, t *ir.Tensor) (loads, stores []*ir.Op) {
+	f.Walk(func(op *ir.Op) bool {
+		switch {
+		case op.Tensor != t:
+		case op.Code == lang.OpLoad:
+			loads = append(loads, op)
+		default:
+			stores = append(stores, op)
+		}
+		return true
+	})
+	return loads, stores
+}
+
+// onlyStore is the one store of a tensor among the statements of a kernel, through all of the tensor, with its axes.
+func onlyStore(f *ir.Func, t *ir.Tensor) (*ir.Op, []*ir.Axis) {
+	loads, stores := accesses(f, t)
+	if len(loads) > 0 || len(stores) != 1 || stores[0].Code != lang.OpStore || !slices.Contains(f.Body.Ops, stores[0]) {
+		unfit("%s does not store %s once, among its statements", f.Name, t.Name)
+	}
+	axes := plainly(stores[0])
+	if len(axes) != len(t.Shape) {
+		unfit("%s does not store %s element by element of its axes", f.Name, t.Name)
+	}
+	for _, a := range f.Grid() {
+		if !slices.Contains(axes, a) {
+			unfit("%s stores %s by several blocks", f.Name, t.Name)
+		}
+	}
+	return stores[0], axes
+}
+
+// source puts what part computes in the place of the loads of it.
+func (j *joining) source() {
+	store, axes := onlyStore(j.part, j.from)
+	for _, t := range j.part.Tensors {
+		if t != j.from && t.Mode != lang.In {
+			unfit("%s stores %s too", j.part.Name, t.Name)
+		}
+	}
+	loads, stores := accesses(j.f, j.into)
+	if len(stores) > 0 || len(loads) == 0 {
+		unfit("%s does not only read %s", j.f.Name, j.into.Name)
+	}
+	walks := slices.ContainsFunc(j.part.Axes, func(a *ir.Axis) bool { return a.Kind != ir.Grid })
+	if walks && len(loads) > 1 {
+		unfit("%s reads %s in several places", j.f.Name, j.into.Name)
+	}
+	for _, load := range loads {
+		if slices.Contains(load.Checked, true) {
+			unfit("%s reads %s where it may not be", j.f.Name, j.into.Name)
+		}
+	}
+	j.declare(j.shapes())
+	body := slices.DeleteFunc(slices.Clone(j.part.Body.Ops), func(op *ir.Op) bool { return op == store })
+	scalars := map[*ir.Value]*ir.Value{}
+	for _, s := range j.part.Scalars {
+		scalars[s] = j.values[s]
+	}
+	for _, load := range loads {
+		j.values = map[*ir.Value]*ir.Value{}
+		for s, v := range scalars {
+			j.values[s] = v
+		}
+		j.insert(load, func() *ir.Value {
+			j.moved, j.wanted, j.shifted = nil, map[*ir.Axis]*ir.Value{}, map[*ir.Value]*ir.Value{}
+			for d, a := range axes {
+				position := load.Args[d]
+				switch b := along(position); {
+				case a.Kind == ir.Grid:
+					j.stand(a, position)
+				case b != nil && b.Kind == ir.Whole && b.Lo == 0 && b.Len == a.Len && !elsewhereToo(load, d, b):
+					j.stand(a, position)
+					j.axes[a] = b
+				default:
+					j.moved = append(j.moved, a)
+					j.wanted[a] = position
+				}
+			}
+			for _, op := range body {
+				j.emit(op, j.value)
+			}
+			return j.covering(j.elsewhere(store.Stored()), load.Result().Type.Axes)
+		})
+	}
+}
+
+// elsewhereToo reports an axis that an access has in another index than number d.
+func elsewhereToo(op *ir.Op, d int, a *ir.Axis) bool {
+	for n, v := range op.Indices() {
+		if n != d && v.Type.Has(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// shapes are the dimensions of the tensor that is no longer there: in part, and the same in f.
+func (j *joining) shapes() map[*ir.Dim]*ir.Dim {
+	same := map[*ir.Dim]*ir.Dim{}
+	for d, of := range j.from.Shape {
+		if same[of] == nil {
+			same[of] = j.into.Shape[d]
+		}
+	}
+	return same
+}
+
+// sink puts what part computes of an element behind the store of that.
+func (j *joining) sink() {
+	store, axes := onlyStore(j.f, j.into)
+	loads, stores := accesses(j.part, j.from)
+	if len(stores) > 0 || len(loads) == 0 {
+		unfit("%s does not only read %s", j.part.Name, j.from.Name)
+	}
+	of := plainly(loads[0])
+	for _, load := range loads {
+		if len(of) != len(axes) || !slices.Equal(plainly(load), of) {
+			unfit("%s does not read %s element by element", j.part.Name, j.from.Name)
+		}
+	}
+	for _, a := range j.part.Axes {
+		if !slices.Contains(of, a) {
+			unfit("%s walks axis %s, which %s has not", j.part.Name, a.Name, j.from.Name)
+		}
+	}
+	for _, op := range j.part.Body.Ops {
+		if len(op.Blocks) > 0 || len(op.Over) > 0 || op.Fn != nil {
+			unfit("%s is not elementwise: it has %s", j.part.Name, op.Code)
+		}
+	}
+	j.declare(j.shapes())
+	j.insert(store, func() *ir.Value {
+		for d, a := range of {
+			j.stand(a, store.Args[d])
+			if a.Kind == ir.Whole {
+				j.axes[a] = axes[d]
+			}
+		}
+		for _, load := range loads {
+			j.values[load.Result()] = j.covering(store.Stored(), store.AccessAxes())
+		}
+		for _, op := range j.part.Body.Ops {
+			if op.Tensor != j.from {
+				j.emit(op, j.value)
+			}
+		}
+		return nil
+	})
+}
+
+// beside puts the statements of part behind those of f, over the same grid.
+func (j *joining) beside() {
+	j.into, j.from = nil, nil
+	if len(j.f.Axes) != len(j.part.Axes) {
+		unfit("%s and %s have not the same axes", j.f.Name, j.part.Name)
+	}
+	same := map[*ir.Dim]*ir.Dim{}
+	for n, a := range j.part.Axes {
+		b := j.f.Axes[n]
+		if a.Kind != b.Kind || a.Kind == ir.Loop || a.Scalar != b.Scalar || a.Lo != b.Lo || a.Len != b.Len || (a.Dim == nil) != (b.Dim == nil) {
+			unfit("axis %s of %s is no axis %s of %s", a.Name, j.part.Name, b.Name, j.f.Name)
+		}
+		if a.Dim != nil {
+			if d := same[a.Dim]; d != nil && d != b.Dim {
+				unfit("axes %s and %s walk dimensions of their own", a.Name, b.Name)
+			}
+			same[a.Dim] = b.Dim
+		}
+	}
+	j.declare(same)
+	j.Block = j.f.Body
+	for n, a := range j.part.Axes {
+		b := j.f.Axes[n]
+		code := lang.OpIndex
+		if a.Scalar {
+			code = lang.OpStart
+		}
+		j.stand(a, j.Emit(&ir.Op{Code: code, Axis: b, At: b.At})[0])
+		j.axes[a] = b
+	}
+	for _, op := range j.part.Body.Ops {
+		j.emit(op, j.value)
+	}
+}
+
+// stand lets positions of f stand for those along an axis of part.
+func (j *joining) stand(a *ir.Axis, position *ir.Value) {
+	j.at[a], j.spread[a] = position, position.Type.Axes
+}
+
+// insert builds operations in the place of one of f, and the value that they give in the place of its result.
+func (j *joining) insert(at *ir.Op, build func() *ir.Value) {
+	var block func(b *ir.Block) bool
+	block = func(b *ir.Block) bool {
+		for n, op := range b.Ops {
+			if op == at {
+				j.Block = &ir.Block{}
+				v := build()
+				b.Ops = slices.Concat(b.Ops[:n:n], j.Block.Ops, b.Ops[n+1:])
+				if v != nil {
+					j.f.Body.Replace(map[*ir.Value]*ir.Value{op.Result(): v})
+				}
+				return true
+			}
+			if slices.ContainsFunc(op.Blocks, block) {
+				return true
+			}
+		}
+		return false
+	}
+	block(j.f.Body)
+}
+
+// covering is a value over all of the axes.
+func (j *joining) covering(v *ir.Value, axes []*ir.Axis) *ir.Value {
+	if len(ir.Without(axes, v.Type.Axes)) == 0 {
+		return v
+	}
+	return j.Emit(&ir.Op{Code: lang.OpFull, Args: one(v), Axes: slices.Clone(axes)})[0]
+}
+
+// value is what stands for a value of part in f.
+func (j *joining) value(v *ir.Value) *ir.Value {
+	w := j.values[v]
+	if w == nil {
+		panic(fmt.Sprintf("value %d of %s is used before it is there", v.ID, j.part.Name))
+	}
+	return w
+}
+
+// emit builds an operation of part, with what value gives for its arguments, and notes what its results are.
+func (j *joining) emit(op *ir.Op, value func(*ir.Value) *ir.Value) {
+	for i, r := range j.copied(op, value) {
+		if r.Name == "" {
+			r.Name = op.Results[i].Name
+		}
+		j.values[op.Results[i]] = r
+	}
+}
+
+// copied builds an operation of part.
+func (j *joining) copied(op *ir.Op, value func(*ir.Value) *ir.Value) []*ir.Value {
+	if position := j.at[op.Axis]; op.Axis != nil && position != nil {
+		switch {
+		case op.Code == lang.OpIndex, op.Code == lang.OpStart && op.Axis.Scalar:
+			if position.Type.DType != op.Result().Type.DType {
+				unfit("positions along %s are of two types", op.Axis.Name)
+			}
+			return one(position)
+		case j.axes[op.Axis] == nil:
+			unfit("%s of axis %s depends on the plan of %s", op.Code, op.Axis.Name, j.part.Name)
+		}
+	}
+	c := *op
+	c.Results, c.Blocks, c.Args, c.Axes, c.Over = nil, nil, nil, nil, nil
+	for _, a := range op.Args {
+		c.Args = append(c.Args, value(a))
+	}
+	for _, a := range op.Axes {
+		for _, b := range j.spreadOf(a) {
+			if !slices.Contains(c.Axes, b) {
+				c.Axes = append(c.Axes, b)
+			}
+		}
+	}
+	for _, a := range op.Over {
+		c.Over = append(c.Over, j.axis(a))
+	}
+	if op.Axis != nil {
+		c.Axis = j.axis(op.Axis)
+	}
+	if op.From != nil {
+		c.From = j.axis(op.From)
+	}
+	if op.Dim != nil {
+		c.Dim = j.dims[op.Dim]
+	}
+	if op.Tensor != nil {
+		c.Tensor = j.tensors[op.Tensor]
+	}
+	c.Checked = slices.Clone(op.Checked)
+	if op.Fn != nil {
+		c.Fn = j.f.CopyBlock(op.Fn)
+	}
+	if op.HasOwnType() {
+		t := ir.Scalar(op.Result().Type.DType)
+		if len(c.Args) > 0 {
+			t = c.Args[0].Type.With(t.DType)
+		}
+		v := j.f.NewValue(t, &c)
+		c.Results = one(v)
+		j.Block.Ops = append(j.Block.Ops, &c)
+		return c.Results
+	}
+	for _, b := range op.Blocks {
+		c.Blocks = append(c.Blocks, j.region(op, b, c.Args))
+	}
+	return j.Emit(&c)
+}
+
+// region builds a block of a for or an if of part, whose arguments are args.
+func (j *joining) region(op *ir.Op, b *ir.Block, args []*ir.Value) *ir.Block {
+	outer := j.Block
+	defer func() { j.Block = outer }()
+	j.Block = &ir.Block{}
+	for i, p := range b.Params {
+		v := j.f.NewValue(p.Type, nil)
+		if i > 0 { // a carried value
+			v.Type = args[i+1].Type
+		}
+		v.Name = p.Name
+		j.values[p] = v
+		j.Block.Params = append(j.Block.Params, v)
+	}
+	for _, op := range b.Ops {
+		j.emit(op, j.value)
+	}
+	for _, y := range b.Yield {
+		j.Block.Yield = append(j.Block.Yield, j.value(y))
+	}
+	return j.Block
+}
+
+// axis is the axis of f for one of part: one that stands for it, or a new one.
+func (j *joining) axis(a *ir.Axis) *ir.Axis {
+	if b := j.axes[a]; b != nil {
+		return b
+	}
+	if j.at[a] != nil {
+		unfit("%s depends on how %s is cut along %s", j.part.Name, j.part.Name, a.Name)
+	}
+	b := *a
+	b.Name = j.unique(a.Name, func(name string) bool { return j.f.Axis(name) != nil })
+	if b.Tile != "" {
+		b.Tile = j.name + "." + b.Tile
+	}
+	if b.Dim != nil {
+		b.Dim = j.dims[b.Dim]
+	}
+	j.axes[a] = j.f.AddAxis(b)
+	return j.axes[a]
+}
+
+// spreadOf are the axes of f that a tile has for an axis of part.
+func (j *joining) spreadOf(a *ir.Axis) []*ir.Axis {
+	if axes, ok := j.spread[a]; ok {
+		return axes
+	}
+	return []*ir.Axis{j.axis(a)}
+}
+
+// elsewhere is a value of part at the positions that are wanted of moved axes: it is computed again as far as it has such an axis.
+func (j *joining) elsewhere(v *ir.Value) *ir.Value {
+	if !slices.ContainsFunc(j.moved, v.Type.Has) {
+		return j.value(v)
+	}
+	if w := j.shifted[v]; w != nil {
+		return w
+	}
+	op := v.Def
+	if op == nil {
+		unfit("%s stores what a loop carries", j.part.Name)
+	}
+	if op.Code == lang.OpIndex {
+		j.shifted[v] = j.wanted[op.Axis]
+		return j.shifted[v]
+	}
+	row := op.Code.Row()
+	again := row.Elementwise || op.HasOwnType() || op.Code == lang.OpLoad || row.Group == lang.GroupReduce || op.Code == lang.OpFull
+	if !again || len(op.Results) != 1 || slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return slices.Contains(j.moved, a) }) {
+		unfit("%s computes %s along an axis that is read at other positions", j.part.Name, op.Code)
+	}
+	for _, a := range op.Axes { // of a full
+		if at := j.wanted[a]; at != nil {
+			j.spread[a] = at.Type.Axes
+		}
+	}
+	w := j.copied(op, j.elsewhere)[0]
+	for _, a := range op.Axes {
+		if j.wanted[a] != nil {
+			delete(j.spread, a)
+		}
+	}
+	j.shifted[v] = w
+	return w
+}

@@ -1,0 +1,228 @@
+package jit_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/jittest"
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
+
+// fusedKernels are what the graphs of TestFusedGraphs call.
+const fusedKernels = `import "std/math"
+import "std/nn"
+
+kernel scale<T: float>(x: T[M, N], a: f32) -> y: T[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = (x[i, j] as f32 * a) as T
+}
+
+kernel rms<T: float>(x: T[M, N], g: T[N]) -> y: T[M, N]
+    grid i in M by BM
+{
+    axis j in N
+    let v = x[i, j] as f32
+    y[i, j] = (v * rsqrt(mean(v * v, over j) + 1e-5) * g[j] as f32) as T
+}
+
+kernel turned<T: float>(x: T[M, N]) -> y: T[N, M]
+    grid j in N by BN, i in M by BM
+{
+    y[j, i] = x[i, j]
+}
+
+kernel later<T: float>(x: T[M, N]) -> y: T[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = x[i, j + 1] else 0
+}
+
+kernel mirrored<T: float>(x: T[M, N]) -> y: T[M, N]
+    grid i in M by BM, j in N by BN
+{
+    y[i, j] = (x[i, j] as f32 * 2 + x[i, N - 1 - index(j)] as f32) as T
+}
+
+kernel rows<T: float>(x: T[M, N]) -> y: f32[M]
+    grid i in M by BM
+{
+    let s = for j in N by BN with s = zeros(f32, i) {
+        s + max(x[i, j] as f32, over j)
+    }
+    y[i] = s
+}
+
+kernel add_to<T: float>(x: T[M, N], inout t: T[M, N])
+    grid i in M by BM, j in N by BN
+{
+    t[i, j] = (t[i, j] as f32 + x[i, j] as f32) as T
+}
+
+kernel put<T: float>(x: T[M, N], start: i32, inout to: T[P, N])
+    grid i in M by BM
+{
+    axis j in N
+    to[start + index(i), j] = x[i, j]
+}
+
+kernel loud<T: float>(x: T[M, N]) -> y: T[M, N]
+    grid i in M by BM, j in N by BN
+{
+    assert(x[i, j] as f32 < 1e9, "large")
+    y[i, j] = x[i, j]
+}
+`
+
+// A fused graph gives what the graph gives of which every call is a launch, with as many launches as it says. Where no sum is
+// added up in another order, the bits are the same.
+func TestFusedGraphs(t *testing.T) {
+	for _, c := range []struct {
+		name, graph string
+		// launches on a GPU of shapes, each M, N, K.
+		launches int
+		sizes    [][3]int64
+		types    []lang.DType
+		// sums are added up in an order that the plan decides.
+		sums bool
+	}{
+		{"a norm into a product of few rows", "(x: T[M, K], g: T[K], b: T[K], w: T[K, N]) -> y: T[M, N] { y = linear(layernorm(x, g, b), w) }", 1,
+			[][3]int64{{1, 40, 48}, {3, 33, 50}, {4, 8, 200}}, []lang.DType{lang.BF16, lang.F16}, true},
+		{"and into one of many", "(x: T[M, K], g: T[K], b: T[K], w: T[K, N]) -> y: T[M, N] { y = linear(layernorm(x, g, b), w) }", 2,
+			[][3]int64{{5, 40, 48}, {70, 33, 50}}, []lang.DType{lang.BF16}, true},
+		{"and into one of f32", "(x: T[M, K], g: T[K], b: T[K], w: T[K, N]) -> y: T[M, N] { y = linear(layernorm(x, g, b), w) }", 2,
+			[][3]int64{{1, 40, 48}}, []lang.DType{lang.F32}, true},
+		{"another norm, and an activation behind", "(x: T[M, K], g: T[K], w: T[K, N]) -> y: T[M, N] { y = relu(linear(rms(x, g), w)) * 2 }", 1,
+			[][3]int64{{1, 40, 48}, {2, 17, 31}}, []lang.DType{lang.BF16}, true},
+		{"an activation and a sum behind a product", "(x: T[M, K], w: T[K, N], r: T[M, N]) -> y: T[M, N] { y = relu(linear(x, w)) + r }", 1,
+			[][3]int64{{17, 19, 33}, {64, 64, 32}, {1, 5, 7}}, []lang.DType{lang.F32, lang.BF16, lang.F16}, true},
+		{"elementwise before a softmax", "(x: T[M, N]) -> y: T[M, N] { y = softmax(scale(x, 0.5)) }", 1,
+			[][3]int64{{5, 33}, {1, 1}, {64, 128}}, []lang.DType{lang.F32, lang.BF16}, true},
+		{"elementwise behind a softmax", "(x: T[M, N]) -> y: T[M, N] { y = scale(softmax(x), 3) - x }", 1,
+			[][3]int64{{5, 33}, {7, 300}}, []lang.DType{lang.F32, lang.F16}, true},
+		{"a chain through kernels", "(x: T[M, N], z: T[M, N]) -> y: T[M, N] { y = relu(scale(scale(x + z, 2), 3)) + 1.0 }", 1,
+			[][3]int64{{5, 33}, {1, 1000}}, []lang.DType{lang.F32, lang.F16, lang.BF16}, false},
+		{"a tensor turned", "(x: T[M, N]) -> y: T[N, M] { y = turned(scale(x, 2)) }", 1,
+			[][3]int64{{5, 33}, {40, 64}}, []lang.DType{lang.F32, lang.BF16}, false},
+		{"a sum with the mirrored row", "(x: T[M, N]) -> y: T[M, N] { y = mirrored(scale(x, 2)) }", 1,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+		{"in a loop", "(x: T[M, N]) -> y: f32[M] { y = rows(scale(x, 2)) }", 1,
+			[][3]int64{{5, 33}, {70, 300}}, []lang.DType{lang.F32, lang.BF16}, false},
+		{"stored elsewhere", "(x: T[M, N], inout t: T[M + 9, N]) { put(scale(x, 2), 3, t) }", 1,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32, lang.BF16}, false},
+		{"side by side", "(x: T[M, N], inout t: T[M + 9, N], inout u: T[M + 9, N]) {\nput(x, 3, t)\nput(x, 3, u)\n}", 1,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32, lang.BF16}, false},
+		{"added to what is there", "(x: T[M, N], inout t: T[M, N]) { add_to(scale(x, 2), t) }", 1,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+
+		{"not where it may be outside", "(x: T[M, N]) -> y: T[M, N] { y = later(scale(x, 2)) }", 2,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+		{"not what is read twice", "(x: T[M, N]) -> (y: T[M, N], z: T[M, N]) {\nlet a = scale(x, 2)\ny = scale(a, 3)\nz = softmax(a)\n}", 3,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, true},
+		{"not a result", "(x: T[M, N]) -> (y: T[M, N], z: T[M, N]) {\nlet a = scale(x, 2)\ny = a\nz = scale(a, 3)\n}", 2,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+		{"not of what is written in between", "(x: T[M, N], inout t: T[M, N]) -> y: T[M, N] {\nlet a = scale(t, 2)\nadd_to(x, t)\ny = scale(a, 3)\n}", 3,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+		{"not of what is written there", "(inout t: T[M, N]) { add_to(scale(t, 2), t) }", 2,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+		{"not of a part", "(x: T[M, N]) -> y: T[M, N / 2] {\nlet a = scale(x, 2)\ny = scale(a[.., 0 .. N / 2], 3)\n}", 2,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+		{"not of another shape", "(x: T[M, N]) -> y: T[N, M] { y = scale(view(scale(x, 2), [N, M]), 3) }", 2,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+		{"not what asserts", "(x: T[M, N]) -> y: T[M, N] { y = loud(scale(x, 2)) }", 2,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+		{"not beside one that writes the same", "(x: T[M, N], inout t: T[M + 9, N]) {\nput(x, 3, t)\nput(x, 4, t)\n}", 2,
+			[][3]int64{{5, 33}}, []lang.DType{lang.F32}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			program, problems := jit.Load("fused.tile", []byte(fusedKernels+"\ngraph g<T: float>"+c.graph+"\n"), nil)
+			require.Empty(t, problems)
+			g := program.Graphs[len(program.Graphs)-1]
+			for _, size := range c.sizes {
+				for _, d := range c.types {
+					dims := map[string]int64{}
+					for i, name := range []string{"M", "N", "K"} {
+						dims[name] = size[i]
+					}
+					t.Run(fmt.Sprintf("%s %v", d, size), func(t *testing.T) { runFused(t, g, dims, d, c.launches, c.sums) })
+				}
+			}
+		})
+	}
+}
+
+// runFused compares the runs of a graph whose launches are fused and of the same graph with a launch for each call.
+func runFused(t *testing.T, g *typed.Graph, dims map[string]int64, d lang.DType, launches int, sums bool) {
+	compiler := jit.NewCompiler(jittest.Device(t), nil)
+	run := func(separate bool) (out [][]byte) {
+		text := ""
+		opts := jit.Options{Separate: separate, Dump: func(_, after string) { text = after }}
+		var args []jit.Value
+		var changed []*jit.Tensor
+		for i, p := range g.Params {
+			var shape []int64
+			for _, s := range p.Type.Shape {
+				n, err := s.Eval(func(sym *size.Symbol) (int64, bool) { n, ok := dims[sym.Name]; return n, ok })
+				require.NoError(t, err)
+				shape = append(shape, n)
+			}
+			a := jittest.Normal(d, fmt.Sprint(i), shape...)
+			m, err := compiler.Device.Alloc(int64(len(a.Data)))
+			require.NoError(t, err)
+			t.Cleanup(func() { compiler.Device.Free(m) })
+			require.NoError(t, compiler.Device.Write(m, 0, a.Data))
+			tensor := &jit.Tensor{DType: d, Shape: shape, Memory: m}
+			args = append(args, jit.TensorValue(tensor))
+			if p.Mode == lang.InOut {
+				changed = append(changed, tensor)
+			}
+		}
+		p, err := compiler.BindGraph(g, args, opts)
+		require.NoError(t, err)
+		defer p.Close()
+		if !separate && jittest.OnGPU(t) {
+			assert.Equal(t, launches, strings.Count(text, "\n")-1-strings.Count(text, "result "), text)
+		}
+		results, err := p.Run(args)
+		require.NoError(t, err)
+		for _, r := range results {
+			changed = append(changed, r.Tensor)
+		}
+		for _, r := range changed {
+			data := make([]byte, r.Bytes())
+			require.NoError(t, jit.ReadTensor(compiler.Device, r, data))
+			out = append(out, data)
+		}
+		return out
+	}
+	got, want := run(false), run(true)
+	require.Len(t, got, len(want))
+	for n := range want {
+		if !sums {
+			assert.Equal(t, want[n], got[n])
+			continue
+		}
+		// Another order of a sum in f32, or of products of factors in tf32, rounds to another neighbour in the type: a few units.
+		unit := math.Ldexp(1, -map[lang.DType]int{lang.F32: 10, lang.F16: 10, lang.BF16: 7}[d])
+		for i := 0; i < len(want[n]); i += d.Size() {
+			a, b := element(d, got[n][i:i+d.Size()]), element(d, want[n][i:i+d.Size()])
+			if math.Abs(a-b) > 4*unit*max(1, math.Abs(b)) {
+				t.Errorf("result %d, element %d: %v, apart %v", n, i/d.Size(), a, b)
+			}
+		}
+	}
+}
+
+func element(d lang.DType, data []byte) float64 {
+	a := jit.NewArray(d, 1)
+	copy(a.Data, data)
+	return a.Float(0)
+}

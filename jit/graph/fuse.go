@@ -1,0 +1,332 @@
+package graph
+
+import (
+	"errors"
+	"slices"
+
+	"tilec/jit/build"
+	"tilec/jit/ir"
+	"tilec/jit/log"
+	"tilec/jit/spec"
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
+
+var fuse = Pass{
+	Name: "fuse",
+	Doc:  "computes what one launch alone reads in that launch, or that launch's elements where they are stored, so that both are one",
+	run:  (*rewriter).fuseAll,
+	Source: `import "std/math"
+
+kernel scale(x: f32[N], a: f32) -> y: f32[N]
+    grid i in N by B
+{
+    y[i] = x[i] * a
+}
+
+graph g(x: f32[N]) -> y: f32[N] {
+    y = relu(scale(x, 2)) + 1.0
+}
+`,
+	Before: `graph g, 2 launches
+  %0:f32[100] = scale(x x:f32[100], a 2)
+  %1:f32[100] = elementwise_10(x %0:f32[100])
+  result %1:f32[100]
+`,
+	After: `graph g, 1 launch
+  %1:f32[100] = scale > elementwise_10(scale.x x:f32[100], scale.a 2)
+  result %1:f32[100]
+`,
+}
+
+// fuseAll goes through the launches in order, so that what a launch reads has taken in what it can when it is its turn.
+func (r *rewriter) fuseAll() {
+	for i := range r.Calls {
+		for r.fuseInto(i) {
+		}
+	}
+}
+
+// fuseInto makes one launch of number n and one that it reads a result of.
+func (r *rewriter) fuseInto(n int) bool {
+	done := false
+	r.Calls[n].each(func(place int, v *View, mode lang.ParamMode) {
+		if done || mode != lang.In || !v.Slot.Temp || r.results[v.Slot] || len(r.reads[v.Slot]) != 1 || len(r.writes[v.Slot]) != 1 {
+			return
+		}
+		first := r.writes[v.Slot][0]
+		if first < n && r.joinable(first, n, v) {
+			done = r.join(first, n, place)
+		}
+	})
+	return done
+}
+
+// joinable reports that launch number first can be put off until number n, which reads its only result as a whole.
+func (r *rewriter) joinable(first, n int, v *View) bool {
+	a, b := &r.Calls[first], &r.Calls[n]
+	if len(a.Fills) > 0 || v.Offset != 0 || !v.Contiguous() || tiedToPlan(a.Spec) || tiedToPlan(b.Spec) {
+		return false
+	}
+	fits := true
+	a.each(func(_ int, w *View, mode lang.ParamMode) {
+		switch mode {
+		case lang.Out:
+			fits = fits && w.Slot == v.Slot && w.DType == v.DType && slices.Equal(w.Shape, v.Shape) && w.Offset == 0 && w.Contiguous()
+		case lang.InOut:
+			fits = false
+		case lang.In:
+			for _, k := range r.writes[w.Slot] {
+				fits = fits && !(k > first && k <= n)
+			}
+		}
+	})
+	return fits
+}
+
+// tiedToPlan reports a kernel whose source or launch says how it runs, or whose scalars each run checks: it stays a launch of its own.
+func tiedToPlan(s *spec.Spec) bool {
+	k := s.Kernel
+	if len(k.Hints)+len(k.Targets) > 0 {
+		return true
+	}
+	for _, a := range k.Axes {
+		if s.Pins[a.Tile] > 0 || s.Pins[a.Name] > 0 {
+			return true
+		}
+	}
+	for _, a := range k.Assumes {
+		if _, ofScalar := typed.Find(a.Cond, func(*typed.ScalarRef) bool { return true }); ofScalar {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.Fused, func(f spec.Fusion) bool { return tiedToPlan(f.Spec) })
+}
+
+// join tries both ways to make one launch of two, the one that computes nothing twice first.
+func (r *rewriter) join(first, n, place int) bool {
+	a, b := &r.Calls[first], &r.Calls[n]
+	stored := -1
+	a.each(func(i int, _ *View, mode lang.ParamMode) {
+		if mode == lang.Out {
+			stored = i
+		}
+	})
+	one, err := joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place}, r.target.Name)
+	if err != nil {
+		fusion := spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored}
+		again := err
+		if one, err = joined(b, a, fusion, r.target.Name); err == nil {
+			err = r.pays(b.Spec, &fusion)
+		}
+		if err != nil {
+			r.logs.Line(log.Launch, "%s and %s stay two launches: %v; %v", a.Spec.Name(), b.Spec.Name(), again, err)
+			return false
+		}
+	}
+	r.replace(first, n, one)
+	return true
+}
+
+// replace puts one launch in the place of two.
+func (r *rewriter) replace(first, n int, one Call) {
+	for _, of := range []map[Slot][]int{r.reads, r.writes} {
+		for _, i := range []int{first, n} {
+			r.Calls[i].each(func(_ int, v *View, _ lang.ParamMode) {
+				of[v.Slot] = slices.DeleteFunc(of[v.Slot], func(k int) bool { return k == i })
+			})
+		}
+	}
+	r.Calls[first], r.Calls[n] = Call{}, one
+	add := func(of map[Slot][]int, s Slot) {
+		at, _ := slices.BinarySearch(of[s], n)
+		of[s] = slices.Insert(of[s], at, n)
+	}
+	one.each(func(_ int, v *View, mode lang.ParamMode) {
+		if mode != lang.In {
+			add(r.writes, v.Slot)
+		}
+		if mode != lang.Out {
+			add(r.reads, v.Slot)
+		}
+	})
+}
+
+// joined is a launch with another fused into it.
+func joined(into, other *Call, f spec.Fusion, target string) (Call, error) {
+	s := *into.Spec
+	s.Fused = append(slices.Clip(s.Fused), f)
+	if _, _, err := build.Kernel(&s, target); err != nil {
+		return Call{}, err
+	}
+	one := Call{Spec: &s, Scalars: slices.Concat(into.Scalars, other.Scalars)}
+	take := func(c *Call, gone int) {
+		for i := range c.Tensors {
+			if i == gone {
+				continue
+			}
+			if slices.Contains(c.Fills, i) {
+				one.Fills = append(one.Fills, len(one.Tensors))
+			}
+			one.Tensors = append(one.Tensors, c.Tensors[i])
+		}
+	}
+	if f.Role == spec.Beside {
+		f.Into, f.From = -1, -1
+	}
+	take(into, f.Into)
+	take(other, f.From)
+	return one, nil
+}
+
+// Why two launches that could be one stay two.
+var (
+	errHeavy  = errors.New("it would be computed several times, and is no small thing")
+	errRows   = errors.New("a product of many rows reads its factors from memory ahead of time")
+	errRepeat = errors.New("computing it again in each block takes longer than a launch")
+)
+
+// fewRows is of how many rows a product may compute a factor where it needs it: as many as it is better off without a matrix unit.
+const fewRows = 4
+
+// pays decides whether a source is computed where it is read: what that repeats must take less time than a launch.
+func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
+	f, dims, err := build.Kernel(s, r.target.Name)
+	if err != nil {
+		return err
+	}
+	part, _, err := build.Kernel(fusion.Spec, r.target.Name)
+	if err != nil {
+		return err
+	}
+	into := tensorOf(f, s, fusion.Into)
+	size := func(d *ir.Dim) int64 {
+		n, err := dims.Size(d, s)
+		if d.Known() {
+			n = d.Value
+		} else if err != nil {
+			n = 1
+		}
+		return max(n, 1)
+	}
+	operations, reduces, heavy := work(part)
+	if heavy {
+		return errHeavy
+	}
+	var failed error
+	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
+		if op.Code != lang.OpLoad || op.Tensor != into || failed != nil {
+			return
+		}
+		axes := op.AccessAxes()
+		if over, product := factorOf(f, op); product {
+			rows := int64(1)
+			for _, a := range ir.Without(axes, over) {
+				rows *= spec.Bucket(size(a.Dim))
+			}
+			if rows > fewRows || op.Tensor.DType.Bits() > 16 {
+				failed = errRows
+				return
+			}
+		}
+		has := func(a *ir.Axis) bool {
+			return slices.ContainsFunc(op.Indices(), func(v *ir.Value) bool {
+				return v.Type.Has(a) || v.Def != nil && v.Def.Code == lang.OpStart && v.Def.Axis == a
+			})
+		}
+		repeated := false
+		for _, a := range slices.Concat(f.Grid(), loops) {
+			repeated = repeated || (!has(a) || reduces && wanted(op, a)) && size(a.Dim) > 1
+		}
+		if !repeated {
+			return
+		}
+		elements, bytes := int64(1), int64(0)
+		for _, a := range axes {
+			n := size(a.Dim)
+			if a.Kind == ir.Grid {
+				n = min(n, 16) // at least so many are in a block
+			}
+			elements *= n
+		}
+		for _, t := range part.Tensors {
+			if t.Mode == lang.In {
+				bytes += t.DType.Bytes(elements)
+			}
+		}
+		t := r.target
+		seconds := float64(bytes)/(t.L2/float64(t.SMs)) + float64(elements*operations)/(float64(t.Lanes)*t.Clock)
+		if reduces {
+			seconds += t.LoadLatency
+		}
+		if seconds > t.Launch {
+			failed = errRepeat
+		}
+	})
+	return failed
+}
+
+// wanted reports an axis that a load has at the last of its dimensions alone: along it a source that reduces computes nothing of its own.
+func wanted(op *ir.Op, a *ir.Axis) bool {
+	rows := op.Indices()[:max(len(op.Indices())-1, 0)]
+	return !slices.ContainsFunc(rows, func(v *ir.Value) bool {
+		return v.Type.Has(a) || v.Def != nil && v.Def.Code == lang.OpStart && v.Def.Axis == a
+	})
+}
+
+// tensorOf is the tensor at a place among the operands.
+func tensorOf(f *ir.Func, s *spec.Spec, place int) *ir.Tensor {
+	n := 0
+	for _, p := range s.Params()[:place] {
+		if p.IsTensor {
+			n++
+		}
+	}
+	return f.Tensors[n]
+}
+
+// work counts the operations of a kernel on an element, and says whether it reduces, and whether it is too much to be done twice.
+func work(f *ir.Func) (operations int64, reduces, heavy bool) {
+	f.Walk(func(op *ir.Op) bool {
+		row := op.Code.Row()
+		operations++
+		reduces = reduces || row.Group == lang.GroupReduce
+		heavy = heavy || len(op.Blocks) > 0 || op.Fn != nil || row.Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK
+		return true
+	})
+	return operations, reduces, heavy
+}
+
+// walkLoops visits operations with the axes of the loops around them.
+func walkLoops(b *ir.Block, loops []*ir.Axis, visit func(*ir.Op, []*ir.Axis)) {
+	for _, op := range b.Ops {
+		visit(op, loops)
+		inner := loops
+		if op.Code == lang.OpFor && op.Axis != nil {
+			inner = append(slices.Clip(loops), op.Axis)
+		}
+		for _, block := range op.Blocks {
+			walkLoops(block, inner, visit)
+		}
+	}
+}
+
+// factorOf reports a load of which elementwise operations make a factor of a contraction, or a term of a sum that has axes which
+// the load has not; over are the axes that it is added up over.
+func factorOf(f *ir.Func, load *ir.Op) (over []*ir.Axis, found bool) {
+	of := map[*ir.Value]bool{load.Result(): true}
+	f.Walk(func(op *ir.Op) bool {
+		uses := slices.ContainsFunc(op.Args, func(v *ir.Value) bool { return of[v] })
+		row := op.Code.Row()
+		switch {
+		case !uses:
+		case row.Group == lang.GroupContract && (of[op.Args[0]] || of[op.Args[1]]),
+			op.Code == lang.OpSum && len(ir.Without(op.Args[0].Type.Axes, load.Result().Type.Axes)) > 0:
+			over, found = op.Over, true
+		case row.Elementwise || op.Code == lang.OpFull || op.Code == lang.OpRename:
+			of[op.Result()] = true
+		}
+		return true
+	})
+	return over, found
+}

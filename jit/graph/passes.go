@@ -1,0 +1,105 @@
+package graph
+
+import (
+	"slices"
+
+	"tilec/jit/log"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// Pass is one row of the table of what is rewritten of a graph that is bound: its launches become fewer.
+type Pass struct {
+	Name string
+	// Doc says in a line what the pass does.
+	Doc string
+	run func(*rewriter)
+	// Before and After are an example, which a test runs: a program whose graph g is bound to the sizes of its parameters, and
+	// its launches.
+	Source, Before, After string
+}
+
+// Passes are those of graphs, in the order in which they run.
+func Passes() []Pass { return []Pass{dce, fuse, beside} }
+
+// rewriter rewrites the launches of a graph. Those that are gone stay in the list, without a specialisation, until the end.
+type rewriter struct {
+	*Bound
+	target target.Machine
+	logs   *log.Logs
+	// writes and reads are, for each memory, the launches that write and read it, in order, a launch once for each of its tensors.
+	writes, reads map[Slot][]int
+	results       map[Slot]bool
+}
+
+// rewrite runs the passes, and shows the graph after each that changed it.
+func (b *Bound) rewrite(t target.Machine, logs *log.Logs, dump func(pass, text string)) {
+	r := &rewriter{Bound: b, target: t, logs: logs, results: map[Slot]bool{}}
+	for i := range b.Outputs {
+		r.results[b.Outputs[i].Slot] = true
+	}
+	if dump != nil {
+		dump("", b.String())
+	}
+	for _, p := range Passes() {
+		n := len(b.Calls)
+		r.note()
+		p.run(r)
+		b.Calls = slices.DeleteFunc(b.Calls, func(c Call) bool { return c.Spec == nil })
+		if dump != nil && len(b.Calls) < n {
+			dump(p.Name, b.String())
+		}
+	}
+	b.live()
+}
+
+// note finds out which launches read and write what.
+func (r *rewriter) note() {
+	r.writes, r.reads = map[Slot][]int{}, map[Slot][]int{}
+	for i := range r.Calls {
+		r.Calls[i].each(func(_ int, v *View, mode lang.ParamMode) {
+			if mode != lang.In {
+				r.writes[v.Slot] = append(r.writes[v.Slot], i)
+			}
+			if mode != lang.Out {
+				r.reads[v.Slot] = append(r.reads[v.Slot], i)
+			}
+		})
+	}
+}
+
+// each visits the tensors of a launch, by their places among its operands.
+func (c *Call) each(visit func(place int, v *View, mode lang.ParamMode)) {
+	for i, p := range c.Spec.Params() {
+		if p.IsTensor {
+			visit(i, &c.Tensors[i], p.Mode)
+		}
+	}
+}
+
+// live notes from which launch to which each temporary is needed; those that none needs are gone.
+func (b *Bound) live() {
+	var kept []Temp
+	at := map[int]int{}
+	use := func(v *View, step int) {
+		if !v.Slot.Temp {
+			return
+		}
+		n, ok := at[v.Slot.Index]
+		if !ok {
+			n = len(kept)
+			at[v.Slot.Index] = n
+			t := b.Temps[v.Slot.Index]
+			t.First = min(step, max(len(b.Calls)-1, 0))
+			kept = append(kept, t)
+		}
+		v.Slot.Index, kept[n].last = n, step
+	}
+	for i := range b.Calls {
+		b.Calls[i].each(func(_ int, v *View, _ lang.ParamMode) { use(v, i) })
+	}
+	for i := range b.Outputs {
+		use(&b.Outputs[i], len(b.Calls))
+	}
+	b.Temps = kept
+}

@@ -1,0 +1,67 @@
+package graph_test
+
+import (
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/graph"
+	"tilec/jit/jittest"
+	"tilec/lang"
+	"tilec/typecheck/typed"
+)
+
+// launches gives the launches of graph g of a program, on a GPU, after each pass that changed them.
+func launches(t *testing.T, path, source, name string, opts graph.Options) (bound *graph.Bound, after map[string]string) {
+	t.Helper()
+	program, problems := jit.Load(path, []byte(source), nil)
+	require.Empty(t, problems)
+	device, err := jit.OpenDevice("emu:sm_90a")
+	require.NoError(t, err)
+	after = map[string]string{}
+	opts.Dump = func(pass, text string) { after[pass] = text }
+	var g *typed.Graph
+	for _, h := range program.Graphs {
+		if h.Name == name {
+			g = h
+		}
+	}
+	require.NotNil(t, g)
+	bound, err = graph.BindSizes(&jit.NewCompiler(device, nil).Compiler, g, opts)
+	require.NoError(t, err)
+	return bound, after
+}
+
+// Each pass does to its example what its row says.
+func TestPassesDoAsTheirExamplesSay(t *testing.T) {
+	for _, p := range graph.Passes() {
+		t.Run(p.Name, func(t *testing.T) {
+			assert.NotEmpty(t, p.Doc)
+			_, after := launches(t, p.Name+".tile", p.Source, "g", graph.Options{Dims: map[string]int64{"N": 100}})
+			assert.Equal(t, p.Before, after[""])
+			assert.Equal(t, p.After, after[p.Name])
+		})
+	}
+}
+
+// A step of decoding of GPT-2 has as few launches as it has: none more from here on.
+func TestLaunchesOfAStep(t *testing.T) {
+	bound, after := launches(t, "gpt.tile", gptSource(t), "forward", graph.Options{
+		Dims:  map[string]int64{"B": 1, "S": 1, "L": 12, "C": 768, "H": 12, "F": 3072, "V": 50257, "P": 1024, "R": 1024},
+		Types: map[string]lang.DType{"T": lang.BF16},
+	})
+	t.Log(after["beside"])
+	assert.LessOrEqual(t, len(bound.Calls), 74)
+}
+
+func gptSource(t *testing.T) string {
+	data, err := os.ReadFile(jittest.Path(t, "gpt/gpt.tile"))
+	require.NoError(t, err)
+	text := strings.ReplaceAll(string(data), "start: i32,", "start: i32[B],")
+	return regexp.MustCompile(`@generate|@logits|@config\([^)]*\)`).ReplaceAllString(text, "") // they say how the command calls it
+}

@@ -1,0 +1,147 @@
+package spec
+
+import (
+	"slices"
+
+	"tilec/typecheck/typed"
+)
+
+// This file has kernels that are launched as one. The kernel of the specialisation has the grid and the plan; each kernel that
+// is fused into it adds what it computes, its parameters and its dimensions.
+
+// Role is where a fused kernel stands.
+type Role uint8
+
+// The roles.
+const (
+	// Source: what it would store is computed where the others load it.
+	Source Role = iota
+	// Sink: what it computes of a tensor of the others it computes where they store that.
+	Sink
+	// Beside: it has the same grid, and each block does its work after that of the others.
+	Beside
+)
+
+// String is the role in the text form of graphs.
+func (r Role) String() string { return [...]string{"source", "sink", "beside"}[r] }
+
+// Fusion is a kernel that is fused into another.
+type Fusion struct {
+	Role Role
+	// Spec is that of the fused kernel, which may have kernels of its own fused into it.
+	Spec *Spec
+	// Into and From are the tensor that is no longer in memory: its place among the parameters of what the kernel is fused
+	// into, with those that were fused before, and among those of Spec. Of Beside there is none.
+	Into, From int
+}
+
+// shares reports a fusion with a tensor that is no longer in memory.
+func (f *Fusion) shares() bool { return f.Role != Beside }
+
+// Operand is a parameter of a launch.
+type Operand struct {
+	*typed.Param
+	// Layout is where the elements of a tensor lie; scalars have the zero Layout.
+	Layout *Layout
+	// Of is the specialisation of the kernel whose parameter it is.
+	Of *Spec
+}
+
+// Operands are what a launch passes: the parameters of the kernel, and of those that are fused into it, without the tensors
+// that are no longer in memory.
+func (s *Spec) Operands() []Operand {
+	var all []Operand
+	for i, p := range Params(s.Kernel) {
+		all = append(all, Operand{p, &s.Layouts[i], s})
+	}
+	for i := range s.Fused {
+		f := &s.Fused[i]
+		others := f.Spec.Operands()
+		if f.shares() {
+			all = slices.Delete(all, f.Into, f.Into+1)
+			others = slices.Delete(others, f.From, f.From+1)
+		}
+		all = append(all, others...)
+	}
+	return all
+}
+
+// Params are those of the operands.
+func (s *Spec) Params() []*typed.Param {
+	if len(s.Fused) == 0 {
+		return Params(s.Kernel)
+	}
+	var params []*typed.Param
+	for _, o := range s.Operands() {
+		params = append(params, o.Param)
+	}
+	return params
+}
+
+// Name is the kernel's, with those that are fused into it: sources first, as they are computed first.
+func (s *Spec) Name() string {
+	name := s.Kernel.Name
+	for i := range s.Fused {
+		switch f := &s.Fused[i]; f.Role {
+		case Source:
+			name = f.Spec.Name() + " > " + name
+		case Sink:
+			name += " > " + f.Spec.Name()
+		case Beside:
+			name += " | " + f.Spec.Name()
+		}
+	}
+	return name
+}
+
+// fusedKey is the key of a fusion, with those of the fusions before it.
+type fusedKey struct {
+	Key
+	role       Role
+	into, from int
+	before     any
+}
+
+// keyOfFused names the fusions of a specialisation; nil for none.
+func (s *Spec) keyOfFused() any {
+	var key any
+	for i := range s.Fused {
+		f := &s.Fused[i]
+		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, key}
+	}
+	return key
+}
+
+// Join adds the numbers of the launch that a fused kernel's IR takes: those of the dimensions that renamed gives, by their names
+// in the joined IR. into and from translate places among the parameters.
+func (l *LaunchDims) Join(part *LaunchDims, renamed map[string]string, into, from func(place int) int) {
+	n := len(l.parts)
+	l.parts = append(l.parts, part)
+	for name, at := range l.Strides {
+		at.Tensor = into(at.Tensor)
+		l.Strides[name] = at
+	}
+	for i, place := range l.Views {
+		l.Views[i] = into(place)
+	}
+	for name, as := range renamed {
+		if at, ok := part.Strides[name]; ok {
+			at.Tensor = from(at.Tensor)
+			l.Strides[as] = at
+			continue
+		}
+		if l.ofPart == nil {
+			l.ofPart = map[string]partDim{}
+		}
+		l.ofPart[as] = partDim{n, name}
+	}
+	for _, place := range part.Views {
+		l.Views = append(l.Views, from(place))
+	}
+}
+
+// partDim is a dimension of a fused kernel, by its name there.
+type partDim struct {
+	part int
+	name string
+}
