@@ -8,6 +8,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/log"
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -72,7 +73,7 @@ func (r *rewriter) joinable(first, n int, v *View) bool {
 	a.each(func(_ int, w *View, mode lang.ParamMode) {
 		switch mode {
 		case lang.Out:
-			fits = fits && w.Slot == v.Slot && w.DType == v.DType && slices.Equal(w.Shape, v.Shape) && w.Offset == 0 && w.Contiguous()
+			fits = fits && w.Slot == v.Slot && w.DType == v.DType && tensor.Elements(w.Shape) == tensor.Elements(v.Shape) && w.Offset == 0 && w.Contiguous()
 		case lang.InOut:
 			fits = false
 		case lang.In:
@@ -112,9 +113,16 @@ func (r *rewriter) join(first, n, place int) bool {
 			stored = i
 		}
 	})
-	one, err := joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place}, r.target.Name)
+	groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape)
+	if !alike {
+		return false
+	}
+	one, err := Call{}, errShape
+	if groups == nil {
+		one, err = joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place}, r.target.Name)
+	}
 	if err != nil {
-		fusion := spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored}
+		fusion := spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups}
 		again := err
 		if one, err = joined(b, a, fusion, r.target.Name); err == nil {
 			err = r.pays(b.Spec, &fusion)
@@ -181,6 +189,7 @@ func joined(into, other *Call, f spec.Fusion, target string) (Call, error) {
 
 // Why two launches that could be one stay two.
 var (
+	errShape  = errors.New("it is read in another shape")
 	errHeavy  = errors.New("it would be computed several times, and is no small thing")
 	errRows   = errors.New("a product of many rows reads its factors from memory ahead of time")
 	errRepeat = errors.New("computing it again in each block takes longer than a launch")
@@ -195,21 +204,22 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	if err != nil {
 		return err
 	}
-	part, _, err := build.Kernel(fusion.Spec, r.target.Name)
+	part, partDims, err := build.Kernel(fusion.Spec, r.target.Name)
 	if err != nil {
 		return err
 	}
 	into := tensorOf(f, s, fusion.Into)
-	size := func(d *ir.Dim) int64 {
-		n, err := dims.Size(d, s)
-		if d.Known() {
-			n = d.Value
-		} else if err != nil {
-			n = 1
+	size := func(d *ir.Dim) int64 { return sizeOf(d, dims, s) }
+	// reads is how many bytes are read for an element that is stored.
+	reads, work, stored := 0.0, 1.0, elements(tensorOf(part, fusion.Spec, fusion.From), partDims, fusion.Spec)
+	for _, t := range part.Tensors {
+		if t.Mode == lang.In {
+			times := max(1, elements(t, partDims, fusion.Spec)/stored)
+			reads += float64(t.DType.Bits()) / 8 * times
+			work = max(work, times)
 		}
-		return max(n, 1)
 	}
-	operations, reduces, heavy := work(part)
+	operations, reduces, heavy := workOf(part)
 	if heavy {
 		return errHeavy
 	}
@@ -241,21 +251,16 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		if !repeated {
 			return
 		}
-		elements, bytes := int64(1), int64(0)
+		elements := 1.0
 		for _, a := range axes {
 			n := size(a.Dim)
 			if a.Kind == ir.Grid {
 				n = min(n, 16) // at least so many are in a block
 			}
-			elements *= n
-		}
-		for _, t := range part.Tensors {
-			if t.Mode == lang.In {
-				bytes += t.DType.Bytes(elements)
-			}
+			elements *= float64(n)
 		}
 		t := r.target
-		seconds := float64(bytes)/(t.L2/float64(t.SMs)) + float64(elements*operations)/(float64(t.Lanes)*t.Clock)
+		seconds := elements*reads/(t.L2/float64(t.SMs)) + elements*operations*work/(float64(t.Lanes)*t.Clock)
 		if reduces {
 			seconds += t.LoadLatency
 		}
@@ -285,8 +290,29 @@ func tensorOf(f *ir.Func, s *spec.Spec, place int) *ir.Tensor {
 	return f.Tensors[n]
 }
 
-// work counts the operations of a kernel on an element, and says whether it reduces, and whether it is too much to be done twice.
-func work(f *ir.Func) (operations int64, reduces, heavy bool) {
+// sizeOf is a dimension of a launch, at least 1.
+func sizeOf(d *ir.Dim, dims *spec.LaunchDims, s *spec.Spec) int64 {
+	n := d.Value
+	if !d.Known() {
+		var err error
+		if n, err = dims.Size(d, s); err != nil {
+			n = 1
+		}
+	}
+	return max(n, 1)
+}
+
+// elements is how many a tensor of a launch has.
+func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
+	n := 1.0
+	for _, d := range t.Shape {
+		n *= float64(sizeOf(d, dims, s))
+	}
+	return n
+}
+
+// workOf counts the operations of a kernel, and says whether it reduces, and whether it is too much to be done twice.
+func workOf(f *ir.Func) (operations float64, reduces, heavy bool) {
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()
 		operations++

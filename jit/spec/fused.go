@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 
 	"tilec/typecheck/typed"
@@ -33,6 +34,47 @@ type Fusion struct {
 	// Into and From are the tensor that is no longer in memory: its place among the parameters of what the kernel is fused
 	// into, with those that were fused before, and among those of Spec. Of Beside there is none.
 	Into, From int
+	// Groups are of a source that is read in another shape: runs of dimensions of as many elements, outermost first. nil where
+	// the shapes are the same.
+	Groups []Group
+}
+
+// Group is a run of dimensions that a kernel reads as one of the same elements, and the run that was stored: how many each has.
+type Group struct{ Read, Stored int }
+
+// GroupShapes gives the shortest runs of dimensions in which two shapes of as many elements agree; nil where they are the same
+// in each dimension, and false where they have no such runs.
+func GroupShapes(read, stored []int64) (groups []Group, ok bool) {
+	if slices.Equal(read, stored) {
+		return nil, true
+	}
+	i, j := 0, 0
+	for i < len(read) && j < len(stored) {
+		g := Group{1, 1}
+		m, n := read[i], stored[j]
+		i, j = i+1, j+1
+		for m != n {
+			switch {
+			case m < n && i < len(read):
+				m, i, g.Read = m*read[i], i+1, g.Read+1
+			case m > n && j < len(stored):
+				n, j, g.Stored = n*stored[j], j+1, g.Stored+1
+			default:
+				return nil, false
+			}
+		}
+		groups = append(groups, g)
+	}
+	if len(groups) == 0 {
+		return nil, false
+	}
+	for ; i < len(read); i++ { // ones
+		groups[len(groups)-1].Read++
+	}
+	for ; j < len(stored); j++ {
+		groups[len(groups)-1].Stored++
+	}
+	return groups, true
 }
 
 // shares reports a fusion with a tensor that is no longer in memory.
@@ -99,6 +141,7 @@ type fusedKey struct {
 	Key
 	role       Role
 	into, from int
+	groups     string
 	before     any
 }
 
@@ -107,7 +150,7 @@ func (s *Spec) keyOfFused() any {
 	var key any
 	for i := range s.Fused {
 		f := &s.Fused[i]
-		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, key}
+		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, fmt.Sprint(f.Groups), key}
 	}
 	return key
 }
