@@ -315,7 +315,9 @@ func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
 func workOf(f *ir.Func) (operations float64, reduces, heavy bool) {
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()
-		operations++
+		if row.Elementwise || row.Group == lang.GroupReduce {
+			operations++
+		}
 		reduces = reduces || row.Group == lang.GroupReduce
 		heavy = heavy || len(op.Blocks) > 0 || op.Fn != nil || row.Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK
 		return true
