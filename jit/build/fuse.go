@@ -53,7 +53,7 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		before.Fused = s.Fused[:i]
 		j := &joining{Builder: ir.Builder{Func: f}, f: f, part: part, values: map[*ir.Value]*ir.Value{}, dims: map[*ir.Dim]*ir.Dim{},
 			tensors: map[*ir.Tensor]*ir.Tensor{}, axes: map[*ir.Axis]*ir.Axis{}, at: map[*ir.Axis]*ir.Value{},
-			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
+			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
 		j.into = tensorAt(f, before.Operands(), fusion.Into)
 		j.from = tensorAt(part, fusion.Spec.Operands(), fusion.From)
 		j.suits(dims, partDims)
@@ -71,10 +71,14 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		kept := len(before.Operands())
 		from := func(place int) int { return kept + place }
 		into := func(place int) int { return place }
-		if fusion.Role != spec.Beside {
-			kept--
+		if fusion.Given() {
 			from = func(place int) int { return kept + without(place, fusion.From) }
+		}
+		if fusion.Takes() {
+			kept--
 			into = func(place int) int { return without(place, fusion.Into) }
+		} else {
+			j.into = nil // it stays
 		}
 		j.declareRest(len(dims.Views), len(partDims.Views))
 		dims.Join(partDims, j.renamed, into, from)
@@ -112,6 +116,7 @@ type joining struct {
 	into, from *ir.Tensor
 	// groups are spec.Fusion's.
 	groups  []spec.Group
+	parts   []spec.Part
 	dims    map[*ir.Dim]*ir.Dim
 	tensors map[*ir.Tensor]*ir.Tensor
 	values  map[*ir.Value]*ir.Value
@@ -371,15 +376,6 @@ func (j *joining) stored(read []*ir.Value) (positions []*ir.Value, plain []bool)
 		}
 		return read, plain
 	}
-	size := func(d *ir.Dim) *ir.Value {
-		if d.Wide {
-			unfit("%s is read in another shape, and has more elements than i32 counts", j.from.Name)
-		}
-		if d.Known() {
-			return j.Const(lang.I32, ir.Const{Int: d.Value})
-		}
-		return j.Emit(&ir.Op{Code: lang.OpSize, Dim: d})[0]
-	}
 	i := 0
 	for _, g := range j.groups {
 		from := len(positions)
@@ -390,12 +386,12 @@ func (j *joining) stored(read []*ir.Value) (positions []*ir.Value, plain []bool)
 		}
 		flat := read[i]
 		for d := i + 1; d < i+g.Read; d++ {
-			flat = j.Op(lang.OpAdd, j.Op(lang.OpMul, flat, size(j.into.Shape[d])), read[d])
+			flat = j.Op(lang.OpAdd, j.Op(lang.OpMul, flat, j.size(j.into.Shape[d])), read[d])
 		}
 		i += g.Read
 		at := make([]*ir.Value, g.Stored)
 		for d := g.Stored - 1; d > 0; d-- {
-			n := size(j.dims[j.from.Shape[from+d]])
+			n := j.size(j.dims[j.from.Shape[from+d]])
 			at[d], flat = j.Op(lang.OpMod, flat, n), j.Op(lang.OpDiv, flat, n)
 		}
 		at[0] = flat
@@ -446,7 +442,7 @@ func (j *joining) sink() {
 	}
 	of := plainly(loads[0])
 	for _, load := range loads {
-		if len(of) != len(axes) || !slices.Equal(plainly(load), of) {
+		if len(of) != len(j.from.Shape) || j.parts == nil && len(of) != len(axes) || !slices.Equal(plainly(load), of) {
 			unfit("%s does not read %s element by element", j.part.Name, j.from.Name)
 		}
 	}
@@ -459,6 +455,11 @@ func (j *joining) sink() {
 		if len(op.Blocks) > 0 || len(op.Over) > 0 || op.Fn != nil {
 			unfit("%s is not elementwise: it has %s", j.part.Name, op.Code)
 		}
+	}
+	j.refuseExchange()
+	if j.parts != nil {
+		j.sinkOfPart(store, loads, of)
+		return
 	}
 	j.declare(j.shapes())
 	j.insert(store, func() *ir.Value {
@@ -478,6 +479,23 @@ func (j *joining) sink() {
 		}
 		return nil
 	})
+}
+
+// refuseExchange refuses a kernel whose elements exchange something through memory: within one of its blocks they may, and other
+// blocks compute them now.
+func (j *joining) refuseExchange() {
+	for _, t := range j.part.Tensors {
+		loads, stores := accesses(j.part, t)
+		for _, load := range loads {
+			for _, store := range stores {
+				for d, v := range load.Indices() {
+					if a := along(v); a == nil || a != along(store.Args[d]) {
+						unfit("%s reads elements of %s that it stores", j.part.Name, t.Name)
+					}
+				}
+			}
+		}
+	}
 }
 
 // beside puts the statements of part behind those of f, over the same grid.

@@ -37,6 +37,46 @@ type Fusion struct {
 	// Groups are of a source that is read in another shape: runs of dimensions of as many elements, outermost first. nil where
 	// the shapes are the same.
 	Groups []Group
+	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions. nil for one
+	// that reads all of it.
+	Parts []Part
+}
+
+// Part is the part of a dimension that a sink reads: from position Begin on, as the dimensions Dims of what it reads, outermost
+// first. All says that it is the whole dimension.
+type Part struct {
+	Begin int64
+	Dims  []int
+	All   bool
+}
+
+// PartOf says which part of a contiguous tensor of a shape a view shows, if that is a run of each of its dimensions.
+func PartOf(shape, viewShape, viewStrides []int64, offset int64) (parts []Part, ok bool) {
+	stride, strides := int64(1), make([]int64, len(shape))
+	for k := len(shape) - 1; k >= 0; k-- {
+		strides[k], stride = stride, stride*shape[k]
+	}
+	parts = make([]Part, len(shape))
+	d := 0
+	for k, n := range shape {
+		p := &parts[k]
+		p.Begin, offset = offset/strides[k], offset%strides[k]
+		covered := int64(1)
+		for ; d < len(viewShape) && (viewShape[d] == 1 || viewStrides[d] >= strides[k]); d++ {
+			if viewShape[d] == 1 {
+				continue
+			}
+			if len(p.Dims) > 0 && viewStrides[p.Dims[len(p.Dims)-1]] != viewShape[d]*viewStrides[d] {
+				return nil, false
+			}
+			p.Dims, covered = append(p.Dims, d), covered*viewShape[d]
+		}
+		if len(p.Dims) > 0 && viewStrides[p.Dims[len(p.Dims)-1]] != strides[k] || p.Begin+covered > n {
+			return nil, false
+		}
+		p.All = covered == n
+	}
+	return parts, d == len(viewShape)
 }
 
 // Group is a run of dimensions that a kernel reads as one of the same elements, and the run that was stored: how many each has.
@@ -77,8 +117,11 @@ func GroupShapes(read, stored []int64) (groups []Group, ok bool) {
 	return groups, true
 }
 
-// shares reports a fusion with a tensor that is no longer in memory.
-func (f *Fusion) shares() bool { return f.Role != Beside }
+// Takes reports a fusion with a tensor that is no longer in memory.
+func (f *Fusion) Takes() bool { return f.Role != Beside && f.Parts == nil }
+
+// Given reports a fused kernel of which a tensor is known to the others.
+func (f *Fusion) Given() bool { return f.Role != Beside }
 
 // Operand is a parameter of a launch.
 type Operand struct {
@@ -99,8 +142,10 @@ func (s *Spec) Operands() []Operand {
 	for i := range s.Fused {
 		f := &s.Fused[i]
 		others := f.Spec.Operands()
-		if f.shares() {
+		if f.Takes() {
 			all = slices.Delete(all, f.Into, f.Into+1)
+		}
+		if f.Given() {
 			others = slices.Delete(others, f.From, f.From+1)
 		}
 		all = append(all, others...)
@@ -150,7 +195,7 @@ func (s *Spec) keyOfFused() any {
 	var key any
 	for i := range s.Fused {
 		f := &s.Fused[i]
-		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, fmt.Sprint(f.Groups), key}
+		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, fmt.Sprint(f.Groups, f.Parts), key}
 	}
 	return key
 }
