@@ -53,7 +53,7 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		before.Fused = s.Fused[:i]
 		j := &joining{Builder: ir.Builder{Func: f}, f: f, part: part, values: map[*ir.Value]*ir.Value{}, dims: map[*ir.Dim]*ir.Dim{},
 			tensors: map[*ir.Tensor]*ir.Tensor{}, axes: map[*ir.Axis]*ir.Axis{}, at: map[*ir.Axis]*ir.Value{},
-			spread: map[*ir.Axis][]*ir.Axis{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
+			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
 		j.into = tensorAt(f, before.Operands(), fusion.Into)
 		j.from = tensorAt(part, fusion.Spec.Operands(), fusion.From)
 		j.suits(dims, partDims)
@@ -71,10 +71,14 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		kept := len(before.Operands())
 		from := func(place int) int { return kept + place }
 		into := func(place int) int { return place }
-		if fusion.Role != spec.Beside {
-			kept--
+		if fusion.Given() {
 			from = func(place int) int { return kept + without(place, fusion.From) }
+		}
+		if fusion.Takes() {
+			kept--
 			into = func(place int) int { return without(place, fusion.Into) }
+		} else {
+			j.into = nil // it stays
 		}
 		j.declareRest(len(dims.Views), len(partDims.Views))
 		dims.Join(partDims, j.renamed, into, from)
@@ -110,9 +114,12 @@ type joining struct {
 	name string
 	// into and from are the tensor that is no longer in memory, in f and in part.
 	into, from *ir.Tensor
-	dims       map[*ir.Dim]*ir.Dim
-	tensors    map[*ir.Tensor]*ir.Tensor
-	values     map[*ir.Value]*ir.Value
+	// groups are spec.Fusion's.
+	groups  []spec.Group
+	parts   []spec.Part
+	dims    map[*ir.Dim]*ir.Dim
+	tensors map[*ir.Tensor]*ir.Tensor
+	values  map[*ir.Value]*ir.Value
 	// at are the positions that stand for those along an axis of part, spread the axes that they have; axes are axes of f that
 	// stand for one of part as a whole.
 	at     map[*ir.Axis]*ir.Value
@@ -337,12 +344,13 @@ func (j *joining) source() {
 		}
 		j.insert(load, func() *ir.Value {
 			j.moved, j.wanted, j.shifted = nil, map[*ir.Axis]*ir.Value{}, map[*ir.Value]*ir.Value{}
+			positions, plain := j.stored(load.Indices())
 			for d, a := range axes {
-				position := load.Args[d]
+				position := positions[d]
 				switch b := along(position); {
 				case a.Kind == ir.Grid:
 					j.stand(a, position)
-				case b != nil && b.Kind == ir.Whole && b.Lo == 0 && b.Len == a.Len && !elsewhereToo(load, d, b):
+				case b != nil && b.Kind == ir.Whole && b.Lo == 0 && b.Len == a.Len && plain[d] && !elsewhereToo(positions, d, b):
 					j.stand(a, position)
 					j.axes[a] = b
 				default:
@@ -358,9 +366,43 @@ func (j *joining) source() {
 	}
 }
 
-// elsewhereToo reports an axis that an access has in another index than number d.
-func elsewhereToo(op *ir.Op, d int, a *ir.Axis) bool {
-	for n, v := range op.Indices() {
+// stored are the positions at which part stores what f reads at positions, and which of them f reads at: where the shape is
+// another, they are computed from how many elements are before.
+func (j *joining) stored(read []*ir.Value) (positions []*ir.Value, plain []bool) {
+	if j.groups == nil {
+		plain = make([]bool, len(read))
+		for d := range plain {
+			plain[d] = true
+		}
+		return read, plain
+	}
+	i := 0
+	for _, g := range j.groups {
+		from := len(positions)
+		if g == (spec.Group{Read: 1, Stored: 1}) {
+			positions, plain = append(positions, read[i]), append(plain, true)
+			i++
+			continue
+		}
+		flat := read[i]
+		for d := i + 1; d < i+g.Read; d++ {
+			flat = j.Op(lang.OpAdd, j.Op(lang.OpMul, flat, j.size(j.into.Shape[d])), read[d])
+		}
+		i += g.Read
+		at := make([]*ir.Value, g.Stored)
+		for d := g.Stored - 1; d > 0; d-- {
+			n := j.size(j.dims[j.from.Shape[from+d]])
+			at[d], flat = j.Op(lang.OpMod, flat, n), j.Op(lang.OpDiv, flat, n)
+		}
+		at[0] = flat
+		positions, plain = append(positions, at...), append(plain, make([]bool, g.Stored)...)
+	}
+	return positions, plain
+}
+
+// elsewhereToo reports an axis that another position than number d has.
+func elsewhereToo(positions []*ir.Value, d int, a *ir.Axis) bool {
+	for n, v := range positions {
 		if n != d && v.Type.Has(a) {
 			return true
 		}
@@ -371,10 +413,22 @@ func elsewhereToo(op *ir.Op, d int, a *ir.Axis) bool {
 // shapes are the dimensions of the tensor that is no longer there: in part, and the same in f.
 func (j *joining) shapes() map[*ir.Dim]*ir.Dim {
 	same := map[*ir.Dim]*ir.Dim{}
-	for d, of := range j.from.Shape {
+	unite := func(d, of *ir.Dim) {
 		if same[of] == nil {
-			same[of] = j.into.Shape[d]
+			same[of] = d
 		}
+	}
+	if j.groups == nil {
+		for d, of := range j.from.Shape {
+			unite(j.into.Shape[d], of)
+		}
+	}
+	i, k := 0, 0
+	for _, g := range j.groups {
+		if g == (spec.Group{Read: 1, Stored: 1}) {
+			unite(j.into.Shape[i], j.from.Shape[k])
+		}
+		i, k = i+g.Read, k+g.Stored
 	}
 	return same
 }
@@ -388,7 +442,7 @@ func (j *joining) sink() {
 	}
 	of := plainly(loads[0])
 	for _, load := range loads {
-		if len(of) != len(axes) || !slices.Equal(plainly(load), of) {
+		if len(of) != len(j.from.Shape) || j.parts == nil && len(of) != len(axes) || !slices.Equal(plainly(load), of) {
 			unfit("%s does not read %s element by element", j.part.Name, j.from.Name)
 		}
 	}
@@ -401,6 +455,11 @@ func (j *joining) sink() {
 		if len(op.Blocks) > 0 || len(op.Over) > 0 || op.Fn != nil {
 			unfit("%s is not elementwise: it has %s", j.part.Name, op.Code)
 		}
+	}
+	j.refuseExchange()
+	if j.parts != nil {
+		j.sinkOfPart(store, loads, of)
+		return
 	}
 	j.declare(j.shapes())
 	j.insert(store, func() *ir.Value {
@@ -420,6 +479,23 @@ func (j *joining) sink() {
 		}
 		return nil
 	})
+}
+
+// refuseExchange refuses a kernel whose elements exchange something through memory: within one of its blocks they may, and other
+// blocks compute them now.
+func (j *joining) refuseExchange() {
+	for _, t := range j.part.Tensors {
+		loads, stores := accesses(j.part, t)
+		for _, load := range loads {
+			for _, store := range stores {
+				for d, v := range load.Indices() {
+					if a := along(v); a == nil || a != along(store.Args[d]) {
+						unfit("%s reads elements of %s that it stores", j.part.Name, t.Name)
+					}
+				}
+			}
+		}
+	}
 }
 
 // beside puts the statements of part behind those of f, over the same grid.

@@ -8,6 +8,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/log"
 	"tilec/jit/spec"
+	"tilec/jit/tensor"
 	"tilec/lang"
 	"tilec/typecheck/typed"
 )
@@ -51,34 +52,56 @@ func (r *rewriter) fuseAll() {
 func (r *rewriter) fuseInto(n int) bool {
 	done := false
 	r.Calls[n].each(func(place int, v *View, mode lang.ParamMode) {
-		if done || mode != lang.In || !v.Slot.Temp || r.results[v.Slot] || len(r.reads[v.Slot]) != 1 || len(r.writes[v.Slot]) != 1 {
+		if done || mode != lang.In || !v.Slot.Temp || len(r.writes[v.Slot]) != 1 || r.writes[v.Slot][0] >= n {
 			return
 		}
 		first := r.writes[v.Slot][0]
-		if first < n && r.joinable(first, n, v) {
+		switch {
+		case !r.joinable(first, n, v.Slot):
+		case len(r.reads[v.Slot]) == 1 && !r.results[v.Slot] && r.whole(first, v):
 			done = r.join(first, n, place)
+		default:
+			done = r.joinPart(first, n, place)
 		}
 	})
 	return done
 }
 
-// joinable reports that launch number first can be put off until number n, which reads its only result as a whole.
-func (r *rewriter) joinable(first, n int, v *View) bool {
+// whole reports a tensor that is all of the result of launch number n, in order.
+func (r *rewriter) whole(n int, v *View) bool {
+	stored := r.stored(n, v.Slot)
+	w := &r.Calls[n].Tensors[stored]
+	return v.Offset == 0 && v.Contiguous() && w.DType == v.DType && tensor.Elements(w.Shape) == tensor.Elements(v.Shape)
+}
+
+// stored is the place of a result of launch number n among its operands.
+func (r *rewriter) stored(n int, s Slot) int {
+	stored := -1
+	r.Calls[n].each(func(i int, v *View, mode lang.ParamMode) {
+		if mode == lang.Out && v.Slot == s {
+			stored = i
+		}
+	})
+	return stored
+}
+
+// joinable reports that launch number first, which stores a temporary, can be put off until number n: nothing reads or writes what it
+// stores before, number n no more of it than the temporary, and what it reads stays as it is.
+func (r *rewriter) joinable(first, n int, s Slot) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
-	if len(a.Fills) > 0 || v.Offset != 0 || !v.Contiguous() || tiedToPlan(a.Spec) || tiedToPlan(b.Spec) {
+	if len(a.Fills) > 0 || tiedToPlan(a.Spec) || tiedToPlan(b.Spec) || r.reads[s][0] != n {
 		return false
 	}
 	fits := true
 	a.each(func(_ int, w *View, mode lang.ParamMode) {
-		switch mode {
-		case lang.Out:
-			fits = fits && w.Slot == v.Slot && w.DType == v.DType && slices.Equal(w.Shape, v.Shape) && w.Offset == 0 && w.Contiguous()
-		case lang.InOut:
+		between := func(of []int) bool {
+			return slices.ContainsFunc(of, func(k int) bool { return k > first && k <= n })
+		}
+		switch {
+		case mode == lang.Out && w.Slot == s:
+			fits = fits && w.Offset == 0 && w.Contiguous()
+		case between(r.writes[w.Slot]), mode != lang.In && between(r.reads[w.Slot]):
 			fits = false
-		case lang.In:
-			for _, k := range r.writes[w.Slot] {
-				fits = fits && !(k > first && k <= n)
-			}
 		}
 	})
 	return fits
@@ -106,15 +129,17 @@ func tiedToPlan(s *spec.Spec) bool {
 // join tries both ways to make one launch of two, the one that computes nothing twice first.
 func (r *rewriter) join(first, n, place int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
-	stored := -1
-	a.each(func(i int, _ *View, mode lang.ParamMode) {
-		if mode == lang.Out {
-			stored = i
-		}
-	})
-	one, err := joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place}, r.target.Name)
+	stored := r.stored(first, r.Calls[n].Tensors[place].Slot)
+	groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape)
+	if !alike {
+		return false
+	}
+	one, err := Call{}, errShape
+	if groups == nil {
+		one, err = joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place}, r.target.Name)
+	}
 	if err != nil {
-		fusion := spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored}
+		fusion := spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups}
 		again := err
 		if one, err = joined(b, a, fusion, r.target.Name); err == nil {
 			err = r.pays(b.Spec, &fusion)
@@ -123,6 +148,35 @@ func (r *rewriter) join(first, n, place int) bool {
 			r.logs.Line(log.Launch, "%s and %s stay two launches: %v; %v", a.Spec.Name(), b.Spec.Name(), again, err)
 			return false
 		}
+	}
+	r.replace(first, n, one)
+	return true
+}
+
+// joinPart makes one launch of two where the second reads a part of what the first stores, and others read that too: of few rows,
+// for the places at which the second stores are then computed one by one.
+func (r *rewriter) joinPart(first, n, place int) bool {
+	a, b := &r.Calls[first], &r.Calls[n]
+	stored := r.stored(first, r.Calls[n].Tensors[place].Slot)
+	v, w := &b.Tensors[place], &a.Tensors[stored]
+	rows := int64(1)
+	for _, size := range w.Shape[:max(len(w.Shape)-1, 0)] {
+		rows *= size
+	}
+	parts, ok := spec.PartOf(w.Shape, v.Shape, v.Strides, v.Offset)
+	reads := 0
+	b.each(func(_ int, u *View, _ lang.ParamMode) {
+		if u.Slot == v.Slot {
+			reads++
+		}
+	})
+	if !ok || rows > fewRows || v.DType != w.DType || reads > 1 {
+		return false
+	}
+	one, err := joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts}, r.target.Name)
+	if err != nil {
+		r.logs.Line(log.Launch, "%s and %s stay two launches: %v", a.Spec.Name(), b.Spec.Name(), err)
+		return false
 	}
 	r.replace(first, n, one)
 	return true
@@ -171,16 +225,21 @@ func joined(into, other *Call, f spec.Fusion, target string) (Call, error) {
 			one.Tensors = append(one.Tensors, c.Tensors[i])
 		}
 	}
-	if f.Role == spec.Beside {
-		f.Into, f.From = -1, -1
+	gone, known := -1, -1
+	if f.Takes() {
+		gone = f.Into
 	}
-	take(into, f.Into)
-	take(other, f.From)
+	if f.Given() {
+		known = f.From
+	}
+	take(into, gone)
+	take(other, known)
 	return one, nil
 }
 
 // Why two launches that could be one stay two.
 var (
+	errShape  = errors.New("it is read in another shape")
 	errHeavy  = errors.New("it would be computed several times, and is no small thing")
 	errRows   = errors.New("a product of many rows reads its factors from memory ahead of time")
 	errRepeat = errors.New("computing it again in each block takes longer than a launch")
@@ -195,21 +254,22 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	if err != nil {
 		return err
 	}
-	part, _, err := build.Kernel(fusion.Spec, r.target.Name)
+	part, partDims, err := build.Kernel(fusion.Spec, r.target.Name)
 	if err != nil {
 		return err
 	}
 	into := tensorOf(f, s, fusion.Into)
-	size := func(d *ir.Dim) int64 {
-		n, err := dims.Size(d, s)
-		if d.Known() {
-			n = d.Value
-		} else if err != nil {
-			n = 1
+	size := func(d *ir.Dim) int64 { return sizeOf(d, dims, s) }
+	// reads is how many bytes are read for an element that is stored.
+	reads, work, stored := 0.0, 1.0, elements(tensorOf(part, fusion.Spec, fusion.From), partDims, fusion.Spec)
+	for _, t := range part.Tensors {
+		if t.Mode == lang.In {
+			times := max(1, elements(t, partDims, fusion.Spec)/stored)
+			reads += float64(t.DType.Bits()) / 8 * times
+			work = max(work, times)
 		}
-		return max(n, 1)
 	}
-	operations, reduces, heavy := work(part)
+	operations, reduces, heavy := workOf(part)
 	if heavy {
 		return errHeavy
 	}
@@ -241,21 +301,16 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		if !repeated {
 			return
 		}
-		elements, bytes := int64(1), int64(0)
+		elements := 1.0
 		for _, a := range axes {
 			n := size(a.Dim)
 			if a.Kind == ir.Grid {
 				n = min(n, 16) // at least so many are in a block
 			}
-			elements *= n
-		}
-		for _, t := range part.Tensors {
-			if t.Mode == lang.In {
-				bytes += t.DType.Bytes(elements)
-			}
+			elements *= float64(n)
 		}
 		t := r.target
-		seconds := float64(bytes)/(t.L2/float64(t.SMs)) + float64(elements*operations)/(float64(t.Lanes)*t.Clock)
+		seconds := elements*reads/(t.L2/float64(t.SMs)) + elements*operations*work/(float64(t.Lanes)*t.Clock)
 		if reduces {
 			seconds += t.LoadLatency
 		}
@@ -285,11 +340,34 @@ func tensorOf(f *ir.Func, s *spec.Spec, place int) *ir.Tensor {
 	return f.Tensors[n]
 }
 
-// work counts the operations of a kernel on an element, and says whether it reduces, and whether it is too much to be done twice.
-func work(f *ir.Func) (operations int64, reduces, heavy bool) {
+// sizeOf is a dimension of a launch, at least 1.
+func sizeOf(d *ir.Dim, dims *spec.LaunchDims, s *spec.Spec) int64 {
+	n := d.Value
+	if !d.Known() {
+		var err error
+		if n, err = dims.Size(d, s); err != nil {
+			n = 1
+		}
+	}
+	return max(n, 1)
+}
+
+// elements is how many a tensor of a launch has.
+func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
+	n := 1.0
+	for _, d := range t.Shape {
+		n *= float64(sizeOf(d, dims, s))
+	}
+	return n
+}
+
+// workOf counts the operations of a kernel, and says whether it reduces, and whether it is too much to be done twice.
+func workOf(f *ir.Func) (operations float64, reduces, heavy bool) {
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()
-		operations++
+		if row.Elementwise || row.Group == lang.GroupReduce {
+			operations++
+		}
 		reduces = reduces || row.Group == lang.GroupReduce
 		heavy = heavy || len(op.Blocks) > 0 || op.Fn != nil || row.Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK
 		return true

@@ -1,6 +1,7 @@
 package spec
 
 import (
+	"fmt"
 	"slices"
 
 	"tilec/typecheck/typed"
@@ -33,10 +34,94 @@ type Fusion struct {
 	// Into and From are the tensor that is no longer in memory: its place among the parameters of what the kernel is fused
 	// into, with those that were fused before, and among those of Spec. Of Beside there is none.
 	Into, From int
+	// Groups are of a source that is read in another shape: runs of dimensions of as many elements, outermost first. nil where
+	// the shapes are the same.
+	Groups []Group
+	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions. nil for one
+	// that reads all of it.
+	Parts []Part
 }
 
-// shares reports a fusion with a tensor that is no longer in memory.
-func (f *Fusion) shares() bool { return f.Role != Beside }
+// Part is the part of a dimension that a sink reads: from position Begin on, as the dimensions Dims of what it reads, outermost
+// first. All says that it is the whole dimension.
+type Part struct {
+	Begin int64
+	Dims  []int
+	All   bool
+}
+
+// PartOf says which part of a contiguous tensor of a shape a view shows, if that is a run of each of its dimensions.
+func PartOf(shape, viewShape, viewStrides []int64, offset int64) (parts []Part, ok bool) {
+	stride, strides := int64(1), make([]int64, len(shape))
+	for k := len(shape) - 1; k >= 0; k-- {
+		strides[k], stride = stride, stride*shape[k]
+	}
+	parts = make([]Part, len(shape))
+	d := 0
+	for k, n := range shape {
+		p := &parts[k]
+		p.Begin, offset = offset/strides[k], offset%strides[k]
+		covered := int64(1)
+		for ; d < len(viewShape) && (viewShape[d] == 1 || viewStrides[d] >= strides[k]); d++ {
+			if viewShape[d] == 1 {
+				continue
+			}
+			if len(p.Dims) > 0 && viewStrides[p.Dims[len(p.Dims)-1]] != viewShape[d]*viewStrides[d] {
+				return nil, false
+			}
+			p.Dims, covered = append(p.Dims, d), covered*viewShape[d]
+		}
+		if len(p.Dims) > 0 && viewStrides[p.Dims[len(p.Dims)-1]] != strides[k] || p.Begin+covered > n {
+			return nil, false
+		}
+		p.All = covered == n
+	}
+	return parts, d == len(viewShape)
+}
+
+// Group is a run of dimensions that a kernel reads as one of the same elements, and the run that was stored: how many each has.
+type Group struct{ Read, Stored int }
+
+// GroupShapes gives the shortest runs of dimensions in which two shapes of as many elements agree; nil where they are the same
+// in each dimension, and false where they have no such runs.
+func GroupShapes(read, stored []int64) (groups []Group, ok bool) {
+	if slices.Equal(read, stored) {
+		return nil, true
+	}
+	i, j := 0, 0
+	for i < len(read) && j < len(stored) {
+		g := Group{1, 1}
+		m, n := read[i], stored[j]
+		i, j = i+1, j+1
+		for m != n {
+			switch {
+			case m < n && i < len(read):
+				m, i, g.Read = m*read[i], i+1, g.Read+1
+			case m > n && j < len(stored):
+				n, j, g.Stored = n*stored[j], j+1, g.Stored+1
+			default:
+				return nil, false
+			}
+		}
+		groups = append(groups, g)
+	}
+	if len(groups) == 0 {
+		return nil, false
+	}
+	for ; i < len(read); i++ { // ones
+		groups[len(groups)-1].Read++
+	}
+	for ; j < len(stored); j++ {
+		groups[len(groups)-1].Stored++
+	}
+	return groups, true
+}
+
+// Takes reports a fusion with a tensor that is no longer in memory.
+func (f *Fusion) Takes() bool { return f.Role != Beside && f.Parts == nil }
+
+// Given reports a fused kernel of which a tensor is known to the others.
+func (f *Fusion) Given() bool { return f.Role != Beside }
 
 // Operand is a parameter of a launch.
 type Operand struct {
@@ -57,8 +142,10 @@ func (s *Spec) Operands() []Operand {
 	for i := range s.Fused {
 		f := &s.Fused[i]
 		others := f.Spec.Operands()
-		if f.shares() {
+		if f.Takes() {
 			all = slices.Delete(all, f.Into, f.Into+1)
+		}
+		if f.Given() {
 			others = slices.Delete(others, f.From, f.From+1)
 		}
 		all = append(all, others...)
@@ -99,6 +186,7 @@ type fusedKey struct {
 	Key
 	role       Role
 	into, from int
+	groups     string
 	before     any
 }
 
@@ -107,7 +195,7 @@ func (s *Spec) keyOfFused() any {
 	var key any
 	for i := range s.Fused {
 		f := &s.Fused[i]
-		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, key}
+		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, fmt.Sprint(f.Groups, f.Parts), key}
 	}
 	return key
 }
