@@ -248,6 +248,13 @@ var (
 // fewRows is of how many rows a product may compute a factor where it needs it: as many as it is better off without a matrix unit.
 const fewRows = 4
 
+// What a launch of few rows is like, before it has a plan: how many columns a block of a product by a vector has, and how many such
+// blocks a multiprocessor runs at a time.
+const (
+	columnsOfBlock = 32
+	blocksAtOnce   = 2
+)
+
 // pays decides whether a source is computed where it is read: what that repeats must take less time than a launch.
 func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	f, dims, err := build.Kernel(s, r.target.Name)
@@ -312,7 +319,14 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		t := r.target
 		seconds := elements*reads/(t.L2/float64(t.SMs)) + elements*operations*work/(float64(t.Lanes)*t.Clock)
 		if reduces {
-			seconds += t.LoadLatency
+			// Blocks that run one after the other on a multiprocessor each wait for it.
+			blocks := 1.0
+			for _, a := range f.Grid() {
+				if !has(a) {
+					blocks *= float64(size(a.Dim)) / columnsOfBlock
+				}
+			}
+			seconds += t.LoadLatency * max(1, blocks/float64(blocksAtOnce*t.SMs))
 		}
 		if seconds > t.Launch {
 			failed = errRepeat
