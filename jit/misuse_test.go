@@ -95,6 +95,11 @@ func TestMisuses(t *testing.T) {
 	all = append(all,
 		wrongUse{"Emulator.Record", "zero", func(*world) error { return second(new(jit.Emulator).Record(nil)) }, jit.ErrUnset},
 		wrongUse{"GPU.Record", "zero", func(*world) error { return second(new(jit.GPU).Record(nil)) }, jit.ErrUnset},
+		wrongUse{"NewMailbox", "no device", func(*world) error { return second(jit.NewMailbox(nil, 4, 4)) }, jit.ErrUnset},
+		wrongUse{"NewMailbox", "a zero GPU", func(*world) error { return second(jit.NewMailbox(new(jit.GPU), 4, 4)) }, jit.ErrUnset},
+		wrongUse{"NewMailbox", "no room", func(w *world) error { return second(jit.NewMailbox(w.device, 4, 0)) }, jit.ErrRange},
+		wrongUse{"NewMailbox", "copies of nothing", func(w *world) error { return second(jit.NewMailbox(w.device, -4, 4)) }, jit.ErrRange},
+		wrongUse{"GPU.NewMailbox", "zero", func(*world) error { return second(new(jit.GPU).NewMailbox(4, 4)) }, jit.ErrUnset},
 		wrongUse{"GPU.Record", "nil", func(*world) error { return second((*jit.GPU)(nil).Record(nil)) }, jit.ErrUnset})
 	all = append(all, wrongUse{"GPU.Retarget", "zero", func(*world) error { return new(jit.GPU).Retarget("sm_80") }, jit.ErrUnset})
 	for _, device := range misuseDevices() {
@@ -127,7 +132,7 @@ func TestMisuses(t *testing.T) {
 
 // Every exported function and method has its misuses in the table.
 func TestEveryFunctionHasItsMisuses(t *testing.T) {
-	tested := map[string]bool{"GPU.Retarget": true, "GPU.Record": true, "Emulator.Record": true}
+	tested := map[string]bool{"GPU.Retarget": true, "GPU.Record": true, "GPU.NewMailbox": true, "NewMailbox": true, "Emulator.Record": true}
 	for _, m := range slices.Concat(misuses, accessMisuses(), deviceMisuses("", nil, nil)) {
 		tested[m.of] = true
 	}

@@ -1,6 +1,10 @@
 package backend
 
-import "fmt"
+import (
+	"fmt"
+
+	"tilec/jit/misuse"
+)
 
 // This file gets small results from a device late, while it goes on: what each step of a program chose, of which several
 // are given to the device before the first one's result is looked at.
@@ -25,6 +29,9 @@ type mailer interface {
 func NewMailbox(d Device, size, room int) (Mailbox, error) {
 	if err := Usable(d, "NewMailbox"); err != nil {
 		return nil, err
+	}
+	if size < 1 || room < 1 {
+		return nil, misuse.New("NewMailbox", fmt.Sprintf("%d copies of %d bytes are asked for, required 1 of 1 at least", room, size), misuse.ErrRange)
 	}
 	if m, ok := d.(mailer); ok {
 		return m.NewMailbox(size, room)
