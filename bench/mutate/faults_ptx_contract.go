@@ -123,7 +123,7 @@ var ptxContractFaults = []Fault{
 		New:        `if (t.offset(h.row, h.column)^xor)+plus == -1 {`,
 		Note:       "every layout counts as linear in a swizzled tile",
 		Equivalent: "the strides of a layout's digits are powers of two, and so are their sizes but for an axis's last: the parts of a place within the tile do not carry into each other. The check was made to panic where it says no, and no test of jit, jit/ptx and stdlib got there"},
-	{ID: "shared-room-reach", File: "jit/ptx/shared.go", Class: "mask", First: "jit/ptx TestExamplesAgreeWithTheCPU",
+	{ID: "shared-room-reach", File: "jit/ptx/shared.go", Class: "mask", First: "jit@emu TestConformance/shapes",
 		Old: `if c+layout.Reach(a, l.Lane, l.Warp) <= ext[i] {`, New: `if c+layout.Reach(a, l.Lane, l.Warp) <= ext[i]+1 {`,
 		Note: "one element too many fits in a tile"},
 	{ID: "shared-room-bound", File: ptx + "shared.go", Class: "mask",

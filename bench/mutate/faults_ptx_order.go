@@ -63,7 +63,7 @@ var ptxOrderFaults = []Fault{
 		Note: "an update that another thread was faster than is lost"},
 
 	// cluster.go
-	{ID: "cluster-start", File: pass + "stream.go", Class: "reduction", First: "jit@emu TestSplitAgreesWithOneBlock",
+	{ID: "cluster-start", File: pass + "stream.go", Class: "reduction", First: "jit@emu TestConformance/pins",
 		Old: `if shared && op.Code == lang.OpMma {`, New: `if shared && op.Code == lang.OpMma && len(inits) == 0 {`,
 		Note: "what a loop starts from counts once a block"},
 	{ID: "cluster-read", File: ptx + "cluster.go", Class: "barrier", First: "jit@emu TestSplitAgreesWithOneBlock",

@@ -37,13 +37,13 @@ var useFaults = []Fault{
 		Old: `if p.Fill && !s.filled[p.Name] {`, New: `if p.Fill {`,
 		Note: "a later part of a formula clears what an earlier one stored"},
 	{ID: "fill-place", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
-		Old: `p.bound.Temps[v.Slot.Index].Offset+v.DType.Bytes(v.Offset), bytes, 0)`, New: `v.DType.Bytes(v.Offset), bytes, 0)`,
+		Old: `p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset)`, New: `v.DType.Bytes(v.Offset)`,
 		Note: "the fill clears the first tensor in memory rather than the output"},
 	{ID: "fill-bytes", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
-		Old: `bytes := v.DType.Bytes(tensor.Elements(v.Shape))`, New: `bytes := tensor.Elements(v.Shape)`,
+		Old: `Size: v.DType.Bytes(tensor.Elements(v.Shape)),`, New: `Size: tensor.Elements(v.Shape),`,
 		Note: "the fill clears the first part of an output of wide elements"},
 	{ID: "fill-value", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
-		Old: `+v.DType.Bytes(v.Offset), bytes, 0)`, New: `+v.DType.Bytes(v.Offset), bytes, 1)`,
+		Old: `Size: v.DType.Bytes(tensor.Elements(v.Shape)),`, New: `Size: v.DType.Bytes(tensor.Elements(v.Shape)), Value: 1,`,
 		Note: "what nothing stores is not 0"},
 
 	// program.go, launch.go, accept.go, overlap.go, specialise.go

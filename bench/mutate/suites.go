@@ -19,6 +19,7 @@ var suites = []struct {
 	{"jit/cpu/", "jit/cpu jit/pass jit jit/fuzz stdlib"},
 	{"jit/plan/", "jit/plan jit jit@emu jit/fuzz stdlib"},
 	{"jit/cache/", "jit/cache cmd/tilec"},
+	{"jit/emu/", "jit/emu jit@emu jit/ptx"},
 	{"jit/graph/", "jit/graph jit gpt jit@emu stdlib jit/fuzz stdlib@emu cmd/tilec"},
 	{"jit/", "jit gpt jit@emu stdlib jit/fuzz stdlib@emu cmd/tilec"},
 	{"lang/", "lang jit/ir/eval typecheck jit"},
