@@ -97,7 +97,7 @@ var ptxMemoryFaults = []Fault{
 	{ID: "store-unchecked", File: ptx + "loadstore.go", Class: "mask", First: "jit@emu TestConformance/access",
 		Old: `p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))`, New: `p := k.both(owner, k.mask(l, axes, g[0]))`,
 		Note: "checked stores write outside the tensor"},
-	{ID: "store-owner", File: ptx + "loadstore.go", Class: "mask", First: "jit/ptx TestFeatures",
+	{ID: "store-owner", File: ptx + "atomic.go", Class: "mask", First: "jit/ptx TestFeatures",
 		Old: `owner := k.owner(l)`, New: `owner := asm.Reg{}`,
 		Note: "every thread that holds a copy adds it"},
 	{ID: "store-owner-bits", File: ptx + "loadstore.go", Class: "mask", First: "jit@emu TestConformance/atomics",
