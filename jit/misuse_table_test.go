@@ -395,6 +395,9 @@ var misuses = []wrongUse{
 		return second(w.compiler.RunTestContext(context.Background(), nil, jit.Options{}))
 	}, jit.ErrUnset},
 
+	// Mailboxes.
+	{"NewMailbox", "no device", func(*world) error { return second(jit.NewMailbox(nil, 4, 1)) }, jit.ErrUnset},
+
 	// Arenas.
 	{"NewArena", "no device", func(w *world) error {
 		return w.bindKernel("copy", jit.Options{Arena: jit.NewArena(nil)}, jit.TensorValue(w.x))

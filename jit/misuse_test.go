@@ -95,7 +95,9 @@ func TestMisuses(t *testing.T) {
 	all = append(all,
 		wrongUse{"Emulator.Record", "zero", func(*world) error { return second(new(jit.Emulator).Record(nil)) }, jit.ErrUnset},
 		wrongUse{"GPU.Record", "zero", func(*world) error { return second(new(jit.GPU).Record(nil)) }, jit.ErrUnset},
-		wrongUse{"GPU.Record", "nil", func(*world) error { return second((*jit.GPU)(nil).Record(nil)) }, jit.ErrUnset})
+		wrongUse{"GPU.Record", "nil", func(*world) error { return second((*jit.GPU)(nil).Record(nil)) }, jit.ErrUnset},
+		wrongUse{"GPU.NewMailbox", "zero", func(*world) error { return second(new(jit.GPU).NewMailbox(4, 1)) }, jit.ErrUnset},
+		wrongUse{"GPU.NewMailbox", "nil", func(*world) error { return second((*jit.GPU)(nil).NewMailbox(4, 1)) }, jit.ErrUnset})
 	all = append(all, wrongUse{"GPU.Retarget", "zero", func(*world) error { return new(jit.GPU).Retarget("sm_80") }, jit.ErrUnset})
 	for _, device := range misuseDevices() {
 		for _, m := range all {
@@ -127,7 +129,7 @@ func TestMisuses(t *testing.T) {
 
 // Every exported function and method has its misuses in the table.
 func TestEveryFunctionHasItsMisuses(t *testing.T) {
-	tested := map[string]bool{"GPU.Retarget": true, "GPU.Record": true, "Emulator.Record": true}
+	tested := map[string]bool{"GPU.Retarget": true, "GPU.Record": true, "GPU.NewMailbox": true, "Emulator.Record": true}
 	for _, m := range slices.Concat(misuses, accessMisuses(), deviceMisuses("", nil, nil)) {
 		tested[m.of] = true
 	}

@@ -116,10 +116,10 @@ var stepFaults = []Fault{
 		Note: "a draw counts the part that it falls in as one before it"},
 
 	// gpt/steps.go
-	{ID: "steps-prompt-seen", File: "gpt/steps.go", Class: "gpt", First: "gpt TestGreedyIsTheOracles",
+	{ID: "steps-prompt-seen", File: "gpt/steps.go", Class: "gpt", First: "gpt TestPenaltyIsForThePromptToo",
 		Old: `seen[id] = 1`, New: `seen[id] = 0`,
 		Note: "the repetition penalty leaves out the prompt"},
-	{ID: "steps-few", File: "gpt/steps.go", Class: "gpt", First: "gpt TestSeedDecidesTheText",
+	{ID: "steps-few", File: "gpt/steps.go", Class: "gpt", First: "gpt TestTextsOfOneModelHaveTheirOwnSampling",
 		Old: `key := binding{g, tokens, s.few()}`, New: `key := binding{g, tokens, false}`,
 		Note: "a text whose tokens are few chosen from all is made as the one before"},
 	{ID: "steps-last", File: "gpt/steps.go", Class: "gpt", First: "gpt TestTextEndsWhenTheContextIsFull",
@@ -131,7 +131,7 @@ var stepFaults = []Fault{
 	{ID: "steps-seed", File: "gpt/steps.go", Class: "gpt", First: "gpt TestSeedDecidesTheText",
 		Old: `binary.LittleEndian.AppendUint64(nil, s.Seed)`, New: `binary.LittleEndian.AppendUint64(nil, 0)`,
 		Note: "every seed gives one text"},
-	{ID: "steps-no-number", File: "gpt/steps.go", Class: "gpt", First: "gpt TestLargestWeights",
+	{ID: "steps-no-number", File: "gpt/steps.go", Class: "gpt", First: "gpt TestLogitsThatAreNoNumbers",
 		Old: `if id < 0 {`, New: `if id < -1 {`,
 		Note: "a model that gives no numbers goes on with the token -1"},
 }

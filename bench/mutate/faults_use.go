@@ -33,7 +33,7 @@ var useFaults = []Fault{
 		Note: "products of narrow integers wrap before they are summed"},
 
 	// fill.go
-	{ID: "fill-later", File: "jit/spec/spec.go", Class: "memory", First: "jit TestConformance/formulas",
+	{ID: "fill-later", File: "jit/spec/spec.go", Class: "memory", First: "jit TestConformance/unstored/parts_of_a_formula",
 		Old: `if p.Fill && !s.filled[p.Name] {`, New: `if p.Fill {`,
 		Note: "a later part of a formula clears what an earlier one stored"},
 	{ID: "fill-place", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",

@@ -24,6 +24,7 @@ var suites = []struct {
 	{"jit/", "jit gpt jit@emu stdlib jit/fuzz stdlib@emu cmd/tilec"},
 	{"lang/", "lang jit/ir/eval typecheck jit"},
 	{"typecheck/size/", "typecheck/size typecheck jit"},
+	{"typecheck/blocks/", "typecheck/blocks typecheck jit jit/fuzz stdlib"},
 	{"typecheck/", "typecheck jit jit/fuzz stdlib"},
 	{"stdlib/", "stdlib gpt"},
 	{"gpt/", "gpt cmd/tilec"},

@@ -1,6 +1,8 @@
 package pass
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -243,4 +245,21 @@ body:
   store %y[%0, %1] = %6
 }
 `, nil, Options{})
+}
+
+// Products of f32 stay a contraction: tensor cores round its factors, and a step of decoding gives what a prompt gives.
+func TestMatvecOfShortFormatsOnly(t *testing.T) {
+	i := slices.IndexFunc(Passes(), func(p Pass) bool { return p.Name == "matvec" })
+	p := Passes()[i]
+	for d, rewritten := range map[string]bool{"bf16": true, "f16": true, "f32": false, "f64": false, "i8": false} {
+		text := strings.ReplaceAll(p.Before, "bf16", d)
+		if d == "f64" || d == "i8" {
+			text = strings.ReplaceAll(text, "f32", map[string]string{"f64": "f64", "i8": "i32"}[d])
+		}
+		f, err := ir.Parse("k", text)
+		require.NoError(t, err, d)
+		changed, err := p.Run(f, &Options{Few: p.Few})
+		require.NoError(t, err, d)
+		assert.Equal(t, rewritten, changed, d)
+	}
 }
