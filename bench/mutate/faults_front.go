@@ -69,7 +69,7 @@ var frontFaults = []Fault{
 		Old: `if got.Struct != elem.Struct {`, New: `if got.Kind != elem.Kind {`,
 		Note: "one struct is accepted for another"},
 	{ID: "unify-axis-dimension", File: "typecheck/kernel/access.go", Class: "unify", First: "typecheck TestErrors",
-		Old: `if x.IsFree || x.Dim.Equal(p.Shape[i]) {`, New: `if x.IsFree || x.Dim.Equal(p.Shape[i]) || x.Kind == GridAxis {`,
+		Old: `if x.IsFree || x.Dim.Equal(p.Shape[i]) {`, New: `if x.IsFree || x.Dim.Equal(p.Shape[i]) || x.Kind == typed.GridAxis {`,
 		Note: "an axis may index a dimension that it does not walk"},
 
 	{ID: "gpt-position", File: "gpt/steps.go", Class: "gpt",

@@ -43,6 +43,9 @@ var passFaults = []Fault{
 		Note: "x + zeros(i) loses the axis i"},
 
 	// cse.go
+	{ID: "cse-take-axes", File: pass + "cse.go", Class: "cse", First: "jit/pass TestTakesAlongDifferentAxes",
+		Old: `if op.Code != lang.OpTake {`, New: `if op.Code != lang.OpFull {`,
+		Note: "a take of rows is taken for one of columns"},
 	{ID: "cse-not-commutative", File: pass + "cse.go", Class: "cse",
 		Old: `if op.Code.Row().Commutative && op.Code.Row().Elementwise {`, New: `if op.Code.Row().Elementwise {`,
 		Note: "a - b and b - a are one"},

@@ -90,7 +90,7 @@ var proofFaults = []Fault{
 
 	// the state and the scalars of graphs
 	{ID: "state-choice", File: "typecheck/graph/pointwise.go", Class: "race", First: "typecheck TestErrors/graph_alias.tile",
-		Old: `g.isMutable(xs[i]) {`, New: `g.isMutable(xs[i]) && len(g.scope.names) < 0 {`,
+		Old: `g.isMutable(xs[i]) {`, New: `g.isMutable(xs[i]) && len(g.scope.Names) < 0 {`,
 		Note: "a struct of state lies nowhere known once a choice or a loop gives it"},
 	{ID: "runtime-carried", File: "typecheck/graph/loops.go", Class: "unify", First: "typecheck TestErrors/graph_scalars.tile",
 		Old: `l.dependsOn(local, results[i])`, New: `l.dependsOn(local, l.loop.Init[i])`,
