@@ -269,6 +269,28 @@ func TestSeedDecidesTheText(t *testing.T) {
 	assert.Len(t, texts, 3, "each seed has its own text")
 }
 
+// What is asked of one text is not what the next is made by: the likeliest token alone is what no chance gives.
+func TestTextsOfOneModelHaveTheirOwnSampling(t *testing.T) {
+	m := model(t, "nano", lang.F32, "")
+	_, likeliest := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 20, Sampling: greedy})
+	for _, topK := range []int{0, 1, 0, 1} {
+		_, text := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 20, Sampling: gpt.Sampling{Temperature: 3, TopP: 1, TopK: topK, Seed: 1}})
+		assert.Equal(t, topK == 1, text == likeliest, "top_k=%d", topK)
+	}
+}
+
+// A token of the prompt has occurred, and so has one of the text.
+func TestPenaltyIsForThePromptToo(t *testing.T) {
+	m := model(t, "nano", lang.F32, "")
+	for _, prompt := range prompts {
+		res, _ := generate(t, m, gpt.Request{Prompt: prompt, MaxNewTokens: 20, Sampling: gpt.Sampling{Temperature: 1, TopP: 1, TopK: 1, RepetitionPenalty: 1e9}})
+		all := append(slices.Clone(res.Prompt), res.Tokens...)
+		for i, id := range all[len(res.Prompt):] {
+			assert.NotContains(t, all[:len(res.Prompt)+i], id, "%q, token %d", prompt, i)
+		}
+	}
+}
+
 func TestPiecesAreTheText(t *testing.T) {
 	m := model(t, "nano", lang.F32, "")
 	res, text := generate(t, m, gpt.Request{Prompt: prompts[1], MaxNewTokens: 60, Sampling: gpt.Sampling{Temperature: 2, TopP: 1, Seed: 7}})

@@ -2,6 +2,7 @@ package gpt_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"io/fs"
@@ -217,6 +218,21 @@ func TestLargestWeights(t *testing.T) {
 	})
 	_, err := newModel(t, ckpt, jittest.Device(t), lang.F16)
 	require.NoError(t, err)
+}
+
+// A model whose logits overflow says so, instead of going on with a token that it has not.
+func TestLogitsThatAreNoNumbers(t *testing.T) {
+	ckpt := changed(t, nil, func(all []safetensors.Tensor) []safetensors.Tensor {
+		bias, embedding := named(t, all, "transformer.ln_f.bias"), named(t, all, "transformer.wte.weight")
+		*bias, *embedding = wideF32(t, *bias, 5, 3e38), wideF32(t, *embedding, 5, 100)
+		return all
+	})
+	m, err := newModel(t, ckpt, jittest.Device(t), lang.F32)
+	require.NoError(t, err)
+	for _, temperature := range []float64{0, 1} {
+		_, err := m.Generate(context.Background(), gpt.Request{Prompt: prompts[0], MaxNewTokens: 3, Sampling: gpt.Sampling{Temperature: temperature, TopP: 1}}, func(string) error { return nil })
+		require.ErrorContains(t, err, "have no largest one that is a finite number")
+	}
 }
 
 // Tokens beyond the tokenizer's have no text, and are never sampled, however likely they are; one that ends the text is.

@@ -28,6 +28,7 @@ import (
 const misused = `
 kernel copy(x: f32[N]) -> y: f32[N] grid i in N by B { y[i] = x[i] }
 kernel add(x: f32[N], inout y: f32[N]) grid i in N by B { y[i] = y[i] + x[i] }
+kernel widen(x: f16[N], inout y: f32[N]) grid i in N by B { y[i] = y[i] + x[i] as f32 }
 kernel add2(x: f32[M, N], inout y: f32[M, N]) grid i in M by BM, j in N by BN { y[i, j] = y[i, j] + x[i, j] }
 kernel scale<const K: i32>(x: f32[N], f: f32 = 1.0) -> y: f32[N] grid i in N by B { y[i] = x[i] * f * (K as f32) }
 graph twice(x: f32[N]) -> y: f32[N] { y = copy(copy(x)) }
@@ -394,6 +395,9 @@ var misuses = []wrongUse{
 		return second(w.compiler.RunTestContext(context.Background(), nil, jit.Options{}))
 	}, jit.ErrUnset},
 
+	// Mailboxes.
+	{"NewMailbox", "no device", func(*world) error { return second(jit.NewMailbox(nil, 4, 1)) }, jit.ErrUnset},
+
 	// Arenas.
 	{"NewArena", "no device", func(w *world) error {
 		return w.bindKernel("copy", jit.Options{Arena: jit.NewArena(nil)}, jit.TensorValue(w.x))
@@ -533,6 +537,13 @@ var misuses = []wrongUse{
 	{"IR", "nil", func(*world) error { _, _, err := build.IR(nil); return err }, jit.ErrUnset},
 	{"IR", "zero", func(*world) error { _, _, err := build.IR(&spec.Spec{}); return err }, jit.ErrUnset},
 	{"IR", "no layouts", func(w *world) error { w.spec.Layouts = nil; _, _, err := build.IR(w.spec); return err }, jit.ErrMismatch},
+	{"IR", "a negative dimension", func(w *world) error {
+		for d := range w.spec.Dims {
+			w.spec.Dims[d] = -1
+		}
+		_, _, err := build.IR(w.spec)
+		return err
+	}, jit.ErrRange},
 	{"IR", "no dimensions", func(w *world) error { w.spec.Dims = nil; _, _, err := build.IR(w.spec); return err }, jit.ErrRange},
 	{"Lower", "nil", func(*world) error { return second(compile.Lower(nil, target.Machine{}, nil)) }, jit.ErrUnset},
 	{"Lower", "no target", func(w *world) error { return second(compile.Lower(w.spec, target.Machine{}, nil)) }, jit.ErrUnset},

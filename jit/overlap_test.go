@@ -12,6 +12,7 @@ import (
 
 	"tilec/jit"
 	"tilec/jit/misuse"
+	"tilec/lang"
 )
 
 // What is written shares no element with what else a call takes; tensors that lie between each other do not.
@@ -37,6 +38,8 @@ func TestOverlap(t *testing.T) {
 			{"several elements in one place", "add2", matrix(8, 2, 2, 2, 1), matrix(0, 2, 2, 0, 1), true},
 			{"rows that reach into the next", "add2", matrix(8, 2, 4, 4, 1), matrix(0, 2, 4, 3, 1), true},
 			{"rows that lie in each other, without meeting", "add2", matrix(12, 1, 2, 2, 1), matrix(0, 1, 2, 3, 2), false},
+			{"an element that is half of another", "widen", half(1), at(0, 1), true},
+			{"an element behind another", "widen", half(2), at(0, 1), false},
 			{"nothing", "add", at(0, 0), at(0, 0), false},
 		} {
 			t.Run(device+"/"+c.name, func(t *testing.T) {
@@ -58,6 +61,15 @@ func TestOverlap(t *testing.T) {
 // at is n elements from an offset on, a step apart.
 func at(offset, n int64, step ...int64) func(w *world) *jit.Tensor {
 	return func(w *world) *jit.Tensor { return w.tensor(offset, []int64{n}, slices.Clone(step)) }
+}
+
+// half is an element of 16 bits.
+func half(offset int64) func(w *world) *jit.Tensor {
+	return func(w *world) *jit.Tensor {
+		x := w.tensor(offset, []int64{1}, nil)
+		x.DType = lang.F16
+		return x
+	}
 }
 
 func matrix(offset, m, n, outer, inner int64) func(w *world) *jit.Tensor {

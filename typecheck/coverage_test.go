@@ -103,6 +103,27 @@ func TestStoredAsAWhole(t *testing.T) {
 	}
 }
 
+// The warning names what stands in the way of the proof, and what is stored where nothing does.
+func TestReasonsForFilling(t *testing.T) {
+	for _, c := range []struct{ about, kernel, why string }{
+		{"a diagonal", `kernel k(x: f32[N]) -> y: f32[N, N] grid i in N by B { y[i, i] = x[i] }`, "not every position along i is one of y"},
+		{"a diagonal of a loop", `kernel k(x: f32[N]) -> y: f32[2, N, N] grid g in 2 { for j in N { y[g, j, j] = x[j] } }`, "not every position along j is one of y"},
+		{"a loop that may be empty", `kernel k(x: f32[N, K]) -> y: f32[N] grid i in N by B { for j in K { y[i] = x[i, j] } }`, "the range of j may be empty"},
+		{"less than all", `kernel k(x: f32[N]) -> y: f32[N + 1] grid i in N by B { y[index(i)] = x[i] }`, "stored is y[0 .. N]"},
+	} {
+		t.Run(c.about, func(t *testing.T) {
+			p, ds := check(t, strings.ReplaceAll(c.kernel, "; ", "\n"))
+			require.Empty(t, ds)
+			require.Len(t, p.Warnings, 1)
+			why := p.Warnings[0].Notes
+			for _, l := range p.Warnings[0].Labels {
+				why = append(why, l.Text)
+			}
+			assert.Equal(t, []string{c.why}, why)
+		})
+	}
+}
+
 func filled(k *typed.Kernel) []string {
 	var names []string
 	for _, o := range k.Outputs {

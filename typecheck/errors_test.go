@@ -115,3 +115,16 @@ func compare(t *testing.T, want []expectation, got lang.Diagnostics) {
 		assert.True(t, found[i], "not found: %v", w)
 	}
 }
+
+// Where arguments give a dimension two sizes, the error shows the argument that gave the first.
+func TestSizesThatDisagreeAreBothShown(t *testing.T) {
+	_, ds := check(t, `
+kernel add(x: f32[N], y: f32[N]) -> z: f32[N] grid i in N by B { z[i] = x[i] + y[i] }
+graph g(a: f32[M], b: f32[M + 1]) -> z: f32[M] { z = add(a, b) }
+`)
+	require.Len(t, ds, 1)
+	assert.Equal(t, "b", ds[0].At.Text())
+	require.Len(t, ds[0].Labels, 1)
+	assert.Equal(t, "N is M by this argument", ds[0].Labels[0].Text)
+	assert.Equal(t, "a", ds[0].Labels[0].At.Text())
+}

@@ -43,6 +43,9 @@ var passFaults = []Fault{
 		Note: "x + zeros(i) loses the axis i"},
 
 	// cse.go
+	{ID: "cse-take-axes", File: pass + "cse.go", Class: "cse", First: "jit/pass TestTakesAlongDifferentAxes",
+		Old: `if op.Code != lang.OpTake {`, New: `if op.Code != lang.OpFull {`,
+		Note: "a take of rows is taken for one of columns"},
 	{ID: "cse-not-commutative", File: pass + "cse.go", Class: "cse",
 		Old: `if op.Code.Row().Commutative && op.Code.Row().Elementwise {`, New: `if op.Code.Row().Elementwise {`,
 		Note: "a - b and b - a are one"},
@@ -84,7 +87,7 @@ var passFaults = []Fault{
 	{ID: "dce-yield", File: pass + "dce.go", Class: "dce", First: "jit/pass TestKernelsComputeTheSame",
 		Old: "	l.use(body.Yield[i])\n", New: "",
 		Note: "what a loop only hands to its next step is dropped"},
-	{ID: "dce-grid-axis", File: pass + "dce.go", Class: "dce",
+	{ID: "dce-grid-axis", File: pass + "dce.go", Class: "dce", First: "jit TestConformance/atomics",
 		Old: `used := a.Kind == ir.Grid`, New: `used := false`,
 		Note: "a grid axis that nothing mentions is dropped, and the launch with it"},
 
@@ -129,7 +132,7 @@ var passFaults = []Fault{
 	{ID: "stream-joins", File: pass + "stream.go", Class: "stream",
 		Old: `return !here || i < g.at`, New: `return !here || i < place[op]`,
 		Note: "a consumer joins a loop before what it needs is there"},
-	{ID: "stream-carry", File: pass + "stream.go", Class: "stream", First: "jit/pass TestStreamedReductions",
+	{ID: "stream-carry", File: pass + "stream.go", Class: "stream", First: "jit/pass TestStreamedKernels",
 		Old: `pending{op, how, len(loop.Args) - 2, len(inits)}`, New: `pending{op, how, 0, len(inits)}`,
 		Note: "every consumer of a shared loop takes the first one's result"},
 	{ID: "stream-range", File: pass + "stream.go", Class: "stream",

@@ -78,10 +78,10 @@ var proofFaults = []Fault{
 		Note: "what an atomic gives outside its tensor does not depend on the cut"},
 
 	// flow.go, partial.go
-	{ID: "flow-parts", File: "typecheck/blocks/flow.go", Class: "cut", First: "typecheck TestFlowTakesAllParts",
+	{ID: "flow-parts", File: "typecheck/blocks/flow.go", Class: "cut", First: "typecheck/blocks TestFlowTakesAllParts",
 		Old: `of = append(of, f.one(x))`, New: `of = append(of[:0], f.one(x))`,
 		Note: "of what has no meaning to an interpreter, the last part alone counts"},
-	{ID: "flow-binds", File: "typecheck/blocks/flow.go", Class: "cut", First: "typecheck TestFlowTakesAllParts",
+	{ID: "flow-binds", File: "typecheck/blocks/flow.go", Class: "cut", First: "typecheck/blocks TestFlowTakesAllParts",
 		Old: `range typed.Binds(s) {`, New: `range typed.Binds(s)[:0] {`,
 		Note: "what a statement without a meaning binds depends on nothing"},
 	{ID: "partial-outside", File: "typecheck/blocks/grid_flow.go", Class: "cut", First: "typecheck TestErrors/partial.tile",

@@ -32,7 +32,7 @@ var ptxOrderFaults = []Fault{
 		Old: `c.totals[r] = c.choose(c.begins(r, n*d.Stride, 0), c.apply(x, y), x)`, New: `c.totals[r] = c.choose(c.begins(r, 0, 0), c.apply(x, y), x)`,
 		Note: "a lane combines with one whose positions do not exist"},
 	{ID: "combine-first-warp", File: ptx + "combine.go", Class: "reduction", First: "jit@emu TestConformance/scans",
-		Old: `has := c.a.Calc(asm.Pred, "setp.ne.u32", here, asm.Int(order[0]))`, New: `has := c.a.Calc(asm.Pred, "setp.ne.u32", here, asm.Int(d.size))`,
+		Old: `has := c.a.Calc(asm.Pred, "setp.ne.u32", here, asm.Int(order[0]))`, New: `has := c.a.Calc(asm.Pred, "setp.ne.u32", here, asm.Int(d.Size))`,
 		Note: "the first warp of a scan is combined with itself"},
 	{ID: "combine-last-warp", File: "jit/ptx/combine.go", Class: "reduction", First: "jit@emu TestConformance/scans",
 		Old: `if i == d.Size-2 && !wanted {`, New: `if i == d.Size-2 {`,
@@ -63,7 +63,7 @@ var ptxOrderFaults = []Fault{
 		Note: "an update that another thread was faster than is lost"},
 
 	// cluster.go
-	{ID: "cluster-start", File: pass + "stream.go", Class: "reduction", First: "jit@emu TestSplitAgreesWithOneBlock",
+	{ID: "cluster-start", File: pass + "stream.go", Class: "reduction", First: "jit@emu TestConformance/pins",
 		Old: `if shared && op.Code == lang.OpMma {`, New: `if shared && op.Code == lang.OpMma && len(inits) == 0 {`,
 		Note: "what a loop starts from counts once a block"},
 	{ID: "cluster-read", File: ptx + "cluster.go", Class: "barrier", First: "jit@emu TestSplitAgreesWithOneBlock",
@@ -79,7 +79,7 @@ var ptxOrderFaults = []Fault{
 		Old: `a.Unless(first).Do("bra.uni", done)`, New: `a.Comment("not only where %v", first)`,
 		Note: "all blocks of a cluster store"},
 	{ID: "cluster-before", File: ptx + "cluster.go", Class: "reduction", First: "jit@emu TestSplitScans",
-		Old: `mine := k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int(rank))`, New: `mine := k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int((rank+1)%k.split))`,
+		Old: `mine := k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int(rank))`, New: `mine := k.a.Calc(asm.Pred, "setp.eq.u32", k.rank(), asm.Int((rank+1)%k.Split))`,
 		Note: "a block takes the total of the parts before another one"},
 
 	// debug.go

@@ -33,17 +33,17 @@ var useFaults = []Fault{
 		Note: "products of narrow integers wrap before they are summed"},
 
 	// fill.go
-	{ID: "fill-later", File: "jit/spec/spec.go", Class: "memory", First: "jit TestConformance/formulas",
+	{ID: "fill-later", File: "jit/spec/spec.go", Class: "memory", First: "jit TestConformance/unstored/parts_of_a_formula",
 		Old: `.Packed()) && !s.filled[p.Name] {`, New: `.Packed()) {`,
 		Note: "a later part of a formula clears what an earlier one stored"},
 	{ID: "fill-place", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
-		Old: `p.bound.Temps[v.Slot.Index].Offset+v.DType.Bytes(v.Offset), bytes, 0)`, New: `v.DType.Bytes(v.Offset), bytes, 0)`,
+		Old: `p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset)`, New: `v.DType.Bytes(v.Offset)`,
 		Note: "the fill clears the first tensor in memory rather than the output"},
 	{ID: "fill-bytes", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
-		Old: `bytes := v.DType.Bytes(tensor.Elements(v.Shape))`, New: `bytes := tensor.Elements(v.Shape)`,
+		Old: `Size: v.DType.Bytes(tensor.Elements(v.Shape)),`, New: `Size: tensor.Elements(v.Shape),`,
 		Note: "the fill clears the first part of an output of wide elements"},
 	{ID: "fill-value", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
-		Old: `+v.DType.Bytes(v.Offset), bytes, 0)`, New: `+v.DType.Bytes(v.Offset), bytes, 1)`,
+		Old: `Size: v.DType.Bytes(tensor.Elements(v.Shape)),`, New: `Size: v.DType.Bytes(tensor.Elements(v.Shape)), Value: 1,`,
 		Note: "what nothing stores is not 0"},
 
 	// program.go, launch.go, accept.go, overlap.go, specialise.go

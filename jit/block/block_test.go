@@ -12,6 +12,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/target"
+	"tilec/lang"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -130,4 +131,17 @@ func TestDecideRefuses(t *testing.T) {
 	f.Axes[0].Extent = 0
 	_, err = Decide(f, Settings{Warps: 4, Stages: 1}, m)
 	require.EqualError(t, err, "axis i has no extent; apply the plan first")
+}
+
+// Rows begin at multiples of 16 bytes, whatever their length, so that one access moves 16 bytes of any of them.
+func TestRowsOfTilesAreWholeVectors(t *testing.T) {
+	row, column := &ir.Axis{Name: "i"}, &ir.Axis{Name: "j"}
+	for _, d := range []lang.DType{lang.I8, lang.BF16, lang.F32, lang.F64} {
+		for length := 2; length <= 40; length++ {
+			tile := NewTile(d, []*ir.Axis{column, row}, []int{length, 4}, true)
+			assert.GreaterOrEqual(t, tile.Extents[0], length)
+			assert.Equal(t, 16/d.Size(), tile.Vector(), "%d of %v", length, d)
+			assert.Zero(t, tile.RowBytes()%16, "%d of %v", length, d)
+		}
+	}
 }

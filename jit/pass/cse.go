@@ -89,7 +89,8 @@ func eliminate(b *ir.Block, outer *seen, m map[*ir.Value]*ir.Value) bool {
 }
 
 // key is the same for two pure operations that give the same. The order of
-// axes has no meaning, nor that of the operands of a commutative operation.
+// axes has no meaning, but in a take, whose positions go along them; nor has
+// that of the operands of a commutative operation.
 func key(op *ir.Op) string {
 	ids := make([]int, len(op.Args))
 	for i, a := range op.Args {
@@ -103,7 +104,9 @@ func key(op *ir.Op) string {
 		for i, a := range axes {
 			ns[i] = fmt.Sprintf("%q", a.Name)
 		}
-		slices.Sort(ns)
+		if op.Code != lang.OpTake {
+			slices.Sort(ns)
+		}
 		return strings.Join(ns, ",")
 	}
 	k := fmt.Sprintf("%s %v %s %s %s %v", op.Code, ids, names(op.Over), names(op.Axes), op.Precision+op.Hint.String(), op.Checked)

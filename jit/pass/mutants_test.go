@@ -1,6 +1,8 @@
 package pass
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -243,4 +245,152 @@ body:
   store %y[%0, %1] = %6
 }
 `, nil, Options{})
+}
+
+// Products of f32 stay a contraction: tensor cores round its factors, and a step of decoding gives what a prompt gives.
+func TestMatvecOfShortFormatsOnly(t *testing.T) {
+	i := slices.IndexFunc(Passes(), func(p Pass) bool { return p.Name == "matvec" })
+	p := Passes()[i]
+	for d, rewritten := range map[string]bool{"bf16": true, "f16": true, "f32": false, "f64": false, "i8": false} {
+		text := strings.ReplaceAll(p.Before, "bf16", d)
+		if d == "f64" || d == "i8" {
+			text = strings.ReplaceAll(text, "f32", map[string]string{"f64": "f64", "i8": "i32"}[d])
+		}
+		f, err := ir.Parse("k", text)
+		require.NoError(t, err, d)
+		changed, err := p.Run(f, &Options{Few: p.Few})
+		require.NoError(t, err, d)
+		assert.Equal(t, rewritten, changed, d)
+	}
+}
+
+// A part of a matrix is stored twice with one element between: the loops over the part stay on their sides of the element.
+func TestStoresKeepTheirOrder(t *testing.T) {
+	computesTheSame(t, `kernel @k {
+  dim N = 30
+  tensor %x : in f32[N]
+  tensor %y : out f32[N]
+  axis j : whole N[0 .. 30]
+body:
+  %0 = index j : i32{j}
+  %1 = load %x[%0] : f32{j}
+  store %y[%0] = %1
+  %2 = const 3 : i32
+  %3 = const 1000 : f32
+  store %y[%2] = %3
+  %4 = mul %1, %1 : f32{j}
+  store %y[%0] = %4
+}
+`, nil, Options{Chunks: map[string]int64{"j": 8}})
+}
+
+// What is taken of a part of an axis that has another name, and begins elsewhere, is of the same elements.
+func TestTakesOfRenamedParts(t *testing.T) {
+	computesTheSame(t, `kernel @k {
+  dim N = 12
+  tensor %x : in f32[N]
+  tensor %y : out f32[N]
+  axis e : whole N[5 .. 9]
+  axis f : whole N[2 .. 6]
+  axis h : whole N[0 .. 4]
+body:
+  %0 = index e : i32{e}
+  %1 = load %x[%0] : f32{e}
+  %2 = mul %1, %1 : f32{e}
+  %3 = rename %2 from e to f : f32{f}
+  %4 = index h : i32{h}
+  %5 = const 5 : i32
+  %6 = sub %5, %4 : i32{h}
+  %7 = take %3[f = %6] : f32{h}
+  store %y[%4] = %7
+}
+`, nil, Options{})
+}
+
+// Rows and columns at the same positions are not the same.
+func TestTakesAlongDifferentAxes(t *testing.T) {
+	computesTheSame(t, `kernel @k {
+  dim N = 6
+  dim H = 5
+  dim G = 4
+  tensor %x : in f32[N, N]
+  tensor %y : out f32[H, G]
+  tensor %z : out f32[N, N]
+  axis a : whole N[0 .. 6]
+  axis b : whole N[0 .. 6]
+  axis h : whole H[0 .. 5]
+  axis g : whole G[0 .. 4]
+body:
+  %0 = index a : i32{a}
+  %1 = index b : i32{b}
+  %2 = load %x[%0, %1] : f32{a, b}
+  %3 = mul %2, %2 : f32{a, b}
+  %4 = index h : i32{h}
+  %5 = index g : i32{g}
+  %6 = take %3[b = %4] : f32{a, h}
+  %7 = take %3[a = %4] : f32{h, b}
+  %8 = add %6, %7 : f32{a, h, b}
+  %9 = take %8[a = %5, b = %5] : f32{g, h}
+  store %y[%4, %5] = %9
+  store %z[%0, %1] = %3
+}
+`, nil, Options{})
+}
+
+// A product of few rows by products and sums starts from what it started from, and is over all its axes.
+func TestMatvecIsTheContraction(t *testing.T) {
+	text := `kernel @k {
+  dim M = 3
+  dim K = 16
+  dim L = 5
+  dim N = 8
+  tensor %a : in bf16[M, K, L]
+  tensor %b : in bf16[K, L, N]
+  tensor %z : in f32[M, N]
+  tensor %c : out f32[M, N]
+  axis i : grid M by 2
+  axis j : grid N by 4
+  axis k : loop K by 4
+  axis l : whole L[0 .. 5]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = const 0 : i32
+  %3 = const 16 : i32
+  %4 = load %z[%0, %1] : f32{i, j}
+  %5 = index l : i32{l}
+  %6 = for k from %2 to %3 with (%7 = %4) pos %8 : (f32{i, j}) {
+    %9 = index k : i32{k}
+    %10 = load %a[%0, %9, %5] : bf16{i, k, l}
+    %11 = load %b[%9, %5, %1] : bf16{k, l, j}
+    %12 = mma %10, %11, %7 over k, l : f32{i, j}
+    yield %12
+  }
+  store %c[%0, %1] = %6
+}
+`
+	f := computesTheSame(t, text, nil, Options{Few: func(a *ir.Axis) bool { return a.Name == "i" }})
+	f.Walk(func(op *ir.Op) bool {
+		assert.NotEqual(t, lang.OpMma, op.Code, f.String())
+		return true
+	})
+}
+
+// The greatest of numbers below 0 is below 0, in chunks too.
+func TestMaximumOfNegativeChunks(t *testing.T) {
+	computesTheSame(t, `kernel @k {
+  dim N = 30
+  tensor %x : in f32[N]
+  tensor %y : out f32[]
+  axis j : whole N[0 .. 30]
+body:
+  %0 = index j : i32{j}
+  %1 = load %x[%0] : f32{j}
+  %2 = abs %1 : f32{j}
+  %3 = const -1 : f32
+  %4 = sub %3, %2 : f32{j}
+  %5 = reduce_max %4 over j : f32
+  store %y[] = %5
+}
+`, nil, Options{Chunks: map[string]int64{"j": 8}})
 }

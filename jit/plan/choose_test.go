@@ -274,6 +274,34 @@ body:
 	}
 }
 
+// A step of a cut axis would read what an earlier one has stored.
+func TestAxesOfTensorsThatAreWrittenAreNotCut(t *testing.T) {
+	for mode, cut := range map[string]bool{"in": true, "inout": false} {
+		f, err := ir.Parse("written", `kernel @w {
+  dim M = 128
+  dim N = 4096
+  tensor %x : `+mode+` f32[M, N] align 16
+  tensor %y : out f32[M] align 16
+  axis i : grid M by BM = ?
+  axis j : whole N[0 .. 4096]
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = load %x[%0, %1] : f32{i, j}
+  %3 = sum %2 over j : f32{i}
+  store %y[%0] = %3
+}
+`)
+		require.NoError(t, err)
+		_, err = plan.Choose(f, on(t, "sm_90a"), nil, map[string]int64{"j": 256})
+		if cut {
+			assert.NoError(t, err)
+		} else {
+			assert.ErrorIs(t, err, plan.ErrUncut)
+		}
+	}
+}
+
 // Blocks that share a multiprocessor share its registers and its memory; those that share an axis need a loop over it.
 func TestSharing(t *testing.T) {
 	h200 := on(t, "sm_90a")

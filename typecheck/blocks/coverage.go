@@ -222,8 +222,8 @@ func (v *coverage) along(stored []reach, symbol *size.Symbol, at lang.Span) []re
 	}
 	var left []reach
 	for _, r := range stored {
-		if r, ok := v.swept(r, symbol, from, to); ok {
-			left = append(left, r)
+		if all, ok := v.swept(r, symbol, from, to); ok {
+			left = append(left, all)
 		} else if !r.mentions(symbol) {
 			v.gap(at, false, "the range of "+symbol.Name+" may be empty")
 		} else {

@@ -225,3 +225,17 @@ func TestCasts(t *testing.T) {
 		assert.Equal(t, c.want, Cast(c.in, c.from, c.to), "%v as %s to %s", c.in, c.from, c.to)
 	}
 }
+
+// NaN is neither less than, nor equal to, nor greater than any number or itself.
+func TestComparisonsWithNaN(t *testing.T) {
+	for _, d := range []lang.DType{lang.F16, lang.BF16, lang.F32, lang.F64} {
+		for _, x := range specials(d) {
+			for _, args := range [][]ir.Const{{fl(math.NaN()), x}, {x, fl(math.NaN())}} {
+				for _, code := range []lang.Op{lang.OpEq, lang.OpLt, lang.OpLe, lang.OpGt, lang.OpGe} {
+					assert.Zero(t, Apply(code, d, args...).Int, "%s %v %v", code, d, args)
+				}
+				assert.EqualValues(t, 1, Apply(lang.OpNe, d, args...).Int, "%v %v", d, args)
+			}
+		}
+	}
+}
