@@ -132,7 +132,7 @@ def main():
             mine = ours(args.tilec, "forward", f"B={batch}", "S=1", f"start=full({context - 1})")
             row(f"a step, batch {batch}, context {context}", mine, best(model.step, tokens, position, caches, index))
         del caches
-    for prompt in args.prompts.split(","):
+    for prompt in filter(None, args.prompts.split(",")):
         batch, length = map(int, prompt.split("x"))
         tokens = torch.zeros(batch, length, dtype=torch.long, device="cuda")
         mine = ours(args.tilec, "scores", f"B={batch}", f"S={length}", "start=zeros")

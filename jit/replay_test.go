@@ -85,7 +85,7 @@ func TestReplay(t *testing.T) {
 	}
 	x, state := upload(1, 2), upload(0)
 	args := []jit.Value{x, state, jit.FloatValue(lang.F32, 10)}
-	p, err := compiler.BindGraph(program.Graphs[0], args, jit.Options{})
+	p, err := compiler.BindGraph(program.Graphs[0], args, jit.Options{Separate: true})
 	require.NoError(t, err)
 	defer p.Close()
 	check := func(args []jit.Value, want ...float32) {

@@ -174,6 +174,9 @@ func (r *rewriter) joinPart(first, n, place int) bool {
 		return false
 	}
 	one, err := joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts}, r.target.Name)
+	if err == nil && r.target.JoinLatency > r.target.LaunchInProgram() {
+		err = errOneByOne
+	}
 	if err != nil {
 		r.logs.Line(log.Launch, "%s and %s stay two launches: %v", a.Spec.Name(), b.Spec.Name(), err)
 		return false
@@ -239,10 +242,11 @@ func joined(into, other *Call, f spec.Fusion, target string) (Call, error) {
 
 // Why two launches that could be one stay two.
 var (
-	errShape  = errors.New("it is read in another shape")
-	errHeavy  = errors.New("it would be computed several times, and is no small thing")
-	errRows   = errors.New("a product of many rows reads its factors from memory ahead of time")
-	errRepeat = errors.New("computing it again in each block takes longer than a launch")
+	errShape    = errors.New("it is read in another shape")
+	errHeavy    = errors.New("it would be computed several times, and is no small thing")
+	errRows     = errors.New("a product of many rows reads its factors from memory ahead of time")
+	errOneByOne = errors.New("storing a part at places that are computed one by one takes longer than a launch")
+	errRepeat   = errors.New("computing it again in each block takes longer than a launch")
 )
 
 // fewRows is of how many rows a product may compute a factor where it needs it: as many as it is better off without a matrix unit.
@@ -326,9 +330,9 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 					blocks *= float64(size(a.Dim)) / columnsOfBlock
 				}
 			}
-			seconds += t.LoadLatency * max(1, blocks/float64(blocksAtOnce*t.SMs))
+			seconds += (t.LoadLatency + t.ReduceLatency) * max(1, blocks/float64(blocksAtOnce*t.SMs))
 		}
-		if seconds > t.Launch {
+		if seconds > t.LaunchInProgram() {
 			failed = errRepeat
 		}
 	})

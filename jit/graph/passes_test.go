@@ -55,7 +55,7 @@ func TestLaunchesOfAStep(t *testing.T) {
 		Dims:  map[string]int64{"B": 1, "S": 1, "L": 12, "C": 768, "H": 12, "F": 3072, "V": 50257, "P": 1024, "R": 1024},
 		Types: map[string]lang.DType{"T": lang.BF16},
 	})
-	assert.LessOrEqual(t, len(bound.Calls), 63, after["beside"])
+	assert.LessOrEqual(t, len(bound.Calls), 99, after["beside"])
 }
 
 func gptSource(t *testing.T) string {

@@ -11,8 +11,8 @@ import (
 // computes most in vain, and its operand comes through shared memory in steps, each with a barrier. Products and sums
 // read each element where it is needed, all of them at once, and the sum is that of a reduction.
 //
-// Factors of 16 bits or less have products that are exact in the accumulator. Those of f32 are rounded once more than a
-// contraction of `ieee` rounds them, which a sum by pairs more than makes up for.
+// The factors are of 16 bits or less, so that their products are exact in the accumulator: nothing is rounded that a
+// contraction would not round.
 var matvec = Pass{
 	Name: "matvec",
 	Doc:  "computes a contraction of few rows by products and sums, as the planner asks",
@@ -86,7 +86,7 @@ func FewRows(op *ir.Op, few func(*ir.Axis) bool) bool {
 		return false
 	}
 	x, y := op.Args[0], op.Args[1]
-	if d := x.Type.DType; d != y.Type.DType || !d.IsFloat() || d.Bits() > 32 {
+	if d := x.Type.DType; d != y.Type.DType || !d.IsFloat() || d.Bits() > 16 {
 		return false
 	}
 	for _, sides := range [][2]*ir.Value{{x, y}, {y, x}} {

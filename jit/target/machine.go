@@ -71,8 +71,8 @@ type Rates struct {
 
 // Times is what things cost on a GPU beside the rates, in seconds and in what a multiprocessor does each clock.
 type Times struct {
-	// Launch is the cost of one kernel launch.
-	Launch float64
+	// Launch is the cost of one kernel launch, DependentLaunch that of one more in a recorded program, on machines with DependentLaunch.
+	Launch, DependentLaunch float64
 	// LoadLatency is the time from a load to its value, StepOverhead that of a pipelined loop's step.
 	LoadLatency, StepOverhead float64
 	// DispatchTime is between the starts of two blocks anywhere on the machine.
@@ -81,6 +81,8 @@ type Times struct {
 	BlockOverhead float64
 	// JoinLatency is the time of the two barriers of a cluster and of a read from another block between them.
 	JoinLatency float64
+	// ReduceLatency is the time of a block's reduction: its exchanges and barriers.
+	ReduceLatency float64
 	// L2BytesPerClock and SharedBytesPerClock are what one multiprocessor moves, RemoteBytesPerClock what it reads
 	// of other ones' shared memory.
 	L2BytesPerClock, SharedBytesPerClock, RemoteBytesPerClock float64
@@ -105,6 +107,14 @@ type HostTimes struct {
 	RemoteSets               int64
 	// BlocksPerCore is from how many blocks a core on that the cores are balanced.
 	BlocksPerCore int64
+}
+
+// LaunchInProgram is the time that a launch adds to a program of several, in seconds.
+func (m Machine) LaunchInProgram() float64 {
+	if m.Has(DependentLaunch) {
+		return m.DependentLaunch
+	}
+	return m.Launch
 }
 
 // Default is the target of what nobody names one for.
