@@ -70,7 +70,9 @@ graph both(x: f32[N]) -> (a: f32[2 * N], b: f32[4 * N]) {
 		for range runs {
 			require.NoError(t, l.Run())
 		}
-		require.Equal(t, runs*len(strings.Fields(c.fills)), strings.Count(logged.String(), "with zeros"), c.function)
+		said := runs - strings.Count(logged.String(), "launches replayed") // a replay is one line
+		require.Positive(t, said)
+		require.Equal(t, said*len(strings.Fields(c.fills)), strings.Count(logged.String(), "with zeros"), c.function)
 		l.Close()
 	}
 }
