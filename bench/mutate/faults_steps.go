@@ -3,6 +3,11 @@ package main
 // stepFaults are in what a program that runs again and again is made of: recordings that are
 // replayed, launches that begin before the one before has ended, contractions of few rows, stores
 // from positions that a block reads, and the choice of tokens on the device.
+//
+// What came with them has no faults yet: recordings and mailboxes of a GPU (backend/nvidia/record.go and
+// mailbox.go, which run on a GPU alone), what the emulator takes for unfinished (backend/emulator), copies of
+// boxes (block/boxes.go, ptx/boxcopy.go), products among plans (plan/products.go), families of stores
+// (blocks/families.go), and the rooms of the checker beside access, axes and loops.
 var stepFaults = []Fault{
 	// run/replay.go, graph/bound.go
 	{ID: "replay-scalars", File: "jit/run/replay.go", Class: "launch", First: "jit TestReplay",
@@ -26,6 +31,17 @@ var stepFaults = []Fault{
 	{ID: "depend-inout", File: "jit/graph/bound.go", Class: "order", First: "jit@emu TestReplay",
 		Old: `!v.Slot.Temp && !b.Inputs[v.Slot.Index].Inout`, New: `!v.Slot.Temp`,
 		Note: "state that launches change counts as constant"},
+
+	// backend/mailbox.go
+	{ID: "mailbox-order", File: "jit/backend/mailbox.go", Class: "order", First: "jit TestMailbox",
+		Old: `data := b.held[0]`, New: `data := b.held[len(b.held)-1]`,
+		Note: "the copy that was posted last is taken first"},
+	{ID: "mailbox-full", File: "jit/backend/mailbox.go", Class: "misuse", First: "jit TestMailbox",
+		Old: `if len(b.held) == b.room {`, New: `if len(b.held) > b.room {`,
+		Note: "a mailbox takes one copy more than it has room for"},
+	{ID: "mailbox-late", File: "jit/backend/mailbox.go", Class: "order", First: "jit TestMailbox",
+		Old: `err := b.device.Read(data, m, offset); err != nil {`, New: `err := b.device.Read(data, m, 0); err != nil {`,
+		Note: "a copy is of the first bytes of its memory"},
 
 	// ptx/dependent.go, block/constants.go
 	{ID: "dependent-wait", File: "jit/ptx/dependent.go", Class: "order", First: "jit@emu TestConformance/graphs",
