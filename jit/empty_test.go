@@ -29,6 +29,8 @@ func TestEmptyDimensions(t *testing.T) {
 		{"loop", "kernel f(x: f32[N]) -> y: f32[1]\n    grid g in 1\n{\n    y[0] = for k in N by BK with a = 2.0 { a + sum(x[k], over k) }\n}", []int64{0}, []float64{2}},
 		{"shifted loop", "kernel f(x: f32[N]) -> y: f32[1]\n    grid g in 1\n{\n    y[0] = for k in N with a = 2.0 { a + x[N - 1 - k] }\n}", []int64{0}, []float64{2}},
 		{"product", "kernel f(x: f32[M, K]) -> y: f32[M, M] { y[i, j] = sum(x[i, k] * x[j, k], over k) }", []int64{3, 0}, zeros(9)},
+		{"no rows of nothing", "kernel f(x: f32[M, N]) -> y: f32[M, 3]\n    grid i in M by BM, j in 3\n{\n    y[i, j] = x[i, 0]\n}", []int64{0, 0}, zeros(0)},
+		{"no columns of nothing", "kernel f(x: f32[M, N]) -> y: f32[3, M]\n    grid j in 3, i in M by BM\n{\n    y[j, i] = x[i, 0]\n}", []int64{0, 0}, zeros(0)},
 		{"product of nothing", "kernel f(x: f32[M, K]) -> y: f32[M, M] { y[i, j] = sum(x[i, k] * x[j, k], over k) }", []int64{0, 3}, zeros(0)},
 	} {
 		for _, device := range []string{"cpu", "emu", "emu:sm_80"} {

@@ -3,6 +3,7 @@ package jit_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 	"tilec/jit/backend"
 	"tilec/jit/jittest"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 const replaySource = `
@@ -33,6 +35,12 @@ kernel loud(x: f32[N]) -> y: f32[N]
     print("{}", x[i])
     y[i] = x[i]
 }
+kernel times(x: f32[N], s: f32) -> y: f32[N]
+    grid i in N by B
+{
+    y[i] = x[i] * s
+}
+graph spread(x: f32[N], s: f32) -> y: f32[2 * N] { y = up(times(x, s)) }
 graph steps(x: f32[N], inout t: f32[N], s: f32) -> y: f32[2 * N] { y = up(add(x, t, s)) }
 graph said(x: f32[N]) -> y: f32[N] { y = loud(loud(x)) }
 `
@@ -85,7 +93,7 @@ func TestReplay(t *testing.T) {
 	}
 	x, state := upload(1, 2), upload(0)
 	args := []jit.Value{x, state, jit.FloatValue(lang.F32, 10)}
-	p, err := compiler.BindGraph(program.Graphs[0], args, jit.Options{Separate: true})
+	p, err := compiler.BindGraph(graphNamed(t, program, "steps"), args, jit.Options{Separate: true})
 	require.NoError(t, err)
 	defer p.Close()
 	check := func(args []jit.Value, want ...float32) {
@@ -135,6 +143,50 @@ func TestReplay(t *testing.T) {
 	require.ErrorIs(t, err, why)
 }
 
+func graphNamed(t *testing.T, p *typed.Program, name string) *typed.Graph {
+	i := slices.IndexFunc(p.Graphs, func(g *typed.Graph) bool { return g.Name == name })
+	require.GreaterOrEqual(t, i, 0, name)
+	return p.Graphs[i]
+}
+
+// A replay is of the tensors and scalars of its recording, and fills what the launches find filled.
+func TestReplayIsOfItsArguments(t *testing.T) {
+	const n = 200
+	device := &recorder{Device: jittest.Device(t)}
+	compiler := jit.NewCompiler(device, nil)
+	program, problems := jit.Load("replay.tile", []byte(replaySource), nil)
+	require.Empty(t, problems)
+	both := make([]float32, 2*n)
+	for i := range both {
+		both[i] = float32(i)
+	}
+	m, err := jit.Upload(device, jit.Bytes(both), 4)
+	require.NoError(t, err)
+	args := func(offset int64, scalar float64) []jit.Value {
+		return []jit.Value{jit.TensorValue(&jit.Tensor{DType: lang.F32, Shape: []int64{n}, Memory: m, Offset: offset}), jit.FloatValue(lang.F32, scalar)}
+	}
+	p, err := compiler.BindGraph(graphNamed(t, program, "spread"), args(0, 2), jit.Options{})
+	require.NoError(t, err)
+	defer p.Close()
+	for i, c := range []struct {
+		offset   int64
+		scalar   float64
+		replayed int
+	}{{0, 2, 0}, {0, 2, 1}, {n, 2, 1}, {0, 3, 1}, {0, 2, 2}, {0, 2, 3}, {n, 2, 3}, {n, 2, 4}, {n, 2, 5}} {
+		out, err := p.Run(args(c.offset, c.scalar))
+		require.NoError(t, err)
+		require.Equal(t, c.replayed, device.replayed, "run %d", i)
+		y := out[0].Tensor
+		got := make([]float32, 2*n)
+		require.NoError(t, jit.ReadTensor(device, y, jit.Bytes(got)))
+		for j := range n {
+			require.Equal(t, float32(c.scalar)*float32(c.offset+int64(j)), got[2*j], "run %d, element %d", i, j)
+			require.Zero(t, got[2*j+1], "run %d, element %d", i, j)
+		}
+		require.NoError(t, device.Fill(y.Memory, y.DType.Bytes(y.Offset), y.DType.Bytes(2*n), 0x7f))
+	}
+}
+
 // What the host looks at after each launch cannot be recorded, and the log says so, once.
 func TestReplayIsRefused(t *testing.T) {
 	device := &recorder{Device: jittest.Device(t)}
@@ -148,7 +200,7 @@ func TestReplayIsRefused(t *testing.T) {
 	m, err := jit.Upload(device, jit.Bytes([]float32{1}), 4)
 	require.NoError(t, err)
 	args := []jit.Value{jit.TensorValue(&jit.Tensor{DType: lang.F32, Shape: []int64{1}, Memory: m})}
-	p, err := compiler.BindGraph(program.Graphs[1], args, jit.Options{})
+	p, err := compiler.BindGraph(graphNamed(t, program, "said"), args, jit.Options{})
 	require.NoError(t, err)
 	defer p.Close()
 	for range 4 {

@@ -14,7 +14,7 @@ var irFaults = []Fault{
 	{ID: "eval-odd", File: "jit/ir/eval/convert.go", Class: "fold",
 		Old: `if math.Abs(float64(f)) > math.Abs(v) { // truncate`, New: `if math.Abs(float64(f)) < math.Abs(v) { // truncate`,
 		Note: "constants of narrow floats round twice"},
-	{ID: "eval-ne-nan", File: "jit/ir/eval/eval.go", Class: "fold", First: "jit/ir/eval TestIntegersAreTotal",
+	{ID: "eval-ne-nan", File: "jit/ir/eval/eval.go", Class: "fold", First: "jit/ir/eval TestComparisonsWithNaN",
 		Old: `lang.OpNe: compare(func(s int) bool { return s != 0 }, true),`, New: `lang.OpNe: compare(func(s int) bool { return s != 0 }, false),`,
 		Note: "a constant NaN equals itself"},
 	{ID: "eval-unsigned-order", File: "jit/ir/eval/eval.go", Class: "fold",

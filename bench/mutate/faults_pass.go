@@ -92,7 +92,7 @@ var passFaults = []Fault{
 		Note: "a grid axis that nothing mentions is dropped, and the launch with it"},
 
 	// combine.go
-	{ID: "combine-max-identity", File: pass + "combine.go", Class: "reduction", First: "jit/pass TestStreamedReductions",
+	{ID: "combine-max-identity", File: pass + "combine.go", Class: "reduction", First: "jit/pass TestMaximumOfNegativeChunks",
 		Old: `reduction(lang.OpReduceMax, lang.OpMax, lowest)`, New: `reduction(lang.OpReduceMax, lang.OpMax, zero)`,
 		Note: "a maximum over chunks begins from 0"},
 	{ID: "combine-prod", File: pass + "combine.go", Class: "reduction",
@@ -141,7 +141,7 @@ var passFaults = []Fault{
 	{ID: "stream-rereads", File: pass + "stream.go", Class: "stream",
 		Old: `case def.Code == lang.OpLoad && !def.Tensor.ReadOnly():`, New: `case def.Code == lang.OpLoad && !def.Tensor.ReadOnly() && s.chunk == 0:`,
 		Note: "a tensor that the kernel writes is read again in a later loop"},
-	{ID: "stream-passes-write", File: pass + "stream.go", Class: "stream",
+	{ID: "stream-passes-write", File: pass + "stream.go", Class: "stream", First: "jit/pass TestStoresKeepTheirOrder",
 		Old: `writes && between.Tensor == op.Tensor && effect != lang.Pure,`, New: `writes && between.Tensor == op.Tensor && effect == lang.Pure,`,
 		Note: "a store moves before another to the same tensor"},
 
@@ -154,13 +154,13 @@ var passFaults = []Fault{
 	{ID: "sink-written", File: pass + "sink.go", Class: "order", First: "jit TestConformance/shapes",
 		Old: `case def.Code == lang.OpLoad && def.Tensor.ReadOnly(), def.Code`, New: `case def.Code == lang.OpLoad, def.Code`,
 		Note: "a take moves into a load of a tensor that the kernel writes in between"},
-	{ID: "sink-renamed", File: pass + "sink.go", Class: "address", First: "jit TestConformance/shapes",
+	{ID: "sink-renamed", File: pass + "sink.go", Class: "address", First: "jit/pass TestTakesOfRenamedParts",
 		Old: `by := def.From.Lo - def.Axis.Lo`, New: `by := def.Axis.Lo - def.From.Lo`,
 		Note: "a take of a renamed part of an axis moves the wrong way"},
 	{ID: "sink-composed", File: pass + "sink.go", Class: "address", First: "jit TestConformance/shapes",
 		Old: `positions[i] = s.within(b, op, p)`, New: `positions[i] = p`,
 		Note: "a take of a take forgets the outer positions"},
-	{ID: "sink-key", File: pass + "sink.go", Class: "cse", First: "jit TestConformance/shapes",
+	{ID: "sink-key", File: pass + "sink.go", Class: "cse", First: "jit/pass TestTakesAlongDifferentAxes",
 		Old: `key += fmt.Sprintf(" %q=%d", axes[i].Name, p.ID)`, New: `key += fmt.Sprintf(" %d", p.ID+0*len(axes[i].Name))`,
 		Note: "takes along different axes at the same positions are one"},
 	{ID: "sink-untaken", File: pass + "sink.go", Class: "address", First: "jit TestConformance/shapes",
