@@ -165,7 +165,7 @@ func TestReplayIsOfItsArguments(t *testing.T) {
 	args := func(offset int64, scalar float64) []jit.Value {
 		return []jit.Value{jit.TensorValue(&jit.Tensor{DType: lang.F32, Shape: []int64{n}, Memory: m, Offset: offset}), jit.FloatValue(lang.F32, scalar)}
 	}
-	p, err := compiler.BindGraph(graphNamed(t, program, "spread"), args(0, 2), jit.Options{})
+	p, err := compiler.BindGraph(graphNamed(t, program, "spread"), args(0, 2), jit.Options{Separate: true})
 	require.NoError(t, err)
 	defer p.Close()
 	for i, c := range []struct {
@@ -200,7 +200,7 @@ func TestReplayIsRefused(t *testing.T) {
 	m, err := jit.Upload(device, jit.Bytes([]float32{1}), 4)
 	require.NoError(t, err)
 	args := []jit.Value{jit.TensorValue(&jit.Tensor{DType: lang.F32, Shape: []int64{1}, Memory: m})}
-	p, err := compiler.BindGraph(graphNamed(t, program, "said"), args, jit.Options{})
+	p, err := compiler.BindGraph(graphNamed(t, program, "said"), args, jit.Options{Separate: true})
 	require.NoError(t, err)
 	defer p.Close()
 	for range 4 {
