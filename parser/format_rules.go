@@ -446,36 +446,44 @@ func (b *enclosed) onOneLine() bool {
 	return len(b.lines) <= 1 && b.open.Pos.Line == b.close.Pos.Line
 }
 
-// hasBlock reports whether a block is among the pieces or inside them.
-func (s sequence) hasBlock() bool {
-	return s.contains(func(p piece) bool { return isBlockPiece(p) })
+// held is what the layout asks of the pieces inside of others.
+type held struct {
+	// block: there is one. bracketString: there is a string with a bracket in it.
+	block, bracketString bool
 }
+
+// hasBlock reports whether a block is among the pieces or inside them.
+func (s sequence) hasBlock() bool { return s.held().block }
 
 // hasBracketString reports whether a string inside the brackets has a bracket in it.
-func (b *enclosed) hasBracketString() bool {
-	return sequence{b}.contains(func(p piece) bool {
-		l, ok := p.(*leaf)
-		return ok && l.Type == kindString && strings.ContainsAny(l.Value, "()[]")
-	})
+func (b *enclosed) hasBracketString() bool { return b.holds().bracketString }
+
+// holds is what is inside of the brackets. It is found once, for brackets around brackets ask again.
+func (b *enclosed) holds() held {
+	if b.inside == nil {
+		h := held{}
+		for _, line := range b.lines {
+			l := line.held()
+			h = held{h.block || l.block, h.bracketString || l.bracketString}
+		}
+		b.inside = &h
+	}
+	return *b.inside
 }
 
-func (s sequence) contains(what func(piece) bool) bool {
+func (s sequence) held() (all held) {
 	for _, p := range s {
-		if what(p) {
-			return true
-		}
+		h := held{block: isBlockPiece(p)}
 		switch p := p.(type) {
+		case *leaf:
+			h.bracketString = p.Type == kindString && strings.ContainsAny(p.Value, "()[]")
 		case *enclosed:
-			for _, line := range p.lines {
-				if line.contains(what) {
-					return true
-				}
-			}
+			in := p.holds()
+			h.block, h.bracketString = h.block || in.block, in.bracketString
 		case *compound:
-			if p.pieces.contains(what) {
-				return true
-			}
+			h = p.pieces.held()
 		}
+		all = held{all.block || h.block, all.bracketString || h.bracketString}
 	}
-	return false
+	return all
 }

@@ -53,6 +53,8 @@ type enclosed struct {
 	// what stands in brackets of another kind.
 	lines   []sequence
 	isBlock bool
+	// inside is what the layout asks of what is enclosed; nil before.
+	inside *held
 }
 
 // compound is a `for` or an `if` with its blocks.

@@ -54,7 +54,7 @@ func TestWorkGrowsWithTheProgram(t *testing.T) {
 		}
 		return string(out), nil
 	}
-	_, err := run("go", "build", "-cover", "-covermode=atomic", "-coverpkg=tilec/bench/growth,tilec/lang,tilec/parser,tilec/typecheck,tilec/cmd/tilec/lsp", "-o", bin, ".")
+	_, err := run("go", "build", "-cover", "-covermode=atomic", "-coverpkg=tilec/bench/growth,tilec/lang,tilec/parser,tilec/typecheck,tilec/typecheck/report,tilec/typecheck/rules,tilec/typecheck/blocks,tilec/typecheck/kernel,tilec/typecheck/graph,tilec/cmd/tilec/lsp", "-o", bin, ".")
 	require.NoError(t, err)
 	covdata, err := run("go", "tool", "-n", "covdata")
 	require.NoError(t, err)

@@ -276,7 +276,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	for _, t := range part.Tensors {
 		if t.Mode == lang.In {
 			times := max(1, elements(t, partDims, fusion.Spec)/stored)
-			reads += float64(t.DType.Bits()) / 8 * times
+			reads += float64(float64(t.DType.Bits()) / 8 * times)
 			work = max(work, times)
 		}
 	}
@@ -321,7 +321,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			elements *= float64(n)
 		}
 		t := r.target
-		seconds := elements*reads/(t.L2/float64(t.SMs)) + elements*operations*work/(float64(t.Lanes)*t.Clock)
+		seconds := float64(elements*reads/(t.L2/float64(t.SMs))) + float64(elements*operations*work/(float64(t.Lanes)*t.Clock))
 		if reduces {
 			// Blocks that run one after the other on a multiprocessor each wait for it.
 			blocks := 1.0
@@ -330,7 +330,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 					blocks *= float64(size(a.Dim)) / columnsOfBlock
 				}
 			}
-			seconds += (t.LoadLatency + t.ReduceLatency) * max(1, blocks/float64(blocksAtOnce*t.SMs))
+			seconds += float64((t.LoadLatency + t.ReduceLatency) * max(1, blocks/float64(blocksAtOnce*t.SMs)))
 		}
 		if seconds > t.LaunchInProgram() {
 			failed = errRepeat
