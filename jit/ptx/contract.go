@@ -40,14 +40,17 @@ func (k *kernel) contract(op *ir.Op) {
 	} else {
 		acc = k.multiplySimt(c, acc)
 	}
+	if c.Parts > 1 {
+		acc = k.joinDepth(c, d, acc)
+	}
 	k.dropOperands(op, mark)
 	if to := result.Type.DType; to != d {
 		for i, r := range acc {
 			acc[i] = elem.Cast(k.a, d, to, r)
 		}
 	}
-	k.hold(result, c.Result, acc)
-	if _, same := c.Result.Permutation(k.Homes[result], result.Type.Axes); !same {
+	k.hold(result, c.Home(), acc)
+	if _, same := c.Home().Permutation(k.Homes[result], result.Type.Axes); !same {
 		k.get(result, k.Homes[result])
 	}
 }

@@ -44,7 +44,14 @@ func (k *kernel) askFor(c *block.Constant) {
 			k.provide(s.Value)
 		}
 	}
-	asked := &askedFor{c, k.allocate(c.Bytes(k.Program), "constants "+block.ValueName(op.Result()))}
+	buffer := k.allocate(c.Bytes(k.Program), "constants "+block.ValueName(op.Result()))
+	if c.Tile != nil {
+		t := &sharedTile{Tile: *c.Tile, buffer: buffer, asked: true}
+		k.copyAsync(op, t, c.Layout, c.Vector)
+		k.scope.tiles[op.Result()] = append(k.scope.tiles[op.Result()], t)
+		return
+	}
+	asked := &askedFor{c, buffer}
 	l := k.Homes[op.Result()]
 	from := k.addressing(op, l)
 	name := "cp.async.ca.shared.global"
@@ -65,6 +72,15 @@ func (k *kernel) askFor(c *block.Constant) {
 func (k *kernel) own(c *askedFor, i int) asm.Addr {
 	base := k.a.Calc(asm.B32, "mad.lo.s32", k.tid, asm.Int(c.GroupBytes), k.sharedBase())
 	return asm.At(base).Plus(c.buffer.at + i*c.GroupBytes*k.Warps*layout.Lanes)
+}
+
+// awaitAsked waits until a tile that was asked for is there, with what all threads copied.
+func (k *kernel) awaitAsked(t *sharedTile) {
+	if t.asked {
+		k.a.Do("cp.async.wait_group", asm.Int(0))
+		k.barrier()
+		t.asked = false
+	}
 }
 
 // takeAsked waits for constants that were asked for, and gives their registers.

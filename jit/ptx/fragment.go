@@ -18,10 +18,11 @@ type fragments struct {
 	at func(step, rep, batch int) []asm.Reg
 }
 
-// staged is an operand that is ready to be read: in registers or in shared memory.
+// staged is an operand that is ready to be read: in registers, element by element or packed as the instruction takes them, or in
+// shared memory.
 type staged struct {
-	regs []asm.Reg
-	tile *sharedTile
+	regs, packed []asm.Reg
+	tile         *sharedTile
 }
 
 // stage finds the way to an operand: from the registers where a thread holds
@@ -30,6 +31,9 @@ func (k *kernel) stage(c *block.Product, arg int) staged {
 	v := c.Op.Args[arg]
 	if regs := k.inRegisters(c, v, c.FragmentLayout(arg)); regs != nil {
 		return staged{regs: regs}
+	}
+	if packed := k.directly(c, arg); packed != nil {
+		return staged{packed: packed}
 	}
 	return staged{tile: k.operandTile(c, arg)}
 }
@@ -47,7 +51,14 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 			return k.packFragment(c, arg, l, s.regs, number(step, rep, batch))
 		}}
 	}
+	if s.packed != nil {
+		per := len(s.packed) / (steps * reps * block.Volume(c.Batch))
+		return fragments{at: func(step, rep, batch int) []asm.Reg {
+			return s.packed[number(step, rep, batch)*per:][:per]
+		}}
+	}
 	t := s.tile
+	k.awaitAsked(t)
 	k.reading(t.buffer)
 	if load := k.matrices(c, arg, t); load != nil {
 		return fragments{at: load}
