@@ -48,14 +48,8 @@ func (p *Program) loadConstants() {
 		if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || op.Result().Type.IsScalar() || op.Tensor.DType.Packed() {
 			continue
 		}
-		dims, ok := p.Access(op), true
-		for _, d := range dims {
-			ok = ok && !d.Gather
-			for _, s := range d.Affine.Scalars {
-				ok = ok && p.early(s.Value)
-			}
-		}
-		if !ok {
+		dims := p.Access(op)
+		if !p.knownAtStart(dims) {
 			continue
 		}
 		c := p.constant(op, dims)
@@ -64,6 +58,40 @@ func (p *Program) loadConstants() {
 		}
 		total += c.Bytes(p)
 		p.Constants = append(p.Constants, c)
+	}
+}
+
+// knownAtStart reports an access by addresses that a block knows at its start.
+func (p *Program) knownAtStart(dims []DimAccess) bool {
+	for _, d := range dims {
+		if d.Gather {
+			return false
+		}
+		for _, s := range d.Affine.Scalars {
+			if !p.early(s.Value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fewRegisters is the most registers of a thread for a load that is asked for early.
+const fewRegisters = 8
+
+// loadEarly finds, where warps share the depth of a product, what is loaded behind it: its time goes by while the product is
+// computed.
+func (p *Program) loadEarly() {
+	behind := false
+	for _, op := range p.Func.Body.Ops {
+		if c := p.Products[op]; c != nil && c.Parts > 1 {
+			behind = true
+		}
+		ahead := slices.ContainsFunc(p.Constants, func(c *Constant) bool { return c.Load == op })
+		if behind && !ahead && op.Code == lang.OpLoad && op.Tensor.ReadOnly() && op.Else() == nil && !op.Result().Type.IsScalar() && !p.OnDemand(op) &&
+			p.Homes[op.Result()].Regs() <= fewRegisters && p.knownAtStart(p.Access(op)) {
+			p.Early = append(p.Early, op)
+		}
 	}
 }
 

@@ -177,6 +177,9 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
 	c.MBits, c.MReps = flatten(c.M, 4)
 	c.NBits, c.NReps = flatten(c.N, 3)
+	if p.sharesDepth(c) {
+		copyBeyond(c.NBits)
+	}
 	c.KBits, c.KReps = flatten(c.K, c.MMA.InRegister+3)
 	between := p.layAcross(c)
 	batch := c.BatchDigits()
@@ -237,7 +240,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 // shareDepth gives the depth of a product outside of loops to warps that have neither rows nor columns of their own, and says
 // which parts of it: as many warps as divide its steps.
 func (p *Program) shareDepth(c *Product, idle int) []layout.Digit {
-	if c.Op.Code != lang.OpDot || len(c.K) != 1 || len(c.KReps) != 1 || !slices.Contains(p.Func.Body.Ops, c.Op) {
+	if !p.sharesDepth(c) || len(c.KReps) != 1 {
 		return nil
 	}
 	steps := c.KReps[0].Size
@@ -248,6 +251,20 @@ func (p *Program) shareDepth(c *Product, idle int) []layout.Digit {
 	warp, left, _ := spread(c.KReps, n)
 	c.KReps, c.Parts = left, n
 	return warp
+}
+
+// sharesDepth reports a product of whose depth warps may have parts: one outside of loops, that adds to nothing.
+func (p *Program) sharesDepth(c *Product) bool {
+	return c.Op.Code == lang.OpDot && len(c.K) == 1 && slices.Contains(p.Func.Body.Ops, c.Op)
+}
+
+// copyBeyond makes copies of the bits of columns, single ones, that stand for nothing but columns that do not exist.
+func copyBeyond(bits []layout.Digit) {
+	for i, b := range bits {
+		if b.Axis != nil && int64(b.Stride) >= b.Axis.Extent {
+			bits[i] = layout.Digit{Size: 2}
+		}
+	}
 }
 
 // joinedVector is how many neighbours along the rows a thread adds up: two where there are as many for each thread, since

@@ -40,6 +40,8 @@ type Program struct {
 	Producing bool
 	// Constants are the loads that begin before the launches before have ended.
 	Constants []*Constant
+	// Early are the loads that are asked for as soon as the launches before have ended, ahead of what stands before them.
+	Early []*ir.Op
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
 	// Maps are the tensor maps of all boxes, in the order of their names.
@@ -106,6 +108,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.grid()
 	p.runAhead()
 	p.loadConstants()
+	p.loadEarly()
 	p.storeByBoxes()
 	return p, nil
 }

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/jit/plan"
@@ -46,10 +48,11 @@ func (p *planning) byVectors(s *spec.Spec, pins map[string]int64) (*Lowered, err
 }
 
 // deep is the code that has all the depth of contractions of few rows at once; nil where there are no such contractions, or
-// stages are pinned, which are those of a loop.
+// something is pinned of a loop over the depth: its stages, or how many blocks share it.
 func (p *planning) deep(_ *spec.Spec, pins map[string]int64) (*Lowered, error) {
 	few := p.few(plan.DeepRows)
-	if max(pins["stages"], p.f.Hints["stages"]) > 1 || !p.contracts(func(op *ir.Op) bool { return pass.Narrow(op, few) }) {
+	split := slices.ContainsFunc(p.f.Axes, func(a *ir.Axis) bool { return a.Split > 1 })
+	if split || max(pins["stages"], p.f.Hints["stages"]) > 1 || !p.contracts(func(op *ir.Op) bool { return pass.Narrow(op, few) }) {
 		return nil, nil
 	}
 	other := *p

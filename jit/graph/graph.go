@@ -104,6 +104,9 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		p.rewrite(t, b.env.Logs, b.opts.Dump)
 	}
 	p.depend()
+	for i := range p.Calls {
+		p.Calls[i].Spec.Timed = b.env.Timed && b.env.Device.Target().IsGPU()
+	}
 	return p, nil
 }
 

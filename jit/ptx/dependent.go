@@ -26,6 +26,7 @@ func (k *kernel) waitForLaunchBefore() {
 		k.a.Do("cp.async.commit_group")
 	}
 	k.a.Do("griddepcontrol.wait")
+	k.released = k.now()
 }
 
 // askedFor is a load of constants that is under way, and where its elements come to lie.

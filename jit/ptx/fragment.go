@@ -18,11 +18,10 @@ type fragments struct {
 	at func(step, rep, batch int) []asm.Reg
 }
 
-// staged is an operand that is ready to be read: in registers, element by element or packed as the instruction takes them, or in
-// shared memory.
+// staged is an operand that is ready to be read: in registers or in shared memory.
 type staged struct {
-	regs, packed []asm.Reg
-	tile         *sharedTile
+	regs []asm.Reg
+	tile *sharedTile
 }
 
 // stage finds the way to an operand: from the registers where a thread holds
@@ -31,9 +30,6 @@ func (k *kernel) stage(c *block.Product, arg int) staged {
 	v := c.Op.Args[arg]
 	if regs := k.inRegisters(c, v, c.FragmentLayout(arg)); regs != nil {
 		return staged{regs: regs}
-	}
-	if packed := k.directly(c, arg); packed != nil {
-		return staged{packed: packed}
 	}
 	return staged{tile: k.operandTile(c, arg)}
 }
@@ -49,12 +45,6 @@ func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
 	if s.regs != nil {
 		return fragments{at: func(step, rep, batch int) []asm.Reg {
 			return k.packFragment(c, arg, l, s.regs, number(step, rep, batch))
-		}}
-	}
-	if s.packed != nil {
-		per := len(s.packed) / (steps * reps * block.Volume(c.Batch))
-		return fragments{at: func(step, rep, batch int) []asm.Reg {
-			return s.packed[number(step, rep, batch)*per:][:per]
 		}}
 	}
 	t := s.tile

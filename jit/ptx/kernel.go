@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"maps"
+	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -25,6 +26,8 @@ type kernel struct {
 	hinted map[*ir.Op]string
 
 	tid asm.Reg // thread number in the block
+	// began and released are when the block began and had the results of the launches before, of a kernel that is timed.
+	began, released asm.Reg
 	// debug is where prints and asserts go.
 	debug debugOutput
 	root  *scope
@@ -110,10 +113,15 @@ func (k *kernel) lower() {
 		}
 	}
 	k.number()
+	k.began = k.now()
 	k.waitForLaunchBefore()
 	k.startProducer()
 	k.push(0)
+	for _, op := range k.Early {
+		k.emit(op)
+	}
 	k.body()
+	k.leaveTimes()
 	k.a.Do("ret")
 	if k.Producing {
 		k.inProducer(func() {
@@ -178,7 +186,7 @@ func (k *kernel) block(b *ir.Block) {
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
 	k.a.Loc(op.At)
-	if k.OnDemand(op) {
+	if k.OnDemand(op) || len(op.Results) == 1 && len(k.copies(op.Result())) > 0 && slices.Contains(k.Early, op) {
 		return
 	}
 	k.a.Comment("%s", describe(op))
