@@ -25,6 +25,11 @@ func (k *kernel) waitForLaunchBefore() {
 	if len(k.Constants) > 0 {
 		k.a.Do("cp.async.commit_group")
 	}
+	for _, c := range k.Constants {
+		if c.Tile != nil {
+			k.fragmentsAhead(c)
+		}
+	}
 	k.a.Do("griddepcontrol.wait")
 	k.released = k.now()
 }
@@ -47,7 +52,7 @@ func (k *kernel) askFor(c *block.Constant) {
 	}
 	buffer := k.allocate(c.Bytes(k.Program), "constants "+block.ValueName(op.Result()))
 	if c.Tile != nil {
-		t := &sharedTile{Tile: *c.Tile, buffer: buffer, asked: true}
+		t := &sharedTile{Tile: *c.Tile, buffer: buffer}
 		k.copyAsync(op, t, c.Layout, c.Vector)
 		k.scope.tiles[op.Result()] = append(k.scope.tiles[op.Result()], t)
 		return
@@ -75,13 +80,29 @@ func (k *kernel) own(c *askedFor, i int) asm.Addr {
 	return asm.At(base).Plus(c.buffer.at + i*c.GroupBytes*k.Warps*layout.Lanes)
 }
 
-// awaitAsked waits until a tile that was asked for is there, with what all threads copied.
-func (k *kernel) awaitAsked(t *sharedTile) {
-	if t.asked {
-		k.a.Do("cp.async.wait_group", asm.Int(0))
-		k.barrier()
-		t.asked = false
+// fragmentsAhead waits until the operand of a product is there, with what all threads copied, and reads it as the instructions take it:
+// the launches before take longer than that, and what is left to do behind them is short.
+func (k *kernel) fragmentsAhead(c *block.Constant) {
+	v := c.Load.Result()
+	u := k.Uses[v][0]
+	p := k.Products[u.Op]
+	k.a.Comment("read %s", block.ValueName(v))
+	k.a.Do("cp.async.wait_group", asm.Int(0))
+	k.barrier()
+	t := k.copiesInShared(v)[0]
+	f := k.fragments(p, u.Arg, staged{tile: t})
+	reps := layout.Product(p.MReps)
+	if u.Arg == p.B {
+		reps = layout.Product(p.NReps)
 	}
+	for batch := range block.Volume(p.Batch) {
+		for rep := range reps {
+			for step := range layout.Product(p.KReps) {
+				f.at(step, rep, batch)
+			}
+		}
+	}
+	k.ahead[v] = f
 }
 
 // takeAsked waits for constants that were asked for, and gives their registers.

@@ -39,6 +39,8 @@ type kernel struct {
 	consume  asm.Label
 	// asked are the constants that were asked for before the wait for the launches before.
 	asked map[*ir.Op]*askedFor
+	// ahead are the operands of products that were read before that wait.
+	ahead map[*ir.Value]fragments
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -62,7 +64,7 @@ type scope struct {
 func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root

@@ -137,8 +137,6 @@ type sharedTile struct {
 	filled []int
 	// base is where the tile lies when that changes as the kernel runs (a stage of a pipeline).
 	base asm.Reg
-	// asked: the tile is being filled with constants since before the wait for the launches before.
-	asked bool
 }
 
 // newShared lays out a tile; ext may be padded. Contiguous comes first.
