@@ -79,16 +79,16 @@ func (p *Program) knownAtStart(dims []DimAccess) bool {
 // fewRegisters is the most registers of a thread for a load that is asked for early.
 const fewRegisters = 8
 
-// loadEarly finds, where warps share the depth of a product, what is loaded behind it: its time goes by while the product is
-// computed.
+// loadEarly finds, where warps share the depth of a product, what a block loads beside its operands: the time of these loads goes
+// by together.
 func (p *Program) loadEarly() {
-	behind := false
+	shared := false
+	for _, c := range p.Products {
+		shared = shared || c.Parts > 1
+	}
 	for _, op := range p.Func.Body.Ops {
-		if c := p.Products[op]; c != nil && c.Parts > 1 {
-			behind = true
-		}
 		ahead := slices.ContainsFunc(p.Constants, func(c *Constant) bool { return c.Load == op })
-		if behind && !ahead && op.Code == lang.OpLoad && op.Tensor.ReadOnly() && op.Else() == nil && !op.Result().Type.IsScalar() && !p.OnDemand(op) &&
+		if shared && !ahead && op.Code == lang.OpLoad && op.Tensor.ReadOnly() && op.Else() == nil && !op.Result().Type.IsScalar() && !p.OnDemand(op) &&
 			p.Homes[op.Result()].Regs() <= fewRegisters && p.knownAtStart(p.Access(op)) {
 			p.Early = append(p.Early, op)
 		}

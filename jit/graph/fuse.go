@@ -174,7 +174,7 @@ func (r *rewriter) joinPart(first, n, place int) bool {
 		return false
 	}
 	one, err := joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts}, r.target.Name)
-	if err == nil && r.target.JoinLatency > r.target.LaunchInProgram() {
+	if err == nil && r.target.PartLatency > r.target.LaunchInProgram() {
 		err = errOneByOne
 	}
 	if err != nil {
@@ -330,7 +330,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 					blocks *= float64(size(a.Dim)) / columnsOfBlock
 				}
 			}
-			seconds += float64((t.LoadLatency + t.ReduceLatency) * max(1, blocks/float64(blocksAtOnce*t.SMs)))
+			seconds += float64(t.ReduceLatency * max(1, blocks/float64(blocksAtOnce*t.SMs)))
 		}
 		if seconds > t.LaunchInProgram() {
 			failed = errRepeat
