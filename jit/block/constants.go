@@ -49,7 +49,7 @@ func (p *Program) loadConstants() {
 			continue
 		}
 		dims := p.Access(op)
-		if !p.knownAtStart(dims) {
+		if !p.knownAtStart(dims) || slices.ContainsFunc(dims, p.byAhead) {
 			continue
 		}
 		c := p.constant(op, dims)
@@ -58,40 +58,6 @@ func (p *Program) loadConstants() {
 		}
 		total += c.Bytes(p)
 		p.Constants = append(p.Constants, c)
-	}
-}
-
-// knownAtStart reports an access by addresses that a block knows at its start.
-func (p *Program) knownAtStart(dims []DimAccess) bool {
-	for _, d := range dims {
-		if d.Gather {
-			return false
-		}
-		for _, s := range d.Affine.Scalars {
-			if !p.early(s.Value) {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// fewRegisters is the most registers of a thread for a load that is asked for early.
-const fewRegisters = 8
-
-// loadEarly finds, where warps share the depth of a product, what a block loads beside its operands: the time of these loads goes
-// by together.
-func (p *Program) loadEarly() {
-	shared := false
-	for _, c := range p.Products {
-		shared = shared || c.Parts > 1
-	}
-	for _, op := range p.Func.Body.Ops {
-		ahead := slices.ContainsFunc(p.Constants, func(c *Constant) bool { return c.Load == op })
-		if shared && !ahead && op.Code == lang.OpLoad && op.Tensor.ReadOnly() && op.Else() == nil && !op.Result().Type.IsScalar() && !p.OnDemand(op) &&
-			p.Homes[op.Result()].Regs() <= fewRegisters && p.knownAtStart(p.Access(op)) {
-			p.Early = append(p.Early, op)
-		}
 	}
 }
 

@@ -25,6 +25,10 @@ func (k *kernel) waitForLaunchBefore() {
 	if len(k.Constants) > 0 {
 		k.a.Do("cp.async.commit_group")
 	}
+	k.emitAhead(k.Ahead)
+	for _, x := range k.Prefetches {
+		k.prefetch(x)
+	}
 	for _, c := range k.Constants {
 		if c.Tile != nil {
 			k.fragmentsAhead(c)

@@ -2,7 +2,6 @@ package ptx
 
 import (
 	"maps"
-	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -41,6 +40,8 @@ type kernel struct {
 	asked map[*ir.Op]*askedFor
 	// ahead are the operands of products that were read before that wait.
 	ahead map[*ir.Value]fragments
+	// emitted are the operations that were emitted ahead of their places.
+	emitted map[*ir.Op]bool
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -64,7 +65,7 @@ type scope struct {
 func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root
@@ -119,9 +120,7 @@ func (k *kernel) lower() {
 	k.waitForLaunchBefore()
 	k.startProducer()
 	k.push(0)
-	for _, op := range k.Early {
-		k.emit(op)
-	}
+	k.emitAhead(k.Early)
 	k.body()
 	k.leaveTimes()
 	k.a.Do("ret")
@@ -185,10 +184,18 @@ func (k *kernel) block(b *ir.Block) {
 	}
 }
 
+// emitAhead emits operations ahead of their places.
+func (k *kernel) emitAhead(ops []*ir.Op) {
+	for _, op := range ops {
+		k.emit(op)
+		k.emitted[op] = true
+	}
+}
+
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
 	k.a.Loc(op.At)
-	if k.OnDemand(op) || len(op.Results) == 1 && len(k.copies(op.Result())) > 0 && slices.Contains(k.Early, op) {
+	if k.OnDemand(op) || k.emitted[op] {
 		return
 	}
 	k.a.Comment("%s", describe(op))
