@@ -191,22 +191,27 @@ func TestFusedGraphs(t *testing.T) {
 					for i, name := range []string{"M", "N", "K"} {
 						dims[name] = size[i]
 					}
-					t.Run(fmt.Sprintf("%s %v", d, size), func(t *testing.T) { runFused(t, g, dims, d, c.launches, c.sums) })
+					t.Run(fmt.Sprintf("%s %v", d, size), func(t *testing.T) { runFused(t, fusing(t), g, dims, d, c.launches, c.sums) })
+					t.Run(fmt.Sprintf("%s %v on the CPU", d, size), func(t *testing.T) { runFused(t, jit.OpenCPU(), g, dims, d, 0, c.sums) })
 				}
 			}
 		})
 	}
 }
 
-// runFused compares the runs of a graph whose launches are fused and of the same graph with a launch for each call.
-func runFused(t *testing.T, g *typed.Graph, dims map[string]int64, d lang.DType, launches int, sums bool) {
-	// A machine whose launches take so long that all is fused that can be; on a GPU, what it finds worth its while.
-	device := jittest.Device(t)
-	if !jittest.OnGPU(t) || jittest.OnEmulator(t) {
-		var err error
-		device, err = jit.OpenEmulator("sm_80")
-		require.NoError(t, err)
+// fusing is a machine whose launches take so long that all is fused that can be; where there is a GPU, what that finds worth its while.
+func fusing(t *testing.T) jit.Device {
+	if jittest.OnGPU(t) && !jittest.OnEmulator(t) {
+		return jittest.Device(t)
 	}
+	device, err := jit.OpenEmulator("sm_80")
+	require.NoError(t, err)
+	return device
+}
+
+// runFused compares the runs of a graph whose launches are fused, so many where that is said, and of the same graph with a launch
+// for each call.
+func runFused(t *testing.T, device jit.Device, g *typed.Graph, dims map[string]int64, d lang.DType, launches int, sums bool) {
 	compiler := jit.NewCompiler(device, nil)
 	run := func(separate bool) (out [][]byte) {
 		text := ""
@@ -234,7 +239,7 @@ func runFused(t *testing.T, g *typed.Graph, dims map[string]int64, d lang.DType,
 		p, err := compiler.BindGraph(g, args, opts)
 		require.NoError(t, err)
 		defer p.Close()
-		if _, gpu := device.(*jit.GPU); !separate && !gpu {
+		if _, gpu := device.(*jit.GPU); !separate && !gpu && launches > 0 {
 			assert.Equal(t, launches, strings.Count(text, "\n")-1-strings.Count(text, "result "), text)
 		}
 		results, err := p.Run(args)

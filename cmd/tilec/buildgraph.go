@@ -48,9 +48,6 @@ func (a *app) buildGraph(p *typed.Program, args []*argument, machine target.Mach
 		return unit{}, err
 	}
 	defer bound.Free(device)
-	if text.Len() == 0 { // the CPU has no launches to save
-		text.WriteString(bound.String())
-	}
 	return unit{g.Name, text.String()}, nil
 }
 

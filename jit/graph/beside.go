@@ -60,7 +60,7 @@ func (r *rewriter) besides(a, b *Call) bool {
 	if touches(a, b) || touches(b, a) {
 		return false
 	}
-	one, err := joined(a, b, spec.Fusion{Role: spec.Beside, Spec: t}, r.target.Name)
+	one, err := r.joined(a, b, spec.Fusion{Role: spec.Beside, Spec: t})
 	if err != nil {
 		r.logs.Line(log.Launch, "%s and %s stay two launches: %v", s.Name(), t.Name(), err)
 		return false

@@ -40,28 +40,33 @@ graph g(x: f32[N]) -> y: f32[N] {
 `,
 }
 
-// fuseAll goes through the launches in order, so that what a launch reads has taken in what it can when it is its turn.
+// fuseAll goes through the launches in order, so that what a launch reads has taken in what it can when it is its turn: first
+// what is computed where elements are stored, which repeats nothing, then what is computed where it is read.
 func (r *rewriter) fuseAll() {
-	for i := range r.Calls {
-		for r.fuseInto(i) {
+	for _, role := range []spec.Role{spec.Sink, spec.Source} {
+		for i := range r.Calls {
+			for r.Calls[i].Spec != nil && r.fuseInto(i, role) {
+			}
 		}
 	}
 }
 
 // fuseInto makes one launch of number n and one that it reads a result of.
-func (r *rewriter) fuseInto(n int) bool {
+func (r *rewriter) fuseInto(n int, role spec.Role) bool {
 	done := false
 	r.Calls[n].each(func(place int, v *View, mode lang.ParamMode) {
 		if done || mode != lang.In || !v.Slot.Temp || len(r.writes[v.Slot]) != 1 || r.writes[v.Slot][0] >= n {
 			return
 		}
 		first := r.writes[v.Slot][0]
-		switch {
+		switch whole := len(r.reads[v.Slot]) == 1 && !r.results[v.Slot] && r.whole(first, v); {
 		case !r.joinable(first, n, v.Slot):
-		case len(r.reads[v.Slot]) == 1 && !r.results[v.Slot] && r.whole(first, v):
-			done = r.join(first, n, place)
-		default:
-			done = r.joinPart(first, n, place)
+		case role == spec.Sink && whole:
+			done = r.sink(first, n, place)
+		case role == spec.Sink:
+			done = r.sinkOfPart(first, n, place)
+		case whole:
+			done = r.source(first, n, place)
 		}
 	})
 	return done
@@ -126,36 +131,41 @@ func tiedToPlan(s *spec.Spec) bool {
 	return slices.ContainsFunc(s.Fused, func(f spec.Fusion) bool { return tiedToPlan(f.Spec) })
 }
 
-// join tries both ways to make one launch of two, the one that computes nothing twice first.
-func (r *rewriter) join(first, n, place int) bool {
+// sink computes what one launch makes of the elements that another stores where that stores them.
+func (r *rewriter) sink(first, n, place int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
-	stored := r.stored(first, r.Calls[n].Tensors[place].Slot)
-	groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape)
-	if !alike {
-		return false
+	stored := r.stored(first, b.Tensors[place].Slot)
+	if !slices.Equal(b.Tensors[place].Shape, a.Tensors[stored].Shape) {
+		return false // as a source it may be read in another shape
 	}
+	one, err := r.joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place})
+	return r.settle(first, n, one, err)
+}
+
+// source computes what one launch would store where another reads it.
+func (r *rewriter) source(first, n, place int) bool {
+	a, b := &r.Calls[first], &r.Calls[n]
+	stored := r.stored(first, b.Tensors[place].Slot)
 	one, err := Call{}, errShape
-	if groups == nil {
-		one, err = joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place}, r.target.Name)
+	if groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape); alike {
+		one, err = r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups})
 	}
+	return r.settle(first, n, one, err)
+}
+
+// settle puts one launch in the place of two, or says why they stay two.
+func (r *rewriter) settle(first, n int, one Call, err error) bool {
 	if err != nil {
-		fusion := spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups}
-		again := err
-		if one, err = joined(b, a, fusion, r.target.Name); err == nil {
-			err = r.pays(b.Spec, &fusion)
-		}
-		if err != nil {
-			r.logs.Line(log.Launch, "%s and %s stay two launches: %v; %v", a.Spec.Name(), b.Spec.Name(), again, err)
-			return false
-		}
+		r.logs.Line(log.Launch, "%s and %s stay two launches: %v", r.Calls[first].Spec.Name(), r.Calls[n].Spec.Name(), err)
+		return false
 	}
 	r.replace(first, n, one)
 	return true
 }
 
-// joinPart makes one launch of two where the second reads a part of what the first stores, and others read that too: of few rows,
+// sinkOfPart makes one launch of two where the second reads a part of what the first stores, and others read that too: of few rows,
 // for the places at which the second stores are then computed one by one.
-func (r *rewriter) joinPart(first, n, place int) bool {
+func (r *rewriter) sinkOfPart(first, n, place int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
 	stored := r.stored(first, r.Calls[n].Tensors[place].Slot)
 	v, w := &b.Tensors[place], &a.Tensors[stored]
@@ -173,16 +183,11 @@ func (r *rewriter) joinPart(first, n, place int) bool {
 	if !ok || rows > fewRows || v.DType != w.DType || reads > 1 {
 		return false
 	}
-	one, err := joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts}, r.target.Name)
-	if err == nil && r.target.JoinLatency > r.target.LaunchInProgram() {
-		err = errOneByOne
+	one, err := Call{}, errOneByOne
+	if r.target.IsGPU() && r.target.JoinLatency <= r.target.LaunchInProgram() {
+		one, err = r.joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts})
 	}
-	if err != nil {
-		r.logs.Line(log.Launch, "%s and %s stay two launches: %v", a.Spec.Name(), b.Spec.Name(), err)
-		return false
-	}
-	r.replace(first, n, one)
-	return true
+	return r.settle(first, n, one, err)
 }
 
 // replace puts one launch in the place of two.
@@ -209,11 +214,11 @@ func (r *rewriter) replace(first, n int, one Call) {
 	})
 }
 
-// joined is a launch with another fused into it.
-func joined(into, other *Call, f spec.Fusion, target string) (Call, error) {
+// joined is a launch with another fused into it, where that can be and pays.
+func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 	s := *into.Spec
 	s.Fused = append(slices.Clip(s.Fused), f)
-	if _, _, err := build.Kernel(&s, target); err != nil {
+	if err := r.judge(&s, into.Spec, &f); err != nil {
 		return Call{}, err
 	}
 	one := Call{Spec: &s, Scalars: slices.Concat(into.Scalars, other.Scalars)}
@@ -243,6 +248,7 @@ func joined(into, other *Call, f spec.Fusion, target string) (Call, error) {
 // Why two launches that could be one stay two.
 var (
 	errShape    = errors.New("it is read in another shape")
+	errExchange = errors.New("the second is not elementwise")
 	errHeavy    = errors.New("it would be computed several times, and is no small thing")
 	errRows     = errors.New("a product of many rows reads its factors from memory ahead of time")
 	errOneByOne = errors.New("storing a part at places that are computed one by one takes longer than a launch")
@@ -280,10 +286,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			work = max(work, times)
 		}
 	}
-	operations, reduces, heavy := workOf(part)
-	if heavy {
-		return errHeavy
-	}
+	operations, reduces := workOf(part)
 	var failed error
 	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
 		if op.Code != lang.OpLoad || op.Tensor != into || failed != nil {
@@ -310,6 +313,10 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			repeated = repeated || (!has(a) || reduces && wanted(op, a)) && size(a.Dim) > 1
 		}
 		if !repeated {
+			return
+		}
+		if !r.target.IsGPU() { // a launch costs next to nothing there
+			failed = errRepeat
 			return
 		}
 		elements := 1.0
@@ -379,18 +386,17 @@ func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
 	return n
 }
 
-// workOf counts the operations of a kernel, and says whether it reduces, and whether it is too much to be done twice.
-func workOf(f *ir.Func) (operations float64, reduces, heavy bool) {
+// workOf counts the operations of a kernel, and says whether it reduces.
+func workOf(f *ir.Func) (operations float64, reduces bool) {
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()
 		if row.Elementwise || row.Group == lang.GroupReduce {
 			operations++
 		}
 		reduces = reduces || row.Group == lang.GroupReduce
-		heavy = heavy || len(op.Blocks) > 0 || op.Fn != nil || row.Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK
 		return true
 	})
-	return operations, reduces, heavy
+	return operations, reduces
 }
 
 // walkLoops visits operations with the axes of the loops around them.

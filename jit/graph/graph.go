@@ -100,8 +100,8 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		b.use(r.View, len(p.Calls))
 		p.Outputs = append(p.Outputs, *r.View)
 	}
-	if t := b.env.Device.Target(); b.joins && t.IsGPU() && !b.opts.Separate {
-		p.rewrite(t, b.env.Logs, b.opts.Dump)
+	if b.joins && !b.opts.Separate {
+		p.rewrite(b.env.Device.Target(), b.env.Logs, b.opts.Dump)
 	}
 	p.depend()
 	return p, nil

@@ -30,11 +30,12 @@ type rewriter struct {
 	// writes and reads are, for each memory, the launches that write and read it, in order, a launch once for each of its tensors.
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
+	verdicts      verdicts
 }
 
 // rewrite runs the passes, and shows the graph after each that changed it.
 func (b *Bound) rewrite(t target.Machine, logs *log.Logs, dump func(pass, text string)) {
-	r := &rewriter{Bound: b, target: t, logs: logs, results: map[Slot]bool{}}
+	r := &rewriter{Bound: b, target: t, logs: logs, results: map[Slot]bool{}, verdicts: newVerdicts()}
 	for i := range b.Outputs {
 		r.results[b.Outputs[i].Slot] = true
 	}

@@ -19,10 +19,20 @@ import (
 // launches gives the launches of graph g of a program, on a GPU, after each pass that changed them.
 func launches(t *testing.T, path, source, name string, opts graph.Options) (bound *graph.Bound, after map[string]string) {
 	t.Helper()
+	return launchesFor(t, "sm_90a", path, source, name, opts)
+}
+
+// launchesFor is launches for a machine.
+func launchesFor(t *testing.T, machine, path, source, name string, opts graph.Options) (bound *graph.Bound, after map[string]string) {
+	t.Helper()
 	program, problems := jit.Load(path, []byte(source), nil)
 	require.Empty(t, problems)
-	device, err := jit.OpenDevice("emu:sm_90a")
-	require.NoError(t, err)
+	var device jit.Device = jit.OpenCPU()
+	if machine != "cpu" {
+		var err error
+		device, err = jit.OpenDevice("emu:" + machine)
+		require.NoError(t, err)
+	}
 	after = map[string]string{}
 	opts.Dump = func(pass, text string) { after[pass] = text }
 	var g *typed.Graph
@@ -32,7 +42,7 @@ func launches(t *testing.T, path, source, name string, opts graph.Options) (boun
 		}
 	}
 	require.NotNil(t, g)
-	bound, err = graph.BindSizes(&jit.NewCompiler(device, nil).Compiler, g, opts)
+	bound, err := graph.BindSizes(&jit.NewCompiler(device, nil).Compiler, g, opts)
 	require.NoError(t, err)
 	return bound, after
 }
@@ -58,7 +68,7 @@ func TestLaunchesOfAStep(t *testing.T) {
 	assert.LessOrEqual(t, len(bound.Calls), 99, after["beside"])
 }
 
-func gptSource(t *testing.T) string {
+func gptSource(t testing.TB) string {
 	data, err := os.ReadFile(jittest.Path(t, "gpt/gpt.tile"))
 	require.NoError(t, err)
 	text := strings.ReplaceAll(string(data), "start: i32,", "start: i32[B],")
