@@ -101,7 +101,9 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		p.Outputs = append(p.Outputs, *r.View)
 	}
 	if b.joins && !b.opts.Separate {
-		p.rewrite(b.env.Device.Target(), b.env.Logs, b.opts.Dump)
+		if err := p.rewrite(b.env.Device.Target(), b.env.Logs, b.opts.Dump); err != nil {
+			return nil, err
+		}
 	}
 	p.depend()
 	return p, nil

@@ -3,6 +3,7 @@ package graph
 import (
 	"slices"
 
+	"tilec/jit/bug"
 	"tilec/jit/log"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -33,8 +34,8 @@ type rewriter struct {
 	verdicts      verdicts
 }
 
-// rewrite runs the passes, and shows the graph after each that changed it.
-func (b *Bound) rewrite(t target.Machine, logs *log.Logs, dump func(pass, text string)) {
+// rewrite runs the passes, checks the graph after each, and shows it after each that changed it.
+func (b *Bound) rewrite(t target.Machine, logs *log.Logs, dump func(pass, text string)) error {
 	r := &rewriter{Bound: b, target: t, logs: logs, results: map[Slot]bool{}, verdicts: newVerdicts()}
 	for i := range b.Outputs {
 		r.results[b.Outputs[i].Slot] = true
@@ -43,15 +44,32 @@ func (b *Bound) rewrite(t target.Machine, logs *log.Logs, dump func(pass, text s
 		dump("", b.String())
 	}
 	for _, p := range Passes() {
-		n := len(b.Calls)
-		r.note()
-		p.run(r)
-		b.Calls = slices.DeleteFunc(b.Calls, func(c Call) bool { return c.Spec == nil })
-		if dump != nil && len(b.Calls) < n {
-			dump(p.Name, b.String())
+		if err := r.apply(p, dump); err != nil {
+			return err
 		}
 	}
 	b.live()
+	return nil
+}
+
+// apply runs one pass.
+func (r *rewriter) apply(p Pass, dump func(pass, text string)) error {
+	before := ""
+	if dump != nil {
+		before = r.String()
+	}
+	r.note()
+	p.run(r)
+	r.Calls = slices.DeleteFunc(r.Calls, func(c Call) bool { return c.Spec == nil })
+	if err := r.verify(); err != nil {
+		return bug.New("pass "+p.Name, "%s: %w", r.Name, err)
+	}
+	if dump != nil {
+		if after := r.String(); after != before {
+			dump(p.Name, after)
+		}
+	}
+	return nil
 }
 
 // note finds out which launches read and write what.
