@@ -59,13 +59,14 @@ func (r *rewriter) fuseInto(n int, role spec.Role) bool {
 			return
 		}
 		first := r.writes[v.Slot][0]
-		switch whole := len(r.reads[v.Slot]) == 1 && !r.results[v.Slot] && r.whole(first, v); {
-		case !r.joinable(first, n, v.Slot):
+		whole, alone := r.whole(first, v), len(r.reads[v.Slot]) == 1 && !r.results[v.Slot]
+		switch {
+		case !r.joinable(first, n):
 		case role == spec.Sink && whole:
 			done = r.sink(first, n, place)
 		case role == spec.Sink:
 			done = r.sinkOfPart(first, n, place)
-		case whole:
+		case whole && alone && r.shared(first, n) == 1:
 			done = r.source(first, n, place)
 		}
 	})
@@ -90,27 +91,32 @@ func (r *rewriter) stored(n int, s Slot) int {
 	return stored
 }
 
-// joinable reports that launch number first, which stores a temporary, can be put off until number n: nothing reads or writes what it
-// stores before, number n no more of it than the temporary, and what it reads stays as it is.
-func (r *rewriter) joinable(first, n int, s Slot) bool {
+// joinable reports that launch number first, which stores temporaries that number n reads, can be put off until that: nothing
+// reads or writes what it stores before, number n no more of it than the temporaries, and what it reads stays as it is.
+func (r *rewriter) joinable(first, n int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
-	if len(a.Fills) > 0 || tiedToPlan(a.Spec) || tiedToPlan(b.Spec) || r.reads[s][0] != n {
+	if len(a.Fills) > 0 || tiedToPlan(a.Spec) || tiedToPlan(b.Spec) || a.Spec.Kernels()+b.Spec.Kernels() > mostFused {
 		return false
 	}
 	fits := true
 	a.each(func(_ int, w *View, mode lang.ParamMode) {
-		between := func(of []int) bool {
-			return slices.ContainsFunc(of, func(k int) bool { return k > first && k <= n })
+		between := func(of []int, last int) bool {
+			return slices.ContainsFunc(of, func(k int) bool { return k > first && k <= last })
 		}
-		switch {
-		case mode == lang.Out && w.Slot == s:
+		until := n
+		if mode == lang.Out && w.Slot.Temp {
+			until = n - 1
 			fits = fits && w.Offset == 0 && w.Contiguous()
-		case between(r.writes[w.Slot]), mode != lang.In && between(r.reads[w.Slot]):
+		}
+		if between(r.writes[w.Slot], n) || mode != lang.In && between(r.reads[w.Slot], until) {
 			fits = false
 		}
 	})
 	return fits
 }
+
+// mostFused is how many kernels become one launch at most: a kernel is made anew with each that joins it.
+const mostFused = 16
 
 // tiedToPlan reports a kernel whose source or launch says how it runs, or whose scalars each run checks: it stays a launch of its own.
 func tiedToPlan(s *spec.Spec) bool {
@@ -134,11 +140,27 @@ func tiedToPlan(s *spec.Spec) bool {
 // sink computes what one launch makes of the elements that another stores where that stores them.
 func (r *rewriter) sink(first, n, place int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
-	stored := r.stored(first, b.Tensors[place].Slot)
-	if !slices.Equal(b.Tensors[place].Shape, a.Tensors[stored].Shape) {
-		return false // as a source it may be read in another shape
+	f := spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: -1}
+	fits := true
+	b.each(func(i int, v *View, mode lang.ParamMode) {
+		into := r.stored(first, v.Slot)
+		if into < 0 {
+			return
+		}
+		others := slices.ContainsFunc(r.reads[v.Slot], func(k int) bool { return k != n })
+		one := spec.Shared{Into: into, From: i, Kept: others || r.results[v.Slot]}
+		fits = fits && mode == lang.In && r.whole(first, v) && slices.Equal(v.Shape, b.Tensors[place].Shape)
+		f.Flat = f.Flat || !slices.Equal(v.Shape, a.Tensors[into].Shape)
+		if f.Into < 0 {
+			f.Into, f.From, f.Kept = one.Into, one.From, one.Kept
+			return
+		}
+		f.More = append(f.More, one)
+	})
+	if !fits {
+		return false
 	}
-	one, err := r.joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place})
+	one, err := r.joined(a, b, f)
 	return r.settle(first, n, one, err)
 }
 
@@ -174,13 +196,7 @@ func (r *rewriter) sinkOfPart(first, n, place int) bool {
 		rows *= size
 	}
 	parts, ok := spec.PartOf(w.Shape, v.Shape, v.Strides, v.Offset)
-	reads := 0
-	b.each(func(_ int, u *View, _ lang.ParamMode) {
-		if u.Slot == v.Slot {
-			reads++
-		}
-	})
-	if !ok || rows > fewRows || v.DType != w.DType || reads > 1 {
+	if !ok || rows > fewRows || v.DType != w.DType || r.shared(first, n) > 1 {
 		return false
 	}
 	one, err := Call{}, errOneByOne
@@ -188,6 +204,17 @@ func (r *rewriter) sinkOfPart(first, n, place int) bool {
 		one, err = r.joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts})
 	}
 	return r.settle(first, n, one, err)
+}
+
+// shared is how many operands of launch number n are what number first stores.
+func (r *rewriter) shared(first, n int) int {
+	count := 0
+	r.Calls[n].each(func(_ int, v *View, _ lang.ParamMode) {
+		if r.stored(first, v.Slot) >= 0 {
+			count++
+		}
+	})
+	return count
 }
 
 // replace puts one launch in the place of two.
@@ -222,23 +249,19 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 		return Call{}, err
 	}
 	one := Call{Spec: &s, Scalars: slices.Concat(into.Scalars, other.Scalars)}
-	take := func(c *Call, gone int) {
+	gone, known := f.Gone(), f.Known()
+	place := 0
+	take := func(c *Call, without []int) {
 		for i := range c.Tensors {
-			if i == gone {
+			if slices.Contains(without, i) {
 				continue
 			}
 			if slices.Contains(c.Fills, i) {
-				one.Fills = append(one.Fills, len(one.Tensors))
+				one.Fills = append(one.Fills, place)
 			}
-			one.Tensors = append(one.Tensors, c.Tensors[i])
+			place++
 		}
-	}
-	gone, known := -1, -1
-	if f.Takes() {
-		gone = f.Into
-	}
-	if f.Given() {
-		known = f.From
+		one.Tensors = append(one.Tensors, spec.Left(c.Tensors, without)...)
 	}
 	take(into, gone)
 	take(other, known)

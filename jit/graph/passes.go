@@ -89,9 +89,10 @@ func (r *rewriter) note() {
 
 // each visits the tensors of a launch, by their places among its operands.
 func (c *Call) each(visit func(place int, v *View, mode lang.ParamMode)) {
+	tensors := c.Tensors // visit may change the launch
 	for i, p := range c.Spec.Params() {
 		if p.IsTensor {
-			visit(i, &c.Tensors[i], p.Mode)
+			visit(i, &tensors[i], p.Mode)
 		}
 	}
 }

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"strings"
 
 	"tilec/jit/build"
 	"tilec/jit/ir"
@@ -100,9 +99,7 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 	case f.Role == spec.Source && other.heavy:
 		return errHeavy
 	}
-	var how strings.Builder
-	fmt.Fprint(&how, f.Role, f.Into, f.From, f.Groups, f.Parts)
-	key := pair{into, other, how.String()}
+	key := pair{into, other, fmt.Sprint(f.Role, f.Into, f.From, f.How())}
 	v, ok := r.verdicts.known[key]
 	if !ok {
 		_, _, v.err = build.Kernel(s, r.target.Name)
