@@ -101,7 +101,7 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		p.Outputs = append(p.Outputs, *r.View)
 	}
 	if b.joins && !b.opts.Separate {
-		if err := p.rewrite(b.env.Device.Target(), b.env.Logs, b.opts.Dump); err != nil {
+		if err := p.rewrite(b.env.Device.Target(), b.env.Logs, b.opts); err != nil {
 			return nil, err
 		}
 	}

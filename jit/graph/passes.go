@@ -21,13 +21,15 @@ type Pass struct {
 }
 
 // Passes are those of graphs, in the order in which they run.
-func Passes() []Pass { return []Pass{dce, fuse, beside} }
+func Passes() []Pass { return []Pass{dce, cse, narrow, fuse, beside} }
 
 // rewriter rewrites the launches of a graph. Those that are gone stay in the list, without a specialisation, until the end.
 type rewriter struct {
 	*Bound
 	target target.Machine
 	logs   *log.Logs
+	// guard is Options.Guard.
+	guard int64
 	// writes and reads are, for each memory, the launches that write and read it, in order, a launch once for each of its tensors.
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
@@ -35,8 +37,9 @@ type rewriter struct {
 }
 
 // rewrite runs the passes, checks the graph after each, and shows it after each that changed it.
-func (b *Bound) rewrite(t target.Machine, logs *log.Logs, dump func(pass, text string)) error {
-	r := &rewriter{Bound: b, target: t, logs: logs, results: map[Slot]bool{}, verdicts: newVerdicts()}
+func (b *Bound) rewrite(t target.Machine, logs *log.Logs, opts Options) error {
+	dump := opts.Dump
+	r := &rewriter{Bound: b, target: t, logs: logs, guard: opts.Guard, results: map[Slot]bool{}, verdicts: newVerdicts()}
 	for i := range b.Outputs {
 		r.results[b.Outputs[i].Slot] = true
 	}

@@ -68,6 +68,20 @@ func TestLaunchesOfAStep(t *testing.T) {
 	assert.LessOrEqual(t, len(bound.Calls), 99, after["beside"])
 }
 
+// Of a prompt, what stands behind the last layer's attention is computed for the last position alone.
+func TestAPromptNeedsOneRowOfTheLastLayer(t *testing.T) {
+	_, after := launches(t, "gpt.tile", gptSource(t), "forward", graph.Options{
+		Dims:  map[string]int64{"B": 1, "S": 128, "L": 3, "C": 768, "H": 12, "F": 3072, "V": 50257, "P": 1024, "R": 1024},
+		Types: map[string]lang.DType{"T": lang.BF16},
+	})
+	text := after["narrow"]
+	last := strings.LastIndex(text, "= attention(")
+	require.Positive(t, last)
+	behind := text[last+strings.Index(text[last:], "\n"):]
+	assert.Equal(t, 4, strings.Count(behind, " = linear_f32(")+strings.Count(behind, " = head("))
+	assert.NotContains(t, behind, "[128, ")
+}
+
 func gptSource(t testing.TB) string {
 	data, err := os.ReadFile(jittest.Path(t, "gpt/gpt.tile"))
 	require.NoError(t, err)

@@ -29,8 +29,11 @@ type sized struct {
 type class struct {
 	// err is why there is no tile IR.
 	err error
-	// elementwise: nothing is reduced and there are no loops. heavy: it is too much to be done twice.
-	elementwise, heavy bool
+	// f is the tile IR of a kernel by itself, which nobody changes.
+	f *ir.Func
+	// elementwise: nothing is reduced and there are no loops. heavy: it is too much to be done twice. random: it has atomics, whose
+	// order is not defined.
+	elementwise, heavy, random bool
 }
 
 // pair is what is to be fused: the classes of both launches, and how.
@@ -73,7 +76,7 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 	if err != nil {
 		return &class{err: err}
 	}
-	c := &class{elementwise: true}
+	c := &class{f: f, elementwise: true}
 	f.Walk(func(op *ir.Op) bool {
 		if len(op.Blocks) > 0 || len(op.Over) > 0 || op.Fn != nil {
 			c.elementwise = false
@@ -81,6 +84,7 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 		if len(op.Blocks) > 0 || op.Fn != nil || op.Code.Row().Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK {
 			c.heavy = true
 		}
+		c.random = c.random || op.Code.IsAtomic()
 		return true
 	})
 	return c
