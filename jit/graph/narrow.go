@@ -186,6 +186,6 @@ func eachByItself(f *ir.Func, out *ir.Tensor, k int) bool {
 
 // place makes a temporary of a shape.
 func (r *rewriter) place(d lang.DType, shape []int64) *View {
-	r.Temps = append(r.Temps, Temp{Size: (d.Bytes(tensor.Elements(shape)) + r.guard + tempAlign - 1) / tempAlign * tempAlign})
+	r.Temps = append(r.Temps, Temp{Size: (d.Bytes(tensor.Elements(shape)) + r.opts.Guard + tempAlign - 1) / tempAlign * tempAlign})
 	return &View{Slot: Slot{Temp: true, Index: len(r.Temps) - 1}, DType: d, Shape: shape, Strides: tensor.Contiguous(shape)}
 }

@@ -28,8 +28,7 @@ type rewriter struct {
 	*Bound
 	target target.Machine
 	logs   *log.Logs
-	// guard is Options.Guard.
-	guard int64
+	opts   Options
 	// writes and reads are, for each memory, the launches that write and read it, in order, a launch once for each of its tensors.
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
@@ -39,7 +38,7 @@ type rewriter struct {
 // rewrite runs the passes, checks the graph after each, and shows it after each that changed it.
 func (b *Bound) rewrite(t target.Machine, logs *log.Logs, opts Options) error {
 	dump := opts.Dump
-	r := &rewriter{Bound: b, target: t, logs: logs, guard: opts.Guard, results: map[Slot]bool{}, verdicts: newVerdicts()}
+	r := &rewriter{Bound: b, target: t, logs: logs, opts: opts, results: map[Slot]bool{}, verdicts: newVerdicts()}
 	for i := range b.Outputs {
 		r.results[b.Outputs[i].Slot] = true
 	}
