@@ -23,6 +23,9 @@ type Bound struct {
 	Calls       []Call
 	Temps       []Temp
 	Outputs     []View
+	// Apart are the launches that could be fewer and are not, and Notes what became smaller.
+	Apart []Apart
+	Notes []Note
 }
 
 // Call is one launch.

@@ -116,6 +116,7 @@ func (r *rewriter) share(first, n int) {
 			stored = stored[1:]
 		}
 	})
+	r.tell("cse", "%s is computed once in place of twice", r.Calls[n].Spec.Name())
 	r.Calls[n].Spec = nil
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"tilec/jit/build"
 	"tilec/jit/ir"
-	"tilec/jit/log"
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
 	"tilec/lang"
@@ -178,7 +177,7 @@ func (r *rewriter) source(first, n, place int) bool {
 // settle puts one launch in the place of two, or says why they stay two.
 func (r *rewriter) settle(first, n int, one Call, err error) bool {
 	if err != nil {
-		r.logs.Line(log.Launch, "%s and %s stay two launches: %v", r.Calls[first].Spec.Name(), r.Calls[n].Spec.Name(), err)
+		r.refuse(first, n, err)
 		return false
 	}
 	r.replace(first, n, one)
@@ -271,11 +270,11 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 // Why two launches that could be one stay two.
 var (
 	errShape    = errors.New("it is read in another shape")
-	errExchange = errors.New("the second is not elementwise")
-	errHeavy    = errors.New("it would be computed several times, and is no small thing")
+	errExchange = errors.New("the second is not elementwise, and others read it too")
+	errHeavy    = errors.New("the second is not elementwise, and would compute the first, which has loops or products, several times")
 	errRows     = errors.New("a product of many rows reads its factors from memory ahead of time")
 	errOneByOne = errors.New("storing a part at places that are computed one by one takes longer than a launch")
-	errRepeat   = errors.New("computing it again in each block takes longer than a launch")
+	errRepeat   = errors.New("computing the first again in each block of the second takes longer than a launch")
 )
 
 // fewRows is of how many rows a product may compute a factor where it needs it: as many as it is better off without a matrix unit.

@@ -102,6 +102,7 @@ func (r *rewriter) narrow(n int) {
 		return
 	}
 	*c = one
+	r.tell("narrow", "%s computes %s of %s", s.Name(), tensor.FormatShape(w.Shape), tensor.FormatShape(old.Shape))
 	r.readNarrowed(n, &old, w, narrowed)
 }
 

@@ -33,6 +33,7 @@ type rewriter struct {
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
 	verdicts      verdicts
+	refused       []refused
 }
 
 // rewrite runs the passes, checks the graph after each, and shows it after each that changed it.
@@ -50,6 +51,7 @@ func (b *Bound) rewrite(t target.Machine, logs *log.Logs, opts Options) error {
 			return err
 		}
 	}
+	r.stayApart()
 	b.live()
 	return nil
 }
