@@ -263,7 +263,16 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 		one.Tensors = append(one.Tensors, spec.Left(c.Tensors, without)...)
 	}
 	take(into, gone)
+	kept := len(one.Tensors)
 	take(other, known)
+	if f.Flat {
+		shape := into.Tensors[f.Into].Shape
+		for i := kept; i < len(one.Tensors); i++ {
+			if v := &one.Tensors[i]; v.DType.IsValid() { // a tensor
+				v.Shape, v.Strides = shape, tensor.Contiguous(shape)
+			}
+		}
+	}
 	return one, nil
 }
 

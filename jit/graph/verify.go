@@ -48,10 +48,18 @@ func (b *Bound) verifyCall(c *Call, stored []bool) error {
 		if d := o.DType.Resolve(o.Of.Types); d != v.DType {
 			return fmt.Errorf("%s is of %s, and %s is given", o.Name, d, b.view(v))
 		}
+		elements := int64(1)
 		for k, size := range o.Shape {
+			if n, err := size.Eval(o.Of.Value); o.Flat && err == nil {
+				elements *= n
+				continue
+			}
 			if n, err := size.Eval(o.Of.Value); err != nil || k >= len(v.Shape) || n != v.Shape[k] || len(o.Shape) != len(v.Shape) {
 				return fmt.Errorf("%s has the shape %s, and %s is given", o.Name, formatSizes(o.Shape), b.view(v))
 			}
+		}
+		if o.Flat && (elements != tensor.Elements(v.Shape) || !v.Contiguous()) {
+			return fmt.Errorf("%s has %d elements in order, and %s is given", o.Name, elements, b.view(v))
 		}
 		if l := b.layout(v); o.Layout.Contiguous && !l.Contiguous || o.Layout.Inner == 1 && !l.Contiguous && l.Inner != 1 || l.Align%max(o.Layout.Align, 1) != 0 {
 			return fmt.Errorf("%s is compiled for another place than that of %s", o.Name, b.view(v))

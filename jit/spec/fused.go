@@ -185,6 +185,8 @@ type Operand struct {
 	Layout *Layout
 	// Of is the specialisation of the kernel whose parameter it is.
 	Of *Spec
+	// Flat: the launch sees the tensor in the shape of the one that it is computed with, and not in that of the parameter.
+	Flat bool
 }
 
 // Operands are what a launch passes: the parameters of the kernel, and of those that are fused into it, without the tensors
@@ -192,11 +194,15 @@ type Operand struct {
 func (s *Spec) Operands() []Operand {
 	var all []Operand
 	for i, p := range Params(s.Kernel) {
-		all = append(all, Operand{p, &s.Layouts[i], s})
+		all = append(all, Operand{Param: p, Layout: &s.Layouts[i], Of: s})
 	}
 	for i := range s.Fused {
 		f := &s.Fused[i]
-		all = append(Left(all, f.Gone()), Left(f.Spec.Operands(), f.Known())...)
+		others := Left(f.Spec.Operands(), f.Known())
+		for k := range others {
+			others[k].Flat = others[k].Flat || f.Flat && others[k].IsTensor
+		}
+		all = append(Left(all, f.Gone()), others...)
 	}
 	return all
 }
