@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/bug"
+	"tilec/jit/compile"
 	"tilec/jit/log"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -21,14 +22,16 @@ type Pass struct {
 }
 
 // Passes are those of graphs, in the order in which they run.
-func Passes() []Pass { return []Pass{dce, cse, narrow, fuse, beside} }
+func Passes() []Pass { return []Pass{dce, cse, once, narrow, fuse, beside} }
 
 // rewriter rewrites the launches of a graph. Those that are gone stay in the list, without a specialisation, until the end.
 type rewriter struct {
 	*Bound
+	env    *compile.Compiler
 	target target.Machine
 	logs   *log.Logs
 	opts   Options
+	keeps  bool
 	// writes and reads are, for each memory, the launches that write and read it, in order, a launch once for each of its tensors.
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
@@ -37,9 +40,10 @@ type rewriter struct {
 }
 
 // rewrite runs the passes, checks the graph after each, and shows it after each that changed it.
-func (b *Bound) rewrite(t target.Machine, logs *log.Logs, opts Options) error {
+// Keeps says that it is worth its while to keep what no argument changes, since the graph runs again.
+func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
 	dump := opts.Dump
-	r := &rewriter{Bound: b, target: t, logs: logs, opts: opts, results: map[Slot]bool{}, verdicts: newVerdicts()}
+	r := &rewriter{Bound: b, env: env, target: env.Device.Target(), logs: env.Logs, opts: opts, keeps: keeps, results: map[Slot]bool{}, verdicts: newVerdicts()}
 	for i := range b.Outputs {
 		r.results[b.Outputs[i].Slot] = true
 	}
@@ -53,6 +57,9 @@ func (b *Bound) rewrite(t target.Machine, logs *log.Logs, opts Options) error {
 	}
 	r.stayApart()
 	b.live()
+	if b.Once != nil {
+		return b.Once.finish(env, opts)
+	}
 	return nil
 }
 
