@@ -82,11 +82,42 @@ func New(c *compile.Compiler, output io.Writer, b *graph.Bound, arena *backend.A
 	if p.arena == nil {
 		p.arena, p.own = backend.NewArena(c.Device), true
 	}
-	if err := p.compile(); err != nil {
+	err := p.compile()
+	if err == nil {
+		err = p.once()
+	}
+	if err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// once computes what no argument changes, and keeps it.
+func (p *Program) once() error {
+	o := p.bound.Once
+	if o == nil {
+		return nil
+	}
+	q, err := New(p.compiler, p.output, o.Bound, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	results, err := q.Run(nil)
+	if err != nil {
+		return err
+	}
+	for n, v := range results {
+		data := make([]byte, v.Tensor.Bytes())
+		if err := tensor.ReadTensor(p.device, v.Tensor, data); err != nil {
+			return err
+		}
+		if err := p.device.Write(p.bound.Made[o.Into[n]].Memory, 0, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Program) compile() error {

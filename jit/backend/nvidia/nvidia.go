@@ -2,11 +2,11 @@
 package nvidia
 
 import (
-	"os"
 	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
