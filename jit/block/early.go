@@ -20,12 +20,20 @@ type Prefetch struct {
 	Loop *ir.Op
 }
 
-// computeAhead finds the scalars that a block can compute at its start, from constants that it loads.
+// computeAhead finds the scalars that a block can compute at its start, from constants that it loads, and the few constants that
+// it loads under conditions.
 func (p *Program) computeAhead() {
 	if !p.Dependent() {
 		return
 	}
 	for _, op := range p.Func.Body.Ops {
+		if op.Code == lang.OpIf {
+			for _, inner := range op.Blocks[0].Ops {
+				if p.smallConstant(inner) {
+					p.Ahead = append(p.Ahead, inner)
+				}
+			}
+		}
 		if len(op.Results) != 1 || !op.Result().Type.IsScalar() || p.OnDemand(op) {
 			continue
 		}
@@ -35,6 +43,12 @@ func (p *Program) computeAhead() {
 			p.Ahead = append(p.Ahead, op)
 		}
 	}
+}
+
+// smallConstant reports a load of a few constants, by addresses that are known, which may as well be done where it is not needed.
+func (p *Program) smallConstant(op *ir.Op) bool {
+	return op.Code == lang.OpLoad && op.Tensor.Constant && op.Else() == nil && !slices.Contains(op.Checked, true) && !p.OnDemand(op) &&
+		p.Homes[op.Result()].Regs() <= 2 && p.knownAtStart(p.Access(op))
 }
 
 // known reports a scalar that a block knows before the launches before it have ended.

@@ -40,7 +40,7 @@ type Program struct {
 	Producing bool
 	// Constants are the loads that begin before the launches before have ended.
 	Constants []*Constant
-	// Ahead are the scalars that are computed before the launches before have ended, and Prefetches what the L2 is asked for then.
+	// Ahead are the scalars and small constants that a block has before the launches before have ended, and Prefetches what the L2 is asked for then.
 	Ahead      []*ir.Op
 	Prefetches []Prefetch
 	// Early are the loads that are asked for as soon as the launches before have ended, ahead of what stands before them.
