@@ -195,7 +195,7 @@ func (f *Function) Name() string { return f.name }
 // An Attribute is a property of a kernel (CUfunction_attribute).
 type Attribute int32
 
-// The attributes of a kernel; sizes are in bytes. The last three can be set.
+// The attributes of a kernel; sizes are in bytes. The last two can be set.
 const (
 	AttrMaxThreads         Attribute = 0 // most threads a block may have
 	AttrStaticShared       Attribute = 1
@@ -205,7 +205,6 @@ const (
 	AttrPTXVersion         Attribute = 5 // 10·major + minor
 	AttrBinaryVersion      Attribute = 6 // 10·major + minor
 	AttrMaxDynamicShared   Attribute = 8
-	AttrSharedCarveout     Attribute = 9  // the part of a multiprocessor's L1 that is shared memory, in percent; a wish
 	AttrNonPortableCluster Attribute = 14 // 1 allows clusters of more than 8 blocks
 )
 

@@ -95,19 +95,27 @@ func (k *kernel) fragmentsAhead(c *block.Constant) {
 	k.barrier()
 	t := k.copiesInShared(v)[0]
 	f := k.fragments(p, u.Arg, staged{tile: t})
-	reps := layout.Product(p.MReps)
+	k.ahead[v] = f
+	reps, each := layout.Product(p.MReps), 4
 	if u.Arg == p.B {
-		reps = layout.Product(p.NReps)
+		reps, each = layout.Product(p.NReps), 2
 	}
+	held := 0
 	for batch := range block.Volume(p.Batch) {
-		for rep := range reps {
-			for step := range layout.Product(p.KReps) {
+		for step := range layout.Product(p.KReps) {
+			for rep := range reps {
+				if held += each; held > registersAhead {
+					return // the rest is read when it is used
+				}
 				f.at(step, rep, batch)
 			}
 		}
 	}
-	k.ahead[v] = f
 }
+
+// registersAhead is how many registers a thread has for operands that are read before the launches before have ended. Launches that
+// wait take the place of those to come.
+const registersAhead = 64
 
 // takeAsked waits for constants that were asked for, and gives their registers.
 func (k *kernel) takeAsked(c *askedFor) []asm.Reg {

@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -246,11 +245,6 @@ func (d *Device) Compile(c *backend.Code, t backend.Tools) (backend.Executable, 
 	fn, err := module.Function(m.Entry)
 	if err != nil {
 		return nil, d.meanwhile("Compiler", err)
-	}
-	if c.Func.Dependent && os.Getenv("X_CARVE") != "" {
-		if err := fn.SetAttribute(cuda.AttrSharedCarveout, 100); err != nil {
-			return nil, d.meanwhile("Compiler", err)
-		}
 	}
 	return &gpuKernel{device: d, fn: fn, module: m, params: c.Func.Params()}, nil
 }
