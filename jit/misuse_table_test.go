@@ -423,6 +423,8 @@ var misuses = []wrongUse{
 	{"Program.RunContext", "nil", func(*world) error { return second((*jit.Program)(nil).RunContext(context.Background(), nil)) }, jit.ErrUnset},
 	{"Program.Observe", "nil", func(*world) error { (*jit.Program)(nil).Observe(nil); new(jit.Program).Observe(nil); return nil }, nil},
 	{"Unoptimised", "no specialisation", func(*world) error { return second(build.Unoptimised(nil, nil)) }, jit.ErrUnset},
+	{"Program.Times", "nil", func(*world) error { return second((*jit.Program)(nil).Times()) }, jit.ErrUnset},
+	{"Program.Times", "not timed", func(w *world) error { return second(w.program.Times()) }, jit.ErrUnset},
 	{"Program.Fills", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Fills()))) }, nil},
 	{"Lowered.Fills", "nil", func(*world) error { return none(int64(len((*compile.Lowered)(nil).Fills()))) }, nil},
 	{"Program.Run", "nil", func(*world) error { return second((*jit.Program)(nil).Run(nil)) }, jit.ErrUnset},

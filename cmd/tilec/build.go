@@ -78,8 +78,8 @@ and element types given or, failing these, those of the kernel's @sizes. A kerne
 left out, with a line on stderr that says what is missing; one that has no plan is an error, when the others have been
 built. Where nothing is left to build, that is an error. --dump-after takes the names of passes:
 ` + passes + `
-graph is of one graph, which --kernel names where the file has several, for the sizes and element types given. Its passes,
-which make fewer launches on a GPU:
+graph is of one graph, which --kernel names where the file has several, for the sizes and element types given, or those
+of its @sizes. Its passes, which make fewer launches and smaller ones:
 ` + graphPasses,
 		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
   tilec build --emit=ir --target=cpu std/nn.tile --out ir/

@@ -14,25 +14,17 @@ import (
 // buildGraph makes the text of a graph's launches, before any pass and after each that changed them. No tensor has more than memory
 // that is reserved: the emulator's, which stands for a GPU, or the CPU's.
 func (a *app) buildGraph(p *typed.Program, args []*argument, machine target.Machine, o buildOptions) (unit, error) {
-	g, err := chooseGraph(p, o.kernel)
+	g, err := chooseGraph(p, o.kernel, "with --kernel")
 	if err != nil {
 		return unit{}, err
 	}
-	f, err := jit.FindFunction(p, g.Name)
+	b, err := a.sizesOf(p, g, args)
 	if err != nil {
 		return unit{}, err
 	}
-	b := newBinding(f, 0, a.say)
-	for _, arg := range args {
-		if err := b.classify(arg); err != nil {
-			return unit{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
-		}
-	}
-	var device jit.Device = jit.OpenCPU()
-	if machine.IsGPU() {
-		if device, err = jit.OpenDevice("emu:" + machine.Name); err != nil {
-			return unit{}, err
-		}
+	device, err := lookingAt(machine)
+	if err != nil {
+		return unit{}, err
 	}
 	defer device.Close()
 	var text strings.Builder
@@ -48,14 +40,35 @@ func (a *app) buildGraph(p *typed.Program, args []*argument, machine target.Mach
 		return unit{}, err
 	}
 	defer bound.Free(device)
-	if text.Len() == 0 { // the CPU has no launches to save
-		text.WriteString(bound.String())
-	}
 	return unit{g.Name, text.String()}, nil
 }
 
-// chooseGraph gives the graph to build: the one named, or the only one of the file.
-func chooseGraph(p *typed.Program, name string) (*typed.Graph, error) {
+// sizesOf is what the command line says of a graph's sizes and element types.
+func (a *app) sizesOf(p *typed.Program, g *typed.Graph, args []*argument) (*binding, error) {
+	f, err := jit.FindFunction(p, g.Name)
+	if err != nil {
+		return nil, err
+	}
+	b := newBinding(f, 0, a.say)
+	for _, arg := range args {
+		if err := b.classify(arg); err != nil {
+			return nil, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+		}
+	}
+	return b, nil
+}
+
+// lookingAt is a device that stands for a machine: the emulator's for a GPU, whose memory is only reserved, or the CPU.
+func lookingAt(machine target.Machine) (jit.Device, error) {
+	if !machine.IsGPU() {
+		return jit.OpenCPU(), nil
+	}
+	return jit.OpenDevice("emu:" + machine.Name)
+}
+
+// chooseGraph gives the graph to look at: the one named, the one that generates text, or the only one of the file. How says how the
+// command line names one.
+func chooseGraph(p *typed.Program, name, how string) (*typed.Graph, error) {
 	var own []*typed.Graph
 	var names []string
 	root := p.Modules[len(p.Modules)-1].Source
@@ -73,9 +86,11 @@ func chooseGraph(p *typed.Program, name string) (*typed.Graph, error) {
 	case name != "":
 		return nil, fmt.Errorf("there is no graph %s: the file declares none", name)
 	case len(own) == 0:
-		return nil, errors.New("there is no graph to build")
+		return nil, errors.New("there is no graph in the file")
+	case generating(own) != nil:
+		return generating(own), nil
 	case len(own) > 1:
-		return nil, fmt.Errorf("there are several graphs: choose one with --kernel, of %s", strings.Join(names, ", "))
+		return nil, fmt.Errorf("there are several graphs: choose one %s, of %s", how, strings.Join(names, ", "))
 	}
 	return own[0], nil
 }

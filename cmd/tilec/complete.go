@@ -109,3 +109,14 @@ func errorCodes(*cobra.Command, []string, string) ([]string, cobra.ShellCompDire
 	}
 	return codes, cobra.ShellCompDirectiveNoFileComp
 }
+
+// codesAndFiles completes the codes of errors, and the names of sources behind what begins no code.
+func codesAndFiles(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+	switch {
+	case len(args) > 0:
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	case typed == "" || strings.ContainsRune("EWew", rune(typed[0])):
+		return errorCodes(cmd, args, typed)
+	}
+	return sourceFiles(cmd, args, typed)
+}

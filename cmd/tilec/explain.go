@@ -6,33 +6,48 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tilec/jit/target"
 	"tilec/lang"
 )
 
 func (a *app) explainCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:     "explain [CODE]",
-		Short:   "Explain an error code, with a program that fails and one that works; without one, list the codes",
-		Example: "  tilec explain E0401",
+	targetName := target.Default
+	cmd := &cobra.Command{
+		Use:   "explain [CODE | FILE.tile [GRAPH] [NAME=VALUE ...]]",
+		Short: "Explain an error code, or what became of the calls of a graph",
+		Long: `With an error code, explain prints what it means, with a program that fails and one that works; with nothing, it lists the codes.
+
+With a file it explains a graph, the one that generates text where none is named: its launches, what was fused into what
+and what that saves in launches, predicted time and bytes, and what stays apart and why. Sizes and element types are those
+given, or those of the graph's @sizes.`,
+		Example: "  tilec explain E0401\n  tilec explain gpt.tile\n  tilec explain gpt.tile scores S=128 --target sm_80",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return fmt.Errorf("give one error code, such as E0401")
+			if len(args) > 1 && !isSource(args[0]) {
+				return fmt.Errorf("give one error code, such as E0401, or a .tile file")
 			}
 			return nil
 		},
-		ValidArgsFunction: errorCodes,
+		ValidArgsFunction: codesAndFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				for _, c := range lang.Codes() {
-					row, _ := lang.CodeInfo(c)
-					fmt.Fprintf(a.stdout, "%s: %s\n", c, row.Title)
-				}
-				return nil
+			switch {
+			case len(args) > 0 && isSource(args[0]):
+				return a.explainGraph(source(args[0]), args[1:], targetName)
+			case len(args) > 0:
+				return a.explain(args[0])
 			}
-			return a.explain(args[0])
+			for _, c := range lang.Codes() {
+				row, _ := lang.CodeInfo(c)
+				fmt.Fprintf(a.stdout, "%s: %s\n", c, row.Title)
+			}
+			return nil
 		},
 	}
+	cmd.Flags().StringVar(&targetName, "target", target.Default, "the machine that a graph is explained for: "+newestFirst(target.Names()))
+	return cmd
 }
+
+// isSource reports the name of a source, and no error code.
+func isSource(name string) bool { return strings.HasSuffix(name, ".tile") }
 
 func (a *app) explain(name string) error {
 	code := lang.Code(strings.ToUpper(name))

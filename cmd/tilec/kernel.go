@@ -20,15 +20,17 @@ type kernelOptions struct {
 	out         string
 	time, check bool
 	bisect      bool
+	trace       string
 }
 
 // kernelFlags names the flags that are for kernels and graphs only.
-var kernelFlags = []string{"out", "time", "check", "bisect"}
+var kernelFlags = []string{"out", "time", "check", "bisect", "trace"}
 
 func (o *kernelOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "save the outputs to a .npy or .safetensors file")
 	f.BoolVar(&o.time, "time", false, "time the kernel: the median of many runs")
 	f.BoolVar(&o.bisect, "bisect", false, "name the first launch of which an element leaves its bound, and the pass of the compiler after which it does")
+	f.StringVar(&o.trace, "trace", "", "save when the launches of a graph began and ended on a GPU, to a file that Perfetto opens")
 	f.BoolVar(&o.check, "check", false, "judge every element by the bound that it has; one beyond it exits with 1")
 }
 
@@ -69,6 +71,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err != nil {
 		return err
 	}
+	compiler.Timed = o.trace != ""
 	if o.bisect {
 		return a.bisect(compiler.Device, target, values, run)
 	}
@@ -119,6 +122,11 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		result.MedianUS = float64(t.median.Nanoseconds()) / 1e3
 		if !a.json {
 			fmt.Fprintf(a.stdout, "time: %s\n", t)
+		}
+	}
+	if o.trace != "" {
+		if err := a.trace(launch, o.trace); err != nil {
+			return err
 		}
 	}
 	if a.json {

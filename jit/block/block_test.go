@@ -29,13 +29,17 @@ var examples = []struct {
 	{"embed", map[string]int64{"s": 4, "c": 256}, Settings{Warps: 4, Stages: 1}},
 	{"linear_gelu", map[string]int64{"i": 128, "j": 128, "k": 64}, Settings{Warps: 8, Stages: 4}},
 	{"attention", map[string]int64{"i": 64, "j": 64}, Settings{Warps: 4, Stages: 3}},
+	{"step", map[string]int64{"i": 1, "j": 32}, Settings{Warps: 8, Stages: 1}}, // whose warps share the depth
 }
 
 // decide decides an example for a machine.
 func decide(t *testing.T, n int, machine string) *Program {
 	t.Helper()
 	e := examples[n]
-	text, err := os.ReadFile(filepath.Join("..", "ir", "testdata", e.name+".tir"))
+	text, err := os.ReadFile(filepath.Join("testdata", e.name+".tir"))
+	if err != nil {
+		text, err = os.ReadFile(filepath.Join("..", "ir", "testdata", e.name+".tir"))
+	}
 	require.NoError(t, err)
 	f, err := ir.Parse(e.name, string(text))
 	require.NoError(t, err)

@@ -1,6 +1,8 @@
 package block
 
 import (
+	"slices"
+
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/target"
@@ -14,16 +16,22 @@ import (
 func (p *Program) Dependent() bool { return p.Func.Dependent && p.Target.Has(target.DependentLaunch) }
 
 // Constant is a load of constants ahead of the wait for the launches before. Each thread copies its own elements to shared
-// memory of its own: so many neighbours at once for each group of registers.
+// memory of its own: so many neighbours at once for each group of registers. The operand of a product goes to its tile.
 type Constant struct {
 	Load   *ir.Op
 	Groups [][]int
 	// Vector is the neighbours that make a group, and GroupBytes their size.
 	Vector, GroupBytes int
+	// Tile is where the operand of a product lies, and Layout that in which threads copy it; Tile is nil for other constants.
+	Tile   *Tile
+	Layout layout.Layout
 }
 
 // Bytes is the shared memory that a block needs for the load.
 func (c *Constant) Bytes(p *Program) int {
+	if c.Tile != nil {
+		return c.Tile.Bytes()
+	}
 	return len(c.Groups) * c.GroupBytes * p.Warps * layout.Lanes
 }
 
@@ -37,27 +45,51 @@ func (p *Program) loadConstants() {
 	}
 	total := 0
 	for _, op := range p.Func.Body.Ops {
-		if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || op.Result().Type.IsScalar() || op.Tensor.DType.Packed() || p.OnDemand(op) {
+		if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || op.Result().Type.IsScalar() || op.Tensor.DType.Packed() {
 			continue
 		}
-		dims, ok := p.Access(op), true
-		for _, d := range dims {
-			ok = ok && !d.Gather
-			for _, s := range d.Affine.Scalars {
-				ok = ok && p.early(s.Value)
-			}
-		}
-		if !ok {
+		dims := p.Access(op)
+		if !p.knownAtStart(dims) || slices.ContainsFunc(dims, p.byAhead) {
 			continue
 		}
-		x, l := Contiguous(dims), p.Homes[op.Result()]
-		c := &Constant{Load: op}
-		c.Groups, c.Vector = l.Groups(x, l.Aligned(x, p.Vector(op.Tensor, dims, x)))
-		c.GroupBytes = c.Vector * op.Tensor.DType.Size()
-		if c.GroupBytes < 4 || total+c.Bytes(p) > constantsLimit { // cp.async moves 4, 8 or 16 bytes
+		c := p.constant(op, dims)
+		if c == nil || c.GroupBytes < 4 || total+c.Bytes(p) > constantsLimit { // cp.async moves 4, 8 or 16 bytes
 			continue
 		}
 		total += c.Bytes(p)
 		p.Constants = append(p.Constants, c)
 	}
+}
+
+// constant says how a load of constants is done ahead; nil where it cannot be, since it is done where its elements are used.
+func (p *Program) constant(op *ir.Op, dims []DimAccess) *Constant {
+	x, v := Contiguous(dims), op.Result()
+	vector := p.Vector(op.Tensor, dims, x)
+	c := &Constant{Load: op}
+	if p.OnDemand(op) {
+		if c.Tile = p.onlyOperand(v); c.Tile == nil || c.Tile.Contiguous() != x {
+			return nil
+		}
+		c.Vector = min(vector, c.Tile.Vector())
+		c.Layout = layout.Blocked(c.Tile.Axes, c.Tile.Extents, c.Vector, p.Warps)
+	} else {
+		l := p.Homes[v]
+		c.Groups, c.Vector = l.Groups(x, l.Aligned(x, vector))
+	}
+	c.GroupBytes = c.Vector * op.Tensor.DType.Size()
+	return c
+}
+
+// onlyOperand is the tile of a value that is an operand of one product of warps, outside of loops and branches, and nothing
+// else; nil of another.
+func (p *Program) onlyOperand(v *ir.Value) *Tile {
+	if len(p.Uses[v]) != 1 {
+		return nil
+	}
+	u := p.Uses[v][0]
+	c := p.Products[u.Op]
+	if c == nil || c.MMA == nil || c.Wgmma || u.Arg > 1 || c.Element(u.Arg) != v.Type.DType || !slices.Contains(p.Func.Body.Ops, u.Op) {
+		return nil
+	}
+	return c.Tiles[u.Arg]
 }

@@ -186,7 +186,7 @@ func (p *Program) anchor(c *class, classOf map[*ir.Value]*class) layout.Layout {
 	for _, v := range c.values {
 		if v.Def != nil {
 			if c := p.Products[v.Def]; c != nil {
-				return c.Result
+				return c.Home()
 			}
 		}
 	}

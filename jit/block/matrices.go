@@ -17,6 +17,9 @@ type Matrices struct {
 	// Paired: an instruction loads two neighbouring tiles of columns. Reps is how many repetitions of rows (or columns) that leaves.
 	Paired bool
 	Reps   int
+	// Twice: an instruction loads two steps of the depth. Steps is how many loads along the depth that leaves.
+	Twice bool
+	Steps int
 }
 
 // Matrices decides how an operand is read from a tile by matrices; nil when the tile's chunks do not lie along a role as that
@@ -60,6 +63,7 @@ func (c *Product) Matrices(arg int, t *Tile) *Matrices {
 	default:
 		return nil
 	}
+	depth := c.KReps
 	if arg == c.B {
 		m.Count = 2
 		// Two neighbouring columns of tiles in one instruction, where there are as many.
@@ -72,12 +76,26 @@ func (c *Product) Matrices(arg int, t *Tile) *Matrices {
 			}
 			reps = rest
 			m.Count, m.Paired = 4, true
+		} else if step, rest := halved(depth); c.Parts > 1 && rest != nil {
+			lane = append(lane, step)
+			depth, m.Count, m.Twice = rest, 4, true
 		} else {
 			lane = append(lane, layout.Digit{Size: 2})
 		}
 	}
-	m.Reps = layout.Product(reps)
+	m.Reps, m.Steps = layout.Product(reps), layout.Product(depth)
 	m.Layout = layout.Layout{Lane: lane, Warp: warp}
-	m.Layout.Reg = append(append(append(m.Layout.Reg, c.KReps...), reps...), c.BatchDigits()...)
+	m.Layout.Reg = append(append(append(m.Layout.Reg, depth...), reps...), c.BatchDigits()...)
 	return m
+}
+
+// halved takes the first two of repetitions of which there is an even number, and gives what is left; nil where there is no such
+// number.
+func halved(reps []layout.Digit) (two layout.Digit, left []layout.Digit) {
+	if len(reps) == 0 || reps[0].Size%2 != 0 {
+		return two, nil
+	}
+	d := reps[0]
+	return layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: 2},
+		append([]layout.Digit{{Axis: d.Axis, Stride: d.Stride * 2, Size: d.Size / 2}}, reps[1:]...)
 }

@@ -28,7 +28,20 @@ func (p *Program) String() string {
 		w.line("  begins before the launch before it has ended")
 	}
 	for _, c := range p.Constants {
-		w.line("  meanwhile %s loads %s, %d bytes a thread at once", ValueName(c.Load.Result()), c.Load.Tensor.Name, c.GroupBytes)
+		to := ""
+		if c.Tile != nil {
+			to = ", for a product"
+		}
+		w.line("  meanwhile %s loads %s, %d bytes a thread at once%s", ValueName(c.Load.Result()), c.Load.Tensor.Name, c.GroupBytes, to)
+	}
+	for _, op := range p.Ahead {
+		w.line("  meanwhile computes %s", ValueName(op.Result()))
+	}
+	for _, x := range p.Prefetches {
+		w.line("  meanwhile asks the L2 for %s of %s", ValueName(x.Load.Result()), x.Load.Tensor.Name)
+	}
+	for _, op := range p.Early {
+		w.line("  first of all then loads %s of %s", ValueName(op.Result()), op.Tensor.Name)
 	}
 	for _, a := range p.Func.Axes {
 		switch {
@@ -108,6 +121,9 @@ func (w *printer) pipeline(x *Pipeline) {
 func (w *printer) product(c *Product) {
 	w.line("  %s of %s and %s: rows %s, columns %s, depth %s, by %s", c.Op.Code, ValueName(c.Op.Args[0]), ValueName(c.Op.Args[1]),
 		axisNames(c.M), axisNames(c.N), axisNames(c.K), c.instruction())
+	if c.Parts > 1 {
+		w.line("    the depth in parts of %d warps, added up in %s", c.Parts, c.Joined)
+	}
 	for arg := range c.Tiles {
 		if c.MMA == nil {
 			w.line("    operand %s: in shared memory %s", ValueName(c.Op.Args[arg]), c.Tiles[arg])

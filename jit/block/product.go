@@ -22,6 +22,10 @@ type Product struct {
 	// Result is the accumulator's layout; aLayout and bLayout the fragments'. Without
 	// tensor cores only Result is set.
 	Result, aLayout, bLayout layout.Layout
+	// Parts is how many warps share a product's depth, each of which has a sum of its own; 1 where none do. Joined is the layout
+	// in which these are added up.
+	Parts  int
+	Joined layout.Layout
 	// MMA is the tensor-core instruction; nil for multiply-add on the ordinary cores.
 	MMA *MMA
 	// Wgmma: the instruction is wgmma, which a group of four warps executes together
@@ -149,7 +153,7 @@ func spread(reps []layout.Digit, w int) (warp, left []layout.Digit, used int) {
 // newProduct decides roles and layouts. Rowwise asks for rows that stay in one warp.
 func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	x, y := op.Args[0].Type, op.Args[1].Type
-	c := &Product{Op: op, A: 0, B: 1, K: op.Over}
+	c := &Product{Op: op, A: 0, B: 1, K: op.Over, Parts: 1}
 	for _, a := range op.Result().Type.Axes {
 		switch {
 		case x.Has(a) && y.Has(a):
@@ -173,6 +177,9 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
 	c.MBits, c.MReps = flatten(c.M, 4)
 	c.NBits, c.NReps = flatten(c.N, 3)
+	if p.sharesDepth(c) {
+		copyBeyond(c.NBits)
+	}
 	c.KBits, c.KReps = flatten(c.K, c.MMA.InRegister+3)
 	between := p.layAcross(c)
 	batch := c.BatchDigits()
@@ -183,9 +190,13 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	rest := p.Warps / used
 	nWarp, nReps, used := spread(c.NReps, layout.PowerBelow(rest&-rest))
 	c.NReps = append(between, nReps...)
-	idle := layout.Digit{Size: rest / used}
-	warps := func(ms, ns []layout.Digit) []layout.Digit {
-		out := append(append([]layout.Digit(nil), ms...), ns...)
+	var kWarp []layout.Digit
+	if !rowwise && !c.Wgmma {
+		kWarp = p.shareDepth(c, rest/used)
+	}
+	idle := layout.Digit{Size: rest / used / c.Parts}
+	warps := func(ms, ns, ks []layout.Digit) []layout.Digit {
+		out := append(append(append([]layout.Digit(nil), ms...), ns...), ks...)
 		if idle.Size > 1 || len(out) == 0 {
 			out = append(out, idle)
 		}
@@ -209,17 +220,68 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		}
 		return out
 	}
-	c.AWarp, c.BWarp = warps(mWarp, copies(nWarp)), warps(copies(mWarp), nWarp)
+	c.AWarp, c.BWarp = warps(mWarp, copies(nWarp), kWarp), warps(copies(mWarp), nWarp, kWarp)
 	m, n, kk, in := c.MBits, c.NBits, c.KBits, c.MMA.InRegister
 	lane := func(low, high []layout.Digit) []layout.Digit {
 		return append(append([]layout.Digit(nil), low...), high...)
 	}
 	// Registers of padding bits without an axis must not vanish from the
 	// fragments, so roles without axes are given copies by unitRegs.
-	c.Result = layout.Layout{Reg: join(n[:1], m[3:4], c.NReps, c.MReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp)}
+	c.Result = layout.Layout{Reg: join(n[:1], m[3:4], c.NReps, c.MReps, batch), Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp, copies(kWarp))}
 	c.aLayout = layout.Layout{Reg: join(kk[:in], m[3:4], kk[in+2:], c.KReps, c.MReps, batch), Lane: lane(kk[in:in+2], m[:3]), Warp: c.AWarp}
 	c.bLayout = layout.Layout{Reg: join(kk[:in], kk[in+2:], c.KReps, c.NReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.BWarp}
+	if c.Parts > 1 {
+		axes := slices.Concat(c.M, c.N, c.Batch)
+		c.Joined = layout.Blocked(axes, Extents(axes), c.joinedVector(p.Warps), p.Warps)
+	}
 	return c
+}
+
+// shareDepth gives the depth of a product outside of loops to warps that have neither rows nor columns of their own, and says
+// which parts of it: as many warps as divide its steps.
+func (p *Program) shareDepth(c *Product, idle int) []layout.Digit {
+	if !p.sharesDepth(c) || len(c.KReps) != 1 {
+		return nil
+	}
+	steps := c.KReps[0].Size
+	n := min(layout.PowerBelow(idle), steps&-steps)
+	if n < 2 || int(c.K[0].Extent) != steps<<len(c.KBits) {
+		return nil
+	}
+	warp, left, _ := spread(c.KReps, n)
+	c.KReps, c.Parts = left, n
+	return warp
+}
+
+// sharesDepth reports a product of whose depth warps may have parts: one outside of loops, that adds to nothing.
+func (p *Program) sharesDepth(c *Product) bool {
+	return c.Op.Code == lang.OpDot && len(c.K) == 1 && slices.Contains(p.Func.Body.Ops, c.Op)
+}
+
+// copyBeyond makes copies of the bits of columns, single ones, that stand for nothing but columns that do not exist.
+func copyBeyond(bits []layout.Digit) {
+	for i, b := range bits {
+		if b.Axis != nil && int64(b.Stride) >= b.Axis.Extent {
+			bits[i] = layout.Digit{Size: 2}
+		}
+	}
+}
+
+// joinedVector is how many neighbours along the rows a thread adds up: two where there are as many for each thread, since
+// accesses of 2 bytes each are as many as of 4.
+func (c *Product) joinedVector(warps int) int {
+	if c.M[0].Extent%2 == 0 {
+		return 2
+	}
+	return 1
+}
+
+// Home is the layout in which a product leaves its result.
+func (c *Product) Home() layout.Layout {
+	if c.Parts > 1 {
+		return c.Joined
+	}
+	return c.Result
 }
 
 // BatchDigits are the repetitions along the batch axes.

@@ -40,6 +40,11 @@ type Program struct {
 	Producing bool
 	// Constants are the loads that begin before the launches before have ended.
 	Constants []*Constant
+	// Ahead are the scalars and small constants that a block has before the launches before have ended, and Prefetches what the L2 is asked for then.
+	Ahead      []*ir.Op
+	Prefetches []Prefetch
+	// Early are the loads that are asked for as soon as the launches before have ended, ahead of what stands before them.
+	Early []*ir.Op
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
 	// Maps are the tensor maps of all boxes, in the order of their names.
@@ -105,7 +110,10 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.grid()
 	p.runAhead()
+	p.computeAhead()
 	p.loadConstants()
+	p.prefetch()
+	p.loadEarly()
 	p.storeByBoxes()
 	return p, nil
 }

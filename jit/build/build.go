@@ -44,7 +44,7 @@ func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err
 		locals:  map[*typed.Local]*ir.Value{},
 		begins:  map[*typed.Axis]*ir.Dim{},
 	}
-	b.f = &ir.Func{Name: k.Name, Body: &ir.Block{}, Hints: k.Hints, Approx: k.Approx, Dependent: b.spec.Dependent}
+	b.f = &ir.Func{Name: k.Name, Body: &ir.Block{}, Hints: k.Hints, Approx: k.Approx, Dependent: b.spec.Dependent, Timed: b.spec.Timed}
 	b.Builder = ir.Builder{Func: b.f, Block: b.f.Body}
 	b.precision = k.Precision
 	if b.precision == "" {

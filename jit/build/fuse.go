@@ -53,12 +53,21 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		before.Fused = s.Fused[:i]
 		j := &joining{Builder: ir.Builder{Func: f}, f: f, part: part, values: map[*ir.Value]*ir.Value{}, dims: map[*ir.Dim]*ir.Dim{},
 			tensors: map[*ir.Tensor]*ir.Tensor{}, axes: map[*ir.Axis]*ir.Axis{}, at: map[*ir.Axis]*ir.Value{},
-			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
+			spread: map[*ir.Axis][]*ir.Axis{}, groups: fusion.Groups, parts: fusion.Parts, flat: fusion.Flat, known: map[*ir.Tensor]*ir.Tensor{}, gone: map[*ir.Tensor]bool{}, renamed: map[string]string{}, name: fusion.Spec.Kernel.Name}
 		j.into = tensorAt(f, before.Operands(), fusion.Into)
 		j.from = tensorAt(part, fusion.Spec.Operands(), fusion.From)
 		j.suits(dims, partDims)
-		if fusion.Role != spec.Beside && (slices.Contains(dims.Views, fusion.Into) || slices.Contains(partDims.Views, fusion.From)) {
-			unfit("%s is looked at as elements of another type", j.into.Name)
+		gone, known := fusion.Gone(), fusion.Known()
+		for _, s := range append([]spec.Shared{{Into: fusion.Into, From: fusion.From, Kept: fusion.Kept || fusion.Parts != nil}}, fusion.More...) {
+			if fusion.Role == spec.Beside {
+				break
+			}
+			into, from := tensorAt(f, before.Operands(), s.Into), tensorAt(part, fusion.Spec.Operands(), s.From)
+			if slices.Contains(dims.Views, s.Into) || slices.Contains(partDims.Views, s.From) {
+				unfit("%s is looked at as elements of another type", into.Name)
+			}
+			j.known[from] = into
+			j.gone[into] = j.gone[into] || !s.Kept
 		}
 		switch fusion.Role {
 		case spec.Source:
@@ -68,31 +77,14 @@ func fuse(s *spec.Spec, f *ir.Func, dims *spec.LaunchDims, target string) (err e
 		case spec.Beside:
 			j.beside()
 		}
-		kept := len(before.Operands())
-		from := func(place int) int { return kept + place }
-		into := func(place int) int { return place }
-		if fusion.Given() {
-			from = func(place int) int { return kept + without(place, fusion.From) }
-		}
-		if fusion.Takes() {
-			kept--
-			into = func(place int) int { return without(place, fusion.Into) }
-		} else {
-			j.into = nil // it stays
-		}
+		kept := len(before.Operands()) - len(gone)
+		from := func(place int) int { return kept + spec.Shift(place, known) }
+		into := func(place int) int { return spec.Shift(place, gone) }
 		j.declareRest(len(dims.Views), len(partDims.Views))
 		dims.Join(partDims, j.renamed, into, from)
 	}
 	f.Name = s.Name()
 	return ir.Verify(f)
-}
-
-// without is where a place of a list is when another has gone.
-func without(place, gone int) int {
-	if place > gone {
-		return place - 1
-	}
-	return place
 }
 
 // tensorAt is the tensor at a place among the operands.
@@ -112,11 +104,16 @@ type joining struct {
 	f, part *ir.Func
 	// name is that of the kernel that is fused, for names.
 	name string
-	// into and from are the tensor that is no longer in memory, in f and in part.
+	// into and from are the tensor that is no longer in memory, in f and in part; known are all such of part, with those of f
+	// that they are, and gone those of f that are no longer in memory.
 	into, from *ir.Tensor
+	known      map[*ir.Tensor]*ir.Tensor
+	gone       map[*ir.Tensor]bool
 	// groups are spec.Fusion's.
-	groups  []spec.Group
-	parts   []spec.Part
+	groups []spec.Group
+	parts  []spec.Part
+	// flat is spec.Fusion's.
+	flat    bool
 	dims    map[*ir.Dim]*ir.Dim
 	tensors map[*ir.Tensor]*ir.Tensor
 	values  map[*ir.Value]*ir.Value
@@ -326,8 +323,12 @@ func (j *joining) shapes() map[*ir.Dim]*ir.Dim {
 		}
 	}
 	if j.groups == nil {
-		for d, of := range j.from.Shape {
-			unite(j.into.Shape[d], of)
+		for _, from := range j.part.Tensors {
+			for d, of := range from.Shape {
+				if into := j.known[from]; into != nil {
+					unite(into.Shape[d], of)
+				}
+			}
 		}
 	}
 	i, k := 0, 0
@@ -340,17 +341,34 @@ func (j *joining) shapes() map[*ir.Dim]*ir.Dim {
 	return same
 }
 
-// sink puts what part computes of an element behind the store of that.
+// sink puts what part computes of an element behind the store of that: of several tensors that it reads, the last store.
 func (j *joining) sink() {
 	store, axes := onlyStore(j.f, j.into)
-	loads, stores := accesses(j.part, j.from)
-	if len(stores) > 0 || len(loads) == 0 {
-		unfit("%s does not only read %s", j.part.Name, j.from.Name)
+	stored := map[*ir.Tensor]*ir.Op{}
+	var loads []*ir.Op
+	for _, from := range j.part.Tensors {
+		into := j.known[from]
+		if into == nil {
+			continue
+		}
+		of, stores := accesses(j.part, from)
+		if len(stores) > 0 || len(of) == 0 {
+			unfit("%s does not only read %s", j.part.Name, from.Name)
+		}
+		loads = append(loads, of...)
+		other, its := onlyStore(j.f, into)
+		if !slices.Equal(its, axes) {
+			unfit("%s stores %s and %s along other axes", j.f.Name, j.into.Name, into.Name)
+		}
+		stored[from] = other
+		if slices.Index(j.f.Body.Ops, other) > slices.Index(j.f.Body.Ops, store) {
+			store = other
+		}
 	}
 	of := plainly(loads[0])
 	for _, load := range loads {
-		if len(of) != len(j.from.Shape) || j.parts == nil && len(of) != len(axes) || !slices.Equal(plainly(load), of) {
-			unfit("%s does not read %s element by element", j.part.Name, j.from.Name)
+		if len(of) != len(load.Tensor.Shape) || j.parts == nil && !j.flat && len(of) != len(axes) || !slices.Equal(plainly(load), of) {
+			unfit("%s does not read %s element by element", j.part.Name, load.Tensor.Name)
 		}
 	}
 	for _, a := range j.part.Axes {
@@ -364,28 +382,43 @@ func (j *joining) sink() {
 		}
 	}
 	j.refuseExchange()
-	if j.parts != nil {
+	switch {
+	case j.parts != nil:
 		j.sinkOfPart(store, loads, of)
-		return
-	}
-	j.declare(j.shapes())
-	j.insert(store, func() *ir.Value {
+	case j.flat:
+		j.flatten(store, of)
+		j.behind(store, loads, stored, func(op *ir.Op) { j.emitFlat(op, store) })
+	default:
+		j.declare(j.shapes())
 		for d, a := range of {
 			j.stand(a, store.Args[d])
 			if a.Kind == ir.Whole {
 				j.axes[a] = axes[d]
 			}
 		}
+		j.behind(store, loads, stored, func(op *ir.Op) { j.emit(op, j.value) })
+	}
+}
+
+// behind puts the operations of part behind a store, without the loads of what is stored there, and drops the stores of what
+// is no longer in memory.
+func (j *joining) behind(store *ir.Op, loads []*ir.Op, stored map[*ir.Tensor]*ir.Op, emit func(*ir.Op)) {
+	j.insert(store, func() *ir.Value {
+		if !j.gone[store.Tensor] {
+			j.Block.Ops = append(j.Block.Ops, store)
+		}
 		for _, load := range loads {
-			j.values[load.Result()] = j.covering(store.Stored(), store.AccessAxes())
+			s := stored[load.Tensor]
+			j.values[load.Result()] = j.covering(s.Stored(), s.AccessAxes())
 		}
 		for _, op := range j.part.Body.Ops {
-			if op.Tensor != j.from {
-				j.emit(op, j.value)
+			if j.known[op.Tensor] == nil {
+				emit(op)
 			}
 		}
 		return nil
 	})
+	j.f.Body.Ops = slices.DeleteFunc(j.f.Body.Ops, func(op *ir.Op) bool { return op.Code == lang.OpStore && j.gone[op.Tensor] })
 }
 
 // refuseExchange refuses a kernel whose elements exchange something through memory: within one of its blocks they may, and other

@@ -26,7 +26,7 @@ func (j *joining) declare(same map[*ir.Dim]*ir.Dim) {
 		}
 	}
 	for _, t := range j.part.Tensors {
-		if t == j.from {
+		if j.known[t] != nil {
 			continue
 		}
 		u := *t
@@ -56,7 +56,7 @@ func (j *joining) declare(same map[*ir.Dim]*ir.Dim) {
 
 // declareRest puts the tensors in order: those of the operands, then views, of which either kernel has so many.
 func (j *joining) declareRest(views, partViews int) {
-	own := slices.DeleteFunc(slices.Clone(j.f.Tensors), func(t *ir.Tensor) bool { return t == j.into })
+	own := slices.DeleteFunc(slices.Clone(j.f.Tensors), func(t *ir.Tensor) bool { return j.gone[t] })
 	var added []*ir.Tensor
 	for _, t := range j.part.Tensors {
 		if u := j.tensors[t]; u != nil {

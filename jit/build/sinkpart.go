@@ -4,11 +4,13 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/spec"
 	"tilec/lang"
 )
 
 // sinkOfPart puts what part computes of an element of a part of the tensor behind the store of that: at the positions that
-// are in that part. Elsewhere it stores nothing, as a store outside of its tensor does.
+// are in that part. Where whole blocks are in it or not, as of a head's columns, the others skip it. Elsewhere it stores nothing
+// outside of the part, as a store outside of its tensor does.
 func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, of []*ir.Axis) {
 	j.declare(nil)
 	j.insert(store, func() *ir.Value {
@@ -22,10 +24,18 @@ func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, of []*ir.Axis) {
 			inside = c
 		}
 		positions := make([]*ir.Value, len(of))
+		alone := j.alone(of) // dimensions of one element
 		for k, p := range j.parts {
 			at := store.Args[k]
 			if at.Type.DType != lang.I32 {
 				unfit("%s has more elements than i32 counts", j.from.Name)
+			}
+			if run := j.runOf(at, p); run != nil {
+				j.byRuns(run, at, p, positions, and)
+				for _, d := range p.Dims {
+					within[of[d]] = true
+				}
+				continue
 			}
 			if p.Begin > 0 {
 				at = j.Op(lang.OpSub, at, j.Int(p.Begin))
@@ -44,7 +54,13 @@ func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, of []*ir.Axis) {
 					and(j.Op(lang.OpLt, at, size))
 				}
 			}
-			if len(p.Dims) == 0 { // also of one element: what is stored has its axis, and so must have the places
+			switch {
+			case len(p.Dims) > 0:
+			case p.All && len(alone) > 0: // what is stored has the axis of one element, and so must have the places
+				positions[alone[0]] = at
+				within[of[alone[0]]] = true
+				alone = alone[1:]
+			default:
 				and(j.Op(lang.OpEq, at, j.Int(0)))
 			}
 		}
@@ -57,6 +73,16 @@ func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, of []*ir.Axis) {
 		j.refuseLoadsElsewhere(within)
 		for _, load := range loads {
 			j.values[load.Result()] = j.covering(store.Stored(), store.AccessAxes())
+		}
+		if inside != nil && inside.Type.IsScalar() {
+			j.under(inside, func() {
+				for _, op := range j.part.Body.Ops {
+					if op.Tensor != j.from {
+						j.emit(op, j.value)
+					}
+				}
+			})
+			return nil
 		}
 		for _, op := range j.part.Body.Ops {
 			if op.Tensor == j.from {
@@ -82,6 +108,69 @@ func (j *joining) sinkOfPart(store *ir.Op, loads []*ir.Op, of []*ir.Axis) {
 		}
 		return nil
 	})
+}
+
+// alone lists the dimensions of the part that none of the tensor's are made of: they have one element.
+func (j *joining) alone(of []*ir.Axis) (alone []int) {
+	for d := range of {
+		if !slices.ContainsFunc(j.parts, func(p spec.Part) bool { return slices.Contains(p.Dims, d) }) {
+			alone = append(alone, d)
+		}
+	}
+	return alone
+}
+
+// runOf is where the run of positions begins that a block has a part of, where these runs are the last dimension of a part of the
+// tensor: a block then has one position along the part's other dimensions. It is nil where that is not known.
+func (j *joining) runOf(at *ir.Value, p spec.Part) *ir.Value {
+	def := at.Def
+	if def == nil || def.Code != lang.OpIndex || def.Axis.Kind != ir.Grid || def.Axis.Scalar || len(p.Dims) == 0 {
+		return nil
+	}
+	size := j.dims[j.from.Shape[p.Dims[len(p.Dims)-1]]]
+	n := size.Value
+	if !size.Known() || n < shortestRun || p.Begin%n != 0 || def.Axis.Dim.Multiple()%n != 0 || def.Axis.Extent > 0 && n%def.Axis.Extent != 0 {
+		return nil
+	}
+	return j.Emit(&ir.Op{Code: lang.OpStart, Axis: def.Axis, Span: n})[0]
+}
+
+// shortestRun is how many positions a run has at least that blocks are cut by: shorter ones would make them small.
+const shortestRun = 32
+
+// byRuns gives the positions along the dimensions of a part, of which a block has one run, and says when the run is in the part.
+func (j *joining) byRuns(run, at *ir.Value, p spec.Part, positions []*ir.Value, and func(*ir.Value)) {
+	size := func(n int) *ir.Value { return j.size(j.dims[j.from.Shape[p.Dims[n]]]) }
+	last := len(p.Dims) - 1
+	positions[p.Dims[last]] = j.Op(lang.OpSub, at, run)
+	all := size(last)
+	for n := range last {
+		all = j.Op(lang.OpMul, all, size(n))
+	}
+	rest := run
+	if p.Begin > 0 {
+		rest = j.Op(lang.OpSub, run, j.Int(p.Begin))
+		and(j.Op(lang.OpGe, rest, j.Int(0)))
+	}
+	and(j.Op(lang.OpLt, rest, all))
+	rest = j.Op(lang.OpDiv, rest, size(last))
+	for n := last - 1; n > 0; n-- {
+		positions[p.Dims[n]] = j.Op(lang.OpMod, rest, size(n))
+		rest = j.Op(lang.OpDiv, rest, size(n))
+	}
+	if last > 0 {
+		positions[p.Dims[0]] = rest
+	}
+}
+
+// under builds operations that are done where a condition holds.
+func (j *joining) under(condition *ir.Value, build func()) {
+	outer := j.Block
+	j.Block = &ir.Block{}
+	build()
+	inside := j.Block
+	j.Block = outer
+	j.Emit(&ir.Op{Code: lang.OpIf, Args: one(condition), Blocks: []*ir.Block{inside, {}}})
 }
 
 // size is a dimension of f as an i32.

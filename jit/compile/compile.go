@@ -27,6 +27,8 @@ type Compiler struct {
 	Logs *log.Logs
 	// Debug checks what assumes say of tiles, as asserts do.
 	Debug bool
+	// Timed makes the launches of graphs on a GPU leave when they began and ended (Program.Times).
+	Timed bool
 	// Cache holds compiled code between runs; nil for none.
 	Cache *cache.Cache
 	// Form, where it is set, may give the IR that is to run of a specialisation, in place of what the passes make of it;

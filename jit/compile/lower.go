@@ -123,7 +123,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		l, err = p.beyond(live, err)
 	}
 	if err == nil {
-		if l, err = p.orByVectors(s, live, l); err != nil {
+		if l, err = p.orForFewRows(s, live, l); err != nil {
 			return nil, err
 		}
 	}
@@ -231,48 +231,6 @@ func (p *planning) fitWith(s *spec.Spec, pins map[string]int64) (*Lowered, error
 		}
 	}
 	return p.fit(pins)
-}
-
-// fewRows is of how many rows a contraction may be better off without a matrix unit.
-const fewRows = 4
-
-// orByVectors gives the code that computes contractions of few rows by products and sums, where there are such and the
-// planner expects it to take less time than l.
-func (p *planning) orByVectors(s *spec.Spec, pins map[string]int64, l *Lowered) (*Lowered, error) {
-	if !p.target.IsGPU() {
-		return l, nil
-	}
-	few := func(a *ir.Axis) bool {
-		if a.Kind == ir.Whole {
-			return a.Len <= fewRows
-		}
-		n := a.Dim.Value
-		if !a.Dim.Known() {
-			n = p.sizes(a.Dim)
-		}
-		return n <= fewRows
-	}
-	any := false
-	p.f.Walk(func(op *ir.Op) bool {
-		any = any || pass.FewRows(op, few)
-		return true
-	})
-	if !any {
-		return l, nil
-	}
-	other := *p
-	other.f = ir.Clone(p.f)
-	if err := pass.Run(other.f, pass.Options{Verify: true, Few: few}); err != nil {
-		return nil, asBug("passes", err)
-	}
-	o, err := other.fitWith(s, pins)
-	switch {
-	case isBug(err):
-		return nil, err
-	case err == nil && o.Plan.Time <= l.Plan.Time:
-		return o, nil
-	}
-	return l, nil
 }
 
 // maxAttempts bounds how often a plan is chosen anew because the code for it does not fit.

@@ -20,7 +20,7 @@ import (
 // Features lists what a case has, each part once, as "group name": operations,
 // element types, forms of axes and accesses, attributes, inputs.
 func Features(cs *Case) []string {
-	if len(cs.Trials) == 0 {
+	if len(cs.Trials) == 0 || cs.isChain() {
 		return graphFeatures(cs)
 	}
 	k, p := load(cs.Source)

@@ -159,17 +159,21 @@ func (c *checker) runCase(cs *Case) (t Tally, kinds map[Kind]int, r Trial, p *Pr
 		}
 		return t, kinds, r, p
 	}
-	k, p := load(cs.Source)
-	if p != nil {
-		return t, kinds, cs.Trials[0], p
+	check := func(r Trial) (Tally, *Problem) { return c.checkChain(cs.Source, r) }
+	if !cs.isChain() {
+		k, p := load(cs.Source)
+		if p != nil {
+			return t, kinds, cs.Trials[0], p
+		}
+		check = func(r Trial) (Tally, *Problem) { return c.check(k, r) }
 	}
 	for _, r := range cs.Trials {
-		u, p := c.check(k, r)
+		u, p := check(r)
 		t.add(u)
 		if p != nil && (p.Kind == Refused || p.Kind == CompileError && len(r.Pins) > 0) {
 			kinds[Refused]++ // what pins ask for may not fit; without them it must
 			r.Pins = nil
-			u, p = c.check(k, r)
+			u, p = check(r)
 			t.add(u)
 		}
 		switch {

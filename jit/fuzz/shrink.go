@@ -96,6 +96,14 @@ func (c *checker) shrink(ctx context.Context, cs *Case, p *Problem) (*Case, *Pro
 			cs, p = &Case{Source: source}, q
 			return true
 		}
+		if cs.isChain() {
+			_, q := c.checkChain(source, r)
+			if q == nil || q.Kind != kind {
+				return false
+			}
+			cs, p = &Case{Source: source, Trials: []Trial{r}}, q
+			return true
+		}
 		k, q := load(source)
 		if q == nil {
 			if len(k.Dims) == 0 && len(r.Dims) > 0 {

@@ -19,10 +19,12 @@ const (
 	Generics Topic = "generics"
 	// Graphs has graphs with tests of what they give.
 	Graphs Topic = "graphs"
+	// Chains has graphs that are run with a launch for each call too.
+	Chains Topic = "chains"
 )
 
 // Topics are the topics but for Anything.
-func Topics() []Topic { return []Topic{Views, Parts, Splits, Generics, Graphs} }
+func Topics() []Topic { return []Topic{Views, Parts, Splits, Generics, Graphs, Chains} }
 
 // ParseTopic gives the topic of a name; all is Anything.
 func ParseTopic(name string) (Topic, error) {
@@ -45,8 +47,11 @@ func GenerateAbout(t Topic, seed uint64) *Case {
 	if t == Anything {
 		return Generate(seed)
 	}
-	if t == Graphs {
+	switch t {
+	case Graphs:
 		return graphCase(seed)
+	case Chains:
+		return chainCase(seed)
 	}
 	g := newGenerator(seed, "program about "+string(t))
 	g.topic = t

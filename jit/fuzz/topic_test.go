@@ -24,7 +24,7 @@ func TestTopics(t *testing.T) {
 		share   int // programs that have the feature, of a hundred
 	}{
 		Views: {"access view", 70}, Parts: {"formula of several parts", 90}, Splits: {"attribute split", 100},
-		Generics: {"attribute generic", 100}, Graphs: {"graph for", 30},
+		Generics: {"attribute generic", 100}, Graphs: {"graph for", 30}, Chains: {"graph slice", 20},
 	}
 	const count = 20
 	for _, topic := range Topics() {

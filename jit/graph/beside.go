@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"tilec/jit/log"
 	"tilec/jit/spec"
 	"tilec/lang"
 )
@@ -35,38 +34,40 @@ const mostBeside = 4
 
 func (r *rewriter) allBeside() {
 	for i := range len(r.Calls) - 1 {
-		if r.besides(&r.Calls[i], &r.Calls[i+1]) {
+		switch done, err := r.besides(&r.Calls[i], &r.Calls[i+1]); {
+		case err != nil:
+			r.refuse(i, i+1, err)
+		case done:
 			r.Calls[i].Spec = nil
 		}
 	}
 }
 
-// besides makes the second launch one of both.
-func (r *rewriter) besides(a, b *Call) bool {
+// besides makes the second launch one of both, or says why it cannot where they are of one kernel.
+func (r *rewriter) besides(a, b *Call) (bool, error) {
 	s, t := a.Spec, b.Spec
 	if s.Kernel != t.Kernel || len(t.Fused) > 0 || len(s.Fused) >= mostBeside-1 || tiedToPlan(s) || tiedToPlan(t) {
-		return false
+		return false, nil
 	}
 	for _, f := range s.Fused {
 		if f.Role != spec.Beside {
-			return false
+			return false, nil
 		}
 	}
 	for _, d := range s.Kernel.Dims {
 		if s.Dims[d] != t.Dims[d] {
-			return false
+			return false, nil
 		}
 	}
 	if touches(a, b) || touches(b, a) {
-		return false
+		return false, nil
 	}
-	one, err := joined(a, b, spec.Fusion{Role: spec.Beside, Spec: t}, r.target.Name)
+	one, err := r.joined(a, b, spec.Fusion{Role: spec.Beside, Spec: t})
 	if err != nil {
-		r.logs.Line(log.Launch, "%s and %s stay two launches: %v", s.Name(), t.Name(), err)
-		return false
+		return false, err
 	}
 	*b = one
-	return true
+	return true, nil
 }
 
 // touches reports that a launch writes memory that another reads or writes.

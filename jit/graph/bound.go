@@ -18,11 +18,18 @@ type Bound struct {
 	// Made are the tensors that were filled when the graph was bound, by what they hold.
 	Made      []tensor.Tensor
 	madeNames map[string]int
+	// borrows: what was filled is another graph's.
+	borrows bool
 	// ScalarTypes are the scalar arguments in order.
 	ScalarTypes []lang.DType
 	Calls       []Call
 	Temps       []Temp
 	Outputs     []View
+	// Once is what is computed when the graph is bound; nil for nothing.
+	Once *Once
+	// Apart are the launches that could be fewer and are not, and Notes what became smaller.
+	Apart []Apart
+	Notes []Note
 }
 
 // Call is one launch.
@@ -56,13 +63,15 @@ func (b *Bound) depend() {
 
 // Fused reports launches of several kernels each.
 func (b *Bound) Fused() bool {
-	return slices.ContainsFunc(b.Calls, func(c Call) bool { return len(c.Spec.Fused) > 0 })
+	return slices.ContainsFunc(b.Calls, func(c Call) bool { return len(c.Spec.Fused) > 0 }) || b.Once != nil && b.Once.Fused()
 }
 
 // Free gives back the memory of the tensors that were filled.
 func (b *Bound) Free(d backend.Device) {
 	for i := range b.Made {
-		d.Free(b.Made[i].Memory)
+		if !b.borrows {
+			d.Free(b.Made[i].Memory)
+		}
 	}
 	b.Made = nil
 }

@@ -49,6 +49,7 @@ func (r *rewriter) dropUnread() {
 				r.reads[v.Slot] = slices.Delete(r.reads[v.Slot], n, n+1)
 			}
 		})
+		r.tell("dce", "%s is not computed: nothing reads it", c.Spec.Name())
 		c.Spec = nil
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Bind binds a graph to its arguments' types and shapes.
 func Bind(env *compile.Compiler, g *typed.Graph, args []tensor.Value, opts Options) (*Bound, error) {
-	b := &binder{prog: &Bound{Name: g.Name}, env: env, opts: opts, joins: true}
+	b := &binder{prog: &Bound{Name: g.Name}, env: env, opts: opts, joins: true, runsAgain: true}
 	inputs, err := b.inputs(g.Params, args)
 	if err != nil {
 		return nil, err

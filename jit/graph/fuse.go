@@ -6,7 +6,6 @@ import (
 
 	"tilec/jit/build"
 	"tilec/jit/ir"
-	"tilec/jit/log"
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
 	"tilec/lang"
@@ -40,28 +39,34 @@ graph g(x: f32[N]) -> y: f32[N] {
 `,
 }
 
-// fuseAll goes through the launches in order, so that what a launch reads has taken in what it can when it is its turn.
+// fuseAll goes through the launches in order, so that what a launch reads has taken in what it can when it is its turn: first
+// what is computed where elements are stored, which repeats nothing, then what is computed where it is read.
 func (r *rewriter) fuseAll() {
-	for i := range r.Calls {
-		for r.fuseInto(i) {
+	for _, role := range []spec.Role{spec.Sink, spec.Source} {
+		for i := range r.Calls {
+			for r.Calls[i].Spec != nil && r.fuseInto(i, role) {
+			}
 		}
 	}
 }
 
 // fuseInto makes one launch of number n and one that it reads a result of.
-func (r *rewriter) fuseInto(n int) bool {
+func (r *rewriter) fuseInto(n int, role spec.Role) bool {
 	done := false
 	r.Calls[n].each(func(place int, v *View, mode lang.ParamMode) {
 		if done || mode != lang.In || !v.Slot.Temp || len(r.writes[v.Slot]) != 1 || r.writes[v.Slot][0] >= n {
 			return
 		}
 		first := r.writes[v.Slot][0]
+		whole, alone := r.whole(first, v), len(r.reads[v.Slot]) == 1 && !r.results[v.Slot]
 		switch {
-		case !r.joinable(first, n, v.Slot):
-		case len(r.reads[v.Slot]) == 1 && !r.results[v.Slot] && r.whole(first, v):
-			done = r.join(first, n, place)
-		default:
-			done = r.joinPart(first, n, place)
+		case !r.joinable(first, n):
+		case role == spec.Sink && whole:
+			done = r.sink(first, n, place)
+		case role == spec.Sink:
+			done = r.sinkOfPart(first, n, place)
+		case whole && alone && r.shared(first, n) == 1:
+			done = r.source(first, n, place)
 		}
 	})
 	return done
@@ -85,27 +90,32 @@ func (r *rewriter) stored(n int, s Slot) int {
 	return stored
 }
 
-// joinable reports that launch number first, which stores a temporary, can be put off until number n: nothing reads or writes what it
-// stores before, number n no more of it than the temporary, and what it reads stays as it is.
-func (r *rewriter) joinable(first, n int, s Slot) bool {
+// joinable reports that launch number first, which stores temporaries that number n reads, can be put off until that: nothing
+// reads or writes what it stores before, number n no more of it than the temporaries, and what it reads stays as it is.
+func (r *rewriter) joinable(first, n int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
-	if len(a.Fills) > 0 || tiedToPlan(a.Spec) || tiedToPlan(b.Spec) || r.reads[s][0] != n {
+	if len(a.Fills) > 0 || tiedToPlan(a.Spec) || tiedToPlan(b.Spec) || a.Spec.Kernels()+b.Spec.Kernels() > mostFused {
 		return false
 	}
 	fits := true
 	a.each(func(_ int, w *View, mode lang.ParamMode) {
-		between := func(of []int) bool {
-			return slices.ContainsFunc(of, func(k int) bool { return k > first && k <= n })
+		between := func(of []int, last int) bool {
+			return slices.ContainsFunc(of, func(k int) bool { return k > first && k <= last })
 		}
-		switch {
-		case mode == lang.Out && w.Slot == s:
+		until := n
+		if mode == lang.Out && w.Slot.Temp {
+			until = n - 1
 			fits = fits && w.Offset == 0 && w.Contiguous()
-		case between(r.writes[w.Slot]), mode != lang.In && between(r.reads[w.Slot]):
+		}
+		if between(r.writes[w.Slot], n) || mode != lang.In && between(r.reads[w.Slot], until) {
 			fits = false
 		}
 	})
 	return fits
 }
+
+// mostFused is how many kernels become one launch at most: a kernel is made anew with each that joins it.
+const mostFused = 16
 
 // tiedToPlan reports a kernel whose source or launch says how it runs, or whose scalars each run checks: it stays a launch of its own.
 func tiedToPlan(s *spec.Spec) bool {
@@ -126,36 +136,57 @@ func tiedToPlan(s *spec.Spec) bool {
 	return slices.ContainsFunc(s.Fused, func(f spec.Fusion) bool { return tiedToPlan(f.Spec) })
 }
 
-// join tries both ways to make one launch of two, the one that computes nothing twice first.
-func (r *rewriter) join(first, n, place int) bool {
+// sink computes what one launch makes of the elements that another stores where that stores them.
+func (r *rewriter) sink(first, n, place int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
-	stored := r.stored(first, r.Calls[n].Tensors[place].Slot)
-	groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape)
-	if !alike {
+	f := spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: -1}
+	fits := true
+	b.each(func(i int, v *View, mode lang.ParamMode) {
+		into := r.stored(first, v.Slot)
+		if into < 0 {
+			return
+		}
+		others := slices.ContainsFunc(r.reads[v.Slot], func(k int) bool { return k != n })
+		one := spec.Shared{Into: into, From: i, Kept: others || r.results[v.Slot]}
+		fits = fits && mode == lang.In && r.whole(first, v) && slices.Equal(v.Shape, b.Tensors[place].Shape)
+		f.Flat = f.Flat || !slices.Equal(v.Shape, a.Tensors[into].Shape)
+		if f.Into < 0 {
+			f.Into, f.From, f.Kept = one.Into, one.From, one.Kept
+			return
+		}
+		f.More = append(f.More, one)
+	})
+	if !fits {
 		return false
 	}
+	one, err := r.joined(a, b, f)
+	return r.settle(first, n, one, err)
+}
+
+// source computes what one launch would store where another reads it.
+func (r *rewriter) source(first, n, place int) bool {
+	a, b := &r.Calls[first], &r.Calls[n]
+	stored := r.stored(first, b.Tensors[place].Slot)
 	one, err := Call{}, errShape
-	if groups == nil {
-		one, err = joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place}, r.target.Name)
+	if groups, alike := spec.GroupShapes(b.Tensors[place].Shape, a.Tensors[stored].Shape); alike {
+		one, err = r.joined(b, a, spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups})
 	}
+	return r.settle(first, n, one, err)
+}
+
+// settle puts one launch in the place of two, or says why they stay two.
+func (r *rewriter) settle(first, n int, one Call, err error) bool {
 	if err != nil {
-		fusion := spec.Fusion{Role: spec.Source, Spec: a.Spec, Into: place, From: stored, Groups: groups}
-		again := err
-		if one, err = joined(b, a, fusion, r.target.Name); err == nil {
-			err = r.pays(b.Spec, &fusion)
-		}
-		if err != nil {
-			r.logs.Line(log.Launch, "%s and %s stay two launches: %v; %v", a.Spec.Name(), b.Spec.Name(), again, err)
-			return false
-		}
+		r.refuse(first, n, err)
+		return false
 	}
 	r.replace(first, n, one)
 	return true
 }
 
-// joinPart makes one launch of two where the second reads a part of what the first stores, and others read that too: of few rows,
+// sinkOfPart makes one launch of two where the second reads a part of what the first stores, and others read that too: of few rows,
 // for the places at which the second stores are then computed one by one.
-func (r *rewriter) joinPart(first, n, place int) bool {
+func (r *rewriter) sinkOfPart(first, n, place int) bool {
 	a, b := &r.Calls[first], &r.Calls[n]
 	stored := r.stored(first, r.Calls[n].Tensors[place].Slot)
 	v, w := &b.Tensors[place], &a.Tensors[stored]
@@ -164,25 +195,25 @@ func (r *rewriter) joinPart(first, n, place int) bool {
 		rows *= size
 	}
 	parts, ok := spec.PartOf(w.Shape, v.Shape, v.Strides, v.Offset)
-	reads := 0
-	b.each(func(_ int, u *View, _ lang.ParamMode) {
-		if u.Slot == v.Slot {
-			reads++
+	if !ok || rows > fewRows || v.DType != w.DType || r.shared(first, n) > 1 {
+		return false
+	}
+	one, err := Call{}, errOneByOne
+	if r.target.IsGPU() && r.target.PartLatency <= r.target.LaunchInProgram() {
+		one, err = r.joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts})
+	}
+	return r.settle(first, n, one, err)
+}
+
+// shared is how many operands of launch number n are what number first stores.
+func (r *rewriter) shared(first, n int) int {
+	count := 0
+	r.Calls[n].each(func(_ int, v *View, _ lang.ParamMode) {
+		if r.stored(first, v.Slot) >= 0 {
+			count++
 		}
 	})
-	if !ok || rows > fewRows || v.DType != w.DType || reads > 1 {
-		return false
-	}
-	one, err := joined(a, b, spec.Fusion{Role: spec.Sink, Spec: b.Spec, Into: stored, From: place, Parts: parts}, r.target.Name)
-	if err == nil && r.target.JoinLatency > r.target.LaunchInProgram() {
-		err = errOneByOne
-	}
-	if err != nil {
-		r.logs.Line(log.Launch, "%s and %s stay two launches: %v", a.Spec.Name(), b.Spec.Name(), err)
-		return false
-	}
-	r.replace(first, n, one)
-	return true
+	return count
 }
 
 // replace puts one launch in the place of two.
@@ -209,44 +240,50 @@ func (r *rewriter) replace(first, n int, one Call) {
 	})
 }
 
-// joined is a launch with another fused into it.
-func joined(into, other *Call, f spec.Fusion, target string) (Call, error) {
+// joined is a launch with another fused into it, where that can be and pays.
+func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 	s := *into.Spec
 	s.Fused = append(slices.Clip(s.Fused), f)
-	if _, _, err := build.Kernel(&s, target); err != nil {
+	if err := r.judge(&s, into.Spec, &f); err != nil {
 		return Call{}, err
 	}
 	one := Call{Spec: &s, Scalars: slices.Concat(into.Scalars, other.Scalars)}
-	take := func(c *Call, gone int) {
+	gone, known := f.Gone(), f.Known()
+	place := 0
+	take := func(c *Call, without []int) {
 		for i := range c.Tensors {
-			if i == gone {
+			if slices.Contains(without, i) {
 				continue
 			}
 			if slices.Contains(c.Fills, i) {
-				one.Fills = append(one.Fills, len(one.Tensors))
+				one.Fills = append(one.Fills, place)
 			}
-			one.Tensors = append(one.Tensors, c.Tensors[i])
+			place++
 		}
-	}
-	gone, known := -1, -1
-	if f.Takes() {
-		gone = f.Into
-	}
-	if f.Given() {
-		known = f.From
+		one.Tensors = append(one.Tensors, spec.Left(c.Tensors, without)...)
 	}
 	take(into, gone)
+	kept := len(one.Tensors)
 	take(other, known)
+	if f.Flat {
+		shape := into.Tensors[f.Into].Shape
+		for i := kept; i < len(one.Tensors); i++ {
+			if v := &one.Tensors[i]; v.DType.IsValid() { // a tensor
+				v.Shape, v.Strides = shape, tensor.Contiguous(shape)
+			}
+		}
+	}
 	return one, nil
 }
 
 // Why two launches that could be one stay two.
 var (
 	errShape    = errors.New("it is read in another shape")
-	errHeavy    = errors.New("it would be computed several times, and is no small thing")
+	errExchange = errors.New("the second is not elementwise, and others read it too")
+	errHeavy    = errors.New("the second is not elementwise, and would compute the first, which has loops or products, several times")
 	errRows     = errors.New("a product of many rows reads its factors from memory ahead of time")
 	errOneByOne = errors.New("storing a part at places that are computed one by one takes longer than a launch")
-	errRepeat   = errors.New("computing it again in each block takes longer than a launch")
+	errRepeat   = errors.New("computing the first again in each block of the second takes longer than a launch")
 )
 
 // fewRows is of how many rows a product may compute a factor where it needs it: as many as it is better off without a matrix unit.
@@ -280,10 +317,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			work = max(work, times)
 		}
 	}
-	operations, reduces, heavy := workOf(part)
-	if heavy {
-		return errHeavy
-	}
+	operations, reduces := workOf(part)
 	var failed error
 	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
 		if op.Code != lang.OpLoad || op.Tensor != into || failed != nil {
@@ -312,6 +346,10 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 		if !repeated {
 			return
 		}
+		if !r.target.IsGPU() { // a launch costs next to nothing there
+			failed = errRepeat
+			return
+		}
 		elements := 1.0
 		for _, a := range axes {
 			n := size(a.Dim)
@@ -330,7 +368,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 					blocks *= float64(size(a.Dim)) / columnsOfBlock
 				}
 			}
-			seconds += float64((t.LoadLatency + t.ReduceLatency) * max(1, blocks/float64(blocksAtOnce*t.SMs)))
+			seconds += float64(t.ReduceLatency * max(1, blocks/float64(blocksAtOnce*t.SMs)))
 		}
 		if seconds > t.LaunchInProgram() {
 			failed = errRepeat
@@ -379,18 +417,17 @@ func elements(t *ir.Tensor, dims *spec.LaunchDims, s *spec.Spec) float64 {
 	return n
 }
 
-// workOf counts the operations of a kernel, and says whether it reduces, and whether it is too much to be done twice.
-func workOf(f *ir.Func) (operations float64, reduces, heavy bool) {
+// workOf counts the operations of a kernel, and says whether it reduces.
+func workOf(f *ir.Func) (operations float64, reduces bool) {
 	f.Walk(func(op *ir.Op) bool {
 		row := op.Code.Row()
 		if row.Elementwise || row.Group == lang.GroupReduce {
 			operations++
 		}
 		reduces = reduces || row.Group == lang.GroupReduce
-		heavy = heavy || len(op.Blocks) > 0 || op.Fn != nil || row.Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK
 		return true
 	})
-	return operations, reduces, heavy
+	return operations, reduces
 }
 
 // walkLoops visits operations with the axes of the loops around them.

@@ -56,8 +56,8 @@ type binder struct {
 	opts Options
 	// checks are those of the test that is bound.
 	checks []Check
-	// joins: launches may become one.
-	joins bool
+	// joins: launches may become one. runsAgain: it may run more than once, as a test does not.
+	joins, runsAgain bool
 	// rounds are the rounds of the loops that are being unrolled, the outermost first: "n = 2".
 	rounds []string
 	// unrolled counts the iterations of loops and the calls so far.
@@ -100,10 +100,15 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		b.use(r.View, len(p.Calls))
 		p.Outputs = append(p.Outputs, *r.View)
 	}
-	if t := b.env.Device.Target(); b.joins && t.IsGPU() && !b.opts.Separate {
-		p.rewrite(t, b.env.Logs, b.opts.Dump)
+	if b.joins && !b.opts.Separate {
+		if err := p.rewrite(b.env, b.opts, b.runsAgain); err != nil {
+			return nil, err
+		}
 	}
 	p.depend()
+	for i := range p.Calls {
+		p.Calls[i].Spec.Timed = b.env.Timed && b.env.Device.Target().IsGPU()
+	}
 	return p, nil
 }
 

@@ -3,6 +3,8 @@ package graph
 import (
 	"slices"
 
+	"tilec/jit/bug"
+	"tilec/jit/compile"
 	"tilec/jit/log"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -20,21 +22,28 @@ type Pass struct {
 }
 
 // Passes are those of graphs, in the order in which they run.
-func Passes() []Pass { return []Pass{dce, fuse, beside} }
+func Passes() []Pass { return []Pass{dce, cse, once, narrow, fuse, beside} }
 
 // rewriter rewrites the launches of a graph. Those that are gone stay in the list, without a specialisation, until the end.
 type rewriter struct {
 	*Bound
+	env    *compile.Compiler
 	target target.Machine
 	logs   *log.Logs
+	opts   Options
+	keeps  bool
 	// writes and reads are, for each memory, the launches that write and read it, in order, a launch once for each of its tensors.
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
+	verdicts      verdicts
+	refused       []refused
 }
 
-// rewrite runs the passes, and shows the graph after each that changed it.
-func (b *Bound) rewrite(t target.Machine, logs *log.Logs, dump func(pass, text string)) {
-	r := &rewriter{Bound: b, target: t, logs: logs, results: map[Slot]bool{}}
+// rewrite runs the passes, checks the graph after each, and shows it after each that changed it.
+// Keeps says that it is worth its while to keep what no argument changes, since the graph runs again.
+func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
+	dump := opts.Dump
+	r := &rewriter{Bound: b, env: env, target: env.Device.Target(), logs: env.Logs, opts: opts, keeps: keeps, results: map[Slot]bool{}, verdicts: newVerdicts()}
 	for i := range b.Outputs {
 		r.results[b.Outputs[i].Slot] = true
 	}
@@ -42,15 +51,36 @@ func (b *Bound) rewrite(t target.Machine, logs *log.Logs, dump func(pass, text s
 		dump("", b.String())
 	}
 	for _, p := range Passes() {
-		n := len(b.Calls)
-		r.note()
-		p.run(r)
-		b.Calls = slices.DeleteFunc(b.Calls, func(c Call) bool { return c.Spec == nil })
-		if dump != nil && len(b.Calls) < n {
-			dump(p.Name, b.String())
+		if err := r.apply(p, dump); err != nil {
+			return err
 		}
 	}
+	r.stayApart()
 	b.live()
+	if b.Once != nil {
+		return b.Once.finish(env, opts)
+	}
+	return nil
+}
+
+// apply runs one pass.
+func (r *rewriter) apply(p Pass, dump func(pass, text string)) error {
+	before := ""
+	if dump != nil {
+		before = r.String()
+	}
+	r.note()
+	p.run(r)
+	r.Calls = slices.DeleteFunc(r.Calls, func(c Call) bool { return c.Spec == nil })
+	if err := r.verify(); err != nil {
+		return bug.New("pass "+p.Name, "%s: %w", r.Name, err)
+	}
+	if dump != nil {
+		if after := r.String(); after != before {
+			dump(p.Name, after)
+		}
+	}
+	return nil
 }
 
 // note finds out which launches read and write what.
@@ -70,9 +100,10 @@ func (r *rewriter) note() {
 
 // each visits the tensors of a launch, by their places among its operands.
 func (c *Call) each(visit func(place int, v *View, mode lang.ParamMode)) {
+	tensors := c.Tensors // visit may change the launch
 	for i, p := range c.Spec.Params() {
 		if p.IsTensor {
-			visit(i, &c.Tensors[i], p.Mode)
+			visit(i, &tensors[i], p.Mode)
 		}
 	}
 }

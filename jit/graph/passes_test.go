@@ -19,10 +19,20 @@ import (
 // launches gives the launches of graph g of a program, on a GPU, after each pass that changed them.
 func launches(t *testing.T, path, source, name string, opts graph.Options) (bound *graph.Bound, after map[string]string) {
 	t.Helper()
+	return launchesFor(t, "sm_90a", path, source, name, opts)
+}
+
+// launchesFor is launches for a machine.
+func launchesFor(t *testing.T, machine, path, source, name string, opts graph.Options) (bound *graph.Bound, after map[string]string) {
+	t.Helper()
 	program, problems := jit.Load(path, []byte(source), nil)
 	require.Empty(t, problems)
-	device, err := jit.OpenDevice("emu:sm_90a")
-	require.NoError(t, err)
+	var device jit.Device = jit.OpenCPU()
+	if machine != "cpu" {
+		var err error
+		device, err = jit.OpenDevice("emu:" + machine)
+		require.NoError(t, err)
+	}
 	after = map[string]string{}
 	opts.Dump = func(pass, text string) { after[pass] = text }
 	var g *typed.Graph
@@ -32,7 +42,7 @@ func launches(t *testing.T, path, source, name string, opts graph.Options) (boun
 		}
 	}
 	require.NotNil(t, g)
-	bound, err = graph.BindSizes(&jit.NewCompiler(device, nil).Compiler, g, opts)
+	bound, err := graph.BindSizes(&jit.NewCompiler(device, nil).Compiler, g, opts)
 	require.NoError(t, err)
 	return bound, after
 }
@@ -58,7 +68,21 @@ func TestLaunchesOfAStep(t *testing.T) {
 	assert.LessOrEqual(t, len(bound.Calls), 99, after["beside"])
 }
 
-func gptSource(t *testing.T) string {
+// Of a prompt, what stands behind the last layer's attention is computed for the last position alone.
+func TestAPromptNeedsOneRowOfTheLastLayer(t *testing.T) {
+	_, after := launches(t, "gpt.tile", gptSource(t), "forward", graph.Options{
+		Dims:  map[string]int64{"B": 1, "S": 128, "L": 3, "C": 768, "H": 12, "F": 3072, "V": 50257, "P": 1024, "R": 1024},
+		Types: map[string]lang.DType{"T": lang.BF16},
+	})
+	text := after["narrow"]
+	last := strings.LastIndex(text, "= attention(")
+	require.Positive(t, last)
+	behind := text[last+strings.Index(text[last:], "\n"):]
+	assert.Equal(t, 4, strings.Count(behind, " = linear_f32(")+strings.Count(behind, " = head("))
+	assert.NotContains(t, behind, "[128, ")
+}
+
+func gptSource(t testing.TB) string {
 	data, err := os.ReadFile(jittest.Path(t, "gpt/gpt.tile"))
 	require.NoError(t, err)
 	text := strings.ReplaceAll(string(data), "start: i32,", "start: i32[B],")

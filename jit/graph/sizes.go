@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"maps"
 
 	"tilec/jit/bug"
 	"tilec/jit/compile"
@@ -14,7 +15,7 @@ import (
 )
 
 // BindSizes binds a graph with no arguments at hand, for tools that look at its launches: sizes, element types and constants are
-// those of the options, by name; tensors are contiguous, and scalars 0. What it gives is not to be run.
+// those of the options, by name, or of its @sizes; tensors are contiguous, and scalars 0. What it gives is not to be run.
 func BindSizes(env *compile.Compiler, g *typed.Graph, opts Options) (_ *Bound, err error) {
 	defer bug.Catch(&err, "bind")
 	if g == nil || g.Decl == nil {
@@ -31,14 +32,20 @@ func BindSizes(env *compile.Compiler, g *typed.Graph, opts Options) (_ *Bound, e
 	for _, d := range g.Dims {
 		n, ok := opts.Dims[d.Name]
 		if !ok {
-			return nil, spec.Errorf(at, lang.ErrArgMissing, "the size of dimension %s of %s is not known: give it, as in %s=1024", d.Name, g.Name, d.Name)
+			n, ok = g.SizeHints[d]
+		}
+		if !ok {
+			return nil, spec.Errorf(at, lang.ErrArgMissing, "the size of dimension %s of %s is not known: give it, as in %s=1024, or write @sizes(%s = 1024) above the graph", d.Name, g.Name, d.Name, d.Name)
 		}
 		given.dims[d] = n
 	}
 	for _, p := range g.TypeParams {
 		d, ok := opts.Types[p.Name]
 		if !ok {
-			return nil, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not known: give it, as in %s=f32", p.Name, g.Name, p.Name)
+			d, ok = g.TypeHints[p]
+		}
+		if !ok {
+			return nil, spec.Errorf(at, lang.ErrArgMissing, "element type %s of %s is not known: give it, as in %s=f32, or write @sizes(%s = f32) above the graph", p.Name, g.Name, p.Name, p.Name)
 		}
 		given.types[p] = d
 	}
@@ -51,6 +58,19 @@ func BindSizes(env *compile.Compiler, g *typed.Graph, opts Options) (_ *Bound, e
 			return nil, err
 		}
 		args = append(args, v)
+	}
+	opts.Dims, opts.Types = maps.Clone(opts.Dims), maps.Clone(opts.Types)
+	if opts.Dims == nil {
+		opts.Dims = map[string]int64{}
+	}
+	if opts.Types == nil {
+		opts.Types = map[string]lang.DType{}
+	}
+	for d, n := range given.dims {
+		opts.Dims[d.Name] = n
+	}
+	for p, d := range given.types {
+		opts.Types[p.Name] = d
 	}
 	return Bind(env, g, args, opts)
 }

@@ -15,6 +15,16 @@ import (
 func (b *Bound) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "graph %s, %s\n", b.Name, count(len(b.Calls)))
+	if o := b.Once; o != nil {
+		for i := range o.Calls {
+			fmt.Fprintf(&s, "  once %s\n", o.line(&o.Calls[i]))
+		}
+		for n, into := range o.Into {
+			v := o.Outputs[n]
+			v.Slot = Slot{Made: true, Index: into}
+			fmt.Fprintf(&s, "  once %s is %s\n", b.view(&v), o.view(&o.Outputs[n]))
+		}
+	}
 	for i := range b.Calls {
 		fmt.Fprintf(&s, "  %s\n", b.line(&b.Calls[i]))
 	}

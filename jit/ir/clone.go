@@ -43,7 +43,7 @@ func each[T comparable](xs []T, m map[T]T) []T {
 // Clone is a deep copy: it shares nothing with f that either may change.
 func Clone(f *Func) *Func {
 	m := &Mapping{Values: map[*Value]*Value{}, Axes: map[*Axis]*Axis{}, Dims: map[*Dim]*Dim{}, Tensors: map[*Tensor]*Tensor{}}
-	c := &Func{Name: f.Name, Hints: maps.Clone(f.Hints), Approx: f.Approx, Spill: f.Spill, Dependent: f.Dependent, nextID: f.nextID}
+	c := &Func{Name: f.Name, Hints: maps.Clone(f.Hints), Approx: f.Approx, Spill: f.Spill, Dependent: f.Dependent, Timed: f.Timed, nextID: f.nextID}
 	for _, d := range f.Dims {
 		c.Dims = append(c.Dims, m.dim(d))
 	}

@@ -361,6 +361,8 @@ type Func struct {
 	// Dependent: the launch may begin before the one before it in its program has ended. Before the kernel reads or writes what is
 	// not Constant, it waits for that.
 	Dependent bool
+	// Timed: blocks note when they begin and end (see TimesBytes).
+	Timed bool
 
 	nextID int
 }
@@ -447,6 +449,8 @@ const (
 	// ParamFirst is the number of the first block of a launch, i32: where there is not enough
 	// scratch memory for all blocks at once, they run in several launches.
 	ParamFirst
+	// ParamTimes is the address of the memory for when the launch's blocks began and ended, 64 bits.
+	ParamTimes
 )
 
 // Param is one parameter of a compiled kernel.
@@ -459,8 +463,8 @@ type Param struct {
 
 // Params is the launch interface of every backend: the tensors' pointers, the
 // scalars, the unknown dimensions, the unknown strides, each in order, then the
-// memory for what the kernel says, where it says something, and the scratch
-// memory with the number of the first block, where there are scratch tensors.
+// memory for what the kernel says, where it says something, the scratch
+// memory with the number of the first block, where there are scratch tensors, and the memory for times, where it is Timed.
 func (f *Func) Params() []Param {
 	var ps []Param
 	for _, t := range f.Tensors {
@@ -490,6 +494,9 @@ func (f *Func) Params() []Param {
 	}
 	if f.ScratchBytes() > 0 {
 		ps = append(ps, Param{Kind: ParamScratch}, Param{Kind: ParamFirst})
+	}
+	if f.Timed {
+		ps = append(ps, Param{Kind: ParamTimes})
 	}
 	return ps
 }

@@ -129,6 +129,7 @@ var declarations = map[string]func(*parser){
 	"approx":    func(p *parser) { p.f.Approx = true },
 	"spill":     func(p *parser) { p.f.Spill = true },
 	"dependent": func(p *parser) { p.f.Dependent = true },
+	"timed":     func(p *parser) { p.f.Timed = true },
 }
 
 func (p *parser) dim() *Dim {

@@ -80,6 +80,9 @@ func (p *printer) declarations() {
 	if f.Dependent {
 		p.line("dependent")
 	}
+	if f.Timed {
+		p.line("timed")
+	}
 }
 
 // strideDims is the unknown strides that are not dimensions too, in order of first use.

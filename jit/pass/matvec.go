@@ -80,7 +80,8 @@ body:
 `,
 }
 
-// FewRows reports a contraction that one of its factors gives few rows: few says which axes are short.
+// FewRows reports a contraction that one of its factors gives few rows, and whose products are exact in its accumulator: few says
+// which axes are short.
 func FewRows(op *ir.Op, few func(*ir.Axis) bool) bool {
 	if op.Code != lang.OpDot && op.Code != lang.OpMma {
 		return false
@@ -89,6 +90,15 @@ func FewRows(op *ir.Op, few func(*ir.Axis) bool) bool {
 	if d := x.Type.DType; d != y.Type.DType || !d.IsFloat() || d.Bits() > 16 {
 		return false
 	}
+	return Narrow(op, few)
+}
+
+// Narrow reports a contraction that one of its factors gives few rows: few says which axes are short.
+func Narrow(op *ir.Op, few func(*ir.Axis) bool) bool {
+	if op.Code != lang.OpDot && op.Code != lang.OpMma {
+		return false
+	}
+	x, y := op.Args[0], op.Args[1]
 	for _, sides := range [][2]*ir.Value{{x, y}, {y, x}} {
 		rows := ir.Without(sides[0].Type.Axes, sides[1].Type.Axes)
 		if !slices.ContainsFunc(rows, func(a *ir.Axis) bool { return !few(a) }) {

@@ -33,8 +33,11 @@ func Choose(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, pins map[st
 type Effort int
 
 const (
+	// Deep plans are fast ones for products of few rows: all of a product's depth is in shared memory at once, and the warps of a
+	// block share it.
+	Deep Effort = iota - 1
 	// Fast plans have extents that are worth while.
-	Fast Effort = iota
+	Fast
 	// Small plans may have any powers of two as extents, down to 1.
 	Small
 	// Beyond plans may need more registers than a thread has, up to maxKept, of which the assembler keeps some in memory; and
@@ -45,7 +48,7 @@ const (
 // ChooseAt is Choose for a kernel that has no plan with less effort.
 func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, pins map[string]int64) (*Plan, error) {
 	m := newModel(f, t, sizes)
-	m.fine, m.beyond = e >= Small, e >= Beyond
+	m.deep, m.fine, m.beyond = e == Deep, e >= Small, e >= Beyond
 	fail := func(err error) error { return fmt.Errorf("plan for %s on %s: %w", f.Name, t.Name, err) }
 	if err := m.share(pins); err != nil {
 		return nil, fail(err)

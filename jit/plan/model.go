@@ -46,6 +46,8 @@ type model struct {
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
 	latency int
+	// deep: products are not cut along their depth (see Deep).
+	deep bool
 	// fine: extents are chosen from all powers of two (see Small).
 	fine bool
 	// beyond: estimates beyond the limits of registers and shared memory are no violation (see Beyond).

@@ -43,6 +43,10 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	}
 	k := c.count(tile{axes: c.places(op.Over)}, false)
 	padded := func(n, to int64) float64 { return float64(roundUp(n, to)) / float64(n) }
+	if c.deep { // the many are the instruction's rows, and each of them is written once and read once
+		few, many := min(m, n), max(m, n)
+		return rate, padded(many, 16) * padded(few, 8) * padded(k, depth) * c.depthPadding(op), 2 * e / float64(few)
+	}
 	padding = padded(m, rows) * padded(n, 8) * padded(k, depth) * c.depthPadding(op)
 	// Both are written once, A is read once.
 	bytes = e * (2/float64(n) + (1+reads)/float64(m))

@@ -33,6 +33,9 @@ func (c candidate) same(o candidate) bool {
 	return c.warps == o.warps && c.stages == o.stages && c.sharers == o.sharers && slices.Equal(c.extent, o.extent)
 }
 
+// DeepRows is the most rows of a product of which warps share the depth: as many as the columns of two instructions.
+const DeepRows = 16
+
 // unknownSize stands for a dimension about whose size nothing is said.
 const unknownSize = 1024
 
@@ -170,6 +173,8 @@ func (m *model) open(i int) []int64 {
 		vs = cpuContract
 	case !m.target.IsGPU():
 		vs = cpuExtents
+	case m.deep && m.matrix[i] && m.size[i] <= DeepRows:
+		return []int64{nextPow2(max(m.size[i], 1))}
 	case m.fine && m.contracted[i]:
 		vs = powersOfTwo(1, contractSteps[len(contractSteps)-1])
 	case m.fine && m.matrix[i]:
@@ -239,6 +244,9 @@ func (m *model) matrixAxes() int {
 func (m *model) chunks(i int) []int64 {
 	a := m.f.Axes[i]
 	all := []int64{a.Len}
+	if m.deep && m.contracted[i] {
+		return all
+	}
 	// The CPU's tiles are in memory and its matrix product is blocked: nothing is gained.
 	if !m.streamable[i] || !m.target.IsGPU() && !m.tooLong(a) && !m.fine {
 		return all

@@ -40,14 +40,17 @@ func (k *kernel) contract(op *ir.Op) {
 	} else {
 		acc = k.multiplySimt(c, acc)
 	}
+	if c.Parts > 1 {
+		acc = k.joinDepth(c, d, acc)
+	}
 	k.dropOperands(op, mark)
 	if to := result.Type.DType; to != d {
 		for i, r := range acc {
 			acc[i] = elem.Cast(k.a, d, to, r)
 		}
 	}
-	k.hold(result, c.Result, acc)
-	if _, same := c.Result.Permutation(k.Homes[result], result.Type.Axes); !same {
+	k.hold(result, c.Home(), acc)
+	if _, same := c.Home().Permutation(k.Homes[result], result.Type.Axes); !same {
 		k.get(result, k.Homes[result])
 	}
 }
@@ -73,16 +76,30 @@ func (k *kernel) dropOperands(op *ir.Op, mark int) {
 	k.arena.top = mark
 }
 
+// fewChains is how many sums of tiles keep the tensor cores of a warp busy.
+const fewChains = 4
+
 // multiply emits the tensor-core instructions of a contraction.
 func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 	aTile, bTile := k.stage(c, c.A), k.stage(c, c.B)
 	a, b := k.fragments(c, c.A, aTile), k.fragments(c, c.B, bTile)
 	mReps, nReps, kReps, batches := layout.Product(c.MReps), layout.Product(c.NReps), layout.Product(c.KReps), block.Volume(c.Batch)
 	out := append([]asm.Reg(nil), acc...)
+	// An instruction waits for the sum of the one before. Where warps share the depth, which has few tiles, several sums are
+	// under way, which are added up at the end: out is those of each chain.
+	chains := 1
+	if c.Parts > 1 {
+		chains = max(1, min(fewChains/(mReps*nReps*batches), kReps))
+	}
+	zero := elem.Zero(k.a, c.MMA.Sum)
+	for range (chains - 1) * len(acc) {
+		out = append(out, zero)
+	}
 	// Where the rows or columns have no axis (or too few elements for a bit),
 	// registers that would hold copies are not in the layout: see spot.
 	for batch := range batches {
 		for step := range kReps {
+			out := out[step%chains*len(acc):][:len(acc)]
 			rows := make([][][]asm.Reg, mReps)
 			for i := range mReps {
 				rows[i] = k.terms(c, a.at(step, i, batch))
@@ -93,7 +110,7 @@ func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 					spots := c.Spots(i, j, batch)
 					in := make([]asm.Reg, 4)
 					for s, r := range spots {
-						in[s] = elem.Zero(k.a, c.MMA.Sum)
+						in[s] = zero
 						if r >= 0 {
 							in[s] = out[r]
 						}
@@ -110,6 +127,12 @@ func (k *kernel) multiply(c *block.Product, acc []asm.Reg) []asm.Reg {
 			}
 		}
 	}
+	for n := 1; n < chains; n++ {
+		for i := range acc {
+			out[i] = elem.Apply(k.a, lang.OpAdd, c.MMA.Sum, []asm.Reg{out[i], out[n*len(acc)+i]}, false)
+		}
+	}
+	out = out[:len(acc)]
 	for _, s := range []staged{aTile, bTile} {
 		if s.tile != nil {
 			k.readUntilNow(s.tile.buffer)

@@ -25,7 +25,17 @@ func (k *kernel) waitForLaunchBefore() {
 	if len(k.Constants) > 0 {
 		k.a.Do("cp.async.commit_group")
 	}
+	k.emitAhead(k.Ahead)
+	for _, x := range k.Prefetches {
+		k.prefetch(x)
+	}
+	for _, c := range k.Constants {
+		if c.Tile != nil {
+			k.fragmentsAhead(c)
+		}
+	}
 	k.a.Do("griddepcontrol.wait")
+	k.released = k.now()
 }
 
 // askedFor is a load of constants that is under way, and where its elements come to lie.
@@ -44,7 +54,14 @@ func (k *kernel) askFor(c *block.Constant) {
 			k.provide(s.Value)
 		}
 	}
-	asked := &askedFor{c, k.allocate(c.Bytes(k.Program), "constants "+block.ValueName(op.Result()))}
+	buffer := k.allocate(c.Bytes(k.Program), "constants "+block.ValueName(op.Result()))
+	if c.Tile != nil {
+		t := &sharedTile{Tile: *c.Tile, buffer: buffer}
+		k.copyAsync(op, t, c.Layout, c.Vector)
+		k.scope.tiles[op.Result()] = append(k.scope.tiles[op.Result()], t)
+		return
+	}
+	asked := &askedFor{c, buffer}
 	l := k.Homes[op.Result()]
 	from := k.addressing(op, l)
 	name := "cp.async.ca.shared.global"
@@ -66,6 +83,39 @@ func (k *kernel) own(c *askedFor, i int) asm.Addr {
 	base := k.a.Calc(asm.B32, "mad.lo.s32", k.tid, asm.Int(c.GroupBytes), k.sharedBase())
 	return asm.At(base).Plus(c.buffer.at + i*c.GroupBytes*k.Warps*layout.Lanes)
 }
+
+// fragmentsAhead waits until the operand of a product is there, with what all threads copied, and reads it as the instructions take it:
+// the launches before take longer than that, and what is left to do behind them is short.
+func (k *kernel) fragmentsAhead(c *block.Constant) {
+	v := c.Load.Result()
+	u := k.Uses[v][0]
+	p := k.Products[u.Op]
+	k.a.Comment("read %s", block.ValueName(v))
+	k.a.Do("cp.async.wait_group", asm.Int(0))
+	k.barrier()
+	t := k.copiesInShared(v)[0]
+	f := k.fragments(p, u.Arg, staged{tile: t})
+	k.ahead[v] = f
+	reps, each := layout.Product(p.MReps), 4
+	if u.Arg == p.B {
+		reps, each = layout.Product(p.NReps), 2
+	}
+	held := 0
+	for batch := range block.Volume(p.Batch) {
+		for step := range layout.Product(p.KReps) {
+			for rep := range reps {
+				if held += each; held > registersAhead {
+					return // the rest is read when it is used
+				}
+				f.at(step, rep, batch)
+			}
+		}
+	}
+}
+
+// registersAhead is how many registers a thread has for operands that are read before the launches before have ended. Launches that
+// wait take the place of those to come.
+const registersAhead = 64
 
 // takeAsked waits for constants that were asked for, and gives their registers.
 func (k *kernel) takeAsked(c *askedFor) []asm.Reg {

@@ -28,6 +28,9 @@ type staged struct {
 // what it needs, through shared memory otherwise.
 func (k *kernel) stage(c *block.Product, arg int) staged {
 	v := c.Op.Args[arg]
+	if _, ok := k.ahead[v]; ok {
+		return staged{}
+	}
 	if regs := k.inRegisters(c, v, c.FragmentLayout(arg)); regs != nil {
 		return staged{regs: regs}
 	}
@@ -36,6 +39,9 @@ func (k *kernel) stage(c *block.Product, arg int) staged {
 
 // fragments reads a staged operand.
 func (k *kernel) fragments(c *block.Product, arg int, s staged) fragments {
+	if f, ok := k.ahead[c.Op.Args[arg]]; ok {
+		return f
+	}
 	l, reps := c.FragmentLayout(arg), layout.Product(c.MReps)
 	if arg == c.B {
 		reps = layout.Product(c.NReps)
@@ -129,17 +135,24 @@ func (k *kernel) packFragment(c *block.Product, arg int, l layout.Layout, values
 func (k *kernel) operandTile(c *block.Product, arg int) *sharedTile {
 	v := c.Op.Args[arg]
 	want := &sharedTile{Tile: *c.Tiles[arg]}
-	for s := k.scope; s != nil; s = s.parent {
-		for _, t := range s.tiles[v] {
-			if t.Holds(&want.Tile) {
-				return t
-			}
+	for _, t := range k.copiesInShared(v) {
+		if t.Holds(&want.Tile) {
+			return t
 		}
 	}
 	want.buffer = k.allocate(want.Bytes(), "operand "+block.ValueName(v))
 	k.fill(want, v, c.K)
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want
+}
+
+// copiesInShared lists the tiles that hold a value, innermost scope first.
+func (k *kernel) copiesInShared(v *ir.Value) []*sharedTile {
+	var ts []*sharedTile
+	for s := k.scope; s != nil; s = s.parent {
+		ts = append(ts, s.tiles[v]...)
+	}
+	return ts
 }
 
 // fill writes a value to a tile, with 0 for what does not exist along the axes in
@@ -212,22 +225,28 @@ func (k *kernel) matrices(c *block.Product, arg int, t *sharedTile) func(step, r
 		trans = ".trans"
 	}
 	x := k.accessing(t, m.Layout)
-	steps, reps := layout.Product(c.KReps), m.Reps
 	loaded := map[int][]asm.Reg{}
 	return func(step, rep, batch int) []asm.Reg {
 		which := rep
 		if m.Paired {
 			which /= 2
 		}
-		r := step + steps*(which+reps*batch)
+		at := step
+		if m.Twice {
+			at /= 2
+		}
+		r := at + m.Steps*(which+m.Reps*batch)
 		regs, ok := loaded[r]
 		if !ok {
 			regs = k.a.Regs(asm.B32, m.Count)
 			k.a.Set(asm.List(regs), fmt.Sprintf("ldmatrix.sync.aligned.m8n8.x%d%s.shared.b16", m.Count, trans), x.at(r))
 			loaded[r] = regs
 		}
-		if m.Paired {
+		switch {
+		case m.Paired:
 			regs = regs[rep%2*2 : rep%2*2+2]
+		case m.Twice:
+			regs = regs[step%2*2 : step%2*2+2]
 		}
 		return k.asElements(c, regs)
 	}

@@ -25,6 +25,8 @@ type kernel struct {
 	hinted map[*ir.Op]string
 
 	tid asm.Reg // thread number in the block
+	// began and released are when the block began and had the results of the launches before, of a kernel that is timed.
+	began, released asm.Reg
 	// debug is where prints and asserts go.
 	debug debugOutput
 	root  *scope
@@ -36,6 +38,10 @@ type kernel struct {
 	consume  asm.Label
 	// asked are the constants that were asked for before the wait for the launches before.
 	asked map[*ir.Op]*askedFor
+	// ahead are the operands of products that were read before that wait.
+	ahead map[*ir.Value]fragments
+	// emitted are the operations that were emitted ahead of their places.
+	emitted map[*ir.Op]bool
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -59,7 +65,7 @@ type scope struct {
 func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root
@@ -110,10 +116,13 @@ func (k *kernel) lower() {
 		}
 	}
 	k.number()
+	k.began = k.now()
 	k.waitForLaunchBefore()
 	k.startProducer()
 	k.push(0)
+	k.emitAhead(k.Early)
 	k.body()
+	k.leaveTimes()
 	k.a.Do("ret")
 	if k.Producing {
 		k.inProducer(func() {
@@ -175,10 +184,18 @@ func (k *kernel) block(b *ir.Block) {
 	}
 }
 
+// emitAhead emits operations ahead of their places.
+func (k *kernel) emitAhead(ops []*ir.Op) {
+	for _, op := range ops {
+		k.emit(op)
+		k.emitted[op] = true
+	}
+}
+
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
 	k.a.Loc(op.At)
-	if k.OnDemand(op) {
+	if k.OnDemand(op) || k.emitted[op] {
 		return
 	}
 	k.a.Comment("%s", describe(op))

@@ -98,10 +98,7 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
 	groups, n := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
-	mnemonic := "ld.global"
-	if t.ReadOnly() && (t.Constant || !k.Dependent()) {
-		mnemonic = "ld.global.nc" // the assembler may move this before the wait for the launch before
-	}
+	mnemonic := k.loading(t)
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg
 	if e := op.Else(); e != nil {
@@ -120,6 +117,14 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 		}
 	}
 	return regs
+}
+
+// loading is the instruction that reads a tensor.
+func (k *kernel) loading(t *ir.Tensor) string {
+	if t.ReadOnly() && (t.Constant || !k.Dependent()) {
+		return "ld.global.nc" // the assembler may move this before the wait for the launch before
+	}
+	return "ld.global"
 }
 
 // storeOp emits a store.

@@ -147,6 +147,8 @@ func param(p ir.Param) asm.Param {
 		return asm.Param{Type: ".u64", Name: "debug"}
 	case ir.ParamScratch:
 		return asm.Param{Type: ".u64", Name: "scratch"}
+	case ir.ParamTimes:
+		return asm.Param{Type: ".u64", Name: "times"}
 	case ir.ParamFirst:
 		return asm.Param{Type: ".u32", Name: "first"}
 	case ir.ParamDim:

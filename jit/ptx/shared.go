@@ -71,8 +71,17 @@ func (k *kernel) checkShared() {
 	}
 }
 
-// release gives the last buffer back.
-func (k *kernel) release(b buffer) { k.arena.top = b.at }
+// release gives the last buffer back. A launch that others wait for leaves small ones where they are: what comes behind has memory
+// of its own, and needs no barrier before it writes there.
+func (k *kernel) release(b buffer) {
+	if k.Dependent() && b.size <= smallBuffer && k.arena.top <= k.Target.SharedPerBlock/2 {
+		return
+	}
+	k.arena.top = b.at
+}
+
+// smallBuffer is how many bytes a buffer has at most that is not used again.
+const smallBuffer = 4 << 10
 
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() {

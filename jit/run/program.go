@@ -49,6 +49,8 @@ type Program struct {
 	bindApart func() (*Program, error)
 	apartly   *Program
 	recorded  recorded
+	// times is where launches that are timed leave when they began and ended; nil for others.
+	times *backend.Memory
 }
 
 // step is one launch.
@@ -65,6 +67,8 @@ type step struct {
 	// debug is where the kernel leaves what it says; nil for one that says nothing.
 	debug *debugOutput
 	args  []backend.Arg
+	// number counts the program's launches.
+	number int
 }
 
 // New makes a program of what was bound: it compiles every launch, several at once, and prepares their arguments.
@@ -78,11 +82,42 @@ func New(c *compile.Compiler, output io.Writer, b *graph.Bound, arena *backend.A
 	if p.arena == nil {
 		p.arena, p.own = backend.NewArena(c.Device), true
 	}
-	if err := p.compile(); err != nil {
+	err := p.compile()
+	if err == nil {
+		err = p.once()
+	}
+	if err != nil {
 		p.Close()
 		return nil, err
 	}
 	return p, nil
+}
+
+// once computes what no argument changes, and keeps it.
+func (p *Program) once() error {
+	o := p.bound.Once
+	if o == nil {
+		return nil
+	}
+	q, err := New(p.compiler, p.output, o.Bound, nil, nil)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	results, err := q.Run(nil)
+	if err != nil {
+		return err
+	}
+	for n, v := range results {
+		data := make([]byte, v.Tensor.Bytes())
+		if err := tensor.ReadTensor(p.device, v.Tensor, data); err != nil {
+			return err
+		}
+		if err := p.device.Write(p.bound.Made[o.Into[n]].Memory, 0, data); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Program) compile() error {
@@ -93,7 +128,7 @@ func (p *Program) compile() error {
 	p.steps = make([]step, len(p.bound.Calls))
 	specs := make([]*spec.Spec, len(p.steps))
 	for i := range p.steps {
-		p.steps[i].Call = &p.bound.Calls[i]
+		p.steps[i].Call, p.steps[i].number = &p.bound.Calls[i], i
 		specs[i] = p.bound.Calls[i].Spec
 	}
 	compiled, err := compile.All(p.compiler, specs, p.device)
@@ -107,6 +142,9 @@ func (p *Program) compile() error {
 			return err
 		}
 		most = max(most, s.kept)
+	}
+	if err := p.keepTimes(); err != nil {
+		return err
 	}
 	p.tempBytes, p.scratchBytes = backend.Nothing, backend.Nothing
 	if most > 0 {
@@ -227,6 +265,9 @@ func (p *Program) RunContext(ctx context.Context, args []tensor.Value) (_ []tens
 	if err := p.arena.Reserve(p.device, p.bound.Name, p.scratchBytes, p.tempBytes); err != nil { // another program's growth may have failed, or it was closed
 		return nil, err
 	}
+	if err := p.clearTimes(); err != nil {
+		return nil, err
+	}
 	replayed, err := p.replay(ctx, tensors, scalars)
 	if err == nil && !replayed {
 		err = p.launchAll(ctx, tensors, scalars)
@@ -325,6 +366,8 @@ func (p *Program) arguments(s *step, tensors []*tensor.Tensor, scalars []lang.Li
 			s.args[j] = backend.Arg{Memory: p.arena.Scratch}
 		case ir.ParamFirst:
 			s.args[j] = backend.Arg{Bits: uint64(s.atOnce)}
+		case ir.ParamTimes:
+			s.args[j] = backend.Arg{Memory: p.times, Offset: int64(s.number) * ir.TimesBytes}
 		}
 	}
 }
@@ -384,6 +427,8 @@ func (p *Program) Close() {
 		p.apartly.Close()
 	}
 	p.recorded.forget()
+	p.device.Free(p.times)
+	p.times = nil
 	if p.own {
 		p.arena.Close()
 	}

@@ -37,9 +37,22 @@ type Fusion struct {
 	// Groups are of a source that is read in another shape: runs of dimensions of as many elements, outermost first. nil where
 	// the shapes are the same.
 	Groups []Group
+	// Kept is of a sink: the tensor stays in memory, for others read it too.
+	Kept bool
+	// More are of a sink: other tensors of what the kernel is fused into, or the same again, that it reads.
+	More []Shared
+	// Flat is of a sink that reads the tensor in another shape: it is elementwise over tensors that all lie in one order, and is
+	// computed in the tensor's own shape.
+	Flat bool
 	// Parts are of a sink that reads a part of the tensor, which then stays in memory, by the tensor's dimensions. nil for one
 	// that reads all of it.
 	Parts []Part
+}
+
+// Shared is one more tensor of a fusion: Fusion's Into, From and Kept.
+type Shared struct {
+	Into, From int
+	Kept       bool
 }
 
 // Part is the part of a dimension that a sink reads: from position Begin on, as the dimensions Dims of what it reads, outermost
@@ -117,11 +130,53 @@ func GroupShapes(read, stored []int64) (groups []Group, ok bool) {
 	return groups, true
 }
 
-// Takes reports a fusion with a tensor that is no longer in memory.
-func (f *Fusion) Takes() bool { return f.Role != Beside && f.Parts == nil }
+// Gone are the places of tensors that are no longer in memory, among the parameters of what the kernel is fused into, in order.
+func (f *Fusion) Gone() []int {
+	if f.Role == Beside || f.Parts != nil {
+		return nil
+	}
+	var gone []int
+	for _, s := range append([]Shared{{f.Into, f.From, f.Kept}}, f.More...) {
+		if !s.Kept && !slices.Contains(gone, s.Into) {
+			gone = append(gone, s.Into)
+		}
+	}
+	slices.Sort(gone)
+	return gone
+}
 
-// Given reports a fused kernel of which a tensor is known to the others.
-func (f *Fusion) Given() bool { return f.Role != Beside }
+// Known are the places of tensors that the others know, among the parameters of the fused kernel, in order.
+func (f *Fusion) Known() []int {
+	if f.Role == Beside {
+		return nil
+	}
+	known := []int{f.From}
+	for _, s := range f.More {
+		known = append(known, s.From)
+	}
+	slices.Sort(known)
+	return known
+}
+
+// Left is what is left of a list without some places, which are in order.
+func Left[T any](list []T, gone []int) []T {
+	var left []T
+	for i, x := range list {
+		if _, found := slices.BinarySearch(gone, i); !found {
+			left = append(left, x)
+		}
+	}
+	return left
+}
+
+// Shift is where a place of a list is when others, which are in order, have gone.
+func Shift(place int, gone []int) int {
+	n, _ := slices.BinarySearch(gone, place)
+	return place - n
+}
+
+// How says how the kernel is fused, beside its role and the tensor.
+func (f *Fusion) How() string { return fmt.Sprint(f.Groups, f.Parts, f.Kept, f.More, f.Flat) }
 
 // Operand is a parameter of a launch.
 type Operand struct {
@@ -130,6 +185,8 @@ type Operand struct {
 	Layout *Layout
 	// Of is the specialisation of the kernel whose parameter it is.
 	Of *Spec
+	// Flat: the launch sees the tensor in the shape of the one that it is computed with, and not in that of the parameter.
+	Flat bool
 }
 
 // Operands are what a launch passes: the parameters of the kernel, and of those that are fused into it, without the tensors
@@ -137,18 +194,15 @@ type Operand struct {
 func (s *Spec) Operands() []Operand {
 	var all []Operand
 	for i, p := range Params(s.Kernel) {
-		all = append(all, Operand{p, &s.Layouts[i], s})
+		all = append(all, Operand{Param: p, Layout: &s.Layouts[i], Of: s})
 	}
 	for i := range s.Fused {
 		f := &s.Fused[i]
-		others := f.Spec.Operands()
-		if f.Takes() {
-			all = slices.Delete(all, f.Into, f.Into+1)
+		others := Left(f.Spec.Operands(), f.Known())
+		for k := range others {
+			others[k].Flat = others[k].Flat || f.Flat && others[k].IsTensor
 		}
-		if f.Given() {
-			others = slices.Delete(others, f.From, f.From+1)
-		}
-		all = append(all, others...)
+		all = append(Left(all, f.Gone()), others...)
 	}
 	return all
 }
@@ -181,12 +235,21 @@ func (s *Spec) Name() string {
 	return name
 }
 
+// Kernels is how many kernels a launch computes.
+func (s *Spec) Kernels() int {
+	n := 1
+	for i := range s.Fused {
+		n += s.Fused[i].Spec.Kernels()
+	}
+	return n
+}
+
 // fusedKey is the key of a fusion, with those of the fusions before it.
 type fusedKey struct {
 	Key
 	role       Role
 	into, from int
-	groups     string
+	how        string
 	before     any
 }
 
@@ -195,7 +258,7 @@ func (s *Spec) keyOfFused() any {
 	var key any
 	for i := range s.Fused {
 		f := &s.Fused[i]
-		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, fmt.Sprint(f.Groups, f.Parts), key}
+		key = fusedKey{f.Spec.Key(), f.Role, f.Into, f.From, f.How(), key}
 	}
 	return key
 }

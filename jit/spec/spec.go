@@ -34,6 +34,8 @@ type Spec struct {
 	Debug bool
 	// Dependent: the launch is one of several of a program, and may begin before the one before it has ended.
 	Dependent bool
+	// Timed: the launch leaves when it began and ended.
+	Timed bool
 	// Fused are the kernels that the launch computes too, in the order in which they were fused; see fused.go.
 	Fused []Fusion
 	// filled are the outputs that earlier launches of a formula have filled.
@@ -221,7 +223,7 @@ func (s *Spec) Key() Key {
 	for _, n := range names {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
-	fmt.Fprintf(&b, " %s %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent)
+	fmt.Fprintf(&b, " %s %t %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent, s.Timed)
 	return Key{s.Kernel, b.String(), s.keyOfFused()}
 }
 

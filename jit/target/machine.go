@@ -81,6 +81,8 @@ type Times struct {
 	BlockOverhead float64
 	// JoinLatency is the time of the two barriers of a cluster and of a read from another block between them.
 	JoinLatency float64
+	// PartLatency is by how much a block takes longer that stores a part of its result again, at places that are computed one by one.
+	PartLatency float64
 	// ReduceLatency is the time of a block's reduction: its exchanges and barriers.
 	ReduceLatency float64
 	// L2BytesPerClock and SharedBytesPerClock are what one multiprocessor moves, RemoteBytesPerClock what it reads

@@ -44,7 +44,7 @@ var machines = []Machine{
 			DRAM: 4.28e12, L2: 7e12, L2Boxes: 12.5e12, Tensor8: 1600e12, Tensor16: 800e12, Tensor32: 495e12, Tensor64: 67e12, FMA32: 67e12,
 			MmaSync16: 0.5, OneWarpgroup: 0.88, Clock: 1.98e9,
 		},
-		Times: gpuTimes.launchedIn(2.1e-6).behindOthers(0.8e-6),
+		Times: gpuTimes.launchedIn(2.1e-6).behindOthers(1.1e-6),
 	},
 
 	// RTX 5090, which has the matrix instructions of sm_80 and no wgmma. Limits: the table of compute capabilities of the
@@ -61,15 +61,16 @@ var machines = []Machine{
 // gpuTimes is what the GPUs share but for the time of a launch. The latencies and the overheads are estimates that were
 // set right where runs on an H200 disagreed with them; bytes a clock, lanes and sectors are those of the architectures'
 // documents (of sm_86 and later; sm_80 has half as many lanes). The times and bytes of clusters are
-// estimates: their barriers and reads have not been measured by themselves. ReduceLatency is what a norm took longer in the blocks
-// of a product than its load, on an H200.
+// estimates: their barriers and reads have not been measured by themselves. ReduceLatency is by how much a norm in the blocks
+// of a product made these longer, on an H200.
 var gpuTimes = Times{
 	LoadLatency: 0.7e-6, StepOverhead: 10e-9, DispatchTime: 0.4e-9, BlockOverhead: 0.5e-6,
 	L2BytesPerClock: 64, SharedBytesPerClock: 128, Lanes: 128, SectorBytes: 32,
-	JoinLatency: 1e-6, RemoteBytesPerClock: 32, ReduceLatency: 0.6e-6,
+	JoinLatency: 1e-6, RemoteBytesPerClock: 32, ReduceLatency: 0.6e-6, PartLatency: 0.3e-6,
 }
 
-// behindOthers is the times of a machine with dependent launches. (H200: chains of small kernels, recorded: 0.67 to 1.0 us each.)
+// behindOthers is the times of a machine with dependent launches. (H200, `tilec run --trace`: 0.45 to 0.6 us from the end of a launch
+// until the next goes on, and 0.5 to 0.7 us of work at least.)
 func (t Times) behindOthers(seconds float64) Times {
 	t.DependentLaunch = seconds
 	return t

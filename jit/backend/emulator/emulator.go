@@ -278,7 +278,7 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	for i, param := range k.params {
 		bits := args[i].Bits
 		switch param.Kind {
-		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
+		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch, ir.ParamTimes:
 			bits = args[i].Memory.Address() + uint64(args[i].Offset)
 		case ir.ParamFirst:
 			first, atOnce = i, int64(bits)

@@ -372,7 +372,7 @@ func (k *gpuKernel) pack(args []backend.Arg, first int64, maps []cuda.TensorMap)
 	p := k.packed.Reset()
 	for i, param := range k.params {
 		switch arg := args[i]; param.Kind {
-		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch:
+		case ir.ParamPointer, ir.ParamDebug, ir.ParamScratch, ir.ParamTimes:
 			p.Uint64(arg.Memory.Address() + uint64(arg.Offset))
 		case ir.ParamScalar:
 			switch param.Scalar.Type.DType.Bits() {

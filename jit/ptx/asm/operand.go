@@ -108,6 +108,7 @@ const (
 	Thread      Special = "%tid.x"
 	Block       Special = "%ctaid.x"
 	ClusterRank Special = "%cluster_ctarank"
+	GlobalTimer Special = "%globaltimer"
 )
 
 func (s Special) append(b []byte) []byte { return append(b, s...) }

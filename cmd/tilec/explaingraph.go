@@ -1,0 +1,128 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"tilec/jit"
+	"tilec/jit/graph"
+	"tilec/jit/target"
+	"tilec/typecheck/typed"
+)
+
+// explainGraph says what the launches of a graph are, what was fused into what and what that saves, and what was not and why.
+func (a *app) explainGraph(path string, texts []string, targetName string) error {
+	machine, err := target.Find(targetName)
+	if err != nil {
+		return usageError{err}
+	}
+	name := ""
+	if len(texts) > 0 && !strings.Contains(texts[0], "=") {
+		name, texts = texts[0], texts[1:]
+	}
+	args, err := parseArguments(texts)
+	if err != nil {
+		return err
+	}
+	program, err := a.load(path)
+	if err != nil {
+		return err
+	}
+	g, err := chooseGraph(program, name, "behind the file's name")
+	if err != nil {
+		return err
+	}
+	b, err := a.sizesOf(program, g, args)
+	if err != nil {
+		return err
+	}
+	device, err := lookingAt(machine)
+	if err != nil {
+		return err
+	}
+	defer device.Close()
+	e, err := graph.Explain(&jit.NewCompiler(device, a.logs).Compiler, g, b.options(""))
+	if err != nil {
+		return err
+	}
+	writeExplanation(a.stdout, g, b, machine, e)
+	return nil
+}
+
+// writeExplanation prints an explanation.
+func writeExplanation(w io.Writer, g *typed.Graph, b *binding, machine target.Machine, e *graph.Explanation) {
+	var sizes []string
+	for _, p := range g.TypeParams {
+		if d, ok := b.types[p]; ok {
+			sizes = append(sizes, p.Name+"="+d.String())
+		} else if d, ok := g.TypeHints[p]; ok {
+			sizes = append(sizes, p.Name+"="+d.String())
+		}
+	}
+	for _, d := range g.Dims {
+		n, ok := b.given[d.Name]
+		if !ok {
+			n = g.SizeHints[d]
+		}
+		sizes = append(sizes, fmt.Sprintf("%s=%d", d.Name, n))
+	}
+	fmt.Fprintf(w, "%s on %s, for %s\n", g.Name, machine.Name, strings.Join(sizes, " "))
+	fmt.Fprintf(w, "%d launches, of %d calls. Predicted: %s, %s less than with a launch for each call. %s less are written and read.\n",
+		e.Launches, e.Calls, microseconds(e.Time), microseconds(e.Separate-e.Time), bytesText(e.Bytes))
+	fmt.Fprintf(w, "\nEach saves so many launches, so much time and so many bytes against a launch for each of its kernels:\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, k := range e.Kinds {
+		fmt.Fprintf(t, "  %d x\t%s\t%s", k.Launches, k.Name, microseconds(k.Time))
+		if k.Kernels > 1 {
+			fmt.Fprintf(t, "\tsaves %d\t%s\t%s", k.Kernels-1, microseconds(k.Separate-k.Time), bytesText(k.Bytes))
+		}
+		fmt.Fprintln(t)
+	}
+	t.Flush()
+	if len(e.Notes) > 0 {
+		fmt.Fprintf(w, "\nLess is computed than the graph says:\n")
+		var lines []string
+		times := map[string]int{}
+		for _, n := range e.Notes {
+			if times[n.Text]++; times[n.Text] == 1 {
+				lines = append(lines, n.Text)
+			}
+		}
+		for _, line := range lines {
+			fmt.Fprintf(w, "  %d x  %s\n", times[line], line)
+		}
+	}
+	if len(e.Apart) > 0 {
+		fmt.Fprintf(w, "\nThese could be one launch and stay two:\n")
+		for _, p := range e.Apart {
+			fmt.Fprintf(w, "  %d x  %s, then %s:\n        %s\n", p.Pairs, p.First, p.Second, p.Why)
+		}
+	}
+}
+
+// microseconds is a time in words.
+func microseconds(seconds float64) string { return fmt.Sprintf("%.1f us", seconds*1e6) }
+
+// bytesText is a number of bytes in words.
+func bytesText(n int64) string {
+	units := []string{"B", "KB", "MB", "GB"}
+	f, u := float64(n), 0
+	for f >= 1000 && u < len(units)-1 {
+		f, u = f/1000, u+1
+	}
+	if u == 0 {
+		return fmt.Sprintf("%d %s", n, units[u])
+	}
+	return fmt.Sprintf("%.1f %s", f, units[u])
+}
+
+// generating is the graph that generates text, where a file has one; the graph that a tool looks at when nobody names one.
+func generating(graphs []*typed.Graph) *typed.Graph {
+	if i := slices.IndexFunc(graphs, func(g *typed.Graph) bool { return g.Generate }); i >= 0 {
+		return graphs[i]
+	}
+	return nil
+}

@@ -1,0 +1,152 @@
+package block
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file decides, of a launch that may begin before those before it have ended, what it computes meanwhile, besides loading
+// constants, and what it does first behind them.
+
+// Prefetch is what a block asks the L2 for before the launches before have ended: nothing that they write is read so, and what lies
+// in main memory is on its way.
+type Prefetch struct {
+	Load *ir.Op
+	// Under is a condition under which the block loads it, nil for none.
+	Under *ir.Value
+	// Loop is the loop around, whose first steps are asked for; nil for none.
+	Loop *ir.Op
+}
+
+// computeAhead finds the scalars that a block can compute at its start, from constants that it loads, and the few constants that
+// it loads under conditions.
+func (p *Program) computeAhead() {
+	if !p.Dependent() {
+		return
+	}
+	for _, op := range p.Func.Body.Ops {
+		if op.Code == lang.OpIf {
+			for _, inner := range op.Blocks[0].Ops {
+				if p.smallConstant(inner) {
+					p.Ahead = append(p.Ahead, inner)
+				}
+			}
+		}
+		if len(op.Results) != 1 || !op.Result().Type.IsScalar() || p.OnDemand(op) {
+			continue
+		}
+		loads := op.Code == lang.OpLoad && op.Tensor.Constant && op.Else() == nil && !slices.Contains(op.Checked, true)
+		late := slices.ContainsFunc(op.Args, func(v *ir.Value) bool { return !p.known(v) })
+		if (loads || op.Code.Row().Elementwise) && !late {
+			p.Ahead = append(p.Ahead, op)
+		}
+	}
+}
+
+// smallConstant reports a load of a few constants, by addresses that are known, which may as well be done where it is not needed.
+func (p *Program) smallConstant(op *ir.Op) bool {
+	return op.Code == lang.OpLoad && op.Tensor.Constant && op.Else() == nil && !slices.Contains(op.Checked, true) && !p.OnDemand(op) &&
+		p.Homes[op.Result()].Regs() <= 2 && p.knownAtStart(p.Access(op))
+}
+
+// known reports a scalar that a block knows before the launches before it have ended.
+func (p *Program) known(v *ir.Value) bool {
+	return p.early(v) || v.Def != nil && slices.Contains(p.Ahead, v.Def)
+}
+
+// byAhead reports an index that takes scalars which are computed ahead.
+func (p *Program) byAhead(d DimAccess) bool {
+	for _, s := range d.Affine.Scalars {
+		if !p.early(s.Value) {
+			return true
+		}
+	}
+	return false
+}
+
+// knownAtStart reports an access by addresses that a block knows at its start.
+func (p *Program) knownAtStart(dims []DimAccess) bool {
+	for _, d := range dims {
+		if d.Gather {
+			return false
+		}
+		for _, s := range d.Affine.Scalars {
+			if !p.known(s.Value) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fewRegisters is the most registers of a thread for a load that is asked for early.
+const fewRegisters = 8
+
+// loadEarly finds, where warps share the depth of a product, what a block loads beside its operands: the time of these loads goes
+// by together.
+func (p *Program) loadEarly() {
+	shared := false
+	for _, c := range p.Products {
+		shared = shared || c.Parts > 1
+	}
+	for _, op := range p.Func.Body.Ops {
+		ahead := slices.ContainsFunc(p.Constants, func(c *Constant) bool { return c.Load == op })
+		if shared && !ahead && op.Code == lang.OpLoad && op.Tensor.ReadOnly() && op.Else() == nil && !op.Result().Type.IsScalar() && !p.OnDemand(op) &&
+			p.Homes[op.Result()].Regs() <= fewRegisters && p.knownAtStart(p.Access(op)) {
+			p.Early = append(p.Early, op)
+		}
+	}
+}
+
+// smallTile is how many bytes a tile has that is not worth asking the L2 for, and fewRowsAhead how many rows a product has at most
+// of which it is: with more, blocks are many, and share what they load.
+const smallTile, fewRowsAhead = 1 << 10, 16
+
+// prefetch finds what is loaded in a loop whose bounds are known, or under a condition that is, where launches before may write it.
+func (p *Program) prefetch() {
+	if !p.Dependent() || !p.fewRows() {
+		return
+	}
+	for _, op := range p.Func.Body.Ops {
+		switch op.Code {
+		case lang.OpFor:
+			if x := p.Pipelines[op]; x != nil && !x.Produced && p.known(op.Args[0]) && p.known(op.Args[1]) {
+				for _, c := range x.Copies {
+					p.prefetchLoad(Prefetch{Load: c.Load, Loop: op})
+				}
+			}
+		case lang.OpIf:
+			if p.known(op.Args[0]) {
+				for _, inner := range op.Blocks[0].Ops {
+					p.prefetchLoad(Prefetch{Load: inner, Under: op.Args[0]})
+				}
+			}
+		}
+	}
+}
+
+// prefetchLoad takes a prefetch of a load whose addresses are known.
+func (p *Program) prefetchLoad(x Prefetch) {
+	op := x.Load
+	if op.Code != lang.OpLoad || op.Tensor.Constant || op.Result().Type.IsScalar() || op.Tensor.DType.Packed() ||
+		Volume(op.Result().Type.Axes)*op.Tensor.DType.Size() < smallTile {
+		return
+	}
+	dims := p.Access(op)
+	if c := Contiguous(dims); c == nil || !p.knownAtStart(dims) {
+		return
+	}
+	p.Prefetches = append(p.Prefetches, x)
+}
+
+// fewRows reports that every product has few rows or columns.
+func (p *Program) fewRows() bool {
+	for _, c := range p.Products {
+		if min(Volume(c.M), Volume(c.N)) > fewRowsAhead {
+			return false
+		}
+	}
+	return len(p.Products) > 0
+}

@@ -1,0 +1,85 @@
+package compile
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/jit/pass"
+	"tilec/jit/plan"
+	"tilec/jit/spec"
+)
+
+// This file has the forms beside that of a loop over the depth which a contraction of few rows may have on a GPU, as those of a step
+// of decoding: without a matrix unit, and with all of the depth at once, which the warps of a block share.
+
+// vectorRows is of how many rows a contraction may be better off without a matrix unit.
+const vectorRows = 4
+
+// orForFewRows gives the code that computes contractions of few rows in another form, where there are such and the planner
+// expects it to take less time than l.
+func (p *planning) orForFewRows(s *spec.Spec, pins map[string]int64, l *Lowered) (*Lowered, error) {
+	if !p.target.IsGPU() {
+		return l, nil
+	}
+	for _, form := range []func(*spec.Spec, map[string]int64) (*Lowered, error){p.byVectors, p.deep} {
+		o, err := form(s, pins)
+		switch {
+		case isBug(err):
+			return nil, err
+		case err == nil && o != nil && o.Plan.Time <= l.Plan.Time:
+			l = o
+		}
+	}
+	return l, nil
+}
+
+// byVectors is the code that computes contractions of few rows by products and sums; nil where there are no such contractions.
+func (p *planning) byVectors(s *spec.Spec, pins map[string]int64) (*Lowered, error) {
+	few := p.few(vectorRows)
+	if !p.contracts(func(op *ir.Op) bool { return pass.FewRows(op, few) }) {
+		return nil, nil
+	}
+	other := *p
+	other.f = ir.Clone(p.f)
+	if err := pass.Run(other.f, pass.Options{Verify: true, Few: few}); err != nil {
+		return nil, asBug("passes", err)
+	}
+	return other.fitWith(s, pins)
+}
+
+// deep is the code that has all the depth of contractions of few rows at once; nil where there are no such contractions, or
+// something is pinned of a loop over the depth: its stages, or how many blocks share it.
+func (p *planning) deep(_ *spec.Spec, pins map[string]int64) (*Lowered, error) {
+	few := p.few(plan.DeepRows)
+	split := slices.ContainsFunc(p.f.Axes, func(a *ir.Axis) bool { return a.Split > 1 })
+	if split || max(pins["stages"], p.f.Hints["stages"]) > 1 || !p.contracts(func(op *ir.Op) bool { return pass.Narrow(op, few) }) {
+		return nil, nil
+	}
+	other := *p
+	other.effort = plan.Deep
+	return other.fitAs(pins)
+}
+
+// few reports the axes of at most so many positions.
+func (p *planning) few(rows int64) func(*ir.Axis) bool {
+	return func(a *ir.Axis) bool {
+		if a.Kind == ir.Whole {
+			return a.Len <= rows
+		}
+		n := a.Dim.Value
+		if !a.Dim.Known() {
+			n = p.sizes(a.Dim)
+		}
+		return n <= rows
+	}
+}
+
+// contracts reports an operation of a kind in the kernel.
+func (p *planning) contracts(kind func(*ir.Op) bool) bool {
+	any := false
+	p.f.Walk(func(op *ir.Op) bool {
+		any = any || kind(op)
+		return !any
+	})
+	return any
+}

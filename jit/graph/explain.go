@@ -1,0 +1,179 @@
+package graph
+
+import (
+	"tilec/jit/compile"
+	"tilec/jit/spec"
+	"tilec/jit/target"
+	"tilec/jit/tensor"
+	"tilec/typecheck/typed"
+)
+
+// Explanation says what became of the calls of a graph, and what that saves as the planner predicts it.
+type Explanation struct {
+	// Calls is how many launches there would be with one for each call, and Launches how many there are.
+	Calls, Launches int
+	// Separate and Time are how long both take, in seconds.
+	Separate, Time float64
+	// Bytes is how much less is written and read because it is no longer in memory.
+	Bytes int64
+	Kinds []Kind
+	// Apart are kinds of launches that could be fewer, and Notes what became smaller.
+	Apart []ApartKind
+	Notes []Note
+}
+
+// Kind is launches that are alike.
+type Kind struct {
+	Name string
+	// Launches is how many there are, each of so many kernels.
+	Launches, Kernels int
+	// Time and Separate are seconds of one, and of its kernels with a launch each.
+	Time, Separate float64
+	// Bytes is how much less one writes and reads than its kernels do with a launch each.
+	Bytes int64
+}
+
+// ApartKind is pairs of launches that stay two for one reason.
+type ApartKind struct {
+	First, Second, Why string
+	Pairs              int
+}
+
+// Explain binds a graph twice, as it is and with a launch for each call, for sizes as BindSizes takes them, and compares both.
+func Explain(env *compile.Compiler, g *typed.Graph, opts Options) (*Explanation, error) {
+	machine := env.Device.Target()
+	apart := opts
+	apart.Separate = true
+	whole, err := BindSizes(env, g, apart)
+	if err != nil {
+		return nil, err
+	}
+	defer whole.Free(env.Device)
+	b, err := BindSizes(env, g, opts)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Free(env.Device)
+	p := predictor{machine: machine, known: map[spec.Key]float64{}}
+	e := &Explanation{Calls: len(whole.Calls), Launches: len(b.Calls), Notes: b.Notes}
+	for i := range whole.Calls {
+		seconds, err := p.time(whole.Calls[i].Spec)
+		if err != nil {
+			return nil, err
+		}
+		e.Separate += seconds
+	}
+	at := map[spec.Key]int{}
+	for i := range b.Calls {
+		s := b.Calls[i].Spec
+		n, ok := at[s.Key()]
+		if !ok {
+			kind, err := p.kind(s)
+			if err != nil {
+				return nil, err
+			}
+			n = len(e.Kinds)
+			at[s.Key()] = n
+			e.Kinds = append(e.Kinds, kind)
+		}
+		k := &e.Kinds[n]
+		k.Launches++
+		e.Time += k.Time
+		e.Bytes += k.Bytes
+	}
+	for _, p := range b.Apart {
+		e.stayApart(b.Calls[p.First].Spec.Name(), b.Calls[p.Second].Spec.Name(), p.Why)
+	}
+	return e, nil
+}
+
+// stayApart counts a pair of launches.
+func (e *Explanation) stayApart(first, second, why string) {
+	for i := range e.Apart {
+		if a := &e.Apart[i]; a.First == first && a.Second == second && a.Why == why {
+			a.Pairs++
+			return
+		}
+	}
+	e.Apart = append(e.Apart, ApartKind{first, second, why, 1})
+}
+
+// predictor is what the planner says of launches, each once.
+type predictor struct {
+	machine target.Machine
+	known   map[spec.Key]float64
+}
+
+// time is how long a launch takes as one of a program, in seconds.
+func (p *predictor) time(s *spec.Spec) (float64, error) {
+	key := s.Key()
+	if t, ok := p.known[key]; ok {
+		return t, nil
+	}
+	l, err := compile.Lower(s, p.machine, nil)
+	if err != nil {
+		return 0, err
+	}
+	p.known[key] = l.Plan.Time - p.machine.Launch + p.machine.LaunchInProgram()
+	return p.known[key], nil
+}
+
+// kind says what a launch is and saves.
+func (p *predictor) kind(s *spec.Spec) (Kind, error) {
+	k := Kind{Name: s.Name(), Kernels: s.Kernels(), Bytes: saved(s)}
+	var err error
+	if k.Time, err = p.time(s); err != nil {
+		return k, err
+	}
+	for _, one := range kernels(s) {
+		seconds, err := p.time(one)
+		if err != nil {
+			return k, err
+		}
+		k.Separate += seconds
+	}
+	return k, nil
+}
+
+// kernels are the kernels of a launch, each by itself.
+func kernels(s *spec.Spec) []*spec.Spec {
+	one := *s
+	one.Fused = nil
+	all := []*spec.Spec{&one}
+	for i := range s.Fused {
+		all = append(all, kernels(s.Fused[i].Spec)...)
+	}
+	return all
+}
+
+// saved is how many bytes the kernels of a launch do not write and read, of what they would with a launch each.
+func saved(s *spec.Spec) int64 {
+	n := int64(0)
+	before := *s
+	for i := range s.Fused {
+		f := &s.Fused[i]
+		before.Fused = s.Fused[:i]
+		operands, others := before.Operands(), f.Spec.Operands()
+		for _, place := range f.Known() {
+			n += bytesOf(others[place])
+		}
+		for _, place := range f.Gone() {
+			n += bytesOf(operands[place])
+		}
+		n += saved(f.Spec)
+	}
+	return n
+}
+
+// bytesOf is the size of an operand that is a tensor.
+func bytesOf(o spec.Operand) int64 {
+	shape := make([]int64, len(o.Shape))
+	for i, d := range o.Shape {
+		n, err := d.Eval(o.Of.Value)
+		if err != nil {
+			return 0
+		}
+		shape[i] = n
+	}
+	return o.DType.Resolve(o.Of.Types).Bytes(tensor.Elements(shape))
+}

@@ -1,0 +1,4 @@
+package graph
+
+// Verify is verify, for tests.
+func (b *Bound) Verify() error { return b.verify() }

@@ -1,0 +1,118 @@
+package graph
+
+import (
+	"fmt"
+
+	"tilec/jit/build"
+	"tilec/jit/ir"
+	"tilec/jit/spec"
+	"tilec/lang"
+)
+
+// This file remembers what was decided of two launches: the same two come once a layer.
+
+// verdicts are what was decided so far.
+type verdicts struct {
+	// classes are those of specialisations, and alike the class of all with one code and the same sizes.
+	classes map[*spec.Spec]*class
+	alike   map[sized]*class
+	known   map[pair]verdict
+}
+
+// sized is a specialisation with its sizes, of which its key has some rounded.
+type sized struct {
+	spec.Key
+	sizes string
+}
+
+// class is what specialisations of one class have in common.
+type class struct {
+	// err is why there is no tile IR.
+	err error
+	// f is the tile IR of a kernel by itself, which nobody changes.
+	f *ir.Func
+	// elementwise: nothing is reduced and there are no loops. heavy: it is too much to be done twice. random: it has atomics, whose
+	// order is not defined.
+	elementwise, heavy, random bool
+}
+
+// pair is what is to be fused: the classes of both launches, and how.
+type pair struct {
+	into, other *class
+	how         string
+}
+
+// verdict is why two launches stay two, or the class of the one that they become.
+type verdict struct {
+	err   error
+	class *class
+}
+
+func newVerdicts() verdicts {
+	return verdicts{classes: map[*spec.Spec]*class{}, alike: map[sized]*class{}, known: map[pair]verdict{}}
+}
+
+// classOf is the class of a specialisation.
+func (r *rewriter) classOf(s *spec.Spec) *class {
+	v := &r.verdicts
+	if c := v.classes[s]; c != nil {
+		return c
+	}
+	key := sized{Key: s.Key()}
+	for _, d := range s.Kernel.Dims {
+		key.sizes += fmt.Sprint(s.Dims[d], " ")
+	}
+	c := v.alike[key]
+	if c == nil {
+		c = r.newClass(s)
+		v.alike[key] = c
+	}
+	v.classes[s] = c
+	return c
+}
+
+func (r *rewriter) newClass(s *spec.Spec) *class {
+	f, _, err := build.Kernel(s, r.target.Name)
+	if err != nil {
+		return &class{err: err}
+	}
+	c := &class{f: f, elementwise: true}
+	f.Walk(func(op *ir.Op) bool {
+		if len(op.Blocks) > 0 || len(op.Over) > 0 || op.Fn != nil {
+			c.elementwise = false
+		}
+		if len(op.Blocks) > 0 || op.Fn != nil || op.Code.Row().Group == lang.GroupContract || op.Code == lang.OpSort || op.Code == lang.OpTopK {
+			c.heavy = true
+		}
+		c.random = c.random || op.Code.IsAtomic()
+		return true
+	})
+	return c
+}
+
+// judge says why a launch of several kernels cannot be, or does not pay; s is that of before with the fusion f more.
+func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
+	into, other := r.classOf(before), r.classOf(f.Spec)
+	switch {
+	case into.err != nil:
+		return into.err
+	case other.err != nil:
+		return other.err
+	case f.Role == spec.Sink && !other.elementwise:
+		return errExchange
+	case f.Role == spec.Source && other.heavy:
+		return errHeavy
+	}
+	key := pair{into, other, fmt.Sprint(f.Role, f.Into, f.From, f.How())}
+	v, ok := r.verdicts.known[key]
+	if !ok {
+		_, _, v.err = build.Kernel(s, r.target.Name)
+		if v.err == nil && f.Role == spec.Source {
+			v.err = r.pays(before, f)
+		}
+		v.class = &class{elementwise: into.elementwise && other.elementwise, heavy: into.heavy || other.heavy}
+		r.verdicts.known[key] = v
+	}
+	r.verdicts.classes[s] = v.class
+	return v.err
+}

@@ -1,0 +1,12 @@
+package ir
+
+// The memory in which the blocks of a Timed kernel leave times, in nanoseconds of the GPU's clock, each in 64 bits at so many bytes: when
+// the first of them began, when the first and the last had the results of the launches before, and when the last ended. A launch
+// begins with the greatest number there is in those that are the least of all blocks, and with 0 in the others.
+const (
+	TimesBegan         = 0
+	TimesFirstReleased = 8
+	TimesLastReleased  = 16
+	TimesEnded         = 24
+	TimesBytes         = 32
+)

@@ -1,0 +1,73 @@
+package ptx
+
+import (
+	"tilec/jit/block"
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+	"tilec/jit/ptx/asm"
+)
+
+// lineBytes is what the L2 brings at once, and prefetchedSteps of how many steps of a loop it is asked for.
+const lineBytes, prefetchedSteps = 128, 8
+
+// prefetch asks the L2 for what a block will load once the launches before have ended.
+func (k *kernel) prefetch(x block.Prefetch) {
+	a := k.a
+	a.Loc(x.Load.At)
+	a.Comment("prefetch %s", describe(x.Load))
+	end := a.Label()
+	if x.Under != nil {
+		begin := a.Here()
+		a.Unless(k.scalar(x.Under)).Do("bra.uni", end)
+		k.push(begin)
+		k.prefetchTile(x)
+		k.pop()
+		a.Place(end)
+		return
+	}
+	if x.Loop == nil {
+		k.prefetchTile(x)
+		return
+	}
+	lo, hi := k.scalar(x.Loop.Args[0]), k.scalar(x.Loop.Args[1])
+	for s := range prefetchedSteps {
+		at := lo
+		if s > 0 {
+			at = a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(s)*x.Loop.Axis.Extent))
+		}
+		begin := a.Here()
+		a.If(a.Op(asm.Pred, lo.Class.Signed("setp.ge"), at, hi)).Do("bra.uni", end)
+		k.push(begin)
+		k.enter(x.Loop.Axis, at, hi, !k.Ragged(x.Loop.Axis))
+		k.prefetchTile(x)
+		k.pop()
+	}
+	a.Place(end)
+}
+
+// prefetchTile asks for the lines of a tile, each by one of the threads that will load from it.
+func (k *kernel) prefetchTile(x block.Prefetch) {
+	op := x.Load
+	dims := k.Access(op)
+	c := block.Contiguous(dims)
+	size := op.Tensor.DType.Size()
+	vector := k.Vector(op.Tensor, dims, c)
+	axes := x.Load.Result().Type.Axes
+	order := []*ir.Axis{c}
+	for i := len(axes) - 1; i >= 0; i-- {
+		if axes[i] != c {
+			order = append(order, axes[i])
+		}
+	}
+	l := layout.Blocked(order, block.Extents(order), vector, k.Warps)
+	from := k.addressing(op, l)
+	var first asm.Reg
+	if n := min(lineBytes/(vector*size), layout.Lanes, layout.PowerBelow(int(c.Extent)/vector)); n > 1 {
+		first = k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(n-1)), asm.Int(0))
+	}
+	groups, _ := l.Groups(c, vector)
+	for _, g := range groups {
+		p := k.both(first, k.both(k.mask(l, axes, g[0]), from.inside(g[0])))
+		k.a.If(p).Do("prefetch.global.L2", from.at(g[0]).addr())
+	}
+}

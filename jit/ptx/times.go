@@ -1,0 +1,40 @@
+package ptx
+
+import (
+	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+)
+
+// now is the time in nanoseconds, of a kernel that is timed; no register of others.
+func (k *kernel) now() asm.Reg {
+	if !k.Func.Timed {
+		return asm.Reg{}
+	}
+	r := k.a.Reg(asm.B64)
+	k.a.Set(r, "mov.u64", asm.GlobalTimer)
+	return r
+}
+
+// leaveTimes notes when the block began, went on and ended: package ir describes the memory.
+func (k *kernel) leaveTimes() {
+	if !k.Func.Timed {
+		return
+	}
+	a := k.a
+	if !k.released.Valid() {
+		k.released = k.began
+	}
+	ended := k.now()
+	to := a.Op(asm.B64, "cvta.to.global.u64", k.argument(ir.Param{Kind: ir.ParamTimes}))
+	first := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
+	for _, t := range []struct {
+		way string
+		at  int
+		is  asm.Reg
+	}{
+		{"min", ir.TimesBegan, k.began}, {"min", ir.TimesFirstReleased, k.released},
+		{"max", ir.TimesLastReleased, k.released}, {"max", ir.TimesEnded, ended},
+	} {
+		a.If(first).Do("red.global."+t.way+".u64", asm.At(to).Plus(t.at), t.is)
+	}
+}
