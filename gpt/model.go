@@ -27,6 +27,8 @@ type Model struct {
 	context  int
 	chooser  *chooser
 	filler   *filler
+	// scalars are those of the graph's parameters that @config names.
+	scalars map[string]lang.Literal
 	// state is what the graph keeps between runs.
 	state state
 	// bound are the programs bound to lengths so far; their intermediate results share one arena.
@@ -51,16 +53,15 @@ func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.D
 // fill makes the graph's arguments. All shapes are compared before any memory is taken.
 func (m *Model) fill(dtype lang.DType, precision string) error {
 	g := m.graph
-	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
-	f := m.filler
-	for name, key := range g.Config {
-		n, ok := m.Checkpoint.number(key)
-		if !ok {
-			return fmt.Errorf("@config of graph %s: config.json has no number %q", g.Name, key)
-		}
-		f.dims[name] = int64(n)
+	from, err := configure(g, m.Checkpoint.Config)
+	if err != nil {
+		return err
 	}
-	m.opts = jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Precision: precision, Arena: jit.NewArena(m.compiler.Device)}
+	m.scalars = from.scalars
+	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: from.dims, tied: map[string]string{}}
+	f := m.filler
+	f.dims["B"] = 1
+	m.opts = jit.Options{Dims: map[string]int64{}, Consts: from.consts, Types: map[string]lang.DType{}, Precision: precision, Arena: jit.NewArena(m.compiler.Device)}
 	for _, d := range g.Dims {
 		if n, ok := f.dims[d.Name]; ok {
 			m.opts.Dims[d.Name] = n
@@ -73,7 +74,7 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 			}
 		}
 	}
-	if err := f.checkUnused(g.Name); err != nil {
+	if err := f.checkUnused(g); err != nil {
 		return err
 	}
 	if err := f.load(); err != nil {
@@ -120,7 +121,7 @@ func (m *Model) find(program *typed.Program) error {
 // (inout), a number of config.json, or weights.
 func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err error) {
 	t := p.Type
-	key, inConfig := m.graph.Config[p.Name]
+	scalar, inConfig := m.scalars[p.Name]
 	switch {
 	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In && len(t.Shape) == 1:
 		m.start = i
@@ -130,8 +131,8 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 		m.ids, err = f.alloc(int64(4 * m.context))
 	case p.Mode == lang.InOut: // reserve makes it
 	case t.Kind == typed.GScalar && inConfig:
-		n, _ := m.Checkpoint.number(key)
-		return jit.Value{Scalar: &lang.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
+		scalar.DType = f.resolve(t.DType)
+		return jit.Value{Scalar: &scalar}, nil
 	case t.Kind == typed.GScalar && p.Default != nil:
 		return jit.Value{Scalar: p.Default}, nil
 	case t.Kind == typed.GStruct:

@@ -98,7 +98,7 @@ func (m *Model) reserve(tokens int) error {
 	}
 	for _, i := range s.params {
 		p := m.graph.Params[i]
-		v, err := f.each(p.Name, p.Type, func(path string, t typed.GType, _ string) (jit.Value, error) {
+		v, err := f.each(p.Name, p.Type, func(path string, t typed.GType, _ []string) (jit.Value, error) {
 			return s.tensor(f, path, t)
 		})
 		if err != nil {

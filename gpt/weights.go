@@ -24,6 +24,8 @@ type filler struct {
 	dims map[string]int64
 	// wanted are the tensors that the graph asks for, in its order, once checked.
 	wanted []wantedTensor
+	// tied are tensors of the checkpoint that the graph has no use for, since they are others that it asks for.
+	tied map[string]string
 	// ready are the weights on the device: two parameters may be one tensor.
 	ready map[wantedTensor]*jit.Tensor
 	// memory is what was taken on the device.
@@ -67,28 +69,32 @@ func (f *filler) resolve(d typed.DType) lang.DType {
 	return d.Of
 }
 
-// each visits the tensors of a parameter with their place, as in "w.blocks[0].fc_w", and the name
-// that @name gives them, "" for none, where `{i}` is the index in the array around them. It gives the value
+// each visits the tensors of a parameter with their place, as in "w.blocks[0].fc_w", and the names
+// that @name gives them, nil for none, where `{i}` is the index in the array around them. It gives the value
 // whose tensors are those that visit gives.
 func (f *filler) each(path string, t typed.GType, visit visitor) (jit.Value, error) {
-	return f.eachWithin(path, t, "", 0, visit)
+	return f.eachWithin(path, t, nil, 0, visit)
 }
 
-type visitor func(path string, t typed.GType, name string) (jit.Value, error)
+type visitor func(path string, t typed.GType, names []string) (jit.Value, error)
 
-func (f *filler) eachWithin(path string, t typed.GType, name string, index int, visit visitor) (jit.Value, error) {
+func (f *filler) eachWithin(path string, t typed.GType, names []string, index int, visit visitor) (jit.Value, error) {
 	v := jit.Value{Elems: []jit.Value{}}
-	add := func(path string, t typed.GType, name string, index int) error {
-		e, err := f.eachWithin(path, t, name, index, visit)
+	add := func(path string, t typed.GType, names []string, index int) error {
+		e, err := f.eachWithin(path, t, names, index, visit)
 		v.Elems = append(v.Elems, e)
 		return err
 	}
 	switch t.Kind {
 	case typed.GTensor:
-		return visit(path, t, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
+		filled := make([]string, len(names))
+		for i, name := range names {
+			filled[i] = strings.ReplaceAll(name, "{i}", fmt.Sprint(index))
+		}
+		return visit(path, t, filled)
 	case typed.GStruct:
 		for _, field := range t.Fields {
-			if err := add(path+"."+field.Name, field.Type, field.Bind, index); err != nil {
+			if err := add(path+"."+field.Name, field.Type, field.Names, index); err != nil {
 				return v, err
 			}
 		}
@@ -99,7 +105,7 @@ func (f *filler) eachWithin(path string, t typed.GType, name string, index int, 
 			return v, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
 		}
 		for i := range n {
-			if err := add(fmt.Sprintf("%s[%d]", path, i), *t.Elem, name, int(i)); err != nil {
+			if err := add(fmt.Sprintf("%s[%d]", path, i), *t.Elem, names, int(i)); err != nil {
 				return v, err
 			}
 		}
@@ -110,13 +116,16 @@ func (f *filler) eachWithin(path string, t typed.GType, name string, index int, 
 
 // check compares what a parameter asks for with the checkpoint's header, before any memory is taken.
 func (f *filler) check(path string, t typed.GType) error {
-	_, err := f.each(path, t, func(path string, t typed.GType, name string) (jit.Value, error) {
-		if name == "" {
+	_, err := f.each(path, t, func(path string, t typed.GType, names []string) (jit.Value, error) {
+		if len(names) == 0 {
 			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", path)
 		}
-		src, err := f.ckpt.find(name)
+		src, err := f.ckpt.find(names)
 		if err != nil {
 			return jit.Value{}, fmt.Errorf("%w (for %s)", err, path)
+		}
+		if own, ok := f.ckpt.lookup(names[0]); ok && own.Name != src.Name {
+			f.tied[own.Name] = src.Name
 		}
 		want, exact := f.sizes(t.Shape)
 		bad := len(want) != len(src.Shape)
@@ -124,7 +133,7 @@ func (f *filler) check(path string, t typed.GType) error {
 			bad = exact[i] && want[i] != int64(src.Shape[i])
 		}
 		if bad {
-			return jit.Value{}, fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", path, name, f.ckpt.Tensors.Name(), src.Shape, f.describe(t.Shape))
+			return jit.Value{}, fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", path, names[0], f.ckpt.Tensors.Name(), src.Shape, f.describe(t.Shape))
 		}
 		f.wanted = append(f.wanted, wantedTensor{src.Name, f.resolve(t.DType)})
 		return jit.Value{}, nil
@@ -132,9 +141,9 @@ func (f *filler) check(path string, t typed.GType) error {
 	return err
 }
 
-// checkUnused refuses tensors of the checkpoint that the graph does not ask for: a network without
+// checkUnused refuses tensors of the checkpoint that a graph does not ask for: a network without
 // some of its weights computes something, and nobody would notice.
-func (f *filler) checkUnused(graph string) error {
+func (f *filler) checkUnused(g *typed.Graph) error {
 	used := map[string]bool{}
 	for _, w := range f.wanted {
 		used[w.name] = true
@@ -144,8 +153,8 @@ func (f *filler) checkUnused(graph string) error {
 		if used[t.Name] || buffers.MatchString(t.Name) {
 			continue
 		}
-		if strings.TrimPrefix(t.Name, prefix) == head && f.ckpt.Config.TieWordEmbeddings {
-			if err := f.ckpt.checkTied(t.Name); err != nil {
+		if as := f.tied[t.Name]; as != "" {
+			if err := f.ckpt.checkTied(t.Name, as); err != nil {
 				return err
 			}
 			continue
@@ -160,7 +169,23 @@ func (f *filler) checkUnused(graph string) error {
 	if n := len(unused) - most; n > 0 {
 		names += fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("%s has tensors that graph %s leaves out: %s: is n_layer = %d of config.json right, and is the network the graph's?", f.ckpt.Tensors.Name(), graph, names, f.ckpt.Config.NLayer)
+	return fmt.Errorf("%s has tensors that graph %s leaves out: %s: %sis the network the graph's?", f.ckpt.Tensors.Name(), g.Name, names, f.lengthsAsked(g))
+}
+
+// lengthsAsked asks whether config.json gives the right lengths of a graph's arrays: "is n_layer = 6 of config.json right, and ".
+func (f *filler) lengthsAsked(g *typed.Graph) string {
+	text := ""
+	for _, p := range g.Params {
+		p.Type.Walk(func(t typed.GType) {
+			if t.Kind != typed.GArray || t.Len.Symbol() == nil {
+				return
+			}
+			if row := g.ConfigRow(t.Len.Symbol().Name); row != nil {
+				text += fmt.Sprintf("is %s = %d of config.json right, and ", row.Keys[0], f.dims[row.Name])
+			}
+		})
+	}
+	return text
 }
 
 // load puts the tensors that the graph asks for on the device. Reading and converting them
@@ -220,8 +245,8 @@ func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
 
 // weights gives the weights of a parameter, which are on the device.
 func (f *filler) weights(path string, t typed.GType) (jit.Value, error) {
-	return f.each(path, t, func(_ string, t typed.GType, name string) (jit.Value, error) {
-		src, err := f.ckpt.find(name)
+	return f.each(path, t, func(_ string, t typed.GType, names []string) (jit.Value, error) {
+		src, err := f.ckpt.find(names)
 		return jit.TensorValue(f.ready[wantedTensor{src.Name, f.resolve(t.DType)}]), err
 	})
 }

@@ -99,8 +99,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		return err
 	}
 	defer compiler.Device.Close()
-	cfg := ckpt.Config
-	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
+	a.say("%s: %s; %s on %s", name, ckpt.Config, dtype, compiler.Device.Name())
 	model, err := gpt.New(program, ckpt, compiler, dtype, run.precision)
 	if err != nil {
 		return err

@@ -91,17 +91,32 @@ func (c *Checker) StructOf(m *Module, d *lang.StructDecl) *StructInfo {
 	return info
 }
 
-// fieldAttrs reads `@name("h.{i}.w")`.
+// fieldAttrs reads `@name("h.{i}.w")` and `@name("lm_head.weight" else "wte.weight")`.
 func (c *Checker) fieldAttrs(f *lang.Field, field *typed.GField) {
 	c.Attributes(f.Attrs, "a field", lang.OnField, map[string]AttrRule{"name": func(a *lang.Attr) {
 		if len(a.Args) == 1 && a.Args[0].Name == nil {
-			if text, ok := a.Args[0].Value.(*lang.StringLit); ok {
-				field.Bind = text.Value
+			if field.Names = tensorNames(a.Args[0].Value); field.Names != nil {
 				return
 			}
 		}
-		c.Errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`")
+		c.Errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`").
+			Help("a tensor that may be tied to another: `@name(\"lm_head.weight\" else \"wte.weight\")`")
 	}})
+}
+
+// tensorNames are one text, or two with `else` between; nil for anything else.
+func tensorNames(x lang.Expr) []string {
+	switch x := x.(type) {
+	case *lang.StringLit:
+		return []string{x.Value}
+	case *lang.BinaryExpr:
+		own, ok := x.X.(*lang.StringLit)
+		tied, ok2 := x.Y.(*lang.StringLit)
+		if x.Op == "else" && ok && ok2 {
+			return []string{own.Value, tied.Value}
+		}
+	}
+	return nil
 }
 
 // TypeDims declares the new dimensions in a type as written.
