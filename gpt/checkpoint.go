@@ -22,6 +22,11 @@ import (
 //go:embed gpt.tile
 var Source []byte
 
+// LlamaSource is llama.tile: Llama, and what is built alike.
+//
+//go:embed llama.tile
+var LlamaSource []byte
+
 //go:embed mini/config.json mini/merges.txt mini/vocab.json mini/model.safetensors.zst
 var mini embed.FS
 

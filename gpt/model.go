@@ -39,11 +39,27 @@ type Model struct {
 // graph, with the weights converted to dtype (f32, bf16 or f16). Precision is
 // that of f32 contractions on tensor cores: "" (tf32), "tf32x3" or "ieee".
 func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
+	return NewWith(program, ckpt, c, Options{DType: dtype, Precision: precision})
+}
+
+// Options say what a model computes in.
+type Options struct {
+	// DType is f32, bf16 or f16.
+	DType lang.DType
+	// Weights is the type of the weights of a program that gives them one of their own: also i8, f8e4m3 and f8e5m2, with scales.
+	// Invalid is what the checkpoint has where that is one of 8 bits, and DType otherwise.
+	Weights lang.DType
+	// Precision is as for New.
+	Precision string
+}
+
+// NewWith is New with weights in a type of their own.
+func NewWith(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, o Options) (*Model, error) {
 	m := &Model{Checkpoint: ckpt, compiler: c, tokens: -1, start: -1, context: ckpt.Config.NPositions}
 	if err := m.find(program); err != nil {
 		return nil, err
 	}
-	if err := m.fill(dtype, precision); err != nil {
+	if err := m.fill(o); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -51,21 +67,24 @@ func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.D
 }
 
 // fill makes the graph's arguments. All shapes are compared before any memory is taken.
-func (m *Model) fill(dtype lang.DType, precision string) error {
+func (m *Model) fill(o Options) error {
 	g := m.graph
 	from, err := configure(g, m.Checkpoint.Config)
 	if err != nil {
 		return err
 	}
 	m.scalars = from.scalars
-	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: from.dims, tied: map[string]string{}}
+	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dims: from.dims, tied: map[string]string{}}
 	f := m.filler
 	f.dims["B"] = 1
-	m.opts = jit.Options{Dims: map[string]int64{}, Consts: from.consts, Types: map[string]lang.DType{}, Precision: precision, Arena: jit.NewArena(m.compiler.Device)}
+	m.opts = jit.Options{Dims: map[string]int64{}, Consts: from.consts, Types: map[string]lang.DType{}, Precision: o.Precision, Arena: jit.NewArena(m.compiler.Device)}
 	for _, d := range g.Dims {
 		if n, ok := f.dims[d.Name]; ok {
 			m.opts.Dims[d.Name] = n
 		}
+	}
+	if err := f.settleTypes(g, o); err != nil {
+		return fmt.Errorf("graph %s: %w", g.Name, err)
 	}
 	for _, p := range g.Params {
 		if p.Type.Kind == typed.GStruct && p.Mode == lang.In {

@@ -94,6 +94,8 @@ var settings = []Setting{
 		Doc: "what must be so of a checkpoint's config.json"},
 	{Name: "name", Takes: TakesMore, At: OnField, Written: "@name(\"h.{i}.ln_1.weight\")",
 		Doc: "the tensor of a checkpoint that fills the field"},
+	{Name: "scale", Takes: TakesMore, At: OnField, Written: "@scale(w)",
+		Doc: "the scales of a field whose weights may be stored in 8 bits"},
 	{Name: "latency", Takes: TakesNumber, At: OnAccess, Most: 8, Unit: "stages", Written: "@latency(4)",
 		Doc: "a load for a contraction in a loop runs ahead in so many stages, up to 8"},
 	{Name: "evict_first", At: OnAccess, Written: "@evict_first", Doc: "the elements are used once"},

@@ -43,7 +43,10 @@ type GField struct {
 	// Names are the texts of @name: the checkpoint tensor that fills the field, with `{i}` for the index in the enclosing
 	// array, and the one that it is in checkpoints that tie both (`"lm_head.weight" else "wte.weight"`). Nil without @name.
 	Names []string
-	At    lang.Span
+	// ScaleOf is the field whose elements this one multiplies, one for all that stand behind an index of its own
+	// (`@scale(w)`); "" for none.
+	ScaleOf string
+	At      lang.Span
 }
 
 // Struct is a declared struct. Its dimensions unify by name with those of the graph that uses it.
