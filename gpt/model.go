@@ -73,6 +73,9 @@ func (m *Model) fill(o Options) error {
 	if err != nil {
 		return err
 	}
+	if m.context < 1 {
+		return fmt.Errorf("%s has no n_positions, no max_position_embeddings and no n_ctx: how long may a text be?", m.Checkpoint.Config.File())
+	}
 	m.scalars = from.scalars
 	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dims: from.dims, tied: map[string]string{}}
 	f := m.filler
@@ -83,20 +86,10 @@ func (m *Model) fill(o Options) error {
 			m.opts.Dims[d.Name] = n
 		}
 	}
-	if err := f.settleTypes(g, o); err != nil {
+	if err := f.settleTypes(g, o.DType, o.Weights, nil); err != nil {
 		return fmt.Errorf("graph %s: %w", g.Name, err)
 	}
-	for _, p := range g.Params {
-		if p.Type.Kind == typed.GStruct && p.Mode == lang.In {
-			if err := f.check(p.Name, p.Type); err != nil {
-				return fmt.Errorf("graph %s: %w", g.Name, err)
-			}
-		}
-	}
-	if err := f.checkUnused(g); err != nil {
-		return err
-	}
-	if err := f.load(); err != nil {
+	if err := f.read(g); err != nil {
 		return err
 	}
 	m.state = newState(f, g)

@@ -231,6 +231,7 @@ func TestLlamaConfigsRefused(t *testing.T) {
 		{"sliding_window", 4096, "sliding_window is 4096, required not"},
 		{"attention_bias", true, "attention_bias is true, required not"},
 		{"quantization_config", map[string]any{"quant_method": "gptq"}, `quantization_config.quant_method is "gptq", required`},
+		{"max_position_embeddings", nil, "has no n_positions, no max_position_embeddings and no n_ctx: how long may a text be?"},
 		{"num_hidden_layers", nil, "num_hidden_layers is missing, required an integer"},
 	} {
 		cfg, err := config.Of(llamaConfig(map[string]any{c.field: c.value}))

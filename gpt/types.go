@@ -14,19 +14,23 @@ import (
 var WeightTypes = []lang.DType{lang.F32, lang.BF16, lang.F16, lang.F8E4M3, lang.F8E5M2, lang.I8}
 
 // settleTypes gives each type parameter what it stands for: those of weights alone the type of the weights, the others that of what is
-// computed.
-func (f *filler) settleTypes(g *typed.Graph, o Options) error {
+// computed. One that is given by name is that.
+func (f *filler) settleTypes(g *typed.Graph, computed, weights lang.DType, given map[string]lang.DType) error {
 	f.types = map[*typed.TypeParam]lang.DType{}
-	own := f.weightParams(g)
-	if o.Weights != lang.Invalid && len(own) == 0 {
-		return fmt.Errorf("its weights have no type of their own, for --weights %s: their type is one that other parameters have", o.Weights)
+	own := weightParams(g)
+	if weights != lang.Invalid && len(own) == 0 {
+		return fmt.Errorf("its weights have no type of their own, for --weights %s: their type is one that other parameters have", weights)
 	}
 	for _, t := range g.TypeParams {
-		d := o.DType
-		if own[t] {
-			if d = o.Weights; d == lang.Invalid {
-				d = f.stored(g, t, o.DType)
-			}
+		d, isGiven := given[t.Name]
+		switch {
+		case isGiven:
+		case !own[t]:
+			d = computed
+		case weights != lang.Invalid:
+			d = weights
+		default:
+			d = f.stored(g, t, computed)
 		}
 		if !t.Accepts(d) {
 			return fmt.Errorf("%s: %s of the program allows no %s", t.Name, t.Bound, d)
@@ -38,11 +42,11 @@ func (f *filler) settleTypes(g *typed.Graph, o Options) error {
 
 // weightParams are the type parameters that weights have and nothing else does, where something else has one: of a graph of which
 // weights alone have any, the one is what it computes in.
-func (f *filler) weightParams(g *typed.Graph) map[*typed.TypeParam]bool {
+func weightParams(g *typed.Graph) map[*typed.TypeParam]bool {
 	own, others := map[*typed.TypeParam]bool{}, map[*typed.TypeParam]bool{}
 	for _, p := range append(append([]*typed.GParam{}, g.Params...), g.Outputs...) {
 		in := others
-		if p.Mode == lang.In && p.Type.Kind == typed.GStruct {
+		if isWeights(p) {
 			in = own
 		}
 		p.Type.Walk(func(t typed.GType) {
@@ -64,7 +68,7 @@ func (f *filler) weightParams(g *typed.Graph) map[*typed.TypeParam]bool {
 func (f *filler) stored(g *typed.Graph, of *typed.TypeParam, usual lang.DType) lang.DType {
 	found := usual
 	for _, p := range g.Params {
-		if p.Type.Kind != typed.GStruct || p.Mode != lang.In {
+		if !isWeights(p) {
 			continue
 		}
 		_, _ = f.each(p.Name, p.Type, func(p place) (jit.Value, error) {

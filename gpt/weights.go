@@ -288,6 +288,24 @@ func (f *filler) lengthsAsked(g *typed.Graph) string {
 	return text
 }
 
+// read puts the weights of a graph on the device. All that can be seen to be wrong is said before any memory is taken.
+func (f *filler) read(g *typed.Graph) error {
+	for _, p := range g.Params {
+		if isWeights(p) {
+			if err := f.check(p.Name, p.Type); err != nil {
+				return fmt.Errorf("graph %s: %w", g.Name, err)
+			}
+		}
+	}
+	if err := f.checkUnused(g); err != nil {
+		return err
+	}
+	return f.load()
+}
+
+// isWeights reports a parameter that a checkpoint fills.
+func isWeights(p *typed.GParam) bool { return p.Mode == lang.In && p.Type.Kind == typed.GStruct }
+
 // load puts the tensors that the graph asks for on the device. Reading and converting them
 // takes the most time of a start, so that it is done for several at once.
 func (f *filler) load() error {
