@@ -145,6 +145,7 @@ graph g<const WIDE: bool>(tokens: i32[B, S], start: i32[B], inout state: f32[A],
 		"[A = 5, B2 + C2 = 10]": {"a": map[string]any{"b": 5}, "d": map[string]any{"e": 5}, "c": nil},
 		"[A = 5, B2 + C2 = 7]":  {"a": map[string]any{"b": 5}, "d": map[string]any{"e": 5}, "c": 4, "k": "three"},
 	} {
+		fields["n_positions"] = 8
 		err := refusal(t, strings.Replace(sized, "WIDE_OR", no, 1), fields)
 		assert.ErrorContains(t, err, want)
 	}
