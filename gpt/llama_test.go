@@ -333,18 +333,27 @@ func tokensOf(t *testing.T, m *gpt.Model, prompt []int32, n int) []int32 {
 	return got
 }
 
-// The same code on the emulated GPU: the steps are recorded, and their tokens chosen there.
+// The same on an emulated GPU: its steps are recorded, and tokens chosen there.
 func TestLlamaEmulated(t *testing.T) {
 	device, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
 	defer device.Close()
 	ckpt := llamaCheckpoint(t, llamaConfig(map[string]any{"num_hidden_layers": 1}))
-	m, err := llamaModel(t, ckpt, device, gpt.Options{DType: lang.F32, Precision: "ieee"})
-	require.NoError(t, err)
 	prompt := text(5)
-	reference := newLlama(t, ckpt, same, same)
-	assert.Equal(t, greedyOf(t, reference, prompt, 4), tokensOf(t, m, prompt, 4))
-	got, err := m.Scores(prompt)
-	require.NoError(t, err)
-	assertRounded(t, "emulated", got, newLlama(t, ckpt, roundTo(lang.F32), roundTo(lang.F32)).logits(prompt), reference.logits(prompt))
+	for _, o := range []gpt.Options{
+		{DType: lang.F32, Weights: lang.F32, Precision: "ieee"}, {DType: lang.F32, Weights: lang.F8E4M3, Precision: "ieee"},
+		{DType: lang.BF16, Weights: lang.BF16}, {DType: lang.BF16, Weights: lang.I8}, {DType: lang.F16, Weights: lang.F8E4M3},
+	} {
+		what := fmt.Sprintf("%s of %s", o.DType, o.Weights)
+		m, err := llamaModel(t, ckpt, device, o)
+		require.NoError(t, err)
+		exact := dequantised(t, ckpt, o.Weights, same, same)
+		if o.DType == lang.F32 {
+			assert.Equal(t, greedyOf(t, exact, prompt, 4), tokensOf(t, m, prompt, 4), what)
+		}
+		got, err := m.Scores(prompt)
+		require.NoError(t, err)
+		rounding := dequantised(t, ckpt, o.Weights, roundTo(o.DType), roundTo(lang.F32))
+		assertRounded(t, what, got, rounding.logits(prompt), exact.logits(prompt))
+	}
 }
