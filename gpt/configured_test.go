@@ -112,7 +112,7 @@ func TestConfigRows(t *testing.T) {
 import "std/nn"
 struct W { w: f32[A, B2 + C2] @name("x") }
 @generate
-@config(A = "a.b", C2 = "c" else "d.e" else (A + 1), B2 = one_of("k", two = 2, three = 3) else A, WIDE = "wide" else false, s = "scale" else 0.5)
+@config(A = "a.b", C2 = "c" else "d.e" else (A + 1), B2 = one_of("k" else "l.m", two = 2, three = 3) else A, WIDE = "wide" else false, s = "scale" else 0.5)
 @require("a.b" < 100 and A != 7, WIDE_OR)
 graph g<const WIDE: bool>(tokens: i32[B, S], start: i32[B], inout state: f32[A], w: W, s: f32) -> y: f32[B, A] {
     y = zeros(f32, [B, A])
@@ -143,6 +143,7 @@ graph g<const WIDE: bool>(tokens: i32[B, S], start: i32[B], inout state: f32[A],
 	for want, fields := range map[string]map[string]any{
 		"[A = 5, B2 + C2 = 11]": {"a": map[string]any{"b": 5}},
 		"[A = 5, B2 + C2 = 10]": {"a": map[string]any{"b": 5}, "d": map[string]any{"e": 5}, "c": nil},
+		"[A = 5, B2 + C2 = 6]":  {"a": map[string]any{"b": 5}, "c": 4, "l": map[string]any{"m": "two"}},
 		"[A = 5, B2 + C2 = 7]":  {"a": map[string]any{"b": 5}, "d": map[string]any{"e": 5}, "c": 4, "k": "three"},
 	} {
 		fields["n_positions"] = 8

@@ -109,6 +109,14 @@ func configKey(s *rules.Signature, row *typed.ConfigRow, x lang.Expr) bool {
 	return true
 }
 
+// configKeys adds keys with `else` between.
+func configKeys(s *rules.Signature, row *typed.ConfigRow, x lang.Expr) bool {
+	if e, ok := x.(*lang.BinaryExpr); ok && e.Op == "else" {
+		return configKey(s, row, e.X) && configKeys(s, row, e.Y)
+	}
+	return configKey(s, row, x)
+}
+
 // isKey reports names with points between.
 func isKey(text string) bool { return !slices.Contains(strings.Split(text, "."), "") }
 
@@ -117,12 +125,12 @@ func configWords(s *rules.Signature, row *typed.ConfigRow, call *lang.CallExpr) 
 	usage := "write the key and what each of its words stands for: `" + oneOf + "(\"hidden_act\", relu = 0, silu = 1)`"
 	switch {
 	case len(row.Keys) > 0:
-		s.Checker.Errorf(lang.ErrAttribute, call.Place, "a row of @config has one key where that has words").Help("%s", usage)
+		s.Checker.Errorf(lang.ErrAttribute, call.Place, "a row of @config has its keys inside of %s where they have words", oneOf).Help("%s", usage)
 		return false
 	case len(call.Args) < 2 || call.Args[0].Name != nil:
 		s.Checker.Errorf(lang.ErrAttribute, call.Place, "%s takes a key and words", oneOf).Help("%s", usage)
 		return false
-	case !configKey(s, row, call.Args[0].Value):
+	case !configKeys(s, row, call.Args[0].Value):
 		return false
 	}
 	for _, arg := range call.Args[1:] {
