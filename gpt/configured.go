@@ -142,7 +142,7 @@ func (c *configured) read(row *typed.ConfigRow, key string, raw json.RawMessage)
 	}
 	if !ok {
 		c.wrong[key] = true
-		c.problem("%s is %s, required %s", key, config.Shorten(raw), wanted(row))
+		c.problem("%s is %s, required %s", key, c.file.Text(key), wanted(row))
 	}
 	return v, ok
 }
@@ -254,11 +254,7 @@ func (c *configured) named(r *typed.Condition) []string {
 	}
 	operand := func(o typed.ConfigOperand) {
 		if o.Key != "" {
-			value := "missing"
-			if raw, ok := c.file.Value(o.Key); ok {
-				value = config.Shorten(raw)
-			}
-			add(o.Key, value)
+			add(o.Key, c.file.Text(o.Key))
 		}
 		if o.Size != nil {
 			_, _ = o.Size.Eval(func(s *size.Symbol) (int64, bool) {

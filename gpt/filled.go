@@ -68,7 +68,10 @@ func Fill(g *typed.Graph, ckpt *Checkpoint, device jit.Device, types map[string]
 	for t, d := range f.types {
 		filled.Types[t.Name] = d
 	}
-	if err := f.read(g); err != nil {
+	if err := f.checkAll(g); err != nil {
+		return nil, err
+	}
+	if err := f.load(); err != nil {
 		filled.Close()
 		return nil, err
 	}

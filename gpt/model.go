@@ -89,7 +89,10 @@ func (m *Model) fill(o Options) error {
 	if err := f.settleTypes(g, o.DType, o.Weights, nil); err != nil {
 		return fmt.Errorf("graph %s: %w", g.Name, err)
 	}
-	if err := f.read(g); err != nil {
+	if err := f.checkAll(g); err != nil {
+		return err
+	}
+	if err := f.load(); err != nil {
 		return err
 	}
 	m.state = newState(f, g)

@@ -288,8 +288,8 @@ func (f *filler) lengthsAsked(g *typed.Graph) string {
 	return text
 }
 
-// read puts the weights of a graph on the device. All that can be seen to be wrong is said before any memory is taken.
-func (f *filler) read(g *typed.Graph) error {
+// checkAll compares what a graph asks for with the checkpoint's header: all that can be seen to be wrong is said before any memory is taken.
+func (f *filler) checkAll(g *typed.Graph) error {
 	for _, p := range g.Params {
 		if isWeights(p) {
 			if err := f.check(p.Name, p.Type); err != nil {
@@ -297,10 +297,7 @@ func (f *filler) read(g *typed.Graph) error {
 			}
 		}
 	}
-	if err := f.checkUnused(g); err != nil {
-		return err
-	}
-	return f.load()
+	return f.checkUnused(g)
 }
 
 // isWeights reports a parameter that a checkpoint fills.

@@ -41,20 +41,12 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
 	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")
 	f.StringVar(&o.dtype, "dtype", "f32", "element type that is computed in, and of the weights: f32, bf16 or f16")
-	f.StringVar(&o.weights, "weights", "", "element type of the matrices, of a network that gives them one of their own: "+strings.Join(typeNames(gpt.WeightTypes), ", ")+"; --dtype, or what the checkpoint has of 8 bits, when it is left out")
+	o.weightsFlag(f)
 	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
 }
 
 // modelDTypes are the element types that a model can compute in.
 var modelDTypes = []lang.DType{lang.F32, lang.BF16, lang.F16}
-
-func typeNames(types []lang.DType) []string {
-	names := make([]string, len(types))
-	for i, d := range types {
-		names[i] = d.String()
-	}
-	return names
-}
 
 var errInterrupted = errors.New("interrupted")
 
@@ -229,19 +221,6 @@ func modelDType(name string) (lang.DType, error) {
 		}
 	}
 	return lang.Invalid, fmt.Errorf("--dtype is %q, must be one of %s", name, strings.Join(typeNames(modelDTypes), ", "))
-}
-
-// weightsType is the type of --weights; Invalid where it is left out.
-func weightsType(name string) (lang.DType, error) {
-	for _, d := range gpt.WeightTypes {
-		if d.String() == name {
-			return d, nil
-		}
-	}
-	if name == "" {
-		return lang.Invalid, nil
-	}
-	return lang.Invalid, fmt.Errorf("--weights is %q, must be one of %s", name, strings.Join(typeNames(gpt.WeightTypes), ", "))
 }
 
 func noModelError(path string, names []string) error {

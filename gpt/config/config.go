@@ -58,6 +58,15 @@ func (c Config) Value(key string) (value json.RawMessage, ok bool) {
 	}
 }
 
+// Text is what the file says of a key, for messages: "missing", or its value, cut where that is long.
+func (c Config) Text(key string) string {
+	value, ok := c.Value(key)
+	if !ok {
+		return "missing"
+	}
+	return shorten(value)
+}
+
 // The names that files have for one thing.
 var (
 	positionKeys = []string{"n_positions", "max_position_embeddings", "n_ctx"}
@@ -71,8 +80,8 @@ func (c Config) String() string {
 	var parts []string
 	add := func(format string, keys []string) {
 		for _, key := range keys {
-			if value, ok := c.Value(key); ok {
-				parts = append(parts, fmt.Sprintf(format, Shorten(value)))
+			if _, ok := c.Value(key); ok {
+				parts = append(parts, fmt.Sprintf(format, c.Text(key)))
 				return
 			}
 		}
@@ -194,7 +203,7 @@ func (r *reader) decode(field string, v any, want string) bool {
 		return false
 	}
 	if json.Unmarshal(r.values[field], v) != nil {
-		r.problem(field, Shorten(r.values[field]), want)
+		r.problem(field, shorten(r.values[field]), want)
 		return false
 	}
 	return true
@@ -245,8 +254,8 @@ func (r *reader) boolean(field string, standard bool) bool {
 	return b
 }
 
-// Shorten is JSON text for an error message.
-func Shorten(value json.RawMessage) string {
+// shorten is JSON text for an error message.
+func shorten(value json.RawMessage) string {
 	const most = 40
 	text := strings.Join(strings.Fields(string(value)), " ")
 	if runes := []rune(text); len(runes) > most {
