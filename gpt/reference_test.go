@@ -59,9 +59,11 @@ func newReference(t *testing.T, ckpt *gpt.Checkpoint, format string) *reference 
 	t.Helper()
 	cfg := ckpt.Config
 	r := &reference{layers: number[int](t, cfg, "n_layer"), heads: number[int](t, cfg, "n_head"), width: number[int](t, cfg, "n_embd"), vocab: cfg.VocabSize,
-		eps: number[float64](t, cfg, "layer_norm_epsilon"), weights: map[string][]float64{}, arithmetic: arithmetics[format]}
-	if value, ok := cfg.Value("activation_function"); ok {
-		require.NoError(t, json.Unmarshal(value, &r.activation))
+		eps: 1e-5, weights: map[string][]float64{}, arithmetic: arithmetics[format]}
+	for key, to := range map[string]any{"activation_function": &r.activation, "layer_norm_epsilon": &r.eps} {
+		if value, ok := cfg.Value(key); ok {
+			require.NoError(t, json.Unmarshal(value, to))
+		}
 	}
 	for _, tensor := range ckpt.Tensors.Tensors() {
 		tensor, err := ckpt.Tensors.Tensor(tensor.Name)
