@@ -34,8 +34,10 @@ func configure(g *typed.Graph, file config.Config) (*configured, error) {
 			c.set(row, v)
 		}
 	}
+	told := len(c.problems) == 0
 	for _, r := range g.Require {
-		if holds, known := c.holds(r); known && !holds {
+		// What cannot be computed, where all that it is of is known, divides by 0.
+		if holds, known := c.holds(r); known && !holds || !known && told {
 			c.problem("%s, required %s", strings.Join(c.named(r), ", "), conditionText(r))
 		}
 	}

@@ -231,6 +231,9 @@ func TestLlamaConfigsRefused(t *testing.T) {
 		{"sliding_window", 4096, "sliding_window is 4096, required not"},
 		{"attention_bias", true, "attention_bias is true, required not"},
 		{"quantization_config", map[string]any{"quant_method": "gptq"}, `quantization_config.quant_method is "gptq", required`},
+		{"num_key_value_heads", 0, "num_key_value_heads is 0, required an integer of 1"},
+		{"num_attention_heads", 0, "num_attention_heads is 0, required H >= 1"},
+		{"num_hidden_layers", 1 << 28, `tensor "model.embed_tokens.weight" is missing`},
 		{"max_position_embeddings", nil, "has no n_positions, no max_position_embeddings and no n_ctx: how long may a text be?"},
 		{"num_hidden_layers", nil, "num_hidden_layers is missing, required an integer"},
 	} {

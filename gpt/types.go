@@ -75,10 +75,11 @@ func (f *filler) stored(g *typed.Graph, of *typed.TypeParam, usual lang.DType) l
 			if p.t.DType.Param != of || len(p.names) == 0 || found != usual {
 				return jit.Value{}, nil
 			}
-			if src, err := f.ckpt.find(p.names); err == nil && src.DType.Bits() == 8 { // what is missing is said later
+			src, err := f.ckpt.find(p.names)
+			if err == nil && src.DType.Bits() == 8 {
 				found = src.DType
 			}
-			return jit.Value{}, nil
+			return jit.Value{}, err // check says what is missing: a number of layers that no file has ends here
 		})
 	}
 	return found

@@ -121,7 +121,7 @@ var frontFaults = []Fault{
 		Old: `	for _, key := range row.Keys {`, New: `	for _, key := range row.Keys[:1] {`,
 		Note: "only the first key of a row is looked up"},
 	{ID: "config-require", File: "gpt/configured.go", Class: "gpt", First: "gpt TestConfigsRefused",
-		Old: `known && !holds {`, New: `known && !holds && r.Op != "not" {`,
+		Old: `known && !holds || `, New: `known && !holds && r.Op != "not" || `,
 		Note: "a key that must not be there may"},
 	{ID: "config-text", File: "gpt/configured.go", Class: "gpt", First: "gpt TestConfigsRefused",
 		Old: `len(list) != 1 {`, New: `len(list) == 0 {`,
