@@ -127,7 +127,11 @@ func open(name string) (*gpt.Checkpoint, error) {
 // randomGPT2 has the shape of GPT-2 with 124 million parameters, which time does not tell
 // from the trained ones, and the tokenizer of mini.
 func randomGPT2() (*gpt.Checkpoint, error) {
-	cfg := config.Config{NLayer: 12, NHead: 12, NEmbd: 768, NInner: 3072, NPositions: 1024, VocabSize: 50257, LayerNormEpsilon: 1e-5, BOSTokenID: -1, TieWordEmbeddings: true}
+	const layers, heads, c, inner, positions, vocab = 12, 12, 768, 3072, 1024, 50257
+	cfg, err := config.Of(map[string]any{"model_type": "gpt2", "n_layer": layers, "n_head": heads, "n_embd": c, "n_positions": positions, "vocab_size": vocab})
+	if err != nil {
+		return nil, err
+	}
 	tok, err := bpe.FromFS(gpt.Mini())
 	if err != nil {
 		return nil, err
@@ -148,10 +152,9 @@ func randomGPT2() (*gpt.Checkpoint, error) {
 		}
 		tensors = append(tensors, safetensors.Tensor{Name: name, DType: lang.BF16, Shape: shape, Data: data})
 	}
-	c := cfg.NEmbd
-	add("wte.weight", 0, cfg.VocabSize, c)
-	add("wpe.weight", 0, cfg.NPositions, c)
-	for l := range cfg.NLayer {
+	add("wte.weight", 0, vocab, c)
+	add("wpe.weight", 0, positions, c)
+	for l := range layers {
 		layer := fmt.Sprintf("h.%d.", l)
 		for _, norm := range []string{"ln_1", "ln_2"} {
 			add(layer+norm+".weight", 1, c)
@@ -160,7 +163,7 @@ func randomGPT2() (*gpt.Checkpoint, error) {
 		for _, w := range []struct {
 			name    string
 			in, out int
-		}{{"attn.c_attn", c, 3 * c}, {"attn.c_proj", c, c}, {"mlp.c_fc", c, cfg.NInner}, {"mlp.c_proj", cfg.NInner, c}} {
+		}{{"attn.c_attn", c, 3 * c}, {"attn.c_proj", c, c}, {"mlp.c_fc", c, inner}, {"mlp.c_proj", inner, c}} {
 			add(layer+w.name+".weight", 0, w.in, w.out)
 			add(layer+w.name+".bias", 0, w.out)
 		}

@@ -23,42 +23,40 @@ import (
 // generateOptions are the flags of `tilec run` for language models.
 type generateOptions struct {
 	model, prompt, dtype string
+	weights              string
 	maxNewTokens         int
 	sampling             gpt.Sampling
 	dumpLogits           string
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "dtype", "dump-logits"}
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "dtype", "weights", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
+	f.StringVar(&o.model, "model", "", "folder of a checkpoint; the mini model inside tilec, a GPT-2, when it is left out")
 	f.StringVar(&o.prompt, "prompt", "ROMEO:\n", "the text to continue")
 	f.IntVar(&o.maxNewTokens, "max-new-tokens", 128, "end after so many tokens")
 	f.Float64Var(&o.sampling.Temperature, "temperature", 0.8, "of sampling; 0 always takes the likeliest token")
 	f.IntVar(&o.sampling.TopK, "top-k", 0, "sample among the k likeliest tokens; 0 for all")
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
 	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")
-	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
+	f.StringVar(&o.dtype, "dtype", "f32", "element type that is computed in, and of the weights: f32, bf16 or f16")
+	o.weightsFlag(f)
 	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
 }
 
 // modelDTypes are the element types that a model can compute in.
 var modelDTypes = []lang.DType{lang.F32, lang.BF16, lang.F16}
 
-func modelNames() []string {
-	names := make([]string, len(modelDTypes))
-	for i, d := range modelDTypes {
-		names[i] = d.String()
-	}
-	return names
-}
-
 var errInterrupted = errors.New("interrupted")
 
 // generate continues a prompt with the language model in a file.
 func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	dtype, err := modelDType(o.dtype)
+	if err != nil {
+		return usageError{err}
+	}
+	weights, err := weightsType(o.weights)
 	if err != nil {
 		return usageError{err}
 	}
@@ -99,9 +97,11 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		return err
 	}
 	defer compiler.Device.Close()
-	cfg := ckpt.Config
-	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
-	model, err := gpt.New(program, ckpt, compiler, dtype, run.precision)
+	a.say("%s: %s; %s on %s", name, ckpt.Config, dtype, compiler.Device.Name())
+	model, err := gpt.NewWith(program, ckpt, compiler, gpt.Options{DType: dtype, Weights: weights, Precision: run.precision})
+	if err != nil && o.model == "" {
+		return fmt.Errorf("%w\nthe checkpoint is the one inside tilec, a GPT-2: --model names another", err)
+	}
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func modelDType(name string) (lang.DType, error) {
 			return d, nil
 		}
 	}
-	return lang.Invalid, fmt.Errorf("--dtype is %q, must be one of f32, bf16, f16", name)
+	return lang.Invalid, fmt.Errorf("--dtype is %q, must be one of %s", name, strings.Join(typeNames(modelDTypes), ", "))
 }
 
 func noModelError(path string, names []string) error {

@@ -427,8 +427,10 @@ func (p *Program) Close() {
 		p.apartly.Close()
 	}
 	p.recorded.forget()
-	p.device.Free(p.times)
-	p.times = nil
+	if p.times != nil {
+		p.device.Free(p.times)
+		p.times = nil
+	}
 	if p.own {
 		p.arena.Close()
 	}
