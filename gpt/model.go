@@ -11,7 +11,7 @@ import (
 )
 
 // Model is a checkpoint on a device, ready to run: the `@generate` graph of a
-// program with its weights and its state. It serves one sequence at a time.
+// program with its weights and its state. Continue serves many sequences side by side.
 type Model struct {
 	Checkpoint *Checkpoint
 
@@ -20,11 +20,10 @@ type Model struct {
 	scores   *typed.Graph // gives the logits after every token; nil when the program has no @logits
 	opts     jit.Options
 	args     []jit.Value
-	tokens   int         // which of args holds the token ids
-	ids      *jit.Memory // room for a whole context of ids
-	start    int         // which of args is where the tokens begin
-	starts   *jit.Memory // that position
+	tokens   int // which of args holds the token ids
+	start    int // which of args is where the tokens begin
 	context  int
+	prompt   prompt
 	chooser  *chooser
 	filler   *filler
 	// state is what the graph keeps between runs.
@@ -51,8 +50,11 @@ func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.D
 // fill makes the graph's arguments. All shapes are compared before any memory is taken.
 func (m *Model) fill(dtype lang.DType, precision string) error {
 	g := m.graph
-	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
+	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{}}
 	f := m.filler
+	if name := batchDim(g); name != "" {
+		f.dims[name] = 1
+	}
 	for name, key := range g.Config {
 		n, ok := m.Checkpoint.number(key)
 		if !ok {
@@ -62,7 +64,7 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 	}
 	m.opts = jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Precision: precision, Arena: jit.NewArena(m.compiler.Device)}
 	for _, d := range g.Dims {
-		if n, ok := f.dims[d.Name]; ok {
+		if n, ok := f.dims[d.Name]; ok && d.Name != batchDim(g) { // that of the tokens says it
 			m.opts.Dims[d.Name] = n
 		}
 	}
@@ -90,7 +92,10 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 	if m.tokens < 0 || m.start < 0 {
 		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32[B]`", g.Name)
 	}
-	return m.reserve(1)
+	if err := m.prompt.alloc(f, m.context); err != nil {
+		return err
+	}
+	return m.reserve(1, 1)
 }
 
 // find takes the graphs marked @generate and @logits, one of each at most.
@@ -124,10 +129,8 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 	switch {
 	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In && len(t.Shape) == 1:
 		m.start = i
-		m.starts, err = f.alloc(4)
 	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In:
 		m.tokens = i
-		m.ids, err = f.alloc(int64(4 * m.context))
 	case p.Mode == lang.InOut: // reserve makes it
 	case t.Kind == typed.GScalar && inConfig:
 		n, _ := m.Checkpoint.number(key)
@@ -153,10 +156,11 @@ func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start i
 	if m.state.room != 0 && start+len(tokens) > m.state.room {
 		return nil, fmt.Errorf("%d tokens from position %d on: the text before them had room for %d, begin at position 0", len(tokens), start, m.state.room)
 	}
-	if err := m.place(tokens, start); err != nil {
+	in, err := m.prompt.place(m.compiler.Device, tokens, start)
+	if err != nil {
 		return nil, err
 	}
-	out, err := m.launch(ctx, g, len(tokens))
+	out, err := m.launch(ctx, g, in)
 	if err != nil {
 		return nil, err
 	}
@@ -164,17 +168,9 @@ func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start i
 	return logits, jit.ReadTensor(m.compiler.Device, out.Tensor, jit.Bytes(logits))
 }
 
-// place puts tokens that begin at a position where the next run reads them.
-func (m *Model) place(tokens []int32, start int) error {
-	if err := m.compiler.Device.Write(m.ids, 0, jit.Bytes(tokens)); err != nil {
-		return err
-	}
-	return m.compiler.Device.Write(m.starts, 0, jit.Bytes([]int32{int32(start)}))
-}
-
-// launch runs a graph on so many tokens that are in place. Its result lies in the model's arena.
-func (m *Model) launch(ctx context.Context, g *typed.Graph, tokens int) (jit.Value, error) {
-	p, err := m.bind(g, tokens)
+// launch runs a graph. Its result lies in the model's arena.
+func (m *Model) launch(ctx context.Context, g *typed.Graph, in input) (jit.Value, error) {
+	p, err := m.bind(g, in)
 	if err != nil {
 		return jit.Value{}, err
 	}
@@ -185,11 +181,13 @@ func (m *Model) launch(ctx context.Context, g *typed.Graph, tokens int) (jit.Val
 	return out[0], nil
 }
 
-// bind sets the arguments for so many tokens and gives the program of a graph that takes them.
-func (m *Model) bind(g *typed.Graph, tokens int) (*jit.Program, error) {
-	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(tokens)}, Memory: m.ids})
-	m.args[m.start] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1}, Memory: m.starts})
-	key := binding{graph: g, tokens: tokens}
+// bind sets the arguments and gives the program of a graph that takes them.
+func (m *Model) bind(g *typed.Graph, in input) (*jit.Program, error) {
+	m.args[m.tokens], m.args[m.start] = jit.TensorValue(in.tokens), jit.TensorValue(in.start)
+	for i, whole := range m.state.whole {
+		m.args[m.state.params[i]] = m.state.of(whole, in.rows)
+	}
+	key := binding{graph: g, rows: in.rows.count, align: in.rows.align(), tokens: in.tokens.Shape[1]}
 	if p := m.bound.find(key); p != nil {
 		return p, nil
 	}
@@ -210,7 +208,7 @@ func (m *Model) bind(g *typed.Graph, tokens int) (*jit.Program, error) {
 // token of the vocabulary. From position 0 on there is room for the whole context.
 func (m *Model) Forward(tokens []int32, start int) ([]float32, error) {
 	if start == 0 {
-		if err := m.reserve(m.context); err != nil {
+		if err := m.reserve(m.context, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -220,7 +218,7 @@ func (m *Model) Forward(tokens []int32, start int) ([]float32, error) {
 // Scores gives the logits after every one of the tokens of a text: token
 // position × vocabulary, row-major.
 func (m *Model) Scores(tokens []int32) ([]float32, error) {
-	if err := m.reserve(len(tokens)); err != nil {
+	if err := m.reserve(len(tokens), 1); err != nil {
 		return nil, err
 	}
 	if m.scores != nil {
@@ -245,7 +243,7 @@ func (m *Model) Close() {
 		m.opts.Arena.Close()
 	}
 	if f := m.filler; f != nil {
-		f.free(&f.memory)
 		f.free(&m.state.memory)
+		f.free(&f.memory)
 	}
 }

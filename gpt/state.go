@@ -3,6 +3,7 @@ package gpt
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -18,13 +19,19 @@ type state struct {
 	// for, which is room; "" and 0 for a state without one.
 	dim  string
 	room int
+	// batch is the dimension that counts sequences, rows how many the state is for.
+	batch string
+	rows  int
+	// whole are the values of its parameters, for all rows; at says which dimension of a tensor of them is that of the rows.
+	whole []jit.Value
+	at    map[*jit.Tensor]int
 	// memory is where it lies.
 	memory []*jit.Memory
 }
 
 // newState looks for the state of a graph, and takes no memory yet.
 func newState(f *filler, g *typed.Graph) state {
-	s := state{}
+	s := state{batch: batchDim(g)}
 	known := map[string]bool{}
 	for name := range f.dims {
 		known[name] = true
@@ -81,11 +88,11 @@ func eachShape(t typed.GType, visit func(size.Size)) {
 // texts of all lengths up to it run the same programs, and so give the same bits.
 const leastRoom = 1024
 
-// reserve makes a state with room for a text of so many tokens, where the present one has less.
+// reserve makes a state with room for so many texts of so many tokens, where the present one has less.
 // What the present one holds is lost.
-func (m *Model) reserve(tokens int) error {
+func (m *Model) reserve(tokens, rows int) error {
 	s, f := &m.state, m.filler
-	enough := s.memory != nil && (s.dim == "" || tokens <= s.room)
+	enough := s.memory != nil && (s.dim == "" || tokens <= s.room) && rows <= s.rows
 	if enough || len(s.params) == 0 || tokens < 1 || tokens > m.context { // what is no length is an error of the run
 		return nil
 	}
@@ -96,6 +103,10 @@ func (m *Model) reserve(tokens int) error {
 		s.room = min(m.context, max(leastRoom, 1<<bits.Len(uint(tokens-1))))
 		f.dims[s.dim] = int64(s.room)
 	}
+	if s.batch != "" {
+		f.dims[s.batch] = int64(rows)
+	}
+	s.rows, s.whole, s.at = rows, nil, map[*jit.Tensor]int{}
 	for _, i := range s.params {
 		p := m.graph.Params[i]
 		v, err := f.each(p.Name, p.Type, func(path string, t typed.GType, _ string) (jit.Value, error) {
@@ -105,7 +116,7 @@ func (m *Model) reserve(tokens int) error {
 			f.free(&s.memory)
 			return fmt.Errorf("graph %s: %w", m.graph.Name, err)
 		}
-		m.args[i] = v
+		s.whole = append(s.whole, v)
 	}
 	return nil
 }
@@ -126,6 +137,13 @@ func (s *state) tensor(f *filler, path string, t typed.GType) (jit.Value, error)
 	}
 	s.memory = append(s.memory, m)
 	tensor.Memory = m
+	if s.rows > 1 {
+		at := slices.IndexFunc(t.Shape, func(n size.Size) bool { return n.Symbol() != nil && n.Symbol().Name == s.batch })
+		if at < 0 {
+			return jit.Value{}, fmt.Errorf("%s has no dimension %s of its own, so that it keeps one sequence: run one at a time", path, s.batch)
+		}
+		s.at[tensor] = at
+	}
 	return jit.TensorValue(tensor), f.clear(m)
 }
 

@@ -1,0 +1,290 @@
+package gpt
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"tilec/jit"
+)
+
+// Sequence is a text that is continued, alone or in a batch.
+type Sequence struct {
+	// Prompt is what it begins with, 1 token to as many as the context has.
+	Prompt []int32
+	// MaxNewTokens ends it after so many tokens. Without Batch.Shift it also ends where the context is full; the last token that is
+	// chosen then has no place in it.
+	MaxNewTokens int
+	// Seed selects its random numbers. A sequence is the same whatever others are beside it, as far as its logits are: a product
+	// may round otherwise in a batch of another size, where the model's options do not say that it must not.
+	Seed uint64
+	// Each gets the tokens as they come, until it says that there is to be no more.
+	Each func(id int32) (more bool, err error)
+	// Shifted, where it is set, hears of how many tokens the oldest part of the sequence had that was dropped; see Batch.Shift.
+	Shifted func(dropped int)
+	// Done, where it is set, is called when the sequence has ended.
+	Done func() error
+}
+
+// Batch says how sequences are continued side by side.
+type Batch struct {
+	// Sampling is for all of them, but for its seed.
+	Sampling Sampling
+	// Rows is how many run at once, at most; 0 for as many as pay on the device.
+	Rows int
+	// Shift goes on where the context is full: the oldest tokens are dropped, so that half a context is left, which runs anew from
+	// position 0 on.
+	Shift bool
+}
+
+// How many sequences run at once where nobody says. A step of more costs a GPU about as much as one of a single sequence, whose
+// weights it reads all the same; a CPU computes each for itself.
+const (
+	rowsOfGPU = 32
+	rowsOfCPU = 8
+)
+
+// Continue continues sequences, several at once: when one ends, the next in order takes its row of the batch, so that rows are
+// computed for texts as long as there are such. Their state takes memory for as many positions a row as the longest may have.
+// The first error of a call that sequences make ends all of them.
+func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) error {
+	if err := b.Sampling.Validate(); err != nil {
+		return err
+	}
+	most := 1
+	for _, q := range sequences {
+		n := len(q.Prompt)
+		if n == 0 || n > m.context {
+			return fmt.Errorf("the prompt has %d tokens, required 1 to %d", n, m.context)
+		}
+		most = max(most, min(m.context, n+min(q.MaxNewTokens, m.context)))
+	}
+	r := &runner{model: m, Batch: b, waiting: sequences, ahead: 1}
+	gpu := false
+	if _, gpu = m.compiler.Device.(*jit.GPU); gpu {
+		r.ahead = ahead
+	}
+	if r.Rows <= 0 {
+		r.Rows = rowsOfCPU
+		if gpu {
+			r.Rows = rowsOfGPU
+		}
+	}
+	r.Rows = min(r.Rows, max(1, len(sequences)))
+	if err := m.reserve(most, r.Rows); err != nil {
+		return err
+	}
+	if m.chooser == nil || m.chooser.rows < r.Rows {
+		m.chooser.close()
+		m.chooser = nil
+		var err error
+		if m.chooser, err = newChooser(m, r.Rows); err != nil {
+			return err
+		}
+	}
+	defer r.discard()
+	r.rows = make([]*running, r.Rows)
+	return r.run(ctx)
+}
+
+// Tokens continues a prompt by at most n tokens, which each gets as they come, until it says that there is to be no more.
+// Fewer come where the context is full; the last one that is chosen then has no place in it.
+func (m *Model) Tokens(ctx context.Context, prompt []int32, n int, s Sampling, each func(id int32) (more bool, err error)) error {
+	return m.Continue(ctx, Batch{Sampling: s}, []*Sequence{{Prompt: prompt, MaxNewTokens: n, Seed: s.Seed, Each: each}})
+}
+
+// runner runs a batch.
+type runner struct {
+	Batch
+	model   *Model
+	waiting []*Sequence
+	// rows are the sequences that run, nil where a row is free.
+	rows []*running
+	// steps are those whose tokens nobody has looked at: the sequences that get one, by rows. There are at most ahead of them.
+	steps [][]*running
+	ahead int
+}
+
+// running is a sequence in a row of the batch.
+type running struct {
+	*Sequence
+	// most is how many tokens it may get, and asked for how many the device was asked.
+	most, asked int
+	// tokens are the prompt and those that came, in the context or dropped; place is the position of the next one.
+	tokens []int32
+	place  int
+	shifts uint64
+	ended  bool
+}
+
+// wants reports a sequence that is to get more tokens than the device was asked for.
+func (q *running) wants() bool { return q != nil && q.asked < q.most }
+
+func (r *runner) run(ctx context.Context) error {
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if row := slices.Index(r.rows, nil); row >= 0 && len(r.waiting) > 0 {
+			if err := r.admit(ctx, row); err != nil {
+				return err
+			}
+			continue
+		}
+		full := slices.IndexFunc(r.rows, func(q *running) bool { return q.wants() && q.place == r.model.context })
+		var err error
+		switch {
+		case full >= 0 && len(r.steps) == 0:
+			err = r.shift(ctx, full)
+		case full < 0 && len(r.steps) < r.ahead && slices.ContainsFunc(r.rows, (*running).wants):
+			err = r.step(ctx)
+		case len(r.steps) > 0:
+			err = r.take()
+		default:
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// admit begins the next sequence in a row.
+func (r *runner) admit(ctx context.Context, row int) error {
+	q := &running{Sequence: r.waiting[0], most: r.waiting[0].MaxNewTokens}
+	r.waiting = r.waiting[1:]
+	if !r.Shift {
+		q.most = min(q.most, r.model.context-len(q.Prompt)+1)
+	}
+	if q.most <= 0 {
+		return q.end()
+	}
+	q.tokens = slices.Clone(q.Prompt)
+	r.rows[row] = q
+	return r.begin(ctx, row, q.tokens, q.Seed)
+}
+
+// begin runs the text of a row from position 0 on. Its token does not wait for the steps behind it, whose programs may have to be
+// compiled.
+func (r *runner) begin(ctx context.Context, row int, tokens []int32, seed uint64) error {
+	q := r.rows[row]
+	q.place = len(tokens)
+	if err := r.model.begin(ctx, row, tokens, seed, r.Sampling); err != nil {
+		return err
+	}
+	of := make([]*running, len(r.rows))
+	of[row] = q
+	if err := r.post(of); err != nil {
+		return err
+	}
+	for len(r.steps) > 0 {
+		if err := r.take(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shift drops the oldest tokens of a row whose context is full. Random numbers are those of a seed and a position; since positions
+// come again, the seed is another one.
+func (r *runner) shift(ctx context.Context, row int) error {
+	q := r.rows[row]
+	kept := q.tokens[len(q.tokens)-max(1, r.model.context/2):]
+	if q.Shifted != nil {
+		q.Shifted(len(q.tokens) - len(kept))
+	}
+	q.shifts++
+	const golden = 0x9e3779b97f4a7c15 // far from any seed that somebody gives, and from those of other shifts
+	return r.begin(ctx, row, kept, q.Seed+q.shifts*golden)
+}
+
+// step runs the rows up to the last one that has a sequence.
+func (r *runner) step(ctx context.Context) error {
+	last := 0
+	of := make([]*running, len(r.rows))
+	for row, q := range r.rows {
+		if q != nil {
+			last = row
+		}
+		if q.wants() {
+			of[row] = q
+			q.place++
+		}
+	}
+	// Few numbers of rows are few programs.
+	count := 1
+	for count <= last {
+		count *= 2
+	}
+	if err := r.model.step(ctx, min(count, len(r.rows)), r.Sampling); err != nil {
+		return err
+	}
+	return r.post(of)
+}
+
+// post has the tokens that were chosen sent to the host, for the sequences that get one.
+func (r *runner) post(of []*running) error {
+	if err := r.model.chooser.mail.Post(r.model.chooser.ids, 0); err != nil {
+		return err
+	}
+	for _, q := range of {
+		if q != nil {
+			q.asked++
+		}
+	}
+	r.steps = append(r.steps, of)
+	return nil
+}
+
+// take gives the tokens of the first step that nobody has looked at to its sequences.
+func (r *runner) take() error {
+	data, err := r.model.chooser.mail.Take()
+	if err != nil {
+		return err
+	}
+	of := r.steps[0]
+	r.steps = r.steps[1:]
+	for row, q := range of {
+		if q == nil || q.ended {
+			continue
+		}
+		id := int32(binary.LittleEndian.Uint32(data[4*row:]))
+		if id < 0 {
+			return fmt.Errorf("the logits of token %d of the text have no largest one that is a finite number: a model that works does not give such", len(q.tokens)+1)
+		}
+		q.tokens = append(q.tokens, id)
+		more, err := q.Each(id)
+		if err != nil {
+			return err
+		}
+		if more && len(q.tokens)-len(q.Prompt) < q.most {
+			continue
+		}
+		r.rows[row] = nil
+		if len(r.waiting) == 0 { // the row stays free, and is still computed: as a text that begins
+			if err := r.model.chooser.move(row, 0); err != nil {
+				return err
+			}
+		}
+		if err := q.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (q *running) end() error {
+	q.ended = true
+	if q.Done == nil {
+		return nil
+	}
+	return q.Done()
+}
+
+// discard takes what was computed in vain.
+func (r *runner) discard() {
+	for range r.steps {
+		_, _ = r.model.chooser.mail.Take()
+	}
+}

@@ -1,0 +1,143 @@
+package gpt_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/gpt"
+	"tilec/jit/jittest"
+	"tilec/lang"
+)
+
+// texts gives so many prompts of lengths 1 to longest, each of its own, with numbers of tokens to continue them by.
+func texts(t *testing.T, name string, n, longest, most int) (prompts [][]int32, lengths []int) {
+	t.Helper()
+	words := append(slices.Clone(oracles(t, name)[0].greedy), oracles(t, name)[1].greedy...)
+	for i := range n {
+		at, length := 7*i%100, 1+(5*i+i*i)%longest
+		prompts = append(prompts, words[at:at+length])
+		lengths = append(lengths, 1+(3*i)%most)
+	}
+	return prompts, lengths
+}
+
+// alone continues prompts one after the other.
+func alone(t *testing.T, m *gpt.Model, s gpt.Sampling, prompts [][]int32, lengths []int) [][]int32 {
+	t.Helper()
+	all := make([][]int32, len(prompts))
+	for i, prompt := range prompts {
+		s.Seed = uint64(i)
+		require.NoError(t, m.Tokens(context.Background(), prompt, lengths[i], s, func(id int32) (bool, error) {
+			all[i] = append(all[i], id)
+			return true, nil
+		}))
+	}
+	return all
+}
+
+// together continues prompts in a batch of so many rows. A sequence whose number is in stop says after its second token that
+// there is to be no more.
+func together(t *testing.T, m *gpt.Model, b gpt.Batch, prompts [][]int32, lengths []int, stop ...int) [][]int32 {
+	t.Helper()
+	all := make([][]int32, len(prompts))
+	var sequences []*gpt.Sequence
+	ended := 0
+	for i, prompt := range prompts {
+		sequences = append(sequences, &gpt.Sequence{Prompt: prompt, MaxNewTokens: lengths[i], Seed: uint64(i),
+			Each: func(id int32) (bool, error) {
+				all[i] = append(all[i], id)
+				return len(all[i]) < 2 || !slices.Contains(stop, i), nil
+			},
+			Done: func() error { ended++; return nil },
+		})
+	}
+	require.NoError(t, m.Continue(context.Background(), b, sequences))
+	require.Equal(t, len(prompts), ended)
+	return all
+}
+
+// A batch gives each of its texts the tokens that the text has alone, however many rows the batch has.
+func TestBatchIsEachAlone(t *testing.T) {
+	n, longest, most, sizes := 20, 40, 20, []int{1, 2, 3, 8, 32}
+	if jittest.OnEmulator(t) {
+		n, longest, most, sizes = 4, 6, 3, []int{3}
+	}
+	for _, s := range []gpt.Sampling{greedy, {Temperature: 0.8, TopP: 1}, {Temperature: 1, TopK: 40, TopP: 0.9, RepetitionPenalty: 1.2}} {
+		prompts, lengths := texts(t, "nano", n, longest, most)
+		precision := ""
+		if jittest.OnGPU(t) {
+			precision = "ieee"
+		}
+		want := alone(t, model(t, "nano", lang.F32, precision), s, prompts, lengths)
+		m := model(t, "nano", lang.F32, precision)
+		for _, rows := range sizes {
+			t.Run(fmt.Sprintf("temperature %v, %d rows", s.Temperature, rows), func(t *testing.T) {
+				assert.Equal(t, want, together(t, m, gpt.Batch{Sampling: s, Rows: rows}, prompts, lengths))
+			})
+		}
+		if s.Temperature == 0 {
+			got := together(t, m, gpt.Batch{Sampling: s, Rows: 3}, prompts, lengths, 0, 2)
+			for i, ids := range want {
+				if i == 0 || i == 2 {
+					ids = ids[:min(2, len(ids))]
+				}
+				assert.Equal(t, ids, got[i], "text %d, when some end early", i)
+			}
+		}
+		if jittest.OnEmulator(t) {
+			return
+		}
+	}
+}
+
+// A text whose context is full ends there in a batch, as it does alone.
+func TestBatchEndsWhereTheContextIsFull(t *testing.T) {
+	m := model(t, "nano", lang.F32, exactPrecisions(t)[0])
+	o := oracles(t, "nano")[0]
+	var long []int32
+	for len(long) < m.Context() {
+		long = append(long, o.greedy...)
+	}
+	prompts := [][]int32{long[:m.Context()-3], o.tokens, long[:m.Context()]}
+	got := together(t, m, gpt.Batch{Sampling: greedy, Rows: 2}, prompts, []int{50, 50, 50})
+	assert.Len(t, got[0], 4)
+	assert.Len(t, got[2], 1)
+	assert.Equal(t, o.greedy[len(o.tokens):][:50], got[1])
+}
+
+// What goes wrong with one text ends the batch, which can be used again.
+func TestBatchEndsWithAnError(t *testing.T) {
+	m := model(t, "nano", lang.F32, exactPrecisions(t)[0])
+	o := oracles(t, "nano")[0]
+	broken := errors.New("the reader is gone")
+	each := func(err error) func(int32) (bool, error) {
+		n := 0
+		return func(int32) (bool, error) {
+			if n++; n == 3 {
+				return true, err
+			}
+			return true, nil
+		}
+	}
+	sequence := func(each func(int32) (bool, error)) *gpt.Sequence {
+		return &gpt.Sequence{Prompt: o.tokens, MaxNewTokens: 20, Each: each}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	b := gpt.Batch{Sampling: greedy}
+	err := m.Continue(ctx, b, []*gpt.Sequence{sequence(each(nil)), sequence(each(broken))})
+	assert.ErrorIs(t, err, broken)
+	err = m.Continue(ctx, b, []*gpt.Sequence{sequence(each(nil)), sequence(func(int32) (bool, error) { cancel(); return true, nil })})
+	assert.ErrorIs(t, err, context.Canceled)
+	err = m.Continue(context.Background(), b, []*gpt.Sequence{sequence(each(nil)), {}})
+	assert.ErrorContains(t, err, "the prompt has 0 tokens, required 1 to")
+	assert.NoError(t, m.Continue(context.Background(), b, nil))
+	got := together(t, m, b, [][]int32{o.tokens, o.tokens}, []int{9, 5})
+	assert.Equal(t, o.greedy[len(o.tokens):][:9], got[0])
+	assert.Equal(t, o.greedy[len(o.tokens):][:5], got[1])
+}
