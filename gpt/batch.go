@@ -52,6 +52,7 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 	if err := b.Sampling.Validate(); err != nil {
 		return err
 	}
+	b.Sampling = b.Sampling.chance()
 	most := 1
 	for _, q := range sequences {
 		n := len(q.Prompt)
