@@ -13,16 +13,17 @@ import (
 type Sequence struct {
 	// Prompt is what it begins with, 1 token to as many as the context has.
 	Prompt []int32
-	// MaxNewTokens ends it after so many tokens. Without Batch.Shift it also ends where the context is full; the last token that is
-	// chosen then has no place in it.
+	// MaxNewTokens ends it after so many tokens.
 	MaxNewTokens int
 	// Seed selects its random numbers. A sequence is the same whatever others are beside it, as far as its logits are: a product
 	// may round otherwise in a batch of another size, where the model's options do not say that it must not.
 	Seed uint64
 	// Each gets the tokens as they come, until it says that there is to be no more.
 	Each func(id int32) (more bool, err error)
-	// Shifted, where it is set, hears of how many tokens the oldest part of the sequence had that was dropped; see Batch.Shift.
-	Shifted func(dropped int)
+	// Dropped says what becomes of a sequence whose context is full. Nil ends it there; the last token that is chosen then has no
+	// place in the context. Else it goes on: its oldest tokens are dropped, so that half a context is left, which runs anew
+	// from position 0 on, and Dropped hears how many tokens have been dropped so far.
+	Dropped func(tokens int)
 	// Done, where it is set, is called when the sequence has ended.
 	Done func() error
 }
@@ -33,9 +34,6 @@ type Batch struct {
 	Sampling Sampling
 	// Rows is how many run at once, at most; 0 for as many as pay on the device.
 	Rows int
-	// Shift goes on where the context is full: the oldest tokens are dropped, so that half a context is left, which runs anew from
-	// position 0 on.
-	Shift bool
 }
 
 // How many sequences run at once where nobody says. A step of more costs a GPU about as much as one of a single sequence, whose
@@ -155,7 +153,7 @@ func (r *runner) run(ctx context.Context) error {
 func (r *runner) admit(ctx context.Context, row int) error {
 	q := &running{Sequence: r.waiting[0], most: r.waiting[0].MaxNewTokens}
 	r.waiting = r.waiting[1:]
-	if !r.Shift {
+	if q.Dropped == nil {
 		q.most = min(q.most, r.model.context-len(q.Prompt)+1)
 	}
 	if q.most <= 0 {
@@ -192,9 +190,7 @@ func (r *runner) begin(ctx context.Context, row int, tokens []int32, seed uint64
 func (r *runner) shift(ctx context.Context, row int) error {
 	q := r.rows[row]
 	kept := q.tokens[len(q.tokens)-max(1, r.model.context/2):]
-	if q.Shifted != nil {
-		q.Shifted(len(q.tokens) - len(kept))
-	}
+	q.Dropped(len(q.tokens) - len(kept))
 	q.shifts++
 	const golden = 0x9e3779b97f4a7c15 // far from any seed that somebody gives, and from those of other shifts
 	return r.begin(ctx, row, kept, q.Seed+q.shifts*golden)

@@ -141,3 +141,56 @@ func TestBatchEndsWithAnError(t *testing.T) {
 	assert.Equal(t, o.greedy[len(o.tokens):][:9], got[0])
 	assert.Equal(t, o.greedy[len(o.tokens):][:5], got[1])
 }
+
+// Where a context is full, a text goes on as one that begins with the newest half of it.
+func TestTextGoesOnBeyondTheContext(t *testing.T) {
+	m := model(t, "nano", lang.F32, exactPrecisions(t)[0])
+	o := oracles(t, "nano")[0]
+	short := oracles(t, "nano")[1]
+	length, half := m.Context(), m.Context()/2
+	const most = 500
+	want := slices.Clone(o.tokens)
+	var shifts []int
+	for text, kept := want, len(want); len(want) < len(o.tokens)+most; text, kept = want[len(want)-half:], half {
+		if kept == half {
+			shifts = append(shifts, len(want)-half)
+		}
+		n := min(length-kept+1, len(o.tokens)+most-len(want))
+		ids := alone(t, m, greedy, [][]int32{text}, []int{n})[0]
+		want = append(slices.Clip(want), ids...)
+	}
+	require.Len(t, shifts, 2)
+	for _, rows := range []int{1, 2} {
+		var got, beside []int32
+		var dropped []int
+		require.NoError(t, m.Continue(context.Background(), gpt.Batch{Sampling: greedy, Rows: rows}, []*gpt.Sequence{
+			{Prompt: o.tokens, MaxNewTokens: most, Each: func(id int32) (bool, error) { got = append(got, id); return true, nil },
+				Dropped: func(n int) { dropped = append(dropped, n) }},
+			{Prompt: short.tokens, MaxNewTokens: 96, Each: func(id int32) (bool, error) { beside = append(beside, id); return true, nil }},
+		}))
+		assert.Equal(t, want[len(o.tokens):], got)
+		assert.Equal(t, shifts, dropped)
+		assert.Equal(t, short.greedy[len(short.tokens):][:96], beside)
+	}
+}
+
+// Random numbers do not come again where positions do.
+func TestChanceDoesNotComeAgainBeyondTheContext(t *testing.T) {
+	m := model(t, "nano", lang.F32, exactPrecisions(t)[0])
+	o := oracles(t, "nano")[0]
+	hot := gpt.Sampling{Temperature: 1000, TopP: 1} // logits that are all alike: chance alone chooses
+	var got []int32
+	require.NoError(t, m.Continue(context.Background(), gpt.Batch{Sampling: hot}, []*gpt.Sequence{{
+		Prompt: o.tokens, MaxNewTokens: 500, Dropped: func(int) {},
+		Each: func(id int32) (bool, error) { got = append(got, id); return true, nil },
+	}}))
+	half := m.Context() / 2
+	full := m.Context() + 1 - len(o.tokens) // how many there are when the context is full
+	alike := 0
+	for position := half; position < m.Context(); position++ {
+		if d := got[position-len(o.tokens)] - got[full+position-half]; d > -2 && d < 2 {
+			alike++
+		}
+	}
+	assert.Less(t, alike, half/4)
+}

@@ -33,5 +33,5 @@ func TestBoundProgramsAreFew(t *testing.T) {
 	key := func(tokens int64) binding { return binding{graph: m.graph, rows: 1, align: 16, tokens: tokens} }
 	require.Len(t, m.bound, maxBound)
 	require.Nil(t, m.bound.find(key(3)), "the one that was not used for the longest time")
-	require.NotNil(t, m.bound.find(key(maxBound + 5)))
+	require.NotNil(t, m.bound.find(key(maxBound+5)))
 }

@@ -29,12 +29,14 @@ type generateOptions struct {
 	sampling             gpt.Sampling
 	dumpLogits           string
 	stop                 []string
+	batch                batchOptions
+	contextShift         bool
 	// given reports that the command line sets a flag.
 	given func(flag string) bool
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "dtype", "dump-logits"}
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "context-shift", "prompts", "samples", "batch", "dtype", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
@@ -45,6 +47,8 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
 	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")
 	f.StringArrayVar(&o.stop, "stop", nil, "end before this text, which is not printed; may be given several times")
+	f.BoolVar(&o.contextShift, "context-shift", false, "where the context is full, drop the oldest tokens and go on with half a context; the text ends there otherwise")
+	o.batch.flags(f)
 	o.given = f.Changed
 	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
 	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
@@ -82,8 +86,17 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if o.dumpLogits != "" && filepath.Ext(o.dumpLogits) != ".safetensors" {
 		return usageError{errors.New("--dump-logits must end in .safetensors")}
 	}
+	if err := o.checkBatch(); err != nil {
+		return usageError{err}
+	}
 	if o.dumpLogits != "" {
 		if err := file.Check(o.dumpLogits); err != nil {
+			return err
+		}
+	}
+	var prompts []promptLine
+	if o.batch.many() {
+		if prompts, err = o.readPrompts(); err != nil {
 			return err
 		}
 	}
@@ -122,7 +135,32 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 			return err
 		}
 	}
-	return a.emit(model, compiler, o)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop) // a second interrupt ends the process, whatever it is at
+	if o.batch.many() {
+		err = a.emitAll(ctx, model, compiler, o, prompts)
+	} else {
+		err = a.emit(ctx, model, compiler, o)
+	}
+	if errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
+	return err
+}
+
+// request is what to generate of a prompt, with the seed of the first sample.
+func (a *app) request(prompt string, model *gpt.Model, o generateOptions) gpt.Request {
+	r := gpt.Request{Prompt: prompt, MaxNewTokens: o.maxNewTokens, Sampling: o.sampling, Stop: o.stop}
+	if o.contextShift {
+		r.Dropped = func(tokens int) {
+			if !a.toldOfShift {
+				a.say("warning: the context of %d tokens is full: the oldest %d are dropped, and so on whenever it is full again", model.Context(), tokens)
+			}
+			a.toldOfShift = true
+		}
+	}
+	return r
 }
 
 // advised takes from generation_config.json what the command line does not say.
@@ -134,15 +172,12 @@ func (o *generateOptions) advised(g config.Generation) {
 }
 
 // emit generates and prints the text, then the figures.
-func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	context.AfterFunc(ctx, stop) // a second interrupt ends the process, whatever it is at
+func (a *app) emit(ctx context.Context, model *gpt.Model, compiler *jit.Compiler, o generateOptions) error {
 	var text strings.Builder
 	var first firstToken
 	before := compiler.CompileTime()
 	pieces := 0
-	res, err := model.Generate(ctx, gpt.Request{Prompt: o.prompt, MaxNewTokens: o.maxNewTokens, Sampling: o.sampling, Stop: o.stop}, func(piece string) error {
+	res, err := model.Generate(ctx, a.request(o.prompt, model, o), func(piece string) error {
 		if pieces++; pieces == 2 && o.maxNewTokens > 0 {
 			first = firstToken{since: time.Since(a.begin), compile: compiler.CompileTime() - before}
 		}
@@ -159,9 +194,6 @@ func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) 
 	})
 	if !a.json && isTerminal(a.stdout.File) && isTerminal(a.stderr) && !strings.HasSuffix(text.String(), "\n") {
 		a.say("")
-	}
-	if errors.Is(err, context.Canceled) {
-		return errInterrupted
 	}
 	if err != nil {
 		return err
