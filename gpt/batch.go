@@ -51,15 +51,17 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 		return err
 	}
 	b.Sampling = b.Sampling.chance()
-	most := 1
+	most, lengths := 1, map[int]bool{}
 	for _, q := range sequences {
 		n := len(q.Prompt)
 		if n == 0 || n > m.context {
 			return fmt.Errorf("the prompt has %d tokens, required 1 to %d", n, m.context)
 		}
+		lengths[n] = true
 		most = max(most, min(m.context, n+min(q.MaxNewTokens, m.context)))
 	}
 	r := &runner{model: m, Batch: b, waiting: sequences, ahead: 1}
+	r.powers = m.compiler.Device.Target().IsGPU() && len(lengths) > fewLengths
 	gpu := false
 	if _, gpu = m.compiler.Device.(*jit.GPU); gpu {
 		r.ahead = ahead
@@ -103,6 +105,8 @@ type runner struct {
 	// steps are those whose tokens nobody has looked at: the sequences that get one, by rows. There are at most ahead of them.
 	steps [][]*running
 	ahead int
+	// powers: prompts are cut into pieces whose lengths are powers of two.
+	powers bool
 }
 
 // running is a sequence in a row of the batch.
@@ -169,7 +173,8 @@ func (r *runner) admit(ctx context.Context, row int) error {
 func (r *runner) begin(ctx context.Context, row int, tokens []int32, seed uint64) error {
 	q := r.rows[row]
 	q.place = len(tokens)
-	if err := r.model.begin(ctx, row, tokens, seed, r.Sampling); err != nil {
+	cut := pieces(len(tokens), longest, r.powers)
+	if err := r.model.begin(ctx, row, tokens, cut, seed, r.Sampling); err != nil {
 		return err
 	}
 	of := make([]*running, len(r.rows))

@@ -92,7 +92,7 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 	if m.tokens < 0 || m.start < 0 {
 		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32[B]`", g.Name)
 	}
-	if err := m.prompt.alloc(f, m.context); err != nil {
+	if err := m.prompt.alloc(f, m.context, longest); err != nil {
 		return err
 	}
 	return m.reserve(1, 1)
@@ -156,13 +156,19 @@ func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start i
 	if m.state.room != 0 && start+len(tokens) > m.state.room {
 		return nil, fmt.Errorf("%d tokens from position %d on: the text before them had room for %d, begin at position 0", len(tokens), start, m.state.room)
 	}
-	in, err := m.prompt.place(m.compiler.Device, tokens, start)
+	cut := []int{len(tokens)}
+	if g == m.graph { // gives the logits after the last token alone
+		cut = pieces(len(tokens), longest, false)
+	}
+	inputs, err := m.prompt.place(m.compiler.Device, tokens, start, 0, cut)
 	if err != nil {
 		return nil, err
 	}
-	out, err := m.launch(ctx, g, in)
-	if err != nil {
-		return nil, err
+	var out jit.Value
+	for _, in := range inputs {
+		if out, err = m.launch(ctx, g, in); err != nil {
+			return nil, err
+		}
 	}
 	logits := make([]float32, jit.Elements(out.Tensor.Shape))
 	return logits, jit.ReadTensor(m.compiler.Device, out.Tensor, jit.Bytes(logits))

@@ -1,49 +1,65 @@
 package gpt
 
 import (
+	"math/bits"
+
 	"tilec/jit"
 )
 
-// chunk is how many tokens of a prompt run at once at most: what a graph computes between its launches takes memory for each. It is a
-// multiple of what the places of chunks are aligned by.
-const chunk = 512
+// This file runs prompts in pieces. What a graph computes between its launches takes memory for each token, so that a piece has a
+// length at most. And each length of a piece is a program, which takes a GPU's host longer to bind than the GPU to run.
 
-// stride is how far apart the positions of chunks lie, in elements: each is aligned like the first.
-const stride = 4
+// longest is how many tokens of a prompt run at once at most.
+const longest = 512
+
+// fewLengths is how many lengths of prompts a batch may have at most for each to have a program of its own.
+const fewLengths = maxBound / 4
+
+// apart is how far apart the tokens of pieces begin, and their positions, in elements: all are aligned like the first.
+const apart = 4
 
 // prompt is the memory from which prompts run.
 type prompt struct {
-	// ids are the tokens, with room for a context, and starts where its chunks begin.
+	// ids are the tokens, with room for a context in any pieces, and starts where these begin.
 	ids, starts *jit.Memory
 }
 
-func (p *prompt) alloc(f *filler, context int) (err error) {
-	if p.ids, err = f.alloc(int64(4 * context)); err != nil {
+// alloc makes the memory for prompts of a context in pieces of at most so many tokens, a power of two.
+func (p *prompt) alloc(f *filler, context, most int) (err error) {
+	pieces := context/most + bits.Len(uint(most)) // those that are full, and one for each bit of the rest
+	if p.ids, err = f.alloc(int64(4 * (context + pieces*apart))); err != nil {
 		return err
 	}
-	p.starts, err = f.alloc(int64(4 * stride * ((context + chunk - 1) / chunk)))
+	p.starts, err = f.alloc(int64(4 * pieces * apart))
 	return err
 }
 
-// place puts tokens that begin at a position into the device's memory, as the input of the first row.
-func (p *prompt) place(d jit.Device, tokens []int32, start int) (input, error) {
-	if err := d.Write(p.ids, 0, jit.Bytes(tokens)); err != nil {
-		return input{}, err
+// pieces cuts a prompt of n tokens into pieces of at most so many, a power of two. Of the rest, powers gives powers of two, so that
+// prompts of all lengths have pieces of few.
+func pieces(n, most int, powers bool) []int {
+	var all []int
+	for ; n > 0; n -= all[len(all)-1] {
+		piece := min(n, most)
+		for powers && piece&(piece-1) != 0 {
+			piece &= piece - 1 // without its lowest bit
+		}
+		all = append(all, piece)
 	}
-	in := input{rows{0, 1}, ints(p.ids, 0, 1, int64(len(tokens))), ints(p.starts, 0, 1)}
-	return in, d.Write(p.starts, 0, jit.Bytes([]int32{int32(start)}))
+	return all
 }
 
-// placeChunks puts a whole prompt into the device's memory, as inputs of a row, one after the other.
-func (p *prompt) placeChunks(d jit.Device, tokens []int32, row int) ([]input, error) {
-	var starts []int32
+// place puts tokens that begin at a position into the device's memory, and gives them as inputs of a row, one after the other.
+func (p *prompt) place(d jit.Device, tokens []int32, start, row int, cut []int) ([]input, error) {
+	var ids, starts []int32
 	var all []input
-	for at := 0; at < len(tokens); at += chunk {
-		n := int64(min(chunk, len(tokens)-at))
-		all = append(all, input{rows{row, 1}, ints(p.ids, at, 1, n), ints(p.starts, len(starts), 1)})
-		starts = append(starts, int32(at), 0, 0, 0) // stride
+	for _, n := range cut {
+		all = append(all, input{rows{row, 1}, ints(p.ids, len(ids), 1, int64(n)), ints(p.starts, len(starts), 1)})
+		ids = append(ids, tokens[:n]...)
+		ids = append(ids, make([]int32, (apart-n%apart)%apart)...)
+		starts = append(starts, int32(start), 0, 0, 0) // apart
+		tokens, start = tokens[n:], start+n
 	}
-	if err := d.Write(p.ids, 0, jit.Bytes(tokens)); err != nil {
+	if err := d.Write(p.ids, 0, jit.Bytes(ids)); err != nil {
 		return nil, err
 	}
 	return all, d.Write(p.starts, 0, jit.Bytes(starts))

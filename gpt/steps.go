@@ -180,9 +180,9 @@ func (m *Model) choosable() (int64, error) {
 	return min(int64(n), all), err
 }
 
-// begin runs a text in a row, in place of what the row had, and chooses the token that follows.
-func (m *Model) begin(ctx context.Context, row int, tokens []int32, seed uint64, s Sampling) error {
-	chunks, err := m.prompt.placeChunks(m.compiler.Device, tokens, row)
+// begin runs a text in a row, in place of what the row had, cut into pieces, and chooses the token that follows.
+func (m *Model) begin(ctx context.Context, row int, tokens []int32, cut []int, seed uint64, s Sampling) error {
+	inputs, err := m.prompt.place(m.compiler.Device, tokens, 0, row, cut)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (m *Model) begin(ctx context.Context, row int, tokens []int32, seed uint64,
 		return err
 	}
 	var out jit.Value
-	for _, in := range chunks {
+	for _, in := range inputs {
 		if out, err = m.launch(ctx, m.graph, in); err != nil {
 			return err
 		}
