@@ -51,6 +51,9 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 		return err
 	}
 	b.Sampling = b.Sampling.chance()
+	if m.opts.Deterministic && b.Rows > jit.SameRows {
+		return fmt.Errorf("a batch of %d rows is asked for, a deterministic model runs at most %d", b.Rows, jit.SameRows)
+	}
 	most, lengths := 1, map[int]bool{}
 	for _, q := range sequences {
 		n := len(q.Prompt)
@@ -173,7 +176,7 @@ func (r *runner) admit(ctx context.Context, row int) error {
 func (r *runner) begin(ctx context.Context, row int, tokens []int32, seed uint64) error {
 	q := r.rows[row]
 	q.place = len(tokens)
-	cut := pieces(len(tokens), longest, r.powers)
+	cut := pieces(len(tokens), r.model.longest(), r.powers)
 	if err := r.model.begin(ctx, row, tokens, cut, seed, r.Sampling); err != nil {
 		return err
 	}

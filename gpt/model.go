@@ -92,7 +92,7 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 	if m.tokens < 0 || m.start < 0 {
 		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32[B]`", g.Name)
 	}
-	if err := m.prompt.alloc(f, m.context, longest); err != nil {
+	if err := m.prompt.alloc(f, m.context, min(longest, jit.SameRows)); err != nil {
 		return err
 	}
 	return m.reserve(1, 1)
@@ -145,6 +145,24 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 	return v, err
 }
 
+// SetDeterministic gives each text logits that have the same bits run after run on one machine, alone and in any batch of up to 64
+// texts, whatever these are. It costs speed: what few rows would do faster by other code is left, and prompts run in pieces of 64 tokens.
+func (m *Model) SetDeterministic(on bool) {
+	if on != m.opts.Deterministic {
+		m.bound.close()
+		m.chooser.close()
+		m.chooser, m.opts.Deterministic = nil, on
+	}
+}
+
+// longest is how many tokens of a prompt run at once at most.
+func (m *Model) longest() int {
+	if m.opts.Deterministic {
+		return jit.SameRows
+	}
+	return longest
+}
+
 // Context is the longest sequence that the model takes, in tokens.
 func (m *Model) Context() int { return m.context }
 
@@ -158,7 +176,7 @@ func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start i
 	}
 	cut := []int{len(tokens)}
 	if g == m.graph { // gives the logits after the last token alone
-		cut = pieces(len(tokens), longest, false)
+		cut = pieces(len(tokens), m.longest(), false)
 	}
 	inputs, err := m.prompt.place(m.compiler.Device, tokens, start, 0, cut)
 	if err != nil {

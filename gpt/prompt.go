@@ -9,7 +9,7 @@ import (
 // This file runs prompts in pieces. What a graph computes between its launches takes memory for each token, so that a piece has a
 // length at most. And each length of a piece is a program, which takes a GPU's host longer to bind than the GPU to run.
 
-// longest is how many tokens of a prompt run at once at most.
+// longest is how many tokens of a prompt run at once at most, but for deterministic models.
 const longest = 512
 
 // fewLengths is how many lengths of prompts a batch may have at most for each to have a program of its own.

@@ -25,8 +25,9 @@ type chooser struct {
 	arena *jit.Arena
 	bound bound
 	// rows is how many sequences it has room for, and vocabulary how many tokens may be chosen, the first ones.
-	rows       int
-	vocabulary int64
+	rows          int
+	deterministic bool
+	vocabulary    int64
 	// ids are the tokens that were chosen last, a row each, and starts the positions that they will have.
 	ids, starts *jit.Memory
 	// seed and seen are the state of choices by chance: a number a row, and whether each token has occurred in it.
@@ -47,7 +48,7 @@ func newChooser(m *Model, rows int) (*chooser, error) {
 		return nil, problems
 	}
 	d := m.compiler.Device
-	c := &chooser{filler: m.filler, arena: jit.NewArena(d), rows: rows}
+	c := &chooser{filler: m.filler, arena: jit.NewArena(d), rows: rows, deterministic: m.opts.Deterministic}
 	for _, g := range program.Graphs {
 		switch g.Name {
 		case "choose_likeliest":
@@ -144,7 +145,7 @@ func (c *chooser) choose(ctx context.Context, compiler *jit.Compiler, logits *ji
 	p := c.bound.find(key)
 	if p == nil {
 		var err error
-		if p, err = compiler.BindGraph(g, args, jit.Options{Consts: consts, Arena: c.arena}); err != nil {
+		if p, err = compiler.BindGraph(g, args, jit.Options{Consts: consts, Arena: c.arena, Deterministic: c.deterministic}); err != nil {
 			return err
 		}
 		c.bound.add(key, p)

@@ -85,6 +85,9 @@ type (
 	Operand     = run.Operand
 )
 
+// SameRows is up to how many rows Options.Deterministic gives the same bits.
+const SameRows = spec.SameRows
+
 // OpenCPU gives the CPU.
 func OpenCPU() *CPU { return cpu.Open() }
 

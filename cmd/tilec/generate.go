@@ -31,12 +31,13 @@ type generateOptions struct {
 	stop                 []string
 	batch                batchOptions
 	contextShift         bool
+	deterministic        bool
 	// given reports that the command line sets a flag.
 	given func(flag string) bool
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "context-shift", "prompts", "samples", "batch", "dtype", "dump-logits"}
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "context-shift", "deterministic", "prompts", "samples", "batch", "dtype", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
@@ -48,6 +49,7 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")
 	f.StringArrayVar(&o.stop, "stop", nil, "end before this text, which is not printed; may be given several times")
 	f.BoolVar(&o.contextShift, "context-shift", false, "where the context is full, drop the oldest tokens and go on with half a context; the text ends there otherwise")
+	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits of a text's logits alone and in any batch of up to 64, run after run; slower")
 	o.batch.flags(f)
 	o.given = f.Changed
 	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
@@ -130,6 +132,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		return err
 	}
 	defer model.Close()
+	model.SetDeterministic(o.deterministic)
 	if o.dumpLogits != "" {
 		if err := dumpLogits(model, o.prompt, o.dumpLogits); err != nil {
 			return err

@@ -42,6 +42,8 @@ func (o *generateOptions) checkBatch() error {
 		return fmt.Errorf("--samples is %d, must be 1 or more", b.samples)
 	case o.given("batch") && b.rows < 1:
 		return fmt.Errorf("--batch is %d, must be 1 or more", b.rows)
+	case o.deterministic && b.rows > jit.SameRows:
+		return fmt.Errorf("--batch is %d, must be at most %d with --deterministic", b.rows, jit.SameRows)
 	case o.given("prompts") && b.prompts == "":
 		return errors.New("--prompts names no file; - is stdin")
 	case b.prompts != "" && o.given("prompt"):
