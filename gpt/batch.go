@@ -3,6 +3,7 @@ package gpt
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -76,20 +77,40 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 		}
 	}
 	r.Rows = min(r.Rows, max(1, len(sequences)))
-	if err := m.reserve(most, r.Rows); err != nil {
-		return err
-	}
-	if m.chooser == nil || m.chooser.rows < r.Rows {
-		m.chooser.close()
-		m.chooser = nil
-		var err error
-		if m.chooser, err = newChooser(m, r.Rows); err != nil {
+	for err := m.prepare(most, r.Rows); err != nil; err = m.prepare(most, r.Rows) {
+		var little *jit.MemoryError
+		switch {
+		case !errors.As(err, &little) || r.Rows == 1:
 			return err
+		case b.Rows > 0:
+			return fmt.Errorf("a batch of %d texts of up to %d tokens each: %w; fewer at once (--batch) take less memory", r.Rows, most, err)
 		}
+		r.Rows /= 2
 	}
 	defer r.discard()
 	r.rows = make([]*running, r.Rows)
 	return r.run(ctx)
+}
+
+// prepare makes what so many texts of so many tokens need at most: their state and what their steps compute with.
+func (m *Model) prepare(tokens, rows int) error {
+	if err := m.reserve(tokens, rows); err != nil {
+		return err
+	}
+	if m.chooser == nil || m.chooser.rows < rows {
+		m.chooser.close()
+		m.chooser = nil
+		c, err := newChooser(m, rows)
+		if err != nil {
+			return err
+		}
+		m.chooser = c
+	}
+	if rows == 1 { // the first token does not wait until the program of the others is there
+		return nil
+	}
+	_, err := m.bind(m.graph, m.chooser.input(rows))
+	return err
 }
 
 // Tokens continues a prompt by at most n tokens, which each gets as they come, until it says that there is to be no more.

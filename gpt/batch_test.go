@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/gpt"
+	"tilec/jit"
 	"tilec/jit/jittest"
 	"tilec/lang"
 )
@@ -193,4 +194,63 @@ func TestChanceDoesNotComeAgainBeyondTheContext(t *testing.T) {
 		}
 	}
 	assert.Less(t, alike, half/4)
+}
+
+// littleDevice is a device with so many bytes.
+type littleDevice struct {
+	jit.Device
+	left int64
+	held map[*jit.Memory]int64
+}
+
+func (d *littleDevice) Alloc(n int64) (*jit.Memory, error) {
+	if n > d.left {
+		return nil, &jit.MemoryError{Need: n, Have: d.left}
+	}
+	m, err := d.Device.Alloc(n)
+	if err == nil {
+		d.left -= n
+		d.held[m] = n
+	}
+	return m, err
+}
+
+func (d *littleDevice) Free(m *jit.Memory) {
+	d.left += d.held[m]
+	delete(d.held, m)
+	d.Device.Free(m)
+}
+
+// A batch for which there is too little memory is smaller where nobody said how large it is, and an error that says what to do else.
+func TestBatchThatDoesNotFit(t *testing.T) {
+	prompts, lengths := texts(t, "nano", 20, 40, 20)
+	want := alone(t, model(t, "nano", lang.F32, exactPrecisions(t)[0]), greedy, prompts, lengths)
+	d := &littleDevice{jit.OpenCPU(), 1 << 40, map[*jit.Memory]int64{}}
+	m, err := newModel(t, open(t, "nano"), d, lang.F32)
+	require.NoError(t, err)
+	defer m.Close()
+	const row = 2 * 3 * 3 * 16 * 256 * 4 // keys and values, layers, heads, width of a head, positions, bytes
+	d.left = 4 * row
+	sequence := &gpt.Sequence{Prompt: prompts[0], MaxNewTokens: 5, Each: func(int32) (bool, error) { return true, nil }}
+	err = m.Continue(context.Background(), gpt.Batch{Sampling: greedy, Rows: 20}, slices.Repeat([]*gpt.Sequence{sequence}, 20))
+	var little *jit.MemoryError
+	require.ErrorAs(t, err, &little)
+	require.ErrorContains(t, err, "a batch of 20 texts of up to")
+	require.ErrorContains(t, err, "fewer at once (--batch) take less memory")
+	require.Equal(t, want, together(t, m, gpt.Batch{Sampling: greedy}, prompts, lengths), "8 do not fit")
+	d.left = 0
+	require.Equal(t, want, together(t, m, gpt.Batch{Sampling: greedy, Rows: 2}, prompts, lengths))
+}
+
+// A batch that this machine's memory cannot hold is an error before any of it is taken.
+func TestBatchBeyondTheMachine(t *testing.T) {
+	if jittest.OnGPU(t) || jit.HostMemory() == 0 {
+		t.Skip("the state lies in this machine's memory on the CPU alone, where the system says how much there is")
+	}
+	m := model(t, "nano", lang.F32, "")
+	rows := int(jit.HostMemory()/(2*3*3*16*256*4)) + 1
+	sequence := &gpt.Sequence{Prompt: []int32{1}, MaxNewTokens: 5}
+	err := m.Continue(context.Background(), gpt.Batch{Sampling: greedy, Rows: rows}, slices.Repeat([]*gpt.Sequence{sequence}, rows))
+	var little *jit.MemoryError
+	require.ErrorAs(t, err, &little)
 }

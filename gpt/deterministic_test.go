@@ -67,8 +67,7 @@ func (b *beside) logits(t *testing.T, piece, row, count int) [][]float32 {
 		ids[row], starts[row] = text[n], int32(n)
 		require.NoError(t, d.Write(m.chooser.ids, 0, jit.Bytes(ids)))
 		require.NoError(t, d.Write(m.chooser.starts, 0, jit.Bytes(starts)))
-		c := int64(count)
-		out, err := m.launch(ctx, m.graph, input{rows{0, count}, ints(m.chooser.ids, 0, c, 1), ints(m.chooser.starts, 0, c)})
+		out, err := m.launch(ctx, m.graph, m.chooser.input(count))
 		require.NoError(t, err)
 		read(out, row)
 		for i := range starts {

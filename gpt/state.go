@@ -107,6 +107,9 @@ func (m *Model) reserve(tokens, rows int) error {
 		f.dims[s.batch] = int64(rows)
 	}
 	s.rows, s.whole, s.at = rows, nil, map[*jit.Tensor]int{}
+	if err := s.fits(f, m.graph); err != nil {
+		return err
+	}
 	for _, i := range s.params {
 		p := m.graph.Params[i]
 		v, err := f.each(p.Name, p.Type, func(path string, t typed.GType, _ string) (jit.Value, error) {
@@ -117,6 +120,35 @@ func (m *Model) reserve(tokens, rows int) error {
 			return fmt.Errorf("graph %s: %w", m.graph.Name, err)
 		}
 		s.whole = append(s.whole, v)
+	}
+	return nil
+}
+
+// fits reports a state that this machine's memory cannot hold where it is to lie there: the system gives memory that it has not, page by
+// page, and ends the process at last.
+func (s *state) fits(f *filler, g *typed.Graph) error {
+	have := jit.HostMemory()
+	if _, ok := f.device.(*jit.CPU); !ok || have == 0 {
+		return nil
+	}
+	need := int64(0)
+	for _, i := range s.params {
+		_, err := f.each(g.Params[i].Name, g.Params[i].Type, func(_ string, t typed.GType, _ string) (jit.Value, error) {
+			n := f.resolve(t.DType).Bytes(1)
+			for _, size := range t.Shape {
+				if k, err := f.eval(size); err == nil { // else tensor says what is wrong
+					n *= k
+				}
+			}
+			need += n
+			return jit.Value{}, nil
+		})
+		if err != nil {
+			return nil // as above
+		}
+	}
+	if need > have {
+		return &jit.MemoryError{Need: need, Have: have}
 	}
 	return nil
 }

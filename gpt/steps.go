@@ -118,6 +118,12 @@ func (c *chooser) move(row, position int) error {
 	return c.filler.device.Write(c.starts, int64(4*row), jit.Bytes([]int32{int32(position)}))
 }
 
+// input is what a step of the first rows runs on.
+func (c *chooser) input(count int) input {
+	n := int64(count)
+	return input{rows{0, count}, ints(c.ids, 0, n, 1), ints(c.starts, 0, n)}
+}
+
 // choose chooses a token of each of some rows by the logits that follow their last token, and makes it the last one.
 func (c *chooser) choose(ctx context.Context, compiler *jit.Compiler, logits *jit.Tensor, r rows, s Sampling) error {
 	n, v := int64(r.count), c.vocabulary
@@ -201,8 +207,8 @@ func (m *Model) begin(ctx context.Context, row int, tokens []int32, cut []int, s
 
 // step runs the last token of each of the first rows, and chooses those that follow.
 func (m *Model) step(ctx context.Context, count int, s Sampling) error {
-	c, n := m.chooser, int64(count)
-	out, err := m.launch(ctx, m.graph, input{rows{0, count}, ints(c.ids, 0, n, 1), ints(c.starts, 0, n)})
+	c := m.chooser
+	out, err := m.launch(ctx, m.graph, c.input(count))
 	if err != nil {
 		return err
 	}

@@ -40,6 +40,8 @@ type (
 	ArgError = misuse.ArgError
 	// NameError is a name that nothing has.
 	NameError = misuse.NameError
+	// MemoryError says that a device has too little memory.
+	MemoryError = backend.MemoryError
 	// Bug is a failure of the compiler itself.
 	Bug = bug.Error
 )
