@@ -65,7 +65,8 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 		most = max(most, min(m.context, n+min(q.MaxNewTokens, m.context)))
 	}
 	r := &runner{model: m, Batch: b, waiting: sequences, ahead: 1}
-	r.powers = m.compiler.Device.Target().IsGPU() && len(lengths) > fewLengths
+	// Of a deterministic model, prompts are cut in one way whatever the others are.
+	r.powers = m.compiler.Device.Target().IsGPU() && len(lengths) > fewLengths && !m.opts.Deterministic
 	gpu := false
 	if _, gpu = m.compiler.Device.(*jit.GPU); gpu {
 		r.ahead = ahead

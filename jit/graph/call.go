@@ -100,7 +100,7 @@ func (b *binder) Call(k *typed.Kernel, args []Value, consts map[*size.Symbol]lan
 			whole.Layouts = append(whole.Layouts, spec.Layout{})
 			continue
 		}
-		whole.Layouts = append(whole.Layouts, b.layout(&tensors[i]))
+		whole.Layouts = append(whole.Layouts, b.prog.layout(&tensors[i]))
 	}
 	for _, one := range whole.Launches() {
 		if err := spec.CheckConditions(one); err != nil {
@@ -164,16 +164,16 @@ func oneShape(k *typed.Kernel, args []Value, made [][]int64, at lang.Span) error
 }
 
 // layout is what a launch knows of a tensor's place.
-func (b *binder) layout(v *View) spec.Layout {
+func (b *Bound) layout(v *View) spec.Layout {
 	l := spec.Layout{Contiguous: v.Contiguous()}
-	if b.opts.Deterministic { // also where dimensions have one position, as they may have more
+	if b.Deterministic { // also where dimensions have one position, as they may have more
 		l.Contiguous = slices.Equal(v.Strides, tensor.Contiguous(v.Shape))
 	}
 	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
 	if v.Slot.Temp || v.Slot.Made {
 		l.Align = tensor.PowerDivisor(v.DType.Bytes(v.Offset))
 	} else {
-		l.Align = b.prog.Inputs[v.Slot.Index].Divisor(v.Offset)
+		l.Align = b.Inputs[v.Slot.Index].Divisor(v.Offset)
 	}
 	if l.Contiguous {
 		return l

@@ -12,7 +12,7 @@ import (
 
 // A view's layout says no more than what is so of every address that it has.
 func TestLayoutOfViews(t *testing.T) {
-	b := &binder{prog: &Bound{Inputs: []Input{{Tensor: tensor.Tensor{DType: lang.F32, Memory: &backend.Memory{}, Offset: 6}}}}}
+	b := &Bound{Inputs: []Input{{Tensor: tensor.Tensor{DType: lang.F32, Memory: &backend.Memory{}, Offset: 6}}}}
 	for _, c := range []struct {
 		name string
 		view View
