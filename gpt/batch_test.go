@@ -254,3 +254,41 @@ func TestBatchBeyondTheMachine(t *testing.T) {
 	var little *jit.MemoryError
 	require.ErrorAs(t, err, &little)
 }
+
+// lostDevice is a device that is lost after so many writes.
+type lostDevice struct {
+	jit.Device
+	writes int
+}
+
+var errLost = errors.New("the device is lost")
+
+func (d *lostDevice) Write(m *jit.Memory, offset int64, data []byte) error {
+	if d.writes--; d.writes < 0 {
+		return errLost
+	}
+	return d.Device.Write(m, offset, data)
+}
+
+// A device that is lost while a batch runs ends it with what the device says, wherever it is at.
+func TestBatchOnALostDevice(t *testing.T) {
+	prompts, lengths := texts(t, "nano", 6, 10, 5)
+	d := &lostDevice{jit.OpenCPU(), 1 << 30}
+	m, err := newModel(t, open(t, "nano"), d, lang.F32)
+	require.NoError(t, err)
+	defer m.Close()
+	for n := range 100 {
+		d.writes = n
+		var sequences []*gpt.Sequence
+		for i, prompt := range prompts {
+			sequences = append(sequences, &gpt.Sequence{Prompt: prompt, MaxNewTokens: lengths[i], Each: func(int32) (bool, error) { return true, nil }})
+		}
+		err := m.Continue(context.Background(), gpt.Batch{Sampling: gpt.Sampling{Temperature: 1, TopP: 1}, Rows: 2}, sequences)
+		if err == nil {
+			require.Greater(t, n, len(prompts), "each prompt is written")
+			return
+		}
+		require.ErrorIs(t, err, errLost)
+	}
+	t.Fatal("a batch that needs ever more writes")
+}
