@@ -64,18 +64,19 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 		lengths[n] = true
 		most = max(most, min(m.context, n+min(q.MaxNewTokens, m.context)))
 	}
+	_, gpu := m.compiler.Device.(*jit.GPU)
 	r := &runner{model: m, Batch: b, waiting: sequences, ahead: 1}
-	// Of a deterministic model, prompts are cut in one way whatever the others are.
-	r.powers = m.compiler.Device.Target().IsGPU() && len(lengths) > fewLengths && !m.opts.Deterministic
-	gpu := false
-	if _, gpu = m.compiler.Device.(*jit.GPU); gpu {
+	if gpu {
 		r.ahead = ahead
 	}
-	if r.Rows <= 0 {
+	// Of a deterministic model, prompts are cut in one way whatever the others are.
+	r.powers = m.compiler.Device.Target().IsGPU() && len(lengths) > fewLengths && !m.opts.Deterministic
+	switch {
+	case r.Rows > 0:
+	case gpu:
+		r.Rows = rowsOfGPU
+	default:
 		r.Rows = rowsOfCPU
-		if gpu {
-			r.Rows = rowsOfGPU
-		}
 	}
 	r.Rows = min(r.Rows, max(1, len(sequences)))
 	for err := m.prepare(most, r.Rows); err != nil; err = m.prepare(most, r.Rows) {
