@@ -90,7 +90,7 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 		r.Rows /= 2
 	}
 	defer r.discard()
-	r.rows = make([]*running, r.Rows)
+	r.rows, r.texts = make([]*running, r.Rows), make([][]int32, r.Rows)
 	return r.run(ctx)
 }
 
@@ -128,6 +128,8 @@ type runner struct {
 	waiting []*Sequence
 	// rows are the sequences that run, nil where a row is free.
 	rows []*running
+	// texts are those that the rows began with: what the state keeps of these is there until another begins.
+	texts [][]int32
 	// steps are those whose tokens nobody has looked at: the sequences that get one, by rows. There are at most ahead of them.
 	steps [][]*running
 	ahead int
@@ -199,8 +201,12 @@ func (r *runner) admit(ctx context.Context, row int) error {
 func (r *runner) begin(ctx context.Context, row int, tokens []int32, seed uint64) error {
 	q := r.rows[row]
 	q.place = len(tokens)
-	cut := pieces(len(tokens), r.model.longest(), r.powers)
-	if err := r.model.begin(ctx, row, tokens, cut, seed, r.Sampling); err != nil {
+	shared, err := r.share(ctx, row, tokens)
+	if err != nil {
+		return err
+	}
+	cut := pieces(len(tokens)-shared, r.model.longest(), r.powers)
+	if err := r.model.begin(ctx, row, tokens, shared, cut, seed, r.Sampling); err != nil {
 		return err
 	}
 	of := make([]*running, len(r.rows))
@@ -291,6 +297,7 @@ func (r *runner) take() error {
 		}
 		r.rows[row] = nil
 		if len(r.waiting) == 0 { // the row stays free, and is still computed: as a text that begins
+			r.texts[row] = nil
 			if err := r.model.chooser.move(row, 0); err != nil {
 				return err
 			}

@@ -1,10 +1,12 @@
 package gpt_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -291,4 +293,37 @@ func TestBatchOnALostDevice(t *testing.T) {
 		require.ErrorIs(t, err, errLost)
 	}
 	t.Fatal("a batch that needs ever more writes")
+}
+
+// Texts that begin alike are those that they are alone, though the common beginning runs once.
+func TestTextsThatBeginAlike(t *testing.T) {
+	o := oracles(t, "nano")
+	preamble := o[0].greedy[:70]
+	prompts := [][]int32{preamble, preamble, append(slices.Clip(preamble), 5, 6, 7), o[1].greedy[:50], append(slices.Clip(preamble[:40]), o[1].greedy[:20]...), preamble[:33], preamble}
+	lengths := []int{4, 9, 5, 3, 6, 2, 8}
+	for _, s := range []gpt.Sampling{greedy, {Temperature: 1, TopP: 1}} {
+		want := alone(t, model(t, "nano", lang.F32, exactPrecisions(t)[0]), s, prompts, lengths)
+		for _, rows := range []int{1, 2, 7} {
+			var launches bytes.Buffer
+			logs, err := jit.ParseLogs("launch", &launches)
+			require.NoError(t, err)
+			program, problems := jit.Load("gpt.tile", gpt.Source, nil)
+			require.Empty(t, problems)
+			m, err := gpt.New(program, open(t, "nano"), jit.NewCompiler(jittest.Device(t), logs), lang.F32, exactPrecisions(t)[0])
+			require.NoError(t, err)
+			assert.Equal(t, want, together(t, m, gpt.Batch{Sampling: s, Rows: rows}, prompts, lengths), "%d rows", rows)
+			if rows == 7 {
+				// Keys and values of five texts that begin as the first does, one of them with as few tokens as are copied.
+				assert.Equal(t, 2*5, strings.Count(launches.String(), "copy_row"))
+			}
+			launches.Reset()
+			m.SetDeterministic(true)
+			together(t, m, gpt.Batch{Sampling: s, Rows: rows}, prompts, lengths)
+			assert.NotContains(t, launches.String(), "copy_row")
+			m.Close()
+		}
+		if jittest.OnEmulator(t) {
+			return
+		}
+	}
 }

@@ -30,6 +30,8 @@ type Model struct {
 	state state
 	// bound are the programs bound to lengths so far; their intermediate results share one arena.
 	bound bound
+	// copier copies what the state keeps of one text for another that begins like it.
+	copier copier
 }
 
 // New puts a checkpoint on the compiler's device for a program's `@generate`
@@ -263,6 +265,7 @@ func (m *Model) Scores(tokens []int32) ([]float32, error) {
 func (m *Model) Close() {
 	m.chooser.close()
 	m.bound.close()
+	m.copier.close()
 	if m.opts.Arena != nil {
 		m.opts.Arena.Close()
 	}

@@ -1,6 +1,8 @@
 package gpt
 
 import (
+	"slices"
+
 	"tilec/jit"
 	"tilec/lang"
 	"tilec/typecheck/typed"
@@ -39,7 +41,7 @@ func (s *state) of(v jit.Value, r rows) jit.Value {
 		return v
 	}
 	if v.Tensor != nil {
-		at := s.at[v.Tensor]
+		at := s.kept[slices.IndexFunc(s.kept, func(k kept) bool { return k.Tensor == v.Tensor })].rows
 		part := *v.Tensor
 		part.Strides = v.Tensor.GivenStrides()
 		part.Shape = append([]int64(nil), v.Tensor.Shape...)

@@ -22,9 +22,9 @@ type state struct {
 	// batch is the dimension that counts sequences, rows how many the state is for.
 	batch string
 	rows  int
-	// whole are the values of its parameters, for all rows; at says which dimension of a tensor of them is that of the rows.
+	// whole are the values of its parameters, for all rows, and kept their tensors, where there are several rows.
 	whole []jit.Value
-	at    map[*jit.Tensor]int
+	kept  []kept
 	// memory is where it lies.
 	memory []*jit.Memory
 }
@@ -98,6 +98,7 @@ func (m *Model) reserve(tokens, rows int) error {
 	}
 	// What is bound has the old state's shape.
 	m.bound.close()
+	m.copier.close()
 	f.free(&s.memory)
 	if s.dim != "" {
 		s.room = min(m.context, max(leastRoom, 1<<bits.Len(uint(tokens-1))))
@@ -106,7 +107,7 @@ func (m *Model) reserve(tokens, rows int) error {
 	if s.batch != "" {
 		f.dims[s.batch] = int64(rows)
 	}
-	s.rows, s.whole, s.at = rows, nil, map[*jit.Tensor]int{}
+	s.rows, s.whole, s.kept = rows, nil, nil
 	if err := s.fits(f, m.graph); err != nil {
 		return err
 	}
@@ -170,11 +171,18 @@ func (s *state) tensor(f *filler, path string, t typed.GType) (jit.Value, error)
 	s.memory = append(s.memory, m)
 	tensor.Memory = m
 	if s.rows > 1 {
-		at := slices.IndexFunc(t.Shape, func(n size.Size) bool { return n.Symbol() != nil && n.Symbol().Name == s.batch })
+		named := func(name string) int {
+			return slices.IndexFunc(t.Shape, func(n size.Size) bool { return n.Symbol() != nil && n.Symbol().Name == name })
+		}
+		at := named(s.batch)
 		if at < 0 {
 			return jit.Value{}, fmt.Errorf("%s has no dimension %s of its own, so that it keeps one sequence: run one at a time", path, s.batch)
 		}
-		s.at[tensor] = at
+		positions := named(s.dim)
+		if positions < at {
+			positions = -1
+		}
+		s.kept = append(s.kept, kept{tensor, at, positions})
 	}
 	return jit.TensorValue(tensor), f.clear(m)
 }

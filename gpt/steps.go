@@ -187,9 +187,10 @@ func (m *Model) choosable() (int64, error) {
 	return min(int64(n), all), err
 }
 
-// begin runs a text in a row, in place of what the row had, cut into pieces, and chooses the token that follows.
-func (m *Model) begin(ctx context.Context, row int, tokens []int32, cut []int, seed uint64, s Sampling) error {
-	inputs, err := m.prompt.place(m.compiler.Device, tokens, 0, row, cut)
+// begin runs a text in a row, which has a part of it from its beginning on already, the rest cut into pieces, and chooses the token
+// that follows.
+func (m *Model) begin(ctx context.Context, row int, tokens []int32, had int, cut []int, seed uint64, s Sampling) error {
+	inputs, err := m.prompt.place(m.compiler.Device, tokens[had:], had, row, cut)
 	if err != nil {
 		return err
 	}
