@@ -244,7 +244,7 @@ func (s *Spec) Key() Key {
 	for _, n := range names {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
-	fmt.Fprintf(&b, " %s %t %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent, s.Deterministic)
+	fmt.Fprintf(&b, " %s %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent)
 	return Key{s.Kernel, b.String(), s.keyOfFused()}
 }
 
