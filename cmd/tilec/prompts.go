@@ -60,6 +60,9 @@ type promptLine struct{ text, at string }
 // mostPrompts bounds a file of prompts, in bytes.
 const mostPrompts = 1 << 28
 
+// mostTexts bounds how many texts a run has, of which it keeps each until those before it are whole.
+const mostTexts = 1 << 20
+
 // readPrompts gives the prompts in their order. Empty lines are none.
 func (o *generateOptions) readPrompts() ([]promptLine, error) {
 	path := o.batch.prompts
@@ -125,6 +128,9 @@ type sample struct {
 // emitAll generates and prints the texts in the order of the prompts, each when it is whole, then the figures.
 func (a *app) emitAll(ctx context.Context, model *gpt.Model, compiler *jit.Compiler, o generateOptions, prompts []promptLine) error {
 	n := o.batch.samples
+	if n > mostTexts/len(prompts) {
+		return fmt.Errorf("%d prompts with %d samples each are asked for, a run has at most %d texts", len(prompts), n, mostTexts)
+	}
 	var reqs []gpt.Request
 	for _, p := range prompts {
 		if _, err := model.Encode(p.text); err != nil {
@@ -161,7 +167,7 @@ func (a *app) emitAll(ctx context.Context, model *gpt.Model, compiler *jit.Compi
 		return err
 	}
 	compile := compiler.CompileTime() - before
-	spent := time.Since(begin) - compile
+	spent := max(time.Since(begin)-compile, time.Microsecond)
 	a.say("compile %.1f ms, %d texts with %d tokens in %.0f ms, %.1f tokens/s, device %s",
 		ms(compiler.CompileTime()), len(reqs), tokens, ms(spent), float64(tokens)/spent.Seconds(), compiler.Device.Name())
 	return nil
