@@ -16,8 +16,8 @@ type Sequence struct {
 	Prompt []int32
 	// MaxNewTokens ends it after so many tokens.
 	MaxNewTokens int
-	// Seed selects its random numbers. A sequence is the same whatever others are beside it, as far as its logits are: a product
-	// may round otherwise in a batch of another size, where the model's options do not say that it must not.
+	// Seed selects its random numbers, which do not depend on other sequences. Its logits do not either, but for rounding: batches of
+	// other sizes are computed by other code. SetDeterministic has no difference at all.
 	Seed uint64
 	// Each gets the tokens as they come, until it says that there is to be no more.
 	Each func(id int32) (more bool, err error)
@@ -60,6 +60,9 @@ func (m *Model) Continue(ctx context.Context, b Batch, sequences []*Sequence) er
 		n := len(q.Prompt)
 		if n == 0 || n > m.context {
 			return fmt.Errorf("the prompt has %d tokens, required 1 to %d", n, m.context)
+		}
+		if q.Each == nil {
+			return errors.New("a sequence has nothing that gets its tokens: set Each")
 		}
 		lengths[n] = true
 		most = max(most, min(m.context, n+min(q.MaxNewTokens, m.context)))

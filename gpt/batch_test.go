@@ -139,6 +139,8 @@ func TestBatchEndsWithAnError(t *testing.T) {
 	assert.ErrorIs(t, err, context.Canceled)
 	err = m.Continue(context.Background(), b, []*gpt.Sequence{sequence(each(nil)), {}})
 	assert.ErrorContains(t, err, "the prompt has 0 tokens, required 1 to")
+	err = m.Continue(context.Background(), b, []*gpt.Sequence{{Prompt: o.tokens}})
+	assert.ErrorContains(t, err, "set Each")
 	assert.NoError(t, m.Continue(context.Background(), b, nil))
 	got := together(t, m, b, [][]int32{o.tokens, o.tokens}, []int{9, 5})
 	assert.Equal(t, o.greedy[len(o.tokens):][:9], got[0])
@@ -269,7 +271,7 @@ func TestBatchBeyondTheMachine(t *testing.T) {
 	}
 	m := model(t, "nano", lang.F32, "")
 	rows := int(jit.HostMemory()/(2*3*3*16*256*4)) + 1
-	sequence := &gpt.Sequence{Prompt: []int32{1}, MaxNewTokens: 5}
+	sequence := &gpt.Sequence{Prompt: []int32{1}, MaxNewTokens: 5, Each: func(int32) (bool, error) { return true, nil }}
 	err := m.Continue(context.Background(), gpt.Batch{Sampling: greedy, Rows: rows}, slices.Repeat([]*gpt.Sequence{sequence}, rows))
 	var little *jit.MemoryError
 	require.ErrorAs(t, err, &little)
