@@ -113,6 +113,10 @@ func TestStateHasTheRoomThatATextNeeds(t *testing.T) {
 		largest, _ := difference(last, all[(at+499)*1024:(at+500)*1024])
 		require.LessOrEqual(t, largest, 2e-4)
 	}
+	last, err := m.Forward(tokens, 0) // in pieces
+	require.NoError(t, err)
+	largest, _ := difference(last, all[1499*1024:])
+	require.LessOrEqual(t, largest, 2e-4)
 	_, err = m.Forward(tokens[:3], 4900)
 	require.NoError(t, err)
 	m.Close()

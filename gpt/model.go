@@ -11,7 +11,7 @@ import (
 )
 
 // Model is a checkpoint on a device, ready to run: the `@generate` graph of a
-// program with its weights and its state. It serves one sequence at a time.
+// program with its weights and its state. Continue serves many sequences side by side.
 type Model struct {
 	Checkpoint *Checkpoint
 
@@ -20,11 +20,10 @@ type Model struct {
 	scores   *typed.Graph // gives the logits after every token; nil when the program has no @logits
 	opts     jit.Options
 	args     []jit.Value
-	tokens   int         // which of args holds the token ids
-	ids      *jit.Memory // room for a whole context of ids
-	start    int         // which of args is where the tokens begin
-	starts   *jit.Memory // that position
+	tokens   int // which of args holds the token ids
+	start    int // which of args is where the tokens begin
 	context  int
+	prompt   prompt
 	chooser  *chooser
 	filler   *filler
 	// scalars are those of the graph's parameters that @config names.
@@ -33,6 +32,8 @@ type Model struct {
 	state state
 	// bound are the programs bound to lengths so far; their intermediate results share one arena.
 	bound bound
+	// copier copies what the state keeps of one text for another that begins like it.
+	copier copier
 }
 
 // New puts a checkpoint on the compiler's device for a program's `@generate`
@@ -79,10 +80,12 @@ func (m *Model) fill(o Options) error {
 	m.scalars = from.scalars
 	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dims: from.dims, tied: map[string]string{}}
 	f := m.filler
-	f.dims["B"] = 1
+	if name := batchDim(g); name != "" {
+		f.dims[name] = 1
+	}
 	m.opts = jit.Options{Dims: map[string]int64{}, Consts: from.consts, Types: map[string]lang.DType{}, Precision: o.Precision, Arena: jit.NewArena(m.compiler.Device)}
 	for _, d := range g.Dims {
-		if n, ok := f.dims[d.Name]; ok {
+		if n, ok := f.dims[d.Name]; ok && d.Name != batchDim(g) { // that of the tokens says it
 			m.opts.Dims[d.Name] = n
 		}
 	}
@@ -106,7 +109,10 @@ func (m *Model) fill(o Options) error {
 	if m.tokens < 0 || m.start < 0 {
 		return fmt.Errorf("graph %s: a @generate graph needs the parameters `tokens: i32[B, S]` and `start: i32[B]`", g.Name)
 	}
-	return m.reserve(1)
+	if err := m.prompt.alloc(f, m.context, min(longest, jit.SameRows)); err != nil {
+		return err
+	}
+	return m.reserve(1, 1)
 }
 
 // find takes the graphs marked @generate and @logits, one of each at most.
@@ -140,10 +146,8 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 	switch {
 	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In && len(t.Shape) == 1:
 		m.start = i
-		m.starts, err = f.alloc(4)
 	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In:
 		m.tokens = i
-		m.ids, err = f.alloc(int64(4 * m.context))
 	case p.Mode == lang.InOut: // reserve makes it
 	case t.Kind == typed.GScalar && inConfig:
 		scalar.DType = f.resolve(t.DType)
@@ -158,6 +162,24 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 	return v, err
 }
 
+// SetDeterministic gives each text logits that have the same bits run after run on one machine, alone and in any batch of up to 64
+// texts, whatever these are. It costs speed: what few rows would do faster by other code is left, and prompts run in pieces of 64 tokens.
+func (m *Model) SetDeterministic(on bool) {
+	if on != m.opts.Deterministic {
+		m.bound.close()
+		m.chooser.close()
+		m.chooser, m.opts.Deterministic = nil, on
+	}
+}
+
+// longest is how many tokens of a prompt run at once at most.
+func (m *Model) longest() int {
+	if m.opts.Deterministic {
+		return jit.SameRows
+	}
+	return longest
+}
+
 // Context is the longest sequence that the model takes, in tokens.
 func (m *Model) Context() int { return m.context }
 
@@ -169,28 +191,27 @@ func (m *Model) run(ctx context.Context, g *typed.Graph, tokens []int32, start i
 	if m.state.room != 0 && start+len(tokens) > m.state.room {
 		return nil, fmt.Errorf("%d tokens from position %d on: the text before them had room for %d, begin at position 0", len(tokens), start, m.state.room)
 	}
-	if err := m.place(tokens, start); err != nil {
-		return nil, err
+	cut := []int{len(tokens)}
+	if g == m.graph { // gives the logits after the last token alone
+		cut = pieces(len(tokens), m.longest(), false)
 	}
-	out, err := m.launch(ctx, g, len(tokens))
+	inputs, err := m.prompt.place(m.compiler.Device, tokens, start, 0, cut)
 	if err != nil {
 		return nil, err
+	}
+	var out jit.Value
+	for _, in := range inputs {
+		if out, err = m.launch(ctx, g, in); err != nil {
+			return nil, err
+		}
 	}
 	logits := make([]float32, jit.Elements(out.Tensor.Shape))
 	return logits, jit.ReadTensor(m.compiler.Device, out.Tensor, jit.Bytes(logits))
 }
 
-// place puts tokens that begin at a position where the next run reads them.
-func (m *Model) place(tokens []int32, start int) error {
-	if err := m.compiler.Device.Write(m.ids, 0, jit.Bytes(tokens)); err != nil {
-		return err
-	}
-	return m.compiler.Device.Write(m.starts, 0, jit.Bytes([]int32{int32(start)}))
-}
-
-// launch runs a graph on so many tokens that are in place. Its result lies in the model's arena.
-func (m *Model) launch(ctx context.Context, g *typed.Graph, tokens int) (jit.Value, error) {
-	p, err := m.bind(g, tokens)
+// launch runs a graph. Its result lies in the model's arena.
+func (m *Model) launch(ctx context.Context, g *typed.Graph, in input) (jit.Value, error) {
+	p, err := m.bind(g, in)
 	if err != nil {
 		return jit.Value{}, err
 	}
@@ -201,11 +222,13 @@ func (m *Model) launch(ctx context.Context, g *typed.Graph, tokens int) (jit.Val
 	return out[0], nil
 }
 
-// bind sets the arguments for so many tokens and gives the program of a graph that takes them.
-func (m *Model) bind(g *typed.Graph, tokens int) (*jit.Program, error) {
-	m.args[m.tokens] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1, int64(tokens)}, Memory: m.ids})
-	m.args[m.start] = jit.TensorValue(&jit.Tensor{DType: lang.I32, Shape: []int64{1}, Memory: m.starts})
-	key := binding{graph: g, tokens: tokens}
+// bind sets the arguments and gives the program of a graph that takes them.
+func (m *Model) bind(g *typed.Graph, in input) (*jit.Program, error) {
+	m.args[m.tokens], m.args[m.start] = jit.TensorValue(in.tokens), jit.TensorValue(in.start)
+	for i, whole := range m.state.whole {
+		m.args[m.state.params[i]] = m.state.of(whole, in.rows)
+	}
+	key := binding{graph: g, rows: in.rows.count, align: in.rows.align(), tokens: in.tokens.Shape[1]}
 	if p := m.bound.find(key); p != nil {
 		return p, nil
 	}
@@ -226,7 +249,7 @@ func (m *Model) bind(g *typed.Graph, tokens int) (*jit.Program, error) {
 // token of the vocabulary. From position 0 on there is room for the whole context.
 func (m *Model) Forward(tokens []int32, start int) ([]float32, error) {
 	if start == 0 {
-		if err := m.reserve(m.context); err != nil {
+		if err := m.reserve(m.context, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -236,7 +259,7 @@ func (m *Model) Forward(tokens []int32, start int) ([]float32, error) {
 // Scores gives the logits after every one of the tokens of a text: token
 // position × vocabulary, row-major.
 func (m *Model) Scores(tokens []int32) ([]float32, error) {
-	if err := m.reserve(len(tokens)); err != nil {
+	if err := m.reserve(len(tokens), 1); err != nil {
 		return nil, err
 	}
 	if m.scores != nil {
@@ -257,11 +280,12 @@ func (m *Model) Scores(tokens []int32) ([]float32, error) {
 func (m *Model) Close() {
 	m.chooser.close()
 	m.bound.close()
+	m.copier.close()
 	if m.opts.Arena != nil {
 		m.opts.Arena.Close()
 	}
 	if f := m.filler; f != nil {
-		f.free(&f.memory)
 		f.free(&m.state.memory)
+		f.free(&f.memory)
 	}
 }

@@ -3,6 +3,7 @@ package gpt
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -18,13 +19,19 @@ type state struct {
 	// for, which is room; "" and 0 for a state without one.
 	dim  string
 	room int
+	// batch is the dimension that counts sequences, rows how many the state is for.
+	batch string
+	rows  int
+	// whole are the values of its parameters, for all rows, and kept their tensors, where there are several rows.
+	whole []jit.Value
+	kept  []kept
 	// memory is where it lies.
 	memory []*jit.Memory
 }
 
 // newState looks for the state of a graph, and takes no memory yet.
 func newState(f *filler, g *typed.Graph) state {
-	s := state{}
+	s := state{batch: batchDim(g)}
 	known := map[string]bool{}
 	for name := range f.dims {
 		known[name] = true
@@ -81,20 +88,28 @@ func eachShape(t typed.GType, visit func(size.Size)) {
 // texts of all lengths up to it run the same programs, and so give the same bits.
 const leastRoom = 1024
 
-// reserve makes a state with room for a text of so many tokens, where the present one has less.
+// reserve makes a state with room for so many texts of so many tokens, where the present one has less.
 // What the present one holds is lost.
-func (m *Model) reserve(tokens int) error {
+func (m *Model) reserve(tokens, rows int) error {
 	s, f := &m.state, m.filler
-	enough := s.memory != nil && (s.dim == "" || tokens <= s.room)
+	enough := s.memory != nil && (s.dim == "" || tokens <= s.room) && rows <= s.rows
 	if enough || len(s.params) == 0 || tokens < 1 || tokens > m.context { // what is no length is an error of the run
 		return nil
 	}
 	// What is bound has the old state's shape.
 	m.bound.close()
+	m.copier.close()
 	f.free(&s.memory)
 	if s.dim != "" {
 		s.room = min(m.context, max(leastRoom, 1<<bits.Len(uint(tokens-1))))
 		f.dims[s.dim] = int64(s.room)
+	}
+	if s.batch != "" {
+		f.dims[s.batch] = int64(rows)
+	}
+	s.rows, s.whole, s.kept = rows, nil, nil
+	if err := s.fits(f, m.graph); err != nil {
+		return err
 	}
 	for _, i := range s.params {
 		p := m.graph.Params[i]
@@ -105,7 +120,36 @@ func (m *Model) reserve(tokens int) error {
 			f.free(&s.memory)
 			return fmt.Errorf("graph %s: %w", m.graph.Name, err)
 		}
-		m.args[i] = v
+		s.whole = append(s.whole, v)
+	}
+	return nil
+}
+
+// fits reports a state that this machine's memory cannot hold where it is to lie there: the system gives memory that it has not, page by
+// page, and ends the process at last.
+func (s *state) fits(f *filler, g *typed.Graph) error {
+	have := jit.HostMemory()
+	if _, ok := f.device.(*jit.CPU); !ok || have == 0 {
+		return nil
+	}
+	need := int64(0)
+	for _, i := range s.params {
+		_, err := f.each(g.Params[i].Name, g.Params[i].Type, func(at place) (jit.Value, error) {
+			n := f.resolve(at.t.DType).Bytes(1)
+			for _, size := range at.t.Shape {
+				if k, err := f.eval(size); err == nil { // else tensor says what is wrong
+					n *= k
+				}
+			}
+			need += n
+			return jit.Value{}, nil
+		})
+		if err != nil {
+			return nil // as above
+		}
+	}
+	if need > have {
+		return &jit.MemoryError{Need: need, Have: have}
 	}
 	return nil
 }
@@ -126,6 +170,20 @@ func (s *state) tensor(f *filler, path string, t typed.GType) (jit.Value, error)
 	}
 	s.memory = append(s.memory, m)
 	tensor.Memory = m
+	if s.rows > 1 {
+		named := func(name string) int {
+			return slices.IndexFunc(t.Shape, func(n size.Size) bool { return n.Symbol() != nil && n.Symbol().Name == name })
+		}
+		at := named(s.batch)
+		if at < 0 {
+			return jit.Value{}, fmt.Errorf("%s has no dimension %s of its own, so that it keeps one sequence: run one at a time", path, s.batch)
+		}
+		positions := named(s.dim)
+		if positions < at {
+			positions = -1
+		}
+		s.kept = append(s.kept, kept{tensor, at, positions})
+	}
 	return jit.TensorValue(tensor), f.clear(m)
 }
 

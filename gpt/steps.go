@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -12,25 +11,33 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// This file makes the steps of a text without the host in between: what a step chooses lies in the device's memory, where the
-// next step reads it. The host gives several steps to the device before it looks at the first one's token.
+// This file makes the steps of a batch without the host in between: what a step chooses lies in the device's memory, where the
+// next step reads it. The host gives several steps to the device before it looks at the first one's tokens.
 
 // ahead is how many steps a GPU has at most whose tokens nobody has looked at. A text that ends has computed so many in vain.
 const ahead = 4
 
-// chooser chooses tokens on the device, by std/sample.
+// chooser chooses the tokens of a batch on the device, by std/sample.
 type chooser struct {
+	filler              *filler
 	likeliest, byChance *typed.Graph
 	// arena is for what the kernels of a choice give each other: the logits lie in the model's.
 	arena *jit.Arena
 	bound bound
-	// seed and seen are the state of choices by chance.
+	// rows is how many sequences it has room for, and vocabulary how many tokens may be chosen, the first ones.
+	rows          int
+	deterministic bool
+	vocabulary    int64
+	// ids are the tokens that were chosen last, a row each, and starts the positions that they will have.
+	ids, starts *jit.Memory
+	// seed and seen are the state of choices by chance: a number a row, and whether each token has occurred in it.
 	seed, seen *jit.Memory
+	memory     []*jit.Memory
 	mail       jit.Mailbox
 }
 
-// newChooser loads std/sample.
-func newChooser(c *jit.Compiler) (*chooser, error) {
+// newChooser loads std/sample for the texts of so many rows.
+func newChooser(m *Model, rows int) (*chooser, error) {
 	const path = "sample.tile"
 	source, err := stdlib.FS.ReadFile(path)
 	if err != nil {
@@ -40,117 +47,133 @@ func newChooser(c *jit.Compiler) (*chooser, error) {
 	if len(problems) > 0 {
 		return nil, problems
 	}
-	s := &chooser{arena: jit.NewArena(c.Device)}
+	d := m.compiler.Device
+	c := &chooser{filler: m.filler, arena: jit.NewArena(d), rows: rows, deterministic: m.opts.Deterministic}
 	for _, g := range program.Graphs {
 		switch g.Name {
 		case "choose_likeliest":
-			s.likeliest = g
+			c.likeliest = g
 		case "choose":
-			s.byChance = g
+			c.byChance = g
 		}
 	}
-	if s.likeliest == nil || s.byChance == nil {
+	if c.likeliest == nil || c.byChance == nil {
 		return nil, errors.New("std/sample has no graphs choose_likeliest and choose")
 	}
-	s.mail, err = jit.NewMailbox(c.Device, 4, ahead)
-	return s, err
-}
-
-// Tokens continues a prompt by at most n tokens, which each gets as they come, until it says that there is to be no more.
-// Fewer come where the context is full; the last one that is chosen then has no place in it.
-func (m *Model) Tokens(ctx context.Context, prompt []int32, n int, s Sampling, each func(id int32) (more bool, err error)) error {
-	if err := s.Validate(); err != nil {
-		return err
+	if c.vocabulary, err = m.choosable(); err != nil {
+		return nil, err
 	}
-	if len(prompt) == 0 || len(prompt) > m.context {
-		return fmt.Errorf("the prompt has %d tokens, required 1 to %d", len(prompt), m.context)
+	if c.ids, err = c.zeros(4); err == nil {
+		c.starts, err = c.zeros(4)
 	}
-	n = min(n, m.context-len(prompt)+1)
-	if err := m.reserve(min(m.context, len(prompt)+n)); err != nil {
-		return err
+	if err == nil {
+		c.mail, err = jit.NewMailbox(d, 4*rows, ahead)
 	}
-	if err := m.begin(prompt, s); err != nil {
-		return err
-	}
-	most := 1
-	if _, ok := m.compiler.Device.(*jit.GPU); ok {
-		most = ahead
-	}
-	given, taken := 0, 0
-	defer func() {
-		for ; taken < given; taken++ { // what was given in vain
-			_, _ = m.chooser.mail.Take()
-		}
-	}()
-	for taken < n {
-		// The first token does not wait for the steps behind it, whose programs may have to be compiled.
-		for given < n && (given == 0 || taken > 0) && given-taken < most {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			tokens := 1
-			if given == 0 {
-				tokens = len(prompt)
-			}
-			if err := m.step(ctx, tokens, s); err != nil {
-				return err
-			}
-			if err := m.chooser.mail.Post(m.ids, 0); err != nil {
-				return err
-			}
-			given++
-		}
-		data, err := m.chooser.mail.Take()
-		if err != nil {
-			return err
-		}
-		taken++
-		id := int32(binary.LittleEndian.Uint32(data))
-		if id < 0 {
-			return fmt.Errorf("the logits of token %d of the text have no largest one that is a finite number: a model that works does not give such", len(prompt)+taken)
-		}
-		if more, err := each(id); err != nil || !more {
-			return err
-		}
-	}
-	return nil
-}
-
-// begin puts a prompt and what a choice starts from into the device's memory.
-func (m *Model) begin(prompt []int32, s Sampling) error {
-	if m.chooser == nil {
-		c, err := newChooser(m.compiler)
-		if err != nil {
-			return err
-		}
-		m.chooser = c
-	}
-	d, c := m.compiler.Device, m.chooser
-	if err := m.place(prompt, 0); err != nil || s.Temperature == 0 {
-		return err
-	}
-	v, err := m.choosable()
 	if err != nil {
+		c.close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// zeros makes memory of so many bytes a row, which is written: a row without a text is computed too.
+func (c *chooser) zeros(bytes int64) (*jit.Memory, error) {
+	m, err := c.filler.device.Alloc(bytes * int64(c.rows))
+	if err != nil {
+		return nil, err
+	}
+	c.memory = append(c.memory, m)
+	return m, c.filler.clear(m)
+}
+
+// begin notes what the choices of a row start from: the tokens so far, and the seed.
+func (c *chooser) begin(row int, tokens []int32, seed uint64, s Sampling) error {
+	d := c.filler.device
+	if err := c.move(row, len(tokens)-1); err != nil || s.Temperature == 0 {
 		return err
 	}
+	var err error
 	if c.seed == nil {
-		if c.seed, err = m.filler.alloc(8); err != nil {
-			return err
+		if c.seed, err = c.zeros(8); err == nil {
+			c.seen, err = c.zeros(4 * c.vocabulary)
 		}
-		if c.seen, err = m.filler.alloc(4 * v); err != nil {
+		if err != nil {
 			return err
 		}
 	}
-	if err := d.Write(c.seed, 0, binary.LittleEndian.AppendUint64(nil, s.Seed)); err != nil {
+	if err := d.Write(c.seed, int64(8*row), binary.LittleEndian.AppendUint64(nil, seed)); err != nil {
 		return err
 	}
-	seen := make([]int32, v)
-	for _, id := range prompt {
-		if int64(id) < v {
+	seen := make([]int32, c.vocabulary)
+	for _, id := range tokens {
+		if int64(id) < c.vocabulary {
 			seen[id] = 1
 		}
 	}
-	return d.Write(c.seen, 0, jit.Bytes(seen))
+	return d.Write(c.seen, 4*c.vocabulary*int64(row), jit.Bytes(seen))
+}
+
+// move sets the position of a row's last token.
+func (c *chooser) move(row, position int) error {
+	return c.filler.device.Write(c.starts, int64(4*row), jit.Bytes([]int32{int32(position)}))
+}
+
+// input is what a step of the first rows runs on.
+func (c *chooser) input(count int) input {
+	n := int64(count)
+	return input{rows{0, count}, ints(c.ids, 0, n, 1), ints(c.starts, 0, n)}
+}
+
+// choose chooses a token of each of some rows by the logits that follow their last token, and makes it the last one.
+func (c *chooser) choose(ctx context.Context, compiler *jit.Compiler, logits *jit.Tensor, r rows, s Sampling) error {
+	n, v := int64(r.count), c.vocabulary
+	of := func(d lang.DType, m *jit.Memory, a row) jit.Value {
+		return jit.TensorValue(&jit.Tensor{DType: d, Shape: append([]int64{n}, a...), Memory: m, Offset: int64(r.first) * jit.Elements(a)})
+	}
+	some := *logits
+	some.Strides, some.Shape = []int64{logits.Shape[1], 1}, []int64{n, v}
+	chosen, start := of(lang.I32, c.ids, row{1}), of(lang.I32, c.starts, nil)
+	g, args := c.likeliest, []jit.Value{jit.TensorValue(&some), chosen, start}
+	var consts map[string]lang.Literal
+	if s.Temperature > 0 {
+		few := lang.Literal{DType: lang.Bool}
+		if s.few() {
+			few.Int = 1
+		}
+		g, consts = c.byChance, map[string]lang.Literal{"FEW": few}
+		args = []jit.Value{
+			jit.TensorValue(&some), jit.FloatValue(lang.F32, s.penalty()), jit.FloatValue(lang.F32, s.Temperature),
+			jit.IntValue(lang.I32, int64(s.TopK)), jit.FloatValue(lang.F32, s.TopP), of(lang.I64, c.seed, nil),
+			chosen, start, of(lang.I32, c.seen, row{v}),
+		}
+	}
+	key := binding{graph: g, rows: r.count, align: r.align(), few: s.few()}
+	p := c.bound.find(key)
+	if p == nil {
+		var err error
+		if p, err = compiler.BindGraph(g, args, jit.Options{Consts: consts, Arena: c.arena, Deterministic: c.deterministic}); err != nil {
+			return err
+		}
+		c.bound.add(key, p)
+	}
+	_, err := p.RunContext(ctx, args)
+	return err
+}
+
+// row is the shape of what a row has of a tensor.
+type row []int64
+
+// close gives back what the chooser holds.
+func (c *chooser) close() {
+	if c == nil {
+		return
+	}
+	c.bound.close()
+	c.arena.Close()
+	c.filler.free(&c.memory)
+	if c.mail != nil {
+		_ = c.mail.Close()
+	}
 }
 
 // choosable is how many tokens may be chosen, the first ones: a vocabulary may be padded beyond the tokenizer's, to a round
@@ -164,57 +187,31 @@ func (m *Model) choosable() (int64, error) {
 	return min(int64(n), all), err
 }
 
-// step runs the graph on the tokens that are in place, and puts the one that follows in their place.
-func (m *Model) step(ctx context.Context, tokens int, s Sampling) error {
-	out, err := m.launch(ctx, m.graph, tokens)
+// begin runs a text in a row, which has a part of it from its beginning on already, the rest cut into pieces, and chooses the token
+// that follows.
+func (m *Model) begin(ctx context.Context, row int, tokens []int32, had int, cut []int, seed uint64, s Sampling) error {
+	inputs, err := m.prompt.place(m.compiler.Device, tokens[had:], had, row, cut)
 	if err != nil {
 		return err
 	}
-	v, err := m.choosable()
-	if err != nil {
+	if err := m.chooser.begin(row, tokens, seed, s); err != nil {
 		return err
 	}
-	logits := *out.Tensor
-	logits.Strides, logits.Shape = []int64{logits.Shape[1], 1}, []int64{1, v}
-	of := func(d lang.DType, memory *jit.Memory, shape ...int64) jit.Value {
-		return jit.TensorValue(&jit.Tensor{DType: d, Shape: shape, Memory: memory})
-	}
-	c := m.chooser
-	chosen, start := of(lang.I32, m.ids, 1, 1), of(lang.I32, m.starts, 1)
-	g, args := c.likeliest, []jit.Value{jit.TensorValue(&logits), chosen, start}
-	consts := map[string]lang.Literal{"S": {DType: lang.I32, Int: int64(tokens)}}
-	if s.Temperature > 0 {
-		few := lang.Literal{DType: lang.Bool}
-		if s.few() {
-			few.Int = 1
-		}
-		g, consts["FEW"] = c.byChance, few
-		args = []jit.Value{
-			jit.TensorValue(&logits), jit.FloatValue(lang.F32, s.penalty()), jit.FloatValue(lang.F32, s.Temperature),
-			jit.IntValue(lang.I32, int64(s.TopK)), jit.FloatValue(lang.F32, s.TopP), of(lang.I64, c.seed, 1),
-			chosen, start, of(lang.I32, c.seen, 1, v),
-		}
-	}
-	key := binding{g, tokens, s.few()}
-	p := c.bound.find(key)
-	if p == nil {
-		if p, err = m.compiler.BindGraph(g, args, jit.Options{Consts: consts, Arena: c.arena}); err != nil {
+	var out jit.Value
+	for _, in := range inputs {
+		if out, err = m.launch(ctx, m.graph, in); err != nil {
 			return err
 		}
-		c.bound.add(key, p)
 	}
-	_, err = p.RunContext(ctx, args)
-	return err
+	return m.chooser.choose(ctx, m.compiler, out.Tensor, rows{row, 1}, s)
 }
 
-// close gives back what the chooser holds.
-func (c *chooser) close() {
-	if c == nil {
-		return
+// step runs the last token of each of the first rows, and chooses those that follow.
+func (m *Model) step(ctx context.Context, count int, s Sampling) error {
+	c := m.chooser
+	out, err := m.launch(ctx, m.graph, c.input(count))
+	if err != nil {
+		return err
 	}
-	c.bound.close()
-	c.arena.Close()
-	if c.mail != nil {
-		_ = c.mail.Close()
-	}
+	return c.choose(ctx, m.compiler, out.Tensor, rows{0, count}, s)
 }

@@ -40,6 +40,8 @@ type (
 	ArgError = misuse.ArgError
 	// NameError is a name that nothing has.
 	NameError = misuse.NameError
+	// MemoryError says that a device has too little memory.
+	MemoryError = backend.MemoryError
 	// Bug is a failure of the compiler itself.
 	Bug = bug.Error
 )
@@ -84,6 +86,9 @@ type (
 	Observation = run.Observation
 	Operand     = run.Operand
 )
+
+// SameRows is up to how many rows Options.Deterministic gives the same bits.
+const SameRows = spec.SameRows
 
 // OpenCPU gives the CPU.
 func OpenCPU() *CPU { return cpu.Open() }

@@ -31,6 +31,8 @@ type app struct {
 	logs  *jit.Logs
 	// json says that stdout is for a program: errors too are printed there.
 	json bool
+	// toldOfShift: a text was said to have lost its beginning.
+	toldOfShift bool
 	// running is set when the command line has been understood: errors before it are of usage.
 	running bool
 	// sources are the texts read so far, by name, for the report of a compiler bug.

@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"tilec/gpt"
+	"tilec/gpt/config"
 	"tilec/gpt/safetensors"
 	"tilec/jit"
 	"tilec/jit/file"
@@ -27,10 +29,16 @@ type generateOptions struct {
 	maxNewTokens         int
 	sampling             gpt.Sampling
 	dumpLogits           string
+	stop                 []string
+	batch                batchOptions
+	contextShift         bool
+	deterministic        bool
+	// given reports that the command line sets a flag.
+	given func(flag string) bool
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "dtype", "weights", "dump-logits"}
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "context-shift", "deterministic", "prompts", "samples", "batch", "dtype", "weights", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "folder of a checkpoint; the mini model inside tilec, a GPT-2, when it is left out")
@@ -40,6 +48,11 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.sampling.TopK, "top-k", 0, "sample among the k likeliest tokens; 0 for all")
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
 	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")
+	f.StringArrayVar(&o.stop, "stop", nil, "end before this text, which is not printed; may be given several times")
+	f.BoolVar(&o.contextShift, "context-shift", false, "where the context is full, drop the oldest tokens and go on with half a context; the text ends there otherwise")
+	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits of a text's logits alone and in any batch of up to 64, run after run; slower")
+	o.batch.flags(f)
+	o.given = f.Changed
 	f.StringVar(&o.dtype, "dtype", "f32", "element type that is computed in, and of the weights: f32, bf16 or f16")
 	o.weightsFlag(f)
 	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
@@ -67,11 +80,23 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if o.maxNewTokens < 0 {
 		return usageError{fmt.Errorf("--max-new-tokens is %d, must be 0 or more", o.maxNewTokens)}
 	}
+	if slices.Contains(o.stop, "") {
+		return usageError{errors.New("--stop is an empty text, must have a character at least")}
+	}
 	if o.dumpLogits != "" && filepath.Ext(o.dumpLogits) != ".safetensors" {
 		return usageError{errors.New("--dump-logits must end in .safetensors")}
 	}
+	if err := o.checkBatch(); err != nil {
+		return usageError{err}
+	}
 	if o.dumpLogits != "" {
 		if err := file.Check(o.dumpLogits); err != nil {
+			return err
+		}
+	}
+	var prompts []promptLine
+	if o.batch.many() {
+		if prompts, err = o.readPrompts(); err != nil {
 			return err
 		}
 	}
@@ -92,6 +117,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		return err
 	}
 	defer ckpt.Close()
+	o.advised(ckpt.Generation)
 	compiler, err := a.open(run)
 	if err != nil {
 		return err
@@ -106,24 +132,55 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		return err
 	}
 	defer model.Close()
+	model.SetDeterministic(o.deterministic)
 	if o.dumpLogits != "" {
 		if err := dumpLogits(model, o.prompt, o.dumpLogits); err != nil {
 			return err
 		}
 	}
-	return a.emit(model, compiler, o)
-}
-
-// emit generates and prints the text, then the figures.
-func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process, whatever it is at
+	if o.batch.many() {
+		err = a.emitAll(ctx, model, compiler, o, prompts)
+	} else {
+		err = a.emit(ctx, model, compiler, o)
+	}
+	if errors.Is(err, context.Canceled) {
+		return errInterrupted
+	}
+	return err
+}
+
+// request is what to generate of a prompt, with the seed of the first sample.
+func (a *app) request(prompt string, model *gpt.Model, o generateOptions) gpt.Request {
+	r := gpt.Request{Prompt: prompt, MaxNewTokens: o.maxNewTokens, Sampling: o.sampling, Stop: o.stop}
+	if o.contextShift {
+		r.Dropped = func(tokens int) {
+			if !a.toldOfShift {
+				a.say("warning: the context of %d tokens is full: the oldest %d are dropped, and so on whenever it is full again", model.Context(), tokens)
+			}
+			a.toldOfShift = true
+		}
+	}
+	return r
+}
+
+// advised takes from generation_config.json what the command line does not say.
+func (o *generateOptions) advised(g config.Generation) {
+	o.sampling = o.sampling.Advised(g, func(key string) bool { return o.given(strings.ReplaceAll(key, "_", "-")) })
+	if !o.given("stop") {
+		o.stop = g.Stop
+	}
+}
+
+// emit generates and prints the text, then the figures.
+func (a *app) emit(ctx context.Context, model *gpt.Model, compiler *jit.Compiler, o generateOptions) error {
 	var text strings.Builder
 	var first firstToken
 	before := compiler.CompileTime()
 	pieces := 0
-	res, err := model.Generate(ctx, gpt.Request{Prompt: o.prompt, MaxNewTokens: o.maxNewTokens, Sampling: o.sampling}, func(piece string) error {
+	res, err := model.Generate(ctx, a.request(o.prompt, model, o), func(piece string) error {
 		if pieces++; pieces == 2 && o.maxNewTokens > 0 {
 			first = firstToken{since: time.Since(a.begin), compile: compiler.CompileTime() - before}
 		}
@@ -140,9 +197,6 @@ func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) 
 	})
 	if !a.json && isTerminal(a.stdout.File) && isTerminal(a.stderr) && !strings.HasSuffix(text.String(), "\n") {
 		a.say("")
-	}
-	if errors.Is(err, context.Canceled) {
-		return errInterrupted
 	}
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err
 	}
 	b := &builder{
 		spec:    s,
-		fixed:   spec.FixedDims(k),
+		fixed:   s.FixedDims(),
 		dims:    map[string]*ir.Dim{},
 		launch:  &spec.LaunchDims{Sizes: map[string]size.Size{}, Strides: map[string]spec.Stride{}, Ranges: map[string]spec.GridRange{}},
 		axes:    map[*typed.Axis]*ir.Axis{},

@@ -49,7 +49,7 @@ func lowerForm(s *spec.Spec, f *ir.Func, target target.Machine) (*Lowered, error
 		if err != nil {
 			return 1
 		}
-		return spec.Bucket(n)
+		return s.Reckoned(n)
 	}, nil)
 	if err == nil {
 		l.dims = dims

@@ -103,7 +103,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 			if err != nil {
 				return 1
 			}
-			return spec.Bucket(n)
+			return s.Reckoned(n)
 		},
 	}
 	pins := pinsOf(s, target.Name)

@@ -13,6 +13,8 @@ import (
 // is not there yet. It is data.
 type Bound struct {
 	Name string
+	// Deterministic is that of the options: no launch knows how many rows there are, up to spec.SameRows.
+	Deterministic bool
 	// Inputs are the tensor arguments in order.
 	Inputs []Input
 	// Made are the tensors that were filled when the graph was bound, by what they hold.

@@ -94,7 +94,7 @@ func (b *binder) Call(k *typed.Kernel, args []Value, consts map[*size.Symbol]lan
 		tensors = append(tensors, *v)
 		out.elems = append(out.elems, Value{View: v})
 	}
-	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.env.Debug, Wide: b.env.Wide, Vary: b.env.Extents}
+	whole := &spec.Spec{Kernel: k, Types: bound.types, Consts: bound.consts, Dims: bound.dims, Pins: b.opts.Pins, Precision: b.opts.Precision, Debug: b.opts.Debug || b.env.Debug, Wide: b.env.Wide, Deterministic: b.opts.Deterministic, Vary: b.env.Extents}
 	for i, p := range spec.Params(k) {
 		if !p.IsTensor {
 			whole.Layouts = append(whole.Layouts, spec.Layout{})
@@ -166,6 +166,9 @@ func oneShape(k *typed.Kernel, args []Value, made [][]int64, at lang.Span) error
 // layout is what a launch knows of a tensor's place.
 func (b *Bound) layout(v *View) spec.Layout {
 	l := spec.Layout{Contiguous: v.Contiguous()}
+	if b.Deterministic { // also where dimensions have one position, as they may have more
+		l.Contiguous = slices.Equal(v.Strides, tensor.Contiguous(v.Shape))
+	}
 	// Allocations and temporaries begin at multiples of 16 bytes, so the offset decides.
 	if v.Slot.Temp || v.Slot.Made {
 		l.Align = tensor.PowerDivisor(v.DType.Bytes(v.Offset))

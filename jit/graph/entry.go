@@ -10,7 +10,7 @@ import (
 
 // Bind binds a graph to its arguments' types and shapes.
 func Bind(env *compile.Compiler, g *typed.Graph, args []tensor.Value, opts Options) (*Bound, error) {
-	b := &binder{prog: &Bound{Name: g.Name}, env: env, opts: opts, joins: true, runsAgain: true}
+	b := &binder{prog: &Bound{Name: g.Name, Deterministic: opts.Deterministic}, env: env, opts: opts, joins: true, runsAgain: true}
 	inputs, err := b.inputs(g.Params, args)
 	if err != nil {
 		return nil, err
@@ -22,7 +22,7 @@ func Bind(env *compile.Compiler, g *typed.Graph, args []tensor.Value, opts Optio
 
 // BindKernel binds one kernel; params are its parameters as a graph's.
 func BindKernel(env *compile.Compiler, k *typed.Kernel, params []*typed.GParam, args []tensor.Value, opts Options) (*Bound, error) {
-	b := &binder{prog: &Bound{Name: k.Name}, env: env, opts: opts}
+	b := &binder{prog: &Bound{Name: k.Name, Deterministic: opts.Deterministic}, env: env, opts: opts}
 	inputs, err := b.inputs(params, args)
 	if err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func BindKernel(env *compile.Compiler, k *typed.Kernel, params []*typed.GParam, 
 
 // BindTest binds a test, whose results are what its checks compare, in order.
 func BindTest(env *compile.Compiler, t *typed.Test, opts Options) (*Bound, []Check, error) {
-	b := &binder{prog: &Bound{Name: t.Name}, env: env, opts: opts, joins: true}
+	b := &binder{prog: &Bound{Name: t.Name, Deterministic: opts.Deterministic}, env: env, opts: opts, joins: true}
 	_, err := b.enter(t.Graph, nil, nil, nil, nil, t.Decl.Name.Span())
 	out := Value{elems: []Value{}}
 	for _, k := range b.checks {

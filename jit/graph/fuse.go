@@ -192,7 +192,7 @@ func (r *rewriter) sinkOfPart(first, n, place int) bool {
 	v, w := &b.Tensors[place], &a.Tensors[stored]
 	rows := int64(1)
 	for _, size := range w.Shape[:max(len(w.Shape)-1, 0)] {
-		rows *= size
+		rows *= a.Spec.Reckoned(size)
 	}
 	parts, ok := spec.PartOf(w.Shape, v.Shape, v.Strides, v.Offset)
 	if !ok || rows > fewRows || v.DType != w.DType || r.shared(first, n) > 1 {
@@ -403,6 +403,9 @@ func sizeOf(d *ir.Dim, dims *spec.LaunchDims, s *spec.Spec) int64 {
 		var err error
 		if n, err = dims.Size(d, s); err != nil {
 			n = 1
+		}
+		if s.Deterministic {
+			n = s.Reckoned(n)
 		}
 	}
 	return max(n, 1)

@@ -30,6 +30,9 @@ type Options struct {
 	Pins map[string]int64
 	// Precision of f32 contractions, unless a kernel says its own: "", "ieee" or "tf32x3".
 	Precision string
+	// Deterministic gives each element of a result the same bits however many others are computed beside it, up to 64 in each
+	// dimension that a kernel is not compiled for: a sequence alone and in a batch. It costs speed where there are few.
+	Deterministic bool
 	// Debug checks what an assume says of tiles, as an assert does.
 	Debug bool
 	// Guard is how many bytes to leave unused behind each result and intermediate, for tests that look for stray writes.

@@ -86,5 +86,20 @@ func gptSource(t testing.TB) string {
 	data, err := os.ReadFile(jittest.Path(t, "gpt/gpt.tile"))
 	require.NoError(t, err)
 	text := strings.ReplaceAll(string(data), "start: i32,", "start: i32[B],")
-	return regexp.MustCompile(`@generate|@logits|@config\([^)]*\)`).ReplaceAllString(text, "") // they say how the command calls it
+	text = regexp.MustCompile(`@generate|@logits`).ReplaceAllString(text, "") // they say how the command calls it
+	for _, attribute := range []string{"@config(", "@require("} {
+		for at := strings.Index(text, attribute); at >= 0; at = strings.Index(text, attribute) {
+			end := at + len(attribute)
+			for open := 1; open > 0; end++ {
+				switch text[end] {
+				case '(':
+					open++
+				case ')':
+					open--
+				}
+			}
+			text = text[:at] + text[end:]
+		}
+	}
+	return text
 }

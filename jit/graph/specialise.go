@@ -59,7 +59,7 @@ func Specialise(k *typed.Kernel, opts Options) (_ *spec.Spec, err error) {
 		}
 		b.types[p] = d
 	}
-	s := &spec.Spec{Kernel: k, Types: b.types, Consts: b.consts, Dims: b.dims, Pins: opts.Pins, Precision: opts.Precision, Debug: opts.Debug}
+	s := &spec.Spec{Kernel: k, Types: b.types, Consts: b.consts, Dims: b.dims, Pins: opts.Pins, Precision: opts.Precision, Debug: opts.Debug, Deterministic: opts.Deterministic}
 	for _, p := range spec.Params(k) {
 		l := spec.Layout{}
 		if p.IsTensor {

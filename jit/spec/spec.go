@@ -32,6 +32,9 @@ type Spec struct {
 	Precision string
 	// Debug keeps what is checked in debug builds only.
 	Debug bool
+	// Deterministic: each element has the same bits however many others, up to SameRows in a dimension, are computed beside it.
+	// See Reckoned.
+	Deterministic bool
 	// Dependent: the launch is one of several of a program, and may begin before the one before it has ended.
 	Dependent bool
 	// Timed: the launch leaves when it began and ended.
@@ -132,8 +135,13 @@ func (s *Spec) Places(part *typed.Kernel) []int {
 // FixedDims decides which dimensions a specialisation fixes: those whose size
 // shapes the code (whole axes, and innermost dimensions, on which the width of
 // memory accesses depends). The others are parameters of the launch, so that a
-// new batch or sequence length needs no new code.
-func FixedDims(k *typed.Kernel) map[*size.Symbol]bool {
+// new batch or sequence length needs no new code. The dimension of a tensor that has no other decides no row's place,
+// and whether elements are masked alone: it may be that of rows, and deterministic code does not fix it.
+func (s *Spec) FixedDims() map[*size.Symbol]bool {
+	k, least := s.Kernel, 1
+	if s.Deterministic {
+		least = 2
+	}
 	fixed := map[*size.Symbol]bool{}
 	mark := func(s size.Size) {
 		for _, sym := range s.Symbols() {
@@ -154,7 +162,7 @@ func FixedDims(k *typed.Kernel) map[*size.Symbol]bool {
 		mark(s)
 	}
 	for _, p := range Params(k) {
-		if n := len(p.Shape); n > 0 {
+		if n := len(p.Shape); n >= least {
 			mark(p.Shape[n-1])
 		}
 	}
@@ -180,6 +188,21 @@ func Bucket(n int64) int64 {
 	return b
 }
 
+// SameRows is up to how many positions a dimension may have without a difference to any bit of a deterministic launch: the
+// sequences of a batch, or tokens of a prompt.
+const SameRows = 64
+
+// Reckoned is how many positions everything that decides of code reckons with, where a dimension has n and the code does not
+// fix them: plans, the choice of instructions, fusion. Of a deterministic launch that is one number up to SameRows, so that
+// one code computes all of them: in which order the terms of a sum are added is the code's, and in which block, row and lane an element
+// lies is nothing that it could show.
+func (s *Spec) Reckoned(n int64) int64 {
+	if s.Deterministic {
+		n = max(n, SameRows)
+	}
+	return Bucket(n)
+}
+
 // Key names a specialisation: everything that its code depends on. It keeps the kernel, so that none that is
 // loaded later has its address.
 type Key struct {
@@ -201,12 +224,12 @@ func (s *Spec) Key() Key {
 		v := s.Consts[c]
 		fmt.Fprintf(&b, " %s=%d/%g", c.Name, v.Int, v.Float)
 	}
-	fixed := FixedDims(s.Kernel)
+	fixed := s.FixedDims()
 	for _, d := range s.Kernel.Dims {
 		if fixed[d] {
 			fmt.Fprintf(&b, " %s=%d", d.Name, s.Dims[d])
 		} else {
-			fmt.Fprintf(&b, " %s<=%d", d.Name, Bucket(s.Dims[d]))
+			fmt.Fprintf(&b, " %s<=%d", d.Name, s.Reckoned(s.Dims[d]))
 			if s.Dims[d] > ir.NarrowSize {
 				b.WriteString(" wide")
 			}

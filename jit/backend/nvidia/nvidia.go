@@ -144,6 +144,10 @@ func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 	}
 	p, err := d.ctx.Alloc(int(max(n, 1)))
 	if err != nil {
+		if errors.Is(err, cuda.OutOfMemory) {
+			free, have, _ := d.ctx.MemInfo()
+			err = &backend.MemoryError{Need: n, Have: int64(have), Free: int64(free), Err: err}
+		}
 		return nil, d.meanwhile("GPU.Alloc", err)
 	}
 	m := backend.OnDevice(d, n, uint64(p))
