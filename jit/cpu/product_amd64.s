@@ -1,0 +1,613 @@
+// The loops of products, with AVX-512 and with AVX2. product_amd64.go says what they compute.
+
+#include "textflag.h"
+
+// ARGS: BX columns, R13 steps, DI rows of c and R8 bytes between them, SI coefficients, DX rows of b and R9 bytes between
+// them, R10 whether the sums begin at 0.
+#define ARGS \
+	MOVQ    n+0(FP), BX \
+	MOVQ    k+8(FP), R13 \
+	MOVQ    c+16(FP), DI \
+	MOVQ    cstride+24(FP), R8 \
+	MOVQ    a+32(FP), SI \
+	MOVQ    b+40(FP), DX \
+	MOVQ    bstride+48(FP), R9 \
+	MOVBLZX fresh+56(FP), R10
+
+// BEGIN: R11, R12 and CX walk the coefficients, the rows of b and the steps.
+#define BEGIN \
+	MOVQ SI, R11 \
+	MOVQ DX, R12 \
+	MOVQ R13, CX
+
+// STEP goes to the next row of b and its coefficients, which are so many bytes.
+#define STEP(bytes, loop) \
+	ADDQ $bytes, R11 \
+	ADDQ R9, R12 \
+	DECQ CX \
+	JNZ  loop
+
+// NEXT goes to the next columns.
+#define NEXT(columns, bytes, loop) \
+	ADDQ $bytes, DI \
+	ADDQ $bytes, DX \
+	SUBQ $columns, BX \
+	JMP  loop
+
+// What follows does something to the sums of one row of c, at AX: of 64 columns in four registers, or of up to 16, those of K1.
+
+#define ZERO64(s0, s1, s2, s3) \
+	VPXORQ s0, s0, s0 \
+	VPXORQ s1, s1, s1 \
+	VPXORQ s2, s2, s2 \
+	VPXORQ s3, s3, s3
+
+#define LOAD64(s0, s1, s2, s3) \
+	VMOVUPS (AX), s0 \
+	VMOVUPS 64(AX), s1 \
+	VMOVUPS 128(AX), s2 \
+	VMOVUPS 192(AX), s3 \
+	ADDQ    R8, AX
+
+#define ADD64(s0, s1, s2, s3) \
+	VADDPS (AX), s0, s0 \
+	VADDPS 64(AX), s1, s1 \
+	VADDPS 128(AX), s2, s2 \
+	VADDPS 192(AX), s3, s3 \
+	ADDQ   R8, AX
+
+#define STORE64(s0, s1, s2, s3) \
+	VMOVUPS s0, (AX) \
+	VMOVUPS s1, 64(AX) \
+	VMOVUPS s2, 128(AX) \
+	VMOVUPS s3, 192(AX) \
+	ADDQ    R8, AX
+
+#define FMA64(at, x, s0, s1, s2, s3) \
+	VBROADCASTSS at(R11), x \
+	VFMADD231PS  Z0, x, s0 \
+	VFMADD231PS  Z1, x, s1 \
+	VFMADD231PS  Z2, x, s2 \
+	VFMADD231PS  Z3, x, s3
+
+#define ZERO16(s) \
+	VPXORQ s, s, s
+
+#define LOAD16(s) \
+	VMOVUPS.Z (AX), K1, s \
+	ADDQ      R8, AX
+
+#define ADD16(s) \
+	VMOVUPS.Z (AX), K1, Z0 \
+	VADDPS    Z0, s, s \
+	ADDQ      R8, AX
+
+#define STORE16(s) \
+	VMOVUPS s, K1, (AX) \
+	ADDQ    R8, AX
+
+#define FMA16(at, x, s) \
+	VBROADCASTSS at(R11), x \
+	VFMADD231PS  Z0, x, s
+
+// AVX512 is the loop over columns, 64 at a time and then up to 16. wide and narrow do a thing to the sums of every row, and
+// wideFMA and narrowFMA multiply a row of b.
+#define AVX512(wide, wideFMA, narrow, narrowFMA, bytes) \
+	ARGS \
+columns64: \
+	CMPQ  BX, $64 \
+	JLT   columns16 \
+	TESTQ R10, R10 \
+	JNZ   fresh64 \
+	MOVQ  DI, AX \
+	wide(LOAD64) \
+	JMP   begin64 \
+fresh64: \
+	wide(ZERO64) \
+begin64: \
+	BEGIN \
+loop64: \
+	VMOVUPS (R12), Z0 \
+	VMOVUPS 64(R12), Z1 \
+	VMOVUPS 128(R12), Z2 \
+	VMOVUPS 192(R12), Z3 \
+	wideFMA \
+	STEP(bytes, loop64) \
+	TESTQ R10, R10 \
+	JZ    store64 \
+	MOVQ  DI, AX \
+	wide(ADD64) \
+store64: \
+	MOVQ  DI, AX \
+	wide(STORE64) \
+	NEXT(64, 256, columns64) \
+columns16: \
+	CMPQ    BX, $0 \
+	JLE     done \
+	MOVQ    $16, CX \
+	CMPQ    BX, CX \
+	CMOVQLT BX, CX \
+	MOVL    $1, AX \
+	SHLL    CX, AX \
+	DECL    AX \
+	KMOVW   AX, K1 \
+	TESTQ   R10, R10 \
+	JNZ     fresh16 \
+	MOVQ    DI, AX \
+	narrow(LOAD16) \
+	JMP     begin16 \
+fresh16: \
+	narrow(ZERO16) \
+begin16: \
+	BEGIN \
+loop16: \
+	VMOVUPS.Z (R12), K1, Z0 \
+	narrowFMA \
+	STEP(bytes, loop16) \
+	TESTQ R10, R10 \
+	JZ    store16 \
+	MOVQ  DI, AX \
+	narrow(ADD16) \
+store16: \
+	MOVQ  DI, AX \
+	narrow(STORE16) \
+	NEXT(16, 64, columns16) \
+done: \
+	VZEROUPPER \
+	RET
+
+#define WIDE1(do) do(Z8, Z9, Z10, Z11)
+#define WIDE2(do) \
+	WIDE1(do) \
+	do(Z12, Z13, Z14, Z15)
+#define WIDE4(do) \
+	WIDE2(do) \
+	do(Z16, Z17, Z18, Z19) \
+	do(Z20, Z21, Z22, Z23)
+#define WIDE6(do) \
+	WIDE4(do) \
+	do(Z24, Z25, Z26, Z27) \
+	do(Z28, Z29, Z30, Z31)
+#define WIDEFMA1 FMA64(0, Z4, Z8, Z9, Z10, Z11)
+#define WIDEFMA2 \
+	WIDEFMA1 \
+	FMA64(4, Z5, Z12, Z13, Z14, Z15)
+#define WIDEFMA4 \
+	WIDEFMA2 \
+	FMA64(8, Z6, Z16, Z17, Z18, Z19) \
+	FMA64(12, Z7, Z20, Z21, Z22, Z23)
+#define WIDEFMA6 \
+	WIDEFMA4 \
+	FMA64(16, Z4, Z24, Z25, Z26, Z27) \
+	FMA64(20, Z5, Z28, Z29, Z30, Z31)
+#define NARROW1(do) do(Z8)
+#define NARROW2(do) \
+	NARROW1(do) \
+	do(Z9)
+#define NARROW4(do) \
+	NARROW2(do) \
+	do(Z10) \
+	do(Z11)
+#define NARROW6(do) \
+	NARROW4(do) \
+	do(Z12) \
+	do(Z13)
+#define NARROWFMA1 FMA16(0, Z4, Z8)
+#define NARROWFMA2 \
+	NARROWFMA1 \
+	FMA16(4, Z5, Z9)
+#define NARROWFMA4 \
+	NARROWFMA2 \
+	FMA16(8, Z6, Z10) \
+	FMA16(12, Z7, Z11)
+#define NARROWFMA6 \
+	NARROWFMA4 \
+	FMA16(16, Z4, Z12) \
+	FMA16(20, Z5, Z13)
+
+// func rows1AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+TEXT ·rows1AVX512(SB), NOSPLIT, $0-57
+	AVX512(WIDE1, WIDEFMA1, NARROW1, NARROWFMA1, 4)
+
+// func rows2AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+TEXT ·rows2AVX512(SB), NOSPLIT, $0-57
+	AVX512(WIDE2, WIDEFMA2, NARROW2, NARROWFMA2, 8)
+
+// func rows4AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+TEXT ·rows4AVX512(SB), NOSPLIT, $0-57
+	AVX512(WIDE4, WIDEFMA4, NARROW4, NARROWFMA4, 16)
+
+// func rows6AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+TEXT ·rows6AVX512(SB), NOSPLIT, $0-57
+	AVX512(WIDE6, WIDEFMA6, NARROW6, NARROWFMA6, 24)
+
+// The same with AVX2: 32 columns of one or two rows, 16 of four or six; and then up to 8, those of Y3.
+
+DATA lanemask<>+0(SB)/8, $-1
+DATA lanemask<>+8(SB)/8, $-1
+DATA lanemask<>+16(SB)/8, $-1
+DATA lanemask<>+24(SB)/8, $-1
+DATA lanemask<>+32(SB)/8, $0
+DATA lanemask<>+40(SB)/8, $0
+DATA lanemask<>+48(SB)/8, $0
+DATA lanemask<>+56(SB)/8, $0
+GLOBL lanemask<>(SB), RODATA|NOPTR, $64
+
+#define ZERO32(s0, s1, s2, s3) \
+	VXORPS s0, s0, s0 \
+	VXORPS s1, s1, s1 \
+	VXORPS s2, s2, s2 \
+	VXORPS s3, s3, s3
+
+#define LOAD32(s0, s1, s2, s3) \
+	VMOVUPS (AX), s0 \
+	VMOVUPS 32(AX), s1 \
+	VMOVUPS 64(AX), s2 \
+	VMOVUPS 96(AX), s3 \
+	ADDQ    R8, AX
+
+#define ADD32(s0, s1, s2, s3) \
+	VADDPS (AX), s0, s0 \
+	VADDPS 32(AX), s1, s1 \
+	VADDPS 64(AX), s2, s2 \
+	VADDPS 96(AX), s3, s3 \
+	ADDQ   R8, AX
+
+#define STORE32(s0, s1, s2, s3) \
+	VMOVUPS s0, (AX) \
+	VMOVUPS s1, 32(AX) \
+	VMOVUPS s2, 64(AX) \
+	VMOVUPS s3, 96(AX) \
+	ADDQ    R8, AX
+
+#define FMA32(at, s0, s1, s2, s3) \
+	VBROADCASTSS at(R11), Y2 \
+	VFMADD231PS  (R12), Y2, s0 \
+	VFMADD231PS  32(R12), Y2, s1 \
+	VFMADD231PS  64(R12), Y2, s2 \
+	VFMADD231PS  96(R12), Y2, s3
+
+#define ZERO2Y(s0, s1) \
+	VXORPS s0, s0, s0 \
+	VXORPS s1, s1, s1
+
+#define LOAD2Y(s0, s1) \
+	VMOVUPS (AX), s0 \
+	VMOVUPS 32(AX), s1 \
+	ADDQ    R8, AX
+
+#define ADD2Y(s0, s1) \
+	VADDPS (AX), s0, s0 \
+	VADDPS 32(AX), s1, s1 \
+	ADDQ   R8, AX
+
+#define STORE2Y(s0, s1) \
+	VMOVUPS s0, (AX) \
+	VMOVUPS s1, 32(AX) \
+	ADDQ    R8, AX
+
+#define FMA2Y(at, x, s0, s1) \
+	VBROADCASTSS at(R11), x \
+	VFMADD231PS  Y0, x, s0 \
+	VFMADD231PS  Y1, x, s1
+
+#define ZERO8(s) \
+	VXORPS s, s, s
+
+#define LOAD8(s) \
+	VMASKMOVPS (AX), Y3, s \
+	ADDQ       R8, AX
+
+#define ADD8(s) \
+	VMASKMOVPS (AX), Y3, Y0 \
+	VADDPS     Y0, s, s \
+	ADDQ       R8, AX
+
+#define STORE8(s) \
+	VMASKMOVPS s, Y3, (AX) \
+	ADDQ       R8, AX
+
+#define FMA8(at, s) \
+	VBROADCASTSS at(R11), Y2 \
+	VFMADD231PS  Y0, Y2, s
+
+#define AVX2(count, size, zero, load, add, store, wide, wideRow, wideFMA, narrow, narrowFMA, bytes) \
+	ARGS \
+columnsWide: \
+	CMPQ  BX, $count \
+	JLT   columns8 \
+	TESTQ R10, R10 \
+	JNZ   freshWide \
+	MOVQ  DI, AX \
+	wide(load) \
+	JMP   beginWide \
+freshWide: \
+	wide(zero) \
+beginWide: \
+	BEGIN \
+loopWide: \
+	wideRow \
+	wideFMA \
+	STEP(bytes, loopWide) \
+	TESTQ R10, R10 \
+	JZ    storeWide \
+	MOVQ  DI, AX \
+	wide(add) \
+storeWide: \
+	MOVQ  DI, AX \
+	wide(store) \
+	NEXT(count, size, columnsWide) \
+columns8: \
+	CMPQ    BX, $0 \
+	JLE     done \
+	MOVQ    $8, CX \
+	CMPQ    BX, CX \
+	CMOVQLT BX, CX \
+	NEGQ    CX \
+	LEAQ    lanemask<>+32(SB), AX \
+	VMOVUPS (AX)(CX*4), Y3 \
+	TESTQ   R10, R10 \
+	JNZ     fresh8 \
+	MOVQ    DI, AX \
+	narrow(LOAD8) \
+	JMP     begin8 \
+fresh8: \
+	narrow(ZERO8) \
+begin8: \
+	BEGIN \
+loop8: \
+	VMASKMOVPS (R12), Y3, Y0 \
+	narrowFMA \
+	STEP(bytes, loop8) \
+	TESTQ R10, R10 \
+	JZ    store8 \
+	MOVQ  DI, AX \
+	narrow(ADD8) \
+store8: \
+	MOVQ  DI, AX \
+	narrow(STORE8) \
+	NEXT(8, 32, columns8) \
+done: \
+	VZEROUPPER \
+	RET
+
+#define NOTHING
+#define ROW2Y \
+	VMOVUPS (R12), Y0 \
+	VMOVUPS 32(R12), Y1
+#define FOUR1(do) do(Y4, Y5, Y6, Y7)
+#define FOUR2(do) \
+	FOUR1(do) \
+	do(Y8, Y9, Y10, Y11)
+#define FOURFMA1 FMA32(0, Y4, Y5, Y6, Y7)
+#define FOURFMA2 \
+	FOURFMA1 \
+	FMA32(4, Y8, Y9, Y10, Y11)
+#define TWO4(do) \
+	do(Y4, Y5) \
+	do(Y6, Y7) \
+	do(Y8, Y9) \
+	do(Y10, Y11)
+#define TWO6(do) \
+	TWO4(do) \
+	do(Y12, Y13) \
+	do(Y14, Y15)
+#define TWOFMA4 \
+	FMA2Y(0, Y2, Y4, Y5) \
+	FMA2Y(4, Y3, Y6, Y7) \
+	FMA2Y(8, Y2, Y8, Y9) \
+	FMA2Y(12, Y3, Y10, Y11)
+#define TWOFMA6 \
+	TWOFMA4 \
+	FMA2Y(16, Y2, Y12, Y13) \
+	FMA2Y(20, Y3, Y14, Y15)
+#define ONE1(do) do(Y4)
+#define ONE2(do) \
+	ONE1(do) \
+	do(Y5)
+#define ONE4(do) \
+	ONE2(do) \
+	do(Y6) \
+	do(Y7)
+#define ONE6(do) \
+	ONE4(do) \
+	do(Y8) \
+	do(Y9)
+#define ONEFMA1 FMA8(0, Y4)
+#define ONEFMA2 \
+	ONEFMA1 \
+	FMA8(4, Y5)
+#define ONEFMA4 \
+	ONEFMA2 \
+	FMA8(8, Y6) \
+	FMA8(12, Y7)
+#define ONEFMA6 \
+	ONEFMA4 \
+	FMA8(16, Y8) \
+	FMA8(20, Y9)
+
+// func rows1AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+TEXT ·rows1AVX2(SB), NOSPLIT, $0-57
+	AVX2(32, 128, ZERO32, LOAD32, ADD32, STORE32, FOUR1, NOTHING, FOURFMA1, ONE1, ONEFMA1, 4)
+
+// func rows2AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+TEXT ·rows2AVX2(SB), NOSPLIT, $0-57
+	AVX2(32, 128, ZERO32, LOAD32, ADD32, STORE32, FOUR2, NOTHING, FOURFMA2, ONE2, ONEFMA2, 8)
+
+// func rows4AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+TEXT ·rows4AVX2(SB), NOSPLIT, $0-57
+	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO4, ROW2Y, TWOFMA4, ONE4, ONEFMA4, 16)
+
+// func rows6AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+TEXT ·rows6AVX2(SB), NOSPLIT, $0-57
+	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO6, ROW2Y, TWOFMA6, ONE6, ONEFMA6, 24)
+
+// func prefetchX86(p unsafe.Pointer, ahead, rows, stride, bytes int)
+TEXT ·prefetchX86(SB), NOSPLIT, $0-40
+	MOVQ p+0(FP), SI
+	ADDQ ahead+8(FP), SI
+	MOVQ rows+16(FP), BX
+	MOVQ stride+24(FP), R8
+	MOVQ bytes+32(FP), R9
+
+prefetchRow:
+	DECQ BX
+	JLT  prefetchDone
+	MOVQ SI, DI
+	LEAQ (SI)(R9*1), DX
+
+prefetchLine:
+	PREFETCHT0 (DI)
+	ADDQ       $64, DI
+	CMPQ       DI, DX
+	JLT        prefetchLine
+	ADDQ       R8, SI
+	JMP        prefetchRow
+
+prefetchDone:
+	RET
+
+// TRANSPOSE makes columns of the 16 rows of 16 words in Z0 to Z15: column i is in the i-th register, as row i was.
+#define UNPACK2(lo, hi, a, b) \
+	VUNPCKLPS b, a, lo \
+	VUNPCKHPS b, a, hi
+#define UNPACK4(lo, hi, a, b) \
+	VUNPCKLPD b, a, lo \
+	VUNPCKHPD b, a, hi
+#define SHUFFLE(lo, hi, a, b) \
+	VSHUFF32X4 $0x88, b, a, lo \
+	VSHUFF32X4 $0xdd, b, a, hi
+
+#define TRANSPOSE \
+	UNPACK2(Z16, Z17, Z0, Z1) \
+	UNPACK2(Z18, Z19, Z2, Z3) \
+	UNPACK2(Z20, Z21, Z4, Z5) \
+	UNPACK2(Z22, Z23, Z6, Z7) \
+	UNPACK2(Z24, Z25, Z8, Z9) \
+	UNPACK2(Z26, Z27, Z10, Z11) \
+	UNPACK2(Z28, Z29, Z12, Z13) \
+	UNPACK2(Z30, Z31, Z14, Z15) \
+	UNPACK4(Z0, Z1, Z16, Z18) \
+	UNPACK4(Z2, Z3, Z17, Z19) \
+	UNPACK4(Z4, Z5, Z20, Z22) \
+	UNPACK4(Z6, Z7, Z21, Z23) \
+	UNPACK4(Z8, Z9, Z24, Z26) \
+	UNPACK4(Z10, Z11, Z25, Z27) \
+	UNPACK4(Z12, Z13, Z28, Z30) \
+	UNPACK4(Z14, Z15, Z29, Z31) \
+	SHUFFLE(Z16, Z17, Z0, Z4) \
+	SHUFFLE(Z18, Z19, Z1, Z5) \
+	SHUFFLE(Z20, Z21, Z2, Z6) \
+	SHUFFLE(Z22, Z23, Z3, Z7) \
+	SHUFFLE(Z24, Z25, Z8, Z12) \
+	SHUFFLE(Z26, Z27, Z9, Z13) \
+	SHUFFLE(Z28, Z29, Z10, Z14) \
+	SHUFFLE(Z30, Z31, Z11, Z15) \
+	SHUFFLE(Z0, Z8, Z16, Z24) \
+	SHUFFLE(Z1, Z9, Z18, Z26) \
+	SHUFFLE(Z2, Z10, Z20, Z28) \
+	SHUFFLE(Z3, Z11, Z22, Z30) \
+	SHUFFLE(Z4, Z12, Z17, Z25) \
+	SHUFFLE(Z5, Z13, Z19, Z27) \
+	SHUFFLE(Z6, Z14, Z21, Z29) \
+	SHUFFLE(Z7, Z15, Z23, Z31)
+
+// ROWS loads 64 bytes of each of 16 rows, R11 bytes from where they begin; R9 has the pointers to the rows.
+#define ROWOF(i, z) \
+	MOVQ    (8*i)(R9), AX \
+	VMOVUPS (AX)(R11*1), z
+
+#define ROWS \
+	ROWOF(0, Z0) \
+	ROWOF(1, Z1) \
+	ROWOF(2, Z2) \
+	ROWOF(3, Z3) \
+	ROWOF(4, Z4) \
+	ROWOF(5, Z5) \
+	ROWOF(6, Z6) \
+	ROWOF(7, Z7) \
+	ROWOF(8, Z8) \
+	ROWOF(9, Z9) \
+	ROWOF(10, Z10) \
+	ROWOF(11, Z11) \
+	ROWOF(12, Z12) \
+	ROWOF(13, Z13) \
+	ROWOF(14, Z14) \
+	ROWOF(15, Z15)
+
+#define EACH16(do) \
+	do(Z0) \
+	do(Z1) \
+	do(Z2) \
+	do(Z3) \
+	do(Z4) \
+	do(Z5) \
+	do(Z6) \
+	do(Z7) \
+	do(Z8) \
+	do(Z9) \
+	do(Z10) \
+	do(Z11) \
+	do(Z12) \
+	do(Z13) \
+	do(Z14) \
+	do(Z15)
+
+#define PUT(z) \
+	VMOVUPS z, (DI) \
+	ADDQ    R8, DI
+
+// PUTPAIR: of each word the lower half is one column, and the upper half the next.
+#define PUTPAIR(z) \
+	VPSLLD  $16, z, Z16 \
+	VPANDD  Z17, z, z \
+	VMOVUPS Z16, (DI) \
+	VMOVUPS z, (DI)(R8*1) \
+	LEAQ    (DI)(R8*2), DI
+
+// func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer)
+TEXT ·transposeAVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), BX
+	MOVQ d+8(FP), DI
+	MOVQ step+16(FP), R8
+	MOVQ rows+24(FP), R9
+	XORQ R11, R11
+
+transposeBlock:
+	CMPQ BX, $16
+	JLT  transposeDone
+	ROWS
+	TRANSPOSE
+	EACH16(PUT)
+	ADDQ $64, R11
+	SUBQ $16, BX
+	JMP  transposeBlock
+
+transposeDone:
+	VZEROUPPER
+	RET
+
+// func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer)
+TEXT ·transposeBF16AVX512(SB), NOSPLIT, $0-32
+	MOVQ n+0(FP), BX
+	MOVQ d+8(FP), DI
+	MOVQ step+16(FP), R8
+	MOVQ rows+24(FP), R9
+	XORQ R11, R11
+
+pairBlock:
+	CMPQ         BX, $32
+	JLT          pairDone
+	ROWS
+	TRANSPOSE
+	MOVL         $0xffff0000, AX
+	VPBROADCASTD AX, Z17
+	EACH16(PUTPAIR)
+	ADDQ         $64, R11
+	SUBQ         $32, BX
+	JMP          pairBlock
+
+pairDone:
+	VZEROUPPER
+	RET
+
