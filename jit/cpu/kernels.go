@@ -23,14 +23,17 @@ func UseWide(on bool) (was bool) {
 	return was
 }
 
-// multiplyRows adds products of r rows, 1, 2, 4 or 6, to c: see multiplyRowsGo.
-func multiplyRows(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool) {
+// multiplyRows adds products of r rows, 1, 2, 4 or 6, to c: see multiplyRowsGo. b is of bf16 or f32; where it is of bf16, multipliesBF16 must hold.
+func multiplyRows(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh, bf16 bool) {
 	if vectors {
-		multiplyRowsVectors(r, n, k, c, cstride, a, b, bstride, fresh)
+		multiplyRowsVectors(r, n, k, c, cstride, a, b, bstride, ahead, fresh, bf16)
 		return
 	}
 	multiplyRowsGo(r, n, k, c, cstride, a, b, bstride, fresh)
 }
+
+// multipliesBF16 reports that multiplyRows takes n columns of bf16 as they are.
+func multipliesBF16(n int) bool { return wide || vectors && n%lanes == 0 }
 
 // add32 adds n elements of s to those of c.
 func add32(c, s unsafe.Pointer, n int) {

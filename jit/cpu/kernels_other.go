@@ -20,15 +20,13 @@ const wide = false
 
 func setWide(bool) {}
 
-func prefetch(p unsafe.Pointer, ahead, rows, stride, bytes int) {}
-
-func multiplyRowsVectors(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool) {
+func multiplyRowsVectors(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh, bf16 bool) {
 	panic("no vectors")
 }
-func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer) {
+func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int) {
 	panic("no vectors")
 }
-func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer) {
+func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int) {
 	panic("no vectors")
 }
 func addAVX(n int, d, a, b unsafe.Pointer)                                    { panic("no vectors") }

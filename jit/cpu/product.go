@@ -68,7 +68,7 @@ func manyRows(fr *frame, m, n, k int, a, b, c matrix) {
 			kp := min(blockK, k-p)
 			bp := fr.temp(tempPackB, (nj+width)*kp*4)
 			for l := 0; l < nj; l += width {
-				pack(fr, unsafe.Add(bp, l*kp*4), width, min(width, nj-l), kp, b.at(p, j+l), b.col, b.row, b)
+				pack(fr, unsafe.Add(bp, l*kp*4), width, min(width, nj-l), kp, b.at(p, j+l), b.col, b.row, b, 0)
 			}
 			for i := 0; i < m; i += blockRows {
 				mi := min(blockRows, m-i)
@@ -85,7 +85,7 @@ func manyRows(fr *frame, m, n, k int, a, b, c matrix) {
 func multiplyPanel(m, n, steps int, a, b unsafe.Pointer, bstride int, c unsafe.Pointer, stride, k int, fresh bool) {
 	for i := 0; i < m; {
 		r := together(m - i)
-		multiplyRows(r, n, steps, unsafe.Add(c, i*stride), stride, unsafe.Add(a, i*k*4), b, bstride, fresh)
+		multiplyRows(r, n, steps, unsafe.Add(c, i*stride), stride, unsafe.Add(a, i*k*4), b, bstride, 0, fresh, false)
 		i += r
 	}
 }
@@ -93,11 +93,12 @@ func multiplyPanel(m, n, steps int, a, b unsafe.Pointer, bstride int, c unsafe.P
 // rowsInOrder multiplies few rows with a matrix whose rows are contiguous: of some columns, rows are read in order, some at a time,
 // while the next ones are on their way.
 func rowsInOrder(fr *frame, m, n, k int, a, b, c matrix) {
-	cols, depth := 512, 8
-	if m > 4 { // more sums in the nearest cache, and less coming and going of them
-		cols, depth = 256, 16
+	cols := 512
+	if m > 4 { // fewer columns, whose sums then stay in the nearest cache
+		cols = 128
 	}
-	bytes := b.row * b.size // of a row
+	depth := max(8, 4096/min(cols, n)) // so that some thousand elements are on their way
+	bytes := b.row * b.size            // of a row
 	near := b.load == nil && k*bytes <= nearBytes
 	width := min(cols, n)
 	sums := fr.temp(tempSums, m*width*4)
@@ -110,12 +111,12 @@ func rowsInOrder(fr *frame, m, n, k int, a, b, c matrix) {
 				multiplyPanel(m, w, kp, ap, b.at(p, j), bytes, c.at(0, j), c.row*4, kp, true)
 				continue
 			}
+			asIs := b.load == nil || b.bf16 && multipliesBF16(w)
 			clear(slice[float32](sums, m*w))
 			for q := 0; q < kp; q += depth {
 				d := min(depth, kp-q)
 				rows, stride := b.at(p+q, j), bytes
-				prefetch(rows, d*bytes, min(depth, k-p-q-d), bytes, w*b.size)
-				if b.load != nil {
+				if !asIs {
 					strip := fr.temp(tempPackB, d*w*4)
 					for i := range d {
 						b.load(unsafe.Add(strip, i*w*4), 1, unsafe.Add(rows, i*bytes), 1, w)
@@ -124,7 +125,7 @@ func rowsInOrder(fr *frame, m, n, k int, a, b, c matrix) {
 				}
 				for i := 0; i < m; {
 					r := together(m - i)
-					multiplyRows(r, w, d, unsafe.Add(sums, i*w*4), w*4, unsafe.Add(ap, (i*kp+q*r)*4), rows, stride, false)
+					multiplyRows(r, w, d, unsafe.Add(sums, i*w*4), w*4, unsafe.Add(ap, (i*kp+q*r)*4), rows, stride, d*bytes, false, asIs && b.bf16)
 					i += r
 				}
 			}
@@ -141,8 +142,8 @@ const nearBytes = 256 << 10
 // columnsInOrder multiplies few rows with a matrix whose columns are contiguous, or with any: some columns at a time are made
 // rows of a panel in the nearest cache.
 func columnsInOrder(fr *frame, m, n, k int, a, b, c matrix) {
-	const depth = 64 // a divisor of blockK
-	width := panelCols()
+	const width = 32
+	depth := 256 / b.size // a divisor of blockK: some neighbouring lines of each column
 	sums := fr.temp(tempSums, m*width*4)
 	panel := fr.temp(tempPackB, (depth+1)*width*4)
 	all := packAll(fr, m, k, a)
@@ -154,17 +155,15 @@ func columnsInOrder(fr *frame, m, n, k int, a, b, c matrix) {
 			clear(slice[float32](sums, m*width))
 			for q := 0; q < kp; q += depth {
 				d := min(depth, kp-q)
-				if b.row == 1 { // the next panel: further along these columns, or the beginning of the next ones
-					ahead := d
-					if p+q+d == k {
-						ahead = width*b.col - (p + q)
-					}
-					prefetch(b.at(p+q, j), ahead*b.size, w, b.col*b.size, d*b.size)
+				// The next panel: further along these columns, or the beginning of the next ones.
+				ahead := d
+				if p+q+d == k {
+					ahead = width*b.col - (p + q)
 				}
-				pack(fr, panel, width, w, d, b.at(p+q, j), b.col, b.row, b)
+				pack(fr, panel, width, w, d, b.at(p+q, j), b.col, b.row, b, ahead*b.size)
 				for i := 0; i < m; {
 					r := together(m - i)
-					multiplyRows(r, w, d, unsafe.Add(sums, i*width*4), width*4, unsafe.Add(ap, (i*kp+q*r)*4), panel, width*4, false)
+					multiplyRows(r, w, d, unsafe.Add(sums, i*width*4), width*4, unsafe.Add(ap, (i*kp+q*r)*4), panel, width*4, 0, false, false)
 					i += r
 				}
 			}
@@ -197,15 +196,15 @@ func packRows(fr *frame, m, k int, a matrix, i, p int) unsafe.Pointer {
 func packRowsTo(fr *frame, dst unsafe.Pointer, m, k int, a matrix, i, p int) {
 	for l := 0; l < m; {
 		r := together(m - l)
-		pack(fr, unsafe.Add(dst, l*k*4), r, r, k, a.at(i+l, p), a.row, a.col, a)
+		pack(fr, unsafe.Add(dst, l*k*4), r, r, k, a.at(i+l, p), a.row, a.col, a, 0)
 		l += r
 	}
 }
 
 // pack copies count lanes of a matrix, k steps of each, so that the lanes of a step are side by side, steps width apart. lane
 // and step are the strides, in elements, from lane to lane and from step to step. Lanes past count are undefined: they only
-// reach results that are dropped. dst needs room for 8 floats more.
-func pack(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.Pointer, lane, step int, m matrix) {
+// reach results that are dropped. dst needs room for 8 floats more. Memory so many bytes ahead of each lane will be needed next.
+func pack(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.Pointer, lane, step int, m matrix, ahead int) {
 	move := m.load
 	if move == nil {
 		move = copyRun[uint32]
@@ -217,7 +216,7 @@ func pack(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.Pointer
 		for p := range k {
 			move(unsafe.Add(dst, p*width*4), 1, unsafe.Add(src, p*step*m.size), 1, count)
 		}
-	case step == 1 && transposes(fr, dst, width, count, k, src, lane, m):
+	case step == 1 && transposes(fr, dst, width, count, k, src, lane, m, ahead):
 	default:
 		for i := range count {
 			move(unsafe.Add(dst, i*4), width, unsafe.Add(src, i*lane*m.size), step, k)
@@ -226,7 +225,7 @@ func pack(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.Pointer
 }
 
 // transposes packs lanes that are contiguous by vector loops, where the machine has them.
-func transposes(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.Pointer, lane int, m matrix) bool {
+func transposes(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.Pointer, lane int, m matrix, ahead int) bool {
 	if !vectors || k < lanes {
 		return false
 	}
@@ -236,7 +235,7 @@ func transposes(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.P
 		for i := range count {
 			m.load(unsafe.Add(whole, i*k*4), 1, unsafe.Add(src, i*lane*size), 1, k)
 		}
-		src, lane, size, m.load = whole, k, 4, nil
+		src, lane, size, m.load, ahead = whole, k, 4, nil, 0
 	}
 	// At once as many lanes, and of each as many elements, as a loop transposes.
 	at, done := 8, k&^7
@@ -254,9 +253,9 @@ func transposes(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.P
 		to := unsafe.Add(dst, first*4)
 		switch {
 		case pairs:
-			transposeBF16AVX512(done, to, width*4, &rows)
+			transposeBF16AVX512(done, to, width*4, &rows, ahead)
 		case at == 16:
-			transposeAVX512(done, to, width*4, &rows)
+			transposeAVX512(done, to, width*4, &rows, ahead)
 		default: // a step writes 8 lanes: of a group of fewer, the next step overwrites those that are too many
 			transposeAVX(done, to, width*4, (*[8]unsafe.Pointer)(rows[:]))
 		}

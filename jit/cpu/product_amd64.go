@@ -13,69 +13,100 @@ var hasAVX512 = hasVectors && machine.X86.HasAVX512F && machine.X86.HasAVX512BW 
 
 func setWide(on bool) { wide = on && hasAVX512 }
 
-// multiplyRowsVectors is multiplyRowsGo, for a group of rows.
-func multiplyRowsVectors(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool) {
+// multiplyRowsVectors is multiplyRowsGo. Where b is of bf16 and there is no AVX-512, n must be a multiple of lanes.
+func multiplyRowsVectors(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh, bf16 bool) {
 	switch {
+	case wide && bf16 && r == 1:
+		rows1BF16AVX512(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case wide && bf16 && r == 2:
+		rows2BF16AVX512(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case wide && bf16 && r == 4:
+		rows4BF16AVX512(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case wide && bf16 && r == 6:
+		rows6BF16AVX512(n, k, c, cstride, a, b, bstride, ahead, fresh)
 	case wide && r == 1:
-		rows1AVX512(n, k, c, cstride, a, b, bstride, fresh)
+		rows1AVX512(n, k, c, cstride, a, b, bstride, ahead, fresh)
 	case wide && r == 2:
-		rows2AVX512(n, k, c, cstride, a, b, bstride, fresh)
+		rows2AVX512(n, k, c, cstride, a, b, bstride, ahead, fresh)
 	case wide && r == 4:
-		rows4AVX512(n, k, c, cstride, a, b, bstride, fresh)
-	case wide:
-		rows6AVX512(n, k, c, cstride, a, b, bstride, fresh)
+		rows4AVX512(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case wide && r == 6:
+		rows6AVX512(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case bf16 && r == 1:
+		rows1BF16AVX2(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case bf16 && r == 2:
+		rows2BF16AVX2(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case bf16 && r == 4:
+		rows4BF16AVX2(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case bf16 && r == 6:
+		rows6BF16AVX2(n, k, c, cstride, a, b, bstride, ahead, fresh)
 	case r == 1:
-		rows1AVX2(n, k, c, cstride, a, b, bstride, fresh)
+		rows1AVX2(n, k, c, cstride, a, b, bstride, ahead, fresh)
 	case r == 2:
-		rows2AVX2(n, k, c, cstride, a, b, bstride, fresh)
+		rows2AVX2(n, k, c, cstride, a, b, bstride, ahead, fresh)
 	case r == 4:
-		rows4AVX2(n, k, c, cstride, a, b, bstride, fresh)
-	default:
-		rows6AVX2(n, k, c, cstride, a, b, bstride, fresh)
+		rows4AVX2(n, k, c, cstride, a, b, bstride, ahead, fresh)
+	case r == 6:
+		rows6AVX2(n, k, c, cstride, a, b, bstride, ahead, fresh)
 	}
 }
 
-// prefetch asks for rows of memory, stride bytes apart and of so many bytes, that begin ahead bytes behind p. They may lie
-// outside of what there is.
-func prefetch(p unsafe.Pointer, ahead, rows, stride, bytes int) {
-	prefetchX86(p, ahead, rows, stride, bytes)
-}
-
-// The loops below are in product_amd64.s. Those of rows are multiplyRowsGo for so many rows.
+// The loops below are in product_amd64.s. Those of rows are multiplyRowsGo for so many rows, of b in f32 or bf16.
 
 //go:noescape
-func rows1AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+func rows1AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 //go:noescape
-func rows2AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+func rows2AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 //go:noescape
-func rows4AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+func rows4AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 //go:noescape
-func rows6AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+func rows6AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 //go:noescape
-func rows1AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+func rows1BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 //go:noescape
-func rows2AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+func rows2BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 //go:noescape
-func rows4AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+func rows4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 //go:noescape
-func rows6AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
+func rows6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 //go:noescape
-func prefetchX86(p unsafe.Pointer, ahead, rows, stride, bytes int)
+func rows1AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+
+//go:noescape
+func rows2AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+
+//go:noescape
+func rows4AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+
+//go:noescape
+func rows6AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+
+//go:noescape
+func rows1BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+
+//go:noescape
+func rows2BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+
+//go:noescape
+func rows4BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+
+//go:noescape
+func rows6BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
 // transposeAVX512 writes n groups of 16, step bytes apart: of each row its next element. n is a multiple of 16.
 //
 //go:noescape
-func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer)
+func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int)
 
 // transposeBF16AVX512 does that to rows of bf16, which it widens. n is a multiple of 32.
 //
 //go:noescape
-func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer)
+func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int)

@@ -3,7 +3,7 @@
 #include "textflag.h"
 
 // ARGS: BX columns, R13 steps, DI rows of c and R8 bytes between them, SI coefficients, DX rows of b and R9 bytes between
-// them, R10 whether the sums begin at 0.
+// them, R10 whether the sums begin at 0. In the loops, AX is how far ahead memory is asked for.
 #define ARGS \
 	MOVQ    n+0(FP), BX \
 	MOVQ    k+8(FP), R13 \
@@ -12,13 +12,14 @@
 	MOVQ    a+32(FP), SI \
 	MOVQ    b+40(FP), DX \
 	MOVQ    bstride+48(FP), R9 \
-	MOVBLZX fresh+56(FP), R10
+	MOVBLZX fresh+64(FP), R10
 
 // BEGIN: R11, R12 and CX walk the coefficients, the rows of b and the steps.
 #define BEGIN \
 	MOVQ SI, R11 \
 	MOVQ DX, R12 \
-	MOVQ R13, CX
+	MOVQ R13, CX \
+	MOVQ ahead+56(FP), AX
 
 // STEP goes to the next row of b and its coefficients, which are so many bytes.
 #define STEP(bytes, loop) \
@@ -27,14 +28,14 @@
 	DECQ CX \
 	JNZ  loop
 
-// NEXT goes to the next columns.
-#define NEXT(columns, bytes, loop) \
-	ADDQ $bytes, DI \
-	ADDQ $bytes, DX \
+// NEXT goes to the next columns, which are so many bytes of c and of b.
+#define NEXT(columns, cbytes, bbytes, loop) \
+	ADDQ $cbytes, DI \
+	ADDQ $bbytes, DX \
 	SUBQ $columns, BX \
 	JMP  loop
 
-// What follows does something to the sums of one row of c, at AX: of 64 columns in four registers, or of up to 16, those of K1.
+// What follows does something to the sums of one row of c, at AX: of 64 columns in four registers, or of up to 32, those of K1 and K2.
 
 #define ZERO64(s0, s1, s2, s3) \
 	VPXORQ s0, s0, s0 \
@@ -70,33 +71,73 @@
 	VFMADD231PS  Z2, x, s2 \
 	VFMADD231PS  Z3, x, s3
 
-#define ZERO16(s) \
-	VPXORQ s, s, s
+#define ZERO32(s0, s1) \
+	VPXORQ s0, s0, s0 \
+	VPXORQ s1, s1, s1
 
-#define LOAD16(s) \
-	VMOVUPS.Z (AX), K1, s \
+#define LOAD32(s0, s1) \
+	VMOVUPS.Z (AX), K1, s0 \
+	VMOVUPS.Z 64(AX), K2, s1 \
 	ADDQ      R8, AX
 
-#define ADD16(s) \
+#define ADD32(s0, s1) \
 	VMOVUPS.Z (AX), K1, Z0 \
-	VADDPS    Z0, s, s \
+	VMOVUPS.Z 64(AX), K2, Z1 \
+	VADDPS    Z0, s0, s0 \
+	VADDPS    Z1, s1, s1 \
 	ADDQ      R8, AX
 
-#define STORE16(s) \
-	VMOVUPS s, K1, (AX) \
+#define STORE32(s0, s1) \
+	VMOVUPS s0, K1, (AX) \
+	VMOVUPS s1, K2, 64(AX) \
 	ADDQ    R8, AX
 
-#define FMA16(at, x, s) \
+#define FMA32(at, x, s0, s1) \
 	VBROADCASTSS at(R11), x \
-	VFMADD231PS  Z0, x, s
+	VFMADD231PS  Z0, x, s0 \
+	VFMADD231PS  Z1, x, s1
 
-// AVX512 is the loop over columns, 64 at a time and then up to 16. wide and narrow do a thing to the sums of every row, and
-// wideFMA and narrowFMA multiply a row of b.
-#define AVX512(wide, wideFMA, narrow, narrowFMA, bytes) \
+// Columns of a row of b, of f32 or bf16.
+
+#define ROW64 \
+	VMOVUPS (R12), Z0 \
+	VMOVUPS 64(R12), Z1 \
+	VMOVUPS 128(R12), Z2 \
+	VMOVUPS 192(R12), Z3 \
+	PREFETCHT0 (R12)(AX*1) \
+	PREFETCHT0 64(R12)(AX*1) \
+	PREFETCHT0 128(R12)(AX*1) \
+	PREFETCHT0 192(R12)(AX*1)
+
+#define ROW64BF16 \
+	PREFETCHT0 (R12)(AX*1) \
+	PREFETCHT0 64(R12)(AX*1) \
+	VPMOVZXWD (R12), Z0 \
+	VPMOVZXWD 32(R12), Z1 \
+	VPMOVZXWD 64(R12), Z2 \
+	VPMOVZXWD 96(R12), Z3 \
+	VPSLLD    $16, Z0, Z0 \
+	VPSLLD    $16, Z1, Z1 \
+	VPSLLD    $16, Z2, Z2 \
+	VPSLLD    $16, Z3, Z3
+
+#define ROW32 \
+	VMOVUPS.Z (R12), K1, Z0 \
+	VMOVUPS.Z 64(R12), K2, Z1
+
+#define ROW32BF16 \
+	VPMOVZXWD.Z (R12), K1, Z0 \
+	VPMOVZXWD.Z 32(R12), K2, Z1 \
+	VPSLLD      $16, Z0, Z0 \
+	VPSLLD      $16, Z1, Z1
+
+// AVX512 is the loop over columns, 64 at a time and then up to 32. wide and narrow do a thing to the sums of every row, and
+// wideFMA and narrowFMA multiply a row of b. There are so many bytes of coefficients a step, and bytes of b to 64 and 32 columns.
+#define AVX512(wide, wideFMA, narrow, narrowFMA, bytes, row64, b64, row32, b32) \
 	ARGS \
 columns64: \
 	CMPQ  BX, $64 \
-	JLT   columns16 \
+	JLT   columns32 \
 	TESTQ R10, R10 \
 	JNZ   fresh64 \
 	MOVQ  DI, AX \
@@ -107,10 +148,7 @@ fresh64: \
 begin64: \
 	BEGIN \
 loop64: \
-	VMOVUPS (R12), Z0 \
-	VMOVUPS 64(R12), Z1 \
-	VMOVUPS 128(R12), Z2 \
-	VMOVUPS 192(R12), Z3 \
+	row64 \
 	wideFMA \
 	STEP(bytes, loop64) \
 	TESTQ R10, R10 \
@@ -120,38 +158,40 @@ loop64: \
 store64: \
 	MOVQ  DI, AX \
 	wide(STORE64) \
-	NEXT(64, 256, columns64) \
-columns16: \
+	NEXT(64, 256, b64, columns64) \
+columns32: \
 	CMPQ    BX, $0 \
 	JLE     done \
-	MOVQ    $16, CX \
+	MOVQ    $32, CX \
 	CMPQ    BX, CX \
 	CMOVQLT BX, CX \
 	MOVL    $1, AX \
-	SHLL    CX, AX \
-	DECL    AX \
+	SHLQ    CX, AX \
+	DECQ    AX \
 	KMOVW   AX, K1 \
+	SHRQ    $16, AX \
+	KMOVW   AX, K2 \
 	TESTQ   R10, R10 \
-	JNZ     fresh16 \
+	JNZ     fresh32 \
 	MOVQ    DI, AX \
-	narrow(LOAD16) \
-	JMP     begin16 \
-fresh16: \
-	narrow(ZERO16) \
-begin16: \
+	narrow(LOAD32) \
+	JMP     begin32 \
+fresh32: \
+	narrow(ZERO32) \
+begin32: \
 	BEGIN \
-loop16: \
-	VMOVUPS.Z (R12), K1, Z0 \
+loop32: \
+	row32 \
 	narrowFMA \
-	STEP(bytes, loop16) \
+	STEP(bytes, loop32) \
 	TESTQ R10, R10 \
-	JZ    store16 \
+	JZ    store32 \
 	MOVQ  DI, AX \
-	narrow(ADD16) \
-store16: \
+	narrow(ADD32) \
+store32: \
 	MOVQ  DI, AX \
-	narrow(STORE16) \
-	NEXT(16, 64, columns16) \
+	narrow(STORE32) \
+	NEXT(32, 128, b32, columns32) \
 done: \
 	VZEROUPPER \
 	RET
@@ -180,46 +220,62 @@ done: \
 	WIDEFMA4 \
 	FMA64(16, Z4, Z24, Z25, Z26, Z27) \
 	FMA64(20, Z5, Z28, Z29, Z30, Z31)
-#define NARROW1(do) do(Z8)
+#define NARROW1(do) do(Z8, Z9)
 #define NARROW2(do) \
 	NARROW1(do) \
-	do(Z9)
+	do(Z10, Z11)
 #define NARROW4(do) \
 	NARROW2(do) \
-	do(Z10) \
-	do(Z11)
+	do(Z12, Z13) \
+	do(Z14, Z15)
 #define NARROW6(do) \
 	NARROW4(do) \
-	do(Z12) \
-	do(Z13)
-#define NARROWFMA1 FMA16(0, Z4, Z8)
+	do(Z16, Z17) \
+	do(Z18, Z19)
+#define NARROWFMA1 FMA32(0, Z4, Z8, Z9)
 #define NARROWFMA2 \
 	NARROWFMA1 \
-	FMA16(4, Z5, Z9)
+	FMA32(4, Z5, Z10, Z11)
 #define NARROWFMA4 \
 	NARROWFMA2 \
-	FMA16(8, Z6, Z10) \
-	FMA16(12, Z7, Z11)
+	FMA32(8, Z6, Z12, Z13) \
+	FMA32(12, Z7, Z14, Z15)
 #define NARROWFMA6 \
 	NARROWFMA4 \
-	FMA16(16, Z4, Z12) \
-	FMA16(20, Z5, Z13)
+	FMA32(16, Z4, Z16, Z17) \
+	FMA32(20, Z5, Z18, Z19)
 
-// func rows1AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
-TEXT ·rows1AVX512(SB), NOSPLIT, $0-57
-	AVX512(WIDE1, WIDEFMA1, NARROW1, NARROWFMA1, 4)
+// func rows1AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows1AVX512(SB), NOSPLIT, $0-65
+	AVX512(WIDE1, WIDEFMA1, NARROW1, NARROWFMA1, 4, ROW64, 256, ROW32, 128)
 
-// func rows2AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
-TEXT ·rows2AVX512(SB), NOSPLIT, $0-57
-	AVX512(WIDE2, WIDEFMA2, NARROW2, NARROWFMA2, 8)
+// func rows2AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows2AVX512(SB), NOSPLIT, $0-65
+	AVX512(WIDE2, WIDEFMA2, NARROW2, NARROWFMA2, 8, ROW64, 256, ROW32, 128)
 
-// func rows4AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
-TEXT ·rows4AVX512(SB), NOSPLIT, $0-57
-	AVX512(WIDE4, WIDEFMA4, NARROW4, NARROWFMA4, 16)
+// func rows4AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows4AVX512(SB), NOSPLIT, $0-65
+	AVX512(WIDE4, WIDEFMA4, NARROW4, NARROWFMA4, 16, ROW64, 256, ROW32, 128)
 
-// func rows6AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
-TEXT ·rows6AVX512(SB), NOSPLIT, $0-57
-	AVX512(WIDE6, WIDEFMA6, NARROW6, NARROWFMA6, 24)
+// func rows6AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows6AVX512(SB), NOSPLIT, $0-65
+	AVX512(WIDE6, WIDEFMA6, NARROW6, NARROWFMA6, 24, ROW64, 256, ROW32, 128)
+
+// func rows1BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows1BF16AVX512(SB), NOSPLIT, $0-65
+	AVX512(WIDE1, WIDEFMA1, NARROW1, NARROWFMA1, 4, ROW64BF16, 128, ROW32BF16, 64)
+
+// func rows2BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows2BF16AVX512(SB), NOSPLIT, $0-65
+	AVX512(WIDE2, WIDEFMA2, NARROW2, NARROWFMA2, 8, ROW64BF16, 128, ROW32BF16, 64)
+
+// func rows4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows4BF16AVX512(SB), NOSPLIT, $0-65
+	AVX512(WIDE4, WIDEFMA4, NARROW4, NARROWFMA4, 16, ROW64BF16, 128, ROW32BF16, 64)
+
+// func rows6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows6BF16AVX512(SB), NOSPLIT, $0-65
+	AVX512(WIDE6, WIDEFMA6, NARROW6, NARROWFMA6, 24, ROW64BF16, 128, ROW32BF16, 64)
 
 // The same with AVX2: 32 columns of one or two rows, 16 of four or six; and then up to 8, those of Y3.
 
@@ -233,39 +289,39 @@ DATA lanemask<>+48(SB)/8, $0
 DATA lanemask<>+56(SB)/8, $0
 GLOBL lanemask<>(SB), RODATA|NOPTR, $64
 
-#define ZERO32(s0, s1, s2, s3) \
+#define ZERO4Y(s0, s1, s2, s3) \
 	VXORPS s0, s0, s0 \
 	VXORPS s1, s1, s1 \
 	VXORPS s2, s2, s2 \
 	VXORPS s3, s3, s3
 
-#define LOAD32(s0, s1, s2, s3) \
+#define LOAD4Y(s0, s1, s2, s3) \
 	VMOVUPS (AX), s0 \
 	VMOVUPS 32(AX), s1 \
 	VMOVUPS 64(AX), s2 \
 	VMOVUPS 96(AX), s3 \
 	ADDQ    R8, AX
 
-#define ADD32(s0, s1, s2, s3) \
+#define ADD4Y(s0, s1, s2, s3) \
 	VADDPS (AX), s0, s0 \
 	VADDPS 32(AX), s1, s1 \
 	VADDPS 64(AX), s2, s2 \
 	VADDPS 96(AX), s3, s3 \
 	ADDQ   R8, AX
 
-#define STORE32(s0, s1, s2, s3) \
+#define STORE4Y(s0, s1, s2, s3) \
 	VMOVUPS s0, (AX) \
 	VMOVUPS s1, 32(AX) \
 	VMOVUPS s2, 64(AX) \
 	VMOVUPS s3, 96(AX) \
 	ADDQ    R8, AX
 
-#define FMA32(at, s0, s1, s2, s3) \
-	VBROADCASTSS at(R11), Y2 \
-	VFMADD231PS  (R12), Y2, s0 \
-	VFMADD231PS  32(R12), Y2, s1 \
-	VFMADD231PS  64(R12), Y2, s2 \
-	VFMADD231PS  96(R12), Y2, s3
+#define FMA4Y(at, s0, s1, s2, s3) \
+	VBROADCASTSS at(R11), Y3 \
+	VFMADD231PS  Y0, Y3, s0 \
+	VFMADD231PS  Y1, Y3, s1 \
+	VFMADD231PS  Y2, Y3, s2 \
+	VFMADD231PS  Y15, Y3, s3
 
 #define ZERO2Y(s0, s1) \
 	VXORPS s0, s0, s0 \
@@ -311,7 +367,7 @@ GLOBL lanemask<>(SB), RODATA|NOPTR, $64
 	VBROADCASTSS at(R11), Y2 \
 	VFMADD231PS  Y0, Y2, s
 
-#define AVX2(count, size, zero, load, add, store, wide, wideRow, wideFMA, narrow, narrowFMA, bytes) \
+#define AVX2(count, size, zero, load, add, store, wide, wideFMA, narrow, narrowFMA, bytes, wideRow, bWide, row8, b8) \
 	ARGS \
 columnsWide: \
 	CMPQ  BX, $count \
@@ -336,7 +392,7 @@ loopWide: \
 storeWide: \
 	MOVQ  DI, AX \
 	wide(store) \
-	NEXT(count, size, columnsWide) \
+	NEXT(count, size, bWide, columnsWide) \
 columns8: \
 	CMPQ    BX, $0 \
 	JLE     done \
@@ -356,7 +412,7 @@ fresh8: \
 begin8: \
 	BEGIN \
 loop8: \
-	VMASKMOVPS (R12), Y3, Y0 \
+	row8 \
 	narrowFMA \
 	STEP(bytes, loop8) \
 	TESTQ R10, R10 \
@@ -366,23 +422,58 @@ loop8: \
 store8: \
 	MOVQ  DI, AX \
 	narrow(STORE8) \
-	NEXT(8, 32, columns8) \
+	NEXT(8, 32, b8, columns8) \
 done: \
 	VZEROUPPER \
 	RET
 
-#define NOTHING
+#define ROW4Y \
+	VMOVUPS (R12), Y0 \
+	VMOVUPS 32(R12), Y1 \
+	VMOVUPS 64(R12), Y2 \
+	VMOVUPS 96(R12), Y15 \
+	PREFETCHT0 (R12)(AX*1) \
+	PREFETCHT0 64(R12)(AX*1)
+
+#define ROW4YBF16 \
+	PREFETCHT0 (R12)(AX*1) \
+	VPMOVZXWD (R12), Y0 \
+	VPMOVZXWD 16(R12), Y1 \
+	VPMOVZXWD 32(R12), Y2 \
+	VPMOVZXWD 48(R12), Y15 \
+	VPSLLD    $16, Y0, Y0 \
+	VPSLLD    $16, Y1, Y1 \
+	VPSLLD    $16, Y2, Y2 \
+	VPSLLD    $16, Y15, Y15
+
 #define ROW2Y \
 	VMOVUPS (R12), Y0 \
-	VMOVUPS 32(R12), Y1
+	VMOVUPS 32(R12), Y1 \
+	PREFETCHT0 (R12)(AX*1)
+
+#define ROW2YBF16 \
+	PREFETCHT0 (R12)(AX*1) \
+	VPMOVZXWD (R12), Y0 \
+	VPMOVZXWD 16(R12), Y1 \
+	VPSLLD    $16, Y0, Y0 \
+	VPSLLD    $16, Y1, Y1
+
+#define ROW8 \
+	VMASKMOVPS (R12), Y3, Y0
+
+// ROW8BF16 reads 8 columns: there is no reading of fewer.
+#define ROW8BF16 \
+	VPMOVZXWD (R12), Y0 \
+	VPSLLD    $16, Y0, Y0
+
 #define FOUR1(do) do(Y4, Y5, Y6, Y7)
 #define FOUR2(do) \
 	FOUR1(do) \
 	do(Y8, Y9, Y10, Y11)
-#define FOURFMA1 FMA32(0, Y4, Y5, Y6, Y7)
+#define FOURFMA1 FMA4Y(0, Y4, Y5, Y6, Y7)
 #define FOURFMA2 \
 	FOURFMA1 \
-	FMA32(4, Y8, Y9, Y10, Y11)
+	FMA4Y(4, Y8, Y9, Y10, Y11)
 #define TWO4(do) \
 	do(Y4, Y5) \
 	do(Y6, Y7) \
@@ -426,46 +517,37 @@ done: \
 	FMA8(16, Y8) \
 	FMA8(20, Y9)
 
-// func rows1AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
-TEXT ·rows1AVX2(SB), NOSPLIT, $0-57
-	AVX2(32, 128, ZERO32, LOAD32, ADD32, STORE32, FOUR1, NOTHING, FOURFMA1, ONE1, ONEFMA1, 4)
+// func rows1AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows1AVX2(SB), NOSPLIT, $0-65
+	AVX2(32, 128, ZERO4Y, LOAD4Y, ADD4Y, STORE4Y, FOUR1, FOURFMA1, ONE1, ONEFMA1, 4, ROW4Y, 128, ROW8, 32)
 
-// func rows2AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
-TEXT ·rows2AVX2(SB), NOSPLIT, $0-57
-	AVX2(32, 128, ZERO32, LOAD32, ADD32, STORE32, FOUR2, NOTHING, FOURFMA2, ONE2, ONEFMA2, 8)
+// func rows2AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows2AVX2(SB), NOSPLIT, $0-65
+	AVX2(32, 128, ZERO4Y, LOAD4Y, ADD4Y, STORE4Y, FOUR2, FOURFMA2, ONE2, ONEFMA2, 8, ROW4Y, 128, ROW8, 32)
 
-// func rows4AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
-TEXT ·rows4AVX2(SB), NOSPLIT, $0-57
-	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO4, ROW2Y, TWOFMA4, ONE4, ONEFMA4, 16)
+// func rows4AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows4AVX2(SB), NOSPLIT, $0-65
+	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO4, TWOFMA4, ONE4, ONEFMA4, 16, ROW2Y, 64, ROW8, 32)
 
-// func rows6AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride int, fresh bool)
-TEXT ·rows6AVX2(SB), NOSPLIT, $0-57
-	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO6, ROW2Y, TWOFMA6, ONE6, ONEFMA6, 24)
+// func rows6AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows6AVX2(SB), NOSPLIT, $0-65
+	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO6, TWOFMA6, ONE6, ONEFMA6, 24, ROW2Y, 64, ROW8, 32)
 
-// func prefetchX86(p unsafe.Pointer, ahead, rows, stride, bytes int)
-TEXT ·prefetchX86(SB), NOSPLIT, $0-40
-	MOVQ p+0(FP), SI
-	ADDQ ahead+8(FP), SI
-	MOVQ rows+16(FP), BX
-	MOVQ stride+24(FP), R8
-	MOVQ bytes+32(FP), R9
+// func rows1BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows1BF16AVX2(SB), NOSPLIT, $0-65
+	AVX2(32, 128, ZERO4Y, LOAD4Y, ADD4Y, STORE4Y, FOUR1, FOURFMA1, ONE1, ONEFMA1, 4, ROW4YBF16, 64, ROW8BF16, 16)
 
-prefetchRow:
-	DECQ BX
-	JLT  prefetchDone
-	MOVQ SI, DI
-	LEAQ (SI)(R9*1), DX
+// func rows2BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows2BF16AVX2(SB), NOSPLIT, $0-65
+	AVX2(32, 128, ZERO4Y, LOAD4Y, ADD4Y, STORE4Y, FOUR2, FOURFMA2, ONE2, ONEFMA2, 8, ROW4YBF16, 64, ROW8BF16, 16)
 
-prefetchLine:
-	PREFETCHT0 (DI)
-	ADDQ       $64, DI
-	CMPQ       DI, DX
-	JLT        prefetchLine
-	ADDQ       R8, SI
-	JMP        prefetchRow
+// func rows4BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows4BF16AVX2(SB), NOSPLIT, $0-65
+	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO4, TWOFMA4, ONE4, ONEFMA4, 16, ROW2YBF16, 32, ROW8BF16, 16)
 
-prefetchDone:
-	RET
+// func rows6BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
+TEXT ·rows6BF16AVX2(SB), NOSPLIT, $0-65
+	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO6, TWOFMA6, ONE6, ONEFMA6, 24, ROW2YBF16, 32, ROW8BF16, 16)
 
 // TRANSPOSE makes columns of the 16 rows of 16 words in Z0 to Z15: column i is in the i-th register, as row i was.
 #define UNPACK2(lo, hi, a, b) \
@@ -512,10 +594,11 @@ prefetchDone:
 	SHUFFLE(Z6, Z14, Z21, Z29) \
 	SHUFFLE(Z7, Z15, Z23, Z31)
 
-// ROWS loads 64 bytes of each of 16 rows, R11 bytes from where they begin; R9 has the pointers to the rows.
+// ROWS loads 64 bytes of each of 16 rows, R11 bytes from where they begin, and asks for those at R12; R9 has the pointers to the rows.
 #define ROWOF(i, z) \
-	MOVQ    (8*i)(R9), AX \
-	VMOVUPS (AX)(R11*1), z
+	MOVQ       (8*i)(R9), AX \
+	VMOVUPS    (AX)(R11*1), z \
+	PREFETCHT0 (AX)(R12*1)
 
 #define ROWS \
 	ROWOF(0, Z0) \
@@ -565,12 +648,13 @@ prefetchDone:
 	VMOVUPS z, (DI)(R8*1) \
 	LEAQ    (DI)(R8*2), DI
 
-// func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer)
-TEXT ·transposeAVX512(SB), NOSPLIT, $0-32
+// func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·transposeAVX512(SB), NOSPLIT, $0-40
 	MOVQ n+0(FP), BX
 	MOVQ d+8(FP), DI
 	MOVQ step+16(FP), R8
 	MOVQ rows+24(FP), R9
+	MOVQ ahead+32(FP), R12
 	XORQ R11, R11
 
 transposeBlock:
@@ -580,6 +664,7 @@ transposeBlock:
 	TRANSPOSE
 	EACH16(PUT)
 	ADDQ $64, R11
+	ADDQ $64, R12
 	SUBQ $16, BX
 	JMP  transposeBlock
 
@@ -587,12 +672,13 @@ transposeDone:
 	VZEROUPPER
 	RET
 
-// func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer)
-TEXT ·transposeBF16AVX512(SB), NOSPLIT, $0-32
+// func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·transposeBF16AVX512(SB), NOSPLIT, $0-40
 	MOVQ n+0(FP), BX
 	MOVQ d+8(FP), DI
 	MOVQ step+16(FP), R8
 	MOVQ rows+24(FP), R9
+	MOVQ ahead+32(FP), R12
 	XORQ R11, R11
 
 pairBlock:
@@ -604,6 +690,7 @@ pairBlock:
 	VPBROADCASTD AX, Z17
 	EACH16(PUTPAIR)
 	ADDQ         $64, R11
+	ADDQ         $64, R12
 	SUBQ         $32, BX
 	JMP          pairBlock
 

@@ -40,7 +40,7 @@ func TestMultiplyRows(t *testing.T) {
 						stride := n + 3
 						a, b, c := r.floats(rows*k), r.floats(k*stride), r.floats(rows*stride)
 						got := append([]float32(nil), c...)
-						multiplyRows(rows, n, k, ptr(got), stride*4, ptr(a), ptr(b), stride*4, fresh)
+						multiplyRows(rows, n, k, ptr(got), stride*4, ptr(a), ptr(b), stride*4, 0, fresh, false)
 						for i := range rows {
 							for j := range n {
 								s := c[i*stride+j]
