@@ -40,3 +40,5 @@ func narrowBF16AVX(n int, d, a unsafe.Pointer)                                { 
 func narrowF16AVX(n int, d, a unsafe.Pointer)                                 { panic("no vectors") }
 func roundF16AVX(n int, d unsafe.Pointer)                                     { panic("no vectors") }
 func roundBF16AVX(n int, d unsafe.Pointer)                                    { panic("no vectors") }
+func panelAVX512(k int, d, src unsafe.Pointer, stride int)                    { panic("no vectors") }
+func panelBF16AVX512(k int, d, src unsafe.Pointer, stride int)                { panic("no vectors") }

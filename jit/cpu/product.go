@@ -212,6 +212,10 @@ func pack(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.Pointer
 	switch {
 	case count == 1 && width == 1:
 		move(dst, 1, src, step, k)
+	case lane == 1 && wide && width == 64 && count == 64 && m.load == nil:
+		panelAVX512(k, dst, src, step*m.size)
+	case lane == 1 && wide && width == 64 && count == 64 && m.bf16:
+		panelBF16AVX512(k, dst, src, step*m.size)
 	case lane == 1:
 		for p := range k {
 			move(unsafe.Add(dst, p*width*4), 1, unsafe.Add(src, p*step*m.size), 1, count)

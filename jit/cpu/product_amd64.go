@@ -101,6 +101,14 @@ func rows4BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer,
 //go:noescape
 func rows6BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 
+// panelAVX512 copies 64 columns of k rows, stride bytes apart, and panelBF16AVX512 widens them.
+//
+//go:noescape
+func panelAVX512(k int, d, src unsafe.Pointer, stride int)
+
+//go:noescape
+func panelBF16AVX512(k int, d, src unsafe.Pointer, stride int)
+
 // transposeAVX512 writes n groups of 16, step bytes apart: of each row its next element. n is a multiple of 16.
 //
 //go:noescape

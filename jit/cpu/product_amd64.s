@@ -549,6 +549,48 @@ TEXT ·rows4BF16AVX2(SB), NOSPLIT, $0-65
 TEXT ·rows6BF16AVX2(SB), NOSPLIT, $0-65
 	AVX2(16, 64, ZERO2Y, LOAD2Y, ADD2Y, STORE2Y, TWO6, TWOFMA6, ONE6, ONEFMA6, 24, ROW2YBF16, 32, ROW8BF16, 16)
 
+// func panelAVX512(k int, d, src unsafe.Pointer, stride int)
+TEXT ·panelAVX512(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), CX
+	MOVQ d+8(FP), DI
+	MOVQ src+16(FP), R12
+	MOVQ stride+24(FP), R8
+	LEAQ (R8*8), AX
+
+panelLoop:
+	ROW64
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	ADDQ    R8, R12
+	ADDQ    $256, DI
+	DECQ    CX
+	JNZ     panelLoop
+	VZEROUPPER
+	RET
+
+// func panelBF16AVX512(k int, d, src unsafe.Pointer, stride int)
+TEXT ·panelBF16AVX512(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), CX
+	MOVQ d+8(FP), DI
+	MOVQ src+16(FP), R12
+	MOVQ stride+24(FP), R8
+	LEAQ (R8*8), AX
+
+panelBF16Loop:
+	ROW64BF16
+	VMOVUPS Z0, (DI)
+	VMOVUPS Z1, 64(DI)
+	VMOVUPS Z2, 128(DI)
+	VMOVUPS Z3, 192(DI)
+	ADDQ    R8, R12
+	ADDQ    $256, DI
+	DECQ    CX
+	JNZ     panelBF16Loop
+	VZEROUPPER
+	RET
+
 // TRANSPOSE makes columns of the 16 rows of 16 words in Z0 to Z15: column i is in the i-th register, as row i was.
 #define UNPACK2(lo, hi, a, b) \
 	VUNPCKLPS b, a, lo \
