@@ -51,6 +51,31 @@ func multiplyRowsVectors(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe
 	}
 }
 
+// multiplyColumns adds to r rows of c, 1, 2, 4 or 6, of up to 16 columns and cstride bytes apart, the products of the
+// coefficients a, of each of k steps those of the rows side by side, with as many columns of b, each contiguous from where
+// columns points. Memory so many bytes ahead of what is read will be needed next. k is a multiple of 16, of bf16 of 32.
+// Each sum begins at 0.
+func multiplyColumns(r, n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int, bf16 bool) {
+	switch {
+	case bf16 && r == 1:
+		dots1BF16AVX512(n, k, c, cstride, a, columns, ahead)
+	case bf16 && r == 2:
+		dots2BF16AVX512(n, k, c, cstride, a, columns, ahead)
+	case bf16 && r == 4:
+		dots4BF16AVX512(n, k, c, cstride, a, columns, ahead)
+	case bf16 && r == 6:
+		dots6BF16AVX512(n, k, c, cstride, a, columns, ahead)
+	case r == 1:
+		dots1AVX512(n, k, c, cstride, a, columns, ahead)
+	case r == 2:
+		dots2AVX512(n, k, c, cstride, a, columns, ahead)
+	case r == 4:
+		dots4AVX512(n, k, c, cstride, a, columns, ahead)
+	default:
+		dots6AVX512(n, k, c, cstride, a, columns, ahead)
+	}
+}
+
 // The loops below are in product_amd64.s. Those of rows are multiplyRowsGo for so many rows, of b in f32 or bf16.
 
 //go:noescape
@@ -118,3 +143,27 @@ func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer
 //
 //go:noescape
 func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots1AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots2AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots4AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots6AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots1BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots2BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)

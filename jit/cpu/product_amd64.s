@@ -245,6 +245,123 @@ done: \
 	FMA32(16, Z4, Z16, Z17) \
 	FMA32(20, Z5, Z18, Z19)
 
+// DOT adds to the sums of each row of c, of 16 columns, the products of step i, of which z has a number for each column; DOTPAIR
+// those of two steps, of bf16, that share the words of z.
+
+#define DOT1(i, z) \
+	VFMADD231PS.BCST (4*i+0)(SI), z, Z17
+
+#define DOTPAIR1(i, z) \
+	VPSLLD $16, z, Z23 \
+	VPANDD Z24, z, z \
+	VFMADD231PS.BCST (8*i+0)(SI), Z23, Z17 \
+	VFMADD231PS.BCST (8*i+4+0)(SI), z, Z17
+
+#define DOT2(i, z) \
+	VFMADD231PS.BCST (8*i+0)(SI), z, Z17 \
+	VFMADD231PS.BCST (8*i+4)(SI), z, Z18
+
+#define DOTPAIR2(i, z) \
+	VPSLLD $16, z, Z23 \
+	VPANDD Z24, z, z \
+	VFMADD231PS.BCST (16*i+0)(SI), Z23, Z17 \
+	VFMADD231PS.BCST (16*i+4)(SI), Z23, Z18 \
+	VFMADD231PS.BCST (16*i+8+0)(SI), z, Z17 \
+	VFMADD231PS.BCST (16*i+8+4)(SI), z, Z18
+
+#define DOT4(i, z) \
+	VFMADD231PS.BCST (16*i+0)(SI), z, Z17 \
+	VFMADD231PS.BCST (16*i+4)(SI), z, Z18 \
+	VFMADD231PS.BCST (16*i+8)(SI), z, Z19 \
+	VFMADD231PS.BCST (16*i+12)(SI), z, Z20
+
+#define DOTPAIR4(i, z) \
+	VPSLLD $16, z, Z23 \
+	VPANDD Z24, z, z \
+	VFMADD231PS.BCST (32*i+0)(SI), Z23, Z17 \
+	VFMADD231PS.BCST (32*i+4)(SI), Z23, Z18 \
+	VFMADD231PS.BCST (32*i+8)(SI), Z23, Z19 \
+	VFMADD231PS.BCST (32*i+12)(SI), Z23, Z20 \
+	VFMADD231PS.BCST (32*i+16+0)(SI), z, Z17 \
+	VFMADD231PS.BCST (32*i+16+4)(SI), z, Z18 \
+	VFMADD231PS.BCST (32*i+16+8)(SI), z, Z19 \
+	VFMADD231PS.BCST (32*i+16+12)(SI), z, Z20
+
+#define DOT6(i, z) \
+	VFMADD231PS.BCST (24*i+0)(SI), z, Z17 \
+	VFMADD231PS.BCST (24*i+4)(SI), z, Z18 \
+	VFMADD231PS.BCST (24*i+8)(SI), z, Z19 \
+	VFMADD231PS.BCST (24*i+12)(SI), z, Z20 \
+	VFMADD231PS.BCST (24*i+16)(SI), z, Z21 \
+	VFMADD231PS.BCST (24*i+20)(SI), z, Z22
+
+#define DOTPAIR6(i, z) \
+	VPSLLD $16, z, Z23 \
+	VPANDD Z24, z, z \
+	VFMADD231PS.BCST (48*i+0)(SI), Z23, Z17 \
+	VFMADD231PS.BCST (48*i+4)(SI), Z23, Z18 \
+	VFMADD231PS.BCST (48*i+8)(SI), Z23, Z19 \
+	VFMADD231PS.BCST (48*i+12)(SI), Z23, Z20 \
+	VFMADD231PS.BCST (48*i+16)(SI), Z23, Z21 \
+	VFMADD231PS.BCST (48*i+20)(SI), Z23, Z22 \
+	VFMADD231PS.BCST (48*i+24+0)(SI), z, Z17 \
+	VFMADD231PS.BCST (48*i+24+4)(SI), z, Z18 \
+	VFMADD231PS.BCST (48*i+24+8)(SI), z, Z19 \
+	VFMADD231PS.BCST (48*i+24+12)(SI), z, Z20 \
+	VFMADD231PS.BCST (48*i+24+16)(SI), z, Z21 \
+	VFMADD231PS.BCST (48*i+24+20)(SI), z, Z22
+
+#define CLEARDOT(z) VPXORQ z, z, z
+
+#define ADDDOT(z) \
+	VMOVUPS.Z (DI), K1, Z0 \
+	VADDPS    Z0, z, z \
+	VMOVUPS   z, K1, (DI) \
+	ADDQ      R8, DI
+
+#define SUMS1(do) do(Z17)
+#define SUMS2(do) \
+	SUMS1(do) \
+	do(Z18)
+#define SUMS4(do) \
+	SUMS2(do) \
+	do(Z19) \
+	do(Z20)
+#define SUMS6(do) \
+	SUMS4(do) \
+	do(Z21) \
+	do(Z22)
+
+// DOTS is the loop over steps, as many at a time as 64 bytes of a row of b have, with so many bytes of coefficients.
+#define DOTS(sums, dot, steps, bytes) \
+	MOVQ    n+0(FP), CX \
+	MOVQ    k+8(FP), BX \
+	MOVQ    c+16(FP), DI \
+	MOVQ    cstride+24(FP), R8 \
+	MOVQ    a+32(FP), SI \
+	MOVQ    rows+40(FP), R9 \
+	MOVQ    ahead+48(FP), R12 \
+	MOVL    $1, AX \
+	SHLL    CX, AX \
+	DECL    AX \
+	KMOVW   AX, K1 \
+	MOVL    $0xffff0000, AX \
+	VPBROADCASTD AX, Z24 \
+	XORQ    R11, R11 \
+	sums(CLEARDOT) \
+block: \
+	ROWS \
+	TRANSPOSE \
+	EACHCOLUMN(dot) \
+	ADDQ    $bytes, SI \
+	ADDQ    $64, R11 \
+	ADDQ    $64, R12 \
+	SUBQ    $steps, BX \
+	JG      block \
+	sums(ADDDOT) \
+	VZEROUPPER \
+	RET
+
 // func rows1AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
 TEXT ·rows1AVX512(SB), NOSPLIT, $0-65
 	AVX512(WIDE1, WIDEFMA1, NARROW1, NARROWFMA1, 4, ROW64, 256, ROW32, 128)
@@ -591,7 +708,8 @@ panelBF16Loop:
 	VZEROUPPER
 	RET
 
-// TRANSPOSE makes columns of the 16 rows of 16 words in Z0 to Z15: column i is in the i-th register, as row i was.
+// TRANSPOSE makes columns of the 16 rows of 16 words in Z0 to Z15, with Z16 besides: EACHCOLUMN says where they are then. Of
+// two registers each step makes two, one in that which is free; what was in the first is free after it.
 #define UNPACK2(lo, hi, a, b) \
 	VUNPCKLPS b, a, lo \
 	VUNPCKHPS b, a, hi
@@ -603,38 +721,56 @@ panelBF16Loop:
 	VSHUFF32X4 $0xdd, b, a, hi
 
 #define TRANSPOSE \
-	UNPACK2(Z16, Z17, Z0, Z1) \
-	UNPACK2(Z18, Z19, Z2, Z3) \
-	UNPACK2(Z20, Z21, Z4, Z5) \
-	UNPACK2(Z22, Z23, Z6, Z7) \
-	UNPACK2(Z24, Z25, Z8, Z9) \
-	UNPACK2(Z26, Z27, Z10, Z11) \
-	UNPACK2(Z28, Z29, Z12, Z13) \
-	UNPACK2(Z30, Z31, Z14, Z15) \
-	UNPACK4(Z0, Z1, Z16, Z18) \
-	UNPACK4(Z2, Z3, Z17, Z19) \
-	UNPACK4(Z4, Z5, Z20, Z22) \
-	UNPACK4(Z6, Z7, Z21, Z23) \
-	UNPACK4(Z8, Z9, Z24, Z26) \
-	UNPACK4(Z10, Z11, Z25, Z27) \
-	UNPACK4(Z12, Z13, Z28, Z30) \
-	UNPACK4(Z14, Z15, Z29, Z31) \
-	SHUFFLE(Z16, Z17, Z0, Z4) \
-	SHUFFLE(Z18, Z19, Z1, Z5) \
-	SHUFFLE(Z20, Z21, Z2, Z6) \
-	SHUFFLE(Z22, Z23, Z3, Z7) \
-	SHUFFLE(Z24, Z25, Z8, Z12) \
-	SHUFFLE(Z26, Z27, Z9, Z13) \
-	SHUFFLE(Z28, Z29, Z10, Z14) \
-	SHUFFLE(Z30, Z31, Z11, Z15) \
-	SHUFFLE(Z0, Z8, Z16, Z24) \
-	SHUFFLE(Z1, Z9, Z18, Z26) \
-	SHUFFLE(Z2, Z10, Z20, Z28) \
-	SHUFFLE(Z3, Z11, Z22, Z30) \
-	SHUFFLE(Z4, Z12, Z17, Z25) \
-	SHUFFLE(Z5, Z13, Z19, Z27) \
-	SHUFFLE(Z6, Z14, Z21, Z29) \
-	SHUFFLE(Z7, Z15, Z23, Z31)
+UNPACK2(Z16, Z1, Z0, Z1) \
+	UNPACK2(Z0, Z3, Z2, Z3) \
+	UNPACK2(Z2, Z5, Z4, Z5) \
+	UNPACK2(Z4, Z7, Z6, Z7) \
+	UNPACK2(Z6, Z9, Z8, Z9) \
+	UNPACK2(Z8, Z11, Z10, Z11) \
+	UNPACK2(Z10, Z13, Z12, Z13) \
+	UNPACK2(Z12, Z15, Z14, Z15) \
+	UNPACK4(Z14, Z0, Z16, Z0) \
+	UNPACK4(Z16, Z3, Z1, Z3) \
+	UNPACK4(Z1, Z4, Z2, Z4) \
+	UNPACK4(Z2, Z7, Z5, Z7) \
+	UNPACK4(Z5, Z8, Z6, Z8) \
+	UNPACK4(Z6, Z11, Z9, Z11) \
+	UNPACK4(Z9, Z12, Z10, Z12) \
+	UNPACK4(Z10, Z15, Z13, Z15) \
+	SHUFFLE(Z13, Z1, Z14, Z1) \
+	SHUFFLE(Z14, Z9, Z5, Z9) \
+	SHUFFLE(Z5, Z4, Z0, Z4) \
+	SHUFFLE(Z0, Z12, Z8, Z12) \
+	SHUFFLE(Z8, Z2, Z16, Z2) \
+	SHUFFLE(Z16, Z10, Z6, Z10) \
+	SHUFFLE(Z6, Z7, Z3, Z7) \
+	SHUFFLE(Z3, Z15, Z11, Z15) \
+	SHUFFLE(Z11, Z14, Z13, Z14) \
+	SHUFFLE(Z13, Z9, Z1, Z9) \
+	SHUFFLE(Z1, Z0, Z5, Z0) \
+	SHUFFLE(Z5, Z12, Z4, Z12) \
+	SHUFFLE(Z4, Z16, Z8, Z16) \
+	SHUFFLE(Z8, Z10, Z2, Z10) \
+	SHUFFLE(Z2, Z3, Z6, Z3) \
+	SHUFFLE(Z6, Z15, Z7, Z15)
+
+#define EACHCOLUMN(do) \
+	do(0, Z11) \
+	do(1, Z1) \
+	do(2, Z4) \
+	do(3, Z2) \
+	do(4, Z13) \
+	do(5, Z5) \
+	do(6, Z8) \
+	do(7, Z6) \
+	do(8, Z14) \
+	do(9, Z0) \
+	do(10, Z16) \
+	do(11, Z3) \
+	do(12, Z9) \
+	do(13, Z12) \
+	do(14, Z10) \
+	do(15, Z15)
 
 // ROWS loads 64 bytes of each of 16 rows, R11 bytes from where they begin, and asks for those at R12; R9 has the pointers to the rows.
 #define ROWOF(i, z) \
@@ -660,33 +796,15 @@ panelBF16Loop:
 	ROWOF(14, Z14) \
 	ROWOF(15, Z15)
 
-#define EACH16(do) \
-	do(Z0) \
-	do(Z1) \
-	do(Z2) \
-	do(Z3) \
-	do(Z4) \
-	do(Z5) \
-	do(Z6) \
-	do(Z7) \
-	do(Z8) \
-	do(Z9) \
-	do(Z10) \
-	do(Z11) \
-	do(Z12) \
-	do(Z13) \
-	do(Z14) \
-	do(Z15)
-
-#define PUT(z) \
+#define PUT(i, z) \
 	VMOVUPS z, (DI) \
 	ADDQ    R8, DI
 
 // PUTPAIR: of each word the lower half is one column, and the upper half the next.
-#define PUTPAIR(z) \
-	VPSLLD  $16, z, Z16 \
-	VPANDD  Z17, z, z \
-	VMOVUPS Z16, (DI) \
+#define PUTPAIR(i, z) \
+	VPSLLD  $16, z, Z17 \
+	VPANDD  Z18, z, z \
+	VMOVUPS Z17, (DI) \
 	VMOVUPS z, (DI)(R8*1) \
 	LEAQ    (DI)(R8*2), DI
 
@@ -704,7 +822,7 @@ transposeBlock:
 	JLT  transposeDone
 	ROWS
 	TRANSPOSE
-	EACH16(PUT)
+	EACHCOLUMN(PUT)
 	ADDQ $64, R11
 	ADDQ $64, R12
 	SUBQ $16, BX
@@ -729,8 +847,8 @@ pairBlock:
 	ROWS
 	TRANSPOSE
 	MOVL         $0xffff0000, AX
-	VPBROADCASTD AX, Z17
-	EACH16(PUTPAIR)
+	VPBROADCASTD AX, Z18
+	EACHCOLUMN(PUTPAIR)
 	ADDQ         $64, R11
 	ADDQ         $64, R12
 	SUBQ         $32, BX
@@ -740,3 +858,35 @@ pairDone:
 	VZEROUPPER
 	RET
 
+
+// func dots1AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·dots1AVX512(SB), NOSPLIT, $0-56
+	DOTS(SUMS1, DOT1, 16, 64)
+
+// func dots2AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·dots2AVX512(SB), NOSPLIT, $0-56
+	DOTS(SUMS2, DOT2, 16, 128)
+
+// func dots4AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·dots4AVX512(SB), NOSPLIT, $0-56
+	DOTS(SUMS4, DOT4, 16, 256)
+
+// func dots6AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·dots6AVX512(SB), NOSPLIT, $0-56
+	DOTS(SUMS6, DOT6, 16, 384)
+
+// func dots1BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·dots1BF16AVX512(SB), NOSPLIT, $0-56
+	DOTS(SUMS1, DOTPAIR1, 32, 128)
+
+// func dots2BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·dots2BF16AVX512(SB), NOSPLIT, $0-56
+	DOTS(SUMS2, DOTPAIR2, 32, 256)
+
+// func dots4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·dots4BF16AVX512(SB), NOSPLIT, $0-56
+	DOTS(SUMS4, DOTPAIR4, 32, 512)
+
+// func dots6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+TEXT ·dots6BF16AVX512(SB), NOSPLIT, $0-56
+	DOTS(SUMS6, DOTPAIR6, 32, 768)
