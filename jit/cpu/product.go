@@ -259,7 +259,7 @@ func transposes(fr *frame, dst unsafe.Pointer, width, count, k int, src unsafe.P
 	if !vectors || k < lanes {
 		return false
 	}
-	pairs, size := wide && count >= 16 && m.bf16, m.size
+	pairs, size := wide && count >= 16 && m.bf16 && k%32 == 0, m.size
 	if m.load != nil && !pairs { // widen the lanes first
 		whole := fr.temp(tempWide, count*k*4)
 		for i := range count {
