@@ -60,6 +60,7 @@ func RunModel(c *jit.Compiler, m Model, start time.Time) ModelResult {
 }
 
 func runModel(c *jit.Compiler, m Model, start time.Time) (r ModelResult, err error) {
+	gpt.Prepare()
 	ckpt, err := open(m.Name)
 	if err != nil {
 		return r, err

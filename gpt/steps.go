@@ -8,7 +8,6 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/stdlib"
 	"tilec/typecheck/typed"
 )
 
@@ -31,14 +30,9 @@ type chooser struct {
 
 // newChooser loads std/sample.
 func newChooser(c *jit.Compiler) (*chooser, error) {
-	const path = "sample.tile"
-	source, err := stdlib.FS.ReadFile(path)
+	program, err := choices()
 	if err != nil {
 		return nil, err
-	}
-	program, problems := jit.Load("std/"+path, source, nil)
-	if len(problems) > 0 {
-		return nil, problems
 	}
 	s := &chooser{arena: jit.NewArena(c.Device)}
 	for _, g := range program.Graphs {
