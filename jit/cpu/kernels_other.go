@@ -45,3 +45,4 @@ func panelBF16AVX512(k int, d, src unsafe.Pointer, stride int)                { 
 func multiplyColumns(r, n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int, bf16 bool) {
 	panic("no vectors")
 }
+func columnsAtOnce() int { panic("no vectors") }

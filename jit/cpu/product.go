@@ -40,7 +40,7 @@ func multiply32(fr *frame, m, n, k int, a, b, c matrix) {
 		manyRows(fr, m, n, k, a, b, c)
 	case b.col == 1 || n == 1:
 		rowsInOrder(fr, m, n, k, a, b, c)
-	case wide && m <= 6 && b.row == 1 && (b.load == nil && k%16 == 0 || b.bf16 && k%32 == 0):
+	case vectors && m <= 6 && b.row == 1 && (b.load == nil && k%columnsAtOnce() == 0 || b.bf16 && k%(2*columnsAtOnce()) == 0):
 		contiguousColumns(fr, m, n, k, a, b, c)
 	default:
 		columnsInOrder(fr, m, n, k, a, b, c)
@@ -141,20 +141,21 @@ func rowsInOrder(fr *frame, m, n, k int, a, b, c matrix) {
 // nearBytes is the size up to which a matrix may be in a core's own cache since it was used last.
 const nearBytes = 256 << 10
 
-// contiguousColumns multiplies very few rows with a matrix whose columns are contiguous: 16 columns are read side by side.
+// contiguousColumns multiplies very few rows with a matrix whose columns are contiguous: some columns are read side by side.
 func contiguousColumns(fr *frame, m, n, k int, a, b, c matrix) {
 	all := packAll(fr, m, k, a)
 	var columns [16]unsafe.Pointer
-	for j := 0; j < n; j += 16 {
-		w := min(16, n-j)
+	at := columnsAtOnce()
+	for j := 0; j < n; j += at {
+		w := min(at, n-j)
 		for p := 0; p < k; p += blockK {
 			kp := min(blockK, k-p)
-			for i := range columns {
+			for i := range at {
 				columns[i] = b.at(p, min(j+i, n-1)) // a column too many is the last again
 			}
 			ahead := kp // further along these columns, or the beginning of the next ones
 			if p+kp == k {
-				ahead = 16*b.col - p
+				ahead = at*b.col - p
 			}
 			for i := 0; i < m; {
 				r := together(m - i)

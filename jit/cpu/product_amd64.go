@@ -51,32 +51,56 @@ func multiplyRowsVectors(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe
 	}
 }
 
-// multiplyColumns adds to r rows of c, 1, 2, 4 or 6, of up to 16 columns and cstride bytes apart, the products of the
+// columnsAtOnce is how many columns multiplyColumns takes.
+func columnsAtOnce() int {
+	if wide {
+		return 16
+	}
+	return 8
+}
+
+// multiplyColumns adds to r rows of c, 1, 2, 4 or 6, of up to columnsAtOnce columns and cstride bytes apart, the products of the
 // coefficients a, of each of k steps those of the rows side by side, with as many columns of b, each contiguous from where
-// columns points. Memory so many bytes ahead of what is read will be needed next. k is a multiple of 16, of bf16 of 32.
-// Each sum begins at 0.
+// columns points. Memory so many bytes ahead of what is read will be needed next. k is a multiple of columnsAtOnce, of bf16
+// of twice as many. Each sum begins at 0.
 func multiplyColumns(r, n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int, bf16 bool) {
 	switch {
-	case bf16 && r == 1:
+	case wide && bf16 && r == 1:
 		dots1BF16AVX512(n, k, c, cstride, a, columns, ahead)
-	case bf16 && r == 2:
+	case wide && bf16 && r == 2:
 		dots2BF16AVX512(n, k, c, cstride, a, columns, ahead)
-	case bf16 && r == 4:
+	case wide && bf16 && r == 4:
 		dots4BF16AVX512(n, k, c, cstride, a, columns, ahead)
-	case bf16 && r == 6:
+	case wide && bf16 && r == 6:
 		dots6BF16AVX512(n, k, c, cstride, a, columns, ahead)
-	case r == 1:
+	case wide && r == 1:
 		dots1AVX512(n, k, c, cstride, a, columns, ahead)
-	case r == 2:
+	case wide && r == 2:
 		dots2AVX512(n, k, c, cstride, a, columns, ahead)
-	case r == 4:
+	case wide && r == 4:
 		dots4AVX512(n, k, c, cstride, a, columns, ahead)
-	default:
+	case wide && r == 6:
 		dots6AVX512(n, k, c, cstride, a, columns, ahead)
+	case bf16 && r == 1:
+		dots1BF16AVX2(n, k, c, cstride, a, columns, ahead)
+	case bf16 && r == 2:
+		dots2BF16AVX2(n, k, c, cstride, a, columns, ahead)
+	case bf16 && r == 4:
+		dots4BF16AVX2(n, k, c, cstride, a, columns, ahead)
+	case bf16 && r == 6:
+		dots6BF16AVX2(n, k, c, cstride, a, columns, ahead)
+	case r == 1:
+		dots1AVX2(n, k, c, cstride, a, columns, ahead)
+	case r == 2:
+		dots2AVX2(n, k, c, cstride, a, columns, ahead)
+	case r == 4:
+		dots4AVX2(n, k, c, cstride, a, columns, ahead)
+	default:
+		dots6AVX2(n, k, c, cstride, a, columns, ahead)
 	}
 }
 
-// The loops below are in product_amd64.s. Those of rows are multiplyRowsGo for so many rows, of b in f32 or bf16.
+// The loops below are in product_amd64.s and columns_amd64.s. Those of rows are multiplyRowsGo for so many rows, of b in f32 or bf16.
 
 //go:noescape
 func rows1AVX512(n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh bool)
@@ -167,3 +191,27 @@ func dots4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, 
 
 //go:noescape
 func dots6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots1AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots2AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots4AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots6AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots1BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots2BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots4BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dots6BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)

@@ -67,64 +67,69 @@ func TestMultiplyRows(t *testing.T) {
 // TestProductBits compares products of every form with the chains that multiply32 promises: they depend neither on the number
 // of rows, nor on how the operands lie in memory, nor on the instructions.
 func TestProductBits(t *testing.T) {
-	const most, n, k = 40, 150, 603
-	for _, d := range []lang.DType{lang.F32, lang.BF16, lang.F16} {
-		var r noise
-		a, b, c := r.floats(most*k), r.floats(k*n), r.floats(most*n)
-		for _, x := range [][]float32{a, b} {
-			for i := range x {
-				x[i] = d.Round(x[i])
-			}
+	const most, n = 40, 150
+	for _, k := range []int{603, 544, 24} { // chains with an end of any length, and of whole registers
+		for _, d := range []lang.DType{lang.F32, lang.BF16, lang.F16} {
+			t.Run(fmt.Sprintf("%s %d", d, k), func(t *testing.T) { testProductBits(t, d, most, n, k) })
 		}
-		want := append([]float32(nil), c...)
-		for i := range most {
-			for j := range n {
-				for p := 0; p < k; p += blockK {
-					s := float32(0)
-					for q := p; q < min(p+blockK, k); q++ {
-						s = fma32(a[i*k+q], b[q*n+j], s)
-					}
-					want[i*n+j] += s
-				}
-			}
-		}
-		stored := func(x []float32, rows, cols int, transposed bool) matrix {
-			m := matrix{row: cols, col: 1, size: d.Size(), bf16: d == lang.BF16}
-			if transposed {
-				m.row, m.col = 1, rows
-			}
-			data := make([]byte, len(x)*m.size)
-			for i := range rows {
-				for j := range cols {
-					storer(d)(unsafe.Pointer(&data[(i*m.row+j*m.col)*m.size]), 1, unsafe.Pointer(&x[i*cols+j]), 1, 1)
-				}
-			}
-			if m.p = ptr(data); d != lang.F32 {
-				m.load = loader(d)
-			}
-			return m
-		}
-		t.Run(d.String(), func(t *testing.T) {
-			onAllLoops(t, func(t *testing.T) {
-				for form := range 8 {
-					for _, m := range []int{1, 2, 3, 5, 6, 7, 16, 17, most} {
-						fr := newFrame(0, 0)
-						got := append([]float32(nil), c[:m*n]...)
-						to := matrix{p: ptr(got), row: n, col: 1, size: 4}
-						x, y := stored(a[:m*k], m, k, form&1 != 0), stored(b, k, n, form&2 != 0)
-						if form&4 == 0 {
-							multiply32(fr, m, n, k, x, y, to)
-						} else { // what is computed is the transposed product
-							multiply32(fr, n, m, k, y.transpose(), x.transpose(), to.transpose())
-						}
-						fr.release()
-						name := fmt.Sprintf("form %d, %d rows", form, m)
-						for i := range got {
-							require.Equal(t, math.Float32bits(want[i]), math.Float32bits(got[i]), "%s: element %d is %v, want %v", name, i, got[i], want[i])
-						}
-					}
-				}
-			})
-		})
 	}
+}
+
+func testProductBits(t *testing.T, d lang.DType, most, n, k int) {
+	var r noise
+	a, b, c := r.floats(most*k), r.floats(k*n), r.floats(most*n)
+	for _, x := range [][]float32{a, b} {
+		for i := range x {
+			x[i] = d.Round(x[i])
+		}
+	}
+	want := append([]float32(nil), c...)
+	for i := range most {
+		for j := range n {
+			for p := 0; p < k; p += blockK {
+				s := float32(0)
+				for q := p; q < min(p+blockK, k); q++ {
+					s = fma32(a[i*k+q], b[q*n+j], s)
+				}
+				want[i*n+j] += s
+			}
+		}
+	}
+	stored := func(x []float32, rows, cols int, transposed bool) matrix {
+		m := matrix{row: cols, col: 1, size: d.Size(), bf16: d == lang.BF16}
+		if transposed {
+			m.row, m.col = 1, rows
+		}
+		data, store := make([]byte, len(x)*m.size), storer(d)
+		for i := range rows {
+			for j := range cols {
+				store(unsafe.Pointer(&data[(i*m.row+j*m.col)*m.size]), 1, unsafe.Pointer(&x[i*cols+j]), 1, 1)
+			}
+		}
+		if m.p = ptr(data); d != lang.F32 {
+			m.load = loader(d)
+		}
+		return m
+	}
+	onAllLoops(t, func(t *testing.T) {
+		for form := range 8 {
+			for _, m := range []int{1, 2, 3, 5, 6, 7, 16, 17, most} {
+				fr := newFrame(0, 0)
+				got := append([]float32(nil), c[:m*n]...)
+				to := matrix{p: ptr(got), row: n, col: 1, size: 4}
+				x, y := stored(a[:m*k], m, k, form&1 != 0), stored(b, k, n, form&2 != 0)
+				if form&4 == 0 {
+					multiply32(fr, m, n, k, x, y, to)
+				} else { // what is computed is the transposed product
+					multiply32(fr, n, m, k, y.transpose(), x.transpose(), to.transpose())
+				}
+				fr.release()
+				for i, g := range got {
+					if math.Float32bits(g) != math.Float32bits(want[i]) {
+						t.Fatalf("form %d, %d rows: element %d is %v, want %v", form, m, i, g, want[i])
+					}
+				}
+			}
+		}
+	})
 }
