@@ -79,8 +79,7 @@ func (b *beside) logits(t *testing.T, piece, row, count int) [][]float32 {
 
 // The logits of a text have the same bits alone and in any batch, and however its prompt is cut.
 func TestSameBitsInAnyBatch(t *testing.T) {
-	// A product of one row is computed in another order by jit/cpu.
-	alone, counts, cuts := 2, []int{3, 4, 5, 7, 8, 16, 17, 33, 64}, []int{4, 8}
+	alone, counts, cuts := 1, []int{1, 2, 3, 4, 5, 7, 8, 16, 17, 33, 64}, []int{1, 4, 8}
 	if jittest.OnGPU(t) {
 		alone, counts, cuts = 1, nil, []int{1, 4, 8}
 		for count := 1; count <= jit.SameRows; count++ {

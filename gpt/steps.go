@@ -7,7 +7,6 @@ import (
 
 	"tilec/jit"
 	"tilec/lang"
-	"tilec/stdlib"
 	"tilec/typecheck/typed"
 )
 
@@ -38,14 +37,9 @@ type chooser struct {
 
 // newChooser loads std/sample for the texts of so many rows.
 func newChooser(m *Model, rows int) (*chooser, error) {
-	const path = "sample.tile"
-	source, err := stdlib.FS.ReadFile(path)
+	program, err := choices()
 	if err != nil {
 		return nil, err
-	}
-	program, problems := jit.Load("std/"+path, source, nil)
-	if len(problems) > 0 {
-		return nil, problems
 	}
 	d := m.compiler.Device
 	c := &chooser{filler: m.filler, arena: jit.NewArena(d), rows: rows, deterministic: m.opts.Deterministic}

@@ -27,14 +27,15 @@ import (
 )
 
 // This file runs programs on the CPU as machines differ: with more or fewer
-// cores, with the vector loops and without, with a fused multiply-add and
+// cores, with the vector loops of AVX-512 or AVX2 and without, with a fused multiply-add and
 // without. Every result must have the same bits, of NaN none but that it is one.
 
 // machines are the CPUs that results must not depend on.
 var machines = []struct {
-	cores   int
-	vectors bool
-}{{1, true}, {2, true}, {3, true}, {5, true}, {16, true}, {1, false}, {16, false}}
+	cores int
+	// vectors says that there are AVX2 and what comes with it, wide that there is AVX-512.
+	vectors, wide bool
+}{{1, true, true}, {2, true, true}, {3, true, false}, {5, true, true}, {16, true, false}, {1, false, false}, {16, false, false}}
 
 // bitsSource is what adds up in many orders, if it is let: products of matrices of every form, long sums, and the
 // functions that have vector loops.
@@ -207,6 +208,7 @@ func TestSameBitsElsewhere(t *testing.T) {
 func sameOnMachines(t *testing.T, digests func(t *testing.T) []string) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	defer cpu.UseVectors(cpu.UseVectors(true))
+	defer cpu.UseWide(cpu.UseWide(true))
 	var first []string
 	for i, m := range machines {
 		if testing.Short() && i != 1 && i != 4 && i != 6 {
@@ -214,12 +216,13 @@ func sameOnMachines(t *testing.T, digests func(t *testing.T) []string) {
 		}
 		runtime.GOMAXPROCS(m.cores)
 		cpu.UseVectors(m.vectors)
+		cpu.UseWide(m.wide)
 		got := digests(t)
 		if first == nil {
 			first = got
 			require.Greater(t, len(first), 10)
 		}
-		require.Equalf(t, first, got, "%d cores, vectors: %t", m.cores, m.vectors)
+		require.Equalf(t, first, got, "%d cores, vectors: %t, wide ones: %t", m.cores, m.vectors, m.wide)
 	}
 }
 

@@ -2,7 +2,7 @@
 //
 //	run list                                     the workloads, for the peer's script
 //	run kernels [-device cuda] [-seconds 100] [WORD ...]
-//	run model [-device cuda] [-model mini] [-dtype f32] [-precision ieee] [-tokens 128]
+//	run model [-device cuda] [-model mini] [-dtype f32] [-precision ieee] [-tokens 128] [-prompt 16]
 //	run report -ours FILE [-peers FILE] [-cold FILE] [-models FILE]
 package main
 
@@ -98,6 +98,7 @@ func model(args []string, start time.Time) error {
 	dtype := flags.String("dtype", "f32", "f32, bf16 or f16")
 	precision := flags.String("precision", "", "of f32 contractions: empty for tf32, tf32x3 or ieee")
 	tokens := flags.Int("tokens", 128, "how many to generate")
+	prompt := flags.Int("prompt", 0, "how many tokens the prompt has; 0 for those of a short text")
 	_ = flags.Parse(args)
 	d, ok := lang.ParseDType(*dtype)
 	if !ok {
@@ -108,7 +109,7 @@ func model(args []string, start time.Time) error {
 		return err
 	}
 	defer c.Device.Close()
-	return emit(bench.RunModel(c, bench.Model{Name: *name, DType: d, Precision: *precision, Tokens: *tokens}, start))
+	return emit(bench.RunModel(c, bench.Model{Name: *name, DType: d, Precision: *precision, Tokens: *tokens, Prompt: *prompt}, start))
 }
 
 func report(args []string, _ time.Time) error {

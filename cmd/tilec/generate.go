@@ -100,6 +100,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 			return err
 		}
 	}
+	gpt.Prepare()
 	program, err := a.load(path)
 	if err != nil {
 		return err

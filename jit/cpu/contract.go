@@ -15,7 +15,8 @@ type matrix struct {
 	// load widens elements that are held narrower than they count with (bf16
 	// read from a tensor in place); nil when they are as they are held.
 	load mover
-	size int // bytes of an element
+	bf16 bool // these are of bf16
+	size int  // bytes of an element
 }
 
 func (m matrix) at(row, col int) unsafe.Pointer {
@@ -233,7 +234,7 @@ func (w *viewer) resolve(fr *frame, v *resolved, which int) {
 	for i, a := range w.axes {
 		n[i] = fr.axes[a].n
 	}
-	v.m = matrix{load: w.load, size: w.size}
+	v.m = matrix{load: w.load, bf16: w.load != nil && w.dtype == lang.BF16, size: w.size}
 	if w.lazy != nil {
 		var r region
 		w.lazy.resolve(fr, &r)

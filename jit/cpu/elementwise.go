@@ -2,6 +2,8 @@ package cpu
 
 import (
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"unsafe"
 
 	"tilec/jit/ir"
@@ -14,9 +16,10 @@ type outside struct {
 	// dense operands have the tile's layout; steady ones are one element for a
 	// whole run, fixed ones for the whole tile.
 	dense, steady, fixed bool
-	// has says along which of the group's axes the operand varies.
-	has  []bool
-	axes []int
+	// has says along which of the group's axes the operand varies; order gives those in the order that the operand has.
+	has   []bool
+	order []int
+	axes  []int
 	// arrange copies an operand whose axes are in another order than the
 	// group's to a scratch buffer; nil when they are in order.
 	arrange func(fr *frame, dst, src unsafe.Pointer)
@@ -74,12 +77,10 @@ func (c *compiler) rowOf(op *ir.Op) row {
 
 // group compiles the operations of a group that are needed.
 func (c *compiler) group(g *group) func(*frame) {
-	rank := len(g.axes)
 	var outs []outside
 	number := map[*ir.Value]int{}
 	made := map[*ir.Value]place{}
 	var members []member
-	var patterns [][]bool
 	for _, op := range g.ops {
 		if !c.live[op] {
 			continue
@@ -96,7 +97,6 @@ func (c *compiler) group(g *group) func(*frame) {
 				n = len(outs)
 				number[v] = n
 				outs = append(outs, c.outside(v, g.axes))
-				patterns = append(patterns, outs[n].has)
 			}
 			m.args[i] = source{outside: n}
 		}
@@ -105,34 +105,16 @@ func (c *compiler) group(g *group) func(*frame) {
 		made[r] = m.dst
 		members = append(members, m)
 	}
-	s := denseFrom(patterns, rank)
-	var partial []int
-	loose := 0
-	aligned := s == 0 && len(members) == 1
-	for i := range outs {
-		o := &outs[i]
-		aligned = aligned && o.arrange == nil
-		o.fixed = scalarPattern(o.has)
-		o.steady = o.fixed || !o.has[rank-1]
-		o.dense = len(o.axes) == rank // once it is arranged
-		if !o.dense {
-			loose++
-			if !o.fixed {
-				partial = append(partial, i)
-			}
-		}
-	}
-	w := &walk{outs: outs, members: members, outer: c.axisNumbers(g.axes[:s]), inner: c.axisNumbers(g.axes[s:]), all: c.axisNumbers(g.axes), partial: partial, spreads: loose * rowChunk * 8}
-	if aligned && loose == 0 && members[0].n <= 2 {
-		return w.simple()
-	}
-	return w.run
+	return newWalk(outs, members, c.axisNumbers(g.axes)).start
 }
 
 func (c *compiler) outside(v *ir.Value, axes []*ir.Axis) outside {
 	o := outside{off: c.off(v), size: kindOfDType[v.Type.DType].size(), axes: c.axisNumbers(v.Type.Axes)}
 	has, ordered := pattern(v, axes)
 	o.has = has
+	for _, a := range v.Type.Axes {
+		o.order = append(o.order, slices.Index(axes, a))
+	}
 	if !ordered {
 		var in []*ir.Axis
 		for i, a := range axes {
@@ -153,18 +135,104 @@ type walk struct {
 	outer, inner, all []int
 	partial           []int // the operands that are neither dense nor fixed
 	spreads           int   // bytes for those that are not dense
+	// simple is a walk of one operation whose operands all have its layout.
+	simple bool
+	// without are the walks for tiles with one position along some axes, which need not be walked: their bits say which.
+	without [1 << maxDropped]atomic.Pointer[walk]
 }
 
-// simple is the walk of one operation whose operands all have its layout.
-func (w *walk) simple() func(*frame) {
-	m, all := w.members[0], w.all
+// maxDropped is how many of a group's last axes are left out where they have one position.
+const maxDropped = 3
+
+// newWalk finds how to walk the axes: what lies in one run, and which operands follow.
+func newWalk(outs []outside, members []member, all []int) *walk {
+	rank := len(all)
+	patterns := make([][]bool, len(outs))
+	for i := range outs {
+		patterns[i] = outs[i].has
+	}
+	s := denseFrom(patterns, rank)
+	w := &walk{outs: outs, members: members, outer: all[:s], inner: all[s:], all: all}
+	loose := 0
+	w.simple = s == 0 && len(members) == 1 && members[0].n <= 2
+	for i := range outs {
+		o := &outs[i]
+		w.simple = w.simple && o.arrange == nil
+		o.fixed = scalarPattern(o.has)
+		o.steady = o.fixed || !o.has[rank-1]
+		o.dense = len(o.order) == rank // once it is arranged
+		if !o.dense {
+			loose++
+			if !o.fixed {
+				w.partial = append(w.partial, i)
+			}
+		}
+	}
+	w.simple = w.simple && loose == 0
+	w.spreads = loose * rowChunk * 8
+	return w
+}
+
+// start runs the group, without the axes along which the tile has one position.
+func (w *walk) start(fr *frame) {
+	single, several := 0, false
+	for i, a := range w.all {
+		switch at := len(w.all) - 1 - i; {
+		case fr.axes[a].n != 1:
+			several = true
+		case at < maxDropped:
+			single |= 1 << at
+		}
+	}
+	if single != 0 && len(w.all) > 1 {
+		if !several && len(w.all) <= maxDropped {
+			single &^= 1 // an axis stays
+		}
+		v := w.without[single].Load()
+		if v == nil {
+			v = w.drop(single)
+			w.without[single].Store(v)
+		}
+		w = v
+	}
+	if !w.simple {
+		w.run(fr)
+		return
+	}
+	m := &w.members[0]
 	a := w.outs[m.args[0].outside].off
 	b := a
 	if m.n == 2 {
 		b = w.outs[m.args[1].outside].off
 	}
-	dst, r := m.dst.off, m.row
-	return func(fr *frame) { r(fr.at(dst), fr.at(a), fr.at(b), nil, fr.count(all)) }
+	m.row(fr.at(m.dst.off), fr.at(a), fr.at(b), nil, fr.count(w.all))
+}
+
+// drop is the walk without some axes.
+func (w *walk) drop(single int) *walk {
+	place := make([]int, len(w.all)) // of each axis among those that stay, -1 for none
+	var all []int
+	for i, a := range w.all {
+		if place[i] = -1; single>>(len(w.all)-1-i)&1 == 0 {
+			place[i] = len(all)
+			all = append(all, a)
+		}
+	}
+	outs := slices.Clone(w.outs)
+	for i := range outs {
+		o := &outs[i]
+		has, order := make([]bool, len(all)), []int(nil)
+		for _, at := range o.order {
+			if p := place[at]; p >= 0 {
+				has[p] = true
+				order = append(order, p)
+			}
+		}
+		if o.has, o.order = has, order; slices.IsSorted(order) {
+			o.arrange = nil
+		}
+	}
+	return newWalk(outs, w.members, all)
 }
 
 // state is where a walk stands: of each operand its first element, the bytes

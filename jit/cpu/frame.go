@@ -49,6 +49,7 @@ const (
 	tempTile
 	tempSpread
 	tempWide
+	tempSums
 	tempScratch
 	numTemps
 )

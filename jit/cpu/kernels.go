@@ -16,43 +16,33 @@ func UseVectors(on bool) (was bool) {
 	return was
 }
 
-// micro adds a packed microRows × k panel times a packed k × microCols panel
-// to c, whose rows are stride elements apart.
-func micro(k int, a, b, c unsafe.Pointer, stride int) {
-	if vectors {
-		micro6x16(k, a, b, c, stride)
-		return
-	}
-	microGo(k, a, b, c, stride)
+// UseWide sets whether those with AVX-512 are used too, in the same way.
+func UseWide(on bool) (was bool) {
+	was = wide
+	setWide(on)
+	return was
 }
 
-// inner4 gives the inner products of x with four rows, stride elements apart.
-func inner4(x []float32, rows unsafe.Pointer, stride int, out *[4]float32) {
-	n := len(x)
-	whole := n &^ 7
+// multiplyRows adds products of r rows, 1, 2, 4 or 6, to c: see multiplyRowsGo. b is of bf16 or f32; where it is of bf16, multipliesBF16 must hold.
+func multiplyRows(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh, bf16 bool) {
 	if vectors {
-		if inner4AVX(whole, ptrOf(x), rows, stride, out); whole == n {
-			return
-		}
-	}
-	for i := range out {
-		row := slice[float32](unsafe.Add(rows, i*stride*4), n)
-		if !vectors {
-			out[i] = innerGo(x[:whole], row[:whole])
-		}
-		for p := whole; p < n; p++ {
-			out[i] += float32(x[p] * row[p])
-		}
-	}
-}
-
-// axpy4 adds to y four rows, stride elements apart, each times its element of a.
-func axpy4(y []float32, a *[4]float32, rows unsafe.Pointer, stride int) {
-	if vectors {
-		axpy4AVX(len(y), ptrOf(y), a, rows, stride)
+		multiplyRowsVectors(r, n, k, c, cstride, a, b, bstride, ahead, fresh, bf16)
 		return
 	}
-	axpy4Go(y, a, rows, stride)
+	multiplyRowsGo(r, n, k, c, cstride, a, b, bstride, fresh)
+}
+
+// multipliesBF16 reports that multiplyRows takes n columns of bf16 as they are.
+func multipliesBF16(n int) bool { return wide || vectors && n%lanes == 0 }
+
+// add32 adds n elements of s to those of c.
+func add32(c, s unsafe.Pointer, n int) {
+	if vectors {
+		addAVX(n, c, c, s)
+		return
+	}
+	d := slice[float32](c, n)
+	addRow(d, d, slice[float32](s, n))
 }
 
 // sum16 adds a multiple of 16 elements in float64, in 16 chains and then a tree of sums.

@@ -19,19 +19,6 @@ func setVectors(on bool) { vectors = on && hasVectors }
 // The loops below are in kernels_amd64.s. Those over n elements that say so
 // take a multiple of lanes; the others take any number.
 
-//go:noescape
-func micro6x16(k int, a, b, c unsafe.Pointer, stride int)
-
-// inner4AVX takes a multiple of 8.
-//
-//go:noescape
-func inner4AVX(n int, x, rows unsafe.Pointer, stride int, out *[4]float32)
-
-// axpy4AVX takes any n.
-//
-//go:noescape
-func axpy4AVX(n int, y unsafe.Pointer, a *[4]float32, rows unsafe.Pointer, stride int)
-
 // transposeAVX writes n groups of 8, step bytes apart: of each row its next
 // element. n is a multiple of 8.
 //

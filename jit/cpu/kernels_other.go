@@ -15,11 +15,21 @@ func setVectors(bool) {}
 
 func vectorRows() map[lang.Op]row { return nil }
 
-func micro6x16(k int, a, b, c unsafe.Pointer, stride int)                  { panic("no vectors") }
-func inner4AVX(n int, x, rows unsafe.Pointer, stride int, out *[4]float32) { panic("no vectors") }
-func axpy4AVX(n int, y unsafe.Pointer, a *[4]float32, r unsafe.Pointer, stride int) {
+// wide reports that the machine has the loops with AVX-512 as well.
+const wide = false
+
+func setWide(bool) {}
+
+func multiplyRowsVectors(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe.Pointer, bstride, ahead int, fresh, bf16 bool) {
 	panic("no vectors")
 }
+func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int) {
+	panic("no vectors")
+}
+func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int) {
+	panic("no vectors")
+}
+func addAVX(n int, d, a, b unsafe.Pointer)                                    { panic("no vectors") }
 func sumAVX(n int, x unsafe.Pointer) float64                                  { panic("no vectors") }
 func maxAVX(n int, x unsafe.Pointer) float32                                  { panic("no vectors") }
 func fillAVX(n int, d unsafe.Pointer, v uint32)                               { panic("no vectors") }
@@ -30,3 +40,9 @@ func narrowBF16AVX(n int, d, a unsafe.Pointer)                                { 
 func narrowF16AVX(n int, d, a unsafe.Pointer)                                 { panic("no vectors") }
 func roundF16AVX(n int, d unsafe.Pointer)                                     { panic("no vectors") }
 func roundBF16AVX(n int, d unsafe.Pointer)                                    { panic("no vectors") }
+func panelAVX512(k int, d, src unsafe.Pointer, stride int)                    { panic("no vectors") }
+func panelBF16AVX512(k int, d, src unsafe.Pointer, stride int)                { panic("no vectors") }
+func multiplyColumns(r, n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int, bf16 bool) {
+	panic("no vectors")
+}
+func columnsAtOnce() int { panic("no vectors") }

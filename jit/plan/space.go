@@ -43,7 +43,7 @@ var (
 	contractExtents = []int64{16, 32, 64, 128, 192, 256}
 	contractSteps   = []int64{16, 32, 64, 128}
 	cpuExtents      = []int64{1, 4, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384}
-	cpuContract     = cpuExtents[:8]
+	cpuContract     = []int64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 )
 
 // nextPow2 is the least power of two that is at least n.
@@ -187,6 +187,10 @@ func (m *model) open(i int) []int64 {
 		vs = contractExtents
 	default:
 		vs = powersOfTwo(1, 8192)
+	}
+	if half := (m.size[i] + 31) / 32 * 16; !m.target.IsGPU() && m.matrix[i] && half > 16 && !slices.Contains(vs, half) && half < vs[len(vs)-1] {
+		vs = append(slices.Clone(vs), half) // a half for each of two cores
+		slices.Sort(vs)
 	}
 	vs = m.dividing(i, vs)
 	limit := nextPow2(max(m.size[i], 1))

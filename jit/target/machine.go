@@ -107,6 +107,8 @@ type HostTimes struct {
 	// ColdFactor slows work on tiles that do not fit the core's cache, RemoteFactor on those that are larger still by RemoteSets.
 	ColdFactor, RemoteFactor float64
 	RemoteSets               int64
+	// Alone is the time for which a launch has one core, until it is worth while to wake others and they have come.
+	Alone float64
 	// BlocksPerCore is from how many blocks a core on that the cores are balanced.
 	BlocksPerCore int64
 }

@@ -1,11 +1,12 @@
 package size
 
 import (
-	"fmt"
+	"encoding/binary"
 	"maps"
 	"math"
-	"sort"
-	"strings"
+	"slices"
+	"strconv"
+	"unsafe"
 )
 
 // This file proves linear inequalities between sizes by Fourier-Motzkin
@@ -152,7 +153,42 @@ func NonNegative(s Size) bool { return new(Prover).NonNegative(s) }
 // row is a constraint: constant plus the sum of coefficient times variable is at least 0.
 type row struct {
 	constant int64
-	coeff    map[int]int64
+	coeff    []coefficient // by variable, each once
+}
+
+type coefficient struct {
+	variable int
+	of       int64
+}
+
+// at is the coefficient of a variable.
+func (r row) at(v int) int64 {
+	for _, c := range r.coeff {
+		if c.variable == v {
+			return c.of
+		}
+	}
+	return 0
+}
+
+// sum is a times one row plus b times another.
+func sum(r row, a int64, q row, b int64) row {
+	out := row{constant: r.constant*a + q.constant*b, coeff: make([]coefficient, 0, len(r.coeff)+len(q.coeff))}
+	x, y := r.coeff, q.coeff
+	for len(x) > 0 || len(y) > 0 {
+		switch {
+		case len(y) == 0 || len(x) > 0 && x[0].variable < y[0].variable:
+			out.coeff = append(out.coeff, coefficient{x[0].variable, x[0].of * a})
+			x = x[1:]
+		case len(x) == 0 || y[0].variable < x[0].variable:
+			out.coeff = append(out.coeff, coefficient{y[0].variable, y[0].of * b})
+			y = y[1:]
+		default:
+			out.coeff = append(out.coeff, coefficient{x[0].variable, x[0].of*a + y[0].of*b})
+			x, y = x[1:], y[1:]
+		}
+	}
+	return out
 }
 
 type system struct {
@@ -173,10 +209,11 @@ func (y *system) add(s Size) {
 	if s.large {
 		return // which says nothing
 	}
-	r := row{constant: s.constant, coeff: map[int]int64{}}
-	for _, t := range s.terms {
-		r.coeff[y.variable(t.atoms)] += t.coefficient
+	r := row{constant: s.constant, coeff: make([]coefficient, len(s.terms))}
+	for i, t := range s.terms {
+		r.coeff[i] = coefficient{y.variable(t.atoms), t.coefficient}
 	}
+	slices.SortFunc(r.coeff, func(a, b coefficient) int { return a.variable - b.variable })
 	y.push(r)
 }
 
@@ -194,39 +231,41 @@ func (y *system) push(r row) {
 }
 
 func (y *system) variable(atoms []atom) int {
-	keys := make([]string, len(atoms))
-	for i, a := range atoms {
-		keys[i] = atomKey(a)
+	var room [64]byte
+	k := room[:0]
+	for _, a := range atoms {
+		k = append(appendAtom(k, a), '*')
 	}
-	k := strings.Join(keys, "*")
-	v, ok := y.vars[k]
+	v, ok := y.vars[string(k)]
 	if !ok {
 		v = len(y.monomials)
-		y.vars[k] = v
+		y.vars[string(k)] = v
 		y.monomials = append(y.monomials, atoms)
 	}
 	return v
 }
 
-func atomKey(a atom) string {
-	if a.symbol != nil {
-		return fmt.Sprintf("%p", a.symbol)
+func appendAtom(to []byte, a atom) []byte {
+	if a.symbol != nil { // by its address
+		return strconv.AppendUint(to, uint64(uintptr(unsafe.Pointer(a.symbol))), 16)
 	}
-	return "(" + a.x.Key() + a.op + a.y.Key() + ")"
+	to = append(appendSize(append(to, '('), *a.x), a.op...)
+	return append(appendSize(to, *a.y), ')')
+}
+
+func appendSize(to []byte, s Size) []byte {
+	to = strconv.AppendInt(to, s.constant, 10)
+	for _, t := range s.terms {
+		to = strconv.AppendInt(append(to, '+'), t.coefficient, 10)
+		for _, a := range t.atoms {
+			to = appendAtom(append(to, '*'), a)
+		}
+	}
+	return to
 }
 
 // Key is a text that equal sizes of one kernel share, and no others: it names symbols by what tells them apart.
-func (s Size) Key() string {
-	var b strings.Builder
-	fmt.Fprint(&b, s.constant)
-	for _, t := range s.terms {
-		fmt.Fprintf(&b, "+%d", t.coefficient)
-		for _, a := range t.atoms {
-			b.WriteString("*" + atomKey(a))
-		}
-	}
-	return b.String()
-}
+func (s Size) Key() string { return string(appendSize(nil, s)) }
 
 // saturate adds what is known of every monomial, including those that the facts themselves bring in, and reports
 // whether it left anything out.
@@ -279,11 +318,11 @@ func (y *system) prune() {
 	type use struct{ pos, neg []int }
 	uses := make([]use, len(y.monomials))
 	for i, r := range y.rows {
-		for v, c := range r.coeff {
-			if c > 0 {
-				uses[v].pos = append(uses[v].pos, i)
+		for _, c := range r.coeff {
+			if u := &uses[c.variable]; c.of > 0 {
+				u.pos = append(u.pos, i)
 			} else {
-				uses[v].neg = append(uses[v].neg, i)
+				u.neg = append(u.neg, i)
 			}
 		}
 	}
@@ -303,8 +342,9 @@ func (y *system) prune() {
 				continue
 			}
 			dropped[i] = true
-			for w, c := range y.rows[i].coeff {
-				if c > 0 {
+			for _, c := range y.rows[i].coeff {
+				w := c.variable
+				if c.of > 0 {
 					pos[w]--
 				} else {
 					neg[w]--
@@ -400,7 +440,7 @@ func (y *system) contradiction() bool {
 		}
 		var pos, neg, rest []row
 		for _, r := range y.rows {
-			switch c := r.coeff[v]; {
+			switch c := r.at(v); {
 			case c > 0:
 				pos = append(pos, r)
 			case c < 0:
@@ -418,7 +458,7 @@ func (y *system) contradiction() bool {
 		}
 		for _, p := range pos {
 			for _, n := range neg {
-				y.push(combine(p, n, v))
+				y.push(sum(p, -n.at(v), n, p.at(v))) // which cancels v
 			}
 		}
 	}
@@ -426,13 +466,13 @@ func (y *system) contradiction() bool {
 
 // cheapest is the variable whose elimination makes the fewest rows.
 func (y *system) cheapest() (int, bool) {
-	pos, neg := map[int]int{}, map[int]int{}
+	pos, neg := make([]int, len(y.monomials)), make([]int, len(y.monomials))
 	for _, r := range y.rows {
-		for v, c := range r.coeff {
-			if c > 0 {
-				pos[v]++
+		for _, c := range r.coeff {
+			if c.of > 0 {
+				pos[c.variable]++
 			} else {
-				neg[v]++
+				neg[c.variable]++
 			}
 		}
 	}
@@ -448,39 +488,28 @@ func (y *system) cheapest() (int, bool) {
 	return best, best >= 0
 }
 
-// combine cancels v between a row where it is positive and one where it is negative.
-func combine(p, n row, v int) row {
-	a, b := -n.coeff[v], p.coeff[v]
-	out := row{constant: p.constant*a + n.constant*b, coeff: map[int]int64{}}
-	for w, c := range p.coeff {
-		out.coeff[w] += c * a
-	}
-	for w, c := range n.coeff {
-		out.coeff[w] += c * b
-	}
-	return out
-}
-
 // reduce drops zeros and divides by the greatest common divisor of the
 // coefficients; the constant rounds down, since the variables are integers.
 func (r *row) reduce() bool {
 	var g int64
-	for v, c := range r.coeff {
-		if c == 0 {
-			delete(r.coeff, v)
+	kept := r.coeff[:0]
+	for _, c := range r.coeff {
+		if c.of == 0 {
 			continue
 		}
-		if c > maxCoefficient || c < -maxCoefficient {
+		if c.of > maxCoefficient || c.of < -maxCoefficient {
 			return false
 		}
-		g = Gcd(g, c)
+		g = Gcd(g, c.of)
+		kept = append(kept, c)
 	}
+	r.coeff = kept
 	if r.constant > maxCoefficient || r.constant < -maxCoefficient {
 		return false
 	}
 	if g > 1 {
-		for v := range r.coeff {
-			r.coeff[v] /= g
+		for i := range r.coeff {
+			r.coeff[i].of /= g
 		}
 		r.constant = FloorDiv(r.constant, g)
 	}
@@ -498,16 +527,12 @@ func Gcd(a, b int64) int64 {
 	return a
 }
 
+// key is a text that equal rows share, and no others.
 func (r row) key() string {
-	vs := make([]int, 0, len(r.coeff))
-	for v := range r.coeff {
-		vs = append(vs, v)
+	var room [96]byte
+	k := binary.AppendVarint(room[:0], r.constant)
+	for _, c := range r.coeff {
+		k = binary.AppendVarint(binary.AppendVarint(k, int64(c.variable)), c.of)
 	}
-	sort.Ints(vs)
-	var b strings.Builder
-	fmt.Fprint(&b, r.constant)
-	for _, v := range vs {
-		fmt.Fprintf(&b, ",%d:%d", v, r.coeff[v])
-	}
-	return b.String()
+	return string(k)
 }

@@ -82,6 +82,7 @@ func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 		return nil, &backend.MemoryError{Need: n, Have: have}
 	}
 	raw := make([]byte, n+hostAlign)
+	host.LargePages(raw)
 	skip := -int64(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (hostAlign - 1)
 	m := backend.OnHost(d, raw[skip:skip+n:skip+n])
 	if d.Poisons() {
