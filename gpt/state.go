@@ -84,15 +84,15 @@ func eachShape(t typed.GType, visit func(size.Size)) {
 	}
 }
 
-// leastRoom is the room for positions that a state has at least, where the context is as long:
-// texts of all lengths up to it run the same programs, and so give the same bits.
-const leastRoom = 1024
+// leastRoom is the room for positions that a state has at least, where the context is as long: texts of all lengths up to it run the
+// same programs, and so give the same bits. On a GPU, a program may have a faster form for short texts.
+const leastRoom, leastRoomOnGPU = 1024, 256
 
 // reserve makes a state with room for so many texts of so many tokens, where the present one has less.
 // What the present one holds is lost.
 func (m *Model) reserve(tokens, rows int) error {
 	s, f := &m.state, m.filler
-	enough := s.memory != nil && (s.dim == "" || tokens <= s.room) && rows <= s.rows
+	enough := s.memory != nil && (s.dim == "" || tokens <= s.room) && rows <= s.rows && (!m.opts.Deterministic || s.dim == "" || s.room == m.context)
 	if enough || len(s.params) == 0 || tokens < 1 || tokens > m.context { // what is no length is an error of the run
 		return nil
 	}
@@ -101,7 +101,14 @@ func (m *Model) reserve(tokens, rows int) error {
 	m.copier.close()
 	f.free(&s.memory)
 	if s.dim != "" {
-		s.room = min(m.context, max(leastRoom, 1<<bits.Len(uint(tokens-1))))
+		least := leastRoom
+		switch {
+		case m.opts.Deterministic:
+			least = m.context
+		case m.compiler.Device.Target().IsGPU():
+			least = leastRoomOnGPU
+		}
+		s.room = min(m.context, max(least, 1<<bits.Len(uint(tokens-1))))
 		f.dims[s.dim] = int64(s.room)
 	}
 	if s.batch != "" {

@@ -46,6 +46,7 @@ func (a *app) trace(l *jit.Launch, path string) error {
 			Name: t.Name, Phase: "X", Begin: micro(t.Began), Duration: micro(t.Ended - t.Began), Process: 1, Thread: i % lanes,
 			Args: map[string]any{
 				"plan": t.Plan, "bytes": t.Bytes, "waited_us": micro(t.FirstReleased - t.Began), "worked_us": micro(t.Ended - t.FirstReleased),
+				"last_block_waited_us": micro(t.LastReleased - t.Began),
 			},
 		}, traceEvent{
 			Name: "work", Phase: "X", Begin: micro(t.FirstReleased), Duration: micro(t.Ended - t.FirstReleased), Process: 1, Thread: i % lanes,

@@ -84,10 +84,10 @@ func (p *Program) knownAtStart(dims []DimAccess) bool {
 // fewRegisters is the most registers of a thread for a load that is asked for early.
 const fewRegisters = 8
 
-// loadEarly finds, where warps share the depth of a product, what a block loads beside its operands: the time of these loads goes
-// by together.
+// loadEarly finds what a block loads outside of loops, beside the operands of products: the time of these loads goes by together.
+// With products, it is worth the registers where warps share the depth, which takes few.
 func (p *Program) loadEarly() {
-	shared := false
+	shared := p.Dependent() && len(p.Products) == 0
 	for _, c := range p.Products {
 		shared = shared || c.Parts > 1
 	}
