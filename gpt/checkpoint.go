@@ -45,6 +45,8 @@ type Checkpoint struct {
 	Config    config.Config
 	Tokenizer *bpe.Tokenizer
 	Tensors   *safetensors.File
+	// Generation is how its authors make texts with it. The tokens of the text's ends that it names are Config's.
+	Generation config.Generation
 }
 
 // Open reads a checkpoint's folder. A tensor is read when New asks for it; once New is done, the folder may change.
@@ -58,6 +60,10 @@ func Open(dir string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	gen, err := config.GenerationFromDir(dir, cfg.VocabSize)
+	if err != nil {
+		return nil, err
+	}
 	tok, err := bpe.FromDir(dir)
 	if err != nil {
 		return nil, err
@@ -66,7 +72,7 @@ func Open(dir string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newCheckpoint(cfg, tok, file)
+	return newCheckpoint(cfg, gen, tok, file)
 }
 
 // readWeights reads the file of tensors, which may be compressed by zstd: the embedded one is, to keep the binary small.
@@ -96,6 +102,10 @@ func OpenFS(fsys fs.FS) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	gen, err := config.GenerationFromFS(fsys, cfg.VocabSize)
+	if err != nil {
+		return nil, err
+	}
 	tok, err := bpe.FromFS(fsys)
 	if err != nil {
 		return nil, err
@@ -108,14 +118,20 @@ func OpenFS(fsys fs.FS) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newCheckpoint(cfg, tok, file)
+	return newCheckpoint(cfg, gen, tok, file)
 }
 
-func newCheckpoint(cfg config.Config, tok *bpe.Tokenizer, file *safetensors.File) (*Checkpoint, error) {
+func newCheckpoint(cfg config.Config, gen config.Generation, tok *bpe.Tokenizer, file *safetensors.File) (*Checkpoint, error) {
 	if n := tok.VocabSize(); n > cfg.VocabSize {
 		return nil, fmt.Errorf("the tokenizer has %d tokens, the model's vocab_size is %d", n, cfg.VocabSize)
 	}
-	return &Checkpoint{Config: cfg, Tokenizer: tok, Tensors: file}, nil
+	if gen.EOSTokenIDs != nil {
+		cfg.EOSTokenIDs = gen.EOSTokenIDs
+	}
+	if gen.BOSTokenID != nil {
+		cfg.BOSTokenID = *gen.BOSTokenID
+	}
+	return &Checkpoint{Config: cfg, Tokenizer: tok, Tensors: file, Generation: gen}, nil
 }
 
 const (

@@ -2,6 +2,7 @@ package gpt
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,13 +14,15 @@ type Request struct {
 	// MaxNewTokens ends the text after so many tokens; it ends earlier at end-of-text or when the context is full.
 	MaxNewTokens int
 	Sampling     Sampling
+	// Stop are texts that end the continuation: it is cut before the first of them, wherever that lies in its tokens.
+	Stop []string
 }
 
 // Result is what was generated, and how fast.
 type Result struct {
-	// Prompt and Tokens are the ids of the prompt and of its continuation.
+	// Prompt and Tokens are the ids of the prompt and of its continuation, those of a stop string included.
 	Prompt, Tokens []int32
-	// Stopped tells why the text ended: "length", "end-of-text" or "context".
+	// Stopped tells why the text ended: "length", "end-of-text", "stop" (a stop string) or "context".
 	Stopped string
 	// PromptTime is the time from the start to the first token, compilation included;
 	// DecodeTime is that of the tokens after the first.
@@ -62,6 +65,9 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 	if err := req.Sampling.Validate(); err != nil {
 		return nil, err
 	}
+	if slices.Contains(req.Stop, "") {
+		return nil, errors.New("a stop string is empty, must have a character at least")
+	}
 	prompt, err := m.Encode(req.Prompt)
 	if err != nil {
 		return nil, err
@@ -71,6 +77,7 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 	}
 	res := &Result{Prompt: prompt, Stopped: "length"}
 	stream := m.Checkpoint.Tokenizer.NewStream()
+	stop := &stopper{stops: req.Stop}
 	begin := time.Now()
 	err = m.Tokens(ctx, prompt, req.MaxNewTokens, req.Sampling, func(id int32) (bool, error) {
 		if len(res.Tokens) == 0 {
@@ -86,7 +93,11 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 		if err != nil {
 			return false, err
 		}
-		return true, emit(text)
+		text, stopped := stop.push(text)
+		if stopped {
+			res.Stopped = "stop"
+		}
+		return !stopped, emit(text)
 	})
 	if err != nil {
 		return nil, err
@@ -95,5 +106,12 @@ func (m *Model) Generate(ctx context.Context, req Request, emit func(string) err
 		res.Stopped = "context"
 	}
 	res.DecodeTime = time.Since(begin)
-	return res, emit(stream.Flush())
+	if res.Stopped == "stop" {
+		return res, nil
+	}
+	last, stopped := stop.push(stream.Flush())
+	if stopped {
+		res.Stopped = "stop"
+	}
+	return res, emit(last + stop.flush())
 }

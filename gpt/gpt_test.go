@@ -325,6 +325,38 @@ func TestTextEndsAtEndOfText(t *testing.T) {
 	assert.Equal(t, prompts[0]+want, text)
 }
 
+// A text ends before a stop string, be it in the middle of a token, over several tokens, or a whole one.
+func TestTextEndsBeforeAStopString(t *testing.T) {
+	m := model(t, "nano", lang.F32, "")
+	o := oracles(t, "nano")[0]
+	text, err := m.Checkpoint.Tokenizer.Decode(o.greedy[len(o.tokens):])
+	require.NoError(t, err)
+	for at := range 40 {
+		stop := text[at : at+3]
+		res, got := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 96, Sampling: greedy, Stop: []string{"never", stop}})
+		assert.Equal(t, "stop", res.Stopped)
+		assert.Equal(t, prompts[0]+text[:strings.Index(text, stop)], got)
+		whole, err := m.Checkpoint.Tokenizer.Decode(res.Tokens)
+		require.NoError(t, err)
+		assert.Contains(t, whole, stop)
+		before, err := m.Checkpoint.Tokenizer.Decode(res.Tokens[:len(res.Tokens)-1])
+		require.NoError(t, err)
+		assert.NotContains(t, before, stop, "the tokens end with the one that completes the stop string")
+	}
+	_, err = m.Generate(context.Background(), gpt.Request{Prompt: prompts[0], MaxNewTokens: 1, Sampling: greedy, Stop: []string{""}}, func(string) error { return nil })
+	require.ErrorContains(t, err, "a stop string is empty")
+}
+
+// The likeliest token is the one after the penalty.
+func TestPenaltyWithoutChance(t *testing.T) {
+	m := model(t, "nano", lang.F32, "")
+	plain, _ := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 30, Sampling: greedy})
+	one, _ := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 30, Sampling: gpt.Sampling{Temperature: 0, TopP: 1, RepetitionPenalty: 1.5, Seed: 1}})
+	two, _ := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 30, Sampling: gpt.Sampling{Temperature: 0, TopP: 1, RepetitionPenalty: 1.5, Seed: 2}})
+	assert.NotEqual(t, plain.Tokens, one.Tokens)
+	assert.Equal(t, one.Tokens, two.Tokens)
+}
+
 func TestTextEndsWhenTheContextIsFull(t *testing.T) {
 	m := model(t, "nano", lang.F32, "")
 	res, _ := generate(t, m, gpt.Request{Prompt: prompts[0], MaxNewTokens: 10 * m.Context(), Sampling: gpt.Sampling{Temperature: 1, TopP: 1, Seed: 1}})

@@ -62,6 +62,7 @@ func (m *Model) Tokens(ctx context.Context, prompt []int32, n int, s Sampling, e
 	if err := s.Validate(); err != nil {
 		return err
 	}
+	s = s.chance()
 	if len(prompt) == 0 || len(prompt) > m.context {
 		return fmt.Errorf("the prompt has %d tokens, required 1 to %d", len(prompt), m.context)
 	}

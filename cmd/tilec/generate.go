@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"tilec/gpt"
+	"tilec/gpt/config"
 	"tilec/gpt/safetensors"
 	"tilec/jit"
 	"tilec/jit/file"
@@ -26,10 +28,13 @@ type generateOptions struct {
 	maxNewTokens         int
 	sampling             gpt.Sampling
 	dumpLogits           string
+	stop                 []string
+	// given reports that the command line sets a flag.
+	given func(flag string) bool
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "dtype", "dump-logits"}
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "dtype", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
@@ -39,6 +44,8 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.sampling.TopK, "top-k", 0, "sample among the k likeliest tokens; 0 for all")
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
 	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")
+	f.StringArrayVar(&o.stop, "stop", nil, "end before this text, which is not printed; may be given several times")
+	o.given = f.Changed
 	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
 	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
 }
@@ -69,6 +76,9 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if o.maxNewTokens < 0 {
 		return usageError{fmt.Errorf("--max-new-tokens is %d, must be 0 or more", o.maxNewTokens)}
 	}
+	if slices.Contains(o.stop, "") {
+		return usageError{errors.New("--stop is an empty text, must have a character at least")}
+	}
 	if o.dumpLogits != "" && filepath.Ext(o.dumpLogits) != ".safetensors" {
 		return usageError{errors.New("--dump-logits must end in .safetensors")}
 	}
@@ -94,6 +104,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		return err
 	}
 	defer ckpt.Close()
+	o.advised(ckpt.Generation)
 	compiler, err := a.open(run)
 	if err != nil {
 		return err
@@ -114,6 +125,14 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	return a.emit(model, compiler, o)
 }
 
+// advised takes from generation_config.json what the command line does not say.
+func (o *generateOptions) advised(g config.Generation) {
+	o.sampling = o.sampling.Advised(g, func(key string) bool { return o.given(strings.ReplaceAll(key, "_", "-")) })
+	if !o.given("stop") {
+		o.stop = g.Stop
+	}
+}
+
 // emit generates and prints the text, then the figures.
 func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -123,7 +142,7 @@ func (a *app) emit(model *gpt.Model, compiler *jit.Compiler, o generateOptions) 
 	var first firstToken
 	before := compiler.CompileTime()
 	pieces := 0
-	res, err := model.Generate(ctx, gpt.Request{Prompt: o.prompt, MaxNewTokens: o.maxNewTokens, Sampling: o.sampling}, func(piece string) error {
+	res, err := model.Generate(ctx, gpt.Request{Prompt: o.prompt, MaxNewTokens: o.maxNewTokens, Sampling: o.sampling, Stop: o.stop}, func(piece string) error {
 		if pieces++; pieces == 2 && o.maxNewTokens > 0 {
 			first = firstToken{since: time.Since(a.begin), compile: compiler.CompileTime() - before}
 		}

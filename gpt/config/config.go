@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 
-	"tilec/gpt/internal/strictjson"
 	"tilec/jit/file"
 )
 
@@ -71,17 +70,9 @@ func named(name string, err error) error {
 // errors; all problems are reported at once, one a line, each with its field,
 // the value found and what is required.
 func Parse(name string, data []byte) (Config, error) {
-	values := map[string]json.RawMessage{}
-	err := strictjson.Document(data, func(dec *json.Decoder, field string) error {
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return strictjson.Explain(dec, err)
-		}
-		values[field] = value
-		return nil
-	})
+	values, err := fields(name, data)
 	if err != nil {
-		return Config{}, fmt.Errorf("%s: %w", name, err)
+		return Config{}, err
 	}
 	r := reader{file: name, values: values}
 	c := r.config()
