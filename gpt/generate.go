@@ -37,14 +37,15 @@ func (r *Result) TokensPerSecond() float64 {
 	return float64(len(r.Tokens)-1) / r.DecodeTime.Seconds()
 }
 
-// Encode gives the ids of a prompt. An empty one begins with the token that
+// Encode gives the ids of a prompt, with those before it that the tokenizer wants before every text. An empty one begins with the token that
 // config.json names for it, or with end-of-text, as texts did in training. A prompt that does not fit the context is an error.
 func (m *Model) Encode(prompt string) ([]int32, error) {
-	ids := m.Checkpoint.Tokenizer.Encode(prompt)
+	tokenizer := m.Checkpoint.Tokenizer
+	ids := tokenizer.AppendEncode(slices.Clone(tokenizer.Begin()), prompt)
 	if len(ids) == 0 {
 		if id := m.Checkpoint.Config.BOSTokenID; id >= 0 {
 			ids = []int32{int32(id)}
-		} else if id, ok := m.Checkpoint.Tokenizer.EndOfText(); ok {
+		} else if id, ok := tokenizer.EndOfText(); ok {
 			ids = []int32{id}
 		} else {
 			return nil, fmt.Errorf("the prompt is empty, and the vocabulary has no end-of-text token to begin with: give a prompt")
