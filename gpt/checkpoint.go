@@ -37,8 +37,11 @@ func Mini() fs.FS {
 	return sub
 }
 
-// weightsFile is the checkpoint's file of tensors.
-const weightsFile = "model.safetensors"
+// weightsFile is the checkpoint's file of tensors; a large checkpoint has several, and indexFile to say which tensor is in which.
+const (
+	weightsFile = "model.safetensors"
+	indexFile   = weightsFile + ".index.json"
+)
 
 // Checkpoint is a trained model: its shape, its tokenizer and its tensors.
 type Checkpoint struct {
@@ -68,11 +71,24 @@ func Open(dir string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := safetensors.Open(filepath.Join(dir, weightsFile))
+	file, err := openTensors(dir)
 	if err != nil {
 		return nil, err
 	}
 	return newCheckpoint(cfg, gen, tok, file)
+}
+
+// openTensors opens the file of tensors in a folder or, where there is none, those that the index names.
+func openTensors(dir string) (*safetensors.File, error) {
+	file, err := safetensors.Open(filepath.Join(dir, weightsFile))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	sharded, indexErr := safetensors.OpenIndex(filepath.Join(dir, indexFile))
+	if errors.Is(indexErr, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%w, and no %s either", err, indexFile)
+	}
+	return sharded, indexErr
 }
 
 // readWeights reads the file of tensors, which may be compressed by zstd: the embedded one is, to keep the binary small.

@@ -2,6 +2,7 @@ package safetensors
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -29,15 +30,20 @@ func (t Tensor) String() string {
 	return fmt.Sprintf("%s: %s%s", t.Name, t.DType, bracket(t.Shape))
 }
 
-// File is an opened, fully validated safetensors file. It may be used by
-// several goroutines at once.
+// File is an opened, fully validated safetensors file, or several that an index
+// makes one. It may be used by several goroutines at once.
 type File struct {
 	name     string
-	entries  []entry // in the order of their data
+	entries  []entry // in the order of their data, file after file
 	byName   map[string]int
 	metadata map[string]string
-	section  int64 // where the data begins
+	parts    []*part
+}
 
+// part is one file on disk or in memory.
+type part struct {
+	name    string
+	section int64 // where the data begins
 	// memory is the whole of a file that is in memory already; disk is an opened one, and opened what it was then.
 	memory []byte
 	disk   *os.File
@@ -56,7 +62,8 @@ func Open(path string) (*File, error) {
 		disk.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f.name, f.disk, f.opened = path, disk, info
+	f.name = path
+	f.parts[0].name, f.parts[0].disk, f.parts[0].opened = path, disk, info
 	return f, nil
 }
 
@@ -67,23 +74,28 @@ func Parse(name string, data []byte) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f.name, f.memory = name, data
+	f.name = name
+	f.parts[0].name, f.parts[0].memory = name, data
 	return f, nil
 }
 
 // Close closes an opened file: there are no tensors in it any more. Those that
 // were read stay. Closing twice does no harm.
 func (f *File) Close() error {
-	disk := f.disk
-	f.disk, f.memory, f.entries, f.byName = nil, nil, nil, nil
-	if disk == nil {
-		return nil
+	parts := f.parts
+	f.parts, f.entries, f.byName = nil, nil, nil
+	var problems []error
+	for _, p := range parts {
+		if p.disk != nil {
+			problems = append(problems, p.disk.Close())
+		}
 	}
-	return disk.Close()
+	return errors.Join(problems...)
 }
 
 // data reads the elements of a tensor.
-func (f *File) data(e entry) ([]byte, error) {
+func (e entry) data() ([]byte, error) {
+	f := e.part
 	begin, n := f.section+int64(e.begin), int64(e.end-e.begin)
 	if f.disk == nil {
 		return f.memory[begin : begin+n : begin+n], nil
@@ -135,7 +147,7 @@ func (f *File) Lookup(name string) (Tensor, bool) {
 // and the tensors whose names come near.
 func (f *File) Tensor(name string) (Tensor, error) {
 	if i, ok := f.byName[name]; ok {
-		data, err := f.data(f.entries[i])
+		data, err := f.entries[i].data()
 		return f.entries[i].tensor(data), err
 	}
 	err := fmt.Errorf("%s: tensor %q is missing among the %d there", f.name, name, len(f.entries))
