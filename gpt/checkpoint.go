@@ -60,7 +60,9 @@ func Open(dir string) (*Checkpoint, error) {
 		return nil, fmt.Errorf("model folder %s is a file: give the folder that holds config.json and %s", dir, weightsFile)
 	}
 	cfg, err := config.FromDir(dir)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, foreignFolder(dir, err)
+	} else if err != nil {
 		return nil, err
 	}
 	gen, err := config.GenerationFromDir(dir, cfg.VocabSize)
@@ -78,6 +80,16 @@ func Open(dir string) (*Checkpoint, error) {
 	return newCheckpoint(cfg, gen, tok, file)
 }
 
+// foreignFolder says of a folder without config.json what else it may be.
+func foreignFolder(dir string, err error) error {
+	for _, name := range []string{"ckpt.pt", "model.pt"} {
+		if _, statErr := os.Stat(filepath.Join(dir, name)); statErr == nil {
+			return fmt.Errorf("%w; %s has %s: `tilec import %s --out DIR` makes a folder of it that can be run", err, dir, name, dir)
+		}
+	}
+	return err
+}
+
 // openTensors opens the file of tensors in a folder or, where there is none, those that the index names.
 func openTensors(dir string) (*safetensors.File, error) {
 	file, err := safetensors.Open(filepath.Join(dir, weightsFile))
@@ -86,7 +98,11 @@ func openTensors(dir string) (*safetensors.File, error) {
 	}
 	sharded, indexErr := safetensors.OpenIndex(filepath.Join(dir, indexFile))
 	if errors.Is(indexErr, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w, and no %s either", err, indexFile)
+		err = fmt.Errorf("%w, and no %s either", err, indexFile)
+		if _, statErr := os.Stat(filepath.Join(dir, "pytorch_model.bin")); statErr == nil {
+			err = fmt.Errorf("%w; `tilec import %s --out DIR` makes a folder of its pytorch_model.bin that can be run", err, dir)
+		}
+		return nil, err
 	}
 	return sharded, indexErr
 }

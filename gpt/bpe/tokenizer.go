@@ -27,6 +27,9 @@ const (
 	tokenizerFile = "tokenizer.json"
 )
 
+// Files are the names of the files that a tokenizer may have in a folder.
+var Files = []string{tokenizerFile, vocabFile, mergesFile}
+
 // Tokenizer converts between text and token ids, 0 to VocabSize()-1. It may be
 // used by several goroutines at once.
 type Tokenizer struct {
