@@ -25,6 +25,7 @@ import (
 // generateOptions are the flags of `tilec run` for language models.
 type generateOptions struct {
 	model, prompt, dtype string
+	random               string
 	maxNewTokens         int
 	sampling             gpt.Sampling
 	dumpLogits           string
@@ -34,10 +35,11 @@ type generateOptions struct {
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "dtype", "dump-logits"}
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "random-weights", "dtype", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
+	f.StringVar(&o.random, "random-weights", "", "in place of a checkpoint, random weights from --seed for a network of this size: "+strings.Join(gpt.Sizes(), ", "))
 	f.StringVar(&o.prompt, "prompt", "ROMEO:\n", "the text to continue")
 	f.IntVar(&o.maxNewTokens, "max-new-tokens", 128, "end after so many tokens")
 	f.Float64Var(&o.sampling.Temperature, "temperature", 0.8, "of sampling; 0 always takes the likeliest token")
@@ -76,6 +78,12 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if o.maxNewTokens < 0 {
 		return usageError{fmt.Errorf("--max-new-tokens is %d, must be 0 or more", o.maxNewTokens)}
 	}
+	if o.random != "" && o.model != "" {
+		return usageError{errors.New("--model and --random-weights: give one of them")}
+	}
+	if o.random != "" && !slices.Contains(gpt.Sizes(), o.random) {
+		return usageError{fmt.Errorf("--random-weights is %q, must be one of %s", o.random, strings.Join(gpt.Sizes(), ", "))}
+	}
 	if slices.Contains(o.stop, "") {
 		return usageError{errors.New("--stop is an empty text, must have a character at least")}
 	}
@@ -99,7 +107,7 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		own, imported := jit.FunctionNames(program)
 		return noModelError(path, append(own, imported...))
 	}
-	ckpt, name, err := openCheckpoint(o.model)
+	ckpt, name, err := o.checkpoint()
 	if err != nil {
 		return err
 	}
@@ -254,11 +262,15 @@ func noModelError(path string, names []string) error {
 	return fmt.Errorf("%s is no language model, for no graph is marked @generate; name a kernel or graph of it to run: %s%s", path, strings.Join(names, ", "), more)
 }
 
-// openCheckpoint opens a checkpoint's folder, or the embedded mini model.
-func openCheckpoint(dir string) (ckpt *gpt.Checkpoint, name string, err error) {
-	if dir != "" {
-		ckpt, err = gpt.Open(dir)
-		return ckpt, dir, err
+// checkpoint opens the checkpoint's folder, makes the random one, or opens the embedded mini model.
+func (o *generateOptions) checkpoint() (ckpt *gpt.Checkpoint, name string, err error) {
+	switch {
+	case o.random != "":
+		ckpt, err = gpt.Random(o.random, o.sampling.Seed)
+		return ckpt, o.random + " (random weights)", err
+	case o.model != "":
+		ckpt, err = gpt.Open(o.model)
+		return ckpt, o.model, err
 	}
 	ckpt, err = gpt.OpenFS(gpt.Mini())
 	return ckpt, "mini", err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"tilec/gpt/internal/dense"
 	"tilec/jit/file"
 	"tilec/lang"
 )
@@ -48,6 +49,8 @@ type part struct {
 	memory []byte
 	disk   *os.File
 	opened fs.FileInfo
+	// compute makes the data of tensors that are in no file.
+	compute func(Tensor) ([]byte, error)
 }
 
 // Open opens the file at path and checks it. Tensor reads the data of one tensor:
@@ -79,6 +82,25 @@ func Parse(name string, data []byte) (*File, error) {
 	return f, nil
 }
 
+// Computed is a file that is nowhere: tensors without their data, which compute makes of each that is asked for,
+// whenever it is. The name stands for the file in errors.
+func Computed(name string, tensors []Tensor, compute func(Tensor) ([]byte, error)) (*File, error) {
+	if err := check(tensors, nil); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	p := &part{name: name, compute: compute}
+	f := &File{name: name, byName: map[string]int{}, parts: []*part{p}}
+	for i, t := range tensors {
+		size, err := dense.Bytes(t.DType, t.Shape)
+		if err != nil {
+			return nil, fmt.Errorf("%s: tensor %q: %w", name, t.Name, err)
+		}
+		f.byName[t.Name] = i
+		f.entries = append(f.entries, entry{name: t.Name, dtype: t.DType, shape: t.Shape, end: size, part: p})
+	}
+	return f, nil
+}
+
 // Close closes an opened file: there are no tensors in it any more. Those that
 // were read stay. Closing twice does no harm.
 func (f *File) Close() error {
@@ -96,6 +118,17 @@ func (f *File) Close() error {
 // data reads the elements of a tensor.
 func (e entry) data() ([]byte, error) {
 	f := e.part
+	if f.compute != nil {
+		t := e.tensor(nil)
+		var err error
+		if t.Data, err = f.compute(t); err == nil {
+			err = checkData([]Tensor{t})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		return t.Data, nil
+	}
 	begin, n := f.section+int64(e.begin), int64(e.end-e.begin)
 	if f.disk == nil {
 		return f.memory[begin : begin+n : begin+n], nil
