@@ -43,11 +43,7 @@ func (m *Model) Encode(prompt string) ([]int32, error) {
 	tokenizer := m.Checkpoint.Tokenizer
 	ids := tokenizer.AppendEncode(slices.Clone(tokenizer.Begin()), prompt)
 	if len(ids) == 0 {
-		if id := m.Checkpoint.Config.BOSTokenID; id >= 0 {
-			ids = []int32{int32(id)}
-		} else if id, ok := tokenizer.EndOfText(); ok {
-			ids = []int32{id}
-		} else {
+		if ids = m.first(); len(ids) == 0 {
 			return nil, fmt.Errorf("the prompt is empty, and the vocabulary has no end-of-text token to begin with: give a prompt")
 		}
 	}
@@ -55,6 +51,17 @@ func (m *Model) Encode(prompt string) ([]int32, error) {
 		return nil, fmt.Errorf("the prompt has %d tokens, the model's context %d: shorten the prompt", len(ids), m.context)
 	}
 	return ids, nil
+}
+
+// first is the token that a text begins with where nothing else does, as texts did in training; none where the model has none.
+func (m *Model) first() []int32 {
+	if id := m.Checkpoint.Config.BOSTokenID; id >= 0 {
+		return []int32{int32(id)}
+	}
+	if id, ok := m.Checkpoint.Tokenizer.EndOfText(); ok {
+		return []int32{id}
+	}
+	return nil
 }
 
 // Generate continues a prompt. Text is handed to emit as it comes, first the

@@ -223,18 +223,7 @@ func (m *Model) Scores(tokens []int32) ([]float32, error) {
 	if err := m.reserve(len(tokens)); err != nil {
 		return nil, err
 	}
-	if m.scores != nil {
-		return m.run(context.Background(), m.scores, tokens, 0)
-	}
-	var all []float32
-	for i := range tokens {
-		logits, err := m.run(context.Background(), m.graph, tokens[i:i+1], i)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, logits...)
-	}
-	return all, nil
+	return m.windowLogits(context.Background(), tokens)
 }
 
 // Close gives the model's memory back: weights, state and intermediate results.

@@ -38,8 +38,7 @@ type generateOptions struct {
 var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "random-weights", "dtype", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
-	f.StringVar(&o.random, "random-weights", "", "in place of a checkpoint, random weights from --seed for a network of this size: "+strings.Join(gpt.Sizes(), ", "))
+	o.sourceFlags(f)
 	f.StringVar(&o.prompt, "prompt", "ROMEO:\n", "the text to continue")
 	f.IntVar(&o.maxNewTokens, "max-new-tokens", 128, "end after so many tokens")
 	f.Float64Var(&o.sampling.Temperature, "temperature", 0.8, "of sampling; 0 always takes the likeliest token")
@@ -47,9 +46,15 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.Float64Var(&o.sampling.TopP, "top-p", 1, "sample among the likeliest tokens that together have this probability")
 	f.Float64Var(&o.sampling.RepetitionPenalty, "repetition-penalty", 1, "above 1 makes tokens that occurred before less likely; 1 leaves them")
 	f.StringArrayVar(&o.stop, "stop", nil, "end before this text, which is not printed; may be given several times")
-	o.given = f.Changed
-	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
 	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
+}
+
+// sourceFlags are those that name a model and how it computes.
+func (o *generateOptions) sourceFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
+	f.StringVar(&o.random, "random-weights", "", "in place of a checkpoint, random weights from --seed for a network of this size: "+strings.Join(gpt.Sizes(), ", "))
+	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
+	o.given = f.Changed
 }
 
 // modelDTypes are the element types that a model can compute in.
@@ -67,8 +72,7 @@ var errInterrupted = errors.New("interrupted")
 
 // generate continues a prompt with the language model in a file.
 func (a *app) generate(path string, run runOptions, o generateOptions) error {
-	dtype, err := modelDType(o.dtype)
-	if err != nil {
+	if _, err := modelDType(o.dtype); err != nil {
 		return usageError{err}
 	}
 	o.sampling.Seed = run.seed
@@ -78,11 +82,8 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if o.maxNewTokens < 0 {
 		return usageError{fmt.Errorf("--max-new-tokens is %d, must be 0 or more", o.maxNewTokens)}
 	}
-	if o.random != "" && o.model != "" {
-		return usageError{errors.New("--model and --random-weights: give one of them")}
-	}
-	if o.random != "" && !slices.Contains(gpt.Sizes(), o.random) {
-		return usageError{fmt.Errorf("--random-weights is %q, must be one of %s", o.random, strings.Join(gpt.Sizes(), ", "))}
+	if err := o.checkSource(); err != nil {
+		return err
 	}
 	if slices.Contains(o.stop, "") {
 		return usageError{errors.New("--stop is an empty text, must have a character at least")}
@@ -95,35 +96,12 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 			return err
 		}
 	}
-	program, err := a.load(path)
-	if err != nil {
-		return err
-	}
-	isModel := false
-	for _, g := range program.Graphs {
-		isModel = isModel || g.Generate
-	}
-	if !isModel {
-		own, imported := jit.FunctionNames(program)
-		return noModelError(path, append(own, imported...))
-	}
-	ckpt, name, err := o.checkpoint()
-	if err != nil {
-		return err
-	}
-	defer ckpt.Close()
-	o.advised(ckpt.Generation)
-	compiler, err := a.open(run)
+	model, compiler, err := a.openModel(path, run, &o)
 	if err != nil {
 		return err
 	}
 	defer compiler.Device.Close()
-	cfg := ckpt.Config
-	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
-	model, err := gpt.New(program, ckpt, compiler, dtype, run.precision)
-	if err != nil {
-		return err
-	}
+	defer model.Checkpoint.Close()
 	defer model.Close()
 	if o.dumpLogits != "" {
 		if err := dumpLogits(model, o.prompt, o.dumpLogits); err != nil {
@@ -131,6 +109,46 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		}
 	}
 	return a.emit(model, compiler, o)
+}
+
+// openModel puts the model of a program, with the checkpoint that the options name, on a device. What is open, the caller closes: the model, its checkpoint
+// and the compiler's device.
+func (a *app) openModel(path string, run runOptions, o *generateOptions) (*gpt.Model, *jit.Compiler, error) {
+	dtype, err := modelDType(o.dtype)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	program, err := a.load(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	isModel := false
+	for _, g := range program.Graphs {
+		isModel = isModel || g.Generate
+	}
+	if !isModel {
+		own, imported := jit.FunctionNames(program)
+		return nil, nil, noModelError(path, append(own, imported...))
+	}
+	ckpt, name, err := o.checkpoint()
+	if err != nil {
+		return nil, nil, err
+	}
+	o.advised(ckpt.Generation)
+	compiler, err := a.open(run)
+	if err != nil {
+		ckpt.Close()
+		return nil, nil, err
+	}
+	cfg := ckpt.Config
+	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
+	model, err := gpt.New(program, ckpt, compiler, dtype, run.precision)
+	if err != nil {
+		ckpt.Close()
+		compiler.Device.Close()
+		return nil, nil, err
+	}
+	return model, compiler, nil
 }
 
 // advised takes from generation_config.json what the command line does not say.
@@ -260,6 +278,17 @@ func noModelError(path string, names []string) error {
 		names, more = names[:most], ", ..."
 	}
 	return fmt.Errorf("%s is no language model, for no graph is marked @generate; name a kernel or graph of it to run: %s%s", path, strings.Join(names, ", "), more)
+}
+
+// checkSource refuses flags that name two models, or none that there is.
+func (o *generateOptions) checkSource() error {
+	if o.random != "" && o.model != "" {
+		return usageError{errors.New("--model and --random-weights: give one of them")}
+	}
+	if o.random != "" && !slices.Contains(gpt.Sizes(), o.random) {
+		return usageError{fmt.Errorf("--random-weights is %q, must be one of %s", o.random, strings.Join(gpt.Sizes(), ", "))}
+	}
+	return nil
 }
 
 // checkpoint opens the checkpoint's folder, makes the random one, or opens the embedded mini model.
