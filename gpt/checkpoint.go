@@ -50,6 +50,8 @@ type Checkpoint struct {
 	Tensors   *safetensors.File
 	// Generation is how its authors make texts with it. The tokens of the text's ends that it names are Config's.
 	Generation config.Generation
+	// Loading, where it is set, is told while a model is made how many bytes of the tensors are on the device, of how many.
+	Loading func(done, total int64)
 }
 
 // Open reads a checkpoint's folder. A tensor is read when New asks for it; once New is done, the folder may change.

@@ -76,10 +76,13 @@ func (m *Model) fill(dtype lang.DType, precision string) error {
 	if err := f.checkUnused(g.Name); err != nil {
 		return err
 	}
+	m.state = newState(f, g)
+	if err := m.checkRoom(); err != nil {
+		return err
+	}
 	if err := f.load(); err != nil {
 		return err
 	}
-	m.state = newState(f, g)
 	for i, p := range g.Params {
 		v, err := m.argument(f, i, p)
 		if err != nil {

@@ -142,7 +142,10 @@ func (a *app) openModel(path string, run runOptions, o *generateOptions) (*gpt.M
 	}
 	cfg := ckpt.Config
 	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
+	loading := a.progress("loading", jit.FormatBytes)
+	ckpt.Loading = loading.update
 	model, err := gpt.New(program, ckpt, compiler, dtype, run.precision)
+	loading.clear()
 	if err != nil {
 		ckpt.Close()
 		compiler.Device.Close()

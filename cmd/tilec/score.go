@@ -106,7 +106,9 @@ func (a *app) score(path, program string, stride int, run runOptions, o generate
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process
 	begin := time.Now()
-	s, err := model.Score(ctx, ids, stride, nil)
+	scoring := a.progress("windows", func(n int64) string { return fmt.Sprint(n) })
+	s, err := model.Score(ctx, ids, stride, func(windows, of int) { scoring.update(int64(windows), int64(of)) })
+	scoring.clear()
 	if errors.Is(err, context.Canceled) {
 		return errInterrupted
 	} else if err != nil {

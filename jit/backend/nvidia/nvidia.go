@@ -137,13 +137,22 @@ func (d *Device) Target() target.Machine {
 	return d.target
 }
 
-// Alloc gives device memory.
+// Room is how many bytes of the device's memory are free, and how many it has.
+func (d *Device) Room() (free, total int64, err error) {
+	f, t, err := d.ctx.MemInfo()
+	return int64(f), int64(t), err
+}
+
+// Alloc gives device memory; where too little is free, the error is a *backend.MemoryError.
 func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 	if err := backend.CheckAlloc(d, "GPU.Alloc", n); err != nil {
 		return nil, err
 	}
 	p, err := d.ctx.Alloc(int(max(n, 1)))
-	if err != nil {
+	if errors.Is(err, cuda.OutOfMemory) {
+		free, total, _ := d.Room()
+		return nil, &backend.MemoryError{Device: d.Name(), Want: n, Free: free, Total: total, Err: err}
+	} else if err != nil {
 		return nil, d.meanwhile("GPU.Alloc", err)
 	}
 	m := backend.OnDevice(d, n, uint64(p))
