@@ -3,11 +3,9 @@
 package torch
 
 import (
-	"archive/zip"
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"strings"
@@ -22,8 +20,8 @@ type File struct {
 	name   string
 	disk   *os.File
 	length int64
-	folder string // of the archive in which all is
-	within map[string]*zip.File
+	within *archive
+	folder string // of the archive, in which all is
 	// Root is what was saved: nil, bool, int64, float64, string, []any for a tuple, *List, *Dict or *Tensor.
 	Root any
 }
@@ -72,7 +70,7 @@ func Open(name string) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &File{name: name, disk: disk, length: info.Size(), within: map[string]*zip.File{}}
+	f := &File{name: name, disk: disk, length: info.Size()}
 	if err := f.read(); err != nil {
 		disk.Close()
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -84,49 +82,33 @@ func Open(name string) (*File, error) {
 func (f *File) Close() error { return f.disk.Close() }
 
 func (f *File) read() error {
-	archive, err := zip.NewReader(f.disk, f.length)
+	within, err := openArchive(f.disk, f.length)
 	if err != nil {
 		return fmt.Errorf("not a file of torch.save in its format since PyTorch 1.6, a zip archive (%w): save it again with a later version", err)
 	}
+	f.within = within
 	const pickle = "data.pkl"
-	for _, entry := range archive.File {
-		if path.Base(entry.Name) == pickle && strings.Count(entry.Name, "/") == 1 {
-			f.folder = path.Dir(entry.Name)
+	for name := range within.entries {
+		if folder := path.Dir(name); path.Base(name) == pickle && strings.Count(name, "/") == 1 && (f.folder == "" || folder < f.folder) {
+			f.folder = folder
 		}
-		if f.within[entry.Name] != nil {
-			return fmt.Errorf("the archive has %s twice", entry.Name)
-		}
-		f.within[entry.Name] = entry
 	}
 	if f.folder == "" {
 		return fmt.Errorf("the archive has no %s: not a file of torch.save", pickle)
 	}
-	if order := f.within[f.folder+"/byteorder"]; order != nil {
-		if text, err := readEntry(order, 16); err != nil || string(text) != "little" {
+	if order := within.entries[f.folder+"/byteorder"]; order != nil {
+		const most = 16
+		if text, err := order.read(most); err != nil || string(text) != "little" {
 			return errors.Join(err, fmt.Errorf("the byte order is %q, required little", text))
 		}
 	}
-	text, err := readEntry(f.within[f.folder+"/"+pickle], file.MaxText)
+	text, err := within.entries[f.folder+"/"+pickle].read(file.MaxText)
 	if err != nil {
 		return err
 	}
 	u := &unpickler{in: bytes.NewReader(text), memo: map[uint32]any{}, persistent: f.persistent, call: f.call}
 	f.Root, err = u.run()
 	return err
-}
-
-// readEntry reads an entry of at most so many bytes.
-func readEntry(entry *zip.File, most int64) ([]byte, error) {
-	r, err := entry.Open()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", entry.Name, err)
-	}
-	defer r.Close()
-	data, err := file.ReadAll(r, most)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", entry.Name, err)
-	}
-	return data, nil
 }
 
 // persistent gives the storage of an id: ("storage", type, key, device, count).
@@ -218,32 +200,21 @@ func (t *Tensor) Same(o *Tensor) bool {
 func (t *Tensor) Read() ([]byte, error) {
 	f, s := t.storage.file, t.storage
 	name := f.folder + "/data/" + s.key
-	entry := f.within[name]
-	if entry == nil {
+	e := f.within.entries[name]
+	if e == nil {
 		return nil, fmt.Errorf("%s: the archive has no %s, in which a tensor is", f.name, name)
 	}
-	want := uint64(s.count) * uint64(s.dtype.Size())
-	if entry.Method != zip.Store || want > uint64(f.length) {
-		return nil, fmt.Errorf("%s: %s is compressed or cut short, required %d bytes as they are: torch.save does not compress", f.name, name, want)
+	want := int64(s.count) * int64(s.dtype.Size())
+	if e.size != want {
+		return nil, fmt.Errorf("%s: %s has %d bytes, required %d for %d elements of %s", f.name, name, e.size, want, s.count, s.dtype)
 	}
-	if entry.UncompressedSize64 != want {
-		return nil, fmt.Errorf("%s: %s has %d bytes, required %d for %d elements of %s", f.name, name, entry.UncompressedSize64, want, s.count, s.dtype)
+	most := file.MaxData()
+	if n := t.Bytes(); int64(n) > most {
+		return nil, fmt.Errorf("%s: a tensor in %s has %d bytes, and this machine's memory %d", f.name, name, n, most)
 	}
-	if n, most := t.Bytes(), file.MaxData(); int64(n) > most || want > uint64(most) {
-		return nil, fmt.Errorf("%s: a tensor has %d bytes of %d in %s, and this machine's memory %d", f.name, n, want, name, most)
-	}
-	r, err := entry.Open()
+	data, err := e.read(most)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", f.name, name, err)
-	}
-	defer r.Close()
-	data := make([]byte, want)
-	if _, err := io.ReadFull(r, data); err != nil {
-		return nil, fmt.Errorf("%s: %s: %w", f.name, name, err)
-	}
-	// The last read is at the end, where the sum of the bytes is compared.
-	if _, err := r.Read(make([]byte, 1)); err != io.EOF {
-		return nil, fmt.Errorf("%s: %s: %w", f.name, name, err)
+		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}
 	return t.gather(data), nil
 }

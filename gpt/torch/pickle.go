@@ -50,7 +50,7 @@ type global string
 // mark is the bottom of what the next operation takes from the stack.
 type mark struct{}
 
-// maxDepth bounds the stack; state dicts nest a few deep.
+// maxStack bounds the values that wait on the stack: state dicts nest a few deep, and have some hundred names.
 const maxStack = 1 << 20
 
 // unpickler runs a pickle.
@@ -168,40 +168,27 @@ func (u *unpickler) sized(size uint64) ([]byte, error) {
 
 // do carries out one operation.
 func (u *unpickler) do(op byte) error {
-	if text, ok := map[byte]uint64{'X': 4, 0x8c: 1, 0x8d: 8}[op]; ok { // BINUNICODE, SHORT_, BINUNICODE8
-		data, err := u.sized(text)
-		u.push(string(data))
-		return err
-	}
-	if size, ok := map[byte]uint64{'K': 1, 'M': 2}[op]; ok { // BININT1, BININT2
-		n, err := u.number(size)
-		u.push(int64(n))
-		return err
-	}
-	if size, ok := map[byte]uint64{'q': 1, 'r': 4, 0x94: 0}[op]; ok { // BINPUT, LONG_BINPUT, MEMOIZE
-		n, err := uint64(len(u.memo)), error(nil)
-		if size > 0 {
-			n, err = u.number(size)
-		}
-		if err != nil {
-			return err
-		}
-		u.memo[uint32(n)], err = u.top()
-		return err
-	}
-	if size, ok := map[byte]uint64{'h': 1, 'j': 4}[op]; ok { // BINGET, LONG_BINGET
-		n, err := u.number(size)
-		if err != nil {
-			return err
-		}
-		v, ok := u.memo[uint32(n)]
-		if !ok {
-			return fmt.Errorf("takes value %d of the memo, which has none", n)
-		}
-		u.push(v)
-		return nil
-	}
 	switch op {
+	case 'X': // BINUNICODE
+		return u.text(4)
+	case 0x8c: // SHORT_BINUNICODE
+		return u.text(1)
+	case 0x8d: // BINUNICODE8
+		return u.text(8)
+	case 'K': // BININT1
+		return u.integer(1)
+	case 'M': // BININT2
+		return u.integer(2)
+	case 'q': // BINPUT
+		return u.put(u.number(1))
+	case 'r': // LONG_BINPUT
+		return u.put(u.number(4))
+	case 0x94: // MEMOIZE
+		return u.put(uint64(len(u.memo)), nil)
+	case 'h': // BINGET
+		return u.get(u.number(1))
+	case 'j': // LONG_BINGET
+		return u.get(u.number(4))
 	case 0x80: // PROTO
 		_, err := u.number(1)
 		return err
@@ -272,6 +259,42 @@ func (u *unpickler) do(op byte) error {
 	return nil
 }
 
+// text pushes a text behind its length, which has so many bytes.
+func (u *unpickler) text(size uint64) error {
+	data, err := u.sized(size)
+	u.push(string(data))
+	return err
+}
+
+// integer pushes an unsigned number of so many bytes.
+func (u *unpickler) integer(size uint64) error {
+	n, err := u.number(size)
+	u.push(int64(n))
+	return err
+}
+
+// put keeps the last value in the memo.
+func (u *unpickler) put(at uint64, err error) error {
+	if err != nil {
+		return err
+	}
+	u.memo[uint32(at)], err = u.top()
+	return err
+}
+
+// get pushes a value of the memo.
+func (u *unpickler) get(at uint64, err error) error {
+	if err != nil {
+		return err
+	}
+	v, ok := u.memo[uint32(at)]
+	if !ok {
+		return fmt.Errorf("takes value %d of the memo, which has none", at)
+	}
+	u.push(v)
+	return nil
+}
+
 // tuple makes a tuple of the values behind a mark, or of the last one to three.
 func (u *unpickler) tuple(op byte) error {
 	if op == 't' {
@@ -290,7 +313,7 @@ func (u *unpickler) tuple(op byte) error {
 	return nil
 }
 
-// pairOr takes two values, or all of them behind a mark.
+// taken takes n values, or with many all of them behind a mark.
 func (u *unpickler) taken(many bool, n int) (items []any, err error) {
 	if many {
 		return u.popMark()
