@@ -26,10 +26,20 @@ func (m *Model) checkRoom() error {
 	if m.compiler.Device.ID() != "cpu" {
 		advice += "; nvidia-smi lists the processes that hold its memory"
 	}
-	return fmt.Errorf("the model is too large: %w: %s for its weights in %s and %s for what it keeps of a text: %s",
-		&jit.MemoryError{Device: m.compiler.Device.Name(), Want: weights + state, Free: free, Total: total},
-		jit.FormatBytes(weights), m.filler.dtype, jit.FormatBytes(state), advice)
+	return &tooLargeError{fmt.Sprintf("the model is too large: it takes %s for its weights in %s and %s for what it keeps of a text, and %s has %s free of %s: %s",
+		jit.FormatBytes(weights), m.filler.dtype, jit.FormatBytes(state), m.compiler.Device.Name(), jit.FormatBytes(free), jit.FormatBytes(total), advice),
+		&jit.MemoryError{Need: weights + state, Have: total, Free: free}}
 }
+
+// tooLargeError is a MemoryError of a whole model, in words for people.
+type tooLargeError struct {
+	text string
+	err  *jit.MemoryError
+}
+
+func (e *tooLargeError) Error() string { return e.text }
+
+func (e *tooLargeError) Unwrap() error { return e.err }
 
 // weightBytes is how many bytes the tensors take that the graph asks for, each once.
 func (f *filler) weightBytes() (n int64) {

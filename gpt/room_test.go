@@ -36,9 +36,9 @@ func TestModelThatDoesNotFit(t *testing.T) {
 		size  int64
 		want  string
 	}{
-		{lang.F32, 4, "the model is too large: out of memory: 1.6 MiB is needed, and a small one has 1.6 MiB free of 8.0 GiB: 1.1 MiB for its weights in f32 and 512 KiB for what it keeps of a text: " +
+		{lang.F32, 4, "the model is too large: it takes 1.1 MiB for its weights in f32 and 512 KiB for what it keeps of a text, and a small one has 1.6 MiB free of 8.0 GiB: " +
 			"use --dtype bf16, which takes half, or take a smaller model or a device with more memory"},
-		{lang.BF16, 2, "551 KiB for its weights in bf16 and 256 KiB for what it keeps of a text: take a smaller model or a device with more memory"},
+		{lang.BF16, 2, "551 KiB for its weights in bf16 and 256 KiB for what it keeps of a text, and a small one has 807 KiB free of 8.0 GiB: take a smaller model or a device with more memory"},
 	} {
 		ckpt, err := gpt.Random("tile-small", 1)
 		require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestModelThatDoesNotFit(t *testing.T) {
 		require.ErrorContains(t, err, c.want)
 		var memory *jit.MemoryError
 		require.ErrorAs(t, err, &memory)
-		assert.Equal(t, &jit.MemoryError{Device: "a small one", Want: d.free + 1, Free: d.free, Total: 8 << 30}, memory)
+		assert.Equal(t, &jit.MemoryError{Need: d.free + 1, Have: 8 << 30, Free: d.free}, memory)
 		assert.Zero(t, d.allocs)
 		d.free++
 		_, err = newModel(t, ckpt, d, c.dtype)

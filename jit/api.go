@@ -40,7 +40,7 @@ type (
 	ArgError = misuse.ArgError
 	// NameError is a name that nothing has.
 	NameError = misuse.NameError
-	// MemoryError is a device with less free memory than is asked for.
+	// MemoryError says that a device has too little memory.
 	MemoryError = backend.MemoryError
 	// Bug is a failure of the compiler itself.
 	Bug = bug.Error

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"strings"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -600,6 +600,8 @@ var misuses = []wrongUse{
 	{"UseError.Error", "zero", func(*world) error { _ = new(jit.UseError).Error(); return nil }, nil},
 	{"UseError.Unwrap", "zero", func(*world) error { return new(jit.UseError).Unwrap() }, nil},
 	{"NameError.Error", "zero", func(*world) error { _ = new(jit.NameError).Error(); return nil }, nil},
+	{"MemoryError.Error", "zero", func(*world) error { _ = new(jit.MemoryError).Error(); return nil }, nil},
+	{"MemoryError.Unwrap", "zero", func(*world) error { return new(jit.MemoryError).Unwrap() }, nil},
 	{"EmulationError.Error", "zero", func(*world) error { _ = new(jit.EmulationError).Error(); return nil }, nil},
 	{"Emulator", "settings that make no sense", func(*world) error {
 		e, err := jit.OpenEmulator("sm_90a")

@@ -17,25 +17,6 @@ func Room(d Device) (free, total int64, ok bool) {
 	return free, total, err == nil && free > 0
 }
 
-// MemoryError is a device with less free memory than is asked for.
-type MemoryError struct {
-	// Device is the device's name.
-	Device string
-	// Want is in bytes, and so are Free and Total; 0 for what is not known.
-	Want, Free, Total int64
-	// Err is the device's own error, nil where none was tried.
-	Err error
-}
-
-func (e *MemoryError) Error() string {
-	if e.Total == 0 {
-		return fmt.Sprintf("out of memory: %s is needed, which %s does not have free", FormatBytes(e.Want), e.Device)
-	}
-	return fmt.Sprintf("out of memory: %s is needed, and %s has %s free of %s", FormatBytes(e.Want), e.Device, FormatBytes(e.Free), FormatBytes(e.Total))
-}
-
-func (e *MemoryError) Unwrap() error { return e.Err }
-
 // FormatBytes is a size as people read it: "1.4 GiB", "300.0 MiB", "17 bytes".
 func FormatBytes(n int64) string {
 	switch {

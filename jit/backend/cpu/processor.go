@@ -79,7 +79,7 @@ func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 		return nil, err
 	}
 	if have := host.Memory(); n > 1<<46 || have > 0 && n > have {
-		return nil, fmt.Errorf("cannot allocate %d bytes: this machine has %d", n, have)
+		return nil, &backend.MemoryError{Need: n, Have: have}
 	}
 	raw := make([]byte, n+hostAlign)
 	skip := -int64(uintptr(unsafe.Pointer(unsafe.SliceData(raw)))) & (hostAlign - 1)

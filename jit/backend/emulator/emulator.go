@@ -14,6 +14,7 @@ import (
 	"tilec/jit/bug"
 	"tilec/jit/cuda"
 	"tilec/jit/emu"
+	"tilec/jit/host"
 	"tilec/jit/ir"
 	"tilec/jit/log"
 	"tilec/jit/misuse"
@@ -103,6 +104,9 @@ const word = 4
 func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 	if err := backend.CheckAlloc(d, "Emulator.Alloc", n); err != nil {
 		return nil, err
+	}
+	if have := host.Memory(); have > 0 && n > have/2 { // each byte has another that says whether it was written
+		return nil, &backend.MemoryError{Need: n, Have: have / 2}
 	}
 	at, err := d.memory.Alloc((n + word - 1) / word * word)
 	if err != nil {

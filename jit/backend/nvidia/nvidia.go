@@ -143,16 +143,17 @@ func (d *Device) Room() (free, total int64, err error) {
 	return int64(f), int64(t), err
 }
 
-// Alloc gives device memory; where too little is free, the error is a *backend.MemoryError.
+// Alloc gives device memory.
 func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 	if err := backend.CheckAlloc(d, "GPU.Alloc", n); err != nil {
 		return nil, err
 	}
 	p, err := d.ctx.Alloc(int(max(n, 1)))
-	if errors.Is(err, cuda.OutOfMemory) {
-		free, total, _ := d.Room()
-		return nil, &backend.MemoryError{Device: d.Name(), Want: n, Free: free, Total: total, Err: err}
-	} else if err != nil {
+	if err != nil {
+		if errors.Is(err, cuda.OutOfMemory) {
+			free, have, _ := d.ctx.MemInfo()
+			err = &backend.MemoryError{Need: n, Have: int64(have), Free: int64(free), Err: err}
+		}
 		return nil, d.meanwhile("GPU.Alloc", err)
 	}
 	m := backend.OnDevice(d, n, uint64(p))
