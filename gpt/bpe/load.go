@@ -34,7 +34,7 @@ func New(vocab, merges []byte) (*Tokenizer, error) {
 		err = t.setMerges(lines, "line", ids)
 	}
 	if err == nil {
-		err = t.checkMade(ids, vocabFile, special)
+		err = t.checkMade(ids)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", mergesFile, err)
@@ -67,10 +67,10 @@ func (t *Tokenizer) setBytes(ids map[string]int32) error {
 	return nil
 }
 
-// checkMade makes sure that the vocabulary, of a file, and the merges belong together: each token
-// but the bytes and the special ones is what a merge makes. Else text would be cut into
+// checkMade makes sure that the two files belong together: each token but the
+// bytes and the special ones is what a merge makes. Else text would be cut into
 // other tokens than the model learned, and nobody would notice.
-func (t *Tokenizer) checkMade(ids map[string]int32, file string, special func(token string) bool) error {
+func (t *Tokenizer) checkMade(ids map[string]int32) error {
 	made := make([]bool, len(t.tokens))
 	for _, r := range t.rules {
 		made[r.result] = true
@@ -91,7 +91,7 @@ func (t *Tokenizer) checkMade(ids map[string]int32, file string, special func(to
 		return nil
 	}
 	return fmt.Errorf("no merge makes %d of the %d tokens of %s, as %q (id %d), and there are %d merges: the file is cut short or of another model",
-		lost, len(ids), file, first, ids[first], len(t.rules))
+		lost, len(ids), vocabFile, first, ids[first], len(t.rules))
 }
 
 // special reports a token that stands for no text of its own, which no merge makes: one in

@@ -17,6 +17,10 @@ type sentencePiece struct {
 	bytes [256]int32
 	// before says before which texts a space is put.
 	before prepending
+	// normalizes says that spaces are marked before the last added tokens are looked for, and not when the text is cut.
+	normalizes bool
+	// added are looked for in a text whose spaces are marked, and have them marked too.
+	added addedTokens
 	// strips says that decoding takes the first space away.
 	strips bool
 }
@@ -44,11 +48,17 @@ func newSentencePiece(ids map[string]int32) (*sentencePiece, error) {
 		s.bytes[b] = id
 	}
 	for token, id := range ids {
-		if r, size := utf8.DecodeRuneInString(token); size == len(token) && r != utf8.RuneError {
+		if r, size, ok := character(token); ok && size == len(token) {
 			s.ids[r] = id
 		}
 	}
 	return s, nil
+}
+
+// character is the first character of a text; not ok for bytes that are none. U+FFFD, which stands for such bytes elsewhere, is one.
+func character(text string) (r rune, size int, ok bool) {
+	r, size = utf8.DecodeRuneInString(text)
+	return r, size, r != utf8.RuneError || size > 1
 }
 
 func byteToken(b byte) string { return fmt.Sprintf("<0x%02X>", b) }
@@ -60,15 +70,6 @@ func (s *sentencePiece) text(token string, id int32) string {
 		return string([]byte{b})
 	}
 	return strings.ReplaceAll(token, spaceMark, " ")
-}
-
-// starts reports a token with which texts start, that no merge makes.
-func (s *sentencePiece) starts(token string, id int32) bool {
-	r, size := utf8.DecodeRuneInString(token)
-	if size == len(token) && s.ids[r] == id {
-		return true
-	}
-	return len(token) == len("<0x00>") && strings.HasPrefix(token, "<0x")
 }
 
 // normalize marks the spaces of a text between added tokens; first says that nothing is before it.
@@ -84,9 +85,8 @@ func (s *sentencePiece) normalize(text string, first bool) string {
 // start puts the tokens that a text starts as into a merger.
 func (s *sentencePiece) start(m *merger, text string) {
 	for len(text) > 0 {
-		r, size := utf8.DecodeRuneInString(text)
-		id, ok := s.ids[r]
-		if ok && (r != utf8.RuneError || size > 1) {
+		r, size, ok := character(text)
+		if id, isToken := s.ids[r]; ok && isToken {
 			m.add(id)
 		} else {
 			for i := range size {

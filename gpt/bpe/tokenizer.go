@@ -133,7 +133,7 @@ func (t *Tokenizer) appendOrdinary(ids []int32, text string, first bool) []int32
 		return ids
 	}
 	if t.sentence != nil {
-		return t.appendPiece(ids, t.sentence.normalize(text, first))
+		return t.appendSentence(ids, t.sentence.normalize(text, first))
 	}
 	if t.spaced && text[0] != ' ' {
 		text = " " + text
@@ -144,6 +144,20 @@ func (t *Tokenizer) appendOrdinary(ids []int32, text string, first bool) []int32
 		text = text[n:]
 	}
 	return ids
+}
+
+// appendSentence encodes a text whose spaces are marked.
+func (t *Tokenizer) appendSentence(ids []int32, text string) []int32 {
+	for {
+		before, token, after, found := t.sentence.added.cut(text)
+		if before != "" {
+			ids = t.appendPiece(ids, before)
+		}
+		if !found {
+			return ids
+		}
+		ids, text = append(ids, token.id), after
+	}
 }
 
 func (t *Tokenizer) appendPiece(ids []int32, piece string) []int32 {

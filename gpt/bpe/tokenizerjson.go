@@ -169,17 +169,19 @@ func parseTokenizer(data []byte) (*Tokenizer, error) {
 	if err := t.setComponents(o, m); err != nil {
 		return nil, err
 	}
-	outside := func(token string) bool { return extra[token] || special(token) }
 	if s := t.sentence; s != nil {
-		if len(texts[1]) > 0 {
-			return nil, fmt.Errorf("added_tokens: %q is looked for in normalized text, which is supported without a normalizer alone", texts[1][0].text)
+		if s.normalizes && len(texts[1]) > 0 {
+			t.added = t.added[:len(t.added)-1]
+			for i := range texts[1] {
+				texts[1][i].text = s.normalize(texts[1][i].text, true)
+			}
+			s.added = newAddedTokens(texts[1])
 		}
 		for token, id := range ids {
 			if t.tokens[id] = token; !extra[token] {
 				t.tokens[id] = s.text(token, id)
 			}
 		}
-		outside = func(token string) bool { return extra[token] || s.starts(token, ids[token]) }
 	}
 	if err := t.setMerges(m.merges, "merge", m.ids); err != nil {
 		return nil, fmt.Errorf("model: merges: %w", err)
@@ -193,8 +195,6 @@ func parseTokenizer(data []byte) (*Tokenizer, error) {
 				t.whole[bytes] = id
 			}
 		}
-	} else if err := t.checkMade(m.ids, tokenizerFile, outside); err != nil {
-		return nil, fmt.Errorf("model: merges: %w", err)
 	}
 	return t, nil
 }
@@ -409,8 +409,9 @@ func (t *Tokenizer) setSentence(normalizers, cutters, decoders []component, m bp
 	switch {
 	case len(cutters) == 0 && len(normalizers) == 2 && normalizers[0].is("Prepend", "prepend", spaceMark) &&
 		replaces(normalizers[1], " ", spaceMark):
-		s.before = toEach
+		s.before, s.normalizes = toEach, true
 	case len(cutters) == 0 && len(normalizers) == 1 && replaces(normalizers[0], " ", spaceMark):
+		s.normalizes = true
 	case len(cutters) == 1 && len(normalizers) == 0 && cutters[0].is("Metaspace", "replacement", spaceMark, "split", false):
 		scheme := "always"
 		if err := cutters[0].read("prepend_scheme", &scheme); err != nil {
