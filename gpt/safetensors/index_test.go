@@ -65,6 +65,7 @@ func TestIndexRefuses(t *testing.T) {
 		`{"weight_map": {"a": "two.safetensors", "a": "one.safetensors"}}`:   `"a" occurs twice`,
 		`{"weight_map": {"a": "../two.safetensors"}}`:                        `tensor "a" is in "../two.safetensors", required the name of a file beside the index`,
 		`{"weight_map": {"a": "/etc/passwd"}}`:                               "required the name of a file beside the index",
+		`{"weight_map": {"a": "sub/two.safetensors"}}`:                       "required the name of a file beside the index",
 		`{"weight_map": {"a": ".."}}`:                                        "required the name of a file beside the index",
 		`{"weight_map": {"a": "two.safetensors", "x": "three.safetensors"}}`: `the file three.safetensors, which has tensor "x", is missing`,
 		`{"weight_map": {"a": "one.safetensors"}}`:                           `weight_map has tensor "a" in one.safetensors, which lacks it`,
