@@ -21,12 +21,36 @@ func TestTextsBeginAsTheTokenizerSays(t *testing.T) {
 		ids, err := m.Encode(prompt)
 		require.NoError(t, err)
 		require.Equal(t, want, ids)
-		ids, begins := m.EncodeText(prompt)
+		ids, begins, err := m.EncodeText(prompt)
+		require.NoError(t, err)
 		require.True(t, begins)
 		require.Equal(t, want, ids)
 	}
 	_, err = m.Encode("abc")
 	require.ErrorContains(t, err, "the prompt has 5 tokens, the model's context 4")
+}
+
+// A character that no token has is an error of the prompt and of a text, not a prompt without it.
+func TestCharactersWithoutAToken(t *testing.T) {
+	data, err := bpe.CharactersJSON([]string{"\n", "a", "b"})
+	require.NoError(t, err)
+	tokenizer, err := bpe.NewFromJSON(data)
+	require.NoError(t, err)
+	m := &Model{Checkpoint: &Checkpoint{Tokenizer: tokenizer}, context: 4}
+	m.Checkpoint.Config.BOSTokenID = -1
+	ids, err := m.Encode("ab\n")
+	require.NoError(t, err)
+	require.Equal(t, []int32{1, 2, 0}, ids)
+	const want = `the character "c" at byte 2 of the text is not in the vocabulary, which has 3 characters`
+	_, err = m.Encode("abc")
+	require.EqualError(t, err, want)
+	_, _, err = m.EncodeText("abc")
+	require.EqualError(t, err, want)
+	_, begins, err := m.EncodeText("ab")
+	require.NoError(t, err)
+	require.False(t, begins)
+	_, err = m.Encode("")
+	require.ErrorContains(t, err, "the prompt is empty")
 }
 
 // byteLevel is a tokenizer.json whose tokens are the bytes, by their numbers, with another field.

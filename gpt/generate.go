@@ -41,6 +41,9 @@ func (r *Result) TokensPerSecond() float64 {
 // config.json names for it, or with end-of-text, as texts did in training. A prompt that does not fit the context is an error.
 func (m *Model) Encode(prompt string) ([]int32, error) {
 	tokenizer := m.Checkpoint.Tokenizer
+	if err := tokenizer.Check(prompt); err != nil {
+		return nil, err
+	}
 	ids := tokenizer.AppendEncode(slices.Clone(tokenizer.Begin()), prompt)
 	if len(ids) == 0 {
 		if ids = m.first(); len(ids) == 0 {

@@ -31,12 +31,15 @@ func (s *Score) BitsPerByte(bytes int) float64 { return s.Nats / math.Ln2 / floa
 
 // EncodeText gives the ids of a text to score, behind the tokens that stand before every text. So the first token of the text
 // is foretold as well; where the model has no such token, it is not, and begins is false.
-func (m *Model) EncodeText(text string) (ids []int32, begins bool) {
+func (m *Model) EncodeText(text string) (ids []int32, begins bool, err error) {
+	if err := m.Checkpoint.Tokenizer.Check(text); err != nil {
+		return nil, false, err
+	}
 	ids = append(ids, m.Checkpoint.Tokenizer.Begin()...)
 	if len(ids) == 0 {
 		ids = m.first()
 	}
-	return m.Checkpoint.Tokenizer.AppendEncode(ids, text), len(ids) > 0
+	return m.Checkpoint.Tokenizer.AppendEncode(ids, text), len(ids) > 0, nil
 }
 
 // Score foretells every token but the first from those before it. A text longer than the context is read in windows of its length, of

@@ -79,11 +79,13 @@ func TestScoreIsTheReferences(t *testing.T) {
 // The first token of a text is foretold from the token that texts begin with.
 func TestScoreOfAText(t *testing.T) {
 	m := model(t, "nano", lang.F32, exactPrecisions(t)[0])
-	ids, begins := m.EncodeText("ROMEO:")
+	ids, begins, err := m.EncodeText("ROMEO:")
+	require.NoError(t, err)
 	require.True(t, begins)
 	require.Equal(t, append([]int32{0}, m.Checkpoint.Tokenizer.Encode("ROMEO:")...), ids)
 	m.Checkpoint.Config.BOSTokenID = 7
-	ids, _ = m.EncodeText("")
+	ids, _, err = m.EncodeText("")
+	require.NoError(t, err)
 	require.Equal(t, []int32{7}, ids)
 }
 

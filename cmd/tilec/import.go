@@ -40,7 +40,7 @@ Nothing of the file is executed: what is more than tensors, numbers, texts, list
 				a.say("the source has no biases: they are zeros")
 			}
 			if s.Tokenizer == "" {
-				a.say("there is no tokenizer: put tokenizer.json, or vocab.json and merges.txt, into %s, or import with --tokenizer DIR", out)
+				a.say("there is no tokenizer: put tokenizer.json, or vocab.json and merges.txt, into %s, or import with --tokenizer DIR, of characters the folder that has nanoGPT's meta.pkl", out)
 			} else {
 				a.say("tokenizer of %s", s.Tokenizer)
 			}
@@ -52,6 +52,6 @@ Nothing of the file is executed: what is more than tensors, numbers, texts, list
 	f.StringVar(&out, "out", "", "the folder to write, which must be new or empty")
 	f.IntVar(&o.Heads, "heads", 0, "the number of attention heads, where PATH does not say it")
 	f.StringVar(&o.Activation, "activation", "", "the function in the feed-forward layers, as config.json names it: gelu, gelu_new, ...")
-	f.StringVar(&o.Tokenizer, "tokenizer", "", "a folder whose tokenizer is copied; that of PATH's folder when it is left out")
+	f.StringVar(&o.Tokenizer, "tokenizer", "", "a folder whose tokenizer is copied, or that has nanoGPT's meta.pkl; PATH's folder when it is left out")
 	return cmd
 }

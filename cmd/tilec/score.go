@@ -98,7 +98,10 @@ func (a *app) score(path, program string, stride int, run runOptions, o generate
 	defer compiler.Device.Close()
 	defer model.Checkpoint.Close()
 	defer model.Close()
-	ids, begins := model.EncodeText(string(text))
+	ids, begins, err := model.EncodeText(string(text))
+	if err != nil {
+		return err
+	}
 	if !begins {
 		a.say("note: the model has no token that texts begin with: the first token is not foretold")
 	}

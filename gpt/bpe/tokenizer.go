@@ -50,8 +50,10 @@ type Tokenizer struct {
 	whole map[string]int32
 	// sentence is what differs where a text starts as its characters; nil where it starts as its bytes.
 	sentence *sentencePiece
-	cache    cache
-	mergers  sync.Pool // of *merger
+	// characters are the tokens of a vocabulary that has nothing but characters, nil for others.
+	characters map[rune]int32
+	cache      cache
+	mergers    sync.Pool // of *merger
 }
 
 // pair is two neighbouring tokens.
@@ -101,7 +103,7 @@ func (t *Tokenizer) VocabSize() int { return len(t.tokens) }
 // EndOfText is the id of the end-of-text token, if the vocabulary has it.
 func (t *Tokenizer) EndOfText() (id int32, ok bool) { return t.endOfText, t.endOfText >= 0 }
 
-// Encode gives the token ids of text, which may be any bytes.
+// Encode gives the token ids of text, which may be any bytes. Where the vocabulary has characters alone, those that it lacks are left out: see Check.
 func (t *Tokenizer) Encode(text string) []int32 { return t.AppendEncode(nil, text) }
 
 // AppendEncode appends the token ids of text to ids.
@@ -130,6 +132,14 @@ func (t *Tokenizer) appendBetween(ids []int32, text string, added []addedTokens,
 // appendOrdinary encodes text in which no added token is looked for.
 func (t *Tokenizer) appendOrdinary(ids []int32, text string, first bool) []int32 {
 	if text == "" {
+		return ids
+	}
+	if t.characters != nil {
+		for _, r := range text {
+			if id, ok := t.characters[r]; ok {
+				ids = append(ids, id)
+			}
+		}
 		return ids
 	}
 	if t.sentence != nil {

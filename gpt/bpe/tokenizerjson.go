@@ -205,6 +205,8 @@ type bpeModel struct {
 	merges []mergeLine
 	// byteFallback says that a character that is no token is those of its bytes.
 	byteFallback bool
+	// words says that there are no merges: each piece is a token.
+	words bool
 	// wholePieces says that a piece that is a token is taken without a look at the merges.
 	wholePieces bool
 }
@@ -218,8 +220,15 @@ func parseModel(data json.RawMessage) (m bpeModel, err error) {
 	if err := o.read("type", &kind); err != nil {
 		return m, err
 	}
+	if kind == "WordLevel" {
+		m.words = true
+		if m.ids, err = parseVocab(o["vocab"]); err != nil {
+			err = fmt.Errorf("vocab: %w", err)
+		}
+		return m, err
+	}
 	if kind != "BPE" {
-		return m, fmt.Errorf("type is %q, required BPE, the only one that is supported", kind)
+		return m, fmt.Errorf("type is %q, required BPE, or WordLevel of single characters", kind)
 	}
 	for _, name := range []string{"continuing_subword_prefix", "end_of_word_suffix"} {
 		if o.has(name) && string(o[name]) != `""` {
@@ -329,6 +338,9 @@ func (t *Tokenizer) setComponents(o object, m bpeModel) error {
 	normalizers, cutters, decoders, processors := parts[0], parts[1], parts[2], parts[3]
 	if err := t.setBegin(processors, o); err != nil {
 		return fmt.Errorf("post_processor: %w", err)
+	}
+	if m.words {
+		return t.setCharacters(m.ids, cutters, normalizers, decoders)
 	}
 	if len(cutters) == 0 || cutters[0].kind == "Metaspace" {
 		return t.setSentence(normalizers, cutters, decoders, m)

@@ -191,7 +191,7 @@ func TestTokenizerJSONRefuses(t *testing.T) {
 		change, model fields
 		want          string
 	}{
-		{nil, fields{"type": "WordPiece"}, `model: type is "WordPiece", required BPE`},
+		{nil, fields{"type": "WordPiece"}, `model: type is "WordPiece", required BPE, or WordLevel of single characters`},
 		{nil, fields{"end_of_word_suffix": "</w>"}, "model: end_of_word_suffix is "},
 		{nil, fields{"continuing_subword_prefix": "##"}, `model: continuing_subword_prefix is "##"`},
 		{nil, fields{"dropout": 0.1}, "model: dropout is 0.1, required null"},

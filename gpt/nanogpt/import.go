@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"tilec/gpt/bpe"
 	"tilec/gpt/config"
 	"tilec/gpt/safetensors"
 	"tilec/jit/file"
@@ -51,13 +50,15 @@ func Import(path, out string, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	tokenizer, copied, err := findTokenizer(from, o.Tokenizer)
+	tokenizer, err := findTokenizer(from, o.Tokenizer)
 	if err != nil {
 		return nil, err
 	}
+	summary := &Summary{n.layers, n.heads, n.width, n.context, n.vocabulary, n.activation, n.tied, n.unbiased, ""}
 	if tokenizer != nil {
+		summary.Tokenizer = tokenizer.dir
 		if size := tokenizer.VocabSize(); size > n.vocabulary {
-			return nil, fmt.Errorf("the tokenizer in %s has %d tokens, the model's vocabulary %d: it is another model's", copied, size, n.vocabulary)
+			return nil, fmt.Errorf("the tokenizer in %s has %d tokens, the model's vocabulary %d: it is another model's", tokenizer.dir, size, n.vocabulary)
 		}
 		if id, ok := tokenizer.EndOfText(); ok && settings["eos_token_id"] == nil {
 			settings["bos_token_id"], settings["eos_token_id"] = id, id
@@ -73,8 +74,10 @@ func Import(path, out string, o Options) (*Summary, error) {
 			return err
 		}
 		if tokenizer != nil {
-			if err := copyTokenizer(copied, dir); err != nil {
-				return err
+			for name, data := range tokenizer.files {
+				if err := file.WriteBytes(filepath.Join(dir, name), data); err != nil {
+					return err
+				}
 			}
 		}
 		return file.WriteBytes(filepath.Join(dir, config.FileName), append(text, '\n'))
@@ -82,37 +85,7 @@ func Import(path, out string, o Options) (*Summary, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Summary{n.layers, n.heads, n.width, n.context, n.vocabulary, n.activation, n.tied, n.unbiased, copied}, nil
-}
-
-// copyTokenizer copies the files of a tokenizer that are there.
-func copyTokenizer(from, to string) error {
-	for _, name := range bpe.Files {
-		data, err := file.Read(filepath.Join(from, name), file.MaxText)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = file.WriteBytes(filepath.Join(to, name), data)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// findTokenizer loads the tokenizer to copy and gives its folder; nil and "" where none is asked for and the source has none.
-func findTokenizer(source, asked string) (*bpe.Tokenizer, string, error) {
-	dir := asked
-	if asked == "" {
-		dir = source
-	}
-	t, err := bpe.FromDir(dir)
-	if asked == "" && errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
-	}
-	return t, dir, err
+	return summary, nil
 }
 
 // settle completes the network with what its tensors do not say, and gives the fields of config.json.

@@ -289,6 +289,31 @@ func TestUntiedAndPadded(t *testing.T) {
 	}
 }
 
+// pickledMeta is a meta.pkl as nanoGPT writes it, by protocol 4 of pickle, of eight characters.
+const pickledMeta = "\x80\x04\x95{\x00\x00\x00\x00\x00\x00\x00}\x94(\x8c\x0avocab_size\x94K\x08\x8c\x04itos\x94}\x94(K\x00\x8c\x01\x0a\x94K\x01\x8c\x01 \x94K\x02\x8c\x01A\x94K\x03\x8c\x01B\x94K\x04\x8c\x01C\x94K\x05\x8c\x01D\x94K\x06\x8c\x01E\x94K\x07\x8c\x02\xc3\xa9\x94u\x8c\x04stoi\x94}\x94(h\x04K\x00h\x05K\x01h\x06K\x02h\x07K\x03h\x08K\x04h\x09K\x05h\x0aK\x06h\x0bK\x07uu."
+
+// A vocabulary of characters, as nanoGPT prepares texts, becomes a tokenizer.json.
+func TestCharacterVocabulary(t *testing.T) {
+	data := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(data, "meta.pkl"), []byte(pickledMeta), 0o666))
+	out := filepath.Join(t.TempDir(), "out")
+	s, err := nanogpt.Import(fixture, out, nanogpt.Options{Activation: "gelu_new", Tokenizer: data})
+	require.NoError(t, err)
+	require.Equal(t, data, s.Tokenizer)
+	ckpt, err := gpt.Open(out)
+	require.NoError(t, err)
+	defer ckpt.Close()
+	require.Equal(t, []int32{0, 1, 2, 3, 7}, ckpt.Tokenizer.Encode("\n ABé"))
+	for _, wrong := range []string{"\x80\x02N.", "\x80\x02}.", "\x80\x02}X\x04\x00\x00\x00itos}K\x01X\x01\x00\x00\x00ass."} {
+		require.NoError(t, os.WriteFile(filepath.Join(data, "meta.pkl"), []byte(wrong), 0o666))
+		_, err = nanogpt.Import(fixture, out+"2", nanogpt.Options{Tokenizer: data})
+		require.ErrorContains(t, err, "meta.pkl: required a dictionary with itos, the characters by their ids from 0 on")
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(data, "meta.pkl"), []byte("\x80\x02cos\nsystem\n."), 0o666))
+	_, err = nanogpt.Import(fixture, out+"2", nanogpt.Options{Tokenizer: data})
+	require.ErrorContains(t, err, `"os.system"`)
+}
+
 func TestImportRefuses(t *testing.T) {
 	dir, tensors := nano(t)
 	without := func(name string) []safetensors.Tensor {
@@ -351,7 +376,7 @@ func TestImportRefuses(t *testing.T) {
 	_, err = nanogpt.Import(fixture, filepath.Join(from, "out"), nanogpt.Options{Tokenizer: dir})
 	require.ErrorContains(t, err, "has 1024 tokens, the model's vocabulary 8: it is another model's")
 	_, err = nanogpt.Import(fixture, filepath.Join(from, "out"), nanogpt.Options{Tokenizer: from})
-	require.ErrorContains(t, err, "no tokenizer.json either")
+	require.ErrorContains(t, err, "no tokenizer.json either, nor a meta.pkl of nanoGPT")
 	_, err = nanogpt.Import(filepath.Join(from, "none.pt"), filepath.Join(from, "out"), nanogpt.Options{})
 	require.ErrorIs(t, err, os.ErrNotExist)
 

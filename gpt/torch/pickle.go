@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+
+	"tilec/jit/file"
 )
 
 // A pickle is a program for a small stack machine, and a general one may call any function of the machine that reads it. This reader
@@ -52,6 +54,26 @@ type mark struct{}
 
 // maxStack bounds the values that wait on the stack: state dicts nest a few deep, and have some hundred names.
 const maxStack = 1 << 20
+
+// ReadPickle reads a file of Python's pickle that has dictionaries, lists, texts and numbers, and nothing else.
+func ReadPickle(path string) (any, error) {
+	data, err := file.Read(path, file.MaxText)
+	if err != nil {
+		return nil, err
+	}
+	u := &unpickler{
+		in: bytes.NewReader(data), memo: map[uint32]any{},
+		persistent: func(any) (any, error) { return nil, errors.New("it has values in another file") },
+		call: func(f global, _ []any) (any, error) {
+			return nil, fmt.Errorf("it has %q, required data alone", string(f))
+		},
+	}
+	v, err := u.run()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return v, nil
+}
 
 // unpickler runs a pickle.
 type unpickler struct {
