@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"tilec/gpt/nanogpt"
+	"tilec/jit"
 )
 
 // importCommand turns checkpoints of other programs into folders that run takes.
@@ -31,7 +32,10 @@ Nothing of the file is executed: what is more than tensors, numbers, texts, list
 			if o.Heads < 0 || o.Heads == 0 && cmd.Flags().Changed("heads") {
 				return usageError{fmt.Errorf("--heads is %d, must be 1 or more", o.Heads)}
 			}
+			writing := a.progress("writing", jit.FormatBytes)
+			o.Written = writing.update
 			s, err := nanogpt.Import(args[0], out, o)
+			writing.clear()
 			if err != nil {
 				return err
 			}

@@ -20,6 +20,8 @@ type Options struct {
 	Activation string
 	// Tokenizer is a folder with a tokenizer; "" takes that of the source's folder, if it has one.
 	Tokenizer string
+	// Written, where it is set, is told how many bytes of the tensors are written, of how many.
+	Written func(done, total int64)
 }
 
 // Summary says what was written.
@@ -69,7 +71,17 @@ func Import(path, out string, o Options) (*Summary, error) {
 		return nil, err
 	}
 	err = file.WriteFolder(out, func(dir string) error {
-		read := func(t safetensors.Tensor) ([]byte, error) { return n.read[t.Name]() }
+		total, done := int64(0), int64(0)
+		for _, t := range n.tensors {
+			total += t.DType.Bytes(elements(t.Shape))
+		}
+		read := func(t safetensors.Tensor) ([]byte, error) {
+			if o.Written != nil {
+				o.Written(done, total)
+			}
+			done += t.DType.Bytes(elements(t.Shape))
+			return n.read[t.Name]()
+		}
 		if err := safetensors.WriteFrom(filepath.Join(dir, "model.safetensors"), n.tensors, map[string]string{"format": "pt"}, read); err != nil {
 			return err
 		}
@@ -86,6 +98,15 @@ func Import(path, out string, o Options) (*Summary, error) {
 		return nil, err
 	}
 	return summary, nil
+}
+
+// elements is how many a tensor of a shape has.
+func elements(shape []int) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= int64(d)
+	}
+	return n
 }
 
 // settle completes the network with what its tensors do not say, and gives the fields of config.json.

@@ -27,8 +27,14 @@ const fixture = "../torch/testdata/nanogpt.pt"
 
 func TestNanoGPT(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
-	s, err := nanogpt.Import(fixture, out, nanogpt.Options{})
+	last := int64(-1)
+	s, err := nanogpt.Import(fixture, out, nanogpt.Options{Written: func(done, total int64) {
+		require.Equal(t, int64(4*(32+24+4+48+12+16+4+4+4+4+64+16+64+4+4+4)), total)
+		require.Greater(t, done, last)
+		last = done
+	}})
 	require.NoError(t, err)
+	require.Positive(t, last)
 	require.Equal(t, &nanogpt.Summary{Layers: 1, Heads: 2, Width: 4, Context: 6, Vocabulary: 8, Activation: "gelu", Tied: true, ZeroBiases: true}, s)
 	f, err := safetensors.Open(filepath.Join(out, "model.safetensors"))
 	require.NoError(t, err)
