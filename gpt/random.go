@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -44,17 +45,34 @@ func Sizes() []string {
 //
 // GPT-2's own sizes have a vocabulary of 50,257 tokens of which only the bytes have texts: see bpe.NewBytes.
 func Random(name string, seed uint64) (*Checkpoint, error) {
-	cfg, tok, err := randomShape(name)
+	n, ok := findNetwork(name)
+	if !ok {
+		return nil, fmt.Errorf("no network is called %q: known are %s", name, strings.Join(Sizes(), ", "))
+	}
+	const vocabulary, context = 50257, 1024 // OpenAI's
+	tok, positions := bpe.NewBytes(vocabulary), context
+	if slices.Contains(small, n) {
+		own, err := config.FromFS(Mini())
+		if err != nil {
+			return nil, err
+		}
+		if tok, err = bpe.FromFS(Mini()); err != nil {
+			return nil, err
+		}
+		positions = own.NPositions
+	}
+	cfg, err := config.Parse("random "+name, fmt.Appendf(nil, `{"model_type": "gpt2", "n_layer": %d, "n_head": %d, "n_embd": %d, "n_positions": %d, "vocab_size": %d}`,
+		n.layers, n.heads, n.width, positions, tok.VocabSize()))
 	if err != nil {
 		return nil, err
 	}
-	tensors := randomTensors(cfg)
+	tensors := n.tensors(tok.VocabSize(), positions)
 	places := map[string]uint32{}
 	for i, t := range tensors {
 		places[t.Name] = uint32(i)
 	}
 	file, err := safetensors.Computed("random "+name, tensors, func(t safetensors.Tensor) ([]byte, error) {
-		return randomData(t, cfg.NLayer, seed, places[t.Name]), nil
+		return randomData(t, n.layers, seed, places[t.Name]), nil
 	})
 	if err != nil {
 		return nil, err
@@ -62,34 +80,17 @@ func Random(name string, seed uint64) (*Checkpoint, error) {
 	return newCheckpoint(cfg, config.Generation{}, tok, file)
 }
 
-// randomShape is the network and the tokenizer of a size.
-func randomShape(name string) (config.Config, *bpe.Tokenizer, error) {
-	cfg := config.Config{LayerNormEpsilon: 1e-5, BOSTokenID: -1, TieWordEmbeddings: true}
-	set := func(s network) { cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NInner = s.layers, s.heads, s.width, 4*s.width }
-	for _, s := range small {
-		if s.name == name {
-			own, err := config.FromFS(Mini())
-			if err != nil {
-				return cfg, nil, err
-			}
-			set(s)
-			cfg.VocabSize, cfg.NPositions = own.VocabSize, own.NPositions
-			tok, err := bpe.FromFS(Mini())
-			return cfg, tok, err
+func findNetwork(name string) (network, bool) {
+	for _, n := range append(small, openAI...) {
+		if n.name == name {
+			return n, true
 		}
 	}
-	for _, s := range openAI {
-		if s.name == name {
-			set(s)
-			cfg.VocabSize, cfg.NPositions = 50257, 1024
-			return cfg, bpe.NewBytes(cfg.VocabSize), nil
-		}
-	}
-	return cfg, nil, fmt.Errorf("no network is called %q: known are %s", name, strings.Join(Sizes(), ", "))
+	return network{}, false
 }
 
-// randomTensors are the tensors of a network, without their data.
-func randomTensors(cfg config.Config) (all []safetensors.Tensor) {
+// tensors are those of a network, without their data.
+func (n network) tensors(vocabulary, positions int) (all []safetensors.Tensor) {
 	add := func(name string, shape ...int) {
 		all = append(all, safetensors.Tensor{Name: name, DType: lang.BF16, Shape: shape})
 	}
@@ -97,17 +98,17 @@ func randomTensors(cfg config.Config) (all []safetensors.Tensor) {
 		add(name+".weight", weight...)
 		add(name+".bias", weight[len(weight)-1])
 	}
-	c := cfg.NEmbd
-	add("wte.weight", cfg.VocabSize, c)
-	add("wpe.weight", cfg.NPositions, c)
-	for i := range cfg.NLayer {
+	c := n.width
+	add("wte.weight", vocabulary, c)
+	add("wpe.weight", positions, c)
+	for i := range n.layers {
 		h := fmt.Sprintf("h.%d.", i)
 		both(h+"ln_1", c)
 		both(h+"attn.c_attn", c, 3*c)
 		both(h+"attn.c_proj", c, c)
 		both(h+"ln_2", c)
-		both(h+"mlp.c_fc", c, cfg.NInner)
-		both(h+"mlp.c_proj", cfg.NInner, c)
+		both(h+"mlp.c_fc", c, 4*c)
+		both(h+"mlp.c_proj", 4*c, c)
 	}
 	both("ln_f", c)
 	return all

@@ -32,7 +32,6 @@ func TestRandomSizes(t *testing.T) {
 			n += elements
 		}
 		require.Equal(t, want, n, name)
-		require.Equal(t, 64, c.Config.HeadSize(), name)
 		require.Equal(t, 50257, c.Tokenizer.VocabSize())
 	}
 	_, err := Random("gpt3", 1)
