@@ -3,15 +3,12 @@
 package gpt
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 
 	"github.com/klauspost/compress/zstd"
 
@@ -24,6 +21,11 @@ import (
 //
 //go:embed gpt.tile
 var Source []byte
+
+// LlamaSource is llama.tile: Llama, and what is built alike.
+//
+//go:embed llama.tile
+var LlamaSource []byte
 
 //go:embed mini/config.json mini/merges.txt mini/vocab.json mini/model.safetensors.planes.zst
 var mini embed.FS
@@ -170,7 +172,7 @@ func OpenFS(fsys fs.FS) (*Checkpoint, error) {
 }
 
 func newCheckpoint(cfg config.Config, gen config.Generation, tok *bpe.Tokenizer, file *safetensors.File) (*Checkpoint, error) {
-	if n := tok.VocabSize(); n > cfg.VocabSize {
+	if n := tok.VocabSize(); cfg.VocabSize > 0 && n > cfg.VocabSize {
 		return nil, fmt.Errorf("the tokenizer has %d tokens, the model's vocab_size is %d", n, cfg.VocabSize)
 	}
 	if gen.EOSTokenIDs != nil {
@@ -182,68 +184,5 @@ func newCheckpoint(cfg config.Config, gen config.Generation, tok *bpe.Tokenizer,
 	return &Checkpoint{Config: cfg, Tokenizer: tok, Tensors: file, Generation: gen}, nil
 }
 
-const (
-	// prefix is what some exports put before the names of tensors.
-	prefix = "transformer."
-	// head is the tensor of the output head, and embedding that of the tokens, which a tied head is.
-	head      = "lm_head.weight"
-	embedding = "wte.weight"
-)
-
-// find looks a tensor up by its name, alone or behind the prefix, and gives it without its data.
-func (c *Checkpoint) find(name string) (safetensors.Tensor, error) {
-	if name == head && c.Config.TieWordEmbeddings {
-		name = embedding
-	}
-	for _, full := range []string{prefix + name, name} {
-		if t, ok := c.Tensors.Lookup(full); ok {
-			return t, nil
-		}
-	}
-	_, err := c.Tensors.Tensor(name)
-	if name == head {
-		err = fmt.Errorf("%w; tie_word_embeddings of config.json is false, so the head is a tensor of its own", err)
-	}
-	return safetensors.Tensor{}, err
-}
-
-// checkTied makes sure that a head which the file has is the embedding of the tokens, as the configuration says.
-func (c *Checkpoint) checkTied(name string) error {
-	tied, err := c.find(head)
-	if err != nil {
-		return err
-	}
-	if tied, err = c.Tensors.Tensor(tied.Name); err != nil {
-		return err
-	}
-	own, err := c.Tensors.Tensor(name)
-	if err != nil {
-		return err
-	}
-	if own.DType != tied.DType || !slices.Equal(own.Shape, tied.Shape) || !bytes.Equal(own.Data, tied.Data) {
-		return fmt.Errorf("%s: tensor %q differs from %q, and tie_word_embeddings of config.json says that they are one: set it to false", c.Tensors.Name(), name, tied.Name)
-	}
-	return nil
-}
-
-// buffers are tensors that no network computes with: the causal mask, which older exports wrote for each layer.
-var buffers = regexp.MustCompile(`^(transformer\.)?h\.\d+\.attn\.(bias|masked_bias)$`)
-
 // Close gives back what the checkpoint holds open.
 func (c *Checkpoint) Close() error { return c.Tensors.Close() }
-
-// number looks up a key of config.json that a graph may name in @config.
-func (c *Checkpoint) number(key string) (float64, bool) {
-	cfg := c.Config
-	v, ok := map[string]float64{
-		"n_layer":            float64(cfg.NLayer),
-		"n_head":             float64(cfg.NHead),
-		"n_embd":             float64(cfg.NEmbd),
-		"n_inner":            float64(cfg.NInner),
-		"n_positions":        float64(cfg.NPositions),
-		"n_ctx":              float64(cfg.NPositions),
-		"vocab_size":         float64(cfg.VocabSize),
-		"layer_norm_epsilon": cfg.LayerNormEpsilon,
-	}[key]
-	return v, ok
-}

@@ -11,7 +11,7 @@ import (
 	"tilec/lang"
 )
 
-// convert gives a tensor's elements in another float type; in its own type the tensor's memory itself.
+// convert gives a tensor's elements, floats or i8, in another float type; in its own type the tensor's memory itself.
 // A weight that is no number, or that the type cannot hold, is an error.
 func convert(t safetensors.Tensor, to lang.DType) ([]byte, error) {
 	if t.DType == to && finite(t) {
@@ -23,6 +23,11 @@ func convert(t safetensors.Tensor, to lang.DType) ([]byte, error) {
 		values = make([]float32, len(t.Data)/2)
 		for i := range values {
 			values[i] = math.Float32frombits(uint32(binary.LittleEndian.Uint16(t.Data[2*i:])) << 16)
+		}
+	} else if t.DType == lang.I8 { // of weights that have scales
+		values = make([]float32, len(t.Data))
+		for i, b := range t.Data {
+			values[i] = float32(int8(b))
 		}
 	} else {
 		var err error

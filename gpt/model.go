@@ -27,6 +27,8 @@ type Model struct {
 	context  int
 	chooser  *chooser
 	filler   *filler
+	// scalars are those of the graph's parameters that @config names.
+	scalars map[string]lang.Literal
 	// state is what the graph keeps between runs.
 	state state
 	// bound are the programs bound to lengths so far; their intermediate results share one arena.
@@ -37,11 +39,27 @@ type Model struct {
 // graph, with the weights converted to dtype (f32, bf16 or f16). Precision is
 // that of f32 contractions on tensor cores: "" (tf32), "tf32x3" or "ieee".
 func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.DType, precision string) (*Model, error) {
+	return NewWith(program, ckpt, c, Options{DType: dtype, Precision: precision})
+}
+
+// Options say what a model computes in.
+type Options struct {
+	// DType is f32, bf16 or f16.
+	DType lang.DType
+	// Weights is the type of the weights of a program that gives them one of their own: also i8, f8e4m3 and f8e5m2, with scales.
+	// Invalid is what the checkpoint has where that is one of 8 bits, and DType otherwise.
+	Weights lang.DType
+	// Precision is as for New.
+	Precision string
+}
+
+// NewWith is New with weights in a type of their own.
+func NewWith(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, o Options) (*Model, error) {
 	m := &Model{Checkpoint: ckpt, compiler: c, tokens: -1, start: -1, context: ckpt.Config.NPositions}
 	if err := m.find(program); err != nil {
 		return nil, err
 	}
-	if err := m.fill(dtype, precision); err != nil {
+	if err := m.fill(o); err != nil {
 		m.Close()
 		return nil, err
 	}
@@ -49,31 +67,29 @@ func New(program *typed.Program, ckpt *Checkpoint, c *jit.Compiler, dtype lang.D
 }
 
 // fill makes the graph's arguments. All shapes are compared before any memory is taken.
-func (m *Model) fill(dtype lang.DType, precision string) error {
+func (m *Model) fill(o Options) error {
 	g := m.graph
-	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dtype: dtype, dims: map[string]int64{"B": 1}}
-	f := m.filler
-	for name, key := range g.Config {
-		n, ok := m.Checkpoint.number(key)
-		if !ok {
-			return fmt.Errorf("@config of graph %s: config.json has no number %q", g.Name, key)
-		}
-		f.dims[name] = int64(n)
+	from, err := configure(g, m.Checkpoint.Config)
+	if err != nil {
+		return err
 	}
-	m.opts = jit.Options{Dims: map[string]int64{}, Types: map[string]lang.DType{}, Precision: precision, Arena: jit.NewArena(m.compiler.Device)}
+	if m.context < 1 {
+		return fmt.Errorf("%s has no n_positions, no max_position_embeddings and no n_ctx: how long may a text be?", m.Checkpoint.Config.File())
+	}
+	m.scalars = from.scalars
+	m.filler = &filler{ckpt: m.Checkpoint, device: m.compiler.Device, dims: from.dims, tied: map[string]string{}}
+	f := m.filler
+	f.dims["B"] = 1
+	m.opts = jit.Options{Dims: map[string]int64{}, Consts: from.consts, Types: map[string]lang.DType{}, Precision: o.Precision, Arena: jit.NewArena(m.compiler.Device)}
 	for _, d := range g.Dims {
 		if n, ok := f.dims[d.Name]; ok {
 			m.opts.Dims[d.Name] = n
 		}
 	}
-	for _, p := range g.Params {
-		if p.Type.Kind == typed.GStruct && p.Mode == lang.In {
-			if err := f.check(p.Name, p.Type); err != nil {
-				return fmt.Errorf("graph %s: %w", g.Name, err)
-			}
-		}
+	if err := f.settleTypes(g, o.DType, o.Weights, nil); err != nil {
+		return fmt.Errorf("graph %s: %w", g.Name, err)
 	}
-	if err := f.checkUnused(g.Name); err != nil {
+	if err := f.checkAll(g); err != nil {
 		return err
 	}
 	m.state = newState(f, g)
@@ -123,7 +139,7 @@ func (m *Model) find(program *typed.Program) error {
 // (inout), a number of config.json, or weights.
 func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err error) {
 	t := p.Type
-	key, inConfig := m.graph.Config[p.Name]
+	scalar, inConfig := m.scalars[p.Name]
 	switch {
 	case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32) && p.Mode == lang.In && len(t.Shape) == 1:
 		m.start = i
@@ -133,8 +149,8 @@ func (m *Model) argument(f *filler, i int, p *typed.GParam) (v jit.Value, err er
 		m.ids, err = f.alloc(int64(4 * m.context))
 	case p.Mode == lang.InOut: // reserve makes it
 	case t.Kind == typed.GScalar && inConfig:
-		n, _ := m.Checkpoint.number(key)
-		return jit.Value{Scalar: &lang.Literal{DType: f.resolve(t.DType), Int: int64(n), Float: n}}, nil
+		scalar.DType = f.resolve(t.DType)
+		return jit.Value{Scalar: &scalar}, nil
 	case t.Kind == typed.GScalar && p.Default != nil:
 		return jit.Value{Scalar: p.Default}, nil
 	case t.Kind == typed.GStruct:

@@ -1,6 +1,7 @@
 package gpt_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"tilec/gpt"
+	"tilec/gpt/config"
 	"tilec/lang"
 )
 
@@ -19,6 +21,7 @@ import (
 type reference struct {
 	layers, heads, width, vocab int
 	eps                         float64
+	activation                  string // as config.json calls it
 	weights                     map[string][]float64
 	arithmetic                  arithmetic
 }
@@ -55,8 +58,13 @@ var arithmetics = map[string]arithmetic{
 func newReference(t *testing.T, ckpt *gpt.Checkpoint, format string) *reference {
 	t.Helper()
 	cfg := ckpt.Config
-	r := &reference{layers: cfg.NLayer, heads: cfg.NHead, width: cfg.NEmbd, vocab: cfg.VocabSize,
-		eps: cfg.LayerNormEpsilon, weights: map[string][]float64{}, arithmetic: arithmetics[format]}
+	r := &reference{layers: number[int](t, cfg, "n_layer"), heads: number[int](t, cfg, "n_head"), width: number[int](t, cfg, "n_embd"), vocab: cfg.VocabSize,
+		eps: 1e-5, weights: map[string][]float64{}, arithmetic: arithmetics[format]}
+	for key, to := range map[string]any{"activation_function": &r.activation, "layer_norm_epsilon": &r.eps} {
+		if value, ok := cfg.Value(key); ok {
+			require.NoError(t, json.Unmarshal(value, to))
+		}
+	}
 	for _, tensor := range ckpt.Tensors.Tensors() {
 		tensor, err := ckpt.Tensors.Tensor(tensor.Name)
 		require.NoError(t, err)
@@ -75,6 +83,28 @@ func newReference(t *testing.T, ckpt *gpt.Checkpoint, format string) *reference 
 	return r
 }
 
+// number is what config.json says of a key.
+func number[N int | float64](t *testing.T, cfg config.Config, key string) (n N) {
+	t.Helper()
+	value, ok := cfg.Value(key)
+	require.True(t, ok, key)
+	require.NoError(t, json.Unmarshal(value, &n))
+	return n
+}
+
+// activations are the functions by the names of config.json.
+var activations = map[string]func(float64) float64{
+	"gelu_new": geluTanh, "gelu_fast": geluTanh, "gelu_pytorch_tanh": geluTanh, "": geluTanh,
+	"gelu": geluErf, "gelu_python": geluErf,
+	"quick_gelu": func(x float64) float64 { return x / (1 + math.Exp(-1.702*x)) },
+	"relu":       func(x float64) float64 { return max(x, 0) },
+	"relu2":      func(x float64) float64 { return max(x, 0) * max(x, 0) },
+	"silu":       silu, "swish": silu, "tanh": math.Tanh,
+}
+
+func geluErf(x float64) float64 { return 0.5 * x * (1 + math.Erf(x/math.Sqrt2)) }
+func silu(x float64) float64    { return x / (1 + math.Exp(-x)) }
+
 // logits is [position, vocabulary] for a text from its beginning.
 func (r *reference) logits(tokens []int32) []float64 {
 	n, c, keep := len(tokens), r.width, r.arithmetic.stored
@@ -89,7 +119,7 @@ func (r *reference) logits(tokens []int32) []float64 {
 		qkv := r.linear(r.norm(x, name("ln_1")), name("attn.c_attn"), 3*c, same)
 		o := r.attention(qkv, n)
 		add(x, r.linear(o, name("attn.c_proj"), c, same), keep)
-		h := r.linear(r.norm(x, name("ln_2")), name("mlp.c_fc"), 4*c, geluTanh)
+		h := r.linear(r.norm(x, name("ln_2")), name("mlp.c_fc"), 4*c, activations[r.activation])
 		add(x, r.linear(h, name("mlp.c_proj"), c, same), keep)
 	}
 	x = rounded(r.norm(x, "ln_f"), r.arithmetic.operand)

@@ -98,8 +98,8 @@ func (m *Model) reserve(tokens int) error {
 	}
 	for _, i := range s.params {
 		p := m.graph.Params[i]
-		v, err := f.each(p.Name, p.Type, func(path string, t typed.GType, _ string) (jit.Value, error) {
-			return s.tensor(f, path, t)
+		v, err := f.each(p.Name, p.Type, func(at place) (jit.Value, error) {
+			return s.tensor(f, at.path, at.t)
 		})
 		if err != nil {
 			f.free(&s.memory)

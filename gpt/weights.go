@@ -3,11 +3,13 @@ package gpt
 import (
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
 
+	"tilec/gpt/safetensors"
 	"tilec/jit"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -18,12 +20,14 @@ import (
 type filler struct {
 	ckpt   *Checkpoint
 	device jit.Device
-	// dtype is what the weights are converted to.
-	dtype lang.DType
+	// types are what the type parameters of the graph stand for.
+	types map[*typed.TypeParam]lang.DType
 	// dims are the dimensions that are known by name.
 	dims map[string]int64
 	// wanted are the tensors that the graph asks for, in its order, once checked.
 	wanted []wantedTensor
+	// tied are tensors of the checkpoint that the graph has no use for, since they are others that it asks for.
+	tied map[string]string
 	// ready are the weights on the device: two parameters may be one tensor.
 	ready map[wantedTensor]*jit.Tensor
 	// memory is what was taken on the device.
@@ -34,6 +38,9 @@ type filler struct {
 type wantedTensor struct {
 	name  string
 	dtype lang.DType
+	// scaled is a tensor whose scales are made when it is loaded, one for each index of its first dimension; isScale is
+	// that of those scales, which have the name of what they scale.
+	scaled, isScale bool
 }
 
 // alloc takes memory that the model holds.
@@ -62,79 +69,181 @@ func (f *filler) eval(s size.Size) (int64, error) {
 
 func (f *filler) resolve(d typed.DType) lang.DType {
 	if d.Param != nil {
-		return f.dtype
+		return f.types[d.Param]
 	}
 	return d.Of
 }
 
-// each visits the tensors of a parameter with their place, as in "w.blocks[0].fc_w", and the name
-// that @name gives them, "" for none, where `{i}` is the index in the array around them. It gives the value
-// whose tensors are those that visit gives.
-func (f *filler) each(path string, t typed.GType, visit visitor) (jit.Value, error) {
-	return f.eachWithin(path, t, "", 0, visit)
+// place is a tensor of a parameter: where it is, as in "w.blocks[0].fc_w", and what @name and @scale say of it.
+type place struct {
+	path string
+	t    typed.GType
+	// names are those of @name, with the index of the array around in the place of `{i}`; none without it.
+	names []string
+	// scales are the names of the tensor that scales this one, by a field with @scale; none where nothing does.
+	scales []string
+	// of is what this one scales; nil for a tensor that is no scale.
+	of *place
 }
 
-type visitor func(path string, t typed.GType, name string) (jit.Value, error)
+// visitor looks at a tensor of a parameter and gives the value that it is to have.
+type visitor func(place) (jit.Value, error)
 
-func (f *filler) eachWithin(path string, t typed.GType, name string, index int, visit visitor) (jit.Value, error) {
+// each visits the tensors of a parameter. It gives the value whose tensors are those that visit gives.
+func (f *filler) each(path string, t typed.GType, visit visitor) (jit.Value, error) {
+	return f.eachWithin(place{path: path, t: t}, 0, visit)
+}
+
+func (f *filler) eachWithin(p place, index int, visit visitor) (jit.Value, error) {
 	v := jit.Value{Elems: []jit.Value{}}
-	add := func(path string, t typed.GType, name string, index int) error {
-		e, err := f.eachWithin(path, t, name, index, visit)
+	add := func(p place, index int) error {
+		e, err := f.eachWithin(p, index, visit)
 		v.Elems = append(v.Elems, e)
 		return err
 	}
-	switch t.Kind {
+	switch p.t.Kind {
 	case typed.GTensor:
-		return visit(path, t, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
+		return visit(p)
 	case typed.GStruct:
-		for _, field := range t.Fields {
-			if err := add(path+"."+field.Name, field.Type, field.Bind, index); err != nil {
+		places := fieldPlaces(p, index)
+		for _, field := range places {
+			if err := add(field, index); err != nil {
 				return v, err
 			}
 		}
 		return v, nil
 	case typed.GArray:
-		n, err := f.eval(t.Len)
+		n, err := f.eval(p.t.Len)
 		if err != nil {
-			return v, fmt.Errorf("the length %s of %s: %w: name it in @config", t.Len, path, err)
+			return v, fmt.Errorf("the length %s of %s: %w: name it in @config", p.t.Len, p.path, err)
 		}
 		for i := range n {
-			if err := add(fmt.Sprintf("%s[%d]", path, i), *t.Elem, name, int(i)); err != nil {
+			if err := add(place{path: fmt.Sprintf("%s[%d]", p.path, i), t: *p.t.Elem, names: p.names}, int(i)); err != nil {
 				return v, err
 			}
 		}
 		return v, nil
 	}
-	return v, fmt.Errorf("%s: weights and state are tensors, structs and arrays of structs", path)
+	return v, fmt.Errorf("%s: weights and state are tensors, structs and arrays of structs", p.path)
+}
+
+// fieldPlaces are the fields of a struct, each with what scales it or what it scales. A scale without a name has that of what it scales,
+// with `_scale` behind it, as checkpoints have.
+func fieldPlaces(p place, index int) []place {
+	places := make([]place, len(p.t.Fields))
+	for i, field := range p.t.Fields {
+		places[i] = place{path: p.path + "." + field.Name, t: field.Type}
+		for _, name := range field.Names {
+			places[i].names = append(places[i].names, strings.ReplaceAll(name, "{i}", fmt.Sprint(index)))
+		}
+	}
+	for i, field := range p.t.Fields {
+		for j, of := range p.t.Fields {
+			if field.ScaleOf != of.Name {
+				continue
+			}
+			if field.Names == nil {
+				for _, name := range places[j].names {
+					places[i].names = append(places[i].names, name+"_scale")
+				}
+			}
+			scaled := places[j]
+			places[i].of, places[j].scales = &scaled, places[i].names
+		}
+	}
+	return places
+}
+
+// want finds the tensor of the checkpoint that a field is made from.
+func (f *filler) want(p place) (safetensors.Tensor, wantedTensor, error) {
+	if p.of != nil {
+		if own, ok := f.ckpt.lookup(p.names[0]); ok {
+			return own, wantedTensor{name: own.Name, dtype: f.resolve(p.t.DType), isScale: true}, nil
+		}
+		src, err := f.ckpt.find(p.of.names)
+		return src, wantedTensor{name: src.Name, dtype: f.resolve(p.of.t.DType), isScale: true, scaled: true}, err
+	}
+	src, err := f.ckpt.find(p.names)
+	w := wantedTensor{name: src.Name, dtype: f.resolve(p.t.DType)}
+	if len(p.scales) > 0 {
+		_, has := f.ckpt.lookup(p.scales[0])
+		w.scaled = !has
+	}
+	return src, w, err
 }
 
 // check compares what a parameter asks for with the checkpoint's header, before any memory is taken.
 func (f *filler) check(path string, t typed.GType) error {
-	_, err := f.each(path, t, func(path string, t typed.GType, name string) (jit.Value, error) {
-		if name == "" {
-			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", path)
+	_, err := f.each(path, t, func(p place) (jit.Value, error) {
+		if len(p.names) == 0 {
+			return jit.Value{}, fmt.Errorf("%s has no @name: which tensor of the checkpoint is it?", p.path)
 		}
-		src, err := f.ckpt.find(name)
+		src, w, err := f.want(p)
 		if err != nil {
-			return jit.Value{}, fmt.Errorf("%w (for %s)", err, path)
+			return jit.Value{}, fmt.Errorf("%w (for %s)", err, p.path)
 		}
-		want, exact := f.sizes(t.Shape)
-		bad := len(want) != len(src.Shape)
-		for i := 0; i < len(want) && !bad; i++ {
-			bad = exact[i] && want[i] != int64(src.Shape[i])
+		if w.isScale && w.scaled {
+			return jit.Value{}, nil // made with what it scales
 		}
-		if bad {
-			return jit.Value{}, fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", path, name, f.ckpt.Tensors.Name(), src.Shape, f.describe(t.Shape))
+		if own, ok := f.ckpt.lookup(p.names[0]); ok && own.Name != src.Name {
+			f.tied[own.Name] = src.Name
 		}
-		f.wanted = append(f.wanted, wantedTensor{src.Name, f.resolve(t.DType)})
+		if err := f.checkShape(p, src, w); err != nil {
+			return jit.Value{}, err
+		}
+		if stored := src.DType; stored.Bits() == 8 && !w.isScale {
+			if w.dtype.Bits() == 8 && w.dtype != stored || len(p.scales) == 0 || w.scaled {
+				return jit.Value{}, f.misfit(p, src, w)
+			}
+		} else if w.dtype.Bits() == 8 && !w.scaled {
+			return jit.Value{}, f.misfit(p, src, w)
+		}
+		f.wanted = append(f.wanted, w)
 		return jit.Value{}, nil
 	})
 	return err
 }
 
-// checkUnused refuses tensors of the checkpoint that the graph does not ask for: a network without
+// misfit says why weights in 8 bits cannot be what the program asks for.
+func (f *filler) misfit(p place, src safetensors.Tensor, w wantedTensor) error {
+	at := fmt.Sprintf("%s: tensor %q of %s is %s", p.path, src.Name, f.ckpt.Tensors.Name(), src.DType)
+	switch {
+	case len(p.scales) == 0:
+		return fmt.Errorf("%s, to be %s, and the program has no scales for it: add a field `s: f32[...] @scale(...)`", at, w.dtype)
+	case w.scaled:
+		return fmt.Errorf("%s, and the file has no tensor %q of its scales", at, p.scales[0])
+	case src.DType.Bits() == 8:
+		return fmt.Errorf("%s, and cannot be %s: leave --weights out, or give a type of 16 bits or more", at, w.dtype)
+	}
+	return fmt.Errorf("%s, and the file has scales for it, %q: give --weights a type of 16 bits or more", at, p.scales[0])
+}
+
+// checkShape compares the shape of a tensor with that of its field. Scales of a checkpoint may have dimensions of 1 behind
+// those of the field, or be one for all.
+func (f *filler) checkShape(p place, src safetensors.Tensor, w wantedTensor) error {
+	want, exact := f.sizes(p.t.Shape)
+	have := slices.Clone(src.Shape)
+	if w.isScale {
+		for len(have) > len(want) && have[len(have)-1] == 1 {
+			have = have[:len(have)-1]
+		}
+		if len(have) == 0 || len(have) == 1 && have[0] == 1 {
+			return nil
+		}
+	}
+	bad := len(want) != len(have)
+	for i := 0; i < len(want) && !bad; i++ {
+		bad = exact[i] && want[i] != int64(have[i])
+	}
+	if bad {
+		return fmt.Errorf("%s: tensor %q of %s has the shape %v and must have %s", p.path, p.names[0], f.ckpt.Tensors.Name(), src.Shape, f.describe(p.t.Shape))
+	}
+	return nil
+}
+
+// checkUnused refuses tensors of the checkpoint that a graph does not ask for: a network without
 // some of its weights computes something, and nobody would notice.
-func (f *filler) checkUnused(graph string) error {
+func (f *filler) checkUnused(g *typed.Graph) error {
 	used := map[string]bool{}
 	for _, w := range f.wanted {
 		used[w.name] = true
@@ -144,8 +253,8 @@ func (f *filler) checkUnused(graph string) error {
 		if used[t.Name] || buffers.MatchString(t.Name) {
 			continue
 		}
-		if strings.TrimPrefix(t.Name, prefix) == head && f.ckpt.Config.TieWordEmbeddings {
-			if err := f.ckpt.checkTied(t.Name); err != nil {
+		if as := f.tied[t.Name]; as != "" {
+			if err := f.ckpt.checkTied(t.Name, as); err != nil {
 				return err
 			}
 			continue
@@ -160,8 +269,39 @@ func (f *filler) checkUnused(graph string) error {
 	if n := len(unused) - most; n > 0 {
 		names += fmt.Sprintf(" and %d more", n)
 	}
-	return fmt.Errorf("%s has tensors that graph %s leaves out: %s: is n_layer = %d of config.json right, and is the network the graph's?", f.ckpt.Tensors.Name(), graph, names, f.ckpt.Config.NLayer)
+	return fmt.Errorf("%s has tensors that graph %s leaves out: %s: %sis the network the graph's?", f.ckpt.Tensors.Name(), g.Name, names, f.lengthsAsked(g))
 }
+
+// lengthsAsked asks whether config.json gives the right lengths of a graph's arrays: "is n_layer = 6 of config.json right, and ".
+func (f *filler) lengthsAsked(g *typed.Graph) string {
+	text := ""
+	for _, p := range g.Params {
+		p.Type.Walk(func(t typed.GType) {
+			if t.Kind != typed.GArray || t.Len.Symbol() == nil {
+				return
+			}
+			if row := g.ConfigRow(t.Len.Symbol().Name); row != nil {
+				text += fmt.Sprintf("is %s = %d of config.json right, and ", row.Keys[0], f.dims[row.Name])
+			}
+		})
+	}
+	return text
+}
+
+// checkAll compares what a graph asks for with the checkpoint's header: all that can be seen to be wrong is said before any memory is taken.
+func (f *filler) checkAll(g *typed.Graph) error {
+	for _, p := range g.Params {
+		if isWeights(p) {
+			if err := f.check(p.Name, p.Type); err != nil {
+				return fmt.Errorf("graph %s: %w", g.Name, err)
+			}
+		}
+	}
+	return f.checkUnused(g)
+}
+
+// isWeights reports a parameter that a checkpoint fills.
+func isWeights(p *typed.GParam) bool { return p.Mode == lang.In && p.Type.Kind == typed.GStruct }
 
 // load puts the tensors that the graph asks for on the device. Reading and converting them
 // takes the most time of a start, so that it is done for several at once.
@@ -186,7 +326,7 @@ func (f *filler) load() error {
 			if failed[i] = f.loadOne(w, &device); failed[i] == nil {
 				device.Lock()
 				defer device.Unlock()
-				done += f.ready[w].Bytes()
+				done += f.bytes(w)
 				f.report(done, total)
 			}
 			return nil
@@ -214,31 +354,84 @@ func (f *filler) loadOne(w wantedTensor, device *sync.Mutex) error {
 	if err != nil {
 		return err
 	}
-	data, err := convert(src, w.dtype)
+	var data []byte
+	var scales []float32
+	switch {
+	case w.scaled && w.dtype.Bits() == 8:
+		data, scales, err = quantise(src, w.dtype)
+	case src.DType.Bits() == 8 && src.DType == w.dtype:
+		if data = src.Data; src.DType.IsFloat() {
+			_, err = convert(src, lang.F32) // which refuses what is no number
+		}
+	default:
+		data, err = convert(src, w.dtype)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.ckpt.Tensors.Name(), err)
 	}
+	shape := make([]int64, len(src.Shape))
+	for i, n := range src.Shape {
+		shape[i] = int64(n)
+	}
 	device.Lock()
 	defer device.Unlock()
-	m, err := jit.Upload(f.device, data, w.dtype.Size())
+	if err := f.put(w, data, shape); err != nil || !w.scaled {
+		return err
+	}
+	if scales == nil { // of weights that need none
+		for range shape[0] {
+			scales = append(scales, 1)
+		}
+	}
+	w.isScale = true
+	return f.put(w, jit.Bytes(scales), shape[:1])
+}
+
+// put makes a tensor of the device ready to be an argument.
+func (f *filler) put(w wantedTensor, data []byte, shape []int64) error {
+	d := w.dtype
+	if w.isScale {
+		d = lang.F32
+	}
+	m, err := jit.Upload(f.device, data, d.Size())
 	if err != nil {
 		return fmt.Errorf("tensor %q: %w", w.name, err)
 	}
 	f.memory = append(f.memory, m)
-	t := &jit.Tensor{DType: w.dtype, Memory: m}
-	for _, n := range src.Shape {
-		t.Shape = append(t.Shape, int64(n))
-	}
-	f.ready[w] = t
+	f.ready[w] = &jit.Tensor{DType: d, Memory: m, Shape: shape}
 	return nil
 }
 
 // weights gives the weights of a parameter, which are on the device.
 func (f *filler) weights(path string, t typed.GType) (jit.Value, error) {
-	return f.each(path, t, func(_ string, t typed.GType, name string) (jit.Value, error) {
-		src, err := f.ckpt.find(name)
-		return jit.TensorValue(f.ready[wantedTensor{src.Name, f.resolve(t.DType)}]), err
+	return f.each(path, t, func(p place) (jit.Value, error) {
+		_, w, err := f.want(p)
+		if err != nil {
+			return jit.Value{}, err
+		}
+		ready := f.ready[w]
+		if w.isScale {
+			ready, err = f.scaleLike(p, *ready)
+		}
+		return jit.TensorValue(ready), err
 	})
+}
+
+// scaleLike gives scales the shape of their field; one for all is the same for each.
+func (f *filler) scaleLike(p place, t jit.Tensor) (*jit.Tensor, error) {
+	n := jit.Elements(t.Shape)
+	t.Shape = nil
+	for _, s := range p.t.Shape {
+		d, err := f.eval(s)
+		if err != nil {
+			return nil, err
+		}
+		t.Shape = append(t.Shape, d)
+	}
+	if n == 1 {
+		t.Strides = make([]int64, len(t.Shape))
+	}
+	return &t, nil
 }
 
 // sizes evaluates a shape as far as the dimensions are known.

@@ -35,3 +35,24 @@ func TestWeightsRound(t *testing.T) {
 		}
 	}
 }
+
+// Weights of 8 bits are halves rounded to even, of a scale that makes the largest of a row the type's largest number; a row of zeros has one too.
+func TestQuantisedTies(t *testing.T) {
+	values := []float32{127, 0.5, 1.5, -2.5, 0, 0, 0, 0, -254, 1, 3, 5}
+	data := make([]byte, 4*len(values))
+	for i, v := range values {
+		binary.LittleEndian.PutUint32(data[4*i:], math.Float32bits(v))
+	}
+	src := safetensors.Tensor{Name: "w", DType: lang.F32, Shape: []int{3, 4}, Data: data}
+	codes, scales, err := quantise(src, lang.I8)
+	require.NoError(t, err)
+	assert.Equal(t, []float32{1, 1, 2}, scales)
+	var got []int8
+	for _, c := range codes {
+		got = append(got, int8(c))
+	}
+	assert.Equal(t, []int8{127, 0, 2, -2, 0, 0, 0, 0, -127, 0, 2, 2}, got)
+	binary.LittleEndian.PutUint32(data[4*5:], math.Float32bits(float32(math.NaN())))
+	_, _, err = quantise(src, lang.I8)
+	require.ErrorContains(t, err, `tensor "w": element [1, 1] is NaN`)
+}

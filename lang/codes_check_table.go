@@ -74,7 +74,9 @@ means the same whatever the extents are.`,
 		ErrAttribute: {
 			Title: "an unknown attribute, or wrong arguments of one",
 			Doc: `An attribute stands before a declaration, behind a field or behind an access.
-Each kind of declaration has its own.`,
+Each kind of declaration has its own. Those that speak of a checkpoint have a form of their own: ` + "`@config(H = \"n_head\")`" + `
+binds what the graph declares, with defaults behind ` + "`else`" + `, in brackets where they are computed; ` + "`@require(\"model_type\" == \"gpt2\")`" + `
+compares keys, on the left, with what they must be, and uses what rows of ` + "`@config`" + ` before it tell.`,
 			Fails: `@warp(8)
 kernel add(x: f32[N], y: f32[N]) -> z: f32[N]
     grid i in N by B

@@ -253,6 +253,11 @@ func (g *grammar) postfix(lex *lexer.PeekingLexer) (lang.Expr, error) {
 	for n := 0; err == nil; {
 		t := lex.Peek()
 		switch {
+		case isText(x) && is(t, "else"): // in @config and @name: `"key" else 1`
+			var y lang.Expr
+			if y, err = g.otherwise(lex); err == nil {
+				x = &lang.BinaryExpr{At: g.since(start, lex), Op: t.Value, OpAt: g.spanOf(t), X: x, Y: y}
+			}
 		case is(t, "("):
 			var args *argumentList
 			if args, err = g.argumentList(lex); err == nil {
@@ -277,6 +282,11 @@ func (g *grammar) postfix(lex *lexer.PeekingLexer) (lang.Expr, error) {
 		}
 	}
 	return nil, err
+}
+
+func isText(x lang.Expr) bool {
+	_, ok := x.(*lang.StringLit)
+	return ok
 }
 
 // index is `[a, b] @hint else e` behind x.

@@ -146,6 +146,7 @@ func (u *usage) decl(d lang.Decl) {
 			if a.Name.Name == "generate" || a.Name.Name == "logits" { // which say what parameters there are
 				code = ""
 			}
+			u.node(a)
 		}
 		u.generics(d.Generics)
 		u.params(d.Params, false, code)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -51,6 +53,9 @@ func parseArgument(name, text string) (*argument, error) {
 	if file, ok := strings.CutPrefix(text, "@"); ok {
 		return a, a.parseFile(file)
 	}
+	if strings.HasPrefix(text, "[") {
+		return a, a.parseElements(text)
+	}
 	head := text
 	if n := strings.IndexAny(text, "([:"); n >= 0 {
 		head = text[:n]
@@ -64,6 +69,57 @@ func parseArgument(name, text string) (*argument, error) {
 	}
 	a.generator = g
 	return a, a.parseGenerator(head, text[len(head):])
+}
+
+// parseElements reads the elements of a tensor, `[[1,2],[3,4]]`, with an element type behind a colon or not.
+func (a *argument) parseElements(text string) error {
+	list, dtype, hasType := strings.Cut(text, "]:")
+	if hasType {
+		list += "]"
+		var err error
+		if a.dtype, err = parseDType(dtype); err != nil {
+			return err
+		}
+	}
+	const form = "elements are numbers in brackets, rows of one length: [[1,2],[3,4]]"
+	var all any
+	if json.Unmarshal([]byte(list), &all) != nil {
+		return errors.New(form)
+	}
+	a.generator = &listed
+	for x := all; ; {
+		rows, ok := x.([]any)
+		if !ok {
+			break
+		}
+		a.dims = append(a.dims, strconv.Itoa(len(rows)))
+		if len(rows) == 0 {
+			break
+		}
+		x = rows[0]
+	}
+	if !a.addElements(all, 0) {
+		return errors.New(form)
+	}
+	return nil
+}
+
+// addElements takes what is so deep in brackets, and reports whether all rows are alike.
+func (a *argument) addElements(x any, depth int) bool {
+	if v, ok := x.(float64); ok {
+		a.parameters = append(a.parameters, v)
+		return depth == len(a.dims)
+	}
+	rows, ok := x.([]any)
+	if !ok || depth == len(a.dims) || strconv.Itoa(len(rows)) != a.dims[depth] {
+		return false
+	}
+	for _, row := range rows {
+		if !a.addElements(row, depth+1) {
+			return false
+		}
+	}
+	return true
 }
 
 func (a *argument) parseFile(file string) error {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"tilec/gpt"
 	"tilec/jit"
 	"tilec/lang"
 	"tilec/typecheck/size"
@@ -29,6 +30,8 @@ type binding struct {
 	given  map[string]int64
 	pins   map[string]int64
 	hinted map[*size.Symbol]bool
+	// filled is what a checkpoint gives; nil without one.
+	filled *gpt.Filled
 	// bytes counts the memory of the arrays made so far.
 	bytes int64
 }
@@ -68,6 +71,10 @@ func (b *binding) known() map[string]int64 {
 func (b *binding) args(precision string) (jit.Args, error) {
 	args := jit.Args{"@precision": precision}
 	for _, p := range b.to.Params {
+		if v, ok := b.fromModel(p.Name); ok {
+			args[p.Name] = v
+			continue
+		}
 		v, err := b.input(p.Name, p.Type, p)
 		if err != nil {
 			return nil, err
@@ -87,6 +94,53 @@ func (b *binding) args(precision string) (jit.Args, error) {
 		args[name] = n
 	}
 	return args, nil
+}
+
+// fill takes what the checkpoint of a folder gives; the command line wins where it names a scalar or a constant.
+func (b *binding) fill(dir string, device jit.Device) (*gpt.Filled, error) {
+	ckpt, err := gpt.OpenWeights(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer ckpt.Close()
+	for path := range b.values {
+		if t, ok := b.to.Leaf(strings.FieldsFunc(path, func(r rune) bool { return r == '.' || r == '[' })[0]); ok && t.Kind == typed.GStruct {
+			return nil, usageError{fmt.Errorf("%s is of the checkpoint: leave it out, or --model", path)}
+		}
+	}
+	types, dims := map[string]lang.DType{}, map[string]int64{}
+	for p, d := range b.types {
+		types[p.Name] = d
+	}
+	for s, n := range b.dims {
+		dims[s.Name] = n
+	}
+	if b.filled, err = gpt.Fill(b.to.Graph, ckpt, device, types, dims); err != nil {
+		return nil, err
+	}
+	for _, p := range b.to.Types {
+		b.types[p] = b.filled.Types[p.Name]
+	}
+	for _, s := range b.to.Dims {
+		if n, ok := b.filled.Dims[s.Name]; ok {
+			b.dims[s], b.given[s.Name] = n, n
+		}
+	}
+	for _, s := range b.to.Consts {
+		if l, ok := b.filled.Consts[s.Name]; ok && b.consts[s] == (lang.Literal{}) {
+			b.consts[s] = l
+		}
+	}
+	return b.filled, nil
+}
+
+// fromModel is the argument that the checkpoint gives, where the command line names none.
+func (b *binding) fromModel(name string) (any, bool) {
+	if b.filled == nil || b.values[name] != nil {
+		return nil, false
+	}
+	v, ok := b.filled.Args[name]
+	return v, ok
 }
 
 // give hands every argument to what its name stands for, then fixes the

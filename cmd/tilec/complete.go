@@ -89,7 +89,7 @@ func completeFlags(cmd *cobra.Command) {
 		passes = append(passes, p.Name+"\t"+p.Doc)
 	}
 	for flag, f := range map[string]complete{
-		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf(modelNames()...),
+		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf(typeNames(modelDTypes)...), "weights": oneOf(typeNames(gpt.WeightTypes)...),
 		"random-weights": oneOf(gpt.Sizes()...), "emit": oneOf(stages...), "target": oneOf(target.Names()...), "dump-after": oneOf(passes...),
 	} {
 		if cmd.Flags().Lookup(flag) == nil {

@@ -25,7 +25,7 @@ import (
 // generateOptions are the flags of `tilec run` for language models.
 type generateOptions struct {
 	model, prompt, dtype string
-	random               string
+	random, weights      string
 	maxNewTokens         int
 	sampling             gpt.Sampling
 	dumpLogits           string
@@ -35,7 +35,7 @@ type generateOptions struct {
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "random-weights", "dtype", "dump-logits"}
+var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "random-weights", "dtype", "weights", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
 	o.sourceFlags(f)
@@ -54,25 +54,21 @@ func (o *generateOptions) sourceFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
 	f.StringVar(&o.random, "random-weights", "", "in place of a checkpoint, random weights from --seed for a network of this size: "+strings.Join(gpt.Sizes(), ", "))
 	f.StringVar(&o.dtype, "dtype", "f32", "element type of the weights: f32, bf16 or f16")
+	o.weightsFlag(f)
 	o.given = f.Changed
 }
 
 // modelDTypes are the element types that a model can compute in.
 var modelDTypes = []lang.DType{lang.F32, lang.BF16, lang.F16}
 
-func modelNames() []string {
-	names := make([]string, len(modelDTypes))
-	for i, d := range modelDTypes {
-		names[i] = d.String()
-	}
-	return names
-}
-
 var errInterrupted = errors.New("interrupted")
 
 // generate continues a prompt with the language model in a file.
 func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if _, err := modelDType(o.dtype); err != nil {
+		return usageError{err}
+	}
+	if _, err := weightsType(o.weights); err != nil {
 		return usageError{err}
 	}
 	o.sampling.Seed = run.seed
@@ -140,12 +136,18 @@ func (a *app) openModel(path string, run runOptions, o *generateOptions) (*gpt.M
 		ckpt.Close()
 		return nil, nil, err
 	}
-	cfg := ckpt.Config
-	a.say("%s: %d layers, %d heads, width %d, context %d; %s on %s", name, cfg.NLayer, cfg.NHead, cfg.NEmbd, cfg.NPositions, dtype, compiler.Device.Name())
+	weights, err := weightsType(o.weights)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	a.say("%s: %s; %s on %s", name, ckpt.Config, dtype, compiler.Device.Name())
 	loading := a.progress("loading", jit.FormatBytes)
 	ckpt.Loading = loading.update
-	model, err := gpt.New(program, ckpt, compiler, dtype, run.precision)
+	model, err := gpt.NewWith(program, ckpt, compiler, gpt.Options{DType: dtype, Weights: weights, Precision: run.precision})
 	loading.clear()
+	if err != nil && o.model == "" && o.random == "" {
+		err = fmt.Errorf("%w\nthe checkpoint is the one inside tilec, a GPT-2: --model names another", err)
+	}
 	if err != nil {
 		ckpt.Close()
 		compiler.Device.Close()
@@ -268,7 +270,7 @@ func modelDType(name string) (lang.DType, error) {
 			return d, nil
 		}
 	}
-	return lang.Invalid, fmt.Errorf("--dtype is %q, must be one of f32, bf16, f16", name)
+	return lang.Invalid, fmt.Errorf("--dtype is %q, must be one of %s", name, strings.Join(typeNames(modelDTypes), ", "))
 }
 
 func noModelError(path string, names []string) error {

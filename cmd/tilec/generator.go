@@ -41,6 +41,9 @@ var generators = map[string]*generator{
 	}},
 }
 
+// listed makes the elements that are given one by one, as its parameters.
+var listed = generator{element: func(p []float64, _ *rand.Rand, i int64) float64 { return p[i] }}
+
 // normal is a normally distributed number, by Box and Muller's transform. That of package rand may have
 // another last bit on another processor.
 func normal(r *rand.Rand) float64 {

@@ -93,6 +93,13 @@ func (b *binding) tensor(path string, t typed.GType) (*array, error) {
 	}
 	if a != nil {
 		x.Data = a.generator.generate(a.parameters, x.DType, n, b.seed, path)
+		if a.generator == &listed && !x.DType.IsFloat() {
+			for i, v := range a.parameters {
+				if x.DType.ElementAt(x.Data, int64(i)) != v {
+					return nil, fmt.Errorf("%s: %v is no %s", path, v, x.DType)
+				}
+			}
+		}
 		return x, nil
 	}
 	name, parameters := usual(x.DType)

@@ -20,6 +20,8 @@ type kernelOptions struct {
 	out         string
 	time, check bool
 	bisect      bool
+	// model is the folder of a checkpoint that fills a graph's structs; "" for none.
+	model string
 }
 
 // kernelFlags names the flags that are for kernels and graphs only.
@@ -60,11 +62,21 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if o.bisect && (o.time || o.check || o.out != "") {
 		return usageError{errors.New("--bisect stands alone, without --time, --check and --out")}
 	}
+	if o.model != "" && target.Graph == nil {
+		return usageError{fmt.Errorf("--model fills the structs of a graph, and %s is a kernel", name)}
+	}
 	compiler, err := a.open(run)
 	if err != nil {
 		return err
 	}
 	defer compiler.Device.Close()
+	if o.model != "" {
+		filled, err := b.fill(o.model, compiler.Device)
+		if err != nil {
+			return err
+		}
+		defer filled.Close()
+	}
 	values, err := b.args(run.precision)
 	if err != nil {
 		return err

@@ -145,6 +145,9 @@ func (p page) script(t *testing.T, path string) string {
 		}
 		text = strings.Replace(text, "go run ./cmd/tilec ", "tilec ", 1)
 		text = strings.Replace(text, "path/to/gpt2", "$MODELS/nano", 1)
+		if strings.Contains(text, "path/to/llama") {
+			script.WriteString("llama path/to/llama\n")
+		}
 		if sub := regexp.MustCompile(`^source <\((tilec .*)\)$`).FindStringSubmatch(text); sub != nil {
 			text = sub[1]
 		}
@@ -257,7 +260,7 @@ func TestPages(t *testing.T) {
 			}
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"prints": prints},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"prints": prints, "llama": writeLlama},
 	})
 }
 

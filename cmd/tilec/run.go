@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -53,14 +54,17 @@ A file is looked up on disk, then among the sources inside tilec: ` + strings.Jo
 With a name, run runs that kernel or graph. Each argument is NAME=VALUE:
   x=randn[1024,768]      also rand, zeros, ones, arange, full(1.5), randint(0, 9)
   x=randn[M,N]:bf16      sizes by name, element type behind the colon
+  x=[[1,2],[3,4]]        the elements themselves
   x=zeros                the shape follows from the other arguments
   x=@x.npy               a file; x=@x.safetensors:name names one of its tensors
   eps=1e-5 start=3       scalars and constants
   N=768 T=bf16 BM=128    dimensions, element types, extents of blocks; also warps=8, stages=3, split=4
-Tensors that are left out are random, when their shape is known. Without T=..., an element type is f32.`,
+Tensors that are left out are random, when their shape is known. Without T=..., an element type is f32.
+With --model DIR, the structs of a graph are the checkpoint's weights, by @name, and @config has its values from there.`,
 		Example: `  tilec run gpt.tile --prompt 'JULIET:' --temperature 0
   tilec run std/nn.tile softmax 'x=randn[4,1000]' --out y.npy
-  tilec run std/nn.tile linear M=512 K=768 N=768 T=bf16 --time --check`,
+  tilec run std/nn.tile linear M=512 K=768 N=768 T=bf16 --time --check
+  tilec run encoder.tile embed --model path/to/encoder 'tokens=[[5,17,3]]'`,
 		Args:              atLeastOne("a .tile file to run, such as gpt.tile"),
 		ValidArgsFunction: a.functionOf,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -73,9 +77,10 @@ Tensors that are left out are random, when their shape is known. Without T=..., 
 				}
 				return a.generate(source(args[0]), shared, text)
 			}
-			if set := flagsChanged(cmd, generateFlags...); set != "" {
+			if set := flagsChanged(cmd, slices.DeleteFunc(slices.Clone(generateFlags), func(f string) bool { return f == "model" })...); set != "" {
 				return usageError{fmt.Errorf("%s: only for language models, not with the kernel %s", set, args[1])}
 			}
+			kernel.model = text.model
 			return a.runNamed(source(args[0]), args[1], args[2:], shared, kernel)
 		},
 	}

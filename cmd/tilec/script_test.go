@@ -1,8 +1,10 @@
 package main
 
 import (
+	"encoding/binary"
 	"encoding/hex"
 	"flag"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"tilec/gpt/safetensors"
 	"tilec/jit/ir"
 	"tilec/jit/pass"
 	"tilec/lang"
@@ -58,6 +61,7 @@ var wrongPasses = map[string]func(f *ir.Func) bool{
 // command lines and what they must print. Beside what testscript offers:
 //
 //	nano DIR                 copies the nano checkpoint
+//	llama DIR                writes a random checkpoint of a tiny Llama, with nano's tokenizer
 //	replace FILE OLD NEW     replaces a text, once, by one of the same length
 //	resize FILE N|+N         cuts a file to N bytes, or appends N bytes
 //	bytes FILE HEX           writes a file of these bytes
@@ -83,6 +87,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"nano":    copyNano,
+			"llama":   writeLlama,
 			"replace": replaceText,
 			"resize":  resizeFile,
 			"bytes":   writeBytes,
@@ -101,6 +106,32 @@ func copyNano(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		ts.Check(os.WriteFile(filepath.Join(dir, name), data, 0o666))
 	}
+}
+
+func writeLlama(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 1, "llama DIR")
+	copyNano(ts, false, args)
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.WriteFile(filepath.Join(dir, "config.json"), []byte(`{"model_type": "llama", "num_hidden_layers": 1, "hidden_size": 16, "intermediate_size": 24,
+"num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 1024, "max_position_embeddings": 64, "tie_word_embeddings": true}`), 0o666))
+	random := rand.New(rand.NewPCG(1, 2))
+	var tensors []safetensors.Tensor
+	for name, shape := range map[string][]int{
+		"embed_tokens": {1024, 16}, "norm": {16}, "layers.0.input_layernorm": {16}, "layers.0.post_attention_layernorm": {16},
+		"layers.0.self_attn.q_proj": {16, 16}, "layers.0.self_attn.k_proj": {8, 16}, "layers.0.self_attn.v_proj": {8, 16}, "layers.0.self_attn.o_proj": {16, 16},
+		"layers.0.mlp.gate_proj": {24, 16}, "layers.0.mlp.up_proj": {24, 16}, "layers.0.mlp.down_proj": {16, 24},
+	} {
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		x := safetensors.Tensor{Name: "model." + name + ".weight", DType: lang.BF16, Shape: shape}
+		for range n {
+			x.Data = binary.LittleEndian.AppendUint16(x.Data, lang.BF16Bits(float32(random.NormFloat64())))
+		}
+		tensors = append(tensors, x)
+	}
+	ts.Check(safetensors.Write(filepath.Join(dir, "model.safetensors"), tensors, nil))
 }
 
 func replaceText(ts *testscript.TestScript, neg bool, args []string) {

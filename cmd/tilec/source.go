@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 
@@ -16,11 +18,14 @@ import (
 	"tilec/typecheck/typed"
 )
 
+// networks are the sources of language models that are part of the binary.
+var networks = map[string][]byte{"gpt.tile": gpt.Source, "llama.tile": gpt.LlamaSource}
+
 // embedded reads a source that is part of the binary: gpt.tile, std/nn.tile ...
 func embedded(name string) ([]byte, bool) {
 	name = filepath.ToSlash(filepath.Clean(name))
-	if name == "gpt.tile" {
-		return gpt.Source, true
+	if source, ok := networks[name]; ok {
+		return source, true
 	}
 	if file, ok := strings.CutPrefix(name, "std/"); ok {
 		text, err := stdlib.FS.ReadFile(file)
@@ -31,7 +36,7 @@ func embedded(name string) ([]byte, bool) {
 
 // embeddedNames lists the sources that are part of the binary.
 func embeddedNames() []string {
-	names := []string{"gpt.tile"}
+	names := slices.Collect(maps.Keys(networks))
 	entries, err := stdlib.FS.ReadDir(".")
 	if err != nil {
 		panic(err) // an embedded file system has its root

@@ -1,9 +1,6 @@
 package graph
 
 import (
-	"maps"
-	"slices"
-
 	"tilec/lang"
 	"tilec/typecheck/report"
 	"tilec/typecheck/rules"
@@ -16,7 +13,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 	if g := c.Graphs[d]; g != nil {
 		return g
 	}
-	g := &typed.Graph{Name: d.Name.Name, Decl: d, Config: map[string]string{}, SizeHints: map[*size.Symbol]int64{}, TypeHints: map[*typed.TypeParam]lang.DType{}}
+	g := &typed.Graph{Name: d.Name.Name, Decl: d, SizeHints: map[*size.Symbol]int64{}, TypeHints: map[*typed.TypeParam]lang.DType{}}
 	c.Graphs[d] = g
 	s := &rules.Signature{Checker: c, What: "graph", Decl: d, Scope: rules.NewScope(m.Scope), OK: true}
 	c.Signatures[d] = s
@@ -71,7 +68,7 @@ func Signature(c *rules.Checker, m *rules.Module, d *lang.GraphDecl) *typed.Grap
 	graphAttrs(c, g, d, s)
 	modelMarks(s, g, d)
 	for _, dim := range g.Dims {
-		if _, named := g.Config[dim.Name]; named {
+		if g.ConfigRow(dim.Name) != nil {
 			alone[dim] = true
 		}
 	}
@@ -128,31 +125,8 @@ func graphAttrs(c *rules.Checker, g *typed.Graph, d *lang.GraphDecl, s *rules.Si
 		"generate": c.NoArgs(func() { g.Generate = true }),
 		"logits":   c.NoArgs(func() { g.Logits = true }),
 		"sizes":    c.SizesRule(s, g.SizeHints, g.TypeHints),
-		"config": func(a *lang.Attr) {
-			known := map[string]bool{}
-			for _, x := range append(append([]*size.Symbol{}, g.Dims...), g.Consts...) {
-				known[x.Name] = true
-			}
-			for _, p := range g.Params {
-				if p.Type.Kind == typed.GScalar {
-					known[p.Name] = true
-				}
-			}
-			for _, arg := range a.Args {
-				key, isText := arg.Value.(*lang.StringLit)
-				switch {
-				case arg.Name == nil || !isText:
-					c.Errorf(lang.ErrAttribute, arg.Place, "@config maps a name to a key of config.json, as in `H = \"n_head\"`")
-				case !known[arg.Name.Name]:
-					if s.OK {
-						c.Errorf(lang.ErrAttribute, arg.Name.Place, "%s has no dimension, constant or scalar parameter %s", g.Name, arg.Name.Name).
-							Suggest(arg.Name.Place, arg.Name.Name, slices.Sorted(maps.Keys(known)))
-					}
-				default:
-					g.Config[arg.Name.Name] = key.Value
-				}
-			}
-		},
+		"config":   func(a *lang.Attr) { configRows(s, g, a) },
+		"require":  func(a *lang.Attr) { requirements(s, g, a) },
 	})
 }
 

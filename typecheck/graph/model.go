@@ -38,7 +38,7 @@ func modelSignature(c *rules.Checker, g *typed.Graph, mark string, at lang.Span)
 	var tokens, start *typed.GParam
 	for _, p := range g.Params {
 		t := p.Type
-		_, inConfig := g.Config[p.Name]
+		inConfig := g.ConfigRow(p.Name) != nil
 		switch {
 		case p.Mode == lang.InOut, t.Kind == typed.GStruct:
 		case t.Kind == typed.GTensor && t.DType == typed.Concrete(lang.I32):

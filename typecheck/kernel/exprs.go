@@ -142,7 +142,9 @@ func (b *bodyChecker) unary(e *lang.UnaryExpr) rules.Operand {
 	x := b.value(e.X)
 	op, ok := lang.FindOp(e.Op, lang.FormPrefix)
 	if !ok {
-		b.Errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
+		if x.Mode != rules.Invalid { // `else` behind a text, which is no value
+			b.Errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
+		}
 		return rules.Bad(e.Place)
 	}
 	o := b.Apply(op, e.Place, e.OpAt, []rules.Operand{x}, []lang.Expr{e.X})
@@ -159,7 +161,9 @@ func (b *bodyChecker) binary(e *lang.BinaryExpr) rules.Operand {
 	x, y := b.value(e.X), b.value(e.Y)
 	op, ok := lang.FindOp(e.Op, lang.FormInfix)
 	if !ok {
-		b.Errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
+		if x.Mode != rules.Invalid { // `else` behind a text, which is no value
+			b.Errorf(lang.ErrOperandType, e.OpAt, "unknown operator %s", e.Op)
+		}
 		return rules.Bad(e.Place)
 	}
 	o := b.Apply(op, e.Place, e.OpAt, []rules.Operand{x, y}, []lang.Expr{e.X, e.Y})

@@ -85,23 +85,75 @@ func (c *Checker) StructOf(m *Module, d *lang.StructDecl) *StructInfo {
 			s.Fields = append(s.Fields, field)
 		}
 	}
+	if sig.OK {
+		c.scales(s)
+	}
 	s.TypeParams, s.Consts, s.Dims = sig.Types, sig.Consts, sig.Dims
 	info.busy, info.OK = false, sig.OK
 	c.Program.Structs = append(c.Program.Structs, s)
 	return info
 }
 
-// fieldAttrs reads `@name("h.{i}.w")`.
+// fieldAttrs reads `@name("h.{i}.w")`, `@name("lm_head.weight" else "wte.weight")` and `@scale(w)`.
 func (c *Checker) fieldAttrs(f *lang.Field, field *typed.GField) {
 	c.Attributes(f.Attrs, "a field", lang.OnField, map[string]AttrRule{"name": func(a *lang.Attr) {
 		if len(a.Args) == 1 && a.Args[0].Name == nil {
-			if text, ok := a.Args[0].Value.(*lang.StringLit); ok {
-				field.Bind = text.Value
+			if field.Names = tensorNames(a.Args[0].Value); field.Names != nil {
 				return
 			}
 		}
-		c.Errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`")
+		c.Errorf(lang.ErrAttribute, a.Place, "@name takes the name of a checkpoint's tensor, as in `@name(\"h.{i}.ln_1.weight\")`").
+			Help("a tensor that may be tied to another: `@name(\"lm_head.weight\" else \"wte.weight\")`")
+	}, "scale": func(a *lang.Attr) {
+		if len(a.Args) == 1 && a.Args[0].Name == nil {
+			if n, ok := a.Args[0].Value.(*lang.NameExpr); ok {
+				field.ScaleOf = n.Name
+				return
+			}
+		}
+		c.Errorf(lang.ErrAttribute, a.Place, "@scale takes the name of the field that it scales, as in `@scale(w)`")
 	}})
+}
+
+// scales checks the fields that scale others: w[i, j] has the scale s[i].
+func (c *Checker) scales(s *typed.Struct) {
+	for _, f := range s.Fields {
+		if f.ScaleOf == "" {
+			continue
+		}
+		var names []string
+		var of *typed.GField
+		for i, other := range s.Fields {
+			if names = append(names, other.Name); other.Name == f.ScaleOf {
+				of = &s.Fields[i]
+			}
+		}
+		if of == nil {
+			c.Errorf(lang.ErrField, f.At, "%s has no field %s, which %s is to scale", s.Name, f.ScaleOf, f.Name).Help("it has %s", strings.Join(names, ", "))
+			continue
+		}
+		fits := f.Type.Kind == typed.GTensor && of.Type.Kind == typed.GTensor && f.Type.DType == typed.Concrete(lang.F32) &&
+			len(f.Type.Shape) == 1 && len(of.Type.Shape) > 1 && f.Type.Shape[0].Equal(of.Type.Shape[0])
+		if !fits {
+			c.Errorf(lang.ErrDeclType, f.At, "%s is %s, and scales of %s, which is %s, are f32 along its first dimension", f.Name, f.Type, of.Name, of.Type).
+				LabelAt(of.At, "what it scales").Help("a matrix `w: W[N, K]` has the scales `s: f32[N] @scale(w)`")
+		}
+	}
+}
+
+// tensorNames are one text, or two with `else` between; nil for anything else.
+func tensorNames(x lang.Expr) []string {
+	switch x := x.(type) {
+	case *lang.StringLit:
+		return []string{x.Value}
+	case *lang.BinaryExpr:
+		own, ok := x.X.(*lang.StringLit)
+		tied, ok2 := x.Y.(*lang.StringLit)
+		if x.Op == "else" && ok && ok2 {
+			return []string{own.Value, tied.Value}
+		}
+	}
+	return nil
 }
 
 // TypeDims declares the new dimensions in a type as written.

@@ -40,10 +40,13 @@ type GType struct {
 type GField struct {
 	Name string
 	Type GType
-	// Bind is the text of @name: the checkpoint tensor that fills the field, with
-	// `{i}` for the index in the enclosing array. "" without @name.
-	Bind string
-	At   lang.Span
+	// Names are the texts of @name: the checkpoint tensor that fills the field, with `{i}` for the index in the enclosing
+	// array, and the one that it is in checkpoints that tie both (`"lm_head.weight" else "wte.weight"`). Nil without @name.
+	Names []string
+	// ScaleOf is the field whose elements this one multiplies, one for all that stand behind an index of its own
+	// (`@scale(w)`); "" for none.
+	ScaleOf string
+	At      lang.Span
 }
 
 // Struct is a declared struct. Its dimensions unify by name with those of the graph that uses it.
@@ -77,11 +80,23 @@ type Graph struct {
 	Body       []GStmt
 	// Generate marks a language model (`@generate`); Logits the graph that gives every position's logits (`@logits`).
 	Generate, Logits bool
-	// Config maps dimensions, constants and scalar parameters, by name, to keys of the checkpoint's config.json (`@config(H = "n_head")`).
-	Config map[string]string
+	// Config are the rows of @config, in the order of the source: a default may use what rows before it tell.
+	Config []*ConfigRow
+	// Require is what must be so of the checkpoint's config.json, by @require.
+	Require []*Condition
 	// SizeHints and TypeHints come from @sizes.
 	SizeHints map[*size.Symbol]int64
 	TypeHints map[*TypeParam]lang.DType
+}
+
+// ConfigRow is the row of @config that tells a dimension, a constant or a scalar parameter; nil where none does.
+func (g *Graph) ConfigRow(name string) *ConfigRow {
+	for _, r := range g.Config {
+		if r.Name == name {
+			return r
+		}
+	}
+	return nil
 }
 
 // GLocal is a name bound in a graph.
