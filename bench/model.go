@@ -1,17 +1,12 @@
 package bench
 
 import (
-	"bytes"
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"time"
 
 	"tilec/gpt"
-	"tilec/gpt/bpe"
-	"tilec/gpt/config"
-	"tilec/gpt/safetensors"
 	"tilec/jit"
 	"tilec/lang"
 )
@@ -37,7 +32,7 @@ type ModelResult struct {
 
 // Model names what to generate with.
 type Model struct {
-	// Name is "mini", "gpt2" (the 124 million parameter shape with random weights), or a checkpoint's folder.
+	// Name is "mini", the trained model inside tilec, another of gpt.Sizes, which has random weights, or a checkpoint's folder.
 	Name      string
 	DType     lang.DType
 	Precision string
@@ -140,68 +135,11 @@ func generate(model *gpt.Model, prompt []int32, n int) (first, rest, shortest ti
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1e3 }
 
 func open(name string) (*gpt.Checkpoint, error) {
-	switch name {
-	case "mini":
+	switch {
+	case name == "mini":
 		return gpt.OpenFS(gpt.Mini())
-	case "gpt2":
-		return randomGPT2()
+	case slices.Contains(gpt.Sizes(), name):
+		return gpt.Random(name, 1)
 	}
 	return gpt.Open(name)
-}
-
-// randomGPT2 has the shape of GPT-2 with 124 million parameters, which time does not tell
-// from the trained ones, and the tokenizer of mini.
-func randomGPT2() (*gpt.Checkpoint, error) {
-	const layers, heads, c, inner, positions, vocab = 12, 12, 768, 3072, 1024, 50257
-	cfg, err := config.Of(map[string]any{"model_type": "gpt2", "n_layer": layers, "n_head": heads, "n_embd": c, "n_positions": positions, "vocab_size": vocab})
-	if err != nil {
-		return nil, err
-	}
-	tok, err := bpe.FromFS(gpt.Mini())
-	if err != nil {
-		return nil, err
-	}
-	random := rand.New(rand.NewPCG(1, 2))
-	var tensors []safetensors.Tensor
-	add := func(name string, mean float64, shape ...int) {
-		n := 1
-		for _, s := range shape {
-			n *= s
-		}
-		data := make([]byte, 2*n)
-		for i := range min(n, pattern) {
-			binary.LittleEndian.PutUint16(data[2*i:], lang.BF16Bits(float32(mean+0.02*random.NormFloat64())))
-		}
-		for done := 2 * min(n, pattern); done < len(data); done *= 2 {
-			copy(data[done:], data[:done])
-		}
-		tensors = append(tensors, safetensors.Tensor{Name: name, DType: lang.BF16, Shape: shape, Data: data})
-	}
-	add("wte.weight", 0, vocab, c)
-	add("wpe.weight", 0, positions, c)
-	for l := range layers {
-		layer := fmt.Sprintf("h.%d.", l)
-		for _, norm := range []string{"ln_1", "ln_2"} {
-			add(layer+norm+".weight", 1, c)
-			add(layer+norm+".bias", 0, c)
-		}
-		for _, w := range []struct {
-			name    string
-			in, out int
-		}{{"attn.c_attn", c, 3 * c}, {"attn.c_proj", c, c}, {"mlp.c_fc", c, inner}, {"mlp.c_proj", inner, c}} {
-			add(layer+w.name+".weight", 0, w.in, w.out)
-			add(layer+w.name+".bias", 0, w.out)
-		}
-	}
-	add("ln_f.weight", 1, c)
-	add("ln_f.bias", 0, c)
-	var file bytes.Buffer
-	if err := safetensors.Encode(&file, tensors, nil); err != nil {
-		return nil, err
-	}
-	parsed, err := safetensors.Parse("random gpt2", file.Bytes())
-	if err != nil {
-		return nil, err
-	}
-	return &gpt.Checkpoint{Config: cfg, Tokenizer: tok, Tensors: parsed}, nil
 }

@@ -27,7 +27,7 @@ var Source []byte
 //go:embed llama.tile
 var LlamaSource []byte
 
-//go:embed mini/config.json mini/merges.txt mini/vocab.json mini/model.safetensors.zst
+//go:embed mini/config.json mini/merges.txt mini/vocab.json mini/model.safetensors.planes.zst
 var mini embed.FS
 
 // Mini is the file system of the embedded checkpoint: 2.9 million parameters, trained on Shakespeare.
@@ -39,8 +39,11 @@ func Mini() fs.FS {
 	return sub
 }
 
-// weightsFile is the checkpoint's file of tensors.
-const weightsFile = "model.safetensors"
+// weightsFile is the checkpoint's file of tensors; a large checkpoint has several, and indexFile to say which tensor is in which.
+const (
+	weightsFile = "model.safetensors"
+	indexFile   = weightsFile + ".index.json"
+)
 
 // Checkpoint is a trained model: its shape, its tokenizer and its tensors.
 type Checkpoint struct {
@@ -49,6 +52,8 @@ type Checkpoint struct {
 	Tensors   *safetensors.File
 	// Generation is how its authors make texts with it. The tokens of the text's ends that it names are Config's.
 	Generation config.Generation
+	// Loading, where it is set, is told while a model is made how many bytes of the tensors are on the device, of how many.
+	Loading func(done, total int64)
 }
 
 // Open reads a checkpoint's folder. A tensor is read when New asks for it; once New is done, the folder may change.
@@ -59,7 +64,9 @@ func Open(dir string) (*Checkpoint, error) {
 		return nil, fmt.Errorf("model folder %s is a file: give the folder that holds config.json and %s", dir, weightsFile)
 	}
 	cfg, err := config.FromDir(dir)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, foreignFolder(dir, err)
+	} else if err != nil {
 		return nil, err
 	}
 	gen, err := config.GenerationFromDir(dir, cfg.VocabSize)
@@ -70,20 +77,52 @@ func Open(dir string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	file, err := safetensors.Open(filepath.Join(dir, weightsFile))
+	file, err := openTensors(dir)
 	if err != nil {
 		return nil, err
 	}
 	return newCheckpoint(cfg, gen, tok, file)
 }
 
-// readWeights reads the file of tensors, which may be compressed by zstd: the embedded one is, to keep the binary small.
+// foreignFolder says of a folder without config.json what else it may be.
+func foreignFolder(dir string, err error) error {
+	for _, name := range []string{"ckpt.pt", "model.pt"} {
+		if _, statErr := os.Stat(filepath.Join(dir, name)); statErr == nil {
+			return fmt.Errorf("%w; %s has %s: `tilec import %s --out DIR` makes a folder of it that can be run", err, dir, name, dir)
+		}
+	}
+	return err
+}
+
+// openTensors opens the file of tensors in a folder or, where there is none, those that the index names.
+func openTensors(dir string) (*safetensors.File, error) {
+	file, err := safetensors.Open(filepath.Join(dir, weightsFile))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return file, err
+	}
+	sharded, indexErr := safetensors.OpenIndex(filepath.Join(dir, indexFile))
+	if errors.Is(indexErr, fs.ErrNotExist) {
+		err = fmt.Errorf("%w, and no %s either", err, indexFile)
+		if _, statErr := os.Stat(filepath.Join(dir, "pytorch_model.bin")); statErr == nil {
+			err = fmt.Errorf("%w; `tilec import %s --out DIR` makes a folder of its pytorch_model.bin that can be run", err, dir)
+		}
+		return nil, err
+	}
+	return sharded, indexErr
+}
+
+// planesSuffix is what the name of a compressed file of tensors has behind it. The embedded checkpoint has one, to keep the binary small.
+const planesSuffix = ".planes.zst"
+
+// readWeights reads the file of tensors, which may be compressed: its bytes at even places, then those at odd ones, and all that by
+// zstd. Of a bf16 number one byte is its sign and most of its exponent, which repeat, and the other has nothing to compress: apart,
+// they take an eighth less.
 func readWeights(fsys fs.FS) ([]byte, error) {
 	data, err := fs.ReadFile(fsys, weightsFile)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return data, err
 	}
-	packed, packedErr := fs.ReadFile(fsys, weightsFile+".zst")
+	packed, packedErr := fs.ReadFile(fsys, weightsFile+planesSuffix)
 	if packedErr != nil {
 		return nil, err
 	}
@@ -92,8 +131,17 @@ func readWeights(fsys fs.FS) ([]byte, error) {
 		return nil, err
 	}
 	defer d.Close()
-	if data, err = d.DecodeAll(packed, nil); err != nil {
-		return nil, fmt.Errorf("%s.zst: %w", weightsFile, err)
+	planes, err := d.DecodeAll(packed, nil)
+	if err != nil {
+		return nil, fmt.Errorf("%s%s: %w", weightsFile, planesSuffix, err)
+	}
+	half := (len(planes) + 1) / 2
+	data = make([]byte, len(planes))
+	for i, b := range planes[:half] {
+		data[2*i] = b
+	}
+	for i, b := range planes[half:] {
+		data[2*i+1] = b
 	}
 	return data, nil
 }

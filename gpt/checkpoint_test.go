@@ -4,6 +4,7 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"tilec/lang"
@@ -29,6 +30,18 @@ func TestMiniHasAllItsParameters(t *testing.T) {
 func TestWeightsThatCannotBeRead(t *testing.T) {
 	_, err := readWeights(fstest.MapFS{})
 	require.ErrorContains(t, err, "model.safetensors")
-	_, err = readWeights(fstest.MapFS{"model.safetensors.zst": {Data: []byte("no frame of zstd")}})
-	require.ErrorContains(t, err, "model.safetensors.zst: ")
+	_, err = readWeights(fstest.MapFS{"model.safetensors.planes.zst": {Data: []byte("no frame of zstd")}})
+	require.ErrorContains(t, err, "model.safetensors.planes.zst: ")
+}
+
+// A file of any length comes back from its planes.
+func TestPlanes(t *testing.T) {
+	w, err := zstd.NewWriter(nil)
+	require.NoError(t, err)
+	defer w.Close()
+	for _, c := range []struct{ planes, want string }{{"", ""}, {"a", "a"}, {"acbd", "abcd"}, {"acebd", "abcde"}} {
+		got, err := readWeights(fstest.MapFS{"model.safetensors.planes.zst": {Data: w.EncodeAll([]byte(c.planes), nil)}})
+		require.NoError(t, err)
+		require.Equal(t, c.want, string(got))
+	}
 }

@@ -44,16 +44,16 @@ func (r *Result) TokensPerSecond() float64 {
 	return float64(len(r.Tokens)-1) / r.DecodeTime.Seconds()
 }
 
-// Encode gives the ids of a prompt. An empty one begins with the token that
+// Encode gives the ids of a prompt, with those before it that the tokenizer wants before every text. An empty one begins with the token that
 // config.json names for it, or with end-of-text, as texts did in training. A prompt that does not fit the context is an error.
 func (m *Model) Encode(prompt string) ([]int32, error) {
-	ids := m.Checkpoint.Tokenizer.Encode(prompt)
+	tokenizer := m.Checkpoint.Tokenizer
+	if err := tokenizer.Check(prompt); err != nil {
+		return nil, err
+	}
+	ids := tokenizer.AppendEncode(slices.Clone(tokenizer.Begin()), prompt)
 	if len(ids) == 0 {
-		if id := m.Checkpoint.Config.BOSTokenID; id >= 0 {
-			ids = []int32{int32(id)}
-		} else if id, ok := m.Checkpoint.Tokenizer.EndOfText(); ok {
-			ids = []int32{id}
-		} else {
+		if ids = m.first(); len(ids) == 0 {
 			return nil, fmt.Errorf("the prompt is empty, and the vocabulary has no end-of-text token to begin with: give a prompt")
 		}
 	}
@@ -61,6 +61,17 @@ func (m *Model) Encode(prompt string) ([]int32, error) {
 		return nil, fmt.Errorf("the prompt has %d tokens, the model's context %d: shorten the prompt", len(ids), m.context)
 	}
 	return ids, nil
+}
+
+// first is the token that a text begins with where nothing else does, as texts did in training; none where the model has none.
+func (m *Model) first() []int32 {
+	if id := m.Checkpoint.Config.BOSTokenID; id >= 0 {
+		return []int32{int32(id)}
+	}
+	if id, ok := m.Checkpoint.Tokenizer.EndOfText(); ok {
+		return []int32{id}
+	}
+	return nil
 }
 
 // Generate continues a prompt. Text is handed to emit as it comes, first the

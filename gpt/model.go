@@ -95,10 +95,13 @@ func (m *Model) fill(o Options) error {
 	if err := f.checkAll(g); err != nil {
 		return err
 	}
+	m.state = newState(f, g)
+	if err := m.checkRoom(); err != nil {
+		return err
+	}
 	if err := f.load(); err != nil {
 		return err
 	}
-	m.state = newState(f, g)
 	for i, p := range g.Params {
 		v, err := m.argument(f, i, p)
 		if err != nil {
@@ -262,18 +265,7 @@ func (m *Model) Scores(tokens []int32) ([]float32, error) {
 	if err := m.reserve(len(tokens), 1); err != nil {
 		return nil, err
 	}
-	if m.scores != nil {
-		return m.run(context.Background(), m.scores, tokens, 0)
-	}
-	var all []float32
-	for i := range tokens {
-		logits, err := m.run(context.Background(), m.graph, tokens[i:i+1], i)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, logits...)
-	}
-	return all, nil
+	return m.windowLogits(context.Background(), tokens)
 }
 
 // Close gives the model's memory back: weights, state and intermediate results.

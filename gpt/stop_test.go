@@ -35,6 +35,7 @@ func TestStopStrings(t *testing.T) {
 		{[]string{"aa", "ab", "x"}, []string{"aab"}, "a", 2},              // the beginning is not the first one that looks so
 		{[]string{"ab", "cd"}, []string{"abcdef", "cd"}, "ab", 2},         // the one that is complete first
 		{[]string{"abcd"}, []string{"bcd", "d"}, "a", 1},                  // the longest of those complete at once
+		{[]string{"abcd"}, []string{"abcd", "bc"}, "a", 1},                // which does not begin first
 		{[]string{"ab"}, []string{"abc"}, "ab", 1},                        // the text ends within a stop string
 		{[]string{"你", "好", "x"}, []string{"好"}, "你", 2},                  // characters of several bytes
 		{[]string{"", "ROMEO", "", ":"}, []string{"ROMEO:", "O:"}, "", 4}, // empty pieces

@@ -316,11 +316,19 @@ func (f *filler) load() error {
 	}
 	failed := make([]error, len(tensors))
 	var device sync.Mutex
+	total := f.weightBytes()
+	done := int64(0)
+	f.report(done, total)
 	var g errgroup.Group
 	g.SetLimit(runtime.GOMAXPROCS(0))
 	for i, w := range tensors {
 		g.Go(func() error {
-			failed[i] = f.loadOne(w, &device)
+			if failed[i] = f.loadOne(w, &device); failed[i] == nil {
+				device.Lock()
+				defer device.Unlock()
+				done += f.bytes(w)
+				f.report(done, total)
+			}
 			return nil
 		})
 	}
@@ -331,6 +339,13 @@ func (f *filler) load() error {
 		}
 	}
 	return nil
+}
+
+// report says how many bytes of all are loaded.
+func (f *filler) report(done, total int64) {
+	if f.ckpt.Loading != nil {
+		f.ckpt.Loading(done, total)
+	}
 }
 
 // loadOne puts one tensor on the device, of which one use at a time is made.

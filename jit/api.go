@@ -113,6 +113,12 @@ func NewMailbox(d Device, size, room int) (Mailbox, error) { return backend.NewM
 // NewArena makes an arena that has no memory yet. Options.Arena gives it to programs.
 func NewArena(d Device) *Arena { return backend.NewArena(d) }
 
+// Room is how many bytes of a device's memory are free, for every process, and how many it has. It is not ok where the device does not know.
+func Room(d Device) (free, total int64, ok bool) { return backend.Room(d) }
+
+// FormatBytes is a size as people read it: "1.4 GiB".
+func FormatBytes(n int64) string { return backend.FormatBytes(n) }
+
 // Upload puts data on a device. The CPU uses it where it lies when its address is a multiple of align bytes.
 func Upload(d Device, data []byte, align int) (*Memory, error) { return tensor.Upload(d, data, align) }
 

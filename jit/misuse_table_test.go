@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -126,6 +127,11 @@ var misuses = []wrongUse{
 	{"Upload", "no device", func(*world) error { return second(jit.Upload(nil, nil, 4)) }, jit.ErrUnset},
 	{"Upload", "a nil device", func(*world) error { return second(jit.Upload((*jit.CPU)(nil), nil, 4)) }, jit.ErrUnset},
 	{"Upload", "aligned to nothing", func(w *world) error { return second(jit.Upload(w.device, make([]byte, 4), 0)) }, jit.ErrRange},
+	{"Room", "no device", func(*world) error {
+		free, total, ok := jit.Room(nil)
+		return none(free + total + int64(map[bool]int{true: 1}[ok]))
+	}, nil},
+	{"FormatBytes", "less than nothing", func(*world) error { return none(int64(strings.Compare("-1 bytes", jit.FormatBytes(-1)))) }, nil},
 	{"Measure", "no device", func(*world) error { return second(jit.Measure(nil, 1, nil, func() error { return nil })) }, jit.ErrUnset},
 	{"Measure", "no work", func(w *world) error { return second(jit.Measure(w.device, 1, nil, nil)) }, jit.ErrUnset},
 	{"Measure", "a negative count", func(w *world) error {

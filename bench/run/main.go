@@ -94,7 +94,7 @@ func kernels(args []string, start time.Time) error {
 func model(args []string, start time.Time) error {
 	flags := flag.NewFlagSet("model", flag.ExitOnError)
 	device := flags.String("device", "auto", "auto, cpu, cuda or cuda:N")
-	name := flags.String("model", "mini", "mini, gpt2 (its shape, random weights), or a checkpoint's folder")
+	name := flags.String("model", "mini", "mini, another size with random weights (gpt2, gpt2-medium, ...), or a checkpoint's folder")
 	dtype := flags.String("dtype", "f32", "f32, bf16 or f16")
 	precision := flags.String("precision", "", "of f32 contractions: empty for tf32, tf32x3 or ieee")
 	tokens := flags.Int("tokens", 128, "how many to generate")

@@ -90,7 +90,7 @@ func completeFlags(cmd *cobra.Command) {
 	}
 	for flag, f := range map[string]complete{
 		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf(typeNames(modelDTypes)...), "weights": oneOf(typeNames(gpt.WeightTypes)...),
-		"emit": oneOf(stages...), "target": oneOf(target.Names()...), "dump-after": oneOf(passes...),
+		"random-weights": oneOf(gpt.Sizes()...), "emit": oneOf(stages...), "target": oneOf(target.Names()...), "dump-after": oneOf(passes...),
 	} {
 		if cmd.Flags().Lookup(flag) == nil {
 			continue

@@ -25,7 +25,7 @@ import (
 // generateOptions are the flags of `tilec run` for language models.
 type generateOptions struct {
 	model, prompt, dtype string
-	weights              string
+	random, weights      string
 	maxNewTokens         int
 	sampling             gpt.Sampling
 	dumpLogits           string
@@ -38,10 +38,10 @@ type generateOptions struct {
 }
 
 // generateFlags names the flags that are for language models only.
-var generateFlags = []string{"model", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "context-shift", "deterministic", "prompts", "samples", "batch", "dtype", "weights", "dump-logits"}
+var generateFlags = []string{"model", "random-weights", "prompt", "max-new-tokens", "temperature", "top-k", "top-p", "repetition-penalty", "stop", "context-shift", "deterministic", "prompts", "samples", "batch", "dtype", "weights", "dump-logits"}
 
 func (o *generateOptions) flags(f *pflag.FlagSet) {
-	f.StringVar(&o.model, "model", "", "folder of a checkpoint; the mini model inside tilec, a GPT-2, when it is left out")
+	o.sourceFlags(f)
 	f.StringVar(&o.prompt, "prompt", "ROMEO:\n", "the text to continue")
 	f.IntVar(&o.maxNewTokens, "max-new-tokens", 128, "end after so many tokens")
 	f.Float64Var(&o.sampling.Temperature, "temperature", 0.8, "of sampling; 0 always takes the likeliest token")
@@ -52,10 +52,16 @@ func (o *generateOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.contextShift, "context-shift", false, "where the context is full, drop the oldest tokens and go on with half a context; the text ends there otherwise")
 	f.BoolVar(&o.deterministic, "deterministic", false, "the same bits of a text's logits alone and in any batch of up to 64, run after run; slower")
 	o.batch.flags(f)
-	o.given = f.Changed
+	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
+}
+
+// sourceFlags are those that name a model and how it computes.
+func (o *generateOptions) sourceFlags(f *pflag.FlagSet) {
+	f.StringVar(&o.model, "model", "", "folder of a checkpoint in GPT-2's format; the mini model inside tilec when it is left out")
+	f.StringVar(&o.random, "random-weights", "", "in place of a checkpoint, random weights from --seed for a network of this size: "+strings.Join(gpt.Sizes(), ", "))
 	f.StringVar(&o.dtype, "dtype", "f32", "element type that is computed in, and of the weights: f32, bf16 or f16")
 	o.weightsFlag(f)
-	f.StringVar(&o.dumpLogits, "dump-logits", "", "write the logits at every position of the prompt to a .safetensors file")
+	o.given = f.Changed
 }
 
 // modelDTypes are the element types that a model can compute in.
@@ -65,12 +71,10 @@ var errInterrupted = errors.New("interrupted")
 
 // generate continues a prompt with the language model in a file.
 func (a *app) generate(path string, run runOptions, o generateOptions) error {
-	dtype, err := modelDType(o.dtype)
-	if err != nil {
+	if _, err := modelDType(o.dtype); err != nil {
 		return usageError{err}
 	}
-	weights, err := weightsType(o.weights)
-	if err != nil {
+	if _, err := weightsType(o.weights); err != nil {
 		return usageError{err}
 	}
 	o.sampling.Seed = run.seed
@@ -79,6 +83,9 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	}
 	if o.maxNewTokens < 0 {
 		return usageError{fmt.Errorf("--max-new-tokens is %d, must be 0 or more", o.maxNewTokens)}
+	}
+	if err := o.checkSource(); err != nil {
+		return err
 	}
 	if slices.Contains(o.stop, "") {
 		return usageError{errors.New("--stop is an empty text, must have a character at least")}
@@ -96,42 +103,18 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	}
 	var prompts []promptLine
 	if o.batch.many() {
+		var err error
 		if prompts, err = o.readPrompts(); err != nil {
 			return err
 		}
 	}
 	gpt.Prepare()
-	program, err := a.load(path)
-	if err != nil {
-		return err
-	}
-	isModel := false
-	for _, g := range program.Graphs {
-		isModel = isModel || g.Generate
-	}
-	if !isModel {
-		own, imported := jit.FunctionNames(program)
-		return noModelError(path, append(own, imported...))
-	}
-	ckpt, name, err := openCheckpoint(o.model)
-	if err != nil {
-		return err
-	}
-	defer ckpt.Close()
-	o.advised(ckpt.Generation)
-	compiler, err := a.open(run)
+	model, compiler, err := a.openModel(path, run, &o)
 	if err != nil {
 		return err
 	}
 	defer compiler.Device.Close()
-	a.say("%s: %s; %s on %s", name, ckpt.Config, dtype, compiler.Device.Name())
-	model, err := gpt.NewWith(program, ckpt, compiler, gpt.Options{DType: dtype, Weights: weights, Precision: run.precision})
-	if err != nil && o.model == "" {
-		return fmt.Errorf("%w\nthe checkpoint is the one inside tilec, a GPT-2: --model names another", err)
-	}
-	if err != nil {
-		return err
-	}
+	defer model.Checkpoint.Close()
 	defer model.Close()
 	model.SetDeterministic(o.deterministic)
 	if o.dumpLogits != "" {
@@ -151,6 +134,56 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 		return errInterrupted
 	}
 	return err
+}
+
+// openModel puts the model of a program, with the checkpoint that the options name, on a device. What is open, the caller closes: the model, its checkpoint
+// and the compiler's device.
+func (a *app) openModel(path string, run runOptions, o *generateOptions) (*gpt.Model, *jit.Compiler, error) {
+	dtype, err := modelDType(o.dtype)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	program, err := a.load(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	isModel := false
+	for _, g := range program.Graphs {
+		isModel = isModel || g.Generate
+	}
+	if !isModel {
+		own, imported := jit.FunctionNames(program)
+		return nil, nil, noModelError(path, append(own, imported...))
+	}
+	ckpt, name, err := o.checkpoint()
+	if err != nil {
+		return nil, nil, err
+	}
+	o.advised(ckpt.Generation)
+	weights, err := weightsType(o.weights)
+	if err != nil {
+		ckpt.Close()
+		return nil, nil, usageError{err}
+	}
+	compiler, err := a.open(run)
+	if err != nil {
+		ckpt.Close()
+		return nil, nil, err
+	}
+	a.say("%s: %s; %s on %s", name, ckpt.Config, dtype, compiler.Device.Name())
+	loading := a.progress("loading", jit.FormatBytes)
+	ckpt.Loading = loading.update
+	model, err := gpt.NewWith(program, ckpt, compiler, gpt.Options{DType: dtype, Weights: weights, Precision: run.precision})
+	loading.clear()
+	if err != nil && o.model == "" && o.random == "" {
+		err = fmt.Errorf("%w\nthe checkpoint is the one inside tilec, a GPT-2: --model names another", err)
+	}
+	if err != nil {
+		ckpt.Close()
+		compiler.Device.Close()
+		return nil, nil, err
+	}
+	return model, compiler, nil
 }
 
 // request is what to generate of a prompt, with the seed of the first sample.
@@ -290,11 +323,26 @@ func noModelError(path string, names []string) error {
 	return fmt.Errorf("%s is no language model, for no graph is marked @generate; name a kernel or graph of it to run: %s%s", path, strings.Join(names, ", "), more)
 }
 
-// openCheckpoint opens a checkpoint's folder, or the embedded mini model.
-func openCheckpoint(dir string) (ckpt *gpt.Checkpoint, name string, err error) {
-	if dir != "" {
-		ckpt, err = gpt.Open(dir)
-		return ckpt, dir, err
+// checkSource refuses flags that name two models, or none that there is.
+func (o *generateOptions) checkSource() error {
+	if o.random != "" && o.model != "" {
+		return usageError{errors.New("--model and --random-weights: give one of them")}
+	}
+	if o.random != "" && !slices.Contains(gpt.Sizes(), o.random) {
+		return usageError{fmt.Errorf("--random-weights is %q, must be one of %s", o.random, strings.Join(gpt.Sizes(), ", "))}
+	}
+	return nil
+}
+
+// checkpoint opens the checkpoint's folder, makes the random one, or opens the embedded mini model.
+func (o *generateOptions) checkpoint() (ckpt *gpt.Checkpoint, name string, err error) {
+	switch {
+	case o.random != "":
+		ckpt, err = gpt.Random(o.random, o.sampling.Seed)
+		return ckpt, o.random + " (random weights)", err
+	case o.model != "":
+		ckpt, err = gpt.Open(o.model)
+		return ckpt, o.model, err
 	}
 	ckpt, err = gpt.OpenFS(gpt.Mini())
 	return ckpt, "mini", err

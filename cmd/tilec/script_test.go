@@ -72,11 +72,16 @@ func TestScripts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	torch, err := filepath.Abs("../../gpt/torch/testdata")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           "testdata/script",
 		UpdateScripts: *update,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("MODELS", models)
+			env.Setenv("TORCH", torch)
 			env.Setenv("CUTILE_LOGS", "")
 			return nil
 		},

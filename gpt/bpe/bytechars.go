@@ -34,13 +34,21 @@ var charByte = func() map[rune]byte {
 // token with a character that stands for no byte stands for its own text: such
 // tokens were added by hand.
 func unescape(token string) string {
+	if bytes, ok := byteText(token); ok {
+		return bytes
+	}
+	return token
+}
+
+// byteText gives the bytes of a token of which each character stands for one.
+func byteText(token string) (bytes string, ok bool) {
 	var b strings.Builder
 	for _, char := range token {
 		value, ok := charByte[char]
 		if !ok {
-			return token
+			return "", false
 		}
 		b.WriteByte(value)
 	}
-	return b.String()
+	return b.String(), true
 }

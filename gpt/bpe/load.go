@@ -3,6 +3,8 @@ package bpe
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,7 +19,32 @@ func New(vocab, merges []byte) (*Tokenizer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", vocabFile, err)
 	}
-	t := &Tokenizer{tokens: make([]string, len(ids)), endOfText: -1}
+	if err := checkIDs(ids); err != nil {
+		return nil, fmt.Errorf("%s: %w", vocabFile, err)
+	}
+	t := newTokenizer(ids)
+	if err := t.setBytes(ids); err != nil {
+		return nil, fmt.Errorf("%s: %w", vocabFile, err)
+	}
+	if t.endOfText >= 0 {
+		t.added = []addedTokens{newAddedTokens([]addedToken{{text: EndOfText, id: t.endOfText}})}
+	}
+	lines, err := splitMerges(string(merges))
+	if err == nil {
+		err = t.setMerges(lines, "line", ids)
+	}
+	if err == nil {
+		err = t.checkMade(ids)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", mergesFile, err)
+	}
+	return t, nil
+}
+
+// newTokenizer makes a tokenizer of a vocabulary, without its merges, that cuts text by GPT-2's rule.
+func newTokenizer(ids map[string]int32) *Tokenizer {
+	t := &Tokenizer{tokens: make([]string, len(ids)), endOfText: -1, piece: nextPiece}
 	t.mergers.New = func() any { return new(merger) }
 	for token, id := range ids {
 		t.tokens[id] = unescape(token)
@@ -25,20 +52,19 @@ func New(vocab, merges []byte) (*Tokenizer, error) {
 	if id, ok := ids[EndOfText]; ok {
 		t.endOfText = id
 	}
+	return t
+}
+
+// setBytes finds the tokens of the bytes, with which a piece starts.
+func (t *Tokenizer) setBytes(ids map[string]int32) error {
 	for b, char := range byteChar {
 		id, ok := ids[string(char)]
 		if !ok {
-			return nil, fmt.Errorf("%s: the token %q for byte 0x%02x is missing, required one for each of the 256 bytes", vocabFile, char, b)
+			return fmt.Errorf("the token %q for byte 0x%02x is missing, required one for each of the 256 bytes", char, b)
 		}
 		t.byteID[b] = id
 	}
-	if t.rules, t.ranks, err = parseMerges(string(merges), ids); err != nil {
-		return nil, fmt.Errorf("%s: %w", mergesFile, err)
-	}
-	if err := t.checkMade(ids); err != nil {
-		return nil, fmt.Errorf("%s: %w", mergesFile, err)
-	}
-	return t, nil
+	return nil
 }
 
 // checkMade makes sure that the two files belong together: each token but the
@@ -79,10 +105,9 @@ func special(token string) bool {
 	return len(token) > 2 && (token[0] == '<' && token[len(token)-1] == '>' || token[0] == '[' && token[len(token)-1] == ']')
 }
 
-// parseVocab reads the ids by token text and makes sure that they are 0 to n-1.
+// parseVocab reads the ids by token text.
 func parseVocab(vocab []byte) (map[string]int32, error) {
 	ids := map[string]int32{}
-	var order []string // of the file, so that errors do not change from run to run
 	err := strictjson.Document(vocab, func(dec *json.Decoder, token string) error {
 		value, err := dec.Token()
 		if err != nil {
@@ -97,54 +122,90 @@ func parseVocab(vocab []byte) (map[string]int32, error) {
 			return fmt.Errorf("token %q: id %s, required an integer of 0 to 2147483647", token, number)
 		}
 		ids[token] = int32(id)
-		order = append(order, token)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	owner := make(map[int32]string, len(ids))
-	for _, token := range order {
-		id := ids[token]
-		if int(id) >= len(ids) {
-			return nil, fmt.Errorf("token %q: id %d, required 0 to %d, one for each of the %d tokens", token, id, len(ids)-1, len(ids))
-		}
-		if first, taken := owner[id]; taken {
-			return nil, fmt.Errorf("token %q: id %d belongs to token %q, required a different one for each", token, id, first)
-		}
-		owner[id] = token
-	}
 	return ids, nil
 }
 
-// parseMerges reads the rules, the line's order being the rank.
-func parseMerges(merges string, ids map[string]int32) ([]rule, map[pair]int32, error) {
+// checkIDs makes sure that the ids are 0 to n-1, each of one token.
+func checkIDs(ids map[string]int32) error {
+	taken := make([]bool, len(ids))
+	right := true
+	for _, id := range ids {
+		if right = int(id) < len(ids) && !taken[id]; !right {
+			break
+		}
+		taken[id] = true
+	}
+	if right {
+		return nil
+	}
+	owner := make(map[int32]string, len(ids))
+	for _, token := range slices.Sorted(maps.Keys(ids)) { // so that errors do not change from run to run
+		id := ids[token]
+		if int(id) >= len(ids) {
+			return fmt.Errorf("token %q: id %d, required 0 to %d, one for each of the %d tokens", token, id, len(ids)-1, len(ids))
+		}
+		if first, taken := owner[id]; taken {
+			return fmt.Errorf("token %q: id %d belongs to token %q, required a different one for each", token, id, first)
+		}
+		owner[id] = token
+	}
+	return nil
+}
+
+// mergeLine is one merge as a file has it: two tokens, and the line or the number at which they stand.
+type mergeLine struct {
+	left, right string
+	at          int
+}
+
+// splitMerges reads the lines of merges.txt.
+func splitMerges(merges string) ([]mergeLine, error) {
 	lines := strings.Split(strings.TrimRight(merges, "\r\n"), "\n")
-	rules := make([]rule, 0, len(lines))
-	ranks := make(map[pair]int32, len(lines))
-	lineOf := make([]int, 0, len(lines)) // of each rule
+	all := make([]mergeLine, 0, len(lines))
 	for i, line := range lines {
 		line = strings.TrimSuffix(line, "\r")
 		if i == 0 && (strings.HasPrefix(line, "#version") || len(lines) == 1 && line == "") {
 			continue
 		}
-		left, right, ok := strings.Cut(line, " ")
-		if !ok || left == "" || right == "" || strings.Contains(right, " ") {
-			return nil, nil, fmt.Errorf("line %d: %q, required two tokens with a space between", i+1, line)
-		}
-		r, err := newRule(left, right, ids)
+		left, right, err := splitMerge(line)
 		if err != nil {
-			return nil, nil, fmt.Errorf("line %d: %w", i+1, err)
+			return nil, fmt.Errorf("line %d: %w", i+1, err)
+		}
+		all = append(all, mergeLine{left, right, i + 1})
+	}
+	return all, nil
+}
+
+// splitMerge cuts a merge into its two tokens.
+func splitMerge(text string) (left, right string, err error) {
+	left, right, ok := strings.Cut(text, " ")
+	if !ok || left == "" || right == "" || strings.Contains(right, " ") {
+		return "", "", fmt.Errorf("%q, required two tokens with a space between", text)
+	}
+	return left, right, nil
+}
+
+// setMerges makes the rules of merges, whose order is their rank. Unit is what errors count them by, as in "line".
+func (t *Tokenizer) setMerges(lines []mergeLine, unit string, ids map[string]int32) error {
+	t.rules, t.ranks = make([]rule, 0, len(lines)), make(map[pair]int32, len(lines))
+	for _, m := range lines {
+		r, err := newRule(m.left, m.right, ids)
+		if err != nil {
+			return fmt.Errorf("%s %d: %w", unit, m.at, err)
 		}
 		p := newPair(r.left, r.right)
-		if rank, ok := ranks[p]; ok {
-			return nil, nil, fmt.Errorf("line %d: merge %q repeats line %d", i+1, line, lineOf[rank])
+		if rank, ok := t.ranks[p]; ok {
+			return fmt.Errorf("%s %d: merge \"%s %s\" repeats %s %d", unit, m.at, m.left, m.right, unit, lines[rank].at)
 		}
-		ranks[p] = int32(len(rules))
-		rules = append(rules, r)
-		lineOf = append(lineOf, i+1)
+		t.ranks[p] = int32(len(t.rules))
+		t.rules = append(t.rules, r)
 	}
-	return rules, ranks, nil
+	return nil
 }
 
 func newRule(left, right string, ids map[string]int32) (rule, error) {

@@ -30,6 +30,12 @@ type part struct {
 	prev, next int32 // indices, -1 at the ends
 }
 
+// add puts one more token behind the parts, which has another behind it.
+func (m *merger) add(id int32) {
+	at := int32(len(m.parts))
+	m.parts = append(m.parts, part{id: id, prev: at - 1, next: at + 1})
+}
+
 // merge applies the rules to the parts until none applies: always the rule of
 // lowest rank, at all its places from left to right, before any other.
 func (m *merger) merge(ranks map[pair]int32, rules []rule) {

@@ -2,11 +2,13 @@ package safetensors
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"strings"
 
+	"tilec/gpt/internal/dense"
 	"tilec/jit/file"
 	"tilec/lang"
 )
@@ -29,19 +31,26 @@ func (t Tensor) String() string {
 	return fmt.Sprintf("%s: %s%s", t.Name, t.DType, bracket(t.Shape))
 }
 
-// File is an opened, fully validated safetensors file. It may be used by
-// several goroutines at once.
+// File is an opened, fully validated safetensors file, or several that an index
+// makes one. It may be used by several goroutines at once.
 type File struct {
 	name     string
-	entries  []entry // in the order of their data
+	entries  []entry // in the order of their data, file after file
 	byName   map[string]int
 	metadata map[string]string
-	section  int64 // where the data begins
+	parts    []*part
+}
 
+// part is one file on disk or in memory.
+type part struct {
+	name    string
+	section int64 // where the data begins
 	// memory is the whole of a file that is in memory already; disk is an opened one, and opened what it was then.
 	memory []byte
 	disk   *os.File
 	opened fs.FileInfo
+	// compute makes the data of tensors that are in no file.
+	compute func(Tensor) ([]byte, error)
 }
 
 // Open opens the file at path and checks it. Tensor reads the data of one tensor:
@@ -56,7 +65,8 @@ func Open(path string) (*File, error) {
 		disk.Close()
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f.name, f.disk, f.opened = path, disk, info
+	f.name = path
+	f.parts[0].name, f.parts[0].disk, f.parts[0].opened = path, disk, info
 	return f, nil
 }
 
@@ -67,23 +77,58 @@ func Parse(name string, data []byte) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	f.name, f.memory = name, data
+	f.name = name
+	f.parts[0].name, f.parts[0].memory = name, data
+	return f, nil
+}
+
+// Computed is a file that is nowhere: tensors without their data, which compute makes of each that is asked for,
+// whenever it is. The name stands for the file in errors.
+func Computed(name string, tensors []Tensor, compute func(Tensor) ([]byte, error)) (*File, error) {
+	if err := check(tensors, nil); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	p := &part{name: name, compute: compute}
+	f := &File{name: name, byName: map[string]int{}, parts: []*part{p}}
+	for i, t := range tensors {
+		size, err := dense.Bytes(t.DType, t.Shape)
+		if err != nil {
+			return nil, fmt.Errorf("%s: tensor %q: %w", name, t.Name, err)
+		}
+		f.byName[t.Name] = i
+		f.entries = append(f.entries, entry{name: t.Name, dtype: t.DType, shape: t.Shape, end: size, part: p})
+	}
 	return f, nil
 }
 
 // Close closes an opened file: there are no tensors in it any more. Those that
 // were read stay. Closing twice does no harm.
 func (f *File) Close() error {
-	disk := f.disk
-	f.disk, f.memory, f.entries, f.byName = nil, nil, nil, nil
-	if disk == nil {
-		return nil
+	parts := f.parts
+	f.parts, f.entries, f.byName = nil, nil, nil
+	var problems []error
+	for _, p := range parts {
+		if p.disk != nil {
+			problems = append(problems, p.disk.Close())
+		}
 	}
-	return disk.Close()
+	return errors.Join(problems...)
 }
 
 // data reads the elements of a tensor.
-func (f *File) data(e entry) ([]byte, error) {
+func (e entry) data() ([]byte, error) {
+	f := e.part
+	if f.compute != nil {
+		t := e.tensor(nil)
+		var err error
+		if t.Data, err = f.compute(t); err == nil {
+			err = checkData([]Tensor{t})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", f.name, err)
+		}
+		return t.Data, nil
+	}
 	begin, n := f.section+int64(e.begin), int64(e.end-e.begin)
 	if f.disk == nil {
 		return f.memory[begin : begin+n : begin+n], nil
@@ -135,7 +180,7 @@ func (f *File) Lookup(name string) (Tensor, bool) {
 // and the tensors whose names come near.
 func (f *File) Tensor(name string) (Tensor, error) {
 	if i, ok := f.byName[name]; ok {
-		data, err := f.data(f.entries[i])
+		data, err := f.entries[i].data()
 		return f.entries[i].tensor(data), err
 	}
 	err := fmt.Errorf("%s: tensor %q is missing among the %d there", f.name, name, len(f.entries))

@@ -32,6 +32,7 @@ type entry struct {
 	dtype      lang.DType
 	shape      []int
 	begin, end int // offsets into the data section
+	part       *part
 }
 
 // parse checks a whole file of size bytes and gives it without its tensors' data. Errors do not name the file.
@@ -73,9 +74,11 @@ func parse(r io.ReaderAt, size int64) (*File, error) {
 	if err := checkCoverage(entries, int(rest)-int(length)); err != nil {
 		return nil, err
 	}
-	f := &File{metadata: metadata, entries: entries, section: lengthSize + int64(length), byName: make(map[string]int, len(entries))}
-	for i, e := range entries {
-		f.byName[e.name] = i
+	p := &part{section: lengthSize + int64(length)}
+	f := &File{metadata: metadata, entries: entries, byName: make(map[string]int, len(entries)), parts: []*part{p}}
+	for i := range entries {
+		entries[i].part = p
+		f.byName[entries[i].name] = i
 	}
 	return f, nil
 }

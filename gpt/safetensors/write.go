@@ -18,11 +18,19 @@ import (
 // The order of the tensors given does not matter: the same tensors and
 // metadata give the same bytes. Metadata may be nil.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
+	if err := checkData(tensors); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return WriteFrom(path, tensors, metadata, func(t Tensor) ([]byte, error) { return t.Data, nil })
+}
+
+// WriteFrom is Write of tensors without their data, which read gives one after the other: a file may be larger than the memory.
+func WriteFrom(path string, tensors []Tensor, metadata map[string]string, read func(Tensor) ([]byte, error)) error {
 	header, ordered, err := layOut(tensors, metadata)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	err = file.Write(path, func(w io.Writer) error { return emit(w, header, ordered) })
+	err = file.Write(path, func(w io.Writer) error { return emit(w, header, ordered, read) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -31,20 +39,45 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 
 // Encode writes tensors to w in the format; see Write.
 func Encode(w io.Writer, tensors []Tensor, metadata map[string]string) error {
+	if err := checkData(tensors); err != nil {
+		return err
+	}
 	header, ordered, err := layOut(tensors, metadata)
 	if err != nil {
 		return err
 	}
-	return emit(w, header, ordered)
+	return emit(w, header, ordered, func(t Tensor) ([]byte, error) { return t.Data, nil })
 }
 
-func emit(w io.Writer, header []byte, tensors []Tensor) error {
+func emit(w io.Writer, header []byte, tensors []Tensor, read func(Tensor) ([]byte, error)) error {
 	if _, err := w.Write(header); err != nil {
 		return err
 	}
 	for _, t := range tensors {
-		if _, err := w.Write(t.Data); err != nil {
+		data, err := read(t)
+		if err == nil {
+			t.Data = data
+			err = checkData([]Tensor{t})
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(data); err != nil {
 			return fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+	}
+	return nil
+}
+
+// checkData makes sure that tensors have as much data as their shapes and types say.
+func checkData(tensors []Tensor) error {
+	for _, t := range tensors {
+		size, err := dense.Bytes(t.DType, t.Shape)
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+		if size != len(t.Data) {
+			return fmt.Errorf("tensor %q: %d bytes of data, required %d for shape %s of %s", t.Name, len(t.Data), size, bracket(t.Shape), t.DType)
 		}
 	}
 	return nil
@@ -77,7 +110,8 @@ func layOut(tensors []Tensor, metadata map[string]string) ([]byte, []Tensor, err
 		if buf.Len() > lengthSize+1 {
 			buf.WriteByte(',')
 		}
-		end := begin + len(t.Data)
+		size, _ := dense.Bytes(t.DType, t.Shape) // which check has found right
+		end := begin + size
 		fmt.Fprintf(buf, `%s:{"dtype":"%s","shape":%s,"data_offsets":[%d,%d]}`,
 			quote(t.Name), t.DType.Safetensors(), strings.ReplaceAll(fmt.Sprint(t.Shape), " ", ","), begin, end)
 		begin = end
@@ -112,12 +146,10 @@ func check(tensors []Tensor, metadata map[string]string) error {
 	}
 	names := make(map[string]bool, len(tensors))
 	for _, t := range tensors {
-		size, err := dense.Bytes(t.DType, t.Shape)
+		_, err := dense.Bytes(t.DType, t.Shape)
 		switch {
 		case err != nil:
 			return fmt.Errorf("tensor %q: %w", t.Name, err)
-		case size != len(t.Data):
-			return fmt.Errorf("tensor %q: %d bytes of data, required %d for shape %s of %s", t.Name, len(t.Data), size, bracket(t.Shape), t.DType)
 		case t.Name == metadataKey:
 			return fmt.Errorf("tensor %q: the name is reserved for metadata", t.Name)
 		case !utf8.ValidString(t.Name):

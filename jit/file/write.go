@@ -147,7 +147,40 @@ func write(path string, old fs.FileInfo, fill func(io.Writer) error) (err error)
 	return os.Rename(f.Name(), path)
 }
 
-// removeOnInterrupt removes a file when a signal asks the process to end, until
+// WriteFolder gives fill a new folder beside path and moves it to path when all
+// that is in it is on disk: a reader of path finds no folder, or the whole one. On
+// an error, and when the process is interrupted, the new folder is removed. A folder
+// with something in it, or a file, at path is an error.
+func WriteFolder(path string, fill func(dir string) error) (err error) {
+	if entries, err := os.ReadDir(path); err == nil && len(entries) > 0 {
+		return fmt.Errorf("cannot write the folder %s: it is there, with %s and more in it: remove it or name another", path, entries[0].Name())
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write the folder %s: %w", path, reason(err))
+	}
+	path = filepath.Clean(path) // without a slash at its end, behind which the new folder would be in it
+	parent, name := filepath.Split(path)
+	dir := filepath.Join(parent, fmt.Sprintf(".%.100s.%016x.tmp", name, rand.Uint64()))
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		return fmt.Errorf("cannot write the folder %s: %w", path, reason(err))
+	}
+	defer removeOnInterrupt(dir)()
+	defer func() {
+		if err != nil {
+			os.RemoveAll(dir)
+		}
+	}()
+	if err := fill(dir); err != nil {
+		return err
+	}
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		if err := os.Remove(path); err != nil { // which is empty
+			return fmt.Errorf("cannot write the folder %s: %w", path, reason(err))
+		}
+	}
+	return os.Rename(dir, path)
+}
+
+// removeOnInterrupt removes a file or a folder when a signal asks the process to end, until
 // what it gives is called. The signal then does what it would have done.
 func removeOnInterrupt(path string) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
@@ -159,7 +192,7 @@ func removeOnInterrupt(path string) (stop func()) {
 	go func() {
 		select {
 		case s := <-signals:
-			os.Remove(path)
+			os.RemoveAll(path)
 			signal.Stop(signals)
 			if self, err := os.FindProcess(os.Getpid()); err != nil || self.Signal(s) != nil {
 				os.Exit(1) // where a process cannot signal itself

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -23,14 +24,21 @@ func TestMain(m *testing.M) {
 	if path == "" {
 		os.Exit(m.Run())
 	}
-	_ = Write(path, func(w io.Writer) error {
-		if _, err := w.Write(make([]byte, 3<<20)); err != nil { // more than the buffer, so that it reaches the disk
-			return err
-		}
-		os.Stdout.WriteString("half\n")
-		time.Sleep(time.Minute)
-		return nil
-	})
+	half := func(path string) error {
+		return Write(path, func(w io.Writer) error {
+			if _, err := w.Write(make([]byte, 3<<20)); err != nil { // more than the buffer, so that it reaches the disk
+				return err
+			}
+			os.Stdout.WriteString("half\n")
+			time.Sleep(time.Minute)
+			return nil
+		})
+	}
+	if dir, ok := strings.CutSuffix(path, "/"); ok {
+		_ = WriteFolder(dir, func(dir string) error { return half(filepath.Join(dir, "in")) })
+	} else {
+		_ = half(path)
+	}
 	os.Exit(0)
 }
 
@@ -150,4 +158,50 @@ func TestInterruptLeavesNothing(t *testing.T) {
 		require.Equal(t, []string{"file"}, names(t, dir))
 		require.Equal(t, "old", content(t, path))
 	}
+}
+
+// A file within a new folder goes with it.
+func TestInterruptLeavesNoFolder(t *testing.T) {
+	if signal.Ignored(syscall.SIGTERM) {
+		t.Skip("the signal is ignored")
+	}
+	dir := t.TempDir()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "WRITE_AND_INTERRUPT="+filepath.Join(dir, "folder")+"/")
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	_, err = io.ReadFull(out, make([]byte, len("half\n")))
+	require.NoError(t, err)
+	require.Len(t, names(t, dir), 1, "the new folder is there while it is written")
+	require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+	var exit *exec.ExitError
+	require.ErrorAs(t, cmd.Wait(), &exit)
+	require.False(t, exit.Exited(), "the process ends by the signal")
+	require.Empty(t, names(t, dir))
+}
+
+func TestWriteFolder(t *testing.T) {
+	parent := t.TempDir()
+	dir := filepath.Join(parent, "new")
+	fill := func(dir string) error { return WriteBytes(filepath.Join(dir, "a"), []byte("x")) }
+	require.NoError(t, WriteFolder(dir+"/", fill))
+	require.Equal(t, "x", content(t, filepath.Join(dir, "a")))
+	require.Equal(t, []string{"new"}, names(t, parent))
+
+	err := WriteFolder(dir, fill)
+	require.ErrorContains(t, err, "it is there, with a and more in it")
+	require.ErrorContains(t, WriteFolder(filepath.Join(dir, "a"), fill), "cannot write the folder")
+	require.ErrorContains(t, WriteFolder(filepath.Join(parent, "none", "x"), fill), "no such file or directory")
+
+	// A folder that cannot be filled leaves nothing, and an empty one that was there stays.
+	require.NoError(t, os.Mkdir(filepath.Join(parent, "empty"), 0o777))
+	broken := errors.New("broken")
+	require.ErrorIs(t, WriteFolder(filepath.Join(parent, "empty"), func(dir string) error {
+		require.NoError(t, fill(dir))
+		return broken
+	}), broken)
+	require.Equal(t, []string{"empty", "new"}, names(t, parent))
+	require.NoError(t, WriteFolder(filepath.Join(parent, "empty"), fill))
+	require.Equal(t, "x", content(t, filepath.Join(parent, "empty", "a")))
 }

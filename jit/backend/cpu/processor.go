@@ -91,6 +91,9 @@ func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 	return m, nil
 }
 
+// Room is how many bytes of the machine's memory this process can still get, and how many the machine has.
+func (d *Device) Room() (free, total int64, err error) { return host.Available(), host.Memory(), nil }
+
 // Wrap uses data where it lies, when it is aligned; nil otherwise.
 func (d *Device) Wrap(data []byte, align int) *backend.Memory {
 	if len(data) == 0 || uintptr(unsafe.Pointer(unsafe.SliceData(data)))%uintptr(align) != 0 {

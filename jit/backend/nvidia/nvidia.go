@@ -137,6 +137,12 @@ func (d *Device) Target() target.Machine {
 	return d.target
 }
 
+// Room is how many bytes of the device's memory are free, and how many it has.
+func (d *Device) Room() (free, total int64, err error) {
+	f, t, err := d.ctx.MemInfo()
+	return int64(f), int64(t), err
+}
+
 // Alloc gives device memory.
 func (d *Device) Alloc(n int64) (*backend.Memory, error) {
 	if err := backend.CheckAlloc(d, "GPU.Alloc", n); err != nil {

@@ -5,15 +5,17 @@ import "math/bits"
 // Philox is Philox4x32-10 (Salmon, Moraes, Dror and Shaw, "Parallel random
 // numbers: as easy as 1, 2, 3", 2011): a counter and a key give four random words.
 func Philox(counter [4]uint32, key [2]uint32) [4]uint32 {
-	c, k := counter, key
+	c0, c1, c2, c3 := counter[0], counter[1], counter[2], counter[3] // which stay in registers, as an array does not
+	k0, k1 := key[0], key[1]
+	m0, m1, w0, w1 := PhiloxMultipliers[0], PhiloxMultipliers[1], PhiloxWeyl[0], PhiloxWeyl[1]
 	for range 10 {
-		hi0, lo0 := bits.Mul32(PhiloxMultipliers[0], c[0])
-		hi1, lo1 := bits.Mul32(PhiloxMultipliers[1], c[2])
-		c = [4]uint32{hi1 ^ c[1] ^ k[0], lo1, hi0 ^ c[3] ^ k[1], lo0}
-		k[0] += PhiloxWeyl[0]
-		k[1] += PhiloxWeyl[1]
+		hi0, lo0 := bits.Mul32(m0, c0)
+		hi1, lo1 := bits.Mul32(m1, c2)
+		c0, c1, c2, c3 = hi1^c1^k0, lo1, hi0^c3^k1, lo0
+		k0 += w0
+		k1 += w1
 	}
-	return c
+	return [4]uint32{c0, c1, c2, c3}
 }
 
 // PhiloxMultipliers and PhiloxWeyl are the constants of a round and what the key grows by.
