@@ -2,6 +2,7 @@ package gpt
 
 import (
 	"fmt"
+	"slices"
 
 	"tilec/jit"
 	"tilec/lang"
@@ -20,14 +21,14 @@ func (m *Model) checkRoom() error {
 		return nil
 	}
 	advice := "take a smaller model or a device with more memory"
-	if m.filler.dtype == lang.F32 {
-		advice = "use --dtype bf16, which takes half, or " + advice
+	if slices.ContainsFunc(m.filler.wanted, func(w wantedTensor) bool { return w.dtype == lang.F32 }) {
+		advice = "use --dtype bf16, which takes half of f32, or " + advice
 	}
 	if m.compiler.Device.ID() != "cpu" {
 		advice += "; nvidia-smi lists the processes that hold its memory"
 	}
-	return &tooLargeError{fmt.Sprintf("the model is too large: it takes %s for its weights in %s and %s for what it keeps of a text, and %s has %s free of %s: %s",
-		jit.FormatBytes(weights), m.filler.dtype, jit.FormatBytes(state), m.compiler.Device.Name(), jit.FormatBytes(free), jit.FormatBytes(total), advice),
+	return &tooLargeError{fmt.Sprintf("the model is too large: it takes %s for its weights and %s for what it keeps of a text, and %s has %s free of %s: %s",
+		jit.FormatBytes(weights), jit.FormatBytes(state), m.compiler.Device.Name(), jit.FormatBytes(free), jit.FormatBytes(total), advice),
 		&jit.MemoryError{Need: weights + state, Have: total, Free: free}}
 }
 
@@ -45,18 +46,22 @@ func (e *tooLargeError) Unwrap() error { return e.err }
 func (f *filler) weightBytes() (n int64) {
 	counted := map[wantedTensor]bool{}
 	for _, w := range f.wanted {
-		if counted[w] {
-			continue
+		if !counted[w] {
+			counted[w] = true
+			n += f.bytes(w)
 		}
-		counted[w] = true
-		t, _ := f.ckpt.Tensors.Lookup(w.name) // which check has found
-		elements := int64(1)
-		for _, d := range t.Shape {
-			elements *= int64(d)
-		}
-		n += w.dtype.Bytes(elements)
 	}
 	return n
+}
+
+// bytes is how many bytes a tensor takes on the device.
+func (f *filler) bytes(w wantedTensor) int64 {
+	t, _ := f.ckpt.Tensors.Lookup(w.name) // which check has found
+	elements := int64(1)
+	for _, d := range t.Shape {
+		elements *= int64(d)
+	}
+	return w.dtype.Bytes(elements)
 }
 
 // bytes is how many bytes a state takes that has room for so many positions; 0 where its shapes are not known, which is an error when it is made.
@@ -66,22 +71,43 @@ func (s *state) bytes(f *filler, g *typed.Graph, room int) (n int64) {
 		defer delete(f.dims, s.dim)
 	}
 	for _, i := range s.params {
-		p := g.Params[i]
-		_, err := f.each(p.Name, p.Type, func(_ string, t typed.GType, _ string) (jit.Value, error) {
-			elements := int64(1)
-			for _, size := range t.Shape {
-				d, err := f.eval(size)
-				if err != nil {
-					return jit.Value{}, err
-				}
-				elements *= d
-			}
-			n += f.resolve(t.DType).Bytes(elements)
-			return jit.Value{}, nil
-		})
+		bytes, err := f.typeBytes(g.Params[i].Type)
 		if err != nil {
 			return 0
 		}
+		n += bytes
 	}
 	return n
+}
+
+// typeBytes is how many bytes the tensors of a type take.
+func (f *filler) typeBytes(t typed.GType) (n int64, err error) {
+	switch t.Kind {
+	case typed.GTensor:
+		elements := int64(1)
+		for _, size := range t.Shape {
+			d, err := f.eval(size)
+			if err != nil {
+				return 0, err
+			}
+			elements *= d
+		}
+		return f.resolve(t.DType).Bytes(elements), nil
+	case typed.GStruct:
+		for _, field := range t.Fields {
+			bytes, err := f.typeBytes(field.Type)
+			if err != nil {
+				return 0, err
+			}
+			n += bytes
+		}
+	case typed.GArray:
+		length, err := f.eval(t.Len)
+		if err != nil {
+			return 0, err
+		}
+		bytes, err := f.typeBytes(*t.Elem)
+		return length * bytes, err
+	}
+	return n, nil
 }

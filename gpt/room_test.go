@@ -36,9 +36,9 @@ func TestModelThatDoesNotFit(t *testing.T) {
 		size  int64
 		want  string
 	}{
-		{lang.F32, 4, "the model is too large: it takes 1.1 MiB for its weights in f32 and 512 KiB for what it keeps of a text, and a small one has 1.6 MiB free of 8.0 GiB: " +
-			"use --dtype bf16, which takes half, or take a smaller model or a device with more memory"},
-		{lang.BF16, 2, "551 KiB for its weights in bf16 and 256 KiB for what it keeps of a text, and a small one has 807 KiB free of 8.0 GiB: take a smaller model or a device with more memory"},
+		{lang.F32, 4, "the model is too large: it takes 1.1 MiB for its weights and 512 KiB for what it keeps of a text, and a small one has 1.6 MiB free of 8.0 GiB: " +
+			"use --dtype bf16, which takes half of f32, or take a smaller model or a device with more memory"},
+		{lang.BF16, 2, "551 KiB for its weights and 256 KiB for what it keeps of a text, and a small one has 807 KiB free of 8.0 GiB: take a smaller model or a device with more memory"},
 	} {
 		ckpt, err := gpt.Random("tile-small", 1)
 		require.NoError(t, err)

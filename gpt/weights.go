@@ -186,7 +186,7 @@ func (f *filler) load() error {
 			if failed[i] = f.loadOne(w, &device); failed[i] == nil {
 				device.Lock()
 				defer device.Unlock()
-				done += f.ready[w].Bytes()
+				done += f.bytes(w)
 				f.report(done, total)
 			}
 			return nil

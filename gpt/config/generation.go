@@ -66,7 +66,7 @@ func ParseGeneration(name string, data []byte, vocabSize int) (Generation, error
 	g := Generation{
 		EOSTokenIDs:       r.integers("eos_token_id", 0, vocabSize-1),
 		BOSTokenID:        given(&r, "bos_token_id", func() int { return r.integer("bos_token_id", 0, vocabSize-1) }),
-		DoSample:          given(&r, "do_sample", func() bool { return r.boolean("do_sample", false, mayDiffer) }),
+		DoSample:          given(&r, "do_sample", func() (yes bool) { r.decode("do_sample", &yes, "true or false"); return yes }),
 		Temperature:       r.number("temperature", "a number of 0 or more", func(x float64) bool { return x >= 0 }),
 		TopP:              r.number("top_p", "a number above 0 and at most 1", func(x float64) bool { return x > 0 && x <= 1 }),
 		TopK:              given(&r, "top_k", func() int { return r.integer("top_k", 0, math.MaxInt32) }),
