@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 var cse = Pass{
@@ -46,18 +47,33 @@ graph g(x: f32[N]) -> y: f32[N] {
 
 // shareEqual goes through the launches in order, so that those that read what was equal are equal then.
 func (r *rewriter) shareEqual() {
-	seen := map[equal]int{}
-	for i := range r.Calls {
-		key, ok := r.equalKey(i)
-		if !ok {
-			continue
-		}
-		if first, found := seen[key]; found && r.unchanged(first, i) {
-			r.share(first, i)
-			continue
-		}
-		seen[key] = i
+	type about struct { // what costs little to compare
+		kernel *typed.Kernel
+		slot   Slot
+		offset int64
 	}
+	near := map[about][]int{}
+	for i := range r.Calls {
+		c := &r.Calls[i]
+		at := about{kernel: c.Spec.Kernel}
+		if len(c.Tensors) > 0 {
+			at.slot, at.offset = c.Tensors[0].Slot, c.Tensors[0].Offset
+		}
+		if !slices.ContainsFunc(near[at], func(first int) bool { return r.sameAs(first, i) }) {
+			near[at] = append(near[at], i)
+		}
+	}
+}
+
+// sameAs makes one launch of two that compute the same.
+func (r *rewriter) sameAs(first, n int) bool {
+	a, ok := r.equalKey(first)
+	b, too := r.equalKey(n)
+	if !ok || !too || a != b || !r.unchanged(first, n) {
+		return false
+	}
+	r.share(first, n)
+	return true
 }
 
 // equal is what two launches have in common that compute the same.
@@ -69,7 +85,7 @@ type equal struct {
 // equalKey names what a launch computes; false for one that does more than to store temporaries of its own.
 func (r *rewriter) equalKey(n int) (equal, bool) {
 	c := &r.Calls[n]
-	if says(c.Spec.Kernel) {
+	if r.says(c.Spec.Kernel) {
 		return equal{}, false
 	}
 	var operands strings.Builder

@@ -49,7 +49,7 @@ func (r *rewriter) narrowAll() {
 // narrow makes a launch compute only what is read of its result.
 func (r *rewriter) narrow(n int) {
 	c := &r.Calls[n]
-	if len(c.Spec.Fused) > 0 || len(c.Fills) > 0 || tiedToPlan(c.Spec) || says(c.Spec.Kernel) {
+	if len(c.Spec.Fused) > 0 || len(c.Fills) > 0 || tiedToPlan(c.Spec) || r.says(c.Spec.Kernel) {
 		return
 	}
 	out := -1

@@ -8,6 +8,7 @@ import (
 	"tilec/jit/log"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // Pass is one row of the table of what is rewritten of a graph that is bound: its launches become fewer.
@@ -36,6 +37,7 @@ type rewriter struct {
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
 	verdicts      verdicts
+	talks         map[*typed.Kernel]bool
 	refused       []refused
 }
 
@@ -43,7 +45,7 @@ type rewriter struct {
 // Keeps says that it is worth its while to keep what no argument changes, since the graph runs again.
 func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
 	dump := opts.Dump
-	r := &rewriter{Bound: b, env: env, target: env.Device.Target(), logs: env.Logs, opts: opts, keeps: keeps, results: map[Slot]bool{}, verdicts: newVerdicts()}
+	r := &rewriter{Bound: b, env: env, target: env.Device.Target(), logs: env.Logs, opts: opts, keeps: keeps, results: map[Slot]bool{}, verdicts: newVerdicts(), talks: map[*typed.Kernel]bool{}}
 	for i := range b.Outputs {
 		r.results[b.Outputs[i].Slot] = true
 	}
@@ -100,8 +102,11 @@ func (r *rewriter) note() {
 
 // each visits the tensors of a launch, by their places among its operands.
 func (c *Call) each(visit func(place int, v *View, mode lang.ParamMode)) {
+	if c.paramsOf != c.Spec {
+		c.params, c.paramsOf = c.Spec.Params(), c.Spec
+	}
 	tensors := c.Tensors // visit may change the launch
-	for i, p := range c.Spec.Params() {
+	for i, p := range c.params {
 		if p.IsTensor {
 			visit(i, &tensors[i], p.Mode)
 		}
