@@ -38,7 +38,7 @@ func (r *rewriter) allBeside() {
 		case err != nil:
 			r.refuse(i, i+1, err)
 		case done:
-			r.Calls[i].Spec = nil
+			r.Calls[i].Spec, r.changed = nil, true
 		}
 	}
 }

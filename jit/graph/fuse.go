@@ -225,7 +225,7 @@ func (r *rewriter) replace(first, n int, one Call) {
 			})
 		}
 	}
-	r.Calls[first], r.Calls[n] = Call{}, one
+	r.Calls[first], r.Calls[n], r.changed = Call{}, one, true
 	add := func(of map[Slot][]int, s Slot) {
 		at, _ := slices.BinarySearch(of[s], n)
 		of[s] = slices.Insert(of[s], at, n)

@@ -33,6 +33,8 @@ type rewriter struct {
 	logs   *log.Logs
 	opts   Options
 	keeps  bool
+	// changed: the pass that runs has changed something.
+	changed bool
 	// writes and reads are, for each memory, the launches that write and read it, in order, a launch once for each of its tensors.
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
@@ -67,20 +69,18 @@ func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
 
 // apply runs one pass.
 func (r *rewriter) apply(p Pass, dump func(pass, text string)) error {
-	before := ""
-	if dump != nil {
-		before = r.String()
-	}
+	r.changed = false
 	r.note()
 	p.run(r)
+	if !r.changed {
+		return nil
+	}
 	r.Calls = slices.DeleteFunc(r.Calls, func(c Call) bool { return c.Spec == nil })
 	if err := r.verify(); err != nil {
 		return bug.New("pass "+p.Name, "%s: %w", r.Name, err)
 	}
 	if dump != nil {
-		if after := r.String(); after != before {
-			dump(p.Name, after)
-		}
+		dump(p.Name, r.String())
 	}
 	return nil
 }
