@@ -66,6 +66,13 @@ func (r *rewriter) besides(a, b *Call) (bool, error) {
 	if err != nil {
 		return false, err
 	}
+	for i := range r.refused { // what stays apart of either stays apart of both
+		for _, of := range []**spec.Spec{&r.refused[i].first, &r.refused[i].second} {
+			if *of == s || *of == t {
+				*of = one.Spec
+			}
+		}
+	}
 	*b = one
 	return true, nil
 }

@@ -2,11 +2,11 @@ package graph
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"tilec/lang"
-	"tilec/typecheck/typed"
 )
 
 var cse = Pass{
@@ -47,22 +47,34 @@ graph g(x: f32[N]) -> y: f32[N] {
 
 // shareEqual goes through the launches in order, so that those that read what was equal are equal then.
 func (r *rewriter) shareEqual() {
-	type about struct { // what costs little to compare
-		kernel *typed.Kernel
-		slot   Slot
-		offset int64
-	}
-	near := map[about][]int{}
+	near := map[uint64][]int{}
 	for i := range r.Calls {
-		c := &r.Calls[i]
-		at := about{kernel: c.Spec.Kernel}
-		if len(c.Tensors) > 0 {
-			at.slot, at.offset = c.Tensors[0].Slot, c.Tensors[0].Offset
-		}
+		at := r.Calls[i].hash()
 		if !slices.ContainsFunc(near[at], func(first int) bool { return r.sameAs(first, i) }) {
 			near[at] = append(near[at], i)
 		}
 	}
+}
+
+// hash is a number that launches have in common that compute the same, and hardly others.
+func (c *Call) hash() uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(n uint64) { h = (h ^ n) * 1099511628211 }
+	c.each(func(_ int, v *View, mode lang.ParamMode) {
+		if mode == lang.In {
+			mix(uint64(v.Slot.Index)<<2 | uint64(len(v.Shape)))
+			mix(uint64(v.Offset))
+		}
+	})
+	for i := range c.Scalars {
+		s := &c.Scalars[i]
+		mix(uint64(s.literal.Int) ^ math.Float64bits(s.literal.Float))
+		mix(uint64(s.input)<<1 | uint64(len(s.args)))
+	}
+	for _, name := range []byte(c.Spec.Kernel.Name) {
+		mix(uint64(name))
+	}
+	return h
 }
 
 // sameAs makes one launch of two that compute the same.
@@ -150,8 +162,11 @@ func (r *rewriter) rename(from, to Slot) {
 			r.Outputs[i].Slot = to
 		}
 	}
-	r.reads[to] = append(r.reads[to], r.reads[from]...)
-	slices.Sort(r.reads[to])
+	both := append(r.reads[to], r.reads[from]...)
+	if n := len(r.reads[to]); n > 0 && n < len(both) && both[n-1] > both[n] {
+		slices.Sort(both)
+	}
+	r.reads[to] = both
 	r.results[to] = r.results[to] || r.results[from]
 	delete(r.reads, from)
 	delete(r.writes, from)
