@@ -221,7 +221,10 @@ func (r *rewriter) replace(first, n int, one Call) {
 	for _, of := range []map[Slot][]int{r.reads, r.writes} {
 		for _, i := range []int{first, n} {
 			r.Calls[i].each(func(_ int, v *View, _ lang.ParamMode) {
-				of[v.Slot] = slices.DeleteFunc(of[v.Slot], func(k int) bool { return k == i })
+				list := of[v.Slot] // in order
+				from, _ := slices.BinarySearch(list, i)
+				to, _ := slices.BinarySearch(list, i+1)
+				of[v.Slot] = slices.Delete(list, from, to)
 			})
 		}
 	}
