@@ -38,7 +38,7 @@ func (r *rewriter) allBeside() {
 		case err != nil:
 			r.refuse(i, i+1, err)
 		case done:
-			r.Calls[i].Spec = nil
+			r.Calls[i].Spec, r.changed = nil, true
 		}
 	}
 }
@@ -65,6 +65,13 @@ func (r *rewriter) besides(a, b *Call) (bool, error) {
 	one, err := r.joined(a, b, spec.Fusion{Role: spec.Beside, Spec: t})
 	if err != nil {
 		return false, err
+	}
+	for i := range r.refused { // what stays apart of either stays apart of both
+		for _, of := range []**spec.Spec{&r.refused[i].first, &r.refused[i].second} {
+			if *of == s || *of == t {
+				*of = one.Spec
+			}
+		}
 	}
 	*b = one
 	return true, nil

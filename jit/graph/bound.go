@@ -7,6 +7,7 @@ import (
 	"tilec/jit/spec"
 	"tilec/jit/tensor"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // Bound is a graph or a kernel bound to the shapes of its arguments: the launches that it makes, over tensors whose memory
@@ -42,6 +43,9 @@ type Call struct {
 	Scalars []Scalar
 	// Fills are the tensors that are filled with zeros before the launch.
 	Fills []int
+	// params are the parameters of the specialisation paramsOf, which passes ask for again and again.
+	params   []*typed.Param
+	paramsOf *spec.Spec
 }
 
 // depend notes at the launches of a program of several that each may begin before the one before it has ended, and which

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -46,18 +47,45 @@ graph g(x: f32[N]) -> y: f32[N] {
 
 // shareEqual goes through the launches in order, so that those that read what was equal are equal then.
 func (r *rewriter) shareEqual() {
-	seen := map[equal]int{}
+	near := map[uint64][]int{}
 	for i := range r.Calls {
-		key, ok := r.equalKey(i)
-		if !ok {
-			continue
+		at := r.Calls[i].hash()
+		if !slices.ContainsFunc(near[at], func(first int) bool { return r.sameAs(first, i) }) {
+			near[at] = append(near[at], i)
 		}
-		if first, found := seen[key]; found && r.unchanged(first, i) {
-			r.share(first, i)
-			continue
-		}
-		seen[key] = i
 	}
+}
+
+// hash is a number that launches have in common that compute the same, and hardly others.
+func (c *Call) hash() uint64 {
+	h := uint64(14695981039346656037)
+	mix := func(n uint64) { h = (h ^ n) * 1099511628211 }
+	c.each(func(_ int, v *View, mode lang.ParamMode) {
+		if mode == lang.In {
+			mix(uint64(v.Slot.Index)<<2 | uint64(len(v.Shape)))
+			mix(uint64(v.Offset))
+		}
+	})
+	for i := range c.Scalars {
+		s := &c.Scalars[i]
+		mix(uint64(s.literal.Int) ^ math.Float64bits(s.literal.Float))
+		mix(uint64(s.input)<<1 | uint64(len(s.args)))
+	}
+	for _, name := range []byte(c.Spec.Kernel.Name) {
+		mix(uint64(name))
+	}
+	return h
+}
+
+// sameAs makes one launch of two that compute the same.
+func (r *rewriter) sameAs(first, n int) bool {
+	a, ok := r.equalKey(first)
+	b, too := r.equalKey(n)
+	if !ok || !too || a != b || !r.unchanged(first, n) {
+		return false
+	}
+	r.share(first, n)
+	return true
 }
 
 // equal is what two launches have in common that compute the same.
@@ -69,7 +97,7 @@ type equal struct {
 // equalKey names what a launch computes; false for one that does more than to store temporaries of its own.
 func (r *rewriter) equalKey(n int) (equal, bool) {
 	c := &r.Calls[n]
-	if says(c.Spec.Kernel) {
+	if r.says(c.Spec.Kernel) {
 		return equal{}, false
 	}
 	var operands strings.Builder
@@ -134,8 +162,11 @@ func (r *rewriter) rename(from, to Slot) {
 			r.Outputs[i].Slot = to
 		}
 	}
-	r.reads[to] = append(r.reads[to], r.reads[from]...)
-	slices.Sort(r.reads[to])
+	both := append(r.reads[to], r.reads[from]...)
+	if n := len(r.reads[to]); n > 0 && n < len(both) && both[n-1] > both[n] {
+		slices.Sort(both)
+	}
+	r.reads[to] = both
 	r.results[to] = r.results[to] || r.results[from]
 	delete(r.reads, from)
 	delete(r.writes, from)

@@ -41,7 +41,7 @@ func (r *rewriter) dropUnread() {
 		c.each(func(_ int, v *View, mode lang.ParamMode) {
 			needed = needed || mode != lang.In && (!v.Slot.Temp || r.results[v.Slot] || len(r.reads[v.Slot]) > 0)
 		})
-		if needed || says(c.Spec.Kernel) {
+		if needed || r.says(c.Spec.Kernel) {
 			continue
 		}
 		c.each(func(_ int, v *View, _ lang.ParamMode) {
@@ -55,6 +55,15 @@ func (r *rewriter) dropUnread() {
 }
 
 // says reports a kernel that prints or asserts.
+func (r *rewriter) says(k *typed.Kernel) bool {
+	s, ok := r.talks[k]
+	if !ok {
+		s = says(k)
+		r.talks[k] = s
+	}
+	return s
+}
+
 func says(k *typed.Kernel) bool {
 	_, prints := typed.Find(k, func(*typed.Print) bool { return true })
 	_, asserts := typed.Find(k, func(*typed.Assert) bool { return true })

@@ -221,11 +221,14 @@ func (r *rewriter) replace(first, n int, one Call) {
 	for _, of := range []map[Slot][]int{r.reads, r.writes} {
 		for _, i := range []int{first, n} {
 			r.Calls[i].each(func(_ int, v *View, _ lang.ParamMode) {
-				of[v.Slot] = slices.DeleteFunc(of[v.Slot], func(k int) bool { return k == i })
+				list := of[v.Slot] // in order
+				from, _ := slices.BinarySearch(list, i)
+				to, _ := slices.BinarySearch(list, i+1)
+				of[v.Slot] = slices.Delete(list, from, to)
 			})
 		}
 	}
-	r.Calls[first], r.Calls[n] = Call{}, one
+	r.Calls[first], r.Calls[n], r.changed = Call{}, one, true
 	add := func(of map[Slot][]int, s Slot) {
 		at, _ := slices.BinarySearch(of[s], n)
 		of[s] = slices.Insert(of[s], at, n)

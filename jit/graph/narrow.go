@@ -49,7 +49,7 @@ func (r *rewriter) narrowAll() {
 // narrow makes a launch compute only what is read of its result.
 func (r *rewriter) narrow(n int) {
 	c := &r.Calls[n]
-	if len(c.Spec.Fused) > 0 || len(c.Fills) > 0 || tiedToPlan(c.Spec) || says(c.Spec.Kernel) {
+	if len(c.Spec.Fused) > 0 || len(c.Fills) > 0 || tiedToPlan(c.Spec) || r.says(c.Spec.Kernel) {
 		return
 	}
 	out := -1
@@ -64,8 +64,20 @@ func (r *rewriter) narrow(n int) {
 	if out < 0 || !single {
 		return
 	}
+	shape := c.Tensors[out].Shape
+	if !slices.ContainsFunc(shape, func(n int64) bool { return n > fewPositions }) {
+		return
+	}
 	runs, ok := r.readOf(&c.Tensors[out])
+	less := func(k int) bool { return runs[k].count < shape[k] && shape[k] > fewPositions }
 	if !ok {
+		return
+	}
+	some := false
+	for k := range runs {
+		some = some || less(k)
+	}
+	if !some {
 		return
 	}
 	of := r.classOf(c.Spec)
@@ -78,8 +90,7 @@ func (r *rewriter) narrow(n int) {
 	one.Tensors = slices.Clone(c.Tensors)
 	narrowed := make([]bool, len(runs))
 	for k, g := range runs {
-		all := c.Tensors[out].Shape[k]
-		narrowed[k] = g.count < all && all > fewPositions && narrowDim(&one, of.f, out, k, g)
+		narrowed[k] = less(k) && narrowDim(&one, of.f, out, k, g)
 	}
 	if !slices.Contains(narrowed, true) {
 		return

@@ -32,6 +32,7 @@ func (r *rewriter) refuse(first, second int, why error) {
 
 // tell notes what a pass did.
 func (r *rewriter) tell(pass, format string, args ...any) {
+	r.changed = true
 	r.Notes = append(r.Notes, Note{pass, fmt.Sprintf(format, args...)})
 }
 

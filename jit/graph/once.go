@@ -44,20 +44,20 @@ func (r *rewriter) computeOnce() {
 	if !r.keeps {
 		return
 	}
-	known := map[Slot]bool{}
+	known, out := map[Slot]bool{}, map[int]bool{}
 	var moved []int
 	for i := range r.Calls {
 		if !r.dependsOn(i, known) {
 			continue
 		}
-		moved = append(moved, i)
+		moved, out[i] = append(moved, i), true
 		r.Calls[i].each(func(_ int, v *View, mode lang.ParamMode) { known[v.Slot] = true })
 	}
 	var results []View
 	bytes := int64(0)
 	for _, i := range moved {
 		r.Calls[i].each(func(_ int, v *View, mode lang.ParamMode) {
-			outside := slices.ContainsFunc(r.reads[v.Slot], func(k int) bool { return !slices.Contains(moved, k) })
+			outside := slices.ContainsFunc(r.reads[v.Slot], func(k int) bool { return !out[k] })
 			if mode == lang.Out && outside {
 				results = append(results, *v)
 				bytes += v.DType.Bytes(tensor.Elements(v.Shape))
@@ -94,7 +94,7 @@ func (r *rewriter) computeOnce() {
 // dependsOn reports a launch that reads nothing but what is known when the graph is bound, and stores temporaries of its own.
 func (r *rewriter) dependsOn(n int, known map[Slot]bool) bool {
 	c := &r.Calls[n]
-	if says(c.Spec.Kernel) || len(c.Fills) > 0 || slices.ContainsFunc(c.Scalars, func(s Scalar) bool { return !s.known() }) {
+	if r.says(c.Spec.Kernel) || len(c.Fills) > 0 || slices.ContainsFunc(c.Scalars, func(s Scalar) bool { return !s.known() }) {
 		return false
 	}
 	fits := true

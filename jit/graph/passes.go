@@ -8,6 +8,7 @@ import (
 	"tilec/jit/log"
 	"tilec/jit/target"
 	"tilec/lang"
+	"tilec/typecheck/typed"
 )
 
 // Pass is one row of the table of what is rewritten of a graph that is bound: its launches become fewer.
@@ -32,10 +33,13 @@ type rewriter struct {
 	logs   *log.Logs
 	opts   Options
 	keeps  bool
+	// changed: the pass that runs has changed something.
+	changed bool
 	// writes and reads are, for each memory, the launches that write and read it, in order, a launch once for each of its tensors.
 	writes, reads map[Slot][]int
 	results       map[Slot]bool
 	verdicts      verdicts
+	talks         map[*typed.Kernel]bool
 	refused       []refused
 }
 
@@ -43,7 +47,7 @@ type rewriter struct {
 // Keeps says that it is worth its while to keep what no argument changes, since the graph runs again.
 func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
 	dump := opts.Dump
-	r := &rewriter{Bound: b, env: env, target: env.Device.Target(), logs: env.Logs, opts: opts, keeps: keeps, results: map[Slot]bool{}, verdicts: newVerdicts()}
+	r := &rewriter{Bound: b, env: env, target: env.Device.Target(), logs: env.Logs, opts: opts, keeps: keeps, results: map[Slot]bool{}, verdicts: newVerdicts(), talks: map[*typed.Kernel]bool{}}
 	for i := range b.Outputs {
 		r.results[b.Outputs[i].Slot] = true
 	}
@@ -65,20 +69,18 @@ func (b *Bound) rewrite(env *compile.Compiler, opts Options, keeps bool) error {
 
 // apply runs one pass.
 func (r *rewriter) apply(p Pass, dump func(pass, text string)) error {
-	before := ""
-	if dump != nil {
-		before = r.String()
-	}
+	r.changed = false
 	r.note()
 	p.run(r)
+	if !r.changed {
+		return nil
+	}
 	r.Calls = slices.DeleteFunc(r.Calls, func(c Call) bool { return c.Spec == nil })
 	if err := r.verify(); err != nil {
 		return bug.New("pass "+p.Name, "%s: %w", r.Name, err)
 	}
 	if dump != nil {
-		if after := r.String(); after != before {
-			dump(p.Name, after)
-		}
+		dump(p.Name, r.String())
 	}
 	return nil
 }
@@ -100,8 +102,11 @@ func (r *rewriter) note() {
 
 // each visits the tensors of a launch, by their places among its operands.
 func (c *Call) each(visit func(place int, v *View, mode lang.ParamMode)) {
+	if c.paramsOf != c.Spec {
+		c.params, c.paramsOf = c.Spec.Params(), c.Spec
+	}
 	tensors := c.Tensors // visit may change the launch
-	for i, p := range c.Spec.Params() {
+	for i, p := range c.params {
 		if p.IsTensor {
 			visit(i, &tensors[i], p.Mode)
 		}
