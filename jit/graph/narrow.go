@@ -41,6 +41,9 @@ const fewPositions = 16
 
 // narrowAll goes through the launches from the last to the first, so that what reads less lets what it reads be less.
 func (r *rewriter) narrowAll() {
+	if r.Deterministic { // how many positions are read tells how many there are
+		return
+	}
 	for i := range slices.Backward(r.Calls) {
 		r.narrow(i)
 	}
