@@ -197,7 +197,7 @@ UNPACK2(Z16, Z1, Z0, Z1) \
 	MOVQ    c+16(FP), DI \
 	MOVQ    cstride+24(FP), R8 \
 	MOVQ    a+32(FP), SI \
-	MOVQ    rows+40(FP), R9 \
+	MOVQ    columns+40(FP), R9 \
 	MOVQ    ahead+48(FP), R12 \
 	MOVL    $1, AX \
 	SHLL    CX, AX \
@@ -374,7 +374,7 @@ GLOBL columnmask<>(SB), RODATA|NOPTR, $64
 	MOVQ    c+16(FP), DI \
 	MOVQ    cstride+24(FP), R8 \
 	MOVQ    a+32(FP), SI \
-	MOVQ    rows+40(FP), R9 \
+	MOVQ    columns+40(FP), R9 \
 	MOVQ    ahead+48(FP), R12 \
 	XORQ    R11, R11 \
 	sums(CLEARDOTY) \
@@ -392,6 +392,59 @@ block: \
 	LEAQ    columnmask<>+32(SB), AX \
 	VMOVUPS (AX)(CX*4), Y15 \
 	sums(ADDDOTY) \
+	VZEROUPPER \
+	RET
+
+// DOTSTWICEY is DOTSY of one row and twice as many columns: while one half waits for its sums the other is transposed.
+#define DOTTWOY(i, z) \
+	DOTY(4*i, z, Y10)
+
+#define DOTPAIRTWOY(i, z) \
+	VPSLLD $16, z, Y3 \
+	DOTY(8*i, Y3, Y10) \
+	VPSRLD $16, z, z \
+	VPSLLD $16, z, z \
+	DOTY(8*i+4, z, Y10)
+
+#define DOTSTWICEY(dot, dotTwo, steps, bytes) \
+	MOVQ       k+8(FP), BX \
+	MOVQ       c+16(FP), DI \
+	MOVQ       a+24(FP), SI \
+	MOVQ       columns+32(FP), R9 \
+	MOVQ       ahead+40(FP), R12 \
+	XORQ       R11, R11 \
+	VXORPS     Y9, Y9, Y9 \
+	VXORPS     Y10, Y10, Y10 \
+block: \
+	ROWS8 \
+	TRANSPOSE8 \
+	EACHCOLUMN8(dot) \
+	ADDQ       $64, R9 \
+	ROWS8 \
+	TRANSPOSE8 \
+	EACHCOLUMN8(dotTwo) \
+	SUBQ       $64, R9 \
+	ADDQ       $bytes, SI \
+	ADDQ       $32, R11 \
+	ADDQ       $32, R12 \
+	SUBQ       $steps, BX \
+	JG         block \
+	MOVQ       n+0(FP), CX \
+	MOVQ       $8, AX \
+	CMPQ       CX, AX \
+	CMOVQLT    CX, AX \
+	SUBQ       AX, CX \
+	NEGQ       AX \
+	NEGQ       CX \
+	LEAQ       columnmask<>+32(SB), DX \
+	VMOVUPS    (DX)(AX*4), Y15 \
+	VMASKMOVPS (DI), Y15, Y0 \
+	VADDPS     Y0, Y9, Y9 \
+	VMASKMOVPS Y9, Y15, (DI) \
+	VMOVUPS    (DX)(CX*4), Y15 \
+	VMASKMOVPS 32(DI), Y15, Y0 \
+	VADDPS     Y0, Y10, Y10 \
+	VMASKMOVPS Y10, Y15, 32(DI) \
 	VZEROUPPER \
 	RET
 
@@ -446,66 +499,74 @@ pairDone:
 	RET
 
 
-// func dots1AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots1AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots1AVX512(SB), NOSPLIT, $0-56
 	DOTS(SUMS1, DOT1, 16, 64)
 
-// func dots2AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots2AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots2AVX512(SB), NOSPLIT, $0-56
 	DOTS(SUMS2, DOT2, 16, 128)
 
-// func dots4AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots4AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots4AVX512(SB), NOSPLIT, $0-56
 	DOTS(SUMS4, DOT4, 16, 256)
 
-// func dots6AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots6AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots6AVX512(SB), NOSPLIT, $0-56
 	DOTS(SUMS6, DOT6, 16, 384)
 
-// func dots1BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots1BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots1BF16AVX512(SB), NOSPLIT, $0-56
 	DOTS(SUMS1, DOTPAIR1, 32, 128)
 
-// func dots2BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots2BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots2BF16AVX512(SB), NOSPLIT, $0-56
 	DOTS(SUMS2, DOTPAIR2, 32, 256)
 
-// func dots4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots4BF16AVX512(SB), NOSPLIT, $0-56
 	DOTS(SUMS4, DOTPAIR4, 32, 512)
 
-// func dots6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots6BF16AVX512(SB), NOSPLIT, $0-56
 	DOTS(SUMS6, DOTPAIR6, 32, 768)
 
-// func dots1AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots1AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots1AVX2(SB), NOSPLIT, $0-56
 	DOTSY(SUMSY1, DOTY1, 8, 32)
 
-// func dots2AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots2AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots2AVX2(SB), NOSPLIT, $0-56
 	DOTSY(SUMSY2, DOTY2, 8, 64)
 
-// func dots4AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots4AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots4AVX2(SB), NOSPLIT, $0-56
 	DOTSY(SUMSY4, DOTY4, 8, 128)
 
-// func dots6AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots6AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots6AVX2(SB), NOSPLIT, $0-56
 	DOTSY(SUMSY6, DOTY6, 8, 192)
 
-// func dots1BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots1BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots1BF16AVX2(SB), NOSPLIT, $0-56
 	DOTSY(SUMSY1, DOTPAIRY1, 16, 64)
 
-// func dots2BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots2BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots2BF16AVX2(SB), NOSPLIT, $0-56
 	DOTSY(SUMSY2, DOTPAIRY2, 16, 128)
 
-// func dots4BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots4BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots4BF16AVX2(SB), NOSPLIT, $0-56
 	DOTSY(SUMSY4, DOTPAIRY4, 16, 256)
 
-// func dots6BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+// func dots6BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 TEXT ·dots6BF16AVX2(SB), NOSPLIT, $0-56
 	DOTSY(SUMSY6, DOTPAIRY6, 16, 384)
+
+// func dotsTwiceAVX2(n, k int, c, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
+TEXT ·dotsTwiceAVX2(SB), NOSPLIT, $0-48
+	DOTSTWICEY(DOTY1, DOTTWOY, 8, 32)
+
+// func dotsTwiceBF16AVX2(n, k int, c, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
+TEXT ·dotsTwiceBF16AVX2(SB), NOSPLIT, $0-48
+	DOTSTWICEY(DOTPAIRY1, DOTPAIRTWOY, 16, 64)

@@ -42,7 +42,8 @@ func roundF16AVX(n int, d unsafe.Pointer)                                     { 
 func roundBF16AVX(n int, d unsafe.Pointer)                                    { panic("no vectors") }
 func panelAVX512(k int, d, src unsafe.Pointer, stride int)                    { panic("no vectors") }
 func panelBF16AVX512(k int, d, src unsafe.Pointer, stride int)                { panic("no vectors") }
-func multiplyColumns(r, n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int, bf16 bool) {
+func multiplyColumns(m, r, n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int, bf16 bool) {
 	panic("no vectors")
 }
-func columnsAtOnce() int { panic("no vectors") }
+func columnsAtOnce(rows int) int { panic("no vectors") }
+func stepsAtOnce(rows int) int   { panic("no vectors") }

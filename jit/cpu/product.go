@@ -40,7 +40,7 @@ func multiply32(fr *frame, m, n, k int, a, b, c matrix) {
 		manyRows(fr, m, n, k, a, b, c)
 	case b.col == 1 || n == 1:
 		rowsInOrder(fr, m, n, k, a, b, c)
-	case vectors && m <= 6 && b.row == 1 && (b.load == nil && k%columnsAtOnce() == 0 || b.bf16 && k%(2*columnsAtOnce()) == 0):
+	case vectors && m <= 6 && b.row == 1 && (b.load == nil && k%stepsAtOnce(m) == 0 || b.bf16 && k%(2*stepsAtOnce(m)) == 0):
 		contiguousColumns(fr, m, n, k, a, b, c)
 	default:
 		columnsInOrder(fr, m, n, k, a, b, c)
@@ -145,7 +145,7 @@ const nearBytes = 256 << 10
 func contiguousColumns(fr *frame, m, n, k int, a, b, c matrix) {
 	all := packAll(fr, m, k, a)
 	var columns [16]unsafe.Pointer
-	at := columnsAtOnce()
+	at := columnsAtOnce(m)
 	for j := 0; j < n; j += at {
 		w := min(at, n-j)
 		for p := 0; p < k; p += blockK {
@@ -159,7 +159,7 @@ func contiguousColumns(fr *frame, m, n, k int, a, b, c matrix) {
 			}
 			for i := 0; i < m; {
 				r := together(m - i)
-				multiplyColumns(r, w, kp, c.at(i, j), c.row*4, unsafe.Add(all, (m*p+i*kp)*4), &columns, ahead*b.size, b.bf16)
+				multiplyColumns(m, r, w, kp, c.at(i, j), c.row*4, unsafe.Add(all, (m*p+i*kp)*4), &columns, ahead*b.size, b.bf16)
 				i += r
 			}
 		}

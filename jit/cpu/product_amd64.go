@@ -51,20 +51,32 @@ func multiplyRowsVectors(r, n, k int, c unsafe.Pointer, cstride int, a, b unsafe
 	}
 }
 
-// columnsAtOnce is how many columns multiplyColumns takes.
-func columnsAtOnce() int {
-	if wide {
-		return 16
+// columnsAtOnce is how many columns multiplyColumns takes for so many rows, and stepsAtOnce how many steps of f32. For one row
+// it uses AVX2 always: of two halves, one is transposed while the other waits for its sums.
+func columnsAtOnce(rows int) int {
+	if rows == 1 || wide {
+		return 2 * lanes
 	}
-	return 8
+	return lanes
 }
 
-// multiplyColumns adds to r rows of c, 1, 2, 4 or 6, of up to columnsAtOnce columns and cstride bytes apart, the products of the
-// coefficients a, of each of k steps those of the rows side by side, with as many columns of b, each contiguous from where
-// columns points. Memory so many bytes ahead of what is read will be needed next. k is a multiple of columnsAtOnce, of bf16
-// of twice as many. Each sum begins at 0.
-func multiplyColumns(r, n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int, bf16 bool) {
+func stepsAtOnce(rows int) int {
+	if rows > 1 && wide {
+		return 2 * lanes
+	}
+	return lanes
+}
+
+// multiplyColumns adds to r of m rows of c, 1, 2, 4 or 6, of up to columnsAtOnce(m) columns and cstride bytes apart, the products
+// of the coefficients a, of each of k steps those of the r rows side by side, with as many columns of b, each contiguous from
+// where columns points. Memory so many bytes ahead of what is read will be needed next. k is a multiple of stepsAtOnce(m), of
+// bf16 of twice that. Each sum begins at 0.
+func multiplyColumns(m, r, n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int, bf16 bool) {
 	switch {
+	case bf16 && m == 1:
+		dotsTwiceBF16AVX2(n, k, c, a, columns, ahead)
+	case m == 1:
+		dotsTwiceAVX2(n, k, c, a, columns, ahead)
 	case wide && bf16 && r == 1:
 		dots1BF16AVX512(n, k, c, cstride, a, columns, ahead)
 	case wide && bf16 && r == 2:
@@ -169,49 +181,55 @@ func transposeAVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer
 func transposeBF16AVX512(n int, d unsafe.Pointer, step int, rows *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots1AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots1AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots2AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots2AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots4AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots4AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots6AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots6AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots1BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots1BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots2BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots2BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots4BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots6BF16AVX512(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots1AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots1AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots2AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots2AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots4AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots4AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots6AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots6AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots1BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots1BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots2BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots2BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots4BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots4BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
 
 //go:noescape
-func dots6BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, rows *[16]unsafe.Pointer, ahead int)
+func dots6BF16AVX2(n, k int, c unsafe.Pointer, cstride int, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dotsTwiceAVX2(n, k int, c, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
+
+//go:noescape
+func dotsTwiceBF16AVX2(n, k int, c, a unsafe.Pointer, columns *[16]unsafe.Pointer, ahead int)
