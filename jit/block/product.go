@@ -232,7 +232,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	c.bLayout = layout.Layout{Reg: join(kk[:in], kk[in+2:], c.KReps, c.NReps, batch), Lane: lane(kk[in:in+2], n[:3]), Warp: c.BWarp}
 	if c.Parts > 1 {
 		axes := slices.Concat(c.M, c.N, c.Batch)
-		c.Joined = layout.Blocked(axes, Extents(axes), c.joinedVector(p.Warps), p.Warps)
+		c.Joined = layout.Blocked(axes, Extents(axes), c.joinedVector(), p.Warps)
 	}
 	return c
 }
@@ -269,8 +269,8 @@ func copyBeyond(bits []layout.Digit) {
 
 // joinedVector is how many neighbours along the rows a thread adds up: two where there are as many for each thread, since
 // accesses of 2 bytes each are as many as of 4.
-func (c *Product) joinedVector(warps int) int {
-	if c.M[0].Extent%2 == 0 {
+func (c *Product) joinedVector() int {
+	if len(c.M) > 0 && c.M[0].Extent%2 == 0 {
 		return 2
 	}
 	return 1
