@@ -3,8 +3,9 @@
     python3 bench/peer_gpt.py TILEC [--contexts 128,1000] [--batches 1,8,32] [--prompts 1x128,8x128,1x1024,8x1024]
 
 A step of decoding takes one token of each sequence, with a cache of which so many positions are in use, to the logits of
-the next. PyTorch's cache has 1024 positions; ours has the room that `tilec run` gives it. A prompt takes all its tokens to all logits. PyTorch runs it eagerly and by torch.compile, each in a CUDA graph that is
-captured by hand, with a cache that stays where it is; the faster one counts. Ours is what `tilec run gpt.tile GRAPH --time`
+the next. PyTorch's cache has 1024 positions; ours has the room that `tilec run` gives it. A prompt takes all its tokens to all
+logits. PyTorch runs it eagerly and by torch.compile, each in a CUDA graph that is captured by hand, with a cache that stays
+where it is; the faster one counts. Ours is what `tilec run gpt.tile GRAPH --time`
 says, which replays a recorded graph as well. Both are medians of the device's own clock, and find the weights of the
 step before in the L2, as far as they fit.
 """
