@@ -35,6 +35,11 @@ var checkTests = []checkTest{
 		wrong: "ld.global.b32 %r2, [%rd0+12];",
 	},
 	{
+		name: "prefetch past the end", kind: OutOfBounds, in: words(1, 2, 3), message: "a prefetch",
+		right: "prefetch.global.L2 [%rd0+8];",
+		wrong: "prefetch.global.L2 [%rd0+12];",
+	},
+	{
 		name: "vector that hangs over the end", kind: OutOfBounds, in: words(1, 2, 3), message: "16 bytes",
 		right: "ld.global.v2.b32 {%r2, %r3}, [%rd0];",
 		wrong: "ld.global.v4.b32 {%r2, %r3, %r4, %r5}, [%rd0];",

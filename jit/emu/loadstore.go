@@ -228,14 +228,24 @@ func store(d *decoder) {
 	}
 }
 
+// prefetch moves nothing that a program sees. Of global memory, an address that is nobody's is a finding: hardware
+// would bring a line in vain, or none.
 func prefetch(d *decoder) {
 	s := d.space("global", "local", "const", "param")
 	d.one("L1", "L2")
 	d.one("L2::evict_last", "L2::evict_normal")
 	d.has("tensormap")
-	d.address(s)
+	a := d.address(s)
 	if d.more() {
 		d.constInt()
+	}
+	d.in.run = func(w *warp) {
+		for m := w.active; m != 0; m &= m - 1 {
+			lane := first(m) & 31
+			if at, address := resolve(a.space, a.in(w, lane)); at == syntax.SpaceGlobal && w.block.launch.memory.find(address) == nil {
+				w.report(OutOfBounds, 1<<lane, "a prefetch at address %#x: %s", address, w.block.launch.memory.describe(address))
+			}
+		}
 	}
 }
 

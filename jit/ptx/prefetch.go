@@ -8,7 +8,7 @@ import (
 )
 
 // lineBytes is what the L2 brings at once, and prefetchedSteps of how many steps of a loop it is asked for.
-const lineBytes, prefetchedSteps = 128, 8
+const lineBytes, prefetchedSteps = 128, 16
 
 // prefetch asks the L2 for what a block will load once the launches before have ended.
 func (k *kernel) prefetch(x block.Prefetch) {
@@ -29,19 +29,27 @@ func (k *kernel) prefetch(x block.Prefetch) {
 		k.prefetchTile(x)
 		return
 	}
-	lo, hi := k.scalar(x.Loop.Args[0]), k.scalar(x.Loop.Args[1])
-	for s := range prefetchedSteps {
-		at := lo
-		if s > 0 {
-			at = a.Op(lo.Class, lo.Class.Signed("add"), lo, asm.Int(int64(s)*x.Loop.Axis.Extent))
-		}
-		begin := a.Here()
-		a.If(a.Op(asm.Pred, lo.Class.Signed("setp.ge"), at, hi)).Do("bra.uni", end)
-		k.push(begin)
-		k.enter(x.Loop.Axis, at, hi, !k.Ragged(x.Loop.Axis))
-		k.prefetchTile(x)
-		k.pop()
-	}
+	k.prefetchSteps(x, end)
+}
+
+// prefetchSteps asks for the tiles of the first steps of a loop.
+func (k *kernel) prefetchSteps(x block.Prefetch, end asm.Label) {
+	a, axis := k.a, x.Loop.Axis
+	lo, hi := k.bounds(axis, x.Loop.Args[0], x.Loop.Args[1])
+	c := lo.Class
+	last := a.Op(c, c.Signed("min"), hi, a.Op(c, c.Signed("add"), lo, asm.Int(prefetchedSteps*axis.Extent)))
+	position := a.Reg(c)
+	a.Move(position, lo)
+	top, begin := a.Label(), a.Here()
+	a.If(a.Op(asm.Pred, c.Signed("setp.ge"), position, last)).Do("bra.uni", end)
+	a.Place(top)
+	k.push(begin)
+	a.Changes(position)
+	k.enter(axis, position, hi, !k.Ragged(axis))
+	k.prefetchTile(x)
+	a.Set(position, c.Signed("add"), position, asm.Int(axis.Extent))
+	k.pop()
+	a.If(a.Op(asm.Pred, c.Signed("setp.lt"), position, last)).Do("bra.uni", top)
 	a.Place(end)
 }
 
