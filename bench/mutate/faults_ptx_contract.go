@@ -54,7 +54,7 @@ var ptxContractFaults = []Fault{
 		Old: `base := unit * (j + layout.Product(c.NReps)*(i+layout.Product(c.MReps)*batch))`, New: `base := unit * (i + layout.Product(c.MReps)*(j+layout.Product(c.NReps)*batch))`,
 		Note: "accumulator tiles are numbered by rows first"},
 	{ID: "contract-result-lanes", File: "jit/block/product.go", Class: "layout",
-		Old: `Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp)`, New: `Lane: lane(m[:3], n[1:3]), Warp: warps(mWarp, nWarp)`,
+		Old: `Lane: lane(n[1:3], m[:3]), Warp: warps(mWarp, nWarp, copies(kWarp))`, New: `Lane: lane(m[:3], n[1:3]), Warp: warps(mWarp, nWarp, copies(kWarp))`,
 		Note: "the accumulator's lanes run along the rows first"},
 	{ID: "contract-a-registers", File: "jit/block/product.go", Class: "layout",
 		Old: `join(kk[:in], m[3:4], kk[in+2:], c.KReps, c.MReps, batch)`, New: `join(kk[:in], kk[in+2:], m[3:4], c.KReps, c.MReps, batch)`,
