@@ -1,6 +1,8 @@
 package gpt
 
 import (
+	"slices"
+
 	"tilec/jit"
 	"tilec/typecheck/typed"
 )
@@ -34,6 +36,16 @@ func (b bound) find(key binding) *jit.Program {
 		if p.key == key {
 			copy(b[i:], b[i+1:])
 			b[len(b)-1] = p
+			return p.program
+		}
+	}
+	return nil
+}
+
+// last gives the program of those bindings that was run last; nil where there is none.
+func (b bound) last(of func(binding) bool) *jit.Program {
+	for _, p := range slices.Backward(b) {
+		if of(p.key) {
 			return p.program
 		}
 	}

@@ -209,3 +209,19 @@ func (m *Model) step(ctx context.Context, count int, s Sampling) error {
 	}
 	return c.choose(ctx, m.compiler, out.Tensor, rows{0, count}, s)
 }
+
+// StepTimes gives when the launches of the last step of decoding began and ended, and those of its choice of tokens, where the model is
+// on a GPU and its compiler is Timed.
+func (m *Model) StepTimes() ([]jit.LaunchTime, error) {
+	step := m.bound.last(func(key binding) bool { return key.graph == m.graph && key.tokens == 1 })
+	if step == nil || m.chooser == nil {
+		return nil, errors.New("no step of decoding was made: a text of two new tokens has one")
+	}
+	times, err := step.Times()
+	if choice := m.chooser.bound.last(func(binding) bool { return true }); err == nil && choice != nil {
+		var chosen []jit.LaunchTime
+		chosen, err = choice.Times()
+		times = append(times, chosen...)
+	}
+	return times, err
+}

@@ -75,6 +75,8 @@ func NewBug(value any) *bug.Error { return bug.Recovered("", value) }
 type (
 	// Program is a graph or a kernel bound to the shapes of its arguments.
 	Program = run.Program
+	// LaunchTime is when a launch of a program began and ended, and what it had to do.
+	LaunchTime = run.LaunchTime
 	// Options bind what the arguments do not tell.
 	Options = graph.Options
 	// Arena is a device's memory for the intermediate results of programs that never run at the same time.

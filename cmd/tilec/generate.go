@@ -133,7 +133,14 @@ func (a *app) generate(path string, run runOptions, o generateOptions) error {
 	if errors.Is(err, context.Canceled) {
 		return errInterrupted
 	}
-	return err
+	if err != nil || run.trace == "" {
+		return err
+	}
+	times, err := model.StepTimes()
+	if err != nil {
+		return fmt.Errorf("--trace: %w", err)
+	}
+	return a.writeTrace(times, compiler.Device, run.trace)
 }
 
 // openModel puts the model of a program, with the checkpoint that the options name, on a device. What is open, the caller closes: the model, its checkpoint

@@ -20,19 +20,17 @@ type kernelOptions struct {
 	out         string
 	time, check bool
 	bisect      bool
-	trace       string
 	// model is the folder of a checkpoint that fills a graph's structs; "" for none.
 	model string
 }
 
 // kernelFlags names the flags that are for kernels and graphs only.
-var kernelFlags = []string{"out", "time", "check", "bisect", "trace"}
+var kernelFlags = []string{"out", "time", "check", "bisect"}
 
 func (o *kernelOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.out, "out", "", "save the outputs to a .npy or .safetensors file")
 	f.BoolVar(&o.time, "time", false, "time the kernel: the median of many runs")
 	f.BoolVar(&o.bisect, "bisect", false, "name the first launch of which an element leaves its bound, and the pass of the compiler after which it does")
-	f.StringVar(&o.trace, "trace", "", "save when the launches of a graph began and ended on a GPU, to a file that Perfetto opens")
 	f.BoolVar(&o.check, "check", false, "judge every element by the bound that it has; one beyond it exits with 1")
 }
 
@@ -61,11 +59,14 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err := b.give(args); err != nil {
 		return err
 	}
-	if o.bisect && (o.time || o.check || o.out != "") {
-		return usageError{errors.New("--bisect stands alone, without --time, --check and --out")}
+	if o.bisect && (o.time || o.check || o.out != "" || run.trace != "") {
+		return usageError{errors.New("--bisect stands alone, without --time, --check, --out and --trace")}
 	}
 	if o.model != "" && target.Graph == nil {
 		return usageError{fmt.Errorf("--model fills the structs of a graph, and %s is a kernel", name)}
+	}
+	if run.trace != "" && target.Graph == nil {
+		return usageError{fmt.Errorf("--trace is of the launches of a graph, and %s is a kernel: --time times it", name)}
 	}
 	compiler, err := a.open(run)
 	if err != nil {
@@ -83,7 +84,6 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err != nil {
 		return err
 	}
-	compiler.Timed = o.trace != ""
 	if o.bisect {
 		return a.bisect(compiler.Device, target, values, run)
 	}
@@ -136,8 +136,8 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 			fmt.Fprintf(a.stdout, "time: %s\n", t)
 		}
 	}
-	if o.trace != "" {
-		if err := a.trace(launch, o.trace); err != nil {
+	if run.trace != "" {
+		if err := a.traceLaunch(launch, compiler.Device, run.trace); err != nil {
 			return err
 		}
 	}

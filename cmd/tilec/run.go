@@ -22,6 +22,8 @@ type runOptions struct {
 	precision string
 	debug     bool
 	seed      uint64
+	// trace is the file for when launches began and ended; "" for none.
+	trace string
 }
 
 // precisionFlag adds --precision to a command.
@@ -91,6 +93,7 @@ With --model DIR, the structs of a graph are the checkpoint's weights, by @name,
 	precisionFlag(f, &shared.precision)
 	f.BoolVar(&shared.debug, "debug", false, "check what kernels assume of tiles, as they assert")
 	f.Uint64Var(&shared.seed, "seed", 0, "of the random numbers")
+	shared.traceFlag(f)
 	text.flags(f)
 	a.jsonFlag(f, "print one JSON object instead of text")
 	kernel.flags(f)
@@ -113,6 +116,9 @@ func (a *app) open(run runOptions) (*jit.Compiler, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.checkTrace(run, d); err != nil {
+		return nil, err
+	}
 	if run.profile {
 		e, ok := d.(*jit.Emulator)
 		if !ok {
@@ -121,7 +127,7 @@ func (a *app) open(run runOptions) (*jit.Compiler, error) {
 		e.OnLaunch = func(kernel string, r *emu.Report) { r.Print(a.stderr, kernel) }
 	}
 	c := jit.NewCompiler(d, a.logs)
-	c.Output, c.Debug = a.stderr, run.debug // stdout is for results
+	c.Output, c.Debug, c.Timed = a.stderr, run.debug, run.trace != "" // stdout is for results
 	if d.ID() != "cpu" {
 		c.Cache = cache.Open("")
 		c.Cache.Notify(func(err error) { a.say("warning: %v", err) })

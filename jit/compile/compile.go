@@ -17,6 +17,7 @@ import (
 	"tilec/jit/log"
 	"tilec/jit/plan"
 	"tilec/jit/spec"
+	"tilec/jit/target"
 )
 
 // Compiler compiles kernels for one device and keeps what it compiled. It is
@@ -67,6 +68,8 @@ type Compiled struct {
 	Dims   *spec.LaunchDims
 	Exe    backend.Executable
 	Params []ir.Param // of Func, in order
+	// uncut is the kernel as it was before it was cut as the plan says; nil where the launch is not timed.
+	uncut *ir.Func
 	// TensorParam gives, for each tensor of Func, its place among the kernel's parameters.
 	TensorParam []int
 }
@@ -137,6 +140,9 @@ func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err err
 		return nil, err
 	}
 	out = &Compiled{Func: l.Func, Plan: l.Plan, Dims: l.dims, Params: l.Func.Params()}
+	if l.Func.Timed {
+		out.uncut = l.uncut
+	}
 	for i, p := range s.Params() {
 		if p.IsTensor {
 			out.TensorParam = append(out.TensorParam, i)
@@ -149,4 +155,15 @@ func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err err
 	}
 	c.Logs.Line(log.Time, "compile %s for %s: %.1f ms", s.Kernel.Name, d.ID(), float64(time.Since(begin).Microseconds())/1e3)
 	return out, nil
+}
+
+// Work is what a launch that is timed has to do at least.
+func (c *Compiled) Work(s *spec.Spec, t target.Machine) plan.Work {
+	return plan.WorkOf(c.uncut, t, func(d *ir.Dim) int64 {
+		n, err := c.Dims.Size(d, s)
+		if err != nil {
+			return 1
+		}
+		return n
+	}, c.Plan)
 }

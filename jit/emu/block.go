@@ -120,6 +120,9 @@ func (b *block) turn() (progress int, alive bool) {
 	return progress, alive
 }
 
+// time is that of all launches on one memory: each begins when the one before has ended.
+func (b *block) time() uint64 { return b.launch.began + b.steps }
+
 func (b *block) firstAlive() *warp {
 	for _, w := range b.warps {
 		if w.live != 0 {

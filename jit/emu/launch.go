@@ -65,6 +65,7 @@ type launch struct {
 	steps       atomic.Int64
 	ended       atomic.Bool // the context is done
 	serial      int64
+	began       uint64                // when, in steps: see Memory
 	cluster     [3]int                // blocks of a cluster by axis
 	maps        map[uint64]*TensorMap // by offset in the parameter space
 }
@@ -87,7 +88,7 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	if l.options.MaxSteps == 0 {
 		l.options.MaxSteps = defaultSteps
 	}
-	l.serial = launches.Add(1)
+	l.serial, l.began = launches.Add(1), memory.elapsed.Load()
 	l.findings.seen = map[findingKey]int{}
 	release, err := l.place(m)
 	if err != nil {
@@ -135,6 +136,7 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 					counts[i].add(&b.counts[i])
 				}
 				report.Shared = len(b.shared.data)
+				memory.elapsed.Store(max(memory.elapsed.Load(), b.time()))
 			}
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sort"
 	"sync"
+	"sync/atomic"
 )
 
 // Memory is the global memory of an emulated device. Allocations lie apart, so
@@ -14,6 +15,8 @@ type Memory struct {
 	mu   sync.RWMutex
 	list []*allocation // by address
 	next uint64
+	// elapsed is the steps that launches took, one after the other, of each those of the blocks that ran one after the other.
+	elapsed atomic.Uint64
 	// atomics orders atomic operations and accesses that synchronise.
 	atomics sync.Mutex
 }

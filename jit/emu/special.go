@@ -31,9 +31,9 @@ var specials = func() map[string]specialRegister {
 		"%clock":          {read: func(w *warp) uint64 { return w.block.steps }},
 		"%clock_hi":       {read: func(w *warp) uint64 { return w.block.steps >> 32 }},
 		"%clock64":        {read: func(w *warp) uint64 { return w.block.steps }},
-		"%globaltimer":    {read: func(w *warp) uint64 { return w.block.steps }},
-		"%globaltimer_lo": {read: func(w *warp) uint64 { return w.block.steps }},
-		"%globaltimer_hi": {read: func(w *warp) uint64 { return w.block.steps >> 32 }},
+		"%globaltimer":    {read: func(w *warp) uint64 { return w.block.time() }},
+		"%globaltimer_lo": {read: func(w *warp) uint64 { return w.block.time() }},
+		"%globaltimer_hi": {read: func(w *warp) uint64 { return w.block.time() >> 32 }},
 	}
 	for axis, suffix := range []string{".x", ".y", ".z"} {
 		table["%tid"+suffix] = fixed(func(w *warp, lane int) uint64 {

@@ -185,6 +185,21 @@ func (c at) trips(loop *ir.Op) float64 {
 	return n
 }
 
+// steps is how many times a loop does an operation over the axes, for each position along the loop's axis if that is one of them; padded
+// counts those too that a ragged end has not.
+func (c at) steps(loop *ir.Op, axes []int, padded bool) float64 {
+	trips := c.trips(loop)
+	if loop.Axis == nil || !slices.Contains(axes, c.place[loop.Axis]) {
+		return trips
+	}
+	i := c.place[loop.Axis]
+	per := float64(c.extent[i])
+	if !padded {
+		per = min(per, float64(c.size[i])/float64(max(ceilDiv(c.size[i], c.extent[i]), 1)))
+	}
+	return trips * per
+}
+
 // elements is how many elements an operation over the axes handles in the whole
 // launch, each pass counted; padded counts those too that ragged blocks have not.
 func (c at) elements(s step, padded bool) (all, onePass float64) {
@@ -204,16 +219,7 @@ func (c at) elements(s step, padded bool) (all, onePass float64) {
 		}
 	}
 	for _, loop := range s.loops {
-		trips := c.trips(loop)
-		if loop.Axis != nil && slices.Contains(s.axes, c.place[loop.Axis]) {
-			i := c.place[loop.Axis]
-			per := float64(c.extent[i])
-			if !padded {
-				per = min(per, float64(c.size[i])/float64(max(ceilDiv(c.size[i], c.extent[i]), 1)))
-			}
-			trips *= per
-		}
-		all *= trips
+		all *= c.steps(loop, s.axes, padded)
 	}
 	// What the blocks of a cluster do not share, each does by itself, but for what it writes.
 	if !c.divided(s) && s.op.Code.Row().Effect != lang.Writes && c.target.IsGPU() {

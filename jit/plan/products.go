@@ -16,18 +16,13 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	d := op.Args[0].Type.DType
 	m, n := c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
 	e := float64(d.Size())
+	rate, matrix := contractRate(t, op)
+	if !matrix {
+		return rate, 1, 2 * e / 8 // each operand is used from registers a few times
+	}
 	rows, depth := int64(16), int64(1)
-	switch {
-	case d.IsFloat() && d.Bits() <= 16:
-		rate = t.Tensor16
-	case d == lang.I8 || d == lang.U8:
-		rate, depth = t.Tensor8, int64(block.Depth(d)) // less takes as long
-	case d == lang.F64 && t.Has(target.MmaF64):
-		rate = t.Tensor64
-	case d == lang.F32 && op.Precision != "ieee":
-		rate = t.Tensor32
-	default:
-		return t.FMA32, 1, 2 * e / 8 // each operand is used from registers a few times
+	if d == lang.I8 || d == lang.U8 {
+		depth = int64(block.Depth(d)) // less takes as long
 	}
 	// B is read again by each group of four warps, or for each 64 rows.
 	reads := float64(max(c.warps/4, 1))
@@ -51,6 +46,21 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	// Both are written once, A is read once.
 	bytes = e * (2/float64(n) + (1+reads)/float64(m))
 	return rate, padding, bytes
+}
+
+// contractRate is the most FLOP/s of a contraction, and whether a matrix unit does it.
+func contractRate(t *target.Machine, op *ir.Op) (rate float64, matrix bool) {
+	switch d := op.Args[0].Type.DType; {
+	case d.IsFloat() && d.Bits() <= 16:
+		return t.Tensor16, true
+	case d == lang.I8 || d == lang.U8:
+		return t.Tensor8, true
+	case d == lang.F64 && t.Has(target.MmaF64):
+		return t.Tensor64, true
+	case d == lang.F32 && op.Precision != "ieee":
+		return t.Tensor32, true
+	}
+	return t.FMA32, false
 }
 
 // byWarpgroups reports a product that the backend computes by wgmma: warpgroups

@@ -6,18 +6,18 @@ import (
 
 	"tilec/jit/ir"
 	"tilec/jit/misuse"
-	"tilec/jit/tensor"
+	"tilec/jit/plan"
 )
 
 // This file reads when the launches of a program that is timed began and ended, by the GPU's own clock: in a program that is
 // recorded, launches begin while those before them run.
 
-// LaunchTime is when a launch of the last run began and ended, from the beginning of the first on.
+// LaunchTime is when a launch of the last run began and ended, by the GPU's clock, which counts from some moment on.
 type LaunchTime struct {
 	// Name is the kernel's, and Plan what the planner chose.
 	Name, Plan string
-	// Bytes is the size of the tensors that the launch is given.
-	Bytes int64
+	// Work is what the launch has to do at least.
+	Work plan.Work
 	// Began is when the first block began, FirstReleased and LastReleased when blocks had the results of the launches before, and
 	// Ended when the last block ended.
 	Began, FirstReleased, LastReleased, Ended time.Duration
@@ -65,22 +65,14 @@ func (p *Program) Times() ([]LaunchTime, error) {
 		return nil, err
 	}
 	var times []LaunchTime
-	var start uint64
 	for i := range p.steps {
 		s, at := &p.steps[i], data[i*ir.TimesBytes:]
 		if s.empty || binary.LittleEndian.Uint64(at[ir.TimesEnded:]) == 0 {
 			continue
 		}
-		if len(times) == 0 {
-			start = binary.LittleEndian.Uint64(at[ir.TimesBegan:])
-		}
-		since := func(word int) time.Duration {
-			return time.Duration(binary.LittleEndian.Uint64(at[word:]) - start)
-		}
-		t := LaunchTime{Name: s.Spec.Name(), Plan: s.compiled.Plan.String(), Began: since(ir.TimesBegan), FirstReleased: since(ir.TimesFirstReleased), LastReleased: since(ir.TimesLastReleased), Ended: since(ir.TimesEnded)}
-		for j := range s.Tensors {
-			t.Bytes += s.Tensors[j].DType.Bytes(tensor.Elements(s.Tensors[j].Shape))
-		}
+		clock := func(word int) time.Duration { return time.Duration(binary.LittleEndian.Uint64(at[word:])) }
+		t := LaunchTime{Name: s.Spec.Name(), Plan: s.compiled.Plan.String(), Began: clock(ir.TimesBegan), FirstReleased: clock(ir.TimesFirstReleased), LastReleased: clock(ir.TimesLastReleased), Ended: clock(ir.TimesEnded)}
+		t.Work = s.compiled.Work(s.Spec, p.device.Target())
 		times = append(times, t)
 	}
 	return times, nil

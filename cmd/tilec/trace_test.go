@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// readTrace gives the launches of a trace, of which each must have begun, been released and ended in this order.
+func readTrace(t *testing.T, path string) (launches []traceEvent) {
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var trace struct {
+		TraceEvents []traceEvent
+	}
+	require.NoError(t, json.Unmarshal(data, &trace))
+	end := 0.0
+	for i, e := range trace.TraceEvents {
+		assert.Equal(t, "X", e.Phase)
+		if i%2 == 1 { // the work of the launch before
+			launch := launches[len(launches)-1]
+			assert.Nil(t, e.Args)
+			assert.Equal(t, "work", e.Name)
+			assert.Equal(t, launch.Thread, e.Thread)
+			assert.InDelta(t, launch.Begin+launch.Args.WaitedUS, e.Begin, 1e-6)
+			assert.InDelta(t, launch.Begin+launch.Duration, e.Begin+e.Duration, 1e-6)
+			continue
+		}
+		require.NotNil(t, e.Args)
+		assert.GreaterOrEqual(t, e.Begin, end, "the emulator runs one launch behind the other")
+		assert.GreaterOrEqual(t, e.Args.WaitedUS, 0.0)
+		assert.GreaterOrEqual(t, e.Args.LastBlockWaitedUS, e.Args.WaitedUS)
+		assert.LessOrEqual(t, e.Args.LastBlockWaitedUS, e.Duration)
+		assert.InDelta(t, e.Begin+e.Duration-end, e.Args.AddedUS, 1e-6)
+		assert.Positive(t, e.Args.RooflineUS)
+		if e.Args.AddedUS > 0 { // the clock may stand still in a small one
+			assert.InEpsilon(t, e.Args.RooflineUS/e.Args.AddedUS, e.Args.Roofline, 1e-6)
+		}
+		assert.NotEmpty(t, e.Args.Plan)
+		end = e.Begin + e.Duration
+		launches = append(launches, e)
+	}
+	return launches
+}
+
+// A trace has the launches of a graph in their order, with what each had to do.
+func TestTraceOfGraph(t *testing.T) {
+	dir := t.TempDir()
+	source, path := filepath.Join(dir, "two.tile"), filepath.Join(dir, "trace.json")
+	require.NoError(t, os.WriteFile(source, []byte(`import "std/nn"
+import "std/math"
+
+graph two(x: f32[64, 32], w: f32[32, 48]) -> y: f32[64, 48] {
+    y = softmax(linear(x, w))
+}
+`), 0o666))
+	code, _, stderr := invoke(t, "run", source, "two", "--device", "emu", "--trace", path)
+	require.Equal(t, exitOK, code, stderr)
+	assert.Regexp(t, `(?m)^trace: 2 launches in [0-9.]+ us, \d+ % of the roofline, \d+ % between launches; the most: .*us \(1 x, .*, .*$`, stderr)
+	assert.Contains(t, stderr, "the emulator's times are instructions")
+	launches := readTrace(t, path)
+	require.Len(t, launches, 2)
+	assert.Equal(t, "linear", launches[0].Name)
+	assert.Equal(t, int64(2*64*32*48), launches[0].Args.FLOP)
+	assert.Equal(t, int64(4*(64*32+32*48+64*48)), launches[0].Args.Bytes)
+	assert.Equal(t, "softmax", launches[1].Name)
+	assert.Equal(t, int64(2*4*64*48), launches[1].Args.Bytes)
+}
+
+// A trace of a text has the launches of its last step, and of the choice of a token.
+func TestTraceOfText(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.json")
+	code, stdout, stderr := invoke(t, "run", "gpt.tile", "--random-weights", "nano", "--prompt", "hi", "--max-new-tokens", "3", "--temperature", "0", "--device", "emu", "--trace", path)
+	require.Equal(t, exitOK, code, stderr)
+	assert.NotEmpty(t, stdout)
+	launches := readTrace(t, path)
+	names := map[string]int64{}
+	for _, l := range launches {
+		names[l.Name] += l.Args.FLOP
+	}
+	assert.Equal(t, "embedding", launches[0].Name)
+	assert.Equal(t, int64(2*1024*48), names["head"])
+	assert.Contains(t, names, "take_likeliest")
+
+	code, _, stderr = invoke(t, "run", "gpt.tile", "--random-weights", "nano", "--max-new-tokens", "1", "--device", "emu", "--trace", path)
+	assert.Equal(t, exitError, code)
+	assert.Contains(t, stderr, "a text of two new tokens has one")
+}
+
+// What cannot be traced is refused before it runs.
+func TestTraceRefused(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--trace needs a GPU, or --device emu, and the device is cpu; CUTILE_LOGS=time": {"gpt.tile", "--device", "cpu"},
+		"--trace is of the launches of a graph, and softmax is a kernel: --time":        {"std/nn.tile", "softmax", "M=2", "N=3", "--device", "emu"},
+		"cannot write in the folder no/such/folder":                                     {"gpt.tile", "--device", "emu", "--trace", "no/such/folder/trace.json"},
+	} {
+		code, stdout, stderr := invoke(t, append([]string{"run", "--trace", filepath.Join(t.TempDir(), "trace.json")}, args...)...)
+		assert.NotEqual(t, exitOK, code)
+		assert.Contains(t, stderr, want)
+		assert.Empty(t, stdout)
+	}
+}
