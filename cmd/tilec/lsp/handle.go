@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
 )
 
 // The dispatch and the codec here are our own: those of package protocol know
@@ -54,6 +55,10 @@ var handlers = map[string]handler{
 	protocol.MethodTextDocumentDefinition:         request((*server).definition),
 	protocol.MethodTextDocumentCompletion:         request((*server).completion),
 	protocol.MethodTextDocumentDocumentSymbol:     request((*server).documentSymbol),
+	protocol.MethodTextDocumentDocumentLink:       request((*server).documentLink),
+	protocol.MethodWorkspaceSymbol:                request((*server).workspaceSymbol),
+	protocol.MethodTextDocumentReferences:         request((*server).references),
+	protocol.MethodTextDocumentDocumentHighlight:  request((*server).documentHighlight),
 	protocol.MethodTextDocumentFormatting:         request((*server).formatting),
 	protocol.MethodTextDocumentCodeAction:         request((*server).codeAction),
 }
@@ -91,8 +96,17 @@ func (codec) Unmarshal(data []byte, v any) error {
 
 func ref[T any](v T) *T { return &v }
 
+// initializeParams is what we need of protocol.InitializeParams.
+type initializeParams struct {
+	RootURI          uri.URI `json:"rootUri"`
+	WorkspaceFolders []struct {
+		URI uri.URI `json:"uri"`
+	} `json:"workspaceFolders"`
+}
+
 // initialize says what the server can do.
-func (s *server) initialize(*none) (*protocol.InitializeResult, error) {
+func (s *server) initialize(p *initializeParams) (*protocol.InitializeResult, error) {
+	s.folders = p.readFolders()
 	return &protocol.InitializeResult{
 		Capabilities: protocol.ServerCapabilities{
 			PositionEncoding:           protocol.PositionEncodingKindUTF16,
@@ -100,6 +114,10 @@ func (s *server) initialize(*none) (*protocol.InitializeResult, error) {
 			CompletionProvider:         &protocol.CompletionOptions{TriggerCharacters: []string{".", "@", "\"", "/"}},
 			HoverProvider:              protocol.Boolean(true),
 			DefinitionProvider:         protocol.Boolean(true),
+			ReferencesProvider:         protocol.Boolean(true),
+			DocumentHighlightProvider:  protocol.Boolean(true),
+			WorkspaceSymbolProvider:    protocol.Boolean(true),
+			DocumentLinkProvider:       &protocol.DocumentLinkOptions{},
 			DocumentSymbolProvider:     protocol.Boolean(true),
 			DocumentFormattingProvider: protocol.Boolean(true),
 			CodeActionProvider:         &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
