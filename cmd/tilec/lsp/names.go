@@ -120,6 +120,7 @@ func (c *collector) decl(d lang.Decl) {
 	case *lang.FnDecl:
 		c.generics(d.Generics)
 		c.params(d.Params)
+		c.tiles(d.Body)
 		c.inside(d.Body)
 	case *lang.KernelDecl:
 		c.generics(d.Generics)
@@ -131,6 +132,7 @@ func (c *collector) decl(d lang.Decl) {
 		for _, g := range d.Grid {
 			c.steps(g)
 		}
+		c.tiles(d.Body)
 		if d.Body != nil {
 			if len(d.Grid) == 0 {
 				c.formula(d.Body)
@@ -282,11 +284,31 @@ func (c *collector) steps(x *lang.AxisClause) {
 	case x.By == nil:
 		c.add(scalarName, x.Name, x)
 	default:
-		if by, ok := x.By.(*lang.NameExpr); ok && !c.has(by.Name) {
-			c.add(tileName, lang.Ident{At: by.At, Name: by.Name}, x)
-		}
+		c.tile(x)
 		c.add(axisName, x.Name, x)
 	}
+}
+
+// tile adds the extent that a `by` names, unless it has been named.
+func (c *collector) tile(x *lang.AxisClause) {
+	by, ok := x.By.(*lang.NameExpr)
+	if !ok || c.has(by.Name) {
+		return
+	}
+	if f, isFile := c.file.byText[by.Name]; isFile && isConst(f.node) {
+		return
+	}
+	c.add(tileName, lang.Ident{At: by.At, Name: by.Name}, x)
+}
+
+// tiles adds the extents of the loops of a body: they are the declaration's, wherever it names them.
+func (c *collector) tiles(body lang.Node) {
+	lang.Walk(body, func(n lang.Node) bool {
+		if x, ok := n.(*lang.AxisClause); ok {
+			c.tile(x)
+		}
+		return true
+	})
 }
 
 func (c *collector) has(text string) bool {
