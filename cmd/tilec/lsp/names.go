@@ -1,10 +1,8 @@
 package lsp
 
 import (
-	"fmt"
 	"slices"
 	"sort"
-	"strings"
 
 	"tilec/lang"
 )
@@ -462,50 +460,4 @@ func field(s *lang.StructDecl, name string) *lang.Field {
 		}
 	}
 	return nil
-}
-
-// signature is a declaration up to its body, on as few lines as it has in its file.
-func signature(d lang.Decl) string {
-	src := d.Span().Source
-	from, to := d.Span().Start, d.Span().End
-	if n := d.DeclName().Place; n.IsValid() {
-		from = n.Start - len(keyword(d)) - 1
-		if line := src.Text[:n.Start]; from < 0 || src.Text[from:n.Start-1] != keyword(d) {
-			from = strings.LastIndexByte(line, '\n') + 1 // other spaces between them
-		}
-	}
-	switch d := d.(type) {
-	case *lang.KernelDecl:
-		if d.Body != nil {
-			to = d.Body.Span().Start
-		}
-	case *lang.GraphDecl:
-		if d.Body != nil {
-			to = d.Body.Span().Start
-		}
-	case *lang.FnDecl:
-		if b, ok := d.Body.(*lang.Block); ok {
-			to = b.Span().Start
-		}
-	}
-	return strings.TrimSpace(lang.Span{Source: src, Start: from, End: to}.Text())
-}
-
-// keyword is the word that a declaration begins with.
-func keyword(d lang.Decl) string {
-	switch d.(type) {
-	case *lang.ConstDecl:
-		return "const"
-	case *lang.FnDecl:
-		return "fn"
-	case *lang.KernelDecl:
-		return "kernel"
-	case *lang.GraphDecl:
-		return "graph"
-	case *lang.StructDecl:
-		return "struct"
-	case *lang.TestDecl:
-		return "test"
-	}
-	return fmt.Sprintf("%T", d)
 }
