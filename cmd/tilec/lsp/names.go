@@ -11,7 +11,8 @@ import (
 type nameKind uint8
 
 const (
-	localName nameKind = iota
+	wordName nameKind = iota // of the language, with no kind of its own: an attribute, a position of an axis
+	localName
 	paramName
 	axisName
 	scalarName // the index of a loop or a grid without `by`, which is no axis
@@ -25,7 +26,7 @@ const (
 )
 
 // kindText is how hover calls them.
-var kindText = [...]string{"let", "parameter", "axis", "index", "dimension", "constant parameter", "element type", "tile extent, chosen by the planner", "", "field", ""}
+var kindText = [...]string{"", "let", "parameter", "axis", "index", "dimension", "constant parameter", "element type", "tile extent, chosen by the planner", "", "field", ""}
 
 // name is what a name stands for in a place.
 type name struct {

@@ -19,6 +19,8 @@ type occurrence struct {
 	declares, stores bool
 	// decl is what a name of the kind declName names.
 	decl lang.Decl
+	// attribute: the name stands behind an @.
+	attribute bool
 }
 
 // occurrences lists every name of the file that stands for something, in the order of the text.
@@ -72,6 +74,7 @@ func (a *analysis) write(text string, at lang.Span, path []lang.Node) {
 		}
 	}
 	x.stores = storesTo(path, at)
+	_, x.attribute = parent.(*lang.Attr)
 	a.written = append(a.written, x)
 }
 

@@ -250,7 +250,7 @@ func (a *analysis) named(text string, at lang.Span, typ string) (symbol, bool) {
 		}
 		if path := a.path(at.Start); len(path) > 1 && typ == "" {
 			if _, isLet := path[len(path)-2].(*lang.LetStmt); isLet { // of a constant, or with an error in what it binds
-				return symbol{at: at, source: "let " + text, doc: kindText[localName], defined: at}, true
+				return symbol{at: at, source: "let " + text, doc: kindText[localName], defined: at, kind: localName}, true
 			}
 		}
 		return a.builtin(text, at, typ)
@@ -275,7 +275,7 @@ func (a *analysis) declaredHere(text string, at lang.Span, typ string) (symbol, 
 		return symbol{at: at, source: axisText(axis), defined: at, kind: axisName}, true
 	}
 	if _, isIdent := a.last(at.Start).(*lang.Ident); isIdent && len(a.types.at[at]) > 0 {
-		return symbol{at: at, source: "let " + text + ": " + typ, doc: a.axesDoc(at), defined: at}, true
+		return symbol{at: at, source: "let " + text + ": " + typ, doc: a.axesDoc(at), defined: at, kind: localName}, true
 	}
 	return symbol{}, false
 }
