@@ -20,12 +20,21 @@ type analysis struct {
 	loader *load.Loader
 	// linesOf has the lines of the sources that were needed so far.
 	linesOf map[*lang.Source]*lines
+	// declared and written are made when they are first asked for: see fileNames and occurrences.
+	declared *fileNames
+	written  []occurrence
 }
 
-func (s *server) analyse(d *document) *analysis {
+// parse is what a text says without its types.
+func (s *server) parse(d *document) *analysis {
 	a := &analysis{doc: d, loader: &load.Loader{Open: s.opened}, linesOf: map[*lang.Source]*lines{}, types: newTypes()}
 	a.module, a.diags = a.loader.Parse(d.path, []byte(d.lines.text))
 	a.linesOf[a.module.Source] = d.lines
+	return a
+}
+
+func (s *server) analyse(d *document) *analysis {
+	a := s.parse(d)
 	program, ds, err := check(a.module, a.loader.Import)
 	if err != nil {
 		s.log("checking %s: %v", d.path, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
+	"go.lsp.dev/uri"
 )
 
 // The dispatch and the codec here are our own: those of package protocol know
@@ -41,21 +42,34 @@ type none struct{}
 
 // handlers is all that the server knows of the protocol.
 var handlers = map[string]handler{
-	protocol.MethodInitialize:                     request((*server).initialize),
-	protocol.MethodInitialized:                    notification(func(*server, *none) error { return nil }),
-	protocol.MethodShutdown:                       request((*server).shutDown),
-	protocol.MethodExit:                           notification((*server).leave),
-	protocol.MethodTextDocumentDidOpen:            notification((*server).didOpen),
-	protocol.MethodTextDocumentDidChange:          notification((*server).didChange),
-	protocol.MethodTextDocumentDidClose:           notification((*server).didClose),
-	protocol.MethodTextDocumentDidSave:            notification((*server).filesChanged),
-	protocol.MethodWorkspaceDidChangeWatchedFiles: notification((*server).filesChanged),
-	protocol.MethodTextDocumentHover:              request((*server).hover),
-	protocol.MethodTextDocumentDefinition:         request((*server).definition),
-	protocol.MethodTextDocumentCompletion:         request((*server).completion),
-	protocol.MethodTextDocumentDocumentSymbol:     request((*server).documentSymbol),
-	protocol.MethodTextDocumentFormatting:         request((*server).formatting),
-	protocol.MethodTextDocumentCodeAction:         request((*server).codeAction),
+	protocol.MethodInitialize:                      request((*server).initialize),
+	protocol.MethodInitialized:                     notification(func(*server, *none) error { return nil }),
+	protocol.MethodShutdown:                        request((*server).shutDown),
+	protocol.MethodExit:                            notification((*server).leave),
+	protocol.MethodTextDocumentDidOpen:             notification((*server).didOpen),
+	protocol.MethodTextDocumentDidChange:           notification((*server).didChange),
+	protocol.MethodTextDocumentDidClose:            notification((*server).didClose),
+	protocol.MethodTextDocumentDidSave:             notification((*server).filesChanged),
+	protocol.MethodWorkspaceDidChangeWatchedFiles:  notification((*server).filesChanged),
+	protocol.MethodTextDocumentHover:               request((*server).hover),
+	protocol.MethodTextDocumentDefinition:          request((*server).definition),
+	protocol.MethodTextDocumentCompletion:          request((*server).completion),
+	protocol.MethodTextDocumentDocumentSymbol:      request((*server).documentSymbol),
+	protocol.MethodTextDocumentSignatureHelp:       request((*server).signatureHelp),
+	protocol.MethodTextDocumentRangeFormatting:     request((*server).rangeFormatting),
+	protocol.MethodTextDocumentFoldingRange:        request((*server).foldingRange),
+	protocol.MethodTextDocumentSelectionRange:      request((*server).selectionRange),
+	protocol.MethodTextDocumentInlayHint:           request((*server).inlayHint),
+	protocol.MethodTextDocumentSemanticTokensFull:  request((*server).semanticTokens),
+	protocol.MethodTextDocumentSemanticTokensRange: request((*server).semanticTokensRange),
+	protocol.MethodTextDocumentDocumentLink:        request((*server).documentLink),
+	protocol.MethodWorkspaceSymbol:                 request((*server).workspaceSymbol),
+	protocol.MethodTextDocumentReferences:          request((*server).references),
+	protocol.MethodTextDocumentPrepareRename:       request((*server).prepareRename),
+	protocol.MethodTextDocumentRename:              request((*server).rename),
+	protocol.MethodTextDocumentDocumentHighlight:   request((*server).documentHighlight),
+	protocol.MethodTextDocumentFormatting:          request((*server).formatting),
+	protocol.MethodTextDocumentCodeAction:          request((*server).codeAction),
 }
 
 func (s *server) handle(_ context.Context, req *jsonrpc2.Request) (any, error) {
@@ -91,18 +105,38 @@ func (codec) Unmarshal(data []byte, v any) error {
 
 func ref[T any](v T) *T { return &v }
 
+// initializeParams is what we need of protocol.InitializeParams.
+type initializeParams struct {
+	RootURI          uri.URI `json:"rootUri"`
+	WorkspaceFolders []struct {
+		URI uri.URI `json:"uri"`
+	} `json:"workspaceFolders"`
+}
+
 // initialize says what the server can do.
-func (s *server) initialize(*none) (*protocol.InitializeResult, error) {
+func (s *server) initialize(p *initializeParams) (*protocol.InitializeResult, error) {
+	s.folders = p.readFolders()
 	return &protocol.InitializeResult{
 		Capabilities: protocol.ServerCapabilities{
-			PositionEncoding:           protocol.PositionEncodingKindUTF16,
-			TextDocumentSync:           &protocol.TextDocumentSyncOptions{OpenClose: ref(true), Change: ref(protocol.TextDocumentSyncKindIncremental), Save: protocol.Boolean(true)},
-			CompletionProvider:         &protocol.CompletionOptions{TriggerCharacters: []string{".", "@", "\"", "/"}},
-			HoverProvider:              protocol.Boolean(true),
-			DefinitionProvider:         protocol.Boolean(true),
-			DocumentSymbolProvider:     protocol.Boolean(true),
-			DocumentFormattingProvider: protocol.Boolean(true),
-			CodeActionProvider:         &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
+			PositionEncoding:                protocol.PositionEncodingKindUTF16,
+			TextDocumentSync:                &protocol.TextDocumentSyncOptions{OpenClose: ref(true), Change: ref(protocol.TextDocumentSyncKindIncremental), Save: protocol.Boolean(true)},
+			CompletionProvider:              &protocol.CompletionOptions{TriggerCharacters: []string{".", "@", "\"", "/"}},
+			SignatureHelpProvider:           &protocol.SignatureHelpOptions{TriggerCharacters: []string{"(", ","}},
+			DocumentRangeFormattingProvider: protocol.Boolean(true),
+			FoldingRangeProvider:            protocol.Boolean(true),
+			SelectionRangeProvider:          protocol.Boolean(true),
+			InlayHintProvider:               protocol.Boolean(true),
+			SemanticTokensProvider:          &protocol.SemanticTokensOptions{Legend: tokenLegend(), Full: protocol.Boolean(true), Range: protocol.Boolean(true)},
+			HoverProvider:                   protocol.Boolean(true),
+			DefinitionProvider:              protocol.Boolean(true),
+			ReferencesProvider:              protocol.Boolean(true),
+			RenameProvider:                  &protocol.RenameOptions{PrepareProvider: ref(true)},
+			DocumentHighlightProvider:       protocol.Boolean(true),
+			WorkspaceSymbolProvider:         protocol.Boolean(true),
+			DocumentLinkProvider:            &protocol.DocumentLinkOptions{},
+			DocumentSymbolProvider:          protocol.Boolean(true),
+			DocumentFormattingProvider:      protocol.Boolean(true),
+			CodeActionProvider:              &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
 		},
 		ServerInfo: protocol.ServerInfo{Name: "tilec", Version: protocol.NewOptional(s.opts.Version)},
 	}, nil

@@ -1,8 +1,8 @@
 package lsp
 
 import (
-	"fmt"
-	"strings"
+	"slices"
+	"sort"
 
 	"tilec/lang"
 )
@@ -11,7 +11,8 @@ import (
 type nameKind uint8
 
 const (
-	localName nameKind = iota
+	wordName nameKind = iota // of the language, with no kind of its own: an attribute, a position of an axis
+	localName
 	paramName
 	axisName
 	scalarName // the index of a loop or a grid without `by`, which is no axis
@@ -20,10 +21,12 @@ const (
 	typeParamName
 	tileName
 	declName
+	fieldName
+	builtinName // of the language
 )
 
 // kindText is how hover calls them.
-var kindText = [...]string{"let", "parameter", "axis", "index", "dimension", "constant parameter", "element type", "tile extent, chosen by the planner", ""}
+var kindText = [...]string{"", "let", "parameter", "axis", "index", "dimension", "constant parameter", "element type", "tile extent, chosen by the planner", "", "field", ""}
 
 // name is what a name stands for in a place.
 type name struct {
@@ -45,47 +48,64 @@ func (a *analysis) declAt(offset int) lang.Decl {
 	return nil
 }
 
-// namesAt lists the names that can be used at an offset, outer ones first: of
-// two that are the same the later one counts.
-func (a *analysis) namesAt(offset int) []name {
-	var all []name
-	declared := func(m *lang.Module) {
+// fileNames are what the file and its imports declare, the later of two that are the same counting.
+type fileNames struct {
+	all    []name
+	byText map[string]name
+}
+
+// fileNames lists the declarations that can be used everywhere in the file.
+func (a *analysis) fileNames() *fileNames {
+	if a.declared != nil {
+		return a.declared
+	}
+	a.declared = &fileNames{byText: map[string]name{}}
+	for _, m := range append(a.imports(), a.module) {
 		for _, d := range m.Decls {
-			if n := d.DeclName(); n.Name != "" {
-				if _, test := d.(*lang.TestDecl); !test {
-					all = append(all, name{declName, n.Name, n.Place, d})
-				}
+			if _, test := d.(*lang.TestDecl); !test && d.DeclName().Name != "" {
+				n := name{declName, d.DeclName().Name, d.DeclName().Place, d}
+				a.declared.all = append(a.declared.all, n)
+				a.declared.byText[n.text] = n
 			}
 		}
 	}
-	for _, m := range a.imports() {
-		declared(m)
+	return a.declared
+}
+
+// localNames lists the names of the declaration around an offset that can be used there, outer ones first.
+func (a *analysis) localNames(offset int) []name {
+	d := a.declAt(offset)
+	if d == nil {
+		return nil
 	}
-	declared(a.module)
-	if d := a.declAt(offset); d != nil {
-		c := collector{offset: offset, declared: len(all), names: all}
-		c.decl(d)
-		all = c.names
-	}
-	return all
+	c := collector{offset: offset, file: a.fileNames()}
+	c.decl(d)
+	return c.names
+}
+
+// namesAt lists the names that can be used at an offset, outer ones first: of
+// two that are the same the later one counts.
+func (a *analysis) namesAt(offset int) []name {
+	return append(slices.Clone(a.fileNames().all), a.localNames(offset)...)
 }
 
 // resolve finds what a name stands for at an offset.
 func (a *analysis) resolve(text string, offset int) (name, bool) {
-	all := a.namesAt(offset)
-	for i := len(all) - 1; i >= 0; i-- {
-		if all[i].text == text {
-			return all[i], true
+	local := a.localNames(offset)
+	for i := len(local) - 1; i >= 0; i-- {
+		if local[i].text == text {
+			return local[i], true
 		}
 	}
-	return name{}, false
+	n, ok := a.fileNames().byText[text]
+	return n, ok
 }
 
 // collector gathers the names that are visible at an offset.
 type collector struct {
-	offset   int
-	declared int // the names before these are of whole files
-	names    []name
+	offset int
+	file   *fileNames
+	names  []name
 }
 
 func (c *collector) add(kind nameKind, id lang.Ident, node lang.Node) {
@@ -99,6 +119,7 @@ func (c *collector) decl(d lang.Decl) {
 	case *lang.FnDecl:
 		c.generics(d.Generics)
 		c.params(d.Params)
+		c.tiles(d.Body)
 		c.inside(d.Body)
 	case *lang.KernelDecl:
 		c.generics(d.Generics)
@@ -110,7 +131,11 @@ func (c *collector) decl(d lang.Decl) {
 		for _, g := range d.Grid {
 			c.steps(g)
 		}
+		c.tiles(d.Body)
 		if d.Body != nil {
+			if len(d.Grid) == 0 {
+				c.formula(d.Body)
+			}
 			c.inside(d.Body)
 		}
 	case *lang.GraphDecl:
@@ -155,18 +180,82 @@ func (c *collector) params(ps []*lang.Param) {
 	}
 }
 
+// formula adds the axes that a kernel without a grid declares by using them: the names in the indices of its accesses and
+// those that its reductions are over, where nothing in its body declares them.
+func (c *collector) formula(body *lang.Block) {
+	own := map[string]bool{}
+	lang.Walk(body, func(n lang.Node) bool {
+		for _, id := range declaredNames(n) {
+			own[id.Name] = true
+		}
+		return true
+	})
+	var used []lang.Ident
+	add := func(at lang.At, text string) { used = append(used, lang.Ident{At: at, Name: text}) }
+	lang.Walk(body, func(n lang.Node) bool {
+		switch n := n.(type) {
+		case *lang.CallExpr:
+			for _, id := range n.Over {
+				add(id.At, id.Name)
+			}
+		case *lang.IndexExpr:
+			for _, index := range n.Indices {
+				lang.Walk(index, func(k lang.Node) bool {
+					switch k := k.(type) {
+					case *lang.NameExpr:
+						add(k.At, k.Name)
+					case *lang.CallExpr, *lang.IndexExpr:
+						return false
+					}
+					return true
+				})
+			}
+		}
+		return true
+	})
+	sort.SliceStable(used, func(i, j int) bool { return used[i].Place.Start < used[j].Place.Start })
+	for _, id := range used {
+		if f, isFile := c.file.byText[id.Name]; !own[id.Name] && !c.has(id.Name) && !(isFile && isConst(f.node)) {
+			c.add(axisName, id, &lang.NameExpr{At: id.At, Name: id.Name})
+		}
+	}
+}
+
+// declaredNames are the names that a node declares itself.
+func declaredNames(n lang.Node) []lang.Ident {
+	switch n := n.(type) {
+	case *lang.LetStmt:
+		return n.Names
+	case *lang.ForExpr:
+		return n.Carried
+	case *lang.AxisClause:
+		return []lang.Ident{n.Name}
+	case *lang.LambdaExpr:
+		var all []lang.Ident
+		for _, p := range n.Params {
+			all = append(all, p.Names...)
+		}
+		return all
+	case *lang.Generic:
+		return []lang.Ident{n.Name}
+	case *lang.Param:
+		return []lang.Ident{n.Name}
+	case *lang.Field:
+		return []lang.Ident{n.Name}
+	case lang.Decl:
+		return []lang.Ident{n.DeclName()}
+	}
+	return nil
+}
+
 // dims adds the dimensions that a shape declares by using them first.
 func (c *collector) dims(t *lang.TypeExpr) {
 	if t == nil {
 		return
 	}
 	known := func(text string) bool {
-		for _, n := range c.names {
-			if n.text == text && (n.kind != declName || isConst(n.node)) {
-				return true
-			}
-		}
-		return false
+		n, ok := c.file.byText[text]
+		return c.has(text) || ok && isConst(n.node)
 	}
 	for _, dim := range append([]lang.Expr{t.Count}, t.Shape...) {
 		if dim == nil {
@@ -194,15 +283,35 @@ func (c *collector) steps(x *lang.AxisClause) {
 	case x.By == nil:
 		c.add(scalarName, x.Name, x)
 	default:
-		if by, ok := x.By.(*lang.NameExpr); ok && !c.has(by.Name) {
-			c.add(tileName, lang.Ident{At: by.At, Name: by.Name}, x)
-		}
+		c.tile(x)
 		c.add(axisName, x.Name, x)
 	}
 }
 
+// tile adds the extent that a `by` names, unless it has been named.
+func (c *collector) tile(x *lang.AxisClause) {
+	by, ok := x.By.(*lang.NameExpr)
+	if !ok || c.has(by.Name) {
+		return
+	}
+	if f, isFile := c.file.byText[by.Name]; isFile && isConst(f.node) {
+		return
+	}
+	c.add(tileName, lang.Ident{At: by.At, Name: by.Name}, x)
+}
+
+// tiles adds the extents of the loops of a body: they are the declaration's, wherever it names them.
+func (c *collector) tiles(body lang.Node) {
+	lang.Walk(body, func(n lang.Node) bool {
+		if x, ok := n.(*lang.AxisClause); ok {
+			c.tile(x)
+		}
+		return true
+	})
+}
+
 func (c *collector) has(text string) bool {
-	for _, n := range c.names[c.declared:] {
+	for _, n := range c.names {
 		if n.text == text {
 			return true
 		}
@@ -352,50 +461,4 @@ func field(s *lang.StructDecl, name string) *lang.Field {
 		}
 	}
 	return nil
-}
-
-// signature is a declaration up to its body, on as few lines as it has in its file.
-func signature(d lang.Decl) string {
-	src := d.Span().Source
-	from, to := d.Span().Start, d.Span().End
-	if n := d.DeclName().Place; n.IsValid() {
-		from = n.Start - len(keyword(d)) - 1
-		if line := src.Text[:n.Start]; from < 0 || src.Text[from:n.Start-1] != keyword(d) {
-			from = strings.LastIndexByte(line, '\n') + 1 // other spaces between them
-		}
-	}
-	switch d := d.(type) {
-	case *lang.KernelDecl:
-		if d.Body != nil {
-			to = d.Body.Span().Start
-		}
-	case *lang.GraphDecl:
-		if d.Body != nil {
-			to = d.Body.Span().Start
-		}
-	case *lang.FnDecl:
-		if b, ok := d.Body.(*lang.Block); ok {
-			to = b.Span().Start
-		}
-	}
-	return strings.TrimSpace(lang.Span{Source: src, Start: from, End: to}.Text())
-}
-
-// keyword is the word that a declaration begins with.
-func keyword(d lang.Decl) string {
-	switch d.(type) {
-	case *lang.ConstDecl:
-		return "const"
-	case *lang.FnDecl:
-		return "fn"
-	case *lang.KernelDecl:
-		return "kernel"
-	case *lang.GraphDecl:
-		return "graph"
-	case *lang.StructDecl:
-		return "struct"
-	case *lang.TestDecl:
-		return "test"
-	}
-	return fmt.Sprintf("%T", d)
 }

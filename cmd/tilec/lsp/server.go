@@ -93,12 +93,15 @@ type server struct {
 	shutdown bool
 	exiting  bool
 	docs     map[uri.URI]*document
+	// folders are those of the workspace, and files what was read of them.
+	folders []string
+	files   map[string]workspaceFile
 	// published is the diagnostics that the editor has of each file.
 	published map[uri.URI]string
 }
 
 func newServer(opts Options) *server {
-	return &server{opts: opts, docs: map[uri.URI]*document{}, published: map[uri.URI]string{}, exit: make(chan struct{}), wake: make(chan struct{}, 1)}
+	return &server{opts: opts, docs: map[uri.URI]*document{}, files: map[string]workspaceFile{}, published: map[uri.URI]string{}, exit: make(chan struct{}), wake: make(chan struct{}, 1)}
 }
 
 // guarded makes an error of a panic, and answers no error to a notification:

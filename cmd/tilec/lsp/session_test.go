@@ -93,6 +93,18 @@ func (p pipes) Close() error {
 
 // start begins a session, initialised.
 func start(t *testing.T) *session {
+	s := begin(t)
+	var result struct {
+		Capabilities map[string]any
+	}
+	s.call("initialize", object{"processId": nil, "rootUri": nil, "capabilities": object{}}, &result)
+	require.Equal(t, "utf-16", result.Capabilities["positionEncoding"])
+	s.notify("initialized", object{})
+	return s
+}
+
+// begin starts a server, to which nothing has been said.
+func begin(t *testing.T) *session {
 	toServer, fromEditor := io.Pipe()
 	toEditor, fromServer := io.Pipe()
 	s := &session{t: t, in: fromEditor, read: make(chan message, 100), diagnostics: map[string]published{}, ended: make(chan error, 1), log: &bytes.Buffer{}}
@@ -101,12 +113,6 @@ func start(t *testing.T) *session {
 		fromServer.Close()
 	}()
 	go readMessages(toEditor, s.read)
-	var result struct {
-		Capabilities map[string]any
-	}
-	s.call("initialize", object{"processId": nil, "rootUri": nil, "capabilities": object{}}, &result)
-	require.Equal(t, "utf-16", result.Capabilities["positionEncoding"])
-	s.notify("initialized", object{})
 	return s
 }
 

@@ -13,6 +13,7 @@ type symbol struct {
 	source, doc string
 	// defined is where it is declared; no place for words of the language.
 	defined lang.Span
+	kind    nameKind
 }
 
 // symbolAt finds the symbol around an offset, or the one that ends there.
@@ -27,9 +28,16 @@ func (a *analysis) symbolAt(offset int) (symbol, bool) {
 }
 
 func (a *analysis) symbolOn(offset int) (symbol, bool) {
-	path := a.path(offset)
+	return a.symbolIn(a.path(offset), offset)
+}
+
+// symbolIn is the symbol at an offset, from the nodes around it.
+func (a *analysis) symbolIn(path []lang.Node, offset int) (symbol, bool) {
 	if len(path) == 0 {
 		return a.wordOn(offset)
+	}
+	if s, ok := a.inAttribute(path); ok {
+		return s, true
 	}
 	var parent lang.Node
 	if len(path) > 1 {
@@ -62,6 +70,51 @@ func (a *analysis) symbolOn(offset int) (symbol, bool) {
 	return a.wordOn(offset)
 }
 
+// inAttribute is a name among the arguments of an attribute: `M` in `@sizes(M = 64)`, `k` in `@split(k, 4)`, the field of
+// `@scale(w)`. It stands before what it names.
+func (a *analysis) inAttribute(path []lang.Node) (symbol, bool) {
+	var text string
+	var at lang.Span
+	switch n := path[len(path)-1].(type) {
+	case *lang.NameExpr:
+		text, at = n.Name, n.Place
+	case *lang.Ident:
+		if _, isArg := path[max(len(path)-2, 0)].(*lang.Arg); !isArg {
+			return symbol{}, false
+		}
+		text, at = n.Name, n.Place
+	}
+	inside := false
+	for _, n := range path {
+		_, isAttr := n.(*lang.Attr)
+		inside = inside || isAttr
+	}
+	if text == "" || !inside {
+		return symbol{}, false
+	}
+	c := collector{offset: -1, file: a.fileNames()}
+	switch d := path[0].(type) {
+	case *lang.StructDecl:
+		if f := field(d, text); f != nil {
+			return symbol{at: at, source: f.Place.Text(), doc: f.Doc, defined: f.Name.Place, kind: fieldName}, true
+		}
+	case lang.Decl:
+		c.decl(d)
+		lang.Walk(d, func(n lang.Node) bool {
+			if x, ok := n.(*lang.AxisClause); ok && !c.has(x.Name.Name) {
+				c.add(axisName, x.Name, x)
+			}
+			return true
+		})
+	}
+	for _, n := range c.names {
+		if n.text == text {
+			return a.local(n, at, ""), true
+		}
+	}
+	return symbol{}, false
+}
+
 // operator is the operation that an operator stands for, with the type of its result.
 func (a *analysis) operator(op string, at, whole lang.Span, form lang.Form) (symbol, bool) {
 	ops := operations(op, form)
@@ -88,7 +141,7 @@ func (a *analysis) identOn(id *lang.Ident, path []lang.Node) (symbol, bool) {
 	switch p := parent.(type) {
 	case *lang.FieldExpr:
 		if f := field(a.structOf(p.X, at.Start), id.Name); f != nil {
-			return symbol{at: at, source: f.Place.Text(), doc: f.Doc, defined: f.Name.Place}, true
+			return symbol{at: at, source: f.Place.Text(), doc: f.Doc, defined: f.Name.Place, kind: fieldName}, true
 		}
 		if s, ok := a.shape(p); ok {
 			return s, true
@@ -99,7 +152,7 @@ func (a *analysis) identOn(id *lang.Ident, path []lang.Node) (symbol, bool) {
 		return symbol{}, false
 	case *lang.Field:
 		if id == &p.Name {
-			return symbol{at: at, source: p.Place.Text(), doc: p.Doc, defined: at}, true
+			return symbol{at: at, source: p.Place.Text(), doc: p.Doc, defined: at, kind: fieldName}, true
 		}
 	case *lang.Attr:
 		if w, ok := find(attributes, id.Name); ok {
@@ -163,12 +216,21 @@ func (a *analysis) argument(call *lang.CallExpr, id *lang.Ident) (symbol, bool) 
 	}
 	for _, p := range params {
 		if p.Name.Name == id.Name {
-			return symbol{at: id.Place, source: p.Place.Text(), doc: "parameter of " + fn.Name, defined: p.Name.Place}, true
+			return symbol{at: id.Place, source: p.Place.Text(), doc: "parameter of " + fn.Name, defined: p.Name.Place, kind: paramName}, true
 		}
 	}
 	for _, g := range generics {
 		if g.Name.Name == id.Name {
-			return symbol{at: id.Place, source: g.Place.Text(), doc: "parameter of " + fn.Name, defined: g.Name.Place}, true
+			return symbol{at: id.Place, source: g.Place.Text(), doc: "parameter of " + fn.Name, defined: g.Name.Place, kind: constParamName}, true
+		}
+	}
+	if k, ok := callee.node.(*lang.KernelDecl); ok { // an extent that the call pins
+		c := collector{offset: -1, file: a.fileNames()}
+		c.decl(k)
+		for _, n := range c.names {
+			if n.kind == tileName && n.text == id.Name {
+				return symbol{at: id.Place, source: n.text, doc: kindText[tileName], defined: n.at, kind: tileName}, true
+			}
 		}
 	}
 	return symbol{}, false
@@ -176,19 +238,19 @@ func (a *analysis) argument(call *lang.CallExpr, id *lang.Ident) (symbol, bool) 
 
 // declared is a declaration, with its signature and its doc.
 func declared(d lang.Decl, at lang.Span) symbol {
-	return symbol{at: at, source: signature(d), doc: d.DocText(), defined: d.DeclName().Place}
+	return symbol{at: at, source: signature(d), doc: d.DocText(), defined: d.DeclName().Place, kind: declName}
 }
 
 // named is a name in use or where it is declared; typ is the type of the place.
 func (a *analysis) named(text string, at lang.Span, typ string) (symbol, bool) {
 	n, ok := a.resolve(text, at.Start)
-	if !ok || n.at.Source == at.Source && n.at.Start > at.Start { // used before it is declared
+	if !ok || n.kind != declName && n.at.Source == at.Source && n.at.Start > at.Start { // used before it is declared
 		if s, declared := a.declaredHere(text, at, typ); declared {
 			return s, true
 		}
 		if path := a.path(at.Start); len(path) > 1 && typ == "" {
 			if _, isLet := path[len(path)-2].(*lang.LetStmt); isLet { // of a constant, or with an error in what it binds
-				return symbol{at: at, source: "let " + text, doc: kindText[localName], defined: at}, true
+				return symbol{at: at, source: "let " + text, doc: kindText[localName], defined: at, kind: localName}, true
 			}
 		}
 		return a.builtin(text, at, typ)
@@ -210,10 +272,10 @@ func (a *analysis) named(text string, at lang.Span, typ string) (symbol, bool) {
 // visible there: the name of a let, of an axis, of what a loop carries.
 func (a *analysis) declaredHere(text string, at lang.Span, typ string) (symbol, bool) {
 	if axis := a.types.axes[at]; axis != nil {
-		return symbol{at: at, source: axisText(axis), defined: at}, true
+		return symbol{at: at, source: axisText(axis), defined: at, kind: axisName}, true
 	}
 	if _, isIdent := a.last(at.Start).(*lang.Ident); isIdent && len(a.types.at[at]) > 0 {
-		return symbol{at: at, source: "let " + text + ": " + typ, doc: a.axesDoc(at), defined: at}, true
+		return symbol{at: at, source: "let " + text + ": " + typ, doc: a.axesDoc(at), defined: at, kind: localName}, true
 	}
 	return symbol{}, false
 }
@@ -228,7 +290,7 @@ func (a *analysis) last(offset int) lang.Node {
 
 // local is a name of a kernel, a graph or a fn.
 func (a *analysis) local(n name, at lang.Span, typ string) symbol {
-	s := symbol{at: at, defined: n.at, doc: kindText[n.kind]}
+	s := symbol{at: at, defined: n.at, doc: kindText[n.kind], kind: n.kind}
 	if typ == "" {
 		typ = a.types.text(n.at)
 	}
@@ -285,7 +347,7 @@ func (a *analysis) builtin(text string, at lang.Span, typ string) (symbol, bool)
 	if typ != "" {
 		docs = append(docs, "here: `"+typ+"`")
 	}
-	return symbol{at: at, doc: strings.Join(docs, "\n\n")}, true
+	return symbol{at: at, doc: strings.Join(docs, "\n\n"), kind: builtinName}, true
 }
 
 // wordOn is a keyword, or an attribute in a text that does not parse.

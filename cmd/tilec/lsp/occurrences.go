@@ -1,0 +1,177 @@
+package lsp
+
+import (
+	"slices"
+	"sort"
+	"strings"
+
+	"tilec/lang"
+)
+
+// occurrence is a name where it is written, with what it stands for.
+type occurrence struct {
+	at   lang.Span
+	text string
+	kind nameKind
+	// defined is where the name is declared; no place for names of the language.
+	defined lang.Span
+	// declares: the name is declared here. stores: what it names is written here.
+	declares, stores bool
+	// decl is what a name of the kind declName names.
+	decl lang.Decl
+	// attribute: the name stands behind an @.
+	attribute bool
+}
+
+// occurrences lists every name of the file that stands for something, in the order of the text.
+func (a *analysis) occurrences() []occurrence {
+	if a.written != nil {
+		return a.written
+	}
+	a.written = []occurrence{}
+	for _, d := range a.module.Decls {
+		a.within(d, nil)
+	}
+	sort.SliceStable(a.written, func(i, j int) bool { return a.written[i].at.Start < a.written[j].at.Start })
+	return a.written
+}
+
+// within takes the names of a node; path are the nodes around it, the outermost first.
+func (a *analysis) within(n lang.Node, path []lang.Node) {
+	path = append(slices.Clip(path), n)
+	switch n := n.(type) {
+	case *lang.NameExpr:
+		a.write(n.Name, n.Place, path)
+	case *lang.Ident:
+		a.write(n.Name, n.Place, path)
+	}
+	lang.Walk(n, func(k lang.Node) bool {
+		if k == n {
+			return true
+		}
+		a.within(k, path)
+		return false
+	})
+}
+
+func (a *analysis) write(text string, at lang.Span, path []lang.Node) {
+	if text == "" || text == "_" || !at.IsValid() {
+		return
+	}
+	x := occurrence{at: at, text: text}
+	parent := path[max(len(path)-2, 0)]
+	switch s, ok := a.symbolIn(path, at.Start); {
+	case declaresAt(parent, at):
+		x.declares, x.defined, x.kind = true, at, declaredKind(parent)
+		x.decl, _ = parent.(lang.Decl)
+	case !ok || s.at != at:
+		return
+	default:
+		x.kind, x.defined = s.kind, s.defined
+		x.declares = s.defined == at
+		if n := a.fileNames().byText[text]; n.at == s.defined {
+			x.decl, _ = n.node.(lang.Decl)
+		}
+	}
+	x.stores = storesTo(path, at)
+	_, x.attribute = parent.(*lang.Attr)
+	a.written = append(a.written, x)
+}
+
+// declaresAt reports whether a node declares the name at a place.
+func declaresAt(n lang.Node, at lang.Span) bool {
+	for _, id := range declaredNames(n) {
+		if id.Place == at {
+			return true
+		}
+	}
+	return false
+}
+
+// declaredKind is of the names that a node declares.
+func declaredKind(n lang.Node) nameKind {
+	switch n := n.(type) {
+	case *lang.AxisClause:
+		if n.By == nil && scalarWithoutBy(n) {
+			return scalarName
+		}
+		return axisName
+	case *lang.Param:
+		if n.IsAxis {
+			return axisName
+		}
+		return paramName
+	case *lang.Generic:
+		if n.IsConst {
+			return constParamName
+		}
+		return typeParamName
+	case *lang.Field:
+		return fieldName
+	case lang.Decl:
+		return declName
+	}
+	return localName
+}
+
+// scalarWithoutBy tells `grid b in B` and `for n in 12`, whose names are single positions, from `axis d in D`, which begins with its word.
+func scalarWithoutBy(x *lang.AxisClause) bool {
+	before := x.Place.Source.Text[:x.Place.Start]
+	return !endsWithWord(strings.TrimRight(before, " \t"), "axis")
+}
+
+// storesTo reports whether the name at the end of a path is what a store or an atomic writes to.
+func storesTo(path []lang.Node, at lang.Span) bool {
+	for i := len(path) - 1; i >= 0; i-- {
+		if s, ok := path[i].(*lang.AssignStmt); ok {
+			target := s.Target
+			if x, ok := target.(*lang.IndexExpr); ok {
+				target = x.X
+			}
+			return target != nil && target.Span() == at
+		}
+	}
+	return false
+}
+
+// occurrenceAt finds the name around an offset, or the one that ends there.
+func (a *analysis) occurrenceAt(offset int) (occurrence, bool) {
+	all := a.occurrences()
+	// The first that ends at the offset or behind it; one that begins at the offset comes before one that ends there.
+	i := sort.Search(len(all), func(i int) bool { return all[i].at.End >= offset })
+	if i+1 < len(all) && all[i+1].at.Start == offset {
+		i++
+	}
+	if i < len(all) && all[i].at.Start <= offset {
+		return all[i], true
+	}
+	return occurrence{}, false
+}
+
+// declPlace is a span by the name of its file: each analysis has sources of its own.
+type declPlace struct {
+	path       string
+	start, end int
+}
+
+func placeIn(at lang.Span) declPlace {
+	if !at.IsValid() {
+		return declPlace{}
+	}
+	return declPlace{at.Source.Path, at.Start, at.End}
+}
+
+// occurrencesOf lists the names of the file that stand for what is declared at a place.
+func (a *analysis) occurrencesOf(x occurrence) []occurrence {
+	var all []occurrence
+	want := placeIn(x.defined)
+	for _, y := range a.occurrences() {
+		if y.text != x.text {
+			continue
+		}
+		if placeIn(y.defined) == want && (x.defined.IsValid() || y.kind == x.kind) {
+			all = append(all, y)
+		}
+	}
+	return all
+}
