@@ -58,6 +58,7 @@ func (a *app) init(dir string) error {
 	fmt.Fprintf(a.stdout, "wrote %s\n\n", path)
 	t := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	for _, next := range [][2]string{
+		{"tilec watch " + path, "check and test it whenever it changes"},
 		{"tilec test " + path, "run its test on every device at hand"},
 		{"tilec run " + path + " shares", "run it on random numbers, of the sizes of @sizes"},
 		{"tilec run " + path + " shares 'x=[[1, 3]]'", "run it on numbers of your own"},

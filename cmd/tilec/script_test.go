@@ -7,9 +7,11 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -66,6 +68,7 @@ var wrongPasses = map[string]func(f *ir.Func) bool{
 //	resize FILE N|+N         cuts a file to N bytes, or appends N bytes
 //	bytes FILE HEX           writes a file of these bytes
 //	mv-only PATTERN NEW      renames the one file or folder that matches
+//	until FILE PATTERN       waits until a file matches, as a command in the background writes it
 //	shown PAGE BEGINNING     compares what the last command printed with the text block of a page that begins so
 func TestScripts(t *testing.T) {
 	models, err := filepath.Abs("../../testdata/models")
@@ -92,6 +95,7 @@ func TestScripts(t *testing.T) {
 			"resize":  resizeFile,
 			"bytes":   writeBytes,
 			"mv-only": moveOnly,
+			"until":   until,
 			"shown":   shown,
 		},
 	})
@@ -163,6 +167,19 @@ func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := hex.DecodeString(args[1])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o666))
+}
+
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "until FILE PATTERN")
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	var data []byte
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if data, err = os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(data) {
+			return
+		}
+	}
+	ts.Fatalf("after a minute %s does not match %q: %s", args[0], args[1], data)
 }
 
 func moveOnly(ts *testscript.TestScript, neg bool, args []string) {
