@@ -82,7 +82,7 @@ func (o *outFile) takes(types []lang.DType) error {
 	case len(types) != 1:
 		return fmt.Errorf("%s: an .npy file holds one array, there are %d outputs: use .safetensors", o.path, len(types))
 	case types[0].Npy() == "":
-		return fmt.Errorf("%s: .npy has no %s: use .safetensors", o.path, types[0])
+		return fmt.Errorf("%s: .npy has no %s: use .safetensors, or another element type", o.path, types[0])
 	}
 	return nil
 }
