@@ -170,6 +170,7 @@ func (a *app) fuzz(o fuzzOptions) error {
 	begin := time.Now()
 	last := begin
 	programs, findings := 0, 0
+	line := a.progress("fuzz", nil)
 	var failed error
 	s := fuzz.Supervisor{
 		Topic:   topic,
@@ -196,17 +197,25 @@ func (a *app) fuzz(o fuzzOptions) error {
 				}
 				failed = errors.Join(failed, a.keepFinding(o, e.Finding))
 			}
-			if time.Since(last) > 10*time.Second {
+			soFar := fmt.Sprintf("%d of %d programs, %d findings, %.0f s", programs, o.count, findings, time.Since(begin).Seconds())
+			line.show(soFar)
+			if !line.terminal && time.Since(last) > 10*time.Second { // in a log, a sign of life
 				last = time.Now()
-				a.say("%d programs, %d findings, %.0f s", programs, findings, time.Since(begin).Seconds())
+				a.say("%s", soFar)
 			}
 		},
 	}
 	report, err := s.Run(ctx, o.seed, o.count)
 	spent := time.Since(begin)
+	line.clear()
 	if o.shrink > 0 && !errors.Is(ctx.Err(), context.Canceled) {
 		// What the process that shrinks leaves behind stays as it was found.
+		shrinking := time.Now()
+		stop := line.follow(func() string {
+			return fmt.Sprintf("making the programs of %d findings smaller, %.0f of at most %.0f s", len(report.Findings), time.Since(shrinking).Seconds(), o.shrink.Seconds())
+		})
 		_ = s.Shrink(context.WithoutCancel(ctx), report)
+		stop()
 	}
 	a.fuzzFindings(o, report)
 	a.fuzzSummary(report, spent)

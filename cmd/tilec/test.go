@@ -205,11 +205,16 @@ type testResult struct {
 func (a *app) testFile(path string, tests []*typed.Test, d jit.Device, limit *timeLimit, opts testOptions) (wrong int, err error) {
 	begin := time.Now()
 	compiler := jit.NewCompiler(d, a.logs)
-	compiler.Output = a.stderr
-	for _, t := range tests {
+	line := a.progress("test", nil)
+	compiler.Output = line // what kernels print is not written into the line
+	for i, t := range tests {
 		r := testResult{file: path, test: t.Name, device: d.ID()}
 		begin := time.Now()
+		stop := line.follow(func() string {
+			return fmt.Sprintf("%s on %s: test %d of %d, %.0f s: %s", path, d.ID(), i+1, len(tests), time.Since(begin).Seconds(), t.Name)
+		})
 		r.failures, r.err = limit.run(compiler, t)
+		stop()
 		r.took = time.Since(begin)
 		if bug, ok := caughtBug(r.err); ok {
 			a.reportBug(bug)
