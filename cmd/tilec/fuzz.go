@@ -72,6 +72,7 @@ are made smaller at the end, and told apart by cause. With files, it runs those 
 	f.DurationVar(&o.silence, "hang", 30*time.Second, "how long nothing may happen before a program counts as hanging")
 	f.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many programs to work on at once")
 	f.DurationVar(&o.shrink, "shrink", time.Minute, "how long findings are made smaller, after the run")
+	a.jsonFlag(f, "print one JSON object at the end, or of files a line each")
 	f.BoolVar(&o.worker, "worker", false, "write events to stdout as lines of JSON")
 	f.BoolVar(&o.shrinker, "shrinker", false, "make the findings on stdin smaller")
 	for _, hidden := range []string{"worker", "shrinker"} {
@@ -217,8 +218,12 @@ func (a *app) fuzz(o fuzzOptions) error {
 		_ = s.Shrink(context.WithoutCancel(ctx), report)
 		stop()
 	}
-	a.fuzzFindings(o, report)
-	a.fuzzSummary(report, spent)
+	if a.json {
+		err = errors.Join(err, a.printFuzzJSON(report, spent))
+	} else {
+		a.fuzzFindings(o, report)
+		a.fuzzSummary(report, spent)
+	}
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
@@ -280,6 +285,19 @@ func (a *app) fuzzSummary(r *fuzz.Report, spent time.Duration) {
 	}
 }
 
+// printReplayed says how a case went.
+func (a *app) printReplayed(r replayed) error {
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case r.OK:
+		fmt.Fprintf(a.stdout, "%s: ok\n", r.File)
+	default:
+		fmt.Fprintf(a.stdout, "%s: %s\n", r.File, r.Problem)
+	}
+	return nil
+}
+
 // fuzzReplay runs kept cases.
 func (a *app) fuzzReplay(o fuzzOptions, files []string) error {
 	device, err := fuzzDevice(o.device)
@@ -299,10 +317,14 @@ func (a *app) fuzzReplay(o fuzzOptions, files []string) error {
 		}
 		if _, err := fuzz.Replay(device, c); err != nil {
 			wrong = true
-			fmt.Fprintf(a.stdout, "%s: %v\n", name, err)
+			if err := a.printReplayed(replayed{name, false, err.Error()}); err != nil {
+				return err
+			}
 			continue
 		}
-		fmt.Fprintf(a.stdout, "%s: ok\n", name)
+		if err := a.printReplayed(replayed{name, true, ""}); err != nil {
+			return err
+		}
 	}
 	if wrong {
 		return errReported
