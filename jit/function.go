@@ -27,8 +27,9 @@ type Function struct {
 	Outputs []string
 	// Tiles names what can be pinned: tile extents, whole axes that may be cut, warps, stages, occupancy, cluster, split.
 	Tiles []string
-	// SizeHints are the dimensions of @sizes.
+	// SizeHints and TypeHints are the dimensions and the element types of @sizes.
 	SizeHints map[*size.Symbol]int64
+	TypeHints map[*typed.TypeParam]lang.DType
 
 	compiler *Compiler
 }
@@ -90,7 +91,7 @@ func KernelFunction(k *typed.Kernel) *Function {
 	if k == nil {
 		return &Function{}
 	}
-	f := &Function{Name: k.Name, Kernel: k, Types: k.TypeParams, Consts: k.Consts, Dims: k.Dims, SizeHints: k.SizeHints}
+	f := &Function{Name: k.Name, Kernel: k, Types: k.TypeParams, Consts: k.Consts, Dims: k.Dims, SizeHints: k.SizeHints, TypeHints: k.TypeHints}
 	for _, p := range k.Params {
 		t := typed.GType{Kind: typed.GScalar, DType: p.DType}
 		if p.IsTensor {
@@ -122,7 +123,7 @@ func KernelFunction(k *typed.Kernel) *Function {
 }
 
 func graphFunction(g *typed.Graph) *Function {
-	f := &Function{Name: g.Name, Graph: g, Types: g.TypeParams, Consts: g.Consts, Dims: g.Dims, Params: g.Params, SizeHints: g.SizeHints}
+	f := &Function{Name: g.Name, Graph: g, Types: g.TypeParams, Consts: g.Consts, Dims: g.Dims, Params: g.Params, SizeHints: g.SizeHints, TypeHints: g.TypeHints}
 	for _, o := range g.Outputs {
 		f.Outputs = append(f.Outputs, o.Name)
 	}

@@ -13,7 +13,7 @@ import (
 // argument is one NAME=VALUE of the command line.
 type argument struct {
 	name, text string
-	// file and tensor are set by `@file` and `@file:tensor`.
+	// file and tensor are set by `@file` and `@file:tensor`, of an .npz file an array.
 	file, tensor string
 	// generator makes the elements, from its own arguments: `full(1.5)`.
 	generator  *generator
@@ -127,15 +127,17 @@ func (a *argument) parseFile(file string) error {
 	case strings.HasSuffix(file, ".npy"):
 		a.file = file
 		return nil
-	case strings.HasSuffix(file, ".safetensors"):
+	case strings.HasSuffix(file, ".safetensors"), strings.HasSuffix(file, ".npz"):
 		return fmt.Errorf("which tensor of the file? write @%s:NAME", file)
 	}
-	if n := strings.Index(file, ".safetensors:"); n >= 0 {
-		n += len(".safetensors")
-		a.file, a.tensor = file[:n], file[n+1:]
-		return nil
+	for _, ending := range []string{".safetensors", ".npz"} {
+		if n := strings.Index(file, ending+":"); n >= 0 {
+			n += len(ending)
+			a.file, a.tensor = file[:n], file[n+1:]
+			return nil
+		}
 	}
-	return fmt.Errorf("a file is @NAME.npy or @NAME.safetensors:TENSOR")
+	return fmt.Errorf("a file is @NAME.npy, @NAME.npz:ARRAY or @NAME.safetensors:TENSOR")
 }
 
 // parseGenerator reads what follows a generator's name: `(parameters)`, `[sizes]`, `:dtype`, each optional.

@@ -34,7 +34,7 @@ func TestParseArgument(t *testing.T) {
 
 func TestParseArgumentRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"@file":                 "a file is @NAME.npy or @NAME.safetensors:TENSOR",
+		"@file":                 "a file is @NAME.npy, @NAME.npz:ARRAY or @NAME.safetensors:TENSOR",
 		"@file.safetensors":     "which tensor of the file? write @file.safetensors:NAME",
 		"randn[3":               `a "]" is missing`,
 		"full(1":                `a ")" is missing`,

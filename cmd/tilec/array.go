@@ -27,8 +27,8 @@ func (a *array) String() string { return fmt.Sprintf("%s: %s", a.name, a.Array) 
 func readArray(arg *argument) (*array, error) {
 	a := &array{name: arg.name, Array: &jit.Array{}}
 	var shape []int
-	if arg.tensor == "" {
-		f, err := npy.Read(arg.file)
+	if filepath.Ext(arg.file) != ".safetensors" {
+		f, err := readNumpy(arg)
 		if err != nil {
 			return nil, err
 		}
@@ -49,6 +49,14 @@ func readArray(arg *argument) (*array, error) {
 		a.Shape = append(a.Shape, int64(n))
 	}
 	return a, nil
+}
+
+// readNumpy reads a file of NumPy: an .npy file or, where the argument names an array, an .npz file.
+func readNumpy(arg *argument) (npy.Array, error) {
+	if arg.tensor == "" {
+		return npy.Read(arg.file)
+	}
+	return npy.ReadFrom(arg.file, arg.tensor)
 }
 
 // outFile is a file for arrays, in the format that the ending of its name says.
@@ -82,7 +90,7 @@ func (o *outFile) takes(types []lang.DType) error {
 	case len(types) != 1:
 		return fmt.Errorf("%s: an .npy file holds one array, there are %d outputs: use .safetensors", o.path, len(types))
 	case types[0].Npy() == "":
-		return fmt.Errorf("%s: .npy has no %s: use .safetensors", o.path, types[0])
+		return fmt.Errorf("%s: .npy has no %s: use .safetensors, or another element type", o.path, types[0])
 	}
 	return nil
 }

@@ -318,18 +318,25 @@ func (b *binding) value(s *size.Symbol) (int64, bool) {
 	return 0, false
 }
 
-// resolve gives the element type of a parameter; a type parameter that nothing binds is f32, or i32.
+// resolve gives the element type of a parameter; a type parameter that nothing binds is what @sizes says and, without that, f32 or i32.
 func (b *binding) resolve(d typed.DType) lang.DType {
 	if d.Param == nil {
 		return d.Of
 	}
-	if _, ok := b.types[d.Param]; !ok {
-		b.types[d.Param] = lang.F32
-		if !d.Param.Accepts(lang.F32) {
-			b.types[d.Param] = lang.I32
-		}
+	if t, ok := b.types[d.Param]; ok {
+		return t
 	}
-	return b.types[d.Param]
+	t, hinted := b.to.TypeHints[d.Param]
+	switch {
+	case hinted:
+		b.note("%s = %s, by @sizes", d.Param.Name, t)
+	case d.Param.Accepts(lang.F32):
+		t = lang.F32
+	default:
+		t = lang.I32
+	}
+	b.types[d.Param] = t
+	return t
 }
 
 // parseScalar reads a number of a type.

@@ -35,6 +35,14 @@ given, or those of the graph's @sizes.`,
 			case len(args) > 0:
 				return a.explain(args[0])
 			}
+			if a.json {
+				var pages []codePage
+				for _, c := range lang.Codes() {
+					row, _ := lang.CodeInfo(c)
+					pages = append(pages, codePage{Code: c, Title: row.Title})
+				}
+				return a.printJSON(pages)
+			}
 			for _, c := range lang.Codes() {
 				row, _ := lang.CodeInfo(c)
 				fmt.Fprintf(a.stdout, "%s: %s\n", c, row.Title)
@@ -43,6 +51,7 @@ given, or those of the graph's @sizes.`,
 		},
 	}
 	cmd.Flags().StringVar(&targetName, "target", target.Default, "the machine that a graph is explained for: "+newestFirst(target.Names()))
+	a.jsonFlag(cmd.Flags(), "print JSON instead of text")
 	return cmd
 }
 
@@ -54,6 +63,9 @@ func (a *app) explain(name string) error {
 	row, ok := lang.CodeInfo(code)
 	if !ok {
 		return fmt.Errorf("unknown error code %q: a code is an E, or a W of a warning, and four digits, as in the brackets of error[E0101]", name)
+	}
+	if a.json {
+		return a.printJSON(codePage{code, row.Title, strings.TrimSpace(row.Doc), row.Fails, row.Works})
 	}
 	fmt.Fprintf(a.stdout, "%s: %s\n\n%s\n", code, row.Title, strings.TrimSpace(row.Doc))
 	example := func(title, text string) {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -10,6 +11,8 @@ import (
 	"tilec/jit"
 	"tilec/jit/graph"
 	"tilec/jit/target"
+	"tilec/lang"
+	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
 
@@ -48,18 +51,21 @@ func (a *app) explainGraph(path string, texts []string, targetName string) error
 	if err != nil {
 		return err
 	}
+	if a.json {
+		return a.printJSON(graphPageOf(g, b, machine, e))
+	}
 	writeExplanation(a.stdout, g, b, machine, e)
 	return nil
 }
 
-// writeExplanation prints an explanation.
-func writeExplanation(w io.Writer, g *typed.Graph, b *binding, machine target.Machine, e *graph.Explanation) {
-	var sizes []string
+// explainedFor are the element types and the sizes that a graph is explained for: those given, or those of its @sizes.
+func explainedFor(g *typed.Graph, b *binding) (map[*typed.TypeParam]lang.DType, map[*size.Symbol]int64) {
+	types, sizes := maps.Clone(b.types), map[*size.Symbol]int64{}
 	for _, p := range g.TypeParams {
-		if d, ok := b.types[p]; ok {
-			sizes = append(sizes, p.Name+"="+d.String())
-		} else if d, ok := g.TypeHints[p]; ok {
-			sizes = append(sizes, p.Name+"="+d.String())
+		if hint, ok := g.TypeHints[p]; ok {
+			if _, given := types[p]; !given {
+				types[p] = hint
+			}
 		}
 	}
 	for _, d := range g.Dims {
@@ -67,7 +73,22 @@ func writeExplanation(w io.Writer, g *typed.Graph, b *binding, machine target.Ma
 		if !ok {
 			n = g.SizeHints[d]
 		}
-		sizes = append(sizes, fmt.Sprintf("%s=%d", d.Name, n))
+		sizes[d] = n
+	}
+	return types, sizes
+}
+
+// writeExplanation prints an explanation.
+func writeExplanation(w io.Writer, g *typed.Graph, b *binding, machine target.Machine, e *graph.Explanation) {
+	types, dims := explainedFor(g, b)
+	var sizes []string
+	for _, p := range g.TypeParams {
+		if d, ok := types[p]; ok {
+			sizes = append(sizes, p.Name+"="+d.String())
+		}
+	}
+	for _, d := range g.Dims {
+		sizes = append(sizes, fmt.Sprintf("%s=%d", d.Name, dims[d]))
 	}
 	fmt.Fprintf(w, "%s on %s, for %s\n", g.Name, machine.Name, strings.Join(sizes, " "))
 	fmt.Fprintf(w, "%d launches, of %d calls. Predicted: %s, %s less than with a launch for each call. %s less are written and read.\n",

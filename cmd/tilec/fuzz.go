@@ -72,6 +72,7 @@ are made smaller at the end, and told apart by cause. With files, it runs those 
 	f.DurationVar(&o.silence, "hang", 30*time.Second, "how long nothing may happen before a program counts as hanging")
 	f.IntVar(&o.jobs, "jobs", runtime.GOMAXPROCS(0), "how many programs to work on at once")
 	f.DurationVar(&o.shrink, "shrink", time.Minute, "how long findings are made smaller, after the run")
+	a.jsonFlag(f, "print one JSON object at the end, or of files a line each")
 	f.BoolVar(&o.worker, "worker", false, "write events to stdout as lines of JSON")
 	f.BoolVar(&o.shrinker, "shrinker", false, "make the findings on stdin smaller")
 	for _, hidden := range []string{"worker", "shrinker"} {
@@ -170,6 +171,7 @@ func (a *app) fuzz(o fuzzOptions) error {
 	begin := time.Now()
 	last := begin
 	programs, findings := 0, 0
+	line := a.progress("fuzz", nil)
 	var failed error
 	s := fuzz.Supervisor{
 		Topic:   topic,
@@ -196,20 +198,32 @@ func (a *app) fuzz(o fuzzOptions) error {
 				}
 				failed = errors.Join(failed, a.keepFinding(o, e.Finding))
 			}
-			if time.Since(last) > 10*time.Second {
+			soFar := fmt.Sprintf("%d of %d programs, %d findings, %.0f s", programs, o.count, findings, time.Since(begin).Seconds())
+			line.show(soFar)
+			if !line.terminal && time.Since(last) > 10*time.Second { // in a log, a sign of life
 				last = time.Now()
-				a.say("%d programs, %d findings, %.0f s", programs, findings, time.Since(begin).Seconds())
+				a.say("%s", soFar)
 			}
 		},
 	}
 	report, err := s.Run(ctx, o.seed, o.count)
 	spent := time.Since(begin)
+	line.clear()
 	if o.shrink > 0 && !errors.Is(ctx.Err(), context.Canceled) {
 		// What the process that shrinks leaves behind stays as it was found.
+		shrinking := time.Now()
+		stop := line.follow(func() string {
+			return fmt.Sprintf("making the programs of %d findings smaller, %.0f of at most %.0f s", len(report.Findings), time.Since(shrinking).Seconds(), o.shrink.Seconds())
+		})
 		_ = s.Shrink(context.WithoutCancel(ctx), report)
+		stop()
 	}
-	a.fuzzFindings(o, report)
-	a.fuzzSummary(report, spent)
+	if a.json {
+		err = errors.Join(err, a.printFuzzJSON(report, spent))
+	} else {
+		a.fuzzFindings(o, report)
+		a.fuzzSummary(report, spent)
+	}
 	if err = errors.Join(err, failed); err != nil {
 		return err
 	}
@@ -271,6 +285,19 @@ func (a *app) fuzzSummary(r *fuzz.Report, spent time.Duration) {
 	}
 }
 
+// printReplayed says how a case went.
+func (a *app) printReplayed(r replayed) error {
+	switch {
+	case a.json:
+		return a.printJSON(r)
+	case r.OK:
+		fmt.Fprintf(a.stdout, "%s: ok\n", r.File)
+	default:
+		fmt.Fprintf(a.stdout, "%s: %s\n", r.File, r.Problem)
+	}
+	return nil
+}
+
 // fuzzReplay runs kept cases.
 func (a *app) fuzzReplay(o fuzzOptions, files []string) error {
 	device, err := fuzzDevice(o.device)
@@ -290,10 +317,14 @@ func (a *app) fuzzReplay(o fuzzOptions, files []string) error {
 		}
 		if _, err := fuzz.Replay(device, c); err != nil {
 			wrong = true
-			fmt.Fprintf(a.stdout, "%s: %v\n", name, err)
+			if err := a.printReplayed(replayed{name, false, err.Error()}); err != nil {
+				return err
+			}
 			continue
 		}
-		fmt.Fprintf(a.stdout, "%s: ok\n", name)
+		if err := a.printReplayed(replayed{name, true, ""}); err != nil {
+			return err
+		}
 	}
 	if wrong {
 		return errReported

@@ -73,6 +73,8 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	defer compiler.Device.Close()
+	emulating := a.followEmulator(compiler)
+	defer emulating.clear()
 	if o.model != "" {
 		filled, err := b.fill(o.model, compiler.Device)
 		if err != nil {
@@ -108,6 +110,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err != nil {
 		return err
 	}
+	emulating.clear()
 	took := time.Since(begin) - witness.Spent
 	launch.Program.Observe(nil)
 	a.say("compile %.1f ms, run and read back %.1f ms, device %s", ms(compiler.CompileTime()), ms(took), compiler.Device.Name())

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"archive/zip"
 	"encoding/binary"
 	"encoding/hex"
 	"flag"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -66,6 +69,8 @@ var wrongPasses = map[string]func(f *ir.Func) bool{
 //	resize FILE N|+N         cuts a file to N bytes, or appends N bytes
 //	bytes FILE HEX           writes a file of these bytes
 //	mv-only PATTERN NEW      renames the one file or folder that matches
+//	zip FILE MEMBER...       packs files, as numpy.savez_compressed does
+//	until FILE PATTERN       waits until a file matches, as a command in the background writes it
 //	shown PAGE BEGINNING     compares what the last command printed with the text block of a page that begins so
 func TestScripts(t *testing.T) {
 	models, err := filepath.Abs("../../testdata/models")
@@ -92,6 +97,8 @@ func TestScripts(t *testing.T) {
 			"resize":  resizeFile,
 			"bytes":   writeBytes,
 			"mv-only": moveOnly,
+			"until":   until,
+			"zip":     zipFiles,
 			"shown":   shown,
 		},
 	})
@@ -163,6 +170,38 @@ func writeBytes(ts *testscript.TestScript, neg bool, args []string) {
 	data, err := hex.DecodeString(args[1])
 	ts.Check(err)
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), data, 0o666))
+}
+
+func zipFiles(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: zip FILE MEMBER...")
+	}
+	f, err := os.Create(ts.MkAbs(args[0]))
+	ts.Check(err)
+	defer f.Close()
+	z := zip.NewWriter(f)
+	for _, name := range args[1:] {
+		w, err := z.Create(filepath.Base(name))
+		ts.Check(err)
+		data, err := os.ReadFile(ts.MkAbs(name))
+		ts.Check(err)
+		_, err = w.Write(data)
+		ts.Check(err)
+	}
+	ts.Check(z.Close())
+}
+
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	usage(ts, neg, args, 2, "until FILE PATTERN")
+	pattern, err := regexp.Compile("(?m)" + args[1])
+	ts.Check(err)
+	var data []byte
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		if data, err = os.ReadFile(ts.MkAbs(args[0])); err == nil && pattern.Match(data) {
+			return
+		}
+	}
+	ts.Fatalf("after a minute %s does not match %q: %s", args[0], args[1], data)
 }
 
 func moveOnly(ts *testscript.TestScript, neg bool, args []string) {

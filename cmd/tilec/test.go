@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"tilec/jit"
 	"tilec/jit/cuda"
@@ -38,18 +39,34 @@ is 1 when a test fails, or is still running at its time limit. With --json, each
 		ValidArgsFunction:     sourceFiles,
 		RunE:                  func(_ *cobra.Command, files []string) error { return a.test(files, opts) },
 	}
-	cmd.Flags().StringVar(&opts.device, "device", "all", "cpu, emu, emu:TARGET, cuda, cuda:N, or all that are at hand")
-	cmd.Flags().StringVar(&opts.run, "run", "", "run only the tests whose name matches the regular expression; also -run")
-	cmd.Flags().BoolVarP(&opts.verbose, "verbose", "v", false, "print every test, not only those that fail")
-	cmd.Flags().DurationVar(&opts.timeout, "timeout", 2*time.Minute, "how long one test may take on one device, compiling included; 0 for any time")
+	opts.flags(cmd.Flags(), "all")
 	a.jsonFlag(cmd.Flags(), "print a JSON object a line for each test")
 	return cmd
+}
+
+// flags adds the options to a command that tests on a device unless told otherwise.
+func (o *testOptions) flags(f *pflag.FlagSet, device string) {
+	f.StringVar(&o.device, "device", device, "cpu, emu, emu:TARGET, cuda, cuda:N, or all that are at hand")
+	f.StringVar(&o.run, "run", "", "run only the tests whose name matches the regular expression; also -run")
+	f.BoolVarP(&o.verbose, "verbose", "v", false, "print every test, not only those that fail")
+	f.DurationVar(&o.timeout, "timeout", 2*time.Minute, "how long one test may take on one device, compiling included; 0 for any time")
+}
+
+// check looks whether the options make sense.
+func (o *testOptions) check() error {
+	if _, err := regexp.Compile(o.run); err != nil {
+		return usageError{fmt.Errorf("--run: %w", err)}
+	}
+	if o.timeout < 0 {
+		return usageError{fmt.Errorf("--timeout is %v, must be 0 or more", o.timeout)}
+	}
+	return nil
 }
 
 // longFlags writes the flags as Go's tools have them, `-run`, as ours have them.
 func longFlags(args []string) []string {
 	out := append([]string{}, args...)
-	if len(out) == 0 || out[0] != "test" {
+	if len(out) == 0 || out[0] != "test" && out[0] != "watch" {
 		return out
 	}
 	for i, a := range out {
@@ -61,13 +78,10 @@ func longFlags(args []string) []string {
 }
 
 func (a *app) test(args []string, opts testOptions) error {
-	match, err := regexp.Compile(opts.run)
-	if err != nil {
-		return usageError{fmt.Errorf("--run: %w", err)}
+	if err := opts.check(); err != nil {
+		return err
 	}
-	if opts.timeout < 0 {
-		return usageError{fmt.Errorf("--timeout is %v, must be 0 or more", opts.timeout)}
-	}
+	match := regexp.MustCompile(opts.run)
 	files, err := expand(args)
 	if err != nil {
 		return err
@@ -191,11 +205,16 @@ type testResult struct {
 func (a *app) testFile(path string, tests []*typed.Test, d jit.Device, limit *timeLimit, opts testOptions) (wrong int, err error) {
 	begin := time.Now()
 	compiler := jit.NewCompiler(d, a.logs)
-	compiler.Output = a.stderr
-	for _, t := range tests {
+	line := a.progress("test", nil)
+	compiler.Output = line // what kernels print is not written into the line
+	for i, t := range tests {
 		r := testResult{file: path, test: t.Name, device: d.ID()}
 		begin := time.Now()
+		stop := line.follow(func() string {
+			return fmt.Sprintf("%s on %s: test %d of %d, %.0f s: %s", path, d.ID(), i+1, len(tests), time.Since(begin).Seconds(), t.Name)
+		})
 		r.failures, r.err = limit.run(compiler, t)
+		stop()
 		r.took = time.Since(begin)
 		if bug, ok := caughtBug(r.err); ok {
 			a.reportBug(bug)

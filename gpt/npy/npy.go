@@ -1,5 +1,5 @@
 // Package npy reads and writes single arrays in NumPy's .npy format, versions
-// 1.0 and 2.0, for the element types that the format and the language share.
+// 1.0 and 2.0, for the element types that the format and the language share; and reads the .npz files that hold several.
 package npy
 
 import (
@@ -36,7 +36,7 @@ func Read(path string) (Array, error) {
 	return Parse(path, data)
 }
 
-// Parse reads a file that is in memory already; the array shares data. The
+// Parse reads a file that is in memory already; the array shares data, unless that is in Fortran order. The
 // name stands for the file in errors.
 func Parse(name string, data []byte) (Array, error) {
 	a, err := parse(data)
@@ -59,15 +59,15 @@ func parse(data []byte) (Array, error) {
 	if !ok {
 		return Array{}, fmt.Errorf("descr %q, required one of %s", h.descr, strings.Join(descriptors(), " "))
 	}
-	if h.fortranOrder {
-		return Array{}, fmt.Errorf("fortran_order is True, required False: save numpy.ascontiguousarray of the array")
-	}
 	size, err := dense.Bytes(dtype, h.shape)
 	if err != nil {
 		return Array{}, err
 	}
 	if len(rest) != size {
 		return Array{}, fmt.Errorf("%d bytes of data, required %d for shape %v of %s", len(rest), size, h.shape, dtype)
+	}
+	if h.fortranOrder {
+		rest = rowMajor(rest, h.shape, dtype.Size())
 	}
 	return Array{DType: dtype, Shape: h.shape, Data: rest}, nil
 }

@@ -25,6 +25,8 @@ type Options struct {
 	First int
 	// Context ends the launch when it is done, with its cause as the error; nil for never.
 	Context context.Context
+	// Progress, where it is set, is called when blocks have ended, with how many have; by several goroutines at once.
+	Progress func(blocks int64)
 	// Profile counts traffic, sectors and bank conflicts by access, which takes time.
 	Profile bool
 	// Cluster is the shape of a cluster in blocks, where the kernel does not say it itself.
@@ -107,7 +109,8 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 	}
 	report := &Report{Blocks: blocks, Threads: block[0] * block[1] * block[2], Registers: k.Registers}
 	counts := make([]siteCount, len(k.code))
-	var next atomic.Int64
+	var next, done atomic.Int64
+	done.Store(int64(options.First))
 	next.Store(int64(options.First / l.clusterSize()))
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -128,6 +131,9 @@ func Launch(m *Module, entry string, grid, block [3]int, dynamic int, params []b
 				}
 				c.start(id)
 				c.run()
+				if n := done.Add(int64(l.clusterSize())); options.Progress != nil {
+					options.Progress(n)
+				}
 			}
 			mu.Lock()
 			defer mu.Unlock()

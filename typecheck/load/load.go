@@ -221,14 +221,22 @@ func nearestLibrary(path string) string {
 	return lang.Nearest(path, names)
 }
 
-func resolve(path, from string) (name string, read func() ([]byte, error)) {
+// FileOf is the file that an import in the file from means, and whether that is one of the standard library, which is part of the binary.
+func FileOf(path, from string) (name string, library bool) {
 	if rest, ok := strings.CutPrefix(path, "std/"); ok {
-		name = "std/" + strings.TrimSuffix(rest, ".tile") + ".tile"
-		return name, func() ([]byte, error) { return stdlib.FS.ReadFile(strings.TrimPrefix(name, "std/")) }
+		return "std/" + strings.TrimSuffix(rest, ".tile") + ".tile", true
 	}
 	name = filepath.Join(filepath.Dir(from), filepath.FromSlash(path))
 	if filepath.Ext(name) != ".tile" {
 		name += ".tile"
+	}
+	return name, false
+}
+
+func resolve(path, from string) (name string, read func() ([]byte, error)) {
+	name, library := FileOf(path, from)
+	if library {
+		return name, func() ([]byte, error) { return stdlib.FS.ReadFile(strings.TrimPrefix(name, "std/")) }
 	}
 	return name, func() ([]byte, error) { return file.Read(name, file.MaxSource) }
 }

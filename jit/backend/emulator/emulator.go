@@ -27,6 +27,8 @@ import (
 type Device struct {
 	// OnLaunch, where it is set, gets what each launch cost; counting that takes time.
 	OnLaunch func(kernel string, r *emu.Report)
+	// Progress, where it is set, is called as the blocks of a launch end, with how many of it have; by several goroutines at once.
+	Progress func(kernel string, blocks, of int64)
 	// Workers is how many blocks run at once, and MaxSteps after how many warp
 	// instructions a launch counts as running for ever; 0 for emu's own choice.
 	Workers  int
@@ -300,11 +302,15 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	}
 	unfinished := k.unfinished(sizes, addresses)
 	blocks := k.text.Blocks(sizes)
-	return backend.InBatches(blocks, atOnce, func(from, blocks int64) error {
+	return backend.InBatches(blocks, atOnce, func(from, batch int64) error {
 		if first >= 0 {
 			put(first, uint64(from))
 		}
-		return k.run(ctx, space, blocks, maps, unfinished)
+		var progress func(int64)
+		if report := k.device.Progress; report != nil {
+			progress = func(ended int64) { report(k.text.Entry, from+ended, blocks) }
+		}
+		return k.run(ctx, space, batch, emu.Options{Context: ctx, TensorMaps: maps, Unfinished: unfinished, Progress: progress})
 	})
 }
 
@@ -340,10 +346,10 @@ func (k *emulatedKernel) unfinished(size func(*ir.Dim) int64, address func(*ir.T
 	return all
 }
 
-// run launches so many blocks on the parameters.
-func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, maps map[string]*emu.TensorMap, unfinished []emu.Range) error {
-	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1},
-		k.text.Shared, space, k.device.memory, emu.Options{Context: ctx, Profile: k.device.OnLaunch != nil, Workers: k.device.Workers, MaxSteps: k.device.MaxSteps, First: k.device.First, Registers: k.registers, TensorMaps: maps, Unfinished: unfinished})
+// run launches so many blocks on the parameters, with the options of this launch and those of the device.
+func (k *emulatedKernel) run(ctx context.Context, space []byte, blocks int64, o emu.Options) error {
+	o.Profile, o.Workers, o.MaxSteps, o.First, o.Registers = k.device.OnLaunch != nil, k.device.Workers, k.device.MaxSteps, k.device.First, k.registers
+	report, err := emu.Launch(k.module, k.text.Entry, [3]int{int(blocks), 1, 1}, [3]int{k.text.Threads, 1, 1}, k.text.Shared, space, k.device.memory, o)
 	if err != nil {
 		return err
 	}
