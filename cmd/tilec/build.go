@@ -24,7 +24,7 @@ import (
 
 // buildOptions are the flags of `tilec build`.
 type buildOptions struct {
-	emit, target, kernel, out, precision, dumpAfter string
+	emit, target, kernel, out, bundle, precision, dumpAfter string
 	// from is what the file holds: tile or ir.
 	from string
 	// given names the flags that the command line sets.
@@ -84,15 +84,18 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 		Example: `  tilec build --emit=ptx std/nn.tile --kernel softmax M=1024 N=768 T=bf16
   tilec build --emit=ir --target=cpu std/nn.tile --out ir/
   tilec build --emit=graph model.tile --kernel forward B=1 S=1 T=bf16
+  tilec build --emit=cubin --bundle kernels/ std/nn.tile --kernel softmax M=1024 N=768 T=bf16
   tilec build --from=ir softmax.ir N=768 BM=64 --emit=plan`,
 		Args:              atLeastOne("a .tile file to build"),
 		ValidArgsFunction: sourceFiles,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.given = map[string]bool{"emit": cmd.Flags().Changed("emit"), "target": cmd.Flags().Changed("target"), "precision": cmd.Flags().Changed("precision")}
-			switch o.from {
-			case "tile":
+			switch {
+			case o.bundle != "" || o.emit == "cubin":
+				return a.buildBundle(source(args[0]), args[1:], o)
+			case o.from == "tile":
 				return a.build(source(args[0]), args[1:], o)
-			case "ir":
+			case o.from == "ir":
 				return a.buildFromIR(source(args[0]), args[1:], o)
 			}
 			return usageError{fmt.Errorf("unknown form %q to build from: known are tile, ir", o.from)}
@@ -100,11 +103,12 @@ of its @sizes. Its passes, which make fewer launches and smaller ones:
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", "))
+	f.StringVar(&o.emit, "emit", "ptx", "the stage: "+strings.Join(names, ", ")+"; with --bundle, ptx or cubin")
 	f.StringVar(&o.from, "from", "tile", "what FILE holds: tile, or ir to go on from IR that --emit=ir or --dump-after printed, or from the folder of a report")
 	f.StringVar(&o.target, "target", target.Default, "what to compile for: "+newestFirst(target.Names()))
 	f.StringVar(&o.kernel, "kernel", "", "only the kernel of this name, or the graph")
 	f.StringVar(&o.out, "out", "", "write a file a kernel to this folder instead of printing")
+	f.StringVar(&o.bundle, "bundle", "", "write the kernels, compiled for one target as ptx or cubin, to this new folder, with a manifest and a C header that say how to launch them")
 	a.jsonFlag(f, "print one JSON object")
 	f.StringVar(&o.dumpAfter, "dump-after", "", "print the IR to stderr wherever one of these passes changes it: a comma list, or all")
 	precisionFlag(f, &o.precision)
@@ -287,9 +291,36 @@ func chooseKernels(p *typed.Program, name string) ([]*typed.Kernel, error) {
 // lower compiles kernels. An argument must mean something to one of them at least. What is wrong with one kernel does
 // not keep the others from being built; it is an error where it leaves nothing.
 func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, target target.Machine, o buildOptions) (built, error) {
-	used := map[*argument]bool{}
 	made := built{Units: []unit{}}
 	var unknown lang.Diagnostics // what is missing of those left out
+	err := a.eachKernel(kernels, args, o, func(k *typed.Kernel, options jit.Options) error {
+		units, err := a.lowerKernel(k, options, form, target)
+		var of *lang.Diagnostic
+		switch {
+		case err == nil:
+			made.Units = append(made.Units, units...)
+		case !errors.As(err, &of):
+			return err
+		case of.Code == lang.ErrArgMissing:
+			unknown = append(unknown, of)
+			made.LeftOut = append(made.LeftOut, leftOut{k.Name, of.Message})
+		default:
+			made.failed = append(made.failed, of)
+		}
+		return nil
+	})
+	if err != nil {
+		return built{}, err
+	}
+	if len(made.Units) == 0 {
+		return built{}, append(made.failed, unknown...)
+	}
+	return made, nil
+}
+
+// eachKernel visits kernels with the arguments that mean something to each. One that means nothing to any is an error.
+func (a *app) eachKernel(kernels []*typed.Kernel, args []*argument, o buildOptions, visit func(*typed.Kernel, jit.Options) error) error {
+	used := map[*argument]bool{}
 	for _, k := range kernels {
 		b := newBinding(jit.KernelFunction(k), 0, a.say)
 		for _, arg := range args {
@@ -298,21 +329,11 @@ func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, ta
 			}
 			used[arg] = true
 			if err := b.classify(arg); err != nil {
-				return built{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+				return fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 			}
 		}
-		units, err := a.lowerKernel(k, b.options(o.precision), form, target)
-		var of *lang.Diagnostic
-		switch {
-		case err == nil:
-			made.Units = append(made.Units, units...)
-		case !errors.As(err, &of):
-			return built{}, err
-		case of.Code == lang.ErrArgMissing:
-			unknown = append(unknown, of)
-			made.LeftOut = append(made.LeftOut, leftOut{k.Name, of.Message})
-		default:
-			made.failed = append(made.failed, of)
+		if err := visit(k, b.options(o.precision)); err != nil {
+			return err
 		}
 	}
 	for _, arg := range args {
@@ -323,13 +344,10 @@ func (a *app) lower(kernels []*typed.Kernel, args []*argument, form emission, ta
 			if err == nil {
 				err = fmt.Errorf("%s is a parameter of %s, for a launch: build takes dimensions, constants, element types and extents", arg.name, k.Name)
 			}
-			return built{}, fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
+			return fmt.Errorf("%s=%s: %w", arg.name, arg.text, err)
 		}
 	}
-	if len(made.Units) == 0 {
-		return built{}, append(made.failed, unknown...)
-	}
-	return made, nil
+	return nil
 }
 
 // lowerKernel compiles one kernel, which is several launches where it is a formula in parts.
