@@ -93,16 +93,24 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
   tilec check my.tile
   tilec test my.tile
   tilec build --emit=ptx my.tile M=1024 T=bf16`,
-		Version:       versionText(),
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		DisableFlagsInUseLine: true,
+		SilenceErrors:         true,
+		SilenceUsage:          true,
 		PersistentPreRunE: func(*cobra.Command, []string) (err error) {
 			a.logs, err = jit.ParseLogs(os.Getenv("CUTILE_LOGS"), a.stderr)
 			a.running = err == nil
 			return err
 		},
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
+	// Cobra's own --version is a template: with package text/template the linker keeps every exported method, 1.9 MB of them.
+	version := root.Flags().BoolP("version", "v", false, "print the version of tilec and how it was built")
+	root.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *version {
+			fmt.Fprintln(a.stdout, versionText())
+			return nil
+		}
+		return cmd.Help()
+	}
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	for _, command := range []func() *cobra.Command{
