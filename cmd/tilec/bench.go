@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -34,6 +35,8 @@ const (
 	peerTorch = "torch"
 	peerNone  = "none"
 )
+
+var peerWords = []string{peerAuto, peerTorch, peerNone}
 
 // What a row times.
 const (
@@ -139,7 +142,7 @@ func (o *benchOptions) rows() (rows []*benchRow, err error) {
 	if !slices.Contains(gpt.Sizes(), o.size) {
 		return nil, fmt.Errorf("--size is %q, must be one of %s", o.size, strings.Join(gpt.Sizes(), ", "))
 	}
-	if !slices.Contains([]string{peerAuto, peerTorch, peerNone}, o.peer) {
+	if !slices.Contains(peerWords, o.peer) {
 		return nil, fmt.Errorf("--peer is %q, must be %s, %s or %s", o.peer, peerAuto, peerTorch, peerNone)
 	}
 	if _, err := modelDType(o.dtype); err != nil {
@@ -172,7 +175,7 @@ func (o *benchOptions) rows() (rows []*benchRow, err error) {
 
 // bench times the rows, here and by the peer.
 func (a *app) bench(run runOptions, o benchOptions, rows []*benchRow) error {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second interrupt ends the process
 	result := &benched{Size: o.size, DType: o.dtype, Rows: rows}
@@ -185,7 +188,8 @@ func (a *app) bench(run runOptions, o benchOptions, rows []*benchRow) error {
 	case o.peer == peerNone:
 		result.NoPeer = "--peer none"
 	default:
-		if err := a.beside(ctx, run, text, result); err != nil {
+		// What was timed before an interrupt is printed.
+		if err = a.beside(ctx, run, text, result); err != nil && !errors.Is(err, errInterrupted) {
 			return err
 		}
 	}
@@ -193,10 +197,10 @@ func (a *app) bench(run runOptions, o benchOptions, rows []*benchRow) error {
 		return fmt.Errorf("--peer torch: %s", result.NoPeer)
 	}
 	if a.json {
-		return a.printJSON(result)
+		return errors.Join(err, a.printJSON(result))
 	}
 	result.print(a.stdout)
-	return nil
+	return err
 }
 
 // timeHere times the rows on the device, whose memory is free for the peer behind it, and makes a text for the peer to look at.

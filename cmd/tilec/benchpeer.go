@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"tilec/gpt"
 	"tilec/gpt/safetensors"
@@ -22,6 +23,9 @@ import (
 
 //go:embed peer_gpt.py
 var peerScript []byte
+
+// endsWithin is how long the script has to end when it is asked to.
+const endsWithin = 5 * time.Second
 
 // comparedTokens of a text are looked at by the peer, behind a prompt of comparedFrom.
 const (
@@ -104,24 +108,34 @@ func (a *app) beside(ctx context.Context, run runOptions, text []int32, result *
 	}
 	cmd := exec.CommandContext(ctx, python, script)
 	var errs bytes.Buffer
-	cmd.Stdin, cmd.Stderr, cmd.Dir = bytes.NewReader(input), &errs, dir
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
-	}
+	out, lines := io.Pipe()
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = bytes.NewReader(input), lines, &errs, dir
+	// Python ends the processes that compile for it, when it is asked to end. They might hold its output open if it were killed.
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, endsWithin
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("running %s: %w", python, err)
 	}
-	read := a.readPeer(out, text, result)
-	err = cmd.Wait()
+	read := make(chan error, 1)
+	go func() {
+		err := a.readPeer(out, text, result)
+		out.CloseWithError(err) // what comes behind an error, nobody reads
+		read <- err
+	}()
+	failed := cmd.Wait()
+	lines.Close()
+	err = <-read
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
 	case err != nil:
-		lines := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		return fmt.Errorf("PyTorch's script failed: %w: %s", err, lines[len(lines)-1])
+		return err
+	case failed != nil:
+		said := strings.Split(strings.TrimSpace(errs.String()), "\n")
+		return fmt.Errorf("PyTorch's script failed: %w: %s", failed, said[len(said)-1])
+	case result.Peer == "" && result.NoPeer == "":
+		return errors.New("PyTorch's script said nothing")
 	}
-	return read
+	return nil
 }
 
 // readPeer reads what the script prints.
@@ -165,9 +179,6 @@ func (a *app) readPeer(out io.Reader, text []int32, result *benched) error {
 				r.PeerUS[l.Way] = l.US
 			}
 		}
-	}
-	if lines.Err() == nil && result.Peer == "" && result.NoPeer == "" {
-		return errors.New("PyTorch's script said nothing")
 	}
 	return lines.Err()
 }
@@ -221,6 +232,9 @@ func (b *benched) print(w io.Writer) {
 	if b.NoPeer != "" {
 		fmt.Fprintf(w, "\nNo peer ran beside: %s.\n", b.NoPeer)
 		return
+	}
+	if b.Peer == "" {
+		return // it was interrupted
 	}
 	fmt.Fprintf(w, "\nThe peer: %s. Of %d tokens that tilec chose as the likeliest, %d are the likeliest of the peer's, which had the same weights.\n", b.Peer, b.Compared, b.Equal)
 }
