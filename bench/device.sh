@@ -105,7 +105,7 @@ bench() {
     limited 130 "$work/bench" kernels -device $device -seconds 120 ${WORKLOADS:-} >"$OUT/ours.jsonl" 2>>"$work/bench.err"
     "$work/bench" report -device "$name" -ours "$OUT/ours.jsonl" -peers "$OUT/peers.jsonl" -cold "$OUT/cold.jsonl" -models "$OUT/models.jsonl" >"$OUT/results.md" 2>>"$work/bench.err"
     cat "$OUT/results.md"
-    limited 150 python3 bench/peer_gpt.py "$work/tilec" --batches 1,8 --prompts 8x128 2>>"$work/bench.err" | tee "$OUT/gpt.md"
+    limited 150 "$work/tilec" bench gpt --device "$device" --batches 1,8 --prompts 8x128 2>>"$work/bench.err" | tee "$OUT/gpt.md"
     if [ -s "$work/bench.err" ]; then echo "-- stderr of the benchmarks"; tail -n 15 "$work/bench.err"; fi
     # All figures in one file; what can be brought back is a few files.
     cat "$OUT"/{ours,peers,cold,models}.jsonl >"$OUT/figures.jsonl" 2>/dev/null

@@ -91,6 +91,7 @@ func completeFlags(cmd *cobra.Command) {
 	for flag, f := range map[string]complete{
 		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf(typeNames(modelDTypes)...), "weights": oneOf(typeNames(gpt.WeightTypes)...),
 		"random-weights": oneOf(gpt.Sizes()...), "emit": oneOf(stages...), "target": oneOf(target.Names()...), "dump-after": oneOf(passes...),
+		"size": oneOf(gpt.Sizes()...), "peer": oneOf(peerWords...),
 	} {
 		if cmd.Flags().Lookup(flag) == nil {
 			continue

@@ -232,12 +232,18 @@ func (t timing) String() string {
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.2f us", float64(d.Nanoseconds())/1e3) }
 
-// timeLaunch runs again and again. Runs are given to the device in batches that
-// are long against the cost of waiting for it.
+// timeLaunch runs again and again.
 func timeLaunch(l *jit.Launch, d jit.Device) (timing, error) {
+	t, err := timeRuns(l.Run, d, 500*time.Millisecond)
+	t.bytes = l.Bytes()
+	return t, err
+}
+
+// timeRuns calls run again and again, for about so long. Runs are given to the device in batches that are long against the cost of
+// waiting for it.
+func timeRuns(run func() error, d jit.Device, total time.Duration) (timing, error) {
 	const (
 		batch  = 2 * time.Millisecond
-		total  = 500 * time.Millisecond
 		fewest = 5
 		most   = 500
 	)
@@ -245,7 +251,7 @@ func timeLaunch(l *jit.Launch, d jit.Device) (timing, error) {
 	measure := func() (time.Duration, error) {
 		begin := time.Now()
 		for range t.runs {
-			if err := l.Run(); err != nil {
+			if err := run(); err != nil {
 				return 0, err
 			}
 		}
@@ -271,6 +277,6 @@ func timeLaunch(l *jit.Launch, d jit.Device) (timing, error) {
 		each = append(each, d/time.Duration(t.runs))
 	}
 	sort.Slice(each, func(i, j int) bool { return each[i] < each[j] })
-	t.median, t.fastest, t.batches, t.bytes = each[len(each)/2], each[0], len(each), l.Bytes()
+	t.median, t.fastest, t.batches = each[len(each)/2], each[0], len(each)
 	return t, nil
 }
