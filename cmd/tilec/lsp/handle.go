@@ -115,6 +115,7 @@ type initializeParams struct {
 
 // initialize says what the server can do.
 func (s *server) initialize(p *initializeParams) (*protocol.InitializeResult, error) {
+	s.initialized = true
 	s.folders = p.readFolders()
 	return &protocol.InitializeResult{
 		Capabilities: protocol.ServerCapabilities{
