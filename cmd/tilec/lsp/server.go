@@ -26,6 +26,9 @@ type Options struct {
 	LibraryDir string
 	// Delay is how long the text must rest before its errors are shown.
 	Delay time.Duration
+	// Run runs tilec with the arguments of a command line and gives what is printed; with an error where the exit code is not
+	// 0. It ends early with the context. nil offers nothing to run.
+	Run func(ctx context.Context, args ...string) (output string, err error)
 	// Log gets what goes wrong in the server itself; nil for nowhere.
 	Log io.Writer
 }
