@@ -20,9 +20,9 @@ type analysis struct {
 	loader *load.Loader
 	// linesOf has the lines of the sources that were needed so far.
 	linesOf map[*lang.Source]*lines
-	// declared and written are made when they are first asked for: see fileNames and occurrences.
+	// declared and written are made when they are first asked for: see fileNames and occurrencesIn.
 	declared *fileNames
-	written  []occurrence
+	written  map[lang.Decl][]occurrence
 }
 
 // parse is what a text says without its types.

@@ -119,7 +119,13 @@ func (s *server) tokensIn(a *analysis, part *protocol.Range) *protocol.SemanticT
 	}
 	var line, character uint32
 	end := from
-	for _, x := range a.occurrences() {
+	var names []occurrence
+	for _, d := range a.module.Decls {
+		if at := d.Span(); at.Start <= to && at.End >= from {
+			names = append(names, a.occurrencesIn(d)...)
+		}
+	}
+	for _, x := range names {
 		kind, bits, ok := s.tokenOf(x)
 		if !ok || x.at.Start < end || x.at.End > to { // a half-written text may have a name twice
 			continue
