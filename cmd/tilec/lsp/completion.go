@@ -15,7 +15,7 @@ import (
 // completion lists what can stand at the cursor. The editor filters by what is
 // typed already.
 func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]protocol.CompletionItem, error) {
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return []protocol.CompletionItem{}, nil
 	}

@@ -39,7 +39,7 @@ type command struct {
 // commands are those of the command line.
 func (s *server) codeLens(p *documentParams) ([]lens, error) {
 	out := []lens{}
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil || s.opts.Run == nil || !p.TextDocument.URI.IsFile() {
 		return out, nil
 	}

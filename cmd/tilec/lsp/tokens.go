@@ -93,7 +93,7 @@ func (s *server) tokenOf(x occurrence) (kind, bits uint32, ok bool) {
 
 // semanticTokens says of every name in a document what it is.
 func (s *server) semanticTokens(p *documentParams) (*protocol.SemanticTokens, error) {
-	return s.tokensIn(s.of(p.TextDocument.URI), nil), nil
+	return s.tokensIn(s.treeOf(p.TextDocument.URI), nil), nil
 }
 
 // rangeParams is the parameters of what is asked of a part of a document.
@@ -104,7 +104,7 @@ type rangeParams struct {
 
 // semanticTokensRange is semanticTokens of a part of a document.
 func (s *server) semanticTokensRange(p *rangeParams) (*protocol.SemanticTokens, error) {
-	return s.tokensIn(s.of(p.TextDocument.URI), &p.Range), nil
+	return s.tokensIn(s.treeOf(p.TextDocument.URI), &p.Range), nil
 }
 
 // tokensIn gives five numbers a name: its line and character, each from the name before, its length, type and modifiers.
