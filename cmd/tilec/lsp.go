@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -24,6 +25,7 @@ func (a *app) lspCommand() *cobra.Command {
 				Version:    jit.Version,
 				LibraryDir: libraryDir(),
 				Delay:      100 * time.Millisecond,
+				Run:        runTilec,
 				Log:        a.stderr,
 			})
 		},
@@ -31,6 +33,16 @@ func (a *app) lspCommand() *cobra.Command {
 	// Editors pass it to every server; it is the only way that there is.
 	cmd.Flags().Bool("stdio", true, "speak over stdin and stdout")
 	return cmd
+}
+
+// runTilec runs this program again, for a command of the editor: what a test or a plan does to the process stays out of the server.
+func runTilec(ctx context.Context, args ...string) (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, exe, args...).CombinedOutput()
+	return string(out), err
 }
 
 // stdio is the two ends of a session as one stream.

@@ -20,9 +20,9 @@ type analysis struct {
 	loader *load.Loader
 	// linesOf has the lines of the sources that were needed so far.
 	linesOf map[*lang.Source]*lines
-	// declared and written are made when they are first asked for: see fileNames and occurrences.
+	// declared and written are made when they are first asked for: see fileNames and occurrencesIn.
 	declared *fileNames
-	written  []occurrence
+	written  map[lang.Decl][]occurrence
 }
 
 // parse is what a text says without its types.
@@ -34,10 +34,14 @@ func (s *server) parse(d *document) *analysis {
 }
 
 func (s *server) analyse(d *document) *analysis {
-	a := s.parse(d)
+	return s.typed(s.parse(d))
+}
+
+// typed adds the types to what a text says, and the errors of the checker.
+func (s *server) typed(a *analysis) *analysis {
 	program, ds, err := check(a.module, a.loader.Import)
 	if err != nil {
-		s.log("checking %s: %v", d.path, err)
+		s.log("checking %s: %v", a.doc.path, err)
 	}
 	a.types.add(program)
 	load.ProposeImports(a.module, ds)

@@ -15,7 +15,7 @@ import (
 // completion lists what can stand at the cursor. The editor filters by what is
 // typed already.
 func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]protocol.CompletionItem, error) {
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return []protocol.CompletionItem{}, nil
 	}
@@ -31,7 +31,7 @@ func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]protocol.
 		c.files(a.doc.path, *importPrefix(line))
 	case inComment(a.module.Source, offset), inString(line):
 	case strings.HasSuffix(text[:from], "@"):
-		c.words(attributes, protocol.CompletionItemKindProperty)
+		c.attributes(a, from-1)
 	case strings.HasSuffix(text[:from], ".") && !strings.HasSuffix(text[:from], ".."):
 		c.fields(a, text[:from-1], offset)
 	case endsWithWord(before, "as"):
@@ -40,7 +40,10 @@ func (s *server) completion(p *protocol.TextDocumentPositionParams) ([]protocol.
 		c.types(a, offset, true)
 	case endsWithWord(before, "over"):
 		c.axes(a, offset)
+	case walks(line):
+		c.dimensions(a, offset)
 	default:
+		c.arguments(a, offset)
 		c.all(a, offset)
 	}
 	return c.items, nil
@@ -163,11 +166,18 @@ func (c *completion) fields(a *analysis, text string, offset int) {
 		}
 		return
 	}
-	if n, ok := e.(*lang.NameExpr); ok {
-		if found, ok := a.resolve(n.Name, offset); ok && found.kind == axisName {
-			c.add("start", protocol.CompletionItemKindProperty, "i32", positionDoc["start"])
-			c.add("end", protocol.CompletionItemKindProperty, "i32", positionDoc["end"])
-		}
+	n, ok := e.(*lang.NameExpr)
+	if !ok {
+		return
+	}
+	found, ok := a.resolve(n.Name, offset)
+	switch p, isParam := found.node.(*lang.Param); {
+	case !ok:
+	case found.kind == axisName:
+		c.add("start", protocol.CompletionItemKindProperty, "i32", positionDoc["start"])
+		c.add("end", protocol.CompletionItemKindProperty, "i32", positionDoc["end"])
+	case isParam && p.Type != nil && p.Type.HasShape:
+		c.add("shape", protocol.CompletionItemKindProperty, p.Type.Place.Text(), "the sizes of "+n.Name+", by number: `"+n.Name+".shape[0]`")
 	}
 }
 

@@ -14,8 +14,9 @@ type document struct {
 	path    string
 	version int32
 	lines   *lines
-	// analysis is nil when the text, or that of another document, has changed since.
+	// analysis is nil when the text, or that of another document, has changed since. checked: it has types.
 	analysis *analysis
+	checked  bool
 }
 
 // pathOf is the name of a document among the sources: that of its file, or all of its URI.
@@ -80,7 +81,7 @@ func (s *server) filesChanged(*none) error {
 // changed drops what was known of the documents: each may import another.
 func (s *server) changed() {
 	for _, d := range s.docs {
-		d.analysis = nil
+		d.analysis, d.checked = nil, false
 	}
 	select {
 	case s.wake <- struct{}{}:
@@ -100,12 +101,23 @@ func (s *server) opened(path string) ([]byte, bool) {
 
 // of is what is known of an open document; nil when it is not open.
 func (s *server) of(u uri.URI) *analysis {
+	a := s.treeOf(u)
+	if d := s.docs[u]; d != nil && !d.checked {
+		d.checked = true
+		s.typed(a)
+	}
+	return a
+}
+
+// treeOf is what is known of an open document without its types, unless it has been checked: while someone types, what needs
+// no types does not wait for the checker.
+func (s *server) treeOf(u uri.URI) *analysis {
 	d := s.docs[u]
 	if d == nil {
 		return nil
 	}
 	if d.analysis == nil {
-		d.analysis = s.analyse(d)
+		d.analysis = s.parse(d)
 	}
 	return d.analysis
 }

@@ -12,7 +12,7 @@ import (
 // foldingRange lists what can be folded away: declarations, blocks, imports, and comments of several lines.
 func (s *server) foldingRange(p *documentParams) ([]protocol.FoldingRange, error) {
 	out := []protocol.FoldingRange{}
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
 	}
@@ -80,7 +80,7 @@ type selectionParams struct {
 // the declaration, the file.
 func (s *server) selectionRange(p *selectionParams) ([]protocol.SelectionRange, error) {
 	out := []protocol.SelectionRange{}
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.lsp.dev/jsonrpc2"
 	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
@@ -81,6 +82,63 @@ func TestHalfTyped(t *testing.T) {
 			require.NoError(t, err)
 			_, err = s.completion(&p)
 			require.NoError(t, err)
+			_, err = s.signatureHelp(&p)
+			require.NoError(t, err)
+			marks, err := s.documentHighlight(&p)
+			require.NoError(t, err)
+			for _, m := range marks {
+				inside(m.Range)
+			}
+			found, err := s.references(&referenceParams{TextDocument: p.TextDocument, Position: p.Position})
+			require.NoError(t, err)
+			for _, l := range found {
+				if l.URI == doc {
+					inside(l.Range)
+				}
+			}
+			selected, err := s.selectionRange(&selectionParams{p.TextDocument, []protocol.Position{p.Position}})
+			require.NoError(t, err)
+			for x := &selected[0]; x != nil; x = x.Parent {
+				inside(x.Range)
+			}
+		}
+		// A rename is made everywhere or refused.
+		if _, err = s.rename(&renameParams{TextDocument: p.TextDocument, Position: p.Position, NewName: "renamed"}); err != nil {
+			var refusal *jsonrpc2.Error
+			require.ErrorAs(t, err, &refusal, "%q", text)
+		}
+		tokens, err := s.semanticTokens(&documentParams{p.TextDocument})
+		require.NoError(t, err)
+		line, character := uint32(0), uint32(0)
+		for i := 0; i < len(tokens.Data); i += 5 {
+			if tokens.Data[i] > 0 {
+				character = 0
+			}
+			line, character = line+tokens.Data[i], character+tokens.Data[i+1]
+			inside(protocol.Range{Start: protocol.Position{Line: line, Character: character}, End: protocol.Position{Line: line, Character: character + tokens.Data[i+2]}})
+		}
+		whole := rangeParams{p.TextDocument, d.lines.rangeOf(0, len(text))}
+		hints, err := s.inlayHint(&whole)
+		require.NoError(t, err)
+		for _, h := range hints {
+			inside(protocol.Range{Start: h.Position, End: h.Position})
+		}
+		folds, err := s.foldingRange(&documentParams{p.TextDocument})
+		require.NoError(t, err)
+		for _, f := range folds {
+			require.Less(t, int(f.EndLine), len(d.lines.starts), "%q", text)
+		}
+		links, err := s.documentLink(&documentParams{p.TextDocument})
+		require.NoError(t, err)
+		for _, l := range links {
+			inside(l.Range)
+		}
+		_, err = s.codeLens(&documentParams{p.TextDocument})
+		require.NoError(t, err)
+		part, err := s.rangeFormatting(&rangeFormattingParams{p.TextDocument, whole.Range})
+		require.NoError(t, err)
+		for _, e := range part {
+			inside(e.Range)
 		}
 		symbols, err := s.documentSymbol(&documentParams{p.TextDocument})
 		require.NoError(t, err)
@@ -104,4 +162,4 @@ func TestHalfTyped(t *testing.T) {
 }
 
 // halfTypedTime is how long TestHalfTyped goes on.
-var halfTypedTime = time.Second
+var halfTypedTime = 2 * time.Second

@@ -40,7 +40,7 @@ func notification[P any](take func(*server, *P) error) handler {
 // none is the parameters of a method that needs none of what it gets.
 type none struct{}
 
-// handlers is all that the server knows of the protocol.
+// handlers is all that the server knows of the protocol, but for workspace/executeCommand, which is answered beside the others.
 var handlers = map[string]handler{
 	protocol.MethodInitialize:                      request((*server).initialize),
 	protocol.MethodInitialized:                     notification(func(*server, *none) error { return nil }),
@@ -62,6 +62,7 @@ var handlers = map[string]handler{
 	protocol.MethodTextDocumentInlayHint:           request((*server).inlayHint),
 	protocol.MethodTextDocumentSemanticTokensFull:  request((*server).semanticTokens),
 	protocol.MethodTextDocumentSemanticTokensRange: request((*server).semanticTokensRange),
+	protocol.MethodTextDocumentCodeLens:            request((*server).codeLens),
 	protocol.MethodTextDocumentDocumentLink:        request((*server).documentLink),
 	protocol.MethodWorkspaceSymbol:                 request((*server).workspaceSymbol),
 	protocol.MethodTextDocumentReferences:          request((*server).references),
@@ -72,9 +73,11 @@ var handlers = map[string]handler{
 	protocol.MethodTextDocumentCodeAction:          request((*server).codeAction),
 }
 
-func (s *server) handle(_ context.Context, req *jsonrpc2.Request) (any, error) {
+func (s *server) handle(ctx context.Context, req *jsonrpc2.Request) (any, error) {
 	h := handlers[req.Method()]
 	switch {
+	case req.Method() == protocol.MethodWorkspaceExecuteCommand:
+		return s.executeCommand(ctx, req.Params())
 	case h != nil:
 		return h(s, req.Params())
 	case !req.IsCall():
@@ -115,6 +118,11 @@ type initializeParams struct {
 
 // initialize says what the server can do.
 func (s *server) initialize(p *initializeParams) (*protocol.InitializeResult, error) {
+	s.initialized = true
+	var commands protocol.ExecuteCommandOptions
+	if s.opts.Run != nil {
+		commands.Commands = []string{testCommand, planCommand}
+	}
 	s.folders = p.readFolders()
 	return &protocol.InitializeResult{
 		Capabilities: protocol.ServerCapabilities{
@@ -127,6 +135,8 @@ func (s *server) initialize(p *initializeParams) (*protocol.InitializeResult, er
 			SelectionRangeProvider:          protocol.Boolean(true),
 			InlayHintProvider:               protocol.Boolean(true),
 			SemanticTokensProvider:          &protocol.SemanticTokensOptions{Legend: tokenLegend(), Full: protocol.Boolean(true), Range: protocol.Boolean(true)},
+			CodeLensProvider:                &protocol.CodeLensOptions{},
+			ExecuteCommandProvider:          commands,
 			HoverProvider:                   protocol.Boolean(true),
 			DefinitionProvider:              protocol.Boolean(true),
 			ReferencesProvider:              protocol.Boolean(true),

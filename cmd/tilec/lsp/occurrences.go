@@ -25,42 +25,59 @@ type occurrence struct {
 
 // occurrences lists every name of the file that stands for something, in the order of the text.
 func (a *analysis) occurrences() []occurrence {
-	if a.written != nil {
-		return a.written
-	}
-	a.written = []occurrence{}
+	var all []occurrence
 	for _, d := range a.module.Decls {
-		a.within(d, nil)
+		all = append(all, a.occurrencesIn(d)...)
 	}
-	sort.SliceStable(a.written, func(i, j int) bool { return a.written[i].at.Start < a.written[j].at.Start })
-	return a.written
+	return all
+}
+
+// occurrencesIn lists the names of one declaration, in the order of the text.
+func (a *analysis) occurrencesIn(d lang.Decl) []occurrence {
+	if all, ok := a.written[d]; ok {
+		return all
+	}
+	w := writer{analysis: a}
+	w.within(d, nil)
+	sort.SliceStable(w.all, func(i, j int) bool { return w.all[i].at.Start < w.all[j].at.Start })
+	if a.written == nil {
+		a.written = map[lang.Decl][]occurrence{}
+	}
+	a.written[d] = w.all
+	return w.all
+}
+
+// writer collects the names of a declaration.
+type writer struct {
+	*analysis
+	all []occurrence
 }
 
 // within takes the names of a node; path are the nodes around it, the outermost first.
-func (a *analysis) within(n lang.Node, path []lang.Node) {
+func (w *writer) within(n lang.Node, path []lang.Node) {
 	path = append(slices.Clip(path), n)
 	switch n := n.(type) {
 	case *lang.NameExpr:
-		a.write(n.Name, n.Place, path)
+		w.write(n.Name, n.Place, path)
 	case *lang.Ident:
-		a.write(n.Name, n.Place, path)
+		w.write(n.Name, n.Place, path)
 	}
 	lang.Walk(n, func(k lang.Node) bool {
 		if k == n {
 			return true
 		}
-		a.within(k, path)
+		w.within(k, path)
 		return false
 	})
 }
 
-func (a *analysis) write(text string, at lang.Span, path []lang.Node) {
+func (w *writer) write(text string, at lang.Span, path []lang.Node) {
 	if text == "" || text == "_" || !at.IsValid() {
 		return
 	}
 	x := occurrence{at: at, text: text}
 	parent := path[max(len(path)-2, 0)]
-	switch s, ok := a.symbolIn(path, at.Start); {
+	switch s, ok := w.symbolIn(path, at.Start); {
 	case declaresAt(parent, at):
 		x.declares, x.defined, x.kind = true, at, declaredKind(parent)
 		x.decl, _ = parent.(lang.Decl)
@@ -69,13 +86,13 @@ func (a *analysis) write(text string, at lang.Span, path []lang.Node) {
 	default:
 		x.kind, x.defined = s.kind, s.defined
 		x.declares = s.defined == at
-		if n := a.fileNames().byText[text]; n.at == s.defined {
+		if n := w.fileNames().byText[text]; n.at == s.defined {
 			x.decl, _ = n.node.(lang.Decl)
 		}
 	}
 	x.stores = storesTo(path, at)
 	_, x.attribute = parent.(*lang.Attr)
-	a.written = append(a.written, x)
+	w.all = append(w.all, x)
 }
 
 // declaresAt reports whether a node declares the name at a place.
@@ -136,7 +153,11 @@ func storesTo(path []lang.Node, at lang.Span) bool {
 
 // occurrenceAt finds the name around an offset, or the one that ends there.
 func (a *analysis) occurrenceAt(offset int) (occurrence, bool) {
-	all := a.occurrences()
+	d := a.declAt(offset)
+	if d == nil {
+		return occurrence{}, false
+	}
+	all := a.occurrencesIn(d)
 	// The first that ends at the offset or behind it; one that begins at the offset comes before one that ends there.
 	i := sort.Search(len(all), func(i int) bool { return all[i].at.End >= offset })
 	if i+1 < len(all) && all[i+1].at.Start == offset {
@@ -165,7 +186,19 @@ func placeIn(at lang.Span) declPlace {
 func (a *analysis) occurrencesOf(x occurrence) []occurrence {
 	var all []occurrence
 	want := placeIn(x.defined)
-	for _, y := range a.occurrences() {
+	for _, d := range a.module.Decls {
+		if at := d.Span(); !strings.Contains(at.Text(), x.text) {
+			continue
+		}
+		all = append(all, a.of(d, x, want)...)
+	}
+	return all
+}
+
+// of lists the names of a declaration that stand for what is declared at a place.
+func (a *analysis) of(d lang.Decl, x occurrence, want declPlace) []occurrence {
+	var all []occurrence
+	for _, y := range a.occurrencesIn(d) {
 		if y.text != x.text {
 			continue
 		}

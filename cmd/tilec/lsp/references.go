@@ -16,7 +16,7 @@ type referenceParams struct {
 // references lists where the workspace names what stands under the cursor.
 func (s *server) references(p *referenceParams) ([]protocol.Location, error) {
 	out := []protocol.Location{}
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
 	}
@@ -70,7 +70,7 @@ func namedFromOutside(k nameKind) bool {
 // documentHighlight marks every other place of a document that names what stands under the cursor.
 func (s *server) documentHighlight(p *protocol.TextDocumentPositionParams) ([]protocol.DocumentHighlight, error) {
 	out := []protocol.DocumentHighlight{}
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
 	}

@@ -53,7 +53,7 @@ type documentParams struct {
 // documentSymbol is the outline of a document.
 func (s *server) documentSymbol(p *documentParams) ([]protocol.DocumentSymbol, error) {
 	out := []protocol.DocumentSymbol{}
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"go.lsp.dev/jsonrpc2"
+	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
 	"tilec/jit/bug"
@@ -25,6 +26,9 @@ type Options struct {
 	LibraryDir string
 	// Delay is how long the text must rest before its errors are shown.
 	Delay time.Duration
+	// Run runs tilec with the arguments of a command line and gives what is printed; with an error where the exit code is not
+	// 0. It ends early with the context. nil offers nothing to run.
+	Run func(ctx context.Context, args ...string) (output string, err error)
 	// Log gets what goes wrong in the server itself; nil for nowhere.
 	Log io.Writer
 }
@@ -35,13 +39,14 @@ var ErrNoShutdown = errors.New("the editor left without asking the server to shu
 // Serve answers an editor over a stream, until it leaves.
 func Serve(ctx context.Context, stream io.ReadWriteCloser, opts Options) error {
 	s := newServer(opts)
-	conn := jsonrpc2.NewConn(patient{jsonrpc2.NewHeaderStream(stream)}, jsonrpc2.WithCodec(codec{}))
+	s.ahead = readAhead(patient{jsonrpc2.NewHeaderStream(stream)})
+	conn := jsonrpc2.NewConn(s.ahead, jsonrpc2.WithCodec(codec{}))
 	s.notify = func(ctx context.Context, method string, params any) error { return conn.Notify(ctx, method, params) }
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	// Requests are handled one after the other, in the order in which they were
 	// sent: an answer is always about the text that the editor had.
-	conn.Go(ctx, s.guarded(s.handle))
+	conn.Go(ctx, s.guarded(ctx, s.handle))
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -85,14 +90,17 @@ type server struct {
 	opts Options
 	// notify sends a notification to the editor.
 	notify func(ctx context.Context, method string, params any) error
-	exit   chan struct{}
-	wake   chan struct{}
+	// ahead knows which requests the editor has taken back.
+	ahead *ahead
+	exit  chan struct{}
+	wake  chan struct{}
 
 	// mu guards what follows, and is held while a request is answered.
-	mu       sync.Mutex
-	shutdown bool
-	exiting  bool
-	docs     map[uri.URI]*document
+	mu          sync.Mutex
+	initialized bool
+	shutdown    bool
+	exiting     bool
+	docs        map[uri.URI]*document
 	// folders are those of the workspace, and files what was read of them.
 	folders []string
 	files   map[string]workspaceFile
@@ -106,10 +114,20 @@ func newServer(opts Options) *server {
 
 // guarded makes an error of a panic, and answers no error to a notification:
 // that would end the session.
-func (s *server) guarded(handle jsonrpc2.Handler) jsonrpc2.Handler {
+func (s *server) guarded(session context.Context, handle jsonrpc2.Handler) jsonrpc2.Handler {
 	return func(ctx context.Context, req *jsonrpc2.Request) (result any, err error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+		// That of the request ends with the read that brought it.
+		running, cancelled, end := s.ahead.begin(session, req.ID())
+		defer end()
+		if cancelled {
+			return nil, jsonrpc2.NewError(requestCancelled, "the editor took the request back")
+		}
+		if req.Method() == protocol.MethodWorkspaceExecuteCommand { // it may take long, and holds up nothing
+			jsonrpc2.Async(ctx)
+		} else {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+		}
 		defer func() {
 			if r := recover(); r != nil {
 				b := bug.Recovered(req.Method(), r)
@@ -121,11 +139,26 @@ func (s *server) guarded(handle jsonrpc2.Handler) jsonrpc2.Handler {
 				err = nil
 			}
 		}()
-		if s.shutdown && req.IsCall() {
-			return nil, jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, "the server is shutting down")
+		if err := s.refuses(req); err != nil {
+			return nil, err
 		}
-		return handle(ctx, req)
+		return handle(running, req)
 	}
+}
+
+// refuses is why a message is not for this time of the session: before the editor has said who it is, and after it has said goodbye.
+func (s *server) refuses(req *jsonrpc2.Request) error {
+	switch m := req.Method(); {
+	case m == protocol.MethodExit:
+		return nil
+	case s.shutdown && req.IsCall():
+		return jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, "the server is shutting down")
+	case s.initialized && m == protocol.MethodInitialize:
+		return jsonrpc2.NewError(jsonrpc2.ErrInvalidRequest.Code, "the session has been initialized")
+	case !s.initialized && m != protocol.MethodInitialize:
+		return jsonrpc2.NewError(jsonrpc2.ServerNotInitialized, "the first request of a session is initialize")
+	}
+	return nil
 }
 
 func (s *server) log(format string, args ...any) {

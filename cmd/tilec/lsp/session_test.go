@@ -104,12 +104,16 @@ func start(t *testing.T) *session {
 }
 
 // begin starts a server, to which nothing has been said.
-func begin(t *testing.T) *session {
+func begin(t *testing.T) *session { return beginWith(t, Options{}) }
+
+// beginWith starts a server with some options; those that every session has are set here.
+func beginWith(t *testing.T, opts Options) *session {
 	toServer, fromEditor := io.Pipe()
 	toEditor, fromServer := io.Pipe()
 	s := &session{t: t, in: fromEditor, read: make(chan message, 100), diagnostics: map[string]published{}, ended: make(chan error, 1), log: &bytes.Buffer{}}
+	opts.Version, opts.LibraryDir, opts.Log = "test", t.TempDir(), s.log
 	go func() {
-		s.ended <- Serve(context.Background(), pipes{toServer, fromServer, toServer}, Options{Version: "test", LibraryDir: t.TempDir(), Log: s.log})
+		s.ended <- Serve(context.Background(), pipes{toServer, fromServer, toServer}, opts)
 		fromServer.Close()
 	}()
 	go readMessages(toEditor, s.read)

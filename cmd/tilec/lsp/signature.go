@@ -248,7 +248,7 @@ func declares(before string) bool {
 
 // signatureHelp shows how the call around the cursor is written, and which parameter the cursor is at.
 func (s *server) signatureHelp(p *protocol.TextDocumentPositionParams) (*protocol.SignatureHelp, error) {
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return nil, nil
 	}

@@ -93,7 +93,7 @@ func (s *server) tokenOf(x occurrence) (kind, bits uint32, ok bool) {
 
 // semanticTokens says of every name in a document what it is.
 func (s *server) semanticTokens(p *documentParams) (*protocol.SemanticTokens, error) {
-	return s.tokensIn(s.of(p.TextDocument.URI), nil), nil
+	return s.tokensIn(s.treeOf(p.TextDocument.URI), nil), nil
 }
 
 // rangeParams is the parameters of what is asked of a part of a document.
@@ -104,7 +104,7 @@ type rangeParams struct {
 
 // semanticTokensRange is semanticTokens of a part of a document.
 func (s *server) semanticTokensRange(p *rangeParams) (*protocol.SemanticTokens, error) {
-	return s.tokensIn(s.of(p.TextDocument.URI), &p.Range), nil
+	return s.tokensIn(s.treeOf(p.TextDocument.URI), &p.Range), nil
 }
 
 // tokensIn gives five numbers a name: its line and character, each from the name before, its length, type and modifiers.
@@ -119,7 +119,13 @@ func (s *server) tokensIn(a *analysis, part *protocol.Range) *protocol.SemanticT
 	}
 	var line, character uint32
 	end := from
-	for _, x := range a.occurrences() {
+	var names []occurrence
+	for _, d := range a.module.Decls {
+		if at := d.Span(); at.Start <= to && at.End >= from {
+			names = append(names, a.occurrencesIn(d)...)
+		}
+	}
+	for _, x := range names {
 		kind, bits, ok := s.tokenOf(x)
 		if !ok || x.at.Start < end || x.at.End > to { // a half-written text may have a name twice
 			continue

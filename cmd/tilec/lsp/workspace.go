@@ -102,7 +102,7 @@ func (s *server) sources(word string) []*analysis {
 	all := make([]*analysis, len(paths))
 	for i, path := range paths {
 		if d := s.documentOf(path); d != nil {
-			all[i] = s.of(d.uri)
+			all[i] = s.treeOf(d.uri)
 		} else {
 			all[i] = s.parse(&document{path: path, lines: newLines(texts[path])})
 		}
@@ -152,7 +152,7 @@ func hasLetters(name, query string) bool {
 // documentLink leads from each import to its file.
 func (s *server) documentLink(p *documentParams) ([]protocol.DocumentLink, error) {
 	out := []protocol.DocumentLink{}
-	a := s.of(p.TextDocument.URI)
+	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
 	}
