@@ -70,6 +70,7 @@ func run(args []string, stdout, stderr *os.File, begin time.Time) (code int) {
 	root := a.root()
 	root.SetArgs(longFlags(args))
 	cmd, err := root.ExecuteC()
+	a.logs.Times(time.Since(begin))
 	if err == nil && a.stdout.err != nil {
 		err = fmt.Errorf("writing the output: %w", a.stdout.err)
 	}

@@ -86,10 +86,12 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 			s.About(e)
 		})
 	}()
+	watch := logs.Stopwatch("compile", s.Name())
 	f, dims, err = build.Kernel(s, target.Name)
 	if err != nil {
 		return nil, err
 	}
+	watch.Lap("build")
 	if with.forms != nil {
 		with.form("", f)
 		with.dump = with.forms
@@ -115,6 +117,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		}
 		return nil, asBug("passes", err)
 	}
+	watch.Lap("passes")
 	stage = "plan"
 	logs.Print(log.IR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
@@ -130,6 +133,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
+	watch.Lap("plan")
 	l.dims, l.fills, l.Pins = dims, s.Fills(), pins.report(s.Kernel, l, live)
 	logs.Print(log.Plan, f.Name, l.Reasons)
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
