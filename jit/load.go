@@ -21,7 +21,9 @@ func Load(path string, text []byte, logs *log.Logs) (*typed.Program, lang.Diagno
 			return b.String()
 		})
 	}}
+	watch := logs.Stopwatch("load")
 	program, ds := l.Load(path, text)
+	watch.Lap(path)
 	if len(ds) == 0 {
 		logs.Print(log.Typed, path, func() string {
 			var b strings.Builder

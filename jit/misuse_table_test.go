@@ -583,6 +583,15 @@ var misuses = []wrongUse{
 		l.Line(log.Time, "said to nobody")
 		return err
 	}, nil},
+	{"Lowered.Reasons", "zero", func(*world) error { return none(int64(len(new(compile.Lowered).Reasons()))) }, nil},
+	{"Logs.Spent", "nil", func(*world) error { (*jit.Logs)(nil).Spent(1, "run"); new(jit.Logs).Spent(1); return nil }, nil},
+	{"Logs.Stopwatch", "nil", func(*world) error {
+		(*jit.Logs)(nil).Stopwatch("run").Lap("")
+		new(jit.Logs).Stopwatch().Lap("")
+		new(log.Stopwatch).Lap("")
+		return nil
+	}, nil},
+	{"Logs.Times", "nil", func(*world) error { (*jit.Logs)(nil).Times(1); new(jit.Logs).Times(-1); return nil }, nil},
 	{"Logs.DumpAfter", "nil", func(*world) error { return (*jit.Logs)(nil).DumpAfter("fold") }, jit.ErrUnset},
 	{"Logs.DumpAfter", "zero", func(*world) error { return new(jit.Logs).DumpAfter("fold") }, jit.ErrUnset},
 	{"Logs.Line", "nil", func(*world) error {

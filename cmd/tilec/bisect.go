@@ -9,7 +9,10 @@ import (
 )
 
 // bisect names the first launch of which an element leaves its bound, and the first stage of the compiler after which it does.
-func (a *app) bisect(device jit.Device, target *jit.Function, values jit.Args, run runOptions) error {
+func (a *app) bisect(compiler *jit.Compiler, target *jit.Function, values jit.Args, run runOptions) error {
+	device := compiler.Device
+	stopLine := a.followRun(compiler, target.Name)
+	defer stopLine()
 	bind := func(c *jit.Compiler) (*jit.Launch, error) {
 		c.Debug = run.debug
 		return target.On(c).Bind(values)
@@ -18,6 +21,7 @@ func (a *app) bisect(device jit.Device, target *jit.Function, values jit.Args, r
 	if err != nil {
 		return err
 	}
+	stopLine()
 	fault := found.Fault()
 	if a.json {
 		if err := a.printJSON(struct {

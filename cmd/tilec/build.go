@@ -399,20 +399,7 @@ func printTyped(p *typed.Program) (string, error) {
 }
 
 func printPlan(l *compile.Lowered, _ target.Machine) (string, error) {
-	text := l.Func.Name + ": " + l.Plan.String() + "\n"
-	for _, line := range l.Plan.Why {
-		text += "  " + line + "\n"
-	}
-	for _, line := range l.Fills() {
-		text += "  " + line + "\n"
-	}
-	for _, line := range l.Pins {
-		text += "  " + line + "\n"
-	}
-	for _, line := range l.Memory() {
-		text += "  " + line + "\n"
-	}
-	return text, nil
+	return l.Func.Name + ": " + l.Reasons(), nil
 }
 
 func printBlock(l *compile.Lowered, _ target.Machine) (string, error) { return l.Block() }

@@ -73,8 +73,6 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	defer compiler.Device.Close()
-	emulating := a.followEmulator(compiler)
-	defer emulating.clear()
 	if o.model != "" {
 		filled, err := b.fill(o.model, compiler.Device)
 		if err != nil {
@@ -87,8 +85,10 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		return err
 	}
 	if o.bisect {
-		return a.bisect(compiler.Device, target, values, run)
+		return a.bisect(compiler, target, values, run)
 	}
+	stopLine := a.followRun(compiler, name)
+	defer stopLine()
 	launch, err := target.On(compiler).Bind(values)
 	if err != nil {
 		return err
@@ -110,7 +110,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 	if err != nil {
 		return err
 	}
-	emulating.clear()
+	stopLine()
 	took := time.Since(begin) - witness.Spent
 	launch.Program.Observe(nil)
 	a.say("compile %.1f ms, run and read back %.1f ms, device %s", ms(compiler.CompileTime()), ms(took), compiler.Device.Name())

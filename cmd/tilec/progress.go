@@ -3,7 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
+	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"tilec/jit"
@@ -37,7 +39,8 @@ const (
 
 // progress makes the line for work that begins now.
 func (a *app) progress(what string, amount func(int64) string) *progress {
-	return &progress{to: a.stderr, terminal: isTerminal(a.stderr), what: what, amount: amount, now: time.Now, begin: time.Now()}
+	logs := os.Getenv("CUTILE_LOGS") != "" // what the compiler logs would be written into the line
+	return &progress{to: a.stderr, terminal: isTerminal(a.stderr) && !logs, what: what, amount: amount, now: time.Now, begin: time.Now()}
 }
 
 // update says how much is done, of how much.
@@ -84,11 +87,11 @@ func (p *progress) follow(text func() string) (stop func()) {
 			}
 		}
 	}()
-	return func() {
+	return sync.OnceFunc(func() {
 		close(done)
 		<-ended
 		p.clear()
-	}
+	})
 }
 
 // clear takes the line away.
@@ -114,20 +117,33 @@ func (p *progress) Write(text []byte) (int, error) {
 	return p.to.Write(text)
 }
 
-// followEmulator makes a line that shows how far launches in the emulator are, where the compiler's device is one. What kernels and profiles print
-// takes its place.
-func (a *app) followEmulator(c *jit.Compiler) *progress {
-	line := a.progress("emulating", nil)
-	e, ok := c.Device.(*jit.Emulator)
-	if !ok || !line.terminal {
-		return line
+// followRun shows for how long a kernel or graph has been at work and, in the emulator, how many blocks of a launch have ended, until it is stopped.
+// What kernels and profiles print takes the place of the line.
+func (a *app) followRun(c *jit.Compiler, name string) (stop func()) {
+	line := a.progress(name, nil)
+	if !line.terminal {
+		return func() {}
 	}
 	c.Output = line
-	e.Progress = func(kernel string, blocks, of int64) {
-		line.show(fmt.Sprintf("emulating %s: block %d of %d, %d %%", kernel, blocks, of, 100*blocks/max(of, 1)))
+	var launch atomic.Pointer[string] // how far the emulator is
+	if e, ok := c.Device.(*jit.Emulator); ok {
+		e.Progress = func(kernel string, blocks, of int64) {
+			text := fmt.Sprintf(": %s, block %d of %d, %d %%", kernel, blocks, of, 100*blocks/max(of, 1))
+			if blocks == of { // what follows may be another's work
+				text = ""
+			}
+			launch.Store(&text)
+		}
+		if e.OnLaunch != nil {
+			e.OnLaunch = func(kernel string, r *emu.Report) { r.Print(line, kernel) }
+		}
 	}
-	if e.OnLaunch != nil {
-		e.OnLaunch = func(kernel string, r *emu.Report) { r.Print(line, kernel) }
-	}
-	return line
+	begin := time.Now()
+	return line.follow(func() string {
+		text := fmt.Sprintf("%s on %s, %.0f s", name, c.Device.ID(), time.Since(begin).Seconds())
+		if l := launch.Load(); l != nil {
+			text += *l
+		}
+		return text
+	})
 }

@@ -149,11 +149,11 @@ func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err err
 		}
 	}
 	out.TensorParam = append(out.TensorParam, l.dims.Views...)
-	begin := time.Now()
+	watch := c.Logs.Stopwatch("compile", s.Name())
 	if out.Exe, err = compileFor(d, l, c); err != nil {
 		return nil, fmt.Errorf("compiling %s: %w", s.Kernel.Name, bug.In(err, func(e *bug.Error) { l.about(e, s) }))
 	}
-	c.Logs.Line(log.Time, "compile %s for %s: %.1f ms", s.Kernel.Name, d.ID(), float64(time.Since(begin).Microseconds())/1e3)
+	watch.Lap("code")
 	return out, nil
 }
 

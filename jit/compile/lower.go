@@ -86,10 +86,12 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 			s.About(e)
 		})
 	}()
+	watch := logs.Stopwatch("compile", s.Name())
 	f, dims, err = build.Kernel(s, target.Name)
 	if err != nil {
 		return nil, err
 	}
+	watch.Lap("build")
 	if with.forms != nil {
 		with.form("", f)
 		with.dump = with.forms
@@ -115,6 +117,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		}
 		return nil, asBug("passes", err)
 	}
+	watch.Lap("passes")
 	stage = "plan"
 	logs.Print(log.IR, f.Name, f.String)
 	live := livePins(pins.values(), declared, f.Axes)
@@ -130,8 +133,9 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	if err != nil {
 		return nil, p.explain(s.Kernel, pins, live, err)
 	}
-	l.dims, l.fills = dims, s.Fills()
-	logs.Print(log.Plan, f.Name, func() string { return strings.Join(append([]string{l.Plan.String()}, l.Fills()...), "\n  ") + "\n" })
+	watch.Lap("plan")
+	l.dims, l.fills, l.Pins = dims, s.Fills(), pins.report(s.Kernel, l, live)
+	logs.Print(log.Plan, f.Name, l.Reasons)
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
 		with.form("sink", l.uncut)
 	}
@@ -144,7 +148,6 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		logs.Print(log.IR, f.Name+", streamed", l.Func.String)
 	}
 	with.form("plan", l.Func)
-	l.Pins = pins.report(s.Kernel, l, live)
 	return l, nil
 }
 
@@ -243,6 +246,19 @@ func (l *Lowered) Fills() []string {
 		lines = append(lines, fmt.Sprintf("fills %s with zeros first: %s", name, why))
 	}
 	return lines
+}
+
+// Reasons is the plan in words, a line, and why it is so, indented lines: what was chosen and what was next, with their predicted times; what is
+// filled first; what became of pins and hints; what takes the memory of a block.
+func (l *Lowered) Reasons() string {
+	if l == nil || l.Plan == nil {
+		return ""
+	}
+	lines := []string{l.Plan.String()}
+	for _, why := range [][]string{l.Plan.Why, l.Fills(), l.Pins, l.Memory()} {
+		lines = append(lines, why...)
+	}
+	return strings.Join(lines, "\n  ") + "\n"
 }
 
 // Block says what was decided of a block of threads before its code was written, a line each: layouts, instructions of products,

@@ -59,7 +59,7 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 	if err != nil {
 		return nil, err
 	}
-	logs.Print(log.Plan, f.Name, func() string { return l.Plan.String() + "\n" })
+	logs.Print(log.Plan, f.Name, l.Reasons)
 	stage = "code"
 	if err := l.Code.Check(); err != nil {
 		return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })

@@ -40,6 +40,8 @@ type Logs struct {
 	stages map[Stage]bool
 	// passes are those after which the IR is printed.
 	passes map[string]bool
+	// times is what was measured since Times printed it.
+	times span
 }
 
 // Parse reads the value of CUTILE_LOGS: a comma list of stages, or `all`; the name

@@ -331,7 +331,7 @@ func (p *Program) launchAll(ctx context.Context, tensors []*tensor.Tensor, scala
 			if err := p.device.Sync(); err != nil {
 				return err
 			}
-			logs.Line(log.Time, "%s %.1f us", s.Spec.Name(), float64(time.Since(begin).Nanoseconds())/1e3)
+			logs.Spent(time.Since(begin), "run", s.Spec.Name())
 		}
 	}
 	if err := watch.begin(len(p.steps)); err != nil {
