@@ -49,6 +49,20 @@ func tilec_open(name *C.char, opened *C.tilec_device, to **C.char) C.int {
 
 var errNull = errors.New("an address that is required is null")
 
+//export tilec_device_name
+func tilec_device_name(device C.tilec_device, name, to **C.char) C.int {
+	return done(guarded(func() error {
+		if name == nil {
+			return errNull
+		}
+		d, err := get[jit.Device](uint64(device), "device")
+		if err == nil {
+			*name = C.CString(d.ID())
+		}
+		return err
+	}), to)
+}
+
 //export tilec_load
 func tilec_load(device C.tilec_device, name, source *C.char, size C.size_t, loaded *C.tilec_program, to **C.char) C.int {
 	return done(guarded(func() error {

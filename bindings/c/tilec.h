@@ -55,6 +55,9 @@ const char *tilec_version(void);
 /* Opens a device: "cpu", "cuda", "cuda:1", or "auto" for the first GPU and, without one, the CPU. A GPU's is its primary context. */
 int tilec_open(const char *device, tilec_device *opened, char **error);
 
+/* Which device it is: "cpu", "cuda:0". The caller frees the text. */
+int tilec_device_name(tilec_device device, char **name, char **error);
+
 /* Loads a source of so many bytes, which need not end with a zero; the name is for messages, and what imports are relative to. */
 int tilec_load(tilec_device device, const char *name, const char *source, size_t size, tilec_program *loaded, char **error);
 

@@ -51,6 +51,8 @@ int main(void)
     CHECK(tilec_load(device, "scale.tile", source, sizeof source - 1, &program, &error) == 0);
 
     char *text;
+    CHECK(tilec_device_name(device, &text, &error) == 0 && strcmp(text, "cpu") == 0);
+    tilec_free(text);
     CHECK(tilec_functions(program, &text, &error) == 0 && strcmp(text, "scale\ndouble") == 0);
     tilec_free(text);
     CHECK(tilec_describe(program, "scale", &text, &error) == 0 && strstr(text, "\"outputs\":[\"y\",\"r\"]"));
