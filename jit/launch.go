@@ -246,14 +246,23 @@ func (l *Launch) Inouts() []string {
 
 // each visits the tensors among the arguments.
 func (l *Launch) each(visit func(path string, p *typed.GParam, t *Tensor)) {
+	l.eachLeaf(func(path string, p *typed.GParam, v Value) {
+		if v.Tensor != nil {
+			visit(path, p, v.Tensor)
+		}
+	})
+}
+
+// eachLeaf visits the tensors and scalars of the arguments.
+func (l *Launch) eachLeaf(visit func(path string, p *typed.GParam, v Value)) {
 	if l == nil || l.Function == nil || l.Program == nil {
 		return
 	}
 	var walk func(path string, p *typed.GParam, t typed.GType, v Value)
 	walk = func(path string, p *typed.GParam, t typed.GType, v Value) {
 		switch t.Kind {
-		case typed.GTensor:
-			visit(path, p, v.Tensor)
+		case typed.GTensor, typed.GScalar:
+			visit(path, p, v)
 		case typed.GStruct:
 			for i, f := range t.Fields {
 				walk(path+"."+f.Name, p, f.Type, v.Elems[i])

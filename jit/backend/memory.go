@@ -27,6 +27,8 @@ type allocation struct {
 	host    atomic.Pointer[[]byte]
 	address uint64
 	freed   atomic.Bool
+	// promised memory is nowhere yet.
+	promised bool
 }
 
 // OnHost is memory of the CPU.
@@ -39,6 +41,27 @@ func OnHost(d Device, data []byte) *Memory {
 // OnDevice is memory of a GPU, real or emulated.
 func OnDevice(d Device, n int64, address uint64) *Memory {
 	return &Memory{Size: n, block: &allocation{device: d, size: n, address: address}}
+}
+
+// blockAlign is what the devices' Alloc aligns to, which alignments are reckoned from.
+const blockAlign = 256
+
+// Borrowed is n bytes of a GPU's memory from an address on that the caller owns and keeps while it is used. Free gives nothing back.
+func Borrowed(d Device, address uint64, n int64) *Memory {
+	offset := int64(address % blockAlign)
+	return &Memory{Size: n, block: &allocation{device: d, size: offset + n, address: address - uint64(offset)}, offset: offset, sliced: true}
+}
+
+// promised counts the addresses of memory that is promised.
+var promised atomic.Uint64
+
+// Promised stands for n bytes of a device's memory that come with a run, at an address of which the rest by 256 is given: a program can be bound
+// to it, but not run on it.
+func Promised(d Device, rest uint64, n int64) *Memory {
+	offset := int64(rest % blockAlign)
+	size := (offset + n + 2*blockAlign - 1) / blockAlign * blockAlign
+	end := promised.Add(uint64(size))
+	return &Memory{Size: n, block: &allocation{device: d, size: size, address: end - uint64(size), promised: true}, offset: offset, sliced: true}
 }
 
 // Free marks the memory as given back, and reports whether it was the device's to give: all of a block, for the first time.
@@ -116,6 +139,9 @@ func (m *Memory) Misuse(d Device) (reason string, kind error) {
 	}
 	return "", nil
 }
+
+// Promised reports memory that comes with a run.
+func (m *Memory) Promised() bool { return m.block.promised }
 
 // Access checks a copy of n bytes to or from memory of a device.
 func (m *Memory) Access(d Device, call string, offset, n int64) error {

@@ -30,6 +30,9 @@ func (p *Program) accept(tensors []*tensor.Tensor, scalars []lang.Literal) error
 		if reason, kind := t.Place(p.device, in.End); kind != nil {
 			return p.bound.Refuse(in, reason, kind)
 		}
+		if t.Memory.Promised() {
+			return p.bound.Refuse(in, "has no memory yet, only a shape to bind to: give its memory with the run", misuse.ErrUnset)
+		}
 		if t.Memory == in.Memory && t.Offset == in.Offset {
 			continue
 		}

@@ -19,9 +19,10 @@ func (p *Program) prepared(n int) []backend.Task {
 	var tasks []backend.Task
 	s := &p.steps[n]
 	if p.device.Poisons() {
-		for _, t := range p.bound.Temps {
+		for i, t := range p.bound.Temps {
 			if t.First == n {
-				tasks = append(tasks, backend.Task{Memory: p.arena.Temps, Offset: t.Offset, Size: t.Size, Undefined: true})
+				at := p.temp(i)
+				tasks = append(tasks, backend.Task{Memory: at.memory, Offset: at.offset, Size: at.size, Undefined: true})
 			}
 		}
 		if s.kept > 0 {
@@ -30,8 +31,9 @@ func (p *Program) prepared(n int) []backend.Task {
 	}
 	for _, i := range s.Fills {
 		v := &s.Tensors[i]
+		at := p.temp(v.Slot.Index)
 		tasks = append(tasks, backend.Task{
-			Memory: p.arena.Temps, Offset: p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset), Size: v.DType.Bytes(tensor.Elements(v.Shape)),
+			Memory: at.memory, Offset: at.offset + v.DType.Bytes(v.Offset), Size: v.DType.Bytes(tensor.Elements(v.Shape)),
 		})
 	}
 	return tasks

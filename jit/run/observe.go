@@ -145,8 +145,9 @@ func (p *Program) tensor(v *graph.View, tensors []*tensor.Tensor) *tensor.Tensor
 	}
 	switch {
 	case v.Slot.Temp:
-		t.Memory = p.arena.Temps
-		t.Offset += v.DType.Elements(p.bound.Temps[v.Slot.Index].Offset)
+		at := p.temp(v.Slot.Index)
+		t.Memory = at.memory
+		t.Offset += v.DType.Elements(at.offset)
 	case v.Slot.Made:
 		t.Memory = p.bound.Made[v.Slot.Index].Memory
 	default:

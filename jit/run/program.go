@@ -49,6 +49,9 @@ type Program struct {
 	bindApart func() (*Program, error)
 	apartly   *Program
 	recorded  recorded
+	// placed are temporaries that the caller of RunInto has memory for, while intoMu is held.
+	intoMu sync.Mutex
+	placed []location
 	// times is where launches that are timed leave when they began and ended; nil for others.
 	times *backend.Memory
 }
@@ -350,7 +353,8 @@ func (p *Program) arguments(s *step, tensors []*tensor.Tensor, scalars []lang.Li
 			t++
 			switch {
 			case v.Slot.Temp:
-				s.args[j] = backend.Arg{Memory: p.arena.Temps, Offset: p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset)}
+				at := p.temp(v.Slot.Index)
+				s.args[j] = backend.Arg{Memory: at.memory, Offset: at.offset + v.DType.Bytes(v.Offset)}
 			case v.Slot.Made:
 				s.args[j] = backend.Arg{Memory: p.bound.Made[v.Slot.Index].Memory, Offset: v.DType.Bytes(v.Offset)}
 			default:

@@ -47,6 +47,11 @@ func (p *Program) occasion(into occasion, tensors []*tensor.Tensor, scalars []la
 			o.places = append(o.places, m.Address(), uint64(m.Size))
 		}
 	}
+	for i, at := range p.placed {
+		if at.memory != nil {
+			o.places = append(o.places, uint64(i), at.memory.Address(), uint64(at.offset))
+		}
+	}
 	return o
 }
 

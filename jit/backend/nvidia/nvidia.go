@@ -34,6 +34,7 @@ type Device struct {
 	// compiler makes machine code that can be kept: the driver's own, or ptxas. Where there is neither, the driver compiles PTX as it loads it.
 	compiler cuda.PTXCompiler
 	closed   atomic.Bool
+	between  between
 }
 
 // ErrNoDevice: the driver has no such device.

@@ -1,0 +1,102 @@
+// Package bindings tests what other languages use: the C library, and the Python package on it.
+package bindings
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// built is the folder with the library, made once.
+var built struct {
+	once   sync.Once
+	dir    string
+	failed string
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if built.dir != "" {
+		os.RemoveAll(built.dir)
+	}
+	os.Exit(code)
+}
+
+// compiler is the C compiler; without one, or without go, the test is skipped.
+func compiler(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go to build the library with: ", err)
+	}
+	name := os.Getenv("CC")
+	if name == "" {
+		name = "gcc"
+	}
+	path, err := exec.LookPath(name)
+	if err != nil {
+		t.Skip("there is no C compiler, without which Go builds no C library: ", err)
+	}
+	return path
+}
+
+// library builds libtilec.so.
+func library(t *testing.T) string {
+	t.Helper()
+	cc := compiler(t)
+	built.once.Do(func() {
+		dir, err := os.MkdirTemp("", "libtilec-")
+		require.NoError(t, err)
+		built.dir = dir
+		cmd := exec.Command("go", "build", "-buildmode=c-shared", "-o", filepath.Join(dir, "libtilec.so"), "./c")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=1", "CC="+cc)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			built.failed = err.Error() + "\n" + string(out)
+		}
+	})
+	require.Empty(t, built.failed)
+	return filepath.Join(built.dir, "libtilec.so")
+}
+
+// The header says what the library does, to C and to C++.
+func TestC(t *testing.T) {
+	cc := compiler(t)
+	lib := library(t)
+	program := filepath.Join(t.TempDir(), "launch")
+	out, err := exec.Command(cc, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-Ic", "-o", program, "testdata/launch.c", lib, "-Wl,-rpath,"+filepath.Dir(lib)).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	out, err = exec.Command(program).CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.Equal(t, "ok\n", string(out))
+	out, err = exec.Command(cc, "-std=c++11", "-Wall", "-Werror", "-x", "c++", "-fsyntax-only", "c/tilec.h").CombinedOutput()
+	if err != nil && strings.Contains(string(out), "cc1plus") {
+		t.Log("no C++ compiler reads the header: ", string(out))
+		return
+	}
+	require.NoError(t, err, "%s", out)
+}
+
+// The Python package's own tests.
+func TestPython(t *testing.T) {
+	python, err := exec.LookPath("python3")
+	if err != nil {
+		t.Skip("there is no Python: ", err)
+	}
+	if out, err := exec.Command(python, "-c", "import sys, ctypes; sys.exit(sys.version_info < (3, 8))").CombinedOutput(); err != nil {
+		t.Skipf("python3 is older than 3.8 or has no ctypes: %v %s", err, out)
+	}
+	lib := library(t)
+	cmd := exec.Command(python, "-m", "unittest", "discover", "-s", "tests", "-t", ".")
+	cmd.Dir, cmd.WaitDelay = "python", time.Minute
+	cmd.Env = append(os.Environ(), "TILEC_LIBRARY="+lib, "PYTHONDONTWRITEBYTECODE=1")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	assert.NotContains(t, string(out), "Ran 0 tests")
+	t.Logf("%s", out)
+}

@@ -1,0 +1,55 @@
+package nvidia
+
+import (
+	"sync"
+
+	"tilec/jit/backend"
+	"tilec/jit/cuda"
+)
+
+// between has the events that put the device's own stream between the work of another one.
+type between struct {
+	mu            sync.Mutex
+	before, after *cuda.Event
+}
+
+// OnStream does work, which gives the device launches, behind what is in a stream of another library, a CUstream of the device's primary
+// context; what that stream gets later waits for the work. It does not wait itself. The stream 0 is the default one, which keeps
+// that order with every stream like the device's own.
+func (d *Device) OnStream(stream uintptr, work func() error) error {
+	const call = "GPU.OnStream"
+	if err := backend.Usable(d, call); err != nil {
+		return err
+	}
+	if stream == 0 {
+		return work()
+	}
+	b := &d.between
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, e := range []**cuda.Event{&b.before, &b.after} {
+		if *e == nil {
+			made, err := d.ctx.NewOrderEvent()
+			if err != nil {
+				return d.meanwhile(call, err)
+			}
+			*e = made
+		}
+	}
+	other := d.ctx.ExternalStream(stream)
+	if err := other.Record(b.before); err != nil {
+		return d.meanwhile(call, err)
+	}
+	if err := d.stream.Wait(b.before); err != nil {
+		return d.meanwhile(call, err)
+	}
+	failed := work()
+	// What was launched before it failed is waited for too.
+	if err := d.stream.Record(b.after); err != nil {
+		return d.meanwhile(call, err)
+	}
+	if err := other.Wait(b.after); err != nil {
+		return d.meanwhile(call, err)
+	}
+	return failed
+}
