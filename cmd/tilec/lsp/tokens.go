@@ -33,10 +33,6 @@ const (
 	libraryBit
 )
 
-func tokenLegend() protocol.SemanticTokensLegend {
-	return protocol.SemanticTokensLegend{TokenTypes: tokenTypes, TokenModifiers: tokenModifiers}
-}
-
 // tokenOf is the type and the modifiers of a name; ok is false for keywords, and for the name of a test, which is a text.
 func (s *server) tokenOf(x occurrence) (kind, bits uint32, ok bool) {
 	switch x.kind {
