@@ -10,8 +10,8 @@ import (
 )
 
 // foldingRange lists what can be folded away: declarations, blocks, imports, and comments of several lines.
-func (s *server) foldingRange(p *documentParams) ([]protocol.FoldingRange, error) {
-	out := []protocol.FoldingRange{}
+func (s *server) foldingRange(p *documentParams) ([]fold, error) {
+	out := []fold{}
 	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
@@ -20,7 +20,7 @@ func (s *server) foldingRange(p *documentParams) ([]protocol.FoldingRange, error
 	add := func(first, last uint32, kind protocol.FoldingRangeKind) {
 		if first < last && !seen[[2]uint32{first, last}] {
 			seen[[2]uint32{first, last}] = true
-			out = append(out, protocol.FoldingRange{StartLine: first, EndLine: last, Kind: kind})
+			out = append(out, fold{StartLine: first, EndLine: last, Kind: kind})
 		}
 	}
 	line := func(offset int) uint32 { return a.doc.lines.position(offset).Line }
@@ -78,8 +78,8 @@ type selectionParams struct {
 
 // selectionRange lists, for each position, what a selection there grows to: the name, the expression, the statement,
 // the declaration, the file.
-func (s *server) selectionRange(p *selectionParams) ([]protocol.SelectionRange, error) {
-	out := []protocol.SelectionRange{}
+func (s *server) selectionRange(p *selectionParams) ([]selection, error) {
+	out := []selection{}
 	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
@@ -93,11 +93,11 @@ func (s *server) selectionRange(p *selectionParams) ([]protocol.SelectionRange, 
 			}
 		}
 		whole := lang.Span{Source: a.module.Source, End: len(a.doc.lines.text)}
-		selected := &protocol.SelectionRange{Range: a.doc.lines.spanRange(whole)}
+		selected := &selection{Range: a.doc.lines.spanRange(whole)}
 		outer := whole
 		for _, n := range path {
 			if at := n.Span(); at.IsValid() && at != outer && at.Start >= outer.Start && at.End <= outer.End {
-				selected = &protocol.SelectionRange{Range: a.doc.lines.spanRange(at), Parent: selected}
+				selected = &selection{Range: a.doc.lines.spanRange(at), Parent: selected}
 				outer = at
 			}
 		}

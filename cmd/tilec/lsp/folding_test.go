@@ -42,20 +42,20 @@ func TestSelectionRange(t *testing.T) {
 	s := start(t)
 	doc := "file:///nowhere/program.tile"
 	s.open(doc, program)
-	type selection struct {
+	type grown struct {
 		Range  span
-		Parent *selection
+		Parent *grown
 	}
-	var result []selection
+	var result []grown
 	s.call("textDocument/selectionRange", object{"textDocument": object{"uri": doc}, "positions": []place{placeOf(t, program, "twice(|eps)"), placeOf(t, program, "twice(eps|)")}}, &result)
 	require.Len(t, result, 2)
 	for _, r := range result {
-		var grown []string
+		var texts []string
 		for x := &r; x != nil; x = x.Parent {
 			text := textIn(program, x.Range)
-			grown = append(grown, strings.SplitN(text, "\n", 2)[0])
+			texts = append(texts, strings.SplitN(text, "\n", 2)[0])
 		}
-		require.Equal(t, []string{"eps", "twice(eps)", "gelu(acc) + twice(eps)", "let acc = gelu(acc) + twice(eps)", "{", "@sizes(M = 64, N = 64, K = 64, T = f32)", "import \"std/math\""}, grown)
+		require.Equal(t, []string{"eps", "twice(eps)", "gelu(acc) + twice(eps)", "let acc = gelu(acc) + twice(eps)", "{", "@sizes(M = 64, N = 64, K = 64, T = f32)", "import \"std/math\""}, texts)
 	}
 	s.leave()
 }

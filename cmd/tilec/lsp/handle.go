@@ -117,38 +117,38 @@ type initializeParams struct {
 }
 
 // initialize says what the server can do.
-func (s *server) initialize(p *initializeParams) (*protocol.InitializeResult, error) {
+func (s *server) initialize(p *initializeParams) (*initialized, error) {
 	s.initialized = true
-	var commands protocol.ExecuteCommandOptions
-	if s.opts.Run != nil {
-		commands.Commands = []string{testCommand, planCommand}
-	}
 	s.folders = p.readFolders()
-	return &protocol.InitializeResult{
-		Capabilities: protocol.ServerCapabilities{
-			PositionEncoding:                protocol.PositionEncodingKindUTF16,
-			TextDocumentSync:                &protocol.TextDocumentSyncOptions{OpenClose: ref(true), Change: ref(protocol.TextDocumentSyncKindIncremental), Save: protocol.Boolean(true)},
-			CompletionProvider:              &protocol.CompletionOptions{TriggerCharacters: []string{".", "@", "\"", "/"}},
-			SignatureHelpProvider:           &protocol.SignatureHelpOptions{TriggerCharacters: []string{"(", ","}},
-			DocumentRangeFormattingProvider: protocol.Boolean(true),
-			FoldingRangeProvider:            protocol.Boolean(true),
-			SelectionRangeProvider:          protocol.Boolean(true),
-			InlayHintProvider:               protocol.Boolean(true),
-			SemanticTokensProvider:          &protocol.SemanticTokensOptions{Legend: tokenLegend(), Full: protocol.Boolean(true), Range: protocol.Boolean(true)},
-			CodeLensProvider:                &protocol.CodeLensOptions{},
-			ExecuteCommandProvider:          commands,
-			HoverProvider:                   protocol.Boolean(true),
-			DefinitionProvider:              protocol.Boolean(true),
-			ReferencesProvider:              protocol.Boolean(true),
-			RenameProvider:                  &protocol.RenameOptions{PrepareProvider: ref(true)},
-			DocumentHighlightProvider:       protocol.Boolean(true),
-			WorkspaceSymbolProvider:         protocol.Boolean(true),
-			DocumentLinkProvider:            &protocol.DocumentLinkOptions{},
-			DocumentSymbolProvider:          protocol.Boolean(true),
-			DocumentFormattingProvider:      protocol.Boolean(true),
-			CodeActionProvider:              &protocol.CodeActionOptions{CodeActionKinds: []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
+	commands := []string{}
+	if s.opts.Run != nil {
+		commands = []string{testCommand, planCommand}
+	}
+	return &initialized{
+		Capabilities: fields{
+			"positionEncoding":                protocol.PositionEncodingKindUTF16,
+			"textDocumentSync":                fields{"openClose": true, "change": protocol.TextDocumentSyncKindIncremental, "save": true},
+			"completionProvider":              fields{"triggerCharacters": []string{".", "@", "\"", "/"}},
+			"signatureHelpProvider":           fields{"triggerCharacters": []string{"(", ","}},
+			"hoverProvider":                   true,
+			"definitionProvider":              true,
+			"referencesProvider":              true,
+			"documentHighlightProvider":       true,
+			"renameProvider":                  fields{"prepareProvider": true},
+			"semanticTokensProvider":          fields{"legend": fields{"tokenTypes": tokenTypes, "tokenModifiers": tokenModifiers}, "full": true, "range": true},
+			"inlayHintProvider":               true,
+			"foldingRangeProvider":            true,
+			"selectionRangeProvider":          true,
+			"documentSymbolProvider":          true,
+			"workspaceSymbolProvider":         true,
+			"documentLinkProvider":            fields{},
+			"documentFormattingProvider":      true,
+			"documentRangeFormattingProvider": true,
+			"codeActionProvider":              fields{"codeActionKinds": []protocol.CodeActionKind{protocol.CodeActionKindQuickFix}},
+			"codeLensProvider":                fields{},
+			"executeCommandProvider":          fields{"commands": commands},
 		},
-		ServerInfo: protocol.ServerInfo{Name: "tilec", Version: protocol.NewOptional(s.opts.Version)},
+		ServerInfo: fields{"name": "tilec", "version": s.opts.Version},
 	}, nil
 }
 

@@ -8,20 +8,20 @@ import (
 
 // inlayHint shows behind the name of each `let`, and of what each loop carries, the element type and the axes of its value.
 // A value of a fn has none where calls give it several.
-func (s *server) inlayHint(p *rangeParams) ([]protocol.InlayHint, error) {
-	out := []protocol.InlayHint{}
+func (s *server) inlayHint(p *rangeParams) ([]hint, error) {
+	out := []hint{}
 	a := s.of(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
 	}
 	from, to := a.doc.lines.offset(p.Range.Start), a.doc.lines.offset(p.Range.End)
-	hint := func(names []lang.Ident) {
+	show := func(names []lang.Ident) {
 		for _, id := range names {
 			types := a.types.at[id.Place]
 			if len(types) != 1 || id.Name == "_" || id.Place.Start < from || id.Place.End > to {
 				continue
 			}
-			out = append(out, protocol.InlayHint{Position: a.doc.lines.position(id.Place.End), Label: protocol.String(": " + types[0].text), Kind: protocol.InlayHintKindType})
+			out = append(out, hint{Position: a.doc.lines.position(id.Place.End), Label: ": " + types[0].text, Kind: protocol.InlayHintKindType})
 		}
 	}
 	for _, d := range a.module.Decls {
@@ -31,9 +31,9 @@ func (s *server) inlayHint(p *rangeParams) ([]protocol.InlayHint, error) {
 		lang.Walk(d, func(n lang.Node) bool {
 			switch n := n.(type) {
 			case *lang.LetStmt:
-				hint(n.Names)
+				show(n.Names)
 			case *lang.ForExpr:
-				hint(n.Carried)
+				show(n.Carried)
 			}
 			return true
 		})

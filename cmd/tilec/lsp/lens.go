@@ -112,7 +112,7 @@ func (s *server) executeCommand(ctx context.Context, params []byte) (any, error)
 		kind = protocol.MessageTypeError
 	}
 	gist, _, _ := strings.Cut(strings.TrimSpace(text), "\n  next ") // other plans that were weighed
-	if err := s.notify(ctx, protocol.MethodWindowShowMessage, &protocol.ShowMessageParams{Type: kind, Message: gist}); err != nil {
+	if err := s.notify(ctx, protocol.MethodWindowShowMessage, &messageShown{Type: kind, Message: gist}); err != nil {
 		return nil, err
 	}
 	return text, nil

@@ -68,8 +68,8 @@ func namedFromOutside(k nameKind) bool {
 }
 
 // documentHighlight marks every other place of a document that names what stands under the cursor.
-func (s *server) documentHighlight(p *protocol.TextDocumentPositionParams) ([]protocol.DocumentHighlight, error) {
-	out := []protocol.DocumentHighlight{}
+func (s *server) documentHighlight(p *protocol.TextDocumentPositionParams) ([]highlight, error) {
+	out := []highlight{}
 	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
@@ -83,7 +83,7 @@ func (s *server) documentHighlight(p *protocol.TextDocumentPositionParams) ([]pr
 		if y.declares || y.stores {
 			kind = protocol.DocumentHighlightKindWrite
 		}
-		out = append(out, protocol.DocumentHighlight{Range: a.doc.lines.spanRange(y.at), Kind: kind})
+		out = append(out, highlight{Range: a.doc.lines.spanRange(y.at), Kind: kind})
 	}
 	return out, nil
 }

@@ -247,7 +247,7 @@ func declares(before string) bool {
 }
 
 // signatureHelp shows how the call around the cursor is written, and which parameter the cursor is at.
-func (s *server) signatureHelp(p *protocol.TextDocumentPositionParams) (*protocol.SignatureHelp, error) {
+func (s *server) signatureHelp(p *protocol.TextDocumentPositionParams) (*signatures, error) {
 	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return nil, nil
@@ -260,16 +260,16 @@ func (s *server) signatureHelp(p *protocol.TextDocumentPositionParams) (*protoco
 	if !ok || declares(a.doc.lines.text[:c.at]) {
 		return nil, nil
 	}
-	help := &protocol.SignatureHelp{Signatures: []protocol.SignatureInformation{}}
+	help := &signatures{Signatures: []signatureShown{}}
 	for _, f := range a.callees(c.name, c.at) {
-		x := protocol.SignatureInformation{Label: f.label, Documentation: &protocol.MarkupContent{Kind: protocol.MarkupKindMarkdown, Value: f.doc}}
+		x := signatureShown{Label: f.label, Parameters: []parameterShown{}, Documentation: protocol.MarkupContent{Kind: protocol.MarkupKindMarkdown, Value: f.doc}}
 		l := newLines(f.label)
 		for _, q := range f.params {
-			x.Parameters = append(x.Parameters, protocol.ParameterInformation{Label: protocol.ParameterInformationLabelTuple{
+			x.Parameters = append(x.Parameters, parameterShown{[2]uint32{
 				l.position(q.from).Character, l.position(q.to).Character}})
 		}
 		if at := f.active(c.args); at >= 0 {
-			x.ActiveParameter = protocol.NewNullable(uint32(at))
+			x.ActiveParameter = ref(uint32(at))
 		}
 		help.Signatures = append(help.Signatures, x)
 	}

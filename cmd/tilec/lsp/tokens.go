@@ -33,10 +33,6 @@ const (
 	libraryBit
 )
 
-func tokenLegend() protocol.SemanticTokensLegend {
-	return protocol.SemanticTokensLegend{TokenTypes: tokenTypes, TokenModifiers: tokenModifiers}
-}
-
 // tokenOf is the type and the modifiers of a name; ok is false for keywords, and for the name of a test, which is a text.
 func (s *server) tokenOf(x occurrence) (kind, bits uint32, ok bool) {
 	switch x.kind {
@@ -92,7 +88,7 @@ func (s *server) tokenOf(x occurrence) (kind, bits uint32, ok bool) {
 }
 
 // semanticTokens says of every name in a document what it is.
-func (s *server) semanticTokens(p *documentParams) (*protocol.SemanticTokens, error) {
+func (s *server) semanticTokens(p *documentParams) (*semanticData, error) {
 	return s.tokensIn(s.treeOf(p.TextDocument.URI), nil), nil
 }
 
@@ -103,13 +99,13 @@ type rangeParams struct {
 }
 
 // semanticTokensRange is semanticTokens of a part of a document.
-func (s *server) semanticTokensRange(p *rangeParams) (*protocol.SemanticTokens, error) {
+func (s *server) semanticTokensRange(p *rangeParams) (*semanticData, error) {
 	return s.tokensIn(s.treeOf(p.TextDocument.URI), &p.Range), nil
 }
 
 // tokensIn gives five numbers a name: its line and character, each from the name before, its length, type and modifiers.
-func (s *server) tokensIn(a *analysis, part *protocol.Range) *protocol.SemanticTokens {
-	out := &protocol.SemanticTokens{Data: []uint32{}}
+func (s *server) tokensIn(a *analysis, part *protocol.Range) *semanticData {
+	out := &semanticData{Data: []uint32{}}
 	if a == nil {
 		return out
 	}

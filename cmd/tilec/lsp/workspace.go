@@ -7,7 +7,6 @@ import (
 	"sort"
 	"strings"
 
-	"go.lsp.dev/protocol"
 	"go.lsp.dev/uri"
 
 	"tilec/lang"
@@ -119,9 +118,14 @@ func (s *server) documentOf(path string) *document {
 	return nil
 }
 
+// symbolParams is what we need of protocol.WorkspaceSymbolParams.
+type symbolParams struct {
+	Query string `json:"query"`
+}
+
 // workspaceSymbol lists the declarations of the workspace whose names have the letters of the query, in their order.
-func (s *server) workspaceSymbol(p *protocol.WorkspaceSymbolParams) ([]protocol.SymbolInformation, error) {
-	out := []protocol.SymbolInformation{}
+func (s *server) workspaceSymbol(p *symbolParams) ([]foundSymbol, error) {
+	out := []foundSymbol{}
 	for _, a := range s.sources("") {
 		for _, d := range a.module.Decls {
 			n := d.DeclName()
@@ -129,9 +133,7 @@ func (s *server) workspaceSymbol(p *protocol.WorkspaceSymbolParams) ([]protocol.
 				continue
 			}
 			if at, ok := s.location(a, n.Place); ok {
-				x := protocol.SymbolInformation{Location: at}
-				x.Name, x.Kind, x.ContainerName = n.Name, symbolKind(d), ref(filepath.Base(a.doc.path))
-				out = append(out, x)
+				out = append(out, foundSymbol{n.Name, symbolKind(d), at, filepath.Base(a.doc.path)})
 			}
 		}
 	}
@@ -150,8 +152,8 @@ func hasLetters(name, query string) bool {
 }
 
 // documentLink leads from each import to its file.
-func (s *server) documentLink(p *documentParams) ([]protocol.DocumentLink, error) {
-	out := []protocol.DocumentLink{}
+func (s *server) documentLink(p *documentParams) ([]link, error) {
+	out := []link{}
 	a := s.treeOf(p.TextDocument.URI)
 	if a == nil {
 		return out, nil
@@ -165,7 +167,7 @@ func (s *server) documentLink(p *documentParams) ([]protocol.DocumentLink, error
 		text := imp.Place.Text()
 		from, to := strings.IndexByte(text, '"'), strings.LastIndexByte(text, '"')
 		if ok && from >= 0 && from < to {
-			out = append(out, protocol.DocumentLink{Range: a.doc.lines.rangeOf(imp.Place.Start+from+1, imp.Place.Start+to), Target: ref(at.URI)})
+			out = append(out, link{Range: a.doc.lines.rangeOf(imp.Place.Start+from+1, imp.Place.Start+to), Target: at.URI})
 		}
 	}
 	return out, nil
