@@ -54,12 +54,15 @@ func (a *app) watch(path string, opts testOptions) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	// A test that is under way when Ctrl-C comes ends with the process, so what it works with is its own until then.
+	rounds := *a
+	rounds.stdout = &output{File: a.stdout.File}
 	ended := make(chan error, 1)
-	go func() { ended <- a.watchUntil(ctx, path, opts) }()
+	go func() { ended <- rounds.watchUntil(ctx, path, opts) }()
 	select {
 	case err := <-ended:
 		return err
-	case <-ctx.Done(): // tests that are under way end with the process
+	case <-ctx.Done():
 		return nil
 	}
 }

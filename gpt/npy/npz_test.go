@@ -31,13 +31,11 @@ func npz(t *testing.T, method uint16, members ...string) string {
 
 func TestReadFromNpz(t *testing.T) {
 	want := Array{lang.I16, []int{2, 3}, []byte(numpyFile[128:])}
-	for _, method := range []uint16{zip.Store, zip.Deflate} { // savez and savez_compressed
-		path := npz(t, method, "a.npy", numpyFile, "b.npy", columns, "notes.txt", "no array")
-		for _, name := range []string{"a", "b"} {
-			got, err := ReadFrom(path, name)
-			require.NoError(t, err)
-			require.Equal(t, want, got)
-		}
+	path := npz(t, zip.Store, "a.npy", numpyFile, "b.npy", columns, "notes.txt", "no array")
+	for _, name := range []string{"a", "b"} {
+		got, err := ReadFrom(path, name)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
 	}
 }
 
@@ -50,6 +48,9 @@ func TestReadFromRefuses(t *testing.T) {
 	_, err = ReadFrom(npz(t, zip.Store, "notes.txt", "no array"), "x")
 	require.ErrorContains(t, err, "there are no arrays in the file")
 
+	_, err = ReadFrom(npz(t, zip.Deflate, "w.npy", numpyFile), "w")
+	require.ErrorContains(t, err, "f.npz: w.npy is compressed: save the arrays with numpy.savez, which does not compress")
+
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	at := bytes.Index(data, []byte(numpyFile[128:]))
@@ -57,7 +58,7 @@ func TestReadFromRefuses(t *testing.T) {
 	damaged := filepath.Join(t.TempDir(), "damaged.npz")
 	require.NoError(t, os.WriteFile(damaged, data, 0o666))
 	_, err = ReadFrom(damaged, "w")
-	require.ErrorContains(t, err, "damaged.npz: w.npy: zip: checksum error")
+	require.ErrorContains(t, err, "damaged.npz: w.npy is damaged: the sum of its bytes is")
 
 	require.NoError(t, os.WriteFile(damaged, data[:len(data)-30], 0o666))
 	_, err = ReadFrom(damaged, "w")

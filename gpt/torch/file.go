@@ -10,6 +10,7 @@ import (
 	"path"
 	"strings"
 
+	"tilec/gpt/internal/archive"
 	"tilec/gpt/internal/dense"
 	"tilec/jit/file"
 	"tilec/lang"
@@ -20,7 +21,7 @@ type File struct {
 	name   string
 	disk   *os.File
 	length int64
-	within *archive
+	within *archive.Archive
 	folder string // of the archive, in which all is
 	// Root is what was saved: nil, bool, int64, float64, string, []any for a tuple, *List, *Dict or *Tensor.
 	Root any
@@ -82,13 +83,13 @@ func Open(name string) (*File, error) {
 func (f *File) Close() error { return f.disk.Close() }
 
 func (f *File) read() error {
-	within, err := openArchive(f.disk, f.length)
+	within, err := archive.Open(f.disk, f.length)
 	if err != nil {
 		return fmt.Errorf("not a file of torch.save in its format since PyTorch 1.6, a zip archive (%w): save it again with a later version", err)
 	}
 	f.within = within
 	const pickle = "data.pkl"
-	for name := range within.entries {
+	for name := range within.Entries {
 		if folder := path.Dir(name); path.Base(name) == pickle && strings.Count(name, "/") == 1 && (f.folder == "" || folder < f.folder) {
 			f.folder = folder
 		}
@@ -96,13 +97,13 @@ func (f *File) read() error {
 	if f.folder == "" {
 		return fmt.Errorf("the archive has no %s: not a file of torch.save", pickle)
 	}
-	if order := within.entries[f.folder+"/byteorder"]; order != nil {
+	if order := within.Entries[f.folder+"/byteorder"]; order != nil {
 		const most = 16
-		if text, err := order.read(most); err != nil || string(text) != "little" {
+		if text, err := order.Read(most); err != nil || string(text) != "little" {
 			return errors.Join(err, fmt.Errorf("the byte order is %q, required little", text))
 		}
 	}
-	text, err := within.entries[f.folder+"/"+pickle].read(file.MaxText)
+	text, err := within.Entries[f.folder+"/"+pickle].Read(file.MaxText)
 	if err != nil {
 		return err
 	}
@@ -200,19 +201,19 @@ func (t *Tensor) Same(o *Tensor) bool {
 func (t *Tensor) Read() ([]byte, error) {
 	f, s := t.storage.file, t.storage
 	name := f.folder + "/data/" + s.key
-	e := f.within.entries[name]
+	e := f.within.Entries[name]
 	if e == nil {
 		return nil, fmt.Errorf("%s: the archive has no %s, in which a tensor is", f.name, name)
 	}
 	want := int64(s.count) * int64(s.dtype.Size())
-	if e.size != want {
-		return nil, fmt.Errorf("%s: %s has %d bytes, required %d for %d elements of %s", f.name, name, e.size, want, s.count, s.dtype)
+	if e.Size != want {
+		return nil, fmt.Errorf("%s: %s has %d bytes, required %d for %d elements of %s", f.name, name, e.Size, want, s.count, s.dtype)
 	}
 	most := file.MaxData()
 	if n := t.Bytes(); int64(n) > most {
 		return nil, fmt.Errorf("%s: a tensor in %s has %d bytes, and this machine's memory %d", f.name, name, n, most)
 	}
-	data, err := e.read(most)
+	data, err := e.Read(most)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", f.name, err)
 	}

@@ -204,7 +204,7 @@ func TestFilesThatAreRefused(t *testing.T) {
 func FuzzPickle(f *testing.F) {
 	opened, err := Open(fixture)
 	require.NoError(f, err)
-	pickle, err := opened.within.entries["ckpt/data.pkl"].read(1 << 20)
+	pickle, err := opened.within.Entries["ckpt/data.pkl"].Read(1 << 20)
 	require.NoError(f, err)
 	f.Add(pickle)
 	f.Add([]byte("\x80\x02]q\x00h\x00a."))

@@ -1,4 +1,7 @@
-package torch
+// Package archive reads zip archives whose entries are stored as they are, as torch.save and numpy.savez write them; it must not know what the
+// entries are. It reads no compressed ones: package archive/zip, with the decompression that comes with it, would add 170 KB to a command
+// that has to stay small.
+package archive
 
 import (
 	"bytes"
@@ -10,24 +13,26 @@ import (
 	"strings"
 )
 
-// torch.save writes a zip archive whose entries are stored as they are. This file reads those, and no compressed ones: package archive/zip, with
-// the decompression that comes with it, would add 170 KB to a command that has to stay small.
+// Archive is an opened zip archive.
+type Archive struct {
+	// Entries are its files by name.
+	Entries map[string]*Entry
 
-// archive is an opened zip archive.
-type archive struct {
-	r       io.ReaderAt
-	length  int64
-	entries map[string]*entry
+	r      io.ReaderAt
+	length int64
 }
 
-// entry is a file of an archive, stored as it is.
-type entry struct {
-	archive *archive
+// Entry is a file of an archive.
+type Entry struct {
+	// Size is in bytes.
+	Size int64
+
+	archive *Archive
 	name    string
 	method  uint16
 	sum     uint32
-	// size is in bytes, header is where the entry begins in the archive.
-	size, header int64
+	// header is where the entry begins in the archive.
+	header int64
 }
 
 // The records of a zip archive by the numbers that they begin with, and how long they are without their texts.
@@ -47,6 +52,9 @@ const (
 	maxDirectory = 64 << 20
 )
 
+// ErrCompressed says that an entry is compressed.
+var ErrCompressed = errors.New("is compressed")
+
 var (
 	errNoArchive = errors.New("it is no zip archive, or is cut short")
 	errDirectory = errors.New("the list of its entries is damaged")
@@ -57,9 +65,9 @@ func word(data []byte, at int) uint32 { return binary.LittleEndian.Uint32(data[a
 func half(data []byte, at int) int    { return int(binary.LittleEndian.Uint16(data[at:])) }
 func wide(data []byte, at int) int64  { return int64(binary.LittleEndian.Uint64(data[at:])) }
 
-// openArchive reads the list of an archive's entries.
-func openArchive(r io.ReaderAt, length int64) (*archive, error) {
-	a := &archive{r: r, length: length, entries: map[string]*entry{}}
+// Open reads the list of the entries of an archive of so many bytes. What is no zip archive, or a damaged one, is an error.
+func Open(r io.ReaderAt, length int64) (*Archive, error) {
+	a := &Archive{r: r, length: length, Entries: map[string]*Entry{}}
 	at, size, err := a.directory()
 	if err != nil {
 		return nil, err
@@ -77,7 +85,7 @@ func openArchive(r io.ReaderAt, length int64) (*archive, error) {
 }
 
 // bytes reads n bytes from an offset on.
-func (a *archive) bytes(at, n int64) ([]byte, error) {
+func (a *Archive) bytes(at, n int64) ([]byte, error) {
 	if at < 0 || n < 0 || at > a.length || n > a.length-at {
 		return nil, io.ErrUnexpectedEOF
 	}
@@ -87,7 +95,7 @@ func (a *archive) bytes(at, n int64) ([]byte, error) {
 }
 
 // directory finds the list of entries, by the record at the archive's end.
-func (a *archive) directory() (at, size int64, err error) {
+func (a *Archive) directory() (at, size int64, err error) {
 	tail := min(a.length, endSize+elsewhere16) // the record, and the longest comment behind it
 	data, err := a.bytes(a.length-tail, tail)
 	if err != nil {
@@ -117,7 +125,7 @@ func (a *archive) directory() (at, size int64, err error) {
 }
 
 // add takes the first entry of a list and gives the rest.
-func (a *archive) add(list []byte) (rest []byte, err error) {
+func (a *Archive) add(list []byte) (rest []byte, err error) {
 	if len(list) < directorySize || word(list, 0) != directoryRecord {
 		return nil, errDirectory
 	}
@@ -125,34 +133,34 @@ func (a *archive) add(list []byte) (rest []byte, err error) {
 	if directorySize+name+extra+comment > len(list) {
 		return nil, errDirectory
 	}
-	e := &entry{archive: a, name: string(list[directorySize:][:name]), method: uint16(half(list, 10)), sum: word(list, 16), header: int64(word(list, 42)), size: int64(word(list, 24))}
+	e := &Entry{archive: a, name: string(list[directorySize:][:name]), method: uint16(half(list, 10)), sum: word(list, 16), header: int64(word(list, 42)), Size: int64(word(list, 24))}
 	packed := int64(word(list, 20))
 	if !e.widen(list[directorySize+name:][:extra], &packed) {
 		return nil, errDirectory
 	}
-	if a.entries[e.name] != nil {
+	if a.Entries[e.name] != nil {
 		return nil, fmt.Errorf("the archive has %s twice", e.name)
 	}
 	const encrypted = 1
 	if half(list, 8)&encrypted != 0 {
 		return nil, fmt.Errorf("the archive's %s is encrypted", e.name)
 	}
-	if !strings.HasSuffix(e.name, "/") && e.method == stored && packed != e.size {
+	if !strings.HasSuffix(e.name, "/") && e.method == stored && packed != e.Size {
 		return nil, errDirectory
 	}
-	a.entries[e.name] = e
+	a.Entries[e.name] = e
 	return list[directorySize+name+extra+comment:], nil
 }
 
 // widen takes the sizes and the place of an entry of 4 GB and more from its extra fields.
-func (e *entry) widen(extra []byte, packed *int64) bool {
+func (e *Entry) widen(extra []byte, packed *int64) bool {
 	for len(extra) >= 4 {
 		kind, n := half(extra, 0), half(extra, 2)
 		if extra = extra[4:]; n > len(extra) {
 			return false
 		}
 		field := extra[:n]
-		for _, value := range []*int64{&e.size, packed, &e.header} {
+		for _, value := range []*int64{&e.Size, packed, &e.header} {
 			if kind == wideField && *value == elsewhere32 {
 				if len(field) < 8 {
 					return false
@@ -165,19 +173,19 @@ func (e *entry) widen(extra []byte, packed *int64) bool {
 	return true
 }
 
-// read reads an entry of at most so many bytes, and compares the sum of its bytes.
-func (e *entry) read(most int64) ([]byte, error) {
+// Read reads an entry of at most so many bytes, and compares the sum of its bytes. ErrCompressed is wrapped by the error of one that is not stored as it is.
+func (e *Entry) Read(most int64) ([]byte, error) {
 	if e.method != stored {
-		return nil, fmt.Errorf("%s is compressed: torch.save does not compress", e.name)
+		return nil, fmt.Errorf("%s %w", e.name, ErrCompressed)
 	}
-	if e.size > most {
-		return nil, fmt.Errorf("%s has %d bytes, the most that are read are %d", e.name, e.size, most)
+	if e.Size > most {
+		return nil, fmt.Errorf("%s has %d bytes, the most that are read are %d", e.name, e.Size, most)
 	}
 	local, err := e.archive.bytes(e.header, localSize)
 	if err != nil || word(local, 0) != localRecord {
 		return nil, fmt.Errorf("%s is not where the archive's list has it", e.name)
 	}
-	data, err := e.archive.bytes(e.header+localSize+int64(half(local, 26))+int64(half(local, 28)), e.size)
+	data, err := e.archive.bytes(e.header+localSize+int64(half(local, 26))+int64(half(local, 28)), e.Size)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.name, err)
 	}

@@ -1,4 +1,4 @@
-package torch
+package archive
 
 import (
 	"bytes"
@@ -8,6 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
+
+// fixture is a file of torch.save.
+const fixture = "../../torch/testdata/nanogpt.pt"
 
 // wideArchive is an archive of one entry as it would be at 4 GB and more: sizes and places are in the wide fields.
 func wideArchive(name, content string, sum uint32) []byte {
@@ -63,28 +66,28 @@ func wideArchive(name, content string, sum uint32) []byte {
 func TestWideArchive(t *testing.T) {
 	const sum = 0x9ae0daaf // of "12345678"
 	data := wideArchive("x/a", "12345678", sum)
-	a, err := openArchive(bytes.NewReader(data), int64(len(data)))
+	a, err := Open(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
-	got, err := a.entries["x/a"].read(8)
+	got, err := a.Entries["x/a"].Read(8)
 	require.NoError(t, err)
 	require.Equal(t, "12345678", string(got))
-	_, err = a.entries["x/a"].read(7)
+	_, err = a.Entries["x/a"].Read(7)
 	require.EqualError(t, err, "x/a has 8 bytes, the most that are read are 7")
 	data = wideArchive("x/a", "12345678", sum+1)
-	a, err = openArchive(bytes.NewReader(data), int64(len(data)))
+	a, err = Open(bytes.NewReader(data), int64(len(data)))
 	require.NoError(t, err)
-	_, err = a.entries["x/a"].read(8)
+	_, err = a.Entries["x/a"].Read(8)
 	require.EqualError(t, err, "x/a is damaged: the sum of its bytes is 9ae0daaf, required 9ae0dab0")
 }
 
 // readAll opens an archive and reads all of it.
 func readAll(data []byte) error {
-	a, err := openArchive(bytes.NewReader(data), int64(len(data)))
+	a, err := Open(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		return err
 	}
-	for _, e := range a.entries {
-		if _, err := e.read(1 << 20); err != nil {
+	for _, e := range a.Entries {
+		if _, err := e.Read(1 << 20); err != nil {
 			return err
 		}
 	}
