@@ -82,6 +82,9 @@ func (l *Launch) Leaves() []Leaf {
 
 // Nest makes the arguments of Bind of their parts by name, as "w.blocks[0].bias". A name that no part of a parameter has is a *NameError.
 func (f *Function) Nest(leaves map[string]any) (Args, error) {
+	if f == nil {
+		return nil, misuse.Unset("Function.Nest", "the function is nothing that Module.Function gave")
+	}
 	args, used := Args{}, map[string]bool{}
 	var nest func(path string, t typed.GType) any
 	nest = func(path string, t typed.GType) any {

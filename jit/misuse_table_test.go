@@ -433,6 +433,27 @@ var misuses = []wrongUse{
 	{"Program.Times", "not timed", func(w *world) error { return second(w.program.Times()) }, jit.ErrUnset},
 	{"Program.Fills", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Fills()))) }, nil},
 	{"Lowered.Fills", "nil", func(*world) error { return none(int64(len((*compile.Lowered)(nil).Fills()))) }, nil},
+	{"Borrow", "no device", func(*world) error { return second(jit.Borrow(nil, nil, 4, 4)) }, jit.ErrUnset},
+	{"Borrow", "less than nothing", func(*world) error { return second(jit.Borrow(jit.OpenCPU(), nil, -4, 4)) }, jit.ErrRange},
+	{"Borrow", "no address", func(*world) error { return second(jit.Borrow(jit.OpenCPU(), nil, 4, 4)) }, jit.ErrUnset},
+	{"Promise", "no device", func(w *world) error {
+		return second(w.program.Run([]jit.Value{jit.TensorValue(&jit.Tensor{DType: w.x.DType, Shape: w.x.Shape, Memory: jit.Promise(w.device, 0, -4)})}))
+	}, jit.ErrRange},
+	{"Memory.Promised", "nil", func(*world) error { (*jit.Memory)(nil).Promised(); new(jit.Memory).Promised(); return nil }, nil},
+	{"Function.Nest", "nil", func(*world) error { return second((*jit.Function)(nil).Nest(nil)) }, jit.ErrUnset},
+	{"Launch.Leaves", "nil", func(*world) error {
+		return none(int64(len((*jit.Launch)(nil).Leaves()) + len(new(jit.Launch).Leaves())))
+	}, nil},
+	{"Launch.RunOn", "nil", func(*world) error { return (*jit.Launch)(nil).RunOn(context.Background(), nil, nil) }, jit.ErrUnset},
+	{"Launch.RunOn", "closed", func(w *world) error { w.launch.Close(); return w.launch.RunOn(context.Background(), nil, nil) }, jit.ErrClosed},
+	{"GPU.OnStream", "zero", func(*world) error { return new(jit.GPU).OnStream(1, nil) }, jit.ErrUnset},
+	{"Program.RunInto", "nil", func(*world) error { return (*jit.Program)(nil).RunInto(context.Background(), nil, nil) }, jit.ErrUnset},
+	{"Program.RunInto", "no results", func(w *world) error {
+		return w.program.RunInto(context.Background(), []jit.Value{jit.TensorValue(w.x)}, nil)
+	}, jit.ErrMismatch},
+	{"Program.RunInto", "a nil result", func(w *world) error {
+		return w.program.RunInto(context.Background(), []jit.Value{jit.TensorValue(w.x)}, []*jit.Tensor{nil})
+	}, jit.ErrUnset},
 	{"Program.Run", "nil", func(*world) error { return second((*jit.Program)(nil).Run(nil)) }, jit.ErrUnset},
 	{"Program.Run", "zero", func(*world) error { return second(new(jit.Program).Run(nil)) }, jit.ErrUnset},
 	{"Program.Run", "closed", func(w *world) error {

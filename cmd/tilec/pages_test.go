@@ -42,6 +42,7 @@ var byHand = map[string]string{
 	"PTX_DUMP":          "it runs tests",
 	"FUZZ":              "it runs tests",
 	"git ":              "it changes the reader's repository",
+	"cc ":               "the tests of bindings compile C",
 }
 
 // noOutput are the beginnings of text blocks that no command prints, and what they are.

@@ -59,6 +59,7 @@ var promised atomic.Uint64
 // to it, but not run on it.
 func Promised(d Device, rest uint64, n int64) *Memory {
 	offset := int64(rest % blockAlign)
+	n = min(max(n, 0), MaxElements)
 	size := (offset + n + 2*blockAlign - 1) / blockAlign * blockAlign
 	end := promised.Add(uint64(size))
 	return &Memory{Size: n, block: &allocation{device: d, size: size, address: end - uint64(size), promised: true}, offset: offset, sliced: true}
@@ -141,7 +142,7 @@ func (m *Memory) Misuse(d Device) (reason string, kind error) {
 }
 
 // Promised reports memory that comes with a run.
-func (m *Memory) Promised() bool { return m.block.promised }
+func (m *Memory) Promised() bool { return m != nil && m.block != nil && m.block.promised }
 
 // Access checks a copy of n bytes to or from memory of a device.
 func (m *Memory) Access(d Device, call string, offset, n int64) error {
