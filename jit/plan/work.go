@@ -43,18 +43,18 @@ func WorkOf(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, p *Plan) Wo
 		switch {
 		case isContraction(s.op):
 			rate, _ := contractRate(&t, s.op)
-			contracted += 2 * n
-			contracting += 2 * n / rate
+			contracted += float64(2 * n)
+			contracting += float64(2 * n / rate)
 		case s.op.Tensor == nil:
-			elementwise += n * floatOps(s.op)
+			elementwise += float64(n * floatOps(s.op))
 		case !s.op.Tensor.Scratch:
 			each := float64(s.op.Tensor.DType.Bits()) / 8
 			row := s.op.Code.Row()
 			if row.Effect != lang.Writes || row.Group == lang.GroupAtomic {
-				read[s.op.Tensor] += n * each
+				read[s.op.Tensor] += float64(n * each)
 			}
 			if row.Effect == lang.Writes {
-				written[s.op.Tensor] += n * each
+				written[s.op.Tensor] += float64(n * each)
 			}
 		}
 	}
