@@ -45,10 +45,16 @@ func (p *Program) computeAhead() {
 	}
 }
 
-// smallConstant reports a load of a few constants, by addresses that are known, which may as well be done where it is not needed.
+// smallConstant reports a load of a few constants under a condition, at positions of the block's own, which may as well be done where
+// the condition does not hold. What a position is computed of may lie in the tensor only where it does.
 func (p *Program) smallConstant(op *ir.Op) bool {
-	return op.Code == lang.OpLoad && op.Tensor.Constant && op.Else() == nil && !slices.Contains(op.Checked, true) && !p.OnDemand(op) &&
-		p.Homes[op.Result()].Regs() <= 2 && p.knownAtStart(p.Access(op))
+	if op.Code != lang.OpLoad || !op.Tensor.Constant || op.Else() != nil || slices.Contains(op.Checked, true) || p.OnDemand(op) || p.Homes[op.Result()].Regs() > 2 {
+		return false
+	}
+	return !slices.ContainsFunc(p.Access(op), func(d DimAccess) bool {
+		own := len(d.Affine.Terms) == 1 && d.Affine.Terms[0].Coef == 1 && d.Affine.Terms[0].Axis.Kind == ir.Grid
+		return d.Gather || !own || len(d.Affine.Scalars) > 0 || d.Affine.Offset != 0
+	})
 }
 
 // known reports a scalar that a block knows before the launches before it have ended.
