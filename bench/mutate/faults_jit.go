@@ -45,7 +45,7 @@ var jitFaults = []Fault{
 		Old: `at+t.Size > k.live[i].Offset; i++ {`, New: `at > k.live[i].Offset; i++ {`,
 		Note: "a temporary is put into a gap that is too small"},
 	{ID: "launch-temp-offset", File: "jit/run/program.go", Class: "launch",
-		Old: `Offset: p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset)}`, New: `Offset: p.bound.Temps[v.Slot.Index].Offset}`,
+		Old: `Offset: at.offset + v.DType.Bytes(v.Offset)}`, New: `Offset: at.offset}`,
 		Note: "a slice of a temporary begins at its start"},
 	{ID: "launch-input-offset", File: "jit/run/program.go", Class: "launch", First: "jit TestConformance/graphs",
 		Old: `Offset: v.DType.Bytes(in.Offset + v.Offset)}`, New: `Offset: v.DType.Bytes(in.Offset)}`,

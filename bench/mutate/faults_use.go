@@ -37,7 +37,7 @@ var useFaults = []Fault{
 		Old: `.Packed()) && !s.filled[p.Name] {`, New: `.Packed()) {`,
 		Note: "a later part of a formula clears what an earlier one stored"},
 	{ID: "fill-place", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
-		Old: `p.bound.Temps[v.Slot.Index].Offset + v.DType.Bytes(v.Offset)`, New: `v.DType.Bytes(v.Offset)`,
+		Old: `Offset: at.offset + v.DType.Bytes(v.Offset), Size`, New: `Offset: v.DType.Bytes(v.Offset), Size`,
 		Note: "the fill clears the first tensor in memory rather than the output"},
 	{ID: "fill-bytes", File: "jit/run/fill.go", Class: "memory", First: "jit TestConformance/unstored",
 		Old: `Size: v.DType.Bytes(tensor.Elements(v.Shape)),`, New: `Size: tensor.Elements(v.Shape),`,
