@@ -1,13 +1,15 @@
 package bench
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"tilec/jit"
+	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
@@ -23,11 +25,47 @@ type Result struct {
 	CompileMillis float64 `json:"compile_ms,omitempty"`
 	// Plan is the planner's choice; of a peer, which variant was fastest.
 	Plan string `json:"plan,omitempty"`
+	// Sample is elements of the result, to be compared with a peer's.
+	Sample []float64 `json:"-"`
 	// Error says why there is no time.
 	Error string `json:"error,omitempty"`
 }
 
-// Kernels times kernels of the standard library on one device.
+//go:embed kernels.tile
+var kernelsTile string
+
+// Program is all kernels that workloads name: those of the standard library, and kernels.tile.
+func Program() (*typed.Program, error) {
+	source := ""
+	for _, library := range []string{"array", "llm", "math", "matmul", "nn"} {
+		source += fmt.Sprintf("import %q\n", "std/"+library)
+	}
+	program, problems := jit.Load("bench/kernels.tile", []byte(source+kernelsTile), nil)
+	if len(problems) > 0 {
+		return nil, problems[0]
+	}
+	return program, nil
+}
+
+// In finds the kernel of the workload.
+func (w Workload) In(p *typed.Program) (*typed.Kernel, error) {
+	i := slices.IndexFunc(p.Kernels, func(f *typed.Kernel) bool { return f.Name == w.Kernel })
+	if i < 0 {
+		return nil, fmt.Errorf("neither the standard library nor bench/kernels.tile has a kernel %s", w.Kernel)
+	}
+	return p.Kernels[i], nil
+}
+
+// Options fixes what a launch of the workload fixes.
+func (w Workload) Options(k *typed.Kernel) jit.Options {
+	o := jit.Options{Dims: w.Sizes, Types: map[string]lang.DType{}, Pins: w.Pins}
+	for _, t := range k.TypeParams {
+		o.Types[t.Name] = w.Type()
+	}
+	return o
+}
+
+// Kernels times the kernels of workloads on one device.
 type Kernels struct {
 	compiler *jit.Compiler
 	program  *typed.Program
@@ -35,16 +73,15 @@ type Kernels struct {
 	flush *jit.Memory
 }
 
-// NewKernels loads the standard library for a compiler's device. On a GPU, runs
+// NewKernels loads the kernels for a compiler's device. On a GPU, runs
 // begin with cold caches: flushBytes, more than the L2 holds, are overwritten before each.
 func NewKernels(c *jit.Compiler, flushBytes int64) (*Kernels, error) {
-	program, problems := jit.Load("bench.tile", []byte("import \"std/math\"\nimport \"std/nn\"\n"), nil)
-	if len(problems) > 0 {
-		return nil, problems[0]
+	program, err := Program()
+	if err != nil {
+		return nil, err
 	}
 	k := &Kernels{compiler: c, program: program}
 	if flushBytes > 0 {
-		var err error
 		if k.flush, err = c.Device.Alloc(flushBytes); err != nil {
 			return nil, err
 		}
@@ -64,34 +101,41 @@ func (k *Kernels) Run(w Workload, budget time.Duration) Result {
 
 func (k *Kernels) run(w Workload, budget time.Duration) (r Result, err error) {
 	device := k.compiler.Device
-	i := slices.IndexFunc(k.program.Kernels, func(f *typed.Kernel) bool { return f.Name == w.Kernel })
-	if i < 0 {
-		return r, fmt.Errorf("the standard library has no kernel %s", w.Kernel)
+	kernel, err := w.In(k.program)
+	if err != nil {
+		return r, err
 	}
-	kernel := k.program.Kernels[i]
 	args, err := arguments(device, kernel, w)
 	defer release(device, args)
 	if err != nil {
 		return r, err
 	}
 	before := k.compiler.CompileTime()
-	program, err := k.compiler.BindKernel(kernel, args, jit.Options{})
+	program, err := k.compiler.BindKernel(kernel, args, jit.Options{Types: w.Options(kernel).Types, Pins: w.Pins})
 	if err != nil {
 		return r, err
 	}
 	defer program.Close()
 	r.CompileMillis = float64((k.compiler.CompileTime() - before).Microseconds()) / 1e3
-	r.Plan = program.Plans()[0]
+	r.Plan = strings.Join(program.Plans(), "; ")
 	var out []jit.Value
 	work := func() (err error) {
 		out, err = program.Run(args)
 		return err
 	}
-	warm, err := jit.Measure(device, 3, k.flush, work)
-	if err != nil {
+	// Looked at behind the first run: what runs add to a result is there once.
+	if err := work(); err != nil {
 		return r, err
 	}
-	if err := plausible(device, out); err != nil {
+	result := written(kernel, args, out)
+	if err := plausible(device, result); err != nil {
+		return r, err
+	}
+	if r.Sample, err = sample(device, result); err != nil {
+		return r, err
+	}
+	warm, err := jit.Measure(device, 3, k.flush, work)
+	if err != nil {
 		return r, err
 	}
 	each := max(median(warm), time.Microsecond)
@@ -112,10 +156,18 @@ func median(times []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
+// written is the first tensor that a launch wrote: an output, or one that it changed.
+func written(k *typed.Kernel, args, out []jit.Value) *jit.Tensor {
+	if len(out) > 0 {
+		return out[0].Tensor
+	}
+	i := slices.IndexFunc(k.Params, func(p *typed.Param) bool { return p.Mode == lang.InOut })
+	return args[i].Tensor
+}
+
 // plausible catches a kernel that does not compute: results that are all zero or not finite.
 // Whether they are right is the business of the standard library's tests.
-func plausible(device jit.Device, out []jit.Value) error {
-	t := out[0].Tensor
+func plausible(device jit.Device, t *jit.Tensor) error {
 	data := make([]byte, min(t.Bytes(), 1<<16))
 	if err := device.Read(data, t.Memory, t.DType.Bytes(t.Offset)); err != nil {
 		return err
@@ -138,10 +190,9 @@ func plausible(device jit.Device, out []jit.Value) error {
 	return nil
 }
 
-// arguments makes random arguments of the workload's shapes. What was made before an error is returned too.
+// arguments makes arguments of the workload's shapes. What was made before an error is returned too.
 func arguments(device jit.Device, kernel *typed.Kernel, w Workload) (args []jit.Value, err error) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, p := range kernel.Params {
+	for n, p := range kernel.Params {
 		d := p.DType.Of
 		if p.DType.Param != nil {
 			d = w.Type()
@@ -161,31 +212,38 @@ func arguments(device jit.Device, kernel *typed.Kernel, w Workload) (args []jit.
 			continue
 		}
 		t := &jit.Tensor{DType: d}
-		for _, s := range p.Shape {
-			n, err := s.Eval(func(sym *size.Symbol) (int64, bool) {
-				n, ok := w.Sizes[sym.Name]
-				return n, ok
-			})
-			if err != nil {
-				return args, fmt.Errorf("workload %s: %s: %w", w.Name, p.Name, err)
-			}
-			t.Shape = append(t.Shape, n)
+		if t.Shape, err = w.shape(p); err != nil {
+			return args, err
 		}
 		if t.Memory, err = device.Alloc(t.Bytes()); err != nil {
 			return args, err
 		}
 		args = append(args, jit.TensorValue(t))
-		if d.IsInt() { // positions, all of them the first
-			if err := device.Fill(t.Memory, 0, t.Bytes(), 0); err != nil {
-				return args, err
-			}
-			continue
+		if p.Mode == lang.InOut {
+			err = device.Fill(t.Memory, 0, t.Bytes(), 0)
+		} else {
+			err = fill(device, t, n, w.Integers[p.Name])
 		}
-		if err := fill(device, t, random); err != nil {
+		if err != nil {
 			return args, err
 		}
 	}
 	return args, nil
+}
+
+// shape is the shape of a parameter in a workload.
+func (w Workload) shape(p *typed.Param) (shape []int64, err error) {
+	for _, s := range p.Shape {
+		n, err := s.Eval(func(sym *size.Symbol) (int64, bool) {
+			n, ok := w.Sizes[sym.Name]
+			return n, ok
+		})
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %s: %w", w.Name, p.Name, err)
+		}
+		shape = append(shape, n)
+	}
+	return shape, nil
 }
 
 func release(device jit.Device, args []jit.Value) {
@@ -194,26 +252,4 @@ func release(device jit.Device, args []jit.Value) {
 			device.Free(a.Tensor.Memory)
 		}
 	}
-}
-
-// pattern is how many random elements are made; longer tensors repeat them.
-const pattern = 1 << 20
-
-// fill writes normally distributed numbers to a tensor. Weights are as large as
-// inputs; results stay within the range of every type.
-func fill(device jit.Device, t *jit.Tensor, random *rand.Rand) error {
-	if !t.DType.IsFloat() {
-		return fmt.Errorf("no random numbers of type %s", t.DType)
-	}
-	n := min(jit.Elements(t.Shape), pattern)
-	block := make([]byte, t.DType.Bytes(n))
-	for i := range n {
-		t.DType.PutElementAt(block, i, float64(float32(random.NormFloat64())))
-	}
-	for at := int64(0); at < t.Bytes(); at += int64(len(block)) {
-		if err := device.Write(t.Memory, at, block[:min(int64(len(block)), t.Bytes()-at)]); err != nil {
-			return err
-		}
-	}
-	return nil
 }
