@@ -76,12 +76,9 @@ func (e *estimate) bound() string {
 // String is the terms of the estimate, as a plan says why it was chosen.
 func (e *estimate) String() string {
 	s := fmt.Sprintf("%s, bound by %s:", seconds(e.time), e.bound())
-	for _, t := range []struct {
-		name string
-		v    float64
-	}{{"compute", e.compute}, {"l2", e.l2}, {"dram", e.dram}, {"shared", e.shared}, {"issue", e.issue}, {"latency", e.latency}, {"launch", e.launch}} {
-		if t.v > 0 {
-			s += fmt.Sprintf(" %s %s", t.name, seconds(t.v))
+	for _, t := range e.terms() {
+		if t.Seconds > 0 {
+			s += fmt.Sprintf(" %s %s", t.Name, seconds(t.Seconds))
 		}
 	}
 	s += fmt.Sprintf("; %d blocks, wave efficiency %.2f", e.blocks, e.waves)
