@@ -45,25 +45,6 @@ func TestModelIsTimed(t *testing.T) {
 	assert.NotEmpty(t, bench.RunModel(jit.NewCompiler(jittest.Device(t), nil), bench.Model{Name: "/no/such", DType: lang.F32}, time.Now()).Error)
 }
 
-func TestReport(t *testing.T) {
-	all := bench.Select(bench.Workloads(), []string{"softmax bf16 8192x768", "linear_gelu bf16 8192x768x3072", "gelu_map f32 8192x768"})
-	require.Len(t, all, 3)
-	var out strings.Builder
-	bench.Report(&out, "a device", all,
-		[]bench.Result{{Name: "linear_gelu bf16 8192x768x3072", Micros: 100, CompileMillis: 12, Plan: "BM=128"}, {Name: "softmax bf16 8192x768", Error: "no | memory\nat all"}},
-		[]bench.Result{{Name: "linear_gelu bf16 8192x768x3072", Micros: 80, Plan: "fused"}, {Name: "softmax bf16 8192x768", Micros: 11}})
-	assert.Equal(t, `# Kernels on a device
-Medians in µs by the device's clock; the L2 cache is overwritten before each run. The ratio is ours / peer.
-
-| kernel, M×K×N / M×N / b×h×s×d | ours | peer | ratio | ours TFLOP/s | ours GB/s | compile ms | plan | peer's variant |
-|---|---|---|---|---|---|---|---|---|
-| linear_gelu bf16 8192x768x3072 | 100.0 | 80.0 | 1.25 | 387 | 676 | 12 | BM=128 | fused |
-| softmax bf16 8192x768 | failed: no / memory | 11.0 |  |  |  |  |  |  |
-
-Geometric mean of 1 ratios: 1.25
-`, out.String())
-}
-
 func TestReportModels(t *testing.T) {
 	var out strings.Builder
 	bench.ReportModels(&out, "a device", []bench.ModelResult{{Name: "mini f32", FirstTokenMillis: 40, CompileMillis: 12}},

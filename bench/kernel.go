@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"time"
 
 	"tilec/jit"
@@ -14,33 +13,21 @@ import (
 	"tilec/typecheck/typed"
 )
 
-// Result is what one workload took.
-type Result struct {
-	Name string `json:"name"`
-	// Micros is the median, by the device's clock, with cold caches.
-	Micros float64 `json:"us"`
-	// Runs is how many runs the median is of.
-	Runs int `json:"runs"`
-	// CompileMillis is the time to specialise, plan and compile the kernel.
-	CompileMillis float64 `json:"compile_ms,omitempty"`
-	// Plan is the planner's choice; of a peer, which variant was fastest.
-	Plan string `json:"plan,omitempty"`
-	// Sample is elements of the result, to be compared with a peer's.
-	Sample []float64 `json:"-"`
-	// Error says why there is no time.
-	Error string `json:"error,omitempty"`
-}
-
 //go:embed kernels.tile
 var kernelsTile string
 
-// Program is all kernels that workloads name: those of the standard library, and kernels.tile.
-func Program() (*typed.Program, error) {
+// Source is a program with all kernels that workloads name: those of the standard library, which it imports, and kernels.tile.
+func Source() []byte {
 	source := ""
 	for _, library := range []string{"array", "llm", "math", "matmul", "nn"} {
 		source += fmt.Sprintf("import %q\n", "std/"+library)
 	}
-	program, problems := jit.Load("bench/kernels.tile", []byte(source+kernelsTile), nil)
+	return []byte(source + kernelsTile)
+}
+
+// Program is the program of Source.
+func Program() (*typed.Program, error) {
+	program, problems := jit.Load("bench/kernels.tile", Source(), nil)
 	if len(problems) > 0 {
 		return nil, problems[0]
 	}
@@ -89,10 +76,16 @@ func NewKernels(c *jit.Compiler, flushBytes int64) (*Kernels, error) {
 	return k, nil
 }
 
+// Program is all kernels that workloads name.
+func (k *Kernels) Program() *typed.Program { return k.program }
+
+// Once is the budget of a workload that is to run once, as under a profiler, and is not timed.
+const Once = -1
+
 // Run times one workload for about the given time.
 func (k *Kernels) Run(w Workload, budget time.Duration) Result {
 	r, err := k.run(w, budget)
-	r.Name = w.Name
+	r.Name, r.Family, r.FLOPs, r.Bytes = w.Name, w.Family, w.FLOPs, w.Bytes
 	if err != nil {
 		r.Error = err.Error()
 	}
@@ -100,54 +93,21 @@ func (k *Kernels) Run(w Workload, budget time.Duration) Result {
 }
 
 func (k *Kernels) run(w Workload, budget time.Duration) (r Result, err error) {
-	device := k.compiler.Device
-	kernel, err := w.In(k.program)
-	if err != nil {
-		return r, err
-	}
-	args, err := arguments(device, kernel, w)
-	defer release(device, args)
-	if err != nil {
-		return r, err
-	}
 	before := k.compiler.CompileTime()
-	program, err := k.compiler.BindKernel(kernel, args, jit.Options{Types: w.Options(kernel).Types, Pins: w.Pins})
+	b, err := k.bind(w, Pins{})
+	defer b.close(k)
 	if err != nil {
 		return r, err
 	}
-	defer program.Close()
 	r.CompileMillis = float64((k.compiler.CompileTime() - before).Microseconds()) / 1e3
-	r.Plan = strings.Join(program.Plans(), "; ")
-	var out []jit.Value
-	work := func() (err error) {
-		out, err = program.Run(args)
-		return err
+	r.Plan, r.Samples = b.plan(), b.samples
+	if budget == Once {
+		return r, nil
 	}
-	// Looked at behind the first run: what runs add to a result is there once.
-	if err := work(); err != nil {
+	if err := b.time(k, budget); err != nil {
 		return r, err
 	}
-	result := written(kernel, args, out)
-	if err := plausible(device, result); err != nil {
-		return r, err
-	}
-	if r.Sample, err = sample(device, result); err != nil {
-		return r, err
-	}
-	warm, err := jit.Measure(device, 3, k.flush, work)
-	if err != nil {
-		return r, err
-	}
-	each := max(median(warm), time.Microsecond)
-	if k.flush != nil {
-		each += 100 * time.Microsecond // overwriting the flush memory takes about this
-	}
-	r.Runs = int(min(max(budget/each, 5), 200))
-	times, err := jit.Measure(device, r.Runs, k.flush, work)
-	if err != nil {
-		return r, err
-	}
-	r.Micros = float64(median(times).Nanoseconds()) / 1e3
+	r.Micros, r.Runs = micros(median(b.times)), len(b.times)
 	return r, nil
 }
 
@@ -156,13 +116,17 @@ func median(times []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
-// written is the first tensor that a launch wrote: an output, or one that it changed.
-func written(k *typed.Kernel, args, out []jit.Value) *jit.Tensor {
-	if len(out) > 0 {
-		return out[0].Tensor
+// written are the tensors that a launch wrote: its outputs, and those that it changed.
+func written(k *typed.Kernel, args, out []jit.Value) (all []*jit.Tensor) {
+	for _, v := range out {
+		all = append(all, v.Tensor)
 	}
-	i := slices.IndexFunc(k.Params, func(p *typed.Param) bool { return p.Mode == lang.InOut })
-	return args[i].Tensor
+	for i, p := range k.Params {
+		if p.Mode == lang.InOut {
+			all = append(all, args[i].Tensor)
+		}
+	}
+	return all
 }
 
 // plausible catches a kernel that does not compute: results that are all zero or not finite.
@@ -190,39 +154,74 @@ func plausible(device jit.Device, t *jit.Tensor) error {
 	return nil
 }
 
-// arguments makes arguments of the workload's shapes. What was made before an error is returned too.
-func arguments(device jit.Device, kernel *typed.Kernel, w Workload) (args []jit.Value, err error) {
+// Argument is an argument of a workload's kernel, as a peer makes it too.
+type Argument struct {
+	Name  string `json:"name"`
+	DType string `json:"dtype"`
+	// Number is which of the parameters it is, from which its data follow. Shape is nil for a scalar, whose value is Scalar, 0 for its default.
+	Number int     `json:"number"`
+	Shape  []int64 `json:"shape"`
+	Scalar float64 `json:"scalar,omitempty"`
+	// Integers is what a tensor of integers holds, and Changed says that the kernel adds to it: it begins with zeros.
+	Integers Integers `json:"integers,omitzero"`
+	Changed  bool     `json:"changed,omitempty"`
+
+	value jit.Value // of a scalar
+}
+
+// Arguments are those of the workload's kernel, in order.
+func (w Workload) Arguments(kernel *typed.Kernel) (all []Argument, err error) {
 	for n, p := range kernel.Params {
 		d := p.DType.Of
 		if p.DType.Param != nil {
 			d = w.Type()
 		}
-		if !p.IsTensor {
-			v, ok := w.Scalars[p.Name]
-			switch {
-			case ok && d.IsFloat():
-				args = append(args, jit.FloatValue(d, v))
-			case ok:
-				args = append(args, jit.IntValue(d, int64(v)))
-			case p.Default != nil:
-				args = append(args, jit.Value{Scalar: p.Default})
-			default:
-				return args, fmt.Errorf("workload %s gives no %s", w.Name, p.Name)
+		a := Argument{Name: p.Name, DType: d.String(), Number: n, Integers: w.Integers[p.Name], Changed: p.Mode == lang.InOut}
+		if p.IsTensor {
+			if a.Shape, err = w.shape(p); err != nil {
+				return nil, err
 			}
+			all = append(all, a)
 			continue
 		}
-		t := &jit.Tensor{DType: d}
-		if t.Shape, err = w.shape(p); err != nil {
-			return args, err
+		v, ok := w.Scalars[p.Name]
+		switch {
+		case ok && d.IsFloat():
+			a.value = jit.FloatValue(d, v)
+		case ok:
+			a.value = jit.IntValue(d, int64(v))
+		case p.Default != nil:
+			a.value = jit.Value{Scalar: p.Default}
+		default:
+			return nil, fmt.Errorf("workload %s gives no %s", w.Name, p.Name)
 		}
+		a.Scalar = v
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// arguments puts the arguments on a device. What was made before an error is returned too.
+func arguments(device jit.Device, kernel *typed.Kernel, w Workload) (args []jit.Value, err error) {
+	all, err := w.Arguments(kernel)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range all {
+		if a.Shape == nil {
+			args = append(args, a.value)
+			continue
+		}
+		d, _ := lang.ParseDType(a.DType)
+		t := &jit.Tensor{DType: d, Shape: a.Shape}
 		if t.Memory, err = device.Alloc(t.Bytes()); err != nil {
 			return args, err
 		}
 		args = append(args, jit.TensorValue(t))
-		if p.Mode == lang.InOut {
+		if a.Changed {
 			err = device.Fill(t.Memory, 0, t.Bytes(), 0)
 		} else {
-			err = fill(device, t, n, w.Integers[p.Name])
+			err = fill(device, t, a.Number, a.Integers)
 		}
 		if err != nil {
 			return args, err

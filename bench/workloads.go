@@ -357,8 +357,10 @@ func tiles() (all []Workload) {
 	return all
 }
 
-// Small is a workload of the same kernel with no size above limit, for tests. Windows and steps stay as they are.
+// Small is a workload of the same kernel with no size above limit, for tests and slow machines. Windows and steps stay as they are; how much
+// work it is, is not said.
 func (w Workload) Small(limit int64) Workload {
+	w.FLOPs, w.Bytes = 0, 0
 	w.Sizes = maps.Clone(w.Sizes)
 	for name, n := range w.Sizes {
 		w.Sizes[name] = min(n, limit)
@@ -372,12 +374,18 @@ func (w Workload) Small(limit int64) Workload {
 	return w
 }
 
-// Select gives the workloads whose names or families contain one of the words; all when there are none.
+// Select gives the workloads whose names or families contain one of the words, or that one alone whose whole name a word is; all when there are none.
 func Select(all []Workload, words []string) []Workload {
 	if len(words) == 0 {
 		return all
 	}
+	whole := map[string]bool{}
+	for _, w := range all {
+		whole[w.Name] = true
+	}
 	return slices.DeleteFunc(slices.Clone(all), func(w Workload) bool {
-		return !slices.ContainsFunc(words, func(s string) bool { return strings.Contains(w.Name, s) || strings.Contains(w.Family, s) })
+		return !slices.ContainsFunc(words, func(s string) bool {
+			return w.Name == s || !whole[s] && (strings.Contains(w.Name, s) || strings.Contains(w.Family, s))
+		})
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tilec/bench"
 	"tilec/gpt"
 	"tilec/jit"
 	"tilec/jit/pass"
@@ -88,10 +89,14 @@ func completeFlags(cmd *cobra.Command) {
 	for _, p := range pass.Passes() {
 		passes = append(passes, p.Name+"\t"+p.Doc)
 	}
+	peers := peerWords
+	if cmd.Name() == "run" {
+		peers = bench.PeerNames()
+	}
 	for flag, f := range map[string]complete{
 		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf(typeNames(modelDTypes)...), "weights": oneOf(typeNames(gpt.WeightTypes)...),
 		"random-weights": oneOf(gpt.Sizes()...), "emit": oneOf(stages...), "target": oneOf(target.Names()...), "dump-after": oneOf(passes...),
-		"size": oneOf(gpt.Sizes()...), "peer": oneOf(peerWords...),
+		"size": oneOf(gpt.Sizes()...), "peer": oneOf(peers...), "format": oneOf(benchFormats...),
 	} {
 		if cmd.Flags().Lookup(flag) == nil {
 			continue
