@@ -118,8 +118,10 @@ func errorCodes(*cobra.Command, []string, string) ([]string, cobra.ShellCompDire
 }
 
 // codesAndFiles completes the codes of errors, and the names of sources behind what begins no code.
-func codesAndFiles(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (a *app) codesAndFiles(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	switch {
+	case len(args) > 0 && isSource(args[0]):
+		return a.functionOf(cmd, args, typed)
 	case len(args) > 0:
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	case typed == "" || strings.ContainsRune("EWew", rune(typed[0])):
