@@ -136,17 +136,26 @@ func (o *benchRunOptions) check() error {
 	return nil
 }
 
+// openForTimes opens a device on which times mean something. The caller closes the compiler's device.
+func (a *app) openForTimes(device string) (*jit.Compiler, error) {
+	compiler, err := a.open(runOptions{device: device})
+	if err != nil {
+		return nil, err
+	}
+	if d, emulated := compiler.Device.(*jit.Emulator); emulated {
+		d.Close()
+		return nil, usageError{fmt.Errorf("a GPU or the CPU is timed, and the device is %s", d.ID())}
+	}
+	return compiler, nil
+}
+
 // benchKernels opens a device for workloads. The caller closes the compiler's device.
 func (a *app) benchKernels(device string) (*bench.Kernels, *jit.Compiler, error) {
-	compiler, err := a.open(runOptions{device: device})
+	compiler, err := a.openForTimes(device)
 	if err != nil {
 		return nil, nil, err
 	}
 	d := compiler.Device
-	if _, emulated := d.(*jit.Emulator); emulated {
-		d.Close()
-		return nil, nil, usageError{fmt.Errorf("bench times a GPU or the CPU, and the device is %s", d.ID())}
-	}
 	flush := int64(0)
 	if d.Target().IsGPU() {
 		flush = flushBytes

@@ -81,19 +81,7 @@ func pinCosts(s *spec.Spec, t target.Machine, l *Lowered, size func(*ir.Dim) int
 	if err != nil {
 		return nil, err
 	}
-	planned := map[string]int64{}
-	for _, a := range l.uncut.Axes {
-		name := plan.Parameter(a)
-		switch {
-		case a.Scalar:
-		case l.Plan.Chunks[a.Name] > 0:
-			planned[name] = l.Plan.Chunks[a.Name]
-		case a.Kind == ir.Whole:
-			planned[name] = a.Len
-		default:
-			planned[name] = l.Plan.Extents[a.Name]
-		}
-	}
+	planned := chosen(l)
 	var costs []PinCost
 	for _, name := range sortedNames(open) {
 		for _, v := range open[name] {
