@@ -38,8 +38,8 @@ class Tensors:
         what = a.get("integers", {})
         if a.get("changed"):
             return torch.zeros(shape, dtype=dtype, device=self.device)
-        if dtype.is_floating_point:
-            return self.pattern(self.normals, a["number"], count).to(dtype).view(shape)
+        if dtype.is_floating_point:  # a copy, which begins at an aligned address
+            return self.pattern(self.normals, a["number"], count).to(dtype, copy=True).view(shape)
         if what.get("step"):
             return (torch.arange(count, device=self.device) * what["step"]).to(dtype).view(shape)
         low, high = what.get("low", 0), what.get("high", 0)

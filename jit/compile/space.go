@@ -134,6 +134,20 @@ func chosen(l *Lowered) map[string]int64 {
 	return planned
 }
 
+// Choice is what the plan has, by the names that can be pinned: with these pins, other sizes of what is no whole axis get the same plan.
+func (l *Lowered) Choice() map[string]int64 {
+	pins := chosen(l)
+	for name, n := range pins {
+		if n == 0 {
+			delete(pins, name)
+		}
+	}
+	if l.target.IsGPU() && len(l.Plan.Split) == 0 {
+		pins["split"] = 1
+	}
+	return pins
+}
+
 // combinations are all of the values of the knobs, or, where these are too many, those that differ from what is planned in at most two.
 func combinations(knobs map[string][]int64, planned map[string]int64) (all []map[string]int64) {
 	names := sortedNames(knobs)
