@@ -85,6 +85,9 @@ func (w *printer) op(op *ir.Op) {
 	if s := w.Stores[op]; s != nil {
 		w.line("  store %s by the TMA: %s, %s", op.Tensor.Name, s.Tile, s.Box.Map)
 	}
+	if n := w.Quotients[op]; n > 0 {
+		w.line("  %s: %d quotients by one reciprocal of %s", ValueName(op.Result()), n, ValueName(op.Args[1]))
+	}
 	for _, v := range op.Results {
 		if !w.OnDemand(op) {
 			w.value(v)

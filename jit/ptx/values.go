@@ -102,6 +102,9 @@ func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
 	if op.Code == lang.OpRandomBits {
 		return k.randomBits(op, l, args)
 	}
+	if k.Quotients[op] > 0 {
+		return k.quotients(op, l, args)
+	}
 	regs := make([]asm.Reg, l.Regs())
 	for r := range regs {
 		xs := make([]asm.Reg, len(args))
