@@ -26,7 +26,7 @@ func (p *Program) divide() {
 			same[at]++
 			most = max(most, same[at])
 		}
-		if most >= fewestQuotients {
+		if most >= fewestQuotients || op.Coarse && most > 1 {
 			p.Quotients[op] = most
 		}
 		return true

@@ -320,6 +320,7 @@ func (p *parser) op() *Op {
 		p.functionHead(op, at)
 	}
 	op.Descending = p.acceptWord("descending")
+	op.Coarse = p.acceptWord("coarse")
 	if p.acceptWord("precision") {
 		op.Precision = p.name()
 	}

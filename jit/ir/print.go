@@ -256,6 +256,9 @@ func head(op *Op) string {
 	if op.Descending {
 		b.WriteString(" descending")
 	}
+	if op.Coarse {
+		b.WriteString(" coarse")
+	}
 	if op.Precision != "" {
 		fmt.Fprintf(&b, " precision %s", quote(op.Precision))
 	}

@@ -25,7 +25,13 @@ func (k *kernel) quotients(op *ir.Op, l layout.Layout, args [][]asm.Reg) []asm.R
 		for i, r := range places[b] {
 			xs[i] = args[0][l.Project(r, dividend)]
 		}
-		for i, q := range elem.Quotients(k.a, op.Result().Type.DType, xs, b) {
+		quotients := elem.CoarseQuotients
+		if !op.Coarse {
+			quotients = func(a *asm.Builder, xs []asm.Reg, b asm.Reg) []asm.Reg {
+				return elem.Quotients(a, op.Result().Type.DType, xs, b)
+			}
+		}
+		for i, q := range quotients(k.a, xs, b) {
 			regs[places[b][i]] = q
 		}
 	}

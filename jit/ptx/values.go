@@ -132,6 +132,9 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	if op.Code == lang.OpWhere {
 		d = op.Args[1].Type.DType
 	}
+	if op.Coarse {
+		return elem.Coarse(k.a, op.Code, xs)
+	}
 	return elem.Apply(k.a, op.Code, d, xs, k.Func.Approx)
 }
 
