@@ -35,7 +35,9 @@ type Lowered struct {
 	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
 	uncut *ir.Func
-	dims  *spec.LaunchDims
+	// room is what the pass `keep` could take of shared memory, in bytes.
+	room int64
+	dims *spec.LaunchDims
 }
 
 // Lower takes a specialisation through the IR, its passes and the planner to
@@ -180,7 +182,7 @@ func (l *Lowered) dumpPlanned(dump func(pass string, f *ir.Func)) error {
 	if err := l.Plan.Apply(f); err != nil {
 		return asBug("plan", err)
 	}
-	if err := pass.Planned(f, pass.Options{Dump: dump}); err != nil {
+	if err := pass.Planned(f, pass.Options{Dump: dump, Shared: l.room}); err != nil {
 		return asBug("passes", err)
 	}
 	return nil

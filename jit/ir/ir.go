@@ -192,6 +192,8 @@ type Tensor struct {
 	Align int64
 	// Scratch is memory that each block has for itself; its Mode is InOut. See scratch.go.
 	Scratch bool
+	// Shared: scratch memory that is shared memory of the block, which its threads have for themselves as long as it runs.
+	Shared bool
 	// Constant: no launch of the program writes the tensor, so that its elements are there before the launches before have ended.
 	Constant bool
 }

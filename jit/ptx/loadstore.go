@@ -121,6 +121,9 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 
 // loading is the instruction that reads a tensor.
 func (k *kernel) loading(t *ir.Tensor) string {
+	if t.Shared {
+		return "ld.shared"
+	}
 	if t.ReadOnly() && (t.Constant || !k.Dependent()) {
 		return "ld.global.nc" // the assembler may move this before the wait for the launch before
 	}
@@ -146,6 +149,9 @@ func (k *kernel) storeOp(op *ir.Op) {
 	groups, _ := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
+	if t.Shared {
+		mnemonic = "st.shared"
+	}
 	for _, g := range groups {
 		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		xs := make([]asm.Reg, len(g))
