@@ -22,6 +22,8 @@ type Settings struct {
 	// Warps is the warps that compute, Stages how many steps of a loop have their loads in shared memory at once; 1 is none
 	// ahead. Cluster is the blocks of a cluster; 0 or 1 for none.
 	Warps, Stages, Cluster int
+	// MostPrivate is up to how many elements a tensor is private (see Private): 1 for none, 0 where nothing is pinned.
+	MostPrivate int
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -47,6 +49,8 @@ type Program struct {
 	Early []*ir.Op
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
+	// Privates are the tensors that the block changes in shared memory first.
+	Privates []*Private
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -115,6 +119,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.prefetch()
 	p.loadEarly()
 	p.storeByBoxes()
+	p.makePrivate()
 	return p, nil
 }
 

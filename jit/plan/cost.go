@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -301,7 +302,7 @@ func (c at) sharedBytes() int64 {
 			whole += each
 		}
 	}
-	return whole + max(staged+c.scratchBytes(), c.resultBytes())
+	return whole + c.privateBytes() + max(staged+c.scratchBytes(), c.resultBytes())
 }
 
 // resultBytes is for a tile to arrange results in when no loop is running.
@@ -390,6 +391,12 @@ func (c at) traffic(concurrent int64) traffic {
 			order = append(order, t)
 		}
 		all, once := c.elements(s, false)
+		if x := c.privateOf(t); x != nil { // each block puts what it has to neighbours
+			n := float64(c.blocks()) * float64(x.Elements)
+			sum.l2 += n * block.PrivateBytes
+			uses[t].written += min(n, float64(once)) * block.PrivateBytes
+			continue
+		}
 		bytes := float64(t.DType.Bits()) / 8
 		// Part of a sector takes the time of all of it.
 		sum.l2 += float64(all * bytes * max(c.target.SectorBytes/(c.run(s.op)*bytes), 1))
@@ -530,6 +537,8 @@ func (c at) gpu() (*estimate, *violation) {
 
 	full := float64(sms) * e.waves
 	ops, most := c.work(e, resident, full)
+	inShared, inL2 := c.meeting(full)
+	e.shared, e.l2 = e.shared+inShared, e.l2+inL2
 	warps := float64(int64(c.warps) * resident)
 	e.issue = ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)

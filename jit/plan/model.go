@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -42,6 +43,9 @@ type model struct {
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
 	split              int64
+	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
+	mostPrivate int64
+	privates    []block.Private
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.

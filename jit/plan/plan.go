@@ -33,6 +33,9 @@ type Plan struct {
 	// cluster; 0 where nothing is asked.
 	Occupancy int `json:"occupancy,omitempty"`
 	Cluster   int `json:"cluster,omitempty"`
+	// Private is up to how many elements a tensor has that blocks change by atomics in shared memory first, where it is
+	// pinned, and 0 where nothing is asked; 1 is none.
+	Private int `json:"private,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
@@ -100,6 +103,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Occupancy)
 	case "cluster":
 		return int64(p.Cluster)
+	case "private":
+		return int64(p.Private)
 	}
 	return 0
 }

@@ -42,6 +42,8 @@ type kernel struct {
 	ahead map[*ir.Value]fragments
 	// emitted are the operations that were emitted ahead of their places.
 	emitted map[*ir.Op]bool
+	// private is where the private tensors are in shared memory.
+	private map[*ir.Tensor]buffer
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -66,6 +68,7 @@ func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
+		private: map[*ir.Tensor]buffer{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root
@@ -119,9 +122,11 @@ func (k *kernel) lower() {
 	k.began = k.now()
 	k.waitForLaunchBefore()
 	k.startProducer()
+	k.beginPrivate()
 	k.push(0)
 	k.emitAhead(k.Early)
 	k.body()
+	k.endPrivate()
 	k.leaveTimes()
 	k.a.Do("ret")
 	if k.Producing {
