@@ -657,7 +657,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 		used := busy * float64(resident) / float64(ceilDiv(c.blocks(), int64(t.SMs))) / steps
 		step += max(t.LoadLatency-float64(float64(c.stages-2)*used), 0) / float64(c.stages-1)
 	}
-	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency)
+	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
 	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}

@@ -170,6 +170,9 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 			types = []ir.Type{op.Result().Type}
 			m.taken = append(m.taken, m.tile(op.Args[0]))
 		}
+		if op.Code == lang.OpTopK { // goes through the tile; what its results take is in the weight of an element
+			types = types[:1]
+		}
 		if op.Code == lang.OpFor {
 			m.loops = append(m.loops, op)
 			inside = append(slices.Clone(loops), op)
