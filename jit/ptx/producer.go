@@ -86,13 +86,7 @@ func (p *pipeline) fill() {
 		a.Comment("copy for the loop over %s", p.Op.Axis.Name)
 		k.provide(p.Op.Args[0])
 		k.provide(p.Op.Args[1])
-		for _, x := range p.items {
-			for _, d := range x.Box.Dims {
-				for _, s := range d.Affine.Scalars {
-					k.provide(s.Value)
-				}
-			}
-		}
+		p.provideScalars(false)
 		lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
 		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
 		k.a.Move(position, lo)
@@ -107,6 +101,7 @@ func (p *pipeline) fill() {
 			a.Changes(x)
 		}
 		k.enter(p.Op.Axis, position, hi, true)
+		p.provideScalars(true)
 		p.wait(r.empty, stage, phase)
 		full := p.mbarrier(r.full, stage)
 		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))

@@ -1,0 +1,123 @@
+package jit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/compile"
+	"tilec/jit/jittest"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// convolutions are written as formulas: with channels last, and with rows and columns last.
+const convolutions = `
+kernel last<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H, W, O] {
+    y[n, h, v, o] = sum((x[n, h + r - R / 2, v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s))
+}
+
+kernel first<T: float>(x: T[N, C, H, W], w: T[O, C, R, S]) -> y: f32[N, O, H, W] {
+    y[n, o, h, v] = sum((x[n, c, h + r - R / 2, v + s - S / 2] else 0) * w[o, c, r, s], over (c, r, s))
+}
+
+kernel valid<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H - R + 1, W - S + 1, O] {
+    y[n, h, v, o] = sum(x[n, h + r, v + s, c] * w[o, r, s, c], over (c, r, s))
+}`
+
+// small is whole numbers of few bits, the same of each place, so that every sum is exact.
+func small(d lang.DType, shape ...int64) *jittest.Array {
+	x := jittest.NewArray(d, shape...)
+	n := 1
+	for _, s := range shape {
+		n *= int(s)
+	}
+	for i := range n {
+		x.SetFloat(i, float64((i*7+i/5+i/31)%5-2))
+	}
+	return x
+}
+
+// Convolutions come out exactly, whatever cuts them: at the borders of images, where channels are no multiple of a step, and where blocks are
+// larger than images.
+func TestConvolutions(t *testing.T) {
+	k := jittest.Load(t, "conv.tile", convolutions)
+	for _, c := range []struct {
+		n, h, w, c, o, r, s int
+		pins                map[string]int64
+	}{
+		{2, 9, 10, 64, 64, 3, 3, map[string]int64{"BN": 1, "BH": 8, "BV": 8, "BO": 64, "c": 64, "r": 1, "s": 1, "warps": 4, "stages": 3}},
+		{3, 6, 7, 128, 72, 3, 3, map[string]int64{"BN": 4, "BH": 4, "BV": 8, "BO": 64, "c": 64, "r": 1, "s": 1, "warps": 8, "stages": 4}},
+		{2, 5, 5, 64, 16, 2, 3, map[string]int64{"BN": 2, "BH": 4, "BV": 8, "BO": 16, "c": 32, "r": 1, "s": 1, "warps": 4, "stages": 3}},
+		{2, 6, 6, 20, 9, 3, 3, map[string]int64{"BN": 1, "BH": 4, "BV": 8, "BO": 16, "c": 16, "r": 1, "s": 1, "warps": 4, "stages": 3}},
+		{1, 8, 8, 32, 16, 3, 3, nil},
+	} {
+		for _, d := range []lang.DType{lang.BF16, lang.F32} {
+			for _, name := range []string{"last", "first", "valid"} {
+				shape := []int64{int64(c.n), int64(c.h), int64(c.w), int64(c.c)}
+				window := []int64{int64(c.o), int64(c.r), int64(c.s), int64(c.c)}
+				at := func(b, h, v, ch int) int { return ((b*c.h+h)*c.w+v)*c.c + ch }
+				tap := func(o, r, s, ch int) int { return ((o*c.r+r)*c.s+s)*c.c + ch }
+				if name == "first" {
+					shape = []int64{int64(c.n), int64(c.c), int64(c.h), int64(c.w)}
+					window = []int64{int64(c.o), int64(c.c), int64(c.r), int64(c.s)}
+					at = func(b, h, v, ch int) int { return ((b*c.c+ch)*c.h+h)*c.w + v }
+					tap = func(o, r, s, ch int) int { return ((o*c.c+ch)*c.r+r)*c.s + s }
+				}
+				x, w := small(d, shape...), small(d, window...)
+				y := k.Run(t, name, jit.Options{Pins: c.pins}, x, w)[0]
+				height, width, up, left := c.h, c.w, c.r/2, c.s/2
+				if name == "valid" {
+					height, width, up, left = c.h-c.r+1, c.w-c.s+1, 0, 0
+				}
+				for b := range c.n {
+					for h := range height {
+						for v := range width {
+							for o := range c.o {
+								sum := 0.0
+								for r := range c.r {
+									for s := range c.s {
+										if row, column := h+r-up, v+s-left; row >= 0 && row < c.h && column >= 0 && column < c.w {
+											for ch := range c.c {
+												sum += x.Float(at(b, row, column, ch)) * w.Float(tap(o, r, s, ch))
+											}
+										}
+									}
+								}
+								i := ((b*height+h)*width+v)*c.o + o
+								if name == "first" {
+									i = ((b*c.o+o)*height+h)*width + v
+								}
+								require.Equal(t, sum, y.Float(i), "%s of %s, %+v: image %d, row %d, column %d, channel %d", name, d, c, b, h, v, o)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A convolution whose channels lie innermost is a product of boxes: one loop through channels and window, in whose steps a warp of its own copies
+// boxes of the image, moved by the window and 0 beyond the border, and of the weights, and wgmma multiplies them.
+func TestConvolutionsAreProductsOfBoxes(t *testing.T) {
+	program, problems := jit.Load("conv.tile", []byte(convolutions), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for _, c := range []struct{ channels, size, window int64 }{{64, 56, 3}, {128, 28, 3}, {256, 14, 3}, {64, 56, 7}} {
+		s, err := jit.Specialise(program.Kernels[0], jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{
+			"N": 32, "C": c.channels, "H": c.size, "W": c.size, "O": c.channels, "R": c.window, "S": c.window}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.Block()
+		require.NoError(t, err)
+		assert.Contains(t, text, "copied by a warp of its own", c)
+		assert.Contains(t, text, "by wgmma", c)
+		assert.Equal(t, 1, strings.Count(text, "loop over"), "%v: one loop:\n%s", c, text)
+	}
+}
