@@ -121,3 +121,66 @@ func TestConvolutionsAreProductsOfBoxes(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(text, "loop over"), "%v: one loop:\n%s", c, text)
 	}
 }
+
+// Where channels do not lie innermost, launches before the product's copy the operands so: of the kernel by itself, and in a graph, behind launches
+// that make the operand and before those that read the result. That changes nothing of it.
+func TestConvolutionsAreLaidOutAnew(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	module, err := jit.NewCompiler(d, nil).Load("conv.tile", []byte(convolutions+`
+
+@relayout(2)
+kernel anew(x: bf16[N, C, H, W], w: bf16[O, C, R, S]) -> y: f32[N, O, H, W] {
+    y[n, o, h, v] = sum((x[n, c, h + r - R / 2, v + s - S / 2] else 0) * w[o, c, r, s], over (c, r, s))
+}
+
+graph net(x: bf16[N, C, H, W], w: bf16[O, C, R, S]) -> y: f32[N, O, H, W] {
+    y = anew(x + x, w) * 0.5
+}`))
+	require.NoError(t, err)
+	x, w := small(lang.BF16, 2, 64, 9, 10), small(lang.BF16, 64, 64, 3, 3)
+	args := func(relayout int) jit.Args {
+		return jit.Args{"x": x, "w": w, "relayout": relayout, "BN": 1, "BH": 8, "BV": 8, "BO": 64, "c": 64, "r": 1, "s": 1, "warps": 4, "stages": 3}
+	}
+	as, err := module.Call("first", args(1))
+	require.NoError(t, err)
+	anew, err := module.Call("first", args(2))
+	require.NoError(t, err)
+	assert.Equal(t, as["y"].Data, anew["y"].Data)
+	in, err := module.Call("net", jit.Args{"x": x, "w": w})
+	require.NoError(t, err)
+	assert.Equal(t, as["y"].Data, in["y"].Data)
+}
+
+// A large convolution with channels first gains by the copies, a small one does not, nor one that the setting keeps as it is; what is stored behind a product
+// is so still.
+func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	program, problems := jit.Load("conv.tile", []byte(convolutions), nil)
+	require.Empty(t, problems)
+	launches := func(kernel int, images int64, pins map[string]int64) (text string) {
+		var args []jit.Value
+		for _, shape := range [][]int64{{images, 64, 56, 56}, {64, 64, 3, 3}} {
+			if kernel == 0 {
+				shape = []int64{shape[0], shape[2], shape[3], shape[1]}
+			}
+			m, err := d.Alloc(2 * shape[0] * shape[1] * shape[2] * shape[3])
+			require.NoError(t, err)
+			defer d.Free(m)
+			args = append(args, jit.TensorValue(&jit.Tensor{DType: lang.BF16, Shape: shape, Memory: m}))
+		}
+		p, err := jit.NewCompiler(d, nil).BindKernel(program.Kernels[kernel], args, jit.Options{Pins: pins, Dump: func(pass, after string) { text += pass + " " + after }})
+		require.NoError(t, err)
+		p.Close()
+		return text
+	}
+	text := launches(1, 32, nil)
+	assert.Equal(t, 2, strings.Count(text, "= relayout("), text)
+	assert.Contains(t, text, "x %0:bf16[32, 64, 56, 56] strides [200704, 1, 3584, 64]")
+	assert.Empty(t, launches(1, 1, nil), "of one image")
+	assert.Empty(t, launches(1, 32, map[string]int64{"relayout": 1}))
+	assert.Empty(t, launches(0, 32, nil), "channels are innermost")
+}

@@ -42,7 +42,9 @@ type model struct {
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
-	split              int64
+	// relayout is what is asked of the operands' layout in memory, 0 for nothing: the launch has seen to it.
+	relayout int
+	split    int64
 	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
 	mostPrivate int64
 	privates    []block.Private

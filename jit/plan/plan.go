@@ -36,6 +36,9 @@ type Plan struct {
 	// Private is up to how many elements a tensor has that blocks change by atomics in shared memory first, where it is
 	// pinned, and 0 where nothing is asked; 1 is none.
 	Private int `json:"private,omitempty"`
+	// Relayout is whether operands are laid out anew before the launch, where it is pinned, and 0 where nothing is asked; 1 is
+	// that they are not.
+	Relayout int `json:"relayout,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
@@ -105,6 +108,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Cluster)
 	case "private":
 		return int64(p.Private)
+	case "relayout":
+		return int64(p.Relayout)
 	}
 	return 0
 }

@@ -64,6 +64,9 @@ func (k *kernel) startProducer() {
 		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("bra.uni", k.consume)
 		a.Comment("the producer is one thread")
 		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("ret")
+		if k.Dependent() { // the warps that compute wait by themselves: what they wait for may be what is copied here
+			a.Do("griddepcontrol.wait")
+		}
 	})
 }
 

@@ -87,6 +87,9 @@ type Layout struct {
 	Align int64
 	// Constant: no launch of the program writes the tensor.
 	Constant bool
+	// Order is, of a contiguous tensor of which the dimensions lie in another order than they are declared in, that order: the
+	// last of it is innermost. Nil for the order of declaration.
+	Order []int
 }
 
 // Params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
@@ -236,7 +239,7 @@ func (s *Spec) Key() Key {
 		}
 	}
 	for _, l := range s.Layouts {
-		fmt.Fprintf(&b, " %v/%d/%v/%d/%t", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant)
+		fmt.Fprintf(&b, " %v/%d/%v/%d/%t/%v", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order)
 	}
 	names := make([]string, 0, len(s.Pins))
 	for n := range s.Pins {
