@@ -109,6 +109,9 @@ func (b *binder) finish(out Value) (*Bound, error) {
 		}
 	}
 	if !b.opts.Separate {
+		if err := p.cut(b.env, &b.opts); err != nil {
+			return nil, err
+		}
 		if err := p.relayout(b.env, &b.opts); err != nil {
 			return nil, err
 		}

@@ -41,9 +41,14 @@ func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
 	}
 	changed := false
 	var calls []Call
-	for i := range b.Calls {
-		c := b.Calls[i]
-		for _, at := range relayoutsOf(c.Spec, t) {
+	known := map[spec.Key]bool{} // those whose operands stay
+	for _, c := range b.Calls {
+		var found []relaid
+		if key := c.Spec.Key(); !known[key] {
+			found = relayoutsOf(c.Spec, t)
+			known[key] = found == nil
+		}
+		for _, at := range found {
 			copies, err := b.copyAnew(&c, at, opts.Guard)
 			if err != nil {
 				return err
@@ -80,20 +85,27 @@ func severalSummed(f *ir.Func) bool {
 	return found
 }
 
+// builtOf is the tile IR of a launch that may be of a kind, after the passes that run before there is a plan; nil of others. An error is for the
+// compiler to say.
+func builtOf(s *spec.Spec, t target.Machine, kind func(*ir.Func) bool) (*ir.Func, *spec.LaunchDims) {
+	f, dims, err := build.Kernel(s.Whole(), t.Name)
+	if err != nil || !kind(f) || pass.Run(f, pass.Options{}) != nil {
+		return nil, nil
+	}
+	return f, dims
+}
+
 // relayoutsOf finds the operands of a launch that are to lie in another order.
 func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
 	asked := s.Kernel.Hints["relayout"]
 	if n, ok := s.Pins["relayout"]; ok {
 		asked = n
 	}
-	if asked == relayoutStays || slices.ContainsFunc(s.Layouts, func(l spec.Layout) bool { return l.Order != nil }) {
+	if asked == relayoutStays || s.Cut != nil || slices.ContainsFunc(s.Layouts, func(l spec.Layout) bool { return l.Order != nil }) {
 		return nil
 	}
-	f, dims, err := build.Kernel(s, t.Name)
-	if err != nil || !severalSummed(f) { // an error is for the compiler to say
-		return nil
-	}
-	if pass.Run(f, pass.Options{}) != nil {
+	f, dims := builtOf(s, t, severalSummed)
+	if f == nil {
 		return nil
 	}
 	sizeOf := func(d *ir.Dim) float64 {

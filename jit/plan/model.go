@@ -44,7 +44,9 @@ type model struct {
 	occupancy, cluster int
 	// relayout is what is asked of the operands' layout in memory, 0 for nothing: the launch has seen to it.
 	relayout int
-	split    int64
+	// cut is in how many launches the kernel is asked to be cut, 0 for nothing: the launch has seen to it.
+	cut   int
+	split int64
 	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
 	mostPrivate int64
 	privates    []block.Private

@@ -39,6 +39,8 @@ type Plan struct {
 	// Relayout is whether operands are laid out anew before the launch, where it is pinned, and 0 where nothing is asked; 1 is
 	// that they are not.
 	Relayout int `json:"relayout,omitempty"`
+	// Cut is in how many launches the kernel is cut, where it is pinned, and 0 where nothing is asked.
+	Cut int `json:"cut,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
@@ -110,6 +112,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Private)
 	case "relayout":
 		return int64(p.Relayout)
+	case "cut":
+		return int64(p.Cut)
 	}
 	return 0
 }

@@ -41,6 +41,8 @@ type Spec struct {
 	Timed bool
 	// Fused are the kernels that the launch computes too, in the order in which they were fused; see fused.go.
 	Fused []Fusion
+	// Cut says which half of its kernel the launch computes; nil for the whole.
+	Cut *Cut
 	// filled are the outputs that earlier launches of a formula have filled.
 	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
@@ -250,7 +252,12 @@ func (s *Spec) Key() Key {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
 	fmt.Fprintf(&b, " %s %t %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent, s.Timed)
-	return Key{s.Kernel, b.String(), s.keyOfFused()}
+	k := s.Kernel
+	if s.Cut != nil {
+		k = s.Cut.Of.Kernel
+		fmt.Fprintf(&b, " cut %t", s.Cut.Behind)
+	}
+	return Key{k, b.String(), s.keyOfFused()}
 }
 
 // Fills are the outputs that a launch of the kernel fills first: of packed types all, since elements are stored beside others, and
