@@ -46,6 +46,12 @@ func (p *Program) String() string {
 	for _, x := range p.Privates {
 		w.line("  %s of %s in shared memory, %d elements, put to the tensor once a block", x.Op, x.Tensor.Name, x.Elements)
 	}
+	p.Func.Walk(func(op *ir.Op) bool {
+		for _, x := range p.First[op] {
+			w.line("  each step over %s begins with the load of %s of %s", op.Axis.Name, ValueName(x.Result()), x.Tensor.Name)
+		}
+		return true
+	})
 	for _, a := range p.Func.Axes {
 		switch {
 		case !p.Ragged(a):
