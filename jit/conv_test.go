@@ -26,6 +26,10 @@ kernel first<T: float>(x: T[N, C, H, W], w: T[O, C, R, S]) -> y: f32[N, O, H, W]
 
 kernel valid<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H - R + 1, W - S + 1, O] {
     y[n, h, v, o] = sum(x[n, h + r, v + s, c] * w[o, r, s, c], over (c, r, s))
+}
+
+kernel strided<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H / 2, W / 2, O] {
+    y[n, h, v, o] = sum((x[n, 2 * h + r - R / 2, 2 * v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s))
 }`
 
 // small is whole numbers of few bits, the same of each place, so that every sum is exact.
@@ -56,7 +60,7 @@ func TestConvolutions(t *testing.T) {
 		{1, 8, 8, 32, 16, 3, 3, nil},
 	} {
 		for _, d := range []lang.DType{lang.BF16, lang.F32} {
-			for _, name := range []string{"last", "first", "valid"} {
+			for _, name := range []string{"last", "first", "valid", "strided"} {
 				shape := []int64{int64(c.n), int64(c.h), int64(c.w), int64(c.c)}
 				window := []int64{int64(c.o), int64(c.r), int64(c.s), int64(c.c)}
 				at := func(b, h, v, ch int) int { return ((b*c.h+h)*c.w+v)*c.c + ch }
@@ -69,9 +73,12 @@ func TestConvolutions(t *testing.T) {
 				}
 				x, w := small(d, shape...), small(d, window...)
 				y := k.Run(t, name, jit.Options{Pins: c.pins}, x, w)[0]
-				height, width, up, left := c.h, c.w, c.r/2, c.s/2
-				if name == "valid" {
+				height, width, up, left, stride := c.h, c.w, c.r/2, c.s/2, 1
+				switch name {
+				case "valid":
 					height, width, up, left = c.h-c.r+1, c.w-c.s+1, 0, 0
+				case "strided":
+					height, width, stride = c.h/2, c.w/2, 2
 				}
 				for b := range c.n {
 					for h := range height {
@@ -80,7 +87,7 @@ func TestConvolutions(t *testing.T) {
 								sum := 0.0
 								for r := range c.r {
 									for s := range c.s {
-										if row, column := h+r-up, v+s-left; row >= 0 && row < c.h && column >= 0 && column < c.w {
+										if row, column := stride*h+r-up, stride*v+s-left; row >= 0 && row < c.h && column >= 0 && column < c.w {
 											for ch := range c.c {
 												sum += x.Float(at(b, row, column, ch)) * w.Float(tap(o, r, s, ch))
 											}
