@@ -41,15 +41,15 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 			}
 		}
 	}
-	b, ok := p.newBox(load.Tensor, dims, t)
+	b, ok := p.newBox(load.Tensor, dims, t, loop)
 	if ok {
 		b.Wiped = wiped
 	}
 	return b, ok
 }
 
-// newBox fits boxes to a tile, element by element of an access's index.
-func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bool) {
+// newBox fits boxes to a tile, element by element of an access's index. A load in a loop may read beyond the tensor, where the TMA gives 0.
+func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.Op) (*Box, bool) {
 	size := int64(t.DType.Size())
 	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() || !t.boxed() {
 		return nil, false
@@ -60,7 +60,7 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bo
 		if tensor.Shape[i].Wide { // coordinates have 32 bits
 			return nil, false
 		}
-		if d.Gather || d.Checked || len(d.Affine.Terms) > 1 {
+		if d.Gather || d.Checked && loop == nil || len(d.Affine.Terms) > 1 {
 			return nil, false
 		}
 		if i < len(dims)-1 {
@@ -73,7 +73,7 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bo
 			}
 		}
 		for _, s := range d.Affine.Scalars {
-			if !p.early(s.Value) {
+			if !p.early(s.Value) && (loop == nil || !ofStep(s.Value, loop)) {
 				return nil, false
 			}
 		}
@@ -87,6 +87,9 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bo
 	for j, a := range t.Axes {
 		i, ok := along[a]
 		n := t.Extents[j]
+		if !ok && n == 1 && a.Kind == ir.Whole && a.Len == 1 { // no index follows an axis of one position
+			continue
+		}
 		if j == 0 {
 			n = min(n, b.Map.Swizzle/int(size))
 		}
@@ -205,7 +208,7 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	}
 	t := NewTile(op.Tensor.DType, axes, ext, true)
 	t.panel()
-	b, ok := p.newBox(op.Tensor, dims, t)
+	b, ok := p.newBox(op.Tensor, dims, t, nil)
 	if !ok {
 		return nil
 	}

@@ -43,6 +43,9 @@ func (p *Program) String() string {
 	for _, op := range p.Early {
 		w.line("  first of all then loads %s of %s", ValueName(op.Result()), op.Tensor.Name)
 	}
+	for _, x := range p.Privates {
+		w.line("  %s of %s in shared memory, %d elements, put to the tensor once a block", x.Op, x.Tensor.Name, x.Elements)
+	}
 	p.Func.Walk(func(op *ir.Op) bool {
 		for _, x := range p.First[op] {
 			w.line("  each step over %s begins with the load of %s of %s", op.Axis.Name, ValueName(x.Result()), x.Tensor.Name)

@@ -22,6 +22,8 @@ type Settings struct {
 	// Warps is the warps that compute, Stages how many steps of a loop have their loads in shared memory at once; 1 is none
 	// ahead. Cluster is the blocks of a cluster; 0 or 1 for none.
 	Warps, Stages, Cluster int
+	// MostPrivate is up to how many elements a tensor is private (see Private): 1 for none, 0 where nothing is pinned.
+	MostPrivate int
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -51,6 +53,8 @@ type Program struct {
 	Stores map[*ir.Op]*BoxStore
 	// Quotients are the divisions of several elements by one divisor, by how many elements of a thread have the same.
 	Quotients map[*ir.Op]int
+	// Privates are the tensors that the block changes in shared memory first.
+	Privates []*Private
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -121,6 +125,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.loadEarly()
 	p.loadFirst()
 	p.storeByBoxes()
+	p.makePrivate()
 	return p, nil
 }
 

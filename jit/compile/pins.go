@@ -299,7 +299,7 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 	switch n := l.Plan.Setting(name); name {
 	case "warps", "stages":
 		return n, n > 0
-	case "occupancy", "cluster":
+	case "occupancy", "cluster", "private", "relayout", "cut":
 		return max(n, 1), true
 	case "split":
 		return int64(max(l.Split(), 1)), true

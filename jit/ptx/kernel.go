@@ -44,6 +44,8 @@ type kernel struct {
 	emitted map[*ir.Op]bool
 	// kept is where the tensors lie that are in shared memory.
 	kept map[*ir.Tensor]int
+	// private is where the private tensors are in shared memory.
+	private map[*ir.Tensor]buffer
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -68,6 +70,7 @@ func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
+		private: map[*ir.Tensor]buffer{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root
@@ -122,9 +125,11 @@ func (k *kernel) lower() {
 	k.waitForLaunchBefore()
 	k.startProducer()
 	k.keepRows()
+	k.beginPrivate()
 	k.push(0)
 	k.emitAhead(k.Early)
 	k.body()
+	k.endPrivate()
 	k.leaveTimes()
 	k.a.Do("ret")
 	if k.Producing {

@@ -64,6 +64,9 @@ func (k *kernel) startProducer() {
 		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("bra.uni", k.consume)
 		a.Comment("the producer is one thread")
 		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("ret")
+		if k.Dependent() { // the warps that compute wait by themselves: what they wait for may be what is copied here
+			a.Do("griddepcontrol.wait")
+		}
 	})
 }
 
@@ -86,13 +89,7 @@ func (p *pipeline) fill() {
 		a.Comment("copy for the loop over %s", p.Op.Axis.Name)
 		k.provide(p.Op.Args[0])
 		k.provide(p.Op.Args[1])
-		for _, x := range p.items {
-			for _, d := range x.Box.Dims {
-				for _, s := range d.Affine.Scalars {
-					k.provide(s.Value)
-				}
-			}
-		}
+		p.provideScalars(false)
 		lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
 		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
 		k.a.Move(position, lo)
@@ -107,6 +104,7 @@ func (p *pipeline) fill() {
 			a.Changes(x)
 		}
 		k.enter(p.Op.Axis, position, hi, true)
+		p.provideScalars(true)
 		p.wait(r.empty, stage, phase)
 		full := p.mbarrier(r.full, stage)
 		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))

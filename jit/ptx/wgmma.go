@@ -21,7 +21,7 @@ import (
 func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 	width := min(t.RowBytes(), block.PanelBytes)
 	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
-	rows := t.Extents[1]
+	rows := t.Bytes() / t.RowBytes()
 	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
 	var base asm.Number = t.base
 	if !t.base.Valid() {
@@ -35,7 +35,7 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 // and repetition of rows, and whether its depth is not the contiguous axis.
 func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
 	width := min(t.RowBytes(), block.PanelBytes)
-	panel := t.Extents[1] * width
+	panel := t.Bytes() / t.RowBytes() * width
 	var group asm.Number = asm.Int(0)
 	groups := k.Warps / 4
 	if arg == c.A && groups > 1 {
