@@ -46,7 +46,7 @@ func (x *Pipeline) Bytes() int {
 func (p *Program) runAhead() {
 	if p.Target.Has(target.TMA) && p.ClusterSize() <= 1 && p.Stages >= 2 {
 		for _, op := range p.Func.Body.Ops {
-			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.early(op.Args[0]) && p.early(op.Args[1]) {
+			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.soon(op.Args[0]) && p.soon(op.Args[1]) {
 				if x := p.newRing(op); x != nil {
 					p.Pipelines[op], p.Producing = x, true
 				}

@@ -97,12 +97,14 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 	}
 	before, behind := hi.Class.Signed("setp.lt"), hi.Class.Signed("setp.ge")
 	top, done := a.Label(), a.Label()
+	k.enterSteps()
 	begin := a.Here()
 	a.If(a.Op(asm.Pred, behind, position, end)).Do("bra.uni", done)
 	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
 	a.If(a.Op(asm.Pred, before, position, end)).Do("bra.uni", top)
 	a.Place(done)
+	k.leaveSteps()
 	if split {
 		k.assumeTouched()
 		over := a.Label()
@@ -118,6 +120,10 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, lo, hi asm.Reg) {
 	a, step := k.a, op.Axis.Extent
 	over, top := a.Label(), a.Label()
+	ragged := k.Ragged(op.Axis)
+	if !ragged {
+		k.enterSteps()
+	}
 	begin := a.Here()
 	c := hi.Class
 	before, behind := c.Signed("setp.lt"), c.Signed("setp.ge")
@@ -125,15 +131,17 @@ func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, pos
 	last := a.Op(c, c.Signed("sub"), a.Op(c, c.Signed("sub"), hi, lo), asm.Int(1))
 	last = a.Op(c, c.Signed("mul.lo"), a.Op(c, c.Signed("div"), last, asm.Int(step)), asm.Int(step))
 	a.Set(position, c.Signed("add"), lo, last)
-	if k.Ragged(op.Axis) {
+	if ragged {
 		k.step(op, stages, carried, position, hi, begin, false)
 		k.assumeTouched()
+		k.enterSteps()
 		begin = a.Here()
 		a.If(a.Op(asm.Pred, before, position, lo)).Do("bra.uni", over)
 	}
 	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
 	a.If(a.Op(asm.Pred, behind, position, lo)).Do("bra.uni", top)
+	k.leaveSteps()
 	a.Place(over)
 }
 

@@ -32,6 +32,8 @@ type kernel struct {
 	root  *scope
 	scope *scope
 	arena arena
+	// looping are the loops whose bodies are being emitted, from the outermost on.
+	looping []*steps
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
 	producer asm.Code
