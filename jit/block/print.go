@@ -24,6 +24,9 @@ func (p *Program) String() string {
 	if p.Grouped {
 		w.line("  blocks numbered in groups that share rows and columns")
 	}
+	if o := p.LongestFirst; o != nil {
+		w.line("  blocks numbered with the last along %s first, of %d blocks of the other axes at a time", o.Axis.Name, o.Together)
+	}
 	if p.Dependent() {
 		w.line("  begins before the launch before it has ended")
 	}

@@ -22,6 +22,8 @@ type Settings struct {
 	// Warps is the warps that compute, Stages how many steps of a loop have their loads in shared memory at once; 1 is none
 	// ahead. Cluster is the blocks of a cluster; 0 or 1 for none.
 	Warps, Stages, Cluster int
+	// Forms is, by the names of lang.Forms, which forms are asked for; what is best is decided where none is.
+	Forms map[string]int64
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -58,6 +60,8 @@ type Program struct {
 	// Grouped: the blocks along the last two axes of the grid are numbered so that those that run at the same time share rows
 	// and columns of the operands of a product.
 	Grouped bool
+	// LongestFirst says that the blocks with the longest loops begin first; nil where all are as long, or nobody asks.
+	LongestFirst *LongestFirst
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
@@ -122,6 +126,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 func (p *Program) grid() {
 	axes := p.Func.Grid()
 	last := len(axes) - 1
+	p.LongestFirst = p.longestFirst()
 	p.Grouped = len(p.Products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar
 	if len(p.Products) > 0 {
 		return

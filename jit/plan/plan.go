@@ -33,6 +33,8 @@ type Plan struct {
 	// cluster; 0 where nothing is asked.
 	Occupancy int `json:"occupancy,omitempty"`
 	Cluster   int `json:"cluster,omitempty"`
+	// Forms is, by the names of lang.Forms, which of several forms the code has; what is best is decided where nothing is said.
+	Forms map[string]int64 `json:"forms,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
@@ -101,7 +103,7 @@ func (p *Plan) Setting(name string) int64 {
 	case "cluster":
 		return int64(p.Cluster)
 	}
-	return 0
+	return p.Forms[name]
 }
 
 // String is the plan on one line, the same for equal plans.
