@@ -9,6 +9,18 @@ func (p *Program) Form(name string) int64 {
 		if p.LongestFirst != nil {
 			return p.LongestFirst.Together
 		}
+	case "phases":
+		if len(p.Phases) > 0 {
+			return 2
+		}
 	}
 	return 1
+}
+
+// asks is the form that is asked for, or else the best.
+func (p *Program) asks(name string, best int64) int64 {
+	if n := p.Forms[name]; n > 0 {
+		return n
+	}
+	return best
 }

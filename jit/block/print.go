@@ -82,6 +82,9 @@ func (w *printer) op(op *ir.Op) {
 	if x := w.Pipelines[op]; x != nil {
 		w.pipeline(x)
 	}
+	if f := w.Phases[op]; f != nil {
+		w.line("  loop over %s: steps in which all of %s holds have code of their own", op.Axis.Name, ValueName(f.Holds))
+	}
 	if c := w.Products[op]; c != nil {
 		w.product(c)
 	}

@@ -62,6 +62,8 @@ type Program struct {
 	Grouped bool
 	// LongestFirst says that the blocks with the longest loops begin first; nil where all are as long, or nobody asks.
 	LongestFirst *LongestFirst
+	// Phases are the loops of which the first steps have code of their own.
+	Phases map[*ir.Op]*Phase
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
@@ -95,7 +97,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Phases: map[*ir.Op]*Phase{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
 		Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}
@@ -114,6 +116,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.grid()
 	p.runAhead()
+	p.findPhases()
 	p.computeAhead()
 	p.loadConstants()
 	p.prefetch()

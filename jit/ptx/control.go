@@ -96,22 +96,30 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 		end = a.Op(hi.Class, hi.Class.Signed("sub"), hi, asm.Int(step-1))
 	}
 	before, behind := hi.Class.Signed("setp.lt"), hi.Class.Signed("setp.ge")
-	top, done := a.Label(), a.Label()
-	k.enterSteps()
-	begin := a.Here()
-	a.If(a.Op(asm.Pred, behind, position, end)).Do("bra.uni", done)
-	a.Place(top)
-	k.step(op, stages, carried, position, hi, begin, true)
-	a.If(a.Op(asm.Pred, before, position, end)).Do("bra.uni", top)
-	a.Place(done)
-	k.leaveSteps()
+	for _, f := range k.phasesOf(op, hi, end) {
+		top, done := a.Label(), a.Label()
+		k.enterSteps()
+		begin := a.Here()
+		a.If(a.Op(asm.Pred, behind, position, f.end)).Do("bra.uni", done)
+		a.Place(top)
+		around := k.holds
+		if f.holds != nil {
+			k.holds = f.holds
+		}
+		k.step(op, stages, carried, position, hi, begin, true)
+		k.holds = around
+		a.If(a.Op(asm.Pred, before, position, f.end)).Do("bra.uni", top)
+		a.Place(done)
+		k.leaveSteps()
+	}
 	if split {
-		k.assumeTouched()
 		over := a.Label()
+		k.enterSteps()
 		begin := a.Here()
 		a.If(a.Op(asm.Pred, behind, position, hi)).Do("bra.uni", over)
 		k.step(op, stages, carried, position, hi, begin, false)
 		a.Place(over)
+		k.leaveSteps()
 	}
 }
 

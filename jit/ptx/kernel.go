@@ -32,6 +32,8 @@ type kernel struct {
 	root  *scope
 	scope *scope
 	arena arena
+	// holds is a condition that holds for all elements in the code that is being emitted; nil for none.
+	holds *ir.Value
 	// looping are the loops whose bodies are being emitted, from the outermost on.
 	looping []*steps
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.

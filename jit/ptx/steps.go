@@ -41,6 +41,9 @@ func (k *kernel) leaveSteps() {
 			k.a.Withdraw(s.outside)
 			k.untold(s.outside)
 		}
+		if s.writes || s.outside != nil {
+			k.assumeTouched()
+		}
 	} else {
 		for _, b := range s.inside {
 			k.a.Withdraw(b)
