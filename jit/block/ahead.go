@@ -22,6 +22,9 @@ type Pipeline struct {
 	Overlapped bool
 	// Produced: a warp of its own does the copies, all of them boxes.
 	Produced bool
+	// Overlap is how the loop's two products overlap, each of which reads one of the copies: these then come and go apart; nil
+	// where they do not.
+	Overlap *Overlap
 }
 
 // Copy is one load of the slice.

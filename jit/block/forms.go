@@ -9,6 +9,18 @@ func (p *Program) Form(name string) int64 {
 		if p.LongestFirst != nil {
 			return p.LongestFirst.Together
 		}
+	case "overlap":
+		form := int64(awaited)
+		for _, x := range p.Pipelines {
+			switch {
+			case x.Overlap == nil:
+			case x.Overlap.Turns:
+				form = inTurns
+			default:
+				form = max(form, overlapped)
+			}
+		}
+		return form
 	case "phases":
 		if len(p.Phases) > 0 {
 			return 2

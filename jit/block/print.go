@@ -121,6 +121,13 @@ func (w *printer) pipeline(x *Pipeline) {
 		late = ", a step's product awaited in the next step"
 	}
 	w.line("  loop over %s: loads run %d steps ahead in %d stages, copied by %s%s", x.Op.Axis.Name, x.Ahead, x.Stages, by, late)
+	if o := x.Overlap; o != nil {
+		turns := ""
+		if o.Turns {
+			turns = ", in turns of two warpgroups"
+		}
+		w.line("    %s of the next step is under way beside %s of a step%s", ValueName(o.First.Op.Result()), ValueName(o.Last.Op.Result()), turns)
+	}
 	for _, c := range x.Copies {
 		how := fmt.Sprintf("%d elements a copy, %s", c.Vector, c.Layout)
 		if c.Box != nil {

@@ -118,6 +118,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.grid()
 	p.runAhead()
+	p.overlapProducts()
 	p.findPhases()
 	p.computeAhead()
 	p.loadConstants()

@@ -42,7 +42,9 @@ func (k *kernel) loop(op *ir.Op) {
 	k.a.Move(position, lo)
 
 	stages := k.newPipeline(op, lo, hi, step)
-	if op.Reverse {
+	if stages.Overlap != nil {
+		k.forwardsOverlapped(op, stages, carried, position, hi)
+	} else if op.Reverse {
 		k.backwards(op, stages, carried, position, lo, hi)
 	} else {
 		k.forwards(op, stages, carried, position, hi)
