@@ -21,6 +21,10 @@ func (p *Program) Form(name string) int64 {
 			}
 		}
 		return form
+	case "deferred":
+		if len(p.Deferred) > 0 {
+			return 2
+		}
 	case "phases":
 		if len(p.Phases) > 0 {
 			return 2

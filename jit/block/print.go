@@ -91,6 +91,9 @@ func (w *printer) op(op *ir.Op) {
 	if f := w.Phases[op]; f != nil {
 		w.line("  loop over %s: steps in which all of %s holds have code of their own", op.Axis.Name, ValueName(f.Holds))
 	}
+	for _, d := range w.Deferred[op] {
+		w.line("  loop: %s is joined behind it", ValueName(d.Reduce.Result()))
+	}
 	if c := w.Products[op]; c != nil {
 		w.product(c)
 	}

@@ -66,6 +66,8 @@ type Program struct {
 	LongestFirst *LongestFirst
 	// Phases are the loops of which the first steps have code of their own.
 	Phases map[*ir.Op]*Phase
+	// Deferred are, by loop, the reductions that are joined behind it.
+	Deferred map[*ir.Op][]*Deferral
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
@@ -99,7 +101,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Phases: map[*ir.Op]*Phase{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
 		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}
@@ -120,6 +122,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.runAhead()
 	p.overlapProducts()
 	p.findPhases()
+	p.deferReductions()
 	p.computeAhead()
 	p.loadConstants()
 	p.prefetch()

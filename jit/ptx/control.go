@@ -54,10 +54,13 @@ func (k *kernel) loop(op *ir.Op) {
 	if shared {
 		k.sharing = nil
 	}
+	for _, regs := range carried {
+		k.a.Changes(regs...)
+	}
+	for _, d := range k.Deferred[op] {
+		carried[d.Carried] = k.joinDeferred(d, carried[d.Carried])
+	}
 	for i, v := range op.Results {
-		for _, r := range carried[i] {
-			k.a.Changes(r)
-		}
 		k.hold(v, k.Homes[body.Params[i+1]], carried[i])
 	}
 }
