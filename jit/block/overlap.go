@@ -41,7 +41,7 @@ func (p *Program) overlapProducts() {
 			continue
 		}
 		best := int64(inTurns)
-		if o.registers()+registersBeside > p.registers() {
+		if o.registers()+RegistersBeside > RegistersOf(p.Target, p.Threads()/layout.Lanes) {
 			best = awaited
 		}
 		if form := p.asks("overlap", best); form != awaited {
@@ -55,22 +55,21 @@ func (p *Program) overlapProducts() {
 // groupWarps is how many warps a warpgroup has.
 const groupWarps = 4
 
-// registersBeside is how many registers a thread needs beside those of the products: for what it carries, addresses, and what it is
+// RegistersBeside is how many registers a thread needs beside those of the products: for what it carries, addresses, and what it is
 // about to compute. With fewer, the assembler makes products wait for each other (seen: with 168 in all, 128 of products; 112 fit).
-const registersBeside = 48
+const RegistersBeside = 48
 
 // registers is how many registers of a thread the products take while both are under way.
 func (o *Overlap) registers() int {
 	return o.First.Result.Regs() + o.Last.Result.Regs() + o.Last.FragmentLayout(o.Last.A).Regs()*o.Last.Element(o.Last.A).Size()/4
 }
 
-// registers is how many registers a thread of a block may have that is alone on its multiprocessor, whose four schedulers divide the
-// warps and the registers.
-func (p *Program) registers() int {
+// RegistersOf is how many registers a thread of a block of so many warps may have that is alone on its multiprocessor, whose four
+// schedulers divide the warps and the registers.
+func RegistersOf(t target.Machine, warps int) int {
 	const schedulers, step = 4, 8 // they are given in such steps
-	warps := p.Threads() / layout.Lanes
 	each := (warps + schedulers - 1) / schedulers * layout.Lanes
-	return min(p.Target.RegistersPerSM/schedulers/each/step*step, target.RegistersPerThread)
+	return min(t.RegistersPerSM/schedulers/each/step*step, target.RegistersPerThread)
 }
 
 // newOverlap finds the products of a loop that overlap; nil where it has none.

@@ -97,6 +97,9 @@ func (w *printer) op(op *ir.Op) {
 	if c := w.Products[op]; c != nil {
 		w.product(c)
 	}
+	if x := w.Loads[op]; x != nil {
+		w.line("  load %s by the TMA: %s, %s", op.Tensor.Name, x.Tile, x.Box.Map)
+	}
 	if s := w.Stores[op]; s != nil {
 		w.line("  store %s by the TMA: %s, %s", op.Tensor.Name, s.Tile, s.Box.Map)
 	}

@@ -49,6 +49,8 @@ type Program struct {
 	Early []*ir.Op
 	// First are the loads with which each step of a loop begins, ahead of what stands before them.
 	First map[*ir.Op][]*ir.Op
+	// Loads are the loads outside of loops that the producer does, of operands of products in its loops.
+	Loads map[*ir.Op]*BoxLoad
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
 	// Maps are the tensor maps of all boxes, in the order of their names.
@@ -101,7 +103,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Phases: map[*ir.Op]*Phase{}, Loads: map[*ir.Op]*BoxLoad{}, Deferred: map[*ir.Op][]*Deferral{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
 		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}
@@ -121,6 +123,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.grid()
 	p.runAhead()
 	p.overlapProducts()
+	p.loadByBoxes()
 	p.findPhases()
 	p.deferReductions()
 	p.computeAhead()

@@ -536,6 +536,9 @@ func (c at) gpu() (*estimate, *violation) {
 	if most > manyElements && !wide {
 		busy *= 1 + float64(longCode*float64(most-manyElements))
 	}
+	if wide && c.awaits() {
+		busy *= awaitedProducts
+	}
 	e.latency = c.latency(resident, busy)
 	e.time = busy + e.latency + e.launch
 	return e, nil

@@ -52,11 +52,13 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 	}
 	phases := k.phasesOf(op, hi, end)
 	begin := a.Here()
-	a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", o.over)
+	nothing := a.Label()
+	a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", nothing)
 	// What changes as the loop runs is not computed before it.
 	k.push(begin)
 	o.changes()
 	a.Comment("the first product of the first step")
+	k.awaitLoads()
 	o.startFirst(r.stage, r.phase, false)
 	k.awaitWgmma(0)
 	begin = a.Begin()
@@ -87,7 +89,13 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 		o.emitStep(a.Here(), false, nil)
 		k.leaveSteps()
 	}
+	a.Do("bra.uni", o.over)
+	a.Place(nothing)
+	k.push(begin)
+	k.awaitLoads()
+	k.pop()
 	a.Place(o.over)
+	k.coming = nil
 }
 
 // changes says which registers change as the loop runs.

@@ -59,6 +59,7 @@ func (k *kernel) startProducer() {
 			}
 			initialise(r.spare, k.Warps)
 		}
+		k.initialiseLoads(initialise)
 		a.Do("fence.mbarrier_init.release.cluster")
 		a.Do("bar.sync", asm.Int(0))
 		k.consume = a.Label()
@@ -229,8 +230,13 @@ func (p *pipeline) mbarrier(at int, stage asm.Reg) asm.Reg {
 
 // wait waits until the phase of a stage's mbarrier is over.
 func (p *pipeline) wait(at int, stage, phase asm.Reg) {
-	a := p.k.a
-	bar, again := p.mbarrier(at, stage), a.Label()
+	p.k.waitFor(p.mbarrier(at, stage), phase)
+}
+
+// waitFor waits until a phase of an mbarrier is over.
+func (k *kernel) waitFor(bar asm.Reg, phase asm.Number) {
+	a := k.a
+	again := a.Label()
 	over := a.Reg(asm.Pred)
 	a.Place(again)
 	a.Set(over, "mbarrier.try_wait.parity.shared::cta.b64", asm.At(bar), phase)
@@ -238,8 +244,10 @@ func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 }
 
 // arrive is one arrival of the warp.
-func (p *pipeline) arrive(bar asm.Reg) {
-	k := p.k
+func (p *pipeline) arrive(bar asm.Reg) { p.k.arriveAt(bar) }
+
+// arriveAt is one arrival of the warp.
+func (k *kernel) arriveAt(bar asm.Reg) {
 	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), asm.Int(0))
 	k.a.If(first).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
 }
