@@ -55,6 +55,8 @@ func TestLoadsOfTheLastStep(t *testing.T) {
 		}
 	}
 	require.Equal(t, 2, strings.Count(text, "= load z"))
+	require.NotContains(t, text, "mul.f32", "what is added up is multiplied in the same instruction")
+	require.Regexp(t, regexp.MustCompile(`@%p\d+ +fma\.rn\.f32`), text, "what does not exist is left out by the instruction")
 	requireAssembles(t, text, "sm_90a")
 	for _, rows := range []int64{1, 63, 64, 65, 100, 192} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {

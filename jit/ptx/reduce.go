@@ -3,7 +3,6 @@ package ptx
 import (
 	"fmt"
 	"math"
-	"slices"
 
 	"tilec/jit/block"
 	"tilec/jit/ir"
@@ -98,20 +97,15 @@ func (k *kernel) reduce(op *ir.Op) {
 	red := reductions[op.Code]
 	v, result := op.Args[0], op.Result()
 	l := k.Homes[v]
-	regs := k.get(v, l)
 	d := v.Type.DType
-	if rule := op.Code.Row().Rule; rule == lang.RuleSum || rule == lang.RuleMean {
-		if acc := d.Accumulator(); acc != d {
-			wide := make([]asm.Reg, len(regs))
-			for i, r := range regs {
-				wide[i] = elem.Cast(k.a, d, acc, r)
-			}
-			regs, d = wide, acc
-		}
-	}
 	keep := ir.Without(v.Type.Axes, op.Over)
 	out := l.Slice(keep)
-	held := k.reduceRegisters(op, red, d, l, regs)
+	var held [][]asm.Reg
+	if accumulates(op, d) {
+		held = k.accumulate(op, d, l)
+	} else {
+		held, d = k.combineRegisters(op, red, d, l)
+	}
 	if !k.deferred(op) {
 		held = k.reduceThreads(op, red, d, held)
 	}
@@ -136,37 +130,19 @@ func (k *kernel) reduce(op *ir.Op) {
 	}
 }
 
-// deferred reports a reduction of which each thread carries a part of its own until its loop ends.
-func (k *kernel) deferred(op *ir.Op) bool {
-	for _, ds := range k.Deferred {
-		if slices.ContainsFunc(ds, func(d *block.Deferral) bool { return d.Reduce == op }) {
-			return true
+// combineRegisters combines what a thread holds, in the type that it gives: sums of narrow types are in a wider one.
+func (k *kernel) combineRegisters(op *ir.Op, red reduction, d lang.DType, l layout.Layout) ([][]asm.Reg, lang.DType) {
+	regs := k.get(op.Args[0], l)
+	if rule := op.Code.Row().Rule; rule == lang.RuleSum || rule == lang.RuleMean {
+		if acc := d.Accumulator(); acc != d {
+			wide := make([]asm.Reg, len(regs))
+			for i, r := range regs {
+				wide[i] = elem.Cast(k.a, d, acc, r)
+			}
+			regs, d = wide, acc
 		}
 	}
-	return false
-}
-
-// reduceThreads combines what the threads of the block have of a reduction.
-func (k *kernel) reduceThreads(op *ir.Op, red reduction, d lang.DType, held [][]asm.Reg) [][]asm.Reg {
-	v := op.Args[0]
-	l := k.Homes[v]
-	k.reduceLanes(op, red, d, l, held)
-	return k.reduceWarps(op, red, d, l, l.Slice(ir.Without(v.Type.Axes, op.Over)), held)
-}
-
-// joinDeferred combines, behind a loop, what its threads carry of a reduction.
-func (k *kernel) joinDeferred(x *block.Deferral, carried []asm.Reg) []asm.Reg {
-	k.a.Loc(x.Reduce.At)
-	k.a.Comment("join %s", describe(x.Reduce))
-	held := make([][]asm.Reg, len(carried))
-	for i, r := range carried {
-		held[i] = []asm.Reg{r}
-	}
-	joined := make([]asm.Reg, len(carried))
-	for i, r := range k.reduceThreads(x.Reduce, reductions[x.Reduce.Code], x.Reduce.Result().Type.DType, held) {
-		joined[i] = r[0]
-	}
-	return joined
+	return k.reduceRegisters(op, red, d, l, regs), d
 }
 
 // reduceRegisters gathers, for each register of the result, the elements that a thread holds, and combines them as a balanced
