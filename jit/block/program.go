@@ -103,9 +103,10 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Phases: map[*ir.Op]*Phase{}, Loads: map[*ir.Op]*BoxLoad{}, Deferred: map[*ir.Op][]*Deferral{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
 		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
+		Loads: map[*ir.Op]*BoxLoad{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{},
 	}
 	f.Walk(func(op *ir.Op) bool {
 		for i, v := range op.Args {
