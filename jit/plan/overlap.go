@@ -13,8 +13,10 @@ import (
 // FlashAttention-3 reports of its own loop on an H100 (661 TFLOP/s with overlap, 570 without).
 const awaitedProducts = 1.16
 
-// awaits reports a loop whose two products do not overlap for want of registers.
-func (c at) awaits() bool {
+// overlapRegisters is how many registers a thread takes while both products of a step are under way; 0 where no loop has two such
+// products.
+func (c at) overlapRegisters() int64 {
+	most := int64(0)
 	for _, loop := range c.loops {
 		first, last := c.dependentProducts(loop)
 		if first == nil || !c.byWarpgroups(first) || !c.byWarpgroups(last) {
@@ -23,11 +25,14 @@ func (c at) awaits() bool {
 		words := func(v *ir.Value) int64 {
 			return c.count(tile{axes: c.places(v.Type.Axes)}, true) * int64(v.Type.DType.Size()) / 4 / c.threads()
 		}
-		if int(words(first.Result())+words(last.Result())+words(last.Args[0]))+block.RegistersBeside > block.RegistersOf(c.target, c.warps+1) {
-			return true
-		}
+		most = max(most, words(first.Result())+words(last.Result())+words(last.Args[0])+block.RegistersBeside)
 	}
-	return false
+	return most
+}
+
+// awaits reports a loop whose two products do not overlap for want of registers.
+func (c at) awaits() bool {
+	return c.overlapRegisters() > int64(block.RegistersOf(c.target, c.warps+1))
 }
 
 // dependentProducts are the two products of a loop of which the last takes what is computed of the first; nil where it has none.
