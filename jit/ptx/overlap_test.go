@@ -78,5 +78,5 @@ func TestOverlapAssembles(t *testing.T) {
 		overlapping++
 		require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75", e.String())
 	}
-	require.Equal(t, 2, overlapping)
+	require.GreaterOrEqual(t, overlapping, 2)
 }
