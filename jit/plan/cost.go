@@ -514,7 +514,11 @@ func (c at) gpu() (*estimate, *violation) {
 		moved := float64(2 * 4 * kept * threads * e.blocks)
 		e.launch += moved / t.L2
 	}
-	if need := threads * each; wide && need > int64(t.RegistersPerSM) {
+	need := threads * each
+	if n := c.overlapRegisters(); n > 0 && !c.awaits() { // counted one by one
+		need = min(need, threads*n)
+	}
+	if wide && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
@@ -548,6 +552,9 @@ func (c at) gpu() (*estimate, *violation) {
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
 		busy *= 1 + float64(longCode*float64(most-manyElements))
+	}
+	if wide && c.awaits() {
+		busy *= awaitedProducts
 	}
 	e.latency = c.latency(resident, busy)
 	e.time = busy + e.latency + e.launch

@@ -44,14 +44,16 @@ type model struct {
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
+	split              int64
 	// relayout is what is asked of the operands' layout in memory, 0 for nothing: the launch has seen to it.
 	relayout int
 	// cut is in how many launches the kernel is asked to be cut, 0 for nothing: the launch has seen to it.
-	cut   int
-	split int64
+	cut int
 	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
 	mostPrivate int64
 	privates    []block.Private
+	// forms are those that are asked for, by name.
+	forms map[string]int64
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
