@@ -156,6 +156,9 @@ func (s *scored) plan(m *model) *Plan {
 		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers
 	}
 	c := at{m, s.c}
+	if m.target.IsGPU() && c.allByWarpgroups() {
+		p.Resident = int(min(s.e.perSM, ceilDiv(s.e.blocks, int64(m.target.SMs))))
+	}
 	staged := false
 	for i, a := range m.f.Axes {
 		switch {

@@ -19,6 +19,9 @@ const (
 	// much again as tiles for fragments of their operands, up to fragmentRegisters
 	// (seen in what the assembler reports).
 	registerOverhead, fragmentRegisters = 40, 64
+	// accumulatorOverhead is the fewest registers beside accumulators with which the assembler still keeps all of these in
+	// registers (products of 64 x 128 with 4 warps: 26 beside 64, without a spill).
+	accumulatorOverhead = 28
 	// Where no plan is within the limits, values for up to maxKept registers a thread may be live at once: code for more
 	// would take the assembler minutes.
 	maxKept = 1 << 12
@@ -509,6 +512,11 @@ func (c at) gpu() (*estimate, *violation) {
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
+	}
+	if wide {
+		for e.perSM > 1 && int64(t.RegistersShare(int(e.perSM), int(threads/32))) < e.registers+accumulatorOverhead {
+			e.perSM--
+		}
 	}
 	sms := int64(t.SMs)
 	active := float64(min(e.blocks, sms))

@@ -33,6 +33,9 @@ type Plan struct {
 	// cluster; 0 where nothing is asked.
 	Occupancy int `json:"occupancy,omitempty"`
 	Cluster   int `json:"cluster,omitempty"`
+	// Resident is the thread blocks of a multiprocessor that the prediction rests on, where the code is held to it: the
+	// assembler is told, and keeps to the registers that so many have. 0 where it is not.
+	Resident int `json:"resident,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 

@@ -192,7 +192,7 @@ func (k *kernel) module() *Module {
 	}
 	text := asm.Kernel{
 		About: []string{k.Func.Name, fmt.Sprint("plan ", k.plan)}, Target: k.Target.Name, Name: m.Entry,
-		Threads: m.Threads, Occupancy: k.plan.Occupancy, Cluster: m.Cluster,
+		Threads: m.Threads, Occupancy: max(k.plan.Occupancy, k.plan.Resident), Cluster: m.Cluster,
 	}
 	if m.Shared > 0 {
 		text.Shared = sharedName

@@ -229,6 +229,16 @@ func (m Machine) MachineCode(compute int) string {
 // SharedPerSM is the shared memory of a multiprocessor, in bytes.
 func (m Machine) SharedPerSM() int { return m.SharedPerBlock + SharedReserved }
 
+// RegistersShare is the most registers of a thread when so many blocks, of so many warps each, share a multiprocessor: its four
+// schedulers have a quarter of the registers each, for the warps that fall to them, in eights.
+func (m Machine) RegistersShare(blocks, warps int) int {
+	each := m.RegistersPerSM / schedulers / ((blocks*warps + schedulers - 1) / schedulers) / warpThreads
+	return min(each/8*8, RegistersPerThread)
+}
+
+// schedulers is how many parts a multiprocessor has, each with warps of its own, and warpThreads the threads of a warp.
+const schedulers, warpThreads = 4, 32
+
 // SharedShare is the shared memory of a block when so many share a
 // multiprocessor; each has some reserved beside what it can use.
 func (m Machine) SharedShare(blocks int) int64 {
