@@ -646,6 +646,9 @@ func (c at) latency(resident int64, busy float64) float64 {
 	steps, starts = steps+more, starts+again
 	t := &c.target
 	step := t.LoadLatency
+	if steps == 1 && c.stages == 1 { // what the only step loads is on its way with what is loaded before the loop
+		step = 0
+	}
 	if c.stages > 1 && steps > 0 {
 		step = t.StepOverhead
 		// A stage is under way while it is loaded and while it is used, one is still being read: where the
@@ -653,10 +656,26 @@ func (c at) latency(resident int64, busy float64) float64 {
 		used := busy * float64(resident) / float64(ceilDiv(c.blocks(), int64(t.SMs))) / steps
 		step += max(t.LoadLatency-float64(float64(c.stages-2)*used), 0) / float64(c.stages-1)
 	}
-	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining()
+	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency)
 	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}
 	waves := float64(ceilDiv(c.blocks(), int64(t.SMs)*resident))
 	return max(chain, float64(waves*chain)+busy/float64(resident)-busy)
+}
+
+// staged is how many contractions bring their larger operand from memory to shared memory, where the matrix unit reads it, with
+// nothing to cover that trip: no other step of a loop, and, of what is constant, no launch before.
+func (c at) staged(steps float64) float64 {
+	n := 0.0
+	for pair := range slices.Chunk(c.operands, 2) {
+		larger := pair[0]
+		if c.count(pair[1].tile, false) > c.count(larger.tile, false) {
+			larger = pair[1]
+		}
+		if !larger.constant && (steps == 0 || larger.looped && steps == 1 && c.stages == 1) {
+			n++
+		}
+	}
+	return n
 }

@@ -84,7 +84,10 @@ type operand struct {
 	// name is what a person calls it: the tensor that it is loaded from, or the value.
 	name   string
 	inLoop bool
-	over   []int
+	// looped says that the contraction is in a loop, constant that the tensor is loaded as it is and nothing writes it: a launch that
+	// follows others asks for such ahead.
+	looped, constant bool
+	over             []int
 	// op is the contraction.
 	op *ir.Op
 }
@@ -217,7 +220,8 @@ func (m *model) contraction(op *ir.Op, b *ir.Block, inLoop bool) {
 	}
 	for _, v := range op.Args[:2] {
 		loaded := v.Def != nil && v.Def.Code == lang.OpLoad && slices.Contains(b.Ops, v.Def)
-		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, m.places(op.Over), op})
+		constant := v.Def != nil && v.Def.Code == lang.OpLoad && v.Def.Tensor.Constant
+		m.operands = append(m.operands, operand{m.tile(v), operandName(v), loaded && inLoop, inLoop, constant, m.places(op.Over), op})
 		if v.Def != nil && v.Def.Code == lang.OpLoad {
 			m.latency = max(m.latency, int(v.Def.Hint.Latency))
 		}

@@ -85,6 +85,10 @@ type Times struct {
 	PartLatency float64
 	// ReduceLatency is the time of a block's reduction: its exchanges and barriers.
 	ReduceLatency float64
+	// StageLatency is by how much a contraction takes longer that has to bring an operand through registers to shared memory.
+	StageLatency float64
+	// ExchangeLatency is the time in which the warps of a block exchange a few numbers through shared memory.
+	ExchangeLatency float64
 	// L2BytesPerClock and SharedBytesPerClock are what one multiprocessor moves, RemoteBytesPerClock what it reads
 	// of other ones' shared memory.
 	L2BytesPerClock, SharedBytesPerClock, RemoteBytesPerClock float64

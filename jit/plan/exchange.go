@@ -1,0 +1,26 @@
+package plan
+
+// This file counts what the warps of a block tell one another, each time with a barrier before and behind.
+
+// rowsOfWarp is how many rows of a product a warp has: those of one instruction of the matrix unit.
+const rowsOfWarp = 16
+
+// exchanges is how often the warps of a block put together, one time after the other, what they have of a reduction: in a kernel
+// of products, where the reduction's result has too few elements for each warp to have rows of its own.
+func (c at) exchanges() float64 {
+	if !c.contracts {
+		return 0
+	}
+	n := 0.0
+	for _, s := range c.ops {
+		if !isReduction(s.op) || c.count(c.tile(s.op.Result()), false) >= int64(rowsOfWarp*c.warps) {
+			continue
+		}
+		times := 1.0
+		for _, loop := range s.loops {
+			times *= c.trips(loop)
+		}
+		n += times
+	}
+	return n
+}
