@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"tilec/jit/block"
 	"tilec/jit/cache"
@@ -86,7 +87,7 @@ func emitPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*p
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}
-	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
+	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("resident", strconv.Itoa(p.Resident)).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
 		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),

@@ -15,6 +15,9 @@ import (
 func (p *Program) String() string {
 	w := &printer{Program: p}
 	w.line("kernel %s for %s: %d threads, warps=%d stages=%d", p.Func.Name, p.Target.Name, p.Threads(), p.Warps, p.Stages)
+	if d := p.Donation; d != nil {
+		w.line("  the producer is a warpgroup: %d registers a thread, of those that compute %d", d.Producer, d.Consumer)
+	}
 	if n := p.ClusterSize(); n > 1 {
 		w.line("  clusters of %d blocks", n)
 	}

@@ -22,6 +22,9 @@ type Settings struct {
 	// Warps is the warps that compute, Stages how many steps of a loop have their loads in shared memory at once; 1 is none
 	// ahead. Cluster is the blocks of a cluster; 0 or 1 for none.
 	Warps, Stages, Cluster int
+	// Producer is how many warps beside those that compute do nothing but copy, 1 or 4, where it is pinned; Resident the blocks of
+	// a multiprocessor that the plan counts on. 0 where nothing is said.
+	Producer, Resident int
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -36,8 +39,9 @@ type Program struct {
 	Products map[*ir.Op]*Product
 	// Pipelines are the loops of which loads run ahead.
 	Pipelines map[*ir.Op]*Pipeline
-	// Producing: a warp beside those that compute does nothing but such copies.
+	// Producing: warps beside those that compute do nothing but such copies; Donation is the registers that they give away.
 	Producing bool
+	Donation  *Donation
 	// Constants are the loads that begin before the launches before have ended.
 	Constants []*Constant
 	// Ahead are the scalars and small constants that a block has before the launches before have ended, and Prefetches what the L2 is asked for then.
@@ -110,6 +114,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.grid()
 	p.runAhead()
+	p.donate()
 	p.computeAhead()
 	p.loadConstants()
 	p.prefetch()
@@ -135,10 +140,7 @@ func (p *Program) grid() {
 
 // Threads is the threads of a block.
 func (p *Program) Threads() int {
-	if p.Producing {
-		return (p.Warps + 1) * layout.Lanes
-	}
-	return p.Warps * layout.Lanes
+	return (p.Warps + p.producers()) * layout.Lanes
 }
 
 // ClusterSize is how many blocks of the launch form a cluster.

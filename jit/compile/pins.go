@@ -297,7 +297,7 @@ func (p *planning) freed(names ...string) *planning {
 // valueIn is what a plan has chosen for a name; false where it has chosen nothing.
 func valueIn(l *Lowered, name string) (int64, bool) {
 	switch n := l.Plan.Setting(name); name {
-	case "warps", "stages":
+	case "warps", "stages", "producer":
 		return n, n > 0
 	case "occupancy", "cluster":
 		return max(n, 1), true
@@ -352,6 +352,8 @@ func (ps *pins) reportHeld(r *lines, l *Lowered, live map[string]int64) {
 			r.add("%s has no effect: %s runs blocks one at a time on a core", held.from, l.Plan.Target)
 		case name == "stages" && l.Plan.Stages != int(held.value):
 			r.add("%s has no effect: no loop loads the operands of a contraction", held.from)
+		case name == "producer" && (l.Code.PTX == nil || l.Code.PTX.Threads != 32*int(n)+32*l.Plan.Warps):
+			r.add("%s has no effect: %s", held.from, "the tensor memory accelerator does no loads of this kernel, or nobody needs the registers")
 		case name == "occupancy":
 			r.add("%s: code for %d blocks on a multiprocessor, %d bytes of shared memory each at most (.minnctapersm %d)", held.from, held.value, l.Plan.SharedLimit(l.target), held.value)
 		case name == "cluster":

@@ -150,13 +150,13 @@ func score(c at, e *estimate, best, second *scored) {
 func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, Time: s.e.time, shared: s.e.sharedBytes}
 	if m.target.IsGPU() {
-		p.Occupancy, p.Cluster = m.occupancy, m.cluster
+		p.Occupancy, p.Cluster, p.Producer = m.occupancy, m.cluster, m.producer
 	}
 	if s.c.sharers > 1 {
 		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers
 	}
 	c := at{m, s.c}
-	if m.target.IsGPU() && c.allByWarpgroups() {
+	if m.target.IsGPU() && m.occupancy == 0 && c.allByWarpgroups() {
 		p.Resident = int(min(s.e.perSM, ceilDiv(s.e.blocks, int64(m.target.SMs))))
 	}
 	staged := false

@@ -41,7 +41,9 @@ type model struct {
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
-	split              int64
+	// producer is the warps that only copy, where it is pinned.
+	producer int
+	split    int64
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.

@@ -70,16 +70,18 @@ func (m *model) setting(name string, pins map[string]int64, open ...int) ([]int,
 
 // share finds out how blocks share a multiprocessor, a cluster and an axis, and whether the target lets them.
 func (m *model) share(pins map[string]int64) error {
-	for _, name := range []string{"occupancy", "cluster"} {
-		n, err := m.asked(name, pins)
-		switch {
-		case err != nil:
+	for _, pin := range []struct {
+		name string
+		to   *int
+	}{{"occupancy", &m.occupancy}, {"cluster", &m.cluster}, {"producer", &m.producer}} {
+		n, err := m.asked(pin.name, pins)
+		if err != nil {
 			return err
-		case name == "occupancy":
-			m.occupancy = int(n)
-		default:
-			m.cluster = int(n)
 		}
+		*pin.to = int(n)
+	}
+	if m.producer == 2 {
+		return &PinError{"producer", 2, "one warp only copies, or 4, which are a warpgroup and can give registers away", 4, ""}
 	}
 	for _, a := range m.f.Axes {
 		if a.Split > 1 {

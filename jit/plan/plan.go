@@ -33,6 +33,8 @@ type Plan struct {
 	// cluster; 0 where nothing is asked.
 	Occupancy int `json:"occupancy,omitempty"`
 	Cluster   int `json:"cluster,omitempty"`
+	// Producer is the warps of a block beside those that compute which only copy, where it is pinned; 0 where it is not.
+	Producer int `json:"producer,omitempty"`
 	// Resident is the thread blocks of a multiprocessor that the prediction rests on, where the code is held to it: the
 	// assembler is told, and keeps to the registers that so many have. 0 where it is not.
 	Resident int `json:"resident,omitempty"`
@@ -103,6 +105,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Occupancy)
 	case "cluster":
 		return int64(p.Cluster)
+	case "producer":
+		return int64(p.Producer)
 	}
 	return 0
 }

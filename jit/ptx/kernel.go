@@ -128,6 +128,9 @@ func (k *kernel) lower() {
 		k.inProducer(func() {
 			k.a.Do("ret")
 			k.a.Place(k.consume)
+			if d := k.Donation; d != nil {
+				k.a.Do("setmaxnreg.inc.sync.aligned.u32", asm.Int(d.Consumer))
+			}
 		})
 	}
 }

@@ -62,6 +62,9 @@ func (k *kernel) startProducer() {
 		a.Do("bar.sync", asm.Int(0))
 		k.consume = a.Label()
 		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("bra.uni", k.consume)
+		if d := k.Donation; d != nil {
+			a.Do("setmaxnreg.dec.sync.aligned.u32", asm.Int(d.Producer))
+		}
 		a.Comment("the producer is one thread")
 		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("ret")
 	})

@@ -61,7 +61,7 @@ var effects = map[string]Effects{
 	"mbarrier": Waits | Reads | Writes, "griddepcontrol": Waits | Reads | Writes,
 
 	"shfl": Exchanges, "match": Exchanges, "mma": Exchanges,
-	"wgmma": Exchanges | Waits | Reads | Writes,
+	"wgmma": Exchanges | Waits | Reads | Writes, "setmaxnreg": Waits | Exchanges,
 
 	"bra": Jumps, "ret": Jumps,
 }
