@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/lang"
 )
 
@@ -166,6 +167,9 @@ func (p *Program) nameMap(b *Box) {
 type BoxStore struct {
 	Tile *Tile
 	Box  *Box
+	// Matrices is the rows that lanes name where instructions of four matrices bring the elements to the tile (storedMatrices);
+	// nil where threads store neighbours.
+	Matrices *layout.Layout
 }
 
 // storeByBoxes decides which stores of the kernel's body the TMA does, where the kernel loads by it.
@@ -211,5 +215,9 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	}
 	p.nameMap(b)
 	t.Async = true
-	return &BoxStore{t, b}
+	s := &BoxStore{Tile: t, Box: b}
+	if rows, ok := storedMatrices(p.Homes[v], t); ok {
+		s.Matrices = &rows
+	}
+	return s
 }

@@ -34,10 +34,11 @@ func (p *Program) producers() int {
 // multiprocessor to themselves.
 func (p *Program) donate() {
 	pinned := p.Producer == groupWarps
-	if !p.Producing || p.Warps%groupWarps != 0 || p.Producer == 1 || !pinned && (p.Warps < 2*groupWarps || p.Resident > 1) {
+	warps := p.Warps * p.Teams()
+	if !p.Producing || warps%groupWarps != 0 || p.Producer == 1 || !pinned && (warps < 2*groupWarps || p.Resident > 1) {
 		return
 	}
-	groups, blocks := p.Warps/groupWarps, max(p.Resident, 1)
+	groups, blocks := warps/groupWarps, max(p.Resident, 1)
 	// What each thread begins with, over all groups.
 	entry := p.Target.RegistersPerSM / (blocks * (groups + 1) * groupWarps * warpThreads) / registerStep * registerStep
 	entry = min(entry, mostEntry)

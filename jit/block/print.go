@@ -18,6 +18,13 @@ func (p *Program) String() string {
 	if d := p.Donation; d != nil {
 		w.line("  the producer is a warpgroup: %d registers a thread, of those that compute %d", d.Producer, d.Consumer)
 	}
+	if x := p.Tiles; x != nil {
+		who := "all warps compute each"
+		if x.Teams > 1 {
+			who = fmt.Sprintf("%d teams of warps take turns", x.Teams)
+		}
+		w.line("  at most %d blocks, which go through the tiles of the grid: %s", x.Blocks, who)
+	}
 	if n := p.ClusterSize(); n > 1 {
 		w.line("  clusters of %d blocks", n)
 	}
@@ -85,8 +92,22 @@ func (w *printer) op(op *ir.Op) {
 	if c := w.Products[op]; c != nil {
 		w.product(c)
 	}
+	if w.Late[op] != nil {
+		from := ""
+		for _, b := range w.Beside {
+			if b.Load == op {
+				from = fmt.Sprintf(" from shared memory, %s, where it is brought before the loop", b.Tile)
+			}
+		}
+		w.line("  %s %s: as it is stored%s", ValueName(op.Result()), op.Result().Type, from)
+		return
+	}
 	if s := w.Stores[op]; s != nil {
-		w.line("  store %s by the TMA: %s, %s", op.Tensor.Name, s.Tile, s.Box.Map)
+		how := ""
+		if s.Matrices != nil {
+			how = ", brought there by four matrices of 8x8 at a time"
+		}
+		w.line("  store %s by the TMA: %s, %s%s", op.Tensor.Name, s.Tile, s.Box.Map, how)
 	}
 	for _, v := range op.Results {
 		if !w.OnDemand(op) {

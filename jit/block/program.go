@@ -25,6 +25,8 @@ type Settings struct {
 	// Producer is how many warps beside those that compute do nothing but copy, 1 or 4, where it is pinned; Resident the blocks of
 	// a multiprocessor that the plan counts on. 0 where nothing is said.
 	Producer, Resident int
+	// Persist is with how many teams of warps blocks go through tiles, where they are to; 0 for a block for each tile.
+	Persist int
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -42,6 +44,8 @@ type Program struct {
 	// Producing: warps beside those that compute do nothing but such copies; Donation is the registers that they give away.
 	Producing bool
 	Donation  *Donation
+	// Tiles is set where blocks stay and go through tiles of the grid.
+	Tiles *Tiles
 	// Constants are the loads that begin before the launches before have ended.
 	Constants []*Constant
 	// Ahead are the scalars and small constants that a block has before the launches before have ended, and Prefetches what the L2 is asked for then.
@@ -51,6 +55,9 @@ type Program struct {
 	Early []*ir.Op
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
+	// Late are the operations that are computed as the store that they lead to stores them, Beside the loads among them that begin before the loop.
+	Late   map[*ir.Op]*ir.Op
+	Beside []*Beside
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -95,7 +102,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Late: map[*ir.Op]*ir.Op{},
 		Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}
@@ -114,12 +121,16 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.grid()
 	p.runAhead()
+	p.goThroughTiles()
 	p.donate()
-	p.computeAhead()
-	p.loadConstants()
-	p.prefetch()
-	p.loadEarly()
+	if p.Tiles == nil { // a block that stays does not know at its start where its tiles are
+		p.computeAhead()
+		p.loadConstants()
+		p.prefetch()
+		p.loadEarly()
+	}
 	p.storeByBoxes()
+	p.computeLate()
 	return p, nil
 }
 
@@ -140,7 +151,7 @@ func (p *Program) grid() {
 
 // Threads is the threads of a block.
 func (p *Program) Threads() int {
-	return (p.Warps + p.producers()) * layout.Lanes
+	return (p.Warps*p.Teams() + p.producers()) * layout.Lanes
 }
 
 // ClusterSize is how many blocks of the launch form a cluster.

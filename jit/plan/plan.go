@@ -35,6 +35,8 @@ type Plan struct {
 	Cluster   int `json:"cluster,omitempty"`
 	// Producer is the warps of a block beside those that compute which only copy, where it is pinned; 0 where it is not.
 	Producer int `json:"producer,omitempty"`
+	// Persist is with how many teams of warps blocks stay and go through tiles of the grid; 0 where a block has one.
+	Persist int `json:"persist,omitempty"`
 	// Resident is the thread blocks of a multiprocessor that the prediction rests on, where the code is held to it: the
 	// assembler is told, and keeps to the registers that so many have. 0 where it is not.
 	Resident int `json:"resident,omitempty"`
@@ -107,6 +109,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Cluster)
 	case "producer":
 		return int64(p.Producer)
+	case "persist":
+		return int64(p.Persist)
 	}
 	return 0
 }

@@ -7,6 +7,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 )
 
 // This file emits copies by the tensor memory accelerator: see Box.
@@ -65,16 +66,40 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	k.orderWrite(op.Tensor)
 	t.buffer = k.allocate(t.Bytes(), "storing "+block.ValueName(v))
 	t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at)))
-	k.write(t, v, k.Homes[v], k.unrounded(v, k.Homes[v]), nil)
+	if values := k.stored(op, k.Homes[v]); s.Matrices != nil {
+		k.writeMatrices(t, *s.Matrices, k.Homes[v], values)
+	} else {
+		k.writeEach(t, v, k.Homes[v], values, nil)
+	}
 	k.reading(t.buffer)
 	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
 	k.eachBox(b, t, func(tile asm.Reg, to asm.Box) {
 		k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
 	})
 	k.a.If(first).Do("cp.async.bulk.commit_group")
-	k.a.If(first).Do("cp.async.bulk.wait_group.read", asm.Int(0))
+	if ops := k.Func.Body.Ops; k.Tiles == nil || op != ops[len(ops)-1] { // else whoever uses the memory next waits
+		k.storesAreRead()
+	}
 	k.release(t.buffer)
 	return true
+}
+
+// writeMatrices stores the elements of a product's result of which lanes name the rows: see block.BoxStore.
+func (k *kernel) writeMatrices(t *sharedTile, rows, home layout.Layout, values func(r int) asm.Reg) {
+	const matrices = 4
+	k.writing(t.buffer)
+	to := k.accessing(t, rows)
+	others := layout.Product(home.Reg[3:])
+	columns := rows.Regs() / others
+	for i := range rows.Regs() {
+		quad := make(asm.Vector, matrices)
+		for n := range quad {
+			at := 2 * (matrices*(i/others+columns*(i%others)) + n)
+			quad[n] = elem.Pack(k.a, t.DType, []asm.Reg{values(at), values(at + 1)})
+		}
+		k.a.Do("stmatrix.sync.aligned.m8n8.x4.shared.b16", to.at(i), quad)
+	}
+	k.a.Do("fence.proxy.async.shared::cta")
 }
 
 // boxPosition is where a box begins along one dimension of its tensor, 32 bits.

@@ -67,10 +67,17 @@ func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
 // same random tensors, and compares the results. What the emulator finds fails the test.
 func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, scalars ...uint64) {
 	t.Helper()
+	differWith(t, f, p, sizes, tolerance, limit, func(*Module) {}, scalars...)
+}
+
+// differWith is differ with a module that launch has changed.
+func differWith(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, launch func(*Module), scalars ...uint64) {
+	t.Helper()
 	if p.Stages == 0 {
 		p.Stages = 1
 	}
 	m := compile(t, f, &p, "sm_90a")
+	launch(m)
 	size := func(d *ir.Dim) int64 {
 		if d.Known() {
 			return d.Value

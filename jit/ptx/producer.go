@@ -18,10 +18,10 @@ import (
 
 // ring is the stages of one loop that the producer fills.
 type ring struct {
-	// full, empty and spare are where the mbarriers lie in shared memory; the
-	// spare one takes an arrival that means nothing.
-	full, empty, spare int
-	// stage and phase say where the consumers are, and before is the mbarrier of the step before.
+	// full and empty are where the mbarriers lie in shared memory.
+	full, empty int
+	// stage and phase say where the consumers are. Where products overlap, before is the empty mbarrier of the stage that the step
+	// before still reads, in the first lane of a warp; 0 in the others, and where there is no such step.
 	stage, phase, before asm.Reg
 }
 
@@ -44,29 +44,29 @@ func (k *kernel) startProducer() {
 	}
 	a := k.a
 	k.inProducer(func() {
-		first := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
+		first := a.Op(asm.Pred, "setp.eq.u32", k.thread, asm.Int(0))
 		initialise := func(at, count int) {
 			a.If(first).Do("mbarrier.init.shared::cta.b64", asm.At(k.sharedBase()).Plus(at), asm.Int(count))
 		}
 		for _, p := range loops {
 			r := p.ring
-			b := k.allocate((2*p.Stages+1)*mbarrierBytes, "a ring of mbarriers")
-			r.full, r.empty, r.spare = b.at, b.at+p.Stages*mbarrierBytes, b.at+2*p.Stages*mbarrierBytes
+			b := k.allocate(2*p.Stages*mbarrierBytes, "a ring of mbarriers")
+			r.full, r.empty = b.at, b.at+p.Stages*mbarrierBytes
 			for s := range p.Stages {
 				initialise(r.full+s*mbarrierBytes, 1)
 				initialise(r.empty+s*mbarrierBytes, k.Warps)
 			}
-			initialise(r.spare, k.Warps)
 		}
 		a.Do("fence.mbarrier_init.release.cluster")
 		a.Do("bar.sync", asm.Int(0))
 		k.consume = a.Label()
-		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("bra.uni", k.consume)
+		computing := asm.Int(k.Warps * k.Teams() * layout.Lanes)
+		a.If(a.Op(asm.Pred, "setp.lt.u32", k.thread, computing)).Do("bra.uni", k.consume)
 		if d := k.Donation; d != nil {
 			a.Do("setmaxnreg.dec.sync.aligned.u32", asm.Int(d.Producer))
 		}
 		a.Comment("the producer is one thread")
-		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("ret")
+		a.If(a.Op(asm.Pred, "setp.ne.u32", k.thread, computing)).Do("ret")
 	})
 }
 
@@ -84,45 +84,57 @@ func (k *kernel) inProducer(emit func()) {
 
 // fill emits the producer's run through a loop.
 func (p *pipeline) fill() {
-	k, a, r := p.k, p.k.a, p.ring
+	k, a := p.k, p.k.a
 	k.inProducer(func() {
 		a.Comment("copy for the loop over %s", p.Op.Axis.Name)
-		k.provide(p.Op.Args[0])
-		k.provide(p.Op.Args[1])
-		for _, x := range p.items {
-			for _, d := range x.Box.Dims {
-				for _, s := range d.Affine.Scalars {
-					k.provide(s.Value)
-				}
+		stage, phase := a.Reg(asm.B32), a.Reg(asm.B32)
+		a.Set(stage, "mov.b32", asm.Int(0))
+		if k.Tiles == nil {
+			a.Set(phase, "mov.b32", asm.Int(0))
+			p.fillSteps(stage, phase)
+			return
+		}
+		a.Set(phase, "mov.b32", asm.Int(1)) // at first all stages are empty
+		k.eachTile(a.Op(asm.B32, "mov.u32", asm.Block), k.walk.stride, []asm.Reg{stage, phase}, func() { p.fillSteps(stage, phase) })
+	})
+}
+
+// fillSteps emits the copies of all steps of a loop, from a stage on.
+func (p *pipeline) fillSteps(stage, phase asm.Reg) {
+	k, a, r := p.k, p.k.a, p.ring
+	k.provide(p.Op.Args[0])
+	k.provide(p.Op.Args[1])
+	for _, x := range p.items {
+		for _, d := range x.Box.Dims {
+			for _, s := range d.Affine.Scalars {
+				k.provide(s.Value)
 			}
 		}
-		lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
-		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
-		k.a.Move(position, lo)
-		a.Set(stage, "mov.b32", asm.Int(0))
-		a.Set(phase, "mov.b32", asm.Int(0))
-		top, done := a.Label(), a.Label()
-		begin := a.Here()
-		a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", done)
-		a.Place(top)
-		k.push(begin)
-		for _, x := range []asm.Reg{position, stage, phase} {
-			a.Changes(x)
-		}
-		k.enter(p.Op.Axis, position, hi, true)
-		p.wait(r.empty, stage, phase)
-		full := p.mbarrier(r.full, stage)
-		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))
-		for _, x := range p.items {
-			a.Comment("copy %s", describe(x.Load))
-			k.copyBoxes(x.Box, p.at(x, stage), full)
-		}
-		p.advance(stage, phase)
-		a.Set(position, "add.s32", position, asm.Int(p.step))
-		k.pop()
-		a.If(a.Op(asm.Pred, "setp.lt.s32", position, hi)).Do("bra.uni", top)
-		a.Place(done)
-	})
+	}
+	lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
+	position := a.Reg(asm.B32)
+	k.a.Move(position, lo)
+	top, done := a.Label(), a.Label()
+	begin := a.Here()
+	a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", done)
+	a.Place(top)
+	k.push(begin)
+	for _, x := range []asm.Reg{position, stage, phase} {
+		a.Changes(x)
+	}
+	k.enter(p.Op.Axis, position, hi, true)
+	p.wait(r.empty, stage, phase)
+	full := p.mbarrier(r.full, stage)
+	a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))
+	for _, x := range p.items {
+		a.Comment("copy %s", describe(x.Load))
+		k.copyBoxes(x.Box, p.at(x, stage), full)
+	}
+	p.advance(stage, phase)
+	a.Set(position, "add.s32", position, asm.Int(p.step))
+	k.pop()
+	a.If(a.Op(asm.Pred, "setp.lt.s32", position, hi)).Do("bra.uni", top)
+	a.Place(done)
 }
 
 // begin makes the loop's stages the producer's: whatever else used their memory is over.
@@ -134,18 +146,24 @@ func (p *pipeline) begin() {
 	for s := range p.Stages {
 		p.arrive(k.a.Register(k.a.Add(k.sharedBase(), asm.Int(r.empty+s*mbarrierBytes))))
 	}
-	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
-	a.Set(r.stage, "mov.b32", asm.Int(0))
-	a.Set(r.phase, "mov.b32", asm.Int(0))
-	a.Set(r.before, "add.s32", k.sharedBase(), asm.Int(r.spare))
+	r.start(a)
 }
+
+// start puts those that compute at the first stage.
+func (r *ring) start(a *asm.Builder) {
+	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
+	for _, x := range r.changes() {
+		a.Set(x, "mov.b32", asm.Int(0))
+	}
+}
+
+// changes are the registers that each step changes.
+func (r *ring) changes() []asm.Reg { return []asm.Reg{r.stage, r.phase, r.before} }
 
 // await begins a step: it waits for the step's stage.
 func (p *pipeline) await() {
 	k, r := p.k, p.ring
-	for _, x := range []asm.Reg{r.stage, r.phase, r.before} {
-		k.a.Changes(x)
-	}
+	k.a.Changes(r.changes()...)
 	p.wait(r.full, r.stage, r.phase)
 	for _, x := range p.items {
 		v := x.Load.Result()
@@ -194,12 +212,18 @@ func (p *pipeline) leave() {
 	mine := p.mbarrier(r.empty, r.stage)
 	a.Do("bar.warp.sync", asm.AllLanes)
 	if p.Overlapped {
-		p.arrive(r.before)
-		k.a.Move(r.before, mine)
+		p.leaveBefore()
+		a.If(k.firstLane()).Set(r.before, "mov.b32", mine)
 	} else {
 		p.arrive(mine)
 	}
 	p.advance(r.stage, r.phase)
+}
+
+// leaveBefore hands back the stage of the step before, where there is one.
+func (p *pipeline) leaveBefore() {
+	a, r := p.k.a, p.ring
+	a.If(a.Op(asm.Pred, "setp.ne.u32", r.before, asm.Int(0))).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(r.before))
 }
 
 // mbarrier is the address of a stage's mbarrier among those that lie from at on.
@@ -220,9 +244,12 @@ func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 
 // arrive is one arrival of the warp.
 func (p *pipeline) arrive(bar asm.Reg) {
-	k := p.k
-	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), asm.Int(0))
-	k.a.If(first).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
+	p.k.a.If(p.k.firstLane()).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
+}
+
+// firstLane is the predicate of the first lane of each warp.
+func (k *kernel) firstLane() asm.Reg {
+	return k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), asm.Int(0))
 }
 
 // advance moves on to the next stage; the phase changes with each round.

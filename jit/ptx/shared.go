@@ -85,9 +85,12 @@ const smallBuffer = 4 << 10
 
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() {
-	if k.Producing {
+	switch {
+	case k.Teams() > 1:
+		k.a.Do("bar.sync", k.a.Calc(asm.B32, "add.s32", k.walk.team, asm.Int(block.TeamBarrier)), asm.Int(k.Warps*layout.Lanes))
+	case k.Producing:
 		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.Warps*layout.Lanes))
-	} else {
+	default:
 		k.a.Do("bar.sync", asm.Int(0))
 	}
 	k.arena.reads, k.arena.writes, k.arena.unknown = nil, nil, false
@@ -268,6 +271,11 @@ func (x *sharedAccess) at(r int) asm.Addr {
 // write stores a value held in the layout l, zeros for the elements that do not
 // exist along the axes in zeroed. Elements that the tile has no room for are dropped.
 func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.Reg, zeroed []*ir.Axis) {
+	k.writeEach(t, v, l, func(r int) asm.Reg { return regs[r] }, zeroed)
+}
+
+// writeEach is write of elements that are asked for as they are stored.
+func (k *kernel) writeEach(t *sharedTile, v *ir.Value, l layout.Layout, values func(r int) asm.Reg, zeroed []*ir.Axis) {
 	k.writing(t.buffer)
 	x := k.accessing(t, l)
 	owner := k.owner(l)
@@ -280,7 +288,7 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.R
 		}
 		xs := make([]asm.Reg, len(g))
 		for i, r := range g {
-			xs[i] = regs[r]
+			xs[i] = values(r)
 			if m := k.mask(l, zeroed, r); m.Valid() && !k.zeroPadded(v) {
 				xs[i] = k.selected(m, xs[i], elem.Zero(k.a, t.DType))
 			}

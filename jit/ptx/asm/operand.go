@@ -107,6 +107,7 @@ type Special string
 const (
 	Thread      Special = "%tid.x"
 	Block       Special = "%ctaid.x"
+	Blocks      Special = "%nctaid.x"
 	ClusterRank Special = "%cluster_ctarank"
 	GlobalTimer Special = "%globaltimer"
 )

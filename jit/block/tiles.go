@@ -1,0 +1,82 @@
+package block
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file decides whether blocks stay: there are then no more than the multiprocessors hold at once, and each goes through
+// tiles of the grid, one after the other. What begins a block is done once, and the producer copies for the next tile while this
+// one's results are stored.
+
+// Tiles says how blocks go through the tiles of a grid.
+type Tiles struct {
+	// Teams is how many teams of warps a block has, of Warps each. One computes one tile after the other. Of two, each has every
+	// other tile of the block, and they take turns: while one multiplies, the other does what is behind its product.
+	Teams int
+	// Blocks is how many blocks a launch has at most.
+	Blocks int
+}
+
+// Named barriers of a block, beside number 0, for which all threads meet. Those of teams are followed by the other team's.
+const (
+	// TeamBarrier is where the threads of a team meet, ProductTurn where a team waits for its turn to multiply, and ResultTurn for
+	// its turn to use the shared memory for results.
+	TeamBarrier = 1
+	ProductTurn = 3
+	ResultTurn  = 5
+)
+
+// mostTeams is how many teams can take turns.
+const mostTeams = 2
+
+// goThroughTiles decides whether the block stays, where that is asked for. What it does then has to be one product in one loop
+// whose operands the producer copies, with as many steps for each tile, and what is stored of it.
+func (p *Program) goThroughTiles() {
+	if p.Persist == 0 || !p.Producing || len(p.Pipelines) != 1 || p.ClusterSize() > 1 || p.Func.ScratchBytes() > 0 || len(p.Func.Grid()) == 0 {
+		return
+	}
+	if teams := min(p.Persist, mostTeams); teams > 1 && p.Warps != groupWarps {
+		return
+	}
+	var loop *ir.Op
+	for _, op := range p.Func.Body.Ops {
+		switch {
+		case op.Code == lang.OpFor:
+			x := p.Pipelines[op]
+			if x == nil || !x.Produced || !x.Overlapped || p.movesWithTile(op.Args[0]) || p.movesWithTile(op.Args[1]) {
+				return
+			}
+			loop = op
+		case op.Code.Row().Elementwise, op.Code.Row().Group == lang.GroupCreate, op.Code == lang.OpLoad, op.Code == lang.OpStore && !op.Collides():
+		default:
+			return
+		}
+	}
+	if loop == nil || slices.ContainsFunc(p.Func.Tensors, p.Contended) {
+		return
+	}
+	p.Tiles = &Tiles{Teams: p.Persist, Blocks: p.Target.SMs * max(p.Resident, 1)}
+}
+
+// movesWithTile reports a scalar that depends on which tile a block computes.
+func (p *Program) movesWithTile(v *ir.Value) bool {
+	op := v.Def
+	if op == nil {
+		return false
+	}
+	if op.Code == lang.OpStart || op.Code == lang.OpEnd {
+		return op.Axis.Kind == ir.Grid
+	}
+	return slices.ContainsFunc(op.Args, p.movesWithTile)
+}
+
+// Teams is how many teams of warps a block has.
+func (p *Program) Teams() int {
+	if p.Tiles == nil {
+		return 1
+	}
+	return p.Tiles.Teams
+}
