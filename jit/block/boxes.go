@@ -170,6 +170,8 @@ type BoxStore struct {
 	// Matrices is the rows that lanes name where instructions of four matrices bring the elements to the tile (storedMatrices);
 	// nil where threads store neighbours.
 	Matrices *layout.Layout
+	// Parts is in how many parts the tile goes through shared memory, each of as many panels: 1 where it does as a whole.
+	Parts int
 }
 
 // storeByBoxes decides which stores of the kernel's body the TMA does, where the kernel loads by it.
@@ -215,7 +217,7 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	}
 	p.nameMap(b)
 	t.Async = true
-	s := &BoxStore{Tile: t, Box: b}
+	s := &BoxStore{Tile: t, Box: b, Parts: 1}
 	if rows, ok := storedMatrices(p.Homes[v], t); ok {
 		s.Matrices = &rows
 	}

@@ -107,6 +107,9 @@ func (w *printer) op(op *ir.Op) {
 		if s.Matrices != nil {
 			how = ", brought there by four matrices of 8x8 at a time"
 		}
+		if s.Parts > 1 {
+			how += fmt.Sprintf(", in %d parts", s.Parts)
+		}
 		w.line("  store %s by the TMA: %s, %s%s", op.Tensor.Name, s.Tile, s.Box.Map, how)
 	}
 	for _, v := range op.Results {

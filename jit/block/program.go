@@ -121,6 +121,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.grid()
 	p.runAhead()
+	p.storeByBoxes()
 	p.goThroughTiles()
 	p.donate()
 	if p.Tiles == nil { // a block that stays does not know at its start where its tiles are
@@ -129,8 +130,8 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		p.prefetch()
 		p.loadEarly()
 	}
-	p.storeByBoxes()
 	p.computeLate()
+	p.storeInParts()
 	return p, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/lang"
 )
 
@@ -55,11 +56,47 @@ func (p *Program) goThroughTiles() {
 			return
 		}
 	}
+	for _, op := range p.Func.Body.Ops {
+		if op.Code == lang.OpStore && p.Stores[op] == nil { // a thread has not the registers to arrange so large a tile
+			return
+		}
+	}
 	if loop == nil || slices.ContainsFunc(p.Func.Tensors, p.Contended) {
 		return
 	}
 	p.Tiles = &Tiles{Teams: p.Persist, Blocks: p.Target.SMs * max(p.Resident, 1)}
 }
+
+// storeInParts decides in how many parts results go through shared memory, of which a block that stays has what its stages leave.
+func (p *Program) storeInParts() {
+	if p.Tiles == nil {
+		return
+	}
+	left := int(p.Target.SharedShare(max(p.Resident, 1))) - sharedReserve
+	for _, x := range p.Pipelines {
+		left -= x.Stages * x.Bytes()
+	}
+	for _, b := range p.Beside {
+		left -= p.Teams() * b.Tile.Bytes()
+	}
+	for op, s := range p.Stores {
+		panels, home := s.Tile.RowBytes()/PanelBytes, p.Homes[op.Stored()]
+		if layout.Reach(s.Tile.Contiguous(), home.Lane, home.Warp)*s.Tile.DType.Size() > PanelBytes {
+			continue // a register is of several panels
+		}
+		for s.Parts < panels && (panels%s.Parts != 0 || s.Tile.Bytes()/s.Parts > left) {
+			s.Parts++
+		}
+	}
+}
+
+// PartOf is in which part of a stored tile an element lies, given where along the contiguous axis.
+func (s *BoxStore) PartOf(column int) int {
+	return column * s.Tile.DType.Size() * s.Parts / s.Tile.RowBytes()
+}
+
+// sharedReserve is what barriers and alignment take of shared memory, in bytes.
+const sharedReserve = 3 << 10
 
 // movesWithTile reports a scalar that depends on which tile a block computes.
 func (p *Program) movesWithTile(v *ir.Value) bool {

@@ -181,6 +181,9 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 	if l.Code, err = backend.Make(f, chosen, p.target, p.store); err != nil {
 		return nil, chosen, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
 	}
+	if _, pinned := pins["persist"]; !pinned && chosen.Persist > 0 && p.f.Hints["persist"] == 0 && l.Code.PTX != nil && l.Code.PTX.Most == 0 {
+		return p.attempt(t, with(pins, "persist", 0)) // blocks do not stay, which the plan counts on
+	}
 	return l, chosen, nil
 }
 

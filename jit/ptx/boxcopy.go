@@ -25,13 +25,13 @@ func (k *kernel) provide(v *ir.Value) {
 
 // copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.
 func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg) {
-	k.eachBox(b, t, func(tile asm.Reg, from asm.Box) {
+	k.eachBox(b, t, 0, 1, func(tile asm.Reg, from asm.Box) {
 		k.a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes", len(from.At)), asm.At(tile), from, asm.At(bar))
 	})
 }
 
-// eachBox gives the address of each panel of a tile and its box of the tensor.
-func (k *kernel) eachBox(b *block.Box, t *sharedTile, emit func(tile asm.Reg, box asm.Box)) {
+// eachBox gives the address of each panel of a part of a tile, of so many parts, and its box of the tensor.
+func (k *kernel) eachBox(b *block.Box, t *sharedTile, part, parts int, emit func(tile asm.Reg, box asm.Box)) {
 	m := b.Map
 	at := make([]asm.Number, len(m.Order))
 	for n, i := range m.Order {
@@ -44,7 +44,8 @@ func (k *kernel) eachBox(b *block.Box, t *sharedTile, emit func(tile asm.Reg, bo
 		return r
 	})
 	width := m.Swizzle
-	for panel := range t.RowBytes() / width {
+	panels := t.RowBytes() / width / parts
+	for panel := part * panels; panel < (part+1)*panels; panel++ {
 		coords := make(asm.Vector, len(at))
 		for n, x := range at {
 			if n == 0 {
@@ -62,21 +63,29 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	if s == nil {
 		return false
 	}
-	v, b, t := op.Stored(), s.Box, &sharedTile{Tile: *s.Tile}
+	v, t := op.Stored(), &sharedTile{Tile: *s.Tile}
 	k.orderWrite(op.Tensor)
-	t.buffer = k.allocate(t.Bytes(), "storing "+block.ValueName(v))
-	t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at)))
-	if values := k.stored(op, k.Homes[v]); s.Matrices != nil {
-		k.writeMatrices(t, *s.Matrices, k.Homes[v], values)
-	} else {
-		k.writeEach(t, v, k.Homes[v], values, nil)
-	}
-	k.reading(t.buffer)
+	size := t.Bytes() / s.Parts
+	t.buffer = k.allocate(size, "storing "+block.ValueName(v))
+	values := k.stored(op, k.Homes[v])
 	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
-	k.eachBox(b, t, func(tile asm.Reg, to asm.Box) {
-		k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
-	})
-	k.a.If(first).Do("cp.async.bulk.commit_group")
+	for part := range s.Parts {
+		if part > 0 {
+			k.storesAreRead()
+		}
+		t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at-part*size)))
+		if s.Matrices != nil {
+			k.writeMatrices(t, s, part, k.Homes[v], values)
+		} else {
+			in := func(r int) bool { return s.PartOf(k.Homes[v].RegCoord(r, t.Contiguous())) == part }
+			k.writeEach(t, v, k.Homes[v], in, values, nil)
+		}
+		k.reading(t.buffer)
+		k.eachBox(s.Box, t, part, s.Parts, func(tile asm.Reg, to asm.Box) {
+			k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
+		})
+		k.a.If(first).Do("cp.async.bulk.commit_group")
+	}
 	if ops := k.Func.Body.Ops; k.Tiles == nil || op != ops[len(ops)-1] { // else whoever uses the memory next waits
 		k.storesAreRead()
 	}
@@ -84,14 +93,18 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	return true
 }
 
-// writeMatrices stores the elements of a product's result of which lanes name the rows: see block.BoxStore.
-func (k *kernel) writeMatrices(t *sharedTile, rows, home layout.Layout, values func(r int) asm.Reg) {
+// writeMatrices stores the elements of a part of a product's result of which lanes name the rows: see block.BoxStore.
+func (k *kernel) writeMatrices(t *sharedTile, s *block.BoxStore, part int, home layout.Layout, values func(r int) asm.Reg) {
 	const matrices = 4
+	rows := *s.Matrices
 	k.writing(t.buffer)
 	to := k.accessing(t, rows)
 	others := layout.Product(home.Reg[3:])
 	columns := rows.Regs() / others
 	for i := range rows.Regs() {
+		if s.PartOf(rows.RegCoord(i, t.Contiguous())) != part {
+			continue
+		}
 		quad := make(asm.Vector, matrices)
 		for n := range quad {
 			at := 2 * (matrices*(i/others+columns*(i%others)) + n)

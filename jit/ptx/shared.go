@@ -271,11 +271,11 @@ func (x *sharedAccess) at(r int) asm.Addr {
 // write stores a value held in the layout l, zeros for the elements that do not
 // exist along the axes in zeroed. Elements that the tile has no room for are dropped.
 func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.Reg, zeroed []*ir.Axis) {
-	k.writeEach(t, v, l, func(r int) asm.Reg { return regs[r] }, zeroed)
+	k.writeEach(t, v, l, func(int) bool { return true }, func(r int) asm.Reg { return regs[r] }, zeroed)
 }
 
-// writeEach is write of elements that are asked for as they are stored.
-func (k *kernel) writeEach(t *sharedTile, v *ir.Value, l layout.Layout, values func(r int) asm.Reg, zeroed []*ir.Axis) {
+// writeEach is write of elements that are asked for as they are stored, of registers that are in what is stored.
+func (k *kernel) writeEach(t *sharedTile, v *ir.Value, l layout.Layout, in func(r int) bool, values func(r int) asm.Reg, zeroed []*ir.Axis) {
 	k.writing(t.buffer)
 	x := k.accessing(t, l)
 	owner := k.owner(l)
@@ -283,7 +283,7 @@ func (k *kernel) writeEach(t *sharedTile, v *ir.Value, l layout.Layout, values f
 	groups, _ := l.Groups(c, l.Aligned(c, t.Vector()))
 	for _, g := range groups {
 		p, ok := k.room(t, t.Extents, l, g[0], owner)
-		if !ok {
+		if !ok || !in(g[0]) {
 			continue
 		}
 		xs := make([]asm.Reg, len(g))

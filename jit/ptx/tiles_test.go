@@ -24,8 +24,8 @@ func TestBlocksGoThroughTiles(t *testing.T) {
 		{false, [3]int64{128, 128, 64}, 8, 3, 1, [3]int64{150, 264, 136}},
 		{true, [3]int64{128, 64, 32}, 8, 4, 1, [3]int64{300, 72, 136}},
 		{false, [3]int64{64, 64, 64}, 4, 3, 2, [3]int64{150, 136, 200}},
-		{true, [3]int64{128, 192, 64}, 4, 3, 2, [3]int64{300, 200, 136}},
-		{false, [3]int64{128, 192, 64}, 4, 3, 2, [3]int64{128, 384, 320}},
+		{true, [3]int64{128, 192, 64}, 4, 4, 2, [3]int64{300, 200, 136}},
+		{false, [3]int64{128, 192, 64}, 4, 4, 2, [3]int64{128, 384, 320}},
 		{true, [3]int64{64, 128, 64}, 4, 3, 2, [3]int64{70, 72, 16}},
 	} {
 		for most := range 3 {
@@ -63,6 +63,8 @@ func TestResultsByMatrices(t *testing.T) {
 		{[3]int64{64, 256, 32}, 4, 3, 1},
 		{[3]int64{128, 128, 64}, 4, 4, 2},
 		{[3]int64{128, 192, 64}, 4, 4, 2},
+		{[3]int64{128, 192, 64}, 4, 5, 2}, // in three parts
+		{[3]int64{128, 256, 64}, 8, 4, 1}, // in two
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist}

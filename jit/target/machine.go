@@ -92,6 +92,11 @@ type Times struct {
 	// L2BytesPerClock and SharedBytesPerClock are what one multiprocessor moves, RemoteBytesPerClock what it reads
 	// of other ones' shared memory.
 	L2BytesPerClock, SharedBytesPerClock, RemoteBytesPerClock float64
+	// TurnTime is for what a tile takes more than its product where teams of warps take turns at tiles.
+	TurnTime float64
+	// TurnoverTime is by how much each wave of blocks after the first makes products take longer whose blocks share a multiprocessor:
+	// these store and start at about the same time, and little of it is hidden.
+	TurnoverTime float64
 	// Lanes is the elementwise operations that a multiprocessor does each clock.
 	Lanes float64
 	// SectorBytes is the least that the L2 moves.
