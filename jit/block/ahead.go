@@ -44,7 +44,7 @@ func (x *Pipeline) Bytes() int {
 
 // runAhead decides of which loops loads run ahead. A producer serves loops of the kernel's body alone, whose bounds it knows.
 func (p *Program) runAhead() {
-	if p.Target.Has(target.TMA) && p.ClusterSize() <= 1 && p.Stages >= 2 {
+	if p.Target.Has(target.TMA) && p.Stages >= 2 {
 		for _, op := range p.Func.Body.Ops {
 			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.early(op.Args[0]) && p.early(op.Args[1]) {
 				if x := p.newRing(op); x != nil {

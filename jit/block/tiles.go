@@ -44,6 +44,9 @@ func (p *Program) goThroughTiles() {
 	}
 	var loop *ir.Op
 	for _, op := range p.Func.Body.Ops {
+		if loop == nil && !p.inPlace(op) {
+			return
+		}
 		switch {
 		case op.Code == lang.OpFor:
 			x := p.Pipelines[op]
@@ -65,6 +68,24 @@ func (p *Program) goThroughTiles() {
 		return
 	}
 	p.Tiles = &Tiles{Teams: p.Persist, Blocks: p.Target.SMs * max(p.Resident, 1)}
+}
+
+// inPlace reports an operation that takes its operands as threads hold them: before its turn a team has no shared memory to
+// arrange them anew.
+func (p *Program) inPlace(op *ir.Op) bool {
+	for i, v := range op.Args {
+		if v.Type.IsScalar() || p.Cheap(v) || p.Again(v) {
+			continue
+		}
+		want, ok := p.Wanted(op, i)
+		if !ok {
+			return false
+		}
+		if _, same := p.Homes[v].Permutation(want, v.Type.Axes); !same {
+			return false
+		}
+	}
+	return true
 }
 
 // storeInParts decides in how many parts results go through shared memory, of which a block that stays has what its stages leave.

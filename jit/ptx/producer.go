@@ -112,6 +112,9 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 		}
 	}
 	lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
+	if p.Op.Axis.Split > 1 {
+		lo, hi = k.part(lo, hi, p.step)
+	}
 	position := a.Reg(asm.B32)
 	k.a.Move(position, lo)
 	top, done := a.Label(), a.Label()

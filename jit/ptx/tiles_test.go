@@ -70,15 +70,64 @@ func TestResultsByMatrices(t *testing.T) {
 			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist}
 			f := shorter(example(t, "linear_gelu"), "K", 200)
 			f = shorter(f, "N", 328)
-			differWith(t, f, p, map[string]int64{"M": 300}, 1.0/64, 100, func(m *Module) {
+			report := differWith(t, f, p, map[string]int64{"M": 300}, 1.0/64, 100, func(m *Module) {
 				require.Contains(t, m.Text, "stmatrix")
 				require.Equal(t, c.persist > 0, m.Most > 0)
 				m.Most = min(m.Most, 2)
 			})
+			require.NotEmpty(t, report.Accesses)
+			for _, a := range report.Accesses {
+				if a.Space == "shared" {
+					require.Equal(t, a.Ideal, a.Wavefronts, "%s: conflicts of banks", a.Instruction)
+				}
+			}
 			m := compile(t, f, &p, "sm_90a")
-			report := requireAssembles(t, m.Text, "sm_90a")
-			require.NotContains(t, report, "C75")
+			require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
 		})
+	}
+}
+
+// residualText is y = r + x w, where the sums begin with r: it is on its way before a team's turn to multiply.
+const residualText = `kernel @residual {
+  dim M = ?
+  dim K = 200
+  dim N = 392
+  tensor %x : in bf16[M, K] align 16
+  tensor %w : in bf16[K, N] align 16
+  tensor %r : in bf16[M, N] align 16
+  tensor %y : out bf16[M, N] align 16
+  axis i : grid M by BM = ?
+  axis j : grid N by BN = ?
+  axis k : loop K by BK = ?
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = const 0 : i32
+  %3 = size K : i32
+  %4 = load %r[%0, %1] : bf16{i, j}
+  %5 = cast %4 : f32{i, j}
+  %12 = for k from %2 to %3 with (%6 = %5) pos %7 : (f32{i, j}) {
+    %8 = index k : i32{k}
+    %9 = load %x[%0, %8] : bf16{i, k}
+    %10 = load %w[%8, %1] : bf16{k, j}
+    %11 = mma %9, %10, %6 over k : f32{i, j}
+    yield %11
+  }
+  %13 = cast %12 : bf16{i, j}
+  store %y[%0, %1] = %13
+}
+`
+
+func TestSumsOfTilesBeginWithResiduals(t *testing.T) {
+	for _, persist := range []int{0, 1, 2} {
+		p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: 4, Stages: 4, Persist: persist}
+		f := parse(t, residualText)
+		differWith(t, f, p, map[string]int64{"M": 300}, 1.0/64, 100, func(m *Module) {
+			require.Equal(t, persist > 0, m.Most > 0)
+			m.Most = min(m.Most, 2)
+		})
+		m := compile(t, f, &p, "sm_90a")
+		require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
 	}
 }
 
