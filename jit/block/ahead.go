@@ -31,6 +31,7 @@ type Copy struct {
 	Layout layout.Layout // in which threads copy
 	Vector int           // neighbours that one copy moves
 	Box    *Box          // where the TMA copies; nil where threads do
+	Shared bool          // two blocks have the same tile, and each copies half of its rows for both
 }
 
 // Bytes is what the copies of one step bring.

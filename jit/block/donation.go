@@ -14,9 +14,9 @@ const (
 	// groupWarps is how many warps a warpgroup has: the registers of all of them are given and taken together.
 	groupWarps = 4
 	// leastKept is the fewest registers that a thread may keep, mostTaken the most that it may have; fewKept is what a
-	// producer keeps where the others need no more than fewTaken.
+	// producer keeps beside two warpgroups where these have fewer than manySums for sums, which leaves 232 for each.
 	leastKept, mostTaken = 24, 240
-	fewKept, fewTaken    = 40, 232
+	fewKept, manySums    = 40, 192
 )
 
 // producers is how many warps the producer has.
@@ -43,7 +43,7 @@ func (p *Program) donate() {
 	entry := p.Target.RegistersPerSM / (blocks * (groups + 1) * groupWarps * warpThreads) / registerStep * registerStep
 	entry = min(entry, mostEntry)
 	d := &Donation{Producer: leastKept}
-	if groups == 2 && blocks == 1 && p.accumulators() <= fewTaken-leastKept {
+	if groups == 2 && blocks == 1 && p.accumulators() < manySums {
 		d.Producer = fewKept
 	}
 	d.Consumer = min((entry*(groups+1)-d.Producer)/groups/registerStep*registerStep, mostTaken)

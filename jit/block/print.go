@@ -23,6 +23,9 @@ func (p *Program) String() string {
 		if x.Teams > 1 {
 			who = fmt.Sprintf("%d teams of warps take turns", x.Teams)
 		}
+		if x.Along != nil {
+			who += fmt.Sprintf(", two blocks have neighbours along %s", x.Along.Name)
+		}
 		w.line("  at most %d blocks, which go through the tiles of the grid: %s", x.Blocks, who)
 	}
 	if n := p.ClusterSize(); n > 1 {
@@ -140,6 +143,9 @@ func (w *printer) pipeline(x *Pipeline) {
 		how := fmt.Sprintf("%d elements a copy, %s", c.Vector, c.Layout)
 		if c.Box != nil {
 			how = c.Box.Map.String()
+		}
+		if c.Shared {
+			how += ", half of it by each of the two blocks of a cluster"
 		}
 		w.line("    load %s: %s, %s", c.Load.Tensor.Name, c.Tile, how)
 	}

@@ -155,6 +155,16 @@ func (p *Program) Threads() int {
 	return (p.Warps*p.Teams() + p.producers()) * layout.Lanes
 }
 
+// ByWarpgroups reports products, each of them by wgmma: their blocks keep to the registers that the plan counts on.
+func (p *Program) ByWarpgroups() bool {
+	for _, c := range p.Products {
+		if !c.Wgmma {
+			return false
+		}
+	}
+	return len(p.Products) > 0
+}
+
 // ClusterSize is how many blocks of the launch form a cluster.
 func (p *Program) ClusterSize() int { return max(p.Cluster, p.Split) }
 

@@ -19,6 +19,9 @@ type Tiles struct {
 	Teams int
 	// Blocks is how many blocks a launch has at most.
 	Blocks int
+	// Along is the axis along which the two blocks of a cluster have neighbouring tiles; nil where blocks are alone. What both
+	// need alike each of them copies a half of, for both (Copy.Shared).
+	Along *ir.Axis
 }
 
 // Named barriers of a block, beside number 0, for which all threads meet. Those of teams are followed by the other team's.
@@ -36,7 +39,7 @@ const mostTeams = 2
 // goThroughTiles decides whether the block stays, where that is asked for. What it does then has to be one product in one loop
 // whose operands the producer copies, with as many steps for each tile, and what is stored of it.
 func (p *Program) goThroughTiles() {
-	if p.Persist == 0 || !p.Producing || len(p.Pipelines) != 1 || p.ClusterSize() > 1 || p.Func.ScratchBytes() > 0 || len(p.Func.Grid()) == 0 {
+	if p.Persist == 0 || !p.Producing || len(p.Pipelines) != 1 || p.Split > 1 || p.Cluster > pair || p.Func.ScratchBytes() > 0 || len(p.Func.Grid()) == 0 {
 		return
 	}
 	if teams := min(p.Persist, mostTeams); teams > 1 && p.Warps != groupWarps {
@@ -68,6 +71,31 @@ func (p *Program) goThroughTiles() {
 		return
 	}
 	p.Tiles = &Tiles{Teams: p.Persist, Blocks: p.Target.SMs * max(p.Resident, 1)}
+	if p.Cluster == pair && !p.shareCopies(p.Pipelines[loop]) {
+		p.Tiles = nil
+	}
+}
+
+// pair is how many blocks share copies.
+const pair = 2
+
+// shareCopies decides which copies the two blocks of a cluster share, whose tiles are neighbours along the rows of the grid; false
+// where there are none.
+func (p *Program) shareCopies(x *Pipeline) bool {
+	axes := p.Func.Grid()
+	if !p.Grouped || axes[len(axes)-2].Dim.Wide {
+		return false
+	}
+	along := axes[len(axes)-2]
+	for i := range x.Copies {
+		c := &x.Copies[i]
+		// A half begins where the pattern of the swizzle does.
+		if half := c.Tile.Extents[1] / pair; len(c.Tile.Axes) == 2 && !c.Load.Result().Type.Has(along) && c.Tile.Extents[1]%pair == 0 && half%8 == 0 {
+			c.Shared, c.Box.Map.Box[1] = true, half
+			p.Tiles.Along = along
+		}
+	}
+	return p.Tiles.Along != nil
 }
 
 // inPlace reports an operation that takes its operands as threads hold them: before its turn a team has no shared memory to

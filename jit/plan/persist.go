@@ -15,6 +15,8 @@ import (
 const (
 	// teams are those that take turns, and teamWarps the warps of each: a warpgroup.
 	teams, teamWarps = 2, 4
+	// pair is how many blocks of a cluster can share what they copy.
+	pair = 2
 	// teamRegisters is how many registers a thread has for accumulators where a warpgroup that only copies has given away its own.
 	teamRegisters = 240 - accumulatorOverhead
 	// fewestRounds is from how many tiles for each multiprocessor on teams have something to take turns at.
@@ -27,7 +29,7 @@ const (
 // mayStay reports a kernel that is one product of what it loads, what is computed of it element by element, and stores.
 func (m *model) mayStay() bool {
 	t := m.target
-	if !t.IsGPU() || !t.Has(target.Wgmma|target.TMA) || m.split > 1 || m.cluster > 1 || m.f.HasDebug() {
+	if !t.IsGPU() || !t.Has(target.Wgmma|target.TMA) || m.split > 1 || m.cluster > pair || m.f.HasDebug() {
 		return false
 	}
 	products, written := 0, map[*ir.Tensor]bool{}

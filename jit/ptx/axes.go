@@ -81,6 +81,9 @@ func (k *kernel) place(rest asm.Reg) []asm.Reg {
 	}
 	for i, x := range axes {
 		number := numbers[i]
+		if k.paired() && k.Tiles.Along == x {
+			number = k.a.Op(asm.B32, "mad.lo.s32", number, asm.Int(2), k.rank())
+		}
 		start, c := number, countClass(x)
 		switch {
 		case c == asm.B64:
@@ -106,7 +109,7 @@ const groupRows = 8
 // the block number for slower axes, the row and the column.
 func (k *kernel) grouped(block asm.Reg, x, y *ir.Axis, slower bool) (rest, row, column asm.Reg) {
 	op := func(name string, args ...asm.Operand) asm.Reg { return k.a.Op(asm.B32, name, args...) }
-	rows, columns := k.blocksOf(x), k.blocksOf(y)
+	rows, columns := k.tilesAlong(x), k.tilesAlong(y)
 	rest = block
 	if slower {
 		both := op("mul.lo.s32", k.a.Register(rows), columns)

@@ -23,10 +23,28 @@ func (k *kernel) provide(v *ir.Value) {
 	k.hold(v, layout.Uniform(k.Warps), k.recompute(v.Def, layout.Uniform(k.Warps)))
 }
 
-// copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.
-func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg) {
+// copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes. Of a
+// shared one it is the block's half, for both blocks of the cluster, at the same place of each with an mbarrier at the same place.
+func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg, shared bool) {
+	if shared {
+		k.copyHalf(b, t, bar)
+		return
+	}
 	k.eachBox(b, t, 0, 1, func(tile asm.Reg, from asm.Box) {
 		k.a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes", len(from.At)), asm.At(tile), from, asm.At(bar))
+	})
+}
+
+// copyHalf emits the copies of half of a tile's rows to both blocks of the cluster.
+func (k *kernel) copyHalf(b *block.Box, t *sharedTile, bar asm.Reg) {
+	a, half := k.a, t.Extents[1]/2
+	both := a.Calc(asm.B16, "mov.b16", asm.Int(3))
+	rows := a.Calc(asm.B32, "mul.lo.s32", k.rank(), asm.Int(half))
+	bytes := a.Calc(asm.B32, "mul.lo.s32", rows, asm.Int(b.Map.Swizzle))
+	k.eachBox(b, t, 0, 1, func(tile asm.Reg, from asm.Box) {
+		from.At[1] = a.Op(asm.B32, "add.s32", from.At[1], rows)
+		to := a.Op(asm.B32, "add.s32", tile, bytes)
+		a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster", len(from.At)), asm.At(to), from, asm.At(bar), both)
 	})
 }
 

@@ -56,7 +56,8 @@ func (m *Module) Blocks(size func(*ir.Dim) int64) int64 {
 // launched is the thread blocks for the blocks of a grid.
 func (m *Module) launched(n int64) int64 {
 	if m.Most > 0 {
-		return min(n, int64(m.Most))
+		c := int64(max(m.Cluster, 1))
+		return min((n+c-1)/c*c, int64(m.Most)/c*c)
 	}
 	if m.Split > 1 {
 		return n * int64(m.Split)
@@ -197,7 +198,10 @@ func (k *kernel) module() *Module {
 	}
 	text := asm.Kernel{
 		About: []string{k.Func.Name, fmt.Sprint("plan ", k.plan)}, Target: k.Target.Name, Name: m.Entry,
-		Threads: m.Threads, Occupancy: max(k.plan.Occupancy, k.plan.Resident), Cluster: m.Cluster,
+		Threads: m.Threads, Occupancy: k.plan.Occupancy, Cluster: m.Cluster,
+	}
+	if k.plan.Occupancy == 0 && k.ByWarpgroups() {
+		text.Occupancy = k.plan.Resident
 	}
 	if k.Tiles != nil {
 		m.Most = k.Tiles.Blocks

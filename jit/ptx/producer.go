@@ -21,7 +21,7 @@ type ring struct {
 	// full and empty are where the mbarriers lie in shared memory.
 	full, empty int
 	// stage and phase say where the consumers are. Where products overlap, before is the empty mbarrier of the stage that the step
-	// before still reads, in the first lane of a warp; 0 in the others, and where there is no such step.
+	// before still reads, in the first lane of a warp, or in two where two blocks share copies; 0 in the others, and where there is no such step.
 	stage, phase, before asm.Reg
 }
 
@@ -54,11 +54,19 @@ func (k *kernel) startProducer() {
 			r.full, r.empty = b.at, b.at+p.Stages*mbarrierBytes
 			for s := range p.Stages {
 				initialise(r.full+s*mbarrierBytes, 1)
-				initialise(r.empty+s*mbarrierBytes, k.Warps)
+				warps := k.Warps
+				if k.paired() {
+					warps *= 2
+				}
+				initialise(r.empty+s*mbarrierBytes, warps)
 			}
 		}
 		a.Do("fence.mbarrier_init.release.cluster")
-		a.Do("bar.sync", asm.Int(0))
+		if k.paired() {
+			k.clusterBarrier()
+		} else {
+			a.Do("bar.sync", asm.Int(0))
+		}
 		k.consume = a.Label()
 		computing := asm.Int(k.Warps * k.Teams() * layout.Lanes)
 		a.If(a.Op(asm.Pred, "setp.lt.u32", k.thread, computing)).Do("bra.uni", k.consume)
@@ -95,7 +103,7 @@ func (p *pipeline) fill() {
 			return
 		}
 		a.Set(phase, "mov.b32", asm.Int(1)) // at first all stages are empty
-		k.eachTile(a.Op(asm.B32, "mov.u32", asm.Block), k.walk.stride, []asm.Reg{stage, phase}, func() { p.fillSteps(stage, phase) })
+		k.eachTile(k.firstTile(), k.walk.stride, []asm.Reg{stage, phase}, func() { p.fillSteps(stage, phase) })
 	})
 }
 
@@ -131,7 +139,7 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 	a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))
 	for _, x := range p.items {
 		a.Comment("copy %s", describe(x.Load))
-		k.copyBoxes(x.Box, p.at(x, stage), full)
+		k.copyBoxes(x.Box, p.at(x, stage), full, x.Shared)
 	}
 	p.advance(stage, phase)
 	a.Set(position, "add.s32", position, asm.Int(p.step))
@@ -216,7 +224,12 @@ func (p *pipeline) leave() {
 	a.Do("bar.warp.sync", asm.AllLanes)
 	if p.Overlapped {
 		p.leaveBefore()
-		a.If(k.firstLane()).Set(r.before, "mov.b32", mine)
+		if k.paired() { // the first lane hands it to the first block of the cluster, the second to the second
+			lane := a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1))
+			a.If(a.Calc(asm.Pred, "setp.lt.u32", lane, asm.Int(2))).Set(r.before, "mapa.shared::cluster.u32", mine, lane)
+		} else {
+			a.If(k.firstLane()).Set(r.before, "mov.b32", mine)
+		}
 	} else {
 		p.arrive(mine)
 	}
@@ -225,8 +238,11 @@ func (p *pipeline) leave() {
 
 // leaveBefore hands back the stage of the step before, where there is one.
 func (p *pipeline) leaveBefore() {
-	a, r := p.k.a, p.ring
-	a.If(a.Op(asm.Pred, "setp.ne.u32", r.before, asm.Int(0))).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(r.before))
+	a, r, name := p.k.a, p.ring, "mbarrier.arrive.shared::cta.b64"
+	if p.k.paired() {
+		name = "mbarrier.arrive.release.cluster.shared::cluster.b64"
+	}
+	a.If(a.Op(asm.Pred, "setp.ne.u32", r.before, asm.Int(0))).Set(asm.Sink, name, asm.At(r.before))
 }
 
 // mbarrier is the address of a stage's mbarrier among those that lie from at on.

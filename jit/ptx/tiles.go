@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"tilec/jit/block"
+	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
 )
@@ -24,7 +25,7 @@ type walk struct {
 func (k *kernel) tiles() asm.Number {
 	var n asm.Number = asm.Int(1)
 	for _, x := range k.Func.Grid() {
-		along := k.blocksOf(x)
+		along := k.tilesAlong(x)
 		if n == asm.Int(1) {
 			n = along
 			continue
@@ -39,12 +40,42 @@ func (k *kernel) tiles() asm.Number {
 	return n
 }
 
+// tilesAlong is the number of tiles along an axis of the grid: of pairs where two blocks have neighbours along it.
+func (k *kernel) tilesAlong(x *ir.Axis) asm.Number {
+	n := k.blocksOf(x)
+	if k.Tiles == nil || k.Tiles.Along != x {
+		return n
+	}
+	if known, ok := n.(asm.Int); ok {
+		return (known + 1) / 2
+	}
+	return k.a.Once("pairs along "+x.Name, func() asm.Reg {
+		return k.a.Op(asm.B32, "shr.u32", k.a.Op(asm.B32, "add.s32", n, asm.Int(1)), asm.Int(1))
+	})
+}
+
+// paired reports that two blocks share copies.
+func (k *kernel) paired() bool { return k.Tiles != nil && k.Tiles.Along != nil }
+
+// first is the number of the block's first tile.
+func (k *kernel) firstTile() asm.Reg {
+	if k.paired() {
+		return k.a.Op(asm.B32, "mov.u32", asm.Cluster)
+	}
+	return k.a.Op(asm.B32, "mov.u32", asm.Block)
+}
+
 // readyTiles computes what blocks that stay know from their start.
 func (k *kernel) readyTiles() {
 	a := k.a
 	a.AtEntry(func() {
 		k.walk.tiles = k.tiles()
-		k.walk.stride = a.Op(asm.B32, "mov.u32", asm.Blocks)
+		stride := asm.Blocks
+		if k.paired() {
+			stride = asm.Clusters
+			k.rank()
+		}
+		k.walk.stride = a.Op(asm.B32, "mov.u32", stride)
 		if k.Teams() > 1 {
 			k.walk.team = a.Op(asm.B32, "shr.u32", k.thread, asm.Int(5+log2(k.Warps)))
 		}
@@ -91,7 +122,7 @@ func (k *kernel) throughTiles() {
 	}
 	r := p.ring
 	r.start(a)
-	first, every := a.Op(asm.B32, "mov.u32", asm.Block), k.walk.stride
+	first, every := k.firstTile(), k.walk.stride
 	if k.Teams() > 1 {
 		a.Comment("the second team begins with the block's second tile, and lets the first begin")
 		first = a.Op(asm.B32, "mad.lo.s32", k.walk.team, every, first)
@@ -111,6 +142,9 @@ func (k *kernel) throughTiles() {
 	})
 	if k.Teams() == 1 {
 		k.storesAreRead()
+	}
+	if k.paired() { // the other block may still copy to this one, and arrive
+		k.clusterBarrier()
 	}
 }
 
