@@ -161,6 +161,15 @@ func TestSumsOfTilesBeginWithResiduals(t *testing.T) {
 		m := compile(t, f, &p, "sm_90a")
 		require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
 	}
+	// Of three rows of tiles, the last has no neighbour, whose residuals do not exist.
+	for rows, pairs := range map[string]bool{"384": false, "512": true, "?": true} {
+		p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: 4, Stages: 4, Persist: 2, Cluster: 2}
+		f := parse(t, strings.Replace(residualText, "M = ?", "M = "+rows, 1))
+		differWith(t, f, p, map[string]int64{"M": 384}, 1.0/64, 100, func(m *Module) {
+			require.Equal(t, pairs, strings.Contains(m.Text, "multicast"), rows)
+			m.Most = min(m.Most, 4)
+		})
+	}
 }
 
 // shorter is the kernel with another size of a dimension.
