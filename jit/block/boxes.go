@@ -55,7 +55,7 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bo
 	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() || !t.boxed() {
 		return nil, false
 	}
-	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: min(t.RowBytes(), PanelBytes)}, Dims: dims}
+	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: t.Width()}, Dims: dims}
 	along := map[*ir.Axis]int{}
 	for i, d := range dims {
 		if tensor.Shape[i].Wide { // coordinates have 32 bits

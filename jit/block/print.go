@@ -189,6 +189,9 @@ func (t *Tile) String() string {
 	}
 	if t.Panels > 0 {
 		s += fmt.Sprintf(", panels of %d rows", t.Panels)
+		if t.Width() < PanelBytes {
+			s += fmt.Sprintf(" of %d bytes", t.Width())
+		}
 	}
 	return s
 }

@@ -136,8 +136,8 @@ func (p *Program) storeInParts() {
 		left -= p.Teams() * b.Tile.Bytes()
 	}
 	for op, s := range p.Stores {
-		panels, home := s.Tile.RowBytes()/PanelBytes, p.Homes[op.Stored()]
-		if layout.Reach(s.Tile.Contiguous(), home.Lane, home.Warp)*s.Tile.DType.Size() > PanelBytes {
+		panels, home := s.Tile.RowBytes()/s.Tile.Width(), p.Homes[op.Stored()]
+		if layout.Reach(s.Tile.Contiguous(), home.Lane, home.Warp)*s.Tile.DType.Size() > s.Tile.Width() {
 			continue // a register is of several panels
 		}
 		for s.Parts < panels && (panels%s.Parts != 0 || s.Tile.Bytes()/s.Parts > left) {

@@ -17,8 +17,9 @@ const (
 	teams, teamWarps = 2, 4
 	// pair is how many blocks of a cluster can share what they copy.
 	pair = 2
-	// teamRegisters is how many registers a thread has for accumulators where a warpgroup that only copies has given away its own.
-	teamRegisters = 240 - accumulatorOverhead
+	// teamRegisters is how many registers a thread has for accumulators where a warpgroup that only copies has given away its own
+	// (with 208 of 240 the assembler kept three in memory).
+	teamRegisters = 200
 	// fewestRounds is from how many tiles for each multiprocessor on teams have something to take turns at.
 	fewestRounds = 2
 	// teamColumns is from how many columns on a team that multiplies alone does not wait for shared memory (H200, bf16, bias,

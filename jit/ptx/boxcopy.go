@@ -71,7 +71,7 @@ func (k *kernel) eachBox(b *block.Box, t *sharedTile, part, parts int, emit func
 			}
 			coords[n] = k.a.Register(x)
 		}
-		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.Panels*block.PanelBytes))), asm.Box{Map: from, At: coords})
+		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.Panels*t.Width()))), asm.Box{Map: from, At: coords})
 	}
 }
 

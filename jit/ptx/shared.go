@@ -201,13 +201,13 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	var panel asm.Number = asm.Int(0)
 	width := t.RowBytes()
 	if t.Panels > 0 {
-		width = block.PanelBytes
+		width = t.Width()
 		if c, ok := column.(asm.Reg); ok {
-			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(7)), t.Panels*block.PanelBytes)
-			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(block.PanelBytes-1))
+			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(log2(width))), t.Panels*width)
+			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(width-1))
 		} else {
 			n := column.(asm.Int)
-			panel, column = n/block.PanelBytes*asm.Int(t.Panels*block.PanelBytes), n%block.PanelBytes
+			panel, column = n/asm.Int(width)*asm.Int(t.Panels*width), n%asm.Int(width)
 		}
 	}
 	if r, ok := row.(asm.Reg); ok && t.Swizzle > 1 {

@@ -65,6 +65,8 @@ func TestResultsByMatrices(t *testing.T) {
 		{[3]int64{128, 192, 64}, 4, 4, 2},
 		{[3]int64{128, 192, 64}, 4, 5, 2}, // in three parts
 		{[3]int64{128, 256, 64}, 8, 4, 1}, // in two
+		{[3]int64{128, 160, 64}, 4, 4, 2}, // by panels of 64 bytes
+		{[3]int64{128, 176, 32}, 4, 5, 2}, // of 32 bytes
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist}

@@ -19,7 +19,7 @@ import (
 // descriptor names a tile to wgmma: where it is, how far apart its groups of
 // eight rows and its panels are, and its swizzle.
 func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
-	width := min(t.RowBytes(), block.PanelBytes)
+	width := t.Width()
 	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
 	rows := t.Extents[1]
 	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
@@ -34,7 +34,7 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 // wgmmaOperand gives the descriptors of an operand in shared memory, by depth step
 // and repetition of rows, and whether its depth is not the contiguous axis.
 func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
-	width := min(t.RowBytes(), block.PanelBytes)
+	width := t.Width()
 	panel := t.Extents[1] * width
 	var group asm.Number = asm.Int(0)
 	groups := k.Warps / 4
