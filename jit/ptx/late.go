@@ -117,7 +117,7 @@ func (x *late) load(op *ir.Op, l layout.Layout) *lateLoad {
 		from := k.addressing(op, l)
 		c := block.Contiguous(from.dims)
 		groups, _ = l.Groups(c, l.Aligned(c, k.Vector(op.Tensor, from.dims, c)))
-		mnemonic := k.loading(op.Tensor)
+		mnemonic := k.loading(op)
 		load.fetch = func(first, n int) []asm.Reg {
 			p := k.both(k.mask(l, op.Result().Type.Axes, first), from.inside(first))
 			return k.fetchAt(op.Tensor.Held(), n, mnemonic, p, from.at(first))
