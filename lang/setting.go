@@ -131,6 +131,15 @@ func FindSetting(name string, at SettingPlace) (Setting, bool) {
 // PlanSettings names what can be pinned at a launch beside extents.
 func PlanSettings() []string { return namesOf(Settings(AtLaunch)) }
 
+// LeastPin is the smallest number that a pin of a name can be: a setting's, or the extent of an axis.
+func LeastPin(name string) int64 {
+	s, ok := FindSetting(name, AtLaunch)
+	if !ok {
+		return 1
+	}
+	return s.least()
+}
+
 // CacheHints names the settings of an access that speak to the caches.
 func CacheHints() []string {
 	return namesOf(slices.DeleteFunc(Settings(OnAccess), func(s Setting) bool { return s.Takes != TakesNothing }))

@@ -54,4 +54,11 @@ func TestSettingCheck(t *testing.T) {
 	} {
 		assert.Equal(t, want, warps.Check(n), n)
 	}
+	persist, _ := FindSetting("persist", AtLaunch)
+	assert.Nil(t, persist.Check(0))
+	assert.Equal(t, &SettingFault{Reason: "must be 0 to 2", Fits: 0}, persist.Check(-1))
+	assert.Equal(t, &SettingFault{Reason: "must be 0 to 2 teams of warps: 1 too many", Fits: 2}, persist.Check(3))
+	assert.EqualValues(t, 0, LeastPin("persist"))
+	assert.EqualValues(t, 1, LeastPin("warps"))
+	assert.EqualValues(t, 1, LeastPin("BM"))
 }

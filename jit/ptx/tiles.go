@@ -12,12 +12,11 @@ import (
 // multiply and to use the shared memory for results, by a named barrier for each team and each thing, at which the team that
 // comes waits and the team that leaves arrives.
 
-// walk is where a team of warps is on its way.
+// walk is what a block that stays knows from its start.
 type walk struct {
-	// tile is the number of the team's tile, tiles how many there are, and stride how far the team's next tile is.
-	tile          asm.Reg
+	// tiles is how many tiles (or pairs of them) there are, and stride how far a block's next one is.
 	tiles, stride asm.Number
-	// team is the number of the team; no register where there is one.
+	// team is the number of the team of a thread; no register where there is one team.
 	team asm.Reg
 }
 
@@ -57,7 +56,7 @@ func (k *kernel) tilesAlong(x *ir.Axis) asm.Number {
 // paired reports that two blocks share copies.
 func (k *kernel) paired() bool { return k.Tiles != nil && k.Tiles.Along != nil }
 
-// first is the number of the block's first tile.
+// firstTile is the number of the block's first tile, or of its cluster's first pair of tiles.
 func (k *kernel) firstTile() asm.Reg {
 	if k.paired() {
 		return k.a.Op(asm.B32, "mov.u32", asm.Cluster)
@@ -77,7 +76,7 @@ func (k *kernel) readyTiles() {
 		}
 		k.walk.stride = a.Op(asm.B32, "mov.u32", stride)
 		if k.Teams() > 1 {
-			k.walk.team = a.Op(asm.B32, "shr.u32", k.thread, asm.Int(5+log2(k.Warps)))
+			k.walk.team = k.ofWarp(a.Op(asm.B32, "shr.u32", k.thread, asm.Int(5+log2(k.Warps))))
 		}
 	})
 }
