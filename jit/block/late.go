@@ -11,7 +11,7 @@ import (
 // This file decides what is computed as it is stored. Where the TMA stores, the elements go to shared memory a few at a time: what
 // makes them of a product's sums is computed for those few, so that a thread never holds more than the sums and a handful of
 // numbers beside. What such a store needs of a row of a tensor, a bias, is on its way before the loop, and in shared memory
-// when that ends.
+// when that ends; of what it needs of a matrix, a residual, the L2 is asked then.
 
 // Beside is a load of neighbours that results need, which begins before the loop of the product.
 type Beside struct {
@@ -70,10 +70,13 @@ func (p *Program) begunEarlier(op *ir.Op) bool {
 	return slices.Contains(p.Ahead, op) || slices.Contains(p.Early, op) || slices.ContainsFunc(p.Constants, func(c *Constant) bool { return c.Load == op })
 }
 
-// loadBeside takes a load of neighbours along one axis, at places that are known before the loop.
+// loadBeside takes a load at places that are known before the loop: of neighbours along one axis, or of a tile.
 func (p *Program) loadBeside(op *ir.Op) {
 	v, dims := op.Result(), p.Access(op)
 	c := Contiguous(dims)
+	if len(v.Type.Axes) > 1 && c != nil && !op.Tensor.DType.Packed() && p.knownAtStart(dims) {
+		p.Fetched = append(p.Fetched, op)
+	}
 	if len(v.Type.Axes) != 1 || c != v.Type.Axes[0] || slices.Contains(op.Checked, true) || op.Tensor.DType.Packed() || !p.knownAtStart(dims) {
 		return
 	}

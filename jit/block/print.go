@@ -108,6 +108,9 @@ func (w *printer) op(op *ir.Op) {
 				from = fmt.Sprintf(" from shared memory, %s, where it is brought before the loop", b.Tile)
 			}
 		}
+		if slices.Contains(w.Fetched, op) {
+			from = ", the L2 asked for it before the loop"
+		}
 		w.line("  %s %s: as it is stored%s", ValueName(op.Result()), op.Result().Type, from)
 		return
 	}

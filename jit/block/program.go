@@ -58,8 +58,10 @@ type Program struct {
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
 	// Late are the operations that are computed as the store that they lead to stores them, Beside the loads among them that begin before the loop.
-	Late   map[*ir.Op]*ir.Op
-	Beside []*Beside
+	// Fetched are those that the L2 is asked for before it.
+	Late    map[*ir.Op]*ir.Op
+	Beside  []*Beside
+	Fetched []*ir.Op
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 

@@ -9,8 +9,13 @@ import (
 
 // This file computes what is stored, as it is stored: see block.Program.Late.
 
-// askBeside begins the loads beside a product.
+// askBeside begins the loads beside a product, and asks the L2 for the others.
 func (k *kernel) askBeside() {
+	for _, op := range k.Fetched {
+		k.a.Loc(op.At)
+		k.a.Comment("prefetch %s", describe(op))
+		k.prefetchTile(block.Prefetch{Load: op})
+	}
 	for _, b := range k.Beside {
 		k.a.Loc(b.Load.At)
 		k.a.Comment("ask for %s", describe(b.Load))

@@ -174,6 +174,22 @@ func TestSumsOfTilesBeginWithResiduals(t *testing.T) {
 	}
 }
 
+// A residual that is added behind the product is read as its elements are stored, and the L2 is asked for it before the loop.
+func TestResidualsBehindTheProduct(t *testing.T) {
+	text := strings.NewReplacer("(%6 = %5)", "(%6 = %15)", "  %4 = load %r[%0, %1] : bf16{i, j}\n  %5 = cast %4 : f32{i, j}\n", "  %14 = const 0 : f32\n  %15 = full %14 : f32{i, j}\n",
+		"  %13 = cast %12 : bf16{i, j}\n", "  %4 = load %r[%0, %1] : bf16{i, j}\n  %5 = cast %4 : f32{i, j}\n  %16 = add %5, %12 : f32{i, j}\n  %13 = cast %16 : bf16{i, j}\n").Replace(residualText)
+	for _, persist := range []int{0, 2} {
+		p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: 4, Stages: 4, Persist: persist}
+		f := parse(t, text)
+		differWith(t, f, p, map[string]int64{"M": 300}, 1.0/64, 100, func(m *Module) {
+			require.Contains(t, m.Text, "prefetch.global.L2")
+			m.Most = min(m.Most, 2)
+		})
+		m := compile(t, f, &p, "sm_90a")
+		require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+	}
+}
+
 // shorter is the kernel with another size of a dimension.
 func shorter(f *ir.Func, dim string, size int64) *ir.Func {
 	for _, d := range f.Dims {
