@@ -190,6 +190,20 @@ func TestResidualsBehindTheProduct(t *testing.T) {
 	}
 }
 
+// What two stores take is computed once, before both; what one of them takes alone, as it stores.
+func TestTwoStoresOfOneProduct(t *testing.T) {
+	text := strings.NewReplacer("  tensor %y : out bf16[M, N] align 16\n", "  tensor %y : out bf16[M, N] align 16\n  tensor %z : out bf16[M, N] align 16\n",
+		"  %13 = cast %12 : bf16{i, j}\n", "  %16 = exp %12 : f32{i, j}\n  %13 = cast %16 : bf16{i, j}\n  %17 = add %16, %16 : f32{i, j}\n  %18 = cast %17 : bf16{i, j}\n",
+		"store %y[%0, %1] = %13", "store %y[%0, %1] = %13\n  store %z[%0, %1] = %18").Replace(residualText)
+	for _, persist := range []int{0, 1, 2} {
+		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": 64, "k": 64}, Warps: 4, Stages: 4, Persist: persist}
+		differWith(t, shorter(parse(t, text), "K", 16), p, map[string]int64{"M": 150}, 1.0/64, 100, func(m *Module) {
+			require.Equal(t, 64*64/128, strings.Count(m.Text, "ex2.approx"), "an exponential for each element of a thread")
+			m.Most = min(m.Most, 2)
+		})
+	}
+}
+
 // shorter is the kernel with another size of a dimension.
 func shorter(f *ir.Func, dim string, size int64) *ir.Func {
 	for _, d := range f.Dims {
