@@ -136,6 +136,9 @@ func (s *search) compare(c at, reach func(rank)) {
 	case v != nil:
 		if s.worst == nil || v.excess() < s.worst.excess() {
 			s.worst, s.where = v, c.describe()
+			if v.inShared {
+				v.uses = c.sharedUses()
+			}
 		}
 		reach(rank{value: v.excess()})
 	case n > 1:
