@@ -78,6 +78,8 @@ var settings = []Setting{
 		Doc: "blocks are launched in clusters of so many, up to 8; on targets with clusters (sm_90a)"},
 	{Name: "split", Takes: TakesMore, At: OnKernel | InTarget | AtLaunch, Repeats: true, Most: 8, Unit: "blocks of a cluster that share an axis", Written: "@split(k, 4)",
 		Doc: "so many blocks of a cluster, up to 8, share the positions of `k`, a `for`, an `axis` or what a formula reduces over; 1 is none; on targets with clusters"},
+	{Name: "wgmma", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "ways to choose wgmma", Written: "@wgmma(1)",
+		Doc: "products by instructions of four warps together (`wgmma`): 1 is by none, up to 2, which is wherever one can be; on targets with wgmma (sm_90a)"},
 	{Name: "target", Takes: TakesMore, At: OnKernel, Repeats: true, Written: "@target(sm_90a, BM = 128, warps = 8, split(k, 4))",
 		Doc: "extents, warps, stages, occupancy, cluster and splits for one target; there may be several"},
 	{Name: "precision", Takes: TakesWord, At: OnKernel | AsFlag, Words: []string{"tf32", "tf32x3", "ieee"}, Written: "@precision(ieee)",

@@ -28,7 +28,9 @@ type DimAccess struct {
 }
 
 // Access reads the structure of a load or a store.
-func (p *Program) Access(op *ir.Op) []DimAccess {
+func (p *Program) Access(op *ir.Op) []DimAccess { return access(op) }
+
+func access(op *ir.Op) []DimAccess {
 	dims := make([]DimAccess, len(op.Tensor.Shape))
 	for i, v := range op.Indices() {
 		f, ok := affineOf(v)

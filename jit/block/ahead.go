@@ -44,6 +44,8 @@ func (x *Pipeline) Bytes() int {
 
 // runAhead decides of which loops loads run ahead. A producer serves loops of the kernel's body alone, whose bounds it knows.
 func (p *Program) runAhead() {
+	p.Pipelines, p.Producing, p.Maps = map[*ir.Op]*Pipeline{}, false, nil
+	clear(p.Hinted)
 	if p.Target.Has(target.TMA) && p.ClusterSize() <= 1 && p.Stages >= 2 {
 		for _, op := range p.Func.Body.Ops {
 			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.early(op.Args[0]) && p.early(op.Args[1]) {

@@ -136,6 +136,8 @@ func (w *printer) product(c *Product) {
 // instruction is the form of the product.
 func (c *Product) instruction() string {
 	switch {
+	case c.RowsInRegisters:
+		return fmt.Sprintf("wgmma m64n%dk%d with the rows from registers, in %d groups a step", 8*layout.Product(c.NReps), c.MMA.Depth, c.Groups)
 	case c.Wgmma:
 		return fmt.Sprintf("wgmma m64n%dk%d", 8*layout.Product(c.NReps), c.MMA.Depth)
 	case c.MMA != nil:
@@ -166,7 +168,11 @@ func (m *TensorMap) String() string {
 	for i, d := range m.Order {
 		sides = append(sides, fmt.Sprintf("%s %d", m.Tensor.Shape[d].Name, m.Box[i]))
 	}
-	return fmt.Sprintf("boxes {%s} of %s", strings.Join(sides, ", "), m.Name)
+	s := fmt.Sprintf("boxes {%s} of %s", strings.Join(sides, ", "), m.Name)
+	if m.TF32 {
+		s += ", rounded to tf32"
+	}
+	return s
 }
 
 // ValueName is the name of a value in comments and messages.

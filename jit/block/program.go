@@ -22,6 +22,8 @@ type Settings struct {
 	// Warps is the warps that compute, Stages how many steps of a loop have their loads in shared memory at once; 1 is none
 	// ahead. Cluster is the blocks of a cluster; 0 or 1 for none.
 	Warps, Stages, Cluster int
+	// Wgmma is which products are by wgmma: WgmmaNever, WgmmaAlways, or 0 for those that are faster by it.
+	Wgmma int
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -58,6 +60,8 @@ type Program struct {
 	// Grouped: the blocks along the last two axes of the grid are numbered so that those that run at the same time share rows
 	// and columns of the operands of a product.
 	Grouped bool
+	// refused are the products of f32 that wgmma could compute if the TMA brought their operands, which it cannot.
+	refused map[*ir.Op]bool
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
@@ -89,7 +93,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		}
 	}
 	p := &Program{
-		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
+		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f), refused: map[*ir.Op]bool{},
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
 		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
 		Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
@@ -104,12 +108,15 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		}
 		return true
 	})
-	p.assign()
-	for _, c := range p.Products {
-		c.Tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
+	for again := true; again; again = p.roundBoxes() {
+		p.assign()
+		for _, c := range p.Products {
+			c.Tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
+		}
+		p.runAhead()
 	}
+	p.groupSteps()
 	p.grid()
-	p.runAhead()
 	p.computeAhead()
 	p.loadConstants()
 	p.prefetch()

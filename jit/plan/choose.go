@@ -150,7 +150,7 @@ func score(c at, e *estimate, best, second *scored) {
 func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, Time: s.e.time, shared: s.e.sharedBytes}
 	if m.target.IsGPU() {
-		p.Occupancy, p.Cluster = m.occupancy, m.cluster
+		p.Occupancy, p.Cluster, p.Wgmma = m.occupancy, m.cluster, m.wgmma
 	}
 	if s.c.sharers > 1 {
 		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers

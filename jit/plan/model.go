@@ -42,6 +42,8 @@ type model struct {
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
 	split              int64
+	// wgmma is what is asked of products: see Plan.Wgmma.
+	wgmma int
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.

@@ -70,13 +70,15 @@ func (m *model) setting(name string, pins map[string]int64, open ...int) ([]int,
 
 // share finds out how blocks share a multiprocessor, a cluster and an axis, and whether the target lets them.
 func (m *model) share(pins map[string]int64) error {
-	for _, name := range []string{"occupancy", "cluster"} {
+	for _, name := range []string{"occupancy", "cluster", "wgmma"} {
 		n, err := m.asked(name, pins)
 		switch {
 		case err != nil:
 			return err
 		case name == "occupancy":
 			m.occupancy = int(n)
+		case name == "wgmma":
+			m.wgmma = int(n)
 		default:
 			m.cluster = int(n)
 		}

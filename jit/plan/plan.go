@@ -33,6 +33,8 @@ type Plan struct {
 	// cluster; 0 where nothing is asked.
 	Occupancy int `json:"occupancy,omitempty"`
 	Cluster   int `json:"cluster,omitempty"`
+	// Wgmma is which products are by wgmma, where it is pinned: block.WgmmaNever or block.WgmmaAlways; 0 where nothing is asked.
+	Wgmma int `json:"wgmma,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
@@ -100,6 +102,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Occupancy)
 	case "cluster":
 		return int64(p.Cluster)
+	case "wgmma":
+		return int64(p.Wgmma)
 	}
 	return 0
 }

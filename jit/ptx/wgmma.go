@@ -74,9 +74,12 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 	var left fragments
 	var leftAt func(step, rep int) asm.Reg
 	tA := 0
-	if rows.regs != nil {
+	switch {
+	case c.RowsInRegisters:
+		left = k.rowsAcross(c, rows.tile)
+	case rows.regs != nil:
 		left = k.fragments(c, c.A, rows)
-	} else {
+	default:
 		k.reading(rows.tile.buffer)
 		leftAt, tA = k.wgmmaOperand(c, c.A, rows.tile)
 	}
@@ -91,30 +94,34 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
 	fresh := c.Op.Code == lang.OpDot
 	out := k.wgmmaAccumulator(c, acc, fresh)
-	// All operands in registers and all descriptors come before the fence.
-	frags := make([][][]asm.Reg, steps)
-	for s := range steps {
-		frags[s] = make([][]asm.Reg, reps)
-		for i := range reps {
-			rightAt(s, 0)
-			if leftAt != nil {
-				leftAt(s, i)
-			} else {
-				frags[s][i] = left.at(s, i, 0)
-			}
-		}
-	}
-	// Products of floats can be negated, which these are not, and operands transposed.
+	// Products of floats can be negated, which these are not, and operands of 16 bits transposed.
 	immediates := func(transposed ...asm.Operand) []asm.Operand {
-		if c.MMA.Sum != lang.F32 {
+		switch {
+		case c.MMA.Sum != lang.F32:
 			return nil
+		case c.MMA.InRegister != 1:
+			transposed = nil
 		}
 		return append([]asm.Operand{asm.Int(1), asm.Int(1)}, transposed...)
 	}
 	yes, no := k.a.Calc(asm.Pred, "mov.pred", asm.Int(1)), k.a.Calc(asm.Pred, "mov.pred", asm.Int(0))
-	a.Do("wgmma.fence.sync.aligned")
-	for s := range steps {
-		for i := range reps {
+	all := steps * reps
+	frags := make([][]asm.Reg, all)
+	for group := range c.Groups {
+		from, to := group*all/c.Groups, (group+1)*all/c.Groups
+		// All operands in registers and all descriptors come before the fence.
+		for at := from; at < to; at++ {
+			s, i := at/reps, at%reps
+			rightAt(s, 0)
+			if leftAt != nil {
+				leftAt(s, i)
+			} else {
+				frags[at] = left.at(s, i, 0)
+			}
+		}
+		a.Do("wgmma.fence.sync.aligned")
+		for at := from; at < to; at++ {
+			s, i := at/reps, at%reps
 			keep := yes
 			if fresh && s == 0 {
 				keep = no
@@ -124,23 +131,35 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 				operands := []asm.Operand{leftAt(s, i), rightAt(s, 0), keep}
 				a.Set(d, name, append(operands, immediates(asm.Int(tA), asm.Int(tB))...)...)
 			} else {
-				operands := []asm.Operand{asm.List(frags[s][i]), rightAt(s, 0), keep}
+				operands := []asm.Operand{asm.List(frags[at]), rightAt(s, 0), keep}
 				a.Set(d, name, append(operands, immediates(asm.Int(tB))...)...)
 			}
 		}
+		a.Do("wgmma.commit_group.sync.aligned")
+		underWay := 0
+		if c.Overlapped || group < c.Groups-1 {
+			underWay = 1
+		}
+		a.Do("wgmma.wait_group.sync.aligned", asm.Int(underWay))
 	}
-	a.Do("wgmma.commit_group.sync.aligned")
-	underWay := 0
-	if c.Overlapped {
-		underWay = 1
-	}
-	a.Do("wgmma.wait_group.sync.aligned", asm.Int(underWay))
 	for _, s := range []staged{rows, columns} {
 		if s.tile != nil {
 			k.readUntilNow(s.tile.buffer)
 		}
 	}
 	return out
+}
+
+// rowsAcross loads rows from a tile across which the depth lies, in pairs of neighbours.
+func (k *kernel) rowsAcross(c *block.Product, t *sharedTile) fragments {
+	k.reading(t.buffer)
+	l := c.FragmentLayout(c.A)
+	x := k.accessing(t, l)
+	const per = 4 // registers of a fragment: two rows at two places of the depth
+	return fragments{at: func(step, rep, _ int) []asm.Reg {
+		first := per * (step + layout.Product(c.KReps)*rep)
+		return append(k.fetch(lang.U32, 2, "ld.shared", asm.Reg{}, x.at(first)), k.fetch(lang.U32, 2, "ld.shared", asm.Reg{}, x.at(first+2))...)
+	}}
 }
 
 // wgmmaAccumulator is the registers in which wgmma adds up: those of acc, where they may be overwritten, else others, with what

@@ -8,19 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
 )
-
-// wide asks for wgmma.
-func Wgmma(f *ir.Func) *ir.Func {
-	if f.Hints == nil {
-		f.Hints = map[string]int64{}
-	}
-	f.Hints["wgmma"] = 1
-	return f
-}
 
 var wideProducts = []struct {
 	d          string
@@ -48,6 +40,15 @@ var wideProducts = []struct {
 	{"u8", true, [3]int64{256, 48, 256}, 8, 2},
 	{"i8", true, [3]int64{8, 128, 64}, 8, 3},
 	{"u8 i8", true, [3]int64{64, 128, 64}, 4, 3},
+	{"f32", true, [3]int64{64, 64, 32}, 4, 3}, // both operands along the depth: both in shared memory
+	{"f32", true, [3]int64{128, 128, 32}, 8, 4},
+	{"f32", true, [3]int64{128, 72, 64}, 4, 2},
+	{"f32", true, [3]int64{64, 256, 16}, 4, 3},
+	{"f32", false, [3]int64{64, 64, 32}, 4, 3}, // the weights across the depth: they are the rows, in registers
+	{"f32", false, [3]int64{256, 128, 32}, 8, 4},
+	{"f32", false, [3]int64{64, 256, 32}, 8, 3},
+	{"f32", false, [3]int64{128, 128, 64}, 4, 2},
+	{"f32", false, [3]int64{96, 64, 16}, 4, 2},
 }
 
 // wgmma transposes no bytes, and takes fewer widths of them: mma.sync takes the others.
@@ -57,9 +58,9 @@ func TestWgmmaOfBytesNeedsTheDepthContiguous(t *testing.T) {
 		columns    int64
 		wide       bool
 	}{{true, 128, true}, {false, 128, false}, {true, 40, false}, {true, 32, true}} {
-		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": c.columns, "k": 64}, Warps: 4, Stages: 3}
-		text := compile(t, aligned(Wgmma(parse(t, productText("i8", "i32", "", c.transposed)))), &p, "sm_90a").Text
-		require.Equal(t, c.wide, strings.Contains(text, "wgmma"), c)
+		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": c.columns, "k": 64}, Warps: 4, Stages: 3, Wgmma: block.WgmmaAlways}
+		text := compile(t, aligned(parse(t, productText("i8", "i32", "", c.transposed))), &p, "sm_90a").Text
+		require.Equal(t, c.wide, strings.Contains(text, "wgmma.mma_async"), c)
 		require.Equal(t, !c.wide, strings.Contains(text, "mma.sync"), c)
 	}
 }
@@ -77,17 +78,20 @@ func aligned(f *ir.Func) *ir.Func {
 func TestWgmmaProducts(t *testing.T) {
 	for _, c := range wideProducts {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages}
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Wgmma: block.WgmmaAlways}
 			a, b, mixed := strings.Cut(c.d, " ")
 			d, _ := lang.ParseDType(a)
 			text := productText(a, d.Accumulator().String(), "", c.transposed)
 			if mixed {
 				text = strings.NewReplacer("%b : in "+a, "%b : in "+b, a+"{j, k}", b+"{j, k}").Replace(text)
 			}
-			f := aligned(Wgmma(parse(t, text)))
+			f := aligned(parse(t, text))
 			tolerance := 1e-4
-			if d.IsInt() {
+			switch {
+			case d.IsInt():
 				tolerance = 0
+			case d == lang.F32:
+				tolerance = 0.05 // tf32 keeps 11 bits
 			}
 			differ(t, f, p, map[string]int64{"M": 70, "N": 72, "K": 136}, tolerance, 100)
 			m := compile(t, f, &p, "sm_90a")
@@ -99,11 +103,11 @@ func TestWgmmaProducts(t *testing.T) {
 
 func TestWgmmaAttention(t *testing.T) {
 	for _, e := range []plan.Plan{
-		{Extents: map[string]int64{"i": 64, "j": 64}, Warps: 4, Stages: 2},
-		{Extents: map[string]int64{"i": 128, "j": 32}, Warps: 4, Stages: 3},
+		{Extents: map[string]int64{"i": 64, "j": 64}, Warps: 4, Stages: 2, Wgmma: block.WgmmaAlways},
+		{Extents: map[string]int64{"i": 128, "j": 32}, Warps: 4, Stages: 3, Wgmma: block.WgmmaAlways},
 	} {
 		t.Run(e.String(), func(t *testing.T) {
-			f := Wgmma(example(t, "attention"))
+			f := example(t, "attention")
 			differ(t, f, e, map[string]int64{"B": 1, "S": 150}, 1.0/64, 0, uint64(math.Float32bits(0.125)))
 			m := compile(t, f, &e, "sm_90a")
 			require.Contains(t, m.Text, "wgmma.mma_async")
