@@ -157,6 +157,9 @@ func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
 	if only == nil || !only.Wgmma || only.Op.Code != lang.OpMma || len(items) != 2 {
 		return nil
 	}
+	if only.RowsInRegisters && only.instructions() < 2 { // the next step's rows would come to registers that are still multiplied
+		return nil
+	}
 	acc, result := only.Op.Args[2], only.Op.Result()
 	if result.Type.DType != only.MMA.Sum || len(p.Uses[acc]) != 1 || len(p.Uses[result]) > 0 {
 		return nil

@@ -179,7 +179,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		return c
 	}
 	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
-	p.orientTF32(c)
+	p.orient(c)
 	c.MBits, c.MReps = flatten(c.M, 4)
 	c.NBits, c.NReps = flatten(c.N, 3)
 	if p.sharesDepth(c) {
@@ -192,9 +192,11 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	wm := c.rowWarps(p.Warps, rowwise || c.Wgmma)
 	mWarp, mReps, used := spread(c.MReps, wm)
 	c.MReps = mReps
-	if c.Wgmma && c.MMA.InRegister == 0 && p.wgmmaFirst(c, c.A) != c.K[0] {
+	if c.Wgmma && c.MMA.InRegister != 1 && p.wgmmaFirst(c, c.A) != c.K[0] {
 		c.RowsInRegisters = true
-		mWarp, used = c.neighbouringRows(p.Warps), p.Warps
+		if c.MMA.InRegister == 0 {
+			mWarp, used = c.neighbouringRows(p.Warps), p.Warps
+		}
 	}
 	rest := p.Warps / used
 	nWarp, nReps, used := spread(c.NReps, layout.PowerBelow(rest&-rest))
@@ -429,7 +431,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return p.fitsTF32(c)
 	}
 	if c.MMA.InRegister == 2 { // bytes are never transposed, and there are fewer shapes
-		return deep && p.wgmmaFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
+		return deep && (columns <= 32 || columns%16 == 0) && (p.wgmmaFirst(c, c.A) == depth || p.liesAcross(c.Op.Args[c.A], c.M))
 	}
 	return deep || panel(columns)
 }

@@ -7,28 +7,31 @@ import (
 	"tilec/lang"
 )
 
-// This file decides how wgmma multiplies f32. It cuts off what tf32 cannot hold, and takes from shared memory only operands that
-// lie along the depth. So what it reads there is rounded by the TMA on its way, and an operand that lies across the depth, as
-// weights stored [in, out] do, plays the rows, which wgmma takes from registers too: threads load them as they are.
+// This file decides which operand of a product plays the rows where wgmma multiplies elements of 8 or 32 bits. It takes those from
+// shared memory only where they lie along the depth: an operand that lies across it, as weights stored [in, out] do, plays the rows,
+// which wgmma takes from registers too. Of f32 wgmma cuts off what tf32 cannot hold: what it reads is rounded by the TMA on its way.
 
-// TF32Columns gives the argument of a product of f32 that plays the columns where wgmma computes it, and whether the other one,
-// the rows, lies across the depth; ok is false for a product that wgmma does not take, whatever the extents are.
-func TF32Columns(op *ir.Op) (columns int, across, ok bool) {
+// WgmmaRoles gives the argument of a product of elements of 8 or 32 bits that plays the columns where wgmma computes it, and whether
+// the other one, the rows, is loaded from where it lies across the depth; ok is false for a product that wgmma does not take,
+// whatever the extents are.
+func WgmmaRoles(op *ir.Op) (columns int, across, ok bool) {
 	if op.Precision != "" || len(op.Over) != 1 || len(op.Result().Type.Axes) != 2 {
 		return 0, false, false
 	}
-	var deep [2]bool
+	var loaded, deep [2]bool
 	for arg, v := range op.Args[:2] {
-		if v.Type.DType != lang.F32 || len(v.Type.Axes) != 2 || v.Def == nil || v.Def.Code != lang.OpLoad || !copiesAsBoxes(v.Def) {
+		d := v.Type.DType
+		loaded[arg] = v.Def != nil && v.Def.Code == lang.OpLoad
+		if len(v.Type.Axes) != 2 || d != lang.F32 && d.Bits() != 8 || d == lang.F32 && !(loaded[arg] && copiesAsBoxes(v.Def)) {
 			return 0, false, false
 		}
-		deep[arg] = Contiguous(access(v.Def)) == op.Over[0]
+		deep[arg] = loaded[arg] && Contiguous(access(v.Def)) == op.Over[0]
 	}
 	switch {
 	case deep[1]:
-		return 1, !deep[0], true
+		return 1, loaded[0] && !deep[0], true
 	case deep[0]:
-		return 0, true, true
+		return 0, loaded[1] && !deep[1], true
 	}
 	return 0, false, false
 }
@@ -43,14 +46,16 @@ func copiesAsBoxes(load *ir.Op) bool {
 	return ok
 }
 
-// orientTF32 makes the operand of a product of f32 that lies along the depth its columns, where wgmma then takes the product.
-func (p *Program) orientTF32(c *Product) {
-	columns, _, ok := TF32Columns(c.Op)
-	if !ok || columns == c.B || c.MMA == nil || c.MMA.Elements[0] != lang.F32 {
+// orient makes the operand of a product that lies along the depth its columns, where wgmma then takes the product.
+func (p *Program) orient(c *Product) {
+	columns, _, ok := WgmmaRoles(c.Op)
+	if !ok || columns == c.B || c.MMA.Elements[0] != c.Op.Args[c.A].Type.DType {
 		return
 	}
-	turned := *c
+	turned, mma := *c, *c.MMA
 	turned.A, turned.B, turned.M, turned.N = c.B, c.A, c.N, c.M
+	mma.Elements[0], mma.Elements[1] = mma.Elements[1], mma.Elements[0]
+	turned.MMA = &mma
 	if p.fitsWgmma(&turned) {
 		*c = turned
 	}
@@ -58,7 +63,7 @@ func (p *Program) orientTF32(c *Product) {
 
 // fitsTF32 reports extents with which wgmma takes a product of f32, and that a ring may bring the operands.
 func (p *Program) fitsTF32(c *Product) bool {
-	columns, across, ok := TF32Columns(c.Op)
+	columns, across, ok := WgmmaRoles(c.Op)
 	if !ok || columns != c.B || p.refused[c.Op] || p.Stages < 2 || p.ClusterSize() > 1 || !p.Target.Has(target.TMA) {
 		return false
 	}
@@ -130,9 +135,12 @@ const busyColumns = 128
 func (p *Program) groupSteps() {
 	for _, c := range p.Products {
 		c.Groups = 1
-		if c.RowsInRegisters {
+		if n := c.instructions(); c.RowsInRegisters {
 			each := max(busyColumns/(8*layout.Product(c.NReps)), 1)
-			c.Groups = max(layout.Product(c.KReps)*layout.Product(c.MReps)/each, 1)
+			c.Groups = max(n/each, min(n, 2))
 		}
 	}
 }
+
+// instructions is how many instructions a step of a product by wgmma has.
+func (c *Product) instructions() int { return layout.Product(c.KReps) * layout.Product(c.MReps) }

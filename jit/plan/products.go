@@ -39,11 +39,11 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		}
 	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
-		switch d.Size() {
-		case 2:
-			rate *= t.MmaSync16
-		case 4:
+		switch {
+		case d == lang.F32:
 			rate *= t.MmaSync32
+		case d.Size() == 2 || d.IsInt():
+			rate *= t.MmaSync16
 		}
 	}
 	k := c.count(tile{axes: c.places(op.Over)}, false)
@@ -76,7 +76,7 @@ func contractRate(t *target.Machine, op *ir.Op) (rate float64, matrix bool) {
 // sides is how many rows and columns a product has in a block.
 func (c at) sides(op *ir.Op) (rows, columns int64) {
 	rows, columns = c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	if arg, _, ok := block.TF32Columns(op); ok && arg == 0 && c.target.Has(target.Wgmma) && c.wgmma != block.WgmmaNever {
+	if arg, _, ok := block.WgmmaRoles(op); ok && arg == 0 && c.target.Has(target.Wgmma) && c.wgmma != block.WgmmaNever {
 		return columns, rows
 	}
 	return rows, columns
@@ -93,15 +93,19 @@ func (c at) byWarpgroups(op *ir.Op) bool {
 	if columns < block.WgmmaColumns || nextPow2(ceilDiv(rows, 16)) < int64(c.warps) {
 		return false
 	}
-	if d == lang.F32 {
+	switch {
+	case d == lang.F32:
 		return c.byTF32(op, rows, columns)
+	case d == lang.I8 || d == lang.U8:
+		_, _, ok := block.WgmmaRoles(op)
+		return ok && (columns <= 32 || columns%16 == 0)
 	}
 	return d.IsFloat() && d.Size() == 2
 }
 
 // byTF32 reports a product of f32 that wgmma takes: a loop brings its operands by boxes.
 func (c at) byTF32(op *ir.Op, rows, columns int64) bool {
-	_, across, ok := block.TF32Columns(op)
+	_, across, ok := block.WgmmaRoles(op)
 	if !ok || c.stages < 2 || c.sharing() > 1 || c.cluster > 1 || !c.target.Has(target.TMA) {
 		return false
 	}

@@ -75,9 +75,9 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 	var leftAt func(step, rep int) asm.Reg
 	tA := 0
 	switch {
-	case c.RowsInRegisters:
+	case c.RowsInRegisters && c.MMA.InRegister == 0:
 		left = k.rowsAcross(c, rows.tile)
-	case rows.regs != nil:
+	case c.RowsInRegisters || rows.regs != nil:
 		left = k.fragments(c, c.A, rows)
 	default:
 		k.reading(rows.tile.buffer)

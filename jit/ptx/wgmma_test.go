@@ -40,6 +40,10 @@ var wideProducts = []struct {
 	{"u8", true, [3]int64{256, 48, 256}, 8, 2},
 	{"i8", true, [3]int64{8, 128, 64}, 8, 3},
 	{"u8 i8", true, [3]int64{64, 128, 64}, 4, 3},
+	{"i8", false, [3]int64{64, 64, 64}, 4, 3}, // weights across the depth: they are the rows, in registers
+	{"u8 i8", false, [3]int64{128, 128, 128}, 8, 4},
+	{"i8", false, [3]int64{128, 128, 64}, 4, 2},
+	{"u8", false, [3]int64{64, 256, 32}, 8, 3},
 	{"f32", true, [3]int64{64, 64, 32}, 4, 3}, // both operands along the depth: both in shared memory
 	{"f32", true, [3]int64{128, 128, 32}, 8, 4},
 	{"f32", true, [3]int64{128, 72, 64}, 4, 2},
@@ -51,13 +55,13 @@ var wideProducts = []struct {
 	{"f32", false, [3]int64{96, 64, 16}, 4, 2},
 }
 
-// wgmma transposes no bytes, and takes fewer widths of them: mma.sync takes the others.
-func TestWgmmaOfBytesNeedsTheDepthContiguous(t *testing.T) {
+// wgmma takes fewer widths of bytes, and transposes none: what lies across the depth is taken from registers. mma.sync takes the others.
+func TestWgmmaOfBytes(t *testing.T) {
 	for _, c := range []struct {
 		transposed bool
 		columns    int64
 		wide       bool
-	}{{true, 128, true}, {false, 128, false}, {true, 40, false}, {true, 32, true}} {
+	}{{true, 128, true}, {false, 128, true}, {true, 40, false}, {true, 32, true}} {
 		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": c.columns, "k": 64}, Warps: 4, Stages: 3, Wgmma: block.WgmmaAlways}
 		text := compile(t, aligned(parse(t, productText("i8", "i32", "", c.transposed))), &p, "sm_90a").Text
 		require.Equal(t, c.wide, strings.Contains(text, "wgmma.mma_async"), c)
@@ -83,7 +87,7 @@ func TestWgmmaProducts(t *testing.T) {
 			d, _ := lang.ParseDType(a)
 			text := productText(a, d.Accumulator().String(), "", c.transposed)
 			if mixed {
-				text = strings.NewReplacer("%b : in "+a, "%b : in "+b, a+"{j, k}", b+"{j, k}").Replace(text)
+				text = strings.NewReplacer("%b : in "+a, "%b : in "+b, a+"{j, k}", b+"{j, k}", a+"{k, j}", b+"{k, j}").Replace(text)
 			}
 			f := aligned(parse(t, text))
 			tolerance := 1e-4
