@@ -85,7 +85,7 @@ var settings = []Setting{
 	{Name: "precision", Takes: TakesWord, At: OnKernel | AsFlag, Words: []string{"tf32", "tf32x3", "ieee"}, Written: "@precision(ieee)",
 		Doc: "how products of f32 are computed on tensor cores: `tf32` rounds their operands, `tf32x3` adds three products of parts, `ieee` multiplies without tensor cores"},
 	{Name: "approx", Takes: TakesNothing, At: OnKernel, Written: "@approx",
-		Doc: "permits the hardware's fast forms of functions, beyond the bounds of [operations.md](operations.md)"},
+		Doc: "permits the hardware's fast forms of functions, beyond the bounds of [operations.md](operations.md), and of products of f8"},
 	{Name: "generate", Takes: TakesNothing, At: OnGraph, Written: "@generate",
 		Doc: "a language model, which `tilec run` can generate text with"},
 	{Name: "logits", Takes: TakesNothing, At: OnGraph, Written: "@logits",

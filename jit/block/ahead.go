@@ -154,7 +154,7 @@ func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
 			only = c
 		}
 	}
-	if only == nil || !only.Wgmma || only.Op.Code != lang.OpMma || len(items) != 2 {
+	if only == nil || !only.Wgmma || only.Stepwise || only.Op.Code != lang.OpMma || len(items) != 2 {
 		return nil
 	}
 	if only.RowsInRegisters && only.instructions() < 2 { // the next step's rows would come to registers that are still multiplied

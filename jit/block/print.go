@@ -136,10 +136,15 @@ func (w *printer) product(c *Product) {
 // instruction is the form of the product.
 func (c *Product) instruction() string {
 	switch {
-	case c.RowsInRegisters:
-		return fmt.Sprintf("wgmma m64n%dk%d with the rows from registers, in %d groups a step", 8*layout.Product(c.NReps), c.MMA.Depth, c.Groups)
 	case c.Wgmma:
-		return fmt.Sprintf("wgmma m64n%dk%d", 8*layout.Product(c.NReps), c.MMA.Depth)
+		s := fmt.Sprintf("wgmma m64n%dk%d", 8*layout.Product(c.NReps), c.MMA.Depth)
+		if c.RowsInRegisters {
+			s += fmt.Sprintf(" with the rows from registers, in %d groups a step", c.Groups)
+		}
+		if c.Stepwise {
+			s += fmt.Sprintf(" of %s, each step added up by itself", c.MMA.Elements[0])
+		}
+		return s
 	case c.MMA != nil:
 		return fmt.Sprintf("mma.sync m16n8k%d", c.MMA.Depth)
 	}

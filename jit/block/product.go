@@ -35,6 +35,8 @@ type Product struct {
 	RowsInRegisters bool
 	// Groups is how many parts of a step's instructions are waited for one by one, each while the next is under way.
 	Groups int
+	// Stepwise: each step of the loop around it has a sum of its own, which is added to those of the steps before.
+	Stepwise bool
 	// Overlapped: the product is waited for in the next step of the loop around it.
 	Overlapped bool
 	// The digits from which the layouts are made: single bits, then repetitions.
@@ -179,6 +181,7 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		return c
 	}
 	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
+	p.inF8(c)
 	p.orient(c)
 	c.MBits, c.MReps = flatten(c.M, 4)
 	c.NBits, c.NReps = flatten(c.N, 3)

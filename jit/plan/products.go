@@ -21,12 +21,15 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	m, n := c.sides(op)
 	e := float64(d.Size())
 	rate, matrix := contractRate(t, op)
+	if c.inF8(op) {
+		rate = t.Tensor8
+	}
 	if !matrix {
 		return rate, 1, 2 * e / 8 // each operand is used from registers a few times
 	}
 	rows, depth := int64(16), int64(1)
-	if d == lang.I8 || d == lang.U8 {
-		depth = int64(block.Depth(d)) // less takes as long
+	if d == lang.I8 || d == lang.U8 || c.inF8(op) {
+		depth = int64(block.Depth(lang.I8)) // less takes as long
 	}
 	// B is read again by each group of four warps, or for each 64 rows.
 	reads := float64(max(c.warps/4, 1))
@@ -96,11 +99,25 @@ func (c at) byWarpgroups(op *ir.Op) bool {
 	switch {
 	case d == lang.F32:
 		return c.byTF32(op, rows, columns)
-	case d == lang.I8 || d == lang.U8:
+	case d == lang.I8 || d == lang.U8 || block.F8(c.f, op, c.target):
 		_, _, ok := block.WgmmaRoles(op)
 		return ok && (columns <= 32 || columns%16 == 0)
 	}
 	return d.IsFloat() && d.Size() == 2
+}
+
+// inF8 reports a product of floats of 8 bits that are multiplied as they are.
+func (c at) inF8(op *ir.Op) bool { return block.F8(c.f, op, c.target) && c.byWarpgroups(op) }
+
+// stepSums is the registers of a thread for the sum of one step, beside the sum of all.
+func (c at) stepSums() int64 {
+	most := int64(0)
+	for _, s := range c.ops {
+		if isContraction(s.op) && c.inF8(s.op) {
+			most = max(most, c.count(c.tile(s.op.Result()), true)/c.threads())
+		}
+	}
+	return most
 }
 
 // byTF32 reports a product of f32 that wgmma takes: a loop brings its operands by boxes.

@@ -92,8 +92,13 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 		a.Require(84)
 	}
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
-	fresh := c.Op.Code == lang.OpDot
-	out := k.wgmmaAccumulator(c, acc, fresh)
+	fresh := c.Op.Code == lang.OpDot || c.Stepwise
+	var out []asm.Reg
+	if c.Stepwise {
+		out = a.Regs(elem.ClassOf(c.MMA.Sum), len(acc))
+	} else {
+		out = k.wgmmaAccumulator(c, acc, fresh)
+	}
 	// Products of floats can be negated, which these are not, and operands of 16 bits transposed.
 	immediates := func(transposed ...asm.Operand) []asm.Operand {
 		switch {
@@ -147,7 +152,14 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 			k.readUntilNow(s.tile.buffer)
 		}
 	}
-	return out
+	if !c.Stepwise {
+		return out
+	}
+	sums := k.wgmmaAccumulator(c, acc, true)
+	for i, r := range out {
+		a.Set(sums[i], "add.f32", acc[i], r)
+	}
+	return sums
 }
 
 // rowsAcross loads rows from a tile across which the depth lies, in pairs of neighbours.

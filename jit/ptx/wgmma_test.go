@@ -44,6 +44,11 @@ var wideProducts = []struct {
 	{"u8 i8", false, [3]int64{128, 128, 128}, 8, 4},
 	{"i8", false, [3]int64{128, 128, 64}, 4, 2},
 	{"u8", false, [3]int64{64, 256, 32}, 8, 3},
+	{"f8e4m3", true, [3]int64{64, 64, 128}, 4, 3}, // where the kernel is @approx
+	{"f8e5m2", true, [3]int64{128, 128, 64}, 8, 4},
+	{"f8e5m2", false, [3]int64{64, 64, 64}, 4, 3},
+	{"f8e4m3", false, [3]int64{128, 128, 128}, 8, 3},
+	{"f8e4m3", false, [3]int64{64, 256, 32}, 8, 2},
 	{"f32", true, [3]int64{64, 64, 32}, 4, 3}, // both operands along the depth: both in shared memory
 	{"f32", true, [3]int64{128, 128, 32}, 8, 4},
 	{"f32", true, [3]int64{128, 72, 64}, 4, 2},
@@ -90,6 +95,7 @@ func TestWgmmaProducts(t *testing.T) {
 				text = strings.NewReplacer("%b : in "+a, "%b : in "+b, a+"{j, k}", b+"{j, k}", a+"{k, j}", b+"{k, j}").Replace(text)
 			}
 			f := aligned(parse(t, text))
+			f.Approx = d.Bits() == 8
 			tolerance := 1e-4
 			switch {
 			case d.IsInt():
@@ -100,6 +106,10 @@ func TestWgmmaProducts(t *testing.T) {
 			differ(t, f, p, map[string]int64{"M": 70, "N": 72, "K": 136}, tolerance, 100)
 			m := compile(t, f, &p, "sm_90a")
 			require.Contains(t, m.Text, "wgmma.mma_async")
+			if d.IsFloat() && d.Bits() == 8 {
+				f.Approx = false
+				require.NotContains(t, compile(t, f, &p, "sm_90a").Text, "wgmma.mma_async", "its sums keep less than the language promises")
+			}
 			require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
 		})
 	}
