@@ -65,7 +65,8 @@ func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
 
 // differ runs a kernel on the CPU backend and its PTX in the emulator, with the
 // same random tensors, and compares the results. What the emulator finds fails the test.
-func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, scalars ...uint64) {
+// It gives what the emulator reports.
+func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, scalars ...uint64) *emu.Report {
 	t.Helper()
 	if p.Stages == 0 {
 		p.Stages = 1
@@ -105,7 +106,7 @@ func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, toler
 			args.Strides = append(args.Strides, size(q.Dim))
 		}
 	}
-	emulate(t, m, mine, scalars, size)
+	report := emulate(t, m, mine, scalars, size)
 	c, err := cpu.Compile(f)
 	require.NoError(t, err)
 	require.NoError(t, c.Run(args))
@@ -131,6 +132,7 @@ func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, toler
 			t.Fatalf("%s[%s] is %v, the cpu gives %v\n%s", tensor.Name, at, got, want, "plan "+p.String())
 		}
 	}
+	return report
 }
 
 func TestExamplesAgreeWithTheCPU(t *testing.T) {
@@ -161,7 +163,7 @@ func TestExamplesAgreeWithTheCPU(t *testing.T) {
 
 // emulate launches a module in the emulator on tensors, scalars and sizes, and
 // brings the tensors back. Blocks run one after the other. Each byte of an address beyond its tensor is found.
-func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size func(*ir.Dim) int64) {
+func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size func(*ir.Dim) int64) *emu.Report {
 	t.Helper()
 	parsed, err := emu.Parse(m.Text)
 	require.NoError(t, err)
@@ -192,18 +194,22 @@ func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size f
 		binary.LittleEndian.PutUint64(word[:], value)
 		copy(space[entry.Params[n].Offset:][:entry.Params[n].Size], word[:])
 	}
-	options := emu.Options{Workers: 1, TensorMaps: map[string]*emu.TensorMap{}}
+	options := emu.Options{Workers: 1, Profile: true, TensorMaps: map[string]*emu.TensorMap{}}
 	for _, b := range m.Maps {
 		shape := b.Shape(size)
+		of := map[int]emu.TensorType{1: emu.TensorUint8, 2: emu.TensorUint16, 4: emu.TensorUint32}[b.Tensor.DType.Size()]
+		if b.TF32 {
+			of = emu.TensorTFloat32
+		}
 		options.TensorMaps[b.Name] = &emu.TensorMap{
-			Type: map[int]emu.TensorType{1: emu.TensorUint8, 2: emu.TensorUint16, 4: emu.TensorUint32}[b.Tensor.DType.Size()], Address: addresses[b.Tensor],
+			Type: of, Address: addresses[b.Tensor],
 			Dims: shape.Dims, Strides: shape.Strides, Box: shape.Box,
 			Swizzle: map[int]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}[b.Swizzle],
 		}
 	}
 	blocks := m.Blocks(size)
 	if blocks == 0 {
-		return
+		return &emu.Report{}
 	}
 	report, err := emu.Launch(parsed, m.Entry, [3]int{int(blocks), 1, 1}, [3]int{m.Threads, 1, 1}, m.Shared, space, memory, options)
 	require.NoError(t, err)
@@ -217,6 +223,7 @@ func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size f
 			i++
 		}
 	}
+	return report
 }
 
 // little and put read and write a number of up to eight bytes.

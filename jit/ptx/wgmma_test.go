@@ -115,6 +115,38 @@ func TestWgmmaProducts(t *testing.T) {
 	}
 }
 
+// Rows that come to registers from a tile across which the depth lies share no banks, those of f32, and leave in whole sectors.
+func TestRowsAcrossAreReadAtFullRate(t *testing.T) {
+	for _, c := range []struct {
+		d     string
+		tile  [3]int64
+		warps int
+		most  int64 // passes over the banks, for each that is needed
+	}{
+		{"f32", [3]int64{256, 128, 32}, 8, 1}, {"f32", [3]int64{64, 128, 32}, 4, 1}, {"f32", [3]int64{64, 64, 64}, 4, 1},
+		{"i8", [3]int64{128, 128, 128}, 8, 2}, {"i8", [3]int64{64, 64, 64}, 4, 2},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			d, _ := lang.ParseDType(c.d)
+			f := aligned(parse(t, productText(c.d, d.Accumulator().String(), "", false)))
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: 3}
+			report := differ(t, f, p, map[string]int64{"M": c.tile[0], "N": 2 * c.tile[1], "K": 2 * c.tile[2]}, 0.05, 100)
+			read, stored := false, false
+			for _, a := range report.Accesses {
+				switch {
+				case strings.HasPrefix(a.Instruction, "ld.shared"), strings.HasPrefix(a.Instruction, "ldmatrix"):
+					read = true
+					require.LessOrEqual(t, a.Wavefronts, c.most*a.Ideal, a.Instruction)
+				case strings.HasPrefix(a.Instruction, "st.global"):
+					stored = true
+					require.Equal(t, a.Ideal, a.Sectors, a.Instruction)
+				}
+			}
+			require.True(t, read && stored)
+		})
+	}
+}
+
 func TestWgmmaAttention(t *testing.T) {
 	for _, e := range []plan.Plan{
 		{Extents: map[string]int64{"i": 64, "j": 64}, Warps: 4, Stages: 2, Wgmma: block.WgmmaAlways},
