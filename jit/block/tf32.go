@@ -64,7 +64,7 @@ func (p *Program) orient(c *Product) {
 // fitsTF32 reports extents with which wgmma takes a product of f32, and that a ring may bring the operands.
 func (p *Program) fitsTF32(c *Product) bool {
 	columns, across, ok := WgmmaRoles(c.Op)
-	if !ok || columns != c.B || p.refused[c.Op] || p.Stages < 2 || p.ClusterSize() > 1 || !p.Target.Has(target.TMA) {
+	if !ok || columns != c.B || p.refused[c.Op] || p.Stages < 2 || !p.Target.Has(target.TMA) {
 		return false
 	}
 	return TF32Extents(c.M[0].Extent, c.N[0].Extent, c.K[0].Extent, p.Warps, across)
