@@ -43,6 +43,12 @@ func (p *Program) String() string {
 	for _, op := range p.Early {
 		w.line("  first of all then loads %s of %s", ValueName(op.Result()), op.Tensor.Name)
 	}
+	p.Func.Walk(func(op *ir.Op) bool {
+		for _, x := range p.First[op] {
+			w.line("  each step over %s begins with the load of %s of %s", op.Axis.Name, ValueName(x.Result()), x.Tensor.Name)
+		}
+		return true
+	})
 	for _, a := range p.Func.Axes {
 		switch {
 		case !p.Ragged(a):

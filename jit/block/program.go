@@ -47,6 +47,8 @@ type Program struct {
 	Prefetches []Prefetch
 	// Early are the loads that are asked for as soon as the launches before have ended, ahead of what stands before them.
 	Early []*ir.Op
+	// First are the loads with which each step of a loop begins, ahead of what stands before them.
+	First map[*ir.Op][]*ir.Op
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
 	// Maps are the tensor maps of all boxes, in the order of their names.
@@ -96,7 +98,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f), refused: map[*ir.Op]bool{},
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
 		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{},
-		Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
+		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}
 	f.Walk(func(op *ir.Op) bool {
@@ -121,6 +123,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.loadConstants()
 	p.prefetch()
 	p.loadEarly()
+	p.loadFirst()
 	p.storeByBoxes()
 	return p, nil
 }

@@ -96,6 +96,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 		return nil, fail(&FitError{found.where, *found.worst})
 	}
 	p := best.plan(m)
+	p.Estimate, p.Next = best.estimate(m), second.estimate(m)
 	if n := (at{m, best.c}).beyondRegisters(best.e); n > 0 {
 		p.Why = append(p.Why, fmt.Sprintf("no smaller tiles: the assembler keeps %d registers a thread in memory", n))
 	}

@@ -31,6 +31,8 @@ type model struct {
 	ordered [][]int
 	// fed are the values that contractions read, used those that anything else does.
 	fed, used map[*ir.Value]bool
+	// freeOf remembers the places of the axes that one value has and another has not: each candidate asks.
+	freeOf map[[2]*ir.Value][]int
 
 	ops      []step
 	live     [][]tile // at each moment that matters, the tiles that are live in registers
@@ -97,7 +99,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, freeOf: map[[2]*ir.Value][]int{}}
 	for i, a := range f.Axes {
 		m.place[a] = i
 		switch {

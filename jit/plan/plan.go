@@ -40,6 +40,9 @@ type Plan struct {
 
 	// Time is what the planner predicts for a launch, in seconds.
 	Time float64 `json:"-"`
+	// Estimate is that prediction in parts, and Next that of the candidate that came next; nil where there is none.
+	Estimate *Estimate `json:"-"`
+	Next     *Estimate `json:"-"`
 
 	// shared is the estimate of the shared memory of a block, in bytes.
 	shared int64

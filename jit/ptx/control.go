@@ -158,7 +158,12 @@ func (k *kernel) step(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position
 		k.enter(op.Axis, position, hi, full)
 	}
 	stages.next(position)
+	first := k.First[op]
+	k.emitAhead(first)
 	k.block(body)
+	for _, x := range first {
+		delete(k.emitted, x) // the loop's body may be written again
+	}
 	next := make([][]asm.Reg, len(carried))
 	for i, v := range body.Yield {
 		next[i] = k.get(v, k.Homes[body.Params[i+1]])

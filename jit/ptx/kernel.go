@@ -195,7 +195,7 @@ func (k *kernel) emitAhead(ops []*ir.Op) {
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
 	k.a.Loc(op.At)
-	if k.OnDemand(op) || k.emitted[op] {
+	if k.OnDemand(op) || k.emitted[op] || k.addedUp(op) {
 		return
 	}
 	k.a.Comment("%s", describe(op))

@@ -98,17 +98,22 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
 	groups, n := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
-	mnemonic := k.loading(t)
+	mnemonic := k.loading(op)
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg
 	if e := op.Else(); e != nil {
 		other = k.get(e, l.Slice(e.Type.Axes))
 	}
 	regs := make([]asm.Reg, l.Regs())
+	masked := axes
+	if len(groups) > 1 {
+		masked = x.clamp(op, axes, c)
+	}
 	for _, g := range groups {
 		inside := x.inside(g[0])
-		p := k.both(k.mask(l, axes, g[0]), inside)
+		p := k.both(k.mask(l, masked, g[0]), inside)
 		got := k.fetchAt(t.Held(), n, mnemonic, p, x.at(g[0]))
+		x.zeroed(op, g[0], got)
 		for i, r := range g {
 			regs[r] = got[i]
 			if other != nil {
@@ -119,10 +124,15 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	return regs
 }
 
-// loading is the instruction that reads a tensor.
-func (k *kernel) loading(t *ir.Tensor) string {
+// loading is the instruction of a load. The assembler may move those of what nobody writes: before the wait for the launch before,
+// or behind barriers, to where the elements are used.
+func (k *kernel) loading(op *ir.Op) string {
+	t := op.Tensor
+	if k.LoadedFirst(op) {
+		return "ld.global"
+	}
 	if t.ReadOnly() && (t.Constant || !k.Dependent()) {
-		return "ld.global.nc" // the assembler may move this before the wait for the launch before
+		return "ld.global.nc"
 	}
 	return "ld.global"
 }

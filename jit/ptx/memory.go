@@ -87,6 +87,8 @@ type addressing struct {
 	gathered map[int][]asm.Reg
 	// size is how far one element is from the next: bytes or, of a packed type, half bytes.
 	size int64
+	// clamped is the axis whose last position that exists stands for those behind it; see clamp.go.
+	clamped *ir.Axis
 }
 
 func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
@@ -188,7 +190,9 @@ func (k *kernel) offset(base asm.Reg, bytes int64) asm.Reg {
 func (x *addressing) coord(i, r int) int64 {
 	var n int64
 	for _, t := range x.dims[i].Affine.Terms {
-		n += t.Coef * int64(x.l.RegCoord(r, t.Axis))
+		if t.Axis != x.clamped {
+			n += t.Coef * int64(x.l.RegCoord(r, t.Axis))
+		}
 	}
 	return n
 }
@@ -206,6 +210,9 @@ func (x *addressing) at(r int) address {
 		default:
 			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}
+	}
+	if x.clamped != nil {
+		out.base = x.alongClamped(out.base, r)
 	}
 	if out.offset != int64(int32(out.offset)) {
 		out = address{base: x.k.offset(out.base, out.offset), halves: out.halves}
