@@ -44,7 +44,9 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 		rows = wgmmaRows
 		switch {
 		case d == lang.F32:
-			rate *= t.MmaSync32
+			if _, _, ok := block.WgmmaRoles(op); ok { // of others, the rate is what all plans have in common
+				rate *= t.MmaSync32
+			}
 		case d.Size() == 2 || d.IsInt():
 			rate *= t.MmaSync16
 		}
