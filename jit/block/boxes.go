@@ -200,11 +200,28 @@ func (p *Program) storeByBoxes() {
 	}
 }
 
+// addressReach is how far from a register an address may be in machine code, in bytes. Each access further away has registers for
+// an address of its own.
+const addressReach = 1 << 23
+
 // fillsSectors reports a tile that its threads store as fast themselves: of a product whose rows they name so that they fill
-// sectors along an axis. (What such threads wrote to shared memory, rows of 128 bytes, would share banks.)
-func (p *Program) fillsSectors(v *ir.Value, along *ir.Axis) bool {
+// sectors along an axis, in a part of the tensor that their addresses reach. (What such threads wrote of f32 to shared memory, rows of
+// 128 bytes, would share banks.)
+func (p *Program) fillsSectors(v *ir.Value, dims []DimAccess, along *ir.Axis) bool {
+	span := int64(0)
+	for _, d := range dims {
+		for _, term := range d.Affine.Terms {
+			if d.Stride < 0 {
+				return false
+			}
+			span += term.Axis.Extent * d.Stride * int64(v.Type.DType.Size())
+		}
+	}
+	if span > addressReach {
+		return false
+	}
 	for _, c := range p.Products {
-		if c.RowsInRegisters && p.Homes[v].Equal(c.Result) {
+		if c.RowsInRegisters && c.MMA.InRegister == 0 && p.Homes[v].Equal(c.Result) {
 			return p.Homes[v].Run(along, true)*v.Type.DType.Size() >= int(p.Target.SectorBytes)
 		}
 	}
@@ -215,7 +232,7 @@ func (p *Program) fillsSectors(v *ir.Value, along *ir.Axis) bool {
 func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	v, dims := op.Stored(), p.Access(op)
 	c := Contiguous(dims)
-	if op.Hint.Given() || c == nil || p.fillsSectors(v, c) || p.Contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.Cheap(v) {
+	if op.Hint.Given() || c == nil || p.fillsSectors(v, dims, c) || p.Contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.Cheap(v) {
 		return nil
 	}
 	for i, d := range dims {

@@ -128,14 +128,21 @@ func TestRowsAcrossAreReadAtFullRate(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			d, _ := lang.ParseDType(c.d)
-			f := aligned(parse(t, productText(c.d, d.Accumulator().String(), "", false)))
+			sizes := map[string]int64{"M": c.tile[0], "N": 2 * c.tile[1], "K": 2 * c.tile[2]}
+			f := parse(t, productText(c.d, d.Accumulator().String(), "", false))
+			for _, dim := range f.Dims {
+				dim.Value = sizes[dim.Name]
+			}
 			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: 3}
-			report := differ(t, f, p, map[string]int64{"M": c.tile[0], "N": 2 * c.tile[1], "K": 2 * c.tile[2]}, 0.05, 100)
+			report := differ(t, f, p, sizes, 0.05, 100)
 			read, stored := false, false
 			for _, a := range report.Accesses {
 				switch {
 				case strings.HasPrefix(a.Instruction, "ld.shared"), strings.HasPrefix(a.Instruction, "ldmatrix"):
 					read = true
+					require.LessOrEqual(t, a.Wavefronts, c.most*a.Ideal, a.Instruction)
+				case strings.HasPrefix(a.Instruction, "st.shared"): // of bytes, to boxes
+					stored = true
 					require.LessOrEqual(t, a.Wavefronts, c.most*a.Ideal, a.Instruction)
 				case strings.HasPrefix(a.Instruction, "st.global"):
 					stored = true
