@@ -42,6 +42,8 @@ type kernel struct {
 	ahead map[*ir.Value]fragments
 	// emitted are the operations that were emitted ahead of their places.
 	emitted map[*ir.Op]bool
+	// kept is where the tensors lie that are in shared memory.
+	kept map[*ir.Tensor]int
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -119,6 +121,7 @@ func (k *kernel) lower() {
 	k.began = k.now()
 	k.waitForLaunchBefore()
 	k.startProducer()
+	k.keepRows()
 	k.push(0)
 	k.emitAhead(k.Early)
 	k.body()
