@@ -191,3 +191,58 @@ func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
 	assert.Empty(t, launches(1, 32, map[string]int64{"relayout": 1}))
 	assert.Empty(t, launches(0, 32, nil), "channels are innermost")
 }
+
+// A convolution over channels alone is a plain product: rows and columns of an image are one axis, whose positions lie one behind the other. Where something
+// tells rows from columns, they are two.
+func TestPointwiseConvolutions(t *testing.T) {
+	const source = `
+kernel plain(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N, O, H, W]) -> y: f32[N, O, H, W] {
+    y[n, o, h, v] = sum(x[n, c, h, v] * w[o, c], over c) + z[n, o, h, v]
+}
+
+kernel rows(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[H]) -> y: f32[N, O, H, W] {
+    y[n, o, h, v] = sum(x[n, c, h, v] * w[o, c], over c) + z[h]
+}
+
+kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W, H] {
+    y[n, o, v, h] = sum(x[n, c, h, v] * w[o, c], over c) + z[n]
+}`
+	k := jittest.Load(t, "pointwise.tile", source)
+	for _, c := range []struct{ n, c, h, w, o int }{{2, 64, 8, 16, 64}, {3, 40, 7, 5, 24}, {1, 32, 14, 14, 72}} {
+		for _, name := range []string{"plain", "rows", "crossed"} {
+			x, w := small(lang.BF16, int64(c.n), int64(c.c), int64(c.h), int64(c.w)), small(lang.BF16, int64(c.o), int64(c.c))
+			z := small(lang.F32, map[string][]int64{"plain": {int64(c.n), int64(c.o), int64(c.h), int64(c.w)}, "rows": {int64(c.h)}, "crossed": {int64(c.n)}}[name]...)
+			y := k.Run(t, name, jit.Options{}, x, w, z)[0]
+			for i := range c.n * c.o * c.h * c.w {
+				v, h, o, n := i%c.w, i/c.w%c.h, i/c.w/c.h%c.o, i/c.w/c.h/c.o
+				sum := map[string]float64{"plain": 0, "rows": z.Float(min(h, len(z.Data)/4-1)), "crossed": z.Float(min(n, len(z.Data)/4-1))}[name]
+				if name == "plain" {
+					sum = z.Float(i)
+				}
+				for ch := range c.c {
+					sum += x.Float(((n*c.c+ch)*c.h+h)*c.w+v) * w.Float(o*c.c+ch)
+				}
+				at := i
+				if name == "crossed" {
+					at = ((n*c.o+o)*c.w+v)*c.h + h
+				}
+				require.Equal(t, sum, y.Float(at), "%s %+v: image %d, channel %d, row %d, column %d", name, c, n, o, h, v)
+			}
+		}
+	}
+
+	program, problems := jit.Load("pointwise.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for i, one := range []bool{true, false, false} {
+		s, err := jit.Specialise(program.Kernels[i], jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": 56, "W": 56, "O": 256}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.Block()
+		require.NoError(t, err)
+		assert.Equal(t, one, l.Func.Axis("h_v") != nil, program.Kernels[i].Name)
+		assert.Equal(t, one, strings.Contains(text, "load x: {h_v"), text)
+	}
+}
