@@ -246,3 +246,46 @@ kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W,
 		assert.Equal(t, one, strings.Contains(text, "load x: {h_v"), text)
 	}
 }
+
+// A thread has all of the window of its positions, be that the taps of a depthwise convolution or what is pooled: nothing of it goes over lanes, warps or
+// shared memory.
+func TestWindowsAreReducedByThreads(t *testing.T) {
+	const source = `
+kernel depthwise(x: bf16[N, C, H, W], w: bf16[C, R, S]) -> y: bf16[N, C, H, W] {
+    y[n, c, h, v] = sum((x[n, c, h + r - R / 2, v + s - S / 2] else 0) * w[c, r, s], over (r, s)) as bf16
+}
+
+kernel pool(x: f32[N, C, H, W]) -> y: f32[N, C, H / 2, W / 2] {
+    axis r in 2
+    axis s in 2
+    y[n, c, h, v] = max(x[n, c, 2 * h + r, 2 * v + s], over (r, s))
+}`
+	program, problems := jit.Load("windows.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for _, k := range program.Kernels {
+		s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": 56, "W": 56, "R": 3, "S": 3}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.PTX()
+		require.NoError(t, err)
+		for _, not := range []string{"bar.sync", "shfl", "st.shared"} {
+			assert.NotContains(t, text, not, k.Name)
+		}
+	}
+	k := jittest.Load(t, "windows.tile", source)
+	x, w := small(lang.BF16, 2, 3, 9, 21), small(lang.BF16, 3, 3, 3)
+	y := k.Run(t, "depthwise", jit.Options{}, x, w)[0]
+	for i := range 2 * 3 * 9 * 21 {
+		v, h, plane := i%21, i/21%9, i/21/9
+		sum := 0.0
+		for tap := range 9 {
+			if row, column := h+tap/3-1, v+tap%3-1; row >= 0 && row < 9 && column >= 0 && column < 21 {
+				sum += x.Float((plane*9+row)*21+column) * w.Float(plane%3*9+tap)
+			}
+		}
+		require.Equal(t, sum, y.Float(i), i)
+	}
+}
