@@ -23,6 +23,9 @@ type Pipeline struct {
 	Overlapped bool
 	// Produced: a warp of its own does the copies, all of them boxes.
 	Produced bool
+	// Overlap is how the loop's two products overlap, each of which reads one of the copies: these then come and go apart; nil
+	// where they do not.
+	Overlap *Overlap
 }
 
 // Copy is one load of the slice.
@@ -53,7 +56,7 @@ func (x *Pipeline) OfStep(v *ir.Value) bool {
 func (p *Program) runAhead() {
 	if p.Target.Has(target.TMA) && p.ClusterSize() <= 1 && p.Stages >= 2 {
 		for _, op := range p.Func.Body.Ops {
-			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.early(op.Args[0]) && p.early(op.Args[1]) {
+			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.soon(op.Args[0]) && p.soon(op.Args[1]) {
 				if x := p.newRing(op); x != nil {
 					p.Pipelines[op], p.Producing = x, true
 				}

@@ -73,7 +73,7 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.
 			}
 		}
 		for _, s := range d.Affine.Scalars {
-			if !p.early(s.Value) && (loop == nil || !ofStep(s.Value, loop)) {
+			if !p.soon(s.Value) && (loop == nil || !ofStep(s.Value, loop)) {
 				return nil, false
 			}
 		}
@@ -139,11 +139,22 @@ func (p *Program) endsInZeros(a *ir.Axis, load *ir.Op, dim int, loop *ir.Op) boo
 
 // early reports a scalar that is known before the kernel's body runs: a function
 // of the launch's parameters and of where the block stands.
-func (p *Program) early(v *ir.Value) bool {
+func (p *Program) early(v *ir.Value) bool { return p.computable(v, false) }
+
+// soon reports a scalar that whoever copies can have without the kernel's body: an early one, or a function of what such positions
+// of tensors hold that the kernel only reads, as where the sequence of a block begins in a cache.
+func (p *Program) soon(v *ir.Value) bool { return p.computable(v, true) }
+
+// computable reports a scalar that is a function of the launch's parameters, of where the block stands and, with loads, of what it reads.
+func (p *Program) computable(v *ir.Value, loads bool) bool {
 	op := v.Def
 	switch {
 	case op == nil:
 		return slices.Contains(p.Func.Scalars, v)
+	case loads && op.Code == lang.OpLoad && v.Type.IsScalar():
+		if !op.Tensor.ReadOnly() || op.Else() != nil || slices.Contains(op.Checked, true) {
+			return false
+		}
 	case op.Code == lang.OpConst, op.Code == lang.OpSize:
 		return true
 	case op.Code == lang.OpStart, op.Code == lang.OpEnd:
@@ -152,7 +163,7 @@ func (p *Program) early(v *ir.Value) bool {
 		return false
 	}
 	for _, x := range op.Args {
-		if !p.early(x) {
+		if !p.computable(x, loads) {
 			return false
 		}
 	}

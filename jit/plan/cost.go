@@ -52,8 +52,9 @@ type estimate struct {
 type violation struct {
 	what       string
 	need, have int64
-	// uses is what takes it, a line each, where that is known.
-	uses []string
+	// inShared: it is the shared memory of a block; uses is what takes that, a line each, of the candidate that is reported.
+	inShared bool
+	uses     []string
 }
 
 func (v *violation) excess() float64 { return float64(v.need) / float64(v.have) }
@@ -77,12 +78,9 @@ func (e *estimate) bound() string {
 // String is the terms of the estimate, as a plan says why it was chosen.
 func (e *estimate) String() string {
 	s := fmt.Sprintf("%s, bound by %s:", seconds(e.time), e.bound())
-	for _, t := range []struct {
-		name string
-		v    float64
-	}{{"compute", e.compute}, {"l2", e.l2}, {"dram", e.dram}, {"shared", e.shared}, {"issue", e.issue}, {"latency", e.latency}, {"launch", e.launch}} {
-		if t.v > 0 {
-			s += fmt.Sprintf(" %s %s", t.name, seconds(t.v))
+	for _, t := range e.terms() {
+		if t.Seconds > 0 {
+			s += fmt.Sprintf(" %s %s", t.Name, seconds(t.Seconds))
 		}
 	}
 	s += fmt.Sprintf("; %d blocks, wave efficiency %.2f", e.blocks, e.waves)
@@ -486,7 +484,13 @@ func weight(op *ir.Op) float64 {
 
 // free is the product of the extents of a's axes that are not in b.
 func (c at) free(a, b *ir.Value) int64 {
-	return c.count(tile{axes: c.places(ir.Without(a.Type.Axes, b.Type.Axes))}, false)
+	key := [2]*ir.Value{a, b}
+	axes, ok := c.freeOf[key]
+	if !ok {
+		axes = c.places(ir.Without(a.Type.Axes, b.Type.Axes))
+		c.freeOf[key] = axes
+	}
+	return c.count(tile{axes: axes}, false)
 }
 
 func roundUp(n, to int64) int64 { return ceilDiv(n, to) * to }
@@ -510,7 +514,11 @@ func (c at) gpu() (*estimate, *violation) {
 		moved := float64(2 * 4 * kept * threads * e.blocks)
 		e.launch += moved / t.L2
 	}
-	if need := threads * each; wide && need > int64(t.RegistersPerSM) {
+	need := threads * each
+	if n := c.overlapRegisters(); n > 0 && !c.awaits() { // counted one by one
+		need = min(need, threads*n)
+	}
+	if wide && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
@@ -545,6 +553,9 @@ func (c at) gpu() (*estimate, *violation) {
 	if most > manyElements && !wide {
 		busy *= 1 + float64(longCode*float64(most-manyElements))
 	}
+	if wide && c.awaits() {
+		busy *= awaitedProducts
+	}
 	e.latency = c.latency(resident, busy)
 	e.time = busy + e.latency + e.launch
 	return e, nil
@@ -574,7 +585,7 @@ func (c at) limits(e *estimate) *violation {
 	}
 	if limit := t.SharedShare(c.occupancy) - sharedReserve; e.sharedBytes > limit {
 		if !c.beyond {
-			return &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, uses: c.sharedUses()}
+			return &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, inShared: true}
 		}
 		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
 	}

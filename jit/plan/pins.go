@@ -87,6 +87,14 @@ func (m *model) share(pins map[string]int64) error {
 			m.cluster = int(n)
 		}
 	}
+	m.forms = map[string]int64{}
+	for _, name := range lang.Forms() {
+		if n, err := m.asked(name, pins); err != nil {
+			return err
+		} else if n > 0 {
+			m.forms[name] = n
+		}
+	}
 	for _, a := range m.f.Axes {
 		if a.Split > 1 {
 			m.split = max(m.split, a.Split)

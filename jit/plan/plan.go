@@ -41,11 +41,16 @@ type Plan struct {
 	Relayout int `json:"relayout,omitempty"`
 	// Cut is in how many launches the kernel is cut, where it is pinned, and 0 where nothing is asked.
 	Cut int `json:"cut,omitempty"`
+	// Forms is, by the names of lang.Forms, which of several forms the code has; what is best is decided where nothing is said.
+	Forms map[string]int64 `json:"forms,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
 	// Time is what the planner predicts for a launch, in seconds.
 	Time float64 `json:"-"`
+	// Estimate is that prediction in parts, and Next that of the candidate that came next; nil where there is none.
+	Estimate *Estimate `json:"-"`
+	Next     *Estimate `json:"-"`
 
 	// shared is the estimate of the shared memory of a block, in bytes.
 	shared int64
@@ -115,7 +120,7 @@ func (p *Plan) Setting(name string) int64 {
 	case "cut":
 		return int64(p.Cut)
 	}
-	return 0
+	return p.Forms[name]
 }
 
 // String is the plan on one line, the same for equal plans.

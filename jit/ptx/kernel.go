@@ -32,16 +32,25 @@ type kernel struct {
 	root  *scope
 	scope *scope
 	arena arena
+	// holds is a condition that holds for all elements in the code that is being emitted; nil for none.
+	holds *ir.Value
+	// looping are the loops whose bodies are being emitted, from the outermost on.
+	looping []*steps
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
 	producer asm.Code
 	consume  asm.Label
+	// arriving are the mbarriers of the loads that the producer does outside of loops, coming those that were not waited for yet.
+	arriving map[*ir.Op]arriving
+	coming   []arriving
 	// asked are the constants that were asked for before the wait for the launches before.
 	asked map[*ir.Op]*askedFor
 	// ahead are the operands of products that were read before that wait.
 	ahead map[*ir.Value]fragments
 	// emitted are the operations that were emitted ahead of their places.
 	emitted map[*ir.Op]bool
+	// kept is where the tensors lie that are in shared memory.
+	kept map[*ir.Tensor]int
 	// private is where the private tensors are in shared memory.
 	private map[*ir.Tensor]buffer
 	// written and read are the tensors stored and loaded since the last barrier.
@@ -66,7 +75,7 @@ type scope struct {
 
 func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
+		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
 		private: map[*ir.Tensor]buffer{},
 	}
@@ -122,6 +131,7 @@ func (k *kernel) lower() {
 	k.began = k.now()
 	k.waitForLaunchBefore()
 	k.startProducer()
+	k.keepRows()
 	k.beginPrivate()
 	k.push(0)
 	k.emitAhead(k.Early)

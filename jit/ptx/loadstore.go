@@ -128,7 +128,10 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 // or behind barriers, to where the elements are used.
 func (k *kernel) loading(op *ir.Op) string {
 	t := op.Tensor
-	if k.LoadedFirst(op) {
+	switch {
+	case t.Shared:
+		return "ld.shared"
+	case k.LoadedFirst(op):
 		return "ld.global"
 	}
 	if t.ReadOnly() && (t.Constant || !k.Dependent()) {
@@ -156,6 +159,9 @@ func (k *kernel) storeOp(op *ir.Op) {
 	groups, _ := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
+	if t.Shared {
+		mnemonic = "st.shared"
+	}
 	for _, g := range groups {
 		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		xs := make([]asm.Reg, len(g))
@@ -213,6 +219,7 @@ func (k *kernel) orderRead(t *ir.Tensor) {
 	if k.written[t] {
 		k.barrier()
 	}
+	k.noteContended(t)
 	k.read[t] = k.Contended(t)
 }
 
@@ -220,7 +227,15 @@ func (k *kernel) orderWrite(t *ir.Tensor) {
 	if k.read[t] || k.written[t] {
 		k.barrier()
 	}
+	k.noteContended(t)
 	k.written[t] = k.Contended(t)
+}
+
+// noteContended says that the step that is being emitted accesses a tensor that other threads may write or read.
+func (k *kernel) noteContended(t *ir.Tensor) {
+	if k.Contended(t) {
+		k.noteWrite()
+	}
 }
 
 // assumeTouched marks every contended tensor as read and written since the last

@@ -95,12 +95,23 @@ func (k *kernel) create(op *ir.Op) {
 
 // elementwise emits an elementwise operation or a conversion, for a result in the layout l.
 func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
+	if op.Code == lang.OpWhere && op.Args[0] == k.holds {
+		v := op.Args[1]
+		x, regs := k.get(v, l.Slice(v.Type.Axes)), make([]asm.Reg, l.Regs())
+		for r := range regs {
+			regs[r] = x[l.Project(r, v.Type.Axes)]
+		}
+		return regs
+	}
 	args := make([][]asm.Reg, len(op.Args))
 	for i, v := range op.Args {
 		args[i] = k.get(v, l.Slice(v.Type.Axes))
 	}
 	if op.Code == lang.OpRandomBits {
 		return k.randomBits(op, l, args)
+	}
+	if k.Quotients[op] > 0 {
+		return k.quotients(op, l, args)
 	}
 	regs := make([]asm.Reg, l.Regs())
 	for r := range regs {
@@ -128,6 +139,9 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	d := op.Args[0].Type.DType
 	if op.Code == lang.OpWhere {
 		d = op.Args[1].Type.DType
+	}
+	if op.Coarse {
+		return elem.Coarse(k.a, op.Code, xs)
 	}
 	return elem.Apply(k.a, op.Code, d, xs, k.Func.Approx)
 }
