@@ -65,8 +65,8 @@ func (f *Function) options(args Args) (Options, error) {
 				return fail("%v", err)
 			}
 			if slices.Contains(f.Tiles, name) {
-				if l.Int < 1 {
-					return fail("a pin is an integer of 1 or more, not %d", l.Int)
+				if least := lang.LeastPin(name); l.Int < least {
+					return fail("a pin is an integer of %d or more, not %d", least, l.Int)
 				}
 				o.Pins[name] = l.Int
 				continue

@@ -77,6 +77,10 @@ func TestGoesOnFromAnyIR(t *testing.T) {
 					pins := map[string]int64{}
 					if form.Pass == "plan" && to.IsGPU() {
 						pins["warps"], pins["stages"] = int64(direct.Plan.Warps), int64(direct.Plan.Stages)
+						pins["persist"] = int64(direct.Plan.Persist)
+						if n := direct.Plan.Resident; n > 0 && direct.Plan.Persist == 0 { // what the code was held to
+							pins["occupancy"] = int64(n)
+						}
 					}
 					l, err := compile.LowerIR(kernels[1], to, sizes, pins, nil)
 					require.NoError(t, err, "%s after %q, number %d:\n%s", to.Name, form.Pass, i, form.Func)

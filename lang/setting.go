@@ -37,7 +37,7 @@ type SettingValue uint8
 const (
 	// TakesNothing: the setting is there or not.
 	TakesNothing SettingValue = iota
-	// TakesNumber: one number from 1 to Most.
+	// TakesNumber: one number from 1 to Most, or from 0.
 	TakesNumber
 	// TakesWord: one of Words.
 	TakesWord
@@ -55,7 +55,9 @@ type Setting struct {
 	Repeats bool
 	// Most is the largest number on every machine (what one machine has is for the planner to say), PowerOfTwo whether it
 	// must be a power of two, and Unit what it counts.
-	Most       int64
+	Most int64
+	// FromZero: 0 is a number too that it can be.
+	FromZero   bool
 	PowerOfTwo bool
 	Unit       string
 	// Form: it says which of several forms the code has that give the same values; what is best is decided where it is not given.
@@ -80,6 +82,10 @@ var settings = []Setting{
 		Doc: "blocks are launched in clusters of so many, up to 8; on targets with clusters (sm_90a)"},
 	{Name: "split", Takes: TakesMore, At: OnKernel | InTarget | AtLaunch, Repeats: true, Most: 8, Unit: "blocks of a cluster that share an axis", Written: "@split(k, 4)",
 		Doc: "so many blocks of a cluster, up to 8, share the positions of `k`, a `for`, an `axis` or what a formula reduces over; 1 is none; on targets with clusters"},
+	{Name: "producer", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 4, PowerOfTwo: true, Unit: "warps that only copy", Written: "@producer(4)",
+		Doc: "of a block whose loads the tensor memory accelerator does, so many warps only start those: a power of two up to 4; 4 give their registers to those that compute"},
+	{Name: "persist", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, FromZero: true, Unit: "teams of warps", Written: "@persist(2)",
+		Doc: "blocks stay and go through the tiles of the grid with so many teams of warps, up to 2: with 2, one multiplies while the other stores; 0 is a block for each tile"},
 	{Name: "private", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 32768, Unit: "elements", Written: "@private(1)",
 		Doc: "atomics on a tensor of up to so many integers, up to 32768, are made in shared memory first and put to the tensor once a block, where that pays; 1 is none"},
 	{Name: "relayout", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "ways", Written: "@relayout(1)",
@@ -95,7 +101,7 @@ var settings = []Setting{
 	{Name: "deferred", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@deferred(2)",
 		Doc: "2 has each thread carry a part of its own of a sum that a loop carries, and joins them behind the loop; 1 joins them in each step; up to 2"},
 	{Name: "target", Takes: TakesMore, At: OnKernel, Repeats: true, Written: "@target(sm_90a, BM = 128, warps = 8, split(k, 4))",
-		Doc: "extents, warps, stages, occupancy, cluster, forms and splits for one target; there may be several"},
+		Doc: "extents, warps, stages, occupancy, cluster, producer, persist, forms and splits for one target; there may be several"},
 	{Name: "precision", Takes: TakesWord, At: OnKernel | AsFlag, Words: []string{"tf32", "tf32x3", "ieee"}, Written: "@precision(ieee)",
 		Doc: "how products of f32 are computed on tensor cores: `tf32` rounds their operands, `tf32x3` adds three products of parts, `ieee` multiplies without tensor cores, and keeps the bounds of functions where results are rounded to 16 bits ([Numbers](language.md#numbers))"},
 	{Name: "approx", Takes: TakesNothing, At: OnKernel, Written: "@approx",
@@ -144,6 +150,15 @@ func PlanSettings() []string { return namesOf(Settings(AtLaunch)) }
 // Forms names the settings that say which of several forms the code has.
 func Forms() []string {
 	return namesOf(slices.DeleteFunc(AllSettings(), func(s Setting) bool { return !s.Form }))
+}
+
+// LeastPin is the smallest number that a pin of a name can be: a setting's, or the extent of an axis.
+func LeastPin(name string) int64 {
+	s, ok := FindSetting(name, AtLaunch)
+	if !ok {
+		return 1
+	}
+	return s.least()
 }
 
 // CacheHints names the settings of an access that speak to the caches.
@@ -204,13 +219,23 @@ type SettingFault struct {
 	Fits, Next int64
 }
 
+// least is the smallest number that the setting can be.
+func (s Setting) least() int64 {
+	if s.FromZero {
+		return 0
+	}
+	return 1
+}
+
 // Check gives what is wrong with a number; nil where the setting can be it.
 func (s Setting) Check(n int64) *SettingFault {
 	switch {
+	case n == 0 && s.FromZero:
+		return nil
 	case n < 1:
-		return &SettingFault{Reason: fmt.Sprintf("must be 1 to %d", s.Most), Fits: 1}
+		return &SettingFault{Reason: fmt.Sprintf("must be %d to %d", s.least(), s.Most), Fits: s.least()}
 	case n > s.Most:
-		return &SettingFault{Reason: fmt.Sprintf("must be 1 to %d %s: %d too many", s.Most, s.Unit, n-s.Most), Fits: s.Most}
+		return &SettingFault{Reason: fmt.Sprintf("must be %d to %d %s: %d too many", s.least(), s.Most, s.Unit, n-s.Most), Fits: s.Most}
 	case s.PowerOfTwo && n&(n-1) != 0:
 		down := int64(1)
 		for 2*down < n {

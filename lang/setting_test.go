@@ -26,7 +26,7 @@ func TestSettingsAreWhole(t *testing.T) {
 		}
 		assert.Equal(t, s.PowerOfTwo, strings.Contains(s.Doc, "power of two"), s.Name)
 	}
-	assert.Equal(t, []string{"warps", "stages", "occupancy", "cluster", "split", "private", "relayout", "cut", "longest", "phases", "overlap", "deferred"}, PlanSettings())
+	assert.Equal(t, []string{"warps", "stages", "occupancy", "cluster", "split", "producer", "persist", "private", "relayout", "cut", "longest", "phases", "overlap", "deferred"}, PlanSettings())
 	assert.Equal(t, []string{"longest", "phases", "overlap", "deferred"}, Forms())
 	assert.Equal(t, []string{"evict_first", "evict_last", "evict_normal", "no_allocate"}, CacheHints())
 	_, ok := FindSetting("latency", OnKernel)
@@ -55,4 +55,11 @@ func TestSettingCheck(t *testing.T) {
 	} {
 		assert.Equal(t, want, warps.Check(n), n)
 	}
+	persist, _ := FindSetting("persist", AtLaunch)
+	assert.Nil(t, persist.Check(0))
+	assert.Equal(t, &SettingFault{Reason: "must be 0 to 2", Fits: 0}, persist.Check(-1))
+	assert.Equal(t, &SettingFault{Reason: "must be 0 to 2 teams of warps: 1 too many", Fits: 2}, persist.Check(3))
+	assert.EqualValues(t, 0, LeastPin("persist"))
+	assert.EqualValues(t, 1, LeastPin("warps"))
+	assert.EqualValues(t, 1, LeastPin("BM"))
 }

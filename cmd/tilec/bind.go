@@ -206,8 +206,8 @@ func (b *binding) classify(a *argument) error {
 	for _, tile := range b.to.Tiles {
 		if tile == a.name {
 			n, err := strconv.ParseInt(a.text, 0, 64)
-			if err != nil || n < 1 {
-				return fmt.Errorf("a pin is an integer of 1 or more")
+			if least := lang.LeastPin(tile); err != nil || n < least {
+				return fmt.Errorf("a pin is an integer of %d or more", least)
 			}
 			b.pins[tile] = n
 			return nil

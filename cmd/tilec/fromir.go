@@ -141,8 +141,8 @@ func (in *irInput) set(texts []string) error {
 	}
 	for _, arg := range args {
 		n, err := strconv.ParseInt(arg.text, 10, 64)
-		if err != nil || n < 1 {
-			return usageError{fmt.Errorf("%s=%s: must be an integer of 1 or more", arg.name, arg.text)}
+		if least := lang.LeastPin(arg.name); err != nil || n < least {
+			return usageError{fmt.Errorf("%s=%s: must be an integer of %d or more", arg.name, arg.text, least)}
 		}
 		pins := false
 		for _, f := range in.kernels {

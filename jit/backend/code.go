@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"tilec/jit/block"
 	"tilec/jit/cache"
@@ -98,17 +99,17 @@ func emitPTX(f *ir.Func, p *plan.Plan, t target.Machine, store *cache.Cache) (*p
 	if store == nil {
 		return ptx.Compile(f, p, t)
 	}
-	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
+	key := cache.NewKey("ptx").Add("target", fmt.Sprintf("%+v", t)).Add("plan", p.String()).Add("resident", strconv.Itoa(p.Resident)).Add("ir", f.String()).Add("lines", sourceLines(f)).Sum()
 	var kept storedModule
 	if data, ok := store.Get(key); ok && json.Unmarshal(data, &kept) == nil {
 		return &ptx.Module{Text: kept.Text, Entry: kept.Entry, Threads: kept.Threads, Shared: kept.Shared, Cluster: kept.Cluster, Scratch: f.ScratchBytes(),
-			Split: kept.Split, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params(), Maps: kept.tensorMaps(f)}, nil
+			Split: kept.Split, Most: kept.Most, Buffers: kept.Buffers, Hinted: kept.hinted(f), Grid: f.Grid(), Params: f.Params(), Maps: kept.tensorMaps(f)}, nil
 	}
 	m, err := ptx.Compile(f, p, t)
 	if err != nil {
 		return nil, err
 	}
-	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.Buffers, effects(f, m), keptMaps(f, m)}); err == nil {
+	if data, err := json.Marshal(storedModule{m.Text, m.Entry, m.Threads, m.Shared, m.Cluster, m.Split, m.Most, m.Buffers, effects(f, m), keptMaps(f, m)}); err == nil {
 		store.Put(key, data)
 	}
 	return m, nil
@@ -131,6 +132,7 @@ func sourceLines(f *ir.Func) string {
 type storedModule struct {
 	Text, Entry                     string
 	Threads, Shared, Cluster, Split int
+	Most                            int
 	Buffers                         []string
 	// Effects are of the hints of accesses, in the order of the IR.
 	Effects []string

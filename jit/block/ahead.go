@@ -35,6 +35,7 @@ type Copy struct {
 	Layout layout.Layout // in which threads copy
 	Vector int           // neighbours that one copy moves
 	Box    *Box          // where the TMA copies; nil where threads do
+	Shared bool          // two blocks have the same tile, and each copies half of its rows for both
 }
 
 // Bytes is what the copies of one step bring.
@@ -54,7 +55,7 @@ func (x *Pipeline) OfStep(v *ir.Value) bool {
 
 // runAhead decides of which loops loads run ahead. A producer serves loops of the kernel's body alone, whose bounds it knows.
 func (p *Program) runAhead() {
-	if p.Target.Has(target.TMA) && p.ClusterSize() <= 1 && p.Stages >= 2 {
+	if p.Target.Has(target.TMA) && p.Stages >= 2 {
 		for _, op := range p.Func.Body.Ops {
 			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.soon(op.Args[0]) && p.soon(op.Args[1]) {
 				if x := p.newRing(op); x != nil {

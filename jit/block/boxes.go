@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"tilec/jit/ir"
+	"tilec/jit/layout"
 	"tilec/lang"
 )
 
@@ -54,7 +55,7 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.
 	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() || !t.boxed() {
 		return nil, false
 	}
-	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: min(t.RowBytes(), PanelBytes)}, Dims: dims}
+	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: t.Width()}, Dims: dims}
 	along := map[*ir.Axis]int{}
 	for i, d := range dims {
 		if tensor.Shape[i].Wide { // coordinates have 32 bits
@@ -180,6 +181,11 @@ func (p *Program) nameMap(b *Box) {
 type BoxStore struct {
 	Tile *Tile
 	Box  *Box
+	// Matrices is the rows that lanes name where instructions of four matrices bring the elements to the tile (storedMatrices);
+	// nil where threads store neighbours.
+	Matrices *layout.Layout
+	// Parts is in how many parts the tile goes through shared memory, each of as many panels: 1 where it does as a whole.
+	Parts int
 }
 
 // storeByBoxes decides which stores of the kernel's body the TMA does, where the kernel loads by it.
@@ -225,5 +231,9 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	}
 	p.nameMap(b)
 	t.Async = true
-	return &BoxStore{t, b}
+	s := &BoxStore{Tile: t, Box: b, Parts: 1}
+	if rows, ok := storedMatrices(p.Homes[v], t); ok {
+		s.Matrices = &rows
+	}
+	return s
 }

@@ -99,3 +99,40 @@ func halved(reps []layout.Digit) (two layout.Digit, left []layout.Digit) {
 	return layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: 2},
 		append([]layout.Digit{{Axis: d.Axis, Stride: d.Stride * 2, Size: d.Size / 2}}, reps[1:]...)
 }
+
+// storedMatrices is the rows of 16 bytes that lanes name where the results of a product, of elements of two bytes, go to a tile by
+// an instruction that stores four matrices of 8x8: a register of the layout is an instruction, whose first pair is at the same
+// place of the tile. Columns change last, so that what they alone need is at hand once. ok is false where the home is not such a
+// product's, or does not fill the tile.
+func storedMatrices(home layout.Layout, t *Tile) (rows layout.Layout, ok bool) {
+	if t.DType.Size() != 2 || len(t.Axes) != 2 || len(home.Reg) < 3 || len(home.Lane) != 5 {
+		return rows, false
+	}
+	column, row := t.Axes[0], t.Axes[1]
+	next := home.Reg[2]
+	if home.Reg[0] != (layout.Digit{Axis: column, Stride: 1, Size: 2}) || home.Reg[1] != (layout.Digit{Axis: row, Stride: 8, Size: 2}) ||
+		next.Axis != column || next.Stride%8 != 0 || next.Size%2 != 0 {
+		return rows, false
+	}
+	for i, d := range home.Lane {
+		want := layout.Digit{Axis: column, Stride: 2 << i, Size: 2}
+		if i >= 2 {
+			want = layout.Digit{Axis: row, Stride: 1 << (i - 2), Size: 2}
+		}
+		if d != want {
+			return rows, false
+		}
+	}
+	for i, a := range t.Axes {
+		if home.Physical(a) != t.Extents[i] {
+			return rows, false
+		}
+	}
+	rows.Lane = append(append(rows.Lane, home.Lane[2:]...), home.Reg[1], layout.Digit{Axis: column, Stride: next.Stride, Size: 2})
+	rows.Reg = append(rows.Reg, home.Reg[3:]...)
+	if next.Size > 2 {
+		rows.Reg = append(rows.Reg, layout.Digit{Axis: column, Stride: 2 * next.Stride, Size: next.Size / 2})
+	}
+	rows.Warp = home.Warp
+	return rows, t.Linear(rows)
+}

@@ -52,9 +52,6 @@ func (p *Program) overlapProducts() {
 	}
 }
 
-// groupWarps is how many warps a warpgroup has.
-const groupWarps = 4
-
 // RegistersBeside is how many registers a thread needs beside those of the products: for what it carries, addresses, and what it is
 // about to compute. With fewer, the assembler makes products wait for each other (seen: with 168 in all, 128 of products; 112 fit).
 const RegistersBeside = 48

@@ -15,6 +15,19 @@ import (
 func (p *Program) String() string {
 	w := &printer{Program: p}
 	w.line("kernel %s for %s: %d threads, warps=%d stages=%d", p.Func.Name, p.Target.Name, p.Threads(), p.Warps, p.Stages)
+	if d := p.Donation; d != nil {
+		w.line("  the producer is a warpgroup: %d registers a thread, of those that compute %d", d.Producer, d.Consumer)
+	}
+	if x := p.Tiles; x != nil {
+		who := "all warps compute each"
+		if x.Teams > 1 {
+			who = fmt.Sprintf("%d teams of warps take turns", x.Teams)
+		}
+		if x.Along != nil {
+			who += fmt.Sprintf(", two blocks have neighbours along %s", x.Along.Name)
+		}
+		w.line("  at most %d blocks, which go through the tiles of the grid: %s", x.Blocks, who)
+	}
 	if n := p.ClusterSize(); n > 1 {
 		w.line("  clusters of %d blocks", n)
 	}
@@ -103,8 +116,28 @@ func (w *printer) op(op *ir.Op) {
 	if x := w.Loads[op]; x != nil {
 		w.line("  load %s by the TMA: %s, %s", op.Tensor.Name, x.Tile, x.Box.Map)
 	}
+	if w.Late[op] != nil {
+		from := ""
+		for _, b := range w.Beside {
+			if b.Load == op {
+				from = fmt.Sprintf(" from shared memory, %s, where it is brought before the loop", b.Tile)
+			}
+		}
+		if slices.Contains(w.Fetched, op) {
+			from = ", the L2 asked for it before the loop"
+		}
+		w.line("  %s %s: as it is stored%s", ValueName(op.Result()), op.Result().Type, from)
+		return
+	}
 	if s := w.Stores[op]; s != nil {
-		w.line("  store %s by the TMA: %s, %s", op.Tensor.Name, s.Tile, s.Box.Map)
+		how := ""
+		if s.Matrices != nil {
+			how = ", brought there by four matrices of 8x8 at a time"
+		}
+		if s.Parts > 1 {
+			how += fmt.Sprintf(", in %d parts", s.Parts)
+		}
+		w.line("  store %s by the TMA: %s, %s%s", op.Tensor.Name, s.Tile, s.Box.Map, how)
 	}
 	form := ""
 	if op.Coarse {
@@ -151,6 +184,9 @@ func (w *printer) pipeline(x *Pipeline) {
 		if c.Box != nil {
 			how = c.Box.Map.String()
 		}
+		if c.Shared {
+			how += ", half of it by each of the two blocks of a cluster"
+		}
 		w.line("    load %s: %s, %s", c.Load.Tensor.Name, c.Tile, how)
 	}
 }
@@ -193,6 +229,9 @@ func (t *Tile) String() string {
 	}
 	if t.Panels > 0 {
 		s += fmt.Sprintf(", panels of %d rows", t.Panels)
+		if t.Width() < PanelBytes {
+			s += fmt.Sprintf(" of %d bytes", t.Width())
+		}
 	}
 	return s
 }

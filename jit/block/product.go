@@ -426,10 +426,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return false
 	}
 	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth
-	panel := func(elements int) bool {
-		bytes := elements * c.Element(0).Size()
-		return bytes == 32 || bytes == 64 || bytes%PanelBytes == 0
-	}
+	panel := func(elements int) bool { return panelOf(elements*c.Element(0).Size()) > 0 }
 	if !panel(steps) {
 		return false
 	}

@@ -26,6 +26,11 @@ type Settings struct {
 	MostPrivate int
 	// Forms is, by the names of lang.Forms, which forms are asked for; what is best is decided where none is.
 	Forms map[string]int64
+	// Producer is how many warps beside those that compute do nothing but copy, 1 or 4, where it is pinned; Resident the blocks of
+	// a multiprocessor that the plan counts on. 0 where nothing is said.
+	Producer, Resident int
+	// Persist is with how many teams of warps blocks go through tiles, where they are to; 0 for a block for each tile.
+	Persist int
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -40,8 +45,11 @@ type Program struct {
 	Products map[*ir.Op]*Product
 	// Pipelines are the loops of which loads run ahead.
 	Pipelines map[*ir.Op]*Pipeline
-	// Producing: a warp beside those that compute does nothing but such copies.
+	// Producing: warps beside those that compute do nothing but such copies; Donation is the registers that they give away.
 	Producing bool
+	Donation  *Donation
+	// Tiles is set where blocks stay and go through tiles of the grid.
+	Tiles *Tiles
 	// Constants are the loads that begin before the launches before have ended.
 	Constants []*Constant
 	// Ahead are the scalars and small constants that a block has before the launches before have ended, and Prefetches what the L2 is asked for then.
@@ -59,6 +67,11 @@ type Program struct {
 	Quotients map[*ir.Op]int
 	// Privates are the tensors that the block changes in shared memory first.
 	Privates []*Private
+	// Late are the operations that are computed as the store that they lead to stores them, Beside the loads among them that begin before the loop.
+	// Fetched are those that the L2 is asked for before it.
+	Late    map[*ir.Op]*ir.Op
+	Beside  []*Beside
+	Fetched []*ir.Op
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -109,7 +122,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{}, Late: map[*ir.Op]*ir.Op{},
 		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		Loads: map[*ir.Op]*BoxLoad{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{},
@@ -132,14 +145,20 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.runAhead()
 	p.overlapProducts()
 	p.loadByBoxes()
+	p.storeByBoxes()
+	p.goThroughTiles()
+	p.donate()
 	p.findPhases()
 	p.deferReductions()
-	p.computeAhead()
-	p.loadConstants()
-	p.prefetch()
-	p.loadEarly()
+	if p.Tiles == nil { // a block that stays does not know at its start where its tiles are
+		p.computeAhead()
+		p.loadConstants()
+		p.prefetch()
+		p.loadEarly()
+	}
 	p.loadFirst()
-	p.storeByBoxes()
+	p.computeLate()
+	p.storeInParts()
 	p.makePrivate()
 	return p, nil
 }
@@ -162,10 +181,17 @@ func (p *Program) grid() {
 
 // Threads is the threads of a block.
 func (p *Program) Threads() int {
-	if p.Producing {
-		return (p.Warps + 1) * layout.Lanes
+	return (p.Warps*p.Teams() + p.producers()) * layout.Lanes
+}
+
+// ByWarpgroups reports products, each of them by wgmma: their blocks keep to the registers that the plan counts on.
+func (p *Program) ByWarpgroups() bool {
+	for _, c := range p.Products {
+		if !c.Wgmma {
+			return false
+		}
 	}
-	return p.Warps * layout.Lanes
+	return len(p.Products) > 0
 }
 
 // ClusterSize is how many blocks of the launch form a cluster.

@@ -17,8 +17,8 @@ type Tile struct {
 	Extents []int      // how much is held along each
 	// Swizzle is how many chunks are permuted among each other: 1, 2, 4 or 8.
 	Swizzle int
-	// Panels is how many rows lie in a panel, where longer rows are cut in panels
-	// of 128 bytes one behind the other, as wgmma reads them; 0 where they are not.
+	// Panels is how many rows lie in a panel, where longer rows are cut in panels of 128 bytes, or 64 or 32 where these do not
+	// divide them, one behind the other, as wgmma reads them; 0 where they are not.
 	Panels int
 	// async marks a tile that wgmma reads: writes to it are made visible to the asynchronous proxy.
 	Async bool
@@ -88,13 +88,25 @@ func (t *Tile) Turn(row int) int {
 // offset is the byte at which an element lies.
 func (t *Tile) offset(row, column int) int {
 	if t.Panels > 0 {
-		return column/PanelBytes*t.Panels*PanelBytes + row*PanelBytes + (column%PanelBytes ^ t.Turn(row)<<4)
+		width := t.Width()
+		return column/width*t.Panels*width + row*width + (column%width ^ t.Turn(row)<<4)
 	}
 	return row*t.RowBytes() + (column ^ t.Turn(row)<<4)
 }
 
-// PanelBytes is the width of a panel.
-const PanelBytes = 128
+// PanelBytes is the largest width of a panel, leastPanel the least.
+const PanelBytes, leastPanel = 128, 32
+
+// Width is the bytes of a row that lie together: those of a panel's row, or of all.
+func (t *Tile) Width() int {
+	if t.Panels > 0 {
+		return t.Swizzle * chunkBytes
+	}
+	return t.RowBytes()
+}
+
+// chunkBytes is what a swizzle moves together.
+const chunkBytes = 16
 
 // Linear reports that an element's offset is the thread's, XORed with a constant
 // in the swizzled bits, plus a constant: checked on every thread and register.
@@ -127,7 +139,8 @@ func (t *Tile) Split(row, column int) (xor, plus int) {
 	mask := (t.Swizzle - 1) << 4
 	xor = column&mask ^ t.Turn(row)<<4
 	if t.Panels > 0 {
-		return xor, column/PanelBytes*t.Panels*PanelBytes + row*PanelBytes + column%PanelBytes&^mask
+		width := t.Width()
+		return xor, column/width*t.Panels*width + row*width + column%width&^mask
 	}
 	return xor, row*t.RowBytes() + column&^mask
 }
@@ -156,22 +169,35 @@ func (t *Tile) boxed() bool {
 	}
 	switch row := t.RowBytes(); row {
 	case 32, 64, 128:
-		return t.Swizzle == row/16
+		return t.Swizzle == row/chunkBytes
 	default:
-		return t.Panels > 0 && row%PanelBytes == 0 && t.Swizzle == 8
+		return t.Panels > 0
 	}
 }
 
-// panel cuts rows longer than 128 bytes in panels, as boxes and wgmma want them.
+// panel cuts rows that are no panel by themselves, as boxes and wgmma want them.
 func (t *Tile) panel() {
-	if t.RowBytes() > PanelBytes {
-		t.Panels, t.Swizzle = t.Bytes()/t.RowBytes(), 8
+	row := t.RowBytes()
+	if width := panelOf(row); width > 0 && width < row {
+		t.Panels, t.Swizzle = t.Bytes()/row, width/chunkBytes
 	}
+}
+
+// panelOf is the width of the panels of a row; 0 where it cannot be cut in any.
+func panelOf(row int) int {
+	width := PanelBytes
+	for width >= leastPanel && row%width != 0 {
+		width /= 2
+	}
+	if width < leastPanel {
+		return 0
+	}
+	return width
 }
 
 // Holds reports a tile that serves where want would.
 func (t *Tile) Holds(want *Tile) bool {
-	if t.DType != want.DType || len(t.Axes) != len(want.Axes) || t.Panels != want.Panels || t.Async != want.Async {
+	if t.DType != want.DType || len(t.Axes) != len(want.Axes) || t.Panels != want.Panels || t.Panels > 0 && t.Swizzle != want.Swizzle || t.Async != want.Async {
 		return false
 	}
 	for i, a := range t.Axes {

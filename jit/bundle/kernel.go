@@ -67,7 +67,7 @@ func launchOf(s *spec.Spec, l *compile.Lowered) (Launch, error) {
 		blocks *= (axis.Size + axis.Extent - 1) / axis.Extent
 	}
 	launched := m.Blocks(sizes)
-	out.Grid = [3]int64{launched, 1, 1}
+	out.Grid, out.Most = [3]int64{launched, 1, 1}, int64(m.Most)
 	switch scratch, atOnce := m.ScratchShare(blocks, backend.ScratchLimit); {
 	case launched == 0:
 		return out, refuse("it has no block to launch for these sizes")

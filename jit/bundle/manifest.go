@@ -53,6 +53,9 @@ type Launch struct {
 	// Axes say what the grid is made of: the product of the blocks of each axis, times the split of an axis over a cluster, made a
 	// multiple of the cluster.
 	Axes []Axis `json:"axes,omitempty"`
+	// Most is how many blocks the launch has at most: they go through the tiles of the grid, however many they are. 0 where each
+	// block has one tile.
+	Most int64 `json:"most,omitempty"`
 	// Shared is the dynamic shared memory of a block, in bytes.
 	Shared     int64       `json:"shared"`
 	Parameters []Parameter `json:"parameters"`

@@ -180,6 +180,9 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 	if errors.As(err, &over) && room > 0 {
 		l, err = p.make(f, chosen, 0)
 	}
+	if _, pinned := pins["persist"]; err == nil && !pinned && chosen.Persist > 0 && p.f.Hints["persist"] == 0 && l.Code.PTX != nil && l.Code.PTX.Most == 0 {
+		return p.attempt(t, with(pins, "persist", 0)) // blocks do not stay, which the plan counts on
+	}
 	return l, chosen, err
 }
 

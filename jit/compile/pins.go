@@ -300,8 +300,10 @@ func valueIn(l *Lowered, name string) (int64, bool) {
 		return l.Code.Form(name, l.target), true
 	}
 	switch n := l.Plan.Setting(name); name {
-	case "warps", "stages":
+	case "warps", "stages", "producer":
 		return n, n > 0
+	case "persist":
+		return n, true
 	case "occupancy", "cluster", "private", "relayout", "cut":
 		return max(n, 1), true
 	case "split":
@@ -355,6 +357,10 @@ func (ps *pins) reportHeld(r *lines, l *Lowered, live map[string]int64) {
 			r.add("%s has no effect: %s runs blocks one at a time on a core", held.from, l.Plan.Target)
 		case name == "stages" && l.Plan.Stages != int(held.value):
 			r.add("%s has no effect: no loop loads the operands of a contraction", held.from)
+		case name == "producer" && (l.Code.PTX == nil || l.Code.PTX.Threads != 32*int(n)+32*l.Plan.Warps):
+			r.add("%s has no effect: %s", held.from, "the tensor memory accelerator does no loads of this kernel, or nobody needs the registers")
+		case name == "persist" && held.value > 0 && (l.Code.PTX == nil || l.Code.PTX.Most == 0):
+			r.add("%s has no effect: only blocks stay that do one product of what the tensor memory accelerator loads and store what it makes", held.from)
 		case name == "occupancy":
 			r.add("%s: code for %d blocks on a multiprocessor, %d bytes of shared memory each at most (.minnctapersm %d)", held.from, held.value, l.Plan.SharedLimit(l.target), held.value)
 		case name == "cluster":

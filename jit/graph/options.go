@@ -19,8 +19,8 @@ func (o *Options) Check(function string, consts []*size.Symbol, types []*typed.T
 		}
 	}
 	for name, n := range o.Pins {
-		if n < 1 {
-			return fail(name, "a pin is an integer of 1 or more, not %d", n)
+		if least := lang.LeastPin(name); n < least {
+			return fail(name, "a pin is an integer of %d or more, not %d", least, n)
 		}
 	}
 	for _, c := range consts {

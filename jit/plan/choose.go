@@ -84,8 +84,12 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	if err != nil {
 		return nil, fail(err)
 	}
+	persists, err := m.persists(pins)
+	if err != nil {
+		return nil, fail(err)
+	}
 
-	found := &search{model: m, warps: warps, stages: stages, parts: parts}
+	found := &search{model: m, warps: warps, stages: stages, parts: parts, persists: persists}
 	found.over(ks)
 	best, second := found.chosen()
 	if best.e == nil && found.worst == nil && m.shared < 0 { // only parts that a store would go through out of order
@@ -140,7 +144,7 @@ func score(c at, e *estimate, best, second *scored) {
 	// Whole picoseconds, so that the last bits of a float, which differ between
 	// processors that fuse operations and others, decide nothing.
 	e.time = math.Round(e.time*1e12) / 1e12
-	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.sharers}, e}
+	s := scored{candidate{slices.Clone(c.extent), c.warps, c.stages, c.sharers, c.persist}, e}
 	switch {
 	case best.e != nil && best.c.same(c.candidate): // looked at before
 	case best.e == nil || e.time < best.e.time:
@@ -153,16 +157,21 @@ func score(c at, e *estimate, best, second *scored) {
 func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, Time: s.e.time, shared: s.e.sharedBytes}
 	if m.target.IsGPU() {
-		p.Occupancy, p.Cluster, p.Private, p.Relayout, p.Cut = m.occupancy, m.cluster, int(m.mostPrivate), m.relayout, m.cut
+		p.Occupancy, p.Cluster, p.Producer = m.occupancy, m.cluster, m.producer
+		p.Private, p.Relayout, p.Cut = int(m.mostPrivate), m.relayout, m.cut
 		p.Forms = maps.Clone(m.forms)
 		if n := (at{m, s.c}).longestFirst(s.e); n > 1 && p.Forms["longest"] == 0 {
 			p.Forms["longest"] = n
 		}
 	}
+	p.Persist = s.c.persist
 	if s.c.sharers > 1 {
 		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers
 	}
 	c := at{m, s.c}
+	if m.target.IsGPU() && m.occupancy == 0 && c.allByWarpgroups() {
+		p.Resident = int(min(s.e.perSM, ceilDiv(s.e.blocks, int64(m.target.SMs))))
+	}
 	staged := false
 	for i, a := range m.f.Axes {
 		switch {
@@ -196,6 +205,9 @@ func (c at) describe() string {
 	}
 	if c.sharers > 1 {
 		words = append(words, fmt.Sprintf("split=%d", c.sharers))
+	}
+	if c.persist > 0 {
+		words = append(words, fmt.Sprintf("persist=%d", c.persist))
 	}
 	if len(words) == 0 {
 		return "its one form"

@@ -20,6 +20,9 @@ const (
 	// much again as tiles for fragments of their operands, up to fragmentRegisters
 	// (seen in what the assembler reports).
 	registerOverhead, fragmentRegisters = 40, 64
+	// accumulatorOverhead is the fewest registers beside accumulators with which the assembler still keeps all of these in
+	// registers (products of 64 x 128 with 4 warps: 26 beside 64, without a spill).
+	accumulatorOverhead = 28
 	// Where no plan is within the limits, values for up to maxKept registers a thread may be live at once: code for more
 	// would take the assembler minutes.
 	maxKept = 1 << 12
@@ -260,6 +263,9 @@ func (c at) count(t tile, padded bool) int64 {
 
 // registerLimit is the most registers a thread that live tiles may take: many threads share those of one multiprocessor.
 func (c at) registerLimit() int64 {
+	if c.takesTurns() {
+		return teamRegisters
+	}
 	together := int64(max(c.occupancy, 1))
 	return max(min(registerLimit, int64(c.target.RegistersPerSM)/(c.threads()*together)-registerOverhead), 1)
 }
@@ -276,6 +282,9 @@ func (c at) threads() int64 { return int64(c.warps) * 32 }
 
 // registersPerThread is the most that live tiles take at once.
 func (c at) registersPerThread() int64 {
+	if c.takesTurns() {
+		return c.accumulators()
+	}
 	most := int64(0)
 	for _, live := range c.live {
 		n := int64(0)
@@ -299,6 +308,9 @@ func (c at) sharedBytes() int64 {
 		} else {
 			whole += each
 		}
+	}
+	if c.persist > 0 { // while results are stored, the stages are filled
+		return whole + staged + c.scratchBytes() + c.partBytes()
 	}
 	return whole + c.privateBytes() + max(staged+c.scratchBytes(), c.resultBytes())
 }
@@ -503,7 +515,10 @@ func (c at) gpu() (*estimate, *violation) {
 		return nil, v
 	}
 	each, threads, wide := e.registers+registerOverhead, c.threads(), c.allByWarpgroups()
-	if wide { // a warp more fills shared memory
+	switch {
+	case c.takesTurns():
+		threads = (teams*teamWarps + teamWarps) * 32
+	case wide: // a warp more fills shared memory
 		threads += 32
 	}
 	if c.contracts && !(wide && c.loadsOperands()) {
@@ -518,12 +533,20 @@ func (c at) gpu() (*estimate, *violation) {
 	if n := c.overlapRegisters(); n > 0 && !c.awaits() { // counted one by one
 		need = min(need, threads*n)
 	}
-	if wide && need > int64(t.RegistersPerSM) {
+	if wide && !c.takesTurns() && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
+	}
+	if wide {
+		for e.perSM > 1 && int64(t.RegistersShare(int(e.perSM), int(threads/32))) < e.registers+accumulatorOverhead {
+			e.perSM--
+		}
+	}
+	if c.persist > 0 {
+		e.perSM = 1
 	}
 	sms := int64(t.SMs)
 	active := float64(min(e.blocks, sms))
@@ -548,6 +571,9 @@ func (c at) gpu() (*estimate, *violation) {
 	inShared, inL2 := c.meeting(full)
 	e.shared, e.l2 = e.shared+inShared, e.l2+inL2
 	warps := float64(int64(c.warps) * resident)
+	if c.takesTurns() {
+		warps *= teams
+	}
 	e.issue = ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
@@ -557,6 +583,9 @@ func (c at) gpu() (*estimate, *violation) {
 		busy *= awaitedProducts
 	}
 	e.latency = c.latency(resident, busy)
+	if c.takesTurns() {
+		e.latency = c.turns(busy)
+	}
 	e.time = busy + e.latency + e.launch
 	return e, nil
 }
@@ -641,7 +670,24 @@ func (c at) around(i int) float64 {
 // holds at once hide one another's chains of dependent steps, but each place for
 // a block works through its share of them, chain after chain.
 func (c at) latency(resident int64, busy float64) float64 {
-	steps, starts := 0.0, 1.0
+	steps, starts := c.chained()
+	t := &c.target
+	step := c.stepTime(steps, busy*float64(resident)/float64(ceilDiv(c.blocks(), int64(t.SMs))))
+	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
+	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
+		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
+	}
+	waves := float64(ceilDiv(c.blocks(), int64(t.SMs)*resident))
+	over := 0.0
+	if resident > 1 && c.allByWarpgroups() && c.loadsOperands() {
+		over = float64((waves - 1) * t.TurnoverTime)
+	}
+	return max(chain, float64(waves*chain)+busy/float64(resident)-busy) + over
+}
+
+// chained is how many steps of loops a block does one after the other, and how often it starts a loop.
+func (c at) chained() (steps, starts float64) {
+	starts = 1
 	for _, loop := range c.loops {
 		steps += c.trips(loop)
 	}
@@ -655,7 +701,11 @@ func (c at) latency(resident int64, busy float64) float64 {
 		}
 	}
 	more, again := c.nested()
-	steps, starts = steps+more, starts+again
+	return steps + more, starts + again
+}
+
+// stepTime is the time of one of so many steps of a loop beside what it does, where all of them are busy for some time.
+func (c at) stepTime(steps, busy float64) float64 {
 	t := &c.target
 	step := t.LoadLatency
 	if steps == 1 && c.stages == 1 { // what the only step loads is on its way with what is loaded before the loop
@@ -665,15 +715,10 @@ func (c at) latency(resident int64, busy float64) float64 {
 		step = t.StepOverhead
 		// A stage is under way while it is loaded and while it is used, one is still being read: where the
 		// others do not cover a load, each step waits.
-		used := busy * float64(resident) / float64(ceilDiv(c.blocks(), int64(t.SMs))) / steps
+		used := busy / steps
 		step += max(t.LoadLatency-float64(float64(c.stages-2)*used), 0) / float64(c.stages-1)
 	}
-	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
-	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
-		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
-	}
-	waves := float64(ceilDiv(c.blocks(), int64(t.SMs)*resident))
-	return max(chain, float64(waves*chain)+busy/float64(resident)-busy)
+	return step
 }
 
 // staged is how many contractions bring their larger operand from memory to shared memory, where the matrix unit reads it, with

@@ -44,7 +44,9 @@ type model struct {
 	// occupancy and cluster are the blocks that are to share a multiprocessor and a cluster, 0 where nothing is
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
-	split              int64
+	// producer is the warps that only copy, where it is pinned.
+	producer int
+	split    int64
 	// relayout is what is asked of the operands' layout in memory, 0 for nothing: the launch has seen to it.
 	relayout int
 	// cut is in how many launches the kernel is asked to be cut, 0 for nothing: the launch has seen to it.

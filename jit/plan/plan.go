@@ -43,6 +43,13 @@ type Plan struct {
 	Cut int `json:"cut,omitempty"`
 	// Forms is, by the names of lang.Forms, which of several forms the code has; what is best is decided where nothing is said.
 	Forms map[string]int64 `json:"forms,omitempty"`
+	// Producer is the warps of a block beside those that compute which only copy, where it is pinned; 0 where it is not.
+	Producer int `json:"producer,omitempty"`
+	// Persist is with how many teams of warps blocks stay and go through tiles of the grid; 0 where a block has one.
+	Persist int `json:"persist,omitempty"`
+	// Resident is the thread blocks of a multiprocessor that the prediction rests on, where the code is held to it: the
+	// assembler is told, and keeps to the registers that so many have. 0 where it is not.
+	Resident int `json:"resident,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
@@ -119,6 +126,10 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Relayout)
 	case "cut":
 		return int64(p.Cut)
+	case "producer":
+		return int64(p.Producer)
+	case "persist":
+		return int64(p.Persist)
 	}
 	return p.Forms[name]
 }

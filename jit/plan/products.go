@@ -124,7 +124,7 @@ func (c at) loadsOperands() bool {
 func (c at) together(resident int64) float64 {
 	sms := int64(c.target.SMs)
 	longer := float64(ceilDiv(c.blocks(), sms*resident)*resident) / float64(ceilDiv(c.blocks(), sms))
-	if resident*int64(c.warps) < 4*warpgroupsBusy {
+	if resident*int64(c.warps) < 4*warpgroupsBusy && !c.takesTurns() {
 		longer /= c.target.OneWarpgroup
 	}
 	return longer

@@ -20,7 +20,7 @@ const (
 // search is what has been found so far.
 type search struct {
 	*model
-	warps, stages, parts []int
+	warps, stages, parts, persists []int
 	// best and second are the cheapest candidates in which blocks share no axis, shared and next those in which they do.
 	best, second, shared, next scored
 	// worst is the limit that the candidate nearest to fitting breaks; where describes that candidate.
@@ -112,31 +112,42 @@ func (s *search) visit(extent []int64) rank {
 	for _, w := range s.warps {
 		for _, st := range s.stages {
 			for _, n := range s.parts {
-				c := at{s.model, candidate{extent, w, st, n}}
+				c := at{s.model, candidate{extent, w, st, n, 0}}
 				if !c.inOrder() || !c.spreads() || n > 1 && len(s.parts) > 1 && c.fills() {
 					continue
 				}
-				e, v := c.evaluate()
-				switch {
-				case v != nil:
-					if s.worst == nil || v.excess() < s.worst.excess() {
-						s.worst, s.where = v, c.describe()
-						if v.inShared {
-							v.uses = c.sharedUses()
-						}
-					}
-					reach(rank{value: v.excess()})
-				case n > 1:
-					score(c, e, &s.shared, &s.next)
-					reach(rank{true, e.time * sharingPays})
-				default:
-					score(c, e, &s.best, &s.second)
-					reach(rank{true, e.time})
+				for _, c.persist = range s.persists {
+					s.compare(c, reach)
 				}
 			}
 		}
 	}
 	return r
+}
+
+// compare evaluates a candidate, keeps it where it is among the best, and says how it ranks.
+func (s *search) compare(c at, reach func(rank)) {
+	if !c.turnsFit(len(s.persists) == 1) || c.persist > 0 && c.sharers > 1 {
+		return
+	}
+	n := c.sharers
+	e, v := c.evaluate()
+	switch {
+	case v != nil:
+		if s.worst == nil || v.excess() < s.worst.excess() {
+			s.worst, s.where = v, c.describe()
+			if v.inShared {
+				v.uses = c.sharedUses()
+			}
+		}
+		reach(rank{value: v.excess()})
+	case n > 1:
+		score(c, e, &s.shared, &s.next)
+		reach(rank{true, e.time * sharingPays})
+	default:
+		score(c, e, &s.best, &s.second)
+		reach(rank{true, e.time})
+	}
 }
 
 // points is how many points a space has, or more than maxPoints.

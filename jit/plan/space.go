@@ -27,10 +27,12 @@ type candidate struct {
 	stages int
 	// sharers is over how many blocks of a cluster the planner spreads the model's shared axis; 1 is none.
 	sharers int
+	// persist is with how many teams of warps blocks stay; 0 for a block for each tile.
+	persist int
 }
 
 func (c candidate) same(o candidate) bool {
-	return c.warps == o.warps && c.stages == o.stages && c.sharers == o.sharers && slices.Equal(c.extent, o.extent)
+	return c.warps == o.warps && c.stages == o.stages && c.sharers == o.sharers && c.persist == o.persist && slices.Equal(c.extent, o.extent)
 }
 
 // DeepRows is the most rows of a product of which warps share the depth: as many as the columns of two instructions.

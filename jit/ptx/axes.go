@@ -60,45 +60,53 @@ func (k *kernel) number() {
 		return
 	}
 	k.a.AtEntry(func() {
-		rest := k.blockNumber()
-		numbers := make([]asm.Reg, len(axes))
-		last := len(axes) - 1
-		lengthening := -1
-		if o := k.LongestFirst; o != nil {
-			lengthening = slices.Index(axes, o.Axis)
-			rest, numbers[lengthening] = k.longestFirst(rest, axes, o)
-		} else if k.Program.Grouped {
-			rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
-			last -= 2
-		}
-		for i := last; i >= 0; i-- {
-			if i == lengthening {
-				continue
-			}
-			numbers[i] = rest
-			if i > 0 {
-				blocks := k.blocksOf(axes[i])
-				numbers[i] = k.a.Op(asm.B32, "rem.u32", rest, blocks)
-				rest = k.a.Op(asm.B32, "div.u32", rest, blocks)
-			}
-		}
-		for i, x := range axes {
-			number := numbers[i]
-			start, c := number, countClass(x)
-			switch {
-			case c == asm.B64:
-				start = k.a.Op(asm.B64, "mul.wide.u32", number, asm.Int(x.Extent))
-			case x.Extent > 1:
-				start = k.a.Op(asm.B32, "mul.lo.s32", number, asm.Int(x.Extent))
-			}
-			end := k.a.Op(c, c.Signed("add"), start, asm.Int(x.Extent))
-			if k.Ragged(x) {
-				end = k.a.Op(c, c.Signed("min"), end, k.size(x.Dim))
-			}
-			k.setAxis(x, start, end)
-		}
-		k.startDebugOutput(axes, numbers)
+		k.startDebugOutput(axes, k.place(k.blockNumber()))
 	})
+}
+
+// place sets where the axes of the grid stand for a block, or a tile, and gives its numbers along them.
+func (k *kernel) place(rest asm.Reg) []asm.Reg {
+	axes := k.Func.Grid()
+	numbers := make([]asm.Reg, len(axes))
+	last := len(axes) - 1
+	lengthening := -1
+	if o := k.LongestFirst; o != nil {
+		lengthening = slices.Index(axes, o.Axis)
+		rest, numbers[lengthening] = k.longestFirst(rest, axes, o)
+	} else if k.Program.Grouped {
+		rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
+		last -= 2
+	}
+	for i := last; i >= 0; i-- {
+		if i == lengthening {
+			continue
+		}
+		numbers[i] = rest
+		if i > 0 {
+			blocks := k.blocksOf(axes[i])
+			numbers[i] = k.a.Op(asm.B32, "rem.u32", rest, blocks)
+			rest = k.a.Op(asm.B32, "div.u32", rest, blocks)
+		}
+	}
+	for i, x := range axes {
+		number := numbers[i]
+		if k.paired() && k.Tiles.Along == x {
+			number = k.a.Op(asm.B32, "mad.lo.s32", number, asm.Int(2), k.rank())
+		}
+		start, c := number, countClass(x)
+		switch {
+		case c == asm.B64:
+			start = k.a.Op(asm.B64, "mul.wide.u32", number, asm.Int(x.Extent))
+		case x.Extent > 1:
+			start = k.a.Op(asm.B32, "mul.lo.s32", number, asm.Int(x.Extent))
+		}
+		end := k.a.Op(c, c.Signed("add"), start, asm.Int(x.Extent))
+		if k.Ragged(x) {
+			end = k.a.Op(c, c.Signed("min"), end, k.size(x.Dim))
+		}
+		k.setAxis(x, start, end)
+	}
+	return numbers
 }
 
 // groupRows is how many rows of blocks run side by side before the columns advance.
@@ -110,7 +118,7 @@ const groupRows = 8
 // the block number for slower axes, the row and the column.
 func (k *kernel) grouped(block asm.Reg, x, y *ir.Axis, slower bool) (rest, row, column asm.Reg) {
 	op := func(name string, args ...asm.Operand) asm.Reg { return k.a.Op(asm.B32, name, args...) }
-	rows, columns := k.blocksOf(x), k.blocksOf(y)
+	rows, columns := k.tilesAlong(x), k.tilesAlong(y)
 	rest = block
 	if slower {
 		both := op("mul.lo.s32", k.a.Register(rows), columns)
@@ -158,15 +166,17 @@ func (k *kernel) blocksOf(x *ir.Axis) asm.Number {
 		return asm.Int(min((x.Dim.Value+x.Extent-1)/x.Extent, target.MaxBlocks)) // a launch of more is refused
 	}
 	n := k.size(x.Dim)
-	if x.Dim.Wide {
-		up := k.a.Op(asm.B64, "add.s64", n, asm.Int(x.Extent-1))
-		return k.a.Op(asm.B32, "cvt.u32.u64", k.a.Op(asm.B64, "div.u64", up, asm.Int(x.Extent)))
-	}
-	if x.Extent == 1 {
+	if x.Extent == 1 && !x.Dim.Wide {
 		return n
 	}
-	up := k.a.Op(asm.B32, "add.s32", n, asm.Int(x.Extent-1))
-	return k.a.Op(asm.B32, "div.u32", up, asm.Int(x.Extent))
+	return k.a.Once("blocks along "+x.Name, func() asm.Reg {
+		if x.Dim.Wide {
+			up := k.a.Op(asm.B64, "add.s64", n, asm.Int(x.Extent-1))
+			return k.a.Op(asm.B32, "cvt.u32.u64", k.a.Op(asm.B64, "div.u64", up, asm.Int(x.Extent)))
+		}
+		up := k.a.Op(asm.B32, "add.s32", n, asm.Int(x.Extent-1))
+		return k.a.Op(asm.B32, "div.u32", up, asm.Int(x.Extent))
+	})
 }
 
 // partial reports an axis whose range, in the code being emitted, may have fewer positions than its extent.

@@ -7,6 +7,7 @@ import (
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
+	"tilec/jit/ptx/elem"
 )
 
 // This file emits copies by the tensor memory accelerator: see Box.
@@ -22,15 +23,33 @@ func (k *kernel) provide(v *ir.Value) {
 	k.hold(v, layout.Uniform(k.Warps), k.recompute(v.Def, layout.Uniform(k.Warps)))
 }
 
-// copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes.
-func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg) {
-	k.eachBox(b, t, func(tile asm.Reg, from asm.Box) {
+// copyBoxes emits the copies of a load to a tile in shared memory; bar is the address of the mbarrier that counts the bytes. Of a
+// shared one it is the block's half, for both blocks of the cluster, at the same place of each with an mbarrier at the same place.
+func (k *kernel) copyBoxes(b *block.Box, t *sharedTile, bar asm.Reg, shared bool) {
+	if shared {
+		k.copyHalf(b, t, bar)
+		return
+	}
+	k.eachBox(b, t, 0, 1, func(tile asm.Reg, from asm.Box) {
 		k.a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes", len(from.At)), asm.At(tile), from, asm.At(bar))
 	})
 }
 
-// eachBox gives the address of each panel of a tile and its box of the tensor.
-func (k *kernel) eachBox(b *block.Box, t *sharedTile, emit func(tile asm.Reg, box asm.Box)) {
+// copyHalf emits the copies of half of a tile's rows to both blocks of the cluster.
+func (k *kernel) copyHalf(b *block.Box, t *sharedTile, bar asm.Reg) {
+	a, half := k.a, t.Extents[1]/2
+	both := a.Calc(asm.B16, "mov.b16", asm.Int(3))
+	rows := a.Calc(asm.B32, "mul.lo.s32", k.rank(), asm.Int(half))
+	bytes := a.Calc(asm.B32, "mul.lo.s32", rows, asm.Int(b.Map.Swizzle))
+	k.eachBox(b, t, 0, 1, func(tile asm.Reg, from asm.Box) {
+		from.At[1] = a.Op(asm.B32, "add.s32", from.At[1], rows)
+		to := a.Op(asm.B32, "add.s32", tile, bytes)
+		a.Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster", len(from.At)), asm.At(to), from, asm.At(bar), both)
+	})
+}
+
+// eachBox gives the address of each panel of a part of a tile, of so many parts, and its box of the tensor.
+func (k *kernel) eachBox(b *block.Box, t *sharedTile, part, parts int, emit func(tile asm.Reg, box asm.Box)) {
 	m := b.Map
 	at := make([]asm.Number, len(m.Order))
 	for n, i := range m.Order {
@@ -43,7 +62,8 @@ func (k *kernel) eachBox(b *block.Box, t *sharedTile, emit func(tile asm.Reg, bo
 		return r
 	})
 	width := m.Swizzle
-	for panel := range t.RowBytes() / width {
+	panels := t.RowBytes() / width / parts
+	for panel := part * panels; panel < (part+1)*panels; panel++ {
 		coords := make(asm.Vector, len(at))
 		for n, x := range at {
 			if n == 0 {
@@ -51,7 +71,7 @@ func (k *kernel) eachBox(b *block.Box, t *sharedTile, emit func(tile asm.Reg, bo
 			}
 			coords[n] = k.a.Register(x)
 		}
-		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.Panels*block.PanelBytes))), asm.Box{Map: from, At: coords})
+		emit(k.a.Register(k.a.Add(t.base, asm.Int(panel*t.Panels*t.Width()))), asm.Box{Map: from, At: coords})
 	}
 }
 
@@ -61,20 +81,56 @@ func (k *kernel) storeBoxes(op *ir.Op) bool {
 	if s == nil {
 		return false
 	}
-	v, b, t := op.Stored(), s.Box, &sharedTile{Tile: *s.Tile}
+	v, t := op.Stored(), &sharedTile{Tile: *s.Tile}
 	k.orderWrite(op.Tensor)
-	t.buffer = k.allocate(t.Bytes(), "storing "+block.ValueName(v))
-	t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at)))
-	k.write(t, v, k.Homes[v], k.unrounded(v, k.Homes[v]), nil)
-	k.reading(t.buffer)
+	size := t.Bytes() / s.Parts
+	t.buffer = k.allocate(size, "storing "+block.ValueName(v))
+	values := k.stored(op, k.Homes[v])
 	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
-	k.eachBox(b, t, func(tile asm.Reg, to asm.Box) {
-		k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
-	})
-	k.a.If(first).Do("cp.async.bulk.commit_group")
-	k.a.If(first).Do("cp.async.bulk.wait_group.read", asm.Int(0))
+	for part := range s.Parts {
+		if part > 0 {
+			k.storesAreRead()
+		}
+		t.base = k.a.Register(k.a.Add(k.sharedBase(), asm.Int(t.at-part*size)))
+		if s.Matrices != nil {
+			k.writeMatrices(t, s, part, k.Homes[v], values)
+		} else {
+			in := func(r int) bool { return s.PartOf(k.Homes[v].RegCoord(r, t.Contiguous())) == part }
+			k.writeEach(t, v, k.Homes[v], in, values, nil)
+		}
+		k.reading(t.buffer)
+		k.eachBox(s.Box, t, part, s.Parts, func(tile asm.Reg, to asm.Box) {
+			k.a.If(first).Do(fmt.Sprintf("cp.async.bulk.tensor.%dd.global.shared::cta.tile.bulk_group", len(to.At)), to, asm.At(tile))
+		})
+		k.a.If(first).Do("cp.async.bulk.commit_group")
+	}
+	if ops := k.Func.Body.Ops; k.Tiles == nil || op != ops[len(ops)-1] { // else whoever uses the memory next waits
+		k.storesAreRead()
+	}
 	k.release(t.buffer)
 	return true
+}
+
+// writeMatrices stores the elements of a part of a product's result of which lanes name the rows: see block.BoxStore.
+func (k *kernel) writeMatrices(t *sharedTile, s *block.BoxStore, part int, home layout.Layout, values func(r int) asm.Reg) {
+	const matrices = 4
+	rows := *s.Matrices
+	k.writing(t.buffer)
+	to := k.accessing(t, rows)
+	others := layout.Product(home.Reg[3:])
+	columns := rows.Regs() / others
+	for i := range rows.Regs() {
+		if s.PartOf(rows.RegCoord(i, t.Contiguous())) != part {
+			continue
+		}
+		quad := make(asm.Vector, matrices)
+		for n := range quad {
+			at := 2 * (matrices*(i/others+columns*(i%others)) + n)
+			quad[n] = elem.Pack(k.a, t.DType, []asm.Reg{values(at), values(at + 1)})
+		}
+		k.a.Do("stmatrix.sync.aligned.m8n8.x4.shared.b16", to.at(i), quad)
+	}
+	k.a.Do("fence.proxy.async.shared::cta")
 }
 
 // boxPosition is where a box begins along one dimension of its tensor, 32 bits.

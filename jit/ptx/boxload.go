@@ -47,7 +47,7 @@ func (k *kernel) askProducer(v *ir.Value, t *sharedTile) bool {
 		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(t.Bytes()))
 		to := *t
 		to.base = k.sharedAt(t.at)
-		k.copyBoxes(load.Box, &to, full)
+		k.copyBoxes(load.Box, &to, full, false)
 	})
 	a.Do("fence.proxy.async.shared::cta")
 	a.Do("bar.warp.sync", asm.AllLanes)

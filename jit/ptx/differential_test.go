@@ -67,10 +67,17 @@ func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
 // same random tensors, and compares the results. What the emulator finds fails the test.
 func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, scalars ...uint64) {
 	t.Helper()
+	differWith(t, f, p, sizes, tolerance, limit, func(*Module) {}, scalars...)
+}
+
+// differWith is differ with a module that launch has changed, and gives what the emulator reports.
+func differWith(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, launch func(*Module), scalars ...uint64) *emu.Report {
+	t.Helper()
 	if p.Stages == 0 {
 		p.Stages = 1
 	}
 	m := compile(t, f, &p, "sm_90a")
+	launch(m)
 	size := func(d *ir.Dim) int64 {
 		if d.Known() {
 			return d.Value
@@ -105,7 +112,7 @@ func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, toler
 			args.Strides = append(args.Strides, size(q.Dim))
 		}
 	}
-	emulate(t, m, mine, scalars, size)
+	report := emulate(t, m, mine, scalars, size)
 	c, err := cpu.Compile(f)
 	require.NoError(t, err)
 	require.NoError(t, c.Run(args))
@@ -131,6 +138,7 @@ func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, toler
 			t.Fatalf("%s[%s] is %v, the cpu gives %v\n%s", tensor.Name, at, got, want, "plan "+p.String())
 		}
 	}
+	return report
 }
 
 func TestExamplesAgreeWithTheCPU(t *testing.T) {
@@ -161,7 +169,7 @@ func TestExamplesAgreeWithTheCPU(t *testing.T) {
 
 // emulate launches a module in the emulator on tensors, scalars and sizes, and
 // brings the tensors back. Blocks run one after the other. Each byte of an address beyond its tensor is found.
-func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size func(*ir.Dim) int64) {
+func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size func(*ir.Dim) int64) *emu.Report {
 	t.Helper()
 	parsed, err := emu.Parse(m.Text)
 	require.NoError(t, err)
@@ -192,7 +200,7 @@ func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size f
 		binary.LittleEndian.PutUint64(word[:], value)
 		copy(space[entry.Params[n].Offset:][:entry.Params[n].Size], word[:])
 	}
-	options := emu.Options{Workers: 1, TensorMaps: map[string]*emu.TensorMap{}}
+	options := emu.Options{Workers: 1, Profile: true, TensorMaps: map[string]*emu.TensorMap{}}
 	for _, b := range m.Maps {
 		shape := b.Shape(size)
 		options.TensorMaps[b.Name] = &emu.TensorMap{
@@ -203,7 +211,7 @@ func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size f
 	}
 	blocks := m.Blocks(size)
 	if blocks == 0 {
-		return
+		return &emu.Report{}
 	}
 	report, err := emu.Launch(parsed, m.Entry, [3]int{int(blocks), 1, 1}, [3]int{m.Threads, 1, 1}, m.Shared, space, memory, options)
 	require.NoError(t, err)
@@ -217,6 +225,7 @@ func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size f
 			i++
 		}
 	}
+	return report
 }
 
 // little and put read and write a number of up to eight bytes.

@@ -24,7 +24,9 @@ type kernel struct {
 	// hinted says what became of the hints of accesses.
 	hinted map[*ir.Op]string
 
-	tid asm.Reg // thread number in the block
+	thread asm.Reg // number in the block
+	tid    asm.Reg // of those that compute, number among those that compute one tile
+	walk   walk    // of a block that goes through tiles
 	// began and released are when the block began and had the results of the launches before, of a kernel that is timed.
 	began, released asm.Reg
 	// debug is where prints and asserts go.
@@ -47,6 +49,8 @@ type kernel struct {
 	asked map[*ir.Op]*askedFor
 	// ahead are the operands of products that were read before that wait.
 	ahead map[*ir.Value]fragments
+	// beside are the loads beside a product, where they lie.
+	beside map[*ir.Op]*sharedTile
 	// emitted are the operations that were emitted ahead of their places.
 	emitted map[*ir.Op]bool
 	// kept is where the tensors lie that are in shared memory.
@@ -77,7 +81,7 @@ func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
-		private: map[*ir.Tensor]buffer{},
+		private: map[*ir.Tensor]buffer{}, beside: map[*ir.Op]*sharedTile{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root
@@ -120,14 +124,22 @@ func (k *kernel) copies(v *ir.Value) []held {
 // lower emits the whole kernel.
 func (k *kernel) lower() {
 	k.a.AtEntry(func() {
-		k.tid = k.a.Op(asm.B32, "mov.u32", asm.Thread)
+		k.thread = k.a.Op(asm.B32, "mov.u32", asm.Thread)
+		k.tid = k.thread
+		if k.Teams() > 1 {
+			k.tid = k.a.Op(asm.B32, "and.b32", k.thread, asm.Int(k.Warps*layout.Lanes-1))
+		}
 	})
 	for _, p := range k.Func.Params() {
 		if p.Kind == ir.ParamScalar {
 			k.hold(p.Scalar, layout.Uniform(k.Warps), []asm.Reg{k.scalarParam(p)})
 		}
 	}
-	k.number()
+	if k.Tiles != nil {
+		k.readyTiles()
+	} else {
+		k.number()
+	}
 	k.began = k.now()
 	k.waitForLaunchBefore()
 	k.startProducer()
@@ -143,6 +155,9 @@ func (k *kernel) lower() {
 		k.inProducer(func() {
 			k.a.Do("ret")
 			k.a.Place(k.consume)
+			if d := k.Donation; d != nil {
+				k.a.Do("setmaxnreg.inc.sync.aligned.u32", asm.Int(d.Consumer))
+			}
 		})
 	}
 }
@@ -150,6 +165,10 @@ func (k *kernel) lower() {
 // body emits the kernel's body: twice where whole blocks can do without masks
 // and the last ones cannot.
 func (k *kernel) body() {
+	if k.Tiles != nil {
+		k.throughTiles()
+		return
+	}
 	ragged := k.RaggedGrid
 	if len(ragged) == 0 {
 		k.block(k.Func.Body)
@@ -210,7 +229,7 @@ func (k *kernel) emitAhead(ops []*ir.Op) {
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
 	k.a.Loc(op.At)
-	if k.OnDemand(op) || k.emitted[op] || k.addedUp(op) {
+	if k.OnDemand(op) || k.emitted[op] || k.addedUp(op) || k.Late[op] != nil {
 		return
 	}
 	k.a.Comment("%s", describe(op))

@@ -89,7 +89,7 @@ func requireAssembles(t testing.TB, text, target string) string {
 // Threads of a block take the same way to every instruction that they execute
 // together: the only branches that may divide them jump over none of these.
 func TestNothingSharedInDivergentCode(t *testing.T) {
-	together := regexp.MustCompile(`^(bar\.|shfl\.|ldmatrix|mma\.|cp\.async)`)
+	together := regexp.MustCompile(`^(bar\.|shfl\.|ldmatrix|stmatrix|mma\.|cp\.async)`)
 	check := func(t *testing.T, f *ir.Func, p plan.Plan) {
 		m := compile(t, f, &p, "sm_90a")
 		lines := strings.Split(m.Text, "\n")

@@ -24,6 +24,8 @@ type Module struct {
 	Threads, Shared int
 	// Cluster is the blocks of a cluster, and Split over how many of them an axis is divided; 0 or 1 for none.
 	Cluster, Split int
+	// Most is how many blocks a launch has at most, of blocks that go through the tiles of the grid; 0 where each has one.
+	Most int
 	// Scratch is the scratch memory of a block, in bytes.
 	Scratch int64
 	// Buffers is what takes the shared memory where it is fullest, a line each.
@@ -53,6 +55,10 @@ func (m *Module) Blocks(size func(*ir.Dim) int64) int64 {
 
 // launched is the thread blocks for the blocks of a grid.
 func (m *Module) launched(n int64) int64 {
+	if m.Most > 0 {
+		c := int64(max(m.Cluster, 1))
+		return min((n+c-1)/c*c, int64(m.Most)/c*c)
+	}
 	if m.Split > 1 {
 		return n * int64(m.Split)
 	}
@@ -105,7 +111,10 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 
 // Decide decides what Compile makes instructions of.
 func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
-	return block.Decide(expandTopK(f), block.Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, MostPrivate: p.Private, Forms: p.Forms}, t)
+	return block.Decide(expandTopK(f), block.Settings{
+		Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, Producer: p.Producer, Persist: p.Persist, Resident: max(p.Resident, p.Occupancy),
+		MostPrivate: p.Private, Forms: p.Forms,
+	}, t)
 }
 
 // lowered is a kernel in instructions.
@@ -193,6 +202,12 @@ func (k *kernel) module() *Module {
 	text := asm.Kernel{
 		About: []string{k.Func.Name, fmt.Sprint("plan ", k.plan)}, Target: k.Target.Name, Name: m.Entry,
 		Threads: m.Threads, Occupancy: k.plan.Occupancy, Cluster: m.Cluster,
+	}
+	if k.plan.Occupancy == 0 && k.ByWarpgroups() {
+		text.Occupancy = k.plan.Resident
+	}
+	if k.Tiles != nil {
+		m.Most = k.Tiles.Blocks
 	}
 	if m.Shared > 0 {
 		text.Shared = sharedName

@@ -179,7 +179,7 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) {
 	}
 	k.awaitWgmma(0)
 	a.Do("bar.warp.sync", asm.AllLanes)
-	o.arrive(r.before)
+	o.leaveBefore()
 	o.rescale()
 	o.yield()
 	columns := o.items[lastSet]
@@ -203,7 +203,7 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) {
 	o.wait(o.of(lastSet, r.full), r.stage, r.phase)
 	o.startLast(x)
 	o.passTurn()
-	a.Move(r.before, o.mbarrier(o.of(lastSet, r.empty), r.stage))
+	o.leaveLater(o.mbarrier(o.of(lastSet, r.empty), r.stage))
 	a.Move(r.stage, o.next)
 	a.Move(r.phase, o.turn)
 	again()

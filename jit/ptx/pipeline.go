@@ -50,6 +50,9 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 			return p
 		}
 	}
+	if p.Produced {
+		k.askBeside()
+	}
 	for i, x := range p.items {
 		x.tile.buffer = k.allocate(x.tile.Bytes()*p.Stages, "stages of "+block.ValueName(x.Load.Result()))
 		x.tile.buffer.guarded = p.Produced
@@ -57,7 +60,11 @@ func (k *kernel) newPipeline(op *ir.Op, lo, hi asm.Reg, step int64) *pipeline {
 			p.base = x.tile.buffer
 		}
 	}
-	if p.Produced {
+	switch {
+	case k.Tiles != nil:
+		p.beginTile()
+		return p
+	case p.Produced:
 		p.begin()
 		return p
 	}
@@ -189,6 +196,13 @@ func (p *pipeline) end() {
 
 // finish gives the stages' memory back.
 func (p *pipeline) finish() {
+	if p.Produced {
+		p.k.awaitBeside()
+	}
+	if p.k.Tiles != nil {
+		p.endTile()
+		return
+	}
 	if p.Overlapped {
 		p.k.a.Do("wgmma.wait_group.sync.aligned", asm.Int(0))
 	}

@@ -18,10 +18,10 @@ import (
 
 // ring is the stages of one loop that the producer fills.
 type ring struct {
-	// full, empty and spare are where the mbarriers lie in shared memory, those of all stages for each set of copies that come and
-	// go together; the spare one takes an arrival that means nothing.
-	full, empty, spare int
-	// stage and phase say where the consumers are, and before is the mbarrier of the step before.
+	// full and empty are where the mbarriers lie in shared memory, those of all stages for each set of copies that come and go together.
+	full, empty int
+	// stage and phase say where the consumers are. Where products overlap, before is the empty mbarrier of the stage that the step
+	// before still reads, in the first lane of a warp, or in two where two blocks share copies; 0 in the others, and where there is no such step.
 	stage, phase, before asm.Reg
 }
 
@@ -44,28 +44,39 @@ func (k *kernel) startProducer() {
 	}
 	a := k.a
 	k.inProducer(func() {
-		first := a.Op(asm.Pred, "setp.eq.u32", k.tid, asm.Int(0))
+		first := a.Op(asm.Pred, "setp.eq.u32", k.thread, asm.Int(0))
 		initialise := func(at, count int) {
 			a.If(first).Do("mbarrier.init.shared::cta.b64", asm.At(k.sharedBase()).Plus(at), asm.Int(count))
 		}
 		for _, p := range loops {
 			r := p.ring
 			n := p.Stages * len(p.sets())
-			b := k.allocate((2*n+1)*mbarrierBytes, "a ring of mbarriers")
-			r.full, r.empty, r.spare = b.at, b.at+n*mbarrierBytes, b.at+2*n*mbarrierBytes
+			b := k.allocate(2*n*mbarrierBytes, "a ring of mbarriers")
+			r.full, r.empty = b.at, b.at+n*mbarrierBytes
 			for s := range n {
 				initialise(r.full+s*mbarrierBytes, 1)
-				initialise(r.empty+s*mbarrierBytes, k.Warps)
+				warps := k.Warps
+				if k.paired() {
+					warps *= 2
+				}
+				initialise(r.empty+s*mbarrierBytes, warps)
 			}
-			initialise(r.spare, k.Warps)
 		}
 		k.initialiseLoads(initialise)
 		a.Do("fence.mbarrier_init.release.cluster")
-		a.Do("bar.sync", asm.Int(0))
+		if k.paired() {
+			k.clusterBarrier()
+		} else {
+			a.Do("bar.sync", asm.Int(0))
+		}
 		k.consume = a.Label()
-		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("bra.uni", k.consume)
+		computing := asm.Int(k.Warps * k.Teams() * layout.Lanes)
+		a.If(a.Op(asm.Pred, "setp.lt.u32", k.thread, computing)).Do("bra.uni", k.consume)
+		if d := k.Donation; d != nil {
+			a.Do("setmaxnreg.dec.sync.aligned.u32", asm.Int(d.Producer))
+		}
 		a.Comment("the producer is one thread")
-		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("ret")
+		a.If(a.Op(asm.Pred, "setp.ne.u32", k.thread, computing)).Do("ret")
 		if k.Dependent() { // the warps that compute wait by themselves: what they wait for may be what is copied here
 			a.Do("griddepcontrol.wait")
 		}
@@ -101,46 +112,61 @@ func (k *kernel) inProducer(emit func()) {
 
 // fill emits the producer's run through a loop.
 func (p *pipeline) fill() {
-	k, a, r := p.k, p.k.a, p.ring
+	k, a := p.k, p.k.a
 	k.inProducer(func() {
 		a.Comment("copy for the loop over %s", p.Op.Axis.Name)
-		k.provide(p.Op.Args[0])
-		k.provide(p.Op.Args[1])
-		p.provideScalars(false)
-		lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
-		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
-		k.a.Move(position, lo)
+		stage, phase := a.Reg(asm.B32), a.Reg(asm.B32)
 		a.Set(stage, "mov.b32", asm.Int(0))
-		a.Set(phase, "mov.b32", asm.Int(0))
-		top, done := a.Label(), a.Label()
-		begin := a.Here()
-		a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", done)
-		a.Place(top)
-		k.push(begin)
-		for _, x := range []asm.Reg{position, stage, phase} {
-			a.Changes(x)
+		if k.Tiles == nil {
+			a.Set(phase, "mov.b32", asm.Int(0))
+			p.fillSteps(stage, phase)
+			return
 		}
-		k.enter(p.Op.Axis, position, hi, true)
-		p.provideScalars(true)
-		for n, set := range p.sets() {
-			p.wait(p.of(n, r.empty), stage, phase)
-			full := p.mbarrier(p.of(n, r.full), stage)
-			bytes := 0
-			for _, x := range set {
-				bytes += x.tile.Bytes()
-			}
-			a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(bytes))
-			for _, x := range set {
-				a.Comment("copy %s", describe(x.Load))
-				k.copyBoxes(x.Box, p.at(x, stage), full)
-			}
-		}
-		p.advance(stage, phase)
-		a.Set(position, "add.s32", position, asm.Int(p.step))
-		k.pop()
-		a.If(a.Op(asm.Pred, "setp.lt.s32", position, hi)).Do("bra.uni", top)
-		a.Place(done)
+		a.Set(phase, "mov.b32", asm.Int(1)) // at first all stages are empty
+		k.eachTile(k.firstTile(), k.walk.stride, []asm.Reg{stage, phase}, func() { p.fillSteps(stage, phase) })
 	})
+}
+
+// fillSteps emits the copies of all steps of a loop, from a stage on.
+func (p *pipeline) fillSteps(stage, phase asm.Reg) {
+	k, a, r := p.k, p.k.a, p.ring
+	k.provide(p.Op.Args[0])
+	k.provide(p.Op.Args[1])
+	p.provideScalars(false)
+	lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
+	if p.Op.Axis.Split > 1 {
+		lo, hi = k.part(lo, hi, p.step)
+	}
+	position := a.Reg(asm.B32)
+	k.a.Move(position, lo)
+	top, done := a.Label(), a.Label()
+	begin := a.Here()
+	a.If(a.Op(asm.Pred, "setp.ge.s32", position, hi)).Do("bra.uni", done)
+	a.Place(top)
+	k.push(begin)
+	for _, x := range []asm.Reg{position, stage, phase} {
+		a.Changes(x)
+	}
+	k.enter(p.Op.Axis, position, hi, true)
+	p.provideScalars(true)
+	for n, set := range p.sets() {
+		p.wait(p.of(n, r.empty), stage, phase)
+		full := p.mbarrier(p.of(n, r.full), stage)
+		bytes := 0
+		for _, x := range set {
+			bytes += x.tile.Bytes()
+		}
+		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(bytes))
+		for _, x := range set {
+			a.Comment("copy %s", describe(x.Load))
+			k.copyBoxes(x.Box, p.at(x, stage), full, x.Shared)
+		}
+	}
+	p.advance(stage, phase)
+	a.Set(position, "add.s32", position, asm.Int(p.step))
+	k.pop()
+	a.If(a.Op(asm.Pred, "setp.lt.s32", position, hi)).Do("bra.uni", top)
+	a.Place(done)
 }
 
 // begin makes the loop's stages the producer's: whatever else used their memory is over.
@@ -152,18 +178,24 @@ func (p *pipeline) begin() {
 	for s := range p.Stages * len(p.sets()) {
 		p.arrive(k.a.Register(k.a.Add(k.sharedBase(), asm.Int(r.empty+s*mbarrierBytes))))
 	}
-	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
-	a.Set(r.stage, "mov.b32", asm.Int(0))
-	a.Set(r.phase, "mov.b32", asm.Int(0))
-	a.Set(r.before, "add.s32", k.sharedBase(), asm.Int(r.spare))
+	r.start(a)
 }
+
+// start puts those that compute at the first stage.
+func (r *ring) start(a *asm.Builder) {
+	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
+	for _, x := range r.changes() {
+		a.Set(x, "mov.b32", asm.Int(0))
+	}
+}
+
+// changes are the registers that each step changes.
+func (r *ring) changes() []asm.Reg { return []asm.Reg{r.stage, r.phase, r.before} }
 
 // await begins a step: it waits for the step's stage.
 func (p *pipeline) await() {
 	k, r := p.k, p.ring
-	for _, x := range []asm.Reg{r.stage, r.phase, r.before} {
-		k.a.Changes(x)
-	}
+	k.a.Changes(r.changes()...)
 	p.wait(r.full, r.stage, r.phase)
 	for _, x := range p.items {
 		v := x.Load.Result()
@@ -208,16 +240,37 @@ func (p *pipeline) wipe() {
 // leave ends a step: it hands back the stage that no product reads any more, which is
 // that of the step before where products overlap.
 func (p *pipeline) leave() {
-	k, a, r := p.k, p.k.a, p.ring
+	a, r := p.k.a, p.ring
 	mine := p.mbarrier(r.empty, r.stage)
 	a.Do("bar.warp.sync", asm.AllLanes)
 	if p.Overlapped {
-		p.arrive(r.before)
-		k.a.Move(r.before, mine)
+		p.leaveBefore()
+		p.leaveLater(mine)
 	} else {
 		p.arrive(mine)
 	}
 	p.advance(r.stage, r.phase)
+}
+
+// leaveLater has the next step hand back a stage, whose mbarrier this is.
+func (p *pipeline) leaveLater(mine asm.Reg) {
+	k, a, r := p.k, p.k.a, p.ring
+	if !k.paired() {
+		a.If(k.firstLane()).Set(r.before, "mov.b32", mine)
+		return
+	}
+	// The first lane hands it to the first block of the cluster, the second to the second.
+	lane := a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1))
+	a.If(a.Calc(asm.Pred, "setp.lt.u32", lane, asm.Int(2))).Set(r.before, "mapa.shared::cluster.u32", mine, lane)
+}
+
+// leaveBefore hands back the stage of the step before, where there is one.
+func (p *pipeline) leaveBefore() {
+	a, r, name := p.k.a, p.ring, "mbarrier.arrive.shared::cta.b64"
+	if p.k.paired() {
+		name = "mbarrier.arrive.release.cluster.shared::cluster.b64"
+	}
+	a.If(a.Op(asm.Pred, "setp.ne.u32", r.before, asm.Int(0))).Set(asm.Sink, name, asm.At(r.before))
 }
 
 // mbarrier is the address of a stage's mbarrier among those that lie from at on.
@@ -246,8 +299,12 @@ func (p *pipeline) arrive(bar asm.Reg) { p.k.arriveAt(bar) }
 
 // arriveAt is one arrival of the warp.
 func (k *kernel) arriveAt(bar asm.Reg) {
-	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), asm.Int(0))
-	k.a.If(first).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
+	k.a.If(k.firstLane()).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
+}
+
+// firstLane is the predicate of the first lane of each warp.
+func (k *kernel) firstLane() asm.Reg {
+	return k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), asm.Int(0))
 }
 
 // advance moves on to the next stage; the phase changes with each round.

@@ -86,9 +86,12 @@ const smallBuffer = 4 << 10
 
 // barrier makes everything written visible to the block.
 func (k *kernel) barrier() *asm.Instr {
-	if k.Producing {
+	switch {
+	case k.Teams() > 1:
+		k.a.Do("bar.sync", k.a.Calc(asm.B32, "add.s32", k.walk.team, asm.Int(block.TeamBarrier)), asm.Int(k.Warps*layout.Lanes))
+	case k.Producing:
 		k.a.Do("bar.sync", asm.Int(0), asm.Int(k.Warps*layout.Lanes))
-	} else {
+	default:
 		k.a.Do("bar.sync", asm.Int(0))
 	}
 	placed := k.a.Last()
@@ -202,13 +205,13 @@ func (x *sharedAccess) compute(coord func(*ir.Axis) asm.Number) asm.Number {
 	var panel asm.Number = asm.Int(0)
 	width := t.RowBytes()
 	if t.Panels > 0 {
-		width = block.PanelBytes
+		width = t.Width()
 		if c, ok := column.(asm.Reg); ok {
-			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(7)), t.Panels*block.PanelBytes)
-			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(block.PanelBytes-1))
+			panel = k.a.Mul(k.a.Calc(asm.B32, "shr.u32", c, asm.Int(log2(width))), t.Panels*width)
+			column = k.a.Calc(asm.B32, "and.b32", c, asm.Int(width-1))
 		} else {
 			n := column.(asm.Int)
-			panel, column = n/block.PanelBytes*asm.Int(t.Panels*block.PanelBytes), n%block.PanelBytes
+			panel, column = n/asm.Int(width)*asm.Int(t.Panels*width), n%asm.Int(width)
 		}
 	}
 	if r, ok := row.(asm.Reg); ok && t.Swizzle > 1 {
@@ -272,6 +275,11 @@ func (x *sharedAccess) at(r int) asm.Addr {
 // write stores a value held in the layout l, zeros for the elements that do not
 // exist along the axes in zeroed. Elements that the tile has no room for are dropped.
 func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.Reg, zeroed []*ir.Axis) {
+	k.writeEach(t, v, l, func(int) bool { return true }, func(r int) asm.Reg { return regs[r] }, zeroed)
+}
+
+// writeEach is write of elements that are asked for as they are stored, of registers that are in what is stored.
+func (k *kernel) writeEach(t *sharedTile, v *ir.Value, l layout.Layout, in func(r int) bool, values func(r int) asm.Reg, zeroed []*ir.Axis) {
 	k.writing(t.buffer)
 	x := k.accessing(t, l)
 	owner := k.owner(l)
@@ -279,12 +287,12 @@ func (k *kernel) write(t *sharedTile, v *ir.Value, l layout.Layout, regs []asm.R
 	groups, _ := l.Groups(c, l.Aligned(c, t.Vector()))
 	for _, g := range groups {
 		p, ok := k.room(t, t.Extents, l, g[0], owner)
-		if !ok {
+		if !ok || !in(g[0]) {
 			continue
 		}
 		xs := make([]asm.Reg, len(g))
 		for i, r := range g {
-			xs[i] = regs[r]
+			xs[i] = values(r)
 			if m := k.mask(l, zeroed, r); m.Valid() && !k.zeroPadded(v) {
 				xs[i] = k.selected(m, xs[i], elem.Zero(k.a, t.DType))
 			}

@@ -19,7 +19,7 @@ import (
 // descriptor names a tile to wgmma: where it is, how far apart its groups of
 // eight rows and its panels are, and its swizzle.
 func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
-	width := min(t.RowBytes(), block.PanelBytes)
+	width := t.Width()
 	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
 	rows := t.Bytes() / t.RowBytes()
 	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
@@ -34,12 +34,12 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 // wgmmaOperand gives the descriptors of an operand in shared memory, by depth step
 // and repetition of rows, and whether its depth is not the contiguous axis.
 func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
-	width := min(t.RowBytes(), block.PanelBytes)
+	width := t.Width()
 	panel := t.Bytes() / t.RowBytes() * width
 	var group asm.Number = asm.Int(0)
 	groups := k.Warps / 4
 	if arg == c.A && groups > 1 {
-		group = k.a.Calc(asm.B32, "shr.u32", k.tid, asm.Int(7))
+		group = k.a.Once("warpgroup", func() asm.Reg { return k.ofWarp(k.a.Op(asm.B32, "shr.u32", k.tid, asm.Int(7))) })
 	}
 	deep := t.Contiguous() == c.K[0]
 	tile := 64 * width // bytes from 64 rows to the next
@@ -62,6 +62,11 @@ func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func
 		}
 		return k.a.Calc(asm.B64, "add.s64", base, asm.Int(bytes/16))
 	}, trans
+}
+
+// ofWarp is a number that all lanes of a warp have, as the assembler can see: it then keeps what follows from it once a warp.
+func (k *kernel) ofWarp(r asm.Reg) asm.Reg {
+	return k.a.Op(asm.B32, "shfl.sync.idx.b32", r, asm.Int(0), asm.Int(31), asm.AllLanes)
 }
 
 // multiplyWgmma emits the wgmma instructions of a contraction.

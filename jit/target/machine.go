@@ -92,6 +92,11 @@ type Times struct {
 	// L2BytesPerClock and SharedBytesPerClock are what one multiprocessor moves, RemoteBytesPerClock what it reads
 	// of other ones' shared memory.
 	L2BytesPerClock, SharedBytesPerClock, RemoteBytesPerClock float64
+	// TurnTime is for what a tile takes more than its product where teams of warps take turns at tiles.
+	TurnTime float64
+	// TurnoverTime is by how much each wave of blocks after the first makes products take longer whose blocks share a multiprocessor:
+	// these store and start at about the same time, and little of it is hidden.
+	TurnoverTime float64
 	// Lanes is the elementwise operations that a multiprocessor does each clock.
 	Lanes float64
 	// SectorBytes is the least that the L2 moves.
@@ -232,6 +237,16 @@ func (m Machine) MachineCode(compute int) string {
 
 // SharedPerSM is the shared memory of a multiprocessor, in bytes.
 func (m Machine) SharedPerSM() int { return m.SharedPerBlock + SharedReserved }
+
+// RegistersShare is the most registers of a thread when so many blocks, of so many warps each, share a multiprocessor: its four
+// schedulers have a quarter of the registers each, for the warps that fall to them, in eights.
+func (m Machine) RegistersShare(blocks, warps int) int {
+	each := m.RegistersPerSM / schedulers / ((blocks*warps + schedulers - 1) / schedulers) / warpThreads
+	return min(each/8*8, RegistersPerThread)
+}
+
+// schedulers is how many parts a multiprocessor has, each with warps of its own, and warpThreads the threads of a warp.
+const schedulers, warpThreads = 4, 32
 
 // SharedShare is the shared memory of a block when so many share a
 // multiprocessor; each has some reserved beside what it can use.

@@ -51,7 +51,7 @@ var effects = map[string]Effects{
 	"prmt": 0, "rcp": 0, "rem": 0, "rsqrt": 0, "selp": 0, "setp": 0, "shl": 0, "shr": 0, "sin": 0, "sqrt": 0, "sub": 0,
 	"tanh": 0, "testp": 0, "xor": 0,
 
-	"ld": Reads, "ld.param": 0, "ldmatrix": Reads | Exchanges,
+	"ld": Reads, "ld.param": 0, "ldmatrix": Reads | Exchanges, "stmatrix": Writes | Exchanges,
 	"st": Writes, "red": Reads | Writes, "atom": Reads | Writes,
 	"prefetch": Reads,
 	"cp":       Reads | Writes, "cp.async.commit_group": Waits, "cp.async.wait_group": Waits,
@@ -61,7 +61,7 @@ var effects = map[string]Effects{
 	"mbarrier": Waits | Reads | Writes, "griddepcontrol": Waits | Reads | Writes,
 
 	"shfl": Exchanges, "match": Exchanges, "vote": Exchanges, "mma": Exchanges,
-	"wgmma": Exchanges | Waits | Reads | Writes,
+	"wgmma": Exchanges | Waits | Reads | Writes, "setmaxnreg": Waits | Exchanges,
 
 	"bra": Jumps, "ret": Jumps,
 }

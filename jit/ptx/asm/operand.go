@@ -107,6 +107,9 @@ type Special string
 const (
 	Thread      Special = "%tid.x"
 	Block       Special = "%ctaid.x"
+	Blocks      Special = "%nctaid.x"
+	Cluster     Special = "%clusterid.x"
+	Clusters    Special = "%nclusterid.x"
 	ClusterRank Special = "%cluster_ctarank"
 	GlobalTimer Special = "%globaltimer"
 )

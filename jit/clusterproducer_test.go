@@ -1,0 +1,55 @@
+package jit
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/lang"
+)
+
+// Blocks of a cluster that share the depth of a product each have a producer for their part, and give what one block gives: with
+// factors of few bits every sum is exact.
+func TestSplitProductsHaveProducers(t *testing.T) {
+	const source = `
+kernel f(x: bf16[M, K], w: bf16[K, N], b: bf16[N]) -> y: bf16[M, N]
+    grid i in M by BM, j in N by BN
+{
+    let acc = for k in K by BK with acc = zeros(f32, i, j) {
+        mma(x[i, k], w[k, j], acc)
+    }
+    y[i, j] = (acc + b[j] as f32) as bf16
+}`
+	run := func(device string, args Args) []float64 {
+		d, err := OpenDevice(device)
+		require.NoError(t, err)
+		defer d.Close()
+		module, err := NewCompiler(d, nil).Load("f.tile", []byte(source))
+		require.NoError(t, err)
+		out, err := module.Call("f", args)
+		require.NoError(t, err)
+		return out["y"].Floats()
+	}
+	for _, depth := range []int64{584, 640, 1040} {
+		args := Args{"x": counting(lang.BF16, 70, depth), "w": counting(lang.BF16, depth, 136), "b": counting(lang.BF16, 136)}
+		want := run("cpu", args)
+		pins := Args{"BM": 64, "BN": 64, "BK": 64, "warps": 4, "stages": 4}
+		for name, n := range pins {
+			args[name] = n
+		}
+		for _, split := range []int{1, 2, 3, 8} {
+			args["split"] = split
+			assert.Equal(t, want, run("emu", args), "depth %d split %d", depth, split)
+		}
+	}
+	program, problems := Load("f.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	l, err := lowerCase(t, program.Kernels[0], "sm_90a", map[string]int64{"M": 256, "K": 4096, "N": 1024},
+		map[string]int64{"BM": 64, "BN": 64, "BK": 128, "warps": 4, "stages": 4, "split": 2})
+	require.NoError(t, err)
+	text, err := l.PTX()
+	require.NoError(t, err)
+	assert.Contains(t, text, ".reqnctapercluster 2, 1, 1")
+	assert.Contains(t, text, "cp.async.bulk.tensor.2d.shared::cluster", "a producer copies")
+}

@@ -1,0 +1,139 @@
+package plan
+
+import (
+	"slices"
+
+	"tilec/jit/block"
+	"tilec/jit/ir"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// This file has plans whose blocks stay and go through the tiles of the grid (block.Tiles), with two teams of warps that take turns:
+// what is behind a product costs nothing where it takes no longer than the other team's product.
+
+const (
+	// teams are those that take turns, and teamWarps the warps of each: a warpgroup.
+	teams, teamWarps = 2, 4
+	// pair is how many blocks of a cluster can share what they copy.
+	pair = 2
+	// teamRegisters is how many registers a thread has for accumulators where a warpgroup that only copies has given away its own
+	// (with 208 of 240 the assembler kept three in memory).
+	teamRegisters = 200
+	// fewestRounds is from how many tiles for each multiprocessor on teams have something to take turns at.
+	fewestRounds = 2
+	// teamColumns is from how many columns on a team that multiplies alone does not wait for shared memory (H200, bf16, bias,
+	// 8192x768x3072, 8192x3072x768: with 192 columns 59.0 and 53.9 us, with 128 65.5 and 57.9, which is no better than blocks of one tile).
+	teamColumns = 160
+)
+
+// mayStay reports a kernel that is one product of what it loads, what is computed of it element by element, and stores.
+func (m *model) mayStay() bool {
+	t := m.target
+	if !t.IsGPU() || !t.Has(target.Wgmma|target.TMA) || m.split > 1 || m.cluster > pair || m.f.HasDebug() {
+		return false
+	}
+	products, written := 0, map[*ir.Tensor]bool{}
+	for _, s := range m.ops {
+		row := s.op.Code.Row()
+		switch {
+		case isContraction(s.op):
+			products++
+		case s.op.Code == lang.OpStore:
+			if written[s.op.Tensor] || s.op.Collides() || s.op.Hint.Given() {
+				return false
+			}
+			written[s.op.Tensor] = true
+		case s.op.Code == lang.OpLoad || row.Elementwise || row.Group == lang.GroupCreate:
+		default:
+			return false
+		}
+	}
+	return products == 1 && len(m.stored) > 0 && !slices.ContainsFunc(m.ops, func(s step) bool { return s.op.Code == lang.OpLoad && written[s.op.Tensor] })
+}
+
+// persists are the ways in which blocks may stay: the one that is asked for, or none and two teams.
+func (m *model) persists(pins map[string]int64) ([]int, error) {
+	n, err := m.asked("persist", pins)
+	if err != nil {
+		return nil, err
+	}
+	_, pinned := pins["persist"]
+	if _, hinted := m.f.Hints["persist"]; pinned || hinted {
+		return []int{int(n)}, nil
+	}
+	if m.occupancy > 0 || m.producer == 1 || m.deep || m.fine || !m.mayStay() {
+		return []int{0}, nil
+	}
+	return []int{0, teams}, nil
+}
+
+// takesTurns reports a candidate of two teams.
+func (c at) takesTurns() bool { return c.persist == teams && c.allByWarpgroups() }
+
+// turnsFit reports a candidate that is no nonsense: two teams are of a warpgroup each, and have work for both, unless they are asked for.
+func (c at) turnsFit(asked bool) bool {
+	if c.persist != teams || !c.target.IsGPU() {
+		return true
+	}
+	if asked {
+		return c.warps == teamWarps || !c.allByWarpgroups()
+	}
+	return c.warps == teamWarps && c.allByWarpgroups() && c.loadsOperands() && c.stages > pipelineStages && c.rounds() >= fewestRounds && c.columns() >= teamColumns
+}
+
+// rounds is how many tiles a block that stays has at most.
+func (c at) rounds() int64 { return ceilDiv(c.blocks(), int64(c.target.SMs)) }
+
+// columns is the columns of the product of a kernel that has one.
+func (c at) columns() int64 {
+	for _, s := range c.ops {
+		if isContraction(s.op) {
+			return c.free(s.op.Args[1], s.op.Args[0])
+		}
+	}
+	return 0
+}
+
+// accumulators is the registers of a thread that products take.
+func (c at) accumulators() int64 {
+	n := int64(0)
+	for _, s := range c.ops {
+		if isContraction(s.op) {
+			t := c.tile(s.op.Result())
+			n += c.count(t, false) * t.bytes / 4 / c.threads()
+		}
+	}
+	return n
+}
+
+// partBytes is the least shared memory through which results can go beside the stages of a block that stays: a panel of each.
+func (c at) partBytes() int64 {
+	most := int64(0)
+	for _, t := range c.stored {
+		bytes := c.count(t.tile, false) * t.bytes
+		if row := c.row(t.tile) * t.bytes; row > block.PanelBytes {
+			bytes = bytes / row * block.PanelBytes
+		}
+		most = max(most, bytes)
+	}
+	return most
+}
+
+// row is the positions of a tile along its last axis.
+func (c at) row(t tile) int64 {
+	if len(t.axes) == 0 {
+		return 1
+	}
+	return c.extent[t.axes[len(t.axes)-1]]
+}
+
+// turns is the time beside the busy time of blocks whose teams take turns: a block starts once, the last team stores alone, and each
+// turn takes a little, as does each step.
+func (c at) turns(busy float64) float64 {
+	t := &c.target
+	steps, _ := c.chained()
+	rounds := float64(c.rounds())
+	last := float64(c.resultBytes()*int64(t.SMs)) / t.DRAM
+	return t.BlockOverhead + t.LoadLatency + last + float64(rounds*t.TurnTime) + float64(rounds*steps*c.stepTime(steps, busy/rounds))
+}

@@ -1,0 +1,215 @@
+package ptx
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit/ir"
+	"tilec/jit/plan"
+)
+
+// Blocks that stay give what blocks of one tile give, however many blocks there are and tiles for each.
+func TestBlocksGoThroughTiles(t *testing.T) {
+	for _, c := range []struct {
+		transposed    bool
+		tile          [3]int64
+		warps, stages int
+		persist       int
+		sizes         [3]int64
+	}{
+		{false, [3]int64{64, 64, 64}, 4, 3, 1, [3]int64{150, 136, 200}},
+		{false, [3]int64{128, 128, 64}, 8, 3, 1, [3]int64{150, 264, 136}},
+		{true, [3]int64{128, 64, 32}, 8, 4, 1, [3]int64{300, 72, 136}},
+		{false, [3]int64{64, 64, 64}, 4, 3, 2, [3]int64{150, 136, 200}},
+		{true, [3]int64{128, 192, 64}, 4, 4, 2, [3]int64{300, 200, 136}},
+		{false, [3]int64{128, 192, 64}, 4, 4, 2, [3]int64{128, 384, 320}},
+		{true, [3]int64{64, 128, 64}, 4, 3, 2, [3]int64{70, 72, 16}},
+	} {
+		for most := range 3 {
+			t.Run(fmt.Sprint(c, " ", most+1), func(t *testing.T) {
+				p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist}
+				f := aligned(Wgmma(parse(t, productText("bf16", "f32", "", c.transposed))))
+				sizes := map[string]int64{"M": c.sizes[0], "N": c.sizes[1], "K": c.sizes[2]}
+				differWith(t, f, p, sizes, 1e-4, 100, func(m *Module) {
+					require.Positive(t, m.Most)
+					m.Most = most + 1
+				})
+				if most > 0 {
+					return
+				}
+				m := compile(t, f, &p, "sm_90a")
+				require.Equal(t, c.persist > 1, strings.Contains(m.Text, "bar.arrive"))
+				report := requireAssembles(t, m.Text, "sm_90a")
+				require.NotContains(t, report, "C75")
+				require.NotContains(t, report, "ignored", "of setmaxnreg")
+			})
+		}
+	}
+}
+
+// The results of products go to shared memory by matrices, and from there by boxes, whether blocks stay or not.
+func TestResultsByMatrices(t *testing.T) {
+	for _, c := range []struct {
+		tile                   [3]int64
+		warps, stages, persist int
+	}{
+		{[3]int64{64, 64, 64}, 4, 3, 0},
+		{[3]int64{128, 128, 64}, 4, 3, 0},
+		{[3]int64{128, 128, 32}, 8, 3, 0},
+		{[3]int64{128, 128, 32}, 8, 3, 1},
+		{[3]int64{64, 256, 32}, 4, 3, 1},
+		{[3]int64{128, 128, 64}, 4, 4, 2},
+		{[3]int64{128, 192, 64}, 4, 4, 2},
+		{[3]int64{128, 192, 64}, 4, 5, 2}, // in three parts
+		{[3]int64{128, 256, 64}, 8, 4, 1}, // in two
+		{[3]int64{128, 160, 64}, 4, 4, 2}, // by panels of 64 bytes
+		{[3]int64{128, 176, 32}, 4, 5, 2}, // of 32 bytes
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist}
+			f := shorter(example(t, "linear_gelu"), "K", 136)
+			f = shorter(f, "N", 264)
+			report := differWith(t, f, p, map[string]int64{"M": 200}, 1.0/64, 100, func(m *Module) {
+				require.Contains(t, m.Text, "stmatrix")
+				require.Equal(t, c.persist > 0, m.Most > 0)
+				m.Most = min(m.Most, 2)
+			})
+			require.NotEmpty(t, report.Accesses)
+			for _, a := range report.Accesses {
+				if a.Space == "shared" {
+					require.Equal(t, a.Ideal, a.Wavefronts, "%s: conflicts of banks", a.Instruction)
+				}
+			}
+			m := compile(t, f, &p, "sm_90a")
+			require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+		})
+	}
+}
+
+// residualText is y = r + x w, where the sums begin with r: it is on its way before a team's turn to multiply.
+const residualText = `kernel @residual {
+  dim M = ?
+  dim K = 200
+  dim N = 392
+  tensor %x : in bf16[M, K] align 16
+  tensor %w : in bf16[K, N] align 16
+  tensor %r : in bf16[M, N] align 16
+  tensor %y : out bf16[M, N] align 16
+  axis i : grid M by BM = ?
+  axis j : grid N by BN = ?
+  axis k : loop K by BK = ?
+body:
+  %0 = index i : i32{i}
+  %1 = index j : i32{j}
+  %2 = const 0 : i32
+  %3 = size K : i32
+  %4 = load %r[%0, %1] : bf16{i, j}
+  %5 = cast %4 : f32{i, j}
+  %12 = for k from %2 to %3 with (%6 = %5) pos %7 : (f32{i, j}) {
+    %8 = index k : i32{k}
+    %9 = load %x[%0, %8] : bf16{i, k}
+    %10 = load %w[%8, %1] : bf16{k, j}
+    %11 = mma %9, %10, %6 over k : f32{i, j}
+    yield %11
+  }
+  %13 = cast %12 : bf16{i, j}
+  store %y[%0, %1] = %13
+}
+`
+
+// Two blocks that share copies give what one block gives, with an odd number of rows of tiles too.
+func TestPairsOfBlocksShareCopies(t *testing.T) {
+	for _, c := range []struct {
+		transposed             bool
+		tile                   [3]int64
+		warps, stages, persist int
+		sizes                  [3]int64
+	}{
+		{false, [3]int64{64, 64, 64}, 4, 3, 1, [3]int64{150, 136, 200}},
+		{true, [3]int64{128, 128, 64}, 8, 3, 1, [3]int64{500, 264, 136}},
+		{false, [3]int64{128, 192, 64}, 4, 4, 2, [3]int64{300, 384, 200}},
+		{true, [3]int64{64, 192, 64}, 4, 4, 2, [3]int64{300, 200, 136}},
+	} {
+		for _, most := range []int{2, 4} {
+			t.Run(fmt.Sprint(c, " ", most), func(t *testing.T) {
+				p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist, Cluster: 2}
+				f := aligned(Wgmma(parse(t, productText("bf16", "f32", "", c.transposed))))
+				sizes := map[string]int64{"M": c.sizes[0], "N": c.sizes[1], "K": c.sizes[2]}
+				differWith(t, f, p, sizes, 1e-4, 100, func(m *Module) {
+					require.Contains(t, m.Text, "multicast")
+					m.Most = most
+				})
+				if most > 2 {
+					return
+				}
+				m := compile(t, f, &p, "sm_90a")
+				require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+			})
+		}
+	}
+}
+
+func TestSumsOfTilesBeginWithResiduals(t *testing.T) {
+	for _, persist := range []int{0, 1, 2} {
+		p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: 4, Stages: 4, Persist: persist}
+		f := parse(t, residualText)
+		differWith(t, f, p, map[string]int64{"M": 300}, 1.0/64, 100, func(m *Module) {
+			require.Equal(t, persist > 0, m.Most > 0)
+			m.Most = min(m.Most, 2)
+		})
+		m := compile(t, f, &p, "sm_90a")
+		require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+	}
+	// Of three rows of tiles, the last has no neighbour, whose residuals do not exist.
+	for rows, pairs := range map[string]bool{"384": false, "512": true, "?": true} {
+		p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: 4, Stages: 4, Persist: 2, Cluster: 2}
+		f := parse(t, strings.Replace(residualText, "M = ?", "M = "+rows, 1))
+		differWith(t, f, p, map[string]int64{"M": 384}, 1.0/64, 100, func(m *Module) {
+			require.Equal(t, pairs, strings.Contains(m.Text, "multicast"), rows)
+			m.Most = min(m.Most, 4)
+		})
+	}
+}
+
+// A residual that is added behind the product is read as its elements are stored, and the L2 is asked for it before the loop.
+func TestResidualsBehindTheProduct(t *testing.T) {
+	text := strings.NewReplacer("(%6 = %5)", "(%6 = %15)", "  %4 = load %r[%0, %1] : bf16{i, j}\n  %5 = cast %4 : f32{i, j}\n", "  %14 = const 0 : f32\n  %15 = full %14 : f32{i, j}\n",
+		"  %13 = cast %12 : bf16{i, j}\n", "  %4 = load %r[%0, %1] : bf16{i, j}\n  %5 = cast %4 : f32{i, j}\n  %16 = add %5, %12 : f32{i, j}\n  %13 = cast %16 : bf16{i, j}\n").Replace(residualText)
+	for _, persist := range []int{0, 2} {
+		p := plan.Plan{Extents: map[string]int64{"i": 128, "j": 128, "k": 64}, Warps: 4, Stages: 4, Persist: persist}
+		f := parse(t, text)
+		differWith(t, f, p, map[string]int64{"M": 300}, 1.0/64, 100, func(m *Module) {
+			require.Contains(t, m.Text, "prefetch.global.L2")
+			m.Most = min(m.Most, 2)
+		})
+		m := compile(t, f, &p, "sm_90a")
+		require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+	}
+}
+
+// What two stores take is computed once, before both; what one of them takes alone, as it stores.
+func TestTwoStoresOfOneProduct(t *testing.T) {
+	text := strings.NewReplacer("  tensor %y : out bf16[M, N] align 16\n", "  tensor %y : out bf16[M, N] align 16\n  tensor %z : out bf16[M, N] align 16\n",
+		"  %13 = cast %12 : bf16{i, j}\n", "  %16 = exp %12 : f32{i, j}\n  %13 = cast %16 : bf16{i, j}\n  %17 = add %16, %16 : f32{i, j}\n  %18 = cast %17 : bf16{i, j}\n",
+		"store %y[%0, %1] = %13", "store %y[%0, %1] = %13\n  store %z[%0, %1] = %18").Replace(residualText)
+	for _, persist := range []int{0, 1, 2} {
+		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": 64, "k": 64}, Warps: 4, Stages: 4, Persist: persist}
+		differWith(t, shorter(parse(t, text), "K", 16), p, map[string]int64{"M": 150}, 1.0/64, 100, func(m *Module) {
+			require.Equal(t, 64*64/128, strings.Count(m.Text, "ex2.approx"), "an exponential for each element of a thread")
+			m.Most = min(m.Most, 2)
+		})
+	}
+}
+
+// shorter is the kernel with another size of a dimension.
+func shorter(f *ir.Func, dim string, size int64) *ir.Func {
+	for _, d := range f.Dims {
+		if d.Name == dim {
+			d.Value = size
+		}
+	}
+	return f
+}
