@@ -22,7 +22,11 @@ func TestEveryWorkloadRuns(t *testing.T) {
 	for _, w := range bench.Workloads() {
 		require.False(t, done[w.Name], "workload %s is there twice", w.Name)
 		done[w.Name] = true
-		r := k.Run(w.Small(65), 0)
+		limit := int64(65)
+		if len(w.Sizes) > 3 { // images
+			limit = 17
+		}
+		r := k.Run(w.Small(limit), 0)
 		assert.Empty(t, r.Error, w.Name)
 		assert.Positive(t, r.Micros, w.Name)
 		assert.Positive(t, w.Bytes, w.Name)
@@ -39,25 +43,6 @@ func TestModelIsTimed(t *testing.T) {
 	assert.Positive(t, r.FirstTokenMillis)
 	assert.Positive(t, r.CompileMillis)
 	assert.NotEmpty(t, bench.RunModel(jit.NewCompiler(jittest.Device(t), nil), bench.Model{Name: "/no/such", DType: lang.F32}, time.Now()).Error)
-}
-
-func TestReport(t *testing.T) {
-	all := bench.Select(bench.Workloads(), []string{"softmax bf16 8192x768", "linear_gelu", "gelu_map f32 8192x768"})
-	require.Len(t, all, 3)
-	var out strings.Builder
-	bench.Report(&out, "a device", all,
-		[]bench.Result{{Name: "linear_gelu bf16 8192x768x3072", Micros: 100, CompileMillis: 12, Plan: "BM=128"}, {Name: "softmax bf16 8192x768", Error: "no | memory\nat all"}},
-		[]bench.Result{{Name: "linear_gelu bf16 8192x768x3072", Micros: 80, Plan: "fused"}, {Name: "softmax bf16 8192x768", Micros: 11}})
-	assert.Equal(t, `# Kernels on a device
-Medians in µs by the device's clock; the L2 cache is overwritten before each run. The ratio is ours / peer.
-
-| kernel, M×K×N / M×N / b×h×s×d | ours | peer | ratio | ours TFLOP/s | ours GB/s | compile ms | plan | peer's variant |
-|---|---|---|---|---|---|---|---|---|
-| linear_gelu bf16 8192x768x3072 | 100.0 | 80.0 | 1.25 | 387 | 676 | 12 | BM=128 | fused |
-| softmax bf16 8192x768 | failed: no / memory | 11.0 |  |  |  |  |  |  |
-
-Geometric mean of 1 ratios: 1.25
-`, out.String())
 }
 
 func TestReportModels(t *testing.T) {

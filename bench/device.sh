@@ -4,9 +4,11 @@
 #   bench/device.sh build            here, with Go: makes .gpu/bundle.txz, all that the other machine needs
 #   bench/device.sh run [PART ...]   there, in the root of a copy of the repository with that bundle
 #
-# Parts are correctness, bench and sanitize; all three when none is given. Each is
+# Parts are correctness, bench, pins and sanitize; all but pins when none is given. Each is
 # cut when it takes too long, and says so; together they take under 9 minutes.
-# Summaries go to stdout; logs and tables to the folder that OUT names.
+# Summaries go to stdout; logs and tables to the folder that OUT names. bench times the
+# workloads that the words in WORKLOADS choose (`tilec bench list`), beside PyTorch, and holds them to
+# what is expected of the GPU; pins times what bench/trials.txt pins, beside what is planned.
 #
 # TOOLS=DIR with DIR/include/cuda.h and DIR/lib builds the driver's conformance
 # test with gorgonia.org/cu too. PTXAS=FILE takes an assembler along.
@@ -99,17 +101,24 @@ bench() {
     done
     limited 40 "$work/bench" model -device $device -model testdata/models/nano -tokens 200 >>"$OUT/models.jsonl" 2>>"$work/bench.err"
     limited 40 "$work/bench" model -device $device -model gpt2 -dtype bf16 -tokens 200 >>"$OUT/models.jsonl" 2>>"$work/bench.err"
+    limited 60 python3 bench/peer.py >"$OUT/peers.jsonl" 2>>"$work/bench.err"
     # shellcheck disable=SC2086 # the words are separate arguments
-    "$work/bench" list ${WORKLOADS:-} >"$work/workloads"
-    limited 130 python3 bench/peer.py --seconds 60 <"$work/workloads" >"$OUT/peers.jsonl" 2>>"$work/bench.err"
-    limited 130 "$work/bench" kernels -device $device -seconds 120 ${WORKLOADS:-} >"$OUT/ours.jsonl" 2>>"$work/bench.err"
-    "$work/bench" report -device "$name" -ours "$OUT/ours.jsonl" -peers "$OUT/peers.jsonl" -cold "$OUT/cold.jsonl" -models "$OUT/models.jsonl" >"$OUT/results.md" 2>>"$work/bench.err"
+    limited 300 "$work/tilec" bench run ${WORKLOADS:-} --device "$device" --peer torch --within 130s --time 60ms --out "$OUT/run.json" >"$OUT/results.md" 2>>"$work/bench.err"
+    "$work/bench" report -device "$name" -peers "$OUT/peers.jsonl" -cold "$OUT/cold.jsonl" -models "$OUT/models.jsonl" >>"$OUT/results.md" 2>>"$work/bench.err"
     cat "$OUT/results.md"
+    "$work/tilec" bench verify "$OUT/run.json" | tee "$OUT/verify.txt"
     limited 150 "$work/tilec" bench gpt --device "$device" --batches 1,8 --prompts 8x128 2>>"$work/bench.err" | tee "$OUT/gpt.md"
     if [ -s "$work/bench.err" ]; then echo "-- stderr of the benchmarks"; tail -n 15 "$work/bench.err"; fi
     # All figures in one file; what can be brought back is a few files.
-    cat "$OUT"/{ours,peers,cold,models}.jsonl >"$OUT/figures.jsonl" 2>/dev/null
-    rm -f "$OUT"/{ours,peers,cold,models}.jsonl
+    cat "$OUT"/{peers,cold,models}.jsonl >"$OUT/figures.jsonl" 2>/dev/null
+    rm -f "$OUT"/{peers,cold,models}.jsonl
+}
+
+# pins times forms that can be pinned beside those that are planned.
+pins() {
+    export TILEC_CACHE=$work/cache
+    limited 480 "$work/tilec" bench pins --trials "${TRIALS:-bench/trials.txt}" --device "$device" --out "$OUT/pins.json" 2>"$work/pins.err" | tee "$OUT/pins.md"
+    if [ -s "$work/pins.err" ]; then tail -n 15 "$work/pins.err"; fi
 }
 
 sanitize() {
@@ -156,8 +165,8 @@ run() {
     local part begin
     for part in "${parts[@]}"; do
         case $part in
-        correctness | bench | sanitize) ;;
-        *) echo "unknown part $part: give correctness, bench or sanitize" && exit 2 ;;
+        correctness | bench | pins | sanitize) ;;
+        *) echo "unknown part $part: give correctness, bench, pins or sanitize" && exit 2 ;;
         esac
     done
     for part in "${parts[@]}"; do
@@ -178,7 +187,7 @@ run)
     run "$@"
     ;;
 *)
-    echo "usage: bench/device.sh build | run [correctness] [bench] [sanitize]"
+    echo "usage: bench/device.sh build | run [correctness] [bench] [pins] [sanitize]"
     exit 2
     ;;
 esac

@@ -1,33 +1,58 @@
 package bench
 
 import (
+	_ "embed"
 	"fmt"
 	"math"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"tilec/jit"
+	"tilec/lang"
 	"tilec/typecheck/size"
 	"tilec/typecheck/typed"
 )
 
-// Result is what one workload took.
-type Result struct {
-	Name string `json:"name"`
-	// Micros is the median, by the device's clock, with cold caches.
-	Micros float64 `json:"us"`
-	// Runs is how many runs the median is of.
-	Runs int `json:"runs"`
-	// CompileMillis is the time to specialise, plan and compile the kernel.
-	CompileMillis float64 `json:"compile_ms,omitempty"`
-	// Plan is the planner's choice; of a peer, which variant was fastest.
-	Plan string `json:"plan,omitempty"`
-	// Error says why there is no time.
-	Error string `json:"error,omitempty"`
+//go:embed kernels.tile
+var kernelsTile string
+
+// Source is a program with all kernels that workloads name: those of the standard library, which it imports, and kernels.tile.
+func Source() []byte {
+	source := ""
+	for _, library := range []string{"array", "llm", "math", "matmul", "nn"} {
+		source += fmt.Sprintf("import %q\n", "std/"+library)
+	}
+	return []byte(source + kernelsTile)
 }
 
-// Kernels times kernels of the standard library on one device.
+// Program is the program of Source.
+func Program() (*typed.Program, error) {
+	program, problems := jit.Load("bench/kernels.tile", Source(), nil)
+	if len(problems) > 0 {
+		return nil, problems[0]
+	}
+	return program, nil
+}
+
+// In finds the kernel of the workload.
+func (w Workload) In(p *typed.Program) (*typed.Kernel, error) {
+	i := slices.IndexFunc(p.Kernels, func(f *typed.Kernel) bool { return f.Name == w.Kernel })
+	if i < 0 {
+		return nil, fmt.Errorf("neither the standard library nor bench/kernels.tile has a kernel %s", w.Kernel)
+	}
+	return p.Kernels[i], nil
+}
+
+// Options fixes what a launch of the workload fixes.
+func (w Workload) Options(k *typed.Kernel) jit.Options {
+	o := jit.Options{Dims: w.Sizes, Types: map[string]lang.DType{}, Pins: w.Pins}
+	for _, t := range k.TypeParams {
+		o.Types[t.Name] = w.Type()
+	}
+	return o
+}
+
+// Kernels times the kernels of workloads on one device.
 type Kernels struct {
 	compiler *jit.Compiler
 	program  *typed.Program
@@ -35,16 +60,15 @@ type Kernels struct {
 	flush *jit.Memory
 }
 
-// NewKernels loads the standard library for a compiler's device. On a GPU, runs
+// NewKernels loads the kernels for a compiler's device. On a GPU, runs
 // begin with cold caches: flushBytes, more than the L2 holds, are overwritten before each.
 func NewKernels(c *jit.Compiler, flushBytes int64) (*Kernels, error) {
-	program, problems := jit.Load("bench.tile", []byte("import \"std/math\"\nimport \"std/nn\"\n"), nil)
-	if len(problems) > 0 {
-		return nil, problems[0]
+	program, err := Program()
+	if err != nil {
+		return nil, err
 	}
 	k := &Kernels{compiler: c, program: program}
 	if flushBytes > 0 {
-		var err error
 		if k.flush, err = c.Device.Alloc(flushBytes); err != nil {
 			return nil, err
 		}
@@ -52,10 +76,16 @@ func NewKernels(c *jit.Compiler, flushBytes int64) (*Kernels, error) {
 	return k, nil
 }
 
+// Program is all kernels that workloads name.
+func (k *Kernels) Program() *typed.Program { return k.program }
+
+// Once is the budget of a workload that is to run once, as under a profiler, and is not timed.
+const Once = -1
+
 // Run times one workload for about the given time.
 func (k *Kernels) Run(w Workload, budget time.Duration) Result {
 	r, err := k.run(w, budget)
-	r.Name = w.Name
+	r.Name, r.Family, r.FLOPs, r.Bytes = w.Name, w.Family, w.FLOPs, w.Bytes
 	if err != nil {
 		r.Error = err.Error()
 	}
@@ -63,47 +93,21 @@ func (k *Kernels) Run(w Workload, budget time.Duration) Result {
 }
 
 func (k *Kernels) run(w Workload, budget time.Duration) (r Result, err error) {
-	device := k.compiler.Device
-	i := slices.IndexFunc(k.program.Kernels, func(f *typed.Kernel) bool { return f.Name == w.Kernel })
-	if i < 0 {
-		return r, fmt.Errorf("the standard library has no kernel %s", w.Kernel)
-	}
-	kernel := k.program.Kernels[i]
-	args, err := arguments(device, kernel, w)
-	defer release(device, args)
-	if err != nil {
-		return r, err
-	}
 	before := k.compiler.CompileTime()
-	program, err := k.compiler.BindKernel(kernel, args, jit.Options{})
+	b, err := k.bind(w, Pins{})
+	defer b.close(k)
 	if err != nil {
 		return r, err
 	}
-	defer program.Close()
 	r.CompileMillis = float64((k.compiler.CompileTime() - before).Microseconds()) / 1e3
-	r.Plan = program.Plans()[0]
-	var out []jit.Value
-	work := func() (err error) {
-		out, err = program.Run(args)
-		return err
+	r.Plan, r.Samples = b.plan(), b.samples
+	if budget == Once {
+		return r, nil
 	}
-	warm, err := jit.Measure(device, 3, k.flush, work)
-	if err != nil {
+	if err := b.time(k, budget); err != nil {
 		return r, err
 	}
-	if err := plausible(device, out); err != nil {
-		return r, err
-	}
-	each := max(median(warm), time.Microsecond)
-	if k.flush != nil {
-		each += 100 * time.Microsecond // overwriting the flush memory takes about this
-	}
-	r.Runs = int(min(max(budget/each, 5), 200))
-	times, err := jit.Measure(device, r.Runs, k.flush, work)
-	if err != nil {
-		return r, err
-	}
-	r.Micros = float64(median(times).Nanoseconds()) / 1e3
+	r.Micros, r.Runs = micros(median(b.times)), len(b.times)
 	return r, nil
 }
 
@@ -112,10 +116,22 @@ func median(times []time.Duration) time.Duration {
 	return sorted[len(sorted)/2]
 }
 
+// written are the tensors that a launch wrote: its outputs, and those that it changed.
+func written(k *typed.Kernel, args, out []jit.Value) (all []*jit.Tensor) {
+	for _, v := range out {
+		all = append(all, v.Tensor)
+	}
+	for i, p := range k.Params {
+		if p.Mode == lang.InOut {
+			all = append(all, args[i].Tensor)
+		}
+	}
+	return all
+}
+
 // plausible catches a kernel that does not compute: results that are all zero or not finite.
 // Whether they are right is the business of the standard library's tests.
-func plausible(device jit.Device, out []jit.Value) error {
-	t := out[0].Tensor
+func plausible(device jit.Device, t *jit.Tensor) error {
 	data := make([]byte, min(t.Bytes(), 1<<16))
 	if err := device.Read(data, t.Memory, t.DType.Bytes(t.Offset)); err != nil {
 		return err
@@ -138,54 +154,95 @@ func plausible(device jit.Device, out []jit.Value) error {
 	return nil
 }
 
-// arguments makes random arguments of the workload's shapes. What was made before an error is returned too.
-func arguments(device jit.Device, kernel *typed.Kernel, w Workload) (args []jit.Value, err error) {
-	random := rand.New(rand.NewPCG(1, 2))
-	for _, p := range kernel.Params {
+// Argument is an argument of a workload's kernel, as a peer makes it too.
+type Argument struct {
+	Name  string `json:"name"`
+	DType string `json:"dtype"`
+	// Number is which of the parameters it is, from which its data follow. Shape is nil for a scalar, whose value is Scalar, 0 for its default.
+	Number int     `json:"number"`
+	Shape  []int64 `json:"shape"`
+	Scalar float64 `json:"scalar,omitempty"`
+	// Integers is what a tensor of integers holds, and Changed says that the kernel adds to it: it begins with zeros.
+	Integers Integers `json:"integers,omitzero"`
+	Changed  bool     `json:"changed,omitempty"`
+
+	value jit.Value // of a scalar
+}
+
+// Arguments are those of the workload's kernel, in order.
+func (w Workload) Arguments(kernel *typed.Kernel) (all []Argument, err error) {
+	for n, p := range kernel.Params {
 		d := p.DType.Of
 		if p.DType.Param != nil {
 			d = w.Type()
 		}
-		if !p.IsTensor {
-			v, ok := w.Scalars[p.Name]
-			switch {
-			case ok && d.IsFloat():
-				args = append(args, jit.FloatValue(d, v))
-			case ok:
-				args = append(args, jit.IntValue(d, int64(v)))
-			case p.Default != nil:
-				args = append(args, jit.Value{Scalar: p.Default})
-			default:
-				return args, fmt.Errorf("workload %s gives no %s", w.Name, p.Name)
+		a := Argument{Name: p.Name, DType: d.String(), Number: n, Integers: w.Integers[p.Name], Changed: p.Mode == lang.InOut}
+		if p.IsTensor {
+			if a.Shape, err = w.shape(p); err != nil {
+				return nil, err
 			}
+			all = append(all, a)
 			continue
 		}
-		t := &jit.Tensor{DType: d}
-		for _, s := range p.Shape {
-			n, err := s.Eval(func(sym *size.Symbol) (int64, bool) {
-				n, ok := w.Sizes[sym.Name]
-				return n, ok
-			})
-			if err != nil {
-				return args, fmt.Errorf("workload %s: %s: %w", w.Name, p.Name, err)
-			}
-			t.Shape = append(t.Shape, n)
+		v, ok := w.Scalars[p.Name]
+		switch {
+		case ok && d.IsFloat():
+			a.value = jit.FloatValue(d, v)
+		case ok:
+			a.value = jit.IntValue(d, int64(v))
+		case p.Default != nil:
+			a.value = jit.Value{Scalar: p.Default}
+		default:
+			return nil, fmt.Errorf("workload %s gives no %s", w.Name, p.Name)
 		}
+		a.Scalar = v
+		all = append(all, a)
+	}
+	return all, nil
+}
+
+// arguments puts the arguments on a device. What was made before an error is returned too.
+func arguments(device jit.Device, kernel *typed.Kernel, w Workload) (args []jit.Value, err error) {
+	all, err := w.Arguments(kernel)
+	if err != nil {
+		return nil, err
+	}
+	for _, a := range all {
+		if a.Shape == nil {
+			args = append(args, a.value)
+			continue
+		}
+		d, _ := lang.ParseDType(a.DType)
+		t := &jit.Tensor{DType: d, Shape: a.Shape}
 		if t.Memory, err = device.Alloc(t.Bytes()); err != nil {
 			return args, err
 		}
 		args = append(args, jit.TensorValue(t))
-		if d.IsInt() { // positions, all of them the first
-			if err := device.Fill(t.Memory, 0, t.Bytes(), 0); err != nil {
-				return args, err
-			}
-			continue
+		if a.Changed {
+			err = device.Fill(t.Memory, 0, t.Bytes(), 0)
+		} else {
+			err = fill(device, t, a.Number, a.Integers)
 		}
-		if err := fill(device, t, random); err != nil {
+		if err != nil {
 			return args, err
 		}
 	}
 	return args, nil
+}
+
+// shape is the shape of a parameter in a workload.
+func (w Workload) shape(p *typed.Param) (shape []int64, err error) {
+	for _, s := range p.Shape {
+		n, err := s.Eval(func(sym *size.Symbol) (int64, bool) {
+			n, ok := w.Sizes[sym.Name]
+			return n, ok
+		})
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %s: %w", w.Name, p.Name, err)
+		}
+		shape = append(shape, n)
+	}
+	return shape, nil
 }
 
 func release(device jit.Device, args []jit.Value) {
@@ -194,26 +251,4 @@ func release(device jit.Device, args []jit.Value) {
 			device.Free(a.Tensor.Memory)
 		}
 	}
-}
-
-// pattern is how many random elements are made; longer tensors repeat them.
-const pattern = 1 << 20
-
-// fill writes normally distributed numbers to a tensor. Weights are as large as
-// inputs; results stay within the range of every type.
-func fill(device jit.Device, t *jit.Tensor, random *rand.Rand) error {
-	if !t.DType.IsFloat() {
-		return fmt.Errorf("no random numbers of type %s", t.DType)
-	}
-	n := min(jit.Elements(t.Shape), pattern)
-	block := make([]byte, t.DType.Bytes(n))
-	for i := range n {
-		t.DType.PutElementAt(block, i, float64(float32(random.NormFloat64())))
-	}
-	for at := int64(0); at < t.Bytes(); at += int64(len(block)) {
-		if err := device.Write(t.Memory, at, block[:min(int64(len(block)), t.Bytes()-at)]); err != nil {
-			return err
-		}
-	}
-	return nil
 }

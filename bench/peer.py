@@ -1,80 +1,15 @@
-"""Times PyTorch on the workloads that `run list` prints, one JSON object a line.
+"""Times models in PyTorch, one JSON object a line: the peer of `bench/run model`. Kernels are timed by `tilec bench run --peer torch`.
 
-    run list | python3 bench/peer.py [--seconds 120] > peers.jsonl
-
-Each workload is timed in every way that a PyTorch user has, by
-triton.testing.do_bench (CUDA events, L2 flushed before each run, median), and the
-fastest counts. Compiling with torch.compile stops when the time is up.
+    python3 bench/peer.py > peers.jsonl
 """
-import argparse
 import json
-import math
-import sys
 import time
 
 import torch
 import torch.nn.functional as F
-from torch.nn.attention import SDPBackend, sdpa_kernel
-from triton.testing import do_bench
-
-DTYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
-
 
 def randn(dtype, *shape):
     return torch.randn(*shape, device="cuda", dtype=dtype)
-
-
-def linear(w, dtype):
-    s, kernel = w["sizes"], w["kernel"]
-    x, b = randn(dtype, s["M"], s["K"]), randn(dtype, s["N"])
-    # Both ways to store a weight: [in, out] as GPT-2, [out, in] as nn.Linear.
-    kn, nk = randn(dtype, s["K"], s["N"]), randn(dtype, s["N"], s["K"])
-    if kernel == "linear_bias":
-        return {"addmm": lambda: torch.addmm(b, x, kn), "F.linear": lambda: F.linear(x, nk, b)}
-    if kernel == "linear_gelu":
-        return {
-            "fused epilogue": lambda: torch._addmm_activation(b, x, kn, use_gelu=True),
-            "addmm, gelu": lambda: F.gelu(torch.addmm(b, x, kn), approximate="tanh"),
-        }
-    if kernel == "head":  # PyTorch gives bf16 logits where ours are f32
-        return {"F.linear": lambda: F.linear(x, nk)}
-    return {"matmul": lambda: x @ kn, "F.linear": lambda: F.linear(x, nk)}
-
-
-def rowwise(w, dtype):
-    s = w["sizes"]
-    x = randn(dtype, s["M"], s["N"])
-    g, b = randn(dtype, s["N"]), randn(dtype, s["N"])
-    f = {
-        "layernorm": lambda x: F.layer_norm(x, x.shape[-1:], g, b),
-        "softmax": lambda x: F.softmax(x, dim=-1),
-        "gelu_map": lambda x: F.gelu(x, approximate="tanh"),
-    }[w["kernel"]]
-    compiled = torch.compile(f, dynamic=False)  # compiles when it is first called
-    return {"eager": lambda: f(x), "compiled": lambda: compiled(x)}
-
-
-def attention(w, dtype):
-    s = w["sizes"]
-    q, k, v = (randn(dtype, s["B"], s["H"], s["S"], s["D"]) for _ in range(3))
-
-    def using(backend):
-        def run():
-            with sdpa_kernel(backend):
-                return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-
-        return run
-
-    return {"flash": using(SDPBackend.FLASH_ATTENTION), "cudnn": using(SDPBackend.CUDNN_ATTENTION)}
-
-
-def variants(w):
-    dtype = DTYPES[w["dtype"]]
-    if w["kernel"] == "attention":
-        return attention(w, dtype)
-    if "K" in w["sizes"]:
-        return linear(w, dtype)
-    return rowwise(w, dtype)
 
 
 class Decoder:
@@ -135,50 +70,10 @@ def decoders():
 
 
 def main():
-    args = argparse.ArgumentParser()
-    args.add_argument("--seconds", type=float, default=120, help="compile nothing after so many seconds, and stop at twice as many")
-    limit = args.parse_args().seconds
-    begin = time.perf_counter()
-    spent = lambda: time.perf_counter() - begin
     torch.backends.cuda.matmul.allow_tf32 = True
     torch.set_grad_enabled(False)
-
-    def emit(**fields):
-        print(json.dumps(fields), flush=True)
-
-    try:
-        for name, rate in decoders():
-            emit(name=name, tokens_per_s=rate)
-    except Exception as e:  # a peer that fails is a row that says so
-        print(f"decoders: {e}", file=sys.stderr)
-    for line in sys.stdin:
-        w = json.loads(line)
-        if spent() > 2 * limit:
-            emit(name=w["name"], us=0, error="left out: the time was up")
-            continue
-        best, which, problem = math.inf, "", ""
-        try:
-            ways = variants(w)
-        except Exception as e:
-            ways, problem = {}, str(e).splitlines()[0]
-        for way, f in ways.items():
-            if way == "compiled" and spent() > limit:
-                continue
-            try:
-                f()
-                us = do_bench(f, warmup=5, rep=60, return_mode="median") * 1e3
-            except Exception as e:
-                problem = f"{way}: {str(e).splitlines()[0]}"
-                continue
-            if us < best:
-                best, which = us, way
-        del ways
-        torch._dynamo.reset()  # or its limit of recompilations ends compiling
-        torch.cuda.empty_cache()
-        if best < math.inf:
-            emit(name=w["name"], us=best, plan=which)
-        else:
-            emit(name=w["name"], us=0, error=problem or "no variant ran")
+    for name, rate in decoders():
+        print(json.dumps({"name": name, "tokens_per_s": rate}), flush=True)
 
 
 if __name__ == "__main__":

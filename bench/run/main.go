@@ -1,9 +1,7 @@
-// Run times kernels and models, one JSON object a line, and makes tables of them.
+// Run times models from the start of the process, one JSON object a line, and makes a table of them. Kernels are timed by `tilec bench run`.
 //
-//	run list                                     the workloads, for the peer's script
-//	run kernels [-device cuda] [-seconds 100] [WORD ...]
 //	run model [-device cuda] [-model mini] [-dtype f32] [-precision ieee] [-tokens 128] [-prompt 16]
-//	run report -ours FILE [-peers FILE] [-cold FILE] [-models FILE]
+//	run report -models FILE [-cold FILE] [-peers FILE]
 package main
 
 import (
@@ -29,25 +27,16 @@ func main() {
 }
 
 func run(args []string, start time.Time) error {
-	verbs := map[string]func([]string, time.Time) error{"list": list, "kernels": kernels, "model": model, "report": report}
+	verbs := map[string]func([]string, time.Time) error{"model": model, "report": report}
 	if len(args) > 0 {
 		if f := verbs[args[0]]; f != nil {
 			return f(args[1:], start)
 		}
 	}
-	return fmt.Errorf("give one of list, kernels, model, report")
+	return fmt.Errorf("give one of model, report")
 }
 
 func emit(v any) error { return json.NewEncoder(os.Stdout).Encode(v) }
-
-func list(args []string, _ time.Time) error {
-	for _, w := range bench.Select(bench.Workloads(), args) {
-		if err := emit(w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 func compiler(device string) (*jit.Compiler, error) {
 	d, err := jit.OpenDevice(device)
@@ -58,37 +47,6 @@ func compiler(device string) (*jit.Compiler, error) {
 	c.Cache = cache.Open("")
 	c.Cache.Notify(func(err error) { fmt.Fprintln(os.Stderr, "warning:", err) })
 	return c, nil
-}
-
-func kernels(args []string, start time.Time) error {
-	flags := flag.NewFlagSet("kernels", flag.ExitOnError)
-	device := flags.String("device", "auto", "auto, cpu, cuda or cuda:N")
-	seconds := flags.Float64("seconds", 600, "start no workload after so many seconds")
-	limit := flags.Int64("limit", 1<<40, "cut every size to this")
-	_ = flags.Parse(args)
-	c, err := compiler(*device)
-	if err != nil {
-		return err
-	}
-	defer c.Device.Close()
-	flush := int64(0)
-	if c.Device.Target().IsGPU() {
-		flush = 256 << 20
-	}
-	k, err := bench.NewKernels(c, flush)
-	if err != nil {
-		return err
-	}
-	for _, w := range bench.Select(bench.Workloads(), flags.Args()) {
-		r := bench.Result{Name: w.Name, Error: fmt.Sprintf("left out: the %g seconds were over", *seconds)}
-		if time.Since(start).Seconds() < *seconds {
-			r = k.Run(w.Small(*limit), 100*time.Millisecond)
-		}
-		if err := emit(r); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func model(args []string, start time.Time) error {
@@ -115,22 +73,10 @@ func model(args []string, start time.Time) error {
 func report(args []string, _ time.Time) error {
 	flags := flag.NewFlagSet("report", flag.ExitOnError)
 	device := flags.String("device", "this machine", "what to call the device")
-	ours := flags.String("ours", "", "what `run kernels` printed")
-	peers := flags.String("peers", "", "what the peer's script printed")
+	peers := flags.String("peers", "", "what bench/peer.py printed")
 	cold := flags.String("cold", "", "what `run model` printed with empty caches")
 	models := flags.String("models", "", "what `run model` printed after that")
 	_ = flags.Parse(args)
-	own, err := read[bench.Result](*ours)
-	if err != nil {
-		return err
-	}
-	other, err := read[bench.Result](*peers)
-	if err != nil {
-		return err
-	}
-	if len(own)+len(other) > 0 {
-		bench.Report(os.Stdout, *device, bench.Workloads(), own, other)
-	}
 	first, err := read[bench.ModelResult](*cold)
 	if err != nil {
 		return err
@@ -139,7 +85,6 @@ func report(args []string, _ time.Time) error {
 	if err != nil {
 		return err
 	}
-	// The peer prints its models' speeds among its kernels.
 	speeds := map[string]float64{}
 	rates, err := read[bench.ModelResult](*peers)
 	if err != nil {

@@ -184,7 +184,6 @@ func units(folder string) ([]unit, error) {
 		}
 	}
 	var all []unit
-	home := map[string]string{}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
@@ -198,16 +197,30 @@ func units(folder string) ([]unit, error) {
 			if k.Decl == nil || k.Decl.Name.Place.Source.Path != file {
 				continue // imported: its turn comes with its own file
 			}
-			if strings.HasPrefix(file, "stdlib") {
-				home[k.Name] = file
-			}
 			all = append(all, ofKernel(file, k)...)
 		}
 	}
+	workloads := filepath.Join(folder, "workloads.tile")
+	if err := os.WriteFile(workloads, bench.Source(), 0o644); err != nil {
+		return nil, err
+	}
+	program, err := bench.Program()
+	if err != nil {
+		return nil, err
+	}
 	for _, w := range bench.Workloads() {
-		u := unit{file: home[w.Kernel], kernel: w.Kernel, args: []string{"T=" + w.DType}}
-		for _, name := range slices.Sorted(maps.Keys(w.Sizes)) {
-			u.args = append(u.args, fmt.Sprintf("%s=%d", name, w.Sizes[name]))
+		k, err := w.In(program)
+		if err != nil {
+			return nil, err
+		}
+		u := unit{file: workloads, kernel: w.Kernel}
+		for _, t := range k.TypeParams {
+			u.args = append(u.args, t.Name+"="+w.DType)
+		}
+		for _, given := range []map[string]int64{w.Sizes, w.Pins} {
+			for _, name := range slices.Sorted(maps.Keys(given)) {
+				u.args = append(u.args, fmt.Sprintf("%s=%d", name, given[name]))
+			}
 		}
 		all = append(all, forTargets(u)...)
 	}

@@ -115,7 +115,7 @@ TILEC_CACHE is the folder of compiled kernels, or "off". NO_COLOR turns colours 
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	for _, command := range []func() *cobra.Command{
-		a.runCommand, a.scoreCommand, a.importCommand, a.testCommand, a.watchCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.benchCommand, a.fuzzCommand, a.devicesCommand, a.doctorCommand, a.cacheCommand, a.initCommand, a.versionCommand,
+		a.runCommand, a.scoreCommand, a.importCommand, a.testCommand, a.watchCommand, a.checkCommand, a.fmtCommand, a.lspCommand, a.buildCommand, a.explainCommand, a.benchCommand, a.tuneCommand, a.fuzzCommand, a.devicesCommand, a.doctorCommand, a.cacheCommand, a.initCommand, a.versionCommand,
 	} {
 		c := command()
 		completeFlags(c)

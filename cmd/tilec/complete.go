@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"tilec/bench"
 	"tilec/gpt"
 	"tilec/jit"
 	"tilec/jit/pass"
@@ -88,10 +89,14 @@ func completeFlags(cmd *cobra.Command) {
 	for _, p := range pass.Passes() {
 		passes = append(passes, p.Name+"\t"+p.Doc)
 	}
+	peers := peerWords
+	if cmd.Name() == "run" {
+		peers = bench.PeerNames()
+	}
 	for flag, f := range map[string]complete{
 		"device": oneOf(devices...), "precision": oneOf(lang.Precisions()...), "dtype": oneOf(typeNames(modelDTypes)...), "weights": oneOf(typeNames(gpt.WeightTypes)...),
 		"random-weights": oneOf(gpt.Sizes()...), "emit": oneOf(stages...), "target": oneOf(target.Names()...), "dump-after": oneOf(passes...),
-		"size": oneOf(gpt.Sizes()...), "peer": oneOf(peerWords...),
+		"size": oneOf(gpt.Sizes()...), "peer": oneOf(peers...), "format": oneOf(benchFormats...),
 	} {
 		if cmd.Flags().Lookup(flag) == nil {
 			continue
@@ -113,8 +118,10 @@ func errorCodes(*cobra.Command, []string, string) ([]string, cobra.ShellCompDire
 }
 
 // codesAndFiles completes the codes of errors, and the names of sources behind what begins no code.
-func codesAndFiles(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+func (a *app) codesAndFiles(cmd *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
 	switch {
+	case len(args) > 0 && isSource(args[0]):
+		return a.functionOf(cmd, args, typed)
 	case len(args) > 0:
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	case typed == "" || strings.ContainsRune("EWew", rune(typed[0])):

@@ -17,23 +17,7 @@ import (
 )
 
 // explainGraph says what the launches of a graph are, what was fused into what and what that saves, and what was not and why.
-func (a *app) explainGraph(path string, texts []string, targetName string) error {
-	machine, err := target.Find(targetName)
-	if err != nil {
-		return usageError{err}
-	}
-	name := ""
-	if len(texts) > 0 && !strings.Contains(texts[0], "=") {
-		name, texts = texts[0], texts[1:]
-	}
-	args, err := parseArguments(texts)
-	if err != nil {
-		return err
-	}
-	program, err := a.load(path)
-	if err != nil {
-		return err
-	}
+func (a *app) explainGraph(program *typed.Program, name string, args []*argument, machine target.Machine) error {
 	g, err := chooseGraph(program, name, "behind the file's name")
 	if err != nil {
 		return err

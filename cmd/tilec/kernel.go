@@ -134,7 +134,7 @@ func (a *app) runNamed(path, name string, texts []string, run runOptions, o kern
 		if err != nil {
 			return err
 		}
-		result.MedianUS = float64(t.median.Nanoseconds()) / 1e3
+		result.MedianUS, result.FLOP = float64(t.median.Nanoseconds())/1e3, t.flop
 		if !a.json {
 			fmt.Fprintf(a.stdout, "time: %s\n", t)
 		}
@@ -183,6 +183,8 @@ type runResult struct {
 	Checks []fuzz.Judgement `json:"checks,omitempty"`
 	// MedianUS is --time's, in microseconds.
 	MedianUS float64 `json:"median_us,omitempty"`
+	// FLOP is how many floating-point operations that takes at least.
+	FLOP int64 `json:"flop,omitempty"`
 }
 
 // writtenTypes are the element types of what runOnce reads.
@@ -222,12 +224,18 @@ type timing struct {
 	median, fastest time.Duration
 	batches, runs   int   // runs a batch
 	bytes           int64 // of the tensors touched, a run
+	flop            int64 // floating-point operations, a run
 }
 
 // String gives the times and the rate at which the tensors were read and written.
 func (t timing) String() string {
-	return fmt.Sprintf("median %s, fastest %s of %d x %d runs; %.2f GB/s over %.2f MB of tensors",
-		micros(t.median), micros(t.fastest), t.batches, t.runs, float64(t.bytes)/float64(max(1, t.median.Nanoseconds())), float64(t.bytes)/1e6)
+	each := float64(max(1, t.median.Nanoseconds()))
+	s := fmt.Sprintf("median %s, fastest %s of %d x %d runs; %.2f GB/s over %.2f MB of tensors",
+		micros(t.median), micros(t.fastest), t.batches, t.runs, float64(t.bytes)/each, float64(t.bytes)/1e6)
+	if t.flop > 0 {
+		s += fmt.Sprintf(", %.2f GFLOP/s", float64(t.flop)/each)
+	}
+	return s
 }
 
 func micros(d time.Duration) string { return fmt.Sprintf("%.2f us", float64(d.Nanoseconds())/1e3) }
@@ -235,7 +243,7 @@ func micros(d time.Duration) string { return fmt.Sprintf("%.2f us", float64(d.Na
 // timeLaunch runs again and again.
 func timeLaunch(l *jit.Launch, d jit.Device) (timing, error) {
 	t, err := timeRuns(l.Run, d, 500*time.Millisecond)
-	t.bytes = l.Bytes()
+	t.bytes, t.flop = l.Bytes(), l.Program.FLOP()
 	return t, err
 }
 

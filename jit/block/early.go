@@ -106,6 +106,72 @@ func (p *Program) loadEarly() {
 	}
 }
 
+// stepRegisters is the most registers of 32 bits of a thread for what one step of a loop loads first of all.
+const stepRegisters = 64
+
+// loadFirst finds what the steps of loops load behind a reduction or a product, though its addresses are known when a step begins:
+// loaded first of all, beside what the reduction is of, these loads take no time of their own.
+func (p *Program) loadFirst() {
+	for _, loops := range p.loops {
+		for _, loop := range loops {
+			if p.Pipelines[loop] == nil {
+				p.loadFirstIn(loop)
+			}
+		}
+	}
+}
+
+func (p *Program) loadFirstIn(loop *ir.Op) {
+	body := loop.Blocks[0]
+	inside := map[*ir.Value]bool{}
+	var first []*ir.Op
+	waited, words := false, 0
+	for _, op := range body.Ops {
+		for _, v := range op.Results {
+			inside[v] = true
+		}
+		switch {
+		case len(op.Over) > 0, p.Products[op] != nil:
+			waited = true
+		case len(op.Blocks) > 0, op.Code.Row().Effect == lang.Writes:
+			return // blocks have loads and loops of their own, and what is written may be read
+		case op.Code == lang.OpLoad && !op.Result().Type.IsScalar() && !p.OnDemand(op):
+			words += p.Homes[op.Result()].Regs() * op.Tensor.DType.Size() / 4
+			if waited && op.Tensor.ReadOnly() && op.Else() == nil && knownBefore(p.Access(op), inside) {
+				first = append(first, op)
+			}
+		}
+	}
+	if len(first) > 0 && words <= stepRegisters {
+		p.First[loop] = first
+	}
+}
+
+// LoadedFirst reports a load with which a step of a loop begins.
+func (p *Program) LoadedFirst(op *ir.Op) bool {
+	for _, first := range p.First {
+		if slices.Contains(first, op) {
+			return true
+		}
+	}
+	return false
+}
+
+// knownBefore reports indices that need nothing of what a step computes.
+func knownBefore(dims []DimAccess, inside map[*ir.Value]bool) bool {
+	for _, d := range dims {
+		if d.Gather {
+			return false
+		}
+		for _, s := range d.Affine.Scalars {
+			if inside[s.Value] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // smallTile is how many bytes a tile has that is not worth asking the L2 for, and fewRowsAhead how many rows a product has at most
 // of which it is: with more, blocks are many, and share what they load.
 const smallTile, fewRowsAhead = 1 << 10, 16

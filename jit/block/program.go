@@ -22,6 +22,10 @@ type Settings struct {
 	// Warps is the warps that compute, Stages how many steps of a loop have their loads in shared memory at once; 1 is none
 	// ahead. Cluster is the blocks of a cluster; 0 or 1 for none.
 	Warps, Stages, Cluster int
+	// MostPrivate is up to how many elements a tensor is private (see Private): 1 for none, 0 where nothing is pinned.
+	MostPrivate int
+	// Forms is, by the names of lang.Forms, which forms are asked for; what is best is decided where none is.
+	Forms map[string]int64
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -45,10 +49,16 @@ type Program struct {
 	Prefetches []Prefetch
 	// Early are the loads that are asked for as soon as the launches before have ended, ahead of what stands before them.
 	Early []*ir.Op
+	// First are the loads with which each step of a loop begins, ahead of what stands before them.
+	First map[*ir.Op][]*ir.Op
+	// Loads are the loads outside of loops that the producer does, of operands of products in its loops.
+	Loads map[*ir.Op]*BoxLoad
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
 	// Quotients are the divisions of several elements by one divisor, by how many elements of a thread have the same.
 	Quotients map[*ir.Op]int
+	// Privates are the tensors that the block changes in shared memory first.
+	Privates []*Private
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -60,6 +70,12 @@ type Program struct {
 	// Grouped: the blocks along the last two axes of the grid are numbered so that those that run at the same time share rows
 	// and columns of the operands of a product.
 	Grouped bool
+	// LongestFirst says that the blocks with the longest loops begin first; nil where all are as long, or nobody asks.
+	LongestFirst *LongestFirst
+	// Phases are the loops of which the first steps have code of their own.
+	Phases map[*ir.Op]*Phase
+	// Deferred are, by loop, the reductions that are joined behind it.
+	Deferred map[*ir.Op][]*Deferral
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
@@ -94,8 +110,9 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
 		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{},
-		Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
+		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
+		Loads: map[*ir.Op]*BoxLoad{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{},
 	}
 	f.Walk(func(op *ir.Op) bool {
 		for i, v := range op.Args {
@@ -113,11 +130,17 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.divide()
 	p.grid()
 	p.runAhead()
+	p.overlapProducts()
+	p.loadByBoxes()
+	p.findPhases()
+	p.deferReductions()
 	p.computeAhead()
 	p.loadConstants()
 	p.prefetch()
 	p.loadEarly()
+	p.loadFirst()
 	p.storeByBoxes()
+	p.makePrivate()
 	return p, nil
 }
 
@@ -125,6 +148,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 func (p *Program) grid() {
 	axes := p.Func.Grid()
 	last := len(axes) - 1
+	p.LongestFirst = p.longestFirst()
 	p.Grouped = len(p.Products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar
 	if len(p.Products) > 0 {
 		return

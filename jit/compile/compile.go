@@ -68,7 +68,7 @@ type Compiled struct {
 	Dims   *spec.LaunchDims
 	Exe    backend.Executable
 	Params []ir.Param // of Func, in order
-	// uncut is the kernel as it was before it was cut as the plan says; nil where the launch is not timed.
+	// uncut is the kernel as it was before it was cut as the plan says.
 	uncut *ir.Func
 	// TensorParam gives, for each tensor of Func, its place among the kernel's parameters.
 	TensorParam []int
@@ -139,10 +139,7 @@ func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err err
 	if err != nil {
 		return nil, err
 	}
-	out = &Compiled{Func: l.Func, Plan: l.Plan, Dims: l.dims, Params: l.Func.Params()}
-	if l.Func.Timed {
-		out.uncut = l.uncut
-	}
+	out = &Compiled{Func: l.Func, Plan: l.Plan, Dims: l.dims, Params: l.Func.Params(), uncut: l.uncut}
 	for i, p := range s.Params() {
 		if p.IsTensor {
 			out.TensorParam = append(out.TensorParam, i)
@@ -157,7 +154,7 @@ func (c *Compiler) build(s *spec.Spec, d backend.Device) (out *Compiled, err err
 	return out, nil
 }
 
-// Work is what a launch that is timed has to do at least.
+// Work is what a launch has to do at least.
 func (c *Compiled) Work(s *spec.Spec, t target.Machine) plan.Work {
 	return plan.WorkOf(c.uncut, t, func(d *ir.Dim) int64 {
 		n, err := c.Dims.Size(d, s)

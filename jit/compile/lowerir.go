@@ -54,7 +54,10 @@ func LowerIR(f *ir.Func, target target.Machine, sizes, pins map[string]int64, lo
 		}
 		logs.Print(log.IR, f.Name, f.String)
 		stage = "plan"
-		l, err = (&planning{f: f, target: target, sizes: size}).fit(pins)
+		p := &planning{f: f, target: target, sizes: size}
+		if l, err = p.fit(pins); err == nil {
+			l, err = p.orForFewRows(&spec.Spec{}, pins, l)
+		}
 	}
 	if err != nil {
 		return nil, err

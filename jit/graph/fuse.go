@@ -195,7 +195,7 @@ func (r *rewriter) sinkOfPart(first, n, place int) bool {
 		rows *= a.Spec.Reckoned(size)
 	}
 	parts, ok := spec.PartOf(w.Shape, v.Shape, v.Strides, v.Offset)
-	if !ok || rows > fewRows || v.DType != w.DType || r.shared(first, n) > 1 {
+	if !ok || rows > partRows || v.DType != w.DType || r.shared(first, n) > 1 {
 		return false
 	}
 	one, err := Call{}, errOneByOne
@@ -289,8 +289,9 @@ var (
 	errRepeat   = errors.New("computing the first again in each block of the second takes longer than a launch")
 )
 
-// fewRows is of how many rows a product may compute a factor where it needs it: as many as it is better off without a matrix unit.
-const fewRows = 4
+// factorRows is of how many rows a product may compute a factor where it needs it: a block of more has more to compute than
+// a launch takes. partRows is of how many rows a result may be stored in part again, at places that are computed one by one.
+const factorRows, partRows = 16, 32
 
 // What a launch of few rows is like, before it has a plan: how many columns a block of a product by a vector has, and how many such
 // blocks a multiprocessor runs at a time.
@@ -311,15 +312,16 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 	}
 	into := tensorOf(f, s, fusion.Into)
 	size := func(d *ir.Dim) int64 { return sizeOf(d, dims, s) }
-	// reads is how many bytes are read for an element that is stored.
-	reads, work, stored := 0.0, 1.0, elements(tensorOf(part, fusion.Spec, fusion.From), partDims, fusion.Spec)
+	// reads is how many bytes more are read for an element than where it lies ready, work how many elements it is made of at least.
+	reads, work, stored := -float64(into.DType.Bits())/8, 1.0, elements(tensorOf(part, fusion.Spec, fusion.From), partDims, fusion.Spec)
 	for _, t := range part.Tensors {
 		if t.Mode == lang.In {
-			times := max(1, elements(t, partDims, fusion.Spec)/stored)
+			times := elements(t, partDims, fusion.Spec) / stored
 			reads += float64(float64(t.DType.Bits()) / 8 * times)
 			work = max(work, times)
 		}
 	}
+	reads = max(reads, 0)
 	operations, reduces := workOf(part)
 	var failed error
 	walkLoops(f.Body, nil, func(op *ir.Op, loops []*ir.Axis) {
@@ -332,7 +334,7 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			for _, a := range ir.Without(axes, over) {
 				rows *= spec.Bucket(size(a.Dim))
 			}
-			if rows > fewRows || op.Tensor.DType.Bits() > 16 {
+			if rows > factorRows || op.Tensor.DType.Bits() > 16 {
 				failed = errRows
 				return
 			}
@@ -373,7 +375,11 @@ func (r *rewriter) pays(s *spec.Spec, fusion *spec.Fusion) error {
 			}
 			seconds += float64(t.ReduceLatency * max(1, blocks/float64(blocksAtOnce*t.SMs)))
 		}
-		if seconds > t.LaunchInProgram() {
+		saved := t.LaunchInProgram()
+		if reduces {
+			saved = float64(saved + t.ReduceLatency) // the launch reduces too, once
+		}
+		if seconds > saved {
 			failed = errRepeat
 		}
 	})

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -53,6 +54,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	if err := m.share(pins); err != nil {
 		return nil, fail(err)
 	}
+	m.findPrivate()
 	ks, err := m.knobs(pins)
 	if err != nil {
 		return nil, fail(err)
@@ -96,6 +98,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 		return nil, fail(&FitError{found.where, *found.worst})
 	}
 	p := best.plan(m)
+	p.Estimate, p.Next = best.estimate(m), second.estimate(m)
 	if n := (at{m, best.c}).beyondRegisters(best.e); n > 0 {
 		p.Why = append(p.Why, fmt.Sprintf("no smaller tiles: the assembler keeps %d registers a thread in memory", n))
 	}
@@ -150,7 +153,11 @@ func score(c at, e *estimate, best, second *scored) {
 func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, Time: s.e.time, shared: s.e.sharedBytes}
 	if m.target.IsGPU() {
-		p.Occupancy, p.Cluster = m.occupancy, m.cluster
+		p.Occupancy, p.Cluster, p.Private, p.Relayout, p.Cut = m.occupancy, m.cluster, int(m.mostPrivate), m.relayout, m.cut
+		p.Forms = maps.Clone(m.forms)
+		if n := (at{m, s.c}).longestFirst(s.e); n > 1 && p.Forms["longest"] == 0 {
+			p.Forms["longest"] = n
+		}
 	}
 	if s.c.sharers > 1 {
 		p.Split, p.Cluster = map[string]int64{m.f.Axes[m.shared].Name: int64(s.c.sharers)}, s.c.sharers

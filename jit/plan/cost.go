@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -53,8 +54,9 @@ type estimate struct {
 type violation struct {
 	what       string
 	need, have int64
-	// uses is what takes it, a line each, where that is known.
-	uses []string
+	// inShared: it is the shared memory of a block; uses is what takes that, a line each, of the candidate that is reported.
+	inShared bool
+	uses     []string
 }
 
 func (v *violation) excess() float64 { return float64(v.need) / float64(v.have) }
@@ -78,12 +80,9 @@ func (e *estimate) bound() string {
 // String is the terms of the estimate, as a plan says why it was chosen.
 func (e *estimate) String() string {
 	s := fmt.Sprintf("%s, bound by %s:", seconds(e.time), e.bound())
-	for _, t := range []struct {
-		name string
-		v    float64
-	}{{"compute", e.compute}, {"l2", e.l2}, {"dram", e.dram}, {"shared", e.shared}, {"issue", e.issue}, {"latency", e.latency}, {"launch", e.launch}} {
-		if t.v > 0 {
-			s += fmt.Sprintf(" %s %s", t.name, seconds(t.v))
+	for _, t := range e.terms() {
+		if t.Seconds > 0 {
+			s += fmt.Sprintf(" %s %s", t.Name, seconds(t.Seconds))
 		}
 	}
 	s += fmt.Sprintf("; %d blocks, wave efficiency %.2f", e.blocks, e.waves)
@@ -303,7 +302,7 @@ func (c at) sharedBytes() int64 {
 			whole += each
 		}
 	}
-	return whole + max(staged+c.scratchBytes(), c.resultBytes())
+	return whole + c.privateBytes() + max(staged+c.scratchBytes(), c.resultBytes())
 }
 
 // resultBytes is for a tile to arrange results in when no loop is running.
@@ -395,6 +394,12 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		all, once := c.elements(s, false)
 		if kept[s.op] {
 			all = once
+		}
+		if x := c.privateOf(t); x != nil { // each block puts what it has to neighbours
+			n := float64(c.blocks()) * float64(x.Elements)
+			sum.l2 += n * block.PrivateBytes
+			uses[t].written += min(n, float64(once)) * block.PrivateBytes
+			continue
 		}
 		bytes := float64(t.DType.Bits()) / 8
 		// Part of a sector takes the time of all of it.
@@ -488,7 +493,13 @@ func weight(op *ir.Op) float64 {
 
 // free is the product of the extents of a's axes that are not in b.
 func (c at) free(a, b *ir.Value) int64 {
-	return c.count(tile{axes: c.places(ir.Without(a.Type.Axes, b.Type.Axes))}, false)
+	key := [2]*ir.Value{a, b}
+	axes, ok := c.freeOf[key]
+	if !ok {
+		axes = c.places(ir.Without(a.Type.Axes, b.Type.Axes))
+		c.freeOf[key] = axes
+	}
+	return c.count(tile{axes: axes}, false)
 }
 
 func roundUp(n, to int64) int64 { return ceilDiv(n, to) * to }
@@ -512,7 +523,11 @@ func (c at) gpu() (*estimate, *violation) {
 		moved := float64(2 * 4 * kept * threads * e.blocks)
 		e.launch += moved / t.L2
 	}
-	if need := threads * each; wide && need > int64(t.RegistersPerSM) {
+	need := threads * each
+	if n := c.overlapRegisters(); n > 0 && !c.awaits() { // counted one by one
+		need = min(need, threads*n)
+	}
+	if wide && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
@@ -541,11 +556,16 @@ func (c at) gpu() (*estimate, *violation) {
 
 	full := float64(sms) * e.waves
 	ops, most := c.work(e, resident, full)
+	inShared, inL2 := c.meeting(full)
+	e.shared, e.l2 = e.shared+inShared, e.l2+inL2
 	warps := float64(int64(c.warps) * resident)
 	e.issue = ops/(full*t.Lanes*t.Clock)/min(1, warps/8) + float64(float64(e.blocks)*t.DispatchTime)
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
 		busy *= 1 + float64(longCode*float64(most-manyElements))
+	}
+	if wide && c.awaits() {
+		busy *= awaitedProducts
 	}
 	e.latency = c.latency(resident, busy)
 	e.time = busy + e.latency + e.launch
@@ -576,7 +596,7 @@ func (c at) limits(e *estimate) *violation {
 	}
 	if limit := t.SharedShare(c.occupancy) - sharedReserve; e.sharedBytes > limit {
 		if !c.beyond {
-			return &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, uses: c.sharedUses()}
+			return &violation{what: "bytes of shared memory a block", need: e.sharedBytes, have: limit, inShared: true}
 		}
 		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
 	}
@@ -659,7 +679,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 		used := busy * float64(resident) / float64(ceilDiv(c.blocks(), int64(t.SMs))) / steps
 		step += max(t.LoadLatency-float64(float64(c.stages-2)*used), 0) / float64(c.stages-1)
 	}
-	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency)
+	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
 	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -31,6 +32,8 @@ type model struct {
 	ordered [][]int
 	// fed are the values that contractions read, used those that anything else does.
 	fed, used map[*ir.Value]bool
+	// freeOf remembers the places of the axes that one value has and another has not: each candidate asks.
+	freeOf map[[2]*ir.Value][]int
 
 	ops      []step
 	live     [][]tile // at each moment that matters, the tiles that are live in registers
@@ -42,6 +45,15 @@ type model struct {
 	// asked; split is the blocks that share an axis, 0 or 1 for none.
 	occupancy, cluster int
 	split              int64
+	// relayout is what is asked of the operands' layout in memory, 0 for nothing: the launch has seen to it.
+	relayout int
+	// cut is in how many launches the kernel is asked to be cut, 0 for nothing: the launch has seen to it.
+	cut int
+	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
+	mostPrivate int64
+	privates    []block.Private
+	// forms are those that are asked for, by name.
+	forms map[string]int64
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
@@ -95,7 +107,7 @@ type operand struct {
 func newModel(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64) *model {
 	n := len(f.Axes)
 	m := &model{f: f, target: t, place: map[*ir.Axis]int{}, size: make([]int64, n), contracted: make([]bool, n),
-		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}}
+		together: make([]bool, n), matrix: make([]bool, n), streamable: make([]bool, n), spans: make([]int64, n), passes: map[*ir.Op]map[int]int{}, freeOf: map[[2]*ir.Value][]int{}}
 	for i, a := range f.Axes {
 		m.place[a] = i
 		switch {
@@ -165,6 +177,9 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 		if op.Code == lang.OpTake { // moves the elements of its result
 			types = []ir.Type{op.Result().Type}
 			m.taken = append(m.taken, m.tile(op.Args[0]))
+		}
+		if op.Code == lang.OpTopK { // goes through the tile; what its results take is in the weight of an element
+			types = types[:1]
 		}
 		if op.Code == lang.OpFor {
 			m.loops = append(m.loops, op)

@@ -70,15 +70,29 @@ func (m *model) setting(name string, pins map[string]int64, open ...int) ([]int,
 
 // share finds out how blocks share a multiprocessor, a cluster and an axis, and whether the target lets them.
 func (m *model) share(pins map[string]int64) error {
-	for _, name := range []string{"occupancy", "cluster"} {
+	for _, name := range []string{"occupancy", "cluster", "private", "relayout", "cut"} {
 		n, err := m.asked(name, pins)
 		switch {
 		case err != nil:
 			return err
 		case name == "occupancy":
 			m.occupancy = int(n)
+		case name == "private":
+			m.mostPrivate = n
+		case name == "relayout":
+			m.relayout = int(n)
+		case name == "cut":
+			m.cut = int(n)
 		default:
 			m.cluster = int(n)
+		}
+	}
+	m.forms = map[string]int64{}
+	for _, name := range lang.Forms() {
+		if n, err := m.asked(name, pins); err != nil {
+			return err
+		} else if n > 0 {
+			m.forms[name] = n
 		}
 	}
 	for _, a := range m.f.Axes {

@@ -121,6 +121,9 @@ func (s *search) visit(extent []int64) rank {
 				case v != nil:
 					if s.worst == nil || v.excess() < s.worst.excess() {
 						s.worst, s.where = v, c.describe()
+						if v.inShared {
+							v.uses = c.sharedUses()
+						}
 					}
 					reach(rank{value: v.excess()})
 				case n > 1:

@@ -34,7 +34,7 @@ func (c candidate) same(o candidate) bool {
 }
 
 // DeepRows is the most rows of a product of which warps share the depth: as many as the columns of two instructions.
-const DeepRows = 16
+const DeepRows = 32
 
 // unknownSize stands for a dimension about whose size nothing is said.
 const unknownSize = 1024
@@ -165,7 +165,7 @@ func (m *model) open(i int) []int64 {
 	if len(a.Choices) > 0 {
 		vs := m.dividing(i, a.Choices)
 		slices.Sort(vs)
-		return slices.Compact(vs)
+		return m.useful(i, slices.Compact(vs))
 	}
 	var vs []int64
 	switch {
@@ -201,6 +201,22 @@ func (m *model) open(i int) []int64 {
 		}
 	}
 	return kept
+}
+
+// leastFull is what part of a tile has to be there, at least, for a choice of the source that smaller ones could stand for: tiles
+// larger than that are for instructions of many rows, of which most would compute nothing.
+const leastFull = 4
+
+// useful is those of a source's choices, in order, that are not much larger than the axis: up to the first that is leastFull
+// times as large, and at least as large as a matrix unit's instruction.
+func (m *model) useful(i int, vs []int64) []int64 {
+	enough := max(leastFull*m.size[i], contractExtents[0])
+	for n, v := range vs {
+		if v >= enough {
+			return vs[:n+1]
+		}
+	}
+	return vs
 }
 
 // dividing is those of the extents that divide the axis's span, or the span where none does.

@@ -18,8 +18,9 @@ type Work struct {
 	// accessed does not count, where the axes tell which those are; a loop that ends at a position that is read in memory counts as
 	// if it went through all of its dimension.
 	Bytes int64
-	// Time is the seconds that the machine takes for the longest of both at its full rates: the roofline.
-	Time float64
+	// Time is the seconds that the machine takes for the longest of both at its full rates: the roofline. Memory and Compute are what
+	// it takes for each.
+	Time, Memory, Compute float64
 }
 
 // WorkOf is the work of a launch of a kernel, as it was before it was cut for a plan. sizes gives the size of every dimension.
@@ -67,7 +68,8 @@ func WorkOf(f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64, p *Plan) Wo
 	}
 	w := Work{FLOP: int64(math.Round(contracted + elementwise)), Bytes: int64(math.Round(bytes))}
 	if t.IsGPU() {
-		w.Time = max(bytes/t.DRAM, contracting, elementwise/(float64(t.SMs)*t.Lanes*t.Clock))
+		w.Memory, w.Compute = bytes/t.DRAM, max(contracting, elementwise/(float64(t.SMs)*t.Lanes*t.Clock))
+		w.Time = max(w.Memory, w.Compute)
 	}
 	return w
 }

@@ -32,10 +32,17 @@ type kernel struct {
 	root  *scope
 	scope *scope
 	arena arena
+	// holds is a condition that holds for all elements in the code that is being emitted; nil for none.
+	holds *ir.Value
+	// looping are the loops whose bodies are being emitted, from the outermost on.
+	looping []*steps
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
 	producer asm.Code
 	consume  asm.Label
+	// arriving are the mbarriers of the loads that the producer does outside of loops, coming those that were not waited for yet.
+	arriving map[*ir.Op]arriving
+	coming   []arriving
 	// asked are the constants that were asked for before the wait for the launches before.
 	asked map[*ir.Op]*askedFor
 	// ahead are the operands of products that were read before that wait.
@@ -44,6 +51,8 @@ type kernel struct {
 	emitted map[*ir.Op]bool
 	// kept is where the tensors lie that are in shared memory.
 	kept map[*ir.Tensor]int
+	// private is where the private tensors are in shared memory.
+	private map[*ir.Tensor]buffer
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -66,8 +75,9 @@ type scope struct {
 
 func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
+		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
+		private: map[*ir.Tensor]buffer{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root
@@ -122,9 +132,11 @@ func (k *kernel) lower() {
 	k.waitForLaunchBefore()
 	k.startProducer()
 	k.keepRows()
+	k.beginPrivate()
 	k.push(0)
 	k.emitAhead(k.Early)
 	k.body()
+	k.endPrivate()
 	k.leaveTimes()
 	k.a.Do("ret")
 	if k.Producing {
@@ -198,7 +210,7 @@ func (k *kernel) emitAhead(ops []*ir.Op) {
 // emit emits one operation.
 func (k *kernel) emit(op *ir.Op) {
 	k.a.Loc(op.At)
-	if k.OnDemand(op) || k.emitted[op] {
+	if k.OnDemand(op) || k.emitted[op] || k.addedUp(op) {
 		return
 	}
 	k.a.Comment("%s", describe(op))

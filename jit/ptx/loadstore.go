@@ -98,17 +98,22 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	x := k.addressing(op, l)
 	c := block.Contiguous(x.dims)
 	groups, n := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
-	mnemonic := k.loading(t)
+	mnemonic := k.loading(op)
 	mnemonic += k.eviction(op, mnemonic)
 	var other []asm.Reg
 	if e := op.Else(); e != nil {
 		other = k.get(e, l.Slice(e.Type.Axes))
 	}
 	regs := make([]asm.Reg, l.Regs())
+	masked := axes
+	if len(groups) > 1 {
+		masked = x.clamp(op, axes, c)
+	}
 	for _, g := range groups {
 		inside := x.inside(g[0])
-		p := k.both(k.mask(l, axes, g[0]), inside)
+		p := k.both(k.mask(l, masked, g[0]), inside)
 		got := k.fetchAt(t.Held(), n, mnemonic, p, x.at(g[0]))
+		x.zeroed(op, g[0], got)
 		for i, r := range g {
 			regs[r] = got[i]
 			if other != nil {
@@ -119,13 +124,18 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 	return regs
 }
 
-// loading is the instruction that reads a tensor.
-func (k *kernel) loading(t *ir.Tensor) string {
-	if t.Shared {
+// loading is the instruction of a load. The assembler may move those of what nobody writes: before the wait for the launch before,
+// or behind barriers, to where the elements are used.
+func (k *kernel) loading(op *ir.Op) string {
+	t := op.Tensor
+	switch {
+	case t.Shared:
 		return "ld.shared"
+	case k.LoadedFirst(op):
+		return "ld.global"
 	}
 	if t.ReadOnly() && (t.Constant || !k.Dependent()) {
-		return "ld.global.nc" // the assembler may move this before the wait for the launch before
+		return "ld.global.nc"
 	}
 	return "ld.global"
 }
@@ -209,6 +219,7 @@ func (k *kernel) orderRead(t *ir.Tensor) {
 	if k.written[t] {
 		k.barrier()
 	}
+	k.noteContended(t)
 	k.read[t] = k.Contended(t)
 }
 
@@ -216,7 +227,15 @@ func (k *kernel) orderWrite(t *ir.Tensor) {
 	if k.read[t] || k.written[t] {
 		k.barrier()
 	}
+	k.noteContended(t)
 	k.written[t] = k.Contended(t)
+}
+
+// noteContended says that the step that is being emitted accesses a tensor that other threads may write or read.
+func (k *kernel) noteContended(t *ir.Tensor) {
+	if k.Contended(t) {
+		k.noteWrite()
+	}
 }
 
 // assumeTouched marks every contended tensor as read and written since the last

@@ -90,10 +90,23 @@ type addressing struct {
 	gathered map[int][]asm.Reg
 	// size is how far one element is from the next: bytes or, of a packed type, half bytes.
 	size int64
+	// clamped is the axis whose last position that exists stands for those behind it; see clamp.go.
+	clamped *ir.Axis
+}
+
+// indexing has the indices of one access in one layout, and no addresses.
+func (k *kernel) indexing(op *ir.Op, l layout.Layout) *addressing {
+	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), l: l, gathered: map[int][]asm.Reg{}, size: int64(op.Tensor.Held().Size())}
+	for i, d := range x.dims {
+		if d.Gather {
+			x.gathered[i] = k.get(d.Index, l.Slice(d.Index.Type.Axes))
+		}
+	}
+	return x
 }
 
 func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
-	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), l: l, gathered: map[int][]asm.Reg{}, size: int64(op.Tensor.Held().Size())}
+	x := k.indexing(op, l)
 	x.base = k.pointer(op.Tensor)
 	if op.Tensor.Held().Packed() {
 		x.base = k.inHalves(op.Tensor)
@@ -106,7 +119,6 @@ func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
 	var sum []summand
 	for i, d := range x.dims {
 		if d.Gather {
-			x.gathered[i] = k.get(d.Index, l.Slice(d.Index.Type.Axes))
 			continue
 		}
 		for _, p := range x.parts(d) {
@@ -191,7 +203,9 @@ func (k *kernel) offset(base asm.Reg, bytes int64) asm.Reg {
 func (x *addressing) coord(i, r int) int64 {
 	var n int64
 	for _, t := range x.dims[i].Affine.Terms {
-		n += t.Coef * int64(x.l.RegCoord(r, t.Axis))
+		if t.Axis != x.clamped {
+			n += t.Coef * int64(x.l.RegCoord(r, t.Axis))
+		}
 	}
 	return n
 }
@@ -209,6 +223,9 @@ func (x *addressing) at(r int) address {
 		default:
 			out.base = x.step(out.base, i, asm.Int(n), 1)
 		}
+	}
+	if x.clamped != nil {
+		out.base = x.alongClamped(out.base, r)
 	}
 	if out.offset != int64(int32(out.offset)) {
 		out = address{base: x.k.offset(out.base, out.offset), halves: out.halves}

@@ -105,7 +105,7 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 
 // Decide decides what Compile makes instructions of.
 func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
-	return block.Decide(expandTopK(f), block.Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster}, t)
+	return block.Decide(expandTopK(f), block.Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, MostPrivate: p.Private, Forms: p.Forms}, t)
 }
 
 // lowered is a kernel in instructions.

@@ -18,8 +18,8 @@ import (
 
 // ring is the stages of one loop that the producer fills.
 type ring struct {
-	// full, empty and spare are where the mbarriers lie in shared memory; the
-	// spare one takes an arrival that means nothing.
+	// full, empty and spare are where the mbarriers lie in shared memory, those of all stages for each set of copies that come and
+	// go together; the spare one takes an arrival that means nothing.
 	full, empty, spare int
 	// stage and phase say where the consumers are, and before is the mbarrier of the step before.
 	stage, phase, before asm.Reg
@@ -50,22 +50,42 @@ func (k *kernel) startProducer() {
 		}
 		for _, p := range loops {
 			r := p.ring
-			b := k.allocate((2*p.Stages+1)*mbarrierBytes, "a ring of mbarriers")
-			r.full, r.empty, r.spare = b.at, b.at+p.Stages*mbarrierBytes, b.at+2*p.Stages*mbarrierBytes
-			for s := range p.Stages {
+			n := p.Stages * len(p.sets())
+			b := k.allocate((2*n+1)*mbarrierBytes, "a ring of mbarriers")
+			r.full, r.empty, r.spare = b.at, b.at+n*mbarrierBytes, b.at+2*n*mbarrierBytes
+			for s := range n {
 				initialise(r.full+s*mbarrierBytes, 1)
 				initialise(r.empty+s*mbarrierBytes, k.Warps)
 			}
 			initialise(r.spare, k.Warps)
 		}
+		k.initialiseLoads(initialise)
 		a.Do("fence.mbarrier_init.release.cluster")
 		a.Do("bar.sync", asm.Int(0))
 		k.consume = a.Label()
 		a.If(a.Op(asm.Pred, "setp.lt.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("bra.uni", k.consume)
 		a.Comment("the producer is one thread")
 		a.If(a.Op(asm.Pred, "setp.ne.u32", k.tid, asm.Int(k.Warps*layout.Lanes))).Do("ret")
+		if k.Dependent() { // the warps that compute wait by themselves: what they wait for may be what is copied here
+			a.Do("griddepcontrol.wait")
+		}
 	})
 }
+
+// sets are the copies of a step that come and go together: all of them, or each alone where the products that read them overlap.
+func (p *pipeline) sets() [][]pipelined {
+	if p.Overlap == nil {
+		return [][]pipelined{p.items}
+	}
+	var alone [][]pipelined
+	for i := range p.items {
+		alone = append(alone, p.items[i:i+1])
+	}
+	return alone
+}
+
+// of is where the mbarriers of a set lie, of those that lie from at on.
+func (p *pipeline) of(set, at int) int { return at + set*p.Stages*mbarrierBytes }
 
 // inProducer emits code that only the producer runs, behind what it has got already.
 // What the body of the kernel computes is not at hand there.
@@ -86,13 +106,7 @@ func (p *pipeline) fill() {
 		a.Comment("copy for the loop over %s", p.Op.Axis.Name)
 		k.provide(p.Op.Args[0])
 		k.provide(p.Op.Args[1])
-		for _, x := range p.items {
-			for _, d := range x.Box.Dims {
-				for _, s := range d.Affine.Scalars {
-					k.provide(s.Value)
-				}
-			}
-		}
+		p.provideScalars(false)
 		lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
 		position, stage, phase := a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
 		k.a.Move(position, lo)
@@ -107,12 +121,19 @@ func (p *pipeline) fill() {
 			a.Changes(x)
 		}
 		k.enter(p.Op.Axis, position, hi, true)
-		p.wait(r.empty, stage, phase)
-		full := p.mbarrier(r.full, stage)
-		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))
-		for _, x := range p.items {
-			a.Comment("copy %s", describe(x.Load))
-			k.copyBoxes(x.Box, p.at(x, stage), full)
+		p.provideScalars(true)
+		for n, set := range p.sets() {
+			p.wait(p.of(n, r.empty), stage, phase)
+			full := p.mbarrier(p.of(n, r.full), stage)
+			bytes := 0
+			for _, x := range set {
+				bytes += x.tile.Bytes()
+			}
+			a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(bytes))
+			for _, x := range set {
+				a.Comment("copy %s", describe(x.Load))
+				k.copyBoxes(x.Box, p.at(x, stage), full)
+			}
 		}
 		p.advance(stage, phase)
 		a.Set(position, "add.s32", position, asm.Int(p.step))
@@ -128,7 +149,7 @@ func (p *pipeline) begin() {
 	p.fill()
 	a.Do("fence.proxy.async.shared::cta")
 	a.Do("bar.warp.sync", asm.AllLanes)
-	for s := range p.Stages {
+	for s := range p.Stages * len(p.sets()) {
 		p.arrive(k.a.Register(k.a.Add(k.sharedBase(), asm.Int(r.empty+s*mbarrierBytes))))
 	}
 	r.stage, r.phase, r.before = a.Reg(asm.B32), a.Reg(asm.B32), a.Reg(asm.B32)
@@ -207,8 +228,13 @@ func (p *pipeline) mbarrier(at int, stage asm.Reg) asm.Reg {
 
 // wait waits until the phase of a stage's mbarrier is over.
 func (p *pipeline) wait(at int, stage, phase asm.Reg) {
-	a := p.k.a
-	bar, again := p.mbarrier(at, stage), a.Label()
+	p.k.waitFor(p.mbarrier(at, stage), phase)
+}
+
+// waitFor waits until a phase of an mbarrier is over.
+func (k *kernel) waitFor(bar asm.Reg, phase asm.Number) {
+	a := k.a
+	again := a.Label()
 	over := a.Reg(asm.Pred)
 	a.Place(again)
 	a.Set(over, "mbarrier.try_wait.parity.shared::cta.b64", asm.At(bar), phase)
@@ -216,8 +242,10 @@ func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 }
 
 // arrive is one arrival of the warp.
-func (p *pipeline) arrive(bar asm.Reg) {
-	k := p.k
+func (p *pipeline) arrive(bar asm.Reg) { p.k.arriveAt(bar) }
+
+// arriveAt is one arrival of the warp.
+func (k *kernel) arriveAt(bar asm.Reg) {
 	first := k.a.Calc(asm.Pred, "setp.eq.u32", k.a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1)), asm.Int(0))
 	k.a.If(first).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
 }

@@ -97,22 +97,18 @@ func (k *kernel) reduce(op *ir.Op) {
 	red := reductions[op.Code]
 	v, result := op.Args[0], op.Result()
 	l := k.Homes[v]
-	regs := k.get(v, l)
 	d := v.Type.DType
-	if rule := op.Code.Row().Rule; rule == lang.RuleSum || rule == lang.RuleMean {
-		if acc := d.Accumulator(); acc != d {
-			wide := make([]asm.Reg, len(regs))
-			for i, r := range regs {
-				wide[i] = elem.Cast(k.a, d, acc, r)
-			}
-			regs, d = wide, acc
-		}
-	}
 	keep := ir.Without(v.Type.Axes, op.Over)
 	out := l.Slice(keep)
-	held := k.reduceRegisters(op, red, d, l, regs)
-	k.reduceLanes(op, red, d, l, held)
-	held = k.reduceWarps(op, red, d, l, out, held)
+	var held [][]asm.Reg
+	if accumulates(op, d) {
+		held = k.accumulate(op, d, l)
+	} else {
+		held, d = k.combineRegisters(op, red, d, l)
+	}
+	if !k.deferred(op) {
+		held = k.reduceThreads(op, red, d, held)
+	}
 
 	final := make([]asm.Reg, len(held))
 	for i, x := range held {
@@ -132,6 +128,21 @@ func (k *kernel) reduce(op *ir.Op) {
 	if _, same := out.Permutation(k.Homes[result], result.Type.Axes); !same {
 		k.get(result, k.Homes[result])
 	}
+}
+
+// combineRegisters combines what a thread holds, in the type that it gives: sums of narrow types are in a wider one.
+func (k *kernel) combineRegisters(op *ir.Op, red reduction, d lang.DType, l layout.Layout) ([][]asm.Reg, lang.DType) {
+	regs := k.get(op.Args[0], l)
+	if rule := op.Code.Row().Rule; rule == lang.RuleSum || rule == lang.RuleMean {
+		if acc := d.Accumulator(); acc != d {
+			wide := make([]asm.Reg, len(regs))
+			for i, r := range regs {
+				wide[i] = elem.Cast(k.a, d, acc, r)
+			}
+			regs, d = wide, acc
+		}
+	}
+	return k.reduceRegisters(op, red, d, l, regs), d
 }
 
 // reduceRegisters gathers, for each register of the result, the elements that a thread holds, and combines them as a balanced

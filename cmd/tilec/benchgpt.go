@@ -18,7 +18,7 @@ import (
 	"tilec/jit"
 )
 
-// This file is `tilec bench gpt`, which times a GPT-2; benchpeer.go has PyTorch beside it.
+// This file is `tilec bench gpt`, which times a GPT-2; benchgptpeer.go has PyTorch beside it.
 
 // benchOptions are the flags of `tilec bench gpt`.
 type benchOptions struct {
@@ -86,13 +86,13 @@ type benched struct {
 	gpu bool
 }
 
-func (a *app) benchCommand() *cobra.Command {
+func (a *app) benchGPTCommand() *cobra.Command {
 	var run runOptions
 	var o benchOptions
 	cmd := &cobra.Command{
-		Use:   "bench gpt",
+		Use:   "gpt",
 		Short: "Time a language model beside PyTorch",
-		Long: `bench gpt times GPT-2's network with random weights, and prints a Markdown table: steps of decoding, prompts with the logits of
+		Long: `Gpt times GPT-2's network with random weights, and prints a Markdown table: steps of decoding, prompts with the logits of
 all positions, and whole texts. Beside it, where python3 has PyTorch, the same network in PyTorch: run eagerly, by torch.compile, and the faster of
 both captured in a CUDA graph by hand, with a cache that stays where it is; of texts, Hugging Face's generate, where transformers is there.
 Both have the same weights: the tokens that tilec chooses are looked at by PyTorch too.
@@ -101,13 +101,7 @@ Times are medians of runs one behind the other, which find in the caches what fi
 		Example: `  tilec bench gpt
   tilec bench gpt --size gpt2-medium --batches 1 --contexts 128 --prompts 1x128
   tilec bench gpt --size nano --device cpu --peer none`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 || args[0] != "gpt" {
-				return errors.New("bench gpt is what there is to time")
-			}
-			return nil
-		},
-		ValidArgs: []string{"gpt"},
+		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rows, err := o.rows()
 			if err != nil {

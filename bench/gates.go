@@ -1,0 +1,216 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"tilec/jit"
+	"tilec/jit/assembled"
+	"tilec/jit/block"
+	"tilec/jit/compile"
+	"tilec/jit/ptx"
+	"tilec/jit/target"
+	"tilec/typecheck/typed"
+)
+
+// This file looks at what the assembler makes of workloads, which needs no GPU.
+
+// Figures are those of one launch's machine code that should not get worse. What should not be at all is 0 where all is well.
+type Figures struct {
+	// Name is the workload, and behind it the kernel where its formula became several launches.
+	Name string `json:"name"`
+	// Spilled is the bytes of a thread that are stored and loaded for want of registers, Warnings how many the assembler gave of products
+	// that wait for one another, Missing how many blocks fewer share a multiprocessor than the plan reckons with.
+	Spilled  int `json:"spilled,omitempty"`
+	Warnings int `json:"warnings,omitempty"`
+	Missing  int `json:"missing,omitempty"`
+	// Barriers and Calls are those in loops with products on the matrix unit; a barrier counts if all warps wait at it.
+	Barriers int `json:"barriers,omitempty"`
+	Calls    int `json:"calls,omitempty"`
+	// Idle is 1 where the plan has stages and no load runs ahead.
+	Idle int `json:"idle,omitempty"`
+	// Instructions is what a warp executes for each of a Unit of work; not said where nothing is counted.
+	Instructions float64 `json:"instructions,omitempty"`
+	Unit         string  `json:"unit,omitempty"`
+}
+
+// The units of work that instructions are counted for.
+const (
+	unitScore    = "score"              // a score of attention, in a thread
+	unitElement  = "element"            // an element of a row, in a thread
+	unitProducts = "1024 multiply-adds" // of a warp, on the matrix unit
+)
+
+// instructionSlack is by how much instructions may be more than recorded: the assembler's choice of order moves some.
+const instructionSlack = 1.03
+
+// Worse lists what is worse than in the figures that are on record.
+func (f Figures) Worse(record Figures) (problems []string) {
+	for _, x := range []struct {
+		is, was int
+		what    string
+	}{
+		{f.Spilled, record.Spilled, "bytes of a thread are spilled"},
+		{f.Warnings, record.Warnings, "warnings of the assembler"},
+		{f.Missing, record.Missing, "blocks a multiprocessor are missing from the plan's residency"},
+		{f.Barriers, record.Barriers, "barriers of the block stand in loops with products"},
+		{f.Calls, record.Calls, "calls stand in loops with products"},
+		{f.Idle, record.Idle, "plans have stages in which nothing runs ahead"},
+	} {
+		if x.is > x.was {
+			problems = append(problems, fmt.Sprintf("%d %s, at most %d may be", x.is, x.what, x.was))
+		}
+	}
+	if record.Instructions > 0 && f.Unit == record.Unit && f.Instructions > record.Instructions*instructionSlack {
+		problems = append(problems, fmt.Sprintf("%.4g instructions for each %s, at most %.4g may be", f.Instructions, f.Unit, record.Instructions*instructionSlack))
+	}
+	return problems
+}
+
+// Launches are the launches of a workload, compiled for a target.
+func (w Workload) Launches(p *typed.Program, t target.Machine) ([]*compile.Lowered, error) {
+	k, err := w.In(p)
+	if err != nil {
+		return nil, err
+	}
+	s, err := jit.Specialise(k, w.Options(k))
+	if err != nil {
+		return nil, fmt.Errorf("workload %s: %w", w.Name, err)
+	}
+	var all []*compile.Lowered
+	for _, launch := range s.Launches() {
+		l, err := compile.Lower(launch, t, nil)
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %w", w.Name, err)
+		}
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// Figures are those of each launch of the workload.
+func (w Workload) Figures(ctx context.Context, p *typed.Program, t target.Machine, tools *assembled.Tools) ([]Figures, error) {
+	launches, err := w.Launches(p, t)
+	if err != nil {
+		return nil, err
+	}
+	var all []Figures
+	for _, l := range launches {
+		f, err := w.figures(ctx, l, t, tools)
+		if err != nil {
+			return nil, fmt.Errorf("workload %s: %w", w.Name, err)
+		}
+		if len(launches) > 1 {
+			f.Name += ", " + l.Func.Name
+		}
+		all = append(all, f)
+	}
+	return all, nil
+}
+
+func (w Workload) figures(ctx context.Context, l *compile.Lowered, t target.Machine, tools *assembled.Tools) (Figures, error) {
+	f := Figures{Name: w.Name}
+	module := l.Code.PTX
+	decided, err := ptx.Decide(l.Func, l.Plan, t)
+	if err != nil {
+		return f, err
+	}
+	code, err := tools.Assemble(ctx, module.Text, t.Name)
+	if err != nil {
+		return f, err
+	}
+	if err := agree(l, decided, code, t); err != nil {
+		return f, err
+	}
+	f.Spilled, f.Warnings = code.Spilled, len(code.Warnings)
+	if e := l.Plan.Estimate; e != nil {
+		planned := min(e.Residency, (e.Blocks+int64(t.SMs)-1)/int64(t.SMs))
+		f.Missing = max(int(planned)-code.Residency(t, module.Threads, module.Shared), 0)
+	}
+	rings := code.Rings()
+	for _, r := range rings {
+		f.Barriers += code.Count(r, (*assembled.Instruction).AllWarps)
+		f.Calls += code.Count(r, func(i *assembled.Instruction) bool { return i.Is("CALL") })
+	}
+	if l.Plan.Stages > 1 && len(decided.Pipelines) == 0 {
+		f.Idle = 1
+	}
+	f.Instructions, f.Unit = w.instructions(code.Kernel, rings)
+	return f, nil
+}
+
+// agree reports a plan, a block program and a module that say different things.
+func agree(l *compile.Lowered, decided *block.Program, code *assembled.Code, t target.Machine) error {
+	module := l.Code.PTX
+	switch {
+	case decided.Warps != l.Plan.Warps || module.Threads != decided.Threads():
+		return fmt.Errorf("plan %s: the block program has %d warps that compute and %d threads, the module %d threads", l.Plan, decided.Warps, decided.Threads(), module.Threads)
+	case module.Shared+code.Static > l.Plan.SharedLimit(t):
+		return fmt.Errorf("plan %s: the module has %d bytes of shared memory, the limit is %d", l.Plan, module.Shared+code.Static, l.Plan.SharedLimit(t))
+	case module.Cluster > 1 && module.Cluster != max(l.Plan.Cluster, 1):
+		return fmt.Errorf("plan %s: the module has clusters of %d blocks", l.Plan, module.Cluster)
+	}
+	for _, x := range decided.Pipelines {
+		if x.Stages < 2 || x.Ahead >= x.Stages {
+			return fmt.Errorf("plan %s: a loop's loads run %d steps ahead in %d stages", l.Plan, x.Ahead, x.Stages)
+		}
+	}
+	onMatrix, wide := 0, 0
+	for _, c := range decided.Products {
+		if c.MMA != nil {
+			onMatrix++
+		}
+		if c.Wgmma {
+			wide++
+		}
+	}
+	of := func(families ...string) bool {
+		return slices.ContainsFunc(code.Instructions, func(i assembled.Instruction) bool { return i.Is(families...) })
+	}
+	if (wide > 0) != of("HGMMA", "QGMMA", "IGMMA", "BGMMA") {
+		return fmt.Errorf("plan %s: the block program has %d products by wgmma, and the machine code is of another mind", l.Plan, wide)
+	}
+	if (onMatrix > wide) != of("HMMA", "IMMA", "DMMA") {
+		return fmt.Errorf("plan %s: the block program has %d products by mma.sync, and the machine code is of another mind", l.Plan, onMatrix-wide)
+	}
+	return nil
+}
+
+// instructions is what a warp executes for each of a unit of work: in loops with products, for scores of attention or for products, elsewhere
+// for the elements that loops read and write, or that are stored.
+func (w Workload) instructions(k *assembled.Kernel, rings []assembled.Loop) (each float64, unit string) {
+	if len(rings) > 0 {
+		sum, work := 0, 0.0
+		for _, r := range rings {
+			step, ok := k.Step(r)
+			if !ok || step.MultiplyAdds == 0 {
+				return 0, ""
+			}
+			sum, work = sum+step.Instructions, work+float64(step.MultiplyAdds)
+		}
+		if w.Kernel == "attention" { // each score is that of D multiply-adds twice, and a warp has 32 lanes
+			return round(float64(sum) / (work / float64(2*32*w.Sizes["D"]))), unitScore
+		}
+		return round(float64(sum) / (work / 1024)), unitProducts
+	}
+	size := float64(w.Type().Bits()) / 8
+	if streams := k.Streams(); len(streams) > 0 {
+		for _, s := range streams {
+			step, ok := k.Step(s)
+			if !ok || step.Bytes == 0 {
+				return 0, ""
+			}
+			each += float64(step.Instructions) / (float64(step.Bytes) / size)
+		}
+		return round(each), unitElement
+	}
+	whole, ok := k.Straight()
+	if !ok || whole.Bytes == 0 {
+		return 0, ""
+	}
+	return round(float64(whole.Instructions) / (float64(whole.Bytes) / size)), unitElement
+}
+
+// round leaves three digits behind the point.
+func round(x float64) float64 { return float64(int64(x*1000+0.5)) / 1000 }

@@ -1,0 +1,139 @@
+package bench_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"tilec/bench"
+	"tilec/jit/assembled"
+	"tilec/jit/cuda"
+	"tilec/jit/target"
+)
+
+var (
+	update = flag.Bool("update", false, "record what is measured, in place of comparing it")
+	words  = flag.String("workloads", "", "only the workloads with this in their name or their family")
+)
+
+// gatesFile has the figures of each launch, a line of JSON each.
+const gatesFile = "testdata/gates.jsonl"
+
+// TestMachineCodeIsNoWorse holds the machine code of all workloads against the record. A workload that is not on record must have nothing
+// spilled, no warning, the plan's residency, and no barrier of the block, nor a call, in a loop with products. After a change for the
+// better, or one that is meant to be: go test ./bench -run MachineCode -update.
+func TestMachineCodeIsNoWorse(t *testing.T) {
+	if testing.Short() {
+		t.Skip("assembles every workload")
+	}
+	tools, err := assembled.Find()
+	if errors.Is(err, assembled.ErrNoTools) && os.Getenv(cuda.AssemblerVariable) == "" {
+		t.Skip(err)
+	}
+	require.NoError(t, err)
+	program, err := bench.Program()
+	require.NoError(t, err)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	all := bench.Workloads()
+	if *words != "" {
+		all = bench.Select(all, []string{*words})
+	}
+	found := make([][]bench.Figures, len(all))
+	var g errgroup.Group
+	g.SetLimit(runtime.GOMAXPROCS(0))
+	for i, w := range all {
+		g.Go(func() (err error) {
+			found[i], err = w.Figures(context.Background(), program, machine, tools)
+			return err
+		})
+	}
+	require.NoError(t, g.Wait())
+	recorded := readGates(t)
+	if *update {
+		record(t, found, recorded)
+		return
+	}
+	better := 0
+	for _, figures := range found {
+		for _, f := range figures {
+			assert.Empty(t, f.Worse(recorded[f.Name]), "%s: if that is as it should be, record it: go test ./bench -run MachineCode -update", f.Name)
+			if len(recorded[f.Name].Worse(f)) > 0 {
+				better++
+			}
+			delete(recorded, f.Name)
+		}
+	}
+	for name := range recorded {
+		if *words != "" {
+			break // of others
+		}
+		t.Errorf("%s has a line for %s, which is no workload", gatesFile, name)
+	}
+	if better > 0 {
+		t.Logf("%d launches are better than on record: go test ./bench -run MachineCode -update holds them to it", better)
+	}
+}
+
+// record writes what was found in the order of the workloads; what was not looked at stays as it was.
+func record(t *testing.T, found [][]bench.Figures, before map[string]bench.Figures) {
+	now := map[string][]bench.Figures{}
+	for _, figures := range found {
+		if len(figures) > 0 {
+			name, _, _ := strings.Cut(figures[0].Name, ", ")
+			now[name] = figures
+		}
+	}
+	var out bytes.Buffer
+	for _, w := range bench.Workloads() {
+		figures, ok := now[w.Name]
+		if !ok {
+			for _, name := range slices.Sorted(maps.Keys(before)) {
+				if of, _, _ := strings.Cut(name, ", "); of == w.Name {
+					figures = append(figures, before[name])
+				}
+			}
+		}
+		for _, f := range figures {
+			require.NoError(t, json.NewEncoder(&out).Encode(f))
+		}
+	}
+	require.NoError(t, os.WriteFile(gatesFile, out.Bytes(), 0o666))
+}
+
+func readGates(t *testing.T) map[string]bench.Figures {
+	text, err := os.ReadFile(gatesFile)
+	require.NoError(t, err)
+	recorded := map[string]bench.Figures{}
+	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
+		var f bench.Figures
+		require.NoError(t, json.Unmarshal(lines.Bytes(), &f))
+		recorded[f.Name] = f
+	}
+	return recorded
+}
+
+func TestWorseFiguresAreFound(t *testing.T) {
+	record := bench.Figures{Name: "f", Spilled: 8, Instructions: 10, Unit: "element"}
+	assert.Empty(t, record.Worse(record))
+	assert.Empty(t, bench.Figures{Spilled: 4, Instructions: 10.2, Unit: "element"}.Worse(record))
+	assert.Empty(t, bench.Figures{Instructions: 100, Unit: "score"}.Worse(record), "another unit")
+	assert.Equal(t, []string{
+		"12 bytes of a thread are spilled, at most 8 may be",
+		"1 blocks a multiprocessor are missing from the plan's residency, at most 0 may be",
+		"11 instructions for each element, at most 10.3 may be",
+	}, bench.Figures{Spilled: 12, Missing: 1, Instructions: 11, Unit: "element"}.Worse(record))
+}

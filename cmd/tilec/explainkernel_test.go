@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/compile"
+	"tilec/jit/target"
+	"tilec/lang"
+	"tilec/stdlib"
+)
+
+// Every value that can be pinned is planned anew; the picture is XML, whatever bounds the kernel.
+func TestExplainKernel(t *testing.T) {
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	text, err := stdlib.FS.ReadFile("nn.tile")
+	require.NoError(t, err)
+	program, problems := jit.Load("std/nn.tile", text, nil)
+	require.Empty(t, problems)
+	var pages []*kernelPage
+	for _, name := range []string{"softmax", "linear_bias"} {
+		for _, k := range program.Kernels {
+			if k.Name != name {
+				continue
+			}
+			s, err := jit.Specialise(k, jit.Options{Types: map[string]lang.DType{"T": lang.BF16}})
+			require.NoError(t, err)
+			e, err := compile.Explain(s, machine)
+			require.NoError(t, err)
+			planned := map[string]int{}
+			for _, p := range e.Pins {
+				if p.Planned {
+					planned[p.Name]++
+					assert.Equal(t, e.Plan.Time, p.Seconds, p.Name)
+				}
+				assert.True(t, (p.Seconds > 0) != (p.Refused != ""), "%s=%d: %v, %s", p.Name, p.Value, p.Seconds, p.Refused)
+			}
+			assert.Equal(t, 1, planned["BM"])
+			assert.Equal(t, 1, planned["warps"])
+			// The estimate is that of the plan, and its longest term with what comes on top is all of it, but for what makes code long.
+			longest, rest := 0.0, 0.0
+			for _, term := range e.Plan.Estimate.Terms {
+				if term.Name == "latency" || term.Name == "launch" {
+					rest += term.Seconds
+				} else {
+					longest = max(longest, term.Seconds)
+				}
+			}
+			assert.InEpsilon(t, e.Plan.Time, longest+rest, 0.3)
+			assert.Equal(t, e.Plan.Time, e.Plan.Estimate.Seconds)
+			p, err := kernelPageOf(e, machine)
+			require.NoError(t, err)
+			p.For = `a < b & "c"`
+			pages = append(pages, p)
+			var out bytes.Buffer
+			p.write(&out)
+			assert.Contains(t, out.String(), "roofline: ")
+		}
+	}
+	require.Len(t, pages, 2)
+	assert.Equal(t, "memory", pages[0].Roofline.Bound)
+	assert.Equal(t, "arithmetic", pages[1].Roofline.Bound)
+	for d := xml.NewDecoder(bytes.NewReader(explanationSVG(pages))); ; {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			break
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}

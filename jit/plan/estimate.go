@@ -1,0 +1,45 @@
+package plan
+
+// This file gives out what the planner reckoned of the plan that it chose, and of the one that came next.
+
+// Estimate is what the planner predicts of a launch, and what the prediction is made of. Times are in seconds.
+type Estimate struct {
+	// Choice is the candidate, by the names that can be pinned.
+	Choice string `json:"choice"`
+	// Seconds is the whole of it. Terms are what each part of the machine takes for its share, and the latency and the launch that come on top
+	// of the longest of these; Bound is the term that decides.
+	Seconds float64 `json:"seconds"`
+	Terms   []Term  `json:"terms"`
+	Bound   string  `json:"bound"`
+	// Blocks is the blocks of the launch, and WaveEfficiency which part of the multiprocessors' time has blocks, from 0 to 1.
+	Blocks         int64   `json:"blocks"`
+	WaveEfficiency float64 `json:"wave_efficiency"`
+	// Residency is how many blocks a multiprocessor holds at once, Registers what the live tiles of a thread take, and SharedBytes the
+	// shared memory of a block; 0 on the CPU.
+	Residency   int64 `json:"residency,omitempty"`
+	Registers   int64 `json:"registers,omitempty"`
+	SharedBytes int64 `json:"shared_bytes,omitempty"`
+}
+
+// Term is one part of an estimate, in seconds.
+type Term struct {
+	Name    string  `json:"name"`
+	Seconds float64 `json:"seconds"`
+}
+
+// terms are the parts of an estimate in their order; the last two come on top of the longest of the others.
+func (e *estimate) terms() []Term {
+	return []Term{{"compute", e.compute}, {"l2", e.l2}, {"dram", e.dram}, {"shared", e.shared}, {"issue", e.issue}, {"latency", e.latency}, {"launch", e.launch}}
+}
+
+// estimate is the candidate's, to be given out; nil where there is none.
+func (s *scored) estimate(m *model) *Estimate {
+	e := s.e
+	if e == nil {
+		return nil
+	}
+	return &Estimate{
+		Choice: at{m, s.c}.describe(), Seconds: e.time, Terms: e.terms(), Bound: e.bound(), Blocks: e.blocks, WaveEfficiency: e.waves,
+		Residency: e.perSM, Registers: e.registers, SharedBytes: e.sharedBytes,
+	}
+}
