@@ -59,6 +59,8 @@ type Program struct {
 	Quotients map[*ir.Op]int
 	// Privates are the tensors that the block changes in shared memory first.
 	Privates []*Private
+	// RowCopies are the rows that are copied to shared memory before a loop, by loop.
+	RowCopies map[*ir.Op][]*RowCopy
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -109,7 +111,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{}, RowCopies: map[*ir.Op][]*RowCopy{},
 		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		Loads: map[*ir.Op]*BoxLoad{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{},
@@ -128,6 +130,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		c.Tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
 	}
 	p.divide()
+	p.copyRows()
 	p.grid()
 	p.runAhead()
 	p.overlapProducts()

@@ -172,7 +172,7 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 		return nil, nil, asBug("plan", err)
 	}
 	room := int64(0)
-	if p.target.IsGPU() && len(chosen.Chunks) > 0 {
+	if p.target.IsGPU() && len(chosen.Chunks) > 0 && chosen.Forms["kept"] != 1 {
 		room = chosen.RowRoom(p.target)
 	}
 	l, err := p.make(ir.Clone(f), chosen, room)

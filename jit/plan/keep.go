@@ -22,7 +22,7 @@ func (p *Plan) RowRoom(t target.Machine) int64 { return max(t.SharedShare(p.Occu
 // kept gives the loads of rows that are kept, and how many bytes a block keeps.
 func (c at) kept() (loads map[*ir.Op]bool, bytes int64) {
 	t := &c.target
-	if !t.IsGPU() || c.contracts || c.sharing() > 1 {
+	if !t.IsGPU() || c.contracts || c.sharing() > 1 || c.forms["kept"] == 1 {
 		return nil, 0
 	}
 	type row struct {
