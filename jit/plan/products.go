@@ -11,6 +11,10 @@ import (
 
 // This file has what matrix products cost.
 
+// joinedRegisters is how many registers of a thread the parts of a product may take, of all the blocks that share its depth: the
+// assembler loads them all at once, and keeps in memory what does not fit (256 do not; 128 do).
+const joinedRegisters = 128
+
 // loadedClock is the part of its clock that a multiprocessor has left, under the power that products of f32 take: with all of it,
 // shared memory would not hold those of 128 x 128 up, which it does (an H200: 1.755 GHz of 1.98).
 const loadedClock = 0.885
@@ -147,7 +151,10 @@ func (c at) stepSums() int64 {
 // byTF32 reports a product of f32 that wgmma takes: a loop brings its operands by boxes.
 func (c at) byTF32(op *ir.Op, rows, columns int64) bool {
 	_, across, ok := block.WgmmaRoles(op)
-	if !ok || c.stages < 2 || c.sharing() > 1 || c.cluster > 1 || !c.target.Has(target.TMA) {
+	if !ok || c.stages < 2 || !c.target.Has(target.TMA) {
+		return false
+	}
+	if c.sharing()*rows*columns/c.threads() > joinedRegisters && c.sharing() > 1 {
 		return false
 	}
 	i := c.place[op.Over[0]]
