@@ -254,7 +254,10 @@ type OpRow struct {
 	Derived bool
 	// Ulp is the largest error that a backend may have in f32, in units of the last place; 0 is correctly rounded.
 	Ulp float64
-	Doc string
+	// Coarse says, of an operation that a GPU has a cheaper form of for what is rounded to f16 or bf16 (see Numbers in
+	// docs/language.md), that the form is off by at most 2^-Coarse of the value; 0 where there is none.
+	Coarse int
+	Doc    string
 	// CuTile is the operation's name in CUDA Tile Python; "" where it has none.
 	CuTile string
 }
@@ -270,6 +273,12 @@ func prefix(name, spelling string, g Group, r Rule, doc, cutile string) OpRow {
 
 func call(name string, g Group, r Rule, operands []string, ulp float64, doc, cutile string) OpRow {
 	return OpRow{Name: name, Spelling: name, Group: g, Form: FormCall, Rule: r, Operands: operands, Elementwise: true, Ulp: ulp, Doc: doc, CuTile: cutile}
+}
+
+// coarse is a row whose operation has a cheaper form within 2^-bits of the value.
+func (r OpRow) coarse(bits int) OpRow {
+	r.Coarse = bits
+	return r
 }
 
 func reduce(name, spelling string, r Rule, doc, cutile string) OpRow {
@@ -288,7 +297,7 @@ var opTable = [numOps]OpRow{
 	OpAdd:      infix("add", "+", GroupMath, RuleNumeric, true, true, "sum; integers wrap", "ct.add"),
 	OpSub:      infix("sub", "-", GroupMath, RuleNumeric, false, false, "difference; integers wrap", "ct.sub"),
 	OpMul:      infix("mul", "*", GroupMath, RuleNumeric, true, true, "product; integers wrap", "ct.mul"),
-	OpDiv:      infix("div", "/", GroupMath, RuleNumeric, false, false, "quotient; integers truncate toward zero, and x / 0 is 0", "ct.truediv"),
+	OpDiv:      infix("div", "/", GroupMath, RuleNumeric, false, false, "quotient; integers truncate toward zero, and x / 0 is 0", "ct.truediv").coarse(20),
 	OpFloorDiv: infix("floordiv", "//", GroupMath, RuleNumeric, false, false, "quotient rounded down; an integer // 0 is 0", "ct.floordiv"),
 	OpMod:      infix("mod", "%", GroupMath, RuleNumeric, false, false, "remainder with the sign of the dividend, as in Go; an integer x % 0 is x", "ct.mod"),
 	OpPow:      {Name: "pow", Spelling: "**", Group: GroupMath, Form: FormInfix, Rule: RuleFloat, Operands: two, Elementwise: true, Ulp: 2, Doc: "power", CuTile: "ct.pow"},
@@ -298,14 +307,14 @@ var opTable = [numOps]OpRow{
 	OpMin:      {Name: "min", Spelling: "min", Group: GroupMath, Form: FormCall, Rule: RuleNumeric, Operands: two, Elementwise: true, Commutative: true, Associative: true, Doc: "the smaller; NaN when either is NaN", CuTile: "ct.minimum"},
 	OpMax:      {Name: "max", Spelling: "max", Group: GroupMath, Form: FormCall, Rule: RuleNumeric, Operands: two, Elementwise: true, Commutative: true, Associative: true, Doc: "the larger; NaN when either is NaN", CuTile: "ct.maximum"},
 	OpFma:      call("fma", GroupMath, RuleFloat, three, 0, "a * b + c, rounded once", ""),
-	OpExp:      call("exp", GroupMath, RuleFloat, one, 2, "e to the power a", "ct.exp"),
-	OpExp2:     call("exp2", GroupMath, RuleFloat, one, 2, "2 to the power a", "ct.exp2"),
+	OpExp:      call("exp", GroupMath, RuleFloat, one, 2, "e to the power a", "ct.exp").coarse(17),
+	OpExp2:     call("exp2", GroupMath, RuleFloat, one, 2, "2 to the power a", "ct.exp2").coarse(21),
 	OpExpm1:    call("expm1", GroupMath, RuleFloat, one, 2, "exp(a) - 1, accurate near 0", ""),
 	OpLog:      call("log", GroupMath, RuleFloat, one, 2, "natural logarithm", "ct.log"),
 	OpLog2:     call("log2", GroupMath, RuleFloat, one, 2, "logarithm to base 2", "ct.log2"),
 	OpLog1p:    call("log1p", GroupMath, RuleFloat, one, 2, "log(1 + a), accurate near 0", ""),
-	OpSqrt:     call("sqrt", GroupMath, RuleFloat, one, 0, "square root", "ct.sqrt"),
-	OpRsqrt:    call("rsqrt", GroupMath, RuleFloat, one, 2, "1 / sqrt(a)", "ct.rsqrt"),
+	OpSqrt:     call("sqrt", GroupMath, RuleFloat, one, 0, "square root", "ct.sqrt").coarse(21),
+	OpRsqrt:    call("rsqrt", GroupMath, RuleFloat, one, 2, "1 / sqrt(a)", "ct.rsqrt").coarse(21),
 	OpSin:      call("sin", GroupMath, RuleFloat, one, 2, "sine", "ct.sin"),
 	OpCos:      call("cos", GroupMath, RuleFloat, one, 2, "cosine", "ct.cos"),
 	OpTan:      call("tan", GroupMath, RuleFloat, one, 3, "tangent", "ct.tan"),
@@ -314,7 +323,7 @@ var opTable = [numOps]OpRow{
 	OpTanh:     call("tanh", GroupMath, RuleFloat, one, 3, "hyperbolic tangent", "ct.tanh"),
 	OpAtan2:    call("atan2", GroupMath, RuleFloat, []string{"y", "x"}, 3, "angle of the point (x, y)", ""),
 	OpErf:      call("erf", GroupMath, RuleFloat, one, 3, "error function", ""),
-	OpSigmoid:  call("sigmoid", GroupMath, RuleFloat, one, 3, "1 / (1 + exp(-a))", ""),
+	OpSigmoid:  call("sigmoid", GroupMath, RuleFloat, one, 3, "1 / (1 + exp(-a))", "").coarse(17),
 	OpFloor:    call("floor", GroupMath, RuleFloat, one, 0, "largest whole number not above a", "ct.floor"),
 	OpCeil:     call("ceil", GroupMath, RuleFloat, one, 0, "smallest whole number not below a", "ct.ceil"),
 	OpTrunc:    call("trunc", GroupMath, RuleFloat, one, 0, "a without its fraction: the next whole number towards 0", ""),

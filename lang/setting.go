@@ -87,7 +87,7 @@ var settings = []Setting{
 	{Name: "target", Takes: TakesMore, At: OnKernel, Repeats: true, Written: "@target(sm_90a, BM = 128, warps = 8, split(k, 4))",
 		Doc: "extents, warps, stages, occupancy, cluster, producer, persist and splits for one target; there may be several"},
 	{Name: "precision", Takes: TakesWord, At: OnKernel | AsFlag, Words: []string{"tf32", "tf32x3", "ieee"}, Written: "@precision(ieee)",
-		Doc: "how products of f32 are computed on tensor cores: `tf32` rounds their operands, `tf32x3` adds three products of parts, `ieee` multiplies without tensor cores"},
+		Doc: "how products of f32 are computed on tensor cores: `tf32` rounds their operands, `tf32x3` adds three products of parts, `ieee` multiplies without tensor cores, and keeps the bounds of functions where results are rounded to 16 bits ([Numbers](language.md#numbers))"},
 	{Name: "approx", Takes: TakesNothing, At: OnKernel, Written: "@approx",
 		Doc: "permits the hardware's fast forms of functions, beyond the bounds of [operations.md](operations.md)"},
 	{Name: "generate", Takes: TakesNothing, At: OnGraph, Written: "@generate",

@@ -244,7 +244,7 @@ func (p *Program) DebugLayout(v *ir.Value) layout.Layout {
 
 // Contended reports a tensor with a store and another access beside it, or one that meets itself.
 func (p *Program) Contended(t *ir.Tensor) bool {
-	if t.ReadOnly() {
+	if t.ReadOnly() || t.Shared && p.own(t) {
 		return false
 	}
 	n := 0

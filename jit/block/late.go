@@ -35,7 +35,8 @@ func (p *Program) computeLate() {
 			continue
 		}
 		load := op.Code == lang.OpLoad && op.Tensor.ReadOnly() && op.Else() == nil && !op.Hint.Given() && !p.begunEarlier(op)
-		if !load && (!op.Code.Row().Elementwise || op.Code == lang.OpRandomBits) {
+		// Quotients by one divisor are computed together.
+		if !load && (!op.Code.Row().Elementwise || op.Code == lang.OpRandomBits || p.Quotients[op] > 0) {
 			continue
 		}
 		var store *ir.Op

@@ -124,6 +124,15 @@ func (w *printer) op(op *ir.Op) {
 		}
 		w.line("  store %s by the TMA: %s, %s%s", op.Tensor.Name, s.Tile, s.Box.Map, how)
 	}
+	form := ""
+	if op.Coarse {
+		form = ", to as many digits as are stored"
+	}
+	if n := w.Quotients[op]; n > 0 {
+		w.line("  %s: %d quotients by one reciprocal of %s%s", ValueName(op.Result()), n, ValueName(op.Args[1]), form)
+	} else if op.Coarse {
+		w.line("  %s: %s%s", ValueName(op.Result()), op.Code, form)
+	}
 	for _, v := range op.Results {
 		if !w.OnDemand(op) {
 			w.value(v)

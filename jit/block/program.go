@@ -62,6 +62,8 @@ type Program struct {
 	Late    map[*ir.Op]*ir.Op
 	Beside  []*Beside
 	Fetched []*ir.Op
+	// Quotients are the divisions of several elements by one divisor, by how many elements of a thread have the same.
+	Quotients map[*ir.Op]int
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -106,7 +108,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Late: map[*ir.Op]*ir.Op{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Late: map[*ir.Op]*ir.Op{}, Quotients: map[*ir.Op]int{},
 		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 	}
@@ -123,6 +125,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	for _, c := range p.Products {
 		c.Tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
 	}
+	p.divide()
 	p.grid()
 	p.runAhead()
 	p.storeByBoxes()

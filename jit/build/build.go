@@ -80,6 +80,9 @@ func kernel(s *spec.Spec, target string) (f *ir.Func, dims *spec.LaunchDims, err
 		b.axes[split.Axis].Split = split.Blocks
 	}
 	b.body(k.Body)
+	if b.precision != "ieee" && !k.Approx {
+		coarsen(b.f)
+	}
 	return b.f, b.launch, checkRank(b.f)
 }
 

@@ -171,20 +171,38 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 	if err := chosen.Apply(f); err != nil {
 		return nil, nil, asBug("plan", err)
 	}
-	if err := pass.Planned(f, pass.Options{Verify: true}); err != nil {
-		return nil, nil, asBug("passes", err)
+	room := int64(0)
+	if p.target.IsGPU() && len(chosen.Chunks) > 0 {
+		room = max(int64(chosen.SharedLimit(p.target))-roomBeside, 0)
 	}
-	if err := splittable(f); err != nil {
-		return nil, nil, err
+	l, err := p.make(ir.Clone(f), chosen, room)
+	var over *plan.SharedError
+	if errors.As(err, &over) && room > 0 {
+		l, err = p.make(f, chosen, 0)
 	}
-	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f}
-	if l.Code, err = backend.Make(f, chosen, p.target, p.store); err != nil {
-		return nil, chosen, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
-	}
-	if _, pinned := pins["persist"]; !pinned && chosen.Persist > 0 && p.f.Hints["persist"] == 0 && l.Code.PTX != nil && l.Code.PTX.Most == 0 {
+	if _, pinned := pins["persist"]; err == nil && !pinned && chosen.Persist > 0 && p.f.Hints["persist"] == 0 && l.Code.PTX != nil && l.Code.PTX.Most == 0 {
 		return p.attempt(t, with(pins, "persist", 0)) // blocks do not stay, which the plan counts on
 	}
-	return l, chosen, nil
+	return l, chosen, err
+}
+
+// roomBeside is shared memory that is left for what is not kept of rows: reductions, and tiles that are put in order.
+const roomBeside = 8 << 10
+
+// make makes the code for a plan. room is what the pass `keep` may take of shared memory, in bytes.
+func (p *planning) make(f *ir.Func, chosen *plan.Plan, room int64) (*Lowered, error) {
+	if err := pass.Planned(f, pass.Options{Verify: true, Shared: room}); err != nil {
+		return nil, asBug("passes", err)
+	}
+	if err := splittable(f); err != nil {
+		return nil, err
+	}
+	l := &Lowered{Func: f, Plan: chosen, target: p.target, uncut: p.f, room: room}
+	var err error
+	if l.Code, err = backend.Make(f, chosen, p.target, p.store); err != nil {
+		return nil, bug.In(err, func(e *bug.Error) { l.about(e, nil) })
+	}
+	return l, nil
 }
 
 // choose plans, and streams a copy of the kernel as the plan says. Where axes

@@ -27,13 +27,17 @@ type Lowered struct {
 	Code *backend.Code
 	// Pins says what became of each pin and hint of the source and the launch, a line each.
 	Pins []string
+	// Exactness says of each function of f32 that a GPU has a cheaper form of, whether it has that form, and why, a line each; nil for the CPU.
+	Exactness []string
 
 	target target.Machine
 	// fills are the outputs that a launch fills first.
 	fills []string
 	// uncut is the kernel before the passes that cut it as the plan says.
 	uncut *ir.Func
-	dims  *spec.LaunchDims
+	// room is what the pass `keep` could take of shared memory, in bytes.
+	room int64
+	dims *spec.LaunchDims
 }
 
 // Lower takes a specialisation through the IR, its passes and the planner to
@@ -135,6 +139,9 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	}
 	watch.Lap("plan")
 	l.dims, l.fills, l.Pins = dims, s.Fills(), pins.report(s.Kernel, l, live)
+	if target.IsGPU() {
+		l.Exactness = exactnessOf(l.uncut, s)
+	}
 	logs.Print(log.Plan, f.Name, l.Reasons)
 	if l.uncut != f && !l.uncut.Spill { // another choice of the pass `sink`
 		with.form("sink", l.uncut)
@@ -175,7 +182,7 @@ func (l *Lowered) dumpPlanned(dump func(pass string, f *ir.Func)) error {
 	if err := l.Plan.Apply(f); err != nil {
 		return asBug("plan", err)
 	}
-	if err := pass.Planned(f, pass.Options{Dump: dump}); err != nil {
+	if err := pass.Planned(f, pass.Options{Dump: dump, Shared: l.room}); err != nil {
 		return asBug("passes", err)
 	}
 	return nil
@@ -249,13 +256,13 @@ func (l *Lowered) Fills() []string {
 }
 
 // Reasons is the plan in words, a line, and why it is so, indented lines: what was chosen and what was next, with their predicted times; what is
-// filled first; what became of pins and hints; what takes the memory of a block.
+// filled first; what became of pins and hints; how exact functions are; what takes the memory of a block.
 func (l *Lowered) Reasons() string {
 	if l == nil || l.Plan == nil {
 		return ""
 	}
 	lines := []string{l.Plan.String()}
-	for _, why := range [][]string{l.Plan.Why, l.Fills(), l.Pins, l.Memory()} {
+	for _, why := range [][]string{l.Plan.Why, l.Fills(), l.Pins, l.Exactness, l.Memory()} {
 		lines = append(lines, why...)
 	}
 	return strings.Join(lines, "\n  ") + "\n"

@@ -149,6 +149,27 @@ func (a interval) off(d lang.DType, ulps float64) interval {
 	return a
 }
 
+// least is the magnitude below which the coarse form of a function may take a number for 0 (Numbers in docs/language.md).
+const least = 0x1p-124
+
+// flushed has 0 beside numbers that may be taken for it.
+func (a interval) flushed() interval {
+	if a.nan != always && a.lo < least && a.hi > -least {
+		return a.union(interval{0, 0, a.nan})
+	}
+	return a
+}
+
+// coarse is what the coarse form of an operation on f32 may give, off by 2^-bits of the value.
+func (a interval) coarse(bits int) interval {
+	if a.nan == always {
+		return a
+	}
+	by := math.Ldexp(1, -bits)
+	a.lo, a.hi = below(a.lo-by*math.Abs(a.lo)), above(a.hi+by*math.Abs(a.hi))
+	return interval{eval.Round(a.lo, lang.F32), eval.Round(a.hi, lang.F32), a.nan}.flushed()
+}
+
 // round rounds to a type: the ends, since rounding is monotone.
 func (a interval) round(d lang.DType) interval {
 	if a.nan != never && d.IsFloat() && !d.HasNaN() {

@@ -272,9 +272,14 @@ func (m *machine) elementwise(op *ir.Op) *tile {
 		var x [3]interval
 		walk(r.sizes, steps, func(at []int) {
 			for j, a := range args {
-				x[j] = a.f[at[j]]
+				if x[j] = a.f[at[j]]; op.Coarse {
+					x[j] = x[j].flushed()
+				}
 			}
-			if r.f[i] = f(d, x); op.Code != lang.OpPow { // 1 ** NaN and NaN ** 0 are 1
+			if r.f[i] = f(d, x); op.Coarse {
+				r.f[i] = r.f[i].coarse(op.Code.Row().Coarse)
+			}
+			if op.Code != lang.OpPow { // 1 ** NaN and NaN ** 0 are 1
 				r.f[i] = r.f[i].taint(x[:len(args)]...)
 			}
 			r.f[i] = r.f[i].inType(r.dtype)

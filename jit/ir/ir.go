@@ -192,6 +192,8 @@ type Tensor struct {
 	Align int64
 	// Scratch is memory that each block has for itself; its Mode is InOut. See scratch.go.
 	Scratch bool
+	// Shared: scratch memory that is shared memory of the block, which its threads have for themselves as long as it runs.
+	Shared bool
 	// Constant: no launch of the program writes the tensor, so that its elements are there before the launches before have ended.
 	Constant bool
 }
@@ -272,6 +274,9 @@ type Op struct {
 	Span int64
 	// Precision of an f32 contraction, or of a sum, which may become one: "" is tf32, else "ieee" or "tf32x3".
 	Precision string
+	// Coarse: the result reaches nothing but roundings to f16 or bf16, which do not show whether it is off by 2^-n of its value, for the n
+	// of the operation's row (lang.OpRow.Coarse): the form of so few digits will do.
+	Coarse bool
 	// Old: the atomic gives the elements as they were, 0 for those outside the tensor.
 	Old bool
 	// Order and Scope of an atomic: "" is lang.OrderRelaxed and lang.ScopeDevice.

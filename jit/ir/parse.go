@@ -171,11 +171,12 @@ func (p *parser) tensor() {
 	}
 	p.punct(":")
 	mode, ok := modes[p.tok.text]
-	if t.Scratch = p.tok.text == "scratch"; t.Scratch {
+	t.Shared = p.tok.text == "shared"
+	if t.Scratch = t.Shared || p.tok.text == "scratch"; t.Scratch {
 		mode, ok = lang.InOut, true
 	}
 	if !ok {
-		p.fail("%s where in, out, inout or scratch belongs", p.tok)
+		p.fail("%s where in, out, inout, scratch or shared belongs", p.tok)
 	}
 	p.next()
 	t.Mode, t.DType = mode, p.dtype()
@@ -320,6 +321,7 @@ func (p *parser) op() *Op {
 		p.functionHead(op, at)
 	}
 	op.Descending = p.acceptWord("descending")
+	op.Coarse = p.acceptWord("coarse")
 	if p.acceptWord("precision") {
 		op.Precision = p.name()
 	}

@@ -118,6 +118,9 @@ func (p *printer) tensor(t *Tensor) string {
 	if t.Scratch {
 		mode = "scratch"
 	}
+	if t.Shared {
+		mode = "shared"
+	}
 	s := fmt.Sprintf("tensor %s : %s %s[%s]", tensorName(t), mode, t.DType,
 		list(t.Shape, func(d *Dim) string { return quote(d.Name) }))
 	if t.Strides != nil {
@@ -255,6 +258,9 @@ func head(op *Op) string {
 	}
 	if op.Descending {
 		b.WriteString(" descending")
+	}
+	if op.Coarse {
+		b.WriteString(" coarse")
 	}
 	if op.Precision != "" {
 		fmt.Fprintf(&b, " precision %s", quote(op.Precision))

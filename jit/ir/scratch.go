@@ -7,8 +7,8 @@ import (
 	"tilec/lang"
 )
 
-// This file is about scratch tensors: global memory that each block has for
-// itself, in which the pass `spill` keeps tiles that are too long for a block.
+// This file is about scratch tensors: memory that each block has for
+// itself. It is global memory, in which the pass `spill` keeps tiles that are too long for a block, or Shared, where `keep` has rows.
 // A block reads there what it has written in the same run, and nothing else. Of
 // a launch with scratch tensors, block n has the n-th share of ScratchBytes of
 // the launch's scratch memory.
@@ -43,7 +43,7 @@ func (f *Func) ScratchOffset(t *Tensor) int64 {
 		if u == t {
 			break
 		}
-		if u.Scratch {
+		if u.Scratch && !u.Shared {
 			at += max((u.Bytes()+scratchAlign-1)/scratchAlign, 1) * scratchAlign
 		}
 	}

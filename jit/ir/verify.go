@@ -273,6 +273,9 @@ func (v *verifier) attributes(op *Op) error {
 		}
 		return v.indicesInBounds(op)
 	}
+	if op.Coarse && (op.Code.Row().Coarse == 0 || op.Result().Type.DType != lang.F32) {
+		return fmt.Errorf("there is no coarse form")
+	}
 	switch op.Code {
 	case lang.OpLoad, lang.OpStore:
 		if op.Tensor == nil {

@@ -19,6 +19,8 @@ const (
 	unit = 1.0 / (1 << 24)
 	// tiny is half the spacing of f32's subnormal numbers, the rounding error where unit is too optimistic.
 	tiny = 0x1p-150
+	// flushed is below what functions may take for 0 where their results are rounded to f16 or bf16 (Numbers in docs/language.md).
+	flushed = 0x1p-124
 )
 
 // Exact is a number that the kernel has exactly: an input, a whole constant.
@@ -39,6 +41,9 @@ func (a Bounded) least() float64 { return max(0, math.Abs(a.V)-a.E) }
 func (a Bounded) rounded(op lang.Op) Bounded {
 	ulps := max(0.5, op.Row().Ulp)
 	a.E += 2 * ulps * (unit*a.most() + tiny)
+	if op.Row().Coarse > 0 {
+		a.E += flushed
+	}
 	return a
 }
 
@@ -107,8 +112,12 @@ func Sum(list []Bounded) Bounded {
 	return sum
 }
 
-// As is the conversion of an f32 number to a type: to f32 it is none.
+// As is the conversion of an f32 number to a type: to f32 it is none. What is rounded to f16 or bf16 may have been computed with as few
+// digits as that shows (Numbers in docs/language.md).
 func (a Bounded) As(d lang.DType) Bounded {
+	if d == lang.F16 || d == lang.BF16 {
+		a.E += math.Ldexp(a.most(), -d.Precision()-6)
+	}
 	if d.Bits() < 32 { // half of the distance between its numbers, also below the least normal one
 		a.E += math.Ldexp(a.most(), -d.Precision()) + d.Spacing(0)/2
 	}

@@ -116,6 +116,9 @@ func key(op *ir.Op) string {
 	if op.Descending {
 		k += " descending"
 	}
+	if op.Coarse {
+		k += " coarse"
+	}
 	for _, a := range []*ir.Axis{op.Axis, op.From} {
 		if a != nil {
 			k += fmt.Sprintf(" %q", a.Name)

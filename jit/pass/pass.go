@@ -28,6 +28,8 @@ type Pass struct {
 	// Before and After are an example in IR text, which a test runs. Chunks is its option.
 	Before, After string
 	Chunks        map[string]int64
+	// Shared is an option of the example too.
+	Shared int64
 	// Few is an option of the example too.
 	Few func(*ir.Axis) bool
 }
@@ -45,6 +47,8 @@ type Options struct {
 	// Recompute makes `sink` compute tiles again rather than take from them, however
 	// much that is: what is not taken from can be streamed.
 	Recompute bool
+	// Shared is how many bytes of shared memory `keep` may take.
+	Shared int64
 	// Few, where it is set, says which axes are so short that `matvec` rewrites contractions with such rows.
 	Few func(*ir.Axis) bool
 	// Skip names passes to leave out.
@@ -56,7 +60,7 @@ var Extra []Pass
 
 // Passes lists every pass in the order in which Run applies them.
 func Passes() []Pass {
-	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, matvec, dce, share, spill, stream, bounds, shifts}, Extra...)
+	return append([]Pass{fold, topk, sink, cse, licm, empty, contract, matvec, dce, share, spill, stream, keep, bounds, shifts}, Extra...)
 }
 
 // Find gives a pass by name.

@@ -5,20 +5,28 @@ package plan
 // rowsOfWarp is how many rows of a product a warp has: those of one instruction of the matrix unit.
 const rowsOfWarp = 16
 
-// exchanges is how often the warps of a block put together, one time after the other, what they have of a reduction: in a kernel
-// of products, where the reduction's result has too few elements for each warp to have rows of its own.
+// exchanges is how often the warps of a block put together, one time after the other, what they have of a reduction: where the
+// reduction's result has too few elements for each warp to have rows of its own.
 func (c at) exchanges() float64 {
-	if !c.contracts {
-		return 0
+	own := int64(c.warps)
+	if c.contracts {
+		own *= rowsOfWarp
 	}
 	n := 0.0
 	for _, s := range c.ops {
-		if !isReduction(s.op) || c.count(c.tile(s.op.Result()), false) >= int64(rowsOfWarp*c.warps) {
+		if !isReduction(s.op) || c.count(c.tile(s.op.Result()), false) >= own {
 			continue
 		}
 		times := 1.0
 		for _, loop := range s.loops {
 			times *= c.trips(loop)
+		}
+		if !c.contracts {
+			for _, i := range s.axes {
+				if c.streamed(i) {
+					times *= float64(ceilDiv(c.size[i], c.extent[i]*c.blocksAlong(i)))
+				}
+			}
 		}
 		n += times
 	}

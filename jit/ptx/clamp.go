@@ -19,7 +19,7 @@ import (
 // the axes whose positions still need a predicate. Vectors of neighbours along the axis itself would begin where none may.
 func (x *addressing) clamp(op *ir.Op, axes []*ir.Axis, vectors *ir.Axis) []*ir.Axis {
 	for _, a := range axes {
-		if a.Kind != ir.Loop || a == vectors || !x.k.partial(a) || !x.moves(a) {
+		if x.tensor.Shared || a.Kind != ir.Loop || a == vectors || !x.k.partial(a) || !x.moves(a) {
 			continue
 		}
 		x.clamped = a

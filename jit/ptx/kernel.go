@@ -46,6 +46,8 @@ type kernel struct {
 	beside map[*ir.Op]*sharedTile
 	// emitted are the operations that were emitted ahead of their places.
 	emitted map[*ir.Op]bool
+	// kept is where the tensors lie that are in shared memory.
+	kept map[*ir.Tensor]int
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -131,6 +133,7 @@ func (k *kernel) lower() {
 	k.began = k.now()
 	k.waitForLaunchBefore()
 	k.startProducer()
+	k.keepRows()
 	k.push(0)
 	k.emitAhead(k.Early)
 	k.body()

@@ -128,7 +128,10 @@ func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
 // or behind barriers, to where the elements are used.
 func (k *kernel) loading(op *ir.Op) string {
 	t := op.Tensor
-	if k.LoadedFirst(op) {
+	switch {
+	case t.Shared:
+		return "ld.shared"
+	case k.LoadedFirst(op):
 		return "ld.global"
 	}
 	if t.ReadOnly() && (t.Constant || !k.Dependent()) {
@@ -156,6 +159,9 @@ func (k *kernel) storeOp(op *ir.Op) {
 	groups, _ := l.Groups(c, l.Aligned(c, k.Vector(t, x.dims, c)))
 	owner := k.owner(l)
 	mnemonic := "st.global" + k.eviction(op, "st.global")
+	if t.Shared {
+		mnemonic = "st.shared"
+	}
 	for _, g := range groups {
 		p := k.both(k.both(owner, k.mask(l, axes, g[0])), x.inside(g[0]))
 		xs := make([]asm.Reg, len(g))

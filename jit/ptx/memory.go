@@ -42,6 +42,9 @@ func (k *kernel) strideReg(t *ir.Tensor, i int) asm.Reg {
 // pointer is the address of a tensor's element 0.
 func (k *kernel) pointer(t *ir.Tensor) asm.Reg {
 	return k.a.Once("pointer "+t.Name, func() asm.Reg {
+		if t.Shared {
+			return k.a.Op(asm.B64, "cvt.u64.u32", k.a.Register(k.a.Add(k.sharedBase(), asm.Int(k.kept[t]))))
+		}
 		if t.Scratch {
 			return k.scratch(t)
 		}

@@ -102,6 +102,9 @@ func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
 	if op.Code == lang.OpRandomBits {
 		return k.randomBits(op, l, args)
 	}
+	if k.Quotients[op] > 0 {
+		return k.quotients(op, l, args)
+	}
 	regs := make([]asm.Reg, l.Regs())
 	for r := range regs {
 		xs := make([]asm.Reg, len(args))
@@ -128,6 +131,9 @@ func (k *kernel) apply(op *ir.Op, xs []asm.Reg) asm.Reg {
 	d := op.Args[0].Type.DType
 	if op.Code == lang.OpWhere {
 		d = op.Args[1].Type.DType
+	}
+	if op.Coarse {
+		return elem.Coarse(k.a, op.Code, xs)
 	}
 	return elem.Apply(k.a, op.Code, d, xs, k.Func.Approx)
 }

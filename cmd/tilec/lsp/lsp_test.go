@@ -84,7 +84,7 @@ func TestSession(t *testing.T) {
 	require.Equal(t, "`zeros(f32, i, j)`: a tile of zeros over the axes named\n\nhere: `f32{i, j}`", hover("|zeros"))
 	require.Contains(t, hover("product<T: |float"), "any float type")
 	require.Contains(t, hover("-> |y: T[M, N]"), "output")
-	require.Contains(t, hover("|gelu(acc"), "fn gelu(x) = 0.5 * x")
+	require.Contains(t, hover("|gelu(acc"), "fn gelu(x) = x * sigmoid(")
 	require.Contains(t, hover("|gelu(acc"), "by tanh")
 	require.Contains(t, hover("+ tw|ice("), "```tile\nfn twice(x) = 2 * x\n```\nTwice a number.")
 	require.Contains(t, hover("acc) |+ twice"), "```tile\na + b\n```")

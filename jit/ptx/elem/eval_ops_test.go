@@ -57,7 +57,7 @@ func fma32(a, b, c float32) float32 {
 
 // off moves a finite result by up to n units in the last place, by a hash of its argument.
 func off(y float32, arg uint64, n int) uint64 {
-	if y-y != 0 || y == 0 {
+	if y-y != 0 || math.Abs(float64(y)) <= float64(n)*0x1p-149 { // which must not become a NaN
 		return fromF32(y)
 	}
 	h := int(arg*0x9e3779b97f4a7c15>>40)%(2*n+1) - n
