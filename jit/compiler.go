@@ -93,5 +93,9 @@ func (c *Compiler) BindKernel(k *typed.Kernel, args []tensor.Value, opts Options
 	if err != nil {
 		return nil, err
 	}
-	return run.New(&c.Compiler, c.Output, b, opts.Arena, nil)
+	return run.New(&c.Compiler, c.Output, b, opts.Arena, func() (*Program, error) {
+		own := opts
+		own.Separate, own.Dump, own.Arena = true, nil, nil // it runs while the other is there
+		return c.BindKernel(k, args, own)
+	})
 }

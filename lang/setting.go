@@ -60,6 +60,8 @@ type Setting struct {
 	FromZero   bool
 	PowerOfTwo bool
 	Unit       string
+	// Form: it says which of several forms the code has that give the same values; what is best is decided where it is not given.
+	Form bool
 	// Words are those that it may be; the first is what holds where nothing is said.
 	Words []string
 	// Written shows one, and Doc says what it does.
@@ -84,8 +86,22 @@ var settings = []Setting{
 		Doc: "of a block whose loads the tensor memory accelerator does, so many warps only start those: a power of two up to 4; 4 give their registers to those that compute"},
 	{Name: "persist", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, FromZero: true, Unit: "teams of warps", Written: "@persist(2)",
 		Doc: "blocks stay and go through the tiles of the grid with so many teams of warps, up to 2: with 2, one multiplies while the other stores; 0 is a block for each tile"},
+	{Name: "private", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 32768, Unit: "elements", Written: "@private(1)",
+		Doc: "atomics on a tensor of up to so many integers, up to 32768, are made in shared memory first and put to the tensor once a block, where that pays; 1 is none"},
+	{Name: "relayout", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "ways", Written: "@relayout(1)",
+		Doc: "a way to treat operands of products, up to 2: 1 leaves them as they lie in memory, 2 first copies those whose channels do not lie innermost; where nothing is said, they are copied if that pays"},
+	{Name: "cut", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "launches", Written: "@cut(1)",
+		Doc: "launches of a kernel that reduces all it reads to one number, or rows of a product, up to 2: 1 keeps it whole, 2 cuts it where it can be; where nothing is said, it is cut if that pays"},
+	{Name: "longest", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 65536, Unit: "blocks of the other axes", Written: "@longest(8)",
+		Doc: "of a grid along one axis of which a loop of the blocks gets longer, the longest begin first, of so many of the other axes' blocks at a time, up to 65536; 1 keeps the order of the grid"},
+	{Name: "phases", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "codes", Written: "@phases(2)",
+		Doc: "2 gives a loop's steps in which a comparison of positions holds throughout code of their own, without it; 1 does not; up to 2"},
+	{Name: "overlap", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 3, Unit: "as the forms are numbered", Written: "@overlap(2)",
+		Doc: "of a loop with a product that takes what is computed of another: 1 computes step by step; 2 has the other product of the next step under way beside it; 3, and warpgroups take turns; up to 3"},
+	{Name: "deferred", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@deferred(2)",
+		Doc: "2 has each thread carry a part of its own of a sum that a loop carries, and joins them behind the loop; 1 joins them in each step; up to 2"},
 	{Name: "target", Takes: TakesMore, At: OnKernel, Repeats: true, Written: "@target(sm_90a, BM = 128, warps = 8, split(k, 4))",
-		Doc: "extents, warps, stages, occupancy, cluster, producer, persist and splits for one target; there may be several"},
+		Doc: "extents, warps, stages, occupancy, cluster, producer, persist, forms and splits for one target; there may be several"},
 	{Name: "precision", Takes: TakesWord, At: OnKernel | AsFlag, Words: []string{"tf32", "tf32x3", "ieee"}, Written: "@precision(ieee)",
 		Doc: "how products of f32 are computed on tensor cores: `tf32` rounds their operands, `tf32x3` adds three products of parts, `ieee` multiplies without tensor cores, and keeps the bounds of functions where results are rounded to 16 bits ([Numbers](language.md#numbers))"},
 	{Name: "approx", Takes: TakesNothing, At: OnKernel, Written: "@approx",
@@ -130,6 +146,11 @@ func FindSetting(name string, at SettingPlace) (Setting, bool) {
 
 // PlanSettings names what can be pinned at a launch beside extents.
 func PlanSettings() []string { return namesOf(Settings(AtLaunch)) }
+
+// Forms names the settings that say which of several forms the code has.
+func Forms() []string {
+	return namesOf(slices.DeleteFunc(AllSettings(), func(s Setting) bool { return !s.Form }))
+}
 
 // LeastPin is the smallest number that a pin of a name can be: a setting's, or the extent of an axis.
 func LeastPin(name string) int64 {

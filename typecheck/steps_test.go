@@ -39,6 +39,10 @@ func TestLoopsOverPartsAreFixedWhereItMatters(t *testing.T) {
 
 		{"softmax", "let (m, l) = ", guarded + "(m2, l * exp(m - u) + sum(exp(x[i, k] - u), over k))", from, false},
 		{"softmax scaled", "let (m, l) = ", guarded + "(m2, l * exp2((m - u) * scale) + sum(exp2((x[i, k] - u) * scale) * w[k], over k))", from, false},
+		{"softmax of scaled terms", "let (m, l) = ", guarded + "(m2, l * exp2(m * scale - u * scale) + sum(exp2(x[i, k] * scale - u * scale), over k))", from, false},
+		{"softmax of terms with a scale of another maximum", "let (m, l) = ", guarded + "(m2, l * exp2(m - u * scale) + sum(exp2(x[i, k] * scale - u * scale), over k))", from, true},
+		{"softmax of scaled terms and a maximum that is not", "let (m, l) = ", guarded + "(m2, l * exp2(m - u) + sum(exp2(x[i, k] * scale - u * scale), over k))", from, true},
+		{"softmax that scales its maximum", "let (m, l) = ", guarded + "(m2 * scale, l * exp2(m * scale - u * scale) + sum(exp2(x[i, k] * scale - u * scale), over k))", from, true},
 		{"softmax of a start", "let (m, l) = ", "let m2 = max(m, max(x[i, k], over k))\n        (m2, l * exp(m - m2) + sum(exp(x[i, k] - m2), over k))", " with (m, l) = (full(f32, -1e30, i), zeros(f32, i))", false},
 		{"attention", "let (m, l, a) = ", guarded + "let p = exp(x[i, k] - u)\n        let r = exp(m - u)\n        (m2, l * r + sum(p, over k), mma(p, y[k, j], a * r))", " with (m, l, a) = (full(f32, -inf, i), zeros(f32, i), zeros(f32, i, j))", false},
 		{"softmax of infinities", "let (m, l) = ", "let m2 = max(m, max(x[i, k], over k))\n        (m2, l * exp(m - m2) + sum(exp(x[i, k] - m2), over k))", from, true},

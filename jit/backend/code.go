@@ -58,6 +58,18 @@ func (c *Code) Decided(t target.Machine) (string, error) {
 	return p.String(), nil
 }
 
+// Form is which form the code has of several that give the same values, by the name of a setting (lang.Forms): 1 for the plain one.
+func (c *Code) Form(name string, t target.Machine) int64 {
+	if c.PTX == nil {
+		return 1
+	}
+	p, err := ptx.Decide(c.Func, c.Plan, t)
+	if err != nil {
+		return 1
+	}
+	return p.Form(name)
+}
+
 // Split is over how many blocks of a cluster an axis is divided; 0 where none is.
 func (c *Code) Split() int {
 	if c.PTX == nil {

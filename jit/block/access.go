@@ -28,7 +28,10 @@ type DimAccess struct {
 }
 
 // Access reads the structure of a load or a store.
-func (p *Program) Access(op *ir.Op) []DimAccess {
+func (p *Program) Access(op *ir.Op) []DimAccess { return AccessOf(op) }
+
+// AccessOf reads the structure of a load or a store.
+func AccessOf(op *ir.Op) []DimAccess {
 	dims := make([]DimAccess, len(op.Tensor.Shape))
 	for i, v := range op.Indices() {
 		f, ok := affineOf(v)

@@ -77,6 +77,9 @@ func affineWithin(v *ir.Value, depth int) (affine, bool) {
 	}
 	switch op.Code {
 	case lang.OpIndex:
+		if op.Axis.Kind == ir.Whole && op.Axis.Len == 1 && op.Axis.Counts() == lang.I32 {
+			return affine{Offset: op.Axis.Lo}, true
+		}
 		return affine{Terms: []axisTerm{{op.Axis, 1}}}, true
 	case lang.OpFull:
 		return affineWithin(op.Args[0], depth-1)
@@ -154,7 +157,39 @@ func (f affine) bounds() (lo, hi float64) {
 		widen(t.Coef, 0, float64(most))
 	}
 	for _, s := range f.Scalars {
-		widen(s.Coef, math.MinInt32, math.MaxInt32)
+		lo, hi := scalarRange(s.Value)
+		widen(s.Coef, float64(lo), float64(hi))
+	}
+	return lo, hi
+}
+
+// scalarRange is what a scalar of 32 bits is never below and never above.
+func scalarRange(v *ir.Value) (lo, hi int64) {
+	lo, hi = math.MinInt32, math.MaxInt32
+	op := v.Def
+	if op == nil {
+		return lo, hi
+	}
+	switch op.Code {
+	case lang.OpConst:
+		return op.Const.Int, op.Const.Int
+	case lang.OpStart:
+		if d := op.Axis.Dim; op.Axis.Kind == ir.Loop && d.Known() {
+			return 0, d.Value
+		}
+	case lang.OpMod:
+		if n, ok := op.Args[1].IsConst(); ok && n.Int > 0 {
+			if from, _ := scalarRange(op.Args[0]); from < 0 {
+				return 1 - n.Int, n.Int - 1
+			}
+			return 0, n.Int - 1
+		}
+	case lang.OpMul:
+		n, ok := op.Args[1].IsConst()
+		from, to := scalarRange(op.Args[0])
+		if ok && n.Int > 0 && from >= math.MinInt32/n.Int && to <= math.MaxInt32/n.Int {
+			return from * n.Int, to * n.Int
+		}
 	}
 	return lo, hi
 }

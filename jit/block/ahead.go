@@ -2,6 +2,7 @@ package block
 
 import (
 	"fmt"
+	"math"
 
 	"tilec/jit/ir"
 	"tilec/jit/layout"
@@ -22,6 +23,9 @@ type Pipeline struct {
 	Overlapped bool
 	// Produced: a warp of its own does the copies, all of them boxes.
 	Produced bool
+	// Overlap is how the loop's two products overlap, each of which reads one of the copies: these then come and go apart; nil
+	// where they do not.
+	Overlap *Overlap
 }
 
 // Copy is one load of the slice.
@@ -43,11 +47,17 @@ func (x *Pipeline) Bytes() int {
 	return n
 }
 
+// OfStep reports a scalar of the loop's body that follows from where a step begins.
+func (x *Pipeline) OfStep(v *ir.Value) bool {
+	_, constant := v.IsConst()
+	return !constant && ofStep(v, x.Op)
+}
+
 // runAhead decides of which loops loads run ahead. A producer serves loops of the kernel's body alone, whose bounds it knows.
 func (p *Program) runAhead() {
 	if p.Target.Has(target.TMA) && p.Stages >= 2 {
 		for _, op := range p.Func.Body.Ops {
-			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.early(op.Args[0]) && p.early(op.Args[1]) {
+			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.soon(op.Args[0]) && p.soon(op.Args[1]) {
 				if x := p.newRing(op); x != nil {
 					p.Pipelines[op], p.Producing = x, true
 				}
@@ -97,7 +107,7 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 	}
 	var items []Copy
 	for _, op := range loop.Blocks[0].Ops {
-		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || op.Else() != nil || !p.Again(op.Result()) {
+		if op.Code != lang.OpLoad || !op.Tensor.ReadOnly() || !zeroElse(op) || !p.Again(op.Result()) {
 			continue
 		}
 		v := op.Result()
@@ -107,7 +117,7 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 		for _, d := range dims {
 			ok = ok && !d.Gather
 			for _, s := range d.Affine.Scalars {
-				ok = ok && !inside[s.Value]
+				ok = ok && (!inside[s.Value] || ofStep(s.Value, loop))
 			}
 		}
 		var tile *Tile
@@ -134,6 +144,37 @@ func (p *Program) slice(loop *ir.Op) []Copy {
 		items = append(items, Copy{Load: op, Tile: tile, Layout: layout.Blocked(tile.Axes, tile.Extents, vec, p.Warps), Vector: vec})
 	}
 	return items
+}
+
+// zeroElse reports a load that gives 0 for what its tensor has not, or that reads nothing but what it has: copies leave zeros there.
+func zeroElse(load *ir.Op) bool {
+	v := load.Else()
+	if v == nil {
+		return true
+	}
+	c, ok := v.IsConst()
+	return ok && c == (ir.Const{}) && !math.Signbit(c.Float)
+}
+
+// ofStep reports a scalar that follows from where the step of a loop begins, so that it is known for a step to come.
+func ofStep(v *ir.Value, loop *ir.Op) bool {
+	op := v.Def
+	switch {
+	case op == nil || !v.Type.IsScalar():
+		return false
+	case op.Code == lang.OpConst:
+		return true
+	case op.Code == lang.OpStart:
+		return op.Axis == loop.Axis
+	case !op.Code.Row().Elementwise:
+		return false
+	}
+	for _, x := range op.Args {
+		if !ofStep(x, loop) {
+			return false
+		}
+	}
+	return true
 }
 
 // overlaps gives the contraction of a loop whose product may still be under way

@@ -42,15 +42,15 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 			}
 		}
 	}
-	b, ok := p.newBox(load.Tensor, dims, t)
+	b, ok := p.newBox(load.Tensor, dims, t, loop)
 	if ok {
 		b.Wiped = wiped
 	}
 	return b, ok
 }
 
-// newBox fits boxes to a tile, element by element of an access's index.
-func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bool) {
+// newBox fits boxes to a tile, element by element of an access's index. A load in a loop may read beyond the tensor, where the TMA gives 0.
+func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.Op) (*Box, bool) {
 	size := int64(t.DType.Size())
 	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() || !t.boxed() {
 		return nil, false
@@ -61,7 +61,7 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bo
 		if tensor.Shape[i].Wide { // coordinates have 32 bits
 			return nil, false
 		}
-		if d.Gather || d.Checked || len(d.Affine.Terms) > 1 {
+		if d.Gather || d.Checked && loop == nil || len(d.Affine.Terms) > 1 {
 			return nil, false
 		}
 		if i < len(dims)-1 {
@@ -74,7 +74,7 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bo
 			}
 		}
 		for _, s := range d.Affine.Scalars {
-			if !p.early(s.Value) {
+			if !p.soon(s.Value) && (loop == nil || !ofStep(s.Value, loop)) {
 				return nil, false
 			}
 		}
@@ -88,6 +88,9 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile) (*Box, bo
 	for j, a := range t.Axes {
 		i, ok := along[a]
 		n := t.Extents[j]
+		if !ok && n == 1 && a.Kind == ir.Whole && a.Len == 1 { // no index follows an axis of one position
+			continue
+		}
 		if j == 0 {
 			n = min(n, b.Map.Swizzle/int(size))
 		}
@@ -137,11 +140,22 @@ func (p *Program) endsInZeros(a *ir.Axis, load *ir.Op, dim int, loop *ir.Op) boo
 
 // early reports a scalar that is known before the kernel's body runs: a function
 // of the launch's parameters and of where the block stands.
-func (p *Program) early(v *ir.Value) bool {
+func (p *Program) early(v *ir.Value) bool { return p.computable(v, false) }
+
+// soon reports a scalar that whoever copies can have without the kernel's body: an early one, or a function of what such positions
+// of tensors hold that the kernel only reads, as where the sequence of a block begins in a cache.
+func (p *Program) soon(v *ir.Value) bool { return p.computable(v, true) }
+
+// computable reports a scalar that is a function of the launch's parameters, of where the block stands and, with loads, of what it reads.
+func (p *Program) computable(v *ir.Value, loads bool) bool {
 	op := v.Def
 	switch {
 	case op == nil:
 		return slices.Contains(p.Func.Scalars, v)
+	case loads && op.Code == lang.OpLoad && v.Type.IsScalar():
+		if !op.Tensor.ReadOnly() || op.Else() != nil || slices.Contains(op.Checked, true) {
+			return false
+		}
 	case op.Code == lang.OpConst, op.Code == lang.OpSize:
 		return true
 	case op.Code == lang.OpStart, op.Code == lang.OpEnd:
@@ -150,7 +164,7 @@ func (p *Program) early(v *ir.Value) bool {
 		return false
 	}
 	for _, x := range op.Args {
-		if !p.early(x) {
+		if !p.computable(x, loads) {
 			return false
 		}
 	}
@@ -211,7 +225,7 @@ func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	}
 	t := NewTile(op.Tensor.DType, axes, ext, true)
 	t.panel()
-	b, ok := p.newBox(op.Tensor, dims, t)
+	b, ok := p.newBox(op.Tensor, dims, t, nil)
 	if !ok {
 		return nil
 	}

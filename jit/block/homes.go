@@ -346,7 +346,7 @@ func (p *Program) priceOf(v *ir.Value, loads bool) int {
 			return unaffordable
 		}
 		for _, x := range op.Args {
-			if !x.Type.IsScalar() && p.price(x, false) > 4 {
+			if !x.Type.IsScalar() && p.price(x, false) > 4 && !p.copied(op, x) {
 				return unaffordable
 			}
 		}
@@ -372,6 +372,17 @@ func (p *Program) priceOf(v *ir.Value, loads bool) int {
 		n += p.price(x, loads)
 	}
 	return min(n, unaffordable)
+}
+
+// copied reports an index of a load that products alone read, from shared memory: copies there compute it from where a thread's elements begin.
+func (p *Program) copied(load *ir.Op, index *ir.Value) bool {
+	for _, u := range p.Uses[load.Result()] {
+		if u.Op.Code.Row().Group != lang.GroupContract || u.Arg > 1 {
+			return false
+		}
+	}
+	_, ok := affineOf(index)
+	return ok
 }
 
 // Again reports a value that get may compute again rather than convert.

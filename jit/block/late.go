@@ -35,9 +35,8 @@ func (p *Program) computeLate() {
 			continue
 		}
 		load := op.Code == lang.OpLoad && op.Tensor.ReadOnly() && op.Else() == nil && !op.Hint.Given() && !p.begunEarlier(op)
-		// Quotients by one divisor are computed together.
 		if !load && (!op.Code.Row().Elementwise || op.Code == lang.OpRandomBits || p.Quotients[op] > 0) {
-			continue
+			continue // quotients by one reciprocal are computed together
 		}
 		var store *ir.Op
 		alone := len(p.Uses[op.Result()]) > 0

@@ -37,6 +37,9 @@ func (p *Program) String() string {
 	if p.Grouped {
 		w.line("  blocks numbered in groups that share rows and columns")
 	}
+	if o := p.LongestFirst; o != nil {
+		w.line("  blocks numbered with the last along %s first, of %d blocks of the other axes at a time", o.Axis.Name, o.Together)
+	}
 	if p.Dependent() {
 		w.line("  begins before the launch before it has ended")
 	}
@@ -55,6 +58,9 @@ func (p *Program) String() string {
 	}
 	for _, op := range p.Early {
 		w.line("  first of all then loads %s of %s", ValueName(op.Result()), op.Tensor.Name)
+	}
+	for _, x := range p.Privates {
+		w.line("  %s of %s in shared memory, %d elements, put to the tensor once a block", x.Op, x.Tensor.Name, x.Elements)
 	}
 	p.Func.Walk(func(op *ir.Op) bool {
 		for _, x := range p.First[op] {
@@ -98,8 +104,17 @@ func (w *printer) op(op *ir.Op) {
 	if x := w.Pipelines[op]; x != nil {
 		w.pipeline(x)
 	}
+	if f := w.Phases[op]; f != nil {
+		w.line("  loop over %s: steps in which all of %s holds have code of their own", op.Axis.Name, ValueName(f.Holds))
+	}
+	for _, d := range w.Deferred[op] {
+		w.line("  loop: %s is joined behind it", ValueName(d.Reduce.Result()))
+	}
 	if c := w.Products[op]; c != nil {
 		w.product(c)
+	}
+	if x := w.Loads[op]; x != nil {
+		w.line("  load %s by the TMA: %s, %s", op.Tensor.Name, x.Tile, x.Box.Map)
 	}
 	if w.Late[op] != nil {
 		from := ""
@@ -157,6 +172,13 @@ func (w *printer) pipeline(x *Pipeline) {
 		late = ", a step's product awaited in the next step"
 	}
 	w.line("  loop over %s: loads run %d steps ahead in %d stages, copied by %s%s", x.Op.Axis.Name, x.Ahead, x.Stages, by, late)
+	if o := x.Overlap; o != nil {
+		turns := ""
+		if o.Turns {
+			turns = ", in turns of two warpgroups"
+		}
+		w.line("    %s of the next step is under way beside %s of a step%s", ValueName(o.First.Op.Result()), ValueName(o.Last.Op.Result()), turns)
+	}
 	for _, c := range x.Copies {
 		how := fmt.Sprintf("%d elements a copy, %s", c.Vector, c.Layout)
 		if c.Box != nil {

@@ -150,6 +150,25 @@ func spread(reps []layout.Digit, w int) (warp, left []layout.Digit, used int) {
 	return warp, left, used
 }
 
+// spreadInOrder is spread that takes the first repetitions first, as the rows of wgmma are divided: neighbours of 16 rows are those
+// of neighbours among the warps.
+func spreadInOrder(reps []layout.Digit, w int) (warp, left []layout.Digit, used int) {
+	used = 1
+	for _, d := range reps {
+		f := min(w, layout.PowerAbove(d.Size))
+		if f > 1 {
+			warp = append(warp, layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: f})
+			d = layout.Digit{Axis: d.Axis, Stride: d.Stride * f, Size: (d.Size + f - 1) / f}
+			w /= f
+			used *= f
+		}
+		if d.Size > 1 {
+			left = append(left, d)
+		}
+	}
+	return warp, left, used
+}
+
 // newProduct decides roles and layouts. Rowwise asks for rows that stay in one warp.
 func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	x, y := op.Args[0].Type, op.Args[1].Type
@@ -186,6 +205,9 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 	c.Wgmma = p.fitsWgmma(c)
 	wm := c.rowWarps(p.Warps, rowwise || c.Wgmma)
 	mWarp, mReps, used := spread(c.MReps, wm)
+	if c.Wgmma {
+		mWarp, mReps, used = spreadInOrder(c.MReps, wm)
+	}
 	c.MReps = mReps
 	rest := p.Warps / used
 	nWarp, nReps, used := spread(c.NReps, layout.PowerBelow(rest&-rest))
@@ -393,11 +415,14 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if asked && hint == 0 || !p.Target.Has(target.Wgmma) || c.MMA.InRegister == 0 || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
-	if len(c.M) != 1 || len(c.N) != 1 || len(c.K) != 1 || len(c.Batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
+	if len(c.M) == 0 || !alone(c.N) || !alone(c.K) || len(c.Batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
 		return false
 	}
-	m, n, depth := c.M[0], c.N[0], c.K[0]
-	if layout.PowerAbove((int(m.Extent)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < WgmmaColumns {
+	n, depth := c.N[0], c.K[0]
+	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < WgmmaColumns {
+		return false
+	}
+	if len(c.M) > 1 && (p.wgmmaFirst(c, c.A) != depth || !powers(c.M)) { // rows of several axes follow one another
 		return false
 	}
 	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth
@@ -414,6 +439,14 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return deep && p.wgmmaFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
 	}
 	return deep || panel(columns)
+}
+
+// alone reports axes of which the first has all positions but one.
+func alone(axes []*ir.Axis) bool { return len(axes) > 0 && Volume(axes) == Volume(axes[:1]) }
+
+// powers reports axes of powers of two of positions each.
+func powers(axes []*ir.Axis) bool {
+	return !slices.ContainsFunc(axes, func(a *ir.Axis) bool { return a.Extent <= 0 || a.Extent&(a.Extent-1) != 0 })
 }
 
 // wgmmaFirst is the axis along which an operand lies contiguous in shared memory:

@@ -22,6 +22,10 @@ type Settings struct {
 	// Warps is the warps that compute, Stages how many steps of a loop have their loads in shared memory at once; 1 is none
 	// ahead. Cluster is the blocks of a cluster; 0 or 1 for none.
 	Warps, Stages, Cluster int
+	// MostPrivate is up to how many elements a tensor is private (see Private): 1 for none, 0 where nothing is pinned.
+	MostPrivate int
+	// Forms is, by the names of lang.Forms, which forms are asked for; what is best is decided where none is.
+	Forms map[string]int64
 	// Producer is how many warps beside those that compute do nothing but copy, 1 or 4, where it is pinned; Resident the blocks of
 	// a multiprocessor that the plan counts on. 0 where nothing is said.
 	Producer, Resident int
@@ -55,15 +59,19 @@ type Program struct {
 	Early []*ir.Op
 	// First are the loads with which each step of a loop begins, ahead of what stands before them.
 	First map[*ir.Op][]*ir.Op
+	// Loads are the loads outside of loops that the producer does, of operands of products in its loops.
+	Loads map[*ir.Op]*BoxLoad
 	// Stores are the stores that go through shared memory by the TMA.
 	Stores map[*ir.Op]*BoxStore
+	// Quotients are the divisions of several elements by one divisor, by how many elements of a thread have the same.
+	Quotients map[*ir.Op]int
+	// Privates are the tensors that the block changes in shared memory first.
+	Privates []*Private
 	// Late are the operations that are computed as the store that they lead to stores them, Beside the loads among them that begin before the loop.
 	// Fetched are those that the L2 is asked for before it.
 	Late    map[*ir.Op]*ir.Op
 	Beside  []*Beside
 	Fetched []*ir.Op
-	// Quotients are the divisions of several elements by one divisor, by how many elements of a thread have the same.
-	Quotients map[*ir.Op]int
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -75,6 +83,12 @@ type Program struct {
 	// Grouped: the blocks along the last two axes of the grid are numbered so that those that run at the same time share rows
 	// and columns of the operands of a product.
 	Grouped bool
+	// LongestFirst says that the blocks with the longest loops begin first; nil where all are as long, or nobody asks.
+	LongestFirst *LongestFirst
+	// Phases are the loops of which the first steps have code of their own.
+	Phases map[*ir.Op]*Phase
+	// Deferred are, by loop, the reductions that are joined behind it.
+	Deferred map[*ir.Op][]*Deferral
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
@@ -108,9 +122,10 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p := &Program{
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
-		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Late: map[*ir.Op]*ir.Op{}, Quotients: map[*ir.Op]int{},
+		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{}, Late: map[*ir.Op]*ir.Op{},
 		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
+		Loads: map[*ir.Op]*BoxLoad{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{},
 	}
 	f.Walk(func(op *ir.Op) bool {
 		for i, v := range op.Args {
@@ -128,9 +143,13 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.divide()
 	p.grid()
 	p.runAhead()
+	p.overlapProducts()
+	p.loadByBoxes()
 	p.storeByBoxes()
 	p.goThroughTiles()
 	p.donate()
+	p.findPhases()
+	p.deferReductions()
 	if p.Tiles == nil { // a block that stays does not know at its start where its tiles are
 		p.computeAhead()
 		p.loadConstants()
@@ -140,6 +159,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.loadFirst()
 	p.computeLate()
 	p.storeInParts()
+	p.makePrivate()
 	return p, nil
 }
 
@@ -147,6 +167,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 func (p *Program) grid() {
 	axes := p.Func.Grid()
 	last := len(axes) - 1
+	p.LongestFirst = p.longestFirst()
 	p.Grouped = len(p.Products) > 0 && last > 0 && !axes[last].Scalar && !axes[last-1].Scalar
 	if len(p.Products) > 0 {
 		return

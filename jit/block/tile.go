@@ -260,18 +260,23 @@ func (p *Program) fragmentTile(c *Product, arg int) *Tile {
 	return NewTile(c.Element(arg), axes, ext, true)
 }
 
-// wgmmaTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name.
+// wgmmaTile has rows of up to 128 bytes, in panels, with the swizzle that the descriptors of wgmma name. Rows or columns of
+// several axes follow one another, the first axis the fastest.
 func (p *Program) wgmmaTile(c *Product, arg int) *Tile {
 	l := c.FragmentLayout(arg)
-	side := c.M[0]
+	sides := c.M
 	if arg == c.B {
-		side = c.N[0]
+		sides = c.N
 	}
-	first, other := p.wgmmaFirst(c, arg), side
-	if first == side {
-		other = c.K[0]
+	axes := append(slices.Clone(sides), c.K...)
+	if p.wgmmaFirst(c, arg) != sides[0] {
+		axes = append(append([]*ir.Axis{c.K[0]}, sides...), c.K[1:]...)
 	}
-	t := NewTile(c.Element(arg), []*ir.Axis{first, other}, []int{l.Physical(first), l.Physical(other)}, true)
+	ext := make([]int, len(axes))
+	for i, a := range axes {
+		ext[i] = l.Physical(a)
+	}
+	t := NewTile(c.Element(arg), axes, ext, true)
 	t.Async = true
 	t.panel()
 	return t

@@ -358,7 +358,11 @@ func (b *builder) values(x typed.Expr) []*ir.Value {
 			args = append(args, b.value(x.Else))
 		}
 		b.At = x.At
-		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: args, Tensor: b.tensor(x.Param), Checked: x.Checked, Hint: accessHint(x.Hints)})
+		t, l := b.tensor(x.Param), spec.Layout{}
+		if x.Param.Of == nil { // views are of tensors in their own order
+			l = b.spec.Layouts[b.places[x.Param]]
+		}
+		return b.Emit(&ir.Op{Code: lang.OpLoad, Args: ordered(l, args), Tensor: t, Checked: ordered(l, x.Checked), Hint: accessHint(x.Hints)})
 	case *typed.Take:
 		return one(b.take(x))
 	case *typed.For:

@@ -29,8 +29,11 @@ func (b *builder) declareTensor(place int, p *typed.Param) {
 func (b *builder) lay(t *ir.Tensor, p *typed.Param, place int, times, by int64) {
 	l := b.spec.Layouts[place]
 	t.Align, t.Constant = l.Align, l.Constant
-	for _, size := range p.Shape {
-		t.Shape = append(t.Shape, b.dim(size))
+	for d := range p.Shape {
+		if l.Order != nil {
+			d = l.Order[d]
+		}
+		t.Shape = append(t.Shape, b.dim(p.Shape[d]))
 	}
 	if !l.Contiguous {
 		for d := range p.Shape {
@@ -78,6 +81,19 @@ func (b *builder) tensor(p *typed.Param) *ir.Tensor {
 	b.launch.Views = append(b.launch.Views, place)
 	b.tensors[p] = t
 	return t
+}
+
+// ordered gives what stands for each dimension of a tensor, in the order in which these lie in memory.
+func ordered[T any](l spec.Layout, of []T) []T {
+	if l.Order == nil {
+		return of
+	}
+	out := make([]T, len(of))
+	copy(out[len(l.Order):], of[len(l.Order):])
+	for i, d := range l.Order {
+		out[i] = of[d]
+	}
+	return out
 }
 
 // misfit says why memory of elements of from bits cannot be looked at as elements of to bits; "" when it can.

@@ -91,7 +91,7 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 		})
 	}()
 	watch := logs.Stopwatch("compile", s.Name())
-	f, dims, err = build.Kernel(s, target.Name)
+	f, dims, err = build.Kernel(s.Whole(), target.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -120,6 +120,11 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 			return nil, p.explain(s.Kernel, pins, nil, err)
 		}
 		return nil, asBug("passes", err)
+	}
+	if s.Cut != nil {
+		if err := halve(s, f, target, with); err != nil {
+			return nil, err
+		}
 	}
 	watch.Lap("passes")
 	stage = "plan"
@@ -156,6 +161,23 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 	}
 	with.form("plan", l.Func)
 	return l, nil
+}
+
+// halve makes of a whole kernel the half that a launch computes.
+func halve(s *spec.Spec, f *ir.Func, t target.Machine, with lowering) error {
+	h := pass.Halve(f, t.SMs)
+	switch {
+	case h == nil:
+		return bug.New("passes", "kernel %s is cut, and there is no place for it", f.Name)
+	case s.Cut.Behind:
+		h.Behind(f)
+	default:
+		h.Front(f)
+	}
+	if err := pass.Run(f, pass.Options{Verify: true, Dump: with.dump}); err != nil {
+		return asBug("passes", err)
+	}
+	return nil
 }
 
 // share says over how many blocks of a cluster axes are divided: on a target that runs blocks one at a time, one goes through all of

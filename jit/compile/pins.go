@@ -296,12 +296,15 @@ func (p *planning) freed(names ...string) *planning {
 
 // valueIn is what a plan has chosen for a name; false where it has chosen nothing.
 func valueIn(l *Lowered, name string) (int64, bool) {
+	if slices.Contains(lang.Forms(), name) {
+		return l.Code.Form(name, l.target), true
+	}
 	switch n := l.Plan.Setting(name); name {
 	case "warps", "stages", "producer":
 		return n, n > 0
 	case "persist":
 		return n, true
-	case "occupancy", "cluster":
+	case "occupancy", "cluster", "private", "relayout", "cut":
 		return max(n, 1), true
 	case "split":
 		return int64(max(l.Split(), 1)), true
@@ -362,6 +365,8 @@ func (ps *pins) reportHeld(r *lines, l *Lowered, live map[string]int64) {
 			r.add("%s: code for %d blocks on a multiprocessor, %d bytes of shared memory each at most (.minnctapersm %d)", held.from, held.value, l.Plan.SharedLimit(l.target), held.value)
 		case name == "cluster":
 			r.add("%s: blocks are launched in clusters of %d (.reqnctapercluster %d)", held.from, held.value, held.value)
+		case slices.Contains(lang.Forms(), name) && n != held.value:
+			r.add("%s has no effect: no grid or loop of the kernel can have that form; %s=%d", held.from, name, n)
 		case isSetting(name):
 			r.add("%s: %s=%d", held.from, name, n)
 		case !held.implied && !used, !chosen:

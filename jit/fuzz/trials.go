@@ -92,6 +92,9 @@ func (g *generator) trial(seed uint64, n int) Trial {
 			r.Pins["cluster"] = 1 + g.r.Int64N(8)
 		}
 	}
+	if (seed+uint64(n))%7 == 0 && r.Pins != nil { // atomics on memory, or on shared memory first
+		r.Pins["private"] = []int64{1, 16, 32768}[(seed+uint64(n))/7%3]
+	}
 	if g.chance(20) {
 		r.Precision = pick(g.r, "ieee", "tf32x3")
 	}

@@ -72,6 +72,14 @@ func (b *Bound) Fused() bool {
 	return slices.ContainsFunc(b.Calls, func(c Call) bool { return len(c.Spec.Fused) > 0 }) || b.Once != nil && b.Once.Fused()
 }
 
+// AsWritten reports launches that are the calls of the source, one each: none of several kernels, of half of one, or of one whose operands
+// others have laid out anew.
+func (b *Bound) AsWritten() bool {
+	return !b.Fused() && !slices.ContainsFunc(b.Calls, func(c Call) bool {
+		return c.Spec.Cut != nil || slices.ContainsFunc(c.Spec.Layouts, func(l spec.Layout) bool { return l.Order != nil })
+	})
+}
+
 // Free gives back the memory of the tensors that were filled.
 func (b *Bound) Free(d backend.Device) {
 	for i := range b.Made {

@@ -108,6 +108,14 @@ func (b *binder) finish(out Value) (*Bound, error) {
 			return nil, err
 		}
 	}
+	if !b.opts.Separate {
+		if err := p.cut(b.env, &b.opts); err != nil {
+			return nil, err
+		}
+		if err := p.relayout(b.env, &b.opts); err != nil {
+			return nil, err
+		}
+	}
 	p.depend()
 	for i := range p.Calls {
 		p.Calls[i].Spec.Timed = b.env.Timed && b.env.Device.Target().IsGPU()

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -53,6 +54,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 	if err := m.share(pins); err != nil {
 		return nil, fail(err)
 	}
+	m.findPrivate()
 	ks, err := m.knobs(pins)
 	if err != nil {
 		return nil, fail(err)
@@ -156,6 +158,11 @@ func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, Time: s.e.time, shared: s.e.sharedBytes}
 	if m.target.IsGPU() {
 		p.Occupancy, p.Cluster, p.Producer = m.occupancy, m.cluster, m.producer
+		p.Private, p.Relayout, p.Cut = int(m.mostPrivate), m.relayout, m.cut
+		p.Forms = maps.Clone(m.forms)
+		if n := (at{m, s.c}).longestFirst(s.e); n > 1 && p.Forms["longest"] == 0 {
+			p.Forms["longest"] = n
+		}
 	}
 	p.Persist = s.c.persist
 	if s.c.sharers > 1 {

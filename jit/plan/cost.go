@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -311,7 +312,7 @@ func (c at) sharedBytes() int64 {
 	if c.persist > 0 { // while results are stored, the stages are filled
 		return whole + staged + c.scratchBytes() + c.partBytes()
 	}
-	return whole + max(staged+c.scratchBytes(), c.resultBytes())
+	return whole + c.privateBytes() + max(staged+c.scratchBytes(), c.resultBytes())
 }
 
 // resultBytes is for a tile to arrange results in when no loop is running.
@@ -400,6 +401,12 @@ func (c at) traffic(concurrent int64) traffic {
 			order = append(order, t)
 		}
 		all, once := c.elements(s, false)
+		if x := c.privateOf(t); x != nil { // each block puts what it has to neighbours
+			n := float64(c.blocks()) * float64(x.Elements)
+			sum.l2 += n * block.PrivateBytes
+			uses[t].written += min(n, float64(once)) * block.PrivateBytes
+			continue
+		}
 		bytes := float64(t.DType.Bits()) / 8
 		// Part of a sector takes the time of all of it.
 		sum.l2 += float64(all * bytes * max(c.target.SectorBytes/(c.run(s.op)*bytes), 1))
@@ -522,7 +529,11 @@ func (c at) gpu() (*estimate, *violation) {
 		moved := float64(2 * 4 * kept * threads * e.blocks)
 		e.launch += moved / t.L2
 	}
-	if need := threads * each; wide && !c.takesTurns() && need > int64(t.RegistersPerSM) {
+	need := threads * each
+	if n := c.overlapRegisters(); n > 0 && !c.awaits() { // counted one by one
+		need = min(need, threads*n)
+	}
+	if wide && !c.takesTurns() && need > int64(t.RegistersPerSM) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
@@ -557,6 +568,8 @@ func (c at) gpu() (*estimate, *violation) {
 
 	full := float64(sms) * e.waves
 	ops, most := c.work(e, resident, full)
+	inShared, inL2 := c.meeting(full)
+	e.shared, e.l2 = e.shared+inShared, e.l2+inL2
 	warps := float64(int64(c.warps) * resident)
 	if c.takesTurns() {
 		warps *= teams
@@ -565,6 +578,9 @@ func (c at) gpu() (*estimate, *violation) {
 	busy := max(e.compute, e.l2, e.dram, e.shared, e.issue)
 	if most > manyElements && !wide {
 		busy *= 1 + float64(longCode*float64(most-manyElements))
+	}
+	if wide && c.awaits() {
+		busy *= awaitedProducts
 	}
 	e.latency = c.latency(resident, busy)
 	if c.takesTurns() {
@@ -657,7 +673,7 @@ func (c at) latency(resident int64, busy float64) float64 {
 	steps, starts := c.chained()
 	t := &c.target
 	step := c.stepTime(steps, busy*float64(resident)/float64(ceilDiv(c.blocks(), int64(t.SMs))))
-	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency)
+	chain := t.BlockOverhead + float64(starts*t.LoadLatency) + float64(steps*step) + c.joining() + float64(c.staged(steps)*t.StageLatency) + float64(c.exchanges()*t.ExchangeLatency) + c.selecting()
 	if c.allByWarpgroups() { // all blocks store their tiles at about the same time
 		chain += float64(c.resultBytes()*min(c.blocks(), int64(t.SMs))) / t.DRAM
 	}

@@ -3,6 +3,7 @@ package plan
 import (
 	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
 	"tilec/lang"
@@ -46,6 +47,15 @@ type model struct {
 	// producer is the warps that only copy, where it is pinned.
 	producer int
 	split    int64
+	// relayout is what is asked of the operands' layout in memory, 0 for nothing: the launch has seen to it.
+	relayout int
+	// cut is in how many launches the kernel is asked to be cut, 0 for nothing: the launch has seen to it.
+	cut int
+	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
+	mostPrivate int64
+	privates    []block.Private
+	// forms are those that are asked for, by name.
+	forms map[string]int64
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.
 	shared int
 	// latency is the most stages that a load of a contraction asks for; 0 where none does.
@@ -169,6 +179,9 @@ func (m *model) gather(b *ir.Block, loops []*ir.Op, once []int) {
 		if op.Code == lang.OpTake { // moves the elements of its result
 			types = []ir.Type{op.Result().Type}
 			m.taken = append(m.taken, m.tile(op.Args[0]))
+		}
+		if op.Code == lang.OpTopK { // goes through the tile; what its results take is in the weight of an element
+			types = types[:1]
 		}
 		if op.Code == lang.OpFor {
 			m.loops = append(m.loops, op)

@@ -70,18 +70,30 @@ func (m *model) setting(name string, pins map[string]int64, open ...int) ([]int,
 
 // share finds out how blocks share a multiprocessor, a cluster and an axis, and whether the target lets them.
 func (m *model) share(pins map[string]int64) error {
+	private := 0
 	for _, pin := range []struct {
 		name string
 		to   *int
-	}{{"occupancy", &m.occupancy}, {"cluster", &m.cluster}, {"producer", &m.producer}} {
+	}{
+		{"occupancy", &m.occupancy}, {"cluster", &m.cluster}, {"producer", &m.producer}, {"private", &private}, {"relayout", &m.relayout}, {"cut", &m.cut},
+	} {
 		n, err := m.asked(pin.name, pins)
 		if err != nil {
 			return err
 		}
 		*pin.to = int(n)
 	}
+	m.mostPrivate = int64(private)
 	if m.producer == 2 {
 		return &PinError{"producer", 2, "one warp only copies, or 4, which are a warpgroup and can give registers away", 4, ""}
+	}
+	m.forms = map[string]int64{}
+	for _, name := range lang.Forms() {
+		if n, err := m.asked(name, pins); err != nil {
+			return err
+		} else if n > 0 {
+			m.forms[name] = n
+		}
 	}
 	for _, a := range m.f.Axes {
 		if a.Split > 1 {

@@ -33,6 +33,16 @@ type Plan struct {
 	// cluster; 0 where nothing is asked.
 	Occupancy int `json:"occupancy,omitempty"`
 	Cluster   int `json:"cluster,omitempty"`
+	// Private is up to how many elements a tensor has that blocks change by atomics in shared memory first, where it is
+	// pinned, and 0 where nothing is asked; 1 is none.
+	Private int `json:"private,omitempty"`
+	// Relayout is whether operands are laid out anew before the launch, where it is pinned, and 0 where nothing is asked; 1 is
+	// that they are not.
+	Relayout int `json:"relayout,omitempty"`
+	// Cut is in how many launches the kernel is cut, where it is pinned, and 0 where nothing is asked.
+	Cut int `json:"cut,omitempty"`
+	// Forms is, by the names of lang.Forms, which of several forms the code has; what is best is decided where nothing is said.
+	Forms map[string]int64 `json:"forms,omitempty"`
 	// Producer is the warps of a block beside those that compute which only copy, where it is pinned; 0 where it is not.
 	Producer int `json:"producer,omitempty"`
 	// Persist is with how many teams of warps blocks stay and go through tiles of the grid; 0 where a block has one.
@@ -110,12 +120,18 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Occupancy)
 	case "cluster":
 		return int64(p.Cluster)
+	case "private":
+		return int64(p.Private)
+	case "relayout":
+		return int64(p.Relayout)
+	case "cut":
+		return int64(p.Cut)
 	case "producer":
 		return int64(p.Producer)
 	case "persist":
 		return int64(p.Persist)
 	}
-	return 0
+	return p.Forms[name]
 }
 
 // String is the plan on one line, the same for equal plans.

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"slices"
+
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/target"
@@ -67,7 +69,28 @@ func contractRate(t *target.Machine, op *ir.Op) (rate float64, matrix bool) {
 // read both operands from shared memory, which a warp of its own fills.
 func (c at) byWarpgroups(op *ir.Op) bool {
 	d, m, n := op.Args[0].Type.DType, c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	return c.target.Has(target.Wgmma) && d.IsFloat() && d.Size() == 2 && n >= block.WgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps)
+	return c.target.Has(target.Wgmma) && d.IsFloat() && d.Size() == 2 && n >= block.WgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps) &&
+		c.oneDepth(op)
+}
+
+// oneDepth reports a product that one axis has all the depth of, along which rows of several axes lie contiguous.
+func (c at) oneDepth(op *ir.Op) bool {
+	long := func(axes []*ir.Axis) (places []int) {
+		for _, i := range c.places(axes) {
+			if c.extent[i] > 1 {
+				places = append(places, i)
+			}
+		}
+		return places
+	}
+	x, y := op.Args[0], op.Args[1]
+	if len(op.Over) > 1 && len(long(op.Over)) > 1 || len(long(ir.Without(y.Type.Axes, x.Type.Axes))) > 1 {
+		return false
+	}
+	if len(long(ir.Without(x.Type.Axes, y.Type.Axes))) < 2 || x.Def == nil || x.Def.Code != lang.OpLoad {
+		return true
+	}
+	return slices.Contains(op.Over, block.Contiguous(block.AccessOf(x.Def)))
 }
 
 // allByWarpgroups reports products, each of them by wgmma.

@@ -6,6 +6,7 @@ import (
 	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/lang"
+	"tilec/lang/elementary"
 )
 
 // This file has what sorts take: see block.SortRow.
@@ -54,10 +55,70 @@ func (c at) tooLongToSort(limit int64) *violation {
 // mergeWeight is how many simple operations a step of a bisection costs, in merging sorted chunks.
 const mergeWeight = 20
 
+// Of a topk, in simple operations: rankWeight is what an element takes to be given a rank, stepWeight to be looked at in a step, and
+// mergeRankWeight each pair of results when a chunk is merged. mergeExchanges is how often warps tell one another of a chunk.
+const rankWeight, stepWeight, mergeRankWeight, mergeExchanges = 24, 8, 16, 6
+
+// selections is how many steps a topk takes for a chunk of a row, on average, and how many chunks there are. The first chunk takes
+// one step for each result. Of n chunks each has the n-th part of the largest so far.
+func (c at) selections(op *ir.Op) (steps, chunks float64) {
+	k, i := float64(op.Axis.Len), c.place[op.Over[0]]
+	if op.Over[0].Kind != ir.Loop && !c.streamed(i) {
+		return k, 1
+	}
+	chunks = float64(max(ceilDiv(c.size[i], c.extent[i]), 1))
+	steps = float64(k*(1+elementary.Log(chunks))) / chunks
+	if c.rowsOf(op) > 1 { // all take as many as the one that takes most
+		steps *= unevenRows
+	}
+	return steps, chunks
+}
+
+// topKWeight is how many simple operations an element of a topk costs.
+func (c at) topKWeight(op *ir.Op) float64 {
+	steps, chunks := c.selections(op)
+	w := rankWeight + float64(stepWeight*steps)
+	if chunks > 1 {
+		w += float64(mergeRankWeight*op.Axis.Len*op.Axis.Len) / float64(max(c.extent[c.place[op.Over[0]]], 1))
+	}
+	return w
+}
+
+// selecting is the time, in seconds, that topk waits for what warps tell one another; those that have rows of their own tell nothing.
+func (c at) selecting() float64 {
+	t := 0.0
+	for _, s := range c.ops {
+		if s.op.Code != lang.OpTopK {
+			continue
+		}
+		steps, chunks := c.selections(s.op)
+		n := float64(steps * chunks)
+		if chunks > 1 {
+			n += float64(mergeExchanges * chunks)
+		}
+		if c.rowsOf(s.op) >= int64(c.warps) {
+			n /= lanesExchange
+		}
+		t += float64(n * c.target.ExchangeLatency)
+	}
+	return t
+}
+
+// rowsOf is how many rows of a topk a block has.
+func (c at) rowsOf(op *ir.Op) int64 {
+	return c.count(tile{axes: c.places(ir.Without(op.Args[0].Type.Axes, op.Over))}, false)
+}
+
+// unevenRows is how many more steps rows of a block take together than each alone.
+const unevenRows = 1.25
+
+// lanesExchange is how many times faster the lanes of a warp put together what they have than warps do.
+const lanesExchange = 3
+
 // sortWeight is how many simple operations an element of a sort or a topk costs.
 func (c at) sortWeight(op *ir.Op) float64 {
 	if op.Code == lang.OpTopK {
-		return 12 * float64(op.Axis.Len)
+		return c.topKWeight(op)
 	}
 	rounds := 1.0
 	for n := int64(2); n < c.extent[c.place[op.Over[0]]]; n *= 2 {

@@ -30,21 +30,26 @@ func (c at) depthPadding(op *ir.Op) float64 {
 }
 
 // nested is by how many steps loops inside one another have more than such loops one after the other would, and how often the innermost
-// of them begins anew, for the loops of contractions over several streamed axes.
+// of them begins anew, for the loops of contractions over several streamed axes. Where all steps are whole they become one loop, which
+// begins once.
 func (c at) nested() (steps, starts float64) {
 	for _, s := range c.ops {
 		if !isContraction(s.op) || len(s.op.Over) < 2 {
 			continue
 		}
-		sum, product, inner, loops := 0.0, 1.0, 1.0, 0
+		sum, product, inner, loops, whole := 0.0, 1.0, 1.0, 0, true
 		for _, a := range s.op.Over {
 			if i := c.place[a]; c.streamed(i) {
 				inner = float64(ceilDiv(c.size[i], c.extent[i]*c.blocksAlong(i)))
 				sum, product, loops = sum+inner, product*inner, loops+1
+				whole = whole && c.size[i]%c.extent[i] == 0 && c.blocksAlong(i) == 1
 			}
 		}
 		if loops > 1 {
-			steps, starts = steps+product-sum, starts+product/inner
+			steps += product - sum
+			if !whole {
+				starts += product / inner
+			}
 		}
 	}
 	return steps, starts

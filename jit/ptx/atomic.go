@@ -15,6 +15,10 @@ import (
 // layout repeats; the others get what it saw through shared memory.
 func (k *kernel) atomicOp(op *ir.Op) {
 	t := op.Tensor
+	if k.PrivateOf(t) != nil {
+		k.privateOp(op)
+		return
+	}
 	l := k.AtomicLayout(op)
 	axes := op.AccessAxes()
 	values := op.Args[len(t.Shape):]

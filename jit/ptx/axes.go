@@ -2,7 +2,9 @@ package ptx
 
 import (
 	"fmt"
+	"slices"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/jit/ptx/asm"
@@ -67,11 +69,18 @@ func (k *kernel) place(rest asm.Reg) []asm.Reg {
 	axes := k.Func.Grid()
 	numbers := make([]asm.Reg, len(axes))
 	last := len(axes) - 1
-	if k.Program.Grouped {
+	lengthening := -1
+	if o := k.LongestFirst; o != nil {
+		lengthening = slices.Index(axes, o.Axis)
+		rest, numbers[lengthening] = k.longestFirst(rest, axes, o)
+	} else if k.Program.Grouped {
 		rest, numbers[last-1], numbers[last] = k.grouped(rest, axes[last-1], axes[last], last > 1)
 		last -= 2
 	}
 	for i := last; i >= 0; i-- {
+		if i == lengthening {
+			continue
+		}
 		numbers[i] = rest
 		if i > 0 {
 			blocks := k.blocksOf(axes[i])
@@ -115,11 +124,40 @@ func (k *kernel) grouped(block asm.Reg, x, y *ir.Axis, slower bool) (rest, row, 
 		both := op("mul.lo.s32", k.a.Register(rows), columns)
 		rest, block = op("div.u32", block, both), op("rem.u32", block, both)
 	}
-	size := op("mul.lo.s32", k.a.Register(columns), asm.Int(groupRows))
-	first := op("mul.lo.s32", op("div.u32", block, size), asm.Int(groupRows))
+	row, column = k.inGroups(block, rows, columns, asm.Int(groupRows))
+	return rest, row, column
+}
+
+// inGroups numbers the blocks of rows and columns: down so many rows, then the next column; behind the last column, the next rows.
+func (k *kernel) inGroups(block asm.Reg, rows, columns asm.Number, together asm.Number) (row, column asm.Reg) {
+	op := func(name string, args ...asm.Operand) asm.Reg { return k.a.Op(asm.B32, name, args...) }
+	size := op("mul.lo.s32", k.a.Register(columns), together)
+	first := op("mul.lo.s32", op("div.u32", block, size), together)
 	within := op("rem.u32", block, size)
-	height := op("min.s32", op("sub.s32", k.a.Register(rows), first), asm.Int(groupRows))
-	return rest, op("add.s32", first, op("rem.u32", within, height)), op("div.u32", within, height)
+	height := op("min.s32", op("sub.s32", k.a.Register(rows), first), together)
+	return op("add.s32", first, op("rem.u32", within, height)), op("div.u32", within, height)
+}
+
+// longestFirst numbers the blocks so that those with the longest loops begin first. It gives the number along the other axes, and
+// that along the axis of which the last blocks have the longest loops.
+func (k *kernel) longestFirst(number asm.Reg, axes []*ir.Axis, o *block.LongestFirst) (rest, last asm.Reg) {
+	op := func(name string, args ...asm.Operand) asm.Reg { return k.a.Op(asm.B32, name, args...) }
+	var others asm.Number = asm.Int(1)
+	for _, x := range axes {
+		if x == o.Axis {
+			continue
+		}
+		n := k.blocksOf(x)
+		if known, ok := others.(asm.Int); ok {
+			others = k.a.Mul(n, int(known))
+		} else {
+			others = op("mul.lo.s32", others, n)
+		}
+	}
+	columns := k.blocksOf(o.Axis)
+	together := op("min.s32", k.a.Register(others), asm.Int(o.Together))
+	rest, column := k.inGroups(number, others, columns, together)
+	return rest, op("sub.s32", op("sub.s32", k.a.Register(columns), column), asm.Int(1))
 }
 
 // blocksOf is the number of blocks along a grid axis.

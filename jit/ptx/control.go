@@ -42,7 +42,9 @@ func (k *kernel) loop(op *ir.Op) {
 	k.a.Move(position, lo)
 
 	stages := k.newPipeline(op, lo, hi, step)
-	if op.Reverse {
+	if stages.Overlap != nil {
+		k.forwardsOverlapped(op, stages, carried, position, hi)
+	} else if op.Reverse {
 		k.backwards(op, stages, carried, position, lo, hi)
 	} else {
 		k.forwards(op, stages, carried, position, hi)
@@ -52,10 +54,13 @@ func (k *kernel) loop(op *ir.Op) {
 	if shared {
 		k.sharing = nil
 	}
+	for _, regs := range carried {
+		k.a.Changes(regs...)
+	}
+	for _, d := range k.Deferred[op] {
+		carried[d.Carried] = k.joinDeferred(d, carried[d.Carried])
+	}
 	for i, v := range op.Results {
-		for _, r := range carried[i] {
-			k.a.Changes(r)
-		}
 		k.hold(v, k.Homes[body.Params[i+1]], carried[i])
 	}
 }
@@ -96,20 +101,30 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 		end = a.Op(hi.Class, hi.Class.Signed("sub"), hi, asm.Int(step-1))
 	}
 	before, behind := hi.Class.Signed("setp.lt"), hi.Class.Signed("setp.ge")
-	top, done := a.Label(), a.Label()
-	begin := a.Here()
-	a.If(a.Op(asm.Pred, behind, position, end)).Do("bra.uni", done)
-	a.Place(top)
-	k.step(op, stages, carried, position, hi, begin, true)
-	a.If(a.Op(asm.Pred, before, position, end)).Do("bra.uni", top)
-	a.Place(done)
+	for _, f := range k.phasesOf(op, hi, end) {
+		top, done := a.Label(), a.Label()
+		k.enterSteps()
+		begin := a.Here()
+		a.If(a.Op(asm.Pred, behind, position, f.end)).Do("bra.uni", done)
+		a.Place(top)
+		around := k.holds
+		if f.holds != nil {
+			k.holds = f.holds
+		}
+		k.step(op, stages, carried, position, hi, begin, true)
+		k.holds = around
+		a.If(a.Op(asm.Pred, before, position, f.end)).Do("bra.uni", top)
+		a.Place(done)
+		k.leaveSteps()
+	}
 	if split {
-		k.assumeTouched()
 		over := a.Label()
+		k.enterSteps()
 		begin := a.Here()
 		a.If(a.Op(asm.Pred, behind, position, hi)).Do("bra.uni", over)
 		k.step(op, stages, carried, position, hi, begin, false)
 		a.Place(over)
+		k.leaveSteps()
 	}
 }
 
@@ -118,6 +133,10 @@ func (k *kernel) forwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, posi
 func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, position, lo, hi asm.Reg) {
 	a, step := k.a, op.Axis.Extent
 	over, top := a.Label(), a.Label()
+	ragged := k.Ragged(op.Axis)
+	if !ragged {
+		k.enterSteps()
+	}
 	begin := a.Here()
 	c := hi.Class
 	before, behind := c.Signed("setp.lt"), c.Signed("setp.ge")
@@ -125,15 +144,17 @@ func (k *kernel) backwards(op *ir.Op, stages *pipeline, carried [][]asm.Reg, pos
 	last := a.Op(c, c.Signed("sub"), a.Op(c, c.Signed("sub"), hi, lo), asm.Int(1))
 	last = a.Op(c, c.Signed("mul.lo"), a.Op(c, c.Signed("div"), last, asm.Int(step)), asm.Int(step))
 	a.Set(position, c.Signed("add"), lo, last)
-	if k.Ragged(op.Axis) {
+	if ragged {
 		k.step(op, stages, carried, position, hi, begin, false)
 		k.assumeTouched()
+		k.enterSteps()
 		begin = a.Here()
 		a.If(a.Op(asm.Pred, before, position, lo)).Do("bra.uni", over)
 	}
 	a.Place(top)
 	k.step(op, stages, carried, position, hi, begin, true)
 	a.If(a.Op(asm.Pred, behind, position, lo)).Do("bra.uni", top)
+	k.leaveSteps()
 	a.Place(over)
 }
 

@@ -141,7 +141,9 @@ func (k *kernel) operandTile(c *block.Product, arg int) *sharedTile {
 		}
 	}
 	want.buffer = k.allocate(want.Bytes(), "operand "+block.ValueName(v))
-	k.fill(want, v, c.K)
+	if v.Def == nil || !k.askProducer(v, want) {
+		k.fill(want, v, c.K)
+	}
 	k.scope.tiles[v] = append(k.scope.tiles[v], want)
 	return want
 }

@@ -34,10 +34,17 @@ type kernel struct {
 	root  *scope
 	scope *scope
 	arena arena
+	// holds is a condition that holds for all elements in the code that is being emitted; nil for none.
+	holds *ir.Value
+	// looping are the loops whose bodies are being emitted, from the outermost on.
+	looping []*steps
 	// produced are the loops whose copies the producer does, producer is its code, behind which the label consume stands.
 	produced map[*ir.Op]*pipeline
 	producer asm.Code
 	consume  asm.Label
+	// arriving are the mbarriers of the loads that the producer does outside of loops, coming those that were not waited for yet.
+	arriving map[*ir.Op]arriving
+	coming   []arriving
 	// asked are the constants that were asked for before the wait for the launches before.
 	asked map[*ir.Op]*askedFor
 	// ahead are the operands of products that were read before that wait.
@@ -48,6 +55,8 @@ type kernel struct {
 	emitted map[*ir.Op]bool
 	// kept is where the tensors lie that are in shared memory.
 	kept map[*ir.Tensor]int
+	// private is where the private tensors are in shared memory.
+	private map[*ir.Tensor]buffer
 	// written and read are the tensors stored and loaded since the last barrier.
 	written, read map[*ir.Tensor]bool
 }
@@ -70,8 +79,9 @@ type scope struct {
 
 func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
-		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{},
-		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{}, beside: map[*ir.Op]*sharedTile{},
+		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
+		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
+		private: map[*ir.Tensor]buffer{}, beside: map[*ir.Op]*sharedTile{},
 	}
 	k.root = k.newScope()
 	k.scope = k.root
@@ -134,9 +144,11 @@ func (k *kernel) lower() {
 	k.waitForLaunchBefore()
 	k.startProducer()
 	k.keepRows()
+	k.beginPrivate()
 	k.push(0)
 	k.emitAhead(k.Early)
 	k.body()
+	k.endPrivate()
 	k.leaveTimes()
 	k.a.Do("ret")
 	if k.Producing {

@@ -219,6 +219,7 @@ func (k *kernel) orderRead(t *ir.Tensor) {
 	if k.written[t] {
 		k.barrier()
 	}
+	k.noteContended(t)
 	k.read[t] = k.Contended(t)
 }
 
@@ -226,7 +227,15 @@ func (k *kernel) orderWrite(t *ir.Tensor) {
 	if k.read[t] || k.written[t] {
 		k.barrier()
 	}
+	k.noteContended(t)
 	k.written[t] = k.Contended(t)
+}
+
+// noteContended says that the step that is being emitted accesses a tensor that other threads may write or read.
+func (k *kernel) noteContended(t *ir.Tensor) {
+	if k.Contended(t) {
+		k.noteWrite()
+	}
 }
 
 // assumeTouched marks every contended tensor as read and written since the last

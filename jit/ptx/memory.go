@@ -94,8 +94,19 @@ type addressing struct {
 	clamped *ir.Axis
 }
 
-func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
+// indexing has the indices of one access in one layout, and no addresses.
+func (k *kernel) indexing(op *ir.Op, l layout.Layout) *addressing {
 	x := &addressing{k: k, tensor: op.Tensor, dims: k.Access(op), l: l, gathered: map[int][]asm.Reg{}, size: int64(op.Tensor.Held().Size())}
+	for i, d := range x.dims {
+		if d.Gather {
+			x.gathered[i] = k.get(d.Index, l.Slice(d.Index.Type.Axes))
+		}
+	}
+	return x
+}
+
+func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
+	x := k.indexing(op, l)
 	x.base = k.pointer(op.Tensor)
 	if op.Tensor.Held().Packed() {
 		x.base = k.inHalves(op.Tensor)
@@ -108,7 +119,6 @@ func (k *kernel) addressing(op *ir.Op, l layout.Layout) *addressing {
 	var sum []summand
 	for i, d := range x.dims {
 		if d.Gather {
-			x.gathered[i] = k.get(d.Index, l.Slice(d.Index.Type.Axes))
 			continue
 		}
 		for _, p := range x.parts(d) {

@@ -111,7 +111,10 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 
 // Decide decides what Compile makes instructions of.
 func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
-	return block.Decide(expandTopK(f), block.Settings{Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, Producer: p.Producer, Persist: p.Persist, Resident: max(p.Resident, p.Occupancy)}, t)
+	return block.Decide(expandTopK(f), block.Settings{
+		Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, Producer: p.Producer, Persist: p.Persist, Resident: max(p.Resident, p.Occupancy),
+		MostPrivate: p.Private, Forms: p.Forms,
+	}, t)
 }
 
 // lowered is a kernel in instructions.

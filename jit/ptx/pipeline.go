@@ -92,6 +92,7 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number) {
 	a.If(a.Op(asm.Pred, p.hi.Class.Signed("setp.ge"), position, p.hi)).Do("bra.uni", skip)
 	k.push(begin)
 	k.enter(p.Op.Axis, position, p.hi, !k.Ragged(p.Op.Axis))
+	p.provideScalars(true)
 	for _, x := range p.items {
 		a.Comment("copy ahead %s", describe(x.Load))
 		t := p.at(x, stage)
@@ -100,6 +101,19 @@ func (p *pipeline) copies(position asm.Reg, stage asm.Number) {
 	k.pop()
 	a.Place(skip)
 	a.Do("cp.async.commit_group")
+}
+
+// provideScalars computes the scalars in the indices of what is copied: those that follow from the step, or the others.
+func (p *pipeline) provideScalars(ofStep bool) {
+	for _, x := range p.items {
+		for _, d := range p.k.Access(x.Load) {
+			for _, s := range d.Affine.Scalars {
+				if p.OfStep(s.Value) == ofStep {
+					p.k.provide(s.Value)
+				}
+			}
+		}
+	}
 }
 
 // at is a stage of an item.
@@ -134,7 +148,7 @@ func (k *kernel) copyAsync(op *ir.Op, t *sharedTile, l layout.Layout, vec int) {
 			continue
 		}
 		var size []asm.Operand // of what exists; the rest becomes 0
-		if m := k.mask(l, t.Axes, g[0]); m.Valid() {
+		if m := k.both(k.mask(l, t.Axes, g[0]), from.inside(g[0])); m.Valid() {
 			size = append(size, k.a.Calc(asm.B32, "selp.b32", asm.Int(bytes), asm.Int(0), m))
 		}
 		k.a.If(p).Do(name, append([]asm.Operand{to.at(g[0]), from.at(g[0]).addr(), asm.Int(bytes)}, size...)...)

@@ -18,7 +18,7 @@ import (
 
 // ring is the stages of one loop that the producer fills.
 type ring struct {
-	// full and empty are where the mbarriers lie in shared memory.
+	// full and empty are where the mbarriers lie in shared memory, those of all stages for each set of copies that come and go together.
 	full, empty int
 	// stage and phase say where the consumers are. Where products overlap, before is the empty mbarrier of the stage that the step
 	// before still reads, in the first lane of a warp, or in two where two blocks share copies; 0 in the others, and where there is no such step.
@@ -50,9 +50,10 @@ func (k *kernel) startProducer() {
 		}
 		for _, p := range loops {
 			r := p.ring
-			b := k.allocate(2*p.Stages*mbarrierBytes, "a ring of mbarriers")
-			r.full, r.empty = b.at, b.at+p.Stages*mbarrierBytes
-			for s := range p.Stages {
+			n := p.Stages * len(p.sets())
+			b := k.allocate(2*n*mbarrierBytes, "a ring of mbarriers")
+			r.full, r.empty = b.at, b.at+n*mbarrierBytes
+			for s := range n {
 				initialise(r.full+s*mbarrierBytes, 1)
 				warps := k.Warps
 				if k.paired() {
@@ -61,6 +62,7 @@ func (k *kernel) startProducer() {
 				initialise(r.empty+s*mbarrierBytes, warps)
 			}
 		}
+		k.initialiseLoads(initialise)
 		a.Do("fence.mbarrier_init.release.cluster")
 		if k.paired() {
 			k.clusterBarrier()
@@ -75,8 +77,26 @@ func (k *kernel) startProducer() {
 		}
 		a.Comment("the producer is one thread")
 		a.If(a.Op(asm.Pred, "setp.ne.u32", k.thread, computing)).Do("ret")
+		if k.Dependent() { // the warps that compute wait by themselves: what they wait for may be what is copied here
+			a.Do("griddepcontrol.wait")
+		}
 	})
 }
+
+// sets are the copies of a step that come and go together: all of them, or each alone where the products that read them overlap.
+func (p *pipeline) sets() [][]pipelined {
+	if p.Overlap == nil {
+		return [][]pipelined{p.items}
+	}
+	var alone [][]pipelined
+	for i := range p.items {
+		alone = append(alone, p.items[i:i+1])
+	}
+	return alone
+}
+
+// of is where the mbarriers of a set lie, of those that lie from at on.
+func (p *pipeline) of(set, at int) int { return at + set*p.Stages*mbarrierBytes }
 
 // inProducer emits code that only the producer runs, behind what it has got already.
 // What the body of the kernel computes is not at hand there.
@@ -112,13 +132,7 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 	k, a, r := p.k, p.k.a, p.ring
 	k.provide(p.Op.Args[0])
 	k.provide(p.Op.Args[1])
-	for _, x := range p.items {
-		for _, d := range x.Box.Dims {
-			for _, s := range d.Affine.Scalars {
-				k.provide(s.Value)
-			}
-		}
-	}
+	p.provideScalars(false)
 	lo, hi := k.bounds(p.Op.Axis, p.Op.Args[0], p.Op.Args[1])
 	if p.Op.Axis.Split > 1 {
 		lo, hi = k.part(lo, hi, p.step)
@@ -134,12 +148,19 @@ func (p *pipeline) fillSteps(stage, phase asm.Reg) {
 		a.Changes(x)
 	}
 	k.enter(p.Op.Axis, position, hi, true)
-	p.wait(r.empty, stage, phase)
-	full := p.mbarrier(r.full, stage)
-	a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(p.Bytes()))
-	for _, x := range p.items {
-		a.Comment("copy %s", describe(x.Load))
-		k.copyBoxes(x.Box, p.at(x, stage), full, x.Shared)
+	p.provideScalars(true)
+	for n, set := range p.sets() {
+		p.wait(p.of(n, r.empty), stage, phase)
+		full := p.mbarrier(p.of(n, r.full), stage)
+		bytes := 0
+		for _, x := range set {
+			bytes += x.tile.Bytes()
+		}
+		a.Set(asm.Sink, "mbarrier.arrive.expect_tx.shared::cta.b64", asm.At(full), asm.Int(bytes))
+		for _, x := range set {
+			a.Comment("copy %s", describe(x.Load))
+			k.copyBoxes(x.Box, p.at(x, stage), full, x.Shared)
+		}
 	}
 	p.advance(stage, phase)
 	a.Set(position, "add.s32", position, asm.Int(p.step))
@@ -154,7 +175,7 @@ func (p *pipeline) begin() {
 	p.fill()
 	a.Do("fence.proxy.async.shared::cta")
 	a.Do("bar.warp.sync", asm.AllLanes)
-	for s := range p.Stages {
+	for s := range p.Stages * len(p.sets()) {
 		p.arrive(k.a.Register(k.a.Add(k.sharedBase(), asm.Int(r.empty+s*mbarrierBytes))))
 	}
 	r.start(a)
@@ -219,21 +240,28 @@ func (p *pipeline) wipe() {
 // leave ends a step: it hands back the stage that no product reads any more, which is
 // that of the step before where products overlap.
 func (p *pipeline) leave() {
-	k, a, r := p.k, p.k.a, p.ring
+	a, r := p.k.a, p.ring
 	mine := p.mbarrier(r.empty, r.stage)
 	a.Do("bar.warp.sync", asm.AllLanes)
 	if p.Overlapped {
 		p.leaveBefore()
-		if k.paired() { // the first lane hands it to the first block of the cluster, the second to the second
-			lane := a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1))
-			a.If(a.Calc(asm.Pred, "setp.lt.u32", lane, asm.Int(2))).Set(r.before, "mapa.shared::cluster.u32", mine, lane)
-		} else {
-			a.If(k.firstLane()).Set(r.before, "mov.b32", mine)
-		}
+		p.leaveLater(mine)
 	} else {
 		p.arrive(mine)
 	}
 	p.advance(r.stage, r.phase)
+}
+
+// leaveLater has the next step hand back a stage, whose mbarrier this is.
+func (p *pipeline) leaveLater(mine asm.Reg) {
+	k, a, r := p.k, p.k.a, p.ring
+	if !k.paired() {
+		a.If(k.firstLane()).Set(r.before, "mov.b32", mine)
+		return
+	}
+	// The first lane hands it to the first block of the cluster, the second to the second.
+	lane := a.Calc(asm.B32, "and.b32", k.tid, asm.Int(layout.Lanes-1))
+	a.If(a.Calc(asm.Pred, "setp.lt.u32", lane, asm.Int(2))).Set(r.before, "mapa.shared::cluster.u32", mine, lane)
 }
 
 // leaveBefore hands back the stage of the step before, where there is one.
@@ -253,8 +281,13 @@ func (p *pipeline) mbarrier(at int, stage asm.Reg) asm.Reg {
 
 // wait waits until the phase of a stage's mbarrier is over.
 func (p *pipeline) wait(at int, stage, phase asm.Reg) {
-	a := p.k.a
-	bar, again := p.mbarrier(at, stage), a.Label()
+	p.k.waitFor(p.mbarrier(at, stage), phase)
+}
+
+// waitFor waits until a phase of an mbarrier is over.
+func (k *kernel) waitFor(bar asm.Reg, phase asm.Number) {
+	a := k.a
+	again := a.Label()
 	over := a.Reg(asm.Pred)
 	a.Place(again)
 	a.Set(over, "mbarrier.try_wait.parity.shared::cta.b64", asm.At(bar), phase)
@@ -262,8 +295,11 @@ func (p *pipeline) wait(at int, stage, phase asm.Reg) {
 }
 
 // arrive is one arrival of the warp.
-func (p *pipeline) arrive(bar asm.Reg) {
-	p.k.a.If(p.k.firstLane()).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
+func (p *pipeline) arrive(bar asm.Reg) { p.k.arriveAt(bar) }
+
+// arriveAt is one arrival of the warp.
+func (k *kernel) arriveAt(bar asm.Reg) {
+	k.a.If(k.firstLane()).Set(asm.Sink, "mbarrier.arrive.shared::cta.b64", asm.At(bar))
 }
 
 // firstLane is the predicate of the first lane of each warp.

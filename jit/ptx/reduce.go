@@ -106,8 +106,9 @@ func (k *kernel) reduce(op *ir.Op) {
 	} else {
 		held, d = k.combineRegisters(op, red, d, l)
 	}
-	k.reduceLanes(op, red, d, l, held)
-	held = k.reduceWarps(op, red, d, l, out, held)
+	if !k.deferred(op) {
+		held = k.reduceThreads(op, red, d, held)
+	}
 
 	final := make([]asm.Reg, len(held))
 	for i, x := range held {

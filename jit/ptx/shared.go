@@ -38,6 +38,7 @@ func (b buffer) overlaps(c buffer) bool { return b.at < c.at+c.size && c.at < b.
 
 // allocate takes size bytes until the scope ends, or until release.
 func (k *kernel) allocate(size int, what string) buffer {
+	k.noteWrite()
 	m := &k.arena
 	b := buffer{at: m.top, size: (size + 127) / 128 * 128, name: what}
 	align := min(1024, layout.PowerAbove(b.size)) // where a swizzle pattern begins
@@ -84,7 +85,7 @@ func (k *kernel) release(b buffer) {
 const smallBuffer = 4 << 10
 
 // barrier makes everything written visible to the block.
-func (k *kernel) barrier() {
+func (k *kernel) barrier() *asm.Instr {
 	switch {
 	case k.Teams() > 1:
 		k.a.Do("bar.sync", k.a.Calc(asm.B32, "add.s32", k.walk.team, asm.Int(block.TeamBarrier)), asm.Int(k.Warps*layout.Lanes))
@@ -93,6 +94,7 @@ func (k *kernel) barrier() {
 	default:
 		k.a.Do("bar.sync", asm.Int(0))
 	}
+	placed := k.a.Last()
 	k.arena.reads, k.arena.writes, k.arena.unknown = nil, nil, false
 	for t := range k.read {
 		k.read[t] = false
@@ -100,6 +102,7 @@ func (k *kernel) barrier() {
 	for t := range k.written {
 		k.written[t] = false
 	}
+	return placed
 }
 
 // reading and writing announce an access to a buffer.
@@ -107,8 +110,8 @@ func (k *kernel) reading(b buffer) {
 	if b.guarded {
 		return
 	}
-	if k.arena.unknown || overlap(k.arena.writes, b) {
-		k.barrier()
+	if unknown := k.arena.unknown; unknown || overlap(k.arena.writes, b) {
+		k.tentative(k.barrier(), unknown)
 	}
 	k.arena.reads = append(k.arena.reads, b)
 }
@@ -121,6 +124,7 @@ func (k *kernel) readUntilNow(b buffer) {
 }
 
 func (k *kernel) writing(b buffer) {
+	k.noteWrite()
 	if k.arena.unknown || overlap(k.arena.reads, b) || overlap(k.arena.writes, b) {
 		k.barrier()
 	}

@@ -2,6 +2,7 @@ package ptx
 
 import (
 	"math"
+	"slices"
 
 	"tilec/jit/ir"
 	"tilec/jit/ir/eval"
@@ -9,8 +10,9 @@ import (
 )
 
 // A topk is written with other operations before lowering: a loop finds one
-// element a step, the largest of those behind the one found before, by two or
-// three reductions. For as few results as topk is used for, that takes less
+// element a step, the largest of those behind the one found before, by one
+// reduction where elements have up to 32 bits (see selection), else by two or
+// three. For as few results as topk is used for, that takes less
 // time than sorting, and any length that fits registers works.
 
 // expandTopK gives the kernel with its topk operations written out; one that has none is given back.
@@ -25,7 +27,7 @@ func expandTopK(f *ir.Func) *ir.Func {
 	}
 	// The copy has operations of its own, and the axes, dimensions and tensors that launches know.
 	g := *f
-	g.Body = &ir.Block{}
+	g.Body, g.Axes = &ir.Block{}, slices.Clone(f.Axes)
 	m := &ir.Mapping{}
 	for _, op := range f.Body.Ops {
 		g.Body.Ops = append(g.Body.Ops, g.CopyOp(op, m))
@@ -47,7 +49,12 @@ func expandBlock(f *ir.Func, block *ir.Block, instead map[*ir.Value]*ir.Value) {
 			continue
 		}
 		out.At = op.At
-		values := (&extraction{Builder: out, op: op}).loop()
+		x := &extraction{Builder: out, op: op}
+		write := x.loop
+		if ranked(op) {
+			write = (&selection{x}).write
+		}
+		values := write()
 		instead[op.Results[0]], instead[op.Results[1]] = values[0], values[1]
 	}
 	block.Ops = out.Block.Ops

@@ -95,6 +95,14 @@ func (k *kernel) create(op *ir.Op) {
 
 // elementwise emits an elementwise operation or a conversion, for a result in the layout l.
 func (k *kernel) elementwise(op *ir.Op, l layout.Layout) []asm.Reg {
+	if op.Code == lang.OpWhere && op.Args[0] == k.holds {
+		v := op.Args[1]
+		x, regs := k.get(v, l.Slice(v.Type.Axes)), make([]asm.Reg, l.Regs())
+		for r := range regs {
+			regs[r] = x[l.Project(r, v.Type.Axes)]
+		}
+		return regs
+	}
 	args := make([][]asm.Reg, len(op.Args))
 	for i, v := range op.Args {
 		args[i] = k.get(v, l.Slice(v.Type.Axes))

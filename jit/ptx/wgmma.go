@@ -21,7 +21,7 @@ import (
 func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 	width := t.Width()
 	mode := map[int]uint64{128: 1, 64: 2, 32: 3}[width]
-	rows := t.Extents[1]
+	rows := t.Bytes() / t.RowBytes()
 	bits := uint64(rows*width/16)<<16 | uint64(8*width/16)<<32 | mode<<62
 	var base asm.Number = t.base
 	if !t.base.Valid() {
@@ -35,7 +35,7 @@ func (k *kernel) descriptor(t *sharedTile, at asm.Number) asm.Reg {
 // and repetition of rows, and whether its depth is not the contiguous axis.
 func (k *kernel) wgmmaOperand(c *block.Product, arg int, t *sharedTile) (at func(step, rep int) asm.Reg, trans int) {
 	width := t.Width()
-	panel := t.Extents[1] * width
+	panel := t.Bytes() / t.RowBytes() * width
 	var group asm.Number = asm.Int(0)
 	groups := k.Warps / 4
 	if arg == c.A && groups > 1 {
@@ -71,7 +71,42 @@ func (k *kernel) ofWarp(r asm.Reg) asm.Reg {
 
 // multiplyWgmma emits the wgmma instructions of a contraction.
 func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
-	a := k.a
+	out := k.wgmmaAccumulator(c, acc, c.Op.Code == lang.OpDot)
+	x := k.operandsOfWgmma(c)
+	k.startWgmma(c, x, out)
+	underWay := 0
+	if c.Overlapped {
+		underWay = 1
+	}
+	k.awaitWgmma(underWay)
+	x.release(k)
+	return out
+}
+
+// wgmmaOperands are the operands of a product as wgmma takes them.
+type wgmmaOperands struct {
+	rows, columns staged
+	// frags are the rows in registers, by depth step and repetition; where they are in shared memory, leftAt gives their descriptors.
+	frags           [][][]asm.Reg
+	leftAt, rightAt func(step, rep int) asm.Reg
+	// tA and tB: the depth of the rows, of the columns, is not their contiguous axis.
+	tA, tB int
+}
+
+// release says that the operands have been read.
+func (x *wgmmaOperands) release(k *kernel) {
+	for _, s := range []staged{x.rows, x.columns} {
+		if s.tile != nil {
+			k.readUntilNow(s.tile.buffer)
+		}
+	}
+}
+
+// awaitWgmma waits for all products but the last so many.
+func (k *kernel) awaitWgmma(underWay int) { k.a.Do("wgmma.wait_group.sync.aligned", asm.Int(underWay)) }
+
+// operandsOfWgmma makes the operands of a product ready.
+func (k *kernel) operandsOfWgmma(c *block.Product) *wgmmaOperands {
 	rows, columns := k.stage(c, c.A), k.stage(c, c.B)
 	if columns.tile == nil {
 		columns = staged{tile: k.operandTile(c, c.B)}
@@ -89,13 +124,6 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 	rightAt, tB := k.wgmmaOperand(c, c.B, columns.tile)
 
 	steps, reps := layout.Product(c.KReps), layout.Product(c.MReps)
-	n := 8 * layout.Product(c.NReps)
-	if c.MMA.Elements[0] != c.MMA.Elements[1] {
-		a.Require(84)
-	}
-	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
-	fresh := c.Op.Code == lang.OpDot
-	out := k.wgmmaAccumulator(c, acc, fresh)
 	// All operands in registers and all descriptors come before the fence.
 	frags := make([][][]asm.Reg, steps)
 	for s := range steps {
@@ -109,6 +137,19 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 			}
 		}
 	}
+	return &wgmmaOperands{rows: rows, columns: columns, frags: frags, leftAt: leftAt, rightAt: rightAt, tA: tA, tB: tB}
+}
+
+// startWgmma starts a product, which adds to out.
+func (k *kernel) startWgmma(c *block.Product, x *wgmmaOperands, out []asm.Reg) {
+	a := k.a
+	steps, reps := layout.Product(c.KReps), layout.Product(c.MReps)
+	n := 8 * layout.Product(c.NReps)
+	if c.MMA.Elements[0] != c.MMA.Elements[1] {
+		a.Require(84)
+	}
+	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
+	fresh := c.Op.Code == lang.OpDot
 	// Products of floats can be negated, which these are not, and operands transposed.
 	immediates := func(transposed ...asm.Operand) []asm.Operand {
 		if c.MMA.Sum != lang.F32 {
@@ -125,27 +166,16 @@ func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
 				keep = no
 			}
 			d := asm.List(out[i*n/2 : (i+1)*n/2])
-			if leftAt != nil {
-				operands := []asm.Operand{leftAt(s, i), rightAt(s, 0), keep}
-				a.Set(d, name, append(operands, immediates(asm.Int(tA), asm.Int(tB))...)...)
+			if x.leftAt != nil {
+				operands := []asm.Operand{x.leftAt(s, i), x.rightAt(s, 0), keep}
+				a.Set(d, name, append(operands, immediates(asm.Int(x.tA), asm.Int(x.tB))...)...)
 			} else {
-				operands := []asm.Operand{asm.List(frags[s][i]), rightAt(s, 0), keep}
-				a.Set(d, name, append(operands, immediates(asm.Int(tB))...)...)
+				operands := []asm.Operand{asm.List(x.frags[s][i]), x.rightAt(s, 0), keep}
+				a.Set(d, name, append(operands, immediates(asm.Int(x.tB))...)...)
 			}
 		}
 	}
 	a.Do("wgmma.commit_group.sync.aligned")
-	underWay := 0
-	if c.Overlapped {
-		underWay = 1
-	}
-	a.Do("wgmma.wait_group.sync.aligned", asm.Int(underWay))
-	for _, s := range []staged{rows, columns} {
-		if s.tile != nil {
-			k.readUntilNow(s.tile.buffer)
-		}
-	}
-	return out
 }
 
 // wgmmaAccumulator is the registers in which wgmma adds up: those of acc, where they may be overwritten, else others, with what

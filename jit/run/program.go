@@ -45,7 +45,7 @@ type Program struct {
 	scratch                 []lang.Literal
 	// observer looks at the launches; nil for none.
 	observer Observer
-	// bindApart is of a program with launches of several kernels, and apartly what it gave; see observed.
+	// bindApart is of a program whose launches are not the calls of the source, and apartly what it gave; see observed.
 	bindApart func() (*Program, error)
 	apartly   *Program
 	recorded  recorded
@@ -75,11 +75,11 @@ type step struct {
 }
 
 // New makes a program of what was bound: it compiles every launch, several at once, and prepares their arguments.
-// Output gets what kernels print; os.Stderr when it is nil. Where launches are of several kernels each, apart binds the program
+// Output gets what kernels print; os.Stderr when it is nil. Where launches are not the calls of the source, apart binds the program
 // anew with a launch for each call, for observers.
 func New(c *compile.Compiler, output io.Writer, b *graph.Bound, arena *backend.Arena, apart func() (*Program, error)) (*Program, error) {
 	p := &Program{compiler: c, output: output, device: c.Device, bound: b, arena: arena}
-	if b.Fused() {
+	if !b.AsWritten() {
 		p.bindApart = apart
 	}
 	if p.arena == nil {

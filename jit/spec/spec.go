@@ -41,6 +41,8 @@ type Spec struct {
 	Timed bool
 	// Fused are the kernels that the launch computes too, in the order in which they were fused; see fused.go.
 	Fused []Fusion
+	// Cut says which half of its kernel the launch computes; nil for the whole.
+	Cut *Cut
 	// filled are the outputs that earlier launches of a formula have filled.
 	filled map[string]bool
 	// Wide treats every dimension as one of more than 2^31 elements: for tests of that code on small tensors.
@@ -87,6 +89,9 @@ type Layout struct {
 	Align int64
 	// Constant: no launch of the program writes the tensor.
 	Constant bool
+	// Order is, of a contiguous tensor of which the dimensions lie in another order than they are declared in, that order: the
+	// last of it is innermost. Nil for the order of declaration.
+	Order []int
 }
 
 // Params is the kernel's parameters as a launch passes them: inputs and inouts, then outputs.
@@ -236,7 +241,7 @@ func (s *Spec) Key() Key {
 		}
 	}
 	for _, l := range s.Layouts {
-		fmt.Fprintf(&b, " %v/%d/%v/%d/%t", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant)
+		fmt.Fprintf(&b, " %v/%d/%v/%d/%t/%v", l.Contiguous, l.Inner, l.Divisors, l.Align, l.Constant, l.Order)
 	}
 	names := make([]string, 0, len(s.Pins))
 	for n := range s.Pins {
@@ -247,7 +252,12 @@ func (s *Spec) Key() Key {
 		fmt.Fprintf(&b, " %s:=%d", n, s.Pins[n])
 	}
 	fmt.Fprintf(&b, " %s %t %t %t %t", s.Precision, s.Debug, s.Wide, s.Dependent, s.Timed)
-	return Key{s.Kernel, b.String(), s.keyOfFused()}
+	k := s.Kernel
+	if s.Cut != nil {
+		k = s.Cut.Of.Kernel
+		fmt.Fprintf(&b, " cut %t", s.Cut.Behind)
+	}
+	return Key{k, b.String(), s.keyOfFused()}
 }
 
 // Fills are the outputs that a launch of the kernel fills first: of packed types all, since elements are stored beside others, and

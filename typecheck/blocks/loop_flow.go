@@ -48,7 +48,7 @@ func stepsDecide(loop *typed.For) []dependence {
 		if r.kind == stepSame {
 			continue // the last step gives it
 		}
-		if r.kind != stepCarried || r.of != l || !c.unitHolds(r, loop, results) {
+		if r.kind != stepCarried || r.of != l || r.factor != nil || !c.unitHolds(r, loop, results) {
 			at := r.at
 			if r.kind != stepFree {
 				at = resultSpan(loop.Body, i)

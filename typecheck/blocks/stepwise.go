@@ -45,7 +45,7 @@ type stepwise struct {
 	level int
 	// finite: the maximum was made a number before it was taken off, so that -inf - -inf is nowhere.
 	finite bool
-	// factor is what a distance from a maximum was multiplied by; nil for 1.
+	// factor is what a maximum, or a distance from it, was multiplied by; nil for 1.
 	factor any
 	// unit is what a sum is in.
 	unit unit
@@ -164,6 +164,11 @@ func scaled(at lang.Span, c stepwise, factor typed.Expr) stepwise {
 			c.factor = name
 			return c
 		}
+	case stepCarried: // a maximum, from which distances may be taken as they are multiplied
+		if name := nameOf(factor); name != nil && c.factor == nil && c.by&byMax != 0 && c.unit == (unit{}) {
+			c.factor, c.by = name, 0
+			return c
+		}
 	}
 	return free(at, c)
 }
@@ -187,13 +192,13 @@ func nameOf(x typed.Expr) any {
 
 // fallen is how far a value is below a carried maximum.
 func fallen(at lang.Span, a, m stepwise) stepwise {
-	out := stepwise{of: m.of, level: m.level, finite: m.finite}
+	out := stepwise{of: m.of, level: m.level, finite: m.finite, factor: m.factor}
 	switch {
-	case m.kind != stepCarried || m.by&byMax == 0 || m.unit != unit{}:
+	case m.kind != stepCarried || m.by&byMax == 0 && m.factor == nil || m.unit != unit{}:
 	case a.still() && a.kind == stepEach && m.level > 0:
 		out.kind = stepBelow
 		return out
-	case a.kind == stepCarried && a.of == m.of && a.unit == unit{} && a.level == 0 && m.level > 0:
+	case a.kind == stepCarried && a.of == m.of && a.factor == m.factor && a.unit == unit{} && a.level == 0 && m.level > 0:
 		out.kind = stepRise
 		return out
 	}

@@ -267,3 +267,14 @@ func TestNumbers(t *testing.T) {
 	a.Add(x, wide)
 	require.Equal(t, "mul.lo.s32 %r2, %r1, 4;\nadd.s32 %r3, %r2, 16;\ncvt.s64.s32 %rd1, %r1;\nadd.s64 %rd2, %rd1, %rd1;", text(a.Body()))
 }
+
+// An instruction that is withdrawn leaves what is around it in place, and only one that is there can be.
+func TestWithdraw(t *testing.T) {
+	a, x := kernel()
+	a.Do("bar.sync", Int(0))
+	i := a.Last()
+	a.Calc(B32, "add.s32", x, Int(1))
+	a.Withdraw(i)
+	require.Equal(t, "// no bar.sync is needed here\nadd.s32 %r2, %r1, 1;", text(a.Body()))
+	require.Panics(t, func() { a.Withdraw(i) })
+}

@@ -125,6 +125,21 @@ func (a *Builder) Set(dst Operand, name string, src ...Operand) {
 // Do emits an instruction without a result.
 func (a *Builder) Do(name string, src ...Operand) { a.add(&Instr{Name: name, Src: src}) }
 
+// Last is the instruction that was emitted last.
+func (a *Builder) Last() *Instr { return (*a.body)[len(*a.body)-1].(*Instr) }
+
+// Withdraw takes an instruction without a result back, which stands in the section that is being emitted; what is before and
+// behind it stays where it is.
+func (a *Builder) Withdraw(i *Instr) {
+	for n := len(*a.body) - 1; n >= 0; n-- {
+		if (*a.body)[n] == Line(i) {
+			(*a.body)[n] = Comment("no " + i.Name + " is needed here")
+			return
+		}
+	}
+	panic(fmt.Sprintf("asm: %q is not in this section", i))
+}
+
 // Guarded emits instructions that are executed under a condition.
 type Guarded struct {
 	a       *Builder

@@ -1,0 +1,42 @@
+package block
+
+// This file says which of several forms that give the same values a block has.
+
+// Form is which form the block has, by the name of the setting that asks for one (lang.Forms): 1 for the plain one.
+func (p *Program) Form(name string) int64 {
+	switch name {
+	case "longest":
+		if p.LongestFirst != nil {
+			return p.LongestFirst.Together
+		}
+	case "overlap":
+		form := int64(awaited)
+		for _, x := range p.Pipelines {
+			switch {
+			case x.Overlap == nil:
+			case x.Overlap.Turns:
+				form = inTurns
+			default:
+				form = max(form, overlapped)
+			}
+		}
+		return form
+	case "deferred":
+		if len(p.Deferred) > 0 {
+			return 2
+		}
+	case "phases":
+		if len(p.Phases) > 0 {
+			return 2
+		}
+	}
+	return 1
+}
+
+// asks is the form that is asked for, or else the best.
+func (p *Program) asks(name string, best int64) int64 {
+	if n := p.Forms[name]; n > 0 {
+		return n
+	}
+	return best
+}

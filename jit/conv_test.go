@@ -1,0 +1,193 @@
+package jit_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/compile"
+	"tilec/jit/jittest"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// convolutions are written as formulas: with channels last, and with rows and columns last.
+const convolutions = `
+kernel last<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H, W, O] {
+    y[n, h, v, o] = sum((x[n, h + r - R / 2, v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s))
+}
+
+kernel first<T: float>(x: T[N, C, H, W], w: T[O, C, R, S]) -> y: f32[N, O, H, W] {
+    y[n, o, h, v] = sum((x[n, c, h + r - R / 2, v + s - S / 2] else 0) * w[o, c, r, s], over (c, r, s))
+}
+
+kernel valid<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H - R + 1, W - S + 1, O] {
+    y[n, h, v, o] = sum(x[n, h + r, v + s, c] * w[o, r, s, c], over (c, r, s))
+}
+
+kernel strided<T: float>(x: T[N, H, W, C], w: T[O, R, S, C]) -> y: f32[N, H / 2, W / 2, O] {
+    y[n, h, v, o] = sum((x[n, 2 * h + r - R / 2, 2 * v + s - S / 2, c] else 0) * w[o, r, s, c], over (c, r, s))
+}`
+
+// small is whole numbers of few bits, the same of each place, so that every sum is exact.
+func small(d lang.DType, shape ...int64) *jittest.Array {
+	x := jittest.NewArray(d, shape...)
+	n := 1
+	for _, s := range shape {
+		n *= int(s)
+	}
+	for i := range n {
+		x.SetFloat(i, float64((i*7+i/5+i/31)%5-2))
+	}
+	return x
+}
+
+// Convolutions come out exactly, whatever cuts them: at the borders of images, where channels are no multiple of a step, and where blocks are
+// larger than images.
+func TestConvolutions(t *testing.T) {
+	k := jittest.Load(t, "conv.tile", convolutions)
+	for _, c := range []struct {
+		n, h, w, c, o, r, s int
+		pins                map[string]int64
+	}{
+		{2, 9, 10, 64, 64, 3, 3, map[string]int64{"BN": 1, "BH": 8, "BV": 8, "BO": 64, "c": 64, "r": 1, "s": 1, "warps": 4, "stages": 3}},
+		{3, 6, 7, 128, 72, 3, 3, map[string]int64{"BN": 4, "BH": 4, "BV": 8, "BO": 64, "c": 64, "r": 1, "s": 1, "warps": 8, "stages": 4}},
+		{2, 5, 5, 64, 16, 2, 3, map[string]int64{"BN": 2, "BH": 4, "BV": 8, "BO": 16, "c": 32, "r": 1, "s": 1, "warps": 4, "stages": 3}},
+		{2, 6, 6, 20, 9, 3, 3, map[string]int64{"BN": 1, "BH": 4, "BV": 8, "BO": 16, "c": 16, "r": 1, "s": 1, "warps": 4, "stages": 3}},
+		{1, 8, 8, 32, 16, 3, 3, nil},
+	} {
+		for _, d := range []lang.DType{lang.BF16, lang.F32} {
+			for _, name := range []string{"last", "first", "valid", "strided"} {
+				shape := []int64{int64(c.n), int64(c.h), int64(c.w), int64(c.c)}
+				window := []int64{int64(c.o), int64(c.r), int64(c.s), int64(c.c)}
+				at := func(b, h, v, ch int) int { return ((b*c.h+h)*c.w+v)*c.c + ch }
+				tap := func(o, r, s, ch int) int { return ((o*c.r+r)*c.s+s)*c.c + ch }
+				if name == "first" {
+					shape = []int64{int64(c.n), int64(c.c), int64(c.h), int64(c.w)}
+					window = []int64{int64(c.o), int64(c.c), int64(c.r), int64(c.s)}
+					at = func(b, h, v, ch int) int { return ((b*c.c+ch)*c.h+h)*c.w + v }
+					tap = func(o, r, s, ch int) int { return ((o*c.c+ch)*c.r+r)*c.s + s }
+				}
+				x, w := small(d, shape...), small(d, window...)
+				y := k.Run(t, name, jit.Options{Pins: c.pins}, x, w)[0]
+				height, width, up, left, stride := c.h, c.w, c.r/2, c.s/2, 1
+				switch name {
+				case "valid":
+					height, width, up, left = c.h-c.r+1, c.w-c.s+1, 0, 0
+				case "strided":
+					height, width, stride = c.h/2, c.w/2, 2
+				}
+				for b := range c.n {
+					for h := range height {
+						for v := range width {
+							for o := range c.o {
+								sum := 0.0
+								for r := range c.r {
+									for s := range c.s {
+										if row, column := stride*h+r-up, stride*v+s-left; row >= 0 && row < c.h && column >= 0 && column < c.w {
+											for ch := range c.c {
+												sum += x.Float(at(b, row, column, ch)) * w.Float(tap(o, r, s, ch))
+											}
+										}
+									}
+								}
+								i := ((b*height+h)*width+v)*c.o + o
+								if name == "first" {
+									i = ((b*c.o+o)*height+h)*width + v
+								}
+								require.Equal(t, sum, y.Float(i), "%s of %s, %+v: image %d, row %d, column %d, channel %d", name, d, c, b, h, v, o)
+							}
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// A convolution whose channels lie innermost is a product of boxes: one loop through channels and window, in whose steps a warp of its own copies
+// boxes of the image, moved by the window and 0 beyond the border, and of the weights, and wgmma multiplies them.
+func TestConvolutionsAreProductsOfBoxes(t *testing.T) {
+	program, problems := jit.Load("conv.tile", []byte(convolutions), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for _, c := range []struct{ channels, size, window int64 }{{64, 56, 3}, {128, 28, 3}, {256, 14, 3}, {64, 56, 7}} {
+		s, err := jit.Specialise(program.Kernels[0], jit.Options{Types: map[string]lang.DType{"T": lang.BF16}, Dims: map[string]int64{
+			"N": 32, "C": c.channels, "H": c.size, "W": c.size, "O": c.channels, "R": c.window, "S": c.window}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.Block()
+		require.NoError(t, err)
+		assert.Contains(t, text, "copied by a warp of its own", c)
+		assert.Contains(t, text, "by wgmma", c)
+		assert.Equal(t, 1, strings.Count(text, "loop over"), "%v: one loop:\n%s", c, text)
+	}
+}
+
+// Where channels do not lie innermost, launches before the product's copy the operands so: of the kernel by itself, and in a graph, behind launches
+// that make the operand and before those that read the result. That changes nothing of it.
+func TestConvolutionsAreLaidOutAnew(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	module, err := jit.NewCompiler(d, nil).Load("conv.tile", []byte(convolutions+`
+
+@relayout(2)
+kernel anew(x: bf16[N, C, H, W], w: bf16[O, C, R, S]) -> y: f32[N, O, H, W] {
+    y[n, o, h, v] = sum((x[n, c, h + r - R / 2, v + s - S / 2] else 0) * w[o, c, r, s], over (c, r, s))
+}
+
+graph net(x: bf16[N, C, H, W], w: bf16[O, C, R, S]) -> y: f32[N, O, H, W] {
+    y = anew(x + x, w) * 0.5
+}`))
+	require.NoError(t, err)
+	x, w := small(lang.BF16, 2, 64, 9, 10), small(lang.BF16, 64, 64, 3, 3)
+	args := func(relayout int) jit.Args {
+		return jit.Args{"x": x, "w": w, "relayout": relayout, "BN": 1, "BH": 8, "BV": 8, "BO": 64, "c": 64, "r": 1, "s": 1, "warps": 4, "stages": 3}
+	}
+	as, err := module.Call("first", args(1))
+	require.NoError(t, err)
+	anew, err := module.Call("first", args(2))
+	require.NoError(t, err)
+	assert.Equal(t, as["y"].Data, anew["y"].Data)
+	in, err := module.Call("net", jit.Args{"x": x, "w": w})
+	require.NoError(t, err)
+	assert.Equal(t, as["y"].Data, in["y"].Data)
+}
+
+// A large convolution with channels first gains by the copies, a small one does not, nor one that the setting keeps as it is; what is stored behind a product
+// is so still.
+func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	program, problems := jit.Load("conv.tile", []byte(convolutions), nil)
+	require.Empty(t, problems)
+	launches := func(kernel int, images int64, pins map[string]int64) (text string) {
+		var args []jit.Value
+		for _, shape := range [][]int64{{images, 64, 56, 56}, {64, 64, 3, 3}} {
+			if kernel == 0 {
+				shape = []int64{shape[0], shape[2], shape[3], shape[1]}
+			}
+			m, err := d.Alloc(2 * shape[0] * shape[1] * shape[2] * shape[3])
+			require.NoError(t, err)
+			defer d.Free(m)
+			args = append(args, jit.TensorValue(&jit.Tensor{DType: lang.BF16, Shape: shape, Memory: m}))
+		}
+		p, err := jit.NewCompiler(d, nil).BindKernel(program.Kernels[kernel], args, jit.Options{Pins: pins, Dump: func(pass, after string) { text += pass + " " + after }})
+		require.NoError(t, err)
+		p.Close()
+		return text
+	}
+	text := launches(1, 32, nil)
+	assert.Equal(t, 2, strings.Count(text, "= relayout("), text)
+	assert.Contains(t, text, "x %0:bf16[32, 64, 56, 56] strides [200704, 1, 3584, 64]")
+	assert.Empty(t, launches(1, 1, nil), "of one image")
+	assert.Empty(t, launches(1, 32, map[string]int64{"relayout": 1}))
+	assert.Empty(t, launches(0, 32, nil), "channels are innermost")
+}

@@ -1,0 +1,149 @@
+package jit_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"tilec/jit"
+	"tilec/jit/compile"
+	"tilec/jit/spec"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+const cutKernels = `
+kernel squares(x: f32[M, N], z: f32[M, N]) -> y: f32[1] {
+    let d = x[i, j] - z[i, j]
+    y[0] = mean(d * d, over (i, j)) * 2
+}
+
+kernel total(x: i32[N]) -> y: i32[1] { y[0] = sum(x[i], over i) }
+
+kernel greatest(x: f32[M, N]) -> y: f32[1] { y[0] = max(abs(x[i, j]), over (i, j)) }
+
+kernel below(x: bf16[M, K], w: bf16[K, N]) -> y: f32[M, N] {
+    let p = sum(x[i, k] * w[k, j], over k)
+    y[i, j] = p - max(p, over j)
+}
+
+kernel each(x: bf16[B, M, K], w: bf16[B, K, N]) -> y: f32[B, M, N]
+    grid b in B, i in M by BM
+{
+    axis j in N
+    axis k in K
+    let p = sum(x[b, i, k] * w[b, k, j], over k)
+    y[b, i, j] = p - max(p, over j)
+}
+
+graph loss(x: f32[M, N], z: f32[M, N]) -> y: f32[1] { y = squares(x, z) + 1 }
+`
+
+// launchesOf are the launches of a kernel in text, where some pass of graphs changed them.
+func launchesOf(t *testing.T, source, kernel string, pins map[string]int64, shapes ...*jit.Array) (text string) {
+	t.Helper()
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	program, problems := jit.Load("cut.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	for _, k := range program.Kernels {
+		if k.Name != kernel {
+			continue
+		}
+		var args []jit.Value
+		for _, x := range shapes {
+			m, err := d.Alloc(int64(len(x.Data)))
+			require.NoError(t, err)
+			defer d.Free(m)
+			args = append(args, jit.TensorValue(&jit.Tensor{DType: x.DType, Shape: x.Shape, Memory: m}))
+		}
+		p, err := jit.NewCompiler(d, nil).BindKernel(k, args, jit.Options{Pins: pins, Dump: func(pass, after string) { text += pass + " " + after }})
+		require.NoError(t, err)
+		p.Close()
+	}
+	return text
+}
+
+// A kernel that reduces very much to one number is two launches: many blocks reduce a part each. What comes out is what one launch gives, exactly where
+// that is exact.
+func TestCutReductions(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	module, err := jit.NewCompiler(d, nil).Load("cut.tile", []byte(cutKernels))
+	require.NoError(t, err)
+	one := func(name string, args jit.Args) float64 {
+		t.Helper()
+		out, err := module.Call(name, args)
+		require.NoError(t, err)
+		return out["y"].Float(0)
+	}
+	x, z := small(lang.F32, 1037, 1100), small(lang.F32, 1037, 1100)
+	sum := 0.0
+	for i := range 1037 * 1100 {
+		x.SetFloat(i, x.Float(i)*3)
+		sum += (x.Float(i) - z.Float(i)) * (x.Float(i) - z.Float(i))
+	}
+	want := float64(float32(sum)/(1037*1100)) * 2 // the sum is whole and exact
+	assert.Equal(t, want, one("squares", jit.Args{"x": x, "z": z, "cut": 1}))
+	assert.Equal(t, want, one("squares", jit.Args{"x": x, "z": z}))
+	assert.Equal(t, want+1, one("loss", jit.Args{"x": x, "z": z}))
+	assert.Contains(t, launchesOf(t, cutKernels, "squares", nil, x, z), "between %0:f32[")
+	assert.Empty(t, launchesOf(t, cutKernels, "squares", map[string]int64{"cut": 1}, x, z))
+	assert.Empty(t, launchesOf(t, cutKernels, "squares", nil, small(lang.F32, 100, 100), small(lang.F32, 100, 100)), "of few")
+
+	n := jit.NewArray(lang.I32, 1<<20+77)
+	whole := int32(0)
+	for i := range 1<<20 + 77 {
+		n.SetFloat(i, float64(i%100003-50000)*997)
+		whole += int32(i%100003-50000) * 997
+	}
+	assert.Equal(t, float64(whole), one("total", jit.Args{"x": n}), "it wraps around as i32 does")
+
+	x.SetFloat(77777, -1000)
+	assert.Equal(t, 1000.0, one("greatest", jit.Args{"x": x}))
+	x.SetFloat(1037*1100-1, math.NaN())
+	assert.True(t, math.IsNaN(one("greatest", jit.Args{"x": x})))
+}
+
+// Rows of a product that are reduced again are made once and kept, where that is faster.
+func TestCutProducts(t *testing.T) {
+	d, err := jit.OpenDevice("emu")
+	require.NoError(t, err)
+	defer d.Close()
+	module, err := jit.NewCompiler(d, nil).Load("cut.tile", []byte(cutKernels))
+	require.NoError(t, err)
+	for name, shapes := range map[string][2][]int64{"below": {{37, 48}, {48, 200}}, "each": {{3, 21, 16}, {3, 16, 70}}} {
+		x, w := small(lang.BF16, shapes[0]...), small(lang.BF16, shapes[1]...)
+		one, err := module.Call(name, jit.Args{"x": x, "w": w, "cut": 1})
+		require.NoError(t, err)
+		two, err := module.Call(name, jit.Args{"x": x, "w": w, "cut": 2})
+		require.NoError(t, err)
+		assert.Equal(t, one["y"].Data, two["y"].Data, name)
+		assert.Contains(t, launchesOf(t, cutKernels, name, map[string]int64{"cut": 2}, x, w), "between %0:f32[")
+	}
+	large := launchesOf(t, cutKernels, "below", nil, jit.NewArray(lang.BF16, 4096, 1024), jit.NewArray(lang.BF16, 1024, 4096))
+	assert.Contains(t, large, "between %0:f32[4096, 4096]")
+	assert.Empty(t, launchesOf(t, cutKernels, "below", nil, jit.NewArray(lang.BF16, 64, 64), jit.NewArray(lang.BF16, 64, 64)), "small ones stay")
+}
+
+// The halves of a large mean squared error are predicted to take what reading takes; one launch, one cluster's time of it.
+func TestCutReductionsAreFast(t *testing.T) {
+	program, problems := jit.Load("cut.tile", []byte(cutKernels), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	s, err := jit.Specialise(program.Kernels[0], jit.Options{Dims: map[string]int64{"M": 32768, "N": 32768}})
+	require.NoError(t, err)
+	whole, err := compile.Lower(s, machine, nil)
+	require.NoError(t, err)
+	half := *s
+	k := *s.Kernel
+	half.Kernel, half.Cut = &k, &spec.Cut{Of: s}
+	front, err := compile.Lower(&half, machine, nil)
+	require.NoError(t, err)
+	assert.Less(t, 3*front.Plan.Time, whole.Plan.Time)
+}

@@ -1,0 +1,164 @@
+package graph
+
+import (
+	"maps"
+	"slices"
+
+	"tilec/jit/compile"
+	"tilec/jit/ir"
+	"tilec/jit/pass"
+	"tilec/jit/spec"
+	"tilec/jit/target"
+	"tilec/jit/tensor"
+	"tilec/lang"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
+
+// This file makes two launches of one where that is faster: see pass.Halves. It is done behind all passes of a graph, as relayout is.
+
+const (
+	// cutNever and cutAlways are what the setting `cut` asks for.
+	cutNever, cutAlways = 1, 2
+)
+
+// cut makes two launches of those that gain by it.
+func (b *Bound) cut(env *compile.Compiler, opts *Options) error {
+	t := env.Device.Target()
+	if !t.IsGPU() {
+		return nil
+	}
+	changed := false
+	var calls []Call
+	known := map[spec.Key]bool{} // those that stay whole
+	for _, c := range b.Calls {
+		key := c.Spec.Key()
+		if known[key] {
+			calls = append(calls, c)
+			continue
+		}
+		halves, err := b.halvesOf(c, t, opts.Guard)
+		if err != nil {
+			return err
+		}
+		if halves == nil {
+			known[key], halves = true, []Call{c}
+		} else {
+			changed = true
+		}
+		calls = append(calls, halves...)
+	}
+	if !changed {
+		return nil
+	}
+	b.Calls = calls
+	b.live()
+	if opts.Dump != nil {
+		opts.Dump("cut", b.String())
+	}
+	return nil
+}
+
+// reduced reports a kernel that reduces a product, or all that it reads.
+func reduced(f *ir.Func) bool {
+	sums := 0
+	f.Walk(func(op *ir.Op) bool {
+		if len(op.Over) > 0 {
+			sums++
+		}
+		return true
+	})
+	return len(f.Grid()) == 0 && sums > 0 || sums > 1
+}
+
+// halvesOf are the two launches that one becomes; nil where it stays one.
+func (b *Bound) halvesOf(c Call, t target.Machine, guard int64) ([]Call, error) {
+	s := c.Spec
+	asked := s.Kernel.Hints["cut"]
+	if n, ok := s.Pins["cut"]; ok {
+		asked = n
+	}
+	_, shared := s.Pins["split"]
+	if asked == cutNever || shared || len(s.Fused) > 0 || s.Cut != nil || asked != cutAlways && (len(s.Pins) > 0 || s.Vary != nil || s.Debug || s.Deterministic) {
+		return nil, nil
+	}
+	f, dims := builtOf(s, t, reduced)
+	if f == nil {
+		return nil, nil
+	}
+	h := pass.Halve(f, t.SMs)
+	if h == nil {
+		return nil, nil
+	}
+	shape, sizes := []int64{}, []size.Size{}
+	for _, d := range h.Shape {
+		n := d.Value
+		if !d.Known() {
+			if _, ranged := dims.Ranges[d.Name]; ranged { // a part of a dimension, which scalars may decide
+				return nil, nil
+			}
+			var err error
+			if n, err = dims.Size(d, s); err != nil {
+				return nil, nil
+			}
+		}
+		shape, sizes = append(shape, n), append(sizes, size.Const(n))
+	}
+	if slices.Contains(shape, 0) {
+		return nil, nil
+	}
+	bytes := (h.Type().Bytes(tensor.Elements(shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
+	between := View{Slot: Slot{Temp: true, Index: len(b.Temps)}, DType: h.Type(), Shape: shape, Strides: tensor.Contiguous(shape)}
+
+	k, inputs := s.Kernel, len(s.Kernel.Params)
+	param := func(mode lang.ParamMode) *typed.Param {
+		return &typed.Param{Name: pass.Between, Mode: mode, DType: typed.DType{Of: h.Type()}, IsTensor: true, Shape: sizes, At: k.Decl.Name.Span()}
+	}
+	layout := spec.Layout{Contiguous: true, Align: tensor.PowerDivisor(0)}
+	half := func(behind bool) Call {
+		one, of := *k, *s
+		of.Kernel, of.Cut = &one, &spec.Cut{Of: s, Behind: behind}
+		of.Layouts = append(slices.Clone(s.Layouts[:inputs]), layout)
+		of.Pins = maps.Clone(s.Pins) // extents are those of the whole kernel's axes
+		maps.DeleteFunc(of.Pins, func(name string, _ int64) bool { return !slices.Contains(lang.PlanSettings(), name) })
+		made := Call{Spec: &of, Tensors: append(slices.Clone(c.Tensors[:inputs]), between), Scalars: c.Scalars}
+		if !behind {
+			one.Outputs = []*typed.Param{param(lang.Out)}
+			return made
+		}
+		one.Params = append(slices.Clone(k.Params), param(lang.In))
+		of.Layouts = append(of.Layouts, s.Layouts[inputs:]...)
+		made.Tensors = append(made.Tensors, c.Tensors[inputs:]...)
+		for _, i := range c.Fills {
+			if i >= inputs {
+				i++
+			}
+			made.Fills = append(made.Fills, i)
+		}
+		return made
+	}
+	front, behind := half(false), half(true)
+	if h.OfProduct() && asked != cutAlways && !cutPays(s, front.Spec, behind.Spec, t) {
+		return nil, nil
+	}
+	b.Temps = append(b.Temps, Temp{Size: bytes})
+	return []Call{front, behind}, nil
+}
+
+// cutPays reports that two launches are predicted to take less time than the one that they are made of. Where one of them has no plan, the error
+// is that of the whole, or there is none.
+func cutPays(whole, front, behind *spec.Spec, t target.Machine) bool {
+	w, err := compile.Lower(whole, t, nil)
+	if err != nil {
+		return false
+	}
+	time := 0.0
+	for _, s := range []*spec.Spec{front, behind} {
+		l, err := compile.Lower(s, t, nil)
+		if err != nil {
+			return false
+		}
+		time += l.Plan.Time
+	}
+	return time < w.Plan.Time
+}

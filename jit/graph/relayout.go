@@ -1,0 +1,235 @@
+package graph
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"tilec/jit/block"
+	"tilec/jit/bug"
+	"tilec/jit/build"
+	"tilec/jit/compile"
+	"tilec/jit/ir"
+	"tilec/jit/pass"
+	"tilec/jit/spec"
+	"tilec/jit/target"
+	"tilec/jit/tensor"
+	"tilec/lang"
+	"tilec/typecheck/load"
+	"tilec/typecheck/size"
+	"tilec/typecheck/typed"
+)
+
+// This file puts launches before those of products whose operands lie in an order that no matrix unit reads well (block.Relayouts): each
+// copies an operand to a temporary with the depth of the product innermost, as convolutions of images with their channels first want it. It is the
+// last that is done to a graph, and is done to a kernel that is launched by itself too.
+
+const (
+	// relayoutStays and relayoutAlways are what the setting `relayout` asks for.
+	relayoutStays, relayoutAlways = 1, 2
+	// slowerUnlaid is by how much of its time at the full rate a product takes longer where it reads element by element, and
+	// busyRate the part of the full rate that it has otherwise: both seen roughly, on an H200.
+	slowerUnlaid, busyRate = 2, 0.5
+)
+
+// relayout puts copies before the launches that gain by them.
+func (b *Bound) relayout(env *compile.Compiler, opts *Options) error {
+	t := env.Device.Target()
+	if !t.Has(target.TMA) {
+		return nil
+	}
+	changed := false
+	var calls []Call
+	known := map[spec.Key]bool{} // those whose operands stay
+	for _, c := range b.Calls {
+		var found []relaid
+		if key := c.Spec.Key(); !known[key] {
+			found = relayoutsOf(c.Spec, t)
+			known[key] = found == nil
+		}
+		for _, at := range found {
+			copies, err := b.copyAnew(&c, at, opts.Guard)
+			if err != nil {
+				return err
+			}
+			calls, changed = append(calls, copies), true
+		}
+		calls = append(calls, c)
+	}
+	if !changed {
+		return nil
+	}
+	b.Calls = calls
+	b.live()
+	if opts.Dump != nil {
+		opts.Dump("relayout", b.String())
+	}
+	return nil
+}
+
+// relaid is an operand of a launch and the order in which it is to lie.
+type relaid struct {
+	// place is among what the launch passes, param among the parameters of its kernel.
+	place, param int
+	order        []int
+}
+
+// severalSummed reports a kernel that sums over several axes at once, as those do that relayout has to do with.
+func severalSummed(f *ir.Func) bool {
+	found := false
+	f.Walk(func(op *ir.Op) bool {
+		found = found || len(op.Over) > 1 && (op.Code == lang.OpSum || op.Code.Row().Group == lang.GroupContract)
+		return !found
+	})
+	return found
+}
+
+// builtOf is the tile IR of a launch that may be of a kind, after the passes that run before there is a plan; nil of others. An error is for the
+// compiler to say.
+func builtOf(s *spec.Spec, t target.Machine, kind func(*ir.Func) bool) (*ir.Func, *spec.LaunchDims) {
+	f, dims, err := build.Kernel(s.Whole(), t.Name)
+	if err != nil || !kind(f) || pass.Run(f, pass.Options{}) != nil {
+		return nil, nil
+	}
+	return f, dims
+}
+
+// relayoutsOf finds the operands of a launch that are to lie in another order.
+func relayoutsOf(s *spec.Spec, t target.Machine) []relaid {
+	asked := s.Kernel.Hints["relayout"]
+	if n, ok := s.Pins["relayout"]; ok {
+		asked = n
+	}
+	if asked == relayoutStays || s.Cut != nil || slices.ContainsFunc(s.Layouts, func(l spec.Layout) bool { return l.Order != nil }) {
+		return nil
+	}
+	f, dims := builtOf(s, t, severalSummed)
+	if f == nil {
+		return nil
+	}
+	sizeOf := func(d *ir.Dim) float64 {
+		if d.Known() {
+			return float64(d.Value)
+		}
+		n, err := dims.Size(d, s)
+		switch {
+		case err != nil:
+			return 1
+		case s.Deterministic: // one code for all of them
+			n = s.Reckoned(n)
+		}
+		return float64(n)
+	}
+	// The tensors of the tile IR are the operands in order, views of one not counted: where there are views, nothing is found.
+	var operands []int
+	all := s.Operands()
+	for i, o := range all {
+		if o.IsTensor {
+			operands = append(operands, i)
+		}
+	}
+	if len(operands) != len(f.Tensors) {
+		return nil
+	}
+	var found []relaid
+	for _, r := range block.Relayouts(f) {
+		place := operands[slices.Index(f.Tensors, r.Tensor)]
+		o := all[place]
+		if o.Of != s || !o.Layout.Contiguous || asked != relayoutAlways && !relayoutPays(&r, t, sizeOf) {
+			continue
+		}
+		found = append(found, relaid{place, slices.Index(spec.Params(s.Kernel), o.Param), r.Order})
+	}
+	return found
+}
+
+// relayoutPays reports a product that takes longer with its operand as it lies than the copy does.
+func relayoutPays(r *block.Relayout, t target.Machine, sizeOf func(*ir.Dim) float64) bool {
+	flops, bytes := 2.0, 2*float64(r.Tensor.DType.Bits())/8
+	for _, a := range ir.Union(r.Product.Args[0].Type, r.Product.Args[1].Type) {
+		n := float64(a.Len)
+		if a.Kind != ir.Whole {
+			n = sizeOf(a.Dim)
+		}
+		flops *= n
+	}
+	for _, d := range r.Tensor.Shape {
+		bytes *= sizeOf(d)
+	}
+	rate := t.Tensor16
+	if r.Tensor.DType.Bits() > 16 {
+		rate = t.Tensor32
+	}
+	return slowerUnlaid*flops/float64(rate*busyRate) > bytes/t.DRAM+t.Launch
+}
+
+// copyAnew is the launch that copies an operand of another, which reads the copy from then on.
+func (b *Bound) copyAnew(c *Call, r relaid, guard int64) (Call, error) {
+	from, order := c.Tensors[r.place], r.order
+	k, err := copier(order)
+	if err != nil {
+		return Call{}, err
+	}
+	shape := make([]int64, len(order))
+	for i, d := range order {
+		shape[i] = from.Shape[d]
+	}
+	bytes := (from.DType.Bytes(tensor.Elements(shape)) + guard + tempAlign - 1) / tempAlign * tempAlign
+	b.Temps = append(b.Temps, Temp{Size: bytes})
+	to := View{Slot: Slot{Temp: true, Index: len(b.Temps) - 1}, DType: from.DType, Shape: shape, Strides: tensor.Contiguous(shape)}
+
+	s := &spec.Spec{Kernel: k, Types: map[*typed.TypeParam]lang.DType{k.TypeParams[0]: from.DType}, Consts: map[*size.Symbol]lang.Literal{}, Dims: map[*size.Symbol]int64{},
+		Debug: c.Spec.Debug, Wide: c.Spec.Wide, Deterministic: c.Spec.Deterministic, Vary: c.Spec.Vary}
+	for i, d := range k.Params[0].Shape {
+		s.Dims[d.Symbol()] = from.Shape[i]
+	}
+	s.Layouts = []spec.Layout{b.layout(&from), b.layout(&to)}
+
+	of := *c.Spec
+	of.Layouts = slices.Clone(of.Layouts)
+	l := &of.Layouts[r.param]
+	l.Order, l.Align = order, s.Layouts[1].Align
+	c.Spec, c.Tensors, c.params, c.paramsOf = &of, slices.Clone(c.Tensors), nil, nil
+	// The launch sees the tensor in the shape that it was declared in: its strides say where the elements lie.
+	seen := View{Slot: to.Slot, DType: to.DType, Shape: from.Shape, Strides: make([]int64, len(order))}
+	for i, d := range order {
+		seen.Strides[d] = to.Strides[i]
+	}
+	c.Tensors[r.place] = seen
+	return Call{Spec: s, Tensors: []View{from, to}}, nil
+}
+
+var (
+	copiersLock sync.Mutex
+	copiers     = map[string]*typed.Kernel{}
+)
+
+// copier is the kernel that copies a tensor whose dimensions then lie in an order.
+func copier(order []int) (*typed.Kernel, error) {
+	copiersLock.Lock()
+	defer copiersLock.Unlock()
+	key := fmt.Sprint(order)
+	if k := copiers[key]; k != nil {
+		return k, nil
+	}
+	dims, at := make([]string, len(order)), make([]string, len(order))
+	for i := range order {
+		dims[i], at[i] = fmt.Sprintf("D%d", i), fmt.Sprintf("i%d", i)
+	}
+	turned := func(xs []string) string {
+		out := make([]string, len(order))
+		for i, d := range order {
+			out[i] = xs[d]
+		}
+		return strings.Join(out, ", ")
+	}
+	text := fmt.Sprintf("kernel relayout<T: any>(x: T[%s]) -> y: T[%s] {\n    y[%s] = x[%s]\n}\n",
+		strings.Join(dims, ", "), turned(dims), turned(at), strings.Join(at, ", "))
+	p, ds := (&load.Loader{}).Load("relayout.tile", []byte(text))
+	if len(ds) > 0 || len(p.Kernels) != 1 {
+		return nil, bug.New("bind", "%s does not compile: %v", text, ds)
+	}
+	copiers[key] = p.Kernels[0]
+	return p.Kernels[0], nil
+}

@@ -1,0 +1,252 @@
+package pass
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/lang"
+)
+
+// This file cuts a kernel in two launches, with a tensor between them. Two kinds of kernels gain by it. One that reduces all it reads to one number has
+// one block, or those of a cluster: cut, many blocks reduce a part each, in an order that the part has, and the second launch reduces what they give,
+// in order too. One whose rows are a product that is reduced again, as a linear layer with a softmax behind, makes the product anew for each
+// loop over a row that does not fit a block: cut, the product is made once, by blocks that need not have whole rows.
+
+// Halves is a kernel, after the passes that run before there is a plan, and where it is cut.
+type Halves struct {
+	// Value is the product or the reduction whose result lies between the launches, or, of a reduction, its parts.
+	Value *ir.Op
+	// Shape is that of the tensor between them.
+	Shape []*ir.Dim
+	// part is, of a reduction, the axis of which each block has so many positions; nil of a product.
+	part   *ir.Axis
+	extent int64
+}
+
+const (
+	// manyElements is how many elements one number is made of at least where many blocks are to do it.
+	manyElements = 1 << 20
+	// partsOfSM is how many blocks each multiprocessor has of such a reduction, partElements how many elements a block has at least.
+	partsOfSM, partElements = 8, 1 << 13
+)
+
+// Halve finds where a kernel is to be cut for a machine of so many multiprocessors; nil for nowhere.
+func Halve(f *ir.Func, multiprocessors int) *Halves {
+	if f.HasDebug() {
+		return nil
+	}
+	for _, op := range f.Body.Ops {
+		if len(op.Blocks) > 0 || !op.Pure() && op.Code != lang.OpStore {
+			return nil
+		}
+	}
+	for _, t := range f.Tensors {
+		if t.Scratch || t.Mode == lang.InOut {
+			return nil
+		}
+	}
+	if len(f.Grid()) == 0 {
+		return halveReduction(f, multiprocessors)
+	}
+	return halveProduct(f)
+}
+
+// OfProduct reports a cut behind a product; else it is one of a reduction.
+func (h *Halves) OfProduct() bool { return h.part == nil }
+
+// Type is that of the elements between the launches.
+func (h *Halves) Type() lang.DType { return h.Value.Result().Type.DType }
+
+// entire reports a Whole axis over all of its dimension.
+func entire(a *ir.Axis) bool {
+	return a.Kind == ir.Whole && a.Dim != nil && a.Lo == 0 && a.Dim.Known() && a.Len == a.Dim.Value && a.Split <= 1 && len(a.Choices) == 0
+}
+
+// halveReduction finds the only reduction to one number of very many elements.
+func halveReduction(f *ir.Func, multiprocessors int) *Halves {
+	var found *ir.Op
+	for _, op := range f.Body.Ops {
+		switch op.Code {
+		case lang.OpSum, lang.OpMean, lang.OpReduceMax, lang.OpReduceMin:
+		default:
+			if len(op.Over) > 0 || op.Combines() {
+				return nil
+			}
+			continue
+		}
+		if found != nil || !op.Result().Type.IsScalar() || slices.ContainsFunc(op.Over, func(a *ir.Axis) bool { return !entire(a) }) {
+			return nil
+		}
+		found = op
+	}
+	if found == nil {
+		return nil
+	}
+	var longest *ir.Axis // the first of those of enough parts
+	elements := int64(1)
+	for _, a := range f.Axes {
+		if !slices.Contains(found.Over, a) {
+			continue
+		}
+		elements *= a.Len
+		if longest == nil || longest.Len < int64(partsOfSM*multiprocessors) && a.Len > longest.Len {
+			longest = a
+		}
+	}
+	if elements < manyElements {
+		return nil
+	}
+	h := &Halves{Value: found, part: longest, extent: 1}
+	others := elements / longest.Len
+	for 2*h.extent*int64(partsOfSM*multiprocessors) <= longest.Len || h.extent*others < partElements && 2*h.extent < longest.Len {
+		if h.extent >= partElements {
+			break
+		}
+		h.extent *= 2
+	}
+	h.Shape = []*ir.Dim{f.ConstDim((longest.Len + h.extent - 1) / h.extent)}
+	return h
+}
+
+// halveProduct finds the only product of a kernel, where something reduces it along columns that it has itself.
+func halveProduct(f *ir.Func) *Halves {
+	var product *ir.Op
+	for _, op := range f.Body.Ops {
+		if op.Code.Row().Group == lang.GroupContract {
+			if product != nil || op.Code != lang.OpDot {
+				return nil
+			}
+			product = op
+		}
+	}
+	if product == nil {
+		return nil
+	}
+	made := map[*ir.Value]bool{product.Result(): true}
+	again := false
+	for _, op := range f.Body.Ops {
+		if slices.ContainsFunc(op.Args, func(v *ir.Value) bool { return made[v] }) {
+			for _, r := range op.Results {
+				made[r] = true
+			}
+			again = again || slices.ContainsFunc(op.Over, product.Result().Type.Has)
+		}
+	}
+	h := &Halves{Value: product}
+	for _, a := range f.Axes {
+		has := product.Result().Type.Has(a)
+		switch {
+		case a.Kind == ir.Grid && (has || a.Scalar), has && entire(a):
+			h.Shape = append(h.Shape, a.Dim)
+		case a.Kind == ir.Grid || has:
+			return nil
+		}
+	}
+	if !again {
+		return nil
+	}
+	return h
+}
+
+// tensor declares the tensor between the launches.
+func (h *Halves) tensor(f *ir.Func, mode lang.ParamMode) *ir.Tensor {
+	inputs := slices.DeleteFunc(slices.Clone(f.Tensors), func(t *ir.Tensor) bool { return t.Mode != lang.In })
+	t := &ir.Tensor{Name: Between, DType: h.Type(), Mode: mode, Shape: h.Shape, Align: 16}
+	outputs := slices.DeleteFunc(slices.Clone(f.Tensors), func(t *ir.Tensor) bool { return t.Mode == lang.In })
+	if f.Tensors = append(inputs, t); mode == lang.In {
+		f.Tensors = append(f.Tensors, outputs...)
+	}
+	return t
+}
+
+// Between is the name of the tensor between the launches of a kernel that is cut.
+const Between = "between"
+
+// places emits the indices of the product's element.
+func (h *Halves) places(f *ir.Func, b *ir.Builder) []*ir.Value {
+	var at []*ir.Value
+	for _, a := range f.Axes {
+		switch {
+		case h.Value.Result().Type.Has(a):
+			at = append(at, b.Emit(&ir.Op{Code: lang.OpIndex, Axis: a})[0])
+		case a.Kind == ir.Grid:
+			at = append(at, b.Emit(&ir.Op{Code: lang.OpStart, Axis: a})[0])
+		}
+	}
+	return at
+}
+
+// Front makes the first launch of the kernel.
+func (h *Halves) Front(f *ir.Func) {
+	needed := map[*ir.Op]bool{}
+	var need func(op *ir.Op)
+	need = func(op *ir.Op) {
+		if op == nil || needed[op] {
+			return
+		}
+		needed[op] = true
+		for _, v := range op.Args {
+			need(v.Def)
+		}
+	}
+	need(h.Value)
+	b := &ir.Builder{Func: f, Block: f.Body, At: h.Value.At}
+	f.Body.Ops = slices.DeleteFunc(f.Body.Ops, func(op *ir.Op) bool { return !needed[op] })
+	t := h.tensor(f, lang.Out)
+	var at []*ir.Value
+	if h.OfProduct() {
+		at = h.places(f, b)
+		for _, a := range h.Value.Result().Type.Axes {
+			if a.Kind == ir.Whole {
+				a.Kind, a.Len, a.Extent = ir.Grid, 0, 0
+			}
+		}
+	} else {
+		if h.Value.Code == lang.OpMean {
+			h.Value.Code = lang.OpSum
+		}
+		h.part.Kind, h.part.Len, h.part.Extent, h.part.Choices = ir.Grid, 0, 0, []int64{h.extent}
+		start := b.Emit(&ir.Op{Code: lang.OpStart, Axis: h.part})[0]
+		at = []*ir.Value{b.Op(lang.OpDiv, start, b.Position(h.part, h.extent))}
+	}
+	b.Emit(&ir.Op{Code: lang.OpStore, Tensor: t, Args: append(at, h.Value.Result()), Checked: make([]bool, len(t.Shape))})
+	slices.SortStableFunc(f.Axes, func(x, y *ir.Axis) int { // those of the grid come first
+		return min(int(x.Kind), 1) - min(int(y.Kind), 1)
+	})
+	dropAxes(f)
+}
+
+// Behind makes the second launch of the kernel.
+func (h *Halves) Behind(f *ir.Func) {
+	n := slices.Index(f.Body.Ops, h.Value)
+	rest := f.Body.Ops[n+1:]
+	b := &ir.Builder{Func: f, Block: &ir.Block{Ops: slices.Clone(f.Body.Ops[:n])}, At: h.Value.At}
+	var at []*ir.Value
+	total := int64(1)
+	var parts *ir.Axis
+	if h.OfProduct() {
+		at = h.places(f, b)
+	} else {
+		for _, a := range h.Value.Over {
+			total *= a.Len
+		}
+		parts = f.AddAxis(ir.Axis{Name: h.part.Name + "_part", Kind: ir.Whole, Dim: h.Shape[0], Len: h.Shape[0].Value, Extent: h.Shape[0].Value})
+		at = []*ir.Value{b.Emit(&ir.Op{Code: lang.OpIndex, Axis: parts})[0]}
+	}
+	t := h.tensor(f, lang.In)
+	v := b.Emit(&ir.Op{Code: lang.OpLoad, Tensor: t, Args: at, Checked: make([]bool, len(at))})[0]
+	if parts != nil {
+		code := h.Value.Code
+		if code == lang.OpMean {
+			code = lang.OpSum
+		}
+		v = b.Emit(&ir.Op{Code: code, Args: []*ir.Value{v}, Over: []*ir.Axis{parts}, Precision: h.Value.Precision})[0]
+		if h.Value.Code == lang.OpMean {
+			v = b.Op(lang.OpDiv, v, b.Const(v.Type.DType, ir.Const{Float: float64(total)}))
+		}
+	}
+	f.Body.Ops = append(b.Block.Ops, rest...)
+	f.Body.Replace(map[*ir.Value]*ir.Value{h.Value.Result(): v})
+	liveness(f).sweep(f.Body)
+	dropAxes(f)
+}

@@ -1,0 +1,41 @@
+package ptx
+
+import (
+	"tilec/jit/block"
+	"tilec/jit/ir"
+	"tilec/jit/ptx/asm"
+)
+
+// phase is a run of steps of a loop that have one code: those that begin before end.
+type phase struct {
+	end asm.Reg
+	// holds is a condition that holds in all of them, nil for none.
+	holds *ir.Value
+}
+
+// phasesOf are the phases of a loop whose steps begin before end, each of which is whole.
+func (k *kernel) phasesOf(op *ir.Op, hi, end asm.Reg) []phase {
+	last := phase{end: end}
+	f := k.Phases[op]
+	if f == nil {
+		return []phase{last}
+	}
+	k.a.Comment("until where all of %s holds", block.ValueName(f.Holds))
+	// A step is in the phase whose last position is at most the least limit. The limits follow one another, as far as 32 bits
+	// hold them; where they do not, no step is.
+	a := k.a
+	var low asm.Number = asm.Int(f.Limit.Offset)
+	for _, s := range f.Limit.Scalars {
+		low = a.Add(low, k.scalar(s))
+	}
+	high := low
+	if f.Along != nil {
+		low = a.Add(low, k.state(f.Along).start)
+		high = a.Add(low, asm.Int(f.Along.Extent-1))
+	}
+	least, most := a.Register(low), a.Register(high)
+	ordered := a.Op(asm.Pred, "setp.le.s32", least, most)
+	behind := a.Op(asm.B32, "min.s32", a.Op(asm.B32, "add.s32", least, asm.Int(1)), hi)
+	behind = a.Op(asm.B32, "selp.b32", a.Op(asm.B32, "max.s32", behind, asm.Int(0)), asm.Int(0), ordered)
+	return []phase{{end: a.Op(asm.B32, "sub.s32", behind, asm.Int(op.Axis.Extent-1)), holds: f.Holds}, last}
+}
