@@ -439,7 +439,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < WgmmaColumns {
 		return false
 	}
-	if len(c.M) > 1 && (p.wgmmaFirst(c, c.A) != depth || !powers(c.M)) { // rows of several axes follow one another
+	if !alone(c.M) && (p.wgmmaFirst(c, c.A) != depth || !powers(c.M)) { // rows of several axes follow one another
 		return false
 	}
 	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth
