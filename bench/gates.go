@@ -30,6 +30,8 @@ type Figures struct {
 	Calls    int `json:"calls,omitempty"`
 	// Idle is 1 where the plan has stages and no load runs ahead.
 	Idle int `json:"idle,omitempty"`
+	// Code is how many instructions the kernel has: what the assembler takes to make it, and the processor to fetch it.
+	Code int `json:"code,omitempty"`
 	// Instructions is what a warp executes for each of a Unit of work; not said where nothing is counted.
 	Instructions float64 `json:"instructions,omitempty"`
 	Unit         string  `json:"unit,omitempty"`
@@ -42,8 +44,9 @@ const (
 	unitProducts = "1024 multiply-adds" // of a warp, on the matrix unit
 )
 
-// instructionSlack is by how much instructions may be more than recorded: the assembler's choice of order moves some.
-const instructionSlack = 1.03
+// instructionSlack is by how much the instructions of a unit may be more than recorded, as the assembler's choice of order moves some; codeSlack is that of
+// the whole code, which loops that are unrolled and edges that have code of their own make longer.
+const instructionSlack, codeSlack = 1.03, 1.2
 
 // Worse lists what is worse than in the figures that are on record.
 func (f Figures) Worse(record Figures) (problems []string) {
@@ -61,6 +64,9 @@ func (f Figures) Worse(record Figures) (problems []string) {
 		if x.is > x.was {
 			problems = append(problems, fmt.Sprintf("%d %s, at most %d may be", x.is, x.what, x.was))
 		}
+	}
+	if most := int(float64(record.Code) * codeSlack); record.Code > 0 && f.Code > most {
+		problems = append(problems, fmt.Sprintf("the code is %d instructions, at most %d may be", f.Code, most))
 	}
 	if record.Instructions > 0 && f.Unit == record.Unit && f.Instructions > record.Instructions*instructionSlack {
 		problems = append(problems, fmt.Sprintf("%.4g instructions for each %s, at most %.4g may be", f.Instructions, f.Unit, record.Instructions*instructionSlack))
@@ -123,7 +129,7 @@ func (w Workload) figures(ctx context.Context, l *compile.Lowered, t target.Mach
 	if err := agree(l, decided, code, t); err != nil {
 		return f, err
 	}
-	f.Spilled, f.Warnings = code.Spilled, len(code.Warnings)
+	f.Spilled, f.Warnings, f.Code = code.Spilled, len(code.Warnings), len(code.Instructions)
 	if e := l.Plan.Estimate; e != nil {
 		planned := min(e.Residency, (e.Blocks+int64(t.SMs)-1)/int64(t.SMs))
 		f.Missing = max(int(planned)-code.Residency(t, module.Threads, module.Shared), 0)

@@ -127,8 +127,9 @@ func readGates(t *testing.T) map[string]bench.Figures {
 }
 
 func TestWorseFiguresAreFound(t *testing.T) {
-	record := bench.Figures{Name: "f", Spilled: 8, Instructions: 10, Unit: "element"}
+	record := bench.Figures{Name: "f", Spilled: 8, Code: 100, Instructions: 10, Unit: "element"}
 	assert.Empty(t, record.Worse(record))
+	assert.Equal(t, []string{"the code is 121 instructions, at most 120 may be"}, bench.Figures{Code: 121}.Worse(record))
 	assert.Empty(t, bench.Figures{Spilled: 4, Instructions: 10.2, Unit: "element"}.Worse(record))
 	assert.Empty(t, bench.Figures{Instructions: 100, Unit: "score"}.Worse(record), "another unit")
 	assert.Equal(t, []string{

@@ -95,7 +95,11 @@ func (p *kernelPage) drawRoofline(b *bytes.Buffer) {
 		x(left), y(peak*left/r.Ridge), x(r.Ridge), y(peak), x(right), y(peak))
 	fmt.Fprintf(b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#b2182b" stroke-dasharray="3 3"/>`+"\n", x(r.Intensity), y(min(peak, peak*r.Intensity/r.Ridge)), x(r.Intensity), y(rate))
 	fmt.Fprintf(b, `<circle cx="%.1f" cy="%.1f" r="5" fill="#b2182b"/>`+"\n", x(r.Intensity), y(rate))
-	label(b, x(r.Intensity)+8, y(rate)+4, "start", 11, fmt.Sprintf("%.3g TFLOP/s, %.0f %%", rate/1e12, 100*r.Part))
+	beside, anchor := x(r.Intensity)+8, "start"
+	if beside > roofLeft+roofWidth/2 { // there is no room on the right
+		beside, anchor = x(r.Intensity)-8, "end"
+	}
+	label(b, beside, y(rate)+4, anchor, 11, fmt.Sprintf("%.3g TFLOP/s, %.0f %%", rate/1e12, 100*r.Part))
 	label(b, roofLeft+roofWidth-4, y(peak)-6, "end", 11, fmt.Sprintf("%.3g TFLOP/s", peak/1e12))
 	label(b, roofLeft+roofWidth/2, roofTop+roofHeight+32, "middle", 11, fmt.Sprintf("operations a byte: %.3g; the ridge is at %.3g", r.Intensity, r.Ridge))
 	for e := math.Ceil(low); e <= high; e++ {

@@ -133,7 +133,7 @@ func settingValues(name string) (values []int64) {
 	if name == "warps" {
 		most = min(s.Most, 2*few)
 	}
-	for v := int64(1); v <= most; v++ {
+	for v := int64(0); v <= most; v++ { // some may be 0
 		if s.Check(v) == nil && (most <= 4 || v&(v-1) == 0 || name == "stages" && v <= 4) {
 			values = append(values, v)
 		}
