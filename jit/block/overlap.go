@@ -41,7 +41,7 @@ func (p *Program) overlapProducts() {
 			continue
 		}
 		best := int64(inTurns)
-		if o.registers()+RegistersBeside > RegistersOf(p.Target, p.Threads()/layout.Lanes) {
+		if o.registers()+RegistersBeside > p.registers() {
 			best = awaited
 		}
 		if form := p.asks("overlap", best); form != awaited {
@@ -61,12 +61,20 @@ func (o *Overlap) registers() int {
 	return o.First.Result.Regs() + o.Last.Result.Regs() + o.Last.FragmentLayout(o.Last.A).Regs()*o.Last.Element(o.Last.A).Size()/4
 }
 
-// RegistersOf is how many registers a thread of a block of so many warps may have that is alone on its multiprocessor, whose four
-// schedulers divide the warps and the registers.
-func RegistersOf(t target.Machine, warps int) int {
-	const schedulers, step = 4, 8 // they are given in such steps
-	each := (warps + schedulers - 1) / schedulers * layout.Lanes
-	return min(t.RegistersPerSM/schedulers/each/step*step, target.RegistersPerThread)
+// registers is how many registers a thread that computes may have, where as many blocks share the multiprocessor as the plan counts on.
+func (p *Program) registers() int {
+	if p.Donation != nil {
+		return p.Donation.Consumer
+	}
+	return p.Target.RegistersShare(max(p.Resident, 1), p.Threads()/layout.Lanes)
+}
+
+// RegistersBesideProducer is how many registers a thread has in a block of so many warps that compute and a producer of so many, 0 where
+// the number is not pinned, where so many blocks share a multiprocessor.
+func RegistersBesideProducer(t target.Machine, warps, producer, resident int) int {
+	p := &Program{Target: t, Settings: Settings{Warps: warps, Producer: producer, Resident: resident}, Producing: true}
+	p.donate()
+	return p.registers()
 }
 
 // newOverlap finds the products of a loop that overlap; nil where it has none.

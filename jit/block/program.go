@@ -154,11 +154,11 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	p.divide()
 	p.copyRows()
 	p.grid()
-	p.overlapProducts()
-	p.loadByBoxes()
 	p.storeByBoxes()
 	p.goThroughTiles()
 	p.donate()
+	p.overlapProducts()
+	p.loadByBoxes()
 	p.findPhases()
 	p.deferReductions()
 	if p.Tiles == nil { // a block that stays does not know at its start where its tiles are

@@ -539,7 +539,7 @@ func (c at) gpu() (*estimate, *violation) {
 		e.launch += moved / t.L2
 	}
 	need := threads * each
-	if n := c.overlapRegisters(); n > 0 && !c.awaits() { // counted one by one
+	if n := c.overlapRegisters(); n > 0 && !c.awaits(1) { // counted one by one
 		need = min(need, threads*n)
 	}
 	if wide && !c.takesTurns() && need > int64(t.RegistersPerSM) {
@@ -552,7 +552,7 @@ func (c at) gpu() (*estimate, *violation) {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
 	}
 	if wide {
-		for e.perSM > 1 && int64(t.RegistersShare(int(e.perSM), int(threads/32))) < e.registers+accumulatorOverhead {
+		for e.perSM > 1 && int64(t.RegistersShare(int(e.perSM), int(threads/32))) < max(e.registers+accumulatorOverhead, c.overlapRegisters()) {
 			e.perSM--
 		}
 	}
@@ -590,7 +590,7 @@ func (c at) gpu() (*estimate, *violation) {
 	if most > manyElements && !wide {
 		busy *= 1 + float64(longCode*float64(most-manyElements))
 	}
-	if wide && c.awaits() {
+	if wide && c.awaits(resident) {
 		busy *= awaitedProducts
 	}
 	e.latency = c.latency(resident, busy)

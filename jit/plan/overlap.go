@@ -30,9 +30,9 @@ func (c at) overlapRegisters() int64 {
 	return most
 }
 
-// awaits reports a loop whose two products do not overlap for want of registers.
-func (c at) awaits() bool {
-	return c.overlapRegisters() > int64(block.RegistersOf(c.target, c.warps+1))
+// awaits reports a loop whose two products do not overlap for want of registers, where so many blocks share a multiprocessor.
+func (c at) awaits(resident int64) bool {
+	return c.overlapRegisters() > int64(block.RegistersBesideProducer(c.target, c.warps, c.producer, int(resident)))
 }
 
 // dependentProducts are the two products of a loop of which the last takes what is computed of the first; nil where it has none.
