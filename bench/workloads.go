@@ -218,6 +218,7 @@ func language() (all []Workload) {
 		eight := Integers{Low: -127, High: 128}
 		all = append(all,
 			of(familyNarrow, "fp8_matmul", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(m*k+k*c+2*m*c+4*(m+c)),
+			of(familyNarrow, "fp8_matmul_fast", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(m*k+k*c+2*m*c+4*(m+c)),
 			of(familyNarrow, "int8_matmul", lang.BF16, "MKN", m, k, c).products(m, k, c).bytes(m*k+k*c+2*m*c+4*(m+c)).integers("x", eight).integers("w", eight))
 	}
 	return all

@@ -191,3 +191,101 @@ func TestWhichConvolutionsAreLaidOutAnew(t *testing.T) {
 	assert.Empty(t, launches(1, 32, map[string]int64{"relayout": 1}))
 	assert.Empty(t, launches(0, 32, nil), "channels are innermost")
 }
+
+// A convolution over channels alone is a plain product: rows and columns of an image are one axis, whose positions lie one behind the other. Where something
+// tells rows from columns, they are two.
+func TestPointwiseConvolutions(t *testing.T) {
+	const source = `
+kernel plain(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N, O, H, W]) -> y: f32[N, O, H, W] {
+    y[n, o, h, v] = sum(x[n, c, h, v] * w[o, c], over c) + z[n, o, h, v]
+}
+
+kernel rows(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[H]) -> y: f32[N, O, H, W] {
+    y[n, o, h, v] = sum(x[n, c, h, v] * w[o, c], over c) + z[h]
+}
+
+kernel crossed(x: bf16[N, C, H, W], w: bf16[O, C], z: f32[N]) -> y: f32[N, O, W, H] {
+    y[n, o, v, h] = sum(x[n, c, h, v] * w[o, c], over c) + z[n]
+}`
+	k := jittest.Load(t, "pointwise.tile", source)
+	for _, c := range []struct{ n, c, h, w, o int }{{2, 64, 8, 16, 64}, {3, 40, 7, 5, 24}, {1, 32, 14, 14, 72}} {
+		for _, name := range []string{"plain", "rows", "crossed"} {
+			x, w := small(lang.BF16, int64(c.n), int64(c.c), int64(c.h), int64(c.w)), small(lang.BF16, int64(c.o), int64(c.c))
+			z := small(lang.F32, map[string][]int64{"plain": {int64(c.n), int64(c.o), int64(c.h), int64(c.w)}, "rows": {int64(c.h)}, "crossed": {int64(c.n)}}[name]...)
+			y := k.Run(t, name, jit.Options{}, x, w, z)[0]
+			for i := range c.n * c.o * c.h * c.w {
+				v, h, o, n := i%c.w, i/c.w%c.h, i/c.w/c.h%c.o, i/c.w/c.h/c.o
+				sum := map[string]float64{"plain": 0, "rows": z.Float(min(h, len(z.Data)/4-1)), "crossed": z.Float(min(n, len(z.Data)/4-1))}[name]
+				if name == "plain" {
+					sum = z.Float(i)
+				}
+				for ch := range c.c {
+					sum += x.Float(((n*c.c+ch)*c.h+h)*c.w+v) * w.Float(o*c.c+ch)
+				}
+				at := i
+				if name == "crossed" {
+					at = ((n*c.o+o)*c.w+v)*c.h + h
+				}
+				require.Equal(t, sum, y.Float(at), "%s %+v: image %d, channel %d, row %d, column %d", name, c, n, o, h, v)
+			}
+		}
+	}
+
+	program, problems := jit.Load("pointwise.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for i, one := range []bool{true, false, false} {
+		s, err := jit.Specialise(program.Kernels[i], jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": 56, "W": 56, "O": 256}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.Block()
+		require.NoError(t, err)
+		assert.Equal(t, one, l.Func.Axis("h_v") != nil, program.Kernels[i].Name)
+		assert.Equal(t, one, strings.Contains(text, "load x: {h_v"), text)
+	}
+}
+
+// A thread has all of the window of its positions, be that the taps of a depthwise convolution or what is pooled: nothing of it goes over lanes, warps or
+// shared memory.
+func TestWindowsAreReducedByThreads(t *testing.T) {
+	const source = `
+kernel depthwise(x: bf16[N, C, H, W], w: bf16[C, R, S]) -> y: bf16[N, C, H, W] {
+    y[n, c, h, v] = sum((x[n, c, h + r - R / 2, v + s - S / 2] else 0) * w[c, r, s], over (r, s)) as bf16
+}
+
+kernel pool(x: f32[N, C, H, W]) -> y: f32[N, C, H / 2, W / 2] {
+    axis r in 2
+    axis s in 2
+    y[n, c, h, v] = max(x[n, c, 2 * h + r, 2 * v + s], over (r, s))
+}`
+	program, problems := jit.Load("windows.tile", []byte(source), nil)
+	require.Empty(t, problems)
+	machine, err := target.Find("sm_90a")
+	require.NoError(t, err)
+	for _, k := range program.Kernels {
+		s, err := jit.Specialise(k, jit.Options{Dims: map[string]int64{"N": 32, "C": 64, "H": 56, "W": 56, "R": 3, "S": 3}})
+		require.NoError(t, err)
+		l, err := compile.Lower(s, machine, nil)
+		require.NoError(t, err)
+		text, err := l.PTX()
+		require.NoError(t, err)
+		for _, not := range []string{"bar.sync", "shfl", "st.shared"} {
+			assert.NotContains(t, text, not, k.Name)
+		}
+	}
+	k := jittest.Load(t, "windows.tile", source)
+	x, w := small(lang.BF16, 2, 3, 9, 21), small(lang.BF16, 3, 3, 3)
+	y := k.Run(t, "depthwise", jit.Options{}, x, w)[0]
+	for i := range 2 * 3 * 9 * 21 {
+		v, h, plane := i%21, i/21%9, i/21/9
+		sum := 0.0
+		for tap := range 9 {
+			if row, column := h+tap/3-1, v+tap%3-1; row >= 0 && row < 9 && column >= 0 && column < 21 {
+				sum += x.Float((plane*9+row)*21+column) * w.Float(plane%3*9+tap)
+			}
+		}
+		require.Equal(t, sum, y.Float(i), i)
+	}
+}

@@ -41,12 +41,21 @@ kernel each(x: bf16[B, M, K], w: bf16[B, K, N]) -> y: f32[B, M, N]
 graph loss(x: f32[M, N], z: f32[M, N]) -> y: f32[1] { y = squares(x, z) + 1 }
 `
 
+// valueOf is an array's place on a device, without its elements.
+func valueOf(t *testing.T, d jit.Device, x *jit.Array) jit.Value {
+	t.Helper()
+	m, err := d.Alloc(int64(len(x.Data)))
+	require.NoError(t, err)
+	t.Cleanup(func() { d.Free(m) })
+	return jit.TensorValue(&jit.Tensor{DType: x.DType, Shape: x.Shape, Memory: m})
+}
+
 // launchesOf are the launches of a kernel in text, where some pass of graphs changed them.
 func launchesOf(t *testing.T, source, kernel string, pins map[string]int64, shapes ...*jit.Array) (text string) {
 	t.Helper()
 	d, err := jit.OpenDevice("emu")
 	require.NoError(t, err)
-	defer d.Close()
+	t.Cleanup(func() { d.Close() })
 	program, problems := jit.Load("cut.tile", []byte(source), nil)
 	require.Empty(t, problems)
 	for _, k := range program.Kernels {
@@ -55,10 +64,7 @@ func launchesOf(t *testing.T, source, kernel string, pins map[string]int64, shap
 		}
 		var args []jit.Value
 		for _, x := range shapes {
-			m, err := d.Alloc(int64(len(x.Data)))
-			require.NoError(t, err)
-			defer d.Free(m)
-			args = append(args, jit.TensorValue(&jit.Tensor{DType: x.DType, Shape: x.Shape, Memory: m}))
+			args = append(args, valueOf(t, d, x))
 		}
 		p, err := jit.NewCompiler(d, nil).BindKernel(k, args, jit.Options{Pins: pins, Dump: func(pass, after string) { text += pass + " " + after }})
 		require.NoError(t, err)
@@ -91,6 +97,13 @@ func TestCutReductions(t *testing.T) {
 	assert.Equal(t, want, one("squares", jit.Args{"x": x, "z": z, "cut": 1}))
 	assert.Equal(t, want, one("squares", jit.Args{"x": x, "z": z}))
 	assert.Equal(t, want+1, one("loss", jit.Args{"x": x, "z": z}))
+	program, problems := jit.Load("cut.tile", []byte(cutKernels), nil)
+	require.Empty(t, problems)
+	text := ""
+	p, err := jit.NewCompiler(d, nil).BindGraph(program.Graphs[0], []jit.Value{valueOf(t, d, x), valueOf(t, d, z)}, jit.Options{Dump: func(pass, after string) { text = after }})
+	require.NoError(t, err)
+	defer p.Close()
+	assert.Contains(t, text, "between %0:f32[", "in a graph it is not fused with what reads the number")
 	assert.Contains(t, launchesOf(t, cutKernels, "squares", nil, x, z), "between %0:f32[")
 	assert.Empty(t, launchesOf(t, cutKernels, "squares", map[string]int64{"cut": 1}, x, z))
 	assert.Empty(t, launchesOf(t, cutKernels, "squares", nil, small(lang.F32, 100, 100), small(lang.F32, 100, 100)), "of few")

@@ -67,6 +67,12 @@ func TestSplitAgreesWithOneBlock(t *testing.T) {
     axis k in K
     y[i, j] = sum(a[i, k] * b[k, j], over k) + z[j]
 }`, Args{"a": counting(lang.BF16, 128, 320), "b": counting(lang.BF16, 320, 128), "z": counting(lang.F32, 128), "BM": 128, "BN": 128, "k": 64, "warps": 8}},
+		{"products of f32", `kernel f(a: f32[M, K], b: f32[K, N]) -> y: f32[M, N]
+    grid i in M by BM, j in N by BN
+{
+    axis k in K
+    y[i, j] = sum(a[i, k] * b[k, j], over k)
+}`, Args{"a": counting(lang.F32, 128, 320), "b": counting(lang.F32, 320, 128), "BM": 128, "BN": 64, "k": 32, "warps": 4}},
 		{"small tiles", `kernel f(a: f16[M, K], b: f16[K, N]) -> y: f32[M, N]
     grid i in M by BM, j in N by BN
 {

@@ -64,6 +64,12 @@ def fp8_matmul(a):
     return {"_scaled_mm": lambda: torch._scaled_mm(x, w, scale_a=sx, scale_b=sw, out_dtype=torch.bfloat16)}
 
 
+def fp8_matmul_fast(a):
+    x, w = a["x"], a["w"].t().contiguous().t()
+    sx, sw = a["sx"][:, None], a["sw"][None, :]
+    return {"_scaled_mm, fast": lambda: torch._scaled_mm(x, w, scale_a=sx, scale_b=sw, out_dtype=torch.bfloat16, use_fast_accum=True)}
+
+
 def int8_matmul(a):
     x, w, sx, sw = a["x"], a["w"], a["sx"][:, None], a["sw"][None, :]
     columns = w.t().contiguous().t()
@@ -304,7 +310,7 @@ def csr_product(a):
 
 
 KERNELS = [
-    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, int8_matmul, batched_matmul, product_of_transposed,
+    linear, linear_bias, linear_gelu, relu_linear, head, softmax_linear, fp8_matmul, fp8_matmul_fast, int8_matmul, batched_matmul, product_of_transposed,
     product_with_transposed, attention, layernorm, add_layernorm, rmsnorm, softmax, l2norm, cross_entropy, row_sum, column_sum, middle_max,
     row_argmax, squares_of_rows, squared_error, gelu_map, swiglu, relu_of, sigmoid_of, tanh_of, softplus_of, twice_and_one, by_root, batchnorm,
     stencil5, transpose, transpose3, conv3x3, conv3x3_last, conv1x1, conv1x1_last, depthwise, depthwise_last, max_pool, resize_twice, top50,

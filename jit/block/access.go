@@ -1,6 +1,8 @@
 package block
 
 import (
+	"slices"
+
 	"tilec/jit/ir"
 	"tilec/jit/layout"
 	"tilec/lang"
@@ -155,9 +157,12 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 	if c != nil {
 		put(c)
 	}
+	window := windowOf(dims)
 	for i := len(dims) - 1; i >= 0; i-- {
 		for _, t := range dims[i].Affine.Terms {
-			put(t.Axis)
+			if !window[t.Axis] {
+				put(t.Axis)
+			}
 		}
 		if dims[i].Gather {
 			for _, a := range dims[i].Index.Type.Axes {
@@ -166,14 +171,46 @@ func (p *Program) accessLayoutOf(op *ir.Op, axes []*ir.Axis) (layout.Layout, int
 		}
 	}
 	for _, a := range axes {
-		put(a)
+		if !window[a] {
+			put(a)
+		}
+	}
+	inThread := ir.Without(axes, order)
+	if Volume(order) < p.Warps*layout.Lanes {
+		order, inThread = append(order, inThread...), nil
 	}
 	n := Volume(order)
 	if c != nil {
 		v = min(v, layout.PowerAbove(int(c.Extent)))
 	}
 	v = max(1, min(v, max(layout.PowerBelow(n/(p.Warps*layout.Lanes)), inByte(op.Tensor))))
-	return layout.Blocked(order, Extents(order), v, p.Warps), int(op.Tensor.Held().Bytes(int64(v)))
+	l := layout.Blocked(order, Extents(order), v, p.Warps)
+	for _, a := range inThread { // a thread has all of a window, and reduces it by itself
+		if a.Extent > 1 {
+			l.Reg = append(l.Reg, layout.Digit{Axis: a, Stride: 1, Size: int(a.Extent)})
+		}
+	}
+	return l, int(op.Tensor.Held().Bytes(int64(v)))
+}
+
+// mostWindow is how many positions along one axis a window has at most.
+const mostWindow = 16
+
+// windowOf are the short Whole axes that move along a dimension what another axis has of it: those of a window, as of a stencil or of pooling.
+func windowOf(dims []DimAccess) map[*ir.Axis]bool {
+	window := map[*ir.Axis]bool{}
+	for _, d := range dims {
+		if len(d.Affine.Terms) < 2 {
+			continue
+		}
+		moved := slices.ContainsFunc(d.Affine.Terms, func(t axisTerm) bool { return t.Axis.Kind != ir.Whole || t.Axis.Len > mostWindow })
+		for _, t := range d.Affine.Terms {
+			if moved && t.Axis.Kind == ir.Whole && t.Axis.Len <= mostWindow {
+				window[t.Axis] = true
+			}
+		}
+	}
+	return window
 }
 
 // inByte is how many elements of a tensor share a byte; 1 of types that have whole ones.

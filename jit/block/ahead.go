@@ -55,6 +55,8 @@ func (x *Pipeline) OfStep(v *ir.Value) bool {
 
 // runAhead decides of which loops loads run ahead. A producer serves loops of the kernel's body alone, whose bounds it knows.
 func (p *Program) runAhead() {
+	p.Pipelines, p.Producing, p.Maps = map[*ir.Op]*Pipeline{}, false, nil
+	clear(p.Hinted)
 	if p.Target.Has(target.TMA) && p.Stages >= 2 {
 		for _, op := range p.Func.Body.Ops {
 			if op.Code == lang.OpFor && op.Axis != nil && !op.Reverse && p.soon(op.Args[0]) && p.soon(op.Args[1]) {
@@ -194,7 +196,10 @@ func (p *Program) overlaps(loop *ir.Op, items []Copy) *Product {
 			only = c
 		}
 	}
-	if only == nil || !only.Wgmma || only.Op.Code != lang.OpMma || len(items) != 2 {
+	if only == nil || !only.Wgmma || only.Stepwise || only.Op.Code != lang.OpMma || len(items) != 2 {
+		return nil
+	}
+	if only.RowsInRegisters && only.instructions() < 2 { // the next step's rows would come to registers that are still multiplied
 		return nil
 	}
 	acc, result := only.Op.Args[2], only.Op.Result()

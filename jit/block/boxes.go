@@ -52,37 +52,21 @@ func (p *Program) boxFor(load *ir.Op, t *Tile, loop *ir.Op) (*Box, bool) {
 // newBox fits boxes to a tile, element by element of an access's index. A load in a loop may read beyond the tensor, where the TMA gives 0.
 func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.Op) (*Box, bool) {
 	size := int64(t.DType.Size())
-	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() || !t.boxed() {
+	along, ok := boxUnits(tensor, dims, loop != nil)
+	if !ok || !t.boxed() {
 		return nil, false
 	}
 	b := &Box{Map: &TensorMap{Tensor: tensor, Swizzle: t.Width()}, Dims: dims}
-	along := map[*ir.Axis]int{}
-	for i, d := range dims {
-		if tensor.Shape[i].Wide { // coordinates have 32 bits
-			return nil, false
-		}
-		if d.Gather || d.Checked && loop == nil || len(d.Affine.Terms) > 1 {
-			return nil, false
-		}
-		if i < len(dims)-1 {
-			unit := d.Stride
-			if unit < 0 {
-				unit = d.multiple
-			}
-			if unit*size%16 != 0 {
-				return nil, false
-			}
-		}
+	for _, d := range dims {
 		for _, s := range d.Affine.Scalars {
 			if !p.soon(s.Value) && (loop == nil || !ofStep(s.Value, loop)) {
 				return nil, false
 			}
 		}
 		for _, term := range d.Affine.Terms {
-			if _, twice := along[term.Axis]; twice || term.Coef != 1 || !slices.Contains(t.Axes, term.Axis) {
+			if !slices.Contains(t.Axes, term.Axis) {
 				return nil, false
 			}
-			along[term.Axis] = i
 		}
 	}
 	for j, a := range t.Axes {
@@ -107,6 +91,40 @@ func (p *Program) newBox(tensor *ir.Tensor, dims []DimAccess, t *Tile, loop *ir.
 		}
 	}
 	return b, true
+}
+
+// boxUnits reads of which dimension each axis of an access walks neighbours; false where boxes cannot follow the access through
+// its tensor, whatever the tile is: one whose place or strides are no multiples of 16 bytes, or whose index is not so simple.
+func boxUnits(tensor *ir.Tensor, dims []DimAccess, beyond bool) (along map[*ir.Axis]int, ok bool) {
+	if len(dims) > mostRank || tensor.Align%16 != 0 || tensor.Held().Packed() {
+		return nil, false
+	}
+	size := int64(tensor.DType.Size())
+	along = map[*ir.Axis]int{}
+	for i, d := range dims {
+		if tensor.Shape[i].Wide { // coordinates have 32 bits
+			return nil, false
+		}
+		if d.Gather || d.Checked && !beyond || len(d.Affine.Terms) > 1 {
+			return nil, false
+		}
+		if i < len(dims)-1 {
+			unit := d.Stride
+			if unit < 0 {
+				unit = d.multiple
+			}
+			if unit*size%16 != 0 {
+				return nil, false
+			}
+		}
+		for _, term := range d.Affine.Terms {
+			if _, twice := along[term.Axis]; twice || term.Coef != 1 {
+				return nil, false
+			}
+			along[term.Axis] = i
+		}
+	}
+	return along, true
 }
 
 // endsInZeros reports that the positions of a box beyond the end of an axis's range
@@ -202,11 +220,39 @@ func (p *Program) storeByBoxes() {
 	}
 }
 
+// addressReach is how far from a register an address may be in machine code, in bytes. Each access further away has registers for
+// an address of its own.
+const addressReach = 1 << 23
+
+// fillsSectors reports a tile that its threads store as fast themselves: of a product whose rows they name so that they fill
+// sectors along an axis, in a part of the tensor that their addresses reach. (What such threads wrote of f32 to shared memory, rows of
+// 128 bytes, would share banks.)
+func (p *Program) fillsSectors(v *ir.Value, dims []DimAccess, along *ir.Axis) bool {
+	span := int64(0)
+	for _, d := range dims {
+		for _, term := range d.Affine.Terms {
+			if d.Stride < 0 {
+				return false
+			}
+			span += term.Axis.Extent * d.Stride * int64(v.Type.DType.Size())
+		}
+	}
+	if span > addressReach {
+		return false
+	}
+	for _, c := range p.Products {
+		if c.RowsInRegisters && c.MMA.InRegister == 0 && p.Homes[v].Equal(c.Result) {
+			return p.Homes[v].Run(along, true)*v.Type.DType.Size() >= int(p.Target.SectorBytes)
+		}
+	}
+	return false
+}
+
 // boxStore fits boxes to a store; nil where that cannot be.
 func (p *Program) boxStore(op *ir.Op) *BoxStore {
 	v, dims := op.Stored(), p.Access(op)
 	c := Contiguous(dims)
-	if op.Hint.Given() || c == nil || p.Contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.Cheap(v) {
+	if op.Hint.Given() || c == nil || p.fillsSectors(v, dims, c) || p.Contended(op.Tensor) || !v.Type.Has(c) || len(v.Type.Axes) != len(op.AccessAxes()) || p.Cheap(v) {
 		return nil
 	}
 	for i, d := range dims {

@@ -210,7 +210,14 @@ func (w *printer) product(c *Product) {
 func (c *Product) instruction() string {
 	switch {
 	case c.Wgmma:
-		return fmt.Sprintf("wgmma m64n%dk%d", 8*layout.Product(c.NReps), c.MMA.Depth)
+		s := fmt.Sprintf("wgmma m64n%dk%d", 8*layout.Product(c.NReps), c.MMA.Depth)
+		if c.RowsInRegisters {
+			s += fmt.Sprintf(" with the rows from registers, in %d groups a step", c.Groups)
+		}
+		if c.Stepwise {
+			s += fmt.Sprintf(" of %s, each step added up by itself", c.MMA.Elements[0])
+		}
+		return s
 	case c.MMA != nil:
 		return fmt.Sprintf("mma.sync m16n8k%d", c.MMA.Depth)
 	}
@@ -242,7 +249,11 @@ func (m *TensorMap) String() string {
 	for i, d := range m.Order {
 		sides = append(sides, fmt.Sprintf("%s %d", m.Tensor.Shape[d].Name, m.Box[i]))
 	}
-	return fmt.Sprintf("boxes {%s} of %s", strings.Join(sides, ", "), m.Name)
+	s := fmt.Sprintf("boxes {%s} of %s", strings.Join(sides, ", "), m.Name)
+	if m.TF32 {
+		s += ", rounded to tf32"
+	}
+	return s
 }
 
 // ValueName is the name of a value in comments and messages.

@@ -31,6 +31,12 @@ type Product struct {
 	// Wgmma: the instruction is wgmma, which a group of four warps executes together
 	// with the operands in shared memory.
 	Wgmma bool
+	// RowsInRegisters: threads load the rows from a tile across which the depth lies, and wgmma takes them from registers.
+	RowsInRegisters bool
+	// Groups is how many parts of a step's instructions are waited for one by one, each while the next is under way.
+	Groups int
+	// Stepwise: each step of the loop around it has a sum of its own, which is added to those of the steps before.
+	Stepwise bool
 	// Overlapped: the product is waited for in the next step of the loop around it.
 	Overlapped bool
 	// The digits from which the layouts are made: single bits, then repetitions.
@@ -194,6 +200,8 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		return c
 	}
 	c.K = p.contiguousFirst(c.K, op.Args[0], op.Args[1])
+	p.inF8(c)
+	p.orient(c)
 	c.MBits, c.MReps = flatten(c.M, 4)
 	c.NBits, c.NReps = flatten(c.N, 3)
 	if p.sharesDepth(c) {
@@ -209,6 +217,12 @@ func (p *Program) newProduct(op *ir.Op, rowwise bool) *Product {
 		mWarp, mReps, used = spreadInOrder(c.MReps, wm)
 	}
 	c.MReps = mReps
+	if c.Wgmma && c.MMA.InRegister != 1 && p.wgmmaFirst(c, c.A) != c.K[0] {
+		c.RowsInRegisters = true
+		if c.MMA.InRegister == 0 {
+			mWarp, used = c.neighbouringRows(p.Warps), p.Warps
+		}
+	}
 	rest := p.Warps / used
 	nWarp, nReps, used := spread(c.NReps, layout.PowerBelow(rest&-rest))
 	c.NReps = append(between, nReps...)
@@ -409,10 +423,13 @@ func (c *Product) UnitBits(arg int) []layout.Digit {
 // in a run of another day, 134).
 const WgmmaColumns = 64
 
+// WgmmaNever and WgmmaAlways are settings of which products are by wgmma: none, and each that can be.
+const WgmmaNever, WgmmaAlways = 1, 2
+
 // fitsWgmma reports a contraction in a shape that wgmma takes.
 func (p *Program) fitsWgmma(c *Product) bool {
-	hint, asked := p.Func.Hints["wgmma"]
-	if asked && hint == 0 || !p.Target.Has(target.Wgmma) || c.MMA.InRegister == 0 || c.Element(0) != c.Op.Args[0].Type.DType {
+	asked := p.Wgmma == WgmmaAlways
+	if p.Wgmma == WgmmaNever || !p.Target.Has(target.Wgmma) || c.MMA.Sum == lang.F64 || c.Element(0) != c.Op.Args[0].Type.DType {
 		return false
 	}
 	if len(c.M) == 0 || !alone(c.N) || !alone(c.K) || len(c.Batch) > 0 || p.Warps%4 != 0 || p.Warps&(p.Warps-1) != 0 {
@@ -422,7 +439,7 @@ func (p *Program) fitsWgmma(c *Product) bool {
 	if layout.PowerAbove((Volume(c.M)+15)/16) < p.Warps || n.Extent > 256 || !asked && n.Extent < WgmmaColumns {
 		return false
 	}
-	if len(c.M) > 1 && (p.wgmmaFirst(c, c.A) != depth || !powers(c.M)) { // rows of several axes follow one another
+	if !alone(c.M) && (p.wgmmaFirst(c, c.A) != depth || !powers(c.M)) { // rows of several axes follow one another
 		return false
 	}
 	columns, steps := (int(n.Extent)+7)/8*8, (int(depth.Extent)+c.MMA.Depth-1)/c.MMA.Depth*c.MMA.Depth
@@ -435,8 +452,11 @@ func (p *Program) fitsWgmma(c *Product) bool {
 		return false
 	}
 	deep := p.wgmmaFirst(c, c.B) == depth
+	if c.MMA.InRegister == 0 {
+		return p.fitsTF32(c)
+	}
 	if c.MMA.InRegister == 2 { // bytes are never transposed, and there are fewer shapes
-		return deep && p.wgmmaFirst(c, c.A) == depth && (columns <= 32 || columns%16 == 0)
+		return deep && (columns <= 32 || columns%16 == 0) && (p.wgmmaFirst(c, c.A) == depth || p.liesAcross(c.Op.Args[c.A], c.M))
 	}
 	return deep || panel(columns)
 }

@@ -31,6 +31,8 @@ type Settings struct {
 	Producer, Resident int
 	// Persist is with how many teams of warps blocks go through tiles, where they are to; 0 for a block for each tile.
 	Persist int
+	// Wgmma is which products are by wgmma: WgmmaNever, WgmmaAlways, or 0 for those that are faster by it.
+	Wgmma int
 }
 
 // Program is what one block of a kernel does, as far as it is decided before there is code.
@@ -89,6 +91,8 @@ type Program struct {
 	Phases map[*ir.Op]*Phase
 	// Deferred are, by loop, the reductions that are joined behind it.
 	Deferred map[*ir.Op][]*Deferral
+	// refused are the products of f32 that wgmma could compute if the TMA brought their operands, which it cannot.
+	refused map[*ir.Op]bool
 	// revisited are the tensors that a loop may write at one place in several steps.
 	revisited map[*ir.Tensor]bool
 	// hinted says what became of the hints of the loads that run ahead.
@@ -120,7 +124,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		}
 	}
 	p := &Program{
-		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f),
+		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f), refused: map[*ir.Op]bool{},
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
 		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{}, Late: map[*ir.Op]*ir.Op{},
 		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
@@ -136,13 +140,16 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		}
 		return true
 	})
-	p.assign()
-	for _, c := range p.Products {
-		c.Tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
+	for again := true; again; again = p.roundBoxes() {
+		p.assign()
+		for _, c := range p.Products {
+			c.Tiles = [2]*Tile{p.operandTile(c, 0), p.operandTile(c, 1)}
+		}
+		p.runAhead()
 	}
+	p.groupSteps()
 	p.divide()
 	p.grid()
-	p.runAhead()
 	p.overlapProducts()
 	p.loadByBoxes()
 	p.storeByBoxes()

@@ -13,6 +13,8 @@ type TensorMap struct {
 	Order, Box []int
 	// Swizzle is the width in bytes of the rows whose chunks of 16 bytes are permuted: 32, 64 or 128.
 	Swizzle int
+	// TF32: the elements, of f32, are rounded to tf32 as they are copied.
+	TF32 bool
 }
 
 // A BoxShape is a tensor map with the sizes of a launch, as drivers take it:

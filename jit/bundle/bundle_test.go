@@ -127,8 +127,12 @@ func launch(t *testing.T, dir string, given map[string][]byte) map[string][]byte
 			case bundle.KindConstant:
 				binary.LittleEndian.PutUint64(word, uint64(p.Value))
 			case bundle.KindTensorMap:
+				of := map[int64]emu.TensorType{1: emu.TensorUint8, 2: emu.TensorUint16, 4: emu.TensorUint32, 8: emu.TensorUint64}[p.Map.ElementBytes]
+				if p.Map.TF32 {
+					of = emu.TensorTFloat32
+				}
 				maps[p.Name] = &emu.TensorMap{
-					Type:    map[int64]emu.TensorType{1: emu.TensorUint8, 2: emu.TensorUint16, 4: emu.TensorUint32, 8: emu.TensorUint64}[p.Map.ElementBytes],
+					Type:    of,
 					Address: address[p.Map.Tensor], Dims: p.Map.Dims, Strides: p.Map.Strides, Box: p.Map.Box,
 					Swizzle: map[int64]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}[p.Map.Swizzle],
 				}

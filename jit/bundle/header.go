@@ -35,9 +35,13 @@ func writeLaunch(b *strings.Builder, k *Kernel, number int, l *Launch) {
 		place[p.Name] = i
 		mapping := "0"
 		if p.Map != nil {
+			tf32 := 0
+			if p.Map.TF32 {
+				tf32 = 1
+			}
 			mapping = fmt.Sprintf("&%s_map_%d", name, i)
-			fmt.Fprintf(&parts, "static const struct tilec_tensor_map %s_map_%d = {%d, %d, %d, %d, {%s}, {%s}, {%s}};\n",
-				name, i, place[p.Map.Tensor], p.Map.ElementBytes, p.Map.Swizzle, len(p.Map.Dims), list(p.Map.Dims), list(p.Map.Strides), list(p.Map.Box))
+			fmt.Fprintf(&parts, "static const struct tilec_tensor_map %s_map_%d = {%d, %d, %d, %d, {%s}, {%s}, {%s}, %d};\n",
+				name, i, place[p.Map.Tensor], p.Map.ElementBytes, p.Map.Swizzle, len(p.Map.Dims), list(p.Map.Dims), list(p.Map.Strides), list(p.Map.Box), tf32)
 		}
 		shape := "0"
 		if len(p.Shape) > 0 {

@@ -89,7 +89,7 @@ func launchOf(s *spec.Spec, l *compile.Lowered) (Launch, error) {
 		}
 		out.Parameters = append(out.Parameters, Parameter{
 			Name: t.Name, Kind: KindTensorMap, Size: 128, Align: 64,
-			Map: &TensorMap{Tensor: out.Parameters[i].Name, ElementBytes: int64(t.Tensor.DType.Size()), Dims: shape.Dims, Strides: shape.Strides, Box: shape.Box, Swizzle: int64(t.Swizzle)},
+			Map: &TensorMap{Tensor: out.Parameters[i].Name, ElementBytes: int64(t.Tensor.DType.Size()), Dims: shape.Dims, Strides: shape.Strides, Box: shape.Box, Swizzle: int64(t.Swizzle), TF32: t.TF32},
 		})
 	}
 	return out, w.err

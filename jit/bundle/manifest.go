@@ -107,7 +107,7 @@ type Parameter struct {
 type TensorMap struct {
 	// Tensor is the parameter whose memory is mapped.
 	Tensor string `json:"tensor"`
-	// ElementBytes chooses the type: CU_TENSOR_MAP_DATA_TYPE_UINT8, 16, 32 or 64.
+	// ElementBytes chooses the type where TF32 does not: CU_TENSOR_MAP_DATA_TYPE_UINT8, 16, 32 or 64.
 	ElementBytes int64 `json:"element_bytes"`
 	// Dims and Box count elements; Strides are bytes, of all dimensions but the first.
 	Dims    []uint64 `json:"dims"`
@@ -115,4 +115,6 @@ type TensorMap struct {
 	Box     []uint32 `json:"box"`
 	// Swizzle is the span in bytes: 32, 64 or 128.
 	Swizzle int64 `json:"swizzle"`
+	// TF32: the type is CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, which rounds what is copied.
+	TF32 bool `json:"tf32,omitempty"`
 }

@@ -21,6 +21,7 @@ struct tilec_tensor_map {
     uint64_t dims[5];      /* elements */
     uint64_t strides[5];   /* bytes, of all dimensions but the first */
     uint32_t box[5];       /* elements */
+    int32_t tf32;          /* 1: CU_TENSOR_MAP_DATA_TYPE_TFLOAT32, which rounds what is copied */
 };
 
 struct tilec_parameter {

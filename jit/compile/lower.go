@@ -126,6 +126,9 @@ func lower(s *spec.Spec, target target.Machine, with lowering) (out *Lowered, er
 			return nil, err
 		}
 	}
+	if target.IsGPU() {
+		p.collapse(s, dims, pins)
+	}
 	watch.Lap("passes")
 	stage = "plan"
 	logs.Print(log.IR, f.Name, f.String)
@@ -178,6 +181,35 @@ func halve(s *spec.Spec, f *ir.Func, t target.Machine, with lowering) error {
 		return asBug("passes", err)
 	}
 	return nil
+}
+
+// collapse makes one axis of two of the grid where that can be. Both are reckoned with as before, so that all launches of one code reckon with the same.
+func (p *planning) collapse(s *spec.Spec, dims *spec.LaunchDims, pins *pins) {
+	if s.Vary != nil || s.Deterministic {
+		return
+	}
+	reckoned := p.sizes
+	positions := func(d *ir.Dim) int64 {
+		if d.Known() {
+			return d.Value
+		}
+		return reckoned(d)
+	}
+	said := pins.values()
+	one := build.Collapse(p.f, dims, func(slow, fast *ir.Axis) bool {
+		_, pinned := said[plan.Parameter(slow)]
+		_, too := said[plan.Parameter(fast)]
+		return !pinned && !too && positions(slow.Dim)*positions(fast.Dim) <= ir.NarrowSize
+	})
+	if one == nil {
+		return
+	}
+	p.sizes = func(d *ir.Dim) int64 {
+		if d.Name == one.Dim.Name {
+			return positions(one.Slow) * positions(one.Fast)
+		}
+		return reckoned(d)
+	}
 }
 
 // share says over how many blocks of a cluster axes are divided: on a target that runs blocks one at a time, one goes through all of

@@ -20,7 +20,8 @@ func TestTensorMapLimits(t *testing.T) {
 	}{
 		{"good", "", func(*emu.TensorMap) {}},
 		{"rank", "need 1 to 5 dimensions", func(m *emu.TensorMap) { m.Dims = nil }},
-		{"type", "element type 11", func(m *emu.TensorMap) { m.Type = emu.TensorTFloat32 }},
+		{"type", "element type 10", func(m *emu.TensorMap) { m.Type = emu.TensorFloat32FTZ }},
+		{"type that rounds to tf32", "element type 12", func(m *emu.TensorMap) { m.Type = emu.TensorTFloat32FTZ }},
 		{"address", "need a multiple of 16", func(m *emu.TensorMap) { m.Address += 8 }},
 		{"stride", "stride 120 in dimension 1", func(m *emu.TensorMap) { m.Strides = []uint64{120} }},
 		{"box", "dimension 1 is out of range", func(m *emu.TensorMap) { m.Box = []uint32{64, 257} }},

@@ -2,6 +2,7 @@ package emu_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -285,6 +286,29 @@ func TestTensorLoads(t *testing.T) {
 			p.check(t)
 		})
 	}
+}
+
+// A load by a map of tf32 rounds: to nearest even at 10 bits of fraction, from where the largest numbers become infinite, with
+// zeros for subnormal numbers; a NaN keeps its upper bits. These are what an H200 made of such patterns.
+func TestTensorLoadsRoundToTF32(t *testing.T) {
+	patterns := [][2]uint32{
+		{0x3f800000, 0x3f800000}, {0x3f801000, 0x3f800000}, {0x3f801001, 0x3f802000}, {0x3f803000, 0x3f804000}, {0x3f802fff, 0x3f802000},
+		{0xbf801001, 0xbf802000}, {0x3fffffff, 0x40000000}, {0x7f7fffff, 0x7f800000}, {0x7f7fefff, 0x7f7fe000}, {0x00800000, 0x00800000},
+		{0x007fffff, 0}, {0x80000001, 0x80000000}, {0x7f800000, 0x7f800000}, {0xff800000, 0xff800000}, {0x7fc01fff, 0x7fc00000}, {0x80000000, 0x80000000},
+	}
+	var x, want []byte
+	for _, p := range patterns {
+		x, want = binary.LittleEndian.AppendUint32(x, p[0]), binary.LittleEndian.AppendUint32(want, p[1])
+	}
+	c := boxCase{elem: "f32", dims: []uint64{8, 2}, box: []uint32{8, 2}, at: []int{0, 0}}
+	m := c.tensorMap()
+	m.shape.Type = emu.TensorTFloat32
+	p := &program{
+		name: "tensor_load_tf32", text: c.body(loadText), grid: one, block: [3]int{32, 1, 1},
+		args: []*argument{{name: "x", kind: "in", elem: "f32", data: x}, m, {name: "y", kind: "out", elem: "u32", data: make([]byte, len(want))}},
+		want: map[string][]byte{"y": want},
+	}
+	p.check(t)
 }
 
 const storeText = `.visible .entry k(.param .u64 x, .param .align 64 .b8 m[128], .param .u64 y) {

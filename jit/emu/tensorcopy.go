@@ -118,6 +118,10 @@ func tensorCopy(d *decoder, reduce bool) {
 			if t == nil {
 				continue
 			}
+			if t.Type == TensorTFloat32 {
+				w.report(UndefinedValue, 1<<lane, "stores by a tensor map of type %d, which rounds what is loaded: what it does to what is stored is not known", t.Type)
+				continue
+			}
 			var combine reduction
 			if op != "" {
 				e := t.elem()
@@ -166,7 +170,9 @@ func (w *warp) loadBox(lane int, t *TensorMap, coords []int64, to []landing) {
 	read := func() {
 		box = t.background()
 		for i, r := range rows {
-			copy(box[i*t.rowBytes()+r.skip:][:r.n], places[i].data)
+			row := box[i*t.rowBytes()+r.skip:][:r.n]
+			copy(row, places[i].data)
+			t.convert(row)
 		}
 	}
 	w.deliver(lane, to, nil, read, func(at int, _ []byte) []byte { return t.permute(box, at) })

@@ -1,6 +1,7 @@
 package emu
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -28,8 +29,8 @@ const (
 	TensorTFloat32FTZ
 )
 
-// tensorTypes are the types by number. What loads do to values of the last three is not documented to the bit.
-var tensorTypes = [...]string{"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16"}
+// tensorTypes are the types by number. What loads do to values of the types ...FTZ is not known to the bit: they have no name.
+var tensorTypes = [...]string{"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", TensorTFloat32: "f32"}
 
 // A Swizzle is how a box is permuted in shared memory (CUtensorMapSwizzle).
 type Swizzle uint32
@@ -76,8 +77,8 @@ func (t *TensorMap) check() error {
 		return fmt.Errorf("has %d dimensions, %d strides, %d box extents and %d steps: need 1 to 5 dimensions, a stride fewer, as many box extents, and as many steps or none",
 			rank, len(t.Strides), len(t.Box), len(t.Steps))
 	}
-	if int(t.Type) >= len(tensorTypes) {
-		return fmt.Errorf("has element type %d: the emulator knows those below %d", t.Type, len(tensorTypes))
+	if int(t.Type) >= len(tensorTypes) || tensorTypes[t.Type] == "" {
+		return fmt.Errorf("has element type %d: the emulator knows those below %d, and %d", t.Type, TensorFloat32FTZ, TensorTFloat32)
 	}
 	if t.Address%16 != 0 {
 		return fmt.Errorf("has address %#x: need a multiple of 16", t.Address)
@@ -164,6 +165,29 @@ func (t *TensorMap) boxRows(coords []int64) []boxRow {
 		}
 	}
 	return rows
+}
+
+// rounded is what a load of type TensorTFloat32 makes of the bits of an f32, as an H200 did: to nearest even at 10 bits of
+// fraction, from where the largest numbers become infinite; subnormal numbers become 0, and a NaN keeps its upper bits.
+func rounded(bits uint32) uint32 {
+	const exponent, low = 0x7f80_0000, 0x1fff
+	switch bits & exponent {
+	case 0:
+		return bits &^ 0x7fff_ffff
+	case exponent:
+		return bits &^ low
+	}
+	return (bits + low>>1 + bits>>13&1) &^ low
+}
+
+// convert does to the elements of a row, loaded from global memory, what the type of the map says.
+func (t *TensorMap) convert(row []byte) {
+	if t.Type != TensorTFloat32 {
+		return
+	}
+	for i := 0; i+4 <= len(row); i += 4 {
+		binary.LittleEndian.PutUint32(row[i:], rounded(binary.LittleEndian.Uint32(row[i:])))
+	}
 }
 
 // background is a box of what stands for elements out of bounds: zeros, or the

@@ -52,7 +52,7 @@ type summing struct {
 //
 // The products themselves are exact. Factors of f8 are converted to f16, which
 // holds them, and multiplied as f16: the sums of wgmma on f8, which keep 13 bits
-// on sm_90, are not used.
+// on sm_90, are those of kernels that are @approx, which are not judged.
 //
 // tf32 has 11 bits: rounding puts an operand off by 2^-11. tf32x3 splits each
 // operand in two and adds three products; what the second part leaves is 2^-22

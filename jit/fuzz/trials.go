@@ -91,6 +91,9 @@ func (g *generator) trial(seed uint64, n int) Trial {
 		if g.chance(8) {
 			r.Pins["cluster"] = 1 + g.r.Int64N(8)
 		}
+		if (seed+uint64(n))%5 == 0 { // products by wgmma wherever one can be, or nowhere
+			r.Pins["wgmma"] = 1 + int64((seed+uint64(n))/5%2)
+		}
 	}
 	if (seed+uint64(n))%7 == 0 && r.Pins != nil { // atomics on memory, or on shared memory first
 		r.Pins["private"] = []int64{1, 16, 32768}[(seed+uint64(n))/7%3]

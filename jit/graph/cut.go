@@ -71,15 +71,38 @@ func reduced(f *ir.Func) bool {
 	return len(f.Grid()) == 0 && sums > 0 || sums > 1
 }
 
+// cutReduction reports a kernel that is cut for the one number that it reduces all to; f is its tile IR.
+func cutReduction(s *spec.Spec, f *ir.Func, t target.Machine) bool {
+	if !t.IsGPU() || len(f.Grid()) > 0 || mayNotCut(s) {
+		return false
+	}
+	f = ir.Clone(f)
+	if pass.Run(f, pass.Options{}) != nil {
+		return false
+	}
+	h := pass.Halve(f, t.SMs)
+	return h != nil && !h.OfProduct()
+}
+
+// cutAsked is what the setting `cut` asks for, 0 where nothing is said.
+func cutAsked(s *spec.Spec) int64 {
+	if n, ok := s.Pins["cut"]; ok {
+		return n
+	}
+	return s.Kernel.Hints["cut"]
+}
+
+// mayNotCut reports a launch that stays whole whatever it does.
+func mayNotCut(s *spec.Spec) bool {
+	asked := cutAsked(s)
+	_, shared := s.Pins["split"]
+	return asked == cutNever || shared || len(s.Fused) > 0 || s.Cut != nil || asked != cutAlways && (len(s.Pins) > 0 || s.Vary != nil || s.Debug || s.Deterministic)
+}
+
 // halvesOf are the two launches that one becomes; nil where it stays one.
 func (b *Bound) halvesOf(c Call, t target.Machine, guard int64) ([]Call, error) {
 	s := c.Spec
-	asked := s.Kernel.Hints["cut"]
-	if n, ok := s.Pins["cut"]; ok {
-		asked = n
-	}
-	_, shared := s.Pins["split"]
-	if asked == cutNever || shared || len(s.Fused) > 0 || s.Cut != nil || asked != cutAlways && (len(s.Pins) > 0 || s.Vary != nil || s.Debug || s.Deterministic) {
+	if mayNotCut(s) {
 		return nil, nil
 	}
 	f, dims := builtOf(s, t, reduced)
@@ -138,7 +161,7 @@ func (b *Bound) halvesOf(c Call, t target.Machine, guard int64) ([]Call, error) 
 		return made
 	}
 	front, behind := half(false), half(true)
-	if h.OfProduct() && asked != cutAlways && !cutPays(s, front.Spec, behind.Spec, t) {
+	if h.OfProduct() && cutAsked(s) != cutAlways && !cutPays(s, front.Spec, behind.Spec, t) {
 		return nil, nil
 	}
 	b.Temps = append(b.Temps, Temp{Size: bytes})

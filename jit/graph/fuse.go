@@ -283,6 +283,7 @@ func (r *rewriter) joined(into, other *Call, f spec.Fusion) (Call, error) {
 var (
 	errShape    = errors.New("it is read in another shape")
 	errExchange = errors.New("the second is not elementwise, and others read it too")
+	errCut      = errors.New("one of them reduces very much to one number, for which it is cut in two launches")
 	errHeavy    = errors.New("the second is not elementwise, and would compute the first, which has loops or products, several times")
 	errRows     = errors.New("a product of many rows reads its factors from memory ahead of time")
 	errOneByOne = errors.New("storing a part at places that are computed one by one takes longer than a launch")

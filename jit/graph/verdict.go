@@ -34,6 +34,8 @@ type class struct {
 	// elementwise: nothing is reduced and there are no loops. heavy: it is too much to be done twice. random: it has atomics, whose
 	// order is not defined.
 	elementwise, heavy, random bool
+	// cut: it reduces so much to one number that it is cut in two launches.
+	cut bool
 }
 
 // pair is what is to be fused: the classes of both launches, and how.
@@ -76,7 +78,7 @@ func (r *rewriter) newClass(s *spec.Spec) *class {
 	if err != nil {
 		return &class{err: err}
 	}
-	c := &class{f: f, elementwise: true}
+	c := &class{f: f, elementwise: true, cut: cutReduction(s, f, r.target)}
 	f.Walk(func(op *ir.Op) bool {
 		if len(op.Blocks) > 0 || len(op.Over) > 0 || op.Fn != nil {
 			c.elementwise = false
@@ -98,6 +100,8 @@ func (r *rewriter) judge(s, before *spec.Spec, f *spec.Fusion) error {
 		return into.err
 	case other.err != nil:
 		return other.err
+	case into.cut || other.cut:
+		return errCut
 	case f.Role == spec.Sink && !other.elementwise:
 		return errExchange
 	case f.Role == spec.Source && other.heavy:

@@ -6,6 +6,7 @@ package layout
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"strings"
 
 	"tilec/jit/ir"
@@ -39,6 +40,11 @@ func Product(ds []Digit) int {
 		n *= d.Size
 	}
 	return n
+}
+
+// Equal reports layouts of the same digits.
+func (l Layout) Equal(m Layout) bool {
+	return slices.Equal(l.Reg, m.Reg) && slices.Equal(l.Lane, m.Lane) && slices.Equal(l.Warp, m.Warp)
 }
 
 // Regs is the number of registers a thread holds.

@@ -157,7 +157,7 @@ func score(c at, e *estimate, best, second *scored) {
 func (s *scored) plan(m *model) *Plan {
 	p := &Plan{Target: m.target.Name, Extents: map[string]int64{}, Warps: s.c.warps, Stages: s.c.stages, Time: s.e.time, shared: s.e.sharedBytes}
 	if m.target.IsGPU() {
-		p.Occupancy, p.Cluster, p.Producer = m.occupancy, m.cluster, m.producer
+		p.Occupancy, p.Cluster, p.Producer, p.Wgmma = m.occupancy, m.cluster, m.producer, m.wgmma
 		p.Private, p.Relayout, p.Cut = int(m.mostPrivate), m.relayout, m.cut
 		p.Forms = maps.Clone(m.forms)
 		if n := (at{m, s.c}).longestFirst(s.e); n > 1 && p.Forms["longest"] == 0 {

@@ -54,6 +54,8 @@ type model struct {
 	// mostPrivate is up to how many elements a tensor is private, 0 where nothing is pinned; privates are those that may be.
 	mostPrivate int64
 	privates    []block.Private
+	// wgmma is what is asked of products: see Plan.Wgmma.
+	wgmma int
 	// forms are those that are asked for, by name.
 	forms map[string]int64
 	// shared is the place of the axis that the planner may spread over the blocks of a cluster, -1 where there is none.

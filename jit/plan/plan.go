@@ -50,6 +50,8 @@ type Plan struct {
 	// Resident is the thread blocks of a multiprocessor that the prediction rests on, where the code is held to it: the
 	// assembler is told, and keeps to the registers that so many have. 0 where it is not.
 	Resident int `json:"resident,omitempty"`
+	// Wgmma is which products are by wgmma, where it is pinned: block.WgmmaNever or block.WgmmaAlways; 0 where nothing is asked.
+	Wgmma int `json:"wgmma,omitempty"`
 	// Why explains the choice, a line each.
 	Why []string `json:"why,omitempty"`
 
@@ -130,6 +132,8 @@ func (p *Plan) Setting(name string) int64 {
 		return int64(p.Producer)
 	case "persist":
 		return int64(p.Persist)
+	case "wgmma":
+		return int64(p.Wgmma)
 	}
 	return p.Forms[name]
 }

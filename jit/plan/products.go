@@ -11,20 +11,27 @@ import (
 
 // This file has what matrix products cost.
 
+// loadedClock is the part of its clock that a multiprocessor has left, under the power that products of f32 take: with all of it,
+// shared memory would not hold those of 128 x 128 up, which it does (an H200: 1.755 GHz of 1.98).
+const loadedClock = 0.885
+
 // contract gives, for a contraction, its FLOP/s, by how much padding makes it
 // larger, and the bytes of shared memory traffic for each multiplication.
 func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	t := &c.target
 	d := op.Args[0].Type.DType
-	m, n := c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
+	m, n := c.sides(op)
 	e := float64(d.Size())
 	rate, matrix := contractRate(t, op)
+	if c.inF8(op) {
+		rate = t.Tensor8
+	}
 	if !matrix {
 		return rate, 1, 2 * e / 8 // each operand is used from registers a few times
 	}
 	rows, depth := int64(16), int64(1)
-	if d == lang.I8 || d == lang.U8 {
-		depth = int64(block.Depth(d)) // less takes as long
+	if d == lang.I8 || d == lang.U8 || c.inF8(op) {
+		depth = int64(block.Depth(lang.I8)) // less takes as long
 	}
 	// B is read again by each group of four warps, or for each 64 rows.
 	reads := float64(max(c.warps/4, 1))
@@ -32,9 +39,17 @@ func (c at) contract(op *ir.Op) (rate, padding, bytes float64) {
 	case c.byWarpgroups(op):
 		rows = max(16*int64(c.warps), wgmmaRows)
 		reads = float64(roundUp(m, rows)) / wgmmaRows
+		if d == lang.F32 {
+			e /= loadedClock
+		}
 	case t.Has(target.Wgmma) && d != lang.F64:
 		rows = wgmmaRows
-		if d.Size() == 2 {
+		switch {
+		case d == lang.F32:
+			if _, _, ok := block.WgmmaRoles(op); ok { // of others, the rate is what all plans have in common
+				rate *= t.MmaSync32
+			}
+		case d.Size() == 2 || d.IsInt():
 			rate *= t.MmaSync16
 		}
 	}
@@ -65,12 +80,34 @@ func contractRate(t *target.Machine, op *ir.Op) (rate float64, matrix bool) {
 	return t.FMA32, false
 }
 
+// sides is how many rows and columns a product has in a block.
+func (c at) sides(op *ir.Op) (rows, columns int64) {
+	rows, columns = c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
+	if arg, _, ok := block.WgmmaRoles(op); ok && arg == 0 && c.target.Has(target.Wgmma) && c.wgmma != block.WgmmaNever {
+		return columns, rows
+	}
+	return rows, columns
+}
+
 // byWarpgroups reports a product that the backend computes by wgmma: warpgroups
-// read both operands from shared memory, which a warp of its own fills.
+// read operands from shared memory, which a warp of its own fills.
 func (c at) byWarpgroups(op *ir.Op) bool {
-	d, m, n := op.Args[0].Type.DType, c.free(op.Args[0], op.Args[1]), c.free(op.Args[1], op.Args[0])
-	return c.target.Has(target.Wgmma) && d.IsFloat() && d.Size() == 2 && n >= block.WgmmaColumns && c.warps%4 == 0 && nextPow2(ceilDiv(m, 16)) >= int64(c.warps) &&
-		c.oneDepth(op)
+	if !c.target.Has(target.Wgmma) || c.wgmma == block.WgmmaNever || c.warps%4 != 0 {
+		return false
+	}
+	d := op.Args[0].Type.DType
+	rows, columns := c.sides(op)
+	if columns < block.WgmmaColumns || nextPow2(ceilDiv(rows, 16)) < int64(c.warps) {
+		return false
+	}
+	switch {
+	case d == lang.F32:
+		return c.byTF32(op, rows, columns)
+	case d == lang.I8 || d == lang.U8 || block.F8(c.f, op, c.target):
+		_, _, ok := block.WgmmaRoles(op)
+		return ok && (columns <= 32 || columns%16 == 0)
+	}
+	return d.IsFloat() && d.Size() == 2 && c.oneDepth(op)
 }
 
 // oneDepth reports a product that one axis has all the depth of, along which rows of several axes lie contiguous.
@@ -91,6 +128,30 @@ func (c at) oneDepth(op *ir.Op) bool {
 		return true
 	}
 	return slices.Contains(op.Over, block.Contiguous(block.AccessOf(x.Def)))
+}
+
+// inF8 reports a product of floats of 8 bits that are multiplied as they are.
+func (c at) inF8(op *ir.Op) bool { return block.F8(c.f, op, c.target) && c.byWarpgroups(op) }
+
+// stepSums is the registers of a thread for the sum of one step, beside the sum of all.
+func (c at) stepSums() int64 {
+	most := int64(0)
+	for _, s := range c.ops {
+		if isContraction(s.op) && c.inF8(s.op) {
+			most = max(most, c.count(c.tile(s.op.Result()), true)/c.threads())
+		}
+	}
+	return most
+}
+
+// byTF32 reports a product of f32 that wgmma takes: a loop brings its operands by boxes.
+func (c at) byTF32(op *ir.Op, rows, columns int64) bool {
+	_, across, ok := block.WgmmaRoles(op)
+	if !ok || c.stages < 2 || c.sharing() > 1 || c.cluster > 1 || !c.target.Has(target.TMA) {
+		return false
+	}
+	i := c.place[op.Over[0]]
+	return (op.Over[0].Kind == ir.Loop || c.streamed(i)) && block.TF32Extents(rows, columns, c.extent[i], c.warps, across)
 }
 
 // allByWarpgroups reports products, each of them by wgmma.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/block"
 	"tilec/jit/plan"
 )
 
@@ -40,7 +41,7 @@ func TestByteProducts(t *testing.T) {
 							dim.Divisor = 16 // so that loads may run ahead
 						}
 					}
-					p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: 3}
+					p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: 3, Wgmma: block.WgmmaNever}
 					differ(t, f, p, map[string]int64{"M": c.m, "N": c.n, "K": c.k}, 0, 100)
 					for _, target := range []string{"sm_80", "sm_90a"} {
 						ptx := compile(t, f, &p, target).Text

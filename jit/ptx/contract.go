@@ -214,7 +214,7 @@ func mmaName(s *block.MMA) string {
 
 // operandTypes is the types of the result and the operands, as instructions name them.
 func operandTypes(s *block.MMA) string {
-	names := map[lang.DType]string{lang.I8: "s8", lang.U8: "u8", lang.F32: "tf32"}
+	names := map[lang.DType]string{lang.I8: "s8", lang.U8: "u8", lang.F32: "tf32", lang.F8E4M3: "e4m3", lang.F8E5M2: "e5m2"}
 	sum := s.Sum.String()
 	if s.Sum == lang.I32 {
 		sum = "s32"

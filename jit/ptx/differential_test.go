@@ -65,9 +65,10 @@ func random(r *rand.Rand, d lang.DType, b []byte, limit int) {
 
 // differ runs a kernel on the CPU backend and its PTX in the emulator, with the
 // same random tensors, and compares the results. What the emulator finds fails the test.
-func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, scalars ...uint64) {
+// It gives what the emulator reports.
+func differ(t *testing.T, f *ir.Func, p plan.Plan, sizes map[string]int64, tolerance float64, limit int, scalars ...uint64) *emu.Report {
 	t.Helper()
-	differWith(t, f, p, sizes, tolerance, limit, func(*Module) {}, scalars...)
+	return differWith(t, f, p, sizes, tolerance, limit, func(*Module) {}, scalars...)
 }
 
 // differWith is differ with a module that launch has changed, and gives what the emulator reports.
@@ -203,8 +204,12 @@ func emulate(t *testing.T, m *Module, tensors [][]byte, scalars []uint64, size f
 	options := emu.Options{Workers: 1, Profile: true, TensorMaps: map[string]*emu.TensorMap{}}
 	for _, b := range m.Maps {
 		shape := b.Shape(size)
+		of := map[int]emu.TensorType{1: emu.TensorUint8, 2: emu.TensorUint16, 4: emu.TensorUint32}[b.Tensor.DType.Size()]
+		if b.TF32 {
+			of = emu.TensorTFloat32
+		}
 		options.TensorMaps[b.Name] = &emu.TensorMap{
-			Type: map[int]emu.TensorType{1: emu.TensorUint8, 2: emu.TensorUint16, 4: emu.TensorUint32}[b.Tensor.DType.Size()], Address: addresses[b.Tensor],
+			Type: of, Address: addresses[b.Tensor],
 			Dims: shape.Dims, Strides: shape.Strides, Box: shape.Box,
 			Swizzle: map[int]emu.Swizzle{32: emu.Swizzle32, 64: emu.Swizzle64, 128: emu.Swizzle128}[b.Swizzle],
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/block"
 	"tilec/jit/plan"
 )
 
@@ -26,8 +27,8 @@ func TestProducersOfOneWarpAndOfFour(t *testing.T) {
 		{[3]int64{64, 64, 64}, 4, 0, 160},
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: 3, Producer: c.producer}
-			f := aligned(Wgmma(parse(t, productText("bf16", "f32", "", true))))
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: 3, Producer: c.producer, Wgmma: block.WgmmaAlways}
+			f := aligned(parse(t, productText("bf16", "f32", "", true)))
 			differ(t, f, p, map[string]int64{"M": 70, "N": 72, "K": 136}, 1e-4, 100)
 			m := compile(t, f, &p, "sm_90a")
 			require.Equal(t, c.threads, m.Threads)

@@ -113,7 +113,7 @@ func Compile(f *ir.Func, p *plan.Plan, t target.Machine) (m *Module, err error) 
 func Decide(f *ir.Func, p *plan.Plan, t target.Machine) (*block.Program, error) {
 	return block.Decide(expandTopK(f), block.Settings{
 		Warps: p.Warps, Stages: p.Stages, Cluster: p.Cluster, Producer: p.Producer, Persist: p.Persist, Resident: max(p.Resident, p.Occupancy),
-		MostPrivate: p.Private, Forms: p.Forms,
+		Wgmma: p.Wgmma, MostPrivate: p.Private, Forms: p.Forms,
 	}, t)
 }
 

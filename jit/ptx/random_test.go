@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"testing"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
@@ -177,10 +178,11 @@ func randomKernel(r *rand.Rand) (*ir.Func, plan.Plan, map[string]int64) {
 	}
 	e := extent()
 	steps["i"] = e
+	wgmma := 0
 	if r.Intn(2) == 0 {
-		f.Hints = map[string]int64{"wgmma": 1}
+		wgmma = block.WgmmaAlways
 	}
-	return f, plan.Plan{Extents: steps, Warps: []int{1, 2, 3, 4, 6, 8}[r.Intn(6)], Stages: 1 + r.Intn(4)}, map[string]int64{"M": e + int64(r.Intn(int(e)+1))}
+	return f, plan.Plan{Wgmma: wgmma, Extents: steps, Warps: []int{1, 2, 3, 4, 6, 8}[r.Intn(6)], Stages: 1 + r.Intn(4)}, map[string]int64{"M": e + int64(r.Intn(int(e)+1))}
 }
 
 // FUZZ=n tries n kernels instead of a few.

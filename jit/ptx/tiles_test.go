@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 )
@@ -30,8 +31,8 @@ func TestBlocksGoThroughTiles(t *testing.T) {
 	} {
 		for most := range 3 {
 			t.Run(fmt.Sprint(c, " ", most+1), func(t *testing.T) {
-				p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist}
-				f := aligned(Wgmma(parse(t, productText("bf16", "f32", "", c.transposed))))
+				p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist, Wgmma: block.WgmmaAlways}
+				f := aligned(parse(t, productText("bf16", "f32", "", c.transposed)))
 				sizes := map[string]int64{"M": c.sizes[0], "N": c.sizes[1], "K": c.sizes[2]}
 				differWith(t, f, p, sizes, 1e-4, 100, func(m *Module) {
 					require.Positive(t, m.Most)
@@ -69,7 +70,7 @@ func TestResultsByMatrices(t *testing.T) {
 		{[3]int64{128, 176, 32}, 4, 5, 2}, // of 32 bytes
 	} {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist}
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist, Wgmma: block.WgmmaAlways}
 			f := shorter(example(t, "linear_gelu"), "K", 136)
 			f = shorter(f, "N", 264)
 			report := differWith(t, f, p, map[string]int64{"M": 200}, 1.0/64, 100, func(m *Module) {
@@ -135,8 +136,8 @@ func TestPairsOfBlocksShareCopies(t *testing.T) {
 	} {
 		for _, most := range []int{2, 4} {
 			t.Run(fmt.Sprint(c, " ", most), func(t *testing.T) {
-				p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist, Cluster: 2}
-				f := aligned(Wgmma(parse(t, productText("bf16", "f32", "", c.transposed))))
+				p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Persist: c.persist, Cluster: 2, Wgmma: block.WgmmaAlways}
+				f := aligned(parse(t, productText("bf16", "f32", "", c.transposed)))
 				sizes := map[string]int64{"M": c.sizes[0], "N": c.sizes[1], "K": c.sizes[2]}
 				differWith(t, f, p, sizes, 1e-4, 100, func(m *Module) {
 					require.Contains(t, m.Text, "multicast")

@@ -71,26 +71,67 @@ func (k *kernel) ofWarp(r asm.Reg) asm.Reg {
 
 // multiplyWgmma emits the wgmma instructions of a contraction.
 func (k *kernel) multiplyWgmma(c *block.Product, acc []asm.Reg) []asm.Reg {
-	out := k.wgmmaAccumulator(c, acc, c.Op.Code == lang.OpDot)
-	x := k.operandsOfWgmma(c)
-	k.startWgmma(c, x, out)
-	underWay := 0
-	if c.Overlapped {
-		underWay = 1
+	var out []asm.Reg
+	if c.Stepwise {
+		out = k.a.Regs(elem.ClassOf(c.MMA.Sum), len(acc))
+	} else {
+		out = k.wgmmaAccumulator(c, acc, c.Op.Code == lang.OpDot)
 	}
-	k.awaitWgmma(underWay)
+	x := k.operandsOfWgmma(c)
+	for group := range c.Groups {
+		if group > 0 {
+			x.load(group)
+		}
+		k.startGroup(c, x, out, group)
+		underWay := 0
+		if c.Overlapped || group < c.Groups-1 {
+			underWay = 1
+		}
+		k.awaitWgmma(underWay)
+	}
 	x.release(k)
-	return out
+	if !c.Stepwise {
+		return out
+	}
+	sums := k.wgmmaAccumulator(c, acc, true)
+	for i, r := range out {
+		k.a.Set(sums[i], "add.f32", acc[i], r)
+	}
+	return sums
 }
 
 // wgmmaOperands are the operands of a product as wgmma takes them.
 type wgmmaOperands struct {
+	of            *block.Product
 	rows, columns staged
-	// frags are the rows in registers, by depth step and repetition; where they are in shared memory, leftAt gives their descriptors.
-	frags           [][][]asm.Reg
+	// left are the rows in registers, and frags those that are loaded, by instruction; where they are in shared memory, leftAt gives
+	// their descriptors.
+	left            fragments
+	frags           [][]asm.Reg
 	leftAt, rightAt func(step, rep int) asm.Reg
 	// tA and tB: the depth of the rows, of the columns, is not their contiguous axis.
 	tA, tB int
+}
+
+// group is from and up to which instruction a group of a step's goes, and reps how many of them have the same depth.
+func (x *wgmmaOperands) group(n int) (from, to, reps int) {
+	reps = layout.Product(x.of.MReps)
+	all := layout.Product(x.of.KReps) * reps
+	return n * all / x.of.Groups, (n + 1) * all / x.of.Groups, reps
+}
+
+// load makes a group's operands in registers and all of its descriptors ready.
+func (x *wgmmaOperands) load(group int) {
+	from, to, reps := x.group(group)
+	for at := from; at < to; at++ {
+		s, i := at/reps, at%reps
+		x.rightAt(s, 0)
+		if x.leftAt != nil {
+			x.leftAt(s, i)
+		} else {
+			x.frags[at] = x.left.at(s, i, 0)
+		}
+	}
 }
 
 // release says that the operands have been read.
@@ -105,77 +146,83 @@ func (x *wgmmaOperands) release(k *kernel) {
 // awaitWgmma waits for all products but the last so many.
 func (k *kernel) awaitWgmma(underWay int) { k.a.Do("wgmma.wait_group.sync.aligned", asm.Int(underWay)) }
 
-// operandsOfWgmma makes the operands of a product ready.
+// operandsOfWgmma makes the operands of a product ready, as far as its first group needs them.
 func (k *kernel) operandsOfWgmma(c *block.Product) *wgmmaOperands {
 	rows, columns := k.stage(c, c.A), k.stage(c, c.B)
 	if columns.tile == nil {
 		columns = staged{tile: k.operandTile(c, c.B)}
 	}
-	var left fragments
-	var leftAt func(step, rep int) asm.Reg
-	tA := 0
-	if rows.regs != nil {
-		left = k.fragments(c, c.A, rows)
-	} else {
+	x := &wgmmaOperands{of: c, rows: rows, columns: columns, frags: make([][]asm.Reg, layout.Product(c.KReps)*layout.Product(c.MReps))}
+	switch {
+	case c.RowsInRegisters && c.MMA.InRegister == 0:
+		x.left = k.rowsAcross(c, rows.tile)
+	case c.RowsInRegisters || rows.regs != nil:
+		x.left = k.fragments(c, c.A, rows)
+	default:
 		k.reading(rows.tile.buffer)
-		leftAt, tA = k.wgmmaOperand(c, c.A, rows.tile)
+		x.leftAt, x.tA = k.wgmmaOperand(c, c.A, rows.tile)
 	}
 	k.reading(columns.tile.buffer)
-	rightAt, tB := k.wgmmaOperand(c, c.B, columns.tile)
-
-	steps, reps := layout.Product(c.KReps), layout.Product(c.MReps)
-	// All operands in registers and all descriptors come before the fence.
-	frags := make([][][]asm.Reg, steps)
-	for s := range steps {
-		frags[s] = make([][]asm.Reg, reps)
-		for i := range reps {
-			rightAt(s, 0)
-			if leftAt != nil {
-				leftAt(s, i)
-			} else {
-				frags[s][i] = left.at(s, i, 0)
-			}
-		}
-	}
-	return &wgmmaOperands{rows: rows, columns: columns, frags: frags, leftAt: leftAt, rightAt: rightAt, tA: tA, tB: tB}
+	x.rightAt, x.tB = k.wgmmaOperand(c, c.B, columns.tile)
+	x.load(0)
+	return x
 }
 
-// startWgmma starts a product, which adds to out.
+// startWgmma starts a product of one group, which adds to out.
 func (k *kernel) startWgmma(c *block.Product, x *wgmmaOperands, out []asm.Reg) {
+	k.startGroup(c, x, out, 0)
+}
+
+// startGroup starts the instructions of a group, whose operands are ready.
+func (k *kernel) startGroup(c *block.Product, x *wgmmaOperands, out []asm.Reg, group int) {
 	a := k.a
-	steps, reps := layout.Product(c.KReps), layout.Product(c.MReps)
 	n := 8 * layout.Product(c.NReps)
 	if c.MMA.Elements[0] != c.MMA.Elements[1] {
 		a.Require(84)
 	}
 	name := fmt.Sprintf("wgmma.mma_async.sync.aligned.m64n%dk%d.%s", n, c.MMA.Depth, operandTypes(c.MMA))
-	fresh := c.Op.Code == lang.OpDot
-	// Products of floats can be negated, which these are not, and operands transposed.
+	fresh := c.Op.Code == lang.OpDot || c.Stepwise
+	// Products of floats can be negated, which these are not, and operands of 16 bits transposed.
 	immediates := func(transposed ...asm.Operand) []asm.Operand {
-		if c.MMA.Sum != lang.F32 {
+		switch {
+		case c.MMA.Sum != lang.F32:
 			return nil
+		case c.MMA.InRegister != 1:
+			transposed = nil
 		}
 		return append([]asm.Operand{asm.Int(1), asm.Int(1)}, transposed...)
 	}
 	yes, no := k.a.Calc(asm.Pred, "mov.pred", asm.Int(1)), k.a.Calc(asm.Pred, "mov.pred", asm.Int(0))
 	a.Do("wgmma.fence.sync.aligned")
-	for s := range steps {
-		for i := range reps {
-			keep := yes
-			if fresh && s == 0 {
-				keep = no
-			}
-			d := asm.List(out[i*n/2 : (i+1)*n/2])
-			if x.leftAt != nil {
-				operands := []asm.Operand{x.leftAt(s, i), x.rightAt(s, 0), keep}
-				a.Set(d, name, append(operands, immediates(asm.Int(x.tA), asm.Int(x.tB))...)...)
-			} else {
-				operands := []asm.Operand{asm.List(x.frags[s][i]), x.rightAt(s, 0), keep}
-				a.Set(d, name, append(operands, immediates(asm.Int(x.tB))...)...)
-			}
+	from, to, reps := x.group(group)
+	for at := from; at < to; at++ {
+		s, i := at/reps, at%reps
+		keep := yes
+		if fresh && s == 0 {
+			keep = no
+		}
+		d := asm.List(out[i*n/2 : (i+1)*n/2])
+		if x.leftAt != nil {
+			operands := []asm.Operand{x.leftAt(s, i), x.rightAt(s, 0), keep}
+			a.Set(d, name, append(operands, immediates(asm.Int(x.tA), asm.Int(x.tB))...)...)
+		} else {
+			operands := []asm.Operand{asm.List(x.frags[at]), x.rightAt(s, 0), keep}
+			a.Set(d, name, append(operands, immediates(asm.Int(x.tB))...)...)
 		}
 	}
 	a.Do("wgmma.commit_group.sync.aligned")
+}
+
+// rowsAcross loads rows from a tile across which the depth lies, in pairs of neighbours.
+func (k *kernel) rowsAcross(c *block.Product, t *sharedTile) fragments {
+	k.reading(t.buffer)
+	l := c.FragmentLayout(c.A)
+	x := k.accessing(t, l)
+	const per = 4 // registers of a fragment: two rows at two places of the depth
+	return fragments{at: func(step, rep, _ int) []asm.Reg {
+		first := per * (step + layout.Product(c.KReps)*rep)
+		return append(k.fetch(lang.U32, 2, "ld.shared", asm.Reg{}, x.at(first)), k.fetch(lang.U32, 2, "ld.shared", asm.Reg{}, x.at(first+2))...)
+	}}
 }
 
 // wgmmaAccumulator is the registers in which wgmma adds up: those of acc, where they may be overwritten, else others, with what

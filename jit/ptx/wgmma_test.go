@@ -8,19 +8,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"tilec/jit/block"
 	"tilec/jit/ir"
 	"tilec/jit/plan"
 	"tilec/lang"
 )
-
-// wide asks for wgmma.
-func Wgmma(f *ir.Func) *ir.Func {
-	if f.Hints == nil {
-		f.Hints = map[string]int64{}
-	}
-	f.Hints["wgmma"] = 1
-	return f
-}
 
 var wideProducts = []struct {
 	d          string
@@ -53,18 +45,36 @@ var wideProducts = []struct {
 	{"u8", true, [3]int64{256, 48, 256}, 8, 2},
 	{"i8", true, [3]int64{8, 128, 64}, 8, 3},
 	{"u8 i8", true, [3]int64{64, 128, 64}, 4, 3},
+	{"i8", false, [3]int64{64, 64, 64}, 4, 3}, // weights across the depth: they are the rows, in registers
+	{"u8 i8", false, [3]int64{128, 128, 128}, 8, 4},
+	{"i8", false, [3]int64{128, 128, 64}, 4, 2},
+	{"u8", false, [3]int64{64, 256, 32}, 8, 3},
+	{"f8e4m3", true, [3]int64{64, 64, 128}, 4, 3}, // where the kernel is @approx
+	{"f8e5m2", true, [3]int64{128, 128, 64}, 8, 4},
+	{"f8e5m2", false, [3]int64{64, 64, 64}, 4, 3},
+	{"f8e4m3", false, [3]int64{128, 128, 128}, 8, 3},
+	{"f8e4m3", false, [3]int64{64, 256, 32}, 8, 2},
+	{"f32", true, [3]int64{64, 64, 32}, 4, 3}, // both operands along the depth: both in shared memory
+	{"f32", true, [3]int64{128, 128, 32}, 8, 4},
+	{"f32", true, [3]int64{128, 72, 64}, 4, 2},
+	{"f32", true, [3]int64{64, 256, 16}, 4, 3},
+	{"f32", false, [3]int64{64, 64, 32}, 4, 3}, // the weights across the depth: they are the rows, in registers
+	{"f32", false, [3]int64{256, 128, 32}, 8, 4},
+	{"f32", false, [3]int64{64, 256, 32}, 8, 3},
+	{"f32", false, [3]int64{128, 128, 64}, 4, 2},
+	{"f32", false, [3]int64{96, 64, 16}, 4, 2},
 }
 
-// wgmma transposes no bytes, and takes fewer widths of them: mma.sync takes the others.
-func TestWgmmaOfBytesNeedsTheDepthContiguous(t *testing.T) {
+// wgmma takes fewer widths of bytes, and transposes none: what lies across the depth is taken from registers. mma.sync takes the others.
+func TestWgmmaOfBytes(t *testing.T) {
 	for _, c := range []struct {
 		transposed bool
 		columns    int64
 		wide       bool
-	}{{true, 128, true}, {false, 128, false}, {true, 40, false}, {true, 32, true}} {
-		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": c.columns, "k": 64}, Warps: 4, Stages: 3}
-		text := compile(t, aligned(Wgmma(parse(t, productText("i8", "i32", "", c.transposed)))), &p, "sm_90a").Text
-		require.Equal(t, c.wide, strings.Contains(text, "wgmma"), c)
+	}{{true, 128, true}, {false, 128, true}, {true, 40, false}, {true, 32, true}} {
+		p := plan.Plan{Extents: map[string]int64{"i": 64, "j": c.columns, "k": 64}, Warps: 4, Stages: 3, Wgmma: block.WgmmaAlways}
+		text := compile(t, aligned(parse(t, productText("i8", "i32", "", c.transposed))), &p, "sm_90a").Text
+		require.Equal(t, c.wide, strings.Contains(text, "wgmma.mma_async"), c)
 		require.Equal(t, !c.wide, strings.Contains(text, "mma.sync"), c)
 	}
 }
@@ -82,33 +92,80 @@ func aligned(f *ir.Func) *ir.Func {
 func TestWgmmaProducts(t *testing.T) {
 	for _, c := range wideProducts {
 		t.Run(fmt.Sprint(c), func(t *testing.T) {
-			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages}
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: c.stages, Wgmma: block.WgmmaAlways}
 			a, b, mixed := strings.Cut(c.d, " ")
 			d, _ := lang.ParseDType(a)
 			text := productText(a, d.Accumulator().String(), "", c.transposed)
 			if mixed {
-				text = strings.NewReplacer("%b : in "+a, "%b : in "+b, a+"{j, k}", b+"{j, k}").Replace(text)
+				text = strings.NewReplacer("%b : in "+a, "%b : in "+b, a+"{j, k}", b+"{j, k}", a+"{k, j}", b+"{k, j}").Replace(text)
 			}
-			f := aligned(Wgmma(parse(t, text)))
+			f := aligned(parse(t, text))
+			f.Approx = d.Bits() == 8
 			tolerance := 1e-4
-			if d.IsInt() {
+			switch {
+			case d.IsInt():
 				tolerance = 0
+			case d == lang.F32:
+				tolerance = 0.05 // tf32 keeps 11 bits
 			}
 			differ(t, f, p, map[string]int64{"M": 70, "N": max(72, c.tile[1]+8), "K": 136}, tolerance, 100)
 			m := compile(t, f, &p, "sm_90a")
 			require.Contains(t, m.Text, "wgmma.mma_async")
+			if d.IsFloat() && d.Bits() == 8 {
+				f.Approx = false
+				require.NotContains(t, compile(t, f, &p, "sm_90a").Text, "wgmma.mma_async", "its sums keep less than the language promises")
+			}
 			require.NotContains(t, requireAssembles(t, m.Text, "sm_90a"), "C75")
+		})
+	}
+}
+
+// Rows that come to registers from a tile across which the depth lies share no banks, those of f32, and leave in whole sectors.
+func TestRowsAcrossAreReadAtFullRate(t *testing.T) {
+	for _, c := range []struct {
+		d     string
+		tile  [3]int64
+		warps int
+		most  int64 // passes over the banks, for each that is needed
+	}{
+		{"f32", [3]int64{256, 128, 32}, 8, 1}, {"f32", [3]int64{64, 128, 32}, 4, 1}, {"f32", [3]int64{64, 64, 64}, 4, 1},
+		{"i8", [3]int64{128, 128, 128}, 8, 2}, {"i8", [3]int64{64, 64, 64}, 4, 2},
+	} {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
+			d, _ := lang.ParseDType(c.d)
+			sizes := map[string]int64{"M": c.tile[0], "N": 2 * c.tile[1], "K": 2 * c.tile[2]}
+			f := parse(t, productText(c.d, d.Accumulator().String(), "", false))
+			for _, dim := range f.Dims {
+				dim.Value = sizes[dim.Name]
+			}
+			p := plan.Plan{Extents: map[string]int64{"i": c.tile[0], "j": c.tile[1], "k": c.tile[2]}, Warps: c.warps, Stages: 3}
+			report := differ(t, f, p, sizes, 0.05, 100)
+			read, stored := false, false
+			for _, a := range report.Accesses {
+				switch {
+				case strings.HasPrefix(a.Instruction, "ld.shared"), strings.HasPrefix(a.Instruction, "ldmatrix"):
+					read = true
+					require.LessOrEqual(t, a.Wavefronts, c.most*a.Ideal, a.Instruction)
+				case strings.HasPrefix(a.Instruction, "st.shared"): // of bytes, to boxes
+					stored = true
+					require.LessOrEqual(t, a.Wavefronts, c.most*a.Ideal, a.Instruction)
+				case strings.HasPrefix(a.Instruction, "st.global"):
+					stored = true
+					require.Equal(t, a.Ideal, a.Sectors, a.Instruction)
+				}
+			}
+			require.True(t, read && stored)
 		})
 	}
 }
 
 func TestWgmmaAttention(t *testing.T) {
 	for _, e := range []plan.Plan{
-		{Extents: map[string]int64{"i": 64, "j": 64}, Warps: 4, Stages: 2},
-		{Extents: map[string]int64{"i": 128, "j": 32}, Warps: 4, Stages: 3},
+		{Extents: map[string]int64{"i": 64, "j": 64}, Warps: 4, Stages: 2, Wgmma: block.WgmmaAlways},
+		{Extents: map[string]int64{"i": 128, "j": 32}, Warps: 4, Stages: 3, Wgmma: block.WgmmaAlways},
 	} {
 		t.Run(e.String(), func(t *testing.T) {
-			f := Wgmma(example(t, "attention"))
+			f := example(t, "attention")
 			differ(t, f, e, map[string]int64{"B": 1, "S": 150}, 1.0/64, 0, uint64(math.Float32bits(0.125)))
 			m := compile(t, f, &e, "sm_90a")
 			require.Contains(t, m.Text, "wgmma.mma_async")

@@ -62,9 +62,9 @@ type Rates struct {
 	// Tensor8 is the rate of i8 and u8 contractions, Tensor16 of f16 and bf16, Tensor32 of tf32, Tensor64 of f64 (of machines
 	// with MmaF64), FMA32 of plain f32: in FLOP/s, or as many operations of integers.
 	Tensor8, Tensor16, Tensor32, Tensor64, FMA32 float64
-	// MmaSync16 is the part of Tensor16 that mma.sync reaches where wgmma reaches all of it, and OneWarpgroup the part of a
-	// rate that wgmma reaches with one warpgroup on a multiprocessor.
-	MmaSync16, OneWarpgroup float64
+	// MmaSync16 and MmaSync32 are the parts of Tensor8 and Tensor16, and of Tensor32, that mma.sync reaches where wgmma reaches all, and
+	// OneWarpgroup the part of a rate that wgmma reaches with one warpgroup on a multiprocessor.
+	MmaSync16, MmaSync32, OneWarpgroup float64
 	// Clock is the rate of the multiprocessors in cycles a second.
 	Clock float64
 }

@@ -85,7 +85,7 @@ func TestSession(t *testing.T) {
 	require.Contains(t, hover("product<T: |float"), "any float type")
 	require.Contains(t, hover("-> |y: T[M, N]"), "output")
 	require.Contains(t, hover("|gelu(acc"), "fn gelu(x) = x * sigmoid(")
-	require.Contains(t, hover("|gelu(acc"), "by tanh")
+	require.Contains(t, hover("|gelu(acc"), "nothing cancels")
 	require.Contains(t, hover("+ tw|ice("), "```tile\nfn twice(x) = 2 * x\n```\nTwice a number.")
 	require.Contains(t, hover("acc) |+ twice"), "```tile\na + b\n```")
 	require.Contains(t, hover("y = |product(x"), "kernel product<T: float>(x: T[M, K], w: T[K, N], eps: f32 = 1e-5) -> y: T[M, N]\n    tune BM in {16, 32}\n    grid i in M by BM, j in N by BN\n```\nA matrix product.")

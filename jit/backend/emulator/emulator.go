@@ -295,8 +295,12 @@ func (k *emulatedKernel) Launch(ctx context.Context, args []backend.Arg) error {
 	maps := map[string]*emu.TensorMap{}
 	for _, m := range k.text.Maps {
 		s := m.Shape(sizes)
+		of := emuTypes[m.Tensor.DType.Size()]
+		if m.TF32 {
+			of = emu.TensorTFloat32
+		}
 		maps[m.Name] = &emu.TensorMap{
-			Type: emuTypes[m.Tensor.DType.Size()], Address: addresses(m.Tensor),
+			Type: of, Address: addresses(m.Tensor),
 			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: emuSwizzles[m.Swizzle],
 		}
 	}

@@ -291,7 +291,7 @@ type gpuKernel struct {
 	key     []byte
 }
 
-// cudaTypes and cudaSwizzles are the driver's names for elements and swizzles of so many bytes: a map only moves bits.
+// cudaTypes and cudaSwizzles are the driver's names for elements and swizzles of so many bytes: a map only moves bits, but for one that rounds.
 var (
 	cudaTypes    = map[int]cuda.TensorType{1: cuda.TensorUint8, 2: cuda.TensorUint16, 4: cuda.TensorUint32, 8: cuda.TensorUint64}
 	cudaSwizzles = map[int]cuda.Swizzle{32: cuda.Swizzle32, 64: cuda.Swizzle64, 128: cuda.Swizzle128}
@@ -321,10 +321,13 @@ func (k *gpuKernel) tensorMaps(args []backend.Arg) ([]cuda.TensorMap, error) {
 	size, address := backend.Fixed(k.params, args)
 	out := make([]cuda.TensorMap, len(k.module.Maps))
 	for i, m := range k.module.Maps {
-		s := m.Shape(size)
+		s, of := m.Shape(size), cudaTypes[m.Tensor.DType.Size()]
+		if m.TF32 {
+			of = cuda.TensorTFloat32
+		}
 		var err error
 		out[i], err = k.device.ctx.TensorMap(cuda.TensorMapDesc{
-			Type: cudaTypes[m.Tensor.DType.Size()], Address: cuda.Ptr(address(m.Tensor)),
+			Type: of, Address: cuda.Ptr(address(m.Tensor)),
 			Dims: s.Dims, Strides: s.Strides, Box: s.Box, Swizzle: cudaSwizzles[m.Swizzle], L2: cuda.L2Promotion128,
 		})
 		if err != nil {

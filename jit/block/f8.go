@@ -1,0 +1,44 @@
+package block
+
+import (
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// This file decides where floats of 8 bits are multiplied as they are. The sums of those instructions keep about 13 bits, whatever
+// their registers hold, so only a kernel that is @approx has them, and each step of a loop has a sum of its own, which is added to
+// the others in f32. What is not @approx is multiplied in f16, which holds such numbers.
+
+// F8 reports a product of floats of 8 bits, in a kernel that permits approximations, that wgmma may take as they are.
+func F8(f *ir.Func, op *ir.Op, t target.Machine) bool {
+	if !f.Approx || !t.Has(target.Wgmma) {
+		return false
+	}
+	for _, v := range op.Args[:2] {
+		if d := v.Type.DType; !slices.Contains([]lang.DType{lang.F8E4M3, lang.F8E5M2}, d) || v.Def == nil || v.Def.Code != lang.OpLoad {
+			return false
+		}
+	}
+	_, _, ok := WgmmaRoles(op)
+	return ok
+}
+
+// inF8 lets wgmma multiply floats of 8 bits as they are, where it takes them.
+func (p *Program) inF8(c *Product) {
+	if !F8(p.Func, c.Op, p.Target) {
+		return
+	}
+	as := *c
+	if columns, _, _ := WgmmaRoles(c.Op); columns != c.B {
+		as.A, as.B, as.M, as.N = c.B, c.A, c.N, c.M
+	}
+	element := func(arg int) lang.DType { return c.Op.Args[arg].Type.DType }
+	as.MMA = &MMA{Depth: Depth(lang.I8), Elements: [2]lang.DType{element(as.A), element(as.B)}, Sum: lang.F32, InRegister: 2, Terms: 1}
+	as.Stepwise = true
+	if p.fitsWgmma(&as) {
+		*c = as
+	}
+}

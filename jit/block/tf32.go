@@ -1,0 +1,146 @@
+package block
+
+import (
+	"tilec/jit/ir"
+	"tilec/jit/layout"
+	"tilec/jit/target"
+	"tilec/lang"
+)
+
+// This file decides which operand of a product plays the rows where wgmma multiplies elements of 8 or 32 bits. It takes those from
+// shared memory only where they lie along the depth: an operand that lies across it, as weights stored [in, out] do, plays the rows,
+// which wgmma takes from registers too. Of f32 wgmma cuts off what tf32 cannot hold: what it reads is rounded by the TMA on its way.
+
+// WgmmaRoles gives the argument of a product of elements of 8 or 32 bits that plays the columns where wgmma computes it, and whether
+// the other one, the rows, is loaded from where it lies across the depth; ok is false for a product that wgmma does not take,
+// whatever the extents are.
+func WgmmaRoles(op *ir.Op) (columns int, across, ok bool) {
+	if op.Precision != "" || len(op.Over) != 1 || len(op.Result().Type.Axes) != 2 {
+		return 0, false, false
+	}
+	var loaded, deep [2]bool
+	for arg, v := range op.Args[:2] {
+		d := v.Type.DType
+		loaded[arg] = v.Def != nil && v.Def.Code == lang.OpLoad
+		if len(v.Type.Axes) != 2 || d != lang.F32 && d.Bits() != 8 || d == lang.F32 && !(loaded[arg] && copiesAsBoxes(v.Def)) {
+			return 0, false, false
+		}
+		deep[arg] = loaded[arg] && Contiguous(AccessOf(v.Def)) == op.Over[0]
+	}
+	switch {
+	case deep[1]:
+		return 1, loaded[0] && !deep[0], true
+	case deep[0]:
+		return 0, loaded[1] && !deep[1], true
+	}
+	return 0, false, false
+}
+
+// copiesAsBoxes reports a load that boxes may bring, as far as its tensor and its index say: see newBox.
+func copiesAsBoxes(load *ir.Op) bool {
+	t, dims := load.Tensor, AccessOf(load)
+	if !t.ReadOnly() || load.Else() != nil || Contiguous(dims) == nil {
+		return false
+	}
+	_, ok := boxUnits(t, dims, false)
+	return ok
+}
+
+// orient makes the operand of a product that lies along the depth its columns, where wgmma then takes the product.
+func (p *Program) orient(c *Product) {
+	columns, _, ok := WgmmaRoles(c.Op)
+	if !ok || columns == c.B || c.MMA.Elements[0] != c.Op.Args[c.A].Type.DType {
+		return
+	}
+	turned, mma := *c, *c.MMA
+	turned.A, turned.B, turned.M, turned.N = c.B, c.A, c.N, c.M
+	mma.Elements[0], mma.Elements[1] = mma.Elements[1], mma.Elements[0]
+	turned.MMA = &mma
+	if p.fitsWgmma(&turned) {
+		*c = turned
+	}
+}
+
+// fitsTF32 reports extents with which wgmma takes a product of f32, and that a ring may bring the operands.
+func (p *Program) fitsTF32(c *Product) bool {
+	columns, across, ok := WgmmaRoles(c.Op)
+	if !ok || columns != c.B || p.refused[c.Op] || p.Stages < 2 || !p.Target.Has(target.TMA) {
+		return false
+	}
+	return TF32Extents(c.M[0].Extent, c.N[0].Extent, c.K[0].Extent, p.Warps, across)
+}
+
+// TF32Extents reports a tile of a product of f32 that wgmma takes, by so many warps, where the rows lie across the depth or not.
+func TF32Extents(rows, columns, depth int64, warps int, across bool) bool {
+	if across && rows%int64(16*warps) != 0 { // a warpgroup's rows are 64 that lie side by side
+		return false
+	}
+	const panel = PanelBytes / 4
+	return columns <= mostBox && (depth%panel == 0 || depth == panel/2) && depth <= mostBox
+}
+
+// neighbouringRows lays out rows that threads load from tiles across which the depth lies. Which rows of 64 are the rows of the
+// instruction is ours to name: a thread's two are neighbours, so that one access of 8 bytes loads both and one stores both, and
+// the lanes and warps are such that neither shares banks, in rows of 128 bytes whose chunks are permuted, and that stores fill
+// sectors. It gives the digits of the warps.
+func (c *Product) neighbouringRows(warps int) []layout.Digit {
+	a, groups := c.M[0], warps/4
+	digit := func(stride, size int) layout.Digit { return layout.Digit{Axis: a, Stride: stride, Size: size} }
+	c.MBits = []layout.Digit{digit(16, 2), digit(2, 2), digit(4, 2), digit(1, 2)}
+	c.MReps = nil
+	if n := int(a.Extent) / (64 * groups); n > 1 {
+		c.MReps = []layout.Digit{digit(64*groups, n)}
+	}
+	warp := []layout.Digit{digit(8, 2), digit(32, 2)}
+	if groups > 1 {
+		warp = append(warp, digit(64, groups))
+	}
+	return warp
+}
+
+// roundBoxes lets the TMA round what products of f32 read by wgmma, and refuses wgmma to those whose operands the TMA does not
+// bring after all. It reports whether it refused any.
+func (p *Program) roundBoxes() bool {
+	brought := map[*ir.Op]*Box{}
+	for _, x := range p.Pipelines {
+		for _, c := range x.Copies {
+			if x.Produced {
+				brought[c.Load] = c.Box
+			}
+		}
+	}
+	again := false
+	for op, c := range p.Products {
+		if !c.Wgmma || c.MMA.Elements[0] != lang.F32 {
+			continue
+		}
+		for _, v := range op.Args[:2] {
+			b := brought[v.Def]
+			if b == nil {
+				p.refused[op], again = true, true
+				break
+			}
+			b.Map.TF32 = true
+		}
+	}
+	return again
+}
+
+// busyColumns is how many columns an instruction has, or several together have, that keep the tensor cores busy while a thread
+// loads the fragments of the next (two loads of shared memory, about 30 clocks each, against half a clock a column).
+const busyColumns = 128
+
+// groupSteps decides in how many groups the instructions of a step are under way: the rows of the next group are loaded to
+// registers while one is multiplied, so that a thread has rows of two groups at once, and not of the whole step.
+func (p *Program) groupSteps() {
+	for _, c := range p.Products {
+		c.Groups = 1
+		if n := c.instructions(); c.RowsInRegisters {
+			each := max(busyColumns/(8*layout.Product(c.NReps)), 1)
+			c.Groups = max(n/each, min(n, 2))
+		}
+	}
+}
+
+// instructions is how many instructions a step of a product by wgmma has.
+func (c *Product) instructions() int { return layout.Product(c.KReps) * layout.Product(c.MReps) }

@@ -1,0 +1,170 @@
+package build
+
+import (
+	"fmt"
+	"slices"
+
+	"tilec/jit/ir"
+	"tilec/jit/spec"
+	"tilec/lang"
+	"tilec/typecheck/size"
+)
+
+// Collapse makes one axis of two of the grid of a kernel of products that are neighbours wherever they are: as the rows and columns of an image are to a
+// product over its channels alone, a pointwise convolution. To a product there is one axis then, whose positions lie one behind the other in memory, and a block
+// may have any run of them. May says which axes may be one: not those of which the source or the launch says how many positions a block has, nor those of more
+// positions together than 32 bits count. It gives the dimension that the one axis walks, and those of the two; nil where it made none.
+func Collapse(f *ir.Func, dims *spec.LaunchDims, may func(slow, fast *ir.Axis) bool) *Collapsed {
+	products := false
+	f.Walk(func(op *ir.Op) bool {
+		products = products || op.Code.Row().Group == lang.GroupContract
+		return true
+	})
+	if !products || f.HasDebug() {
+		return nil
+	}
+	grid := f.Grid()
+	for n := len(grid) - 1; n > 0; n-- {
+		if may(grid[n-1], grid[n]) {
+			if d := collapse(f, dims, grid[n-1], grid[n]); d != nil {
+				return &Collapsed{d, grid[n-1].Dim, grid[n].Dim}
+			}
+		}
+	}
+	return nil
+}
+
+// Collapsed is a dimension in the place of two.
+type Collapsed struct{ Dim, Slow, Fast *ir.Dim }
+
+// collapse makes one axis of two, the second the faster, where they can be one.
+func collapse(f *ir.Func, dims *spec.LaunchDims, slow, fast *ir.Axis) *ir.Dim {
+	for _, a := range []*ir.Axis{slow, fast} {
+		_, ranged := dims.Ranges[a.Dim.Name]
+		if a.Scalar || len(a.Choices) > 0 || ranged || a.Dim.Wide {
+			return nil
+		}
+	}
+	sizeOfSlow, ok1 := sizeIn(dims, slow.Dim)
+	sizeOfFast, ok2 := sizeIn(dims, fast.Dim)
+	if !ok1 || !ok2 {
+		return nil
+	}
+	is := func(v *ir.Value, a *ir.Axis) bool {
+		return v.Def != nil && v.Def.Code == lang.OpIndex && v.Def.Axis == a
+	}
+	// places are where the pair of dimensions begins in the accesses of each tensor.
+	places := map[*ir.Tensor]int{}
+	pairs, fits := map[*ir.Tensor]bool{}, true
+	f.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpIndex {
+			return true
+		}
+		if op.Axis == slow || op.Axis == fast || op.From == slow || op.From == fast || slices.Contains(op.Over, slow) || slices.Contains(op.Over, fast) {
+			fits = false
+		}
+		if t := op.Tensor; t != nil {
+			at := -1
+			for d, v := range op.Indices() {
+				if d < len(t.Shape)-1 && is(v, slow) && is(op.Indices()[d+1], fast) && !op.Checked[d] && !op.Checked[d+1] && t.Shape[d] == slow.Dim && t.Shape[d+1] == fast.Dim && t.Strides == nil && !t.Scratch {
+					at = d
+				}
+			}
+			if old, seen := places[t]; seen && old != at {
+				fits = false
+			}
+			places[t], pairs[t] = at, at >= 0
+		}
+		for i, v := range op.Args {
+			at := -2
+			if op.Tensor != nil && pairs[op.Tensor] {
+				at = places[op.Tensor]
+			}
+			if (is(v, slow) || is(v, fast)) && i != at && i != at+1 {
+				fits = false // a position that something else computes with
+			}
+		}
+		for _, v := range op.Results {
+			fits = fits && v.Type.Has(slow) == v.Type.Has(fast)
+		}
+		return fits
+	})
+	if !fits || len(pairs) == 0 {
+		return nil
+	}
+
+	d := &ir.Dim{Name: fmt.Sprintf("%s * %s", slow.Dim.Name, fast.Dim.Name), Value: -1, Divisor: min(slow.Dim.Multiple()*fast.Dim.Multiple(), 1<<20)}
+	if slow.Dim.Known() && fast.Dim.Known() {
+		d.Value = slow.Dim.Value * fast.Dim.Value
+	}
+	if slices.ContainsFunc(f.Dims, func(o *ir.Dim) bool { return o.Name == d.Name }) || d.Value > ir.NarrowSize {
+		return nil
+	}
+	if !d.Known() {
+		dims.Sizes[d.Name] = sizeOfSlow.Mul(sizeOfFast)
+	}
+	f.Dims = append(f.Dims, d)
+	both := &ir.Axis{Name: slow.Name + "_" + fast.Name, Kind: ir.Grid, Dim: d, At: slow.At}
+	for i, a := range f.Axes {
+		if a == slow {
+			f.Axes[i] = both
+		}
+	}
+	f.Axes = slices.DeleteFunc(f.Axes, func(a *ir.Axis) bool { return a == fast })
+	for t, has := range pairs {
+		if has {
+			at := places[t]
+			t.Shape = slices.Concat(t.Shape[:at], []*ir.Dim{d}, t.Shape[at+2:])
+		}
+	}
+	one := func(axes []*ir.Axis) []*ir.Axis {
+		axes = slices.Clone(axes)
+		for i, a := range axes {
+			if a == slow {
+				axes[i] = both
+			}
+		}
+		return slices.DeleteFunc(axes, func(a *ir.Axis) bool { return a == fast })
+	}
+	seen := map[*ir.Value]bool{}
+	retype := func(v *ir.Value) {
+		if !seen[v] {
+			seen[v], v.Type.Axes = true, one(v.Type.Axes)
+		}
+	}
+	var block func(b *ir.Block)
+	block = func(b *ir.Block) {
+		for _, v := range b.Params {
+			retype(v)
+		}
+		b.Ops = slices.DeleteFunc(b.Ops, func(op *ir.Op) bool { return op.Code == lang.OpIndex && op.Axis == fast })
+		for _, op := range b.Ops {
+			if op.Code == lang.OpIndex && op.Axis == slow {
+				op.Axis = both
+			}
+			op.Axes = one(op.Axes)
+			if t := op.Tensor; t != nil && pairs[t] {
+				at := places[t]
+				op.Args = slices.Concat(op.Args[:at+1], op.Args[at+2:])
+				op.Checked = slices.Concat(op.Checked[:at+1], op.Checked[at+2:])
+			}
+			for _, v := range op.Results {
+				retype(v)
+			}
+			for _, inner := range op.Blocks {
+				block(inner)
+			}
+		}
+	}
+	block(f.Body)
+	return d
+}
+
+// sizeIn is the size of a dimension as a launch computes it; false where it computes it otherwise.
+func sizeIn(dims *spec.LaunchDims, d *ir.Dim) (size.Size, bool) {
+	if d.Known() {
+		return size.Const(d.Value), true
+	}
+	s, ok := dims.Sizes[d.Name]
+	return s, ok
+}
