@@ -100,6 +100,8 @@ var settings = []Setting{
 		Doc: "of a loop with a product that takes what is computed of another: 1 computes step by step; 2 has the other product of the next step under way beside it; 3, and warpgroups take turns; up to 3"},
 	{Name: "deferred", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 2, Unit: "as the forms are numbered", Written: "@deferred(2)",
 		Doc: "2 has each thread carry a part of its own of a sum that a loop carries, and joins them behind the loop; 1 joins them in each step; up to 2"},
+	{Name: "kept", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Form: true, Most: 3, Unit: "as the forms are numbered", Written: "@kept(1)",
+		Doc: "of rows that several loops go through: 1 reads them from memory in each loop; 2 keeps in shared memory what the first loop loads, where there is room; 3 copies them there as a whole before it, where they begin at multiples of 16 bytes; up to 3"},
 	{Name: "wgmma", Takes: TakesNumber, At: OnKernel | InTarget | AtLaunch, Most: 2, Unit: "ways to choose wgmma", Written: "@wgmma(1)",
 		Doc: "products by instructions of four warps together (`wgmma`): 1 is by none, up to 2, which is wherever one can be; on targets with wgmma (sm_90a)"},
 	{Name: "target", Takes: TakesMore, At: OnKernel, Repeats: true, Written: "@target(sm_90a, BM = 128, warps = 8, split(k, 4))",

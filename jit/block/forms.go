@@ -1,5 +1,11 @@
 package block
 
+import (
+	"slices"
+
+	"tilec/jit/ir"
+)
+
 // This file says which of several forms that give the same values a block has.
 
 // Form is which form the block has, by the name of the setting that asks for one (lang.Forms): 1 for the plain one.
@@ -21,6 +27,13 @@ func (p *Program) Form(name string) int64 {
 			}
 		}
 		return form
+	case "kept":
+		switch {
+		case len(p.RowCopies) > 0:
+			return copied
+		case slices.ContainsFunc(p.Func.Tensors, func(t *ir.Tensor) bool { return t.Shared }):
+			return keptByThreads
+		}
 	case "deferred":
 		if len(p.Deferred) > 0 {
 			return 2

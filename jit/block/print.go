@@ -139,6 +139,9 @@ func (w *printer) op(op *ir.Op) {
 		}
 		w.line("  store %s by the TMA: %s, %s%s", op.Tensor.Name, s.Tile, s.Box.Map, how)
 	}
+	for _, c := range w.RowCopies[op] {
+		w.line("  copies a row of %s to %s, %d bytes", c.Load.Tensor.Name, c.Store.Tensor.Name, c.Bytes)
+	}
 	form := ""
 	if op.Coarse {
 		form = ", to as many digits as are stored"

@@ -74,6 +74,8 @@ type Program struct {
 	Late    map[*ir.Op]*ir.Op
 	Beside  []*Beside
 	Fetched []*ir.Op
+	// RowCopies are the rows that are copied to shared memory before a loop, by loop.
+	RowCopies map[*ir.Op][]*RowCopy
 	// Maps are the tensor maps of all boxes, in the order of their names.
 	Maps []*TensorMap
 
@@ -127,7 +129,8 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 		Func: f, Settings: s, Target: t, Split: splitOver(f), revisited: revisited(f), refused: map[*ir.Op]bool{},
 		Homes: map[*ir.Value]layout.Layout{}, Products: map[*ir.Op]*Product{},
 		Pipelines: map[*ir.Op]*Pipeline{}, Stores: map[*ir.Op]*BoxStore{}, Hinted: map[*ir.Op]string{}, Quotients: map[*ir.Op]int{}, Late: map[*ir.Op]*ir.Op{},
-		First: map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
+		RowCopies: map[*ir.Op][]*RowCopy{},
+		First:     map[*ir.Op][]*ir.Op{}, Uses: map[*ir.Value][]Use{}, loops: map[*ir.Axis][]*ir.Op{},
 		prices: map[priced]int{}, multiples: map[*ir.Value]int64{},
 		Loads: map[*ir.Op]*BoxLoad{}, Phases: map[*ir.Op]*Phase{}, Deferred: map[*ir.Op][]*Deferral{},
 	}
@@ -149,6 +152,7 @@ func Decide(f *ir.Func, s Settings, t target.Machine) (*Program, error) {
 	}
 	p.groupSteps()
 	p.divide()
+	p.copyRows()
 	p.grid()
 	p.overlapProducts()
 	p.loadByBoxes()

@@ -172,8 +172,8 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 		return nil, nil, asBug("plan", err)
 	}
 	room := int64(0)
-	if p.target.IsGPU() && len(chosen.Chunks) > 0 {
-		room = max(int64(chosen.SharedLimit(p.target))-roomBeside, 0)
+	if p.target.IsGPU() && len(chosen.Chunks) > 0 && chosen.Forms["kept"] != 1 {
+		room = chosen.RowRoom(p.target)
 	}
 	l, err := p.make(ir.Clone(f), chosen, room)
 	var over *plan.SharedError
@@ -185,9 +185,6 @@ func (p *planning) attempt(t target.Machine, pins map[string]int64) (*Lowered, *
 	}
 	return l, chosen, err
 }
-
-// roomBeside is shared memory that is left for what is not kept of rows: reductions, and tiles that are put in order.
-const roomBeside = 8 << 10
 
 // make makes the code for a plan. room is what the pass `keep` may take of shared memory, in bytes.
 func (p *planning) make(f *ir.Func, chosen *plan.Plan, room int64) (*Lowered, error) {

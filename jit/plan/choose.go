@@ -60,7 +60,7 @@ func ChooseAt(e Effort, f *ir.Func, t target.Machine, sizes func(*ir.Dim) int64,
 		return nil, fail(err)
 	}
 	threads := []int{4, 8}
-	if len(m.sorts()) > 0 { // long rows spread over more registers
+	if len(m.sorts()) > 0 || m.hasLongRows() { // long rows spread over more registers
 		threads = append(threads, 16)
 	}
 	warps, err := m.setting("warps", pins, threads...)

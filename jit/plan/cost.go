@@ -37,6 +37,8 @@ const (
 	// manyElements is from how many elements a thread code gets long and registers short;
 	// each further one costs longCode of the time.
 	manyElements, longCode = 32, 0.002
+	// coarseWeight is what a function costs whose coarse form will do: one or two operations, and the special unit's time for one.
+	coarseWeight = 3
 	// accessWeight is what a load or a store of a vector of up to vectorBytes costs, in simple operations.
 	accessWeight, vectorBytes = 4, 16
 )
@@ -386,7 +388,8 @@ func (c at) scratchBytes() int64 {
 // traffic is bytes moved.
 type traffic struct{ l2, dram float64 }
 
-func (c at) traffic(concurrent int64) traffic {
+// traffic counts what so many blocks at once move; those of the loads that are kept in shared memory are read once.
+func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 	type use struct{ read, again, written float64 }
 	var sum traffic
 	uses := map[*ir.Tensor]*use{}
@@ -401,6 +404,9 @@ func (c at) traffic(concurrent int64) traffic {
 			order = append(order, t)
 		}
 		all, once := c.elements(s, false)
+		if kept[s.op] {
+			all = once
+		}
 		if x := c.privateOf(t); x != nil { // each block puts what it has to neighbours
 			n := float64(c.blocks()) * float64(x.Elements)
 			sum.l2 += n * block.PrivateBytes
@@ -466,8 +472,11 @@ func (c at) dims(d *ir.Dim) int64 {
 
 // weight is how many simple operations an element of an operation costs.
 func (c at) weight(op *ir.Op) float64 {
-	if op.Code.Row().Group == lang.GroupSort {
+	switch {
+	case op.Code.Row().Group == lang.GroupSort:
 		return c.sortWeight(op)
+	case op.Coarse && !c.contracts: // beside products, functions wait for one another, and the figures are those that were fitted
+		return coarseWeight
 	}
 	return weight(op)
 }
@@ -537,6 +546,8 @@ func (c at) gpu() (*estimate, *violation) {
 		return nil, &violation{what: "registers a block", need: need, have: int64(t.RegistersPerSM)}
 	}
 	e.perSM = min(int64(t.ThreadsPerSM)/threads, int64(t.BlocksPerSM), max(int64(t.RegistersPerSM)/(threads*each), 1))
+	loads, rows := c.kept()
+	e.sharedBytes += rows
 	if e.sharedBytes > 0 {
 		e.perSM = min(e.perSM, max(int64(t.SharedPerBlock)/e.sharedBytes, 1))
 	}
@@ -553,7 +564,7 @@ func (c at) gpu() (*estimate, *violation) {
 	resident := min(e.perSM, ceilDiv(e.blocks, sms))
 	e.waves = float64(e.blocks) / float64(sms*ceilDiv(e.blocks, sms))
 
-	moved := c.traffic(sms * resident)
+	moved := c.traffic(sms*resident, loads)
 	tail := 1.0
 	if e.blocks >= sms {
 		tail = e.waves

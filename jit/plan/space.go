@@ -292,6 +292,9 @@ func (m *model) chunks(i int) []int64 {
 			vs = powersOfTwo(1, 8192)
 		default:
 			vs = powersOfTwo(m.shortestChunk(a), easyTile)
+			if m.hasLongRows() {
+				vs = append(vs, longRow)
+			}
 		}
 	}
 	if m.oneByOne(i) {

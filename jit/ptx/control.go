@@ -13,6 +13,7 @@ import (
 func (k *kernel) loop(op *ir.Op) {
 	a := k.a
 	body := op.Blocks[0]
+	k.copyRows(op)
 	lo, hi := k.bounds(op.Axis, op.Args[0], op.Args[1])
 	step := int64(1)
 	if op.Axis != nil {

@@ -53,8 +53,11 @@ type kernel struct {
 	beside map[*ir.Op]*sharedTile
 	// emitted are the operations that were emitted ahead of their places.
 	emitted map[*ir.Op]bool
-	// kept is where the tensors lie that are in shared memory.
-	kept map[*ir.Tensor]int
+	// kept is where the tensors lie that are in shared memory, and counters where the mbarriers of rows that are copied there; copied is
+	// what takes the place of their loads.
+	kept     map[*ir.Tensor]int
+	counters map[*block.RowCopy]int
+	copied   map[*ir.Op]*ir.Op
 	// private is where the private tensors are in shared memory.
 	private map[*ir.Tensor]buffer
 	// written and read are the tensors stored and loaded since the last barrier.
@@ -81,6 +84,7 @@ func newKernel(decided *block.Program, p *plan.Plan, t target.Machine) *kernel {
 	k := &kernel{
 		Program: decided, plan: p, a: asm.New(t), produced: map[*ir.Op]*pipeline{}, arriving: map[*ir.Op]arriving{},
 		written: map[*ir.Tensor]bool{}, read: map[*ir.Tensor]bool{}, hinted: maps.Clone(decided.Hinted), asked: map[*ir.Op]*askedFor{}, ahead: map[*ir.Value]fragments{}, emitted: map[*ir.Op]bool{},
+		kept: map[*ir.Tensor]int{}, counters: map[*block.RowCopy]int{}, copied: map[*ir.Op]*ir.Op{},
 		private: map[*ir.Tensor]buffer{}, beside: map[*ir.Op]*sharedTile{},
 	}
 	k.root = k.newScope()

@@ -93,6 +93,9 @@ func (k *kernel) put(d lang.DType, xs []asm.Reg, mnemonic string, p asm.Reg, to 
 // load emits a load for a result in the layout l. Elements that do not exist are
 // not read and become 0; those that a checked index puts outside become the else value.
 func (k *kernel) load(op *ir.Op, l layout.Layout) []asm.Reg {
+	if kept := k.copied[op]; kept != nil {
+		op = kept
+	}
 	t, axes := op.Tensor, op.Result().Type.Axes
 	k.orderRead(t)
 	x := k.addressing(op, l)
