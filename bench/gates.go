@@ -35,6 +35,9 @@ type Figures struct {
 	// Instructions is what a warp executes for each of a Unit of work; not said where nothing is counted.
 	Instructions float64 `json:"instructions,omitempty"`
 	Unit         string  `json:"unit,omitempty"`
+	// Held says that the code is held to the plan's residency (plan.Plan.Resident), and nobody pins the plan: then nothing may be spilled,
+	// warned of or missing, whatever is on record.
+	Held bool `json:"-"`
 }
 
 // The units of work that instructions are counted for.
@@ -50,6 +53,9 @@ const instructionSlack, codeSlack = 1.03, 1.2
 
 // Worse lists what is worse than in the figures that are on record.
 func (f Figures) Worse(record Figures) (problems []string) {
+	if f.Held {
+		record.Spilled, record.Warnings, record.Missing = 0, 0, 0
+	}
 	for _, x := range []struct {
 		is, was int
 		what    string
@@ -132,6 +138,9 @@ func (w Workload) figures(ctx context.Context, l *compile.Lowered, t target.Mach
 	f.Spilled, f.Warnings, f.Code = code.Spilled, len(code.Warnings), len(code.Instructions)
 	if e := l.Plan.Estimate; e != nil {
 		planned := min(e.Residency, (e.Blocks+int64(t.SMs)-1)/int64(t.SMs))
+		if l.Plan.Resident > 0 {
+			planned, f.Held = int64(l.Plan.Resident), len(w.Pins) == 0
+		}
 		f.Missing = max(int(planned)-code.Residency(t, module.Threads, module.Shared), 0)
 	}
 	rings := code.Rings()
