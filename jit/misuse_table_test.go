@@ -431,6 +431,8 @@ var misuses = []wrongUse{
 	{"Unoptimised", "no specialisation", func(*world) error { return second(build.Unoptimised(nil, nil)) }, jit.ErrUnset},
 	{"Program.Times", "nil", func(*world) error { return second((*jit.Program)(nil).Times()) }, jit.ErrUnset},
 	{"Program.Times", "not timed", func(w *world) error { return second(w.program.Times()) }, jit.ErrUnset},
+	{"Program.FLOP", "nil", func(*world) error { return none((*jit.Program)(nil).FLOP()) }, nil},
+	{"Program.FLOP", "zero", func(*world) error { return none(new(jit.Program).FLOP()) }, nil},
 	{"Program.Fills", "nil", func(*world) error { return none(int64(len((*jit.Program)(nil).Fills()))) }, nil},
 	{"Lowered.Fills", "nil", func(*world) error { return none(int64(len((*compile.Lowered)(nil).Fills()))) }, nil},
 	{"Borrow", "no device", func(*world) error { return second(jit.Borrow(nil, nil, 4, 4)) }, jit.ErrUnset},

@@ -177,7 +177,7 @@ func (e *Explanation) Bound() string {
 // nothing is moved, or nothing is computed.
 func (e *Explanation) Intensity() (intensity, ridge float64) {
 	w := e.Work
-	if w.Bytes == 0 || w.FLOP == 0 || w.Compute == 0 {
+	if w.Bytes == 0 || w.FLOP == 0 {
 		return 0, 0
 	}
 	intensity = float64(w.FLOP) / float64(w.Bytes)

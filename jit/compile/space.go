@@ -30,10 +30,10 @@ type Candidate struct {
 }
 
 // String is the pins, by name.
-func (c Candidate) String() string { return PinText(c.Pins) }
+func (c Candidate) String() string { return pinText(c.Pins) }
 
-// PinText is pins as the command line takes them, in the order of their names.
-func PinText(pins map[string]int64) string {
+// pinText is pins as the command line takes them, in the order of their names.
+func pinText(pins map[string]int64) string {
 	var words []string
 	for _, name := range sortedNames(pins) {
 		words = append(words, fmt.Sprintf("%s=%d", name, pins[name]))
