@@ -64,7 +64,7 @@ func TestNumbersOfSettings(t *testing.T) {
 				forms = append(forms, "@target(cpu, %s = %d)")
 			}
 			for _, form := range forms {
-				for n, good := range map[int64]bool{0: false, 1: true, 3: !s.PowerOfTwo, s.Most: true, s.Most + 1: false} {
+				for n, good := range map[int64]bool{0: s.FromZero, 1: true, 3: !s.PowerOfTwo, s.Most: true, s.Most + 1: false} {
 					text := fmt.Sprintf(form, s.Name, n)
 					ds := problems(t, fmt.Sprintf(program, text))
 					assert.Equal(t, good, len(ds) == 0, "%s: %v", text, ds)

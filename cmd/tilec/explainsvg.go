@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"tilec/jit/plan"
+	"tilec/lang/elementary"
 )
 
 // This file draws an explanation: on the left what the plan and the next one cost, term by term; on the right where the launch stands
@@ -76,6 +77,9 @@ func (p *kernelPage) drawTerms(b *bytes.Buffer) {
 	}
 }
 
+// log10 is the logarithm to base 10, in bits that do not depend on the processor.
+func log10(x float64) float64 { return elementary.Log(x) / math.Ln10 }
+
 // drawRoofline draws the rate that the machine can reach by operations a byte, and where the launch is predicted to be.
 func (p *kernelPage) drawRoofline(b *bytes.Buffer) {
 	r := p.Roofline
@@ -84,13 +88,13 @@ func (p *kernelPage) drawRoofline(b *bytes.Buffer) {
 	}
 	peak := float64(r.FLOP) / r.ComputeSeconds
 	rate := float64(r.FLOP) / p.Best.Seconds
-	low, high := math.Floor(math.Log10(min(r.Intensity, r.Ridge)))-0.5, math.Ceil(math.Log10(max(r.Intensity, r.Ridge)))+0.5
-	top := math.Log10(peak) + 0.3
-	bottom := min(math.Log10(rate), math.Log10(peak)+low-math.Log10(r.Ridge)) - 0.3
-	x := func(intensity float64) float64 { return roofLeft + roofWidth*(math.Log10(intensity)-low)/(high-low) }
-	y := func(flops float64) float64 { return roofTop + roofHeight*(top-math.Log10(flops))/(top-bottom) }
+	low, high := math.Floor(log10(min(r.Intensity, r.Ridge)))-0.5, math.Ceil(log10(max(r.Intensity, r.Ridge)))+0.5
+	top := log10(peak) + 0.3
+	bottom := min(log10(rate), log10(peak)+low-log10(r.Ridge)) - 0.3
+	x := func(intensity float64) float64 { return roofLeft + roofWidth*(log10(intensity)-low)/(high-low) }
+	y := func(flops float64) float64 { return roofTop + roofHeight*(top-log10(flops))/(top-bottom) }
 	fmt.Fprintf(b, `<rect x="%d" y="%d" width="%d" height="%d" fill="none" stroke="#999"/>`+"\n", roofLeft, roofTop, roofWidth, roofHeight)
-	left, right := math.Pow(10, low), math.Pow(10, high)
+	left, right := elementary.Pow(10, low), elementary.Pow(10, high)
 	fmt.Fprintf(b, `<polyline points="%.1f,%.1f %.1f,%.1f %.1f,%.1f" fill="none" stroke="#333" stroke-width="2"/>`+"\n",
 		x(left), y(peak*left/r.Ridge), x(r.Ridge), y(peak), x(right), y(peak))
 	fmt.Fprintf(b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" stroke="#b2182b" stroke-dasharray="3 3"/>`+"\n", x(r.Intensity), y(min(peak, peak*r.Intensity/r.Ridge)), x(r.Intensity), y(rate))
@@ -103,7 +107,7 @@ func (p *kernelPage) drawRoofline(b *bytes.Buffer) {
 	label(b, roofLeft+roofWidth-4, y(peak)-6, "end", 11, fmt.Sprintf("%.3g TFLOP/s", peak/1e12))
 	label(b, roofLeft+roofWidth/2, roofTop+roofHeight+32, "middle", 11, fmt.Sprintf("operations a byte: %.3g; the ridge is at %.3g", r.Intensity, r.Ridge))
 	for e := math.Ceil(low); e <= high; e++ {
-		label(b, x(math.Pow(10, e)), roofTop+roofHeight+14, "middle", 10, fmt.Sprintf("%g", math.Pow(10, e)))
+		label(b, x(elementary.Pow(10, e)), roofTop+roofHeight+14, "middle", 10, fmt.Sprintf("%g", elementary.Pow(10, e)))
 	}
 	label(b, roofLeft, roofTop-8, "start", 12, "roofline: "+r.Bound+" bounds it")
 }

@@ -409,8 +409,8 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		}
 		if x := c.privateOf(t); x != nil { // each block puts what it has to neighbours
 			n := float64(c.blocks()) * float64(x.Elements)
-			sum.l2 += n * block.PrivateBytes
-			uses[t].written += min(n, float64(once)) * block.PrivateBytes
+			sum.l2 += float64(n * block.PrivateBytes)
+			uses[t].written += float64(min(n, float64(once)) * block.PrivateBytes)
 			continue
 		}
 		bytes := float64(t.DType.Bits()) / 8
