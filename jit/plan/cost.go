@@ -423,7 +423,12 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 			uses[t].written += float64(once * bytes)
 		}
 	}
-	blocks := float64(c.blocks())
+	// What blocks read again is in the L2 where all that they move at a time has room there, of every tensor.
+	moved := 0.0
+	for _, t := range order {
+		moved += uses[t].read + uses[t].written
+	}
+	inL2 := moved/float64(c.blocks())*float64(concurrent) <= float64(c.target.L2Size)/2
 	for _, t := range order {
 		u := uses[t]
 		whole := float64(t.DType.Bits()) / 8
@@ -435,7 +440,7 @@ func (c at) traffic(concurrent int64, kept map[*ir.Op]bool) traffic {
 		if whole > float64(c.target.L2Size)/2 {
 			sum.dram += float64((u.read - first) * rereadMiss)
 		}
-		if u.read/blocks*float64(concurrent) > float64(c.target.L2Size)/2 {
+		if !inL2 {
 			sum.dram += u.again
 		}
 	}
