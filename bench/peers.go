@@ -15,7 +15,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"tilec/typecheck/typed"
@@ -28,9 +27,6 @@ var peerScripts embed.FS
 
 // PeerNames are the peers that there are scripts for.
 func PeerNames() []string { return []string{"torch", "triton", "cupy"} }
-
-// endsWithin is how long a script has to end when it is asked to.
-const endsWithin = 5 * time.Second
 
 // Peer is one that is to time workloads.
 type Peer struct {
@@ -111,31 +107,11 @@ func (p Peer) Time(ctx context.Context, program *typed.Program, all []Workload, 
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, python, filepath.Join(dir, p.Name+"_peer.py"))
-	var errs bytes.Buffer
-	out, lines := io.Pipe()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = bytes.NewReader(input), lines, &errs, dir
-	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, endsWithin
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("running %s: %w", python, err)
-	}
-	read := make(chan error, 1)
-	go func() {
-		err := p.read(out, all, r, each)
-		out.CloseWithError(err)
-		read <- err
-	}()
-	failed := cmd.Wait()
-	lines.Close()
-	err = <-read
+	script := filepath.Join(dir, p.Name+"_peer.py")
+	err = RunScript(ctx, "the script of "+p.Name, python, script, input, func(out io.Reader) error { return p.read(out, all, r, each) })
 	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
 	case err != nil:
 		return err
-	case failed != nil:
-		said := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		return fmt.Errorf("the script of %s failed: %w: %s", p.Name, failed, said[len(said)-1])
 	case r.Peers[p.Name] == "" && r.NoPeer[p.Name] == "":
 		return fmt.Errorf("the script of %s said nothing", p.Name)
 	}

@@ -54,6 +54,7 @@ func (w Workload) String() string { return w.Name }
 // sizes are the sizes of dimensions in the order of their names in a kernel's workloads.
 type sizes []int64
 
+// String is the sizes as they stand in a workload's name.
 func (s sizes) String() string {
 	words := make([]string, len(s))
 	for i, n := range s {

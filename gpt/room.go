@@ -38,8 +38,10 @@ type tooLargeError struct {
 	err  *jit.MemoryError
 }
 
+// Error says what is too large, and for what.
 func (e *tooLargeError) Error() string { return e.text }
 
+// Unwrap is the same in bytes.
 func (e *tooLargeError) Unwrap() error { return e.err }
 
 // weightBytes is how many bytes the tensors take that the graph asks for, each once.

@@ -52,7 +52,7 @@ var proofFaults = []Fault{
 		Old: ` && results[i].level == r.unit.level`, New: ``,
 		Note: "a sum in the unit of the maximum before the step is carried on with the one behind it"},
 	{ID: "cut-other", File: "typecheck/blocks/loop_flow.go", Class: "cut", First: "typecheck TestLoopsOverPartsAreFixedWhereItMatters",
-		Old: `if r.kind != stepCarried || r.of != l || !c.unitHolds(r, loop, results) {`, New: `if r.kind != stepCarried || l == nil || !c.unitHolds(r, loop, results) {`,
+		Old: `if r.kind != stepCarried || r.of != l || r.factor != nil || !c.unitHolds(r, loop, results) {`, New: `if r.kind != stepCarried || l == nil || r.factor != nil || !c.unitHolds(r, loop, results) {`,
 		Note: "one carried value may become another"},
 	{ID: "cut-assert", File: "typecheck/blocks/loop_flow.go", Class: "cut", First: "typecheck TestLoopsOverPartsAreFixedWhereItMatters",
 		Old: `!whole || !c.under.still() {`, New: `!whole {`,

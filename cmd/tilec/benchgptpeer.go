@@ -2,7 +2,6 @@ package main
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -12,9 +11,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
-	"time"
 
+	"tilec/bench"
 	"tilec/gpt"
 	"tilec/gpt/safetensors"
 )
@@ -23,9 +21,6 @@ import (
 
 //go:embed peer_gpt.py
 var peerScript []byte
-
-// endsWithin is how long the script has to end when it is asked to.
-const endsWithin = 5 * time.Second
 
 // comparedTokens of a text are looked at by the peer, behind a prompt of comparedFrom.
 const (
@@ -106,32 +101,12 @@ func (a *app) beside(ctx context.Context, run runOptions, text []int32, result *
 	if err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, python, script)
-	var errs bytes.Buffer
-	out, lines := io.Pipe()
-	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.Dir = bytes.NewReader(input), lines, &errs, dir
-	// Python ends the processes that compile for it, when it is asked to end. They might hold its output open if it were killed.
-	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(os.Interrupt) }, endsWithin
-	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("running %s: %w", python, err)
-	}
-	read := make(chan error, 1)
-	go func() {
-		err := a.readPeer(out, text, result)
-		out.CloseWithError(err) // what comes behind an error, nobody reads
-		read <- err
-	}()
-	failed := cmd.Wait()
-	lines.Close()
-	err = <-read
+	err = bench.RunScript(ctx, "PyTorch's script", python, script, input, func(out io.Reader) error { return a.readPeer(out, text, result) })
 	switch {
 	case ctx.Err() != nil:
 		return errInterrupted
 	case err != nil:
 		return err
-	case failed != nil:
-		said := strings.Split(strings.TrimSpace(errs.String()), "\n")
-		return fmt.Errorf("PyTorch's script failed: %w: %s", failed, said[len(said)-1])
 	case result.Peer == "" && result.NoPeer == "":
 		return errors.New("PyTorch's script said nothing")
 	}

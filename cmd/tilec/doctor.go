@@ -51,6 +51,7 @@ type found struct {
 	Missing string `json:"missing,omitempty"`
 }
 
+// String is where it was found, or what is missing.
 func (f found) String() string {
 	if f.Missing != "" {
 		return f.Missing
@@ -68,6 +69,7 @@ type cacheDiagnosis struct {
 	Problem string `json:"problem,omitempty"`
 }
 
+// String is what is said of the cache, on a line.
 func (c cacheDiagnosis) String() string {
 	switch {
 	case c.Folder == "" && c.Problem == "":
@@ -97,6 +99,7 @@ type deviceDiagnosis struct {
 	Problem string `json:"problem,omitempty"`
 }
 
+// String is what is said of a device, on a line.
 func (d deviceDiagnosis) String() string {
 	text := "works"
 	if d.Problem != "" {

@@ -136,23 +136,13 @@ func flatten(axes []*ir.Axis, bits int) (unit, reps []layout.Digit) {
 	return unit, reps
 }
 
-// spread takes w warps (a power of two) from the repetitions, neighbours to
+// spread takes w warps (a power of two) from the repetitions, the last ones first, neighbours to
 // different warps, and gives the warps' digits, what is left, and the number used.
 func spread(reps []layout.Digit, w int) (warp, left []layout.Digit, used int) {
-	used = 1
-	for i := len(reps) - 1; i >= 0; i-- {
-		d := reps[i]
-		f := min(w, layout.PowerAbove(d.Size))
-		if f > 1 {
-			warp = append(warp, layout.Digit{Axis: d.Axis, Stride: d.Stride, Size: f})
-			d = layout.Digit{Axis: d.Axis, Stride: d.Stride * f, Size: (d.Size + f - 1) / f}
-			w /= f
-			used *= f
-		}
-		if d.Size > 1 {
-			left = append([]layout.Digit{d}, left...)
-		}
-	}
+	reps = slices.Clone(reps)
+	slices.Reverse(reps)
+	warp, left, used = spreadInOrder(reps, w)
+	slices.Reverse(left)
 	return warp, left, used
 }
 

@@ -14,6 +14,7 @@ import (
 // Refusal says why a kernel cannot be launched by what a manifest tells.
 type Refusal struct{ Reason string }
 
+// Error is the reason.
 func (r *Refusal) Error() string { return r.Reason }
 
 func refuse(format string, args ...any) error { return &Refusal{fmt.Sprintf(format, args...)} }

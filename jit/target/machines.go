@@ -64,7 +64,7 @@ var machines = []Machine{
 // estimates: their barriers and reads have not been measured by themselves. ReduceLatency is by how much a norm in the blocks
 // of a product made these longer, on an H200; StageLatency and ExchangeLatency
 // are estimates (barriers, a write and a read of shared memory between them). TurnTime and TurnoverTime fit products of bf16 on an
-// H200: two teams of 128x192 with a bias 59.0 us (8192x768x3072) and 53.9 (8192x3072x768); two blocks of 128x128 a multiprocessor 55.3,
+// H200: two teams of 128x192 with a bias, by PTX written by hand, 59.0 us (8192x768x3072) and 53.9 (8192x3072x768); two blocks of 128x128 a multiprocessor 55.3,
 // 66.0, 106.3, 188.2 us where the rest of the model has 46, 58, 99 and 185.
 var gpuTimes = Times{
 	LoadLatency: 0.7e-6, StepOverhead: 10e-9, DispatchTime: 0.4e-9, BlockOverhead: 0.5e-6,
