@@ -59,7 +59,7 @@ limited() {
 # one kernel makes all that follows in its process fail. It leaves a log that ends with its exit status.
 one() {
     local log=$work/logs/$2.$3
-    (cd "$root/$1" && limited 300 "$work/$2" -test.v -test.timeout 290s -test.run "^$3\$") >"$log" 2>&1
+    (cd "$root/$1" && limited 160 "$work/$2" -test.v -test.timeout 150s -test.run "^$3\$") >"$log" 2>&1
     echo "exit $?" >>"$log"
 }
 
@@ -74,7 +74,7 @@ correctness() {
     while read -r folder binary; do
         for name in $("$work/$binary" -test.list '^Test'); do echo "$folder $binary $name"; done
     done <"$work/packages" | awk '/Conformance|StandardLibrary|Oracle/ { print; next } { rest = rest $0 "\n" } END { printf "%s", rest }' >"$work/tests"
-    xargs -P 8 -L 1 bash -c 'one "$0" "$1" "$2"' <"$work/tests"
+    xargs -P "${JOBS:-8}" -L 1 bash -c 'one "$0" "$1" "$2"' <"$work/tests"
     while read -r folder binary; do
         grep -hE '^--- (PASS|FAIL|SKIP)' "$work/logs/$binary".* | sed 's/^--- //' >"$work/package"
         cat "$work/package" >>"$OUT/tests.txt"
@@ -114,11 +114,25 @@ bench() {
     rm -f "$OUT"/{peers,cold,models}.jsonl
 }
 
-# pins times forms that can be pinned beside those that are planned.
+# pins times forms that can be pinned beside those that are planned: a process for each line of the
+# trials, for a fault in one form makes all that follows in its process fail.
 pins() {
     export TILEC_CACHE=$work/cache
-    limited 480 "$work/tilec" bench pins --trials "${TRIALS:-bench/trials.txt}" --device "$device" --out "$OUT/pins.json" 2>"$work/pins.err" | tee "$OUT/pins.md"
-    if [ -s "$work/pins.err" ]; then tail -n 15 "$work/pins.err"; fi
+    local until=$((SECONDS + 480)) line=0 trial
+    while read -r trial; do
+        case $trial in '' | '#'*) continue ;; esac
+        line=$((line + 1))
+        echo "$trial" >"$work/trial.txt"
+        if [ $SECONDS -ge $until ]; then
+            echo "CUT: $trial" | tee -a "$OUT/pins.md"
+            continue
+        fi
+        limited 60 "$work/tilec" bench pins --trials "$work/trial.txt" --device "$device" --out "$work/pins.$line.json" 2>"$work/pins.err" | grep '^|' >>"$OUT/pins.md"
+        if [ ! -s "$work/pins.$line.json" ]; then echo "FAILED: $trial" && tail -n 5 "$work/pins.err" | cut -c1-300; fi
+    done <"${TRIALS:-bench/trials.txt}"
+    cat "$work"/pins.*.json >"$OUT/pins.json"
+    # The last table of each line: pins, workloads, geometric mean, least, most.
+    awk -F'|' 'NF == 7 && $3 ~ /[0-9]/' "$OUT/pins.md"
 }
 
 sanitize() {
