@@ -127,7 +127,7 @@ pins() {
             echo "CUT: $trial" | tee -a "$OUT/pins.md"
             continue
         fi
-        limited 60 "$work/tilec" bench pins --trials "$work/trial.txt" --device "$device" --out "$work/pins.$line.json" 2>"$work/pins.err" | grep '^|' >>"$OUT/pins.md"
+        limited 60 "$work/tilec" bench pins --trials "$work/trial.txt" --device "$device" --time 80ms --out "$work/pins.$line.json" 2>"$work/pins.err" | grep '^|' >>"$OUT/pins.md"
         if [ ! -s "$work/pins.$line.json" ]; then echo "FAILED: $trial" && tail -n 5 "$work/pins.err" | cut -c1-300; fi
     done <"${TRIALS:-bench/trials.txt}"
     cat "$work"/pins.*.json >"$OUT/pins.json"

@@ -625,6 +625,9 @@ func (c at) limits(e *estimate) *violation {
 	if v := c.tooLongToSort(t.SharedShare(c.occupancy) - sharedReserve); v != nil {
 		return v
 	}
+	if code := c.combiningCode(); code > mostCombining {
+		e.launch = lastResort * code / mostCombining
+	}
 	if limit := c.registerLimit(); e.registers > limit && !(c.beyond && e.registers <= maxKept) {
 		return &violation{what: "registers a thread", need: e.registers, have: limit}
 	}
@@ -635,6 +638,26 @@ func (c at) limits(e *estimate) *violation {
 		e.launch = lastResort * float64(e.sharedBytes) / float64(limit)
 	}
 	return nil
+}
+
+// mostCombining is how many instructions of combining by a function a block should have: ptxas takes seconds for so many.
+const mostCombining = 1 << 10
+
+// combiningCode is how many instructions the longest reduce or scan by a function is written in. Elements keep their order, so each of a
+// thread has steps of its own over the lanes, each step the function.
+func (c at) combiningCode() (most float64) {
+	const steps = 6 // in the thread, and over 32 lanes
+	for _, s := range c.ops {
+		if !s.op.Combines() {
+			continue
+		}
+		code := 0.0
+		for _, inner := range s.op.Fn.Ops {
+			code += weight(inner)
+		}
+		most = max(most, float64(ceilDiv(c.count(tile{axes: s.axes}, true), c.threads()))*steps*code)
+	}
+	return most
 }
 
 // work adds the products to the estimate, where so many blocks are on a multiprocessor and so many multiprocessors are busy, and

@@ -36,8 +36,6 @@ func compile(t testing.TB, f *ir.Func, p *plan.Plan, machine string) *Module {
 	require.NoError(t, p.Apply(f))
 	m, err := Compile(f, p, tg)
 	require.NoError(t, err)
-	k := lowered(f, p, tg)
-	require.NoError(t, k.a.Check(k.producer))
 	return m
 }
 

@@ -61,16 +61,15 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 	k.awaitLoads()
 	o.startFirst(r.stage, r.phase, false)
 	k.awaitWgmma(0)
-	begin = a.Begin()
-	k.pop()
 	if o.Turns {
 		a.Comment("the first warpgroup begins")
 		a.If(o.warpgroup(1)).Do("bar.arrive", asm.Int(turnBarrier), asm.Int(k.Warps*layout.Lanes))
 	}
+	begin = a.Begin()
+	k.pop()
 	for n, f := range phases {
 		top, done := a.Label(), a.Label()
 		k.enterSteps()
-		begin := a.Here()
 		if n < len(phases)-1 || split {
 			a.If(a.Op(asm.Pred, "setp.ge.s32", position, f.end)).Do("bra.uni", done)
 		}
@@ -79,14 +78,14 @@ func (k *kernel) forwardsOverlapped(op *ir.Op, stages *pipeline, carried [][]asm
 		if f.holds != nil {
 			k.holds = f.holds
 		}
-		o.emitStep(begin, true, func() { a.If(a.Op(asm.Pred, "setp.lt.s32", position, f.end)).Do("bra.uni", top) })
+		begin = o.emitStep(begin, true, func() { a.If(a.Op(asm.Pred, "setp.lt.s32", position, f.end)).Do("bra.uni", top) })
 		k.holds = around
 		a.Place(done)
 		k.leaveSteps()
 	}
 	if split {
 		k.enterSteps()
-		o.emitStep(a.Here(), false, nil)
+		begin = o.emitStep(begin, false, nil)
 		k.leaveSteps()
 	}
 	a.Do("bra.uni", o.over)
@@ -154,8 +153,9 @@ func (o *overlapped) startFirst(stage, phase asm.Reg, inTurn bool) {
 }
 
 // emitStep emits one step; full says that the whole range of the axis exists. Again goes on with the next one in the same code; nil
-// where there is none.
-func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) {
+// where there is none. The region of the step begins where that of the first one does, before any step: the last step of each phase
+// goes past the code of those behind it, and what is computed before the region holds behind the loop. It gives where that now is.
+func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) asm.Point {
 	k, a, r, op := o.k, o.k.a, o.ring, o.Op
 	body := op.Blocks[0]
 	k.push(begin)
@@ -187,8 +187,9 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) {
 	x := k.operandsOfWgmma(o.Last)
 	if !full {
 		o.lastStep(x, true)
+		begin = a.Begin()
 		k.pop()
-		return
+		return begin
 	}
 	a.Move(o.next, r.stage)
 	a.Move(o.turn, r.phase)
@@ -215,7 +216,9 @@ func (o *overlapped) emitStep(begin asm.Point, full bool, again func()) {
 	o.lastStep(x, false)
 	k.pop()
 	a.Place(behind)
+	begin = a.Begin()
 	k.pop()
+	return begin
 }
 
 // startLast starts the last product of a step.

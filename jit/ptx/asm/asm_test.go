@@ -224,6 +224,19 @@ func TestCheck(t *testing.T) {
 		{func(a *Builder, x Reg) { a.Op(F32, "mov.b32", a.Op(B32, "cvt.rn.bf16x2.f32", Float32(1), Float32(0))) }, ""},
 		{func(a *Builder, x Reg) { a.Op(B32, "neg.s32", a.Reg(B32)) }, `reads %r2, which nothing before it writes`},
 		{func(a *Builder, x Reg) { a.If(a.Reg(Pred)).Do("ret") }, `reads %p1, which nothing before it writes`},
+		{func(a *Builder, x Reg) {
+			y, l := a.Reg(B32), a.Label()
+			a.If(a.Op(Pred, "setp.eq.u32", x, Int(0))).Do("bra.uni", l)
+			a.Move(y, x)
+			a.Place(l)
+			a.Op(B32, "neg.s32", y)
+		}, `reads %r2, which nothing before it writes on some way there`},
+		{func(a *Builder, x Reg) {
+			y, l := a.Reg(B32), a.Label()
+			a.Move(y, x)
+			a.Place(l)
+			a.If(a.Op(Pred, "setp.eq.u32", a.Op(B32, "neg.s32", y), Int(0))).Do("bra.uni", l)
+		}, ""},
 		{func(a *Builder, x Reg) { a.Do("st.global.v2.b32", At(x), Vector{x, a.Reg(B32)}) }, `reads %r2`},
 		{func(a *Builder, x Reg) { a.Op(B32, "ld.global.b32", At(a.Reg(B64))) }, `reads %rd1`},
 		{func(a *Builder, x Reg) { a.Do("cp.async.bulk.tensor.1d", Box{x, Vector{a.Reg(B32)}}) }, `reads %r2`},
