@@ -184,7 +184,14 @@ func (p *Program) prefetch() {
 	for _, op := range p.Func.Body.Ops {
 		switch op.Code {
 		case lang.OpFor:
-			if x := p.Pipelines[op]; x != nil && !x.Produced && p.known(op.Args[0]) && p.known(op.Args[1]) {
+			x := p.Pipelines[op]
+			switch {
+			case !p.known(op.Args[0]) || !p.known(op.Args[1]):
+			case x == nil:
+				for _, inner := range op.Blocks[0].Ops {
+					p.prefetchLoad(Prefetch{Load: inner, Loop: op})
+				}
+			case !x.Produced:
 				for _, c := range x.Copies {
 					p.prefetchLoad(Prefetch{Load: c.Load, Loop: op})
 				}
@@ -213,12 +220,24 @@ func (p *Program) prefetchLoad(x Prefetch) {
 	p.Prefetches = append(p.Prefetches, x)
 }
 
-// fewRows reports that every product has few rows or columns.
+// fewRows reports that every product has few rows or columns, or is a sum of what elements multiply to.
 func (p *Program) fewRows() bool {
 	for _, c := range p.Products {
 		if min(Volume(c.M), Volume(c.N)) > fewRowsAhead {
 			return false
 		}
 	}
-	return len(p.Products) > 0
+	return len(p.Products) > 0 || p.sumsProducts()
+}
+
+// sumsProducts reports a sum of products of which the factors are over different axes: a product of matrices without a matrix unit.
+func (p *Program) sumsProducts() (found bool) {
+	p.Func.Walk(func(op *ir.Op) bool {
+		if op.Code == lang.OpSum && op.Args[0].Def != nil && op.Args[0].Def.Code == lang.OpMul {
+			x, y := op.Args[0].Def.Args[0].Type.Axes, op.Args[0].Def.Args[1].Type.Axes
+			found = found || len(ir.Without(x, y)) > 0 || len(ir.Without(y, x)) > 0
+		}
+		return true
+	})
+	return found
 }
