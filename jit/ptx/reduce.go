@@ -267,10 +267,19 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 	parts.Len, parts.Extent = int64(n), int64(n)
 	to := layout.Layout{Reg: append([]layout.Digit{{Axis: parts, Stride: 1, Size: n}}, out.Reg...), Lane: out.Lane, Warp: out.Warp}
 	kept := ir.Without(op.Args[0].Type.Axes, op.Over)
+	// The parts of an element lie together, unless a thread has several elements in a row: then these do, and threads beside one
+	// another read from banks beside one another.
 	axes := append([]*ir.Axis{parts}, kept...)
-	ext := []int{n}
-	for _, a := range kept {
-		ext = append(ext, out.Physical(a))
+	if row := inARow(out); row != nil {
+		axes = append(append([]*ir.Axis{row}, ir.Without(kept, []*ir.Axis{row})...), parts)
+	}
+	var ext []int
+	for _, a := range axes {
+		if a == parts {
+			ext = append(ext, n)
+		} else {
+			ext = append(ext, out.Physical(a))
+		}
 	}
 	columns := len(held[0])
 	types := []lang.DType{d, op.Result().Type.DType}[:columns] // the values and, of argmax, the positions
@@ -304,4 +313,14 @@ func (k *kernel) reduceWarps(op *ir.Op, red reduction, d lang.DType, l, out layo
 		}
 	}
 	return held
+}
+
+// inARow is the axis along which a thread has a vector of elements or more one behind the other; nil where there is none.
+func inARow(l layout.Layout) *ir.Axis {
+	for _, d := range l.Reg {
+		if d.Axis != nil && d.Stride == 1 && d.Size >= 4 {
+			return d.Axis
+		}
+	}
+	return nil
 }
