@@ -26,21 +26,23 @@ func (p *planning) orForFewRows(s *spec.Spec, pins map[string]int64, l *Lowered)
 	if !p.target.IsGPU() {
 		return l, nil
 	}
+	o, err := p.deep(s, pins)
+	if isBug(err) {
+		return nil, err
+	}
+	if err == nil && o != nil && o.Plan.Time <= l.Plan.Time {
+		l = o
+	}
 	margin := 1.0
 	if p.contracts(func(*ir.Op) bool { return true }) > 1 {
 		margin = vectorMargin
 	}
-	for _, form := range []struct {
-		lower  func(*spec.Spec, map[string]int64) (*Lowered, error)
-		margin float64
-	}{{p.deep, 1}, {p.byVectors, margin}} {
-		o, err := form.lower(s, pins)
-		switch {
-		case isBug(err):
-			return nil, err
-		case err == nil && o != nil && o.Plan.Time*form.margin <= l.Plan.Time:
-			l = o
-		}
+	o, err = p.byVectors(s, pins)
+	if isBug(err) {
+		return nil, err
+	}
+	if err == nil && o != nil && o.Plan.Time*margin < l.Plan.Time {
+		l = o
 	}
 	return l, nil
 }

@@ -145,11 +145,11 @@ func (k *kernel) lower() {
 		k.number()
 	}
 	k.began = k.now()
+	k.push(0) // what is computed from here on is not at hand in the producer
 	k.waitForLaunchBefore()
 	k.startProducer()
 	k.keepRows()
 	k.beginPrivate()
-	k.push(0)
 	k.emitAhead(k.Early)
 	k.body()
 	k.endPrivate()
